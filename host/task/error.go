@@ -1,0 +1,156 @@
+package task
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Kind is a class of failure. Every caller sees the same kinds: the command
+// line as exit codes, other callers as the "kind" of an error.
+type Kind string
+
+// The kinds of failure. See [Outcomes] for the exit code of each.
+const (
+	KindSkill        Kind = "skill"        // the skill itself reported an error, or crashed
+	KindUsage        Kind = "usage"        // the request was malformed
+	KindDenied       Kind = "denied"       // a capability was missing or a policy forbade it
+	KindLimit        Kind = "limit"        // a resource limit was reached
+	KindNotFound     Kind = "not_found"    // no such skill, tool, proposal, secret or file
+	KindApproval     Kind = "approval"     // waits for a person's approval
+	KindVerification Kind = "verification" // bytes are not what they should be
+	KindConflict     Kind = "conflict"     // it is already so, or somebody changed it first
+	KindInternal     Kind = "internal"     // the host's own failure
+)
+
+// An Outcome is one row of the table of exit codes.
+type Outcome struct {
+	// Code is the exit code of the command line.
+	Code int
+	// Kind is the kind of failure; empty for success.
+	Kind Kind
+	// Meaning says what happened, in words.
+	Meaning string
+}
+
+// Outcomes returns the table of exit codes, in order of code. It is what
+// `skillet help exit-codes` prints.
+func Outcomes() []Outcome {
+	return []Outcome{
+		{0, "", "ok"},
+		{1, KindSkill, "the skill reported an error"},
+		{2, KindUsage, "the request was wrong: a flag, an argument, an input that does not fit the tool's schema"},
+		{3, KindDenied, "denied: a capability is not granted, or a policy forbids it"},
+		{4, KindLimit, "a limit was reached: time, memory, fuel, output, host calls, files"},
+		{5, KindNotFound, "not found: skill, version, tool, proposal, secret, file"},
+		{6, KindApproval, "waits for approval by a person"},
+		{7, KindVerification, "verification failed: digest, journal, store or module is not what it should be"},
+		{8, KindConflict, "conflict: it is already so, or somebody else changed it first"},
+		{10, KindInternal, "internal error of the host"},
+	}
+}
+
+// ExitCode is the exit code that stands for k; the code of [KindInternal] for
+// a kind that is not in the table.
+func (k Kind) ExitCode() int {
+	rows := Outcomes()
+	i := slices.IndexFunc(rows, func(o Outcome) bool { return o.Kind == k && k != "" })
+	if i < 0 {
+		return 10
+	}
+	return rows[i].Code
+}
+
+// An Error is a failure as a person or a caller sees it: what went wrong in
+// one line and how to get out of it in another.
+type Error struct {
+	// Kind is the class of failure; the zero value counts as [KindInternal].
+	Kind Kind `json:"kind"`
+	// Message says what went wrong, without a period.
+	Message string `json:"message"`
+	// Hint says how to get out of it; may be empty.
+	Hint string `json:"hint,omitempty"`
+
+	cause error
+}
+
+// Errorf makes an Error of kind k. A %w verb keeps the cause for [errors.Is].
+func Errorf(k Kind, format string, args ...any) *Error {
+	err := fmt.Errorf(format, args...)
+	return &Error{Kind: k, Message: err.Error(), cause: errors.Unwrap(err)}
+}
+
+// Wrap makes an Error of kind k whose message is err's.
+func Wrap(k Kind, err error) *Error {
+	return &Error{Kind: k, Message: err.Error(), cause: err}
+}
+
+// WithHint returns a copy of e that says how to get out of it.
+func (e *Error) WithHint(format string, args ...any) *Error {
+	c := *e
+	c.Hint = fmt.Sprintf(format, args...)
+	return &c
+}
+
+// Error is the message alone; print the hint on a line of its own.
+func (e *Error) Error() string { return e.Message }
+
+// Unwrap gives the cause, nil if there is none.
+func (e *Error) Unwrap() error { return e.cause }
+
+// AsError finds the Error in err's chain, or makes one of [KindInternal].
+// It is nil for a nil err. Text that was wrapped around the Error is kept.
+func AsError(err error) *Error {
+	if err == nil {
+		return nil
+	}
+	var e *Error
+	if !errors.As(err, &e) {
+		return Wrap(KindInternal, err)
+	}
+	if err.Error() == e.Message {
+		return e
+	}
+	c := *e
+	c.Message, c.cause = err.Error(), err
+	return &c
+}
+
+// Nearest returns the candidate most like word, for a "did you mean"; ok is
+// false when none is near enough (a third of the longer word may differ).
+func Nearest(word string, candidates []string) (best string, ok bool) {
+	limit := 3
+	for _, c := range candidates {
+		d := distance(strings.ToLower(word), strings.ToLower(c))
+		if d < limit && 3*d <= max(len(word), len(c))+1 {
+			best, limit = c, d
+		}
+	}
+	return best, best != ""
+}
+
+// distance is the edit distance of a and b in bytes, with transpositions of
+// neighbours counting one (Damerau, 1964; the restricted form).
+func distance(a, b string) int {
+	before, above := make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range above {
+		above[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row := make([]int, len(b)+1)
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			row[j] = min(above[j]+1, row[j-1]+1, above[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, above = above, row
+	}
+	return above[len(b)]
+}

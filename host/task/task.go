@@ -1,0 +1,94 @@
+// Package task has the vocabulary of doing: one tool call, its result, and the
+// kinds of failure every caller meets, with the exit codes that stand for them.
+//
+// It is values and pure functions. It knows no store, no sandbox and no wire
+// format but JSON, whose field names are part of the public contract.
+package task
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// A RunID names one attempt at one tool call. It is a version 7 UUID
+// (RFC 9562, section 5.7), so that ids sort by the time they were made.
+type RunID string
+
+// NewRunID makes a RunID that no other run has.
+func NewRunID() RunID {
+	id, err := uuid.NewV7()
+	if err != nil { // the system's randomness is broken: nothing else can work either
+		panic("task: make a run id: " + err.Error())
+	}
+	return RunID(id.String())
+}
+
+// A Result is what one tool call came to. It is what `skillet run --json`
+// prints, and what every other caller receives.
+type Result struct {
+	// OK is true when the tool answered and its answer was accepted.
+	OK bool `json:"ok"`
+	// Data is the tool's answer: its JSON as it stands; a JSON string when the
+	// answer was text that is no JSON; an object with the one field "base64"
+	// when it was neither. It is null when OK is false.
+	Data json.RawMessage `json:"data"`
+	// Error says why OK is false; nil otherwise.
+	Error *Error `json:"error,omitempty"`
+	// StartedAt and FinishedAt are in UTC.
+	StartedAt  time.Time `json:"started_at"`
+	FinishedAt time.Time `json:"finished_at"`
+	// DurationMS is the wall time of the call in milliseconds, loading included.
+	DurationMS float64 `json:"duration_ms"`
+	// Fuel is the deterministic cost of the instructions the guest executed.
+	Fuel uint64 `json:"fuel"`
+	// PeakMemoryBytes is the largest linear memory the guest had.
+	PeakMemoryBytes uint64 `json:"peak_memory_bytes"`
+	// Logs are the lines the guest logged, redacted and capped.
+	Logs []LogLine `json:"logs"`
+	// Denials are the host's refusals during the call, in order.
+	Denials []Denial `json:"denials"`
+	// Skill is name@version of an installed skill, or the path that was run.
+	Skill string `json:"skill"`
+	// Tool is the tool that was called.
+	Tool string `json:"tool"`
+	// Digest is the content digest of the package that ran.
+	Digest string `json:"digest"`
+	// RunID names this run in logs and in the audit log.
+	RunID RunID `json:"run_id"`
+
+	// Raw is the tool's answer byte for byte, for callers that pass it on
+	// unparsed. It is not part of the JSON form.
+	Raw []byte `json:"-"`
+}
+
+// A LogLine is one line a guest logged.
+type LogLine struct {
+	// Level is trace, debug, info, warn or error.
+	Level string `json:"level"`
+	// Message has no control characters and no secrets the host knows.
+	Message string `json:"message"`
+	// Fields are the structured fields of the line, in no order; may be nil.
+	Fields map[string]string `json:"fields,omitempty"`
+}
+
+// A Denial is one thing a guest tried and was not allowed to do. The guest
+// itself was told only "denied".
+type Denial struct {
+	// Request is what was tried: "http:GET https://example.com/x".
+	Request string `json:"request"`
+	// Capability is the narrowest capability that would have allowed it;
+	// empty when none can.
+	Capability string `json:"capability,omitempty"`
+	// Policies are the ids of the Cedar policies that decided; empty when the
+	// grant was missing.
+	Policies []string `json:"policies,omitempty"`
+	// Reason says in words why it was refused.
+	Reason string `json:"reason"`
+	// Hint is the command a person could run to allow it; empty when a policy
+	// forbids what no grant can open.
+	Hint string `json:"hint,omitempty"`
+	// Count is how often the same thing was refused in this call; at least 1.
+	Count int `json:"count"`
+}

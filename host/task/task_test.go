@@ -1,0 +1,86 @@
+package task_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"testing"
+
+	"github.com/skillet-run/skillet/host/task"
+)
+
+func TestExitCodesAreDistinct(t *testing.T) {
+	seen := map[int]task.Kind{}
+	for _, o := range task.Outcomes() {
+		if k, ok := seen[o.Code]; ok {
+			t.Errorf("code %d stands for %q and %q", o.Code, k, o.Kind)
+		}
+		seen[o.Code] = o.Kind
+		if o.Kind != "" && o.Kind.ExitCode() != o.Code {
+			t.Errorf("%s: exit code %d, want %d", o.Kind, o.Kind.ExitCode(), o.Code)
+		}
+	}
+	for _, k := range []task.Kind{"", "no such kind"} {
+		if got := k.ExitCode(); got != 10 {
+			t.Errorf("kind %q: exit code %d, want 10", k, got)
+		}
+	}
+}
+
+func TestErrorKeepsCauseAndContext(t *testing.T) {
+	e := task.Errorf(task.KindNotFound, "open %s: %w", "x", fs.ErrNotExist).WithHint("make %s", "x")
+	if !errors.Is(e, fs.ErrNotExist) {
+		t.Error("the cause is lost")
+	}
+	got := task.AsError(fmt.Errorf("install demo: %w", e))
+	if got.Kind != task.KindNotFound || got.Hint != "make x" || got.Message != "install demo: open x: file does not exist" {
+		t.Errorf("got %+v", got)
+	}
+	if !errors.Is(got, fs.ErrNotExist) {
+		t.Error("the cause is lost after AsError")
+	}
+	if task.AsError(nil) != nil {
+		t.Error("AsError(nil) is not nil")
+	}
+	if k := task.AsError(errors.New("boom")).Kind; k != task.KindInternal {
+		t.Errorf("plain error: kind %s", k)
+	}
+}
+
+func TestNearest(t *testing.T) {
+	words := []string{"install", "remove", "list", "info", "permission"}
+	for word, want := range map[string]string{"isntall": "install", "lsit": "list", "permision": "permission", "xyzzy": "", "LIST": "list"} {
+		got, ok := task.Nearest(word, words)
+		if got != want || ok != (want != "") {
+			t.Errorf("Nearest(%q) = %q, %v; want %q", word, got, ok, want)
+		}
+	}
+}
+
+func TestRunIDsSort(t *testing.T) {
+	last := task.NewRunID()
+	for range 100 {
+		id := task.NewRunID()
+		if id <= last {
+			t.Fatalf("%s is not after %s", id, last)
+		}
+		last = id
+	}
+}
+
+func TestResultFieldNames(t *testing.T) {
+	b, err := json.Marshal(task.Result{Error: &task.Error{Kind: task.KindSkill, Message: "m", Hint: "h"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m map[string]json.RawMessage
+	if err := json.Unmarshal(b, &m); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range []string{"ok", "data", "error", "started_at", "finished_at", "duration_ms", "fuel", "peak_memory_bytes", "logs", "denials", "skill", "digest", "run_id"} {
+		if _, ok := m[f]; !ok {
+			t.Errorf("no field %q in %s", f, b)
+		}
+	}
+}
