@@ -1,0 +1,145 @@
+package secret
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"filippo.io/age"
+	"github.com/zalando/go-keyring"
+)
+
+// ErrNoKey means that secrets exist whose identity cannot be found.
+var ErrNoKey = errors.New("the identity that seals the secrets is missing")
+
+// A Place is where the identity that seals the secrets is kept.
+type Place string
+
+// The places an identity can be kept in.
+const (
+	// PlaceAuto uses the file when there is one, else the keyring when it
+	// answers, else makes the file. It is the zero value's meaning too.
+	PlaceAuto Place = "auto"
+	// PlaceFile is a file of mode 0600 in the home.
+	PlaceFile Place = "file"
+	// PlaceKeyring is the operating system's keyring.
+	PlaceKeyring Place = "keyring"
+)
+
+// A Key finds the age identity that seals the secrets of one home.
+type Key struct {
+	home  string
+	place Place
+}
+
+// NewKey makes a Key for the home directory; place may be empty.
+func NewKey(home string, place Place) *Key { return &Key{home: home, place: place} }
+
+// Where says where the identity is kept now, for people: "keyring", a path, or
+// "not made yet".
+func (k *Key) Where() string {
+	if _, err := os.Lstat(k.path()); err == nil {
+		return k.path()
+	}
+	if k.place != PlaceFile {
+		if _, err := keyring.Get(service, k.account()); err == nil {
+			return "keyring"
+		}
+	}
+	return "not made yet"
+}
+
+const service = "skillet"
+
+func (k *Key) path() string    { return filepath.Join(k.home, "keys", "identity") }
+func (k *Key) account() string { return "identity:" + k.home }
+
+// load finds the identity; it fails with ErrNoKey when there is none.
+func (k *Key) load() (*age.X25519Identity, error) {
+	if k.place != PlaceKeyring {
+		id, err := k.fromFile()
+		if err == nil || !errors.Is(err, ErrNoKey) || k.place == PlaceFile {
+			return id, err
+		}
+	}
+	text, err := keyring.Get(service, k.account())
+	if err != nil {
+		return nil, fmt.Errorf("%w (looked for %s and in the keyring: %w)", ErrNoKey, k.path(), err)
+	}
+	return parseIdentity(text, "the keyring")
+}
+
+func (k *Key) fromFile() (*age.X25519Identity, error) {
+	st, err := os.Lstat(k.path())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: %s", ErrNoKey, k.path())
+	}
+	if err != nil {
+		return nil, err
+	}
+	if st.Mode().Perm()&0o077 != 0 {
+		return nil, fmt.Errorf("%s can be read by others (mode %o): run `chmod 600 %s`", k.path(), st.Mode().Perm(), k.path())
+	}
+	b, err := os.ReadFile(k.path())
+	if err != nil {
+		return nil, err
+	}
+	return parseIdentity(string(b), k.path())
+}
+
+func parseIdentity(text, where string) (*age.X25519Identity, error) {
+	id, err := age.ParseX25519Identity(strings.TrimSpace(text))
+	if err != nil {
+		return nil, fmt.Errorf("the identity in %s is damaged: restore it from a backup, or delete it and set the secrets again", where)
+	}
+	return id, nil
+}
+
+func (k *Key) loadOrCreate() (*age.X25519Identity, error) {
+	id, err := k.load()
+	if !errors.Is(err, ErrNoKey) {
+		return id, err
+	}
+	id, err = age.GenerateX25519Identity()
+	if err != nil {
+		return nil, err
+	}
+	if k.place != PlaceFile {
+		err := keyring.Set(service, k.account(), id.String())
+		if err == nil {
+			return id, nil
+		}
+		if k.place == PlaceKeyring {
+			return nil, fmt.Errorf("store the identity in the keyring: %w (or set secret_key: file)", err)
+		}
+	}
+	return k.createFile(id)
+}
+
+// createFile writes the identity unless another process was first, and returns
+// the one that holds.
+func (k *Key) createFile(id *age.X25519Identity) (*age.X25519Identity, error) {
+	if err := os.MkdirAll(filepath.Dir(k.path()), 0o700); err != nil {
+		return nil, err
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(k.path()), ".tmp-*")
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(tmp.Name())
+	_, err = tmp.WriteString(id.String() + "\n")
+	if err := errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
+		return nil, err
+	}
+	// A link fails when the name is taken, where a rename would replace.
+	if err := os.Link(tmp.Name(), k.path()); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	if err := syncDir(filepath.Dir(k.path())); err != nil {
+		return nil, err
+	}
+	return k.fromFile()
+}
