@@ -98,12 +98,9 @@ func parseIdentity(text, where string) (*age.X25519Identity, error) {
 	return id, nil
 }
 
-func (k *Key) loadOrCreate() (*age.X25519Identity, error) {
-	id, err := k.load()
-	if !errors.Is(err, ErrNoKey) {
-		return id, err
-	}
-	id, err = age.GenerateX25519Identity()
+// create makes an identity and keeps it in the key's place.
+func (k *Key) create() (*age.X25519Identity, error) {
+	id, err := age.GenerateX25519Identity()
 	if err != nil {
 		return nil, err
 	}

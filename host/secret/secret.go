@@ -75,14 +75,14 @@ type sealed struct {
 }
 
 // Set stores value under name, replacing an earlier one.
-func (v *Vault) Set(_ context.Context, name string, value []byte) error {
+func (v *Vault) Set(ctx context.Context, name string, value []byte) error {
 	if err := CheckName(name); err != nil {
 		return err
 	}
 	if len(value) > MaxBytes {
 		return fmt.Errorf("set secret %s: %w", name, ErrTooLarge)
 	}
-	id, err := v.key.loadOrCreate()
+	id, err := v.identity(ctx)
 	if err != nil {
 		return fmt.Errorf("set secret %s: %w", name, err)
 	}
@@ -97,6 +97,27 @@ func (v *Vault) Set(_ context.Context, name string, value []byte) error {
 		return fmt.Errorf("set secret %s: %w", name, err)
 	}
 	return nil
+}
+
+// identity finds the identity to seal with, and makes one only when there is
+// nothing yet that a lost one could have sealed.
+func (v *Vault) identity(ctx context.Context) (*age.X25519Identity, error) {
+	id, err := v.key.load()
+	if !errors.Is(err, ErrNoKey) {
+		return id, err
+	}
+	infos, lerr := v.List(ctx)
+	if lerr != nil {
+		return nil, lerr
+	}
+	if len(infos) > 0 {
+		// Another process may have made both since the first look.
+		if id, err := v.key.load(); err == nil {
+			return id, nil
+		}
+		return nil, fmt.Errorf("%w: restore it, or delete the %d secrets it sealed first", err, len(infos))
+	}
+	return v.key.create()
 }
 
 // Get returns the value of a secret. It fails with [ErrNotFound] or [ErrDamaged].

@@ -126,6 +126,9 @@ func TestMissingKey(t *testing.T) {
 	if _, err := v.Get(t.Context(), "k"); !errors.Is(err, secret.ErrNoKey) {
 		t.Errorf("get without the key: %v", err)
 	}
+	if err := v.Set(t.Context(), "other", []byte("v")); !errors.Is(err, secret.ErrNoKey) {
+		t.Errorf("a second key was made while secrets of the first exist: %v", err)
+	}
 }
 
 func TestConcurrentFirstUseMakesOneKey(t *testing.T) {
