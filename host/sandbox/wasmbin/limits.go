@@ -1,0 +1,74 @@
+package wasmbin
+
+// Limits bounds what a module may declare. Each bound is the largest value
+// accepted; a zero field allows none of what it bounds, so start from
+// DefaultLimits.
+//
+// The defaults let every module through that the toolchains in use were seen
+// to make (Go, Rust, C, C++, Zig, AssemblyScript, QuickJS, MicroPython,
+// Haskell) and stay under what compiles in about ten seconds.
+type Limits struct {
+	// ModuleBytes bounds the module itself.
+	ModuleBytes int
+	// CustomBytes bounds all custom sections together; they are dropped.
+	CustomBytes int
+	// Types, Imports, Functions (defined ones), Tables, Globals, Exports,
+	// ElementSegments and DataSegments bound the entries of each section.
+	Types, Imports, Functions, Tables, Globals, Exports, ElementSegments, DataSegments int
+	// NameBytes bounds each name of an import or export.
+	NameBytes int
+	// Params and Results bound one function type.
+	Params, Results int
+	// MemoryPages bounds the initial size of the memory, in pages of 64 KiB.
+	MemoryPages uint32
+	// TableElems bounds the initial size of each table, in entries.
+	TableElems uint32
+	// ElementEntries bounds the entries of all element segments together.
+	ElementEntries int
+	// BodyBytes bounds one function body.
+	BodyBytes int
+	// Locals bounds the locals of one function, parameters not counted.
+	Locals int
+	// Nesting bounds how deep blocks of one function nest.
+	Nesting int
+	// Blocks bounds the blocks (block, loop, if) of one function.
+	Blocks int
+	// LocalsTimesBlocks bounds the product of one function's values (its
+	// parameters and locals) and its blocks: compilers keep each value at each
+	// block.
+	LocalsTimesBlocks int
+	// BranchTargets bounds the targets of one br_table.
+	BranchTargets int
+	// CompileWork bounds the module's estimated cost to compile; see
+	// Module.CompileWork.
+	CompileWork int
+}
+
+// DefaultLimits returns the limits a host uses unless it was told otherwise.
+func DefaultLimits() Limits {
+	return Limits{
+		ModuleBytes:       32 << 20,
+		CustomBytes:       16 << 20,
+		Types:             10_000,
+		Imports:           1_000,
+		Functions:         100_000,
+		Tables:            4,
+		Globals:           10_000,
+		Exports:           10_000,
+		ElementSegments:   10_000,
+		DataSegments:      100_000,
+		NameBytes:         1_000,
+		Params:            1_000,
+		Results:           1_000,
+		MemoryPages:       65_536,
+		TableElems:        100_000,
+		ElementEntries:    100_000,
+		BodyBytes:         1 << 20,
+		Locals:            5_000,
+		Nesting:           4_096,
+		Blocks:            20_000,
+		LocalsTimesBlocks: 1_000_000,
+		BranchTargets:     16_384,
+		CompileWork:       20_000_000,
+	}
+}
