@@ -1,0 +1,335 @@
+// Package manifests reads the manifest of a skill: the document that says what
+// a skill is called, which tools it has, what it asks for and how far it may
+// go.
+//
+// [Parse] reads skill.json, skill.yaml or SKILL.md strictly: an unknown field,
+// a duplicate key, a value of the wrong type or a limit above its ceiling is an
+// error that names the field, the line and what would be right. [Schema] is the
+// documentation of every field; [Fields] says for each whether this host
+// enforces it, shows it, or refuses it.
+//
+// The package knows documents only. It opens no file, runs no module, resolves
+// no dependency, asks no policy and grants nothing: [Manifest.Requests] says
+// what a skill asks for, and others decide.
+package manifests
+
+import (
+	"encoding/json"
+)
+
+// The names a manifest file may have, in the order in which they are looked
+// for. A directory that has only [FileSkillMD] is a skill of
+// [KindConversation].
+const (
+	FileJSON    = "skill.json"
+	FileYAML    = "skill.yaml"
+	FileYML     = "skill.yml"
+	FileSkillMD = "SKILL.md"
+)
+
+// FileNames returns the names a manifest file may have: [FileJSON], [FileYAML]
+// and [FileYML]. [FileSkillMD] stands in for them when none of them is there.
+func FileNames() []string { return []string{FileJSON, FileYAML, FileYML} }
+
+// A Kind says how a skill is run.
+type Kind string
+
+// The kinds of skill.
+const (
+	// KindCodeInline is a WebAssembly module; each call starts from the same
+	// pristine state.
+	KindCodeInline Kind = "code_inline"
+	// KindCodeSession is a WebAssembly module whose state lives on between the
+	// calls of a named session.
+	KindCodeSession Kind = "code_session"
+	// KindConversation is a prompt, with files as context, for a conversation
+	// with a model.
+	KindConversation Kind = "conversation"
+	// KindPromptInline is a prompt template with checked parameters.
+	KindPromptInline Kind = "prompt_inline"
+)
+
+// IsCode reports whether a skill of kind k runs a WebAssembly module.
+func (k Kind) IsCode() bool { return k == KindCodeInline || k == KindCodeSession }
+
+// Scope is where a skill belongs. It is shown, and changes nothing.
+type Scope string
+
+// The scopes.
+const (
+	ScopeWorkspace Scope = "workspace"
+	ScopeUser      Scope = "user"
+)
+
+// ExportWASI is the export of a WASI command. A tool with this export reads
+// JSON on standard input and writes JSON on standard output.
+const ExportWASI = "_start"
+
+// A Manifest is one skill's manifest. The zero value is not valid: a Manifest
+// comes from [Parse], or is filled in and checked with [Manifest.Validate]. It
+// must not be changed after that. Every field is described in [Schema].
+type Manifest struct {
+	Name        string   `json:"name"`
+	Description string   `json:"description"`
+	Version     string   `json:"version"` // semantic version 2.0.0, no leading "v"
+	Aliases     []string `json:"aliases,omitempty"`
+	Scope       Scope    `json:"scope,omitempty"`
+	Author      string   `json:"author,omitempty"`
+	License     string   `json:"license,omitempty"`
+	Homepage    string   `json:"homepage,omitempty"`
+
+	Type    Kind     `json:"type"`
+	Command string   `json:"command,omitempty"` // path of the module in the package, or an interpreter
+	Args    []string `json:"args,omitempty"`    // arguments of a WASI command, after argv[0]
+	Tools   []Tool   `json:"tools,omitempty"`
+	// Snapshot is "none" when every call must initialise the module anew, or
+	// empty when the host may start calls from the state after initialisation.
+	Snapshot string `json:"snapshot,omitempty"`
+
+	Security      Security       `json:"security,omitzero"`
+	Resilience    Resilience     `json:"resilience,omitzero"`
+	SessionConfig *SessionConfig `json:"session_config,omitempty"`
+
+	Prompt         string        `json:"prompt,omitempty"`
+	PromptTemplate string        `json:"prompt_template,omitempty"`
+	Parameters     []Parameter   `json:"parameters,omitempty"`
+	ContextFiles   *ContextFiles `json:"context_files,omitempty"`
+	Model          string        `json:"model,omitempty"`
+	ContextWindow  int           `json:"context_window,omitempty"` // tokens; 0 = the model's own
+	OutputFormat   string        `json:"output_format,omitempty"`  // "text", "markdown" or "json"
+
+	// Dependencies maps the name of a skill to a version constraint; Provides
+	// maps an interface name to its version.
+	Dependencies map[string]string `json:"dependencies,omitempty"`
+	Provides     map[string]string `json:"provides,omitempty"`
+	Development  *Development      `json:"development,omitempty"`
+	Metadata     Metadata          `json:"metadata,omitzero"`
+
+	// AgentSkill has what only a SKILL.md says. It is nil for every other
+	// manifest, and no part of the JSON form.
+	AgentSkill *AgentSkill `json:"-"`
+
+	lines    map[string]int          // line of each field, by path
+	compiled map[string]*valueSchema // compiled tool schemas, by their text
+}
+
+// A Tool is one callable export of the module.
+type Tool struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	// Export is the function of the module that is called. [Parse] sets it to
+	// Name when the document leaves it out.
+	Export string `json:"export,omitempty"`
+	// InputSchema and OutputSchema are JSON Schemas (draft 2020-12 unless
+	// "$schema" says otherwise). An empty one accepts any bytes, JSON or not.
+	InputSchema  json.RawMessage `json:"input_schema,omitempty"`
+	OutputSchema json.RawMessage `json:"output_schema,omitempty"`
+	// Idempotent and ReadOnly are hints for callers; nothing relies on them.
+	Idempotent bool `json:"idempotent,omitempty"`
+	ReadOnly   bool `json:"read_only,omitempty"`
+}
+
+// Security is what a skill asks for and how far it may go.
+type Security struct {
+	Permissions    Permissions    `json:"permissions,omitzero"`
+	ResourceLimits ResourceLimits `json:"resource_limits,omitzero"`
+}
+
+// Permissions are the capabilities a skill asks for. The zero value asks for
+// nothing. In a document each entry is an object with a reason, or just its
+// main field as text.
+type Permissions struct {
+	FileRead  []PathPermission `json:"file_read,omitempty"`
+	FileWrite []PathPermission `json:"file_write,omitempty"`
+	// NetworkAccess is true when Network is not empty. [Parse] sets it.
+	NetworkAccess bool                `json:"network_access,omitempty"`
+	Network       []NetworkPermission `json:"network,omitempty"`
+	// ProcessSpawn is always false: true is refused.
+	ProcessSpawn bool                `json:"process_spawn,omitempty"`
+	Secrets      []SecretPermission  `json:"secrets,omitempty"`
+	Skills       []NamePermission    `json:"skills,omitempty"`
+	Models       []NamePermission    `json:"models,omitempty"`
+	KV           *KVPermission       `json:"kv,omitempty"`
+	Notify       *ReasonedPermission `json:"notify,omitempty"`
+	Clock        *ReasonedPermission `json:"clock,omitempty"`
+	Random       *ReasonedPermission `json:"random,omitempty"`
+}
+
+// A PathPermission asks for files. Path is absolute, or relative to the
+// workspace; without a glob it means the file, or the directory and all below.
+type PathPermission struct {
+	Path   string `json:"path"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// A NetworkPermission asks for HTTP requests to addresses that match URL.
+type NetworkPermission struct {
+	URL string `json:"url"`
+	// Methods are the HTTP methods asked for; empty means GET, "*" means all.
+	Methods []string `json:"methods,omitempty"`
+	Reason  string   `json:"reason,omitempty"`
+}
+
+// A SecretPermission asks to use a secret the person has stored. The skill can
+// learn that it exists and never what it is.
+type SecretPermission struct {
+	Name   string `json:"name"`
+	Reason string `json:"reason,omitempty"`
+	// Inject says where the host puts the secret; nil when the skill only asks
+	// whether it exists.
+	Inject *Injection `json:"inject,omitempty"`
+}
+
+// An Injection makes the host add a secret to requests as a header.
+type Injection struct {
+	// URL is the pattern of addresses that get the header, as in
+	// [NetworkPermission].
+	URL string `json:"url"`
+	// Header is the name of the header, such as "Authorization".
+	Header string `json:"header"`
+	// Prefix stands before the secret in the header, such as "Bearer ".
+	Prefix string `json:"prefix,omitempty"`
+}
+
+// A NamePermission asks for a skill or a model by name; a "*" at the end
+// matches any rest.
+type NamePermission struct {
+	Name   string `json:"name"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// A KVPermission asks for the skill's own key-value store.
+type KVPermission struct {
+	Reason string `json:"reason,omitempty"`
+	// MaxMB is the quota in MiB; 0 = [DefaultKVMB].
+	MaxMB int `json:"max_mb,omitempty"`
+	// SchemaVersion is the version of the skill's stored data; 0 = 1.
+	SchemaVersion int `json:"schema_version,omitempty"`
+}
+
+// A ReasonedPermission asks for something that has no resource.
+type ReasonedPermission struct {
+	Reason string `json:"reason,omitempty"`
+}
+
+// ResourceLimits bound one call. A zero field means its default; see
+// [Manifest.Limits].
+type ResourceLimits struct {
+	MaxMemoryMB      int     `json:"max_memory_mb,omitempty"`      // MiB
+	MaxCPUPercent    int     `json:"max_cpu_percent,omitempty"`    // percent of one core
+	MaxExecutionTime float64 `json:"max_execution_time,omitempty"` // seconds of wall time
+	MaxFuel          uint64  `json:"max_fuel,omitempty"`           // units of fuel
+	MaxOutputKB      int     `json:"max_output_kb,omitempty"`      // KiB
+	MaxFileSizeMB    int     `json:"max_file_size_mb,omitempty"`   // MiB a file
+	MaxHostCalls     int     `json:"max_host_calls,omitempty"`     // calls of host functions
+}
+
+// Resilience says what happens when a call fails.
+type Resilience struct {
+	RetryConfig    *RetryConfig    `json:"retry_config,omitempty"`
+	CircuitBreaker *CircuitBreaker `json:"circuit_breaker,omitempty"`
+	// Timeout bounds the wall time of a call in seconds; together with
+	// max_execution_time the smaller one wins. 0 = no bound of its own.
+	Timeout         float64      `json:"timeout,omitempty"`
+	FallbackCommand string       `json:"fallback_command,omitempty"`
+	HealthCheck     *HealthCheck `json:"health_check,omitempty"`
+}
+
+// RetryConfig says when a failed call is tried again.
+type RetryConfig struct {
+	MaxAttempts     int      `json:"max_attempts,omitempty"`     // first try included; 0 = 1
+	BackoffStrategy string   `json:"backoff_strategy,omitempty"` // "constant", "linear" or "exponential"
+	RetryOn         []string `json:"retry_on,omitempty"`         // "timeout", "resource_limit", "network_error"
+}
+
+// CircuitBreaker says when calls are refused after repeated failures.
+type CircuitBreaker struct {
+	FailureThreshold int     `json:"failure_threshold,omitempty"` // failures in a row
+	RecoveryTimeout  float64 `json:"recovery_timeout,omitempty"`  // seconds
+}
+
+// HealthCheck says whether a skill is called now and then to see if it works.
+type HealthCheck struct {
+	Enabled  bool    `json:"enabled,omitempty"`
+	Interval float64 `json:"interval,omitempty"` // seconds
+}
+
+// SessionConfig bounds the sessions of a skill of [KindCodeSession].
+type SessionConfig struct {
+	SessionTimeout   float64 `json:"session_timeout,omitempty"` // seconds without a call
+	MaxSessions      int     `json:"max_sessions,omitempty"`
+	CleanupOnExit    bool    `json:"cleanup_on_exit,omitempty"`
+	StatePersistence bool    `json:"state_persistence,omitempty"`
+}
+
+// A Parameter is one placeholder of a prompt.
+type Parameter struct {
+	Name        string          `json:"name"`
+	Type        string          `json:"type"` // "string", "integer", "number", "boolean" or "enum"
+	Description string          `json:"description,omitempty"`
+	Values      []string        `json:"values,omitempty"`  // of an enum
+	Pattern     string          `json:"pattern,omitempty"` // regular expression (RE2) of a string
+	Required    bool            `json:"required,omitempty"`
+	Default     json.RawMessage `json:"default,omitempty"`
+}
+
+// ContextFiles selects the files that go into a conversation.
+type ContextFiles struct {
+	Patterns        []string `json:"patterns,omitempty"`
+	ExcludePatterns []string `json:"exclude_patterns,omitempty"`
+	MaxFiles        int      `json:"max_files,omitempty"`
+	MaxFileSizeKB   int      `json:"max_file_size_kb,omitempty"` // KiB
+}
+
+// Development holds settings for working on the skill.
+type Development struct {
+	SessionIsolation bool           `json:"session_isolation,omitempty"`
+	HotReload        bool           `json:"hot_reload,omitempty"`
+	DebugMode        bool           `json:"debug_mode,omitempty"`
+	TestFramework    *TestFramework `json:"test_framework,omitempty"`
+}
+
+// TestFramework says which tests of the skill are run.
+type TestFramework struct {
+	UnitTests        bool `json:"unit_tests,omitempty"`
+	IntegrationTests bool `json:"integration_tests,omitempty"`
+	MockServices     bool `json:"mock_services,omitempty"`
+}
+
+// Metadata describes a skill to people and searches.
+type Metadata struct {
+	Tags     []string `json:"tags,omitempty"`
+	Category string   `json:"category,omitempty"`
+	Maturity string   `json:"maturity,omitempty"` // "experimental", "beta", "stable" or "deprecated"
+}
+
+// An AgentSkill is what a SKILL.md says beyond the fields of a [Manifest]
+// (Agent Skills specification, https://agentskills.io/specification).
+type AgentSkill struct {
+	// AllowedTools are the tools the skill would like to be pre-approved. They
+	// are shown; a package never approves anything.
+	AllowedTools []string
+	// Compatibility says what the skill needs around it.
+	Compatibility string
+	// Metadata is the free mapping of the front matter.
+	Metadata map[string]string
+}
+
+// Tool returns the tool called name, and whether there is one.
+func (m *Manifest) Tool(name string) (Tool, bool) {
+	for _, t := range m.Tools {
+		if t.Name == name {
+			return t, true
+		}
+	}
+	return Tool{}, false
+}
+
+// DefaultTool returns the only tool of the skill; false when it has none or
+// several.
+func (m *Manifest) DefaultTool() (Tool, bool) {
+	if len(m.Tools) != 1 {
+		return Tool{}, false
+	}
+	return m.Tools[0], true
+}
