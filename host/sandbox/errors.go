@@ -1,0 +1,128 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Limits that a call can reach. Each is found with errors.Is in the error of
+// [Module.Call], and errors.As finds the [LimitError] that names its value.
+var (
+	ErrMemory    = errors.New("memory limit reached")
+	ErrFuel      = errors.New("fuel limit reached")
+	ErrTime      = errors.New("time limit reached") // also context.DeadlineExceeded
+	ErrInput     = errors.New("input limit reached")
+	ErrOutput    = errors.New("output limit reached")
+	ErrHostCalls = errors.New("host call limit reached")
+	ErrTable     = errors.New("table limit reached")
+	ErrStack     = errors.New("call stack limit reached")
+	ErrDepth     = errors.New("call depth limit reached")
+)
+
+var (
+	// ErrRefused means the module failed the gate and nothing of it was
+	// compiled. The error of package wasmbin is wrapped beside it.
+	ErrRefused = errors.New("module refused")
+	// ErrImport means the module imports a function that nobody provides, or
+	// provides with another signature.
+	ErrImport = errors.New("unknown import")
+	// ErrNoExport means the module exports no function of the name called.
+	ErrNoExport = errors.New("no such export")
+	// ErrSignature means the export called has parameters, or results other
+	// than none or one i32.
+	ErrSignature = errors.New("unsupported signature")
+	// ErrTrap means the guest trapped: the typed error is [TrapError].
+	ErrTrap = errors.New("guest trapped")
+	// ErrGuest means the guest itself reported an error: the typed error is
+	// [GuestError].
+	ErrGuest = errors.New("guest reported an error")
+	// ErrPanic means Go code below this package panicked. The call failed,
+	// nothing else did.
+	ErrPanic = errors.New("panic contained")
+	// ErrClosed means the runtime or module was closed.
+	ErrClosed = errors.New("closed")
+	// ErrCacheDir means the directory of compiled code could be written by
+	// somebody else, or is no directory.
+	ErrCacheDir = errors.New("unsafe cache directory")
+)
+
+// A LimitError says which limit ended a call, its value, and what to change to
+// raise it. errors.Is matches the limit's sentinel ([ErrMemory] and so on);
+// what the guest did because of it, when known, is wrapped.
+type LimitError struct {
+	What    string // what ran out: "memory", "fuel", "wall time", ...
+	Limit   string // its value with its unit: "64 MiB"
+	Setting string // the manifest field that raises it; "" when none does
+
+	kind  error
+	cause error
+}
+
+// Error names the limit, its value and the setting.
+func (e *LimitError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s limit of %s reached", e.What, e.Limit)
+	if e.Setting != "" {
+		fmt.Fprintf(&b, " (raise it with %s)", e.Setting)
+	}
+	if e.cause != nil {
+		fmt.Fprintf(&b, ": %v", e.cause)
+	}
+	return b.String()
+}
+
+// Is reports whether target is the sentinel of the limit, or
+// context.DeadlineExceeded for [ErrTime].
+func (e *LimitError) Is(target error) bool {
+	return target == e.kind || e.kind == ErrTime && target == context.DeadlineExceeded
+}
+
+// Unwrap returns what the guest did because of the limit: nil, a [TrapError]
+// or a [GuestError].
+func (e *LimitError) Unwrap() error { return e.cause }
+
+// A TrapError is a guest that trapped, or was ended by a host function's error,
+// which is then wrapped. errors.Is matches [ErrTrap].
+type TrapError struct {
+	Reason string   // "unreachable", "out of bounds memory access", ...
+	Stack  []string // functions of the guest, innermost first
+
+	cause error
+}
+
+// Error names the reason and the innermost function.
+func (e *TrapError) Error() string {
+	at := ""
+	if len(e.Stack) > 0 {
+		at = " in " + e.Stack[0]
+	}
+	return "guest trapped: " + e.Reason + at
+}
+
+// Is reports whether target is ErrTrap.
+func (e *TrapError) Is(target error) bool { return target == ErrTrap }
+
+// Unwrap returns the host function's error, or nil.
+func (e *TrapError) Unwrap() error { return e.cause }
+
+// A GuestError is an error the guest reported by itself: with error_set or
+// error_write, by a result other than 0, or by its exit code. errors.Is
+// matches [ErrGuest].
+type GuestError struct {
+	Kind    string // the kind given to error_write; "" otherwise
+	Message string // "" when the guest gave only a code
+	Code    uint32 // result or exit code; 0 when it gave only a message
+}
+
+// Error is the guest's own message, or its code.
+func (e *GuestError) Error() string {
+	if e.Message == "" {
+		return fmt.Sprintf("guest returned %d without a message", e.Code)
+	}
+	return e.Message
+}
+
+// Is reports whether target is ErrGuest.
+func (e *GuestError) Is(target error) bool { return target == ErrGuest }
