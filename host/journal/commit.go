@@ -1,0 +1,302 @@
+package journal
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/skillet-run/skillet/host/store/filelock"
+)
+
+const lockName = "LOCK"
+
+// Commit appends the records that decide returns, as one: after a crash all
+// of them are there, or none. While decide runs no other process can commit,
+// so what it read from this journal, and from whatever apply keeps, stays
+// true. Then the records are appended (and synced, see [Options]), and apply,
+// which may be nil, is called with the new entries before the next process
+// gets its turn. decide and apply may read this journal, but not commit to it.
+//
+// An error of decide appends nothing and is returned as it is; no records and
+// no error append nothing. When the entries are not nil they are committed,
+// even when there is an error: it is then that of apply, wrapped.
+//
+// errors.Is(err, [filelock.ErrHeld]) and the context's error when ctx ended
+// while another process held the lock, [ErrDamaged] when the end of the
+// journal is damaged, [ErrTooLarge].
+func (j *Journal) Commit(ctx context.Context, decide func() ([]Record, error), apply func([]Entry) error) (entries []Entry, err error) {
+	release, err := j.lock(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("commit to journal %s: %w", j.dir, err)
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	tail, err := j.refresh(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("commit to journal %s: %w", j.dir, err)
+	}
+	records, err := decide()
+	if err != nil || len(records) == 0 {
+		return nil, err
+	}
+	entries, err = j.append(tail, records)
+	if err != nil {
+		return nil, fmt.Errorf("commit to journal %s: %w", j.dir, err)
+	}
+	if apply == nil {
+		return entries, nil
+	}
+	if err := apply(entries); err != nil {
+		return entries, fmt.Errorf("apply journal entries %d to %d: %w", entries[0].Seq, entries[len(entries)-1].Seq, err)
+	}
+	return entries, nil
+}
+
+// lock waits for this process' turn, then for the other processes.
+func (j *Journal) lock(ctx context.Context) (release func() error, err error) {
+	path, begin := filepath.Join(j.dir, lockName), time.Now()
+	select {
+	case <-j.turn:
+	case <-ctx.Done():
+		return nil, &filelock.HeldError{Path: path, PID: os.Getpid(), Waited: time.Since(begin), Cause: ctx.Err()}
+	}
+	l, err := filelock.Acquire(ctx, path, -1)
+	if err != nil {
+		j.turn <- struct{}{}
+		return nil, err
+	}
+	return func() error {
+		defer func() { j.turn <- struct{}{} }()
+		return l.Release()
+	}, nil
+}
+
+// refresh returns the end of the journal after what other processes did. It
+// checks the last acknowledged entry and brings what lies behind it in order.
+// The lock must be held.
+func (j *Journal) refresh(ctx context.Context) (head, error) {
+	h, err := j.readHead()
+	if err != nil {
+		return head{}, err
+	}
+	if _, err := os.Lstat(j.headPath()); errors.Is(err, fs.ErrNotExist) {
+		if err := j.makeHead(); err != nil {
+			return head{}, err
+		}
+	}
+	if err := j.checkTail(h); err != nil {
+		return head{}, err
+	}
+	return j.adopt(ctx, h)
+}
+
+// checkTail compares the entry the head names with the journal.
+func (j *Journal) checkTail(h head) error {
+	if h.Seq == 0 {
+		return nil
+	}
+	s := j.segment(h.Segment)
+	f, err := os.Open(s.path)
+	if err != nil {
+		return &DamageError{File: s.path, What: "the segment of the last acknowledged entry cannot be opened: " + err.Error(), Cause: err}
+	}
+	defer f.Close()
+	if h.Start < 0 || h.End <= h.Start || h.End-h.Start > MaxEntry {
+		return &DamageError{File: j.headPath(), What: "the head names an impossible place"}
+	}
+	line := make([]byte, h.End-h.Start)
+	if _, err := f.ReadAt(line, h.Start); err == io.EOF {
+		return j.shortened(h, h.Seq-1)
+	} else if err != nil {
+		return err
+	}
+	e, err := decode(line)
+	if err == nil && (e.Seq != h.Seq || e.Hash != h.Hash) {
+		err = errors.New("it is not the entry that was acknowledged")
+	}
+	if err != nil {
+		return &DamageError{File: s.path, Offset: h.Start, What: fmt.Sprintf("entry %d: %v", h.Seq, err)}
+	}
+	return nil
+}
+
+// adopt acknowledges complete commits behind the head and cuts a torn one.
+func (j *Journal) adopt(ctx context.Context, h head) (head, error) {
+	all, err := j.segments()
+	if err != nil {
+		return head{}, err
+	}
+	r := &reader{seq: h.Seq, hash: h.Hash, anchor: true, last: h}
+	good := h // the end of the last complete commit
+	for _, s := range all {
+		if s.first < h.Segment {
+			continue
+		}
+		err := r.segment(ctx, s, offsetIn(s, h), func(e Entry) error {
+			if e.More == 0 {
+				good = r.last
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, ErrDamaged) {
+			return head{}, err
+		}
+		if err != nil || r.more > 0 {
+			if err := j.cut(s, good, err); err != nil {
+				return head{}, err
+			}
+			break
+		}
+	}
+	if good == h {
+		return h, nil
+	}
+	return good, j.acknowledge(good)
+}
+
+func offsetIn(s segment, h head) int64 {
+	if s.first == h.Segment {
+		return h.End
+	}
+	return 0
+}
+
+// acknowledge makes entries that were already there as durable as new ones.
+func (j *Journal) acknowledge(h head) error {
+	if j.options.Sync {
+		f, err := os.OpenFile(j.segment(h.Segment).path, os.O_RDWR, 0)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(f.Sync(), f.Close()); err != nil {
+			return err
+		}
+	}
+	return j.writeHead(h)
+}
+
+// cut removes from s what lies behind good. Only what an interrupted write
+// leaves is removed; the reason to cut is damage when it is anything else.
+func (j *Journal) cut(s segment, good head, reason error) error {
+	b, err := os.ReadFile(s.path)
+	if err != nil {
+		return err
+	}
+	keep := offsetIn(s, good)
+	if int64(len(b)) < keep {
+		return j.shortened(good, good.Seq-1)
+	}
+	if reason != nil && !isTorn(b[keep:]) {
+		return reason
+	}
+	if err := os.Truncate(s.path, keep); err != nil {
+		return err
+	}
+	return j.syncDir()
+}
+
+// append writes the records behind tail and acknowledges them. When it fails
+// it leaves the journal as it was.
+func (j *Journal) append(tail head, records []Record) ([]Entry, error) {
+	entries, lines, err := j.chain(tail, records)
+	if err != nil {
+		return nil, err
+	}
+	var all []byte
+	for _, l := range lines {
+		all = append(all, l...)
+	}
+	next := j.place(tail, entries[0].Seq, int64(len(all)))
+	last := entries[len(entries)-1]
+	done := head{
+		Seq: last.Seq, Hash: last.Hash, Segment: next.Segment,
+		Start: next.End + int64(len(all)-len(lines[len(lines)-1])),
+		End:   next.End + int64(len(all)),
+	}
+	err = j.writeLines(next, all)
+	if err == nil {
+		err = j.writeHead(done)
+	}
+	if err != nil {
+		return nil, errors.Join(err, j.takeBack(tail, next))
+	}
+	return entries, nil
+}
+
+// chain makes entries of the records, with their lines.
+func (j *Journal) chain(tail head, records []Record) ([]Entry, [][]byte, error) {
+	now := j.options.Clock().UTC()
+	seq, prev := tail.Seq, tail.Hash
+	var entries []Entry
+	var lines [][]byte
+	for i, rec := range records {
+		seq++
+		e := Entry{Seq: seq, Time: now, Kind: rec.Kind, Actor: rec.Actor, Prev: prev, More: len(records) - 1 - i}
+		line, err := fill(&e, rec)
+		if err != nil {
+			return nil, nil, fmt.Errorf("record %q: %w", rec.Kind, err)
+		}
+		entries, lines, prev = append(entries, e), append(lines, line), e.Hash
+	}
+	return entries, lines, nil
+}
+
+// fill gives e the record's data and returns the line, from which e is read
+// again: so the caller sees exactly what a later reader will see.
+func fill(e *Entry, rec Record) ([]byte, error) {
+	if rec.Kind == "" {
+		return nil, errors.New("a record needs a kind")
+	}
+	if rec.Data != nil {
+		data, err := json.Marshal(rec.Data)
+		if err != nil {
+			return nil, err
+		}
+		e.Data = data
+	}
+	line, err := encode(e)
+	if err != nil {
+		return nil, err
+	}
+	*e, err = decode(line)
+	return line, err
+}
+
+// place returns where size more bytes go: behind tail, or in a new segment
+// that begins with entry first.
+func (j *Journal) place(tail head, first uint64, size int64) head {
+	if tail.Seq == 0 || tail.End > 0 && tail.End+size > j.options.SegmentBytes {
+		return head{Segment: first}
+	}
+	return tail
+}
+
+func (j *Journal) writeLines(at head, lines []byte) error {
+	f, err := os.OpenFile(j.segment(at.Segment).path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt(lines, at.End)
+	if err == nil && j.options.Sync {
+		err = f.Sync()
+	}
+	if err := errors.Join(err, f.Close()); err != nil || at.End > 0 {
+		return err
+	}
+	return j.syncDir()
+}
+
+// takeBack undoes a write that failed: the lines, and the head if that was
+// written but not synced.
+func (j *Journal) takeBack(tail, next head) error {
+	err := os.Truncate(j.segment(next.Segment).path, next.End)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return errors.Join(err, j.writeHead(tail))
+}

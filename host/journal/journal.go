@@ -1,0 +1,194 @@
+// Package journal is an append-only, hash-chained record on disk: the one
+// truth about decisions, from which state can be rebuilt. Several processes
+// may have one journal open; [Journal.Commit] lets them decide one at a time.
+//
+// It refuses to know what the entries mean and what state follows from them.
+// It has no key: the chain shows damage and careless edits; whoever can write
+// the files can also write another, consistent journal.
+//
+// # Files
+//
+// A journal is a directory, mode 0700:
+//
+//	LOCK                        held by the process that commits
+//	HEAD                        the last acknowledged entry, 512 bytes
+//	00000000000000000001.jsonl  a segment, named by the number of its first entry
+//
+// A segment has one entry a line. A line is a JSON object that ends in the
+// member "hash": SHA-256 (FIPS 180-4) over the bytes of the same object
+// without that member, of which "prev" is the hash of the entry before. So
+// every byte of a line is covered, and each line covers all lines before it.
+// "more" counts the entries of the same commit that follow: a commit is there
+// as a whole or not at all.
+//
+// HEAD is written after the segment, in place, and is what acknowledges a
+// commit: a journal that ends before its head was shortened. What lies behind
+// the head was never acknowledged. The next commit adopts what is complete of
+// it and cuts what is torn.
+package journal
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Entry is one record of the journal.
+type Entry struct {
+	Seq   uint64          `json:"seq"`  // 1 for the first entry, without gaps
+	Time  time.Time       `json:"time"` // when it was committed, UTC
+	Kind  string          `json:"kind"`
+	Actor string          `json:"actor,omitempty"`
+	Data  json.RawMessage `json:"data,omitempty"` // compact JSON; nil when the record had none
+	Prev  string          `json:"prev"`           // hash of the entry before; "" for the first
+	More  int             `json:"more,omitempty"` // entries of the same commit that follow
+	Hash  string          `json:"hash,omitempty"` // "sha256:" and 64 hexadecimal digits
+}
+
+// Record is what an entry is made of.
+type Record struct {
+	Kind  string // what happened; never empty
+	Actor string // who did it; may be empty
+	Data  any    // marshalled to JSON; nil for none
+}
+
+// MaxEntry is the largest size of an entry's line in bytes.
+const MaxEntry = 4 << 20
+
+// Options are the settings of a journal. The zero value is ready to use.
+type Options struct {
+	// Sync makes Commit return only after the entries are on the disk, so that
+	// they survive a power cut. Without it they survive the death of the
+	// process, and a power cut may leave the journal shorter than its head.
+	Sync bool
+	// SegmentBytes is the size above which a new segment is begun; zero means
+	// 16 MiB.
+	SegmentBytes int64
+	// Clock gives the time of the entries; nil means time.Now.
+	Clock func() time.Time
+}
+
+const defaultSegmentBytes = 16 << 20
+
+func (o Options) orDefault() Options {
+	if o.SegmentBytes <= 0 {
+		o.SegmentBytes = defaultSegmentBytes
+	}
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	return o
+}
+
+// Journal is an open journal. It is safe for concurrent use, and holds
+// neither a lock nor an open file between calls.
+type Journal struct {
+	dir     string
+	options Options
+	turn    chan struct{} // holds one token: the right to commit in this process
+}
+
+// Open returns the journal in dir, which is made when it does not exist. It
+// takes no lock and reads nothing: damage shows with the first use.
+func Open(dir string, o Options) (*Journal, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("open journal %s: %w", dir, err)
+	}
+	j := &Journal{dir: dir, options: o.orDefault(), turn: make(chan struct{}, 1)}
+	j.turn <- struct{}{}
+	return j, nil
+}
+
+// Head returns the number and hash of the last acknowledged entry: 0 and ""
+// for an empty journal. It reads the head only: [Journal.Replay] tells
+// whether the entries are there. errors.Is(err, [ErrDamaged]) when the head is
+// missing or altered.
+func (j *Journal) Head() (seq uint64, hash string, err error) {
+	h, err := j.readHead()
+	return h.Seq, h.Hash, err
+}
+
+// segment is one file of entries.
+type segment struct {
+	first uint64 // number of its first entry, which names it
+	path  string
+}
+
+const segmentExt = ".jsonl"
+
+func segmentName(first uint64) string { return fmt.Sprintf("%020d%s", first, segmentExt) }
+
+func (j *Journal) segment(first uint64) segment {
+	return segment{first: first, path: filepath.Join(j.dir, segmentName(first))}
+}
+
+// segments lists the segment files in order.
+func (j *Journal) segments() ([]segment, error) {
+	files, err := os.ReadDir(j.dir)
+	if err != nil {
+		return nil, fmt.Errorf("read journal %s: %w", j.dir, err)
+	}
+	var all []segment
+	for _, f := range files {
+		if first, ok := parseSegmentName(f); ok {
+			all = append(all, j.segment(first))
+		}
+	}
+	slices.SortFunc(all, func(a, b segment) int { return strings.Compare(a.path, b.path) })
+	return all, nil
+}
+
+func parseSegmentName(f fs.DirEntry) (first uint64, ok bool) {
+	digits, isSegment := strings.CutSuffix(f.Name(), segmentExt)
+	first, err := strconv.ParseUint(digits, 10, 64)
+	return first, isSegment && err == nil && segmentName(first) == f.Name() && f.Type().IsRegular()
+}
+
+// Append commits the records, whatever the journal says. See [Journal.Commit].
+func (j *Journal) Append(ctx context.Context, records ...Record) ([]Entry, error) {
+	return j.Commit(ctx, func() ([]Record, error) { return records, nil }, nil)
+}
+
+// ErrDamaged means that the journal is not what was written. The error is a
+// [*DamageError], which says where.
+var ErrDamaged = errors.New("journal is damaged")
+
+// ErrTorn means that acknowledged entries are missing from the end: the
+// journal was shortened. Such an error is [ErrDamaged] as well.
+var ErrTorn = errors.New("acknowledged entries are missing from the end")
+
+// ErrTooLarge means that a record's line exceeds [MaxEntry].
+var ErrTooLarge = errors.New("journal entry is too large")
+
+// DamageError says where a journal is damaged. errors.Is finds [ErrDamaged]
+// in it, and its Cause.
+type DamageError struct {
+	File   string // path of the segment or head
+	Line   int    // line in the file, from 1; 0 when it is not about a line
+	Offset int64  // byte at which the line begins
+	What   string // what is wrong
+	Cause  error  // [ErrTorn] or an error of the system; may be nil
+}
+
+// Error names the file, the line and the byte.
+func (e *DamageError) Error() string {
+	where := e.File
+	if e.Line > 0 {
+		where = fmt.Sprintf("%s line %d (byte %d)", e.File, e.Line, e.Offset)
+	}
+	return fmt.Sprintf("journal is damaged: %s: %s", where, e.What)
+}
+
+// Is reports whether target is [ErrDamaged].
+func (e *DamageError) Is(target error) bool { return target == ErrDamaged }
+
+// Unwrap returns the cause.
+func (e *DamageError) Unwrap() error { return e.Cause }

@@ -1,0 +1,86 @@
+package journal
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// The last member of a line, which its own hash does not cover.
+const (
+	hashPrefix = "sha256:"
+	hashOpen   = `,"hash":"` + hashPrefix
+	hashClose  = `"}` + "\n"
+	hashDigits = 2 * sha256.Size
+	hashMember = len(hashOpen) + hashDigits + len(hashClose)
+)
+
+// encode returns the line of the entry, whose Hash it sets.
+func encode(e *Entry) ([]byte, error) {
+	e.Hash = ""
+	body, err := json.Marshal(e)
+	if err != nil {
+		return nil, err
+	}
+	sum := hex.EncodeToString(hashOf(body))
+	e.Hash = hashPrefix + sum
+	line := append(body[:len(body)-1], hashOpen+sum+hashClose...)
+	if len(line) > MaxEntry {
+		return nil, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, len(line), MaxEntry)
+	}
+	return line, nil
+}
+
+func hashOf(body []byte) []byte {
+	sum := sha256.Sum256(body)
+	return sum[:]
+}
+
+// decode returns the entry of a line. Every byte of the line is checked
+// against the hash or compared.
+func decode(line []byte) (Entry, error) {
+	body, sum, err := split(line)
+	if err != nil {
+		return Entry{}, err
+	}
+	if hex.EncodeToString(hashOf(body)) != sum {
+		return Entry{}, errors.New("the entry does not match its hash")
+	}
+	var e Entry
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&e); err != nil {
+		return Entry{}, fmt.Errorf("the entry is not as this version writes it: %w", err)
+	}
+	e.Hash = hashPrefix + sum
+	return e, nil
+}
+
+// split takes the hash member off a line and closes the object again.
+func split(line []byte) (body []byte, sum string, err error) {
+	n := len(line) - hashMember
+	if n < len("{") {
+		return nil, "", errors.New("the line is too short for an entry")
+	}
+	open, rest := line[n:n+len(hashOpen)], line[n+len(hashOpen):]
+	if string(open) != hashOpen || string(rest[hashDigits:]) != hashClose {
+		return nil, "", errors.New("the line does not end in a hash")
+	}
+	return append(bytes.Clone(line[:n]), '}'), string(rest[:hashDigits]), nil
+}
+
+// link checks that e follows the entry with that number and hash.
+func link(e Entry, seq uint64, hash string) error {
+	switch {
+	case e.Seq != seq+1:
+		return fmt.Errorf("entry %d stands where entry %d belongs", e.Seq, seq+1)
+	case e.Prev != hash:
+		return fmt.Errorf("entry %d does not follow the entry before it", e.Seq)
+	case e.More < 0:
+		return fmt.Errorf("entry %d counts %d entries after it", e.Seq, e.More)
+	}
+	return nil
+}

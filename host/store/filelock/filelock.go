@@ -1,0 +1,125 @@
+// Package filelock locks files across processes, with a bounded wait, a
+// context, and an error that says who holds the lock.
+//
+// The locks are advisory and belong to the open file, so two locks of one
+// process exclude each other too, and the system frees a lock when its
+// process dies. The package refuses to know what the lock protects.
+package filelock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ErrHeld means that another holder did not release the lock in time.
+var ErrHeld = errors.New("lock is held by another")
+
+// HeldError says which lock was not to be had. errors.Is finds [ErrHeld] in
+// it, and the context's error when the context ended the wait.
+type HeldError struct {
+	Path   string        // the lock file
+	PID    int           // the process that holds it, as far as known; 0 when unknown
+	Waited time.Duration // how long it was waited for
+	Cause  error         // the context's error; nil when the wait ran out
+}
+
+// Error says who holds the lock and how long it was waited for.
+func (e *HeldError) Error() string {
+	holder := "another process"
+	switch e.PID {
+	case 0:
+	case os.Getpid():
+		holder = "this process"
+	default:
+		holder = "process " + strconv.Itoa(e.PID)
+	}
+	msg := fmt.Sprintf("lock %s: waited %v for %s, which holds it", e.Path, e.Waited.Round(time.Millisecond), holder)
+	if e.Cause != nil {
+		msg += ": " + e.Cause.Error()
+	}
+	return msg
+}
+
+// Is reports whether target is [ErrHeld].
+func (e *HeldError) Is(target error) bool { return target == ErrHeld }
+
+// Unwrap returns the context's error, if that ended the wait.
+func (e *HeldError) Unwrap() error { return e.Cause }
+
+// Lock is an exclusive lock that is held.
+type Lock struct{ file *os.File }
+
+// The pauses between two attempts grow from the first to the second.
+const (
+	shortPause = time.Millisecond
+	longPause  = 10 * time.Millisecond
+)
+
+// Acquire takes the exclusive lock on the file at path, which is made when it
+// does not exist and stays afterwards. It waits up to wait for it; zero means
+// one attempt, less than zero as long as ctx lives. The error is a
+// [*HeldError] when the lock was not to be had.
+func Acquire(ctx context.Context, path string, wait time.Duration) (*Lock, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	if err := acquire(ctx, f, wait); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	writePID(f)
+	return &Lock{file: f}, nil
+}
+
+func acquire(ctx context.Context, f *os.File, wait time.Duration) error {
+	begin, pause := time.Now(), shortPause
+	for {
+		ok, err := tryLock(f)
+		if err != nil {
+			return fmt.Errorf("lock %s: %w", f.Name(), err)
+		}
+		if ok {
+			return nil
+		}
+		waited := time.Since(begin)
+		if wait >= 0 && waited >= wait {
+			return &HeldError{Path: f.Name(), PID: readPID(f), Waited: waited}
+		}
+		select {
+		case <-ctx.Done():
+			return &HeldError{Path: f.Name(), PID: readPID(f), Waited: time.Since(begin), Cause: ctx.Err()}
+		case <-time.After(pause):
+			pause = min(pause*2, longPause)
+		}
+	}
+}
+
+// writePID leaves a note for [HeldError]. It is a courtesy: the lock holds
+// without it, so its failure is no failure.
+func writePID(f *os.File) {
+	_, _ = f.WriteAt(fmt.Appendf(nil, "%-20d\n", os.Getpid()), 0)
+}
+
+func readPID(f *os.File) int {
+	var b [20]byte
+	n, _ := f.ReadAt(b[:], 0)
+	pid, err := strconv.Atoi(strings.TrimSpace(string(b[:n])))
+	if err != nil {
+		return 0
+	}
+	return pid
+}
+
+// Release frees the lock. The file stays: removing it would let two holders
+// in, one on the old file and one on the next.
+func (l *Lock) Release() error {
+	if err := l.file.Close(); err != nil {
+		return fmt.Errorf("unlock %s: %w", l.file.Name(), err)
+	}
+	return nil
+}

@@ -1,0 +1,22 @@
+package filelock
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/windows"
+)
+
+// lockedByte lies behind the note with the process number: on Windows a
+// locked range cannot be read by others.
+const lockedByte = 1 << 20
+
+// tryLock takes the lock if it is free.
+func tryLock(f *os.File) (bool, error) {
+	at := &windows.Overlapped{Offset: lockedByte}
+	err := windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, at)
+	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) || errors.Is(err, windows.ERROR_IO_PENDING) {
+		return false, nil
+	}
+	return err == nil, err
+}
