@@ -118,16 +118,30 @@ func AsError(err error) *Error {
 }
 
 // Nearest returns the candidate most like word, for a "did you mean"; ok is
-// false when none is near enough (a third of the longer word may differ).
+// false when none is near enough: a third of the longer word may differ, or
+// one may begin with the other.
 func Nearest(word string, candidates []string) (best string, ok bool) {
 	limit := 3
 	for _, c := range candidates {
-		d := distance(strings.ToLower(word), strings.ToLower(c))
-		if d < limit && 3*d <= max(len(word), len(c))+1 {
+		d := unlikeness(strings.ToLower(word), strings.ToLower(c))
+		if d < limit {
 			best, limit = c, d
 		}
 	}
 	return best, best != ""
+}
+
+// unlikeness is the distance of two words, at most 2 when one of them begins
+// with the other, and 3 for words that have nothing to do with each other.
+func unlikeness(a, b string) int {
+	d := distance(a, b)
+	if 3*d > max(len(a), len(b))+1 {
+		d = 3
+	}
+	if n := min(len(a), len(b)); n >= 3 && a[:n] == b[:n] {
+		d = min(d, 2)
+	}
+	return d
 }
 
 // distance is the edit distance of a and b in bytes, with transpositions of

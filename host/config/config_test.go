@@ -1,0 +1,109 @@
+package config_test
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/skillet-run/skillet/host/config"
+	"github.com/skillet-run/skillet/host/task"
+)
+
+func load(t *testing.T, file string, environ ...string) (*config.Config, error) {
+	t.Helper()
+	home := t.TempDir()
+	if file != "" {
+		if err := os.WriteFile(filepath.Join(home, config.FileName), []byte(file), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return config.Load(home, environ)
+}
+
+func TestDefaults(t *testing.T) {
+	c, err := load(t, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Settings() != config.Defaults() {
+		t.Errorf("got %+v", c.Settings())
+	}
+	for _, v := range c.List() {
+		if v.Source != "default" || v.Doc == "" {
+			t.Errorf("%+v: want a doc and source default", v)
+		}
+	}
+	if n := reflect.TypeFor[config.Settings]().NumField(); len(c.List()) != n {
+		t.Errorf("%d values, want %d", len(c.List()), n)
+	}
+}
+
+func TestPrecedenceAndSources(t *testing.T) {
+	c, err := load(t, "log_level: debug\nmax_memory_mb: 128\n", "SKILLET_LOG_LEVEL=info", "SKILLET_HOME=/elsewhere", "PATH=/bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range map[string]struct {
+		value  any
+		source string
+	}{"log_level": {"info", "SKILLET_LOG_LEVEL"}, "max_memory_mb": {128, config.FileName}, "log_format": {"text", "default"}} {
+		v, err := c.Get(key)
+		if err != nil || v.Value != want.value || !strings.HasSuffix(v.Source, want.source) {
+			t.Errorf("%s: %+v, %v; want %+v", key, v, err, want)
+		}
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	for _, c := range []struct{ name, file, env, message, hint string }{
+		{"typo in the file", "log_levle: info\n", "", "setting log_levle does not exist", "did you mean log_level"},
+		{"typo in the environment", "", "SKILLET_LOG_LEVLE=info", "SKILLET_LOG_LEVLE names no setting", "did you mean log_level"},
+		{"wrong type", "max_memory_mb: many\n", "", "max_memory_mb", "config list"},
+		{"out of bounds", "max_memory_mb: 9999\n", "", "max_memory_mb", "1 to 4096"},
+		{"out of bounds in the environment", "", "SKILLET_HTTP_MAX_MB=0", "SKILLET_HTTP_MAX_MB", "1 to 1024"},
+		{"no word of it", "log_level: loud\n", "", "log_level", "trace, debug"},
+		{"no mapping", "- a\n- b\n", "", "config.yaml", "flat YAML mapping"},
+		{"nested", "log_level:\n  deep: 1\n", "", "log_level.deep", "log_level"},
+		{"broken", "log_level: [\n", "", "config.yaml", "flat YAML mapping"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var environ []string
+			if c.env != "" {
+				environ = []string{c.env}
+			}
+			_, err := load(t, c.file, environ...)
+			if err == nil {
+				t.Fatal("accepted")
+			}
+			e := task.AsError(err)
+			if e.Kind != task.KindUsage || !strings.Contains(e.Message, c.message) || !strings.Contains(e.Hint, c.hint) {
+				t.Errorf("got %s: %s / %s", e.Kind, e.Message, e.Hint)
+			}
+		})
+	}
+}
+
+func TestGetUnknown(t *testing.T) {
+	c, err := load(t, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.Get("max_memory")
+	if e := task.AsError(err); e == nil || e.Kind != task.KindNotFound || !strings.Contains(e.Hint, "max_memory_mb") {
+		t.Errorf("got %+v", e)
+	}
+}
+
+func FuzzLoad(f *testing.F) {
+	f.Add([]byte("log_level: debug\n"))
+	f.Add([]byte("a: &a [*a]\n"))
+	f.Add([]byte("max_fuel: 1e3\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		c, err := load(t, string(b))
+		if (c == nil) == (err == nil) {
+			t.Errorf("config %v, error %v", c, err)
+		}
+	})
+}

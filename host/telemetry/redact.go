@@ -1,0 +1,82 @@
+package telemetry
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// Struck is what stands where a secret was.
+const Struck = "[redacted]"
+
+// minSecret is the shortest value that is struck out: shorter ones would take
+// ordinary words with them.
+const minSecret = 6
+
+// A Redactor strikes out the values of known secrets, in plain and in the
+// encodings they travel in, and text that is shaped like a credential. It does
+// not change, and is safe for concurrent use.
+type Redactor struct{ values *strings.Replacer }
+
+// NewRedactor makes a Redactor for the values of secrets. Values shorter than
+// six bytes are not struck out.
+func NewRedactor(secrets ...string) *Redactor {
+	var pairs []string
+	for _, s := range secrets {
+		if len(s) < minSecret {
+			continue
+		}
+		for _, form := range forms(s) {
+			pairs = append(pairs, form, Struck)
+		}
+	}
+	return &Redactor{strings.NewReplacer(pairs...)}
+}
+
+// forms are the spellings in which a value may turn up.
+func forms(s string) []string {
+	b := []byte(s)
+	return []string{
+		s, url.QueryEscape(s), url.PathEscape(s), hex.EncodeToString(b),
+		base64.StdEncoding.EncodeToString(b), base64.RawStdEncoding.EncodeToString(b),
+		base64.URLEncoding.EncodeToString(b), base64.RawURLEncoding.EncodeToString(b),
+	}
+}
+
+var (
+	// secretName matches names of fields whose text is a credential.
+	secretName = regexp.MustCompile(`(?i)(api[_-]?key|token|secret|passw(or)?d|authorization|cookie|credential)`)
+	// credential matches text of well-known credential shapes.
+	credential = regexp.MustCompile(`\b(sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|xox[baprs]-[A-Za-z0-9-]{10,}|AKIA[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{35}|eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]+|AGE-SECRET-KEY-1[0-9A-Z]{20,})|(?i:bearer)\s+[A-Za-z0-9._~+/-]{8,}=*|-----BEGIN [A-Z ]*PRIVATE KEY-----`)
+)
+
+// Text strikes secrets out of s.
+func (r *Redactor) Text(s string) string {
+	return credential.ReplaceAllString(r.values.Replace(s), Struck)
+}
+
+// Value strikes secrets out of the value of a named field. Text under a name
+// such as "token" is struck out whole; numbers, such as "input_tokens", stay.
+func (r *Redactor) Value(name string, v any) any {
+	switch v := v.(type) {
+	case string:
+		return r.named(name, v)
+	case []byte:
+		return r.named(name, string(v))
+	case error:
+		return r.named(name, v.Error())
+	case fmt.Stringer:
+		return r.named(name, v.String())
+	}
+	return v
+}
+
+func (r *Redactor) named(name, s string) string {
+	if secretName.MatchString(name) && s != "" {
+		return Struck
+	}
+	return r.Text(s)
+}
