@@ -23,9 +23,12 @@ const (
 // error of kind Invalid that names the field. Empty input decodes as an empty
 // object. A panic in fn becomes an error of kind Failed.
 func Handle[In, Out any](fn func(In) (Out, error)) int32 {
-	out, err := run(fn)
+	data, err := InputBytes()
 	if err == nil {
-		err = OutputBytes(out)
+		data, err = answer(data, fn)
+	}
+	if err == nil {
+		err = OutputBytes(data)
 	}
 	if err != nil {
 		return Fail(KindOf(err), err.Error())
@@ -33,16 +36,16 @@ func Handle[In, Out any](fn func(In) (Out, error)) int32 {
 	return statusOK
 }
 
-// run decodes the input, calls fn and encodes its result, turning a panic of
+// answer decodes the input, calls fn and encodes its result, turning a panic of
 // any of them into an error.
-func run[In, Out any](fn func(In) (Out, error)) (encoded []byte, err error) {
+func answer[In, Out any](input []byte, fn func(In) (Out, error)) (encoded []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			encoded, err = nil, &Error{Kind: Failed, Message: panicText(p)}
 		}
 	}()
 	var in In
-	if err := Input(&in); err != nil {
+	if err := decode(input, &in); err != nil {
 		return nil, err
 	}
 	out, err := fn(in)
