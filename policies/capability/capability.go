@@ -1,85 +1,274 @@
 package capability
 
-// Action names what is done.
-type Action string
-
-// The actions a capability can name.
-const (
-	FSRead  Action = "fs.read"
-	FSWrite Action = "fs.write"
-	HTTP    Action = "http"
-	KV      Action = "kv"
-	Secret  Action = "secret"
-	Skill   Action = "skill"
-	Model   Action = "model"
-	Notify  Action = "notify"
-	Clock   Action = "clock"
-	Random  Action = "random"
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
-// Capability is an action on a resource pattern.
+// MaxLength is the longest text, in bytes, that Parse accepts.
+const MaxLength = 2048
+
+// Capability is an action on a resource pattern. It is immutable and may be
+// compared with ==: two capabilities are equal when their canonical texts are.
+// The zero value grants nothing, is covered by every capability and has the
+// text "".
 type Capability struct {
-	action   Action
-	methods  string
-	resource string
+	action  Action
+	methods string // http only: "*", or upper-case names, sorted, joined by commas
+	site    site   // http only
+	pattern string // path pattern, URL path pattern or name pattern; "" for none
 }
 
-func Parse(text string) (Capability, error)           { return Capability{}, nil }
-func MustParse(text string) Capability                { return Capability{} }
-func (c Capability) String() string                   { return "" }
-func (c Capability) Action() Action                   { return c.action }
-func (c Capability) Resource() string                 { return "" }
-func (c Capability) Words() string                    { return "" }
-func (c Capability) Base() string                     { return "" }
-func (c Capability) Covers(d Capability) bool         { return false }
-func (c Capability) Allows(r Request) bool            { return false }
-func (c Capability) MarshalText() ([]byte, error)     { return nil, nil }
-func (c *Capability) UnmarshalText(text []byte) error { return nil }
-
-// Request is one concrete thing a guest tries.
-type Request struct {
-	Action   Action
-	Method   string
-	Resource string
+// Parse reads the text of a capability, as the package comment describes it.
+// The error is a *ParseError.
+func Parse(text string) (Capability, error) {
+	c, f := parse(text)
+	if f == nil {
+		return c, nil
+	}
+	return Capability{}, &ParseError{What: "capability", Text: text, Message: f.message, Suggestion: f.fix}
 }
 
-func (r Request) String() string                  { return "" }
-func (r Request) Capability() (Capability, error) { return Capability{}, nil }
+// MustParse is Parse for texts written in the source; it panics when the text
+// is not a capability.
+func MustParse(text string) Capability {
+	c, err := Parse(text)
+	if err != nil {
+		panic(err)
+	}
+	return c
+}
 
-// ParseError tells why a text is not a capability.
-type ParseError struct{ Text, Message, Suggestion string }
+func parse(text string) (Capability, *fault) {
+	if f := checkText(text); f != nil {
+		return Capability{}, f
+	}
+	if strings.HasPrefix(text, "http://") {
+		return Capability{}, faultf(validText(string(HTTP)+":GET "+text), "a URL alone is not a capability")
+	}
+	word, resource, hasResource := strings.Cut(text, ":")
+	s := lookup(Action(word))
+	switch {
+	case s == nil:
+		return Capability{}, unknownAction(text, word, resource)
+	case s.shape == shapeNone && hasResource:
+		return Capability{}, faultf(s.example, "%s takes no resource", s.action)
+	case s.shape != shapeNone && !hasResource:
+		return Capability{}, faultf("", "%s needs a resource after a colon, for example %s", s.action, quote(s.example))
+	}
+	return parseWhole(s, resource)
+}
 
-func (e *ParseError) Error() string { return e.Message }
+// parseWhole parses the resource of a known action and completes a fault, so
+// that its fix is a capability, or leaves an example where there is no fix.
+func parseWhole(s *spec, resource string) (Capability, *fault) {
+	c, f := parseResource(s, resource)
+	if f == nil {
+		return c, nil
+	}
+	if f.fix = validText(string(s.action) + ":" + f.fix); f.fix == "" {
+		f.message += "; write, for example, " + quote(s.example)
+	}
+	return Capability{}, f
+}
 
-// Set is an immutable set of capabilities.
-type Set struct{ members []Capability }
+func parseResource(s *spec, resource string) (Capability, *fault) {
+	c := Capability{action: s.action}
+	var f *fault
+	switch s.shape {
+	case shapePath:
+		c.pattern, f = parsePathPattern(resource)
+	case shapeURL:
+		c.methods, c.site, c.pattern, f = parseURLPattern(resource)
+	case shapeName:
+		c.pattern, f = parseNamePattern(resource)
+	}
+	return c, f
+}
 
-func NewSet(cs ...Capability) Set                       { return Set{} }
-func ParseSet(texts ...string) (Set, error)             { return Set{}, nil }
-func (s Set) All() []Capability                         { return nil }
-func (s Set) Len() int                                  { return 0 }
-func (s Set) Strings() []string                         { return nil }
-func (s Set) IsEmpty() bool                             { return true }
-func (s Set) Covers(c Capability) bool                  { return false }
-func (s Set) CoversSet(t Set) bool                      { return false }
-func (s Set) Allows(r Request) (by Capability, ok bool) { return Capability{}, false }
-func (s Set) Union(t Set) Set                           { return Set{} }
-func (s Set) Minus(t Set) Set                           { return Set{} }
-func (s Set) Intersect(t Set) Set                       { return Set{} }
-func (s Set) Equal(t Set) bool                          { return false }
-func (s Set) Digest() string                            { return "" }
-func (s Set) MarshalJSON() ([]byte, error)              { return nil, nil }
-func (s *Set) UnmarshalJSON(b []byte) error             { return nil }
+// checkText refuses what no part of a capability may hold. Invisible and
+// direction-changing characters are refused because a person has to be able to
+// see what is asked for.
+func checkText(text string) *fault {
+	switch {
+	case text == "":
+		return faultf("", "it is empty; write an action such as %s", quote(specs[0].example))
+	case len(text) > MaxLength:
+		return faultf("", "it is %d bytes long; the limit is %d", len(text), MaxLength)
+	case !utf8.ValidString(text):
+		return faultf("", "it is not valid UTF-8")
+	}
+	if trimmed := strings.TrimSpace(text); trimmed != text {
+		return faultf(validText(trimmed), "it begins or ends with white space")
+	}
+	for _, r := range text {
+		if !unicode.IsPrint(r) {
+			return faultf("", "it holds the unprintable character %U", r)
+		}
+	}
+	return nil
+}
 
-// Change is one line of a Difference.
-type Change struct{ Old, New []Capability }
+func unknownAction(text, word, resource string) *fault {
+	return faultf(likelyMeant(text, word, resource), "unknown action %s; the actions are %s", quote(word), actionList())
+}
 
-func (c Change) Words() string { return "" }
+// likelyMeant guesses the capability behind a text with an unknown action: a
+// bare path or URL, or an action that is spelled wrongly.
+func likelyMeant(text, word, resource string) string {
+	if strings.HasPrefix(text, "/") {
+		return validText(string(FSRead) + ":" + text)
+	}
+	if strings.HasPrefix(text, "https://") {
+		return validText(string(HTTP) + ":GET " + text)
+	}
+	s := nearestSpec(word)
+	switch {
+	case s == nil:
+		return ""
+	case s.shape == shapeNone:
+		return s.example
+	}
+	c, f := parseWhole(s, resource)
+	if f != nil {
+		return f.fix
+	}
+	return c.String()
+}
 
-// Difference is what changed between two sets.
-type Difference struct{ Added, Removed, Widened, Narrowed []Change }
+// validText returns the canonical form of text when it is a capability, otherwise
+// "". It looks for no suggestion itself.
+func validText(text string) string {
+	word, resource, hasResource := strings.Cut(text, ":")
+	s := lookup(Action(word))
+	if s == nil || hasResource == (s.shape == shapeNone) || len(text) > MaxLength {
+		return ""
+	}
+	c, f := parseResource(s, resource)
+	if f != nil {
+		return ""
+	}
+	return c.String()
+}
 
-func (d Difference) IsEmpty() bool   { return true }
-func (d Difference) Words() []string { return nil }
+func actionList() string {
+	words := make([]string, len(specs))
+	for i := range specs {
+		words[i] = string(specs[i].action)
+	}
+	return strings.Join(words, ", ")
+}
 
-func Diff(old, new Set) Difference { return Difference{} }
+// String returns the canonical text, which Parse reads back to the same value.
+func (c Capability) String() string {
+	if r := c.Resource(); r != "" {
+		return string(c.action) + ":" + r
+	}
+	return string(c.action)
+}
+
+// Action returns what the capability is for; "" for the zero value.
+func (c Capability) Action() Action { return c.action }
+
+// Resource returns the canonical resource, which is the text after the first
+// colon. It is "" for kv, notify, clock, random and the zero value.
+func (c Capability) Resource() string {
+	if c.action == HTTP {
+		return c.methods + " " + c.site.String() + c.pattern
+	}
+	return c.pattern
+}
+
+// Base returns, for a file capability, the longest path at its beginning that
+// has no wildcard: "/data" for /data/** and for /data/*.csv, and the file
+// itself for a literal path. It is "" for every other action.
+func (c Capability) Base() string {
+	if c.shape() != shapePath {
+		return ""
+	}
+	star := strings.IndexByte(c.pattern, '*')
+	if star < 0 {
+		return c.pattern
+	}
+	return c.pattern[:max(1, strings.LastIndexByte(c.pattern[:star], '/'))]
+}
+
+// Endpoint returns, for an http capability, what it names: Method is "*" or a
+// comma-separated list, and Host and Path may hold wildcards. It is false for
+// every other action.
+func (c Capability) Endpoint() (Endpoint, bool) {
+	if c.action != HTTP {
+		return Endpoint{}, false
+	}
+	return Endpoint{Method: c.methods, Scheme: c.site.scheme, Host: c.site.host, Port: int(c.site.port), Path: c.pattern}, true
+}
+
+// Covers reports whether c allows every request that d allows. It is never
+// true wrongly.
+func (c Capability) Covers(d Capability) bool {
+	switch {
+	case d.action == "":
+		return true
+	case c.action != d.action:
+		return false
+	}
+	switch c.shape() {
+	case shapePath:
+		return pathCovers(c.pattern, d.pattern)
+	case shapeURL:
+		return methodsCover(c.methods, d.methods) && c.site.covers(d.site) && prefixCovers(c.pattern, d.pattern)
+	case shapeName:
+		return prefixCovers(c.pattern, d.pattern)
+	default:
+		return c.action != ""
+	}
+}
+
+// Allows reports whether c allows r. It is false for every request whose
+// Canonical is an error.
+func (c Capability) Allows(r Request) bool {
+	t, f := r.target()
+	return f == nil && c.allows(t)
+}
+
+func (c Capability) allows(t target) bool {
+	if c.action != t.action {
+		return false
+	}
+	switch c.shape() {
+	case shapePath:
+		return pathMatches(c.pattern, t.resource)
+	case shapeURL:
+		return methodsAllow(c.methods, t.method) && c.site.allows(t.site) && prefixMatches(c.pattern, t.resource)
+	case shapeName:
+		return prefixMatches(c.pattern, t.resource)
+	default:
+		return c.action != ""
+	}
+}
+
+func (c Capability) shape() shape {
+	if s := lookup(c.action); s != nil {
+		return s.shape
+	}
+	return shapeNone
+}
+
+// MarshalText returns the canonical text; it never fails.
+func (c Capability) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote, the empty text of the zero value
+// included. Any other error is a *ParseError.
+func (c *Capability) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		*c = Capability{}
+		return nil
+	}
+	parsed, err := Parse(string(text))
+	if err != nil {
+		return err
+	}
+	*c = parsed
+	return nil
+}

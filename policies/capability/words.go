@@ -1,0 +1,99 @@
+package capability
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Words says in plain English what the capability lets a skill do, as the end
+// of a sentence that begins "may": "read files in /data and below". It is
+// "do nothing" for the zero value.
+func (c Capability) Words() string {
+	switch c.action {
+	case FSRead:
+		return "read " + fileWords(c.pattern)
+	case FSWrite:
+		return "create, change and delete " + fileWords(c.pattern)
+	case HTTP:
+		return c.httpWords()
+	case KV:
+		return "keep data of its own between calls"
+	case Secret:
+		return "use " + nameWords(c.pattern, "the secret", "secret")
+	case Skill:
+		return "call " + nameWords(c.pattern, "the skill", "skill")
+	case Model:
+		return "ask " + nameWords(c.pattern, "the model", "model")
+	case Notify:
+		return "send you notifications"
+	case Clock:
+		return "read the current date and time"
+	case Random:
+		return "draw real random numbers"
+	default:
+		return "do nothing"
+	}
+}
+
+func fileWords(pattern string) string {
+	dir, last := pattern[:strings.LastIndexByte(pattern, '/')], pattern[strings.LastIndexByte(pattern, '/')+1:]
+	if dir == "" {
+		dir = "/"
+	}
+	switch {
+	case pattern == "/**":
+		return "every file on this computer"
+	case !strings.Contains(pattern, "*"):
+		return pattern
+	case strings.Contains(dir, "*") || last != "*" && last != "**":
+		return "files matching " + pattern
+	case last == "**":
+		return "files in " + dir + " and below"
+	default:
+		return "files directly in " + dir
+	}
+}
+
+func nameWords(pattern, the, kind string) string {
+	prefix, starred := strings.CutSuffix(pattern, "*")
+	switch {
+	case !starred:
+		return the + " " + pattern
+	case prefix == "":
+		return "every " + kind
+	default:
+		return fmt.Sprintf("every %s whose name begins with %s", kind, prefix)
+	}
+}
+
+func (c Capability) httpWords() string {
+	words := "send " + methodWords(c.methods) + " to " + c.site.String()
+	if prefix, ok := strings.CutSuffix(c.pattern, "*"); ok {
+		words += prefix + "..."
+	} else {
+		words += c.pattern
+	}
+	if domain, wild := strings.CutPrefix(c.site.host, "*."); wild {
+		words += " (any one name before " + domain + ")"
+	}
+	if c.site.scheme == "http" {
+		words += " (unencrypted)"
+	}
+	return words
+}
+
+func methodWords(list string) string {
+	if list == "*" {
+		return "requests of any method"
+	}
+	return series(strings.Split(list, ",")) + " requests"
+}
+
+// series joins words with commas and a final "and".
+func series(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " and " + words[last]
+}
