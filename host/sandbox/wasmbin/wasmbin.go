@@ -7,7 +7,11 @@ package wasmbin
 // Inspect checks structure, limits and every index; it does not check the types
 // of values on the stack, which the compiler does.
 func Inspect(wasm []byte, l Limits) (*Module, error) {
-	return &Module{}, nil
+	d := newDecoder(wasm, l)
+	if err := d.decode(); err != nil {
+		return nil, err
+	}
+	return d.module, nil
 }
 
 // The names Instrument adds to a module. A module that imports TickName from
@@ -38,8 +42,8 @@ type Instrumented struct {
 	Wasm []byte
 	// Module describes the original module, before anything was added.
 	Module *Module
-	// FuelGlobal is the export name of the fuel counter, a mutable i64 global.
-	// It is empty when no fuel was asked for.
+	// FuelGlobal is the export name of the fuel counter, a mutable i64 global
+	// that starts at 0. It is empty when no fuel was asked for.
 	FuelGlobal string
 	// TickModule and TickName name the function, without parameters and
 	// results, that the guest calls when the counter is below zero. They are
@@ -50,9 +54,15 @@ type Instrumented struct {
 // Instrument checks a module like Inspect and rewrites it as Options say.
 // Custom sections are dropped. The error is an *Error.
 func Instrument(wasm []byte, l Limits, o Options) (*Instrumented, error) {
-	m, err := Inspect(wasm, l)
-	if err != nil {
+	l.MemoryPages = min(l.MemoryPages, o.MaxMemoryPages)
+	l.TableElems = min(l.TableElems, o.MaxTableElems)
+	d := newDecoder(wasm, l)
+	if err := d.decode(); err != nil {
 		return nil, err
 	}
-	return &Instrumented{Wasm: wasm, Module: m}, nil
+	i := &Instrumented{Wasm: newRewriter(d, o).write(), Module: d.module}
+	if o.Fuel {
+		i.FuelGlobal, i.TickModule, i.TickName = FuelGlobal, TickModule, TickName
+	}
+	return i, nil
 }

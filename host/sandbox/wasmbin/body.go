@@ -1,0 +1,201 @@
+package wasmbin
+
+// frame is an open block of a function body.
+type frame struct {
+	op    byte
+	arity int // values a branch to it passes
+}
+
+// body checks function bodies one after the other. Its frames are reused.
+type body struct {
+	*decoder
+	frames []frame
+	in     instr
+
+	index  int // of the function, imported ones first
+	values int // parameters and locals
+	blocks int
+	work   int
+}
+
+// Weights of the estimate behind Module.CompileWork, in units of one plain
+// instruction. They were fitted to measured compile times of wazero.
+const (
+	workPerFunction    = 50
+	workPerTarget      = 4
+	valueBlocksPerWork = 8  // values times blocks
+	depthPerWork       = 16 // sum of the nesting depths of all blocks
+)
+
+func (d *decoder) codeSection() {
+	at := d.pos
+	d.module.CodeBytes = d.left()
+	n := d.count("function bodies", d.limits.Functions, 2)
+	if n != d.module.Functions {
+		d.malformed(at, "%d function bodies for %d functions", n, d.module.Functions)
+		return
+	}
+	b := body{decoder: d}
+	for i := 0; i < n && d.err == nil; i++ {
+		b.index = d.imported + i
+		b.check()
+	}
+}
+
+// check reads one function body.
+func (b *body) check() {
+	at := b.pos
+	n := b.size("function body")
+	if n > b.limits.BodyBytes {
+		b.tooLarge(at, "function %d has a body of %d bytes, at most %d", b.index, n, b.limits.BodyBytes)
+		return
+	}
+	section := b.end
+	b.end = b.pos + n
+	b.start()
+	for len(b.frames) > 0 && b.err == nil {
+		b.instruction()
+	}
+	if b.left() > 0 {
+		b.malformed(b.pos, "function %d goes on after its end", b.index)
+	}
+	b.end = section
+	b.finish(at)
+}
+
+// start reads the local declarations.
+func (b *body) start() {
+	t := b.typeOf(uint32(b.index))
+	b.blocks, b.work = 0, workPerFunction
+	b.frames = append(b.frames[:0], frame{op: opBlock, arity: len(t.Results)})
+	b.values = len(t.Params) + b.locals()
+	b.work += b.values
+}
+
+func (b *body) locals() int {
+	groups := b.count("groups of locals", b.limits.Locals, 2)
+	sum := 0
+	for ; groups > 0 && b.err == nil; groups-- {
+		at := b.pos
+		n := int(b.u32())
+		if sum += n; sum > b.limits.Locals {
+			b.tooLarge(at, "function %d has %d locals or more, at most %d", b.index, sum, b.limits.Locals)
+			return 0
+		}
+		b.valueType()
+	}
+	return sum
+}
+
+func (b *body) instruction() {
+	b.next(&b.in, &b.bounds)
+	b.work++
+	if b.err != nil {
+		return
+	}
+	if check := controlChecks[b.in.imm]; check != nil {
+		check(b)
+	}
+	switch b.in.op {
+	case opElse:
+		b.elseArm()
+	case opEnd:
+		b.frames = b.frames[:len(b.frames)-1]
+	case opTableSet:
+		b.module.WritesTables = true
+	case opMisc:
+		if b.in.sub >= miscTableInit && b.in.sub <= miscTableFill && b.in.sub != miscTableSize {
+			b.module.WritesTables = true
+		}
+	}
+}
+
+// controlChecks are the checks that need the function's own state, by the
+// immediates that call for them.
+var controlChecks = [imms]func(*body){
+	immBlock:    (*body).open,
+	immLabel:    (*body).branch,
+	immLabels:   (*body).branchTable,
+	immFunc:     (*body).call,
+	immIndirect: (*body).callIndirect,
+	immLocal:    (*body).local,
+}
+
+func (b *body) open() {
+	params, results := b.blockArity()
+	f := frame{op: b.in.op, arity: results}
+	if b.in.op == opLoop {
+		f.arity = params
+	}
+	b.frames = append(b.frames, f)
+	b.work += params + results + len(b.frames)/depthPerWork
+	if depth := len(b.frames) - 1; depth > b.limits.Nesting {
+		b.tooLarge(b.in.at, "function %d nests blocks more than %d deep", b.index, b.limits.Nesting)
+	}
+	if b.blocks++; b.blocks > b.limits.Blocks {
+		b.tooLarge(b.in.at, "function %d has more than %d blocks", b.index, b.limits.Blocks)
+	}
+}
+
+func (b *body) blockArity() (params, results int) {
+	switch {
+	case b.in.bt >= 0:
+		t := b.module.Types[b.in.bt]
+		return len(t.Params), len(t.Results)
+	case b.in.bt&0x7f == blockEmpty:
+		return 0, 0
+	}
+	return 0, 1
+}
+
+func (b *body) elseArm() {
+	top := &b.frames[len(b.frames)-1]
+	if top.op != opIf {
+		b.malformed(b.in.at, "else without if")
+		return
+	}
+	top.op = opElse
+}
+
+func (b *body) branch() { b.branchTo(b.in.x) }
+
+func (b *body) branchTo(label uint32) {
+	if int64(label) >= int64(len(b.frames)) {
+		b.malformed(b.in.at, "branch to label %d of %d", label, len(b.frames))
+		return
+	}
+	b.work += b.frames[len(b.frames)-1-int(label)].arity
+}
+
+func (b *body) branchTable() {
+	behind := b.pos
+	b.pos = b.in.labels
+	for i := uint32(0); i <= b.in.x && b.err == nil; i++ {
+		b.branchTo(b.u32())
+		b.work += workPerTarget
+	}
+	if b.err == nil {
+		b.pos = behind
+	}
+}
+
+func (b *body) call() { b.passValues(b.typeOf(b.in.x)) }
+
+func (b *body) callIndirect() { b.passValues(b.module.Types[b.in.x]) }
+
+func (b *body) passValues(t FuncType) { b.work += len(t.Params) + len(t.Results) }
+
+func (b *body) local() {
+	if int64(b.in.x) >= int64(b.values) {
+		b.malformed(b.in.at, "local %d of %d", b.in.x, b.values)
+	}
+}
+
+// finish checks what is known only at the end of a function.
+func (b *body) finish(at int) {
+	product := b.values * b.blocks
+	if product > b.limits.LocalsTimesBlocks {
+		b.tooLarge(at, "function %d has %d values and %d blocks: product at most %d", b.index, b.values, b.blocks, b.limits.LocalsTimesBlocks)
+	}
+	b.module.CompileWork += b.work + product/valueBlocksPerWork
+}
