@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/skillet-run/skillet/host/store/filelock"
@@ -35,7 +37,11 @@ func (j *Journal) Commit(ctx context.Context, decide func() ([]Record, error), a
 	if err != nil {
 		return nil, fmt.Errorf("commit to journal %s: %w", j.dir, err)
 	}
-	defer func() { err = errors.Join(err, release()) }()
+	defer func() {
+		if failed := release(); failed != nil {
+			err = errors.Join(err, failed)
+		}
+	}()
 	tail, err := j.refresh(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("commit to journal %s: %w", j.dir, err)
@@ -131,32 +137,54 @@ func (j *Journal) adopt(ctx context.Context, h head) (head, error) {
 	if err != nil {
 		return head{}, err
 	}
+	behind := slices.DeleteFunc(all, func(s segment) bool { return s.first < h.Segment })
+	good, err := j.complete(ctx, h, behind)
+	if err != nil {
+		return head{}, err
+	}
+	if err := j.dropEmpty(behind, good); err != nil || good == h {
+		return good, err
+	}
+	return good, j.acknowledge(good)
+}
+
+// complete returns the end of the last complete commit in the segments behind
+// h, and cuts what follows it.
+func (j *Journal) complete(ctx context.Context, h head, behind []segment) (head, error) {
 	r := &reader{seq: h.Seq, hash: h.Hash, anchor: true, last: h}
-	good := h // the end of the last complete commit
-	for _, s := range all {
-		if s.first < h.Segment {
-			continue
-		}
+	good := h
+	for i, s := range behind {
 		err := r.segment(ctx, s, offsetIn(s, h), func(e Entry) error {
 			if e.More == 0 {
 				good = r.last
 			}
 			return nil
 		})
-		if err != nil && !errors.Is(err, ErrDamaged) {
+		if err == nil && r.more == 0 {
+			continue
+		}
+		if err == nil {
+			err = r.damage(s, 0, r.last.End, io.EOF)
+		}
+		if !errors.Is(err, ErrDamaged) || i < len(behind)-1 {
 			return head{}, err
 		}
-		if err != nil || r.more > 0 {
-			if err := j.cut(s, good, err); err != nil {
-				return head{}, err
-			}
-			break
+		return good, j.cut(s, good, err)
+	}
+	return good, nil
+}
+
+// dropEmpty removes segments that were begun and never written.
+func (j *Journal) dropEmpty(behind []segment, good head) error {
+	for _, s := range behind {
+		if s.first <= good.Segment {
+			continue
+		}
+		if err := os.Remove(s.path); err != nil {
+			return err
 		}
 	}
-	if good == h {
-		return h, nil
-	}
-	return good, j.acknowledge(good)
+	return nil
 }
 
 func offsetIn(s segment, h head) int64 {
@@ -180,8 +208,9 @@ func (j *Journal) acknowledge(h head) error {
 	return j.writeHead(h)
 }
 
-// cut removes from s what lies behind good. Only what an interrupted write
-// leaves is removed; the reason to cut is damage when it is anything else.
+// cut removes from s what lies behind good, which is never anything that was
+// acknowledged. An interrupted write leaves a line without its end, a commit
+// without its last lines, or blocks of zeros; anything else is damage.
 func (j *Journal) cut(s segment, good head, reason error) error {
 	b, err := os.ReadFile(s.path)
 	if err != nil {
@@ -191,7 +220,7 @@ func (j *Journal) cut(s segment, good head, reason error) error {
 	if int64(len(b)) < keep {
 		return j.shortened(good, good.Seq-1)
 	}
-	if reason != nil && !isTorn(b[keep:]) {
+	if !errors.Is(reason, ErrTorn) && bytes.IndexByte(b[keep:], 0) < 0 {
 		return reason
 	}
 	if err := os.Truncate(s.path, keep); err != nil {
@@ -291,10 +320,15 @@ func (j *Journal) writeLines(at head, lines []byte) error {
 	return j.syncDir()
 }
 
-// takeBack undoes a write that failed: the lines, and the head if that was
-// written but not synced.
+// takeBack undoes a write that failed: the lines, and the head in case that
+// was written but not synced.
 func (j *Journal) takeBack(tail, next head) error {
-	err := os.Truncate(j.segment(next.Segment).path, next.End)
+	path := j.segment(next.Segment).path
+	undo := func() error { return os.Truncate(path, next.End) }
+	if next.End == 0 {
+		undo = func() error { return os.Remove(path) }
+	}
+	err := undo()
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}

@@ -2,7 +2,6 @@ package journal
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -252,11 +251,4 @@ func (j *Journal) measure(h head, rep *Report) error {
 		}
 	}
 	return nil
-}
-
-// isTorn reports whether tail, which is not a complete commit, is what a
-// write leaves behind that was interrupted: without a newline at the end, or
-// with blocks that were never written.
-func isTorn(tail []byte) bool {
-	return !bytes.HasSuffix(tail, []byte("\n")) || bytes.IndexByte(tail, 0) >= 0
 }
