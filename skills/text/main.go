@@ -1,0 +1,13 @@
+// Command text is a skill that measures and compares text. It computes only:
+// it asks for nothing and calls no host function.
+package main
+
+import skill "github.com/skillet-run/skillet/sdk/go"
+
+//go:wasmexport statistics
+func exportStatistics() int32 { return skill.Handle(statistics) }
+
+//go:wasmexport diff
+func exportDiff() int32 { return skill.Handle(diff) }
+
+func main() {}
