@@ -60,15 +60,15 @@ func parse(text string) (Capability, *fault) {
 	return parseWhole(s, resource)
 }
 
-// parseWhole parses the resource of a known action and completes a fault, so
-// that its fix is a capability, or leaves an example where there is no fix.
+// parseWhole parses the resource of a known action and completes the fix of a
+// fault, so that it is a capability or nothing.
 func parseWhole(s *spec, resource string) (Capability, *fault) {
 	c, f := parseResource(s, resource)
 	if f == nil {
 		return c, nil
 	}
-	if f.fix = validText(string(s.action) + ":" + f.fix); f.fix == "" {
-		f.message += "; write, for example, " + quote(s.example)
+	if f.fix != "" {
+		f.fix = validText(string(s.action) + ":" + f.fix)
 	}
 	return Capability{}, f
 }

@@ -9,8 +9,7 @@ func parseNamePattern(text string) (string, *fault) {
 		return text, nil
 	}
 	if strings.Contains(name, "*") {
-		head, _, _ := strings.Cut(name, "*")
-		return "", faultf(head+"*", `"*" may stand only once, at the end of a name`)
+		return "", faultf("", `"*" may stand only once, at the end of a name`)
 	}
 	return text, checkName(name)
 }
@@ -19,7 +18,7 @@ func parseNamePattern(text string) (string, *fault) {
 // alike to the person who reads them.
 func checkName(name string) *fault {
 	if name == "" {
-		return faultf("", "it has no name")
+		return faultf("", "it has no name; write one, or * for every name")
 	}
 	for i := range len(name) {
 		if !isNameByte(name[i], i == 0) {

@@ -31,13 +31,13 @@ func parsePathPattern(text string) (string, *fault) {
 func checkPath(text string) *fault {
 	switch {
 	case text == "":
-		return faultf("", "it has no path")
+		return faultf("", "it has no path; write an absolute one, as in /data/**")
 	case strings.HasPrefix(text, "~"), strings.HasPrefix(text, "$"):
 		return faultf("", "%s is not expanded; write the whole path from /", quote(text[:1]))
 	case strings.Contains(text, `\`):
 		return faultf(strings.ReplaceAll(text, `\`, "/"), "it holds a backslash; segments are separated by /")
 	case text[0] != '/':
-		return faultf(path.Clean("/"+text), "the path is relative; paths begin with /")
+		return faultf("", "the path is relative; write the whole path from /")
 	case len(text) > 1 && text[len(text)-1] == '/':
 		return faultf(path.Clean(text+"**"), "the path ends in /; name the directory alone or add ** for what is in it")
 	case path.Clean(text) != text:

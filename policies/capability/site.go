@@ -62,7 +62,7 @@ func readSite(u *url.URL, pattern bool) (site, *fault) {
 	}
 	switch {
 	case u.Opaque != "" || u.Host == "":
-		return site{}, faultf("", "the URL has no host; write %s://host/path", u.Scheme)
+		return site{}, faultf("", "the URL has no host; write one, as in %s://api.example.com/v1/*", u.Scheme)
 	case u.User != nil:
 		return site{}, faultf(u.Scheme+"://"+u.Host+u.EscapedPath(), "the URL holds user information; a secret is added by the host, never written in a URL")
 	}

@@ -12,11 +12,16 @@ func parseURLPattern(text string) (list string, s site, path string, f *fault) {
 	if !found {
 		list, address = "GET", text
 	}
+	if trimmed := strings.TrimSpace(address); trimmed != address {
+		return "", site{}, "", faultf(list+" "+trimmed, "one space stands between method and URL")
+	}
 	if list, f = parseMethods(list); f != nil {
-		f.fix += " " + address
+		if f.fix != "" {
+			f.fix += " " + address
+		}
 		return "", site{}, "", f
 	}
-	if s, path, f = readPattern(address); f != nil {
+	if s, path, f = readPattern(address); f != nil && f.fix != "" {
 		f.fix = list + " " + f.fix
 	}
 	return list, s, path, f
@@ -36,7 +41,7 @@ func readPattern(address string) (site, string, *fault) {
 		return site{}, "", faultf(s.String()+u.EscapedPath(), "a pattern has no query and no fragment; a query in a request is allowed with its path")
 	}
 	path, f := readPathPattern(u.EscapedPath())
-	if f != nil {
+	if f != nil && f.fix != "" {
 		f.fix = s.String() + f.fix
 	}
 	return s, path, f
@@ -56,9 +61,19 @@ func readURL(address string) (*url.URL, *fault) {
 		return nil, faultf("", "%s", reasonOf(err))
 	}
 	if u.Scheme == "" {
-		return nil, faultf("https://"+strings.TrimLeft(address, "/"), "the URL has no scheme; write https:// or http:// and a host")
+		return nil, faultf(withScheme(address), "the URL has no scheme; write https:// or http:// and a host")
 	}
 	return u, nil
+}
+
+// withScheme completes an address that begins with what looks like a domain.
+func withScheme(address string) string {
+	address = strings.TrimPrefix(address, "//")
+	host, _, _ := strings.Cut(address, "/")
+	if !strings.Contains(host, ".") {
+		return ""
+	}
+	return "https://" + address
 }
 
 // reasonOf returns what a *url.Error says without the URL, which may hold a
@@ -81,7 +96,7 @@ func readPathPattern(escaped string) (string, *fault) {
 		prefix = escaped
 	}
 	if strings.Contains(prefix, "*") {
-		return "", faultf(prefix[:strings.IndexByte(prefix, '*')]+"*", `"*" may stand only at the end of a path; write a literal one as %%2A`)
+		return "", faultf("", `"*" may stand only at the end of a path; write a literal one as %%2A`)
 	}
 	if prefix == "" {
 		prefix = "/"
@@ -158,7 +173,7 @@ func checkClimb(path string) *fault {
 	const rounds = 4
 	for range rounds {
 		if climbs(path) {
-			return faultf("", `the path climbs with ".."`)
+			return faultf("", `the path climbs with ".."; write it resolved`)
 		}
 		plain := unescapeLoosely(path)
 		if plain == path {

@@ -1,0 +1,206 @@
+package capability
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files in testdata")
+
+// golden reads testdata/name, a table of "input => output" lines, recomputes
+// every output and compares, or rewrites the file with -update. Blank lines and
+// lines that begin with "#" stay as they are.
+func golden(t *testing.T, name string, compute func(input string) string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	for i, line := range strings.Split(strings.TrimSuffix(string(data), "\n"), "\n") {
+		if line == "" || strings.HasPrefix(line, "#") {
+			fmt.Fprintln(&out, line)
+			continue
+		}
+		input, want, _ := strings.Cut(line, " => ")
+		got := compute(input)
+		fmt.Fprintf(&out, "%s => %s\n", input, got)
+		if got != want && !*update {
+			t.Errorf("%s:%d: %s\n got %s\nwant %s", path, i+1, input, got, want)
+		}
+	}
+	if *update {
+		if err := os.WriteFile(path, []byte(out.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// inputs returns the left sides of a golden table, as fuzzing seeds.
+func inputs(tb testing.TB, name string) []string {
+	tb.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var list []string
+	for line := range strings.Lines(string(data)) {
+		if input, _, ok := strings.Cut(line, " => "); ok && !strings.HasPrefix(line, "#") {
+			list = append(list, input)
+		}
+	}
+	return list
+}
+
+func TestCanonical(t *testing.T) {
+	golden(t, "canonical.txt", func(input string) string {
+		c, err := Parse(input)
+		if err != nil {
+			return err.Error()
+		}
+		again, err := Parse(c.String())
+		if err != nil || again != c {
+			return fmt.Sprintf("no round trip: %v, %v", again, err)
+		}
+		return c.String()
+	})
+}
+
+func TestWords(t *testing.T) {
+	golden(t, "words.txt", func(input string) string {
+		c, err := Parse(input)
+		if err != nil {
+			return err.Error()
+		}
+		return c.Words()
+	})
+}
+
+func TestWordsForEveryAction(t *testing.T) {
+	seen := map[Action]bool{}
+	for _, input := range inputs(t, "words.txt") {
+		seen[MustParse(input).Action()] = true
+	}
+	for _, a := range Actions() {
+		if !seen[a] {
+			t.Errorf("testdata/words.txt has no capability for %s", a)
+		}
+	}
+	if got := (Capability{}).Words(); got != "do nothing" {
+		t.Errorf("zero capability: %q", got)
+	}
+}
+
+func TestParseErrors(t *testing.T) {
+	golden(t, "errors.txt", func(input string) string {
+		_, err := Parse(unescape(input))
+		var pe *ParseError
+		if !errors.As(err, &pe) {
+			return fmt.Sprintf("no *ParseError: %v", err)
+		}
+		if pe.Suggestion == "" {
+			return pe.Message
+		}
+		c, err := Parse(pe.Suggestion)
+		if err != nil || c.String() != pe.Suggestion {
+			return fmt.Sprintf("suggestion %q is no canonical capability: %v", pe.Suggestion, err)
+		}
+		return pe.Message + " => " + pe.Suggestion
+	})
+}
+
+// unescape lets a golden table hold what a text file cannot.
+func unescape(s string) string {
+	return strings.NewReplacer("<TAB>", "\t", "<NUL>", "\x00", "<FF>", "\xff", "<RLO>", "\u202e", "<SP>", " ", "<ESC>", "\x1b", "<LF>", "\n").Replace(s)
+}
+
+func TestRequests(t *testing.T) {
+	golden(t, "requests.txt", func(input string) string {
+		r := requestOf(unescape(input))
+		canonical, err := r.Canonical()
+		if err != nil {
+			var pe *ParseError
+			if !errors.As(err, &pe) || pe.What != "request" {
+				return fmt.Sprintf("no *ParseError of a request: %v", err)
+			}
+			return fmt.Sprintf("refused as %s: %s", r, pe.Message)
+		}
+		if again, err := canonical.Canonical(); err != nil || again != canonical {
+			return fmt.Sprintf("canonical is not stable: %v, %v", again, err)
+		}
+		return canonical.String()
+	})
+}
+
+// requestOf reads what Request.String writes.
+func requestOf(text string) Request {
+	action, resource, _ := strings.Cut(text, ":")
+	r := Request{Action: Action(action), Resource: resource}
+	if method, address, found := strings.Cut(resource, " "); found && r.Action == HTTP {
+		r.Method, r.Resource = method, address
+	}
+	return r
+}
+
+// TestAllows reads "capability | request => yes or no".
+func TestAllows(t *testing.T) {
+	golden(t, "allows.txt", func(input string) string {
+		text, request, _ := strings.Cut(input, " | ")
+		c, err := Parse(text)
+		if err != nil {
+			return err.Error()
+		}
+		return yesNo(c.Allows(requestOf(unescape(request))))
+	})
+}
+
+// TestCovers reads "capability | capability => yes or no".
+func TestCovers(t *testing.T) {
+	golden(t, "covers.txt", func(input string) string {
+		left, right, _ := strings.Cut(input, " | ")
+		c, err := Parse(left)
+		if err != nil {
+			return err.Error()
+		}
+		d, err := Parse(right)
+		if err != nil {
+			return err.Error()
+		}
+		return yesNo(c.Covers(d))
+	})
+}
+
+func TestDiff(t *testing.T) {
+	golden(t, "diff.txt", func(input string) string {
+		left, right, _ := strings.Cut(input, " | ")
+		before, err := parseList(left)
+		if err != nil {
+			return err.Error()
+		}
+		after, err := parseList(right)
+		if err != nil {
+			return err.Error()
+		}
+		return strings.Join(Diff(before, after).Words(), "; ")
+	})
+}
+
+func parseList(text string) (Set, error) {
+	if text == "-" {
+		return Set{}, nil
+	}
+	return ParseSet(strings.Split(text, " + ")...)
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
