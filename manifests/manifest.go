@@ -69,6 +69,9 @@ const ExportWASI = "_start"
 // comes from [Parse], or is filled in and checked with [Manifest.Validate]. It
 // must not be changed after that. Every field is described in [Schema].
 type Manifest struct {
+	// SchemaRef is where an editor finds the schema; it is not read.
+	SchemaRef string `json:"$schema,omitempty"`
+
 	Name        string   `json:"name"`
 	Description string   `json:"description"`
 	Version     string   `json:"version"` // semantic version 2.0.0, no leading "v"

@@ -1,0 +1,171 @@
+package manifests
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/skillet-run/skillet/policies/capability"
+)
+
+// A RequestedCapability is one capability a skill asks for.
+type RequestedCapability struct {
+	// Capability is what it asks for.
+	Capability capability.Capability
+	// Reason is why, in the words of its author; it may be empty.
+	Reason string
+	// Field is the field of the manifest that asks, such as
+	// "security.permissions.file_read[0]".
+	Field string
+}
+
+// Requests returns the capabilities m asks for, in the order of the fields of
+// [Permissions]. workspace is the absolute directory, with slashes, against
+// which relative paths are resolved; it may be empty when there are none. The
+// error wraps [Errors].
+func (m *Manifest) Requests(workspace string) ([]RequestedCapability, error) {
+	asked, errs := m.requests(workspace)
+	if len(errs) > 0 {
+		return nil, fmt.Errorf("read the permissions of %s: %w", m.Name, errs.locate(m.lines))
+	}
+	return asked, nil
+}
+
+func (m *Manifest) requests(workspace string) ([]RequestedCapability, Errors) {
+	var asked []RequestedCapability
+	var errs Errors
+	for _, w := range m.wishes() {
+		c, p := w.capability(workspace)
+		if p != nil {
+			p.Path = w.field
+			errs = append(errs, *p)
+			continue
+		}
+		asked = append(asked, RequestedCapability{c, w.reason, w.field})
+	}
+	return asked, errs
+}
+
+// A wish is an entry of the permissions before it is a capability.
+type wish struct {
+	action   capability.Action
+	methods  []string // of http
+	resource string
+	reason   string
+	field    string
+}
+
+// wishes lists all entries of the permissions.
+func (m *Manifest) wishes() []wish {
+	const base = "security.permissions."
+	p := m.Security.Permissions
+	var all []wish
+	at := func(section string, i int) string { return base + section + indexStep(i) }
+	for i, e := range p.FileRead {
+		all = append(all, wish{capability.FSRead, nil, e.Path, e.Reason, at("file_read", i)})
+	}
+	for i, e := range p.FileWrite {
+		all = append(all, wish{capability.FSWrite, nil, e.Path, e.Reason, at("file_write", i)})
+	}
+	for i, e := range p.Network {
+		all = append(all, wish{capability.HTTP, e.Methods, e.URL, e.Reason, at("network", i)})
+	}
+	for i, e := range p.Secrets {
+		all = append(all, wish{capability.Secret, nil, e.Name, e.Reason, at("secrets", i)})
+	}
+	for i, e := range p.Skills {
+		all = append(all, wish{capability.Skill, nil, e.Name, e.Reason, at("skills", i)})
+	}
+	for i, e := range p.Models {
+		all = append(all, wish{capability.Model, nil, e.Name, e.Reason, at("models", i)})
+	}
+	if p.KV != nil {
+		all = append(all, wish{capability.KV, nil, "", p.KV.Reason, base + "kv"})
+	}
+	return append(all, p.reasoned(base)...)
+}
+
+// reasoned lists the permissions that have a reason and nothing else.
+func (p Permissions) reasoned(base string) []wish {
+	var all []wish
+	for _, e := range []struct {
+		action capability.Action
+		asked  *ReasonedPermission
+	}{{capability.Notify, p.Notify}, {capability.Clock, p.Clock}, {capability.Random, p.Random}} {
+		if e.asked != nil {
+			all = append(all, wish{action: e.action, reason: e.asked.Reason, field: base + string(e.action)})
+		}
+	}
+	return all
+}
+
+// capability reads w as a capability.
+func (w wish) capability(workspace string) (capability.Capability, *Problem) {
+	text := string(w.action)
+	switch w.action {
+	case capability.FSRead, capability.FSWrite:
+		at, p := resolvePath(w.resource, workspace)
+		if p != nil {
+			return capability.Capability{}, p
+		}
+		text += ":" + at
+	case capability.HTTP:
+		text += ":" + httpText(w.methods, w.resource)
+	default:
+		if w.resource != "" {
+			text += ":" + w.resource
+		}
+	}
+	c, err := capability.Parse(text)
+	if err != nil {
+		return c, capabilityProblem(err)
+	}
+	return c, nil
+}
+
+// httpText is the resource of an http capability.
+func httpText(methods []string, address string) string {
+	if len(methods) == 0 {
+		return "GET " + address
+	}
+	return strings.Join(methods, ",") + " " + address
+}
+
+func capabilityProblem(err error) *Problem {
+	var parse *capability.ParseError
+	if errors.As(err, &parse) {
+		return &Problem{Message: parse.Message, Suggestion: parse.Suggestion}
+	}
+	return &Problem{Message: err.Error()}
+}
+
+// resolvePath makes an absolute pattern of a path of the manifest: a relative
+// one lies in the workspace, and one whose last name has no glob means the file
+// or the directory with everything below it.
+func resolvePath(text, workspace string) (string, *Problem) {
+	names := strings.Split(text, "/")
+	switch {
+	case strings.HasPrefix(text, "~"):
+		return "", &Problem{Message: fmt.Sprintf("%q starts with ~, which has no meaning here", text), Suggestion: "write an absolute path, or one relative to the workspace"}
+	case slices.Contains(names, ".."):
+		return "", &Problem{Message: fmt.Sprintf("%q goes up with ..", text), Suggestion: "write an absolute path, or one that stays in the workspace"}
+	case strings.Contains(text, `\`):
+		return "", &Problem{Message: fmt.Sprintf("%q has a backslash", text), Suggestion: "write / between names"}
+	case path.IsAbs(text):
+		return withBelow(path.Clean(text)), nil
+	case !path.IsAbs(workspace):
+		return "", &Problem{Message: fmt.Sprintf("%q is relative and there is no workspace", text), Suggestion: "give a workspace, or write an absolute path"}
+	case strings.Contains(workspace, "*"):
+		return "", &Problem{Message: fmt.Sprintf("%q is relative to the workspace %q, whose name has a *", text, workspace), Suggestion: "use another workspace, or write an absolute path"}
+	}
+	return withBelow(path.Join(workspace, text)), nil
+}
+
+func withBelow(pattern string) string {
+	if strings.Contains(path.Base(pattern), "*") {
+		return pattern
+	}
+	return path.Join(pattern, "**")
+}

@@ -1,0 +1,141 @@
+package manifests
+
+// Support says what this host does with a field of the manifest.
+type Support string
+
+const (
+	// Enforced fields have the effect the schema describes.
+	Enforced Support = "enforced"
+	// Informational fields are shown to people and models, and change nothing.
+	Informational Support = "informational"
+	// Unsupported fields make a valid document that cannot be installed here:
+	// see [Manifest.Unsupported].
+	Unsupported Support = "unsupported"
+)
+
+// A Field is one field of the manifest, as the schema describes it.
+type Field struct {
+	// Path names the field; [] stands for any item of a list, as in
+	// "tools[].name".
+	Path string
+	// Support says what this host does with it. A field that is enforced may
+	// still have values that are not: [Manifest.Unsupported] knows them.
+	Support Support
+	// Description is the text of the schema.
+	Description string
+}
+
+// Fields returns every field of the manifest that holds a value, in the order
+// of the schema.
+func Fields() []Field {
+	s := ownSchema()
+	var all []Field
+	s.each(s.doc, "", func(path string, raw, n *node) {
+		if !s.isSection(n) {
+			all = append(all, Field{path, Support(s.either("x-support", raw, n)), s.either("description", raw, n)})
+		}
+	})
+	return all
+}
+
+// isSection reports whether n describes an object, or a list of objects, whose
+// fields are described one by one.
+func (s manifestSchema) isSection(n *node) bool {
+	items := s.resolve(n.get("items"))
+	return n.get("properties") != nil || items.get("properties") != nil
+}
+
+// either returns the text member called name of a, or else of b.
+func (s manifestSchema) either(name string, a, b *node) string {
+	if text := s.text(a, name); text != "" {
+		return text
+	}
+	return s.text(b, name)
+}
+
+// Unsupported returns the fields of m that this host cannot honour, with the
+// reason and the way out. A manifest that has any is valid as a document, and
+// installing it is refused. It is empty when m can be installed and run.
+func (m *Manifest) Unsupported() []Problem {
+	var all []Problem
+	for _, r := range refusals() {
+		if r.used(m) {
+			all = append(all, Problem{Path: r.path, Line: lineOf(m.lines, r.path), Message: r.reason, Suggestion: r.wayOut})
+		}
+	}
+	return all
+}
+
+// A refusal is a field, or a section, that this host cannot honour.
+type refusal struct {
+	path   string
+	reason string
+	wayOut string
+	used   func(m *Manifest) bool
+}
+
+// refusals lists what this host cannot honour, in the order of the schema.
+func refusals() []refusal {
+	all := []refusal{
+		{"type", "this host runs code_inline skills only", "make it a code_inline skill", func(m *Manifest) bool { return m.Type != KindCodeInline }},
+		{"command", "this host has no interpreter skills: a command is a module in the package", "compile the skill to a .wasm module and name it", func(m *Manifest) bool { return m.Command != "" && !isModule(m.Command) }},
+		{"security.permissions.skills", "no host function calls another skill", "remove it", func(m *Manifest) bool { return len(m.Security.Permissions.Skills) > 0 }},
+		{"security.permissions.models", "no host function asks a model", "remove it", func(m *Manifest) bool { return len(m.Security.Permissions.Models) > 0 }},
+		{"security.resource_limits.max_cpu_percent", "the share of a processor is not limited", "leave it out or write 100, and bound the work with max_fuel and max_execution_time", limitsCPU},
+		{"session_config", "this host keeps no sessions: every call starts fresh", "remove it", func(m *Manifest) bool { return m.SessionConfig != nil }},
+		{"dependencies", "this host does not resolve dependencies", "remove them, and build what they do into the module", func(m *Manifest) bool { return len(m.Dependencies) > 0 }},
+		{"provides", "this host does not resolve dependencies, so nothing can ask for it", "remove it", func(m *Manifest) bool { return len(m.Provides) > 0 }},
+		{"development", "this host has no development mode", "remove it or write false", develops},
+		{"allowed-tools", "a package cannot approve its own use of tools", "remove it; a person grants what a skill may do", func(m *Manifest) bool { return m.AgentSkill != nil && len(m.AgentSkill.AllowedTools) > 0 }},
+	}
+	return append(append(all, resilienceRefusals()...), promptRefusals()...)
+}
+
+func limitsCPU(m *Manifest) bool {
+	n := m.Security.ResourceLimits.MaxCPUPercent
+	return n != 0 && n != 100
+}
+
+func develops(m *Manifest) bool {
+	d := m.Development
+	if d == nil {
+		return false
+	}
+	tests := d.TestFramework != nil && *d.TestFramework != TestFramework{}
+	return d.SessionIsolation || d.HotReload || d.DebugMode || tests
+}
+
+func resilienceRefusals() []refusal {
+	const retry = "resilience.retry_config"
+	return []refusal{
+		{retry, "a failed call is not tried again", "remove it or write max_attempts 1, and let the caller try again", retries},
+		{"resilience.circuit_breaker", "calls are not counted from one to the next", "remove it", func(m *Manifest) bool { return m.Resilience.CircuitBreaker != nil }},
+		{"resilience.fallback_command", "a failed call is answered with its error, not with another command", "remove it, or handle the failure in the module", func(m *Manifest) bool { return m.Resilience.FallbackCommand != "" }},
+		{"resilience.health_check", "this host calls a skill only when a caller does", "remove it or write enabled false", func(m *Manifest) bool { return m.Resilience.HealthCheck != nil && m.Resilience.HealthCheck.Enabled }},
+	}
+}
+
+func retries(m *Manifest) bool {
+	r := m.Resilience.RetryConfig
+	return r != nil && (r.MaxAttempts > 1 || r.BackoffStrategy != "" || len(r.RetryOn) > 0)
+}
+
+// promptRefusals are the fields of prompts in a skill that runs code. In a
+// skill that is a prompt, it is the type that is refused.
+func promptRefusals() []refusal {
+	row := func(path string, set func(m *Manifest) bool) refusal {
+		return refusal{
+			path, "belongs to conversation and prompt_inline skills; a skill that runs code never reads it", "remove it",
+			func(m *Manifest) bool { return m.Type.IsCode() && set(m) },
+		}
+	}
+	return []refusal{
+		row("prompt", func(m *Manifest) bool { return m.Prompt != "" }),
+		row("prompt_template", func(m *Manifest) bool { return m.PromptTemplate != "" }),
+		row("parameters", func(m *Manifest) bool { return len(m.Parameters) > 0 }),
+		row("context_files", func(m *Manifest) bool { return m.ContextFiles != nil }),
+		row("model", func(m *Manifest) bool { return m.Model != "" }),
+		row("context_window", func(m *Manifest) bool { return m.ContextWindow != 0 }),
+		row("output_format", func(m *Manifest) bool { return m.OutputFormat != "" }),
+	}
+}
