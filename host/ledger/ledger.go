@@ -1,0 +1,290 @@
+// Package ledger makes decisions durable: each is written to the append-only
+// journal first and projected into the store second, so that the journal is
+// the one truth about who decided what, and the store can be rebuilt from it.
+//
+// It knows neither skills nor grants: a [Projection] owns the kinds of change
+// that make up its state and knows how to apply them.
+//
+// # Keys in the store
+//
+//	ledger/cursor -> {"seq":7,"hash":"sha256:..."}  the last entry that was projected
+package ledger
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/skillet-run/skillet/host/journal"
+	"github.com/skillet-run/skillet/host/store"
+)
+
+// ErrBehind means that the journal ends before the last decision the store
+// knows: the journal was cut or replaced.
+var ErrBehind = errors.New("the journal ends before the last decision the store knows")
+
+// A Change is one change of state. Its kind says which projection applies it.
+type Change struct {
+	// Kind is noun and past participle: "skill.installed".
+	Kind string `json:"kind"`
+	// Data is the change in the form its projection defined.
+	Data json.RawMessage `json:"data"`
+}
+
+// NewChange makes a Change of the given kind with data as JSON.
+func NewChange(kind string, data any) (Change, error) {
+	b, err := json.Marshal(data)
+	if err != nil {
+		return Change{}, fmt.Errorf("encode change %s: %w", kind, err)
+	}
+	return Change{Kind: kind, Data: b}, nil
+}
+
+// A Decision is what somebody decided, with all it changes. The changes are
+// one journal entry: after a crash all of them hold, or none.
+type Decision struct {
+	// Kind is the verb: "install", "approve", "grant".
+	Kind string
+	// Actor is who decided: "human:ada", "policy:org".
+	Actor string
+	// Subject is what it was about: a skill, a proposal, a secret's name.
+	Subject string
+	// Note is the reason the actor gave; may be empty.
+	Note string
+	// Changes are applied in order; none makes a decision that only the audit
+	// log remembers.
+	Changes []Change
+}
+
+// entryData is the stored form of a Decision, in the data of a journal entry
+// whose kind and actor are the decision's.
+type entryData struct {
+	Subject string   `json:"subject,omitempty"`
+	Note    string   `json:"note,omitempty"`
+	Changes []Change `json:"changes,omitempty"`
+}
+
+// A Stamp says when and by whom a change was decided.
+type Stamp struct {
+	Seq   uint64
+	Time  time.Time
+	Actor string
+}
+
+// A Projection keeps one part of the state.
+type Projection interface {
+	// Owns reports whether changes of this kind are the projection's.
+	Owns(kind string) bool
+	// Apply brings the store to the state after the change. It must be
+	// idempotent: after a crash the same change is applied again.
+	Apply(ctx context.Context, kv store.KV, at Stamp, c Change) error
+}
+
+// A Ledger couples one journal with one store. It is safe for concurrent use,
+// also by several processes.
+type Ledger struct {
+	journal     *journal.Journal
+	kv          store.KV
+	projections []Projection
+}
+
+// New makes a Ledger. Call [Ledger.CatchUp] before reading state.
+func New(j *journal.Journal, kv store.KV, projections ...Projection) *Ledger {
+	return &Ledger{journal: j, kv: kv, projections: projections}
+}
+
+// Commit makes a decision durable. While decide runs, no other process can
+// commit, so what it reads from the store stays true until its changes are
+// applied. An error from decide changes nothing and is returned as it is.
+// When Commit returns nil, the decision survives a power cut.
+func (l *Ledger) Commit(ctx context.Context, decide func(context.Context) (Decision, error)) error {
+	_, err := l.journal.Commit(ctx, func() ([]journal.Record, error) {
+		if err := l.project(ctx); err != nil {
+			return nil, err
+		}
+		d, err := decide(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range d.Changes { // what is in the journal must be applicable
+			if _, err := l.owner(c.Kind); err != nil {
+				return nil, err
+			}
+		}
+		return []journal.Record{{Kind: d.Kind, Actor: d.Actor, Data: entryData{d.Subject, d.Note, d.Changes}}}, nil
+	}, func(entries []journal.Entry) error {
+		return l.applyAll(ctx, entries)
+	})
+	return err
+}
+
+// CatchUp applies decisions that are in the journal and not yet in the store,
+// which happens when a process died between the two. It returns [ErrBehind]
+// when the journal is shorter than the store says.
+func (l *Ledger) CatchUp(ctx context.Context) error {
+	behind, err := l.behind(ctx)
+	if err != nil || !behind {
+		return err
+	}
+	return l.Exclusive(ctx, l.project)
+}
+
+// errNothing ends a commit that only wanted the lock.
+var errNothing = errors.New("nothing to commit")
+
+// Exclusive runs fn while no decision can be committed, by this process or
+// another.
+func (l *Ledger) Exclusive(ctx context.Context, fn func(context.Context) error) error {
+	_, err := l.journal.Commit(ctx, func() ([]journal.Record, error) {
+		if err := fn(ctx); err != nil {
+			return nil, err
+		}
+		return nil, errNothing
+	}, func([]journal.Entry) error { return nil })
+	if errors.Is(err, errNothing) {
+		return nil
+	}
+	return err
+}
+
+// Rebuild applies every decision of the journal to the store again, whatever
+// the cursor says. The store should be empty.
+func (l *Ledger) Rebuild(ctx context.Context) (entries uint64, err error) {
+	if err := l.kv.Delete(ctx, cursorKey, store.Any); err != nil && !errors.Is(err, store.ErrNotFound) {
+		return 0, fmt.Errorf("rebuild: %w", err)
+	}
+	if err := l.Exclusive(ctx, l.project); err != nil {
+		return 0, fmt.Errorf("rebuild: %w", err)
+	}
+	c, _, err := l.cursor(ctx)
+	return c.Seq, err
+}
+
+const cursorKey = "ledger/cursor"
+
+type cursor struct {
+	Seq  uint64 `json:"seq"`
+	Hash string `json:"hash"`
+}
+
+func (l *Ledger) cursor(ctx context.Context) (cursor, uint64, error) {
+	e, err := l.kv.Get(ctx, cursorKey)
+	if errors.Is(err, store.ErrNotFound) {
+		return cursor{}, store.MustNotExist, nil
+	}
+	if err != nil {
+		return cursor{}, 0, fmt.Errorf("read the ledger's cursor: %w", err)
+	}
+	var c cursor
+	if err := json.Unmarshal(e.Value, &c); err != nil {
+		return cursor{}, 0, fmt.Errorf("read the ledger's cursor: %w: %w", store.ErrDamaged, err)
+	}
+	return c, e.Revision, nil
+}
+
+func (l *Ledger) behind(ctx context.Context) (bool, error) {
+	c, _, err := l.cursor(ctx)
+	if err != nil {
+		return false, err
+	}
+	seq, hash, err := l.journal.Head()
+	if err != nil {
+		return false, err
+	}
+	// The cursor is read first and only ever trails the journal.
+	if seq < c.Seq || seq == c.Seq && hash != c.Hash {
+		return false, fmt.Errorf("%w (journal: %d, store: %d)", ErrBehind, seq, c.Seq)
+	}
+	return seq > c.Seq, nil
+}
+
+// project applies what the journal has after the cursor. The journal's lock
+// must be held.
+func (l *Ledger) project(ctx context.Context) error {
+	behind, err := l.behind(ctx)
+	if err != nil || !behind {
+		return err
+	}
+	c, _, err := l.cursor(ctx)
+	if err != nil {
+		return err
+	}
+	return l.journal.Replay(ctx, c.Seq, func(e journal.Entry) error {
+		return l.applyAll(ctx, []journal.Entry{e})
+	})
+}
+
+func (l *Ledger) applyAll(ctx context.Context, entries []journal.Entry) error {
+	for _, e := range entries {
+		if err := l.apply(ctx, e); err != nil {
+			return fmt.Errorf("apply decision %d (%s): %w", e.Seq, e.Kind, err)
+		}
+	}
+	return nil
+}
+
+func (l *Ledger) apply(ctx context.Context, e journal.Entry) error {
+	d, err := decode(e)
+	if err != nil {
+		return err
+	}
+	at := Stamp{Seq: e.Seq, Time: e.Time, Actor: e.Actor}
+	for _, c := range d.Changes {
+		p, err := l.owner(c.Kind)
+		if err != nil {
+			return err
+		}
+		if err := p.Apply(ctx, l.kv, at, c); err != nil {
+			return fmt.Errorf("%s: %w", c.Kind, err)
+		}
+	}
+	b, err := json.Marshal(cursor{e.Seq, e.Hash})
+	if err != nil {
+		return err
+	}
+	_, err = l.kv.Put(ctx, cursorKey, b, store.Any)
+	return err
+}
+
+func (l *Ledger) owner(kind string) (Projection, error) {
+	for _, p := range l.projections {
+		if p.Owns(kind) {
+			return p, nil
+		}
+	}
+	return nil, fmt.Errorf("no part of this version of skillet knows changes of kind %q: was the home written by a newer one?", kind)
+}
+
+func decode(e journal.Entry) (entryData, error) {
+	var d entryData
+	if err := json.Unmarshal(e.Data, &d); err != nil {
+		return d, fmt.Errorf("decode decision %d: %w", e.Seq, err)
+	}
+	return d, nil
+}
+
+// A Record is a decision as the audit log shows it.
+type Record struct {
+	Seq     uint64    `json:"seq"`
+	Time    time.Time `json:"time"`
+	Kind    string    `json:"kind"`
+	Actor   string    `json:"actor"`
+	Subject string    `json:"subject,omitempty"`
+	Note    string    `json:"note,omitempty"`
+	Changes []Change  `json:"changes,omitempty"`
+	Hash    string    `json:"hash"`
+}
+
+// History calls fn for each decision after the given sequence number, in
+// order, verifying the chain as it reads.
+func (l *Ledger) History(ctx context.Context, after uint64, fn func(Record) error) error {
+	return l.journal.Replay(ctx, after, func(e journal.Entry) error {
+		d, err := decode(e)
+		if err != nil {
+			return err
+		}
+		return fn(Record{e.Seq, e.Time, e.Kind, e.Actor, d.Subject, d.Note, d.Changes, e.Hash})
+	})
+}

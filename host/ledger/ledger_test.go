@@ -1,0 +1,222 @@
+package ledger_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/skillet-run/skillet/host/journal"
+	"github.com/skillet-run/skillet/host/ledger"
+	"github.com/skillet-run/skillet/host/store"
+)
+
+// marks is a projection that writes each mark under its name. broken makes it
+// stop after that many changes, as a process that dies would.
+type marks struct{ left *int }
+
+func (marks) Owns(kind string) bool { return kind == "mark" }
+
+func (m marks) Apply(ctx context.Context, kv store.KV, at ledger.Stamp, c ledger.Change) error {
+	if m.left != nil {
+		if *m.left == 0 {
+			return errDied
+		}
+		*m.left--
+	}
+	var name string
+	if err := json.Unmarshal(c.Data, &name); err != nil {
+		return err
+	}
+	_, err := kv.Put(ctx, "mark/"+name, fmt.Appendf(nil, "%d %s", at.Seq, at.Actor), store.Any)
+	return err
+}
+
+var errDied = errors.New("died")
+
+func open(t *testing.T, dir string, kv store.KV, left *int) *ledger.Ledger {
+	t.Helper()
+	j, err := journal.Open(filepath.Join(dir, "journal"), journal.Options{Sync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ledger.New(j, kv, marks{left})
+}
+
+func mark(names ...string) func(context.Context) (ledger.Decision, error) {
+	return func(context.Context) (ledger.Decision, error) {
+		d := ledger.Decision{Kind: "mark", Actor: "human:test", Subject: names[0], Note: "note"}
+		for _, n := range names {
+			c, err := ledger.NewChange("mark", n)
+			if err != nil {
+				return d, err
+			}
+			d.Changes = append(d.Changes, c)
+		}
+		return d, nil
+	}
+}
+
+func marked(t *testing.T, kv store.KV) []string {
+	t.Helper()
+	entries, err := kv.List(t.Context(), "mark/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Key[len("mark/"):]+"="+string(e.Value))
+	}
+	return names
+}
+
+func memory(t *testing.T) store.KV {
+	t.Helper()
+	s := store.Memory()
+	t.Cleanup(func() { s.Close() })
+	return s.KV()
+}
+
+func same(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestCommitAppliesAllChanges(t *testing.T) {
+	kv := memory(t)
+	l := open(t, t.TempDir(), kv, nil)
+	if err := l.Commit(t.Context(), mark("a", "b")); err != nil {
+		t.Fatal(err)
+	}
+	same(t, marked(t, kv), "a=1 human:test", "b=1 human:test")
+}
+
+func TestRefusedDecisionChangesNothing(t *testing.T) {
+	kv := memory(t)
+	l := open(t, t.TempDir(), kv, nil)
+	no := errors.New("no")
+	err := l.Commit(t.Context(), func(context.Context) (ledger.Decision, error) { return ledger.Decision{}, no })
+	if !errors.Is(err, no) {
+		t.Errorf("got %v", err)
+	}
+	n := 0
+	if err := l.History(t.Context(), 0, func(ledger.Record) error { n++; return nil }); err != nil || n != 0 {
+		t.Errorf("%d decisions, %v", n, err)
+	}
+}
+
+// A process that dies between the journal and the store leaves a decision that
+// the next one finds and applies, whole.
+func TestCatchUpAfterDeathAtEveryChange(t *testing.T) {
+	for survive := range 3 {
+		t.Run(fmt.Sprint(survive), func(t *testing.T) {
+			kv, dir := memory(t), t.TempDir()
+			if err := open(t, dir, kv, nil).Commit(t.Context(), mark("first")); err != nil {
+				t.Fatal(err)
+			}
+			left := survive
+			if err := open(t, dir, kv, &left).Commit(t.Context(), mark("a", "b", "c")); !errors.Is(err, errDied) {
+				t.Fatalf("got %v", err)
+			}
+			if err := open(t, dir, kv, nil).CatchUp(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			same(t, marked(t, kv), "a=2 human:test", "b=2 human:test", "c=2 human:test", "first=1 human:test")
+		})
+	}
+}
+
+func TestCommitSeesWhatADeadProcessDecided(t *testing.T) {
+	kv, dir := memory(t), t.TempDir()
+	left := 0
+	if err := open(t, dir, kv, &left).Commit(t.Context(), mark("a")); !errors.Is(err, errDied) {
+		t.Fatalf("got %v", err)
+	}
+	err := open(t, dir, kv, nil).Commit(t.Context(), func(ctx context.Context) (ledger.Decision, error) {
+		same(t, marked(t, kv), "a=1 human:test")
+		return mark("b")(ctx)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestRebuild(t *testing.T) {
+	dir := t.TempDir()
+	l := open(t, dir, memory(t), nil)
+	for _, n := range []string{"a", "b"} {
+		if err := l.Commit(t.Context(), mark(n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kv := memory(t)
+	n, err := open(t, dir, kv, nil).Rebuild(t.Context())
+	if err != nil || n != 2 {
+		t.Fatalf("rebuilt %d, %v", n, err)
+	}
+	same(t, marked(t, kv), "a=1 human:test", "b=2 human:test")
+}
+
+func TestReplacedJournalIsNoticed(t *testing.T) {
+	kv, dir := memory(t), t.TempDir()
+	if err := open(t, dir, kv, nil).Commit(t.Context(), mark("a")); err != nil {
+		t.Fatal(err)
+	}
+	if err := open(t, t.TempDir(), kv, nil).CatchUp(t.Context()); !errors.Is(err, ledger.ErrBehind) {
+		t.Errorf("empty journal: %v", err)
+	}
+	other := t.TempDir()
+	if err := open(t, other, memory(t), nil).Commit(t.Context(), mark("x")); err != nil {
+		t.Fatal(err)
+	}
+	if err := open(t, other, kv, nil).CatchUp(t.Context()); !errors.Is(err, ledger.ErrBehind) {
+		t.Errorf("another journal of the same length: %v", err)
+	}
+}
+
+func TestUnknownChangeIsRefused(t *testing.T) {
+	kv, dir := memory(t), t.TempDir()
+	l := open(t, dir, kv, nil)
+	c, err := ledger.NewChange("from.the.future", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = l.Commit(t.Context(), func(context.Context) (ledger.Decision, error) {
+		return ledger.Decision{Kind: "x", Actor: "y", Changes: []ledger.Change{c}}, nil
+	})
+	if err == nil {
+		t.Error("a change nobody knows was accepted")
+	}
+	if err := open(t, dir, kv, nil).CatchUp(t.Context()); err != nil {
+		t.Errorf("the refused change is in the journal: %v", err)
+	}
+}
+
+func TestConcurrentCommits(t *testing.T) {
+	kv, dir := memory(t), t.TempDir()
+	var wg sync.WaitGroup
+	for i := range 8 {
+		l := open(t, dir, kv, nil)
+		wg.Go(func() {
+			for k := range 5 {
+				if err := l.Commit(t.Context(), mark(fmt.Sprintf("%d-%d", i, k))); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if n := len(marked(t, kv)); n != 40 {
+		t.Errorf("%d marks, want 40", n)
+	}
+	seen := 0
+	err := open(t, dir, kv, nil).History(t.Context(), 0, func(r ledger.Record) error { seen++; return nil })
+	if err != nil || seen != 40 {
+		t.Errorf("%d decisions, %v", seen, err)
+	}
+}

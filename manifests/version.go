@@ -1,0 +1,19 @@
+package manifests
+
+import (
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+)
+
+// CompareVersions orders two versions by the precedence of Semantic Versioning
+// 2.0.0, section 11: negative when a is older than b, 0 when neither is,
+// positive when a is newer. Texts that are no versions are compared as text.
+func CompareVersions(a, b string) int {
+	va, erra := semver.StrictNewVersion(a)
+	vb, errb := semver.StrictNewVersion(b)
+	if erra != nil || errb != nil {
+		return strings.Compare(a, b)
+	}
+	return va.Compare(vb)
+}
