@@ -1,0 +1,202 @@
+package main
+
+import (
+	"bytes"
+	"compress/flate"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu"
+	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/model"
+	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
+)
+
+// The ways opening a file fails. Every error of open wraps one of them.
+var (
+	errNotPDF    = errors.New("not a PDF file")
+	errEncrypted = errors.New("the file is encrypted")
+	errDamaged   = errors.New("the file is damaged beyond repair")
+)
+
+// headerWindow is where readers look for the header (ISO 32000-1, annex H.3).
+const headerWindow = 1024
+
+// maxHops bounds a chain of references to references.
+const maxHops = 8
+
+// document is an open file: the parsed objects, and what was made of them so
+// far. Fonts are decoded once per document and not once per glyph, which is
+// what makes extraction fast.
+type document struct {
+	context   *model.Context
+	fonts     map[int]*font
+	names     glyphNames
+	operators map[string]operator
+	work      *work
+}
+
+// open parses the objects of a file. An empty password opens files that ask
+// for none. Errors wrap errNotPDF, errEncrypted, errDamaged or errWork.
+func open(data []byte, password string, w *work) (doc *document, err error) {
+	defer damage(&err)
+	if !hasHeader(data) {
+		return nil, fmt.Errorf("%w: no %%PDF- header in its first %d bytes", errNotPDF, headerWindow)
+	}
+	limit := readFactor*int64(len(data)) + readBase
+	reader := &metered{ReadSeeker: bytes.NewReader(data), left: limit}
+	ctx, err := pdfcpu.ReadWithContext(&counted{context.Background(), maxReads}, reader, configuration(password))
+	if err != nil {
+		return nil, openError(err)
+	}
+	return &document{
+		context: ctx, fonts: map[int]*font{}, names: newGlyphNames(), operators: newOperators(), work: w,
+	}, nil
+}
+
+func hasHeader(data []byte) bool {
+	return bytes.Contains(data[:min(len(data), headerWindow)], []byte("%PDF-"))
+}
+
+// configuration is the parser's, without its configuration directory: relaxed,
+// so that it rebuilds a broken cross-reference table, and bounded.
+func configuration(password string) *model.Configuration {
+	limits := model.DefaultResourceLimits()
+	limits.MaxStreamBytes = maxStream
+	limits.MaxDecodeBytes = maxStream
+	limits.MaxObjectCount = 2_000_000
+	limits.MaxXRefEntries = 2_000_000
+	return &model.Configuration{
+		Reader15:       true,
+		ValidationMode: model.ValidationRelaxed,
+		Eol:            types.EolLF,
+		Offline:        true,
+		UserPW:         password,
+		OwnerPW:        password,
+		Limits:         limits,
+	}
+}
+
+func openError(err error) error {
+	switch {
+	case errors.Is(err, errWork):
+		return errWork
+	case errors.Is(err, pdfcpu.ErrWrongPassword), errors.Is(err, pdfcpu.ErrPermissionDenied):
+		return fmt.Errorf("%w and the password does not open it", errEncrypted)
+	case errors.Is(err, pdfcpu.ErrUnsupportedEncryptionFeature):
+		return fmt.Errorf("%w in a way that is not supported: %w", errEncrypted, err)
+	}
+	return fmt.Errorf("%w: %w", errDamaged, err)
+}
+
+// damage turns a panic of the parser into errDamaged: bytes of a stranger must
+// not end the module.
+func damage(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("%w: %v", errDamaged, p)
+	}
+}
+
+// resolve follows references to the object itself; a dangling reference and an
+// object that cannot be read are nil, which is PDF's null.
+func (d *document) resolve(o types.Object) types.Object {
+	for range maxHops {
+		ref, ok := o.(types.IndirectRef)
+		if !ok {
+			return o
+		}
+		next, err := d.context.Dereference(ref)
+		if err != nil {
+			return nil
+		}
+		o = next
+	}
+	return nil
+}
+
+// dict returns a dictionary, or that of a stream, or nil.
+func (d *document) dict(o types.Object) types.Dict {
+	switch o := d.resolve(o).(type) {
+	case types.Dict:
+		return o
+	case types.StreamDict:
+		return o.Dict
+	}
+	return nil
+}
+
+func (d *document) array(o types.Object) types.Array {
+	a, _ := d.resolve(o).(types.Array)
+	return a
+}
+
+func (d *document) name(o types.Object) string {
+	n, _ := d.resolve(o).(types.Name)
+	return n.Value()
+}
+
+func (d *document) number(o types.Object) (float64, bool) {
+	switch o := d.resolve(o).(type) {
+	case types.Integer:
+		return float64(o.Value()), true
+	case types.Float:
+		return o.Value(), true
+	}
+	return 0, false
+}
+
+func (d *document) integer(o types.Object, otherwise int) int {
+	if f, ok := d.number(o); ok {
+		return int(f)
+	}
+	return otherwise
+}
+
+// str returns the bytes of a string object, nil for anything else.
+func (d *document) str(o types.Object) []byte {
+	switch o := d.resolve(o).(type) {
+	case types.StringLiteral:
+		b, _ := types.Unescape(o.Value())
+		return b
+	case types.HexLiteral:
+		b, _ := o.Bytes()
+		return b
+	}
+	return nil
+}
+
+// stream returns the decoded content of a stream, as much of it as can be
+// decoded, nil when o is none. The bytes are not kept.
+func (d *document) stream(o types.Object) []byte {
+	sd, ok := d.resolve(o).(types.StreamDict)
+	if !ok {
+		return nil
+	}
+	if err := sd.DecodeWithLimit(maxStream); err != nil {
+		sd.Content = salvage(&sd)
+	}
+	d.work.spend(len(sd.Content))
+	return sd.Content
+}
+
+// salvage inflates a damaged stream up to the first error, past its header and
+// without its checksum: half a page is better than none.
+func salvage(sd *types.StreamDict) []byte {
+	const zlibHeader = 2
+	if !sd.HasSoleFilterNamed("FlateDecode") || len(sd.Raw) < zlibHeader {
+		return nil
+	}
+	r := flate.NewReader(bytes.NewReader(sd.Raw[zlibHeader:]))
+	out, _ := io.ReadAll(io.LimitReader(r, maxStream))
+	return out
+}
+
+// objectNumber returns the number of the object a reference points to, 0 for a
+// direct object.
+func objectNumber(o types.Object) int {
+	if ref, ok := o.(types.IndirectRef); ok {
+		return ref.ObjectNumber.Value()
+	}
+	return 0
+}

@@ -1,0 +1,303 @@
+package main
+
+import (
+	"strings"
+
+	corefont "github.com/pdfcpu/pdfcpu/pkg/font"
+	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
+)
+
+// glyph is what one code of a font shows.
+type glyph struct {
+	text    string
+	advance float64 // in text space units for font size 1
+	mapped  bool    // false when nothing says which text this is
+	blank   bool    // a single-byte code 32, to which word spacing applies
+}
+
+// font turns the bytes of shown strings into glyphs. It is built once per
+// document and remembers every glyph it made.
+type font struct {
+	simple    bool
+	vertical  bool
+	codes     [256]glyph       // of a simple font
+	composite map[uint32]glyph // of a composite font, filled as codes occur
+	encoding  *cmap            // of a composite font; nil means the identity
+	charset   *charset         // of a composite font with a predefined map
+	toUnicode *cmap
+	widths    map[int]float64
+	width     float64 // where widths has none
+	scale     float64 // from glyph space to text space
+}
+
+// missingFont stands in for a font that is not there.
+func missingFont() *font {
+	f := &font{simple: true, width: 500, scale: 0.001}
+	f.fill(standardTable())
+	return f
+}
+
+// font returns the font a resource entry names.
+func (d *document) font(o types.Object) *font {
+	number := objectNumber(o)
+	if f, ok := d.fonts[number]; ok && number != 0 {
+		return f
+	}
+	f := missingFont()
+	if dict := d.dict(o); dict != nil {
+		f = d.loadFont(dict)
+	}
+	if number != 0 {
+		d.fonts[number] = f
+	}
+	return f
+}
+
+func (d *document) loadFont(dict types.Dict) *font {
+	d.work.spend(1 << 12)
+	f := &font{scale: 0.001}
+	if data := d.stream(dict["ToUnicode"]); data != nil {
+		f.toUnicode = parseCMap(data, d.work)
+	}
+	switch d.name(dict["Subtype"]) {
+	case "Type0":
+		d.loadComposite(f, dict)
+	case "Type3":
+		d.loadSimple(f, dict)
+		if m := d.array(dict["FontMatrix"]); len(m) == 6 {
+			if a, ok := d.number(m[0]); ok && a != 0 {
+				f.scale = a
+			}
+		}
+		f.fill(d.simpleTable(dict, true))
+	default:
+		d.loadSimple(f, dict)
+		f.fill(d.simpleTable(dict, false))
+	}
+	return f
+}
+
+// loadSimple reads the widths of a font with one byte per code.
+func (d *document) loadSimple(f *font, dict types.Dict) {
+	f.simple = true
+	f.widths = map[int]float64{}
+	first := d.integer(dict["FirstChar"], 0)
+	widths := d.array(dict["Widths"])
+	for i, w := range widths[:min(len(widths), 256)] {
+		if n, ok := d.number(w); ok {
+			f.widths[first+i] = n
+		}
+	}
+	f.width, _ = d.number(d.dict(dict["FontDescriptor"])["MissingWidth"])
+	if len(widths) == 0 {
+		f.coreWidths(d.name(dict["BaseFont"]))
+	}
+}
+
+// coreWidths takes the widths of one of the 14 fonts every reader has.
+func (f *font) coreWidths(base string) {
+	name := coreFont(base)
+	for c := ' '; c < 256; c++ {
+		if w, err := corefont.CharWidth(name, c); err == nil && w > 0 {
+			f.widths[int(c)] = float64(w)
+		}
+	}
+	f.width = 500
+}
+
+// coreFont returns which of the 14 standard fonts is nearest to a font name.
+func coreFont(base string) string {
+	switch {
+	case corefont.IsCoreFont(base):
+		return base
+	case strings.Contains(base, "Courier") || strings.Contains(base, "Mono"):
+		return "Courier"
+	case strings.Contains(base, "Times") || strings.Contains(base, "Serif"):
+		return "Times-Roman"
+	}
+	return "Helvetica"
+}
+
+// simpleTable works out the text of the codes of a simple font without
+// ToUnicode (ISO 32000-1, 9.6.6): a base encoding, then the differences.
+func (d *document) simpleTable(dict types.Dict, bitmap bool) *table {
+	base, differences := d.baseEncoding(dict)
+	t := *base
+	code := 0
+	for _, o := range differences {
+		if n, ok := d.number(o); ok {
+			code = int(n)
+			continue
+		}
+		if code >= 0 && code < len(t) {
+			t[code] = d.glyphText(d.name(o), bitmap)
+		}
+		code++
+	}
+	return &t
+}
+
+// glyphText returns the text of a glyph name. In a bitmap font, names that only
+// number the glyphs count too.
+func (d *document) glyphText(name string, bitmap bool) string {
+	if text := d.names.text(name); text != "" || !bitmap {
+		return text
+	}
+	return numbered(name)
+}
+
+// baseEncoding returns the encoding that the Differences of a font start from.
+func (d *document) baseEncoding(dict types.Dict) (*table, types.Array) {
+	encoding := d.resolve(dict["Encoding"])
+	if t := baseTable(d.name(encoding)); t != nil {
+		return t, nil
+	}
+	entry := d.dict(encoding)
+	differences := d.array(entry["Differences"])
+	if t := baseTable(d.name(entry["BaseEncoding"])); t != nil {
+		return t, differences
+	}
+	if t := d.programTable(d.dict(dict["FontDescriptor"])); t != nil {
+		return t, differences
+	}
+	return implicitTable(d.name(dict["BaseFont"]), d.name(dict["Subtype"])), differences
+}
+
+// implicitTable is the encoding of a font that says nothing about it.
+func implicitTable(base, subtype string) *table {
+	switch {
+	case strings.Contains(base, "Symbol") && subtype != "TrueType":
+		return symbolTable()
+	case strings.Contains(base, "Dingbats"):
+		return dingbatsTable()
+	case subtype == "TrueType":
+		return baseTable("WinAnsiEncoding")
+	}
+	return standardTable()
+}
+
+// fill makes the glyphs of a simple font.
+func (f *font) fill(t *table) {
+	for c := range f.codes {
+		text := ""
+		if f.toUnicode != nil {
+			text = f.toUnicode.text(uint32(c))
+		}
+		if text == "" {
+			text = t[c]
+		}
+		w, ok := f.widths[c]
+		if !ok {
+			w = f.width
+		}
+		f.codes[c] = glyph{text: ligatures.Replace(text), advance: w * f.scale, mapped: text != "", blank: c == ' '}
+	}
+}
+
+// loadComposite reads a Type 0 font: its character map, and the widths of its
+// one descendant.
+func (d *document) loadComposite(f *font, dict types.Dict) {
+	f.composite = map[uint32]glyph{}
+	d.loadEncoding(f, dict["Encoding"])
+	descendants := d.array(dict["DescendantFonts"])
+	if len(descendants) == 0 {
+		f.width = 1000
+		return
+	}
+	descendant := d.dict(descendants[0])
+	f.width = 1000
+	if w, ok := d.number(descendant["DW"]); ok {
+		f.width = w
+	}
+	f.widths = d.cidWidths(d.array(descendant["W"]))
+}
+
+func (d *document) loadEncoding(f *font, o types.Object) {
+	name := d.name(o)
+	f.vertical = strings.HasSuffix(name, "-V") || name == "V"
+	if set, ok := findCharset(name); ok {
+		f.charset = &set
+		return
+	}
+	if data := d.stream(o); data != nil {
+		f.encoding = parseCMap(data, d.work)
+		f.vertical = d.integer(d.dict(o)["WMode"], 0) == 1
+	}
+}
+
+// cidWidths reads a W array (ISO 32000-1, 9.7.4.3): "c [w1 w2 ...]" for
+// consecutive identifiers and "first last w" for a range.
+func (d *document) cidWidths(w types.Array) map[int]float64 {
+	widths := map[int]float64{}
+	for i := 0; i+1 < len(w) && len(widths) < maxMappings; {
+		first := d.integer(w[i], 0)
+		if list := d.array(w[i+1]); list != nil {
+			for j, o := range list {
+				widths[first+j], _ = d.number(o)
+			}
+			i += 2
+			continue
+		}
+		if i+2 >= len(w) {
+			break
+		}
+		last := min(d.integer(w[i+1], 0), first+maxMappings)
+		width, _ := d.number(w[i+2])
+		for c := first; c <= last; c++ {
+			widths[c] = width
+		}
+		d.work.spend(max(0, last-first))
+		i += 3
+	}
+	return widths
+}
+
+// next returns the glyph of the first code in s, which is not empty, and the
+// number of bytes of that code.
+func (f *font) next(s []byte) (glyph, int) {
+	if f.simple {
+		return f.codes[s[0]], 1
+	}
+	n := f.codeLength(s)
+	c := code(s[:n])
+	g, ok := f.composite[c]
+	if !ok {
+		g = f.compositeGlyph(c, s[:n])
+		f.composite[c] = g
+	}
+	return g, n
+}
+
+func (f *font) codeLength(s []byte) int {
+	switch {
+	case f.charset != nil:
+		return min(f.charset.lead(s[0]), len(s))
+	case f.encoding != nil:
+		return f.encoding.length(s)
+	}
+	return min(2, len(s))
+}
+
+func (f *font) compositeGlyph(c uint32, bytes []byte) glyph {
+	text, cid := "", int(c)
+	if f.toUnicode != nil {
+		text = f.toUnicode.text(c)
+	}
+	if text == "" && f.charset != nil {
+		text = printable(f.charset.text(bytes))
+	}
+	if f.encoding != nil && len(f.encoding.cids) > 0 {
+		cid = f.encoding.cid(c)
+	}
+	w, ok := f.widths[cid]
+	if !ok {
+		w = f.width
+	}
+	if f.charset != nil && len(text) == 1 {
+		w = min(w, 500)
+	}
+	return glyph{
+		text: ligatures.Replace(text), advance: w * f.scale, mapped: text != "",
+		blank: len(bytes) == 1 && bytes[0] == ' ',
+	}
+}

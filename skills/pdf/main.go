@@ -1,0 +1,160 @@
+// Package main is the skill pdf: it reads the text and the properties of PDF
+// files, inside the sandbox. The package reads objects with pdfcpu and turns
+// content streams into text itself. It knows how text is put on a page, and
+// refuses to know how pages look: nothing is drawn, and no image is decoded.
+package main
+
+import (
+	"errors"
+	"runtime/debug"
+
+	skill "github.com/skillet-run/skillet/sdk/go"
+)
+
+// Bounds of the output in characters.
+const (
+	defaultChars = 1_000_000
+	mostChars    = 4_000_000
+)
+
+// source says where the bytes of a file come from: exactly one of DataBase64
+// and Path.
+type source struct {
+	DataBase64 []byte `json:"data_base64"`
+	Path       string `json:"path"`
+	Password   string `json:"password"`
+}
+
+// textRequest is the input of pdf_to_text.
+type textRequest struct {
+	source
+	Pages    string `json:"pages"`
+	Output   string `json:"output"`
+	MaxChars int    `json:"max_chars"`
+}
+
+// textReply is the output of pdf_to_text.
+type textReply struct {
+	Pages     []pageText `json:"pages,omitempty"`
+	Text      *string    `json:"text,omitempty"`
+	PageCount int        `json:"page_count"`
+	Truncated bool       `json:"truncated"`
+	Warnings  []string   `json:"warnings,omitempty"`
+}
+
+func pdfToText(in textRequest) (textReply, error) {
+	if err := in.check(); err != nil {
+		return textReply{}, err
+	}
+	doc, err := in.open()
+	if err != nil {
+		return textReply{}, err
+	}
+	x, err := doc.extract(in.Pages, in.limit())
+	if err != nil {
+		return textReply{}, skill.Errorf(skill.Invalid, "%w", err)
+	}
+	return in.reply(&x), nil
+}
+
+func (r *textRequest) check() error {
+	switch r.Output {
+	case "", "both", "text", "pages":
+	default:
+		return skill.Errorf(skill.Invalid, "output: %q is none of both, text, pages", r.Output)
+	}
+	if r.MaxChars < 0 || r.MaxChars > mostChars {
+		return skill.Errorf(skill.Invalid, "max_chars: %d is not between 0 (the default, %d) and %d", r.MaxChars, defaultChars, mostChars)
+	}
+	return nil
+}
+
+func (r *textRequest) limit() int {
+	if r.MaxChars == 0 {
+		return defaultChars
+	}
+	return r.MaxChars
+}
+
+func (r *textRequest) reply(x *extraction) textReply {
+	reply := textReply{PageCount: x.pageCount, Truncated: x.truncated, Warnings: x.warnings}
+	if r.Output != "text" {
+		reply.Pages = x.pages
+	}
+	if r.Output != "pages" {
+		text := x.text()
+		reply.Text = &text
+	}
+	return reply
+}
+
+// open reads and parses the file.
+func (s *source) open() (*document, error) {
+	data, err := s.bytes()
+	if err != nil {
+		return nil, err
+	}
+	doc, err := open(data, s.Password, &work{left: maxWork})
+	switch {
+	case errors.Is(err, errWork):
+		return nil, skill.Errorf(skill.Limit, "open the file: %w", err)
+	case errors.Is(err, errEncrypted) && s.Password == "":
+		return nil, skill.Errorf(skill.Invalid, "open the file: %w; give its password in \"password\"", errEncrypted)
+	case err != nil:
+		return nil, skill.Errorf(skill.Invalid, "open the file: %w", err)
+	}
+	return doc, nil
+}
+
+func (s *source) bytes() ([]byte, error) {
+	switch {
+	case s.Path != "" && s.DataBase64 != nil:
+		return nil, skill.Errorf(skill.Invalid, "data_base64 and path: give one of them, not both")
+	case s.Path != "":
+		return readFile(s.Path)
+	case s.DataBase64 != nil:
+		return s.DataBase64, nil
+	}
+	return nil, skill.Errorf(skill.Invalid, "data_base64 or path: one of them is needed")
+}
+
+// readFile reads a file in pieces into one slice of its size: memory is what
+// bounds the files this skill can read.
+func readFile(path string) ([]byte, error) {
+	chunk, err := skill.ReadFileAt(path, 0, 0)
+	if err != nil || !chunk.Truncated {
+		return chunk.Data, err
+	}
+	data := make([]byte, 0, chunk.Size)
+	for {
+		data = append(data, chunk.Data...)
+		if !chunk.Truncated || len(chunk.Data) == 0 {
+			return data, nil
+		}
+		if chunk, err = skill.ReadFileAt(path, int64(len(data)), 0); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// tuneCollector trades memory for time: the module lives for one call, and its
+// collector runs on one core.
+func tuneCollector() {
+	const softLimit = 160 << 20
+	debug.SetGCPercent(300)
+	debug.SetMemoryLimit(softLimit)
+}
+
+//go:wasmexport pdf_to_text
+func exportText() int32 {
+	tuneCollector()
+	return skill.Handle(pdfToText)
+}
+
+//go:wasmexport pdf_info
+func exportInfo() int32 {
+	tuneCollector()
+	return skill.Handle(pdfInfo)
+}
+
+func main() {}
