@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/skillet-run/skillet/host/jail"
@@ -15,7 +16,7 @@ type Call struct {
 	// Input is what the guest reads as its input, or as standard input.
 	Input []byte
 	// Args are the arguments of a WASI command after argv[0], which is always
-	// "skill".
+	// "skill". They count as input.
 	Args   []string
 	Limits Limits
 	// FS is what the guest sees through the WASI file functions: each root at
@@ -54,6 +55,8 @@ type Result struct {
 	GuestError      string        // what the guest gave to error_set or error_write
 }
 
+const startExport = "_start"
+
 // Call runs an export in a fresh instance and returns its output. It is safe
 // for concurrent use.
 //
@@ -61,5 +64,142 @@ type Result struct {
 // [ErrSignature], [ErrClosed], [ErrPanic]; the error of a host function; the
 // error of ctx.
 func (m *Module) Call(ctx context.Context, c Call) (Result, error) {
-	return Result{}, nil
+	start := time.Now()
+	c.Limits = c.Limits.filled()
+	r, err := m.admit(ctx, c)
+	r.Duration = time.Since(start)
+	if err != nil {
+		return r, fmt.Errorf("call %s: %w", c.Export, err)
+	}
+	return r, nil
+}
+
+// admit refuses calls that cannot work, waits for a slot, and runs the call.
+func (m *Module) admit(ctx context.Context, c Call) (r Result, err error) {
+	if err := m.check(c); err != nil {
+		return r, err
+	}
+	depth := nesting(ctx)
+	if depth >= MaxDepth {
+		return r, &LimitError{What: "call depth", Limit: fmt.Sprintf("%d calls", MaxDepth), kind: ErrDepth}
+	}
+	for _, u := range []*users{&m.users, &m.runtime.users} {
+		if err := u.enter(); err != nil {
+			return r, err
+		}
+		defer u.leave()
+	}
+	if depth == 0 {
+		if err := m.runtime.takeSlot(ctx); err != nil {
+			return r, err
+		}
+		defer func() { <-m.runtime.slots }()
+	}
+	return m.execute(ctx, c)
+}
+
+func (r *Runtime) takeSlot(ctx context.Context) error {
+	select {
+	case r.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("wait for one of %d running calls: %w", cap(r.slots), context.Cause(ctx))
+	}
+}
+
+// execute runs the call in an instance of its own.
+func (m *Module) execute(ctx context.Context, c Call) (Result, error) {
+	start := time.Now()
+	ctx, cancel := context.WithDeadlineCause(ctx, start.Add(c.Limits.Wall), errWall)
+	defer cancel()
+	in := newInstance(m, c)
+	in.wallEnd = start.Add(c.Limits.Wall)
+	defer in.close()
+	err := in.open(ctx)
+	opened := time.Since(start)
+	switch {
+	case err != nil:
+		err = in.blame(err)
+	case in.exited:
+		err = in.blame(in.verdict())
+	default:
+		err = in.run()
+	}
+	r := in.result()
+	r.InstantiateTime = opened
+	return r, err
+}
+
+// check refuses what can be told to fail before anything runs.
+func (m *Module) check(c Call) error {
+	if err := c.Limits.check(); err != nil {
+		return err
+	}
+	f, ok := m.export(c.Export)
+	switch {
+	case !ok:
+		return fmt.Errorf("%w: the module exports %s", ErrNoExport, m.exportNames())
+	case len(f.Params) > 0 || len(f.Results) > 1 || len(f.Results) == 1 && f.Results[0] != I32:
+		return fmt.Errorf("%w: %s, want no parameters and at most one i32 result", ErrSignature, f)
+	}
+	if err := c.checkInput(); err != nil {
+		return err
+	}
+	return m.checkSizes(c.Limits)
+}
+
+func (c Call) checkInput() error {
+	size := int64(len(c.Input))
+	for _, a := range c.Args {
+		size += int64(len(a))
+	}
+	if size > c.Limits.InputBytes {
+		return &LimitError{What: "input", Limit: byteCount(c.Limits.InputBytes), kind: ErrInput,
+			cause: fmt.Errorf("input is %s", byteCount(size))}
+	}
+	return nil
+}
+
+// checkSizes refuses modules that start above a limit, or could pass one that
+// is not watched while they run: tables can only be bounded when a module is
+// loaded.
+func (m *Module) checkSizes(l Limits) error {
+	if need := uint64(m.info.MemoryMinPages) * pageBytes; need > l.MemoryBytes {
+		return &LimitError{What: "memory", Limit: byteCount(l.MemoryBytes), kind: ErrMemory,
+			Setting: "security.resource_limits.max_memory_mb",
+			cause:   fmt.Errorf("the module starts with %s", byteCount(need))}
+	}
+	for _, t := range m.declared.Tables {
+		most := t.Min
+		if m.declared.WritesTables {
+			most = MaxTableElems
+			if t.HasMax {
+				most = min(t.Max, most)
+			}
+		}
+		if most > l.TableElems {
+			return &LimitError{What: "table", Limit: fmt.Sprintf("%d elements", l.TableElems), kind: ErrTable,
+				cause: fmt.Errorf("a table of the module can have %d", most)}
+		}
+	}
+	return nil
+}
+
+// exportNames lists the functions that could be called.
+func (m *Module) exportNames() string {
+	const most = 20
+	text := ""
+	for i, f := range m.info.Exports {
+		switch {
+		case i == most:
+			return text + ", ..."
+		case i > 0:
+			text += ", "
+		}
+		text += f.Name
+	}
+	if text == "" {
+		return "no function"
+	}
+	return text
 }

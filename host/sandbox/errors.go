@@ -19,6 +19,7 @@ var (
 	ErrTable     = errors.New("table limit reached")
 	ErrStack     = errors.New("call stack limit reached")
 	ErrDepth     = errors.New("call depth limit reached")
+	ErrFiles     = errors.New("file limit reached") // open files, sizes, counts
 )
 
 var (

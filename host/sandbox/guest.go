@@ -1,53 +1,168 @@
 package sandbox
 
-import "context"
-
-// A Guest is the instance that is calling a host function. It is valid only
-// until the host function returns, and only on its goroutine.
-type Guest struct{}
-
-// Read returns a copy of n bytes of the guest's memory at ptr.
-func (g *Guest) Read(ptr, n uint32) ([]byte, error) { return nil, nil }
-
-// View returns n bytes of the guest's memory at ptr without copying them. They
-// are valid until the host function returns or the guest's memory grows.
-func (g *Guest) View(ptr, n uint32) ([]byte, error) { return nil, nil }
-
-// Write copies b into the guest's memory at ptr.
-func (g *Guest) Write(ptr uint32, b []byte) error { return nil }
-
-// Block returns a copy of the Extism block at off. Offset 0 is no block and
-// gives nil.
-func (g *Guest) Block(off uint64) ([]byte, error) { return nil, nil }
-
-// NewBlock copies b into a new Extism block and returns its offset, 0 for an
-// empty b. The error is a *LimitError when memory has run out.
-func (g *Guest) NewBlock(b []byte) (uint64, error) { return 0, nil }
-
-// Free gives an Extism block back. Offset 0 and unknown offsets do nothing.
-func (g *Guest) Free(off uint64) {}
-
-// Env returns Call.Env.
-func (g *Guest) Env() any { return nil }
-
-// Config returns Call.Config. It must not be changed.
-func (g *Guest) Config() map[string]string { return nil }
-
-// Log hands a line to Call.Log, within Limits.LogBytes.
-func (g *Guest) Log(level Level, msg string) {}
-
-// SetResponse keeps the answer of this host function until the guest takes it
-// with response_read, or the next one replaces it. Both slices are kept, not
-// copied.
-func (g *Guest) SetResponse(meta, body []byte) {}
-
-// Call runs another export of the calling instance, within the limits of the
-// same call. Calls nest at most [MaxDepth] deep; beyond, the error is
-// [ErrDepth].
-func (g *Guest) Call(ctx context.Context, export string, params ...uint64) ([]uint64, error) {
-	return nil, nil
-}
+import (
+	"context"
+	"errors"
+	"fmt"
+)
 
 // MaxDepth is how deep calls nest: a host function that calls back into a
 // guest, or into another module with the context it was given.
 const MaxDepth = 16
+
+var (
+	errGuestGone = errors.New("guest used after its host function returned")
+	errBounds    = errors.New("out of bounds of the guest's memory")
+)
+
+// A Guest is the instance that is calling a host function. It is valid only
+// until the host function returns, and only on its goroutine.
+type Guest struct{ in *instance }
+
+// end makes the guest useless: its memory may be gone.
+func (g *Guest) end() { g.in = nil }
+
+// Read returns a copy of n bytes of the guest's memory at ptr.
+func (g *Guest) Read(ptr, n uint32) ([]byte, error) {
+	b, err := g.View(ptr, n)
+	if err != nil {
+		return nil, err
+	}
+	g.in.chargeBytes(uint64(n))
+	return append(make([]byte, 0, n), b...), nil
+}
+
+// View returns n bytes of the guest's memory at ptr without copying them. They
+// are valid until the host function returns or the guest's memory grows.
+func (g *Guest) View(ptr, n uint32) ([]byte, error) {
+	if g.in == nil {
+		return nil, errGuestGone
+	}
+	return g.in.view(ptr, n)
+}
+
+// Write copies b into the guest's memory at ptr.
+func (g *Guest) Write(ptr uint32, b []byte) error {
+	if uint64(len(b)) > MaxMemoryBytes {
+		return errBounds
+	}
+	to, err := g.View(ptr, uint32(len(b)))
+	if err != nil {
+		return err
+	}
+	g.in.chargeBytes(uint64(len(b)))
+	copy(to, b)
+	return nil
+}
+
+// view returns part of the guest's linear memory.
+func (in *instance) view(ptr, n uint32) ([]byte, error) {
+	if !in.module.declared.HasMemory {
+		return nil, fmt.Errorf("%w: it has none", errBounds)
+	}
+	b, ok := in.mod.Memory().Read(ptr, n)
+	if !ok {
+		return nil, fmt.Errorf("%w: %d bytes at %d", errBounds, n, ptr)
+	}
+	return b, nil
+}
+
+// Block returns a copy of the Extism block at off. Offset 0 is no block and
+// gives nil.
+func (g *Guest) Block(off uint64) ([]byte, error) {
+	if g.in == nil {
+		return nil, errGuestGone
+	}
+	if off == 0 {
+		return nil, nil
+	}
+	b, err := g.in.kernel.block(off)
+	if err != nil {
+		return nil, err
+	}
+	g.in.chargeBytes(uint64(len(b)))
+	return append(make([]byte, 0, len(b)), b...), nil
+}
+
+// NewBlock copies b into a new Extism block and returns its offset, 0 for an
+// empty b. The error is a *LimitError when memory has run out.
+func (g *Guest) NewBlock(b []byte) (uint64, error) {
+	if g.in == nil {
+		return 0, errGuestGone
+	}
+	if len(b) == 0 {
+		return 0, nil
+	}
+	off := g.in.kernel.alloc(uint64(len(b)))
+	if off == 0 {
+		return 0, g.in.memoryError()
+	}
+	g.in.chargeBytes(uint64(len(b)))
+	copy(g.in.kernel.arena[off:], b)
+	return off, nil
+}
+
+// Free gives an Extism block back. Offset 0 and unknown offsets do nothing.
+func (g *Guest) Free(off uint64) {
+	if g.in != nil {
+		g.in.kernel.free(off)
+	}
+}
+
+// Env returns Call.Env.
+func (g *Guest) Env() any {
+	if g.in == nil {
+		return nil
+	}
+	return g.in.call.Env
+}
+
+// Config returns Call.Config. It must not be changed.
+func (g *Guest) Config() map[string]string {
+	if g.in == nil {
+		return nil
+	}
+	return g.in.call.Config
+}
+
+// Log hands a line to Call.Log, within Limits.LogBytes.
+func (g *Guest) Log(level Level, msg string) {
+	if g.in != nil {
+		g.in.log(level, msg)
+	}
+}
+
+// SetResponse keeps the answer of this host function until the guest takes it
+// with response_read, or the next one replaces it. Both slices are kept, not
+// copied.
+func (g *Guest) SetResponse(meta, body []byte) {
+	if g.in != nil {
+		g.in.response = response{meta: meta, body: body, set: true}
+	}
+}
+
+// Call runs another export of the calling instance, within the limits of the
+// same call. Calls nest at most [MaxDepth] deep; beyond, the error is
+// [ErrDepth]. ctx must be the one the host function was given, or come from it.
+func (g *Guest) Call(ctx context.Context, export string, params ...uint64) ([]uint64, error) {
+	if g.in == nil {
+		return nil, errGuestGone
+	}
+	in := g.in
+	if in.depth+1 >= MaxDepth {
+		err := &LimitError{What: "call depth", Limit: fmt.Sprintf("%d calls", MaxDepth), kind: ErrDepth}
+		return nil, err
+	}
+	f, ok := in.module.export(export)
+	if !ok {
+		return nil, fmt.Errorf("call %s: %w", export, ErrNoExport)
+	}
+	if len(params) != len(f.Params) {
+		return nil, fmt.Errorf("call %s: %w: %d parameters for %s", export, ErrSignature, len(params), f)
+	}
+	outer := in.ctx
+	in.ctx = ctx
+	in.depth++
+	defer func() { in.ctx, in.depth = outer, in.depth-1 }()
+	return in.invoke(export, params...)
+}

@@ -2,7 +2,9 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/tetratelabs/wazero/api"
 )
@@ -57,3 +59,102 @@ type HostFunc struct {
 // DefaultHostFuel is what a host function that declares nothing costs: about
 // what the way out of the guest and back takes.
 const DefaultHostFuel = 1000
+
+// builtin is a function this package offers by itself. It works on the state
+// of the instance alone, so it costs fuel and does not count as a host call.
+type builtin struct {
+	module, name    string
+	params, results []ValueType
+	fuel            uint64
+	call            func(in *instance, stack []uint64) error
+}
+
+// qualified names a function among all that are offered.
+func qualified(module, name string) string { return module + "." + name }
+
+// offer builds the host modules that guests can import from.
+func (r *Runtime) offer(ctx context.Context, functions []HostFunc) error {
+	byModule := map[string][]hostEntry{}
+	for _, b := range slices.Concat(kernelFunctions(), bulkFunctions()) {
+		byModule[b.module] = append(byModule[b.module], b.entry())
+	}
+	for _, f := range functions {
+		if f.Module == wasiModule || f.Module == "" || f.Name == "" || f.Call == nil {
+			return fmt.Errorf("offer %q: a host function needs a name, code, and a module other than %q", qualified(f.Module, f.Name), wasiModule)
+		}
+		byModule[f.Module] = append(byModule[f.Module], f.entry())
+	}
+	r.offered = map[string]FuncType{}
+	for module, entries := range byModule {
+		if err := r.offerModule(ctx, module, entries); err != nil {
+			return err
+		}
+	}
+	return r.offerWASI(ctx)
+}
+
+// hostEntry is a function in the form wazero takes.
+type hostEntry struct {
+	FuncType
+	run api.GoModuleFunc
+}
+
+func (r *Runtime) offerModule(ctx context.Context, module string, entries []hostEntry) error {
+	b := r.engine.NewHostModuleBuilder(module)
+	for _, e := range entries {
+		key := qualified(module, e.Name)
+		if _, ok := r.offered[key]; ok {
+			return fmt.Errorf("offer %q: the function exists already", key)
+		}
+		r.offered[key] = e.FuncType
+		b.NewFunctionBuilder().WithGoModuleFunction(e.run, e.Params, e.Results).Export(e.Name)
+	}
+	if _, err := b.Instantiate(ctx); err != nil {
+		return fmt.Errorf("offer module %q: %w", module, err)
+	}
+	return nil
+}
+
+func (b builtin) entry() hostEntry {
+	run := func(ctx context.Context, mod api.Module, stack []uint64) {
+		in := running(ctx, mod)
+		in.charge(b.fuel)
+		if err := b.call(in, stack); err != nil {
+			in.fail(b.name, err)
+		}
+	}
+	return hostEntry{FuncType{b.module, b.name, b.params, b.results}, run}
+}
+
+func (f HostFunc) entry() hostEntry {
+	cost := f.Fuel
+	orElse(&cost, DefaultHostFuel)
+	run := func(ctx context.Context, mod api.Module, stack []uint64) {
+		in := running(ctx, mod)
+		in.countHostCall()
+		in.charge(cost)
+		in.checkTime()
+		g := &Guest{in: in}
+		defer g.end()
+		if err := f.Call(ctx, g, stack); err != nil {
+			in.stopHost(qualified(f.Module, f.Name), err)
+		}
+		in.checkTime()
+	}
+	return hostEntry{FuncType{f.Module, f.Name, f.Params, f.Results}, run}
+}
+
+// unresolved explains the imports that nobody offers, or nil.
+func (r *Runtime) unresolved(imports []FuncType) error {
+	var missing []error
+	for _, want := range imports {
+		have, ok := r.offered[qualified(want.Module, want.Name)]
+		switch {
+		case !ok:
+			missing = append(missing, fmt.Errorf("%w %s: no host function has this name", ErrImport, want))
+		case !have.same(want):
+			missing = append(missing, fmt.Errorf("%w %s: the host offers %s", ErrImport, want, have))
+		}
+	}
+	return errors.Join(missing...)
+}

@@ -43,8 +43,9 @@ const (
 	// MaxMemoryBytes is the hard ceiling of Limits.MemoryBytes: what 32-bit
 	// linear memory can hold.
 	MaxMemoryBytes = 4 << 30
-	// MaxTableElems is the hard ceiling of Limits.TableElems.
-	MaxTableElems = 1 << 20
+	// MaxTableElems is the hard ceiling of Limits.TableElems, and what every table that
+	// can grow is bounded by when its module is loaded.
+	MaxTableElems = 100_000
 )
 
 // DefaultLimits returns the bounds of a call that sets none: 64 MiB of memory,

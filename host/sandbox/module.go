@@ -2,7 +2,16 @@ package sandbox
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
 	"time"
+
+	"github.com/tetratelabs/wazero"
+
+	"github.com/skillet-run/skillet/host/sandbox/wasmbin"
 )
 
 // ABI is how a module takes its input and gives its output.
@@ -27,13 +36,6 @@ func (a ABI) String() string {
 	return [...]string{"reactor", "extism", "wasi-command"}[a]
 }
 
-// FuncType is the name and signature of an imported or exported function.
-// Module is "" for exports.
-type FuncType struct {
-	Module, Name    string
-	Params, Results []ValueType
-}
-
 // Info describes a loaded module.
 type Info struct {
 	Imports, Exports []FuncType // functions, in the module's own order
@@ -49,18 +51,137 @@ type Info struct {
 
 // A Module is compiled code. It is safe for concurrent use: each call has an
 // instance of its own.
-type Module struct{}
+type Module struct {
+	runtime  *Runtime
+	code     wazero.CompiledModule
+	declared *wasmbin.Module // as it was before instrumentation
+	fuelName string          // export name of the fuel counter
+	wasi     bool            // imports something of WASI
+	info     Info
+	users    users
+}
+
+// compileTimeout is the longest Load waits for the compiler. The gate lets
+// nothing through that should take longer.
+const compileTimeout = time.Minute
 
 // Load checks, instruments and compiles a module, or takes its machine code
 // from the cache. It gives up when ctx is done, at the latest after a minute.
 // Errors: [ErrRefused], [ErrImport], [ErrClosed], [ErrPanic], ctx's error.
 func (r *Runtime) Load(ctx context.Context, wasm []byte) (*Module, error) {
-	return &Module{}, nil
+	sum := sha256.Sum256(wasm)
+	digest := "sha256:" + hex.EncodeToString(sum[:])
+	m, err := r.load(ctx, wasm, digest)
+	if err != nil {
+		return nil, fmt.Errorf("load module %.19s: %w", digest, err)
+	}
+	return m, nil
 }
 
-// Info describes the module.
-func (m *Module) Info() Info { return Info{} }
+func (r *Runtime) load(ctx context.Context, wasm []byte, digest string) (*Module, error) {
+	if err := r.users.enter(); err != nil {
+		return nil, err
+	}
+	defer r.users.leave()
+	var out *wasmbin.Instrumented
+	err := contain(func() (err error) {
+		out, err = wasmbin.Instrument(wasm, gateLimits(), wasmbin.Options{
+			MaxMemoryPages: MaxMemoryBytes / pageBytes,
+			MaxTableElems:  MaxTableElems,
+			Fuel:           true,
+		})
+		return err
+	})
+	if err != nil {
+		return nil, errors.Join(ErrRefused, err)
+	}
+	m := &Module{runtime: r, declared: out.Module, fuelName: out.FuelGlobal}
+	m.describe(digest)
+	if err := r.unresolved(m.info.Imports); err != nil {
+		return nil, err
+	}
+	if err := m.compile(ctx, out.Wasm); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// gateLimits is what the gate lets through: its own figures.
+func gateLimits() wasmbin.Limits {
+	l := wasmbin.DefaultLimits()
+	l.TableElems = min(l.TableElems, MaxTableElems)
+	return l
+}
+
+// describe fills the parts of Info that the bytes tell.
+func (m *Module) describe(digest string) {
+	d := m.declared
+	m.info.Digest = digest
+	m.info.MemoryMinPages = d.Memory.Min
+	for _, i := range d.Imports {
+		m.info.Imports = append(m.info.Imports, FuncType{i.Module, i.Name, valueTypes(i.Type.Params), valueTypes(i.Type.Results)})
+		m.wasi = m.wasi || i.Module == wasiModule
+	}
+	for _, e := range d.Exports {
+		if e.Kind == wasmbin.Func {
+			m.info.Exports = append(m.info.Exports, FuncType{"", e.Name, valueTypes(e.Type.Params), valueTypes(e.Type.Results)})
+		}
+	}
+	m.info.ABI = m.abi()
+}
+
+// abi tells the guest interface from the imports; a module that imports none
+// of the two that have functions of their own is a command when it exports
+// _start.
+func (m *Module) abi() ABI {
+	imports := func(module string) bool {
+		return slices.ContainsFunc(m.info.Imports, func(f FuncType) bool { return f.Module == module })
+	}
+	_, command := m.export(startExport)
+	switch {
+	case imports(kernelModule):
+		return ABIExtism
+	case imports(bulkModule) || !command:
+		return ABIReactor
+	}
+	return ABIWASICommand
+}
+
+// Info describes the module. The caller must not change its slices.
+func (m *Module) Info() Info { return m.info }
+
+// export finds an exported function.
+func (m *Module) export(name string) (FuncType, bool) {
+	i := slices.IndexFunc(m.info.Exports, func(f FuncType) bool { return f.Name == name })
+	if i < 0 {
+		return FuncType{}, false
+	}
+	return m.info.Exports[i], true
+}
 
 // Close refuses new calls, waits for running ones and frees the compiled code.
 // If ctx is done first it returns its error and frees nothing.
-func (m *Module) Close(ctx context.Context) error { return nil }
+func (m *Module) Close(ctx context.Context) error {
+	first, err := m.users.close(ctx)
+	if err != nil {
+		return fmt.Errorf("close module %.19s: %w", m.info.Digest, err)
+	}
+	if !first {
+		return nil
+	}
+	if err := m.runtime.users.enter(); err != nil {
+		return nil // the runtime has freed it, or is about to
+	}
+	defer m.runtime.users.leave()
+	return contain(func() error { return m.code.Close(ctx) })
+}
+
+// contain runs f and turns a panic into an error.
+func contain(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: %v", ErrPanic, p)
+		}
+	}()
+	return f()
+}

@@ -15,8 +15,15 @@ package sandbox
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/hashicorp/go-hclog"
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
+
+	"github.com/skillet-run/skillet/host/sandbox/wasmbin"
 )
 
 // Options configures a Runtime. The zero value keeps compiled code in memory
@@ -43,13 +50,90 @@ type Options struct {
 const DefaultConcurrent = 32
 
 // A Runtime compiles and runs modules. It is safe for concurrent use.
-type Runtime struct{}
+type Runtime struct {
+	log     hclog.Logger
+	engine  wazero.Runtime
+	memory  wazero.CompilationCache // compiled code in memory; goes last
+	cache   *codeCache              // nil without Options.CacheDir
+	offered map[string]FuncType     // by qualified name
+	slots   chan struct{}           // one token per running call
+	compile chan struct{}           // one token: one compilation at a time
+	users   users
+}
 
-// New returns a runtime. Close it.
+// New returns a runtime. Close it. Errors: [ErrCacheDir], and functions of
+// Options that cannot be offered.
 func New(ctx context.Context, log hclog.Logger, o Options) (*Runtime, error) {
-	return &Runtime{}, nil
+	r := &Runtime{log: log, compile: make(chan struct{}, 1)}
+	orElse(&o.MaxConcurrent, DefaultConcurrent)
+	if o.MaxConcurrent < 0 {
+		return nil, fmt.Errorf("open sandbox: MaxConcurrent %d is negative", o.MaxConcurrent)
+	}
+	r.slots = make(chan struct{}, o.MaxConcurrent)
+	if err := r.openEngine(ctx, o); err != nil {
+		return nil, fmt.Errorf("open sandbox: %w", err)
+	}
+	if err := r.offer(ctx, o.Functions); err != nil {
+		return nil, errors.Join(fmt.Errorf("open sandbox: %w", err), r.free(ctx))
+	}
+	return r, nil
+}
+
+// openEngine starts wazero: its compiler where it has one, else its
+// interpreter. WithCloseOnContextDone stays off, as fuel does its work.
+func (r *Runtime) openEngine(ctx context.Context, o Options) error {
+	r.memory = wazero.NewCompilationCache()
+	if o.CacheDir != "" {
+		var err error
+		if r.cache, r.memory, err = openCodeCache(r.log, o.CacheDir, o.CacheKey); err != nil {
+			return err
+		}
+	}
+	config := wazero.NewRuntimeConfig().
+		WithCompilationCache(r.memory).
+		WithCoreFeatures(coreFeatures()).
+		WithDebugInfoEnabled(false)
+	r.engine = wazero.NewRuntimeWithConfig(ctx, config)
+	return nil
+}
+
+// coreFeatures is what the gate accepts, as wazero writes it.
+func coreFeatures() (f api.CoreFeatures) {
+	byName := map[wasmbin.Feature]api.CoreFeatures{
+		wasmbin.MutableGlobal:       api.CoreFeatureMutableGlobal,
+		wasmbin.SignExtensionOps:    api.CoreFeatureSignExtensionOps,
+		wasmbin.MultiValue:          api.CoreFeatureMultiValue,
+		wasmbin.NonTrappingFloatInt: api.CoreFeatureNonTrappingFloatToIntConversion,
+		wasmbin.BulkMemory:          api.CoreFeatureBulkMemoryOperations,
+		wasmbin.ReferenceTypes:      api.CoreFeatureReferenceTypes,
+		wasmbin.SIMD:                api.CoreFeatureSIMD,
+		wasmbin.TailCall:            experimental.CoreFeaturesTailCall,
+		wasmbin.ExtendedConst:       experimental.CoreFeaturesExtendedConst,
+	}
+	for _, name := range wasmbin.Features() {
+		f = f.SetEnabled(byName[name], true)
+	}
+	return f
 }
 
 // Close refuses new work, waits for running calls and frees everything. If ctx
 // is done first it returns its error and frees nothing; it may be called again.
-func (r *Runtime) Close(ctx context.Context) error { return nil }
+func (r *Runtime) Close(ctx context.Context) error {
+	first, err := r.users.close(ctx)
+	if err != nil {
+		return fmt.Errorf("close sandbox: %w", err)
+	}
+	if !first {
+		return nil
+	}
+	return r.free(ctx)
+}
+
+// free lets go of the engine. Nothing may be using it.
+func (r *Runtime) free(ctx context.Context) error {
+	err := errors.Join(r.engine.Close(ctx), r.memory.Close(ctx))
+	if r.cache != nil {
+		err = errors.Join(err, r.cache.close())
+	}
+	return err
+}

@@ -1,0 +1,144 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strconv"
+	"time"
+
+	"github.com/tetratelabs/wazero/api"
+)
+
+// What the functions of this package cost, in units of fuel. One unit is about
+// one instruction of the guest, so that the figures follow from how long each
+// takes beside one.
+const (
+	fuelKernel = 50     // look into a block
+	fuelAlloc  = 500    // make or free a block
+	fuelBulk   = 200    // skillet:host/v1, besides fuelBytes
+	fuelWASI   = 500    // a WASI call that stays in the sandbox
+	fuelPath   = 20_000 // a WASI call that takes a path
+
+	// bytesPerFuel is how many bytes one unit moves between host and guest.
+	bytesPerFuel = 16
+)
+
+// fuelSlice is what the guest gets at once before it must ask for more: about a
+// millisecond of work.
+const fuelSlice = 1_000_000
+
+// meter is the budget of one call. The guest counts down in a global of its
+// own, the cell; the meter holds what it has not been given yet.
+type meter struct {
+	budget int64
+	left   int64 // not given to the cell
+	cell   api.MutableGlobal
+}
+
+// balance is what is left altogether. It is negative after an instruction or
+// call that cost more than there was.
+func (m *meter) balance() int64 {
+	if m.cell == nil {
+		return m.left
+	}
+	return m.left + int64(m.cell.Get())
+}
+
+// spent is what was used, at most the budget.
+func (m *meter) spent() uint64 {
+	return uint64(m.budget - max(0, min(m.balance(), m.budget)))
+}
+
+// refill gives the cell its next slice, or reports that nothing is left.
+func (m *meter) refill() bool {
+	balance := m.balance()
+	if balance < 0 {
+		return false
+	}
+	slice := min(balance, fuelSlice)
+	m.left = balance - slice
+	m.cell.Set(uint64(slice))
+	return true
+}
+
+// bind takes hold of the wazero instance: when it first calls out, which may be
+// from its start section, or after instantiation. The cell starts at zero.
+func (in *instance) bind(mod api.Module) {
+	if in.mod == nil {
+		in.mod = mod
+		in.fuel.cell = mod.ExportedGlobal(in.module.fuelName).(api.MutableGlobal)
+	}
+}
+
+// charge takes fuel from the cell for work the host does. It ends the call
+// when there is none left.
+func (in *instance) charge(cost uint64) {
+	const most = 1 << 61
+	cell := in.fuel.cell
+	now := int64(cell.Get()) - int64(min(cost, most))
+	cell.Set(uint64(max(now, -most)))
+	if now < 0 {
+		in.tick()
+	}
+}
+
+// chargeBytes charges for n bytes that are moved.
+func (in *instance) chargeBytes(n uint64) { in.charge(n / bytesPerFuel) }
+
+// tick is where a guest that only computes meets the host: at the end of each
+// slice it gets the next one, or its end. Being Go code, it is also where the
+// scheduler and the garbage collector get their turn.
+func (in *instance) tick() {
+	in.checkTime()
+	if !in.fuel.refill() {
+		in.stop(in.limit("fuel", strconv.FormatUint(in.call.Limits.Fuel, 10)+" units", "max_fuel", ErrFuel))
+	}
+	runtime.Gosched()
+}
+
+// checkTime ends the call when its time is over or its context is done, or when
+// it was ended before and something in it carried on.
+func (in *instance) checkTime() {
+	if in.fatal != nil {
+		in.stop(in.fatal)
+	}
+	if err := in.timeOver(); err != nil {
+		in.stop(err)
+	}
+}
+
+// errWall is the cause of a context that Limits.Wall ended.
+var errWall = errors.New("wall time is over")
+
+// timeOver says why the call must end now, or nil.
+func (in *instance) timeOver() error {
+	if !in.wallEnd.IsZero() && time.Now().After(in.wallEnd) {
+		return in.wallError()
+	}
+	if in.ctx.Err() == nil {
+		return nil
+	}
+	switch cause := context.Cause(in.ctx); {
+	case errors.Is(cause, errWall):
+		return in.wallError()
+	case errors.Is(cause, context.DeadlineExceeded):
+		return &LimitError{What: "wall time", Limit: "the caller's deadline", kind: ErrTime}
+	default:
+		return fmt.Errorf("stopped: %w", cause)
+	}
+}
+
+func (in *instance) wallError() error {
+	return in.limit("wall time", in.call.Limits.Wall.String(), "max_execution_time", ErrTime)
+}
+
+// limit makes the error of a limit that a manifest's field raises.
+func (in *instance) limit(what, value, field string, kind error) *LimitError {
+	e := &LimitError{What: what, Limit: value, kind: kind}
+	if field != "" {
+		e.Setting = "security.resource_limits." + field
+	}
+	return e
+}

@@ -1,0 +1,343 @@
+package sandbox
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+)
+
+// kernelModule is the module Extism plug-ins import from.
+const kernelModule = "extism:host/env"
+
+// kernel is the memory that an Extism plug-in and the host share: blocks in an
+// arena, named by their offset in it. It does what the WebAssembly kernel of
+// the Extism SDKs does (EIP-007 of extism/proposals), with two differences: an
+// access outside the arena traps instead of reading zero or doing nothing, and
+// the input is not copied into a block before somebody asks for its offset.
+type kernel struct {
+	budget *memoryBudget
+	arena  []byte
+	blocks map[uint64]kernelBlock // in use, by offset
+	spare  map[uint64][]uint64    // offsets of freed blocks, by capacity
+
+	input       []byte // what input_load reads, until the input has a block
+	inputOffset uint64 // block of the input, 0 before it has one
+	inputLength uint64 // of the block
+
+	outputSet               bool
+	outputStart, outputSize uint64
+	errorOffset             uint64
+}
+
+type kernelBlock struct{ used, capacity uint64 }
+
+const (
+	// arenaStart keeps offset 0 and those a few bytes off it from being blocks.
+	arenaStart = 16
+	// arenaGrain is what block sizes are rounded to, so that they are aligned
+	// and fit again when freed.
+	arenaGrain = 16
+	arenaPage  = 4096
+	// noLogLevel is get_log_level when nobody reads the log.
+	noLogLevel = math.MaxInt32
+	// maxErrorBytes is how much of an error message is kept.
+	maxErrorBytes = 64 << 10
+)
+
+var errOffset = errors.New("offset outside Extism memory")
+
+// alloc returns the offset of a new block of n bytes, or 0 when n is 0 or
+// memory has run out.
+func (k *kernel) alloc(n uint64) uint64 {
+	if n == 0 {
+		return 0
+	}
+	if n > k.budget.limit {
+		k.budget.refused = true
+		return 0
+	}
+	capacity := blockCapacity(n)
+	off := k.reuse(capacity)
+	if off == 0 {
+		off = k.extend(capacity)
+	}
+	if off == 0 {
+		return 0
+	}
+	if k.blocks == nil {
+		k.blocks = map[uint64]kernelBlock{}
+	}
+	k.blocks[off] = kernelBlock{n, capacity}
+	return off
+}
+
+// blockCapacity rounds small sizes up to a power of two and large ones to
+// whole pages: few sizes, so that freed blocks are found again.
+func blockCapacity(n uint64) uint64 {
+	if n >= arenaPage {
+		return (n + arenaPage - 1) &^ (arenaPage - 1)
+	}
+	return max(arenaGrain, uint64(1)<<bits.Len64(n-1))
+}
+
+// reuse takes a freed block of exactly this capacity.
+func (k *kernel) reuse(capacity uint64) uint64 {
+	spare := k.spare[capacity]
+	if len(spare) == 0 {
+		return 0
+	}
+	off := spare[len(spare)-1]
+	k.spare[capacity] = spare[:len(spare)-1]
+	return off
+}
+
+// extend adds a block at the end of the arena. What the arena takes of the
+// host's memory is counted, with the room it keeps to grow into.
+func (k *kernel) extend(capacity uint64) uint64 {
+	off := max(uint64(len(k.arena)), arenaStart)
+	end := off + capacity
+	have := uint64(cap(k.arena))
+	if end <= have {
+		k.arena = k.arena[:end]
+		return off
+	}
+	size := max(2*have, end, arenaPage/4)
+	if !k.budget.has(size - have) {
+		size = end
+	}
+	if !k.budget.take(size - have) {
+		return 0
+	}
+	next := make([]byte, end, size)
+	copy(next, k.arena)
+	k.arena = next
+	return off
+}
+
+// free gives a block back. Offsets that are no block do nothing.
+func (k *kernel) free(off uint64) {
+	b, ok := k.blocks[off]
+	if !ok {
+		return
+	}
+	delete(k.blocks, off)
+	if k.spare == nil {
+		k.spare = map[uint64][]uint64{}
+	}
+	k.spare[b.capacity] = append(k.spare[b.capacity], off)
+	if off == k.inputOffset {
+		k.input, k.inputOffset, k.inputLength = nil, 0, 0
+	}
+}
+
+// length is the size of the block at an offset; 0 when there is none.
+func (k *kernel) length(off uint64) uint64 { return k.blocks[off].used }
+
+// block returns the block at an offset.
+func (k *kernel) block(off uint64) ([]byte, error) {
+	b, ok := k.blocks[off]
+	if !ok {
+		return nil, fmt.Errorf("%w: no block at %d", errOffset, off)
+	}
+	return k.arena[off : off+b.used], nil
+}
+
+// at returns n bytes of the arena.
+func (k *kernel) at(off, n uint64) ([]byte, error) {
+	end := off + n
+	if off < arenaStart || end < off || end > uint64(len(k.arena)) {
+		return nil, fmt.Errorf("%w: %d bytes at %d", errOffset, n, off)
+	}
+	return k.arena[off:end], nil
+}
+
+// inputBytes is the input, wherever it is.
+func (k *kernel) inputBytes() []byte {
+	if k.inputOffset == 0 {
+		return k.input
+	}
+	return k.arena[k.inputOffset : k.inputOffset+k.inputLength]
+}
+
+// inputAt returns n bytes of the input. Past its end they read as zero, as long
+// as the first is in it.
+func (k *kernel) inputAt(off, n uint64) ([]byte, error) {
+	input := k.inputBytes()
+	if off >= uint64(len(input)) {
+		return nil, fmt.Errorf("offset %d is past the input of %d bytes", off, len(input))
+	}
+	if left := input[off:]; uint64(len(left)) >= n {
+		return left[:n], nil
+	}
+	b := make([]byte, n)
+	copy(b, input[off:])
+	return b, nil
+}
+
+// inputBlock gives the input a block of its own and returns its offset: 0 for
+// an empty input and when memory has run out.
+func (k *kernel) inputBlock() uint64 {
+	if k.inputOffset == 0 && len(k.input) > 0 {
+		off := k.alloc(uint64(len(k.input)))
+		if off == 0 {
+			return 0
+		}
+		copy(k.arena[off:], k.input)
+		k.inputOffset, k.inputLength = off, uint64(len(k.input))
+	}
+	return k.inputOffset
+}
+
+// setInput makes a part of the arena the input.
+func (k *kernel) setInput(off, n uint64) error {
+	if n == 0 {
+		k.input, k.inputOffset, k.inputLength = nil, 0, 0
+		return nil
+	}
+	if _, err := k.at(off, n); err != nil {
+		return err
+	}
+	k.inputOffset, k.inputLength = off, n
+	return nil
+}
+
+// setOutput makes a part of the arena the output.
+func (k *kernel) setOutput(off, n uint64) error {
+	if n > 0 {
+		if _, err := k.at(off, n); err != nil {
+			return err
+		}
+	}
+	k.outputSet, k.outputStart, k.outputSize = true, off, n
+	return nil
+}
+
+// output returns a copy of the output.
+func (k *kernel) output() []byte {
+	b, err := k.at(k.outputStart, k.outputSize)
+	if err != nil {
+		return nil // nothing was set, or reset took it away
+	}
+	return append([]byte(nil), b...)
+}
+
+// reset frees every block and forgets input, output and error.
+func (k *kernel) reset() {
+	clear(k.blocks)
+	clear(k.spare)
+	clear(k.arena)
+	k.arena = k.arena[:0]
+	k.input, k.inputOffset, k.inputLength = nil, 0, 0
+	k.outputSet, k.outputStart, k.outputSize, k.errorOffset = false, 0, 0, 0
+}
+
+// setError keeps the message at an offset at once, because plug-ins free it
+// right after. Offset 0 takes an error back.
+func (in *instance) setError(off uint64) error {
+	in.kernel.errorOffset = off
+	if off == 0 {
+		in.guestErr = nil
+		return nil
+	}
+	b, err := in.kernel.block(off)
+	if err != nil {
+		return err
+	}
+	in.guestErr = &GuestError{Message: string(b[:min(len(b), maxErrorBytes)])}
+	return nil
+}
+
+// setOutput checks the length before anything is copied.
+func (in *instance) setOutput(off, n uint64) error {
+	if n > uint64(in.call.Limits.OutputBytes) {
+		return in.outputError()
+	}
+	return in.kernel.setOutput(off, n)
+}
+
+// kernelFunctions are the functions of extism:host/env that touch nothing but
+// the instance. The others (http, vars, config, log) are host functions.
+func kernelFunctions() []builtin {
+	i32, i64, none := []ValueType{I32}, []ValueType{I64}, []ValueType(nil)
+	f := func(name string, params, results []ValueType, fuel uint64, call func(in *instance, s []uint64) error) builtin {
+		return builtin{kernelModule, name, params, results, fuel, call}
+	}
+	return []builtin{
+		f("alloc", i64, i64, fuelAlloc, func(in *instance, s []uint64) error { s[0] = in.kernel.alloc(s[0]); return nil }),
+		f("free", i64, none, fuelAlloc, func(in *instance, s []uint64) error { in.kernel.free(s[0]); return nil }),
+		f("length", i64, i64, fuelKernel, func(in *instance, s []uint64) error { s[0] = in.kernel.length(s[0]); return nil }),
+		f("length_unsafe", i64, i64, fuelKernel, func(in *instance, s []uint64) error { s[0] = in.kernel.length(s[0]); return nil }),
+		f("load_u8", i64, i32, fuelKernel, func(in *instance, s []uint64) error { return load8(in.kernel.at, s) }),
+		f("load_u64", i64, i64, fuelKernel, func(in *instance, s []uint64) error { return load64(in.kernel.at, s) }),
+		f("store_u8", []ValueType{I64, I32}, none, fuelKernel, storeU8),
+		f("store_u64", []ValueType{I64, I64}, none, fuelKernel, storeU64),
+		f("input_set", []ValueType{I64, I64}, none, fuelKernel, func(in *instance, s []uint64) error { return in.kernel.setInput(s[0], s[1]) }),
+		f("input_length", none, i64, fuelKernel, func(in *instance, s []uint64) error { s[0] = uint64(len(in.kernel.inputBytes())); return nil }),
+		f("input_offset", none, i64, fuelAlloc, func(in *instance, s []uint64) error { s[0] = in.kernel.inputBlock(); return nil }),
+		f("input_load_u8", i64, i32, fuelKernel, func(in *instance, s []uint64) error { return load8(in.kernel.inputAt, s) }),
+		f("input_load_u64", i64, i64, fuelKernel, func(in *instance, s []uint64) error { return load64(in.kernel.inputAt, s) }),
+		f("output_set", []ValueType{I64, I64}, none, fuelKernel, func(in *instance, s []uint64) error { return in.setOutput(s[0], s[1]) }),
+		f("output_length", none, i64, fuelKernel, func(in *instance, s []uint64) error { s[0] = in.kernel.outputSize; return nil }),
+		f("output_offset", none, i64, fuelKernel, func(in *instance, s []uint64) error { s[0] = in.kernel.outputStart; return nil }),
+		f("error_set", i64, none, fuelAlloc, func(in *instance, s []uint64) error { return in.setError(s[0]) }),
+		f("error_get", none, i64, fuelKernel, func(in *instance, s []uint64) error { s[0] = in.kernel.errorOffset; return nil }),
+		f("reset", none, none, fuelAlloc, resetKernel),
+		f("memory_bytes", none, i64, fuelKernel, func(in *instance, s []uint64) error { s[0] = uint64(len(in.kernel.arena)); return nil }),
+		f("get_log_level", none, i32, fuelKernel, logLevel),
+	}
+}
+
+func load8(at func(off, n uint64) ([]byte, error), s []uint64) error {
+	b, err := at(s[0], 1)
+	if err != nil {
+		return err
+	}
+	s[0] = uint64(b[0])
+	return nil
+}
+
+func load64(at func(off, n uint64) ([]byte, error), s []uint64) error {
+	b, err := at(s[0], 8)
+	if err != nil {
+		return err
+	}
+	s[0] = binary.LittleEndian.Uint64(b)
+	return nil
+}
+
+func storeU8(in *instance, s []uint64) error {
+	b, err := in.kernel.at(s[0], 1)
+	if err != nil {
+		return err
+	}
+	b[0] = byte(s[1])
+	return nil
+}
+
+func storeU64(in *instance, s []uint64) error {
+	b, err := in.kernel.at(s[0], 8)
+	if err != nil {
+		return err
+	}
+	binary.LittleEndian.PutUint64(b, s[1])
+	return nil
+}
+
+func resetKernel(in *instance, _ []uint64) error {
+	in.chargeBytes(uint64(len(in.kernel.arena)))
+	in.kernel.reset()
+	in.guestErr = nil
+	return nil
+}
+
+// logLevel tells plug-ins which lines are worth making, in the numbers of the
+// Extism PDKs: 0 for trace, or noLogLevel for none.
+func logLevel(in *instance, s []uint64) error {
+	s[0] = 0
+	if in.call.Log == nil {
+		s[0] = noLogLevel
+	}
+	return nil
+}

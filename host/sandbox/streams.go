@@ -1,0 +1,116 @@
+package sandbox
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+)
+
+// capped is a buffer that takes no more than its limit.
+type capped struct {
+	limit int64
+	data  []byte
+	over  bool // something did not fit
+}
+
+// add appends b, or nothing of it when it does not fit.
+func (c *capped) add(b []byte) bool {
+	if int64(len(b)) > c.limit-int64(len(c.data)) {
+		c.over = true
+		return false
+	}
+	c.data = append(c.data, b...)
+	return true
+}
+
+// fill appends as much of b as fits and drops the rest.
+func (c *capped) fill(b []byte) {
+	n := min(int64(len(b)), c.limit-int64(len(c.data)))
+	c.over = c.over || n < int64(len(b))
+	c.data = append(c.data, b[:n]...)
+}
+
+// bytes returns the contents, with a last line that says so when some are
+// missing.
+func (c *capped) bytes() []byte {
+	if !c.over {
+		return c.data
+	}
+	return fmt.Appendf(c.data, "\n[cut after %s]\n", byteCount(c.limit))
+}
+
+// streams is what flows between the guest and the caller.
+type streams struct {
+	stdin   *bytes.Reader
+	stdout  capped // of a command: it is the output
+	stderr  capped // and standard output of others
+	written capped // by output_write
+	log     capped // only counts
+}
+
+func newStreams(in *instance) streams {
+	l := in.call.Limits
+	return streams{
+		stdin:   bytes.NewReader(in.call.Input),
+		stdout:  capped{limit: l.OutputBytes},
+		stderr:  capped{limit: l.LogBytes},
+		written: capped{limit: l.OutputBytes},
+		log:     capped{limit: l.LogBytes},
+	}
+}
+
+// log hands a line on until the log is full, and then says once that it is.
+func (in *instance) log(level Level, msg string) {
+	c := &in.streams.log
+	if in.call.Log == nil || c.over {
+		return
+	}
+	in.chargeBytes(uint64(len(msg)))
+	if int64(len(msg)) > c.limit {
+		c.over = true
+		in.call.Log(LevelWarn, fmt.Sprintf("log cut after %s", byteCount(in.call.Limits.LogBytes)))
+		return
+	}
+	c.limit -= int64(len(msg))
+	in.call.Log(level, msg)
+}
+
+// readerFunc and writerFunc are a method as a stream.
+type (
+	readerFunc func([]byte) (int, error)
+	writerFunc func([]byte) (int, error)
+)
+
+func (f readerFunc) Read(b []byte) (int, error)  { return f(b) }
+func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
+
+// readStdin is standard input of a command; others have none.
+func (in *instance) readStdin(b []byte) (int, error) {
+	in.checkTime()
+	if in.module.info.ABI != ABIWASICommand {
+		return 0, io.EOF
+	}
+	n, err := in.streams.stdin.Read(b)
+	in.chargeBytes(uint64(n))
+	return n, err
+}
+
+// writeStdout is the output of a command, and beside standard error for others.
+func (in *instance) writeStdout(b []byte) (int, error) {
+	if in.module.info.ABI != ABIWASICommand {
+		return in.writeStderr(b)
+	}
+	in.checkTime()
+	in.chargeBytes(uint64(len(b)))
+	if !in.streams.stdout.add(b) {
+		in.stop(in.outputError())
+	}
+	return len(b), nil
+}
+
+func (in *instance) writeStderr(b []byte) (int, error) {
+	in.checkTime()
+	in.chargeBytes(uint64(len(b)))
+	in.streams.stderr.fill(b)
+	return len(b), nil
+}
