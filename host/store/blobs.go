@@ -1,0 +1,224 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+const digestPrefix = "sha256:"
+
+func digestOf(content []byte) string {
+	sum := sha256.Sum256(content)
+	return digestPrefix + hex.EncodeToString(sum[:])
+}
+
+func checkDigest(digest string) error {
+	digits, ok := strings.CutPrefix(digest, digestPrefix)
+	b, err := hex.DecodeString(digits)
+	if !ok || err != nil || len(b) != sha256.Size || strings.ToLower(digits) != digits {
+		return fmt.Errorf("%w digest %q: want sha256: and 64 lower-case hexadecimal digits", ErrInvalid, digest)
+	}
+	return nil
+}
+
+func checkContent(digest string, content []byte) error {
+	if err := checkDigest(digest); err != nil {
+		return err
+	}
+	if len(content) > MaxBlob {
+		return fmt.Errorf("%w: a blob has at most %d bytes, this one has %d", ErrTooLarge, MaxBlob, len(content))
+	}
+	if is := digestOf(content); is != digest {
+		return fmt.Errorf("%w: it has %s", ErrDigest, is)
+	}
+	return nil
+}
+
+func blobError(op, digest string, err error) error {
+	return fmt.Errorf("%s blob %s: %w", op, digest, err)
+}
+
+// dirBlobs is a Blobs on an OCI image layout directory.
+type dirBlobs struct{ dir string }
+
+// The files of an OCI image layout (image-spec 1.1, image-layout.md).
+const (
+	layoutFile  = "oci-layout"
+	layoutText  = `{"imageLayoutVersion":"1.0.0"}`
+	indexFile   = "index.json"
+	indexText   = `{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[]}`
+	blobDir     = "blobs/sha256"
+	partPattern = ".part-*"
+)
+
+// DirBlobs returns the blobs of an OCI image layout directory, which is made
+// when it does not exist. Writing is atomic and synced; several processes may
+// use one directory. Each blob is checked against its digest when it is read.
+func DirBlobs(dir string) (Blobs, error) {
+	if err := os.MkdirAll(filepath.Join(dir, filepath.FromSlash(blobDir)), 0o700); err != nil {
+		return nil, fmt.Errorf("open blobs %s: %w", dir, err)
+	}
+	for name, text := range map[string]string{layoutFile: layoutText, indexFile: indexText} {
+		if err := makeOnce(filepath.Join(dir, name), []byte(text)); err != nil {
+			return nil, fmt.Errorf("open blobs %s: %w", dir, err)
+		}
+	}
+	if err := sweep(filepath.Join(dir, filepath.FromSlash(blobDir))); err != nil {
+		return nil, fmt.Errorf("open blobs %s: %w", dir, err)
+	}
+	return dirBlobs{dir}, nil
+}
+
+// partAge is the age at which an unfinished file belongs to no living writer.
+const partAge = time.Hour
+
+// sweep removes what writers left that were killed.
+func sweep(dir string) error {
+	parts, err := filepath.Glob(filepath.Join(dir, partPattern))
+	if err != nil {
+		return err
+	}
+	for _, p := range parts {
+		info, err := os.Lstat(p)
+		if err != nil || time.Since(info.ModTime()) < partAge {
+			continue
+		}
+		if err := os.Remove(p); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// makeOnce writes the file unless it exists.
+func makeOnce(path string, content []byte) error {
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return writeAtomic(path, content)
+}
+
+// writeAtomic makes the file appear as a whole, on the disk.
+func writeAtomic(path string, content []byte) error {
+	part, err := os.CreateTemp(filepath.Dir(path), partPattern)
+	if err != nil {
+		return err
+	}
+	_, err = part.Write(content)
+	if err == nil {
+		err = part.Sync()
+	}
+	if err = errors.Join(err, part.Close()); err == nil {
+		err = os.Rename(part.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(part.Name()))
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+func (d dirBlobs) path(digest string) string {
+	return filepath.Join(d.dir, filepath.FromSlash(blobDir), strings.TrimPrefix(digest, digestPrefix))
+}
+
+func (d dirBlobs) Put(ctx context.Context, digest string, content []byte) error {
+	if err := errors.Join(ctx.Err(), checkContent(digest, content)); err != nil {
+		return blobError("put", digest, err)
+	}
+	if _, err := d.Get(ctx, digest); err == nil {
+		return nil
+	}
+	if err := writeAtomic(d.path(digest), content); err != nil {
+		return blobError("put", digest, err)
+	}
+	return nil
+}
+
+func (d dirBlobs) Get(ctx context.Context, digest string) ([]byte, error) {
+	if err := errors.Join(ctx.Err(), checkDigest(digest)); err != nil {
+		return nil, blobError("get", digest, err)
+	}
+	b, err := readBounded(d.path(digest))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = ErrNotFound
+	}
+	if err == nil && digestOf(b) != digest {
+		err = fmt.Errorf("%w: %s does not have the content it is named for; remove it and install again what needs it", ErrDamaged, d.path(digest))
+	}
+	if err != nil {
+		return nil, blobError("get", digest, err)
+	}
+	return b, nil
+}
+
+func readBounded(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, MaxBlob+1))
+	if len(b) > MaxBlob {
+		return nil, fmt.Errorf("%w: %s has more than %d bytes", ErrTooLarge, path, MaxBlob)
+	}
+	return b, err
+}
+
+func (d dirBlobs) Has(ctx context.Context, digest string) (bool, error) {
+	if err := errors.Join(ctx.Err(), checkDigest(digest)); err != nil {
+		return false, blobError("look for", digest, err)
+	}
+	_, err := os.Lstat(d.path(digest))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, blobError("look for", digest, err)
+	}
+	return true, nil
+}
+
+func (d dirBlobs) Delete(ctx context.Context, digest string) error {
+	if err := errors.Join(ctx.Err(), checkDigest(digest)); err != nil {
+		return blobError("delete", digest, err)
+	}
+	err := os.Remove(d.path(digest))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return blobError("delete", digest, err)
+	}
+	return nil
+}
+
+func (d dirBlobs) List(ctx context.Context) ([]string, error) {
+	files, err := os.ReadDir(filepath.Join(d.dir, filepath.FromSlash(blobDir)))
+	if err := errors.Join(ctx.Err(), err); err != nil {
+		return nil, fmt.Errorf("list blobs %s: %w", d.dir, err)
+	}
+	var all []string
+	for _, f := range files {
+		if digest := digestPrefix + f.Name(); checkDigest(digest) == nil {
+			all = append(all, digest)
+		}
+	}
+	return all, nil
+}
