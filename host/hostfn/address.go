@@ -1,0 +1,120 @@
+package hostfn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/skillet-run/skillet/policies/capability"
+)
+
+// reserved lists the address blocks that are not the public internet: the IANA special-purpose registries
+// for IPv4 and IPv6 (RFC 6890 and its updates), and multicast. Addresses mapped into IPv6 are taken out of
+// it first; of IPv6, only 2000::/3 is global unicast, so everything outside that block is refused anyway,
+// among it ::/96, 64:ff9b::/96 and 64:ff9b:1::/48 (NAT64), fc00::/7, fe80::/10, fec0::/10 and ff00::/8.
+func reserved() []netip.Prefix {
+	blocks := []string{
+		"0.0.0.0/8",       // this network, unspecified
+		"10.0.0.0/8",      // private
+		"100.64.0.0/10",   // carrier-grade NAT
+		"127.0.0.0/8",     // loopback
+		"169.254.0.0/16",  // link-local, cloud metadata
+		"172.16.0.0/12",   // private
+		"192.0.0.0/24",    // protocol assignments
+		"192.0.2.0/24",    // documentation
+		"192.31.196.0/24", // AS112
+		"192.52.193.0/24", // AMT
+		"192.88.99.0/24",  // 6to4 relay
+		"192.168.0.0/16",  // private
+		"192.175.48.0/24", // AS112
+		"198.18.0.0/15",   // benchmarking
+		"198.51.100.0/24", // documentation
+		"203.0.113.0/24",  // documentation
+		"224.0.0.0/4",     // multicast
+		"240.0.0.0/4",     // future use, broadcast
+		"2001::/23",       // protocol assignments: Teredo, ORCHID, benchmarking
+		"2001:db8::/32",   // documentation
+		"2002::/16",       // 6to4
+		"2620:4f:8000::/48",
+		"3fff::/20", // documentation
+	}
+	out := make([]netip.Prefix, len(blocks))
+	for i, b := range blocks {
+		out[i] = netip.MustParsePrefix(b)
+	}
+	return out
+}
+
+// publicAddress reports whether an address is on the public internet.
+func publicAddress(a netip.Addr, reserved []netip.Prefix) bool {
+	a = a.Unmap().WithZone("")
+	if a.Is6() && !netip.MustParsePrefix("2000::/3").Contains(a) {
+		return false
+	}
+	return a.IsValid() && !slices.ContainsFunc(reserved, func(p netip.Prefix) bool { return p.Contains(a) })
+}
+
+// pass is what a granted request may be connected to besides public addresses. The zero value is nothing.
+type pass struct {
+	addr     netip.Addr // the very address the grant names
+	loopback bool       // the grant names localhost
+}
+
+// passFor derives the pass of a request from the grant that allowed it: only a grant that names the very
+// host, as an address or as localhost, opens more than the public internet.
+func passFor(by capability.Capability, to capability.Endpoint) pass {
+	granted, ok := by.Endpoint()
+	if !ok || granted.Host != to.Host {
+		return pass{}
+	}
+	if a, ok := to.Addr(); ok {
+		return pass{addr: a.Unmap()}
+	}
+	return pass{loopback: to.Host == "localhost"}
+}
+
+// addressError refuses an address a host name resolved to.
+type addressError struct {
+	addr netip.AddrPort
+}
+
+func (e *addressError) Error() string {
+	return fmt.Sprintf("the host's address %s is not on the public internet", e.addr.Addr())
+}
+
+// passKey is where the context of a request holds its pass. A context without one dials nothing.
+type passKey struct{}
+
+// dialer connects to the addresses a request's pass allows.
+type dialer struct {
+	net.Dialer
+	reserved []netip.Prefix
+}
+
+// newDialer makes a dialer that looks names up with r, or the system's resolver.
+func newDialer(r *net.Resolver) *dialer {
+	d := &dialer{Dialer: net.Dialer{Timeout: 10 * time.Second, KeepAlive: -1, Resolver: r}, reserved: reserved()}
+	d.ControlContext = d.control
+	return d
+}
+
+// control is asked about each address that is really dialled, after every look-up, and so sees what a
+// name means now and not what it meant when somebody checked.
+func (d *dialer) control(ctx context.Context, network, address string, _ syscall.RawConn) error {
+	p, granted := ctx.Value(passKey{}).(pass)
+	to, err := netip.ParseAddrPort(address)
+	if err != nil || !granted {
+		return errors.New("connection without a grant")
+	}
+	a := to.Addr().Unmap().WithZone("")
+	switch {
+	case publicAddress(a, d.reserved), p.addr.IsValid() && p.addr == a, p.loopback && a.IsLoopback():
+		return nil
+	}
+	return &addressError{addr: netip.AddrPortFrom(a, to.Port())}
+}

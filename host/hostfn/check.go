@@ -1,0 +1,235 @@
+package hostfn
+
+import (
+	"errors"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/skillet-run/skillet/host/jail"
+	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/policies"
+	"github.com/skillet-run/skillet/policies/capability"
+)
+
+const (
+	maxDenials = 100  // different refusals kept of one call
+	maxUses    = 256  // different uses kept of one call
+	maxAllowed = 4096 // decisions remembered within one call
+)
+
+// Use is something granted that the guest did.
+type Use struct {
+	// Request is what was done: "fs.read:/data/a.csv".
+	Request string
+	// Capability is the grant that allowed it.
+	Capability string
+	// Count is how often; at least 1.
+	Count int
+}
+
+// permit checks one request: first the grants, then the policies. The error is a *DeniedError, which has
+// been recorded. bytes is how much is to be written or sent, 0 when that is not known.
+func (e *Env) permit(r capability.Request, bytes int64) (capability.Capability, error) {
+	by, ok := e.remembered(r, bytes)
+	if !ok {
+		var d policies.Decision
+		by, d, ok = e.judge(r, bytes)
+		if !ok {
+			return by, e.deny(r, by != capability.Capability{}, d)
+		}
+		e.remember(r, by, bytes)
+	}
+	e.use(r, by)
+	return by, nil
+}
+
+// judge asks grants and policies without recording anything. by is the zero value when nothing grants r.
+func (e *Env) judge(r capability.Request, bytes int64) (by capability.Capability, d policies.Decision, ok bool) {
+	by, ok = e.s.Granted.Allows(r)
+	if !ok {
+		return by, d, false
+	}
+	d = e.decide(r, by.String(), bytes)
+	return by, d, d.Effect == policies.Allow
+}
+
+// decide asks the policies about a request as if it were granted.
+func (e *Env) decide(r capability.Request, grant string, bytes int64) policies.Decision {
+	if e.s.Policies == nil {
+		return policies.Decision{Effect: policies.Deny, Reason: "no policies are loaded"}
+	}
+	return e.s.Policies.Decide(policies.Query{
+		Phase: policies.PhaseCall, Principal: e.s.Principal, Request: r,
+		Granted: true, GrantedBy: grant, Bytes: bytes, Home: e.s.Home,
+	})
+}
+
+// remembered returns the grant by which the same request was allowed before. Grants and policies do not
+// change within a call; how many bytes are written may matter to a policy, so such requests are not kept.
+func (e *Env) remembered(r capability.Request, bytes int64) (capability.Capability, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	by, ok := e.allowed[r]
+	return by, ok && bytes == 0
+}
+
+// remember keeps a decision.
+func (e *Env) remember(r capability.Request, by capability.Capability, bytes int64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if bytes == 0 && len(e.allowed) < maxAllowed {
+		e.allowed[r] = by
+	}
+}
+
+// Allows reports whether a request would be allowed, without recording anything. The caller of the
+// sandbox asks it for the capabilities clock and random, which are no functions of this package.
+func (e *Env) Allows(r capability.Request) bool {
+	_, _, ok := e.judge(r, 0)
+	return ok
+}
+
+// deny records a refusal and returns it. granted says that it was a policy's, which is then d.
+func (e *Env) deny(r capability.Request, granted bool, d policies.Decision) error {
+	den := task.Denial{Request: r.String(), Count: 1}
+	if c, err := r.Capability(); err == nil {
+		den.Capability = c.String()
+	}
+	if !granted {
+		d = e.decide(r, den.Capability, 0) // would a grant help?
+	}
+	switch {
+	case granted || d.Effect != policies.Allow:
+		den.Policies, den.Reason = d.Policies, d.Reason
+	case den.Capability == "":
+		den.Reason = "no capability can allow it" + whyNot(r)
+	default:
+		den.Reason, den.Hint = "the skill was not granted "+den.Capability, e.hint(r, den.Capability)
+	}
+	return e.record(den)
+}
+
+// whyNot says why a request has no capability, for example because its URL climbs.
+func whyNot(r capability.Request) string {
+	_, err := r.Capability()
+	var p *capability.ParseError
+	if errors.As(err, &p) {
+		return ": " + p.Message
+	}
+	return ""
+}
+
+// hint returns the command that would grant a request.
+func (e *Env) hint(r capability.Request, narrowest string) string {
+	if end, err := r.Endpoint(); err == nil {
+		end.Path = "/*"
+		narrowest = string(capability.HTTP) + ":" + end.Method + " " + end.URL()
+	}
+	arg := "'" + strings.ReplaceAll(narrowest, "'", `'\''`) + "'"
+	if e.s.Principal.Origin == policies.OriginPath {
+		return "run it again with --allow " + arg
+	}
+	return "skillet permission grant " + e.s.Principal.Skill + " " + arg
+}
+
+// record keeps a denial, once for the same request, and returns it as an error.
+func (e *Env) record(den task.Denial) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	i := slices.IndexFunc(e.denials, func(d task.Denial) bool {
+		return d.Request == den.Request && d.Reason == den.Reason
+	})
+	switch {
+	case i >= 0:
+		e.denials[i].Count++
+	case len(e.denials) < maxDenials:
+		e.denials = append(e.denials, den)
+	}
+	return &DeniedError{Denial: den}
+}
+
+// noteEscape records a path that a link led out of what is granted.
+func (e *Env) noteEscape(err error) {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		e.record(task.Denial{
+			Request: capability.Request{Action: capability.FSRead, Resource: p.Path}.String(), Count: 1,
+			Reason: "a link or \"..\" in the path leads out of the granted directory",
+		})
+	}
+}
+
+// use counts something that was allowed.
+func (e *Env) use(r capability.Request, by capability.Capability) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if i, ok := e.used[r]; ok {
+		e.uses[i].Count++
+	} else if len(e.uses) < maxUses {
+		e.used[r] = len(e.uses)
+		e.uses = append(e.uses, Use{Request: r.String(), Capability: by.String(), Count: 1})
+	}
+}
+
+// Denials returns what was refused so far, in order, the same thing once with a count. At most 100
+// different ones are kept.
+func (e *Env) Denials() []task.Denial {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.denials)
+}
+
+// Uses returns what the guest did with its grants, in order of the first time. At most 256 different
+// requests are kept.
+func (e *Env) Uses() []Use {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.uses)
+}
+
+// guard puts the file tree's questions to permit.
+type guard struct{ e *Env }
+
+// Check allows an access when the grants and policies do. Whether something exists may be asked by who
+// may read or write it, and of a root by everyone, because the grant says it.
+func (g guard) Check(op jail.Op, p string) error {
+	read, write := fileRequest(capability.FSRead, p), fileRequest(capability.FSWrite, p)
+	if op.Changes() {
+		_, err := g.e.permit(write, 0)
+		return err
+	}
+	if op == jail.Stat && (g.isRoot(p) || g.onlyWrite(read, write)) {
+		return nil
+	}
+	_, err := g.e.permit(read, 0)
+	return err
+}
+
+// onlyWrite reports whether writing is allowed and reading is not granted.
+func (g guard) onlyWrite(read, write capability.Request) bool {
+	_, reads := g.e.s.Granted.Allows(read)
+	return !reads && g.e.Allows(write)
+}
+
+// isRoot reports whether p is one of the tree's roots.
+func (g guard) isRoot(p string) bool {
+	return slices.ContainsFunc(g.e.roots, func(r jail.Root) bool { return r.Path == p })
+}
+
+// CheckReal asks only the policies: the grants name the path the person knows.
+func (g guard) CheckReal(op jail.Op, p string) error {
+	r := fileRequest(capability.FSRead, p)
+	if op.Changes() {
+		r.Action = capability.FSWrite
+	}
+	if d := g.e.decide(r, "", 0); d.Effect != policies.Allow {
+		return g.e.deny(r, true, d)
+	}
+	return nil
+}
+
+// fileRequest is the request of an action on a path.
+func fileRequest(a capability.Action, p string) capability.Request {
+	return capability.Request{Action: a, Resource: p}
+}
