@@ -47,8 +47,12 @@ type field struct {
 	value *node
 }
 
-// join appends a step, ".name" or "[0]" or `["odd name"]`, to a path.
+// join appends a step, such as `name` or `[0]` or `["odd name"]`, to a path. The
+// empty step stays where it is.
 func join(path, step string) string {
+	if step == "" {
+		return path
+	}
 	if path == "" || strings.HasPrefix(step, "[") {
 		return path + step
 	}

@@ -24,6 +24,9 @@ func explain(err *jsonschema.ValidationError, v any, hint func(leaf *jsonschema.
 	var errs Errors
 	for _, leaf := range leaves(err, nil) {
 		path := instancePath(leaf.InstanceLocation, v)
+		if _, ok := leaf.ErrorKind.(*kind.PropertyNames); ok {
+			path = "" // the library overwrites the location of these
+		}
 		for _, p := range tell(leaf) {
 			if hint != nil {
 				hint(leaf, p.Path, &p)
@@ -84,8 +87,7 @@ func tell(err *jsonschema.ValidationError) []Problem {
 	case *kind.AdditionalProperties:
 		return tellEach(k.Properties, "unknown field")
 	case *kind.PropertyNames:
-		inner := tellInner(err.Causes)
-		return []Problem{{Path: keyStep(k.Property), Message: "the name is not accepted", Suggestion: inner}}
+		return []Problem{{Message: fmt.Sprintf("the name %s is not accepted", show(k.Property)), Suggestion: tellInner(err.Causes)}}
 	case *kind.DependentRequired:
 		return tellEach(k.Missing, fmt.Sprintf("is missing; %s needs it", k.Prop))
 	case *kind.AnyOf:

@@ -135,10 +135,18 @@ func httpText(methods []string, address string) string {
 
 func capabilityProblem(err error) *Problem {
 	var parse *capability.ParseError
-	if errors.As(err, &parse) {
-		return &Problem{Message: parse.Message, Suggestion: parse.Suggestion}
+	if !errors.As(err, &parse) {
+		return &Problem{Message: err.Error()}
 	}
-	return &Problem{Message: err.Error()}
+	p := &Problem{Message: parse.Message}
+	if _, resource, ok := strings.Cut(parse.Suggestion, ":"); ok {
+		_, address, http := strings.Cut(resource, " ")
+		if http {
+			resource = address
+		}
+		p.Suggestion = fmt.Sprintf("did you mean %q?", resource)
+	}
+	return p
 }
 
 // resolvePath makes an absolute pattern of a path of the manifest: a relative

@@ -59,23 +59,27 @@ func (s manifestSchema) hint(leaf *jsonschema.ValidationError, name string, p *P
 	at := s.at(leaf.SchemaURL)
 	switch k := leaf.ErrorKind.(type) {
 	case *kind.AdditionalProperties:
+		if at.get("patternProperties") != nil {
+			p.Message, p.Suggestion = "the name is not accepted", s.text(at, "x-want")
+			return
+		}
 		p.Suggestion = s.place(at, name)
 	case *kind.Required:
-		if text := s.text(s.resolve(at.get("properties").get(name)), "description"); text != "" {
-			p.Suggestion = "add it: " + text
-		}
+		raw := at.get("properties").get(name)
+		what, _, _ := strings.Cut(s.either("description", raw, s.resolve(raw)), ". ")
+		p.Suggestion = "add it: " + strings.TrimSuffix(what, ".")
 	case *kind.Pattern:
 		p.Message = fmt.Sprintf("%s is not accepted", show(k.Got))
 		p.Suggestion = s.text(at, "x-want")
 	case *kind.Type:
+		p.Suggestion = s.text(at, "x-want")
 		if k.Got == "number" && len(k.Want) == 1 && k.Want[0] == "string" {
 			p.Suggestion = "put it in quotes"
 		}
 	case *kind.Maximum:
 		p.Suggestion = figure(k.Want) + " is the ceiling"
-	}
-	if _, ok := leaf.ErrorKind.(*kind.PropertyNames); ok {
-		p.Suggestion = s.text(s.resolve(at), "x-want")
+	case *kind.Minimum, *kind.ExclusiveMinimum:
+		p.Suggestion = "leave it out for the default"
 	}
 }
 

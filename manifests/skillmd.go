@@ -35,6 +35,9 @@ func parseSkillMD(data []byte) (*Manifest, Errors) {
 	if p != nil {
 		return nil, Errors{*p}
 	}
+	if len(body) == 0 {
+		return nil, Errors{{Message: "has no instructions", Suggestion: "write them after the front matter"}}
+	}
 	doc, p := readYAML(front)
 	if p != nil {
 		return nil, Errors{*p}

@@ -57,13 +57,13 @@ func (s manifestSchema) either(name string, a, b *node) string {
 // reason and the way out. A manifest that has any is valid as a document, and
 // installing it is refused. It is empty when m can be installed and run.
 func (m *Manifest) Unsupported() []Problem {
-	var all []Problem
+	var all Errors
 	for _, r := range refusals() {
 		if r.used(m) {
-			all = append(all, Problem{Path: r.path, Line: lineOf(m.lines, r.path), Message: r.reason, Suggestion: r.wayOut})
+			all = append(all, Problem{Path: r.path, Message: r.reason, Suggestion: r.wayOut})
 		}
 	}
-	return all
+	return all.locate(m.lines)
 }
 
 // A refusal is a field, or a section, that this host cannot honour.

@@ -1,0 +1,348 @@
+package manifests_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/skillet-run/skillet/manifests"
+)
+
+// minimal is the smallest manifest of a skill that runs code; extra fields go
+// where the %s stands.
+const minimal = `{"name": "demo", "description": "Shows something.", "version": "1.0.0",
+"type": "code_inline", "command": "main.wasm", "tools": [{"name": "run"}]%s}`
+
+func parse(t *testing.T, text string) *manifests.Manifest {
+	t.Helper()
+	m, err := manifests.Parse([]byte(text), "skill.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func readFile(t *testing.T, elem ...string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(elem...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func complete(t *testing.T, ext string) *manifests.Manifest {
+	t.Helper()
+	name := "complete" + ext
+	m, err := manifests.Parse(readFile(t, "testdata", name), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func marshal(t *testing.T, v any) string {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestCompleteExample(t *testing.T) {
+	t.Parallel()
+	fromJSON, fromYAML := complete(t, ".json"), complete(t, ".yaml")
+	one, two := marshal(t, fromJSON), marshal(t, fromYAML)
+	if one != two {
+		t.Errorf("JSON and YAML read differently:\n%s\n%s", one, two)
+	}
+	if err := fromYAML.Validate(); err != nil {
+		t.Errorf("a parsed manifest does not validate: %v", err)
+	}
+	again, err := manifests.Parse([]byte(one), "skill.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if three := marshal(t, again); three != one {
+		t.Errorf("the JSON form does not read back:\n%s\n%s", one, three)
+	}
+}
+
+func TestParseFillsIn(t *testing.T) {
+	t.Parallel()
+	m := parse(t, fmt.Sprintf(minimal, `, "security": {"permissions": {"network": ["https://example.com/*"]}}`))
+	tool, ok := m.DefaultTool()
+	if !ok || tool.Export != "run" {
+		t.Errorf("export is %q, %v; want run", tool.Export, ok)
+	}
+	if !m.Security.Permissions.NetworkAccess {
+		t.Error("network_access does not follow from network")
+	}
+	if _, ok := m.Tool("walk"); ok {
+		t.Error("found a tool that is not there")
+	}
+	if got := m.Unsupported(); len(got) != 0 {
+		t.Errorf("a plain skill cannot be installed: %v", got)
+	}
+}
+
+func TestParseByName(t *testing.T) {
+	t.Parallel()
+	asJSON := fmt.Sprintf(minimal, "")
+	asYAML := "name: demo\ndescription: Shows something.\nversion: 1.0.0\ntype: code_inline\ncommand: main.wasm\ntools: [{name: run}]\n"
+	for _, c := range []struct {
+		name, text string
+		ok         bool
+	}{
+		{"skill.json", asJSON, true},
+		{"dir/skill.json", "\ufeff" + asJSON, true},
+		{"skill.yaml", asYAML, true},
+		{"skill.yml", "\ufeff" + asYAML, true},
+		{"skill.yaml", asJSON, true}, // JSON is YAML
+		{"skill.json", asYAML, false},
+		{"", asJSON, true},
+		{"", asYAML, true},
+		{"", "", false},
+		{"SKILL.md", asYAML, false},
+		{"SKILL.md", "---\nname: demo\ndescription: d\n---\nDo it.\n", true},
+	} {
+		if _, err := manifests.Parse([]byte(c.text), c.name); (err == nil) != c.ok {
+			t.Errorf("%q, %.20q: %v", c.name, c.text, err)
+		}
+	}
+}
+
+func TestValidateChecksAFilledInManifest(t *testing.T) {
+	t.Parallel()
+	m := &manifests.Manifest{
+		Name: "Demo", Description: "d", Version: "1.0.0", Type: manifests.KindCodeInline, Command: "main.wasm",
+		Tools: []manifests.Tool{{Name: "run", InputSchema: json.RawMessage(`{"type": "array"}`)}},
+	}
+	var errs manifests.Errors
+	if err := m.Validate(); !errors.As(err, &errs) || errs[0].Path != "name" || errs[0].Line != 0 {
+		t.Errorf("a bad name: %v", err)
+	}
+	m.Name = "demo"
+	if err := m.Validate(); !errors.As(err, &errs) || errs[0].Path != "tools[0].input_schema" {
+		t.Errorf("an input that is no object: %v", err)
+	}
+	m.Tools[0].InputSchema = json.RawMessage(`{`)
+	if err := m.Validate(); !errors.As(err, &errs) {
+		t.Errorf("a schema that is no JSON: %v", err)
+	}
+	m.Tools[0].InputSchema = nil
+	if err := m.Validate(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestHugeDocuments holds the parser to its bounds: every document here is
+// refused, and quickly.
+func TestHugeDocuments(t *testing.T) {
+	t.Parallel()
+	const n = 200_000
+	for name, text := range map[string]string{
+		"size":            "name: " + strings.Repeat("x", manifests.MaxBytes),
+		"flow lists":      strings.Repeat("[", n),
+		"closed lists":    strings.Repeat("[", n) + strings.Repeat("]", n),
+		"flow maps":       strings.Repeat("{a: ", n),
+		"block lists":     strings.Repeat("- ", n),
+		"block keys":      strings.Repeat("? ", n),
+		"deep maps":       deepYAML(2000),
+		"comments":        strings.Repeat("# c\n", n),
+		"commented items": strings.Repeat("# c\n- a\n", n/2),
+		"documents":       strings.Repeat("---\n", n),
+		"anchors":         strings.Repeat("&a ", n),
+		"quotes":          strings.Repeat("'", n+1),
+		"block text":      "|\n" + strings.Repeat(" \n", n),
+		"tabs":            "a:\n" + strings.Repeat("\t", n),
+		"many keys":       strings.Repeat("a: 1\n", n),
+		"directives":      strings.Repeat("%YAML 1.2\n", n/2),
+		"tags":            strings.Repeat("!a ", n),
+	} {
+		for _, file := range []string{"skill.yaml", "skill.json"} {
+			if m, err := manifests.Parse([]byte(text), file); err == nil {
+				t.Errorf("%s was read as %s: %+v", name, file, m)
+			}
+		}
+	}
+}
+
+func deepYAML(n int) string {
+	var b strings.Builder
+	for i := range min(n, 1000) {
+		b.WriteString(strings.Repeat(" ", i) + "a:\n")
+	}
+	return b.String()
+}
+
+func TestDepth(t *testing.T) {
+	t.Parallel()
+	for _, ext := range []string{".json", ".yaml"} {
+		nested := func(n int) string {
+			return strings.Repeat(`{"properties":{"x":`, n) + "{}" + strings.Repeat("}}", n)
+		}
+		text := func(n int) string {
+			schema := `{"type": "object", "allOf": [` + nested(n) + `]}`
+			return fmt.Sprintf(minimal, `, "security": {}`)[:len(minimal)-len(`"tools": [{"name": "run"}]%s}`)] + `"tools": [{"name": "run", "input_schema": ` + schema + `}]}`
+		}
+		if _, err := manifests.Parse([]byte(text(20)), "skill"+ext); err != nil {
+			t.Errorf("%s: 20 levels: %.200v", ext, err)
+		}
+		_, err := manifests.Parse([]byte(text(40)), "skill"+ext)
+		if err == nil || !strings.Contains(err.Error(), "deeper than 64") {
+			t.Errorf("%s: 80 levels: %.200v", ext, err)
+		}
+	}
+}
+
+func TestCeilings(t *testing.T) {
+	t.Parallel()
+	for field, ceiling := range map[string]float64{
+		"max_memory_mb":      manifests.CeilingMemoryMB,
+		"max_execution_time": manifests.CeilingExecutionSeconds,
+		"max_fuel":           manifests.CeilingFuel,
+		"max_output_kb":      manifests.CeilingOutputKB,
+		"max_file_size_mb":   manifests.CeilingFileSizeMB,
+		"max_host_calls":     manifests.CeilingHostCalls,
+	} {
+		text := func(value float64) string {
+			return fmt.Sprintf(minimal, fmt.Sprintf(`, "security": {"resource_limits": {%q: %.0f}}`, field, value))
+		}
+		parse(t, text(ceiling))
+		_, err := manifests.Parse([]byte(text(ceiling+1)), "skill.json")
+		var errs manifests.Errors
+		if !errors.As(err, &errs) || errs[0].Path != "security.resource_limits."+field || !strings.Contains(err.Error(), fmt.Sprintf("%.0f is the ceiling", ceiling)) {
+			t.Errorf("%s above its ceiling: %v", field, err)
+		}
+	}
+}
+
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	defaults := manifests.ResolvedLimits{
+		MemoryBytes: 64 << 20, Seconds: 30, Fuel: 10_000_000_000, OutputBytes: 1 << 20, FileSizeBytes: 10 << 20, HostCalls: 10_000,
+	}
+	with := func(change func(l *manifests.ResolvedLimits)) manifests.ResolvedLimits {
+		l := defaults
+		change(&l)
+		return l
+	}
+	const limit = `, "security": {"resource_limits": {%s}}`
+	for extra, want := range map[string]manifests.ResolvedLimits{
+		"":                                       defaults,
+		fmt.Sprintf(limit, `"max_memory_mb": 1`): with(func(l *manifests.ResolvedLimits) { l.MemoryBytes = 1 << 20 }),
+		fmt.Sprintf(limit, `"max_execution_time": 2`):                                     with(func(l *manifests.ResolvedLimits) { l.Seconds = 2 }),
+		fmt.Sprintf(limit, `"max_fuel": 3`):                                               with(func(l *manifests.ResolvedLimits) { l.Fuel = 3 }),
+		fmt.Sprintf(limit, `"max_output_kb": 4`):                                          with(func(l *manifests.ResolvedLimits) { l.OutputBytes = 4 << 10 }),
+		fmt.Sprintf(limit, `"max_file_size_mb": 5`):                                       with(func(l *manifests.ResolvedLimits) { l.FileSizeBytes = 5 << 20 }),
+		fmt.Sprintf(limit, `"max_host_calls": 6`):                                         with(func(l *manifests.ResolvedLimits) { l.HostCalls = 6 }),
+		`, "resilience": {"timeout": 90}`:                                                 with(func(l *manifests.ResolvedLimits) { l.Seconds = 90 }),
+		`, "resilience": {"timeout": 0.5}`:                                                with(func(l *manifests.ResolvedLimits) { l.Seconds = 0.5 }),
+		`, "resilience": {"timeout": 5}` + fmt.Sprintf(limit, `"max_execution_time": 60`): with(func(l *manifests.ResolvedLimits) { l.Seconds = 5 }),
+		`, "resilience": {"timeout": 60}` + fmt.Sprintf(limit, `"max_execution_time": 5`): with(func(l *manifests.ResolvedLimits) { l.Seconds = 5 }),
+		`, "security": {"permissions": {"kv": "counts"}}`:                                 with(func(l *manifests.ResolvedLimits) { l.KVBytes = 10 << 20 }),
+		`, "security": {"permissions": {"kv": {"max_mb": 3}}}`:                            with(func(l *manifests.ResolvedLimits) { l.KVBytes = 3 << 20 }),
+	} {
+		if got := parse(t, fmt.Sprintf(minimal, extra)).Limits(); got != want {
+			t.Errorf("%s: have %+v, want %+v", extra, got, want)
+		}
+	}
+}
+
+func TestRequests(t *testing.T) {
+	t.Parallel()
+	m := complete(t, ".json")
+	asked, err := m.Requests("/work/project")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range asked {
+		got = append(got, fmt.Sprintf("%s | %s | %s", r.Field, r.Capability, r.Reason))
+	}
+	want := []string{
+		"security.permissions.file_read[0] | fs.read:/work/project/src/** | ",
+		"security.permissions.file_read[1] | fs.read:/data/figures/*.csv | reads last week's figures",
+		"security.permissions.file_write[0] | fs.write:/work/project/output/** | keeps the report there",
+		"security.permissions.network[0] | http:GET,POST https://api.example.com/v1/* | asks for the figures that are missing",
+		"security.permissions.secrets[0] | secret:example-token | the service wants a token",
+		"security.permissions.skills[0] | skill:html-to-text | turns pages into text",
+		"security.permissions.models[0] | model:fast | shortens long sections",
+		"security.permissions.kv | kv | remembers what was reported before",
+		"security.permissions.notify | notify | says when the report is ready",
+		"security.permissions.clock | clock | dates the report",
+		"security.permissions.random | random | names the report",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("have:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestRequestedPaths(t *testing.T) {
+	t.Parallel()
+	const ws = "/work/project"
+	for path, want := range map[string]string{
+		".":            "/work/project/**",
+		"./":           "/work/project/**",
+		"src":          "/work/project/src/**",
+		"./src/":       "/work/project/src/**",
+		"./README.md":  "/work/project/README.md/**",
+		"./src/*.go":   "/work/project/src/*.go",
+		"./src/**":     "/work/project/src/**",
+		"/":            "/**",
+		"/data":        "/data/**",
+		"/data/":       "/data/**",
+		"/data/*/logs": "/data/*/logs/**",
+	} {
+		m := parse(t, fmt.Sprintf(minimal, fmt.Sprintf(`, "security": {"permissions": {"file_read": [%q]}}`, path)))
+		asked, err := m.Requests(ws)
+		if err != nil || len(asked) != 1 || asked[0].Capability.String() != "fs.read:"+want {
+			t.Errorf("%s: have %v, %v; want %s", path, asked, err, want)
+		}
+	}
+	m := parse(t, fmt.Sprintf(minimal, `, "security": {"permissions": {"file_read": ["./src"]}}`))
+	for _, ws := range []string{"", "relative", "/odd/*/name"} {
+		var errs manifests.Errors
+		if asked, err := m.Requests(ws); !errors.As(err, &errs) || errs[0].Path != "security.permissions.file_read[0]" {
+			t.Errorf("workspace %q: %v, %v", ws, asked, err)
+		}
+	}
+}
+
+func TestKinds(t *testing.T) {
+	t.Parallel()
+	const head = "name: demo\ndescription: Shows something.\nversion: 1.0.0\n"
+	for text, refused := range map[string]string{
+		"type: code_inline\ncommand: a.wasm\ntools: [{name: run}]\n":                                            "",
+		"type: code_inline\ncommand: a.wasm\nargs: [-v]\ntools: [{name: run, export: _start}]\n":                "",
+		"type: code_session\ncommand: a.wasm\ntools: [{name: run}]\n":                                           "type",
+		"type: code_inline\ncommand: qjs\nargs: [main.js]\ntools: [{name: a}, {name: b, export: a}]\n":          "command",
+		"type: conversation\nprompt_template: \"Review this: {code}\"\ncontext_files: {patterns: [a]}\n":        "type",
+		"type: prompt_inline\nprompt: \"Write {kind}.\"\nparameters: [{name: kind, type: string}]\n":            "type",
+		"type: conversation\nprompt: Hello {there}\n":                                                           "type",
+		"type: code_inline\ncommand: a.wasm\ntools: [{name: run}]\nresilience: {health_check: {interval: 5}}\n": "",
+	} {
+		m, err := manifests.Parse([]byte(head+text), "skill.yaml")
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		var paths []string
+		for _, p := range m.Unsupported() {
+			paths = append(paths, p.Path)
+			if p.Line == 0 || p.Suggestion == "" || p.Message == "" {
+				t.Errorf("%s: incomplete: %+v", text, p)
+			}
+		}
+		if got := strings.Join(paths, " "); got != refused {
+			t.Errorf("%s: refuses %q, want %q", text, got, refused)
+		}
+	}
+}
