@@ -18,6 +18,8 @@ const (
 	// Invalid: the input is malformed or contradicts itself; trying again
 	// with the same input cannot succeed.
 	Invalid Kind = "invalid"
+	// Conflict: the file or value exists already, or changed meanwhile.
+	Conflict Kind = "conflict"
 	// Limit: a size, count or quota was reached.
 	Limit Kind = "limit"
 	// IO: reading, writing or the network failed.

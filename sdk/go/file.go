@@ -77,7 +77,8 @@ type WriteOptions struct {
 
 // WriteFile writes data to the file at path, creating the file if need be, and
 // returns the size of the file afterwards in bytes. It needs a grant fs.write
-// on the path. Errors have kind Denied, NotFound, Invalid, Limit or IO.
+// on the path. Errors have kind Denied, NotFound, Conflict (CreateOnly and the
+// file exists), Invalid, Limit or IO.
 func WriteFile(path string, data []byte, o WriteOptions) (size int64, err error) {
 	ask := struct {
 		Path       string `json:"path"`

@@ -40,7 +40,8 @@ func KVGet(key string) (Value, error) {
 }
 
 // KVPut stores data under key and returns the new revision. It needs the grant
-// kv. Errors have kind Denied, Invalid, Limit (the quota) or IO.
+// kv. Errors have kind Denied, Conflict (another revision), Invalid, Limit (the
+// quota) or IO.
 func KVPut(key string, data []byte, o PutOptions) (revision uint64, err error) {
 	ask := struct {
 		Key        string  `json:"key"`
