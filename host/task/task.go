@@ -65,7 +65,8 @@ type Result struct {
 
 // A LogLine is one line a guest logged.
 type LogLine struct {
-	// Level is trace, debug, info, warn or error.
+	// Level is trace, debug, info, warn or error; "stderr" for a line the guest
+	// wrote to its standard error.
 	Level string `json:"level"`
 	// Message has no control characters and no secrets the host knows.
 	Message string `json:"message"`

@@ -1,0 +1,61 @@
+# Everything here needs Go, git and make, and nothing else.
+
+GO         ?= go
+SKILLS     := $(sort $(patsubst skills/%/main.go,%,$(wildcard skills/*/main.go)))
+MODULES    := $(SKILLS:%=skills/%/main.wasm)
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+FUZZTIME   ?= 10s
+BENCHTIME  ?= 1s
+
+.PHONY: help build skills demo test check bench fuzz prove clean
+.DEFAULT_GOAL := help
+
+help: ## show this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /	/' | expand -t 10
+
+build: ## build bin/skillet
+	$(GO) build -trimpath -ldflags='-s -w' -o bin/skillet ./cmd/skillet
+
+skills: build $(MODULES) ## build the first-party skills and pack them into dist/
+	@mkdir -p dist
+	@for s in $(SKILLS); do bin/skillet pack skills/$$s --output dist >/dev/null || exit 1; done
+	@ls dist
+
+# go build decides itself whether anything has to be done.
+skills/%/main.wasm: FORCE
+	GOOS=wasip1 GOARCH=wasm $(GO) build -buildmode=c-shared -trimpath -ldflags='-s -w' -o $@ ./skills/$*
+
+FORCE:
+
+demo: skills ## see untrusted code do useful work, and fail to do anything else
+	$(GO) run ./cmd/demo
+
+test: ## run every test
+	$(GO) test -timeout 20m ./...
+
+check: ## formatting, vet, staticcheck, the import table, generated files
+	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'not formatted: run gofmt -w'; exit 1; }
+	$(GO) vet ./...
+	GOOS=wasip1 GOARCH=wasm $(GO) vet ./sdk/go ./skills/...
+	$(GO) run $(STATICCHECK) ./...
+	$(GO) test -count=1 ./host/internal/archtest
+	$(GO) mod tidy -diff
+
+bench: ## run every benchmark and write proof/bench.txt
+	@mkdir -p proof
+	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./... | tee proof/bench.txt
+
+fuzz: ## run every fuzz target for FUZZTIME
+	@set -e; for p in $$($(GO) list ./...); do \
+	  for f in $$($(GO) test -list '^Fuzz' $$p 2>/dev/null | grep '^Fuzz' || true); do \
+	    echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$p >/dev/null; \
+	  done; \
+	done
+
+prove: build skills ## the long proofs: kills, flipped bits, mutants; writes proof/report.txt
+	@mkdir -p proof
+	SKILLET_PROVE=1 $(GO) test -count=1 -timeout 4h -v ./... > proof/report.txt 2>&1; status=$$?; \
+	  grep -E '^(---|ok|FAIL|    .*proof:)' proof/report.txt | tail -100; exit $$status
+
+clean: ## delete what was built
+	rm -rf bin dist proof skills/*/main.wasm

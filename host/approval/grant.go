@@ -1,0 +1,134 @@
+package approval
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/skillet-run/skillet/host/ledger"
+	"github.com/skillet-run/skillet/host/registry"
+	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/policies"
+	"github.com/skillet-run/skillet/policies/capability"
+)
+
+// Allowed asks the policies whether a package may be given capabilities at
+// all. It is nil when no policy forbids one of them outright, and a
+// [task.KindDenied] error otherwise.
+func (d *Desk) Allowed(who policies.Principal, set capability.Set) error {
+	for _, c := range set.All() {
+		dec := d.policies.Decide(policies.Query{Phase: policies.PhaseInstall, Principal: who, Capability: c, Home: d.home})
+		if dec.Effect == policies.Deny {
+			return task.Errorf(task.KindDenied, "%s@%s may not be given %s: %s", who.Skill, who.Version, c, dec.Reason).
+				WithHint("decided by policy %s", strings.Join(dec.Policies, ", "))
+		}
+	}
+	return nil
+}
+
+// Grant gives an installed skill a capability beyond, or again, what it asked
+// for. A policy that forbids it outright refuses.
+func (d *Desk) Grant(ctx context.Context, h Human, s registry.Skill, cs []capability.Capability, t Terms) error {
+	who := policies.Principal{Skill: s.Name, Version: s.Version, Digest: string(s.Digest), Origin: string(s.Origin)}
+	if err := d.Allowed(who, capability.NewSet(cs...)); err != nil {
+		return err
+	}
+	return d.ledger.Commit(ctx, func(context.Context) (ledger.Decision, error) {
+		var changes []ledger.Change
+		for _, c := range cs {
+			change, err := h.Grant(s.Name, s.Digest, c, t)
+			if err != nil {
+				return ledger.Decision{}, err
+			}
+			changes = append(changes, change)
+		}
+		return ledger.Decision{Kind: "grant", Actor: h.Actor(), Subject: s.Ref(), Note: texts(cs), Changes: changes}, nil
+	})
+}
+
+func texts(cs []capability.Capability) string {
+	return strings.Join(capability.NewSet(cs...).Strings(), ", ")
+}
+
+// Revoke ends the grants of a skill that cs cover; all of them when cs is
+// empty. It returns what it ended, and a [task.KindNotFound] error when that
+// would be nothing.
+func (d *Desk) Revoke(ctx context.Context, actor string, s registry.Skill, cs []capability.Capability) ([]Grant, error) {
+	var ended []Grant
+	err := d.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
+		gs, err := d.Grants(ctx, s.Digest)
+		if err != nil {
+			return ledger.Decision{}, err
+		}
+		if ended = covered(gs, cs); len(ended) == 0 {
+			return ledger.Decision{}, task.Errorf(task.KindNotFound, "%s has no such grant", s.Ref()).
+				WithHint("`skillet permission show %s` lists its grants", s.Name)
+		}
+		changes, err := RevokedAll(ended)
+		return ledger.Decision{Kind: "revoke", Actor: actor, Subject: s.Ref(), Note: texts(capabilities(ended)), Changes: changes}, err
+	})
+	return ended, err
+}
+
+// RevokedAll are the changes that end all of gs.
+func RevokedAll(gs []Grant) ([]ledger.Change, error) {
+	var cs []ledger.Change
+	for _, g := range gs {
+		c, err := Revoked(g)
+		if err != nil {
+			return nil, err
+		}
+		cs = append(cs, c)
+	}
+	return cs, nil
+}
+
+func covered(gs []Grant, cs []capability.Capability) []Grant {
+	if len(cs) == 0 {
+		return gs
+	}
+	set := capability.NewSet(cs...)
+	return slices.DeleteFunc(gs, func(g Grant) bool { return !set.Covers(g.Capability) })
+}
+
+func capabilities(gs []Grant) []capability.Capability {
+	var cs []capability.Capability
+	for _, g := range gs {
+		cs = append(cs, g.Capability)
+	}
+	return cs
+}
+
+// Spend counts one run against every grant of a skill that is good for a
+// number of runs, and returns what the skill may do in that run.
+func (d *Desk) Spend(ctx context.Context, s registry.Skill) (capability.Set, error) {
+	gs, err := d.Grants(ctx, s.Digest)
+	if err != nil {
+		return capability.Set{}, err
+	}
+	if !slices.ContainsFunc(gs, func(g Grant) bool { return g.MaxUses > 0 && g.Live(time.Now()) }) {
+		return live(gs, time.Now()), nil
+	}
+	var set capability.Set
+	err = d.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
+		gs, err := d.Grants(ctx, s.Digest)
+		if err != nil {
+			return ledger.Decision{}, err
+		}
+		set = live(gs, time.Now())
+		var changes []ledger.Change
+		for _, g := range gs {
+			if g.MaxUses == 0 || !g.Live(time.Now()) {
+				continue
+			}
+			c, err := Used(g)
+			if err != nil {
+				return ledger.Decision{}, err
+			}
+			changes = append(changes, c)
+		}
+		return ledger.Decision{Kind: "use", Actor: "skill:" + s.Ref(), Subject: s.Ref(), Changes: changes}, nil
+	})
+	return set, err
+}

@@ -1,0 +1,226 @@
+package install
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/ledger"
+	"github.com/skillet-run/skillet/host/registry"
+	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/manifests"
+	"github.com/skillet-run/skillet/manifests/bundle"
+	"github.com/skillet-run/skillet/policies"
+)
+
+// Approve installs what a proposal proposes, grants what it asks for, and
+// makes other proposals for the same skill stale: one decision, all or
+// nothing. The bytes are read back and must still be the ones proposed; digest,
+// when it is not empty, is the beginning of the digest the person was shown
+// and must fit.
+func (i *Installer) Approve(ctx context.Context, h approval.Human, id, digest, notes string) (Outcome, error) {
+	p, pkg, err := i.reviewed(ctx, id, digest)
+	if err != nil {
+		return Outcome{}, err
+	}
+	err = i.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
+		now, err := i.desk.Proposal(ctx, p.ID)
+		if err != nil {
+			return ledger.Decision{}, err
+		}
+		changes, err := i.approval(ctx, h, now, pkg, notes)
+		return ledger.Decision{
+			Kind: "approve", Actor: h.Actor(), Subject: now.Skill + "@" + now.Version,
+			Note: string(now.Digest), Changes: changes,
+		}, err
+	})
+	if err != nil {
+		return Outcome{}, err
+	}
+	s, err := i.registry.Lookup(ctx, manifests.Ref{Name: p.Skill, Version: p.Version})
+	if err != nil {
+		return Outcome{}, err
+	}
+	p, err = i.desk.Proposal(ctx, p.ID)
+	return Outcome{Skill: &s, Proposal: &p}, err
+}
+
+// reviewed finds a proposal and reads its package back.
+func (i *Installer) reviewed(ctx context.Context, id, digest string) (approval.Proposal, *bundle.Package, error) {
+	p, err := i.desk.Proposal(ctx, id)
+	if err != nil {
+		return p, nil, err
+	}
+	shown := strings.TrimPrefix(digest, "sha256:")
+	if !strings.HasPrefix(p.Digest.Hex(), shown) {
+		return p, nil, task.Errorf(task.KindVerification, "approve proposal %s: its digest is %s, not %s", p.ID, p.Digest.Short(), digest).
+			WithHint("look at what it proposes now: `skillet approvals show %s`", p.ID)
+	}
+	if p.Status != approval.StatusPending {
+		return p, nil, task.Errorf(task.KindConflict, "approve proposal %s: it is already %s", p.ID, p.Status).
+			WithHint("`skillet approvals show %s` shows who decided", p.ID)
+	}
+	pkg, err := i.registry.Package(ctx, p.Digest)
+	if err != nil {
+		return p, nil, err
+	}
+	if err := i.checker.Check(ctx, pkg); err != nil {
+		return p, nil, fmt.Errorf("approve proposal %s: %w", p.ID, err)
+	}
+	return p, pkg, nil
+}
+
+// approval are all the changes of one approval.
+func (i *Installer) approval(ctx context.Context, h approval.Human, p approval.Proposal, pkg *bundle.Package, notes string) ([]ledger.Change, error) {
+	approved, err := h.Approved(p, notes)
+	if err != nil {
+		return nil, err
+	}
+	if err := i.desk.Allowed(policies.Principal{Skill: p.Skill, Version: p.Version, Digest: string(p.Digest), Origin: p.Origin}, p.Capabilities()); err != nil {
+		return nil, err
+	}
+	if _, err := i.compare(ctx, &Plan{Skill: p.Skill, Version: p.Version, Digest: p.Digest, Origin: registry.Origin(p.Origin)}); err != nil {
+		return nil, err
+	}
+	installed, err := registry.Installed(pkg, p.Source, registry.Origin(p.Origin))
+	if err != nil {
+		return nil, err
+	}
+	given, err := grants(h, p.Skill, p.Digest, p.Requested)
+	if err != nil {
+		return nil, err
+	}
+	stale, err := i.superseded(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat([]ledger.Change{approved, installed}, given, stale), nil
+}
+
+// superseded makes the other pending proposals for the same skill stale.
+func (i *Installer) superseded(ctx context.Context, p approval.Proposal) ([]ledger.Change, error) {
+	all, err := i.desk.Proposals(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var cs []ledger.Change
+	for _, o := range all {
+		if o.ID == p.ID || o.Skill != p.Skill || o.Status != approval.StatusPending {
+			continue
+		}
+		c, err := approval.Superseded(o, p.ID)
+		if err != nil {
+			return nil, err
+		}
+		cs = append(cs, c)
+	}
+	return cs, nil
+}
+
+// Reject ends a proposal without installing anything.
+func (i *Installer) Reject(ctx context.Context, h approval.Human, id, notes string) (approval.Proposal, error) {
+	p, err := i.desk.Proposal(ctx, id)
+	if err != nil {
+		return p, err
+	}
+	err = i.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
+		now, err := i.desk.Proposal(ctx, p.ID)
+		if err != nil {
+			return ledger.Decision{}, err
+		}
+		c, err := h.Rejected(now, notes)
+		return ledger.Decision{
+			Kind: "reject", Actor: h.Actor(), Subject: now.Skill + "@" + now.Version, Note: notes, Changes: []ledger.Change{c},
+		}, err
+	})
+	if err != nil {
+		return p, err
+	}
+	return i.desk.Proposal(ctx, p.ID)
+}
+
+// Remove takes versions of a skill out, all of them or the one ref names, and
+// ends their grants. Their bytes are deleted unless something else uses them.
+func (i *Installer) Remove(ctx context.Context, actor string, ref manifests.Ref) ([]registry.Skill, error) {
+	var gone []registry.Skill
+	err := i.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
+		var rest []registry.Skill
+		var err error
+		if gone, rest, err = i.leaving(ctx, ref); err != nil {
+			return ledger.Decision{}, err
+		}
+		changes, err := i.removal(ctx, gone, rest)
+		return ledger.Decision{Kind: "remove", Actor: actor, Subject: subject(ref, gone), Changes: changes}, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return gone, i.ledger.Exclusive(ctx, i.sweep)
+}
+
+func subject(ref manifests.Ref, gone []registry.Skill) string {
+	if len(gone) == 1 {
+		return gone[0].Ref()
+	}
+	return ref.Name
+}
+
+// leaving splits the versions of a skill into those that go and those that stay.
+func (i *Installer) leaving(ctx context.Context, ref manifests.Ref) (gone, rest []registry.Skill, err error) {
+	found, err := i.registry.Lookup(ctx, ref)
+	if err != nil {
+		return nil, nil, err
+	}
+	versions, err := i.registry.Versions(ctx, found.Name)
+	if err != nil || ref.Version == "" {
+		return versions, nil, err
+	}
+	for _, v := range versions {
+		if v.Digest == found.Digest {
+			gone = append(gone, v)
+		} else {
+			rest = append(rest, v)
+		}
+	}
+	return gone, rest, nil
+}
+
+func (i *Installer) removal(ctx context.Context, gone, rest []registry.Skill) ([]ledger.Change, error) {
+	var changes []ledger.Change
+	for _, s := range gone {
+		gs, err := i.desk.Grants(ctx, s.Digest)
+		if err != nil {
+			return nil, err
+		}
+		revoked, err := approval.RevokedAll(gs)
+		if err != nil {
+			return nil, err
+		}
+		removed, err := registry.Removed(s, rest)
+		if err != nil {
+			return nil, err
+		}
+		changes = append(append(changes, revoked...), removed)
+	}
+	return changes, nil
+}
+
+// sweep deletes bytes that no installed skill and no pending proposal needs.
+// The ledger's lock must be held, so that no installation is between keeping
+// its bytes and committing.
+func (i *Installer) sweep(ctx context.Context) error {
+	ps, err := i.desk.Proposals(ctx)
+	if err != nil {
+		return err
+	}
+	var keep []manifests.Digest
+	for _, p := range ps {
+		if p.Status == approval.StatusPending {
+			keep = append(keep, p.Digest)
+		}
+	}
+	_, err = i.registry.Sweep(ctx, keep)
+	return err
+}

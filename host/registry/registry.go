@@ -1,0 +1,343 @@
+// Package registry knows which skills are installed: several versions of a
+// name side by side, one of them active. Switching the active version is
+// switching one pointer, which is all that an upgrade, a rollback or a reload
+// of a running host takes.
+//
+// It stores packages file by file under their digests and checks each byte
+// when it reads them back. It does not decide who may install; that is package
+// install.
+//
+// # Keys in the store
+//
+//	skill/NAME/DIGEST-HEX -> record    one installed version
+//	active/NAME           -> {"digest":"sha256:..."}
+//
+// # Blobs
+//
+// The index of a package (its list of digests, sizes and paths) and each of
+// its files, all by their own digest; the package's digest is its index's.
+package registry
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/skillet-run/skillet/host/ledger"
+	"github.com/skillet-run/skillet/host/store"
+	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/manifests"
+	"github.com/skillet-run/skillet/manifests/bundle"
+)
+
+// ErrNotFound means that no installed skill fits a reference. Errors that wrap
+// it are [task.Error]s of [task.KindNotFound].
+var ErrNotFound = errors.New("not installed")
+
+// An Origin says how a package came to this host. It decides how much a policy
+// trusts it.
+type Origin string
+
+// The origins of a package.
+const (
+	OriginUser        Origin = "user"        // a person named its path or reference
+	OriginBundled     Origin = "bundled"     // it came with skillet
+	OriginGenerated   Origin = "generated"   // a model wrote it
+	OriginDevelopment Origin = "development" // its author is working on it
+	OriginPath        Origin = "path"        // run once from a path, never installed
+)
+
+// A Skill is one installed version.
+type Skill struct {
+	Name        string           `json:"name"`
+	Version     string           `json:"version"`
+	Digest      manifests.Digest `json:"digest"`
+	Kind        manifests.Kind   `json:"kind"`
+	Description string           `json:"description"`
+	Aliases     []string         `json:"aliases,omitempty"`
+	Tools       []string         `json:"tools"`
+	Source      string           `json:"source"`
+	Origin      Origin           `json:"origin"`
+	InstalledAt time.Time        `json:"installed_at"`
+	InstalledBy string           `json:"installed_by"`
+	// Active is true for the version that a reference without a version means.
+	Active bool `json:"active"`
+}
+
+// Ref is name@version.
+func (s Skill) Ref() string { return s.Name + "@" + s.Version }
+
+// A Registry reads what is installed. Changes are made by committing the
+// changes it makes to the ledger.
+type Registry struct {
+	kv    store.KV
+	blobs store.Blobs
+}
+
+// New makes a Registry.
+func New(kv store.KV, blobs store.Blobs) *Registry { return &Registry{kv: kv, blobs: blobs} }
+
+// List returns every installed version, by name and then newest first.
+func (r *Registry) List(ctx context.Context) ([]Skill, error) {
+	return r.list(ctx, "skill/")
+}
+
+// Versions returns the installed versions of name, newest first.
+func (r *Registry) Versions(ctx context.Context, name string) ([]Skill, error) {
+	return r.list(ctx, "skill/"+name+"/")
+}
+
+func (r *Registry) list(ctx context.Context, prefix string) ([]Skill, error) {
+	entries, err := r.kv.List(ctx, prefix)
+	if err != nil {
+		return nil, fmt.Errorf("list skills: %w", err)
+	}
+	active, err := r.actives(ctx)
+	if err != nil {
+		return nil, err
+	}
+	skills := make([]Skill, 0, len(entries))
+	for _, e := range entries {
+		rec, err := decodeRecord(e)
+		if err != nil {
+			return nil, err
+		}
+		s := rec.skill()
+		s.Active = active[s.Name] == s.Digest
+		skills = append(skills, s)
+	}
+	slices.SortFunc(skills, order)
+	return skills, nil
+}
+
+// order sorts by name, then newest version, then last installed.
+func order(a, b Skill) int {
+	return cmp.Or(strings.Compare(a.Name, b.Name), -manifests.CompareVersions(a.Version, b.Version), b.InstalledAt.Compare(a.InstalledAt))
+}
+
+// Lookup finds the version a reference means: the active one, or the one it
+// names. Aliases are names too, when no skill has that name. It fails with
+// [ErrNotFound].
+func (r *Registry) Lookup(ctx context.Context, ref manifests.Ref) (Skill, error) {
+	all, err := r.List(ctx)
+	if err != nil {
+		return Skill{}, err
+	}
+	named := versionsOf(all, ref.Name)
+	if len(named) == 0 {
+		return Skill{}, notInstalled(ref, all)
+	}
+	for _, s := range named {
+		if ref.Version == "" && s.Active || ref.Version != "" && s.Version == ref.Version {
+			return s, nil
+		}
+	}
+	return Skill{}, noVersion(ref, named)
+}
+
+func versionsOf(all []Skill, name string) []Skill {
+	var byName, byAlias []Skill
+	for _, s := range all {
+		if s.Name == name {
+			byName = append(byName, s)
+		}
+		if slices.Contains(s.Aliases, name) {
+			byAlias = append(byAlias, s)
+		}
+	}
+	if len(byName) > 0 {
+		return byName
+	}
+	return byAlias
+}
+
+func notInstalled(ref manifests.Ref, all []Skill) error {
+	var names []string
+	for _, s := range all {
+		names = append(append(names, s.Name), s.Aliases...)
+	}
+	e := task.Errorf(task.KindNotFound, "skill %s is %w", ref.Name, ErrNotFound)
+	if best, ok := task.Nearest(ref.Name, names); ok {
+		return e.WithHint("did you mean %s? `skillet list` shows what is installed", best)
+	}
+	return e.WithHint("`skillet list` shows what is installed; `skillet install PATH` installs a package")
+}
+
+func noVersion(ref manifests.Ref, named []Skill) error {
+	var versions []string
+	for _, s := range named {
+		versions = append(versions, s.Version)
+	}
+	if ref.Version == "" {
+		return task.Errorf(task.KindNotFound, "no version of %s is active: %w", ref.Name, ErrNotFound).
+			WithHint("name a version: %s", strings.Join(versions, ", "))
+	}
+	return task.Errorf(task.KindNotFound, "%s@%s is %w", ref.Name, ref.Version, ErrNotFound).
+		WithHint("installed versions: %s", strings.Join(versions, ", "))
+}
+
+func (r *Registry) actives(ctx context.Context) (map[string]manifests.Digest, error) {
+	entries, err := r.kv.List(ctx, "active/")
+	if err != nil {
+		return nil, fmt.Errorf("list active versions: %w", err)
+	}
+	m := make(map[string]manifests.Digest, len(entries))
+	for _, e := range entries {
+		var p pointer
+		if err := json.Unmarshal(e.Value, &p); err != nil {
+			return nil, fmt.Errorf("read %s: %w: %w", e.Key, store.ErrDamaged, err)
+		}
+		m[strings.TrimPrefix(e.Key, "active/")] = p.Digest
+	}
+	return m, nil
+}
+
+// Keep stores the files of a package under their digests. It is safe to
+// repeat, and changes nothing that a reference could find.
+func (r *Registry) Keep(ctx context.Context, p *bundle.Package) error {
+	for _, f := range p.Files() {
+		b, err := p.Read(f.Path)
+		if err != nil {
+			return err
+		}
+		if err := r.blobs.Put(ctx, string(f.Digest), b); err != nil {
+			return fmt.Errorf("store %s of %s: %w", f.Path, p.Manifest().Name, err)
+		}
+	}
+	if err := r.blobs.Put(ctx, string(p.Digest()), p.Index()); err != nil {
+		return fmt.Errorf("store the index of %s: %w", p.Manifest().Name, err)
+	}
+	return nil
+}
+
+// Package reads a kept package back and verifies every byte of it. Damage and
+// tampering are [task.Error]s of [task.KindVerification].
+func (r *Registry) Package(ctx context.Context, d manifests.Digest) (*bundle.Package, error) {
+	index, err := r.blob(ctx, d, "package index")
+	if err != nil {
+		return nil, err
+	}
+	files, err := parseIndex(index)
+	if err != nil {
+		return nil, broken(err, d)
+	}
+	contents := make(map[string][]byte, len(files))
+	for _, f := range files {
+		if contents[f.Path], err = r.blob(ctx, f.Digest, f.Path); err != nil {
+			return nil, err
+		}
+	}
+	p, err := bundle.FromFiles(contents)
+	if err != nil {
+		return nil, broken(err, d)
+	}
+	if p.Digest() != d {
+		return nil, broken(fmt.Errorf("the package's digest is %s", p.Digest()), d)
+	}
+	return p, nil
+}
+
+func (r *Registry) blob(ctx context.Context, d manifests.Digest, what string) ([]byte, error) {
+	b, err := r.blobs.Get(ctx, string(d))
+	if err != nil {
+		return nil, broken(fmt.Errorf("read %s (%s): %w", what, d.Short(), err), d)
+	}
+	if err := d.Verify(b); err != nil {
+		return nil, broken(fmt.Errorf("read %s: %w", what, err), d)
+	}
+	return b, nil
+}
+
+func broken(err error, d manifests.Digest) error {
+	return task.Errorf(task.KindVerification, "package %s: %w", d.Short(), err).
+		WithHint("the stored bytes are not the ones that were approved: remove the skill and install it again from its source")
+}
+
+func parseIndex(index []byte) ([]bundle.File, error) {
+	var files []bundle.File
+	for line := range strings.Lines(string(index)) {
+		var f bundle.File
+		digest, rest, ok1 := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		size, path, ok2 := strings.Cut(rest, " ")
+		_, err := fmt.Sscanf(size, "%d", &f.Size)
+		if !ok1 || !ok2 || err != nil {
+			return nil, fmt.Errorf("package index: bad line %q", line)
+		}
+		if f.Digest, err = manifests.ParseDigest(digest); err != nil {
+			return nil, fmt.Errorf("package index: %w", err)
+		}
+		f.Path = path
+		files = append(files, f)
+	}
+	return files, nil
+}
+
+// Sweep deletes blobs that no digest in keep reaches. keep holds digests of
+// packages: installed ones are kept anyway.
+func (r *Registry) Sweep(ctx context.Context, keep []manifests.Digest) (deleted int, err error) {
+	skills, err := r.List(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, s := range skills {
+		keep = append(keep, s.Digest)
+	}
+	used, err := r.reachable(ctx, keep)
+	if err != nil {
+		return 0, err
+	}
+	all, err := r.blobs.List(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("list blobs: %w", err)
+	}
+	for _, d := range all {
+		if used[d] {
+			continue
+		}
+		if err := r.blobs.Delete(ctx, d); err != nil {
+			return deleted, fmt.Errorf("delete blob %s: %w", d, err)
+		}
+		deleted++
+	}
+	return deleted, nil
+}
+
+func (r *Registry) reachable(ctx context.Context, packages []manifests.Digest) (map[string]bool, error) {
+	used := map[string]bool{}
+	for _, d := range packages {
+		used[string(d)] = true
+		index, err := r.blobs.Get(ctx, string(d))
+		if errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read package index %s: %w", d.Short(), err)
+		}
+		files, err := parseIndex(index)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range files {
+			used[string(f.Digest)] = true
+		}
+	}
+	return used, nil
+}
+
+func decodeRecord(e store.Entry) (record, error) {
+	var rec record
+	if err := json.Unmarshal(e.Value, &rec); err != nil {
+		return rec, fmt.Errorf("read %s: %w: %w", e.Key, store.ErrDamaged, err)
+	}
+	if rec.V != recordVersion {
+		return rec, fmt.Errorf("read %s: it has format %d, this skillet knows %d: use the skillet that wrote it, or a newer one", e.Key, rec.V, recordVersion)
+	}
+	return rec, nil
+}
+
+var _ ledger.Projection = Projection{}

@@ -1,0 +1,221 @@
+package runner
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/skillet-run/skillet/host/hostfn"
+	"github.com/skillet-run/skillet/host/journal"
+	"github.com/skillet-run/skillet/host/sandbox"
+	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/manifests"
+)
+
+// finish fills in the result.
+func (r *Runner) finish(a *attempt, err error) {
+	res := &a.result
+	if a.env != nil {
+		res.Denials = append(res.Denials, a.env.Denials()...)
+		res.Logs = append(res.Logs, a.env.Logs()...)
+	}
+	res.Logs = append(res.Logs, stderrLines(a.reply.Stderr)...)
+	res.Fuel, res.PeakMemoryBytes = a.reply.Fuel, a.reply.PeakMemoryBytes
+	res.FinishedAt = time.Now().UTC()
+	res.DurationMS = float64(res.FinishedAt.Sub(res.StartedAt).Microseconds()) / 1000
+	if err != nil {
+		res.Error = explain(a, err)
+		return
+	}
+	res.OK, res.Raw, res.Data = true, a.reply.Output, asJSON(a.reply.Output)
+}
+
+// stderrLines are the lines a guest wrote to its standard error, such as the
+// stack of a panic.
+func stderrLines(b []byte) []task.LogLine {
+	var lines []task.LogLine
+	for line := range strings.Lines(strings.ToValidUTF8(string(b), "\uFFFD")) {
+		lines = append(lines, task.LogLine{Level: "stderr", Message: strings.TrimRight(line, "\r\n")})
+	}
+	return lines
+}
+
+// asJSON is output as it stands when it is JSON, and otherwise wrapped in JSON.
+func asJSON(output []byte) json.RawMessage {
+	if json.Valid(output) {
+		return output
+	}
+	if utf8.Valid(output) {
+		return must(json.Marshal(string(output)))
+	}
+	return must(json.Marshal(struct {
+		Base64 string `json:"base64"`
+	}{base64.StdEncoding.EncodeToString(output)}))
+}
+
+// must returns b; marshalling a string cannot fail.
+func must(b []byte, err error) json.RawMessage {
+	if err != nil {
+		panic("runner: " + err.Error())
+	}
+	return b
+}
+
+// verdicts pairs what the sandbox says with what it means to a caller, in the
+// order in which they are looked for.
+var verdicts = []struct {
+	is   error
+	kind task.Kind
+}{
+	{sandbox.ErrMemory, task.KindLimit},
+	{sandbox.ErrFuel, task.KindLimit},
+	{sandbox.ErrTime, task.KindLimit},
+	{sandbox.ErrInput, task.KindLimit},
+	{sandbox.ErrOutput, task.KindLimit},
+	{sandbox.ErrHostCalls, task.KindLimit},
+	{sandbox.ErrTable, task.KindLimit},
+	{sandbox.ErrStack, task.KindLimit},
+	{sandbox.ErrDepth, task.KindLimit},
+	{hostfn.ErrDenied, task.KindDenied},
+	{sandbox.ErrGuest, task.KindSkill},
+	{sandbox.ErrTrap, task.KindSkill},
+	{sandbox.ErrNoExport, task.KindVerification},
+	{sandbox.ErrSignature, task.KindVerification},
+	{context.Canceled, task.KindInternal},
+}
+
+// explain says what a failed call means. A guest that gave up after a refusal
+// was denied: the refusal, and the command that would lift it, are what a
+// person needs to see.
+func explain(a *attempt, err error) *task.Error {
+	if e := (*task.Error)(nil); errors.As(err, &e) {
+		return task.AsError(err)
+	}
+	for _, v := range verdicts {
+		if !errors.Is(err, v.is) {
+			continue
+		}
+		if v.kind == task.KindSkill && len(a.result.Denials) > 0 {
+			return denied(a, err)
+		}
+		return task.Wrap(v.kind, err).WithHint("%s", hint(a, v.kind, err))
+	}
+	return task.AsError(err)
+}
+
+func denied(a *attempt, err error) *task.Error {
+	d := a.result.Denials[len(a.result.Denials)-1]
+	e := task.Errorf(task.KindDenied, "%s was denied %s: %s", a.result.Skill, d.Request, d.Reason)
+	if text := err.Error(); text != "" && !strings.Contains(text, "denied") {
+		e.Message += " (the skill then said: " + text + ")"
+	}
+	if d.Hint == "" {
+		return e
+	}
+	return e.WithHint("to allow it: %s", d.Hint)
+}
+
+func hint(a *attempt, k task.Kind, err error) string {
+	var trap *sandbox.TrapError
+	switch {
+	case k == task.KindLimit:
+		return raise(err)
+	case errors.As(err, &trap):
+		return "the skill crashed; `--json` shows its logs, and the host is not affected"
+	case k == task.KindSkill:
+		return fmt.Sprintf("this is the skill's own answer; `skillet info %s` shows what it takes", a.manifest.Name)
+	}
+	return ""
+}
+
+// raise says how to raise a limit for one run, or for good.
+func raise(err error) string {
+	flags := []struct {
+		is   error
+		flag string
+	}{
+		{sandbox.ErrMemory, "--max-memory-mb"},
+		{sandbox.ErrFuel, "--max-fuel"},
+		{sandbox.ErrTime, "--timeout"},
+	}
+	for _, f := range flags {
+		if errors.Is(err, f.is) {
+			return "raise it for one run with " + f.flag + ", or in the skill's manifest; the host's own ceiling is in `skillet config list`"
+		}
+	}
+	return "raise it in the skill's manifest, under security.resource_limits"
+}
+
+func loadError(path string, err error) error {
+	if errors.Is(err, sandbox.ErrRefused) || errors.Is(err, sandbox.ErrImport) {
+		return task.Errorf(task.KindVerification, "%s: %w", path, err).
+			WithHint("the module is not one this host can run safely; build it again with a supported toolchain")
+	}
+	return task.Errorf(task.KindInternal, "%s: %w", path, err)
+}
+
+func orList(names []string) string { return strings.Join(names, ", ") }
+
+// A Record is what the audit log keeps of a run. Inputs and outputs are there
+// as digests only.
+type Record struct {
+	RunID           task.RunID    `json:"run_id"`
+	Skill           string        `json:"skill"`
+	Digest          string        `json:"digest"`
+	Tool            string        `json:"tool"`
+	Allowed         []string      `json:"allowed_once,omitempty"`
+	InputDigest     string        `json:"input_digest"`
+	OutputDigest    string        `json:"output_digest,omitempty"`
+	OK              bool          `json:"ok"`
+	Error           *task.Error   `json:"error,omitempty"`
+	DurationMS      float64       `json:"duration_ms"`
+	Fuel            uint64        `json:"fuel"`
+	PeakMemoryBytes uint64        `json:"peak_memory_bytes"`
+	HostCalls       int           `json:"host_calls"`
+	Used            []Use         `json:"used,omitempty"`
+	Denials         []task.Denial `json:"denials,omitempty"`
+}
+
+// A Use is something a guest was granted and did.
+type Use struct {
+	// Request is what was done: "fs.read:/data/a.csv".
+	Request string `json:"request"`
+	// Capability is the grant that allowed it.
+	Capability string `json:"capability"`
+	// Count is how often; at least 1.
+	Count int `json:"count"`
+}
+
+func uses(e *hostfn.Env) []Use {
+	if e == nil { // the call ended before the guest was lent anything
+		return nil
+	}
+	var us []Use
+	for _, u := range e.Uses() {
+		us = append(us, Use(u))
+	}
+	return us
+}
+
+// KindRun is the kind of a [Record]'s journal entry.
+const KindRun = "run"
+
+func (r *Runner) record(ctx context.Context, a *attempt) error {
+	rec := Record{
+		RunID: a.result.RunID, Skill: a.result.Skill, Digest: a.result.Digest, Tool: a.result.Tool,
+		Allowed: a.call.Allow.Set().Strings(), InputDigest: string(manifests.DigestOf(a.call.Input)),
+		OK: a.result.OK, Error: a.result.Error, DurationMS: a.result.DurationMS, Fuel: a.result.Fuel,
+		PeakMemoryBytes: a.result.PeakMemoryBytes, HostCalls: a.reply.HostCalls, Used: uses(a.env), Denials: a.result.Denials,
+	}
+	if a.result.OK {
+		rec.OutputDigest = string(manifests.DigestOf(a.result.Raw))
+	}
+	// A run that was interrupted is recorded all the same.
+	_, err := r.calls.Append(context.WithoutCancel(ctx), journal.Record{Kind: KindRun, Actor: a.call.Caller, Data: rec})
+	return err
+}
