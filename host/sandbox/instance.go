@@ -257,7 +257,7 @@ func (in *instance) result() Result {
 // output is what the guest gave by the means of its interface.
 func (in *instance) output() []byte {
 	switch {
-	case in.module.info.ABI == ABIWASICommand:
+	case in.command():
 		return in.streams.stdout.data
 	case in.kernel.outputSet:
 		return in.kernel.output()

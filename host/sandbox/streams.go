@@ -84,10 +84,16 @@ type (
 func (f readerFunc) Read(b []byte) (int, error)  { return f(b) }
 func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 
+// command reports whether the guest runs as a WASI command: its input and
+// output are the standard streams.
+func (in *instance) command() bool {
+	return in.module.info.ABI == ABIWASICommand && in.call.Export == startExport
+}
+
 // readStdin is standard input of a command; others have none.
 func (in *instance) readStdin(b []byte) (int, error) {
 	in.checkTime()
-	if in.module.info.ABI != ABIWASICommand {
+	if !in.command() {
 		return 0, io.EOF
 	}
 	n, err := in.streams.stdin.Read(b)
@@ -97,7 +103,7 @@ func (in *instance) readStdin(b []byte) (int, error) {
 
 // writeStdout is the output of a command, and beside standard error for others.
 func (in *instance) writeStdout(b []byte) (int, error) {
-	if in.module.info.ABI != ABIWASICommand {
+	if !in.command() {
 		return in.writeStderr(b)
 	}
 	in.checkTime()

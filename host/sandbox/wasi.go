@@ -100,7 +100,7 @@ func (wasiListener) Abort(context.Context, api.Module, api.FunctionDefinition, e
 // rest.
 func (in *instance) wasiConfig(config wazero.ModuleConfig) (wazero.ModuleConfig, error) {
 	args := []string{argv0}
-	if in.module.info.ABI == ABIWASICommand {
+	if in.command() {
 		args = append(args, in.call.Args...)
 	}
 	mounts, err := in.mounts()
