@@ -75,7 +75,7 @@ type Settings struct {
 	// RootCAs are the certificate authorities that are trusted; nil means the system's.
 	RootCAs *x509.CertPool
 	// RunID is passed on with notifications.
-	RunID task.RunID
+	RunID string
 }
 
 // Limits bounds what one call does through this package, beside those of HTTP and key-value state in

@@ -208,7 +208,7 @@ func (l *lister) list(ctx context.Context, dir string) error {
 		l.answer.Truncated = true
 		return nil
 	}
-	found, more, err := l.tree.ReadDir(dir, l.left)
+	found, more, err := l.tree.ReadDir(dir, MaxList) // all, so that those kept are the first by name
 	if err != nil {
 		return err
 	}

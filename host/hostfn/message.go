@@ -136,7 +136,7 @@ func printable(s string, lines bool) string {
 // Notification is a message for the person who owns the host. Its texts are the guest's, cleaned.
 type Notification struct {
 	Skill    string
-	RunID    task.RunID
+	RunID    string
 	Severity string // "info", "warning" or "error"
 	Title    string // one line
 	Text     string // may have several lines, may be empty

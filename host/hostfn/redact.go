@@ -58,6 +58,8 @@ func spellings(value string) []string {
 		strings.ToUpper(escapeAll(b)), escapeAll(b),
 		strings.Trim(string(quoted), `"`), html.EscapeString(value),
 		hex.EncodeToString(b), strings.ToUpper(hex.EncodeToString(b)),
+		base64.StdEncoding.EncodeToString(b), base64.RawStdEncoding.EncodeToString(b),
+		base64.URLEncoding.EncodeToString(b), base64.RawURLEncoding.EncodeToString(b),
 	}
 	for shift := range 3 {
 		all = append(all, inBase64(base64.RawStdEncoding, b, shift), inBase64(base64.RawURLEncoding, b, shift))
