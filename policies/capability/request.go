@@ -42,6 +42,12 @@ func (e Endpoint) Addr() (netip.Addr, bool) {
 	return addr, err == nil
 }
 
+// IsAddress reports whether the host is written as an IP address.
+func (e Endpoint) IsAddress() bool {
+	_, ok := e.Addr()
+	return ok
+}
+
 // target is a request after reading.
 type target struct {
 	action   Action

@@ -1,0 +1,117 @@
+package policies
+
+import (
+	"slices"
+	"strings"
+
+	cedar "github.com/cedar-policy/cedar-go"
+)
+
+// Decide answers a query. It is safe for concurrent use and does not change the
+// set.
+func (s *Set) Decide(q Query) Decision {
+	a, err := newQuestion(q)
+	if err != nil {
+		return Decision{Reason: err.Error()}
+	}
+	first := s.evaluate(a, q.Approved)
+	if q.Approved || !first.asks() {
+		return first.decision()
+	}
+	second := s.evaluate(a, true)
+	if d := second.decision(); d.Effect != Allow {
+		return d
+	}
+	return Decision{Effect: Ask, Policies: ids(first.forbids), Reason: reasons(first.forbids)}
+}
+
+// verdict is one evaluation by Cedar, with the policies instead of their ids.
+type verdict struct {
+	allowed bool
+	permits []*policy
+	forbids []*policy
+	// failed is the policy that could not be evaluated, and why.
+	failed  *policy
+	failure string
+}
+
+func (s *Set) evaluate(a *question, approved bool) verdict {
+	a.context["approved"] = cedar.Boolean(approved)
+	request := cedar.Request{Principal: a.principal, Action: a.action, Resource: a.resource, Context: cedar.NewRecord(a.context)}
+	decision, diagnostic := cedar.Authorize(s.index.candidates(a), a, request)
+	if len(diagnostic.Errors) > 0 {
+		return s.failed(diagnostic.Errors)
+	}
+	v := verdict{allowed: decision == cedar.Allow}
+	decided := make([]*policy, len(diagnostic.Reasons))
+	for i, r := range diagnostic.Reasons {
+		decided[i] = s.byID[r.PolicyID]
+	}
+	slices.SortFunc(decided, func(p, q *policy) int { return strings.Compare(p.ID, q.ID) })
+	if v.allowed {
+		v.permits = decided
+	} else {
+		v.forbids = decided
+	}
+	return v
+}
+
+// failed picks the same error whatever the order of evaluation was.
+func (s *Set) failed(errs []cedar.DiagnosticError) verdict {
+	first := slices.MinFunc(errs, func(a, b cedar.DiagnosticError) int {
+		return strings.Compare(string(a.PolicyID), string(b.PolicyID))
+	})
+	return verdict{failed: s.byID[first.PolicyID], failure: first.Message}
+}
+
+// asks reports whether nothing but forbids that ask stands in the way.
+func (v verdict) asks() bool {
+	return len(v.forbids) > 0 && !slices.ContainsFunc(v.forbids, func(p *policy) bool { return p.Effect != Ask })
+}
+
+// decision is the answer when nobody is asked. A forbid that asks is named only
+// when no firmer one decides.
+func (v verdict) decision() Decision {
+	switch {
+	case v.failed != nil:
+		return Decision{Policies: []string{v.failed.ID}, Reason: "policy " + v.failed.ID + " cannot be evaluated: " + v.failure}
+	case v.allowed:
+		return Decision{Effect: Allow, Policies: ids(v.permits), Reason: reasons(v.permits)}
+	case len(v.forbids) == 0:
+		return Decision{Reason: NoPermit}
+	}
+	deciding := slices.DeleteFunc(slices.Clone(v.forbids), func(p *policy) bool { return p.Effect == Ask })
+	if len(deciding) == 0 {
+		deciding = v.forbids
+	}
+	return Decision{Policies: ids(deciding), Reason: reasons(deciding)}
+}
+
+func ids(policies []*policy) []string {
+	list := make([]string, len(policies))
+	for i, p := range policies {
+		list[i] = p.ID
+	}
+	return list
+}
+
+// reasons joins what the policies say, each reason once.
+func reasons(policies []*policy) string {
+	var list []string
+	for _, p := range policies {
+		if reason := p.because(); reason != "" && !slices.Contains(list, reason) {
+			list = append(list, reason)
+		}
+	}
+	return join(list, "; ")
+}
+
+func join(list []string, separator string) string { return strings.Join(list, separator) }
+
+// because returns the policy's reason; a forbid without one is at least named.
+func (p *policy) because() string {
+	if p.Reason == "" && p.Effect != Allow {
+		return "forbidden by policy " + p.ID
+	}
+	return p.Reason
+}

@@ -1,0 +1,156 @@
+package policies
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/skillet-run/skillet/policies/capability"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files in testdata")
+
+// golden reads testdata/name, a table of "input => output" lines, recomputes
+// every output and compares, or rewrites the file with -update. Blank lines and
+// lines that begin with "#" stay as they are.
+func golden(t *testing.T, name string, compute func(input string) string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	var out strings.Builder
+	for i, line := range lines(t, path) {
+		input, want, ok := strings.Cut(line, "=> ")
+		if !ok || strings.HasPrefix(line, "#") {
+			fmt.Fprintln(&out, line)
+			continue
+		}
+		got := compute(strings.TrimSpace(input))
+		fmt.Fprintf(&out, "%s=> %s\n", input, got)
+		if got != want && !*update {
+			t.Errorf("%s:%d: %s\n got %s\nwant %s", path, i+1, input, got, want)
+		}
+	}
+	if *update {
+		if err := os.WriteFile(path, []byte(out.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func lines(tb testing.TB, path string) []string {
+	tb.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
+}
+
+func TestDefaultDecisions(t *testing.T) {
+	t.Parallel()
+	s := mustLoad(t, "")
+	golden(t, "defaults.txt", func(input string) string { return answer(s.Decide(queryOf(t, input))) })
+}
+
+func TestPersonDecisions(t *testing.T) {
+	t.Parallel()
+	s := mustLoad(t, filepath.Join("testdata", "person"))
+	golden(t, "person.txt", func(input string) string { return answer(s.Decide(queryOf(t, input))) })
+}
+
+func mustLoad(tb testing.TB, dir string) *Set {
+	tb.Helper()
+	s, err := Load(dir)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
+func answer(d Decision) string {
+	return fmt.Sprintf("%s %v %s", d.Effect, d.Policies, d.Reason)
+}
+
+// queryOf reads "phase flags | request or capability".
+func queryOf(tb testing.TB, input string) Query {
+	tb.Helper()
+	left, subject, _ := strings.Cut(input, "|")
+	words := strings.Fields(left)
+	q := Query{Home: "/home/me/.skillet", Principal: Principal{Skill: "test", Version: "1.0.0", Origin: OriginUser}}
+	for _, flag := range words[1:] {
+		setFlag(tb, &q, flag)
+	}
+	subject = strings.ReplaceAll(strings.TrimSpace(subject), "<ZWNJ>", "\u200c")
+	switch words[0] {
+	case "call":
+		q.Request = requestOf(subject)
+	case "install":
+		q.Phase = PhaseInstall
+		if subject != "-" {
+			q.Capability = capability.MustParse(subject)
+		}
+	default:
+		q.Phase = 7
+	}
+	return q
+}
+
+func setFlag(tb testing.TB, q *Query, flag string) {
+	tb.Helper()
+	name, value, _ := strings.Cut(flag, "=")
+	switch name {
+	case "granted":
+		q.Granted, q.GrantedBy = true, "fs.read:/**"
+	case "approved":
+		q.Approved = true
+	case "origin":
+		q.Principal.Origin = value
+	case "skill":
+		q.Principal.Skill = value
+	case "signer":
+		q.Principal.Signer = value
+	case "home":
+		q.Home = strings.TrimPrefix(value, "-")
+	case "bytes":
+		n, err := strconv.ParseInt(value, 10, 64)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		q.Bytes = n
+	default:
+		tb.Fatalf("unknown flag %s", flag)
+	}
+}
+
+func requestOf(text string) capability.Request {
+	action, resource, _ := strings.Cut(text, ":")
+	r := capability.Request{Action: capability.Action(action), Resource: resource}
+	if method, address, found := strings.Cut(resource, " "); found && r.Action == capability.HTTP {
+		r.Method, r.Resource = method, address
+	}
+	return r
+}
+
+// TestBadPolicies loads each file of testdata/bad alone.
+func TestBadPolicies(t *testing.T) {
+	t.Parallel()
+	golden(t, "bad.txt", func(name string) string {
+		text, err := os.ReadFile(filepath.Join("testdata", "bad", name))
+		if err != nil {
+			return err.Error()
+		}
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			return err.Error()
+		}
+		s, err := Load(dir)
+		if err == nil || s != nil {
+			return "loaded"
+		}
+		said := strings.ReplaceAll(err.Error(), filepath.ToSlash(dir)+"/", "")
+		return strings.ReplaceAll(said, "\n", " / ")
+	})
+}

@@ -1,0 +1,119 @@
+package policies
+
+import (
+	"iter"
+
+	cedar "github.com/cedar-policy/cedar-go"
+	"github.com/cedar-policy/cedar-go/x/exp/ast"
+)
+
+// index finds the policies whose scope can match a question. A policy it leaves
+// out could not have matched, nor failed: Cedar looks at the scope before the
+// conditions, and a scope cannot fail. Without it a decision would cost time in
+// proportion to all policies, most of which name another skill or action.
+type index struct {
+	shelves map[cedar.EntityUID]*shelf // by action
+	rest    shelf                      // for actions that no policy names
+}
+
+// shelf holds the policies for one action.
+type shelf struct {
+	every   []*policy                     // for more than one skill
+	bySkill map[cedar.EntityUID][]*policy // for one
+}
+
+func newIndex(policies []*policy) index {
+	ix := index{shelves: map[cedar.EntityUID]*shelf{}}
+	for _, p := range policies {
+		for _, uid := range namedActions(p) {
+			ix.shelves[uid] = &shelf{}
+		}
+	}
+	for _, p := range policies {
+		for _, s := range ix.shelvesFor(p) {
+			s.add(p)
+		}
+	}
+	return ix
+}
+
+// shelvesFor returns the shelves a policy belongs on: those of the actions it
+// names, or all of them.
+func (ix *index) shelvesFor(p *policy) []*shelf {
+	var list []*shelf
+	if names := namedActions(p); names != nil {
+		for _, uid := range names {
+			list = append(list, ix.shelves[uid])
+		}
+		return list
+	}
+	for _, s := range ix.shelves {
+		list = append(list, s)
+	}
+	return append(list, &ix.rest)
+}
+
+func (s *shelf) add(p *policy) {
+	uid, one := namedSkill(p)
+	if !one {
+		s.every = append(s.every, p)
+		return
+	}
+	if s.bySkill == nil {
+		s.bySkill = map[cedar.EntityUID][]*policy{}
+	}
+	s.bySkill[uid] = append(s.bySkill[uid], p)
+}
+
+// namedActions returns the actions a policy is for, each once, or nil when its
+// scope does not list them.
+func namedActions(p *policy) []cedar.EntityUID {
+	switch scope := p.ast().Action.(type) {
+	case ast.ScopeTypeEq:
+		return []cedar.EntityUID{scope.Entity}
+	case ast.ScopeTypeInSet:
+		var list []cedar.EntityUID
+		seen := map[cedar.EntityUID]bool{}
+		for _, uid := range scope.Entities {
+			if !seen[uid] {
+				seen[uid] = true
+				list = append(list, uid)
+			}
+		}
+		return list
+	default:
+		return nil
+	}
+}
+
+// namedSkill returns the one skill a policy is for.
+func namedSkill(p *policy) (cedar.EntityUID, bool) {
+	scope, ok := p.ast().Principal.(ast.ScopeTypeEq)
+	return scope.Entity, ok
+}
+
+// candidates are the policies for one question, as Cedar iterates over them.
+type candidates struct {
+	every, skill []*policy
+}
+
+func (ix *index) candidates(a *question) candidates {
+	s, ok := ix.shelves[a.action]
+	if !ok {
+		s = &ix.rest
+	}
+	return candidates{every: s.every, skill: s.bySkill[a.principal]}
+}
+
+// All is Cedar's PolicyIterator.
+func (c candidates) All() iter.Seq2[cedar.PolicyID, *cedar.Policy] {
+	return func(yield func(cedar.PolicyID, *cedar.Policy) bool) {
+		for _, list := range [...][]*policy{c.every, c.skill} {
+			for _, p := range list {
+				if !yield(cedar.PolicyID(p.ID), p.compiled) {
+					return
+				}
+			}
+		}
+	}
+}
