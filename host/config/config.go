@@ -153,9 +153,9 @@ func loadFile(k *koanf.Koanf, path string, sources map[string]string) error {
 
 func loadEnv(k *koanf.Koanf, environ []string, sources map[string]string) error {
 	for _, v := range environ {
-		name, _, _ := strings.Cut(v, "=")
+		name, value, _ := strings.Cut(v, "=")
 		key, ok := strings.CutPrefix(name, envPrefix)
-		if !ok || slices.Contains(notSettings, name) {
+		if !ok || value == "" || slices.Contains(notSettings, name) {
 			continue
 		}
 		key = strings.ToLower(key)
@@ -173,10 +173,11 @@ func loadEnv(k *koanf.Koanf, environ []string, sources map[string]string) error 
 	}), nil)
 }
 
+// settingsOnly leaves out what is no setting; an empty variable sets nothing.
 func settingsOnly(environ []string) []string {
 	return slices.DeleteFunc(slices.Clone(environ), func(v string) bool {
-		name, _, _ := strings.Cut(v, "=")
-		return slices.Contains(notSettings, name)
+		name, value, _ := strings.Cut(v, "=")
+		return value == "" || slices.Contains(notSettings, name)
 	})
 }
 

@@ -41,7 +41,7 @@ func TestDefaults(t *testing.T) {
 }
 
 func TestPrecedenceAndSources(t *testing.T) {
-	c, err := load(t, "log_level: debug\nmax_memory_mb: 128\n", "SKILLET_LOG_LEVEL=info", "SKILLET_HOME=/elsewhere", "PATH=/bin")
+	c, err := load(t, "log_level: debug\nmax_memory_mb: 128\n", "SKILLET_LOG_LEVEL=info", "SKILLET_HOME=/elsewhere", "PATH=/bin", "SKILLET_LOG_FORMAT=")
 	if err != nil {
 		t.Fatal(err)
 	}

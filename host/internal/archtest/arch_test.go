@@ -1,0 +1,251 @@
+package archtest
+
+import (
+	"encoding/json"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/skillet-run/skillet/"
+
+// imports lists, for each package, the packages of this module it may import.
+// A package that is not listed is an error, so adding one means saying here
+// where it belongs. An entry may end in "*".
+var imports = map[string][]string{
+	// Vocabulary: values and pure functions.
+	"policies/capability": nil,
+	"policies":            {"policies/capability"},
+	"manifests":           {"policies/capability"},
+	"manifests/bundle":    {"manifests"},
+	"host/task":           nil,
+
+	// Contracts and what implements them.
+	"host/store":             {"host/store/filelock"},
+	"host/store/filelock":    nil,
+	"host/store/storetest":   {"host/store"},
+	"host/store/badgerstore": {"host/store", "host/store/filelock"},
+	"host/journal":           {"host/store/filelock"},
+
+	// The sandbox: knows no skill, manifest or policy.
+	"host/jail":                     nil,
+	"host/sandbox/wasmbin":          nil,
+	"host/sandbox/wasmbin/wasmtest": nil,
+	"host/sandbox":                  {"host/jail", "host/sandbox/wasmbin"},
+	"host/sandbox/reference":        nil,
+
+	// State: each owns its types and its keys in the store.
+	"host/secret":   nil,
+	"host/ledger":   {"host/journal", "host/store"},
+	"host/registry": {"host/ledger", "host/store", "host/task", "manifests", "manifests/bundle"},
+	"host/approval": {"host/ledger", "host/registry", "host/store", "host/task", "manifests", "policies", "policies/capability"},
+
+	// Behaviour.
+	"host/install": {"host/approval", "host/ledger", "host/registry", "host/task", "manifests", "manifests/bundle", "policies", "policies/capability"},
+	"host/hostfn":  {"host/jail", "host/sandbox", "host/store", "host/task", "policies", "policies/capability"},
+	"host/runner": {
+		"host/approval", "host/hostfn", "host/journal", "host/registry", "host/sandbox", "host/store", "host/task",
+		"manifests", "manifests/bundle", "policies", "policies/capability",
+	},
+
+	// Edges and wiring.
+	"host/config":            {"host/task"},
+	"host/telemetry":         nil,
+	"host":                   {"*"},
+	"host/internal/archtest": nil,
+	"cmd/skillet": {
+		"host", "host/approval", "host/config", "host/install", "host/journal", "host/ledger", "host/registry", "host/runner",
+		"host/sandbox/wasmbin", "host/secret", "host/store", "host/task", "manifests", "manifests/bundle", "policies", "policies/capability",
+	},
+	"cmd/demo": nil,
+
+	// Guests: they know the SDK and nothing of the host.
+	"sdk/go":   nil,
+	"skills/*": {"sdk/go"},
+}
+
+// foreign lists the only packages that may import each dependency. Tests may
+// import anything. A dependency that is not listed is an error.
+var foreign = map[string][]string{
+	"filippo.io/age":                        {"host/secret"},
+	"github.com/JohannesKaufmann":           {"skills/html"},
+	"github.com/Masterminds/semver":         {"manifests"},
+	"github.com/aymanbagabas/go-udiff":      {"skills/text"},
+	"github.com/cedar-policy/cedar-go":      {"policies"},
+	"github.com/dgraph-io/badger":           {"host/store/badgerstore"},
+	"github.com/dgraph-io/ristretto":        {"host/store/badgerstore"},
+	"github.com/extism/go-sdk":              {"host/sandbox/reference"},
+	"github.com/go-viper/mapstructure":      {"host/config"},
+	"github.com/google/uuid":                {"host/task", "host/approval"},
+	"github.com/hashicorp/go-hclog":         {"host", "host/*"},
+	"github.com/itchyny/gojq":               {"skills/json"},
+	"github.com/knadh/koanf":                {"host/config"},
+	"github.com/ledongthuc/pdf":             {"skills/pdf"},
+	"github.com/santhosh-tekuri/jsonschema": {"manifests", "skills/json"},
+	"github.com/tetratelabs/wazero":         {"host/sandbox", "host/sandbox/reference"},
+	"github.com/urfave/cli":                 {"cmd/skillet"},
+	"github.com/yuin/goldmark":              {"skills/markdown"},
+	"github.com/zalando/go-keyring":         {"host/secret"},
+	"go.yaml.in/yaml":                       {"manifests"},
+	"golang.org/x/net":                      {"skills/html", "host/hostfn"},
+	"golang.org/x/sys":                      {"host/*"},
+	"golang.org/x/term":                     {"cmd/skillet"},
+	"golang.org/x/text":                     {"manifests", "manifests/bundle", "skills/*"},
+}
+
+type pkg struct {
+	ImportPath, Dir string
+	Imports         []string
+	GoFiles         []string
+}
+
+// load lists the module's packages, once for this machine and once as the
+// guests are built.
+func load(t *testing.T) []pkg {
+	t.Helper()
+	var all []pkg
+	for _, env := range [][]string{nil, {"GOOS=wasip1", "GOARCH=wasm"}} {
+		cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Dir,Imports,GoFiles", module+"...")
+		cmd.Env = append(cmd.Environ(), env...)
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+			var p pkg
+			if err := d.Decode(&p); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			p.ImportPath = strings.TrimPrefix(p.ImportPath, module)
+			all = append(all, p)
+		}
+	}
+	if len(all) < 20 {
+		t.Fatalf("only %d packages found", len(all))
+	}
+	return all
+}
+
+func matches(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool {
+		prefix, wild := strings.CutSuffix(p, "*")
+		return p == name || wild && strings.HasPrefix(name, prefix)
+	})
+}
+
+func TestImports(t *testing.T) {
+	for _, p := range load(t) {
+		allow, ok := imports[p.ImportPath]
+		if !ok && strings.HasPrefix(p.ImportPath, "skills/") {
+			allow, ok = imports["skills/*"]
+		}
+		if !ok {
+			t.Errorf("%s is not in the table: say what it may import", p.ImportPath)
+			continue
+		}
+		for _, im := range p.Imports {
+			if ours, ok := strings.CutPrefix(im, module); ok && !matches(allow, ours) {
+				t.Errorf("%s imports %s", p.ImportPath, ours)
+			}
+		}
+	}
+}
+
+func TestForeignImports(t *testing.T) {
+	for _, p := range load(t) {
+		for _, im := range p.Imports {
+			if strings.HasPrefix(im, module) || !strings.Contains(strings.Split(im, "/")[0], ".") {
+				continue
+			}
+			users, ok := owners(im)
+			if !ok {
+				t.Errorf("%s imports %s, which is not in the table: say which package owns it", p.ImportPath, im)
+			} else if !matches(users, p.ImportPath) {
+				t.Errorf("%s imports %s; only %v may", p.ImportPath, im, users)
+			}
+		}
+	}
+}
+
+func owners(im string) ([]string, bool) {
+	for dep, users := range foreign {
+		if im == dep || strings.HasPrefix(im, dep+"/") {
+			return users, true
+		}
+	}
+	return nil, false
+}
+
+// Only where a person is present may something be decided in a person's name.
+func TestWhoSpeaksForAPerson(t *testing.T) {
+	allowed := []string{"cmd/skillet/app.go"}
+	calls := 0
+	for _, p := range load(t) {
+		for _, name := range p.GoFiles {
+			for _, pos := range callsOf(t, filepath.Join(p.Dir, name), "approval", "NewHuman") {
+				calls++
+				if file := path.Join(p.ImportPath, name); !slices.Contains(allowed, file) {
+					t.Errorf("%s makes an approval.Human at %s; only %v may", file, pos, allowed)
+				}
+			}
+		}
+	}
+	if calls == 0 {
+		t.Error("nobody makes an approval.Human: this test looks for the wrong name")
+	}
+}
+
+// callsOf finds the calls of a function of a package in a file.
+func callsOf(t *testing.T, file, pkgName, fn string) []token.Position {
+	t.Helper()
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, file, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []token.Position
+	ast.Inspect(f, func(n ast.Node) bool {
+		sel, ok := n.(*ast.SelectorExpr)
+		if !ok || sel.Sel.Name != fn {
+			return true
+		}
+		if id, ok := sel.X.(*ast.Ident); ok && id.Name == pkgName {
+			found = append(found, fset.Position(n.Pos()))
+		}
+		return true
+	})
+	return found
+}
+
+// Every package says what it is for, once.
+func TestPackageComments(t *testing.T) {
+	seen := map[string]int{}
+	for _, p := range load(t) {
+		if seen[p.ImportPath] > 0 {
+			continue
+		}
+		fset := token.NewFileSet()
+		for _, name := range p.GoFiles {
+			f, err := parser.ParseFile(fset, filepath.Join(p.Dir, name), nil, parser.PackageClauseOnly|parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f.Doc != nil {
+				seen[p.ImportPath]++
+			}
+		}
+		if n := seen[p.ImportPath]; n != 1 && len(p.GoFiles) > 0 {
+			t.Errorf("%s has %d package comments, want 1", p.ImportPath, n)
+		}
+	}
+}
