@@ -10,6 +10,10 @@ import (
 	"github.com/Masterminds/semver/v3"
 )
 
+// maxDescription is how many characters a description may have. The
+// specification says 1024, and skills in use go beyond that.
+const maxDescription = 2048
+
 // skillMDVersion is the version of a SKILL.md that does not give one.
 const skillMDVersion = "0.0.0"
 
@@ -110,7 +114,7 @@ func (f *frontMatter) read(doc *node) {
 		return
 	}
 	f.m.Name = f.text(doc, "name", maxName)
-	f.m.Description = f.text(doc, "description", 1024)
+	f.m.Description = f.text(doc, "description", maxDescription)
 	f.m.License = f.text(doc, "license", 256)
 	f.m.AgentSkill.Compatibility = f.text(doc, "compatibility", 500)
 	f.tools(doc.get("allowed-tools"))

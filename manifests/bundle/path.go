@@ -1,0 +1,164 @@
+package bundle
+
+import (
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/skillet-run/skillet/manifests"
+)
+
+// checkPath refuses a path that is not relative, clean and inside the package,
+// or that means something else on another system: the same package must unpack
+// to the same files everywhere, or nowhere.
+func checkPath(p string) error {
+	names := strings.Split(p, "/")
+	switch {
+	case p == "":
+		return refuse(p, "has no name")
+	case !utf8.ValidString(p):
+		return refuse(p, "has a name that is not UTF-8")
+	case len(p) > MaxPathBytes:
+		return refuse(p, "has a name of %d bytes, at most %d are accepted", len(p), MaxPathBytes)
+	case path.IsAbs(p):
+		return refuse(p, "is an absolute path")
+	case slices.Contains(names, ".."):
+		return refuse(p, "leaves the package")
+	case p != path.Clean(p):
+		return refuse(p, "is no clean path; it would be %q", path.Clean(p))
+	case !filepath.IsLocal(p):
+		return refuse(p, "is no path inside the package")
+	case len(names) > MaxPathDepth:
+		return refuse(p, "is %d levels deep, at most %d are accepted", len(names), MaxPathDepth)
+	case !norm.NFC.IsNormalString(p):
+		return refuse(p, "has a name that is not in Unicode normalization form C")
+	}
+	for _, name := range names {
+		if reason := badName(name); reason != "" {
+			return refuse(p, "%s", reason)
+		}
+	}
+	return nil
+}
+
+// badName says why a name is refused; empty when it is not.
+func badName(name string) string {
+	base, _, _ := strings.Cut(strings.ToLower(name), ".")
+	switch {
+	case strings.HasPrefix(name, "."):
+		return "is hidden: a name starts with a dot"
+	case strings.HasSuffix(name, ".") || strings.HasSuffix(name, " ") || strings.HasPrefix(name, " "):
+		return "has a name that starts or ends with a space, or ends with a dot"
+	case strings.ContainsAny(name, `\:*?"<>|`):
+		return `has a name with one of \ : * ? " < > |`
+	case strings.IndexFunc(name, func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }) >= 0:
+		return "has a name with a character that cannot be seen"
+	case slices.Contains(deviceNames(), base):
+		return fmt.Sprintf("has the name of a device (%s) on some systems", base)
+	}
+	return ""
+}
+
+// deviceNames are the names that Windows takes for devices, with any
+// extension.
+func deviceNames() []string {
+	return []string{
+		"con", "prn", "aux", "nul", "conin$", "conout$",
+		"com1", "com2", "com3", "com4", "com5", "com6", "com7", "com8", "com9",
+		"lpt1", "lpt2", "lpt3", "lpt4", "lpt5", "lpt6", "lpt7", "lpt8", "lpt9",
+	}
+}
+
+// A nameSet refuses names that some file system takes for the same, and files
+// that are directories of others.
+type nameSet struct {
+	files, dirs map[string]string // folded name to name
+}
+
+func newNameSet() *nameSet { return &nameSet{map[string]string{}, map[string]string{}} }
+
+// fold returns what is equal for names that differ in case or spelling only.
+func fold(p string) string { return norm.NFC.String(cases.Fold().String(norm.NFC.String(p))) }
+
+// addFile checks p and adds it and the directories it lies in.
+func (s *nameSet) addFile(p string) error {
+	if err := checkPath(p); err != nil {
+		return err
+	}
+	key := fold(p)
+	if other, ok := s.files[key]; ok {
+		return refuse(p, "%s", sameAs(p, other))
+	}
+	if other, ok := s.dirs[key]; ok {
+		return refuse(p, "is a file, and %q is a directory", other)
+	}
+	s.files[key] = p
+	return s.addParents(p)
+}
+
+// addDir checks p and adds it.
+func (s *nameSet) addDir(p string) error {
+	if err := checkPath(p); err != nil {
+		return err
+	}
+	return s.addParents(path.Join(p, "x"))
+}
+
+func (s *nameSet) addParents(p string) error {
+	for dir := path.Dir(p); dir != "."; dir = path.Dir(dir) {
+		key := fold(dir)
+		if other, ok := s.files[key]; ok {
+			return refuse(dir, "is a directory, and %q is a file", other)
+		}
+		if other, ok := s.dirs[key]; ok && other != dir {
+			return refuse(dir, "%s", sameAs(dir, other))
+		}
+		s.dirs[key] = dir
+	}
+	return nil
+}
+
+func sameAs(p, other string) string {
+	if p == other {
+		return "is there twice"
+	}
+	return fmt.Sprintf("has the same name as %q on some systems", other)
+}
+
+// contentDirs are the directories that are packed whole.
+func contentDirs() []string { return []string{"assets", "references", "schemas", "scripts", "tests"} }
+
+// topFiles are the files at the top of a package, apart from those a manifest
+// names.
+func topFiles() []string {
+	return append(manifests.FileNames(), manifests.FileSkillMD, "README.md",
+		"LICENSE", "LICENSE.md", "LICENSE.txt", "NOTICE", "NOTICE.md", "NOTICE.txt")
+}
+
+// namedFiles are the paths that m itself names. Some may not be files.
+func namedFiles(m *manifests.Manifest) []string {
+	var named []string
+	if module, ok := modulePath(m); ok {
+		named = append(named, module)
+	} else {
+		named = append(named, m.Args...)
+	}
+	named = append(named, m.License)
+	return slices.DeleteFunc(named, func(p string) bool { return checkPath(p) != nil })
+}
+
+// belongs reports whether a package of m holds the file at p.
+func belongs(p string, m *manifests.Manifest) bool {
+	top, _, nested := strings.Cut(p, "/")
+	if nested && slices.Contains(contentDirs(), top) {
+		return true
+	}
+	return slices.Contains(topFiles(), p) || slices.Contains(namedFiles(m), p)
+}
