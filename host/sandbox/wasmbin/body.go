@@ -15,16 +15,26 @@ type body struct {
 	index  int // of the function, imported ones first
 	values int // parameters and locals
 	blocks int
+	loops  int
+	basic  int // basic blocks, about
+	calls  int
+	global int // uses of globals
 	work   int
 }
 
 // Weights of the estimate behind Module.CompileWork, in units of one plain
-// instruction. They were fitted to measured compile times of wazero.
+// instruction. They were fitted to measured compile times of wazero, which
+// grow with the square of a function's basic blocks, with its values times its
+// loops, and with its calls times the mutable globals it uses.
 const (
-	workPerFunction    = 50
-	workPerTarget      = 4
-	valueBlocksPerWork = 8  // values times blocks
-	depthPerWork       = 16 // sum of the nesting depths of all blocks
+	workPerFunction  = 50
+	workPerTarget    = 4
+	squareBlocks     = 128 // squared basic blocks for one unit of work
+	valueBlocks      = 2   // values times blocks for one unit of work
+	workPerValueLoop = 2   // for each value in each loop
+	loopBasicBlocks  = 2
+	ifBasicBlocks    = 2
+	targetsPerBlock  = 2 // br_table targets for one basic block
 )
 
 func (d *decoder) codeSection() {
@@ -66,7 +76,7 @@ func (b *body) check() {
 // start reads the local declarations.
 func (b *body) start() {
 	t := b.typeOf(uint32(b.index))
-	b.blocks, b.work = 0, workPerFunction
+	b.blocks, b.loops, b.basic, b.calls, b.global, b.work = 0, 0, 1, 0, 0, workPerFunction
 	b.frames = append(b.frames[:0], frame{op: opBlock, arity: len(t.Results)})
 	b.values = len(t.Params) + b.locals()
 	b.work += b.values
@@ -119,6 +129,7 @@ var controlChecks = [imms]func(*body){
 	immFunc:     (*body).call,
 	immIndirect: (*body).callIndirect,
 	immLocal:    (*body).local,
+	immGlobal:   (*body).useGlobal,
 }
 
 func (b *body) open() {
@@ -126,9 +137,11 @@ func (b *body) open() {
 	f := frame{op: b.in.op, arity: results}
 	if b.in.op == opLoop {
 		f.arity = params
+		b.loops++
 	}
 	b.frames = append(b.frames, f)
-	b.work += params + results + len(b.frames)/depthPerWork
+	b.work += params + results
+	b.basic += basicBlocks[b.in.op-opBlock]
 	if depth := len(b.frames) - 1; depth > b.limits.Nesting {
 		b.tooLarge(b.in.at, "function %d nests blocks more than %d deep", b.index, b.limits.Nesting)
 	}
@@ -157,7 +170,13 @@ func (b *body) elseArm() {
 	top.op = opElse
 }
 
-func (b *body) branch() { b.branchTo(b.in.x) }
+// basicBlocks is what block, loop and if add, in that order.
+var basicBlocks = [...]int{1, loopBasicBlocks, ifBasicBlocks}
+
+func (b *body) branch() {
+	b.basic++
+	b.branchTo(b.in.x)
+}
 
 func (b *body) branchTo(label uint32) {
 	if int64(label) >= int64(len(b.frames)) {
@@ -170,6 +189,7 @@ func (b *body) branchTo(label uint32) {
 func (b *body) branchTable() {
 	behind := b.pos
 	b.pos = b.in.labels
+	b.basic += int(b.in.x) / targetsPerBlock
 	for i := uint32(0); i <= b.in.x && b.err == nil; i++ {
 		b.branchTo(b.u32())
 		b.work += workPerTarget
@@ -183,7 +203,12 @@ func (b *body) call() { b.passValues(b.typeOf(b.in.x)) }
 
 func (b *body) callIndirect() { b.passValues(b.module.Types[b.in.x]) }
 
-func (b *body) passValues(t FuncType) { b.work += len(t.Params) + len(t.Results) }
+func (b *body) passValues(t FuncType) {
+	b.calls++
+	b.work += len(t.Params) + len(t.Results)
+}
+
+func (b *body) useGlobal() { b.global++ }
 
 func (b *body) local() {
 	if int64(b.in.x) >= int64(b.values) {
@@ -197,5 +222,11 @@ func (b *body) finish(at int) {
 	if product > b.limits.LocalsTimesBlocks {
 		b.tooLarge(at, "function %d has %d values and %d blocks: product at most %d", b.index, b.values, b.blocks, b.limits.LocalsTimesBlocks)
 	}
-	b.module.CompileWork += b.work + product/valueBlocksPerWork
+	b.work += b.basic * b.basic / squareBlocks
+	b.work += workPerValueLoop*b.values*b.loops + product/valueBlocks
+	b.work += b.calls * min(b.global, b.mutable)
+	if b.work > b.limits.FunctionWork {
+		b.tooLarge(at, "function %d: estimated work to compile is %d, at most %d", b.index, b.work, b.limits.FunctionWork)
+	}
+	b.module.CompileWork += b.work
 }

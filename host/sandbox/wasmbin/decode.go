@@ -49,6 +49,7 @@ type decoder struct {
 	bounds
 	funcTypes []uint32 // type of each function, imported ones first
 	imported  int      // functions
+	mutable   int      // globals
 	entries   int      // of element segments so far
 	custom    int      // bytes of custom sections so far
 	names     map[string]bool
@@ -198,6 +199,7 @@ func (d *decoder) functionType() {
 	params := d.valueTypes("parameters", d.limits.Params)
 	results := d.valueTypes("results", d.limits.Results)
 	d.module.Types = append(d.module.Types, FuncType{Params: params, Results: results})
+	d.module.CompileWork += len(params) + len(results)
 }
 
 func (d *decoder) valueTypes(what string, limit int) []ValueType {
@@ -333,7 +335,9 @@ func (d *decoder) globalSection() {
 		if mut > 1 {
 			d.malformed(at, "unknown mutability 0x%02x", mut)
 		}
-		g.Mutable = mut == 1
+		if g.Mutable = mut == 1; g.Mutable {
+			d.mutable++
+		}
 		d.constExpr()
 		d.globals++
 		d.module.Globals = append(d.module.Globals, g)

@@ -39,6 +39,9 @@ type Limits struct {
 	LocalsTimesBlocks int
 	// BranchTargets bounds the targets of one br_table.
 	BranchTargets int
+	// FunctionWork bounds the same of one function, which bounds the memory the
+	// compiler needs.
+	FunctionWork int
 	// CompileWork bounds the module's estimated cost to compile; see
 	// Module.CompileWork.
 	CompileWork int
@@ -69,6 +72,7 @@ func DefaultLimits() Limits {
 		Blocks:            20_000,
 		LocalsTimesBlocks: 1_000_000,
 		BranchTargets:     16_384,
-		CompileWork:       20_000_000,
+		FunctionWork:      1_000_000,
+		CompileWork:       10_000_000,
 	}
 }

@@ -23,7 +23,12 @@ const (
 
 // slack is how much fuel a charge may take for code that may be skipped. Code
 // beyond it gets a charge of its own.
-const slack = 32
+const slack = 16
+
+// shortEntry is the most fuel, that of entering included, of the code between
+// the entry and a first loop for which no charge of its own is made: the loop
+// is charged with it at each turn.
+const shortEntry = 6
 
 // charge is a place in a function body where fuel is taken.
 type charge struct {
@@ -48,7 +53,7 @@ type meter struct {
 	frames  []int    // charge in force where each open block began
 	force   int      // charge in force: it is always passed before seg
 	seg     segment
-	leaf    bool // no call, no loop, nothing charged by length
+	leaf    bool // no call and no loop so far
 }
 
 // begin starts a body whose code starts at offset at.
@@ -104,11 +109,16 @@ func (m *meter) enter(in *instr) {
 
 func (m *meter) enterLoop(in *instr) {
 	m.close()
+	first := &m.charges[m.force]
+	if m.leaf && m.force == 0 && !m.seg.maybe && first.cost <= shortEntry {
+		*first = charge{at: in.end, cost: first.cost + costOne, check: true}
+	} else {
+		m.charges = append(m.charges, charge{at: in.end, cost: costOne, check: true})
+	}
 	m.leaf = false
 	m.frames = append(m.frames, m.force)
-	m.charges = append(m.charges, charge{at: in.end, check: true})
 	m.force = len(m.charges) - 1
-	m.seg = segment{at: in.end, cost: costOne}
+	m.seg = segment{at: in.end}
 }
 
 func (m *meter) leave(in *instr) {

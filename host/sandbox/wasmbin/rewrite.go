@@ -88,7 +88,7 @@ var sectionWriters = [sections]func(*rewriter){
 	secCode:    (*rewriter).codeSection,
 }
 
-// count reads the number of entries of the section being written, 0 when it is
+// entryCount reads the number of entries of the section being written, 0 when it is
 // absent.
 func (r *rewriter) entryCount() int {
 	if r.left() == 0 {
