@@ -64,14 +64,13 @@ func (in *instance) reset(c Call) {
 // open instantiates the module and initialises the guest's runtime. ctx ends
 // everything the instance does.
 func (in *instance) open(ctx context.Context) error {
-	ctx = context.WithValue(ctx, instanceKey{}, in)
-	in.ctx = ctx
 	in.depth = nesting(ctx)
+	in.ctx = context.WithValue(ctx, instanceKey{}, in)
 	config, err := in.config()
 	if err != nil {
 		return err
 	}
-	mod, err := in.module.runtime.instantiate(experimental.WithMemoryAllocator(ctx, &in.linear), in.module.code, config)
+	mod, err := in.module.runtime.instantiate(experimental.WithMemoryAllocator(in.ctx, &in.linear), in.module.code, config)
 	if err != nil {
 		return in.explain(err)
 	}

@@ -219,22 +219,27 @@ func TestWASIFiles(t *testing.T) {
 }
 
 // newTree makes the tree of a fileCase.
-func newTree(t *testing.T) string {
+func newTree(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
-	for name, text := range map[string]string{"in/a.txt": "hello", "in/sub/b.txt": "b", "secret": "SECRET", "out/": ""} {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name+"x")), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if text == "" {
-			continue
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+	if err := os.Mkdir(filepath.Join(dir, "out"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"in/a.txt": "hello", "in/sub/b.txt": "b", "secret": "SECRET"} {
+		writeFile(t, filepath.Join(dir, name), text)
 	}
 	return dir
+}
+
+func writeFile(t testing.TB, path, text string) {
+	t.Helper()
+	err := os.MkdirAll(filepath.Dir(path), 0o700)
+	if err == nil {
+		err = os.WriteFile(path, []byte(text), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func (c fileCase) run(t *testing.T, m *sandbox.Module, dir string) {
