@@ -51,22 +51,32 @@ func BenchmarkDecide(b *testing.B) {
 	for _, broad := range []bool{false, true} {
 		for _, n := range []int{5, 105, 1005} {
 			s := benchSet(b, n, broad)
-			benchDecide(b, fmt.Sprintf("policies=%d/broad=%v", n, broad), s)
+			benchDecide(b, fmt.Sprintf("policies=%d/broad=%v", n, broad), s, "call granted | fs.write:/data/outputs/a.csv")
 		}
 	}
-	benchDecide(b, "defaults", mustLoad(b, ""))
+	benchDecide(b, "defaults", mustLoad(b, ""), "install | http:GET https://api.example.com/*")
 }
 
-func benchDecide(b *testing.B, name string, s *Set) {
+func benchDecide(b *testing.B, name string, s *Set, asks string) {
 	b.Helper()
-	for _, c := range []struct{ name, query string }{
-		{"allow", "call granted | fs.read:/data/project/a.csv"},
-		{"deny", "call | fs.read:/etc/passwd"},
-		{"ask", "call granted | fs.write:/data/outputs/a.csv"},
-		{"http", "call granted | http:GET https://api.example.com/v1/users"},
+	for _, c := range []struct {
+		query string
+		want  Effect
+	}{
+		{"call granted | fs.read:/data/project/a.csv", Allow},
+		{"call granted | http:GET https://api.example.com/v1/users", Allow},
+		{"call | fs.read:/etc/passwd", Deny},
+		{asks, Ask},
 	} {
 		q := queryOf(b, c.query)
-		b.Run(name+"/"+c.name, func(b *testing.B) {
+		if d := s.Decide(q); d.Effect != c.want {
+			b.Fatalf("%s: %s", c.query, Explain(d))
+		}
+		action := q.Request.Action
+		if q.Phase == PhaseInstall {
+			action = "install"
+		}
+		b.Run(fmt.Sprintf("%s/%s/%s", name, c.want, action), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				s.Decide(q)

@@ -103,10 +103,8 @@ func reasons(policies []*policy) string {
 			list = append(list, reason)
 		}
 	}
-	return join(list, "; ")
+	return strings.Join(list, "; ")
 }
-
-func join(list []string, separator string) string { return strings.Join(list, separator) }
 
 // because returns the policy's reason; a forbid without one is at least named.
 func (p *policy) because() string {

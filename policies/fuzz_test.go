@@ -1,6 +1,7 @@
 package policies
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,24 +26,26 @@ func FuzzLoad(f *testing.F) {
 			f.Add(text)
 		}
 	}
-	refused := queryOf(f, "call granted approved | fs.read:/home/me/.ssh/id_ed25519")
-	queries := corpus(f)
-	inputs := make([]string, 0, len(queries))
-	for input := range queries {
-		inputs = append(inputs, input)
+	base, err := newLoader()
+	if err != nil {
+		f.Fatal(err)
 	}
-	slices.Sort(inputs)
+	if err := base.addDefaults(); err != nil {
+		f.Fatal(err)
+	}
+	refused := queryOf(f, "call granted approved | fs.read:/home/me/.ssh/id_ed25519")
+	var queries []Query
+	for _, input := range []string{
+		"call granted | fs.read:/data/a", "call | fs.write:/home/me/a", "call granted | http:GET http://10.0.0.1/a",
+		"call granted | kv", "call | secret:github", "install | fs.read:/data/**", "install origin=generated | -",
+	} {
+		queries = append(queries, queryOf(f, input))
+	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		if len(text) > MaxFileBytes {
 			t.Skip("Load reads no such file")
 		}
-		l, err := newLoader()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := l.addDefaults(); err != nil {
-			t.Fatal(err)
-		}
+		l := &loader{validator: base.validator, policies: slices.Clone(base.policies), byID: maps.Clone(base.byID)}
 		l.addText("fuzz.cedar", text)
 		s, err := l.set()
 		if err != nil {
@@ -59,8 +62,8 @@ func FuzzLoad(f *testing.F) {
 		if d := s.Decide(refused); d.Effect != Deny {
 			t.Fatalf("credentials: %s", Explain(d))
 		}
-		for i := 0; i < len(inputs); i += 7 {
-			s.Decide(queries[inputs[i]])
+		for _, q := range queries {
+			s.Decide(q)
 		}
 	})
 }

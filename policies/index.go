@@ -4,6 +4,7 @@ import (
 	"iter"
 
 	cedar "github.com/cedar-policy/cedar-go"
+	publicast "github.com/cedar-policy/cedar-go/ast"
 	"github.com/cedar-policy/cedar-go/x/exp/ast"
 )
 
@@ -18,8 +19,16 @@ type index struct {
 
 // shelf holds the policies for one action.
 type shelf struct {
-	every   []*policy                     // for more than one skill
-	bySkill map[cedar.EntityUID][]*policy // for one
+	every   []entry                     // for more than one skill
+	bySkill map[cedar.EntityUID][]entry // for one
+}
+
+// entry is a policy on a shelf, without the part of its scope that the shelf
+// stands for: Cedar would build a set of all the actions a policy lists for each
+// evaluation.
+type entry struct {
+	id       cedar.PolicyID
+	compiled *cedar.Policy
 }
 
 func newIndex(policies []*policy) index {
@@ -54,15 +63,23 @@ func (ix *index) shelvesFor(p *policy) []*shelf {
 }
 
 func (s *shelf) add(p *policy) {
+	rest := *p.ast()
+	if namedActions(p) != nil {
+		rest.Action = ast.Scope{}.All()
+	}
 	uid, one := namedSkill(p)
+	if one {
+		rest.Principal = ast.Scope{}.All()
+	}
+	e := entry{id: cedar.PolicyID(p.ID), compiled: cedar.NewPolicyFromAST((*publicast.Policy)(&rest))}
 	if !one {
-		s.every = append(s.every, p)
+		s.every = append(s.every, e)
 		return
 	}
 	if s.bySkill == nil {
-		s.bySkill = map[cedar.EntityUID][]*policy{}
+		s.bySkill = map[cedar.EntityUID][]entry{}
 	}
-	s.bySkill[uid] = append(s.bySkill[uid], p)
+	s.bySkill[uid] = append(s.bySkill[uid], e)
 }
 
 // namedActions returns the actions a policy is for, each once, or nil when its
@@ -94,7 +111,7 @@ func namedSkill(p *policy) (cedar.EntityUID, bool) {
 
 // candidates are the policies for one question, as Cedar iterates over them.
 type candidates struct {
-	every, skill []*policy
+	every, skill []entry
 }
 
 func (ix *index) candidates(a *question) candidates {
@@ -108,9 +125,9 @@ func (ix *index) candidates(a *question) candidates {
 // All is Cedar's PolicyIterator.
 func (c candidates) All() iter.Seq2[cedar.PolicyID, *cedar.Policy] {
 	return func(yield func(cedar.PolicyID, *cedar.Policy) bool) {
-		for _, list := range [...][]*policy{c.every, c.skill} {
-			for _, p := range list {
-				if !yield(cedar.PolicyID(p.ID), p.compiled) {
+		for _, list := range [...][]entry{c.every, c.skill} {
+			for _, e := range list {
+				if !yield(e.id, e.compiled) {
 					return
 				}
 			}

@@ -17,7 +17,7 @@ import (
 // MaxFileBytes is the size of the largest policy file that Load reads. Cedar's
 // parser follows nesting with its stack, and a larger file of nothing but
 // parentheses would end the process.
-const MaxFileBytes = 128 << 10
+const MaxFileBytes = 64 << 10
 
 //go:embed defaults/*.cedar
 var defaults embed.FS

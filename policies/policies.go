@@ -23,7 +23,11 @@
 //	@approval("required")    on a forbid: ask instead of denying
 package policies
 
-import "github.com/skillet-run/skillet/policies/capability"
+import (
+	"strings"
+
+	"github.com/skillet-run/skillet/policies/capability"
+)
 
 // Effect is the answer of a decision. The zero value is Deny.
 type Effect int
@@ -139,6 +143,6 @@ func Explain(d Decision) string {
 	case 1:
 		return line + " (policy " + d.Policies[0] + ")"
 	default:
-		return line + " (policies " + join(d.Policies, ", ") + ")"
+		return line + " (policies " + strings.Join(d.Policies, ", ") + ")"
 	}
 }

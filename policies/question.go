@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/netip"
 	"path"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -16,31 +15,38 @@ import (
 )
 
 // question is a query in the terms of the schema. It is also the store of
-// entities for its evaluation: it knows the skill, the resource and the home,
-// works out their attributes and parents when a policy asks for them, and knows
-// nothing else.
+// entities for its evaluation: it knows the skill and the resource, works out
+// their attributes and parents when a policy asks for them, and knows nothing
+// else.
 type question struct {
 	principal cedar.EntityUID
 	action    cedar.EntityUID
 	resource  cedar.EntityUID
-	home      cedar.EntityUID // zero when it is not known or does not matter
 	context   cedar.RecordMap
 
-	skill    Principal
-	entities map[cedar.EntityUID]cedar.Entity
+	skill         Principal
+	skillEntity   cedar.Entity // zero until a policy asks for it
+	resourceAbove cedar.Entity // zero until a policy asks for it
 }
+
+// How a path lies to Skillet's home: the values of context.home.
+const (
+	homeUnknown = "unknown" // the home is not known
+	homeInside  = "inside"  // the path is the home or below it
+	homeAbove   = "above"   // the path is a directory that the home is below
+	homeOutside = "outside"
+)
 
 func newQuestion(q Query) (*question, error) {
 	a := &question{
 		principal: cedar.NewEntityUID("Skill", cedar.String(q.Principal.Skill)),
 		skill:     q.Principal,
-		context: cedar.RecordMap{
-			"granted": cedar.Boolean(q.Granted),
-			"grant":   cedar.String(q.GrantedBy),
-			"origin":  cedar.String(q.Principal.Origin),
-			"bytes":   cedar.Long(q.Bytes),
-		},
+		context:   make(cedar.RecordMap, 12),
 	}
+	a.context["granted"] = cedar.Boolean(q.Granted)
+	a.context["grant"] = cedar.String(q.GrantedBy)
+	a.context["origin"] = cedar.String(q.Principal.Origin)
+	a.context["bytes"] = cedar.Long(q.Bytes)
 	switch q.Phase {
 	case PhaseCall:
 		return a, a.call(q)
@@ -63,14 +69,14 @@ func (a *question) call(q Query) error {
 	if q.Request.Action == capability.HTTP {
 		e, err := q.Request.Endpoint()
 		if err != nil {
-			return explain(err)
+			return problemOf(err)
 		}
 		a.aimAtHost(e)
 		return nil
 	}
 	r, err := q.Request.Canonical()
 	if err != nil {
-		return explain(err)
+		return problemOf(err)
 	}
 	if r.Action == capability.FSRead || r.Action == capability.FSWrite {
 		a.aimAtPath(r.Resource, q.Home)
@@ -80,7 +86,8 @@ func (a *question) call(q Query) error {
 	return nil
 }
 
-func explain(err error) error {
+// problemOf leaves the request out of an error that is shown beside it.
+func problemOf(err error) error {
 	var pe *capability.ParseError
 	if errors.As(err, &pe) {
 		return errors.New(pe.Message)
@@ -109,10 +116,29 @@ func (a *question) aimAtPath(file, home string) {
 	a.resource = cedar.NewEntityUID("Path", cedar.String(file))
 	a.context["path"] = cedar.String(file)
 	a.context["folded"] = cedar.String(fold(file))
-	if path.IsAbs(home) && path.Clean(home) != "/" {
-		a.home = cedar.NewEntityUID("Path", cedar.String(fold(path.Clean(home))))
-		a.context["home"] = a.home
+	a.context["home"] = cedar.String(placeOf(fold(file), fold(home)))
+}
+
+// placeOf says where a path lies from the home, both folded. A home that is the
+// root is taken for a mistake.
+func placeOf(file, home string) string {
+	home = path.Clean(home)
+	switch {
+	case !path.IsAbs(home) || home == "/":
+		return homeUnknown
+	case isBelow(file, home):
+		return homeInside
+	case isBelow(home, file):
+		return homeAbove
+	default:
+		return homeOutside
 	}
+}
+
+// isBelow reports whether file is dir or in it.
+func isBelow(file, dir string) bool {
+	rest, ok := strings.CutPrefix(file, dir)
+	return ok && (rest == "" || rest[0] == '/' || dir == "/")
 }
 
 func (a *question) aimAtHost(e capability.Endpoint) {
@@ -132,47 +158,31 @@ func (a *question) aimAtName(name string) {
 	a.context["name"] = cedar.String(name)
 }
 
-// Get returns the skill with its attributes, and resource and home with what is
-// above them. It is part of Cedar's EntityGetter.
+// Get returns the skill with its attributes and the resource with what is above
+// it. It is part of Cedar's EntityGetter.
 func (a *question) Get(uid cedar.EntityUID) (cedar.Entity, bool) {
-	if uid != a.principal && uid != a.resource && uid != a.home {
+	switch uid {
+	case a.resource:
+		if a.resourceAbove.UID != uid {
+			a.resourceAbove = cedar.Entity{UID: uid, Parents: cedar.NewEntityUIDSet(parents(uid)...)}
+		}
+		return a.resourceAbove, true
+	case a.principal:
+		if a.skillEntity.UID != uid {
+			a.skillEntity = cedar.Entity{UID: uid, Attributes: a.skill.attributes()}
+		}
+		return a.skillEntity, true
+	default:
 		return cedar.Entity{}, false
 	}
-	e, ok := a.entities[uid]
-	if !ok {
-		e = a.entity(uid)
-		if a.entities == nil {
-			a.entities = make(map[cedar.EntityUID]cedar.Entity, 3)
-		}
-		a.entities[uid] = e
-	}
-	return e, true
 }
 
-func (a *question) entity(uid cedar.EntityUID) cedar.Entity {
-	switch uid {
-	case a.principal:
-		return cedar.Entity{UID: uid, Attributes: cedar.NewRecord(cedar.RecordMap{
-			"version": cedar.String(a.skill.Version),
-			"digest":  cedar.String(a.skill.Digest),
-			"signer":  cedar.String(a.skill.Signer),
-		})}
-	case a.resource:
-		return cedar.Entity{UID: uid, Parents: cedar.NewEntityUIDSet(parents(uid)...)}
-	default:
-		return cedar.Entity{UID: uid, Parents: cedar.NewEntityUIDSet(a.aboveHome()...)}
-	}
-}
-
-// aboveHome returns the directories above the home, and the resource when it is
-// one of them in other letters.
-func (a *question) aboveHome() []cedar.EntityUID {
-	list := directoriesAbove(nil, string(a.home.ID))
-	folded := cedar.NewEntityUID("Path", cedar.String(fold(string(a.resource.ID))))
-	if folded == a.home || slices.Contains(list, folded) {
-		list = append(list, a.resource)
-	}
-	return list
+func (p Principal) attributes() cedar.Record {
+	return cedar.NewRecord(cedar.RecordMap{
+		"version": cedar.String(p.Version),
+		"digest":  cedar.String(p.Digest),
+		"signer":  cedar.String(p.Signer),
+	})
 }
 
 // parents returns everything above a path or host, not only what is next above:
@@ -183,20 +193,17 @@ func parents(uid cedar.EntityUID) []cedar.EntityUID {
 	case "Host":
 		return domainsAbove(uid, id)
 	case "Path":
-		list := directoriesAbove(nil, id)
-		if folded := fold(id); folded != id {
-			list = directoriesAbove(append(list, cedar.NewEntityUID("Path", cedar.String(folded))), folded)
-		}
-		return list
+		return directoriesAbove(uid, id)
 	default:
 		return nil
 	}
 }
 
-func directoriesAbove(list []cedar.EntityUID, file string) []cedar.EntityUID {
+func directoriesAbove(uid cedar.EntityUID, file string) []cedar.EntityUID {
+	var list []cedar.EntityUID
 	for file != "/" {
 		file = path.Dir(file)
-		list = append(list, cedar.NewEntityUID("Path", cedar.String(file)))
+		list = append(list, cedar.NewEntityUID(uid.Type, cedar.String(file)))
 	}
 	return list
 }

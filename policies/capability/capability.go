@@ -102,6 +102,10 @@ func checkText(text string) *fault {
 	if trimmed := strings.TrimSpace(text); trimmed != text {
 		return faultf(validText(trimmed), "it begins or ends with white space")
 	}
+	return checkPrintable(text)
+}
+
+func checkPrintable(text string) *fault {
 	for _, r := range text {
 		if !unicode.IsPrint(r) {
 			return faultf("", "it holds the unprintable character %U", r)
@@ -142,7 +146,7 @@ func likelyMeant(text, word, resource string) string {
 func validText(text string) string {
 	word, resource, hasResource := strings.Cut(text, ":")
 	s := lookup(Action(word))
-	if s == nil || hasResource == (s.shape == shapeNone) || len(text) > MaxLength {
+	if s == nil || hasResource == (s.shape == shapeNone) || len(text) > MaxLength || checkPrintable(text) != nil {
 		return ""
 	}
 	c, f := parseResource(s, resource)
