@@ -14,15 +14,20 @@ import (
 	"golang.org/x/text/message"
 )
 
-// maxProblems is how many problems of one value are told.
-const maxProblems = 20
+const (
+	// maxProblems is how many problems of one value are told.
+	maxProblems = 20
+	// maxLeaves is how many are looked at to tell them in order.
+	maxLeaves = 1000
+)
 
 // explain says in plain words why v did not fit its schema. v may be nil when
 // the value is not at hand; then steps into lists are told as members. hint,
 // when it is not nil, may improve a problem of which it knows more.
 func explain(err *jsonschema.ValidationError, v any, hint func(leaf *jsonschema.ValidationError, name string, p *Problem)) Errors {
 	var errs Errors
-	for _, leaf := range leaves(err, nil) {
+	found := leaves(err, nil)
+	for _, leaf := range found[:min(len(found), maxLeaves)] {
 		path := instancePath(leaf.InstanceLocation, v)
 		if _, ok := leaf.ErrorKind.(*kind.PropertyNames); ok {
 			path = "" // the library overwrites the location of these
@@ -37,8 +42,9 @@ func explain(err *jsonschema.ValidationError, v any, hint func(leaf *jsonschema.
 	}
 	slices.SortStableFunc(errs, func(a, b Problem) int { return strings.Compare(a.Path, b.Path) })
 	errs = slices.CompactFunc(errs, func(a, b Problem) bool { return a == b })
-	if n := len(errs) - maxProblems; n > 0 {
-		errs = append(errs[:maxProblems], Problem{Message: fmt.Sprintf("and %d more problems", n)})
+	if len(errs) > maxProblems {
+		rest := len(errs) - maxProblems + max(0, len(found)-maxLeaves)
+		errs = append(errs[:maxProblems], Problem{Message: fmt.Sprintf("and %d more problems", rest)})
 	}
 	return errs
 }

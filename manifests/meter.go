@@ -1,6 +1,7 @@
 package manifests
 
 import (
+	"encoding/json"
 	"fmt"
 	"iter"
 	"maps"
@@ -18,9 +19,12 @@ import (
 const (
 	// MaxSteps is how many steps checking one value may take; a step is one
 	// subschema applied to one value, and more where that costs more.
-	MaxSteps = 2_000_000
+	MaxSteps = 1_000_000
 	// maxRefs is how many subschemas may apply to one value one inside another.
 	maxRefs = 100
+	// exact is what comparing two numbers costs: the library does it in exact
+	// arithmetic.
+	exact = 8
 	// smallSet is up to how many items the library compares pairwise when it
 	// looks for duplicates.
 	smallSet = 20
@@ -77,6 +81,11 @@ func own(s *jsonschema.Schema, v any) int {
 		n += len(s.Enum.Values)
 	}
 	switch v := v.(type) {
+	case json.Number:
+		n *= exact
+		if s.MultipleOf != nil || s.Minimum != nil || s.Maximum != nil || s.ExclusiveMinimum != nil || s.ExclusiveMaximum != nil {
+			n += exact
+		}
 	case string:
 		n += len(v) / 64
 		n += matching(s.Pattern, v)

@@ -26,7 +26,7 @@ type archive struct {
 
 func newArchive(t testing.TB) *archive {
 	a := &archive{t: t}
-	a.gz = gzip.NewWriter(&a.buf)
+	a.gz, _ = gzip.NewWriterLevel(&a.buf, gzip.BestSpeed) // a level the library names
 	a.tar = tar.NewWriter(a.gz)
 	return a
 }
