@@ -28,6 +28,8 @@ type Options struct {
 	Timeout   time.Duration
 	Config    map[string]string
 	Functions []Function
+	// Libraries are modules whose functions the main one may import by name.
+	Libraries map[string][]byte
 	// Clock gives the real time instead of wazero's fixed one.
 	Clock bool
 }
@@ -64,7 +66,7 @@ type Module struct {
 // Load compiles a module.
 func Load(ctx context.Context, wasm []byte, o Options) (*Module, error) {
 	manifest := extism.Manifest{
-		Wasm:    []extism.Wasm{extism.WasmData{Data: wasm, Name: "main"}},
+		Wasm:    modules(wasm, o.Libraries),
 		Memory:  &extism.ManifestMemory{MaxPages: o.MemoryPages, MaxVarBytes: -1, MaxHttpResponseBytes: -1},
 		Config:  o.Config,
 		Timeout: uint64(o.Timeout.Milliseconds()),
@@ -74,6 +76,14 @@ func Load(ctx context.Context, wasm []byte, o Options) (*Module, error) {
 		return nil, fmt.Errorf("load reference module: %w", err)
 	}
 	return &Module{p, o.Clock}, nil
+}
+
+// modules puts the main one last, as the SDK wants it.
+func modules(main []byte, libraries map[string][]byte) (out []extism.Wasm) {
+	for name, wasm := range libraries {
+		out = append(out, extism.WasmData{Data: wasm, Name: name})
+	}
+	return append(out, extism.WasmData{Data: main, Name: "main"})
 }
 
 func functions(list []Function) []extism.HostFunction {
