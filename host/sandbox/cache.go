@@ -285,6 +285,11 @@ func (c *codeCache) read(id codeID) (name string, code []byte, err error) {
 	if err != nil {
 		return "", nil, err
 	}
+	return c.unseal(id, b)
+}
+
+// unseal takes a kept file apart and verifies it.
+func (c *codeCache) unseal(id codeID, b []byte) (name string, code []byte, err error) {
 	if len(b) < cacheHeader || string(b[:len(cacheMagic)]) != cacheMagic {
 		return "", nil, errSeal
 	}
