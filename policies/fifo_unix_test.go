@@ -1,7 +1,7 @@
-//go:build unix
+//go:build linux || darwin || freebsd
 
 package policies
 
-import "golang.org/x/sys/unix"
+import "syscall"
 
-func makeFIFO(path string) error { return unix.Mkfifo(path, 0o600) }
+func makeFIFO(path string) error { return syscall.Mkfifo(path, 0o600) }
