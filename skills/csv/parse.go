@@ -2,7 +2,7 @@ package main
 
 const (
 	defaultRows = 1000
-	maxRows     = 100_000
+	maxRows     = 20_000
 )
 
 type parseInput struct {

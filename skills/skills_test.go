@@ -1,0 +1,317 @@
+// Package skills_test builds the first-party skills from source and runs the
+// cases in their tests directories in the real sandbox with the real host
+// functions. What a case may say is described in README.md.
+package skills_test
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/skillet-run/skillet/host/hostfn"
+	"github.com/skillet-run/skillet/host/sandbox"
+	"github.com/skillet-run/skillet/manifests"
+	"github.com/skillet-run/skillet/manifests/bundle"
+	"github.com/skillet-run/skillet/policies"
+	"github.com/skillet-run/skillet/policies/capability"
+)
+
+// built is a skill that was compiled and packed.
+type built struct {
+	dir      string // where its source is
+	pkg      *bundle.Package
+	manifest *manifests.Manifest
+	module   *sandbox.Module
+}
+
+// skillDirs returns the directories with a manifest.
+func skillDirs(t testing.TB) []string {
+	t.Helper()
+	var dirs []string
+	for _, name := range []string{"skill.json", "skill.yaml", "skill.yml"} {
+		found, err := filepath.Glob("*/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range found {
+			dirs = append(dirs, filepath.Dir(f))
+		}
+	}
+	if len(dirs) == 0 {
+		t.Fatal("no skills found")
+	}
+	return dirs
+}
+
+// build compiles a skill as its README says, packs it from a directory of its
+// own, and loads its module.
+func build(t testing.TB, sb *sandbox.Runtime, dir string) built {
+	t.Helper()
+	out := t.TempDir()
+	noteSources(t, dir, "../sdk/go")
+	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-ldflags=-s -w",
+		"-o", filepath.Join(out, "main.wasm"), "./"+dir)
+	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("build %s: %v\n%s", dir, err, text)
+	}
+	for _, pattern := range []string{"skill.*", "*.md", "tests/*"} {
+		copyFiles(t, dir, out, pattern)
+	}
+	pkg, err := bundle.ReadDir(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, wasm, err := pkg.Module()
+	if err != nil {
+		t.Fatal(err)
+	}
+	module, err := sb.Load(t.Context(), wasm)
+	if err != nil {
+		t.Fatalf("load %s: %v", dir, err)
+	}
+	return built{dir: dir, pkg: pkg, manifest: pkg.Manifest(), module: module}
+}
+
+// noteSources reads the sources that the go tool is about to compile. The cache
+// of go test knows the files a test has read, and not those of its children.
+func noteSources(t testing.TB, dirs ...string) {
+	t.Helper()
+	for _, dir := range dirs {
+		found, err := filepath.Glob(dir + "/*.go")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range found {
+			if _, err := os.ReadFile(f); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func copyFiles(t testing.TB, from, to, pattern string) {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(from, pattern))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range found {
+		content, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		target := filepath.Join(to, f[len(from)+1:])
+		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(target, content, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func newSandbox(t testing.TB) *sandbox.Runtime {
+	t.Helper()
+	sb, err := sandbox.New(t.Context(), hclog.NewNullLogger(), sandbox.Options{Functions: hostfn.Functions()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := sb.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	return sb
+}
+
+// TestSkills builds every skill and runs all of its cases.
+func TestSkills(t *testing.T) {
+	t.Parallel()
+	sb := newSandbox(t)
+	defaults, err := policies.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("all", func(t *testing.T) {
+		for _, dir := range skillDirs(t) {
+			t.Run(dir, func(t *testing.T) {
+				t.Parallel()
+				b := build(t, sb, dir)
+				b.checkPackage(t)
+				b.checkTools(t)
+				for _, c := range b.cases(t) {
+					t.Run(c.Tool+": "+c.Name, func(t *testing.T) { b.run(t, defaults, c) })
+				}
+			})
+		}
+	})
+}
+
+// checkPackage makes sure that a package is whole and that this host honours
+// every field of its manifest.
+func (b built) checkPackage(t *testing.T) {
+	t.Helper()
+	if b.manifest.Name != b.dir {
+		t.Errorf("the skill in %s is called %s", b.dir, b.manifest.Name)
+	}
+	if p := b.manifest.Unsupported(); len(p) > 0 {
+		t.Errorf("unsupported fields: %v", p)
+	}
+	if _, err := b.pkg.Read("README.md"); err != nil {
+		t.Error(err)
+	}
+	asked, err := b.manifest.Requests("/workspace")
+	if err != nil {
+		t.Error(err)
+	}
+	for _, r := range asked {
+		if r.Reason == "" {
+			t.Errorf("%s has no reason", r.Field)
+		}
+	}
+}
+
+// checkTools makes sure that every tool is described and exported, has at least
+// one case, and that the examples in its schema are valid.
+func (b built) checkTools(t *testing.T) {
+	t.Helper()
+	exports := make(map[string]bool)
+	for _, e := range b.module.Info().Exports {
+		exports[e.Name] = true
+	}
+	tested := make(map[string]bool)
+	for _, c := range b.cases(t) {
+		tested[c.Tool] = true
+	}
+	for _, tool := range b.manifest.Tools {
+		if !exports[tool.Export] {
+			t.Errorf("tool %s: the module exports no %s", tool.Name, tool.Export)
+		}
+		if !tested[tool.Name] {
+			t.Errorf("tool %s has no case", tool.Name)
+		}
+		b.checkSchemas(t, tool)
+	}
+}
+
+func (b built) checkSchemas(t *testing.T, tool manifests.Tool) {
+	t.Helper()
+	var schema struct {
+		Type       string                     `json:"type"`
+		Properties map[string]json.RawMessage `json:"properties"`
+		Additional *bool                      `json:"additionalProperties"`
+		Required   []string                   `json:"required"`
+		Examples   []json.RawMessage          `json:"examples"`
+	}
+	if err := json.Unmarshal(tool.InputSchema, &schema); err != nil {
+		t.Fatal(err)
+	}
+	if schema.Type != "object" || schema.Additional == nil || *schema.Additional || schema.Required == nil || len(schema.Examples) == 0 {
+		t.Errorf("tool %s: its input schema has to be a closed object with required and examples", tool.Name)
+	}
+	for _, e := range schema.Examples {
+		if err := b.manifest.ValidateInput(tool, e); err != nil {
+			t.Errorf("tool %s: example %s: %v", tool.Name, e, err)
+		}
+	}
+	for name, property := range schema.Properties {
+		var p struct {
+			Description string `json:"description"`
+		}
+		if err := json.Unmarshal(property, &p); err != nil || p.Description == "" {
+			t.Errorf("tool %s: %s has no description", tool.Name, name)
+		}
+	}
+	if tool.Description == "" || len(tool.OutputSchema) == 0 {
+		t.Errorf("tool %s needs a description and an output schema", tool.Name)
+	}
+}
+
+// run runs one case.
+func (b built) run(t *testing.T, p *policies.Set, c testCase) {
+	c = c.prepare(t)
+	tool, ok := b.manifest.Tool(c.Tool)
+	if !ok {
+		t.Fatalf("no tool %s", c.Tool)
+	}
+	output, kind, err := b.call(t, p, tool, c)
+	switch {
+	case c.ErrorKind != "" && kind != c.ErrorKind:
+		t.Errorf("error of kind %q (%v), want kind %q; output %s", kind, err, c.ErrorKind, output)
+	case c.ErrorKind == "" && err != nil:
+		t.Errorf("error of kind %q: %v", kind, err)
+	case c.ErrorKind == "":
+		if diff := mismatch("output", decoded(t, c.Expect), decoded(t, output)); diff != "" {
+			t.Errorf("%s\noutput %s", diff, output)
+		}
+	}
+}
+
+// call runs a tool as the host does: the input is checked, the guest gets
+// exactly its grants, and the output is checked.
+func (b built) call(t *testing.T, p *policies.Set, tool manifests.Tool, c testCase) (output []byte, kind string, err error) {
+	t.Helper()
+	if err := b.manifest.ValidateInput(tool, c.Input); err != nil {
+		return nil, "invalid", err
+	}
+	granted, err := capability.ParseSet(c.Grants...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := hostfn.NewEnv(hostfn.Settings{
+		Granted: granted, Policies: p, Workspace: c.workspace, Home: "/nowhere",
+		Principal: policies.Principal{Skill: b.manifest.Name, Version: b.manifest.Version, Origin: policies.OriginBundled},
+	})
+	defer env.Close()
+	result, err := b.module.Call(t.Context(), sandbox.Call{Export: tool.Export, Input: c.Input, Limits: b.limits(), Env: env})
+	if err != nil {
+		var guest *sandbox.GuestError
+		if errors.As(err, &guest) {
+			return nil, guest.Kind, err
+		}
+		return nil, "host", err
+	}
+	if err := b.manifest.ValidateOutput(tool, result.Output); err != nil {
+		return result.Output, "output", err
+	}
+	return result.Output, "", nil
+}
+
+func (b built) limits() sandbox.Limits {
+	m, l := b.manifest.Limits(), sandbox.DefaultLimits()
+	l.MemoryBytes, l.Fuel, l.Wall = m.MemoryBytes, m.Fuel, time.Duration(m.Seconds*float64(time.Second))
+	l.OutputBytes, l.HostCalls = m.OutputBytes, m.HostCalls
+	return l
+}
+
+// BenchmarkCall measures one call of each skill's first case that answers, in a
+// fresh instance.
+func BenchmarkCall(b *testing.B) {
+	sb := newSandbox(b)
+	for _, dir := range skillDirs(b) {
+		b.Run(dir, func(b *testing.B) {
+			s := build(b, sb, dir)
+			c := s.firstAnswered(b)
+			tool, _ := s.manifest.Tool(c.Tool)
+			var instantiate, fuel, memory uint64
+			for b.Loop() {
+				r, err := s.module.Call(b.Context(), sandbox.Call{Export: tool.Export, Input: c.Input, Limits: s.limits()})
+				if err != nil {
+					b.Fatal(err)
+				}
+				instantiate += uint64(r.InstantiateTime.Microseconds())
+				fuel, memory = r.Fuel, r.PeakMemoryBytes
+			}
+			b.ReportMetric(float64(instantiate)/float64(b.N), "instantiate-µs/op")
+			b.ReportMetric(float64(fuel), "fuel/op")
+			b.ReportMetric(float64(memory), "peak-bytes")
+		})
+	}
+}
