@@ -10,8 +10,6 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
 )
 
 const (
@@ -184,7 +182,7 @@ func tellPlain(k jsonschema.ErrorKind) string {
 	case *kind.ExclusiveMaximum:
 		return fmt.Sprintf("has %s, wants less than %s", figure(k.Got), figure(k.Want))
 	}
-	return k.LocalizedString(message.NewPrinter(language.English))
+	return (&jsonschema.ValidationError{ErrorKind: k}).DetailedOutput().Error.String()
 }
 
 // typeInWords says the name of a JSON type for people.

@@ -218,6 +218,34 @@ func TestValidateConcurrently(t *testing.T) {
 	wg.Wait()
 }
 
+// TestRarerKeywords holds the text of keywords that have none of their own to
+// something a person can read.
+func TestRarerKeywords(t *testing.T) {
+	t.Parallel()
+	for schema, want := range map[string]string{
+		`{"not": {"type": "object"}}`:                               "'not' failed",
+		`{"contains": {"type": "string"}}`:                          "",
+		`{"properties": {"a": {"contains": {"type": "string"}}}}`:   "a: no items match contains schema",
+		`{"properties": {"a": {"minContains": 2, "contains": {}}}}`: "a: min 2 items required to match contains schema, but matched 1 items at 0",
+		`{"dependentRequired": {"a": ["b"]}}`:                       "b: is missing; a needs it",
+		`{"minProperties": 2}`:                                      "minProperties: got 1, want 2",
+		`{"propertyNames": {"maxLength": 0}}`:                       `the name "a" is not accepted; has 1 character, wants at most 0`,
+		`{"oneOf": [{}, {}]}`:                                       "fits more than one of the forms allowed; it must fit exactly one",
+		`{"properties": {"a": false}}`:                              "a: false schema",
+		`{"properties": {"a": {"const": 5}}}`:                       "a: has [1], wants 5",
+	} {
+		m, tool := withSchema(t, "", schema)
+		err := m.ValidateOutput(tool, json.RawMessage(`{"a": [1]}`))
+		var errs manifests.Errors
+		if want == "" && err == nil {
+			continue
+		}
+		if !errors.As(err, &errs) || errs.Error() != want {
+			t.Errorf("%s: have %v, want %q", schema, err, want)
+		}
+	}
+}
+
 // TestProblemsAreCapped keeps an error readable.
 func TestProblemsAreCapped(t *testing.T) {
 	t.Parallel()
