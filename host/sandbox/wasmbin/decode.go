@@ -52,6 +52,7 @@ type decoder struct {
 	mutable   int      // globals
 	entries   int      // of element segments so far
 	custom    int      // bytes of custom sections so far
+	named     bool     // a name section was found
 	names     map[string]bool
 }
 
@@ -167,16 +168,6 @@ func (d *decoder) checkAbsent() {
 	if d.module.CompileWork > d.limits.CompileWork {
 		d.tooLarge(d.found[secCode].at, "estimated work to compile is %d, at most %d", d.module.CompileWork, d.limits.CompileWork)
 	}
-}
-
-func (d *decoder) customSection() {
-	at := d.pos
-	if d.custom += d.left(); d.custom > d.limits.CustomBytes {
-		d.tooLarge(at, "custom sections of more than %d bytes", d.limits.CustomBytes)
-		return
-	}
-	d.name("name", d.left())
-	d.skip(d.left())
 }
 
 func (d *decoder) typeSection() {
