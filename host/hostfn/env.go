@@ -45,7 +45,8 @@ type Settings struct {
 	Policies *policies.Set
 	// Principal is the skill that runs. Its name is also the name of its key-value state.
 	Principal policies.Principal
-	// Home is the absolute path of the host's own directory, which policies protect.
+	// Home is the absolute path of the host's own directory, links resolved. Policies protect it; without
+	// it they refuse every file.
 	Home string
 	// Workspace is the absolute directory that relative paths of the guest mean. Without one they are
 	// refused.

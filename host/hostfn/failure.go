@@ -93,6 +93,8 @@ func classes() []struct {
 		{fs.ErrExist, KindConflict, "exists already"},
 		{fs.ErrPermission, KindIO, "the system refuses access"},
 		{store.ErrConflict, KindConflict, "changed by someone else"},
+		{store.ErrTooLarge, KindLimit, "too long to be stored"},
+		{store.ErrInvalid, KindInvalid, "not a usable key"},
 		{store.ErrReadOnly, KindIO, "the store takes no writes at present"},
 		{context.DeadlineExceeded, KindTimeout, "took too long"},
 		{os.ErrDeadlineExceeded, KindTimeout, "took too long"},

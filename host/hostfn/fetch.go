@@ -290,7 +290,7 @@ func (r outgoing) redirect(resp *http.Response) (outgoing, bool) {
 // and fails the check that follows.
 func resolve(base, location string) string {
 	b, err := url.Parse(base)
-	if err != nil {
+	if err != nil || strings.Contains(location, `\`) { // parsers differ on what a backslash is
 		return location
 	}
 	u, err := b.Parse(location)

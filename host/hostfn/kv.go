@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"net/url"
 	"strings"
 	"time"
 	"unicode"
@@ -16,7 +17,8 @@ import (
 )
 
 // Key layout in the store, where NS is "skill/" and the skill's name, or "dev/" and the name for a skill
-// that was not installed, so that it cannot take the name of one that is and read what that one keeps:
+// that was not installed, so that it cannot take the name of one that is and read what that one keeps. The
+// name is escaped as in a URL, so that it cannot hold a slash:
 //
 //	kv/NS/state      -> JSON: schema version, bytes counted
 //	kv/NS/value/KEY  -> version (1 byte), deadline in Unix milliseconds or 0 (8 bytes, big-endian), value
@@ -61,10 +63,11 @@ func DeleteState(ctx context.Context, kv store.KV, p policies.Principal) error {
 
 // namespace is where a skill's state is kept.
 func namespace(p policies.Principal) string {
+	name := url.PathEscape(p.Skill)
 	if p.Origin == policies.OriginPath || p.Origin == policies.OriginDevelopment {
-		return "kv/dev/" + p.Skill + "/"
+		return "kv/dev/" + name + "/"
 	}
-	return "kv/skill/" + p.Skill + "/"
+	return "kv/skill/" + name + "/"
 }
 
 // state is a skill's state for the length of one function.

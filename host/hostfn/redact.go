@@ -1,6 +1,7 @@
 package hostfn
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -38,7 +39,9 @@ func (r *redactor) add(value string) {
 	}
 	r.known = append(r.known, value)
 	r.forms = append(r.forms, spellings(value)...)
-	slices.SortFunc(r.forms, func(a, b string) int { return len(b) - len(a) }) // longer ones first
+	slices.SortFunc(r.forms, func(a, b string) int { // longer ones first: they hold the shorter ones
+		return cmp.Or(len(b)-len(a), strings.Compare(a, b))
+	})
 	r.forms = slices.Compact(r.forms)
 	pairs := make([]string, 0, 2*len(r.forms))
 	for _, f := range r.forms {
