@@ -3,9 +3,14 @@
 package skill
 
 import (
+	"math"
 	"runtime"
 	"unsafe"
 )
+
+// maxTransfer is the most bytes one host call can pass: lengths travel as
+// signed 32-bit numbers.
+const maxTransfer = math.MaxInt32
 
 // function is one host function of module skillet:host/v1 in its uniform shape:
 // a request of JSON meta data and raw body in, the lengths of the pending

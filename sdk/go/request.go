@@ -1,13 +1,6 @@
 package skill
 
-import (
-	"encoding/json"
-	"math"
-)
-
-// maxTransfer is the most bytes one host call can pass: lengths travel as
-// signed 32-bit numbers.
-const maxTransfer = math.MaxInt32
+import "encoding/json"
 
 // failure is the part of every response that says the request was refused.
 type failure struct {

@@ -2,12 +2,4 @@
 // computes only: it asks for nothing and calls no host function.
 package main
 
-import skill "github.com/skillet-run/skillet/sdk/go"
-
-//go:wasmexport html_to_text
-func exportToText() int32 { return skill.Handle(toText) }
-
-//go:wasmexport html_to_markdown
-func exportToMarkdown() int32 { return skill.Handle(toMarkdown) }
-
 func main() {}

@@ -73,11 +73,11 @@ func compile(expression string, variables map[string]json.RawMessage) (*gojq.Cod
 	var names []string
 	var values []any
 	for _, name := range slices.Sorted(maps.Keys(variables)) {
-		v, err := decodeAll("variables."+name, variables[name])
+		v, err := decodeOne("variables."+name, variables[name])
 		if err != nil {
 			return nil, nil, err
 		}
-		names, values = append(names, "$"+name), append(values, v[0])
+		names, values = append(names, "$"+name), append(values, v)
 	}
 	code, err := gojq.Compile(parsed, gojq.WithVariables(names))
 	if err != nil {

@@ -25,28 +25,34 @@ type source struct {
 // documents returns the values of the source. Text may hold several documents
 // one after the other, as JSON Lines do; empty text holds none.
 func (s source) documents() ([]any, error) {
+	field, text, err := s.raw()
+	if err != nil {
+		return nil, err
+	}
+	return decodeAll(field, text)
+}
+
+// raw returns the field that was given and the JSON in it.
+func (s source) raw() (field string, text []byte, err error) {
 	switch {
 	case s.data != nil && s.text != nil:
-		return nil, skill.Errorf(skill.Invalid, "data and text: give only one of them")
+		return "", nil, skill.Errorf(skill.Invalid, "data and text: give only one of them")
 	case s.data != nil:
-		return decodeAll("data", s.data)
+		return "data", s.data, nil
 	case s.text != nil:
-		return decodeAll("text", []byte(strings.TrimPrefix(*s.text, "\ufeff")))
+		return "text", []byte(strings.TrimPrefix(*s.text, "\ufeff")), nil
 	default:
-		return nil, skill.Errorf(skill.Invalid, "data or text: give one of them")
+		return "", nil, skill.Errorf(skill.Invalid, "data or text: give one of them")
 	}
 }
 
 // document returns the only value of the source.
 func (s source) document() (any, error) {
-	all, err := s.documents()
+	field, text, err := s.raw()
 	if err != nil {
 		return nil, err
 	}
-	if len(all) != 1 {
-		return nil, skill.Errorf(skill.Invalid, "text: must hold one JSON document, not %d", len(all))
-	}
-	return all[0], nil
+	return decodeOne(field, text)
 }
 
 // decodeAll decodes every document in data, keeping numbers as they are written.
@@ -65,6 +71,18 @@ func decodeAll(field string, data []byte) ([]any, error) {
 		}
 		all = append(all, v)
 	}
+}
+
+// decodeOne decodes the only document in data.
+func decodeOne(field string, data []byte) (any, error) {
+	all, err := decodeAll(field, data)
+	if err != nil {
+		return nil, err
+	}
+	if len(all) != 1 {
+		return nil, skill.Errorf(skill.Invalid, "%s: must hold one JSON document, not %d", field, len(all))
+	}
+	return all[0], nil
 }
 
 // checkNumbers refuses values with a number too long to calculate with.

@@ -70,11 +70,11 @@ func compileSchema(text json.RawMessage, formats bool) (*jsonschema.Schema, erro
 	if text == nil {
 		return nil, skill.Errorf(skill.Invalid, "schema: must be given")
 	}
-	docs, err := decodeAll("schema", text)
+	doc, err := decodeOne("schema", text)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkNumbers("schema", docs[0]); err != nil {
+	if err := checkNumbers("schema", doc); err != nil {
 		return nil, err
 	}
 	c := jsonschema.NewCompiler()
@@ -83,7 +83,7 @@ func compileSchema(text json.RawMessage, formats bool) (*jsonschema.Schema, erro
 	if formats {
 		c.AssertFormat()
 	}
-	if err := c.AddResource(schemaURL, docs[0]); err != nil {
+	if err := c.AddResource(schemaURL, doc); err != nil {
 		return nil, skill.Errorf(skill.Invalid, "schema: %w", err)
 	}
 	schema, err := c.Compile(schemaURL)

@@ -119,6 +119,7 @@ func FuzzValidate(f *testing.F) {
 	f.Add(`{"name":"A"}`, person)
 	f.Add(`[1,1.0]`, `{"uniqueItems":true,"$ref":"#"}`)
 	f.Add(`1e999`, `{"multipleOf":0.1}`)
+	f.Add(`{}`, ``)
 	f.Add(`"x"`, `{"$ref":"http://a/"}`)
 	f.Fuzz(func(t *testing.T, data, schema string) {
 		got, err := validate(validateInput{Text: &data, Schema: json.RawMessage(schema)})

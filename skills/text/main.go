@@ -2,12 +2,4 @@
 // it asks for nothing and calls no host function.
 package main
 
-import skill "github.com/skillet-run/skillet/sdk/go"
-
-//go:wasmexport statistics
-func exportStatistics() int32 { return skill.Handle(statistics) }
-
-//go:wasmexport diff
-func exportDiff() int32 { return skill.Handle(diff) }
-
 func main() {}

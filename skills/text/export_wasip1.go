@@ -1,0 +1,9 @@
+package main
+
+import skill "github.com/skillet-run/skillet/sdk/go"
+
+//go:wasmexport statistics
+func exportStatistics() int32 { return skill.Handle(statistics) }
+
+//go:wasmexport diff
+func exportDiff() int32 { return skill.Handle(diff) }
