@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/skillet-run/skillet/host"
+	"github.com/skillet-run/skillet/host/journal"
+	"github.com/skillet-run/skillet/host/ledger"
+	"github.com/skillet-run/skillet/host/runner"
+	"github.com/skillet-run/skillet/host/task"
+)
+
+func (t *terminal) auditCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "audit",
+		Usage:       "show what was decided and what was run, by whom, and what was refused",
+		Description: "Examples:\n  skillet audit\n  skillet audit --skill files --limit 20\n  skillet audit verify",
+		Flags:       auditFlags(),
+		Action:      t.withHost(t.audit),
+		Subcommands: []*cli.Command{
+			{
+				Name: "list", Aliases: []string{"ls"},
+				Usage:       "show the audit log, oldest first",
+				Description: "Examples:\n  skillet audit list --denied\n  skillet audit list --skill http --json",
+				Flags:       auditFlags(),
+				Action:      t.withHost(t.audit),
+			},
+			{
+				Name:        "verify",
+				Usage:       "check that nobody changed, cut or reordered the audit log",
+				Description: "Examples:\n  skillet audit verify\n  skillet audit verify --json",
+				Action:      t.withHost(t.auditVerify),
+			},
+		},
+	}
+}
+
+func auditFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.IntFlag{Name: "limit", Usage: "show only the last `N`", Value: 100},
+		&cli.StringFlag{Name: "skill", Usage: "only what is about this `SKILL`"},
+		&cli.BoolFlag{Name: "denied", Usage: "only runs in which something was refused"},
+	}
+}
+
+// An event is one line of the audit log: a decision or a run.
+type event struct {
+	Time     time.Time      `json:"time"`
+	Kind     string         `json:"kind"`
+	Actor    string         `json:"actor"`
+	Subject  string         `json:"subject"`
+	Decision *ledger.Record `json:"decision,omitempty"`
+	Run      *runner.Record `json:"run,omitempty"`
+}
+
+func (t *terminal) audit(ctx context.Context, c *cli.Context, h *host.Host) error {
+	limit := c.Int("limit")
+	if limit < 1 {
+		return task.Errorf(task.KindUsage, "--limit must be at least 1")
+	}
+	events, err := collect(ctx, h)
+	if err != nil {
+		return err
+	}
+	events = slices.DeleteFunc(events, func(e event) bool { return !e.about(c.String("skill"), c.Bool("denied")) })
+	events = events[max(0, len(events)-limit):]
+	return t.answer(append([]event{}, events...), func() {
+		for _, e := range events {
+			t.showEvent(e)
+		}
+	})
+}
+
+// collect merges decisions and runs by time.
+func collect(ctx context.Context, h *host.Host) ([]event, error) {
+	var events []event
+	err := h.Ledger.History(ctx, 0, func(r ledger.Record) error {
+		events = append(events, event{Time: r.Time, Kind: r.Kind, Actor: r.Actor, Subject: r.Subject, Decision: &r})
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = h.Calls.Replay(ctx, 0, func(e journal.Entry) error {
+		var r runner.Record
+		if err := json.Unmarshal(e.Data, &r); err != nil {
+			return fmt.Errorf("read run %d of the audit log: %w", e.Seq, err)
+		}
+		events = append(events, event{Time: e.Time, Kind: e.Kind, Actor: e.Actor, Subject: r.Skill, Run: &r})
+		return nil
+	})
+	slices.SortStableFunc(events, func(a, b event) int { return a.Time.Compare(b.Time) })
+	return events, err
+}
+
+// about reports whether e is about a skill, when one is named, and has a
+// refusal, when only those are wanted.
+func (e event) about(skill string, denied bool) bool {
+	name, _, _ := strings.Cut(e.Subject, "@")
+	if skill != "" && skill != e.Subject && skill != name {
+		return false
+	}
+	return !denied || e.Run != nil && len(e.Run.Denials) > 0
+}
+
+func (t *terminal) showEvent(e event) {
+	line := fmt.Sprintf("%s  %-8s %-28s %s", e.Time.Format("2006-01-02 15:04:05"), e.Kind, plain(e.Subject), plain(e.Actor))
+	if e.Decision != nil {
+		t.say("%s  %s", line, plain(e.Decision.Note))
+		return
+	}
+	t.say("%s  %s  %s  %.1f ms, %d fuel", line, plain(e.Run.Tool), verdict(e.Run), e.Run.DurationMS, e.Run.Fuel)
+	for _, d := range e.Run.Denials {
+		t.say("    denied %s: %s", plain(d.Request), plain(d.Reason))
+	}
+}
+
+func verdict(r *runner.Record) string {
+	if r.OK {
+		return "ok"
+	}
+	return string(r.Error.Kind)
+}
+
+// verification is what --json prints of audit verify.
+type verification struct {
+	OK        bool           `json:"ok"`
+	Decisions journal.Report `json:"decisions"`
+	Calls     journal.Report `json:"calls"`
+}
+
+func (t *terminal) auditVerify(ctx context.Context, _ *cli.Context, h *host.Host) error {
+	v := verification{OK: true}
+	var err error
+	if v.Decisions, err = h.Decisions.Verify(ctx); err != nil {
+		return err
+	}
+	if v.Calls, err = h.Calls.Verify(ctx); err != nil {
+		return err
+	}
+	return t.answer(v, func() {
+		t.say("ok: %d decisions and %d runs, each chained to the one before", v.Decisions.Entries, v.Calls.Entries)
+	})
+}

@@ -1,0 +1,206 @@
+package main
+
+import (
+	"context"
+	"os"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/skillet-run/skillet/host"
+	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/install"
+	"github.com/skillet-run/skillet/host/registry"
+	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/manifests/bundle"
+	"github.com/skillet-run/skillet/policies"
+)
+
+func (t *terminal) installCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "install",
+		Usage:     "install a skill from a directory or a .skill file",
+		ArgsUsage: "PATH...",
+		Description: "Checks the package and its module, shows what it asks for, and installs it when you\n" +
+			"agree. Without a terminal, and without --yes, it is not installed but waits as a\n" +
+			"proposal (exit code 6). A package that a model wrote always waits.\n\n" +
+			"Examples:\n" +
+			"  skillet install ./skills/text\n" +
+			"  skillet install text-1.0.0.skill --yes\n" +
+			"  skillet install ./weather --dry-run\n" +
+			"  skillet install ./weather --generated-by gpt-x --rationale 'asked for the weather thrice'",
+		Flags: []cli.Flag{
+			yesFlag("grant what the package asks for"),
+			&cli.BoolFlag{Name: "dry-run", Usage: "only show what would happen"},
+			&cli.StringFlag{Name: "generated-by", Usage: "the package was written by this `MODEL`: it waits for approval whatever it asks for"},
+			&cli.StringFlag{Name: "rationale", Usage: "why it should be installed, shown to who decides"},
+			workspaceFlag(),
+		},
+		Action: t.withState(t.install),
+	}
+}
+
+func yesFlag(what string) cli.Flag {
+	return &cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask: " + what}
+}
+
+func workspaceFlag() cli.Flag {
+	return &cli.StringFlag{Name: "workspace", Usage: "the `DIR` that relative paths mean (default: the current one)"}
+}
+
+func workspace(c *cli.Context) (string, error) {
+	if w := c.String("workspace"); w != "" {
+		return absolute(w)
+	}
+	return os.Getwd()
+}
+
+// installed is what --json prints of one package.
+type installed struct {
+	Path string `json:"path"`
+	install.Outcome
+	Plan *install.Plan `json:"plan,omitempty"`
+}
+
+func (t *terminal) install(ctx context.Context, c *cli.Context, h *host.Host) error {
+	if !c.Args().Present() {
+		return task.Errorf(task.KindUsage, "install takes the path of a package").WithHint("`skillet help install` shows examples")
+	}
+	if c.Bool("yes") && c.IsSet("generated-by") {
+		return task.Errorf(task.KindUsage, "--yes does not go with --generated-by").
+			WithHint("what a model wrote is looked at first: install it without --yes, then `skillet approvals show`")
+	}
+	var all []installed
+	for _, path := range c.Args().Slice() {
+		in, err := t.installOne(ctx, c, h, path)
+		if err != nil {
+			return err
+		}
+		all = append(all, in)
+	}
+	if t.json && len(all) == 1 {
+		return t.printJSON(all[0])
+	}
+	return t.answer(all, func() {})
+}
+
+func (t *terminal) installOne(ctx context.Context, c *cli.Context, h *host.Host, path string) (installed, error) {
+	plan, err := t.plan(ctx, c, h, path)
+	if err != nil {
+		return installed{}, err
+	}
+	if c.Bool("dry-run") {
+		t.showPlan(plan)
+		return installed{Path: path, Plan: &plan}, nil
+	}
+	out, err := t.submit(ctx, c, h, plan)
+	if err != nil {
+		return installed{}, err
+	}
+	t.showOutcome(plan, out)
+	return installed{Path: path, Outcome: out}, nil
+}
+
+func (t *terminal) plan(ctx context.Context, c *cli.Context, h *host.Host, path string) (install.Plan, error) {
+	p, err := bundle.Open(path)
+	if err != nil {
+		return install.Plan{}, err
+	}
+	ws, err := workspace(c)
+	if err != nil {
+		return install.Plan{}, err
+	}
+	source, err := absolute(path)
+	if err != nil {
+		return install.Plan{}, err
+	}
+	req := install.Request{
+		Package: p, Source: source, Origin: registry.OriginUser, ProposedBy: t.person().Actor(),
+		Rationale: c.String("rationale"), Workspace: ws,
+	}
+	if model := c.String("generated-by"); model != "" {
+		req.Origin, req.ProposedBy = registry.OriginGenerated, "model:"+model
+	}
+	return h.Installer.Plan(ctx, req)
+}
+
+// submit installs a plan, asking the person at the terminal if somebody has to
+// be asked and this person may answer.
+func (t *terminal) submit(ctx context.Context, c *cli.Context, h *host.Host, p install.Plan) (install.Outcome, error) {
+	ask := p.Effect == policies.Ask.String() && p.Origin != registry.OriginGenerated && !p.Installed
+	if !ask || !c.Bool("yes") && (!t.canAsk() || t.json) {
+		return h.Installer.Submit(ctx, p)
+	}
+	if !c.Bool("yes") {
+		t.showPlan(p)
+		if ok, err := t.ask("Install and grant this?"); err != nil || !ok {
+			return install.Outcome{}, refused(err, "installed")
+		}
+	}
+	return h.Installer.Accept(ctx, t.person(), p)
+}
+
+// refused is the error of a question that was answered with no.
+func refused(err error, what string) error {
+	if err != nil {
+		return err
+	}
+	return task.Errorf(task.KindDenied, "not %s: you said no", what)
+}
+
+func (t *terminal) showPlan(p install.Plan) {
+	if t.json {
+		return
+	}
+	t.note("%s@%s (%s, sha256:%s) from %s", plain(p.Skill), plain(p.Version), p.Origin, p.Digest.Short(), plain(p.Source))
+	if p.Replaces != "" {
+		t.note("  replaces %s as the active version", p.Replaces)
+	}
+	t.showAsks(p.Asks)
+	t.note("  policies say: %s%s", p.Effect, because(p.Reason, p.Policies))
+}
+
+func because(reason string, ids []string) string {
+	if reason == "" && len(ids) == 0 {
+		return ""
+	}
+	s := " (" + reason
+	if len(ids) > 0 {
+		s += ": " + strings.Join(ids, ", ")
+	}
+	return s + ")"
+}
+
+// showAsks lists capabilities in words, the new ones marked.
+func (t *terminal) showAsks(asks []approval.Ask) {
+	if len(asks) == 0 {
+		t.note("  asks for nothing: it can compute and answer")
+		return
+	}
+	t.note("  asks to:")
+	for _, a := range asks {
+		mark := " "
+		if a.New {
+			mark = "+"
+		}
+		t.note("  %s %s", mark, plain(a.Words))
+		if a.Reason != "" {
+			t.note("      because: %s", plain(a.Reason))
+		}
+		t.note("      %s", plain(a.Capability.String()))
+	}
+}
+
+func (t *terminal) showOutcome(p install.Plan, out install.Outcome) {
+	if t.json || out.Skill == nil {
+		return
+	}
+	verb := "installed"
+	if out.Unchanged {
+		verb = "already installed:"
+	}
+	t.note("%s %s (sha256:%s), tools: %s", verb, plain(out.Skill.Ref()), out.Skill.Digest.Short(), plain(strings.Join(out.Skill.Tools, ", ")))
+	if p.Replaces != "" && p.Replaces != p.Version {
+		t.note("  %s@%s stays installed; grants beyond what it asked for did not move along", plain(p.Skill), p.Replaces)
+	}
+}

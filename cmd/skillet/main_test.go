@@ -1,0 +1,273 @@
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/urfave/cli/v2"
+
+	"github.com/skillet-run/skillet/host/sandbox/wasmbin/wasmtest"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden parts of the scripts")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"skillet": main})
+}
+
+// TestScripts runs testdata/script: each is what a person types, and what they
+// see. Beside testscript's own commands there are
+//
+//	exits CODE COMMAND...   the command ends with this exit code
+//	module KIND FILE        writes a small WebAssembly module
+//	flip FILE               changes one bit in the middle of a file
+//	id FILE VAR             sets VAR to the id of the only proposal in FILE
+//	blob FILE PATH VAR      sets VAR to the stored copy of a file of a package
+//	                        that info printed to FILE
+//
+// and the variable $SERVER, the address of a web server on this machine.
+func TestScripts(t *testing.T) {
+	server := httptest.NewServer(pages())
+	t.Cleanup(server.Close)
+	testscript.Run(t, testscript.Params{
+		Dir:           "testdata/script",
+		UpdateScripts: *update,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("SKILLET_HOME", filepath.Join(e.WorkDir, "home"))
+			e.Setenv("HOME", filepath.Join(e.WorkDir, "person"))
+			e.Setenv("USER", "ada")
+			e.Setenv("SKILLET_SECRET_KEY", "file")
+			e.Setenv("SERVER", server.URL)
+			e.Setenv("SKILLS", os.Getenv("SKILLET_TEST_PACKAGES"))
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits, "module": module, "flip": flip, "id": id, "blob": blob,
+		},
+	})
+}
+
+// pages are what the web server serves.
+func pages() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /hello", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") })
+	mux.HandleFunc("GET /away", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "http://elsewhere.example/", http.StatusFound)
+	})
+	mux.HandleFunc("GET /auth", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, len(r.Header.Get("Authorization"))) })
+	return mux
+}
+
+// exits runs a command that must end with the given exit code.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	if exit := (*exec.ExitError)(nil); err != nil {
+		var ok bool
+		if exit, ok = err.(*exec.ExitError); !ok {
+			ts.Fatalf("%v", err)
+		}
+		got = exit.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// modules are the modules that scripts can have.
+var modules = map[string]func() []byte{
+	"echo": echo,
+	"spin": func() []byte {
+		m := wasmtest.New()
+		m.ExportFunc("spin", m.Func(wasmtest.Signature{}, "", wasmtest.Loop(wasmtest.Empty, wasmtest.Br(0))))
+		return m.Bytes()
+	},
+	"trap": func() []byte {
+		m := wasmtest.New()
+		m.ExportFunc("trap", m.Func(wasmtest.Signature{}, "", wasmtest.Op(0x00)))
+		return m.Bytes()
+	},
+	"bomb": func() []byte { // says it has four thousand million functions
+		return []byte("\x00asm\x01\x00\x00\x00\x03\x05\xff\xff\xff\xff\x0f")
+	},
+}
+
+// echo answers with its input.
+func echo() []byte {
+	m := wasmtest.New()
+	length := m.ImportFunc("skillet:host/v1", "input_length", wasmtest.Signature{Results: []byte{0x7e}})
+	read := m.ImportFunc("skillet:host/v1", "input_read", wasmtest.Signature{Params: []byte{0x7f, 0x7e, 0x7f}, Results: []byte{0x7f}})
+	write := m.ImportFunc("skillet:host/v1", "output_write", wasmtest.Signature{Params: []byte{0x7f, 0x7f}})
+	m.Memory(16, 16)
+	m.ExportFunc("echo", m.Func(wasmtest.Signature{}, "",
+		wasmtest.I32Const(0),
+		wasmtest.I32Const(0), wasmtest.I64Const(0), wasmtest.Call(length), wasmtest.Op(0xa7), wasmtest.Call(read),
+		wasmtest.Call(write),
+	))
+	return m.Bytes()
+}
+
+func module(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 || modules[args[0]] == nil {
+		ts.Fatalf("usage: module KIND FILE, with KIND one of %v", slices.Sorted(keysOf(modules)))
+	}
+	path := ts.MkAbs(args[1])
+	ts.Check(os.MkdirAll(filepath.Dir(path), 0o755))
+	ts.Check(os.WriteFile(path, modules[args[0]](), 0o644))
+}
+
+func keysOf[V any](m map[string]V) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for k := range m {
+			if !yield(k) {
+				return
+			}
+		}
+	}
+}
+
+func flip(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: flip FILE")
+	}
+	found, err := filepath.Glob(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if len(found) != 1 {
+		ts.Fatalf("%s is %d files", args[0], len(found))
+	}
+	b, err := os.ReadFile(found[0])
+	ts.Check(err)
+	b[len(b)/2] ^= 1
+	ts.Check(os.Chmod(found[0], 0o600))
+	ts.Check(os.WriteFile(found[0], b, 0o600))
+}
+
+func id(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: id FILE VAR")
+	}
+	var ps []struct{ ID string }
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &ps))
+	if len(ps) != 1 {
+		ts.Fatalf("%d proposals wait", len(ps))
+	}
+	ts.Setenv(args[1], ps[0].ID)
+}
+
+func blob(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: blob FILE PATH VAR")
+	}
+	var about struct {
+		Files []struct{ Path, Digest string }
+	}
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &about))
+	for _, f := range about.Files {
+		if f.Path == args[1] {
+			ts.Setenv(args[2], filepath.Join(ts.Getenv("SKILLET_HOME"), "blobs", "blobs", strings.Replace(f.Digest, ":", "/", 1)))
+			return
+		}
+	}
+	ts.Fatalf("no file %s", args[1])
+}
+
+// Every command has an example in its help, and a script that uses it.
+func TestEveryCommandHasExampleAndScript(t *testing.T) {
+	scripts := ""
+	files, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no scripts", err)
+	}
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		scripts += string(b)
+	}
+	for path, c := range leaves("skillet", newApp(&terminal{}).Commands) {
+		if !strings.Contains(c.Description, path+" ") && !strings.Contains(c.Description, path+"\n") && !strings.HasSuffix(c.Description, path) && c.Name != "exit-codes" {
+			t.Errorf("%s: no example in its help", path)
+		}
+		if !strings.Contains(scripts, path) && c.Name != "exit-codes" {
+			t.Errorf("%s: no script uses it", path)
+		}
+	}
+}
+
+func leaves(prefix string, cs []*cli.Command) map[string]*cli.Command {
+	found := map[string]*cli.Command{}
+	for _, c := range cs {
+		path := prefix + " " + c.Name
+		if len(c.Subcommands) == 0 {
+			found[path] = c
+		}
+		for p, s := range leaves(path, c.Subcommands) {
+			found[p] = s
+		}
+	}
+	return found
+}
+
+func TestInterleave(t *testing.T) {
+	app := newApp(&terminal{})
+	for line, want := range map[string]string{
+		"skillet run text a=b --json":                    "skillet run --json -- text a=b",
+		"skillet --home h list":                          "skillet --home h list",
+		"skillet list --home h":                          "skillet list --home h",
+		"skillet run text --input {} --timeout 1s":       "skillet run --input {} --timeout 1s -- text",
+		"skillet run text --input=- x":                   "skillet run --input=- -- text x",
+		"skillet permission grant files kv --uses 1":     "skillet permission grant --uses 1 -- files kv",
+		"skillet approvals show abcd":                    "skillet approvals show abcd",
+		"skillet run text -- --json":                     "skillet run -- text --json",
+		"skillet run text --no-such-flag x":              "skillet run --no-such-flag -- text x",
+		"skillet":                                        "skillet",
+		"skillet install a b --yes --workspace w --json": "skillet install --yes --workspace w --json -- a b",
+	} {
+		got := strings.Join(interleave(app, strings.Fields(line)), " ")
+		if got != want {
+			t.Errorf("%s\n got %s\nwant %s", line, got, want)
+		}
+	}
+}
+
+func TestPlain(t *testing.T) {
+	for in, want := range map[string]string{
+		"a\x1b[2Jb": "a\uFFFD[2Jb", "tab\tand\nline": "tab\tand\nline", "\u202Etxt.exe": "\uFFFDtxt.exe", "\r": "\uFFFD", "日本語": "日本語",
+	} {
+		if got := plain(in); got != want {
+			t.Errorf("%q became %q, want %q", in, got, want)
+		}
+	}
+}
+
+func FuzzInterleave(f *testing.F) {
+	f.Add("run text --json")
+	f.Add("permission grant -- x --uses")
+	app := newApp(&terminal{})
+	f.Fuzz(func(t *testing.T, line string) {
+		in := append([]string{"skillet"}, strings.Fields(line)...)
+		out := interleave(app, in)
+		sortedIn, sortedOut := slices.Sorted(slices.Values(in)), slices.Sorted(slices.Values(out))
+		rest := slices.DeleteFunc(sortedOut, func(s string) bool { return s == "--" })
+		if want := slices.DeleteFunc(sortedIn, func(s string) bool { return s == "--" }); !slices.Equal(rest, want) {
+			t.Errorf("%q lost or gained words: %q", in, out)
+		}
+	})
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/term"
+
+	"github.com/skillet-run/skillet/host"
+	"github.com/skillet-run/skillet/host/ledger"
+	"github.com/skillet-run/skillet/host/secret"
+	"github.com/skillet-run/skillet/host/task"
+)
+
+func (t *terminal) secretCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "secret",
+		Usage: "keep credentials that the host adds to requests; no skill ever sees them",
+		Subcommands: []*cli.Command{
+			t.secretSet(), t.secretList(), t.secretDelete(),
+		},
+	}
+}
+
+func (t *terminal) secretSet() *cli.Command {
+	return &cli.Command{
+		Name:      "set",
+		Usage:     "store a secret: typed at a hidden prompt, or from standard input",
+		ArgsUsage: "NAME",
+		Description: "The value is never an argument, where others on the machine could read it.\n\n" +
+			"Examples:\n  skillet secret set github\n  pass show github | skillet secret set github",
+		Action: t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+			args, err := need(c, 1, "a name and reads the value from standard input")
+			if err != nil {
+				return err
+			}
+			if err := secret.CheckName(args[0]); err != nil {
+				return err
+			}
+			value, err := t.readSecret(args[0])
+			if err != nil {
+				return err
+			}
+			return t.changeSecret(ctx, h, "secret.set", args[0], func() error { return h.Secrets.Set(ctx, args[0], value) })
+		}),
+	}
+}
+
+// changeSecret changes a secret and records that it was changed. The ledger's
+// lock is held meanwhile, so that the record and the file agree.
+func (t *terminal) changeSecret(ctx context.Context, h *host.Host, kind, name string, change func() error) error {
+	err := h.Ledger.Commit(ctx, func(context.Context) (ledger.Decision, error) {
+		return ledger.Decision{Kind: kind, Actor: t.person().Actor(), Subject: name}, change()
+	})
+	if err != nil {
+		return err
+	}
+	return t.answer(secret.Info{Name: name}, func() { t.note("%s %s; the key that seals it: %s", kind, name, h.SecretKey.Where()) })
+}
+
+func (t *terminal) readSecret(name string) ([]byte, error) {
+	var value []byte
+	var err error
+	if f, ok := t.in.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		fmt.Fprintf(t.err, "value of %s (not shown): ", name)
+		value, err = term.ReadPassword(int(f.Fd()))
+		fmt.Fprintln(t.err)
+	} else {
+		value, err = limited(t.in, "standard input")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the secret: %w", err)
+	}
+	value = bytes.TrimRight(value, "\r\n")
+	if len(value) == 0 {
+		return nil, task.Errorf(task.KindUsage, "the value of %s is empty", name).WithHint("type it at the prompt, or pipe it in")
+	}
+	return value, nil
+}
+
+func (t *terminal) secretList() *cli.Command {
+	return &cli.Command{
+		Name: "list", Aliases: []string{"ls"},
+		Usage:       "list the names of secrets",
+		Description: "Examples:\n  skillet secret list\n  skillet secret list --json",
+		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+			infos, err := h.Secrets.List(ctx)
+			if err != nil {
+				return err
+			}
+			return t.answer(append([]secret.Info{}, infos...), func() {
+				if len(infos) == 0 {
+					t.note("no secrets are set; `skillet secret set NAME` sets one")
+				}
+				for _, s := range infos {
+					t.say("%s\t%s", s.Name, s.UpdatedAt.Format("2006-01-02 15:04"))
+				}
+			})
+		}),
+	}
+}
+
+func (t *terminal) secretDelete() *cli.Command {
+	return &cli.Command{
+		Name: "delete", Aliases: []string{"rm"},
+		Usage:       "delete a secret",
+		ArgsUsage:   "NAME",
+		Description: "Examples:\n  skillet secret delete github --yes",
+		Flags:       []cli.Flag{yesFlag("delete it")},
+		Action: t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+			args, err := need(c, 1, "one name")
+			if err != nil {
+				return err
+			}
+			if ok, err := h.Secrets.Has(ctx, args[0]); err != nil || !ok {
+				if err == nil {
+					err = fmt.Errorf("secret %s: %w", args[0], secret.ErrNotFound)
+				}
+				return err
+			}
+			if !c.Bool("yes") {
+				if err := t.confirm("secret delete", "Delete the secret "+plain(args[0])+"?"); err != nil {
+					return err
+				}
+			}
+			return t.changeSecret(ctx, h, "secret.deleted", args[0], func() error { return h.Secrets.Delete(ctx, args[0]) })
+		}),
+	}
+}
