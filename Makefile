@@ -46,11 +46,13 @@ bench: ## run every benchmark and write proof/bench.txt
 	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./... | tee proof/bench.txt
 
 fuzz: ## run every fuzz target for FUZZTIME
-	@set -e; for p in $$($(GO) list ./...); do \
-	  for f in $$($(GO) test -list '^Fuzz' $$p 2>/dev/null | grep '^Fuzz' || true); do \
-	    echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$p >/dev/null; \
+	@set -e; n=0; for d in $$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u); do \
+	  for f in $$(cat $$d/*_test.go | grep -oE '^func Fuzz[A-Za-z0-9_]+' | cut -c6-); do \
+	    echo "$$d $$f"; n=$$((n+1)); \
+	    $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$d > .fuzz.log 2>&1 \
+	      || { cat .fuzz.log; rm -f .fuzz.log; exit 1; }; \
 	  done; \
-	done
+	done; rm -f .fuzz.log; echo "$$n fuzz targets"; test $$n -gt 0
 
 prove: build skills ## the long proofs: kills, flipped bits, mutants; writes proof/report.txt
 	@mkdir -p proof

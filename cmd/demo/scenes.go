@@ -28,8 +28,9 @@ func scenes() []scene {
 }
 
 func (s *stage) installAll() error {
-	say("Skills are WebAssembly modules. Freshly installed they can compute and answer, nothing else.")
-	if _, err := s.run(0, append([]string{"install", "--yes"}, s.packages...)...); err != nil {
+	say("Skills are WebAssembly modules. With no grants they can compute and answer, nothing else.")
+	say("Only `files` asks for something: the files of one directory, here %s.", s.docs)
+	if _, err := s.run(0, append([]string{"install", "--yes", "--workspace", s.docs}, s.packages...)...); err != nil {
 		return err
 	}
 	_, err := s.run(0, "list")
@@ -58,8 +59,7 @@ func (s *stage) readIt() error {
 
 func (s *stage) files() error {
 	plan, diary := filepath.Join(s.docs, "plan.txt"), filepath.Join(s.dir, "private", "diary")
-	say("A person lets the skill `files` read one directory:")
-	if _, err := s.run(0, "permission", "grant", "files", "fs.read:"+s.docs+"/**"); err != nil {
+	if _, err := s.run(0, "permission", "show", "files"); err != nil {
 		return err
 	}
 	if _, err := s.run(0, "run", "files:read_text", "path="+plan); err != nil {

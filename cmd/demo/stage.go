@@ -91,8 +91,8 @@ func indent(text string, most int) string {
 		lines = lines[:most]
 	}
 	for i, l := range lines {
-		if len(l) > 200 {
-			l = l[:197] + "..."
+		if len(l) > 360 {
+			l = l[:357] + "..."
 		}
 		lines[i] = "  | " + l
 	}

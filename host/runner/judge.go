@@ -110,7 +110,10 @@ func explain(a *attempt, err error) *task.Error {
 
 func denied(a *attempt, err error) *task.Error {
 	d := a.result.Denials[len(a.result.Denials)-1]
-	e := task.Errorf(task.KindDenied, "%s was denied %s: %s", a.result.Skill, d.Request, d.Reason)
+	e := task.Errorf(task.KindDenied, "%s was denied %s", a.result.Skill, d.Request)
+	if !strings.Contains(d.Reason, d.Request) {
+		e.Message += ": " + d.Reason
+	}
 	if text := err.Error(); text != "" && !strings.Contains(text, "denied") {
 		e.Message += " (the skill then said: " + text + ")"
 	}

@@ -1,0 +1,179 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/skillet-run/skillet/host/registry"
+	"github.com/skillet-run/skillet/host/runner"
+	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/manifests/bundle"
+)
+
+// A Check is one thing [Diagnose] looked at.
+type Check struct {
+	Name   string `json:"name"`
+	Detail string `json:"detail,omitempty"`
+	// Error is nil when all is well.
+	Error *task.Error `json:"error,omitempty"`
+}
+
+// Diagnose looks at a home and at this machine. It changes nothing but what
+// opening a home changes. A home that cannot be opened is one failed check.
+func Diagnose(ctx context.Context, o Options) []Check {
+	h, err := Open(ctx, o)
+	if err != nil {
+		return []Check{{Name: "open", Error: Explain(err)}}
+	}
+	var checks []Check
+	for _, c := range []struct {
+		name string
+		look func(context.Context) (string, error)
+	}{
+		{"home", h.checkModes},
+		{"settings", h.checkSettings},
+		{"policies", h.checkPolicies},
+		{"audit", h.checkJournals},
+		{"store", h.checkStore},
+		{"state", h.checkState},
+		{"packages", h.checkPackages},
+		{"secrets", h.checkSecrets},
+		{"sandbox", h.checkSandbox},
+	} {
+		detail, err := c.look(ctx)
+		checks = append(checks, Check{c.name, detail, Explain(err)})
+	}
+	if err := h.Close(ctx); err != nil {
+		checks = append(checks, Check{Name: "close", Error: Explain(err)})
+	}
+	return checks
+}
+
+// checkModes looks for files that others could read or write.
+func (h *Host) checkModes(context.Context) (string, error) {
+	n := 0
+	err := filepath.WalkDir(h.Home, func(path string, d os.DirEntry, err error) error {
+		if errors.Is(err, os.ErrNotExist) { // another command may be at work
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return nil
+		}
+		n++
+		if private(h.Home, path) && info.Mode().Perm()&0o077 != 0 {
+			return task.Errorf(task.KindVerification, "%s is open to others (mode %o)", path, info.Mode().Perm()).WithHint("run `chmod -R go= %s`", h.Home)
+		}
+		return nil
+	})
+	return fmt.Sprintf("%d files, none open to others", n), err
+}
+
+// private reports whether a path must be its owner's alone whatever the mode
+// of the home is.
+func private(home, path string) bool {
+	rel, err := filepath.Rel(home, path)
+	if err != nil {
+		return true
+	}
+	for _, dir := range []string{"keys", "secrets", "store", "cache"} {
+		if rel == dir {
+			return true
+		}
+	}
+	return rel == "." || filepath.Dir(rel) == "keys" || filepath.Dir(rel) == "secrets"
+}
+
+func (h *Host) checkSettings(context.Context) (string, error) {
+	set := 0
+	for _, v := range h.Config.List() {
+		if v.Source != "default" {
+			set++
+		}
+	}
+	return fmt.Sprintf("%d set, the others have their defaults", set), nil
+}
+
+func (h *Host) checkPolicies(context.Context) (string, error) {
+	return fmt.Sprintf("%d in force", len(h.Policies.List())), nil
+}
+
+func (h *Host) checkJournals(ctx context.Context) (string, error) {
+	d, err := h.Decisions.Verify(ctx)
+	if err != nil {
+		return "", err
+	}
+	c, err := h.Calls.Verify(ctx)
+	return fmt.Sprintf("%d decisions, %d runs, chains unbroken", d.Entries, c.Entries), err
+}
+
+func (h *Host) checkStore(ctx context.Context) (string, error) {
+	r, err := h.VerifyStore(ctx)
+	return fmt.Sprintf("%d entries, all as written", r.Entries), err
+}
+
+func (h *Host) checkState(ctx context.Context) (string, error) {
+	if err := h.CatchUp(ctx); err != nil {
+		return "", err
+	}
+	all, err := h.Registry.List(ctx)
+	return fmt.Sprintf("%d versions installed", len(all)), err
+}
+
+// checkPackages reads every installed package byte by byte.
+func (h *Host) checkPackages(ctx context.Context) (string, error) {
+	all, err := h.Registry.List(ctx)
+	if err != nil {
+		return "", err
+	}
+	var errs []error
+	for _, s := range all {
+		if _, err := h.Registry.Package(ctx, s.Digest); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", s.Ref(), err))
+		}
+	}
+	return fmt.Sprintf("%d read, every byte as approved", len(all)), errors.Join(errs...)
+}
+
+func (h *Host) checkSecrets(ctx context.Context) (string, error) {
+	infos, err := h.Secrets.List(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, s := range infos {
+		if _, err := h.Secrets.Get(ctx, s.Name); err != nil {
+			return "", err
+		}
+	}
+	return fmt.Sprintf("%d, sealed with the key in: %s", len(infos), h.SecretKey.Where()), nil
+}
+
+// endless is (module (func (export "spin") (loop br 0))), with a manifest.
+var endless = map[string][]byte{
+	"skill.json": []byte(`{"name":"endless","version":"1.0.0","description":"never ends","type":"code_inline","command":"main.wasm","tools":[{"name":"spin","description":"never ends"}]}`),
+	"main.wasm": []byte("\x00asm\x01\x00\x00\x00" + "\x01\x04\x01\x60\x00\x00" + "\x03\x02\x01\x00" +
+		"\x07\x08\x01\x04spin\x00\x00" + "\x0a\x09\x01\x07\x00\x03\x40\x0c\x00\x0b\x0b"),
+}
+
+// checkSandbox runs a module that never ends, and sees that it does.
+func (h *Host) checkSandbox(ctx context.Context) (string, error) {
+	p, err := bundle.FromFiles(endless)
+	if err != nil {
+		return "", err
+	}
+	res := h.Runner.Run(ctx, runner.Call{
+		Target: runner.Target{Label: "doctor:endless", Package: p, Origin: registry.OriginBundled},
+		Caller: "host:doctor", Limits: runner.Limits{Fuel: 10_000_000, Wall: 5 * time.Second},
+	})
+	if res.OK || res.Error.Kind != task.KindLimit {
+		return "", task.Errorf(task.KindInternal, "the sandbox did not stop a module that never ends: %v", res.Error)
+	}
+	return fmt.Sprintf("a module that never ends was stopped after %d fuel, %.1f ms", res.Fuel, res.DurationMS), nil
+}

@@ -1,0 +1,64 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"syscall"
+
+	"github.com/skillet-run/skillet/host/journal"
+	"github.com/skillet-run/skillet/host/ledger"
+	"github.com/skillet-run/skillet/host/secret"
+	"github.com/skillet-run/skillet/host/store"
+	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/manifests"
+	"github.com/skillet-run/skillet/manifests/bundle"
+)
+
+// meanings pairs the errors of the parts with what they mean to a caller, in
+// the order in which they are looked for.
+var meanings = []struct {
+	is   error
+	kind task.Kind
+	hint string
+}{
+	{journal.ErrDamaged, task.KindVerification, "`skillet audit verify` shows the extent; the journal is the record of every decision: restore the home from a backup"},
+	{ledger.ErrBehind, task.KindVerification, "the journal was cut or replaced: restore it from a backup, or, if it is the one to keep, run `skillet store rebuild`"},
+	{store.ErrDamaged, task.KindVerification, "run `skillet store verify` to see the extent, then `skillet store rebuild`, or `skillet store restore FILE`"},
+	{store.ErrReadOnly, task.KindInternal, "make room on the disk, or lower min_free_mb; nothing was lost"},
+	{syscall.ENOSPC, task.KindInternal, "make room on the disk and run the command again; nothing was lost"},
+	{secret.ErrNoKey, task.KindVerification, "restore the key, or set secret_key to the place it is in"},
+	{secret.ErrNotFound, task.KindNotFound, "`skillet secret list` shows the names"},
+	{secret.ErrName, task.KindUsage, "choose another name"},
+	{secret.ErrTooLarge, task.KindUsage, ""},
+	{secret.ErrDamaged, task.KindVerification, ""},
+	{manifests.ErrDigest, task.KindVerification, "the bytes are not the ones that were approved"},
+	{bundle.ErrNoManifest, task.KindUsage, "a package has a skill.json, skill.yaml or SKILL.md"},
+	{bundle.ErrUnsafe, task.KindVerification, "get the package from its author again, packed by `skillet pack`"},
+	{bundle.ErrTooLarge, task.KindVerification, "leave out what the skill does not need"},
+	{context.Canceled, task.KindInternal, "it was interrupted; nothing is half done"},
+	{context.DeadlineExceeded, task.KindLimit, "another command may hold the home; try again, or raise lock_wait_seconds"},
+	{fs.ErrNotExist, task.KindNotFound, ""},
+	{fs.ErrPermission, task.KindUsage, "check who owns the file, and its mode"},
+}
+
+// Explain says what an error means to a caller. A [task.Error] that says so
+// itself stays as it is; nil stays nil.
+func Explain(err error) *task.Error {
+	var known *task.Error
+	if err == nil || errors.As(err, &known) && known.Kind != task.KindInternal {
+		return task.AsError(err)
+	}
+	if ps := (manifests.Errors)(nil); errors.As(err, &ps) {
+		return task.Wrap(task.KindUsage, err).WithHint("correct the manifest; its schema is in the documentation of the manifest")
+	}
+	for _, m := range meanings {
+		if errors.Is(err, m.is) {
+			return task.Wrap(m.kind, err).WithHint("%s", m.hint)
+		}
+	}
+	if known != nil && known.Hint != "" {
+		return task.AsError(err)
+	}
+	return task.Wrap(task.KindInternal, err).WithHint("this should not happen; `skillet doctor` checks the home")
+}

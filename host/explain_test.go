@@ -1,0 +1,35 @@
+package host_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/skillet-run/skillet/host"
+	"github.com/skillet-run/skillet/host/journal"
+	"github.com/skillet-run/skillet/host/store"
+	"github.com/skillet-run/skillet/host/task"
+)
+
+func TestExplain(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		kind task.Kind
+	}{
+		{fmt.Errorf("x: %w", journal.ErrDamaged), task.KindVerification},
+		{task.AsError(fmt.Errorf("record: %w", journal.ErrDamaged)), task.KindVerification},
+		{fmt.Errorf("x: %w", store.ErrDamaged), task.KindVerification},
+		{fmt.Errorf("x: %w", context.DeadlineExceeded), task.KindLimit},
+		{task.Errorf(task.KindDenied, "no: %w", store.ErrDamaged), task.KindDenied},
+		{task.Errorf(task.KindInternal, "odd").WithHint("look"), task.KindInternal},
+		{fmt.Errorf("never seen"), task.KindInternal},
+	} {
+		e := host.Explain(c.err)
+		if e.Kind != c.kind || e.Hint == "" && c.kind != task.KindDenied {
+			t.Errorf("%v: kind %s, hint %q; want kind %s and a hint", c.err, e.Kind, e.Hint, c.kind)
+		}
+	}
+	if host.Explain(nil) != nil {
+		t.Error("nil is explained")
+	}
+}

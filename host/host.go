@@ -1,0 +1,203 @@
+// Package host is the composition root: it opens a home and wires the parts
+// that work on it. Only commands and end-to-end tests import it.
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/config"
+	"github.com/skillet-run/skillet/host/hostfn"
+	"github.com/skillet-run/skillet/host/install"
+	"github.com/skillet-run/skillet/host/journal"
+	"github.com/skillet-run/skillet/host/ledger"
+	"github.com/skillet-run/skillet/host/registry"
+	"github.com/skillet-run/skillet/host/runner"
+	"github.com/skillet-run/skillet/host/sandbox"
+	"github.com/skillet-run/skillet/host/secret"
+	"github.com/skillet-run/skillet/host/store/badgerstore"
+	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/telemetry"
+	"github.com/skillet-run/skillet/policies"
+)
+
+// Options say which home is opened, and for whom.
+type Options struct {
+	// Home is the directory; it is made when it does not exist. [DefaultHome]
+	// finds the usual one.
+	Home string
+	// Environ is the environment settings are read from, in the form of
+	// [os.Environ].
+	Environ []string
+	// LogOutput receives the log.
+	LogOutput io.Writer
+	// Notifier receives the notifications of skills.
+	Notifier hostfn.Notifier
+}
+
+// A Host is an opened home. It is safe for concurrent use, and several
+// processes may have the same home open.
+type Host struct {
+	Home      string
+	Log       hclog.Logger
+	Config    *config.Config
+	Policies  *policies.Set
+	Decisions *journal.Journal
+	Calls     *journal.Journal
+	Ledger    *ledger.Ledger
+	Registry  *registry.Registry
+	Desk      *approval.Desk
+	Installer *install.Installer
+	Runner    *runner.Runner
+	Secrets   *secret.Vault
+	SecretKey *secret.Key
+
+	store   *badgerstore.Store
+	sandbox *sandbox.Runtime
+}
+
+// DefaultHome is $SKILLET_HOME, or .skillet in the user's home directory.
+func DefaultHome(getenv func(string) string) (string, error) {
+	if h := getenv("SKILLET_HOME"); h != "" {
+		return filepath.Abs(h)
+	}
+	h := getenv("HOME")
+	if h == "" {
+		return "", task.Errorf(task.KindUsage, "neither SKILLET_HOME nor HOME is set").
+			WithHint("name a directory: skillet --home DIR, or export SKILLET_HOME=DIR")
+	}
+	return filepath.Join(h, ".skillet"), nil
+}
+
+// Open opens a home. Close it when done.
+func Open(ctx context.Context, o Options) (*Host, error) {
+	home, err := makeHome(o.Home)
+	if err != nil {
+		return nil, err
+	}
+	c, err := config.Load(home, o.Environ)
+	if err != nil {
+		return nil, err
+	}
+	s := c.Settings()
+	h := &Host{
+		Home: home, Config: c,
+		Log: telemetry.New(telemetry.Options{Output: o.LogOutput, Level: s.LogLevel, JSON: s.LogFormat == "json"}),
+	}
+	h.SecretKey = secret.NewKey(home, secret.Place(s.SecretKey))
+	h.Secrets = secret.Open(h.path("secrets"), h.SecretKey)
+	for _, open := range []func(context.Context) error{h.openPolicies, h.openJournals, h.openStore, h.openSandbox} {
+		if err := open(ctx); err != nil {
+			return nil, errors.Join(err, h.Close(ctx))
+		}
+	}
+	h.wire(o.Notifier)
+	return h, nil
+}
+
+// CatchUp brings the store to what the journal says. Call it before reading
+// state.
+func (h *Host) CatchUp(ctx context.Context) error { return h.Ledger.CatchUp(ctx) }
+
+// Close releases the home.
+func (h *Host) Close(ctx context.Context) error {
+	var errs []error
+	if h.sandbox != nil {
+		errs = append(errs, h.sandbox.Close(context.WithoutCancel(ctx)))
+	}
+	if h.store != nil {
+		errs = append(errs, h.store.Close())
+	}
+	return errors.Join(errs...)
+}
+
+func (h *Host) path(elem ...string) string {
+	return filepath.Join(append([]string{h.Home}, elem...)...)
+}
+
+// makeHome makes the directory, refuses one that others could write to, and
+// returns its path without symbolic links, as policies compare it.
+func makeHome(home string) (string, error) {
+	if err := os.MkdirAll(home, 0o700); err != nil {
+		return "", task.Errorf(task.KindUsage, "make home: %w", err).WithHint("name another directory with --home or SKILLET_HOME")
+	}
+	real, err := filepath.EvalSymlinks(home)
+	if err != nil {
+		return "", fmt.Errorf("find home: %w", err)
+	}
+	st, err := os.Stat(real)
+	if err != nil {
+		return "", fmt.Errorf("look at home: %w", err)
+	}
+	if !st.IsDir() {
+		return "", task.Errorf(task.KindUsage, "home %s is not a directory", home).WithHint("name another with --home or SKILLET_HOME")
+	}
+	if st.Mode().Perm()&0o022 != 0 {
+		return "", task.Errorf(task.KindVerification, "home %s can be written to by others (mode %o)", home, st.Mode().Perm()).
+			WithHint("run `chmod 700 %s`", home)
+	}
+	return real, nil
+}
+
+func (h *Host) openPolicies(context.Context) error {
+	p, err := policies.Load(h.path("policies"))
+	if err != nil {
+		return task.Wrap(task.KindUsage, err).WithHint("correct the file, or move it out of %s", h.path("policies"))
+	}
+	h.Policies = p
+	return nil
+}
+
+func (h *Host) openJournals(context.Context) (err error) {
+	if h.Decisions, err = journal.Open(h.path("journal", "decisions"), journal.Options{Sync: true}); err != nil {
+		return err
+	}
+	h.Calls, err = journal.Open(h.path("journal", "calls"), journal.Options{})
+	return err
+}
+
+func (h *Host) openStore(context.Context) error {
+	o, err := h.storeOptions()
+	if err != nil {
+		return err
+	}
+	h.store, err = badgerstore.OpenShared(h.Log.Named("store"), h.path("store"), o)
+	return err
+}
+
+func (h *Host) openSandbox(ctx context.Context) error {
+	key, err := h.cacheKey()
+	if err != nil {
+		return err
+	}
+	h.sandbox, err = sandbox.New(ctx, h.Log.Named("sandbox"), sandbox.Options{
+		CacheDir: h.path("cache", "compiled"), CacheKey: key, Functions: hostfn.Functions(),
+	})
+	return err
+}
+
+func (h *Host) wire(n hostfn.Notifier) {
+	s := h.Config.Settings()
+	kv := h.store.KV()
+	h.Registry = registry.New(kv, h.store.Blobs())
+	h.Ledger = ledger.New(h.Decisions, kv, registry.Projection{}, approval.Projection{})
+	h.Desk = approval.NewDesk(h.Ledger, kv, h.Policies, h.Home)
+	h.Runner = runner.New(h.Log.Named("run"), kv, h.sandbox, h.Policies, h.Secrets, n, h.Calls, runner.Settings{
+		Home: h.Home,
+		Ceilings: runner.Limits{
+			MemoryBytes: uint64(s.MaxMemoryMB) << 20, Fuel: s.MaxFuel, Wall: seconds(s.MaxExecutionSeconds),
+		},
+		HTTPTimeout: seconds(s.HTTPTimeoutSeconds), HTTPBytes: int64(s.HTTPMaxMB) << 20,
+	})
+	h.Installer = install.New(h.Ledger, h.Registry, h.Desk, h.Policies, h.Runner, h.Home)
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

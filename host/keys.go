@@ -1,0 +1,68 @@
+package host
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/skillet-run/skillet/host/store/badgerstore"
+	"github.com/skillet-run/skillet/host/task"
+)
+
+// keyBytes is the length of the host's own keys.
+const keyBytes = 32
+
+// cacheKey is the key that binds compiled code to this home. It is made at its
+// first use. A key that is lost or damaged is replaced: the only loss is
+// compiled code, which is compiled again.
+func (h *Host) cacheKey() ([]byte, error) {
+	path := h.path("keys", "cache")
+	if key, err := os.ReadFile(path); err == nil && len(key) == keyBytes {
+		return key, nil
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("read the cache key: %w", err)
+	}
+	key := make([]byte, keyBytes)
+	if _, err := rand.Read(key); err != nil {
+		return nil, fmt.Errorf("make a cache key: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("make a cache key: %w", err)
+	}
+	tmp := fmt.Sprintf("%s.%d", path, os.Getpid())
+	if err := os.WriteFile(tmp, key, 0o600); err != nil {
+		return nil, fmt.Errorf("make a cache key: %w", err)
+	}
+	if err := os.Rename(tmp, path); err != nil {
+		return nil, fmt.Errorf("make a cache key: %w", err)
+	}
+	// Another process may have been first by a moment: what is there now holds.
+	return os.ReadFile(path)
+}
+
+// storeOptions are the store's options as configured.
+func (h *Host) storeOptions() (badgerstore.Options, error) {
+	s := h.Config.Settings()
+	o := badgerstore.Options{LockWait: seconds(s.LockWaitSeconds), FreeBytes: int64(s.MinFreeMB) << 20, Blobs: h.path("blobs")}
+	if s.MinFreeMB == 0 {
+		o.FreeBytes = -1 // off
+	}
+	if s.StoreKeyFile == "" {
+		return o, nil
+	}
+	b, err := os.ReadFile(s.StoreKeyFile)
+	if err != nil {
+		return o, task.Errorf(task.KindUsage, "read store_key_file: %w", err)
+	}
+	o.Key, err = hex.DecodeString(strings.TrimSpace(string(b)))
+	if err != nil || len(o.Key) != keyBytes {
+		return o, task.Errorf(task.KindUsage, "store_key_file %s: it must hold %d hexadecimal digits", s.StoreKeyFile, 2*keyBytes).
+			WithHint("make one with: head -c 32 /dev/urandom | xxd -p -c 64 > FILE; chmod 600 FILE")
+	}
+	return o, nil
+}
