@@ -12,8 +12,8 @@ const (
 	defaultContext = 3
 	maxContext     = 100
 	// maxWork bounds changes times bytes of the old text: the library counts
-	// lines from the start of the text for each change. It is some seconds.
-	maxWork = 4 << 30
+	// lines from the start of the text for each change. It is about ten seconds.
+	maxWork = 2 << 30
 )
 
 type diffInput struct {
