@@ -12,10 +12,9 @@ import (
 
 // benchCase is one module and call to measure.
 type benchCase struct {
-	name  string
-	wasm  func(testing.TB) []byte
-	call  sandbox.Call
-	clock bool
+	name string
+	wasm func(testing.TB) []byte
+	call sandbox.Call
 }
 
 func benchCases() []benchCase {

@@ -75,17 +75,25 @@ func (in *instance) bind(mod api.Module) {
 // charge takes fuel from the cell for work the host does. It ends the call
 // when there is none left.
 func (in *instance) charge(cost uint64) {
-	const most = 1 << 61
-	cell := in.fuel.cell
-	now := int64(cell.Get()) - int64(min(cost, most))
-	cell.Set(uint64(max(now, -most)))
-	if now < 0 {
+	if in.fuel.take(cost) < 0 {
 		in.tick()
 	}
 }
 
 // chargeBytes charges for n bytes that are moved.
 func (in *instance) chargeBytes(n uint64) { in.charge(n / bytesPerFuel) }
+
+// spend takes fuel for n bytes from within a host function, which must not be
+// left in the middle: whether there was enough is looked at when it returns.
+func (in *instance) spend(n uint64) { in.fuel.take(n / bytesPerFuel) }
+
+// take takes fuel from the cell and returns what is left in it.
+func (m *meter) take(cost uint64) int64 {
+	const most = 1 << 61
+	now := max(int64(m.cell.Get())-int64(min(cost, most)), -most)
+	m.cell.Set(uint64(now))
+	return now
+}
 
 // tick is where a guest that only computes meets the host: at the end of each
 // slice it gets the next one, or its end. Being Go code, it is also where the
@@ -101,9 +109,7 @@ func (in *instance) tick() {
 // checkTime ends the call when its time is over or its context is done, or when
 // it was ended before and something in it carried on.
 func (in *instance) checkTime() {
-	if in.fatal != nil {
-		in.stop(in.fatal)
-	}
+	in.carryOn()
 	if err := in.timeOver(); err != nil {
 		in.stop(err)
 	}

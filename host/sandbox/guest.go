@@ -13,6 +13,7 @@ const MaxDepth = 16
 var (
 	errGuestGone = errors.New("guest used after its host function returned")
 	errBounds    = errors.New("out of bounds of the guest's memory")
+	errExited    = errors.New("guest exited")
 )
 
 // A Guest is the instance that is calling a host function. It is valid only
@@ -28,7 +29,7 @@ func (g *Guest) Read(ptr, n uint32) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	g.in.chargeBytes(uint64(n))
+	g.in.spend(uint64(n))
 	return append(make([]byte, 0, n), b...), nil
 }
 
@@ -50,7 +51,7 @@ func (g *Guest) Write(ptr uint32, b []byte) error {
 	if err != nil {
 		return err
 	}
-	g.in.chargeBytes(uint64(len(b)))
+	g.in.spend(uint64(len(b)))
 	copy(to, b)
 	return nil
 }
@@ -80,7 +81,7 @@ func (g *Guest) Block(off uint64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	g.in.chargeBytes(uint64(len(b)))
+	g.in.spend(uint64(len(b)))
 	return append(make([]byte, 0, len(b)), b...), nil
 }
 
@@ -97,7 +98,7 @@ func (g *Guest) NewBlock(b []byte) (uint64, error) {
 	if off == 0 {
 		return 0, g.in.memoryError()
 	}
-	g.in.chargeBytes(uint64(len(b)))
+	g.in.spend(uint64(len(b)))
 	copy(g.in.kernel.arena[off:], b)
 	return off, nil
 }
@@ -161,8 +162,14 @@ func (g *Guest) Call(ctx context.Context, export string, params ...uint64) ([]ui
 		return nil, fmt.Errorf("call %s: %w: %d parameters for %s", export, ErrSignature, len(params), f)
 	}
 	outer := in.ctx
-	in.ctx = ctx
+	if in.ctx = ctx; ctx.Value(instanceKey{}) != in {
+		in.ctx = context.WithValue(ctx, instanceKey{}, in)
+	}
 	in.depth++
 	defer func() { in.ctx, in.depth = outer, in.depth-1 }()
-	return in.invoke(export, params...)
+	results, err := in.invoke(export, params...)
+	if err == nil && in.exited {
+		err = errExited
+	}
+	return results, err
 }

@@ -136,10 +136,8 @@ func (f HostFunc) entry() hostEntry {
 		in.checkTime()
 		g := &Guest{in: in}
 		defer g.end()
-		if err := f.Call(ctx, g, stack); err != nil {
-			in.stopHost(qualified(f.Module, f.Name), err)
-		}
-		in.checkTime()
+		err := f.Call(ctx, g, stack)
+		in.afterHost(qualified(f.Module, f.Name), err)
 	}
 	return hostEntry{FuncType{f.Module, f.Name, f.Params, f.Results}, run}
 }

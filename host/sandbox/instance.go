@@ -141,9 +141,12 @@ func (in *instance) invoke(export string, params ...uint64) (results []uint64, e
 		return err
 	})
 	if err != nil {
-		return nil, in.explain(err)
+		err = in.explain(err)
 	}
-	return results, in.fatal
+	if err == nil {
+		err = in.fatal
+	}
+	return results, err
 }
 
 // run calls the export the caller asked for and judges how it ended.
@@ -206,10 +209,19 @@ type instanceKey struct{}
 func running(ctx context.Context, mod api.Module) *instance {
 	in := ctx.Value(instanceKey{}).(*instance)
 	in.bind(mod)
+	in.carryOn()
+	return in
+}
+
+// carryOn ends what goes on after the call was ended: a guest whose host
+// function took no notice.
+func (in *instance) carryOn() {
 	if in.fatal != nil {
 		in.stop(in.fatal)
 	}
-	return in
+	if in.exited {
+		in.exit(in.exitCode)
+	}
 }
 
 // nesting is how many calls are around the one that ctx is for.
@@ -228,13 +240,20 @@ func (in *instance) countHostCall() {
 	in.hostCalls++
 }
 
-// stopHost ends the call because a host function failed.
-func (in *instance) stopHost(name string, err error) {
+// afterHost decides whether the guest goes on after a host function. A function
+// that failed because time was over is not to blame.
+func (in *instance) afterHost(name string, err error) {
+	in.carryOn()
+	in.checkTime()
 	var limit *LimitError
-	if errors.As(err, &limit) && err == error(limit) {
+	switch {
+	case err == nil:
+		in.charge(0) // what the function read and wrote is paid now
+	case errors.As(err, &limit) && err == error(limit):
 		in.stop(err)
+	default:
+		in.stop(&TrapError{Reason: fmt.Sprintf("host function %s: %v", name, err), cause: err})
 	}
-	in.stop(&TrapError{Reason: fmt.Sprintf("host function %s: %v", name, err), cause: err})
 }
 
 // result is what the call has left behind so far.

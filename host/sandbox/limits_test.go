@@ -88,7 +88,7 @@ func limitCases() []limitCase {
 			call: sandbox.Call{Limits: sandbox.Limits{Wall: 30 * time.Millisecond}},
 			host: []sandbox.HostFunc{{Module: "test", Name: "wait", Call: func(ctx context.Context, _ *sandbox.Guest, _ []uint64) error {
 				<-ctx.Done()
-				return nil
+				return ctx.Err()
 			}}},
 		},
 		{
@@ -126,6 +126,12 @@ func limitCases() []limitCase {
 			name: "host calls of WASI", kind: sandbox.ErrHostCalls, says: []string{"5 calls"},
 			wasm: pathLoop(),
 			call: sandbox.Call{Limits: sandbox.Limits{HostCalls: 5}},
+		},
+		{
+			name: "fuel of paths", kind: sandbox.ErrFuel, says: []string{"max_fuel"},
+			wasm: wasiTool("path_unlink_file", w.Sig("i32 i32 i32", "i32"), nil,
+				w.Loop(w.Empty, w.I32Const(3), zero(), w.I32Const(1<<20), w.Call(0), w.Drop(), w.Br(0)), zero()),
+			call: sandbox.Call{Limits: sandbox.Limits{Fuel: 5_000_000, HostCalls: 1000}},
 		},
 		{
 			name: "table", kind: sandbox.ErrTable, says: []string{"10 elements"},
@@ -409,6 +415,37 @@ func TestReentry(t *testing.T) {
 	r, err := call(t, load(t, add.Bytes(), double), sandbox.Call{})
 	if r.ExitCode != 42 || !errors.Is(err, sandbox.ErrGuest) {
 		t.Errorf("result %d, %v", r.ExitCode, err)
+	}
+}
+
+// TestReentryEnds ends the whole call when the inner one exits or runs out of
+// something, whatever the host function makes of it.
+func TestReentryEnds(t *testing.T) {
+	t.Parallel()
+	m := w.New()
+	exit := m.ImportFunc(preview1, "proc_exit", w.Sig("i32", ""))
+	again := m.ImportFunc("test", "again", w.Sig("", ""))
+	m.Memory(1, 1)
+	m.ExportFunc("exit", m.Func(w.Sig("", "i32"), "", w.I32Const(5), w.Call(exit), zero()))
+	m.ExportFunc("forever", m.Func(w.Sig("", "i32"), "", forever()))
+	m.ExportFunc("run", m.Func(w.Sig("", "i32"), "", w.Call(again), zero()))
+	for _, export := range []string{"exit", "forever"} {
+		mod := load(t, m.Bytes(), sandbox.HostFunc{Module: "test", Name: "again", Call: func(_ context.Context, g *sandbox.Guest, _ []uint64) error {
+			_, err := g.Call(context.Background(), export)
+			if err == nil {
+				t.Errorf("%s: the host function sees no error", export)
+			}
+			return nil
+		}})
+		r, err := call(t, mod, sandbox.Call{Limits: sandbox.Limits{Fuel: 1_000_000}})
+		switch export {
+		case "exit":
+			if r.ExitCode != 5 || !errors.Is(err, sandbox.ErrGuest) {
+				t.Errorf("exit: %d, %v", r.ExitCode, err)
+			}
+		case "forever":
+			wantLimit(t, err, sandbox.ErrFuel)
+		}
 	}
 }
 

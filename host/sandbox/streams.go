@@ -65,7 +65,7 @@ func (in *instance) log(level Level, msg string) {
 	if in.call.Log == nil || c.over {
 		return
 	}
-	in.chargeBytes(uint64(len(msg)))
+	in.spend(uint64(len(msg)))
 	if int64(len(msg)) > c.limit {
 		c.over = true
 		in.call.Log(LevelWarn, fmt.Sprintf("log cut after %s", byteCount(in.call.Limits.LogBytes)))

@@ -59,14 +59,27 @@ func (wasiGate) NewFunctionListener(def api.FunctionDefinition) experimental.Fun
 	if path {
 		cost = fuelPath
 	}
-	return wasiListener{name: name, path: path, cost: cost}
+	return wasiListener{name: name, path: path, cost: cost, lengths: wasiLengths(name)}
+}
+
+// wasiLengths says which parameters of a function are a number of things it
+// goes through: bytes of a path, buffers, subscriptions. Each costs a unit.
+// Bytes that are read, written or made random are charged where that is done.
+func wasiLengths(name string) []int {
+	return map[string][]int{
+		"fd_read": {2}, "fd_pread": {2}, "fd_write": {2}, "fd_pwrite": {2}, "poll_oneoff": {2},
+		"path_create_directory": {2}, "path_filestat_get": {3}, "path_filestat_set_times": {3},
+		"path_link": {3, 6}, "path_open": {3}, "path_readlink": {2}, "path_remove_directory": {2},
+		"path_rename": {2, 5}, "path_symlink": {1, 4}, "path_unlink_file": {2},
+	}[name]
 }
 
 // wasiListener stands in front of one WASI function.
 type wasiListener struct {
-	name string
-	path bool
-	cost uint64
+	name    string
+	path    bool
+	cost    uint64
+	lengths []int // see wasiLengths
 }
 
 // Before ends the call, or lets the function run.
@@ -80,13 +93,11 @@ func (l wasiListener) Before(ctx context.Context, mod api.Module, _ api.Function
 	if !in.module.declared.HasMemory {
 		in.stop(&TrapError{Reason: l.name + ": a module without memory cannot use WASI"})
 	}
-	switch l.name {
-	case "fd_renumber":
-		if to := uint32(params[1]); to > maxDescriptor {
-			in.stop(&TrapError{Reason: fmt.Sprintf("fd_renumber: descriptor %d is above %d", to, maxDescriptor)})
-		}
-	case "fd_write", "fd_pwrite", "fd_read", "fd_pread", "poll_oneoff":
-		in.charge(uint64(uint32(params[2]))) // one for each buffer or subscription
+	for _, i := range l.lengths {
+		in.charge(uint64(uint32(params[i])))
+	}
+	if l.name == "fd_renumber" && uint32(params[1]) > maxDescriptor {
+		in.stop(&TrapError{Reason: fmt.Sprintf("fd_renumber: descriptor %d is above %d", uint32(params[1]), maxDescriptor)})
 	}
 }
 
