@@ -19,7 +19,7 @@ type body struct {
 	basic  int // basic blocks, about
 	calls  int
 	global int // uses of globals
-	work   int
+	work   int64
 }
 
 // Weights of the estimate behind Module.CompileWork, in units of one plain
@@ -29,12 +29,13 @@ type body struct {
 const (
 	workPerFunction  = 50
 	workPerTarget    = 4
-	squareBlocks     = 128 // squared basic blocks for one unit of work
-	valueBlocks      = 2   // values times blocks for one unit of work
-	workPerValueLoop = 2   // for each value in each loop
-	loopBasicBlocks  = 2
+	blocksPerWork    = 64 // basic blocks before it, for one unit of work for each
+	valueBlocks      = 2  // values times blocks for one unit of work
+	workPerValueLoop = 2  // for each value in each loop
+	loopBasicBlocks  = 4  // two of them for its charge
 	ifBasicBlocks    = 2
-	targetsPerBlock  = 2 // br_table targets for one basic block
+	bulkBasicBlocks  = 2 // for its charge
+	targetsPerBlock  = 3 // br_table targets for one basic block
 )
 
 func (d *decoder) codeSection() {
@@ -79,28 +80,27 @@ func (b *body) start() {
 	b.blocks, b.loops, b.basic, b.calls, b.global, b.work = 0, 0, 1, 0, 0, workPerFunction
 	b.frames = append(b.frames[:0], frame{op: opBlock, arity: len(t.Results)})
 	b.values = len(t.Params) + b.locals()
-	b.work += b.values
+	b.work += int64(b.values)
 }
 
 func (b *body) locals() int {
 	groups := b.count("groups of locals", b.limits.Locals, 2)
-	sum := 0
+	sum := int64(0)
 	for ; groups > 0 && b.err == nil; groups-- {
 		at := b.pos
-		n := int(b.u32())
-		if sum += n; sum > b.limits.Locals {
+		if sum += int64(b.u32()); sum > int64(b.limits.Locals) {
 			b.tooLarge(at, "function %d has %d locals or more, at most %d", b.index, sum, b.limits.Locals)
 			return 0
 		}
 		b.valueType()
 	}
-	return sum
+	return int(sum)
 }
 
 func (b *body) instruction() {
 	b.next(&b.in, &b.bounds)
 	b.work++
-	if b.err != nil {
+	if b.checkWork(b.in.at); b.err != nil {
 		return
 	}
 	if check := controlChecks[b.in.imm]; check != nil {
@@ -113,10 +113,20 @@ func (b *body) instruction() {
 		b.frames = b.frames[:len(b.frames)-1]
 	case opTableSet:
 		b.module.WritesTables = true
+	case opMemoryGrow:
+		b.addBasic(bulkBasicBlocks)
 	case opMisc:
-		if b.in.sub >= miscTableInit && b.in.sub <= miscTableFill && b.in.sub != miscTableSize {
-			b.module.WritesTables = true
-		}
+		b.bulk()
+	}
+}
+
+func (b *body) bulk() {
+	if b.in.sub < miscMemoryInit {
+		return
+	}
+	b.addBasic(bulkBasicBlocks)
+	if b.in.sub >= miscTableInit && b.in.sub != miscTableSize {
+		b.module.WritesTables = true
 	}
 }
 
@@ -140,8 +150,8 @@ func (b *body) open() {
 		b.loops++
 	}
 	b.frames = append(b.frames, f)
-	b.work += params + results
-	b.basic += basicBlocks[b.in.op-opBlock]
+	b.work += int64(params + results)
+	b.addBasic(basicBlocks[b.in.op-opBlock])
 	if depth := len(b.frames) - 1; depth > b.limits.Nesting {
 		b.tooLarge(b.in.at, "function %d nests blocks more than %d deep", b.index, b.limits.Nesting)
 	}
@@ -173,8 +183,21 @@ func (b *body) elseArm() {
 // basicBlocks is what block, loop and if add, in that order.
 var basicBlocks = [...]int{1, loopBasicBlocks, ifBasicBlocks}
 
+// addBasic counts basic blocks. Each adds work in proportion to those before
+// it, and so their square to the function.
+func (b *body) addBasic(n int) {
+	b.basic += n
+	b.work += int64(n) * int64(b.basic) / blocksPerWork
+}
+
+func (b *body) checkWork(at int) {
+	if b.work > b.limits.FunctionWork {
+		b.tooLarge(at, "function %d takes an estimated work of %d or more to compile, at most %d", b.index, b.work, b.limits.FunctionWork)
+	}
+}
+
 func (b *body) branch() {
-	b.basic++
+	b.addBasic(1)
 	b.branchTo(b.in.x)
 }
 
@@ -183,13 +206,13 @@ func (b *body) branchTo(label uint32) {
 		b.malformed(b.in.at, "branch to label %d of %d", label, len(b.frames))
 		return
 	}
-	b.work += b.frames[len(b.frames)-1-int(label)].arity
+	b.work += int64(b.frames[len(b.frames)-1-int(label)].arity)
 }
 
 func (b *body) branchTable() {
 	behind := b.pos
 	b.pos = b.in.labels
-	b.basic += int(b.in.x) / targetsPerBlock
+	b.addBasic(int(b.in.x) / targetsPerBlock)
 	for i := uint32(0); i <= b.in.x && b.err == nil; i++ {
 		b.branchTo(b.u32())
 		b.work += workPerTarget
@@ -205,7 +228,7 @@ func (b *body) callIndirect() { b.passValues(b.module.Types[b.in.x]) }
 
 func (b *body) passValues(t FuncType) {
 	b.calls++
-	b.work += len(t.Params) + len(t.Results)
+	b.work += int64(len(t.Params) + len(t.Results))
 }
 
 func (b *body) useGlobal() { b.global++ }
@@ -222,11 +245,8 @@ func (b *body) finish(at int) {
 	if product > b.limits.LocalsTimesBlocks {
 		b.tooLarge(at, "function %d has %d values and %d blocks: product at most %d", b.index, b.values, b.blocks, b.limits.LocalsTimesBlocks)
 	}
-	b.work += b.basic * b.basic / squareBlocks
-	b.work += workPerValueLoop*b.values*b.loops + product/valueBlocks
-	b.work += b.calls * min(b.global, b.mutable)
-	if b.work > b.limits.FunctionWork {
-		b.tooLarge(at, "function %d: estimated work to compile is %d, at most %d", b.index, b.work, b.limits.FunctionWork)
-	}
+	b.work += workPerValueLoop*int64(b.values)*int64(b.loops) + int64(product)/valueBlocks
+	b.work += int64(b.calls) * int64(min(b.global, b.mutable))
+	b.checkWork(at)
 	b.module.CompileWork += b.work
 }

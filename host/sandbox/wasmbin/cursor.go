@@ -123,28 +123,28 @@ func (c *cursor) skip(n int) {
 // size reads a length in bytes that cannot be more than what is left.
 func (c *cursor) size(what string) int {
 	at := c.pos
-	n := int(c.u32())
-	if n > c.left() {
+	n := c.u32()
+	if int64(n) > int64(c.left()) {
 		c.malformed(at, "%s of %d bytes declared, %d left", what, n, c.left())
 		return 0
 	}
-	return n
+	return int(n)
 }
 
 // count reads the number of entries of a vector of which each takes at least
 // each bytes.
 func (c *cursor) count(what string, limit, each int) int {
 	at := c.pos
-	n := int(c.u32())
-	if n > c.left()/each {
+	n := int64(c.u32())
+	if n > int64(c.left()/each) {
 		c.malformed(at, "%d %s declared in %d bytes", n, what, c.left())
 		return 0
 	}
-	if n > limit {
+	if n > int64(limit) {
 		c.tooLarge(at, "%d %s, at most %d", n, what, limit)
 		return 0
 	}
-	return n
+	return int(n)
 }
 
 func (c *cursor) name(what string, limit int) string {
@@ -167,7 +167,7 @@ func (c *cursor) name(what string, limit int) string {
 func (c *cursor) index(what string, n int) uint32 {
 	at := c.pos
 	i := c.u32()
-	if int(i) >= n {
+	if int64(i) >= int64(n) {
 		c.malformed(at, "%s %d of %d", what, i, n)
 		return 0
 	}

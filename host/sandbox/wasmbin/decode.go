@@ -190,7 +190,7 @@ func (d *decoder) functionType() {
 	params := d.valueTypes("parameters", d.limits.Params)
 	results := d.valueTypes("results", d.limits.Results)
 	d.module.Types = append(d.module.Types, FuncType{Params: params, Results: results})
-	d.module.CompileWork += len(params) + len(results)
+	d.module.CompileWork += int64(len(params) + len(results))
 }
 
 func (d *decoder) valueTypes(what string, limit int) []ValueType {
@@ -397,10 +397,10 @@ func (d *decoder) startSection() {
 
 func (d *decoder) dataCountSection() {
 	at := d.pos
-	n := int(d.u32())
-	if n > d.limits.DataSegments {
+	n := int64(d.u32())
+	if n > int64(d.limits.DataSegments) {
 		d.tooLarge(at, "%d data segments, at most %d", n, d.limits.DataSegments)
 		return
 	}
-	d.dataCount, d.datas = true, n
+	d.dataCount, d.datas = true, int(n)
 }

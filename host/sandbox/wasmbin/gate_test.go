@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -321,10 +322,10 @@ func TestLimits(t *testing.T) {
 		{"BranchTargets", func(l *limits, n int) { l.BranchTargets = n }, func(n int) []byte {
 			return code(w.LocalGet(0), w.BrTable(make([]int, n), 0))
 		}},
-		{"FunctionWork", func(l *limits, n int) { l.FunctionWork = n + 52 }, func(n int) []byte {
+		{"FunctionWork", func(l *limits, n int) { l.FunctionWork = int64(n) + 52 }, func(n int) []byte {
 			return code(repeat(n, []byte{1})) // 50 for the function, 1 each for its parameter and end
 		}},
-		{"CompileWork", func(l *limits, n int) { l.CompileWork = n + 53 }, func(n int) []byte {
+		{"CompileWork", func(l *limits, n int) { l.CompileWork = int64(n) + 53 }, func(n int) []byte {
 			return code(repeat(n, []byte{1})) // and 1 for the parameter of its type
 		}},
 	}
@@ -340,5 +341,19 @@ func TestLimits(t *testing.T) {
 				t.Errorf("above the limit: got %v, want ErrTooLarge", err)
 			}
 		})
+	}
+}
+
+// What a module declares does not make Inspect allocate more than a small
+// multiple of its size. Not parallel: other tests allocate too.
+func TestInspectAllocatesLittle(t *testing.T) {
+	for _, b := range bombs() {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		wasmbin.Inspect(b.wasm, wasmbin.DefaultLimits())
+		runtime.ReadMemStats(&after)
+		if n, most := after.TotalAlloc-before.TotalAlloc, uint64(16*len(b.wasm)+16<<10); n > most {
+			t.Errorf("%s: %d bytes, %d allocated, want at most %d", b.name, len(b.wasm), n, most)
+		}
 	}
 }

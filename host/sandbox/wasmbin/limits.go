@@ -41,10 +41,10 @@ type Limits struct {
 	BranchTargets int
 	// FunctionWork bounds the same of one function, which bounds the memory the
 	// compiler needs.
-	FunctionWork int
+	FunctionWork int64
 	// CompileWork bounds the module's estimated cost to compile; see
 	// Module.CompileWork.
-	CompileWork int
+	CompileWork int64
 }
 
 // DefaultLimits returns the limits a host uses unless it was told otherwise.

@@ -37,7 +37,7 @@ func (d *decoder) activeOffset(flags uint32) {
 	if flags&elemExplicit != 0 {
 		table = d.u32()
 	}
-	if int(table) >= d.tables {
+	if int64(table) >= int64(d.tables) {
 		d.malformed(at, "table %d of %d", table, d.tables)
 	}
 	d.constExpr()
