@@ -21,9 +21,14 @@ import (
 	"github.com/skillet-run/skillet/host/store"
 )
 
-// ErrBehind means that the journal ends before the last decision the store
-// knows: the journal was cut or replaced.
-var ErrBehind = errors.New("the journal ends before the last decision the store knows")
+// ErrBehind means that the last decision the store knows is not in the journal:
+// the journal was cut or replaced.
+var ErrBehind = errors.New("the journal does not have the last decision the store knows")
+
+// ErrPending means that a decision is in the journal, and so is made, but the
+// store could not take it: it comes into force with the next command that finds
+// the store working.
+var ErrPending = errors.New("is made and recorded, and comes into force when the store can be written again")
 
 // A Change is one change of state. Its kind says which projection applies it.
 type Change struct {
@@ -78,7 +83,9 @@ type Projection interface {
 	// Owns reports whether changes of this kind are the projection's.
 	Owns(kind string) bool
 	// Apply brings the store to the state after the change. It must be
-	// idempotent: after a crash the same change is applied again.
+	// idempotent: after a crash the same change is applied again. It writes
+	// with [store.Any] and touches nothing but kv: before a change is committed
+	// it is tried on a copy.
 	Apply(ctx context.Context, kv store.KV, at Stamp, c Change) error
 }
 
@@ -98,9 +105,12 @@ func New(j *journal.Journal, kv store.KV, projections ...Projection) *Ledger {
 // Commit makes a decision durable. While decide runs, no other process can
 // commit, so what it reads from the store stays true until its changes are
 // applied. An error from decide changes nothing and is returned as it is.
-// When Commit returns nil, the decision survives a power cut.
+// A change that cannot be applied is refused before it is written. When Commit
+// returns nil, the decision survives a power cut. errors.Is(err, [ErrPending])
+// when it was made and is not in force yet; after every other error it was not
+// made.
 func (l *Ledger) Commit(ctx context.Context, decide func(context.Context) (Decision, error)) error {
-	_, err := l.journal.Commit(ctx, func() ([]journal.Record, error) {
+	entries, err := l.journal.Commit(ctx, func() ([]journal.Record, error) {
 		if err := l.project(ctx); err != nil {
 			return nil, err
 		}
@@ -108,15 +118,17 @@ func (l *Ledger) Commit(ctx context.Context, decide func(context.Context) (Decis
 		if err != nil {
 			return nil, err
 		}
-		for _, c := range d.Changes { // what is in the journal must be applicable
-			if _, err := l.owner(c.Kind); err != nil {
-				return nil, err
-			}
+		if err := l.rehearse(ctx, d); err != nil {
+			return nil, err
 		}
-		return []journal.Record{{Kind: d.Kind, Actor: d.Actor, Data: entryData{d.Subject, d.Note, d.Changes}}}, nil
+		// The last moment at which an interruption means that nothing happens.
+		return []journal.Record{{Kind: d.Kind, Actor: d.Actor, Data: entryData{d.Subject, d.Note, d.Changes}}}, ctx.Err()
 	}, func(entries []journal.Entry) error {
-		return l.applyAll(ctx, entries)
+		return l.applyAll(context.WithoutCancel(ctx), entries)
 	})
+	if err != nil && len(entries) > 0 {
+		return fmt.Errorf("decision %d %w: %w", entries[0].Seq, ErrPending, err)
+	}
 	return err
 }
 
@@ -211,8 +223,16 @@ func (l *Ledger) project(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return l.journal.Replay(ctx, c.Seq, func(e journal.Entry) error {
-		return l.applyAll(ctx, []journal.Entry{e})
+	// The last entry that was projected is read again: another journal may be
+	// longer and still not be the one that the store follows.
+	return l.journal.Replay(ctx, max(c.Seq, 1)-1, func(e journal.Entry) error {
+		switch {
+		case e.Seq > c.Seq:
+			return l.applyAll(ctx, []journal.Entry{e})
+		case e.Hash != c.Hash:
+			return fmt.Errorf("%w: it has another decision %d", ErrBehind, e.Seq)
+		}
+		return nil
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -14,25 +15,33 @@ import (
 	"github.com/skillet-run/skillet/host/store"
 )
 
-// marks is a projection that writes each mark under its name. broken makes it
-// stop after that many changes, as a process that dies would.
-type marks struct{ left *int }
+// marks is a projection that writes each mark under its name.
+type marks struct{}
 
 func (marks) Owns(kind string) bool { return kind == "mark" }
 
-func (m marks) Apply(ctx context.Context, kv store.KV, at ledger.Stamp, c ledger.Change) error {
-	if m.left != nil {
-		if *m.left == 0 {
-			return errDied
-		}
-		*m.left--
-	}
+func (marks) Apply(ctx context.Context, kv store.KV, at ledger.Stamp, c ledger.Change) error {
 	var name string
 	if err := json.Unmarshal(c.Data, &name); err != nil {
 		return err
 	}
 	_, err := kv.Put(ctx, "mark/"+name, fmt.Appendf(nil, "%d %s", at.Seq, at.Actor), store.Any)
 	return err
+}
+
+// mortal is a store that takes so many writes and then no more, as for a
+// process that dies.
+type mortal struct {
+	store.KV
+	left *int
+}
+
+func (m mortal) Put(ctx context.Context, key string, value []byte, prev uint64) (uint64, error) {
+	if *m.left == 0 {
+		return 0, errDied
+	}
+	*m.left--
+	return m.KV.Put(ctx, key, value, prev)
 }
 
 var errDied = errors.New("died")
@@ -43,7 +52,10 @@ func open(t *testing.T, dir string, kv store.KV, left *int) *ledger.Ledger {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return ledger.New(j, kv, marks{left})
+	if left != nil {
+		kv = mortal{kv, left}
+	}
+	return ledger.New(j, kv, marks{})
 }
 
 func mark(names ...string) func(context.Context) (ledger.Decision, error) {
@@ -113,14 +125,14 @@ func TestRefusedDecisionChangesNothing(t *testing.T) {
 // A process that dies between the journal and the store leaves a decision that
 // the next one finds and applies, whole.
 func TestCatchUpAfterDeathAtEveryChange(t *testing.T) {
-	for survive := range 3 {
+	for survive := range 4 { // three marks, and the cursor
 		t.Run(fmt.Sprint(survive), func(t *testing.T) {
 			kv, dir := memory(t), t.TempDir()
 			if err := open(t, dir, kv, nil).Commit(t.Context(), mark("first")); err != nil {
 				t.Fatal(err)
 			}
 			left := survive
-			if err := open(t, dir, kv, &left).Commit(t.Context(), mark("a", "b", "c")); !errors.Is(err, errDied) {
+			if err := open(t, dir, kv, &left).Commit(t.Context(), mark("a", "b", "c")); !errors.Is(err, errDied) || !errors.Is(err, ledger.ErrPending) {
 				t.Fatalf("got %v", err)
 			}
 			if err := open(t, dir, kv, nil).CatchUp(t.Context()); err != nil {
@@ -177,6 +189,74 @@ func TestReplacedJournalIsNoticed(t *testing.T) {
 	if err := open(t, other, kv, nil).CatchUp(t.Context()); !errors.Is(err, ledger.ErrBehind) {
 		t.Errorf("another journal of the same length: %v", err)
 	}
+}
+
+func TestLongerForeignJournalIsNoticed(t *testing.T) {
+	kv, other := memory(t), t.TempDir()
+	if err := open(t, t.TempDir(), kv, nil).Commit(t.Context(), mark("a")); err != nil {
+		t.Fatal(err)
+	}
+	foreign := open(t, other, memory(t), nil)
+	for _, n := range []string{"x", "y", "z"} {
+		if err := foreign.Commit(t.Context(), mark(n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := open(t, other, kv, nil).CatchUp(t.Context()); !errors.Is(err, ledger.ErrBehind) {
+		t.Errorf("got %v", err)
+	}
+	same(t, marked(t, kv), "a=1 human:test")
+}
+
+// One decision the store cannot take must not end all deciding.
+func TestChangeThatCannotBeAppliedIsNotRecorded(t *testing.T) {
+	kv, dir := memory(t), t.TempDir()
+	l := open(t, dir, kv, nil)
+	if err := l.Commit(t.Context(), mark("fine", strings.Repeat("x", store.MaxKey))); !errors.Is(err, store.ErrTooLarge) || errors.Is(err, ledger.ErrPending) {
+		t.Fatalf("got %v", err)
+	}
+	same(t, marked(t, kv))
+	if err := l.Commit(t.Context(), mark("next")); err != nil {
+		t.Fatalf("the next decision: %v", err)
+	}
+	same(t, marked(t, kv), "next=1 human:test")
+}
+
+// A signal that arrives while a decision is written decides nothing by half:
+// either there is an error and no decision, or there is a decision.
+func TestInterruptedCommit(t *testing.T) {
+	kv, dir := memory(t), t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	err := open(t, dir, kv, nil).Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
+		cancel()
+		return mark("a")(ctx)
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("got %v", err)
+	}
+	if err := open(t, dir, kv, nil).CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	same(t, marked(t, kv))
+	ctx, cancel = context.WithCancel(t.Context())
+	if err := open(t, dir, late{kv, cancel}, nil).Commit(ctx, mark("a", "b")); err != nil {
+		t.Fatal(err)
+	}
+	same(t, marked(t, kv), "a=1 human:test", "b=1 human:test")
+}
+
+// late is a store that is interrupted when the first change is applied.
+type late struct {
+	store.KV
+	interrupt func()
+}
+
+func (l late) Put(ctx context.Context, key string, value []byte, prev uint64) (uint64, error) {
+	l.interrupt()
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	return l.KV.Put(ctx, key, value, prev)
 }
 
 func TestUnknownChangeIsRefused(t *testing.T) {
