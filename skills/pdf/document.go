@@ -32,6 +32,7 @@ const maxHops = 8
 type document struct {
 	context   *model.Context
 	fonts     map[int]*font
+	missing   *font
 	names     glyphNames
 	operators map[string]operator
 	work      *work
@@ -51,7 +52,7 @@ func open(data []byte, password string, w *work) (doc *document, err error) {
 		return nil, openError(err)
 	}
 	return &document{
-		context: ctx, fonts: map[int]*font{}, names: newGlyphNames(), operators: newOperators(), work: w,
+		context: ctx, fonts: map[int]*font{}, missing: missingFont(), names: newGlyphNames(), operators: newOperators(), work: w,
 	}, nil
 }
 
@@ -133,7 +134,7 @@ func (d *document) array(o types.Object) types.Array {
 
 func (d *document) name(o types.Object) string {
 	n, _ := d.resolve(o).(types.Name)
-	return n.Value()
+	return string(n)
 }
 
 func (d *document) number(o types.Object) (float64, bool) {

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"math"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	corefont "github.com/pdfcpu/pdfcpu/pkg/font"
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
@@ -13,6 +16,38 @@ type glyph struct {
 	advance float64 // in text space units for font size 1
 	mapped  bool    // false when nothing says which text this is
 	blank   bool    // a single-byte code 32, to which word spacing applies
+	rtl     bool    // of a right-to-left script
+}
+
+// newGlyph makes a glyph of the text of a code. White space becomes a space, a
+// soft hyphen one that shows, and a ligature the letters it is made of: in
+// visual order when they are written from right to left, as the whole line will
+// be turned around.
+func newGlyph(text string, advance float64, blank bool) glyph {
+	g := glyph{text: text, advance: advance, mapped: text != "", blank: blank}
+	if len(text) == 1 && text[0] > ' ' {
+		return g
+	}
+	g.text = strings.Map(plainRune, ligatures.Replace(text))
+	if strings.TrimSpace(g.text) == "" && g.text != "" {
+		g.text = " "
+	}
+	if first, _ := utf8.DecodeRuneInString(g.text); rightToLeft(first) {
+		runes := []rune(g.text)
+		slices.Reverse(runes)
+		g.text, g.rtl = string(runes), true
+	}
+	return g
+}
+
+func plainRune(r rune) rune {
+	switch {
+	case r <= ' ' || r == '\u00a0':
+		return ' '
+	case r == '\u00ad':
+		return '-'
+	}
+	return r
 }
 
 // font turns the bytes of shown strings into glyphs. It is built once per
@@ -20,19 +55,20 @@ type glyph struct {
 type font struct {
 	simple    bool
 	vertical  bool
-	codes     [256]glyph       // of a simple font
-	composite map[uint32]glyph // of a composite font, filled as codes occur
-	encoding  *cmap            // of a composite font; nil means the identity
-	charset   *charset         // of a composite font with a predefined map
+	codes     [256]glyph        // of a simple font
+	composite map[uint32]*glyph // of a composite font, filled as codes occur
+	encoding  *cmap             // of a composite font; nil means the identity
+	charset   *charset          // of a composite font with a predefined map
 	toUnicode *cmap
 	widths    map[int]float64
 	width     float64 // where widths has none
 	scale     float64 // from glyph space to text space
+	em        float64 // the height of a line of type for font size 1
 }
 
 // missingFont stands in for a font that is not there.
 func missingFont() *font {
-	f := &font{simple: true, width: 500, scale: 0.001}
+	f := &font{simple: true, width: 500, scale: 0.001, em: 1}
 	f.fill(standardTable())
 	return f
 }
@@ -43,7 +79,7 @@ func (d *document) font(o types.Object) *font {
 	if f, ok := d.fonts[number]; ok && number != 0 {
 		return f
 	}
-	f := missingFont()
+	f := d.missing
 	if dict := d.dict(o); dict != nil {
 		f = d.loadFont(dict)
 	}
@@ -55,7 +91,7 @@ func (d *document) font(o types.Object) *font {
 
 func (d *document) loadFont(dict types.Dict) *font {
 	d.work.spend(1 << 12)
-	f := &font{scale: 0.001}
+	f := &font{scale: 0.001, em: 1}
 	if data := d.stream(dict["ToUnicode"]); data != nil {
 		f.toUnicode = parseCMap(data, d.work)
 	}
@@ -64,11 +100,7 @@ func (d *document) loadFont(dict types.Dict) *font {
 		d.loadComposite(f, dict)
 	case "Type3":
 		d.loadSimple(f, dict)
-		if m := d.array(dict["FontMatrix"]); len(m) == 6 {
-			if a, ok := d.number(m[0]); ok && a != 0 {
-				f.scale = a
-			}
-		}
+		f.scaleBitmaps(d.matrix(dict["FontMatrix"]))
 		f.fill(d.simpleTable(dict, true))
 	default:
 		d.loadSimple(f, dict)
@@ -91,6 +123,24 @@ func (d *document) loadSimple(f *font, dict types.Dict) {
 	f.width, _ = d.number(d.dict(dict["FontDescriptor"])["MissingWidth"])
 	if len(widths) == 0 {
 		f.coreWidths(d.name(dict["BaseFont"]))
+	}
+}
+
+// scaleBitmaps sets the scale of a Type 3 font, which has a glyph space of its
+// own. Its size need not be a multiple of anything, so the height of its type
+// is taken from the widths of its glyphs, on average half of it.
+func (f *font) scaleBitmaps(m matrix) {
+	if m[0] != 0 {
+		f.scale = m[0]
+	}
+	sum, n := 0.0, 0
+	for _, w := range f.widths {
+		if w != 0 {
+			sum, n = sum+math.Abs(w), n+1
+		}
+	}
+	if n > 0 {
+		f.em = 2 * math.Abs(f.scale) * sum / float64(n)
 	}
 }
 
@@ -190,14 +240,14 @@ func (f *font) fill(t *table) {
 		if !ok {
 			w = f.width
 		}
-		f.codes[c] = glyph{text: ligatures.Replace(text), advance: w * f.scale, mapped: text != "", blank: c == ' '}
+		f.codes[c] = newGlyph(text, w*f.scale, c == ' ')
 	}
 }
 
 // loadComposite reads a Type 0 font: its character map, and the widths of its
 // one descendant.
 func (d *document) loadComposite(f *font, dict types.Dict) {
-	f.composite = map[uint32]glyph{}
+	f.composite = map[uint32]*glyph{}
 	d.loadEncoding(f, dict["Encoding"])
 	descendants := d.array(dict["DescendantFonts"])
 	if len(descendants) == 0 {
@@ -254,15 +304,16 @@ func (d *document) cidWidths(w types.Array) map[int]float64 {
 
 // next returns the glyph of the first code in s, which is not empty, and the
 // number of bytes of that code.
-func (f *font) next(s []byte) (glyph, int) {
+func (f *font) next(s []byte) (*glyph, int) {
 	if f.simple {
-		return f.codes[s[0]], 1
+		return &f.codes[s[0]], 1
 	}
 	n := f.codeLength(s)
 	c := code(s[:n])
 	g, ok := f.composite[c]
 	if !ok {
-		g = f.compositeGlyph(c, s[:n])
+		made := f.compositeGlyph(c, s[:n])
+		g = &made
 		f.composite[c] = g
 	}
 	return g, n
@@ -296,8 +347,5 @@ func (f *font) compositeGlyph(c uint32, bytes []byte) glyph {
 	if f.charset != nil && len(text) == 1 {
 		w = min(w, 500)
 	}
-	return glyph{
-		text: ligatures.Replace(text), advance: w * f.scale, mapped: text != "",
-		blank: len(bytes) == 1 && bytes[0] == ' ',
-	}
+	return newGlyph(text, w*f.scale, len(bytes) == 1 && bytes[0] == ' ')
 }

@@ -101,6 +101,9 @@ var forms = []string{"oldstyle", "superior", "inferior", "small", "fitted", "tab
 // joined by underscores, "uni" and "u" introduce hexadecimal code points. It is
 // empty for a name that says nothing, like "g17".
 func (names glyphNames) text(name string) string {
+	if len(name) == 1 {
+		return name
+	}
 	name, _, _ = strings.Cut(name, ".")
 	if t, ok := names[name]; ok {
 		return t
@@ -117,10 +120,7 @@ func (names glyphNames) text(name string) string {
 
 // derived applies the rules for names outside of the table.
 func (names glyphNames) derived(name string) string {
-	if len(name) == 1 {
-		return name
-	}
-	for _, rule := range []func(string) string{codePoints, cyrillicOrHebrew, names.accented, names.formed} {
+	for _, rule := range []func(string) string{codePoints, afii, names.accented, names.formed} {
 		if t := rule(name); t != "" {
 			return t
 		}
@@ -158,10 +158,12 @@ var letterRuns = []struct {
 }{
 	{10017, 10022, 'А'}, {10024, 10049, 'Ж'}, {10065, 10070, 'а'}, {10072, 10097, 'ж'},
 	{10051, 10061, 'Ђ'}, {10062, 10062, 'Ў'}, {10099, 10109, 'ђ'}, {57664, 57690, 'א'},
+	{57388, 57388, '،'}, {57392, 57401, '٠'}, {57403, 57403, '؛'}, {57407, 57407, '؟'},
+	{57409, 57434, 'ء'}, {57440, 57450, 'ـ'}, {57451, 57458, '\u064b'},
 }
 
-// cyrillicOrHebrew reads the "afii" names of letters.
-func cyrillicOrHebrew(name string) string {
+// afii reads the "afii" names of Cyrillic, Hebrew and Arabic letters.
+func afii(name string) string {
 	digits, ok := strings.CutPrefix(name, "afii")
 	n, err := strconv.Atoi(digits)
 	if !ok || err != nil {
@@ -200,9 +202,13 @@ func (names glyphNames) formed(name string) string {
 	return ""
 }
 
-// numbered reads names that only number their glyphs, like "a97" and "C0065",
-// which Type 3 fonts made from bitmaps use: the number is the character code.
+// numbered reads names that only number their glyphs, which Type 3 fonts made
+// from bitmaps use: "a97" and "C0065" give a decimal character code, "#28" a
+// hexadecimal one.
 func numbered(name string) string {
+	if digits, ok := strings.CutPrefix(name, "#"); ok && len(digits) == 2 {
+		return hexRune(digits)
+	}
 	digits := strings.TrimLeft(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 	n, err := strconv.Atoi(digits)
 	if err != nil || len(name)-len(digits) > 2 || n < ' ' || n > '~' {

@@ -52,7 +52,7 @@ type interpreter struct {
 func newInterpreter(d *document, out *layout) *interpreter {
 	return &interpreter{
 		doc: d, out: out, text: identity, lineStart: identity,
-		state: state{ctm: identity, font: missingFont(), stretch: 1},
+		state: state{ctm: identity, font: d.missing, stretch: 1},
 	}
 }
 
@@ -200,19 +200,33 @@ func (i *interpreter) advance(by float64) {
 
 // show gives the glyphs of a string to the layout.
 func (i *interpreter) show(s []byte) {
+	st := &i.state
 	i.doc.work.spend(16 * len(s))
-	page := i.text.mul(i.state.ctm)
-	size := math.Abs(i.state.size) * page.up().length()
-	hidden := i.out.repeated(s, page.shift(0, i.state.rise).origin(), size)
-	for len(s) > 0 {
-		g, n := i.state.font.next(s)
-		s = s[n:]
-		i.glyph(g, size, hidden)
+	page := i.text.mul(st.ctm)
+	along, unit := page.across().times(st.stretch), st.size
+	if st.font.vertical {
+		along, unit = page.up(), -st.size
 	}
+	on := line{true, along.times(math.Copysign(1, unit)).unit(), math.Abs(st.size) * st.font.em * page.up().length()}
+	from := page.shift(0, st.rise).origin()
+	hidden := i.out.repeated(s, from, on.size) || !from.finite()
+	total := 0.0
+	for len(s) > 0 {
+		g, n := st.font.next(s)
+		s = s[n:]
+		step := st.step(g)
+		to := from.plus(along.times(step))
+		if !hidden {
+			i.glyph(&on, g, from, to)
+		}
+		total += step
+		from = to
+	}
+	i.advance(total)
 }
 
-func (i *interpreter) glyph(g glyph, size float64, hidden bool) {
-	st := &i.state
+// step returns how far a glyph moves the pen.
+func (st *state) step(g *glyph) float64 {
 	step := g.advance*st.size + st.charSpace
 	if st.font.vertical {
 		step = -st.size + st.charSpace
@@ -220,20 +234,23 @@ func (i *interpreter) glyph(g glyph, size float64, hidden bool) {
 	if g.blank {
 		step += st.wordSpace
 	}
-	from := i.text.mul(st.ctm).shift(0, st.rise).origin()
-	i.advance(step)
-	to := i.text.mul(st.ctm).shift(0, st.rise).origin()
-	if hidden {
-		return
-	}
+	return step
+}
+
+// glyph gives one glyph to the layout, or the text that replaces it.
+func (i *interpreter) glyph(on *line, g *glyph, from, to vector) {
+	i.out.glyphs++
 	if !g.mapped {
 		i.out.unmapped++
 	}
-	i.out.glyphs++
 	if i.replacing {
-		g.text, i.replace = i.replace, ""
+		replacement := newGlyph(i.replace, 0, false)
+		g, i.replace = &replacement, ""
 	}
-	i.out.add(box{text: g.text, from: from, to: to, size: size})
+	if g.text == "" || on.fresh && i.out.begin(on, g, from, to) {
+		return
+	}
+	i.out.add(g, from, to)
 }
 
 // drawNamed runs a form; images have no text.

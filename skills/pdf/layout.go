@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"math"
 	"slices"
 	"strings"
@@ -12,33 +13,32 @@ import (
 
 // Where words and lines end, as parts of the font size.
 const (
-	wordGap      = 0.15 // a wider gap between glyphs separates words
+	wordGap      = 0.10 // a wider gap between glyphs separates words
 	lineShift    = 0.6  // a greater step across the line begins a new one; less is a super- or subscript
 	backStep     = 0.6  // so does a greater step back
 	paragraphGap = 1.9  // and a step this great leaves an empty line
 	overprint    = 0.15 // a string shown again this near imitates bold type
 )
 
-// box is one glyph on the page.
-type box struct {
-	text     string
-	from, to vector // its beginning and end on the base line
-	size     float64
+// line is where a string is shown: all glyphs of a string lie on one line.
+type line struct {
+	fresh   bool   // no glyph of it was put in its place yet
+	heading vector // its direction, of length 1
+	size    float64
 }
-
-func (b box) direction() vector { return b.to.minus(b.from) }
 
 // layout puts glyphs together to words and lines. It follows the order in which
 // the page shows them, which keeps columns apart, and looks at positions only
 // to find where words and lines end. The zero value is an empty page.
 type layout struct {
 	out      strings.Builder
-	line     []byte
-	last     box    // the latest glyph of the line
-	start    int    // where its text begins in line
-	heading  vector // direction of the line, of length 1
+	row      []byte // the text of the line
 	begun    bool
 	rtl      bool
+	line     line   // of the latest glyph
+	heading  vector // of the first glyph of the line
+	from, to vector // where the latest glyph begins and ends on the base line
+	start    int    // where its text begins in row
 	recent   [32]shown
 	count    int
 	glyphs   int
@@ -68,59 +68,48 @@ func (l *layout) repeated(s []byte, at vector, size float64) bool {
 	return false
 }
 
-// add puts one glyph behind those before.
-func (l *layout) add(b box) {
-	if b.text == "" || math.IsNaN(b.from.x+b.from.y) {
-		return
-	}
+// begin prepares for a string whose first glyph is g, from one point to the
+// other. It reports whether that glyph is done with.
+func (l *layout) begin(on *line, g *glyph, from, to vector) (done bool) {
+	on.fresh = false
 	if l.begun {
-		if l.combine(b) {
-			return
+		if l.combine(on, g.text, from, to) {
+			return true
 		}
-		l.separate(b)
+		l.separate(on, from)
 	}
 	if !l.begun {
-		l.begun, l.heading = true, b.direction().unit()
+		l.begun, l.heading = true, on.heading
 	}
-	l.append(b)
+	l.line = *on
+	return false
 }
 
-func (l *layout) append(b box) {
-	if b.text == " " || b.text == "\u00a0" {
+// add puts a glyph behind the one before it.
+func (l *layout) add(g *glyph, from, to vector) {
+	l.from, l.to, l.start = from, to, len(l.row)
+	if g.text == " " {
 		l.space()
-		l.last = box{text: " ", from: b.from, to: b.to, size: b.size}
-		l.start = len(l.line)
 		return
 	}
-	l.start = len(l.line)
-	for _, r := range b.text {
-		if r < ' ' || r == '\u00a0' {
-			l.space()
-			continue
-		}
-		if r == '\u00ad' {
-			r = '-'
-		}
-		l.rtl = l.rtl || rightToLeft(r)
-		l.line = utf8.AppendRune(l.line, r)
-	}
-	l.last = b
+	l.rtl = l.rtl || g.rtl
+	l.row = append(l.row, g.text...)
 }
 
 // space ends a word.
 func (l *layout) space() {
-	if n := len(l.line); n > 0 && l.line[n-1] != ' ' {
-		l.line = append(l.line, ' ')
+	if n := len(l.row); n > 0 && l.row[n-1] != ' ' {
+		l.row = append(l.row, ' ')
 	}
 }
 
-// separate ends the word or line before b when its position says so.
-func (l *layout) separate(b box) {
-	step := b.from.minus(l.last.to)
+// separate ends the word or line before a string when its position says so.
+func (l *layout) separate(on *line, from vector) {
+	step := from.minus(l.to)
 	along, across := step.dot(l.heading), math.Abs(step.cross(l.heading))
-	size := max(b.size, l.last.size)
+	size := max(on.size, l.line.size)
 	switch {
-	case across > lineShift*size || along < -backStep*size || l.turned(b):
+	case across > lineShift*size || along < -backStep*size || on.heading.dot(l.heading) < 0.7:
 		l.endLine()
 		if across > paragraphGap*size {
 			l.blankLine()
@@ -130,22 +119,17 @@ func (l *layout) separate(b box) {
 	}
 }
 
-// turned reports whether b is written in another direction than the line.
-func (l *layout) turned(b box) bool {
-	return b.from != b.to && b.direction().unit().dot(l.heading) < 0.7
-}
-
 // endLine moves the line to the text of the page.
 func (l *layout) endLine() {
-	line := strings.TrimSpace(string(l.line))
+	row := string(bytes.TrimSpace(l.row))
 	if l.rtl {
-		line = logical(line)
+		row = logical(row)
 	}
-	if line != "" {
-		l.out.WriteString(line)
+	if row != "" {
+		l.out.WriteString(row)
 		l.out.WriteByte('\n')
 	}
-	l.line, l.begun, l.rtl, l.start = l.line[:0], false, false, 0
+	l.row, l.begun, l.rtl, l.start = l.row[:0], false, false, 0
 }
 
 func (l *layout) blankLine() {
@@ -160,22 +144,50 @@ func (l *layout) text() string {
 	return strings.TrimSpace(l.out.String())
 }
 
-// accents are the characters that fonts draw over a letter as a glyph of its
-// own, with the combining character that makes one letter of both.
-var accents = map[string]string{
-	"`": "\u0300", "´": "\u0301", "ˆ": "\u0302", "˜": "\u0303", "¯": "\u0304", "˘": "\u0306", "˙": "\u0307",
-	"¨": "\u0308", "˚": "\u030a", "˝": "\u030b", "ˇ": "\u030c", "¸": "\u0327", "˛": "\u0328", "^": "\u0302", "~": "\u0303",
+// accent returns the combining character for one that fonts draw over a letter
+// as a glyph of its own, "" for any other text.
+func accent(text string) string {
+	switch text {
+	case "`":
+		return "\u0300"
+	case "´":
+		return "\u0301"
+	case "ˆ", "^":
+		return "\u0302"
+	case "˜", "~":
+		return "\u0303"
+	case "¯":
+		return "\u0304"
+	case "˘":
+		return "\u0306"
+	case "˙":
+		return "\u0307"
+	case "¨":
+		return "\u0308"
+	case "˚":
+		return "\u030a"
+	case "˝":
+		return "\u030b"
+	case "ˇ":
+		return "\u030c"
+	case "¸":
+		return "\u0327"
+	case "˛":
+		return "\u0328"
+	}
+	return ""
 }
 
-// combine joins b with the glyph before it when one of the two is an accent and
-// they are printed over each other.
-func (l *layout) combine(b box) bool {
-	if len(l.line) <= l.start || !overlaps(l.last, b, l.heading) {
+// combine joins a glyph with the one before it when one of the two is an accent
+// and they are printed over each other.
+func (l *layout) combine(on *line, text string, from, to vector) bool {
+	before := l.row[l.start:]
+	if len(before) == 0 || len(before) > utf8.UTFMax || !l.overlaps(on, from, to) {
 		return false
 	}
-	letter, mark := b.text, accents[l.last.text]
+	letter, mark := text, accent(string(before))
 	if mark == "" {
-		letter, mark = l.last.text, accents[b.text]
+		letter, mark = string(before), accent(text)
 	}
 	if mark == "" || utf8.RuneCountInString(letter) != 1 {
 		return false
@@ -183,35 +195,37 @@ func (l *layout) combine(b box) bool {
 	if letter == "ı" {
 		letter = "i"
 	}
-	both := norm.NFC.String(letter + mark)
-	l.line = append(l.line[:l.start], both...)
-	if end := b.to.minus(l.last.to).dot(l.heading); end > 0 {
-		l.last.to = l.last.to.plus(l.heading.times(end))
+	l.row = append(l.row[:l.start], norm.NFC.String(letter+mark)...)
+	if past := to.minus(l.to).dot(l.heading); past > 0 {
+		l.to = l.to.plus(l.heading.times(past))
 	}
-	l.last.text = both
 	return true
 }
 
-// overlaps reports whether the middle of one glyph lies on the other.
-func overlaps(a, b box, heading vector) bool {
-	if math.Abs(b.from.minus(a.from).cross(heading)) > 0.5*max(a.size, b.size) {
+// overlaps reports whether the middles of the latest glyph and of the next one
+// lie on each other.
+func (l *layout) overlaps(on *line, from, to vector) bool {
+	if math.Abs(from.minus(l.from).cross(l.heading)) > 0.5*max(on.size, l.line.size) {
 		return false
 	}
-	af, at := a.from.dot(heading), a.to.dot(heading)
-	bf, bt := b.from.dot(heading), b.to.dot(heading)
-	am, bm := (af+at)/2, (bf+bt)/2
-	return bf < am && am < bt && af < bm && bm < at
+	a, b := l.from.dot(l.heading), l.to.dot(l.heading)
+	c, d := from.dot(l.heading), to.dot(l.heading)
+	before, next := (a+b)/2, (c+d)/2
+	return c < before && before < d && a < next && next < b
 }
 
 func rightToLeft(r rune) bool {
 	return r >= 0x590 && r <= 0x8ff || r >= 0xfb1d && r <= 0xfdff || r >= 0xfe70 && r <= 0xfeff
 }
 
+// mirrored are the brackets that face the other way in right-to-left text.
+var mirrored = strings.NewReplacer("(", ")", ")", "(", "[", "]", "]", "[", "{", "}", "}", "{", "«", "»", "»", "«", "<", ">", ">", "<")
+
 // logical puts a line with right-to-left script, which pages show in visual
 // order, in the order of reading: the whole line turned around, but for runs of
 // numbers and of left-to-right letters.
 func logical(line string) string {
-	runes := []rune(norm.NFKC.String(line))
+	runes := []rune(mirrored.Replace(line))
 	slices.Reverse(runes)
 	for i := 0; i < len(runes); {
 		j := i
@@ -221,9 +235,9 @@ func logical(line string) string {
 		slices.Reverse(runes[i:j])
 		i = max(j, i+1)
 	}
-	return string(runes)
+	return norm.NFKC.String(string(runes))
 }
 
 func leftToRight(r rune) bool {
-	return !rightToLeft(r) && (unicode.IsLetter(r) || unicode.IsDigit(r)) || r >= 0x660 && r <= 0x669
+	return unicode.IsDigit(r) || !rightToLeft(r) && unicode.IsLetter(r)
 }

@@ -57,3 +57,6 @@ func (v vector) unit() vector {
 	}
 	return vector{v.x / n, v.y / n}
 }
+
+// finite reports whether v is a point at all.
+func (v vector) finite() bool { return !math.IsNaN(v.x+v.y) && !math.IsInf(v.x+v.y, 0) }
