@@ -19,8 +19,11 @@ func Memory(d ...Delivery) Store {
 	if len(d) > 0 {
 		s.Delivery = d[0]
 	}
-	return New(&memory{items: map[string][]byte{}}, &memoryBlobs{content: map[string][]byte{}}, s)
+	return New(MemoryEngine(), &memoryBlobs{content: map[string][]byte{}}, s)
 }
+
+// MemoryEngine returns an empty engine in memory.
+func MemoryEngine() Engine { return &memory{items: map[string][]byte{}} }
 
 // memory is an Engine: a map with its keys in order. A transaction writes to
 // it directly and is undone when it fails.

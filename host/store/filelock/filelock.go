@@ -51,7 +51,7 @@ func (e *HeldError) Is(target error) bool { return target == ErrHeld }
 // Unwrap returns the context's error, if that ended the wait.
 func (e *HeldError) Unwrap() error { return e.Cause }
 
-// Lock is an exclusive lock that is held.
+// Lock is a lock that is held.
 type Lock struct{ file *os.File }
 
 // The pauses between two attempts grow from the first to the second.
@@ -65,21 +65,31 @@ const (
 // one attempt, less than zero as long as ctx lives. The error is a
 // [*HeldError] when the lock was not to be had.
 func Acquire(ctx context.Context, path string, wait time.Duration) (*Lock, error) {
+	return lock(ctx, path, wait, true)
+}
+
+// AcquireShared is [Acquire] for a lock that several holders share, and that
+// no exclusive one has at the same time.
+func AcquireShared(ctx context.Context, path string, wait time.Duration) (*Lock, error) {
+	return lock(ctx, path, wait, false)
+}
+
+func lock(ctx context.Context, path string, wait time.Duration, exclusive bool) (*Lock, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
-	if err := acquire(ctx, f, wait); err != nil {
+	if err := acquire(ctx, f, wait, exclusive); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	writePID(f)
 	return &Lock{file: f}, nil
 }
 
-func acquire(ctx context.Context, f *os.File, wait time.Duration) error {
+func acquire(ctx context.Context, f *os.File, wait time.Duration, exclusive bool) error {
 	begin, pause := time.Now(), shortPause
 	for {
-		ok, err := tryLock(f)
+		ok, err := tryLock(f, exclusive)
 		if err != nil {
 			return fmt.Errorf("lock %s: %w", f.Name(), err)
 		}

@@ -78,3 +78,31 @@ func TestMissingDirectory(t *testing.T) {
 		t.Errorf("Acquire = %v, want not exist", err)
 	}
 }
+
+func TestSharedHoldersExcludeOnlyExclusiveOnes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "LOCK")
+	var shared []*Lock
+	for range 2 {
+		l, err := AcquireShared(t.Context(), path, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shared = append(shared, l)
+	}
+	if _, err := Acquire(t.Context(), path, 0); !errors.Is(err, ErrHeld) {
+		t.Errorf("Acquire beside shared holders = %v, want ErrHeld", err)
+	}
+	for _, l := range shared {
+		if err := l.Release(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exclusive, err := Acquire(t.Context(), path, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer exclusive.Release()
+	if _, err := AcquireShared(t.Context(), path, 0); !errors.Is(err, ErrHeld) {
+		t.Errorf("AcquireShared beside an exclusive holder = %v, want ErrHeld", err)
+	}
+}

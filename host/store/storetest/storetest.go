@@ -21,9 +21,9 @@ func Delivery() store.Delivery {
 }
 
 const (
-	lease    = time.Second
+	lease    = 400 * time.Millisecond
 	attempts = 3
-	remember = 1500 * time.Millisecond
+	remember = time.Second
 	// moment is long enough for a call that has nothing to wait for to return.
 	moment = 30 * time.Millisecond
 )

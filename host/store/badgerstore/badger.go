@@ -1,0 +1,143 @@
+package badgerstore
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/dgraph-io/badger/v4/options"
+	"github.com/hashicorp/go-hclog"
+)
+
+// mode is how Badger is opened.
+type mode int
+
+const (
+	// readOnly changes no file and needs no memory table; it opens ten times
+	// faster than the others.
+	readOnly mode = iota
+	// readWrite is for work.
+	readWrite
+	// examine is readWrite without compaction: what is read is only what is
+	// asked for, in the goroutine that asks, where a panic can be caught.
+	examine
+)
+
+// Sizes of Badger, small so that an idle home is small. A transaction may have
+// 15 % of a memory table.
+const (
+	memTableSize   = 8 << 20
+	valueLogSize   = 16 << 20
+	valueThreshold = 1 << 20 // larger than any value: the value log stays empty
+	cacheSize      = 4 << 20 // each of two, when the store is encrypted
+	tablesToMerge  = 6       // tables of level 0 that are merged at the next close
+)
+
+func (p *place) badgerOptions(dir string, m mode) badger.Options {
+	o := badger.DefaultOptions(dir).
+		WithLogger(badgerLog{p.log.Named("badger")}).
+		WithReadOnly(m == readOnly).
+		WithSyncWrites(true).
+		WithDetectConflicts(false). // one transaction writes at a time
+		WithMetricsEnabled(false).
+		WithCompression(options.None).
+		WithMemTableSize(memTableSize).
+		WithNumMemtables(2).
+		WithValueLogFileSize(valueLogSize).
+		WithValueThreshold(valueThreshold).
+		WithNumCompactors(2).
+		WithNumLevelZeroTablesStall(1 << 10). // short sessions never compact in the background
+		WithCompactL0OnClose(m == readWrite && p.levelZero(dir) >= tablesToMerge).
+		WithBlockCacheSize(0)
+	if m == examine {
+		o = o.WithNumCompactors(0)
+	}
+	if len(p.options.Key) > 0 {
+		// Without an index cache Badger panics on the first encrypted table.
+		o = o.WithEncryptionKey(p.options.Key).WithIndexCacheSize(cacheSize).WithBlockCacheSize(cacheSize)
+	}
+	return o
+}
+
+// levelZero counts the tables that were written and not merged yet; 0 when
+// that cannot be told.
+func (p *place) levelZero(dir string) (n int) {
+	m, _, err := readManifest(dir)
+	if err != nil {
+		return 0
+	}
+	for _, t := range m.Tables {
+		if t.Level == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// readManifest returns what the MANIFEST lists, and how many bytes of it are
+// whole.
+func readManifest(dir string) (m badger.Manifest, whole int64, err error) {
+	f, err := os.Open(filepath.Join(dir, badger.ManifestFilename))
+	if err != nil {
+		return m, 0, err
+	}
+	defer f.Close()
+	err = guard(func() error {
+		m, whole, err = badger.ReplayManifestFile(f, 0, badger.DefaultOptions(dir).WithLogger(nil))
+		return err
+	})
+	return m, whole, err
+}
+
+// errPanic is a panic inside Badger that was caught.
+var errPanic = errors.New("the database engine panicked")
+
+// guard calls into Badger and turns a panic into an error.
+func guard(fn func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%w: %.200s", errPanic, fmt.Sprint(r))
+		}
+	}()
+	return fn()
+}
+
+// newFileError is the text of an error with which Badger's Open fails once
+// after a crash that left an empty file (dgraph-io/badger#2207). It wraps no
+// error that could be compared.
+const newFileError = "Create a new file"
+
+// openBadger opens the database in dir.
+func (p *place) openBadger(dir string, m mode) (db *badger.DB, err error) {
+	open := func() error {
+		db, err = badger.Open(p.badgerOptions(dir, m))
+		return err
+	}
+	err = guard(open)
+	if err != nil && strings.Contains(err.Error(), newFileError) {
+		err = guard(open)
+	}
+	return db, err
+}
+
+func closeBadger(db *badger.DB) error { return guard(db.Close) }
+
+// badgerLog gives Badger's messages to the log. What matters of them comes as
+// an error too, so they are for the curious only.
+type badgerLog struct{ log hclog.Logger }
+
+func (l badgerLog) Errorf(f string, v ...any)   { l.log.Debug(text(f, v), "severity", "error") }
+func (l badgerLog) Warningf(f string, v ...any) { l.log.Debug(text(f, v), "severity", "warning") }
+func (l badgerLog) Infof(f string, v ...any)    { l.trace(f, v) }
+func (l badgerLog) Debugf(f string, v ...any)   { l.trace(f, v) }
+
+func (l badgerLog) trace(f string, v []any) {
+	if l.log.IsTrace() {
+		l.log.Trace(text(f, v))
+	}
+}
+
+func text(f string, v []any) string { return strings.TrimSpace(fmt.Sprintf(f, v...)) }

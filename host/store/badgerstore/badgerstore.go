@@ -1,0 +1,206 @@
+// Package badgerstore is the state contract of package store on Badger, the
+// embedded default, with guards where Badger by itself loses or alters data
+// without an error. It is the only package that knows Badger.
+//
+// # Directory
+//
+//	LOCK     held by whoever has the store open, shared by those who only read
+//	TURN     held while waiting for LOCK, so that waiting is a queue
+//	HEAD     how many transactions were acknowledged, 512 bytes
+//	SEAL     sizes and checksums of Badger's files at the last clean close
+//	db/      Badger's files
+//	db.next/ a copy under examination after a crash; swapped in or removed
+//	blobs/   an OCI image layout, unless [Options.Blobs] names another place
+//
+// # Entries
+//
+// In Badger, key "m" has the tally and key "d" + K has the entry of the
+// engine's key K (the layout of K is described in package store). Each value
+// is in an envelope:
+//
+//	byte  0      version of the envelope: 1
+//	bytes 1-4    length of the value, big-endian
+//	bytes 5-12   first 8 bytes of SHA-256 of Badger's key
+//	bytes 13-16  CRC-32C of bytes 0-12 and the value
+//	bytes 17-    the value
+//
+// so an empty, altered or misplaced value is found out when it is read. The
+// tally is written in every transaction: format of the store (2 bytes), number
+// of transactions, last number given out, number of entries (8 bytes each) and
+// the sum of all entries (32 bytes): SHA-256 of key and envelope, taken as four
+// 64-bit numbers, added modulo 2^64. So missing, doubled or outdated entries
+// are found out when the store is opened.
+//
+// # Guards
+//
+// A clean close writes SEAL. When an opening finds the files as they were
+// sealed, they are what was written. Otherwise the store was not closed, or is
+// damaged: then a copy is opened and every entry is compared with the tally,
+// and the tally with HEAD, before anything of the original is touched. Only a
+// copy that has everything takes the original's place.
+package badgerstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/skillet-run/skillet/host/store"
+)
+
+// Options are the settings of a store. The zero value is ready to use.
+type Options struct {
+	// Key encrypts the entries at rest: 16, 24 or 32 bytes for AES-128, -192 or
+	// -256; nil for none. Blobs are not encrypted. A store keeps the key it was
+	// made with.
+	Key []byte
+	// Blobs is the directory of the blobs; empty means blobs in the store's.
+	Blobs string
+	// Delivery is how queues hand out jobs.
+	Delivery store.Delivery
+	// FreeBytes is how much of the file system must be free for writing; below
+	// it writes return [store.ErrReadOnly]. Badger dies on a full disk. Zero
+	// means 256 MiB, less than zero turns the watch off.
+	FreeBytes int64
+	// WarnBytes is the free space below which a warning is logged, once; zero
+	// means twice FreeBytes.
+	WarnBytes int64
+	// LockWait is how long to wait for another process that has the store;
+	// zero means 10 seconds.
+	LockWait time.Duration
+	// Linger is how long a shared store stays open for the next call; zero
+	// means 50 ms. It is cut short when another process waits.
+	Linger time.Duration
+	// Poll is how often a shared store looks for changes of other processes in
+	// Watch, Follow and Pull; zero means 25 ms.
+	Poll time.Duration
+	// CheckBytes is the size of store up to which every opening reads and
+	// compares all entries, and a shared opening all files; zero means 64 MiB.
+	// Larger stores are compared so after a crash, when opened by [Open] (the
+	// files only) and by [Verify].
+	CheckBytes int64
+
+	free func(dir string) (int64, error) // for tests; nil means the system's
+	step []migration                     // for tests; nil means migrations
+}
+
+// Defaults of the zero fields of [Options].
+const (
+	DefaultFreeBytes  = 256 << 20
+	DefaultLockWait   = 10 * time.Second
+	DefaultLinger     = 50 * time.Millisecond
+	DefaultCheckBytes = 64 << 20
+)
+
+func (o Options) orDefault(dir string) Options {
+	if o.Blobs == "" {
+		o.Blobs = filepath.Join(dir, "blobs")
+	}
+	if o.FreeBytes == 0 {
+		o.FreeBytes = DefaultFreeBytes
+	}
+	if o.WarnBytes == 0 {
+		o.WarnBytes = 2 * o.FreeBytes
+	}
+	if o.LockWait <= 0 {
+		o.LockWait = DefaultLockWait
+	}
+	if o.Linger <= 0 {
+		o.Linger = DefaultLinger
+	}
+	if o.CheckBytes == 0 {
+		o.CheckBytes = DefaultCheckBytes
+	}
+	if o.free == nil {
+		o.free = freeBytes
+	}
+	if o.step == nil {
+		o.step = migrations()
+	}
+	return o
+}
+
+// ErrKey means that the store was made with another key, or with none.
+var ErrKey = errors.New("the key is not the store's")
+
+// DamageError says what of a store is damaged. errors.Is finds
+// [store.ErrDamaged] in it.
+type DamageError struct {
+	Dir   string // the store
+	What  string // the file or entry, and what is wrong with it
+	Cause error  // may be nil
+}
+
+// Error says what is damaged and which commands help.
+func (e *DamageError) Error() string {
+	return fmt.Sprintf("store %s is damaged: %s; run `skillet store verify` to see all of it, then `skillet store restore FILE` to go back to a backup, or `skillet store rebuild` to make it anew from the journal", e.Dir, e.What)
+}
+
+// Is reports whether target is [store.ErrDamaged].
+func (e *DamageError) Is(target error) bool { return target == store.ErrDamaged }
+
+// Unwrap returns the cause.
+func (e *DamageError) Unwrap() error { return e.Cause }
+
+// Store is a store on Badger. See [store.Store].
+type Store struct {
+	store.Store
+	engine snapshotter
+	place  *place
+}
+
+// snapshotter is an engine whose whole state can be read at one point.
+type snapshotter interface {
+	store.Engine
+	snapshot(ctx context.Context, fn func(snapshot) error) error
+}
+
+// Open opens the store in dir for this process alone, until Close. The
+// directory is made when it does not exist. A store that was not closed is
+// checked and brought in order first.
+//
+// errors.Is(err, [store.ErrDamaged]) when it is damaged, [filelock.ErrHeld]
+// when another process has it, [ErrKey] when it has another key.
+func Open(log hclog.Logger, dir string, o Options) (*Store, error) {
+	p := newPlace(log, dir, o)
+	e, err := openExclusive(p)
+	if err != nil {
+		return nil, fmt.Errorf("open store %s: %w", dir, err)
+	}
+	s, err := p.assemble(e, store.Settings{Delivery: o.Delivery})
+	if err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	return s, nil
+}
+
+// OpenShared opens the store in dir for several processes. Badger admits one
+// writer, so each call opens it when it is not open, several readers or one
+// writer at a time, keeps it for [Options.Linger] and lets others in. A call
+// that finds it taken waits up to [Options.LockWait] and then returns an error
+// that errors.Is [filelock.ErrHeld] and names the holder. Errors of opening
+// ([store.ErrDamaged], [ErrKey]) come from the calls.
+func OpenShared(log hclog.Logger, dir string, o Options) (*Store, error) {
+	p := newPlace(log, dir, o)
+	if err := p.make(); err != nil {
+		return nil, fmt.Errorf("open store %s: %w", dir, err)
+	}
+	e := newShared(p)
+	return p.assemble(e, store.Settings{Delivery: o.Delivery, Changes: p.changes, Poll: o.Poll})
+}
+
+func (p *place) assemble(e snapshotter, s store.Settings) (*Store, error) {
+	blobs, err := store.DirBlobs(p.options.Blobs)
+	if err != nil {
+		return nil, fmt.Errorf("open store %s: %w", p.dir, err)
+	}
+	return &Store{Store: store.New(e, blobs, s), engine: e, place: p}, nil
+}
+
+// make makes the store's directory.
+func (p *place) make() error { return os.MkdirAll(p.dir, 0o700) }

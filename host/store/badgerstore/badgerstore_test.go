@@ -1,0 +1,50 @@
+package badgerstore
+
+import (
+	"os"
+	"testing"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/skillet-run/skillet/host/store"
+	"github.com/skillet-run/skillet/host/store/storetest"
+)
+
+// testOptions are the settings of most tests: no watch of the free space, so
+// that they pass on any disk.
+func testOptions() Options { return Options{Delivery: storetest.Delivery(), FreeBytes: -1} }
+
+func testLog(t testing.TB) hclog.Logger {
+	if os.Getenv("SKILLET_TEST_LOG") == "" {
+		return hclog.NewNullLogger()
+	}
+	return hclog.New(&hclog.LoggerOptions{Level: hclog.Trace, Output: t.Output()})
+}
+
+func mustOpen(t testing.TB, dir string, o Options) *Store {
+	t.Helper()
+	s, err := Open(testLog(t), dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func mustShare(t testing.TB, dir string, o Options) *Store {
+	t.Helper()
+	s, err := OpenShared(testLog(t), dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(t *testing.T) store.Store { return mustOpen(t, t.TempDir(), testOptions()) })
+}
+
+func TestConformanceShared(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(t *testing.T) store.Store { return mustShare(t, t.TempDir(), testOptions()) })
+}
