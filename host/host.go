@@ -60,8 +60,9 @@ type Host struct {
 	Secrets   *secret.Vault
 	SecretKey *secret.Key
 
-	store   *badgerstore.Store
-	sandbox *sandbox.Runtime
+	store    *badgerstore.Store
+	sandbox  *sandbox.Runtime
+	notifier hostfn.Notifier
 }
 
 // DefaultHome is $SKILLET_HOME, or .skillet in the user's home directory.
@@ -89,7 +90,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	}
 	s := c.Settings()
 	h := &Host{
-		Home: home, Config: c,
+		Home: home, Config: c, notifier: o.Notifier,
 		Log: telemetry.New(telemetry.Options{Output: o.LogOutput, Level: s.LogLevel, JSON: s.LogFormat == "json"}),
 	}
 	h.SecretKey = secret.NewKey(home, secret.Place(s.SecretKey))
@@ -99,7 +100,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 			return nil, errors.Join(err, h.Close(ctx))
 		}
 	}
-	h.wire(o.Notifier)
+	h.wire()
 	return h, nil
 }
 
@@ -184,13 +185,13 @@ func (h *Host) openSandbox(ctx context.Context) error {
 	return err
 }
 
-func (h *Host) wire(n hostfn.Notifier) {
+func (h *Host) wire() {
 	s := h.Config.Settings()
 	kv := h.store.KV()
 	h.Registry = registry.New(kv, h.store.Blobs())
 	h.Ledger = ledger.New(h.Decisions, kv, registry.Projection{}, approval.Projection{})
 	h.Desk = approval.NewDesk(h.Ledger, kv, h.Policies, h.Home)
-	h.Runner = runner.New(h.Log.Named("run"), kv, h.sandbox, h.Policies, h.Secrets, n, h.Calls, runner.Settings{
+	h.Runner = runner.New(h.Log.Named("run"), kv, h.sandbox, h.Policies, h.Secrets, h.notifier, h.Calls, runner.Settings{
 		Home: h.Home,
 		Ceilings: runner.Limits{
 			MemoryBytes: uint64(s.MaxMemoryMB) << 20, Fuel: s.MaxFuel, Wall: seconds(s.MaxExecutionSeconds),

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/skillet-run/skillet/host"
+	"github.com/skillet-run/skillet/host/task"
+)
+
+func (t *terminal) storeCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "store",
+		Usage: "check, back up, restore and rebuild the state of the home",
+		Description: "The store holds what is installed, granted and proposed, and what skills keep. It is\n" +
+			"made from the journal of decisions and can be made again from it; only what skills\n" +
+			"keep is nowhere else. Run restore and rebuild when nothing else uses the home.",
+		Subcommands: []*cli.Command{t.storeVerify(), t.storeBackup(), t.storeRestore(), t.storeRebuild()},
+	}
+}
+
+func (t *terminal) storeVerify() *cli.Command {
+	return &cli.Command{
+		Name:        "verify",
+		Usage:       "read everything in the store and check it",
+		Description: "Examples:\n  skillet store verify\n  skillet store verify --json",
+		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+			if _, err := need(c, 0, "no arguments"); err != nil {
+				return err
+			}
+			r, err := h.VerifyStore(ctx)
+			if err != nil {
+				if !t.json {
+					for _, d := range r.Damage {
+						t.say("damaged: %s", plain(d))
+					}
+				}
+				return err
+			}
+			return t.answer(r, func() { t.say("ok: %d entries and %d blobs, all as written", r.Entries, r.Blobs) })
+		}),
+	}
+}
+
+func (t *terminal) storeBackup() *cli.Command {
+	return &cli.Command{
+		Name:        "backup",
+		Usage:       "write the state of the store to a file, consistent at one moment",
+		ArgsUsage:   "FILE",
+		Description: "Examples:\n  skillet store backup skillet-backup.bin",
+		Action: t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+			args, err := need(c, 1, "one file")
+			if err != nil {
+				return err
+			}
+			n, err := backup(ctx, h, args[0])
+			if err != nil {
+				return err
+			}
+			return t.answer(backedUp{args[0], n}, func() { t.note("wrote %s, %d bytes", args[0], n) })
+		}),
+	}
+}
+
+// backedUp is what --json prints of a backup.
+type backedUp struct {
+	Path  string `json:"path"`
+	Bytes int64  `json:"bytes"`
+}
+
+// backup writes to a file that must not exist, which appears whole or not at all.
+func backup(ctx context.Context, h *host.Host, path string) (int64, error) {
+	if exists(path) {
+		return 0, task.Errorf(task.KindConflict, "%s exists already", path).WithHint("name another file")
+	}
+	f, err := os.OpenFile(path+".part", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return 0, task.Errorf(task.KindConflict, "%s.part exists: another backup is at work, or one was cut short", path).WithHint("delete it, or name another file")
+	}
+	if err != nil {
+		return 0, fmt.Errorf("write backup: %w", err)
+	}
+	defer os.Remove(f.Name())
+	if err := h.Backup(ctx, f); err != nil {
+		return 0, errors.Join(err, f.Close())
+	}
+	st, err := f.Stat()
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return 0, fmt.Errorf("write backup: %w", err)
+	}
+	return st.Size(), os.Rename(f.Name(), path)
+}
+
+func (t *terminal) storeRestore() *cli.Command {
+	return &cli.Command{
+		Name:      "restore",
+		Usage:     "go back to a backup; decisions made since are applied again from the journal",
+		ArgsUsage: "FILE",
+		Description: "The store there is is kept aside.\n\n" +
+			"Examples:\n  skillet store restore skillet-backup.bin --yes",
+		Flags: []cli.Flag{yesFlag("restore")},
+		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+			args, err := need(c, 1, "one file")
+			if err != nil {
+				return err
+			}
+			f, err := os.Open(args[0])
+			if err != nil {
+				return fmt.Errorf("read backup: %w", err)
+			}
+			defer f.Close()
+			if !c.Bool("yes") {
+				if err := t.confirm("store restore", "Replace what skills keep by what the backup has?"); err != nil {
+					return err
+				}
+			}
+			r, err := h.Restore(ctx, f)
+			return t.renewed("restored", r, err)
+		}),
+	}
+}
+
+func (t *terminal) storeRebuild() *cli.Command {
+	return &cli.Command{
+		Name:  "rebuild",
+		Usage: "make the store again: decisions from the journal, and what skills keep as far as it can be read",
+		Description: "The store there is is kept aside.\n\n" +
+			"Examples:\n  skillet store rebuild --dry-run\n  skillet store rebuild --yes",
+		Flags: []cli.Flag{yesFlag("rebuild"), &cli.BoolFlag{Name: "dry-run", Usage: "only show what can be read"}},
+		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+			if _, err := need(c, 0, "no arguments"); err != nil {
+				return err
+			}
+			if c.Bool("dry-run") {
+				r, err := h.PlanRebuild(ctx)
+				return t.renewed("would make the store again from", r, err)
+			}
+			if !c.Bool("yes") {
+				if err := t.confirm("store rebuild", "Make the store again from the journal?"); err != nil {
+					return err
+				}
+			}
+			r, err := h.Rebuild(ctx)
+			return t.renewed("made the store again from", r, err)
+		}),
+	}
+}
+
+func (t *terminal) renewed(what string, r host.Renewal, err error) error {
+	if err != nil {
+		return err
+	}
+	return t.answer(r, func() {
+		t.note("%s %d decisions and %d values that skills keep", what, r.Decisions, r.Kept)
+		for _, l := range r.Lost {
+			t.note("  lost: %s", plain(l))
+		}
+		if r.Aside != "" {
+			t.note("  the store as it was is in %s; delete it when nothing is missing", r.Aside)
+		}
+	})
+}
