@@ -85,6 +85,9 @@ func isBase(p string) bool { return path.Clean("/"+p) == "/" }
 func (t *tree) OpenFile(p string, flag esys.Oflag, perm fs.FileMode) (esys.File, esys.Errno) {
 	t.in.checkTime()
 	if p == "." {
+		if flag&(esys.O_RDWR|esys.O_WRONLY) != 0 && flag&esys.O_DIRECTORY != 0 {
+			return nil, esys.EISDIR
+		}
 		return newBaseDir(t), 0
 	}
 	if errno := t.in.files.mayOpen(t.fs, t.path(p), flag); errno != 0 {

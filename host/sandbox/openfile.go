@@ -208,7 +208,24 @@ func (o *openFile) Pwrite(b []byte, off int64) (int, esys.Errno) {
 	case o.readOnly():
 		return 0, esys.EBADF
 	}
+	if o.append {
+		return o.appendAside(b)
+	}
 	return o.write(b, off, func() (int, error) { return o.file.WriteAt(b, off) })
+}
+
+// appendAside is a write at an offset to a file that only takes them at its
+// end: as on Linux, that is where it goes, and the position stays.
+func (o *openFile) appendAside(b []byte) (int, esys.Errno) {
+	at, err := o.file.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return 0, o.in().errno(err)
+	}
+	n, errno := o.Write(b)
+	if _, err := o.file.Seek(at, io.SeekStart); err != nil && errno == 0 {
+		errno = o.in().errno(err)
+	}
+	return n, errno
 }
 
 func (o *openFile) readOnly() bool {
@@ -261,7 +278,7 @@ func (o *openFile) Readdir(n int) ([]esys.Dirent, esys.Errno) {
 			return nil, errno
 		}
 		for _, e := range entries {
-			out = append(out, esys.Dirent{Name: e.Name(), Type: e.Type()})
+			out = append(out, esys.Dirent{Name: e.Name(), Type: e.Type(), Ino: o.inode(e.Name())})
 		}
 		if err != nil || len(entries) == 0 {
 			return out, o.in().errno(err)
@@ -269,6 +286,15 @@ func (o *openFile) Readdir(n int) ([]esys.Dirent, esys.Errno) {
 		o.in().charge(uint64(len(entries)) * fuelKernel)
 	}
 	return out, 0
+}
+
+// inode is the number of an entry, or 0, which tells the guest to look itself.
+func (o *openFile) inode(name string) sys.Inode {
+	info, err := o.tree.fs.Lstat(o.file.Path() + "/" + name)
+	if err != nil {
+		return 0
+	}
+	return sys.NewStat_t(info).Ino
 }
 
 // Truncate sets the size.

@@ -308,3 +308,43 @@ func TestWASIGuard(t *testing.T) {
 		t.Errorf("error %v, stderr %q", err, r.Stderr)
 	}
 }
+
+// TestWASIToolchains runs the commands that ship with wazero's own tests: Rust,
+// TinyGo, C and hand-written ones.
+func TestWASIToolchains(t *testing.T) {
+	t.Parallel()
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/tetratelabs/wazero").Output()
+	if err != nil {
+		t.Skipf("the modules of github.com/tetratelabs/wazero are not in the module cache: %v", err)
+	}
+	testdata := filepath.Join(strings.TrimSpace(string(out)), "imports", "wasi_snapshot_preview1", "testdata")
+	dir := newTree(t)
+	in := filepath.Join(dir, "in")
+	r := newRuntime(t, sandbox.Options{})
+	for _, c := range []struct {
+		file, args, want string
+		code             uint32
+	}{
+		{file: "exit_on_start.wasm", code: 2},
+		{file: "print_args.wasm", args: "a b", want: "skill\x00a\x00b\x00"},
+		{file: "print_prestat_dirname.wasm", want: in},
+		{file: "cargo-wasi/wasi.wasm", args: "ls " + in + "/sub", want: in + "/sub/b.txt\n"},
+		{file: "cargo-wasi/wasi.wasm", args: "ls " + in + "/a.txt", want: "ENOTDIR\n"},
+		{file: "tinygo/wasi.wasm", args: "ls " + in + "/sub", want: "./b.txt\n"},
+		{file: "zig-cc/wasi.wasm", args: "ls " + in + "/sub", want: "./.\n./..\n./b.txt\n"},
+		{file: "zig-cc/wasi.wasm", args: "sleepmillis 5", want: "OK\n"},
+	} {
+		t.Run(c.file+" "+c.args, func(t *testing.T) {
+			wasm, err := os.ReadFile(filepath.Join(testdata, c.file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			call := start(strings.Fields(c.args)...)
+			call.FS = openJail(t, jail.Quota{}, jail.Root{Path: in})
+			result, err := loadIn(t, r, wasm).Call(t.Context(), call)
+			if string(result.Output) != c.want || result.ExitCode != c.code || (err != nil) != (c.code != 0) {
+				t.Errorf("output %q, code %d, stderr %q, %v", result.Output, result.ExitCode, result.Stderr, err)
+			}
+		})
+	}
+}
