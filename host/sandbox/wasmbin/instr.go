@@ -104,7 +104,7 @@ func (c *cursor) controlImmediates(in *instr, b *bounds) {
 		in.x = c.index("type", b.types)
 		in.y = c.index("table", b.tables)
 	case immTypes:
-		if n := c.count("select types", 1, 1); n != 1 {
+		if n := c.count("select types", c.left(), 1); n != 1 {
 			c.malformed(in.at, "select with %d types", n)
 		}
 		c.valueType()
