@@ -4,6 +4,7 @@
 package skills_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -117,14 +118,17 @@ func copyFiles(t testing.TB, from, to, pattern string) {
 	}
 }
 
+// newSandbox returns a runtime as the host has it. SKILLET_TEST_CACHE names a
+// directory that keeps compiled code from one run of the tests to the next.
 func newSandbox(t testing.TB) *sandbox.Runtime {
 	t.Helper()
-	sb, err := sandbox.New(t.Context(), hclog.NewNullLogger(), sandbox.Options{Functions: hostfn.Functions()})
+	options := sandbox.Options{Functions: hostfn.Functions(), CacheDir: os.Getenv("SKILLET_TEST_CACHE")}
+	sb, err := sandbox.New(t.Context(), hclog.NewNullLogger(), options)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := sb.Close(t.Context()); err != nil {
+		if err := sb.Close(context.WithoutCancel(t.Context())); err != nil {
 			t.Error(err)
 		}
 	})
@@ -139,19 +143,16 @@ func TestSkills(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Run("all", func(t *testing.T) {
-		for _, dir := range skillDirs(t) {
-			t.Run(dir, func(t *testing.T) {
-				t.Parallel()
-				b := build(t, sb, dir)
-				b.checkPackage(t)
-				b.checkTools(t)
-				for _, c := range b.cases(t) {
-					t.Run(c.Tool+": "+c.Name, func(t *testing.T) { b.run(t, defaults, c) })
-				}
-			})
-		}
-	})
+	for _, dir := range skillDirs(t) {
+		t.Run(dir, func(t *testing.T) {
+			b := build(t, sb, dir)
+			b.checkPackage(t)
+			b.checkTools(t)
+			for _, c := range b.cases(t) {
+				t.Run(c.Tool+": "+c.Name, func(t *testing.T) { b.run(t, defaults, c) })
+			}
+		})
+	}
 }
 
 // checkPackage makes sure that a package is whole and that this host honours
