@@ -4,9 +4,9 @@ package wasmbin
 // accepted; a zero field allows none of what it bounds, so start from
 // DefaultLimits.
 //
-// The defaults let every module through that the toolchains in use were seen
-// to make (Go, Rust, C, C++, Zig, AssemblyScript, QuickJS, MicroPython,
-// Haskell) and stay under what compiles in about ten seconds.
+// The defaults let the modules through that Go, TinyGo, Rust, C, Zig and Haskell
+// toolchains were seen to make, the largest of them at a quarter of CompileWork
+// or less, and stay under what compiles in some ten seconds.
 type Limits struct {
 	// ModuleBytes bounds the module itself.
 	ModuleBytes int
