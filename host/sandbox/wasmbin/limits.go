@@ -5,8 +5,8 @@ package wasmbin
 // DefaultLimits.
 //
 // The defaults let the modules through that Go, TinyGo, Rust, C, Zig and Haskell
-// toolchains were seen to make, the largest of them at a quarter of CompileWork
-// or less, and stay under what compiles in some ten seconds.
+// toolchains were seen to make, the largest of them at less than a third of
+// CompileWork, and stay under what compiles in some ten seconds.
 type Limits struct {
 	// ModuleBytes bounds the module itself.
 	ModuleBytes int
