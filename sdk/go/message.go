@@ -1,10 +1,11 @@
 package skill
 
-// Level is the severity of a log line or a notification.
+// Level says how much a log line matters.
 type Level string
 
 // The levels of a log line, in rising order.
 const (
+	LevelTrace Level = "trace"
 	LevelDebug Level = "debug"
 	LevelInfo  Level = "info"
 	LevelWarn  Level = "warn"
@@ -32,24 +33,35 @@ func Log(level Level, message string, fields ...Field) error {
 	return err
 }
 
+// Severity says how much a notification matters.
+type Severity string
+
+// The severities of a notification.
+const (
+	SeverityInfo    Severity = "info"
+	SeverityWarning Severity = "warning"
+	SeverityError   Severity = "error"
+)
+
 // Notification is a message to the person who owns the host.
 type Notification struct {
-	// Severity is one of the levels; empty means LevelInfo.
-	Severity Level
-	// Title is one short line.
+	// Severity is empty for SeverityInfo.
+	Severity Severity
+	// Title is one short line; it must not be empty.
 	Title string
 	// Text is the message itself; it may be empty.
 	Text string
 }
 
-// Notify sends a notification. It needs the grant notify.
+// Notify sends a notification. It needs the grant notify. Errors have kind
+// Denied, Invalid, Limit (too many in one call) or IO (nobody to notify).
 func Notify(n Notification) error {
 	if n.Severity == "" {
-		n.Severity = LevelInfo
+		n.Severity = SeverityInfo
 	}
 	ask := struct {
-		Severity Level  `json:"severity"`
-		Title    string `json:"title"`
+		Severity Severity `json:"severity"`
+		Title    string   `json:"title"`
 	}{n.Severity, n.Title}
 	_, err := request(notifySend, "notify", ask, nil, []byte(n.Text))
 	return err
