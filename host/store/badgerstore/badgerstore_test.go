@@ -48,3 +48,5 @@ func TestConformanceShared(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(t *testing.T) store.Store { return mustShare(t, t.TempDir(), testOptions()) })
 }
+
+func testKey() []byte { return []byte("0123456789abcdef0123456789abcdef") }

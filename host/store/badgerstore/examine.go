@@ -1,6 +1,7 @@
 package badgerstore
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -8,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/dgraph-io/badger/v4"
@@ -216,7 +216,7 @@ func copyBlocks(src io.Reader, dst *os.File) error {
 	block, empty := make([]byte, 64<<10), make([]byte, 64<<10)
 	for at := int64(0); ; {
 		n, err := io.ReadFull(src, block)
-		if n > 0 && !slices.Equal(block[:n], empty[:n]) {
+		if n > 0 && !bytes.Equal(block[:n], empty[:n]) {
 			if _, err := dst.WriteAt(block[:n], at); err != nil {
 				return err
 			}
