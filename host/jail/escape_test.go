@@ -365,6 +365,20 @@ func TestNestedRootIsNotRedirected(t *testing.T) {
 	want(t, "nested in a read-only root", second2(g.ReadDir(in+"/nested", 0)), nil)
 }
 
+// TestFileRootIsNotRedirected: a root that is one file does not become the one beside it.
+func TestFileRootIsNotRedirected(t *testing.T) {
+	t.Parallel()
+	in, _ := tree(t)
+	must(t, os.WriteFile(in+"/beside", []byte("SECRET"), 0o644))
+	f := openWith(t, []jail.Root{{Path: in + "/plain", Write: true}, {Path: in + "/later", Write: true}}, jail.GuardFunc(allow), jail.Quota{})
+	must(t, os.Remove(in+"/plain"))
+	for _, p := range []string{in + "/plain", in + "/later"} {
+		must(t, os.Symlink("beside", p))
+		want(t, "read "+p, second(f.ReadFile(p, 0)), jail.ErrEscape)
+		want(t, "write "+p, f.WriteFile(p, nil, 0o644), jail.ErrEscape)
+	}
+}
+
 // TestSwapRaces lets another process's part exchange things under the jail as fast as it can. Whatever
 // an operation meets, it must never read or change what is outside or what the guard refuses.
 func TestSwapRaces(t *testing.T) {
