@@ -133,9 +133,6 @@ func (r *outgoing) prepare() error {
 		r.method = http.MethodGet
 	}
 	r.method = strings.ToUpper(r.method)
-	if r.method == http.MethodConnect || r.method == http.MethodTrace {
-		return failf(KindInvalid, "method %s cannot be used", r.method)
-	}
 	u, err := url.Parse(r.url)
 	if err != nil {
 		return failf(KindInvalid, "not a URL")

@@ -127,6 +127,22 @@ func FuzzRedact(f *testing.F) {
 	})
 }
 
+// TestRedactCut: a secret that is cut off where reading stopped does not move into view when others before
+// it became shorter.
+func TestRedactCut(t *testing.T) {
+	t.Parallel()
+	secret := "0123456789abcdefghijklmnopqrstuvwxyz"
+	var r redactor
+	r.add(secret)
+	text := strings.Repeat(secret, 40)
+	for limit := range 900 {
+		got := r.body([]byte(text[:limit+r.margin()]), int64(limit), true)
+		if strings.ContainsAny(string(got), "0123456789") || len(got) > limit {
+			t.Fatalf("cut at %d: %q", limit, got)
+		}
+	}
+}
+
 // FuzzAddress checks the address rules against the standard library's notions.
 func FuzzAddress(f *testing.F) {
 	for _, s := range []string{"127.0.0.1", "8.8.8.8", "::1", "2606:4700::1111", "::ffff:8.8.8.8", "::ffff:10.0.0.1", "fe80::1%eth0", "2002:7f00:1::"} {
@@ -164,6 +180,18 @@ func TestPublicAddress(t *testing.T) {
 	for _, ctx := range []context.Context{context.Background(), context.WithValue(context.Background(), passKey{}, "other")} {
 		if d.control(ctx, "tcp", "8.8.8.8:80", nil) == nil {
 			t.Error("a connection without a grant")
+		}
+	}
+	wide := capability.MustParse("http:GET http://*.example.com/*")
+	for _, host := range []string{"127.0.0.1", "localhost"} {
+		if p := passFor(wide, capability.Endpoint{Method: "GET", Scheme: "http", Host: host, Port: 80, Path: "/"}); p != (pass{}) {
+			t.Errorf("a grant of other hosts opens %s: %+v", host, p)
+		}
+	}
+	local := context.WithValue(context.Background(), passKey{}, pass{loopback: true})
+	for addr, want := range map[string]bool{"127.0.0.1:80": true, "[::1]:80": true, "10.0.0.1:80": false, "169.254.169.254:80": false} {
+		if got := d.control(local, "tcp", addr, nil) == nil; got != want {
+			t.Errorf("localhost as %s: %v", addr, got)
 		}
 	}
 	ctx := context.WithValue(context.Background(), passKey{}, pass{addr: netip.MustParseAddr("10.0.0.1")})

@@ -404,6 +404,7 @@ func TestRequestShape(t *testing.T) {
 		}
 	}
 	rt := runtime(t)
-	r := runBulk(t, rt, env(t), "log", `{"level":"info"}`, "x")
-	wantKind(t, "log", r, "")
+	long := `{"level":"info"` + strings.Repeat(" ", MaxMeta) + "}"
+	wantKind(t, "short", runBulk(t, rt, env(t), "log", `{"level":"info"}`, "x"), "")
+	wantKind(t, "long", runBulk(t, rt, env(t), "log", long, ""), KindLimit)
 }

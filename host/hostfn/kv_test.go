@@ -147,6 +147,24 @@ func TestKVQuota(t *testing.T) {
 	call(t, e, "kv_delete", `{"key":"0"}`, nil)
 	wantKind(t, "what deleting freed", put(t, e, "5", ten, ""), "")
 	wantKind(t, "and no more", put(t, e, "6", "", ""), KindLimit)
+	for range 3 {
+		put(t, e, "1", ten, "")
+		call(t, e, "kv_delete", `{"key":"1"}`, nil)
+	}
+	balanced(t, s.KV)
+}
+
+// balanced fails unless the account says what is there.
+func balanced(t testing.TB, kv store.KV) {
+	t.Helper()
+	s := &state{kv: kv, ns: "kv/skill/tester/", schema: 1}
+	counted, _, err := s.account(context.Background())
+	must(t, err)
+	actual, err := s.recount(context.Background())
+	must(t, err)
+	if counted.Bytes != actual {
+		t.Errorf("counted %d bytes, there are %d", counted.Bytes, actual)
+	}
 }
 
 // TestKVQuotaHeals: a count that a crash left too high is corrected before anything is refused for it.
@@ -243,14 +261,7 @@ func TestKVConcurrent(t *testing.T) {
 	if len(r.Body) != 40 {
 		t.Errorf("%d of 40 increments", len(r.Body))
 	}
-	st := &state{kv: kv, ns: "kv/skill/tester/", schema: 1}
-	counted, _, err := st.account(context.Background())
-	must(t, err)
-	actual, err := st.recount(context.Background())
-	must(t, err)
-	if counted.Bytes != actual {
-		t.Errorf("counted %d bytes, there are %d", counted.Bytes, actual)
-	}
+	balanced(t, kv)
 }
 
 // TestKVDamage: bytes that are no value are an error and not a value.

@@ -406,10 +406,19 @@ func TestNoProxyNoSharing(t *testing.T) {
 		}
 		e.Close()
 	}
+	for range 200 { // the server hears of it a little later
+		mu.Lock()
+		if closed == 3 {
+			mu.Unlock()
+			break
+		}
+		mu.Unlock()
+		time.Sleep(10 * time.Millisecond)
+	}
 	mu.Lock()
 	defer mu.Unlock()
-	if opened != 3 {
-		t.Errorf("%d connections for 3 calls of 2 requests", opened)
+	if opened != 3 || closed != 3 {
+		t.Errorf("%d connections for 3 calls of 2 requests, %d closed after them", opened, closed)
 	}
 }
 
