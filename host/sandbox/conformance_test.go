@@ -222,6 +222,9 @@ func TestExtismModules(t *testing.T) {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
 			wasm := extismModule(t, file)
+			if testing.Short() && len(wasm) > 1<<20 {
+				t.Skip("takes seconds to compile on both engines")
+			}
 			m := loadIn(t, r, wasm)
 			for _, c := range cases {
 				compareExtism(t, m, wasm, c, theirs)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -29,6 +30,10 @@ type limitCase struct {
 const short = 20 * time.Second
 
 func limitCases() []limitCase {
+	return slices.Concat(memoryCases(), fuelCases(), wallCases(), sizeCases(), countCases())
+}
+
+func memoryCases() []limitCase {
 	grow := func(pages int32) []byte { return w.Code(w.I32Const(pages), w.MemoryGrow()) }
 	return []limitCase{
 		{
@@ -47,6 +52,11 @@ func limitCases() []limitCase {
 			wasm: newGuest().memory(32, w.NoMax).tool("run", zero()).Bytes(),
 			call: sandbox.Call{Limits: sandbox.Limits{MemoryBytes: 1 << 20}},
 		},
+	}
+}
+
+func fuelCases() []limitCase {
+	return []limitCase{
 		{
 			name: "fuel in a loop", kind: sandbox.ErrFuel, says: []string{"5000000 units", "max_fuel"},
 			wasm: tool(forever()),
@@ -62,6 +72,11 @@ func limitCases() []limitCase {
 			wasm: hostLoop("dear"),
 			host: []sandbox.HostFunc{{Module: "test", Name: "dear", Fuel: 1 << 40, Call: nothing}},
 		},
+	}
+}
+
+func wallCases() []limitCase {
+	return []limitCase{
 		{
 			name: "wall in a loop", kind: sandbox.ErrTime, says: []string{"30ms", "max_execution_time"}, refuse: context.DeadlineExceeded,
 			wasm: tool(forever()),
@@ -96,6 +111,11 @@ func limitCases() []limitCase {
 			wasm: sleeper(time.Hour),
 			call: sandbox.Call{Limits: sandbox.Limits{Wall: 30 * time.Millisecond}},
 		},
+	}
+}
+
+func sizeCases() []limitCase {
+	return []limitCase{
 		{
 			name: "input", kind: sandbox.ErrInput, says: []string{"10 bytes", "11 bytes"},
 			wasm: echo(),
@@ -116,6 +136,11 @@ func limitCases() []limitCase {
 			wasm: extismTool(w.I64Const(11), w.Call(kAlloc), w.LocalTee(0), w.I64Const(11), w.Call(kOutput), zero()),
 			call: sandbox.Call{Limits: sandbox.Limits{OutputBytes: 10}},
 		},
+	}
+}
+
+func countCases() []limitCase {
+	return []limitCase{
 		{
 			name: "host calls", kind: sandbox.ErrHostCalls, says: []string{"5 calls", "max_host_calls"},
 			wasm: hostLoop("nothing"),
