@@ -194,6 +194,10 @@ type Injection struct {
 	Prefix string `json:"prefix,omitempty"`
 }
 
+// Words says where the secret goes, for the person who decides: "in the header
+// Authorization of requests to https://api.example.com/*".
+func (i Injection) Words() string { return "in the header " + i.Header + " of requests to " + i.URL }
+
 // A NamePermission asks for a skill or a model by name; a "*" at the end
 // matches any rest.
 type NamePermission struct {

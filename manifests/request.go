@@ -19,6 +19,9 @@ type RequestedCapability struct {
 	// Field is the field of the manifest that asks, such as
 	// "security.permissions.file_read[0]".
 	Field string
+	// Inject is where the host would put the secret that is asked for; nil when
+	// nowhere, and for everything that is no secret.
+	Inject *Injection
 }
 
 // Requests returns the capabilities m asks for, in the order of the fields of
@@ -43,7 +46,7 @@ func (m *Manifest) requests(workspace string) ([]RequestedCapability, Errors) {
 			errs = append(errs, *p)
 			continue
 		}
-		asked = append(asked, RequestedCapability{c, w.reason, w.field})
+		asked = append(asked, RequestedCapability{c, w.reason, w.field, w.inject})
 	}
 	return asked, errs
 }
@@ -55,6 +58,7 @@ type wish struct {
 	resource string
 	reason   string
 	field    string
+	inject   *Injection // of secret
 }
 
 // wishes lists all entries of the permissions.
@@ -64,25 +68,25 @@ func (m *Manifest) wishes() []wish {
 	var all []wish
 	at := func(section string, i int) string { return base + section + indexStep(i) }
 	for i, e := range p.FileRead {
-		all = append(all, wish{capability.FSRead, nil, e.Path, e.Reason, at("file_read", i)})
+		all = append(all, wish{action: capability.FSRead, resource: e.Path, reason: e.Reason, field: at("file_read", i)})
 	}
 	for i, e := range p.FileWrite {
-		all = append(all, wish{capability.FSWrite, nil, e.Path, e.Reason, at("file_write", i)})
+		all = append(all, wish{action: capability.FSWrite, resource: e.Path, reason: e.Reason, field: at("file_write", i)})
 	}
 	for i, e := range p.Network {
-		all = append(all, wish{capability.HTTP, e.Methods, e.URL, e.Reason, at("network", i)})
+		all = append(all, wish{action: capability.HTTP, methods: e.Methods, resource: e.URL, reason: e.Reason, field: at("network", i)})
 	}
 	for i, e := range p.Secrets {
-		all = append(all, wish{capability.Secret, nil, e.Name, e.Reason, at("secrets", i)})
+		all = append(all, wish{action: capability.Secret, resource: e.Name, reason: e.Reason, field: at("secrets", i), inject: e.Inject})
 	}
 	for i, e := range p.Skills {
-		all = append(all, wish{capability.Skill, nil, e.Name, e.Reason, at("skills", i)})
+		all = append(all, wish{action: capability.Skill, resource: e.Name, reason: e.Reason, field: at("skills", i)})
 	}
 	for i, e := range p.Models {
-		all = append(all, wish{capability.Model, nil, e.Name, e.Reason, at("models", i)})
+		all = append(all, wish{action: capability.Model, resource: e.Name, reason: e.Reason, field: at("models", i)})
 	}
 	if p.KV != nil {
-		all = append(all, wish{capability.KV, nil, "", p.KV.Reason, base + "kv"})
+		all = append(all, wish{action: capability.KV, reason: p.KV.Reason, field: base + "kv"})
 	}
 	return append(all, p.reasoned(base)...)
 }

@@ -92,8 +92,13 @@ type Proposal struct {
 	// Digest is the content digest of the package that was proposed. An
 	// approval holds for these bytes and no others.
 	Digest manifests.Digest `json:"digest"`
-	// Requested is what the package asks for, with the reasons it gives.
-	Requested []Ask `json:"requested"`
+	// Replaces is the version that was active when it was proposed; empty for
+	// none. An approval holds only while that is so.
+	Replaces string `json:"replaces,omitempty"`
+	// Requested is what the package asks for, with the reasons it gives, and
+	// Limits are the bounds of each call.
+	Requested []Ask                    `json:"requested"`
+	Limits    manifests.ResolvedLimits `json:"limits"`
 	// Origin and Source say where the package came from; ProposedBy says who
 	// brought it: "human:ada", "model:NAME".
 	Origin     string `json:"origin"`
@@ -218,19 +223,37 @@ func (d *Desk) Proposal(ctx context.Context, id string) (Proposal, error) {
 		WithHint("give more of its id")
 }
 
-// Pending finds a proposal for exactly these bytes that still waits; ok is
-// false when there is none.
-func (d *Desk) Pending(ctx context.Context, digest manifests.Digest) (p Proposal, ok bool, err error) {
+// maxPending is how many proposals may wait at a time: each keeps its package.
+const maxPending = 100
+
+// Pending finds a proposal that still waits and proposes the same as p: the
+// same bytes from the same origin, asking for the same in place of the same
+// version. ok is false when there is none; then it fails with a
+// [task.KindLimit] error when too many wait already.
+func (d *Desk) Pending(ctx context.Context, p Proposal) (found Proposal, ok bool, err error) {
 	ps, err := d.Proposals(ctx)
 	if err != nil {
 		return Proposal{}, false, err
 	}
-	for _, p := range ps {
-		if p.Digest == digest && p.Status == StatusPending {
-			return p, true, nil
+	waiting := 0
+	for _, o := range ps {
+		if o.Status != StatusPending {
+			continue
 		}
+		if o.same(p) {
+			return o, true, nil
+		}
+		waiting++
+	}
+	if waiting >= maxPending {
+		return Proposal{}, false, task.Errorf(task.KindLimit, "%d proposals wait already", waiting).
+			WithHint("decide some of them first: `skillet approvals list`")
 	}
 	return Proposal{}, false, nil
+}
+
+func (p Proposal) same(o Proposal) bool {
+	return p.Digest == o.Digest && p.Origin == o.Origin && p.Replaces == o.Replaces && p.Capabilities().Equal(o.Capabilities())
 }
 
 // Grants returns the grants of a package, also those that ended, oldest first.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/store"
+	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/policies/capability"
 )
@@ -113,9 +114,12 @@ func (h Human) Grant(skill string, d manifests.Digest, c capability.Capability, 
 }
 
 // Carried is the change that gives another version of a skill what a person
-// gave to an earlier one, under the same terms.
-func Carried(g Grant, to manifests.Digest) (ledger.Change, error) {
-	g.ID, g.Digest = NewID(), to
+// gave to an earlier one, or the part of it that c is, under the same terms.
+func Carried(g Grant, c capability.Capability, to manifests.Digest) (ledger.Change, error) {
+	if !g.Capability.Covers(c) {
+		return ledger.Change{}, task.Errorf(task.KindInternal, "carry a grant: %s is more than %s", c, g.Capability)
+	}
+	g.ID, g.Capability, g.Digest = NewID(), c, to
 	return ledger.NewChange(kindGranted, g)
 }
 

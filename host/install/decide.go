@@ -13,13 +13,15 @@ import (
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 	"github.com/skillet-run/skillet/policies"
+	"github.com/skillet-run/skillet/policies/capability"
 )
 
 // Approve installs what a proposal proposes, grants what it asks for, and
 // makes other proposals for the same skill stale: one decision, all or
 // nothing. The bytes are read back and must still be the ones proposed; digest,
-// when it is not empty, is the beginning of the digest the person was shown
-// and must fit.
+// when it is not empty, is the digest the person was shown, or at least the
+// first eight digits of it, and must fit. The policies are asked again, and the
+// active version must be the one that the proposal said it replaces.
 func (i *Installer) Approve(ctx context.Context, h approval.Human, id, digest, notes string) (Outcome, error) {
 	p, pkg, err := i.reviewed(ctx, id, digest)
 	if err != nil {
@@ -47,6 +49,9 @@ func (i *Installer) Approve(ctx context.Context, h approval.Human, id, digest, n
 	return Outcome{Skill: &s, Proposal: &p}, err
 }
 
+// minShown is how many digits of a digest a person has to have been shown.
+const minShown = 8
+
 // reviewed finds a proposal and reads its package back.
 func (i *Installer) reviewed(ctx context.Context, id, digest string) (approval.Proposal, *bundle.Package, error) {
 	p, err := i.desk.Proposal(ctx, id)
@@ -54,6 +59,10 @@ func (i *Installer) reviewed(ctx context.Context, id, digest string) (approval.P
 		return p, nil, err
 	}
 	shown := strings.TrimPrefix(digest, "sha256:")
+	if digest != "" && len(shown) < minShown {
+		return p, nil, task.Errorf(task.KindUsage, "approve proposal %s: the digest %q is too short to tell packages apart", p.ID, digest).
+			WithHint("give at least %d of its digits", minShown)
+	}
 	if !strings.HasPrefix(p.Digest.Hex(), shown) {
 		return p, nil, task.Errorf(task.KindVerification, "approve proposal %s: its digest is %s, not %s", p.ID, p.Digest.Short(), digest).
 			WithHint("look at what it proposes now: `skillet approvals show %s`", p.ID)
@@ -65,6 +74,9 @@ func (i *Installer) reviewed(ctx context.Context, id, digest string) (approval.P
 	pkg, err := i.registry.Package(ctx, p.Digest)
 	if err != nil {
 		return p, nil, err
+	}
+	if err := runnable(pkg.Manifest()); err != nil {
+		return p, nil, fmt.Errorf("approve proposal %s: %w", p.ID, err)
 	}
 	if err := i.checker.Check(ctx, pkg); err != nil {
 		return p, nil, fmt.Errorf("approve proposal %s: %w", p.ID, err)
@@ -78,10 +90,7 @@ func (i *Installer) approval(ctx context.Context, h approval.Human, p approval.P
 	if err != nil {
 		return nil, err
 	}
-	if err := i.desk.Allowed(policies.Principal{Skill: p.Skill, Version: p.Version, Digest: string(p.Digest), Origin: p.Origin}, p.Capabilities()); err != nil {
-		return nil, err
-	}
-	if _, err := i.compare(ctx, &Plan{Skill: p.Skill, Version: p.Version, Digest: p.Digest, Origin: registry.Origin(p.Origin)}); err != nil {
+	if err := i.stillAllowed(ctx, p, pkg.Manifest().Aliases); err != nil {
 		return nil, err
 	}
 	installed, err := registry.Installed(pkg, p.Source, registry.Origin(p.Origin))
@@ -97,6 +106,33 @@ func (i *Installer) approval(ctx context.Context, h approval.Human, p approval.P
 		return nil, err
 	}
 	return slices.Concat([]ledger.Change{approved, installed}, given, stale), nil
+}
+
+// stillAllowed asks the policies again, and looks whether the proposal is still
+// about what the person was shown.
+func (i *Installer) stillAllowed(ctx context.Context, p approval.Proposal, aliases []string) error {
+	plan := Plan{Skill: p.Skill, Version: p.Version, Digest: p.Digest, Origin: registry.Origin(p.Origin)}
+	if d := i.decide(plan.who(), capability.Capability{}); d.Effect == policies.Deny {
+		return forbidden(plan.who(), d)
+	}
+	if err := i.desk.Allowed(plan.who(), p.Capabilities()); err != nil {
+		return err
+	}
+	if _, err := i.compare(ctx, &plan, aliases); err != nil {
+		return err
+	}
+	if plan.Replaces != p.Replaces {
+		return task.Errorf(task.KindConflict, "approve proposal %s: %s changed since it was proposed: then %s was active, now %s", p.ID, p.Skill, version(p.Replaces), version(plan.Replaces)).
+			WithHint("reject it, and install the package again if it is still wanted")
+	}
+	return nil
+}
+
+func version(v string) string {
+	if v == "" {
+		return "no version"
+	}
+	return v
 }
 
 // superseded makes the other pending proposals for the same skill stale.
@@ -119,7 +155,8 @@ func (i *Installer) superseded(ctx context.Context, p approval.Proposal) ([]ledg
 	return cs, nil
 }
 
-// Reject ends a proposal without installing anything.
+// Reject ends a proposal without installing anything. Its bytes are deleted
+// unless something else uses them.
 func (i *Installer) Reject(ctx context.Context, h approval.Human, id, notes string) (approval.Proposal, error) {
 	p, err := i.desk.Proposal(ctx, id)
 	if err != nil {
@@ -138,7 +175,10 @@ func (i *Installer) Reject(ctx context.Context, h approval.Human, id, notes stri
 	if err != nil {
 		return p, err
 	}
-	return i.desk.Proposal(ctx, p.ID)
+	if p, err = i.desk.Proposal(ctx, p.ID); err != nil {
+		return p, err
+	}
+	return p, i.tidy(ctx, "the proposal is rejected")
 }
 
 // Remove takes versions of a skill out, all of them or the one ref names, and
@@ -157,7 +197,16 @@ func (i *Installer) Remove(ctx context.Context, actor string, ref manifests.Ref)
 	if err != nil {
 		return nil, err
 	}
-	return gone, i.ledger.Exclusive(ctx, i.sweep)
+	return gone, i.tidy(ctx, "it is removed")
+}
+
+// tidy deletes bytes nobody needs any more, after a decision that holds in any
+// case.
+func (i *Installer) tidy(ctx context.Context, done string) error {
+	if err := i.ledger.Exclusive(ctx, i.sweep); err != nil {
+		return fmt.Errorf("%s, but not all of its bytes could be deleted: %w", done, err)
+	}
+	return nil
 }
 
 func subject(ref manifests.Ref, gone []registry.Skill) string {

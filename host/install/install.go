@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/ledger"
@@ -22,7 +21,6 @@ import (
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 	"github.com/skillet-run/skillet/policies"
-	"github.com/skillet-run/skillet/policies/capability"
 )
 
 // A Checker proves that a package's module can be loaded and has the exports
@@ -81,8 +79,11 @@ type Plan struct {
 	// Reason and Policies explain Effect.
 	Reason   string   `json:"reason,omitempty"`
 	Policies []string `json:"policies,omitempty"`
+	// Limits bound each call of the skill.
+	Limits manifests.ResolvedLimits `json:"limits"`
 
 	request Request
+	former  former
 }
 
 // New are the asks that no earlier version was granted.
@@ -99,18 +100,24 @@ func (i *Installer) Plan(ctx context.Context, req Request) (Plan, error) {
 	if err := runnable(m); err != nil {
 		return Plan{}, err
 	}
+	if err := req.tidy(); err != nil {
+		return Plan{}, err
+	}
 	if err := i.checker.Check(ctx, req.Package); err != nil {
 		return Plan{}, fmt.Errorf("%s@%s: %w", m.Name, m.Version, err)
 	}
 	p := Plan{
 		Skill: m.Name, Version: m.Version, Digest: req.Package.Digest(), Type: approval.TypeNewSkill,
-		Origin: req.Origin, Source: req.Source, request: req,
+		Origin: req.Origin, Source: req.Source, Limits: m.Limits(), request: req,
 	}
-	before, err := i.compare(ctx, &p)
-	if err != nil {
+	var err error
+	if p.former, err = i.compare(ctx, &p, m.Aliases); err != nil {
 		return Plan{}, err
 	}
-	return p, i.judge(&p, before)
+	if err := i.judge(ctx, &p); err != nil {
+		return Plan{}, err
+	}
+	return p, nil
 }
 
 // runnable refuses manifests with fields that this host would have to ignore.
@@ -125,68 +132,6 @@ func runnable(m *manifests.Manifest) error {
 	}
 	return task.Errorf(task.KindUsage, "%s@%s asks for what this host cannot honour: %s", m.Name, m.Version, strings.Join(lines, "; ")).
 		WithHint("remove these fields from the manifest, or use a skillet that supports them")
-}
-
-// compare looks at what is installed, and returns what the active version of
-// the same skill was granted.
-func (i *Installer) compare(ctx context.Context, p *Plan) (capability.Set, error) {
-	versions, err := i.registry.Versions(ctx, p.Skill)
-	if err != nil {
-		return capability.Set{}, err
-	}
-	var before capability.Set
-	for _, v := range versions {
-		if v.Active {
-			p.Type, p.Replaces, p.Installed = approval.TypeModifySkill, v.Version, v.Digest == p.Digest
-			if before, err = i.desk.Granted(ctx, v.Digest, time.Now()); err != nil {
-				return before, err
-			}
-		}
-		if v.Version == p.Version && v.Digest != p.Digest && p.Origin != registry.OriginDevelopment {
-			return before, task.Errorf(task.KindConflict, "%s is installed with other bytes (%s, this package is %s)", v.Ref(), v.Digest.Short(), p.Digest.Short()).
-				WithHint("a version never changes: give the package a new version, or `skillet remove %s` first", v.Ref())
-		}
-	}
-	return before, nil
-}
-
-// judge puts each ask to the policies and sums up.
-func (i *Installer) judge(p *Plan, before capability.Set) error {
-	asks, err := p.request.Package.Manifest().Requests(p.request.Workspace)
-	if err != nil {
-		return task.Wrap(task.KindUsage, fmt.Errorf("%s: %w", p.Skill, err))
-	}
-	who := policies.Principal{Skill: p.Skill, Version: p.Version, Digest: string(p.Digest), Origin: string(p.Origin)}
-	total := i.policies.Decide(policies.Query{Phase: policies.PhaseInstall, Principal: who, Home: i.home})
-	for _, a := range asks {
-		d := i.policies.Decide(policies.Query{Phase: policies.PhaseInstall, Principal: who, Capability: a.Capability, Home: i.home})
-		p.Asks = append(p.Asks, approval.Ask{
-			Capability: a.Capability, Words: a.Capability.Words(), Reason: a.Reason,
-			New: !before.Covers(a.Capability), Effect: d.Effect.String(), Policies: d.Policies,
-		})
-		if d.Effect == policies.Deny {
-			return task.Errorf(task.KindDenied, "%s@%s may not ask for %s: %s", p.Skill, p.Version, a.Capability, d.Reason).
-				WithHint("decided by policy %s; remove %s from the manifest, or change the policy", strings.Join(d.Policies, ", "), a.Field)
-		}
-		if p.carries(before, a.Capability) {
-			continue
-		}
-		if d.Effect < total.Effect {
-			total = d
-		}
-	}
-	if total.Effect == policies.Deny {
-		return task.Errorf(task.KindDenied, "%s@%s may not be installed: %s", p.Skill, p.Version, total.Reason).
-			WithHint("decided by policy %s", strings.Join(total.Policies, ", "))
-	}
-	p.Effect, p.Reason, p.Policies = total.Effect.String(), total.Reason, total.Policies
-	return nil
-}
-
-// carries reports whether a person's earlier yes stands for c: they gave it to
-// the version this one replaces, and are bringing this one themselves.
-func (p Plan) carries(before capability.Set, c capability.Capability) bool {
-	return p.Origin != registry.OriginGenerated && before.Covers(c)
 }
 
 // An Outcome is what became of a request.
@@ -217,14 +162,38 @@ func (i *Installer) Submit(ctx context.Context, p Plan) (Outcome, error) {
 }
 
 // Accept installs a planned package with the consent of a person, who was
-// shown the plan: everything it asks for is granted.
+// shown the plan: everything it asks for is granted. When these bytes are
+// installed already, it is granted what it asks for and does not have yet.
 func (i *Installer) Accept(ctx context.Context, h approval.Human, p Plan) (Outcome, error) {
 	if p.Installed {
-		return i.Submit(ctx, p)
+		return i.grantMissing(ctx, h, p)
 	}
 	return i.install(ctx, p, h.Actor(), func() ([]ledger.Change, error) {
 		return grants(h, p.Skill, p.Digest, p.Asks)
 	})
+}
+
+// grantMissing gives an installed package what it asks for and was not granted:
+// the same package may ask for other files in another workspace, and grants
+// may have been taken back.
+func (i *Installer) grantMissing(ctx context.Context, h approval.Human, p Plan) (Outcome, error) {
+	if len(p.New()) == 0 {
+		return i.Submit(ctx, p)
+	}
+	err := i.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
+		if err := i.unmoved(ctx, p); err != nil {
+			return ledger.Decision{}, err
+		}
+		changes, err := grants(h, p.Skill, p.Digest, p.New())
+		return ledger.Decision{
+			Kind: "grant", Actor: h.Actor(), Subject: p.Skill + "@" + p.Version, Note: string(p.Digest), Changes: changes,
+		}, err
+	})
+	if err != nil {
+		return Outcome{}, err
+	}
+	s, err := i.registry.Lookup(ctx, manifests.Ref{Name: p.Skill, Version: p.Version})
+	return Outcome{Skill: &s}, err
 }
 
 func grants(h approval.Human, skill string, d manifests.Digest, asks []approval.Ask) ([]ledger.Change, error) {
@@ -269,55 +238,14 @@ func (i *Installer) install(ctx context.Context, p Plan, actor string, consent f
 	return Outcome{Skill: &s}, err
 }
 
-// unmoved refuses a plan that somebody else overtook.
-func (i *Installer) unmoved(ctx context.Context, p Plan) error {
-	now := Plan{Skill: p.Skill, Version: p.Version, Digest: p.Digest, Origin: p.Origin, Type: approval.TypeNewSkill}
-	if _, err := i.compare(ctx, &now); err != nil {
-		return err
-	}
-	if now.Replaces != p.Replaces {
-		return task.Errorf(task.KindConflict, "%s changed while it was being installed", p.Skill).WithHint("run the command again")
-	}
-	return nil
-}
-
-// given are the grants of an installation: with a person's consent all that
-// was asked, otherwise what a person gave to the version it replaces and the
-// new one asks for again.
-func (i *Installer) given(ctx context.Context, p Plan, consent func() ([]ledger.Change, error)) ([]ledger.Change, error) {
-	if consent != nil {
-		return consent()
-	}
-	if p.Replaces == "" {
-		return nil, nil
-	}
-	old, err := i.registry.Lookup(ctx, manifests.Ref{Name: p.Skill, Version: p.Replaces})
-	if err != nil {
-		return nil, err
-	}
-	gs, err := i.desk.Grants(ctx, old.Digest)
-	if err != nil {
-		return nil, err
-	}
-	asked := approval.Proposal{Requested: p.Asks}.Capabilities()
-	var cs []ledger.Change
-	for _, g := range gs {
-		if !g.Live(time.Now()) || !asked.Covers(g.Capability) {
-			continue
-		}
-		c, err := approval.Carried(g, p.Digest)
-		if err != nil {
-			return nil, err
-		}
-		cs = append(cs, c)
-	}
-	return cs, nil
-}
-
 func (i *Installer) propose(ctx context.Context, p Plan) (Outcome, error) {
 	var proposal approval.Proposal
 	err := i.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
-		waiting, ok, err := i.desk.Pending(ctx, p.Digest)
+		if err := i.unmoved(ctx, p); err != nil {
+			return ledger.Decision{}, err
+		}
+		proposal = p.proposal()
+		waiting, ok, err := i.desk.Pending(ctx, proposal)
 		if err != nil {
 			return ledger.Decision{}, err
 		}
@@ -328,7 +256,6 @@ func (i *Installer) propose(ctx context.Context, p Plan) (Outcome, error) {
 		if err := i.registry.Keep(ctx, p.request.Package); err != nil {
 			return ledger.Decision{}, err
 		}
-		proposal = p.proposal()
 		c, err := approval.Proposed(proposal)
 		return ledger.Decision{
 			Kind: "propose", Actor: proposal.ProposedBy, Subject: p.Skill + "@" + p.Version,
@@ -345,7 +272,7 @@ func (i *Installer) propose(ctx context.Context, p Plan) (Outcome, error) {
 		WithHint("look at it with `skillet approvals show %s`, then `skillet approvals approve %s` or `reject`", proposal.ID, proposal.ID)
 }
 
-// errKnown ends a commit because the same bytes are proposed already.
+// errKnown ends a commit because the same is proposed already.
 var errKnown = errors.New("proposed already")
 
 func (p Plan) proposal() approval.Proposal {
@@ -357,5 +284,6 @@ func (p Plan) proposal() approval.Proposal {
 		ID: approval.NewID(), Type: p.Type, Title: title, Rationale: p.request.Rationale,
 		Skill: p.Skill, Version: p.Version, Digest: p.Digest, Requested: p.Asks,
 		Origin: string(p.Origin), Source: p.Source, ProposedBy: p.request.ProposedBy,
+		Replaces: p.Replaces, Limits: p.Limits,
 	}
 }

@@ -1,0 +1,342 @@
+package install_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/install"
+	"github.com/skillet-run/skillet/host/registry"
+	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/manifests"
+	"github.com/skillet-run/skillet/manifests/bundle"
+	"github.com/skillet-run/skillet/policies"
+	"github.com/skillet-run/skillet/policies/capability"
+)
+
+// with makes a package whose manifest has more members.
+func with(t *testing.T, name, version, members string) *bundle.Package {
+	t.Helper()
+	p, err := bundle.FromFiles(map[string][]byte{
+		"skill.json": fmt.Appendf(nil, `{"name":%q,"version":%q,"description":"for tests","type":"code_inline","command":"main.wasm",
+			"tools":[{"name":"nothing","description":"does nothing"}],%s}`, name, version, members),
+		"main.wasm": nothing(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func permissions(text string) string { return `"security":{"permissions":{` + text + `}}` }
+
+func secretTo(url, header string) string {
+	return permissions(fmt.Sprintf(`"network":[{"url":"https://api.example.com/*"},{"url":"https://logs.example.net/*"}],
+		"secrets":[{"name":"github","inject":{"url":%q,"header":%q}}]`, url, header))
+}
+
+func (p *parts) skill(t *testing.T, name string) registry.Skill {
+	t.Helper()
+	s, err := p.registry.Lookup(t.Context(), manifests.Ref{Name: name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestUpgradeThatSendsASecretElsewhereIsAsked(t *testing.T) {
+	p := assemble(t)
+	p.accept(t, with(t, "net", "1.0.0", secretTo("https://api.example.com/*", "Authorization")))
+	for version, c := range map[string]struct{ members, effect string }{
+		"1.0.1": {secretTo("https://api.example.com/*", "Authorization"), "allow"},
+		"1.0.2": {secretTo("https://logs.example.net/*", "Authorization"), "ask"},
+		"1.0.3": {secretTo("https://api.example.com/*", "X-Echo"), "ask"},
+	} {
+		plan := p.plan(t, with(t, "net", version, c.members), registry.OriginUser)
+		want(t, version, plan.Effect, c.effect)
+	}
+	plan := p.plan(t, with(t, "net", "1.0.2", secretTo("https://logs.example.net/*", "Authorization")), registry.OriginUser)
+	if words := plan.New()[0].Words; !strings.Contains(words, "Authorization") || !strings.Contains(words, "https://logs.example.net/*") {
+		t.Errorf("the person is not told where the secret goes: %q", words)
+	}
+}
+
+func TestUpgradeCarriesThePartThatIsAskedFor(t *testing.T) {
+	p := assemble(t)
+	p.accept(t, pack(t, "net", "1.0.0", "https://api.example.com/*"))
+	second := pack(t, "net", "1.1.0", "https://api.example.com/v1/*")
+	if _, err := p.Submit(t.Context(), p.plan(t, second, registry.OriginUser)); err != nil {
+		t.Fatal(err)
+	}
+	want(t, "granted", p.granted(t, second), []string{"http:GET https://api.example.com/v1/*"})
+}
+
+func TestGrantForSomeRunsIsNoGrantForTheNextVersion(t *testing.T) {
+	p := assemble(t)
+	p.accept(t, pack(t, "net", "1.0.0"))
+	c := capability.MustParse("http:GET " + api)
+	if err := p.desk.Grant(t.Context(), ada, p.skill(t, "net"), []capability.Capability{c}, approval.Terms{MaxUses: 1}); err != nil {
+		t.Fatal(err)
+	}
+	want(t, "effect", p.plan(t, pack(t, "net", "1.1.0", api), registry.OriginUser).Effect, "ask")
+	calm := pack(t, "net", "1.2.0")
+	if _, err := p.Submit(t.Context(), p.plan(t, calm, registry.OriginUser)); err != nil {
+		t.Fatal(err)
+	}
+	want(t, "granted", len(p.granted(t, calm)), 0)
+}
+
+func TestNoSkillAnswersForAnother(t *testing.T) {
+	p := assemble(t)
+	p.accept(t, with(t, "files", "1.0.0", `"aliases":["f"]`))
+	for name, pkg := range map[string]*bundle.Package{
+		"an alias that is a name":    with(t, "a", "1.0.0", `"aliases":["files"]`),
+		"an alias that is an alias":  with(t, "b", "1.0.0", `"aliases":["f"]`),
+		"a name that is an alias":    with(t, "f", "1.0.0", `"aliases":["ff"]`),
+		"the same, asked for rights": with(t, "f", "1.0.0", permissions(`"kv":{"reason":"r"}`)),
+	} {
+		for _, origin := range []registry.Origin{registry.OriginUser, registry.OriginGenerated} {
+			_, err := p.Plan(t.Context(), request(pkg, origin))
+			if e := task.AsError(err); e == nil || e.Kind != task.KindConflict {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	p.accept(t, with(t, "files", "1.1.0", `"aliases":["f","fs"]`))
+}
+
+// Both were fine when they were proposed.
+func TestAliasIsCheckedAgainWhenItIsApproved(t *testing.T) {
+	p := assemble(t)
+	proposal := p.propose(t, with(t, "a", "1.0.0", `"aliases":["files"]`))
+	p.accept(t, pack(t, "files", "1.0.0"))
+	_, err := p.Approve(t.Context(), ada, proposal.ID, "", "")
+	wantKind(t, err, task.KindConflict)
+}
+
+// The same bytes ask for other files in another workspace.
+func TestProposalsOfTheSameBytesDiffer(t *testing.T) {
+	p := assemble(t)
+	pkg := with(t, "a", "1.0.0", permissions(`"file_read":["./src"]`))
+	ids := map[string]bool{}
+	for _, ws := range []string{"/home/ada", "/work/project", "/home/ada"} {
+		req := request(pkg, registry.OriginGenerated)
+		req.Workspace = ws
+		plan, err := p.Plan(t.Context(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := p.Submit(t.Context(), plan)
+		wantKind(t, err, task.KindApproval)
+		want(t, "asks", out.Proposal.Requested[0].Capability.String(), "fs.read:"+ws+"/src/**")
+		ids[out.Proposal.ID] = true
+	}
+	want(t, "proposals", len(ids), 2)
+}
+
+func TestApprovalHoldsForWhatIsReplaced(t *testing.T) {
+	p := assemble(t)
+	proposal := p.propose(t, pack(t, "a", "1.0.0"))
+	want(t, "replaces", proposal.Replaces, "")
+	p.accept(t, pack(t, "a", "2.0.0"))
+	_, err := p.Approve(t.Context(), ada, proposal.ID, "", "")
+	wantKind(t, err, task.KindConflict)
+	want(t, "active", p.active(t, "a"), "2.0.0")
+}
+
+func TestPlanThatWasOvertakenIsRefused(t *testing.T) {
+	p := assemble(t)
+	p.accept(t, pack(t, "a", "1.0.0", api))
+	stale := p.plan(t, pack(t, "a", "1.1.0", api), registry.OriginUser)
+	if _, err := p.Remove(t.Context(), "human:ada", manifests.Ref{Name: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	p.accept(t, with(t, "a", "1.0.0", permissions(`"kv":{"reason":"another package of that name and version"}`)))
+	_, err := p.Submit(t.Context(), stale)
+	wantKind(t, err, task.KindConflict)
+}
+
+func TestShownDigestMustSaySomething(t *testing.T) {
+	p := assemble(t)
+	proposal := p.propose(t, pack(t, "a", "1.0.0"))
+	for _, d := range []string{"sha256:", proposal.Digest.Hex()[:1], "sha256:" + proposal.Digest.Hex()[:7]} {
+		_, err := p.Approve(t.Context(), ada, proposal.ID, d, "")
+		if e := task.AsError(err); e == nil || e.Kind != task.KindUsage {
+			t.Errorf("%q: %v", d, err)
+		}
+	}
+	if _, err := p.Approve(t.Context(), ada, proposal.ID, string(proposal.Digest), ""); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// under makes an Installer over the same state with a person's own policy.
+func (p *parts) under(t *testing.T, policy string) *install.Installer {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "own.cedar"), []byte(policy), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ps, err := policies.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	desk := approval.NewDesk(p.ledger, p.store.KV(), ps, "/home/x/.skillet")
+	return install.New(p.ledger, p.registry, desk, ps, anything{}, "/home/x/.skillet")
+}
+
+// anything is a Checker for packages that were checked before.
+type anything struct{}
+
+func (anything) Check(context.Context, *bundle.Package) error { return nil }
+
+func TestApprovalAsksThePoliciesAgain(t *testing.T) {
+	p := assemble(t)
+	proposal := p.propose(t, pack(t, "a", "1.0.0"))
+	strict := p.under(t, `@id("no-generated") @reason("not here") forbid (principal, action == Action::"install", resource) when { context.origin == "generated" };`)
+	_, err := strict.Approve(t.Context(), ada, proposal.ID, "", "")
+	wantKind(t, err, task.KindDenied)
+	want(t, "active", p.active(t, "a"), "")
+}
+
+func TestProposerCannotSpeakAsTheHost(t *testing.T) {
+	p := assemble(t)
+	req := request(pack(t, "a", "1.0.0"), registry.OriginGenerated)
+	req.ProposedBy = "model:x\n  asks for nothing\x1b[2K"
+	req.Source = "/src\u202egnp.exe"
+	req.Rationale = "because\n\n  digest sha256:00\r\n  asks for nothing\u200b"
+	plan, err := p.Plan(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := p.Submit(t.Context(), plan)
+	wantKind(t, err, task.KindApproval)
+	want(t, "by", out.Proposal.ProposedBy, `model:x\u{a}  asks for nothing\u{1b}[2K`)
+	want(t, "source", out.Proposal.Source, `/src\u{202e}gnp.exe`)
+	want(t, "rationale", out.Proposal.Rationale, `because digest sha256:00 asks for nothing\u{200b}`)
+	req.Rationale = strings.Repeat("x", 5000)
+	_, err = p.Plan(t.Context(), req)
+	wantKind(t, err, task.KindUsage)
+}
+
+// A proposal that no store keeps would have stood in the journal for ever.
+func TestPackageThatAsksForTooMuch(t *testing.T) {
+	p := assemble(t)
+	var paths []string
+	for i := range 64 {
+		paths = append(paths, fmt.Sprintf(`{"path":"/%s/%d","reason":%q}`, strings.Repeat("p", 1000), i, strings.Repeat("é", 500)))
+	}
+	all := strings.Join(paths, ",")
+	pkg := with(t, "a", "1.0.0", permissions(`"file_read":[`+all+`],"file_write":[`+all+`]`))
+	_, err := p.Plan(t.Context(), request(pkg, registry.OriginGenerated))
+	wantKind(t, err, task.KindLimit)
+}
+
+// What is recorded has to fit into the store, whatever a manifest asks for.
+func TestLargestPackageCanBeProposedAndApproved(t *testing.T) {
+	p := assemble(t)
+	var paths []string
+	for i := range 64 {
+		paths = append(paths, fmt.Sprintf(`{"path":"/%s/%d","reason":%q}`, strings.Repeat("p", 400), i, strings.Repeat("r", 500)))
+	}
+	all := strings.Join(paths, ",")
+	pkg := with(t, "a", "1.0.0", permissions(`"file_read":[`+all+`],"file_write":[`+all+`]`))
+	proposal := p.propose(t, pkg)
+	if _, err := p.Approve(t.Context(), ada, proposal.ID, "", ""); err != nil {
+		t.Fatal(err)
+	}
+	want(t, "granted", len(p.granted(t, pkg)), 128)
+}
+
+func TestProposalsDoNotPileUp(t *testing.T) {
+	p := assemble(t)
+	submit := func(i int) error {
+		_, err := p.Submit(t.Context(), p.plan(t, pack(t, fmt.Sprintf("a%d", i), "1.0.0"), registry.OriginGenerated))
+		return err
+	}
+	for i := range 100 {
+		wantKind(t, submit(i), task.KindApproval)
+	}
+	wantKind(t, submit(100), task.KindLimit)
+	wantKind(t, submit(3), task.KindApproval) // known already
+	ps, err := p.desk.Proposals(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Reject(t.Context(), ada, ps[0].ID, ""); err != nil {
+		t.Fatal(err)
+	}
+	wantKind(t, submit(100), task.KindApproval)
+}
+
+func TestRejectedBytesAreDeleted(t *testing.T) {
+	p := assemble(t)
+	proposal := p.propose(t, pack(t, "a", "1.0.0"))
+	if _, err := p.Reject(t.Context(), ada, proposal.ID, ""); err != nil {
+		t.Fatal(err)
+	}
+	if ok, err := p.store.Blobs().Has(t.Context(), string(proposal.Digest)); ok || err != nil {
+		t.Errorf("the package is kept: %v, %v", ok, err)
+	}
+}
+
+func TestInstallingAgainGrantsWhatIsMissing(t *testing.T) {
+	p := assemble(t)
+	pkg := with(t, "a", "1.0.0", permissions(`"file_read":["./src"]`))
+	p.accept(t, pkg)
+	req := request(pkg, registry.OriginUser)
+	req.Workspace = "/other"
+	plan, err := p.Plan(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want(t, "new", len(plan.New()), 1)
+	out, err := p.Accept(t.Context(), ada, plan)
+	if err != nil || out.Unchanged {
+		t.Fatalf("got %+v, %v", out, err)
+	}
+	want(t, "granted", p.granted(t, pkg), []string{"fs.read:/other/src/**", "fs.read:/ws/src/**"})
+	plan, err = p.Plan(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err = p.Accept(t.Context(), ada, plan); err != nil || !out.Unchanged {
+		t.Fatalf("the second time: %+v, %v", out, err)
+	}
+}
+
+// Two runs at once cannot both have the one use of a grant.
+func TestOneUseIsOneRun(t *testing.T) {
+	p := assemble(t)
+	p.accept(t, pack(t, "a", "1.0.0"))
+	s := p.skill(t, "a")
+	kv := capability.MustParse("kv")
+	if err := p.desk.Grant(t.Context(), ada, s, []capability.Capability{kv}, approval.Terms{MaxUses: 3}); err != nil {
+		t.Fatal(err)
+	}
+	sets := make(chan capability.Set)
+	for range 12 {
+		go func() {
+			set, err := p.desk.Spend(t.Context(), s)
+			if err != nil {
+				t.Error(err)
+			}
+			sets <- set
+		}()
+	}
+	n := 0
+	for range 12 {
+		select {
+		case set := <-sets:
+			n += set.Len()
+		case <-time.After(time.Minute):
+			t.Fatal("it hangs")
+		}
+	}
+	want(t, "runs that had it", n, 3)
+}

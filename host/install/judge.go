@@ -1,0 +1,231 @@
+package install
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/ledger"
+	"github.com/skillet-run/skillet/host/registry"
+	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/manifests"
+	"github.com/skillet-run/skillet/policies"
+	"github.com/skillet-run/skillet/policies/capability"
+)
+
+// former is the version that is active before an installation. The zero value
+// is none.
+type former struct {
+	digest manifests.Digest
+	// granted is what a person gave it for good: a grant for a number of runs
+	// was for runs of that version.
+	granted capability.Set
+	// sent is where the secrets it asks for go, by name.
+	sent map[string][]manifests.Injection
+}
+
+// covers reports whether what is asked for was given to the former version. A
+// secret that would go to another place is another thing to ask for.
+func (f former) covers(a manifests.RequestedCapability) bool {
+	if !f.granted.Covers(a.Capability) {
+		return false
+	}
+	return a.Inject == nil || slices.Contains(f.sent[a.Capability.Resource()], *a.Inject)
+}
+
+// compare looks at what is installed, says in p what would be replaced, and
+// returns it.
+func (i *Installer) compare(ctx context.Context, p *Plan, aliases []string) (former, error) {
+	all, err := i.registry.List(ctx)
+	if err != nil {
+		return former{}, err
+	}
+	var f former
+	for _, v := range all {
+		if v.Name != p.Skill {
+			if err := unambiguous(p.Skill, aliases, v); err != nil {
+				return f, err
+			}
+			continue
+		}
+		if v.Active {
+			p.Type, p.Replaces, p.Installed = approval.TypeModifySkill, v.Version, v.Digest == p.Digest
+			if f, err = i.former(ctx, v.Digest); err != nil {
+				return f, err
+			}
+		}
+		if v.Version == p.Version && v.Digest != p.Digest && p.Origin != registry.OriginDevelopment {
+			return f, task.Errorf(task.KindConflict, "%s is installed with other bytes (%s, this package is %s)", v.Ref(), v.Digest.Short(), p.Digest.Short()).
+				WithHint("a version never changes: give the package a new version, or `skillet remove %s` first", v.Ref())
+		}
+	}
+	return f, nil
+}
+
+// unambiguous refuses names and aliases by which two skills would answer: a
+// skill could otherwise be called, or granted something, in place of another.
+func unambiguous(name string, aliases []string, other registry.Skill) error {
+	e := task.Errorf(task.KindConflict, "%s is an alias of %s, which is installed", name, other.Ref())
+	if slices.Contains(other.Aliases, name) {
+		return e.WithHint("`skillet remove %s` first, or give the package another name", other.Name)
+	}
+	for _, a := range aliases {
+		if a == other.Name || slices.Contains(other.Aliases, a) {
+			return task.Errorf(task.KindConflict, "%s has the alias %s, by which %s is called", name, a, other.Ref()).
+				WithHint("remove the alias from the manifest, or `skillet remove %s` first", other.Name)
+		}
+	}
+	return nil
+}
+
+func (i *Installer) former(ctx context.Context, d manifests.Digest) (former, error) {
+	f := former{digest: d, sent: map[string][]manifests.Injection{}}
+	gs, err := i.desk.Grants(ctx, d)
+	if err != nil {
+		return f, err
+	}
+	f.granted = lasting(gs)
+	pkg, err := i.registry.Package(ctx, d)
+	if err != nil { // damaged: then nothing is known of its secrets, and they are asked about
+		return f, ctx.Err()
+	}
+	for _, s := range pkg.Manifest().Security.Permissions.Secrets {
+		if s.Inject != nil {
+			f.sent[s.Name] = append(f.sent[s.Name], *s.Inject)
+		}
+	}
+	return f, nil
+}
+
+// lasting is the set of what gs grant now and for any number of runs.
+func lasting(gs []approval.Grant) capability.Set {
+	var cs []capability.Capability
+	for _, g := range gs {
+		if g.MaxUses == 0 && g.Live(time.Now()) {
+			cs = append(cs, g.Capability)
+		}
+	}
+	return capability.NewSet(cs...)
+}
+
+// maxAsks bounds what a package asks for as it is recorded, in bytes of JSON:
+// more than that nobody reads, and no store keeps.
+const maxAsks = 256 << 10
+
+// judge puts each ask to the policies and sums up.
+func (i *Installer) judge(_ context.Context, p *Plan) error {
+	asks, err := p.request.Package.Manifest().Requests(p.request.Workspace)
+	if err != nil {
+		return task.Wrap(task.KindUsage, fmt.Errorf("%s: %w", p.Skill, err))
+	}
+	total := i.decide(p.who(), capability.Capability{})
+	for _, a := range asks {
+		d := i.decide(p.who(), a.Capability)
+		p.Asks = append(p.Asks, p.ask(a, d))
+		if d.Effect == policies.Deny {
+			return task.Errorf(task.KindDenied, "%s@%s may not ask for %s: %s", p.Skill, p.Version, a.Capability, d.Reason).
+				WithHint("decided by policy %s; remove %s from the manifest, or change the policy", strings.Join(d.Policies, ", "), a.Field)
+		}
+		if !p.carries(a) && d.Effect < total.Effect {
+			total = d
+		}
+	}
+	if total.Effect == policies.Deny {
+		return forbidden(p.who(), total)
+	}
+	p.Effect, p.Reason, p.Policies = total.Effect.String(), total.Reason, total.Policies
+	return p.checkSize()
+}
+
+func (p *Plan) checkSize() error {
+	b, err := json.Marshal(p.Asks)
+	if err != nil {
+		return err
+	}
+	if len(b) > maxAsks {
+		return task.Errorf(task.KindLimit, "%s@%s asks for so much that it takes %d bytes to say, and at most %d are accepted", p.Skill, p.Version, len(b), maxAsks).
+			WithHint("ask for fewer things, by wider patterns, with shorter reasons")
+	}
+	return nil
+}
+
+func (p *Plan) who() policies.Principal {
+	return policies.Principal{Skill: p.Skill, Version: p.Version, Digest: string(p.Digest), Origin: string(p.Origin)}
+}
+
+// decide asks the policies about a package that wants c; the zero capability
+// asks whether the package may be installed at all.
+func (i *Installer) decide(who policies.Principal, c capability.Capability) policies.Decision {
+	return i.policies.Decide(policies.Query{Phase: policies.PhaseInstall, Principal: who, Capability: c, Home: i.home})
+}
+
+func forbidden(who policies.Principal, d policies.Decision) error {
+	return task.Errorf(task.KindDenied, "%s@%s may not be installed: %s", who.Skill, who.Version, d.Reason).
+		WithHint("decided by policy %s", strings.Join(d.Policies, ", "))
+}
+
+func (p *Plan) ask(a manifests.RequestedCapability, d policies.Decision) approval.Ask {
+	words := a.Capability.Words()
+	if a.Inject != nil {
+		words += ", " + a.Inject.Words()
+	}
+	return approval.Ask{
+		Capability: a.Capability, Words: words, Reason: a.Reason,
+		New: !p.former.covers(a), Effect: d.Effect.String(), Policies: d.Policies,
+	}
+}
+
+// carries reports whether a person's earlier yes stands for what is asked: they
+// gave it to the version this one replaces, and are bringing this one
+// themselves.
+func (p *Plan) carries(a manifests.RequestedCapability) bool {
+	return p.Origin != registry.OriginGenerated && p.former.covers(a)
+}
+
+// unmoved refuses a plan that somebody else overtook.
+func (i *Installer) unmoved(ctx context.Context, p Plan) error {
+	now := Plan{Skill: p.Skill, Version: p.Version, Digest: p.Digest, Origin: p.Origin}
+	f, err := i.compare(ctx, &now, p.request.Package.Manifest().Aliases)
+	if err != nil {
+		return err
+	}
+	if f.digest != p.former.digest {
+		return task.Errorf(task.KindConflict, "%s changed while it was being installed", p.Skill).WithHint("run the command again")
+	}
+	return nil
+}
+
+// given are the grants of an installation: with a person's consent all that
+// was asked, otherwise what a person gave to the version it replaces, as far as
+// the new one asks for it again.
+func (i *Installer) given(ctx context.Context, p Plan, consent func() ([]ledger.Change, error)) ([]ledger.Change, error) {
+	if consent != nil {
+		return consent()
+	}
+	if p.former.digest == "" {
+		return nil, nil
+	}
+	gs, err := i.desk.Grants(ctx, p.former.digest)
+	if err != nil {
+		return nil, err
+	}
+	asked := approval.Proposal{Requested: p.Asks}.Capabilities()
+	var cs []ledger.Change
+	for _, g := range gs {
+		if g.MaxUses > 0 || !g.Live(time.Now()) {
+			continue
+		}
+		for _, part := range capability.NewSet(g.Capability).Intersect(asked).All() {
+			c, err := approval.Carried(g, part, p.Digest)
+			if err != nil {
+				return nil, err
+			}
+			cs = append(cs, c)
+		}
+	}
+	return cs, nil
+}
