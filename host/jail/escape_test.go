@@ -457,7 +457,9 @@ func swapper(t *testing.T, base, at string, a, b func(*testing.T, string, string
 			}
 		}
 	})
-	return func() { close(quit); wg.Wait() }
+	stop = sync.OnceFunc(func() { close(quit); wg.Wait() })
+	t.Cleanup(stop) // also when the test gives up before
+	return stop
 }
 
 func mkRealDir(_ *testing.T, _, at string) {
