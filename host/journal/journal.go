@@ -178,13 +178,13 @@ type DamageError struct {
 	Cause  error  // [ErrTorn] or an error of the system; may be nil
 }
 
-// Error names the file, the line and the byte.
+// Error names the file, the line and the byte, and says what to do.
 func (e *DamageError) Error() string {
 	where := e.File
 	if e.Line > 0 {
 		where = fmt.Sprintf("%s line %d (byte %d)", e.File, e.Line, e.Offset)
 	}
-	return fmt.Sprintf("journal is damaged: %s: %s", where, e.What)
+	return fmt.Sprintf("journal is damaged: %s: %s; run `skillet audit verify` to see how much is whole, and bring the journal's directory back from a backup", where, e.What)
 }
 
 // Is reports whether target is [ErrDamaged].

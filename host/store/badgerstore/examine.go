@@ -190,7 +190,7 @@ func copyFiles(from, to string, want func(name string) bool) error {
 		if isTable(f.Name) && os.Link(src, dst) == nil {
 			continue
 		}
-		if err := copySparse(src, dst); err != nil {
+		if err := errors.Join(copySparse(src, dst), syncPath(dst)); err != nil {
 			return err
 		}
 	}
@@ -223,7 +223,7 @@ func copyBlocks(src io.Reader, dst *os.File) error {
 		}
 		at += int64(n)
 		if err == io.EOF || err == io.ErrUnexpectedEOF {
-			return errors.Join(dst.Truncate(at), dst.Sync())
+			return dst.Truncate(at)
 		}
 		if err != nil {
 			return err

@@ -54,9 +54,12 @@ func (p *place) damage(cause error, format string, args ...any) error {
 	return &DamageError{Dir: p.dir, What: fmt.Sprintf(format, args...), Cause: cause}
 }
 
-// lock takes the store's lock behind everyone who waits already: they hold
-// TURN, one after the other.
+// lock begins all use of a store: it takes its lock behind everyone who waits
+// already. They hold TURN, one after the other.
 func (p *place) lock(ctx context.Context, exclusive bool) (*filelock.Lock, error) {
+	if err := p.checkKey(); err != nil {
+		return nil, err
+	}
 	begin, wait := time.Now(), p.options.LockWait
 	turn, err := filelock.Acquire(ctx, p.path(turnName), wait)
 	if err != nil {
@@ -186,6 +189,15 @@ func (p *place) makeHead() error {
 }
 
 func (p *place) firstHead() head { return head{Format: p.format(), Key: p.fingerprint()} }
+
+// checkKey refuses a key no cipher takes.
+func (p *place) checkKey() error {
+	switch len(p.options.Key) {
+	case 0, 16, 24, 32:
+		return nil
+	}
+	return fmt.Errorf("%w: a key has 16, 24 or 32 bytes, this one has %d", ErrKey, len(p.options.Key))
+}
 
 // fingerprint identifies the key without giving anything of it away.
 func (p *place) fingerprint() string {

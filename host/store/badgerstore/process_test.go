@@ -113,6 +113,7 @@ func readAcks(in *bufio.Reader, there map[string]bool) {
 	}
 }
 
+// prove is the number of rounds: many when the proof is run.
 func prove(short, long int) int {
 	if os.Getenv("SKILLET_PROVE") == "1" {
 		return long

@@ -74,16 +74,6 @@ func (s *session) end() error {
 	return errors.Join(err, s.head.Close())
 }
 
-// abandon closes the database of a session that is not to be sealed.
-func (s *session) abandon() {
-	if s.head != nil {
-		s.head.Close()
-	}
-	if err := closeBadger(s.db); err != nil {
-		s.place.log.Debug("close a database that is damaged", "error", err)
-	}
-}
-
 // damage is that of the place, and spoils the session.
 func (s *session) damage(cause error, format string, args ...any) error {
 	s.spoiled.Store(true)
