@@ -19,19 +19,46 @@ import (
 // run runs one command line and returns its exit code.
 func run(ctx context.Context, t *terminal, args []string) int {
 	app := newApp(t)
-	err := app.RunContext(ctx, interleave(app, args))
+	l := takeApart(app, args)
+	t.json, t.ended = l.has("json"), ctx.Done()
+	err := t.start(ctx, app, l)
+	if failed := t.out.failed; err == nil && failed != nil {
+		err = fmt.Errorf("print the answer: %w", failed)
+	}
+	return t.end(ctx, err)
+}
+
+// start runs the command that a line names, or explains it.
+func (t *terminal) start(ctx context.Context, app *cli.App, l line) error {
+	switch {
+	case l.has("help", "h"):
+		return t.help(app, l.names)
+	case len(l.chain) > 0 && len(l.words) > 0 && l.words[0] == "help" && len(l.chain[len(l.chain)-1].Subcommands) > 0:
+		return t.help(app, append(l.names, l.words[1:]...)) // `skillet permission help grant`
+	case len(l.names) == 0 && l.has("version", "v"):
+		l.names, l.flags = []string{"version"}, nil
+	case l.missing != "":
+		return l.missingValue()
+	}
+	return app.RunContext(ctx, l.args())
+}
+
+// end says why a command failed, unless it said so itself, and returns the
+// exit code.
+func (t *terminal) end(ctx context.Context, err error) int {
 	if err == nil {
 		return 0
 	}
-	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
-		t.fail(host.Explain(err))
+	e := host.Explain(err)
+	said := reported{}
+	if errors.As(err, &said) {
+		e = &task.Error{Kind: said.kind}
+	} else {
+		t.fail(e)
+	}
+	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, said)) {
 		return interrupted
 	}
-	if e := (reported{}); errors.As(err, &e) { // the command printed it itself
-		return e.kind.ExitCode()
-	}
-	e := host.Explain(err)
-	t.fail(e)
 	return e.Kind.ExitCode()
 }
 
@@ -45,27 +72,34 @@ type reported struct{ kind task.Kind }
 func (reported) Error() string { return "reported" }
 
 func newApp(t *terminal) *cli.App {
-	app := &cli.App{
-		Name:                 "skillet",
-		Usage:                "run untrusted skills that can do nothing they were not granted",
-		HelpName:             "skillet",
-		Version:              version(),
-		HideVersion:          true,
-		Reader:               t.in,
-		Writer:               t.out,
-		ErrWriter:            t.err,
-		EnableBashCompletion: true,
-		ExitErrHandler:       func(*cli.Context, error) {},
-		OnUsageError:         usageError,
-		Action:               t.unknownCommand,
-		Flags:                commonFlags(),
-		Commands:             t.commands(),
+	return &cli.App{
+		Name:            "skillet",
+		Usage:           "run untrusted skills that can do nothing they were not granted",
+		HelpName:        "skillet",
+		HideHelp:        true,
+		HideHelpCommand: true,
+		HideVersion:     true,
+		// A comma is part of a capability: http:GET,POST.
+		DisableSliceFlagSeparator: true,
+		Reader:                    t.in,
+		Writer:                    t.out,
+		ErrWriter:                 t.err,
+		ExitErrHandler:            func(*cli.Context, error) {},
+		OnUsageError:              func(c *cli.Context, err error, _ bool) error { return flagError(c, "", err) },
+		Action:                    t.unknownCommand,
+		Flags:                     commonFlags(),
+		Commands:                  t.commands(),
 		Description: "A skill is a WebAssembly module with tools. It starts with no rights at all: no files,\n" +
 			"no network, no clock. What it may do is granted by a person, and every refusal says\n" +
 			"how to grant it.\n\n" +
-			"`skillet help COMMAND` explains a command with examples; `skillet help exit-codes` lists\nthe exit codes.",
+			"`skillet help COMMAND` explains a command with examples; `skillet help exit-codes` lists\n" +
+			"the exit codes.\n\n" +
+			"Examples:\n" +
+			"  skillet install ./skills/text\n" +
+			"  skillet run text:statistics text='How many words are these?'\n" +
+			"  skillet permission grant files \"fs.read:$PWD/docs/**\"\n" +
+			"  skillet audit",
 	}
-	return app
 }
 
 // commands are all commands, in the order of the help.
@@ -74,142 +108,58 @@ func (t *terminal) commands() []*cli.Command {
 		t.installCommand(), t.runCommand(), t.listCommand(), t.infoCommand(), t.removeCommand(),
 		t.permissionCommand(), t.secretCommand(), t.approvalsCommand(), t.auditCommand(),
 		t.packCommand(), t.storeCommand(), t.configCommand(), t.doctorCommand(),
-		t.completionCommand(), t.versionCommand(), exitCodesCommand(),
+		t.completionCommand(), t.versionCommand(), t.exitCodesCommand(), t.helpCommand(), t.completeCommand(),
 	}
 	for _, c := range cs {
-		prepare(c)
+		t.prepare(c, c.Name)
 	}
 	return cs
 }
 
 // prepare gives a command, and its subcommands, what all of them have.
-func prepare(c *cli.Command) {
-	c.OnUsageError = usageError
-	c.HideHelpCommand = true
+func (t *terminal) prepare(c *cli.Command, path string) {
+	c.OnUsageError = func(ctx *cli.Context, err error, _ bool) error { return flagError(ctx, path, err) }
+	c.HideHelp, c.HideHelpCommand = true, true
 	c.Flags = append(c.Flags, commonFlags()...)
-	if len(c.Subcommands) == 0 {
-		return
-	}
 	for _, s := range c.Subcommands {
-		prepare(s)
+		t.prepare(s, path+" "+s.Name)
 	}
-	alone := c.Action
+	do := c.Action
 	c.Action = func(ctx *cli.Context) error {
-		if ctx.Args().Present() {
-			return unknownName(c.Name+" command", ctx.Args().First(), c.Subcommands, "`skillet help "+c.Name+"` lists them")
+		switch {
+		case len(c.Subcommands) > 0 && ctx.Args().Present():
+			return unknownName(path+" command", ctx.Args().First(), c.Subcommands, listedBy(path))
+		case do == nil:
+			return t.help(ctx.App, strings.Fields(path))
+		case c.ArgsUsage == "" && ctx.Args().Present():
+			return task.Errorf(task.KindUsage, "%s takes no arguments, and got %q", path, ctx.Args().First()).WithHint("%s", helpFor(path))
 		}
-		if alone != nil {
-			return alone(ctx)
-		}
-		return cli.ShowSubcommandHelp(ctx)
+		return hinted(do(ctx), path)
 	}
+}
+
+// hinted makes sure that an error of usage says how to get out of it.
+func hinted(err error, path string) error {
+	e := (*task.Error)(nil)
+	if errors.As(err, &e) && e.Kind == task.KindUsage && e.Hint == "" {
+		return task.AsError(err).WithHint("%s", helpFor(path))
+	}
+	return err
 }
 
 // commonFlags are the flags that every command takes.
 func commonFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "home", Usage: "the `DIR` that holds everything (default: $SKILLET_HOME, or ~/.skillet)"},
-		&cli.BoolFlag{Name: "json", Usage: "print one JSON object, for programs"},
+		&cli.StringFlag{Name: "home", Usage: "the `DIR` that holds everything; without it $SKILLET_HOME, or ~/.skillet"},
+		&cli.BoolFlag{Name: "json", Usage: "print JSON, for programs"},
 	}
-}
-
-func usageError(_ *cli.Context, err error, _ bool) error {
-	return task.Wrap(task.KindUsage, err).WithHint("`skillet help COMMAND` shows its flags")
 }
 
 func (t *terminal) unknownCommand(c *cli.Context) error {
 	if !c.Args().Present() {
-		return cli.ShowAppHelp(c)
+		return t.help(c.App, nil)
 	}
-	return unknownName("command", c.Args().First(), c.App.Commands, "`skillet help` lists the commands")
-}
-
-func unknownName(what, name string, among []*cli.Command, otherwise string) error {
-	var names []string
-	for _, c := range among {
-		if !c.Hidden {
-			names = append(names, c.Names()...)
-		}
-	}
-	e := task.Errorf(task.KindUsage, "there is no %s %q", what, name)
-	if best, ok := task.Nearest(name, names); ok {
-		return e.WithHint("did you mean %q? %s", best, otherwise)
-	}
-	return e.WithHint("%s", otherwise)
-}
-
-// interleave moves the flags of a command before its arguments, so that
-// `skillet run text --json` means what it says; the library takes flags only
-// in front. What follows "--" stays where it is.
-func interleave(app *cli.App, args []string) []string {
-	if len(args) < 2 {
-		return args
-	}
-	out := []string{args[0]}
-	rest := args[1:]
-	commands, flags := app.Commands, app.Flags
-	for len(rest) > 0 {
-		n := flagWidth(flags, rest)
-		if n == 0 { // a word: a command's name, or the first argument
-			c := find(commands, rest[0])
-			if c == nil {
-				break
-			}
-			out, rest = append(out, rest[0]), rest[1:]
-			commands, flags = c.Subcommands, c.Flags
-			continue
-		}
-		out, rest = append(out, rest[:n]...), rest[n:]
-	}
-	return append(out, flagsFirst(flags, rest)...)
-}
-
-func find(cs []*cli.Command, name string) *cli.Command {
-	i := slices.IndexFunc(cs, func(c *cli.Command) bool { return c.HasName(name) })
-	if i < 0 {
-		return nil
-	}
-	return cs[i]
-}
-
-func flagsFirst(flags []cli.Flag, args []string) []string {
-	var front, words []string
-	for len(args) > 0 {
-		if args[0] == "--" {
-			return slices.Concat(front, []string{"--"}, words, args[1:])
-		}
-		n := flagWidth(flags, args)
-		if n == 0 {
-			words, args = append(words, args[0]), args[1:]
-			continue
-		}
-		front, args = append(front, args[:n]...), args[n:]
-	}
-	if len(words) > 0 && len(front) > 0 {
-		// A word that looks like a flag must stay a word.
-		front = append(front, "--")
-	}
-	return append(front, words...)
-}
-
-// flagWidth is how many of args the flag at their beginning takes: 0 when
-// there is none, 2 when its value is a word of its own.
-func flagWidth(flags []cli.Flag, args []string) int {
-	name, ok := strings.CutPrefix(args[0], "-")
-	if !ok || name == "" || args[0] == "--" {
-		return 0
-	}
-	name, _, inline := strings.Cut(strings.TrimPrefix(name, "-"), "=")
-	for _, f := range flags {
-		if !slices.Contains(f.Names(), name) {
-			continue
-		}
-		if _, isBool := f.(*cli.BoolFlag); isBool || inline || len(args) == 1 {
-			return 1
-		}
-		return 2
-	}
-	return 1
+	return unknownName("command", c.Args().First(), c.App.Commands, listedBy(""))
 }
 
 // action is a command that works on an opened home.
@@ -242,12 +192,13 @@ func (t *terminal) withState(do action) cli.ActionFunc {
 }
 
 func (t *terminal) home(c *cli.Context) (string, error) {
-	for _, l := range c.Lineage() {
-		if l.IsSet("home") {
-			return absolute(l.String("home"))
-		}
+	if !c.IsSet("home") {
+		return host.DefaultHome(t.getenv)
 	}
-	return host.DefaultHome(t.getenv)
+	if c.String("home") == "" {
+		return "", task.Errorf(task.KindUsage, "--home is empty").WithHint("name a directory: --home DIR")
+	}
+	return absolute(c.String("home"))
 }
 
 func (t *terminal) getenv(name string) string {
@@ -275,9 +226,12 @@ func (t *terminal) person() approval.Human {
 // need returns the arguments of a command that takes exactly n of them.
 func need(c *cli.Context, n int, usage string) ([]string, error) {
 	args := c.Args().Slice()
-	if len(args) != n {
-		return nil, task.Errorf(task.KindUsage, "%s takes %s, not %d", c.Command.HelpName, usage, len(args)).
-			WithHint("`skillet help %s` shows examples", strings.Fields(strings.TrimPrefix(c.Command.HelpName, "skillet "))[0])
+	if len(args) == n {
+		return args, nil
 	}
-	return args, nil
+	path := strings.TrimPrefix(c.Command.HelpName, "skillet ")
+	if len(args) > n {
+		return nil, task.Errorf(task.KindUsage, "%s takes %s, and %q is one too many", path, usage, args[n]).WithHint("%s", helpFor(path))
+	}
+	return nil, task.Errorf(task.KindUsage, "%s takes %s", path, usage).WithHint("%s", helpFor(path))
 }

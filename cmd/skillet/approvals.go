@@ -2,13 +2,16 @@ package main
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
 
@@ -16,6 +19,9 @@ func (t *terminal) approvalsCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "approvals",
 		Usage: "look at and decide what waits for a person",
+		Description: "A proposal is bound to the bytes of its package: when one of them changes, it is\n" +
+			"another proposal. Ids may be shortened to four characters or more.\n\n" +
+			"Examples:\n  skillet approvals list\n  skillet approvals show 3f9a\n  skillet approvals approve 3f9a --digest 5d41402abc4b",
 		Subcommands: []*cli.Command{
 			t.approvalsList(), t.approvalsShow(), t.approvalsApprove(), t.approvalsReject(),
 		},
@@ -51,7 +57,7 @@ func (t *terminal) showProposals(ps []approval.Proposal) {
 	}
 	var rows [][]string
 	for _, p := range ps {
-		rows = append(rows, []string{p.ID, string(p.Status), p.Title, p.ProposedBy, p.CreatedAt.Format("2006-01-02 15:04")})
+		rows = append(rows, []string{p.ID, string(p.Status), p.Title, p.ProposedBy, when(p.CreatedAt)})
 	}
 	t.table("ID\tSTATUS\tPROPOSAL\tBY\tSINCE", rows)
 }
@@ -79,44 +85,109 @@ func (t *terminal) approvalsShow() *cli.Command {
 // proposed is what --json prints of a proposal.
 type proposed struct {
 	approval.Proposal
-	Files []bundle.File `json:"files"`
+	// Replaces is the version that is active now; empty for a new skill.
+	Replaces string                   `json:"replaces,omitempty"`
+	Limits   manifests.ResolvedLimits `json:"limits"`
+	Files    []changedFile            `json:"files"`
+}
+
+// A changedFile is a file of a proposed package, beside the active version's.
+type changedFile struct {
+	bundle.File
+	// Change is "added", "changed", "removed" or "same".
+	Change string `json:"change"`
 }
 
 func (t *terminal) showProposal(ctx context.Context, h *host.Host, p approval.Proposal) error {
-	v := proposed{Proposal: p, Files: []bundle.File{}}
+	v := proposed{Proposal: p, Files: []changedFile{}}
 	if p.Status == approval.StatusPending {
 		pkg, err := h.Registry.Package(ctx, p.Digest)
 		if err != nil {
 			return err
 		}
-		v.Files = pkg.Files()
+		before, version, err := activeFiles(ctx, h, p.Skill)
+		if err != nil {
+			return err
+		}
+		v.Replaces, v.Limits, v.Files = version, pkg.Manifest().Limits(), changes(before, pkg.Files())
 	}
 	return t.answer(v, func() { t.printProposal(v) })
 }
 
+// activeFiles are the files of the active version of a skill; none for a skill
+// that is not installed.
+func activeFiles(ctx context.Context, h *host.Host, skill string) (files []bundle.File, version string, err error) {
+	s, err := h.Registry.Lookup(ctx, manifests.Ref{Name: skill})
+	if errors.Is(err, registry.ErrNotFound) || err == nil && s.Name != skill {
+		return nil, "", nil
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	p, err := h.Registry.Package(ctx, s.Digest)
+	if err != nil {
+		return nil, "", err
+	}
+	return p.Files(), s.Version, nil
+}
+
+func changes(before, after []bundle.File) []changedFile {
+	old := map[string]manifests.Digest{}
+	for _, f := range before {
+		old[f.Path] = f.Digest
+	}
+	var all []changedFile
+	for _, f := range after {
+		d, ok := old[f.Path]
+		change := "added"
+		if ok {
+			change = map[bool]string{true: "same", false: "changed"}[d == f.Digest]
+		}
+		delete(old, f.Path)
+		all = append(all, changedFile{f, change})
+	}
+	for _, f := range before {
+		if _, gone := old[f.Path]; gone {
+			all = append(all, changedFile{f, "removed"})
+		}
+	}
+	return all
+}
+
 func (t *terminal) printProposal(v proposed) {
 	t.say("proposal %s: %s (%s)", v.ID, plain(v.Title), v.Status)
-	t.say("  proposed by %s on %s, from %s (%s)", plain(v.ProposedBy), v.CreatedAt.Format("2006-01-02 15:04"), plain(v.Source), v.Origin)
+	t.say("  proposed by %s on %s, from %s (%s)", plain(v.ProposedBy), when(v.CreatedAt), plain(v.Source), plain(v.Origin))
+	if v.Replaces != "" {
+		t.say("  replaces %s@%s as the active version", plain(v.Skill), plain(v.Replaces))
+	}
 	if v.Rationale != "" {
 		t.say("  because: %s", plain(v.Rationale))
 	}
 	t.say("  digest %s", v.Digest)
-	if len(v.Requested) == 0 {
-		t.say("  asks for nothing: it can compute and answer")
-	}
-	for _, a := range v.Requested {
-		t.say("  asks to %s%s", plain(a.Words), because(plain(a.Reason), nil))
-		t.say("      %s", plain(a.Capability.String()))
-	}
-	for _, f := range v.Files {
-		t.say("  %10d  %s  %s", f.Size, f.Digest.Short(), plain(f.Path))
-	}
+	t.printRequested(v.Requested)
 	if v.DecidedBy != "" {
-		t.say("  %s by %s on %s%s", v.Status, plain(v.DecidedBy), v.DecidedAt.Format("2006-01-02 15:04"), because(plain(v.Notes), nil))
+		t.say("  %s by %s on %s%s", v.Status, plain(v.DecidedBy), when(v.DecidedAt), because(plain(v.Notes), nil))
 		return
+	}
+	t.say("  limits: %s", limitsInWords(v.Limits))
+	for _, f := range v.Files {
+		t.say("  %-7s %10d  %s  %s", f.Change, f.Size, f.Digest.Short(), plain(f.Path))
 	}
 	t.say("  decide: skillet approvals approve %s --digest %s", v.ID, v.Digest.Short())
 	t.say("      or: skillet approvals reject %s --notes 'why'", v.ID)
+}
+
+// printRequested lists what a proposal asks for; a + marks what no earlier
+// version was granted.
+func (t *terminal) printRequested(asks []approval.Ask) {
+	if len(asks) == 0 {
+		t.say("  asks for nothing: it can compute and answer")
+	}
+	for _, a := range asks {
+		mark := map[bool]string{true: "+", false: " "}[a.New]
+		t.say("%s asks to %s%s", mark, plain(a.Words), because(plain(a.Reason), nil))
+		t.say("      %s", plain(a.Capability.String()))
+	}
 }
 
 func decisionFlags(what string) []cli.Flag {
@@ -182,7 +253,7 @@ func (t *terminal) deciding(ctx context.Context, c *cli.Context, h *host.Host, v
 	if err != nil || c.Bool("yes") || p.Status != approval.StatusPending {
 		return p, err
 	}
-	if !t.canAsk() || t.json {
+	if !t.canAsk() {
 		return p, task.Errorf(task.KindUsage, "approvals %s needs a yes, and nobody can be asked here", verb).
 			WithHint("look at it with `skillet approvals show %s`, then add --yes", p.ID)
 	}

@@ -63,7 +63,7 @@ type event struct {
 func (t *terminal) audit(ctx context.Context, c *cli.Context, h *host.Host) error {
 	limit := c.Int("limit")
 	if limit < 1 {
-		return task.Errorf(task.KindUsage, "--limit must be at least 1")
+		return task.Errorf(task.KindUsage, "--limit must be at least 1").WithHint("leave it out for the last 100")
 	}
 	events, err := collect(ctx, h)
 	if err != nil {
@@ -72,6 +72,9 @@ func (t *terminal) audit(ctx context.Context, c *cli.Context, h *host.Host) erro
 	events = slices.DeleteFunc(events, func(e event) bool { return !e.about(c.String("skill"), c.Bool("denied")) })
 	events = events[max(0, len(events)-limit):]
 	return t.answer(append([]event{}, events...), func() {
+		if len(events) == 0 {
+			t.note("nothing in the audit log fits")
+		}
 		for _, e := range events {
 			t.showEvent(e)
 		}
@@ -111,7 +114,7 @@ func (e event) about(skill string, denied bool) bool {
 }
 
 func (t *terminal) showEvent(e event) {
-	line := fmt.Sprintf("%s  %-8s %-28s %s", e.Time.Format("2006-01-02 15:04:05"), e.Kind, plain(e.Subject), plain(e.Actor))
+	line := fmt.Sprintf("%s  %-8s %-28s %s", e.Time.Local().Format("2006-01-02 15:04:05"), e.Kind, plain(e.Subject), plain(e.Actor))
 	if e.Decision != nil {
 		t.say("%s  %s", line, plain(e.Decision.Note))
 		return

@@ -2,30 +2,35 @@ package main
 
 import (
 	"context"
+	_ "embed"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host/task"
 )
 
-// completions are the scripts that teach a shell to ask skillet itself what
-// may come next.
-var completions = map[string]string{
-	"bash": `_skillet() {
-  local IFS=$'\n'
-  COMPREPLY=($(compgen -W "$("${COMP_WORDS[@]:0:$COMP_CWORD}" --generate-bash-completion 2>/dev/null)" -- "${COMP_WORDS[COMP_CWORD]}"))
-}
-complete -o bashdefault -o default -F _skillet skillet
-`,
-	"zsh": `#compdef skillet
-_skillet() {
-  local -a found
-  found=("${(@f)$("${(@)words[1,$CURRENT-1]}" --generate-bash-completion 2>/dev/null)}")
-  compadd -a found
-  _files
-}
-compdef _skillet skillet
-`,
+// The scripts that teach a shell to ask skillet itself what may come next:
+// they run `skillet __complete -- WORD...`, which prints one candidate a line,
+// with a tab and what it is behind it.
+var (
+	//go:embed completion/skillet.bash
+	bashCompletion string
+	//go:embed completion/skillet.zsh
+	zshCompletion string
+	//go:embed completion/skillet.fish
+	fishCompletion string
+)
+
+func completion(shell string) (script string, ok bool) {
+	switch shell {
+	case "bash":
+		return bashCompletion, true
+	case "zsh":
+		return zshCompletion, true
+	case "fish":
+		return fishCompletion, true
+	}
+	return "", false
 }
 
 func (t *terminal) completionCommand() *cli.Command {
@@ -33,30 +38,21 @@ func (t *terminal) completionCommand() *cli.Command {
 		Name:      "completion",
 		Usage:     "print a script that completes skillet's commands in a shell",
 		ArgsUsage: "bash|zsh|fish",
-		Description: "Examples:\n  source <(skillet completion bash)\n  skillet completion zsh > ~/.zfunc/_skillet\n" +
+		Description: "Completes commands and flags, and the names of installed skills, tools, inputs,\n" +
+			"proposals, secrets and settings.\n\n" +
+			"Examples:\n  source <(skillet completion bash)\n  skillet completion zsh > ~/.zfunc/_skillet\n" +
 			"  skillet completion fish > ~/.config/fish/completions/skillet.fish",
 		Action: t.withoutHome(func(_ context.Context, c *cli.Context) error {
 			args, err := need(c, 1, "the name of a shell")
 			if err != nil {
 				return err
 			}
-			script, err := completion(c.App, args[0])
-			if err != nil {
-				return err
+			script, ok := completion(args[0])
+			if !ok {
+				return task.Errorf(task.KindUsage, "no completion for %s", args[0]).WithHint("there is one for bash, zsh and fish")
 			}
 			t.say("%s", script)
 			return nil
 		}),
 	}
-}
-
-func completion(app *cli.App, shell string) (string, error) {
-	if shell == "fish" {
-		return app.ToFishCompletion()
-	}
-	script, ok := completions[shell]
-	if !ok {
-		return "", task.Errorf(task.KindUsage, "no completion for %s", shell).WithHint("there is one for bash, zsh and fish")
-	}
-	return script, nil
 }

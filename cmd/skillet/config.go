@@ -15,7 +15,8 @@ func (t *terminal) configCommand() *cli.Command {
 		Name:  "config",
 		Usage: "show the settings, and where each came from",
 		Description: "Settings are read from " + config.FileName + " in the home, then from SKILLET_... variables:\n" +
-			"SKILLET_LOG_LEVEL=debug sets log_level.",
+			"SKILLET_LOG_LEVEL=debug sets log_level.\n\n" +
+			"Examples:\n  skillet config list\n  skillet config get max_memory_mb",
 		Subcommands: []*cli.Command{
 			{
 				Name: "list", Aliases: []string{"ls"},

@@ -2,7 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -48,18 +52,31 @@ func workspaceFlag() cli.Flag {
 	return &cli.StringFlag{Name: "workspace", Usage: "the `DIR` that relative paths mean (default: the current one)"}
 }
 
+// workspace is the directory that relative paths mean, without symbolic links:
+// what a guest opens is checked by the path that it really has.
 func workspace(c *cli.Context) (string, error) {
-	if w := c.String("workspace"); w != "" {
-		return absolute(w)
+	dir := "."
+	if c.IsSet("workspace") {
+		dir = c.String("workspace")
 	}
-	return os.Getwd()
+	st, err := os.Stat(dir)
+	if err != nil || !st.IsDir() {
+		return "", task.Errorf(task.KindUsage, "the workspace %q is not a directory", dir).WithHint("name one with --workspace DIR, or run the command in one")
+	}
+	dir, err = filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", fmt.Errorf("find the workspace: %w", err)
+	}
+	return absolute(dir)
 }
 
 // installed is what --json prints of one package.
 type installed struct {
+	OK   bool   `json:"ok"`
 	Path string `json:"path"`
 	install.Outcome
-	Plan *install.Plan `json:"plan,omitempty"`
+	Plan  *install.Plan `json:"plan,omitempty"`
+	Error *task.Error   `json:"error,omitempty"`
 }
 
 func (t *terminal) install(ctx context.Context, c *cli.Context, h *host.Host) error {
@@ -71,38 +88,83 @@ func (t *terminal) install(ctx context.Context, c *cli.Context, h *host.Host) er
 			WithHint("what a model wrote is looked at first: install it without --yes, then `skillet approvals show`")
 	}
 	var all []installed
+	var failed *task.Error
 	for _, path := range c.Args().Slice() {
 		in, err := t.installOne(ctx, c, h, path)
-		if err != nil {
+		if ctx.Err() != nil {
 			return err
 		}
+		if in.Error = host.Explain(err); err != nil && failed == nil {
+			failed = in.Error
+		}
+		in.OK, in.Path = err == nil, path
 		all = append(all, in)
 	}
-	if t.json && len(all) == 1 {
-		return t.printJSON(all[0])
+	return t.showInstalled(all, failed)
+}
+
+// showInstalled prints what became of each package. One that cannot be
+// installed does not keep the others out; the first of them decides the exit
+// code.
+func (t *terminal) showInstalled(all []installed, failed *task.Error) error {
+	var err error
+	if !t.json {
+		for _, in := range all {
+			if in.Error != nil {
+				t.tell(in.Error)
+			}
+		}
+	} else if len(all) == 1 {
+		err = t.printJSON(all[0])
+	} else {
+		err = t.printJSON(all)
 	}
-	return t.answer(all, func() {})
+	if err != nil || failed == nil {
+		return err
+	}
+	return reported{failed.Kind}
 }
 
 func (t *terminal) installOne(ctx context.Context, c *cli.Context, h *host.Host, path string) (installed, error) {
+	done := t.waiting("checking %s", filepath.Base(path))
 	plan, err := t.plan(ctx, c, h, path)
+	done()
 	if err != nil {
 		return installed{}, err
 	}
 	if c.Bool("dry-run") {
 		t.showPlan(plan)
-		return installed{Path: path, Plan: &plan}, nil
+		return installed{Plan: &plan}, nil
 	}
 	out, err := t.submit(ctx, c, h, plan)
-	if err != nil {
-		return installed{}, err
+	if err == nil {
+		t.showOutcome(plan, out)
 	}
-	t.showOutcome(plan, out)
-	return installed{Path: path, Outcome: out}, nil
+	return installed{Outcome: out}, err
+}
+
+// openPackage reads a package from a directory or a .skill file.
+func openPackage(path string) (*bundle.Package, error) {
+	switch {
+	case strings.Contains(path, "://"):
+		return nil, task.Errorf(task.KindUsage, "%s is an address, and packages are read from files", path).
+			WithHint("download it first, then name the file")
+	case !exists(path):
+		return nil, task.Errorf(task.KindNotFound, "open package %s: %w", path, fs.ErrNotExist).
+			WithHint("name a directory with a skill.json, or a .skill file")
+	case filepath.Ext(path) == ".wasm":
+		return nil, task.Errorf(task.KindUsage, "open package %s: it is a module, not a package", path).
+			WithHint("write a skill.json beside it and install the directory; `skillet run %s` runs it as it is", path)
+	}
+	p, err := bundle.Open(path)
+	if errors.Is(err, bundle.ErrDamaged) {
+		return nil, task.Wrap(task.KindVerification, err).WithHint("it is no package, or one that was damaged on its way: get it again")
+	}
+	return p, err
 }
 
 func (t *terminal) plan(ctx context.Context, c *cli.Context, h *host.Host, path string) (install.Plan, error) {
-	p, err := bundle.Open(path)
+	p, err := openPackage(path)
 	if err != nil {
 		return install.Plan{}, err
 	}
@@ -128,24 +190,16 @@ func (t *terminal) plan(ctx context.Context, c *cli.Context, h *host.Host, path 
 // be asked and this person may answer.
 func (t *terminal) submit(ctx context.Context, c *cli.Context, h *host.Host, p install.Plan) (install.Outcome, error) {
 	ask := p.Effect == policies.Ask.String() && p.Origin != registry.OriginGenerated && !p.Installed
-	if !ask || !c.Bool("yes") && (!t.canAsk() || t.json) {
+	if !ask || !c.Bool("yes") && !t.canAsk() {
 		return h.Installer.Submit(ctx, p)
 	}
 	if !c.Bool("yes") {
 		t.showPlan(p)
-		if ok, err := t.ask("Install and grant this?"); err != nil || !ok {
-			return install.Outcome{}, refused(err, "installed")
+		if err := t.confirm("install "+p.Skill, "Install and grant this?"); err != nil {
+			return install.Outcome{}, err
 		}
 	}
 	return h.Installer.Accept(ctx, t.person(), p)
-}
-
-// refused is the error of a question that was answered with no.
-func refused(err error, what string) error {
-	if err != nil {
-		return err
-	}
-	return task.Errorf(task.KindDenied, "not %s: you said no", what)
 }
 
 func (t *terminal) showPlan(p install.Plan) {

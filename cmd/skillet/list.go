@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -50,7 +52,7 @@ func (t *terminal) showSkills(skills []registry.Skill) {
 		if s.Active {
 			active = "*"
 		}
-		rows = append(rows, []string{s.Name, s.Version + active, s.Digest.Short(), strings.Join(s.Tools, " "), s.Description})
+		rows = append(rows, []string{s.Name, s.Version + active, s.Digest.Short(), strings.Join(s.Tools, " "), short(s.Description, 80)})
 	}
 	t.table("NAME\tVERSION\tDIGEST\tTOOLS\tDESCRIPTION", rows)
 }
@@ -118,10 +120,10 @@ func (t *terminal) look(ctx context.Context, h *host.Host, arg string) (*bundle.
 func (t *terminal) lookup(ctx context.Context, h *host.Host, arg string) (registry.Skill, error) {
 	ref, err := manifests.ParseRef(arg)
 	if err != nil {
-		return registry.Skill{}, task.Wrap(task.KindUsage, err)
+		return registry.Skill{}, task.Wrap(task.KindUsage, err).WithHint("`skillet list` shows what is installed")
 	}
 	if ref.Tool != "" {
-		return registry.Skill{}, task.Errorf(task.KindUsage, "%s names a tool; name the skill alone: %s", arg, ref.Name)
+		return registry.Skill{}, task.Errorf(task.KindUsage, "%s names a tool", arg).WithHint("name the skill alone: %s", ref.Name)
 	}
 	return h.Registry.Lookup(ctx, ref)
 }
@@ -130,25 +132,33 @@ func (t *terminal) showAbout(a about, asks []manifests.RequestedCapability) {
 	m := a.Manifest
 	t.say("%s@%s  %s", plain(m.Name), plain(m.Version), a.Digest)
 	t.say("%s", plain(m.Description))
-	for _, f := range [][2]string{{"kind", string(m.Type)}, {"author", m.Author}, {"license", m.License}, {"homepage", m.Homepage}, {"aliases", strings.Join(m.Aliases, ", ")}, {"tags", strings.Join(m.Metadata.Tags, ", ")}} {
-		if f[1] != "" {
-			t.say("%-9s %s", f[0]+":", plain(f[1]))
-		}
+	about := [][2]string{
+		{"kind", string(m.Type)}, {"author", m.Author}, {"license", m.License}, {"homepage", m.Homepage},
+		{"aliases", strings.Join(m.Aliases, ", ")}, {"tags", strings.Join(m.Metadata.Tags, ", ")},
+		{"limits", limitsInWords(a.Limits)},
 	}
 	if s := a.Installed; s != nil {
-		t.say("installed: %s by %s from %s (%s)", s.InstalledAt.Format("2006-01-02 15:04"), plain(s.InstalledBy), plain(s.Source), s.Origin)
+		about = append(about, [2]string{"installed", fmt.Sprintf("%s by %s from %s (%s)", when(s.InstalledAt), s.InstalledBy, s.Source, s.Origin)})
 	}
-	l := a.Limits
-	t.say("limits:   %d MiB memory, %g s, %d fuel, %d KiB output, %d host calls", l.MemoryBytes>>20, l.Seconds, l.Fuel, l.OutputBytes>>10, l.HostCalls)
+	for _, f := range about {
+		if f[1] != "" {
+			t.say("%-10s %s", f[0]+":", plain(f[1]))
+		}
+	}
 	t.showTools(m)
 	t.say("asks for:%s", none(len(asks)))
 	for _, r := range asks {
-		t.say("  %s  (%s)%s", plain(r.Capability.Words()), plain(r.Capability.String()), because(plain(r.Reason), nil))
+		t.say("  %s%s", plain(r.Capability.Words()), because(plain(r.Reason), nil))
+		t.say("      %s", plain(r.Capability.String()))
 	}
 	t.say("granted:%s", none(len(a.Grants)))
 	for _, g := range a.Grants {
 		t.say("  %s", grantLine(g))
 	}
+}
+
+func limitsInWords(l manifests.ResolvedLimits) string {
+	return fmt.Sprintf("%d MiB memory, %g s, %d fuel, %d KiB output, %d host calls", l.MemoryBytes>>20, l.Seconds, l.Fuel, l.OutputBytes>>10, l.HostCalls)
 }
 
 func none(n int) string {
@@ -187,47 +197,61 @@ func (t *terminal) remove(ctx context.Context, c *cli.Context, h *host.Host) err
 	if !c.Args().Present() {
 		return task.Errorf(task.KindUsage, "remove takes the name of a skill").WithHint("`skillet list` shows what is installed")
 	}
-	gone := []registry.Skill{}
-	for _, arg := range c.Args().Slice() {
-		g, err := t.removeOne(ctx, c, h, arg)
+	refs, going, err := t.leaving(ctx, h, c.Args().Slice())
+	if err != nil {
+		return err
+	}
+	if c.Bool("dry-run") {
+		return t.showRemoved("would remove", going)
+	}
+	if !c.Bool("yes") {
+		if err := t.confirm("remove", "Remove "+plain(names(going))+" and end all grants?"); err != nil {
+			return err
+		}
+	}
+	var gone []registry.Skill
+	for _, ref := range refs {
+		g, err := h.Installer.Remove(ctx, t.person().Actor(), ref)
 		if err != nil {
 			return err
 		}
 		gone = append(gone, g...)
 	}
-	return t.answer(gone, func() {
-		for _, s := range gone {
-			t.note("%s %s", map[bool]string{true: "would remove", false: "removed"}[c.Bool("dry-run")], plain(s.Ref()))
-		}
-	})
+	return t.showRemoved("removed", gone)
 }
 
-func (t *terminal) removeOne(ctx context.Context, c *cli.Context, h *host.Host, arg string) ([]registry.Skill, error) {
-	s, err := t.lookup(ctx, h, arg)
-	if err != nil {
-		return nil, err
-	}
-	ref, err := manifests.ParseRef(arg)
-	if err != nil {
-		return nil, err
-	}
-	ref.Name = s.Name
-	going, err := h.Registry.Versions(ctx, s.Name)
-	if err != nil {
-		return nil, err
-	}
-	if ref.Version != "" {
-		going = []registry.Skill{s}
-	}
-	if c.Bool("dry-run") {
-		return going, nil
-	}
-	if !c.Bool("yes") {
-		if err := t.confirm("remove", "Remove "+plain(names(going))+" and end its grants?"); err != nil {
-			return nil, err
+// leaving finds what is to be removed: all of it, before anything is.
+func (t *terminal) leaving(ctx context.Context, h *host.Host, args []string) (refs []manifests.Ref, going []registry.Skill, err error) {
+	for _, arg := range args {
+		s, err := t.lookup(ctx, h, arg)
+		if err != nil {
+			return nil, nil, err
 		}
+		ref, err := manifests.ParseRef(arg)
+		if err != nil {
+			return nil, nil, err
+		}
+		ref.Name = s.Name
+		if slices.Contains(refs, ref) {
+			continue
+		}
+		versions := []registry.Skill{s}
+		if ref.Version == "" {
+			if versions, err = h.Registry.Versions(ctx, s.Name); err != nil {
+				return nil, nil, err
+			}
+		}
+		refs, going = append(refs, ref), append(going, versions...)
 	}
-	return h.Installer.Remove(ctx, t.person().Actor(), ref)
+	return refs, going, nil
+}
+
+func (t *terminal) showRemoved(verb string, skills []registry.Skill) error {
+	return t.answer(skills, func() {
+		for _, s := range skills {
+			t.note("%s %s", verb, plain(s.Ref()))
+		}
+	})
 }
 
 func names(skills []registry.Skill) string {
@@ -238,14 +262,13 @@ func names(skills []registry.Skill) string {
 	return strings.Join(refs, ", ")
 }
 
-// confirm asks the person at the terminal; without one, it refuses.
-func (t *terminal) confirm(what, question string) error {
-	if !t.canAsk() || t.json {
-		return task.Errorf(task.KindUsage, "%s needs a yes, and nobody can be asked here", what).WithHint("add --yes")
+// several reports whether more than one version of a skill is installed.
+func several(skills []registry.Skill, name string) bool {
+	n := 0
+	for _, s := range skills {
+		if s.Name == name {
+			n++
+		}
 	}
-	ok, err := t.ask(question)
-	if err == nil && !ok {
-		return task.Errorf(task.KindDenied, "nothing was changed: you said no")
-	}
-	return err
+	return n > 1
 }

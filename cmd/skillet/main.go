@@ -14,6 +14,6 @@ func main() { os.Exit(skilletMain()) }
 func skilletMain() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	t := &terminal{in: os.Stdin, out: os.Stdout, err: os.Stderr, environ: os.Environ()}
-	return run(ctx, t, os.Args)
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
+	return run(ctx, newTerminal(os.Stdin, os.Stdout, os.Stderr, os.Environ()), os.Args)
 }

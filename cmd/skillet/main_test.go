@@ -13,11 +13,13 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host/sandbox/wasmbin/wasmtest"
+	"github.com/skillet-run/skillet/manifests"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden parts of the scripts")
@@ -202,6 +204,9 @@ func TestEveryCommandHasExampleAndScript(t *testing.T) {
 		scripts += string(b)
 	}
 	for path, c := range leaves("skillet", newApp(&terminal{}).Commands) {
+		if c.Hidden {
+			continue
+		}
 		if !strings.Contains(c.Description, path+" ") && !strings.Contains(c.Description, path+"\n") && !strings.HasSuffix(c.Description, path) && c.Name != "exit-codes" {
 			t.Errorf("%s: no example in its help", path)
 		}
@@ -225,49 +230,103 @@ func leaves(prefix string, cs []*cli.Command) map[string]*cli.Command {
 	return found
 }
 
-func TestInterleave(t *testing.T) {
+func TestTakeApart(t *testing.T) {
 	app := newApp(&terminal{})
 	for line, want := range map[string]string{
 		"skillet run text a=b --json":                    "skillet run --json -- text a=b",
-		"skillet --home h list":                          "skillet --home h list",
+		"skillet --json run text a=b":                    "skillet run --json -- text a=b",
+		"skillet --home h list":                          "skillet list --home h",
 		"skillet list --home h":                          "skillet list --home h",
 		"skillet run text --input {} --timeout 1s":       "skillet run --input {} --timeout 1s -- text",
 		"skillet run text --input=- x":                   "skillet run --input=- -- text x",
 		"skillet permission grant files kv --uses 1":     "skillet permission grant --uses 1 -- files kv",
-		"skillet approvals show abcd":                    "skillet approvals show abcd",
+		"skillet permission --uses 1 grant files kv":     "skillet permission grant --uses 1 -- files kv",
+		"skillet audit --limit 3 list":                   "skillet audit list --limit 3",
+		"skillet approvals show abcd":                    "skillet approvals show -- abcd",
 		"skillet run text -- --json":                     "skillet run -- text --json",
+		"skillet run text - --json":                      "skillet run --json -- text -",
 		"skillet run text --no-such-flag x":              "skillet run --no-such-flag -- text x",
+		"skillet run list list":                          "skillet run -- list list",
 		"skillet":                                        "skillet",
 		"skillet install a b --yes --workspace w --json": "skillet install --yes --workspace w --json -- a b",
 	} {
-		got := strings.Join(interleave(app, strings.Fields(line)), " ")
+		got := strings.Join(takeApart(app, strings.Fields(line)).args(), " ")
 		if got != want {
 			t.Errorf("%s\n got %s\nwant %s", line, got, want)
 		}
+	}
+	if l := takeApart(app, []string{"skillet", "run", "text", "--input"}); l.missing != "--input" {
+		t.Errorf("a flag without its value was not seen: %+v", l)
 	}
 }
 
 func TestPlain(t *testing.T) {
 	for in, want := range map[string]string{
-		"a\x1b[2Jb": "a\uFFFD[2Jb", "tab\tand\nline": "tab\tand\nline", "\u202Etxt.exe": "\uFFFDtxt.exe", "\r": "\uFFFD", "日本語": "日本語",
+		"a\x1b[2Jb": "a\uFFFD[2Jb", "tab\tand\nline": "tab and line", "\u202Etxt.exe": "\uFFFDtxt.exe", "\r": "\uFFFD",
+		"日本語": "日本語", "\u009b2J": "\uFFFD2J", "\xff": "\uFFFD", "a\u2028b": "a\uFFFDb",
 	} {
 		if got := plain(in); got != want {
 			t.Errorf("%q became %q, want %q", in, got, want)
 		}
 	}
+	if got := plainLines("a\n\tb\x1b"); got != "a\n\tb\uFFFD" {
+		t.Errorf("got %q", got)
+	}
 }
 
-func FuzzInterleave(f *testing.F) {
+func FuzzPlain(f *testing.F) {
+	f.Add("a\x1b]0;title\x07\u202e\r\n\x9b")
+	f.Fuzz(func(t *testing.T, s string) {
+		if got := plain(s); strings.ContainsFunc(got, func(r rune) bool { return r != harmless(r) }) || !utf8.ValidString(got) {
+			t.Errorf("%q became %q", s, got)
+		}
+	})
+}
+
+// A line that is taken apart and put together has the words it had, and is
+// then taken apart into the same.
+func FuzzTakeApart(f *testing.F) {
 	f.Add("run text --json")
 	f.Add("permission grant -- x --uses")
+	f.Add("--home h permission --uses 1 grant files kv")
 	app := newApp(&terminal{})
 	f.Fuzz(func(t *testing.T, line string) {
 		in := append([]string{"skillet"}, strings.Fields(line)...)
-		out := interleave(app, in)
-		sortedIn, sortedOut := slices.Sorted(slices.Values(in)), slices.Sorted(slices.Values(out))
-		rest := slices.DeleteFunc(sortedOut, func(s string) bool { return s == "--" })
-		if want := slices.DeleteFunc(sortedIn, func(s string) bool { return s == "--" }); !slices.Equal(rest, want) {
+		l := takeApart(app, in)
+		out := l.args()
+		want := wordsOf(in)
+		if l.missing != "" {
+			want = slices.DeleteFunc(want, func(s string) bool { return s == l.missing })
+			out = slices.DeleteFunc(out, func(s string) bool { return s == l.missing })
+		}
+		if !slices.Equal(wordsOf(out), want) {
 			t.Errorf("%q lost or gained words: %q", in, out)
+		}
+		if again := takeApart(app, out).args(); l.missing == "" && !slices.Equal(again, out) {
+			t.Errorf("%q became %q, and then %q", in, out, again)
+		}
+	})
+}
+
+// wordsOf are the words of a line in any order, without the "--" among them.
+func wordsOf(line []string) []string {
+	words := slices.DeleteFunc(slices.Clone(line), func(s string) bool { return s == "--" })
+	slices.Sort(words)
+	return words
+}
+
+// What looks like a path is one; the rest is a reference. Nothing is lost.
+func FuzzAsPath(f *testing.F) {
+	for _, s := range []string{"text", "text:statistics", "./text:statistics", "a.wasm:x", "x.skill", "C:\\x:y", ":", "..", "a:b/c", "text@1.0.0:x"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, arg string) {
+		path, tool, ok := asPath(arg)
+		if path != arg && path+":"+tool != arg {
+			t.Errorf("%q was split into %q and %q", arg, path, tool)
+		}
+		if _, err := manifests.ParseRef(arg); err == nil && ok {
+			t.Errorf("%q is a reference, and was taken for a path", arg)
 		}
 	})
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 
@@ -58,20 +59,35 @@ func (t *terminal) withoutHome(do func(context.Context, *cli.Context) error) cli
 
 // packTo packs a directory to a file, or into a directory, which it makes.
 func packTo(dir, out string) (*bundle.Package, string, error) {
+	if err := packable(dir); err != nil {
+		return nil, "", err
+	}
 	if filepath.Ext(out) != bundle.Extension {
 		if err := os.MkdirAll(out, 0o755); err != nil {
-			return nil, "", err
+			return nil, "", fmt.Errorf("make the output directory: %w", err)
 		}
 	}
 	p, err := bundle.Pack(dir, out)
 	if err != nil {
 		return nil, "", err
 	}
-	if _, _, err := p.Module(); err != nil && p.Manifest().Type.IsCode() {
-		return nil, "", task.Wrap(task.KindUsage, err).WithHint("build the module first, where \"command\" says it is")
-	}
 	if filepath.Ext(out) != bundle.Extension {
 		out = filepath.Join(out, p.FileName())
 	}
 	return p, out, nil
+}
+
+// packable refuses what would make a package that nobody can run.
+func packable(dir string) error {
+	if st, err := os.Stat(dir); err == nil && !st.IsDir() {
+		return task.Errorf(task.KindUsage, "pack %s: it is not a directory", dir).WithHint("name the directory with the skill.json")
+	}
+	p, err := bundle.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	if _, _, err := p.Module(); err != nil && p.Manifest().Type.IsCode() {
+		return task.Wrap(task.KindUsage, err).WithHint("build the module first, where \"command\" says it is")
+	}
+	return nil
 }

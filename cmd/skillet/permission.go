@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,7 +28,8 @@ func (t *terminal) permissionCommand() *cli.Command {
 			"  fs.write:/data/out/*.csv            write these files\n" +
 			"  http:GET https://api.example.com/*  send GET requests there\n" +
 			"  kv, clock, random, notify           keep values, tell the time, be random, notify you\n" +
-			"  secret:github                       have the host add this secret to its requests",
+			"  secret:github                       have the host add this secret to its requests\n\n" +
+			"Examples:\n  skillet permission show files\n  skillet permission grant files \"fs.read:$PWD/docs/**\"",
 		Subcommands: []*cli.Command{
 			t.permissionShow(), t.permissionGrant(), t.permissionRevoke(), t.permissionReset(),
 		},
@@ -57,6 +61,15 @@ type permissions struct {
 	Skill  string           `json:"skill"`
 	Digest string           `json:"digest"`
 	Grants []approval.Grant `json:"grants"`
+	// Asks is what the manifest asks for and no live grant covers.
+	Asks []ask `json:"asks"`
+}
+
+// An ask is what a manifest asks for, with its reason.
+type ask struct {
+	Capability capability.Capability `json:"capability"`
+	Words      string                `json:"words"`
+	Reason     string                `json:"reason,omitempty"`
 }
 
 func (t *terminal) showGrants(ctx context.Context, h *host.Host, s registry.Skill) error {
@@ -64,21 +77,61 @@ func (t *terminal) showGrants(ctx context.Context, h *host.Host, s registry.Skil
 	if err != nil {
 		return err
 	}
-	return t.answer(permissions{s.Ref(), string(s.Digest), append([]approval.Grant{}, gs...)}, func() {
+	asks, err := openAsks(ctx, h, s, gs)
+	if err != nil {
+		return err
+	}
+	return t.answer(permissions{s.Ref(), string(s.Digest), append([]approval.Grant{}, gs...), asks}, func() {
 		t.say("%s (sha256:%s) is granted:%s", plain(s.Ref()), s.Digest.Short(), none(len(gs)))
 		for _, g := range gs {
 			t.say("  %s", grantLine(g))
 		}
+		if len(asks) > 0 {
+			t.say("its manifest asks for more, seen from this directory:")
+		}
+		for _, a := range asks {
+			t.say("  %s  (%s)%s", plain(a.Words), plain(a.Capability.String()), because(plain(a.Reason), nil))
+		}
 	})
 }
 
+// openAsks is what a skill's manifest asks for and was not granted, where
+// relative paths mean the current directory.
+func openAsks(ctx context.Context, h *host.Host, s registry.Skill, gs []approval.Grant) ([]ask, error) {
+	p, err := h.Registry.Package(ctx, s.Digest)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, fmt.Errorf("find the current directory: %w", err)
+	}
+	requests, err := p.Manifest().Requests(dir)
+	if err != nil {
+		return nil, err
+	}
+	var live []capability.Capability
+	for _, g := range gs {
+		if g.Live(time.Now()) {
+			live = append(live, g.Capability)
+		}
+	}
+	granted, asks := capability.NewSet(live...), []ask{}
+	for _, r := range requests {
+		if !granted.Covers(r.Capability) {
+			asks = append(asks, ask{r.Capability, r.Capability.Words(), r.Reason})
+		}
+	}
+	return asks, nil
+}
+
 func grantLine(g approval.Grant) string {
-	line := fmt.Sprintf("%s  (%s) by %s on %s", g.Capability.Words(), g.Capability, g.By, g.At.Format("2006-01-02"))
+	line := fmt.Sprintf("%s  (%s) by %s on %s", g.Capability.Words(), g.Capability, g.By, when(g.At))
 	if g.MaxUses > 0 {
 		line += fmt.Sprintf(", used %d of %d times", g.Uses, g.MaxUses)
 	}
 	if !g.ExpiresAt.IsZero() {
-		line += ", until " + g.ExpiresAt.Format("2006-01-02 15:04")
+		line += ", until " + when(g.ExpiresAt)
 	}
 	if !g.Live(time.Now()) {
 		line += " (ended)"
@@ -146,11 +199,25 @@ func capabilities(texts []string) ([]capability.Capability, error) {
 	for _, text := range texts {
 		c, err := capability.Parse(text)
 		if err != nil {
-			return nil, task.Wrap(task.KindUsage, err).WithHint("`skillet help permission` shows the capabilities")
+			return nil, task.Wrap(task.KindUsage, err).WithHint("%s", inFull(text))
 		}
-		cs = append(cs, c)
+		if !slices.Contains(cs, c) {
+			cs = append(cs, c)
+		}
 	}
 	return cs, nil
+}
+
+// inFull is the hint for a capability that cannot be read: the whole path, if
+// it is a relative one.
+func inFull(text string) string {
+	for _, action := range []string{"fs.read:", "fs.write:"} {
+		path, ok := strings.CutPrefix(text, action)
+		if abs, err := absolute(path); ok && path != "" && !filepath.IsAbs(path) && err == nil {
+			return "write " + action + abs
+		}
+	}
+	return "`skillet help permission` shows the capabilities"
 }
 
 func terms(c *cli.Context) (approval.Terms, error) {
@@ -170,6 +237,7 @@ func (t *terminal) permissionRevoke() *cli.Command {
 		Usage:       "take back grants: those that the capability covers",
 		ArgsUsage:   "SKILL[@VERSION] CAPABILITY...",
 		Description: "Examples:\n  skillet permission revoke files \"fs.read:$PWD/docs/**\"\n  skillet permission revoke http 'http:GET https://api.example.com/**'",
+		Flags:       []cli.Flag{&cli.BoolFlag{Name: "dry-run", Usage: "only show what would be taken back"}},
 		Action: t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			if c.NArg() < 2 {
 				return task.Errorf(task.KindUsage, "permission revoke takes a skill and a capability").WithHint("`skillet permission show SKILL` lists its grants; `skillet permission reset` takes back all")
@@ -178,7 +246,7 @@ func (t *terminal) permissionRevoke() *cli.Command {
 			if err != nil {
 				return err
 			}
-			return t.revoke(ctx, h, c.Args().First(), cs)
+			return t.revoke(ctx, c, h, cs)
 		}),
 	}
 }
@@ -188,37 +256,55 @@ func (t *terminal) permissionReset() *cli.Command {
 		Name:        "reset",
 		Usage:       "take back all grants of a skill",
 		ArgsUsage:   "SKILL[@VERSION]",
-		Description: "Examples:\n  skillet permission reset files --yes",
-		Flags:       []cli.Flag{yesFlag("take them back")},
+		Description: "Examples:\n  skillet permission reset files --dry-run\n  skillet permission reset files --yes",
+		Flags: []cli.Flag{
+			yesFlag("take them back"),
+			&cli.BoolFlag{Name: "dry-run", Usage: "only show what would be taken back"},
+		},
 		Action: t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			args, err := need(c, 1, "one skill")
 			if err != nil {
 				return err
 			}
-			if !c.Bool("yes") {
+			if !c.Bool("yes") && !c.Bool("dry-run") {
 				if err := t.confirm("permission reset", "Take back every grant of "+plain(args[0])+"?"); err != nil {
 					return err
 				}
 			}
-			return t.revoke(ctx, h, args[0], nil)
+			return t.revoke(ctx, c, h, nil)
 		}),
 	}
 }
 
-func (t *terminal) revoke(ctx context.Context, h *host.Host, ref string, cs []capability.Capability) error {
-	s, err := t.lookup(ctx, h, ref)
+// revoke takes back the grants of the skill that cs cover, all when cs is
+// empty; with --dry-run it only shows them.
+func (t *terminal) revoke(ctx context.Context, c *cli.Context, h *host.Host, cs []capability.Capability) error {
+	s, err := t.lookup(ctx, h, c.Args().First())
 	if err != nil {
 		return err
+	}
+	if c.Bool("dry-run") {
+		gs, err := h.Desk.Grants(ctx, s.Digest)
+		if err != nil {
+			return err
+		}
+		covered := capability.NewSet(cs...)
+		gs = slices.DeleteFunc(gs, func(g approval.Grant) bool { return len(cs) > 0 && !covered.Covers(g.Capability) })
+		return t.showRevoked("would lose", s, gs)
 	}
 	ended, err := h.Desk.Revoke(ctx, t.person().Actor(), s, cs)
 	if err != nil {
 		return err
 	}
-	return t.answer(permissions{s.Ref(), string(s.Digest), ended}, func() {
+	return t.showRevoked("lost", s, ended)
+}
+
+func (t *terminal) showRevoked(verb string, s registry.Skill, ended []approval.Grant) error {
+	return t.answer(permissions{s.Ref(), string(s.Digest), append([]approval.Grant{}, ended...), []ask{}}, func() {
 		var texts []string
 		for _, g := range ended {
 			texts = append(texts, g.Capability.String())
 		}
-		t.note("%s lost: %s", plain(s.Ref()), plain(strings.Join(texts, ", ")))
+		t.note("%s %s: %s%s", plain(s.Ref()), verb, plain(strings.Join(texts, ", ")), strings.TrimSpace(none(len(ended))))
 	})
 }

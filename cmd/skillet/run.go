@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -56,7 +58,9 @@ func (t *terminal) run(ctx context.Context, c *cli.Context, h *host.Host) error 
 	if err != nil {
 		return err
 	}
+	done := t.waiting("running %s", call.Target.Label)
 	res := h.Runner.Run(ctx, call)
+	done()
 	if !res.OK {
 		res.Error = host.Explain(res.Error)
 	}
@@ -74,7 +78,7 @@ func (t *terminal) run(ctx context.Context, c *cli.Context, h *host.Host) error 
 
 func (t *terminal) showResult(res task.Result) error {
 	for _, l := range res.Logs {
-		t.note("[%s] %s", l.Level, plain(l.Message))
+		t.note("[%s] %s%s", plain(l.Level), plain(l.Message), fields(l))
 	}
 	if !res.OK {
 		return res.Error
@@ -88,39 +92,66 @@ func (t *terminal) showResult(res task.Result) error {
 	return t.raw(res.Raw)
 }
 
-func (t *terminal) call(ctx context.Context, c *cli.Context, h *host.Host) (runner.Call, error) {
-	target, tool, err := t.target(ctx, h, c.Args().First())
-	if err != nil {
-		return runner.Call{}, err
+// fields are the fields of a log line, in order of their names.
+func fields(l task.LogLine) string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(l.Fields)) {
+		fmt.Fprintf(&b, " %s=%s", plain(name), plain(l.Fields[name]))
 	}
-	input, err := t.input(c, target.Package.Manifest(), tool)
-	if err != nil {
-		return runner.Call{}, err
-	}
-	allow, err := t.allow(c)
-	if err != nil {
-		return runner.Call{}, err
-	}
-	config, err := pairs(c.StringSlice("config"))
-	if err != nil {
-		return runner.Call{}, err
-	}
-	ws, err := workspace(c)
-	if err != nil {
-		return runner.Call{}, err
-	}
-	return runner.Call{
-		Target: target, Tool: tool, Input: input, Allow: allow, Workspace: ws, Caller: t.person().Actor(), Config: config,
-		Limits: runner.Limits{MemoryBytes: c.Uint64("max-memory-mb") << 20, Fuel: c.Uint64("max-fuel"), Wall: c.Duration("timeout")},
-	}, nil
+	return b.String()
 }
 
-func (t *terminal) allow(c *cli.Context) (approval.OneRun, error) {
-	set, err := capability.ParseSet(c.StringSlice("allow")...)
+// call makes the call that a command line asks for. Grants that are good for a
+// number of runs are spent last, when nothing is left to be wrong with it.
+func (t *terminal) call(ctx context.Context, c *cli.Context, h *host.Host) (runner.Call, error) {
+	g, err := t.target(ctx, h, c.Args().First())
 	if err != nil {
-		return approval.OneRun{}, task.Wrap(task.KindUsage, fmt.Errorf("--allow: %w", err))
+		return runner.Call{}, err
 	}
-	return t.person().Allow(set), nil
+	call := runner.Call{Target: g.Target, Tool: g.tool, Caller: t.person().Actor()}
+	if call.Input, err = t.input(c, g.Package.Manifest(), g.tool); err != nil {
+		return call, err
+	}
+	if call.Allow, err = t.allow(c); err != nil {
+		return call, err
+	}
+	if call.Config, err = pairs(c.StringSlice("config")); err != nil {
+		return call, err
+	}
+	if call.Workspace, err = workspace(c); err != nil {
+		return call, err
+	}
+	if call.Limits, err = limits(c); err != nil || g.installed == nil {
+		return call, err
+	}
+	call.Target.Granted, err = h.Desk.Spend(ctx, *g.installed)
+	return call, err
+}
+
+// limits are the limits that flags ask for. A limit of nothing is no limit
+// that anybody means.
+func limits(c *cli.Context) (runner.Limits, error) {
+	for name, empty := range map[string]bool{
+		"timeout": c.Duration("timeout") <= 0, "max-memory-mb": c.Uint64("max-memory-mb") == 0, "max-fuel": c.Uint64("max-fuel") == 0,
+	} {
+		if empty && c.IsSet(name) {
+			return runner.Limits{}, task.Errorf(task.KindUsage, "--%s must be more than nothing", name).
+				WithHint("leave it out to have the limit of the manifest")
+		}
+	}
+	mb := min(c.Uint64("max-memory-mb"), maxMemoryMB)
+	return runner.Limits{MemoryBytes: mb << 20, Fuel: c.Uint64("max-fuel"), Wall: c.Duration("timeout")}, nil
+}
+
+// maxMemoryMB is all that 32-bit WebAssembly can address.
+const maxMemoryMB = 4096
+
+func (t *terminal) allow(c *cli.Context) (approval.OneRun, error) {
+	cs, err := capabilities(c.StringSlice("allow"))
+	if err != nil {
+		return approval.OneRun{}, fmt.Errorf("--allow: %w", err)
+	}
+	return t.person().Allow(capability.NewSet(cs...)), nil
 }
 
 func pairs(texts []string) (map[string]string, error) {
@@ -135,22 +166,30 @@ func pairs(texts []string) (map[string]string, error) {
 	return m, nil
 }
 
+// A goal is what the first argument of run means.
+type goal struct {
+	runner.Target
+	tool string
+	// installed is nil for a path.
+	installed *registry.Skill
+}
+
 // target finds what the first argument means. It is a path when it looks like
 // one; otherwise the name of an installed skill.
-func (t *terminal) target(ctx context.Context, h *host.Host, arg string) (runner.Target, string, error) {
+func (t *terminal) target(ctx context.Context, h *host.Host, arg string) (goal, error) {
 	if path, tool, ok := asPath(arg); ok {
 		target, err := pathTarget(path)
-		return target, tool, err
+		return goal{Target: target, tool: tool}, err
 	}
 	ref, err := manifests.ParseRef(arg)
 	if err != nil {
-		return runner.Target{}, "", task.Wrap(task.KindUsage, err)
+		return goal{}, task.Wrap(task.KindUsage, err).WithHint("`skillet list` shows what is installed; a path begins with ./ or /")
 	}
-	target, err := installedTarget(ctx, h, ref)
+	g, err := installedTarget(ctx, h, ref)
 	if e := task.AsError(err); e != nil && errors.Is(err, registry.ErrNotFound) && exists(ref.Name) {
-		return target, "", e.WithHint("there is a file of that name: to run it, write ./%s", arg)
+		return g, e.WithHint("there is a file of that name: to run it, write ./%s", arg)
 	}
-	return target, ref.Tool, err
+	return g, err
 }
 
 // asPath splits PATH[:TOOL]; ok is false when arg does not look like a path.
@@ -160,7 +199,7 @@ func asPath(arg string) (path, tool string, ok bool) {
 		path, tool = arg[:i], arg[i+1:]
 	}
 	ext := filepath.Ext(path)
-	ok = strings.ContainsAny(path, `/\`) || path == "." || path == ".." || ext == ".wasm" || ext == ".skill"
+	ok = strings.ContainsAny(path, `/\`) || path == "." || path == ".." || ext == ".wasm" || ext == bundle.Extension
 	return path, tool, ok
 }
 
@@ -170,30 +209,24 @@ func exists(path string) bool {
 }
 
 func pathTarget(path string) (runner.Target, error) {
-	var p *bundle.Package
-	var err error
+	open := openPackage
 	if filepath.Ext(path) == ".wasm" {
-		p, err = barePackage(path)
-	} else {
-		p, err = bundle.Open(path)
+		open = barePackage
 	}
+	p, err := open(path)
 	return runner.Target{Label: path, Package: p, Origin: registry.OriginPath}, err
 }
 
-func installedTarget(ctx context.Context, h *host.Host, ref manifests.Ref) (runner.Target, error) {
+func installedTarget(ctx context.Context, h *host.Host, ref manifests.Ref) (goal, error) {
 	if err := h.CatchUp(ctx); err != nil {
-		return runner.Target{}, err
+		return goal{}, err
 	}
 	s, err := h.Registry.Lookup(ctx, ref)
 	if err != nil {
-		return runner.Target{}, err
+		return goal{}, err
 	}
 	p, err := h.Registry.Package(ctx, s.Digest)
-	if err != nil {
-		return runner.Target{}, err
-	}
-	granted, err := h.Desk.Spend(ctx, s)
-	return runner.Target{Label: s.Ref(), Package: p, Origin: s.Origin, Granted: granted}, err
+	return goal{runner.Target{Label: s.Ref(), Package: p, Origin: s.Origin}, ref.Tool, &s}, err
 }
 
 // maxInput bounds what is read as input; the sandbox has its own, lower limit.
@@ -204,7 +237,7 @@ func (t *terminal) input(c *cli.Context, m *manifests.Manifest, toolName string)
 	words := c.Args().Tail()
 	if c.IsSet("input") {
 		if len(words) > 0 {
-			return nil, task.Errorf(task.KindUsage, "--input and key=value pairs do not go together")
+			return nil, task.Errorf(task.KindUsage, "--input and key=value pairs do not go together").WithHint("give the whole input in one of the two ways")
 		}
 		return t.readInput(c.String("input"))
 	}
@@ -229,16 +262,19 @@ func (t *terminal) readInput(text string) ([]byte, error) {
 	path, isFile := strings.CutPrefix(text, "@")
 	switch {
 	case text == "-":
-		return limited(t.in, "standard input")
-	case isFile:
-		f, err := os.Open(path)
-		if err != nil {
-			return nil, fmt.Errorf("read the input: %w", err)
-		}
-		defer f.Close()
-		return limited(f, path)
+		return unlessEnded(t, func() ([]byte, error) { return limited(t.in, "standard input") })
+	case !isFile:
+		return []byte(text), nil
 	}
-	return []byte(text), nil
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the input: %w", err)
+	}
+	defer f.Close()
+	if st, err := f.Stat(); err == nil && st.IsDir() {
+		return nil, task.Errorf(task.KindUsage, "read the input: %s is a directory", path).WithHint("name a file behind the @")
+	}
+	return unlessEnded(t, func() ([]byte, error) { return limited(f, path) })
 }
 
 func limited(r io.Reader, name string) ([]byte, error) {
@@ -247,7 +283,8 @@ func limited(r io.Reader, name string) ([]byte, error) {
 		return nil, fmt.Errorf("read the input: %w", err)
 	}
 	if len(b) > maxInput {
-		return nil, task.Errorf(task.KindLimit, "the input from %s is larger than %d MB", name, maxInput>>20)
+		return nil, task.Errorf(task.KindLimit, "the input from %s is larger than %d MB", name, maxInput>>20).
+			WithHint("have the skill read the file itself: --allow fs.read:/path/of/the/file")
 	}
 	return b, nil
 }

@@ -19,6 +19,8 @@ func (t *terminal) secretCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "secret",
 		Usage: "keep credentials that the host adds to requests; no skill ever sees them",
+		Description: "A package names the secret and the addresses it is for; a person grants it.\n\n" +
+			"Examples:\n  skillet secret set github\n  skillet secret list\n  skillet permission grant issues secret:github",
 		Subcommands: []*cli.Command{
 			t.secretSet(), t.secretList(), t.secretDelete(),
 		},
@@ -33,7 +35,7 @@ func (t *terminal) secretSet() *cli.Command {
 		Description: "The value is never an argument, where others on the machine could read it.\n\n" +
 			"Examples:\n  skillet secret set github\n  pass show github | skillet secret set github",
 		Action: t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			args, err := need(c, 1, "a name and reads the value from standard input")
+			args, err := need(c, 1, "one name, and its value from the prompt or standard input")
 			if err != nil {
 				return err
 			}
@@ -44,10 +46,16 @@ func (t *terminal) secretSet() *cli.Command {
 			if err != nil {
 				return err
 			}
-			return t.changeSecret(ctx, h, "secret.set", args[0], func() error { return h.Secrets.Set(ctx, args[0], value) })
+			return t.changeSecret(ctx, h, secretSet, args[0], func() error { return h.Secrets.Set(ctx, args[0], value) })
 		}),
 	}
 }
+
+// The kinds of decision about secrets in the audit log.
+const (
+	secretSet     = "secret.set"
+	secretDeleted = "secret.deleted"
+)
 
 // changeSecret changes a secret and records that it was changed. The ledger's
 // lock is held meanwhile, so that the record and the file agree.
@@ -58,19 +66,28 @@ func (t *terminal) changeSecret(ctx context.Context, h *host.Host, kind, name st
 	if err != nil {
 		return err
 	}
-	return t.answer(secret.Info{Name: name}, func() { t.note("%s %s; the key that seals it: %s", kind, name, h.SecretKey.Where()) })
+	return t.answer(secret.Info{Name: name}, func() {
+		if kind == secretDeleted {
+			t.note("deleted the secret %s", name)
+			return
+		}
+		t.note("set the secret %s, sealed with the key in: %s", name, h.SecretKey.Where())
+	})
 }
 
 func (t *terminal) readSecret(name string) ([]byte, error) {
-	var value []byte
-	var err error
-	if f, ok := t.in.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	read := func() ([]byte, error) { return limited(t.in, "standard input") }
+	if f, ok := t.in.(*os.File); ok && t.inTTY {
+		before, err := term.GetState(int(f.Fd()))
+		if err != nil {
+			return nil, fmt.Errorf("read the secret: %w", err)
+		}
+		defer term.Restore(int(f.Fd()), before) // Ctrl-C leaves the prompt, too
 		fmt.Fprintf(t.err, "value of %s (not shown): ", name)
-		value, err = term.ReadPassword(int(f.Fd()))
-		fmt.Fprintln(t.err)
-	} else {
-		value, err = limited(t.in, "standard input")
+		defer fmt.Fprintln(t.err)
+		read = func() ([]byte, error) { return term.ReadPassword(int(f.Fd())) }
 	}
+	value, err := unlessEnded(t, read)
 	if err != nil {
 		return nil, fmt.Errorf("read the secret: %w", err)
 	}
@@ -96,7 +113,7 @@ func (t *terminal) secretList() *cli.Command {
 					t.note("no secrets are set; `skillet secret set NAME` sets one")
 				}
 				for _, s := range infos {
-					t.say("%s\t%s", s.Name, s.UpdatedAt.Format("2006-01-02 15:04"))
+					t.say("%s\t%s", s.Name, when(s.UpdatedAt))
 				}
 			})
 		}),
@@ -126,7 +143,7 @@ func (t *terminal) secretDelete() *cli.Command {
 					return err
 				}
 			}
-			return t.changeSecret(ctx, h, "secret.deleted", args[0], func() error { return h.Secrets.Delete(ctx, args[0]) })
+			return t.changeSecret(ctx, h, secretDeleted, args[0], func() error { return h.Secrets.Delete(ctx, args[0]) })
 		}),
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
+	"time"
 	"unicode"
 
 	"golang.org/x/term"
@@ -22,25 +23,44 @@ import (
 // A terminal is where a command reads and prints. Answers go to out; progress,
 // questions, warnings and errors go to err, so that out can be piped.
 type terminal struct {
-	in       io.Reader
-	out, err io.Writer
-	environ  []string
-	json     bool
+	in      io.Reader
+	out     *answers
+	err     *screen
+	environ []string
+	json    bool
+	// ended is closed when the command is to end: somebody pressed Ctrl-C.
+	ended <-chan struct{}
+	// inTTY, outTTY and errTTY say which of the streams are terminals.
+	inTTY, outTTY, errTTY bool
 }
 
-// isTerminal reports whether a stream is a terminal.
-func isTerminal(stream any) bool {
-	f, ok := stream.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
+func newTerminal(in, out, err *os.File, environ []string) *terminal {
+	return &terminal{
+		in: in, out: &answers{w: out}, err: &screen{w: err}, environ: environ,
+		inTTY: isTerminal(in), outTTY: isTerminal(out), errTTY: isTerminal(err),
+	}
 }
+
+func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
 // canAsk reports whether a person can be asked a question.
-func (t *terminal) canAsk() bool { return isTerminal(t.in) && isTerminal(t.err) }
+func (t *terminal) canAsk() bool { return t.inTTY && t.errTTY && !t.json }
+
+// waiting shows a person what they are waiting for, until done is called.
+func (t *terminal) waiting(format string, args ...any) (done func()) {
+	if !t.errTTY || t.json {
+		return func() {}
+	}
+	return t.err.waiting(plain(fmt.Sprintf(format, args...)))
+}
 
 // ask puts a yes-or-no question; anything but yes is no.
 func (t *terminal) ask(question string) (bool, error) {
 	fmt.Fprintf(t.err, "%s [y/N] ", question)
-	line, err := bufio.NewReader(t.in).ReadString('\n')
+	line, err := unlessEnded(t, func() (string, error) { return bufio.NewReader(t.in).ReadString('\n') })
+	if err != nil {
+		fmt.Fprintln(t.err)
+	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		return false, fmt.Errorf("read the answer: %w", err)
 	}
@@ -49,6 +69,27 @@ func (t *terminal) ask(question string) (bool, error) {
 		return true, nil
 	}
 	return false, nil
+}
+
+// unlessEnded waits for read, or for the end of the command: a person who is
+// asked can press Ctrl-C. The read itself goes on until the program ends.
+func unlessEnded[T any](t *terminal, read func() (T, error)) (T, error) {
+	type reply struct {
+		value T
+		err   error
+	}
+	replies := make(chan reply, 1)
+	go func() {
+		v, err := read()
+		replies <- reply{v, err}
+	}()
+	select {
+	case r := <-replies:
+		return r.value, r.err
+	case <-t.ended:
+		var zero T
+		return zero, context.Canceled
+	}
 }
 
 // note prints a line for people, on the error stream.
@@ -85,14 +126,22 @@ type failure struct {
 
 // fail prints an error: what, and how to get out of it.
 func (t *terminal) fail(e *task.Error) {
-	if t.json {
-		if err := t.printJSON(failure{Error: e}); err == nil {
-			return
-		}
+	if t.json && t.printJSON(failure{Error: e}) == nil {
+		return
 	}
-	fmt.Fprintf(t.err, "skillet: %s\n", plain(e.Message))
+	t.tell(e)
+}
+
+// tell prints an error for people. Further lines of a message are marked, so
+// that none of them can pass for a line of ours.
+func (t *terminal) tell(e *task.Error) {
+	first, rest, _ := strings.Cut(e.Message, "\n")
+	t.note("skillet: %s", plain(first))
+	for l := range strings.Lines(rest) {
+		t.note("  | %s", plain(strings.TrimSuffix(l, "\n")))
+	}
 	if e.Hint != "" {
-		fmt.Fprintf(t.err, "  hint: %s\n", plain(e.Hint))
+		t.note("  hint: %s", plain(e.Hint))
 	}
 }
 
@@ -110,27 +159,55 @@ func (t *terminal) table(header string, rows [][]string) {
 	w.Flush()
 }
 
-// plain makes text of a skill's safe to show on a terminal: it could otherwise
-// move the cursor, and overwrite what a person is about to approve.
+// plain makes text of others' safe to show as part of one line: it could
+// otherwise move the cursor, or make lines that look like ours, and change
+// what a person believes they approve.
 func plain(s string) string {
 	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case unicode.IsControl(r), r == '\u2028', r == '\u2029', unicode.Is(unicode.Bidi_Control, r):
-			return '\uFFFD'
+		if r == '\n' || r == '\t' {
+			return ' '
 		}
-		return r
+		return harmless(r)
 	}, s)
 }
 
+// plainLines is [plain] for text that has lines of its own.
+func plainLines(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' {
+			return r
+		}
+		return harmless(r)
+	}, s)
+}
+
+// harmless is r, or U+FFFD for a character that does something to a terminal
+// rather than appear on it.
+func harmless(r rune) rune {
+	if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r) {
+		return unicode.ReplacementChar
+	}
+	return r
+}
+
+// short cuts text to n characters.
+func short(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return strings.TrimRight(string(r[:n-1]), " ") + "…"
+	}
+	return s
+}
+
+// when is a time as people read it, where they are.
+func when(at time.Time) string { return at.Local().Format("2006-01-02 15:04") }
+
 // raw prints a tool's answer: as it is into a pipe, made safe on a terminal.
 func (t *terminal) raw(b []byte) error {
-	if !isTerminal(t.out) {
+	if !t.outTTY {
 		_, err := t.out.Write(b)
 		return err
 	}
-	text := plain(string(b))
+	text := plainLines(string(b))
 	if !strings.HasSuffix(text, "\n") {
 		text += "\n"
 	}
@@ -146,6 +223,24 @@ func (t *terminal) Notify(_ context.Context, n hostfn.Notification) error {
 	}
 	_, err := fmt.Fprintf(t.err, "%s: %s\n", plain(line), plain(n.Text))
 	return err
+}
+
+// confirm asks the person at the terminal; without one, it refuses.
+func (t *terminal) confirm(what, question string) error {
+	if !t.canAsk() {
+		return task.Errorf(task.KindUsage, "%s needs a yes, and nobody can be asked here", what).WithHint("add --yes")
+	}
+	yes, err := t.ask(question)
+	if err == nil && !yes {
+		return saidNo(what)
+	}
+	return err
+}
+
+// saidNo is the error of a question that was not answered with yes.
+func saidNo(what string) error {
+	return task.Errorf(task.KindDenied, "%s: you did not say yes", what).
+		WithHint("nothing was changed; the same command asks again")
 }
 
 func absolute(path string) (string, error) {

@@ -52,32 +52,40 @@ func (t *terminal) versionCommand() *cli.Command {
 		Action: t.withoutHome(func(context.Context, *cli.Context) error {
 			b := buildInfo()
 			return t.answer(b, func() {
-				t.say("skillet %s %s %s %s", b.Version, b.Revision, b.Go, b.Platform)
+				t.say("%s", strings.Join(strings.Fields("skillet "+b.Version+" "+b.Revision+" "+b.Go+" "+b.Platform), " "))
 			})
 		}),
 	}
 }
 
-func exitCodesCommand() *cli.Command {
+func (t *terminal) exitCodesCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "exit-codes",
-		Usage:       "the exit codes of all commands (read them with `skillet help exit-codes`)",
-		Description: exitCodes() + "\nExamples:\n  skillet run text:statistics text=hello; echo $?",
-		Action: func(c *cli.Context) error {
-			_, err := fmt.Fprint(c.App.Writer, exitCodes())
-			return err
-		},
+		Usage:       "list the exit codes of all commands",
+		Description: "Examples:\n  skillet exit-codes --json\n  skillet help exit-codes",
+		Action:      func(*cli.Context) error { return t.exitCodes() },
 	}
 }
 
-// exitCodes is the table of exit codes as text.
-func exitCodes() string {
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 4, 2, ' ', 0)
+// exitCode is what --json prints of one row of the table.
+type exitCode struct {
+	Code    int       `json:"code"`
+	Kind    task.Kind `json:"kind"`
+	Meaning string    `json:"meaning"`
+}
+
+// exitCodes prints the table of exit codes.
+func (t *terminal) exitCodes() error {
+	var codes []exitCode
 	for _, o := range task.Outcomes() {
-		fmt.Fprintf(w, "%d\t%s\t%s\n", o.Code, o.Kind, o.Meaning)
+		codes = append(codes, exitCode(o))
 	}
-	fmt.Fprintf(w, "%d\t\tended by a signal\n", interrupted)
-	w.Flush()
-	return b.String()
+	return t.answer(codes, func() {
+		w := tabwriter.NewWriter(t.out, 0, 4, 2, ' ', 0)
+		for _, c := range codes {
+			fmt.Fprintf(w, "%d\t%s\t%s\n", c.Code, c.Kind, c.Meaning)
+		}
+		w.Flush()
+		t.note("A command that Ctrl-C ends exits with %d, as in any shell.", interrupted)
+	})
 }

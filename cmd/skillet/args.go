@@ -1,0 +1,190 @@
+package main
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/skillet-run/skillet/host/task"
+)
+
+// A line is a command line taken apart. Flags may stand anywhere in it, so
+// that `skillet run text --json` and `skillet --json run text` mean the same;
+// the library under it takes flags only in front of the arguments.
+type line struct {
+	program string
+	names   []string       // the commands that are named: permission, grant
+	chain   []*cli.Command // the same, found
+	flags   []string       // flags with their values, in order
+	words   []string       // arguments, and everything behind "--"
+	missing string         // a flag at the end that lacks its value
+}
+
+// takeApart reads a command line. args[0] is the program.
+func takeApart(app *cli.App, args []string) line {
+	var l line
+	if len(args) == 0 {
+		return l
+	}
+	l.program = args[0]
+	commands, scope := app.Commands, flagsBelow(app.Flags, app.Commands)
+	for rest := args[1:]; len(rest) > 0; {
+		if rest[0] == "--" {
+			l.words = append(l.words, rest[1:]...)
+			break
+		}
+		if n := flagWidth(scope, rest); n > 0 {
+			l.flag(scope, rest[:n])
+			rest = rest[n:]
+			continue
+		}
+		if c := find(commands, rest[0]); c != nil && len(l.words) == 0 {
+			l.names, l.chain = append(l.names, rest[0]), append(l.chain, c)
+			commands, scope = c.Subcommands, flagsBelow(c.Flags, c.Subcommands)
+		} else {
+			l.words = append(l.words, rest[0])
+		}
+		rest = rest[1:]
+	}
+	return l
+}
+
+// flag takes one flag, with its value when that is a word of its own.
+func (l *line) flag(scope []cli.Flag, words []string) {
+	if len(words) == 1 && !strings.Contains(words[0], "=") && takesValue(lookFor(scope, flagName(words[0]))) {
+		l.missing = words[0]
+		return
+	}
+	l.flags = append(l.flags, words...)
+}
+
+// args puts the line together again in the order the library wants.
+func (l line) args() []string {
+	out := append([]string{l.program}, l.names...)
+	out = append(out, l.flags...)
+	if len(l.words) > 0 {
+		// A word that looks like a flag must stay a word.
+		out = append(append(out, "--"), l.words...)
+	}
+	return out
+}
+
+// has reports whether one of the names is given as a flag that is not "=false".
+func (l line) has(names ...string) bool {
+	return slices.ContainsFunc(l.flags, func(f string) bool {
+		return strings.HasPrefix(f, "-") && slices.Contains(names, flagName(f)) && !strings.HasSuffix(f, "=false")
+	})
+}
+
+// flagsBelow are the flags of a command and of all commands below it: before a
+// subcommand is named, its flags may already have been given.
+func flagsBelow(flags []cli.Flag, commands []*cli.Command) []cli.Flag {
+	all := slices.Clone(flags)
+	for _, c := range commands {
+		all = append(all, flagsBelow(c.Flags, c.Subcommands)...)
+	}
+	return all
+}
+
+func find(cs []*cli.Command, name string) *cli.Command {
+	i := slices.IndexFunc(cs, func(c *cli.Command) bool { return c.HasName(name) })
+	if i < 0 {
+		return nil
+	}
+	return cs[i]
+}
+
+func lookFor(flags []cli.Flag, name string) cli.Flag {
+	i := slices.IndexFunc(flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), name) })
+	if i < 0 {
+		return nil
+	}
+	return flags[i]
+}
+
+func takesValue(f cli.Flag) bool {
+	d, ok := f.(cli.DocGenerationFlag)
+	return ok && d.TakesValue()
+}
+
+// flagName is the name in --name, -name and --name=value.
+func flagName(word string) string {
+	name, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(word, "-"), "-"), "=")
+	return name
+}
+
+// flagWidth is how many of args the flag at their beginning takes: 0 when
+// there is none, 2 when its value is a word of its own.
+func flagWidth(flags []cli.Flag, args []string) int {
+	if !strings.HasPrefix(args[0], "-") || args[0] == "-" || args[0] == "--" {
+		return 0
+	}
+	if strings.Contains(args[0], "=") || len(args) == 1 || !takesValue(lookFor(flags, flagName(args[0]))) {
+		return 1
+	}
+	return 2
+}
+
+// command is the path of the command a line names: "permission grant".
+func (l line) command() string {
+	var names []string
+	for _, c := range l.chain {
+		names = append(names, c.Name)
+	}
+	return strings.Join(names, " ")
+}
+
+// helpFor is the hint that points to the help of a command.
+func helpFor(command string) string {
+	return "`" + strings.TrimSpace("skillet help "+command) + "` shows its flags, with examples"
+}
+
+var (
+	notDefined   = regexp.MustCompile(`^flag provided but not defined: -(.*)$`)
+	invalidValue = regexp.MustCompile(`^invalid (?:boolean )?value "(.*)" for (?:flag )?-(\S+): `)
+)
+
+// flagError says in our words what the library says about a flag.
+func flagError(c *cli.Context, command string, err error) error {
+	if m := notDefined.FindStringSubmatch(err.Error()); m != nil {
+		return noFlag(c, command, m[1])
+	}
+	if m := invalidValue.FindStringSubmatch(err.Error()); m != nil {
+		return task.Errorf(task.KindUsage, "--%s does not take %q", m[2], m[1]).
+			WithHint("%s; %s", wanted(lookFor(c.Command.Flags, m[2])), helpFor(command))
+	}
+	return task.Wrap(task.KindUsage, err).WithHint("%s", helpFor(command))
+}
+
+func noFlag(c *cli.Context, command, name string) error {
+	var names []string
+	for _, f := range c.Command.Flags {
+		names = append(names, f.Names()[0])
+	}
+	what := strings.TrimSpace("skillet " + command)
+	e := task.Errorf(task.KindUsage, "%s has no flag --%s", what, name)
+	if best, ok := task.Nearest(name, names); ok {
+		return e.WithHint("did you mean --%s? %s", best, helpFor(command))
+	}
+	return e.WithHint("%s; an argument that begins with a dash goes behind --", helpFor(command))
+}
+
+// wanted says what a flag takes.
+func wanted(f cli.Flag) string {
+	switch f.(type) {
+	case *cli.DurationFlag:
+		return "write a time with its unit, such as 500ms, 30s or 2m"
+	case *cli.IntFlag, *cli.Uint64Flag:
+		return "write a whole number"
+	case *cli.BoolFlag:
+		return "it takes no value"
+	}
+	return "write another value"
+}
+
+// missingValue is the error of a flag at the end of a line.
+func (l line) missingValue() error {
+	return task.Errorf(task.KindUsage, "%s needs a value", l.missing).WithHint("%s", helpFor(l.command()))
+}

@@ -1,0 +1,334 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/skillet-run/skillet/host"
+	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/config"
+	"github.com/skillet-run/skillet/manifests"
+)
+
+// A candidate is one word that may come next, and what it is.
+type candidate struct{ word, about string }
+
+// completeTime bounds how long a person at the Tab key waits.
+const completeTime = 2 * time.Second
+
+// completeCommand prints what may come next to a shell's completion script. It
+// never fails, and never makes a home: a person only pressed Tab.
+func (t *terminal) completeCommand() *cli.Command {
+	return &cli.Command{
+		Name: "__complete", Hidden: true,
+		Usage:     "print what may come next in a command line",
+		ArgsUsage: "-- WORD...",
+		Action: func(c *cli.Context) error {
+			ctx, cancel := context.WithTimeout(c.Context, completeTime)
+			defer cancel()
+			for _, found := range t.complete(ctx, c.App, c.Args().Slice()) {
+				t.say("%s\t%s", plain(found.word), plain(found.about))
+			}
+			return nil
+		},
+	}
+}
+
+// complete finds what may stand for the last word of a line.
+func (t *terminal) complete(ctx context.Context, app *cli.App, words []string) []candidate {
+	if len(words) == 0 {
+		return nil
+	}
+	last, before := words[len(words)-1], words[:len(words)-1]
+	l := takeApart(app, append([]string{"skillet"}, before...))
+	q := question{ctx: ctx, t: t, line: l}
+	return slices.DeleteFunc(q.candidates(app, last), func(c candidate) bool {
+		return !strings.HasPrefix(c.word, last)
+	})
+}
+
+// A question is a line that lacks its last word.
+type question struct {
+	ctx  context.Context
+	t    *terminal
+	line line
+}
+
+func (q question) candidates(app *cli.App, last string) []candidate {
+	commands, flags := app.Commands, app.Flags
+	if n := len(q.line.chain); n > 0 {
+		commands, flags = q.line.chain[n-1].Subcommands, q.line.chain[n-1].Flags
+	}
+	switch {
+	case q.line.missing != "":
+		return q.source(flagSources[flagName(q.line.missing)])
+	case strings.HasPrefix(last, "-"):
+		return flagNames(flags)
+	case q.line.command() == "help":
+		return commandNames(below(app.Commands, q.line.words))
+	case len(commands) > 0 && len(q.line.words) == 0:
+		return commandNames(commands)
+	}
+	return q.source(argumentSources[q.line.command()])
+}
+
+func commandNames(cs []*cli.Command) []candidate {
+	var found []candidate
+	for _, c := range cs {
+		if !c.Hidden {
+			found = append(found, candidate{c.Name, c.Usage})
+		}
+	}
+	return found
+}
+
+// below are the commands below the command that names name.
+func below(cs []*cli.Command, names []string) []*cli.Command {
+	for _, name := range names {
+		c := find(cs, name)
+		if c == nil {
+			return nil
+		}
+		cs = c.Subcommands
+	}
+	return cs
+}
+
+func flagNames(flags []cli.Flag) []candidate {
+	found := []candidate{{"--help", "show help"}}
+	for _, f := range flags {
+		usage := ""
+		if d, ok := f.(cli.DocGenerationFlag); ok {
+			usage = strings.ReplaceAll(d.GetUsage(), "`", "")
+		}
+		found = append(found, candidate{"--" + f.Names()[0], usage})
+	}
+	return found
+}
+
+// A source knows words of one sort.
+type source func(question) ([]candidate, error)
+
+// flagSources are the sources of the values of flags; flags without one take a
+// file, or something only a person knows.
+var flagSources = map[string]source{
+	"allow": inHome(capabilityStarts),
+	"skill": inHome(skillNames),
+}
+
+// argumentSources are the sources of the arguments of commands.
+var argumentSources = map[string]source{
+	"run":               inHome(runnables),
+	"info":              inHome(skillNames),
+	"remove":            inHome(skillNames),
+	"permission show":   inHome(skillNames),
+	"permission reset":  inHome(skillNames),
+	"permission grant":  inHome(grantable),
+	"permission revoke": inHome(revocable),
+	"approvals show":    inHome(proposals(false)),
+	"approvals approve": inHome(proposals(true)),
+	"approvals reject":  inHome(proposals(true)),
+	"secret set":        inHome(secretNames),
+	"secret delete":     inHome(secretNames),
+	"config get":        settingNames,
+	"completion":        shells,
+}
+
+// source asks a source; nothing is known when it is nil, or fails.
+func (q question) source(s source) []candidate {
+	if s == nil {
+		return nil
+	}
+	found, err := s(q)
+	if err != nil {
+		return nil
+	}
+	return found
+}
+
+// home is the home the line speaks of.
+func (q question) home() (string, error) {
+	home, name := "", "--home"
+	for i, f := range q.line.flags {
+		if value, ok := strings.CutPrefix(f, name+"="); ok {
+			home = value
+		} else if f == name && i+1 < len(q.line.flags) {
+			home = q.line.flags[i+1]
+		}
+	}
+	if home != "" {
+		return absolute(home)
+	}
+	return host.DefaultHome(q.t.getenv)
+}
+
+// inHome makes a source of what looks into a home. There must be one: looking
+// must not make it.
+func inHome(look func(question, *host.Host) ([]candidate, error)) source {
+	return func(q question) ([]candidate, error) {
+		home, err := q.home()
+		if err != nil {
+			return nil, err
+		}
+		if _, err := os.Stat(filepath.Join(home, "journal")); err != nil {
+			return nil, fmt.Errorf("look for a home: %w", err)
+		}
+		h, err := host.Open(q.ctx, host.Options{Home: home, Environ: q.t.environ, LogOutput: io.Discard})
+		if err != nil {
+			return nil, err
+		}
+		defer h.Close(q.ctx)
+		if err := h.CatchUp(q.ctx); err != nil {
+			return nil, err
+		}
+		return look(q, h)
+	}
+}
+
+func skillNames(q question, h *host.Host) ([]candidate, error) {
+	skills, err := h.Registry.List(q.ctx)
+	var found []candidate
+	for _, s := range skills {
+		if s.Active {
+			found = append(found, candidate{s.Name, s.Description})
+		}
+		if several(skills, s.Name) {
+			found = append(found, candidate{s.Ref(), s.Description})
+		}
+	}
+	return found, err
+}
+
+// runnables are the tools of the active skills, and behind one of them the
+// names of its inputs.
+func runnables(q question, h *host.Host) ([]candidate, error) {
+	if len(q.line.words) > 0 {
+		return inputs(q, h)
+	}
+	skills, err := h.Registry.List(q.ctx)
+	var found []candidate
+	for _, s := range skills {
+		switch {
+		case !s.Active:
+		case len(s.Tools) == 1:
+			found = append(found, candidate{s.Name, s.Description})
+		default:
+			for _, tool := range s.Tools {
+				found = append(found, candidate{s.Name + ":" + tool, s.Description})
+			}
+		}
+	}
+	return found, err
+}
+
+func inputs(q question, h *host.Host) ([]candidate, error) {
+	ref, err := manifests.ParseRef(q.line.words[0])
+	if err != nil {
+		return nil, err
+	}
+	s, err := h.Registry.Lookup(q.ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	p, err := h.Registry.Package(q.ctx, s.Digest)
+	if err != nil {
+		return nil, err
+	}
+	tool, ok := p.Manifest().DefaultTool()
+	if ref.Tool != "" {
+		tool, ok = p.Manifest().Tool(ref.Tool)
+	}
+	var found []candidate
+	for _, property := range tool.Properties() {
+		if ok && !slices.ContainsFunc(q.line.words, func(w string) bool { return strings.HasPrefix(w, property.Name+"=") }) {
+			found = append(found, candidate{property.Name + "=", property.Description})
+		}
+	}
+	return found, nil
+}
+
+func capabilityStarts(question, *host.Host) ([]candidate, error) {
+	return []candidate{
+		{"fs.read:", "read files"}, {"fs.write:", "write files"}, {"http:", "send requests"},
+		{"kv", "keep values"}, {"clock", "tell the time"}, {"random", "be random"},
+		{"notify", "notify you"}, {"secret:", "have a secret added to requests"},
+	}, nil
+}
+
+func grantable(q question, h *host.Host) ([]candidate, error) {
+	if len(q.line.words) == 0 {
+		return skillNames(q, h)
+	}
+	return capabilityStarts(q, h)
+}
+
+func revocable(q question, h *host.Host) ([]candidate, error) {
+	if len(q.line.words) == 0 {
+		return skillNames(q, h)
+	}
+	ref, err := manifests.ParseRef(q.line.words[0])
+	if err != nil {
+		return nil, err
+	}
+	s, err := h.Registry.Lookup(q.ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	grants, err := h.Desk.Grants(q.ctx, s.Digest)
+	var found []candidate
+	for _, g := range grants {
+		found = append(found, candidate{g.Capability.String(), g.Capability.Words()})
+	}
+	return found, err
+}
+
+// proposals are ids: of all proposals, or of those that wait.
+func proposals(waiting bool) func(question, *host.Host) ([]candidate, error) {
+	return func(q question, h *host.Host) ([]candidate, error) {
+		all, err := h.Desk.Proposals(q.ctx)
+		var found []candidate
+		for _, p := range all {
+			if !waiting || p.Status == approval.StatusPending {
+				found = append(found, candidate{p.ID, p.Title + ", proposed by " + p.ProposedBy})
+			}
+		}
+		return found, err
+	}
+}
+
+func secretNames(q question, h *host.Host) ([]candidate, error) {
+	infos, err := h.Secrets.List(q.ctx)
+	var found []candidate
+	for _, s := range infos {
+		found = append(found, candidate{s.Name, "changed " + when(s.UpdatedAt)})
+	}
+	return found, err
+}
+
+func settingNames(q question) ([]candidate, error) {
+	home, err := q.home()
+	if err != nil {
+		return nil, err
+	}
+	c, err := config.Load(home, q.t.environ)
+	if err != nil {
+		return nil, err
+	}
+	var found []candidate
+	for _, v := range c.List() {
+		found = append(found, candidate{v.Key, v.Doc})
+	}
+	return found, nil
+}
+
+func shells(question) ([]candidate, error) {
+	return []candidate{{"bash", ""}, {"zsh", ""}, {"fish", ""}}, nil
+}
