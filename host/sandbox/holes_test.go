@@ -164,7 +164,7 @@ func TestHoleCompileBombs(t *testing.T) {
 
 func TestHoleRecursion(t *testing.T) {
 	t.Parallel()
-	if out, hung := openHole(t, "tree recursion", "", 2*time.Second); !hung {
+	if out, hung := openHole(t, "tree recursion", "", time.Second); !hung {
 		t.Errorf("wazero alone keeps its deadline: %s", out)
 	}
 	_, err := call(t, load(t, treeRecursion()), sandbox.Call{Limits: sandbox.Limits{Wall: 50 * time.Millisecond, Fuel: 1 << 60}})
@@ -189,7 +189,7 @@ func collectorStock() {
 // rest of the process from running: collections end while it goes on.
 func TestHoleCollector(t *testing.T) {
 	t.Parallel()
-	if out, hung := openHole(t, "collector", "", 2*time.Second); !hung || strings.Contains(out, "alive") {
+	if out, hung := openHole(t, "collector", "", time.Second); !hung || strings.Contains(out, "alive") {
 		t.Errorf("wazero alone lets the collector in: %s", out)
 	}
 	m := load(t, spin())
@@ -345,7 +345,7 @@ func fifoStock() { mountStock(openFifo()) }
 
 func TestHoleFIFO(t *testing.T) {
 	t.Parallel()
-	if out, hung := openHole(t, "fifo", mountTree(t), 2*time.Second); !hung {
+	if out, hung := openHole(t, "fifo", mountTree(t), time.Second); !hung {
 		t.Errorf("wazero's mount opens a FIFO: %q", out)
 	}
 	if _, err := ourMount(t, openFifo(), mountTree(t)); err != nil {
@@ -377,7 +377,7 @@ func startStock() {
 
 func TestHoleStartSection(t *testing.T) {
 	t.Parallel()
-	if out, hung := openHole(t, "start section", "", 2*time.Second); !hung {
+	if out, hung := openHole(t, "start section", "", time.Second); !hung {
 		t.Errorf("the Extism SDK keeps its timeout: %s", out)
 	}
 	_, err := call(t, load(t, startLoop()), sandbox.Call{Limits: sandbox.Limits{Wall: 50 * time.Millisecond, Fuel: 1 << 60}})

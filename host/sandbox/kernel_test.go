@@ -171,7 +171,8 @@ func FuzzKernel(f *testing.F) {
 		m := loadIn(t, r, kernelGuest(func(caller) []byte { return w.Code(kernelProgram(program), zero()) }))
 		defer m.Close(t.Context())
 		result, err := m.Call(t.Context(), sandbox.Call{Export: "run", Input: input, Limits: sandbox.Limits{MemoryBytes: 1 << 20}})
-		if err != nil && !errors.Is(err, sandbox.ErrTrap) && !errors.Is(err, sandbox.ErrGuest) {
+		var limit *sandbox.LimitError
+		if err != nil && !errors.As(err, &limit) && !errors.Is(err, sandbox.ErrTrap) && !errors.Is(err, sandbox.ErrGuest) {
 			t.Fatal(err)
 		}
 		if result.PeakMemoryBytes > 1<<20 {
