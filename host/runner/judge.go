@@ -28,29 +28,21 @@ func (r *Runner) finish(a *attempt, err error) {
 	res.Fuel, res.PeakMemoryBytes = a.reply.Fuel, a.reply.PeakMemoryBytes
 	res.FinishedAt = time.Now().UTC()
 	res.DurationMS = float64(res.FinishedAt.Sub(res.StartedAt).Microseconds()) / 1000
+	clipDenials(res.Denials)
 	if err != nil {
-		res.Error = explain(a, err)
+		res.Error = spoken(explain(a, err))
 		return
 	}
 	res.OK, res.Raw, res.Data = true, a.reply.Output, asJSON(a.reply.Output)
 }
 
-// stderrLines are the lines a guest wrote to its standard error, such as the
-// stack of a panic.
-func stderrLines(b []byte) []task.LogLine {
-	var lines []task.LogLine
-	for line := range strings.Lines(strings.ToValidUTF8(string(b), "\uFFFD")) {
-		lines = append(lines, task.LogLine{Level: "stderr", Message: strings.TrimRight(line, "\r\n")})
-	}
-	return lines
-}
-
 // asJSON is output as it stands when it is JSON, and otherwise wrapped in JSON.
 func asJSON(output []byte) json.RawMessage {
-	if json.Valid(output) {
+	switch {
+	case !utf8.Valid(output): // which encoding/json would let pass inside a string
+	case json.Valid(output):
 		return output
-	}
-	if utf8.Valid(output) {
+	default:
 		return must(json.Marshal(string(output)))
 	}
 	return must(json.Marshal(struct {
@@ -200,7 +192,7 @@ func uses(e *hostfn.Env) []Use {
 	}
 	var us []Use
 	for _, u := range e.Uses() {
-		us = append(us, Use(u))
+		us = append(us, Use{Request: clip(u.Request, maxRequest), Capability: clip(u.Capability, maxRequest), Count: u.Count})
 	}
 	return us
 }

@@ -147,6 +147,10 @@ func (r *Runner) choose(_ context.Context, a *attempt) error {
 		return task.Errorf(task.KindUsage, "%s is a %s skill: it has no code to run", a.call.Target.Label, a.manifest.Type).
 			WithHint("it is text for a conversation with a model; read it with `skillet info %s`", a.manifest.Name)
 	}
+	if ps := a.manifest.Unsupported(); len(ps) > 0 {
+		return task.Errorf(task.KindUsage, "%s asks for what this host cannot honour: %s: %s", a.call.Target.Label, ps[0].Path, ps[0].Message).
+			WithHint("%s", ps[0].Suggestion)
+	}
 	tool, ok := a.manifest.DefaultTool()
 	if a.call.Tool != "" {
 		tool, ok = a.manifest.Tool(a.call.Tool)
@@ -337,12 +341,17 @@ func (r *Runner) Check(ctx context.Context, p *bundle.Package) error {
 	if err != nil {
 		return err
 	}
-	exports := map[string]bool{}
+	exports := map[string]sandbox.FuncType{}
 	for _, e := range m.Info().Exports {
-		exports[e.Name] = true
+		exports[e.Name] = e
 	}
 	for _, t := range man.Tools {
-		if !exports[t.Export] {
+		f, ok := exports[t.Export]
+		if ok && (len(f.Params) > 0 || len(f.Results) > 1 || len(f.Results) == 1 && f.Results[0] != sandbox.I32) {
+			return task.Errorf(task.KindVerification, "tool %s: the function %s of %s takes parameters, or returns something else than one i32", t.Name, t.Export, man.Command).
+				WithHint("a tool reads its input from the host; export a function without parameters")
+		}
+		if !ok {
 			return task.Errorf(task.KindVerification, "tool %s: %s exports no function %s", t.Name, man.Command, t.Export).
 				WithHint("set \"export\" of the tool to a function the module exports")
 		}
