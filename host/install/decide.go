@@ -78,7 +78,7 @@ func (i *Installer) reviewed(ctx context.Context, id, digest string) (approval.P
 	if err := runnable(pkg.Manifest()); err != nil {
 		return p, nil, fmt.Errorf("approve proposal %s: %w", p.ID, err)
 	}
-	if err := i.checker.Check(ctx, pkg); err != nil {
+	if err := i.engine.Check(ctx, pkg); err != nil {
 		return p, nil, fmt.Errorf("approve proposal %s: %w", p.ID, err)
 	}
 	return p, pkg, nil
@@ -91,6 +91,9 @@ func (i *Installer) approval(ctx context.Context, h approval.Human, p approval.P
 		return nil, err
 	}
 	if err := i.stillAllowed(ctx, p, pkg.Manifest().Aliases); err != nil {
+		return nil, err
+	}
+	if err := i.makeRoom(ctx, p.Skill); err != nil {
 		return nil, err
 	}
 	installed, err := registry.Installed(pkg, p.Source, registry.Origin(p.Origin))
@@ -182,11 +185,11 @@ func (i *Installer) Reject(ctx context.Context, h approval.Human, id, notes stri
 }
 
 // Remove takes versions of a skill out, all of them or the one ref names, and
-// ends their grants. Their bytes are deleted unless something else uses them.
+// ends their grants. Their bytes are deleted unless something else uses them,
+// and with the last version what the skill kept between its runs.
 func (i *Installer) Remove(ctx context.Context, actor string, ref manifests.Ref) ([]registry.Skill, error) {
-	var gone []registry.Skill
+	var gone, rest []registry.Skill
 	err := i.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
-		var rest []registry.Skill
 		var err error
 		if gone, rest, err = i.leaving(ctx, ref); err != nil {
 			return ledger.Decision{}, err
@@ -196,6 +199,11 @@ func (i *Installer) Remove(ctx context.Context, actor string, ref manifests.Ref)
 	})
 	if err != nil {
 		return nil, err
+	}
+	if len(rest) == 0 {
+		if err := i.engine.Forget(ctx, gone[0].Name); err != nil {
+			return gone, fmt.Errorf("%s is removed, but what it kept could not be deleted: %w", gone[0].Name, err)
+		}
 	}
 	return gone, i.tidy(ctx, "it is removed")
 }

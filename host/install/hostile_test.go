@@ -12,6 +12,7 @@ import (
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/install"
 	"github.com/skillet-run/skillet/host/registry"
+	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
@@ -190,10 +191,11 @@ func (p *parts) under(t *testing.T, policy string) *install.Installer {
 	return install.New(p.ledger, p.registry, desk, ps, anything{}, "/home/x/.skillet")
 }
 
-// anything is a Checker for packages that were checked before.
+// anything is an Engine for packages that were checked before.
 type anything struct{}
 
 func (anything) Check(context.Context, *bundle.Package) error { return nil }
+func (anything) Forget(context.Context, string) error         { return nil }
 
 func TestApprovalAsksThePoliciesAgain(t *testing.T) {
 	p := assemble(t)
@@ -339,4 +341,44 @@ func TestOneUseIsOneRun(t *testing.T) {
 		}
 	}
 	want(t, "runs that had it", n, 3)
+}
+
+// What a removed skill kept is not for whoever takes its name.
+func TestNameTakenOverHasNoState(t *testing.T) {
+	p := assemble(t)
+	keep := func() {
+		if _, err := p.store.KV().Put(t.Context(), "kv/skill/a/value/diary", []byte("private"), store.Any); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kept := func() int {
+		entries, err := p.store.KV().List(t.Context(), "kv/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(entries)
+	}
+	p.accept(t, pack(t, "a", "1.0.0"))
+	keep()
+	p.accept(t, pack(t, "a", "2.0.0"))
+	if _, err := p.Remove(t.Context(), "human:ada", manifests.Ref{Name: "a", Version: "2.0.0"}); err != nil {
+		t.Fatal(err)
+	}
+	want(t, "kept for the version that stays", kept(), 1)
+	if _, err := p.Remove(t.Context(), "human:ada", manifests.Ref{Name: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	want(t, "kept after the last version", kept(), 0)
+	keep() // as if the removal had been killed
+	p.accept(t, pack(t, "a", "1.0.0"))
+	want(t, "kept for a new skill of that name", kept(), 0)
+	keep()
+	if _, err := p.Remove(t.Context(), "human:ada", manifests.Ref{Name: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	keep()
+	if _, err := p.Approve(t.Context(), ada, p.propose(t, pack(t, "a", "1.0.0")).ID, "", ""); err != nil {
+		t.Fatal(err)
+	}
+	want(t, "kept for an approved one", kept(), 0)
 }

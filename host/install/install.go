@@ -3,8 +3,7 @@
 // is put to the policies, and it becomes active only when nobody else has to
 // be asked, or when a person said yes.
 //
-// It does not compile or run anything by itself; the [Checker] it is given
-// does.
+// It does not compile or run anything by itself; the [Engine] it is given does.
 package install
 
 import (
@@ -23,10 +22,13 @@ import (
 	"github.com/skillet-run/skillet/policies"
 )
 
-// A Checker proves that a package's module can be loaded and has the exports
-// its tools name. It runs none of the package's code.
-type Checker interface {
+// An Engine knows the code of packages.
+type Engine interface {
+	// Check proves that a package's module can be loaded and has the exports
+	// its tools name. It runs none of the package's code.
 	Check(ctx context.Context, p *bundle.Package) error
+	// Forget deletes what the skill of that name kept between its runs.
+	Forget(ctx context.Context, skill string) error
 }
 
 // An Installer brings packages in and takes them out.
@@ -35,13 +37,13 @@ type Installer struct {
 	registry *registry.Registry
 	desk     *approval.Desk
 	policies *policies.Set
-	checker  Checker
+	engine   Engine
 	home     string
 }
 
 // New makes an Installer for the home directory, which policies may speak of.
-func New(l *ledger.Ledger, r *registry.Registry, d *approval.Desk, p *policies.Set, c Checker, home string) *Installer {
-	return &Installer{ledger: l, registry: r, desk: d, policies: p, checker: c, home: home}
+func New(l *ledger.Ledger, r *registry.Registry, d *approval.Desk, p *policies.Set, e Engine, home string) *Installer {
+	return &Installer{ledger: l, registry: r, desk: d, policies: p, engine: e, home: home}
 }
 
 // A Request is a package that somebody wants installed.
@@ -103,7 +105,7 @@ func (i *Installer) Plan(ctx context.Context, req Request) (Plan, error) {
 	if err := req.tidy(); err != nil {
 		return Plan{}, err
 	}
-	if err := i.checker.Check(ctx, req.Package); err != nil {
+	if err := i.engine.Check(ctx, req.Package); err != nil {
 		return Plan{}, fmt.Errorf("%s@%s: %w", m.Name, m.Version, err)
 	}
 	p := Plan{
@@ -215,6 +217,9 @@ func (i *Installer) install(ctx context.Context, p Plan, actor string, consent f
 		if err := i.unmoved(ctx, p); err != nil {
 			return ledger.Decision{}, err
 		}
+		if err := i.makeRoom(ctx, p.Skill); err != nil {
+			return ledger.Decision{}, err
+		}
 		if err := i.registry.Keep(ctx, p.request.Package); err != nil {
 			return ledger.Decision{}, err
 		}
@@ -236,6 +241,16 @@ func (i *Installer) install(ctx context.Context, p Plan, actor string, consent f
 	}
 	s, err := i.registry.Lookup(ctx, manifests.Ref{Name: p.Skill, Version: p.Version})
 	return Outcome{Skill: &s}, err
+}
+
+// makeRoom deletes what is left of an earlier skill of the same name, before
+// the first version of a new one: it may be somebody else's.
+func (i *Installer) makeRoom(ctx context.Context, skill string) error {
+	versions, err := i.registry.Versions(ctx, skill)
+	if err != nil || len(versions) > 0 {
+		return err
+	}
+	return i.engine.Forget(ctx, skill)
 }
 
 func (i *Installer) propose(ctx context.Context, p Plan) (Outcome, error) {

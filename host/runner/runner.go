@@ -358,3 +358,8 @@ func (r *Runner) Check(ctx context.Context, p *bundle.Package) error {
 	}
 	return nil
 }
+
+// Forget deletes what the installed skill of that name kept between its runs.
+func (r *Runner) Forget(ctx context.Context, skill string) error {
+	return hostfn.DeleteState(ctx, r.kv, policies.Principal{Skill: skill, Origin: policies.OriginUser})
+}
