@@ -25,7 +25,7 @@ const (
 	attempts = 3
 	remember = time.Second
 	// moment is long enough for a call that has nothing to wait for to return.
-	moment = 30 * time.Millisecond
+	moment = 15 * time.Millisecond
 )
 
 // test is one test of the suite; the store is empty and its own.
