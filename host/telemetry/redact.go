@@ -3,10 +3,15 @@ package telemetry
 import (
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"net/url"
+	"reflect"
 	"regexp"
+	"strconv"
 	"strings"
+
+	"github.com/hashicorp/go-hclog"
 )
 
 // Struck is what stands where a secret was.
@@ -36,11 +41,14 @@ func NewRedactor(secrets ...string) *Redactor {
 	return &Redactor{strings.NewReplacer(pairs...)}
 }
 
-// forms are the spellings in which a value may turn up.
+// forms are the spellings in which a value may turn up. A line feed or quote is
+// escaped in JSON, and by the log itself.
 func forms(s string) []string {
 	b := []byte(s)
+	quoted, _ := json.Marshal(s) // a string cannot fail
 	return []string{
-		s, url.QueryEscape(s), url.PathEscape(s), hex.EncodeToString(b),
+		s, strings.Trim(string(quoted), `"`), strings.Trim(strconv.Quote(s), `"`),
+		url.QueryEscape(s), url.PathEscape(s), hex.EncodeToString(b),
 		base64.StdEncoding.EncodeToString(b), base64.RawStdEncoding.EncodeToString(b),
 		base64.URLEncoding.EncodeToString(b), base64.RawURLEncoding.EncodeToString(b),
 	}
@@ -49,8 +57,9 @@ func forms(s string) []string {
 var (
 	// secretName matches names of fields whose text is a credential.
 	secretName = regexp.MustCompile(`(?i)(api[_-]?key|token|secret|passw(or)?d|authorization|cookie|credential)`)
-	// credential matches text of well-known credential shapes.
-	credential = regexp.MustCompile(`\b(sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|xox[baprs]-[A-Za-z0-9-]{10,}|AKIA[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{35}|eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]+|AGE-SECRET-KEY-1[0-9A-Z]{20,})|(?i:bearer)\s+[A-Za-z0-9._~+/-]{8,}=*|-----BEGIN [A-Z ]*PRIVATE KEY-----`)
+	// credential matches text of well-known credential shapes. A private key is
+	// struck out to its end, or to the end of the text when that was cut off.
+	credential = regexp.MustCompile(`\b(sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|xox[baprs]-[A-Za-z0-9-]{10,}|AKIA[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{35}|eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]+|AGE-SECRET-KEY-1[0-9A-Z]{20,})|(?i:bearer)\s+[A-Za-z0-9._~+/-]{8,}=*|(?s:-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(-----END [A-Z ]*PRIVATE KEY-----|$))`)
 )
 
 // Text strikes secrets out of s.
@@ -60,8 +69,13 @@ func (r *Redactor) Text(s string) string {
 
 // Value strikes secrets out of the value of a named field. Text under a name
 // such as "token" is struck out whole; numbers, such as "input_tokens", stay.
+// Of a list, map or structure the text is taken.
 func (r *Redactor) Value(name string, v any) any {
 	switch v := v.(type) {
+	case hclog.Format:
+		return r.named(name, formatted(v))
+	case hclog.Hex, hclog.Octal, hclog.Binary, nil:
+		return v
 	case string:
 		return r.named(name, v)
 	case []byte:
@@ -71,7 +85,21 @@ func (r *Redactor) Value(name string, v any) any {
 	case fmt.Stringer:
 		return r.named(name, v.String())
 	}
-	return v
+	if isNumber(reflect.ValueOf(v).Kind()) {
+		return v
+	}
+	return r.named(name, fmt.Sprintf("%+v", v))
+}
+
+// isNumber reports whether a value of that kind can hold no text.
+func isNumber(k reflect.Kind) bool { return k >= reflect.Bool && k <= reflect.Complex128 }
+
+// formatted is the text that hclog would make of a format and its values.
+func formatted(f hclog.Format) string {
+	if len(f) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(fmt.Sprint(f[0]), f[1:]...)
 }
 
 func (r *Redactor) named(name, s string) string {

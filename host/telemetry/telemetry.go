@@ -54,12 +54,21 @@ func (l redacted) args(args []any) []any {
 	out := make([]any, len(args))
 	for i, a := range args {
 		if i%2 == 0 {
-			out[i] = a
+			out[i] = l.key(a)
 			continue
 		}
 		out[i] = l.r.Value(fmt.Sprint(args[i-1]), a)
 	}
 	return out
+}
+
+// key is a field's name; what stands in the place of one may be a value whose
+// name was forgotten.
+func (l redacted) key(k any) any {
+	if s, ok := k.(string); ok {
+		return l.r.Text(s)
+	}
+	return l.r.Value("", k)
 }
 
 func (l redacted) Log(level hclog.Level, msg string, args ...any) {

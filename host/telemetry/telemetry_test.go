@@ -29,6 +29,12 @@ func ways() map[string]func(hclog.Logger, string) {
 		"level by value": func(l hclog.Logger, s string) { l.Log(hclog.Warn, s) },
 		"standard":       func(l hclog.Logger, s string) { l.StandardLogger(nil).Print(s) },
 		"slog":           func(l hclog.Logger, s string) { telemetry.Slog(l).Warn("got", "it", s) },
+		"list":           func(l hclog.Logger, s string) { l.Warn("got", "it", []string{"a", s}) },
+		"map":            func(l hclog.Logger, s string) { l.Warn("got", "it", map[string]any{"a": s}) },
+		"structure":      func(l hclog.Logger, s string) { l.Warn("got", "it", struct{ A []string }{[]string{s}}) },
+		"format":         func(l hclog.Logger, s string) { l.Warn("got", "it", hclog.Fmt("<%s>", s)) },
+		"name":           func(l hclog.Logger, s string) { l.Warn("got", s, 1) },
+		"no name":        func(l hclog.Logger, s string) { l.Warn("got", errors.New(s)) },
 		"slog group":     func(l hclog.Logger, s string) { telemetry.Slog(l).WithGroup("g").With("it", s).Warn("got") },
 	}
 }
@@ -52,6 +58,38 @@ func TestNoSecretReachesTheLog(t *testing.T) {
 					t.Errorf("%s, %s: nothing was struck out: %s", name, spelling, out.String())
 				}
 			}
+		}
+	}
+}
+
+func TestSecretOfSeveralLinesIsStruckOut(t *testing.T) {
+	const key = "line one\n\"line\ttwo\"\\<é>"
+	for name, write := range ways() {
+		for _, jsonForm := range []bool{false, true} {
+			var out bytes.Buffer
+			write(telemetry.New(telemetry.Options{Output: &out, Level: "trace", JSON: jsonForm, Redactor: telemetry.NewRedactor(key)}), key)
+			if strings.Contains(out.String(), "line") {
+				t.Errorf("%s, json %v: %s", name, jsonForm, out.String())
+			}
+		}
+	}
+	quoted, err := json.Marshal(map[string]string{"body": key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := telemetry.NewRedactor(key).Text(string(quoted)); strings.Contains(got, "line") {
+		t.Errorf("as JSON: %s", got)
+	}
+}
+
+func TestPrivateKeyIsStruckOutWhole(t *testing.T) {
+	const begin, body, end = "-----BEGIN OPENSSH PRIVATE KEY-----\n", "b3BlbnNzaC1rZXk\n", "-----END OPENSSH PRIVATE KEY-----"
+	for text, want := range map[string]string{
+		"a " + begin + body + end + " b": "a " + telemetry.Struck + " b",
+		"a " + begin + body:              "a " + telemetry.Struck,
+	} {
+		if got := telemetry.NewRedactor().Text(text); got != want {
+			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 }
