@@ -284,6 +284,25 @@ func checkSalvage(t *testing.T, what, dir string, o Options, want map[string]str
 	}
 }
 
+func TestSalvageWithoutKeys(t *testing.T) {
+	t.Parallel()
+	for name, o := range map[string]Options{"plain": testOptions(), "with a key": sealedOptions()} {
+		dir := t.TempDir()
+		want := populate(t, dir, o, 1)
+		other := testOptions()
+		other.Key = bytes.Repeat([]byte("k"), 32)
+		if _, _, err := Salvage(t.Context(), testLog(t), dir, other); !errors.Is(err, ErrKey) {
+			t.Errorf("%s: Salvage with another key = %v, want ErrKey", name, err)
+		}
+		damage(t, filepath.Join(dir, dbName, "KEYREGISTRY"), 20)
+		if len(o.Key) == 0 {
+			checkSalvage(t, name, dir, o, want, len(want)-1)
+		} else if _, _, err := Salvage(t.Context(), testLog(t), dir, o); !errors.Is(err, store.ErrDamaged) {
+			t.Errorf("%s: Salvage = %v, want ErrDamaged", name, err)
+		}
+	}
+}
+
 func TestSalvageOfNothing(t *testing.T) {
 	t.Parallel()
 	if _, _, err := Salvage(t.Context(), testLog(t), filepath.Join(t.TempDir(), "no"), testOptions()); !errors.Is(err, fs.ErrNotExist) {

@@ -34,7 +34,9 @@ type SalvageReport struct {
 // Every value returned is one that was written, but not always the last: where
 // the newest version of an entry is lost an older one may stand in for it, and
 // what was deleted may be back. What matters must be checked against the
-// journal. An error means that nothing can be read at all.
+// journal. An error means that nothing can be read at all: fs.ErrNotExist when
+// there is no store, [ErrKey] when it has another key, [store.ErrDamaged] when
+// what is left cannot be decrypted.
 func Salvage(ctx context.Context, log hclog.Logger, dir string, o Options) (store.Store, SalvageReport, error) {
 	p := newPlace(log, dir, o)
 	if _, err := os.Stat(dir); err != nil {
@@ -52,6 +54,9 @@ func Salvage(ctx context.Context, log hclog.Logger, dir string, o Options) (stor
 }
 
 func (p *place) salvage(ctx context.Context, o Options) (store.Store, SalvageReport, error) {
+	if h, err := p.readHead(); err == nil && h.Key != p.fingerprint() {
+		return nil, SalvageReport{}, fmt.Errorf("%w: %s", ErrKey, keyHint(h.Key, p.fingerprint()))
+	}
 	r := &rescue{place: p, dir: p.source(), newest: map[string]version{}}
 	if err := r.tables(); err != nil {
 		return nil, r.report, err
@@ -83,6 +88,7 @@ type rescue struct {
 	place  *place
 	dir    string
 	newest map[string]version
+	noKeys bool // KEYREGISTRY cannot be read; the store has no encryption
 	report SalvageReport
 }
 
@@ -136,9 +142,9 @@ func (r *rescue) fill(tx store.Tx) error {
 // tables reads the tables: those of the MANIFEST, or all there are when that
 // is not whole.
 func (r *rescue) tables() error {
-	t, err := r.place.tables(r.dir)
+	t, err := r.openTables()
 	if err != nil {
-		return fmt.Errorf("%s: %w", badger.KeyRegistryFileName, err)
+		return err
 	}
 	defer t.close()
 	for id, candidates := range r.candidates() {
@@ -148,6 +154,21 @@ func (r *rescue) tables() error {
 		}
 	}
 	return nil
+}
+
+// openTables prepares to read tables. Without encryption that needs no keys.
+func (r *rescue) openTables() (*tables, error) {
+	t, err := r.place.tables(r.dir)
+	if err == nil {
+		return t, nil
+	}
+	if len(r.place.options.Key) > 0 {
+		return nil, r.place.damage(err, "%s/%s: %v", dbName, badger.KeyRegistryFileName, err)
+	}
+	r.lost("%s: %v", badger.KeyRegistryFileName, err)
+	r.noKeys = true
+	t.keys, err = badger.OpenKeyRegistry(badger.KeyRegistryOptions{InMemory: true})
+	return t, err
 }
 
 // maxKeyID bounds the data keys that are tried for a table of which nothing is
@@ -262,7 +283,7 @@ func (r *rescue) logs() error {
 	}
 	defer os.RemoveAll(tmp)
 	isLog := func(name string) bool {
-		return strings.HasSuffix(name, ".mem") || strings.HasSuffix(name, ".vlog") || name == badger.KeyRegistryFileName
+		return strings.HasSuffix(name, ".mem") || strings.HasSuffix(name, ".vlog") || name == badger.KeyRegistryFileName && !r.noKeys
 	}
 	if err := copyFiles(r.dir, tmp, isLog); err != nil {
 		return err
