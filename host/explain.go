@@ -10,6 +10,7 @@ import (
 	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/secret"
 	"github.com/skillet-run/skillet/host/store"
+	"github.com/skillet-run/skillet/host/store/filelock"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
@@ -22,9 +23,13 @@ var meanings = []struct {
 	kind task.Kind
 	hint string
 }{
+	{ledger.ErrPending, task.KindInternal, "make sure that the disk has room and run `skillet doctor`; do not repeat the command: what it decided holds"},
 	{journal.ErrDamaged, task.KindVerification, "`skillet audit verify` shows the extent; the journal is the record of every decision: restore the home from a backup"},
+	{journal.ErrTooLarge, task.KindLimit, "it is too much for one decision: do it in parts"},
+	{filelock.ErrHeld, task.KindLimit, "another command holds the home; try again when it is done"},
 	{ledger.ErrBehind, task.KindVerification, "the journal was cut or replaced: restore it from a backup, or, if it is the one to keep, run `skillet store rebuild`"},
 	{store.ErrDamaged, task.KindVerification, "run `skillet store verify` to see the extent, then `skillet store rebuild`, or `skillet store restore FILE`"},
+	{store.ErrTooLarge, task.KindLimit, "it is too much for one decision: do it in parts"},
 	{store.ErrReadOnly, task.KindInternal, "make room on the disk, or lower min_free_mb; nothing was lost"},
 	{syscall.ENOSPC, task.KindInternal, "make room on the disk and run the command again; nothing was lost"},
 	{secret.ErrNoKey, task.KindVerification, "restore the key, or set secret_key to the place it is in"},

@@ -7,7 +7,9 @@ import (
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/journal"
+	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/store"
+	"github.com/skillet-run/skillet/host/store/filelock"
 	"github.com/skillet-run/skillet/host/task"
 )
 
@@ -20,6 +22,10 @@ func TestExplain(t *testing.T) {
 		{task.AsError(fmt.Errorf("record: %w", journal.ErrDamaged)), task.KindVerification},
 		{fmt.Errorf("x: %w", store.ErrDamaged), task.KindVerification},
 		{fmt.Errorf("x: %w", context.DeadlineExceeded), task.KindLimit},
+		{fmt.Errorf("decision 7 %w: %w", ledger.ErrPending, store.ErrReadOnly), task.KindInternal},
+		{&filelock.HeldError{Path: "LOCK"}, task.KindLimit},
+		{fmt.Errorf("x: %w", journal.ErrTooLarge), task.KindLimit},
+		{fmt.Errorf("x: %w", store.ErrTooLarge), task.KindLimit},
 		{task.Errorf(task.KindDenied, "no: %w", store.ErrDamaged), task.KindDenied},
 		{task.Errorf(task.KindInternal, "odd").WithHint("look"), task.KindInternal},
 		{fmt.Errorf("never seen"), task.KindInternal},

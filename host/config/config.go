@@ -11,10 +11,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-viper/mapstructure/v2"
@@ -184,13 +186,38 @@ func settingsOnly(environ []string) []string {
 func unmarshal(k *koanf.Koanf, path string) (Settings, error) {
 	var s Settings
 	err := k.UnmarshalWithConf("", &s, koanf.UnmarshalConf{DecoderConfig: &mapstructure.DecoderConfig{
-		Result: &s, TagName: "koanf", ErrorUnused: true, WeaklyTypedInput: true,
+		Result: &s, TagName: "koanf", ErrorUnused: true, DecodeHook: number,
 	}})
 	if err != nil {
 		return s, task.Errorf(task.KindUsage, "read configuration: %w", err).
 			WithHint("look at %s and the SKILLET_ environment variables; `skillet config list` shows the settings", path)
 	}
 	return s, nil
+}
+
+// number reads the numbers of environment variables, which are text, in base
+// ten, and refuses numbers that would lose a part: min_free_mb: 0.5 is not 0.
+func number(_, to reflect.Type, v any) (any, error) {
+	text, isText := v.(string)
+	f, isFloat := v.(float64)
+	whole := to.Kind() == reflect.Int || to.Kind() == reflect.Uint64
+	switch {
+	case isText && whole:
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("%q is not a whole number", text)
+		}
+		return n, nil
+	case isText && to.Kind() == reflect.Float64:
+		n, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return nil, fmt.Errorf("%q is not a number", text)
+		}
+		return n, nil
+	case isFloat && whole && f != math.Trunc(f):
+		return nil, fmt.Errorf("%v is not a whole number", f)
+	}
+	return v, nil
 }
 
 // fields are the fields of Settings, in order.

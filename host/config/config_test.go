@@ -107,3 +107,24 @@ func FuzzLoad(f *testing.F) {
 		}
 	})
 }
+
+func TestNumbersAreReadAsTheyAreWritten(t *testing.T) {
+	c, err := load(t, "max_fuel: 1e9\n", "SKILLET_MAX_MEMORY_MB=010", "SKILLET_MAX_EXECUTION_SECONDS=1.5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := c.Settings()
+	if s.MaxMemoryMB != 10 || s.MaxFuel != 1e9 || s.MaxExecutionSeconds != 1.5 {
+		t.Errorf("got %+v", s)
+	}
+	for _, file := range []string{"min_free_mb: 0.5", "max_memory_mb: true", "max_memory_mb: 1.9", "max_fuel: .inf", "max_fuel: -1", "max_fuel: 1e30", "log_level: 5", "max_memory_mb: [7]"} {
+		if _, err := load(t, file+"\n"); err == nil || task.AsError(err).Kind != task.KindUsage {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+	for _, v := range []string{"SKILLET_MIN_FREE_MB=0.5", "SKILLET_MAX_MEMORY_MB=0x10", "SKILLET_MAX_FUEL=1_000", "SKILLET_MAX_FUEL=-1"} {
+		if _, err := load(t, "", v); err == nil || task.AsError(err).Kind != task.KindUsage {
+			t.Errorf("%s: %v", v, err)
+		}
+	}
+}
