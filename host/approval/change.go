@@ -11,7 +11,6 @@ import (
 
 	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/store"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/policies/capability"
 )
@@ -113,16 +112,6 @@ func (h Human) Grant(skill string, d manifests.Digest, c capability.Capability, 
 	})
 }
 
-// Carried is the change that gives another version of a skill what a person
-// gave to an earlier one, or the part of it that c is, under the same terms.
-func Carried(g Grant, c capability.Capability, to manifests.Digest) (ledger.Change, error) {
-	if !g.Capability.Covers(c) {
-		return ledger.Change{}, task.Errorf(task.KindInternal, "carry a grant: %s is more than %s", c, g.Capability)
-	}
-	g.ID, g.Capability, g.Digest = NewID(), c, to
-	return ledger.NewChange(kindGranted, g)
-}
-
 // Revoked is the change that ends a grant. Taking away needs no person.
 func Revoked(g Grant) (ledger.Change, error) {
 	return ledger.NewChange(kindRevoked, ended{ID: g.ID, Digest: g.Digest})
@@ -189,9 +178,7 @@ func applyGranted(ctx context.Context, kv store.KV, at ledger.Stamp, data json.R
 	if err := json.Unmarshal(data, &g); err != nil {
 		return err
 	}
-	if g.By == "" { // a carried grant keeps who gave it, and when
-		g.By, g.At = at.Actor, at.Time
-	}
+	g.By, g.At = at.Actor, at.Time
 	return put(ctx, kv, grantKey(g.Digest, g.ID), g)
 }
 

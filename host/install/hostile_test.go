@@ -50,31 +50,25 @@ func (p *parts) skill(t *testing.T, name string) registry.Skill {
 	return s
 }
 
-func TestUpgradeThatSendsASecretElsewhereIsAsked(t *testing.T) {
+func TestSecretThatGoesElsewhereIsNew(t *testing.T) {
 	p := assemble(t)
 	p.accept(t, with(t, "net", "1.0.0", secretTo("https://api.example.com/*", "Authorization")))
-	for version, c := range map[string]struct{ members, effect string }{
-		"1.0.1": {secretTo("https://api.example.com/*", "Authorization"), "allow"},
-		"1.0.2": {secretTo("https://logs.example.net/*", "Authorization"), "ask"},
-		"1.0.3": {secretTo("https://api.example.com/*", "X-Echo"), "ask"},
+	for version, c := range map[string]struct {
+		members string
+		new     int
+	}{
+		"1.0.1": {secretTo("https://api.example.com/*", "Authorization"), 0},
+		"1.0.2": {secretTo("https://logs.example.net/*", "Authorization"), 1},
+		"1.0.3": {secretTo("https://api.example.com/*", "X-Echo"), 1},
 	} {
 		plan := p.plan(t, with(t, "net", version, c.members), registry.OriginUser)
-		want(t, version, plan.Effect, c.effect)
+		want(t, version, plan.Effect, "ask")
+		want(t, version, len(plan.New()), c.new)
 	}
 	plan := p.plan(t, with(t, "net", "1.0.2", secretTo("https://logs.example.net/*", "Authorization")), registry.OriginUser)
 	if words := plan.New()[0].Words; !strings.Contains(words, "Authorization") || !strings.Contains(words, "https://logs.example.net/*") {
 		t.Errorf("the person is not told where the secret goes: %q", words)
 	}
-}
-
-func TestUpgradeCarriesThePartThatIsAskedFor(t *testing.T) {
-	p := assemble(t)
-	p.accept(t, pack(t, "net", "1.0.0", "https://api.example.com/*"))
-	second := pack(t, "net", "1.1.0", "https://api.example.com/v1/*")
-	if _, err := p.Submit(t.Context(), p.plan(t, second, registry.OriginUser)); err != nil {
-		t.Fatal(err)
-	}
-	want(t, "granted", p.granted(t, second), []string{"http:GET https://api.example.com/v1/*"})
 }
 
 func TestGrantForSomeRunsIsNoGrantForTheNextVersion(t *testing.T) {
@@ -84,12 +78,9 @@ func TestGrantForSomeRunsIsNoGrantForTheNextVersion(t *testing.T) {
 	if err := p.desk.Grant(t.Context(), ada, p.skill(t, "net"), []capability.Capability{c}, approval.Terms{MaxUses: 1}); err != nil {
 		t.Fatal(err)
 	}
-	want(t, "effect", p.plan(t, pack(t, "net", "1.1.0", api), registry.OriginUser).Effect, "ask")
-	calm := pack(t, "net", "1.2.0")
-	if _, err := p.Submit(t.Context(), p.plan(t, calm, registry.OriginUser)); err != nil {
-		t.Fatal(err)
-	}
-	want(t, "granted", len(p.granted(t, calm)), 0)
+	plan := p.plan(t, pack(t, "net", "1.1.0", api), registry.OriginUser)
+	want(t, "effect", plan.Effect, "ask")
+	want(t, "new", len(plan.New()), 1)
 }
 
 func TestNoSkillAnswersForAnother(t *testing.T) {

@@ -158,7 +158,7 @@ func (i *Installer) Submit(ctx context.Context, p Plan) (Outcome, error) {
 		return Outcome{Skill: &s, Unchanged: true}, err
 	}
 	if p.Effect == policies.Allow.String() {
-		return i.install(ctx, p, p.request.ProposedBy, nil)
+		return i.install(ctx, p, p.request.ProposedBy, func() ([]ledger.Change, error) { return nil, nil })
 	}
 	return i.propose(ctx, p)
 }
@@ -211,7 +211,8 @@ func grants(h approval.Human, skill string, d manifests.Digest, asks []approval.
 }
 
 // install keeps the package's bytes and then commits one decision: from the
-// moment Commit returns, all of it holds.
+// moment Commit returns, all of it holds. No grant moves from one version to
+// the next by itself: it was given to other bytes.
 func (i *Installer) install(ctx context.Context, p Plan, actor string, consent func() ([]ledger.Change, error)) (Outcome, error) {
 	err := i.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
 		if err := i.unmoved(ctx, p); err != nil {
@@ -227,7 +228,7 @@ func (i *Installer) install(ctx context.Context, p Plan, actor string, consent f
 		if err != nil {
 			return ledger.Decision{}, err
 		}
-		given, err := i.given(ctx, p, consent)
+		given, err := consent()
 		if err != nil {
 			return ledger.Decision{}, err
 		}

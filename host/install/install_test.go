@@ -294,23 +294,40 @@ func TestDamagedProposalCannotBeApproved(t *testing.T) {
 	want(t, "active", p.active(t, "a"), "")
 }
 
-func TestUpgradeCarriesWhatIsStillAskedFor(t *testing.T) {
+// A grant was given to bytes that somebody looked at: others do not inherit it
+// by calling themselves the next version, or an earlier one.
+func TestUpgradeIsAskedAboutAgain(t *testing.T) {
 	p := assemble(t)
 	first := pack(t, "net", "1.0.0", api, "https://old.example/*")
 	p.accept(t, first)
-	second := pack(t, "net", "1.1.0", api)
-	plan := p.plan(t, second, registry.OriginUser)
-	want(t, "effect", plan.Effect, "allow")
-	want(t, "new", len(plan.New()), 0)
-	if _, err := p.Submit(t.Context(), plan); err != nil {
-		t.Fatal(err)
+	for _, version := range []string{"1.1.0", "0.9.0"} {
+		plan := p.plan(t, pack(t, "net", version, api), registry.OriginUser)
+		want(t, "effect", plan.Effect, "ask")
+		want(t, "new", len(plan.New()), 0)
+		out, err := p.Submit(t.Context(), plan)
+		wantKind(t, err, task.KindApproval)
+		want(t, "replaces", out.Proposal.Replaces, "1.0.0")
+		want(t, "active", p.active(t, "net"), "1.0.0")
 	}
+	second := pack(t, "net", "1.1.0", api)
+	p.accept(t, second)
 	want(t, "active", p.active(t, "net"), "1.1.0")
 	want(t, "granted", p.granted(t, second), []string{"http:GET " + api})
 	want(t, "the old version keeps its own", len(p.granted(t, first)), 2)
 	third := p.plan(t, pack(t, "net", "1.2.0", api, "https://more.example/*"), registry.OriginUser)
 	want(t, "effect of asking for more", third.Effect, "ask")
 	want(t, "new", len(third.New()), 1)
+}
+
+// What asks for nothing may replace what was granted something, and has nothing.
+func TestUpgradeThatAsksForNothing(t *testing.T) {
+	p := assemble(t)
+	p.accept(t, pack(t, "net", "1.0.0", api))
+	calm := pack(t, "net", "1.1.0")
+	if _, err := p.Submit(t.Context(), p.plan(t, calm, registry.OriginUser)); err != nil {
+		t.Fatal(err)
+	}
+	want(t, "granted", len(p.granted(t, calm)), 0)
 }
 
 func TestGeneratedUpgradeIsAskedAboutAgain(t *testing.T) {

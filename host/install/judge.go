@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/skillet-run/skillet/host/approval"
-	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
@@ -130,7 +129,7 @@ func (i *Installer) judge(_ context.Context, p *Plan) error {
 			return task.Errorf(task.KindDenied, "%s@%s may not ask for %s: %s", p.Skill, p.Version, a.Capability, d.Reason).
 				WithHint("decided by policy %s; remove %s from the manifest, or change the policy", strings.Join(d.Policies, ", "), a.Field)
 		}
-		if !p.carries(a) && d.Effect < total.Effect {
+		if d.Effect < total.Effect {
 			total = d
 		}
 	}
@@ -179,13 +178,6 @@ func (p *Plan) ask(a manifests.RequestedCapability, d policies.Decision) approva
 	}
 }
 
-// carries reports whether a person's earlier yes stands for what is asked: they
-// gave it to the version this one replaces, and are bringing this one
-// themselves.
-func (p *Plan) carries(a manifests.RequestedCapability) bool {
-	return p.Origin != registry.OriginGenerated && p.former.covers(a)
-}
-
 // unmoved refuses a plan that somebody else overtook.
 func (i *Installer) unmoved(ctx context.Context, p Plan) error {
 	now := Plan{Skill: p.Skill, Version: p.Version, Digest: p.Digest, Origin: p.Origin}
@@ -197,35 +189,4 @@ func (i *Installer) unmoved(ctx context.Context, p Plan) error {
 		return task.Errorf(task.KindConflict, "%s changed while it was being installed", p.Skill).WithHint("run the command again")
 	}
 	return nil
-}
-
-// given are the grants of an installation: with a person's consent all that
-// was asked, otherwise what a person gave to the version it replaces, as far as
-// the new one asks for it again.
-func (i *Installer) given(ctx context.Context, p Plan, consent func() ([]ledger.Change, error)) ([]ledger.Change, error) {
-	if consent != nil {
-		return consent()
-	}
-	if p.former.digest == "" {
-		return nil, nil
-	}
-	gs, err := i.desk.Grants(ctx, p.former.digest)
-	if err != nil {
-		return nil, err
-	}
-	asked := approval.Proposal{Requested: p.Asks}.Capabilities()
-	var cs []ledger.Change
-	for _, g := range gs {
-		if g.MaxUses > 0 || !g.Live(time.Now()) {
-			continue
-		}
-		for _, part := range capability.NewSet(g.Capability).Intersect(asked).All() {
-			c, err := approval.Carried(g, part, p.Digest)
-			if err != nil {
-				return nil, err
-			}
-			cs = append(cs, c)
-		}
-	}
-	return cs, nil
 }
