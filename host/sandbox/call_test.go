@@ -359,10 +359,28 @@ func TestCloseInBubble(t *testing.T) {
 	})
 }
 
+// TestSleepInBubble ends a sleep when the call's time is over, and not later.
+func TestSleepInBubble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := load(t, sleeper(time.Hour))
+		start := time.Now()
+		_, err := call(t, m, sandbox.Call{Limits: sandbox.Limits{Wall: time.Minute}})
+		wantLimit(t, err, sandbox.ErrTime, "1m0s")
+		if slept := time.Since(start); slept != time.Minute {
+			t.Errorf("ended after %v", slept)
+		}
+	})
+}
+
 // TestNothingLeaks makes 500 calls, good and bad, and looks at what is left.
 func TestNothingLeaks(t *testing.T) {
 	m := load(t, counter())
 	loud := load(t, wasiTool("random_get", w.Sig("i32 i32", "i32"), nil, args(0, 64), w.Call(0)))
+	broken := w.New()
+	broken.Memory(1, 1)
+	broken.Start(broken.Func(w.Sig("", ""), "", w.Unreachable()))
+	broken.ExportFunc("run", broken.Func(w.Sig("", ""), ""))
+	stillborn := load(t, broken.Bytes())
 	run := func(n int) {
 		for i := range n {
 			c := sandbox.Call{Limits: sandbox.Limits{MemoryBytes: 8 << 20}}
@@ -371,6 +389,9 @@ func TestNothingLeaks(t *testing.T) {
 			}
 			call(t, m, c)
 			call(t, loud, sandbox.Call{})
+			if _, err := call(t, stillborn, sandbox.Call{}); !errors.Is(err, sandbox.ErrTrap) {
+				t.Fatal(err)
+			}
 		}
 	}
 	run(50)

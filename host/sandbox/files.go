@@ -25,13 +25,6 @@ type files struct {
 	refused *LimitError // the first quota the call ran into
 }
 
-// closeAll closes what the guest left open.
-func (f *files) closeAll() {
-	for o := range f.open {
-		o.Close()
-	}
-}
-
 // tree is a directory of the call's file tree as WASI sees it: a preopen.
 type tree struct {
 	esys.UnimplementedFS

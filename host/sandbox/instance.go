@@ -174,9 +174,10 @@ func (in *instance) verdict() error {
 	return nil
 }
 
-// close frees the instance: its memory, its files, its place in the engine.
+// close frees the instance: its memory, its files, its place in the engine. A
+// start section that fails leaves the memory to us, and nothing else, because
+// whoever opens a file calls out and is bound.
 func (in *instance) close() {
-	in.files.closeAll()
 	if in.mod != nil {
 		_ = contain(func() error { return in.mod.Close(context.Background()) })
 	}

@@ -417,13 +417,18 @@ func TestFileLimits(t *testing.T) {
 // TestReentry calls back into the guest from a host function.
 func TestReentry(t *testing.T) {
 	t.Parallel()
+	deep := 0
 	again := sandbox.HostFunc{Module: "test", Name: "again", Call: func(ctx context.Context, g *sandbox.Guest, _ []uint64) error {
+		deep++
 		_, err := g.Call(ctx, "run")
 		return err
 	}}
 	m := load(t, hostLoop("again"), again)
 	_, err := call(t, m, sandbox.Call{})
 	wantLimit(t, err, sandbox.ErrDepth, "16 calls")
+	if deep != sandbox.MaxDepth {
+		t.Errorf("%d calls deep, want %d", deep, sandbox.MaxDepth)
+	}
 
 	add := w.New()
 	f := add.ImportFunc("test", "double", w.Sig("i32", "i32"))
