@@ -33,6 +33,7 @@ type document struct {
 	context   *model.Context
 	fonts     map[int]*font
 	missing   *font
+	inflater  io.ReadCloser
 	names     glyphNames
 	operators map[string]operator
 	work      *work
@@ -51,9 +52,23 @@ func open(data []byte, password string, w *work) (doc *document, err error) {
 	if err != nil {
 		return nil, openError(err)
 	}
+	shed(ctx)
 	return &document{
 		context: ctx, fonts: map[int]*font{}, missing: missingFont(), names: newGlyphNames(), operators: newOperators(), work: w,
 	}, nil
+}
+
+// shed lets go of what is not needed for text, most of a file: its bytes, which
+// the parser has copied by now, and the images.
+func shed(ctx *model.Context) {
+	ctx.Read.RS = nil
+	for _, entry := range ctx.Table {
+		sd, ok := entry.Object.(types.StreamDict)
+		if subtype := sd.Subtype(); ok && subtype != nil && *subtype == "Image" {
+			sd.Raw = nil
+			entry.Object = sd
+		}
+	}
 }
 
 func hasHeader(data []byte) bool {
@@ -174,23 +189,34 @@ func (d *document) stream(o types.Object) []byte {
 	if !ok {
 		return nil
 	}
+	if sd.HasSoleFilterNamed("FlateDecode") && sd.FilterPipeline[0].DecodeParms == nil {
+		return d.inflate(sd.Raw)
+	}
 	if err := sd.DecodeWithLimit(maxStream); err != nil {
-		sd.Content = salvage(&sd)
+		sd.Content = nil
 	}
 	d.work.spend(len(sd.Content))
 	return sd.Content
 }
 
-// salvage inflates a damaged stream up to the first error, past its header and
-// without its checksum: half a page is better than none.
-func salvage(sd *types.StreamDict) []byte {
+// inflate decompresses a stream up to its end or the first error, past its
+// header and without its checksum: half a page is better than none. One
+// decompressor serves all streams of a document.
+func (d *document) inflate(raw []byte) []byte {
 	const zlibHeader = 2
-	if !sd.HasSoleFilterNamed("FlateDecode") || len(sd.Raw) < zlibHeader {
+	if len(raw) < zlibHeader {
 		return nil
 	}
-	r := flate.NewReader(bytes.NewReader(sd.Raw[zlibHeader:]))
-	out, _ := io.ReadAll(io.LimitReader(r, maxStream))
-	return out
+	source := bytes.NewReader(raw[zlibHeader:])
+	if d.inflater == nil {
+		d.inflater = flate.NewReader(source)
+	} else if d.inflater.(flate.Resetter).Reset(source, nil) != nil {
+		return nil
+	}
+	out := bytes.NewBuffer(make([]byte, 0, 4*len(raw)))
+	n, _ := io.Copy(out, io.LimitReader(d.inflater, maxStream))
+	d.work.spend(int(n))
+	return out.Bytes()
 }
 
 // objectNumber returns the number of the object a reference points to, 0 for a

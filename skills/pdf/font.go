@@ -17,6 +17,7 @@ type glyph struct {
 	mapped  bool    // false when nothing says which text this is
 	blank   bool    // a single-byte code 32, to which word spacing applies
 	rtl     bool    // of a right-to-left script
+	plain   bool    // one visible ASCII character, like most
 }
 
 // newGlyph makes a glyph of the text of a code. White space becomes a space, a
@@ -26,6 +27,7 @@ type glyph struct {
 func newGlyph(text string, advance float64, blank bool) glyph {
 	g := glyph{text: text, advance: advance, mapped: text != "", blank: blank}
 	if len(text) == 1 && text[0] > ' ' {
+		g.plain = true
 		return g
 	}
 	g.text = strings.Map(plainRune, ligatures.Replace(text))

@@ -216,7 +216,11 @@ func (i *interpreter) show(s []byte) {
 		s = s[n:]
 		step := st.step(g)
 		to := from.plus(along.times(step))
-		if !hidden {
+		switch {
+		case hidden:
+		case !on.fresh && g.plain && !i.replacing:
+			i.out.addPlain(g, from, to)
+		default:
 			i.glyph(&on, g, from, to)
 		}
 		total += step

@@ -39,8 +39,7 @@ type layout struct {
 	heading  vector // of the first glyph of the line
 	from, to vector // where the latest glyph begins and ends on the base line
 	start    int    // where its text begins in row
-	recent   [32]shown
-	count    int
+	recent   [64]shown
 	glyphs   int
 	unmapped int
 }
@@ -48,23 +47,21 @@ type layout struct {
 // shown is a string that was shown, to find it shown again in the same place.
 type shown struct {
 	at   vector
-	hash uint64
+	hash uint32
 }
 
 // repeated reports whether the same string was just shown in the same place,
 // and remembers it.
 func (l *layout) repeated(s []byte, at vector, size float64) bool {
-	hash := uint64(14695981039346656037) // FNV-1a
+	hash := uint32(2166136261) // FNV-1a
 	for _, c := range s {
-		hash = (hash ^ uint64(c)) * 1099511628211
+		hash = (hash ^ uint32(c)) * 16777619
 	}
-	for _, old := range l.recent[:min(l.count, len(l.recent))] {
-		if old.hash == hash && old.at.near(at, overprint*size) {
-			return true
-		}
+	old := &l.recent[hash%uint32(len(l.recent))]
+	if old.hash == hash && old.at.near(at, overprint*size) {
+		return true
 	}
-	l.recent[l.count%len(l.recent)] = shown{at, hash}
-	l.count++
+	*old = shown{at, hash}
 	return false
 }
 
@@ -93,6 +90,13 @@ func (l *layout) add(g *glyph, from, to vector) {
 		return
 	}
 	l.rtl = l.rtl || g.rtl
+	l.row = append(l.row, g.text...)
+}
+
+// addPlain is add for a plain glyph.
+func (l *layout) addPlain(g *glyph, from, to vector) {
+	l.glyphs++
+	l.from, l.to, l.start = from, to, len(l.row)
 	l.row = append(l.row, g.text...)
 }
 

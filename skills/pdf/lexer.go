@@ -20,9 +20,9 @@ const (
 // bound its elements in lexer.items; those of nested lists are flattened.
 type operand struct {
 	kind     kind
+	from, to int32
 	num      float64
 	str      []byte
-	from, to int
 }
 
 // maxOperands bounds what a broken stream without operators can pile up. A
@@ -44,17 +44,57 @@ type lexer struct {
 // args and items until the following call.
 func (l *lexer) next() (operator []byte, ok bool) {
 	l.args, l.items, l.arena, l.lists = l.args[:0], l.items[:0], l.arena[:0], l.lists[:0]
-	for l.skipSpace() {
+	for l.pos < len(l.data) {
 		c := l.data[l.pos]
-		if class[c] == regular {
+		switch class[c] {
+		case space:
+			l.pos++
+		case digit:
+			if l.number() {
+				continue
+			}
+			fallthrough
+		case regular:
 			if word := l.word(); !l.value(word) {
 				return word, true
 			}
-			continue
+		default:
+			l.delimited(c)
 		}
-		l.delimited(c)
 	}
 	return nil, false
+}
+
+// number reads a plain number, the bulk of every content stream, in one go. It
+// reports false, and reads nothing, when what follows is anything else.
+func (l *lexer) number() bool {
+	data, at := l.data, l.pos
+	negative := data[at] == '-'
+	if negative {
+		at++
+	}
+	begun, value := at, 0.0
+	for at < len(data) && isDigit(data[at]) {
+		value = value*10 + float64(data[at]-'0')
+		at++
+	}
+	if at < len(data) && data[at] == '.' {
+		at++
+		begun++
+		for scale := 0.1; at < len(data) && isDigit(data[at]); at++ {
+			value += float64(data[at]-'0') * scale
+			scale /= 10
+		}
+	}
+	if at <= begun || at < len(data) && class[data[at]] <= digit {
+		return false
+	}
+	if negative {
+		value = -value
+	}
+	l.pos = at
+	l.push(operand{kind: numeral, num: value})
+	return true
 }
 
 // delimited reads what begins with a delimiter.
@@ -81,6 +121,8 @@ func (l *lexer) delimited(c byte) {
 		l.openList()
 	case ']':
 		l.closeList(list)
+	case '%':
+		l.skipComment()
 	}
 }
 
@@ -114,30 +156,21 @@ func (l *lexer) closeList(k kind) {
 	from := l.lists[len(l.lists)-1]
 	l.lists = l.lists[:len(l.lists)-1]
 	if len(l.lists) == 0 {
-		l.push(operand{kind: k, from: from, to: len(l.items)})
+		l.push(operand{kind: k, from: int32(from), to: int32(len(l.items))})
 	}
 }
 
-// skipSpace moves to the next token and reports whether there is one.
-func (l *lexer) skipSpace() bool {
-	for ; l.pos < len(l.data); l.pos++ {
-		switch c := l.data[l.pos]; {
-		case class[c] == space:
-		case c == '%':
-			for l.pos+1 < len(l.data) && l.data[l.pos+1] != '\n' && l.data[l.pos+1] != '\r' {
-				l.pos++
-			}
-		default:
-			return true
-		}
+// skipComment moves to the end of the line.
+func (l *lexer) skipComment() {
+	for l.pos < len(l.data) && l.data[l.pos] != '\n' && l.data[l.pos] != '\r' {
+		l.pos++
 	}
-	return false
 }
 
 // word reads a run of regular characters.
 func (l *lexer) word() []byte {
 	start := l.pos
-	for l.pos < len(l.data) && class[l.data[l.pos]] == regular {
+	for l.pos < len(l.data) && class[l.data[l.pos]] <= digit {
 		l.pos++
 	}
 	return l.data[start:l.pos]
@@ -235,21 +268,29 @@ func (l *lexer) hex() []byte {
 // escapes is a slice of the stream.
 func (l *lexer) literal() []byte {
 	start, depth := l.pos, 1
-	for ; l.pos < len(l.data); l.pos++ {
-		switch l.data[l.pos] {
+	for at := start; at < len(l.data); at++ {
+		c := l.data[at]
+		if !inString[c] {
+			continue
+		}
+		switch l.pos = at; c {
 		case '(':
 			depth++
 		case ')':
 			if depth--; depth == 0 {
 				l.pos++
-				return l.data[start : l.pos-1]
+				return l.data[start:at]
 			}
-		case '\\', '\r':
+		default:
 			return l.escaped(start, depth)
 		}
 	}
+	l.pos = len(l.data)
 	return l.data[start:]
 }
+
+// inString are the characters that mean more than themselves in a string.
+var inString = [256]bool{'(': true, ')': true, '\\': true, '\r': true}
 
 // escaped reads on in a literal string from its first escape.
 func (l *lexer) escaped(start, depth int) []byte {
@@ -365,6 +406,7 @@ func unhex(c byte) byte {
 // The classes of characters (ISO 32000-1, 7.2.2).
 const (
 	regular = iota
+	digit   // a regular character that may begin a number
 	space
 	delimiter
 )
@@ -373,4 +415,6 @@ var class = [256]uint8{
 	0: space, '\t': space, '\n': space, '\f': space, '\r': space, ' ': space,
 	'(': delimiter, ')': delimiter, '<': delimiter, '>': delimiter, '[': delimiter,
 	']': delimiter, '{': delimiter, '}': delimiter, '/': delimiter, '%': delimiter,
+	'0': digit, '1': digit, '2': digit, '3': digit, '4': digit, '5': digit, '6': digit,
+	'7': digit, '8': digit, '9': digit, '-': digit, '+': digit, '.': digit,
 }

@@ -118,42 +118,41 @@ func (s *source) bytes() ([]byte, error) {
 	return nil, skill.Errorf(skill.Invalid, "data_base64 or path: one of them is needed")
 }
 
+// readChunk is how many bytes of a file are read at a time.
+const readChunk = 1 << 20
+
 // readFile reads a file in pieces into one slice of its size: memory is what
 // bounds the files this skill can read.
 func readFile(path string) ([]byte, error) {
-	chunk, err := skill.ReadFileAt(path, 0, 0)
-	if err != nil || !chunk.Truncated {
-		return chunk.Data, err
-	}
-	data := make([]byte, 0, chunk.Size)
+	var data []byte
 	for {
+		chunk, err := skill.ReadFileAt(path, int64(len(data)), readChunk)
+		if err != nil {
+			return nil, err
+		}
+		if data == nil {
+			data = make([]byte, 0, chunk.Size)
+		}
 		data = append(data, chunk.Data...)
 		if !chunk.Truncated || len(chunk.Data) == 0 {
 			return data, nil
 		}
-		if chunk, err = skill.ReadFileAt(path, int64(len(data)), 0); err != nil {
-			return nil, err
-		}
 	}
 }
 
-// tuneCollector trades memory for time: the module lives for one call, and its
-// collector runs on one core.
-func tuneCollector() {
-	const softLimit = 160 << 20
-	debug.SetGCPercent(300)
-	debug.SetMemoryLimit(softLimit)
-}
+// collectorPercent trades memory for time: the module lives for one call, and
+// its collector runs on one core, on behalf of the code that allocates.
+const collectorPercent = 200
 
 //go:wasmexport pdf_to_text
 func exportText() int32 {
-	tuneCollector()
+	debug.SetGCPercent(collectorPercent)
 	return skill.Handle(pdfToText)
 }
 
 //go:wasmexport pdf_info
 func exportInfo() int32 {
-	tuneCollector()
+	debug.SetGCPercent(collectorPercent)
 	return skill.Handle(pdfInfo)
 }
 
