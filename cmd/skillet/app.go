@@ -49,7 +49,7 @@ func (t *terminal) end(ctx context.Context, err error) int {
 	if err == nil {
 		return 0
 	}
-	e := host.Explain(err)
+	e := explain(err)
 	said := reported{}
 	if errors.As(err, &said) {
 		e = &task.Error{Kind: said.kind}
@@ -60,6 +60,28 @@ func (t *terminal) end(ctx context.Context, err error) int {
 		return interrupted
 	}
 	return e.Kind.ExitCode()
+}
+
+// explain says what an error means, and always how to get out of it.
+func explain(err error) *task.Error {
+	e := host.Explain(err)
+	if e == nil || e.Hint != "" {
+		return e
+	}
+	return e.WithHint("%s", lastHints[e.Kind])
+}
+
+// lastHints are the hints for errors that nobody had a better one for.
+var lastHints = map[task.Kind]string{
+	task.KindSkill:        "this is the skill's own answer; --json shows all of the call",
+	task.KindUsage:        "`skillet help` lists the commands, and explains each with examples",
+	task.KindDenied:       "`skillet audit --denied` shows what was refused, and why",
+	task.KindLimit:        "`skillet config list` shows the limits of this host",
+	task.KindNotFound:     "check how it is written, and that it is there",
+	task.KindApproval:     "`skillet approvals list` shows what waits",
+	task.KindVerification: "`skillet doctor` checks the home",
+	task.KindConflict:     "look at what is there now, and decide again",
+	task.KindInternal:     "`skillet doctor` checks the home",
 }
 
 // interrupted is the exit code of a command that was ended by a signal, as

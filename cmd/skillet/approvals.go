@@ -85,10 +85,7 @@ func (t *terminal) approvalsShow() *cli.Command {
 // proposed is what --json prints of a proposal.
 type proposed struct {
 	approval.Proposal
-	// Replaces is the version that is active now; empty for a new skill.
-	Replaces string                   `json:"replaces,omitempty"`
-	Limits   manifests.ResolvedLimits `json:"limits"`
-	Files    []changedFile            `json:"files"`
+	Files []changedFile `json:"files"`
 }
 
 // A changedFile is a file of a proposed package, beside the active version's.
@@ -105,30 +102,30 @@ func (t *terminal) showProposal(ctx context.Context, h *host.Host, p approval.Pr
 		if err != nil {
 			return err
 		}
-		before, version, err := activeFiles(ctx, h, p.Skill)
+		before, err := activeFiles(ctx, h, p.Skill)
 		if err != nil {
 			return err
 		}
-		v.Replaces, v.Limits, v.Files = version, pkg.Manifest().Limits(), changes(before, pkg.Files())
+		v.Files = changes(before, pkg.Files())
 	}
 	return t.answer(v, func() { t.printProposal(v) })
 }
 
 // activeFiles are the files of the active version of a skill; none for a skill
 // that is not installed.
-func activeFiles(ctx context.Context, h *host.Host, skill string) (files []bundle.File, version string, err error) {
+func activeFiles(ctx context.Context, h *host.Host, skill string) ([]bundle.File, error) {
 	s, err := h.Registry.Lookup(ctx, manifests.Ref{Name: skill})
-	if errors.Is(err, registry.ErrNotFound) || err == nil && s.Name != skill {
-		return nil, "", nil
+	if errors.Is(err, registry.ErrNotFound) || err == nil && s.Name != skill { // or only an alias
+		return nil, nil
 	}
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	p, err := h.Registry.Package(ctx, s.Digest)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	return p.Files(), s.Version, nil
+	return p.Files(), nil
 }
 
 func changes(before, after []bundle.File) []changedFile {

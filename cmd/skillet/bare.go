@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/skillet-run/skillet/host/sandbox/wasmbin"
@@ -56,7 +57,7 @@ func barePackage(path string) (*bundle.Package, error) {
 	}
 	m := bareManifest{
 		Name: bareName(path), Description: "a module without a manifest", Version: "0.0.0",
-		Type: string(manifests.KindCodeInline), Command: filepath.Base(path), Tools: bareTools(inspected.Exports),
+		Type: string(manifests.KindCodeInline), Command: filepath.Base(path), Tools: bareTools(inspected),
 	}
 	if len(m.Tools) == 0 {
 		return nil, task.Errorf(task.KindVerification, "%s exports no function that could be a tool", path).
@@ -76,17 +77,23 @@ func bareName(path string) string {
 }
 
 // bareTools are the exports that can be called as tools: those without
-// parameters that are not part of an ABI's start-up.
-func bareTools(exports []wasmbin.Export) []bareTool {
+// parameters that are not part of an ABI's start-up. The main function of an
+// Extism plug-in is no tool beside those it exports.
+func bareTools(m *wasmbin.Module) []bareTool {
 	var tools []bareTool
-	for _, e := range exports {
+	command := false
+	for _, e := range m.Exports {
 		switch {
 		case e.Kind != wasmbin.Func:
 		case e.Name == manifests.ExportWASI:
-			tools = append(tools, bareTool{"run", "the WASI command", e.Name})
-		case len(e.Type.Params) == 0 && len(e.Type.Results) <= 1 && isToolName(e.Name) && !startUp[e.Name]:
+			command = true
+		case len(e.Type.Params) == 0 && len(e.Type.Results) <= 1 && isToolName(e.Name) && !madeByToolchain(e.Name):
 			tools = append(tools, bareTool{e.Name, "exported by the module", ""})
 		}
+	}
+	plugin := slices.ContainsFunc(m.Imports, func(i wasmbin.Import) bool { return strings.HasPrefix(i.Module, "extism:") })
+	if command && (len(tools) == 0 || !plugin) {
+		tools = append(tools, bareTool{"run", "the WASI command", manifests.ExportWASI})
 	}
 	return tools
 }
@@ -98,3 +105,5 @@ func isToolName(name string) bool {
 
 // startUp are exports that toolchains make for themselves.
 var startUp = map[string]bool{"_initialize": true, "__wasm_call_ctors": true, "hs_init": true, "__wasm_apply_data_relocs": true}
+
+func madeByToolchain(name string) bool { return startUp[name] || strings.HasPrefix(name, "asyncify_") }

@@ -94,7 +94,7 @@ func (t *terminal) install(ctx context.Context, c *cli.Context, h *host.Host) er
 		if ctx.Err() != nil {
 			return err
 		}
-		if in.Error = host.Explain(err); err != nil && failed == nil {
+		if in.Error = explain(err); err != nil && failed == nil {
 			failed = in.Error
 		}
 		in.OK, in.Path = err == nil, path
@@ -157,8 +157,11 @@ func openPackage(path string) (*bundle.Package, error) {
 			WithHint("write a skill.json beside it and install the directory; `skillet run %s` runs it as it is", path)
 	}
 	p, err := bundle.Open(path)
-	if errors.Is(err, bundle.ErrDamaged) {
+	switch {
+	case errors.Is(err, bundle.ErrDamaged):
 		return nil, task.Wrap(task.KindVerification, err).WithHint("it is no package, or one that was damaged on its way: get it again")
+	case errors.Is(err, bundle.ErrNoModule):
+		return nil, task.Wrap(task.KindUsage, err).WithHint("build the module first, where \"command\" says it is")
 	}
 	return p, err
 }
@@ -255,6 +258,6 @@ func (t *terminal) showOutcome(p install.Plan, out install.Outcome) {
 	}
 	t.note("%s %s (sha256:%s), tools: %s", verb, plain(out.Skill.Ref()), out.Skill.Digest.Short(), plain(strings.Join(out.Skill.Tools, ", ")))
 	if p.Replaces != "" && p.Replaces != p.Version {
-		t.note("  %s@%s stays installed; grants beyond what it asked for did not move along", plain(p.Skill), p.Replaces)
+		t.note("  %s@%s stays installed; its grants did not move along", plain(p.Skill), p.Replaces)
 	}
 }

@@ -1,9 +1,16 @@
 package main
 
 import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
+	"io/fs"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -37,11 +44,19 @@ func TestMain(m *testing.M) {
 //	id FILE VAR             sets VAR to the id of the only proposal in FILE
 //	blob FILE PATH VAR      sets VAR to the stored copy of a file of a package
 //	                        that info printed to FILE
+//	expand FILE...          puts the values of variables into files
+//	archive KIND FILE       writes a .skill file that is broken in some way
 //
-// and the variable $SERVER, the address of a web server on this machine.
+// and the variables $SERVER, the address of a web server on this machine,
+// $GUEST and $COMMAND, modules that were built from testdata, and $EXTISM, the
+// modules of github.com/extism/go-sdk, where the condition [extism] holds.
 func TestScripts(t *testing.T) {
 	server := httptest.NewServer(pages())
 	t.Cleanup(server.Close)
+	guests := t.TempDir()
+	buildGuest(t, filepath.Join(guests, "guest.wasm"), "./testdata/guest", "-buildmode=c-shared")
+	buildGuest(t, filepath.Join(guests, "command.wasm"), "./testdata/command")
+	extism, extismErr := extismModules()
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
 		UpdateScripts: *update,
@@ -51,13 +66,118 @@ func TestScripts(t *testing.T) {
 			e.Setenv("USER", "ada")
 			e.Setenv("SKILLET_SECRET_KEY", "file")
 			e.Setenv("SERVER", server.URL)
-			e.Setenv("SKILLS", os.Getenv("SKILLET_TEST_PACKAGES"))
+			e.Setenv("GUEST", filepath.Join(guests, "guest.wasm"))
+			e.Setenv("COMMAND", filepath.Join(guests, "command.wasm"))
+			e.Setenv("EXTISM", extism)
 			return nil
 		},
+		Condition: func(name string) (bool, error) {
+			if name == "extism" {
+				return extismErr == nil, nil
+			}
+			return false, fmt.Errorf("unknown condition %s", name)
+		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "module": module, "flip": flip, "id": id, "blob": blob,
+			"exits": exits, "module": module, "flip": flip, "id": id, "blob": blob, "expand": expand, "archive": archive,
 		},
 	})
+}
+
+// extismModules is the directory of the modules that ship with the Extism SDK.
+func extismModules() (string, error) {
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/extism/go-sdk").Output()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(strings.TrimSpace(string(out)), "wasm")
+	_, err = os.Stat(dir)
+	return dir, err
+}
+
+// buildGuest compiles a package to a module. It reads the sources first: the
+// cache of go test knows what a test has read, and not what its children have.
+func buildGuest(t *testing.T, out, pkg string, flags ...string) {
+	t.Helper()
+	for _, dir := range []string{pkg, "../../sdk/go"} {
+		sources, err := filepath.Glob(filepath.Join(dir, "*.go"))
+		if err != nil || len(sources) == 0 {
+			t.Fatalf("no sources in %s: %v", dir, err)
+		}
+		for _, f := range sources {
+			if _, err := os.ReadFile(f); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	args := append([]string{"build", "-trimpath", "-ldflags=-s -w", "-o", out}, append(flags, pkg)...)
+	cmd := exec.Command("go", args...)
+	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("build %s: %v\n%s", pkg, err, text)
+	}
+}
+
+func expand(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: expand FILE...")
+	}
+	for _, f := range args {
+		ts.Check(os.WriteFile(ts.MkAbs(f), []byte(os.Expand(ts.ReadFile(f), ts.Getenv)), 0o644))
+	}
+}
+
+// archives are .skill files that somebody broke.
+var archives = map[string]func(skill []byte) ([]byte, error){
+	"truncated": func(skill []byte) ([]byte, error) { return skill[:len(skill)/2], nil },
+	"traversal": func([]byte) ([]byte, error) {
+		return tarball(&tar.Header{Name: "../../escaped.txt", Mode: 0o644, Size: 5}, strings.NewReader("hello"))
+	},
+	"link": func([]byte) ([]byte, error) {
+		return tarball(&tar.Header{Name: "skill.json", Typeflag: tar.TypeSymlink, Linkname: "/etc/passwd"}, nil)
+	},
+	"device": func([]byte) ([]byte, error) {
+		return tarball(&tar.Header{Name: "skill.json", Typeflag: tar.TypeChar, Devmajor: 1, Devminor: 5}, nil)
+	},
+	"bomb": func([]byte) ([]byte, error) { // 200 MB of zeros in 200 kB
+		const size = 200 << 20
+		return tarball(&tar.Header{Name: "assets/zeros", Mode: 0o644, Size: size}, io.LimitReader(zeros{}, size))
+	},
+	"garbage": func([]byte) ([]byte, error) { return []byte("not a package at all"), nil },
+	"empty":   func([]byte) ([]byte, error) { return nil, nil },
+}
+
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) {
+	clear(b)
+	return len(b), nil
+}
+
+func tarball(h *tar.Header, content io.Reader) ([]byte, error) {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	w := tar.NewWriter(z)
+	err := w.WriteHeader(h)
+	if err == nil && content != nil {
+		_, err = io.Copy(w, content)
+	}
+	err = errors.Join(err, w.Close(), z.Close())
+	return b.Bytes(), err
+}
+
+// archive breaks what is in FILE, in one of the ways.
+func archive(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 || archives[args[0]] == nil {
+		ts.Fatalf("usage: archive KIND FILE, with KIND one of %v", slices.Sorted(maps.Keys(archives)))
+	}
+	path := ts.MkAbs(args[1])
+	whole, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		ts.Check(err)
+	}
+	broken, err := archives[args[0]](whole)
+	ts.Check(err)
+	ts.Check(os.WriteFile(path, broken, 0o644))
 }
 
 // pages are what the web server serves.
@@ -67,7 +187,18 @@ func pages() http.Handler {
 	mux.HandleFunc("GET /away", func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "http://elsewhere.example/", http.StatusFound)
 	})
-	mux.HandleFunc("GET /auth", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, len(r.Header.Get("Authorization"))) })
+	mux.HandleFunc("GET /api/who", func(w http.ResponseWriter, r *http.Request) { // what the credentials are, not the credentials
+		switch r.Header.Get("Authorization") {
+		case "":
+			fmt.Fprint(w, "nobody")
+		case "Bearer hunter2hunter2":
+			fmt.Fprint(w, "ada")
+		default:
+			fmt.Fprint(w, "a stranger")
+		}
+	})
+	mux.HandleFunc("GET /api/echo", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Header.Get("Authorization")) })
+	mux.HandleFunc("GET /api/out", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/hello", http.StatusFound) })
 	return mux
 }
 
@@ -127,21 +258,11 @@ func echo() []byte {
 
 func module(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 || modules[args[0]] == nil {
-		ts.Fatalf("usage: module KIND FILE, with KIND one of %v", slices.Sorted(keysOf(modules)))
+		ts.Fatalf("usage: module KIND FILE, with KIND one of %v", slices.Sorted(maps.Keys(modules)))
 	}
 	path := ts.MkAbs(args[1])
 	ts.Check(os.MkdirAll(filepath.Dir(path), 0o755))
 	ts.Check(os.WriteFile(path, modules[args[0]](), 0o644))
-}
-
-func keysOf[V any](m map[string]V) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
-		}
-	}
 }
 
 func flip(ts *testscript.TestScript, neg bool, args []string) {

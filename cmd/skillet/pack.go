@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -82,12 +83,9 @@ func packable(dir string) error {
 	if st, err := os.Stat(dir); err == nil && !st.IsDir() {
 		return task.Errorf(task.KindUsage, "pack %s: it is not a directory", dir).WithHint("name the directory with the skill.json")
 	}
-	p, err := bundle.ReadDir(dir)
-	if err != nil {
-		return err
-	}
-	if _, _, err := p.Module(); err != nil && p.Manifest().Type.IsCode() {
+	_, err := bundle.ReadDir(dir)
+	if errors.Is(err, bundle.ErrNoModule) {
 		return task.Wrap(task.KindUsage, err).WithHint("build the module first, where \"command\" says it is")
 	}
-	return nil
+	return err
 }

@@ -62,7 +62,7 @@ func (t *terminal) run(ctx context.Context, c *cli.Context, h *host.Host) error 
 	res := h.Runner.Run(ctx, call)
 	done()
 	if !res.OK {
-		res.Error = host.Explain(res.Error)
+		res.Error = explain(res.Error)
 	}
 	if t.json {
 		if err := t.printJSON(res); err != nil {
@@ -252,8 +252,11 @@ func (t *terminal) input(c *cli.Context, m *manifests.Manifest, toolName string)
 		return nil, nil
 	}
 	in, err := manifests.CoerceArgs(tool, words)
+	if err != nil && len(tool.InputSchema) == 0 {
+		return nil, task.Wrap(task.KindUsage, err).WithHint("give it with --input: --input '{...}', --input @FILE, or --input - for standard input")
+	}
 	if err != nil {
-		return nil, task.Wrap(task.KindUsage, err).WithHint("`skillet info %s` shows what %s takes", m.Name, tool.Name)
+		return nil, task.Wrap(task.KindUsage, err).WithHint("`skillet info %s` shows what %s takes", strings.TrimSuffix(c.Args().First(), ":"+toolName), tool.Name)
 	}
 	return in, nil
 }
