@@ -28,13 +28,18 @@ func (d *Desk) Allowed(who policies.Principal, set capability.Set) error {
 }
 
 // Grant gives an installed skill a capability beyond, or again, what it asked
-// for. A policy that forbids it outright refuses.
+// for. A policy that forbids it outright refuses. It fails with a
+// [task.KindConflict] error when the skill was removed meanwhile: its grants
+// would wait for whoever installs the same bytes again.
 func (d *Desk) Grant(ctx context.Context, h Human, s registry.Skill, cs []capability.Capability, t Terms) error {
 	who := policies.Principal{Skill: s.Name, Version: s.Version, Digest: string(s.Digest), Origin: string(s.Origin)}
 	if err := d.Allowed(who, capability.NewSet(cs...)); err != nil {
 		return err
 	}
-	return d.ledger.Commit(ctx, func(context.Context) (ledger.Decision, error) {
+	return d.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
+		if err := d.installed(ctx, s); err != nil {
+			return ledger.Decision{}, err
+		}
 		var changes []ledger.Change
 		for _, c := range cs {
 			change, err := h.Grant(s.Name, s.Digest, c, t)
@@ -45,6 +50,17 @@ func (d *Desk) Grant(ctx context.Context, h Human, s registry.Skill, cs []capabi
 		}
 		return ledger.Decision{Kind: "grant", Actor: h.Actor(), Subject: s.Ref(), Note: texts(cs), Changes: changes}, nil
 	})
+}
+
+func (d *Desk) installed(ctx context.Context, s registry.Skill) error {
+	versions, err := registry.New(d.kv, nil).Versions(ctx, s.Name)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(versions, func(v registry.Skill) bool { return v.Digest == s.Digest }) {
+		return task.Errorf(task.KindConflict, "%s is not installed any more", s.Ref()).WithHint("`skillet list` shows what is")
+	}
+	return nil
 }
 
 func texts(cs []capability.Capability) string {

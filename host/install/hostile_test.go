@@ -373,3 +373,17 @@ func TestNameTakenOverHasNoState(t *testing.T) {
 	}
 	want(t, "kept for an approved one", kept(), 0)
 }
+
+func TestRemovedSkillIsGrantedNothing(t *testing.T) {
+	p := assemble(t)
+	pkg := pack(t, "a", "1.0.0")
+	p.accept(t, pkg)
+	s := p.skill(t, "a")
+	if _, err := p.Remove(t.Context(), "human:ada", manifests.Ref{Name: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	err := p.desk.Grant(t.Context(), ada, s, []capability.Capability{capability.MustParse("kv")}, approval.Terms{})
+	wantKind(t, err, task.KindConflict)
+	p.accept(t, pkg)
+	want(t, "granted", len(p.granted(t, pkg)), 0)
+}
