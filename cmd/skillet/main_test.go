@@ -451,3 +451,21 @@ func FuzzAsPath(f *testing.F) {
 		}
 	})
 }
+
+func FuzzEscaped(f *testing.F) {
+	f.Add(hostile)
+	f.Fuzz(func(t *testing.T, s string) {
+		want, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := escaped(string(want))
+		var a, b string
+		if json.Unmarshal(want, &a) != nil || json.Unmarshal([]byte(got), &b) != nil || a != b {
+			t.Errorf("%q means %q, and %q means %q", want, a, got, b)
+		}
+		if strings.ContainsFunc(got, func(r rune) bool { return r != harmless(r) }) {
+			t.Errorf("%q has control characters", got)
+		}
+	})
+}

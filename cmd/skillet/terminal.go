@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -112,10 +113,30 @@ func (t *terminal) answer(v any, plain func()) error {
 }
 
 func (t *terminal) printJSON(v any) error {
-	enc := json.NewEncoder(t.out)
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	return enc.Encode(v)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	_, err := io.WriteString(t.out, escaped(b.String()))
+	return err
+}
+
+// escaped is JSON in which characters that do something to a terminal are
+// written as escapes: the encoder leaves DEL, the C1 controls and those that
+// turn text around as they are. They can only be inside of strings.
+func escaped(text string) string {
+	var b strings.Builder
+	for _, r := range strings.ToValidUTF8(text, "\uFFFD") {
+		if r == '\n' || harmless(r) == r {
+			b.WriteRune(r)
+		} else {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
 }
 
 // failure is what --json prints when a command fails.

@@ -1,0 +1,324 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// A session is a command at a pseudo-terminal, and the person in front of it.
+type session struct {
+	t    *testing.T
+	cmd  *exec.Cmd
+	keys *os.File
+
+	mu     sync.Mutex
+	screen strings.Builder // everything that reached the terminal
+	closed chan struct{}   // closed when nothing more will
+}
+
+// sit starts a command at a terminal.
+func (p *person) sit(args ...string) *session {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.t.Context(), time.Minute)
+	p.t.Cleanup(cancel)
+	hands, terminal := openPTY(p.t)
+	s := &session{t: p.t, cmd: p.command(ctx, args...), keys: hands, closed: make(chan struct{})}
+	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = terminal, terminal, terminal
+	s.cmd.SysProcAttr = controlling()
+	if err := s.cmd.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	terminal.Close()
+	go func() {
+		defer close(s.closed)
+		buf := make([]byte, 4096)
+		for {
+			n, err := hands.Read(buf)
+			s.mu.Lock()
+			s.screen.Write(buf[:n])
+			s.mu.Unlock()
+			if err != nil { // EIO: the program has let go of the terminal
+				return
+			}
+		}
+	}()
+	return s
+}
+
+func (s *session) shown() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.screen.String()
+}
+
+// sees waits until text is on the terminal.
+func (s *session) sees(text string) {
+	s.t.Helper()
+	for range 3000 {
+		if strings.Contains(s.shown(), text) {
+			return
+		}
+		select {
+		case <-s.closed:
+			if !strings.Contains(s.shown(), text) {
+				s.t.Fatalf("never saw %q in\n%s", text, s.shown())
+			}
+			return
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	s.t.Fatalf("no %q after 30 s in\n%s", text, s.shown())
+}
+
+func (s *session) types(keys string) {
+	s.t.Helper()
+	if _, err := s.keys.WriteString(keys); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// hides waits until the terminal does not show any more what is typed.
+func (s *session) hides() {
+	s.t.Helper()
+	for echoes(s.t, s.keys) {
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// ends waits for the end of the command, and returns all that was shown.
+func (s *session) ends(code int) string {
+	s.t.Helper()
+	<-s.closed
+	_ = s.cmd.Wait() // the exit code says all
+	if got := s.cmd.ProcessState.ExitCode(); got != code {
+		s.t.Fatalf("%v: exit code %d, want %d\n%s", s.cmd.Args, got, code, s.shown())
+	}
+	return s.shown()
+}
+
+const ctrlC = "\x03"
+
+func TestInstallAsks(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	p.pack("asks", "asks", "1.0.0", `"kv":{"reason":"to remember what it saw"}`)
+
+	s := p.sit("install", "./asks")
+	s.sees("Install and grant this? [y/N]")
+	for _, want := range []string{"asks@1.0.0", "keep data of its own between calls", "because: to remember what it saw"} {
+		if !strings.Contains(s.shown(), want) {
+			t.Errorf("the question does not show %q:\n%s", want, s.shown())
+		}
+	}
+	s.types("n\n")
+	if got := s.ends(3); !strings.Contains(got, "you did not say yes") || !strings.Contains(got, "hint: nothing was changed") {
+		t.Errorf("no refusal in\n%s", got)
+	}
+	if got := p.must(0, "list", "--json"); strings.TrimSpace(got) != "[]" {
+		t.Errorf("refused, and there is\n%s", got)
+	}
+	if got := p.must(0, "approvals", "list", "--json"); strings.TrimSpace(got) != "[]" {
+		t.Errorf("refused, and there waits\n%s", got)
+	}
+
+	for _, no := range []string{"\n", "maybe\n", "\x04"} { // only yes is yes; \x04 is the end of input
+		s := p.sit("install", "./asks")
+		s.sees("[y/N]")
+		s.types(no)
+		s.ends(3)
+	}
+
+	s = p.sit("install", "./asks")
+	s.sees("[y/N]")
+	s.types(ctrlC)
+	s.ends(interrupted)
+	if got := p.must(0, "list", "--json"); strings.TrimSpace(got) != "[]" {
+		t.Errorf("interrupted, and there is\n%s", got)
+	}
+
+	s = p.sit("install", "./asks")
+	s.sees("[y/N]")
+	s.types("y\n")
+	s.ends(0)
+	if got := p.must(0, "permission", "show", "asks"); !strings.Contains(got, "(kv)") {
+		t.Errorf("agreed, and granted is\n%s", got)
+	}
+}
+
+func TestApproveShowsAndAsks(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	p.pack("gen", "gen", "1.0.0", `"network":[{"url":"https://api.example.com/*","reason":"the data is there"}]`)
+	// At a terminal, too, what a model wrote waits.
+	s := p.sit("install", "./gen", "--generated-by", "some-model", "--rationale", "asked thrice")
+	s.ends(6)
+	id := p.pending()
+
+	s = p.sit("approvals", "approve", id[:6])
+	s.sees("Approve this? [y/N]")
+	for _, want := range []string{"model:some-model", "because: asked thrice", "send GET requests to https://api.example.com", "main.wasm", "digest sha256:"} {
+		if !strings.Contains(s.shown(), want) {
+			t.Errorf("the question does not show %q:\n%s", want, s.shown())
+		}
+	}
+	s.types("n\n")
+	s.ends(3)
+	if p.pending() != id {
+		t.Error("it does not wait any more")
+	}
+
+	s = p.sit("approvals", "approve", id)
+	s.sees("[y/N]")
+	s.types("yes\n")
+	s.ends(0)
+	p.must(0, "run", "gen", "--input", "x")
+
+	s = p.sit("remove", "gen")
+	s.sees("Remove gen@1.0.0 and end all grants? [y/N]")
+	s.types("y\n")
+	s.ends(0)
+	p.must(5, "run", "gen", "--input", "x")
+}
+
+func TestSecretIsNotShown(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	s := p.sit("secret", "set", "github")
+	s.sees("value of github (not shown): ")
+	s.hides()
+	s.types("hunter2hunter2\n")
+	if got := s.ends(0); strings.Contains(got, "hunter2") {
+		t.Errorf("the secret was shown:\n%s", got)
+	}
+	if got := p.must(0, "secret", "list"); !strings.HasPrefix(got, "github\t") {
+		t.Errorf("secrets are\n%s", got)
+	}
+
+	// Ctrl-C at the prompt ends the command, sets nothing, and the terminal echoes again.
+	s = p.sit("secret", "set", "other")
+	s.sees("(not shown)")
+	s.hides()
+	s.types(ctrlC)
+	s.ends(interrupted)
+	if got := p.must(0, "secret", "list"); strings.Contains(got, "other") {
+		t.Errorf("secrets are\n%s", got)
+	}
+}
+
+func TestCtrlCEndsARun(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	p.write("spin.wasm", modules["spin"]())
+	s := p.sit("run", "./spin.wasm")
+	s.sees("running ./spin.wasm")
+	s.types(ctrlC)
+	if got := s.ends(interrupted); !strings.Contains(got, "nothing is half done") {
+		t.Errorf("no word about it in\n%s", got)
+	}
+	s = p.sit("run", "./spin.wasm", "--json")
+	time.Sleep(500 * time.Millisecond)
+	s.types(ctrlC)
+	if got := s.ends(interrupted); strings.Contains(got, "running ./spin.wasm") {
+		t.Errorf("progress among JSON:\n%s", got)
+	}
+	if got := p.must(0, "audit", "--json"); strings.Count(got, `"kind": "run"`) != 2 {
+		t.Errorf("the audit log is\n%s", got)
+	}
+}
+
+func TestRunAtATerminal(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	p.pack("echo", "echo", "1.0.0", "")
+	s := p.sit("install", "./echo")
+	s.ends(0)
+	s = p.sit("run", "echo", "--input", "the answer")
+	if got := s.ends(0); !strings.HasSuffix(got, "the answer\r\n") {
+		t.Errorf("shown is %q", got)
+	}
+	s = p.sit("run", "echo", "--input", "-")
+	s.types("typed by hand\n\x04")
+	if got := s.ends(0); strings.Count(got, "typed by hand") != 2 { // the echo of the terminal, and the answer
+		t.Errorf("shown is %q", got)
+	}
+}
+
+// hostile is text that would take over a terminal: it clears it, sets its
+// title, turns text around, overwrites a line, and makes one that looks ours.
+const hostile = "a\x1b[2J\x1b]0;owned\x07\u009b2J\u202eevil\u2066\rskillet: ok\x08\x7f"
+
+// forbidden are the parts of hostile that must not reach a terminal.
+var forbidden = []string{"\x1b[2J", "\x1b]0;", "\u009b", "\u202e", "\u2066", "\rskillet: ok", "\x08", "\x7f", "\x07"}
+
+func clean(t *testing.T, what, shown string) {
+	t.Helper()
+	for _, f := range forbidden {
+		if strings.Contains(shown, f) {
+			t.Errorf("%s: %q reached the terminal in %q", what, f, shown)
+		}
+	}
+	if !strings.Contains(shown, "evil") {
+		t.Errorf("%s: the text itself is not there: %q", what, shown)
+	}
+}
+
+// Nothing that a skill, its author or a model wrote can do anything to a
+// terminal but appear on it.
+func TestHostileTextIsHarmless(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	p.must(6, "install", p.guest("gen", "gen"), "--generated-by", "m"+hostile, "--rationale", hostile)
+	p.must(0, "install", p.guest("guest", "guest"), "--yes")
+	in, err := json.Marshal(map[string]string{"title": "t" + hostile, "text": hostile})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.write("input.json", in)
+	p.write("hostile.txt", []byte(hostile))
+	p.write("echo.wasm", echo())
+	id := p.pending()
+
+	for _, c := range []struct {
+		name string
+		code int
+		args []string
+	}{
+		{"output", 0, []string{"run", "echo.wasm", "--input", "@hostile.txt"}},
+		{"log", 0, []string{"run", "guest:log", "--input", "@input.json"}},
+		{"notification", 0, []string{"run", "guest:tell", "--input", "@input.json", "--allow", "notify"}},
+		{"error", 1, []string{"run", "guest:fail", "--input", "@input.json"}},
+		{"proposals", 0, []string{"approvals", "list"}},
+		{"proposal", 0, []string{"approvals", "show", id}},
+		{"audit", 0, []string{"audit"}},
+		{"argument", 2, []string{"run", hostile}},
+		{"path", 5, []string{"run", "./" + hostile}},
+		{"flag", 2, []string{"run", "--" + hostile}},
+		{"grant", 0, []string{"permission", "grant", "guest", "kv", "--reason", hostile, "--json"}},
+	} {
+		clean(t, c.name, p.sit(c.args...).ends(c.code))
+	}
+
+	s := p.sit("approvals", "approve", id)
+	s.sees("[y/N]")
+	clean(t, "question", s.shown())
+	s.types("y\n")
+	s.ends(0)
+}
+
+// guest writes a package of the test guest, and returns its directory.
+func (p *person) guest(dir, name string) string {
+	p.t.Helper()
+	wasm := filepath.Join(p.work, dir, "main.wasm")
+	p.write(dir+"/skill.json", fmt.Appendf(nil, `{"name":%q,"version":"1.0.0","description":"d","type":"code_inline","command":"main.wasm",
+		"tools":[{"name":"log","description":"logs"},{"name":"tell","description":"tells"},{"name":"fail","description":"fails"}]}`, name))
+	buildGuest(p.t, wasm, "./testdata/guest", "-buildmode=c-shared")
+	return "./" + dir
+}
