@@ -32,6 +32,7 @@ var meanings = []struct {
 	{store.ErrTooLarge, task.KindLimit, "it is too much for one decision: do it in parts"},
 	{store.ErrReadOnly, task.KindInternal, "make room on the disk, or lower min_free_mb; nothing was lost"},
 	{syscall.ENOSPC, task.KindInternal, "make room on the disk and run the command again; nothing was lost"},
+	{secret.ErrExposed, task.KindVerification, "make it its owner's alone; whoever could read it can open the secrets, so change those too if that may have happened"},
 	{secret.ErrNoKey, task.KindVerification, "restore the key, or set secret_key to the place it is in"},
 	{secret.ErrNotFound, task.KindNotFound, "`skillet secret list` shows the names"},
 	{secret.ErrName, task.KindUsage, "choose another name"},

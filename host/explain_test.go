@@ -8,6 +8,7 @@ import (
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/journal"
 	"github.com/skillet-run/skillet/host/ledger"
+	"github.com/skillet-run/skillet/host/secret"
 	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/host/store/filelock"
 	"github.com/skillet-run/skillet/host/task"
@@ -28,6 +29,7 @@ func TestExplain(t *testing.T) {
 		{fmt.Errorf("x: %w", store.ErrTooLarge), task.KindLimit},
 		{task.Errorf(task.KindDenied, "no: %w", store.ErrDamaged), task.KindDenied},
 		{task.Errorf(task.KindInternal, "odd").WithHint("look"), task.KindInternal},
+		{fmt.Errorf("x: %w", secret.ErrExposed), task.KindVerification},
 		{fmt.Errorf("never seen"), task.KindInternal},
 	} {
 		e := host.Explain(c.err)

@@ -15,6 +15,9 @@ import (
 // ErrNoKey means that secrets exist whose identity cannot be found.
 var ErrNoKey = errors.New("the identity that seals the secrets is missing")
 
+// ErrExposed means that others than its owner can read the identity.
+var ErrExposed = errors.New("the identity that seals the secrets can be read by others")
+
 // A Place is where the identity that seals the secrets is kept.
 type Place string
 
@@ -81,7 +84,7 @@ func (k *Key) fromFile() (*age.X25519Identity, error) {
 		return nil, err
 	}
 	if st.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("%s can be read by others (mode %o): run `chmod 600 %s`", k.path(), st.Mode().Perm(), k.path())
+		return nil, fmt.Errorf("%w: %s has mode %o, run `chmod 600 %s`", ErrExposed, k.path(), st.Mode().Perm(), k.path())
 	}
 	b, err := os.ReadFile(k.path())
 	if err != nil {
