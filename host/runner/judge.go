@@ -37,10 +37,12 @@ func (r *Runner) finish(a *attempt, err error) {
 }
 
 // asJSON is output as it stands when it is JSON, and otherwise wrapped in JSON.
+// What is nested deeper than any document may be is text: an answer of a few
+// kilobytes would become gigabytes when somebody indents it.
 func asJSON(output []byte) json.RawMessage {
 	switch {
 	case !utf8.Valid(output): // which encoding/json would let pass inside a string
-	case json.Valid(output):
+	case json.Valid(output) && depth(output) <= manifests.MaxDepth:
 		return output
 	default:
 		return must(json.Marshal(string(output)))
@@ -48,6 +50,25 @@ func asJSON(output []byte) json.RawMessage {
 	return must(json.Marshal(struct {
 		Base64 string `json:"base64"`
 	}{base64.StdEncoding.EncodeToString(output)}))
+}
+
+// depth is how deeply the lists and objects of valid JSON are nested.
+func depth(b []byte) int {
+	deepest, now, quoted := 0, 0, false
+	for i := 0; i < len(b); i++ {
+		switch {
+		case b[i] == '"':
+			quoted = !quoted
+		case quoted && b[i] == '\\':
+			i++
+		case !quoted && (b[i] == '[' || b[i] == '{'):
+			now++
+			deepest = max(deepest, now)
+		case !quoted && (b[i] == ']' || b[i] == '}'):
+			now--
+		}
+	}
+	return deepest
 }
 
 // must returns b; marshalling a string cannot fail.
