@@ -161,7 +161,7 @@ func (h *Host) openJournals(context.Context) (err error) {
 	if h.Decisions, err = journal.Open(h.path("journal", "decisions"), journal.Options{Sync: true}); err != nil {
 		return err
 	}
-	h.Calls, err = journal.Open(h.path("journal", "calls"), journal.Options{})
+	h.Calls, err = journal.Open(h.path("journal", "calls"), journal.Options{Sync: true})
 	return err
 }
 

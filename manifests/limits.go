@@ -6,11 +6,11 @@ import (
 
 // The limits of a call whose manifest does not say otherwise.
 const (
-	DefaultMemoryMB         = 64             // MiB
-	DefaultExecutionSeconds = 30             // wall time
-	DefaultFuel             = 10_000_000_000 // units of fuel
-	DefaultOutputKB         = 1024           // KiB
-	DefaultFileSizeMB       = 10             // MiB a file
+	DefaultMemoryMB         = 64              // MiB
+	DefaultExecutionSeconds = 30              // wall time
+	DefaultFuel             = 200_000_000_000 // units of fuel
+	DefaultOutputKB         = 1024            // KiB
+	DefaultFileSizeMB       = 10              // MiB a file
 	DefaultHostCalls        = 10_000
 	DefaultKVMB             = 10 // MiB of a skill's store
 )

@@ -227,7 +227,7 @@ func TestCeilings(t *testing.T) {
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	defaults := manifests.ResolvedLimits{
-		MemoryBytes: 64 << 20, Seconds: 30, Fuel: 10_000_000_000, OutputBytes: 1 << 20, FileSizeBytes: 10 << 20, HostCalls: 10_000,
+		MemoryBytes: 64 << 20, Seconds: 30, Fuel: 200_000_000_000, OutputBytes: 1 << 20, FileSizeBytes: 10 << 20, HostCalls: 10_000,
 	}
 	with := func(change func(l *manifests.ResolvedLimits)) manifests.ResolvedLimits {
 		l := defaults

@@ -49,12 +49,12 @@ const (
 )
 
 // DefaultLimits returns the bounds of a call that sets none: 64 MiB of memory,
-// 10,000,000,000 units of fuel, 30 seconds, 8 MiB of input, 1 MiB of output,
+// 200,000,000,000 units of fuel, 30 seconds, 8 MiB of input, 1 MiB of output,
 // 64 KiB of log, 10,000 host calls and 100,000 elements a table.
 func DefaultLimits() Limits {
 	return Limits{
 		MemoryBytes: 64 << 20,
-		Fuel:        10_000_000_000,
+		Fuel:        200_000_000_000,
 		Wall:        30 * time.Second,
 		InputBytes:  8 << 20,
 		OutputBytes: 1 << 20,

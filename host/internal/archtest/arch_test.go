@@ -62,13 +62,14 @@ var imports = map[string][]string{
 	"host":                   {"*"},
 	"host/internal/archtest": nil,
 	"cmd/skillet": {
-		"host", "host/approval", "host/config", "host/install", "host/journal", "host/ledger", "host/registry", "host/runner",
+		"host", "host/approval", "host/hostfn", "host/config", "host/install", "host/journal", "host/ledger", "host/registry", "host/runner",
 		"host/sandbox/wasmbin", "host/secret", "host/store", "host/task", "manifests", "manifests/bundle", "policies", "policies/capability",
 	},
 	"cmd/demo": nil,
 
 	// Guests: they know the SDK and nothing of the host.
 	"sdk/go":   nil,
+	"skills":   nil,
 	"skills/*": {"sdk/go"},
 }
 
@@ -88,7 +89,9 @@ var foreign = map[string][]string{
 	"github.com/hashicorp/go-hclog":         {"host", "host/*"},
 	"github.com/itchyny/gojq":               {"skills/json"},
 	"github.com/knadh/koanf":                {"host/config"},
-	"github.com/ledongthuc/pdf":             {"skills/pdf"},
+	"github.com/pdfcpu/pdfcpu":              {"skills/pdf"},
+	"github.com/rivo/uniseg":                {"skills/text"},
+	"github.com/schollz/progressbar":        {"cmd/skillet"},
 	"github.com/santhosh-tekuri/jsonschema": {"manifests", "skills/json"},
 	"github.com/tetratelabs/wazero":         {"host/sandbox", "host/sandbox/reference"},
 	"github.com/urfave/cli":                 {"cmd/skillet"},
