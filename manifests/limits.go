@@ -30,13 +30,13 @@ const (
 // ResolvedLimits bound one call, in plain units and with the defaults filled
 // in. No field is ever zero, except KVBytes.
 type ResolvedLimits struct {
-	MemoryBytes   uint64  // linear memory
-	Seconds       float64 // wall time
-	Fuel          uint64  // deterministic cost of the instructions executed
-	OutputBytes   int64   // output of the call
-	FileSizeBytes int64   // any one file the skill writes
-	HostCalls     int     // calls of host functions
-	KVBytes       int64   // the skill's store, all keys and values; 0 without the permission
+	MemoryBytes   uint64  `json:"memory_bytes"`    // linear memory
+	Seconds       float64 `json:"seconds"`         // wall time
+	Fuel          uint64  `json:"fuel"`            // deterministic cost of the instructions executed
+	OutputBytes   int64   `json:"output_bytes"`    // output of the call
+	FileSizeBytes int64   `json:"file_size_bytes"` // any one file the skill writes
+	HostCalls     int     `json:"host_calls"`      // calls of host functions
+	KVBytes       int64   `json:"kv_bytes"`        // the skill's store, all keys and values; 0 without the permission
 }
 
 const (
