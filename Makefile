@@ -17,9 +17,7 @@ build: ## build bin/skillet
 	$(GO) build -trimpath -ldflags='-s -w' -o bin/skillet ./cmd/skillet
 
 skills: build $(MODULES) ## build the first-party skills and pack them into dist/
-	@mkdir -p dist
-	@for s in $(SKILLS); do bin/skillet pack skills/$$s --output dist >/dev/null || exit 1; done
-	@ls dist
+	@for s in $(SKILLS); do bin/skillet pack skills/$$s --output dist || exit 1; done
 
 # go build decides itself whether anything has to be done.
 skills/%/main.wasm: FORCE

@@ -107,12 +107,34 @@ func (p *person) pending() string {
 // at makes the home a copy of another.
 func (p *person) at(template string) {
 	p.t.Helper()
-	if err := os.RemoveAll(p.home); err != nil {
-		p.t.Fatal(err)
+	if err := errors.Join(os.RemoveAll(p.home), copyTree(template, p.home)); err != nil {
+		p.t.Fatalf("copy the home: %v", err)
 	}
-	if out, err := exec.Command("cp", "-a", template, p.home).CombinedOutput(); err != nil {
-		p.t.Fatalf("copy the home: %v: %s", err, out)
-	}
+}
+
+// copyTree copies directories and files with their modes.
+func copyTree(from, to string) error {
+	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return os.Mkdir(filepath.Join(to, rel), info.Mode().Perm())
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(to, rel), b, info.Mode().Perm())
+	})
 }
 
 // keep puts the home aside as a template.
