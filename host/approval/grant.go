@@ -2,6 +2,7 @@ package approval
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -144,7 +145,16 @@ func (d *Desk) Spend(ctx context.Context, s registry.Skill) (capability.Set, err
 			}
 			changes = append(changes, c)
 		}
+		if len(changes) == 0 { // another run was first
+			return ledger.Decision{}, errSpent
+		}
 		return ledger.Decision{Kind: "use", Actor: "skill:" + s.Ref(), Subject: s.Ref(), Changes: changes}, nil
 	})
+	if errors.Is(err, errSpent) {
+		err = nil
+	}
 	return set, err
 }
+
+// errSpent ends a commit because there is nothing left to count.
+var errSpent = errors.New("nothing to count")

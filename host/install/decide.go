@@ -41,12 +41,13 @@ func (i *Installer) Approve(ctx context.Context, h approval.Human, id, digest, n
 	if err != nil {
 		return Outcome{}, err
 	}
-	s, err := i.registry.Lookup(ctx, manifests.Ref{Name: p.Skill, Version: p.Version})
+	out, err := i.outcome(ctx, p.Skill, p.Version)
 	if err != nil {
-		return Outcome{}, err
+		return out, err
 	}
-	p, err = i.desk.Proposal(ctx, p.ID)
-	return Outcome{Skill: &s, Proposal: &p}, err
+	p, err = i.desk.Proposal(context.WithoutCancel(ctx), p.ID)
+	out.Proposal = &p
+	return out, err
 }
 
 // minShown is how many digits of a digest a person has to have been shown.
@@ -178,7 +179,7 @@ func (i *Installer) Reject(ctx context.Context, h approval.Human, id, notes stri
 	if err != nil {
 		return p, err
 	}
-	if p, err = i.desk.Proposal(ctx, p.ID); err != nil {
+	if p, err = i.desk.Proposal(context.WithoutCancel(ctx), p.ID); err != nil {
 		return p, err
 	}
 	return p, i.tidy(ctx, "the proposal is rejected")
@@ -201,7 +202,7 @@ func (i *Installer) Remove(ctx context.Context, actor string, ref manifests.Ref)
 		return nil, err
 	}
 	if len(rest) == 0 {
-		if err := i.engine.Forget(ctx, gone[0].Name); err != nil {
+		if err := i.engine.Forget(context.WithoutCancel(ctx), gone[0].Name); err != nil {
 			return gone, fmt.Errorf("%s is removed, but what it kept could not be deleted: %w", gone[0].Name, err)
 		}
 	}
@@ -211,6 +212,9 @@ func (i *Installer) Remove(ctx context.Context, actor string, ref manifests.Ref)
 // tidy deletes bytes nobody needs any more, after a decision that holds in any
 // case.
 func (i *Installer) tidy(ctx context.Context, done string) error {
+	if ctx.Err() != nil { // interrupted: the next removal does it
+		return nil
+	}
 	if err := i.ledger.Exclusive(ctx, i.sweep); err != nil {
 		return fmt.Errorf("%s, but not all of its bytes could be deleted: %w", done, err)
 	}

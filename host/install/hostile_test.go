@@ -11,6 +11,7 @@ import (
 
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/install"
+	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/host/task"
@@ -332,6 +333,16 @@ func TestOneUseIsOneRun(t *testing.T) {
 		}
 	}
 	want(t, "runs that had it", n, 3)
+	uses := 0
+	if err := p.ledger.History(t.Context(), 0, func(r ledger.Record) error {
+		if r.Kind == "use" {
+			uses++
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	want(t, "uses in the audit log", uses, 3)
 }
 
 // What a removed skill kept is not for whoever takes its name.
@@ -386,4 +397,69 @@ func TestRemovedSkillIsGrantedNothing(t *testing.T) {
 	wantKind(t, err, task.KindConflict)
 	p.accept(t, pkg)
 	want(t, "granted", len(p.granted(t, pkg)), 0)
+}
+
+// watched is a store that is interrupted once a decision is in force.
+type watched struct {
+	store.KV
+	interrupt func()
+}
+
+func (w watched) Put(ctx context.Context, key string, value []byte, prev uint64) (uint64, error) {
+	revision, err := w.KV.Put(ctx, key, value, prev)
+	if key == "ledger/cursor" {
+		w.interrupt()
+	}
+	return revision, err
+}
+
+func (w watched) List(ctx context.Context, prefix string) ([]store.Entry, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return w.KV.List(ctx, prefix)
+}
+
+// A decision that was made is reported as made, whatever comes right after it.
+func TestInterruptedAfterTheDecision(t *testing.T) {
+	p := assemble(t)
+	proposal := p.propose(t, pack(t, "b", "1.0.0"))
+	for what, decide := range map[string]func(context.Context, *install.Installer) error{
+		"approve": func(ctx context.Context, i *install.Installer) error {
+			_, err := i.Approve(ctx, ada, proposal.ID, "", "")
+			return err
+		},
+		"accept": func(ctx context.Context, i *install.Installer) error {
+			plan, err := i.Plan(ctx, request(pack(t, "c", "1.0.0", api), registry.OriginUser))
+			if err == nil {
+				_, err = i.Accept(ctx, ada, plan)
+			}
+			return err
+		},
+		"remove": func(ctx context.Context, i *install.Installer) error {
+			_, err := i.Remove(ctx, "human:ada", manifests.Ref{Name: "a"})
+			return err
+		},
+	} {
+		if what == "remove" {
+			p.accept(t, pack(t, "a", "1.0.0"))
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		if err := decide(ctx, p.over(t, watched{p.store.KV(), cancel})); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		cancel()
+	}
+}
+
+// over makes an Installer over another view of the same state.
+func (p *parts) over(t *testing.T, kv store.KV) *install.Installer {
+	t.Helper()
+	ps, err := policies.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := ledger.New(p.journal, kv, registry.Projection{}, approval.Projection{})
+	const home = "/home/x/.skillet"
+	return install.New(l, registry.New(kv, p.store.Blobs()), approval.NewDesk(l, kv, ps, home), ps, anything{}, home)
 }

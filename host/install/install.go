@@ -194,7 +194,13 @@ func (i *Installer) grantMissing(ctx context.Context, h approval.Human, p Plan) 
 	if err != nil {
 		return Outcome{}, err
 	}
-	s, err := i.registry.Lookup(ctx, manifests.Ref{Name: p.Skill, Version: p.Version})
+	return i.outcome(ctx, p.Skill, p.Version)
+}
+
+// outcome is what a decision led to. It is made: an interruption that comes now
+// must not look as if it were not.
+func (i *Installer) outcome(ctx context.Context, skill, version string) (Outcome, error) {
+	s, err := i.registry.Lookup(context.WithoutCancel(ctx), manifests.Ref{Name: skill, Version: version})
 	return Outcome{Skill: &s}, err
 }
 
@@ -240,8 +246,7 @@ func (i *Installer) install(ctx context.Context, p Plan, actor string, consent f
 	if err != nil {
 		return Outcome{}, err
 	}
-	s, err := i.registry.Lookup(ctx, manifests.Ref{Name: p.Skill, Version: p.Version})
-	return Outcome{Skill: &s}, err
+	return i.outcome(ctx, p.Skill, p.Version)
 }
 
 // makeRoom deletes what is left of an earlier skill of the same name, before
@@ -281,7 +286,7 @@ func (i *Installer) propose(ctx context.Context, p Plan) (Outcome, error) {
 	if err != nil && !errors.Is(err, errKnown) {
 		return Outcome{}, err
 	}
-	if proposal, err = i.desk.Proposal(ctx, proposal.ID); err != nil {
+	if proposal, err = i.desk.Proposal(context.WithoutCancel(ctx), proposal.ID); err != nil {
 		return Outcome{}, err
 	}
 	return Outcome{Proposal: &proposal}, task.Errorf(task.KindApproval, "%s@%s %w: proposal %s", p.Skill, p.Version, ErrWaits, proposal.ID).
