@@ -174,14 +174,17 @@ func TestRunIsRecordedWhateverTheGuestDoes(t *testing.T) {
 func TestAnswerIsJSONWhateverTheGuestWrites(t *testing.T) {
 	p := assemble(t)
 	for output, want := range map[string]string{
-		`{"a":1}`:        `{"a":1}`,
-		"plain":          `"plain"`,
-		"":               `""`,
-		"NaN":            `"NaN"`,
-		"{}{}":           `"{}{}"`,
-		"\xff":           `{"base64":"/w=="}`,
-		"\"\xff\"":       `{"base64":"Iv8i"}`, // a string to encoding/json, and to nobody else
-		"[\"\xed\xa0\"]": `{"base64":"WyLtoCJd"}`,
+		`{"a":1}`:                   `{"a":1}`,
+		"plain":                     `"plain"`,
+		deep(64):                    deep(64),
+		deep(65):                    `"` + deep(65) + `"`,
+		`["[[{\"` + deep(64) + `"]`: `["[[{\"` + deep(64) + `"]`,
+		"":                          `""`,
+		"NaN":                       `"NaN"`,
+		"{}{}":                      `"{}{}"`,
+		"\xff":                      `{"base64":"/w=="}`,
+		"\"\xff\"":                  `{"base64":"Iv8i"}`, // a string to encoding/json, and to nobody else
+		"[\"\xed\xa0\"]":            `{"base64":"WyLtoCJd"}`,
 	} {
 		r := p.Run(t.Context(), call(pack(t, answers(output), "")))
 		if !r.OK || string(r.Data) != want || string(r.Raw) != output {
