@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -49,8 +50,8 @@ func (t *terminal) complete(ctx context.Context, app *cli.App, words []string) [
 	}
 	last, before := words[len(words)-1], words[:len(words)-1]
 	l := takeApart(app, append([]string{"skillet"}, before...))
-	q := question{ctx: ctx, t: t, line: l}
-	return slices.DeleteFunc(q.candidates(app, last), func(c candidate) bool {
+	q := question{ctx: ctx, t: t, line: l, last: last}
+	return slices.DeleteFunc(q.candidates(app), func(c candidate) bool {
 		return !strings.HasPrefix(c.word, last)
 	})
 }
@@ -60,9 +61,10 @@ type question struct {
 	ctx  context.Context
 	t    *terminal
 	line line
+	last string // as far as it was typed
 }
 
-func (q question) candidates(app *cli.App, last string) []candidate {
+func (q question) candidates(app *cli.App) []candidate {
 	commands, flags := app.Commands, app.Flags
 	if n := len(q.line.chain); n > 0 {
 		commands, flags = q.line.chain[n-1].Subcommands, q.line.chain[n-1].Flags
@@ -70,7 +72,7 @@ func (q question) candidates(app *cli.App, last string) []candidate {
 	switch {
 	case q.line.missing != "":
 		return q.source(flagSources[flagName(q.line.missing)])
-	case strings.HasPrefix(last, "-"):
+	case strings.HasPrefix(q.last, "-"):
 		return flagNames(flags)
 	case q.line.command() == "help":
 		return commandNames(below(app.Commands, q.line.words))
@@ -121,6 +123,7 @@ type source func(question) ([]candidate, error)
 // file, or something only a person knows.
 var flagSources = map[string]source{
 	"allow": inHome(capabilityStarts),
+	"input": inputFiles,
 	"skill": inHome(skillNames),
 }
 
@@ -327,6 +330,23 @@ func settingNames(q question) ([]candidate, error) {
 		found = append(found, candidate{v.Key, v.Doc})
 	}
 	return found, nil
+}
+
+// inputFiles are the files that the beginning of @FILE fits.
+func inputFiles(q question) ([]candidate, error) {
+	begun, ok := strings.CutPrefix(q.last, "@")
+	if !ok {
+		return nil, nil
+	}
+	dir, name := filepath.Split(begun)
+	entries, err := os.ReadDir(cmp.Or(dir, "."))
+	var found []candidate
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), name) && !e.IsDir() {
+			found = append(found, candidate{"@" + dir + e.Name(), "a file"})
+		}
+	}
+	return found, err
 }
 
 func shells(question) ([]candidate, error) {

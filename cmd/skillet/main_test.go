@@ -469,3 +469,48 @@ func FuzzEscaped(f *testing.F) {
 		}
 	})
 }
+
+// What the scripts make of a line, in the shells that are here.
+func TestShellCompletion(t *testing.T) {
+	p := newPerson(t)
+	two := wasmtest.New()
+	two.ExportFunc("echo", two.Func(wasmtest.Signature{}, ""))
+	two.ExportFunc("again", two.Func(wasmtest.Signature{}, ""))
+	p.write("echo/main.wasm", two.Bytes())
+	p.write("echo/skill.json", []byte(`{"name":"echo","version":"1.0.0","description":"d","type":"code_inline","command":"main.wasm",
+		"tools":[{"name":"echo","description":"e","input_schema":{"type":"object","properties":{"text":{"type":"string"}}}},
+		{"name":"again","description":"e"}]}`))
+	p.must(0, "install", "./echo")
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skipf("no bash here: %v", err)
+	}
+	p.write("bash.sh", []byte(`source <("$1" completion bash)
+COMP_LINE=$2 COMP_POINT=${#2} COMP_WORDS=("${@:3}")
+COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+_skillet
+printf '%s\n' "${COMPREPLY[@]}"
+`))
+	for _, c := range []struct{ line, words, want string }{ // words as bash splits them
+		{"%s per", "%s|per", "permission"},
+		{"%s permission g", "%s|permission|g", "grant"},
+		{"%s run ec", "%s|run|ec", "echo:again echo:echo"},
+		{"%s run echo:", "%s|run|echo|:", "again echo"},
+		{"%s run echo:a", "%s|run|echo|:|a", "again"},
+		{"%s run echo:echo ", "%s|run|echo|:|echo|", "text="},
+		{"%s run --allow fs", "%s|run|--allow|fs", "fs.read: fs.write:"},
+		{"%s list --j", "%s|list|--j", "--json"},
+		{"%s run --input ", "%s|run|--input|", ""},
+	} {
+		args := []string{filepath.Join(p.work, "bash.sh"), p.program, fmt.Sprintf(c.line, p.program)}
+		cmd := p.command(t.Context(), append(args, strings.Split(fmt.Sprintf(c.words, p.program), "|")...)...)
+		cmd.Path = bash
+		cmd.Args = append([]string{"bash"}, cmd.Args[1:]...)
+		out, err := cmd.CombinedOutput()
+		words := strings.Fields(string(out))
+		slices.Sort(words)
+		if got := strings.Join(words, " "); err != nil || got != c.want {
+			t.Errorf("%q: bash completes %q, want %q, %v", c.line, got, c.want, err)
+		}
+	}
+}
