@@ -26,7 +26,7 @@ skills/%/main.wasm: FORCE
 FORCE:
 
 demo: skills ## see untrusted code do useful work, and fail to do anything else
-	$(GO) run ./cmd/demo
+	$(GO) run -trimpath ./cmd/demo
 
 test: ## run every test
 	$(GO) test -timeout 20m ./...

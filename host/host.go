@@ -158,10 +158,11 @@ func (h *Host) openPolicies(context.Context) error {
 }
 
 func (h *Host) openJournals(context.Context) (err error) {
-	if h.Decisions, err = journal.Open(h.path("journal", "decisions"), journal.Options{Sync: true}); err != nil {
+	o := journal.Options{Sync: true, LockWait: seconds(h.Config.Settings().LockWaitSeconds)}
+	if h.Decisions, err = journal.Open(h.path("journal", "decisions"), o); err != nil {
 		return err
 	}
-	h.Calls, err = journal.Open(h.path("journal", "calls"), journal.Options{Sync: true})
+	h.Calls, err = journal.Open(h.path("journal", "calls"), o)
 	return err
 }
 
@@ -191,7 +192,7 @@ func (h *Host) wire() {
 	h.Registry = registry.New(kv, h.store.Blobs())
 	h.Ledger = ledger.New(h.Decisions, kv, registry.Projection{}, approval.Projection{})
 	h.Desk = approval.NewDesk(h.Ledger, kv, h.Policies, h.Home)
-	h.Runner = runner.New(h.Log.Named("run"), kv, h.sandbox, h.Policies, h.Secrets, h.notifier, h.Calls, runner.Settings{
+	h.Runner = runner.New(h.Log.Named("run"), kv, h.sandbox, h.Policies, h.Secrets, notifier(h.notifier), h.Calls, runner.Settings{
 		Home: h.Home,
 		Ceilings: runner.Limits{
 			MemoryBytes: uint64(s.MaxMemoryMB) << 20, Fuel: s.MaxFuel, Wall: seconds(s.MaxExecutionSeconds),
@@ -200,5 +201,16 @@ func (h *Host) wire() {
 	})
 	h.Installer = install.New(h.Ledger, h.Registry, h.Desk, h.Policies, h.Runner, h.Home)
 }
+
+// notifier bounds how often a skill may ask for a person's attention.
+func notifier(n hostfn.Notifier) hostfn.Notifier {
+	if n == nil {
+		return nil
+	}
+	return hostfn.NewThrottle(n, notifications, time.Minute)
+}
+
+// notifications is how many one skill may send in a minute.
+const notifications = 10
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

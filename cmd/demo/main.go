@@ -61,6 +61,9 @@ func newStage(dir, bin, packages, readme string) (*stage, error) {
 	if s.bin, err = filepath.Abs(bin); err != nil {
 		return nil, err
 	}
+	if packages, err = filepath.Abs(packages); err != nil { // skillet runs in a directory of its own
+		return nil, err
+	}
 	if s.packages, err = filepath.Glob(filepath.Join(packages, "*.skill")); err != nil || len(s.packages) == 0 {
 		return nil, fmt.Errorf("no packages in %s: run `make skills` first", packages)
 	}

@@ -15,7 +15,7 @@ import (
 const (
 	maxDenials = 100  // different refusals kept of one call
 	maxUses    = 256  // different uses kept of one call
-	maxAllowed = 4096 // decisions remembered within one call
+	maxAllowed = 1024 // decisions remembered within one call
 )
 
 // Use is something granted that the guest did.

@@ -247,7 +247,7 @@ func (e *Env) removeVar(name string) {
 
 // extismConfig returns a configuration value, or 0.
 func extismConfig(_ context.Context, e *Env, g *sandbox.Guest, stack []uint64) (uint64, error) {
-	name, err := take(g, stack[0])
+	name, err := g.Block(stack[0]) // the key stays the guest's, which may use it again
 	if err != nil {
 		return 0, err
 	}

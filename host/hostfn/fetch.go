@@ -21,6 +21,10 @@ import (
 	"github.com/skillet-run/skillet/policies/capability"
 )
 
+// MaxURL is the longest URL a guest may ask for, and a redirect may lead to, in bytes. It bounds what one
+// call has the host remember.
+const MaxURL = 8 << 10
+
 const (
 	// MaxRedirects is how many redirects of one request are followed.
 	MaxRedirects = 5
@@ -133,6 +137,9 @@ func (r *outgoing) prepare() error {
 		r.method = http.MethodGet
 	}
 	r.method = strings.ToUpper(r.method)
+	if len(r.url) > MaxURL {
+		return failf(KindInvalid, "a URL has at most %d bytes", MaxURL)
+	}
 	u, err := url.Parse(r.url)
 	if err != nil {
 		return failf(KindInvalid, "not a URL")

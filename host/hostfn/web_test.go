@@ -364,3 +364,11 @@ func TestIPv6Literal(t *testing.T) {
 		t.Errorf("spelled out: %s", r.Meta)
 	}
 }
+
+func TestURLHasALength(t *testing.T) {
+	e := env(t, "http:GET https://api.example.com/*")
+	long := fmt.Sprintf(`{"url":"https://api.example.com/%s"}`, strings.Repeat("a", MaxURL))
+	if r := call(t, e, "http_request", long, nil); r.Error.Kind != KindInvalid || !strings.Contains(r.Error.Message, "8192 bytes") {
+		t.Errorf("got %+v", r.Error)
+	}
+}

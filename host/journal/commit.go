@@ -71,7 +71,7 @@ func (j *Journal) lock(ctx context.Context) (release func() error, err error) {
 	case <-ctx.Done():
 		return nil, &filelock.HeldError{Path: path, PID: os.Getpid(), Waited: time.Since(begin), Cause: ctx.Err()}
 	}
-	l, err := filelock.Acquire(ctx, path, -1)
+	l, err := filelock.Acquire(ctx, path, j.options.LockWait)
 	if err != nil {
 		j.turn <- struct{}{}
 		return nil, err

@@ -72,6 +72,9 @@ type Options struct {
 	// SegmentBytes is the size above which a new segment is begun; zero means
 	// 16 MiB.
 	SegmentBytes int64
+	// LockWait is how long a commit waits for another process's; zero means as
+	// long as its context lives. Then errors.Is finds [filelock.ErrHeld].
+	LockWait time.Duration
 	// Clock gives the time of the entries; nil means time.Now.
 	Clock func() time.Time
 }
@@ -81,6 +84,9 @@ const defaultSegmentBytes = 16 << 20
 func (o Options) orDefault() Options {
 	if o.SegmentBytes <= 0 {
 		o.SegmentBytes = defaultSegmentBytes
+	}
+	if o.LockWait <= 0 {
+		o.LockWait = -1
 	}
 	if o.Clock == nil {
 		o.Clock = time.Now

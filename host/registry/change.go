@@ -16,7 +16,6 @@ import (
 // The kinds of change the registry owns.
 const (
 	kindInstalled = "skill.installed"
-	kindActivated = "skill.activated"
 	kindRemoved   = "skill.removed"
 )
 
@@ -49,7 +48,6 @@ func (r record) skill() Skill {
 }
 
 type pointer struct {
-	Name   string           `json:"name,omitempty"`
 	Digest manifests.Digest `json:"digest"`
 }
 
@@ -75,11 +73,6 @@ func Installed(p *bundle.Package, source string, origin Origin) (ledger.Change, 
 	})
 }
 
-// Activated is the change that makes an installed version the active one.
-func Activated(s Skill) (ledger.Change, error) {
-	return ledger.NewChange(kindActivated, pointer{s.Name, s.Digest})
-}
-
 // Removed is the change that takes a version out. If it is the active one, the
 // newest of the others becomes active.
 func Removed(s Skill, others []Skill) (ledger.Change, error) {
@@ -95,7 +88,7 @@ type Projection struct{}
 
 // Owns reports whether the registry applies changes of this kind.
 func (Projection) Owns(kind string) bool {
-	return kind == kindInstalled || kind == kindActivated || kind == kindRemoved
+	return kind == kindInstalled || kind == kindRemoved
 }
 
 // Apply brings the store to the state after c.
@@ -103,12 +96,6 @@ func (Projection) Apply(ctx context.Context, kv store.KV, at ledger.Stamp, c led
 	switch c.Kind {
 	case kindInstalled:
 		return applyInstalled(ctx, kv, at, c.Data)
-	case kindActivated:
-		var p pointer
-		if err := json.Unmarshal(c.Data, &p); err != nil {
-			return err
-		}
-		return activate(ctx, kv, p.Name, p.Digest)
 	case kindRemoved:
 		return applyRemoved(ctx, kv, c.Data)
 	}
