@@ -26,26 +26,56 @@ const headerWindow = 1024
 // maxHops bounds a chain of references to references.
 const maxHops = 8
 
-// document is an open file: the parsed objects, and what was made of them so
-// far. Fonts are decoded once per document and not once per glyph, which is
-// what makes extraction fast.
+// document is an open file: its objects, and what was made of them so far.
+// Fonts are decoded once per document and not once per glyph, which is what
+// makes extraction fast.
 type document struct {
-	context   *model.Context
+	objects   objects
+	version   string
 	fonts     map[int]*font
 	missing   *font
+	silent    map[int]bool // forms that turned out to show no text
 	inflater  io.ReadCloser
 	names     glyphNames
 	operators map[string]operator
+	leaves    []page
+	clipped   bool // a stream was longer than maxStream
 	work      *work
 }
 
-// open parses the objects of a file. An empty password opens files that ask
-// for none. Errors wrap errNotPDF, errEncrypted, errDamaged or errWork.
+// open finds the objects of a file and parses them as they are needed. What
+// this cannot read, encrypted and damaged files, it leaves to repair. Errors
+// wrap errNotPDF, errEncrypted, errDamaged or errWork.
 func open(data []byte, password string, w *work) (doc *document, err error) {
-	defer damage(&err)
 	if !hasHeader(data) {
 		return nil, fmt.Errorf("%w: no %%PDF- header in its first %d bytes", errNotPDF, headerWindow)
 	}
+	if doc := openSound(data, w); doc != nil {
+		return doc, nil
+	}
+	return repair(data, password, w)
+}
+
+// openSound opens a file that is as it should be and not encrypted. For any
+// other it returns nil.
+func openSound(data []byte, w *work) (doc *document) {
+	defer func() {
+		if recover() != nil {
+			doc = nil
+		}
+	}()
+	d := newDocument(data, w)
+	l, err := openLazily(data, d)
+	if err != nil || l.dict["Encrypt"] != nil || len(d.pages()) == 0 || l.broken {
+		return nil
+	}
+	return d
+}
+
+// repair parses all objects of a file, decrypts them and rebuilds what is
+// broken.
+func repair(data []byte, password string, w *work) (doc *document, err error) {
+	defer damage(&err)
 	limit := readFactor*int64(len(data)) + readBase
 	reader := &metered{ReadSeeker: bytes.NewReader(data), left: limit}
 	ctx, err := pdfcpu.ReadWithContext(&counted{context.Background(), maxReads}, reader, configuration(password))
@@ -53,9 +83,16 @@ func open(data []byte, password string, w *work) (doc *document, err error) {
 		return nil, openError(err)
 	}
 	shed(ctx)
+	d := newDocument(data, w)
+	d.objects = &repairedObjects{ctx}
+	return d, nil
+}
+
+func newDocument(data []byte, w *work) *document {
 	return &document{
-		context: ctx, fonts: map[int]*font{}, missing: missingFont(), names: newGlyphNames(), operators: newOperators(), work: w,
-	}, nil
+		version: headerVersion(data), fonts: map[int]*font{}, missing: missingFont(), silent: map[int]bool{},
+		names: newGlyphNames(), operators: newOperators(), work: w,
+	}
 }
 
 // shed lets go of what is not needed for text, most of a file: its bytes, which
@@ -81,8 +118,8 @@ func configuration(password string) *model.Configuration {
 	limits := model.DefaultResourceLimits()
 	limits.MaxStreamBytes = maxStream
 	limits.MaxDecodeBytes = maxStream
-	limits.MaxObjectCount = 2_000_000
-	limits.MaxXRefEntries = 2_000_000
+	limits.MaxObjectCount = maxObjects
+	limits.MaxXRefEntries = maxObjects
 	return &model.Configuration{
 		Reader15:       true,
 		ValidationMode: model.ValidationRelaxed,
@@ -122,14 +159,13 @@ func (d *document) resolve(o types.Object) types.Object {
 		if !ok {
 			return o
 		}
-		next, err := d.context.Dereference(ref)
-		if err != nil {
-			return nil
-		}
-		o = next
+		o = d.objects.object(ref.ObjectNumber.Value())
 	}
 	return nil
 }
+
+// catalog returns the root of the objects.
+func (d *document) catalog() types.Dict { return d.dict(d.objects.trailer()["Root"]) }
 
 // dict returns a dictionary, or that of a stream, or nil.
 func (d *document) dict(o types.Object) types.Dict {
@@ -215,6 +251,7 @@ func (d *document) inflate(raw []byte) []byte {
 	}
 	out := bytes.NewBuffer(make([]byte, 0, 4*len(raw)))
 	n, _ := io.Copy(out, io.LimitReader(d.inflater, maxStream))
+	d.clipped = d.clipped || n == maxStream
 	d.work.spend(int(n))
 	return out.Bytes()
 }

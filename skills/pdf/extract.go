@@ -47,6 +47,7 @@ func (d *document) extract(selection string, maxChars int) (extraction, error) {
 			d.checkWork(&x, n)
 		}
 	}
+	x.truncated = x.truncated || len(findings.clipped) > 0
 	x.warnings = append(x.warnings, findings.warnings()...)
 	return x, nil
 }
@@ -100,9 +101,13 @@ func (x *extraction) text() string {
 // pageText reads one page. A page that cannot be read is empty and a finding.
 func (d *document) pageText(number int, p page, f *findings) (text string) {
 	var out layout
+	d.clipped = false
 	err := d.render(p, &out)
 	text = out.text()
 	f.note(number, &out, err)
+	if d.clipped {
+		f.clipped = append(f.clipped, number)
+	}
 	return text
 }
 
@@ -143,16 +148,8 @@ func (d *document) content(o types.Object) []byte {
 // most of them are. Some files have thousands of links and no other annotation,
 // and parsing them would take a third of the time.
 func (d *document) isLink(o types.Object) bool {
-	entry, ok := d.context.Find(objectNumber(o))
-	if !ok {
-		return false
-	}
-	lazy, ok := entry.Object.(types.LazyObjectStreamObject)
-	if !ok {
-		return false
-	}
-	data, err := lazy.GetData()
-	return err == nil && (bytes.Contains(data, []byte("/Subtype/Link")) || bytes.Contains(data, []byte("/Subtype /Link")))
+	data := d.objects.raw(objectNumber(o))
+	return bytes.Contains(data, []byte("/Subtype/Link")) || bytes.Contains(data, []byte("/Subtype /Link"))
 }
 
 // Flags of annotations that are not shown (ISO 32000-1, table 165).
@@ -179,7 +176,7 @@ func (d *document) annotation(out *layout, dict types.Dict) {
 
 // findings are the pages about which there is something to say.
 type findings struct {
-	empty, garbled, damaged []int
+	empty, garbled, damaged, clipped []int
 }
 
 // note keeps what was found on a page. Half of the glyphs without text are too
@@ -205,6 +202,7 @@ func (f *findings) warnings() []string {
 		{f.empty, "no text; a scanned or drawn page needs character recognition"},
 		{f.garbled, "most glyphs say not which characters they are; the text is incomplete"},
 		{f.damaged, "the content is damaged; the text is incomplete"},
+		{f.clipped, fmt.Sprintf("the content is longer than %d MiB and was cut; the text is incomplete", maxStream>>20)},
 	} {
 		if len(kind.pages) > 0 {
 			lines = append(lines, pageList(kind.pages)+": "+kind.say)

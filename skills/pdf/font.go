@@ -57,10 +57,11 @@ func plainRune(r rune) rune {
 type font struct {
 	simple    bool
 	vertical  bool
-	codes     [256]glyph        // of a simple font
-	composite map[uint32]*glyph // of a composite font, filled as codes occur
-	encoding  *cmap             // of a composite font; nil means the identity
-	charset   *charset          // of a composite font with a predefined map
+	codes     [256]*glyph // of a simple font, filled as codes occur
+	table     *table      // of a simple font: the text of codes without ToUnicode
+	composite *codeTable  // of a composite font, filled as codes occur
+	encoding  *cmap       // of a composite font; nil means the identity
+	charset   *charset    // of a composite font with a predefined map
 	toUnicode *cmap
 	widths    map[int]float64
 	width     float64 // where widths has none
@@ -70,9 +71,7 @@ type font struct {
 
 // missingFont stands in for a font that is not there.
 func missingFont() *font {
-	f := &font{simple: true, width: 500, scale: 0.001, em: 1}
-	f.fill(standardTable())
-	return f
+	return &font{simple: true, width: 500, scale: 0.001, em: 1, table: standardTable()}
 }
 
 // font returns the font a resource entry names.
@@ -85,11 +84,18 @@ func (d *document) font(o types.Object) *font {
 	if dict := d.dict(o); dict != nil {
 		f = d.loadFont(dict)
 	}
+	if len(d.fonts) >= maxFonts {
+		clear(d.fonts)
+	}
 	if number != 0 {
 		d.fonts[number] = f
 	}
 	return f
 }
+
+// maxFonts bounds the fonts that are kept; then keeping starts over. Some
+// programs embed each font anew for every page.
+const maxFonts = 256
 
 func (d *document) loadFont(dict types.Dict) *font {
 	d.work.spend(1 << 12)
@@ -103,10 +109,10 @@ func (d *document) loadFont(dict types.Dict) *font {
 	case "Type3":
 		d.loadSimple(f, dict)
 		f.scaleBitmaps(d.matrix(dict["FontMatrix"]))
-		f.fill(d.simpleTable(dict, true))
+		f.table = d.simpleTable(dict, true)
 	default:
 		d.loadSimple(f, dict)
-		f.fill(d.simpleTable(dict, false))
+		f.table = d.simpleTable(dict, false)
 	}
 	return f
 }
@@ -228,28 +234,28 @@ func implicitTable(base, subtype string) *table {
 	return standardTable()
 }
 
-// fill makes the glyphs of a simple font.
-func (f *font) fill(t *table) {
-	for c := range f.codes {
-		text := ""
-		if f.toUnicode != nil {
-			text = f.toUnicode.text(uint32(c))
-		}
-		if text == "" {
-			text = t[c]
-		}
-		w, ok := f.widths[c]
-		if !ok {
-			w = f.width
-		}
-		f.codes[c] = newGlyph(text, w*f.scale, c == ' ')
+// simpleGlyph makes the glyph of a code of a simple font.
+func (f *font) simpleGlyph(c byte) *glyph {
+	text := ""
+	if f.toUnicode != nil {
+		text = f.toUnicode.text(uint32(c))
 	}
+	if text == "" {
+		text = f.table[c]
+	}
+	w, ok := f.widths[int(c)]
+	if !ok {
+		w = f.width
+	}
+	g := newGlyph(text, w*f.scale, c == ' ')
+	f.codes[c] = &g
+	return &g
 }
 
 // loadComposite reads a Type 0 font: its character map, and the widths of its
 // one descendant.
 func (d *document) loadComposite(f *font, dict types.Dict) {
-	f.composite = map[uint32]*glyph{}
+	f.composite = &codeTable{}
 	d.loadEncoding(f, dict["Encoding"])
 	descendants := d.array(dict["DescendantFonts"])
 	if len(descendants) == 0 {
@@ -308,17 +314,45 @@ func (d *document) cidWidths(w types.Array) map[int]float64 {
 // number of bytes of that code.
 func (f *font) next(s []byte) (*glyph, int) {
 	if f.simple {
-		return &f.codes[s[0]], 1
+		if g := f.codes[s[0]]; g != nil {
+			return g, 1
+		}
+		return f.simpleGlyph(s[0]), 1
 	}
 	n := f.codeLength(s)
 	c := code(s[:n])
-	g, ok := f.composite[c]
-	if !ok {
+	g := f.composite.at(c)
+	if *g == nil {
 		made := f.compositeGlyph(c, s[:n])
-		g = &made
-		f.composite[c] = g
+		*g = &made
 	}
-	return g, n
+	return *g, n
+}
+
+// codeTable maps codes to glyphs: codes of up to two bytes by their bytes,
+// which a map would take ten times as long for, others by a map.
+type codeTable struct {
+	short [256]*[256]*glyph
+	long  map[uint32]**glyph
+}
+
+// at returns the place for the glyph of a code.
+func (t *codeTable) at(c uint32) **glyph {
+	if c <= 0xffff {
+		row := t.short[c>>8]
+		if row == nil {
+			row = new([256]*glyph)
+			t.short[c>>8] = row
+		}
+		return &row[c&0xff]
+	}
+	if t.long == nil {
+		t.long = map[uint32]**glyph{}
+	}
+	if t.long[c] == nil {
+		t.long[c] = new(*glyph)
+	}
+	return t.long[c]
 }
 
 func (f *font) codeLength(s []byte) int {

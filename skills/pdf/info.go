@@ -26,24 +26,29 @@ type infoReply struct {
 }
 
 func pdfInfo(in source) (infoReply, error) {
-	doc, err := in.open()
+	data, err := in.bytes()
 	if err != nil {
 		return infoReply{}, err
+	}
+	doc, err := open(data, in.Password, &work{left: maxWork})
+	if err != nil {
+		return infoReply{}, refuse(err, in.Password)
 	}
 	return doc.info(), nil
 }
 
 func (d *document) info() infoReply {
-	var entries types.Dict
-	if d.context.Info != nil {
-		entries = d.dict(*d.context.Info)
+	trailer, catalog := d.objects.trailer(), d.catalog()
+	entries := d.dict(trailer["Info"])
+	version := d.version
+	if later := d.name(catalog["Version"]); later > version {
+		version = later
 	}
-	catalog, _ := d.context.Catalog()
 	marked, _ := d.resolve(d.dict(catalog["MarkInfo"])["Marked"]).(types.Boolean)
 	return infoReply{
 		PageCount: len(d.pages()),
-		Version:   d.context.XRefTable.Version().String(),
-		Encrypted: d.context.Encrypt != nil,
+		Version:   version,
+		Encrypted: trailer["Encrypt"] != nil,
 		Tagged:    marked.Value(),
 		Title:     d.property(entries["Title"]),
 		Author:    d.property(entries["Author"]),

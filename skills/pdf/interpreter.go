@@ -264,6 +264,10 @@ func (i *interpreter) drawNamed(name string) {
 
 // draw runs a form after moving it by m.
 func (i *interpreter) draw(form types.Object, m matrix) {
+	number := objectNumber(form)
+	if i.doc.silent[number] {
+		return
+	}
 	dict := i.doc.dict(form)
 	if i.doc.name(dict["Subtype"]) != "Form" || i.forms >= maxForms || !i.doc.work.spend(1<<10) {
 		return
@@ -273,7 +277,11 @@ func (i *interpreter) draw(form types.Object, m matrix) {
 	i.saved = nil
 	i.forms++
 	i.state.ctm = i.doc.matrix(dict["Matrix"]).mul(m).mul(i.state.ctm)
+	before := i.out.glyphs
 	i.run(i.doc.stream(form), r)
+	if i.out.glyphs == before && number != 0 {
+		i.doc.silent[number] = true
+	}
 	i.forms--
 	i.state, i.saved, i.text, i.lineStart = kept, saved, text, line
 }

@@ -246,9 +246,14 @@ func (l *lexer) nameBytes() []byte {
 
 // hex reads a hexadecimal string behind its bracket.
 func (l *lexer) hex() []byte {
-	from, half, odd := len(l.arena), byte(0), false
-	for ; l.pos < len(l.data) && l.data[l.pos] != '>'; l.pos++ {
-		digit := unhex(l.data[l.pos])
+	from, data, at := len(l.arena), l.data, l.pos
+	for at+1 < len(data) && unhex(data[at]) < 16 && unhex(data[at+1]) < 16 {
+		l.arena = append(l.arena, unhex(data[at])<<4|unhex(data[at+1]))
+		at += 2
+	}
+	half, odd := byte(0), false
+	for ; at < len(data) && data[at] != '>'; at++ {
+		digit := unhex(data[at])
 		if digit > 15 {
 			continue
 		}
@@ -260,7 +265,7 @@ func (l *lexer) hex() []byte {
 	if odd {
 		l.arena = append(l.arena, half)
 	}
-	l.pos++
+	l.pos = at + 1
 	return l.arena[from:len(l.arena):len(l.arena)]
 }
 
@@ -390,18 +395,15 @@ func plain(data []byte) bool {
 	return true
 }
 
-// unhex returns the value of a hexadecimal digit, or 255.
-func unhex(c byte) byte {
-	switch {
-	case isDigit(c):
-		return c - '0'
-	case c >= 'a' && c <= 'f':
-		return c - 'a' + 10
-	case c >= 'A' && c <= 'F':
-		return c - 'A' + 10
-	}
-	return 255
+// hexDigits has the value of each hexadecimal digit plus 1, 0 for any other byte.
+var hexDigits = [256]byte{
+	'0': 1, '1': 2, '2': 3, '3': 4, '4': 5, '5': 6, '6': 7, '7': 8, '8': 9, '9': 10,
+	'a': 11, 'b': 12, 'c': 13, 'd': 14, 'e': 15, 'f': 16,
+	'A': 11, 'B': 12, 'C': 13, 'D': 14, 'E': 15, 'F': 16,
 }
+
+// unhex returns the value of a hexadecimal digit, or 255.
+func unhex(c byte) byte { return hexDigits[c] - 1 }
 
 // The classes of characters (ISO 32000-1, 7.2.2).
 const (

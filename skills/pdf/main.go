@@ -6,7 +6,6 @@ package main
 
 import (
 	"errors"
-	"runtime/debug"
 
 	skill "github.com/skillet-run/skillet/sdk/go"
 )
@@ -46,15 +45,35 @@ func pdfToText(in textRequest) (textReply, error) {
 	if err := in.check(); err != nil {
 		return textReply{}, err
 	}
-	doc, err := in.open()
+	data, err := in.bytes()
 	if err != nil {
 		return textReply{}, err
 	}
-	x, err := doc.extract(in.Pages, in.limit())
+	x, err := readText(data, &in)
 	if err != nil {
-		return textReply{}, skill.Errorf(skill.Invalid, "%w", err)
+		return textReply{}, err
 	}
 	return in.reply(&x), nil
+}
+
+// readText extracts the text of a file. When objects were not where the file
+// says, it repairs the file and extracts again.
+func readText(data []byte, in *textRequest) (extraction, error) {
+	w := &work{left: maxWork}
+	doc, err := open(data, in.Password, w)
+	if err != nil {
+		return extraction{}, refuse(err, in.Password)
+	}
+	x, err := doc.extract(in.Pages, in.limit())
+	if doc.objects.damaged() && w.left > 0 {
+		if repaired, failed := repair(data, in.Password, w); failed == nil {
+			x, err = repaired.extract(in.Pages, in.limit())
+		}
+	}
+	if err != nil {
+		return extraction{}, skill.Errorf(skill.Invalid, "%w", err)
+	}
+	return x, nil
 }
 
 func (r *textRequest) check() error {
@@ -88,22 +107,15 @@ func (r *textRequest) reply(x *extraction) textReply {
 	return reply
 }
 
-// open reads and parses the file.
-func (s *source) open() (*document, error) {
-	data, err := s.bytes()
-	if err != nil {
-		return nil, err
-	}
-	doc, err := open(data, s.Password, &work{left: maxWork})
+// refuse says why a file was not opened, with the kind of error.
+func refuse(err error, password string) error {
 	switch {
 	case errors.Is(err, errWork):
-		return nil, skill.Errorf(skill.Limit, "open the file: %w", err)
-	case errors.Is(err, errEncrypted) && s.Password == "":
-		return nil, skill.Errorf(skill.Invalid, "open the file: %w; give its password in \"password\"", errEncrypted)
-	case err != nil:
-		return nil, skill.Errorf(skill.Invalid, "open the file: %w", err)
+		return skill.Errorf(skill.Limit, "open the file: %w", err)
+	case errors.Is(err, errEncrypted) && password == "":
+		return skill.Errorf(skill.Invalid, "open the file: %w; give its password in \"password\"", errEncrypted)
 	}
-	return doc, nil
+	return skill.Errorf(skill.Invalid, "open the file: %w", err)
 }
 
 func (s *source) bytes() ([]byte, error) {
@@ -140,20 +152,10 @@ func readFile(path string) ([]byte, error) {
 	}
 }
 
-// collectorPercent trades memory for time: the module lives for one call, and
-// its collector runs on one core, on behalf of the code that allocates.
-const collectorPercent = 200
-
 //go:wasmexport pdf_to_text
-func exportText() int32 {
-	debug.SetGCPercent(collectorPercent)
-	return skill.Handle(pdfToText)
-}
+func exportText() int32 { return skill.Handle(pdfToText) }
 
 //go:wasmexport pdf_info
-func exportInfo() int32 {
-	debug.SetGCPercent(collectorPercent)
-	return skill.Handle(pdfInfo)
-}
+func exportInfo() int32 { return skill.Handle(pdfInfo) }
 
 func main() {}

@@ -33,13 +33,15 @@ type treeWalk struct {
 // pages returns the pages in reading order. When the tree is broken it returns
 // every page object in the file in the order of object numbers.
 func (d *document) pages() []page {
-	w := treeWalk{doc: d, seen: map[int]bool{}}
-	if catalog, err := d.context.Catalog(); err == nil {
-		w.node(catalog["Pages"], nil, 0)
+	if d.leaves != nil {
+		return d.leaves
 	}
+	w := treeWalk{doc: d, seen: map[int]bool{}}
+	w.node(d.catalog()["Pages"], nil, 0)
 	if len(w.pages) == 0 {
 		w.strays()
 	}
+	d.leaves = w.pages
 	return w.pages
 }
 
@@ -68,12 +70,7 @@ func (w *treeWalk) node(o, resources types.Object, depth int) {
 }
 
 func (w *treeWalk) strays() {
-	numbers := make([]int, 0, len(w.doc.context.Table))
-	for n := range w.doc.context.Table {
-		numbers = append(numbers, n)
-	}
-	slices.Sort(numbers)
-	for _, n := range numbers {
+	for _, n := range w.doc.objects.numbers() {
 		dict := w.doc.dict(*types.NewIndirectRef(n, 0))
 		if w.doc.name(dict["Type"]) == "Page" && len(w.pages) < maxPages {
 			w.pages = append(w.pages, page{dict: dict, resources: dict["Resources"]})

@@ -10,12 +10,13 @@ import (
 // gives the same answer on every machine, and a hostile file costs no more than
 // a large honest one.
 const (
-	// maxWork is about 20 seconds of interpreting on a slow machine: one unit
-	// is a byte of a decoded stream, and operators, glyphs and character maps
-	// are charged on top.
-	maxWork = 1 << 30
-	// maxStream is the greatest decoded size of one stream in bytes.
-	maxStream = 64 << 20
+	// maxWork is some 20 seconds of interpreting with fuel on one core: one
+	// unit is a byte of a decoded stream, and operators, glyphs and character
+	// maps are charged on top. It is enough for books of 3,000 pages.
+	maxWork = 1 << 27
+	// maxStream is the greatest decoded size of one stream in bytes. What is
+	// longer is cut off and reported.
+	maxStream = 32 << 20
 	// maxReads bounds how often the parser may visit an object while opening.
 	maxReads = 8 << 20
 	// readFactor and readBase bound the bytes the parser may read while
