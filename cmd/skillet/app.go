@@ -232,15 +232,11 @@ func (t *terminal) getenv(name string) string {
 	return ""
 }
 
-// person is whoever sits at this terminal.
+// person is whoever sits at this terminal: the account the process runs as.
+// What the environment says is not asked, because anything can have set it.
 func (t *terminal) person() approval.Human {
-	for _, v := range []string{"SUDO_USER", "USER", "LOGNAME"} {
-		if name := t.getenv(v); name != "" {
-			return approval.NewHuman(name)
-		}
-	}
 	if u, err := user.Current(); err == nil && u.Username != "" {
-		return approval.NewHuman(u.Username)
+		return approval.NewHuman(strings.ReplaceAll(plain(u.Username), "\n", " "))
 	}
 	return approval.NewHuman(fmt.Sprintf("uid-%d", os.Getuid()))
 }

@@ -207,6 +207,9 @@ func (t *terminal) approvalsApprove() *cli.Command {
 			if err != nil {
 				return err
 			}
+			if c.IsSet("digest") && c.String("digest") == "" {
+				return task.Errorf(task.KindUsage, "--digest is empty").WithHint("give the digest that `skillet approvals show %s` showed", p.ID)
+			}
 			out, err := h.Installer.Approve(ctx, t.person(), p.ID, c.String("digest"), c.String("notes"))
 			if err != nil {
 				return err

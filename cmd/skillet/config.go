@@ -8,6 +8,7 @@ import (
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/config"
+	"github.com/skillet-run/skillet/host/task"
 )
 
 func (t *terminal) configCommand() *cli.Command {
@@ -94,16 +95,13 @@ func (t *terminal) doctor(ctx context.Context, c *cli.Context) error {
 	}
 	d := diagnosis{OK: true, Home: home}
 	d.Checks = host.Diagnose(ctx, host.Options{Home: home, Environ: t.environ, LogOutput: t.err, Notifier: t})
-	var first *host.Check
-	for i, check := range d.Checks {
-		if check.Error != nil && first == nil {
-			first, d.OK = &d.Checks[i], false
-		}
+	for _, check := range d.Checks {
+		d.OK = d.OK && check.Error == nil
 	}
-	if err := t.answer(d, func() { t.showChecks(d) }); err != nil || first == nil {
+	if err := t.answer(d, func() { t.showChecks(d) }); err != nil || d.OK {
 		return err
 	}
-	return reported{first.Error.Kind}
+	return reported{task.KindVerification}
 }
 
 func (t *terminal) showChecks(d diagnosis) {

@@ -192,7 +192,7 @@ func (t *terminal) plan(ctx context.Context, c *cli.Context, h *host.Host, path 
 // submit installs a plan, asking the person at the terminal if somebody has to
 // be asked and this person may answer.
 func (t *terminal) submit(ctx context.Context, c *cli.Context, h *host.Host, p install.Plan) (install.Outcome, error) {
-	ask := p.Effect == policies.Ask.String() && p.Origin != registry.OriginGenerated && !p.Installed
+	ask := p.Effect == policies.Ask.String() && p.Origin != registry.OriginGenerated && (!p.Installed || len(p.New()) > 0)
 	if !ask || !c.Bool("yes") && !t.canAsk() {
 		return h.Installer.Submit(ctx, p)
 	}

@@ -155,6 +155,8 @@ func (p *person) summary() string {
 		_, out, errs := p.run(args...)
 		fmt.Fprintf(&b, "%s\n%s%s\n", strings.Join(args, " "), out, errs)
 	}
+	_, out, errs := p.run("audit", "--json")
+	fmt.Fprintf(&b, "%d runs %s\n", strings.Count(out, `"kind": "run"`), errs)
 	return b.String()
 }
 

@@ -84,7 +84,7 @@ func (s *screen) move(what string) {
 		s.bar = progressbar.NewOptions(-1,
 			progressbar.OptionSetWriter(s.w), progressbar.OptionSetDescription(what),
 			progressbar.OptionSpinnerType(14), progressbar.OptionSetElapsedTime(true),
-			progressbar.OptionSetPredictTime(false), progressbar.OptionShowCount(),
+			progressbar.OptionSetPredictTime(false),
 			progressbar.OptionSetSpinnerChangeInterval(0), progressbar.OptionClearOnFinish())
 	}
 	// A terminal that cannot show progress must not stop the work.

@@ -14,6 +14,8 @@ import (
 	"text/tabwriter"
 	"time"
 	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 
@@ -112,16 +114,40 @@ func (t *terminal) answer(v any, plain func()) error {
 	return t.printJSON(v)
 }
 
+// maxIndented is the longest JSON that is printed in lines: indenting a deep
+// answer of a skill's multiplies it.
+const maxIndented = 64 << 10
+
 func (t *terminal) printJSON(v any) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
 	if err := enc.Encode(v); err != nil {
 		return err
 	}
-	_, err := io.WriteString(t.out, escaped(b.String()))
-	return err
+	if b.Len() <= maxIndented {
+		var lines bytes.Buffer
+		if err := json.Indent(&lines, b.Bytes(), "", "  "); err != nil {
+			return err
+		}
+		b = lines
+	}
+	return writeEscaped(t.out, b.Bytes())
+}
+
+// writeEscaped writes JSON piece by piece, so that no second copy is made.
+func writeEscaped(w io.Writer, b []byte) error {
+	for len(b) > 0 {
+		n := min(len(b), maxIndented)
+		for n < len(b) && !utf8.RuneStart(b[n]) {
+			n++
+		}
+		if _, err := io.WriteString(w, escaped(string(b[:n]))); err != nil {
+			return err
+		}
+		b = b[n:]
+	}
+	return nil
 }
 
 // escaped is JSON in which characters that do something to a terminal are
@@ -133,7 +159,9 @@ func escaped(text string) string {
 		if r == '\n' || harmless(r) == r {
 			b.WriteRune(r)
 		} else {
-			fmt.Fprintf(&b, `\u%04x`, r)
+			for _, unit := range utf16.AppendRune(nil, r) {
+				fmt.Fprintf(&b, `\u%04x`, unit)
+			}
 		}
 	}
 	return b.String()

@@ -22,8 +22,6 @@ type build struct {
 	Platform string `json:"platform"`
 }
 
-func version() string { return buildInfo().Version }
-
 func buildInfo() build {
 	b := build{Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()

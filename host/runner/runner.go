@@ -270,7 +270,7 @@ func (r *Runner) execute(ctx context.Context, a *attempt) error {
 		Export: a.tool.Export, Input: a.call.Input, Args: arguments(a), Limits: a.limits, FS: fs,
 		Clock:  a.env.Allows(capability.Request{Action: capability.Clock}),
 		Random: a.env.Allows(capability.Request{Action: capability.Random}),
-		Config: a.call.Config, Env: a.env,
+		Config: a.call.Config, Env: a.env, Log: a.env.Log,
 	})
 	return err
 }
