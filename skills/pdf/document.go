@@ -13,10 +13,12 @@ import (
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
 )
 
-// The ways opening a file fails. Every error of open wraps one of them.
+// The ways opening a file fails. Every error of open wraps one of them, or
+// errWork; errPassword is a case of errEncrypted.
 var (
 	errNotPDF    = errors.New("not a PDF file")
 	errEncrypted = errors.New("the file is encrypted")
+	errPassword  = fmt.Errorf("%w and the password does not open it", errEncrypted)
 	errDamaged   = errors.New("the file is damaged beyond repair")
 )
 
@@ -43,38 +45,51 @@ type document struct {
 	work      *work
 }
 
-// open finds the objects of a file and parses them as they are needed. What
-// this cannot read, encrypted and damaged files, it leaves to repair. Errors
-// wrap errNotPDF, errEncrypted, errDamaged or errWork.
+// open finds the objects of a file and parses them as they are needed: by its
+// cross-reference table, or when that is damaged by looking for them. Encrypted
+// files it leaves to decrypt. Errors wrap errNotPDF, errEncrypted, errDamaged
+// or errWork.
 func open(data []byte, password string, w *work) (doc *document, err error) {
 	if !hasHeader(data) {
 		return nil, fmt.Errorf("%w: no %%PDF- header in its first %d bytes", errNotPDF, headerWindow)
 	}
-	if doc := openSound(data, w); doc != nil {
+	if doc := openLazily(data, w, (*lazyObjects).readTable); doc != nil {
 		return doc, nil
 	}
 	return repair(data, password, w)
 }
 
-// openSound opens a file that is as it should be and not encrypted. For any
-// other it returns nil.
-func openSound(data []byte, w *work) (doc *document) {
+// repair opens a file without its cross-reference table.
+func repair(data []byte, password string, w *work) (doc *document, err error) {
+	if doc := openLazily(data, w, (*lazyObjects).findAll); doc != nil {
+		return doc, nil
+	}
+	return decrypt(data, password, w)
+}
+
+// openLazily opens a file with the objects that locate finds. It returns nil
+// when they make no document, or an encrypted one.
+func openLazily(data []byte, w *work, locate func(*lazyObjects) error) (doc *document) {
 	defer func() {
 		if recover() != nil {
 			doc = nil
 		}
 	}()
 	d := newDocument(data, w)
-	l, err := openLazily(data, d)
-	if err != nil || l.dict["Encrypt"] != nil || len(d.pages()) == 0 || l.broken {
+	l := newLazyObjects(data, d)
+	d.objects = l
+	if err := locate(l); err != nil || l.dict["Encrypt"] != nil || len(d.pages()) == 0 {
+		return nil
+	}
+	if l.damaged() || l.found && mentionsEncryption(data) {
 		return nil
 	}
 	return d
 }
 
-// repair parses all objects of a file, decrypts them and rebuilds what is
-// broken.
-func repair(data []byte, password string, w *work) (doc *document, err error) {
+// decrypt has all objects of a file parsed at once, which takes long, but
+// decrypts them too and knows more ways to mend a file.
+func decrypt(data []byte, password string, w *work) (doc *document, err error) {
 	defer damage(&err)
 	limit := readFactor*int64(len(data)) + readBase
 	reader := &metered{ReadSeeker: bytes.NewReader(data), left: limit}
@@ -82,11 +97,21 @@ func repair(data []byte, password string, w *work) (doc *document, err error) {
 	if err != nil {
 		return nil, openError(err)
 	}
+	if ctx.Encrypt == nil && mentionsEncryption(data) {
+		return nil, fmt.Errorf("%w in a way that is not supported", errEncrypted)
+	}
 	shed(ctx)
 	d := newDocument(data, w)
-	d.objects = &repairedObjects{ctx}
+	d.objects = &parsedObjects{ctx}
+	if len(d.pages()) == 0 {
+		return nil, fmt.Errorf("%w: it has no pages", errDamaged)
+	}
 	return d, nil
 }
+
+// mentionsEncryption reports whether a damaged file may be encrypted: text that
+// was not decrypted must not pass for the text of the file.
+func mentionsEncryption(data []byte) bool { return bytes.Contains(data, []byte("/Encrypt")) }
 
 func newDocument(data []byte, w *work) *document {
 	return &document{
@@ -136,7 +161,7 @@ func openError(err error) error {
 	case errors.Is(err, errWork):
 		return errWork
 	case errors.Is(err, pdfcpu.ErrWrongPassword), errors.Is(err, pdfcpu.ErrPermissionDenied):
-		return fmt.Errorf("%w and the password does not open it", errEncrypted)
+		return errPassword
 	case errors.Is(err, pdfcpu.ErrUnsupportedEncryptionFeature):
 		return fmt.Errorf("%w in a way that is not supported: %w", errEncrypted, err)
 	}

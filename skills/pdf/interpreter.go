@@ -277,9 +277,9 @@ func (i *interpreter) draw(form types.Object, m matrix) {
 	i.saved = nil
 	i.forms++
 	i.state.ctm = i.doc.matrix(dict["Matrix"]).mul(m).mul(i.state.ctm)
-	before := i.out.glyphs
+	before := i.out.strings
 	i.run(i.doc.stream(form), r)
-	if i.out.glyphs == before && number != 0 {
+	if i.out.strings == before && number != 0 {
 		i.doc.silent[number] = true
 	}
 	i.forms--

@@ -40,6 +40,7 @@ type layout struct {
 	from, to vector // where the latest glyph begins and ends on the base line
 	start    int    // where its text begins in row
 	recent   [64]shown
+	strings  int // shown, also those that repeat another
 	glyphs   int
 	unmapped int
 }
@@ -53,6 +54,7 @@ type shown struct {
 // repeated reports whether the same string was just shown in the same place,
 // and remembers it.
 func (l *layout) repeated(s []byte, at vector, size float64) bool {
+	l.strings++
 	hash := uint32(2166136261) // FNV-1a
 	for _, c := range s {
 		hash = (hash ^ uint32(c)) * 16777619

@@ -112,7 +112,7 @@ func refuse(err error, password string) error {
 	switch {
 	case errors.Is(err, errWork):
 		return skill.Errorf(skill.Limit, "open the file: %w", err)
-	case errors.Is(err, errEncrypted) && password == "":
+	case errors.Is(err, errPassword) && password == "":
 		return skill.Errorf(skill.Invalid, "open the file: %w; give its password in \"password\"", errEncrypted)
 	}
 	return skill.Errorf(skill.Invalid, "open the file: %w", err)

@@ -24,7 +24,7 @@ type objects interface {
 	// trailer returns the dictionary that names the roots of the file.
 	trailer() types.Dict
 	// damaged reports whether reading met an object that is not where the
-	// file says: then repairing the file may give more.
+	// file says: then repair may give more.
 	damaged() bool
 }
 
@@ -41,8 +41,7 @@ const maxParsed = 1 << 12
 
 // lazyObjects parses each object when it is first asked for, and decodes each
 // object stream once: opening a file costs no more than reading its
-// cross-reference table. It reads files that are as they should be; others are
-// for repairedObjects.
+// cross-reference table. It does not decrypt; parsedObjects does.
 type lazyObjects struct {
 	data    []byte
 	places  map[int]place
@@ -52,6 +51,14 @@ type lazyObjects struct {
 	decode  func(types.Object) []byte
 	work    *work
 	broken  bool
+	found   bool // places were found by search
+}
+
+func newLazyObjects(data []byte, d *document) *lazyObjects {
+	return &lazyObjects{
+		data: data, places: map[int]place{}, parsed: map[int]types.Object{},
+		streams: map[int]*objectStream{}, decode: d.stream, work: d.work,
+	}
 }
 
 // objectStream is a decoded object stream (ISO 32000-1, 7.5.7).
@@ -61,7 +68,7 @@ type objectStream struct {
 }
 
 func (l *lazyObjects) trailer() types.Dict { return l.dict }
-func (l *lazyObjects) damaged() bool       { return l.broken }
+func (l *lazyObjects) damaged() bool       { return l.broken && !l.found }
 func (l *lazyObjects) numbers() []int      { return slices.Sorted(maps.Keys(l.places)) }
 
 func (l *lazyObjects) object(number int) types.Object {
@@ -306,13 +313,13 @@ func intEntry(d types.Dict, key string) int {
 	return 0
 }
 
-// repairedObjects are the objects of a file that the parser has read as a
-// whole: it rebuilds damaged tables and decrypts.
-type repairedObjects struct {
+// parsedObjects are the objects of a file that the parser has read, and
+// decrypted, as a whole.
+type parsedObjects struct {
 	context *model.Context
 }
 
-func (r *repairedObjects) object(number int) types.Object {
+func (r *parsedObjects) object(number int) types.Object {
 	o, err := r.context.Dereference(*types.NewIndirectRef(number, 0))
 	if err != nil {
 		return nil
@@ -320,11 +327,11 @@ func (r *repairedObjects) object(number int) types.Object {
 	return o
 }
 
-func (r *repairedObjects) raw(int) []byte { return nil }
-func (r *repairedObjects) damaged() bool  { return false }
-func (r *repairedObjects) numbers() []int { return slices.Sorted(maps.Keys(r.context.Table)) }
+func (r *parsedObjects) raw(int) []byte { return nil }
+func (r *parsedObjects) damaged() bool  { return false }
+func (r *parsedObjects) numbers() []int { return slices.Sorted(maps.Keys(r.context.Table)) }
 
-func (r *repairedObjects) trailer() types.Dict {
+func (r *parsedObjects) trailer() types.Dict {
 	d := types.Dict{}
 	for key, ref := range map[string]*types.IndirectRef{"Root": r.context.Root, "Info": r.context.Info, "Encrypt": r.context.Encrypt} {
 		if ref != nil {

@@ -81,6 +81,10 @@ func (c *cff) index() [][]byte {
 		return nil
 	}
 	size := c.uint(1)
+	if size < 1 || size > 4 {
+		c.bad = true
+		return nil
+	}
 	start := c.pos + size*(count+1) - 1
 	entries := make([][]byte, 0, min(count, len(c.data)))
 	from := c.uint(size)

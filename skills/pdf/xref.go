@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"maps"
 
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
 )
@@ -20,20 +21,15 @@ const (
 // errXref says that the cross-reference table is not as it should be.
 var errXref = errors.New("the cross-reference table is damaged")
 
-// openLazily reads the cross-reference table of a file (ISO 32000-1, 7.5.4 and
+// readTable reads the cross-reference table of a file (ISO 32000-1, 7.5.4 and
 // 7.5.8). Whatever is not as it should be is errXref.
-func openLazily(data []byte, d *document) (*lazyObjects, error) {
-	l := &lazyObjects{
-		data: data, places: map[int]place{}, parsed: map[int]types.Object{},
-		streams: map[int]*objectStream{}, decode: d.stream, work: d.work,
-	}
-	d.objects = l
-	at, ok := startOfXref(data)
+func (l *lazyObjects) readTable() error {
+	at, ok := startOfXref(l.data)
 	seen := map[int]bool{}
 	for pending := []int{at}; len(pending) > 0; pending = pending[1:] {
 		at := pending[0]
-		if !ok || at <= 0 || at >= len(data) || len(seen) > maxSections || len(l.places) > maxObjects {
-			return nil, errXref
+		if !ok || at <= 0 || at >= len(l.data) || len(seen) > maxSections || len(l.places) > maxObjects {
+			return errXref
 		}
 		if seen[at] {
 			continue
@@ -41,7 +37,7 @@ func openLazily(data []byte, d *document) (*lazyObjects, error) {
 		seen[at] = true
 		trailer, err := l.section(at)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if l.dict == nil {
 			l.dict = trailer
@@ -52,7 +48,7 @@ func openLazily(data []byte, d *document) (*lazyObjects, error) {
 			}
 		}
 	}
-	return l, nil
+	return nil
 }
 
 // startOfXref returns the offset that the end of the file gives. A header that
@@ -189,4 +185,97 @@ func field(b []byte) int {
 		n = n<<8 | int(c)
 	}
 	return n
+}
+
+// findAll finds the objects of a file without its cross-reference table: by
+// their frames "1 0 obj", and in the object streams among them. Of several with
+// the same number the last one counts, as it does in a file that was saved more
+// than once.
+func (l *lazyObjects) findAll() error {
+	l.found, l.dict = true, types.Dict{}
+	l.work.spend(len(l.data) / 4)
+	for at := 0; at < len(l.data); {
+		i := bytes.Index(l.data[at:], []byte("obj"))
+		if i < 0 {
+			break
+		}
+		if number, offset, ok := frame(l.data[:at+i]); ok && len(l.places) <= maxObjects {
+			l.places[number] = place{offset: int64(offset)}
+		}
+		at += i + len("obj")
+	}
+	for _, number := range l.numbers() {
+		l.lookInside(number)
+	}
+	l.findTrailers()
+	if l.dict["Root"] == nil {
+		return errXref
+	}
+	return nil
+}
+
+// frame reads the number and generation that data ends with, and returns the
+// number and its offset.
+func frame(data []byte) (number, offset int, ok bool) {
+	rest, generation := lastNumber(data)
+	rest, digits := lastNumber(rest)
+	if len(generation) == 0 || len(digits) == 0 || len(digits) > 9 {
+		return 0, 0, false
+	}
+	for _, c := range digits {
+		number = number*10 + int(c-'0')
+	}
+	return number, len(rest), true
+}
+
+// lastNumber cuts the digits off the end of data, and white space behind them.
+func lastNumber(data []byte) (rest, digits []byte) {
+	end := len(data)
+	for end > 0 && class[data[end-1]] == space {
+		end--
+	}
+	start := end
+	for start > 0 && isDigit(data[start-1]) {
+		start--
+	}
+	return data[:start], data[start:end]
+}
+
+// lookInside finds the objects in an object stream, and the root of the
+// document in the objects that name it.
+func (l *lazyObjects) lookInside(number int) {
+	const window = 512
+	at := int(l.places[number].offset)
+	head := l.data[at:min(len(l.data), at+window)]
+	head, _, _ = bytes.Cut(head, []byte("endobj"))
+	switch {
+	case bytes.Contains(head, []byte("/ObjStm")):
+		for inside := range l.objectStream(number).spans {
+			l.add(inside, place{stream: number}, true)
+			if bytes.Contains(l.raw(inside), []byte("/Catalog")) {
+				l.dict["Root"] = *types.NewIndirectRef(inside, 0)
+			}
+		}
+	case bytes.Contains(head, []byte("/XRef")):
+		if sd, ok := l.object(number).(types.StreamDict); ok {
+			maps.Copy(l.dict, sd.Dict)
+		}
+	case bytes.Contains(head, []byte("/Catalog")):
+		l.dict["Root"] = *types.NewIndirectRef(number, 0)
+	}
+}
+
+// findTrailers takes the roots from the trailers of the file; the last counts.
+func (l *lazyObjects) findTrailers() {
+	word := []byte("trailer")
+	for at := 0; l.work.spend(1 << 10); {
+		i := bytes.Index(l.data[at:], word)
+		if i < 0 {
+			return
+		}
+		at += i + len(word)
+		if dict, err := l.trailerAt(at); err == nil && dict["Root"] != nil {
+			maps.Copy(l.dict, dict)
+		}
+	}
 }
