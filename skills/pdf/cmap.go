@@ -3,6 +3,7 @@ package main
 import (
 	"slices"
 	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // maxMappings bounds the entries of one character map; the largest honest ones
@@ -192,11 +193,9 @@ func utf16Text(s []byte) string { return string(utf16.Decode(utf16Units(s))) }
 // printable returns text, or "" when it begins with a character that stands
 // for no character at all, as some producers write.
 func printable(text string) string {
-	for _, r := range text {
-		if r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == '\ufffd' || r == '\uffff' {
-			return ""
-		}
-		return text
+	r, _ := utf8.DecodeRuneInString(text)
+	if text != "" && (r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == utf8.RuneError || r == '\uffff') {
+		return ""
 	}
 	return text
 }

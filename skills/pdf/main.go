@@ -152,10 +152,4 @@ func readFile(path string) ([]byte, error) {
 	}
 }
 
-//go:wasmexport pdf_to_text
-func exportText() int32 { return skill.Handle(pdfToText) }
-
-//go:wasmexport pdf_info
-func exportInfo() int32 { return skill.Handle(pdfInfo) }
-
 func main() {}
