@@ -209,12 +209,19 @@ func (b built) checkSchemas(t *testing.T, tool manifests.Tool) {
 		Properties map[string]json.RawMessage `json:"properties"`
 		Additional *bool                      `json:"additionalProperties"`
 		Required   []string                   `json:"required"`
-		Examples   []json.RawMessage          `json:"examples"`
+		OneOf      []struct {
+			Required []string `json:"required"`
+		} `json:"oneOf"` // what is required, where it is one thing or another
+		Examples []json.RawMessage `json:"examples"`
 	}
 	if err := json.Unmarshal(tool.InputSchema, &schema); err != nil {
 		t.Fatal(err)
 	}
-	if schema.Type != "object" || schema.Additional == nil || *schema.Additional || schema.Required == nil || len(schema.Examples) == 0 {
+	alternatives := len(schema.OneOf) > 1
+	for _, o := range schema.OneOf {
+		alternatives = alternatives && len(o.Required) > 0
+	}
+	if schema.Type != "object" || schema.Additional == nil || *schema.Additional || schema.Required == nil && !alternatives || len(schema.Examples) == 0 {
 		t.Errorf("tool %s: its input schema has to be a closed object with required and examples", tool.Name)
 	}
 	for _, e := range schema.Examples {
