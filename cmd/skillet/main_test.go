@@ -19,7 +19,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -32,8 +34,41 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden parts of the scripts")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"skillet": main})
+	testscript.Main(runs{m}, map[string]func(){"skillet": main})
 }
+
+// runs runs the tests, and deletes what they share.
+type runs struct{ *testing.M }
+
+func (r runs) Run() int {
+	code := r.M.Run()
+	if p, err := program(); err == nil && p.dir != "" {
+		os.RemoveAll(p.dir)
+	}
+	return code
+}
+
+// made is the program that tests run, and the directory that was made for it,
+// if any.
+type made struct{ dir, path string }
+
+// program is the test binary itself, in which main runs under that name; but a
+// plain build when the test binary has the race detector, with which compiling
+// modules takes ten times as long.
+var program = sync.OnceValues(func() (p made, err error) {
+	if !underRace {
+		p.path, err = os.Executable()
+		return p, err
+	}
+	if p.dir, err = os.MkdirTemp("", "skillet-program-"); err != nil {
+		return p, err
+	}
+	p.path = filepath.Join(p.dir, "skillet")
+	if out, err := exec.Command("go", "build", "-o", p.path, ".").CombinedOutput(); err != nil {
+		return p, fmt.Errorf("build skillet: %w: %s", err, out)
+	}
+	return p, nil
+})
 
 // TestScripts runs testdata/script: each is what a person types, and what they
 // see. Beside testscript's own commands there are
@@ -53,6 +88,10 @@ func TestMain(m *testing.M) {
 func TestScripts(t *testing.T) {
 	server := httptest.NewServer(pages())
 	t.Cleanup(server.Close)
+	plainly, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
 	guests := t.TempDir()
 	buildGuest(t, filepath.Join(guests, "guest.wasm"), "./testdata/guest", "-buildmode=c-shared")
 	buildGuest(t, filepath.Join(guests, "command.wasm"), "./testdata/command")
@@ -61,6 +100,9 @@ func TestScripts(t *testing.T) {
 		Dir:           "testdata/script",
 		UpdateScripts: *update,
 		Setup: func(e *testscript.Env) error {
+			if underRace {
+				e.Setenv("PATH", plainly.dir+string(filepath.ListSeparator)+e.Getenv("PATH"))
+			}
 			e.Setenv("SKILLET_HOME", filepath.Join(e.WorkDir, "home"))
 			e.Setenv("HOME", filepath.Join(e.WorkDir, "person"))
 			e.Setenv("USER", "ada")
@@ -512,5 +554,36 @@ printf '%s\n' "${COMPREPLY[@]}"
 		if got := strings.Join(words, " "); err != nil || got != c.want {
 			t.Errorf("%q: bash completes %q, want %q, %v", c.line, got, c.want, err)
 		}
+	}
+}
+
+// While somebody waits, lines are written in one piece and the bar is gone
+// before each of them.
+func TestScreen(t *testing.T) {
+	var b bytes.Buffer
+	s := &screen{w: &b}
+	done := s.waiting("working")
+	var writers sync.WaitGroup
+	for i := range 4 {
+		writers.Go(func() {
+			for range 50 {
+				fmt.Fprintf(s, "line of %d\n", i)
+				time.Sleep(10 * time.Millisecond)
+			}
+		})
+	}
+	writers.Wait()
+	done()
+	done()
+	if !strings.Contains(b.String(), "working") {
+		t.Errorf("no bar in %q", b.String())
+	}
+	for l := range strings.Lines(b.String()) {
+		if i := strings.LastIndex(l, "\r"); strings.HasSuffix(l, "\n") && !strings.HasPrefix(l[i+1:], "line of ") {
+			t.Errorf("%q is not a line of its own", l)
+		}
+	}
+	if strings.HasSuffix(strings.TrimRight(b.String(), " \r"), "]") {
+		t.Errorf("the bar stays: %q", b.String()[b.Len()-60:])
 	}
 }

@@ -37,13 +37,13 @@ type person struct {
 
 func newPerson(t *testing.T) *person {
 	t.Helper()
-	self, err := os.Executable()
+	program, err := program()
 	if err != nil {
 		t.Fatal(err)
 	}
 	work := t.TempDir()
 	p := &person{t: t, work: work, program: filepath.Join(work, "skillet"), home: filepath.Join(work, "home")}
-	if err := os.Symlink(self, p.program); err != nil { // TestMain runs main for this name
+	if err := os.Symlink(program.path, p.program); err != nil { // TestMain runs main for this name
 		t.Fatal(err)
 	}
 	return p
