@@ -194,7 +194,7 @@ func utf16Text(s []byte) string { return string(utf16.Decode(utf16Units(s))) }
 // for no character at all, as some producers write.
 func printable(text string) string {
 	r, _ := utf8.DecodeRuneInString(text)
-	if text != "" && (r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == utf8.RuneError || r == '\uffff') {
+	if r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == '\ufffd' || r == '\uffff' {
 		return ""
 	}
 	return text

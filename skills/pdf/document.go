@@ -42,6 +42,7 @@ type document struct {
 	operators map[string]operator
 	leaves    []page
 	clipped   bool // a stream was longer than maxStream
+	mended    bool // the table of objects was damaged
 	work      *work
 }
 
@@ -84,6 +85,7 @@ func openLazily(data []byte, w *work, locate func(*lazyObjects) error) (doc *doc
 	if l.damaged() || l.found && mentionsEncryption(data) {
 		return nil
 	}
+	d.mended = l.found
 	return d
 }
 
@@ -103,6 +105,7 @@ func decrypt(data []byte, password string, w *work) (doc *document, err error) {
 	shed(ctx)
 	d := newDocument(data, w)
 	d.objects = &parsedObjects{ctx}
+	d.mended = ctx.Encrypt == nil
 	if len(d.pages()) == 0 {
 		return nil, fmt.Errorf("%w: it has no pages", errDamaged)
 	}

@@ -39,6 +39,9 @@ func (d *document) extract(selection string, maxChars int) (extraction, error) {
 		return extraction{}, err
 	}
 	x := extraction{pageCount: len(pages)}
+	if d.mended {
+		x.warnings = append(x.warnings, "the file is damaged and was mended; pages may be missing or out of order")
+	}
 	var findings findings
 	for _, s := range spans {
 		for n := s.first; n <= s.last && !x.truncated; n++ {

@@ -61,6 +61,10 @@ func newLazyObjects(data []byte, d *document) *lazyObjects {
 	}
 }
 
+// parseCost is the work of parsing one byte of an object: the parser is not made
+// for speed.
+const parseCost = 4
+
 // objectStream is a decoded object stream (ISO 32000-1, 7.5.7).
 type objectStream struct {
 	content []byte
@@ -101,7 +105,7 @@ func (l *lazyObjects) parse(number int, p place) (types.Object, error) {
 	if data == nil {
 		return nil, fmt.Errorf("object %d is not in stream %d", number, p.stream)
 	}
-	l.work.spend(len(data))
+	l.work.spend(parseCost * len(data))
 	text := string(data)
 	return model.ParseObjectContext(context.Background(), &text, 0)
 }
@@ -194,7 +198,7 @@ func (l *lazyObjects) parseValue(at int) (o types.Object, rest int, err error) {
 		if end = l.nextEnd(end); end < 0 {
 			break
 		}
-		l.work.spend(end - at)
+		l.work.spend(parseCost * (end - at))
 		text := string(l.data[at:end])
 		if o, err = model.ParseObjectContext(context.Background(), &text, 0); err == nil {
 			return o, end - len(text), nil

@@ -2,11 +2,8 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -259,8 +256,9 @@ func TestMaxChars(t *testing.T) {
 func TestObjectStreams(t *testing.T) {
 	t.Parallel()
 	data := book(3).compact()
-	if got, want := read(t, data), "page 1\n\npage 2\n\npage 3"; got != want {
-		t.Errorf("got %q, want %q", got, want)
+	reply, err := pdfToText(textRequest{source: source{DataBase64: data}})
+	if want := "page 1\n\npage 2\n\npage 3"; err != nil || *reply.Text != want || reply.Warnings != nil {
+		t.Errorf("got %+v, %v, want %q", reply, err, want)
 	}
 	doc, err := open(data, "", &work{left: maxWork})
 	if err != nil {
@@ -475,66 +473,6 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("refuse(%v) = %v (%s), want %s (%s)", tt.err, err, skill.KindOf(err), tt.want, tt.kind)
 		}
 	}
-}
-
-// TestCases reads the cases in tests: for each tool an input and what its
-// output must have.
-func TestCases(t *testing.T) {
-	t.Parallel()
-	files, err := filepath.Glob("tests/*.json")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no cases: %v", err)
-	}
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		must(t, err)
-		var c struct {
-			Tool   string          `json:"tool"`
-			Input  json.RawMessage `json:"input"`
-			Output json.RawMessage `json:"output"`
-			Error  string          `json:"error"`
-		}
-		must(t, json.Unmarshal(data, &c))
-		got, err := runTool(c.Tool, c.Input)
-		if c.Error != "" {
-			if err == nil || !strings.Contains(err.Error(), c.Error) {
-				t.Errorf("%s: error %v, want %q", file, err, c.Error)
-			}
-			continue
-		}
-		must(t, err)
-		var want bytes.Buffer
-		must(t, json.Compact(&want, c.Output))
-		if got != want.String() {
-			t.Errorf("%s: got  %s\nwant %s", file, got, want.String())
-		}
-	}
-}
-
-func runTool(tool string, input json.RawMessage) (string, error) {
-	var reply any
-	var err error
-	switch tool {
-	case "pdf_to_text":
-		var in textRequest
-		if err := json.Unmarshal(input, &in); err != nil {
-			return "", err
-		}
-		reply, err = pdfToText(in)
-	case "pdf_info":
-		var in source
-		if err := json.Unmarshal(input, &in); err != nil {
-			return "", err
-		}
-		reply, err = pdfInfo(in)
-	default:
-		return "", fmt.Errorf("no tool %q", tool)
-	}
-	if err != nil {
-		return "", err
-	}
-	out, err := json.Marshal(reply)
-	return string(out), err
 }
 
 // FuzzText reads files made of anything: it must end, within its bounds, with a

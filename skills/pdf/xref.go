@@ -208,9 +208,6 @@ func (l *lazyObjects) findAll() error {
 		l.lookInside(number)
 	}
 	l.findTrailers()
-	if l.dict["Root"] == nil {
-		return errXref
-	}
 	return nil
 }
 
