@@ -29,7 +29,7 @@ func scenes() []scene {
 
 func (s *stage) installAll() error {
 	say("Skills are WebAssembly modules. With no grants they can compute and answer, nothing else.")
-	say("Only `files` asks for something: the files of one directory, here %s.", s.docs)
+	say("Only `files` and `pdf` ask for something: to read the files of one directory, here %s.", s.docs)
 	if _, err := s.run(0, append([]string{"install", "--yes", "--workspace", s.docs}, s.packages...)...); err != nil {
 		return err
 	}

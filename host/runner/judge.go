@@ -164,6 +164,9 @@ func raise(err error) string {
 			return "raise it for one run with " + f.flag + ", or in the skill's manifest; the host's own ceiling is in `skillet config list`"
 		}
 	}
+	if errors.Is(err, sandbox.ErrInput) { // no setting raises it
+		return "give less at once, or let the skill read a file by itself"
+	}
 	return "raise it in the skill's manifest, under security.resource_limits"
 }
 

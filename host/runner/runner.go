@@ -169,7 +169,7 @@ func noTool(a *attempt) error {
 	}
 	if a.call.Tool == "" {
 		return task.Errorf(task.KindUsage, "%s has several tools", a.call.Target.Label).
-			WithHint("name one: skillet run %s:%s", a.manifest.Name, orList(names))
+			WithHint("name one behind a colon, such as `skillet run %s:%s`; its tools are: %s", a.call.Target.Label, names[0], orList(names))
 	}
 	e := task.Errorf(task.KindNotFound, "%s has no tool %s", a.call.Target.Label, a.call.Tool)
 	if best, ok := task.Nearest(a.call.Tool, names); ok {
