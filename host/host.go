@@ -89,12 +89,12 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		return nil, err
 	}
 	s := c.Settings()
-	h := &Host{
-		Home: home, Config: c, notifier: o.Notifier,
-		Log: telemetry.New(telemetry.Options{Output: o.LogOutput, Level: s.LogLevel, JSON: s.LogFormat == "json"}),
-	}
+	h := &Host{Home: home, Config: c, notifier: o.Notifier}
 	h.SecretKey = secret.NewKey(home, secret.Place(s.SecretKey))
 	h.Secrets = secret.Open(h.path("secrets"), h.SecretKey)
+	h.Log = telemetry.New(telemetry.Options{
+		Output: o.LogOutput, Level: s.LogLevel, JSON: s.LogFormat == "json", Redactor: h.redactor(ctx),
+	})
 	for _, open := range []func(context.Context) error{h.openPolicies, h.openJournals, h.openStore, h.openSandbox} {
 		if err := open(ctx); err != nil {
 			return nil, errors.Join(err, h.Close(ctx))
@@ -102,6 +102,22 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	}
 	h.wire()
 	return h, nil
+}
+
+// redactor strikes the values of the home's secrets out of the log. One that
+// cannot be read is left out here; using it, and `skillet doctor`, say why.
+func (h *Host) redactor(ctx context.Context) *telemetry.Redactor {
+	infos, err := h.Secrets.List(ctx)
+	if err != nil {
+		return telemetry.NewRedactor()
+	}
+	var values []string
+	for _, s := range infos {
+		if v, err := h.Secrets.Get(ctx, s.Name); err == nil {
+			values = append(values, string(v))
+		}
+	}
+	return telemetry.NewRedactor(values...)
 }
 
 // CatchUp brings the store to what the journal says. Call it before reading
