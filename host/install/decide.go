@@ -105,7 +105,7 @@ func (i *Installer) approval(ctx context.Context, h approval.Human, p approval.P
 	if err != nil {
 		return nil, err
 	}
-	stale, err := i.superseded(ctx, p)
+	stale, err := i.stale(ctx, p.ID, func(o approval.Proposal) bool { return o.ID != p.ID && o.Skill == p.Skill })
 	if err != nil {
 		return nil, err
 	}
@@ -139,18 +139,19 @@ func version(v string) string {
 	return v
 }
 
-// superseded makes the other pending proposals for the same skill stale.
-func (i *Installer) superseded(ctx context.Context, p approval.Proposal) ([]ledger.Change, error) {
+// stale makes the pending proposals that a decision concerns stale. by is what
+// took their place.
+func (i *Installer) stale(ctx context.Context, by string, concerns func(approval.Proposal) bool) ([]ledger.Change, error) {
 	all, err := i.desk.Proposals(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var cs []ledger.Change
-	for _, o := range all {
-		if o.ID == p.ID || o.Skill != p.Skill || o.Status != approval.StatusPending {
+	for _, p := range all {
+		if p.Status != approval.StatusPending || !concerns(p) {
 			continue
 		}
-		c, err := approval.Superseded(o, p.ID)
+		c, err := approval.Superseded(p, by)
 		if err != nil {
 			return nil, err
 		}

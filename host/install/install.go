@@ -238,10 +238,11 @@ func (i *Installer) install(ctx context.Context, p Plan, actor string, consent f
 		if err != nil {
 			return ledger.Decision{}, err
 		}
+		settled, err := i.stale(ctx, "its installation", func(o approval.Proposal) bool { return o.Digest == p.Digest })
 		return ledger.Decision{
 			Kind: "install", Actor: actor, Subject: p.Skill + "@" + p.Version, Note: string(p.Digest),
-			Changes: append([]ledger.Change{installed}, given...),
-		}, nil
+			Changes: slices.Concat([]ledger.Change{installed}, given, settled),
+		}, err
 	})
 	if err != nil {
 		return Outcome{}, err

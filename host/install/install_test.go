@@ -212,6 +212,19 @@ func TestWithoutConsentItWaits(t *testing.T) {
 	}
 }
 
+func TestInstallingSettlesTheProposalOfTheSameBytes(t *testing.T) {
+	p := assemble(t)
+	pkg := pack(t, "net", "1.0.0", api)
+	if _, err := p.Submit(t.Context(), p.plan(t, pkg, registry.OriginUser)); !errors.Is(err, install.ErrWaits) {
+		t.Fatal(err)
+	}
+	p.accept(t, pkg)
+	ps, err := p.desk.Proposals(t.Context())
+	if err != nil || len(ps) != 1 || ps[0].Status != approval.StatusStale {
+		t.Errorf("got %+v, %v", ps, err)
+	}
+}
+
 func TestGeneratedAlwaysWaits(t *testing.T) {
 	p := assemble(t)
 	proposal := p.propose(t, pack(t, "calm", "1.0.0"))
