@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 
 	"github.com/dgraph-io/badger/v4"
@@ -95,8 +96,10 @@ func readManifest(dir string) (m badger.Manifest, whole int64, err error) {
 // errPanic is a panic inside Badger that was caught.
 var errPanic = errors.New("the database engine panicked")
 
-// guard calls into Badger and turns a panic into an error.
+// guard calls into Badger and turns a panic into an error, and so a read of a
+// mapped file that is not there any more, which would end the process.
 func guard(fn func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("%w: %.200s", errPanic, fmt.Sprint(r))
