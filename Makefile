@@ -41,7 +41,8 @@ check: ## formatting, vet, staticcheck, the import table, generated files
 
 bench: ## run every benchmark and write proof/bench.txt
 	@mkdir -p proof
-	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./... | tee proof/bench.txt
+	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./... > proof/bench.txt 2>&1; \
+	  status=$$?; cat proof/bench.txt; exit $$status
 
 fuzz: ## run every fuzz target for FUZZTIME
 	@set -e; n=0; for d in $$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u); do \
