@@ -104,20 +104,24 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	return h, nil
 }
 
-// redactor strikes the values of the home's secrets out of the log. One that
-// cannot be read is left out here; using it, and `skillet doctor`, say why.
+// redactor strikes the values of the home's secrets out of the log. They are
+// read when the first line is written. One that cannot be read is left out here;
+// using it, and `skillet doctor`, say why.
 func (h *Host) redactor(ctx context.Context) *telemetry.Redactor {
-	infos, err := h.Secrets.List(ctx)
-	if err != nil {
-		return telemetry.NewRedactor()
-	}
-	var values []string
-	for _, s := range infos {
-		if v, err := h.Secrets.Get(ctx, s.Name); err == nil {
-			values = append(values, string(v))
+	ctx = context.WithoutCancel(ctx)
+	return telemetry.NewLazyRedactor(func() []string {
+		infos, err := h.Secrets.List(ctx)
+		if err != nil {
+			return nil
 		}
-	}
-	return telemetry.NewRedactor(values...)
+		var values []string
+		for _, s := range infos {
+			if v, err := h.Secrets.Get(ctx, s.Name); err == nil {
+				values = append(values, string(v))
+			}
+		}
+		return values
+	})
 }
 
 // CatchUp brings the store to what the journal says. Call it before reading

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/hashicorp/go-hclog"
 )
@@ -24,11 +25,21 @@ const minSecret = 6
 // A Redactor strikes out the values of known secrets, in plain and in the
 // encodings they travel in, and text that is shaped like a credential. It does
 // not change, and is safe for concurrent use.
-type Redactor struct{ values *strings.Replacer }
+type Redactor struct{ values func() *strings.Replacer }
 
 // NewRedactor makes a Redactor for the values of secrets. Values shorter than
 // six bytes are not struck out.
 func NewRedactor(secrets ...string) *Redactor {
+	return NewLazyRedactor(func() []string { return secrets })
+}
+
+// NewLazyRedactor is [NewRedactor] for secrets that are costly to get: they are
+// asked for once, before the first line is written.
+func NewLazyRedactor(secrets func() []string) *Redactor {
+	return &Redactor{sync.OnceValue(func() *strings.Replacer { return replacer(secrets()) })}
+}
+
+func replacer(secrets []string) *strings.Replacer {
 	var pairs []string
 	for _, s := range secrets {
 		if len(s) < minSecret {
@@ -38,7 +49,7 @@ func NewRedactor(secrets ...string) *Redactor {
 			pairs = append(pairs, form, Struck)
 		}
 	}
-	return &Redactor{strings.NewReplacer(pairs...)}
+	return strings.NewReplacer(pairs...)
 }
 
 // forms are the spellings in which a value may turn up. A line feed or quote is
@@ -64,7 +75,7 @@ var (
 
 // Text strikes secrets out of s.
 func (r *Redactor) Text(s string) string {
-	return credential.ReplaceAllString(r.values.Replace(s), Struck)
+	return credential.ReplaceAllString(r.values().Replace(s), Struck)
 }
 
 // Value strikes secrets out of the value of a named field. Text under a name

@@ -72,6 +72,9 @@ func (l redacted) key(k any) any {
 }
 
 func (l redacted) Log(level hclog.Level, msg string, args ...any) {
+	if level < l.GetLevel() { // nothing is written, so nothing need be struck out
+		return
+	}
 	l.Logger.Log(level, l.r.Text(msg), l.args(args)...)
 }
 func (l redacted) Trace(msg string, args ...any) { l.Log(hclog.Trace, msg, args...) }
