@@ -113,6 +113,7 @@ func (b *body) instruction() {
 		b.frames = b.frames[:len(b.frames)-1]
 	case opTableSet:
 		b.module.WritesTables = true
+		b.stateful[0] = true
 	case opMemoryGrow:
 		b.addBasic(bulkBasicBlocks)
 	case opMisc:
@@ -125,6 +126,7 @@ func (b *body) bulk() {
 		return
 	}
 	b.addBasic(bulkBasicBlocks)
+	b.stateful[b.in.sub] = true
 	if b.in.sub >= miscTableInit && b.in.sub != miscTableSize {
 		b.module.WritesTables = true
 	}

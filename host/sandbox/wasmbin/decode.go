@@ -50,10 +50,12 @@ type decoder struct {
 	funcTypes []uint32 // type of each function, imported ones first
 	imported  int      // functions
 	mutable   int      // globals
+	start     uint32   // function, if there is one
 	entries   int      // of element segments so far
 	custom    int      // bytes of custom sections so far
 	named     bool     // a name section was found
 	names     map[string]bool
+	stateful  [statefulOps]bool // instructions found that pin an instance
 }
 
 func newDecoder(wasm []byte, l Limits) *decoder {
@@ -392,7 +394,7 @@ func (d *decoder) startSection() {
 	if t := d.typeOf(i); len(t.Params)+len(t.Results) > 0 {
 		d.malformed(at, "start function takes parameters or returns results")
 	}
-	d.module.HasStart = true
+	d.module.HasStart, d.start = true, i
 }
 
 func (d *decoder) dataCountSection() {

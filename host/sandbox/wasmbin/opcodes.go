@@ -93,6 +93,7 @@ const (
 	opSIMD               = 0xfd
 
 	miscMemoryInit = 8
+	miscDataDrop   = 9
 	miscMemoryCopy = 10
 	miscMemoryFill = 11
 	miscTableInit  = 12
@@ -168,7 +169,7 @@ var plainOpcodes = expand([]opcodeRange{
 var miscOpcodes = expand([]opcodeRange{
 	{0, 7, opcode{immNone, costOne}}, // saturating truncation
 	{miscMemoryInit, miscMemoryInit, opcode{immDataMem, costBulk}},
-	{9, 9, opcode{immData, costBulk}}, // data.drop
+	{miscDataDrop, miscDataDrop, opcode{immData, costBulk}},
 	{miscMemoryCopy, miscMemoryCopy, opcode{immMemMem, costBulk}},
 	{miscMemoryFill, miscMemoryFill, opcode{immMemByte, costBulk}},
 	{miscTableInit, miscTableInit, opcode{immElemTable, costBulk}},

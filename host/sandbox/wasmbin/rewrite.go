@@ -26,6 +26,9 @@ func newRewriter(d *decoder, o Options) *rewriter {
 	if o.Fuel {
 		r.addFuel()
 	}
+	if o.Snapshot {
+		r.addSnapshot()
+	}
 	return r
 }
 
@@ -166,7 +169,11 @@ func (r *rewriter) memorySection() {
 		r.copyTo(r.end)
 		return
 	}
-	r.scratch = appendLimits(append(r.scratch, 1), r.module.Memory.Min, r.module.Memory.limit(r.options))
+	limit := r.module.Memory.limit(r.options)
+	if r.options.Snapshot && limit < maxPages {
+		limit++ // see Instrumented.MaxPages
+	}
+	r.scratch = appendLimits(append(r.scratch, 1), r.module.Memory.Min, limit)
 }
 
 // limit is the largest size the memory can have after the rewriting.
@@ -210,7 +217,7 @@ func (r *rewriter) exportEntry() {
 }
 
 func (r *rewriter) startSection() {
-	if r.left() > 0 {
+	if r.left() > 0 && !r.options.Snapshot {
 		r.functionIndex()
 	}
 }

@@ -21,6 +21,8 @@ const (
 	TickName       = "tick"
 	ReservedPrefix = "skillet:"
 	FuelGlobal     = "skillet:fuel"
+	startName      = "skillet:start"
+	globalPrefix   = "skillet:global:" // and the global's index
 )
 
 // Options says what Instrument adds.
@@ -34,6 +36,11 @@ type Options struct {
 	// Fuel adds the fuel counter. Without it a guest that does not return
 	// cannot be stopped, except by killing the process.
 	Fuel bool
+	// Snapshot lets the host bring an instance back to an earlier state: it
+	// exports the mutable globals and the start function, which instantiation
+	// then does not run, and declares room for one more page of memory. See
+	// Instrumented.
+	Snapshot bool
 }
 
 // Instrumented is a module that is ready to be compiled.
@@ -49,6 +56,38 @@ type Instrumented struct {
 	// results, that the guest calls when the counter is below zero. They are
 	// empty when no fuel was asked for.
 	TickModule, TickName string
+	// MaxPages is how many pages of 64 KiB the guest's memory may have: the
+	// declared maximum or Options.MaxMemoryPages, whichever is less; 0 without
+	// a memory. Without Options.Snapshot that is the maximum in Wasm. With it
+	// the maximum there is one page more, as long as 32 bits address that: the
+	// host takes pages back by growing the memory by one page, which its
+	// allocator answers with a smaller buffer, and that must work in a memory
+	// that is as large as it may be. The allocator must refuse any size beyond
+	// MaxPages, so that a guest's memory.grow beyond it returns -1 as ever.
+	// Fuel counts by MaxPages.
+	MaxPages uint32
+	// Globals are the mutable globals of the module, without the fuel counter,
+	// in the order of their indexes. Nil unless Options.Snapshot is set.
+	Globals []ExportedGlobal
+	// Start is the export name of the start function, which the host has to
+	// call once in place of the start section, which is dropped. It is empty
+	// when the module has none, or Options.Snapshot is not set.
+	Start string
+	// Pinned says in words what is in the way of bringing an instance back to
+	// an earlier state by its memory and its globals: globals whose values do
+	// not fit 64 bits or mean nothing outside of the instance, and code that
+	// changes a table or drops a segment. Empty when nothing is, or
+	// Options.Snapshot is not set.
+	Pinned []string
+}
+
+// ExportedGlobal is a mutable global that Instrument exported.
+type ExportedGlobal struct {
+	// Name is the export's name. It starts with ReservedPrefix, which no
+	// export of the module itself may.
+	Name string
+	// Type is the type of its value.
+	Type ValueType
 }
 
 // Instrument checks a module like Inspect and rewrites it as Options say.
@@ -63,6 +102,12 @@ func Instrument(wasm []byte, l Limits, o Options) (*Instrumented, error) {
 	i := &Instrumented{Wasm: newRewriter(d, o).write(), Module: d.module}
 	if o.Fuel {
 		i.FuelGlobal, i.TickModule, i.TickName = FuelGlobal, TickModule, TickName
+	}
+	if d.module.HasMemory {
+		i.MaxPages = d.module.Memory.limit(o)
+	}
+	if o.Snapshot {
+		i.Globals, i.Start, i.Pinned = d.exportedGlobals(), d.startExport(), d.pinned()
 	}
 	return i, nil
 }
