@@ -38,6 +38,7 @@ type codeCache struct {
 	log   hclog.Logger
 	key   []byte
 	dir   string // kept files, one directory for each engine and processor
+	temp  bool   // dir is nobody else's, goes with the runtime, and keeps nothing
 	kept  string // the directory of this engine and processor
 	stage string // given to wazero
 	made  string // the directory wazero made in it
@@ -53,6 +54,7 @@ const (
 	stagePrefix = "stage-"
 	keptPrefix  = "kept-"
 	newPrefix   = "new-"
+	tempPrefix  = "skillet-code-"
 	codeSuffix  = ".code"
 	nameLen     = 2 * sha256.Size
 	cacheHeader = len(cacheMagic) + sha256.Size + nameLen
@@ -65,15 +67,38 @@ const (
 	maxCodeFile = 512 << 20
 )
 
-// openCodeCache prepares the directory and wazero's cache in it. Errors:
-// ErrCacheDir.
+// openCodeCache prepares the directory and wazero's cache in it. For "" that is
+// a temporary one, in which nothing is kept. Errors: ErrCacheDir.
 func openCodeCache(log hclog.Logger, dir string, key []byte) (*codeCache, wazero.CompilationCache, error) {
 	c := &codeCache{log: log, key: slices.Clone(key), staged: map[string]int{}}
-	memory, err := c.open(dir)
+	var err error
+	if dir == "" {
+		c.temp = true
+		dir, err = makeTemp()
+	}
+	var memory wazero.CompilationCache
+	if err == nil {
+		memory, err = c.open(dir)
+	}
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("open code cache %s: %w", dir, err), c.close())
 	}
 	return c, memory, nil
+}
+
+// makeTemp makes a directory of this process, and removes those of processes
+// that are gone.
+func makeTemp() (string, error) {
+	for _, dir := range list(os.TempDir(), tempPrefix) {
+		if checkCacheDir(dir) != nil {
+			continue
+		}
+		removeStages(dir)
+		if len(list(dir, stagePrefix)) == 0 {
+			removeOld(dir)
+		}
+	}
+	return os.MkdirTemp("", tempPrefix)
 }
 
 func (c *codeCache) open(dir string) (memory wazero.CompilationCache, err error) {
@@ -157,7 +182,16 @@ func (c *codeCache) openStage() (err error) {
 // directories, and files they had not finished. What has no lock to tell by is
 // removed when it is old.
 func (c *codeCache) removeStale() {
-	for _, stage := range list(c.dir, stagePrefix) {
+	removeStages(c.dir)
+	for _, kept := range list(c.dir, keptPrefix) {
+		for _, unfinished := range list(kept, newPrefix) {
+			removeOld(unfinished)
+		}
+	}
+}
+
+func removeStages(dir string) {
+	for _, stage := range list(dir, stagePrefix) {
 		lock, err := os.OpenFile(filepath.Join(stage, "lock"), os.O_RDWR, 0)
 		if err != nil {
 			removeOld(stage)
@@ -167,11 +201,6 @@ func (c *codeCache) removeStale() {
 			os.RemoveAll(stage)
 		}
 		lock.Close()
-	}
-	for _, kept := range list(c.dir, keptPrefix) {
-		for _, unfinished := range list(kept, newPrefix) {
-			removeOld(unfinished)
-		}
 	}
 }
 
@@ -207,10 +236,14 @@ func (c *codeCache) shrink(budget int64) {
 
 // close removes the staging directory and gives up its lock.
 func (c *codeCache) close() error {
-	if c.stage == "" {
+	gone := c.stage
+	if c.temp {
+		gone = c.dir
+	}
+	if gone == "" {
 		return nil
 	}
-	err := os.RemoveAll(c.stage)
+	err := os.RemoveAll(gone)
 	if c.lock != nil {
 		err = errors.Join(err, c.lock.Close())
 	}
@@ -378,6 +411,9 @@ func (c *codeCache) fresh() (names []string) {
 
 // keep writes one file, whole or not at all.
 func (c *codeCache) keep(id codeID, name string, code []byte) error {
+	if c.temp {
+		return nil
+	}
 	return writeWhole(c.kept, filepath.Base(c.path(id)), true, func(w io.Writer) error {
 		for _, part := range [][]byte{[]byte(cacheMagic), c.seal(id, name, code), []byte(name), code} {
 			if _, err := w.Write(part); err != nil {

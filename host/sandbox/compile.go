@@ -3,11 +3,13 @@ package sandbox
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"time"
 
 	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/experimental"
 )
 
 // compiled is what a compilation gives back.
@@ -23,7 +25,7 @@ type compiled struct {
 // its result is dropped. It must not be given more than one worker, because a
 // panic in one of wazero's workers ends the process.
 func (m *Module) compile(ctx context.Context, wasm []byte) error {
-	ctx, cancel := context.WithTimeout(ctx, compileTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, compileTimeout, errCompileTime)
 	defer cancel()
 	start := time.Now()
 	done := make(chan compiled)
@@ -56,8 +58,11 @@ func (c compiled) drop() {
 	}
 }
 
+// errCompileTime is the cause of a context that compileTimeout ended.
+var errCompileTime = fmt.Errorf("%w: no code after %v: %w", ErrCompile, compileTimeout, context.DeadlineExceeded)
+
 // build compiles on the calling goroutine: from the cache at once, otherwise
-// when it is this compilation's turn.
+// somewhere else, or here when it is this compilation's turn.
 func (r *Runtime) build(ctx context.Context, wasm []byte) (c compiled) {
 	if r.cache == nil {
 		c.code, c.err = r.compileTurn(ctx, wasm, func() {})
@@ -67,8 +72,7 @@ func (r *Runtime) build(ctx context.Context, wasm []byte) (c compiled) {
 	found, discarded := r.cache.fetch(id)
 	c.discarded = discarded
 	if found != nil {
-		c.code, c.err = r.compileNow(wasm)
-		found.release()
+		c.code, c.err = r.loadStaged(found, wasm)
 		if c.err == nil {
 			c.fromCache = true
 			return c
@@ -76,9 +80,57 @@ func (r *Runtime) build(ctx context.Context, wasm []byte) (c compiled) {
 		r.cache.discard(id, c.err)
 		c.discarded = true
 	}
+	if r.compiler != nil {
+		c.code, c.err = r.compileElsewhere(ctx, id, wasm)
+		return c
+	}
 	c.code, c.err = r.compileTurn(ctx, wasm, func() { r.cache.store(id) })
 	return c
 }
+
+// compileElsewhere has the code made by the compiler of Options, keeps it and
+// loads it.
+func (r *Runtime) compileElsewhere(ctx context.Context, id codeID, wasm []byte) (wazero.CompiledModule, error) {
+	code, err := r.fetchCode(ctx, wasm)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.cache.keep(id, code.Name, code.Bytes); err != nil {
+		r.log.Warn("compiled code was not kept", "module", id.digest, "error", err)
+	}
+	if err := r.cache.put(code.Name, code.Bytes); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCompile, err)
+	}
+	loaded, err := r.loadStaged(&stagedCode{r.cache, code.Name}, wasm)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCompile, err)
+	}
+	return loaded, nil
+}
+
+// fetchCode asks the compiler of Options, and looks at what it gives.
+func (r *Runtime) fetchCode(ctx context.Context, wasm []byte) (Code, error) {
+	code, err := r.compiler.Compile(ctx, wasm)
+	if err == nil {
+		err = code.check()
+	}
+	if err != nil && !errors.Is(err, ErrCompile) {
+		err = fmt.Errorf("%w: %w", ErrCompile, err)
+	}
+	return code, err
+}
+
+// loadStaged loads verified code, and refuses when it is not that of the
+// module: the engine would compile then, but for a context that is over, which
+// it looks at before it compiles with several workers.
+func (r *Runtime) loadStaged(s *stagedCode, wasm []byte) (wazero.CompiledModule, error) {
+	defer s.release()
+	ctx, cancel := context.WithCancelCause(experimental.WithCompilationWorkers(context.Background(), 2))
+	cancel(errNotItsCode)
+	return r.compileNow(ctx, wasm)
+}
+
+var errNotItsCode = errors.New("the code is of another module")
 
 // compileTurn waits for its turn, compiles, and calls stored before the next
 // compilation begins.
@@ -89,17 +141,18 @@ func (r *Runtime) compileTurn(ctx context.Context, wasm []byte, stored func()) (
 		return nil, context.Cause(ctx)
 	}
 	defer func() { <-r.compile }()
-	code, err := r.compileNow(wasm)
+	code, err := r.compileNow(context.Background(), wasm)
 	if isFileError(err) {
 		// Only writing the code to the disk failed. wazero keeps it in memory,
 		// and finds it there when asked again.
 		r.log.Warn("compiled code was not kept", "error", err)
-		code, err = r.compileNow(wasm)
+		code, err = r.compileNow(context.Background(), wasm)
 	}
-	if err == nil {
-		stored()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCompile, err)
 	}
-	return code, err
+	stored()
+	return code, nil
 }
 
 // isFileError reports whether err comes from the operating system's files.
@@ -109,11 +162,11 @@ func isFileError(err error) bool {
 	return errors.As(err, &path) || errors.As(err, &link)
 }
 
-// compileNow runs wazero's compiler. The context carries nothing: no listener
-// and no workers.
-func (r *Runtime) compileNow(wasm []byte) (code wazero.CompiledModule, err error) {
+// compileNow runs wazero's compiler, or has it read staged code. The context
+// carries no listener, and no workers unless nothing is to be compiled.
+func (r *Runtime) compileNow(ctx context.Context, wasm []byte) (code wazero.CompiledModule, err error) {
 	err = contain(func() (err error) {
-		code, err = r.engine.CompileModule(context.Background(), wasm)
+		code, err = r.engine.CompileModule(ctx, wasm)
 		return err
 	})
 	return code, err

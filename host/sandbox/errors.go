@@ -26,6 +26,9 @@ var (
 	// ErrRefused means the module failed the gate and nothing of it was
 	// compiled. The error of package wasmbin is wrapped beside it.
 	ErrRefused = errors.New("module refused")
+	// ErrCompile means the compiler gave no code that can be loaded: it failed,
+	// crashed, or took too long.
+	ErrCompile = errors.New("module not compiled")
 	// ErrImport means the module imports a function that nobody provides, or
 	// provides with another signature.
 	ErrImport = errors.New("unknown import")

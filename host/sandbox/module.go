@@ -67,7 +67,8 @@ const compileTimeout = time.Minute
 
 // Load checks, instruments and compiles a module, or takes its machine code
 // from the cache. It gives up when ctx is done, at the latest after a minute.
-// Errors: [ErrRefused], [ErrImport], [ErrClosed], [ErrPanic], ctx's error.
+// Errors: [ErrRefused], [ErrImport], [ErrCompile], [ErrClosed], [ErrPanic],
+// ctx's error.
 func (r *Runtime) Load(ctx context.Context, wasm []byte) (*Module, error) {
 	sum := sha256.Sum256(wasm)
 	digest := "sha256:" + hex.EncodeToString(sum[:])

@@ -36,6 +36,9 @@ type Options struct {
 	// code nobody here compiled is never run. With a nil key the binding is a
 	// plain SHA-256, which finds damage but not an intruder.
 	CacheKey []byte
+	// Compiler makes machine code in place of this process. It is not asked on
+	// machines for which the engine has no compiler. Nil compiles here.
+	Compiler Compiler
 	// Functions are offered to guests beside the built-in ones. Two functions
 	// of one name, or one that hides a built-in, are an error of New.
 	Functions []HostFunc
@@ -51,14 +54,15 @@ const DefaultConcurrent = 32
 
 // A Runtime compiles and runs modules. It is safe for concurrent use.
 type Runtime struct {
-	log     hclog.Logger
-	engine  wazero.Runtime
-	memory  wazero.CompilationCache // compiled code in memory; goes last
-	cache   *codeCache              // nil without Options.CacheDir
-	offered map[string]FuncType     // by qualified name
-	slots   chan struct{}           // one token per running call
-	compile chan struct{}           // one token: one compilation at a time
-	users   users
+	log      hclog.Logger
+	engine   wazero.Runtime
+	memory   wazero.CompilationCache // compiled code in memory; goes last
+	cache    *codeCache              // nil without Options.CacheDir and Compiler
+	compiler Compiler                // nil compiles here
+	offered  map[string]FuncType     // by qualified name
+	slots    chan struct{}           // one token per running call
+	compile  chan struct{}           // one token: one compilation at a time
+	users    users
 }
 
 // New returns a runtime. Close it. Errors: [ErrCacheDir], and functions of
@@ -83,18 +87,25 @@ func New(ctx context.Context, log hclog.Logger, o Options) (*Runtime, error) {
 // interpreter. WithCloseOnContextDone stays off, as fuel does its work.
 func (r *Runtime) openEngine(ctx context.Context, o Options) error {
 	r.memory = wazero.NewCompilationCache()
-	if o.CacheDir != "" {
+	if compilesHere() {
+		r.compiler = o.Compiler
+	}
+	if o.CacheDir != "" || r.compiler != nil {
 		var err error
 		if r.cache, r.memory, err = openCodeCache(r.log, o.CacheDir, o.CacheKey); err != nil {
 			return err
 		}
 	}
-	config := wazero.NewRuntimeConfig().
-		WithCompilationCache(r.memory).
+	r.engine = wazero.NewRuntimeWithConfig(ctx, engineConfig(r.memory))
+	return nil
+}
+
+// engineConfig is what machine code depends on.
+func engineConfig(cache wazero.CompilationCache) wazero.RuntimeConfig {
+	return wazero.NewRuntimeConfig().
+		WithCompilationCache(cache).
 		WithCoreFeatures(coreFeatures()).
 		WithDebugInfoEnabled(false)
-	r.engine = wazero.NewRuntimeWithConfig(ctx, config)
-	return nil
 }
 
 // coreFeatures is what the gate accepts, as wazero writes it.

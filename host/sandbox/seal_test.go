@@ -56,3 +56,35 @@ func TestHeapMemory(t *testing.T) {
 		t.Errorf("%d bytes are still counted", budget.used)
 	}
 }
+
+// FuzzCode reads anything as code without harm; what is accepted has no count
+// beyond its own size.
+func FuzzCode(f *testing.F) {
+	name := strings.Repeat("ab", 32)
+	whole := "WAZEVO\x03dev\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00\xc3\xc3crc0\x00\x00\x00\x00\x00"
+	f.Add([]byte(whole))
+	f.Add([]byte(whole[:len(whole)-1]))
+	f.Add([]byte("WAZEVO\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00crc0\x01\xff\xff\xff\xff\xff\xff\xff\xff"))
+	f.Add([]byte("WAZEVO\x00\xff\xff\xff\xff"))
+	f.Add([]byte(nil))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if (Code{Name: "x", Bytes: b}).check() == nil {
+			t.Error("code without a name is accepted")
+		}
+		if (Code{Name: name, Bytes: b}).check() == nil && (Code{Name: name, Bytes: append(b, 0)}).check() == nil {
+			t.Error("code may go on behind its end")
+		}
+	})
+}
+
+func TestCodeCheck(t *testing.T) {
+	code, err := CompileCode(t.Context(), []byte("\x00asm\x01\x00\x00\x00\x01\x04\x01\x60\x00\x00\x03\x02\x01\x00\x0a\x04\x01\x02\x00\x0b"), 1)
+	if err != nil || code.check() != nil {
+		t.Errorf("compile: %v, check: %v", err, code.check())
+	}
+	for n := range code.Bytes {
+		if (Code{code.Name, code.Bytes[:n]}).check() == nil {
+			t.Errorf("the first %d of %d bytes are accepted", n, len(code.Bytes))
+		}
+	}
+}

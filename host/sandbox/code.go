@@ -1,0 +1,161 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/experimental"
+)
+
+// Code is the machine code of one instrumented module in the form the engine
+// keeps it, good for this build of the program on this processor.
+type Code struct {
+	Name  string // what the engine calls it: 64 hexadecimal digits
+	Bytes []byte
+}
+
+// A Compiler turns instrumented modules into machine code somewhere else, so
+// that what a module does to the engine's compiler does not happen here. It
+// must be safe for concurrent use, and return soon after ctx is done.
+//
+// What Compile returns runs as native code: an implementation gives back what
+// [CompileCode] of the same program made of the same bytes, and nothing else.
+type Compiler interface {
+	Compile(ctx context.Context, wasm []byte) (Code, error)
+}
+
+// CompileCode compiles an instrumented module with so many workers at once and
+// returns its machine code. A module that is bad enough ends the process, and
+// a panic in a worker does: call it where that may happen. It needs a place for
+// one file in os.TempDir. Errors: [ErrCompile], ctx's error.
+func CompileCode(ctx context.Context, wasm []byte, workers int) (code Code, err error) {
+	dir, err := os.MkdirTemp("", "skillet-compile-")
+	if err != nil {
+		return code, fmt.Errorf("%w: %w", ErrCompile, err)
+	}
+	defer os.RemoveAll(dir)
+	err = contain(func() error { return compileInto(experimental.WithCompilationWorkers(ctx, workers), dir, wasm) })
+	if ctx.Err() != nil {
+		return code, context.Cause(ctx)
+	}
+	if err == nil {
+		code, err = readCode(dir)
+	}
+	if err != nil {
+		return code, fmt.Errorf("%w: %w", ErrCompile, err)
+	}
+	return code, nil
+}
+
+// compileInto has the engine write the code of a module into a directory.
+func compileInto(ctx context.Context, dir string, wasm []byte) error {
+	cache, err := wazero.NewCompilationCacheWithDir(dir)
+	if err != nil {
+		return err
+	}
+	defer cache.Close(ctx)
+	engine := wazero.NewRuntimeWithConfig(ctx, engineConfig(cache))
+	defer engine.Close(ctx)
+	_, err = engine.CompileModule(ctx, wasm)
+	return err
+}
+
+// readCode reads the one file the engine wrote.
+func readCode(dir string) (code Code, err error) {
+	files, err := filepath.Glob(filepath.Join(dir, "wazero-*", "*"))
+	if err != nil || len(files) != 1 {
+		return code, fmt.Errorf("the engine wrote %d files, want 1", len(files))
+	}
+	code.Name = filepath.Base(files[0])
+	code.Bytes, err = os.ReadFile(files[0])
+	return code, err
+}
+
+// compilesHere reports whether the engine has a compiler for this machine.
+// Without one it interprets, and there is no machine code to be had.
+func compilesHere() bool {
+	return runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64"
+}
+
+var errCode = errors.New("the code is malformed")
+
+// check tells code that the engine could not read without harm: it believes
+// the counts in it. That the code does what its module says cannot be checked.
+func (c Code) check() error {
+	if !isCodeName(c.Name) {
+		return fmt.Errorf("%w: its name is %q", errCode, c.Name)
+	}
+	if len(c.Bytes) > maxCodeFile {
+		return fmt.Errorf("%w: it has %d bytes, more than %d", errCode, len(c.Bytes), maxCodeFile)
+	}
+	r := codeReader{left: c.Bytes, ok: true}
+	r.whole()
+	if !r.ok || len(r.left) > 0 {
+		return errCode
+	}
+	return nil
+}
+
+// codeReader walks through code as wazero's engine_cache.go writes it. Once
+// something does not fit, nothing does.
+type codeReader struct {
+	left []byte
+	ok   bool
+}
+
+const engineMagic = "WAZEVO"
+
+// whole is: magic, version, offsets of the functions, machine code and its
+// checksum, source map, catch clauses.
+func (r *codeReader) whole() {
+	r.ok = string(r.take(uint64(len(engineMagic)))) == engineMagic
+	r.take(r.number(1))
+	functions := r.list(r.number(4), 8)
+	size := r.number(8)
+	for ; len(functions) > 0; functions = functions[8:] {
+		r.ok = r.ok && binary.LittleEndian.Uint64(functions) < size
+	}
+	r.take(size)
+	r.take(4)
+	if r.number(1) == 1 {
+		r.list(r.number(8), 16)
+	}
+	for clauses := r.number(4); clauses > 0 && r.ok; clauses-- {
+		r.list(r.number(4), 5)
+	}
+}
+
+// take returns the next n bytes, or nil when there are fewer.
+func (r *codeReader) take(n uint64) []byte {
+	if !r.ok || n > uint64(len(r.left)) {
+		r.ok = false
+		return nil
+	}
+	b := r.left[:n]
+	r.left = r.left[n:]
+	return b
+}
+
+// list takes n elements of a size.
+func (r *codeReader) list(n, size uint64) []byte {
+	if n > uint64(len(r.left)) {
+		r.ok = false
+		return nil
+	}
+	return r.take(n * size)
+}
+
+// number takes a little-endian number of so many bytes; 0 when there is none.
+func (r *codeReader) number(size uint64) (n uint64) {
+	b := r.take(size)
+	for i := len(b) - 1; i >= 0; i-- {
+		n = n<<8 | uint64(b[i])
+	}
+	return n
+}
