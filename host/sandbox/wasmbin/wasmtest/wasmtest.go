@@ -2,7 +2,8 @@
 //
 // It writes what it is told to, valid or not: it checks nothing, so that tests
 // can also build modules a decoder must refuse. It knows no host, no limit and
-// no policy. Mistakes in its use are mistakes in a test, so they panic.
+// no policy. Mistakes in its use are mistakes in a test, so they panic. Random
+// makes valid modules by chance.
 //
 //	m := wasmtest.New()
 //	log := m.ImportFunc("env", "log", wasmtest.Sig("i32", ""))
