@@ -18,54 +18,59 @@ var (
 
 // A Guest is the instance that is calling a host function. It is valid only
 // until the host function returns, and only on its goroutine.
-type Guest struct{ in *instance }
+type Guest struct{ in guestSide }
+
+// guestSide is where a Guest's methods are carried out: in the instance, or by
+// whoever has the instance in another process.
+type guestSide interface {
+	Read(ptr, n uint32) ([]byte, error)
+	View(ptr, n uint32) ([]byte, error)
+	Write(ptr uint32, b []byte) error
+	Block(off uint64) ([]byte, error)
+	NewBlock(b []byte) (uint64, error)
+	Free(off uint64)
+	Env() any
+	Config() map[string]string
+	Log(level Level, msg string)
+	SetResponse(meta, body []byte)
+	Call(ctx context.Context, export string, params ...uint64) ([]uint64, error)
+}
+
+// RemoteGuest returns the Guest of an instance in another process, whose side
+// carries out the methods of the same names, and a function that makes it
+// useless. View may return a copy.
+func RemoteGuest(side guestSide) (g *Guest, end func()) {
+	g = &Guest{in: side}
+	return g, g.end
+}
 
 // end makes the guest useless: its memory may be gone.
 func (g *Guest) end() { g.in = nil }
 
 // Read returns a copy of n bytes of the guest's memory at ptr.
 func (g *Guest) Read(ptr, n uint32) ([]byte, error) {
-	b, err := g.View(ptr, n)
-	if err != nil {
-		return nil, err
+	if g.in == nil {
+		return nil, errGuestGone
 	}
-	g.in.spend(uint64(n))
-	return append(make([]byte, 0, n), b...), nil
+	return g.in.Read(ptr, n)
 }
 
 // View returns n bytes of the guest's memory at ptr without copying them. They
-// are valid until the host function returns or the guest's memory grows.
+// are valid until the host function returns or the guest's memory grows, and
+// must not be changed.
 func (g *Guest) View(ptr, n uint32) ([]byte, error) {
 	if g.in == nil {
 		return nil, errGuestGone
 	}
-	return g.in.view(ptr, n)
+	return g.in.View(ptr, n)
 }
 
 // Write copies b into the guest's memory at ptr.
 func (g *Guest) Write(ptr uint32, b []byte) error {
-	if uint64(len(b)) > MaxMemoryBytes {
-		return errBounds
+	if g.in == nil {
+		return errGuestGone
 	}
-	to, err := g.View(ptr, uint32(len(b)))
-	if err != nil {
-		return err
-	}
-	g.in.spend(uint64(len(b)))
-	copy(to, b)
-	return nil
-}
-
-// view returns part of the guest's linear memory.
-func (in *instance) view(ptr, n uint32) ([]byte, error) {
-	if !in.module.declared.HasMemory {
-		return nil, fmt.Errorf("%w: it has none", errBounds)
-	}
-	b, ok := in.mod.Memory().Read(ptr, n)
-	if !ok {
-		return nil, fmt.Errorf("%w: %d bytes at %d", errBounds, n, ptr)
-	}
-	return b, nil
+	return g.in.Write(ptr, b)
 }
 
 // Block returns a copy of the Extism block at off. Offset 0 is no block and
@@ -74,15 +79,7 @@ func (g *Guest) Block(off uint64) ([]byte, error) {
 	if g.in == nil {
 		return nil, errGuestGone
 	}
-	if off == 0 {
-		return nil, nil
-	}
-	b, err := g.in.kernel.block(off)
-	if err != nil {
-		return nil, err
-	}
-	g.in.spend(uint64(len(b)))
-	return append(make([]byte, 0, len(b)), b...), nil
+	return g.in.Block(off)
 }
 
 // NewBlock copies b into a new Extism block and returns its offset, 0 for an
@@ -91,22 +88,13 @@ func (g *Guest) NewBlock(b []byte) (uint64, error) {
 	if g.in == nil {
 		return 0, errGuestGone
 	}
-	if len(b) == 0 {
-		return 0, nil
-	}
-	off := g.in.kernel.alloc(uint64(len(b)))
-	if off == 0 {
-		return 0, g.in.memoryError()
-	}
-	g.in.spend(uint64(len(b)))
-	copy(g.in.kernel.arena[off:], b)
-	return off, nil
+	return g.in.NewBlock(b)
 }
 
 // Free gives an Extism block back. Offset 0 and unknown offsets do nothing.
 func (g *Guest) Free(off uint64) {
 	if g.in != nil {
-		g.in.kernel.free(off)
+		g.in.Free(off)
 	}
 }
 
@@ -115,7 +103,7 @@ func (g *Guest) Env() any {
 	if g.in == nil {
 		return nil
 	}
-	return g.in.call.Env
+	return g.in.Env()
 }
 
 // Config returns Call.Config. It must not be changed.
@@ -123,13 +111,13 @@ func (g *Guest) Config() map[string]string {
 	if g.in == nil {
 		return nil
 	}
-	return g.in.call.Config
+	return g.in.Config()
 }
 
 // Log hands a line to Call.Log, within Limits.LogBytes.
 func (g *Guest) Log(level Level, msg string) {
 	if g.in != nil {
-		g.in.log(level, msg)
+		g.in.Log(level, msg)
 	}
 }
 
@@ -138,7 +126,7 @@ func (g *Guest) Log(level Level, msg string) {
 // copied.
 func (g *Guest) SetResponse(meta, body []byte) {
 	if g.in != nil {
-		g.in.response = response{meta: meta, body: body, set: true}
+		g.in.SetResponse(meta, body)
 	}
 }
 
@@ -149,7 +137,73 @@ func (g *Guest) Call(ctx context.Context, export string, params ...uint64) ([]ui
 	if g.in == nil {
 		return nil, errGuestGone
 	}
-	in := g.in
+	return g.in.Call(ctx, export, params...)
+}
+
+// What follows carries out a Guest's methods in the instance.
+
+func (in *instance) View(ptr, n uint32) ([]byte, error) { return in.view(ptr, n) }
+
+func (in *instance) Read(ptr, n uint32) ([]byte, error) {
+	b, err := in.view(ptr, n)
+	if err != nil {
+		return nil, err
+	}
+	in.spend(uint64(n))
+	return append(make([]byte, 0, n), b...), nil
+}
+
+func (in *instance) Write(ptr uint32, b []byte) error {
+	if uint64(len(b)) > MaxMemoryBytes {
+		return errBounds
+	}
+	to, err := in.view(ptr, uint32(len(b)))
+	if err != nil {
+		return err
+	}
+	in.spend(uint64(len(b)))
+	copy(to, b)
+	return nil
+}
+
+func (in *instance) Block(off uint64) ([]byte, error) {
+	if off == 0 {
+		return nil, nil
+	}
+	b, err := in.kernel.block(off)
+	if err != nil {
+		return nil, err
+	}
+	in.spend(uint64(len(b)))
+	return append(make([]byte, 0, len(b)), b...), nil
+}
+
+func (in *instance) NewBlock(b []byte) (uint64, error) {
+	if len(b) == 0 {
+		return 0, nil
+	}
+	off := in.kernel.alloc(uint64(len(b)))
+	if off == 0 {
+		return 0, in.memoryError()
+	}
+	in.spend(uint64(len(b)))
+	copy(in.kernel.arena[off:], b)
+	return off, nil
+}
+
+func (in *instance) Free(off uint64) { in.kernel.free(off) }
+
+func (in *instance) Env() any { return in.call.Env }
+
+func (in *instance) Config() map[string]string { return in.call.Config }
+
+func (in *instance) Log(level Level, msg string) { in.log(level, msg) }
+
+func (in *instance) SetResponse(meta, body []byte) {
+	in.response = response{meta: meta, body: body, set: true}
+}
+
+func (in *instance) Call(ctx context.Context, export string, params ...uint64) ([]uint64, error) {
 	if in.depth+1 >= MaxDepth {
 		err := &LimitError{What: "call depth", Limit: fmt.Sprintf("%d calls", MaxDepth), kind: ErrDepth}
 		return nil, err
@@ -172,4 +226,16 @@ func (g *Guest) Call(ctx context.Context, export string, params ...uint64) ([]ui
 		err = errExited
 	}
 	return results, err
+}
+
+// view returns part of the guest's linear memory.
+func (in *instance) view(ptr, n uint32) ([]byte, error) {
+	if !in.module.declared.HasMemory {
+		return nil, fmt.Errorf("%w: it has none", errBounds)
+	}
+	b, ok := in.mod.Memory().Read(ptr, n)
+	if !ok {
+		return nil, fmt.Errorf("%w: %d bytes at %d", errBounds, n, ptr)
+	}
+	return b, nil
 }
