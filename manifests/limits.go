@@ -13,6 +13,8 @@ const (
 	DefaultFileSizeMB       = 10              // MiB a file
 	DefaultHostCalls        = 10_000
 	DefaultKVMB             = 10 // MiB of a skill's store
+	DefaultCacheMB          = 10 // MiB of a skill's kept answers
+	DefaultQueue            = 20 // calls that wait for others of the same skill
 )
 
 // The most a manifest may ask for. A higher value is an error, not a smaller

@@ -91,6 +91,7 @@ type Manifest struct {
 
 	Security      Security       `json:"security,omitzero"`
 	Resilience    Resilience     `json:"resilience,omitzero"`
+	Performance   Performance    `json:"performance,omitzero"`
 	SessionConfig *SessionConfig `json:"session_config,omitempty"`
 
 	Prompt         string        `json:"prompt,omitempty"`
@@ -127,7 +128,10 @@ type Tool struct {
 	// "$schema" says otherwise). An empty one accepts any bytes, JSON or not.
 	InputSchema  json.RawMessage `json:"input_schema,omitempty"`
 	OutputSchema json.RawMessage `json:"output_schema,omitempty"`
-	// Idempotent and ReadOnly are hints for callers; nothing relies on them.
+	// Idempotent promises that calling the tool twice with the same input does
+	// no more than calling it once, and ReadOnly that it changes nothing. A tool
+	// that promises either may be tried again; the answer of one that promises
+	// both may be kept. The zero value promises nothing.
 	Idempotent bool `json:"idempotent,omitempty"`
 	ReadOnly   bool `json:"read_only,omitempty"`
 }
@@ -212,6 +216,9 @@ type KVPermission struct {
 	MaxMB int `json:"max_mb,omitempty"`
 	// SchemaVersion is the version of the skill's stored data; 0 = 1.
 	SchemaVersion int `json:"schema_version,omitempty"`
+	// Migrate names the tool that brings data of an older schema version to
+	// SchemaVersion; empty when none can.
+	Migrate string `json:"migrate,omitempty"`
 }
 
 // A ReasonedPermission asks for something that has no resource.
@@ -235,30 +242,92 @@ type ResourceLimits struct {
 type Resilience struct {
 	RetryConfig    *RetryConfig    `json:"retry_config,omitempty"`
 	CircuitBreaker *CircuitBreaker `json:"circuit_breaker,omitempty"`
-	// Timeout bounds the wall time of a call in seconds; together with
-	// max_execution_time the smaller one wins. 0 = no bound of its own.
-	Timeout         float64      `json:"timeout,omitempty"`
+	// Timeout bounds the wall time of a call in seconds, with all its attempts
+	// and pauses; max_execution_time bounds each attempt, and the smaller one
+	// wins. 0 = no bound of its own.
+	Timeout float64 `json:"timeout,omitempty"`
+	// FallbackCommand is what runs when a call failed; [Manifest.Fallback]
+	// reads it.
 	FallbackCommand string       `json:"fallback_command,omitempty"`
 	HealthCheck     *HealthCheck `json:"health_check,omitempty"`
 }
 
-// RetryConfig says when a failed call is tried again.
+// RetryConfig says when a failed call is tried again; see
+// [Manifest.Retries] for what a zero field means.
 type RetryConfig struct {
-	MaxAttempts     int      `json:"max_attempts,omitempty"`     // first try included; 0 = 1
-	BackoffStrategy string   `json:"backoff_strategy,omitempty"` // "constant", "linear" or "exponential"
-	RetryOn         []string `json:"retry_on,omitempty"`         // "timeout", "resource_limit", "network_error"
+	MaxAttempts     int      `json:"max_attempts,omitempty"`     // first try included
+	BackoffStrategy Backoff  `json:"backoff_strategy,omitempty"` // how the longest pause grows
+	BaseDelay       float64  `json:"base_delay,omitempty"`       // seconds of the first pause, at the longest
+	MaxDelay        float64  `json:"max_delay,omitempty"`        // seconds of any pause, at the longest
+	RetryOn         []Reason `json:"retry_on,omitempty"`
 }
 
-// CircuitBreaker says when calls are refused after repeated failures.
+// A Backoff is how the longest pause between two attempts grows.
+type Backoff string
+
+// The strategies, with the longest pause before attempt n+1 for a base delay b.
+const (
+	BackoffConstant    Backoff = "constant"    // b
+	BackoffLinear      Backoff = "linear"      // n*b
+	BackoffExponential Backoff = "exponential" // b, 2b, 4b, 8b, ...
+)
+
+// A Reason is a sort of failure after which a call may be tried again.
+type Reason string
+
+// The reasons.
+const (
+	ReasonTimeout       Reason = "timeout"        // the time of an attempt, or of something it waited for, ran out
+	ReasonNetworkError  Reason = "network_error"  // input or output failed: the network, or a disk
+	ReasonResourceLimit Reason = "resource_limit" // another limit was reached: memory, fuel, a quota
+)
+
+// CircuitBreaker says when calls are refused after repeated failures; see
+// [Manifest.Breaker] for what a zero field means.
 type CircuitBreaker struct {
 	FailureThreshold int     `json:"failure_threshold,omitempty"` // failures in a row
 	RecoveryTimeout  float64 `json:"recovery_timeout,omitempty"`  // seconds
+	HalfOpenProbes   int     `json:"half_open_probes,omitempty"`  // successes in a row that end it
 }
 
-// HealthCheck says whether a skill is called now and then to see if it works.
+// HealthCheck says how to find out whether a skill works.
 type HealthCheck struct {
-	Enabled  bool    `json:"enabled,omitempty"`
-	Interval float64 `json:"interval,omitempty"` // seconds
+	Enabled bool `json:"enabled,omitempty"`
+	// Interval is how many seconds an outcome stands before the skill is
+	// checked again; 0 = not at all.
+	Interval float64 `json:"interval,omitempty"`
+	// Tool is called with Input; without one the module is loaded, and nothing
+	// called.
+	Tool  string          `json:"tool,omitempty"`
+	Input json.RawMessage `json:"input,omitempty"`
+}
+
+// Performance says what a skill may use up over many calls, and what may be
+// kept of them.
+type Performance struct {
+	Caching   *Caching   `json:"caching,omitempty"`
+	Execution *Execution `json:"execution,omitempty"`
+	RateLimit *RateLimit `json:"rate_limit,omitempty"`
+}
+
+// Caching keeps the answers of tools that are both read-only and idempotent.
+type Caching struct {
+	ResultCacheTTL float64 `json:"result_cache_ttl,omitempty"`  // seconds
+	MaxCacheSizeMB int     `json:"max_cache_size_mb,omitempty"` // MiB; 0 = [DefaultCacheMB]
+}
+
+// Execution bounds how many calls of a skill run at once in one host process.
+type Execution struct {
+	MaxConcurrentCalls int `json:"max_concurrent_calls,omitempty"` // 0 = no bound of its own
+	// ExecutionQueueSize is how many more calls may wait; nil = [DefaultQueue].
+	ExecutionQueueSize *int `json:"execution_queue_size,omitempty"`
+}
+
+// RateLimit allows MaxCalls calls in a burst, and as many again in each
+// PerSeconds seconds.
+type RateLimit struct {
+	MaxCalls   int     `json:"max_calls,omitempty"`
+	PerSeconds float64 `json:"per_seconds,omitempty"`
 }
 
 // SessionConfig bounds the sessions of a skill of [KindCodeSession].

@@ -274,6 +274,7 @@ func TestRequests(t *testing.T) {
 		"security.permissions.network[0] | http:GET,POST https://api.example.com/v1/* | asks for the figures that are missing",
 		"security.permissions.secrets[0] | secret:example-token | the service wants a token",
 		"security.permissions.skills[0] | skill:html-to-text | turns pages into text",
+		"security.permissions.skills[1] | skill:plain-report | writes a simpler report when this one fails",
 		"security.permissions.models[0] | model:fast | shortens long sections",
 		"security.permissions.kv | kv | remembers what was reported before",
 		"security.permissions.notify | notify | says when the report is ready",

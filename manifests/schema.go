@@ -106,27 +106,29 @@ func (s manifestSchema) place(at *node, name string) string {
 func foreignFields() map[string]string {
 	const always = "every skill runs in the sandbox, so leave it out"
 	const ofHost = "that is a setting of the host, so leave it out"
+	const concurrent = "write performance.execution.max_concurrent_calls; 1 has one call at a time"
 	const noEnv = "no environment variable reaches a skill: use args or the tool's input"
 	return map[string]string{
-		"retry_attempts":      "write resilience.retry_config.max_attempts",
-		"allow_network":       "list the addresses in security.permissions.network",
-		"allowed_hosts":       "list the addresses in security.permissions.network",
-		"allow_file_write":    "list the paths in security.permissions.file_write",
-		"allowed_paths":       "list the paths in security.permissions.file_read and file_write",
-		"default_permissions": "write security.permissions",
-		"sandbox":             always,
-		"sandbox_enabled":     always,
-		"performance":         ofHost,
-		"caching":             ofHost,
-		"observability":       ofHost,
-		"environment":         noEnv,
-		"env":                 noEnv,
-		"wasm":                "command names the module",
-		"module":              "command names the module",
-		"main":                "command names the module",
-		"entrypoint":          "command names the module",
-		"inputSchema":         "did you mean input_schema?",
-		"outputSchema":        "did you mean output_schema?",
+		"retry_attempts":        "write resilience.retry_config.max_attempts",
+		"allow_network":         "list the addresses in security.permissions.network",
+		"allowed_hosts":         "list the addresses in security.permissions.network",
+		"allow_file_write":      "list the paths in security.permissions.file_write",
+		"allowed_paths":         "list the paths in security.permissions.file_read and file_write",
+		"default_permissions":   "write security.permissions",
+		"sandbox":               always,
+		"sandbox_enabled":       always,
+		"metadata_cache_ttl":    ofHost,
+		"observability":         ofHost,
+		"parallel_execution":    concurrent,
+		"max_concurrent_skills": concurrent,
+		"environment":           noEnv,
+		"env":                   noEnv,
+		"wasm":                  "command names the module",
+		"module":                "command names the module",
+		"main":                  "command names the module",
+		"entrypoint":            "command names the module",
+		"inputSchema":           "did you mean input_schema?",
+		"outputSchema":          "did you mean output_schema?",
 	}
 }
 

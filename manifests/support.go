@@ -1,5 +1,7 @@
 package manifests
 
+import "slices"
+
 // Support says what this host does with a field of the manifest.
 type Support string
 
@@ -79,7 +81,7 @@ func refusals() []refusal {
 	all := []refusal{
 		{"type", "this host runs code_inline skills only", "make it a code_inline skill", func(m *Manifest) bool { return m.Type != KindCodeInline }},
 		{"command", "this host has no interpreter skills: a command is a module in the package", "compile the skill to a .wasm module and name it", func(m *Manifest) bool { return m.Command != "" && !isModule(m.Command) }},
-		{"security.permissions.skills", "no host function calls another skill", "remove it", func(m *Manifest) bool { return len(m.Security.Permissions.Skills) > 0 }},
+		{"security.permissions.skills", "no host function calls another skill: only fallback_command does", "remove all but the skill that fallback_command names", callsSkills},
 		{"security.permissions.models", "no host function asks a model", "remove it", func(m *Manifest) bool { return len(m.Security.Permissions.Models) > 0 }},
 		{"security.resource_limits.max_cpu_percent", "the share of a processor is not limited", "leave it out or write 100, and bound the work with max_fuel and max_execution_time", limitsCPU},
 		{"session_config", "this host keeps no sessions: every call starts fresh", "remove it", func(m *Manifest) bool { return m.SessionConfig != nil }},
@@ -88,7 +90,15 @@ func refusals() []refusal {
 		{"development", "this host has no development mode", "remove it or write false", develops},
 		{"allowed-tools", "a package cannot approve its own use of tools", "remove it; a person grants what a skill may do", func(m *Manifest) bool { return m.AgentSkill != nil && len(m.AgentSkill.AllowedTools) > 0 }},
 	}
-	return append(append(all, resilienceRefusals()...), promptRefusals()...)
+	return append(all, promptRefusals()...)
+}
+
+// callsSkills reports whether m asks for more skills than its fallback.
+func callsSkills(m *Manifest) bool {
+	fallback, _ := m.Fallback()
+	return slices.ContainsFunc(m.Security.Permissions.Skills, func(p NamePermission) bool {
+		return fallback.Name == "" || !p.names(fallback.Name)
+	})
 }
 
 func limitsCPU(m *Manifest) bool {
@@ -103,21 +113,6 @@ func develops(m *Manifest) bool {
 	}
 	tests := d.TestFramework != nil && *d.TestFramework != TestFramework{}
 	return d.SessionIsolation || d.HotReload || d.DebugMode || tests
-}
-
-func resilienceRefusals() []refusal {
-	const retry = "resilience.retry_config"
-	return []refusal{
-		{retry, "a failed call is not tried again", "remove it or write max_attempts 1, and let the caller try again", retries},
-		{"resilience.circuit_breaker", "calls are not counted from one to the next", "remove it", func(m *Manifest) bool { return m.Resilience.CircuitBreaker != nil }},
-		{"resilience.fallback_command", "a failed call is answered with its error, not with another command", "remove it, or handle the failure in the module", func(m *Manifest) bool { return m.Resilience.FallbackCommand != "" }},
-		{"resilience.health_check", "this host calls a skill only when a caller does", "remove it or write enabled false", func(m *Manifest) bool { return m.Resilience.HealthCheck != nil && m.Resilience.HealthCheck.Enabled }},
-	}
-}
-
-func retries(m *Manifest) bool {
-	r := m.Resilience.RetryConfig
-	return r != nil && (r.MaxAttempts > 1 || r.BackoffStrategy != "" || len(r.RetryOn) > 0)
 }
 
 // promptRefusals are the fields of prompts in a skill that runs code. In a

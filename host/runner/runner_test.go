@@ -227,8 +227,8 @@ func TestStandardErrorIsCleaned(t *testing.T) {
 
 func TestFieldsThatWouldBeIgnoredAreRefused(t *testing.T) {
 	p := assemble(t)
-	r := p.Run(t.Context(), call(pack(t, answers("x"), `,"resilience":{"fallback_command":"other.wasm"}`)))
-	if r.OK || r.Error.Kind != task.KindUsage || !strings.Contains(r.Error.Message, "resilience.fallback_command") {
+	r := p.Run(t.Context(), call(pack(t, answers("x"), `,"security":{"permissions":{"models":["fast"]}}`)))
+	if r.OK || r.Error.Kind != task.KindUsage || !strings.Contains(r.Error.Message, "security.permissions.models") {
 		t.Errorf("got %+v", r.Error)
 	}
 }
