@@ -2,17 +2,15 @@ package main
 
 import (
 	"context"
-	"errors"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/approval"
-	"github.com/skillet-run/skillet/host/registry"
+	"github.com/skillet-run/skillet/host/review"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
-	"github.com/skillet-run/skillet/manifests/bundle"
 )
 
 func (t *terminal) approvalsCommand() *cli.Command {
@@ -64,10 +62,14 @@ func (t *terminal) showProposals(ps []approval.Proposal) {
 
 func (t *terminal) approvalsShow() *cli.Command {
 	return &cli.Command{
-		Name:        "show",
-		Usage:       "show a proposal: who, why, what it asks for, what is in it",
-		ArgsUsage:   "ID",
-		Description: "Examples:\n  skillet approvals show 3f9a\n  skillet approvals show 3f9a --json",
+		Name:      "show",
+		Usage:     "show a proposal: who, why, what it asks for, what is in it",
+		ArgsUsage: "ID",
+		Description: "Beside the active version of the skill: changed texts line by line, other files by\n" +
+			"size and digest, and what its module newly calls. Long differences are cut short, and\n" +
+			"say so; --full shows all.\n\n" +
+			"Examples:\n  skillet approvals show 3f9a\n  skillet approvals show 3f9a --full\n  skillet approvals show 3f9a --json",
+		Flags: []cli.Flag{fullFlag()},
 		Action: t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			args, err := need(c, 1, "one id")
 			if err != nil {
@@ -77,78 +79,35 @@ func (t *terminal) approvalsShow() *cli.Command {
 			if err != nil {
 				return err
 			}
-			return t.showProposal(ctx, h, p)
+			return t.showProposal(ctx, h, p, c.Bool("full"))
 		}),
 	}
 }
 
-// proposed is what --json prints of a proposal.
+// proposed is what --json prints of a proposal: the limits are those that hold
+// on this host.
 type proposed struct {
 	approval.Proposal
-	Files []changedFile `json:"files"`
+	Limits manifests.ResolvedLimits `json:"limits"`
+	Cut    []host.Cut               `json:"limits_cut"`
+	comparison
 }
 
-// A changedFile is a file of a proposed package, beside the active version's.
-type changedFile struct {
-	bundle.File
-	// Change is "added", "changed", "removed" or "same".
-	Change string `json:"change"`
-}
-
-func (t *terminal) showProposal(ctx context.Context, h *host.Host, p approval.Proposal) error {
-	v := proposed{Proposal: p, Files: []changedFile{}}
+func (t *terminal) showProposal(ctx context.Context, h *host.Host, p approval.Proposal, full bool) error {
+	v := proposed{Proposal: p}
+	v.Limits, v.Cut = h.Enforced(p.Limits)
+	v.Files = []review.File{}
 	if p.Status == approval.StatusPending {
 		pkg, err := h.Registry.Package(ctx, p.Digest)
 		if err != nil {
 			return err
 		}
-		before, err := activeFiles(ctx, h, p.Skill)
+		v.comparison, err = t.compare(ctx, h, pkg, full, "`skillet approvals show "+p.ID+" --full` shows them")
 		if err != nil {
 			return err
 		}
-		v.Files = changes(before, pkg.Files())
 	}
 	return t.answer(v, func() { t.printProposal(v) })
-}
-
-// activeFiles are the files of the active version of a skill; none for a skill
-// that is not installed.
-func activeFiles(ctx context.Context, h *host.Host, skill string) ([]bundle.File, error) {
-	s, err := h.Registry.Lookup(ctx, manifests.Ref{Name: skill})
-	if errors.Is(err, registry.ErrNotFound) || err == nil && s.Name != skill { // or only an alias
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	p, err := h.Registry.Package(ctx, s.Digest)
-	if err != nil {
-		return nil, err
-	}
-	return p.Files(), nil
-}
-
-func changes(before, after []bundle.File) []changedFile {
-	old := map[string]manifests.Digest{}
-	for _, f := range before {
-		old[f.Path] = f.Digest
-	}
-	var all []changedFile
-	for _, f := range after {
-		d, ok := old[f.Path]
-		change := "added"
-		if ok {
-			change = map[bool]string{true: "same", false: "changed"}[d == f.Digest]
-		}
-		delete(old, f.Path)
-		all = append(all, changedFile{f, change})
-	}
-	for _, f := range before {
-		if _, gone := old[f.Path]; gone {
-			all = append(all, changedFile{f, "removed"})
-		}
-	}
-	return all
 }
 
 func (t *terminal) printProposal(v proposed) {
@@ -166,10 +125,8 @@ func (t *terminal) printProposal(v proposed) {
 		t.say("  %s by %s on %s%s", v.Status, plain(v.DecidedBy), when(v.DecidedAt), because(plain(v.Notes), nil))
 		return
 	}
-	t.say("  limits: %s", limitsInWords(v.Limits))
-	for _, f := range v.Files {
-		t.say("  %-7s %10d  %s  %s", f.Change, f.Size, f.Digest.Short(), plain(f.Path))
-	}
+	bounds{v.Limits, v.Cut}.show(t.say, "  limits:")
+	v.comparison.show(t.say)
 	t.say("  decide: skillet approvals approve %s --digest %s", v.ID, v.Digest.Short())
 	t.say("      or: skillet approvals reject %s --notes 'why'", v.ID)
 }
@@ -257,7 +214,7 @@ func (t *terminal) deciding(ctx context.Context, c *cli.Context, h *host.Host, v
 		return p, task.Errorf(task.KindUsage, "approvals %s needs a yes, and nobody can be asked here", verb).
 			WithHint("look at it with `skillet approvals show %s`, then add --yes", p.ID)
 	}
-	if err := t.showProposal(ctx, h, p); err != nil {
+	if err := t.showProposal(ctx, h, p, false); err != nil {
 		return p, err
 	}
 	return p, t.confirm("approvals "+verb, strings.ToUpper(verb[:1])+verb[1:]+" this?")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"github.com/skillet-run/skillet/host/install"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 	"github.com/skillet-run/skillet/policies"
 )
@@ -23,19 +25,21 @@ import (
 func (t *terminal) installCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "install",
-		Usage:     "install a skill from a directory or a .skill file",
+		Usage:     "install skills from directories or .skill files",
 		ArgsUsage: "PATH...",
-		Description: "Checks the package and its module, shows what it asks for, and installs it when you\n" +
+		Description: "Checks each package and its module, shows what it asks for, and installs it when you\n" +
 			"agree. Without a terminal, and without --yes, it is not installed but waits as a\n" +
-			"proposal (exit code 6). A package that a model wrote always waits.\n\n" +
+			"proposal (exit code 6). A package that a model wrote always waits. Of several packages,\n" +
+			"one that cannot be installed does not keep the others out; the exit code is its own.\n\n" +
 			"Examples:\n" +
 			"  skillet install ./skills/text\n" +
-			"  skillet install text-1.0.0.skill --yes\n" +
+			"  skillet install text-1.0.0.skill csv-1.0.0.skill --yes\n" +
 			"  skillet install ./weather --dry-run\n" +
 			"  skillet install ./weather --generated-by gpt-x --rationale 'asked for the weather thrice'",
 		Flags: []cli.Flag{
 			yesFlag("grant what the package asks for"),
 			&cli.BoolFlag{Name: "dry-run", Usage: "only show what would happen"},
+			fullFlag(),
 			&cli.StringFlag{Name: "generated-by", Usage: "the package was written by this `MODEL`: it waits for approval whatever it asks for"},
 			&cli.StringFlag{Name: "rationale", Usage: "why it should be installed, shown to who decides"},
 			workspaceFlag(),
@@ -75,8 +79,17 @@ type installed struct {
 	OK   bool   `json:"ok"`
 	Path string `json:"path"`
 	install.Outcome
-	Plan  *install.Plan `json:"plan,omitempty"`
-	Error *task.Error   `json:"error,omitempty"`
+	Plan  *planned    `json:"plan,omitempty"`
+	Error *task.Error `json:"error,omitempty"`
+}
+
+// planned is a plan with the limits as they hold on this host, beside the
+// version that is active.
+type planned struct {
+	install.Plan
+	Limits     manifests.ResolvedLimits `json:"limits"`
+	Cut        []host.Cut               `json:"limits_cut"`
+	Difference comparison               `json:"difference"`
 }
 
 func (t *terminal) install(ctx context.Context, c *cli.Context, h *host.Host) error {
@@ -89,35 +102,40 @@ func (t *terminal) install(ctx context.Context, c *cli.Context, h *host.Host) er
 	}
 	var all []installed
 	var failed *task.Error
-	for _, path := range c.Args().Slice() {
-		in, err := t.installOne(ctx, c, h, path)
+	for next := range arrivals(ctx, h, c.Args().Slice()) {
+		in, err := t.installOne(ctx, c, h, next)
 		if ctx.Err() != nil {
-			return err
+			return cmp.Or(err, ctx.Err())
 		}
 		if in.Error = explain(err); err != nil && failed == nil {
 			failed = in.Error
 		}
-		in.OK, in.Path = err == nil, path
+		in.OK, in.Path = err == nil, next.path
 		all = append(all, in)
+		if err != nil && !t.json {
+			t.tell(in.Error)
+		}
 	}
-	return t.showInstalled(all, failed)
+	return t.sumUp(all, failed, c.Bool("dry-run"))
 }
 
-// showInstalled prints what became of each package. One that cannot be
-// installed does not keep the others out; the first of them decides the exit
-// code.
-func (t *terminal) showInstalled(all []installed, failed *task.Error) error {
+// sumUp says what became of several packages. One that cannot be installed does
+// not keep the others out; the first of them decides the exit code.
+func (t *terminal) sumUp(all []installed, failed *task.Error, dry bool) error {
 	var err error
-	if !t.json {
+	switch {
+	case t.json && len(all) == 1:
+		err = t.printJSON(all[0])
+	case t.json:
+		err = t.printJSON(all)
+	case len(all) > 1 && failed != nil && !dry:
+		n := 0
 		for _, in := range all {
-			if in.Error != nil {
-				t.tell(in.Error)
+			if in.OK {
+				n++
 			}
 		}
-	} else if len(all) == 1 {
-		err = t.printJSON(all[0])
-	} else {
-		err = t.printJSON(all)
+		t.note("skillet: %d of %s installed; those stay installed", n, count(len(all), "package"))
 	}
 	if err != nil || failed == nil {
 		return err
@@ -125,18 +143,18 @@ func (t *terminal) showInstalled(all []installed, failed *task.Error) error {
 	return reported{failed.Kind}
 }
 
-func (t *terminal) installOne(ctx context.Context, c *cli.Context, h *host.Host, path string) (installed, error) {
-	done := t.waiting("checking %s", filepath.Base(path))
-	plan, err := t.plan(ctx, c, h, path)
+func (t *terminal) installOne(ctx context.Context, c *cli.Context, h *host.Host, next incoming) (installed, error) {
+	done := t.waiting("checking %s", filepath.Base(next.path))
+	plan, err := t.plan(ctx, c, h, next)
 	done()
 	if err != nil {
 		return installed{}, err
 	}
 	if c.Bool("dry-run") {
-		t.showPlan(plan)
-		return installed{Plan: &plan}, nil
+		p, err := t.show(ctx, c, h, plan, next)
+		return installed{Plan: &p}, err
 	}
-	out, err := t.submit(ctx, c, h, plan)
+	out, err := t.submit(ctx, c, h, plan, next)
 	if err == nil {
 		t.showOutcome(plan, out)
 	}
@@ -166,8 +184,8 @@ func openPackage(path string) (*bundle.Package, error) {
 	return p, err
 }
 
-func (t *terminal) plan(ctx context.Context, c *cli.Context, h *host.Host, path string) (install.Plan, error) {
-	p, err := openPackage(path)
+func (t *terminal) plan(ctx context.Context, c *cli.Context, h *host.Host, next incoming) (install.Plan, error) {
+	p, err := next.open()
 	if err != nil {
 		return install.Plan{}, err
 	}
@@ -175,7 +193,7 @@ func (t *terminal) plan(ctx context.Context, c *cli.Context, h *host.Host, path 
 	if err != nil {
 		return install.Plan{}, err
 	}
-	source, err := absolute(path)
+	source, err := absolute(next.path)
 	if err != nil {
 		return install.Plan{}, err
 	}
@@ -191,13 +209,15 @@ func (t *terminal) plan(ctx context.Context, c *cli.Context, h *host.Host, path 
 
 // submit installs a plan, asking the person at the terminal if somebody has to
 // be asked and this person may answer.
-func (t *terminal) submit(ctx context.Context, c *cli.Context, h *host.Host, p install.Plan) (install.Outcome, error) {
+func (t *terminal) submit(ctx context.Context, c *cli.Context, h *host.Host, p install.Plan, next incoming) (install.Outcome, error) {
 	ask := p.Effect == policies.Ask.String() && p.Origin != registry.OriginGenerated && (!p.Installed || len(p.New()) > 0)
 	if !ask || !c.Bool("yes") && !t.canAsk() {
 		return h.Installer.Submit(ctx, p)
 	}
 	if !c.Bool("yes") {
-		t.showPlan(p)
+		if _, err := t.show(ctx, c, h, p, next); err != nil {
+			return install.Outcome{}, err
+		}
 		if err := t.confirm("install "+p.Skill, "Install and grant this?"); err != nil {
 			return install.Outcome{}, err
 		}
@@ -205,15 +225,31 @@ func (t *terminal) submit(ctx context.Context, c *cli.Context, h *host.Host, p i
 	return h.Installer.Accept(ctx, t.person(), p)
 }
 
-func (t *terminal) showPlan(p install.Plan) {
-	if t.json {
-		return
+// show shows a plan, and what is different from the active version.
+func (t *terminal) show(ctx context.Context, c *cli.Context, h *host.Host, plan install.Plan, next incoming) (planned, error) {
+	p := planned{Plan: plan}
+	pkg, err := next.open()
+	if err != nil {
+		return p, err
 	}
+	p.Limits, p.Cut = h.Enforced(plan.Limits)
+	p.Difference, err = t.compare(ctx, h, pkg, c.Bool("full"), "`skillet install "+next.path+" --dry-run --full` shows them")
+	if err == nil && !t.json {
+		t.showPlan(p)
+	}
+	return p, err
+}
+
+func (t *terminal) showPlan(p planned) {
 	t.note("%s@%s (%s, sha256:%s) from %s", plain(p.Skill), plain(p.Version), p.Origin, p.Digest.Short(), plain(p.Source))
 	if p.Replaces != "" {
 		t.note("  replaces %s as the active version", p.Replaces)
 	}
 	t.showAsks(p.Asks)
+	bounds{p.Limits, p.Cut}.show(t.note, "  limits:")
+	if p.Difference.With != "" && !p.Installed || p.Difference.full {
+		p.Difference.show(t.note)
+	}
 	t.note("  policies say: %s%s", p.Effect, because(p.Reason, p.Policies))
 }
 

@@ -62,19 +62,25 @@ func (t *terminal) infoCommand() *cli.Command {
 		Name:        "info",
 		Usage:       "show everything about a skill: tools, schemas, what it asks for, limits",
 		ArgsUsage:   "SKILL[@VERSION] | PATH",
-		Description: "Examples:\n  skillet info text\n  skillet info csv@1.0.0 --json\n  skillet info ./my-skill",
-		Action:      t.withState(t.info),
+		Description: "Examples:\n  skillet info text\n  skillet info csv@1.0.0 --json\n  skillet info ./my-skill --diff",
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "diff", Usage: "also show what is different from the active version"},
+			fullFlag(),
+		},
+		Action: t.withState(t.info),
 	}
 }
 
 // about is what info shows.
 type about struct {
-	Digest    manifests.Digest         `json:"digest"`
-	Installed *registry.Skill          `json:"installed,omitempty"`
-	Manifest  *manifests.Manifest      `json:"manifest"`
-	Files     []bundle.File            `json:"files"`
-	Limits    manifests.ResolvedLimits `json:"limits"`
-	Grants    []approval.Grant         `json:"grants"`
+	Digest    manifests.Digest    `json:"digest"`
+	Installed *registry.Skill     `json:"installed,omitempty"`
+	Manifest  *manifests.Manifest `json:"manifest"`
+	Files     []bundle.File       `json:"files"`
+	bounds
+	Grants []approval.Grant `json:"grants"`
+	// Difference is what is different from the active version, when asked for.
+	Difference *comparison `json:"difference,omitempty"`
 }
 
 func (t *terminal) info(ctx context.Context, c *cli.Context, h *host.Host) error {
@@ -86,11 +92,18 @@ func (t *terminal) info(ctx context.Context, c *cli.Context, h *host.Host) error
 	if err != nil {
 		return err
 	}
-	a := about{Digest: p.Digest(), Installed: s, Manifest: p.Manifest(), Files: p.Files(), Limits: p.Manifest().Limits(), Grants: []approval.Grant{}}
+	a := about{Digest: p.Digest(), Installed: s, Manifest: p.Manifest(), Files: p.Files(), bounds: enforced(h, p.Manifest().Limits()), Grants: []approval.Grant{}}
 	if s != nil {
 		if a.Grants, err = h.Desk.Grants(ctx, s.Digest); err != nil {
 			return err
 		}
+	}
+	if c.Bool("diff") || c.Bool("full") {
+		d, err := t.compare(ctx, h, p, c.Bool("full"), "`skillet info "+args[0]+" --diff --full` shows them")
+		if err != nil {
+			return err
+		}
+		a.Difference = &d
 	}
 	ws, err := workspace(c)
 	if err != nil {
@@ -135,7 +148,6 @@ func (t *terminal) showAbout(a about, asks []manifests.RequestedCapability) {
 	about := [][2]string{
 		{"kind", string(m.Type)}, {"author", m.Author}, {"license", m.License}, {"homepage", m.Homepage},
 		{"aliases", strings.Join(m.Aliases, ", ")}, {"tags", strings.Join(m.Metadata.Tags, ", ")},
-		{"limits", limitsInWords(a.Limits)},
 	}
 	if s := a.Installed; s != nil {
 		about = append(about, [2]string{"installed", fmt.Sprintf("%s by %s from %s (%s)", when(s.InstalledAt), s.InstalledBy, s.Source, s.Origin)})
@@ -145,6 +157,7 @@ func (t *terminal) showAbout(a about, asks []manifests.RequestedCapability) {
 			t.say("%-10s %s", f[0]+":", plain(f[1]))
 		}
 	}
+	a.bounds.show(t.say, "limits:   ")
 	t.showTools(m)
 	t.say("asks for:%s", none(len(asks)))
 	for _, r := range asks {
@@ -155,10 +168,12 @@ func (t *terminal) showAbout(a about, asks []manifests.RequestedCapability) {
 	for _, g := range a.Grants {
 		t.say("  %s", grantLine(g))
 	}
-}
-
-func limitsInWords(l manifests.ResolvedLimits) string {
-	return fmt.Sprintf("%d MiB memory, %g s, %d fuel, %d KiB output, %d host calls", l.MemoryBytes>>20, l.Seconds, l.Fuel, l.OutputBytes>>10, l.HostCalls)
+	if d := a.Difference; d != nil && d.With == "" {
+		t.say("nothing to compare with: %s is not installed", plain(m.Name))
+	} else if d != nil {
+		t.say("compared with %s@%s, which is active:", plain(m.Name), plain(d.With))
+		d.show(t.say)
+	}
 }
 
 func none(n int) string {

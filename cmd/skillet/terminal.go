@@ -230,6 +230,23 @@ func plainLines(s string) string {
 	}, s)
 }
 
+// visible is text of others' as part of one line, with every character that
+// would not be seen written out: for whoever has to judge the text itself.
+func visible(s string) string {
+	var b strings.Builder
+	for _, r := range strings.ToValidUTF8(s, "\uFFFD") {
+		switch {
+		case unicode.IsPrint(r):
+			b.WriteRune(r)
+		case r == '\n' || r == '\r' || r == '\t':
+			b.WriteString(map[rune]string{'\n': `\n`, '\r': `\r`, '\t': `\t`}[r])
+		default:
+			fmt.Fprintf(&b, `\u{%x}`, r)
+		}
+	}
+	return b.String()
+}
+
 // harmless is r, or U+FFFD for a character that does something to a terminal
 // rather than appear on it.
 func harmless(r rune) rune {
@@ -270,7 +287,7 @@ func (t *terminal) Notify(_ context.Context, n hostfn.Notification) error {
 	if n.Title != "" {
 		line += ": " + n.Title
 	}
-	_, err := fmt.Fprintf(t.err, "%s: %s\n", plain(line), plain(n.Text))
+	_, err := fmt.Fprintf(t.err, "%s: %s\n", visible(line), visible(strings.TrimRight(n.Text, "\n")))
 	return err
 }
 

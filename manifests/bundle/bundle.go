@@ -91,9 +91,9 @@ func tooLarge(entry, format string, args ...any) error {
 
 // A File is one file of a package.
 type File struct {
-	Path   string // relative, clean, with slashes
-	Size   int64  // bytes
-	Digest manifests.Digest
+	Path   string           `json:"path"` // relative, clean, with slashes
+	Size   int64            `json:"size"` // bytes
+	Digest manifests.Digest `json:"digest"`
 }
 
 // A Package is one package, checked and in memory. It is immutable and safe for

@@ -49,6 +49,7 @@ var imports = map[string][]string{
 	"host/approval": {"host/ledger", "host/registry", "host/store", "host/task", "manifests", "policies", "policies/capability"},
 
 	// Behaviour.
+	"host/review":  {"host/sandbox/wasmbin", "manifests/bundle"},
 	"host/install": {"host/approval", "host/ledger", "host/registry", "host/task", "manifests", "manifests/bundle", "policies", "policies/capability"},
 	"host/hostfn":  {"host/jail", "host/sandbox", "host/store", "host/task", "policies", "policies/capability"},
 	"host/runner": {
@@ -62,7 +63,7 @@ var imports = map[string][]string{
 	"host":                   {"*"},
 	"host/internal/archtest": nil,
 	"cmd/skillet": {
-		"host", "host/approval", "host/hostfn", "host/config", "host/install", "host/journal", "host/ledger", "host/registry", "host/runner",
+		"host", "host/approval", "host/hostfn", "host/config", "host/install", "host/journal", "host/ledger", "host/registry", "host/review", "host/runner",
 		"host/sandbox/wasmbin", "host/secret", "host/store", "host/task", "manifests", "manifests/bundle", "policies", "policies/capability",
 	},
 	"cmd/demo": nil,
@@ -79,7 +80,7 @@ var foreign = map[string][]string{
 	"filippo.io/age":                        {"host/secret"},
 	"github.com/JohannesKaufmann":           {"skills/html"},
 	"github.com/Masterminds/semver":         {"manifests"},
-	"github.com/aymanbagabas/go-udiff":      {"skills/text"},
+	"github.com/aymanbagabas/go-udiff":      {"host/review", "skills/text"},
 	"github.com/cedar-policy/cedar-go":      {"policies"},
 	"github.com/dgraph-io/badger":           {"host/store/badgerstore"},
 	"github.com/dgraph-io/ristretto":        {"host/store/badgerstore"},

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/skillet-run/skillet/host"
+	"github.com/skillet-run/skillet/manifests"
+)
+
+// bounds are the limits of a skill as they hold on this host.
+type bounds struct {
+	Limits manifests.ResolvedLimits `json:"limits"`
+	// Cut are those that the manifest has higher than this host allows.
+	Cut []host.Cut `json:"limits_cut"`
+}
+
+func enforced(h *host.Host, l manifests.ResolvedLimits) bounds {
+	var b bounds
+	b.Limits, b.Cut = h.Enforced(l)
+	return b
+}
+
+// show prints the limits behind a label, and which of them the host made smaller.
+func (b bounds) show(print printer, label string) {
+	l := b.Limits
+	kept := ""
+	if l.KVBytes > 0 {
+		kept = fmt.Sprintf(", %d MB of values of its own", l.KVBytes>>20)
+	}
+	print("%s %d MB memory, %g s, %d fuel, %d KB output, %d host calls, %d MB a file%s",
+		label, l.MemoryBytes>>20, l.Seconds, l.Fuel, l.OutputBytes>>10, l.HostCalls, l.FileSizeBytes>>20, kept)
+	for _, c := range b.Cut {
+		print("    %s: the manifest says %s, and the setting %s of this host allows %s", c.Limit, c.Asked, c.Setting, c.Allowed)
+	}
+}
