@@ -39,7 +39,8 @@ var imports = map[string][]string{
 	"host/jail":                     nil,
 	"host/sandbox/wasmbin":          nil,
 	"host/sandbox/wasmbin/wasmtest": nil,
-	"host/sandbox":                  {"host/jail", "host/sandbox/wasmbin"},
+	"host/sandbox/wasi":             {"host/jail"},
+	"host/sandbox":                  {"host/jail", "host/sandbox/wasi", "host/sandbox/wasmbin"},
 	"host/sandbox/reference":        nil,
 
 	// State: each owns its types and its keys in the store.

@@ -1,0 +1,71 @@
+package wasi
+
+import (
+	cryptorand "crypto/rand"
+	"encoding/binary"
+	"math/rand/v2"
+)
+
+// randomChunk is how many bytes of randomness are made between two looks at
+// the time.
+const randomChunk = 1 << 20
+
+// random is the guest's source of randomness: the system's, or a sequence that
+// depends on the seed alone (ChaCha8).
+type random struct {
+	real   bool
+	seed   uint64
+	drawn  uint64 // by the guest
+	made   uint64 // by source; less after Resume
+	seeded bool
+	source rand.ChaCha8
+}
+
+func (r *random) reset(real bool, seed uint64) {
+	r.real, r.seed, r.drawn, r.made, r.seeded = real, seed, 0, 0, false
+}
+
+// fill draws bytes.
+func (r *random) fill(b []byte) {
+	if r.real {
+		cryptorand.Read(b)
+	} else {
+		r.catchUp()
+		r.source.Read(b)
+		r.made += uint64(len(b))
+	}
+	r.drawn += uint64(len(b))
+}
+
+// catchUp seeds the source, and passes over what was drawn before a mark.
+func (r *random) catchUp() {
+	if !r.seeded {
+		var seed [32]byte
+		binary.LittleEndian.PutUint64(seed[:], r.seed)
+		r.source.Seed(seed)
+		r.seeded = true
+	}
+	var passed [256]byte
+	for r.made < r.drawn {
+		n := min(r.drawn-r.made, uint64(len(passed)))
+		r.source.Read(passed[:n])
+		r.made += n
+	}
+}
+
+// randomGet fills memory with random bytes.
+func randomGet(s *State, mem []byte, p []uint64) Errno {
+	b, ok := view(mem, u32(p[0]), u32(p[1]))
+	if !ok {
+		return EFAULT
+	}
+	s.used |= UsedRandom
+	for len(b) > 0 {
+		part := b[:min(len(b), randomChunk)]
+		s.host.CheckTime()
+		s.host.ChargeBytes(len(part))
+		s.random.fill(part)
+		b = b[len(part):]
+	}
+	return Success
+}
