@@ -3,25 +3,14 @@ package hostfn
 import (
 	"context"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
-	"net/url"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/skillet-run/skillet/host/store"
-	"github.com/skillet-run/skillet/policies"
-	"github.com/skillet-run/skillet/policies/capability"
 )
-
-// Key layout in the store, where NS is "skill/" and the skill's name, or "dev/" and the name for a skill
-// that was not installed, so that it cannot take the name of one that is and read what that one keeps. The
-// name is escaped as in a URL, so that it cannot hold a slash:
-//
-//	kv/NS/state      -> JSON: schema version, bytes counted
-//	kv/NS/value/KEY  -> version (1 byte), deadline in Unix milliseconds or 0 (8 bytes, big-endian), value
 
 const (
 	// MaxKey is the longest key, in bytes.
@@ -44,152 +33,6 @@ func kvFunctions() []function {
 		{name: "kv_delete", example: `{"key":"k"}`, run: kvDelete},
 		{name: "kv_list", example: `{"prefix":""}`, run: kvList},
 	}
-}
-
-// DeleteState removes all that the skill keeps in kv. It is for the removal of a skill together with its
-// data, and the way out of a schema version that nothing reads any more.
-func DeleteState(ctx context.Context, kv store.KV, p policies.Principal) error {
-	entries, err := kv.List(ctx, namespace(p))
-	if err != nil {
-		return err
-	}
-	for _, x := range entries {
-		if err := kv.Delete(ctx, x.Key, store.Any); err != nil && !errors.Is(err, store.ErrNotFound) {
-			return err
-		}
-	}
-	return nil
-}
-
-// namespace is where a skill's state is kept.
-func namespace(p policies.Principal) string {
-	name := url.PathEscape(p.Skill)
-	if p.Origin == policies.OriginPath || p.Origin == policies.OriginDevelopment {
-		return "kv/dev/" + name + "/"
-	}
-	return "kv/skill/" + name + "/"
-}
-
-// state is a skill's state for the length of one function.
-type state struct {
-	kv     store.KV
-	ns     string
-	quota  int64
-	schema int
-}
-
-// account is the entry that says how much there is and of which schema version.
-type account struct {
-	Schema int   `json:"schema"`
-	Bytes  int64 `json:"bytes"`
-}
-
-// openState checks the grant and the schema version.
-func (e *Env) openState(ctx context.Context, bytes int64) (*state, error) {
-	if _, err := e.permit(capability.Request{Action: capability.KV}, bytes); err != nil {
-		return nil, err
-	}
-	if e.s.KV == nil || e.s.Principal.Skill == "" {
-		return nil, failf(KindIO, "there is no store for state here")
-	}
-	s := &state{kv: e.s.KV, ns: namespace(e.s.Principal), quota: e.s.KVQuotaBytes, schema: e.s.KVSchema}
-	_, _, err := s.account(ctx)
-	return s, err
-}
-
-// account reads the account, and refuses state of another schema version.
-func (s *state) account(ctx context.Context) (account, uint64, error) {
-	x, err := s.kv.Get(ctx, s.ns+"state")
-	if errors.Is(err, store.ErrNotFound) {
-		return account{Schema: s.schema}, store.MustNotExist, nil
-	}
-	if err != nil {
-		return account{}, 0, err
-	}
-	var a account
-	if err := json.Unmarshal(x.Value, &a); err != nil {
-		return account{}, 0, failf(KindIO, "the record of the state is damaged").because(err)
-	}
-	if a.Schema != s.schema {
-		return account{}, 0, failf(KindInvalid,
-			"the state was written with schema version %d and this skill uses version %d; run the version of the skill that wrote it, or delete the state", a.Schema, s.schema)
-	}
-	return a, x.Revision, nil
-}
-
-// setBytes writes the account if nobody else did since revision.
-func (s *state) setBytes(ctx context.Context, bytes int64, revision uint64) error {
-	b, err := json.Marshal(account{Schema: s.schema, Bytes: max(bytes, 0)})
-	if err != nil {
-		return err
-	}
-	_, err = s.kv.Put(ctx, s.ns+"state", b, revision)
-	return err
-}
-
-// reserve counts delta bytes before they are written, so that the count is never less than what is there:
-// a crash in between leaves too much counted, and a full account is counted anew before it is refused.
-func (s *state) reserve(ctx context.Context, delta int64) error {
-	return retry(func() error {
-		a, revision, err := s.account(ctx)
-		if err != nil {
-			return err
-		}
-		if delta > 0 && a.Bytes+delta > s.quota {
-			if a.Bytes, err = s.recount(ctx); err != nil {
-				return err
-			}
-		}
-		if delta > 0 && a.Bytes+delta > s.quota {
-			return failf(KindLimit, "state quota of %d bytes exceeded", s.quota)
-		}
-		if delta == 0 && revision != store.MustNotExist {
-			return nil
-		}
-		return s.setBytes(ctx, a.Bytes+delta, revision)
-	})
-}
-
-// release gives back what was reserved or deleted. It works on after the call's end; when it fails, too
-// much stays counted until the next count.
-func (s *state) release(ctx context.Context, bytes int64) {
-	if bytes > 0 {
-		_ = s.reserve(context.WithoutCancel(ctx), -bytes)
-	}
-}
-
-// recount adds up what is there, and removes what has expired.
-func (s *state) recount(ctx context.Context) (int64, error) {
-	entries, err := s.kv.List(ctx, s.ns+"value/")
-	if err != nil {
-		return 0, err
-	}
-	var sum int64
-	for _, x := range entries {
-		if v, ok := unpack(x.Value); ok && v.expired() {
-			if s.kv.Delete(ctx, x.Key, x.Revision) == nil {
-				continue
-			}
-		}
-		sum += s.cost(x.Key, x.Value)
-	}
-	return sum, nil
-}
-
-// cost is what an entry counts: its key without the namespace, and its value with its header.
-func (s *state) cost(key string, stored []byte) int64 {
-	return int64(len(key)-len(s.ns+"value/")) + int64(len(stored))
-}
-
-// retry repeats a compare-and-set that lost against another writer.
-func retry(do func() error) error {
-	var err error
-	for range maxTries {
-		if err = do(); !errors.Is(err, store.ErrConflict) {
-			return err
-		}
-	}
-	return err
 }
 
 // stored is a value and when it ends.
@@ -218,7 +61,7 @@ func unpack(b []byte) (stored, bool) {
 // get returns an entry that is there and has not expired; found is false for one that is not. entry is what
 // the store holds in any case.
 func (s *state) get(ctx context.Context, key string) (v stored, entry store.Entry, found bool, err error) {
-	entry, err = s.kv.Get(ctx, s.ns+"value/"+key)
+	entry, err = s.kv.Get(ctx, s.values()+key)
 	if errors.Is(err, store.ErrNotFound) {
 		return stored{}, store.Entry{}, false, nil
 	}
@@ -316,7 +159,7 @@ func (s *state) put(ctx context.Context, key string, v stored, want *uint64) (ui
 		return 0, failf(KindConflict, "the key was changed by someone else")
 	}
 	b := v.pack()
-	name := s.ns + "value/" + key
+	name := s.values() + key
 	delta := s.cost(name, b)
 	if old.Revision != 0 {
 		delta -= s.cost(name, old.Value)
@@ -330,6 +173,10 @@ func (s *state) put(ctx context.Context, key string, v stored, want *uint64) (ui
 		return 0, err
 	}
 	s.release(ctx, -delta)
+	if err := s.still(ctx); err != nil {
+		_ = s.kv.Delete(context.WithoutCancel(ctx), name, revision) // nobody reads it any more
+		return 0, err
+	}
 	return revision, nil
 }
 
@@ -355,7 +202,7 @@ func kvDelete(ctx context.Context, e *Env, meta, _ []byte) (any, []byte, error) 
 		}
 		s.release(ctx, s.cost(old.Key, old.Value))
 		answer.Deleted = found
-		return nil
+		return s.still(ctx)
 	})
 	return answer, nil, err
 }
@@ -379,7 +226,7 @@ func kvList(ctx context.Context, e *Env, meta, _ []byte) (any, []byte, error) {
 	if ask.Limit == 0 || ask.Limit > MaxKeys {
 		ask.Limit = MaxKeys
 	}
-	entries, err := s.kv.List(ctx, s.ns+"value/"+ask.Prefix)
+	entries, err := s.kv.List(ctx, s.values()+ask.Prefix)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -388,7 +235,7 @@ func kvList(ctx context.Context, e *Env, meta, _ []byte) (any, []byte, error) {
 	}{Keys: []string{}}
 	for _, x := range entries {
 		if v, ok := unpack(x.Value); ok && !v.expired() && len(answer.Keys) < ask.Limit {
-			answer.Keys = append(answer.Keys, x.Key[len(s.ns+"value/"):])
+			answer.Keys = append(answer.Keys, x.Key[len(s.values()):])
 		}
 	}
 	return answer, nil, nil

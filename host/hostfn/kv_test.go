@@ -103,7 +103,7 @@ func TestKVNamespaces(t *testing.T) {
 	kv := memory(t)
 	as := func(name, origin string) *Env {
 		s := kvSettings(t, kv)
-		s.Principal = policies.Principal{Skill: name, Origin: origin}
+		s.Principal = policies.Principal{Skill: name, Origin: origin, Digest: "sha256:" + strings.Repeat("0", 64)}
 		return open(t, s)
 	}
 	put(t, as("one", policies.OriginUser), "k", "secret", "")
@@ -157,7 +157,7 @@ func TestKVQuota(t *testing.T) {
 // balanced fails unless the account says what is there.
 func balanced(t testing.TB, kv store.KV) {
 	t.Helper()
-	s := &state{kv: kv, ns: "kv/skill/tester/", schema: 1}
+	s := &state{kv: kv, scope: "skill/tester", schema: 1}
 	counted, _, err := s.account(context.Background())
 	must(t, err)
 	actual, err := s.recount(context.Background())
@@ -176,10 +176,10 @@ func TestKVQuotaHeals(t *testing.T) {
 	s.KVQuotaBytes = 1000
 	e := open(t, s)
 	put(t, e, "k", "v", "")
-	_, err := kv.Put(ctx, "kv/skill/tester/state", []byte(`{"schema":1,"bytes":999}`), store.Any)
+	_, err := kv.Put(ctx, "kv/account/skill/tester", []byte(`{"schema":1,"bytes":999}`), store.Any)
 	must(t, err)
 	wantKind(t, "put", put(t, e, "l", "0123456789", ""), "")
-	x, err := kv.Get(ctx, "kv/skill/tester/state")
+	x, err := kv.Get(ctx, "kv/account/skill/tester")
 	must(t, err)
 	if string(x.Value) != `{"schema":1,"bytes":31}` {
 		t.Errorf("account %s", x.Value)
@@ -274,7 +274,7 @@ func TestKVDamage(t *testing.T) {
 	_, err := kv.Put(ctx, "kv/skill/tester/value/k", []byte("?"), store.Any)
 	must(t, err)
 	wantKind(t, "value", call(t, e, "kv_get", `{"key":"k"}`, nil), KindIO)
-	_, err = kv.Put(ctx, "kv/skill/tester/state", []byte("?"), store.Any)
+	_, err = kv.Put(ctx, "kv/account/skill/tester", []byte("?"), store.Any)
 	must(t, err)
 	wantKind(t, "account", call(t, e, "kv_list", `{}`, nil), KindIO)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // A Kind is a class of failure. Every caller sees the same kinds: the command
@@ -22,6 +23,17 @@ const (
 	KindVerification Kind = "verification" // bytes are not what they should be
 	KindConflict     Kind = "conflict"     // it is already so, or somebody changed it first
 	KindInternal     Kind = "internal"     // the host's own failure
+)
+
+// A Class says whether trying the same again can help.
+type Class string
+
+// The classes of failure.
+const (
+	ClassTransient Class = "transient" // it may go away by itself: a timeout, the network
+	ClassPermanent Class = "permanent" // the same call fails again
+	ClassLimit     Class = "limit"     // a bound was reached: it helps to raise it, to ask for less, or to wait
+	ClassDenied    Class = "denied"    // a person or a policy would have to allow it
 )
 
 // An Outcome is one row of the table of exit codes.
@@ -71,6 +83,12 @@ type Error struct {
 	Message string `json:"message"`
 	// Hint says how to get out of it; may be empty.
 	Hint string `json:"hint,omitempty"`
+	// Class says whether trying again can help; empty when the failure was not
+	// judged.
+	Class Class `json:"class,omitempty"`
+	// RetryAfterMS is in how many milliseconds it makes sense to try again; 0
+	// when nobody knows.
+	RetryAfterMS int64 `json:"retry_after_ms,omitempty"`
 
 	cause error
 }
@@ -90,6 +108,14 @@ func Wrap(k Kind, err error) *Error {
 func (e *Error) WithHint(format string, args ...any) *Error {
 	c := *e
 	c.Hint = fmt.Sprintf(format, args...)
+	return &c
+}
+
+// WithRetryAfter returns a copy of e that says when it makes sense to try again.
+// Less than a millisecond counts as one.
+func (e *Error) WithRetryAfter(d time.Duration) *Error {
+	c := *e
+	c.RetryAfterMS = max(d.Milliseconds(), 1)
 	return &c
 }
 

@@ -45,6 +45,16 @@ type Result struct {
 	Fuel uint64 `json:"fuel"`
 	// PeakMemoryBytes is the largest linear memory the guest had.
 	PeakMemoryBytes uint64 `json:"peak_memory_bytes"`
+	// Figures are what else is known of the call's cost.
+	Figures Figures `json:"figures"`
+	// Attempts are the attempts at the call, in order; nil when the first one
+	// settled it.
+	Attempts []Attempt `json:"attempts,omitempty"`
+	// Fallback says what ran because the call had failed; nil when nothing did.
+	Fallback *Fallback `json:"fallback,omitempty"`
+	// Cached is true when the answer was kept from an earlier call, and nothing
+	// ran.
+	Cached bool `json:"cached,omitempty"`
 	// Logs are the lines the guest logged, redacted and capped.
 	Logs []LogLine `json:"logs"`
 	// Denials are the host's refusals during the call, in order.
@@ -61,6 +71,79 @@ type Result struct {
 	// Raw is the tool's answer byte for byte, for callers that pass it on
 	// unparsed. It is not part of the JSON form.
 	Raw []byte `json:"-"`
+}
+
+// Figures are what a call cost. Durations are in nanoseconds. The zero value of
+// a field means none, or that the engine does not tell.
+type Figures struct {
+	// Fuel is that of all attempts together, and PeakMemoryBytes the largest of
+	// any.
+	Fuel            uint64 `json:"fuel"`
+	PeakMemoryBytes uint64 `json:"peak_memory_bytes"`
+	// DirtyPages is how many pages of memory the guest wrote to, which had to be
+	// taken back after the call by ResetStrategy in ResetNS.
+	DirtyPages    uint64 `json:"dirty_pages,omitempty"`
+	ResetStrategy string `json:"reset_strategy,omitempty"`
+	ResetNS       int64  `json:"reset_ns,omitempty"`
+	// Pooled is true when the instance had served calls before.
+	Pooled bool `json:"pooled"`
+	// InstantiateNS is how long it took to have an instance ready, CompileNS to
+	// compile the module or take it from the cache, and SnapshotNS to take the
+	// snapshot it starts from; the last two are of the first call only.
+	InstantiateNS int64 `json:"instantiate_ns"`
+	CompileNS     int64 `json:"compile_ns,omitempty"`
+	SnapshotNS    int64 `json:"snapshot_ns,omitempty"`
+	// HostCalls is how many host functions the guest called, in all attempts.
+	HostCalls int `json:"host_calls"`
+	// Attempts is how often the guest ran; 0 when it did not.
+	Attempts int `json:"attempts"`
+	// QueuedNS is how long the call waited for others of the same skill.
+	QueuedNS int64 `json:"queued_ns,omitempty"`
+}
+
+// Add counts another attempt of the same call: costs add up, and of sizes the
+// larger one stands.
+func (f Figures) Add(g Figures) Figures {
+	f.Fuel += g.Fuel
+	f.PeakMemoryBytes = max(f.PeakMemoryBytes, g.PeakMemoryBytes)
+	f.DirtyPages = max(f.DirtyPages, g.DirtyPages)
+	f.ResetStrategy, f.Pooled = g.ResetStrategy, g.Pooled
+	f.ResetNS += g.ResetNS
+	f.InstantiateNS += g.InstantiateNS
+	f.CompileNS += g.CompileNS
+	f.SnapshotNS += g.SnapshotNS
+	f.HostCalls += g.HostCalls
+	f.Attempts += g.Attempts
+	f.QueuedNS += g.QueuedNS
+	return f
+}
+
+// An Attempt is one of several at the same call.
+type Attempt struct {
+	// Error says why it failed; nil for the one that succeeded.
+	Error *Error `json:"error,omitempty"`
+	// Reason is what sort of failure it was, finer than its class: "timeout",
+	// "network_error", "resource_limit", "crash" and so on.
+	Reason string `json:"reason,omitempty"`
+	// WaitMS is the pause before it in milliseconds; 0 for the first.
+	WaitMS float64 `json:"wait_ms"`
+	// DurationMS is how long it took in milliseconds.
+	DurationMS float64 `json:"duration_ms"`
+}
+
+// A Fallback is what ran because a call had failed.
+type Fallback struct {
+	// Command is what the manifest names: a tool, or skill:tool.
+	Command string `json:"command"`
+	// Because is the error of the call that failed.
+	Because *Error `json:"because"`
+	// RunID, Skill and Digest are those of the run that took its place; empty
+	// when it could not be run.
+	RunID  RunID  `json:"run_id,omitempty"`
+	Skill  string `json:"skill,omitempty"`
+	Digest string `json:"digest,omitempty"`
+	// Error says why it failed as well; nil when its answer was taken.
+	Error *Error `json:"error,omitempty"`
 }
 
 // A LogLine is one line a guest logged.

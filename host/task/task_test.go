@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"testing"
+	"time"
 
 	"github.com/skillet-run/skillet/host/task"
 )
@@ -81,6 +82,23 @@ func TestResultFieldNames(t *testing.T) {
 	for _, f := range []string{"ok", "data", "error", "started_at", "finished_at", "duration_ms", "fuel", "peak_memory_bytes", "logs", "denials", "skill", "digest", "run_id"} {
 		if _, ok := m[f]; !ok {
 			t.Errorf("no field %q in %s", f, b)
+		}
+	}
+}
+
+func TestFiguresAddUp(t *testing.T) {
+	one := task.Figures{Fuel: 3, PeakMemoryBytes: 10, DirtyPages: 2, ResetStrategy: "copy", ResetNS: 5, InstantiateNS: 7, CompileNS: 11, SnapshotNS: 13, HostCalls: 1, Attempts: 1, QueuedNS: 17}
+	two := task.Figures{Fuel: 4, PeakMemoryBytes: 9, DirtyPages: 3, ResetStrategy: "scan", Pooled: true, HostCalls: 2, Attempts: 1}
+	want := task.Figures{Fuel: 7, PeakMemoryBytes: 10, DirtyPages: 3, ResetStrategy: "scan", ResetNS: 5, Pooled: true, InstantiateNS: 7, CompileNS: 11, SnapshotNS: 13, HostCalls: 3, Attempts: 2, QueuedNS: 17}
+	if got := one.Add(two); got != want {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	for d, want := range map[time.Duration]int64{time.Second: 1000, time.Microsecond: 1, 0: 1} {
+		if got := task.Errorf(task.KindLimit, "busy").WithRetryAfter(d).RetryAfterMS; got != want {
+			t.Errorf("%s: got %d", d, got)
 		}
 	}
 }
