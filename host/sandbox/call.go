@@ -30,6 +30,10 @@ type Call struct {
 	// is a function of Seed alone.
 	Random bool
 	Seed   uint64
+	// Restart runs the module's initialisation again, with the clock and the
+	// randomness of this call, where other calls begin at a snapshot that was
+	// taken after it.
+	Restart bool
 	// Config is what the Extism function config_get reads.
 	Config map[string]string
 	// Env is handed to host functions as it is: see [Guest.Env].
@@ -51,8 +55,9 @@ type Result struct {
 	PeakMemoryBytes uint64 // linear memory and Extism blocks at their largest
 	HostCalls       int    // as counted against Limits.HostCalls
 	Duration        time.Duration
-	InstantiateTime time.Duration // part of Duration: instance and initialisation
-	GuestError      string        // what the guest gave to error_set or error_write
+	GuestError      string // what the guest gave to error_set or error_write
+
+	Figures
 }
 
 const startExport = "_start"
@@ -107,16 +112,14 @@ func (r *Runtime) takeSlot(ctx context.Context) error {
 	}
 }
 
-// execute runs the call in an instance of its own.
+// execute runs the call in an instance that nobody has used, as far as any
+// guest can tell.
 func (m *Module) execute(ctx context.Context, c Call) (Result, error) {
-	start := time.Now()
-	ctx, cancel := context.WithDeadlineCause(ctx, start.Add(c.Limits.Wall), errWall)
-	defer cancel()
-	in := newInstance(m, c)
-	in.wallEnd = start.Add(c.Limits.Wall)
-	defer in.close()
-	err := in.open(ctx)
-	opened := time.Since(start)
+	began := time.Now()
+	bound := newCallContext(ctx, began.Add(c.Limits.Wall))
+	defer bound.end()
+	in, err := m.obtain(bound, c)
+	instantiate := time.Since(began)
 	switch {
 	case err != nil:
 		err = in.blame(err)
@@ -126,7 +129,8 @@ func (m *Module) execute(ctx context.Context, c Call) (Result, error) {
 		err = in.run()
 	}
 	r := in.result()
-	r.InstantiateTime = opened
+	r.Figures = m.giveBack(in, err)
+	r.InstantiateTime = instantiate
 	return r, err
 }
 

@@ -69,19 +69,33 @@ func (in *instance) sleep(ns int64) {
 // the time.
 const randomChunk = 1 << 20
 
-// random is the guest's source of randomness: the system's, or a sequence that
+// entropy is the guest's source of randomness: the system's, or a sequence that
 // depends on the seed alone (ChaCha8).
-func (in *instance) random() io.Reader {
-	source := io.Reader(rand.Reader)
-	if !in.call.Random {
+type entropy struct {
+	real   bool
+	seed   uint64
+	source io.Reader // made when first asked for
+}
+
+func newEntropy(c Call) entropy { return entropy{real: c.Random, seed: c.Seed} }
+
+func (e *entropy) reader() io.Reader {
+	switch {
+	case e.source != nil:
+	case e.real:
+		e.source = rand.Reader
+	default:
 		var seed [32]byte
-		binary.LittleEndian.PutUint64(seed[:], in.call.Seed)
-		source = mathrand.NewChaCha8(seed)
+		binary.LittleEndian.PutUint64(seed[:], e.seed)
+		e.source = mathrand.NewChaCha8(seed)
 	}
-	return readerFunc(func(b []byte) (int, error) {
-		in.checkTime()
-		b = b[:min(len(b), randomChunk)]
-		in.chargeBytes(uint64(len(b)))
-		return io.ReadFull(source, b)
-	})
+	return e.source
+}
+
+// readRandom makes randomness for the guest.
+func (in *instance) readRandom(b []byte) (int, error) {
+	in.checkTime()
+	b = b[:min(len(b), randomChunk)]
+	in.chargeBytes(uint64(len(b)))
+	return io.ReadFull(in.entropy.reader(), b)
 }

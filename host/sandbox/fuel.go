@@ -34,7 +34,7 @@ const fuelSlice = 1_000_000
 type meter struct {
 	budget int64
 	left   int64 // not given to the cell
-	cell   api.MutableGlobal
+	cell   api.MutableGlobal // nil before the module is instantiated
 }
 
 // balance is what is left altogether. It is negative after an instruction or
@@ -45,6 +45,9 @@ func (m *meter) balance() int64 {
 	}
 	return m.left + int64(m.cell.Get())
 }
+
+// used is what was used, which can be more than the budget.
+func (m *meter) used() int64 { return m.budget - m.balance() }
 
 // spent is what was used, at most the budget.
 func (m *meter) spent() uint64 {
@@ -61,15 +64,6 @@ func (m *meter) refill() bool {
 	m.left = balance - slice
 	m.cell.Set(uint64(slice))
 	return true
-}
-
-// bind takes hold of the wazero instance: when it first calls out, which may be
-// from its start section, or after instantiation. The cell starts at zero.
-func (in *instance) bind(mod api.Module) {
-	if in.mod == nil {
-		in.mod = mod
-		in.fuel.cell = mod.ExportedGlobal(in.module.fuelName).(api.MutableGlobal)
-	}
 }
 
 // charge takes fuel from the cell for work the host does. It ends the call
@@ -101,9 +95,13 @@ func (m *meter) take(cost uint64) int64 {
 func (in *instance) tick() {
 	in.checkTime()
 	if !in.fuel.refill() {
-		in.stop(in.limit("fuel", strconv.FormatUint(in.call.Limits.Fuel, 10)+" units", "max_fuel", ErrFuel))
+		in.stop(in.fuelError())
 	}
 	runtime.Gosched()
+}
+
+func (in *instance) fuelError() *LimitError {
+	return in.limit("fuel", strconv.FormatUint(in.call.Limits.Fuel, 10)+" units", "max_fuel", ErrFuel)
 }
 
 // checkTime ends the call when its time is over or its context is done, or when
@@ -123,10 +121,15 @@ func (in *instance) timeOver() error {
 	if !in.wallEnd.IsZero() && time.Now().After(in.wallEnd) {
 		return in.wallError()
 	}
-	if in.ctx.Err() == nil {
+	err := in.ctx.Err()
+	if err == nil {
 		return nil
 	}
-	switch cause := context.Cause(in.ctx); {
+	cause := context.Cause(in.ctx)
+	if cause == nil {
+		cause = err
+	}
+	switch {
 	case errors.Is(cause, errWall):
 		return in.wallError()
 	case errors.Is(cause, context.DeadlineExceeded):

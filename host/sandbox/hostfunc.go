@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/tetratelabs/wazero/api"
+
+	"github.com/skillet-run/skillet/host/sandbox/wasmbin"
 )
 
 // ValueType is the type of a WebAssembly number, by its code in the binary
@@ -116,9 +118,10 @@ func (r *Runtime) offerModule(ctx context.Context, module string, entries []host
 }
 
 func (b builtin) entry() hostEntry {
-	run := func(ctx context.Context, mod api.Module, stack []uint64) {
-		in := running(ctx, mod)
+	run := func(ctx context.Context, _ api.Module, stack []uint64) {
+		in := running(ctx)
 		in.charge(b.fuel)
+		in.effects = in.effects || b.name != wasmbin.TickName
 		if err := b.call(in, stack); err != nil {
 			in.fail(b.name, err)
 		}
@@ -129,8 +132,9 @@ func (b builtin) entry() hostEntry {
 func (f HostFunc) entry() hostEntry {
 	cost := f.Fuel
 	orElse(&cost, DefaultHostFuel)
-	run := func(ctx context.Context, mod api.Module, stack []uint64) {
-		in := running(ctx, mod)
+	run := func(ctx context.Context, _ api.Module, stack []uint64) {
+		in := running(ctx)
+		in.effects = true
 		in.countHostCall()
 		in.charge(cost)
 		in.checkTime()

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	linked "container/list"
 	"context"
 	"errors"
 	"fmt"
@@ -13,10 +14,11 @@ import (
 )
 
 // instance is one instantiated module together with everything its call owns:
-// budgets, streams, blocks, open files. It is used by one goroutine.
+// budgets, streams, blocks, open files. It serves one call after the other,
+// each by one goroutine at a time.
 type instance struct {
 	module *Module
-	mod    api.Module // nil until the guest first runs
+	mod    api.Module
 	call   Call
 
 	ctx     context.Context
@@ -24,15 +26,31 @@ type instance struct {
 
 	memory    memoryBudget
 	linear    allocator
+	globals   []api.MutableGlobal   // in the order of wasmbin.Instrumented.Globals
+	functions map[string]*guestFunc // by export
+	active    int                   // functions of the guest that run, one within the other
 	fuel      meter
 	hostCalls int
 	depth     int
+
+	at       *snapshot // what it goes back to after the call; nil if it does not
+	starting bool      // the module's own start and initialisation run
+	effects  bool      // the guest called what a snapshot cannot keep
+	figures  Figures
+
+	pool      *pool           // where it goes after the call; nil if nowhere
+	place     *linked.Element // while it waits
+	idleSince time.Time
+	cost      int64 // bytes it holds while it waits, about
 
 	kernel   kernel
 	streams  streams
 	response response
 	clock    clock
+	entropy  entropy
 	files    files
+
+	descriptors bool // the guest changed its table of file descriptors
 
 	guestErr *GuestError // from error_set or error_write
 	exited   bool        // by proc_exit
@@ -42,49 +60,57 @@ type instance struct {
 
 // newInstance returns an instance armed for a call. Close it.
 func newInstance(m *Module, c Call) *instance {
-	in := &instance{module: m}
-	in.reset(c)
+	in := &instance{module: m, functions: map[string]*guestFunc{}}
+	in.linear.memory.most = uint64(m.maxPages) * pageBytes
+	in.linear.memory.budget = &in.memory
+	in.arm(c)
 	return in
 }
 
-// reset arms every budget and forgets what an earlier call left behind.
-func (in *instance) reset(c Call) {
+// arm sets every budget and forgets what an earlier call left behind. Memory
+// and globals are not its business: see pool.giveBack.
+func (in *instance) arm(c Call) {
 	in.call = c
 	in.memory = memoryBudget{limit: c.Limits.MemoryBytes &^ (pageBytes - 1)}
-	in.linear.memory.budget = &in.memory
-	in.fuel = meter{budget: int64(c.Limits.Fuel), left: int64(c.Limits.Fuel)}
-	in.kernel = kernel{budget: &in.memory, input: c.Input}
+	in.fuel = meter{budget: int64(c.Limits.Fuel), left: int64(c.Limits.Fuel), cell: in.fuel.cell}
+	in.kernel.renew(&in.memory, c.Input)
 	in.streams = newStreams(in)
 	in.clock = newClock(c)
+	in.entropy = newEntropy(c)
 	in.files = files{limit: c.Limits.Files}
-	in.response = response{}
+	in.response, in.figures = response{}, Figures{}
 	in.hostCalls, in.guestErr, in.exited, in.exitCode, in.fatal = 0, nil, false, 0, nil
+	in.starting, in.effects, in.descriptors = false, false, false
 }
 
-// open instantiates the module and initialises the guest's runtime. ctx ends
-// everything the instance does.
-func (in *instance) open(ctx context.Context) error {
-	in.depth = nesting(ctx)
-	in.ctx = context.WithValue(ctx, instanceKey{}, in)
+// bind makes ctx the context of everything the instance does.
+func (in *instance) bind(ctx *callContext) {
+	in.depth = nesting(ctx.parent)
+	ctx.in = in
+	in.ctx, in.wallEnd = ctx, ctx.wallEnd
+}
+
+// open instantiates the module. Nothing of the guest runs yet: its start
+// function is called by initialise.
+func (in *instance) open() error {
 	config, err := in.config()
 	if err != nil {
 		return err
 	}
-	mod, err := in.module.runtime.instantiate(experimental.WithMemoryAllocator(in.ctx, &in.linear), in.module.code, config)
+	r := in.module.runtime
+	ctx := experimental.WithMemoryAllocator(in.ctx, &in.linear)
+	err = contain(func() (err error) {
+		in.mod, err = r.engine.InstantiateModule(ctx, in.module.code, config)
+		return err
+	})
 	if err != nil {
 		return in.explain(err)
 	}
-	in.bind(mod)
-	return in.initialise()
-}
-
-// instantiate runs the start section, and nothing else.
-func (r *Runtime) instantiate(ctx context.Context, code wazero.CompiledModule, config wazero.ModuleConfig) (mod api.Module, err error) {
-	err = contain(func() (err error) {
-		mod, err = r.engine.InstantiateModule(ctx, code, config)
-		return err
-	})
-	return mod, err
+	in.fuel.cell = in.mod.ExportedGlobal(in.module.fuelName).(api.MutableGlobal)
+	for _, g := range in.module.globals {
+		in.globals = append(in.globals, in.mod.ExportedGlobal(g.Name).(api.MutableGlobal))
+	}
+	return nil
 }
 
 // config describes the surroundings of the guest. Without WASI there are none.
@@ -96,10 +122,20 @@ func (in *instance) config() (wazero.ModuleConfig, error) {
 	return in.wasiConfig(config)
 }
 
-// initialise calls what the toolchains export for it: hs_init of Haskell after
-// _initialize, otherwise _initialize of a reactor, otherwise
+// initialise brings the guest to where its exports can be called: the start
+// function, and what the toolchains export for it. That is hs_init of Haskell
+// after _initialize, otherwise _initialize of a reactor, otherwise
 // __wasm_call_ctors. A command is initialised by its own _start.
+//
+// Unless the call asks for a restart, what runs here knows nothing of the call:
+// time stands at its beginning and randomness comes from a fixed seed. So it is
+// the same for each call, whether it runs again or not.
 func (in *instance) initialise() error {
+	if in.module.start != "" {
+		if _, err := in.invoke(in.module.start); err != nil {
+			return err
+		}
+	}
 	if in.call.Export == startExport || in.call.Export == "_initialize" {
 		return nil
 	}
@@ -130,23 +166,59 @@ func (in *instance) initialise() error {
 	return nil
 }
 
-// invoke runs an export. The error is one of this package.
-func (in *instance) invoke(export string, params ...uint64) (results []uint64, err error) {
-	f := in.mod.ExportedFunction(export)
-	if f == nil {
+// guestFunc is an export that can be called, again and again.
+type guestFunc struct {
+	call  api.Function
+	stack []uint64 // parameters, and then results
+	n     int      // results
+}
+
+// function finds an export. The engine's side of it is kept for the next call,
+// but a function that is running is not entered a second time.
+func (in *instance) function(export string) (*guestFunc, error) {
+	if f := in.functions[export]; f != nil && in.active == 0 {
+		return f, nil
+	}
+	call := in.mod.ExportedFunction(export)
+	if call == nil {
 		return nil, fmt.Errorf("%w %q", ErrNoExport, export)
 	}
-	err = contain(func() (err error) {
-		results, err = f.Call(in.ctx, params...)
-		return err
-	})
+	d := call.Definition()
+	f := &guestFunc{call: call, n: len(d.ResultTypes())}
+	f.stack = make([]uint64, max(f.n, len(d.ParamTypes())))
+	if in.active == 0 {
+		in.functions[export] = f
+	}
+	return f, nil
+}
+
+// invoke runs an export. The results are valid until it runs again. The error
+// is one of this package.
+func (in *instance) invoke(export string, params ...uint64) (results []uint64, err error) {
+	f, err := in.function(export)
 	if err != nil {
+		return nil, err
+	}
+	copy(f.stack, params)
+	if err := in.enter(f); err != nil {
 		err = in.explain(err)
+		if err != nil {
+			return nil, err
+		}
 	}
-	if err == nil {
-		err = in.fatal
-	}
-	return results, err
+	return f.stack[:f.n], in.fatal
+}
+
+// enter runs a function of the guest. A panic of the engine is an error.
+func (in *instance) enter(f *guestFunc) (err error) {
+	in.active++
+	defer func() {
+		in.active--
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: %v", ErrPanic, p)
+		}
+	}()
+	return f.call.CallWithStack(in.ctx, f.stack)
 }
 
 // run calls the export the caller asked for and judges how it ended.
@@ -174,9 +246,8 @@ func (in *instance) verdict() error {
 	return nil
 }
 
-// close frees the instance: its memory, its files, its place in the engine. A
-// start section that fails leaves the memory to us, and nothing else, because
-// whoever opens a file calls out and is bound.
+// close frees the instance: its memory, its files, its place in the engine. If
+// the engine did not get as far as to own it, the memory is left to us.
 func (in *instance) close() {
 	if in.mod != nil {
 		_ = contain(func() error { return in.mod.Close(context.Background()) })
@@ -202,18 +273,6 @@ func (in *instance) exit(code uint32) {
 	panic(sys.NewExitError(code))
 }
 
-type instanceKey struct{}
-
-// running finds the instance whose guest is calling a host function, and takes
-// hold of it if this is the first time. It also ends what carries on after the
-// call was ended.
-func running(ctx context.Context, mod api.Module) *instance {
-	in := ctx.Value(instanceKey{}).(*instance)
-	in.bind(mod)
-	in.carryOn()
-	return in
-}
-
 // carryOn ends what goes on after the call was ended: a guest whose host
 // function took no notice.
 func (in *instance) carryOn() {
@@ -223,14 +282,6 @@ func (in *instance) carryOn() {
 	if in.exited {
 		in.exit(in.exitCode)
 	}
-}
-
-// nesting is how many calls are around the one that ctx is for.
-func nesting(ctx context.Context) int {
-	if outer, ok := ctx.Value(instanceKey{}).(*instance); ok {
-		return outer.depth + 1
-	}
-	return 0
 }
 
 // countHostCall counts a call that leaves the sandbox.

@@ -18,7 +18,8 @@ const kernelModule = "extism:host/env"
 // the input is not copied into a block before somebody asks for its offset.
 type kernel struct {
 	budget *memoryBudget
-	arena  []byte
+	arena  []byte // zero from its length to its capacity
+	taken  uint64 // bytes of the budget that the arena has
 	blocks map[uint64]kernelBlock // in use, by offset
 	spare  map[uint64][]uint64    // offsets of freed blocks, by capacity
 
@@ -94,26 +95,51 @@ func (k *kernel) reuse(capacity uint64) uint64 {
 }
 
 // extend adds a block at the end of the arena. What the arena takes of the
-// host's memory is counted, with the room it keeps to grow into.
+// host's memory is counted, with the room it keeps to grow into, as if it had
+// been made for this call.
 func (k *kernel) extend(capacity uint64) uint64 {
 	off := max(uint64(len(k.arena)), arenaStart)
 	end := off + capacity
-	have := uint64(cap(k.arena))
-	if end <= have {
+	if end > k.taken && !k.enlarge(end) {
+		return 0
+	}
+	if end <= uint64(cap(k.arena)) {
 		k.arena = k.arena[:end]
 		return off
 	}
-	size := max(2*have, end, arenaPage/4)
-	if !k.budget.has(size - have) {
-		size = end
-	}
-	if !k.budget.take(size - have) {
-		return 0
-	}
-	next := make([]byte, end, size)
+	next := make([]byte, end, k.taken)
 	copy(next, k.arena)
 	k.arena = next
 	return off
+}
+
+func (k *kernel) enlarge(end uint64) bool {
+	size := max(2*k.taken, end, arenaPage/4)
+	if !k.budget.has(size - k.taken) {
+		size = end
+	}
+	if !k.budget.take(size - k.taken) {
+		return false
+	}
+	k.taken = size
+	return true
+}
+
+// untouched reports whether nobody has used the kernel yet.
+func (k *kernel) untouched() bool { return k.taken == 0 && !k.outputSet && k.errorOffset == 0 }
+
+// arenaKept is the largest arena that is kept for the next call.
+const arenaKept = 4 << 20
+
+// renew makes the kernel as new, for a call with another budget and input. Its
+// memory is used again.
+func (k *kernel) renew(budget *memoryBudget, input []byte) {
+	k.reset()
+	arena, blocks, spare := k.arena, k.blocks, k.spare
+	if cap(arena) > arenaKept {
+		arena = nil
+	}
+	*k = kernel{budget: budget, input: input, arena: arena, blocks: blocks, spare: spare}
 }
 
 // free gives a block back. Offsets that are no block do nothing.

@@ -44,6 +44,9 @@ type Info struct {
 	Digest           string        // of the bytes given to Load: "sha256:<64 hex>"
 	CompileTime      time.Duration // what Load spent compiling or reading the cache
 	FromCache        bool          // compiled code came from Options.CacheDir
+	// Pinned says in words why each call gets a new instance; empty when calls
+	// share instances that are returned to a snapshot.
+	Pinned []string
 	// CacheDiscarded is true when a cached file for this module was torn,
 	// altered or bound with another key, was deleted, and compiled anew.
 	CacheDiscarded bool
@@ -56,9 +59,13 @@ type Module struct {
 	code     wazero.CompiledModule
 	declared *wasmbin.Module // as it was before instrumentation
 	fuelName string          // export name of the fuel counter
+	globals  []wasmbin.ExportedGlobal
+	start    string // export name of the start function, or ""
+	maxPages uint32 // of its memory
 	wasi     bool            // imports something of WASI
 	info     Info
 	users    users
+	pool     *pool // nil when calls always get new instances
 }
 
 // compileTimeout is the longest Load waits for the compiler. The gate lets
@@ -90,13 +97,21 @@ func (r *Runtime) load(ctx context.Context, wasm []byte, digest string) (*Module
 			MaxMemoryPages: MaxMemoryBytes / pageBytes,
 			MaxTableElems:  MaxTableElems,
 			Fuel:           true,
+			Snapshot:       true,
 		})
 		return err
 	})
 	if err != nil {
 		return nil, errors.Join(ErrRefused, err)
 	}
-	m := &Module{runtime: r, declared: out.Module, fuelName: out.FuelGlobal}
+	m := &Module{
+		runtime: r, declared: out.Module, fuelName: out.FuelGlobal,
+		globals: out.Globals, start: out.Start, maxPages: out.MaxPages,
+	}
+	m.info.Pinned = out.Pinned
+	if len(out.Pinned) == 0 && r.strategy != StrategyNone {
+		m.pool = &pool{pools: r.pools}
+	}
 	m.describe(digest)
 	if err := r.unresolved(m.info.Imports); err != nil {
 		return nil, err
@@ -151,6 +166,16 @@ func (m *Module) abi() ABI {
 // Info describes the module. The caller must not change its slices.
 func (m *Module) Info() Info { return m.info }
 
+// poolFor returns where a call's instance may come from, or nil for a call that
+// needs one of its own: what wazero fixes when it makes an instance, the files
+// and the arguments of a call among it, cannot be another call's.
+func (m *Module) poolFor(c *Call) *pool {
+	if c.Restart || m.wasi && (c.FS != nil || len(c.Args) > 0) {
+		return nil
+	}
+	return m.pool
+}
+
 // export finds an exported function.
 func (m *Module) export(name string) (FuncType, bool) {
 	i := slices.IndexFunc(m.info.Exports, func(f FuncType) bool { return f.Name == name })
@@ -169,6 +194,9 @@ func (m *Module) Close(ctx context.Context) error {
 	}
 	if !first {
 		return nil
+	}
+	if m.pool != nil {
+		m.pool.close()
 	}
 	if err := m.runtime.users.enter(); err != nil {
 		return nil // the runtime has freed it, or is about to

@@ -17,6 +17,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/tetratelabs/wazero"
@@ -42,6 +43,14 @@ type Options struct {
 	// Functions are offered to guests beside the built-in ones. Two functions
 	// of one name, or one that hides a built-in, are an error of New.
 	Functions []HostFunc
+	// Reset chooses how instances are returned to their snapshots. "" is the
+	// fastest way the system has: see [Strategies].
+	Reset Strategy
+	// PoolBytes bounds the memory of all instances that wait for their next
+	// call, and IdleTimeout how long they do. Zero means [DefaultPoolBytes]
+	// and [DefaultIdleTimeout]; a negative PoolBytes keeps none.
+	PoolBytes   int64
+	IdleTimeout time.Duration
 	// MaxConcurrent is how many calls run at once; more wait for their turn or
 	// for their context. Zero means [DefaultConcurrent]. Calls made from
 	// within a call are not counted: waiting for themselves they would never
@@ -49,8 +58,14 @@ type Options struct {
 	MaxConcurrent int
 }
 
-// DefaultConcurrent is the number of calls that run at once by default.
-const DefaultConcurrent = 32
+const (
+	// DefaultConcurrent is the number of calls that run at once by default.
+	DefaultConcurrent = 32
+	// DefaultPoolBytes is what instances that wait may hold by default.
+	DefaultPoolBytes = 256 << 20
+	// DefaultIdleTimeout is how long instances wait by default.
+	DefaultIdleTimeout = 30 * time.Second
+)
 
 // A Runtime compiles and runs modules. It is safe for concurrent use.
 type Runtime struct {
@@ -62,6 +77,8 @@ type Runtime struct {
 	offered  map[string]FuncType     // by qualified name
 	slots    chan struct{}           // one token per running call
 	compile  chan struct{}           // one token: one compilation at a time
+	pools    *pools
+	strategy Strategy
 	users    users
 }
 
@@ -74,6 +91,13 @@ func New(ctx context.Context, log hclog.Logger, o Options) (*Runtime, error) {
 		return nil, fmt.Errorf("open sandbox: MaxConcurrent %d is negative", o.MaxConcurrent)
 	}
 	r.slots = make(chan struct{}, o.MaxConcurrent)
+	var err error
+	if r.strategy, err = chooseStrategy(o.Reset); err != nil {
+		return nil, fmt.Errorf("open sandbox: %w", err)
+	}
+	orElse(&o.PoolBytes, DefaultPoolBytes)
+	orElse(&o.IdleTimeout, DefaultIdleTimeout)
+	r.pools = newPools(o.PoolBytes, o.IdleTimeout)
 	if err := r.openEngine(ctx, o); err != nil {
 		return nil, fmt.Errorf("open sandbox: %w", err)
 	}
@@ -127,6 +151,12 @@ func coreFeatures() (f api.CoreFeatures) {
 	return f
 }
 
+// Strategy is how instances are returned to their snapshots.
+func (r *Runtime) Strategy() Strategy { return r.strategy }
+
+// Pool says what is kept for the next calls.
+func (r *Runtime) Pool() PoolStats { return r.pools.stats() }
+
 // Close refuses new work, waits for running calls and frees everything. If ctx
 // is done first it returns its error and frees nothing; it may be called again.
 func (r *Runtime) Close(ctx context.Context) error {
@@ -142,6 +172,7 @@ func (r *Runtime) Close(ctx context.Context) error {
 
 // free lets go of the engine. Nothing may be using it.
 func (r *Runtime) free(ctx context.Context) error {
+	r.pools.close()
 	err := errors.Join(r.engine.Close(ctx), r.memory.Close(ctx))
 	if r.cache != nil {
 		err = errors.Join(err, r.cache.close())

@@ -42,7 +42,7 @@ func TestByteCount(t *testing.T) {
 // TestHeapMemory is linear memory where no address space can be reserved.
 func TestHeapMemory(t *testing.T) {
 	budget := memoryBudget{limit: 10}
-	m := linearMemory{budget: &budget, heap: []byte{}}
+	m := linearMemory{budget: &budget, most: 12, heap: []byte{}}
 	copy(m.Reallocate(2), "ab")
 	if b := m.Reallocate(9); string(b) != "ab\x00\x00\x00\x00\x00\x00\x00" {
 		t.Errorf("grown memory is %q", b)

@@ -16,6 +16,6 @@ const canLock = false
 
 func tryLock(f *os.File) bool { return true }
 
-func reserve(int) ([]byte, error) { return nil, errors.ErrUnsupported }
-func commit([]byte) error         { return nil }
-func release([]byte) error        { return nil }
+func reserve(uint64) ([]byte, error) { return nil, errors.ErrUnsupported }
+func commit([]byte) error            { return nil }
+func release([]byte) error           { return nil }

@@ -4,6 +4,7 @@ package sandbox
 
 import (
 	"io/fs"
+	"math"
 	"os"
 	"syscall"
 
@@ -25,8 +26,11 @@ func tryLock(f *os.File) bool {
 }
 
 // reserve returns size bytes of address space that cannot be used yet.
-func reserve(size int) ([]byte, error) {
-	return unix.Mmap(-1, 0, size, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|reserveFlags)
+func reserve(size uint64) ([]byte, error) {
+	if size > math.MaxInt {
+		return nil, errNoRoom
+	}
+	return unix.Mmap(-1, 0, int(size), unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|reserveFlags)
 }
 
 // commit makes the start of a reservation usable; it reads as zero.

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tetratelabs/wazero"
@@ -44,8 +45,8 @@ func (r *Runtime) offerWASI(ctx context.Context) error {
 	return nil
 }
 
-func procExit(ctx context.Context, mod api.Module, stack []uint64) {
-	running(ctx, mod).exit(uint32(stack[0]))
+func procExit(ctx context.Context, _ api.Module, stack []uint64) {
+	running(ctx).exit(uint32(stack[0]))
 }
 
 // wasiGate makes the listeners.
@@ -59,7 +60,11 @@ func (wasiGate) NewFunctionListener(def api.FunctionDefinition) experimental.Fun
 	if path {
 		cost = fuelPath
 	}
-	return wasiListener{name: name, path: path, cost: cost, lengths: wasiLengths(name)}
+	return wasiListener{
+		name: name, path: path, cost: cost, lengths: wasiLengths(name),
+		effects:     !slices.Contains([]string{"clock_time_get", "clock_res_get", "random_get", "args_get", "args_sizes_get", "environ_get", "environ_sizes_get", "fd_prestat_get", "fd_prestat_dir_name", "fd_fdstat_get", "sched_yield"}, name),
+		descriptors: slices.Contains([]string{"fd_close", "fd_renumber", "fd_fdstat_set_flags", "path_open", "fd_readdir"}, name),
+	}
 }
 
 // wasiLengths says which parameters of a function are a number of things it
@@ -80,14 +85,19 @@ type wasiListener struct {
 	path    bool
 	cost    uint64
 	lengths []int // see wasiLengths
+
+	effects     bool // it does what a snapshot cannot keep
+	descriptors bool // it changes the table of descriptors
 }
 
 // Before ends the call, or lets the function run.
-func (l wasiListener) Before(ctx context.Context, mod api.Module, _ api.FunctionDefinition, params []uint64, _ experimental.StackIterator) {
-	in := running(ctx, mod)
+func (l wasiListener) Before(ctx context.Context, _ api.Module, _ api.FunctionDefinition, params []uint64, _ experimental.StackIterator) {
+	in := running(ctx)
 	if l.path {
 		in.countHostCall()
 	}
+	in.effects = in.effects || l.effects
+	in.descriptors = in.descriptors || l.descriptors
 	in.charge(l.cost)
 	in.checkTime()
 	if !in.module.declared.HasMemory && l.name != "proc_exit" && l.name != "sched_yield" {
@@ -123,7 +133,7 @@ func (in *instance) wasiConfig(config wazero.ModuleConfig) (wazero.ModuleConfig,
 		WithStdin(readerFunc(in.readStdin)).
 		WithStdout(writerFunc(in.writeStdout)).
 		WithStderr(writerFunc(in.writeStderr)).
-		WithRandSource(in.random()).
+		WithRandSource(readerFunc(in.readRandom)).
 		WithWalltime(in.clock.wall, sys.ClockResolution(readingStep)).
 		WithNanotime(in.clock.monotonic, sys.ClockResolution(1)).
 		WithNanosleep(in.sleep).

@@ -1,0 +1,118 @@
+package sandbox
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// callContext is the context of one call: it ends with the call, at the call's
+// deadline, or with the context it came from. Most calls never wait for
+// anything, so the timer behind Done is made when somebody first asks for it.
+//
+// A function that keeps it finds it ended, whatever its instance does by then.
+type callContext struct {
+	parent   context.Context
+	in       *instance
+	wallEnd  time.Time // the call's own deadline
+	deadline time.Time // that, or the parent's when it is earlier
+
+	mu     sync.Mutex
+	timed  context.Context // ends at the deadline; nil until Done is asked for
+	cancel context.CancelFunc
+	ended  bool
+}
+
+type instanceKey struct{}
+
+func newCallContext(parent context.Context, wallEnd time.Time) *callContext {
+	c := &callContext{parent: parent, wallEnd: wallEnd, deadline: wallEnd}
+	if d, ok := parent.Deadline(); ok && d.Before(wallEnd) {
+		c.deadline = d
+	}
+	return c
+}
+
+// Deadline returns the call's, or the parent's when that is earlier.
+func (c *callContext) Deadline() (time.Time, bool) { return c.deadline, true }
+
+// Done returns a channel that is closed when the call must end.
+func (c *callContext) Done() <-chan struct{} { return c.timer().Done() }
+
+func (c *callContext) timer() context.Context {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.timed == nil {
+		c.timed, c.cancel = context.WithDeadlineCause(c.parent, c.wallEnd, errWall)
+		if c.ended {
+			c.cancel()
+		}
+	}
+	return c.timed
+}
+
+// Err tells why the call must end, or nil.
+func (c *callContext) Err() error {
+	c.mu.Lock()
+	timed, ended := c.timed, c.ended
+	c.mu.Unlock()
+	switch {
+	case timed != nil:
+		return timed.Err()
+	case c.parent.Err() != nil:
+		return c.parent.Err()
+	case ended:
+		return context.Canceled
+	case time.Now().After(c.deadline):
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// Value finds the instance, and otherwise what the parent has.
+func (c *callContext) Value(key any) any {
+	if key == (instanceKey{}) {
+		return c.in
+	}
+	c.mu.Lock()
+	timed := c.timed
+	c.mu.Unlock()
+	if timed != nil {
+		return timed.Value(key)
+	}
+	return c.parent.Value(key)
+}
+
+// end is called when the call is over.
+func (c *callContext) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ended = true
+	if c.cancel != nil {
+		c.cancel()
+	}
+}
+
+// running finds the instance whose guest is calling a host function, and ends
+// what carries on after the call was ended.
+func running(ctx context.Context) *instance {
+	in := instanceOf(ctx)
+	in.carryOn()
+	return in
+}
+
+func instanceOf(ctx context.Context) *instance {
+	if c, ok := ctx.(*callContext); ok {
+		return c.in
+	}
+	in, _ := ctx.Value(instanceKey{}).(*instance)
+	return in
+}
+
+// nesting is how many calls are around the one that ctx is for.
+func nesting(ctx context.Context) int {
+	if outer := instanceOf(ctx); outer != nil {
+		return outer.depth + 1
+	}
+	return 0
+}

@@ -1,0 +1,179 @@
+package sandbox
+
+import (
+	"errors"
+	"reflect"
+	"time"
+)
+
+// obtain returns an instance that is ready to run the call's export: one that
+// waited, a new one at the module's snapshot, or a new one that ran its
+// initialisation. With an error it returns what there is of it.
+func (m *Module) obtain(ctx *callContext, c Call) (*instance, error) {
+	p := m.poolFor(&c)
+	how := start{}
+	if p != nil {
+		how = p.take(&c)
+	}
+	if in := how.waiting; in != nil {
+		in.arm(c)
+		in.bind(ctx)
+		in.figures.Pooled = true
+		return in, in.resume()
+	}
+	in := newInstance(m, c)
+	in.bind(ctx)
+	if how.at != nil || how.shoot {
+		in.pool = p
+	}
+	err := in.open()
+	switch {
+	case err == nil && how.at == nil:
+		err = in.firstStart()
+	case err == nil:
+		if err = in.attach(how.at); err == nil {
+			err = in.resume()
+		}
+	}
+	if how.shoot {
+		in.shoot(err)
+	}
+	if err == nil && in.starting {
+		in.begin()
+	}
+	return in, err
+}
+
+// firstStart runs the initialisation on a new instance.
+func (in *instance) firstStart() error {
+	if in.starting = !in.call.Restart; in.starting {
+		in.clock, in.entropy = clock{start: epoch}, entropy{}
+	}
+	return in.initialise()
+}
+
+// begin ends the initialisation: from here on time and randomness are the
+// call's. Time goes on where it stood, so that it never goes back.
+func (in *instance) begin() {
+	in.starting = false
+	elapsed := in.clock.elapsed
+	in.clock = newClock(in.call)
+	in.clock.elapsed = elapsed
+	in.entropy = newEntropy(in.call)
+}
+
+// shoot takes the snapshot of the module after the initialisation, or notes why
+// there can be none. Without one the call goes on as any first call does.
+func (in *instance) shoot(failed error) {
+	began := time.Now()
+	var s *snapshot
+	var pinned string
+	switch {
+	case failed != nil || in.exited:
+	case in.effects || !in.untouched():
+		pinned = "its initialisation calls the host"
+	default:
+		if s = in.settle(); s == nil {
+			pinned = "the system refused the memory for it"
+		}
+	}
+	in.pool.developed(s, pinned)
+	if s == nil {
+		in.pool = nil
+	}
+	in.figures.SnapshotTime = time.Since(began)
+}
+
+// settle takes a snapshot and puts the instance there itself.
+func (in *instance) settle() *snapshot {
+	s, err := in.takeSnapshot()
+	if err == nil {
+		if err = in.attach(s); err == nil {
+			return s
+		}
+		s.image.close()
+	}
+	in.module.runtime.log.Warn("module gets a new instance for each call", "module", in.module.info.Digest, "reason", err)
+	return nil
+}
+
+// untouched reports whether nothing but memory and globals has changed.
+func (in *instance) untouched() bool {
+	return in.hostCalls == 0 && in.kernel.untouched() && len(in.files.open) == 0
+}
+
+// giveBack puts the instance where the next call finds it, or frees it. err is
+// how the call ended. The instance is not the caller's any more.
+func (m *Module) giveBack(in *instance, err error) Figures {
+	f, p := in.figures, in.pool
+	if p == nil {
+		in.close()
+		f.Strategy = StrategyNone
+		return f
+	}
+	began := time.Now()
+	f.Strategy = m.runtime.strategy
+	fit := in.reusable(err)
+	if fit {
+		f.DirtyPages, err = in.goBack()
+		fit = err == nil && in.rest(f.DirtyPages)
+	}
+	if fit {
+		p.put(in)
+	} else {
+		f.Strategy = StrategyNone
+		p.drop(in)
+	}
+	f.ResetTime = time.Since(began)
+	return f
+}
+
+// reusable reports whether everything a call left behind can be put right.
+func (in *instance) reusable(err error) bool {
+	return in.at != nil && !errors.Is(err, ErrPanic) && !errors.Is(err, ErrStack) && len(in.files.open) == 0 && !in.descriptors
+}
+
+const (
+	// instanceBytes is about what an instance holds besides its memory and
+	// stacks.
+	instanceBytes = 32 << 10
+	// stackKept is the largest stack a function keeps for its next call.
+	stackKept = 256 << 10
+	// growthKept is how much memory beyond the snapshot an instance keeps
+	// where unused memory cannot be given back.
+	growthKept = 1 << 20
+)
+
+// rest prepares the instance to wait: it lets go of the call, counts what it
+// holds, and reports whether that is worth keeping.
+func (in *instance) rest(pages int) bool {
+	in.cost = instanceBytes + int64(cap(in.kernel.arena))
+	for export, f := range in.functions {
+		size := stackSize(f)
+		if size > stackKept {
+			delete(in.functions, export)
+			continue
+		}
+		in.cost += int64(size)
+	}
+	held := in.linear.memory.held(pages, in.module.runtime.strategy)
+	in.cost += int64(held)
+	in.arm(Call{})
+	in.ctx = nil
+	return held <= in.at.size()+growthKept
+}
+
+// stackSize is how large the stack of a function is. wazero lets it grow to 50
+// MB and never lets it shrink. It is found in a field of wazero's own; where
+// that is not, the answer is one that gives the function up.
+func stackSize(f *guestFunc) int {
+	engine := reflect.ValueOf(f.call)
+	if engine.Kind() != reflect.Pointer || engine.Elem().Kind() != reflect.Struct {
+		return stackKept + 1
+	}
+	stack := engine.Elem().FieldByName("stack")
+	if stack.Kind() != reflect.Slice {
+		return stackKept + 1
+	}
+	return stack.Cap()
+}

@@ -1,0 +1,119 @@
+package sandbox
+
+import (
+	"fmt"
+	"time"
+)
+
+// A snapshot is the state of an instance after its initialisation and before
+// its first call: what every call starts from.
+//
+// What a guest can change, and where it goes back to:
+//
+//	memory             image.restore
+//	size of memory     instance.shrink
+//	mutable globals    set from the snapshot; those that cannot be (vectors,
+//	                   references) make the module one that is not kept
+//	tables, segments   modules that change them are not kept
+//	fuel counter       instance.resume, with what initialisation used
+//	Extism blocks      kernel.renew, for each call
+//	files, streams     made anew for each call
+//	time, randomness   the same
+type snapshot struct {
+	image   *image
+	globals []uint64
+	fuel    int64  // used by the initialisation
+	peak    uint64 // of its memory
+	clock   time.Duration
+}
+
+// takeSnapshot copies the state of an instance that was just initialised.
+func (in *instance) takeSnapshot() (*snapshot, error) {
+	m := &in.linear.memory
+	img, err := newImage(m.bytes(m.size), in.module.runtime.strategy.mapped() && m.reserved != nil)
+	if err != nil {
+		return nil, fmt.Errorf("take a snapshot: %w", err)
+	}
+	s := &snapshot{image: img, fuel: in.fuel.used(), peak: in.memory.peak, clock: in.clock.elapsed}
+	for _, g := range in.globals {
+		s.globals = append(s.globals, g.Get())
+	}
+	return s, nil
+}
+
+// size is the memory's, in bytes.
+func (s *snapshot) size() uint64 { return uint64(len(s.image.bytes)) }
+
+// attach brings a new instance to a snapshot. Its memory may have any contents
+// and no more than the size of the snapshot's.
+func (in *instance) attach(s *snapshot) error {
+	m := &in.linear.memory
+	if m.size > s.size() {
+		return fmt.Errorf("a memory of %d bytes is larger than the snapshot of %d", m.size, s.size())
+	}
+	if more := (s.size() - m.size) / pageBytes; more > 0 {
+		if _, ok := in.mod.Memory().Grow(uint32(more)); !ok {
+			return fmt.Errorf("a memory of %d bytes does not grow to the %d of the snapshot", m.size, s.size())
+		}
+	}
+	if err := s.image.attach(m); err != nil {
+		return err
+	}
+	in.setGlobals(s)
+	in.at = s
+	return nil
+}
+
+func (in *instance) setGlobals(s *snapshot) {
+	for i, g := range in.globals {
+		g.Set(s.globals[i])
+	}
+}
+
+// goBack returns an instance to its snapshot after a call. When it fails, the
+// instance is of no use any more.
+func (in *instance) goBack() (pages int, err error) {
+	s := in.at
+	m := &in.linear.memory
+	pages, err = s.image.restore(m, in.module.runtime.strategy)
+	if err != nil {
+		return pages, err
+	}
+	if err := in.shrink(s.size()); err != nil {
+		return pages, err
+	}
+	in.setGlobals(s)
+	return pages, nil
+}
+
+// shrink takes back what the memory has grown by. wazero has no such thing, but
+// it asks our allocator when a memory grows, and takes the size of what it
+// gets for the size of the memory. wasmbin declares memories by a page larger
+// than they may be, so that there is always one to ask for.
+func (in *instance) shrink(size uint64) error {
+	m := &in.linear.memory
+	if m.size == size {
+		return nil
+	}
+	m.budget.give(m.size - size)
+	m.size, m.shrink = size, true
+	_, ok := in.mod.Memory().Grow(1)
+	if m.shrink = false; !ok || uint64(in.mod.Memory().Size()) != size {
+		return fmt.Errorf("a memory does not go back to %d bytes", size)
+	}
+	return nil
+}
+
+// resume lets a call start where the snapshot was taken, as if the
+// initialisation had been part of it.
+func (in *instance) resume() error {
+	s := in.at
+	in.memory.used, in.memory.peak = s.size(), s.peak
+	in.clock.elapsed = s.clock
+	in.fuel.left = in.fuel.budget - s.fuel
+	in.fuel.cell.Set(0)
+	if in.fuel.left < 0 {
+		return in.fuelError()
+	}
+	return nil
+}
