@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
 )
 
 // pageText is the text of one page.
@@ -104,11 +102,11 @@ func (x *extraction) text() string {
 // pageText reads one page. A page that cannot be read is empty and a finding.
 func (d *document) pageText(number int, p page, f *findings) (text string) {
 	var out layout
-	d.clipped = false
+	d.filters.clipped = false
 	err := d.render(p, &out)
 	text = out.text()
 	f.note(number, &out, err)
-	if d.clipped {
+	if d.filters.clipped {
 		f.clipped = append(f.clipped, number)
 	}
 	return text
@@ -118,8 +116,8 @@ func (d *document) pageText(number int, p page, f *findings) (text string) {
 func (d *document) render(p page, out *layout) (err error) {
 	defer damage(&err)
 	i := newInterpreter(d, out)
-	i.run(d.content(p.dict["Contents"]), &resources{dict: d.dict(p.resources)})
-	for _, o := range d.array(p.dict["Annots"]) {
+	i.run(d.content(p.entries["Contents"]), &resources{entries: d.dict(p.resources)})
+	for _, o := range d.array(p.entries["Annots"]) {
 		if d.work.spend(1) && !d.isLink(o) {
 			d.annotation(out, d.dict(o))
 		}
@@ -129,7 +127,7 @@ func (d *document) render(p page, out *layout) (err error) {
 
 // content joins the content streams of a page; tokens do not cross from one to
 // the next.
-func (d *document) content(o types.Object) []byte {
+func (d *document) content(o object) []byte {
 	parts := d.array(o)
 	switch len(parts) {
 	case 0:
@@ -150,7 +148,7 @@ func (d *document) content(o types.Object) []byte {
 // isLink looks into the bytes of an annotation that is not parsed yet for what
 // most of them are. Some files have thousands of links and no other annotation,
 // and parsing them would take a third of the time.
-func (d *document) isLink(o types.Object) bool {
+func (d *document) isLink(o object) bool {
 	data := d.objects.raw(objectNumber(o))
 	return bytes.Contains(data, []byte("/Subtype/Link")) || bytes.Contains(data, []byte("/Subtype /Link"))
 }
@@ -159,15 +157,15 @@ func (d *document) isLink(o types.Object) bool {
 const annotationHidden, annotationNoView = 1 << 1, 1 << 5
 
 // annotation reads the appearance of a form field or a note on the page.
-func (d *document) annotation(out *layout, dict types.Dict) {
-	if d.integer(dict["F"], 0)&(annotationHidden|annotationNoView) != 0 || d.name(dict["Subtype"]) == "Popup" {
+func (d *document) annotation(out *layout, entries dict) {
+	if d.integer(entries["F"], 0)&(annotationHidden|annotationNoView) != 0 || d.name(entries["Subtype"]) == "Popup" {
 		return
 	}
-	form := d.dict(dict["AP"])["N"]
-	if _, ok := d.resolve(form).(types.Dict); ok {
-		form = d.dict(form)[d.name(dict["AS"])]
+	form := d.dict(entries["AP"])["N"]
+	if _, ok := d.resolve(form).(dict); ok {
+		form = d.dict(form)[d.name(entries["AS"])]
 	}
-	rect := d.array(dict["Rect"])
+	rect := d.array(entries["Rect"])
 	if len(rect) != 4 || form == nil {
 		return
 	}

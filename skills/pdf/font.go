@@ -5,9 +5,6 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	corefont "github.com/pdfcpu/pdfcpu/pkg/font"
-	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
 )
 
 // glyph is what one code of a font shows.
@@ -75,14 +72,14 @@ func missingFont() *font {
 }
 
 // font returns the font a resource entry names.
-func (d *document) font(o types.Object) *font {
+func (d *document) font(o object) *font {
 	number := objectNumber(o)
 	if f, ok := d.fonts[number]; ok && number != 0 {
 		return f
 	}
 	f := d.missing
-	if dict := d.dict(o); dict != nil {
-		f = d.loadFont(dict)
+	if entries := d.dict(o); entries != nil {
+		f = d.loadFont(entries)
 	}
 	if len(d.fonts) >= maxFonts {
 		clear(d.fonts)
@@ -97,40 +94,40 @@ func (d *document) font(o types.Object) *font {
 // programs embed each font anew for every page.
 const maxFonts = 256
 
-func (d *document) loadFont(dict types.Dict) *font {
+func (d *document) loadFont(entries dict) *font {
 	d.work.spend(1 << 12)
 	f := &font{scale: 0.001, em: 1}
-	if data := d.stream(dict["ToUnicode"]); data != nil {
+	if data := d.stream(entries["ToUnicode"]); data != nil {
 		f.toUnicode = parseCMap(data, d.work)
 	}
-	switch d.name(dict["Subtype"]) {
+	switch d.name(entries["Subtype"]) {
 	case "Type0":
-		d.loadComposite(f, dict)
+		d.loadComposite(f, entries)
 	case "Type3":
-		d.loadSimple(f, dict)
-		f.scaleBitmaps(d.matrix(dict["FontMatrix"]))
-		f.table = d.simpleTable(dict, true)
+		d.loadSimple(f, entries)
+		f.scaleBitmaps(d.matrix(entries["FontMatrix"]))
+		f.table = d.simpleTable(entries, true)
 	default:
-		d.loadSimple(f, dict)
-		f.table = d.simpleTable(dict, false)
+		d.loadSimple(f, entries)
+		f.table = d.simpleTable(entries, false)
 	}
 	return f
 }
 
 // loadSimple reads the widths of a font with one byte per code.
-func (d *document) loadSimple(f *font, dict types.Dict) {
+func (d *document) loadSimple(f *font, entries dict) {
 	f.simple = true
 	f.widths = map[int]float64{}
-	first := d.integer(dict["FirstChar"], 0)
-	widths := d.array(dict["Widths"])
+	first := d.integer(entries["FirstChar"], 0)
+	widths := d.array(entries["Widths"])
 	for i, w := range widths[:min(len(widths), 256)] {
 		if n, ok := d.number(w); ok {
 			f.widths[first+i] = n
 		}
 	}
-	f.width, _ = d.number(d.dict(dict["FontDescriptor"])["MissingWidth"])
+	f.width, _ = d.number(d.dict(entries["FontDescriptor"])["MissingWidth"])
 	if len(widths) == 0 {
-		f.coreWidths(d.name(dict["BaseFont"]))
+		f.widths, f.width = coreWidths(d.name(entries["BaseFont"])), coreWidth
 	}
 }
 
@@ -152,34 +149,10 @@ func (f *font) scaleBitmaps(m matrix) {
 	}
 }
 
-// coreWidths takes the widths of one of the 14 fonts every reader has.
-func (f *font) coreWidths(base string) {
-	name := coreFont(base)
-	for c := ' '; c < 256; c++ {
-		if w, err := corefont.CharWidth(name, c); err == nil && w > 0 {
-			f.widths[int(c)] = float64(w)
-		}
-	}
-	f.width = 500
-}
-
-// coreFont returns which of the 14 standard fonts is nearest to a font name.
-func coreFont(base string) string {
-	switch {
-	case corefont.IsCoreFont(base):
-		return base
-	case strings.Contains(base, "Courier") || strings.Contains(base, "Mono"):
-		return "Courier"
-	case strings.Contains(base, "Times") || strings.Contains(base, "Serif"):
-		return "Times-Roman"
-	}
-	return "Helvetica"
-}
-
 // simpleTable works out the text of the codes of a simple font without
 // ToUnicode (ISO 32000-1, 9.6.6): a base encoding, then the differences.
-func (d *document) simpleTable(dict types.Dict, bitmap bool) *table {
-	base, differences := d.baseEncoding(dict)
+func (d *document) simpleTable(entries dict, bitmap bool) *table {
+	base, differences := d.baseEncoding(entries)
 	t := *base
 	code := 0
 	for _, o := range differences {
@@ -205,8 +178,8 @@ func (d *document) glyphText(name string, bitmap bool) string {
 }
 
 // baseEncoding returns the encoding that the Differences of a font start from.
-func (d *document) baseEncoding(dict types.Dict) (*table, types.Array) {
-	encoding := d.resolve(dict["Encoding"])
+func (d *document) baseEncoding(entries dict) (*table, array) {
+	encoding := d.resolve(entries["Encoding"])
 	if t := baseTable(d.name(encoding)); t != nil {
 		return t, nil
 	}
@@ -215,10 +188,10 @@ func (d *document) baseEncoding(dict types.Dict) (*table, types.Array) {
 	if t := baseTable(d.name(entry["BaseEncoding"])); t != nil {
 		return t, differences
 	}
-	if t := d.programTable(d.dict(dict["FontDescriptor"])); t != nil {
+	if t := d.programTable(d.dict(entries["FontDescriptor"])); t != nil {
 		return t, differences
 	}
-	return implicitTable(d.name(dict["BaseFont"]), d.name(dict["Subtype"])), differences
+	return implicitTable(d.name(entries["BaseFont"]), d.name(entries["Subtype"])), differences
 }
 
 // implicitTable is the encoding of a font that says nothing about it.
@@ -254,10 +227,10 @@ func (f *font) simpleGlyph(c byte) *glyph {
 
 // loadComposite reads a Type 0 font: its character map, and the widths of its
 // one descendant.
-func (d *document) loadComposite(f *font, dict types.Dict) {
+func (d *document) loadComposite(f *font, entries dict) {
 	f.composite = &codeTable{}
-	d.loadEncoding(f, dict["Encoding"])
-	descendants := d.array(dict["DescendantFonts"])
+	d.loadEncoding(f, entries["Encoding"])
+	descendants := d.array(entries["DescendantFonts"])
 	if len(descendants) == 0 {
 		f.width = 1000
 		return
@@ -270,7 +243,7 @@ func (d *document) loadComposite(f *font, dict types.Dict) {
 	f.widths = d.cidWidths(d.array(descendant["W"]))
 }
 
-func (d *document) loadEncoding(f *font, o types.Object) {
+func (d *document) loadEncoding(f *font, o object) {
 	name := d.name(o)
 	f.vertical = strings.HasSuffix(name, "-V") || name == "V"
 	if set, ok := findCharset(name); ok {
@@ -285,7 +258,7 @@ func (d *document) loadEncoding(f *font, o types.Object) {
 
 // cidWidths reads a W array (ISO 32000-1, 9.7.4.3): "c [w1 w2 ...]" for
 // consecutive identifiers and "first last w" for a range.
-func (d *document) cidWidths(w types.Array) map[int]float64 {
+func (d *document) cidWidths(w array) map[int]float64 {
 	widths := map[int]float64{}
 	for i := 0; i+1 < len(w) && len(widths) < maxMappings; {
 		first := d.integer(w[i], 0)

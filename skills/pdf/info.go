@@ -3,8 +3,6 @@ package main
 import (
 	"strings"
 	"unicode"
-
-	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
 )
 
 // infoReply is the output of pdf_info: the document information dictionary
@@ -38,18 +36,18 @@ func pdfInfo(in source) (infoReply, error) {
 }
 
 func (d *document) info() infoReply {
-	trailer, catalog := d.objects.trailer(), d.catalog()
+	trailer, catalog := d.objects.trailer, d.catalog()
 	entries := d.dict(trailer["Info"])
 	version := d.version
 	if later := d.name(catalog["Version"]); later > version {
 		version = later
 	}
-	marked, _ := d.resolve(d.dict(catalog["MarkInfo"])["Marked"]).(types.Boolean)
+	marked, _ := d.resolve(d.dict(catalog["MarkInfo"])["Marked"]).(bool)
 	return infoReply{
 		PageCount: len(d.pages()),
 		Version:   version,
 		Encrypted: trailer["Encrypt"] != nil,
-		Tagged:    marked.Value(),
+		Tagged:    marked,
 		Title:     d.property(entries["Title"]),
 		Author:    d.property(entries["Author"]),
 		Subject:   d.property(entries["Subject"]),
@@ -66,7 +64,7 @@ func (d *document) info() infoReply {
 const maxProperty = 4096
 
 // property returns a text string as one line.
-func (d *document) property(o types.Object) string {
+func (d *document) property(o object) string {
 	s := d.str(o)
 	text := strings.Map(printableRune, textString(s[:min(len(s), maxProperty)]))
 	return strings.Join(strings.Fields(text), " ")

@@ -3,8 +3,6 @@ package main
 import (
 	"math"
 	"unicode/utf16"
-
-	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
 )
 
 const (
@@ -28,9 +26,9 @@ type state struct {
 // resources are the named resources of a page or form. What a form leaves out
 // it finds in those of its page.
 type resources struct {
-	dict  types.Dict
-	fonts map[string]*font
-	outer *resources
+	entries dict
+	fonts   map[string]*font
+	outer   *resources
 }
 
 // interpreter runs the content streams of one page and gives the glyphs they
@@ -151,9 +149,9 @@ func (r *resources) font(d *document, name string) *font {
 }
 
 // entry returns a named resource of a category, nil when there is none.
-func (r *resources) entry(d *document, category, name string) types.Object {
+func (r *resources) entry(d *document, category, name string) object {
 	for ; r != nil; r = r.outer {
-		if o, ok := d.dict(r.dict[category])[name]; ok {
+		if o, ok := d.dict(r.entries[category])[name]; ok {
 			return o
 		}
 	}
@@ -263,20 +261,20 @@ func (i *interpreter) drawNamed(name string) {
 }
 
 // draw runs a form after moving it by m.
-func (i *interpreter) draw(form types.Object, m matrix) {
+func (i *interpreter) draw(form object, m matrix) {
 	number := objectNumber(form)
 	if i.doc.silent[number] {
 		return
 	}
-	dict := i.doc.dict(form)
-	if i.doc.name(dict["Subtype"]) != "Form" || i.forms >= maxForms || !i.doc.work.spend(1<<10) {
+	entries := i.doc.dict(form)
+	if i.doc.name(entries["Subtype"]) != "Form" || i.forms >= maxForms || !i.doc.work.spend(1<<10) {
 		return
 	}
-	r := &resources{dict: i.doc.dict(dict["Resources"]), outer: i.resources}
+	r := &resources{entries: i.doc.dict(entries["Resources"]), outer: i.resources}
 	kept, saved, text, line := i.state, i.saved, i.text, i.lineStart
 	i.saved = nil
 	i.forms++
-	i.state.ctm = i.doc.matrix(dict["Matrix"]).mul(m).mul(i.state.ctm)
+	i.state.ctm = i.doc.matrix(entries["Matrix"]).mul(m).mul(i.state.ctm)
 	before := i.out.strings
 	i.run(i.doc.stream(form), r)
 	if i.out.strings == before && number != 0 {
@@ -287,7 +285,7 @@ func (i *interpreter) draw(form types.Object, m matrix) {
 }
 
 // matrix reads an array of six numbers, the identity when it is none.
-func (d *document) matrix(o types.Object) matrix {
+func (d *document) matrix(o object) matrix {
 	a := d.array(o)
 	if len(a) != 6 {
 		return identity
@@ -303,8 +301,8 @@ func (d *document) matrix(o types.Object) matrix {
 // stream or named among the resources.
 func (i *interpreter) beginMarked(properties operand, l *lexer) {
 	if properties.kind == symbol {
-		dict := i.doc.dict(i.resources.entry(i.doc, "Properties", string(properties.str)))
-		text := i.doc.str(dict["ActualText"])
+		entries := i.doc.dict(i.resources.entry(i.doc, "Properties", string(properties.str)))
+		text := i.doc.str(entries["ActualText"])
 		i.beginMark(textString(text), text != nil)
 		return
 	}

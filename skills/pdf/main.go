@@ -1,7 +1,7 @@
 // Package main is the skill pdf: it reads the text and the properties of PDF
-// files, inside the sandbox. The package reads objects with pdfcpu and turns
-// content streams into text itself. It knows how text is put on a page, and
-// refuses to know how pages look: nothing is drawn, and no image is decoded.
+// files, inside the sandbox. It knows how objects are stored and how text is put
+// on a page, and refuses to know how pages look: nothing is drawn, and no image
+// is decoded.
 package main
 
 import (

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
 )
 
 const (
@@ -18,8 +16,8 @@ const (
 
 // page is one leaf of the page tree, with what it inherits.
 type page struct {
-	dict      types.Dict
-	resources types.Object
+	entries   dict
+	resources object
 }
 
 // treeWalk collects the pages of a tree, each inner node at most once: a
@@ -45,7 +43,7 @@ func (d *document) pages() []page {
 	return w.pages
 }
 
-func (w *treeWalk) node(o, resources types.Object, depth int) {
+func (w *treeWalk) node(o, resources object, depth int) {
 	node := w.doc.dict(o)
 	if node == nil || depth > maxTreeDepth || len(w.pages) >= maxPages || !w.doc.work.spend(1) {
 		return
@@ -55,7 +53,7 @@ func (w *treeWalk) node(o, resources types.Object, depth int) {
 	}
 	kids, inner := node["Kids"]
 	if !inner {
-		w.pages = append(w.pages, page{dict: node, resources: resources})
+		w.pages = append(w.pages, page{entries: node, resources: resources})
 		return
 	}
 	if n := objectNumber(o); n != 0 {
@@ -71,9 +69,9 @@ func (w *treeWalk) node(o, resources types.Object, depth int) {
 
 func (w *treeWalk) strays() {
 	for _, n := range w.doc.objects.numbers() {
-		dict := w.doc.dict(*types.NewIndirectRef(n, 0))
-		if w.doc.name(dict["Type"]) == "Page" && len(w.pages) < maxPages {
-			w.pages = append(w.pages, page{dict: dict, resources: dict["Resources"]})
+		entries := w.doc.dict(ref(n))
+		if w.doc.name(entries["Type"]) == "Page" && len(w.pages) < maxPages {
+			w.pages = append(w.pages, page{entries: entries, resources: entries["Resources"]})
 		}
 	}
 }

@@ -2,13 +2,11 @@ package main
 
 import (
 	"bytes"
-
-	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
 )
 
 // programTable returns the encoding built into an embedded font program, nil
 // when there is none or it cannot be read. TeX's fonts often have no other.
-func (d *document) programTable(descriptor types.Dict) *table {
+func (d *document) programTable(descriptor dict) *table {
 	if descriptor == nil {
 		return nil
 	}

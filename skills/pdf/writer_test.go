@@ -133,7 +133,7 @@ func single(content string, resources ...string) []byte {
 const padding = "\x28\xBF\x4E\x5E\x4E\x75\x8A\x41\x64\x00\x4E\x56\xFF\xFA\x01\x08" +
 	"\x2E\x2E\x00\xB6\xD0\x68\x3E\x80\x2F\x0C\xA9\xFE\x64\x53\x69\x7A"
 
-func arcfour(key []byte, text string) string {
+func rc4Text(key []byte, text string) string {
 	c, err := rc4.NewCipher(key)
 	if err != nil {
 		panic(err)
@@ -148,7 +148,7 @@ func arcfour(key []byte, text string) string {
 func (w *writer) encrypted(password string) []byte {
 	user := (password + padding)[:32]
 	ownerKey := md5.Sum([]byte(user))
-	owner := arcfour(ownerKey[:5], user)
+	owner := rc4Text(ownerKey[:5], user)
 	sum := md5.Sum([]byte(user + owner + "\xfc\xff\xff\xff" + "0123456789abcdef"))
 	key := sum[:5]
 	for n, body := range w.bodies {
@@ -158,9 +158,9 @@ func (w *writer) encrypted(password string) []byte {
 		}
 		content := strings.TrimSuffix(rest, "\nendstream")
 		own := md5.Sum(append(bytes.Clone(key), byte(n), byte(n>>8), 0, 0, 0))
-		w.bodies[n] = head + "stream\n" + arcfour(own[:10], content) + "\nendstream"
+		w.bodies[n] = head + "stream\n" + rc4Text(own[:10], content) + "\nendstream"
 	}
-	handler := w.add(fmt.Sprintf("<</Filter/Standard/V 1/R 2/P -4/O<%x>/U<%x>>>", owner, arcfour(key, padding)))
+	handler := w.add(fmt.Sprintf("<</Filter/Standard/V 1/R 2/P -4/O<%x>/U<%x>>>", owner, rc4Text(key, padding)))
 	w.secret = fmt.Sprintf("/ID[<%[1]x><%[1]x>]/Encrypt %[2]s", "0123456789abcdef", handler)
 	return w.bytes()
 }

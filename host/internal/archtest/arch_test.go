@@ -91,7 +91,6 @@ var foreign = map[string][]string{
 	"github.com/hashicorp/go-hclog":         {"host", "host/*"},
 	"github.com/itchyny/gojq":               {"skills/json"},
 	"github.com/knadh/koanf":                {"host/config"},
-	"github.com/pdfcpu/pdfcpu":              {"skills/pdf"},
 	"github.com/rivo/uniseg":                {"skills/text"},
 	"github.com/schollz/progressbar":        {"cmd/skillet"},
 	"github.com/santhosh-tekuri/jsonschema": {"manifests", "skills/json"},
