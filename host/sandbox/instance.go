@@ -11,6 +11,8 @@ import (
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/experimental"
 	"github.com/tetratelabs/wazero/sys"
+
+	"github.com/skillet-run/skillet/host/sandbox/wasi"
 )
 
 // instance is one instantiated module together with everything its call owns:
@@ -46,11 +48,8 @@ type instance struct {
 	kernel   kernel
 	streams  streams
 	response response
-	clock    clock
-	entropy  entropy
-	files    files
-
-	descriptors bool // the guest changed its table of file descriptors
+	wasi     wasi.State
+	refused  *LimitError // the first quota of files the call ran into
 
 	guestErr *GuestError // from error_set or error_write
 	exited   bool        // by proc_exit
@@ -75,12 +74,10 @@ func (in *instance) arm(c Call) {
 	in.fuel = meter{budget: int64(c.Limits.Fuel), left: int64(c.Limits.Fuel), cell: in.fuel.cell}
 	in.kernel.renew(&in.memory, c.Input)
 	in.streams = newStreams(in)
-	in.clock = newClock(c)
-	in.entropy = newEntropy(c)
-	in.files = files{limit: c.Limits.Files}
-	in.response, in.figures = response{}, Figures{}
+	in.wasi.Close()
+	in.response, in.refused, in.figures = response{}, nil, Figures{}
 	in.hostCalls, in.guestErr, in.exited, in.exitCode, in.fatal = 0, nil, false, 0, nil
-	in.starting, in.effects, in.descriptors = false, false, false
+	in.starting, in.effects = false, false
 }
 
 // bind makes ctx the context of everything the instance does.
@@ -93,13 +90,10 @@ func (in *instance) bind(ctx *callContext) {
 // open instantiates the module. Nothing of the guest runs yet: its start
 // function is called by initialise.
 func (in *instance) open() error {
-	config, err := in.config()
-	if err != nil {
-		return err
-	}
 	r := in.module.runtime
 	ctx := experimental.WithMemoryAllocator(in.ctx, &in.linear)
-	err = contain(func() (err error) {
+	config := wazero.NewModuleConfig().WithName("").WithStartFunctions()
+	err := contain(func() (err error) {
 		in.mod, err = r.engine.InstantiateModule(ctx, in.module.code, config)
 		return err
 	})
@@ -111,15 +105,6 @@ func (in *instance) open() error {
 		in.globals = append(in.globals, in.mod.ExportedGlobal(g.Name).(api.MutableGlobal))
 	}
 	return nil
-}
-
-// config describes the surroundings of the guest. Without WASI there are none.
-func (in *instance) config() (wazero.ModuleConfig, error) {
-	config := wazero.NewModuleConfig().WithName("").WithStartFunctions()
-	if !in.module.wasi {
-		return config, nil
-	}
-	return in.wasiConfig(config)
 }
 
 // initialise brings the guest to where its exports can be called: the start
@@ -253,6 +238,7 @@ func (in *instance) close() {
 		_ = contain(func() error { return in.mod.Close(context.Background()) })
 	}
 	in.linear.memory.Free()
+	in.wasi.Close()
 }
 
 // stop ends the call from within a host function. It does not return. Only the

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"reflect"
 	"time"
+
+	"github.com/skillet-run/skillet/host/sandbox/wasi"
 )
 
 // obtain returns an instance that is ready to run the call's export: one that
@@ -46,8 +48,9 @@ func (m *Module) obtain(ctx *callContext, c Call) (*instance, error) {
 
 // firstStart runs the initialisation on a new instance.
 func (in *instance) firstStart() error {
-	if in.starting = !in.call.Restart; in.starting {
-		in.clock, in.entropy = clock{start: epoch}, entropy{}
+	in.starting = !in.call.Restart
+	if err := in.openWASI(wasi.Mark{}); err != nil {
+		return err
 	}
 	return in.initialise()
 }
@@ -56,10 +59,7 @@ func (in *instance) firstStart() error {
 // call's. Time goes on where it stood, so that it never goes back.
 func (in *instance) begin() {
 	in.starting = false
-	elapsed := in.clock.elapsed
-	in.clock = newClock(in.call)
-	in.clock.elapsed = elapsed
-	in.entropy = newEntropy(in.call)
+	in.wasi.Begin(in.call.Clock, in.call.Random, in.call.Seed)
 }
 
 // shoot takes the snapshot of the module after the initialisation, or notes why
@@ -99,7 +99,9 @@ func (in *instance) settle() *snapshot {
 
 // untouched reports whether nothing but memory and globals has changed.
 func (in *instance) untouched() bool {
-	return in.hostCalls == 0 && in.kernel.untouched() && len(in.files.open) == 0
+	const effects = wasi.UsedStdin | wasi.UsedOutput
+	wasiAsNew := !in.module.wasi || in.wasi.Pristine() && in.wasi.Used()&effects == 0
+	return in.hostCalls == 0 && in.kernel.untouched() && wasiAsNew
 }
 
 // giveBack puts the instance where the next call finds it, or frees it. err is
@@ -130,7 +132,7 @@ func (m *Module) giveBack(in *instance, err error) Figures {
 
 // reusable reports whether everything a call left behind can be put right.
 func (in *instance) reusable(err error) bool {
-	return in.at != nil && !errors.Is(err, ErrPanic) && !errors.Is(err, ErrStack) && len(in.files.open) == 0 && !in.descriptors
+	return in.at != nil && !errors.Is(err, ErrPanic) && !errors.Is(err, ErrStack)
 }
 
 const (

@@ -127,12 +127,26 @@ func hostLeftovers() []leftover {
 		{what: "an Extism block", kept: true, wasm: extismTool(w.I64Const(8), w.Call(kAlloc), w.LocalTee(0), w.I64Const(16), w.Op(0x52),
 			w.LocalGet(0), w.I32Const(7), w.Call(kStore))},
 		{what: "an error that was set", kept: true, wasm: newGuest().memory(1, 1).tool("run", zero()).Bytes()},
-		{what: "a closed descriptor", wasm: wasi("fd_close", w.Sig("i32", "i32"), fd(1), w.Call(0))},
+		{what: "a closed descriptor", kept: true, wasm: wasi("fd_close", w.Sig("i32", "i32"), fd(1), w.Call(0))},
+		{what: "a renumbered descriptor", kept: true, wasm: wasi("fd_renumber", w.Sig("i32 i32", "i32"), fd(1), fd(0), w.Call(0))},
+		{what: "flags of a descriptor", kept: true, wasm: flagsLeftover()},
 		{what: "randomness", kept: true, wasm: wasi("random_get", w.Sig("i32 i32", "i32"), zero(), w.I32Const(8), w.Call(0), w.Drop(),
 			zero(), w.Load(0x29, 0), w.I64Const(firstRandom()), w.Op(0x52))},
 		{what: "time", kept: true, wasm: wasi("clock_time_get", w.Sig("i32 i64 i32", "i32"), w.I32Const(1), w.I64Const(0), w.I32Const(8), w.Call(0), w.Drop(),
 			w.I32Const(8), w.Load(0x29, 0), w.I64Const(int64(time.Millisecond)), w.Op(0x52))},
 	}
+}
+
+// flagsLeftover reads the flags of standard output and sets one.
+func flagsLeftover() []byte {
+	m := w.New()
+	get := m.ImportFunc(preview1, "fd_fdstat_get", w.Sig("i32 i32", "i32"))
+	set := m.ImportFunc(preview1, "fd_fdstat_set_flags", w.Sig("i32 i32", "i32"))
+	m.Memory(1, 1)
+	m.ExportMemory("memory")
+	m.ExportFunc("run", m.Func(w.Sig("", "i32"), "", args(1, 0), w.Call(get), args(1, 4), w.Call(set), w.Op(0x72),
+		zero(), w.Load(0x2f, 2), w.Op(0x72)))
+	return m.Bytes()
 }
 
 // firstRandom is the first 8 bytes of the sequence of seed 0.

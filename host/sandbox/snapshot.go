@@ -2,7 +2,8 @@ package sandbox
 
 import (
 	"fmt"
-	"time"
+
+	"github.com/skillet-run/skillet/host/sandbox/wasi"
 )
 
 // A snapshot is the state of an instance after its initialisation and before
@@ -24,7 +25,7 @@ type snapshot struct {
 	globals []uint64
 	fuel    int64  // used by the initialisation
 	peak    uint64 // of its memory
-	clock   time.Duration
+	mark    wasi.Mark
 }
 
 // takeSnapshot copies the state of an instance that was just initialised.
@@ -34,7 +35,7 @@ func (in *instance) takeSnapshot() (*snapshot, error) {
 	if err != nil {
 		return nil, fmt.Errorf("take a snapshot: %w", err)
 	}
-	s := &snapshot{image: img, fuel: in.fuel.used(), peak: in.memory.peak, clock: in.clock.elapsed}
+	s := &snapshot{image: img, fuel: in.fuel.used(), peak: in.memory.peak, mark: in.wasi.Mark()}
 	for _, g := range in.globals {
 		s.globals = append(s.globals, g.Get())
 	}
@@ -109,11 +110,10 @@ func (in *instance) shrink(size uint64) error {
 func (in *instance) resume() error {
 	s := in.at
 	in.memory.used, in.memory.peak = s.size(), s.peak
-	in.clock.elapsed = s.clock
 	in.fuel.left = in.fuel.budget - s.fuel
 	in.fuel.cell.Set(0)
 	if in.fuel.left < 0 {
 		return in.fuelError()
 	}
-	return nil
+	return in.openWASI(s.mark)
 }

@@ -3,7 +3,6 @@ package sandbox
 import (
 	"bytes"
 	"fmt"
-	"io"
 )
 
 // capped is a buffer that takes no more than its limit.
@@ -75,15 +74,6 @@ func (in *instance) log(level Level, msg string) {
 	in.call.Log(level, msg)
 }
 
-// readerFunc and writerFunc are a method as a stream.
-type (
-	readerFunc func([]byte) (int, error)
-	writerFunc func([]byte) (int, error)
-)
-
-func (f readerFunc) Read(b []byte) (int, error)  { return f(b) }
-func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
-
 // command reports whether the guest runs as a WASI command: its input and
 // output are the standard streams.
 func (in *instance) command() bool {
@@ -91,32 +81,39 @@ func (in *instance) command() bool {
 }
 
 // readStdin is standard input of a command; others have none.
-func (in *instance) readStdin(b []byte) (int, error) {
+func (in *instance) readStdin(b []byte) int {
 	in.checkTime()
 	if !in.command() {
-		return 0, io.EOF
+		return 0
 	}
-	n, err := in.streams.stdin.Read(b)
+	n, _ := in.streams.stdin.Read(b)
 	in.chargeBytes(uint64(n))
-	return n, err
+	return n
+}
+
+// stdinLen is how much of it is left.
+func (in *instance) stdinLen() int {
+	if !in.command() {
+		return 0
+	}
+	return in.streams.stdin.Len()
 }
 
 // writeStdout is the output of a command, and beside standard error for others.
-func (in *instance) writeStdout(b []byte) (int, error) {
+func (in *instance) writeStdout(b []byte) {
 	if !in.command() {
-		return in.writeStderr(b)
+		in.writeStderr(b)
+		return
 	}
 	in.checkTime()
 	in.chargeBytes(uint64(len(b)))
 	if !in.streams.stdout.add(b) {
 		in.stop(in.outputError())
 	}
-	return len(b), nil
 }
 
-func (in *instance) writeStderr(b []byte) (int, error) {
+func (in *instance) writeStderr(b []byte) {
 	in.checkTime()
 	in.chargeBytes(uint64(len(b)))
 	in.streams.stderr.fill(b)
-	return len(b), nil
 }

@@ -2,150 +2,129 @@ package sandbox
 
 import (
 	"context"
-	"fmt"
-	"slices"
-	"strings"
+	"math"
+	"time"
 
-	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
-	"github.com/tetratelabs/wazero/experimental"
-	"github.com/tetratelabs/wazero/experimental/sysfs"
-	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
-	"github.com/tetratelabs/wazero/sys"
+
+	"github.com/skillet-run/skillet/host/sandbox/wasi"
 )
 
 const (
-	wasiModule = wasi_snapshot_preview1.ModuleName
-
-	// maxDescriptor is the largest file descriptor that fd_renumber may make.
-	// wazero keeps descriptors in a table as long as the largest of them.
-	maxDescriptor = 1023
+	wasiModule = wasi.ModuleName
 
 	// argv0 is what every guest is called.
 	argv0 = "skill"
 )
 
-// offerWASI builds WASI preview 1 from wazero's functions. A listener stands in
-// front of each: it counts, charges, and ends calls whose time is over.
-// proc_exit is our own, because wazero's closes the instance.
+// offerWASI builds WASI preview 1.
 func (r *Runtime) offerWASI(ctx context.Context) error {
-	b := r.engine.NewHostModuleBuilder(wasiModule)
-	wasi_snapshot_preview1.NewFunctionExporter().ExportFunctions(b)
-	b.NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(procExit), []ValueType{I32}, nil).Export("proc_exit")
-	code, err := b.Compile(experimental.WithFunctionListenerFactory(ctx, wasiGate{}))
-	if err != nil {
-		return fmt.Errorf("offer module %q: %w", wasiModule, err)
+	var entries []hostEntry
+	for _, f := range wasi.Functions() {
+		entries = append(entries, wasiEntry(f))
 	}
-	if _, err := r.engine.InstantiateModule(ctx, code, wazero.NewModuleConfig()); err != nil {
-		return fmt.Errorf("offer module %q: %w", wasiModule, err)
-	}
-	for name, def := range code.ExportedFunctions() {
-		r.offered[qualified(wasiModule, name)] = FuncType{wasiModule, name, def.ParamTypes(), def.ResultTypes()}
-	}
-	return nil
+	return r.offerModule(ctx, wasiModule, entries)
 }
 
-func procExit(ctx context.Context, _ api.Module, stack []uint64) {
-	running(ctx).exit(uint32(stack[0]))
-}
-
-// wasiGate makes the listeners.
-type wasiGate struct{}
-
-// NewFunctionListener returns the listener for one WASI function.
-func (wasiGate) NewFunctionListener(def api.FunctionDefinition) experimental.FunctionListener {
-	name := def.ExportNames()[0]
-	path := strings.HasPrefix(name, "path_")
+// wasiEntry is one function: it counts and charges before it runs. Those that
+// may take a while look at the time themselves.
+func wasiEntry(f wasi.Function) hostEntry {
 	cost := uint64(fuelWASI)
-	if path {
+	if f.Path {
 		cost = fuelPath
 	}
-	return wasiListener{
-		name: name, path: path, cost: cost, lengths: wasiLengths(name),
-		effects:     !slices.Contains([]string{"clock_time_get", "clock_res_get", "random_get", "args_get", "args_sizes_get", "environ_get", "environ_sizes_get", "fd_prestat_get", "fd_prestat_dir_name", "fd_fdstat_get", "sched_yield"}, name),
-		descriptors: slices.Contains([]string{"fd_close", "fd_renumber", "fd_fdstat_set_flags", "path_open", "fd_readdir"}, name),
+	run := func(ctx context.Context, _ api.Module, stack []uint64) {
+		in := running(ctx)
+		if f.Path {
+			in.countHostCall()
+		}
+		price := cost
+		for _, i := range f.Lengths {
+			price += uint64(uint32(stack[i]))
+		}
+		in.charge(price)
+		f.Call(&in.wasi, in.guestMemory(), stack)
 	}
+	return hostEntry{FuncType{wasiModule, f.Name, f.Params, f.Results}, run}
 }
 
-// wasiLengths says which parameters of a function are a number of things it
-// goes through: bytes of a path, buffers, subscriptions. Each costs a unit.
-// Bytes that are read, written or made random are charged where that is done.
-func wasiLengths(name string) []int {
-	return map[string][]int{
-		"fd_read": {2}, "fd_pread": {2}, "fd_write": {2}, "fd_pwrite": {2}, "poll_oneoff": {2},
-		"path_create_directory": {2}, "path_filestat_get": {3}, "path_filestat_set_times": {3},
-		"path_link": {3, 6}, "path_open": {3}, "path_readlink": {2}, "path_remove_directory": {2},
-		"path_rename": {2, 5}, "path_symlink": {1, 4}, "path_unlink_file": {2},
-	}[name]
+// guestMemory is the whole of linear memory, valid until it grows, or nil. Of
+// one of 4 GiB the last byte is missing: wazero's view of it cannot be longer.
+func (in *instance) guestMemory() []byte {
+	if !in.module.declared.HasMemory {
+		return nil
+	}
+	m := in.mod.Memory()
+	size := m.Size()
+	if size == 0 {
+		size = math.MaxUint32
+	}
+	b, _ := m.Read(0, size)
+	return b
 }
 
-// wasiListener stands in front of one WASI function.
-type wasiListener struct {
-	name    string
-	path    bool
-	cost    uint64
-	lengths []int // see wasiLengths
-
-	effects     bool // it does what a snapshot cannot keep
-	descriptors bool // it changes the table of descriptors
-}
-
-// Before ends the call, or lets the function run.
-func (l wasiListener) Before(ctx context.Context, _ api.Module, _ api.FunctionDefinition, params []uint64, _ experimental.StackIterator) {
-	in := running(ctx)
-	if l.path {
-		in.countHostCall()
+// openWASI gives the guest what the call grants, and fixed stand-ins for the
+// rest. Time and randomness go on from a mark.
+func (in *instance) openWASI(from wasi.Mark) error {
+	if !in.module.wasi {
+		return nil
 	}
-	in.effects = in.effects || l.effects
-	in.descriptors = in.descriptors || l.descriptors
-	in.charge(l.cost)
-	in.checkTime()
-	if !in.module.declared.HasMemory && l.name != "proc_exit" && l.name != "sched_yield" {
-		in.stop(&TrapError{Reason: l.name + ": a module without memory cannot use WASI"})
+	set := wasi.Settings{Args: []string{argv0}}
+	if !in.starting {
+		set.Clock, set.Random, set.Seed = in.call.Clock, in.call.Random, in.call.Seed
 	}
-	for _, i := range l.lengths {
-		in.charge(uint64(uint32(params[i])))
-	}
-	if l.name == "fd_renumber" && uint32(params[1]) > maxDescriptor {
-		in.stop(&TrapError{Reason: fmt.Sprintf("fd_renumber: descriptor %d is above %d", uint32(params[1]), maxDescriptor)})
-	}
-}
-
-// After does nothing.
-func (wasiListener) After(context.Context, api.Module, api.FunctionDefinition, []uint64) {}
-
-// Abort does nothing.
-func (wasiListener) Abort(context.Context, api.Module, api.FunctionDefinition, error) {}
-
-// wasiConfig gives the guest what the call grants, and fixed stand-ins for the
-// rest.
-func (in *instance) wasiConfig(config wazero.ModuleConfig) (wazero.ModuleConfig, error) {
-	args := []string{argv0}
 	if in.command() {
-		args = append(args, in.call.Args...)
+		set.Args = append(set.Args, in.call.Args...)
 	}
-	mounts, err := in.mounts()
-	if err != nil {
-		return nil, err
+	if in.call.FS != nil {
+		set.Files = wasi.NewJail(in.call.FS, in.call.Limits.Files, in.refuseFile)
 	}
-	return config.
-		WithArgs(args...).
-		WithStdin(readerFunc(in.readStdin)).
-		WithStdout(writerFunc(in.writeStdout)).
-		WithStderr(writerFunc(in.writeStderr)).
-		WithRandSource(readerFunc(in.readRandom)).
-		WithWalltime(in.clock.wall, sys.ClockResolution(readingStep)).
-		WithNanotime(in.clock.monotonic, sys.ClockResolution(1)).
-		WithNanosleep(in.sleep).
-		WithOsyield(in.checkTime).
-		WithFSConfig(mounts), nil
+	err := in.wasi.Reset((*wasiHost)(in), set)
+	in.wasi.Resume(from)
+	return err
 }
 
-// mounts shows each root of the call's file tree at its own path.
-func (in *instance) mounts() (wazero.FSConfig, error) {
-	config := wazero.NewFSConfig()
-	for _, t := range in.trees() {
-		config = config.(sysfs.FSConfig).WithSysFSMount(t, t.base)
+// wasiHost is what an instance does for the functions of WASI.
+type wasiHost instance
+
+func (h *wasiHost) in() *instance { return (*instance)(h) }
+
+// Charge takes fuel.
+func (h *wasiHost) Charge(fuel uint64) { h.in().charge(fuel) }
+
+// ChargeBytes takes fuel for bytes that are moved.
+func (h *wasiHost) ChargeBytes(n int) { h.in().chargeBytes(uint64(n)) }
+
+// CheckTime ends a call whose time is over.
+func (h *wasiHost) CheckTime() { h.in().checkTime() }
+
+// Exit ends the guest.
+func (h *wasiHost) Exit(code uint32) { h.in().exit(code) }
+
+// ReadStdin reads standard input.
+func (h *wasiHost) ReadStdin(b []byte) int { return h.in().readStdin(b) }
+
+// StdinLen is how much of it is left.
+func (h *wasiHost) StdinLen() int { return h.in().stdinLen() }
+
+// WriteStdout writes to standard output.
+func (h *wasiHost) WriteStdout(b []byte) { h.in().writeStdout(b) }
+
+// WriteStderr writes to standard error.
+func (h *wasiHost) WriteStderr(b []byte) { h.in().writeStderr(b) }
+
+// Sleep waits, at the longest until the call's context is done, which ends the
+// call.
+func (h *wasiHost) Sleep(d time.Duration) {
+	in := h.in()
+	in.checkTime()
+	if d > 0 {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-in.ctx.Done():
+		}
 	}
-	return config, nil
+	in.checkTime()
 }

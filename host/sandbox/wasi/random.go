@@ -30,27 +30,31 @@ func (r *random) fill(b []byte) {
 	if r.real {
 		cryptorand.Read(b)
 	} else {
-		r.catchUp()
 		r.source.Read(b)
 		r.made += uint64(len(b))
 	}
 	r.drawn += uint64(len(b))
 }
 
-// catchUp seeds the source, and passes over what was drawn before a mark.
-func (r *random) catchUp() {
-	if !r.seeded {
+// catchUp seeds the source, and passes over some of what was drawn before a
+// mark. It reports whether that was all.
+func (r *random) catchUp() bool {
+	switch {
+	case r.real:
+		return true
+	case !r.seeded:
 		var seed [32]byte
 		binary.LittleEndian.PutUint64(seed[:], r.seed)
 		r.source.Seed(seed)
 		r.seeded = true
 	}
 	var passed [256]byte
-	for r.made < r.drawn {
-		n := min(r.drawn-r.made, uint64(len(passed)))
+	for end := min(r.drawn, r.made+randomChunk); r.made < end; {
+		n := min(end-r.made, uint64(len(passed)))
 		r.source.Read(passed[:n])
 		r.made += n
 	}
+	return r.made == r.drawn
 }
 
 // randomGet fills memory with random bytes.
@@ -60,6 +64,9 @@ func randomGet(s *State, mem []byte, p []uint64) Errno {
 		return EFAULT
 	}
 	s.used |= UsedRandom
+	for !s.random.catchUp() {
+		s.host.CheckTime()
+	}
 	for len(b) > 0 {
 		part := b[:min(len(b), randomChunk)]
 		s.host.CheckTime()

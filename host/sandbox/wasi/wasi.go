@@ -147,6 +147,17 @@ type Mark struct {
 // Reset.
 func (s *State) Mark() Mark { return Mark{s.clock.since(), s.random.drawn} }
 
+// Begin ends an initialisation that ran without knowledge of the call: from
+// here on the clock and randomness are these. Time goes on where it stood and
+// the sequence of the new seed as far on as the old one was, so that nothing
+// comes twice.
+func (s *State) Begin(clock, random bool, seed uint64) {
+	m := s.Mark()
+	s.clock.reset(clock)
+	s.random.reset(random, seed)
+	s.Resume(m)
+}
+
 // Resume moves both to a mark, right after Reset, as if the guest itself had
 // read the clock and drawn the bytes. With the real clock, time that never
 // goes back continues from the mark; what time it is does not depend on it.
