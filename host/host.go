@@ -5,9 +5,7 @@ package host
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -144,30 +142,6 @@ func (h *Host) path(elem ...string) string {
 	return filepath.Join(append([]string{h.Home}, elem...)...)
 }
 
-// makeHome makes the directory, refuses one that others could write to, and
-// returns its path without symbolic links, as policies compare it.
-func makeHome(home string) (string, error) {
-	if err := os.MkdirAll(home, 0o700); err != nil {
-		return "", task.Errorf(task.KindUsage, "make home: %w", err).WithHint("name another directory with --home or SKILLET_HOME")
-	}
-	real, err := filepath.EvalSymlinks(home)
-	if err != nil {
-		return "", fmt.Errorf("find home: %w", err)
-	}
-	st, err := os.Stat(real)
-	if err != nil {
-		return "", fmt.Errorf("look at home: %w", err)
-	}
-	if !st.IsDir() {
-		return "", task.Errorf(task.KindUsage, "home %s is not a directory", home).WithHint("name another with --home or SKILLET_HOME")
-	}
-	if st.Mode().Perm()&0o022 != 0 {
-		return "", task.Errorf(task.KindVerification, "home %s can be written to by others (mode %o)", home, st.Mode().Perm()).
-			WithHint("run `chmod 700 %s`", home)
-	}
-	return real, nil
-}
-
 func (h *Host) openPolicies(context.Context) error {
 	p, err := policies.Load(h.path("policies"))
 	if err != nil {
@@ -213,13 +187,22 @@ func (h *Host) wire() {
 	h.Ledger = ledger.New(h.Decisions, kv, registry.Projection{}, approval.Projection{})
 	h.Desk = approval.NewDesk(h.Ledger, kv, h.Policies, h.Home)
 	h.Runner = runner.New(h.Log.Named("run"), kv, h.sandbox, h.Policies, h.Secrets, notifier(h.notifier), h.Calls, runner.Settings{
-		Home: h.Home,
+		Home: h.Home, Own: ownFiles(s),
 		Ceilings: runner.Limits{
 			MemoryBytes: uint64(s.MaxMemoryMB) << 20, Fuel: s.MaxFuel, Wall: seconds(s.MaxExecutionSeconds),
 		},
 		HTTPTimeout: seconds(s.HTTPTimeoutSeconds), HTTPBytes: int64(s.HTTPMaxMB) << 20,
 	})
 	h.Installer = install.New(h.Ledger, h.Registry, h.Desk, h.Policies, h.Runner, h.Home)
+}
+
+// ownFiles are the host's own files that may lie outside of the home.
+func ownFiles(s config.Settings) []string {
+	path, err := filepath.Abs(s.StoreKeyFile)
+	if s.StoreKeyFile == "" || err != nil {
+		return nil
+	}
+	return []string{path}
 }
 
 // notifier bounds how often a skill may ask for a person's attention.

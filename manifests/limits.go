@@ -24,7 +24,7 @@ const (
 	CeilingExecutionSeconds = 3600
 	CeilingFuel             = 10_000_000_000_000
 	CeilingOutputKB         = 65_536
-	CeilingFileSizeMB       = 1024
+	CeilingFileSizeMB       = 256 // what one call may write in all files together
 	CeilingHostCalls        = 1_000_000
 	CeilingKVMB             = 1024
 )

@@ -78,6 +78,9 @@ func (s manifestSchema) hint(leaf *jsonschema.ValidationError, name string, p *P
 		}
 	case *kind.Maximum:
 		p.Suggestion = figure(k.Want) + " is the ceiling"
+		if why := s.text(at, "x-ceiling"); why != "" {
+			p.Suggestion += ": " + why
+		}
 	case *kind.Minimum, *kind.ExclusiveMinimum:
 		p.Suggestion = "leave it out for the default"
 	}

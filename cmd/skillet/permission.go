@@ -14,6 +14,7 @@ import (
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/registry"
+	"github.com/skillet-run/skillet/host/secret"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/policies/capability"
 )
@@ -201,11 +202,27 @@ func capabilities(texts []string) ([]capability.Capability, error) {
 		if err != nil {
 			return nil, task.Wrap(task.KindUsage, err).WithHint("%s", inFull(text))
 		}
+		if err := reachable(c); err != nil {
+			return nil, err
+		}
 		if !slices.Contains(cs, c) {
 			cs = append(cs, c)
 		}
 	}
 	return cs, nil
+}
+
+// reachable refuses to name secrets that cannot be: a grant of one would look as
+// if it meant something.
+func reachable(c capability.Capability) error {
+	name, pattern := strings.CutSuffix(c.Resource(), "*")
+	if c.Action() != capability.Secret || pattern && name == "" {
+		return nil
+	}
+	if err := secret.CheckName(name); err != nil {
+		return task.Wrap(task.KindUsage, err).WithHint("`skillet secret list` shows the secrets there are")
+	}
+	return nil
 }
 
 // inFull is the hint for a capability that cannot be read: the whole path, if

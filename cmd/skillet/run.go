@@ -58,6 +58,7 @@ func (t *terminal) run(ctx context.Context, c *cli.Context, h *host.Host) error 
 	if err != nil {
 		return err
 	}
+	t.noteCuts(h, call.Limits)
 	done := t.waiting("running %s", call.Target.Label)
 	res := h.Runner.Run(ctx, call)
 	done()
@@ -129,7 +130,7 @@ func (t *terminal) call(ctx context.Context, c *cli.Context, h *host.Host) (runn
 }
 
 // limits are the limits that flags ask for. A limit of nothing is no limit
-// that anybody means.
+// that anybody means, nor one that no module can use.
 func limits(c *cli.Context) (runner.Limits, error) {
 	for name, empty := range map[string]bool{
 		"timeout": c.Duration("timeout") <= 0, "max-memory-mb": c.Uint64("max-memory-mb") == 0, "max-fuel": c.Uint64("max-fuel") == 0,
@@ -139,12 +140,27 @@ func limits(c *cli.Context) (runner.Limits, error) {
 				WithHint("leave it out to have the limit of the manifest")
 		}
 	}
-	mb := min(c.Uint64("max-memory-mb"), maxMemoryMB)
+	mb := c.Uint64("max-memory-mb")
+	if mb > maxMemoryMB {
+		return runner.Limits{}, task.Errorf(task.KindUsage, "--max-memory-mb %d is more than a module can use", mb).
+			WithHint("32-bit WebAssembly has %d MB at most", maxMemoryMB)
+	}
 	return runner.Limits{MemoryBytes: mb << 20, Fuel: c.Uint64("max-fuel"), Wall: c.Duration("timeout")}, nil
 }
 
 // maxMemoryMB is all that 32-bit WebAssembly can address.
 const maxMemoryMB = 4096
+
+// noteCuts says which of the limits that flags ask for are above what this host
+// allows.
+func (t *terminal) noteCuts(h *host.Host, l runner.Limits) {
+	_, cuts := h.Enforced(manifests.ResolvedLimits{MemoryBytes: l.MemoryBytes, Fuel: l.Fuel, Seconds: l.Wall.Seconds()})
+	for _, c := range cuts {
+		if !t.json {
+			t.note("skillet: %s instead of %s: the setting %s of this host allows no more", c.Allowed, c.Asked, c.Setting)
+		}
+	}
+}
 
 func (t *terminal) allow(c *cli.Context) (approval.OneRun, error) {
 	cs, err := capabilities(c.StringSlice("allow"))

@@ -2,7 +2,7 @@ package hostfn
 
 import (
 	"errors"
-	"io/fs"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -58,6 +58,9 @@ func (e *Env) judge(r capability.Request, bytes int64) (by capability.Capability
 func (e *Env) decide(r capability.Request, grant string, bytes int64) policies.Decision {
 	if e.s.Policies == nil {
 		return policies.Decision{Effect: policies.Deny, Reason: "no policies are loaded"}
+	}
+	if d, ok := e.fence.forbids(r); ok {
+		return d
 	}
 	return e.s.Policies.Decide(policies.Query{
 		Phase: policies.PhaseCall, Principal: e.s.Principal, Request: r,
@@ -149,17 +152,6 @@ func (e *Env) record(den task.Denial) error {
 	return &DeniedError{Denial: den}
 }
 
-// noteEscape records a path that a link led out of what is granted.
-func (e *Env) noteEscape(err error) {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		e.record(task.Denial{
-			Request: capability.Request{Action: capability.FSRead, Resource: p.Path}.String(), Count: 1,
-			Reason: "a link or \"..\" in the path leads out of the granted directory",
-		})
-	}
-}
-
 // use counts something that was allowed.
 func (e *Env) use(r capability.Request, by capability.Capability) {
 	e.mu.Lock()
@@ -227,6 +219,31 @@ func (g guard) CheckReal(op jail.Op, p string) error {
 		return g.e.deny(r, true, d)
 	}
 	return nil
+}
+
+// Escaped records a path that a link leads out of what is granted. Where to is for the person alone.
+func (g guard) Escaped(op jail.Op, p string) {
+	r := fileRequest(capability.FSRead, p)
+	if op.Changes() {
+		r.Action = capability.FSWrite
+	}
+	den := task.Denial{Request: r.String(), Count: 1, Reason: "a link in the path leads out of what is granted"}
+	to, err := filepath.EvalSymlinks(p)
+	if err != nil || to == p {
+		g.e.record(den)
+		return
+	}
+	den.Reason = "a link in the path leads to " + to + ", and a link is followed only inside of what is granted"
+	r.Resource = filepath.ToSlash(to)
+	c, err := r.Capability()
+	switch d := g.e.decide(r, "", 0); {
+	case err != nil:
+	case d.Effect != policies.Allow:
+		den.Policies, den.Reason = d.Policies, den.Reason+"; "+d.Reason
+	default:
+		den.Capability, den.Hint = c.String(), g.e.hint(r, c.String())+", and name it by that path"
+	}
+	g.e.record(den)
 }
 
 // fileRequest is the request of an action on a path.

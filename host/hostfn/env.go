@@ -48,6 +48,8 @@ type Settings struct {
 	// Home is the absolute path of the host's own directory, links resolved. Policies protect it; without
 	// it they refuse every file.
 	Home string
+	// Own are absolute paths of the host's own files that lie outside of Home, which no grant opens.
+	Own []string
 	// Workspace is the absolute directory that relative paths of the guest mean. Without one they are
 	// refused.
 	Workspace string
@@ -110,6 +112,7 @@ type Env struct {
 
 	redact *redactor
 	web    *web
+	fence  *fence
 
 	mu       sync.Mutex
 	fs       *jail.FS
@@ -142,7 +145,7 @@ func NewEnv(s Settings) *Env {
 	}
 	e := &Env{s: s, log: s.Log, redact: &redactor{}, roots: fileRoots(s.Granted), vars: map[string][]byte{}}
 	e.allowed, e.used = map[capability.Request]capability.Capability{}, map[capability.Request]int{}
-	e.web = newWeb(s)
+	e.web, e.fence = newWeb(s), newFence(s.Own)
 	return e
 }
 

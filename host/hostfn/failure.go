@@ -104,9 +104,6 @@ func classes() []struct {
 
 // failure turns any error into what the guest is told, and leaves the whole of it in the host's log.
 func (e *Env) failure(ctx context.Context, name string, err error) *Failure {
-	if errors.Is(err, jail.ErrEscape) {
-		e.noteEscape(err)
-	}
 	f := classify(err)
 	if f.Kind != KindDenied {
 		e.log.Debug("host function", "function", name, "error", e.redact.text(err.Error()))

@@ -75,6 +75,13 @@ type RealGuard interface {
 	CheckReal(op Op, path string) error
 }
 
+// EscapeGuard is a Guard that is also told when a link leads out of its root. The access is refused in any
+// case; path is the one that was requested.
+type EscapeGuard interface {
+	Guard
+	Escaped(op Op, path string)
+}
+
 // GuardFunc is a function as a [Guard].
 type GuardFunc func(op Op, path string) error
 

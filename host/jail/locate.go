@@ -28,13 +28,21 @@ func (f *FS) locate(requested string, follow bool, ops ...Op) (*place, error) {
 	}
 	pl, err := walk(m.dir, m.below(p), follow)
 	if err != nil {
-		return nil, err
+		return nil, f.escaped(p, ops, err)
 	}
 	if err := f.admit(m, pl, p, ops); err != nil {
 		pl.close()
-		return nil, err
+		return nil, f.escaped(p, ops, err)
 	}
 	return pl, nil
+}
+
+// escaped tells the guard about an ErrEscape, once for each access, and returns err.
+func (f *FS) escaped(p string, ops []Op, err error) error {
+	if g, ok := f.guard.(EscapeGuard); ok && err == ErrEscape && len(ops) > 0 {
+		g.Escaped(ops[0], p)
+	}
+	return err
 }
 
 // closed reports whether Close was called.

@@ -67,8 +67,10 @@ type Limits struct {
 
 // Settings are what the runner never goes beyond.
 type Settings struct {
-	// Home is the host's directory, which guests never see.
+	// Home is the host's directory, which guests never see, and Own are files of
+	// its own outside of it.
 	Home string
+	Own  []string
 	// Ceilings bound every call, whatever a manifest or a caller says.
 	Ceilings Limits
 	// HTTPTimeout bounds one request of a guest; HTTPBytes its response body.
@@ -232,7 +234,7 @@ func (r *Runner) lend(_ context.Context, a *attempt) error {
 		Principal: policies.Principal{
 			Skill: a.manifest.Name, Version: a.manifest.Version, Digest: string(t.Package.Digest()), Origin: string(t.Origin),
 		},
-		Home: r.settings.Home, Workspace: a.call.Workspace,
+		Home: r.settings.Home, Own: r.settings.Own, Workspace: a.call.Workspace,
 		Limits: hostfn.Limits{Files: a.limits.Files, LogBytes: a.limits.LogBytes},
 		KV:     r.kv, KVQuotaBytes: a.manifest.Limits().KVBytes, KVSchema: kvSchema(a.manifest),
 		Secrets: r.secrets, Injections: injections(a.manifest), Notifier: r.notifier,

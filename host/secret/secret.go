@@ -63,7 +63,7 @@ func Open(dir string, key *Key) *Vault { return &Vault{dir: dir, key: key} }
 
 // CheckName returns [ErrName] for a name no secret can have.
 func CheckName(name string) error {
-	if !nameForm.MatchString(name) || strings.HasSuffix(name, ".age") {
+	if !nameForm.MatchString(name) {
 		return fmt.Errorf("secret %q: %w", name, ErrName)
 	}
 	return nil

@@ -54,7 +54,7 @@ func TestSetGetListDelete(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	v, _ := open(t)
-	for _, name := range []string{"", "../x", "a/b", ".hidden", "UPPER", "a b", "x.age", strings.Repeat("a", 65), "a\x00"} {
+	for _, name := range []string{"", "../x", "a/b", ".hidden", "UPPER", "a b", strings.Repeat("a", 65), "a\x00"} {
 		if err := v.Set(t.Context(), name, []byte("v")); !errors.Is(err, secret.ErrName) {
 			t.Errorf("set %q: %v, want ErrName", name, err)
 		}

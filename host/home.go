@@ -1,0 +1,84 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/skillet-run/skillet/host/config"
+	"github.com/skillet-run/skillet/host/hostfn"
+	"github.com/skillet-run/skillet/host/task"
+)
+
+// makeHome makes the directory, refuses one that others could write to or that
+// is something else, and returns its path without symbolic links, as policies
+// compare it.
+func makeHome(home string) (string, error) {
+	if err := os.MkdirAll(home, 0o700); err != nil {
+		return "", task.Errorf(task.KindUsage, "make home: %w", err).WithHint("name another directory with --home or SKILLET_HOME")
+	}
+	real, err := filepath.EvalSymlinks(home)
+	if err != nil {
+		return "", fmt.Errorf("find home: %w", err)
+	}
+	st, err := os.Stat(real)
+	if err != nil {
+		return "", fmt.Errorf("look at home: %w", err)
+	}
+	if !st.IsDir() {
+		return "", task.Errorf(task.KindUsage, "home %s is not a directory", home).WithHint("name another with --home or SKILLET_HOME")
+	}
+	if st.Mode().Perm()&0o022 != 0 {
+		return "", task.Errorf(task.KindVerification, "home %s can be written to by others (mode %o)", home, st.Mode().Perm()).
+			WithHint("run `chmod 700 %s`", home)
+	}
+	return real, mark(real)
+}
+
+// marked is what the file that marks a home says.
+const marked = "This directory is a home of skillet's: it holds grants, secrets and the record of decisions.\nNo skill is let into it. Leave this file where it is.\n"
+
+// mark makes sure that a directory is a home, and marks a new one. A directory
+// with other things in it is refused: a slip in --home would otherwise fill it
+// with a home's.
+func mark(home string) error {
+	marker := filepath.Join(home, hostfn.HomeMarker)
+	if _, err := os.Lstat(marker); err == nil {
+		return nil
+	}
+	entries, err := os.ReadDir(home)
+	if err != nil {
+		return fmt.Errorf("look at home: %w", err)
+	}
+	for _, e := range entries {
+		if !ours(e.Name()) {
+			return task.Errorf(task.KindUsage, "%s is no home of skillet's: it has something else in it, %q", home, e.Name()).
+				WithHint("name a new or an empty directory with --home or SKILLET_HOME; to use this one all the same, make the file %s", marker)
+		}
+	}
+	f, err := os.OpenFile(marker, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) { // another command was first
+		return nil
+	}
+	if err != nil {
+		return task.Errorf(task.KindUsage, "make home: %w", err).WithHint("name a directory that can be written to with --home or SKILLET_HOME")
+	}
+	_, err = f.WriteString(marked)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("make home: %w", err)
+	}
+	return nil
+}
+
+// ours reports whether a name is one that a home has, or that a person may put
+// into one before its first use. lost+found is a file system's own.
+func ours(name string) bool {
+	known := []string{
+		config.FileName, "policies", "journal", "store", "blobs", "cache", "secrets", "keys", "logs", "lost+found", hostfn.HomeMarker,
+	}
+	return slices.Contains(known, name) || strings.HasPrefix(name, "store.")
+}
