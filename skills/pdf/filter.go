@@ -28,7 +28,7 @@ type filter struct {
 var knownFilters = []filter{
 	{"FlateDecode", "Fl", (*filters).flate},
 	{"LZWDecode", "LZW", (*filters).lzw},
-	{"ASCII85Decode", "A85", func(_ *filters, data []byte, _ dict) []byte { return ascii85(data) }},
+	{"ASCII85Decode", "A85", func(_ *filters, data []byte, _ dict) []byte { return base85(data) }},
 	{"ASCIIHexDecode", "AHx", func(_ *filters, data []byte, _ dict) []byte { return asciiHex(data) }},
 	{"RunLengthDecode", "RL", func(_ *filters, data []byte, _ dict) []byte { return runLength(data) }},
 }
@@ -118,15 +118,15 @@ func unpackLZW(raw []byte, early int) []byte {
 	return out
 }
 
-// ascii85 undoes ASCII base 85 (7.4.3); what is no digit is skipped.
-func ascii85(raw []byte) []byte {
+// base85 undoes ASCII base 85 (7.4.3); what is no digit is skipped.
+func base85(raw []byte) []byte {
 	raw = bytes.TrimPrefix(bytes.TrimLeft(raw, " \t\r\n"), []byte("<~"))
 	out := make([]byte, 0, len(raw)/5*4+4)
 	group, n := uint32(0), 0
 	for _, c := range raw {
 		switch {
 		case c == '~':
-			return ascii85Tail(out, group, n)
+			return base85Tail(out, group, n)
 		case c == 'z' && n == 0:
 			out = append(out, 0, 0, 0, 0)
 		case c >= '!' && c <= 'u':
@@ -137,11 +137,11 @@ func ascii85(raw []byte) []byte {
 			}
 		}
 	}
-	return ascii85Tail(out, group, n)
+	return base85Tail(out, group, n)
 }
 
-// ascii85Tail appends the bytes of an unfinished group of n digits.
-func ascii85Tail(out []byte, group uint32, n int) []byte {
+// base85Tail appends the bytes of an unfinished group of n digits.
+func base85Tail(out []byte, group uint32, n int) []byte {
 	for i := n; i < 5; i++ {
 		group = group*85 + 84
 	}

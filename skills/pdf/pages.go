@@ -52,7 +52,7 @@ func (w *treeWalk) node(o, resources object, depth int) {
 		resources = own
 	}
 	kids, inner := node["Kids"]
-	if !inner {
+	if !inner && w.doc.name(node["Type"]) != "Pages" {
 		w.pages = append(w.pages, page{entries: node, resources: resources})
 		return
 	}

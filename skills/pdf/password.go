@@ -9,6 +9,7 @@ import (
 	"crypto/sha512"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strings"
 
 	"golang.org/x/text/encoding/charmap"
@@ -106,9 +107,20 @@ func (l *objects) unlock() error {
 // key returns the key of the file, nil when the password is neither the user's
 // nor the owner's.
 func (h *handler) key(password string) []byte {
-	if h.revision >= 5 {
-		return h.newKey(prepared(password))
+	if h.revision < 5 {
+		return h.oldKeyOf(password)
 	}
+	for _, p := range slices.Compact([]string{prepared(password), password}) {
+		if key := h.newKey([]byte(p[:min(len(p), mostPassword)])); key != nil {
+			return key
+		}
+	}
+	return nil
+}
+
+// oldKeyOf tries a password in the encodings and the key in the lengths that
+// files up to revision 4 may have.
+func (h *handler) oldKeyOf(password string) []byte {
 	for _, p := range [][]byte{[]byte(password), documentText(password)} {
 		for _, n := range h.lengths() {
 			if key := h.oldKey(p, n); key != nil {
@@ -146,10 +158,12 @@ func documentText(password string) []byte {
 	return b
 }
 
-// prepared normalizes a password as SASLprep (RFC 4013) does, and cuts it to
-// the most bytes that count.
-func prepared(password string) []byte {
-	const most = 127
+// mostPassword is how many bytes of a password count from revision 5 on.
+const mostPassword = 127
+
+// prepared normalizes a password as SASLprep (RFC 4013) does. Not every program
+// that writes files does so.
+func prepared(password string) string {
 	kept := strings.Map(func(r rune) rune {
 		switch {
 		case r == 0xad || r == 0x34f || r == 0x1806 || r == 0x2060 || r == 0xfeff,
@@ -158,8 +172,7 @@ func prepared(password string) []byte {
 		}
 		return r
 	}, password)
-	b := []byte(norm.NFKC.String(kept))
-	return b[:min(len(b), most)]
+	return norm.NFKC.String(kept)
 }
 
 // filler fills passwords up to 32 bytes (algorithm 2).
