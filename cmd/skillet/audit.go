@@ -65,13 +65,11 @@ func (t *terminal) audit(ctx context.Context, c *cli.Context, h *host.Host) erro
 	if limit < 1 {
 		return task.Errorf(task.KindUsage, "--limit must be at least 1").WithHint("leave it out for the last 100")
 	}
-	events, err := collect(ctx, h)
+	events, err := collect(ctx, h, limit, c.String("skill"), c.Bool("denied"))
 	if err != nil {
 		return err
 	}
-	events = slices.DeleteFunc(events, func(e event) bool { return !e.about(c.String("skill"), c.Bool("denied")) })
-	events = events[max(0, len(events)-limit):]
-	return t.answer(append([]event{}, events...), func() {
+	return t.answer(events, func() {
 		if len(events) == 0 {
 			t.note("nothing in the audit log fits")
 		}
@@ -81,26 +79,70 @@ func (t *terminal) audit(ctx context.Context, c *cli.Context, h *host.Host) erro
 	})
 }
 
-// collect merges decisions and runs by time.
-func collect(ctx context.Context, h *host.Host) ([]event, error) {
-	var events []event
-	err := h.Ledger.History(ctx, 0, func(r ledger.Record) error {
-		events = append(events, event{Time: r.Time, Kind: r.Kind, Actor: r.Actor, Subject: r.Subject, Decision: &r})
+// collect returns the last events that fit, decisions and runs merged by time.
+// It keeps no more of them than it needs, however long the log is.
+func collect(ctx context.Context, h *host.Host, limit int, skill string, denied bool) ([]event, error) {
+	decisions, runs := recent{limit: limit}, recent{limit: limit}
+	whole := skill != "" || denied
+	after, err := begin(h.Decisions, limit, whole)
+	if err != nil {
+		return nil, err
+	}
+	err = h.Ledger.History(ctx, after, func(r ledger.Record) error {
+		decisions.take(event{Time: r.Time, Kind: r.Kind, Actor: r.Actor, Subject: r.Subject, Decision: &r}, skill, denied)
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	err = h.Calls.Replay(ctx, 0, func(e journal.Entry) error {
+	if after, err = begin(h.Calls, limit, whole); err != nil {
+		return nil, err
+	}
+	err = h.Calls.Replay(ctx, after, func(e journal.Entry) error {
 		var r runner.Record
 		if err := json.Unmarshal(e.Data, &r); err != nil {
 			return fmt.Errorf("read run %d of the audit log: %w", e.Seq, err)
 		}
-		events = append(events, event{Time: e.Time, Kind: e.Kind, Actor: e.Actor, Subject: r.Skill, Run: &r})
+		runs.take(event{Time: e.Time, Kind: e.Kind, Actor: e.Actor, Subject: r.Skill, Run: &r}, skill, denied)
 		return nil
 	})
+	events := append(decisions.list(), runs.list()...)
 	slices.SortStableFunc(events, func(a, b event) int { return a.Time.Compare(b.Time) })
-	return events, err
+	return events[max(0, len(events)-limit):], err
+}
+
+// begin is the entry after which a journal is read: where all entries fit, the
+// last ones are enough.
+func begin(j *journal.Journal, limit int, whole bool) (after uint64, err error) {
+	if whole {
+		return 0, nil
+	}
+	last, _, err := j.Head()
+	return last - min(last, uint64(limit)), err
+}
+
+// A recent keeps the last events it is given, up to a limit of at least 1.
+type recent struct {
+	limit int
+	ring  []event
+	next  int // where the next one goes, when the ring is full: the oldest is there
+}
+
+// take keeps an event that fits.
+func (r *recent) take(e event, skill string, denied bool) {
+	switch {
+	case !e.about(skill, denied):
+	case len(r.ring) < r.limit:
+		r.ring = append(r.ring, e)
+	default:
+		r.ring[r.next] = e
+		r.next = (r.next + 1) % r.limit
+	}
+}
+
+// list is what was kept, oldest first.
+func (r *recent) list() []event {
+	return append(append([]event{}, r.ring[r.next:]...), r.ring[:r.next]...)
 }
 
 // about reports whether e is about a skill, when one is named, and has a
