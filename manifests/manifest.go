@@ -402,10 +402,16 @@ func (m *Manifest) Tool(name string) (Tool, bool) {
 }
 
 // DefaultTool returns the only tool of the skill; false when it has none or
-// several.
+// several. A tool that migrates is not counted: nobody calls it.
 func (m *Manifest) DefaultTool() (Tool, bool) {
-	if len(m.Tools) != 1 {
+	var found []Tool
+	for _, t := range m.Tools {
+		if kv := m.Security.Permissions.KV; kv == nil || kv.Migrate != t.Name {
+			found = append(found, t)
+		}
+	}
+	if len(found) != 1 {
 		return Tool{}, false
 	}
-	return m.Tools[0], true
+	return found[0], true
 }

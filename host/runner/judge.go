@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -18,22 +19,34 @@ import (
 )
 
 // finish fills in the result.
-func (r *Runner) finish(a *attempt, err error) {
+func (a *run) finish(err error) {
 	res := &a.result
-	if a.env != nil {
-		res.Denials = append(res.Denials, a.env.Denials()...)
-		res.Logs = append(res.Logs, a.env.Logs()...)
-	}
-	res.Logs = append(res.Logs, stderrLines(a.reply.Stderr)...)
-	res.Fuel, res.PeakMemoryBytes = a.reply.Fuel, a.reply.PeakMemoryBytes
+	res.Figures.QueuedNS += a.queued.Nanoseconds()
+	res.Fuel, res.PeakMemoryBytes = res.Figures.Fuel, res.Figures.PeakMemoryBytes
 	res.FinishedAt = time.Now().UTC()
-	res.DurationMS = float64(res.FinishedAt.Sub(res.StartedAt).Microseconds()) / 1000
+	res.DurationMS = milliseconds(res.FinishedAt.Sub(res.StartedAt))
 	clipDenials(res.Denials)
+	if len(a.tries) > 1 {
+		res.Attempts = a.tries
+	}
 	if err != nil {
-		res.Error = spoken(explain(a, err))
+		res.Error, a.reason = a.told(err), Judge(err).Reason
 		return
 	}
-	res.OK, res.Raw, res.Data = true, a.reply.Output, asJSON(a.reply.Output)
+	res.OK, res.Raw, res.Data = true, a.output, asJSON(a.output)
+}
+
+// told is an error as the caller is told it.
+func (a *run) told(err error) *task.Error {
+	e := *spoken(classed(explain(a, nil, err)))
+	return &e
+}
+
+// classed says of an error whether trying again can help.
+func classed(e *task.Error) *task.Error {
+	c := *e
+	c.Class = Judge(e).Class
+	return &c
 }
 
 // asJSON is output as it stands when it is JSON, and otherwise wrapped in JSON.
@@ -79,9 +92,9 @@ func must(b []byte, err error) json.RawMessage {
 	return b
 }
 
-// verdicts pairs what the sandbox says with what it means to a caller, in the
-// order in which they are looked for.
-var verdicts = []struct {
+// kinds pairs what the sandbox says with what it means to a caller, in the order
+// in which they are looked for.
+var kinds = []struct {
 	is   error
 	kind task.Kind
 }{
@@ -100,29 +113,29 @@ var verdicts = []struct {
 	{sandbox.ErrNoExport, task.KindVerification},
 	{sandbox.ErrSignature, task.KindVerification},
 	{context.Canceled, task.KindInternal},
+	{context.DeadlineExceeded, task.KindLimit},
 }
 
 // explain says what a failed call means. A guest that gave up after a refusal
 // was denied: the refusal, and the command that would lift it, are what a
 // person needs to see.
-func explain(a *attempt, err error) *task.Error {
+func explain(a *run, denials []task.Denial, err error) *task.Error {
 	if e := (*task.Error)(nil); errors.As(err, &e) {
 		return task.AsError(err)
 	}
-	for _, v := range verdicts {
+	for _, v := range kinds {
 		if !errors.Is(err, v.is) {
 			continue
 		}
-		if v.kind == task.KindSkill && len(a.result.Denials) > 0 {
-			return denied(a, err)
+		if v.kind == task.KindSkill && len(denials) > 0 {
+			return denied(a, denials[len(denials)-1], err)
 		}
 		return task.Wrap(v.kind, err).WithHint("%s", hint(a, v.kind, err))
 	}
 	return task.AsError(err)
 }
 
-func denied(a *attempt, err error) *task.Error {
-	d := a.result.Denials[len(a.result.Denials)-1]
+func denied(a *run, d task.Denial, err error) *task.Error {
 	e := task.Errorf(task.KindDenied, "%s was denied %s", a.result.Skill, d.Request)
 	if !strings.Contains(d.Reason, d.Request) {
 		e.Message += ": " + d.Reason
@@ -136,7 +149,7 @@ func denied(a *attempt, err error) *task.Error {
 	return e.WithHint("to allow it: %s", d.Hint)
 }
 
-func hint(a *attempt, k task.Kind, err error) string {
+func hint(a *run, k task.Kind, err error) string {
 	var trap *sandbox.TrapError
 	switch {
 	case k == task.KindLimit:
@@ -198,6 +211,15 @@ type Record struct {
 	HostCalls       int           `json:"host_calls"`
 	Used            []Use         `json:"used,omitempty"`
 	Denials         []task.Denial `json:"denials,omitempty"`
+	// Figures, Attempts, Fallback and Cached are as in [task.Result].
+	Figures  task.Figures   `json:"figures"`
+	Attempts []task.Attempt `json:"attempts,omitempty"`
+	Fallback *task.Fallback `json:"fallback,omitempty"`
+	Cached   bool           `json:"cached,omitempty"`
+	// Part says what a run was for that nobody asked for: "fallback",
+	// "health_check" or "migration"; and Of of which run it is a part.
+	Part string     `json:"part,omitempty"`
+	Of   task.RunID `json:"of,omitempty"`
 }
 
 // A Use is something a guest was granted and did.
@@ -210,29 +232,56 @@ type Use struct {
 	Count int `json:"count"`
 }
 
-func uses(e *hostfn.Env) []Use {
-	if e == nil { // the call ended before the guest was lent anything
-		return nil
+// Bounds on what is kept of a run with all its attempts, as the host functions
+// have them for one attempt.
+const (
+	maxUses    = 256
+	maxDenials = 100
+)
+
+// mergeUses adds what another attempt did.
+func mergeUses(all []Use, more []hostfn.Use) []Use {
+	for _, u := range more {
+		u.Request, u.Capability = clip(u.Request, maxRequest), clip(u.Capability, maxRequest)
+		i := slices.IndexFunc(all, func(o Use) bool { return o.Request == u.Request && o.Capability == u.Capability })
+		switch {
+		case i >= 0:
+			all[i].Count += u.Count
+		case len(all) < maxUses:
+			all = append(all, Use(u))
+		}
 	}
-	var us []Use
-	for _, u := range e.Uses() {
-		us = append(us, Use{Request: clip(u.Request, maxRequest), Capability: clip(u.Capability, maxRequest), Count: u.Count})
+	return all
+}
+
+// mergeDenials adds what another attempt was denied.
+func mergeDenials(all, more []task.Denial) []task.Denial {
+	for _, d := range more {
+		i := slices.IndexFunc(all, func(o task.Denial) bool { return o.Request == d.Request && o.Reason == d.Reason })
+		switch {
+		case i >= 0:
+			all[i].Count += d.Count
+		case len(all) < maxDenials:
+			all = append(all, d)
+		}
 	}
-	return us
+	return all
 }
 
 // KindRun is the kind of a [Record]'s journal entry.
 const KindRun = "run"
 
-func (r *Runner) record(ctx context.Context, a *attempt) error {
+func (r *Runner) record(ctx context.Context, a *run) error {
+	res := a.result
 	rec := Record{
-		RunID: a.result.RunID, Skill: a.result.Skill, Digest: a.result.Digest, Tool: a.result.Tool,
+		RunID: res.RunID, Skill: res.Skill, Digest: res.Digest, Tool: res.Tool,
 		Allowed: a.call.Allow.Set().Strings(), InputDigest: string(manifests.DigestOf(a.call.Input)),
-		OK: a.result.OK, Error: a.result.Error, DurationMS: a.result.DurationMS, Fuel: a.result.Fuel,
-		PeakMemoryBytes: a.result.PeakMemoryBytes, HostCalls: a.reply.HostCalls, Used: uses(a.env), Denials: a.result.Denials,
+		OK: res.OK, Error: res.Error, DurationMS: res.DurationMS, Fuel: res.Fuel,
+		PeakMemoryBytes: res.PeakMemoryBytes, HostCalls: res.Figures.HostCalls, Used: a.uses, Denials: res.Denials,
+		Figures: res.Figures, Attempts: res.Attempts, Fallback: res.Fallback, Cached: res.Cached, Part: string(a.part), Of: a.of,
 	}
-	if a.result.OK {
-		rec.OutputDigest = string(manifests.DigestOf(a.result.Raw))
+	if res.OK {
+		rec.OutputDigest = string(manifests.DigestOf(res.Raw))
 	}
 	// A run that was interrupted is recorded all the same.
 	_, err := r.calls.Append(context.WithoutCancel(ctx), journal.Record{Kind: KindRun, Actor: a.call.Caller, Data: rec})

@@ -2,7 +2,26 @@
 // lends the guest exactly what it was granted, arms the limits, and judges and
 // records what came back.
 //
-// It decides nothing about installing and approving, and prints nothing.
+// What a manifest says under resilience and performance is done by wrappers
+// around the call, each of which leaves a call alone that its manifest says
+// nothing about. From the outside in:
+//
+//	remembered  an answer that was kept is given again
+//	paced       the rate limit refuses what comes too often
+//	backed      the fallback command answers for a call that failed
+//	guarded     the circuit breaker refuses a skill that keeps failing
+//	prepared    stored data is brought to the schema version of the skill
+//	retried     what failed is tried again after a pause
+//	queued      no more calls of the skill run at once than may
+//
+// and inside of them one attempt: load, lend, execute, accept. So an answer that
+// was kept counts for no rate limit, a call with three attempts is one failure to
+// the breaker, and a pause between attempts takes no other call's place.
+//
+// The counts of the rate limit and the breaker are in the store, because a
+// command is a process of its own; places in the queue are those of one process.
+//
+// The package decides nothing about installing and approving, and prints nothing.
 package runner
 
 import (
@@ -56,6 +75,10 @@ type Call struct {
 	Limits Limits
 	// Config are the values an Extism guest reads with config_get.
 	Config map[string]string
+	// NoCache has the tool run even if its answer was kept, and keeps nothing.
+	NoCache bool
+
+	scratch store.KV // instead of the store, for a migration
 }
 
 // Limits are a caller's wishes. Zero fields mean the manifest's.
@@ -76,6 +99,8 @@ type Settings struct {
 	// HTTPTimeout bounds one request of a guest; HTTPBytes its response body.
 	HTTPTimeout time.Duration
 	HTTPBytes   int64
+	// Skills finds the skills that fallback commands name; nil finds none.
+	Skills Skills
 }
 
 // A Runner runs tools. It is safe for concurrent use.
@@ -89,6 +114,10 @@ type Runner struct {
 	calls    *journal.Journal
 	settings Settings
 
+	policyDigest manifests.Digest
+	gates        gates
+	meter        meter
+
 	mu      sync.Mutex
 	modules map[manifests.Digest]*sandbox.Module
 }
@@ -97,54 +126,94 @@ type Runner struct {
 func New(log hclog.Logger, kv store.KV, s *sandbox.Runtime, p *policies.Set, secrets hostfn.SecretSource, n hostfn.Notifier, calls *journal.Journal, settings Settings) *Runner {
 	return &Runner{
 		log: log, kv: kv, sandbox: s, policies: p, secrets: secrets, notifier: n, calls: calls,
-		settings: settings, modules: map[manifests.Digest]*sandbox.Module{},
+		settings: settings, policyDigest: policyDigest(p), modules: map[manifests.Digest]*sandbox.Module{},
 	}
 }
 
-// attempt is one call on its way through the phases.
-type attempt struct {
+// A part says why a guest runs: because a caller asked, or for another run.
+type part string
+
+const (
+	asAsked       part = ""
+	asFallback    part = "fallback"
+	asHealthCheck part = "health_check"
+	asMigration   part = "migration"
+)
+
+// run is one call on its way, with all its attempts.
+type run struct {
 	call     Call
-	tool     manifests.Tool
+	part     part
+	of       task.RunID // the run it is a part of
 	manifest *manifests.Manifest
-	module   *sandbox.Module
-	limits   sandbox.Limits
-	env      *hostfn.Env
-	reply    sandbox.Result
-	result   task.Result
+	tool     manifests.Tool
+	granted  capability.Set // for this run
+	limits   sandbox.Limits // of each attempt
+	until    time.Time      // end of all attempts; zero: none of its own
+
+	tries  []task.Attempt
+	pause  time.Duration // before the next attempt
+	queued time.Duration
+	uses   []Use
+	output []byte
+	reason string // of the failure
+	result task.Result
 }
+
+// work is one way to make a call: the call itself, or the call inside wrappers.
+type work func(ctx context.Context) error
 
 // Run makes the call. Whatever happens is in the result; it has an [task.Error]
 // when OK is false.
-func (r *Runner) Run(ctx context.Context, c Call) task.Result {
-	a := &attempt{call: c, manifest: c.Target.Package.Manifest()}
+func (r *Runner) Run(ctx context.Context, c Call) task.Result { return r.serve(ctx, c, asAsked, "") }
+
+// serve makes a call, records it and counts it. of is the run it is a part of.
+func (r *Runner) serve(ctx context.Context, c Call, p part, of task.RunID) task.Result {
+	a := &run{call: c, part: p, of: of, manifest: c.Target.Package.Manifest(), granted: c.Target.Granted.Union(c.Allow.Set())}
 	a.result = task.Result{
 		RunID: task.NewRunID(), StartedAt: time.Now().UTC(), Skill: c.Target.Label,
 		Digest: string(c.Target.Package.Digest()), Tool: c.Tool,
 		Logs: []task.LogLine{}, Denials: []task.Denial{},
 	}
-	err := r.phases(ctx, a)
-	r.finish(a, err)
+	a.finish(r.settle(ctx, a))
 	if err := r.record(ctx, a); err != nil {
 		a.result.OK, a.result.Data, a.result.Raw = false, nil, nil
 		a.result.Error = task.AsError(fmt.Errorf("record the run in the audit log: %w", err))
 	}
+	r.meter.count(a)
 	return a.result
 }
 
-// phases runs the steps of a call in order, to the first that fails.
-func (r *Runner) phases(ctx context.Context, a *attempt) error {
-	for _, phase := range []func(context.Context, *attempt) error{
-		r.choose, r.admit, r.load, r.lend, r.execute, r.accept,
-	} {
-		if err := phase(ctx, a); err != nil {
+// settle checks the call, and makes it inside its wrappers.
+func (r *Runner) settle(ctx context.Context, a *run) error {
+	for _, check := range []func(*run) error{r.choose, r.admit} {
+		if err := check(a); err != nil {
 			return err
 		}
 	}
-	return nil
+	w := work(func(ctx context.Context) error { return r.attempt(ctx, a) })
+	for _, wrap := range r.wrappers(a.part) {
+		w = wrap(a, w)
+	}
+	return w(ctx)
+}
+
+// wrappers are what stands around a call, the innermost first. What runs for
+// another run has only what it needs.
+func (r *Runner) wrappers(p part) []func(*run, work) work {
+	switch p {
+	case asMigration:
+		return nil
+	case asHealthCheck:
+		return []func(*run, work) work{r.prepared}
+	case asFallback:
+		return []func(*run, work) work{r.queued, r.prepared}
+	}
+	return []func(*run, work) work{r.queued, r.retried, r.prepared, r.guarded, r.backed, r.paced, r.remembered}
 }
 
 // choose finds the tool.
-func (r *Runner) choose(_ context.Context, a *attempt) error {
+func (r *Runner) choose(a *run) error {
 	if !a.manifest.Type.IsCode() {
 		return task.Errorf(task.KindUsage, "%s is a %s skill: it has no code to run", a.call.Target.Label, a.manifest.Type).
 			WithHint("it is text for a conversation with a model; read it with `skillet info %s`", a.manifest.Name)
@@ -161,10 +230,14 @@ func (r *Runner) choose(_ context.Context, a *attempt) error {
 		return noTool(a)
 	}
 	a.tool, a.result.Tool = tool, tool.Name
+	if kv := a.manifest.Security.Permissions.KV; kv != nil && kv.Migrate == tool.Name && a.part != asMigration {
+		return task.Errorf(task.KindUsage, "%s of %s is run by the host alone, when stored data has to be brought to another schema version", tool.Name, a.call.Target.Label).
+			WithHint("`skillet info %s` shows its tools", a.manifest.Name)
+	}
 	return nil
 }
 
-func noTool(a *attempt) error {
+func noTool(a *run) error {
 	var names []string
 	for _, t := range a.manifest.Tools {
 		names = append(names, t.Name)
@@ -181,7 +254,7 @@ func noTool(a *attempt) error {
 }
 
 // admit checks the input, and the limits that were asked for.
-func (r *Runner) admit(_ context.Context, a *attempt) error {
+func (r *Runner) admit(a *run) error {
 	if len(a.tool.InputSchema) > 0 {
 		if !json.Valid(a.call.Input) {
 			return task.Errorf(task.KindUsage, "the input of %s is not JSON", a.tool.Name).
@@ -192,19 +265,54 @@ func (r *Runner) admit(_ context.Context, a *attempt) error {
 		}
 	}
 	a.limits = r.limits(a)
+	if total := r.total(a); total > 0 {
+		a.until = time.Now().Add(total)
+	}
 	return nil
 }
 
 // limits are the manifest's, changed as the caller wished, under the ceilings.
-func (r *Runner) limits(a *attempt) sandbox.Limits {
+func (r *Runner) limits(a *run) sandbox.Limits {
 	m, want, top := a.manifest.Limits(), a.call.Limits, r.settings.Ceilings
 	l := sandbox.DefaultLimits()
 	l.MemoryBytes = bounded(want.MemoryBytes, m.MemoryBytes, top.MemoryBytes)
 	l.Fuel = bounded(want.Fuel, m.Fuel, top.Fuel)
-	l.Wall = bounded(want.Wall, time.Duration(m.Seconds*float64(time.Second)), top.Wall)
+	l.Wall = bounded(want.Wall, seconds(m.Seconds), top.Wall)
 	l.OutputBytes, l.HostCalls = m.OutputBytes, m.HostCalls
 	l.Files.FileBytes = m.FileSizeBytes
 	return l
+}
+
+// total bounds all attempts together, with what comes between; 0 for no bound.
+func (r *Runner) total(a *run) time.Duration {
+	top := r.settings.Ceilings.Wall
+	if t := bounded(a.call.Limits.Wall, seconds(a.manifest.Resilience.Timeout), top); t > 0 {
+		return t
+	}
+	return top
+}
+
+// left is what is left of the time for all attempts; 0 when that has no end.
+func (a *run) left() time.Duration {
+	if a.until.IsZero() {
+		return 0
+	}
+	return max(time.Until(a.until), 1)
+}
+
+// patience is how long the call may wait for others: as long as it may run.
+func (a *run) patience() time.Duration {
+	if left := a.left(); left > 0 {
+		return min(a.limits.Wall, left)
+	}
+	return a.limits.Wall
+}
+
+// longest is more than the call can take.
+func (a *run) longest() time.Duration {
+	p := a.manifest.Retries()
+	each := 2*a.limits.Wall + seconds(p.MaxDelay) // waiting for others, and running
+	return time.Duration(p.MaxAttempts+1)*each + 10*time.Second
 }
 
 // bounded is want, or else usual, but no more than top; a zero top is none.
@@ -216,152 +324,4 @@ func bounded[T uint64 | time.Duration](want, usual, top T) T {
 		want = min(want, top)
 	}
 	return want
-}
-
-// load compiles the module, or finds it compiled.
-func (r *Runner) load(ctx context.Context, a *attempt) error {
-	m, err := r.module(ctx, a.call.Target.Package)
-	a.module = m
-	return err
-}
-
-// lend makes the environment of the guest: everything it may do, for one call.
-func (r *Runner) lend(_ context.Context, a *attempt) error {
-	t := a.call.Target
-	a.env = hostfn.NewEnv(hostfn.Settings{
-		Granted:  t.Granted.Union(a.call.Allow.Set()),
-		Policies: r.policies,
-		Principal: policies.Principal{
-			Skill: a.manifest.Name, Version: a.manifest.Version, Digest: string(t.Package.Digest()), Origin: string(t.Origin),
-		},
-		Home: r.settings.Home, Own: r.settings.Own, Workspace: a.call.Workspace,
-		Limits: hostfn.Limits{Files: a.limits.Files, LogBytes: a.limits.LogBytes},
-		KV:     r.kv, KVQuotaBytes: a.manifest.Limits().KVBytes, KVSchema: kvSchema(a.manifest),
-		Secrets: r.secrets, Injections: injections(a.manifest), Notifier: r.notifier,
-		Log: r.log.With("run_id", string(a.result.RunID), "skill", t.Label), Config: a.call.Config,
-		MaxHTTPBytes: r.settings.HTTPBytes, HTTPTimeout: r.settings.HTTPTimeout, RunID: string(a.result.RunID),
-	})
-	return nil
-}
-
-func kvSchema(m *manifests.Manifest) int {
-	if kv := m.Security.Permissions.KV; kv != nil {
-		return kv.SchemaVersion
-	}
-	return 0
-}
-
-func injections(m *manifests.Manifest) []hostfn.Injection {
-	var is []hostfn.Injection
-	for _, s := range m.Security.Permissions.Secrets {
-		if s.Inject != nil {
-			is = append(is, hostfn.Injection{Secret: s.Name, URL: s.Inject.URL, Header: s.Inject.Header, Prefix: s.Inject.Prefix})
-		}
-	}
-	return is
-}
-
-// execute runs the guest.
-func (r *Runner) execute(ctx context.Context, a *attempt) error {
-	defer a.env.Close()
-	fs, err := a.env.FS()
-	if err != nil {
-		return err
-	}
-	a.reply, err = a.module.Call(ctx, sandbox.Call{
-		Export: a.tool.Export, Input: a.call.Input, Args: arguments(a), Limits: a.limits, FS: fs,
-		Clock:  a.env.Allows(capability.Request{Action: capability.Clock}),
-		Random: a.env.Allows(capability.Request{Action: capability.Random}),
-		Config: a.call.Config, Env: a.env, Log: a.env.Log,
-	})
-	return err
-}
-
-// arguments are those of a WASI command: the manifest's, then the tool's name
-// where there are several to choose from.
-func arguments(a *attempt) []string {
-	if a.tool.Export != manifests.ExportWASI {
-		return nil
-	}
-	args := a.manifest.Args
-	if len(a.manifest.Tools) > 1 {
-		args = append(args[:len(args):len(args)], a.tool.Name)
-	}
-	return args
-}
-
-// accept checks the answer against the tool's schema.
-func (r *Runner) accept(_ context.Context, a *attempt) error {
-	if len(a.tool.OutputSchema) == 0 {
-		return nil
-	}
-	if err := a.manifest.ValidateOutput(a.tool, a.reply.Output); err != nil {
-		return task.Wrap(task.KindSkill, err).WithHint("the skill answered with something its own manifest does not allow: report it to its author")
-	}
-	return nil
-}
-
-// module returns the compiled module of a package, compiling it at its first use.
-func (r *Runner) module(ctx context.Context, p *bundle.Package) (*sandbox.Module, error) {
-	path, wasm, err := p.Module()
-	if err != nil {
-		return nil, task.Wrap(task.KindVerification, err)
-	}
-	d := manifests.DigestOf(wasm)
-	r.mu.Lock()
-	m, ok := r.modules[d]
-	r.mu.Unlock()
-	if ok {
-		return m, nil
-	}
-	if m, err = r.sandbox.Load(ctx, wasm); err != nil {
-		return nil, loadError(path, err)
-	}
-	return r.keep(ctx, d, m)
-}
-
-// keep remembers a compiled module, unless another call was first.
-func (r *Runner) keep(ctx context.Context, d manifests.Digest, m *sandbox.Module) (*sandbox.Module, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if first, ok := r.modules[d]; ok {
-		return first, m.Close(ctx)
-	}
-	r.modules[d] = m
-	return m, nil
-}
-
-// Check loads a package's module and looks for the exports its tools name. It
-// runs no code of the package. Errors are [task.Error]s of
-// [task.KindVerification].
-func (r *Runner) Check(ctx context.Context, p *bundle.Package) error {
-	man := p.Manifest()
-	if !man.Type.IsCode() {
-		return nil
-	}
-	m, err := r.module(ctx, p)
-	if err != nil {
-		return err
-	}
-	exports := map[string]sandbox.FuncType{}
-	for _, e := range m.Info().Exports {
-		exports[e.Name] = e
-	}
-	for _, t := range man.Tools {
-		f, ok := exports[t.Export]
-		if ok && (len(f.Params) > 0 || len(f.Results) > 1 || len(f.Results) == 1 && f.Results[0] != sandbox.I32) {
-			return task.Errorf(task.KindVerification, "tool %s: the function %s of %s takes parameters, or returns something else than one i32", t.Name, t.Export, man.Command).
-				WithHint("a tool reads its input from the host; export a function without parameters")
-		}
-		if !ok {
-			return task.Errorf(task.KindVerification, "tool %s: %s exports no function %s", t.Name, man.Command, t.Export).
-				WithHint("set \"export\" of the tool to a function the module exports")
-		}
-	}
-	return nil
-}
-
-// Forget deletes what the installed skill of that name kept between its runs.
-func (r *Runner) Forget(ctx context.Context, skill string) error {
-	return hostfn.DeleteState(ctx, r.kv, policies.Principal{Skill: skill, Origin: policies.OriginUser})
 }

@@ -42,6 +42,7 @@ var imports = map[string][]string{
 	"host/sandbox/wasi":             {"host/jail"},
 	"host/sandbox":                  {"host/jail", "host/sandbox/wasi", "host/sandbox/wasmbin"},
 	"host/sandbox/reference":        nil,
+	"host/sandbox/worker":           {"host/sandbox"},
 
 	// State: each owns its types and its keys in the store.
 	"host/secret":   nil,
@@ -71,7 +72,7 @@ var imports = map[string][]string{
 	"host/internal/archtest": nil,
 	"cmd/skillet": {
 		"host", "host/approval", "host/hostfn", "host/config", "host/escape", "host/install", "host/journal", "host/ledger", "host/registry", "host/review", "host/runner",
-		"host/sandbox/wasmbin", "host/secret", "host/store", "host/task", "manifests", "manifests/bundle", "policies", "policies/capability",
+		"host/sandbox/wasmbin", "host/sandbox/worker", "host/secret", "host/store", "host/task", "manifests", "manifests/bundle", "policies", "policies/capability",
 	},
 	"cmd/demo": nil,
 
@@ -88,6 +89,7 @@ var foreign = map[string][]string{
 	"github.com/JohannesKaufmann":           {"skills/html"},
 	"github.com/Masterminds/semver":         {"manifests"},
 	"github.com/aymanbagabas/go-udiff":      {"host/review", "skills/text"},
+	"github.com/cenkalti/backoff":           {"host/runner"},
 	"github.com/cedar-policy/cedar-go":      {"policies"},
 	"github.com/dgraph-io/badger":           {"host/store/badgerstore"},
 	"github.com/dgraph-io/ristretto":        {"host/store/badgerstore"},
@@ -105,10 +107,11 @@ var foreign = map[string][]string{
 	"github.com/yuin/goldmark":              {"skills/markdown"},
 	"github.com/zalando/go-keyring":         {"host/secret"},
 	"go.yaml.in/yaml":                       {"manifests"},
-	"golang.org/x/net":                      {"skills/html", "host/hostfn", "host/escape"},
+	"golang.org/x/net":                      {"skills/html", "host/hostfn", "host/escape", "host/sandbox/worker"},
 	"golang.org/x/sys":                      {"host/*"},
 	"golang.org/x/term":                     {"cmd/skillet"},
 	"golang.org/x/text":                     {"manifests", "manifests/bundle", "skills/*"},
+	"golang.org/x/time":                     {"host/runner"},
 }
 
 type pkg struct {

@@ -1,0 +1,182 @@
+package runner
+
+import (
+	"context"
+	"time"
+
+	"github.com/skillet-run/skillet/host/hostfn"
+	"github.com/skillet-run/skillet/host/sandbox"
+	"github.com/skillet-run/skillet/host/store"
+	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/manifests"
+	"github.com/skillet-run/skillet/policies"
+	"github.com/skillet-run/skillet/policies/capability"
+)
+
+// attempt is one attempt at a run.
+type attempt struct {
+	*run
+	module  *sandbox.Module
+	compile time.Duration // 0 when the module was there
+	env     *hostfn.Env
+	reply   sandbox.Result
+}
+
+// attempt runs the guest once. Its error is a [task.Error].
+func (r *Runner) attempt(ctx context.Context, run *run) error {
+	a, start := &attempt{run: run}, time.Now()
+	err := r.phases(ctx, a)
+	denials := a.gather()
+	if err != nil {
+		err = classed(explain(run, denials, err))
+	}
+	run.tried(err, time.Since(start))
+	return err
+}
+
+// phases runs the steps of an attempt in order, to the first that fails.
+func (r *Runner) phases(ctx context.Context, a *attempt) error {
+	for _, phase := range []func(context.Context, *attempt) error{r.load, r.lend, r.execute, r.accept} {
+		if err := phase(ctx, a); err != nil {
+			return err
+		}
+	}
+	a.output = a.reply.Output
+	return nil
+}
+
+// gather adds what the attempt cost, did and said to its run, and returns what it
+// was denied.
+func (a *attempt) gather() []task.Denial {
+	var denials []task.Denial
+	if a.env != nil { // the attempt got as far as being lent something
+		denials = a.env.Denials()
+		a.result.Denials = mergeDenials(a.result.Denials, denials)
+		a.result.Logs = append(a.result.Logs, a.env.Logs()...)
+		a.uses = mergeUses(a.uses, a.env.Uses())
+	}
+	a.result.Logs = append(a.result.Logs, stderrLines(a.reply.Stderr)...)
+	a.result.Figures = a.result.Figures.Add(task.Figures{
+		Fuel: a.reply.Fuel, PeakMemoryBytes: a.reply.PeakMemoryBytes, HostCalls: a.reply.HostCalls,
+		InstantiateNS: a.reply.InstantiateTime.Nanoseconds(), CompileNS: a.compile.Nanoseconds(), Attempts: 1,
+	})
+	return denials
+}
+
+// tried notes how an attempt went.
+func (a *run) tried(err error, took time.Duration) {
+	t := task.Attempt{WaitMS: milliseconds(a.pause), DurationMS: milliseconds(took)}
+	if err != nil {
+		t.Error, t.Reason = a.told(err), Judge(err).Reason
+		t.Error.Message = clip(t.Error.Message, maxRequest)
+	}
+	a.tries, a.pause = append(a.tries, t), 0
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// wall is how long an attempt may take: what is left, when there were others
+// before it or it waited.
+func (a *run) wall() (time.Duration, error) {
+	if a.until.IsZero() || len(a.tries) == 0 && a.queued == 0 {
+		return a.limits.Wall, nil
+	}
+	left := time.Until(a.until)
+	if left <= 0 {
+		return 0, task.Errorf(task.KindLimit, "%w before the guest could be run: the call has waited for too long", sandbox.ErrTime).
+			WithHint("raise it for one run with --timeout, or in the skill's manifest with resilience.timeout")
+	}
+	return min(a.limits.Wall, left), nil
+}
+
+// principal is the skill, as policies and its own state know it.
+func (a *run) principal() policies.Principal {
+	t := a.call.Target
+	return policies.Principal{Skill: a.manifest.Name, Version: a.manifest.Version, Digest: string(t.Package.Digest()), Origin: string(t.Origin)}
+}
+
+// state is where what the skill keeps is kept for this run.
+func (a *run) state(kv store.KV) store.KV {
+	if a.call.scratch != nil {
+		return a.call.scratch
+	}
+	return kv
+}
+
+// load compiles the module, or finds it compiled.
+func (r *Runner) load(ctx context.Context, a *attempt) error {
+	m, fresh, err := r.module(ctx, a.call.Target.Package)
+	if fresh {
+		a.compile = m.Info().CompileTime
+	}
+	a.module = m
+	return err
+}
+
+// lend makes the environment of the guest: everything it may do, for one call.
+func (r *Runner) lend(_ context.Context, a *attempt) error {
+	a.env = hostfn.NewEnv(hostfn.Settings{
+		Granted: a.granted, Policies: r.policies, Principal: a.principal(),
+		Home: r.settings.Home, Own: r.settings.Own, Workspace: a.call.Workspace,
+		Limits: hostfn.Limits{Files: a.limits.Files, LogBytes: a.limits.LogBytes},
+		KV:     a.state(r.kv), KVQuotaBytes: a.manifest.Limits().KVBytes, KVSchema: kvSchema(a.manifest),
+		Secrets: r.secrets, Injections: injections(a.manifest), Notifier: r.notifier,
+		Log: r.log.With("run_id", string(a.result.RunID), "skill", a.call.Target.Label), Config: a.call.Config,
+		MaxHTTPBytes: r.settings.HTTPBytes, HTTPTimeout: r.settings.HTTPTimeout, RunID: string(a.result.RunID),
+	})
+	return nil
+}
+
+func injections(m *manifests.Manifest) []hostfn.Injection {
+	var is []hostfn.Injection
+	for _, s := range m.Security.Permissions.Secrets {
+		if s.Inject != nil {
+			is = append(is, hostfn.Injection{Secret: s.Name, URL: s.Inject.URL, Header: s.Inject.Header, Prefix: s.Inject.Prefix})
+		}
+	}
+	return is
+}
+
+// execute runs the guest.
+func (r *Runner) execute(ctx context.Context, a *attempt) error {
+	defer a.env.Close()
+	fs, err := a.env.FS()
+	if err != nil {
+		return err
+	}
+	limits := a.limits
+	if limits.Wall, err = a.wall(); err != nil {
+		return err
+	}
+	a.reply, err = a.module.Call(ctx, sandbox.Call{
+		Export: a.tool.Export, Input: a.call.Input, Args: arguments(a.run), Limits: limits, FS: fs,
+		Clock:  a.env.Allows(capability.Request{Action: capability.Clock}),
+		Random: a.env.Allows(capability.Request{Action: capability.Random}),
+		Config: a.call.Config, Env: a.env, Log: a.env.Log,
+	})
+	return err
+}
+
+// arguments are those of a WASI command: the manifest's, then the tool's name
+// where there are several to choose from.
+func arguments(a *run) []string {
+	if a.tool.Export != manifests.ExportWASI {
+		return nil
+	}
+	args := a.manifest.Args
+	if len(a.manifest.Tools) > 1 {
+		args = append(args[:len(args):len(args)], a.tool.Name)
+	}
+	return args
+}
+
+// accept checks the answer against the tool's schema.
+func (r *Runner) accept(_ context.Context, a *attempt) error {
+	if len(a.tool.OutputSchema) == 0 {
+		return nil
+	}
+	if err := a.manifest.ValidateOutput(a.tool, a.reply.Output); err != nil {
+		return task.Wrap(task.KindSkill, err).WithHint("the skill answered with something its own manifest does not allow: report it to its author")
+	}
+	return nil
+}

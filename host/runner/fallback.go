@@ -1,0 +1,115 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/skillet-run/skillet/host/hostfn"
+	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/manifests"
+	"github.com/skillet-run/skillet/policies"
+	"github.com/skillet-run/skillet/policies/capability"
+)
+
+// Skills finds installed skills, with what they were granted.
+type Skills interface {
+	// Target returns the skill that ref means.
+	Target(ctx context.Context, ref manifests.Ref) (Target, error)
+}
+
+// backed runs the fallback command when the skill failed at the call, or is left
+// alone because it fails. What was denied stays denied, and an input that does
+// not fit is the caller's to mend.
+func (r *Runner) backed(a *run, next work) work {
+	ref, ok := a.manifest.Fallback()
+	if !ok || ref.Name == "" && ref.Tool == a.tool.Name {
+		return next
+	}
+	return func(ctx context.Context) error {
+		err := next(ctx)
+		v := Judge(err)
+		if ctx.Err() != nil || v.Skill != Failing && v.Reason != Judge(ErrOpen).Reason {
+			return err
+		}
+		return r.fallBack(ctx, a, ref, err)
+	}
+}
+
+// fallBack runs the fallback command. When that fails too, the error is the
+// call's.
+func (r *Runner) fallBack(ctx context.Context, a *run, ref manifests.Ref, failure error) error {
+	f := &task.Fallback{Command: a.manifest.Resilience.FallbackCommand, Because: a.told(failure)}
+	a.result.Fallback = f
+	c, err := r.fallbackCall(ctx, a, ref)
+	if err != nil {
+		f.Error = spoken(task.AsError(err))
+		return failure
+	}
+	res := r.serve(ctx, c, asFallback, a.result.RunID)
+	f.RunID, f.Skill, f.Digest, f.Error = res.RunID, res.Skill, res.Digest, res.Error
+	a.result.Figures = a.result.Figures.Add(res.Figures)
+	a.result.Logs = append(a.result.Logs, res.Logs...)
+	a.result.Denials = append(a.result.Denials, res.Denials...)
+	if !res.OK {
+		return failure
+	}
+	if err := a.manifest.ValidateOutput(a.tool, res.Raw); err != nil {
+		f.Error = spoken(task.Errorf(task.KindSkill, "the answer of %s does not fit the tool that failed: %w", f.Command, err))
+		return failure
+	}
+	a.output = res.Raw
+	return nil
+}
+
+// fallbackCall is the call of the fallback command: with the same input, and
+// with what was granted to whose tool it is.
+func (r *Runner) fallbackCall(ctx context.Context, a *run, ref manifests.Ref) (Call, error) {
+	c := Call{Target: a.call.Target, Tool: ref.Tool, Input: a.call.Input, Workspace: a.call.Workspace, Caller: a.call.Caller, Limits: a.call.Limits}
+	if c.Limits.Wall > 0 { // the caller's limit is for all of it
+		c.Limits.Wall = max(time.Until(a.until), time.Millisecond)
+	}
+	if ref.Name == "" {
+		c.Allow, c.Config = a.call.Allow, a.call.Config
+		return c, nil
+	}
+	if err := r.mayCall(a, ref.Name); err != nil {
+		return c, err
+	}
+	var err error
+	c.Target, err = r.settings.Skills.Target(ctx, ref)
+	return c, err
+}
+
+// mayCall asks grants and policies whether the skill may have another one run.
+func (r *Runner) mayCall(a *run, name string) error {
+	if r.settings.Skills == nil {
+		return task.Errorf(task.KindUsage, "%s cannot be run: there are no installed skills here", name)
+	}
+	q := capability.Request{Action: capability.Skill, Resource: name}
+	by, granted := a.granted.Allows(q)
+	d := policies.Decision{Reason: "the skill was not granted " + q.String()}
+	if granted {
+		d = r.policies.Decide(policies.Query{
+			Phase: policies.PhaseCall, Principal: a.principal(), Request: q, Granted: true, GrantedBy: by.String(), Home: r.settings.Home,
+		})
+	}
+	if d.Effect == policies.Allow {
+		a.uses = mergeUses(a.uses, []hostfn.Use{{Request: q.String(), Capability: by.String(), Count: 1}})
+		return nil
+	}
+	den := task.Denial{Request: q.String(), Capability: q.String(), Policies: d.Policies, Reason: d.Reason, Count: 1}
+	if !granted {
+		den.Hint = fmt.Sprintf("skillet permission grant %s '%s'", a.manifest.Name, q)
+	}
+	a.result.Denials = append(a.result.Denials, den)
+	return denial(a, den)
+}
+
+func denial(a *run, d task.Denial) *task.Error {
+	e := task.Errorf(task.KindDenied, "%s was denied %s: %s", a.call.Target.Label, d.Request, d.Reason)
+	if d.Hint == "" {
+		return e
+	}
+	return e.WithHint("to allow it: %s", d.Hint)
+}
