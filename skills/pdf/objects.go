@@ -146,18 +146,18 @@ func (l *objects) objectStream(number int) *objectStream {
 	}
 	s.content = l.decode(source)
 	l.unpacked += len(s.content)
-	s.index(whole(source.entries["N"]), whole(source.entries["First"]))
+	s.index(whole(source.entries["First"]))
 	return s
 }
 
 // index reads the pairs of number and offset in front of the objects.
-func (s *objectStream) index(count, first int) {
-	if first < 0 || first > len(s.content) || count < 0 {
+func (s *objectStream) index(first int) {
+	if first < 0 || first > len(s.content) {
 		return
 	}
 	lex := lexer{data: s.content[:first]}
 	lex.next()
-	pairs := lex.args[:min(len(lex.args), 2*count)]
+	pairs := lex.args[:len(lex.args)&^1]
 	s.spans = make(map[int][2]int, len(pairs)/2)
 	end := len(s.content)
 	for i := len(pairs) - 2; i >= 0; i -= 2 {

@@ -150,7 +150,10 @@ func (l *objects) xrefStream(at int) (dict, error) {
 	}
 	rows := l.decode(s)
 	for ; len(index) >= 2; index = index[2:] {
-		rows = l.rows(rows, widths, whole(index[0]), whole(index[1]))
+		rows, ok = l.rows(rows, widths, whole(index[0]), whole(index[1]))
+		if !ok {
+			return nil, errXref
+		}
 	}
 	return s.entries, nil
 }
@@ -170,10 +173,14 @@ func fieldWidths(a array) (w [3]int, ok bool) {
 	return w, total > 0
 }
 
-// rows reads the entries of consecutive objects and returns what follows.
-func (l *objects) rows(data []byte, widths [3]int, number, count int) []byte {
+// rows reads the entries of consecutive objects and returns what follows, and
+// whether there were as many as announced.
+func (l *objects) rows(data []byte, widths [3]int, number, count int) (rest []byte, ok bool) {
 	size := widths[0] + widths[1] + widths[2]
-	for ; count > 0 && len(data) >= size && len(l.places) <= maxObjects; count-- {
+	for ; count > 0; count-- {
+		if len(data) < size || len(l.places) > maxObjects {
+			return nil, false
+		}
 		kind := 1
 		if widths[0] > 0 {
 			kind = field(data[:widths[0]])
@@ -190,7 +197,7 @@ func (l *objects) rows(data []byte, widths [3]int, number, count int) []byte {
 		number++
 		data = data[size:]
 	}
-	return data
+	return data, true
 }
 
 func field(b []byte) int {

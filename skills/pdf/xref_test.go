@@ -71,9 +71,12 @@ func TestXrefStreams(t *testing.T) {
 	if !ok {
 		t.Fatal("widths without a kind refused")
 	}
-	rest := l.rows([]byte{1, 0, 0, 2, 0, 0, 9}, widths, 5, 2)
-	if len(rest) != 1 || l.places[5].offset != 256 || l.places[6].offset != 512 || len(l.places) != 2 {
+	rest, ok := l.rows([]byte{1, 0, 0, 2, 0, 0, 9}, widths, 5, 2)
+	if !ok || len(rest) != 1 || l.places[5].offset != 256 || l.places[6].offset != 512 || len(l.places) != 2 {
 		t.Errorf("places %v, rest %v", l.places, rest)
+	}
+	if _, ok := l.rows([]byte{1, 0, 0, 2}, widths, 5, 2); ok {
+		t.Errorf("a table cut short accepted")
 	}
 	for _, bad := range []array{{1.0, 2.0}, {0.0, 0.0, 0.0}, {1.0, 9.0, 1.0}, {1.0, -1.0, 1.0}} {
 		if _, ok := fieldWidths(bad); ok {
