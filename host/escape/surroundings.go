@@ -197,7 +197,6 @@ func (l *lab) unseen(t told, what string) {
 // leftoverAttempts look for what an earlier call left behind. Each guest has
 // three exports: leave, find, and both, which is one after the other.
 func leftoverAttempts() []attempt {
-	nothing := w.Code()
 	return []attempt{
 		{"left-memory", "find in memory what an earlier call left there", func(l *lab) {
 			l.leftover(newReactor(), store32(atSpare, num(marker)), load32(atSpare))
@@ -220,9 +219,7 @@ func leftoverAttempts() []attempt {
 			isSet := w.Code(num(2), w.Op(0x25, 0), w.Op(0xd1), w.Op(0x45))
 			l.leftover(p, w.Code(num(2), w.RefFunc(f), w.Op(0x26, 0)), w.Code(isSet, num(marker), w.Op(0x6c)))
 		}},
-		{"left-after-trap", "find in memory what a call left that trapped", func(l *lab) {
-			l.trapped()
-		}},
+		{"left-after-trap", "find in memory what a call left that trapped", trapped},
 		// What an earlier call put into the blocks it shared with the host.
 		{"left-block", "find in Extism memory what an earlier call left there", func(l *lab) {
 			p := newPlugin()
@@ -247,8 +244,9 @@ func leftoverAttempts() []attempt {
 		// A start function runs once for each call, not once for all.
 		{"left-start", "notice that it was started before", func(l *lab) {
 			p := newReactor()
-			p.Start(p.Func(w.Sig("", ""), "", store32(atSpare, w.Code(load32(atSpare), num(1), w.Op(0x6a)))))
-			l.leftover(p, nothing, w.Code(load32(atSpare), num(1), w.Op(0x6b), num(marker), w.Op(0x6c)))
+			count := store32(atSpare, w.Code(load32(atSpare), num(1), w.Op(0x6a)))
+			p.Start(p.Func(w.Sig("", ""), "", count))
+			l.leftover(p, count, w.Code(load32(atSpare), num(1), w.Op(0x6b), num(marker), w.Op(0x6c)))
 		}},
 	}
 }
@@ -306,7 +304,7 @@ func (l *lab) twice(wasm []byte, first, second *hostfn.Env) told {
 }
 
 // trapped leaves something and traps. The call after that finds nothing.
-func (l *lab) trapped() {
+func trapped(l *lab) {
 	p := newReactor()
 	leave := store32(atSpare, num(marker))
 	p.then(leave, w.Unreachable()).export("leave")
