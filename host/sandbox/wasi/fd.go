@@ -58,8 +58,10 @@ func fdFdstatSetFlags(s *State, _ []byte, p []uint64) Errno {
 		return EBADF
 	case d.lacks(FDFdstatSetFlags):
 		return ENOTCAPABLE
-	case flags > allFlags || d.kind == directory && flags&flagAppend != 0:
+	case flags > allFlags:
 		return EINVAL
+	case d.kind == directory && flags&flagAppend != 0:
+		return EISDIR
 	}
 	if on := flags&flagAppend != 0; d.kind == file && on != (d.flags&flagAppend != 0) {
 		s.host.CheckTime()

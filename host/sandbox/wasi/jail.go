@@ -65,6 +65,9 @@ func (j *Jail) Open(name string, how OpenFlags) (File, Errno) {
 	if errno := j.mayOpen(name, how); errno != Success {
 		return nil, errno
 	}
+	if how&Truncate != 0 {
+		how |= Write // whatever the guest may do with it then
+	}
 	flag := systemFlags(how)
 	f, err := j.fs.OpenFile(name, flag, 0o600)
 	if err != nil {

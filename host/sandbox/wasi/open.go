@@ -87,7 +87,10 @@ func newRequest(lookup, oflags uint32, rights Rights, fdflags uint32) (r request
 // not there; it is looked for when it is listed.
 func (s *State) open(pl place, r request) (descriptor, Errno) {
 	if pl.base != 0 {
-		if r.how&(Write|Create|Truncate) != 0 {
+		switch {
+		case r.how&Create != 0 && r.how&Exclusive != 0:
+			return descriptor{}, EEXIST
+		case r.how&(Write|Create|Truncate) != 0:
 			return descriptor{}, EISDIR
 		}
 		d := s.baseDir(pl.base)

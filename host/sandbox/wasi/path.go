@@ -5,8 +5,12 @@ import (
 	"strings"
 )
 
-// maxPath is the longest path that is looked at, in bytes: Linux's PATH_MAX.
-const maxPath = 4096
+// The longest path that is looked at and the longest name in it, in bytes:
+// Linux's PATH_MAX and NAME_MAX.
+const (
+	maxPath = 4096
+	maxName = 255
+)
 
 // lookupFollow is the flag that a link in the last place is followed (WASI
 // preview 1, type lookupflags).
@@ -60,6 +64,11 @@ func relative(mem []byte, ptr, n uint32) (string, Errno) {
 	if rel[0] == '/' || rel == ".." || strings.HasPrefix(rel, "../") {
 		return "", EPERM
 	}
+	for name := range strings.SplitSeq(rel, "/") {
+		if len(name) > maxName {
+			return "", ENAMETOOLONG
+		}
+	}
 	if strings.HasSuffix(text, "/") || strings.HasSuffix(text, "/.") || strings.HasSuffix(text, "/..") {
 		rel += "/"
 	}
@@ -72,7 +81,7 @@ func pathCreateDirectory(s *State, mem []byte, p []uint64) Errno {
 	if errno != Success {
 		return errno
 	}
-	return s.files.Mkdir(pl.path)
+	return s.files.Mkdir(strings.TrimSuffix(pl.path, "/"))
 }
 
 // pathFilestatGet describes what is at a path.
