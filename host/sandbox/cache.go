@@ -409,6 +409,14 @@ func (c *codeCache) fresh() (names []string) {
 	return names
 }
 
+// keepOrSay seals code and keeps it. That it was not kept costs time and
+// nothing else, so it is only logged.
+func (c *codeCache) keepOrSay(id codeID, code Code) {
+	if err := c.keep(id, code.Name, code.Bytes); err != nil {
+		c.log.Warn("compiled code was not kept", "module", id.digest, "error", err)
+	}
+}
+
 // keep writes one file, whole or not at all.
 func (c *codeCache) keep(id codeID, name string, code []byte) error {
 	if c.temp {

@@ -5,9 +5,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+	"time"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/experimental"
@@ -51,6 +53,72 @@ func CompileCode(ctx context.Context, wasm []byte, workers int) (code Code, err 
 		return code, fmt.Errorf("%w: %w", ErrCompile, err)
 	}
 	return code, nil
+}
+
+// Prepared is a module that was checked and compiled here, and is to be loaded
+// somewhere else.
+type Prepared struct {
+	// Code is what the compiler made of it: see [Runtime.Load] of a runtime
+	// whose Compiler returns it.
+	Code   Code
+	module *Module
+}
+
+// Info describes the module as Load would.
+func (p *Prepared) Info() Info { return p.module.info }
+
+// Check returns the error that Call would return before anything runs: a
+// [LimitError], [ErrNoExport], [ErrSignature], and limits that mean nothing.
+func (p *Prepared) Check(c Call) error {
+	c.Limits = c.Limits.filled()
+	return p.module.check(c)
+}
+
+// Prepare does what Load does but for loading: nothing of the module's machine
+// code becomes part of this process. Errors: those of Load.
+func (r *Runtime) Prepare(ctx context.Context, wasm []byte) (*Prepared, error) {
+	p := &Prepared{}
+	digest := digestOf(wasm)
+	var err error
+	p.module, err = r.load(wasm, digest, func(m *Module, instrumented []byte) (err error) {
+		start := time.Now()
+		p.Code, err = m.obtainCode(ctx, instrumented)
+		m.info.CompileTime = time.Since(start)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("prepare module %.19s: %w", digest, err)
+	}
+	return p, nil
+}
+
+// obtainCode takes the code of a module from the cache, or has it made.
+func (m *Module) obtainCode(ctx context.Context, wasm []byte) (code Code, err error) {
+	r := m.runtime
+	if r.cache == nil {
+		return CompileCode(ctx, wasm, 1)
+	}
+	id := r.cache.identify(wasm)
+	code.Name, code.Bytes, err = r.cache.read(id)
+	if err == nil {
+		m.info.FromCache = true
+		return code, nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		r.cache.discard(id, err)
+		m.info.CacheDiscarded = true
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, compileTimeout, errCompileTime)
+	defer cancel()
+	if r.compiler == nil {
+		code, err = CompileCode(ctx, wasm, 1)
+	} else {
+		code, err = r.fetchCode(ctx, wasm)
+	}
+	if err == nil {
+		r.cache.keepOrSay(id, code)
+	}
+	return code, err
 }
 
 // compileInto has the engine write the code of a module into a directory.

@@ -95,9 +95,7 @@ func (r *Runtime) compileElsewhere(ctx context.Context, id codeID, wasm []byte) 
 	if err != nil {
 		return nil, err
 	}
-	if err := r.cache.keep(id, code.Name, code.Bytes); err != nil {
-		r.log.Warn("compiled code was not kept", "module", id.digest, "error", err)
-	}
+	r.cache.keepOrSay(id, code)
 	if err := r.cache.put(code.Name, code.Bytes); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCompile, err)
 	}

@@ -64,6 +64,10 @@ func DefaultLimits() Limits {
 	}
 }
 
+// Filled returns l with every zero field at its default, as [Module.Call] reads
+// it.
+func (l Limits) Filled() Limits { return l.filled() }
+
 // filled returns l with every zero field at its default.
 func (l Limits) filled() Limits {
 	d := DefaultLimits()

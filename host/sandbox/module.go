@@ -77,16 +77,22 @@ const compileTimeout = time.Minute
 // Errors: [ErrRefused], [ErrImport], [ErrCompile], [ErrClosed], [ErrPanic],
 // ctx's error.
 func (r *Runtime) Load(ctx context.Context, wasm []byte) (*Module, error) {
-	sum := sha256.Sum256(wasm)
-	digest := "sha256:" + hex.EncodeToString(sum[:])
-	m, err := r.load(ctx, wasm, digest)
+	digest := digestOf(wasm)
+	m, err := r.load(wasm, digest, func(m *Module, instrumented []byte) error { return m.compile(ctx, instrumented) })
 	if err != nil {
 		return nil, fmt.Errorf("load module %.19s: %w", digest, err)
 	}
 	return m, nil
 }
 
-func (r *Runtime) load(ctx context.Context, wasm []byte, digest string) (*Module, error) {
+// digestOf is the digest of a module's bytes, in words.
+func digestOf(wasm []byte) string {
+	sum := sha256.Sum256(wasm)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// load takes a module up to the point where there is something to compile.
+func (r *Runtime) load(wasm []byte, digest string, compile func(m *Module, instrumented []byte) error) (*Module, error) {
 	if err := r.users.enter(); err != nil {
 		return nil, err
 	}
@@ -116,7 +122,7 @@ func (r *Runtime) load(ctx context.Context, wasm []byte, digest string) (*Module
 	if err := r.unresolved(m.info.Imports); err != nil {
 		return nil, err
 	}
-	if err := m.compile(ctx, out.Wasm); err != nil {
+	if err := compile(m, out.Wasm); err != nil {
 		return nil, err
 	}
 	return m, nil

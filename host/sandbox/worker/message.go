@@ -1,0 +1,117 @@
+package worker
+
+import "github.com/skillet-run/skillet/host/sandbox"
+
+// The messages, by the name of their kind.
+type (
+	hello struct {
+		Magic    string
+		Protocol uint32
+	}
+
+	setup struct {
+		Memory    uint64 // bytes of data, at most
+		CPU       uint64 // seconds of processor time, at most
+		Functions []function
+	}
+
+	// function is a host function without what it does.
+	function struct {
+		Module, Name    string
+		Params, Results []byte
+		Fuel            uint64
+	}
+
+	ready struct{ Walls []Wall }
+
+	compile struct {
+		Workers int
+		Wasm    []byte
+	}
+
+	// load is a module as it came, and its code.
+	load struct {
+		Wasm []byte
+		Name string
+		Code []byte
+	}
+
+	loaded struct{}
+
+	code struct {
+		Name  string
+		Bytes []byte
+	}
+
+	failed struct{ Failure *sandbox.Failure }
+
+	// call is a call but for what stays with the parent: of Env, Config and Log
+	// the worker knows only whether anybody listens to the log.
+	call struct {
+		Call  sandbox.Call
+		Log   bool
+		Files bool
+	}
+
+	cancel struct{ Deadline bool }
+
+	result struct {
+		Result  sandbox.Result
+		Failure *sandbox.Failure
+		Lines   []line
+	}
+
+	// line is a line of the guest's log.
+	line struct {
+		Level int
+		Text  string
+	}
+
+	hostCall struct {
+		Function uint32
+		Stack    []uint64
+	}
+
+	hostDone struct {
+		Stack      []uint64
+		Failure    *sandbox.Failure
+		Answered   bool // Meta and Body are the function's response
+		Meta, Body []byte
+	}
+
+	// op is one method of sandbox.Guest.
+	op struct {
+		Method method
+		Ptr, N uint64
+		Data   []byte
+		Text   string
+		Words  []uint64
+	}
+
+	opDone struct {
+		Failure *sandbox.Failure
+		Data    []byte
+		Words   []uint64
+		Lines   []line
+	}
+
+	attempt struct{ Name, Text string }
+	tried   struct{ Text string }
+)
+
+// method names a method of sandbox.Guest.
+type method uint8
+
+const (
+	methodRead method = iota + 1
+	methodView
+	methodWrite
+	methodBlock
+	methodNewBlock
+	methodFree
+	methodLog
+	methodCall
+)
+
+// magic is how a worker says hello.
+const magic = "skillet worker"

@@ -1,0 +1,262 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/skillet-run/skillet/host/sandbox"
+)
+
+// Settings configures a Pool. The zero value is usable.
+type Settings struct {
+	// Spare keeps one process ready that has done nothing yet, so that the next
+	// compilation or module need not wait for it to start. It is made when the
+	// first process was taken, and ends when it was not needed for Idle.
+	Spare bool
+	// Idle is how long a process waits for its next call. Zero means a minute.
+	Idle time.Duration
+	// CompileBytes bounds the data of a process that compiles. Zero means
+	// [DefaultCompileBytes].
+	CompileBytes uint64
+	// Compilers is how many processes compile at once; more wait. Zero means as
+	// many as there are processors.
+	Compilers int
+}
+
+// DefaultCompileBytes is enough for the largest module that the gate of package
+// wasmbin lets through.
+const DefaultCompileBytes = 4 << 30
+
+const (
+	defaultIdle = time.Minute
+	// compileSeconds is how much processor time one compilation may take.
+	compileSeconds = 600
+	// callSeconds is how much processor time a process gets for all its calls.
+	// It gets no more calls when a tenth is over.
+	callSeconds = 36_000
+)
+
+// A Pool starts worker processes and is a [sandbox.Compiler] that compiles in
+// them: each module in a process of its own, so that none can put its hands on
+// the code of another. It is safe for concurrent use.
+type Pool struct {
+	log      hclog.Logger
+	settings Settings
+	program  string
+	turns    chan struct{} // one token per compilation
+
+	mu       sync.Mutex
+	all      map[*process]bool // every process that was not waited for
+	spare    *process
+	sparing  bool // one is being made
+	expiry   *time.Timer
+	closed   bool
+	starting sync.WaitGroup
+}
+
+var _ sandbox.Compiler = (*Pool)(nil)
+
+// errNoMain keeps a program that starts workers without being one when it is
+// told to, such as a test without a TestMain, from starting itself for ever.
+var errNoMain = errors.New("this process was started as a worker, and its main does not call worker.Main")
+
+// NewPool returns a pool without any process. Close it.
+func NewPool(log hclog.Logger, s Settings) (*Pool, error) {
+	program, err := executable()
+	if IsWorker(os.Args) {
+		err = errNoMain
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open worker pool: %w", err)
+	}
+	removeStale()
+	if s.Idle == 0 {
+		s.Idle = defaultIdle
+	}
+	if s.CompileBytes == 0 {
+		s.CompileBytes = DefaultCompileBytes
+	}
+	if s.Compilers == 0 {
+		s.Compilers = runtime.GOMAXPROCS(0)
+	}
+	return &Pool{log: log, settings: s, program: program, turns: make(chan struct{}, s.Compilers), all: map[*process]bool{}}, nil
+}
+
+// Close kills every process and waits until all are gone. What they were doing
+// fails with [ErrDied].
+func (p *Pool) Close() error {
+	p.mu.Lock()
+	p.closed = true
+	p.stopExpiry()
+	for proc := range p.all {
+		proc.kill()
+	}
+	p.mu.Unlock()
+	p.starting.Wait()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for proc := range p.all {
+		proc.end()
+	}
+	p.all, p.spare = map[*process]bool{}, nil
+	return nil
+}
+
+// take returns a process that has done nothing: the spare, or a new one.
+func (p *Pool) take() (*process, error) {
+	p.mu.Lock()
+	spare := p.spare
+	p.spare = nil
+	p.stopExpiry()
+	p.mu.Unlock()
+	if spare != nil && spare.alive() {
+		p.prepare()
+		return spare, nil
+	}
+	if spare != nil {
+		p.drop(spare)
+	}
+	proc, err := p.start()
+	p.prepare()
+	return proc, err
+}
+
+// start makes a process that is killed with the pool.
+func (p *Pool) start() (*process, error) {
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return nil, ErrClosed
+	}
+	p.starting.Add(1)
+	p.mu.Unlock()
+	defer p.starting.Done()
+	proc, err := startProcess(p.program)
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	p.all[proc] = true
+	if p.closed {
+		proc.kill()
+	}
+	p.mu.Unlock()
+	return proc, nil
+}
+
+// prepare makes the next spare one, without waiting for it.
+func (p *Pool) prepare() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.settings.Spare || p.closed || p.sparing || p.spare != nil {
+		return
+	}
+	p.sparing = true
+	go func() {
+		proc, err := p.start()
+		if err != nil && !errors.Is(err, ErrClosed) {
+			p.log.Warn("no spare worker", "error", err)
+		}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.sparing = false
+		if proc != nil && !p.closed {
+			p.spare = proc
+			p.expiry = time.AfterFunc(p.settings.Idle, p.dropSpare)
+		}
+	}()
+}
+
+// stopExpiry is called with mu held.
+func (p *Pool) stopExpiry() {
+	if p.expiry != nil {
+		p.expiry.Stop()
+	}
+}
+
+// dropSpare ends the spare process.
+func (p *Pool) dropSpare() {
+	p.mu.Lock()
+	spare := p.spare
+	p.spare = nil
+	p.mu.Unlock()
+	if spare != nil {
+		p.drop(spare)
+	}
+}
+
+// drop ends a process for good.
+func (p *Pool) drop(proc *process) {
+	proc.end()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.all, proc)
+}
+
+// Compile compiles an instrumented module in a process that does nothing else.
+// Errors: [sandbox.ErrCompile], with [ErrDied] or [ErrProtocol] when that was
+// why; ctx's error; [ErrClosed].
+func (p *Pool) Compile(ctx context.Context, wasm []byte) (sandbox.Code, error) {
+	select {
+	case p.turns <- struct{}{}:
+		defer func() { <-p.turns }()
+	case <-ctx.Done():
+		return sandbox.Code{}, context.Cause(ctx)
+	}
+	proc, err := p.take()
+	if err != nil {
+		return sandbox.Code{}, err
+	}
+	defer p.drop(proc)
+	stop := context.AfterFunc(ctx, proc.kill)
+	defer stop()
+	got, err := proc.compile(wasm, p.settings.CompileBytes)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		err = context.Cause(ctx)
+	case err != nil && !errors.Is(err, sandbox.ErrCompile):
+		err = fmt.Errorf("%w: %w", sandbox.ErrCompile, err)
+	}
+	return got, err
+}
+
+// compile bounds the process and compiles.
+func (p *process) compile(wasm []byte, memory uint64) (sandbox.Code, error) {
+	var got code
+	err := p.setUp(setup{Memory: memory, CPU: compileSeconds})
+	if err == nil {
+		err = p.request(kindCompile, &compile{runtime.GOMAXPROCS(0), wasm}, kindCode, maxBody, &got)
+	}
+	if err != nil {
+		return sandbox.Code{}, p.judge(err)
+	}
+	return sandbox.Code{Name: got.Name, Bytes: got.Bytes}, nil
+}
+
+// judge explains an error, unless it is one the worker reported.
+func (p *process) judge(err error) error {
+	if no := (*refusal)(nil); errors.As(err, &no) {
+		return no.error
+	}
+	return p.explain(err)
+}
+
+// Walls starts a process and returns what bounds it.
+func (p *Pool) Walls() ([]Wall, error) {
+	proc, err := p.take()
+	if err != nil {
+		return nil, fmt.Errorf("look at the walls of a worker: %w", err)
+	}
+	defer p.drop(proc)
+	if err := proc.setUp(setup{Memory: p.settings.CompileBytes, CPU: compileSeconds}); err != nil {
+		return nil, fmt.Errorf("look at the walls of a worker: %w", proc.explain(err))
+	}
+	return proc.walls, nil
+}
