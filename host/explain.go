@@ -24,7 +24,7 @@ var meanings = []struct {
 	hint string
 }{
 	{ledger.ErrPending, task.KindInternal, "make sure that the disk has room and run `skillet doctor`; do not repeat the command: what it decided holds"},
-	{journal.ErrDamaged, task.KindVerification, "`skillet audit verify` shows the extent; the journal is the record of every decision: restore the home from a backup"},
+	{journal.ErrDamaged, task.KindVerification, "`skillet audit verify` shows the extent; then restore the home from a backup, or go on with what is whole: `skillet audit repair`"},
 	{journal.ErrTooLarge, task.KindLimit, "it is too much for one decision: do it in parts"},
 	{filelock.ErrHeld, task.KindLimit, "another command holds the home; try again when it is done"},
 	{ledger.ErrBehind, task.KindVerification, "the journal was cut or replaced: restore it from a backup, or, if it is the one to keep, run `skillet store rebuild`"},

@@ -20,6 +20,7 @@ import (
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/runner"
 	"github.com/skillet-run/skillet/host/sandbox"
+	"github.com/skillet-run/skillet/host/sandbox/worker"
 	"github.com/skillet-run/skillet/host/secret"
 	"github.com/skillet-run/skillet/host/store/badgerstore"
 	"github.com/skillet-run/skillet/host/task"
@@ -59,6 +60,7 @@ type Host struct {
 	SecretKey *secret.Key
 
 	store    *badgerstore.Store
+	workers  *worker.Pool
 	sandbox  *sandbox.Runtime
 	notifier hostfn.Notifier
 }
@@ -132,6 +134,9 @@ func (h *Host) Close(ctx context.Context) error {
 	if h.sandbox != nil {
 		errs = append(errs, h.sandbox.Close(context.WithoutCancel(ctx)))
 	}
+	if h.workers != nil {
+		errs = append(errs, h.workers.Close())
+	}
 	if h.store != nil {
 		errs = append(errs, h.store.Close())
 	}
@@ -151,13 +156,25 @@ func (h *Host) openPolicies(context.Context) error {
 	return nil
 }
 
-func (h *Host) openJournals(context.Context) (err error) {
-	o := journal.Options{Sync: true, LockWait: seconds(h.Config.Settings().LockWaitSeconds)}
-	if h.Decisions, err = journal.Open(h.path("journal", "decisions"), o); err != nil {
-		return err
+func (h *Host) openJournals(context.Context) error {
+	for _, j := range []struct {
+		name string
+		to   **journal.Journal
+	}{{"decisions", &h.Decisions}, {"calls", &h.Calls}} {
+		dir := h.path("journal", j.name)
+		if err := journal.FinishRepair(dir); err != nil {
+			return err
+		}
+		var err error
+		if *j.to, err = journal.Open(dir, h.journalOptions()); err != nil {
+			return err
+		}
 	}
-	h.Calls, err = journal.Open(h.path("journal", "calls"), o)
-	return err
+	return nil
+}
+
+func (h *Host) journalOptions() journal.Options {
+	return journal.Options{Sync: true, LockWait: seconds(h.Config.Settings().LockWaitSeconds)}
 }
 
 func (h *Host) openStore(context.Context) error {
@@ -174,8 +191,11 @@ func (h *Host) openSandbox(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if h.workers, err = worker.NewPool(h.Log.Named("worker"), worker.Settings{}); err != nil {
+		return err
+	}
 	h.sandbox, err = sandbox.New(ctx, h.Log.Named("sandbox"), sandbox.Options{
-		CacheDir: h.path("cache", "compiled"), CacheKey: key, Functions: hostfn.Functions(),
+		CacheDir: h.path("cache", "compiled"), CacheKey: key, Compiler: h.workers, Functions: hostfn.Functions(),
 	})
 	return err
 }

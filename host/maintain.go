@@ -52,6 +52,9 @@ const skillData = "kv/"
 
 // PlanRebuild says what [Host.Rebuild] would find.
 func (h *Host) PlanRebuild(ctx context.Context) (Renewal, error) {
+	if _, err := h.Decisions.Verify(ctx); err != nil {
+		return Renewal{}, err
+	}
 	kept, r, err := h.salvage(ctx)
 	if err != nil {
 		return r, err
@@ -62,8 +65,12 @@ func (h *Host) PlanRebuild(ctx context.Context) (Renewal, error) {
 }
 
 // Rebuild makes the store again: decisions from the journal, and what skills
-// keep as far as it can be read. Nothing else should use the home meanwhile.
+// keep as far as it can be read. The store stays as it is when the journal is
+// damaged. Nothing else should use the home meanwhile.
 func (h *Host) Rebuild(ctx context.Context) (Renewal, error) {
+	if _, err := h.Decisions.Verify(ctx); err != nil {
+		return Renewal{}, err
+	}
 	kept, r, err := h.salvage(ctx)
 	if err != nil {
 		return r, err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -38,6 +39,7 @@ func (t *terminal) auditCommand() *cli.Command {
 				Description: "Examples:\n  skillet audit verify\n  skillet audit verify --json",
 				Action:      t.withHost(t.auditVerify),
 			},
+			t.auditRepair(),
 		},
 	}
 }
@@ -182,15 +184,109 @@ type verification struct {
 }
 
 func (t *terminal) auditVerify(ctx context.Context, _ *cli.Context, h *host.Host) error {
-	v := verification{OK: true}
-	var err error
-	if v.Decisions, err = h.Decisions.Verify(ctx); err != nil {
+	var v verification
+	var err1, err2 error
+	v.Decisions, err1 = h.Decisions.Verify(ctx)
+	v.Calls, err2 = h.Calls.Verify(ctx)
+	if err := cmp.Or(err1, err2); err != nil && v.Decisions.Damage == nil && v.Calls.Damage == nil {
 		return err
 	}
-	if v.Calls, err = h.Calls.Verify(ctx); err != nil {
+	v.OK = err1 == nil && err2 == nil
+	if err := t.answer(v, func() { t.showVerification(v) }); err != nil || v.OK {
 		return err
 	}
-	return t.answer(v, func() {
+	if !t.json {
+		t.tell(explain(cmp.Or(err1, err2)))
+	}
+	return reported{task.KindVerification}
+}
+
+func (t *terminal) showVerification(v verification) {
+	if v.OK {
 		t.say("ok: %d decisions and %d runs, each chained to the one before", v.Decisions.Entries, v.Calls.Entries)
-	})
+		return
+	}
+	for _, j := range []struct {
+		name   string
+		report journal.Report
+	}{{"decisions", v.Decisions}, {"runs", v.Calls}} {
+		if d := j.report.Damage; d != nil {
+			t.say("damaged: the first %d %s are whole, up to %s: %s", j.report.Entries, j.name, plain(d.File), plain(d.What))
+		} else {
+			t.say("ok: %d %s", j.report.Entries, j.name)
+		}
+	}
+}
+
+func (t *terminal) auditRepair() *cli.Command {
+	return &cli.Command{
+		Name:  "repair",
+		Usage: "go on with what is whole of a damaged audit log",
+		Description: "Makes the damaged part of the log again, of all entries that are as they were written,\n" +
+			"and the store from it; what skills keep stays, and what there was is kept aside. A\n" +
+			"decision that is lost may have taken something away: so grants, versions and proposals\n" +
+			"that the store did not know any more end, and are listed. When a backup of the home is\n" +
+			"at hand, restoring it loses less. Run it when nothing else uses the home.\n\n" +
+			"Examples:\n  skillet audit repair --dry-run\n  skillet audit repair --yes",
+		Flags: []cli.Flag{yesFlag("repair"), &cli.BoolFlag{Name: "dry-run", Usage: "only show what can be kept"}},
+		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+			plan, err := h.PlanAuditRepair(ctx)
+			if err != nil || c.Bool("dry-run") || plan.Decisions == nil && plan.Runs == nil {
+				return t.repaired(plan, err)
+			}
+			if !c.Bool("yes") {
+				if t.canAsk() {
+					t.showRepair(t.note, plan)
+				}
+				if err := t.confirm("audit repair", "Go on with what is whole?"); err != nil {
+					return err
+				}
+			}
+			return t.repaired(h.RepairAudit(ctx, t.person()))
+		}),
+	}
+}
+
+func (t *terminal) repaired(r host.AuditRepair, err error) error {
+	if err != nil {
+		return err
+	}
+	return t.answer(r, func() { t.showRepair(t.note, r) })
+}
+
+func (t *terminal) showRepair(print printer, r host.AuditRepair) {
+	if r.Decisions == nil && r.Runs == nil {
+		print("the audit log is whole; there is nothing to repair")
+	}
+	for _, j := range []struct {
+		name   string
+		repair *journal.Repair
+	}{{"decisions", r.Decisions}, {"runs", r.Runs}} {
+		if j.repair == nil {
+			continue
+		}
+		print("%s: %d are whole, %s", j.name, j.repair.Kept, lost(j.repair.Lost))
+		for _, l := range j.repair.Lost {
+			print("  lost: %s", plain(l.String()))
+		}
+		if j.repair.Aside != "" {
+			print("  as they were: %s", j.repair.Aside)
+		}
+	}
+	for _, e := range r.Ended {
+		print("  ends, as a lost decision may have ended it: %s", plain(e))
+	}
+	for _, g := range r.Gone {
+		print("  is gone with its decision: %s", plain(g))
+	}
+	if r.Store != nil {
+		t.showRenewal(print, "made the store again from", *r.Store)
+	}
+}
+
+func lost(ls []journal.Loss) string {
+	if len(ls) == 0 {
+		return "and none are lost"
+	}
+	return "and some are lost:"
 }

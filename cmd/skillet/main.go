@@ -7,9 +7,16 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/skillet-run/skillet/host/sandbox/worker"
 )
 
-func main() { os.Exit(skilletMain()) }
+func main() {
+	if worker.IsWorker(os.Args) {
+		os.Exit(worker.Main())
+	}
+	os.Exit(skilletMain())
+}
 
 func skilletMain() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

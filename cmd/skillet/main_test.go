@@ -76,6 +76,7 @@ var program = sync.OnceValues(func() (p made, err error) {
 //	exits CODE COMMAND...   the command ends with this exit code
 //	module KIND FILE        writes a small WebAssembly module
 //	flip FILE               changes one bit in the middle of a file
+//	spoil FILE TEXT         changes one bit in the first TEXT of a file
 //	id FILE VAR             sets VAR to the id of the only proposal in FILE
 //	blob FILE PATH VAR      sets VAR to the stored copy of a file of a package
 //	                        that info printed to FILE
@@ -120,7 +121,7 @@ func TestScripts(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %s", name)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "module": module, "flip": flip, "id": id, "blob": blob, "expand": expand, "archive": archive,
+			"exits": exits, "module": module, "flip": flip, "spoil": spoil, "id": id, "blob": blob, "expand": expand, "archive": archive,
 		},
 	})
 }
@@ -321,6 +322,21 @@ func flip(ts *testscript.TestScript, neg bool, args []string) {
 	b[len(b)/2] ^= 1
 	ts.Check(os.Chmod(found[0], 0o600))
 	ts.Check(os.WriteFile(found[0], b, 0o600))
+}
+
+func spoil(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: spoil FILE TEXT")
+	}
+	path := ts.MkAbs(args[0])
+	b, err := os.ReadFile(path)
+	ts.Check(err)
+	i := bytes.Index(b, []byte(args[1]))
+	if i < 0 {
+		ts.Fatalf("%s does not have %s", args[0], args[1])
+	}
+	b[i] ^= 1
+	ts.Check(os.WriteFile(path, b, 0o600))
 }
 
 func id(ts *testscript.TestScript, neg bool, args []string) {

@@ -155,13 +155,15 @@ func (t *terminal) renewed(what string, r host.Renewal, err error) error {
 	if err != nil {
 		return err
 	}
-	return t.answer(r, func() {
-		t.note("%s %d decisions and %d values that skills keep", what, r.Decisions, r.Kept)
-		for _, l := range r.Lost {
-			t.note("  lost: %s", plain(l))
-		}
-		if r.Aside != "" {
-			t.note("  the store as it was is in %s; delete it when nothing is missing", r.Aside)
-		}
-	})
+	return t.answer(r, func() { t.showRenewal(t.note, what, r) })
+}
+
+func (t *terminal) showRenewal(print printer, what string, r host.Renewal) {
+	print("%s %d decisions and %d values that skills keep", what, r.Decisions, r.Kept)
+	for _, l := range r.Lost {
+		print("  lost: %s", plain(l))
+	}
+	if r.Aside != "" {
+		print("  the store as it was is in %s; delete it when nothing is missing", r.Aside)
+	}
 }

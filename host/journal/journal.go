@@ -177,20 +177,20 @@ var ErrTooLarge = errors.New("journal entry is too large")
 // DamageError says where a journal is damaged. errors.Is finds [ErrDamaged]
 // in it, and its Cause.
 type DamageError struct {
-	File   string // path of the segment or head
-	Line   int    // line in the file, from 1; 0 when it is not about a line
-	Offset int64  // byte at which the line begins
-	What   string // what is wrong
-	Cause  error  // [ErrTorn] or an error of the system; may be nil
+	File   string `json:"file"`           // path of the segment or head
+	Line   int    `json:"line,omitempty"` // line in the file, from 1; 0 when it is not about a line
+	Offset int64  `json:"offset"`         // byte at which the line begins
+	What   string `json:"what"`           // what is wrong
+	Cause  error  `json:"-"`              // [ErrTorn] or an error of the system; may be nil
 }
 
-// Error names the file, the line and the byte, and says what to do.
+// Error names the file, the line and the byte, and says what is wrong.
 func (e *DamageError) Error() string {
 	where := e.File
 	if e.Line > 0 {
 		where = fmt.Sprintf("%s line %d (byte %d)", e.File, e.Line, e.Offset)
 	}
-	return fmt.Sprintf("journal is damaged: %s: %s; run `skillet audit verify` to see how much is whole, and bring the journal's directory back from a backup", where, e.What)
+	return fmt.Sprintf("journal is damaged: %s: %s", where, e.What)
 }
 
 // Is reports whether target is [ErrDamaged].

@@ -191,14 +191,15 @@ func (j *Journal) checkEnd(r *reader, h head) error {
 
 // Report is what [Journal.Verify] found.
 type Report struct {
-	Entries        uint64    // entries that are as they were written
-	Segments       int       // segment files
-	Bytes          int64     // size of the segment files
-	Head           uint64    // number of the last acknowledged entry
-	Hash           string    // its hash
-	First, Last    time.Time // times of the first and last entry read; zero when there are none
-	Unacknowledged int64     // bytes behind the head; the next commit adopts or cuts them
-	Damage         *DamageError
+	Entries        uint64       `json:"entries"`              // entries that are as they were written, up to the first that is not
+	Segments       int          `json:"segments"`             // segment files
+	Bytes          int64        `json:"bytes"`                // size of the segment files
+	Head           uint64       `json:"head"`                 // number of the last acknowledged entry
+	Hash           string       `json:"hash"`                 // its hash
+	First          time.Time    `json:"first,omitzero"`       // time of the first entry read; zero when there is none
+	Last           time.Time    `json:"last,omitzero"`        // and of the last
+	Unacknowledged int64        `json:"unacknowledged_bytes"` // bytes behind the head; the next commit adopts or cuts them
+	Damage         *DamageError `json:"damage,omitempty"`     // nil when all is well
 }
 
 // Verify reads the whole journal. The report counts what is right up to the

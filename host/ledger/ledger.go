@@ -174,6 +174,20 @@ func (l *Ledger) Rebuild(ctx context.Context) (entries uint64, err error) {
 	return c.Seq, err
 }
 
+// Apply applies one decision of a journal to the store, whatever the cursor
+// says, or changes nothing when it does not fit what is there: a decision before
+// it may be lost. It is for stores that are made to be looked at.
+func (l *Ledger) Apply(ctx context.Context, e journal.Entry) error {
+	d, err := decode(e)
+	if err != nil {
+		return err
+	}
+	if err := l.rehearse(ctx, Decision{Kind: e.Kind, Actor: e.Actor, Subject: d.Subject, Changes: d.Changes}); err != nil {
+		return err
+	}
+	return l.apply(ctx, e)
+}
+
 const cursorKey = "ledger/cursor"
 
 type cursor struct {
