@@ -52,21 +52,32 @@ func (c *callContext) timer() context.Context {
 }
 
 // Err tells why the call must end, or nil.
-func (c *callContext) Err() error {
+func (c *callContext) Err() error { return c.errAt(time.Now()) }
+
+func (c *callContext) errAt(now time.Time) error {
 	c.mu.Lock()
 	timed, ended := c.timed, c.ended
 	c.mu.Unlock()
-	switch {
-	case timed != nil:
+	if timed != nil {
 		return timed.Err()
-	case c.parent.Err() != nil:
-		return c.parent.Err()
+	}
+	switch err := c.parent.Err(); {
+	case err != nil:
+		return err
 	case ended:
 		return context.Canceled
-	case time.Now().After(c.deadline):
+	case now.After(c.deadline):
 		return context.DeadlineExceeded
 	}
 	return nil
+}
+
+// errAt is the error of a context at a time that is now.
+func errAt(ctx context.Context, now time.Time) error {
+	if c, ok := ctx.(*callContext); ok {
+		return c.errAt(now)
+	}
+	return ctx.Err()
 }
 
 // Value finds the instance, and otherwise what the parent has.

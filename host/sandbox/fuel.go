@@ -30,12 +30,18 @@ const (
 const fuelSlice = 1_000_000
 
 // meter is the budget of one call. The guest counts down in a global of its
-// own, the cell; the meter holds what it has not been given yet.
+// own, the cell; the meter holds what it has not been given yet. What the host
+// does is paid from there, so that the cell is seldom touched.
 type meter struct {
-	budget int64
-	left   int64 // not given to the cell
-	cell   api.MutableGlobal // nil before the module is instantiated
+	budget  int64
+	left    int64             // not given to the cell
+	cell    api.MutableGlobal // nil before the module is instantiated
+	hostRun int64             // fuel the host has used since the last tick
 }
+
+// overdraft is more than a guest can take from the cell beyond what is in it,
+// before it asks for more: the cost of the straight code of one function.
+const overdraft = 1 << 24
 
 // balance is what is left altogether. It is negative after an instruction or
 // call that cost more than there was.
@@ -61,15 +67,29 @@ func (m *meter) refill() bool {
 		return false
 	}
 	slice := min(balance, fuelSlice)
-	m.left = balance - slice
+	m.left, m.hostRun = balance-slice, 0
 	m.cell.Set(uint64(slice))
 	return true
 }
 
-// charge takes fuel from the cell for work the host does. It ends the call
-// when there is none left.
+// take takes fuel for work the host does. It reports false when the guest must
+// look after its budget: there is none left, or the host alone has used a
+// slice.
+func (m *meter) take(cost uint64) bool {
+	const most = 1 << 61
+	c := int64(min(cost, most))
+	m.left = max(m.left-c, -most)
+	m.hostRun += c
+	if m.left >= overdraft {
+		return m.hostRun <= fuelSlice
+	}
+	return m.balance() >= 0 && m.hostRun <= fuelSlice
+}
+
+// charge takes fuel for work the host does. It ends the call when there is none
+// left.
 func (in *instance) charge(cost uint64) {
-	if in.fuel.take(cost) < 0 {
+	if !in.fuel.take(cost) {
 		in.tick()
 	}
 }
@@ -80,14 +100,6 @@ func (in *instance) chargeBytes(n uint64) { in.charge(n / bytesPerFuel) }
 // spend takes fuel for n bytes from within a host function, which must not be
 // left in the middle: whether there was enough is looked at when it returns.
 func (in *instance) spend(n uint64) { in.fuel.take(n / bytesPerFuel) }
-
-// take takes fuel from the cell and returns what is left in it.
-func (m *meter) take(cost uint64) int64 {
-	const most = 1 << 61
-	now := max(int64(m.cell.Get())-int64(min(cost, most)), -most)
-	m.cell.Set(uint64(now))
-	return now
-}
 
 // tick is where a guest that only computes meets the host: at the end of each
 // slice it gets the next one, or its end. Being Go code, it is also where the
@@ -118,10 +130,11 @@ var errWall = errors.New("wall time is over")
 
 // timeOver says why the call must end now, or nil.
 func (in *instance) timeOver() error {
-	if !in.wallEnd.IsZero() && time.Now().After(in.wallEnd) {
+	now := time.Now()
+	if now.After(in.wallEnd) {
 		return in.wallError()
 	}
-	err := in.ctx.Err()
+	err := errAt(in.ctx, now)
 	if err == nil {
 		return nil
 	}

@@ -160,8 +160,8 @@ func (in *instance) rest(pages int) bool {
 	}
 	held := in.linear.memory.held(pages, in.module.runtime.strategy)
 	in.cost += int64(held)
-	in.arm(Call{})
-	in.ctx = nil
+	in.call, in.ctx, in.streams, in.response = Call{}, nil, streams{}, response{}
+	in.guestErr, in.fatal, in.kernel.input = nil, nil, nil
 	return held <= in.at.size()+growthKept
 }
 
