@@ -417,6 +417,13 @@ func (c *codeCache) keepOrSay(id codeID, code Code) {
 	}
 }
 
+// forget deletes what wazero has written of a module that is not to be kept.
+func (c *codeCache) forget() {
+	for _, name := range c.fresh() {
+		os.Remove(filepath.Join(c.made, name))
+	}
+}
+
 // keep writes one file, whole or not at all.
 func (c *codeCache) keep(id codeID, name string, code []byte) error {
 	if c.temp {

@@ -192,3 +192,9 @@ func dropPages(memory []byte) error {
 	}
 	return nil
 }
+
+// dropMemory makes a memory that maps nothing zero and gives it back to the
+// system. It reports whether it could.
+func dropMemory(m *linearMemory) bool {
+	return m.reserved != nil && !m.mapped && dropPages(m.reserved[:m.committed]) == nil
+}

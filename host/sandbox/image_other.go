@@ -18,3 +18,5 @@ func (sharedFile) mapOver([]byte) error { return errors.ErrUnsupported }
 func mappedStrategies() []Strategy { return nil }
 
 func restoreMapped([]byte, []byte, Strategy) (int, error) { return 0, errors.ErrUnsupported }
+
+func dropMemory(*linearMemory) bool { return false }

@@ -18,8 +18,9 @@ const kernelModule = "extism:host/env"
 // the input is not copied into a block before somebody asks for its offset.
 type kernel struct {
 	budget *memoryBudget
-	arena  []byte // zero from its length to its capacity
-	taken  uint64 // bytes of the budget that the arena has
+	memory *arenaMemory           // what the arena is in; nil for the Go heap
+	arena  []byte                 // zero from its length to its capacity
+	taken  uint64                 // bytes of the budget that the arena has
 	blocks map[uint64]kernelBlock // in use, by offset
 	spare  map[uint64][]uint64    // offsets of freed blocks, by capacity
 
@@ -103,14 +104,30 @@ func (k *kernel) extend(capacity uint64) uint64 {
 	if end > k.taken && !k.enlarge(end) {
 		return 0
 	}
-	if end <= uint64(cap(k.arena)) {
-		k.arena = k.arena[:end]
-		return off
+	if !k.lengthen(end) {
+		return 0
 	}
-	next := make([]byte, end, k.taken)
-	copy(next, k.arena)
-	k.arena = next
 	return off
+}
+
+// lengthen makes the arena end bytes long.
+func (k *kernel) lengthen(end uint64) bool {
+	switch {
+	case k.memory != nil:
+		longer := k.memory.resize(end)
+		if longer == nil {
+			k.budget.refused = true
+			return false
+		}
+		k.arena = longer
+	case end <= uint64(cap(k.arena)):
+		k.arena = k.arena[:end]
+	default:
+		next := make([]byte, end, k.taken)
+		copy(next, k.arena)
+		k.arena = next
+	}
+	return true
 }
 
 func (k *kernel) enlarge(end uint64) bool {
@@ -135,11 +152,19 @@ const arenaKept = 4 << 20
 // memory is used again.
 func (k *kernel) renew(budget *memoryBudget, input []byte) {
 	k.reset()
-	arena, blocks, spare := k.arena, k.blocks, k.spare
-	if cap(arena) > arenaKept {
-		arena = nil
+	next := kernel{budget: budget, input: input, memory: k.memory, blocks: k.blocks, spare: k.spare}
+	if k.memory == nil && cap(k.arena) <= arenaKept {
+		next.arena = k.arena
 	}
-	*k = kernel{budget: budget, input: input, arena: arena, blocks: blocks, spare: spare}
+	*k = next
+}
+
+// held is how many bytes the kernel holds while nobody uses it.
+func (k *kernel) held() int64 {
+	if k.memory != nil {
+		return int64(max(k.memory.touched, len(k.arena)))
+	}
+	return int64(cap(k.arena))
 }
 
 // free gives a block back. Offsets that are no block do nothing.
@@ -154,7 +179,8 @@ func (k *kernel) free(off uint64) {
 	}
 	k.spare[b.capacity] = append(k.spare[b.capacity], off)
 	if off == k.inputOffset {
-		k.input, k.inputOffset, k.inputLength = nil, 0, 0
+		k.input = nil
+		k.placeInput(0, 0)
 	}
 }
 
@@ -202,6 +228,28 @@ func (k *kernel) inputAt(off, n uint64) ([]byte, error) {
 	return b, nil
 }
 
+// placeInput notes where in the arena the input is.
+func (k *kernel) placeInput(off, n uint64) {
+	k.inputOffset, k.inputLength = off, n
+	if k.memory != nil {
+		k.memory.setInput(off, n)
+	}
+}
+
+// shareInput puts the input where the guest can read it without the host, when
+// there is memory to spare for that. It returns the number of bytes copied.
+func (k *kernel) shareInput() uint64 {
+	n := uint64(len(k.input))
+	if k.memory == nil || k.inputOffset != 0 || n == 0 {
+		return 0
+	}
+	end := max(uint64(len(k.arena)), arenaStart) + blockCapacity(n)
+	if end > k.taken && !k.budget.has(end-k.taken) || k.inputBlock() == 0 {
+		return 0
+	}
+	return n
+}
+
 // inputBlock gives the input a block of its own and returns its offset: 0 for
 // an empty input and when memory has run out.
 func (k *kernel) inputBlock() uint64 {
@@ -211,7 +259,7 @@ func (k *kernel) inputBlock() uint64 {
 			return 0
 		}
 		copy(k.arena[off:], k.input)
-		k.inputOffset, k.inputLength = off, uint64(len(k.input))
+		k.placeInput(off, uint64(len(k.input)))
 	}
 	return k.inputOffset
 }
@@ -219,13 +267,14 @@ func (k *kernel) inputBlock() uint64 {
 // setInput makes a part of the arena the input.
 func (k *kernel) setInput(off, n uint64) error {
 	if n == 0 {
-		k.input, k.inputOffset, k.inputLength = nil, 0, 0
+		k.input = nil
+		k.placeInput(0, 0)
 		return nil
 	}
 	if _, err := k.at(off, n); err != nil {
 		return err
 	}
-	k.inputOffset, k.inputLength = off, n
+	k.placeInput(off, n)
 	return nil
 }
 
@@ -253,7 +302,11 @@ func (k *kernel) output() []byte {
 func (k *kernel) reset() {
 	clear(k.blocks)
 	clear(k.spare)
-	clear(k.arena)
+	if k.memory != nil {
+		k.memory.wipe(len(k.arena))
+	} else {
+		clear(k.arena)
+	}
 	k.arena = k.arena[:0]
 	k.input, k.inputOffset, k.inputLength = nil, 0, 0
 	k.outputSet, k.outputStart, k.outputSize, k.errorOffset = false, 0, 0, 0
@@ -302,8 +355,8 @@ func kernelFunctions() []builtin {
 		f("input_set", []ValueType{I64, I64}, none, fuelKernel, func(in *instance, s []uint64) error { return in.kernel.setInput(s[0], s[1]) }),
 		f("input_length", none, i64, fuelKernel, func(in *instance, s []uint64) error { s[0] = uint64(len(in.kernel.inputBytes())); return nil }),
 		f("input_offset", none, i64, fuelAlloc, func(in *instance, s []uint64) error { s[0] = in.kernel.inputBlock(); return nil }),
-		f("input_load_u8", i64, i32, fuelKernel, func(in *instance, s []uint64) error { return load8(in.kernel.inputAt, s) }),
-		f("input_load_u64", i64, i64, fuelKernel, func(in *instance, s []uint64) error { return load64(in.kernel.inputAt, s) }),
+		f("input_load_u8", i64, i32, fuelKernel, func(in *instance, s []uint64) error { in.shareInput(); return load8(in.kernel.inputAt, s) }),
+		f("input_load_u64", i64, i64, fuelKernel, func(in *instance, s []uint64) error { in.shareInput(); return load64(in.kernel.inputAt, s) }),
 		f("output_set", []ValueType{I64, I64}, none, fuelKernel, func(in *instance, s []uint64) error { return in.setOutput(s[0], s[1]) }),
 		f("output_length", none, i64, fuelKernel, func(in *instance, s []uint64) error { s[0] = in.kernel.outputSize; return nil }),
 		f("output_offset", none, i64, fuelKernel, func(in *instance, s []uint64) error { s[0] = in.kernel.outputStart; return nil }),
@@ -314,6 +367,8 @@ func kernelFunctions() []builtin {
 		f("get_log_level", none, i32, fuelKernel, logLevel),
 	}
 }
+
+func (in *instance) shareInput() { in.chargeBytes(in.kernel.shareInput()) }
 
 func load8(at func(off, n uint64) ([]byte, error), s []uint64) error {
 	b, err := at(s[0], 1)

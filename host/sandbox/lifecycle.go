@@ -149,7 +149,7 @@ const (
 // rest prepares the instance to wait: it lets go of the call, counts what it
 // holds, and reports whether that is worth keeping.
 func (in *instance) rest(pages int) bool {
-	in.cost = instanceBytes + int64(cap(in.kernel.arena))
+	in.cost = instanceBytes + in.kernel.held()
 	for export, f := range in.functions {
 		size := stackSize(f)
 		if size > stackKept {

@@ -62,7 +62,8 @@ type Module struct {
 	globals  []wasmbin.ExportedGlobal
 	start    string // export name of the start function, or ""
 	maxPages uint32 // of its memory
-	wasi     bool            // imports something of WASI
+	arena    bool   // it is linked to an arena: see arena.go
+	wasi     bool   // imports something of WASI
 	info     Info
 	users    users
 	pool     *pool // nil when calls always get new instances
@@ -119,6 +120,7 @@ func (r *Runtime) load(wasm []byte, digest string, compile func(m *Module, instr
 		m.pool = &pool{pools: r.pools}
 	}
 	m.describe(digest)
+	m.arena = usesArena(m.info.Imports)
 	if err := r.unresolved(m.info.Imports); err != nil {
 		return nil, err
 	}

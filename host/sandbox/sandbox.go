@@ -77,6 +77,7 @@ type Runtime struct {
 	offered  map[string]FuncType     // by qualified name
 	slots    chan struct{}           // one token per running call
 	compile  chan struct{}           // one token: one compilation at a time
+	arena    arenaModule
 	pools    *pools
 	strategy Strategy
 	users    users
