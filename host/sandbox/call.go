@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/skillet-run/skillet/host/jail"
+	"github.com/skillet-run/skillet/host/sandbox/wasi"
 )
 
 // A Call is what one run of an export is given. The zero value of each field
@@ -22,6 +23,10 @@ type Call struct {
 	// FS is what the guest sees through the WASI file functions: each root at
 	// its own absolute path. Nil means no file at all.
 	FS *jail.FS
+	// Files makes the file tree of the call in place of FS, for files that are
+	// in another process. It is given what is to be told of every quota that
+	// stands in the way.
+	Files func(refused func(*jail.QuotaError)) wasi.FS
 	// Clock gives the real time. Without it time begins at 2022-01-01 00:00
 	// UTC with each call and moves by a millisecond each time it is asked, and
 	// by the length of every sleep.

@@ -178,7 +178,7 @@ func (m *Module) Info() Info { return m.info }
 // needs one of its own: what wazero fixes when it makes an instance, the files
 // and the arguments of a call among it, cannot be another call's.
 func (m *Module) poolFor(c *Call) *pool {
-	if c.Restart || m.wasi && (c.FS != nil || len(c.Args) > 0) {
+	if c.Restart || m.wasi && (c.FS != nil || c.Files != nil || len(c.Args) > 0) {
 		return nil
 	}
 	return m.pool

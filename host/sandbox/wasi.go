@@ -76,7 +76,10 @@ func (in *instance) openWASI(from wasi.Mark) error {
 	if in.command() {
 		set.Args = append(set.Args, in.call.Args...)
 	}
-	if in.call.FS != nil {
+	switch {
+	case in.call.Files != nil:
+		set.Files = in.call.Files(in.refuseFile)
+	case in.call.FS != nil:
 		set.Files = wasi.NewJail(in.call.FS, in.call.Limits.Files, in.refuseFile)
 	}
 	err := in.wasi.Reset((*wasiHost)(in), set)
