@@ -49,18 +49,27 @@ func (p *place) badgerOptions(dir string, m mode) badger.Options {
 		WithNumMemtables(2).
 		WithValueLogFileSize(valueLogSize).
 		WithValueThreshold(valueThreshold).
-		WithNumCompactors(2).
-		WithNumLevelZeroTablesStall(1 << 10). // short sessions never compact in the background
-		WithCompactL0OnClose(m == readWrite && p.levelZero(dir) >= tablesToMerge).
+		WithNumCompactors(0).
+		WithNumLevelZeroTablesStall(1 << 10).
+		WithCompactL0OnClose(p.merges(dir, m)).
 		WithBlockCacheSize(0)
-	if m == examine {
-		o = o.WithNumCompactors(0)
+	if m == readWrite && p.lasting {
+		o = o.WithNumCompactors(2)
 	}
 	if len(p.options.Key) > 0 {
 		// Without an index cache Badger panics on the first encrypted table.
 		o = o.WithEncryptionKey(p.options.Key).WithIndexCacheSize(cacheSize).WithBlockCacheSize(cacheSize)
 	}
 	return o
+}
+
+// merges reports whether tables of level 0 are merged when the database is
+// closed. Badger merges in goroutines of its own, where a damaged table ends the
+// process, or is taken for the end of the data: so all tables are read and
+// compared with the seal when a database that merges is opened. Short sessions
+// never merge in the background.
+func (p *place) merges(dir string, m mode) bool {
+	return m == readWrite && p.levelZero(dir) >= tablesToMerge
 }
 
 // levelZero counts the tables that were written and not merged yet; 0 when

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -212,4 +213,99 @@ func TestFlippedBitOfAnEncryptedStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	tryFlips(t, crashCopy(t, dir), o, want, prove(16, 200))
+}
+
+// rot changes a byte of a file and leaves its size and time as they were, as a
+// failing disk does. Negative places count from the end.
+func rot(t *testing.T, path string, at int) {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at < 0 {
+		at += len(b)
+	}
+	b[at] ^= 0x55
+	if err := errors.Join(os.WriteFile(path, b, 0o600), os.Chtimes(path, info.ModTime(), info.ModTime())); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// tablesOf lists the tables of a store.
+func tablesOf(t *testing.T, dir string) []string {
+	t.Helper()
+	all, err := filepath.Glob(filepath.Join(dir, dbName, "*.sst"))
+	if err != nil || len(all) == 0 {
+		t.Fatalf("no tables: %v", err)
+	}
+	return all
+}
+
+// keepTimes gives the copies of files the times of the originals.
+func keepTimes(t *testing.T, from, to string) {
+	t.Helper()
+	files, err := os.ReadDir(from)
+	for _, f := range files {
+		info, ferr := f.Info()
+		err = errors.Join(err, ferr, os.Chtimes(filepath.Join(to, f.Name()), info.ModTime(), info.ModTime()))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A store that is too large to be read at every opening: a table that rotted
+// where Badger looks first is damage, and not the end of the process.
+func TestRottenTableOfALargeStore(t *testing.T) {
+	t.Parallel()
+	dir, o := t.TempDir(), testOptions()
+	o.CheckBytes = 1
+	want := populate(t, dir, o, 2)
+	var got outcome
+	for at := -1; at >= -150; at -= 3 {
+		again := filepath.Join(t.TempDir(), "s")
+		if err := os.CopyFS(again, os.DirFS(dir)); err != nil {
+			t.Fatal(err)
+		}
+		keepTimes(t, filepath.Join(dir, dbName), filepath.Join(again, dbName))
+		rot(t, tablesOf(t, again)[0], at)
+		tryOpen(t, again, o, want, false, fmt.Sprint("byte ", at), &got)
+	}
+	if got.damaged == 0 {
+		t.Error("no damage was ever reported: the test shows nothing")
+	}
+}
+
+// Before Badger merges tables all of them are read: it would take a rotten one
+// for shorter than it is, and delete it.
+func TestRottenTableIsNotMerged(t *testing.T) {
+	t.Parallel()
+	dir, o := t.TempDir(), testOptions()
+	o.CheckBytes = 1
+	populate(t, dir, o, tablesToMerge)
+	p := newPlace(nil, dir, o)
+	if !p.merges(p.path(dbName), readWrite) {
+		t.Fatalf("%d tables, and nothing would be merged", p.levelZero(p.path(dbName)))
+	}
+	before := tablesOf(t, dir)
+	rot(t, before[2], 20)
+	s, err := OpenShared(testLog(t), dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.KV().Put(t.Context(), "one", []byte("more"), store.Any)
+	if !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), filepath.Base(before[2])) {
+		t.Errorf("written to a store that is about to merge: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if after := tablesOf(t, dir); !slices.Equal(after, before) {
+		t.Errorf("tables were %v, and are %v", before, after)
+	}
 }

@@ -42,7 +42,7 @@ func (p *place) startOver() error {
 // examineCopy opens a copy of the database in db.next and compares it with
 // HEAD and its tally. The copy stays, closed.
 func (p *place) examineCopy(ctx context.Context, h head, files []FileReport) (tally, error) {
-	if err := p.checkTables(files); err != nil {
+	if err := p.checkTables(options.OnTableRead); err != nil {
 		return tally{}, err
 	}
 	if err := p.copyDB(); err != nil {
@@ -88,9 +88,10 @@ func changed(files []FileReport) string {
 	return " (since the last clean close: " + strings.Join(names, ", ") + ")"
 }
 
-// checkTables reads all tables of the database. Badger opens them in
-// goroutines of its own, where a damaged one would end the process.
-func (p *place) checkTables(files []FileReport) error {
+// checkTables opens all tables of the database and, with OnTableRead, reads all
+// of each. Badger opens them in goroutines of its own, where a damaged one would
+// end the process.
+func (p *place) checkTables(check options.ChecksumVerificationMode) error {
 	m, _, err := readManifest(p.path(dbName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return p.damage(err, "%s/%s is missing", dbName, badger.ManifestFilename)
@@ -104,7 +105,7 @@ func (p *place) checkTables(files []FileReport) error {
 	}
 	defer t.close()
 	for id, tm := range m.Tables {
-		if err := t.check(id, tm); err != nil {
+		if err := t.open(id, tm, check, func(*table.Table) error { return nil }); err != nil {
 			return p.damage(err, "%s/%s: %v", dbName, filepath.Base(table.NewFilename(id, "")), err)
 		}
 	}
@@ -135,11 +136,6 @@ func (t *tables) close() {
 	if t.cache != nil {
 		t.cache.Close()
 	}
-}
-
-// check reads every block of a table.
-func (t *tables) check(id uint64, tm badger.TableManifest) error {
-	return t.open(id, tm, options.OnTableRead, func(*table.Table) error { return nil })
 }
 
 // open gives a table to fn.

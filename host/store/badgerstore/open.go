@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 
+	"github.com/dgraph-io/badger/v4/options"
+
 	"github.com/skillet-run/skillet/host/store"
 )
 
@@ -96,13 +98,17 @@ func (p *place) ensureClean(ctx context.Context, m mode, h head, all bool) (smal
 		return false, err
 	}
 	small = totalSize(files) <= p.options.CheckBytes
-	if small || all {
+	all = all || small || p.merges(p.path(dbName), m)
+	if all {
 		if files, err = p.compare(sealed, true); err != nil {
 			return false, err
 		}
 	}
 	if isClean(sealed, files) && sealed.Commits >= h.Commits {
-		return small, nil
+		if !all && len(files) > 0 {
+			err = p.checkTables(options.NoVerification)
+		}
+		return small, err
 	}
 	if m == readOnly {
 		return false, errNeedsWriter
@@ -197,6 +203,7 @@ func openExclusive(p *place) (*exclusive, error) {
 	if err := p.make(); err != nil {
 		return nil, err
 	}
+	p.lasting = true
 	ctx := context.Background()
 	l, err := p.lock(ctx, true)
 	if err != nil {

@@ -28,6 +28,7 @@ type place struct {
 	log     hclog.Logger
 	dir     string
 	options Options
+	lasting bool // whether sessions last, and Badger is to merge tables meanwhile
 }
 
 func newPlace(log hclog.Logger, dir string, o Options) *place {
