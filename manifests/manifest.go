@@ -61,6 +61,10 @@ const (
 	ScopeUser      Scope = "user"
 )
 
+// SnapshotNone is the value of [Manifest.Snapshot] that has every call
+// initialise the module anew.
+const SnapshotNone = "none"
+
 // ExportWASI is the export of a WASI command. A tool with this export reads
 // JSON on standard input and writes JSON on standard output.
 const ExportWASI = "_start"

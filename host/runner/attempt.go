@@ -56,11 +56,19 @@ func (a *attempt) gather() []task.Denial {
 		a.uses = mergeUses(a.uses, a.env.Uses())
 	}
 	a.result.Logs = append(a.result.Logs, stderrLines(a.reply.Stderr)...)
-	a.result.Figures = a.result.Figures.Add(task.Figures{
-		Fuel: a.reply.Fuel, PeakMemoryBytes: a.reply.PeakMemoryBytes, HostCalls: a.reply.HostCalls,
-		InstantiateNS: a.reply.InstantiateTime.Nanoseconds(), CompileNS: a.compile.Nanoseconds(), Attempts: 1,
-	})
+	a.result.Figures = a.result.Figures.Add(a.figures())
 	return denials
+}
+
+// figures are what this attempt cost.
+func (a *attempt) figures() task.Figures {
+	r := a.reply
+	return task.Figures{
+		Fuel: r.Fuel, PeakMemoryBytes: r.PeakMemoryBytes, HostCalls: r.HostCalls, Attempts: 1,
+		DirtyPages: uint64(r.DirtyPages), ResetStrategy: string(r.Strategy), ResetNS: r.ResetTime.Nanoseconds(),
+		Pooled: r.Pooled, InstantiateNS: r.InstantiateTime.Nanoseconds(), SnapshotNS: r.SnapshotTime.Nanoseconds(),
+		CompileNS: a.compile.Nanoseconds(),
+	}
 }
 
 // tried notes how an attempt went.
@@ -150,9 +158,10 @@ func (r *Runner) execute(ctx context.Context, a *attempt) error {
 	}
 	a.reply, err = a.module.Call(ctx, sandbox.Call{
 		Export: a.tool.Export, Input: a.call.Input, Args: arguments(a.run), Limits: limits, FS: fs,
-		Clock:  a.env.Allows(capability.Request{Action: capability.Clock}),
-		Random: a.env.Allows(capability.Request{Action: capability.Random}),
-		Config: a.call.Config, Env: a.env, Log: a.env.Log,
+		Clock:   a.env.Allows(capability.Request{Action: capability.Clock}),
+		Random:  a.env.Allows(capability.Request{Action: capability.Random}),
+		Restart: a.manifest.Snapshot == manifests.SnapshotNone,
+		Config:  a.call.Config, Env: a.env, Log: a.env.Log,
 	})
 	return err
 }

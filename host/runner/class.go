@@ -75,6 +75,7 @@ var bySentinel = []struct {
 	{sandbox.ErrStack, exhausted},
 	{sandbox.ErrDepth, exhausted},
 	{sandbox.ErrFiles, exhausted},
+	{context.DeadlineExceeded, Verdict{task.ClassTransient, string(manifests.ReasonTimeout), Unknown}},
 }
 
 // byGuestKind says what the kinds of error mean that a guest reports and that

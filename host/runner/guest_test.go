@@ -1,0 +1,192 @@
+package runner_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/skillet-run/skillet/host/hostfn"
+	"github.com/skillet-run/skillet/host/journal"
+	"github.com/skillet-run/skillet/host/registry"
+	"github.com/skillet-run/skillet/host/runner"
+	"github.com/skillet-run/skillet/host/sandbox"
+	"github.com/skillet-run/skillet/host/sandbox/wasmbin/wasmtest"
+	"github.com/skillet-run/skillet/host/store"
+	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/manifests"
+	"github.com/skillet-run/skillet/manifests/bundle"
+	"github.com/skillet-run/skillet/policies"
+	"github.com/skillet-run/skillet/policies/capability"
+)
+
+// A guest is a module under construction whose tools fail, answer, and ask the
+// host for something.
+type guest struct {
+	m     *wasmtest.Module
+	funcs map[string]int
+	at    int
+}
+
+// newGuest imports what most guests need, and what is named of WASI: instances
+// that import some of WASI may not come from a pool.
+func newGuest(wasi ...string) *guest {
+	g := &guest{m: wasmtest.New(), funcs: map[string]int{}, at: 1024}
+	for name, sig := range map[string]wasmtest.Signature{
+		"output_write": wasmtest.Sig("i32 i32", ""),
+		"error_write":  wasmtest.Sig("i32 i32 i32 i32", ""),
+		"fs_read":      wasmtest.Sig("i32 i32 i32 i32", "i64"),
+		"kv_get":       wasmtest.Sig("i32 i32 i32 i32", "i64"),
+		"kv_put":       wasmtest.Sig("i32 i32 i32 i32", "i64"),
+		"input_length": wasmtest.Sig("", "i64"),
+	} {
+		g.funcs[name] = g.m.ImportFunc(hostfn.Module, name, sig)
+	}
+	for _, name := range wasi {
+		g.funcs[name] = g.m.ImportFunc("wasi_snapshot_preview1", name, wasmtest.Sig("i32 i32", "i32"))
+	}
+	g.m.Memory(16, 16)
+	g.m.ExportMemory("memory")
+	return g
+}
+
+// draw has the module draw 8 random bytes when it is initialised, and put them
+// at 16.
+func (g *guest) draw() {
+	g.m.ExportFunc("_initialize", g.m.Func(wasmtest.Sig("", ""), "", c(16), c(8), wasmtest.Call(g.funcs["random_get"]), wasmtest.Drop()))
+}
+
+// text puts a text into memory and pushes where it is and how long.
+func (g *guest) text(s string) []byte {
+	at := g.at
+	g.m.Data(int32(at), []byte(s))
+	g.at += len(s) + 1
+	return wasmtest.Code(c(at), c(len(s)))
+}
+
+// tool makes a tool of code that ends with its status.
+func (g *guest) tool(name string, code ...[]byte) *guest {
+	g.m.ExportFunc(name, g.m.Func(wasmtest.Sig("", "i32"), "i32", code...))
+	return g
+}
+
+func (g *guest) answer(text string) []byte {
+	return wasmtest.Code(g.text(text), wasmtest.Call(g.funcs["output_write"]), c(0))
+}
+
+func (g *guest) fail(kind, message string) []byte {
+	return wasmtest.Code(g.text(kind), g.text(message), wasmtest.Call(g.funcs["error_write"]), c(1))
+}
+
+// ask asks the host, and pushes the length of the body of its response: 0 for an
+// error.
+func (g *guest) ask(function, meta, body string) []byte {
+	wrap := wasmtest.Op(0xa7) // i32.wrap_i64: the lower half is the body's
+	return wasmtest.Code(g.text(meta), g.text(body), wasmtest.Call(g.funcs[function]), wrap)
+}
+
+// when has the tool do one thing or the other; its condition is on the stack.
+func when(then, otherwise []byte) []byte { return wasmtest.IfElse(wasmtest.I32, then, otherwise) }
+
+func spin() []byte {
+	return wasmtest.Code(wasmtest.Loop(wasmtest.Empty, wasmtest.Br(0)), wasmtest.Unreachable())
+}
+
+// A machine is a store that several processes share, each of which has a runner.
+type machine struct {
+	t      testing.TB
+	store  store.Store
+	calls  *journal.Journal
+	skills skills
+}
+
+func newMachine(t testing.TB) *machine {
+	t.Helper()
+	calls, err := journal.Open(t.TempDir(), journal.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &machine{t: t, store: store.Memory(), calls: calls, skills: skills{}}
+	t.Cleanup(func() { m.store.Close() })
+	return m
+}
+
+// inBubble runs a test on a machine whose time passes when everybody waits.
+func inBubble(t *testing.T, f func(t *testing.T, m *machine)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { f(t, newMachine(t)) })
+}
+
+// process makes a runner as a process of its own has it. It is closed with the
+// test.
+func (m *machine) process(change ...func(*runner.Settings)) parts {
+	m.t.Helper()
+	log := hclog.NewNullLogger()
+	rt, err := sandbox.New(m.t.Context(), log, sandbox.Options{
+		Functions: hostfn.Functions(), IdleTimeout: 1000 * time.Hour, // longer than any bubble lasts
+	})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	m.t.Cleanup(func() { rt.Close(context.Background()) })
+	ps, err := policies.Default()
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	s := runner.Settings{Home: "/home/x/.skillet", Skills: m.skills}
+	for _, f := range change {
+		f(&s)
+	}
+	return parts{runner.New(log, m.store.KV(), rt, ps, nil, nil, m.calls, s), m.calls}
+}
+
+// skills are installed ones, by name.
+type skills map[string]runner.Target
+
+func (s skills) Target(_ context.Context, ref manifests.Ref) (runner.Target, error) {
+	t, ok := s[ref.Name]
+	if !ok {
+		return t, fmt.Errorf("find %s: %w", ref.Name, registry.ErrNotFound)
+	}
+	return t, nil
+}
+
+// skill makes a package of that name with tools, written as in JSON, and more
+// members of the manifest.
+func skill(t testing.TB, name string, g *guest, tools, members string) *bundle.Package {
+	t.Helper()
+	p, err := bundle.FromFiles(map[string][]byte{
+		"skill.json": fmt.Appendf(nil, `{"name":%q,"version":"1.0.0","description":"for tests","type":"code_inline",
+			"command":"main.wasm","tools":[%s]%s}`, name, tools, members),
+		"main.wasm": g.m.Bytes(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// on calls a tool of a package as an installed skill that was granted that.
+func on(p *bundle.Package, tool string, granted ...string) runner.Call {
+	set, err := capability.ParseSet(granted...)
+	if err != nil {
+		panic(err)
+	}
+	return runner.Call{
+		Target: runner.Target{Label: p.Manifest().Name + "@" + p.Manifest().Version, Package: p, Origin: registry.OriginUser, Granted: set},
+		Tool:   tool, Caller: "human:ada",
+	}
+}
+
+// reasons are those of the attempts at a call.
+func reasons(attempts []task.Attempt) []string {
+	var all []string
+	for _, a := range attempts {
+		all = append(all, a.Reason)
+	}
+	return slices.Clip(all)
+}
