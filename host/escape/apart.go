@@ -73,29 +73,41 @@ func Supervise(ctx context.Context, start func(ctx context.Context, args []strin
 	}
 	ctx, cancel := context.WithTimeout(ctx, suiteTime)
 	defer cancel()
-	s := &supervisor{ctx: ctx, start: start, o: o}
+	var s supervisor
+	s.prepare(ctx, start, o)
+	return s.all()
+}
+
+// supervisor watches processes that make attempts.
+type supervisor struct {
+	ctx     context.Context
+	start   func(ctx context.Context, args []string) *exec.Cmd
+	o       Options
+	silence time.Duration
+	of      int
+	left    []Attempt
+	found   []Finding
+}
+
+// prepare lists what is to be done.
+func (s *supervisor) prepare(ctx context.Context, start func(ctx context.Context, args []string) *exec.Cmd, o Options) {
+	*s = supervisor{ctx: ctx, start: start, o: o, silence: silence}
 	for _, a := range List() {
 		if len(o.Only) == 0 || slices.Contains(o.Only, a.ID) {
 			s.left = append(s.left, a)
 		}
 	}
 	s.of = len(s.left)
+}
+
+// all starts processes until nothing is left.
+func (s *supervisor) all() ([]Finding, error) {
 	for len(s.left) > 0 {
 		if err := s.round(); err != nil {
 			return s.found, err
 		}
 	}
 	return s.found, nil
-}
-
-// supervisor watches processes that make attempts.
-type supervisor struct {
-	ctx   context.Context
-	start func(ctx context.Context, args []string) *exec.Cmd
-	o     Options
-	of    int
-	left  []Attempt
-	found []Finding
 }
 
 // end keeps the finding of the first attempt that is left.
@@ -123,15 +135,9 @@ func (s *supervisor) round() error {
 	defer remove()
 	ctx, kill := context.WithCancel(s.ctx)
 	defer kill()
-	args := []string{dir}
-	for _, a := range s.left {
-		args = append(args, a.ID)
-	}
-	cmd := s.start(ctx, args)
 	var said tail
-	cmd.Stdin, cmd.Stderr, cmd.Dir, cmd.Env = nil, &said, dir, environment()
-	cmd.WaitDelay = time.Second
-	dieWithParent(cmd)
+	cmd := s.command(ctx, dir)
+	cmd.Stderr = &said
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return err
@@ -140,18 +146,33 @@ func (s *supervisor) round() error {
 		return fmt.Errorf("start the process of the attempts: %w", err)
 	}
 	begun, still := s.follow(out, kill)
-	err = cmd.Wait()
+	return s.ended(cmd.Wait(), begun, still, said.last())
+}
+
+// command is the process that makes what is left.
+func (s *supervisor) command(ctx context.Context, dir string) *exec.Cmd {
+	args := []string{dir}
+	for _, a := range s.left {
+		args = append(args, a.ID)
+	}
+	cmd := s.start(ctx, args)
+	cmd.Stdin, cmd.Dir, cmd.Env, cmd.WaitDelay = nil, dir, environment(), time.Second
+	dieWithParent(cmd)
+	return cmd
+}
+
+// ended judges the end of a process.
+func (s *supervisor) ended(err error, begun, still bool, said string) error {
 	switch {
 	case len(s.left) == 0 || errors.Is(s.ctx.Err(), context.DeadlineExceeded):
-		return nil
 	case s.ctx.Err() != nil:
 		return s.ctx.Err()
 	case !begun:
-		return fmt.Errorf("make attempts in another process: it ended at once: %v: %s", err, said.last())
+		return fmt.Errorf("make attempts in another process: it ended at once: %v: %s", err, said)
 	case still:
-		s.fail("the process stood still for %v", silence)
+		s.fail("the process stood still for %v", s.silence)
 	default:
-		s.fail("the process died: %v: %s", err, said.last())
+		s.fail("the process died: %v: %s", err, said)
 	}
 	return nil
 }
@@ -168,7 +189,7 @@ func (s *supervisor) follow(out io.Reader, kill func()) (begun, still bool) {
 			lines <- bytes.Clone(scan.Bytes())
 		}
 	}()
-	watch := time.NewTimer(silence)
+	watch := time.NewTimer(s.silence)
 	defer watch.Stop()
 	for {
 		select {
@@ -176,7 +197,7 @@ func (s *supervisor) follow(out io.Reader, kill func()) (begun, still bool) {
 			if !ok {
 				return begun, still
 			}
-			watch.Reset(silence)
+			watch.Reset(s.silence)
 			begun = s.heard(line, begun)
 		case <-watch.C:
 			still = true

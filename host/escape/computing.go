@@ -245,14 +245,11 @@ func memoryAttempts() []attempt {
 // tables grows a table a thousand entries at a time, for as long as it is let,
 // and puts out how many it has.
 func tables(l *lab) {
-	m := w.New()
-	write := m.ImportFunc(bulk, "output_write", w.Sig("i32 i32", ""))
-	m.Memory(1, 1)
-	m.Table(w.FuncRef, 0, w.NoMax)
-	grow := w.Code(w.Op(0xd0, 0x70), num(1000), w.Op(0xfc, 15, 0))
-	m.ExportFunc("run", m.Func(w.Sig("", "i32"), "i32",
-		times(1000, grow, w.Drop()), store32(0, w.Op(0xfc, 16, 0)), num(0), num(4), w.Call(write), num(0)))
-	t := l.run(m.Bytes(), nil)
+	c := newCommand()
+	c.Table(w.FuncRef, 0, w.NoMax)
+	c.then(times(1000, w.Op(0xd0, 0x70), num(1000), w.Op(0xfc, 15, 0), w.Drop())).record("table.size", w.Op(0xfc, 16, 0))
+	wasm := c.bytes()
+	t := l.run(wasm, nil)
 	if t.err != nil || len(t.Output) != 4 {
 		l.breach("the guest did not get to its end: %s", cause(t.err))
 		return
@@ -264,7 +261,7 @@ func tables(l *lab) {
 	}
 	limits := usual()
 	limits.TableElems = 10
-	l.wantLimit(l.limited(m.Bytes(), nil, limits), sandbox.ErrTable)
+	l.wantLimit(l.limited(wasm, nil, limits), sandbox.ErrTable)
 }
 
 // hostCallAttempts misuse calls of the host.

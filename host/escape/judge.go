@@ -154,7 +154,7 @@ func (l *lab) wantRefused(wasm []byte, kinds ...error) {
 	if l.bench.slack.module != nil {
 		wasm = l.bench.slack.module
 	}
-	m, err := l.bench.runtime.Load(l.ctx, wasm)
+	m, err := l.compile(wasm)
 	switch {
 	case err == nil:
 		l.breach("the module was compiled")

@@ -193,8 +193,8 @@ func usual() sandbox.Limits {
 }
 
 // load loads a guest that is not to be refused; nil when it is.
-func (l *lab) load(wasm []byte) *sandbox.Module {
-	m, err := l.bench.runtime.Load(l.ctx, wasm)
+func (l *lab) load(wasm []byte) module {
+	m, err := l.compile(wasm)
 	if err != nil {
 		l.breach("the guest could not be loaded: %v", err)
 		return nil
@@ -216,7 +216,7 @@ func (l *lab) limited(wasm []byte, e *hostfn.Env, limits sandbox.Limits) told {
 }
 
 // call calls a guest as the runner of a host does.
-func (l *lab) call(m *sandbox.Module, e *hostfn.Env, c sandbox.Call) told {
+func (l *lab) call(m module, e *hostfn.Env, c sandbox.Call) told {
 	if c.Export == "" {
 		c.Export = "run"
 		if m.Info().ABI == sandbox.ABIWASICommand {

@@ -101,7 +101,7 @@ func bombAttempts() []attempt {
 
 // refusedOrHarmless judges that a module is refused, or runs like any other.
 func (l *lab) refusedOrHarmless(wasm []byte) {
-	m, err := l.bench.runtime.Load(l.ctx, wasm)
+	m, err := l.compile(wasm)
 	if err != nil {
 		l.wantRefused(wasm, wasmbin.ErrMalformed, wasmbin.ErrTooLarge, sandbox.ErrRefused)
 		return
@@ -201,7 +201,7 @@ func (l *lab) sample() []byte {
 // survives judges that a module of any bytes is refused or runs within its
 // limits, and that nothing panics.
 func (l *lab) survives(wasm []byte) {
-	m, err := l.bench.runtime.Load(l.ctx, wasm)
+	m, err := l.compile(wasm)
 	if err != nil {
 		l.noPanic(err)
 		return
@@ -227,7 +227,7 @@ func (l *lab) notCompiled(wasm []byte) {
 	if l.bench.slack.module != nil {
 		wasm = l.bench.slack.module
 	}
-	m, err := l.bench.runtime.Load(l.ctx, wasm)
+	m, err := l.compile(wasm)
 	switch {
 	case err == nil:
 		l.breach("the module was compiled")

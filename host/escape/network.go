@@ -69,7 +69,7 @@ func hostAttempts() []attempt {
 			if !l.sites() {
 				return
 			}
-			l.site.redirect("/from", http.StatusFound, l.other.url("/stolen"))
+			l.site.redirect("/from", http.StatusFound, "http://localhost:"+l.other.port()+"/stolen")
 			e := l.env(grantSite(l.site))
 			l.wantDenied(l.run(redirected(l.site.url("/from")), e))
 			l.only(l.site, "/from")
@@ -83,7 +83,7 @@ func hostAttempts() []attempt {
 			for _, code := range []int{301, 302, 303, 307, 308} {
 				path := "/" + strconv.Itoa(code)
 				l.site.redirect(path, code, l.other.url("/sink"))
-				all = append(all, send("POST", l.site.url(path), "X-Api-Key", "key", "data"))
+				all = append(all, send("POST", l.site.url(path), keyHeader, guestKey, "data"))
 			}
 			l.reach(all)
 		}},
@@ -123,12 +123,16 @@ func hostAttempts() []attempt {
 // puts out what it gets.
 func redirected(url string) []byte {
 	p := newPlugin()
-	request := `{"method":"GET","url":"` + url + `","headers":{"X-Api-Key":"` + guestKey + `"}}`
+	request := `{"method":"GET","url":"` + url + `","headers":{"` + keyHeader + `":"` + guestKey + `"}}`
 	return p.emit(p.do("http_request", p.block(request), long(0))).tool()
 }
 
-// guestKey is a key that a guest sends to the host it was granted.
-const guestKey = "key-of-the-guest"
+// guestKey is a key that a guest sends to the host it was granted, in a header
+// of its own.
+const (
+	guestKey  = "key-of-the-guest"
+	keyHeader = "X-Api-Key"
+)
 
 // wantDenied judges that a refusal ended a call, and was recorded.
 func (l *lab) wantDenied(t told) {

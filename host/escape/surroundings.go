@@ -199,20 +199,20 @@ func (l *lab) unseen(t told, what string) {
 func leftoverAttempts() []attempt {
 	return []attempt{
 		{"left-memory", "find in memory what an earlier call left there", func(l *lab) {
-			l.leftover(newReactor(), store32(atSpare, num(marker)), load32(atSpare))
+			l.leftover(newProgram("", nil), store32(atSpare, num(marker)), load32(atSpare))
 		}},
 		// Memory that was grown, and what was written there.
 		{"left-size", "find memory that an earlier call grew", func(l *lab) {
-			p := newReactor()
+			p := newProgram("", nil)
 			l.leftover(p, w.Code(num(3), w.MemoryGrow(), w.Drop(), store32(pages<<16, num(marker))), w.Code(w.MemorySize(), num(pages), w.Op(0x6b), num(marker), w.Op(0x6c)))
 		}},
 		{"left-global", "find in a global what an earlier call left there", func(l *lab) {
-			p := newReactor()
+			p := newProgram("", nil)
 			g := p.Global(w.I32, true, num(0))
 			l.leftover(p, w.Code(num(marker), w.GlobalSet(g)), w.GlobalGet(g))
 		}},
 		{"left-table", "find in a table what an earlier call put there", func(l *lab) {
-			p := newReactor()
+			p := newProgram("", nil)
 			p.Table(w.FuncRef, 4, 8)
 			f := p.Func(w.Sig("", ""), "")
 			p.RawElem(w.Code([]byte{3, 0}, w.U32(1), w.U32(uint32(f)))) // declares that ref.func may name it
@@ -243,7 +243,7 @@ func leftoverAttempts() []attempt {
 		}},
 		// A start function runs once for each call, not once for all.
 		{"left-start", "notice that it was started before", func(l *lab) {
-			p := newReactor()
+			p := newProgram("", nil)
 			count := store32(atSpare, w.Code(load32(atSpare), num(1), w.Op(0x6a)))
 			p.Start(p.Func(w.Sig("", ""), "", count))
 			l.leftover(p, count, w.Code(load32(atSpare), num(1), w.Op(0x6b), num(marker), w.Op(0x6c)))
@@ -305,7 +305,7 @@ func (l *lab) twice(wasm []byte, first, second *hostfn.Env) told {
 
 // trapped leaves something and traps. The call after that finds nothing.
 func trapped(l *lab) {
-	p := newReactor()
+	p := newProgram("", nil)
 	leave := store32(atSpare, num(marker))
 	p.then(leave, w.Unreachable()).export("leave")
 	p.finish(store32(atSpare+8, load32(atSpare))).export("find")
