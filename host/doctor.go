@@ -6,10 +6,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/runner"
+	"github.com/skillet-run/skillet/host/sandbox"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
@@ -42,6 +46,10 @@ func Diagnose(ctx context.Context, o Options) []Check {
 		{"state", h.checkState},
 		{"packages", h.checkPackages},
 		{"secrets", h.checkSecrets},
+		{"engine", h.checkEngine},
+		{"cache", h.checkCache},
+		{"limits", h.checkLimits},
+		{"workers", h.checkWorkers},
 		{"sandbox", h.checkSandbox},
 	} {
 		detail, err := c.look(ctx)
@@ -176,4 +184,74 @@ func (h *Host) checkSandbox(ctx context.Context) (string, error) {
 		return "", task.Errorf(task.KindInternal, "the sandbox did not stop a module that never ends: %v", res.Error)
 	}
 	return fmt.Sprintf("a module that never ends was stopped after %d fuel, %.1f ms", res.Fuel, res.DurationMS), nil
+}
+
+// engineModule is the path of the engine's module.
+const engineModule = "github.com/tetratelabs/wazero"
+
+// checkEngine says what runs modules, and how instances become fresh again.
+func (h *Host) checkEngine(context.Context) (string, error) {
+	kind := "interpreter"
+	if runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64" { // where it has a compiler
+		kind = "compiler"
+	}
+	return fmt.Sprintf("wazero %s, %s for %s; instances are reset by: %s", engineVersion(), kind, runtime.GOARCH, h.sandbox.Strategy()), nil
+}
+
+// engineVersion is the version of the engine that was built in.
+func engineVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, d := range info.Deps {
+			if d.Path == engineModule {
+				return d.Version
+			}
+		}
+	}
+	return "of unknown version"
+}
+
+// checkCache looks at the compiled code that is kept. That it is whole is seen
+// whenever it is used.
+func (h *Host) checkCache(context.Context) (string, error) {
+	dir := h.path("cache", "compiled")
+	files, size := 0, int64(0)
+	err := filepath.WalkDir(dir, func(_ string, d os.DirEntry, err error) error {
+		if errors.Is(err, os.ErrNotExist) || err == nil && d.IsDir() { // another command may be at work
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if info, err := d.Info(); err == nil {
+			files, size = files+1, size+info.Size()
+		}
+		return nil
+	})
+	return fmt.Sprintf("%s: %d files, %.1f MB", dir, files, float64(size)/(1<<20)), err
+}
+
+// checkLimits says what bounds a call when its manifest does not, and at most.
+func (h *Host) checkLimits(context.Context) (string, error) {
+	l, s := sandbox.DefaultLimits(), h.Config.Settings()
+	return fmt.Sprintf("memory %d MB (at most %d), %v (at most %v), fuel %d (at most %d), output %d KB, log %d KB, %d host calls, HTTP answer %d MB",
+		l.MemoryBytes>>20, s.MaxMemoryMB, l.Wall, seconds(s.MaxExecutionSeconds), l.Fuel, s.MaxFuel,
+		l.OutputBytes>>10, l.LogBytes>>10, l.HostCalls, s.HTTPMaxMB), nil
+}
+
+// checkWorkers starts a worker process, and says what bounds it.
+func (h *Host) checkWorkers(context.Context) (string, error) {
+	walls, err := h.workers.Walls()
+	var holds, not []string
+	for _, w := range walls {
+		if w.Holds {
+			holds = append(holds, w.Name)
+		} else {
+			not = append(not, w.Name+" ("+w.Detail+")")
+		}
+	}
+	detail := "bounded by: " + strings.Join(holds, ", ")
+	if len(not) > 0 {
+		detail += "; not by: " + strings.Join(not, ", ")
+	}
+	return detail, err
 }

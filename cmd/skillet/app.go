@@ -131,6 +131,7 @@ func (t *terminal) commands() []*cli.Command {
 		t.permissionCommand(), t.secretCommand(), t.approvalsCommand(), t.auditCommand(),
 		t.packCommand(), t.storeCommand(), t.configCommand(), t.doctorCommand(),
 		t.completionCommand(), t.versionCommand(), t.exitCodesCommand(), t.helpCommand(), t.completeCommand(),
+		t.attemptsCommand(),
 	}
 	for _, c := range cs {
 		t.prepare(c, c.Name)

@@ -6,9 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/config"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 func (t *terminal) configCommand() *cli.Command {
@@ -68,52 +66,4 @@ func (t *terminal) withConfig(do func(*cli.Context, *config.Config) error) cli.A
 		}
 		return do(c, conf)
 	})
-}
-
-func (t *terminal) doctorCommand() *cli.Command {
-	return &cli.Command{
-		Name:  "doctor",
-		Usage: "check the home and this machine, and say what is wrong",
-		Description: "Checks permissions, settings, policies, the audit log, the store, every installed\n" +
-			"package byte by byte, and that the sandbox holds. Exit code 7 when a check fails.\n\n" +
-			"Examples:\n  skillet doctor\n  skillet doctor --json",
-		Action: t.withoutHome(t.doctor),
-	}
-}
-
-// diagnosis is what --json prints of doctor.
-type diagnosis struct {
-	OK     bool         `json:"ok"`
-	Home   string       `json:"home"`
-	Checks []host.Check `json:"checks"`
-}
-
-func (t *terminal) doctor(ctx context.Context, c *cli.Context) error {
-	home, err := t.home(c)
-	if err != nil {
-		return err
-	}
-	d := diagnosis{OK: true, Home: home}
-	d.Checks = host.Diagnose(ctx, host.Options{Home: home, Environ: t.environ, LogOutput: t.err, Notifier: t})
-	for _, check := range d.Checks {
-		d.OK = d.OK && check.Error == nil
-	}
-	if err := t.answer(d, func() { t.showChecks(d) }); err != nil || d.OK {
-		return err
-	}
-	return reported{task.KindVerification}
-}
-
-func (t *terminal) showChecks(d diagnosis) {
-	t.say("home %s", d.Home)
-	for _, c := range d.Checks {
-		if c.Error == nil {
-			t.say("  ok    %-10s %s", c.Name, plain(c.Detail))
-			continue
-		}
-		t.say("  FAIL  %-10s %s", c.Name, plain(c.Error.Message))
-		if c.Error.Hint != "" {
-			t.say("        hint: %s", plain(c.Error.Hint))
-		}
-	}
 }

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/urfave/cli/v2"
+
+	"github.com/skillet-run/skillet/host"
+	"github.com/skillet-run/skillet/host/escape"
+	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/telemetry"
+)
+
+func (t *terminal) doctorCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "doctor",
+		Usage: "check the home and this machine, and say what is wrong",
+		Description: "Checks permissions, settings, policies, the audit log, the store, every installed\n" +
+			"package byte by byte, and that the sandbox holds. Exit code 7 when a check fails.\n\n" +
+			"With --escape it runs hostile guests instead, each of which tries to get out of the\n" +
+			"sandbox: by files, network, memory, endless work, floods, what earlier calls left,\n" +
+			"and modules made to harm the compiler. It prints what stopped each of them, and does\n" +
+			"not touch the home. Exit code 0 only if all were contained.\n\n" +
+			"Examples:\n  skillet doctor\n  skillet doctor --json\n  skillet doctor --escape\n" +
+			"  skillet doctor --escape --only redirect-out --only fifo",
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "escape", Usage: "run guests that try to get out of the sandbox"},
+			&cli.StringSliceFlag{Name: "only", Usage: "with --escape: make the attempt `ID` only; may be given again"},
+		},
+		Action: t.withoutHome(func(ctx context.Context, c *cli.Context) error {
+			switch {
+			case c.Bool("escape"):
+				return t.escape(ctx, c.StringSlice("only"))
+			case c.IsSet("only"):
+				return task.Errorf(task.KindUsage, "--only chooses among the attempts of --escape").WithHint("add --escape")
+			}
+			return t.doctor(ctx, c)
+		}),
+	}
+}
+
+// diagnosis is what --json prints of doctor.
+type diagnosis struct {
+	OK     bool         `json:"ok"`
+	Home   string       `json:"home"`
+	Checks []host.Check `json:"checks"`
+}
+
+func (t *terminal) doctor(ctx context.Context, c *cli.Context) error {
+	home, err := t.home(c)
+	if err != nil {
+		return err
+	}
+	d := diagnosis{OK: true, Home: home}
+	d.Checks = host.Diagnose(ctx, host.Options{Home: home, Environ: t.environ, LogOutput: t.err, Notifier: t})
+	for _, check := range d.Checks {
+		d.OK = d.OK && check.Error == nil
+	}
+	if err := t.answer(d, func() { t.showChecks(d) }); err != nil || d.OK {
+		return err
+	}
+	return reported{task.KindVerification}
+}
+
+func (t *terminal) showChecks(d diagnosis) {
+	t.say("home %s", d.Home)
+	for _, c := range d.Checks {
+		if c.Error == nil {
+			t.say("  ok    %-10s %s", c.Name, plain(c.Detail))
+			continue
+		}
+		t.say("  FAIL  %-10s %s", c.Name, plain(c.Error.Message))
+		if c.Error.Hint != "" {
+			t.say("        hint: %s", plain(c.Error.Hint))
+		}
+	}
+}
+
+// attemptsArg is the hidden command that makes the attempts of doctor --escape,
+// in a process of its own.
+const attemptsArg = "__attempts"
+
+func (t *terminal) attemptsCommand() *cli.Command {
+	return &cli.Command{
+		Name: attemptsArg, Hidden: true,
+		Usage:     "make the attempts of doctor --escape in this process",
+		ArgsUsage: "DIR ID...",
+		Action: t.withoutHome(func(ctx context.Context, c *cli.Context) error {
+			log := telemetry.New(telemetry.Options{Output: t.err, Level: "error"})
+			return escape.Serve(ctx, log, t.out, c.Args().Slice())
+		}),
+	}
+}
+
+// escape makes the attempts, and says what became of them.
+func (t *terminal) escape(ctx context.Context, only []string) error {
+	if id := escape.Unknown(only); id != "" {
+		return noAttempt(id)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find this program: %w", err)
+	}
+	start := func(ctx context.Context, args []string) *exec.Cmd {
+		return exec.CommandContext(ctx, self, append([]string{attemptsArg, "--"}, args...)...)
+	}
+	begin, done := t.counting()
+	found, err := escape.Supervise(ctx, start, escape.Options{Only: only, Begin: begin})
+	done()
+	if err != nil {
+		return err
+	}
+	if err := t.answer(found, func() { t.showAttempts(found) }); err != nil || escape.Contained(found) {
+		return err
+	}
+	if t.json {
+		t.askToReport(found)
+	}
+	return reported{task.KindVerification}
+}
+
+// noAttempt is the error for an attempt that does not exist.
+func noAttempt(id string) error {
+	var ids []string
+	for _, a := range escape.List() {
+		ids = append(ids, a.ID)
+	}
+	e := task.Errorf(task.KindNotFound, "there is no attempt %s", id)
+	if best, ok := task.Nearest(id, ids); ok {
+		return e.WithHint("did you mean %s? `skillet doctor --escape` shows them all", best)
+	}
+	return e.WithHint("`skillet doctor --escape` shows them all")
+}
+
+// counting shows a person how far the attempts are. done takes that away.
+func (t *terminal) counting() (begin func(n, of int, a escape.Attempt), done func()) {
+	if !t.errTTY || t.json {
+		return nil, func() {}
+	}
+	return t.err.counting, t.err.erase
+}
+
+// counting draws that the n-th of some attempts, counted from 0, begins.
+func (s *screen) counting(n, of int, a escape.Attempt) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.bar == nil {
+		s.bar = progressbar.NewOptions(of, progressbar.OptionSetWriter(s.w), progressbar.OptionSetWidth(20),
+			progressbar.OptionShowCount(), progressbar.OptionSetPredictTime(false), progressbar.OptionClearOnFinish())
+	}
+	s.bar.Describe(fmt.Sprintf("%-20s", a.ID))
+	// A terminal that cannot show progress must not stop the work.
+	_ = s.bar.Set(n)
+}
+
+// maxStopped is how much of what stopped an attempt is shown in the table; all
+// of it is in the JSON.
+const maxStopped = 72
+
+// showAttempts prints the table, and what is to be reported.
+func (t *terminal) showAttempts(found []escape.Finding) {
+	var rows [][]string
+	for _, f := range found {
+		stopped, contained := short(f.Stopped, maxStopped), "yes"
+		if !f.Contained {
+			stopped, contained = short(f.Breach, maxStopped), "NO"
+		}
+		rows = append(rows, []string{f.ID, f.Tries, stopped, contained})
+	}
+	t.table("ATTEMPT\tTRIES TO\tWHAT STOPPED IT\tCONTAINED", rows)
+	if escape.Contained(found) {
+		t.say("all %d attempts were contained", len(found))
+		return
+	}
+	t.askToReport(found)
+}
+
+// askToReport names the attempts that got through, and says where that belongs.
+func (t *terminal) askToReport(found []escape.Finding) {
+	var ids []string
+	for _, f := range found {
+		if !f.Contained {
+			t.note("not contained: %s: %s", f.ID, plain(f.Breach))
+			ids = append(ids, "--only "+f.ID)
+		}
+	}
+	t.note("%d of %d attempts were not contained: run no skill you do not trust on this machine,", len(ids), len(found))
+	t.note("and report it privately, as SECURITY.md says, with the output of these two commands:")
+	t.note("  skillet version --json")
+	t.note("  skillet doctor --escape --json %s", strings.Join(ids, " "))
+}
