@@ -10,6 +10,7 @@ import (
 
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/hostfn"
+	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
@@ -122,6 +123,10 @@ func kvSchema(m *manifests.Manifest) int {
 func (r *Runner) fitsState(ctx context.Context, m *manifests.Manifest) error {
 	if m.Security.Permissions.KV == nil {
 		return nil
+	}
+	versions, err := registry.New(r.kv, nil).Versions(ctx, m.Name)
+	if err != nil || len(versions) == 0 { // what is left of a removed skill is deleted before the next one comes
+		return err
 	}
 	have, kept, err := hostfn.StateSchema(ctx, r.kv, policies.Principal{Skill: m.Name, Origin: policies.OriginUser})
 	if err != nil {

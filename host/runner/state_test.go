@@ -5,6 +5,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/sandbox/wasmbin/wasmtest"
 	"github.com/skillet-run/skillet/host/task"
@@ -97,6 +98,10 @@ func TestMigrationIsRefusedOrWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	says(t, p, v1, "keep")
+	if err := p.Check(t.Context(), none); err != nil {
+		t.Errorf("nothing of that name is installed: %v", err)
+	}
+	m.install(v1)
 	for _, err := range []error{p.Check(t.Context(), none), p.Run(t.Context(), on(none, "new", "kv")).Error} {
 		if e := task.AsError(err); e == nil || e.Kind != task.KindConflict || !strings.Contains(e.Message, "no tool that migrates") || e.Hint == "" {
 			t.Errorf("without a tool: %v", err)
@@ -114,6 +119,18 @@ func TestMigrationIsRefusedOrWhole(t *testing.T) {
 	}
 	if r := p.Run(t.Context(), on(none, "new")); !r.OK || len(r.Denials) == 0 {
 		t.Errorf("without a grant there is nothing to migrate: %+v", r.Error)
+	}
+}
+
+// install has a package be in the registry.
+func (m *machine) install(p *bundle.Package) {
+	m.t.Helper()
+	c, err := registry.Installed(p, "test", registry.OriginUser)
+	if err == nil {
+		err = registry.Projection{}.Apply(m.t.Context(), m.store.KV(), ledger.Stamp{}, c)
+	}
+	if err != nil {
+		m.t.Fatal(err)
 	}
 }
 
