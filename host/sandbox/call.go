@@ -65,7 +65,16 @@ type Result struct {
 	Figures
 }
 
-const startExport = "_start"
+const (
+	startExport      = "_start"
+	initializeExport = "_initialize"
+)
+
+// initialisesItself reports whether the export is itself the initialisation, so
+// that none comes before it.
+func (c *Call) initialisesItself() bool {
+	return c.Export == startExport || c.Export == initializeExport
+}
 
 // Call runs an export in a fresh instance and returns its output. It is safe
 // for concurrent use.

@@ -75,8 +75,8 @@ func (in *instance) blame(err error) error {
 		e := in.memoryError()
 		e.cause = err
 		return e
-	case in.refused != nil:
-		e := in.refused
+	case in.files != nil && in.files.refused != nil:
+		e := in.files.refused
 		e.cause = err
 		return e
 	}

@@ -4,13 +4,40 @@ import (
 	"strconv"
 
 	"github.com/skillet-run/skillet/host/jail"
+	"github.com/skillet-run/skillet/host/sandbox/wasi"
 )
 
-// refuseFile remembers the first quota of files that stood in the way, for the
-// error of the call.
-func (in *instance) refuseFile(q *jail.QuotaError) {
-	if in.refused == nil {
-		in.refused = &LimitError{What: q.What, Limit: fileLimit(q), Setting: fileSetting(q), kind: ErrFiles}
+// fileTree is the files of a call as WASI sees them. Where they are found is
+// decided once, when the call begins: it tells which snapshot fits.
+type fileTree struct {
+	wasi.FS
+	preopens []wasi.Preopen
+	refused  *LimitError // the first quota of files the call ran into
+}
+
+// newFileTree returns nil for a call without files.
+func newFileTree(c *Call) *fileTree {
+	t := &fileTree{}
+	switch {
+	case c.Files != nil:
+		t.FS = c.Files(t.refuse)
+	case c.FS != nil:
+		t.FS = wasi.NewJail(c.FS, c.Limits.Files, t.refuse)
+	default:
+		return nil
+	}
+	t.preopens = t.FS.Preopens()
+	return t
+}
+
+// Preopens lists the directories that are open when the guest begins.
+func (t *fileTree) Preopens() []wasi.Preopen { return t.preopens }
+
+// refuse remembers the first quota that stood in the way, for the error of the
+// call.
+func (t *fileTree) refuse(q *jail.QuotaError) {
+	if t.refused == nil {
+		t.refused = &LimitError{What: q.What, Limit: fileLimit(q), Setting: fileSetting(q), kind: ErrFiles}
 	}
 }
 

@@ -49,7 +49,7 @@ type instance struct {
 	streams  streams
 	response response
 	wasi     wasi.State
-	refused  *LimitError // the first quota of files the call ran into
+	files    *fileTree // of the call; nil without
 
 	guestErr *GuestError // from error_set or error_write
 	exited   bool        // by proc_exit
@@ -58,24 +58,24 @@ type instance struct {
 }
 
 // newInstance returns an instance armed for a call. Close it.
-func newInstance(m *Module, c Call) *instance {
+func newInstance(m *Module, c Call, files *fileTree) *instance {
 	in := &instance{module: m, functions: map[string]*guestFunc{}}
 	in.linear.memory.most = uint64(m.maxPages) * pageBytes
 	in.linear.memory.budget = &in.memory
-	in.arm(c)
+	in.arm(c, files)
 	return in
 }
 
 // arm sets every budget and forgets what an earlier call left behind. Memory
 // and globals are not its business: see pool.giveBack.
-func (in *instance) arm(c Call) {
-	in.call = c
+func (in *instance) arm(c Call, files *fileTree) {
+	in.call, in.files = c, files
 	in.memory = memoryBudget{limit: c.Limits.MemoryBytes &^ (pageBytes - 1)}
 	in.fuel = meter{budget: int64(c.Limits.Fuel), left: int64(c.Limits.Fuel), cell: in.fuel.cell}
 	in.kernel.renew(&in.memory, c.Input)
 	in.streams = newStreams(in)
 	in.wasi.Close()
-	in.response, in.refused, in.figures = response{}, nil, Figures{}
+	in.response, in.figures = response{}, Figures{}
 	in.hostCalls, in.guestErr, in.exited, in.exitCode, in.fatal = 0, nil, false, 0, nil
 	in.starting, in.effects = false, false
 }
@@ -121,7 +121,7 @@ func (in *instance) initialise() error {
 			return err
 		}
 	}
-	if in.call.Export == startExport || in.call.Export == "_initialize" {
+	if in.call.initialisesItself() {
 		return nil
 	}
 	_, haskell := in.module.export("hs_init")
@@ -130,7 +130,7 @@ func (in *instance) initialise() error {
 		params  []uint64
 		instead bool // skip it after an earlier step
 	}{
-		{"_initialize", nil, false},
+		{initializeExport, nil, false},
 		{"hs_init", []uint64{0, 0}, false},
 		{"__wasm_call_ctors", nil, true},
 	} {
@@ -144,7 +144,7 @@ func (in *instance) initialise() error {
 		if _, err := in.invoke(step.name, step.params...); err != nil {
 			return fmt.Errorf("%s: %w", step.name, err)
 		}
-		if step.name == "_initialize" && !haskell {
+		if step.name == initializeExport && !haskell {
 			break
 		}
 	}

@@ -12,18 +12,19 @@ import (
 // waited, a new one at the module's snapshot, or a new one that ran its
 // initialisation. With an error it returns what there is of it.
 func (m *Module) obtain(ctx *callContext, c Call) (*instance, error) {
-	p := m.poolFor(&c)
+	files := newFileTree(&c)
+	p := m.poolFor(&c, files)
 	how := start{}
 	if p != nil {
 		how = p.take(&c)
 	}
 	if in := how.waiting; in != nil {
-		in.arm(c)
+		in.arm(c, files)
 		in.bind(ctx)
 		in.figures.Pooled = true
 		return in, in.resume()
 	}
-	in := newInstance(m, c)
+	in := newInstance(m, c, files)
 	in.bind(ctx)
 	if how.at != nil || how.shoot {
 		in.pool = p
@@ -160,7 +161,7 @@ func (in *instance) rest(pages int) bool {
 	}
 	held := in.linear.memory.held(pages, in.module.runtime.strategy)
 	in.cost += int64(held)
-	in.call, in.ctx, in.streams, in.response = Call{}, nil, streams{}, response{}
+	in.call, in.ctx, in.files, in.streams, in.response = Call{}, nil, nil, streams{}, response{}
 	in.guestErr, in.fatal, in.kernel.input = nil, nil, nil
 	return held <= in.at.size()+growthKept
 }

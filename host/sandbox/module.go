@@ -66,7 +66,7 @@ type Module struct {
 	wasi     bool   // imports something of WASI
 	info     Info
 	users    users
-	pool     *pool // nil when calls always get new instances
+	pools    poolsBySurroundings
 }
 
 // compileTimeout is the longest Load waits for the compiler. The gate lets
@@ -116,9 +116,6 @@ func (r *Runtime) load(wasm []byte, digest string, compile func(m *Module, instr
 		globals: out.Globals, start: out.Start, maxPages: out.MaxPages,
 	}
 	m.info.Pinned = out.Pinned
-	if len(out.Pinned) == 0 && r.strategy != StrategyNone {
-		m.pool = &pool{pools: r.pools}
-	}
 	m.describe(digest)
 	m.arena = usesArena(m.info.Imports)
 	if err := r.unresolved(m.info.Imports); err != nil {
@@ -174,16 +171,6 @@ func (m *Module) abi() ABI {
 // Info describes the module. The caller must not change its slices.
 func (m *Module) Info() Info { return m.info }
 
-// poolFor returns where a call's instance may come from, or nil for a call that
-// needs one of its own: what wazero fixes when it makes an instance, the files
-// and the arguments of a call among it, cannot be another call's.
-func (m *Module) poolFor(c *Call) *pool {
-	if c.Restart || m.wasi && (c.FS != nil || c.Files != nil || len(c.Args) > 0) {
-		return nil
-	}
-	return m.pool
-}
-
 // export finds an exported function.
 func (m *Module) export(name string) (FuncType, bool) {
 	i := slices.IndexFunc(m.info.Exports, func(f FuncType) bool { return f.Name == name })
@@ -203,9 +190,7 @@ func (m *Module) Close(ctx context.Context) error {
 	if !first {
 		return nil
 	}
-	if m.pool != nil {
-		m.pool.close()
-	}
+	m.pools.close()
 	if err := m.runtime.users.enter(); err != nil {
 		return nil // the runtime has freed it, or is about to
 	}

@@ -76,11 +76,8 @@ func (in *instance) openWASI(from wasi.Mark) error {
 	if in.command() {
 		set.Args = append(set.Args, in.call.Args...)
 	}
-	switch {
-	case in.call.Files != nil:
-		set.Files = in.call.Files(in.refuseFile)
-	case in.call.FS != nil:
-		set.Files = wasi.NewJail(in.call.FS, in.call.Limits.Files, in.refuseFile)
+	if in.files != nil {
+		set.Files = in.files
 	}
 	err := in.wasi.Reset((*wasiHost)(in), set)
 	in.wasi.Resume(from)
