@@ -42,7 +42,7 @@ var imports = map[string][]string{
 	"host/sandbox/wasi":             {"host/jail"},
 	"host/sandbox":                  {"host/jail", "host/sandbox/wasi", "host/sandbox/wasmbin"},
 	"host/sandbox/reference":        nil,
-	"host/sandbox/worker":           {"host/sandbox"},
+	"host/sandbox/worker":           {"host/jail", "host/sandbox", "host/sandbox/wasi"},
 
 	// State: each owns its types and its keys in the store.
 	"host/secret":   nil,

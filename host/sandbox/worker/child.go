@@ -11,7 +11,9 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/skillet-run/skillet/host/jail"
 	"github.com/skillet-run/skillet/host/sandbox"
+	"github.com/skillet-run/skillet/host/sandbox/wasi"
 )
 
 // child is the worker's side: it does one thing after another.
@@ -159,6 +161,9 @@ func (c *child) call(m *call) error {
 	if m.Log {
 		m.Call.Log = func(l sandbox.Level, text string) { c.lines = append(c.lines, line{int(l), text}) }
 	}
+	if m.Files {
+		m.Call.Files = func(refused func(*jail.QuotaError)) wasi.FS { return &remoteTree{c.askFile, refused, m.Preopens} }
+	}
 	got, err := c.module.Call(ctx, m.Call)
 	c.mu.Lock()
 	c.calling = 0
@@ -218,6 +223,9 @@ func (c *child) callHost(ctx context.Context, function uint32, g *sandbox.Guest,
 		case kindHostDone:
 			return handle(f, func(d *hostDone) error {
 				copy(stack, d.Stack)
+				if d.TimeOver { // it is, or will be any moment, by this one's too
+					<-ctx.Done()
+				}
 				if d.Answered {
 					g.SetResponse(d.Meta, d.Body)
 				}
@@ -228,6 +236,23 @@ func (c *child) callHost(ctx context.Context, function uint32, g *sandbox.Guest,
 		}
 	}
 	return io.EOF
+}
+
+// askFile has the parent do something to a file. Without an answer there is
+// nothing left to live for.
+func (c *child) askFile(o *fileOp) *fileDone {
+	var d fileDone
+	err := c.reply(kindFile, o)
+	if err == nil {
+		f := <-c.in
+		if err = decode(f.body, &d); f.kind != kindFileDone {
+			err = fmt.Errorf("%w: kind %d in place of a file", errMalformed, f.kind)
+		}
+	}
+	if err != nil {
+		os.Exit(complain(err))
+	}
+	return &d
 }
 
 // perform does one thing to the guest.

@@ -48,9 +48,10 @@ type (
 	// call is a call but for what stays with the parent: of Env, Config and Log
 	// the worker knows only whether anybody listens to the log.
 	call struct {
-		Call  sandbox.Call
-		Log   bool
-		Files bool
+		Call     sandbox.Call
+		Log      bool
+		Files    bool
+		Preopens []preopen
 	}
 
 	cancel struct{ Deadline bool }
@@ -75,6 +76,7 @@ type (
 	hostDone struct {
 		Stack      []uint64
 		Failure    *sandbox.Failure
+		TimeOver   bool // by the parent's clock, or its caller's wish
 		Answered   bool // Meta and Body are the function's response
 		Meta, Body []byte
 	}

@@ -27,9 +27,10 @@ type process struct {
 	mu   sync.Mutex
 	gone bool // waited for
 
-	ended chan struct{} // closed when it was waited for and its directory removed
-	how   string        // how it ended; read it after ended
-	next  uint32        // number of the last call
+	ended  chan struct{} // closed when it was waited for and its directory removed
+	how    string        // how it ended; read it after ended
+	next   uint32        // number of the last call
+	worked time.Duration // on calls so far
 }
 
 // capture keeps the start of what is written to it.
