@@ -13,7 +13,6 @@ import (
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/escape"
 	"github.com/skillet-run/skillet/host/task"
-	"github.com/skillet-run/skillet/host/telemetry"
 )
 
 func (t *terminal) doctorCommand() *cli.Command {
@@ -91,8 +90,7 @@ func (t *terminal) attemptsCommand() *cli.Command {
 		Usage:     "make the attempts of doctor --escape in this process",
 		ArgsUsage: "DIR ID...",
 		Action: t.withoutHome(func(ctx context.Context, c *cli.Context) error {
-			log := telemetry.New(telemetry.Options{Output: t.err, Level: "error"})
-			return escape.Serve(ctx, log, t.out, c.Args().Slice())
+			return escape.Serve(ctx, t.out, t.err, c.Args().Slice())
 		}),
 	}
 }

@@ -37,12 +37,14 @@ type event struct {
 	Finding *Finding `json:"finding,omitempty"`
 }
 
-// Serve makes attempts in a process that [Supervise] started. args are what the
-// command it started was given.
-func Serve(ctx context.Context, log hclog.Logger, out io.Writer, args []string) error {
+// Serve makes attempts in a process that [Supervise] started, and writes what it
+// finds to out, and errors of the parts to logs. args are what the command that
+// was started was given.
+func Serve(ctx context.Context, out, logs io.Writer, args []string) error {
 	if len(args) == 0 {
 		return errors.New("serve attempts: no directory is named")
 	}
+	log := hclog.New(&hclog.LoggerOptions{Output: logs, Level: hclog.Error})
 	lines := json.NewEncoder(out)
 	if err := limitMemory(maxMemory); err != nil {
 		return fmt.Errorf("serve attempts: bound memory: %w", err)

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/hashicorp/go-hclog"
 )
 
 // What this test binary does when its first argument says so.
@@ -34,7 +32,7 @@ func TestMain(m *testing.M) {
 }
 
 func serve(args []string) error {
-	return Serve(context.Background(), hclog.NewNullLogger(), os.Stdout, args)
+	return Serve(context.Background(), os.Stdout, os.Stderr, args)
 }
 
 // serveBadly does what its second argument says when it comes to cookie.
