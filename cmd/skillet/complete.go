@@ -221,7 +221,7 @@ func runnables(q question, h *host.Host) ([]candidate, error) {
 	for _, s := range skills {
 		switch {
 		case !s.Active:
-		case len(s.Tools) == 1:
+		case len(s.Tools) == 1 && !strings.HasPrefix(q.last, s.Name+":"):
 			found = append(found, candidate{s.Name, s.Description})
 		default:
 			for _, tool := range s.Tools {

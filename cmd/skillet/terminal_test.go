@@ -29,8 +29,14 @@ func (p *person) sit(args ...string) *session {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.t.Context(), time.Minute)
 	p.t.Cleanup(cancel)
+	return p.sitAt(p.command(ctx, args...))
+}
+
+// sitAt starts any command at a terminal.
+func (p *person) sitAt(cmd *exec.Cmd) *session {
+	p.t.Helper()
 	hands, terminal := openPTY(p.t)
-	s := &session{t: p.t, cmd: p.command(ctx, args...), keys: hands, closed: make(chan struct{})}
+	s := &session{t: p.t, cmd: cmd, keys: hands, closed: make(chan struct{})}
 	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = terminal, terminal, terminal
 	s.cmd.SysProcAttr = controlling()
 	if err := s.cmd.Start(); err != nil {
