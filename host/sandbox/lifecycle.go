@@ -100,7 +100,7 @@ func (in *instance) settle() *snapshot {
 
 // untouched reports whether nothing but memory and globals has changed.
 func (in *instance) untouched() bool {
-	const effects = wasi.UsedStdin | wasi.UsedOutput
+	const effects = wasi.UsedFiles | wasi.UsedStdin | wasi.UsedOutput
 	wasiAsNew := !in.module.wasi || in.wasi.Pristine() && in.wasi.Used()&effects == 0
 	return in.hostCalls == 0 && in.kernel.untouched() && wasiAsNew
 }
@@ -161,6 +161,7 @@ func (in *instance) rest(pages int) bool {
 	}
 	held := in.linear.memory.held(pages, in.module.runtime.strategy)
 	in.cost += int64(held)
+	in.wasi.Close()
 	in.call, in.ctx, in.files, in.streams, in.response = Call{}, nil, nil, streams{}, response{}
 	in.guestErr, in.fatal, in.kernel.input = nil, nil, nil
 	return held <= in.at.size()+growthKept

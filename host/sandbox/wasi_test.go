@@ -16,6 +16,7 @@ import (
 
 	"github.com/skillet-run/skillet/host/jail"
 	"github.com/skillet-run/skillet/host/sandbox"
+	w "github.com/skillet-run/skillet/host/sandbox/wasmbin/wasmtest"
 )
 
 // wasip1 builds the command of testdata/wasip1, once.
@@ -344,6 +345,70 @@ func TestWASIToolchains(t *testing.T) {
 			result, err := loadIn(t, r, wasm).Call(t.Context(), call)
 			if string(result.Output) != c.want || result.ExitCode != c.code || (err != nil) != (c.code != 0) {
 				t.Errorf("output %q, code %d, stderr %q, %v", result.Output, result.ExitCode, result.Stderr, err)
+			}
+		})
+	}
+}
+
+// filesGuest is a reactor that reads a.txt below its first preopen and returns
+// it as its output. initialise is what it does before: it is given the
+// functions by name.
+func filesGuest(initialise func(call map[string]int) []byte) []byte {
+	g := newGuest()
+	calls := map[string]int{}
+	for name, params := range map[string]string{
+		"fd_prestat_get": "i32 i32",
+		"path_open":      "i32 i32 i32 i32 i32 i64 i64 i32 i32",
+		"fd_read":        "i32 i32 i32 i32",
+	} {
+		calls[name] = g.ImportFunc(preview1, name, w.Sig(params, "i32"))
+	}
+	g = g.memory(1, 1)
+	g.Data(0, []byte("a.txt"))
+	g.Data(1000, []byte{0xd0, 7, 0, 0, 100, 0, 0, 0}) // 100 bytes at 2000
+	g.ExportFunc("_initialize", g.Func(w.Sig("", ""), "", initialise(calls)))
+	read := w.Code(w.I32Const(900), w.Load(0x28, 0), args(1000, 1, 1100), w.Call(calls["fd_read"]), w.Drop())
+	return g.tool("run", openStep(calls, 0, 5), read, w.I32Const(2000), w.I32Const(1100), w.Load(0x28, 0), w.Call(g.write), zero()).Bytes()
+}
+
+// TestPoolWithFiles uses instances again for calls with the same roots, unless
+// their initialisation has read a file. None leaves a file open.
+func TestPoolWithFiles(t *testing.T) {
+	t.Parallel()
+	nothing := func(map[string]int) []byte { return nil }
+	asks := func(call map[string]int) []byte {
+		return w.Code(args(3, 3000), w.Call(call["fd_prestat_get"]), w.Drop())
+	}
+	opens := func(call map[string]int) []byte { return openStep(call, 0, 5) }
+	for _, c := range []struct {
+		what       string
+		initialise func(map[string]int) []byte
+		kept       bool // instances are used again, for the same roots
+	}{
+		{"does not look", nothing, true},
+		{"asks for preopens", asks, true},
+		{"opens a file", opens, false},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			t.Parallel()
+			m := load(t, filesGuest(c.initialise))
+			dirs := []string{filepath.Join(newTree(t), "in"), filepath.Join(newTree(t), "in")}
+			var calls [2]int
+			for i, which := range []int{0, 0, 0, 0, 1, 1, 0, 1} {
+				calls[which]++
+				text := fmt.Sprintf("content %d", i)
+				writeFile(t, filepath.Join(dirs[which], "a.txt"), text)
+				files := openJail(t, jail.Quota{}, jail.Root{Path: dirs[which]})
+				r := mustCall(t, m, sandbox.Call{FS: files})
+				if string(r.Output) != text {
+					t.Errorf("call %d: %q, want %q", i, r.Output, text)
+				}
+				if want := c.kept && calls[which] > 2; r.Pooled != want {
+					t.Errorf("call %d: used again is %v, want %v", i, r.Pooled, want)
+				}
+				if files.Usage().OpenFiles != 0 {
+					t.Errorf("call %d: a file is still open", i)
+				}
 			}
 		})
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/tetratelabs/wazero/experimental"
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 
+	"github.com/skillet-run/skillet/host/jail"
 	"github.com/skillet-run/skillet/host/sandbox/wasi"
 	w "github.com/skillet-run/skillet/host/sandbox/wasmbin/wasmtest"
 )
@@ -102,7 +103,7 @@ func BenchmarkWASI(b *testing.B) {
 		b.Run(c.name+"/ours", func(b *testing.B) {
 			r := wazero.NewRuntime(context.Background())
 			defer r.Close(context.Background())
-			g := newGuest(b, wasi.Settings{Files: files(b, tree(b))})
+			g := newGuest(b, settings(jailOf(b, jail.Quota{}, jail.Root{Path: tree(b), Write: true})))
 			oursIn(b, r, g)
 			runLoop(b, r, c, wazero.NewModuleConfig())
 			g.host.stderr.Reset()
@@ -172,9 +173,9 @@ func BenchmarkReset(b *testing.B) {
 		}
 	})
 	b.Run("one root", func(b *testing.B) {
-		f := files(b, tree(b))
+		f := jailOf(b, jail.Quota{}, jail.Root{Path: tree(b), Write: true})
 		for b.Loop() {
-			if err := s.Reset(h, wasi.Settings{Args: args, Files: f}); err != nil {
+			if err := s.Reset(h, settings(f)); err != nil {
 				b.Fatal(err)
 			}
 			s.Close()

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/skillet-run/skillet/host/jail"
 	"github.com/skillet-run/skillet/host/sandbox/wasi"
 )
 
@@ -126,7 +127,9 @@ func TestAgainstWazero(t *testing.T) {
 		t.Run(strconv.Itoa(seed), func(t *testing.T) {
 			m := maker{rand.New(rand.NewPCG(uint64(seed), 1))}
 			a, b := tree(t), tree(t)
-			g := newGuest(t, wasi.Settings{Args: []string{"skill", "two words"}, Files: quietFiles(t, a)})
+			set := settings(jailOf(t, jail.Quota{}, jail.Root{Path: a, Write: true}))
+			set.Args = []string{"skill", "two words"}
+			g := newGuest(t, set)
 			o := newTheirs(t, r, code, b, a)
 			n, all := compare(t, m, g, o)
 			compared += n

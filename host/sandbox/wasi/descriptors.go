@@ -57,7 +57,7 @@ func (s *State) baseDir(base int) descriptor {
 // the table changes.
 func (s *State) lookup(fd uint32) *descriptor {
 	if fd >= firstPreopen {
-		s.used |= UsedFiles
+		s.used |= UsedPreopens
 	}
 	if uint64(fd) >= uint64(len(s.fds)) || s.fds[fd].kind == closed {
 		return nil

@@ -100,7 +100,7 @@ func (s *State) stat(d *descriptor) (Stat, Errno) {
 	case d.stream():
 		return Stat{Type: BlockDevice, Nlink: 1}, Success
 	case d.base != 0:
-		s.host.CheckTime()
+		s.touch()
 		st, errno := s.files.Stat(d.path, true)
 		if errno != Success || st.Type != DirectoryFile {
 			st = Stat{Type: DirectoryFile, Nlink: 1}
@@ -246,7 +246,7 @@ func fdFilestatSetTimes(s *State, _ []byte, p []uint64) Errno {
 	if errno != Success {
 		return errno
 	}
-	s.host.CheckTime()
+	s.touch()
 	if d.base != 0 {
 		return s.files.SetTimes(d.path, accessed, modified)
 	}

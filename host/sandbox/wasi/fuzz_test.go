@@ -32,10 +32,7 @@ func FuzzFunctions(f *testing.F) {
 		}
 		quota := jail.Quota{FileBytes: 1 << 16, TotalBytes: 1 << 18, Files: 50}
 		tree := jailOf(t, quota, jail.Root{Path: dir, Write: true})
-		set := func() wasi.Settings {
-			return wasi.Settings{Files: wasi.NewJail(tree, jail.Quota{}, func(*jail.QuotaError) {})}
-		}
-		g := newGuest(t, set())
+		g := newGuest(t, settings(tree))
 		const guard = 100 // behind the end of memory
 		room := make([]byte, 4096+guard)
 		copy(room, script)
@@ -49,7 +46,7 @@ func FuzzFunctions(f *testing.F) {
 		if b, err := os.ReadFile(secret); err != nil || string(b) != "secret" {
 			t.Fatalf("outside of the tree: %q, %v", b, err)
 		}
-		g.reset(set())
+		g.reset(settings(tree))
 		if !g.state.Pristine() || tree.Usage().OpenFiles != 0 {
 			t.Fatalf("pristine %v, %d files open", g.state.Pristine(), tree.Usage().OpenFiles)
 		}

@@ -192,12 +192,7 @@ func jailOf(t testing.TB, q jail.Quota, roots ...jail.Root) *jail.FS {
 	return f
 }
 
-// files is the tree of a guest: a jail on one directory.
-func files(t testing.TB, dir string) wasi.FS {
-	return wasi.NewJail(jailOf(t, jail.Quota{}, jail.Root{Path: dir, Write: true}), jail.Quota{}, func(q *jail.QuotaError) { t.Errorf("refused: %v", q) })
-}
-
-// quietFiles is one that may run into its quotas.
-func quietFiles(t testing.TB, dir string) wasi.FS {
-	return wasi.NewJail(jailOf(t, jail.Quota{}, jail.Root{Path: dir, Write: true}), jail.Quota{}, func(*jail.QuotaError) {})
+// settings gives a guest a jail.
+func settings(f *jail.FS) wasi.Settings {
+	return wasi.Settings{Files: wasi.NewJail(f, jail.Quota{}, func(*jail.QuotaError) {})}
 }

@@ -39,12 +39,18 @@ func (s *State) at(mem []byte, fd, ptr, n uint32, need Rights) (pl place, errno 
 	case d.lacks(need):
 		return pl, ENOTCAPABLE
 	}
-	s.host.CheckTime()
+	s.touch()
 	pl = place{dir: d, path: strings.TrimSuffix(d.path, "/") + "/" + rel}
 	if rel == "." || rel == "./" {
 		pl.path, pl.base = d.path, d.base
 	}
 	return pl, Success
+}
+
+// touch is called before the file tree is looked at.
+func (s *State) touch() {
+	s.used |= UsedFiles
+	s.host.CheckTime()
 }
 
 // relative reads a path and cleans it. What can only mean a directory keeps a

@@ -132,6 +132,7 @@ func (s *State) dot(d *descriptor, place uint64) (Dirent, bool, Errno) {
 // readMore reads about as many entries as fit into size bytes.
 func (s *State) readMore(d *descriptor, size int) Errno {
 	const atMost, usual = 256, direntSize + 16
+	s.touch()
 	if only := s.only(d); only != nil {
 		for _, name := range only {
 			d.list.entries = append(d.list.entries, Dirent{Name: name, Type: RegularFile})
@@ -139,7 +140,6 @@ func (s *State) readMore(d *descriptor, size int) Errno {
 		d.list.ended = true
 		return Success
 	}
-	s.host.CheckTime()
 	if d.file == nil {
 		f, errno := s.files.Open(d.path, Read|Directory)
 		if errno != Success {

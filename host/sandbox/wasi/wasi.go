@@ -49,8 +49,10 @@ type Settings struct {
 	// Args are the arguments, the name of the program first. They must not
 	// have NUL bytes.
 	Args []string
-	// Files is the file tree, nil for none.
-	Files FS
+	// Files is the file tree, nil for none. Preopens is what it has answered to
+	// somebody who asked for its preopens before; nil if nobody did.
+	Files    FS
+	Preopens []Preopen
 	// Clock gives the real time. Without it time begins at [Epoch] and moves by
 	// [ReadingStep] each time it is asked, and by the length of every sleep.
 	Clock bool
@@ -82,12 +84,12 @@ func (s *State) Reset(h Host, set Settings) error {
 			return fmt.Errorf("argument %d has a NUL byte", i)
 		}
 	}
-	s.host, s.args, s.files, s.used = h, set.Args, set.Files, 0
-	s.clock.reset(set.Clock)
-	s.random.reset(set.Random, set.Seed)
-	if s.files != nil {
+	s.host, s.args, s.files, s.preopens, s.used = h, set.Args, set.Files, set.Preopens, 0
+	if s.files != nil && s.preopens == nil {
 		s.preopens = s.files.Preopens()
 	}
+	s.clock.reset(set.Clock)
+	s.random.reset(set.Random, set.Seed)
 	for fd := range s.begin() {
 		s.fds = append(s.fds, s.initial(fd))
 	}
@@ -125,12 +127,13 @@ type Use uint8
 
 // The members of a Use.
 const (
-	UsedArgs   Use = 1 << iota
-	UsedFiles      // any descriptor but the standard streams, or any path
-	UsedClock      // reading or sleeping
-	UsedRandom     // drawing
-	UsedStdin      // reading
-	UsedOutput     // writing to standard output or standard error
+	UsedArgs     Use = 1 << iota
+	UsedPreopens     // any descriptor but the standard streams: which are there, and their names
+	UsedFiles        // the file tree itself
+	UsedClock        // reading or sleeping
+	UsedRandom       // drawing
+	UsedStdin        // reading
+	UsedOutput       // writing to standard output or standard error
 )
 
 // Used returns what the guest has used since Reset.

@@ -130,8 +130,8 @@ func TestUsed(t *testing.T) {
 		do   func()
 	}{
 		{wasi.UsedArgs, func() { g.must("args_sizes_get", 2000, 2010) }},
-		{wasi.UsedFiles, func() { g.want(wasi.EBADF, "fd_prestat_get", 3, 2000) }},
-		{wasi.UsedFiles, func() { g.open(3, "x", 0, 0, 0) }},
+		{wasi.UsedPreopens, func() { g.want(wasi.EBADF, "fd_prestat_get", 3, 2000) }},
+		{wasi.UsedPreopens, func() { g.open(3, "x", 0, 0, 0) }},
 		{wasi.UsedClock, func() { g.must("clock_time_get", 0, 0, 2000) }},
 		{wasi.UsedRandom, func() { g.must("random_get", 2000, 1) }},
 		{wasi.UsedStdin, func() { g.read(0, 1) }},
@@ -213,7 +213,7 @@ func TestArgs(t *testing.T) {
 func TestNoMemory(t *testing.T) {
 	t.Parallel()
 	for name, f := range table {
-		g := newGuest(t, wasi.Settings{Files: files(t, tree(t))})
+		g := newGuest(t, settings(jailOf(t, jail.Quota{}, jail.Root{Path: tree(t), Write: true})))
 		g.mem = nil
 		params := make([]uint64, len(f.Params))
 		if name == "poll_oneoff" {
@@ -249,7 +249,7 @@ func TestExit(t *testing.T) {
 func TestDescriptors(t *testing.T) {
 	t.Parallel()
 	f := jailOf(t, jail.Quota{OpenFiles: 5000}, jail.Root{Path: tree(t)})
-	g := newGuest(t, wasi.Settings{Files: wasi.NewJail(f, jail.Quota{}, nil)})
+	g := newGuest(t, settings(f))
 	for want := uint64(4); want < 1024; want++ {
 		if fd := g.mustOpen(3, "a.txt", 0, rRead, 0); fd != want {
 			t.Fatalf("descriptor %d, want %d", fd, want)
@@ -271,7 +271,7 @@ func TestDescriptors(t *testing.T) {
 func TestReadWrite(t *testing.T) {
 	t.Parallel()
 	dir := tree(t)
-	g := newGuest(t, wasi.Settings{Files: files(t, dir)})
+	g := newGuest(t, settings(jailOf(t, jail.Quota{}, jail.Root{Path: dir, Write: true})))
 	fd := g.mustOpen(3, "new", oCreate, rRead|rWrite, 0)
 	g.write(fd, "0123456789")
 	g.must("fd_seek", fd, 2, 0, 2000)
@@ -312,7 +312,7 @@ func TestVectors(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte(wild), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	g := newGuest(t, wasi.Settings{Files: files(t, dir)})
+	g := newGuest(t, settings(jailOf(t, jail.Quota{}, jail.Root{Path: dir, Write: true})))
 	fd := g.mustOpen(3, "a.txt", 0, rRead, 0)
 	for i := range uint32(3) { // each buffer is the rest of the list
 		binary.LittleEndian.PutUint32(g.mem[1000+8*i:], 1008+8*i)
@@ -347,7 +347,7 @@ func TestTransfersAreInterrupted(t *testing.T) {
 	if err := os.Truncate(filepath.Join(dir, "a.txt"), 4<<20); err != nil {
 		t.Fatal(err)
 	}
-	g := newGuest(t, wasi.Settings{Files: files(t, dir)})
+	g := newGuest(t, settings(jailOf(t, jail.Quota{}, jail.Root{Path: dir, Write: true})))
 	g.mem = make([]byte, 5<<20)
 	fd := g.mustOpen(3, "a.txt", 0, rRead, 0)
 	looked := g.host.looked
@@ -396,7 +396,7 @@ func (g *guest) poll(n int) (events [][]byte) {
 
 func TestPoll(t *testing.T) {
 	t.Parallel()
-	g := newGuest(t, wasi.Settings{Files: files(t, tree(t))})
+	g := newGuest(t, settings(jailOf(t, jail.Quota{}, jail.Root{Path: tree(t), Write: true})))
 	g.subscription(0, 0, 1, 3*time.Second, 0)
 	g.subscription(1, 0, 0, time.Second, 0)
 	if e := g.poll(2); len(e) != 1 || e[0][0] != 1 || g.host.slept != time.Second {
@@ -464,7 +464,7 @@ func TestReaddir(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	g := newGuest(t, wasi.Settings{Files: files(t, dir)})
+	g := newGuest(t, settings(jailOf(t, jail.Quota{}, jail.Root{Path: dir, Write: true})))
 	fd := g.mustOpen(3, "sub", oDirectory, 0, 0)
 	all := g.names(fd, 20000, 0)
 	if len(all) != 603 || all[0] != "." || all[1] != ".." {
@@ -500,7 +500,7 @@ func TestFileRoot(t *testing.T) {
 	t.Parallel()
 	dir := tree(t)
 	f := jailOf(t, jail.Quota{}, jail.Root{Path: filepath.Join(dir, "a.txt")}, jail.Root{Path: filepath.Join(dir, "missing")})
-	g := newGuest(t, wasi.Settings{Files: wasi.NewJail(f, jail.Quota{}, nil)})
+	g := newGuest(t, settings(f))
 	g.must("fd_prestat_get", 3, 2000)
 	n := g.u32(2004)
 	g.must("fd_prestat_dir_name", 3, 3000, uint64(n))
@@ -528,7 +528,7 @@ func TestFileRoot(t *testing.T) {
 // TestRights gives rights up.
 func TestRights(t *testing.T) {
 	t.Parallel()
-	g := newGuest(t, wasi.Settings{Files: files(t, tree(t))})
+	g := newGuest(t, settings(jailOf(t, jail.Quota{}, jail.Root{Path: tree(t), Write: true})))
 	rights := func(fd uint64) (base, inheriting uint64) {
 		g.must("fd_fdstat_get", fd, 2000)
 		return g.u64(2008), g.u64(2016)
@@ -602,7 +602,10 @@ func TestQuota(t *testing.T) {
 			if ofCall {
 				ofTree, mine = mine, ofTree
 			}
-			g := newGuest(t, wasi.Settings{Files: wasi.NewJail(jailOf(t, ofTree, root), mine, func(q *jail.QuotaError) { refused = append(refused, q.What) })})
+			f := jailOf(t, ofTree, root)
+			set := settings(f)
+			set.Files = wasi.NewJail(f, mine, func(q *jail.QuotaError) { refused = append(refused, q.What) })
+			g := newGuest(t, set)
 			if errno := c.do(g); errno != c.errno || len(refused) == 0 || refused[0] != c.what {
 				t.Errorf("%s, of the call %v: %v, refused %q", c.what, ofCall, errno, refused)
 			}
@@ -623,7 +626,7 @@ func TestLinks(t *testing.T) {
 	f := jailOf(t, jail.Quota{}, jail.Root{Path: filepath.Join(dir, "sub"), Write: true})
 	os.WriteFile(filepath.Join(dir, "sub/a.txt"), []byte("inside"), 0o600)
 	os.WriteFile(filepath.Join(dir, "secret"), []byte("secret"), 0o600)
-	g := newGuest(t, wasi.Settings{Files: wasi.NewJail(f, jail.Quota{}, nil)})
+	g := newGuest(t, settings(f))
 	if got := g.read(g.mustOpen(3, "in", 0, rRead, 0), 10); got != "inside" {
 		t.Errorf("read %q", got)
 	}
@@ -655,7 +658,7 @@ func TestGuard(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	g := newGuest(t, wasi.Settings{Files: wasi.NewJail(f, jail.Quota{}, nil)})
+	g := newGuest(t, settings(f))
 	if _, errno := g.open(3, "a.txt", 0, rRead, 0); errno != wasi.EACCES {
 		t.Errorf("refused: %v", errno)
 	}
@@ -668,7 +671,7 @@ func TestGuard(t *testing.T) {
 func TestTimes(t *testing.T) {
 	t.Parallel()
 	dir := tree(t)
-	g := newGuest(t, wasi.Settings{Files: files(t, dir)})
+	g := newGuest(t, settings(jailOf(t, jail.Quota{}, jail.Root{Path: dir, Write: true})))
 	modified := func(name string) int64 {
 		info, err := os.Stat(filepath.Join(dir, name))
 		if err != nil {
@@ -696,7 +699,7 @@ func TestRoots(t *testing.T) {
 	t.Parallel()
 	a, b := tree(t), tree(t)
 	f := jailOf(t, jail.Quota{}, jail.Root{Path: a, Write: true}, jail.Root{Path: b, Write: true})
-	g := newGuest(t, wasi.Settings{Files: wasi.NewJail(f, jail.Quota{}, nil)})
+	g := newGuest(t, settings(f))
 	sub := g.mustOpen(3, "sub", oDirectory, 0, 0)
 	ptr, n := g.text(100, "a.txt")
 	g.want(wasi.EXDEV, "path_rename", 3, ptr, n, 4, ptr, n)
@@ -710,7 +713,7 @@ func TestRoots(t *testing.T) {
 func TestEnd(t *testing.T) {
 	t.Parallel()
 	f := jailOf(t, jail.Quota{}, jail.Root{Path: tree(t)})
-	set := wasi.Settings{Files: wasi.NewJail(f, jail.Quota{}, nil)}
+	set := settings(f)
 	for stop := 1; stop < 12; stop++ {
 		g := newGuest(t, set)
 		left := stop
