@@ -20,6 +20,7 @@ const (
 
 // keyring decrypts a file (ISO 32000-2, 7.6). A nil one leaves bytes as they are.
 type keyring struct {
+	work    *work
 	key     []byte
 	strings method
 	streams method
@@ -53,7 +54,17 @@ func (k objectKey) stream(data []byte, filter atom) []byte {
 	return k.decrypt(data, k.ring.filters[filter])
 }
 
+// The work of decrypting anything, which takes a key of its own, and of each
+// byte.
+const (
+	keyCost     = 1 << 10
+	decryptCost = 2
+)
+
 func (k objectKey) decrypt(data []byte, m method) []byte {
+	if m != plaintext && !k.ring.work.spend(keyCost+decryptCost*len(data)) {
+		return nil
+	}
 	switch m {
 	case arcfour:
 		return xorArcfour(k.own(""), data)
@@ -106,8 +117,8 @@ func decryptCBC(key, data []byte) []byte {
 var methods = map[atom]method{"None": plaintext, "V2": arcfour, "AESV2": aesV2, "AESV3": aesV3}
 
 // newKeyring reads how a file is encrypted, without the key.
-func newKeyring(h *handler) (*keyring, error) {
-	r := &keyring{filters: map[atom]method{"Identity": plaintext}}
+func newKeyring(h *handler, w *work) (*keyring, error) {
+	r := &keyring{work: w, filters: map[atom]method{"Identity": plaintext}}
 	switch h.version {
 	case 1, 2, 3:
 		r.strings, r.streams = arcfour, arcfour

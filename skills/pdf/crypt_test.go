@@ -107,7 +107,7 @@ func TestUnsupportedEncryption(t *testing.T) {
 // that it is as all are.
 func TestCryptFilter(t *testing.T) {
 	t.Parallel()
-	ring := &keyring{key: []byte("12345"), streams: arcfour, filters: map[atom]method{"Identity": plaintext, "StdCF": arcfour}}
+	ring := &keyring{work: &work{left: maxWork}, key: []byte("12345"), streams: arcfour, filters: map[atom]method{"Identity": plaintext, "StdCF": arcfour}}
 	key := objectKey{ring, 7, 0}
 	plain := []byte("some text")
 	secret := key.decrypt(plain, arcfour)
@@ -128,6 +128,19 @@ func TestCryptFilter(t *testing.T) {
 		if got := l.decode(&stream{o.(dict), slices.Clone(tt.raw), key}); !bytes.Equal(got, plain) {
 			t.Errorf("%s: got %q, want %q", tt.entries, got, plain)
 		}
+	}
+}
+
+// TestStringsAreBounded gives a page an entry of more encrypted strings than one
+// call may decrypt.
+func TestStringsAreBounded(t *testing.T) {
+	t.Parallel()
+	w := newWriter()
+	w.page(show("page") + strings.Repeat(" ", 99))
+	w.bodies[5] = strings.Replace(w.bodies[5], "/Parent", "/X["+strings.Repeat("()", 1<<18)+"]/Parent", 1)
+	reply, err := pdfToText(textRequest{source: source{DataBase64: w.encrypted("")}})
+	if err != nil || !reply.Truncated || !strings.Contains(strings.Join(reply.Warnings, ""), "more work") {
+		t.Errorf("got %+v, %v; want a truncated reply", reply, err)
 	}
 }
 

@@ -275,7 +275,7 @@ func (l *objects) decode(s *stream) []byte {
 		}
 		data = l.filters.decode(name, data, own)
 	}
-	if len(names) == 0 || s.key.ring != nil {
+	if len(names) == 0 {
 		l.work.spend(len(data))
 	}
 	return data

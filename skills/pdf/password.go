@@ -92,7 +92,7 @@ func (l *objects) unlock() error {
 	if err != nil {
 		return err
 	}
-	ring, err := newKeyring(h)
+	ring, err := newKeyring(h, l.work)
 	if err != nil {
 		return err
 	}
