@@ -1,4 +1,4 @@
-# Everything here needs Go, git and make, and nothing else.
+# Everything here needs Go, git and make, and nothing else; only make testdata needs more.
 
 GO         ?= go
 SKILLS     := $(sort $(patsubst skills/%/main.go,%,$(wildcard skills/*/main.go)))
@@ -6,8 +6,10 @@ MODULES    := $(SKILLS:%=skills/%/main.wasm)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME   ?= 10s
 BENCHTIME  ?= 1s
+# A benchmark that runs everything once is a test: its figures mean nothing.
+BENCHFLAGS ?= $(if $(filter 1x,$(BENCHTIME)),--quick)
 
-.PHONY: help build skills demo test check bench fuzz prove clean
+.PHONY: help build skills demo test check bench testdata fuzz prove clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -38,11 +40,18 @@ check: ## formatting, vet, staticcheck, the import table, generated files
 	$(GO) run $(STATICCHECK) ./...
 	$(GO) test -count=1 ./host/internal/archtest
 	$(GO) mod tidy -diff
+	cd bench && $(GO) vet ./... && $(GO) run $(STATICCHECK) ./... && $(GO) mod tidy -diff
+	cd bench && CGO_ENABLED=0 $(GO) vet ./...
+	cd bench && GOOS=wasip1 GOARCH=wasm $(GO) build ./guests/go/...
 
-bench: ## run every benchmark and write proof/bench.txt
+bench: ## run every benchmark: proof/bench.txt, and bench/report.json with the bars
 	@mkdir -p proof
 	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./... > proof/bench.txt 2>&1; \
 	  status=$$?; cat proof/bench.txt; exit $$status
+	cd bench && $(GO) run -trimpath . $(BENCHFLAGS)
+
+testdata: ## build the benchmark's guests that are not Go, see bench/guests/README.md
+	bench/guests/build.sh
 
 fuzz: ## run every fuzz target for FUZZTIME
 	@set -e; n=0; for d in $$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u); do \

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/skillet-run/skillet/bench/engine"
+	"github.com/skillet-run/skillet/bench/guests"
+	"github.com/skillet-run/skillet/bench/report"
+)
+
+// calls times count in every way, for every text guest and size of input.
+func (b *bench) calls(ctx context.Context) error {
+	ways := append(b.shop.Ways(), engine.Run(b.skillet))
+	native, err := guests.Native("guests", b.tmp)
+	if err != nil {
+		return err
+	}
+	ways = append(ways, engine.Native(native))
+	for _, g := range guests.Text() {
+		wasm, err := b.module(g)
+		if err != nil {
+			return err
+		}
+		if wasm == nil {
+			continue
+		}
+		if err := b.guestCalls(ctx, g, wasm, ways); err != nil {
+			return fmt.Errorf("%s: %w", g.Name, err)
+		}
+	}
+	b.say("%s", b.callTable(ways))
+	return nil
+}
+
+func (b *bench) guestCalls(ctx context.Context, g guests.Guest, wasm []byte, ways []engine.Way) (err error) {
+	list, err := b.contestants(ctx, g, wasm, ways)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeAll(ctx, list)) }()
+	tasks := guests.Counts()
+	if b.quick {
+		tasks = tasks[:2]
+	}
+	for _, t := range tasks {
+		times, err := b.race(ctx, list, t)
+		if err != nil {
+			return err
+		}
+		b.record("call", g.Name, t.Name, list, times)
+	}
+	return nil
+}
+
+// record adds times and their ratios to that of the bare warm instance.
+func (b *bench) record(section, module, input string, list []contestant, times []float64) {
+	base := 0.0
+	for i, c := range list {
+		if c.name == engine.BareWarm {
+			base = times[i]
+		}
+	}
+	for i, c := range list {
+		rec := report.Record{Section: section, Module: module, Input: input, Row: c.name, NS: times[i]}
+		if base > 0 {
+			rec.Ratio = times[i] / base
+		}
+		b.report.Add(rec)
+	}
+}
+
+// callTable has a line for each guest and input and a column for each way.
+func (b *bench) callTable(ways []engine.Way) report.Table {
+	t := report.Table{Head: []string{"module", "input"}}
+	for _, w := range ways {
+		t.Head = append(t.Head, w.Name)
+	}
+	for _, g := range guests.Text() {
+		for _, task := range guests.Counts() {
+			line := []string{g.Name, task.Name}
+			base, ok := b.report.Find("call", g.Name, task.Name, engine.BareWarm)
+			if !ok {
+				continue
+			}
+			for _, w := range ways {
+				line = append(line, b.cell("call", g.Name, task.Name, w.Name, base))
+			}
+			t.Rows = append(t.Rows, line)
+		}
+	}
+	return t
+}
+
+// cell is a time as a multiple of base, or itself for the bare warm instance.
+func (b *bench) cell(section, module, input, row string, base float64) string {
+	ns, ok := b.report.Find(section, module, input, row)
+	switch {
+	case !ok:
+		return "-"
+	case row == engine.BareWarm:
+		return report.Time(ns)
+	}
+	return report.Number(ns/base) + "x"
+}
