@@ -105,7 +105,9 @@ func (t *terminal) escape(ctx context.Context, only []string) error {
 		return fmt.Errorf("find this program: %w", err)
 	}
 	start := func(ctx context.Context, args []string) *exec.Cmd {
-		return exec.CommandContext(ctx, self, append([]string{attemptsArg, "--"}, args...)...)
+		cmd := exec.CommandContext(ctx, self, append([]string{attemptsArg, "--"}, args...)...)
+		cmd.Args[0] = os.Args[0] // the same program under the same name
+		return cmd
 	}
 	begin, done := t.counting()
 	found, err := escape.Supervise(ctx, start, escape.Options{Only: only, Begin: begin})
