@@ -2,16 +2,14 @@ package manifests_test
 
 import (
 	"errors"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/skillet-run/skillet/manifests"
+	"github.com/skillet-run/skillet/policies/goldentest"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // TestErrorText holds the text of the errors of every document in testdata/bad
 // to the golden file beside it.
@@ -27,20 +25,7 @@ func TestErrorText(t *testing.T) {
 		}
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
-			got := parseError(t, file)
-			golden := file + ".golden"
-			if *update {
-				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got != string(want) {
-				t.Errorf("have:\n%swant:\n%s", got, want)
-			}
+			goldentest.File(t, file+".golden", parseError(t, file))
 		})
 	}
 }

@@ -1,7 +1,6 @@
 package policies
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,55 +9,19 @@ import (
 	"testing"
 
 	"github.com/skillet-run/skillet/policies/capability"
+	"github.com/skillet-run/skillet/policies/goldentest"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files in testdata")
-
-// golden reads testdata/name, a table of "input => output" lines, recomputes
-// every output and compares, or rewrites the file with -update. Blank lines and
-// lines that begin with "#" stay as they are.
-func golden(t *testing.T, name string, compute func(input string) string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	var out strings.Builder
-	for i, line := range lines(t, path) {
-		input, want, ok := strings.Cut(line, "=> ")
-		if !ok || strings.HasPrefix(line, "#") {
-			fmt.Fprintln(&out, line)
-			continue
-		}
-		got := compute(strings.TrimSpace(input))
-		fmt.Fprintf(&out, "%s=> %s\n", input, got)
-		if got != want && !*update {
-			t.Errorf("%s:%d: %s\n got %s\nwant %s", path, i+1, input, got, want)
-		}
-	}
-	if *update {
-		if err := os.WriteFile(path, []byte(out.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-func lines(tb testing.TB, path string) []string {
-	tb.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
-}
 
 func TestDefaultDecisions(t *testing.T) {
 	t.Parallel()
 	s := mustLoad(t, "")
-	golden(t, "defaults.txt", func(input string) string { return answer(s.Decide(queryOf(t, input))) })
+	goldentest.Table(t, "defaults.txt", func(input string) string { return answer(s.Decide(queryOf(t, input))) })
 }
 
 func TestPersonDecisions(t *testing.T) {
 	t.Parallel()
 	s := mustLoad(t, filepath.Join("testdata", "person"))
-	golden(t, "person.txt", func(input string) string { return answer(s.Decide(queryOf(t, input))) })
+	goldentest.Table(t, "person.txt", func(input string) string { return answer(s.Decide(queryOf(t, input))) })
 }
 
 func mustLoad(tb testing.TB, dir string) *Set {
@@ -137,7 +100,7 @@ func requestOf(text string) capability.Request {
 // TestBadPolicies loads each file of testdata/bad alone.
 func TestBadPolicies(t *testing.T) {
 	t.Parallel()
-	golden(t, "bad.txt", func(name string) string {
+	goldentest.Table(t, "bad.txt", func(name string) string {
 		text, err := os.ReadFile(filepath.Join("testdata", "bad", name))
 		if err != nil {
 			return err.Error()

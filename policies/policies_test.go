@@ -16,6 +16,7 @@ import (
 	cedar "github.com/cedar-policy/cedar-go"
 
 	"github.com/skillet-run/skillet/policies/capability"
+	"github.com/skillet-run/skillet/policies/goldentest"
 )
 
 // corpus returns every query of the golden tables.
@@ -23,10 +24,8 @@ func corpus(tb testing.TB) map[string]Query {
 	tb.Helper()
 	queries := map[string]Query{}
 	for _, name := range []string{"defaults.txt", "person.txt"} {
-		for _, line := range lines(tb, filepath.Join("testdata", name)) {
-			if input, _, ok := strings.Cut(line, "=> "); ok && !strings.HasPrefix(line, "#") {
-				queries[strings.TrimSpace(input)] = queryOf(tb, input)
-			}
+		for _, input := range goldentest.Inputs(tb, name) {
+			queries[input] = queryOf(tb, input)
 		}
 	}
 	return queries

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/skillet-run/skillet/policies/goldentest"
 	"unicode"
 	"unicode/utf8"
 )
@@ -13,7 +15,7 @@ import (
 // reads back, or an error whose suggestion is a capability.
 func FuzzParse(f *testing.F) {
 	for _, table := range []string{"canonical.txt", "words.txt", "errors.txt"} {
-		for _, input := range inputs(f, table) {
+		for _, input := range goldentest.Inputs(f, table) {
 			f.Add(unescape(input))
 		}
 	}
@@ -61,8 +63,8 @@ func checkParseError(t *testing.T, text string, err error) {
 // FuzzCovers looks for two capabilities and a request that show Covers to be
 // unsound, and for requests whose narrowest capability is not theirs.
 func FuzzCovers(f *testing.F) {
-	requests := append(inputs(f, "requests.txt"), "")
-	for i, pair := range append(inputs(f, "covers.txt"), inputs(f, "allows.txt")...) {
+	requests := append(goldentest.Inputs(f, "requests.txt"), "")
+	for i, pair := range append(goldentest.Inputs(f, "covers.txt"), goldentest.Inputs(f, "allows.txt")...) {
 		left, right, _ := strings.Cut(pair, " | ")
 		f.Add(left, right, unescape(requests[i%len(requests)]))
 		f.Add(left, right, right)

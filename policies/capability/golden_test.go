@@ -2,64 +2,15 @@ package capability
 
 import (
 	"errors"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/skillet-run/skillet/policies/goldentest"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files in testdata")
-
-// golden reads testdata/name, a table of "input => output" lines, recomputes
-// every output and compares, or rewrites the file with -update. Blank lines and
-// lines that begin with "#" stay as they are.
-func golden(t *testing.T, name string, compute func(input string) string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out strings.Builder
-	for i, line := range strings.Split(strings.TrimSuffix(string(data), "\n"), "\n") {
-		if line == "" || strings.HasPrefix(line, "#") {
-			fmt.Fprintln(&out, line)
-			continue
-		}
-		input, want, _ := strings.Cut(line, " => ")
-		got := compute(input)
-		fmt.Fprintf(&out, "%s => %s\n", input, got)
-		if got != want && !*update {
-			t.Errorf("%s:%d: %s\n got %s\nwant %s", path, i+1, input, got, want)
-		}
-	}
-	if *update {
-		if err := os.WriteFile(path, []byte(out.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// inputs returns the left sides of a golden table, as fuzzing seeds.
-func inputs(tb testing.TB, name string) []string {
-	tb.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	var list []string
-	for line := range strings.Lines(string(data)) {
-		if input, _, ok := strings.Cut(line, " => "); ok && !strings.HasPrefix(line, "#") {
-			list = append(list, input)
-		}
-	}
-	return list
-}
-
 func TestCanonical(t *testing.T) {
-	golden(t, "canonical.txt", func(input string) string {
+	goldentest.Table(t, "canonical.txt", func(input string) string {
 		c, err := Parse(input)
 		if err != nil {
 			return err.Error()
@@ -73,7 +24,7 @@ func TestCanonical(t *testing.T) {
 }
 
 func TestWords(t *testing.T) {
-	golden(t, "words.txt", func(input string) string {
+	goldentest.Table(t, "words.txt", func(input string) string {
 		c, err := Parse(input)
 		if err != nil {
 			return err.Error()
@@ -84,7 +35,7 @@ func TestWords(t *testing.T) {
 
 func TestWordsForEveryAction(t *testing.T) {
 	seen := map[Action]bool{}
-	for _, input := range inputs(t, "words.txt") {
+	for _, input := range goldentest.Inputs(t, "words.txt") {
 		seen[MustParse(input).Action()] = true
 	}
 	for _, a := range Actions() {
@@ -98,7 +49,7 @@ func TestWordsForEveryAction(t *testing.T) {
 }
 
 func TestParseErrors(t *testing.T) {
-	golden(t, "errors.txt", func(input string) string {
+	goldentest.Table(t, "errors.txt", func(input string) string {
 		_, err := Parse(unescape(input))
 		var pe *ParseError
 		if !errors.As(err, &pe) {
@@ -121,7 +72,7 @@ func unescape(s string) string {
 }
 
 func TestRequests(t *testing.T) {
-	golden(t, "requests.txt", func(input string) string {
+	goldentest.Table(t, "requests.txt", func(input string) string {
 		r := requestOf(unescape(input))
 		canonical, err := r.Canonical()
 		if err != nil {
@@ -150,7 +101,7 @@ func requestOf(text string) Request {
 
 // TestAllows reads "capability | request => yes or no".
 func TestAllows(t *testing.T) {
-	golden(t, "allows.txt", func(input string) string {
+	goldentest.Table(t, "allows.txt", func(input string) string {
 		text, request, _ := strings.Cut(input, " | ")
 		c, err := Parse(text)
 		if err != nil {
@@ -162,7 +113,7 @@ func TestAllows(t *testing.T) {
 
 // TestCovers reads "capability | capability => yes or no".
 func TestCovers(t *testing.T) {
-	golden(t, "covers.txt", func(input string) string {
+	goldentest.Table(t, "covers.txt", func(input string) string {
 		left, right, _ := strings.Cut(input, " | ")
 		c, err := Parse(left)
 		if err != nil {
@@ -177,7 +128,7 @@ func TestCovers(t *testing.T) {
 }
 
 func TestDiff(t *testing.T) {
-	golden(t, "diff.txt", func(input string) string {
+	goldentest.Table(t, "diff.txt", func(input string) string {
 		left, right, _ := strings.Cut(input, " | ")
 		before, err := parseList(left)
 		if err != nil {

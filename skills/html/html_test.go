@@ -2,33 +2,13 @@ package main
 
 import (
 	"encoding/json"
-	"flag"
 	"os"
 	"strings"
 	"testing"
 
+	"github.com/skillet-run/skillet/policies/goldentest"
 	skill "github.com/skillet-run/skillet/sdk/go"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
-
-// golden compares got with a file, or writes the file.
-func golden(t *testing.T, path, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s differs; got\n%s", path, got)
-	}
-}
 
 func page(t *testing.T) string {
 	t.Helper()
@@ -47,12 +27,12 @@ func TestGolden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		golden(t, "testdata/page."+links+".txt", plain.Text)
+		goldentest.File(t, "testdata/page."+links+".txt", plain.Text)
 		marked, err := toMarkdown(toMarkdownInput{HTML: page(t), Links: links, BaseURL: base})
 		if err != nil {
 			t.Fatal(err)
 		}
-		golden(t, "testdata/page."+links+".md", marked.Markdown)
+		goldentest.File(t, "testdata/page."+links+".md", marked.Markdown)
 		if want := "Tide tables – harbours"; plain.Title != want || marked.Title != want {
 			t.Errorf("titles %q and %q, want %q", plain.Title, marked.Title, want)
 		}

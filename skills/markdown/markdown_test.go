@@ -2,33 +2,13 @@ package main
 
 import (
 	"encoding/json"
-	"flag"
 	"os"
 	"strings"
 	"testing"
 
+	"github.com/skillet-run/skillet/policies/goldentest"
 	skill "github.com/skillet-run/skillet/sdk/go"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
-
-// golden compares got with a file, or writes the file.
-func golden(t *testing.T, path, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s differs; got\n%s", path, got)
-	}
-}
 
 func sample(t *testing.T) string {
 	t.Helper()
@@ -46,7 +26,7 @@ func TestToTextGolden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		golden(t, "testdata/readme."+links+".txt", got.Text)
+		goldentest.File(t, "testdata/readme."+links+".txt", got.Text)
 		if got.Title != "Tide tables for small harbours" || got.FrontMatter != "title: Tide tables\ntags: [sea, moon]\n" {
 			t.Errorf("title %q, front matter %q", got.Title, got.FrontMatter)
 		}
@@ -59,7 +39,7 @@ func TestToHTMLGolden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "testdata/readme.html", got.HTML)
+	goldentest.File(t, "testdata/readme.html", got.HTML)
 }
 
 func TestToText(t *testing.T) {

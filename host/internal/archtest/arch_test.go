@@ -24,6 +24,7 @@ var imports = map[string][]string{
 	// Vocabulary: values and pure functions.
 	"policies/capability": nil,
 	"policies":            {"policies/capability"},
+	"policies/goldentest": nil,
 	"manifests":           {"policies/capability"},
 	"manifests/bundle":    {"manifests"},
 	"host/task":           nil,
