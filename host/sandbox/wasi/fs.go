@@ -1,9 +1,6 @@
 package wasi
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // FS is the file tree of one call. Paths are absolute and clean but for a
 // trailing slash, which asks for a directory. Whatever it refuses, it says so
@@ -62,9 +59,6 @@ type Preopen struct {
 	// part of the tree: the files of it that are. Nil means all.
 	Only []string
 }
-
-// Equal reports whether two preopens are the same to a guest.
-func (p Preopen) Equal(q Preopen) bool { return p.Path == q.Path && slices.Equal(p.Only, q.Only) }
 
 // OpenFlags says how a file is opened.
 type OpenFlags uint16

@@ -49,10 +49,8 @@ type Settings struct {
 	// Args are the arguments, the name of the program first. They must not
 	// have NUL bytes.
 	Args []string
-	// Files is the file tree, nil for none. Preopens is what it has answered to
-	// somebody who asked for its preopens before; nil if nobody did.
-	Files    FS
-	Preopens []Preopen
+	// Files is the file tree, nil for none.
+	Files FS
 	// Clock gives the real time. Without it time begins at [Epoch] and moves by
 	// [ReadingStep] each time it is asked, and by the length of every sleep.
 	Clock bool
@@ -84,8 +82,8 @@ func (s *State) Reset(h Host, set Settings) error {
 			return fmt.Errorf("argument %d has a NUL byte", i)
 		}
 	}
-	s.host, s.args, s.files, s.preopens, s.used = h, set.Args, set.Files, set.Preopens, 0
-	if s.files != nil && s.preopens == nil {
+	s.host, s.args, s.files, s.used = h, set.Args, set.Files, 0
+	if s.files != nil {
 		s.preopens = s.files.Preopens()
 	}
 	s.clock.reset(set.Clock)
