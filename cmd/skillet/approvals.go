@@ -31,18 +31,13 @@ func (t *terminal) approvalsList() *cli.Command {
 		Name: "list", Aliases: []string{"ls"},
 		Usage:       "list the proposals that wait",
 		Description: "Examples:\n  skillet approvals list\n  skillet approvals list --all --json",
-		Flags:       []cli.Flag{&cli.BoolFlag{Name: "all", Usage: "also those that are decided"}},
+		Flags:       []cli.Flag{allFlag("those that are decided")},
 		Action: t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			all, err := h.Desk.Proposals(ctx)
 			if err != nil {
 				return err
 			}
-			ps := []approval.Proposal{}
-			for _, p := range all {
-				if c.Bool("all") || p.Status == approval.StatusPending {
-					ps = append(ps, p)
-				}
-			}
+			ps := listed(c, all, func(p approval.Proposal) bool { return p.Status == approval.StatusPending })
 			return t.answer(ps, func() { t.showProposals(ps) })
 		}),
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/config"
+	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -232,12 +233,18 @@ func runnables(q question, h *host.Host) ([]candidate, error) {
 	return found, err
 }
 
-func inputs(q question, h *host.Host) ([]candidate, error) {
+// skill is the installed skill that the first word names.
+func (q question) skill(h *host.Host) (manifests.Ref, registry.Skill, error) {
 	ref, err := manifests.ParseRef(q.line.words[0])
 	if err != nil {
-		return nil, err
+		return ref, registry.Skill{}, err
 	}
 	s, err := h.Registry.Lookup(q.ctx, ref)
+	return ref, s, err
+}
+
+func inputs(q question, h *host.Host) ([]candidate, error) {
+	ref, s, err := q.skill(h)
 	if err != nil {
 		return nil, err
 	}
@@ -277,11 +284,7 @@ func revocable(q question, h *host.Host) ([]candidate, error) {
 	if len(q.line.words) == 0 {
 		return skillNames(q, h)
 	}
-	ref, err := manifests.ParseRef(q.line.words[0])
-	if err != nil {
-		return nil, err
-	}
-	s, err := h.Registry.Lookup(q.ctx, ref)
+	_, s, err := q.skill(h)
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ func (t *terminal) listCommand() *cli.Command {
 		Name: "list", Aliases: []string{"ls"},
 		Usage:       "list the installed skills",
 		Description: "Examples:\n  skillet list\n  skillet ls --all\n  skillet list --json",
-		Flags:       []cli.Flag{&cli.BoolFlag{Name: "all", Usage: "also versions that are not active"}},
+		Flags:       []cli.Flag{allFlag("versions that are not active")},
 		Action: t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			if _, err := need(c, 0, "no arguments"); err != nil {
 				return err
@@ -30,15 +30,26 @@ func (t *terminal) listCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			skills := []registry.Skill{}
-			for _, s := range all {
-				if s.Active || c.Bool("all") {
-					skills = append(skills, s)
-				}
-			}
+			skills := listed(c, all, func(s registry.Skill) bool { return s.Active })
 			return t.answer(skills, func() { t.showSkills(skills) })
 		}),
 	}
+}
+
+func allFlag(others string) cli.Flag {
+	return &cli.BoolFlag{Name: "all", Usage: "also " + others}
+}
+
+// listed is what a list command lists: what is wanted usually, or with --all
+// everything. It is not nil, so that JSON has a list.
+func listed[T any](c *cli.Context, all []T, usually func(T) bool) []T {
+	found := []T{}
+	for _, v := range all {
+		if c.Bool("all") || usually(v) {
+			found = append(found, v)
+		}
+	}
+	return found
 }
 
 func (t *terminal) showSkills(skills []registry.Skill) {

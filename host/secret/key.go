@@ -10,6 +10,8 @@ import (
 
 	"filippo.io/age"
 	"github.com/zalando/go-keyring"
+
+	"github.com/skillet-run/skillet/host/store/atomicfile"
 )
 
 // ErrNoKey means that secrets exist whose identity cannot be found.
@@ -125,20 +127,8 @@ func (k *Key) createFile(id *age.X25519Identity) (*age.X25519Identity, error) {
 	if err := os.MkdirAll(filepath.Dir(k.path()), 0o700); err != nil {
 		return nil, err
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(k.path()), ".tmp-*")
-	if err != nil {
-		return nil, err
-	}
-	defer os.Remove(tmp.Name())
-	_, err = tmp.WriteString(id.String() + "\n")
-	if err := errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
-		return nil, err
-	}
-	// A link fails when the name is taken, where a rename would replace.
-	if err := os.Link(tmp.Name(), k.path()); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, err
-	}
-	if err := syncDir(filepath.Dir(k.path())); err != nil {
+	err := atomicfile.Create(k.path(), []byte(id.String()+"\n"))
+	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
 	return k.fromFile()

@@ -27,6 +27,8 @@ import (
 	"time"
 
 	"filippo.io/age"
+
+	"github.com/skillet-run/skillet/host/store/atomicfile"
 )
 
 var (
@@ -93,7 +95,7 @@ func (v *Vault) Set(ctx context.Context, name string, value []byte) error {
 	if err := os.MkdirAll(v.dir, 0o700); err != nil {
 		return fmt.Errorf("set secret %s: %w", name, err)
 	}
-	if err := writeAtomic(v.path(name), b); err != nil {
+	if err := atomicfile.Write(v.path(name), b); err != nil {
 		return fmt.Errorf("set secret %s: %w", name, err)
 	}
 	return nil
@@ -192,7 +194,7 @@ func (v *Vault) Delete(_ context.Context, name string) error {
 	if err != nil {
 		return fmt.Errorf("delete secret %s: %w", name, err)
 	}
-	return syncDir(v.dir)
+	return atomicfile.SyncDir(v.dir)
 }
 
 func (v *Vault) path(name string) string { return filepath.Join(v.dir, name+".age") }
@@ -227,32 +229,4 @@ func unseal(id *age.X25519Identity, b []byte) (sealed, error) {
 		return s, err
 	}
 	return s, json.Unmarshal(plain, &s)
-}
-
-// writeAtomic replaces the file at path so that a reader, or a power cut,
-// finds the old bytes or the new ones.
-func writeAtomic(path string, b []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".tmp-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	if _, err := f.Write(b); err != nil {
-		return errors.Join(err, f.Close())
-	}
-	if err := errors.Join(f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(path))
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

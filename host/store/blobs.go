@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/skillet-run/skillet/host/store/atomicfile"
 )
 
 const digestPrefix = "sha256:"
@@ -52,12 +54,11 @@ type dirBlobs struct{ dir string }
 
 // The files of an OCI image layout (image-spec 1.1, image-layout.md).
 const (
-	layoutFile  = "oci-layout"
-	layoutText  = `{"imageLayoutVersion":"1.0.0"}`
-	indexFile   = "index.json"
-	indexText   = `{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[]}`
-	blobDir     = "blobs/sha256"
-	partPattern = ".part-*"
+	layoutFile = "oci-layout"
+	layoutText = `{"imageLayoutVersion":"1.0.0"}`
+	indexFile  = "index.json"
+	indexText  = `{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[]}`
+	blobDir    = "blobs/sha256"
 )
 
 // DirBlobs returns the blobs of an OCI image layout directory, which is made
@@ -83,7 +84,7 @@ const partAge = time.Hour
 
 // sweep removes what writers left that were killed.
 func sweep(dir string) error {
-	parts, err := filepath.Glob(filepath.Join(dir, partPattern))
+	parts, err := filepath.Glob(filepath.Join(dir, atomicfile.Pattern))
 	if err != nil {
 		return err
 	}
@@ -104,34 +105,7 @@ func makeOnce(path string, content []byte) error {
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return writeAtomic(path, content)
-}
-
-// writeAtomic makes the file appear as a whole, on the disk.
-func writeAtomic(path string, content []byte) error {
-	part, err := os.CreateTemp(filepath.Dir(path), partPattern)
-	if err != nil {
-		return err
-	}
-	_, err = part.Write(content)
-	if err == nil {
-		err = part.Sync()
-	}
-	if err = errors.Join(err, part.Close()); err == nil {
-		err = os.Rename(part.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(part.Name()))
-	}
-	return syncDir(filepath.Dir(path))
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return atomicfile.Write(path, content)
 }
 
 func (d dirBlobs) path(digest string) string {
@@ -145,7 +119,7 @@ func (d dirBlobs) Put(ctx context.Context, digest string, content []byte) error 
 	if _, err := d.Get(ctx, digest); err == nil {
 		return nil
 	}
-	if err := writeAtomic(d.path(digest), content); err != nil {
+	if err := atomicfile.Write(d.path(digest), content); err != nil {
 		return blobError("put", digest, err)
 	}
 	return nil

@@ -30,7 +30,8 @@ var imports = map[string][]string{
 	"host/task":           nil,
 
 	// Contracts and what implements them.
-	"host/store":             {"host/store/filelock"},
+	"host/store":             {"host/store/atomicfile", "host/store/filelock"},
+	"host/store/atomicfile":  nil,
 	"host/store/filelock":    nil,
 	"host/store/storetest":   {"host/store"},
 	"host/store/badgerstore": {"host/store", "host/store/filelock"},
@@ -46,7 +47,7 @@ var imports = map[string][]string{
 	"host/sandbox/worker":           {"host/jail", "host/sandbox", "host/sandbox/wasi"},
 
 	// State: each owns its types and its keys in the store.
-	"host/secret":   nil,
+	"host/secret":   {"host/store/atomicfile"},
 	"host/ledger":   {"host/journal", "host/store"},
 	"host/registry": {"host/ledger", "host/store", "host/task", "manifests", "manifests/bundle"},
 	"host/approval": {"host/ledger", "host/registry", "host/store", "host/task", "manifests", "policies", "policies/capability"},
