@@ -45,6 +45,7 @@ func Diagnose(ctx context.Context, o Options) []Check {
 		{"store", h.checkStore},
 		{"state", h.checkState},
 		{"packages", h.checkPackages},
+		{"health", h.checkHealth},
 		{"secrets", h.checkSecrets},
 		{"engine", h.checkEngine},
 		{"cache", h.checkCache},

@@ -3,6 +3,7 @@ package host_test
 import (
 	"bytes"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/skillet-run/skillet/host"
@@ -23,22 +24,7 @@ func TestFallbackFindsInstalledSkills(t *testing.T) {
 	h := open(t, t.TempDir(), &log)
 	defer h.Close(t.Context())
 	installed := func(name, members string, result int32) runner.Call {
-		m := wasmtest.New()
-		m.ExportFunc("run", m.Func(wasmtest.Sig("", "i32"), "", wasmtest.I32Const(result)))
-		p, err := bundle.FromFiles(map[string][]byte{
-			"skill.json": fmt.Appendf(nil, `{"name":%q,"version":"1.0.0","description":"d","type":"code_inline","command":"m.wasm","tools":[{"name":"run"}]%s}`, name, members),
-			"m.wasm":     m.Bytes(),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		plan, err := h.Installer.Plan(t.Context(), install.Request{Package: p, Source: "test", Origin: registry.OriginUser, ProposedBy: "human:ada"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := h.Installer.Accept(t.Context(), approval.NewHuman("ada"), plan); err != nil {
-			t.Fatal(err)
-		}
+		add(t, h, name, members, result)
 		return runner.Call{Target: target(t, h, name), Caller: "human:ada"}
 	}
 	first := installed("first", `,"security":{"permissions":{"skills":["second"]}},"resilience":{"fallback_command":"second:run"}`, 1)
@@ -51,6 +37,60 @@ func TestFallbackFindsInstalledSkills(t *testing.T) {
 	installed("second", "", 0)
 	if r := h.Runner.Run(t.Context(), first); !r.OK || r.Fallback.Skill != "second@1.0.0" {
 		t.Errorf("got %+v, %+v, log %s", r.Error, r.Fallback, log.String())
+	}
+}
+
+// The doctor asks skills that say how they are checked, and those alone.
+func TestDoctorChecksHealth(t *testing.T) {
+	home := t.TempDir()
+	for i, want := range []string{"0 of the", "1 of the", "ill@1.0.0 does not work", ""} {
+		var log bytes.Buffer
+		h := open(t, home, &log)
+		switch i {
+		case 1:
+			add(t, h, "well", `,"resilience":{"health_check":{"enabled":true,"tool":"run"}}`, 0)
+		case 2:
+			add(t, h, "ill", `,"resilience":{"health_check":{"enabled":true,"tool":"run"}}`, 1)
+		case 3:
+			add(t, h, "undeclared", "", 1)
+		}
+		if err := h.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range host.Diagnose(t.Context(), options(home, &log)) {
+			text := c.Detail
+			if c.Error != nil {
+				text = c.Error.Message
+			}
+			if c.Name == "health" && !strings.Contains(text, want) {
+				t.Errorf("got %q, want %q", text, want)
+			}
+		}
+	}
+}
+
+func options(home string, log *bytes.Buffer) host.Options {
+	return host.Options{Home: home, Environ: []string{"SKILLET_SECRET_KEY=file"}, LogOutput: log}
+}
+
+// add installs a skill whose one tool returns result.
+func add(t *testing.T, h *host.Host, name, members string, result int32) {
+	t.Helper()
+	m := wasmtest.New()
+	m.ExportFunc("run", m.Func(wasmtest.Sig("", "i32"), "", wasmtest.I32Const(result)))
+	p, err := bundle.FromFiles(map[string][]byte{
+		"skill.json": fmt.Appendf(nil, `{"name":%q,"version":"1.0.0","description":"d","type":"code_inline","command":"m.wasm","tools":[{"name":"run","read_only":true}]%s}`, name, members),
+		"m.wasm":     m.Bytes(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := h.Installer.Plan(t.Context(), install.Request{Package: p, Source: "test", Origin: registry.OriginUser, ProposedBy: "human:ada"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.Installer.Accept(t.Context(), approval.NewHuman("ada"), plan); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -50,7 +50,7 @@ func (r *Runner) fallBack(ctx context.Context, a *run, ref manifests.Ref, failur
 	f.RunID, f.Skill, f.Digest, f.Error = res.RunID, res.Skill, res.Digest, res.Error
 	a.result.Figures = a.result.Figures.Add(res.Figures)
 	a.result.Logs = append(a.result.Logs, res.Logs...)
-	a.result.Denials = append(a.result.Denials, res.Denials...)
+	a.result.Denials = mergeDenials(a.result.Denials, res.Denials)
 	if !res.OK {
 		return failure
 	}
@@ -102,7 +102,7 @@ func (r *Runner) mayCall(a *run, name string) error {
 	if !granted {
 		den.Hint = fmt.Sprintf("skillet permission grant %s '%s'", a.manifest.Name, q)
 	}
-	a.result.Denials = append(a.result.Denials, den)
+	a.result.Denials = mergeDenials(a.result.Denials, []task.Denial{den})
 	return denial(a, den)
 }
 

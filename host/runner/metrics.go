@@ -37,8 +37,7 @@ type SkillMetrics struct {
 	Fuel    Histogram `json:"fuel"`
 }
 
-// A Histogram counts values by size. The zero value of one in [Metrics] has its
-// bounds.
+// A Histogram counts values by size.
 type Histogram struct {
 	// Bounds are the upper bounds of the buckets, inclusive and rising.
 	Bounds []float64 `json:"bounds"`

@@ -36,6 +36,9 @@ func (r *Runner) prepared(a *run, next work) work {
 			if !errors.Is(err, hostfn.ErrMoving) {
 				return err
 			}
+			if !a.until.IsZero() && time.Now().After(a.until) {
+				return task.Errorf(task.KindConflict, "%s: %w", a.call.Target.Label, err).WithHint("try again when it is done")
+			}
 			if err := pause(ctx, time.Second/10); err != nil { // another call does it
 				return err
 			}
