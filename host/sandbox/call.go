@@ -46,6 +46,8 @@ type Call struct {
 	// Log receives each log line of the guest, on the goroutine of the call.
 	// Nil drops them.
 	Log func(level Level, msg string)
+
+	session *Session // what the call goes on from, and leaves behind
 }
 
 // A Result is what a call left behind. It is filled as far as the call got,
@@ -133,6 +135,9 @@ func (m *Module) execute(ctx context.Context, c Call) (Result, error) {
 	bound := newCallContext(ctx, began.Add(c.Limits.Wall))
 	defer bound.end()
 	in, err := m.obtain(bound, c)
+	if err == nil && c.session != nil {
+		err = c.session.enter(in)
+	}
 	instantiate := time.Since(began)
 	switch {
 	case err != nil:
@@ -141,6 +146,9 @@ func (m *Module) execute(ctx context.Context, c Call) (Result, error) {
 		err = in.blame(in.verdict())
 	default:
 		err = in.run()
+	}
+	if c.session != nil {
+		err = c.session.leave(in, err)
 	}
 	r := in.result()
 	r.Figures = m.giveBack(in, err)

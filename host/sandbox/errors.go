@@ -45,6 +45,12 @@ var (
 	// ErrPanic means Go code below this package panicked. The call failed,
 	// nothing else did.
 	ErrPanic = errors.New("panic contained")
+	// ErrSession means the state of a session cannot be kept or continued: the
+	// error says why.
+	ErrSession = errors.New("session cannot go on")
+	// ErrSessionDamaged means a saved session was altered, cut, sealed with
+	// another key, or is none.
+	ErrSessionDamaged = errors.New("saved session is damaged")
 	// ErrClosed means the runtime or module was closed.
 	ErrClosed = errors.New("closed")
 	// ErrCacheDir means the directory of compiled code could be written by

@@ -175,6 +175,23 @@ func restoreMapped(memory, img []byte, s Strategy) (pages int, err error) {
 	return pages, nil
 }
 
+// writtenSpans returns the pages that are not the image's any more.
+func writtenSpans(memory []byte) (spans []span, err error) {
+	var found [scanRegions]pageRegion
+	base := uint64(uintptr(unsafe.Pointer(unsafe.SliceData(memory))))
+	for rest := memory; len(rest) > 0; {
+		n, to, err := scanPages(pagemap(), rest, found[:])
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range found[:n] {
+			spans = append(spans, span{int(r.start - base), int(r.end - base)})
+		}
+		rest = memory[to-base:]
+	}
+	return spans, nil
+}
+
 // restoreRange copies what the image has and clears what lies behind it.
 func restoreRange(memory, img []byte, from, to int) {
 	n := 0

@@ -20,3 +20,5 @@ func mappedStrategies() []Strategy { return nil }
 func restoreMapped([]byte, []byte, Strategy) (int, error) { return 0, errors.ErrUnsupported }
 
 func dropMemory(*linearMemory) bool { return false }
+
+func writtenSpans([]byte) ([]span, error) { return nil, errors.ErrUnsupported }

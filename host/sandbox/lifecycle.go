@@ -1,7 +1,9 @@
 package sandbox
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"reflect"
 	"time"
 
@@ -14,9 +16,9 @@ import (
 func (m *Module) obtain(ctx *callContext, c Call) (*instance, error) {
 	files := newFileTree(&c)
 	p := m.poolFor(&c, files)
-	how := start{}
-	if p != nil {
-		how = p.take(&c)
+	how, err := p.startFor(ctx, &c)
+	if err != nil {
+		return newInstance(m, c, files), err
 	}
 	if in := how.waiting; in != nil {
 		in.arm(c, files)
@@ -29,7 +31,7 @@ func (m *Module) obtain(ctx *callContext, c Call) (*instance, error) {
 	if how.at != nil || how.shoot {
 		in.pool = p
 	}
-	err := in.open()
+	err = in.open()
 	switch {
 	case err == nil && how.at == nil:
 		err = in.firstStart()
@@ -45,6 +47,28 @@ func (m *Module) obtain(ctx *callContext, c Call) (*instance, error) {
 		in.begin()
 	}
 	return in, err
+}
+
+// startFor is take for any call. One of a session needs the snapshot, and waits
+// while somebody takes it.
+func (p *pool) startFor(ctx *callContext, c *Call) (start, error) {
+	if p == nil {
+		return start{}, nil
+	}
+	how := p.take(c)
+	for c.session != nil && how.waiting == nil && how.at == nil && !how.shoot && how.wait != nil {
+		select {
+		case <-how.wait:
+		case <-ctx.Done():
+			return start{}, fmt.Errorf("wait for the snapshot: %w", context.Cause(ctx))
+		}
+		if next := p.take(c); next.wait == how.wait {
+			return next, nil // it came to nothing
+		} else {
+			how = next
+		}
+	}
+	return how, nil
 }
 
 // firstStart runs the initialisation on a new instance.

@@ -62,6 +62,7 @@ type Module struct {
 	globals  []wasmbin.ExportedGlobal
 	start    string // export name of the start function, or ""
 	maxPages uint32 // of its memory
+	sum      digest // of the bytes given to Load
 	arena    bool   // it is linked to an arena: see arena.go
 	wasi     bool   // imports something of WASI
 	info     Info
@@ -116,6 +117,7 @@ func (r *Runtime) load(wasm []byte, digest string, compile func(m *Module, instr
 		globals: out.Globals, start: out.Start, maxPages: out.MaxPages,
 	}
 	m.info.Pinned = out.Pinned
+	m.sum = sha256.Sum256(wasm)
 	m.describe(digest)
 	m.arena = usesArena(m.info.Imports)
 	if err := r.unresolved(m.info.Imports); err != nil {

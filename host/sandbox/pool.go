@@ -34,7 +34,8 @@ type pool struct {
 
 	// Under pools.mu.
 	calls    int
-	taking   bool // somebody takes the snapshot
+	taking   bool          // somebody takes the snapshot
+	taken    chan struct{} // closed when that is done, for who waits
 	snapshot *snapshot
 	pinned   string // why there never will be one
 	idle     []*instance
@@ -56,9 +57,10 @@ func (ps *pools) stats() PoolStats {
 
 // start is how a call gets its instance.
 type start struct {
-	waiting *instance // one that waited, or nil for a new one
-	at      *snapshot // to put a new one at, or nil to initialise it
-	shoot   bool      // the caller takes the snapshot and hands it to developed
+	waiting *instance       // one that waited, or nil for a new one
+	at      *snapshot       // to put a new one at, or nil to initialise it
+	shoot   bool            // the caller takes the snapshot and hands it to developed
+	wait    <-chan struct{} // when there is no snapshot: closed when there may be one
 }
 
 // take finds out how a call gets its instance. The second call of a module
@@ -72,9 +74,11 @@ func (p *pool) take(c *Call) start {
 	p.calls++
 	switch {
 	case p.snapshot == nil:
-		shoot := p.calls > 1 && !p.taking && p.pinned == "" && !p.closed
-		p.taking = p.taking || shoot
-		return start{shoot: shoot}
+		shoot := (p.calls > 1 || c.session != nil) && !p.taking && p.pinned == "" && !p.closed
+		if shoot {
+			p.taking, p.taken = true, make(chan struct{})
+		}
+		return start{shoot: shoot, wait: p.taken}
 	case p.snapshot.peak > c.Limits.MemoryBytes:
 		return start{}
 	}
@@ -93,6 +97,7 @@ func (p *pool) developed(s *snapshot, pinned string) {
 	p.pools.mu.Lock()
 	defer p.pools.mu.Unlock()
 	p.taking, p.snapshot, p.pinned = false, s, pinned
+	close(p.taken)
 	if s != nil {
 		p.users++
 	}

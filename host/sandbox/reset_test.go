@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"testing"
 	"time"
 
@@ -307,5 +308,51 @@ func compareRuns(t *testing.T, m *sandbox.Module, cases []extismCase, want map[i
 				t.Errorf("%s with %.20q:\n got %.300v\nwant %.300v", c.export, c.input, got, want[i])
 			}
 		}
+	}
+}
+
+// TestRandomModules does the same with modules that were made by chance: what
+// they do to memory, globals and tables is nobody's idea.
+func TestRandomModules(t *testing.T) {
+	t.Parallel()
+	runtimes := map[sandbox.Strategy]*sandbox.Runtime{}
+	for _, s := range sandbox.Strategies() {
+		runtimes[s] = newRuntime(t, sandbox.Options{Reset: s})
+	}
+	modules := 60
+	if os.Getenv("SKILLET_PROVE") != "" {
+		modules = 5000
+	}
+	kept, ran := 0, 0
+	for seed := range uint64(modules) {
+		wasm := w.Random(rand.New(rand.NewPCG(seed, 1)))
+		var want outcome
+		for i, s := range []sandbox.Strategy{sandbox.StrategyNone, sandbox.StrategyCopy, sandbox.StrategyMadvise, sandbox.StrategyScan} {
+			if runtimes[s] == nil {
+				continue
+			}
+			m, err := runtimes[s].Load(t.Context(), wasm)
+			if err != nil {
+				t.Fatalf("module %d: %v", seed, err)
+			}
+			for n := range 4 {
+				r, err := m.Call(t.Context(), sandbox.Call{Export: "run", Limits: sandbox.Limits{Fuel: 3_000_000}})
+				got := outcomeOf(r, err)
+				if i == 0 && n == 0 {
+					want = got
+				}
+				if ran++; r.Pooled {
+					kept++
+				}
+				if got != want {
+					t.Fatalf("module %d, %s, call %d:\n got %.300v\nwant %.300v", seed, s, n, got, want)
+				}
+			}
+			m.Close(t.Context())
+		}
+	}
+	t.Logf("proof: %d calls of %d random modules, %d of them on used instances, all alike", ran, modules, kept)
+	if kept < ran/10 {
+		t.Errorf("only %d of %d calls were on used instances", kept, ran)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -35,7 +36,8 @@ type Options struct {
 	CacheDir string
 	// CacheKey binds each cached file to its module with HMAC-SHA-256, so that
 	// code nobody here compiled is never run. With a nil key the binding is a
-	// plain SHA-256, which finds damage but not an intruder.
+	// plain SHA-256, which finds damage but not an intruder. Saved sessions
+	// are sealed with it in the same way.
 	CacheKey []byte
 	// Compiler makes machine code in place of this process. It is not asked on
 	// machines for which the engine has no compiler. Nil compiles here.
@@ -78,6 +80,7 @@ type Runtime struct {
 	slots    chan struct{}           // one token per running call
 	compile  chan struct{}           // one token: one compilation at a time
 	arena    arenaModule
+	key      []byte // seals what is kept outside: see Options.CacheKey
 	pools    *pools
 	strategy Strategy
 	users    users
@@ -86,7 +89,7 @@ type Runtime struct {
 // New returns a runtime. Close it. Errors: [ErrCacheDir], and functions of
 // Options that cannot be offered.
 func New(ctx context.Context, log hclog.Logger, o Options) (*Runtime, error) {
-	r := &Runtime{log: log, compile: make(chan struct{}, 1)}
+	r := &Runtime{log: log, key: slices.Clone(o.CacheKey), compile: make(chan struct{}, 1)}
 	orElse(&o.MaxConcurrent, DefaultConcurrent)
 	if o.MaxConcurrent < 0 {
 		return nil, fmt.Errorf("open sandbox: MaxConcurrent %d is negative", o.MaxConcurrent)

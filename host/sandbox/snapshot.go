@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/skillet-run/skillet/host/sandbox/wasi"
 )
@@ -26,6 +27,9 @@ type snapshot struct {
 	fuel    int64  // used by the initialisation
 	peak    uint64 // of its memory
 	mark    wasi.Mark
+
+	sumOnce sync.Once
+	sum     digest // see digest
 }
 
 // takeSnapshot copies the state of an instance that was just initialised.
