@@ -183,15 +183,23 @@ func firstFew(all []string) (out []string) {
 }
 
 // labFunctions are what a host might offer besides: a function that calls the
-// guest back.
+// guest back, and one that tells the lab that the guest has come so far.
 func labFunctions() []sandbox.HostFunc {
-	return []sandbox.HostFunc{{Module: own, Name: "again", Call: func(ctx context.Context, g *sandbox.Guest, _ []uint64) error {
-		if n, ok := g.Env().(*again); ok {
-			n.calls++
-		}
-		_, err := g.Call(ctx, "run")
-		return err
-	}}}
+	return []sandbox.HostFunc{
+		{Module: own, Name: "again", Call: func(ctx context.Context, g *sandbox.Guest, _ []uint64) error {
+			if n, ok := g.Env().(*again); ok {
+				n.calls++
+			}
+			_, err := g.Call(ctx, "run")
+			return err
+		}},
+		{Module: own, Name: "ready", Call: func(_ context.Context, g *sandbox.Guest, _ []uint64) error {
+			if tell, ok := g.Env().(func()); ok {
+				tell()
+			}
+			return nil
+		}},
+	}
 }
 
 // again counts how often the host called the guest back.

@@ -71,17 +71,43 @@ func loopAttempts() []attempt {
 		{"collector", "freeze the host at the next garbage collection", collect},
 		// Whoever started the call takes it back.
 		{"cancelled", "go on after its call was cancelled", func(l *lab) {
-			m := l.load(plain("", forever(), num(0)))
-			if m == nil {
-				return
-			}
-			ctx, cancel := context.WithCancel(l.ctx)
-			timer := time.AfterFunc(briefTime/4, cancel)
-			defer timer.Stop()
-			_, err := m.Call(ctx, sandbox.Call{Export: "run", Limits: l.bench.slack.lifted(sandbox.Limits{Fuel: 1 << 60, Wall: attemptTime / 3})})
-			l.wantCancelled(err)
+			l.wantCancelled(l.spin(1, func(cancel func()) { cancel() }))
 		}},
 	}
+}
+
+// spin has some guests spin at once. When all of them do, then is called with
+// what cancels them. It returns what ended them.
+func (l *lab) spin(guests int, then func(cancel func())) (ended []error) {
+	m := w.New()
+	ready := m.ImportFunc(own, "ready", w.Sig("", ""))
+	m.ExportFunc("run", m.Func(w.Sig("", "i32"), "", w.Call(ready), forever(), num(0)))
+	mod := l.load(m.Bytes())
+	if mod == nil {
+		return nil
+	}
+	ctx, cancel := context.WithCancel(l.ctx)
+	defer cancel()
+	limits := l.bench.slack.lifted(sandbox.Limits{Fuel: 1 << 60, Wall: attemptTime / 3})
+	began, ends := make(chan struct{}, guests), make(chan error, guests)
+	for range guests {
+		go func() {
+			_, err := mod.Call(ctx, sandbox.Call{Export: "run", Limits: limits, Env: func() { began <- struct{}{} }})
+			ends <- err
+		}()
+	}
+	for range guests {
+		select {
+		case <-began:
+		case err := <-ends: // it did not get that far
+			ended = append(ended, err)
+		}
+	}
+	then(cancel)
+	for len(ended) < guests {
+		ended = append(ended, <-ends)
+	}
+	return ended
 }
 
 // lifted is limits as the slack changes them.
@@ -91,10 +117,14 @@ func (s slack) lifted(l sandbox.Limits) sandbox.Limits {
 	return c.Limits
 }
 
-func (l *lab) wantCancelled(err error) {
-	if !errors.Is(err, context.Canceled) {
-		l.breach("the cancelled call was ended by %s", cause(err))
-		return
+// wantCancelled judges that calls were ended by being cancelled, and by nothing
+// before.
+func (l *lab) wantCancelled(ended []error) {
+	for _, err := range ended {
+		if !errors.Is(err, context.Canceled) {
+			l.breach("a cancelled call was ended by %s", cause(err))
+			return
+		}
 	}
 	l.stopped("the cancelled context")
 }
@@ -103,30 +133,12 @@ func (l *lab) wantCancelled(err error) {
 // the collector out it would come back when their time is over, and they would
 // have been ended by that.
 func collect(l *lab) {
-	m := l.load(plain("", forever(), num(0)))
-	if m == nil {
-		return
-	}
-	ctx, cancel := context.WithCancel(l.ctx)
-	defer cancel()
-	limits := l.bench.slack.lifted(sandbox.Limits{Fuel: 1 << 60, Wall: attemptTime / 3})
-	ended := make(chan error, runtime.GOMAXPROCS(0))
-	for range cap(ended) {
-		go func() {
-			_, err := m.Call(ctx, sandbox.Call{Export: "run", Limits: limits})
-			ended <- err
-		}()
-	}
-	for range 3 {
-		time.Sleep(5 * time.Millisecond)
-		runtime.GC()
-	}
-	cancel()
-	for range cap(ended) {
-		if err := <-ended; !errors.Is(err, context.Canceled) {
-			l.breach("the collector came when the guest had been ended by %s", cause(err))
+	l.wantCancelled(l.spin(runtime.GOMAXPROCS(0), func(cancel func()) {
+		for range 3 {
+			runtime.GC()
 		}
-	}
+		cancel()
+	}))
 	l.stopped("collections end while guests spin")
 }
 

@@ -104,7 +104,7 @@ func looseLimits() []loosening {
 					Files:    jail.Quota{OpenFiles: most, FileBytes: 1 << 50, TotalBytes: 1 << 50, Files: most, Entries: most},
 					LogBytes: most, Notifications: most, VarBytes: most,
 				}
-				s.KVQuotaBytes, s.MaxHTTPBytes = most, most
+				s.KVQuotaBytes, s.MaxHTTPBytes, s.HTTPTimeout = most, most, attemptTime
 			}),
 			"open-file-flood disk-flood huge-file file-count-flood listing-flood huge-response packed-response log-flood notify-flood kv-flood variable-flood",
 		},
