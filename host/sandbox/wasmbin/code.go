@@ -1,13 +1,19 @@
 package wasmbin
 
+import (
+	"bytes"
+	"encoding/binary"
+)
+
 // codeWriter writes function bodies. Its slices are reused.
 type codeWriter struct {
 	meter
 	edits []edit // in order of at
 	body  []byte
 	in    instr
-	local uint32 // index of the added i32 local
-	used  bool   // whether the local is needed
+	types []ValueType // of parameters and locals
+	local uint32      // index of the added i32 local
+	used  bool        // whether the local is needed
 }
 
 // edit replaces the instruction from at to end.
@@ -26,15 +32,28 @@ type lengthCharge struct {
 	clamp       bool // the operand counts as most at the most
 }
 
-func (r *rewriter) codeSection() {
+// codeContent returns the content of the code section.
+func (r *rewriter) codeContent() []byte {
+	s := r.found[secCode]
+	r.pos, r.end, r.scratch = s.at, s.end, make([]byte, 0, s.end-s.at+(s.end-s.at)/4)
 	n := r.entryCount()
-	if n == 0 {
-		return
-	}
-	r.scratch = appendU32(r.scratch, uint32(n))
 	for i := 0; i < n; i++ {
 		r.functionBody(uint32(r.imported + i))
 	}
+	return r.codeEntries(n)
+}
+
+// codeEntries puts the bodies written so far and those added together.
+func (r *rewriter) codeEntries(n int) []byte {
+	if n == 0 {
+		return nil
+	}
+	all := appendU32(nil, uint32(n+len(r.add.bodies)))
+	all = append(all, r.scratch...)
+	for _, b := range r.add.bodies {
+		all = append(appendU32(all, uint32(len(b))), b...)
+	}
+	return all
 }
 
 func (r *rewriter) functionBody(index uint32) {
@@ -42,38 +61,60 @@ func (r *rewriter) functionBody(index uint32) {
 	size := int(r.u32())
 	r.end = r.pos + size
 	from := r.pos
-	groups, locals := r.localGroups()
-	w := &r.code
-	w.local = uint32(len(r.typeOf(index).Params) + locals)
-	code := r.pos
-	r.plan()
-	w.body = w.body[:0]
-	r.writeLocals(from, code, groups)
-	r.pos = code
-	r.writeCode()
-	r.scratch = appendU32(r.scratch, uint32(len(w.body)))
-	r.scratch = append(r.scratch, w.body...)
-	r.end = section
-}
-
-// localGroups reads the local declarations.
-func (r *rewriter) localGroups() (groups uint32, locals int) {
-	groups = r.u32()
-	for i := uint32(0); i < groups; i++ {
-		locals += int(r.u32())
-		r.u8()
+	groups := r.localTypes(index)
+	locals := r.b[from:r.pos]
+	whole := r.cursor
+	if code := r.straightened(); code != nil {
+		r.cursor = cursor{b: code, end: len(code), section: "code"}
 	}
-	return groups, locals
+	at := r.pos
+	r.plan()
+	r.code.body = r.code.body[:0]
+	r.writeLocals(locals, groups)
+	r.pos = at
+	r.writeCode()
+	r.scratch = appendU32(r.scratch, uint32(len(r.code.body)))
+	r.scratch = append(r.scratch, r.code.body...)
+	r.cursor = whole
+	r.pos, r.end = r.end, section
 }
 
-// plan finds the charges and edits of a body's code.
-func (r *rewriter) plan() {
+// straightened returns the function's code with its dispatch loop straightened,
+// or nil when it has none.
+func (r *rewriter) straightened() []byte {
+	if !r.options.Fuel || !bytes.Contains(r.b[r.pos:r.end], dispatchHead) {
+		return nil
+	}
+	return straighten(r.cursor, &r.bounds)
+}
+
+// localTypes reads the local declarations of a function and returns how many
+// groups of them there are.
+func (r *rewriter) localTypes(index uint32) (groups uint32) {
+	w := &r.code
+	w.types = append(w.types[:0], r.typeOf(index).Params...)
+	groups = r.u32()
+	for range groups {
+		n := r.u32()
+		t := ValueType(r.u8())
+		for range n {
+			w.types = append(w.types, t)
+		}
+	}
+	w.local = uint32(len(w.types))
+	return groups
+}
+
+// meterBody finds the charges and edits of a body's code.
+func (r *rewriter) meterBody() {
 	w := &r.code
 	w.edits, w.used = w.edits[:0], false
-	w.begin(r.pos)
+	w.begin(r.pos, w.types)
 	for r.pos < r.end {
 		r.next(&w.in, &r.bounds)
-		w.add(&w.in)
+		if r.options.Fuel {
+			w.add(&w.in)
+		}
 		r.edit()
 	}
 	w.finish()
@@ -88,27 +129,38 @@ func (r *rewriter) edit() {
 	e := edit{at: w.in.at, end: w.in.end, op: w.in.op}
 	switch w.in.op {
 	case opCall, opReturnCall, opRefFunc:
-		if e.x = r.function(w.in.x); e.x != w.in.x {
-			w.edits = append(w.edits, e)
-		}
+		e.x = r.function(w.in.x)
 	case opMisc, opMemoryGrow:
-		if e.length = r.lengthCharge(&w.in); e.length != nil {
-			w.used = true
-			w.edits = append(w.edits, e)
+		if !r.options.Fuel || !r.editBulk(&e) {
+			return
 		}
+	default:
+		return
 	}
+	if e.length != nil || e.op != w.in.op || e.x != w.in.x {
+		w.edits = append(w.edits, e)
+	}
+}
+
+// editBulk edits an instruction that is charged by length, if it is one.
+func (r *rewriter) editBulk(e *edit) bool {
+	in := &r.code.in
+	if h, ok := r.bulkHelper(in); ok {
+		e.op, e.x = opCall, h
+		return true
+	}
+	e.length = r.lengthCharge(in)
+	r.code.used = r.code.used || e.length != nil
+	return e.length != nil
 }
 
 // lengthCharge returns nil for instructions not charged by length.
 func (r *rewriter) lengthCharge(in *instr) *lengthCharge {
-	if !r.options.Fuel {
-		return nil
-	}
 	if in.op == opMemoryGrow {
 		return &lengthCharge{left: unitsPerPage, clamp: true, most: r.module.Memory.limit(r.options)}
 	}
 	switch in.sub {
-	case miscMemoryInit, miscMemoryCopy, miscMemoryFill:
+	case miscMemoryInit:
 		return &lengthCharge{right: bytesPerUnit}
 	case miscTableInit, miscTableCopy, miscTableFill:
 		return &lengthCharge{left: unitsPerEntry}
@@ -119,16 +171,15 @@ func (r *rewriter) lengthCharge(in *instr) *lengthCharge {
 }
 
 // writeLocals copies the local declarations, with one more when it is used.
-func (r *rewriter) writeLocals(from, code int, groups uint32) {
+func (r *rewriter) writeLocals(locals []byte, groups uint32) {
 	w := &r.code
 	if !w.used {
-		w.body = append(w.body, r.b[from:code]...)
+		w.body = append(w.body, locals...)
 		return
 	}
-	r.pos = from
-	r.u32()
+	_, n := binary.Uvarint(locals)
 	w.body = appendU32(w.body, groups+1)
-	w.body = append(w.body, r.b[r.pos:code]...)
+	w.body = append(w.body, locals[n:]...)
 	w.body = append(w.body, 1, byte(I32))
 }
 
@@ -143,7 +194,7 @@ func (r *rewriter) writeCode() {
 		}
 		r.copyCode(e.at)
 		if e.length != nil {
-			r.writeLengthCharge(e.length)
+			w.body = r.appendLengthCharge(w.body, e.length, w.local)
 			r.copyCode(e.end)
 			continue
 		}
@@ -161,29 +212,71 @@ func (r *rewriter) copyCode(at int) {
 	r.pos = at
 }
 
-// writeCharge writes: fuel -= cost; if check && fuel < 0 { tick() }.
+// writeCharge writes a charge and its check.
 func (r *rewriter) writeCharge(c charge) {
 	r.copyCode(c.at)
-	b := appendIndexed(r.code.body, opGlobalGet, r.fuel)
-	b = appendSigned(append(b, opI64Const), c.cost)
-	b = appendIndexed(append(b, opI64Sub), opGlobalSet, r.fuel)
-	if c.check {
-		b = r.appendCheck(b)
+	b := r.code.body
+	switch c.check {
+	case unchecked:
+		b = r.appendCharge(b, c.cost)
+	case checkHere:
+		b = r.appendCheck(r.appendCharge(b, c.cost))
+	case checkEntry:
+		b = append(b, opLoop, blockEmpty)
+		b = append(r.appendRetry(b, c.cost, nil, 1), opEnd)
+	case checkLoop:
+		b = r.appendRetry(b, c.cost, r.code.list[c.loop].carried, 1)
 	}
 	r.code.body = b
 }
 
-func (r *rewriter) appendCheck(b []byte) []byte {
+// appendCharge appends: fuel -= cost.
+func (r *rewriter) appendCharge(b []byte, cost int64) []byte {
 	b = appendIndexed(b, opGlobalGet, r.fuel)
-	b = append(b, opI64Const, 0, opI64LtS, opIf, blockEmpty)
+	b = appendSigned(append(b, opI64Const), cost)
+	return appendIndexed(append(b, opI64Sub), opGlobalSet, r.fuel)
+}
+
+// appendCheck appends: if fuel < 0 { tick() }.
+func (r *rewriter) appendCheck(b []byte) []byte {
+	b = r.appendIfUsedUp(b)
 	return append(appendIndexed(b, opCall, r.tick), opEnd)
 }
 
-// writeLengthCharge writes, with n the operand on the stack, which stays there:
-// fuel -= min(n, most) >> right << left; if fuel < 0 { tick() }.
-func (r *rewriter) writeLengthCharge(l *lengthCharge) {
-	local := r.code.local
-	b := appendIndexed(r.code.body, opLocalTee, local)
+func (r *rewriter) appendIfUsedUp(b []byte) []byte {
+	b = appendIndexed(b, opGlobalGet, r.fuel)
+	return append(b, opI64Const, 0, opI64LtS, opIf, blockEmpty)
+}
+
+// appendRetry appends, at the head of a loop, the charge for a turn:
+//
+//	fuel -= cost; if fuel < 0 { tick(); fuel += cost; continue }
+//
+// and passes the locals that change from turn to turn through the call. Going
+// back to the head keeps the way on free of what the call does to a compiler's
+// registers, and passing the locals keeps them in registers.
+func (r *rewriter) appendRetry(b []byte, cost int64, carried []uint32, label uint32) []byte {
+	b = r.appendIfUsedUp(r.appendCharge(b, cost))
+	return r.appendPause(b, cost, carried, label)
+}
+
+// appendPause appends the call of a pause helper and what is behind it.
+func (r *rewriter) appendPause(b []byte, cost int64, carried []uint32, label uint32) []byte {
+	for _, x := range carried {
+		b = appendIndexed(b, opLocalGet, x)
+	}
+	b = appendSigned(append(b, opI64Const), cost)
+	b = appendIndexed(b, opCall, r.pauseHelper(carried))
+	for i := len(carried) - 1; i >= 0; i-- {
+		b = appendIndexed(b, opLocalSet, carried[i])
+	}
+	return append(appendIndexed(b, opBr, label), opEnd)
+}
+
+// appendLengthCharge appends, with n the operand on the stack, which stays
+// there: fuel -= min(n, most) >> right << left; if fuel < 0 { tick() }.
+func (r *rewriter) appendLengthCharge(b []byte, l *lengthCharge, local uint32) []byte {
+	b = appendIndexed(b, opLocalTee, local)
 	b = appendIndexed(b, opGlobalGet, r.fuel)
 	b = appendIndexed(b, opLocalGet, local)
 	if l.clamp {
@@ -200,5 +293,5 @@ func (r *rewriter) writeLengthCharge(l *lengthCharge) {
 		b = append(appendSigned(append(b, opI64Const), l.left), opI64Shl)
 	}
 	b = appendIndexed(append(b, opI64Sub), opGlobalSet, r.fuel)
-	r.code.body = r.appendCheck(b)
+	return r.appendCheck(b)
 }

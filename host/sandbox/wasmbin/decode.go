@@ -47,15 +47,16 @@ type decoder struct {
 	module   *Module
 	found    [sections]span
 	bounds
-	funcTypes []uint32 // type of each function, imported ones first
-	imported  int      // functions
-	mutable   int      // globals
-	start     uint32   // function, if there is one
-	entries   int      // of element segments so far
-	custom    int      // bytes of custom sections so far
-	named     bool     // a name section was found
-	names     map[string]bool
-	stateful  [statefulOps]bool // instructions found that pin an instance
+	funcTypes    []uint32 // type of each function, imported ones first
+	imported     int      // functions
+	mutable      int      // globals
+	segmentBytes []int    // size of each data segment
+	start        uint32   // function, if there is one
+	entries      int      // of element segments so far
+	custom       int      // bytes of custom sections so far
+	named        bool     // a name section was found
+	names        map[string]bool
+	stateful     [statefulOps]bool // instructions found that pin an instance
 }
 
 func newDecoder(wasm []byte, l Limits) *decoder {

@@ -18,51 +18,14 @@ func InstrumentExactly(wasm []byte, l Limits, o Options) ([]byte, error) {
 		return nil, err
 	}
 	r := newRewriter(d, o)
-	r.out = append(r.out, r.b[:headerBytes]...)
-	for _, id := range sectionOrder {
-		if id == secCode && r.found[secCode].at > 0 {
-			r.exactCode()
-		} else {
-			r.section(id)
-		}
-	}
-	return r.out, nil
-}
-
-func (r *rewriter) exactCode() {
-	s := r.found[secCode]
-	r.pos, r.end, r.scratch = s.at, s.end, r.scratch[:0]
-	n := r.entryCount()
-	r.scratch = appendU32(r.scratch, uint32(n))
-	for i := 0; i < n; i++ {
-		r.exactBody(uint32(r.imported + i))
-	}
-	r.out = appendSection(r.out, secCode, r.scratch)
-}
-
-func (r *rewriter) exactBody(index uint32) {
-	size := int(r.u32())
-	section := r.end
-	r.end = r.pos + size
-	from := r.pos
-	groups, locals := r.localGroups()
-	w := &r.code
-	w.local = uint32(len(r.typeOf(index).Params) + locals)
-	code := r.pos
-	r.planExactly()
-	w.body = w.body[:0]
-	r.writeLocals(from, code, groups)
-	r.pos = code
-	r.writeCode()
-	r.scratch = appendU32(r.scratch, uint32(len(w.body)))
-	r.scratch = append(r.scratch, w.body...)
-	r.end = section
+	r.plan = r.planExactly
+	return r.write(), nil
 }
 
 func (r *rewriter) planExactly() {
 	w := &r.code
 	w.edits, w.used = w.edits[:0], false
-	w.charges = append(w.charges[:0], charge{at: r.pos, cost: costEntry, check: true})
+	w.charges = append(w.charges[:0], charge{at: r.pos, cost: costEntry, check: checkHere})
 	for r.pos < r.end {
 		r.next(&w.in, &r.bounds)
 		r.edit()
@@ -70,7 +33,7 @@ func (r *rewriter) planExactly() {
 			w.charges = append(w.charges, charge{at: w.in.at, cost: int64(w.in.cost)})
 		}
 		if w.in.op == opLoop {
-			w.charges = append(w.charges, charge{at: w.in.end, cost: costOne, check: true})
+			w.charges = append(w.charges, charge{at: w.in.end, cost: costOne, check: checkHere})
 		}
 	}
 }

@@ -8,6 +8,7 @@ type instr struct {
 	opcode
 	x, y   uint32 // immediates: label, index; number of branch targets
 	labels int    // offset of the branch targets
+	value  int64  // constant of i32.const
 	bt     int64  // block type: a type index, or negative for the short forms
 }
 
@@ -124,7 +125,7 @@ func (c *cursor) dataImmediates(in *instr, b *bounds) {
 	case immMemByte:
 		c.memoryIndex(in, b)
 	case immI32:
-		c.signed(32)
+		in.value = c.signed(32)
 	case immI64:
 		c.signed(64)
 	case imm4:

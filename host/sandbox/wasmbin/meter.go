@@ -25,17 +25,23 @@ const (
 // beyond it gets a charge of its own.
 const slack = 16
 
-// shortEntry is the most fuel, that of entering included, of the code between
-// the entry and a first loop for which no charge of its own is made: the loop
-// is charged with it at each turn.
-const shortEntry = 6
+// checkKind says how a charge looks whether the counter is below zero.
+type checkKind byte
+
+const (
+	unchecked checkKind = iota
+	checkHere           // calls tick and goes on
+	checkEntry
+	checkLoop // behind a loop's opcode: calls tick and begins the turn again
+)
 
 // charge is a place in a function body where fuel is taken.
 type charge struct {
 	at    int   // offset in front of which it goes
 	cost  int64 // fuel
 	maybe int64 // part of cost for code that may be skipped
-	check bool  // whether to call tick when the counter is below zero
+	check checkKind
+	loop  int // the loop of checkLoop
 }
 
 // segment is a run of instructions without a branch into or out of it.
@@ -46,27 +52,40 @@ type segment struct {
 	dead  bool // nothing reaches it
 }
 
+// scope is an open block, loop or if.
+type scope struct {
+	force int // charge in force where it began
+	loop  bool
+}
+
 // meter finds the charges of one function body after the other. Its slices are
 // reused.
 type meter struct {
 	charges []charge // in order of at
-	frames  []int    // charge in force where each open block began
-	force   int      // charge in force: it is always passed before seg
+	scopes  []scope
+	force   int // charge in force: it is always passed before seg
 	seg     segment
-	leaf    bool // no call and no loop so far
+	calls   bool // a call was found
+	loops
 }
 
-// begin starts a body whose code starts at offset at.
-func (m *meter) begin(at int) {
+// begin starts a body whose code starts at offset at. types are those of its
+// parameters and locals.
+func (m *meter) begin(at int, types []ValueType) {
 	m.charges = append(m.charges[:0], charge{at: at, cost: costEntry})
-	m.frames = append(m.frames[:0], 0)
-	m.force, m.leaf = 0, true
+	m.scopes = append(m.scopes[:0], scope{0, false})
+	m.force, m.calls = 0, false
 	m.seg = segment{at: at}
+	m.beginLoops(types)
 }
 
-// finish ends a body. A leaf needs no check: who calls it again and again has
-// a loop or a call, and so a check.
-func (m *meter) finish() { m.charges[0].check = !m.leaf }
+// finish ends a body. Who calls a function without calls again and again has a
+// loop or a call, and so a check.
+func (m *meter) finish() {
+	if m.calls {
+		m.charges[0].check = checkEntry
+	}
+}
 
 // add takes the next instruction into account.
 func (m *meter) add(in *instr) {
@@ -74,6 +93,8 @@ func (m *meter) add(in *instr) {
 		m.seg.cost += int64(in.cost)
 	}
 	switch in.op {
+	case opLocalGet, opLocalSet, opLocalTee:
+		m.access(in)
 	case opBlock:
 		m.enter(in)
 	case opLoop:
@@ -83,7 +104,7 @@ func (m *meter) add(in *instr) {
 		m.seg.maybe = true
 	case opElse:
 		m.close()
-		m.force = m.frames[len(m.frames)-1]
+		m.force = m.scopes[len(m.scopes)-1].force
 		m.open(in.end)
 	case opEnd:
 		m.leave(in)
@@ -93,9 +114,9 @@ func (m *meter) add(in *instr) {
 	case opBr, opBrTable, opReturn, opUnreachable:
 		m.diverge(in)
 	case opCall, opCallIndirect:
-		m.leaf = false
+		m.calls = true
 	case opReturnCall, opReturnCallIndirect:
-		m.leaf = false
+		m.calls = true
 		m.diverge(in)
 	}
 }
@@ -103,30 +124,33 @@ func (m *meter) add(in *instr) {
 // enter follows a straight line into a block.
 func (m *meter) enter(in *instr) {
 	maybe := m.close()
-	m.frames = append(m.frames, m.force)
+	m.scopes = append(m.scopes, scope{m.force, false})
 	m.seg = segment{at: in.end, maybe: maybe}
 }
 
 func (m *meter) enterLoop(in *instr) {
 	m.close()
-	first := &m.charges[m.force]
-	if m.leaf && m.force == 0 && !m.seg.maybe && first.cost <= shortEntry {
-		*first = charge{at: in.end, cost: first.cost + costOne, check: true}
-	} else {
-		m.charges = append(m.charges, charge{at: in.end, cost: costOne, check: true})
+	l := m.openLoop(in.at)
+	check := checkLoop
+	if in.bt >= 0 {
+		check = checkHere // it may take values, which are not at hand behind an if
 	}
-	m.leaf = false
-	m.frames = append(m.frames, m.force)
+	m.charges = append(m.charges, charge{at: in.end, cost: costOne, check: check, loop: l})
+	m.scopes = append(m.scopes, scope{m.force, true})
 	m.force = len(m.charges) - 1
 	m.seg = segment{at: in.end}
 }
 
 func (m *meter) leave(in *instr) {
 	m.close()
-	last := len(m.frames) - 1
-	m.force = m.frames[last]
-	m.frames = m.frames[:last]
+	last := len(m.scopes) - 1
+	s := m.scopes[last]
+	m.force = s.force
+	m.scopes = m.scopes[:last]
 	m.open(in.end)
+	if s.loop {
+		m.closeLoop()
+	}
 }
 
 func (m *meter) diverge(in *instr) {

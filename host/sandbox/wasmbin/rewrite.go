@@ -3,7 +3,7 @@ package wasmbin
 // additions are encoded entries put behind the module's own, so that no index
 // but that of a defined function moves.
 type additions struct {
-	types, imports, globals, exports [][]byte
+	types, imports, functions, globals, exports, bodies [][]byte
 }
 
 // rewriter writes a module anew, section by section. The module was checked,
@@ -12,17 +12,21 @@ type rewriter struct {
 	*decoder
 	options Options
 	add     additions
-	shift   uint32 // by how much defined functions move: the imports added
-	tick    uint32 // function index of the tick import
-	fuel    uint32 // global index of the fuel counter
+	shift   uint32            // by how much defined functions move: the imports added
+	tick    uint32            // function index of the tick import
+	fuel    uint32            // global index of the fuel counter
+	helpers map[string]uint32 // added functions, see helper
 
 	out     []byte
 	scratch []byte // content of the section being written
+	bodies  []byte // content of the code section
 	code    codeWriter
+	plan    func() // finds the charges and edits of a body's code
 }
 
 func newRewriter(d *decoder, o Options) *rewriter {
-	r := &rewriter{decoder: d, options: o}
+	r := &rewriter{decoder: d, options: o, helpers: map[string]uint32{}}
+	r.plan = r.meterBody
 	if o.Fuel {
 		r.addFuel()
 	}
@@ -52,7 +56,8 @@ func encodeExport(name string, k Kind, index uint32) []byte {
 
 // write returns the new module.
 func (r *rewriter) write() []byte {
-	r.out = make([]byte, 0, len(r.b)+len(r.b)/2+256)
+	r.bodies = r.codeContent() // which adds functions and types
+	r.out = make([]byte, 0, len(r.b)+len(r.b)/4+256)
 	r.out = append(r.out, r.b[:headerBytes]...)
 	for _, id := range sectionOrder {
 		r.section(id)
@@ -80,15 +85,16 @@ func (r *rewriter) section(id byte) {
 }
 
 var sectionWriters = [sections]func(*rewriter){
-	secType:    func(r *rewriter) { r.extend(r.add.types, nil) },
-	secImport:  func(r *rewriter) { r.extend(r.add.imports, nil) },
-	secTable:   (*rewriter).tableSection,
-	secMemory:  (*rewriter).memorySection,
-	secGlobal:  func(r *rewriter) { r.extend(r.add.globals, (*rewriter).globalEntry) },
-	secExport:  func(r *rewriter) { r.extend(r.add.exports, (*rewriter).exportEntry) },
-	secStart:   (*rewriter).startSection,
-	secElement: (*rewriter).elementSection,
-	secCode:    (*rewriter).codeSection,
+	secType:     func(r *rewriter) { r.extend(r.add.types, nil) },
+	secImport:   func(r *rewriter) { r.extend(r.add.imports, nil) },
+	secFunction: func(r *rewriter) { r.extend(r.add.functions, nil) },
+	secTable:    (*rewriter).tableSection,
+	secMemory:   (*rewriter).memorySection,
+	secGlobal:   func(r *rewriter) { r.extend(r.add.globals, (*rewriter).globalEntry) },
+	secExport:   func(r *rewriter) { r.extend(r.add.exports, (*rewriter).exportEntry) },
+	secStart:    (*rewriter).startSection,
+	secElement:  (*rewriter).elementSection,
+	secCode:     func(r *rewriter) { r.scratch = r.bodies },
 }
 
 // entryCount reads the number of entries of the section being written, 0 when it is

@@ -96,6 +96,7 @@ func (d *decoder) dataSegment() {
 	}
 	n := d.size("data segment")
 	d.skip(n)
+	d.segmentBytes = append(d.segmentBytes, n)
 	d.module.DataBytes += n
 }
 
@@ -105,15 +106,6 @@ func (d *decoder) activeData(at int) {
 	}
 	d.constExpr()
 }
-
-// Instructions that extended-const allows in constant expressions: i32 and i64
-// add, sub and mul.
-const (
-	opI32Add = 0x6a
-	opI32Mul = 0x6c
-	opI64Add = 0x7c
-	opI64Mul = 0x7e
-)
 
 // constExpr reads a constant expression with its end (core specification
 // 3.3.10 and the extended-const proposal).
@@ -130,6 +122,8 @@ func (d *decoder) constExpr() {
 	}
 }
 
+// constant reports whether an instruction may be in a constant expression.
+// Those of i32 and i64 that add, subtract and multiply are of extended-const.
 func (in *instr) constant() bool {
 	switch in.op {
 	case opI32Const, opI64Const, opF32Const, opF64Const, opGlobalGet, opRefNull, opRefFunc:

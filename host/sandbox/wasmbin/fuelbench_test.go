@@ -1,0 +1,102 @@
+package wasmbin_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
+
+	"github.com/skillet-run/skillet/host/sandbox/wasmbin"
+)
+
+// goGuest is testdata/compute, compiled.
+var goGuest = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "compute")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	out := filepath.Join(dir, "compute.wasm")
+	cmd := exec.Command("go", "build", "-trimpath", "-buildmode=c-shared", "-o", out, "./testdata/compute")
+	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=")
+	cmd.Stderr = os.Stderr
+	if err = cmd.Run(); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(out)
+})
+
+// workload is one call of a guest's export.
+type workload struct {
+	name, export string
+	wasm         func(testing.TB) []byte
+	arg          uint64
+}
+
+func workloads() []workload {
+	compute := func(tb testing.TB) []byte {
+		wasm, err := goGuest()
+		if err != nil {
+			tb.Skipf("the Go guest does not build: %v", err)
+		}
+		return wasm
+	}
+	hand := func(build func() []byte) func(testing.TB) []byte {
+		return func(testing.TB) []byte { return build() }
+	}
+	return []workload{
+		{"loop", "run", hand(countModule), 1_000_000},
+		{"fib", "run", hand(fibModule), 25},
+		{"go/sha256", "sha256", compute, 5},
+		{"go/sort", "sort", compute, 1},
+		{"go/matrix", "matrix", compute, 20},
+		{"go/json", "json", compute, 1},
+		{"go/regex", "regex", compute, 1},
+	}
+}
+
+// reactor instantiates a module with what a Go program imports.
+func reactor(tb testing.TB, wasm []byte, m *meter) api.Module {
+	tb.Helper()
+	r := newRuntime(tb, runtimeConfig())
+	wasi_snapshot_preview1.MustInstantiate(tb.Context(), r)
+	_, err := r.NewHostModuleBuilder(wasmbin.TickModule).NewFunctionBuilder().
+		WithFunc(m.tick).Export(wasmbin.TickName).Instantiate(tb.Context())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	mod, err := r.InstantiateWithConfig(tb.Context(), wasm, wazero.NewModuleConfig().WithStartFunctions("_initialize"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return mod
+}
+
+// BenchmarkFuel compares guests as they are with the same under fuel. Both are
+// called in turn, so that what else the machine does reaches both; the fuel
+// row reports its ratio to the plain one.
+func BenchmarkFuel(b *testing.B) {
+	for _, w := range workloads() {
+		b.Run(w.name, func(b *testing.B) {
+			wasm := w.wasm(b)
+			forms := map[string][]byte{"plain": wasm, "fuel": instrument(b, wasm, options)}
+			for _, form := range []string{"plain", "fuel"} {
+				b.Run(form, func(b *testing.B) {
+					m := reactor(b, forms[form], newMeter(1_000_000, plenty))
+					f := m.ExportedFunction(w.export)
+					for b.Loop() {
+						if _, err := f.Call(context.Background(), w.arg); err != nil {
+							b.Fatal(err)
+						}
+					}
+				})
+			}
+		})
+	}
+}
