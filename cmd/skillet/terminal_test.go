@@ -303,6 +303,7 @@ func TestHostileTextIsHarmless(t *testing.T) {
 		{"error", 1, []string{"run", "guest:fail", "--input", "@input.json"}},
 		{"proposals", 0, []string{"approvals", "list"}},
 		{"proposal", 0, []string{"approvals", "show", id}},
+		{"whole proposal", 0, []string{"approvals", "show", id, "--full"}},
 		{"audit", 0, []string{"audit"}},
 		{"argument", 2, []string{"run", hostile}},
 		{"path", 5, []string{"run", "./" + hostile}},
@@ -317,6 +318,32 @@ func TestHostileTextIsHarmless(t *testing.T) {
 	clean(t, "question", s.shown())
 	s.types("y\n")
 	s.ends(0)
+}
+
+// Who upgrades at a terminal is shown what is different, and sees every character
+// of it.
+func TestUpgradeShowsWhatIsDifferent(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	p.pack("v1", "notes", "1.0.0", "")
+	p.write("v1/README.md", []byte("Reads notes.\nAnd no more.\n"))
+	p.must(0, "install", "./v1")
+	p.pack("v2", "notes", "2.0.0", `"kv":{"reason":"to remember"}`)
+	p.write("v2/README.md", []byte("Reads notes.\n"+hostile+"\n"))
+	p.must(0, "pack", "./v2")
+	for _, args := range [][]string{{"install", "./v2"}, {"install", "notes-2.0.0.skill", "--full"}} {
+		s := p.sit(args...)
+		s.sees("Install and grant this? [y/N]")
+		for _, want := range []string{"replaces 1.0.0", "+ keep data", "-And no more.", `+a\u{1b}[2J`, `\u{202e}evil`, `-{"name":"notes","version":"1.0.0"`} {
+			if !strings.Contains(s.shown(), want) {
+				t.Errorf("%v: %q is not shown in\n%s", args, want, s.shown())
+			}
+		}
+		clean(t, "difference", s.shown())
+		s.types("n\n")
+		s.ends(3)
+	}
+	clean(t, "info", p.sit("info", "./v2", "--diff").ends(0))
 }
 
 // guest writes a package of the test guest, and returns its directory.
