@@ -26,17 +26,18 @@ func (t *terminal) doctorCommand() *cli.Command {
 			"and modules made to harm the compiler. It prints what stopped each of them, and does\n" +
 			"not touch the home. Exit code 0 only if all were contained.\n\n" +
 			"Examples:\n  skillet doctor\n  skillet doctor --json\n  skillet doctor --escape\n" +
-			"  skillet doctor --escape --only redirect-out --only fifo",
+			"  skillet doctor --escape --only redirect-out --only fifo\n  skillet doctor --escape --workers",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "escape", Usage: "run guests that try to get out of the sandbox"},
+			&cli.BoolFlag{Name: "workers", Usage: "with --escape: run them in worker processes, as skills that nobody approved"},
 			&cli.StringSliceFlag{Name: "only", Usage: "with --escape: make the attempt `ID` only; may be given again"},
 		},
 		Action: t.withoutHome(func(ctx context.Context, c *cli.Context) error {
 			switch {
 			case c.Bool("escape"):
-				return t.escape(ctx, c.StringSlice("only"))
-			case c.IsSet("only"):
-				return task.Errorf(task.KindUsage, "--only chooses among the attempts of --escape").WithHint("add --escape")
+				return t.escape(ctx, escape.Options{Only: c.StringSlice("only"), Workers: c.Bool("workers")})
+			case c.IsSet("only") || c.Bool("workers"):
+				return task.Errorf(task.KindUsage, "--only and --workers say how the attempts of --escape are made").WithHint("add --escape")
 			}
 			return t.doctor(ctx, c)
 		}),
@@ -88,7 +89,7 @@ func (t *terminal) attemptsCommand() *cli.Command {
 	return &cli.Command{
 		Name: attemptsArg, Hidden: true,
 		Usage:     "make the attempts of doctor --escape in this process",
-		ArgsUsage: "DIR ID...",
+		ArgsUsage: "DIR WALL ID...",
 		Action: t.withoutHome(func(ctx context.Context, c *cli.Context) error {
 			return escape.Serve(ctx, t.out, t.err, c.Args().Slice())
 		}),
@@ -96,8 +97,8 @@ func (t *terminal) attemptsCommand() *cli.Command {
 }
 
 // escape makes the attempts, and says what became of them.
-func (t *terminal) escape(ctx context.Context, only []string) error {
-	if id := escape.Unknown(only); id != "" {
+func (t *terminal) escape(ctx context.Context, o escape.Options) error {
+	if id := escape.Unknown(o.Only); id != "" {
 		return noAttempt(id)
 	}
 	self, err := os.Executable()
@@ -110,7 +111,8 @@ func (t *terminal) escape(ctx context.Context, only []string) error {
 		return cmd
 	}
 	begin, done := t.counting()
-	found, err := escape.Supervise(ctx, start, escape.Options{Only: only, Begin: begin})
+	o.Begin = begin
+	found, err := escape.Supervise(ctx, start, o)
 	done()
 	if err != nil {
 		return err

@@ -31,6 +31,12 @@ const (
 	maxLine = 1 << 20
 )
 
+// What stands between the guests and the host, as the other process is told.
+const (
+	inProcess = "process"
+	inWorkers = "workers"
+)
+
 // event is a line that the other process prints.
 type event struct {
 	Begin   *Attempt `json:"begin,omitempty"`
@@ -41,8 +47,8 @@ type event struct {
 // finds to out, and errors of the parts to logs. args are what the command that
 // was started was given.
 func Serve(ctx context.Context, out, logs io.Writer, args []string) error {
-	if len(args) == 0 {
-		return errors.New("serve attempts: no directory is named")
+	if len(args) < 2 {
+		return errors.New("serve attempts: no directory and no wall is named")
 	}
 	log := hclog.New(&hclog.LoggerOptions{Output: logs, Level: hclog.Error})
 	lines := json.NewEncoder(out)
@@ -56,7 +62,7 @@ func Serve(ctx context.Context, out, logs io.Writer, args []string) error {
 		}
 	}
 	_, err := Run(ctx, log, Options{
-		Dir: args[0], Only: args[1:],
+		Dir: args[0], Workers: args[1] == inWorkers, Only: args[2:],
 		Begin: func(_, _ int, a Attempt) { say(event{Begin: &a}) },
 		End:   func(f Finding) { say(event{Finding: &f}) },
 	})
@@ -153,7 +159,10 @@ func (s *supervisor) round() error {
 
 // command is the process that makes what is left.
 func (s *supervisor) command(ctx context.Context, dir string) *exec.Cmd {
-	args := []string{dir}
+	args := []string{dir, inProcess}
+	if s.o.Workers {
+		args[1] = inWorkers
+	}
 	for _, a := range s.left {
 		args = append(args, a.ID)
 	}

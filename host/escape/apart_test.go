@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/skillet-run/skillet/host/sandbox/worker"
 )
 
 // What this test binary does when its first argument says so.
@@ -21,6 +23,9 @@ const (
 
 // TestMain runs the tests, or is one of those processes.
 func TestMain(m *testing.M) {
+	if worker.IsWorker(os.Args) {
+		os.Exit(worker.Main())
+	}
 	if len(os.Args) < 2 || !strings.HasPrefix(os.Args[1], "__") {
 		os.Exit(m.Run())
 	}
@@ -37,12 +42,12 @@ func serve(args []string) error {
 
 // serveBadly does what its second argument says when it comes to cookie.
 func serveBadly(args []string) error {
-	dir, how, ids := args[1], args[0], args[2:]
+	dir, how, ids := args[1], args[0], args[3:]
 	for i, id := range ids {
 		if id != "cookie" {
 			continue
 		}
-		if err := serve(append([]string{dir}, ids[:i]...)); i > 0 && err != nil {
+		if err := serve(append([]string{dir, inProcess}, ids[:i]...)); i > 0 && err != nil {
 			return err
 		}
 		fmt.Println(`nonsense`)
@@ -55,7 +60,7 @@ func serveBadly(args []string) error {
 		}
 		return errors.New("the end")
 	}
-	return serve(append([]string{dir}, ids...))
+	return serve(append([]string{dir, inProcess}, ids...))
 }
 
 // self starts this test binary.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/skillet-run/skillet/host/hostfn"
 	"github.com/skillet-run/skillet/host/sandbox"
+	"github.com/skillet-run/skillet/host/sandbox/worker"
 	"github.com/skillet-run/skillet/policies"
 )
 
@@ -26,6 +27,8 @@ type bench struct {
 	secret   string // in every file and header that must not come out
 	slack    slack
 	runtime  *sandbox.Runtime
+	pool     *worker.Pool    // of worker processes; nil without
+	workers  *worker.Runtime // runs guests in them; nil without
 	policies *policies.Set
 	innocent *sandbox.Module
 }
@@ -54,39 +57,66 @@ type module interface {
 
 // compile loads a guest in the sandbox.
 func (l *lab) compile(wasm []byte) (module, error) {
-	if l.bench.slack.engine != nil {
-		return l.bench.slack.engine(l.ctx, l, wasm)
+	switch b := l.bench; {
+	case b.slack.engine != nil:
+		return b.slack.engine(l.ctx, l, wasm)
+	case b.workers != nil:
+		return b.workers.Load(l.ctx, wasm)
+	default:
+		return b.runtime.Load(l.ctx, wasm)
 	}
-	return l.bench.runtime.Load(l.ctx, wasm)
 }
 
 // openBench opens the sandbox as a host does, with a cache of compiled code.
-func openBench(ctx context.Context, log hclog.Logger, dir string, s slack) (*bench, error) {
-	b := &bench{log: log, dir: dir, slack: s, secret: os.Getenv(secretVariable)}
+// Modules are compiled in this process, behind the gate alone.
+func openBench(ctx context.Context, log hclog.Logger, o Options, s slack) (*bench, error) {
+	b := &bench{log: log, dir: o.Dir, slack: s, secret: os.Getenv(secretVariable)}
 	if b.secret == "" {
 		b.secret = newSecret()
 	}
-	var err error
-	if b.policies, err = policies.Default(); err != nil {
-		return nil, err
-	}
-	b.runtime, err = sandbox.New(ctx, log, sandbox.Options{
-		CacheDir: filepath.Join(dir, "cache"), CacheKey: []byte(b.secret), Functions: append(hostfn.Functions(), labFunctions()...),
-	})
-	if err != nil {
-		return nil, err
-	}
-	p := newReactor()
-	at := p.keep([]byte("well"))
-	if b.innocent, err = b.runtime.Load(ctx, p.out(at, 4).tool()); err != nil {
+	if err := b.open(ctx, o.Workers); err != nil {
 		b.close()
 		return nil, err
 	}
 	return b, nil
 }
 
-// close frees the sandbox.
-func (b *bench) close() { _ = b.runtime.Close(context.Background()) }
+func (b *bench) open(ctx context.Context, workers bool) (err error) {
+	if b.policies, err = policies.Default(); err != nil {
+		return err
+	}
+	functions := append(hostfn.Functions(), labFunctions()...)
+	b.runtime, err = sandbox.New(ctx, b.log, sandbox.Options{
+		CacheDir: filepath.Join(b.dir, "cache"), CacheKey: []byte(b.secret), Functions: functions,
+	})
+	if err != nil {
+		return err
+	}
+	if workers {
+		if b.pool, err = worker.NewPool(b.log, worker.Settings{}); err != nil {
+			return err
+		}
+		b.workers = worker.NewRuntime(b.log, b.pool, b.runtime, functions, 0)
+	}
+	p := newReactor()
+	at := p.keep([]byte("well"))
+	b.innocent, err = b.runtime.Load(ctx, p.out(at, 4).tool())
+	return err
+}
+
+// close frees the sandbox, and ends the workers.
+func (b *bench) close() {
+	ctx := context.Background()
+	if b.workers != nil {
+		_ = b.workers.Close(ctx)
+	}
+	if b.pool != nil {
+		_ = b.pool.Close()
+	}
+	if b.runtime != nil {
+		_ = b.runtime.Close(ctx)
+	}
+}
 
 // secretVariable is an environment variable of the process that attempts run
 // in, with the secret in it.

@@ -57,6 +57,10 @@ type Finding struct {
 type Options struct {
 	// Only are the IDs of the attempts to make; all when empty. See [Unknown].
 	Only []string
+	// Workers has the guests run in worker processes, behind the second wall, as
+	// skills do that nobody has approved. Whoever sets it has to start main as
+	// package worker says.
+	Workers bool
 	// Dir is the directory to work in, with links resolved. It has to exist and
 	// be empty, and is left with whatever a killed attempt left. Run makes one of
 	// its own when it is empty, and removes it.
@@ -147,7 +151,7 @@ func run(ctx context.Context, log hclog.Logger, o Options, s slack) (found []Fin
 		defer remove()
 		o.Dir = dir
 	}
-	b, err := openBench(ctx, log, o.Dir, s)
+	b, err := openBench(ctx, log, o, s)
 	if err != nil {
 		return nil, fmt.Errorf("open the place of the attempts: %w", err)
 	}

@@ -185,7 +185,7 @@ func TestIdle(t *testing.T) {
 // TestInspect does the harm itself, and sees that it is found.
 func TestInspect(t *testing.T) {
 	t.Parallel()
-	b, err := openBench(t.Context(), hclog.NewNullLogger(), mustRealPath(t), slack{})
+	b, err := openBench(t.Context(), hclog.NewNullLogger(), Options{Dir: mustRealPath(t)}, slack{})
 	if err != nil {
 		t.Fatal(err)
 	}

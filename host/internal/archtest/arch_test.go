@@ -63,7 +63,7 @@ var imports = map[string][]string{
 
 	// What tries to get out of all that.
 	"host/escape": {
-		"host/hostfn", "host/jail", "host/sandbox", "host/sandbox/wasmbin", "host/sandbox/wasmbin/wasmtest",
+		"host/hostfn", "host/jail", "host/sandbox", "host/sandbox/wasmbin", "host/sandbox/wasmbin/wasmtest", "host/sandbox/worker",
 		"host/store", "host/store/badgerstore", "policies", "policies/capability",
 	},
 
