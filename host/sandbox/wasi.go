@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"context"
-	"math"
 	"time"
 
 	"github.com/tetratelabs/wazero/api"
@@ -48,19 +47,10 @@ func wasiEntry(f wasi.Function) hostEntry {
 	return hostEntry{FuncType{wasiModule, f.Name, f.Params, f.Results}, run}
 }
 
-// guestMemory is the whole of linear memory, valid until it grows, or nil. Of
-// one of 4 GiB the last byte is missing: wazero's view of it cannot be longer.
+// guestMemory is the whole of linear memory, valid until it grows.
 func (in *instance) guestMemory() []byte {
-	if !in.module.declared.HasMemory {
-		return nil
-	}
-	m := in.mod.Memory()
-	size := m.Size()
-	if size == 0 {
-		size = math.MaxUint32
-	}
-	b, _ := m.Read(0, size)
-	return b
+	m := &in.linear.memory
+	return m.bytes(m.size)
 }
 
 // openWASI gives the guest what the call grants, and fixed stand-ins for the
