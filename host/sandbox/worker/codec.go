@@ -14,8 +14,9 @@ var errMalformed = errors.New("malformed message")
 
 // A message's fields follow each other in their order, numbers as varints
 // (zigzag for signed ones), texts, bytes and lists behind their length.
-// Structs are their fields, a cause is there or not. Fields of other types are
-// not sent: what they stand for stays with the sender.
+// Structs are their fields, a cause is there or not. Fields that are not
+// exported, or of other types, are not sent: what they stand for stays with the
+// sender.
 
 // encode appends the fields of a message.
 func encode(b []byte, message any) []byte {
@@ -53,7 +54,9 @@ func appendValue(b []byte, v reflect.Value) []byte {
 		return appendSlice(b, v)
 	case reflect.Struct:
 		for i := range v.NumField() {
-			b = appendValue(b, v.Field(i))
+			if f := v.Field(i); f.CanInterface() {
+				b = appendValue(b, f)
+			}
 		}
 	case reflect.Pointer:
 		return appendFailure(b, v)
@@ -107,7 +110,9 @@ func (d *decoder) value(v reflect.Value, causes int) {
 		d.slice(v, causes)
 	case reflect.Struct:
 		for i := 0; i < v.NumField() && !d.bad; i++ {
-			d.value(v.Field(i), causes)
+			if f := v.Field(i); f.CanInterface() {
+				d.value(f, causes)
+			}
 		}
 	case reflect.Pointer:
 		d.failure(v, causes)

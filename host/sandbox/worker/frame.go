@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"os"
 	"sync"
 )
 
@@ -60,7 +59,7 @@ type wire struct {
 	mu sync.Mutex // held while sending
 }
 
-func newWire(in, out *os.File) *wire {
+func newWire(in io.Reader, out io.Writer) *wire {
 	return &wire{in: bufio.NewReaderSize(in, 64<<10), out: out}
 }
 

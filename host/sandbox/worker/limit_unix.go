@@ -11,8 +11,15 @@ import (
 
 func dieWithParent(*syscall.SysProcAttr) {}
 
-// boundResources bounds what a worker opens and writes.
+// boundResources bounds what a worker opens and writes, and closes what it has
+// inherited and was not given.
 func boundResources() error {
+	for fd := firstOther; fd < 64; fd++ {
+		var st unix.Stat_t
+		if unix.Fstat(fd, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFREG {
+			unix.Close(fd)
+		}
+	}
 	return errors.Join(limit(unix.RLIMIT_CORE, 0), limit(unix.RLIMIT_NOFILE, 64), limit(unix.RLIMIT_FSIZE, 512<<20))
 }
 

@@ -31,8 +31,8 @@ type Settings struct {
 }
 
 // DefaultCompileBytes is enough for the largest module that the gate of package
-// wasmbin lets through.
-const DefaultCompileBytes = 4 << 30
+// wasmbin lets through: compiling takes about thirty times a module's size.
+const DefaultCompileBytes = 2 << 30
 
 const (
 	defaultIdle = time.Minute

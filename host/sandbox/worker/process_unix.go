@@ -22,6 +22,9 @@ func workerFiles() (receive, send *os.File) {
 	return os.NewFile(3, "from parent"), os.NewFile(4, "to parent")
 }
 
+// firstOther is the first descriptor that a worker is not given.
+const firstOther = 5
+
 // killGroup kills a process that was not waited for, and its group, which has
 // its number for as long.
 func killGroup(p *os.Process) {

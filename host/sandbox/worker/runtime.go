@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -173,20 +174,26 @@ func (m *Module) acquire(ctx context.Context, memory uint64) (*process, error) {
 	return nil, err
 }
 
-// reuse takes a process that waits.
-func (m *Module) reuse(memory uint64) *process {
+// reuse takes the process that waits since last, and lets go of those that
+// have died.
+func (m *Module) reuse(memory uint64) (found *process) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for i := len(m.idle) - 1; i >= 0; i-- {
+	for i := len(m.idle) - 1; i >= 0 && found == nil; i-- {
 		w := m.idle[i]
-		if w.proc.memory < memory || !w.proc.alive() || !w.timer.Stop() {
+		dead := !w.proc.alive()
+		if !dead && w.proc.memory < memory || !w.timer.Stop() {
 			continue
 		}
-		m.idle = append(m.idle[:i], m.idle[i+1:]...)
+		m.idle = slices.Delete(m.idle, i, i+1)
+		if dead {
+			go m.runtime.pool.drop(w.proc)
+			continue
+		}
 		m.markBusy(w.proc)
-		return w.proc
+		found = w.proc
 	}
-	return nil
+	return found
 }
 
 func (m *Module) setBusy(p *process, busy bool) {
@@ -222,12 +229,7 @@ func (m *Module) release(p *process, healthy bool) {
 // expire ends a process that has waited for too long.
 func (m *Module) expire(w *waiting) {
 	m.mu.Lock()
-	for i := range m.idle {
-		if m.idle[i] == w {
-			m.idle = append(m.idle[:i], m.idle[i+1:]...)
-			break
-		}
-	}
+	m.idle = slices.DeleteFunc(m.idle, func(other *waiting) bool { return other == w })
 	m.mu.Unlock()
 	m.runtime.pool.drop(w.proc)
 }

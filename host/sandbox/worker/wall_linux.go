@@ -3,6 +3,7 @@ package worker
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"runtime"
@@ -60,6 +61,9 @@ const (
 // boundEarly sets the bounds that hold from the start of the process.
 func boundEarly() error {
 	debug.SetMaxThreads(maxThreadsOwn)
+	if err := closeOthers(); err != nil {
+		return err
+	}
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return fmt.Errorf("not dumpable: %w", err)
 	}
@@ -75,6 +79,23 @@ func boundEarly() error {
 		if err := limit(l.what, l.most); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// closeOthers closes what this process has inherited from whoever started its
+// parent and did not mean to pass on. The runtime's own descriptors are low, and
+// no files.
+func closeOthers() error {
+	const low = 256
+	for fd := firstOther; fd < low; fd++ {
+		var st unix.Stat_t
+		if unix.Fstat(fd, &st) == nil && st.Mode&unix.S_IFMT != 0 {
+			unix.Close(fd)
+		}
+	}
+	if err := unix.CloseRange(low, math.MaxUint32, 0); err != nil && !errors.Is(err, unix.ENOSYS) {
+		return fmt.Errorf("close other descriptors: %w", err)
 	}
 	return nil
 }

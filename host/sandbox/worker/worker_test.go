@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -18,7 +19,12 @@ import (
 
 func TestMain(m *testing.M) {
 	if IsWorker(os.Args) {
-		os.Exit(serve(tries))
+		all := maps.Clone(tries)
+		maps.Copy(all, linuxTries())
+		os.Exit(serve(all))
+	}
+	if len(os.Args) == 2 && os.Args[1] == parentMode {
+		beParent()
 	}
 	os.Exit(m.Run())
 }
@@ -195,9 +201,17 @@ func TestDied(t *testing.T) {
 	p := newPool(t, Settings{})
 	proc := within(t, p, 1<<30)
 	defer p.drop(proc)
-	err := try(proc, "panic", "all is lost")
+	_, err := try(proc, "panic", "all is lost")
 	var died *DiedError
 	if !errors.As(err, &died) || died.How != "exit status 2" || !strings.Contains(died.Output, "panic: all is lost") {
 		t.Errorf("panic: %v", err)
 	}
+}
+
+// again is a module whose export calls a host function.
+func again() []byte {
+	m := w.New()
+	f := m.ImportFunc("test", "again", w.Sig("", ""))
+	m.ExportFunc("run", m.Func(w.Sig("", ""), "", w.Call(f)))
+	return m.Bytes()
 }

@@ -1,0 +1,9 @@
+//go:build !linux
+
+package worker
+
+func linuxTries() attempts { return nil }
+
+const parentMode = ""
+
+func beParent() {}
