@@ -155,6 +155,28 @@ func TestTimeoutBoundsAllAttempts(t *testing.T) {
 	}
 }
 
+// TestTimeoutBoundsLaterAttempts: an attempt after others has what they left.
+func TestTimeoutBoundsLaterAttempts(t *testing.T) {
+	t.Parallel()
+	p := newMachine(t).process()
+	file := filepath.Join(t.TempDir(), "there")
+	g := newGuest()
+	g.tool("run", g.ask("fs_read", `{"path":"`+file+`"}`, ""), when(spin(), g.fail("io", "not yet")))
+	pkg := skill(t, "tester", g, runTool, `,"resilience":{"retry_config":{"max_attempts":10,"base_delay":0.2,"backoff_strategy":"constant","retry_on":["network_error"]},"timeout":1}`)
+	if err := p.Check(t.Context(), pkg); err != nil { // compiled now, the first attempt is quick
+		t.Fatal(err)
+	}
+	time.AfterFunc(300*time.Millisecond, func() {
+		if err := os.WriteFile(file, []byte("x"), 0o600); err != nil {
+			t.Error(err)
+		}
+	})
+	r := p.Run(t.Context(), on(pkg, "run", "fs.read:"+file))
+	if r.OK || !strings.Contains(r.Error.Message, "time limit") || strings.Contains(r.Error.Message, "limit of 1s") {
+		t.Errorf("got %+v after %v", r.Error, reasons(r.Attempts))
+	}
+}
+
 func TestCancelEndsAPause(t *testing.T) {
 	t.Parallel()
 	g := newGuest()
@@ -346,8 +368,11 @@ func TestConcurrencyIsEnforced(t *testing.T) {
 		wg.Go(func() { results[i] = p.Run(t.Context(), c) })
 	}
 	wg.Wait()
-	ran, busy := 0, 0
+	ran, busy, turned := 0, 0, 0
 	for _, r := range results {
+		if r.Error != nil && strings.Contains(r.Error.Message, "1 more wait already") {
+			turned++
+		}
 		switch {
 		case r.Figures.Attempts > 0:
 			ran++
@@ -355,8 +380,8 @@ func TestConcurrencyIsEnforced(t *testing.T) {
 			busy++
 		}
 	}
-	if ran == 0 || ran > 2 || busy == 0 || ran+busy > 3 {
-		t.Errorf("%d ran, %d were refused: %+v", ran, busy, results)
+	if ran == 0 || ran > 2 || busy == 0 || ran+busy > 3 || turned != 1 {
+		t.Errorf("%d ran, %d were refused, %d at once: %+v", ran, busy, turned, results)
 	}
 }
 
