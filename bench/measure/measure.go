@@ -22,16 +22,15 @@ type Job struct {
 
 // Plan says how long to measure. The zero value measures each job once.
 type Plan struct {
-	// Rounds is how many samples each job gets. Jobs that take long get fewer,
-	// and at least three, or Rounds if that is less.
+	// Rounds is how many samples each job gets. Jobs that take long get as
+	// many as fit in two seconds, and at least one.
 	Rounds int
 	// Slot is about how long a job runs in each round; at least once.
 	Slot time.Duration
 }
 
-// mostPerJob is about how long all rounds of one job may take, as far as the
-// three are not more.
-const mostPerJob = 3 * time.Second
+// mostPerJob is about how long all rounds of one job may take.
+const mostPerJob = 2 * time.Second
 
 // Jobs runs all jobs in turn and returns the median time of each, in
 // nanoseconds for one run, in their order.
@@ -46,7 +45,7 @@ func (p Plan) Jobs(jobs []Job) ([]float64, error) {
 		}
 		batch[i] = int(max(1, min(int64(p.Slot/once), 1_000_000)))
 		fit := int(mostPerJob / (once * time.Duration(batch[i])))
-		rounds[i] = max(1, min(p.Rounds, max(fit, 3)))
+		rounds[i] = max(1, min(p.Rounds, fit))
 	}
 	for round := range max(p.Rounds, 1) {
 		for i, j := range jobs {
