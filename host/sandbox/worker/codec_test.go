@@ -166,14 +166,14 @@ func causes(n int) *sandbox.Failure {
 }
 
 // listen makes a call of the reactor in a fake worker.
-func listen(t testing.TB, stream []byte, c sandbox.Call) (sandbox.Result, error, *talk) {
+func listen(t testing.TB, stream []byte, c sandbox.Call) (*talk, sandbox.Result, error) {
 	t.Helper()
 	m := &Module{runtime: NewRuntime(hclog.NewNullLogger(), nil, nil, hostFunctions(), 0)}
 	c.Limits.Wall = time.Second
 	c.Limits = c.Limits.Filled()
 	k := &talk{module: m, proc: fake(stream), call: c}
 	r, err := k.run(t.Context())
-	return r, err, k
+	return k, r, err
 }
 
 // TestHostileWorker says what no worker says.
@@ -226,12 +226,12 @@ func TestHostileWorker(t *testing.T) {
 		"result in a host call":  {speech(kindHostCall, &hostCall{Function: answer, Stack: []uint64{0, 10}}, kindResult, &result{}), ErrProtocol},
 		"more causes than known": {speech(kindResult, &result{Failure: causes(sandbox.MaxCauses + 1)}), ErrProtocol},
 	} {
-		_, err, k := listen(t, c.stream, sandbox.Call{Limits: limits})
+		k, _, err := listen(t, c.stream, sandbox.Call{Limits: limits})
 		if !errors.Is(err, c.want) || k.broken == nil {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
 	}
-	r, err, k := listen(t, speech(kindResult, &result{Result: sandbox.Result{Output: []byte("x")}}), sandbox.Call{})
+	k, r, err := listen(t, speech(kindResult, &result{Result: sandbox.Result{Output: []byte("x")}}), sandbox.Call{})
 	if err != nil || string(r.Output) != "x" || k.broken != nil {
 		t.Errorf("a good result: %+v, %v", r, err)
 	}

@@ -55,13 +55,10 @@ func TestKilled(t *testing.T) {
 	for _, export := range []string{"spin", "waits"} {
 		var calls sync.WaitGroup
 		calls.Go(func() {
-			_, err := m.Call(t.Context(), sandbox.Call{Export: export, Limits: sandbox.Limits{Fuel: 1 << 60, Wall: 3 * time.Second}})
+			_, err := m.Call(t.Context(), sandbox.Call{Export: export, Limits: sandbox.Limits{Fuel: 1 << 60, Wall: time.Minute}})
 			var died *DiedError
-			if export == "spin" && (!errors.As(err, &died) || died.How != "signal: killed") {
+			if !errors.As(err, &died) || died.How != "signal: killed" {
 				t.Errorf("killed in %s: %v", export, err)
-			}
-			if err == nil {
-				t.Errorf("killed in %s: no error", export)
 			}
 		})
 		p := busyProcess(m)

@@ -247,8 +247,10 @@ func (t *talk) serveHost(ctx context.Context, f frame) error {
 	t.functions++
 	t.depth++
 	defer func() { t.depth-- }()
-	side := &remoteGuest{talk: t, ctx: ctx}
-	err := t.perform(ctx, &t.module.runtime.functions[h.Function], side, h.Stack)
+	whileAlive, cancel := t.whileAlive(ctx)
+	side := &remoteGuest{talk: t, ctx: whileAlive}
+	err := t.perform(whileAlive, &t.module.runtime.functions[h.Function], side, h.Stack)
+	cancel()
 	if t.broken != nil {
 		return t.broken
 	}
@@ -258,6 +260,20 @@ func (t *talk) serveHost(ctx context.Context, f frame) error {
 		done.Failure = describeHost(err)
 	}
 	return t.proc.wire.send(kindHostDone, f.call, done)
+}
+
+// whileAlive is a context that also ends with the worker: nobody waits for the
+// host function then.
+func (t *talk) whileAlive(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		select {
+		case <-t.proc.ended:
+			cancel(ErrDied)
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { cancel(nil) }
 }
 
 // mayCall checks what a worker's own sandbox has made sure of, if it was not
