@@ -152,7 +152,7 @@ func (p *pool) release() {
 func (ps *pools) evict(before time.Time) (gone []*instance) {
 	for e := ps.idle.Back(); e != nil; e = ps.idle.Back() {
 		in := e.Value.(*instance)
-		if ps.bytes <= ps.budget && !in.idleSince.Before(before) {
+		if ps.bytes <= ps.budget && in.idleSince.After(before) {
 			break
 		}
 		in.pool.remove(in)
