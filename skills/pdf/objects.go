@@ -18,7 +18,7 @@ type place struct {
 const (
 	// maxParsed bounds the parsed objects that are kept, by the bytes they were
 	// parsed from; then keeping starts over.
-	maxParsed = 2 << 20
+	maxParsed = 1 << 19
 	// maxUnpacked bounds the decoded object streams that are kept, in bytes.
 	maxUnpacked = 48 << 20
 	// maxPending bounds objects that are parsed because another needs them: the
