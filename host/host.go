@@ -62,6 +62,7 @@ type Host struct {
 	store    *badgerstore.Store
 	workers  *worker.Pool
 	sandbox  *sandbox.Runtime
+	apart    *worker.Runtime
 	notifier hostfn.Notifier
 }
 
@@ -131,6 +132,9 @@ func (h *Host) CatchUp(ctx context.Context) error { return h.Ledger.CatchUp(ctx)
 // Close releases the home.
 func (h *Host) Close(ctx context.Context) error {
 	var errs []error
+	if h.apart != nil {
+		errs = append(errs, h.apart.Close(context.WithoutCancel(ctx)))
+	}
 	if h.sandbox != nil {
 		errs = append(errs, h.sandbox.Close(context.WithoutCancel(ctx)))
 	}
@@ -197,7 +201,11 @@ func (h *Host) openSandbox(ctx context.Context) error {
 	h.sandbox, err = sandbox.New(ctx, h.Log.Named("sandbox"), sandbox.Options{
 		CacheDir: h.path("cache", "compiled"), CacheKey: key, Compiler: h.workers, Functions: hostfn.Functions(),
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	h.apart = worker.NewRuntime(h.Log.Named("worker"), h.workers, h.sandbox, hostfn.Functions(), 0)
+	return nil
 }
 
 func (h *Host) wire() {
@@ -212,7 +220,7 @@ func (h *Host) wire() {
 			MemoryBytes: uint64(s.MaxMemoryMB) << 20, Fuel: s.MaxFuel, Wall: seconds(s.MaxExecutionSeconds),
 		},
 		HTTPTimeout: seconds(s.HTTPTimeoutSeconds), HTTPBytes: int64(s.HTTPMaxMB) << 20,
-		Skills: installed{h},
+		Workers: h.apart, Skills: installed{h},
 	})
 	h.Installer = install.New(h.Ledger, h.Registry, h.Desk, h.Policies, h.Runner, h.Home)
 }

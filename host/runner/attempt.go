@@ -16,7 +16,7 @@ import (
 // attempt is one attempt at a run.
 type attempt struct {
 	*run
-	module  *sandbox.Module
+	module  module
 	compile time.Duration // 0 when the module was there
 	env     *hostfn.Env
 	reply   sandbox.Result
@@ -113,7 +113,7 @@ func (a *run) state(kv store.KV) store.KV {
 
 // load compiles the module, or finds it compiled.
 func (r *Runner) load(ctx context.Context, a *attempt) error {
-	m, fresh, err := r.module(ctx, a.call.Target.Package)
+	m, fresh, err := r.module(ctx, a.call.Target)
 	if fresh {
 		a.compile = m.Info().CompileTime
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/skillet-run/skillet/host/hostfn"
 	"github.com/skillet-run/skillet/host/sandbox"
+	"github.com/skillet-run/skillet/host/sandbox/worker"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 )
@@ -75,6 +76,8 @@ var bySentinel = []struct {
 	{sandbox.ErrStack, exhausted},
 	{sandbox.ErrDepth, exhausted},
 	{sandbox.ErrFiles, exhausted},
+	{worker.ErrDied, failed},
+	{worker.ErrProtocol, failed},
 	{context.DeadlineExceeded, Verdict{task.ClassTransient, string(manifests.ReasonTimeout), Unknown}},
 }
 

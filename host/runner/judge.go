@@ -14,6 +14,7 @@ import (
 	"github.com/skillet-run/skillet/host/hostfn"
 	"github.com/skillet-run/skillet/host/journal"
 	"github.com/skillet-run/skillet/host/sandbox"
+	"github.com/skillet-run/skillet/host/sandbox/worker"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 )
@@ -110,6 +111,8 @@ var kinds = []struct {
 	{hostfn.ErrDenied, task.KindDenied},
 	{sandbox.ErrGuest, task.KindSkill},
 	{sandbox.ErrTrap, task.KindSkill},
+	{worker.ErrDied, task.KindSkill},
+	{worker.ErrProtocol, task.KindSkill},
 	{sandbox.ErrNoExport, task.KindVerification},
 	{sandbox.ErrSignature, task.KindVerification},
 	{context.Canceled, task.KindInternal},
@@ -184,7 +187,7 @@ func raise(err error) string {
 }
 
 func loadError(path string, err error) error {
-	if errors.Is(err, sandbox.ErrRefused) || errors.Is(err, sandbox.ErrImport) {
+	if errors.Is(err, sandbox.ErrRefused) || errors.Is(err, sandbox.ErrImport) || errors.Is(err, worker.ErrDied) {
 		return task.Errorf(task.KindVerification, "%s: %w", path, err).
 			WithHint("the module is not one this host can run safely; build it again with a supported toolchain")
 	}

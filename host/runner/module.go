@@ -3,42 +3,83 @@ package runner
 import (
 	"context"
 
+	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/sandbox"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
 
-// module returns the compiled module of a package, compiling it at its first use;
+// A module is one that is loaded here, or one that runs in worker processes.
+type module interface {
+	Info() sandbox.Info
+	Call(context.Context, sandbox.Call) (sandbox.Result, error)
+	Close(context.Context) error
+}
+
+// moduleKey names a module by its bytes and by where it runs.
+type moduleKey struct {
+	digest manifests.Digest
+	apart  bool
+}
+
+// apart reports whether a target runs in processes of its own: nobody has
+// decided about one that was never installed.
+func (r *Runner) apart(t Target) bool {
+	return r.settings.Workers != nil && t.Origin == registry.OriginPath
+}
+
+// module returns the compiled module of a target, compiling it at its first use;
 // fresh is true when it did.
-func (r *Runner) module(ctx context.Context, p *bundle.Package) (m *sandbox.Module, fresh bool, err error) {
-	path, wasm, err := p.Module()
+func (r *Runner) module(ctx context.Context, t Target) (m module, fresh bool, err error) {
+	path, wasm, err := t.Package.Module()
 	if err != nil {
 		return nil, false, task.Wrap(task.KindVerification, err)
 	}
-	d := manifests.DigestOf(wasm)
+	key := moduleKey{manifests.DigestOf(wasm), r.apart(t)}
 	r.mu.Lock()
-	m, ok := r.modules[d]
+	m, ok := r.modules[key]
 	r.mu.Unlock()
 	if ok {
 		return m, false, nil
 	}
-	if m, err = r.sandbox.Load(ctx, wasm); err != nil {
+	if m, err = r.open(ctx, wasm, key.apart); err != nil {
 		return nil, false, loadError(path, err)
 	}
-	m, err = r.keep(ctx, d, m)
+	m, err = r.keep(ctx, key, m)
 	return m, err == nil, err
 }
 
+// open compiles a module. Nothing of one that runs apart is loaded here.
+func (r *Runner) open(ctx context.Context, wasm []byte, apart bool) (module, error) {
+	if apart {
+		return r.settings.Workers.Load(ctx, wasm)
+	}
+	return r.sandbox.Load(ctx, wasm)
+}
+
 // keep remembers a compiled module, unless another call was first.
-func (r *Runner) keep(ctx context.Context, d manifests.Digest, m *sandbox.Module) (*sandbox.Module, error) {
+func (r *Runner) keep(ctx context.Context, key moduleKey, m module) (module, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if first, ok := r.modules[d]; ok {
+	if first, ok := r.modules[key]; ok {
 		return first, m.Close(ctx)
 	}
-	r.modules[d] = m
+	r.modules[key] = m
 	return m, nil
+}
+
+// inspect compiles a package's module and describes it.
+func (r *Runner) inspect(ctx context.Context, p *bundle.Package) (sandbox.Info, error) {
+	path, wasm, err := p.Module()
+	if err != nil {
+		return sandbox.Info{}, task.Wrap(task.KindVerification, err)
+	}
+	m, err := r.open(ctx, wasm, r.settings.Workers != nil)
+	if err != nil {
+		return sandbox.Info{}, loadError(path, err)
+	}
+	return m.Info(), m.Close(ctx)
 }
 
 // Check loads a package's module and looks for the exports its tools name, and
@@ -51,7 +92,7 @@ func (r *Runner) Check(ctx context.Context, p *bundle.Package) error {
 	if !man.Type.IsCode() {
 		return nil
 	}
-	m, _, err := r.module(ctx, p)
+	info, err := r.inspect(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -59,7 +100,7 @@ func (r *Runner) Check(ctx context.Context, p *bundle.Package) error {
 		return err
 	}
 	exports := map[string]sandbox.FuncType{}
-	for _, e := range m.Info().Exports {
+	for _, e := range info.Exports {
 		exports[e.Name] = e
 	}
 	for _, t := range man.Tools {

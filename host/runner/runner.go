@@ -38,6 +38,7 @@ import (
 	"github.com/skillet-run/skillet/host/journal"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/sandbox"
+	"github.com/skillet-run/skillet/host/sandbox/worker"
 	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
@@ -99,6 +100,9 @@ type Settings struct {
 	// HTTPTimeout bounds one request of a guest; HTTPBytes its response body.
 	HTTPTimeout time.Duration
 	HTTPBytes   int64
+	// Workers runs what nobody has decided about, and looks at what is to be
+	// installed. Nil does both in this process.
+	Workers *worker.Runtime
 	// Skills finds the skills that fallback commands name; nil finds none.
 	Skills Skills
 }
@@ -119,14 +123,14 @@ type Runner struct {
 	meter        meter
 
 	mu      sync.Mutex
-	modules map[manifests.Digest]*sandbox.Module
+	modules map[moduleKey]module
 }
 
 // New makes a Runner.
 func New(log hclog.Logger, kv store.KV, s *sandbox.Runtime, p *policies.Set, secrets hostfn.SecretSource, n hostfn.Notifier, calls *journal.Journal, settings Settings) *Runner {
 	return &Runner{
 		log: log, kv: kv, sandbox: s, policies: p, secrets: secrets, notifier: n, calls: calls,
-		settings: settings, policyDigest: policyDigest(p), modules: map[manifests.Digest]*sandbox.Module{},
+		settings: settings, policyDigest: policyDigest(p), modules: map[moduleKey]module{},
 	}
 }
 

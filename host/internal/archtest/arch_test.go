@@ -57,7 +57,7 @@ var imports = map[string][]string{
 	"host/install": {"host/approval", "host/ledger", "host/registry", "host/task", "manifests", "manifests/bundle", "policies", "policies/capability"},
 	"host/hostfn":  {"host/jail", "host/sandbox", "host/store", "host/task", "policies", "policies/capability"},
 	"host/runner": {
-		"host/approval", "host/hostfn", "host/journal", "host/registry", "host/sandbox", "host/store", "host/task",
+		"host/approval", "host/hostfn", "host/journal", "host/registry", "host/sandbox", "host/sandbox/worker", "host/store", "host/task",
 		"manifests", "manifests/bundle", "policies", "policies/capability",
 	},
 
