@@ -287,7 +287,18 @@ func TestRottenTableIsNotMerged(t *testing.T) {
 	t.Parallel()
 	dir, o := t.TempDir(), testOptions()
 	o.CheckBytes = 1
-	populate(t, dir, o, tablesToMerge)
+	for i := range tablesToMerge { // shared: then nothing is merged in the background
+		s, err := OpenShared(testLog(t), dir, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.KV().Put(t.Context(), fmt.Sprint("key/", i), []byte("value"), store.Any); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
 	p := newPlace(nil, dir, o)
 	if !p.merges(p.path(dbName), readWrite) {
 		t.Fatalf("%d tables, and nothing would be merged", p.levelZero(p.path(dbName)))
