@@ -105,7 +105,9 @@ func TestSuperviseDeath(t *testing.T) {
 			t.Parallel()
 			var s supervisor
 			s.prepare(t.Context(), self(dieArg, how), Options{Only: []string{"redirect-out", "cookie", "environment"}})
-			s.silence = 2 * time.Second
+			if how == "hang" {
+				s.silence = 5 * time.Second
+			}
 			found, err := s.all()
 			if err != nil || len(found) != 3 {
 				t.Fatalf("%+v, %v", found, err)

@@ -307,8 +307,9 @@ func hostCallAttempts() []attempt {
 		{"random-flood", "hold the host by asking for endless randomness", func(l *lab) {
 			c := newCommand()
 			c.then(forever(c.do("random_get", num(atText), num(1<<20)), w.Drop()))
-			wasm := c.bytes()
-			l.wantLimit(l.limited(wasm, nil, byFuel()), sandbox.ErrFuel)
+			wasm, little := c.bytes(), byFuel()
+			little.Fuel = someFuel / 10
+			l.wantLimit(l.limited(wasm, nil, little), sandbox.ErrFuel)
 			l.wantLimit(l.limited(wasm, nil, byTime()), sandbox.ErrTime)
 		}},
 		// proc_exit ends a process. Here it is to end one call.

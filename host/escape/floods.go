@@ -51,7 +51,7 @@ func streamAttempts() []attempt {
 			c.then(times(100, c.do("fd_write", num(2), num(c.keep(vector(0, 1<<14))), num(1), num(atSpare)), w.Drop()))
 			t := l.limited(c.bytes(), nil, small())
 			if n := len(t.Stderr); t.err != nil || n > most+100 {
-				l.breach("%d bytes were kept, at most %d may be; %s", n, most, cause(t.err))
+				l.breach("%d bytes were kept, at most %d may be, ended by %s", n, most, cause(t.err))
 				return
 			}
 			l.stopped("cut after %d bytes", most)
@@ -98,7 +98,7 @@ func messageAttempts() []attempt {
 				size += len(line.Message)
 			}
 			if t.err != nil || size > 65<<10 {
-				l.breach("%d bytes were kept, at most %d may be; %s", size, 64<<10, cause(t.err))
+				l.breach("%d bytes were kept, at most %d may be, ended by %s", size, 64<<10, cause(t.err))
 				return
 			}
 			l.stopped("cut after %d bytes", 64<<10)

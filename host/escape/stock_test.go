@@ -31,9 +31,9 @@ import (
 // process does so in a child.
 
 const (
-	stockWall  = 300 * time.Millisecond // of each call
+	stockWall  = time.Second // of each call
 	stockPages = 64
-	stockTime  = 3 * time.Second // a child that is not done then hangs
+	stockTime  = 4 * time.Second // a child that is not done then hangs
 )
 
 // stock is a loaded guest of either.

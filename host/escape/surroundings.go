@@ -104,7 +104,7 @@ func ambientAttempts() []attempt {
 			c.read(0)
 			t := l.run(c.bytes(), l.env())
 			if t.err != nil || len(t.Output) != 4 {
-				l.breach("%d bytes were read; %s", len(t.Output)-4, cause(t.err))
+				l.breach("%d bytes were read, ended by %s", len(t.Output)-4, cause(t.err))
 				return
 			}
 			l.stopped("it is empty")
@@ -190,7 +190,7 @@ func secretAttempts() []attempt {
 // unseen judges that a call put nothing out.
 func (l *lab) unseen(t told, what string) {
 	if t.err != nil || len(t.Output) > 0 {
-		l.breach("%s told %q; %s", what, t.Output, cause(t.err))
+		l.breach("%s told %q, ended by %s", what, t.Output, cause(t.err))
 	}
 }
 

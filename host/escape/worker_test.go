@@ -2,6 +2,7 @@ package escape
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,6 +22,9 @@ func TestContainedInWorkers(t *testing.T) {
 	o := Options{Workers: true, Only: strings.Fields(someInWorkers)}
 	if os.Getenv("SKILLET_PROVE") != "" {
 		o.Only = nil
+	}
+	if underRace { // the detector has no room beside a deep stack in a worker
+		o.Only = slices.DeleteFunc(o.Only, func(id string) bool { return id == "deep-recursion" })
 	}
 	found, err := Run(t.Context(), hclog.NewNullLogger(), o)
 	if err != nil {
