@@ -56,9 +56,9 @@ func (s *State) list(d *descriptor, out []byte, cookie uint64) (n int, errno Err
 	for n < len(out) {
 		e, ok, errno := s.entry(d, cookie, len(out)-n)
 		switch {
-		case errno != Success && n == 0:
-			return 0, errno
-		case errno != Success || !ok:
+		case errno != Success:
+			return 0, errno // less than a full buffer would be the end
+		case !ok:
 			return n, Success
 		}
 		cookie++
