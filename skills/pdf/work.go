@@ -6,7 +6,7 @@ import "errors"
 // gives the same answer on every machine, and a hostile file costs no more than
 // a large honest one.
 const (
-	// maxWork is some 20 seconds of interpreting with fuel on one core: one
+	// maxWork is 6 to 20 seconds of interpreting with fuel on one core: one
 	// unit is a byte of a decoded stream, and operators, glyphs and character
 	// maps are charged on top. It is enough for books of 3,000 pages.
 	maxWork = 1 << 27
