@@ -59,6 +59,7 @@ type Pool struct {
 	expiry   *time.Timer
 	closed   bool
 	starting sync.WaitGroup
+	tidy     sync.Once
 }
 
 var _ sandbox.Compiler = (*Pool)(nil)
@@ -76,7 +77,6 @@ func NewPool(log hclog.Logger, s Settings) (*Pool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open worker pool: %w", err)
 	}
-	removeStale()
 	if s.Idle == 0 {
 		s.Idle = defaultIdle
 	}
@@ -138,6 +138,7 @@ func (p *Pool) start() (*process, error) {
 	p.starting.Add(1)
 	p.mu.Unlock()
 	defer p.starting.Done()
+	p.tidy.Do(removeStale)
 	proc, err := startProcess(p.program)
 	if err != nil {
 		return nil, err

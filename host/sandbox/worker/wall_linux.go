@@ -14,8 +14,14 @@ import (
 )
 
 // executable is the program to start: the one that runs, even when another one
-// has taken its place on the disk.
-func executable() (string, error) { return "/proc/self/exe", nil }
+// has taken its place on the disk. Without /proc it is the one on the disk.
+func executable() (string, error) {
+	const running = "/proc/self/exe"
+	if _, err := os.Stat(running); err == nil {
+		return running, nil
+	}
+	return os.Executable()
+}
 
 // startWithin starts the process on a thread that keeps to no_new_privs and
 // Landlock from now on: the process inherits both, from its first instruction.
