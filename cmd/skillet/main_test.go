@@ -279,6 +279,15 @@ var modules = map[string]func() []byte{
 		m.ExportFunc("trap", m.Func(wasmtest.Signature{}, "", wasmtest.Op(0x00)))
 		return m.Bytes()
 	},
+	"fickle": func() []byte { // good answers, bad does not
+		m := wasmtest.New()
+		write := m.ImportFunc("skillet:host/v1", "output_write", wasmtest.Signature{Params: []byte{0x7f, 0x7f}})
+		m.Memory(1, 1)
+		m.Data(0, []byte(`{"fine":true}`))
+		m.ExportFunc("good", m.Func(wasmtest.Signature{}, "", wasmtest.I32Const(0), wasmtest.I32Const(13), wasmtest.Call(write)))
+		m.ExportFunc("bad", m.Func(wasmtest.Signature{}, "", wasmtest.Op(0x00)))
+		return m.Bytes()
+	},
 	"bomb": func() []byte { // says it has four thousand million functions
 		return []byte("\x00asm\x01\x00\x00\x00\x03\x05\xff\xff\xff\xff\x0f")
 	},

@@ -44,6 +44,7 @@ func (t *terminal) runCommand() *cli.Command {
 			&cli.Uint64Flag{Name: "max-memory-mb", Usage: "the most memory the guest may have, in `MB`"},
 			&cli.Uint64Flag{Name: "max-fuel", Usage: "the most fuel the guest may use"},
 			&cli.StringSliceFlag{Name: "config", Usage: "a `KEY=VALUE` that an Extism guest reads with config_get; may be repeated"},
+			&cli.BoolFlag{Name: "no-cache", Usage: "run the tool even if its answer was kept, and keep none"},
 			workspaceFlag(),
 		},
 		Action: t.withHost(t.run),
@@ -78,6 +79,7 @@ func (t *terminal) run(ctx context.Context, c *cli.Context, h *host.Host) error 
 }
 
 func (t *terminal) showResult(res task.Result) error {
+	t.noteWay(res)
 	for _, l := range res.Logs {
 		t.note("[%s] %s%s", plain(l.Level), plain(l.Message), fields(l))
 	}
@@ -91,6 +93,26 @@ func (t *terminal) showResult(res task.Result) error {
 		}
 	}
 	return t.raw(res.Raw)
+}
+
+// noteWay says how the answer was come by, when that was not the plain way.
+func (t *terminal) noteWay(res task.Result) {
+	if res.Cached {
+		t.note("skillet: an answer that was kept; --no-cache runs the tool")
+	}
+	for i, a := range res.Attempts {
+		if a.Error != nil && i < len(res.Attempts)-1 {
+			t.note("skillet: attempt %d of %d failed: %s", i+1, len(res.Attempts), plain(a.Error.Message))
+		}
+	}
+	switch f := res.Fallback; {
+	case f == nil:
+	case f.Error == nil:
+		t.note("skillet: %s failed: %s", plain(res.Tool), plain(f.Because.Message))
+		t.note("skillet: this is the answer of its fallback command %s", plain(f.Command))
+	default:
+		t.note("skillet: its fallback command %s failed as well: %s", plain(f.Command), plain(f.Error.Message))
+	}
 }
 
 // fields are the fields of a log line, in order of their names.
@@ -109,7 +131,7 @@ func (t *terminal) call(ctx context.Context, c *cli.Context, h *host.Host) (runn
 	if err != nil {
 		return runner.Call{}, err
 	}
-	call := runner.Call{Target: g.Target, Tool: g.tool, Caller: t.person().Actor()}
+	call := runner.Call{Target: g.Target, Tool: g.tool, Caller: t.person().Actor(), NoCache: c.Bool("no-cache")}
 	if call.Input, err = t.input(c, g.Package.Manifest(), g.tool); err != nil {
 		return call, err
 	}
