@@ -204,6 +204,7 @@ func beParent() {
 func TestParentKilled(t *testing.T) {
 	t.Parallel()
 	cmd := exec.Command(os.Args[0], parentMode)
+	cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir()) // what it leaves goes with the test
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
