@@ -64,9 +64,7 @@ func (r *rewriter) functionBody(index uint32) {
 	groups := r.localTypes(index)
 	locals := r.b[from:r.pos]
 	whole := r.cursor
-	if code := r.straightened(); code != nil {
-		r.cursor = cursor{b: code, end: len(code), section: "code"}
-	}
+	r.restructure(len(r.typeOf(index).Results) > 0)
 	at := r.pos
 	r.plan()
 	r.code.body = r.code.body[:0]
@@ -79,13 +77,28 @@ func (r *rewriter) functionBody(index uint32) {
 	r.pos, r.end = r.end, section
 }
 
-// straightened returns the function's code with its dispatch loop straightened,
-// or nil when it has none.
-func (r *rewriter) straightened() []byte {
-	if !r.options.Fuel || !bytes.Contains(r.b[r.pos:r.end], dispatchHead) {
-		return nil
+// restructure replaces the function's code, which is about to be read, by code
+// in the same meaning that is cheaper to charge.
+func (r *rewriter) restructure(results bool) {
+	r.code.unrolled = nil
+	if !r.options.Fuel || !bytes.ContainsRune(r.b[r.pos:r.end], opLoop) {
+		return
 	}
-	return straighten(r.cursor, &r.bounds)
+	if bytes.Contains(r.b[r.pos:r.end], dispatchHead) {
+		r.read(straighten(r.cursor, &r.bounds))
+	}
+	if r.unrolling > 0 {
+		code, list := r.unroll(r.cursor, results)
+		r.read(code)
+		r.code.unrolled = list
+	}
+}
+
+// read makes code what is read next, unless it is nil.
+func (r *rewriter) read(code []byte) {
+	if code != nil {
+		r.cursor = cursor{b: code, end: len(code), section: "code"}
+	}
 }
 
 // localTypes reads the local declarations of a function and returns how many
@@ -117,7 +130,6 @@ func (r *rewriter) meterBody() {
 		}
 		r.edit()
 	}
-	w.finish()
 	if !r.options.Fuel {
 		w.charges = w.charges[:0]
 	}
@@ -256,7 +268,8 @@ func (r *rewriter) appendIfUsedUp(b []byte) []byte {
 // back to the head keeps the way on free of what the call does to a compiler's
 // registers, and passing the locals keeps them in registers.
 func (r *rewriter) appendRetry(b []byte, cost int64, carried []uint32, label uint32) []byte {
-	b = r.appendIfUsedUp(r.appendCharge(b, cost))
+	b = appendIndexed(r.appendCharge(b, cost), opGlobalGet, r.fuel)
+	b = append(b, opI64Const, 0, opI64GeS, opIf, blockEmpty, opElse)
 	return r.appendPause(b, cost, carried, label)
 }
 

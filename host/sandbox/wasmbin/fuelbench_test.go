@@ -2,6 +2,7 @@ package wasmbin_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,6 +33,22 @@ var goGuest = sync.OnceValues(func() ([]byte, error) {
 	return os.ReadFile(out)
 })
 
+// rustGuest is testdata/rust/compute.rs, compiled.
+var rustGuest = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "compute")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	out := filepath.Join(dir, "compute.wasm")
+	cmd := exec.Command("rustc", "--edition", "2021", "--target", "wasm32-unknown-unknown", "-O",
+		"--crate-type", "cdylib", "-o", out, "testdata/rust/compute.rs")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%w: %s", err, text)
+	}
+	return os.ReadFile(out)
+})
+
 // workload is one call of a guest's export.
 type workload struct {
 	name, export string
@@ -40,13 +57,16 @@ type workload struct {
 }
 
 func workloads() []workload {
-	compute := func(tb testing.TB) []byte {
-		wasm, err := goGuest()
-		if err != nil {
-			tb.Skipf("the Go guest does not build: %v", err)
+	built := func(guest func() ([]byte, error)) func(testing.TB) []byte {
+		return func(tb testing.TB) []byte {
+			wasm, err := guest()
+			if err != nil {
+				tb.Skipf("the guest does not build here: %v", err)
+			}
+			return wasm
 		}
-		return wasm
 	}
+	compute, rust := built(goGuest), built(rustGuest)
 	hand := func(build func() []byte) func(testing.TB) []byte {
 		return func(testing.TB) []byte { return build() }
 	}
@@ -58,6 +78,13 @@ func workloads() []workload {
 		{"go/matrix", "matrix", compute, 20},
 		{"go/json", "json", compute, 1},
 		{"go/regex", "regex", compute, 1},
+		{"rust/fib", "fib", rust, 22},
+		{"rust/sieve", "sieve", rust, 5},
+		{"rust/sha256", "sha256", rust, 5},
+		{"rust/sort", "sort", rust, 5},
+		{"rust/matrix", "matrix", rust, 20},
+		{"rust/json", "json", rust, 20},
+		{"rust/regex", "regex", rust, 5},
 	}
 }
 

@@ -4,8 +4,9 @@ import "slices"
 
 // loop is a loop of the body being planned.
 type loop struct {
-	at   int      // offset of its opcode
-	gets []uint32 // locals whose value at the loop's head is used in it
+	at    int      // offset of its opcode
+	scope int      // how many blocks are around it
+	gets  []uint32 // locals whose value at the loop's head is used in it
 	// carried are those of gets that the loop also writes, so that their values
 	// go from turn to turn, in the order of their types. Set at its end.
 	carried []uint32
@@ -35,13 +36,22 @@ func (l *loops) beginLoops(types []ValueType) {
 }
 
 // openLoop adds a loop and returns its index.
-func (l *loops) openLoop(at int) int {
+func (l *loops) openLoop(at, scope int) int {
 	i := len(l.list)
 	l.list = slices.Grow(l.list, 1)[:i+1]
 	p := &l.list[i]
-	*p = loop{at: at, gets: p.gets[:0], carried: p.carried[:0]}
+	*p = loop{at: at, scope: scope, gets: p.gets[:0], carried: p.carried[:0]}
 	l.inside = append(l.inside, i)
 	return i
+}
+
+// innermost is how many blocks are around the innermost loop, 0 outside of
+// loops.
+func (l *loops) innermost() int {
+	if len(l.inside) == 0 {
+		return 0
+	}
+	return l.list[l.inside[len(l.inside)-1]].scope
 }
 
 // closeLoop ends the innermost loop.

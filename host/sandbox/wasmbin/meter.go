@@ -21,9 +21,19 @@ const (
 	unitsPerEntry = 0
 )
 
-// slack is how much fuel a charge may take for code that may be skipped. Code
-// beyond it gets a charge of its own.
-const slack = 16
+// chance says how likely it is that code runs when the charge in force was
+// passed.
+type chance byte
+
+const (
+	certain  chance = iota
+	expected        // it does but for branches that leave the loop around it
+	possible
+)
+
+// slack is how much fuel a charge may take for code of which it is not certain
+// that it runs. Code beyond it gets a charge of its own.
+var slack = [...]int64{expected: 64, possible: 16}
 
 // checkKind says how a charge looks whether the counter is below zero.
 type checkKind byte
@@ -37,19 +47,19 @@ const (
 
 // charge is a place in a function body where fuel is taken.
 type charge struct {
-	at    int   // offset in front of which it goes
-	cost  int64 // fuel
-	maybe int64 // part of cost for code that may be skipped
+	at    int      // offset in front of which it goes
+	cost  int64    // fuel
+	spare [3]int64 // part of cost for code that is not certain to run, by chance
 	check checkKind
 	loop  int // the loop of checkLoop
 }
 
 // segment is a run of instructions without a branch into or out of it.
 type segment struct {
-	at    int
-	cost  int64
-	maybe bool // it can be skipped after the charge in force
-	dead  bool // nothing reaches it
+	at     int
+	cost   int64
+	chance chance // of running after the charge in force
+	dead   bool   // nothing reaches it
 }
 
 // scope is an open block, loop or if.
@@ -65,7 +75,9 @@ type meter struct {
 	scopes  []scope
 	force   int // charge in force: it is always passed before seg
 	seg     segment
-	calls   bool // a call was found
+
+	unrolled []unrolled // loops still to come whose charge is known
+	paid     int        // open blocks around the code of such a loop, 0 outside
 	loops
 }
 
@@ -74,22 +86,22 @@ type meter struct {
 func (m *meter) begin(at int, types []ValueType) {
 	m.charges = append(m.charges[:0], charge{at: at, cost: costEntry})
 	m.scopes = append(m.scopes[:0], scope{0, false})
-	m.force, m.calls = 0, false
+	m.force, m.paid = 0, 0
 	m.seg = segment{at: at}
 	m.beginLoops(types)
 }
 
-// finish ends a body. Who calls a function without calls again and again has a
-// loop or a call, and so a check.
-func (m *meter) finish() {
-	if m.calls {
+// call makes the function look at the counter when it is entered, so that every
+// recursion does. In a loop that was done at its head.
+func (m *meter) call() {
+	if len(m.inside) == 0 {
 		m.charges[0].check = checkEntry
 	}
 }
 
 // add takes the next instruction into account.
 func (m *meter) add(in *instr) {
-	if !m.seg.dead {
+	if !m.seg.dead && m.paid == 0 {
 		m.seg.cost += int64(in.cost)
 	}
 	switch in.op {
@@ -101,7 +113,7 @@ func (m *meter) add(in *instr) {
 		m.enterLoop(in)
 	case opIf:
 		m.enter(in)
-		m.seg.maybe = true
+		m.seg.chance = possible
 	case opElse:
 		m.close()
 		m.force = m.scopes[len(m.scopes)-1].force
@@ -109,36 +121,56 @@ func (m *meter) add(in *instr) {
 	case opEnd:
 		m.leave(in)
 	case opBrIf:
-		m.close()
-		m.open(in.end)
+		m.branchIf(in)
 	case opBr, opBrTable, opReturn, opUnreachable:
 		m.diverge(in)
 	case opCall, opCallIndirect:
-		m.calls = true
+		m.call()
 	case opReturnCall, opReturnCallIndirect:
-		m.calls = true
+		m.call()
 		m.diverge(in)
 	}
 }
 
 // enter follows a straight line into a block.
 func (m *meter) enter(in *instr) {
-	maybe := m.close()
+	next := m.close()
 	m.scopes = append(m.scopes, scope{m.force, false})
-	m.seg = segment{at: in.end, maybe: maybe}
+	m.seg = segment{at: in.end, chance: next}
+}
+
+// branchIf goes on behind a br_if. One that leaves the loop is not taken often.
+func (m *meter) branchIf(in *instr) {
+	next := m.close()
+	m.open(in.end)
+	if to := len(m.scopes) - 1 - int(in.x); to < m.innermost() {
+		m.seg.chance = max(next, expected)
+	}
 }
 
 func (m *meter) enterLoop(in *instr) {
 	m.close()
-	l := m.openLoop(in.at)
+	l := m.openLoop(in.at, len(m.scopes))
 	check := checkLoop
 	if in.bt >= 0 {
 		check = checkHere // it may take values, which are not at hand behind an if
 	}
-	m.charges = append(m.charges, charge{at: in.end, cost: costOne, check: check, loop: l})
+	m.charges = append(m.charges, charge{at: in.end, cost: m.turn(in.at), check: check, loop: l})
 	m.scopes = append(m.scopes, scope{m.force, true})
 	m.force = len(m.charges) - 1
 	m.seg = segment{at: in.end}
+}
+
+// turn is the charge for a turn of the loop at an offset, without the code in
+// it unless that was unrolled.
+func (m *meter) turn(at int) int64 {
+	if len(m.unrolled) == 0 || m.unrolled[0].at != at {
+		return costOne
+	}
+	cost := m.unrolled[0].cost
+	m.unrolled = m.unrolled[1:]
+	m.paid = len(m.scopes)
+	return cost
 }
 
 func (m *meter) leave(in *instr) {
@@ -147,6 +179,9 @@ func (m *meter) leave(in *instr) {
 	s := m.scopes[last]
 	m.force = s.force
 	m.scopes = m.scopes[:last]
+	if last == m.paid {
+		m.paid = 0
+	}
 	m.open(in.end)
 	if s.loop {
 		m.closeLoop()
@@ -160,22 +195,18 @@ func (m *meter) diverge(in *instr) {
 }
 
 // open starts a segment that can be skipped.
-func (m *meter) open(at int) { m.seg = segment{at: at, maybe: true} }
+func (m *meter) open(at int) { m.seg = segment{at: at, chance: possible} }
 
-// close decides who pays for the segment, and reports whether what follows it
-// in a straight line can be skipped after the charge now in force.
-func (m *meter) close() (maybe bool) {
-	c := &m.charges[m.force]
-	switch {
-	case !m.seg.maybe:
-		c.cost += m.seg.cost
-		return false
-	case c.maybe+m.seg.cost <= slack:
-		c.cost += m.seg.cost
-		c.maybe += m.seg.cost
-		return true
+// close decides who pays for the segment, and returns the chance that what
+// follows it in a straight line runs after the charge then in force.
+func (m *meter) close() chance {
+	c, s := &m.charges[m.force], &m.seg
+	if s.chance != certain && c.spare[s.chance]+s.cost > slack[s.chance] {
+		m.charges = append(m.charges, charge{at: s.at, cost: s.cost})
+		m.force = len(m.charges) - 1
+		return certain
 	}
-	m.charges = append(m.charges, charge{at: m.seg.at, cost: m.seg.cost})
-	m.force = len(m.charges) - 1
-	return false
+	c.cost += s.cost
+	c.spare[s.chance] += s.cost
+	return s.chance
 }

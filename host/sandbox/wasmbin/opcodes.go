@@ -89,6 +89,7 @@ const (
 	opI32LeU             = 0x4d
 	opI32GtU             = 0x4b
 	opI64LtS             = 0x53
+	opI64GeS             = 0x59
 	opI64GtU             = 0x56
 	opI32Add             = 0x6a
 	opI32Sub             = 0x6b

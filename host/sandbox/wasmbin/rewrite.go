@@ -22,6 +22,8 @@ type rewriter struct {
 	bodies  []byte // content of the code section
 	code    codeWriter
 	plan    func() // finds the charges and edits of a body's code
+
+	unrolling int // bytes that unrolling may still add
 }
 
 func newRewriter(d *decoder, o Options) *rewriter {
@@ -40,6 +42,8 @@ func (r *rewriter) addFuel() {
 	r.shift = 1
 	r.tick = uint32(r.imported)
 	r.fuel = uint32(r.globals)
+	r.unrolling = freeUnrolling + r.module.CodeBytes/unrollingPerCode
+	r.globals++ // in code that is written and read again
 	r.add.types = append(r.add.types, appendFuncType(nil, FuncType{}))
 	r.add.imports = append(r.add.imports, encodeImport(TickModule, TickName, uint32(r.types)))
 	r.add.globals = append(r.add.globals, []byte{byte(I64), 1, opI64Const, 0, opEnd})
