@@ -12,12 +12,16 @@ import (
 
 // calls times count in every way, for every text guest and size of input.
 func (b *bench) calls(ctx context.Context) error {
-	ways := append(b.shop.Ways(), engine.Run(b.skillet))
-	native, err := guests.Native("guests", b.tmp)
-	if err != nil {
-		return err
+	ways := b.shop.Ways()
+	if b.cpu {
+		b.leaveOut("processes and concurrent callers: not with --cpu")
+	} else {
+		native, err := guests.Native("guests", b.tmp)
+		if err != nil {
+			return err
+		}
+		ways = append(ways, engine.Run(b.skillet), engine.Native(native))
 	}
-	ways = append(ways, engine.Native(native))
 	for _, g := range guests.Text() {
 		wasm, err := b.module(g)
 		if err != nil {

@@ -54,8 +54,9 @@ func (b *bench) ready(ctx context.Context) error {
 func (b *bench) readyTimes(ctx context.Context, g guests.Guest, wasm []byte) ([3]float64, error) {
 	var samples [3][]float64
 	dir := filepath.Join(b.tmp, "cache-"+g.Language)
+	small := guests.Counts()[0]
 	for round := range max(b.plan.Rounds, 1) + 1 {
-		s, err := start(ctx, dir, wasm)
+		s, err := start(ctx, dir, wasm, small)
 		if err != nil {
 			return [3]float64{}, err
 		}
@@ -78,7 +79,7 @@ type beginning struct {
 	cached           bool
 }
 
-func start(ctx context.Context, cacheDir string, wasm []byte) (s beginning, err error) {
+func start(ctx context.Context, cacheDir string, wasm []byte, t guests.Task) (s beginning, err error) {
 	r, err := sandbox.New(ctx, hclog.NewNullLogger(), sandbox.Options{CacheDir: cacheDir})
 	if err != nil {
 		return s, err
@@ -90,7 +91,6 @@ func start(ctx context.Context, cacheDir string, wasm []byte) (s beginning, err 
 		return s, err
 	}
 	s.loaded, s.cached = since(begin), m.Info().FromCache
-	t := guests.Counts()[0]
 	result, err := m.Call(ctx, sandbox.Call{Export: t.Export, Input: t.Input})
 	s.answered = since(begin)
 	if err != nil || !bytes.Equal(result.Output, t.Want) {

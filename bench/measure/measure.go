@@ -27,7 +27,20 @@ type Plan struct {
 	Rounds int
 	// Slot is about how long a job runs in each round; at least once.
 	Slot time.Duration
+	// Clock is what time is read from; nil is the clock on the wall.
+	Clock func() time.Duration
 }
+
+// now reads the clock.
+func (p Plan) now() time.Duration {
+	if p.Clock == nil {
+		return time.Since(start)
+	}
+	return p.Clock()
+}
+
+// start is some time before everything that is measured.
+var start = time.Now()
 
 // mostPerJob is about how long all rounds of one job may take.
 const mostPerJob = 2 * time.Second
@@ -39,7 +52,7 @@ func (p Plan) Jobs(jobs []Job) ([]float64, error) {
 	batch := make([]int, len(jobs))
 	rounds := make([]int, len(jobs))
 	for i, j := range jobs {
-		once, err := j.calibrate(p.Slot)
+		once, err := p.calibrate(j)
 		if err != nil {
 			return nil, err
 		}
@@ -52,7 +65,7 @@ func (p Plan) Jobs(jobs []Job) ([]float64, error) {
 			if round >= rounds[i] {
 				continue
 			}
-			ns, err := j.sample(batch[i])
+			ns, err := p.sample(j, batch[i])
 			if err != nil {
 				return nil, err
 			}
@@ -68,32 +81,32 @@ func (p Plan) Jobs(jobs []Job) ([]float64, error) {
 
 // calibrate warms the job up and returns about how long one run takes. Nothing
 // has to be warm or known for a single run.
-func (j Job) calibrate(slot time.Duration) (time.Duration, error) {
-	if slot == 0 {
+func (p Plan) calibrate(j Job) (time.Duration, error) {
+	if p.Slot == 0 {
 		return 1, nil
 	}
 	for n := 1; ; n *= 4 {
-		start := time.Now()
+		begin := p.now()
 		if err := j.Run(n); err != nil {
 			return 0, fmt.Errorf("%s: %w", j.Name, err)
 		}
-		if took := time.Since(start); took >= slot/4 || n > 1_000_000 {
+		if took := p.now() - begin; took >= p.Slot/4 || n > 1_000_000 {
 			return max(took/time.Duration(n), 1), nil
 		}
 	}
 }
 
-func (j Job) sample(n int) (float64, error) {
+func (p Plan) sample(j Job, n int) (float64, error) {
 	if j.Check != nil {
 		if err := j.Check(); err != nil {
 			return 0, fmt.Errorf("%s: %w", j.Name, err)
 		}
 	}
-	start := time.Now()
+	begin := p.now()
 	if err := j.Run(n); err != nil {
 		return 0, fmt.Errorf("%s: %w", j.Name, err)
 	}
-	return float64(time.Since(start).Nanoseconds()) / float64(n), nil
+	return float64((p.now() - begin).Nanoseconds()) / float64(n), nil
 }
 
 // Median returns the middle of the samples, or the mean of the middle two; 0

@@ -53,3 +53,21 @@ func TestJobsFail(t *testing.T) {
 		}
 	}
 }
+
+// What sleeps uses no processor, and what computes does.
+func TestProcessor(t *testing.T) {
+	clock := measure.Processor()
+	if clock == nil {
+		t.Skip("not on this system")
+	}
+	spin := func(int) error {
+		for begin := clock(); clock() < begin+5*time.Millisecond; {
+		}
+		return nil
+	}
+	sleep := func(int) error { time.Sleep(20 * time.Millisecond); return nil }
+	got, err := measure.Plan{Rounds: 3, Clock: clock}.Jobs([]measure.Job{{Name: "spin", Run: spin}, {Name: "sleep", Run: sleep}})
+	if err != nil || got[0] < 5e6 || got[1] > got[0] {
+		t.Errorf("got %v, %v", got, err)
+	}
+}
