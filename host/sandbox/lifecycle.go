@@ -122,11 +122,14 @@ func (in *instance) settle() *snapshot {
 	return nil
 }
 
-// untouched reports whether nothing but memory and globals has changed.
+// untouched reports whether the initialisation left nothing but what a snapshot
+// keeps, and had no influence on anything outside.
 func (in *instance) untouched() bool {
-	const effects = wasi.UsedFiles | wasi.UsedStdin | wasi.UsedOutput
-	wasiAsNew := !in.module.wasi || in.wasi.Pristine() && in.wasi.Used()&effects == 0
-	return in.hostCalls == 0 && in.kernel.untouched() && wasiAsNew
+	if in.hostCalls != 0 || !in.kernel.untouched() {
+		return false
+	}
+	_, ok := in.wasi.Table()
+	return ok && in.wasi.Used()&(wasi.UsedStdin|wasi.UsedOutput|wasi.UsedFiles) == 0
 }
 
 // giveBack puts the instance where the next call finds it, or frees it. err is

@@ -131,6 +131,7 @@ func hostLeftovers() []leftover {
 		{what: "a closed descriptor", kept: true, wasm: wasi("fd_close", w.Sig("i32", "i32"), fd(1), w.Call(0))},
 		{what: "a renumbered descriptor", kept: true, wasm: wasi("fd_renumber", w.Sig("i32 i32", "i32"), fd(1), fd(0), w.Call(0))},
 		{what: "flags of a descriptor", kept: true, wasm: flagsLeftover()},
+		{what: "a flag that _initialize set", kept: true, wasm: flagged()},
 		{what: "randomness", kept: true, wasm: wasi("random_get", w.Sig("i32 i32", "i32"), zero(), w.I32Const(8), w.Call(0), w.Drop(),
 			zero(), w.Load(0x29, 0), w.I64Const(firstRandom()), w.Op(0x52))},
 		{what: "time", kept: true, wasm: wasi("clock_time_get", w.Sig("i32 i64 i32", "i32"), w.I32Const(1), w.I64Const(0), w.I32Const(8), w.Call(0), w.Drop(),
@@ -148,6 +149,21 @@ func flagsLeftover() []byte {
 	m.ExportFunc("run", m.Func(w.Sig("", "i32"), "", args(1, 0), w.Call(get), args(1, 4), w.Call(set), w.Op(0x72),
 		zero(), w.Load(0x2f, 2), w.Op(0x72)))
 	return m.Bytes()
+}
+
+// flagged sets a flag of standard output when it begins, as the runtime of Go
+// does. Its run finds the flag, takes it away, and closes the descriptor.
+func flagged() []byte {
+	g := newGuest()
+	set := g.ImportFunc(preview1, "fd_fdstat_set_flags", w.Sig("i32 i32", "i32"))
+	get := g.ImportFunc(preview1, "fd_fdstat_get", w.Sig("i32 i32", "i32"))
+	end := g.ImportFunc(preview1, "fd_close", w.Sig("i32", "i32"))
+	const nonblock = 4
+	return g.memory(1, 1).
+		initialize(w.I32Const(1), w.I32Const(nonblock), w.Call(set), w.Drop()).
+		tool("run",
+			w.I32Const(1), zero(), w.Call(get), zero(), w.Load(0x2f, 2), w.I32Const(nonblock), w.Op(0x47), w.Op(0x72),
+			w.I32Const(1), zero(), w.Call(set), w.Op(0x72), w.I32Const(1), w.Call(end), w.Op(0x72)).Bytes()
 }
 
 // firstRandom is the first 8 bytes of the sequence of seed 0.

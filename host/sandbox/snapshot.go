@@ -19,7 +19,8 @@ import (
 //	tables, segments   modules that change them are not kept
 //	fuel counter       instance.resume, with what initialisation used
 //	Extism blocks      kernel.renew, for each call
-//	files, streams     made anew for each call
+//	descriptors        wasi.State.SetTable
+//	files, streams     closed, and made anew for each call
 //	time, randomness   the same
 type snapshot struct {
 	image   *image
@@ -27,6 +28,7 @@ type snapshot struct {
 	fuel    int64  // used by the initialisation
 	peak    uint64 // of its memory
 	mark    wasi.Mark
+	table   wasi.Table
 
 	sumOnce sync.Once
 	sum     digest // see digest
@@ -40,6 +42,7 @@ func (in *instance) takeSnapshot() (*snapshot, error) {
 		return nil, fmt.Errorf("take a snapshot: %w", err)
 	}
 	s := &snapshot{image: img, fuel: in.fuel.used(), peak: in.memory.peak, mark: in.wasi.Mark()}
+	s.table, _ = in.wasi.Table() // there is one: see untouched
 	for _, g := range in.globals {
 		s.globals = append(s.globals, g.Get())
 	}
@@ -119,5 +122,9 @@ func (in *instance) resume() error {
 	if in.fuel.left < 0 {
 		return in.fuelError()
 	}
-	return in.openWASI(s.mark)
+	if err := in.openWASI(s.mark); err != nil || !in.module.wasi {
+		return err
+	}
+	in.wasi.SetTable(s.table)
+	return nil
 }

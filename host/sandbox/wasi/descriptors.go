@@ -35,6 +35,26 @@ type descriptor struct {
 	list               *listing
 }
 
+// A Table is a copy of the descriptors of a State. The zero value is none at
+// all.
+type Table struct{ fds []descriptor }
+
+// Table copies the descriptors as they are: with their flags and rights, moved
+// or closed. ok is false while one of them holds a file or a listing, which has
+// no copy.
+func (s *State) Table() (t Table, ok bool) {
+	for i := range s.fds {
+		if s.fds[i].file != nil || s.fds[i].list != nil {
+			return Table{}, false
+		}
+	}
+	return Table{slices.Clone(s.fds)}, true
+}
+
+// SetTable makes the descriptors those of a copy, right after Reset. The
+// preopens must be those of the State that was copied.
+func (s *State) SetTable(t Table) { s.fds = append(s.fds[:0], t.fds...) }
+
 // begin is how many descriptors are open when a call begins.
 func (s *State) begin() int { return firstPreopen + len(s.preopens) }
 
