@@ -87,7 +87,7 @@ func (c *Call) initialisesItself() bool {
 func (m *Module) Call(ctx context.Context, c Call) (Result, error) {
 	start := time.Now()
 	c.Limits = c.Limits.filled()
-	r, err := m.admit(ctx, c)
+	r, err := m.admit(ctx, &c)
 	r.Duration = time.Since(start)
 	if err != nil {
 		return r, fmt.Errorf("call %s: %w", c.Export, err)
@@ -96,7 +96,7 @@ func (m *Module) Call(ctx context.Context, c Call) (Result, error) {
 }
 
 // admit refuses calls that cannot work, waits for a slot, and runs the call.
-func (m *Module) admit(ctx context.Context, c Call) (r Result, err error) {
+func (m *Module) admit(ctx context.Context, c *Call) (r Result, err error) {
 	if err := m.check(c); err != nil {
 		return r, err
 	}
@@ -123,6 +123,11 @@ func (r *Runtime) takeSlot(ctx context.Context) error {
 	select {
 	case r.slots <- struct{}{}:
 		return nil
+	default:
+	}
+	select {
+	case r.slots <- struct{}{}:
+		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("wait for one of %d running calls: %w", cap(r.slots), context.Cause(ctx))
 	}
@@ -130,7 +135,7 @@ func (r *Runtime) takeSlot(ctx context.Context) error {
 
 // execute runs the call in an instance that nobody has used, as far as any
 // guest can tell.
-func (m *Module) execute(ctx context.Context, c Call) (Result, error) {
+func (m *Module) execute(ctx context.Context, c *Call) (Result, error) {
 	began := time.Now()
 	bound := newCallContext(ctx, began.Add(c.Limits.Wall))
 	defer bound.end()
@@ -157,7 +162,7 @@ func (m *Module) execute(ctx context.Context, c Call) (Result, error) {
 }
 
 // check refuses what can be told to fail before anything runs.
-func (m *Module) check(c Call) error {
+func (m *Module) check(c *Call) error {
 	if err := c.Limits.check(); err != nil {
 		return err
 	}
@@ -174,7 +179,7 @@ func (m *Module) check(c Call) error {
 	return m.checkSizes(c.Limits)
 }
 
-func (c Call) checkInput() error {
+func (c *Call) checkInput() error {
 	size := int64(len(c.Input))
 	for _, a := range c.Args {
 		size += int64(len(a))

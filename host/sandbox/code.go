@@ -71,7 +71,7 @@ func (p *Prepared) Info() Info { return p.module.info }
 // [LimitError], [ErrNoExport], [ErrSignature], and limits that mean nothing.
 func (p *Prepared) Check(c Call) error {
 	c.Limits = c.Limits.filled()
-	return p.module.check(c)
+	return p.module.check(&c)
 }
 
 // Prepare does what Load does but for loading: nothing of the module's machine

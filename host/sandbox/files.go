@@ -17,14 +17,14 @@ type fileTree struct {
 
 // newFileTree returns nil for a call without files.
 func newFileTree(c *Call) *fileTree {
-	t := &fileTree{}
-	switch {
-	case c.Files != nil:
-		t.FS = c.Files(t.refuse)
-	case c.FS != nil:
-		t.FS = wasi.NewJail(c.FS, c.Limits.Files, t.refuse)
-	default:
+	if c.Files == nil && c.FS == nil {
 		return nil
+	}
+	t := &fileTree{}
+	if c.Files != nil {
+		t.FS = c.Files(t.refuse)
+	} else {
+		t.FS = wasi.NewJail(c.FS, c.Limits.Files, t.refuse)
 	}
 	t.preopens = t.FS.Preopens()
 	return t

@@ -1,10 +1,11 @@
 package sandbox
 
 import (
-	linked "container/list"
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 	"time"
 
 	"github.com/tetratelabs/wazero"
@@ -21,16 +22,16 @@ import (
 type instance struct {
 	module *Module
 	mod    api.Module
-	call   Call
+	call   *Call // nil between calls
 
 	ctx     context.Context
 	wallEnd time.Time
 
 	memory    memoryBudget
 	linear    allocator
-	globals   []api.MutableGlobal   // in the order of wasmbin.Instrumented.Globals
-	functions map[string]*guestFunc // by export
-	active    int                   // functions of the guest that run, one within the other
+	globals   []api.MutableGlobal // in the order of wasmbin.Instrumented.Globals
+	functions []*guestFunc
+	active    int // functions of the guest that run, one within the other
 	fuel      meter
 	hostCalls int
 	depth     int
@@ -40,8 +41,9 @@ type instance struct {
 	effects  bool      // the guest called what a snapshot cannot keep
 	figures  Figures
 
-	pool      *pool           // where it goes after the call; nil if nowhere
-	place     *linked.Element // while it waits
+	pool      *pool     // where it goes after the call; nil if nowhere
+	newer     *instance // that waits; see waiting
+	older     *instance
 	idleSince time.Time
 	cost      int64 // bytes it holds while it waits, about
 
@@ -58,8 +60,8 @@ type instance struct {
 }
 
 // newInstance returns an instance armed for a call. Close it.
-func newInstance(m *Module, c Call, files *fileTree) *instance {
-	in := &instance{module: m, functions: map[string]*guestFunc{}}
+func newInstance(m *Module, c *Call, files *fileTree) *instance {
+	in := &instance{module: m}
 	in.linear.memory.most = uint64(m.maxPages) * pageBytes
 	in.linear.memory.budget = &in.memory
 	in.arm(c, files)
@@ -68,13 +70,12 @@ func newInstance(m *Module, c Call, files *fileTree) *instance {
 
 // arm sets every budget and forgets what an earlier call left behind. Memory
 // and globals are not its business: see pool.giveBack.
-func (in *instance) arm(c Call, files *fileTree) {
+func (in *instance) arm(c *Call, files *fileTree) {
 	in.call, in.files = c, files
 	in.memory = memoryBudget{limit: c.Limits.MemoryBytes &^ (pageBytes - 1)}
 	in.fuel = meter{budget: int64(c.Limits.Fuel), left: int64(c.Limits.Fuel), cell: in.fuel.cell}
 	in.kernel.renew(&in.memory, c.Input)
 	in.streams = newStreams(in)
-	in.wasi.Close()
 	in.response, in.figures = response{}, Figures{}
 	in.hostCalls, in.guestErr, in.exited, in.exitCode, in.fatal = 0, nil, false, 0, nil
 	in.starting, in.effects = false, false
@@ -153,26 +154,28 @@ func (in *instance) initialise() error {
 
 // guestFunc is an export that can be called, again and again.
 type guestFunc struct {
-	call  api.Function
-	stack []uint64 // parameters, and then results
-	n     int      // results
+	export string
+	call   api.Function
+	held   reflect.Value // the stack it runs on: see stackField
+	stack  []uint64      // parameters, and then results
+	n      int           // results
 }
 
 // function finds an export. The engine's side of it is kept for the next call,
 // but a function that is running is not entered a second time.
 func (in *instance) function(export string) (*guestFunc, error) {
-	if f := in.functions[export]; f != nil && in.active == 0 {
-		return f, nil
+	if i := slices.IndexFunc(in.functions, func(f *guestFunc) bool { return f.export == export }); i >= 0 && in.active == 0 {
+		return in.functions[i], nil
 	}
 	call := in.mod.ExportedFunction(export)
 	if call == nil {
 		return nil, fmt.Errorf("%w %q", ErrNoExport, export)
 	}
 	d := call.Definition()
-	f := &guestFunc{call: call, n: len(d.ResultTypes())}
+	f := &guestFunc{export: export, call: call, held: stackField(call), n: len(d.ResultTypes())}
 	f.stack = make([]uint64, max(f.n, len(d.ParamTypes())))
 	if in.active == 0 {
-		in.functions[export] = f
+		in.functions = append(in.functions, f)
 	}
 	return f, nil
 }

@@ -151,6 +151,10 @@ const arenaKept = 4 << 20
 // renew makes the kernel as new, for a call with another budget and input. Its
 // memory is used again.
 func (k *kernel) renew(budget *memoryBudget, input []byte) {
+	if k.untouched() && k.inputOffset == 0 {
+		k.budget, k.input = budget, input
+		return
+	}
 	k.reset()
 	next := kernel{budget: budget, input: input, memory: k.memory, blocks: k.blocks, spare: k.spare}
 	if k.memory == nil && cap(k.arena) <= arenaKept {

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
+
+	"github.com/tetratelabs/wazero/api"
 
 	"github.com/skillet-run/skillet/host/sandbox/wasi"
 )
@@ -13,10 +16,10 @@ import (
 // obtain returns an instance that is ready to run the call's export: one that
 // waited, a new one at the module's snapshot, or a new one that ran its
 // initialisation. With an error it returns what there is of it.
-func (m *Module) obtain(ctx *callContext, c Call) (*instance, error) {
-	files := newFileTree(&c)
-	p := m.poolFor(&c, files)
-	how, err := p.startFor(ctx, &c)
+func (m *Module) obtain(ctx *callContext, c *Call) (*instance, error) {
+	files := newFileTree(c)
+	p := m.poolFor(c, files)
+	how, err := p.startFor(ctx, c)
 	if err != nil {
 		return newInstance(m, c, files), err
 	}
@@ -148,13 +151,14 @@ func (m *Module) giveBack(in *instance, err error) Figures {
 		f.DirtyPages, err = in.goBack()
 		fit = err == nil && in.rest(f.DirtyPages)
 	}
+	now := time.Now()
+	f.ResetTime = now.Sub(began)
 	if fit {
-		p.put(in)
+		p.put(in, now)
 	} else {
 		f.Strategy = StrategyNone
 		p.drop(in)
 	}
-	f.ResetTime = time.Since(began)
 	return f
 }
 
@@ -178,33 +182,34 @@ const (
 // holds, and reports whether that is worth keeping.
 func (in *instance) rest(pages int) bool {
 	in.cost = instanceBytes + in.kernel.held()
-	for export, f := range in.functions {
-		size := stackSize(f)
-		if size > stackKept {
-			delete(in.functions, export)
-			continue
-		}
+	in.functions = slices.DeleteFunc(in.functions, func(f *guestFunc) bool {
+		size := f.stackSize()
 		in.cost += int64(size)
-	}
+		return size > stackKept
+	})
 	held := in.linear.memory.held(pages, in.module.runtime.strategy)
 	in.cost += int64(held)
 	in.wasi.Close()
-	in.call, in.ctx, in.files, in.streams, in.response = Call{}, nil, nil, streams{}, response{}
+	in.call, in.ctx, in.files, in.streams, in.response = nil, nil, nil, streams{}, response{}
 	in.guestErr, in.fatal, in.kernel.input = nil, nil, nil
 	return held <= in.at.size()+growthKept
 }
 
-// stackSize is how large the stack of a function is. wazero lets it grow to 50
-// MB and never lets it shrink. It is found in a field of wazero's own; where
-// that is not, the answer is one that gives the function up.
-func stackSize(f *guestFunc) int {
-	engine := reflect.ValueOf(f.call)
+// stackField finds the stack of a function. wazero lets it grow to 50 MB and
+// never lets it shrink, and does not tell; it is a field of wazero's own.
+func stackField(call api.Function) reflect.Value {
+	engine := reflect.ValueOf(call)
 	if engine.Kind() != reflect.Pointer || engine.Elem().Kind() != reflect.Struct {
+		return reflect.Value{}
+	}
+	return engine.Elem().FieldByName("stack")
+}
+
+// stackSize is how large the stack is, in bytes. Where it is not found, the
+// answer is one that gives the function up.
+func (f *guestFunc) stackSize() int {
+	if f.held.Kind() != reflect.Slice {
 		return stackKept + 1
 	}
-	stack := engine.Elem().FieldByName("stack")
-	if stack.Kind() != reflect.Slice {
-		return stackKept + 1
-	}
-	return stack.Cap()
+	return f.held.Cap()
 }

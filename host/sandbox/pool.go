@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	linked "container/list"
 	"slices"
 	"sync"
 	"time"
@@ -16,7 +15,7 @@ type pools struct {
 	keep   time.Duration
 
 	mu     sync.Mutex
-	idle   *linked.List // of *instance, the one used last in front
+	idle   waiting
 	bytes  int64
 	timer  *time.Timer // runs while something is idle
 	closed bool
@@ -25,7 +24,41 @@ type pools struct {
 }
 
 func newPools(budget int64, keep time.Duration) *pools {
-	return &pools{budget: budget, keep: keep, idle: linked.New()}
+	return &pools{budget: budget, keep: keep}
+}
+
+// waiting lists instances in the order they were used.
+type waiting struct {
+	newest, oldest *instance
+	n              int
+}
+
+// add puts an instance in as the newest.
+func (w *waiting) add(in *instance) {
+	in.older = w.newest
+	if w.newest != nil {
+		w.newest.newer = in
+	} else {
+		w.oldest = in
+	}
+	w.newest = in
+	w.n++
+}
+
+// remove takes one out.
+func (w *waiting) remove(in *instance) {
+	if in.newer != nil {
+		in.newer.older = in.older
+	} else {
+		w.newest = in.older
+	}
+	if in.older != nil {
+		in.older.newer = in.newer
+	} else {
+		w.oldest = in.newer
+	}
+	in.newer, in.older = nil, nil
+	w.n--
 }
 
 // A pool has the snapshot of one module and the instances that wait there.
@@ -52,7 +85,7 @@ type PoolStats struct {
 func (ps *pools) stats() PoolStats {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
-	return PoolStats{Idle: ps.idle.Len(), IdleBytes: ps.bytes}
+	return PoolStats{Idle: ps.idle.n, IdleBytes: ps.bytes}
 }
 
 // start is how a call gets its instance.
@@ -108,20 +141,19 @@ func (p *pool) remove(in *instance) {
 	if i := slices.Index(p.idle, in); i >= 0 {
 		p.idle = slices.Delete(p.idle, i, i+1)
 	}
-	p.pools.idle.Remove(in.place)
+	p.pools.idle.remove(in)
 	p.pools.bytes -= in.cost
-	in.place = nil
 }
 
 // put keeps an instance for the next call, and lets go of others when there is
 // no room for all.
-func (p *pool) put(in *instance) {
+func (p *pool) put(in *instance, now time.Time) {
 	ps := p.pools
 	ps.mu.Lock()
 	gone := []*instance{in}
 	if !p.closed && !ps.closed {
-		in.idleSince = time.Now()
-		in.place = ps.idle.PushFront(in)
+		in.idleSince = now
+		ps.idle.add(in)
 		p.idle = append(p.idle, in)
 		ps.bytes += in.cost
 		gone = ps.evict(time.Time{})
@@ -150,8 +182,7 @@ func (p *pool) release() {
 
 // evict takes off the lists what is too much or was idle since before a time.
 func (ps *pools) evict(before time.Time) (gone []*instance) {
-	for e := ps.idle.Back(); e != nil; e = ps.idle.Back() {
-		in := e.Value.(*instance)
+	for in := ps.idle.oldest; in != nil; in = ps.idle.oldest {
 		if ps.bytes <= ps.budget && in.idleSince.After(before) {
 			break
 		}
@@ -163,7 +194,7 @@ func (ps *pools) evict(before time.Time) (gone []*instance) {
 
 // watch lets go of idle instances when their time is over.
 func (ps *pools) watch() {
-	if ps.timer == nil && ps.idle.Len() > 0 {
+	if ps.timer == nil && ps.idle.n > 0 {
 		ps.timer = time.AfterFunc(ps.keep, ps.expire)
 	}
 }
@@ -178,8 +209,8 @@ func (ps *pools) expire() {
 	defer ps.expiring.Done()
 	gone := ps.evict(time.Now().Add(-ps.keep))
 	ps.timer = nil
-	if e := ps.idle.Back(); e != nil {
-		ps.timer = time.AfterFunc(time.Until(e.Value.(*instance).idleSince.Add(ps.keep)), ps.expire)
+	if in := ps.idle.oldest; in != nil {
+		ps.timer = time.AfterFunc(time.Until(in.idleSince.Add(ps.keep)), ps.expire)
 	}
 	ps.mu.Unlock()
 	closeAll(gone)
@@ -216,8 +247,7 @@ func (ps *pools) close() {
 		ps.timer.Stop()
 	}
 	var gone []*instance
-	for e := ps.idle.Front(); e != nil; e = ps.idle.Front() {
-		in := e.Value.(*instance)
+	for in := ps.idle.oldest; in != nil; in = ps.idle.oldest {
 		in.pool.remove(in)
 		gone = append(gone, in)
 	}
