@@ -145,7 +145,7 @@ func (b *bench) all(ctx context.Context) error {
 		return err
 	}
 	for _, s := range sections {
-		if b.sections != "" && !strings.Contains(","+b.sections+",", ","+s.name+",") {
+		if b.sections != "" && !strings.Contains(","+b.sections+",", ","+s.name+",") || b.cpu && s.name == "throughput" {
 			continue
 		}
 		b.say("\n%s", s.title)
