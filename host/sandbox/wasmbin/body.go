@@ -111,6 +111,10 @@ func (b *body) instruction() {
 		b.elseArm()
 	case opEnd:
 		b.frames = b.frames[:len(b.frames)-1]
+	case opRefFunc:
+		if !b.declared[b.in.x] && b.err == nil {
+			b.malformed(b.in.at, "reference to function %d, which is not declared", b.in.x)
+		}
 	case opTableSet:
 		b.module.WritesTables = true
 		b.stateful[0] = true

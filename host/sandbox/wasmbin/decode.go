@@ -56,11 +56,12 @@ type decoder struct {
 	custom       int      // bytes of custom sections so far
 	named        bool     // a name section was found
 	names        map[string]bool
+	declared     map[uint32]bool   // functions mentioned outside of code
 	stateful     [statefulOps]bool // instructions found that pin an instance
 }
 
 func newDecoder(wasm []byte, l Limits) *decoder {
-	d := &decoder{limits: l, module: &Module{}, names: map[string]bool{}}
+	d := &decoder{limits: l, module: &Module{}, names: map[string]bool{}, declared: map[uint32]bool{}}
 	d.cursor = cursor{b: wasm, end: len(wasm), section: "header"}
 	d.branchTargets = l.BranchTargets
 	return d
@@ -368,6 +369,7 @@ func (d *decoder) exportItem() {
 	}
 	if e.Kind == Func {
 		e.Type = d.typeOf(e.Index)
+		d.declare(e.Index)
 	}
 	d.names[e.Name] = true
 	d.module.Exports = append(d.module.Exports, e)

@@ -37,3 +37,51 @@ func (r *rewriter) planExactly() {
 		}
 	}
 }
+
+// Straightened counts the functions of a module whose dispatch loop Instrument
+// straightens.
+func Straightened(wasm []byte) (n int) {
+	d := newDecoder(wasm, DefaultLimits())
+	if d.decode() != nil {
+		return 0
+	}
+	for _, c := range d.functions() {
+		if straighten(c, &d.bounds) != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// Unrolled counts the loops of a module that Instrument unrolls, in code that
+// it does not straighten.
+func Unrolled(wasm []byte) (n int) {
+	d := newDecoder(wasm, DefaultLimits())
+	if d.decode() != nil {
+		return 0
+	}
+	r := newRewriter(d, Options{Fuel: true})
+	for i, c := range r.functions() {
+		_, list := r.unroll(c, len(r.typeOf(uint32(r.imported+i)).Results) > 0)
+		n += len(list)
+	}
+	return n
+}
+
+// functions returns the code of each function.
+func (d *decoder) functions() (list []cursor) {
+	s := d.found[secCode]
+	d.pos, d.end = s.at, s.end
+	for range d.u32() {
+		size := int(d.u32())
+		c := d.cursor
+		c.end = c.pos + size
+		d.pos += size
+		for range c.u32() {
+			c.u32()
+			c.u8()
+		}
+		list = append(list, c)
+	}
+	return list
+}

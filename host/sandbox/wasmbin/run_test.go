@@ -3,6 +3,7 @@ package wasmbin_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/tetratelabs/wazero"
@@ -99,6 +100,16 @@ func plain(tb testing.TB, wasm []byte, c wazero.RuntimeConfig) api.Module {
 		tb.Fatal(err)
 	}
 	return mod
+}
+
+// cause is an error's first line: what follows is the stack.
+func cause(err error) string {
+	if err == nil {
+		return ""
+	}
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	line, _, _ = strings.Cut(line, " (recovered")
+	return line
 }
 
 const plenty = int64(1) << 60

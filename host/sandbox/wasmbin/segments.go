@@ -64,8 +64,16 @@ func (d *decoder) elementEntries(flags uint32) {
 		if flags&elemExprs != 0 {
 			d.constExpr()
 		} else {
-			d.index("function", d.funcs)
+			d.declare(d.index("function", d.funcs))
 		}
+	}
+}
+
+// declare notes a function that is mentioned outside of code, and so may be
+// referred to in code.
+func (d *decoder) declare(function uint32) {
+	if d.err == nil {
+		d.declared[function] = true
 	}
 }
 
@@ -115,6 +123,9 @@ func (d *decoder) constExpr() {
 		d.next(&in, &d.bounds)
 		if d.err != nil || in.op == opEnd {
 			return
+		}
+		if in.op == opRefFunc {
+			d.declare(in.x)
 		}
 		if !in.constant() {
 			d.malformed(in.at, "opcode 0x%02x in a constant expression", in.op)

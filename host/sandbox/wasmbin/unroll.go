@@ -33,8 +33,16 @@ type candidate struct {
 	at, code, end int   // offsets: of its opcode, of its code, behind its end
 	frame         int   // where it is among the open blocks; or none
 	cost          int64 // of a turn
+	spare         int64 // part of cost for code that a turn may skip
+	skips         bool  // the code is behind a branch inside of the loop
+	turns         bool  // a branch to it was found
 	refused       bool
-	turns         bool // a branch to it was found
+}
+
+// framed is an open block, loop or if.
+type framed struct {
+	values bool // a branch to it takes values
+	arm    bool // it is an if
 }
 
 // unroller writes a function with its small innermost loops unrolled, so that
@@ -52,7 +60,7 @@ type unroller struct {
 	bounds  *bounds
 	types   []FuncType
 	fuel    uint32 // global
-	open    []bool // blocks, outermost first: whether a branch to one takes values
+	open    []framed
 	current candidate
 	found   []candidate
 	list    []unrolled
@@ -64,7 +72,7 @@ type unroller struct {
 // or nil when there are none. results says whether the function has any.
 func (r *rewriter) unroll(c cursor, results bool) ([]byte, []unrolled) {
 	u := &unroller{cursor: c, bounds: &r.bounds, types: r.module.Types, fuel: r.fuel}
-	u.open, u.current.frame = append(u.open, results), none
+	u.open, u.current.frame = append(u.open, framed{values: results}), none
 	for u.pos < u.end && len(u.found) < maxUnrolled {
 		u.next(&u.in, u.bounds)
 		u.look(&u.in)
@@ -91,25 +99,35 @@ func (u *unroller) copyTo(at int) { u.out = append(u.out, u.b[u.pos:at]...) }
 
 // look looks for candidates.
 func (u *unroller) look(in *instr) {
-	u.current.cost += int64(in.cost)
+	c := &u.current
+	c.cost += int64(in.cost)
+	if c.skips || u.open[len(u.open)-1].arm {
+		c.spare += int64(in.cost)
+	}
 	switch in.op {
 	case opBlock, opIf:
-		u.open = append(u.open, !in.emptyBlock() && u.results(in))
+		u.open = append(u.open, framed{values: !in.emptyBlock() && u.results(in), arm: in.op == opIf || u.open[len(u.open)-1].arm})
 	case opLoop:
-		u.current = candidate{at: in.at, code: in.end, frame: len(u.open), cost: costOne, refused: !in.emptyBlock()}
-		u.open = append(u.open, in.bt >= 0)
+		*c = candidate{at: in.at, code: in.end, frame: len(u.open), cost: costOne, refused: !in.emptyBlock()}
+		u.open = append(u.open, framed{values: in.bt >= 0})
 	case opEnd:
 		u.open = u.open[:len(u.open)-1]
-		if len(u.open) == u.current.frame {
+		if len(u.open) == c.frame {
 			u.propose(in)
 		}
 	case opBr, opBrIf:
-		to := len(u.open) - 1 - int(in.x)
-		u.current.refused = u.current.refused || u.open[to] && to < u.current.frame
-		u.current.turns = u.current.turns || to == u.current.frame
+		u.branch(len(u.open) - 1 - int(in.x))
 	default:
-		u.current.refused = u.current.refused || in.special()
+		c.refused = c.refused || in.special()
 	}
+}
+
+// branch looks at a branch to an open block.
+func (u *unroller) branch(to int) {
+	c := &u.current
+	c.refused = c.refused || u.open[to].values && to < c.frame
+	c.turns = c.turns || to == c.frame
+	c.skips = c.skips || to >= c.frame
 }
 
 // results reports whether a block leaves values.
@@ -130,7 +148,7 @@ func (in *instr) special() bool {
 func (u *unroller) propose(end *instr) {
 	c := u.current
 	u.current.frame = none
-	if c.turns && !c.refused && turns(c.cost) > 1 && end.at-c.code <= maxUnrolledBytes {
+	if c.turns && !c.refused && c.spare <= slack[possible] && turns(c.cost) > 1 && end.at-c.code <= maxUnrolledBytes {
 		c.end = end.end
 		u.found = append(u.found, c)
 	}
