@@ -15,10 +15,14 @@ BENCHFLAGS ?= $(if $(filter 1x,$(BENCHTIME)),--quick)
 help: ## show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /	/' | expand -t 10
 
+# Without cgo the program needs no library of the system, which its worker processes could not open.
 build: ## build bin/skillet
-	$(GO) build -trimpath -ldflags='-s -w' -o bin/skillet ./cmd/skillet
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags='-s -w' -o bin/skillet ./cmd/skillet
 
-skills: build $(MODULES) ## build the first-party skills and pack them into dist/
+# What the skills share is compiled once; then two are linked at a time.
+skills: build ## build the first-party skills and pack them into dist/
+	GOOS=wasip1 GOARCH=wasm $(GO) build -trimpath $(SKILLS:%=./skills/%)
+	@$(MAKE) --no-print-directory -j2 $(MODULES)
 	@for s in $(SKILLS); do bin/skillet pack skills/$$s --output dist || exit 1; done
 
 # go build decides itself whether anything has to be done.
@@ -28,7 +32,7 @@ skills/%/main.wasm: FORCE
 FORCE:
 
 demo: skills ## see untrusted code do useful work, and fail to do anything else
-	$(GO) run -trimpath ./cmd/demo
+	CGO_ENABLED=0 $(GO) run -trimpath ./cmd/demo
 
 test: ## run every test
 	$(GO) test -timeout 20m ./...
