@@ -27,6 +27,9 @@ type compiled struct {
 func (m *Module) compile(ctx context.Context, wasm []byte) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, compileTimeout, errCompileTime)
 	defer cancel()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	start := time.Now()
 	done := make(chan compiled)
 	if err := m.runtime.users.enter(); err != nil {

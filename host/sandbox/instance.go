@@ -93,6 +93,14 @@ func (in *instance) bind(ctx *callContext) {
 func (in *instance) open() error {
 	r := in.module.runtime
 	ctx := experimental.WithMemoryAllocator(in.ctx, &in.linear)
+	if in.module.arena {
+		a, err := r.openArena(in.ctx)
+		if err != nil {
+			return err
+		}
+		in.kernel.memory = a
+		ctx = experimental.WithImportResolver(ctx, a.resolve)
+	}
 	config := wazero.NewModuleConfig().WithName("").WithStartFunctions()
 	err := contain(func() (err error) {
 		in.mod, err = r.engine.InstantiateModule(ctx, in.module.code, config)
@@ -241,6 +249,9 @@ func (in *instance) close() {
 		_ = contain(func() error { return in.mod.Close(context.Background()) })
 	}
 	in.linear.memory.Free()
+	if a := in.kernel.memory; a != nil {
+		a.close()
+	}
 	in.wasi.Close()
 }
 

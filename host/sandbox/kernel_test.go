@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -220,4 +221,18 @@ func kernelProgram(b []byte) (code []byte) {
 		}
 	}
 	return code
+}
+
+// TestArena makes sure that loads and stores do not leave WebAssembly: a host
+// function would cost ten times the fuel.
+func TestArena(t *testing.T) {
+	t.Parallel()
+	const turns = 1000
+	turn := w.Code(w.LocalGet(0), w.I32Const('x'), w.Call(kStore), w.LocalGet(0), w.Call(kLoad), w.Drop())
+	m := load(t, extismTool(w.I64Const(64), w.Call(kAlloc), w.LocalSet(0), bytes.Repeat(turn, turns), zero()))
+	for range 3 {
+		if r := mustCall(t, m, sandbox.Call{}); r.Fuel > 40*turns {
+			t.Errorf("%d loads and stores cost %d units of fuel", 2*turns, r.Fuel)
+		}
+	}
 }
