@@ -22,9 +22,6 @@ type leftover struct {
 	kept bool
 }
 
-// flag returns 1 when the i32 on the stack is not 0.
-func flag() []byte { return w.Code(w.Op(0x45), w.Op(0x45)) }
-
 // leftovers is the inventory: everything a call could leave to the next.
 func leftovers() []leftover {
 	return append(append(memoryLeftovers(), globalLeftovers()...), append(tableLeftovers(), hostLeftovers()...)...)
