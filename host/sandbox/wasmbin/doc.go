@@ -1,5 +1,6 @@
 // Package wasmbin reads WebAssembly core modules, refuses those that are not
-// safe to compile, and rewrites the others so that they can be bounded.
+// safe to compile, and rewrites the others so that they can be bounded and
+// brought back to an earlier state.
 //
 // It knows bytes only: no engine, no skill, no manifest, no policy. It does not
 // check the types of values on the stack; the compiler does, and nothing that
@@ -15,10 +16,32 @@
 // and allocates by what is there, not by what is declared. Where an encoding
 // could be read in two ways (long forms of vector opcodes and block types) only
 // the shortest is accepted, so that no compiler sees other instructions than
-// were checked here. Every refusal is an *Error with section and byte offset.
+// were checked here. Every refusal is an *Error with section and byte offset;
+// one for a proposal that is not supported names it.
 //
 // Custom sections are checked as far as a compiler reads them, and dropped by
-// Instrument.
+// Instrument. The default limits:
+//
+//	module 32 MiB                       body of a function 1 MiB
+//	custom sections 16 MiB              locals of a function 5,000
+//	types 10,000                        nested blocks 4,096
+//	parameters, results 1,000           blocks of a function 20,000
+//	imports 1,000                       its values times its blocks 1,000,000
+//	functions 100,000                   targets of a br_table 16,384
+//	tables 4 of 100,000 entries         names 1,000 bytes
+//	memory 65,536 pages                 globals, exports 10,000
+//	element segments 10,000             entries of them 100,000
+//	data segments 100,000
+//	work to compile a function 1,000,000 and a module 10,000,000, which is
+//	about ten seconds
+//
+// # Snapshots
+//
+// With Options.Snapshot an instance's mutable globals are exported, so that a
+// host that restores them and the memory has restored the instance, unless
+// Instrumented.Pinned says what stands in the way. The start function is
+// exported in place of the start section, and the memory has room for a page
+// more: see Instrumented.
 //
 // # Fuel
 //
@@ -28,15 +51,16 @@
 // calls tick if the global is below zero. The host's side is:
 //
 //	granted := int64(0)            // what was put into the counter so far
-//	tick: v := counter             // below zero
-//	      add := min(slice-v, budget-granted)
+//	tick: v := counter
+//	      add := min(max(slice-v, 0), budget-granted)
 //	      if v+add < 0 { trap }    // the budget is used up
 //	      counter = v + add; granted += add
 //	used = granted - counter       // at any time, also after a trap
 //
-// The counter starts at 0, so the first charge calls tick, also that of a start
-// section. A call may take more than is left of the budget before the next
-// tick: at most what one function's straight code costs.
+// The counter starts at 0. A guest may take more than is left of the budget
+// before it is stopped: what the code up to the next check costs. And it is
+// stopped when what is left does not reach for one charge, even if not all of
+// what that pays for would have run.
 //
 // The charges depend on the module, the Options and the path the guest takes,
 // never on time or the slice: the same module and input use the same fuel and
@@ -59,16 +83,46 @@
 //
 // Charges stand at function entries and loop heads, and pay for what follows up
 // to the next loop, also behind inner loops and blocks. Code that a branch may
-// skip is paid for there only as long as it adds up to 16 units; a run of
-// instructions without a branch that would pass these has a charge of its own
-// where it begins. So a charge takes at most 16 units for code that does not
-// run. A function whose code begins with a loop, after no more than 4 units of
-// straight code, has one charge at the head of that loop for both, so that each
-// turn pays for the entry again. Measured on a Go program, all that is 1.4
-// times the exact sum.
+// skip is paid for there only as long as it adds up to 16 units, or to 64 where
+// only a br_if that leaves the loop skips it; a run of instructions without a
+// branch that would pass these has a charge of its own where it begins.
 //
 // The counter is compared, and tick called, at loop heads, at the entries of
-// functions that have a call or a loop, and in front of instructions charged by
-// length. Every loop and every recursion, through tables and tail calls too,
-// passes one of these, and so does every tree of calls.
+// functions that call outside of loops, and at instructions charged by length.
+// Every loop and every recursion, through tables and tail calls too, passes one
+// of these, and so does every tree of calls. memory.fill, memory.copy and
+// memory.init of more than 1 MiB are done in pieces of 1 MiB, with a call of
+// tick between them whatever the counter holds, because nothing else can run
+// meanwhile. What they cost is charged, and their bounds are checked, before
+// the first. Tables are not that large.
+//
+// Two kinds of loops are written anew before they are metered. Prices are those
+// of the new code. A function that is one loop around a br_table, with jumps
+// that set a local and branch to the loop, is straightened: jumps ahead become
+// branches, and the parts that a jump back goes over become a loop. Go's
+// compiler writes all functions so. And a loop without loops or calls in it
+// that costs up to 12, 24 or 96 units a turn is unrolled 8, 4 or 2 times, with
+// one charge for all; a turn that leaves the loop gives back the fuel for those
+// behind it. So after a trap in such a loop up to 96 units more are used than
+// without unrolling. Unrolling adds at most 8 KiB and a sixteenth of its code to
+// a module.
+//
+// # What it costs
+//
+// The time of guests with fuel and tick, compiled by wazero 1.12 for amd64, as
+// a part of that without (BenchmarkFuel), and the fuel they use as a multiple
+// of the exact sum over their instructions:
+//
+//	               time   fuel                   time   fuel
+//	tight loop     0.43   1.00    Rust: fib      1.15   1.02
+//	fib            1.04   1.57          sieve    1.04   1.19
+//	Go: SHA-256    0.91   1.04          SHA-256  0.94   1.00
+//	    sort       0.98   1.16          sort     1.12   1.09
+//	    matrix     0.97   1.13          matrix   0.86   1.00
+//	    JSON       0.92   1.10          JSON     1.18   1.29
+//	    regexp     0.95   1.10          regexp   1.19   1.15
+//
+// The geometric mean of the Go programs is 0.94, that of the Rust ones 1.07.
+// wazero's WithCloseOnContextDone takes 23 times the time of the tight loop,
+// and does not stop a recursion without loops.
 package wasmbin

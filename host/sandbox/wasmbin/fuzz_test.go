@@ -61,9 +61,7 @@ func FuzzInstrument(f *testing.F) {
 		if err != nil {
 			return
 		}
-		l := wasmbin.DefaultLimits()
-		l.FunctionWork, l.CompileWork = 10*l.FunctionWork, 10*l.CompileWork
-		if _, err := wasmbin.InspectOwn(i.Wasm, l); err != nil {
+		if _, err := wasmbin.InspectOwn(i.Wasm, roomy()); err != nil {
 			t.Errorf("what was written is refused: %v", err)
 		}
 		before, after := compiles(r, wasm), compiles(r, i.Wasm)
@@ -71,4 +69,15 @@ func FuzzInstrument(f *testing.F) {
 			t.Errorf("compiles: %v, after instrumentation: %v", before, after)
 		}
 	})
+}
+
+// roomy are limits for what Instrument makes of a module within the default
+// ones.
+func roomy() wasmbin.Limits {
+	l := wasmbin.DefaultLimits()
+	for _, n := range []*int{&l.ModuleBytes, &l.Types, &l.Functions, &l.Exports, &l.BodyBytes, &l.Locals, &l.Nesting, &l.Blocks, &l.LocalsTimesBlocks, &l.BranchTargets} {
+		*n *= 20
+	}
+	l.FunctionWork, l.CompileWork = 100*l.FunctionWork, 100*l.CompileWork
+	return l
 }

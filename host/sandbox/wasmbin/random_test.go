@@ -182,18 +182,23 @@ func TestRandomModulesBehaveTheSame(t *testing.T) {
 // FuzzRandom is TestRandomModulesBehaveTheSame with modules of a fuzzer's
 // choice.
 func FuzzRandom(f *testing.F) {
-	f.Add([]byte(nil))
-	r := rand.New(rand.NewPCG(1, 2))
-	for range 20 {
-		script := make([]byte, 50+r.IntN(500))
-		for i := range script {
-			script[i] = byte(r.Uint32())
-		}
-		f.Add(script)
-	}
+	addScripts(f, 500)
 	d := newDiffer(f)
 	f.Fuzz(func(t *testing.T, script []byte) {
 		s := w.Script(script)
 		d.check(t, w.Random(&s))
 	})
+}
+
+// addScripts adds scripts of up to n choices.
+func addScripts(f *testing.F, n int) {
+	f.Add([]byte(nil))
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 20 {
+		script := make([]byte, 20+r.IntN(n))
+		for i := range script {
+			script[i] = byte(r.Uint32())
+		}
+		f.Add(script)
+	}
 }

@@ -418,3 +418,44 @@ func (r *specRun) expectValues(c command, got []uint64) {
 		got = got[n:]
 	}
 }
+
+// The modules of proposals that are not supported are accepted where they do
+// without, or refused by the name of what they need.
+func TestOtherProposalsAreRefusedByName(t *testing.T) {
+	t.Parallel()
+	for suite, names := range map[string][]string{
+		"threads":                   {"needs threads"},
+		"exception-handling":        {"exception-handling", "typed-function-references", "gc"},
+		"typed-function-references": {"typed-function-references", "gc"},
+	} {
+		refused := 0
+		for _, path := range scripts(t, suite) {
+			for _, c := range readScript(t, path).Commands {
+				if c.Type != "module" {
+					continue
+				}
+				wasm, err := os.ReadFile(filepath.Join(filepath.Dir(path), c.Filename))
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, err = wasmbin.Inspect(wasm, wasmbin.DefaultLimits())
+				refused += refusedBy(t, fmt.Sprint(filepath.Base(path), ":", c.Line), err, names)
+			}
+		}
+		if refused == 0 {
+			t.Errorf("%s: no module was refused", suite)
+		}
+	}
+}
+
+func refusedBy(t *testing.T, name string, err error, names []string) int {
+	t.Helper()
+	if err == nil || strings.Contains(err.Error(), "only functions may be imported") {
+		return 0
+	}
+	named := slices.ContainsFunc(names, func(n string) bool { return strings.Contains(err.Error(), n) })
+	if !named || !errors.Is(err, wasmbin.ErrUnsupported) {
+		t.Errorf("%s: %v", name, err)
+	}
+	return 1
+}

@@ -57,7 +57,7 @@ func straighten(c cursor, b *bounds) []byte {
 	}
 	s := &straightener{cursor: c, dispatch: d}
 	s.findLevels()
-	s.out = append(make([]byte, 0, c.end-c.pos+c.end/8), c.b[c.pos:d.at]...)
+	s.out = append(make([]byte, 0, (c.end-c.pos)*5/4+64), c.b[c.pos:d.at]...)
 	s.pos = d.code
 	s.begin(0)
 	if s.starts[0] != none {

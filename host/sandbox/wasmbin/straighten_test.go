@@ -10,7 +10,7 @@ import (
 
 // switcher writes random functions that are one loop around a br_table.
 type switcher struct {
-	r     *rand.Rand
+	r     w.Choices
 	parts int
 	table []int // parts by number; the default last
 }
@@ -37,7 +37,10 @@ func (s *switcher) module() []byte {
 		s.table = append(s.table, s.r.IntN(s.parts))
 	}
 	if s.r.IntN(2) == 0 {
-		s.r.Shuffle(len(s.table), func(i, k int) { s.table[i], s.table[k] = s.table[k], s.table[i] })
+		for i := range s.table {
+			k := s.r.IntN(len(s.table))
+			s.table[i], s.table[k] = s.table[k], s.table[i]
+		}
 	}
 	f := m.Func(w.Sig("i32", "i64"), "i32", w.I64Const(300), w.GlobalSet(switchSteps),
 		w.Block(w.Empty, w.Block(w.Empty, s.loop(), s.mark(98), w.Br(1)), s.mark(99)), w.GlobalGet(switchHash))
@@ -107,33 +110,52 @@ func TestDispatchLoopsBehaveTheSame(t *testing.T) {
 	if prove() {
 		n = 20_000
 	}
-	r, first, straight := newRuntime(t, runtimeConfig()), rand.Uint64(), 0
-	d := newDiffer(t)
+	d, first, straight := newDiffer(t), rand.Uint64(), 0
 	for seed := first; seed < first+n; seed++ {
 		s := &switcher{r: rand.New(rand.NewPCG(seed, 0))}
 		wasm := s.module()
 		straight += wasmbin.Straightened(wasm)
-		want, err := r.Instantiate(t.Context(), wasm)
-		if err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
+		if d.compareSwitch(t, wasm, len(s.table)); t.Failed() {
+			t.Fatalf("seed %d", seed)
 		}
-		d.meter = *newMeter(1000, plenty)
-		got, err := d.fuel.Instantiate(t.Context(), instrument(t, wasm, options))
-		if err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
-		}
-		for next := range len(s.table) + 3 {
-			a, b := mustCall(t, want, "run", uint64(next)), mustCall(t, got, "run", uint64(next))
-			if a != b {
-				t.Fatalf("seed %d: run(%d) = %d, want %d", seed, next, b, a)
-			}
-		}
-		want.Close(t.Context())
-		got.Close(t.Context())
 	}
 	if straight < int(n) {
 		t.Errorf("only %d of %d functions were straightened", straight, n)
 	}
+}
+
+// compareSwitch begins at each of the numbers of parts.
+func (d *differ) compareSwitch(t *testing.T, wasm []byte, numbers int) {
+	t.Helper()
+	want, err := d.plain.Instantiate(t.Context(), wasm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer want.Close(t.Context())
+	d.meter = *newMeter(1000, plenty)
+	got, err := d.fuel.Instantiate(t.Context(), instrument(t, wasm, options))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer got.Close(t.Context())
+	for next := range numbers + 3 {
+		a, b := mustCall(t, want, "run", uint64(next)), mustCall(t, got, "run", uint64(next))
+		if a != b {
+			t.Fatalf("run(%d) = %d, want %d", next, b, a)
+		}
+	}
+}
+
+// FuzzDispatch is TestDispatchLoopsBehaveTheSame with a fuzzer's choices.
+func FuzzDispatch(f *testing.F) {
+	addScripts(f, 300)
+	d := newDiffer(f)
+	f.Fuzz(func(t *testing.T, text []byte) {
+		script := w.Script(text)
+		s := &switcher{r: &script}
+		wasm := s.module()
+		d.compareSwitch(t, wasm, len(s.table))
+	})
 }
 
 // What does not fit a dispatch loop is left alone.

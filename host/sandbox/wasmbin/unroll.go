@@ -8,7 +8,7 @@ var unrolling = [...]struct{ cost, turns int64 }{{12, 8}, {24, 4}, {96, 2}}
 const (
 	maxUnrolledBytes = 300     // of the code of a turn
 	maxUnrolled      = 16      // loops of a function
-	freeUnrolling    = 1 << 16 // bytes it may add to a module in any case,
+	freeUnrolling    = 8 << 10 // bytes it may add to a module in any case,
 	unrollingPerCode = 16      // and for so many bytes of its code one more
 )
 

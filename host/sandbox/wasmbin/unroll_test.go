@@ -11,7 +11,7 @@ import (
 )
 
 // looper writes random functions with a small loop that is left in many ways.
-type looper struct{ r *rand.Rand }
+type looper struct{ r w.Choices }
 
 // module exports run(n, seed): up to n turns of a loop, in two blocks that it
 // may leave for. It returns a hash of what was done.
@@ -118,4 +118,15 @@ func callRun(t *testing.T, m api.Module, turns uint64) acted {
 	t.Helper()
 	values, err := m.ExportedFunction("run").Call(t.Context(), turns, turns*7919)
 	return acted{values: values, trap: cause(err)}
+}
+
+// FuzzLoops is TestUnrolledLoopsBehaveTheSame with a fuzzer's choices.
+func FuzzLoops(f *testing.F) {
+	f.Add([]byte("a few choices"), uint16(3))
+	f.Add([]byte("\x01\x03\x02\x05\x00\x01\x02\x00\x01\x07\x04\x02"), uint16(50))
+	d := newDiffer(f)
+	f.Fuzz(func(t *testing.T, text []byte, turns uint16) {
+		script := w.Script(text)
+		d.compareLoops(t, (&looper{&script}).module(), 1+uint64(turns))
+	})
 }

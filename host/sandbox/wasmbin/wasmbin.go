@@ -53,12 +53,13 @@ type Instrumented struct {
 	// that starts at 0. It is empty when no fuel was asked for.
 	FuelGlobal string
 	// TickModule and TickName name the function, without parameters and
-	// results, that the guest calls when the counter is below zero. They are
-	// empty when no fuel was asked for.
+	// results, that the guest calls when the counter is below zero, and between
+	// the pieces of a long bulk instruction. They are empty when no fuel was
+	// asked for.
 	TickModule, TickName string
 	// MaxPages is how many pages of 64 KiB the guest's memory may have: the
 	// declared maximum or Options.MaxMemoryPages, whichever is less; 0 without
-	// a memory. Without Options.Snapshot that is the maximum in Wasm. With it
+	// a memory. Without Options.Snapshot that is the maximum in Wasm; with it
 	// the maximum there is one page more, as long as 32 bits address that: the
 	// host takes pages back by growing the memory by one page, which its
 	// allocator answers with a smaller buffer, and that must work in a memory
