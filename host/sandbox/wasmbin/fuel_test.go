@@ -81,6 +81,33 @@ var forever = []struct {
 		m.ExportFunc("run", m.Func(w.Sig("", ""), "", w.I32Const(200), w.Call(f)))
 		return m.Bytes()
 	}},
+	{"dispatch loop", func() []byte {
+		m := w.New()
+		jump := func(to int32, label int) []byte { return w.Code(w.I32Const(to), w.LocalSet(0), w.Br(label)) }
+		m.ExportFunc("run", m.Func(w.Sig("", ""), "i32", w.Loop(w.Empty,
+			w.Block(w.Empty, w.Block(w.Empty, w.Block(w.Empty, w.LocalGet(0), w.BrTable([]int{0, 1}, 2)),
+				jump(2, 2)), jump(0, 1)), jump(1, 0))))
+		return m.Bytes()
+	}},
+	{"dispatch loop of one part", func() []byte {
+		m := w.New()
+		m.ExportFunc("run", m.Func(w.Sig("", ""), "i32", w.Loop(w.Empty,
+			w.Block(w.Empty, w.LocalGet(0), w.BrTable(nil, 0)), w.I32Const(7), w.LocalSet(0), w.Br(0))))
+		return m.Bytes()
+	}},
+	{"unrolled loop", func() []byte {
+		m := w.New()
+		m.Memory(1, 1)
+		m.ExportFunc("run", m.Func(w.Sig("", ""), "i32", w.Loop(w.Empty,
+			w.I32Const(0), w.LocalGet(0), w.Store(0x36, 0), w.LocalGet(0), w.I32Const(1), w.Op(0x6a), w.LocalSet(0), w.Br(0))))
+		return m.Bytes()
+	}},
+	{"recursion from a loop", func() []byte {
+		m := w.New()
+		m.ExportFunc("run", m.Func(w.Sig("", ""), "i32", w.Loop(w.Empty, w.LocalGet(0), w.I32Const(1), w.Op(0x6a), w.LocalTee(0),
+			w.I32Const(3), w.Op(0x46), w.If(w.Empty, w.ReturnCall(0)), w.Br(0))))
+		return m.Bytes()
+	}},
 	{"loop of memory.fill", func() []byte {
 		m := w.New()
 		m.Memory(16, w.NoMax)

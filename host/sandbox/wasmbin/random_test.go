@@ -168,7 +168,7 @@ func TestRandomModulesBehaveTheSame(t *testing.T) {
 	d := newDiffer(t)
 	n := uint64(60)
 	if prove() {
-		n = 20_000
+		n = 3_000
 	}
 	first := rand.Uint64()
 	for seed := first; seed < first+n; seed++ {

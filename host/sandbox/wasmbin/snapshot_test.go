@@ -227,3 +227,27 @@ func TestSnapshotNamesAreReserved(t *testing.T) {
 		checkRefusal(t, m.Bytes(), wasmbin.DefaultLimits(), wasmbin.ErrUnsupported, "reserved: names that start with")
 	}
 }
+
+// A start function that is imported is exported and called like any other.
+func TestSnapshotOfAnImportedStart(t *testing.T) {
+	t.Parallel()
+	m := w.New()
+	m.Start(m.ImportFunc("env", "begin", w.Sig("", "")))
+	i, err := wasmbin.Instrument(m.Bytes(), wasmbin.DefaultLimits(), wasmbin.Options{Snapshot: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := 0
+	r := newRuntime(t, runtimeConfig())
+	_, err = r.NewHostModuleBuilder("env").NewFunctionBuilder().WithFunc(func() { calls++ }).Export("begin").Instantiate(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	mod, err := r.Instantiate(t.Context(), i.Wasm)
+	if err != nil || calls != 0 {
+		t.Fatalf("%v, %d calls at instantiation", err, calls)
+	}
+	if mustCall(t, mod, i.Start); calls != 1 {
+		t.Errorf("%d calls, want 1", calls)
+	}
+}

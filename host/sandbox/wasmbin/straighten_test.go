@@ -108,7 +108,7 @@ func TestDispatchLoopsBehaveTheSame(t *testing.T) {
 	t.Parallel()
 	n := uint64(300)
 	if prove() {
-		n = 20_000
+		n = 10_000
 	}
 	d, first, straight := newDiffer(t), rand.Uint64(), 0
 	for seed := first; seed < first+n; seed++ {

@@ -66,7 +66,7 @@ func TestUnrolledLoopsBehaveTheSame(t *testing.T) {
 	t.Parallel()
 	n := uint64(200)
 	if prove() {
-		n = 10_000
+		n = 5_000
 	}
 	d, first, unrolled := newDiffer(t), rand.Uint64(), 0
 	for seed := first; seed < first+n; seed++ {
