@@ -166,7 +166,7 @@ func (d *differ) metered(tb testing.TB, wasm []byte, o wasmbin.Options, slice in
 func TestRandomModulesBehaveTheSame(t *testing.T) {
 	t.Parallel()
 	d := newDiffer(t)
-	n := uint64(60)
+	n := uint64(25)
 	if prove() {
 		n = 3_000
 	}

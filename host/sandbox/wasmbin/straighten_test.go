@@ -106,7 +106,7 @@ func (s *switcher) jump(loop int) []byte {
 // wherever it begins.
 func TestDispatchLoopsBehaveTheSame(t *testing.T) {
 	t.Parallel()
-	n := uint64(300)
+	n := uint64(200)
 	if prove() {
 		n = 10_000
 	}

@@ -64,7 +64,7 @@ func (l *looper) step() []byte {
 // more.
 func TestUnrolledLoopsBehaveTheSame(t *testing.T) {
 	t.Parallel()
-	n := uint64(200)
+	n := uint64(80)
 	if prove() {
 		n = 5_000
 	}
