@@ -25,9 +25,11 @@ const (
 	bytesPerFuel = 16
 )
 
-// fuelSlice is what the guest gets at once before it must ask for more: about a
-// millisecond of work.
-const fuelSlice = 1_000_000
+// fuelSlice is what the guest gets at once before it must ask for more: 30 to
+// 100 microseconds of work as a rule, and some milliseconds where each
+// instruction touches memory that is not there yet. Asking takes a quarter of a
+// microsecond.
+const fuelSlice = 100_000
 
 // meter is the budget of one call. The guest counts down in a global of its
 // own, the cell; the meter holds what it has not been given yet. What the host
