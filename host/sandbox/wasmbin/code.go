@@ -84,9 +84,6 @@ func (r *rewriter) restructure(results bool) {
 	if !r.options.Fuel || !bytes.ContainsRune(r.b[r.pos:r.end], opLoop) {
 		return
 	}
-	if bytes.Contains(r.b[r.pos:r.end], dispatchHead) {
-		r.read(straighten(r.cursor, &r.bounds))
-	}
 	if r.unrolling > 0 {
 		code, list := r.unroll(r.cursor, results)
 		r.read(code)

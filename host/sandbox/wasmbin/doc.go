@@ -96,16 +96,12 @@
 // meanwhile. What they cost is charged, and their bounds are checked, before
 // the first. Tables are not that large.
 //
-// Two kinds of loops are written anew before they are metered. Prices are those
-// of the new code. A function that is one loop around a br_table, with jumps
-// that set a local and branch to the loop, is straightened: jumps ahead become
-// branches, and the parts that a jump back goes over become a loop. Go's
-// compiler writes all functions so. And a loop without loops or calls in it
-// that costs up to 12, 24 or 96 units a turn is unrolled 8, 4 or 2 times, with
-// one charge for all; a turn that leaves the loop gives back the fuel for those
-// behind it. So after a trap in such a loop up to 96 units more are used than
-// without unrolling. Unrolling adds at most 8 KiB and a sixteenth of its code to
-// a module.
+// Small loops are written anew before they are metered. Prices are those of the
+// new code. A loop without loops or calls in it that costs up to 12, 24 or 96
+// units a turn is unrolled 8, 4 or 2 times, with one charge for all; a turn that
+// leaves the loop gives back the fuel for those behind it. So after a trap in
+// such a loop up to 96 units more are used than without unrolling. Unrolling
+// adds at most 8 KiB and a sixteenth of its code to a module.
 //
 // # What it costs
 //

@@ -38,23 +38,7 @@ func (r *rewriter) planExactly() {
 	}
 }
 
-// Straightened counts the functions of a module whose dispatch loop Instrument
-// straightens.
-func Straightened(wasm []byte) (n int) {
-	d := newDecoder(wasm, DefaultLimits())
-	if d.decode() != nil {
-		return 0
-	}
-	for _, c := range d.functions() {
-		if straighten(c, &d.bounds) != nil {
-			n++
-		}
-	}
-	return n
-}
-
-// Unrolled counts the loops of a module that Instrument unrolls, in code that
-// it does not straighten.
+// Unrolled counts the loops of a module that Instrument unrolls.
 func Unrolled(wasm []byte) (n int) {
 	d := newDecoder(wasm, DefaultLimits())
 	if d.decode() != nil {
