@@ -25,11 +25,10 @@ const (
 	bytesPerFuel = 16
 )
 
-// fuelSlice is what the guest gets at once before it must ask for more: 30 to
-// 100 microseconds of work as a rule, and some milliseconds where each
-// instruction touches memory that is not there yet. Asking takes a quarter of a
-// microsecond.
-const fuelSlice = 100_000
+// fuelSlice is what the guest gets at once before it must ask for more: 0.1 to
+// 0.4 milliseconds of work as a rule, and more where each instruction touches
+// memory that is not there yet. Asking takes about a microsecond.
+const fuelSlice = 400_000
 
 // meter is the budget of one call. The guest counts down in a global of its
 // own, the cell; the meter holds what it has not been given yet. What the host
@@ -39,6 +38,7 @@ type meter struct {
 	left    int64             // not given to the cell
 	cell    api.MutableGlobal // nil before the module is instantiated
 	hostRun int64             // fuel the host has used since the last tick
+	ticks   uint32
 }
 
 // overdraft is more than a guest can take from the cell beyond what is in it,
@@ -105,14 +105,20 @@ func (in *instance) spend(n uint64) { in.fuel.take(n / bytesPerFuel) }
 
 // tick is where a guest that only computes meets the host: at the end of each
 // slice it gets the next one, or its end. Being Go code, it is also where the
-// scheduler and the garbage collector get their turn.
+// garbage collector gets its turn, and now and then the scheduler.
 func (in *instance) tick() {
 	in.checkTime()
 	if !in.fuel.refill() {
 		in.stop(in.fuelError())
 	}
-	runtime.Gosched()
+	if in.fuel.ticks++; in.fuel.ticks%ticksPerYield == 0 {
+		runtime.Gosched()
+	}
 }
+
+// ticksPerYield is how many slices a guest has before other goroutines have
+// their turn: about a millisecond of work.
+const ticksPerYield = 3
 
 func (in *instance) fuelError() *LimitError {
 	return in.limit("fuel", strconv.FormatUint(in.call.Limits.Fuel, 10)+" units", "max_fuel", ErrFuel)
