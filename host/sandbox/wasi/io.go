@@ -36,13 +36,19 @@ func fdPread(s *State, mem []byte, p []uint64) Errno {
 
 // readable finds what to read from, and where to.
 func (s *State) readable(mem []byte, p []uint64) (*descriptor, vectors, Errno) {
+	return s.transfer(mem, p, func(d *descriptor) bool { return d.readable && !d.lacks(FDRead) })
+}
+
+// transfer finds a descriptor that may be used so, and the buffers that go with
+// it.
+func (s *State) transfer(mem []byte, p []uint64, may func(*descriptor) bool) (*descriptor, vectors, Errno) {
 	d := s.lookup(u32(p[0]))
 	switch {
 	case d == nil:
 		return nil, vectors{}, EBADF
 	case d.kind == directory:
 		return nil, vectors{}, EISDIR
-	case !d.readable || d.lacks(FDRead):
+	case !may(d):
 		return nil, vectors{}, EBADF
 	}
 	v, errno := s.vectors(mem, u32(p[1]), u32(p[2]))
@@ -126,17 +132,7 @@ func fdPwrite(s *State, mem []byte, p []uint64) Errno {
 
 // writable finds what to write to, and where from.
 func (s *State) writable(mem []byte, p []uint64) (*descriptor, vectors, Errno) {
-	d := s.lookup(u32(p[0]))
-	switch {
-	case d == nil:
-		return nil, vectors{}, EBADF
-	case d.kind == directory:
-		return nil, vectors{}, EISDIR
-	case !d.writable || d.lacks(FDWrite):
-		return nil, vectors{}, EBADF
-	}
-	v, errno := s.vectors(mem, u32(p[1]), u32(p[2]))
-	return d, v, errno
+	return s.transfer(mem, p, func(d *descriptor) bool { return d.writable && !d.lacks(FDWrite) })
 }
 
 // writeAll writes one buffer after the other and returns where the last one

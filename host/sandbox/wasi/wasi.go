@@ -104,21 +104,6 @@ func (s *State) Close() {
 	s.fds, s.host, s.args, s.files, s.preopens = s.fds[:0], nil, nil, nil, nil
 }
 
-// Pristine reports whether the descriptors are as they were after Reset: none
-// opened, closed, renumbered, flagged, listed or deprived of rights. The clock
-// and randomness are not looked at: see [State.Mark].
-func (s *State) Pristine() bool {
-	if len(s.fds) != s.begin() {
-		return false
-	}
-	for fd := range s.fds {
-		if s.fds[fd] != s.initial(fd) {
-			return false
-		}
-	}
-	return true
-}
-
 // Use is a set of the things a guest has looked at or changed since Reset, also
 // in vain. What it did not use cannot have had an influence on it.
 type Use uint8
