@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	"github.com/skillet-run/skillet/bench/engine"
 	"github.com/skillet-run/skillet/bench/guests"
@@ -22,28 +20,16 @@ func (b *bench) calls(ctx context.Context) error {
 		}
 		ways = append(ways, engine.Run(b.skillet), engine.Native(native))
 	}
-	for _, g := range guests.Text() {
-		wasm, err := b.module(g)
-		if err != nil {
-			return err
-		}
-		if wasm == nil {
-			continue
-		}
-		if err := b.guestCalls(ctx, g, wasm, ways); err != nil {
-			return fmt.Errorf("%s: %w", g.Name, err)
-		}
+	err := b.eachModule(guests.Text(), func(g guests.Guest, wasm []byte) error {
+		return b.among(ctx, g, wasm, ways, func(list []contestant) error { return b.guestCalls(ctx, g, list) })
+	})
+	if err == nil {
+		b.say("%s", b.callTable(ways))
 	}
-	b.say("%s", b.callTable(ways))
-	return nil
+	return err
 }
 
-func (b *bench) guestCalls(ctx context.Context, g guests.Guest, wasm []byte, ways []engine.Way) (err error) {
-	list, err := b.contestants(ctx, g, wasm, ways)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, closeAll(ctx, list)) }()
+func (b *bench) guestCalls(ctx context.Context, g guests.Guest, list []contestant) error {
 	tasks := guests.Counts()
 	if b.quick {
 		tasks = tasks[:2]

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	"github.com/skillet-run/skillet/bench/engine"
 	"github.com/skillet-run/skillet/bench/guests"
@@ -19,16 +17,10 @@ const memcpyRow = "memcpy in, memcpy out"
 func (b *bench) copies(ctx context.Context) error {
 	ways := b.shop.Only(engine.BareWarm, engine.Ours, engine.SDKWarm, engine.SDKFresh)
 	table := report.Table{Head: []string{"module", memcpyRow, ways[0].Name, ways[1].Name, ways[2].Name, ways[3].Name}}
-	for _, g := range guests.Text() {
-		wasm, err := b.module(g)
+	err := b.eachModule(guests.Text(), func(g guests.Guest, wasm []byte) error {
+		err := b.among(ctx, g, wasm, ways, func(list []contestant) error { return b.guestCopies(ctx, g, list) })
 		if err != nil {
 			return err
-		}
-		if wasm == nil {
-			continue
-		}
-		if err := b.guestCopies(ctx, g, wasm, ways); err != nil {
-			return fmt.Errorf("%s: %w", g.Name, err)
 		}
 		line := []string{g.Name}
 		for _, row := range table.Head[1:] {
@@ -39,17 +31,15 @@ func (b *bench) copies(ctx context.Context) error {
 			line = append(line, cell)
 		}
 		table.Rows = append(table.Rows, line)
+		return nil
+	})
+	if err == nil {
+		b.say("%s", table)
 	}
-	b.say("%s", table)
-	return nil
+	return err
 }
 
-func (b *bench) guestCopies(ctx context.Context, g guests.Guest, wasm []byte, ways []engine.Way) (err error) {
-	list, err := b.contestants(ctx, g, wasm, ways)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, closeAll(ctx, list)) }()
+func (b *bench) guestCopies(ctx context.Context, g guests.Guest, list []contestant) error {
 	t := guests.Echo()
 	var jobs []measure.Job
 	for _, c := range list {

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	"github.com/skillet-run/skillet/bench/engine"
 	"github.com/skillet-run/skillet/bench/guests"
@@ -18,16 +16,10 @@ func (b *bench) fuel(ctx context.Context) error {
 	for _, w := range ways {
 		table.Head = append(table.Head, w.Name)
 	}
-	for _, g := range guests.Compute() {
-		wasm, err := b.module(g)
+	err := b.eachModule(guests.Compute(), func(g guests.Guest, wasm []byte) error {
+		err := b.among(ctx, g, wasm, ways, func(list []contestant) error { return b.guestFuel(ctx, g, list) })
 		if err != nil {
 			return err
-		}
-		if wasm == nil {
-			continue
-		}
-		if err := b.guestFuel(ctx, g, wasm, ways); err != nil {
-			return fmt.Errorf("%s: %w", g.Name, err)
 		}
 		for _, t := range guests.Work() {
 			line := []string{g.Name, t.Name}
@@ -37,17 +29,15 @@ func (b *bench) fuel(ctx context.Context) error {
 			}
 			table.Rows = append(table.Rows, line)
 		}
+		return nil
+	})
+	if err == nil {
+		b.say("%s", table)
 	}
-	b.say("%s", table)
-	return nil
+	return err
 }
 
-func (b *bench) guestFuel(ctx context.Context, g guests.Guest, wasm []byte, ways []engine.Way) (err error) {
-	list, err := b.contestants(ctx, g, wasm, ways)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, closeAll(ctx, list)) }()
+func (b *bench) guestFuel(ctx context.Context, g guests.Guest, list []contestant) error {
 	for _, t := range guests.Work() {
 		times, err := b.race(ctx, list, t)
 		if err != nil {

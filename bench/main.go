@@ -205,6 +205,32 @@ func (b *bench) module(g guests.Guest) ([]byte, error) {
 	return wasm, err
 }
 
+// eachModule goes through the guests that are not left out.
+func (b *bench) eachModule(list []guests.Guest, do func(g guests.Guest, wasm []byte) error) error {
+	for _, g := range list {
+		wasm, err := b.module(g)
+		if err != nil {
+			return err
+		}
+		if wasm == nil {
+			continue
+		}
+		if err := do(g, wasm); err != nil {
+			return fmt.Errorf("%s: %w", g.Name, err)
+		}
+	}
+	return nil
+}
+
+// among has something done with the contestants for a guest, and closes them.
+func (b *bench) among(ctx context.Context, g guests.Guest, wasm []byte, ways []engine.Way, do func(list []contestant) error) error {
+	list, err := b.contestants(ctx, g, wasm, ways)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(list), closeAll(ctx, list))
+}
+
 // machine names what the figures were measured on.
 func machine() string {
 	return fmt.Sprintf("%s, %d cores, %s %s, %s", processor(), runtime.NumCPU(), runtime.GOOS, kernel(), runtime.Version())
