@@ -267,13 +267,18 @@ func (c *codeCache) path(id codeID) string {
 
 // seal binds code to what it was made of.
 func (c *codeCache) seal(id codeID, name string, code []byte) []byte {
-	var h hash.Hash
-	if h = sha256.New(); c.key != nil {
-		h = hmac.New(sha256.New, c.key)
-	}
+	h := newSeal(c.key)
 	fmt.Fprintf(h, "%s%s\x00%s\x00%s\x00%s\x00", sealDomain, filepath.Base(c.kept), id.engine, id.digest, name)
 	h.Write(code)
 	return h.Sum(nil)
+}
+
+// newSeal is HMAC-SHA-256 with a key, or SHA-256 without one.
+func newSeal(key []byte) hash.Hash {
+	if key == nil {
+		return sha256.New()
+	}
+	return hmac.New(sha256.New, key)
 }
 
 // stagedCode is a verified file that wazero may read until it is released.

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -78,16 +79,16 @@ func (p *Prepared) Check(c Call) error {
 // code becomes part of this process. Errors: those of Load.
 func (r *Runtime) Prepare(ctx context.Context, wasm []byte) (*Prepared, error) {
 	p := &Prepared{}
-	digest := digestOf(wasm)
+	sum := digest(sha256.Sum256(wasm))
 	var err error
-	p.module, err = r.load(wasm, digest, func(m *Module, instrumented []byte) (err error) {
+	p.module, err = r.load(wasm, sum, func(m *Module, instrumented []byte) (err error) {
 		start := time.Now()
 		p.Code, err = m.obtainCode(ctx, instrumented)
 		m.info.CompileTime = time.Since(start)
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("prepare module %.19s: %w", digest, err)
+		return nil, fmt.Errorf("prepare module %.19s: %w", sum, err)
 	}
 	return p, nil
 }

@@ -156,40 +156,46 @@ func restoreMapped(memory, img []byte, s Strategy) (pages int, err error) {
 	if s == StrategyMadvise {
 		return len(memory) / hostPage, dropPages(memory)
 	}
-	var found [scanRegions]pageRegion
-	base := uint64(uintptr(unsafe.Pointer(unsafe.SliceData(memory))))
-	for rest := memory; len(rest) > 0; {
-		n, to, err := scanPages(pagemap(), rest, found[:])
-		if err != nil {
-			return pages, err
+	err = eachWritten(memory, func(from, to int) bool {
+		if pages += (to - from) / hostPage; pages > dropAbove {
+			return false
 		}
-		for _, r := range found[:n] {
-			pages += int(r.end-r.start) / hostPage
-			if pages > dropAbove {
-				return pages, dropPages(memory)
-			}
-			restoreRange(memory, img, int(r.start-base), int(r.end-base))
-		}
-		rest = memory[to-base:]
+		restoreRange(memory, img, from, to)
+		return true
+	})
+	if err == nil && pages > dropAbove {
+		err = dropPages(memory)
 	}
-	return pages, nil
+	return pages, err
 }
 
 // writtenSpans returns the pages that are not the image's any more.
 func writtenSpans(memory []byte) (spans []span, err error) {
+	err = eachWritten(memory, func(from, to int) bool {
+		spans = append(spans, span{from, to})
+		return true
+	})
+	return spans, err
+}
+
+// eachWritten calls visit with the bounds of each run of pages that are not the
+// image's any more, until it returns false.
+func eachWritten(memory []byte, visit func(from, to int) bool) error {
 	var found [scanRegions]pageRegion
 	base := uint64(uintptr(unsafe.Pointer(unsafe.SliceData(memory))))
 	for rest := memory; len(rest) > 0; {
 		n, to, err := scanPages(pagemap(), rest, found[:])
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, r := range found[:n] {
-			spans = append(spans, span{int(r.start - base), int(r.end - base)})
+			if !visit(int(r.start-base), int(r.end-base)) {
+				return nil
+			}
 		}
 		rest = memory[to-base:]
 	}
-	return spans, nil
+	return nil
 }
 
 // restoreRange copies what the image has and clears what lies behind it.

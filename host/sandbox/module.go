@@ -3,7 +3,6 @@ package sandbox
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -79,22 +78,16 @@ const compileTimeout = time.Minute
 // Errors: [ErrRefused], [ErrImport], [ErrCompile], [ErrClosed], [ErrPanic],
 // ctx's error.
 func (r *Runtime) Load(ctx context.Context, wasm []byte) (*Module, error) {
-	digest := digestOf(wasm)
-	m, err := r.load(wasm, digest, func(m *Module, instrumented []byte) error { return m.compile(ctx, instrumented) })
+	sum := digest(sha256.Sum256(wasm))
+	m, err := r.load(wasm, sum, func(m *Module, instrumented []byte) error { return m.compile(ctx, instrumented) })
 	if err != nil {
-		return nil, fmt.Errorf("load module %.19s: %w", digest, err)
+		return nil, fmt.Errorf("load module %.19s: %w", sum, err)
 	}
 	return m, nil
 }
 
-// digestOf is the digest of a module's bytes, in words.
-func digestOf(wasm []byte) string {
-	sum := sha256.Sum256(wasm)
-	return "sha256:" + hex.EncodeToString(sum[:])
-}
-
 // load takes a module up to the point where there is something to compile.
-func (r *Runtime) load(wasm []byte, digest string, compile func(m *Module, instrumented []byte) error) (*Module, error) {
+func (r *Runtime) load(wasm []byte, sum digest, compile func(m *Module, instrumented []byte) error) (*Module, error) {
 	if err := r.users.enter(); err != nil {
 		return nil, err
 	}
@@ -114,11 +107,10 @@ func (r *Runtime) load(wasm []byte, digest string, compile func(m *Module, instr
 	}
 	m := &Module{
 		runtime: r, declared: out.Module, fuelName: out.FuelGlobal,
-		globals: out.Globals, start: out.Start, maxPages: out.MaxPages,
+		globals: out.Globals, start: out.Start, maxPages: out.MaxPages, sum: sum,
 	}
 	m.info.Pinned = out.Pinned
-	m.sum = sha256.Sum256(wasm)
-	m.describe(digest)
+	m.describe()
 	m.arena = usesArena(m.info.Imports)
 	if err := r.unresolved(m.info.Imports); err != nil {
 		return nil, err
@@ -137,9 +129,9 @@ func gateLimits() wasmbin.Limits {
 }
 
 // describe fills the parts of Info that the bytes tell.
-func (m *Module) describe(digest string) {
+func (m *Module) describe() {
 	d := m.declared
-	m.info.Digest = digest
+	m.info.Digest = m.sum.String()
 	m.info.MemoryMinPages = d.Memory.Min
 	for _, i := range d.Imports {
 		m.info.Imports = append(m.info.Imports, FuncType{i.Module, i.Name, valueTypes(i.Type.Params), valueTypes(i.Type.Results)})

@@ -150,15 +150,17 @@ func (p *pool) remove(in *instance) {
 func (p *pool) put(in *instance, now time.Time) {
 	ps := p.pools
 	ps.mu.Lock()
-	gone := []*instance{in}
-	if !p.closed && !ps.closed {
-		in.idleSince = now
-		ps.idle.add(in)
-		p.idle = append(p.idle, in)
-		ps.bytes += in.cost
-		gone = ps.evict(time.Time{})
-		ps.watch()
+	if p.closed || ps.closed {
+		ps.mu.Unlock()
+		p.drop(in)
+		return
 	}
+	in.idleSince = now
+	ps.idle.add(in)
+	p.idle = append(p.idle, in)
+	ps.bytes += in.cost
+	gone := ps.evict(time.Time{})
+	ps.watch()
 	ps.mu.Unlock()
 	closeAll(gone)
 }
@@ -246,11 +248,7 @@ func (ps *pools) close() {
 	if ps.timer != nil {
 		ps.timer.Stop()
 	}
-	var gone []*instance
-	for in := ps.idle.oldest; in != nil; in = ps.idle.oldest {
-		in.pool.remove(in)
-		gone = append(gone, in)
-	}
+	gone := ps.evict(time.Now()) // all
 	ps.mu.Unlock()
 	closeAll(gone)
 	ps.expiring.Wait()

@@ -88,20 +88,16 @@ func (in *instance) apply(s *sessionState) error {
 	if s.size < m.size {
 		return ErrSessionDamaged
 	}
-	if more := (s.size - m.size) / pageBytes; more > 0 {
-		if _, ok := in.mod.Memory().Grow(uint32(more)); !ok {
-			e := in.memoryError()
-			e.cause = fmt.Errorf("the session has %s", byteCount(s.size))
-			return e
-		}
+	if !in.growTo(s.size) {
+		e := in.memoryError()
+		e.cause = fmt.Errorf("the session has %s", byteCount(s.size))
+		return e
 	}
 	memory := m.bytes(m.size)
 	for i, page := range s.pages {
 		copy(memory[int(page)*hostPage:], s.data[i*hostPage:][:hostPage])
 	}
-	for i, g := range in.globals {
-		g.Set(s.globals[i])
-	}
+	in.setGlobals(s.globals)
 	if in.module.wasi {
 		in.wasi.Resume(s.mark)
 	}
@@ -124,10 +120,7 @@ func (s *Session) leave(in *instance, err error) error {
 // difference compares an instance with its snapshot.
 func (in *instance) difference() (*sessionState, error) {
 	m := &in.linear.memory
-	s := &sessionState{base: in.at.digest(), size: m.size, mark: in.wasi.Mark()}
-	for _, g := range in.globals {
-		s.globals = append(s.globals, g.Get())
-	}
+	s := &sessionState{base: in.at.digest(), size: m.size, mark: in.wasi.Mark(), globals: in.globalValues()}
 	spans, err := in.at.image.written(m, in.module.runtime.strategy)
 	if err != nil {
 		return nil, err

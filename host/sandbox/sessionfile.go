@@ -6,8 +6,8 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"fmt"
-	"hash"
 	"io"
 	"slices"
 	"time"
@@ -29,6 +29,9 @@ const (
 // digest is a SHA-256.
 type digest [sha256.Size]byte
 
+// String returns "sha256:<64 hex>".
+func (d digest) String() string { return "sha256:" + hex.EncodeToString(d[:]) }
+
 // digest names the snapshot by all that instances get from it.
 func (s *snapshot) digest() digest {
 	s.sumOnce.Do(func() {
@@ -43,10 +46,7 @@ func (s *snapshot) digest() digest {
 
 // seal binds bytes to what they are for.
 func (r *Runtime) seal(domain string, b []byte) []byte {
-	var h hash.Hash
-	if h = sha256.New(); r.key != nil {
-		h = hmac.New(sha256.New, r.key)
-	}
+	h := newSeal(r.key)
 	io.WriteString(h, domain)
 	h.Write(b)
 	return h.Sum(nil)

@@ -43,9 +43,7 @@ func (in *instance) takeSnapshot() (*snapshot, error) {
 	}
 	s := &snapshot{image: img, fuel: in.fuel.used(), peak: in.memory.peak, mark: in.wasi.Mark()}
 	s.table, _ = in.wasi.Table() // there is one: see untouched
-	for _, g := range in.globals {
-		s.globals = append(s.globals, g.Get())
-	}
+	s.globals = in.globalValues()
 	return s, nil
 }
 
@@ -59,22 +57,37 @@ func (in *instance) attach(s *snapshot) error {
 	if m.size > s.size() {
 		return fmt.Errorf("a memory of %d bytes is larger than the snapshot of %d", m.size, s.size())
 	}
-	if more := (s.size() - m.size) / pageBytes; more > 0 {
-		if _, ok := in.mod.Memory().Grow(uint32(more)); !ok {
-			return fmt.Errorf("a memory of %d bytes does not grow to the %d of the snapshot", m.size, s.size())
-		}
+	if !in.growTo(s.size()) {
+		return fmt.Errorf("a memory of %d bytes does not grow to the %d of the snapshot", m.size, s.size())
 	}
 	if err := s.image.attach(m); err != nil {
 		return err
 	}
-	in.setGlobals(s)
+	in.setGlobals(s.globals)
 	in.at = s
 	return nil
 }
 
-func (in *instance) setGlobals(s *snapshot) {
+// growTo makes memory size bytes long, which is no less than it is.
+func (in *instance) growTo(size uint64) bool {
+	more := (size - in.linear.memory.size) / pageBytes
+	if more == 0 {
+		return true
+	}
+	_, ok := in.mod.Memory().Grow(uint32(more))
+	return ok
+}
+
+func (in *instance) globalValues() (values []uint64) {
+	for _, g := range in.globals {
+		values = append(values, g.Get())
+	}
+	return values
+}
+
+func (in *instance) setGlobals(values []uint64) {
 	for i, g := range in.globals {
-		g.Set(s.globals[i])
+		g.Set(values[i])
 	}
 }
 
@@ -90,7 +103,7 @@ func (in *instance) goBack() (pages int, err error) {
 	if err := in.shrink(s.size()); err != nil {
 		return pages, err
 	}
-	in.setGlobals(s)
+	in.setGlobals(s.globals)
 	return pages, nil
 }
 
