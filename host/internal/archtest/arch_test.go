@@ -53,9 +53,10 @@ var imports = map[string][]string{
 	"host/approval": {"host/ledger", "host/registry", "host/store", "host/task", "manifests", "policies", "policies/capability"},
 
 	// Behaviour.
-	"host/review":  {"host/sandbox/wasmbin", "manifests/bundle"},
-	"host/install": {"host/approval", "host/ledger", "host/registry", "host/task", "manifests", "manifests/bundle", "policies", "policies/capability"},
-	"host/hostfn":  {"host/jail", "host/sandbox", "host/store", "host/task", "policies", "policies/capability"},
+	"host/findings": {"host/sandbox/wasmbin", "manifests", "manifests/bundle", "policies/capability"},
+	"host/review":   {"host/sandbox/wasmbin", "manifests/bundle"},
+	"host/install":  {"host/approval", "host/ledger", "host/registry", "host/task", "manifests", "manifests/bundle", "policies", "policies/capability"},
+	"host/hostfn":   {"host/jail", "host/sandbox", "host/store", "host/task", "policies", "policies/capability"},
 	"host/runner": {
 		"host/approval", "host/hostfn", "host/journal", "host/registry", "host/sandbox", "host/sandbox/worker", "host/store", "host/task",
 		"manifests", "manifests/bundle", "policies", "policies/capability",
