@@ -56,6 +56,8 @@ type Migration struct {
 	// Lease is how long others wait for it. When it takes longer somebody else may begin again, and it
 	// changes nothing.
 	Lease time.Duration
+	// Keep has what was there before be put aside, so that [TakeBackState] can bring it back.
+	Keep bool
 	// Convert changes a copy of the state, which it finds in scratch as the state of Principal with version
 	// To. When it fails, or the process dies, the state is what it was.
 	Convert func(ctx context.Context, from int, scratch store.KV) error
@@ -75,32 +77,53 @@ func (m Migration) Run(ctx context.Context, kv store.KV) error {
 	if err != nil || mark == 0 {
 		return err
 	}
-	s.generation = before.Generation
-	old, err := s.onlyGeneration(ctx)
-	if err != nil {
+	if err := m.move(ctx, s, before, mark); err != nil {
 		return m.giveUp(ctx, s, before, mark, err)
-	}
-	after, err := m.copy(ctx, s, before, strconv.FormatUint(mark, 10))
-	if err == nil {
-		_, err = s.write(ctx, after, mark)
-	}
-	if err != nil {
-		return m.giveUp(ctx, s, before, mark, err)
-	}
-	for _, x := range old { // nobody reads them any more; what stays is deleted by the next migration
-		_ = s.kv.Delete(context.WithoutCancel(ctx), x.Key, x.Revision)
 	}
 	return nil
 }
 
-// onlyGeneration returns the values of the generation that counts, and deletes those of every other one:
-// they are of migrations that were given up.
-func (s *state) onlyGeneration(ctx context.Context) ([]store.Entry, error) {
-	foreign := func(key string) bool { return !strings.HasPrefix(key, s.values()) }
-	if err := s.deleteAll(ctx, foreign); err != nil {
+// move replaces the generation that counts, with the mark in hand.
+func (m Migration) move(ctx context.Context, s *state, before account, mark uint64) error {
+	s.generation = before.Generation
+	again, err := s.unchangedSince(ctx, before, m.To)
+	if err != nil {
+		return err
+	}
+	if again != nil {
+		return s.swap(ctx, before, mark, *again)
+	}
+	// What no account knows of is of migrations that were given up.
+	if err := s.deleteAll(ctx, func(key string) bool { return !s.counts(before, key) }); err != nil {
+		return err
+	}
+	after, err := m.copy(ctx, s, before, strconv.FormatUint(mark, 10))
+	if err != nil {
+		return err
+	}
+	if m.Keep {
+		after.Aside = before.putAside(m.To, "")
+	}
+	if _, err = s.write(ctx, after, mark); err != nil {
+		return err
+	}
+	// Nobody reads the others any more; what stays is deleted by the next migration.
+	_ = s.deleteAll(context.WithoutCancel(ctx), func(key string) bool { return s.counts(before, key) && !s.counts(after, key) })
+	return nil
+}
+
+// unchangedSince returns what was put aside of that schema version, when the state was taken back from it and
+// nothing was written since: nil when there is no such thing.
+func (s *state) unchangedSince(ctx context.Context, a account, schema int) (*aside, error) {
+	o, ok := a.of(schema)
+	if !ok || o.Unlike == "" {
+		return nil, nil
+	}
+	now, err := s.digest(ctx, a.Generation)
+	if err != nil || now != o.Unlike {
 		return nil, err
 	}
-	return s.kv.List(ctx, s.values())
+	return &o, nil
 }
 
 // giveUp leaves the state as it was. It works on after the call's end; when it fails, the lease ends by
