@@ -27,6 +27,7 @@ var imports = map[string][]string{
 	"policies/goldentest": nil,
 	"manifests":           {"policies/capability"},
 	"manifests/bundle":    {"manifests"},
+	"manifests/signature": {"manifests"},
 	"host/task":           nil,
 
 	// Contracts and what implements them.
@@ -100,11 +101,14 @@ var foreign = map[string][]string{
 	"github.com/go-viper/mapstructure":      {"host/config"},
 	"github.com/google/uuid":                {"host/task", "host/approval"},
 	"github.com/hashicorp/go-hclog":         {"host", "host/*"},
+	"github.com/in-toto/attestation":        {"manifests/signature"},
 	"github.com/itchyny/gojq":               {"skills/json"},
 	"github.com/knadh/koanf":                {"host/config"},
 	"github.com/rivo/uniseg":                {"skills/text"},
 	"github.com/schollz/progressbar":        {"cmd/skillet"},
 	"github.com/santhosh-tekuri/jsonschema": {"manifests", "skills/json"},
+	"github.com/secure-systems-lab":         {"manifests/signature", "host/signer"},
+	"github.com/sigstore/protobuf-specs":    {"manifests/signature"},
 	"github.com/tetratelabs/wazero":         {"host/sandbox", "host/sandbox/reference"},
 	"github.com/urfave/cli":                 {"cmd/skillet"},
 	"github.com/yuin/goldmark":              {"skills/markdown"},
@@ -115,6 +119,7 @@ var foreign = map[string][]string{
 	"golang.org/x/term":                     {"cmd/skillet"},
 	"golang.org/x/text":                     {"manifests", "manifests/bundle", "skills/*"},
 	"golang.org/x/time":                     {"host/runner"},
+	"google.golang.org/protobuf":            {"manifests/signature"},
 }
 
 type pkg struct {
