@@ -1,12 +1,10 @@
 package sandbox
 
 import (
-	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"io/fs"
 	"os"
@@ -30,10 +28,7 @@ import (
 // directory for wazero to read; a file wazero wrote there is sealed and moved
 // to the kept ones.
 //
-// A kept file is: magic, seal (32 bytes), the name wazero gave it (64 hex
-// digits), machine code. The seal is HMAC-SHA-256 with the cache key, or
-// SHA-256 without one, over a domain text, the identity of the module and
-// machine, the name and the code.
+// What a kept file holds is told beside keptModule.
 type codeCache struct {
 	log   hclog.Logger
 	key   []byte
@@ -49,15 +44,11 @@ type codeCache struct {
 }
 
 const (
-	cacheMagic  = "skillet code 1\n\x00"
-	sealDomain  = "skillet compiled code\x00"
 	stagePrefix = "stage-"
 	keptPrefix  = "kept-"
 	newPrefix   = "new-"
 	tempPrefix  = "skillet-code-"
 	codeSuffix  = ".code"
-	nameLen     = 2 * sha256.Size
-	cacheHeader = len(cacheMagic) + sha256.Size + nameLen
 
 	// cacheBudget is how many bytes of code are kept; beyond, what was not
 	// used for longest goes first.
@@ -250,111 +241,18 @@ func (c *codeCache) close() error {
 	return err
 }
 
-// codeID names an instrumented module and the engine that compiles it.
-type codeID struct {
-	digest string // SHA-256 of the instrumented module, in hex
-	engine string // the directory wazero made: its version and platform
-}
-
-func (c *codeCache) identify(wasm []byte) codeID {
-	sum := sha256.Sum256(wasm)
-	return codeID{hex.EncodeToString(sum[:]), filepath.Base(c.made)}
-}
-
-func (c *codeCache) path(id codeID) string {
-	return filepath.Join(c.kept, id.digest+codeSuffix)
-}
-
-// seal binds code to what it was made of.
-func (c *codeCache) seal(id codeID, name string, code []byte) []byte {
-	h := newSeal(c.key)
-	fmt.Fprintf(h, "%s%s\x00%s\x00%s\x00%s\x00", sealDomain, filepath.Base(c.kept), id.engine, id.digest, name)
-	h.Write(code)
-	return h.Sum(nil)
-}
-
-// newSeal is HMAC-SHA-256 with a key, or SHA-256 without one.
-func newSeal(key []byte) hash.Hash {
-	if key == nil {
-		return sha256.New()
-	}
-	return hmac.New(sha256.New, key)
-}
-
-// stagedCode is a verified file that wazero may read until it is released.
-type stagedCode struct {
-	cache *codeCache
-	name  string
-}
-
-// fetch verifies the kept file of a module and stages its bytes. It returns
-// nil when there is none. A file that does not verify is deleted, and
-// discarded is true.
-func (c *codeCache) fetch(id codeID) (found *stagedCode, discarded bool) {
-	name, code, err := c.read(id)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, false
-	case err != nil:
-		c.discard(id, err)
-		return nil, true
-	}
-	if err := c.put(name, code); err != nil {
-		c.log.Warn("kept code could not be used", "error", err)
-		return nil, false
-	}
-	now := time.Now()
-	_ = os.Chtimes(c.path(id), now, now) // only tells shrink what is in use
-	return &stagedCode{c, name}, false
-}
-
-var errSeal = errors.New("seal does not match")
-
-// read returns the verified contents of a kept file.
-func (c *codeCache) read(id codeID) (name string, code []byte, err error) {
-	info, err := os.Lstat(c.path(id))
-	if err != nil {
-		return "", nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxCodeFile || info.Size() < int64(cacheHeader) {
-		return "", nil, errSeal
-	}
-	b, err := os.ReadFile(c.path(id))
-	if err != nil {
-		return "", nil, err
-	}
-	return c.unseal(id, b)
-}
-
-// unseal takes a kept file apart and verifies it.
-func (c *codeCache) unseal(id codeID, b []byte) (name string, code []byte, err error) {
-	if len(b) < cacheHeader || string(b[:len(cacheMagic)]) != cacheMagic {
-		return "", nil, errSeal
-	}
-	b = b[len(cacheMagic):]
-	seal, name, code := b[:sha256.Size], string(b[sha256.Size:][:nameLen]), b[sha256.Size+nameLen:]
-	if !hmac.Equal(seal, c.seal(id, name, code)) || !isCodeName(name) {
-		return "", nil, errSeal
-	}
-	return name, code, nil
-}
-
-// isCodeName reports whether name is 64 hexadecimal digits.
-func isCodeName(name string) bool {
-	_, err := hex.DecodeString(name)
-	return err == nil && len(name) == nameLen
-}
-
-// put writes verified code where wazero looks for it.
-func (c *codeCache) put(name string, code []byte) error {
+// put puts verified code where wazero looks for it. A kept file is linked there,
+// where that can be done: nobody writes to it any more.
+func (c *codeCache) put(k *keptModule) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	name := k.code.Name
 	c.staged[name]++
-	if c.staged[name] > 1 {
+	if c.staged[name] > 1 || k.path != "" && os.Link(k.path, filepath.Join(c.made, name)) == nil {
 		return nil
 	}
 	err := writeWhole(c.made, name, false, func(w io.Writer) error {
-		_, err := w.Write(code)
+		_, err := w.Write(k.code.Bytes)
 		return err
 	})
 	if err != nil {
@@ -364,84 +262,25 @@ func (c *codeCache) put(name string, code []byte) error {
 }
 
 // release takes a file out of the staging directory when its last user is done.
-func (s *stagedCode) release() {
-	c := s.cache
+func (c *codeCache) release(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.staged[s.name]--; c.staged[s.name] == 0 {
-		delete(c.staged, s.name)
-		os.Remove(filepath.Join(c.made, s.name))
-	}
-}
-
-// discard deletes a kept file that cannot be used.
-func (c *codeCache) discard(id codeID, why error) {
-	c.log.Warn("kept code was discarded", "module", id.digest, "reason", why)
-	if err := os.RemoveAll(c.path(id)); err != nil {
-		c.log.Warn("discarded code could not be deleted", "error", err)
-	}
-}
-
-// store seals what wazero has just written for a module, and keeps it. That
-// nothing was kept costs time and nothing else, so it is only logged.
-func (c *codeCache) store(id codeID) {
-	for _, name := range c.fresh() {
-		from := filepath.Join(c.made, name)
-		code, err := os.ReadFile(from)
-		if err == nil {
-			err = c.keep(id, name, code)
-		}
-		if err != nil {
-			c.log.Warn("compiled code was not kept", "module", id.digest, "error", err)
-		}
-		os.Remove(from)
-	}
-}
-
-// fresh lists the files in the staging directory that were not put there.
-func (c *codeCache) fresh() (names []string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	entries, _ := os.ReadDir(c.made)
-	for _, e := range entries {
-		switch {
-		case strings.HasSuffix(e.Name(), ".tmp"):
-			os.Remove(filepath.Join(c.made, e.Name()))
-		case isCodeName(e.Name()) && c.staged[e.Name()] == 0:
-			names = append(names, e.Name())
-		}
-	}
-	return names
-}
-
-// keepOrSay seals code and keeps it. That it was not kept costs time and
-// nothing else, so it is only logged.
-func (c *codeCache) keepOrSay(id codeID, code Code) {
-	if err := c.keep(id, code.Name, code.Bytes); err != nil {
-		c.log.Warn("compiled code was not kept", "module", id.digest, "error", err)
-	}
-}
-
-// forget deletes what wazero has written of a module that is not to be kept.
-func (c *codeCache) forget() {
-	for _, name := range c.fresh() {
+	if c.staged[name]--; c.staged[name] == 0 {
+		delete(c.staged, name)
 		os.Remove(filepath.Join(c.made, name))
 	}
 }
 
-// keep writes one file, whole or not at all.
-func (c *codeCache) keep(id codeID, name string, code []byte) error {
-	if c.temp {
-		return nil
-	}
-	return writeWhole(c.kept, filepath.Base(c.path(id)), true, func(w io.Writer) error {
-		for _, part := range [][]byte{[]byte(cacheMagic), c.seal(id, name, code), []byte(name), code} {
-			if _, err := w.Write(part); err != nil {
-				return err
-			}
+// forget deletes what wazero has written of modules that are not to be kept.
+func (c *codeCache) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	entries, _ := os.ReadDir(c.made)
+	for _, e := range entries {
+		if c.staged[e.Name()] == 0 {
+			os.Remove(filepath.Join(c.made, e.Name()))
 		}
-		return nil
-	})
+	}
 }
 
 // writeWhole writes a file under another name and renames it.

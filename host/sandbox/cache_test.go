@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -46,6 +48,37 @@ func wantCached(t *testing.T, what string, info sandbox.Info, fromCache, discard
 	t.Helper()
 	if info.FromCache != fromCache || info.CacheDiscarded != discarded {
 		t.Errorf("%s: from cache %v, discarded %v; want %v, %v", what, info.FromCache, info.CacheDiscarded, fromCache, discarded)
+	}
+}
+
+// TestKeptIsTheSame loads modules that were compiled and the same out of the
+// cache: nothing tells them apart.
+func TestKeptIsTheSame(t *testing.T) {
+	t.Parallel()
+	o := sandbox.Options{CacheDir: filepath.Join(t.TempDir(), "c"), Functions: extismFunctions()}
+	var list [][]byte
+	for _, l := range leftovers() {
+		list = append(list, l.wasm)
+	}
+	for seed := range uint64(30) {
+		list = append(list, w.Random(rand.New(rand.NewPCG(seed, 5))))
+	}
+	first, second := newRuntime(t, o), newRuntime(t, o)
+	for i, wasm := range list {
+		fresh, kept := loadIn(t, first, wasm), loadIn(t, second, wasm)
+		wantCached(t, "again", kept.Info(), true, false)
+		a, b := fresh.Info(), kept.Info()
+		a.CompileTime, b.CompileTime, a.FromCache, b.FromCache = 0, 0, false, false
+		if !reflect.DeepEqual(a, b) {
+			t.Errorf("module %d: compiled %+v, kept %+v", i, a, b)
+		}
+		for range 3 {
+			want := outcomeOf(fresh.Call(t.Context(), sandbox.Call{Export: "run", Limits: sandbox.Limits{Fuel: 3_000_000}}))
+			got := outcomeOf(kept.Call(t.Context(), sandbox.Call{Export: "run", Limits: sandbox.Limits{Fuel: 3_000_000}}))
+			if got != want {
+				t.Errorf("module %d: compiled %.300v\nkept %.300v", i, want, got)
+			}
+		}
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -14,12 +13,14 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/experimental"
+
+	"github.com/skillet-run/skillet/host/sandbox/wasmbin"
 )
 
 // Code is the machine code of one instrumented module in the form the engine
 // keeps it, good for this build of the program on this processor.
 type Code struct {
-	Name  string // what the engine calls it: 64 hexadecimal digits
+	Name  string // what the engine calls it: 64 hexadecimal digits. It is that of the module's hull: see wasmbin.Hull
 	Bytes []byte
 }
 
@@ -43,17 +44,33 @@ func CompileCode(ctx context.Context, wasm []byte, workers int) (code Code, err 
 		return code, fmt.Errorf("%w: %w", ErrCompile, err)
 	}
 	defer os.RemoveAll(dir)
-	err = contain(func() error { return compileInto(experimental.WithCompilationWorkers(ctx, workers), dir, wasm) })
+	err = contain(func() (err error) {
+		code, err = compileBoth(experimental.WithCompilationWorkers(ctx, workers), dir, wasm)
+		return err
+	})
 	if ctx.Err() != nil {
-		return code, context.Cause(ctx)
-	}
-	if err == nil {
-		code, err = readCode(dir)
+		return Code{}, context.Cause(ctx)
 	}
 	if err != nil {
-		return code, fmt.Errorf("%w: %w", ErrCompile, err)
+		return Code{}, fmt.Errorf("%w: %w", ErrCompile, err)
 	}
 	return code, nil
+}
+
+// compileBoth compiles a module, and its hull for the name that the engine
+// gives to that.
+func compileBoth(ctx context.Context, dir string, wasm []byte) (code Code, err error) {
+	code, err = compileInto(ctx, filepath.Join(dir, "code"), wasm)
+	if err != nil {
+		return code, err
+	}
+	hull, err := wasmbin.Hull(wasm)
+	if err != nil {
+		return code, err
+	}
+	shell, err := compileInto(ctx, filepath.Join(dir, "hull"), hull)
+	code.Name = shell.Name
+	return code, err
 }
 
 // Prepared is a module that was checked and compiled here, and is to be loaded
@@ -81,10 +98,10 @@ func (r *Runtime) Prepare(ctx context.Context, wasm []byte) (*Prepared, error) {
 	p := &Prepared{}
 	sum := digest(sha256.Sum256(wasm))
 	var err error
-	p.module, err = r.load(wasm, sum, func(m *Module, instrumented []byte) (err error) {
+	p.module, err = r.load(wasm, sum, func(m *Module, s *source) (err error) {
 		start := time.Now()
-		p.Code, err = m.obtainCode(ctx, instrumented)
-		m.info.CompileTime = time.Since(start)
+		p.Code, err = m.obtainCode(ctx, s)
+		m.info.CompileTime += time.Since(start)
 		return err
 	})
 	if err != nil {
@@ -93,46 +110,44 @@ func (r *Runtime) Prepare(ctx context.Context, wasm []byte) (*Prepared, error) {
 	return p, nil
 }
 
-// obtainCode takes the code of a module from the cache, or has it made.
-func (m *Module) obtainCode(ctx context.Context, wasm []byte) (code Code, err error) {
+// obtainCode takes the code of a module from what was kept, or has it made.
+func (m *Module) obtainCode(ctx context.Context, s *source) (Code, error) {
 	r := m.runtime
-	if r.cache == nil {
-		return CompileCode(ctx, wasm, 1)
-	}
-	id := r.cache.identify(wasm)
-	code.Name, code.Bytes, err = r.cache.read(id)
-	if err == nil {
+	if s.kept != nil {
 		m.info.FromCache = true
-		return code, nil
+		return s.kept.code, nil
 	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		r.cache.discard(id, err)
-		m.info.CacheDiscarded = true
+	made, err := s.instrumented()
+	if err != nil {
+		return Code{}, err
+	}
+	if r.cache == nil {
+		return CompileCode(ctx, made.Wasm, 1)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, compileTimeout, errCompileTime)
 	defer cancel()
-	if r.compiler == nil {
-		code, err = CompileCode(ctx, wasm, 1)
-	} else {
-		code, err = r.fetchCode(ctx, wasm)
+	kept, err := r.produce(ctx, made)
+	if err != nil {
+		return Code{}, err
 	}
-	if err == nil {
-		r.cache.keepOrSay(id, code)
-	}
-	return code, err
+	r.cache.keepOrSay(s.id, kept)
+	return kept.code, nil
 }
 
-// compileInto has the engine write the code of a module into a directory.
-func compileInto(ctx context.Context, dir string, wasm []byte) error {
+// compileInto has the engine compile a module into a directory and returns what
+// it wrote there.
+func compileInto(ctx context.Context, dir string, wasm []byte) (code Code, err error) {
 	cache, err := wazero.NewCompilationCacheWithDir(dir)
 	if err != nil {
-		return err
+		return code, err
 	}
 	defer cache.Close(ctx)
 	engine := wazero.NewRuntimeWithConfig(ctx, engineConfig(cache))
 	defer engine.Close(ctx)
-	_, err = engine.CompileModule(ctx, wasm)
-	return err
+	if _, err = engine.CompileModule(ctx, wasm); err != nil {
+		return code, err
+	}
+	return readCode(dir)
 }
 
 // readCode reads the one file the engine wrote.

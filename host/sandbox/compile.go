@@ -10,7 +10,52 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/experimental"
+
+	"github.com/skillet-run/skillet/host/sandbox/wasmbin"
 )
+
+// A source is what a module is loaded from.
+type source struct {
+	id   codeID
+	wasm []byte                // as it was given
+	made *wasmbin.Instrumented // of it; nil until it is needed
+	kept *keptModule           // in place of that, or nil
+}
+
+// instrumented is the module as it is compiled.
+func (s *source) instrumented() (*wasmbin.Instrumented, error) {
+	if s.made != nil {
+		return s.made, nil
+	}
+	err := contain(func() (err error) {
+		s.made, err = wasmbin.Instrument(s.wasm, gateLimits(), instrumentOptions())
+		return err
+	})
+	if err != nil {
+		return nil, errors.Join(ErrRefused, err)
+	}
+	return s.made, nil
+}
+
+// plan says what is known of the module, from what was kept if there is
+// anything.
+func (s *source) plan() (*wasmbin.Instrumented, error) {
+	if s.kept != nil {
+		return s.kept.plan, nil
+	}
+	return s.instrumented()
+}
+
+// find looks for what was kept of a module. discarded says that it was of no
+// use.
+func (r *Runtime) find(wasm []byte, sum digest) (s *source, discarded bool) {
+	s = &source{wasm: wasm}
+	if r.cache != nil && compilesHere() {
+		s.id = r.cache.identify(sum)
+		s.kept, discarded = r.cache.fetch(s.id)
+	}
+	return s, discarded
+}
 
 // compiled is what a compilation gives back.
 type compiled struct {
@@ -20,11 +65,11 @@ type compiled struct {
 	err       error
 }
 
-// compile gets the machine code of an instrumented module. The compiler cannot
-// be interrupted: when ctx ends first it runs on by itself, keeps its turn, and
+// compile gets the machine code of a module. The compiler cannot be
+// interrupted: when ctx ends first it runs on by itself, keeps its turn, and
 // its result is dropped. It must not be given more than one worker, because a
 // panic in one of wazero's workers ends the process.
-func (m *Module) compile(ctx context.Context, wasm []byte) error {
+func (m *Module) compile(ctx context.Context, s *source) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, compileTimeout, errCompileTime)
 	defer cancel()
 	if ctx.Err() != nil {
@@ -37,7 +82,7 @@ func (m *Module) compile(ctx context.Context, wasm []byte) error {
 	}
 	go func() {
 		defer m.runtime.users.leave()
-		c := m.runtime.build(ctx, wasm)
+		c := m.runtime.build(ctx, s)
 		select {
 		case done <- c:
 		case <-ctx.Done():
@@ -46,8 +91,9 @@ func (m *Module) compile(ctx context.Context, wasm []byte) error {
 	}()
 	select {
 	case c := <-done:
-		m.code, m.info.FromCache, m.info.CacheDiscarded = c.code, c.fromCache, c.discarded
-		m.info.CompileTime = time.Since(start)
+		m.code, m.info.FromCache = c.code, c.fromCache
+		m.info.CacheDiscarded = m.info.CacheDiscarded || c.discarded
+		m.info.CompileTime += time.Since(start)
 		return c.err
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -64,49 +110,67 @@ func (c compiled) drop() {
 // errCompileTime is the cause of a context that compileTimeout ended.
 var errCompileTime = fmt.Errorf("%w: no code after %v: %w", ErrCompile, compileTimeout, context.DeadlineExceeded)
 
-// build compiles on the calling goroutine: from the cache at once, otherwise
-// somewhere else, or here when it is this compilation's turn.
-func (r *Runtime) build(ctx context.Context, wasm []byte) (c compiled) {
-	if r.cache == nil {
-		c.code, c.err = r.compileTurn(ctx, wasm, func() {})
-		return c
-	}
-	id := r.cache.identify(wasm)
-	found, discarded := r.cache.fetch(id)
-	c.discarded = discarded
-	if found != nil {
-		c.code, c.err = r.loadStaged(found, wasm)
-		if c.err == nil {
+// build makes a module ready on the calling goroutine: at once from what was
+// kept, otherwise with code that is compiled now.
+func (r *Runtime) build(ctx context.Context, s *source) (c compiled) {
+	if s.kept != nil {
+		if c.code, c.err = r.loadKept(s.kept); c.err == nil {
 			c.fromCache = true
 			return c
 		}
-		r.cache.discard(id, c.err)
+		r.cache.discard(s.id, c.err)
 		c.discarded = true
 	}
-	if r.compiler != nil {
-		c.code, c.err = r.compileElsewhere(ctx, id, wasm)
-		return c
+	made, err := s.instrumented()
+	switch {
+	case err != nil:
+		c.err = err
+	case r.cache == nil || !compilesHere():
+		c.code, c.err = r.compileTurn(ctx, made.Wasm)
+	default:
+		c.code, c.err = r.compileAndKeep(ctx, s.id, made)
 	}
-	c.code, c.err = r.compileTurn(ctx, wasm, func() { r.cache.store(id) })
 	return c
 }
 
-// compileElsewhere has the code made by the compiler of Options, keeps it and
-// loads it.
-func (r *Runtime) compileElsewhere(ctx context.Context, id codeID, wasm []byte) (wazero.CompiledModule, error) {
-	code, err := r.fetchCode(ctx, wasm)
-	if err != nil {
-		return nil, err
+// compileAndKeep has the code of a module made, keeps it and loads it. Where
+// that fails for the disk alone, the module is compiled in memory, unless there
+// is a compiler for that.
+func (r *Runtime) compileAndKeep(ctx context.Context, id codeID, made *wasmbin.Instrumented) (wazero.CompiledModule, error) {
+	kept, err := r.produce(ctx, made)
+	if err == nil {
+		r.cache.keepOrSay(id, kept)
+		var loaded wazero.CompiledModule
+		if loaded, err = r.loadKept(kept); err == nil {
+			return loaded, nil
+		}
 	}
-	r.cache.keepOrSay(id, code)
-	if err := r.cache.put(code.Name, code.Bytes); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrCompile, err)
+	if isFileError(err) && r.compiler == nil {
+		r.log.Warn("compiled code was not kept", "error", err)
+		return r.compileTurn(ctx, made.Wasm)
 	}
-	loaded, err := r.loadStaged(&stagedCode{r.cache, code.Name}, wasm)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrCompile, err)
+	if ctx.Err() == nil && !errors.Is(err, ErrCompile) {
+		err = fmt.Errorf("%w: %w", ErrCompile, err)
 	}
-	return loaded, nil
+	return nil, err
+}
+
+// produce has the code of a module made: by the compiler of Options, or here
+// when it is this compilation's turn.
+func (r *Runtime) produce(ctx context.Context, made *wasmbin.Instrumented) (k *keptModule, err error) {
+	k = &keptModule{plan: made}
+	if r.compiler != nil {
+		k.code, err = r.fetchCode(ctx, made.Wasm)
+	} else {
+		err = r.inTurn(ctx, func() (err error) {
+			k.code, err = CompileCode(context.Background(), made.Wasm, 1)
+			return err
+		})
+	}
+	if err == nil {
+		k.hull, err = wasmbin.Hull(made.Wasm)
+	}
+	return k, err
 }
 
 // fetchCode asks the compiler of Options, and looks at what it gives.
@@ -121,39 +185,50 @@ func (r *Runtime) fetchCode(ctx context.Context, wasm []byte) (Code, error) {
 	return code, err
 }
 
-// loadStaged loads verified code, and refuses when it is not that of the
-// module: the engine would compile then, but for a context that is over, which
-// it looks at before it compiles with several workers.
-func (r *Runtime) loadStaged(s *stagedCode, wasm []byte) (wazero.CompiledModule, error) {
-	defer s.release()
+// loadKept loads verified code, and refuses when it is not that of the hull:
+// the engine would compile then, but for a context that is over, which it looks
+// at before it compiles with several workers.
+func (r *Runtime) loadKept(k *keptModule) (wazero.CompiledModule, error) {
+	if err := r.cache.put(k); err != nil {
+		return nil, err
+	}
+	defer r.cache.release(k.code.Name)
 	ctx, cancel := context.WithCancelCause(experimental.WithCompilationWorkers(context.Background(), 2))
 	cancel(errNotItsCode)
-	return r.compileNow(ctx, wasm)
+	return r.compileNow(ctx, k.hull)
 }
 
 var errNotItsCode = errors.New("the code is of another module")
 
-// compileTurn waits for its turn, compiles, and calls stored before the next
-// compilation begins.
-func (r *Runtime) compileTurn(ctx context.Context, wasm []byte, stored func()) (wazero.CompiledModule, error) {
+// inTurn does something when no other compilation goes on.
+func (r *Runtime) inTurn(ctx context.Context, do func() error) error {
 	select {
 	case r.compile <- struct{}{}:
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
 	defer func() { <-r.compile }()
-	code, err := r.compileNow(context.Background(), wasm)
-	if isFileError(err) {
-		// Only writing the code to the disk failed. wazero keeps it in memory,
-		// and finds it there when asked again.
-		r.log.Warn("compiled code was not kept", "error", err)
+	return do()
+}
+
+// compileTurn compiles into memory when it is this compilation's turn.
+func (r *Runtime) compileTurn(ctx context.Context, wasm []byte) (code wazero.CompiledModule, err error) {
+	err = r.inTurn(ctx, func() (err error) {
 		code, err = r.compileNow(context.Background(), wasm)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrCompile, err)
-	}
-	stored()
-	return code, nil
+		if isFileError(err) {
+			// Only writing the code to the disk failed. wazero keeps it in memory,
+			// and finds it there when asked again.
+			code, err = r.compileNow(context.Background(), wasm)
+		}
+		if r.cache != nil {
+			r.cache.forget()
+		}
+		if err != nil {
+			err = fmt.Errorf("%w: %w", ErrCompile, err)
+		}
+		return err
+	})
+	return code, err
 }
 
 // isFileError reports whether err comes from the operating system's files.

@@ -3,7 +3,6 @@ package sandbox
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -79,7 +78,7 @@ const compileTimeout = time.Minute
 // ctx's error.
 func (r *Runtime) Load(ctx context.Context, wasm []byte) (*Module, error) {
 	sum := digest(sha256.Sum256(wasm))
-	m, err := r.load(wasm, sum, func(m *Module, instrumented []byte) error { return m.compile(ctx, instrumented) })
+	m, err := r.load(wasm, sum, func(m *Module, s *source) error { return m.compile(ctx, s) })
 	if err != nil {
 		return nil, fmt.Errorf("load module %.19s: %w", sum, err)
 	}
@@ -87,38 +86,38 @@ func (r *Runtime) Load(ctx context.Context, wasm []byte) (*Module, error) {
 }
 
 // load takes a module up to the point where there is something to compile.
-func (r *Runtime) load(wasm []byte, sum digest, compile func(m *Module, instrumented []byte) error) (*Module, error) {
+func (r *Runtime) load(wasm []byte, sum digest, compile func(m *Module, s *source) error) (*Module, error) {
 	if err := r.users.enter(); err != nil {
 		return nil, err
 	}
 	defer r.users.leave()
-	var out *wasmbin.Instrumented
-	err := contain(func() (err error) {
-		out, err = wasmbin.Instrument(wasm, gateLimits(), wasmbin.Options{
-			MaxMemoryPages: MaxMemoryBytes / pageBytes,
-			MaxTableElems:  MaxTableElems,
-			Fuel:           true,
-			Snapshot:       true,
-		})
-		return err
-	})
+	m := &Module{runtime: r, sum: sum}
+	start := time.Now()
+	s, discarded := r.find(wasm, sum)
+	m.info.CacheDiscarded = discarded
+	m.info.CompileTime = time.Since(start)
+	plan, err := s.plan()
 	if err != nil {
-		return nil, errors.Join(ErrRefused, err)
+		return nil, err
 	}
-	m := &Module{
-		runtime: r, declared: out.Module, fuelName: out.FuelGlobal,
-		globals: out.Globals, start: out.Start, maxPages: out.MaxPages, sum: sum,
-	}
-	m.info.Pinned = out.Pinned
-	m.describe()
-	m.arena = usesArena(m.info.Imports)
+	m.describe(plan)
 	if err := r.unresolved(m.info.Imports); err != nil {
 		return nil, err
 	}
-	if err := compile(m, out.Wasm); err != nil {
+	if err := compile(m, s); err != nil {
 		return nil, err
 	}
 	return m, nil
+}
+
+// instrumentOptions is what every module is instrumented for.
+func instrumentOptions() wasmbin.Options {
+	return wasmbin.Options{
+		MaxMemoryPages: MaxMemoryBytes / pageBytes,
+		MaxTableElems:  MaxTableElems,
+		Fuel:           true,
+		Snapshot:       true,
+	}
 }
 
 // gateLimits is what the gate lets through: its own figures.
@@ -128,9 +127,11 @@ func gateLimits() wasmbin.Limits {
 	return l
 }
 
-// describe fills the parts of Info that the bytes tell.
-func (m *Module) describe() {
-	d := m.declared
+// describe fills in what instrumentation has found out.
+func (m *Module) describe(plan *wasmbin.Instrumented) {
+	d := plan.Module
+	m.declared, m.fuelName, m.globals, m.start, m.maxPages = d, plan.FuelGlobal, plan.Globals, plan.Start, plan.MaxPages
+	m.info.Pinned = plan.Pinned
 	m.info.Digest = m.sum.String()
 	m.info.MemoryMinPages = d.Memory.Min
 	for _, i := range d.Imports {
@@ -143,6 +144,7 @@ func (m *Module) describe() {
 		}
 	}
 	m.info.ABI = m.abi()
+	m.arena = usesArena(m.info.Imports)
 }
 
 // abi tells the guest interface from the imports; a module that imports none

@@ -2,31 +2,72 @@ package sandbox
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/skillet-run/skillet/host/sandbox/wasmbin"
 )
+
+// keptExample is the file of a small module.
+func keptExample(tb testing.TB, c *codeCache, id codeID) (*keptModule, []byte) {
+	tb.Helper()
+	wasm := []byte("\x00asm\x01\x00\x00\x00\x01\x04\x01\x60\x00\x00\x03\x02\x01\x00\x07\x05\x01\x01r\x00\x00\x0a\x04\x01\x02\x00\x0b")
+	plan, err := wasmbin.Instrument(wasm, gateLimits(), instrumentOptions())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	hull, err := wasmbin.Hull(plan.Wasm)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	plan.Wasm = nil
+	k := &keptModule{plan: plan, hull: hull, code: Code{strings.Repeat("ab", 32), []byte("machine code")}}
+	parts, err := k.parts()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return k, slices.Concat(bytes.Join(parts, nil), c.seal(id, parts...), []byte(keptMagic))
+}
 
 // FuzzUnseal finds no file that verifies but the one that was sealed.
 func FuzzUnseal(f *testing.F) {
 	c := &codeCache{key: []byte("key"), kept: "kept-x"}
 	id := codeID{digest: "d", engine: "wazero-v1"}
-	name, code := strings.Repeat("ab", 32), []byte("machine code")
-	whole := bytes.Join([][]byte{[]byte(cacheMagic), c.seal(id, name, code), []byte(name), code}, nil)
+	want, whole := keptExample(f, c, id)
 	f.Add(whole)
 	f.Add(whole[:len(whole)-1])
-	f.Add(whole[:cacheHeader])
-	f.Add([]byte(cacheMagic))
+	f.Add(whole[len(whole)-keptLeast:])
+	f.Add([]byte(keptMagic))
 	f.Add([]byte(nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		gotName, gotCode, err := c.unseal(id, b)
+		got, err := c.unseal(id, b)
 		if (err == nil) != bytes.Equal(b, whole) {
 			t.Fatalf("%d bytes: %v", len(b), err)
 		}
-		if err == nil && (gotName != name || !bytes.Equal(gotCode, code)) {
-			t.Fatalf("name %q, code %q", gotName, gotCode)
+		if err == nil && !reflect.DeepEqual(got, want) {
+			t.Fatalf("got %+v, want %+v", got, want)
 		}
-		if _, _, err := c.unseal(codeID{digest: "e", engine: id.engine}, b); err == nil {
+		if _, err := c.unseal(codeID{digest: "e", engine: id.engine}, b); err == nil {
 			t.Fatal("the file of another module verifies")
+		}
+	})
+}
+
+// FuzzKept reads anything as what is kept of a module, without harm.
+func FuzzKept(f *testing.F) {
+	_, whole := keptExample(f, &codeCache{kept: "kept-x"}, codeID{})
+	whole = whole[:len(whole)-len(keptMagic)-sha256.Size]
+	f.Add(whole)
+	f.Add(whole[len(whole)-keptTable:])
+	f.Add(bytes.Replace(whole, []byte("{"), []byte("["), 1))
+	f.Add([]byte(nil))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		k, err := parseKept(b)
+		if (k == nil) != (err != nil) || err == nil && (k.plan.Module == nil || !isCodeName(k.code.Name)) {
+			t.Fatalf("%+v, %v", k, err)
 		}
 	})
 }

@@ -1,0 +1,203 @@
+package sandbox
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/skillet-run/skillet/host/sandbox/wasmbin"
+)
+
+// A keptModule is what is kept of a module between runs: enough to load it
+// without checking, instrumenting or even decoding its code.
+//
+// The file is: machine code, plan, hull, the name wazero gave the code (64 hex
+// digits), the lengths of plan and hull (4 bytes each, little-endian), seal (32
+// bytes), magic. The code comes first so that wazero can be given the file as it
+// is: it does not look behind the code. The plan is a wasmbin.Instrumented in
+// JSON, without the module itself. The seal is HMAC-SHA-256 with the cache key,
+// or SHA-256 without one, over a domain text, the identity of the module and
+// machine, and all that is in front of the seal.
+type keptModule struct {
+	plan *wasmbin.Instrumented // its Wasm is nil
+	hull []byte                // see wasmbin.Hull
+	code Code
+	path string // of the file; empty before there is one
+}
+
+const (
+	keptMagic  = "\x00skillet code 2\n"
+	keptDomain = "skillet compiled code\x00"
+	nameLen    = 2 * sha256.Size
+	keptTable  = nameLen + 4 + 4
+	keptLeast  = keptTable + sha256.Size + len(keptMagic)
+)
+
+// A codeID names a module, what was made of it, and the engine that compiles
+// that.
+type codeID struct {
+	digest string // in hex, of the module's digest and how it is instrumented
+	engine string // the directory wazero made: its version and platform
+}
+
+// identify names the module of a digest.
+func (c *codeCache) identify(sum digest) codeID {
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\x00%d\x00%+v\x00%+v\x00%v", sum, wasmbin.Revision, gateLimits(), instrumentOptions(), wasmbin.Features())
+	return codeID{hex.EncodeToString(h.Sum(nil)), filepath.Base(c.made)}
+}
+
+func (c *codeCache) path(id codeID) string {
+	return filepath.Join(c.kept, id.digest+codeSuffix)
+}
+
+// seal binds what is kept to what it was made of.
+func (c *codeCache) seal(id codeID, parts ...[]byte) []byte {
+	h := newSeal(c.key)
+	fmt.Fprintf(h, "%s%s\x00%s\x00%s\x00", keptDomain, filepath.Base(c.kept), id.engine, id.digest)
+	for _, b := range parts {
+		h.Write(b)
+	}
+	return h.Sum(nil)
+}
+
+// newSeal is HMAC-SHA-256 with a key, or SHA-256 without one.
+func newSeal(key []byte) hash.Hash {
+	if key == nil {
+		return sha256.New()
+	}
+	return hmac.New(sha256.New, key)
+}
+
+// fetch returns what is kept of a module, verified. It returns nil when there
+// is nothing. A file that does not verify is deleted, and discarded is true.
+func (c *codeCache) fetch(id codeID) (k *keptModule, discarded bool) {
+	k, err := c.read(id)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, false
+	case err != nil:
+		c.discard(id, err)
+		return nil, true
+	}
+	now := time.Now()
+	_ = os.Chtimes(c.path(id), now, now) // only tells shrink what is in use
+	return k, false
+}
+
+var errSeal = errors.New("seal does not match")
+
+// read returns the verified contents of a kept file.
+func (c *codeCache) read(id codeID) (*keptModule, error) {
+	info, err := os.Lstat(c.path(id))
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxCodeFile || info.Size() < int64(keptLeast) {
+		return nil, errSeal
+	}
+	b, err := os.ReadFile(c.path(id))
+	if err != nil {
+		return nil, err
+	}
+	k, err := c.unseal(id, b)
+	if err == nil {
+		k.path = c.path(id)
+	}
+	return k, err
+}
+
+// unseal verifies a kept file and takes it apart.
+func (c *codeCache) unseal(id codeID, b []byte) (*keptModule, error) {
+	b, ok := bytes.CutSuffix(b, []byte(keptMagic))
+	if !ok || len(b) < sha256.Size {
+		return nil, errSeal
+	}
+	b, seal := b[:len(b)-sha256.Size], b[len(b)-sha256.Size:]
+	if !hmac.Equal(seal, c.seal(id, b)) {
+		return nil, errSeal
+	}
+	return parseKept(b)
+}
+
+var errKept = errors.New("not what is kept of a module")
+
+// parseKept takes apart what is in front of the seal.
+func parseKept(b []byte) (*keptModule, error) {
+	if len(b) < keptTable {
+		return nil, errKept
+	}
+	b, table := b[:len(b)-keptTable], b[len(b)-keptTable:]
+	name, hull, plan := string(table[:nameLen]), uint64(binary.LittleEndian.Uint32(table[nameLen+4:])), uint64(binary.LittleEndian.Uint32(table[nameLen:]))
+	if plan+hull > uint64(len(b)) || !isCodeName(name) {
+		return nil, errKept
+	}
+	code := uint64(len(b)) - plan - hull
+	k := &keptModule{plan: &wasmbin.Instrumented{}, hull: b[code+plan:], code: Code{name, b[:code:code]}}
+	if err := json.Unmarshal(b[code:code+plan], k.plan); err != nil || k.plan.Module == nil {
+		return nil, errors.Join(errKept, err)
+	}
+	return k, nil
+}
+
+// parts are what is in front of the seal.
+func (k *keptModule) parts() ([][]byte, error) {
+	plan := *k.plan
+	plan.Wasm = nil
+	text, err := json.Marshal(plan)
+	table := binary.LittleEndian.AppendUint32([]byte(k.code.Name), uint32(len(text)))
+	table = binary.LittleEndian.AppendUint32(table, uint32(len(k.hull)))
+	return [][]byte{k.code.Bytes, text, k.hull, table}, err
+}
+
+// isCodeName reports whether name is 64 hexadecimal digits.
+func isCodeName(name string) bool {
+	_, err := hex.DecodeString(name)
+	return err == nil && len(name) == nameLen
+}
+
+// discard deletes a kept file that cannot be used.
+func (c *codeCache) discard(id codeID, why error) {
+	c.log.Warn("kept code was discarded", "module", id.digest, "reason", why)
+	if err := os.RemoveAll(c.path(id)); err != nil {
+		c.log.Warn("discarded code could not be deleted", "error", err)
+	}
+}
+
+// keepOrSay keeps a module. That it was not kept costs time and nothing else,
+// so it is only logged.
+func (c *codeCache) keepOrSay(id codeID, k *keptModule) {
+	if err := c.keep(id, k); err != nil {
+		c.log.Warn("compiled code was not kept", "module", id.digest, "error", err)
+	}
+}
+
+// keep writes one file, whole or not at all.
+func (c *codeCache) keep(id codeID, k *keptModule) error {
+	if c.temp {
+		return nil
+	}
+	parts, err := k.parts()
+	if err != nil {
+		return err
+	}
+	return writeWhole(c.kept, filepath.Base(c.path(id)), true, func(w io.Writer) error {
+		for _, part := range append(parts, c.seal(id, parts...), []byte(keptMagic)) {
+			if _, err := w.Write(part); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

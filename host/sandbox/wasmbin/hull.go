@@ -1,0 +1,66 @@
+package wasmbin
+
+import "crypto/sha256"
+
+// Revision changes whenever Instrument makes something else of a module, or
+// accepts other modules, than it did before: what was kept of its results is
+// good for the same revision, Limits and Options only.
+const Revision = 1
+
+// hullSection is the custom section that tells one hull from another.
+const hullSection = ReservedPrefix + "hull"
+
+// Hull returns a module that declares all that an instrumented module does, but
+// whose functions do nothing but trap. With the machine code of the module it
+// is all that a host needs: there is no code to decode and to check. Hulls of
+// different modules are different. The error is an *Error for bytes whose
+// sections cannot be told apart.
+func Hull(wasm []byte) ([]byte, error) {
+	h := huller{cursor: cursor{b: wasm, end: len(wasm), section: "module"}}
+	if h.pos = headerBytes; len(wasm) < headerBytes {
+		h.malformed(0, "a module of %d bytes", len(wasm))
+	}
+	h.out = append(make([]byte, 0, len(wasm)/2+256), wasm[:min(headerBytes, len(wasm))]...)
+	for h.left() > 0 && h.err == nil {
+		h.copySection()
+	}
+	if h.err != nil {
+		return nil, h.err
+	}
+	sum := sha256.Sum256(wasm)
+	return appendSection(h.out, secCustom, append(appendName(nil, hullSection), sum[:]...)), nil
+}
+
+type huller struct {
+	cursor
+	out []byte
+}
+
+// copySection copies a section; that of code without the code.
+func (h *huller) copySection() {
+	id := h.u8()
+	n := h.size("section")
+	if h.err != nil {
+		return
+	}
+	content := h.b[h.pos : h.pos+n]
+	if id == secCode {
+		c := cursor{b: h.b, pos: h.pos, end: h.pos + n, section: "code"}
+		bodies := c.count("function bodies", n, 2)
+		if h.err = c.err; h.err != nil {
+			return
+		}
+		content = emptyBodies(bodies)
+	}
+	h.skip(n)
+	h.out = appendSection(h.out, id, content)
+}
+
+// emptyBodies is a code section of n functions that trap.
+func emptyBodies(n int) []byte {
+	b := appendU32(make([]byte, 0, 4*n+5), uint32(n))
+	for range n {
+		b = append(b, 3, 0, opUnreachable, opEnd)
+	}
+	return b
+}
