@@ -24,14 +24,16 @@ func check(s Settings, sources map[string]string) error {
 		{"http_max_mb", s.HTTPMaxMB >= 1 && s.HTTPMaxMB <= 1024, "1 to 1024"},
 		{"secret_key", slices.Contains([]string{"auto", "file", "keyring"}, s.SecretKey), "auto, file or keyring"},
 		{"lock_wait_seconds", s.LockWaitSeconds > 0 && s.LockWaitSeconds <= 3600, "more than 0, at most 3600"},
+		{"proposal_expiry_days", s.ProposalExpiryDays > 0 && s.ProposalExpiryDays <= 3650, "more than 0, at most 3650"},
 		{"min_free_mb", s.MinFreeMB >= 0, "0 or more"},
+		{"download_timeout_seconds", s.DownloadTimeoutSeconds > 0 && s.DownloadTimeoutSeconds <= 86400, "more than 0, at most 86400"},
 	} {
 		if !c.ok {
 			return task.Errorf(task.KindUsage, "setting %s%s: out of bounds", c.key, from(sources[c.key])).
 				WithHint("it must be %s", c.want)
 		}
 	}
-	return nil
+	return checkRegistries(s.Registries, sources[registriesKey])
 }
 
 func from(source string) string {

@@ -51,8 +51,15 @@ type Settings struct {
 	StoreKeyFile string `koanf:"store_key_file" doc:"file with 32 bytes as 64 hexadecimal digits that encrypts the store at rest; empty for none; set it before the first use of a home"`
 	// LockWaitSeconds bounds how long a command waits for another.
 	LockWaitSeconds float64 `koanf:"lock_wait_seconds" doc:"how long a command waits for another command's lock, in seconds"`
+	// ProposalExpiryDays is how long a proposal waits for a person.
+	ProposalExpiryDays float64 `koanf:"proposal_expiry_days" doc:"how long a proposal waits for a person before it expires, in days"`
 	// MinFreeMB is the free space below which the store takes no more writes.
 	MinFreeMB int `koanf:"min_free_mb" doc:"free disk space below which nothing more is written, in MB"`
+	// DownloadTimeoutSeconds bounds fetching or publishing one package.
+	DownloadTimeoutSeconds float64 `koanf:"download_timeout_seconds" doc:"the longest it may take to fetch or publish one package, in seconds"`
+	// Registries are where short names are looked for; they can only be set in
+	// the file.
+	Registries []Registry `koanf:"registries" doc:"registries that short names are looked for in, a list: name, url, names, mirrors, redirects, plain_http"`
 }
 
 // Defaults are the settings of a home without a configuration.
@@ -61,7 +68,8 @@ func Defaults() Settings {
 		LogLevel: "warn", LogFormat: "text",
 		MaxMemoryMB: 1024, MaxExecutionSeconds: 300, MaxFuel: 1_000_000_000_000,
 		HTTPTimeoutSeconds: 30, HTTPMaxMB: 10,
-		SecretKey: "auto", LockWaitSeconds: 30, MinFreeMB: 64,
+		SecretKey: "auto", LockWaitSeconds: 30, ProposalExpiryDays: 30, MinFreeMB: 64,
+		DownloadTimeoutSeconds: 600, Registries: []Registry{},
 	}
 }
 
@@ -142,7 +150,7 @@ func loadFile(k *koanf.Koanf, path string, sources map[string]string) error {
 	}
 	file := koanf.New(".")
 	if err := file.Load(rawbytes.Provider(b), yaml.Parser()); err != nil {
-		return task.Errorf(task.KindUsage, "read configuration %s: %w", path, err).WithHint("it must be a flat YAML mapping of settings; `skillet config list` shows them")
+		return task.Errorf(task.KindUsage, "read configuration %s: %w", path, err).WithHint("it must be a flat YAML mapping of settings, with registries as a list; `skillet config list` shows them")
 	}
 	for _, key := range file.Keys() {
 		if !slices.Contains(keys(), key) {
@@ -163,6 +171,9 @@ func loadEnv(k *koanf.Koanf, environ []string, sources map[string]string) error 
 		key = strings.ToLower(key)
 		if !slices.Contains(keys(), key) {
 			return unknown(task.KindUsage, key, "environment variable %s names no setting", name)
+		}
+		if key == registriesKey {
+			return task.Errorf(task.KindUsage, "environment variable %s cannot hold registries", name).WithHint("list them in %s in the home, under registries", FileName)
 		}
 		sources[key] = name
 	}

@@ -27,7 +27,7 @@ func TestDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Settings() != config.Defaults() {
+	if !reflect.DeepEqual(c.Settings(), config.Defaults()) {
 		t.Errorf("got %+v", c.Settings())
 	}
 	for _, v := range c.List() {
