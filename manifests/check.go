@@ -2,6 +2,7 @@ package manifests
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/textproto"
 	"path"
@@ -9,8 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/Masterminds/semver/v3"
-
+	"github.com/skillet-run/skillet/manifests/semver"
 	"github.com/skillet-run/skillet/policies/capability"
 )
 
@@ -242,12 +242,17 @@ func (c *checker) globs(at string, globs []string) {
 	}
 }
 
+func (c *checker) constraint(at, text string) {
+	var refused *semver.Error
+	if _, err := semver.ParseRange(text); errors.As(err, &refused) {
+		c.report(at, refused.Suggestion(), "%q is no version constraint", refused.Text)
+	}
+}
+
 func (c *checker) versions() {
-	for name, constraint := range c.m.Dependencies {
+	for name, d := range c.m.Dependencies {
 		at := join("dependencies", keyStep(name))
-		if _, err := semver.NewConstraint(constraint); err != nil {
-			c.report(at, "write one such as ^1.2.0 or >=2.1.0", "%q is no version constraint", constraint)
-		}
+		c.constraint(at, d.Version)
 		if name == c.m.Name {
 			c.report(at, "remove it", "is the skill itself")
 		}

@@ -106,12 +106,13 @@ type Manifest struct {
 	ContextWindow  int           `json:"context_window,omitempty"` // tokens; 0 = the model's own
 	OutputFormat   string        `json:"output_format,omitempty"`  // "text", "markdown" or "json"
 
-	// Dependencies maps the name of a skill to a version constraint; Provides
-	// maps an interface name to its version.
-	Dependencies map[string]string `json:"dependencies,omitempty"`
-	Provides     map[string]string `json:"provides,omitempty"`
-	Development  *Development      `json:"development,omitempty"`
-	Metadata     Metadata          `json:"metadata,omitzero"`
+	// Dependencies maps the name of a skill, or of an interface that some skill
+	// provides, to what is needed of it; Provides maps the name of an interface to
+	// the version of it that this skill offers.
+	Dependencies map[string]Dependency `json:"dependencies,omitempty"`
+	Provides     map[string]string     `json:"provides,omitempty"`
+	Development  *Development          `json:"development,omitempty"`
+	Metadata     Metadata              `json:"metadata,omitzero"`
 
 	// AgentSkill has what only a SKILL.md says. It is nil for every other
 	// manifest, and no part of the JSON form.
@@ -138,6 +139,18 @@ type Tool struct {
 	// both may be kept. The zero value promises nothing.
 	Idempotent bool `json:"idempotent,omitempty"`
 	ReadOnly   bool `json:"read_only,omitempty"`
+}
+
+// A Dependency is what a skill needs of another. In a document it is an object,
+// or just its version constraint as text.
+type Dependency struct {
+	// Version is a constraint as package semver reads it, such as "^1.2.0".
+	Version string `json:"version"`
+	// Optional says that the skill works without it.
+	Optional bool `json:"optional,omitempty"`
+	// Isolated says that the skill gets a copy of its own, whose version, and
+	// whose dependencies, need not be the ones others use.
+	Isolated bool `json:"isolated,omitempty"`
 }
 
 // Security is what a skill asks for and how far it may go.

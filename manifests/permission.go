@@ -4,8 +4,14 @@ import (
 	"encoding/json"
 )
 
-// The permissions may be written as plain text where the main field is all
-// there is to say.
+// Permissions and dependencies may be written as plain text where the main field
+// is all there is to say.
+
+// UnmarshalJSON reads an object, or text for Version.
+func (d *Dependency) UnmarshalJSON(b []byte) error {
+	type object Dependency
+	return textOrObject(b, &d.Version, (*object)(d))
+}
 
 // UnmarshalJSON reads an object, or text for Path.
 func (p *PathPermission) UnmarshalJSON(b []byte) error {

@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/Masterminds/semver/v3"
+	"github.com/skillet-run/skillet/manifests/semver"
 )
 
 // A Ref names an installed skill, and perhaps one version and one tool of it.
@@ -47,7 +47,7 @@ func refError(text, format string, args ...any) error {
 }
 
 func isVersion(text string) bool {
-	_, err := semver.StrictNewVersion(text)
+	_, err := semver.ParseVersion(text)
 	return err == nil
 }
 

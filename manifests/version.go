@@ -3,15 +3,15 @@ package manifests
 import (
 	"strings"
 
-	"github.com/Masterminds/semver/v3"
+	"github.com/skillet-run/skillet/manifests/semver"
 )
 
 // CompareVersions orders two versions by the precedence of Semantic Versioning
 // 2.0.0, section 11: negative when a is older than b, 0 when neither is,
 // positive when a is newer. Texts that are no versions are compared as text.
 func CompareVersions(a, b string) int {
-	va, erra := semver.StrictNewVersion(a)
-	vb, errb := semver.StrictNewVersion(b)
+	va, erra := semver.ParseVersion(a)
+	vb, errb := semver.ParseVersion(b)
 	if erra != nil || errb != nil {
 		return strings.Compare(a, b)
 	}

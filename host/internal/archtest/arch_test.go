@@ -22,13 +22,15 @@ const module = "github.com/skillet-run/skillet/"
 // where it belongs. An entry may end in "*".
 var imports = map[string][]string{
 	// Vocabulary: values and pure functions.
-	"policies/capability": nil,
-	"policies":            {"policies/capability"},
-	"policies/goldentest": nil,
-	"manifests":           {"policies/capability"},
-	"manifests/bundle":    {"manifests"},
-	"manifests/signature": {"manifests"},
-	"host/task":           nil,
+	"policies/capability":         nil,
+	"policies":                    {"policies/capability"},
+	"policies/goldentest":         nil,
+	"manifests":                   {"manifests/semver", "policies/capability"},
+	"manifests/semver":            nil,
+	"manifests/bundle":            {"manifests"},
+	"manifests/signature":         {"manifests"},
+	"manifests/signature/keyless": {"manifests", "manifests/signature"},
+	"host/task":                   nil,
 
 	// Contracts and what implements them.
 	"host/store":             {"host/store/atomicfile", "host/store/filelock"},
@@ -54,10 +56,11 @@ var imports = map[string][]string{
 	"host/approval": {"host/ledger", "host/registry", "host/store", "host/task", "manifests", "policies", "policies/capability"},
 
 	// Behaviour.
-	"host/findings": {"host/sandbox/wasmbin", "manifests", "manifests/bundle", "policies/capability"},
-	"host/review":   {"host/sandbox/wasmbin", "manifests/bundle"},
-	"host/install":  {"host/approval", "host/ledger", "host/registry", "host/task", "manifests", "manifests/bundle", "policies", "policies/capability"},
-	"host/hostfn":   {"host/jail", "host/sandbox", "host/store", "host/task", "policies", "policies/capability"},
+	"host/findings":         {"host/findings/secrets", "host/sandbox/wasmbin", "manifests", "manifests/bundle", "policies/capability"},
+	"host/findings/secrets": nil,
+	"host/review":           {"host/sandbox/wasmbin", "manifests/bundle"},
+	"host/install":          {"host/approval", "host/ledger", "host/registry", "host/task", "manifests", "manifests/bundle", "policies", "policies/capability"},
+	"host/hostfn":           {"host/jail", "host/sandbox", "host/store", "host/task", "policies", "policies/capability"},
 	"host/runner": {
 		"host/approval", "host/hostfn", "host/journal", "host/registry", "host/sandbox", "host/sandbox/worker", "host/store", "host/task",
 		"manifests", "manifests/bundle", "policies", "policies/capability",
@@ -91,7 +94,6 @@ var imports = map[string][]string{
 var foreign = map[string][]string{
 	"filippo.io/age":                        {"host/secret"},
 	"github.com/JohannesKaufmann":           {"skills/html"},
-	"github.com/Masterminds/semver":         {"manifests"},
 	"github.com/aymanbagabas/go-udiff":      {"host/review", "skills/text"},
 	"github.com/cenkalti/backoff":           {"host/runner"},
 	"github.com/cedar-policy/cedar-go":      {"policies"},
@@ -109,6 +111,7 @@ var foreign = map[string][]string{
 	"github.com/santhosh-tekuri/jsonschema": {"manifests", "skills/json"},
 	"github.com/secure-systems-lab":         {"manifests/signature", "host/signer"},
 	"github.com/sigstore/protobuf-specs":    {"manifests/signature"},
+	"github.com/sigstore/sigstore-go":       {"manifests/signature/keyless"},
 	"github.com/tetratelabs/wazero":         {"host/sandbox", "host/sandbox/reference"},
 	"github.com/urfave/cli":                 {"cmd/skillet"},
 	"github.com/yuin/goldmark":              {"skills/markdown"},
