@@ -67,7 +67,7 @@ func Parse(data []byte) (*Bundle, error) {
 	}
 	var p bundlepb.Bundle
 	if err := protojson.Unmarshal(data, &p); err != nil {
-		return nil, fmt.Errorf("parse signature: %w: %w", ErrMalformed, err)
+		return nil, fmt.Errorf("parse signature: %w: %s", ErrMalformed, Reason(err))
 	}
 	b := &Bundle{material: p.GetVerificationMaterial(), envelope: p.GetDsseEnvelope(), message: p.GetMessageSignature()}
 	if err := b.check(p.GetMediaType()); err != nil {

@@ -84,6 +84,19 @@ func (e *UnknownKeyError) Error() string {
 // Unwrap returns [ErrUnknownKey].
 func (e *UnknownKeyError) Unwrap() error { return ErrUnknownKey }
 
+// maxReason is how many bytes of a library's error are shown.
+const maxReason = 400
+
+// Reason is the text of an error of the libraries that read bundles, in one
+// line: theirs may have several, and quote all of what they read.
+func Reason(err error) string {
+	text := strings.Join(strings.Fields(err.Error()), " ")
+	if len(text) > maxReason {
+		text = strings.ToValidUTF8(text[:maxReason], "") + "..."
+	}
+	return text
+}
+
 // A Subject is something that is signed: the name is for people, the digest
 // counts.
 type Subject struct {

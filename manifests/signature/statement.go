@@ -50,7 +50,7 @@ func newStatement(key Key, subjects []Subject) ([]byte, error) {
 func parseStatement(payload []byte) (*intoto.Statement, error) {
 	var st intoto.Statement
 	if err := protojson.Unmarshal(payload, &st); err != nil {
-		return nil, fmt.Errorf("%w: its statement: %w", ErrMalformed, err)
+		return nil, fmt.Errorf("%w: its statement: %s", ErrMalformed, Reason(err))
 	}
 	switch {
 	case st.GetType() != StatementType:
