@@ -58,6 +58,7 @@ var imports = map[string][]string{
 	// Behaviour.
 	"host/findings":         {"host/findings/secrets", "host/sandbox/wasmbin", "manifests", "manifests/bundle", "policies/capability"},
 	"host/findings/secrets": nil,
+	"host/git":              nil,
 	"host/review":           {"host/sandbox/wasmbin", "manifests/bundle"},
 	"host/install":          {"host/approval", "host/ledger", "host/registry", "host/task", "manifests", "manifests/bundle", "policies", "policies/capability"},
 	"host/hostfn":           {"host/jail", "host/sandbox", "host/store", "host/task", "policies", "policies/capability"},
@@ -100,6 +101,7 @@ var foreign = map[string][]string{
 	"github.com/dgraph-io/badger":           {"host/store/badgerstore"},
 	"github.com/dgraph-io/ristretto":        {"host/store/badgerstore"},
 	"github.com/extism/go-sdk":              {"host/sandbox/reference"},
+	"github.com/go-git/go-git":              {"host/git"},
 	"github.com/go-viper/mapstructure":      {"host/config"},
 	"github.com/google/uuid":                {"host/task", "host/approval"},
 	"github.com/hashicorp/go-hclog":         {"host", "host/*"},

@@ -1,0 +1,376 @@
+// Package git fetches from git repositories and keeps one: it is the only
+// importer of go-git. It knows nothing of skills: what is fetched is a directory
+// of files, and what is committed are files that it is given.
+package git
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	gogit "github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/format/index"
+	"github.com/go-git/go-git/v5/plumbing/object"
+)
+
+// ErrNoFile means that a commit has no file of that path.
+var ErrNoFile = errors.New("no such file in the commit")
+
+// A Repository is a git repository with a work tree on this machine, whose
+// files are written by commits and by nobody else. It is not safe for concurrent
+// use.
+type Repository struct {
+	dir  string
+	repo *gogit.Repository
+}
+
+// branch is the one branch of a repository that [OpenRepository] makes.
+const branch = plumbing.ReferenceName("refs/heads/main")
+
+// OpenRepository opens the repository in dir, and makes one where there is none.
+func OpenRepository(dir string) (*Repository, error) {
+	repo, err := gogit.PlainOpen(dir)
+	if errors.Is(err, gogit.ErrRepositoryNotExists) {
+		repo, err = create(dir)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open git repository %s: %w", dir, err)
+	}
+	return &Repository{dir, repo}, nil
+}
+
+func create(dir string) (*gogit.Repository, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	return gogit.PlainInitWithOptions(dir, &gogit.PlainInitOptions{InitOptions: gogit.InitOptions{DefaultBranch: branch}})
+}
+
+// A Signature says in whose name a commit is made, and when.
+type Signature struct {
+	Name string
+	At   time.Time
+}
+
+func (s Signature) object() *object.Signature { return &object.Signature{Name: s.Name, When: s.At} }
+
+// A Commit is one commit.
+type Commit struct {
+	Hash    string
+	Message string
+	By      Signature
+}
+
+// Head is the last commit; ok is false when there is none yet.
+func (r *Repository) Head() (c Commit, ok bool, err error) {
+	o, err := r.head()
+	if err != nil || o == nil {
+		return Commit{}, false, err
+	}
+	return commit(o), true, nil
+}
+
+func commit(o *object.Commit) Commit {
+	return Commit{o.Hash.String(), o.Message, Signature{o.Author.Name, o.Author.When}}
+}
+
+func (r *Repository) head() (*object.Commit, error) {
+	ref, err := r.repo.Head()
+	if errors.Is(err, plumbing.ErrReferenceNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the head of %s: %w", r.dir, err)
+	}
+	o, err := r.repo.CommitObject(ref.Hash())
+	if err != nil {
+		return nil, fmt.Errorf("read the head of %s: %w", r.dir, err)
+	}
+	return o, nil
+}
+
+// Log returns the last commits, the latest first, at most n of them.
+func (r *Repository) Log(n int) ([]Commit, error) {
+	var all []Commit
+	o, err := r.head()
+	for err == nil && o != nil && len(all) < n {
+		all = append(all, commit(o))
+		if o.NumParents() == 0 {
+			return all, nil
+		}
+		o, err = o.Parent(0)
+	}
+	if err != nil {
+		return all, fmt.Errorf("read the log of %s: %w", r.dir, err)
+	}
+	return all, nil
+}
+
+// Paths are those of all files of the last commit, sorted; empty when there is
+// none.
+func (r *Repository) Paths() ([]string, error) {
+	entries, err := r.entries()
+	if err != nil {
+		return nil, err
+	}
+	paths := make([]string, 0, len(entries))
+	for _, e := range entries {
+		paths = append(paths, e.Name)
+	}
+	slices.Sort(paths)
+	return paths, nil
+}
+
+// Read returns a file of a commit; an empty commit means the last one. errors.Is
+// finds [ErrNoFile].
+func (r *Repository) Read(hash, file string) ([]byte, error) {
+	o, err := r.at(hash)
+	if err != nil {
+		return nil, err
+	}
+	if o == nil {
+		return nil, fmt.Errorf("read %s: %w", file, ErrNoFile)
+	}
+	f, err := o.File(file)
+	if errors.Is(err, object.ErrFileNotFound) {
+		return nil, fmt.Errorf("read %s: %w", file, ErrNoFile)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s of %s: %w", file, r.dir, err)
+	}
+	in, err := f.Reader()
+	if err != nil {
+		return nil, fmt.Errorf("read %s of %s: %w", file, r.dir, err)
+	}
+	defer in.Close()
+	return io.ReadAll(in)
+}
+
+func (r *Repository) at(hash string) (*object.Commit, error) {
+	if hash == "" {
+		return r.head()
+	}
+	o, err := r.repo.CommitObject(plumbing.NewHash(hash))
+	if err != nil {
+		return nil, fmt.Errorf("read commit %s of %s: %w", hash, r.dir, err)
+	}
+	return o, nil
+}
+
+// A File is what a commit makes of one path.
+type File struct {
+	// Path has slashes and stays inside of the work tree.
+	Path string
+	// Content is what is written; nil deletes the file.
+	Content []byte
+}
+
+// Commit writes files, deletes those without content, and makes a commit of it.
+// What is the same already is left alone; made is false when that is all. The
+// commit holds when Commit returns nil; a work tree that was left behind by a
+// crash is brought up to date by the next commit of the same files, or by
+// [Repository.Restore].
+func (r *Repository) Commit(files []File, message string, by Signature) (c Commit, made bool, err error) {
+	entries, err := r.entries()
+	if err != nil {
+		return Commit{}, false, err
+	}
+	next, changed, err := r.staged(entries, files)
+	if err != nil || len(changed) == 0 {
+		return Commit{}, false, err
+	}
+	if err := r.repo.Storer.SetIndex(&index.Index{Version: 2, Entries: next}); err != nil {
+		return Commit{}, false, fmt.Errorf("commit to %s: %w", r.dir, err)
+	}
+	if err := r.write(changed); err != nil {
+		return Commit{}, false, err
+	}
+	tree, err := r.repo.Worktree()
+	if err != nil {
+		return Commit{}, false, fmt.Errorf("commit to %s: %w", r.dir, err)
+	}
+	hash, err := tree.Commit(message, &gogit.CommitOptions{Author: by.object(), Committer: by.object(), AllowEmptyCommits: true})
+	if err != nil {
+		return Commit{}, false, fmt.Errorf("commit to %s: %w", r.dir, err)
+	}
+	return Commit{hash.String(), message, by}, true, nil
+}
+
+// entries are the files of the last commit.
+func (r *Repository) entries() ([]*index.Entry, error) {
+	o, err := r.head()
+	if err != nil || o == nil {
+		return nil, err
+	}
+	tree, err := o.Tree()
+	if err != nil {
+		return nil, fmt.Errorf("read the head of %s: %w", r.dir, err)
+	}
+	var entries []*index.Entry
+	walker := object.NewTreeWalker(tree, true, nil)
+	defer walker.Close()
+	for {
+		name, e, err := walker.Next()
+		if errors.Is(err, io.EOF) {
+			return entries, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the head of %s: %w", r.dir, err)
+		}
+		if e.Mode.IsFile() {
+			entries = append(entries, &index.Entry{Name: name, Hash: e.Hash, Mode: e.Mode})
+		}
+	}
+}
+
+// staged is what the index becomes, and which of files are different.
+func (r *Repository) staged(entries []*index.Entry, files []File) (next []*index.Entry, changed []File, err error) {
+	byName := make(map[string]*index.Entry, len(entries))
+	for _, e := range entries {
+		byName[e.Name] = e
+	}
+	for _, f := range files {
+		if !filepath.IsLocal(f.Path) || path.Clean(f.Path) != f.Path || strings.HasPrefix(strings.ToLower(f.Path), ".git") {
+			return nil, nil, fmt.Errorf("commit to %s: %q is no path of a file in it", r.dir, f.Path)
+		}
+		was, there := byName[f.Path]
+		if f.Content == nil {
+			if there {
+				delete(byName, f.Path)
+				changed = append(changed, f)
+			}
+			continue
+		}
+		hash := plumbing.ComputeHash(plumbing.BlobObject, f.Content)
+		if there && was.Hash == hash {
+			continue
+		}
+		if err := r.keep(f.Content); err != nil {
+			return nil, nil, err
+		}
+		byName[f.Path] = &index.Entry{Name: f.Path, Hash: hash, Mode: filemode.Regular, Size: uint32(len(f.Content))}
+		changed = append(changed, f)
+	}
+	for _, e := range byName {
+		next = append(next, e)
+	}
+	slices.SortFunc(next, func(a, b *index.Entry) int { return strings.Compare(a.Name, b.Name) })
+	return next, changed, nil
+}
+
+// keep stores the content of a file.
+func (r *Repository) keep(content []byte) error {
+	o := r.repo.Storer.NewEncodedObject()
+	o.SetType(plumbing.BlobObject)
+	w, err := o.Writer()
+	if err == nil {
+		_, err = io.Copy(w, bytes.NewReader(content))
+		err = errors.Join(err, w.Close())
+	}
+	if err == nil {
+		_, err = r.repo.Storer.SetEncodedObject(o)
+	}
+	if err != nil {
+		return fmt.Errorf("commit to %s: %w", r.dir, err)
+	}
+	return nil
+}
+
+// write brings files of the work tree to their content. No link leads out of it.
+func (r *Repository) write(files []File) error {
+	root, err := os.OpenRoot(r.dir)
+	if err != nil {
+		return fmt.Errorf("commit to %s: %w", r.dir, err)
+	}
+	defer root.Close()
+	// Deletions come first: a file may take the place of a directory.
+	for _, deleted := range []bool{true, false} {
+		for _, f := range files {
+			if (f.Content == nil) != deleted {
+				continue
+			}
+			if err := place(root, f); err != nil {
+				return fmt.Errorf("commit to %s: %w", r.dir, err)
+			}
+		}
+	}
+	return nil
+}
+
+// place writes or deletes one file. A directory in its place, or a file in place
+// of one of its directories, goes away.
+func place(root *os.Root, f File) error {
+	if f.Content == nil {
+		if err := root.RemoveAll(f.Path); err != nil && !errors.Is(err, syscall.ENOTDIR) {
+			return err
+		}
+		for dir := path.Dir(f.Path); dir != "."; dir = path.Dir(dir) {
+			if root.Remove(dir) != nil { // it has something else in it
+				break
+			}
+		}
+		return nil
+	}
+	err := put(root, f)
+	if err == nil {
+		return nil
+	}
+	for dir := f.Path; dir != "."; dir = path.Dir(dir) {
+		if st, err := root.Lstat(dir); err == nil && st.IsDir() != (dir != f.Path) {
+			if err := root.RemoveAll(dir); err != nil {
+				return err
+			}
+		}
+	}
+	return put(root, f)
+}
+
+func put(root *os.Root, f File) error {
+	if err := root.MkdirAll(path.Dir(f.Path), 0o700); err != nil {
+		return err
+	}
+	return root.WriteFile(f.Path, f.Content, 0o600)
+}
+
+// Restore brings the work tree to the last commit, whatever happened to it.
+func (r *Repository) Restore() error {
+	tree, err := r.repo.Worktree()
+	if err == nil {
+		err = tree.Reset(&gogit.ResetOptions{Mode: gogit.HardReset})
+	}
+	if err != nil {
+		return fmt.Errorf("restore %s: %w", r.dir, err)
+	}
+	return nil
+}
+
+// Clean reports whether the work tree is as the last commit has it, and names
+// the first path that is not.
+func (r *Repository) Clean() (clean bool, differs string, err error) {
+	tree, err := r.repo.Worktree()
+	if err != nil {
+		return false, "", fmt.Errorf("look at %s: %w", r.dir, err)
+	}
+	status, err := tree.Status()
+	if err != nil {
+		return false, "", fmt.Errorf("look at %s: %w", r.dir, err)
+	}
+	for name, s := range status {
+		if s.Worktree != gogit.Unmodified || s.Staging != gogit.Unmodified {
+			if differs == "" || name < differs {
+				differs = name
+			}
+		}
+	}
+	return differs == "", differs, nil
+}
