@@ -118,13 +118,22 @@ var notSettings = []string{"SKILLET_HOME", "SKILLET_PROVE"}
 // [os.Environ]. Errors are [task.Error]s of [task.KindUsage] that name the file
 // or the variable.
 func Load(home string, environ []string) (*Config, error) {
+	path := filepath.Join(home, FileName)
+	b, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("read configuration: %w", err)
+	}
+	return Parse(path, b, environ)
+}
+
+// Parse is [Load] for a file of that path which holds b.
+func Parse(path string, b []byte, environ []string) (*Config, error) {
 	k := koanf.New(".")
 	if err := k.Load(structs.Provider(Defaults(), "koanf"), nil); err != nil {
 		return nil, fmt.Errorf("load default settings: %w", err)
 	}
 	sources := map[string]string{}
-	path := filepath.Join(home, FileName)
-	if err := loadFile(k, path, sources); err != nil {
+	if err := loadFile(k, path, b, sources); err != nil {
 		return nil, err
 	}
 	if err := loadEnv(k, environ, sources); err != nil {
@@ -140,13 +149,9 @@ func Load(home string, environ []string) (*Config, error) {
 	return &Config{settings: s, values: values(s, sources)}, nil
 }
 
-func loadFile(k *koanf.Koanf, path string, sources map[string]string) error {
-	b, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
+func loadFile(k *koanf.Koanf, path string, b []byte, sources map[string]string) error {
+	if len(b) == 0 {
 		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("read configuration: %w", err)
 	}
 	file := koanf.New(".")
 	if err := file.Load(rawbytes.Provider(b), yaml.Parser()); err != nil {
