@@ -13,6 +13,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/skillet-run/skillet/host/checkpoint"
 	"github.com/skillet-run/skillet/host/store/filelock"
 )
 
@@ -42,7 +43,7 @@ func (j *Journal) Commit(ctx context.Context, decide func() ([]Record, error), a
 			err = errors.Join(err, failed)
 		}
 	}()
-	tail, err := j.refresh(ctx)
+	ring, tail, _, err := j.refresh(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("commit to journal %s: %w", j.dir, err)
 	}
@@ -50,7 +51,7 @@ func (j *Journal) Commit(ctx context.Context, decide func() ([]Record, error), a
 	if err != nil || len(records) == 0 {
 		return nil, err
 	}
-	entries, err = j.append(tail, records)
+	entries, err = j.append(ring, tail, records)
 	if err != nil {
 		return nil, fmt.Errorf("commit to journal %s: %w", j.dir, err)
 	}
@@ -82,96 +83,142 @@ func (j *Journal) lock(ctx context.Context) (release func() error, err error) {
 	}, nil
 }
 
-// refresh returns the end of the journal after what other processes did. It
-// checks the last acknowledged entry and brings what lies behind it in order.
-// The lock must be held.
-func (j *Journal) refresh(ctx context.Context) (head, error) {
+// refresh returns the keys to go on with, and the end of the journal after what
+// other processes did, with its entry. It checks the last acknowledged entry
+// and brings what lies behind it in order. The lock must be held.
+func (j *Journal) refresh(ctx context.Context) (*checkpoint.Ring, head, Entry, error) {
 	h, err := j.readHead()
 	if err != nil {
-		return head{}, err
+		return nil, head{}, Entry{}, err
 	}
 	if _, err := os.Lstat(j.headPath()); errors.Is(err, fs.ErrNotExist) {
 		if err := j.makeHead(); err != nil {
-			return head{}, err
+			return nil, head{}, Entry{}, err
 		}
 	}
-	if err := j.checkTail(h); err != nil {
-		return head{}, err
+	last, err := j.checkTail(h)
+	if err != nil {
+		return nil, head{}, Entry{}, err
 	}
-	return j.adopt(ctx, h)
+	ring, err := j.ring(ctx)
+	if err == nil {
+		err = j.checkSeal(ring, h, last)
+	}
+	if err != nil {
+		return nil, head{}, Entry{}, err
+	}
+	h, last, err = j.adopt(ctx, ring, h, last)
+	return ring, h, last, err
 }
 
-// checkTail compares the entry the head names with the journal.
-func (j *Journal) checkTail(h head) error {
+// checkTail compares the entry the head names with the journal, and returns it.
+func (j *Journal) checkTail(h head) (Entry, error) {
 	if h.Seq == 0 {
-		return nil
+		return Entry{}, nil
 	}
 	s := j.segment(h.Segment)
 	f, err := os.Open(s.path)
 	if err != nil {
-		return &DamageError{File: s.path, What: "the segment of the last acknowledged entry cannot be opened: " + err.Error(), Cause: err}
+		return Entry{}, &DamageError{File: s.path, What: "the segment of the last acknowledged entry cannot be opened: " + err.Error(), Cause: err}
 	}
 	defer f.Close()
 	if h.Start < 0 || h.End <= h.Start || h.End-h.Start > MaxEntry {
-		return &DamageError{File: j.headPath(), What: "the head names an impossible place"}
+		return Entry{}, &DamageError{File: j.headPath(), What: "the head names an impossible place"}
 	}
 	line := make([]byte, h.End-h.Start)
 	if _, err := f.ReadAt(line, h.Start); err == io.EOF {
-		return j.shortened(h, h.Seq-1)
+		return Entry{}, j.shortened(h, h.Seq-1)
 	} else if err != nil {
-		return err
+		return Entry{}, err
 	}
 	e, err := decode(line)
 	if err == nil && (e.Seq != h.Seq || e.Hash != h.Hash) {
 		err = errors.New("it is not the entry that was acknowledged")
 	}
 	if err != nil {
-		return &DamageError{File: s.path, Offset: h.Start, What: fmt.Sprintf("entry %d: %v", h.Seq, err)}
+		return Entry{}, &DamageError{File: s.path, Offset: h.Start, What: fmt.Sprintf("entry %d: %v", h.Seq, err)}
 	}
-	return nil
+	return e, nil
 }
 
-// adopt acknowledges complete commits behind the head and cuts a torn one.
-func (j *Journal) adopt(ctx context.Context, h head) (head, error) {
+// adopt acknowledges complete commits behind the head and cuts a torn one. It
+// returns the head there is then, with its entry.
+func (j *Journal) adopt(ctx context.Context, ring *checkpoint.Ring, h head, last Entry) (head, Entry, error) {
 	all, err := j.segments()
 	if err != nil {
-		return head{}, err
+		return head{}, Entry{}, err
 	}
 	behind := slices.DeleteFunc(all, func(s segment) bool { return s.first < h.Segment })
-	good, err := j.complete(ctx, h, behind)
+	found, err := j.complete(ctx, h, behind)
 	if err != nil {
-		return head{}, err
+		return head{}, Entry{}, err
 	}
-	if err := j.dropEmpty(behind, good); err != nil || good == h {
-		return good, err
+	if err := j.dropEmpty(behind, found.end); err != nil || found.commits == 0 {
+		return h, last, err
 	}
-	return good, j.acknowledge(good)
+	good, err := j.signAdopted(ring, h, found.end, found.last.Time)
+	if err != nil {
+		return head{}, Entry{}, err
+	}
+	return good, found.last, j.acknowledge(good)
 }
 
-// complete returns the end of the last complete commit in the segments behind
-// h, and cuts what follows it.
-func (j *Journal) complete(ctx context.Context, h head, behind []segment) (head, error) {
+// leftover is what lies behind a head.
+type leftover struct {
+	commits int   // complete ones
+	end     head  // of the last complete one; the head itself when there is none
+	last    Entry // its last entry
+	// segments counts the segments that are right; with an error the next one is
+	// not.
+	segments int
+}
+
+// complete finds the complete commits in the segments behind h, and cuts what
+// follows them. A process that dies leaves one at most, so several behind a
+// signed head are damage.
+func (j *Journal) complete(ctx context.Context, h head, behind []segment) (leftover, error) {
+	found, err := lookBehind(ctx, h, behind)
+	if err != nil && (!errors.Is(err, ErrDamaged) || found.segments < len(behind)-1) {
+		return found, err
+	}
+	if damage := j.checkBehind(h, found); damage != nil || err == nil {
+		return found, damage
+	}
+	return found, j.cut(behind[found.segments], found.end, err)
+}
+
+// checkBehind refuses several commits behind a signed head, and statements about
+// entries that are not there.
+func (j *Journal) checkBehind(h head, found leftover) error {
+	if !h.signed() {
+		return nil
+	}
+	if found.commits < 2 {
+		return j.checkStatementsBehind(h, found.end.Seq)
+	}
+	return j.sealDamage(headName, "it names entry %d, but %d commits lie behind it, up to entry %d: an older head was put back", h.Seq, found.commits, found.end.Seq)
+}
+
+// lookBehind reads the segments behind h.
+func lookBehind(ctx context.Context, h head, behind []segment) (leftover, error) {
 	r := &reader{seq: h.Seq, hash: h.Hash, anchor: true, last: h}
-	good := h
-	for i, s := range behind {
-		err := r.segment(ctx, s, offsetIn(s, h), func(e Entry) error {
+	found := leftover{end: h}
+	for _, s := range behind {
+		err := r.segment(ctx, s, offsetIn(s, h), func(e Entry, _ []byte) error {
 			if e.More == 0 {
-				good = r.last
+				found.commits, found.end, found.last = found.commits+1, r.last, e
 			}
 			return nil
 		})
-		if err == nil && r.more == 0 {
-			continue
-		}
-		if err == nil {
+		if err == nil && r.more > 0 {
 			err = r.damage(s, 0, r.last.End, io.EOF)
 		}
-		if !errors.Is(err, ErrDamaged) || i < len(behind)-1 {
-			return head{}, err
+		if err != nil {
+			return found, err
 		}
-		return good, j.cut(s, good, err)
+		found.segments++
 	}
-	return good, nil
+	return found, nil
 }
 
 // dropEmpty removes segments that were begun and never written.
@@ -231,7 +278,7 @@ func (j *Journal) cut(s segment, good head, reason error) error {
 
 // append writes the records behind tail and acknowledges them. When it fails
 // it leaves the journal as it was.
-func (j *Journal) append(tail head, records []Record) ([]Entry, error) {
+func (j *Journal) append(ring *checkpoint.Ring, tail head, records []Record) ([]Entry, error) {
 	entries, lines, err := j.chain(tail, records)
 	if err != nil {
 		return nil, err
@@ -246,6 +293,9 @@ func (j *Journal) append(tail head, records []Record) ([]Entry, error) {
 		Seq: last.Seq, Hash: last.Hash, Segment: next.Segment,
 		Start: next.End + int64(len(all)-len(lines[len(lines)-1])),
 		End:   next.End + int64(len(all)),
+	}
+	if err := j.sign(ring, tail, &done, last.Time); err != nil {
+		return nil, err
 	}
 	err = j.writeLines(next, all)
 	if err == nil {

@@ -14,25 +14,35 @@ import (
 
 // head names the last acknowledged entry and where its line is.
 type head struct {
-	Format  int    `json:"format"`  // headFormat
+	Format  int    `json:"format"`  // headUnsigned or headSigned
 	Seq     uint64 `json:"seq"`     // 0 when the journal is empty
 	Hash    string `json:"hash"`    // "" when the journal is empty
 	Segment uint64 `json:"segment"` // first entry of the segment that has the line
 	Start   int64  `json:"start"`   // byte at which the line begins
 	End     int64  `json:"end"`     // byte behind the line
-	Sum     uint32 `json:"sum"`     // CRC-32C of this object with a sum of 0
+	// What follows is there when the head is signed. With the number and the
+	// hash it is a statement of package checkpoint.
+	Time      string `json:"time,omitempty"`      // when the entry was committed, RFC 3339
+	After     string `json:"after,omitempty"`     // digest of the last statement that is kept
+	Notes     int64  `json:"notes,omitempty"`     // byte behind that statement in SIGNATURES
+	Signature string `json:"signature,omitempty"` // as [checkpoint.Signature] has it
+	Sum       uint32 `json:"sum"`                 // CRC-32C of this object with a sum of 0
 }
 
 const (
-	headFormat = 1
-	headName   = "HEAD"
+	headUnsigned = 1
+	headSigned   = 2
+	headName     = "HEAD"
 	// headSize is the size of a disk's sector, which is written as a whole.
 	headSize = 512
 )
 
 // encode returns the bytes of the head file: the object, spaces, a newline.
 func (h head) encode() ([]byte, error) {
-	h.Format, h.Sum = headFormat, 0
+	h.Format, h.Sum = headUnsigned, 0
+	if h.signed() {
+		h.Format = headSigned
+	}
 	plain, err := json.Marshal(h)
 	if err != nil {
 		return nil, err
@@ -56,8 +66,8 @@ func decodeHead(b []byte) (head, error) {
 	if err := json.Unmarshal(b, &h); err != nil {
 		return head{}, err
 	}
-	if h.Format > headFormat {
-		return head{}, fmt.Errorf("the journal has format %d, this version of skillet reads format %d: use a newer one", h.Format, headFormat)
+	if h.Format > headSigned {
+		return head{}, fmt.Errorf("the journal has format %d, this version of skillet reads format %d: use a newer one", h.Format, headSigned)
 	}
 	again, err := h.encode()
 	if err != nil {

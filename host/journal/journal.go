@@ -2,9 +2,10 @@
 // truth about decisions, from which state can be rebuilt. Several processes
 // may have one journal open; [Journal.Commit] lets them decide one at a time.
 //
-// It refuses to know what the entries mean and what state follows from them.
-// It has no key: the chain shows damage and careless edits; whoever can write
-// the files can also write another, consistent journal.
+// It refuses to know what the entries mean and what state follows from them, and
+// where its keys are kept. Without keys the chain shows damage and careless
+// edits, but whoever can write the files can also write another, consistent
+// journal. With keys ([Options]) that takes the key.
 //
 // # Files
 //
@@ -13,6 +14,7 @@
 //	LOCK                        held by the process that commits
 //	HEAD                        the last acknowledged entry, 512 bytes
 //	00000000000000000001.jsonl  a segment, named by the number of its first entry
+//	SIGNATURES                  signed statements that are kept, one a line
 //
 // A segment has one entry a line. A line is a JSON object that ends in the
 // member "hash": SHA-256 (FIPS 180-4) over the bytes of the same object
@@ -25,6 +27,20 @@
 // commit: a journal that ends before its head was shortened. What lies behind
 // the head was never acknowledged. The next commit adopts what is complete of
 // it and cuts what is torn.
+//
+// # Signatures
+//
+// A signed journal's HEAD carries the signature of a statement (package
+// checkpoint) over the number, hash and time of its entry. As each entry covers
+// all before it, this one signature is for the whole journal, and costs no file
+// and no sync of its own. It is replaced with each commit; from time to time, and
+// whenever there is more to say than "up to here", a statement is kept in
+// SIGNATURES. Each has the digest of the one before it, and the head has that of
+// the last, so none can be taken away.
+//
+// A commit checks the signature it is about to replace: what was not signed here
+// is never signed over. Who has an old copy of all files can put it back; only
+// somebody who remembers a later signature can tell.
 package journal
 
 import (
@@ -77,6 +93,12 @@ type Options struct {
 	LockWait time.Duration
 	// Clock gives the time of the entries; nil means time.Now.
 	Clock func() time.Time
+	// Keys are the keys of the home, with which each commit signs the end of the
+	// journal; nil leaves it unsigned. An unsigned journal that gets keys is signed
+	// from its next commit on, and says of the entries it has that they were
+	// adopted. Log is what statements call the journal: "decisions".
+	Keys Keys
+	Log  string
 }
 
 const defaultSegmentBytes = 16 << 20
@@ -100,6 +122,7 @@ type Journal struct {
 	dir     string
 	options Options
 	turn    chan struct{} // holds one token: the right to commit in this process
+	mine    signature     // the last one made here; for whoever holds the token
 }
 
 // Open returns the journal in dir, which is made when it does not exist. It

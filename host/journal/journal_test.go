@@ -283,7 +283,7 @@ func TestReplayHeedsTheContext(t *testing.T) {
 func TestNewerFormatIsRefused(t *testing.T) {
 	j := open(t, t.TempDir(), Options{})
 	write(t, j, 1)
-	if err := os.WriteFile(j.headPath(), []byte(`{"format":2}`), 0o600); err != nil {
+	if err := os.WriteFile(j.headPath(), fmt.Appendf(nil, `{"format":%d}`, headSigned+1), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := j.Head(); err == nil || !strings.Contains(err.Error(), "newer") {

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/skillet-run/skillet/host/checkpoint"
 )
 
 // The test binary runs itself as another process: one that commits to the
@@ -21,6 +23,7 @@ const (
 	journalEnv = "SKILLET_TEST_JOURNAL"
 	countEnv   = "SKILLET_TEST_COUNT"
 	limitEnv   = "SKILLET_TEST_FILE_LIMIT"
+	ringEnv    = "SKILLET_TEST_RING" // a file with the keys to sign with
 )
 
 func TestMain(m *testing.M) {
@@ -31,7 +34,11 @@ func TestMain(m *testing.M) {
 }
 
 func child(dir string) int {
-	j, err := Open(dir, Options{SegmentBytes: 4 << 10})
+	o := Options{SegmentBytes: 4 << 10, Log: "calls"}
+	if path := os.Getenv(ringEnv); path != "" {
+		o.Keys = &held{must(checkpoint.ReadRing(must(os.ReadFile(path))))}
+	}
+	j, err := Open(dir, o)
 	if err != nil {
 		return fail(err)
 	}

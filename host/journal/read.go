@@ -39,9 +39,10 @@ func (r *reader) accept(e Entry, s segment, start, end int64) error {
 	return nil
 }
 
-// segment reads the lines of s from the offset on and gives each entry to fn.
+// segment reads the lines of s from the offset on and gives each entry to fn,
+// with its line.
 // A line without a newline at the end is damage with the cause ErrTorn.
-func (r *reader) segment(ctx context.Context, s segment, offset int64, fn func(Entry) error) error {
+func (r *reader) segment(ctx context.Context, s segment, offset int64, fn func(Entry, []byte) error) error {
 	f, err := os.Open(s.path)
 	if err != nil {
 		return &DamageError{File: s.path, What: "the segment cannot be opened: " + err.Error(), Cause: err}
@@ -70,7 +71,7 @@ func (r *reader) segment(ctx context.Context, s segment, offset int64, fn func(E
 			return r.damage(s, n, offset, err)
 		}
 		offset += int64(len(line))
-		if err := fn(e); err != nil {
+		if err := fn(e, line); err != nil {
 			return err
 		}
 	}
@@ -106,6 +107,11 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 // out. errors.Is(err, [ErrDamaged]) when the journal is damaged; the entries
 // given to fn until then are as they were written.
 func (j *Journal) Replay(ctx context.Context, after uint64, fn func(Entry) error) error {
+	return j.Lines(ctx, after, func(e Entry, _ []byte) error { return fn(e) })
+}
+
+// Lines is [Journal.Replay] with the line of each entry, as it is chained.
+func (j *Journal) Lines(ctx context.Context, after uint64, fn func(e Entry, line []byte) error) error {
 	h, err := j.readHead()
 	if err != nil || h.Seq == 0 || after >= h.Seq {
 		return err
@@ -113,7 +119,7 @@ func (j *Journal) Replay(ctx context.Context, after uint64, fn func(Entry) error
 	return j.walk(ctx, h, after, fn)
 }
 
-func (j *Journal) walk(ctx context.Context, h head, after uint64, fn func(Entry) error) error {
+func (j *Journal) walk(ctx context.Context, h head, after uint64, fn func(Entry, []byte) error) error {
 	all, err := j.segments()
 	if err != nil {
 		return err
@@ -126,7 +132,7 @@ func (j *Journal) walk(ctx context.Context, h head, after uint64, fn func(Entry)
 		if s.first != r.seq+1 {
 			return missing(s, r.seq+1)
 		}
-		err := r.segment(ctx, s, 0, func(e Entry) error { return deliver(e, h, after, fn) })
+		err := r.segment(ctx, s, 0, func(e Entry, line []byte) error { return deliver(e, line, h, after, fn) })
 		if errors.Is(err, errEnough) {
 			return j.checkEnd(r, h)
 		}
@@ -140,12 +146,12 @@ func (j *Journal) walk(ctx context.Context, h head, after uint64, fn func(Entry)
 // deliver gives e to fn when it is wanted and stops at the head, so that what
 // lies behind it is not even looked at. The head's own entry is compared
 // before it is given away.
-func deliver(e Entry, h head, after uint64, fn func(Entry) error) error {
+func deliver(e Entry, line []byte, h head, after uint64, fn func(Entry, []byte) error) error {
 	if e.Seq == h.Seq && e.Hash != h.Hash {
 		return errEnough
 	}
 	if e.Seq > after {
-		if err := fn(e); err != nil {
+		if err := fn(e, line); err != nil {
 			return err
 		}
 	}
@@ -182,8 +188,7 @@ func (j *Journal) shortened(h head, seq uint64) error {
 // checkEnd compares the last entry read with the head.
 func (j *Journal) checkEnd(r *reader, h head) error {
 	got, want := r.last, h
-	got.Format, got.Sum, want.Format, want.Sum = 0, 0, 0, 0
-	if got != want {
+	if got.Seq != want.Seq || got.Hash != want.Hash || got.Segment != want.Segment || got.Start != want.Start || got.End != want.End {
 		return &DamageError{File: j.headPath(), What: fmt.Sprintf("the head does not name entry %d as the journal has it", h.Seq)}
 	}
 	return nil
@@ -199,11 +204,14 @@ type Report struct {
 	First          time.Time    `json:"first,omitzero"`       // time of the first entry read; zero when there is none
 	Last           time.Time    `json:"last,omitzero"`        // and of the last
 	Unacknowledged int64        `json:"unacknowledged_bytes"` // bytes behind the head; the next commit adopts or cuts them
+	Signed         *Signed      `json:"signed,omitempty"`     // nil when nothing is signed
 	Damage         *DamageError `json:"damage,omitempty"`     // nil when all is well
 }
 
-// Verify reads the whole journal. The report counts what is right up to the
-// first damage, which is both in the report and the error.
+// Verify reads the whole journal, and checks its signatures when it has keys to
+// check them with. The report counts what is right up to the first damage, which
+// is both in the report and the error. Then errors.Is(err, [ErrDamaged]), and
+// errors.Is(err, [ErrSignature]) when it is about what is signed.
 func (j *Journal) Verify(ctx context.Context) (Report, error) {
 	var rep Report
 	err := j.verify(ctx, &rep)
@@ -217,16 +225,21 @@ func (j *Journal) verify(ctx context.Context, rep *Report) error {
 		return err
 	}
 	rep.Head, rep.Hash = h.Seq, h.Hash
-	if err := j.measure(h, rep); err != nil || h.Seq == 0 {
+	if err := j.measure(h, rep); err != nil {
 		return err
 	}
-	return j.walk(ctx, h, 0, func(e Entry) error {
-		if rep.Entries == 0 {
-			rep.First = e.Time
-		}
-		rep.Entries, rep.Last = rep.Entries+1, e.Time
-		return nil
-	})
+	ring, err := j.keysToCheck(ctx)
+	if err != nil {
+		return err
+	}
+	v := verifier{journal: j, ring: ring, head: h, rep: rep}
+	if err := v.read(); err != nil || h.Seq == 0 {
+		return err
+	}
+	if err := j.walk(ctx, h, 0, v.entry); err != nil {
+		return err
+	}
+	return v.end(ctx)
 }
 
 // measure adds up the sizes of the segments, and of what lies behind the head.

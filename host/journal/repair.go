@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/skillet-run/skillet/host/checkpoint"
 )
 
 // A Loss is a run of entries that a repair could not keep.
@@ -43,6 +45,19 @@ type Repair struct {
 	Aside string `json:"aside,omitempty"`
 }
 
+// maxLostRanges is how many losses the first statement of a repaired journal
+// lists.
+const maxLostRanges = 1000
+
+// ranges are the entries that are lost, as a statement says it.
+func (r Repair) ranges() []checkpoint.Range {
+	var all []checkpoint.Range
+	for _, l := range r.Lost[:min(len(r.Lost), maxLostRanges)] {
+		all = append(all, checkpoint.Range{First: l.First, Last: l.Last})
+	}
+	return all
+}
+
 // PlanRepair says what [RepairDir] would keep of the journal in dir.
 func PlanRepair(dir string, usable func(Entry) error) (Repair, error) {
 	_, r, err := salvage(dir, usable)
@@ -68,7 +83,7 @@ func RepairDir(ctx context.Context, dir string, usable func(Entry) error, o Opti
 	if err := os.RemoveAll(fresh); err != nil {
 		return r, fmt.Errorf("repair journal %s: %w", dir, err)
 	}
-	if err := rewrite(ctx, fresh, kept, o); err != nil {
+	if err := rewrite(ctx, fresh, kept, r, o); err != nil {
 		return r, errors.Join(fmt.Errorf("repair journal %s: %w", dir, err), os.RemoveAll(fresh))
 	}
 	r.Aside = dir + ".aside-" + time.Now().UTC().Format("20060102-150405.000000")
@@ -93,10 +108,11 @@ func FinishRepair(dir string) error {
 }
 
 // rewrite makes a journal of entries, and makes it durable as a whole.
-func rewrite(ctx context.Context, dir string, entries []Entry, o Options) error {
-	sync := o.Sync
+// Its one signature is for all of them.
+func rewrite(ctx context.Context, dir string, entries []Entry, rep Repair, o Options) error {
+	sync, signing := o.Sync, o
 	var now time.Time
-	o.Sync, o.Clock = false, func() time.Time { return now }
+	o.Sync, o.Keys, o.Clock = false, nil, func() time.Time { return now }
 	j, err := Open(dir, o)
 	if err != nil {
 		return err
@@ -120,8 +136,9 @@ func rewrite(ctx context.Context, dir string, entries []Entry, o Options) error 
 	if _, err := j.Commit(ctx, func() ([]Record, error) { return nil, nil }, nil); err != nil { // makes the head, if nothing did
 		return err
 	}
-	if !sync {
-		return nil
+	signed := &Journal{dir: dir, options: signing.orDefault()}
+	if err := signed.signRepaired(ctx, rep); err != nil || !sync {
+		return err
 	}
 	return syncFiles(dir)
 }

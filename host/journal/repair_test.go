@@ -180,7 +180,7 @@ func TestInterruptedRepairIsFinished(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "j")
 	want := write(t, open(t, dir, Options{}), 3)
-	if err := rewrite(context.Background(), dir+repairedSuffix, want, Options{Sync: true}); err != nil {
+	if err := rewrite(context.Background(), dir+repairedSuffix, want, Repair{}, Options{Sync: true}); err != nil {
 		t.Fatal(err)
 	}
 	must(0, os.Rename(dir, dir+".aside"))

@@ -38,7 +38,8 @@ var imports = map[string][]string{
 	"host/store/filelock":    nil,
 	"host/store/storetest":   {"host/store"},
 	"host/store/badgerstore": {"host/store", "host/store/filelock"},
-	"host/journal":           {"host/store/filelock"},
+	"host/checkpoint":        nil,
+	"host/journal":           {"host/checkpoint", "host/store/filelock"},
 
 	// The sandbox: knows no skill, manifest or policy.
 	"host/jail":                     nil,
@@ -51,6 +52,7 @@ var imports = map[string][]string{
 
 	// State: each owns its types and its keys in the store.
 	"host/secret":   {"host/store/atomicfile"},
+	"host/audit":    {"host/checkpoint", "host/journal", "host/secret", "host/store/filelock"},
 	"host/ledger":   {"host/journal", "host/store"},
 	"host/registry": {"host/ledger", "host/store", "host/task", "manifests", "manifests/bundle"},
 	"host/approval": {"host/ledger", "host/registry", "host/store", "host/task", "manifests", "policies", "policies/capability"},
@@ -119,6 +121,7 @@ var foreign = map[string][]string{
 	"github.com/yuin/goldmark":              {"skills/markdown"},
 	"github.com/zalando/go-keyring":         {"host/secret"},
 	"go.yaml.in/yaml":                       {"manifests"},
+	"golang.org/x/mod":                      {"host/checkpoint"},
 	"golang.org/x/net":                      {"skills/html", "host/hostfn", "host/escape", "host/sandbox/worker"},
 	"golang.org/x/sys":                      {"host/*"},
 	"golang.org/x/term":                     {"cmd/skillet"},
