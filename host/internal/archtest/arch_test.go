@@ -52,6 +52,8 @@ var imports = map[string][]string{
 
 	// State: each owns its types and its keys in the store.
 	"host/secret":   {"host/store/atomicfile"},
+	"host/signer":   {"host/secret", "host/store/filelock", "manifests/signature"},
+	"host/trust":    {"host/approval", "host/ledger", "host/store", "host/task", "manifests", "manifests/signature", "manifests/signature/keyless"},
 	"host/audit":    {"host/checkpoint", "host/journal", "host/secret", "host/store/filelock"},
 	"host/ledger":   {"host/journal", "host/store"},
 	"host/registry": {"host/ledger", "host/store", "host/task", "manifests", "manifests/bundle"},
@@ -122,7 +124,7 @@ var foreign = map[string][]string{
 	"github.com/zalando/go-keyring":         {"host/secret"},
 	"go.yaml.in/yaml":                       {"manifests"},
 	"golang.org/x/mod":                      {"host/checkpoint"},
-	"golang.org/x/net":                      {"skills/html", "host/hostfn", "host/escape", "host/sandbox/worker"},
+	"golang.org/x/net":                      {"policies/capability", "skills/html", "host/hostfn", "host/escape", "host/sandbox/worker"},
 	"golang.org/x/sys":                      {"host/*"},
 	"golang.org/x/term":                     {"cmd/skillet"},
 	"golang.org/x/text":                     {"manifests", "manifests/bundle", "skills/*"},
