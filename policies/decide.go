@@ -14,6 +14,9 @@ func (s *Set) Decide(q Query) Decision {
 	if err != nil {
 		return Decision{Reason: err.Error()}
 	}
+	if d, ok := s.maximum.refuses(q); ok {
+		return d
+	}
 	first := s.evaluate(a, q.Approved)
 	if q.Approved || !first.asks() {
 		return first.decision()

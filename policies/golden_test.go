@@ -67,6 +67,8 @@ func setFlag(tb testing.TB, q *Query, flag string) {
 	switch name {
 	case "granted":
 		q.Granted, q.GrantedBy = true, "fs.read:/**"
+	case "grant": // with "_" for a space
+		q.Granted, q.GrantedBy = true, strings.ReplaceAll(value, "_", " ")
 	case "approved":
 		q.Approved = true
 	case "origin":

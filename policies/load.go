@@ -28,6 +28,7 @@ type Set struct {
 	policies []*policy // sorted by id
 	byID     map[cedar.PolicyID]*policy
 	index    index
+	maximum  *Maximum // nil for none
 }
 
 // LoadError tells what is wrong with a policy file. Load joins one for each
@@ -51,14 +52,14 @@ func (e *LoadError) Error() string {
 func (e *LoadError) Unwrap() error { return e.Err }
 
 // Default returns the embedded policies alone.
-func Default() (*Set, error) { return Load("") }
+func Default() (*Set, error) { return Load() }
 
-// Load returns the embedded policies and those of every file in dir whose name
+// Load returns the embedded policies and those of every file in dirs whose name
 // ends in ".cedar". A directory that does not exist, and "", add nothing;
-// directories in it are not entered. Any policy that cannot be read, parsed or
+// directories in one are not entered. Any policy that cannot be read, parsed or
 // checked is an error, so that a rule is never silently missing: the error
 // joins a *LoadError for each problem.
-func Load(dir string) (*Set, error) {
+func Load(dirs ...string) (*Set, error) {
 	l, err := newLoader()
 	if err != nil {
 		return nil, err
@@ -66,11 +67,40 @@ func Load(dir string) (*Set, error) {
 	if err := l.addDefaults(); err != nil {
 		return nil, err
 	}
-	if dir != "" {
+	for _, dir := range dirs {
+		if dir == "" {
+			continue
+		}
 		if err := l.addFiles(os.DirFS(dir), ".", dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
 	}
+	return l.set()
+}
+
+// Check returns the embedded policies and those of one file, or of every file
+// of a directory, and fails as [Load] does. Unlike there, what does not exist is
+// an error: somebody named it.
+func Check(path string) (*Set, error) {
+	st, err := os.Stat(path)
+	if err != nil {
+		return nil, &LoadError{File: path, Message: causeOf(err), Err: err}
+	}
+	if st.IsDir() {
+		return Load(path)
+	}
+	l, err := newLoader()
+	if err != nil {
+		return nil, err
+	}
+	if err := l.addDefaults(); err != nil {
+		return nil, err
+	}
+	text, err := readFile(os.DirFS(filepath.Dir(path)), filepath.Base(path))
+	if err != nil {
+		return nil, &LoadError{File: path, Message: causeOf(err), Err: err}
+	}
+	l.addText(path, text)
 	return l.set()
 }
 

@@ -90,7 +90,8 @@ type Query struct {
 	// Capability is what a package asks for (PhaseInstall); the zero value is a
 	// package that asks for nothing.
 	Capability capability.Capability
-	// Granted tells that a grant covers the request, and GrantedBy which.
+	// Granted tells that a grant covers the request, and GrantedBy which, as the
+	// text of its capability.
 	Granted   bool
 	GrantedBy string
 	// Approved tells that a person has approved this very query. It lifts what

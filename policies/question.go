@@ -72,6 +72,7 @@ func (a *question) call(q Query) error {
 			return problemOf(err)
 		}
 		a.aimAtHost(e)
+		a.context["new_domain"] = cedar.Boolean(newDomain(q.GrantedBy))
 		return nil
 	}
 	r, err := q.Request.Canonical()
@@ -84,6 +85,15 @@ func (a *question) call(q Query) error {
 		a.aimAtName(r.Resource)
 	}
 	return nil
+}
+
+// newDomain reports whether a grant leaves open whose host it is.
+func newDomain(grant string) bool {
+	if !strings.Contains(grant, "//*.") { // most grants name their host
+		return false
+	}
+	c, err := capability.Parse(grant)
+	return err == nil && !c.NamesDomain()
 }
 
 // problemOf leaves the request out of an error that is shown beside it.

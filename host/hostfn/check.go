@@ -44,14 +44,26 @@ func (e *Env) permit(r capability.Request, bytes int64) (capability.Capability, 
 	return by, nil
 }
 
-// judge asks grants and policies without recording anything. by is the zero value when nothing grants r.
+// judge asks grants and policies without recording anything. by is the zero value when nothing grants r. A policy
+// may look at the grant, so where one grant does not do another may: the answer is that of the best.
 func (e *Env) judge(r capability.Request, bytes int64) (by capability.Capability, d policies.Decision, ok bool) {
 	by, ok = e.s.Granted.Allows(r)
 	if !ok {
 		return by, d, false
 	}
 	d = e.decide(r, by.String(), bytes)
-	return by, d, d.Effect == policies.Allow
+	if d.Effect != policies.Ask {
+		return by, d, d.Effect == policies.Allow
+	}
+	for _, c := range e.s.Granted.All() {
+		if c == by || !c.Allows(r) {
+			continue
+		}
+		if other := e.decide(r, c.String(), bytes); other.Effect == policies.Allow {
+			return c, other, true
+		}
+	}
+	return by, d, false
 }
 
 // decide asks the policies about a request as if it were granted.
@@ -103,6 +115,8 @@ func (e *Env) deny(r capability.Request, granted bool, d policies.Decision) erro
 		d = e.decide(r, den.Capability, 0) // would a grant help?
 	}
 	switch {
+	case granted && d.Effect == policies.Ask && e.wouldDo(r, den.Capability):
+		den.Policies, den.Reason, den.Hint = d.Policies, d.Reason, e.hint(r, den.Capability)
 	case granted || d.Effect != policies.Allow:
 		den.Policies, den.Reason = d.Policies, d.Reason
 	case den.Capability == "":
@@ -111,6 +125,11 @@ func (e *Env) deny(r capability.Request, granted bool, d policies.Decision) erro
 		den.Reason, den.Hint = "the skill was not granted "+den.Capability, e.hint(r, den.Capability)
 	}
 	return e.record(den)
+}
+
+// wouldDo reports whether granting a capability would allow a request.
+func (e *Env) wouldDo(r capability.Request, narrowest string) bool {
+	return narrowest != "" && e.decide(r, narrowest, 0).Effect == policies.Allow
 }
 
 // whyNot says why a request has no capability, for example because its URL climbs.

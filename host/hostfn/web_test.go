@@ -13,6 +13,9 @@ import (
 	"testing"
 
 	"golang.org/x/net/dns/dnsmessage"
+
+	"github.com/skillet-run/skillet/policies"
+	"github.com/skillet-run/skillet/policies/capability"
 )
 
 // site is a web server on loopback that keeps what it was asked.
@@ -341,6 +344,34 @@ func TestLocalhost(t *testing.T) {
 	set := settings(t, "http:GET http://*.localhost.example"+s.port()+"/*")
 	set.Resolver = names(t, map[string]string{"x.localhost.example": "127.0.0.1"})
 	wantKind(t, "like localhost", fetch(t, open(t, set), "GET", "http://x.localhost.example"+s.port()+"/", ""), KindDenied)
+}
+
+// TestNewDomain: a grant of everything below a public suffix asks about each
+// host, until one is named.
+func TestNewDomain(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	all, one := "http:GET http://*.github.io"+s.port()+"/*", "http:GET http://a.github.io"+s.port()+"/*"
+	for _, c := range []struct {
+		grants []string
+		denied bool
+	}{{[]string{all}, true}, {[]string{all, one}, false}, {[]string{one}, false}} {
+		set := settings(t, c.grants...)
+		set.Resolver = names(t, map[string]string{"a.github.io": "127.0.0.1"})
+		e := open(t, set)
+		_, d, ok := e.judge(capability.Request{Action: capability.HTTP, Method: "GET", Resource: "http://a.github.io" + s.port() + "/x"}, 0)
+		if ok == c.denied {
+			t.Errorf("%v: %s", c.grants, policies.Explain(d))
+		}
+		if !c.denied {
+			continue
+		}
+		wantKind(t, "not named", fetch(t, e, "GET", "http://a.github.io"+s.port()+"/x", ""), KindDenied)
+		den := e.Denials()[0]
+		if want := "skillet permission grant tester '" + one + "'"; den.Hint != want || !slices.Contains(den.Policies, "ask-new-domain") {
+			t.Errorf("the refusal is %+v; want the hint %s", den, want)
+		}
+	}
 }
 
 func TestIPv6Literal(t *testing.T) {

@@ -10,14 +10,15 @@ import (
 )
 
 // Set is an immutable set of capabilities in the order of their texts, without
-// members that another member covers. The zero value is the empty set. Two sets
-// that hold the same members are Equal; sets cannot be compared with ==.
+// members that another member covers; but one that [Capability.NamesDomain] stays
+// beside one that does not. The zero value is the empty set. Two sets that hold
+// the same members are Equal; sets cannot be compared with ==.
 type Set struct {
 	members []Capability
 }
 
 // NewSet returns the set of the given capabilities. Zero capabilities and
-// those that another one covers are left out.
+// those that another one makes superfluous are left out.
 func NewSet(cs ...Capability) Set {
 	sorted := make([]Capability, 0, len(cs))
 	for _, c := range cs {
@@ -31,12 +32,12 @@ func NewSet(cs ...Capability) Set {
 
 func compare(a, b Capability) int { return strings.Compare(a.String(), b.String()) }
 
-// reduce drops every capability that a kept one, or a later one, covers. Of
+// reduce drops every capability that a kept one, or a later one, absorbs. Of
 // several that cover each other the first stays.
 func reduce(sorted []Capability) []Capability {
 	kept := make([]Capability, 0, len(sorted))
 	for i, c := range sorted {
-		if !anyCovers(kept, c) && !anyStrictlyCovers(sorted[i+1:], c) {
+		if !anyAbsorbs(kept, c) && !anyStrictlyAbsorbs(sorted[i+1:], c) {
 			kept = append(kept, c)
 		}
 	}
@@ -47,8 +48,12 @@ func anyCovers(cs []Capability, d Capability) bool {
 	return slices.ContainsFunc(cs, func(c Capability) bool { return c.Covers(d) })
 }
 
-func anyStrictlyCovers(cs []Capability, d Capability) bool {
-	return slices.ContainsFunc(cs, func(c Capability) bool { return c.Covers(d) && !d.Covers(c) })
+func anyAbsorbs(cs []Capability, d Capability) bool {
+	return slices.ContainsFunc(cs, func(c Capability) bool { return c.absorbs(d) })
+}
+
+func anyStrictlyAbsorbs(cs []Capability, d Capability) bool {
+	return slices.ContainsFunc(cs, func(c Capability) bool { return c.absorbs(d) && !d.Covers(c) })
 }
 
 // ParseSet parses each text and returns the set of them. The error is the

@@ -1,0 +1,192 @@
+package policies
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/skillet-run/skillet/policies/capability"
+)
+
+// A Case is one expectation about a set of policies: who asks for what, and
+// what the answer should be.
+type Case struct {
+	// Name says what the case is about; may be empty.
+	Name string `json:"name,omitempty"`
+	// Skill asks; Version, Signer and Origin are as in [Principal]. An empty
+	// Origin means [OriginUser].
+	Skill   string `json:"skill"`
+	Version string `json:"version,omitempty"`
+	Signer  string `json:"signer,omitempty"`
+	Origin  string `json:"origin,omitempty"`
+	// Request is what the running skill tries, such as "fs.read:/data/a.csv" or
+	// "http:GET https://example.com/". Exactly one of Request and Install is set.
+	Request string `json:"request,omitempty"`
+	// Install is the capability that the package asks for when it is installed;
+	// "nothing" for a package that asks for nothing.
+	Install string `json:"install,omitempty"`
+	// Grants are what a person granted. Approved tells that a person approved
+	// this very request, and Bytes how much would be written or sent.
+	Grants   []string `json:"grants,omitempty"`
+	Approved bool     `json:"approved,omitempty"`
+	Bytes    int64    `json:"bytes,omitempty"`
+	// Want is the answer that is right: "allow", "ask" or "deny".
+	Want string `json:"want"`
+	// By are the ids of policies that must be among those that decide; may be
+	// empty.
+	By []string `json:"by,omitempty"`
+}
+
+// installNothing is the value of [Case.Install] for a package that asks for
+// nothing.
+const installNothing = "nothing"
+
+// An Outcome is what became of a case.
+type Outcome struct {
+	Case
+	File string `json:"file"`
+	// OK is true when the answer was the right one; Problem says what is wrong.
+	OK      bool   `json:"ok"`
+	Problem string `json:"problem,omitempty"`
+	// Effect, Policies and Reason are the answer.
+	Effect   string   `json:"effect"`
+	Policies []string `json:"policies"`
+	Reason   string   `json:"reason,omitempty"`
+}
+
+// ReadCases reads the cases of a file, or of every file of a directory whose
+// name ends in ".json": {"cases": [...]}. Errors are [*LoadError]s.
+func ReadCases(path string) (map[string][]Case, error) {
+	st, err := os.Stat(path)
+	if err != nil {
+		return nil, &LoadError{File: path, Message: causeOf(err), Err: err}
+	}
+	files := []string{path}
+	if st.IsDir() {
+		if files, err = filepath.Glob(filepath.Join(path, "*.json")); err != nil {
+			return nil, &LoadError{File: path, Message: err.Error(), Err: err}
+		}
+	}
+	all := map[string][]Case{}
+	for _, file := range files {
+		text, err := readFile(os.DirFS(filepath.Dir(file)), filepath.Base(file))
+		if err != nil {
+			return nil, &LoadError{File: file, Message: causeOf(err), Err: err}
+		}
+		if all[file], err = parseCases(text); err != nil {
+			return nil, &LoadError{File: file, Message: err.Error(), Err: err}
+		}
+	}
+	return all, nil
+}
+
+func parseCases(text []byte) ([]Case, error) {
+	var file struct {
+		Cases []Case `json:"cases"`
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&file); err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("something follows the object")
+	}
+	if len(file.Cases) == 0 {
+		return nil, errors.New("it has no cases: a test that tests nothing")
+	}
+	for i, c := range file.Cases {
+		if _, err := c.Query(""); err != nil {
+			return nil, fmt.Errorf("case %d%s: %w", i+1, named(c.Name), err)
+		}
+	}
+	return file.Cases, nil
+}
+
+func named(name string) string {
+	if name == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (%s)", name)
+}
+
+// Query is the question that a case asks. home is as in [Query].
+func (c Case) Query(home string) (Query, error) {
+	q := Query{
+		Principal: Principal{Skill: c.Skill, Version: c.Version, Signer: c.Signer, Origin: cmp.Or(c.Origin, OriginUser)},
+		Approved:  c.Approved, Bytes: c.Bytes, Home: home,
+	}
+	switch {
+	case c.Skill == "":
+		return q, errors.New("it names no skill")
+	case !slices.Contains([]string{Allow.String(), Ask.String(), Deny.String()}, c.Want):
+		return q, fmt.Errorf("want is %q; it must be allow, ask or deny", c.Want)
+	case (c.Request == "") == (c.Install == ""):
+		return q, errors.New(`it needs "request" or "install", and not both`)
+	case c.Install == installNothing:
+		q.Phase = PhaseInstall
+		return q, nil
+	case c.Install != "":
+		var err error
+		q.Phase = PhaseInstall
+		q.Capability, err = capability.Parse(c.Install)
+		return q, err
+	}
+	return q, c.call(&q)
+}
+
+// call fills in what a running skill tries, and which grant covers it.
+func (c Case) call(q *Query) error {
+	granted, err := capability.ParseSet(c.Grants...)
+	if err != nil {
+		return err
+	}
+	q.Request = ParseRequest(c.Request)
+	if by, ok := granted.Allows(q.Request); ok {
+		q.Granted, q.GrantedBy = true, by.String()
+	}
+	return nil
+}
+
+// ParseRequest reads a request as it is written in refusals, such as
+// "fs.read:/data/a.csv" or "http:GET https://example.com/". Whether it is one
+// that can be allowed is for [Set.Decide] to say.
+func ParseRequest(text string) capability.Request {
+	action, resource, _ := strings.Cut(text, ":")
+	r := capability.Request{Action: capability.Action(action), Resource: resource}
+	if r.Action != capability.HTTP {
+		return r
+	}
+	if method, address, ok := strings.Cut(resource, " "); ok {
+		r.Method, r.Resource = method, address
+	}
+	return r
+}
+
+// Try puts a case to the policies.
+func (s *Set) Try(file string, c Case, home string) Outcome {
+	o := Outcome{Case: c, File: file, Policies: []string{}}
+	q, err := c.Query(home)
+	if err != nil {
+		o.Problem = err.Error()
+		return o
+	}
+	d := s.Decide(q)
+	o.Effect, o.Reason, o.Policies = d.Effect.String(), d.Reason, append(o.Policies, d.Policies...)
+	missing := slices.DeleteFunc(slices.Clone(c.By), func(id string) bool { return slices.Contains(d.Policies, id) })
+	switch {
+	case o.Effect != c.Want:
+		o.Problem = fmt.Sprintf("want %s, and the policies say %s", c.Want, Explain(d))
+	case len(missing) > 0:
+		o.Problem = fmt.Sprintf("policy %s did not decide: %s", strings.Join(missing, ", "), Explain(d))
+	}
+	o.OK = o.Problem == ""
+	return o
+}

@@ -1,0 +1,94 @@
+package policies
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestMaximum(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, MaximumFile), `{"capabilities": ["fs.read:/srv/**", "http:GET https://*.corp.example/*", "kv"], "reason": "ask the desk"}`)
+	m, err := LoadMaximum(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bounded := mustLoad(t, "").Within(m)
+	for _, c := range []struct {
+		query string
+		want  Effect
+	}{
+		{"call granted | fs.read:/srv/a", Allow},
+		{"call granted | fs.read:/data/a", Deny},
+		{"call granted approved | fs.read:/data/a", Deny},
+		{"call granted | fs.write:/srv/a", Deny},
+		{"call granted | http:GET https://a.corp.example/", Allow},
+		{"call granted | http:POST https://a.corp.example/", Deny},
+		{"call | fs.read:/srv/a", Deny},
+		{"call granted | kv:notes", Allow},
+		{"call granted | clock", Deny},
+		{"install | fs.read:/srv/in/**", Ask},
+		{"install approved | fs.read:/**", Deny},
+		{"install approved | fs.read:/srv/in/**", Allow},
+		{"install | -", Allow},
+	} {
+		d := bounded.Decide(queryOf(t, c.query))
+		if d.Effect != c.want {
+			t.Errorf("%s: %s, want %s", c.query, Explain(d), c.want)
+		}
+		if beyond := strings.Contains(d.Reason, "ask the desk"); beyond && (d.Effect != Deny || d.Policies[0] != maximumID) {
+			t.Errorf("%s: %s", c.query, Explain(d))
+		}
+	}
+}
+
+func TestMaximumOfNothing(t *testing.T) {
+	t.Parallel()
+	s := mustLoad(t, "")
+	dir := t.TempDir()
+	if m, err := LoadMaximum(dir); m != nil || err != nil {
+		t.Errorf("no file: %v, %v", m, err)
+	}
+	if m, err := LoadMaximum(""); m != nil || err != nil {
+		t.Errorf("no directory: %v, %v", m, err)
+	}
+	q := queryOf(t, "call granted | kv")
+	if d := s.Within(nil).Decide(q); d.Effect != Allow {
+		t.Errorf("no maximum: %s", Explain(d))
+	}
+	write(t, filepath.Join(dir, MaximumFile), `{"max_memory_mb": 64}`)
+	m, err := LoadMaximum(dir)
+	if err != nil || m.MaxMemoryMB != 64 {
+		t.Fatal(m, err)
+	}
+	if d := s.Within(m).Decide(q); d.Effect != Allow {
+		t.Errorf("no capabilities are named: %s", Explain(d))
+	}
+	write(t, filepath.Join(dir, MaximumFile), `{"capabilities": []}`)
+	if m, err = LoadMaximum(dir); err != nil {
+		t.Fatal(err)
+	}
+	if d := s.Within(m).Decide(q); d.Effect != Deny {
+		t.Errorf("an empty list: %s", Explain(d))
+	}
+}
+
+func TestBadMaximum(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ text, want string }{
+		{`{"capability": []}`, `unknown field "capability"`},
+		{`{"capabilities": ["fs.raed:/"]}`, "fs.read"},
+		{`{"max_memory_mb": -1}`, "below zero"},
+		{`{} {}`, "something follows"},
+		{``, "EOF"},
+		{strings.Repeat(" ", MaxFileBytes+1), "longer than"},
+	} {
+		dir := t.TempDir()
+		write(t, filepath.Join(dir, MaximumFile), c.text)
+		_, err := LoadMaximum(dir)
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), MaximumFile) {
+			t.Errorf("%.40q: %v, want %q", c.text, err, c.want)
+		}
+	}
+}
