@@ -84,7 +84,8 @@ var program = sync.OnceValues(func() (p made, err error) {
 //	archive KIND FILE       writes a .skill file that is broken in some way
 //
 // and the variables $SERVER, the address of a web server on this machine,
-// $GUEST and $COMMAND, modules that were built from testdata, and $EXTISM, the
+// $GUEST and $COMMAND, modules that were built from testdata, $WEB, $KEEP and
+// $FILES, parts of $GUEST that call nothing else of the host, and $EXTISM, the
 // modules of github.com/extism/go-sdk, where the condition [extism] holds.
 func TestScripts(t *testing.T) {
 	server := httptest.NewServer(pages())
@@ -96,6 +97,9 @@ func TestScripts(t *testing.T) {
 	guests := t.TempDir()
 	buildGuest(t, filepath.Join(guests, "guest.wasm"), "./testdata/guest", "-buildmode=c-shared")
 	buildGuest(t, filepath.Join(guests, "command.wasm"), "./testdata/command")
+	for _, part := range []string{"web", "keep", "files"} {
+		buildGuest(t, filepath.Join(guests, part+".wasm"), "./testdata/guest", "-buildmode=c-shared", "-tags=part,"+part)
+	}
 	extism, extismErr := extismModules()
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
@@ -111,6 +115,9 @@ func TestScripts(t *testing.T) {
 			e.Setenv("SERVER", server.URL)
 			e.Setenv("GUEST", filepath.Join(guests, "guest.wasm"))
 			e.Setenv("COMMAND", filepath.Join(guests, "command.wasm"))
+			for _, part := range []string{"web", "keep", "files"} {
+				e.Setenv(strings.ToUpper(part), filepath.Join(guests, part+".wasm"))
+			}
 			e.Setenv("EXTISM", extism)
 			return nil
 		},

@@ -94,14 +94,14 @@ func (i *Installer) approval(ctx context.Context, h approval.Human, p approval.P
 	if err := i.stillAllowed(ctx, p, pkg.Manifest().Aliases); err != nil {
 		return nil, err
 	}
-	if err := i.makeRoom(ctx, p.Skill); err != nil {
+	if err := i.makeRoom(ctx, p.Skill, "", p.Source, p.Digest); err != nil {
 		return nil, err
 	}
 	installed, err := registry.Installed(pkg, p.Source, registry.Origin(p.Origin))
 	if err != nil {
 		return nil, err
 	}
-	given, err := grants(h, p.Skill, p.Digest, p.Requested)
+	given, err := Plan{Skill: p.Skill, Digest: p.Digest}.grants(h, p.Requested)
 	if err != nil {
 		return nil, err
 	}
@@ -186,30 +186,6 @@ func (i *Installer) Reject(ctx context.Context, h approval.Human, id, notes stri
 	return p, i.tidy(ctx, "the proposal is rejected")
 }
 
-// Remove takes versions of a skill out, all of them or the one ref names, and
-// ends their grants. Their bytes are deleted unless something else uses them,
-// and with the last version what the skill kept between its runs.
-func (i *Installer) Remove(ctx context.Context, actor string, ref manifests.Ref) ([]registry.Skill, error) {
-	var gone, rest []registry.Skill
-	err := i.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
-		var err error
-		if gone, rest, err = i.leaving(ctx, ref); err != nil {
-			return ledger.Decision{}, err
-		}
-		changes, err := i.removal(ctx, gone, rest)
-		return ledger.Decision{Kind: "remove", Actor: actor, Subject: subject(ref, gone), Changes: changes}, err
-	})
-	if err != nil {
-		return nil, err
-	}
-	if len(rest) == 0 {
-		if err := i.engine.Forget(context.WithoutCancel(ctx), gone[0].Name); err != nil {
-			return gone, fmt.Errorf("%s is removed, but what it kept could not be deleted: %w", gone[0].Name, err)
-		}
-	}
-	return gone, i.tidy(ctx, "it is removed")
-}
-
 // tidy deletes bytes nobody needs any more, after a decision that holds in any
 // case.
 func (i *Installer) tidy(ctx context.Context, done string) error {
@@ -220,53 +196,6 @@ func (i *Installer) tidy(ctx context.Context, done string) error {
 		return fmt.Errorf("%s, but not all of its bytes could be deleted: %w", done, err)
 	}
 	return nil
-}
-
-func subject(ref manifests.Ref, gone []registry.Skill) string {
-	if len(gone) == 1 {
-		return gone[0].Ref()
-	}
-	return ref.Name
-}
-
-// leaving splits the versions of a skill into those that go and those that stay.
-func (i *Installer) leaving(ctx context.Context, ref manifests.Ref) (gone, rest []registry.Skill, err error) {
-	found, err := i.registry.Lookup(ctx, ref)
-	if err != nil {
-		return nil, nil, err
-	}
-	versions, err := i.registry.Versions(ctx, found.Name)
-	if err != nil || ref.Version == "" {
-		return versions, nil, err
-	}
-	for _, v := range versions {
-		if v.Digest == found.Digest {
-			gone = append(gone, v)
-		} else {
-			rest = append(rest, v)
-		}
-	}
-	return gone, rest, nil
-}
-
-func (i *Installer) removal(ctx context.Context, gone, rest []registry.Skill) ([]ledger.Change, error) {
-	var changes []ledger.Change
-	for _, s := range gone {
-		gs, err := i.desk.Grants(ctx, s.Digest)
-		if err != nil {
-			return nil, err
-		}
-		revoked, err := approval.RevokedAll(gs)
-		if err != nil {
-			return nil, err
-		}
-		removed, err := registry.Removed(s, rest)
-		if err != nil {
-			return nil, err
-		}
-		changes = append(append(changes, revoked...), removed)
-	}
-	return changes, nil
 }
 
 // sweep deletes bytes that no installed skill and no pending proposal needs.

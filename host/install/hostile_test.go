@@ -188,6 +188,11 @@ type anything struct{}
 
 func (anything) Check(context.Context, *bundle.Package) error { return nil }
 func (anything) Forget(context.Context, string) error         { return nil }
+func (anything) Keeps(context.Context, string) (bool, error)  { return false, nil }
+func (anything) FitsState(context.Context, *manifests.Manifest) error {
+	return nil
+}
+func (anything) TakeBack(context.Context, *manifests.Manifest) error { return nil }
 
 func TestApprovalAsksThePoliciesAgain(t *testing.T) {
 	p := assemble(t)
@@ -345,44 +350,89 @@ func TestOneUseIsOneRun(t *testing.T) {
 	want(t, "uses in the audit log", uses, 3)
 }
 
-// What a removed skill kept is not for whoever takes its name.
+// What a removed skill kept waits for the same skill, and is not for whoever
+// takes its name.
 func TestNameTakenOverHasNoState(t *testing.T) {
 	p := assemble(t)
 	keep := func() {
-		if _, err := p.store.KV().Put(t.Context(), "kv/skill/a/value/diary", []byte("private"), store.Any); err != nil {
-			t.Fatal(err)
+		t.Helper()
+		for key, value := range map[string]string{"kv/account/skill/a": `{"schema":1,"bytes":7}`, "kv/skill/a/value/diary": "\x01\x00\x00\x00\x00\x00\x00\x00\x00private"} {
+			if _, err := p.store.KV().Put(t.Context(), key, []byte(value), store.Any); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	kept := func() int {
+		t.Helper()
 		entries, err := p.store.KV().List(t.Context(), "kv/")
 		if err != nil {
 			t.Fatal(err)
 		}
 		return len(entries)
 	}
+	remove := func(version string) {
+		t.Helper()
+		if _, err := p.Remove(t.Context(), "human:ada", manifests.Ref{Name: "a", Version: version}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	from := func(source string, pkg *bundle.Package) install.Plan {
+		t.Helper()
+		req := request(pkg, registry.OriginUser)
+		req.Source = source
+		plan, err := p.Plan(t.Context(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return plan
+	}
 	p.accept(t, pack(t, "a", "1.0.0"))
 	keep()
 	p.accept(t, pack(t, "a", "2.0.0"))
-	if _, err := p.Remove(t.Context(), "human:ada", manifests.Ref{Name: "a", Version: "2.0.0"}); err != nil {
+	remove("2.0.0")
+	want(t, "kept for the version that stays", kept(), 2)
+	remove("")
+	want(t, "kept after the last version", kept(), 2)
+	p.accept(t, pack(t, "a", "1.1.0"))
+	want(t, "kept for the same skill from the same source", kept(), 2)
+	remove("")
+	plan := from("/elsewhere", pack(t, "a", "1.1.0"))
+	if plan.Forgets != nil {
+		t.Errorf("the same bytes from elsewhere are another skill: %+v", plan.Forgets)
+	}
+
+	plan = from("/elsewhere", pack(t, "a", "1.2.0"))
+	if plan.Forgets == nil || plan.Forgets.Source != "/src" {
+		t.Errorf("the person is not told whose data goes: %+v", plan.Forgets)
+	}
+	want(t, "effect", plan.Effect, "ask")
+	_, err := p.Submit(t.Context(), plan)
+	wantKind(t, err, task.KindApproval)
+	want(t, "kept while it waits", kept(), 2)
+	if _, err := p.Accept(t.Context(), ada, plan); err != nil {
 		t.Fatal(err)
 	}
-	want(t, "kept for the version that stays", kept(), 1)
-	if _, err := p.Remove(t.Context(), "human:ada", manifests.Ref{Name: "a"}); err != nil {
-		t.Fatal(err)
-	}
-	want(t, "kept after the last version", kept(), 0)
-	keep() // as if the removal had been killed
-	p.accept(t, pack(t, "a", "1.0.0"))
 	want(t, "kept for a new skill of that name", kept(), 0)
+
 	keep()
-	if _, err := p.Remove(t.Context(), "human:ada", manifests.Ref{Name: "a"}); err != nil {
-		t.Fatal(err)
-	}
-	keep()
-	if _, err := p.Approve(t.Context(), ada, p.propose(t, pack(t, "a", "1.0.0")).ID, "", ""); err != nil {
+	remove("")
+	proposal := p.propose(t, pack(t, "a", "3.0.0")) // from /src
+	if _, err := p.Approve(t.Context(), ada, proposal.ID, "", ""); err != nil {
 		t.Fatal(err)
 	}
 	want(t, "kept for an approved one", kept(), 0)
+
+	keep()
+	remove("")
+	if err := p.Purge(t.Context(), "human:ada", "a"); err != nil {
+		t.Fatal(err)
+	}
+	want(t, "kept after a purge", kept(), 0)
+	wantKind(t, p.Purge(t.Context(), "human:ada", "a"), task.KindNotFound)
+	keep() // as if the purge had been killed
+	p.accept(t, pack(t, "a", "3.0.0"))
+	want(t, "kept for one that comes after a purge", kept(), 0)
+	wantKind(t, p.Purge(t.Context(), "human:ada", "a"), task.KindConflict)
 }
 
 func TestRemovedSkillIsGrantedNothing(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/registry"
+	"github.com/skillet-run/skillet/host/review"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
@@ -29,6 +30,13 @@ type Engine interface {
 	Check(ctx context.Context, p *bundle.Package) error
 	// Forget deletes what the skill of that name kept between its runs.
 	Forget(ctx context.Context, skill string) error
+	// Keeps reports whether the skill of that name keeps anything.
+	Keeps(ctx context.Context, skill string) (bool, error)
+	// FitsState proves that a version of an installed skill can work with what the
+	// skill keeps, and TakeBack takes that back, where it has to be, to what it was
+	// before a later version changed it.
+	FitsState(ctx context.Context, m *manifests.Manifest) error
+	TakeBack(ctx context.Context, m *manifests.Manifest) error
 }
 
 // An Installer brings packages in and takes them out.
@@ -49,9 +57,18 @@ func New(l *ledger.Ledger, r *registry.Registry, d *approval.Desk, p *policies.S
 // A Request is a package that somebody wants installed.
 type Request struct {
 	Package *bundle.Package
-	// Source is where the package came from, as it was named.
-	Source string
-	Origin registry.Origin
+	// Source is where the package came from, as it was named, and SourceKind what
+	// sort of place that is; empty for a path.
+	Source     string
+	SourceKind string
+	Origin     registry.Origin
+	// Signer is who signed it, in the text form of a signer, when the signature was
+	// verified and the signer is trusted for this skill; empty otherwise. Artifact
+	// is the digest of what was fetched, if that was not a directory.
+	Signer   string
+	Artifact manifests.Digest
+	// Dependencies are the skills it needs, as they were resolved.
+	Dependencies []registry.Dependency
 	// ProposedBy is who brings it: "human:ada", "model:NAME".
 	ProposedBy string
 	// Rationale is the proposer's reason; may be empty.
@@ -69,6 +86,8 @@ type Plan struct {
 	Type    approval.Type    `json:"type"`
 	Origin  registry.Origin  `json:"origin"`
 	Source  string           `json:"source"`
+	// Signer is as in [Request].
+	Signer string `json:"signer,omitempty"`
 	// Replaces is the version that is active now; empty for a new skill.
 	Replaces string `json:"replaces,omitempty"`
 	// Installed is true when exactly these bytes are installed and active.
@@ -83,9 +102,23 @@ type Plan struct {
 	Policies []string `json:"policies,omitempty"`
 	// Limits bound each call of the skill.
 	Limits manifests.ResolvedLimits `json:"limits"`
+	// Upgrade is what is different from the version it replaces; nil when it
+	// replaces none.
+	Upgrade *review.Upgrade `json:"upgrade,omitempty"`
+	// Warnings are what a person should know and nothing is refused for: what the
+	// manifest asks for and the module has no use for.
+	Warnings []string `json:"warnings"`
+	// Carried is true when everything the package asks for was granted to the
+	// version it replaces, which has the same trusted signer: nobody is asked again.
+	Carried bool `json:"carried"`
+	// Forgets is set when another skill of this name left data behind, which is
+	// deleted: it says whose.
+	Forgets *registry.Leftover `json:"forgets,omitempty"`
 
 	request Request
 	former  former
+	// whole is what the policies say about the package apart from what it asks for.
+	whole policies.Effect
 }
 
 // New are the asks that no earlier version was granted.
@@ -110,16 +143,49 @@ func (i *Installer) Plan(ctx context.Context, req Request) (Plan, error) {
 	}
 	p := Plan{
 		Skill: m.Name, Version: m.Version, Digest: req.Package.Digest(), Type: approval.TypeNewSkill,
-		Origin: req.Origin, Source: req.Source, Limits: m.Limits(), request: req,
+		Origin: req.Origin, Source: req.Source, Signer: req.Signer, Limits: m.Limits(), request: req,
 	}
-	var err error
-	if p.former, err = i.compare(ctx, &p, m.Aliases); err != nil {
-		return Plan{}, err
-	}
-	if err := i.judge(ctx, &p); err != nil {
-		return Plan{}, err
+	for _, step := range []func(context.Context, *Plan) error{i.inspect, i.beside, i.judge, i.leftover} {
+		if err := step(ctx, &p); err != nil {
+			return Plan{}, err
+		}
 	}
 	return p, nil
+}
+
+// inspect compares what the module calls with what the manifest asks for.
+func (i *Installer) inspect(_ context.Context, p *Plan) error {
+	found, err := review.Imports(p.request.Package)
+	if err != nil {
+		return task.Wrap(task.KindVerification, fmt.Errorf("%s@%s: %w", p.Skill, p.Version, err))
+	}
+	p.Warnings = []string{}
+	for _, f := range found {
+		if f.Refused {
+			return task.Errorf(task.KindVerification, "%s@%s: %s", p.Skill, p.Version, f.Words).WithHint("%s", f.WayOut)
+		}
+		p.Warnings = append(p.Warnings, f.Words)
+	}
+	return nil
+}
+
+// beside compares the package with what is installed.
+func (i *Installer) beside(ctx context.Context, p *Plan) error {
+	var err error
+	if p.former, err = i.compare(ctx, p, p.request.Package.Manifest().Aliases); err != nil {
+		return err
+	}
+	if p.Replaces == "" || p.Installed {
+		return nil
+	}
+	// One that is damaged cannot be compared, and may be replaced.
+	before := review.Side{Package: p.former.pkg, Signer: p.former.signer, Workspace: p.request.Workspace}
+	after := review.Side{Package: p.request.Package, Signer: p.Signer, Workspace: p.request.Workspace}
+	if before.Package == nil {
+		return nil
+	}
+	p.Upgrade, err = review.CompareSides(before, after)
+	return err
 }
 
 // runnable refuses manifests with fields that this host would have to ignore.
@@ -170,9 +236,7 @@ func (i *Installer) Accept(ctx context.Context, h approval.Human, p Plan) (Outco
 	if p.Installed {
 		return i.grantMissing(ctx, h, p)
 	}
-	return i.install(ctx, p, h.Actor(), func() ([]ledger.Change, error) {
-		return grants(h, p.Skill, p.Digest, p.Asks)
-	})
+	return i.install(ctx, p, h.Actor(), func() ([]ledger.Change, error) { return p.grants(h, p.Asks) })
 }
 
 // grantMissing gives an installed package what it asks for and was not granted:
@@ -186,7 +250,7 @@ func (i *Installer) grantMissing(ctx context.Context, h approval.Human, p Plan) 
 		if err := i.unmoved(ctx, p); err != nil {
 			return ledger.Decision{}, err
 		}
-		changes, err := grants(h, p.Skill, p.Digest, p.New())
+		changes, err := p.grants(h, p.New())
 		return ledger.Decision{
 			Kind: "grant", Actor: h.Actor(), Subject: p.Skill + "@" + p.Version, Note: string(p.Digest), Changes: changes,
 		}, err
@@ -204,33 +268,22 @@ func (i *Installer) outcome(ctx context.Context, skill, version string) (Outcome
 	return Outcome{Skill: &s}, err
 }
 
-func grants(h approval.Human, skill string, d manifests.Digest, asks []approval.Ask) ([]ledger.Change, error) {
-	var cs []ledger.Change
-	for _, a := range asks {
-		c, err := h.Grant(skill, d, a.Capability, approval.Terms{Reason: a.Reason})
-		if err != nil {
-			return nil, err
-		}
-		cs = append(cs, c)
-	}
-	return cs, nil
-}
-
 // install keeps the package's bytes and then commits one decision: from the
 // moment Commit returns, all of it holds. No grant moves from one version to
-// the next by itself: it was given to other bytes.
+// the next by itself: it was given to other bytes. consent makes the grants that
+// are part of the decision.
 func (i *Installer) install(ctx context.Context, p Plan, actor string, consent func() ([]ledger.Change, error)) (Outcome, error) {
 	err := i.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
 		if err := i.unmoved(ctx, p); err != nil {
 			return ledger.Decision{}, err
 		}
-		if err := i.makeRoom(ctx, p.Skill); err != nil {
+		if err := i.makeRoom(ctx, p.Skill, p.Signer, p.Source, p.Digest); err != nil {
 			return ledger.Decision{}, err
 		}
 		if err := i.registry.Keep(ctx, p.request.Package); err != nil {
 			return ledger.Decision{}, err
 		}
-		installed, err := registry.Installed(p.request.Package, p.Source, p.Origin)
+		installed, err := p.provenance().Installed(p.request.Package)
 		if err != nil {
 			return ledger.Decision{}, err
 		}
@@ -248,16 +301,6 @@ func (i *Installer) install(ctx context.Context, p Plan, actor string, consent f
 		return Outcome{}, err
 	}
 	return i.outcome(ctx, p.Skill, p.Version)
-}
-
-// makeRoom deletes what is left of an earlier skill of the same name, before
-// the first version of a new one: it may be somebody else's.
-func (i *Installer) makeRoom(ctx context.Context, skill string) error {
-	versions, err := i.registry.Versions(ctx, skill)
-	if err != nil || len(versions) > 0 {
-		return err
-	}
-	return i.engine.Forget(ctx, skill)
 }
 
 func (i *Installer) propose(ctx context.Context, p Plan) (Outcome, error) {

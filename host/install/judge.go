@@ -12,6 +12,7 @@ import (
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
+	"github.com/skillet-run/skillet/manifests/bundle"
 	"github.com/skillet-run/skillet/policies"
 	"github.com/skillet-run/skillet/policies/capability"
 )
@@ -20,9 +21,13 @@ import (
 // is none.
 type former struct {
 	digest manifests.Digest
-	// granted is what a person gave it for good: a grant for a number of runs
-	// was for runs of that version.
+	// pkg is nil when it is damaged, and signer empty when it is not signed.
+	pkg    *bundle.Package
+	signer string
+	// granted is what a person gave it for good, and grants are the single grants
+	// of that: a grant for a number of runs was for runs of that version.
 	granted capability.Set
+	grants  []approval.Grant
 	// sent is where the secrets it asks for go, by name.
 	sent map[string][]manifests.Injection
 }
@@ -53,7 +58,7 @@ func (i *Installer) compare(ctx context.Context, p *Plan, aliases []string) (for
 		}
 		if v.Active {
 			p.Type, p.Replaces, p.Installed = approval.TypeModifySkill, v.Version, v.Digest == p.Digest
-			if f, err = i.former(ctx, v.Digest); err != nil {
+			if f, err = i.former(ctx, v); err != nil {
 				return f, err
 			}
 		}
@@ -81,18 +86,18 @@ func unambiguous(name string, aliases []string, other registry.Skill) error {
 	return nil
 }
 
-func (i *Installer) former(ctx context.Context, d manifests.Digest) (former, error) {
-	f := former{digest: d, sent: map[string][]manifests.Injection{}}
-	gs, err := i.desk.Grants(ctx, d)
+func (i *Installer) former(ctx context.Context, v registry.Skill) (former, error) {
+	f := former{digest: v.Digest, signer: v.Signer, sent: map[string][]manifests.Injection{}}
+	gs, err := i.desk.Grants(ctx, v.Digest)
 	if err != nil {
 		return f, err
 	}
-	f.granted = lasting(gs)
-	pkg, err := i.registry.Package(ctx, d)
-	if err != nil { // damaged: then nothing is known of its secrets, and they are asked about
+	f.granted, f.grants = lasting(gs)
+	if f.pkg, err = i.registry.Package(ctx, v.Digest); err != nil { // damaged: then nothing is known of its secrets, and they are asked about
+		f.pkg = nil
 		return f, ctx.Err()
 	}
-	for _, s := range pkg.Manifest().Security.Permissions.Secrets {
+	for _, s := range f.pkg.Manifest().Security.Permissions.Secrets {
 		if s.Inject != nil {
 			f.sent[s.Name] = append(f.sent[s.Name], *s.Inject)
 		}
@@ -100,15 +105,14 @@ func (i *Installer) former(ctx context.Context, d manifests.Digest) (former, err
 	return f, nil
 }
 
-// lasting is the set of what gs grant now and for any number of runs.
-func lasting(gs []approval.Grant) capability.Set {
+// lasting is what gs grant now and for any number of runs.
+func lasting(gs []approval.Grant) (capability.Set, []approval.Grant) {
 	var cs []capability.Capability
+	gs = slices.DeleteFunc(slices.Clone(gs), func(g approval.Grant) bool { return g.MaxUses != 0 || !g.Live(time.Now()) })
 	for _, g := range gs {
-		if g.MaxUses == 0 && g.Live(time.Now()) {
-			cs = append(cs, g.Capability)
-		}
+		cs = append(cs, g.Capability)
 	}
-	return capability.NewSet(cs...)
+	return capability.NewSet(cs...), gs
 }
 
 // maxAsks bounds what a package asks for as it is recorded, in bytes of JSON:
@@ -122,6 +126,7 @@ func (i *Installer) judge(_ context.Context, p *Plan) error {
 		return task.Wrap(task.KindUsage, fmt.Errorf("%s: %w", p.Skill, err))
 	}
 	total := i.decide(p.who(), capability.Capability{})
+	p.whole = total.Effect
 	for _, a := range asks {
 		d := i.decide(p.who(), a.Capability)
 		p.Asks = append(p.Asks, p.ask(a, d))
@@ -137,6 +142,7 @@ func (i *Installer) judge(_ context.Context, p *Plan) error {
 		return forbidden(p.who(), total)
 	}
 	p.Effect, p.Reason, p.Policies = total.Effect.String(), total.Reason, total.Policies
+	p.Carried = p.carries()
 	return p.checkSize()
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/skillet-run/skillet/host/ledger"
@@ -15,8 +16,16 @@ import (
 
 // The kinds of change the registry owns.
 const (
-	kindInstalled = "skill.installed"
-	kindRemoved   = "skill.removed"
+	kindInstalled     = "skill.installed"
+	kindRemoved       = "skill.removed"
+	kindPurged        = "skill.purged"
+	kindActivated     = "skill.activated"
+	kindDisabled      = "skill.disabled"
+	kindEnabled       = "skill.enabled"
+	kindPinned        = "skill.pinned"
+	kindUnpinned      = "skill.unpinned"
+	kindCanaryStarted = "canary.started"
+	kindCanaryEnded   = "canary.ended"
 )
 
 // recordVersion is the version of the stored form of a record.
@@ -37,6 +46,14 @@ type record struct {
 	Origin      Origin           `json:"origin"`
 	InstalledAt time.Time        `json:"installed_at,omitzero"`
 	InstalledBy string           `json:"installed_by,omitempty"`
+	// Of what is below, records of earlier skillets know nothing.
+	SourceKind   string           `json:"source_kind,omitempty"`
+	Signer       string           `json:"signer,omitempty"`
+	Artifact     manifests.Digest `json:"artifact,omitempty"`
+	Dependencies []Dependency     `json:"dependencies,omitempty"`
+	// Beside is true for a version that was not to be the active one. It is of the
+	// change alone.
+	Beside bool `json:"beside,omitempty"`
 }
 
 func (r record) skill() Skill {
@@ -44,11 +61,8 @@ func (r record) skill() Skill {
 		Name: r.Name, Version: r.Version, Digest: r.Digest, Kind: r.Kind, Description: r.Description,
 		Aliases: r.Aliases, Tools: r.Tools, Source: r.Source, Origin: r.Origin,
 		InstalledAt: r.InstalledAt, InstalledBy: r.InstalledBy,
+		SourceKind: r.SourceKind, Signer: r.Signer, Artifact: r.Artifact, Dependencies: r.Dependencies,
 	}
-}
-
-type pointer struct {
-	Digest manifests.Digest `json:"digest"`
 }
 
 // removal is the data of a skill.removed change.
@@ -57,11 +71,44 @@ type removal struct {
 	Digest manifests.Digest `json:"digest"`
 	// Next becomes active if the removed version was; empty for none.
 	Next manifests.Digest `json:"next,omitempty"`
+	// Left is what stays behind; nil when nothing does.
+	Left *Leftover `json:"left,omitempty"`
+}
+
+// A Dependency is a skill that a version needs, as it was resolved.
+type Dependency struct {
+	Name    string           `json:"name"`
+	Version string           `json:"version"`
+	Digest  manifests.Digest `json:"digest,omitempty"`
+}
+
+// A Provenance says where a package came from, as far as that was verified. The
+// zero value of a field means that nothing is known.
+type Provenance struct {
+	// Source is where it came from in the form in which it can be fetched again,
+	// and SourceKind what sort of place that is: "path", "file", "oci".
+	Source     string
+	SourceKind string
+	Origin     Origin
+	// Signer is the verified and trusted signer.
+	Signer string
+	// Artifact is the digest of what was fetched: of the OCI manifest, or of the
+	// .skill file.
+	Artifact manifests.Digest
+	// Dependencies are the skills it needs, as they were resolved.
+	Dependencies []Dependency
+	// Beside keeps the version that is active active.
+	Beside bool
 }
 
 // Installed is the change that makes a kept package an installed version and
 // the active one. The package must have been [Registry.Keep]-ed before.
 func Installed(p *bundle.Package, source string, origin Origin) (ledger.Change, error) {
+	return Provenance{Source: source, Origin: origin}.Installed(p)
+}
+
+// Installed is [Installed] for a package of which more is known.
+func (from Provenance) Installed(p *bundle.Package) (ledger.Change, error) {
 	m := p.Manifest()
 	var tools []string
 	for _, t := range m.Tools {
@@ -69,16 +116,25 @@ func Installed(p *bundle.Package, source string, origin Origin) (ledger.Change, 
 	}
 	return ledger.NewChange(kindInstalled, record{
 		V: recordVersion, Name: m.Name, Version: m.Version, Digest: p.Digest(), Kind: m.Type,
-		Description: m.Description, Aliases: m.Aliases, Tools: tools, Source: source, Origin: origin,
+		Description: m.Description, Aliases: m.Aliases, Tools: tools, Source: from.Source, Origin: from.Origin,
+		SourceKind: from.SourceKind, Signer: from.Signer, Artifact: from.Artifact, Dependencies: from.Dependencies, Beside: from.Beside,
 	})
 }
 
 // Removed is the change that takes a version out. If it is the active one, the
-// newest of the others becomes active.
+// newest of the others that runs becomes active. What the skill keeps stays
+// behind with the last version, for who installs the same skill again; see
+// [Purged].
 func Removed(s Skill, others []Skill) (ledger.Change, error) {
 	r := removal{Name: s.Name, Digest: s.Digest}
-	if s.Active && len(others) > 0 {
+	switch {
+	case len(others) == 0:
+		r.Left = &Leftover{Name: s.Name, Signer: s.Signer, Source: s.Source, Digest: s.Digest}
+	case s.Active:
 		r.Next = others[0].Digest
+		if i := slices.IndexFunc(others, func(o Skill) bool { return o.Disabled == nil }); i >= 0 {
+			r.Next = others[i].Digest
+		}
 	}
 	return ledger.NewChange(kindRemoved, r)
 }
@@ -86,20 +142,33 @@ func Removed(s Skill, others []Skill) (ledger.Change, error) {
 // A Projection applies the registry's changes to the store.
 type Projection struct{}
 
-// Owns reports whether the registry applies changes of this kind.
-func (Projection) Owns(kind string) bool {
-	return kind == kindInstalled || kind == kindRemoved
+type applyFunc func(context.Context, store.KV, ledger.Stamp, json.RawMessage) error
+
+func appliers() map[string]applyFunc {
+	return map[string]applyFunc{
+		kindInstalled:     applyInstalled,
+		kindRemoved:       applyRemoved,
+		kindPurged:        applyPurged,
+		kindActivated:     applyActivated,
+		kindDisabled:      applyDisabled,
+		kindEnabled:       applyEnabled,
+		kindPinned:        applyPinned,
+		kindUnpinned:      applyUnpinned,
+		kindCanaryStarted: applyCanaryStarted,
+		kindCanaryEnded:   applyCanaryEnded,
+	}
 }
+
+// Owns reports whether the registry applies changes of this kind.
+func (Projection) Owns(kind string) bool { return appliers()[kind] != nil }
 
 // Apply brings the store to the state after c.
 func (Projection) Apply(ctx context.Context, kv store.KV, at ledger.Stamp, c ledger.Change) error {
-	switch c.Kind {
-	case kindInstalled:
-		return applyInstalled(ctx, kv, at, c.Data)
-	case kindRemoved:
-		return applyRemoved(ctx, kv, c.Data)
+	apply, ok := appliers()[c.Kind]
+	if !ok {
+		return fmt.Errorf("registry does not know changes of kind %q", c.Kind)
 	}
-	return fmt.Errorf("registry does not know changes of kind %q", c.Kind)
+	return apply(ctx, kv, at, c.Data)
 }
 
 func applyInstalled(ctx context.Context, kv store.KV, at ledger.Stamp, data json.RawMessage) error {
@@ -107,14 +176,18 @@ func applyInstalled(ctx context.Context, kv store.KV, at ledger.Stamp, data json
 	if err := json.Unmarshal(data, &rec); err != nil {
 		return err
 	}
-	rec.InstalledAt, rec.InstalledBy = at.Time, at.Actor
+	beside := rec.Beside
+	rec.InstalledAt, rec.InstalledBy, rec.Beside = at.Time, at.Actor, false
 	if err := put(ctx, kv, skillKey(rec.Name, rec.Digest), rec); err != nil {
 		return err
 	}
-	return activate(ctx, kv, rec.Name, rec.Digest)
+	if err := drop(ctx, kv, leftKey(rec.Name)); err != nil || beside {
+		return err
+	}
+	return change(ctx, kv, rec.Name, func(s *standing) { s.activate(rec.Digest, false) })
 }
 
-func applyRemoved(ctx context.Context, kv store.KV, data json.RawMessage) error {
+func applyRemoved(ctx context.Context, kv store.KV, at ledger.Stamp, data json.RawMessage) error {
 	var r removal
 	if err := json.Unmarshal(data, &r); err != nil {
 		return err
@@ -122,28 +195,20 @@ func applyRemoved(ctx context.Context, kv store.KV, data json.RawMessage) error 
 	if err := drop(ctx, kv, skillKey(r.Name, r.Digest)); err != nil {
 		return err
 	}
-	e, err := kv.Get(ctx, "active/"+r.Name)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
+	if r.Left != nil {
+		r.Left.At = at.Time
+		if err := put(ctx, kv, leftKey(r.Name), r.Left); err != nil {
+			return err
+		}
 	}
+	rest, err := kv.List(ctx, "skill/"+r.Name+"/")
 	if err != nil {
 		return err
 	}
-	var p pointer
-	if err := json.Unmarshal(e.Value, &p); err != nil {
-		return fmt.Errorf("read %s: %w: %w", e.Key, store.ErrDamaged, err)
+	if len(rest) == 0 {
+		return drop(ctx, kv, standingKey(r.Name))
 	}
-	switch {
-	case p.Digest != r.Digest:
-		return nil
-	case r.Next != "":
-		return activate(ctx, kv, r.Name, r.Next)
-	}
-	return drop(ctx, kv, "active/"+r.Name)
-}
-
-func activate(ctx context.Context, kv store.KV, name string, d manifests.Digest) error {
-	return put(ctx, kv, "active/"+name, pointer{Digest: d})
+	return change(ctx, kv, r.Name, func(s *standing) { s.leave(r.Digest, r.Next) })
 }
 
 func skillKey(name string, d manifests.Digest) string { return "skill/" + name + "/" + d.Hex() }

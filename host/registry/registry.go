@@ -10,7 +10,8 @@
 // # Keys in the store
 //
 //	skill/NAME/DIGEST-HEX -> record    one installed version
-//	active/NAME           -> {"digest":"sha256:..."}
+//	active/NAME           -> standing  which of them is active, which were before, what is disabled, pinned or on trial
+//	left/NAME             -> Leftover  whose data a removed skill left behind
 //
 // # Blobs
 //
@@ -65,8 +66,25 @@ type Skill struct {
 	Origin      Origin           `json:"origin"`
 	InstalledAt time.Time        `json:"installed_at"`
 	InstalledBy string           `json:"installed_by"`
+	// SourceKind, Signer, Artifact and Dependencies are as in [Provenance]; empty
+	// for versions of which that is not known.
+	SourceKind   string           `json:"source_kind,omitempty"`
+	Signer       string           `json:"signer,omitempty"`
+	Artifact     manifests.Digest `json:"artifact,omitempty"`
+	Dependencies []Dependency     `json:"dependencies,omitempty"`
 	// Active is true for the version that a reference without a version means.
 	Active bool `json:"active"`
+	// KeepState is true for an active version that was to leave the skill's data
+	// as it is, even if it cannot read it.
+	KeepState bool `json:"keep_state,omitempty"`
+	// Disabled says why the version is not run, and Pinned that the skill is held
+	// at its active version; nil when it is not so.
+	Disabled *Stop `json:"disabled,omitempty"`
+	Pinned   *Pin  `json:"pinned,omitempty"`
+	// Canary is the trial that the version is part of, and Trial, of the active
+	// version, the last one that ended; nil for none.
+	Canary *Canary `json:"canary,omitempty"`
+	Trial  *Trial  `json:"trial,omitempty"`
 }
 
 // Ref is name@version.
@@ -97,7 +115,7 @@ func (r *Registry) list(ctx context.Context, prefix string) ([]Skill, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list skills: %w", err)
 	}
-	active, err := r.actives(ctx)
+	standings, err := r.standings(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +126,7 @@ func (r *Registry) list(ctx context.Context, prefix string) ([]Skill, error) {
 			return nil, err
 		}
 		s := rec.skill()
-		s.Active = active[s.Name] == s.Digest
+		standings[s.Name].of(&s)
 		skills = append(skills, s)
 	}
 	slices.SortFunc(skills, order)
@@ -181,18 +199,16 @@ func noVersion(ref manifests.Ref, named []Skill) error {
 		WithHint("installed versions: %s", strings.Join(versions, ", "))
 }
 
-func (r *Registry) actives(ctx context.Context) (map[string]manifests.Digest, error) {
-	entries, err := r.kv.List(ctx, "active/")
+func (r *Registry) standings(ctx context.Context) (map[string]standing, error) {
+	entries, err := r.kv.List(ctx, standingKey(""))
 	if err != nil {
 		return nil, fmt.Errorf("list active versions: %w", err)
 	}
-	m := make(map[string]manifests.Digest, len(entries))
+	m := make(map[string]standing, len(entries))
 	for _, e := range entries {
-		var p pointer
-		if err := json.Unmarshal(e.Value, &p); err != nil {
-			return nil, fmt.Errorf("read %s: %w: %w", e.Key, store.ErrDamaged, err)
+		if m[strings.TrimPrefix(e.Key, standingKey(""))], err = decodeStanding(e); err != nil {
+			return nil, err
 		}
-		m[strings.TrimPrefix(e.Key, "active/")] = p.Digest
 	}
 	return m, nil
 }

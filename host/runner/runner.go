@@ -55,7 +55,32 @@ type Target struct {
 	Origin  registry.Origin
 	// Granted is what the package may do; the zero value is nothing.
 	Granted capability.Set
+	// Place is where an installed version stands beside others of its skill.
+	Place Place
+	// Trial is the canary that the call is counted for; nil for none.
+	Trial *registry.Canary
 }
+
+// A Place is where an installed version stands beside the others of its skill,
+// with which it shares what the skill keeps. The zero value is that of a package
+// that has no others.
+type Place int
+
+// The places.
+const (
+	// PlaceAlone: the package brings what it keeps to its own schema version, and
+	// takes nothing back.
+	PlaceAlone Place = iota
+	// PlaceActive: it does, and when the data is of a later schema version, because
+	// this version is active again, takes it back to what it was before.
+	PlaceActive
+	// PlaceKept is PlaceAlone for an active version whose person wished that the
+	// data stays as it is.
+	PlaceKept
+	// PlaceBeside: another version is active, and the data is that one's: this
+	// version uses it only when it has the same schema version.
+	PlaceBeside
+)
 
 // A Call is one tool call.
 type Call struct {

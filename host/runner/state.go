@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -63,12 +64,23 @@ func (r *Runner) prepare(ctx context.Context, a *run) error {
 	if err != nil {
 		return fmt.Errorf("look at what %s keeps: %w", a.call.Target.Label, err)
 	}
+	want, place := kvSchema(a.manifest), a.call.Target.Place
+	switch {
+	case kept && have != want && place == PlaceBeside:
+		return task.Errorf(task.KindConflict, "%s wants data of schema version %d, and another version of it is active, with data of version %d", a.call.Target.Label, want, have).
+			WithHint("make it the active version first: `skillet rollback %s --to %s`", a.manifest.Name, a.manifest.Version)
+	case kept && have > want && place == PlaceActive:
+		err := hostfn.TakeBackState(ctx, r.kv, a.principal(), want)
+		if !errors.Is(err, hostfn.ErrNoAside) {
+			return err
+		}
+	}
 	if err := schemaFits(a.manifest, have, kept); err != nil {
 		return err
 	}
 	return hostfn.Migration{
-		Principal: a.principal(), To: kvSchema(a.manifest), QuotaBytes: a.manifest.Limits().KVBytes,
-		Lease:   a.limits.Wall + time.Minute,
+		Principal: a.principal(), To: want, QuotaBytes: a.manifest.Limits().KVBytes,
+		Lease: a.limits.Wall + time.Minute, Keep: place != PlaceAlone,
 		Convert: func(ctx context.Context, from int, scratch store.KV) error { return r.convert(ctx, a, from, scratch) },
 	}.Run(ctx, r.kv)
 }
@@ -128,14 +140,65 @@ func (r *Runner) fitsState(ctx context.Context, m *manifests.Manifest) error {
 		return nil
 	}
 	versions, err := registry.New(r.kv, nil).Versions(ctx, m.Name)
-	if err != nil || len(versions) == 0 { // what is left of a removed skill is deleted before the next one comes
+	if err != nil || len(versions) == 0 { // what a removed skill left may not be for this one at all
 		return err
 	}
-	have, kept, err := hostfn.StateSchema(ctx, r.kv, policies.Principal{Skill: m.Name, Origin: policies.OriginUser})
-	if err != nil {
-		return fmt.Errorf("look at what %s keeps: %w", m.Name, err)
+	s, err := r.State(ctx, m)
+	if err != nil || s.Back {
+		return err
 	}
-	return schemaFits(m, have, kept)
+	return schemaFits(m, s.Schema, s.Kept)
+}
+
+// A State is what an installed skill keeps, as one version of it sees it.
+type State struct {
+	// Kept is false when nothing is kept, which fits any version.
+	Kept bool `json:"kept"`
+	// Schema is the schema version of what is kept, and Wanted that of the version
+	// that looks at it; 0 when that keeps nothing.
+	Schema int `json:"schema_version"`
+	Wanted int `json:"wanted_version"`
+	// Back is true when the data is of a later schema version than wanted, and can
+	// be taken back to what it was before.
+	Back bool `json:"back"`
+}
+
+// Fits reports whether the version finds data that it can work with, once that
+// was taken back where it can be.
+func (s State) Fits() bool { return !s.Kept || s.Wanted == 0 || s.Schema <= s.Wanted || s.Back }
+
+// State looks at what the installed skill of a manifest's name keeps.
+func (r *Runner) State(ctx context.Context, m *manifests.Manifest) (State, error) {
+	who := policies.Principal{Skill: m.Name, Origin: policies.OriginUser}
+	have, kept, err := hostfn.StateSchema(ctx, r.kv, who)
+	if err != nil {
+		return State{}, fmt.Errorf("look at what %s keeps: %w", m.Name, err)
+	}
+	s := State{Kept: kept, Schema: have}
+	if m.Security.Permissions.KV != nil {
+		s.Wanted = kvSchema(m)
+	}
+	if !kept || s.Wanted == 0 || have <= s.Wanted {
+		return s, nil
+	}
+	aside, err := hostfn.AsideSchemas(ctx, r.kv, who)
+	s.Back = slices.Contains(aside, s.Wanted)
+	return s, err
+}
+
+// TakeBack takes what an installed skill keeps back to the schema version of a
+// manifest, where [State.Back] says that this can be done. The active version
+// does it by itself at its first call; doing it before only saves that call the
+// time.
+func (r *Runner) TakeBack(ctx context.Context, m *manifests.Manifest) error {
+	s, err := r.State(ctx, m)
+	if err != nil || !s.Back {
+		return err
+	}
+	if err := hostfn.TakeBackState(ctx, r.kv, policies.Principal{Skill: m.Name, Origin: policies.OriginUser}, s.Wanted); err != nil {
+		return fmt.Errorf("take back what %s keeps: %w", m.Name, err)
+	}
+	return nil
 }
 
 // A Kept is what is kept of one skill between calls.
@@ -247,3 +310,20 @@ func (r *Runner) deleteKey(ctx context.Context, key string) error {
 
 // Forget is [Runner.Purge], for who removes a skill.
 func (r *Runner) Forget(ctx context.Context, skill string) error { return r.Purge(ctx, skill) }
+
+// Keeps reports whether the installed skill of that name keeps anything.
+func (r *Runner) Keeps(ctx context.Context, skill string) (bool, error) {
+	_, kept, err := hostfn.StateSchema(ctx, r.kv, policies.Principal{Skill: skill, Origin: policies.OriginUser})
+	return kept, err
+}
+
+// FitsState proves that a version of an installed skill can work with what the
+// skill keeps, once that was taken back where it can be. The error is a
+// [task.Error] of [task.KindConflict].
+func (r *Runner) FitsState(ctx context.Context, m *manifests.Manifest) error {
+	s, err := r.State(ctx, m)
+	if err != nil || s.Fits() {
+		return err
+	}
+	return schemaFits(m, s.Schema, s.Kept)
+}

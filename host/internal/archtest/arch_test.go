@@ -63,8 +63,8 @@ var imports = map[string][]string{
 	"host/findings":         {"host/findings/secrets", "host/sandbox/wasmbin", "manifests", "manifests/bundle", "policies/capability"},
 	"host/findings/secrets": nil,
 	"host/git":              nil,
-	"host/review":           {"host/sandbox/wasmbin", "manifests/bundle"},
-	"host/install":          {"host/approval", "host/ledger", "host/registry", "host/task", "manifests", "manifests/bundle", "policies", "policies/capability"},
+	"host/review":           {"host/sandbox/wasmbin", "manifests", "manifests/bundle", "policies/capability"},
+	"host/install":          {"host/approval", "host/ledger", "host/registry", "host/review", "host/task", "manifests", "manifests/bundle", "policies", "policies/capability"},
 	"host/hostfn":           {"host/jail", "host/sandbox", "host/store", "host/task", "policies", "policies/capability"},
 	"host/runner": {
 		"host/approval", "host/hostfn", "host/journal", "host/registry", "host/sandbox", "host/sandbox/worker", "host/store", "host/task",

@@ -1,0 +1,132 @@
+package review
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/skillet-run/skillet/host/sandbox/wasmbin"
+	"github.com/skillet-run/skillet/manifests"
+	"github.com/skillet-run/skillet/manifests/bundle"
+)
+
+// A Finding is a difference between what a package's module calls and what its
+// manifest asks for.
+type Finding struct {
+	// Refused is true for a module that calls what the manifest does not ask for;
+	// what is asked for and not called is only flagged.
+	Refused bool `json:"refused"`
+	// Permission is the field under security.permissions.
+	Permission string `json:"permission"`
+	// Imports are the functions of the host that are called; empty when none is.
+	Imports []string `json:"imports,omitempty"`
+	Words   string   `json:"words"`
+	WayOut  string   `json:"way_out,omitempty"`
+}
+
+// An importRule pairs a permission with the functions of the host that have no
+// use without it.
+type importRule struct {
+	// permission is the field of the manifest, and asked whether it is there. An
+	// empty list is: a skill that works on whatever a person grants it names nothing.
+	permission string
+	asked      func(manifests.Permissions) bool
+	// needs are the beginnings of the names of functions, behind their module and a
+	// colon, that may only be imported when it is asked for.
+	needs []string
+	// serves are functions that may use what is asked for, and that a module may
+	// import without: every program of some toolchains does.
+	serves []string
+}
+
+// importRules is the table. Files are one row: a module that can write can be
+// made to read by nothing else than a grant.
+var importRules = []importRule{
+	{
+		permission: "network", asked: func(p manifests.Permissions) bool { return p.Network != nil },
+		needs: []string{"skillet:host/v1:http_", "extism:host/env:http_request"},
+	},
+	{
+		permission: "kv", asked: func(p manifests.Permissions) bool { return p.KV != nil },
+		needs: []string{"skillet:host/v1:kv_"},
+	},
+	{
+		permission: "file_read or file_write", asked: func(p manifests.Permissions) bool { return p.FileRead != nil || p.FileWrite != nil },
+		needs: []string{"skillet:host/v1:fs_"}, serves: []string{"wasi_snapshot_preview1:path_"},
+	},
+	{
+		// A secret that is injected is used by the host, for requests.
+		permission: "secrets", asked: func(p manifests.Permissions) bool { return p.Secrets != nil },
+		needs: []string{"skillet:host/v1:secret_"}, serves: []string{"skillet:host/v1:http_", "extism:host/env:http_request"},
+	},
+	{
+		permission: "notify", asked: func(p manifests.Permissions) bool { return p.Notify != nil },
+		needs: []string{"skillet:host/v1:notify"},
+	},
+	{
+		permission: "clock", asked: func(p manifests.Permissions) bool { return p.Clock != nil },
+		serves: []string{"wasi_snapshot_preview1:clock_", "wasi_snapshot_preview1:poll_"},
+	},
+	{
+		permission: "random", asked: func(p manifests.Permissions) bool { return p.Random != nil },
+		serves: []string{"wasi_snapshot_preview1:random_"},
+	},
+}
+
+// Imports compares what a package's module imports with what its manifest asks
+// for. It finds nothing for a package without a module. The error is that of a
+// module that cannot be read.
+func Imports(p *bundle.Package) ([]Finding, error) {
+	path, wasm := moduleOf(p)
+	if wasm == nil {
+		return nil, nil
+	}
+	m, err := inspect(wasm)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	return checkImports(path, m.Imports, p.Manifest().Security.Permissions), nil
+}
+
+// checkImports applies the table.
+func checkImports(path string, imports []wasmbin.Import, asked manifests.Permissions) []Finding {
+	var all []Finding
+	for _, r := range importRules {
+		needs, serves := imported(imports, r.needs), imported(imports, r.serves)
+		switch {
+		case len(needs) > 0 && !r.asked(asked):
+			all = append(all, Finding{
+				Refused: true, Permission: r.permission, Imports: needs,
+				Words:  fmt.Sprintf("%s calls %s, and the manifest does not ask for %s", path, strings.Join(needs, ", "), r.permission),
+				WayOut: wayOut(r.permission),
+			})
+		case len(needs)+len(serves) == 0 && r.asked(asked):
+			all = append(all, Finding{
+				Permission: r.permission,
+				Words:      fmt.Sprintf("the manifest asks for %s, and %s has no code that could use it", r.permission, path),
+			})
+		}
+	}
+	return all
+}
+
+// imported are the names of the imports that begin with one of prefixes.
+func imported(imports []wasmbin.Import, prefixes []string) []string {
+	var names []string
+	for _, i := range imports {
+		for _, p := range prefixes {
+			if strings.HasPrefix(i.Module+":"+i.Name, p) {
+				names = append(names, i.Name)
+			}
+		}
+	}
+	return names
+}
+
+func wayOut(permission string) string {
+	where := "ask for it under security.permissions in the manifest"
+	switch permission {
+	case "network", "secrets", "file_read or file_write":
+		where += ", with an empty list when only a person can say what for"
+	}
+	return where + "; or build the module without that call"
+}
