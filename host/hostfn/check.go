@@ -74,9 +74,10 @@ func (e *Env) decide(r capability.Request, grant string, bytes int64) policies.D
 	if d, ok := e.fence.forbids(r); ok {
 		return d
 	}
+	_, approved := e.s.Approved.Allows(r)
 	return e.s.Policies.Decide(policies.Query{
 		Phase: policies.PhaseCall, Principal: e.s.Principal, Request: r,
-		Granted: true, GrantedBy: grant, Bytes: bytes, Home: e.s.Home,
+		Granted: true, GrantedBy: grant, Approved: approved, Bytes: bytes, Home: e.s.Home,
 	})
 }
 
@@ -119,6 +120,9 @@ func (e *Env) deny(r capability.Request, granted bool, d policies.Decision) erro
 		den.Policies, den.Reason, den.Hint = d.Policies, d.Reason, e.hint(r, den.Capability)
 	case granted || d.Effect != policies.Allow:
 		den.Policies, den.Reason = d.Policies, d.Reason
+		if den.Asks = granted && d.Effect == policies.Ask && den.Capability != ""; den.Asks && e.s.Principal.Origin == policies.OriginPath {
+			den.Hint = e.hint(r, den.Capability)
+		}
 	case den.Capability == "":
 		den.Reason = "no capability can allow it" + whyNot(r)
 	default:

@@ -41,6 +41,9 @@ type Injection struct {
 type Settings struct {
 	// Granted is all that was granted to the skill.
 	Granted capability.Set
+	// Approved is what a person approved for this very call: policies that ask about it do not stand in its
+	// way. It grants nothing.
+	Approved capability.Set
 	// Policies may refuse what is granted. Without any, everything is refused.
 	Policies *policies.Set
 	// Principal is the skill that runs. Its name is also the name of its key-value state.

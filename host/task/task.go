@@ -173,6 +173,9 @@ type Denial struct {
 	// Hint is the command a person could run to allow it; empty when a policy
 	// forbids what no grant can open.
 	Hint string `json:"hint,omitempty"`
+	// Asks is true when policies ask a person about it, who can approve this very
+	// call.
+	Asks bool `json:"asks,omitempty"`
 	// Count is how often the same thing was refused in this call; at least 1.
 	Count int `json:"count"`
 }
