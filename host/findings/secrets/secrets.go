@@ -20,6 +20,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/skillet-run/skillet/host/findings/words"
 )
 
 //go:embed rules.json
@@ -82,7 +84,7 @@ func load() Table {
 type index struct {
 	rules []*rule
 	allow []allow
-	words *words
+	words *words.Set
 	users [][]int // for each word, the rules that have it
 }
 
@@ -105,7 +107,7 @@ var ready = sync.OnceValue(func() *index {
 			x.users[at] = append(x.users[at], i)
 		}
 	}
-	x.words = newWords(all)
+	x.words = words.New(all)
 	return x
 })
 
@@ -161,7 +163,7 @@ func (m *Matcher) Short() []string {
 // telling rule found is not told again by a generic one.
 func (m *Matcher) Find(path string, text []byte) []Match {
 	spans := make([]spans, len(m.rules))
-	m.words.each(text, func(word, end int) {
+	m.words.Each(text, func(word, end int) {
 		for _, r := range m.users[word] {
 			spans[r].add(end-m.rules[r].reach, end+m.rules[r].reach, len(text))
 		}

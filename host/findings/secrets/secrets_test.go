@@ -1,7 +1,6 @@
 package secrets
 
 import (
-	"bytes"
 	"encoding/base64"
 	"fmt"
 	"math/rand/v2"
@@ -97,34 +96,6 @@ func TestBudget(t *testing.T) {
 	}
 	if m := New(); len(m.Find("", text[len(text)-1000:])) != 1 || m.Short() != nil {
 		t.Error("a short text is too much")
-	}
-}
-
-// The automaton finds what the standard library finds.
-func TestWords(t *testing.T) {
-	list := []string{"a", "ab", "bab", "bc", "bca", "c", "caa", "key", "api_key", "-----"}
-	w := newWords(list)
-	r := rand.New(rand.NewPCG(1, 2))
-	for range 2000 {
-		text := make([]byte, r.IntN(40))
-		for i := range text {
-			text[i] = "abckeypi_-ABCKEY \x00"[r.IntN(18)]
-		}
-		var have, want []string
-		w.each(text, func(word, end int) { have = append(have, fmt.Sprint(end, list[word])) })
-		lower := bytes.ToLower(text)
-		for end := range len(text) + 1 {
-			for _, word := range list {
-				if bytes.HasSuffix(lower[:end], []byte(word)) && end <= len(text) {
-					want = append(want, fmt.Sprint(end, word))
-				}
-			}
-		}
-		slices.Sort(have)
-		slices.Sort(want)
-		if !slices.Equal(have, want) {
-			t.Fatalf("%q: have %v, want %v", text, have, want)
-		}
 	}
 }
 

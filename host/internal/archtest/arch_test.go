@@ -60,8 +60,14 @@ var imports = map[string][]string{
 	"host/approval": {"host/ledger", "host/registry", "host/store", "host/task", "manifests", "policies", "policies/capability"},
 
 	// Behaviour.
-	"host/findings":         {"host/findings/secrets", "host/sandbox/wasmbin", "manifests", "manifests/bundle", "policies/capability"},
-	"host/findings/secrets": nil,
+	"host/findings": {
+		"host/findings/letters", "host/findings/script", "host/findings/secrets", "host/findings/words",
+		"host/sandbox/wasmbin", "manifests", "manifests/bundle", "policies/capability",
+	},
+	"host/findings/letters": nil,
+	"host/findings/script":  nil,
+	"host/findings/secrets": {"host/findings/words"},
+	"host/findings/words":   nil,
 	"host/git":              nil,
 	"host/review":           {"host/sandbox/wasmbin", "manifests", "manifests/bundle", "policies/capability"},
 	"host/install":          {"host/approval", "host/ledger", "host/registry", "host/review", "host/task", "manifests", "manifests/bundle", "policies", "policies/capability"},
@@ -127,7 +133,7 @@ var foreign = map[string][]string{
 	"golang.org/x/net":                      {"policies/capability", "skills/html", "host/hostfn", "host/escape", "host/sandbox/worker"},
 	"golang.org/x/sys":                      {"host/*"},
 	"golang.org/x/term":                     {"cmd/skillet"},
-	"golang.org/x/text":                     {"manifests", "manifests/bundle", "skills/*"},
+	"golang.org/x/text":                     {"host/findings/letters", "manifests", "manifests/bundle", "skills/*"},
 	"golang.org/x/time":                     {"host/runner"},
 	"google.golang.org/protobuf":            {"manifests/signature"},
 }

@@ -1,19 +1,22 @@
-package secrets
+// Package words finds many words in a text in one pass. It is the automaton of
+// Aho and Corasick (Efficient string matching, 1975) with its failure links
+// followed beforehand, so that each byte is one step. It knows nothing of what
+// the words are for.
+package words
 
-// words finds many words in a text in one pass, whatever their case: the
-// automaton of Aho and Corasick (Efficient string matching, 1975) with its
-// failure links followed beforehand, so that each byte is one step.
-type words struct {
+// A Set is a set of words. It does not change and may be used concurrently.
+type Set struct {
 	class   [256]uint8 // of bytes that are equal to all words
 	classes int
 	next    []uint16 // by state and class
 	ends    [][]int  // the words that end in a state
+	last    []bool   // whether there are any
 }
 
-// newWords takes words in lower case ASCII, none of them empty, of fewer than
-// 65,536 bytes together.
-func newWords(list []string) *words {
-	w := &words{classes: 1}
+// New makes a set of words in lower case, none of them empty, that have fewer
+// than 65,536 bytes together and no more than 200 different ones.
+func New(list []string) *Set {
+	w := &Set{classes: 1}
 	for _, word := range list {
 		for i := range len(word) {
 			w.classify(word[i])
@@ -28,7 +31,7 @@ func newWords(list []string) *words {
 }
 
 // classify gives a byte a class of its own, both cases of a letter the same.
-func (w *words) classify(b byte) {
+func (w *Set) classify(b byte) {
 	if w.class[b] != 0 {
 		return
 	}
@@ -40,13 +43,13 @@ func (w *words) classify(b byte) {
 }
 
 // state adds a state from which nothing leads on.
-func (w *words) state() uint16 {
+func (w *Set) state() uint16 {
 	w.next = append(w.next, make([]uint16, w.classes)...)
 	w.ends = append(w.ends, nil)
 	return uint16(len(w.ends) - 1)
 }
 
-func (w *words) insert(id int, word string) {
+func (w *Set) insert(id int, word string) {
 	at := uint16(0)
 	for i := range len(word) {
 		edge := int(at)*w.classes + int(w.class[word[i]])
@@ -60,7 +63,7 @@ func (w *words) insert(id int, word string) {
 }
 
 // link completes the transitions, breadth first.
-func (w *words) link() {
+func (w *Set) link() {
 	fail := make([]uint16, len(w.ends))
 	var queue []uint16
 	for c := range w.classes {
@@ -68,9 +71,11 @@ func (w *words) link() {
 			queue = append(queue, s)
 		}
 	}
+	w.last = make([]bool, len(w.ends))
 	for ; len(queue) > 0; queue = queue[1:] {
 		s := queue[0]
 		w.ends[s] = append(w.ends[s], w.ends[fail[s]]...)
+		w.last[s] = len(w.ends[s]) > 0
 		for c := range w.classes {
 			edge, other := int(s)*w.classes+c, w.next[int(fail[s])*w.classes+c]
 			if to := w.next[edge]; to != 0 {
@@ -83,12 +88,16 @@ func (w *words) link() {
 	}
 }
 
-// each calls found for each word in text, in the order of their ends: its
-// number, and where it ends.
-func (w *words) each(text []byte, found func(word, end int)) {
+// Each calls found for each word in text, in the order of their ends: its
+// number in the list, and the offset behind it. ASCII letters of either case are
+// the same.
+func (w *Set) Each(text []byte, found func(word, end int)) {
 	at := uint16(0)
 	for i, b := range text {
 		at = w.next[int(at)*w.classes+int(w.class[b])]
+		if !w.last[at] {
+			continue
+		}
 		for _, id := range w.ends[at] {
 			found(id, i+1)
 		}
