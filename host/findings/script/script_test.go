@@ -101,11 +101,9 @@ func TestJoined(t *testing.T) {
 	}{
 		{script.JavaScript, `f("a" + 'b' /* c */ + "d")`, `f ( "abd" )`},
 		{script.JavaScript, `"a" + x + "b"`, `"a" + x + "b"`},
-		{script.JavaScript, ""ht" + `tps://${h}/x` + 'y'", ""https://"… h "/xy""},
+		{script.JavaScript, "\"ht\" + `tps://${h}/x` + 'y'", "\"https://\"… h \"/xy\""},
 		{script.JavaScript, `"a" "b"`, `"a" "b"`},
-		{script.Python, "x = ('a'
-  'b' # c
-  'c')", `x = ( "abc" )`},
+		{script.Python, "x = ('a'\n  'b' # c\n  'c')", `x = ( "abc" )`},
 		{script.Python, `"a" + + "b"`, `"a" + + "b"`},
 	} {
 		var all []string
