@@ -213,7 +213,7 @@ func (h *Host) wire() {
 	kv := h.store.KV()
 	h.Registry = registry.New(kv, h.store.Blobs())
 	h.Ledger = ledger.New(h.Decisions, kv, registry.Projection{}, approval.Projection{})
-	h.Desk = approval.NewDesk(h.Ledger, kv, h.Policies, h.Home)
+	h.Desk = approval.NewDesk(h.Ledger, kv, h.Policies, approval.Settings{Home: h.Home, Expiry: days(s.ProposalExpiryDays)})
 	h.Runner = runner.New(h.Log.Named("run"), kv, h.sandbox, h.Policies, h.Secrets, notifier(h.notifier), h.Calls, runner.Settings{
 		Home: h.Home, Own: ownFiles(s),
 		Ceilings: runner.Limits{
@@ -246,3 +246,5 @@ func notifier(n hostfn.Notifier) hostfn.Notifier {
 const notifications = 10
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+func days(d float64) time.Duration { return time.Duration(d * float64(24*time.Hour)) }

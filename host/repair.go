@@ -305,7 +305,7 @@ func (r *replica) take(ctx context.Context) func(journal.Entry) error {
 
 func (r *replica) held(ctx context.Context) (*holdings, error) {
 	kv := r.store.KV()
-	return held(ctx, registry.New(kv, r.store.Blobs()), approval.NewDesk(r.ledger, kv, r.host.Policies, r.host.Home))
+	return held(ctx, registry.New(kv, r.store.Blobs()), approval.NewDesk(r.ledger, kv, r.host.Policies, approval.Settings{Home: r.host.Home}))
 }
 
 func (r *replica) close() { r.store.Close() }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/runner"
 	"github.com/skillet-run/skillet/host/task"
@@ -28,7 +29,7 @@ func (i installed) Target(ctx context.Context, ref manifests.Ref) (runner.Target
 	if err != nil {
 		return runner.Target{}, err
 	}
-	granted, err := i.h.Desk.Spend(ctx, s)
+	granted, err := i.h.Desk.Spend(ctx, s, approval.Use{})
 	return runner.Target{Label: s.Ref(), Package: p, Origin: s.Origin, Granted: granted}, err
 }
 

@@ -105,7 +105,7 @@ func target(t *testing.T, h *host.Host, name string) runner.Target {
 	if err != nil {
 		t.Fatal(err)
 	}
-	granted, err := h.Desk.Spend(t.Context(), s)
+	granted, err := h.Desk.Spend(t.Context(), s, approval.Use{})
 	if err != nil {
 		t.Fatal(err)
 	}

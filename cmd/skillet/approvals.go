@@ -8,6 +8,7 @@ import (
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/install"
 	"github.com/skillet-run/skillet/host/review"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
@@ -162,7 +163,7 @@ func (t *terminal) approvalsApprove() *cli.Command {
 			if c.IsSet("digest") && c.String("digest") == "" {
 				return task.Errorf(task.KindUsage, "--digest is empty").WithHint("give the digest that `skillet approvals show %s` showed", p.ID)
 			}
-			out, err := h.Installer.Approve(ctx, t.person(), p.ID, c.String("digest"), c.String("notes"))
+			out, err := h.Installer.Approve(ctx, t.person(), p.ID, install.Consent{Digest: c.String("digest"), Notes: c.String("notes")})
 			if err != nil {
 				return err
 			}

@@ -45,6 +45,8 @@ func (t *terminal) runCommand() *cli.Command {
 			&cli.Uint64Flag{Name: "max-fuel", Usage: "the most fuel the guest may use"},
 			&cli.StringSliceFlag{Name: "config", Usage: "a `KEY=VALUE` that an Extism guest reads with config_get; may be repeated"},
 			&cli.BoolFlag{Name: "no-cache", Usage: "run the tool even if its answer was kept, and keep none"},
+			&cli.StringFlag{Name: "run", Usage: "the run this call is a step of, as `ID`: grants for that run hold"},
+			&cli.StringFlag{Name: "session", Usage: "the session this call belongs to, as `ID`: grants for that session hold"},
 			workspaceFlag(),
 		},
 		Action: t.withHost(t.run),
@@ -55,13 +57,13 @@ func (t *terminal) run(ctx context.Context, c *cli.Context, h *host.Host) error 
 	if !c.Args().Present() {
 		return task.Errorf(task.KindUsage, "run takes a skill or a path").WithHint("`skillet list` shows what is installed; `skillet help run` shows examples")
 	}
-	call, err := t.call(ctx, c, h)
+	call, installed, err := t.call(ctx, c, h)
 	if err != nil {
 		return err
 	}
 	t.noteCuts(h, call.Limits)
 	done := t.waiting("running %s", call.Target.Label)
-	res := h.Runner.Run(ctx, call)
+	res := h.Call(ctx, installed, call)
 	done()
 	if !res.OK {
 		res.Error = explain(res.Error)
@@ -126,29 +128,34 @@ func fields(l task.LogLine) string {
 
 // call makes the call that a command line asks for. Grants that are good for a
 // number of runs are spent last, when nothing is left to be wrong with it.
-func (t *terminal) call(ctx context.Context, c *cli.Context, h *host.Host) (runner.Call, error) {
+func (t *terminal) call(ctx context.Context, c *cli.Context, h *host.Host) (runner.Call, *registry.Skill, error) {
 	g, err := t.target(ctx, h, c.Args().First())
 	if err != nil {
-		return runner.Call{}, err
+		return runner.Call{}, nil, err
 	}
 	call := runner.Call{Target: g.Target, Tool: g.tool, Caller: t.person().Actor(), NoCache: c.Bool("no-cache")}
 	if call.Input, err = t.input(c, g.Package.Manifest(), g.tool); err != nil {
-		return call, err
+		return call, g.installed, err
 	}
 	if call.Allow, err = t.allow(c); err != nil {
-		return call, err
+		return call, g.installed, err
 	}
 	if call.Config, err = pairs(c.StringSlice("config")); err != nil {
-		return call, err
+		return call, g.installed, err
 	}
 	if call.Workspace, err = workspace(c); err != nil {
-		return call, err
+		return call, g.installed, err
 	}
 	if call.Limits, err = limits(c); err != nil || g.installed == nil {
-		return call, err
+		return call, g.installed, err
 	}
-	call.Target.Granted, err = h.Desk.Spend(ctx, *g.installed)
-	return call, err
+	call.Target.Granted, err = h.Desk.Spend(ctx, *g.installed, use(c, call.Input))
+	return call, g.installed, err
+}
+
+// use is what grants with conditions look at.
+func use(c *cli.Context, input []byte) approval.Use {
+	return approval.Use{Run: c.String("run"), Session: c.String("session"), Input: input}
 }
 
 // limits are the limits that flags ask for. A limit of nothing is no limit

@@ -20,8 +20,14 @@ const (
 	kindProposed = "proposal.made"
 	kindDecided  = "proposal.decided"
 	kindGranted  = "grant.given"
+	// kindBounded is a grant with conditions: a skillet that does not know them
+	// must refuse it, and not give it without.
+	kindBounded  = "grant.bounded"
 	kindRevoked  = "grant.revoked"
 	kindUsed     = "grant.used"
+	kindLent     = "lease.given"
+	kindConsumed = "lease.used"
+	kindReturned = "lease.ended"
 )
 
 // NewID makes an id for a proposal or a grant: short enough to type, random
@@ -33,9 +39,15 @@ func NewID() string {
 
 // decided is the data of a proposal.decided change.
 type decided struct {
-	ID     string `json:"id"`
+	ID string `json:"id"`
+	// Status is the one the event leads to.
 	Status Status `json:"status"`
-	Notes  string `json:"notes,omitempty"`
+	// Event and Party are empty in decisions of form 1.
+	Event Event  `json:"event,omitempty"`
+	Party Party  `json:"party,omitempty"`
+	Notes string `json:"notes,omitempty"`
+	// Before is only of events that lead to StatusApproved.
+	Before *Before `json:"before,omitempty"`
 }
 
 // ended is the data of a grant.revoked and a grant.used change.
@@ -46,70 +58,128 @@ type ended struct {
 	Uses int `json:"uses,omitempty"`
 }
 
-// Proposed is the change that records a proposal; its id must be new.
-func Proposed(p Proposal) (ledger.Change, error) {
+// Proposed is the change that records a proposal; its id must be new. Without
+// an end of its own it expires after the time the desk is set to. It fails with
+// a [task.KindUsage] error for types that cannot be proposed.
+func (d *Desk) Proposed(p Proposal) (ledger.Change, error) {
+	if err := p.Type.Check(); err != nil {
+		return ledger.Change{}, err
+	}
 	p.Status = StatusPending
+	if p.ExpiresAt.IsZero() {
+		p.ExpiresAt = time.Now().Add(d.settings.Expiry).UTC()
+	}
 	return ledger.NewChange(kindProposed, p)
 }
 
-// Approved is the change that approves p. It does not install anything: the
-// decision that holds it does, in the same journal entry.
+// Approved is the change that approves p. It carries nothing out.
 func (h Human) Approved(p Proposal, notes string) (ledger.Change, error) {
-	return h.decide(p, eventApprove, notes)
+	return h.decide(p, EventApprove, notes)
+}
+
+// Enacted are the changes that approve p and say that it is in force: for a
+// decision that holds all that p changes as well. A proposal in quarantine is
+// released from it first.
+func (h Human) Enacted(p Proposal, notes string) ([]ledger.Change, error) {
+	var changes []ledger.Change
+	if p.Status == StatusQuarantined {
+		c, err := h.decide(p, EventRelease, "")
+		if err != nil {
+			return nil, err
+		}
+		changes, p.Status = append(changes, c), StatusPending
+	}
+	approved, err := h.Approved(p, notes)
+	if err != nil {
+		return nil, err
+	}
+	p.Status = StatusApproved
+	applied, err := Applied(p)
+	return append(changes, approved, applied), err
 }
 
 // Rejected is the change that rejects p.
 func (h Human) Rejected(p Proposal, notes string) (ledger.Change, error) {
-	return h.decide(p, eventReject, notes)
+	return h.decide(p, EventReject, notes)
 }
 
-func (h Human) decide(p Proposal, e event, notes string) (ledger.Change, error) {
+// Reverted is the change that says that what p changed is put back, which the
+// decision that holds it does.
+func (h Human) Reverted(p Proposal, notes string) (ledger.Change, error) {
+	return h.decide(p, EventRevert, notes)
+}
+
+func (h Human) decide(p Proposal, e Event, notes string) (ledger.Change, error) {
 	if err := h.check(); err != nil {
 		return ledger.Change{}, err
 	}
-	to, err := next(p, e)
-	if err != nil {
-		return ledger.Change{}, err
-	}
-	return ledger.NewChange(kindDecided, decided{p.ID, to, notes})
+	return moved(p, e, PartyPerson, notes)
 }
 
-// Superseded is the change that makes p stale because another proposal for the
-// same skill was approved. It is no decision of a person's about p.
+// Applied is the change that says that what p proposed, and a person approved,
+// is in force.
+func Applied(p Proposal) (ledger.Change, error) { return moved(p, EventApply, PartyHost, "") }
+
+// Superseded is the change that makes p stale because by took its place.
 func Superseded(p Proposal, by string) (ledger.Change, error) {
-	to, err := next(p, eventSupersede)
+	return moved(p, EventSupersede, PartyHost, "superseded by "+by)
+}
+
+// Overtaken is the change that makes p stale for a reason in words.
+func Overtaken(p Proposal, why string) (ledger.Change, error) {
+	return moved(p, EventSupersede, PartyHost, why)
+}
+
+// Expired is the change that ends p because nobody decided in time.
+func Expired(p Proposal) (ledger.Change, error) {
+	return moved(p, EventExpire, PartyHost, "nobody decided by "+p.ExpiresAt.UTC().Format(time.RFC3339))
+}
+
+// Quarantined is the change that ends p because it was found to be bad, by the
+// host or by rules of a person's.
+func Quarantined(p Proposal, by Party, why string) (ledger.Change, error) {
+	return moved(p, EventQuarantine, by, why)
+}
+
+// moved is the change of an event.
+func moved(p Proposal, e Event, by Party, notes string) (ledger.Change, error) {
+	to, err := next(p, e, by)
 	if err != nil {
 		return ledger.Change{}, err
 	}
-	return ledger.NewChange(kindDecided, decided{p.ID, to, "superseded by " + by})
-}
-
-// Terms are the conditions of a grant. The zero value is a grant without end.
-type Terms struct {
-	// ExpiresAt is when the grant ends; zero for never.
-	ExpiresAt time.Time
-	// MaxUses is how many runs it is good for; 0 for any number.
-	MaxUses int
-	// Reason is shown wherever the grant is.
-	Reason string
-}
-
-func (t Terms) scope() Scope {
-	if t.MaxUses == 1 {
-		return ScopeOnce
+	d := decided{ID: p.ID, Status: to, Event: e, Party: by, Notes: notes}
+	if to == StatusApproved {
+		d.Before = p.Before
 	}
-	return ScopeAlways
+	return ledger.NewChange(kindDecided, d)
 }
 
 // Grant is the change that gives a package a capability.
 func (h Human) Grant(skill string, d manifests.Digest, c capability.Capability, t Terms) (ledger.Change, error) {
+	if err := t.check(); err != nil {
+		return ledger.Change{}, err
+	}
+	return h.give(Grant{
+		ID: NewID(), Skill: skill, Digest: d, Capability: c, Scope: t.Scope(),
+		Run: t.Run, Session: t.Session, For: t.For,
+		ExpiresAt: t.ExpiresAt, MaxUses: t.MaxUses, Reason: t.Reason,
+	})
+}
+
+// Regrant is the change that gives a grant again that was ended, as it was.
+func (h Human) Regrant(g Grant) (ledger.Change, error) {
+	g.ID, g.By, g.At = NewID(), "", time.Time{}
+	return h.give(g)
+}
+
+func (h Human) give(g Grant) (ledger.Change, error) {
 	if err := h.check(); err != nil {
 		return ledger.Change{}, err
 	}
-	return ledger.NewChange(kindGranted, Grant{
-		ID: NewID(), Skill: skill, Digest: d, Capability: c, Scope: t.scope(),
-		ExpiresAt: t.ExpiresAt, MaxUses: t.MaxUses, Reason: t.Reason,
-	})
+	if g.Conditional() {
+		return ledger.NewChange(kindBounded, g)
+	}
+	return ledger.NewChange(kindGranted, g)
 }
 
 // Revoked is the change that ends a grant. Taking away needs no person.
@@ -134,8 +204,12 @@ func appliers() map[string]applyFunc {
 		kindProposed: applyProposed,
 		kindDecided:  applyDecided,
 		kindGranted:  applyGranted,
+		kindBounded:  applyGranted,
 		kindRevoked:  applyRevoked,
 		kindUsed:     applyUsed,
+		kindLent:     applyLent,
+		kindConsumed: applyConsumed,
+		kindReturned: applyReturned,
 	}
 }
 
@@ -157,6 +231,9 @@ func applyProposed(ctx context.Context, kv store.KV, at ledger.Stamp, data json.
 		return err
 	}
 	p.CreatedAt = at.Time
+	if p.ExpiresAt.IsZero() { // form 1
+		p.ExpiresAt = at.Time.Add(DefaultExpiry)
+	}
 	return put(ctx, kv, "proposal/"+p.ID, p)
 }
 
@@ -169,8 +246,50 @@ func applyDecided(ctx context.Context, kv store.KV, at ledger.Stamp, data json.R
 	if err != nil {
 		return err
 	}
-	p.Status, p.Notes, p.DecidedAt, p.DecidedBy = d.Status, d.Notes, at.Time, at.Actor
+	if p.has(at.Seq, d.Event) { // applied before a crash
+		return nil
+	}
+	if d.Event == "" {
+		p.decideFormerly(d, at)
+	} else if err := p.step(d, at); err != nil {
+		return err
+	}
 	return put(ctx, kv, "proposal/"+p.ID, p)
+}
+
+// has reports whether an event of a decision was applied already.
+func (p *Proposal) has(decision uint64, e Event) bool {
+	for _, s := range p.Steps {
+		if s.Decision == decision && s.Event == e && e != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// decideFormerly applies a decision of form 1.
+func (p *Proposal) decideFormerly(d decided, at ledger.Stamp) {
+	p.Status, p.Notes, p.DecidedAt, p.DecidedBy = formerly(d.Status), d.Notes, at.Time, at.Actor
+}
+
+// step applies an event.
+func (p *Proposal) step(d decided, at ledger.Stamp) error {
+	to, err := next(*p, d.Event, d.Party)
+	if err != nil {
+		return err
+	}
+	if to != d.Status {
+		return fmt.Errorf("proposal %s: %s leads to %s, and the decision says %s", p.ID, d.Event, to, d.Status)
+	}
+	p.Status = to
+	p.Steps = append(p.Steps, Step{d.Event, to, d.Party, at.Actor, at.Time, at.Seq, d.Notes})
+	if d.Before != nil {
+		p.Before = d.Before
+	}
+	if d.Event != EventApply { // which follows from a decision and is none
+		p.Notes, p.DecidedAt, p.DecidedBy = d.Notes, at.Time, at.Actor
+	}
+	return nil
 }
 
 func applyGranted(ctx context.Context, kv store.KV, at ledger.Stamp, data json.RawMessage) error {
@@ -187,11 +306,7 @@ func applyRevoked(ctx context.Context, kv store.KV, _ ledger.Stamp, data json.Ra
 	if err := json.Unmarshal(data, &e); err != nil {
 		return err
 	}
-	err := kv.Delete(ctx, grantKey(e.Digest, e.ID), store.Any)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
-	return err
+	return drop(ctx, kv, grantKey(e.Digest, e.ID))
 }
 
 func applyUsed(ctx context.Context, kv store.KV, _ ledger.Stamp, data json.RawMessage) error {
@@ -212,20 +327,11 @@ func applyUsed(ctx context.Context, kv store.KV, _ ledger.Stamp, data json.RawMe
 
 func grantKey(d manifests.Digest, id string) string { return "grant/" + d.Hex() + "/" + id }
 
-func put[T any](ctx context.Context, kv store.KV, key string, v T) error {
-	b, err := encode(v)
-	if err != nil {
-		return err
+// drop deletes a key that may be gone.
+func drop(ctx context.Context, kv store.KV, key string) error {
+	err := kv.Delete(ctx, key, store.Any)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
 	}
-	_, err = kv.Put(ctx, key, b, store.Any)
 	return err
-}
-
-func get[T any](ctx context.Context, kv store.KV, key string) (T, error) {
-	e, err := kv.Get(ctx, key)
-	if err != nil {
-		var zero T
-		return zero, fmt.Errorf("read %s: %w", key, err)
-	}
-	return decode[T](e)
 }

@@ -19,7 +19,7 @@ import (
 // [task.KindDenied] error otherwise.
 func (d *Desk) Allowed(who policies.Principal, set capability.Set) error {
 	for _, c := range set.All() {
-		dec := d.policies.Decide(policies.Query{Phase: policies.PhaseInstall, Principal: who, Capability: c, Home: d.home})
+		dec := d.policies.Decide(policies.Query{Phase: policies.PhaseInstall, Principal: who, Capability: c, Home: d.settings.Home})
 		if dec.Effect == policies.Deny {
 			return task.Errorf(task.KindDenied, "%s@%s may not be given %s: %s", who.Skill, who.Version, c, dec.Reason).
 				WithHint("decided by policy %s", strings.Join(dec.Policies, ", "))
@@ -83,7 +83,7 @@ func (d *Desk) Revoke(ctx context.Context, actor string, s registry.Skill, cs []
 				WithHint("`skillet permission show %s` lists its grants", s.Name)
 		}
 		changes, err := RevokedAll(ended)
-		return ledger.Decision{Kind: "revoke", Actor: actor, Subject: s.Ref(), Note: texts(capabilities(ended)), Changes: changes}, err
+		return ledger.Decision{Kind: "revoke", Actor: actor, Subject: s.Ref(), Note: texts(Capabilities(ended).All()), Changes: changes}, err
 	})
 	return ended, err
 }
@@ -109,23 +109,23 @@ func covered(gs []Grant, cs []capability.Capability) []Grant {
 	return slices.DeleteFunc(gs, func(g Grant) bool { return !set.Covers(g.Capability) })
 }
 
-func capabilities(gs []Grant) []capability.Capability {
-	var cs []capability.Capability
-	for _, g := range gs {
-		cs = append(cs, g.Capability)
-	}
-	return cs
+// Capabilities is the set of what gs are about, whether they hold or not.
+func Capabilities(gs []Grant) capability.Set {
+	return granting(gs, func(Grant) bool { return true })
 }
 
-// Spend counts one run against every grant of a skill that is good for a
-// number of runs, and returns what the skill may do in that run.
-func (d *Desk) Spend(ctx context.Context, s registry.Skill) (capability.Set, error) {
+// Spend counts one run against every grant of a skill that is good for a number
+// of runs and holds for the call, and returns what the skill may do in it.
+func (d *Desk) Spend(ctx context.Context, s registry.Skill, u Use) (capability.Set, error) {
 	gs, err := d.Grants(ctx, s.Digest)
 	if err != nil {
 		return capability.Set{}, err
 	}
-	if !slices.ContainsFunc(gs, func(g Grant) bool { return g.MaxUses > 0 && g.Live(time.Now()) }) {
-		return live(gs, time.Now()), nil
+	now := time.Now()
+	holds := func(g Grant) bool { return g.Holds(u, now) }
+	counted := func(g Grant) bool { return g.MaxUses > 0 && holds(g) }
+	if !slices.ContainsFunc(gs, counted) {
+		return granting(gs, holds), nil
 	}
 	var set capability.Set
 	err = d.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
@@ -133,27 +133,33 @@ func (d *Desk) Spend(ctx context.Context, s registry.Skill) (capability.Set, err
 		if err != nil {
 			return ledger.Decision{}, err
 		}
-		set = live(gs, time.Now())
-		var changes []ledger.Change
-		for _, g := range gs {
-			if g.MaxUses == 0 || !g.Live(time.Now()) {
-				continue
-			}
-			c, err := Used(g)
-			if err != nil {
-				return ledger.Decision{}, err
-			}
-			changes = append(changes, c)
+		now, set = time.Now(), granting(gs, holds)
+		changes, err := usedAll(gs, counted)
+		if err == nil && len(changes) == 0 { // another run was first
+			err = errSpent
 		}
-		if len(changes) == 0 { // another run was first
-			return ledger.Decision{}, errSpent
-		}
-		return ledger.Decision{Kind: "use", Actor: "skill:" + s.Ref(), Subject: s.Ref(), Changes: changes}, nil
+		return ledger.Decision{Kind: "use", Actor: "skill:" + s.Ref(), Subject: s.Ref(), Changes: changes}, err
 	})
 	if errors.Is(err, errSpent) {
 		err = nil
 	}
 	return set, err
+}
+
+// usedAll are the changes that count one use of those of gs that count.
+func usedAll(gs []Grant, counted func(Grant) bool) ([]ledger.Change, error) {
+	var changes []ledger.Change
+	for _, g := range gs {
+		if !counted(g) {
+			continue
+		}
+		c, err := Used(g)
+		if err != nil {
+			return nil, err
+		}
+		changes = append(changes, c)
+	}
+	return changes, nil
 }
 
 // errSpent ends a commit because there is nothing left to count.

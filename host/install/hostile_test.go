@@ -108,7 +108,7 @@ func TestAliasIsCheckedAgainWhenItIsApproved(t *testing.T) {
 	p := assemble(t)
 	proposal := p.propose(t, with(t, "a", "1.0.0", `"aliases":["files"]`))
 	p.accept(t, pack(t, "files", "1.0.0"))
-	_, err := p.Approve(t.Context(), ada, proposal.ID, "", "")
+	_, err := p.Approve(t.Context(), ada, proposal.ID, install.Consent{})
 	wantKind(t, err, task.KindConflict)
 }
 
@@ -137,7 +137,7 @@ func TestApprovalHoldsForWhatIsReplaced(t *testing.T) {
 	proposal := p.propose(t, pack(t, "a", "1.0.0"))
 	want(t, "replaces", proposal.Replaces, "")
 	p.accept(t, pack(t, "a", "2.0.0"))
-	_, err := p.Approve(t.Context(), ada, proposal.ID, "", "")
+	_, err := p.Approve(t.Context(), ada, proposal.ID, install.Consent{})
 	wantKind(t, err, task.KindConflict)
 	want(t, "active", p.active(t, "a"), "2.0.0")
 }
@@ -158,12 +158,12 @@ func TestShownDigestMustSaySomething(t *testing.T) {
 	p := assemble(t)
 	proposal := p.propose(t, pack(t, "a", "1.0.0"))
 	for _, d := range []string{"sha256:", proposal.Digest.Hex()[:1], "sha256:" + proposal.Digest.Hex()[:7]} {
-		_, err := p.Approve(t.Context(), ada, proposal.ID, d, "")
+		_, err := p.Approve(t.Context(), ada, proposal.ID, install.Consent{Digest: d})
 		if e := task.AsError(err); e == nil || e.Kind != task.KindUsage {
 			t.Errorf("%q: %v", d, err)
 		}
 	}
-	if _, err := p.Approve(t.Context(), ada, proposal.ID, string(proposal.Digest), ""); err != nil {
+	if _, err := p.Approve(t.Context(), ada, proposal.ID, install.Consent{Digest: string(proposal.Digest)}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -179,7 +179,7 @@ func (p *parts) under(t *testing.T, policy string) *install.Installer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	desk := approval.NewDesk(p.ledger, p.store.KV(), ps, "/home/x/.skillet")
+	desk := approval.NewDesk(p.ledger, p.store.KV(), ps, approval.Settings{Home: "/home/x/.skillet"})
 	return install.New(p.ledger, p.registry, desk, ps, anything{}, "/home/x/.skillet")
 }
 
@@ -198,7 +198,7 @@ func TestApprovalAsksThePoliciesAgain(t *testing.T) {
 	p := assemble(t)
 	proposal := p.propose(t, pack(t, "a", "1.0.0"))
 	strict := p.under(t, `@id("no-generated") @reason("not here") forbid (principal, action == Action::"install", resource) when { context.origin == "generated" };`)
-	_, err := strict.Approve(t.Context(), ada, proposal.ID, "", "")
+	_, err := strict.Approve(t.Context(), ada, proposal.ID, install.Consent{})
 	wantKind(t, err, task.KindDenied)
 	want(t, "active", p.active(t, "a"), "")
 }
@@ -246,7 +246,7 @@ func TestLargestPackageCanBeProposedAndApproved(t *testing.T) {
 	all := strings.Join(paths, ",")
 	pkg := with(t, "a", "1.0.0", permissions(`"file_read":[`+all+`],"file_write":[`+all+`]`))
 	proposal := p.propose(t, pkg)
-	if _, err := p.Approve(t.Context(), ada, proposal.ID, "", ""); err != nil {
+	if _, err := p.Approve(t.Context(), ada, proposal.ID, install.Consent{}); err != nil {
 		t.Fatal(err)
 	}
 	want(t, "granted", len(p.granted(t, pkg)), 128)
@@ -321,7 +321,7 @@ func TestOneUseIsOneRun(t *testing.T) {
 	sets := make(chan capability.Set)
 	for range 12 {
 		go func() {
-			set, err := p.desk.Spend(t.Context(), s)
+			set, err := p.desk.Spend(t.Context(), s, approval.Use{})
 			if err != nil {
 				t.Error(err)
 			}
@@ -417,7 +417,7 @@ func TestNameTakenOverHasNoState(t *testing.T) {
 	keep()
 	remove("")
 	proposal := p.propose(t, pack(t, "a", "3.0.0")) // from /src
-	if _, err := p.Approve(t.Context(), ada, proposal.ID, "", ""); err != nil {
+	if _, err := p.Approve(t.Context(), ada, proposal.ID, install.Consent{}); err != nil {
 		t.Fatal(err)
 	}
 	want(t, "kept for an approved one", kept(), 0)
@@ -476,7 +476,7 @@ func TestInterruptedAfterTheDecision(t *testing.T) {
 	proposal := p.propose(t, pack(t, "b", "1.0.0"))
 	for what, decide := range map[string]func(context.Context, *install.Installer) error{
 		"approve": func(ctx context.Context, i *install.Installer) error {
-			_, err := i.Approve(ctx, ada, proposal.ID, "", "")
+			_, err := i.Approve(ctx, ada, proposal.ID, install.Consent{})
 			return err
 		},
 		"accept": func(ctx context.Context, i *install.Installer) error {
@@ -511,5 +511,5 @@ func (p *parts) over(t *testing.T, kv store.KV) *install.Installer {
 	}
 	l := ledger.New(p.journal, kv, registry.Projection{}, approval.Projection{})
 	const home = "/home/x/.skillet"
-	return install.New(l, registry.New(kv, p.store.Blobs()), approval.NewDesk(l, kv, ps, home), ps, anything{}, home)
+	return install.New(l, registry.New(kv, p.store.Blobs()), approval.NewDesk(l, kv, ps, approval.Settings{Home: home}), ps, anything{}, home)
 }

@@ -291,7 +291,7 @@ func (i *Installer) install(ctx context.Context, p Plan, actor string, consent f
 		if err != nil {
 			return ledger.Decision{}, err
 		}
-		settled, err := i.stale(ctx, "its installation", func(o approval.Proposal) bool { return o.Digest == p.Digest })
+		settled, err := i.stale(ctx, "the installation of "+p.Skill+"@"+p.Version, func(o approval.Proposal) bool { return o.Skill == p.Skill })
 		return ledger.Decision{
 			Kind: "install", Actor: actor, Subject: p.Skill + "@" + p.Version, Note: string(p.Digest),
 			Changes: slices.Concat([]ledger.Change{installed}, given, settled),
@@ -305,6 +305,7 @@ func (i *Installer) install(ctx context.Context, p Plan, actor string, consent f
 
 func (i *Installer) propose(ctx context.Context, p Plan) (Outcome, error) {
 	var proposal approval.Proposal
+	bad := ""
 	err := i.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
 		if err := i.unmoved(ctx, p); err != nil {
 			return ledger.Decision{}, err
@@ -321,10 +322,15 @@ func (i *Installer) propose(ctx context.Context, p Plan) (Outcome, error) {
 		if err := i.registry.Keep(ctx, p.request.Package); err != nil {
 			return ledger.Decision{}, err
 		}
-		c, err := approval.Proposed(proposal)
+		c, err := i.desk.Proposed(proposal)
+		if err != nil {
+			return ledger.Decision{}, err
+		}
+		put, why, err := quarantined(ctx, proposal, p.request.Package)
+		bad = why
 		return ledger.Decision{
 			Kind: "propose", Actor: proposal.ProposedBy, Subject: p.Skill + "@" + p.Version,
-			Note: string(p.Digest), Changes: []ledger.Change{c},
+			Note: string(p.Digest), Changes: append([]ledger.Change{c}, put...),
 		}, err
 	})
 	if err != nil && !errors.Is(err, errKnown) {
@@ -332,6 +338,9 @@ func (i *Installer) propose(ctx context.Context, p Plan) (Outcome, error) {
 	}
 	if proposal, err = i.desk.Proposal(context.WithoutCancel(ctx), proposal.ID); err != nil {
 		return Outcome{}, err
+	}
+	if bad != "" {
+		return Outcome{Proposal: &proposal}, inQuarantine(proposal, bad)
 	}
 	return Outcome{Proposal: &proposal}, task.Errorf(task.KindApproval, "%s@%s %w: proposal %s", p.Skill, p.Version, ErrWaits, proposal.ID).
 		WithHint("look at it with `skillet approvals show %s`, then `skillet approvals approve %s` or `reject`", proposal.ID, proposal.ID)
@@ -346,9 +355,10 @@ func (p Plan) proposal() approval.Proposal {
 		title = fmt.Sprintf("replace %s@%s by %s", p.Skill, p.Replaces, p.Version)
 	}
 	return approval.Proposal{
-		ID: approval.NewID(), Type: p.Type, Title: title, Rationale: p.request.Rationale,
+		ID: approval.NewID(), Type: p.proposalType(), Title: title, Rationale: p.request.Rationale,
 		Skill: p.Skill, Version: p.Version, Digest: p.Digest, Requested: p.Asks,
 		Origin: string(p.Origin), Source: p.Source, ProposedBy: p.request.ProposedBy,
-		Replaces: p.Replaces, Limits: p.Limits,
+		Replaces: p.Replaces, Limits: p.Limits, SourceKind: p.request.SourceKind, Signer: p.Signer,
+		Artifact: p.request.Artifact, Dependencies: p.request.Dependencies,
 	}
 }

@@ -63,7 +63,7 @@ func assemble(t *testing.T) *parts {
 	}
 	p := &parts{store: s, journal: j, registry: registry.New(s.KV(), s.Blobs())}
 	p.ledger = ledger.New(j, s.KV(), registry.Projection{}, approval.Projection{})
-	p.desk = approval.NewDesk(p.ledger, s.KV(), ps, "/home/x/.skillet")
+	p.desk = approval.NewDesk(p.ledger, s.KV(), ps, approval.Settings{Home: "/home/x/.skillet"})
 	run := runner.New(log, s.KV(), rt, ps, nil, nil, calls, runner.Settings{Home: "/home/x/.skillet"})
 	p.Installer = install.New(p.ledger, p.registry, p.desk, ps, run, "/home/x/.skillet")
 	return p
@@ -229,12 +229,12 @@ func TestGeneratedAlwaysWaits(t *testing.T) {
 	p := assemble(t)
 	proposal := p.propose(t, pack(t, "calm", "1.0.0"))
 	want(t, "active", p.active(t, "calm"), "")
-	out, err := p.Approve(t.Context(), ada, proposal.ID, proposal.Digest.Short(), "looked at it")
+	out, err := p.Approve(t.Context(), ada, proposal.ID, install.Consent{Digest: proposal.Digest.Short(), Notes: "looked at it"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want(t, "active", p.active(t, "calm"), "1.0.0")
-	want(t, "status", out.Proposal.Status, approval.StatusApproved)
+	want(t, "status", out.Proposal.Status, approval.StatusApplied)
 	want(t, "decided by", out.Proposal.DecidedBy, "human:ada")
 	want(t, "notes", out.Proposal.Notes, "looked at it")
 }
@@ -243,7 +243,7 @@ func TestNobodyButAPersonDecides(t *testing.T) {
 	p := assemble(t)
 	proposal := p.propose(t, pack(t, "net", "1.0.0", api))
 	var nobody approval.Human
-	_, err := p.Approve(t.Context(), nobody, proposal.ID, "", "")
+	_, err := p.Approve(t.Context(), nobody, proposal.ID, install.Consent{})
 	wantKind(t, err, task.KindDenied)
 	_, err = p.Reject(t.Context(), nobody, proposal.ID, "")
 	wantKind(t, err, task.KindDenied)
@@ -262,19 +262,19 @@ func TestNobodyButAPersonDecides(t *testing.T) {
 func TestDecisionsHappenOnce(t *testing.T) {
 	p := assemble(t)
 	yes, no := p.propose(t, pack(t, "a", "1.0.0")), p.propose(t, pack(t, "b", "1.0.0"))
-	if _, err := p.Approve(t.Context(), ada, yes.ID, "", ""); err != nil {
+	if _, err := p.Approve(t.Context(), ada, yes.ID, install.Consent{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := p.Reject(t.Context(), ada, no.ID, "no need"); err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range []string{yes.ID, no.ID} {
-		_, err := p.Approve(t.Context(), ada, id, "", "")
+		_, err := p.Approve(t.Context(), ada, id, install.Consent{})
 		wantKind(t, err, task.KindConflict)
 		_, err = p.Reject(t.Context(), ada, id, "")
 		wantKind(t, err, task.KindConflict)
 	}
-	_, err := p.Approve(t.Context(), ada, "ffffffff", "", "")
+	_, err := p.Approve(t.Context(), ada, "ffffffff", install.Consent{})
 	wantKind(t, err, task.KindNotFound)
 	want(t, "b", p.active(t, "b"), "")
 }
@@ -282,16 +282,16 @@ func TestDecisionsHappenOnce(t *testing.T) {
 func TestApprovalHoldsForTheBytesThatWereShown(t *testing.T) {
 	p := assemble(t)
 	proposal := p.propose(t, pack(t, "a", "1.0.0"))
-	_, err := p.Approve(t.Context(), ada, proposal.ID, "0123456789ab", "")
+	_, err := p.Approve(t.Context(), ada, proposal.ID, install.Consent{Digest: "0123456789ab"})
 	wantKind(t, err, task.KindVerification)
 	other := p.propose(t, pack(t, "a", "1.0.1"))
 	if other.ID == proposal.ID {
 		t.Error("other bytes are the same proposal")
 	}
-	if _, err := p.Approve(t.Context(), ada, other.ID, "", ""); err != nil {
+	if _, err := p.Approve(t.Context(), ada, other.ID, install.Consent{}); err != nil {
 		t.Fatal(err)
 	}
-	_, err = p.Approve(t.Context(), ada, proposal.ID, "", "")
+	_, err = p.Approve(t.Context(), ada, proposal.ID, install.Consent{})
 	wantKind(t, err, task.KindConflict) // stale: the person decided about its successor
 }
 
@@ -302,7 +302,7 @@ func TestDamagedProposalCannotBeApproved(t *testing.T) {
 	if err := p.store.Blobs().Delete(t.Context(), string(pkg.Files()[0].Digest)); err != nil {
 		t.Fatal(err)
 	}
-	_, err := p.Approve(t.Context(), ada, proposal.ID, "", "")
+	_, err := p.Approve(t.Context(), ada, proposal.ID, install.Consent{})
 	wantKind(t, err, task.KindVerification)
 	want(t, "active", p.active(t, "a"), "")
 }
@@ -418,7 +418,7 @@ func TestGrantTerms(t *testing.T) {
 		}
 	}
 	for run, wanted := range [][]string{{"kv"}, {"kv"}, {}} {
-		set, err := p.desk.Spend(t.Context(), s)
+		set, err := p.desk.Spend(t.Context(), s, approval.Use{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -439,7 +439,7 @@ func TestRebuiltStateIsTheSame(t *testing.T) {
 	p.accept(t, pack(t, "net", "2.0.0", api))
 	proposal := p.propose(t, pack(t, "gen", "1.0.0", api))
 	p.propose(t, pack(t, "gen", "1.0.1", api))
-	if _, err := p.Approve(t.Context(), ada, proposal.ID, "", ""); err != nil {
+	if _, err := p.Approve(t.Context(), ada, proposal.ID, install.Consent{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := p.Remove(t.Context(), "human:ada", manifests.Ref{Name: "net", Version: "2.0.0"}); err != nil {

@@ -105,10 +105,10 @@ func (i *Installer) former(ctx context.Context, v registry.Skill) (former, error
 	return f, nil
 }
 
-// lasting is what gs grant now and for any number of runs.
+// lasting is what gs grant now, for any call and any number of runs.
 func lasting(gs []approval.Grant) (capability.Set, []approval.Grant) {
 	var cs []capability.Capability
-	gs = slices.DeleteFunc(slices.Clone(gs), func(g approval.Grant) bool { return g.MaxUses != 0 || !g.Live(time.Now()) })
+	gs = slices.DeleteFunc(slices.Clone(gs), func(g approval.Grant) bool { return !g.Standing(time.Now()) })
 	for _, g := range gs {
 		cs = append(cs, g.Capability)
 	}

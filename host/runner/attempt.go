@@ -124,7 +124,7 @@ func (r *Runner) load(ctx context.Context, a *attempt) error {
 // lend makes the environment of the guest: everything it may do, for one call.
 func (r *Runner) lend(_ context.Context, a *attempt) error {
 	a.env = hostfn.NewEnv(hostfn.Settings{
-		Granted: a.granted, Policies: r.policies, Principal: a.principal(),
+		Granted: a.granted, Approved: a.approved(), Policies: r.policies, Principal: a.principal(),
 		Home: r.settings.Home, Own: r.settings.Own, Workspace: a.call.Workspace,
 		Limits: hostfn.Limits{Files: a.limits.Files, LogBytes: a.limits.LogBytes},
 		KV:     a.state(r.kv), KVQuotaBytes: a.manifest.Limits().KVBytes, KVSchema: kvSchema(a.manifest),
@@ -134,6 +134,9 @@ func (r *Runner) lend(_ context.Context, a *attempt) error {
 	})
 	return nil
 }
+
+// approved is what a person approved for this very call.
+func (a *run) approved() capability.Set { return a.call.Lease.Set().Union(a.call.Allow.Set()) }
 
 func injections(m *manifests.Manifest) []hostfn.Injection {
 	var is []hostfn.Injection

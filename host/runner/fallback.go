@@ -90,15 +90,17 @@ func (r *Runner) mayCall(a *run, name string) error {
 	by, granted := a.granted.Allows(q)
 	d := policies.Decision{Reason: "the skill was not granted " + q.String()}
 	if granted {
+		_, approved := a.approved().Allows(q)
 		d = r.policies.Decide(policies.Query{
-			Phase: policies.PhaseCall, Principal: a.principal(), Request: q, Granted: true, GrantedBy: by.String(), Home: r.settings.Home,
+			Phase: policies.PhaseCall, Principal: a.principal(), Request: q, Granted: true, GrantedBy: by.String(),
+			Approved: approved, Home: r.settings.Home,
 		})
 	}
 	if d.Effect == policies.Allow {
 		a.uses = mergeUses(a.uses, []hostfn.Use{{Request: q.String(), Capability: by.String(), Count: 1}})
 		return nil
 	}
-	den := task.Denial{Request: q.String(), Capability: q.String(), Policies: d.Policies, Reason: d.Reason, Count: 1}
+	den := task.Denial{Request: q.String(), Capability: q.String(), Policies: d.Policies, Reason: d.Reason, Asks: d.Effect == policies.Ask, Count: 1}
 	if !granted {
 		den.Hint = fmt.Sprintf("skillet permission grant %s '%s'", a.manifest.Name, q)
 	}

@@ -92,6 +92,9 @@ type Call struct {
 	Input []byte
 	// Allow is what a person allowed for this run alone.
 	Allow approval.OneRun
+	// Lease is what a person approved for this very call, although policies ask
+	// about it. It grants nothing.
+	Lease approval.Lease
 	// Workspace is the absolute directory relative paths resolve against.
 	Workspace string
 	// Caller is who called, for the audit log: "human:ada".

@@ -1,0 +1,88 @@
+// Package evidence gathers what a person should know before deciding about a
+// package: what is different from the active version, what a scan found, how the
+// package's own tests end when it may do nothing, and which installed skills are
+// much like it.
+//
+// It decides nothing and makes nothing safe to print: what it returns holds the
+// package's own text. All of it is bounded, whatever the package is.
+package evidence
+
+import (
+	"context"
+	"errors"
+
+	"github.com/skillet-run/skillet/host/findings"
+	"github.com/skillet-run/skillet/host/registry"
+	"github.com/skillet-run/skillet/host/review"
+	"github.com/skillet-run/skillet/host/runner"
+	"github.com/skillet-run/skillet/manifests"
+	"github.com/skillet-run/skillet/manifests/bundle"
+)
+
+// Evidence is what is known of a package.
+type Evidence struct {
+	// With is the active version that it is compared with; empty for none.
+	With string `json:"compared_with,omitempty"`
+	review.Difference
+	// Findings are those of the static scan.
+	Findings findings.Report `json:"findings"`
+	// Tests are those of the package; nil when they were not run.
+	Tests *Tests `json:"tests,omitempty"`
+	// Similar are installed skills that are much like it, the most alike first.
+	Similar []Similar `json:"similar"`
+}
+
+// Options say what is gathered.
+type Options struct {
+	// Limits bound the difference.
+	Limits review.Limits
+	// Tests has the package's tests run.
+	Tests bool
+}
+
+// A Collector gathers evidence.
+type Collector struct {
+	registry *registry.Registry
+	runner   *runner.Runner
+}
+
+// New makes a Collector. The runner must run what was never installed in worker
+// processes: tests are code that nobody has looked at.
+func New(r *registry.Registry, run *runner.Runner) *Collector { return &Collector{r, run} }
+
+// Collect gathers the evidence about a package. Of a skill that is not installed
+// the texts are left out of the difference, as nothing can be different in them.
+func (c *Collector) Collect(ctx context.Context, p *bundle.Package, o Options) (Evidence, error) {
+	var e Evidence
+	before, version, err := c.active(ctx, p.Manifest().Name)
+	if err != nil {
+		return e, err
+	}
+	if before == nil && o.Limits != (review.Limits{}) {
+		o.Limits.Lines = -1
+	}
+	e.With, e.Difference = version, review.Compare(before, p, o.Limits)
+	if e.Findings, err = findings.Scan(ctx, p); err != nil {
+		return e, err
+	}
+	if e.Similar, err = c.similar(ctx, p.Manifest()); err != nil || !o.Tests {
+		return e, err
+	}
+	t := c.test(ctx, p)
+	e.Tests = &t
+	return e, ctx.Err()
+}
+
+// active is the active version of a skill; nil when it is not installed, or only
+// an alias of another.
+func (c *Collector) active(ctx context.Context, skill string) (*bundle.Package, string, error) {
+	s, err := c.registry.Lookup(ctx, manifests.Ref{Name: skill})
+	if errors.Is(err, registry.ErrNotFound) || err == nil && s.Name != skill {
+		return nil, "", nil
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	p, err := c.registry.Package(ctx, s.Digest)
+	return p, s.Version, err
+}

@@ -1,0 +1,122 @@
+package install
+
+import (
+	"context"
+	"slices"
+
+	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/ledger"
+	"github.com/skillet-run/skillet/host/registry"
+	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/manifests"
+	"github.com/skillet-run/skillet/policies"
+)
+
+// Revert undoes what approving a package did: the version goes and its grants
+// end, and the version that was active before is active again, with the grants it
+// had then. It is one decision. It fails with a [task.KindConflict] error when
+// another version was made the active one since, or when the version before is not
+// installed any more.
+func (i *Installer) Revert(ctx context.Context, h approval.Human, id, notes string) (approval.Proposal, error) {
+	p, err := i.desk.Proposal(ctx, id)
+	if err != nil {
+		return p, err
+	}
+	err = i.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
+		now, err := i.desk.Proposal(ctx, p.ID)
+		if err != nil {
+			return ledger.Decision{}, err
+		}
+		changes, err := i.reversal(ctx, h, now, notes)
+		return ledger.Decision{Kind: "revert", Actor: h.Actor(), Subject: now.Ref(), Note: string(now.Digest), Changes: changes}, err
+	})
+	if err != nil {
+		return p, err
+	}
+	if p, err = i.desk.Proposal(context.WithoutCancel(ctx), p.ID); err != nil {
+		return p, err
+	}
+	return p, i.tidy(ctx, "the proposal is reverted")
+}
+
+// reversal are the changes that undo an approval.
+func (i *Installer) reversal(ctx context.Context, h approval.Human, p approval.Proposal, notes string) ([]ledger.Change, error) {
+	reverted, err := h.Reverted(p, notes)
+	if err != nil {
+		return nil, err
+	}
+	versions, err := i.registry.Versions(ctx, p.Skill)
+	if err != nil {
+		return nil, err
+	}
+	gone, back, err := i.swap(p, versions)
+	if err != nil {
+		return nil, err
+	}
+	given, err := i.givenBack(ctx, h, p, back)
+	if err != nil {
+		return nil, err
+	}
+	gone.Active = gone.Active && back == nil // or the one that comes back is
+	rest := slices.DeleteFunc(slices.Clone(versions), func(v registry.Skill) bool { return v.Digest == gone.Digest })
+	removed, err := i.removal(ctx, []registry.Skill{gone}, rest)
+	if err != nil {
+		return nil, err
+	}
+	stale, err := i.stale(ctx, "reverting proposal "+p.ID, func(o approval.Proposal) bool { return o.Skill == p.Skill })
+	if err != nil || back == nil {
+		return slices.Concat([]ledger.Change{reverted}, removed, stale), err
+	}
+	active, err := registry.RolledBack(*back, false)
+	return slices.Concat([]ledger.Change{reverted, active}, removed, given, stale), err
+}
+
+// swap finds the version that goes, and the one that comes back; nil when there
+// was none before.
+func (i *Installer) swap(p approval.Proposal, versions []registry.Skill) (gone registry.Skill, back *registry.Skill, err error) {
+	at := func(d manifests.Digest) int {
+		return slices.IndexFunc(versions, func(v registry.Skill) bool { return v.Digest == d })
+	}
+	now := at(p.Digest)
+	if now < 0 || !versions[now].Active {
+		return gone, nil, task.Errorf(task.KindConflict, "revert proposal %s: %s is not the active version any more", p.ID, p.Ref()).
+			WithHint("`skillet list --all` shows the versions")
+	}
+	if p.Before == nil || p.Before.Digest == "" || p.Before.Digest == p.Digest {
+		return versions[now], nil, nil
+	}
+	was := at(p.Before.Digest)
+	if was < 0 {
+		return gone, nil, task.Errorf(task.KindConflict, "revert proposal %s: the version that was active before (%s) is not installed any more", p.ID, p.Before.Digest.Short()).
+			WithHint("install it again from its source, or `skillet remove %s`", p.Ref())
+	}
+	return versions[now], &versions[was], nil
+}
+
+// givenBack are the changes that give a version the grants again that it had and
+// has lost since. Policies may forbid that by now.
+func (i *Installer) givenBack(ctx context.Context, h approval.Human, p approval.Proposal, back *registry.Skill) ([]ledger.Change, error) {
+	if back == nil {
+		return nil, nil
+	}
+	has, err := i.desk.Grants(ctx, back.Digest)
+	if err != nil {
+		return nil, err
+	}
+	who := policies.Principal{Skill: back.Name, Version: back.Version, Digest: string(back.Digest), Signer: back.Signer, Origin: string(back.Origin)}
+	var changes []ledger.Change
+	for _, g := range p.Before.Grants {
+		if slices.ContainsFunc(has, func(o approval.Grant) bool { return o.ID == g.ID }) {
+			continue
+		}
+		if err := i.desk.Allowed(who, approval.Capabilities([]approval.Grant{g})); err != nil {
+			return nil, err
+		}
+		c, err := h.Regrant(g)
+		if err != nil {
+			return nil, err
+		}
+		changes = append(changes, c)
+	}
+	return changes, nil
+}
