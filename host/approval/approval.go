@@ -46,8 +46,8 @@ func NewHuman(name string) Human { return Human{name} }
 // Actor is the name under which decisions are recorded: "human:ada".
 func (h Human) Actor() string { return "human:" + h.name }
 
-// check refuses the zero value.
-func (h Human) check() error {
+// Check refuses the zero value, with a [task.KindDenied] error.
+func (h Human) Check() error {
 	if h.name == "" {
 		return task.Errorf(task.KindDenied, "only a person can decide")
 	}

@@ -72,7 +72,7 @@ type returned struct {
 
 // Lend is the change that lets the call of p be made once.
 func (h Human) Lend(p Proposal) (ledger.Change, error) {
-	if err := h.check(); err != nil {
+	if err := h.Check(); err != nil {
 		return ledger.Change{}, err
 	}
 	if p.Call == nil {
@@ -197,6 +197,31 @@ func (d *Desk) ApproveCall(ctx context.Context, h Human, p Proposal, notes strin
 		return ledger.Decision{
 			Kind: "approve", Actor: h.Actor(), Subject: now.Ref(), Note: string(now.Digest), Changes: append(changes, l),
 		}, err
+	})
+	if err != nil {
+		return p, err
+	}
+	return d.Proposal(context.WithoutCancel(ctx), p.ID)
+}
+
+// RevertCall takes back the lease of a call that was approved. It fails with a
+// [task.KindConflict] error when the call was made already.
+func (d *Desk) RevertCall(ctx context.Context, h Human, p Proposal, notes string) (Proposal, error) {
+	err := d.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
+		now, err := d.Proposal(ctx, p.ID)
+		if err != nil {
+			return ledger.Decision{}, err
+		}
+		c, err := h.Reverted(now, notes)
+		if err != nil {
+			return ledger.Decision{}, err
+		}
+		if there, err := d.Lent(ctx, *now.Call); err != nil || !there {
+			return ledger.Decision{}, errors.Join(err, task.Errorf(task.KindConflict, "revert proposal %s: the call was made already, or its time is over", now.ID).
+				WithHint("`skillet audit` shows what it did"))
+		}
+		back, err := Returned(now)
+		return ledger.Decision{Kind: "revert", Actor: h.Actor(), Subject: now.Ref(), Note: string(now.Digest), Changes: []ledger.Change{c, back}}, err
 	})
 	if err != nil {
 		return p, err

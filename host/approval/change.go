@@ -110,7 +110,7 @@ func (h Human) Reverted(p Proposal, notes string) (ledger.Change, error) {
 }
 
 func (h Human) decide(p Proposal, e Event, notes string) (ledger.Change, error) {
-	if err := h.check(); err != nil {
+	if err := h.Check(); err != nil {
 		return ledger.Change{}, err
 	}
 	return moved(p, e, PartyPerson, notes)
@@ -173,7 +173,7 @@ func (h Human) Regrant(g Grant) (ledger.Change, error) {
 }
 
 func (h Human) give(g Grant) (ledger.Change, error) {
-	if err := h.check(); err != nil {
+	if err := h.Check(); err != nil {
 		return ledger.Change{}, err
 	}
 	if g.Conditional() {

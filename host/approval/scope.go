@@ -109,6 +109,11 @@ func (t Terms) Scope() Scope {
 	return ScopeAlways
 }
 
+// Conditions reports whether the terms say anything at all, beside a reason.
+func (t Terms) Conditions() bool {
+	return t.Scope() != ScopeAlways || t.MaxUses != 0 || len(t.For) > 0
+}
+
 // Bounds on what terms say, so that a grant fits an entry of the audit log.
 const (
 	maxPatterns    = 16
