@@ -44,6 +44,7 @@ func Diagnose(ctx context.Context, o Options) []Check {
 		{"audit", h.checkJournals},
 		{"store", h.checkStore},
 		{"state", h.checkState},
+		{"history", h.checkHistory},
 		{"packages", h.checkPackages},
 		{"health", h.checkHealth},
 		{"secrets", h.checkSecrets},
@@ -108,10 +109,6 @@ func (h *Host) checkSettings(context.Context) (string, error) {
 		}
 	}
 	return fmt.Sprintf("%d set, the others have their defaults", set), nil
-}
-
-func (h *Host) checkPolicies(context.Context) (string, error) {
-	return fmt.Sprintf("%d in force", len(h.Policies.List())), nil
 }
 
 func (h *Host) checkJournals(ctx context.Context) (string, error) {
@@ -233,7 +230,7 @@ func (h *Host) checkCache(context.Context) (string, error) {
 
 // checkLimits says what bounds a call when its manifest does not, and at most.
 func (h *Host) checkLimits(context.Context) (string, error) {
-	l, s := sandbox.DefaultLimits(), h.Config.Settings()
+	l, s := sandbox.DefaultLimits(), h.ceilings()
 	return fmt.Sprintf("memory %d MB (at most %d), %v (at most %v), fuel %d (at most %d), output %d KB, log %d KB, %d host calls, HTTP answer %d MB",
 		l.MemoryBytes>>20, s.MaxMemoryMB, l.Wall, seconds(s.MaxExecutionSeconds), l.Fuel, s.MaxFuel,
 		l.OutputBytes>>10, l.LogBytes>>10, l.HostCalls, s.HTTPMaxMB), nil

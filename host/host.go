@@ -40,6 +40,9 @@ type Options struct {
 	LogOutput io.Writer
 	// Notifier receives the notifications of skills.
 	Notifier hostfn.Notifier
+	// System is the directory of the administrator's bounds, usually [SystemDir];
+	// empty for none.
+	System string
 }
 
 // A Host is an opened home. It is safe for concurrent use, and several
@@ -59,6 +62,8 @@ type Host struct {
 	Secrets   *secret.Vault
 	SecretKey *secret.Key
 
+	system   string
+	maximum  *policies.Maximum // nil for none
 	store    *badgerstore.Store
 	workers  *worker.Pool
 	sandbox  *sandbox.Runtime
@@ -90,7 +95,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		return nil, err
 	}
 	s := c.Settings()
-	h := &Host{Home: home, Config: c, notifier: o.Notifier}
+	h := &Host{Home: home, Config: c, system: o.System, notifier: o.Notifier}
 	h.SecretKey = secret.NewKey(home, secret.Place(s.SecretKey))
 	h.Secrets = secret.Open(h.path("secrets"), h.SecretKey)
 	h.Log = telemetry.New(telemetry.Options{
@@ -151,15 +156,6 @@ func (h *Host) path(elem ...string) string {
 	return filepath.Join(append([]string{h.Home}, elem...)...)
 }
 
-func (h *Host) openPolicies(context.Context) error {
-	p, err := policies.Load(h.path("policies"))
-	if err != nil {
-		return task.Wrap(task.KindUsage, err).WithHint("correct the file, or move it out of %s", h.path("policies"))
-	}
-	h.Policies = p
-	return nil
-}
-
 func (h *Host) openJournals(context.Context) error {
 	for _, j := range []struct {
 		name string
@@ -216,9 +212,7 @@ func (h *Host) wire() {
 	h.Desk = approval.NewDesk(h.Ledger, kv, h.Policies, approval.Settings{Home: h.Home, Expiry: days(s.ProposalExpiryDays)})
 	h.Runner = runner.New(h.Log.Named("run"), kv, h.sandbox, h.Policies, h.Secrets, notifier(h.notifier), h.Calls, runner.Settings{
 		Home: h.Home, Own: ownFiles(s),
-		Ceilings: runner.Limits{
-			MemoryBytes: uint64(s.MaxMemoryMB) << 20, Fuel: s.MaxFuel, Wall: seconds(s.MaxExecutionSeconds),
-		},
+		Ceilings:    h.callCeilings(),
 		HTTPTimeout: seconds(s.HTTPTimeoutSeconds), HTTPBytes: int64(s.HTTPMaxMB) << 20,
 		Workers: h.apart, Skills: installed{h},
 	})

@@ -14,14 +14,15 @@ type Cut struct {
 	// Asked is what the manifest says, and Allowed what holds, with units.
 	Asked   string `json:"asked"`
 	Allowed string `json:"allowed"`
-	// Setting is the setting that decides.
+	// Setting is the setting that decides; the administrator may have set a lower
+	// bound than it.
 	Setting string `json:"setting"`
 }
 
 // Enforced returns the limits of a manifest as they hold on this host, and
 // those that its settings make smaller.
 func (h *Host) Enforced(l manifests.ResolvedLimits) (manifests.ResolvedLimits, []Cut) {
-	s, cuts := h.Config.Settings(), []Cut{}
+	s, cuts := h.ceilings(), []Cut{}
 	if most := uint64(s.MaxMemoryMB) << 20; l.MemoryBytes > most {
 		cuts = append(cuts, Cut{"max_memory_mb", fmt.Sprintf("%d MB", l.MemoryBytes>>20), fmt.Sprintf("%d MB", s.MaxMemoryMB), "max_memory_mb"})
 		l.MemoryBytes = most

@@ -128,7 +128,7 @@ func newApp(t *terminal) *cli.App {
 func (t *terminal) commands() []*cli.Command {
 	cs := []*cli.Command{
 		t.installCommand(), t.runCommand(), t.listCommand(), t.infoCommand(), t.removeCommand(),
-		t.permissionCommand(), t.secretCommand(), t.approvalsCommand(), t.auditCommand(),
+		t.permissionCommand(), t.policyCommand(), t.secretCommand(), t.approvalsCommand(), t.auditCommand(),
 		t.packCommand(), t.storeCommand(), t.configCommand(), t.doctorCommand(),
 		t.completionCommand(), t.versionCommand(), t.exitCodesCommand(), t.helpCommand(), t.completeCommand(),
 		t.attemptsCommand(),
@@ -196,7 +196,7 @@ func (t *terminal) withHost(do action) cli.ActionFunc {
 		if err != nil {
 			return err
 		}
-		h, err := host.Open(c.Context, host.Options{Home: home, Environ: t.environ, LogOutput: t.err, Notifier: t})
+		h, err := host.Open(c.Context, host.Options{Home: home, Environ: t.environ, LogOutput: t.err, Notifier: t, System: t.system})
 		if err != nil {
 			return err
 		}

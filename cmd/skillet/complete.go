@@ -142,6 +142,8 @@ var argumentSources = map[string]source{
 	"approvals reject":  inHome(proposals(true)),
 	"secret set":        inHome(secretNames),
 	"secret delete":     inHome(secretNames),
+	"policy explain":    inHome(explainable),
+	"policy list":       inHome(policyIDs),
 	"config get":        settingNames,
 	"completion":        shells,
 }
@@ -185,7 +187,7 @@ func inHome(look func(question, *host.Host) ([]candidate, error)) source {
 		if _, err := os.Stat(filepath.Join(home, "journal")); err != nil {
 			return nil, fmt.Errorf("look for a home: %w", err)
 		}
-		h, err := host.Open(q.ctx, host.Options{Home: home, Environ: q.t.environ, LogOutput: io.Discard})
+		h, err := host.Open(q.ctx, host.Options{Home: home, Environ: q.t.environ, LogOutput: io.Discard, System: q.t.system})
 		if err != nil {
 			return nil, err
 		}

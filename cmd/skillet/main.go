@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/sandbox/worker"
 )
 
@@ -15,12 +16,15 @@ func main() {
 	if worker.IsWorker(os.Args) {
 		os.Exit(worker.Main())
 	}
-	os.Exit(skilletMain())
+	os.Exit(skilletMain(host.SystemDir()))
 }
 
-func skilletMain() int {
+// skilletMain runs the command line, within the bounds of an administrator.
+func skilletMain(system string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
-	return run(ctx, newTerminal(os.Stdin, os.Stdout, os.Stderr, os.Environ()), os.Args)
+	t := newTerminal(os.Stdin, os.Stdout, os.Stderr, os.Environ())
+	t.system = system
+	return run(ctx, t, os.Args)
 }

@@ -28,13 +28,22 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host/sandbox/wasmbin/wasmtest"
+	"github.com/skillet-run/skillet/host/sandbox/worker"
 	"github.com/skillet-run/skillet/manifests"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden parts of the scripts")
 
 func TestMain(m *testing.M) {
-	testscript.Main(runs{m}, map[string]func(){"skillet": main})
+	testscript.Main(runs{m}, map[string]func(){"skillet": main, "skillet-bounded": bounded})
+}
+
+// bounded is the program on a machine whose administrator's directory is $SYSTEM.
+func bounded() {
+	if worker.IsWorker(os.Args) {
+		os.Exit(worker.Main())
+	}
+	os.Exit(skilletMain(os.Getenv("SYSTEM")))
 }
 
 // runs runs the tests, and deletes what they share.

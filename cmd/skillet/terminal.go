@@ -30,7 +30,9 @@ type terminal struct {
 	out     *answers
 	err     *screen
 	environ []string
-	json    bool
+	// system is the directory of the administrator's bounds.
+	system string
+	json   bool
 	// ended is closed when the command is to end: somebody pressed Ctrl-C.
 	ended <-chan struct{}
 	// inTTY, outTTY and errTTY say which of the streams are terminals.

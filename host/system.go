@@ -1,0 +1,109 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/skillet-run/skillet/host/config"
+	"github.com/skillet-run/skillet/host/runner"
+	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/policies"
+)
+
+// SystemDir is the directory in which an administrator of this machine sets
+// bounds for every home on it: policies/*.cedar, and [policies.MaximumFile]. No
+// setting moves it: whoever is bounded could.
+func SystemDir() string {
+	switch runtime.GOOS {
+	case "windows":
+		return `C:\ProgramData\skillet`
+	case "darwin":
+		return "/Library/Application Support/skillet"
+	}
+	return "/etc/skillet"
+}
+
+// openPolicies reads the policies that came with the program, those of the
+// administrator, and those of the home.
+func (h *Host) openPolicies(context.Context) error {
+	if err := h.checkSystem(); err != nil {
+		return err
+	}
+	var err error
+	if h.maximum, err = policies.LoadMaximum(h.system); err != nil {
+		return task.Wrap(task.KindUsage, err).WithHint("its administrator has to correct it: without it nobody knows what is allowed")
+	}
+	dirs := []string{h.path("policies")}
+	if h.system != "" {
+		dirs = append(dirs, filepath.Join(h.system, "policies"))
+	}
+	p, err := policies.Load(dirs...)
+	if err != nil {
+		return task.Wrap(task.KindUsage, err).WithHint("correct the file, or move it out of its directory; `skillet policy check FILE` checks one")
+	}
+	h.Policies = p.Within(h.maximum)
+	return nil
+}
+
+// checkSystem refuses bounds that somebody else than the administrator could
+// have set.
+func (h *Host) checkSystem() error {
+	if h.system == "" || runtime.GOOS == "windows" { // where modes say nothing
+		return nil
+	}
+	for _, path := range []string{h.system, filepath.Join(h.system, policies.MaximumFile), filepath.Join(h.system, "policies")} {
+		st, err := os.Stat(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("look at the administrator's bounds: %w", err)
+		}
+		if st.Mode().Perm()&0o022 != 0 {
+			return task.Errorf(task.KindVerification, "%s can be changed by others than its owner (mode %o)", path, st.Mode().Perm()).
+				WithHint("its administrator has to run `chmod go-w %s`", path)
+		}
+	}
+	return nil
+}
+
+// ceilings are what no call may exceed: the settings of the home, and what the
+// administrator allows.
+func (h *Host) ceilings() config.Settings {
+	s, m := h.Config.Settings(), h.maximum
+	if m == nil {
+		return s
+	}
+	if m.MaxMemoryMB > 0 {
+		s.MaxMemoryMB = min(s.MaxMemoryMB, m.MaxMemoryMB)
+	}
+	if m.MaxExecutionSeconds > 0 {
+		s.MaxExecutionSeconds = min(s.MaxExecutionSeconds, m.MaxExecutionSeconds)
+	}
+	if m.MaxFuel > 0 {
+		s.MaxFuel = min(s.MaxFuel, m.MaxFuel)
+	}
+	return s
+}
+
+// callCeilings are the ceilings as the runner takes them.
+func (h *Host) callCeilings() runner.Limits {
+	s := h.ceilings()
+	return runner.Limits{
+		MemoryBytes: uint64(s.MaxMemoryMB) << 20, Fuel: s.MaxFuel, Wall: time.Duration(s.MaxExecutionSeconds * float64(time.Second)),
+	}
+}
+
+func (h *Host) checkPolicies(context.Context) (string, error) {
+	detail := fmt.Sprintf("%d in force", len(h.Policies.List()))
+	if h.maximum != nil {
+		detail += ", within " + filepath.Join(h.system, policies.MaximumFile)
+	}
+	return detail, nil
+}
