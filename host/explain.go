@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"syscall"
 
+	"github.com/skillet-run/skillet/host/audit"
 	"github.com/skillet-run/skillet/host/journal"
 	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/secret"
@@ -34,6 +35,8 @@ var meanings = []struct {
 	{syscall.ENOSPC, task.KindInternal, "make room on the disk and run the command again; nothing was lost"},
 	{secret.ErrExposed, task.KindVerification, "make it its owner's alone; whoever could read it can open the secrets, so change those too if that may have happened"},
 	{syscall.EFBIG, task.KindInternal, "a file may not grow so large here (see `ulimit -f`); nothing was lost"},
+	{audit.ErrNoKey, task.KindVerification, "unlock the keyring, or set secret_key to the place the identity is in; when it is gone for good, move keys/audit.age out of the home and run `skillet audit repair`"},
+	{audit.ErrExport, task.KindVerification, "get the export again from who made it; `skillet audit export` writes one"},
 	{secret.ErrNoKey, task.KindVerification, "restore the key, or set secret_key to the place it is in"},
 	{secret.ErrNotFound, task.KindNotFound, "`skillet secret list` shows the names"},
 	{secret.ErrName, task.KindUsage, "choose another name"},

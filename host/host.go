@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/audit"
 	"github.com/skillet-run/skillet/host/config"
 	"github.com/skillet-run/skillet/host/hostfn"
 	"github.com/skillet-run/skillet/host/install"
@@ -61,6 +62,7 @@ type Host struct {
 	Runner    *runner.Runner
 	Secrets   *secret.Vault
 	SecretKey *secret.Key
+	AuditKeys *audit.Keeper
 
 	system   string
 	maximum  *policies.Maximum // nil for none
@@ -98,6 +100,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	h := &Host{Home: home, Config: c, system: o.System, notifier: o.Notifier}
 	h.SecretKey = secret.NewKey(home, secret.Place(s.SecretKey))
 	h.Secrets = secret.Open(h.path("secrets"), h.SecretKey)
+	h.AuditKeys = audit.NewKeeper(h.path("keys"), h.SecretKey, h.Secrets)
 	h.Log = telemetry.New(telemetry.Options{
 		Output: o.LogOutput, Level: s.LogLevel, JSON: s.LogFormat == "json", Redactor: h.redactor(ctx),
 	})
@@ -158,23 +161,23 @@ func (h *Host) path(elem ...string) string {
 
 func (h *Host) openJournals(context.Context) error {
 	for _, j := range []struct {
-		name string
-		to   **journal.Journal
-	}{{"decisions", &h.Decisions}, {"calls", &h.Calls}} {
+		name, log string
+		to        **journal.Journal
+	}{{"decisions", logDecisions, &h.Decisions}, {"calls", logRuns, &h.Calls}} {
 		dir := h.path("journal", j.name)
 		if err := journal.FinishRepair(dir); err != nil {
 			return err
 		}
 		var err error
-		if *j.to, err = journal.Open(dir, h.journalOptions()); err != nil {
+		if *j.to, err = journal.Open(dir, h.journalOptions(j.log)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (h *Host) journalOptions() journal.Options {
-	return journal.Options{Sync: true, LockWait: seconds(h.Config.Settings().LockWaitSeconds)}
+func (h *Host) journalOptions(log string) journal.Options {
+	return journal.Options{Sync: true, LockWait: seconds(h.Config.Settings().LockWaitSeconds), Keys: h.AuditKeys, Log: log}
 }
 
 func (h *Host) openStore(context.Context) error {

@@ -75,9 +75,8 @@ func (h *Host) RepairAudit(ctx context.Context, by approval.Human) (AuditRepair,
 	if err != nil || !runs && !decisions {
 		return r, err
 	}
-	o := h.journalOptions()
 	if runs {
-		done, err := journal.RepairDir(ctx, h.path("journal", "calls"), nil, o)
+		done, err := journal.RepairDir(ctx, h.path("journal", "calls"), nil, h.journalOptions(logRuns))
 		if r.Runs = &done; err != nil {
 			return r, err
 		}
@@ -87,7 +86,7 @@ func (h *Host) RepairAudit(ctx context.Context, by approval.Human) (AuditRepair,
 		known = h.remembered(ctx)
 		replica := h.replica()
 		defer replica.close()
-		done, err := journal.RepairDir(ctx, h.path("journal", "decisions"), replica.take(ctx), o)
+		done, err := journal.RepairDir(ctx, h.path("journal", "decisions"), replica.take(ctx), h.journalOptions(logDecisions))
 		if r.Decisions = &done; err != nil {
 			return r, err
 		}

@@ -78,8 +78,11 @@ func (k *Keeper) read(ctx context.Context) (*checkpoint.Ring, error) {
 		return k.ring, nil
 	}
 	b, err := k.vault.Get(ctx, keyName)
+	if errors.Is(err, secret.ErrDamaged) {
+		return nil, fmt.Errorf("%w: %s is damaged, or sealed by another identity", ErrNoKey, k.path())
+	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", ErrNoKey, k.path(), err)
+		return nil, fmt.Errorf("%w: %w", ErrNoKey, err)
 	}
 	ring, err := checkpoint.ReadRing(b)
 	if err != nil {
@@ -122,7 +125,7 @@ func (k *Keeper) checkIdentity(ctx context.Context) error {
 
 // Rotate makes a new key, which the one so far names, and has resign sign
 // everything with it. Then the old one is retired. After an interruption the new
-// key holds, and the next Rotate goes on with it.
+// key holds, and the old one too until the next Rotate.
 func (k *Keeper) Rotate(ctx context.Context, resign func(context.Context) error) (*checkpoint.Ring, error) {
 	if _, err := k.Make(ctx); err != nil {
 		return nil, err

@@ -17,7 +17,7 @@
 //
 // The hash is the one that chains the log's lines, not the root of a tree, so
 // proofs about trees do not apply to it. Lines that say more may follow, in
-// this order: "adopted", "repaired", "lost", "next".
+// this order: "adopted", "repaired", "lost", "export", "next".
 package checkpoint
 
 import (
@@ -68,6 +68,9 @@ type Checkpoint struct {
 	// of a damaged one, and Lost which of the damaged one's entries are gone.
 	Repaired bool
 	Lost     []Range
+	// Export is "first" or "last" at the ends of what is exported of a log; empty
+	// for no such statement.
+	Export string
 	// Next is the text of the key that signs from now on; empty for no change.
 	Next string
 }
@@ -131,6 +134,9 @@ func (c Checkpoint) extensions() []string {
 	for _, r := range c.Lost {
 		ls = append(ls, "lost "+r.String())
 	}
+	if c.Export != "" {
+		ls = append(ls, "export "+c.Export)
+	}
 	if c.Next != "" {
 		ls = append(ls, "next "+c.Next)
 	}
@@ -182,6 +188,8 @@ func (c *Checkpoint) extend(word, value string) (err error) {
 		var r Range
 		r, err = parseRange(value)
 		c.Lost = append(c.Lost, r)
+	case "export":
+		c.Export = value
 	case "next":
 		c.Next = value
 	default:

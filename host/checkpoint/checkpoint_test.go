@@ -25,6 +25,7 @@ func samples() []Checkpoint {
 		{Origin: "x/runs", Seq: 1, Hash: someHash},
 		{Origin: "x/runs", Seq: 412, Hash: someHash, Time: at, After: Digest(nil)},
 		{Origin: "x/runs", Seq: 412, Hash: someHash, Time: at, Adopted: Range{1, 412}, Repaired: true, Lost: []Range{{2, 2}, {5, 9}}},
+		{Origin: "x/runs", Seq: 412, Hash: someHash, Export: "last"},
 		{Origin: "x/key", Time: at, Next: "name+1234+key"},
 	}
 }

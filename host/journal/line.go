@@ -59,6 +59,17 @@ func decode(line []byte) (Entry, error) {
 	return e, nil
 }
 
+// ParseLine returns the entry of a line, with its newline, as [Journal.Lines]
+// gives it. Every byte of the line is checked against the hash; whether it
+// follows another line is for the caller.
+func ParseLine(line []byte) (Entry, error) {
+	e, err := decode(line)
+	if err != nil {
+		return e, fmt.Errorf("read journal line: %w", err)
+	}
+	return e, nil
+}
+
 // split takes the hash member off a line and closes the object again.
 func split(line []byte) (body []byte, sum string, err error) {
 	n := len(line) - hashMember
