@@ -1,0 +1,336 @@
+package source
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/skillet-run/skillet/host/git"
+	"github.com/skillet-run/skillet/host/source/oci"
+	"github.com/skillet-run/skillet/host/source/transfer"
+	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/manifests"
+	"github.com/skillet-run/skillet/manifests/bundle"
+	"github.com/skillet-run/skillet/manifests/signature"
+)
+
+// fetchPath reads a directory or a file.
+func fetchPath(r Ref) (*Fetched, error) {
+	at, err := filepath.Abs(r.Path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(r.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, task.Errorf(task.KindNotFound, "%w", fs.ErrNotExist).WithHint("name a directory with a skill.json, or a .skill file")
+	case err != nil:
+		return nil, err
+	case filepath.Ext(r.Path) == ".wasm":
+		return nil, task.Errorf(task.KindUsage, "it is a module, not a package").
+			WithHint("write a skill.json beside it and install the directory; `skillet run %s` runs it as it is", r.Path)
+	case info.IsDir():
+		p, err := bundle.ReadDir(r.Path)
+		return &Fetched{Package: p, Kind: KindDirectory, Source: at, Place: at}, unwrapped(err)
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%w: it is neither a directory nor a file", bundle.ErrUnsafe)
+	}
+	b, err := readFile(r.Path, bundle.MaxArchiveBytes)
+	if err != nil {
+		return nil, err
+	}
+	got, err := ofArchive(b, KindFile, at)
+	if err != nil {
+		return nil, err
+	}
+	beside, err := readFile(r.Path+signature.Extension, signature.MaxBytes)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("read its signature: %w", err)
+	}
+	if err == nil {
+		got.Signatures = [][]byte{beside}
+	}
+	got.Place = filepath.Dir(at)
+	return got, nil
+}
+
+// unwrapped leaves the path out of an error that names it twice.
+func unwrapped(err error) error {
+	if inner := errors.Unwrap(err); inner != nil {
+		return inner
+	}
+	return err
+}
+
+// readFile reads a regular file of at most limit bytes.
+func readFile(path string, limit int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(fmt.Errorf("%w: %s is no file", bundle.ErrUnsafe, path), err)
+	}
+	b, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(b)) > limit {
+		return nil, fmt.Errorf("%w: %s has more than %d bytes", bundle.ErrTooLarge, path, limit)
+	}
+	return b, nil
+}
+
+// ofArchive reads the package in a .skill file.
+func ofArchive(b []byte, k Kind, source string) (*Fetched, error) {
+	p, err := bundle.ReadArchive(bytes.NewReader(b))
+	if err != nil {
+		return nil, err
+	}
+	return &Fetched{Package: p, Kind: k, Source: source, Artifact: manifests.DigestOf(b), Archive: b}, nil
+}
+
+// client is the client for an address.
+func (f *Fetcher) client(text string, o Options) (*http.Client, error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	if u.Scheme == "http" && !transfer.Loopback(u.Host) && !o.PlainHTTP {
+		return nil, fmt.Errorf("%w: http:// is not secure", transfer.ErrTransport)
+	}
+	return transfer.NewClient(f.settings.Client, transfer.Place{Host: u.Host, PlainHTTP: u.Scheme == "http"}), nil
+}
+
+func (f *Fetcher) fetchURL(ctx context.Context, r Ref, o Options) (*Fetched, error) {
+	client, err := f.client(r.URL, o)
+	if err != nil {
+		return nil, err
+	}
+	want := transfer.Blob{Digest: string(r.Digest), Size: -1, Max: bundle.MaxArchiveBytes}
+	downloads := f.downloads()
+	if r.Digest == "" { // without it nobody knows whether the rest belongs to the beginning
+		downloads = transfer.Downloads{}
+	}
+	length, meter := int64(-1), counter(o.Progress)
+	b, err := downloads.Get(ctx, want, func(ctx context.Context, offset int64) (*http.Response, error) {
+		resp, err := get(ctx, client, r.URL, offset)
+		if err == nil && resp.ContentLength >= 0 {
+			length = offset + resp.ContentLength
+		}
+		return resp, err
+	}, func(n int64) { meter(n, length) })
+	if err != nil {
+		return nil, err
+	}
+	r.Digest = manifests.DigestOf(b)
+	got, err := ofArchive(b, KindURL, r.String())
+	if err != nil {
+		return nil, err
+	}
+	got.Place = r.Place()
+	got.Signatures, err = besideURL(ctx, client, r.URL)
+	return got, err
+}
+
+// counter adds up what comes.
+func counter(progress func(done, total int64)) func(n, total int64) {
+	var done int64
+	return func(n, total int64) {
+		if done += n; progress != nil {
+			progress(done, total)
+		}
+	}
+}
+
+func get(ctx context.Context, client *http.Client, u string, offset int64) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u, nil)
+	if err != nil {
+		return nil, err
+	}
+	if offset > 0 {
+		req.Header.Set("Range", fmt.Sprintf("bytes=%d-", offset))
+	}
+	return client.Do(req)
+}
+
+// besideURL gets the signature beside a file; none when the server has none, or
+// shows none.
+func besideURL(ctx context.Context, client *http.Client, u string) ([][]byte, error) {
+	resp, err := get(ctx, client, address(u, signature.Extension), 0)
+	if err != nil {
+		return nil, fmt.Errorf("signature: %w", err)
+	}
+	defer resp.Body.Close()
+	err = transfer.Status(resp)
+	if errors.Is(err, transfer.ErrNotFound) || errors.Is(err, transfer.ErrUnauthorized) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("signature: %w", err)
+	}
+	b, err := transfer.Limited(resp.Body, signature.MaxBytes)
+	if err != nil {
+		return nil, fmt.Errorf("signature: %w", err)
+	}
+	return [][]byte{b}, nil
+}
+
+// gitLimits bound what is fetched of a git repository: packages are small, and
+// the sources beside them are not large.
+var gitLimits = git.Limits{Pack: 128 << 20, Objects: 200_000, Content: 512 << 20, Files: 50_000}
+
+func (f *Fetcher) fetchGit(ctx context.Context, r Ref, o Options) (*Fetched, error) {
+	client, err := f.client(r.URL, o)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "skillet-git-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	strict := transfer.Strict(client, gitLimits.Pack+gitLimits.Pack/8)
+	at, err := git.Fetch(ctx, strict, git.Wanted{URL: r.URL, Revision: r.Revision, Subdir: r.Subdir}, gitLimits, dir)
+	if err != nil {
+		return nil, gitError(ctx, err)
+	}
+	p, err := bundle.ReadDir(at.Dir)
+	if err != nil {
+		return nil, unwrapped(err)
+	}
+	r.Revision = at.Commit
+	return &Fetched{Package: p, Kind: KindGit, Source: r.String(), Place: r.Place()}, nil
+}
+
+// gitError says an error of git in the words of [transfer].
+func gitError(ctx context.Context, err error) error {
+	if c := context.Cause(ctx); c != nil {
+		return c
+	}
+	for _, m := range []struct{ is, means error }{
+		{git.ErrNoRepository, transfer.ErrNotFound},
+		{git.ErrNoRevision, transfer.ErrNotFound},
+		{git.ErrTooLarge, transfer.ErrTooLarge},
+		{git.ErrDamaged, transfer.ErrTampered},
+	} {
+		if errors.Is(err, m.is) {
+			return fmt.Errorf("%w: %w", m.means, err)
+		}
+	}
+	return transfer.Classify(err)
+}
+
+func (f *Fetcher) fetchLayout(ctx context.Context, r Ref, o Options) (*Fetched, error) {
+	at, err := filepath.Abs(r.Path)
+	if err != nil {
+		return nil, err
+	}
+	r.Path = at
+	l := oci.OpenLayout(at)
+	reference, err := f.reference(ctx, r, func(ctx context.Context) ([]string, error) { return l.Tags(ctx) })
+	if err != nil {
+		return nil, err
+	}
+	got, err := pulled(ctx, l, reference, o)
+	if err != nil {
+		return nil, err
+	}
+	if got.Signatures, err = oci.Signatures(ctx, l, got.Artifact); err != nil {
+		return nil, err
+	}
+	r.Tag, r.Digest = "", got.Artifact
+	got.Kind, got.Source, got.Place = KindLayout, r.String(), r.Place()
+	return got, nil
+}
+
+// pulled reads an artifact, and demands that a tag that is a version tells the
+// truth.
+func pulled(ctx context.Context, s oci.Store, reference string, o Options) (*Fetched, error) {
+	p, err := oci.Pull(ctx, s, reference, serial(o.Progress))
+	if err != nil {
+		return nil, err
+	}
+	if v, ok := versionOf(reference); ok {
+		if err := wanted(p.Package, "", v.Version); err != nil {
+			return nil, err
+		}
+	}
+	return &Fetched{Package: p.Package, Artifact: p.Digest}, nil
+}
+
+// serial calls a function one at a time.
+func serial(progress func(done, total int64)) oci.Meter {
+	if progress == nil {
+		return nil
+	}
+	var mu sync.Mutex
+	return func(done, total int64) {
+		mu.Lock()
+		defer mu.Unlock()
+		progress(done, total)
+	}
+}
+
+// fetchRegistry gets an artifact from the first spot of a site that has it.
+func (f *Fetcher) fetchRegistry(ctx context.Context, s site, r Ref, o Options) (*Fetched, error) {
+	reference, err := f.reference(ctx, r, func(ctx context.Context) ([]string, error) { return f.tags(ctx, s) })
+	if err != nil {
+		return nil, err
+	}
+	var got *Fetched
+	at, err := f.each(ctx, s, func(repo *oci.Remote) (err error) {
+		got, err = pulled(ctx, repo, reference, o)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if got.Signatures, err = f.signatures(ctx, s, at, got.Artifact); err != nil {
+		return nil, err
+	}
+	r.Tag, r.Digest = "", got.Artifact
+	got.Kind, got.Source, got.Place = KindRegistry, r.String(), r.Place()
+	if at != (spot{s.host, s.repository}) {
+		got.From = at.String()
+	}
+	return got, nil
+}
+
+// signatures are those that the spot has from which an artifact came; if it has
+// none, those another spot has: mirrors often keep artifacts alone.
+func (f *Fetcher) signatures(ctx context.Context, s site, at spot, about manifests.Digest) ([][]byte, error) {
+	others := []spot{at}
+	for _, o := range s.spots() {
+		if o != at {
+			others = append(others, o)
+		}
+	}
+	for i, o := range others {
+		found, err := f.signaturesAt(ctx, s, o, about)
+		if i == 0 && err != nil {
+			return nil, err
+		}
+		if len(found) > 0 {
+			return found, nil
+		}
+	}
+	return nil, nil
+}
+
+func (f *Fetcher) signaturesAt(ctx context.Context, s site, at spot, about manifests.Digest) ([][]byte, error) {
+	repo, err := f.connect(s, at.host).Repository(at.repository)
+	if err != nil {
+		return nil, err
+	}
+	return oci.Signatures(ctx, repo, about)
+}

@@ -1,0 +1,23 @@
+package host
+
+import (
+	"github.com/skillet-run/skillet/host/source"
+	"github.com/skillet-run/skillet/host/source/transfer"
+)
+
+// Sources gets and publishes packages as the settings of this home say: from
+// and to registries, files and other places. Files that are installed already
+// are not downloaded again.
+func (h *Host) Sources() *source.Fetcher {
+	s := h.Config.Settings()
+	registries := make([]source.Registry, len(s.Registries))
+	for i, r := range s.Registries {
+		registries[i] = source.Registry{
+			Name: r.Name, URL: r.URL, Names: r.Names, Mirrors: r.Mirrors, Redirects: r.Redirects, PlainHTTP: r.PlainHTTP,
+		}
+	}
+	return source.New(h.Log.Named("source"), h.store.Blobs(), source.Settings{
+		Registries: registries, Downloads: h.path("cache", "downloads"), Timeout: seconds(s.DownloadTimeoutSeconds),
+		Client: transfer.Settings{UserAgent: "skillet"},
+	})
+}
