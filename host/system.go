@@ -13,6 +13,7 @@ import (
 	"github.com/skillet-run/skillet/host/config"
 	"github.com/skillet-run/skillet/host/runner"
 	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/policies"
 )
 
@@ -106,4 +107,13 @@ func (h *Host) checkPolicies(context.Context) (string, error) {
 		detail += ", within " + filepath.Join(h.system, policies.MaximumFile)
 	}
 	return detail, nil
+}
+
+// rates are how often skills may be called, as the runner takes them.
+func rates(s config.Settings) []runner.Rate {
+	var all []runner.Rate
+	for _, l := range s.RateLimits {
+		all = append(all, runner.Rate{Skill: l.Skill, Tool: l.Tool, RateLimit: manifests.RateLimit{MaxCalls: l.MaxCalls, PerSeconds: l.PerSeconds}})
+	}
+	return all
 }

@@ -33,6 +33,9 @@ func check(s Settings, sources map[string]string) error {
 				WithHint("it must be %s", c.want)
 		}
 	}
+	if err := checkRateLimits(s.RateLimits, sources[rateLimitsKey]); err != nil {
+		return err
+	}
 	return checkRegistries(s.Registries, sources[registriesKey])
 }
 

@@ -57,6 +57,9 @@ type Settings struct {
 	MinFreeMB int `koanf:"min_free_mb" doc:"free disk space below which nothing more is written, in MB"`
 	// DownloadTimeoutSeconds bounds fetching or publishing one package.
 	DownloadTimeoutSeconds float64 `koanf:"download_timeout_seconds" doc:"the longest it may take to fetch or publish one package, in seconds"`
+	// RateLimits are how often skills may be called; they can only be set in the
+	// file.
+	RateLimits []RateLimit `koanf:"rate_limits" doc:"how often skills may be called, a list: skill, tool, max_calls, per_seconds"`
 	// Registries are where short names are looked for; they can only be set in
 	// the file.
 	Registries []Registry `koanf:"registries" doc:"registries that short names are looked for in, a list: name, url, names, mirrors, redirects, plain_http"`
@@ -69,7 +72,7 @@ func Defaults() Settings {
 		MaxMemoryMB: 1024, MaxExecutionSeconds: 300, MaxFuel: 1_000_000_000_000,
 		HTTPTimeoutSeconds: 30, HTTPMaxMB: 10,
 		SecretKey: "auto", LockWaitSeconds: 30, ProposalExpiryDays: 30, MinFreeMB: 64,
-		DownloadTimeoutSeconds: 600, Registries: []Registry{},
+		DownloadTimeoutSeconds: 600, RateLimits: []RateLimit{}, Registries: []Registry{},
 	}
 }
 
@@ -155,7 +158,7 @@ func loadFile(k *koanf.Koanf, path string, b []byte, sources map[string]string) 
 	}
 	file := koanf.New(".")
 	if err := file.Load(rawbytes.Provider(b), yaml.Parser()); err != nil {
-		return task.Errorf(task.KindUsage, "read configuration %s: %w", path, err).WithHint("it must be a flat YAML mapping of settings, with registries as a list; `skillet config list` shows them")
+		return task.Errorf(task.KindUsage, "read configuration %s: %w", path, err).WithHint("it must be a flat YAML mapping of settings, with registries and rate_limits as lists; `skillet config list` shows them")
 	}
 	for _, key := range file.Keys() {
 		if !slices.Contains(keys(), key) {
@@ -177,8 +180,8 @@ func loadEnv(k *koanf.Koanf, environ []string, sources map[string]string) error 
 		if !slices.Contains(keys(), key) {
 			return unknown(task.KindUsage, key, "environment variable %s names no setting", name)
 		}
-		if key == registriesKey {
-			return task.Errorf(task.KindUsage, "environment variable %s cannot hold registries", name).WithHint("list them in %s in the home, under registries", FileName)
+		if key == registriesKey || key == rateLimitsKey {
+			return task.Errorf(task.KindUsage, "environment variable %s cannot hold a list", name).WithHint("write it in %s in the home, under %s", FileName, key)
 		}
 		sources[key] = name
 	}

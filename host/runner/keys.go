@@ -14,7 +14,8 @@ import (
 //
 //	runner/about/OWNER/breaker/HEX -> JSON: the circuit breaker of one version
 //	runner/about/OWNER/health/HEX  -> JSON: its last health check
-//	runner/about/OWNER/rate        -> JSON: the token bucket
+//	runner/about/OWNER/rate        -> JSON: the token bucket of its manifest
+//	runner/about/OWNER/rate/SKILL-PATTERN[/TOOL-PATTERN/TOOL] -> JSON: that of a person's rate
 //	runner/cache/OWNER             -> JSON: how much is kept in
 //	runner/cached/OWNER/HASH       -> an answer, behind the times it was made and ends
 const (

@@ -2,6 +2,8 @@ package runner
 
 import (
 	"context"
+	"path"
+	"slices"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -10,29 +12,95 @@ import (
 	"github.com/skillet-run/skillet/manifests"
 )
 
-// paced refuses calls that come more often than the manifest allows.
+// A Rate is how often a person lets skills be called, whatever their manifests
+// say.
+type Rate struct {
+	// Skill and Tool are patterns of names, in which * stands for any characters.
+	// Each skill that fits has a count of its own. With an empty Tool its tools
+	// are counted together, otherwise each tool that fits apart.
+	Skill, Tool string
+	manifests.RateLimit
+}
+
+// A pace is one limit that holds for a call, and where it is counted.
+type pace struct {
+	tokens cell[bucket]
+	limit  manifests.RateLimit
+	what   string // is limited
+	whose  string // the limit is
+}
+
+// paces are the limits of a call: those of the person first.
+func (r *Runner) paces(a *run) []pace {
+	var all []pace
+	t := a.call.Target
+	for _, rate := range r.settings.Rates {
+		if !fits(rate.Skill, a.manifest.Name) || rate.Tool != "" && !fits(rate.Tool, a.tool.Name) {
+			continue
+		}
+		p := pace{cell[bucket]{r.kv, rateKey(t) + "/" + rate.Skill}, rate.RateLimit, t.Label, "the setting rate_limits"}
+		if rate.Tool != "" {
+			p.tokens.key += "/" + rate.Tool + "/" + a.tool.Name
+			p.what += ":" + a.tool.Name
+		}
+		all = append(all, p)
+	}
+	if limit := a.manifest.Performance.RateLimit; limit != nil {
+		all = append(all, pace{cell[bucket]{r.kv, rateKey(t)}, *limit, t.Label, "performance.rate_limit in its manifest"})
+	}
+	return all
+}
+
+// fits reports whether a name is one that a pattern means. The patterns were
+// checked where they were read.
+func fits(pattern, name string) bool {
+	ok, err := path.Match(pattern, name)
+	return ok && err == nil
+}
+
+// paced refuses calls that come more often than the manifest, or a person,
+// allows. A call that one limit refuses is not counted by another.
 func (r *Runner) paced(a *run, next work) work {
-	limit := a.manifest.Performance.RateLimit
-	if limit == nil {
+	paces := r.paces(a)
+	if len(paces) == 0 {
 		return next
 	}
-	tokens := cell[bucket]{r.kv, rateKey(a.call.Target)}
 	return func(ctx context.Context) error {
-		var wait time.Duration
-		err := tokens.update(ctx, func(b bucket) bucket {
-			b, wait = b.take(time.Now(), *limit)
-			return b
-		})
-		if err != nil {
-			return err
+		for _, p := range paces[:len(paces)-1] { // the last one is asked when it is counted
+			b, _, err := p.tokens.read(ctx)
+			if err != nil {
+				return err
+			}
+			if _, wait := b.take(time.Now(), p.limit); wait > 0 {
+				return p.refusal(wait)
+			}
 		}
-		if wait > 0 {
-			return task.Errorf(task.KindLimit, "%s is %w: %s in %s", a.call.Target.Label, ErrRate, count(limit.MaxCalls, "call"), seconds(limit.PerSeconds)).
-				WithHint("try again in %s; performance.rate_limit in its manifest says how often", ceil(wait)).
-				WithRetryAfter(wait)
+		for _, p := range slices.Backward(paces) {
+			if err := p.take(ctx); err != nil {
+				return err
+			}
 		}
 		return next(ctx)
 	}
+}
+
+// take counts a call, or refuses it.
+func (p pace) take(ctx context.Context) error {
+	var wait time.Duration
+	err := p.tokens.update(ctx, func(b bucket) bucket {
+		b, wait = b.take(time.Now(), p.limit)
+		return b
+	})
+	if err == nil && wait > 0 {
+		return p.refusal(wait)
+	}
+	return err
+}
+
+func (p pace) refusal(wait time.Duration) error {
+	return task.Errorf(task.KindLimit, "%s is %w: %s in %s", p.what, ErrRate, count(p.limit.MaxCalls, "call"), seconds(p.limit.PerSeconds)).
+		WithHint("try again in %s; %s says how often", ceil(wait), p.whose).
+		WithRetryAfter(wait)
 }
 
 // A bucket is a token bucket in the store. The zero value is full.

@@ -16,6 +16,7 @@ import (
 	"github.com/skillet-run/skillet/host/runner"
 	"github.com/skillet-run/skillet/host/sandbox/wasmbin/wasmtest"
 	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
 
@@ -350,6 +351,33 @@ func TestRateLimitIsEnforced(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		if r := two.Run(t.Context(), call(pkg)); !r.OK {
 			t.Errorf("got %+v", r.Error)
+		}
+	})
+}
+
+// TestRatesOfAPerson: each skill and tool is counted apart, and a call that one
+// rate refuses costs nothing of another.
+func TestRatesOfAPerson(t *testing.T) {
+	t.Parallel()
+	g := newGuest()
+	g.tool("run", g.answer("ok"))
+	g.tool("walk", g.answer("ok"))
+	pkg := skill(t, "tester", g, runTool+`,{"name":"walk","description":"walks"}`, `,"performance":{"rate_limit":{"max_calls":100,"per_seconds":1000}}`)
+	rates := []runner.Rate{
+		{Skill: "test*", Tool: "r*", RateLimit: manifests.RateLimit{MaxCalls: 1, PerSeconds: 10}},
+		{Skill: "tester", RateLimit: manifests.RateLimit{MaxCalls: 3, PerSeconds: 30}},
+		{Skill: "other", RateLimit: manifests.RateLimit{MaxCalls: 1, PerSeconds: 1000}},
+	}
+	inBubble(t, func(t *testing.T, m *machine) {
+		p := m.process(func(s *runner.Settings) { s.Rates = rates })
+		for i, c := range []struct {
+			tool string
+			ok   bool
+		}{{"run", true}, {"run", false}, {"run", false}, {"walk", true}, {"walk", true}, {"walk", false}} {
+			r := p.Run(t.Context(), on(pkg, c.tool))
+			if r.OK != c.ok || !r.OK && (!errors.Is(r.Error, runner.ErrRate) || !strings.Contains(r.Error.Hint, "rate_limits")) {
+				t.Errorf("call %d of %s: %+v", i, c.tool, r.Error)
+			}
 		}
 	})
 }

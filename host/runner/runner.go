@@ -133,6 +133,9 @@ type Settings struct {
 	Workers *worker.Runtime
 	// Skills finds the skills that fallback commands name; nil finds none.
 	Skills Skills
+	// Rates are how often a person lets skills be called. Every one that fits a
+	// call holds for it.
+	Rates []Rate
 }
 
 // A Runner runs tools. It is safe for concurrent use.
