@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"strconv"
 	"strings"
 
 	"github.com/gowebpki/jcs"
@@ -62,10 +64,14 @@ func exact(text []byte) error {
 	}
 }
 
+// leastNumber is far above where doubles lose digits before they vanish.
+const leastNumber = 1e-290
+
 // precise reports whether the literal of a number has few digits that count,
-// and an exponent with which it neither vanishes nor becomes infinite.
+// and is neither too large for a double nor so small that it loses some.
 func precise(n string) bool {
-	mantissa, exponent, _ := strings.Cut(strings.ToLower(n), "e")
+	mantissa, _, _ := strings.Cut(strings.ToLower(n), "e")
 	digits := strings.Trim(strings.NewReplacer("-", "", ".", "").Replace(mantissa), "0")
-	return len(digits) <= maxDigits && len(strings.TrimLeft(exponent, "+-0")) <= 2
+	f, err := strconv.ParseFloat(n, 64)
+	return err == nil && len(digits) <= maxDigits && (digits == "" || math.Abs(f) > leastNumber)
 }
