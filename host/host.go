@@ -217,7 +217,7 @@ func (h *Host) wire() {
 		Home: h.Home, Own: ownFiles(s),
 		Ceilings:    h.callCeilings(),
 		HTTPTimeout: seconds(s.HTTPTimeoutSeconds), HTTPBytes: int64(s.HTTPMaxMB) << 20,
-		Workers: h.apart, Skills: installed{h}, Rates: rates(s),
+		Workers: h.apart, Skills: installed{h}, Trials: trials{h}, Rates: rates(s),
 	})
 	h.Installer = install.New(h.Ledger, h.Registry, h.Desk, h.Policies, h.Runner, h.Home)
 }

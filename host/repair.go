@@ -200,7 +200,7 @@ func (hs *holdings) has(s registry.Skill) bool {
 // reconcile ends what hs has and known has not, and says so in r. With nothing
 // known, every grant ends and everything that waits.
 func (hs *holdings) reconcile(r *AuditRepair, known *holdings) ([]ledger.Change, error) {
-	changes := slices.Concat(hs.endGrants(r, known), hs.endProposals(r, known), hs.endSkills(r, known))
+	changes := slices.Concat(hs.endGrants(r, known), hs.endProposals(r, known), hs.endSkills(r, known), hs.stopSkills(r, known))
 	if known == nil {
 		return collected(changes)
 	}

@@ -21,16 +21,12 @@ func (i installed) Target(ctx context.Context, ref manifests.Ref) (runner.Target
 	if err := i.h.CatchUp(ctx); err != nil {
 		return runner.Target{}, err
 	}
-	s, err := i.h.Registry.Lookup(ctx, ref)
+	t, s, err := i.h.Target(ctx, ref)
 	if err != nil {
 		return runner.Target{}, err
 	}
-	p, err := i.h.Registry.Package(ctx, s.Digest)
-	if err != nil {
-		return runner.Target{}, err
-	}
-	granted, err := i.h.Desk.Spend(ctx, s, approval.Use{})
-	return runner.Target{Label: s.Ref(), Package: p, Origin: s.Origin, Granted: granted}, err
+	t.Granted, err = i.h.Desk.Spend(ctx, s, approval.Use{})
+	return t, err
 }
 
 // checkHealth makes the health checks that skills declare, and looks for skills
@@ -42,7 +38,7 @@ func (h *Host) checkHealth(ctx context.Context) (string, error) {
 	}
 	checked := 0
 	for _, s := range skills {
-		if !s.Active {
+		if !s.Active || s.Disabled != nil {
 			continue
 		}
 		ill, ok, err := h.examine(ctx, s)
@@ -74,7 +70,7 @@ func (h *Host) examine(ctx context.Context, s registry.Skill) (ill *task.Error, 
 	if err != nil {
 		return nil, true, err
 	}
-	health, err := h.Runner.Health(ctx, runner.Target{Label: s.Ref(), Package: p, Origin: s.Origin, Granted: granted})
+	health, err := h.Runner.Health(ctx, runner.Target{Label: s.Ref(), Package: p, Origin: s.Origin, Granted: granted, Place: place(s)})
 	switch {
 	case err != nil:
 		return nil, true, err

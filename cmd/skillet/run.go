@@ -266,12 +266,8 @@ func installedTarget(ctx context.Context, h *host.Host, ref manifests.Ref) (goal
 	if err := h.CatchUp(ctx); err != nil {
 		return goal{}, err
 	}
-	s, err := h.Registry.Lookup(ctx, ref)
-	if err != nil {
-		return goal{}, err
-	}
-	p, err := h.Registry.Package(ctx, s.Digest)
-	return goal{runner.Target{Label: s.Ref(), Package: p, Origin: s.Origin}, ref.Tool, &s}, err
+	target, s, err := h.Target(ctx, ref)
+	return goal{target, ref.Tool, &s}, err
 }
 
 // maxInput bounds what is read as input; the sandbox has its own, lower limit.

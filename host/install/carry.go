@@ -68,7 +68,7 @@ func (p Plan) terms(a approval.Ask) approval.Terms {
 func (p Plan) provenance() registry.Provenance {
 	return registry.Provenance{
 		Source: p.Source, SourceKind: p.request.SourceKind, Origin: p.Origin, Signer: p.Signer,
-		Artifact: p.request.Artifact, Dependencies: p.request.Dependencies,
+		Artifact: p.request.Artifact, Dependencies: p.request.Dependencies, Beside: p.aside,
 	}
 }
 

@@ -119,6 +119,8 @@ type Plan struct {
 	former  former
 	// whole is what the policies say about the package apart from what it asks for.
 	whole policies.Effect
+	// aside has the active version stay active.
+	aside bool
 }
 
 // New are the asks that no earlier version was granted.

@@ -16,6 +16,7 @@ import (
 //	runner/about/OWNER/health/HEX  -> JSON: its last health check
 //	runner/about/OWNER/rate        -> JSON: the token bucket of its manifest
 //	runner/about/OWNER/rate/SKILL-PATTERN[/TOOL-PATTERN/TOOL] -> JSON: that of a person's rate
+//	runner/about/OWNER/canary/SEQ  -> JSON: the figures of a trial, by the decision that began it
 //	runner/cache/OWNER             -> JSON: how much is kept in
 //	runner/cached/OWNER/HASH       -> an answer, behind the times it was made and ends
 const (

@@ -133,6 +133,8 @@ type Settings struct {
 	Workers *worker.Runtime
 	// Skills finds the skills that fallback commands name; nil finds none.
 	Skills Skills
+	// Trials ends the trials of new versions; nil lets them go on.
+	Trials Trials
 	// Rates are how often a person lets skills be called. Every one that fits a
 	// call holds for it.
 	Rates []Rate
@@ -216,6 +218,7 @@ func (r *Runner) serve(ctx context.Context, c Call, p part, of task.RunID) task.
 		a.result.Error = task.AsError(fmt.Errorf("record the run in the audit log: %w", err))
 	}
 	r.meter.count(a)
+	r.weigh(ctx, a)
 	return a.result
 }
 

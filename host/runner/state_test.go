@@ -7,6 +7,7 @@ import (
 
 	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/registry"
+	"github.com/skillet-run/skillet/host/runner"
 	"github.com/skillet-run/skillet/host/sandbox/wasmbin/wasmtest"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests/bundle"
@@ -170,5 +171,70 @@ func TestKeptAndPurged(t *testing.T) {
 	}
 	if left, err := m.store.KV().List(t.Context(), ""); err != nil || len(left) > 0 {
 		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
+// at is a call of the version as it stands beside the others of its skill.
+func at(place runner.Place, pkg *bundle.Package, tool string) runner.Call {
+	c := on(pkg, tool, "kv")
+	c.Target.Place = place
+	return c
+}
+
+// The version that is active again finds what it kept; one beside it, or one whose
+// person wished that the data stays, changes nothing.
+func TestActiveVersionTakesItsStateBack(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	p := m.process()
+	v1, v2 := keeper(t, "1", ""), keeper(t, "2", "migrate")
+	run := func(place runner.Place, pkg *bundle.Package, tool, want string) {
+		t.Helper()
+		r := p.Run(t.Context(), at(place, pkg, tool))
+		got := string(r.Raw)
+		if !r.OK {
+			got = r.Error.Message
+		}
+		if !strings.Contains(got, want) {
+			t.Errorf("%s: got %q, want %q", tool, got, want)
+		}
+	}
+	run(runner.PlaceActive, v1, "keep", "kept")
+	run(runner.PlaceBeside, v2, "new", "another version of it is active, with data of version 1")
+	run(runner.PlaceActive, v1, "old", "yes")
+	run(runner.PlaceActive, v2, "new", "yes") // updated
+	run(runner.PlaceBeside, v1, "old", "another version of it is active, with data of version 2")
+	run(runner.PlaceKept, v1, "old", "schema version 2, and version 1.0.0 of it knows 1")
+	run(runner.PlaceActive, v1, "old", "yes") // rolled back
+	run(runner.PlaceActive, v1, "new", "no")
+	run(runner.PlaceActive, v2, "old", "no") // and forward again
+	if err := p.FitsState(t.Context(), v1.Manifest()); err != nil {
+		t.Errorf("it could be taken back: %v", err)
+	}
+	if err := p.TakeBack(t.Context(), v1.Manifest()); err != nil {
+		t.Fatal(err)
+	}
+	run(runner.PlaceAlone, v1, "old", "yes")
+	if keeps, err := p.Keeps(t.Context(), "keeper"); err != nil || !keeps {
+		t.Errorf("keeps: %v, %v", keeps, err)
+	}
+}
+
+// What a later version wrote at first is nothing that an earlier one could have
+// kept.
+func TestStateThatCannotBeTakenBack(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	p := m.process()
+	v1, v2 := keeper(t, "1", ""), keeper(t, "2", "migrate")
+	if r := p.Run(t.Context(), at(runner.PlaceActive, v2, "keep")); !r.OK {
+		t.Fatal(r.Error)
+	}
+	r := p.Run(t.Context(), at(runner.PlaceActive, v1, "old"))
+	if r.OK || r.Error.Kind != task.KindConflict {
+		t.Errorf("got %+v", r.Error)
+	}
+	if e := task.AsError(p.FitsState(t.Context(), v1.Manifest())); e == nil || e.Kind != task.KindConflict {
+		t.Errorf("got %v", e)
 	}
 }

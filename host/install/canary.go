@@ -1,0 +1,142 @@
+package install
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/ledger"
+	"github.com/skillet-run/skillet/host/registry"
+	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/manifests"
+)
+
+// A Share says how a new version is tried.
+type Share struct {
+	// Percent of the calls go to it, 1 to 99.
+	Percent int
+	// Calls is how many of its calls it takes until it is promoted; 0 means
+	// [DefaultCanaryCalls].
+	Calls int
+}
+
+// DefaultCanaryCalls is how many calls a version on trial has to take.
+const DefaultCanaryCalls = 200
+
+// AcceptCanary installs a planned package beside the active version, with the
+// consent of a person as in [Installer.Accept], and puts it on trial. It fails
+// with a [task.KindConflict] error when there is no active version, when another
+// one is on trial, or when the two would not share what the skill keeps.
+func (i *Installer) AcceptCanary(ctx context.Context, h approval.Human, p Plan, s Share) (Outcome, error) {
+	if err := h.Check(); err != nil {
+		return Outcome{}, err
+	}
+	if err := i.canTry(ctx, p, s); err != nil {
+		return Outcome{}, err
+	}
+	if s.Calls == 0 {
+		s.Calls = DefaultCanaryCalls
+	}
+	p.aside = true
+	return i.install(ctx, p, h.Actor(), func() ([]ledger.Change, error) {
+		given, err := p.grants(h, p.Asks)
+		if err != nil {
+			return nil, err
+		}
+		begun, err := registry.CanaryStarted(p.Skill, registry.Canary{
+			Digest: p.Digest, Stable: p.former.digest, Version: p.Version, StableVersion: p.Replaces, Percent: s.Percent, Calls: s.Calls,
+		})
+		return append(given, begun), err
+	})
+}
+
+func (i *Installer) canTry(ctx context.Context, p Plan, s Share) error {
+	switch {
+	case s.Percent < 1 || s.Percent > 99:
+		return task.Errorf(task.KindUsage, "a canary gets 1 to 99 percent of the calls, not %d", s.Percent).WithHint("such as --canary 10%%")
+	case s.Calls < 0:
+		return task.Errorf(task.KindUsage, "a canary takes a number of calls that is not negative, not %d", s.Calls)
+	case p.Replaces == "" || p.Installed:
+		return task.Errorf(task.KindConflict, "try %s@%s: there is no other active version to measure it against", p.Skill, p.Version).
+			WithHint("install it without --canary")
+	case p.former.pkg == nil:
+		return task.Errorf(task.KindVerification, "try %s@%s: the active version %s is damaged", p.Skill, p.Version, p.Replaces).
+			WithHint("install it without --canary")
+	}
+	was, is := p.former.pkg.Manifest().Security.Permissions.KV, p.request.Package.Manifest().Security.Permissions.KV
+	if was != nil && is != nil && max(was.SchemaVersion, 1) != max(is.SchemaVersion, 1) {
+		return task.Errorf(task.KindConflict, "try %s@%s: it keeps data of schema version %d, and %s of version %d: the two cannot share it",
+			p.Skill, p.Version, max(is.SchemaVersion, 1), p.Replaces, max(was.SchemaVersion, 1)).
+			WithHint("update without --canary: `skillet rollback %s` takes the data back as well", p.Skill)
+	}
+	active, err := i.registry.Lookup(ctx, manifests.Ref{Name: p.Skill})
+	if err != nil {
+		return err
+	}
+	if c := active.Canary; c != nil {
+		return task.Errorf(task.KindConflict, "try %s@%s: %s is on trial already", p.Skill, p.Version, c.Version).
+			WithHint("`skillet update %s --promote` makes it the active version, `skillet rollback %s` ends the trial", p.Skill, p.Skill)
+	}
+	return nil
+}
+
+// EndCanary ends the trial of a skill as a person decides: with
+// [registry.VerdictPromoted] the version on trial is the active one from then on.
+func (i *Installer) EndCanary(ctx context.Context, h approval.Human, skill string, v registry.Verdict) (registry.Skill, error) {
+	if err := h.Check(); err != nil {
+		return registry.Skill{}, err
+	}
+	return i.endCanary(ctx, h.Actor(), skill, 0, v, "as decided by "+h.Actor(), nil)
+}
+
+// Conclude ends a trial as its figures say. It does nothing when that trial is
+// over already.
+func (i *Installer) Conclude(ctx context.Context, skill string, c registry.Canary, v registry.Verdict, reason string, report json.RawMessage) error {
+	_, err := i.endCanary(ctx, "host:canary", skill, c.Seq, v, reason, report)
+	return err
+}
+
+// endCanary ends the trial that decision seq began; 0 means whichever there is.
+func (i *Installer) endCanary(ctx context.Context, actor, skill string, seq uint64, v registry.Verdict, reason string, report json.RawMessage) (registry.Skill, error) {
+	err := i.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
+		active, err := i.registry.Lookup(ctx, manifests.Ref{Name: skill})
+		if err != nil {
+			return ledger.Decision{}, err
+		}
+		c := active.Canary
+		switch {
+		case c == nil && seq == 0:
+			return ledger.Decision{}, task.Errorf(task.KindConflict, "%s has no version on trial", active.Name).
+				WithHint("`skillet update %s --canary 10%%` begins a trial", active.Name)
+		case c == nil || seq != 0 && c.Seq != seq:
+			return ledger.Decision{}, errAlready
+		}
+		if v == registry.VerdictPromoted {
+			if err := i.promotable(ctx, active.Name, *c); err != nil {
+				return ledger.Decision{}, err
+			}
+		}
+		change, err := registry.CanaryEnded(active.Name, v, reason, report)
+		return ledger.Decision{Kind: "canary", Actor: actor, Subject: active.Name + "@" + c.Version, Note: string(v) + ": " + reason, Changes: []ledger.Change{change}}, err
+	})
+	if err != nil && !errors.Is(err, errAlready) {
+		return registry.Skill{}, err
+	}
+	return i.registry.Lookup(context.WithoutCancel(ctx), manifests.Ref{Name: skill})
+}
+
+// promotable refuses a version that would not run.
+func (i *Installer) promotable(ctx context.Context, skill string, c registry.Canary) error {
+	versions, err := i.registry.Versions(ctx, skill)
+	if err != nil {
+		return err
+	}
+	n := slices.IndexFunc(versions, func(v registry.Skill) bool { return v.Digest == c.Digest })
+	if n < 0 {
+		return fmt.Errorf("promote %s@%s: %w", skill, c.Version, registry.ErrNotFound)
+	}
+	return versions[n].Runs()
+}

@@ -1,0 +1,70 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/skillet-run/skillet/host/registry"
+	"github.com/skillet-run/skillet/host/runner"
+	"github.com/skillet-run/skillet/manifests"
+)
+
+// Target finds the installed version that a call of ref runs, without what it may
+// do: the active one, the one that ref names, or, for its share of the calls that
+// name none, the one on trial. One that is disabled is not run: see
+// [registry.Skill.Runs].
+func (h *Host) Target(ctx context.Context, ref manifests.Ref) (runner.Target, registry.Skill, error) {
+	s, err := h.Registry.Lookup(ctx, ref)
+	if err != nil {
+		return runner.Target{}, s, err
+	}
+	t := runner.Target{Place: place(s)}
+	if ref.Version == "" && s.Canary != nil {
+		if s, err = h.routed(ctx, s); err != nil {
+			return t, s, err
+		}
+		t.Trial, t.Place = s.Canary, place(s)
+	}
+	if err := s.Runs(); err != nil {
+		return t, s, err
+	}
+	t.Label, t.Origin = s.Ref(), s.Origin
+	t.Package, err = h.Registry.Package(ctx, s.Digest)
+	return t, s, err
+}
+
+// routed is the active version of a skill, or the one on trial in its place.
+func (h *Host) routed(ctx context.Context, active registry.Skill) (registry.Skill, error) {
+	candidate, err := h.Runner.Route(ctx, active.Name, *active.Canary)
+	if err != nil || !candidate {
+		return active, err
+	}
+	versions, err := h.Registry.Versions(ctx, active.Name)
+	if err != nil {
+		return active, err
+	}
+	for _, v := range versions {
+		if v.Digest == active.Canary.Digest && v.Disabled == nil {
+			return v, nil
+		}
+	}
+	return active, nil
+}
+
+func place(s registry.Skill) runner.Place {
+	switch {
+	case !s.Active:
+		return runner.PlaceBeside
+	case s.KeepState:
+		return runner.PlaceKept
+	}
+	return runner.PlaceActive
+}
+
+// trials ends trials by the way in that there is.
+type trials struct{ h *Host }
+
+// Conclude ends a trial.
+func (t trials) Conclude(ctx context.Context, skill string, c registry.Canary, v registry.Verdict, reason string, report json.RawMessage) error {
+	return t.h.Installer.Conclude(ctx, skill, c, v, reason, report)
+}
