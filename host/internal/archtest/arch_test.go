@@ -31,6 +31,7 @@ var imports = map[string][]string{
 	"manifests/signature":         {"manifests"},
 	"manifests/signature/keyless": {"manifests", "manifests/signature"},
 	"host/task":                   nil,
+	"host/suggest":                {"policies/capability"},
 
 	// Contracts and what implements them.
 	"host/store":             {"host/store/atomicfile", "host/store/filelock"},
@@ -98,7 +99,7 @@ var imports = map[string][]string{
 	"host":                   {"*"},
 	"host/internal/archtest": nil,
 	"cmd/skillet": {
-		"host", "host/approval", "host/hostfn", "host/config", "host/escape", "host/evidence", "host/install", "host/journal", "host/ledger", "host/registry", "host/review", "host/runner",
+		"host", "host/approval", "host/audit", "host/checkpoint", "host/suggest", "host/hostfn", "host/config", "host/escape", "host/evidence", "host/install", "host/journal", "host/ledger", "host/registry", "host/review", "host/runner",
 		"host/sandbox/wasmbin", "host/sandbox/worker", "host/secret", "host/store", "host/task", "manifests", "manifests/bundle", "policies", "policies/capability",
 	},
 	"cmd/demo": nil,
@@ -122,6 +123,7 @@ var foreign = map[string][]string{
 	"github.com/extism/go-sdk":              {"host/sandbox/reference"},
 	"github.com/go-git/go-billy":            {"host/git"},
 	"github.com/go-git/go-git":              {"host/git"},
+	"github.com/go-json-experiment/json":    {"host/trust"},
 	"github.com/go-viper/mapstructure":      {"host/config"},
 	"github.com/gowebpki/jcs":               {"host/approval"},
 	"github.com/google/uuid":                {"host/task", "host/approval"},
