@@ -1,10 +1,13 @@
 package findings
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // A Rule is one thing that [Scan] looks for.
 type Rule struct {
-	// ID is "SK" and three digits: 1xx is about secrets, 2xx about what a skill
+	// ID is "SK" and three digits: 0xx is about the scan itself, 1xx is about secrets, 2xx about what a skill
 	// reaches for, 3xx about code, 4xx about text, 5xx about modules, 6xx about
 	// licences. An id is never used again for something else.
 	ID       string   `json:"id"`
@@ -29,4 +32,7 @@ func Lookup(id string) (Rule, bool) {
 	return rules[i], true
 }
 
-var rules = slices.Concat(moduleRules)
+var rules = slices.SortedFunc(
+	slices.Values(slices.Concat(scanRules, secretRules, reachRules, codeRules, packedRules, unseenRules, phraseRules, moduleRules, licenceRules)),
+	func(a, b Rule) int { return strings.Compare(a.ID, b.ID) },
+)

@@ -1,22 +1,31 @@
 package findings
 
 import (
-	"bytes"
 	"context"
 	"slices"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
+
+var scanRules = []Rule{
+	{
+		ID: "SK001", Title: "not all was looked at", Severity: Warn,
+		What: "The package has so much of something that looks like the beginning of a secret, an address or an instruction that the search ended before the package did.",
+		Why:  "The search is bounded, so that nobody can make it last. A package can be filled with such things to hide one of them, or simply be full of them.",
+		Do:   "Look at the files by other means, or leave out what the skill does not need.",
+	},
+}
 
 // A check looks for what some rules are about.
 type check func(*scan)
 
 // checks are all checks, in an order that does not matter.
 func checks() []check {
-	return []check{(*scan).module}
+	return []check{
+		(*scan).secrets, (*scan).scripts, (*scan).modules, (*scan).packed,
+		(*scan).unseen, (*scan).phrases, (*scan).licence,
+	}
 }
 
 // A scan is the work on one package.
@@ -25,12 +34,17 @@ type scan struct {
 	pkg      *bundle.Package
 	manifest *manifests.Manifest
 	files    []*file
+	reach    reach
+	looked   int                         // places that may be addresses
 	found    map[string]map[Finding]bool // by rule, at most MaxPerRule each
 	more     map[string]int              // how many more, by rule
 }
 
 func newScan(ctx context.Context, p *bundle.Package) *scan {
-	s := &scan{ctx: ctx, pkg: p, manifest: p.Manifest(), found: map[string]map[Finding]bool{}, more: map[string]int{}}
+	s := &scan{
+		ctx: ctx, pkg: p, manifest: p.Manifest(), reach: newReach(p.Manifest()),
+		found: map[string]map[Finding]bool{}, more: map[string]int{},
+	}
 	for _, f := range p.Files() {
 		data, err := p.Read(f.Path)
 		if err != nil { // every file of the index is there
@@ -60,6 +74,9 @@ func (s *scan) manifestFile() *file {
 	return newFile(manifests.FileJSON, nil)
 }
 
+// over reports whether the scan is to end early.
+func (s *scan) over() bool { return s.ctx.Err() != nil }
+
 // add keeps a finding of a rule at [at, at+n) of a file.
 func (s *scan) add(rule string, f *file, at, n int, message string) {
 	s.keep(rule, f, at, message, excerpt(f.data, at, n))
@@ -71,9 +88,16 @@ func (s *scan) about(rule string, f *file, message string) {
 }
 
 func (s *scan) keep(rule string, f *file, at int, message, excerpt string) {
+	if s.full(rule) { // finding the position of what is only counted takes time
+		s.more[rule]++
+		return
+	}
 	line, column := f.position(at)
 	s.record(Finding{Rule: rule, File: f.path, Line: line, Column: column, Offset: at, Message: message, Excerpt: excerpt})
 }
+
+// full reports whether a rule has found as much as a report holds.
+func (s *scan) full(rule string) bool { return len(s.found[rule]) >= MaxPerRule }
 
 func (s *scan) record(f Finding) {
 	rule, _ := Lookup(f.Rule)
@@ -105,49 +129,4 @@ func (s *scan) report() Report {
 		}
 	}
 	return r
-}
-
-// A file is one file of the package.
-type file struct {
-	path  string
-	data  []byte
-	text  bool  // UTF-8 without NUL
-	lines []int // where each line begins; of a text only
-}
-
-func newFile(path string, data []byte) *file {
-	f := &file{path: path, data: data, text: utf8.Valid(data) && bytes.IndexByte(data, 0) < 0}
-	if !f.text {
-		return f
-	}
-	f.lines = []int{0}
-	for i, b := range data {
-		if b == '\n' {
-			f.lines = append(f.lines, i+1)
-		}
-	}
-	return f
-}
-
-// maxColumn is how far into a line characters are counted; beyond it a column
-// is that number.
-const maxColumn = 1 << 20
-
-// position returns line and column of an offset; 0 and 0 when the file has no
-// lines.
-func (f *file) position(at int) (line, column int) {
-	if !f.text {
-		return 0, 0
-	}
-	line, exact := slices.BinarySearch(f.lines, at)
-	if exact {
-		line++
-	}
-	begin := f.lines[line-1]
-	return line, utf8.RuneCount(f.data[begin:min(at, begin+maxColumn)]) + 1
-}
-
-// has reports whether the path of f ends in one of the extensions.
-func (f *file) has(extensions ...string) bool {
-	return slices.ContainsFunc(extensions, func(e string) bool { return strings.HasSuffix(strings.ToLower(f.path), e) })
 }

@@ -50,11 +50,19 @@ func printable(text string) string {
 	return b.String()
 }
 
-// cut shortens text to n characters.
+// cut shortens text to n characters, and says that it did.
 func cut(text string, n int) string {
+	if short := cutPlain(text, n); short != text {
+		return cutPlain(short, n-1) + "…"
+	}
+	return text
+}
+
+// cutPlain is the first n characters of text.
+func cutPlain(text string, n int) string {
 	for i := range text {
 		if n--; n < 0 {
-			return text[:i] + "…"
+			return text[:i]
 		}
 	}
 	return text
