@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/skillet-run/skillet/host/config"
+	"github.com/skillet-run/skillet/host/history"
 	"github.com/skillet-run/skillet/host/hostfn"
 	"github.com/skillet-run/skillet/host/task"
 )
@@ -78,7 +79,7 @@ func mark(home string) error {
 // into one before its first use. lost+found is a file system's own.
 func ours(name string) bool {
 	known := []string{
-		config.FileName, "policies", "journal", "store", "blobs", "cache", "secrets", "keys", "logs", "lost+found", hostfn.HomeMarker,
+		config.FileName, "policies", "journal", "store", "blobs", "cache", "secrets", "keys", "logs", history.Dir, history.Lock, "lost+found", hostfn.HomeMarker,
 	}
-	return slices.Contains(known, name) || strings.HasPrefix(name, "store.")
+	return slices.Contains(known, name) || strings.HasPrefix(name, "store.") || strings.HasPrefix(name, history.Dir+".")
 }

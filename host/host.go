@@ -14,6 +14,8 @@ import (
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/audit"
 	"github.com/skillet-run/skillet/host/config"
+	"github.com/skillet-run/skillet/host/evidence"
+	"github.com/skillet-run/skillet/host/history"
 	"github.com/skillet-run/skillet/host/hostfn"
 	"github.com/skillet-run/skillet/host/install"
 	"github.com/skillet-run/skillet/host/journal"
@@ -23,6 +25,7 @@ import (
 	"github.com/skillet-run/skillet/host/sandbox"
 	"github.com/skillet-run/skillet/host/sandbox/worker"
 	"github.com/skillet-run/skillet/host/secret"
+	"github.com/skillet-run/skillet/host/settings"
 	"github.com/skillet-run/skillet/host/store/badgerstore"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/host/telemetry"
@@ -60,6 +63,9 @@ type Host struct {
 	Desk      *approval.Desk
 	Installer *install.Installer
 	Runner    *runner.Runner
+	Settings  *settings.Settings
+	Evidence  *evidence.Collector
+	History   *history.History
 	Secrets   *secret.Vault
 	SecretKey *secret.Key
 	AuditKeys *audit.Keeper
@@ -140,6 +146,7 @@ func (h *Host) CatchUp(ctx context.Context) error { return h.Ledger.CatchUp(ctx)
 // Close releases the home.
 func (h *Host) Close(ctx context.Context) error {
 	var errs []error
+	h.keepHistory(ctx)
 	if h.apart != nil {
 		errs = append(errs, h.apart.Close(context.WithoutCancel(ctx)))
 	}
@@ -219,6 +226,7 @@ func (h *Host) wire() {
 		HTTPTimeout: seconds(s.HTTPTimeoutSeconds), HTTPBytes: int64(s.HTTPMaxMB) << 20,
 		Workers: h.apart, Skills: installed{h}, Trials: trials{h}, Rates: rates(s),
 	})
+	h.wireApprovals(kv)
 	h.Installer = install.New(h.Ledger, h.Registry, h.Desk, h.Policies, h.Runner, h.Home)
 }
 

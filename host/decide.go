@@ -1,0 +1,107 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+
+	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/evidence"
+	"github.com/skillet-run/skillet/host/history"
+	"github.com/skillet-run/skillet/host/install"
+	"github.com/skillet-run/skillet/host/settings"
+	"github.com/skillet-run/skillet/host/store"
+	"github.com/skillet-run/skillet/host/task"
+)
+
+// wireApprovals wires what carries out and shows what is proposed.
+func (h *Host) wireApprovals(kv store.KV) {
+	h.Settings = settings.New(h.Ledger, h.Desk, h.Home)
+	h.Evidence = evidence.New(h.Registry, h.Runner)
+	h.History = history.New(h.Ledger, kv, h.store.Blobs(), history.Settings{
+		Home: h.Home, Head: h.Decisions.Head, LockWait: seconds(h.Config.Settings().LockWaitSeconds),
+	})
+}
+
+// Settle brings the proposals to where they stand: what was approved and not
+// applied is applied, what waits in vain is ended. Call it before people look at
+// them.
+func (h *Host) Settle(ctx context.Context) error {
+	_, err := h.Settings.Finish(ctx)
+	if task.AsError(err) != nil && task.AsError(err).Kind == task.KindConflict { // it is stale now, and shown as that
+		h.Log.Warn("a change that was approved could not be applied", "err", err)
+		err = nil
+	}
+	_, ended := h.Installer.Settle(ctx)
+	return errors.Join(err, ended)
+}
+
+// Approve approves a proposal, of whatever type, and carries it out.
+func (h *Host) Approve(ctx context.Context, by approval.Human, id string, c install.Consent) (install.Outcome, error) {
+	p, err := h.Desk.Proposal(ctx, id)
+	if err != nil {
+		return install.Outcome{}, err
+	}
+	if p.Type.Package() {
+		return h.Installer.Approve(ctx, by, p.ID, c)
+	}
+	if err := install.Shown(p, c.Digest); err != nil {
+		return install.Outcome{}, err
+	}
+	if c.Terms.Conditions() || len(c.Despite) > 0 {
+		return install.Outcome{}, task.Errorf(task.KindUsage, "approve proposal %s: it is a %s, which grants nothing and is in no quarantine", p.ID, p.Type).
+			WithHint("leave out --scope, --until, --for and --despite")
+	}
+	approve := h.Settings.Approve
+	if p.Type == approval.TypeCall {
+		approve = h.Desk.ApproveCall
+	}
+	p, err = approve(ctx, by, p, c.Notes)
+	return install.Outcome{Proposal: &p}, err
+}
+
+// Revert puts back what a proposal that was applied changed.
+func (h *Host) Revert(ctx context.Context, by approval.Human, id, notes string) (approval.Proposal, error) {
+	p, err := h.Desk.Proposal(ctx, id)
+	switch {
+	case err != nil:
+		return p, err
+	case p.Type.Package():
+		return h.Installer.Revert(ctx, by, p.ID, notes)
+	case p.Type == approval.TypeConfigChange:
+		return h.Settings.Revert(ctx, by, p, notes)
+	}
+	return h.Desk.RevertCall(ctx, by, p, notes)
+}
+
+// keepHistory brings the git history up to date. What goes wrong there undoes
+// nothing: the next command tries again, and the doctor says so.
+func (h *Host) keepHistory(ctx context.Context) {
+	if h.History == nil {
+		return
+	}
+	ctx = context.WithoutCancel(ctx)
+	n, err := h.History.Behind()
+	if err == nil && n > 0 {
+		if err = h.CatchUp(ctx); err == nil {
+			err = h.History.Sync(ctx)
+		}
+	}
+	if err != nil {
+		h.Log.Warn("the git history is not up to date; the next command tries again", "err", err)
+	}
+}
+
+// checkHistory looks whether the git history has what decisions led to. What is
+// wrong with it is mended when the home is closed.
+func (h *Host) checkHistory(ctx context.Context) (string, error) {
+	detail, err := h.History.Check(ctx)
+	if err == nil {
+		return detail, nil
+	}
+	if repair := h.History.Repair(); repair != nil && !errors.Is(repair, fs.ErrNotExist) && !errors.Is(repair, os.ErrPermission) {
+		err = errors.Join(err, repair)
+	}
+	return "", task.Wrap(task.KindVerification, err).WithHint("this command makes it again; run `skillet doctor` once more to see that it did")
+}
