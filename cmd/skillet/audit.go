@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -22,7 +21,7 @@ func (t *terminal) auditCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "audit",
 		Usage:       "show what was decided and what was run, by whom, and what was refused",
-		Description: "Examples:\n  skillet audit\n  skillet audit --skill files --limit 20\n  skillet audit verify",
+		Description: "Examples:\n  skillet audit\n  skillet audit --skill files --limit 20\n  skillet audit verify\n  skillet audit export -o audit.jsonl",
 		Flags:       auditFlags(),
 		Action:      t.withHost(t.audit),
 		Subcommands: []*cli.Command{
@@ -33,13 +32,7 @@ func (t *terminal) auditCommand() *cli.Command {
 				Flags:       auditFlags(),
 				Action:      t.withHost(t.audit),
 			},
-			{
-				Name:        "verify",
-				Usage:       "check that nobody changed, cut or reordered the audit log",
-				Description: "Examples:\n  skillet audit verify\n  skillet audit verify --json",
-				Action:      t.withHost(t.auditVerify),
-			},
-			t.auditRepair(),
+			t.auditVerify(), t.auditExport(), t.auditKey(), t.auditRepair(),
 		},
 	}
 }
@@ -174,48 +167,6 @@ func verdict(r *runner.Record) string {
 		return "ok"
 	}
 	return string(r.Error.Kind)
-}
-
-// verification is what --json prints of audit verify.
-type verification struct {
-	OK        bool           `json:"ok"`
-	Decisions journal.Report `json:"decisions"`
-	Calls     journal.Report `json:"calls"`
-}
-
-func (t *terminal) auditVerify(ctx context.Context, _ *cli.Context, h *host.Host) error {
-	var v verification
-	var err1, err2 error
-	v.Decisions, err1 = h.Decisions.Verify(ctx)
-	v.Calls, err2 = h.Calls.Verify(ctx)
-	if err := cmp.Or(err1, err2); err != nil && v.Decisions.Damage == nil && v.Calls.Damage == nil {
-		return err
-	}
-	v.OK = err1 == nil && err2 == nil
-	if err := t.answer(v, func() { t.showVerification(v) }); err != nil || v.OK {
-		return err
-	}
-	if !t.json {
-		t.tell(explain(cmp.Or(err1, err2)))
-	}
-	return reported{task.KindVerification}
-}
-
-func (t *terminal) showVerification(v verification) {
-	if v.OK {
-		t.say("ok: %d decisions and %d runs, each chained to the one before", v.Decisions.Entries, v.Calls.Entries)
-		return
-	}
-	for _, j := range []struct {
-		name   string
-		report journal.Report
-	}{{"decisions", v.Decisions}, {"runs", v.Calls}} {
-		if d := j.report.Damage; d != nil {
-			t.say("damaged: the first %d %s are whole, up to %s: %s", j.report.Entries, j.name, plain(d.File), plain(d.What))
-		} else {
-			t.say("ok: %d %s", j.report.Entries, j.name)
-		}
-	}
 }
 
 func (t *terminal) auditRepair() *cli.Command {
