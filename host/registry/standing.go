@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
+	"github.com/skillet-run/skillet/manifests/bundle"
 )
 
 // A Stop says why a skill, or a version of one, is not run.
@@ -355,7 +357,32 @@ func (l Leftover) FitsFor(signer, source string, d manifests.Digest) bool {
 	if l.Signer != "" || signer != "" {
 		return l.Signer == signer
 	}
-	return l.Digest == d || l.Source == source
+	return l.Digest == d || placeOf(l.Source) == placeOf(source)
+}
+
+// placeOf is a source without what says which version it is: of a file the
+// directory, and of an address what stands before a commit, a tag or a digest.
+func placeOf(source string) string {
+	scheme, rest, ok := strings.Cut(source, "://")
+	if !ok {
+		if path.Ext(source) == bundle.Extension {
+			return path.Dir(source)
+		}
+		return source
+	}
+	rest, fragment, _ := strings.Cut(rest, "#")
+	rest, _, _ = strings.Cut(rest, "@sha256:")
+	if i := strings.LastIndexAny(rest, ":/"); i > 0 && rest[i] == ':' && scheme == "oci" {
+		rest = rest[:i]
+	}
+	if path.Ext(rest) == bundle.Extension {
+		rest = path.Dir(rest)
+	}
+	if !strings.HasPrefix(scheme, "git+") { // a digest
+		fragment = ""
+	}
+	_, dir, _ := strings.Cut(fragment, ":")
+	return scheme + "://" + rest + "#" + dir
 }
 
 func leftKey(name string) string { return "left/" + name }
