@@ -26,9 +26,11 @@ import (
 	"github.com/skillet-run/skillet/host/sandbox/worker"
 	"github.com/skillet-run/skillet/host/secret"
 	"github.com/skillet-run/skillet/host/settings"
+	"github.com/skillet-run/skillet/host/signer"
 	"github.com/skillet-run/skillet/host/store/badgerstore"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/host/telemetry"
+	"github.com/skillet-run/skillet/host/trust"
 	"github.com/skillet-run/skillet/policies"
 )
 
@@ -68,6 +70,8 @@ type Host struct {
 	History   *history.History
 	Secrets   *secret.Vault
 	SecretKey *secret.Key
+	Signer    *signer.Safe
+	Trust     *trust.Book
 	AuditKeys *audit.Keeper
 
 	system   string
@@ -218,7 +222,8 @@ func (h *Host) wire() {
 	s := h.Config.Settings()
 	kv := h.store.KV()
 	h.Registry = registry.New(kv, h.store.Blobs())
-	h.Ledger = ledger.New(h.Decisions, kv, registry.Projection{}, approval.Projection{})
+	h.Ledger = ledger.New(h.Decisions, kv, registry.Projection{}, approval.Projection{}, trust.Projection{})
+	h.wireTrust(kv)
 	h.Desk = approval.NewDesk(h.Ledger, kv, h.Policies, approval.Settings{Home: h.Home, Expiry: days(s.ProposalExpiryDays)})
 	h.Runner = runner.New(h.Log.Named("run"), kv, h.sandbox, h.Policies, h.Secrets, notifier(h.notifier), h.Calls, runner.Settings{
 		Home: h.Home, Own: ownFiles(s),

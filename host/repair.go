@@ -13,6 +13,7 @@ import (
 	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/store"
+	"github.com/skillet-run/skillet/host/trust"
 )
 
 // An AuditRepair is what became of a damaged audit log.
@@ -106,7 +107,7 @@ func (h *Host) recordRepair(ctx context.Context, by approval.Human, r *AuditRepa
 		if r.Decisions == nil || len(r.Decisions.Lost) == 0 {
 			return d, nil
 		}
-		now, err := held(ctx, h.Registry, h.Desk)
+		now, err := held(ctx, h.Registry, h.Desk, h.Trust)
 		if err == nil {
 			d.Changes, err = now.reconcile(r, known)
 		}
@@ -153,10 +154,11 @@ type holdings struct {
 	skills    []registry.Skill             // in the order of the registry
 	grants    map[string]approval.Grant    // by id
 	proposals map[string]approval.Proposal // those that wait, by id
+	trust     trust.Snapshot
 }
 
 // held reads what a registry and a desk have.
-func held(ctx context.Context, r *registry.Registry, d *approval.Desk) (*holdings, error) {
+func held(ctx context.Context, r *registry.Registry, d *approval.Desk, b *trust.Book) (*holdings, error) {
 	hs := &holdings{grants: map[string]approval.Grant{}, proposals: map[string]approval.Proposal{}}
 	var err error
 	if hs.skills, err = r.List(ctx); err != nil {
@@ -177,17 +179,20 @@ func held(ctx context.Context, r *registry.Registry, d *approval.Desk) (*holding
 			hs.proposals[p.ID] = p
 		}
 	}
+	if err == nil {
+		hs.trust, err = b.Snapshot(ctx)
+	}
 	return hs, err
 }
 
 // remembered is what the store knows; nil when it cannot be read, or is gone.
 func (h *Host) remembered(ctx context.Context) *holdings {
-	hs, err := held(ctx, h.Registry, h.Desk)
+	hs, err := held(ctx, h.Registry, h.Desk, h.Trust)
 	if err != nil {
 		h.Log.Warn("the store does not help to repair the audit log", "err", err)
 		return nil
 	}
-	if len(hs.skills)+len(hs.proposals) == 0 {
+	if len(hs.skills)+len(hs.proposals) == 0 && hs.trust.Empty() {
 		return nil
 	}
 	return hs
@@ -200,7 +205,7 @@ func (hs *holdings) has(s registry.Skill) bool {
 // reconcile ends what hs has and known has not, and says so in r. With nothing
 // known, every grant ends and everything that waits.
 func (hs *holdings) reconcile(r *AuditRepair, known *holdings) ([]ledger.Change, error) {
-	changes := slices.Concat(hs.endGrants(r, known), hs.endProposals(r, known), hs.endSkills(r, known), hs.stopSkills(r, known))
+	changes := slices.Concat(hs.endGrants(r, known), hs.endProposals(r, known), hs.endSkills(r, known), hs.stopSkills(r, known), hs.endTrust(r, known))
 	if known == nil {
 		return collected(changes)
 	}
@@ -279,6 +284,25 @@ func (hs *holdings) endSkills(r *AuditRepair, known *holdings) []made {
 	return all
 }
 
+// endTrust ends what is trusted and the store did not know any more, and gives
+// back the revocations that it knew.
+func (hs *holdings) endTrust(r *AuditRepair, known *holdings) []made {
+	var before *trust.Snapshot
+	if known != nil {
+		before = &known.trust
+	}
+	changes, ended, err := hs.trust.Reconcile(before)
+	if err != nil {
+		return []made{{err: err}}
+	}
+	r.Ended = append(r.Ended, ended...)
+	var all []made
+	for _, c := range changes {
+		all = append(all, made{change: c})
+	}
+	return all
+}
+
 // A replica is a state that is made of decisions one by one, apart from the
 // home's.
 type replica struct {
@@ -289,7 +313,7 @@ type replica struct {
 
 func (h *Host) replica() *replica {
 	s := store.Memory()
-	return &replica{s, ledger.New(nil, s.KV(), registry.Projection{}, approval.Projection{}), h}
+	return &replica{s, ledger.New(nil, s.KV(), registry.Projection{}, approval.Projection{}, trust.Projection{}), h}
 }
 
 // take is the function that applies one decision, or says why that cannot be.
@@ -304,7 +328,7 @@ func (r *replica) take(ctx context.Context) func(journal.Entry) error {
 
 func (r *replica) held(ctx context.Context) (*holdings, error) {
 	kv := r.store.KV()
-	return held(ctx, registry.New(kv, r.store.Blobs()), approval.NewDesk(r.ledger, kv, r.host.Policies, approval.Settings{Home: r.host.Home}))
+	return held(ctx, registry.New(kv, r.store.Blobs()), approval.NewDesk(r.ledger, kv, r.host.Policies, approval.Settings{Home: r.host.Home}), trust.New(r.ledger, kv))
 }
 
 func (r *replica) close() { r.store.Close() }

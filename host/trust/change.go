@@ -56,9 +56,15 @@ func (v Verdict) Changes(h approval.Human, accepted ...Flag) ([]ledger.Change, e
 	return collect(all...)
 }
 
-// OwnKey is the change that makes a key known as this home's own.
-func OwnKey(key signature.Key) (ledger.Change, error) {
-	return ledger.NewChange(kindSignerAdded, Signer{Signer: key.Signer(), Key: key, Own: true})
+// Own is the change that makes a key known as this home's own signing key. Call
+// it in the decision that makes the key.
+func (b *Book) Own(ctx context.Context, key signature.Key) (ledger.Change, error) {
+	s, err := b.Signer(ctx, key.Signer())
+	if err != nil {
+		return ledger.Change{}, err
+	}
+	s.Key, s.Own = key, true
+	return ledger.NewChange(kindSignerAdded, s)
 }
 
 // A made is a change, or why there is none.

@@ -115,8 +115,8 @@ func (h home) add(s trust.Signer) {
 // own makes a key known as the home's.
 func (h home) own(n byte) {
 	h.t.Helper()
-	err := h.ledger.Commit(h.t.Context(), func(context.Context) (ledger.Decision, error) {
-		c, err := trust.OwnKey(public(h.t, n))
+	err := h.ledger.Commit(h.t.Context(), func(ctx context.Context) (ledger.Decision, error) {
+		c, err := h.Own(ctx, public(h.t, n))
 		return ledger.Decision{Kind: "key", Actor: ada.Actor(), Changes: []ledger.Change{c}}, err
 	})
 	if err != nil {
