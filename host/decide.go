@@ -3,8 +3,6 @@ package host
 import (
 	"context"
 	"errors"
-	"io/fs"
-	"os"
 
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/evidence"
@@ -94,14 +92,15 @@ func (h *Host) keepHistory(ctx context.Context) {
 }
 
 // checkHistory looks whether the git history has what decisions led to. What is
-// wrong with it is mended when the home is closed.
+// wrong with it is mended at once.
 func (h *Host) checkHistory(ctx context.Context) (string, error) {
 	detail, err := h.History.Check(ctx)
 	if err == nil {
 		return detail, nil
 	}
-	if repair := h.History.Repair(); repair != nil && !errors.Is(repair, fs.ErrNotExist) && !errors.Is(repair, os.ErrPermission) {
-		err = errors.Join(err, repair)
+	e := task.Errorf(task.KindVerification, "%w", err).WithHint("it is mended; run `skillet doctor` once more to see that")
+	if err := h.History.Repair(ctx); err != nil {
+		e = e.WithHint("it could not be mended: %v; decisions hold all the same", err)
 	}
-	return "", task.Wrap(task.KindVerification, err).WithHint("this command makes it again; run `skillet doctor` once more to see that it did")
+	return "", e
 }

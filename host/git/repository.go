@@ -32,6 +32,10 @@ var ErrNoFile = errors.New("no such file in the commit")
 type Repository struct {
 	dir  string
 	repo *gogit.Repository
+
+	// files are those of the commit of.
+	of    plumbing.Hash
+	files []*index.Entry
 }
 
 // branch is the one branch of a repository that [OpenRepository] makes.
@@ -46,7 +50,7 @@ func OpenRepository(dir string) (*Repository, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open git repository %s: %w", dir, err)
 	}
-	return &Repository{dir, repo}, nil
+	return &Repository{dir: dir, repo: repo}, nil
 }
 
 func create(dir string) (*gogit.Repository, error) {
@@ -203,6 +207,7 @@ func (r *Repository) Commit(files []File, message string, by Signature) (c Commi
 	if err != nil {
 		return Commit{}, false, fmt.Errorf("commit to %s: %w", r.dir, err)
 	}
+	r.of, r.files = hash, next
 	return Commit{hash.String(), message, by}, true, nil
 }
 
@@ -212,6 +217,17 @@ func (r *Repository) entries() ([]*index.Entry, error) {
 	if err != nil || o == nil {
 		return nil, err
 	}
+	if o.Hash != r.of {
+		if r.files, err = r.walk(o); err != nil {
+			return nil, err
+		}
+		r.of = o.Hash
+	}
+	return r.files, nil
+}
+
+// walk lists the files of a commit.
+func (r *Repository) walk(o *object.Commit) ([]*index.Entry, error) {
 	tree, err := o.Tree()
 	if err != nil {
 		return nil, fmt.Errorf("read the head of %s: %w", r.dir, err)

@@ -121,27 +121,61 @@ func (h *History) Sync(ctx context.Context) error {
 	if n, err := h.Behind(); err != nil || n == 0 {
 		return err
 	}
+	return h.locked(ctx, func() error {
+		if err := h.sync(ctx); err == nil || ctx.Err() != nil {
+			return err
+		}
+		return h.remake(ctx)
+	})
+}
+
+// Repair makes the repository what decisions led to, whatever happened to it:
+// changes by hand are taken back, and a repository that is damaged is set aside
+// and made again.
+func (h *History) Repair(ctx context.Context) error {
+	return h.locked(ctx, func() error {
+		if err := h.mend(ctx); err == nil || ctx.Err() != nil {
+			return err
+		}
+		return h.remake(ctx)
+	})
+}
+
+func (h *History) mend(ctx context.Context) error {
+	if err := h.sync(ctx); err != nil {
+		return err
+	}
+	repo, err := git.OpenRepository(h.Dir())
+	if err == nil {
+		err = repo.Restore()
+	}
+	if err == nil {
+		err = h.byHand(ctx, repo)
+	}
+	if err == nil {
+		_, err = h.Check(ctx)
+	}
+	return err
+}
+
+// locked does what no other command may do at the same time.
+func (h *History) locked(ctx context.Context, do func() error) error {
 	lock, err := filelock.Acquire(ctx, filepath.Join(h.settings.Home, Lock), h.settings.LockWait)
 	if err != nil {
 		return fmt.Errorf("write the history: %w", err)
 	}
 	defer lock.Release()
-	if err := h.sync(ctx); err == nil || ctx.Err() != nil {
-		return err
-	}
-	if err := h.setAside(); err != nil {
-		return err
-	}
-	return h.sync(ctx)
+	return do()
 }
 
-// setAside moves the repository away under a name that says when.
-func (h *History) setAside() error {
+// remake moves the repository away under a name that says when, and makes it
+// again.
+func (h *History) remake(ctx context.Context) error {
 	aside := h.Dir() + ".aside-" + time.Now().UTC().Format("20060102-150405.000000000")
 	if err := os.Rename(h.Dir(), aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("set the history aside: %w", err)
 	}
-	return nil
+	return h.sync(ctx)
 }
 
 func (h *History) sync(ctx context.Context) error {
@@ -153,8 +187,8 @@ func (h *History) sync(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	from, err := h.cursor()
-	if err != nil {
+	from, err := h.from(repo)
+	if err != nil || from == (cursor{seq, hash}) {
 		return err
 	}
 	records, err := h.after(ctx, from, seq)
@@ -166,10 +200,64 @@ func (h *History) sync(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := h.commit(ctx, repo, source{h.kv, h.blobs, h.settings.Home}, records[len(records)-1]); err != nil {
+	last := records[len(records)-1]
+	if last.Subject != settingsFile {
+		if err := h.byHand(ctx, repo); err != nil {
+			return err
+		}
+	}
+	if err := h.commit(ctx, repo, source{h.kv, h.blobs, h.settings.Home}, last); err != nil {
 		return err
 	}
 	return h.advance(cursor{seq, hash})
+}
+
+// settingsFile is the subject of decisions about settings.
+const settingsFile = "config.yaml"
+
+// from is the last decision that is in the repository: of the cursor, or, where
+// there is none, of the last commit.
+func (h *History) from(repo *git.Repository) (cursor, error) {
+	c, err := h.cursor()
+	if err != nil || c.seq > 0 {
+		return c, err
+	}
+	head, ok, err := repo.Head()
+	if err != nil || !ok {
+		return cursor{}, err
+	}
+	_, trailers, _ := strings.Cut(head.Message, "\nDecision: ")
+	if _, err := fmt.Sscanf(trailers, "%d\n", &c.seq); err != nil {
+		return cursor{}, fmt.Errorf("the last commit of %s names no decision", h.Dir())
+	}
+	return c, nil
+}
+
+// byHand makes a commit of settings and policies that somebody changed without a
+// decision, so that it is not taken for a part of the next one.
+func (h *History) byHand(ctx context.Context, repo *git.Repository) error {
+	head, ok, err := repo.Head()
+	if err != nil || !ok {
+		return err
+	}
+	there, err := repo.Paths()
+	if err != nil {
+		return err
+	}
+	files, err := source{home: h.settings.Home}.others(there)
+	if err != nil {
+		return err
+	}
+	message := "settings or policies changed without a decision\n\nDecision: " + decisionOf(head.Message) + "\n"
+	_, _, err = repo.Commit(files, message, git.Signature{Name: "unknown", At: time.Now()})
+	return err
+}
+
+// decisionOf is the number of the decision that a commit is about.
+func decisionOf(message string) string {
+	_, rest, _ := strings.Cut(message, "\nDecision: ")
+	number, _, _ := strings.Cut(rest, "\n")
+	return number
 }
 
 func (h *History) advance(c cursor) error {
@@ -277,20 +365,16 @@ func (h *History) Check(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if path, err := differs(repo, files); err != nil || path != "" {
-		return "", errors.Join(err, fmt.Errorf("the git history %s does not have %s as it is", h.Dir(), path))
+	path, err := differs(repo, files)
+	if err != nil {
+		return "", err
+	}
+	if path != "" {
+		return "", fmt.Errorf("the git history %s does not have %s as it is", h.Dir(), path)
 	}
 	clean, path, err := repo.Clean()
 	if err == nil && !clean {
-		err = fmt.Errorf("somebody changed %s in %s by hand: `git -C %s status` shows more, and what is committed holds", path, h.Dir(), h.Dir())
+		err = fmt.Errorf("somebody changed %s in %s by hand", path, h.Dir())
 	}
 	return fmt.Sprintf("%s has every decision", h.Dir()), err
-}
-
-// Repair has the next [History.Sync] look at everything anew.
-func (h *History) Repair() error {
-	if err := os.Remove(h.cursorPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("repair the history: %w", err)
-	}
-	return nil
 }

@@ -81,11 +81,8 @@ func (s source) files(ctx context.Context, repo *git.Repository) ([]git.File, er
 	if err != nil || s.home == "" {
 		return files, err
 	}
-	others, err := s.others()
-	if err != nil {
-		return nil, err
-	}
-	return append(files, withGone(others, there, func(p string) bool { return !strings.HasPrefix(p, "skills/") })...), nil
+	others, err := s.others(there)
+	return append(files, others...), err
 }
 
 // withGone adds the deletion of files that are there, are ours to say something
@@ -246,8 +243,9 @@ func special(p string) bool {
 	})
 }
 
-// others are the settings and the policies.
-func (s source) others() ([]git.File, error) {
+// others are the settings and the policies, and those of the files there that are
+// none any more.
+func (s source) others(there []string) ([]git.File, error) {
 	var files []git.File
 	add := func(rel string) error {
 		st, err := os.Lstat(filepath.Join(s.home, rel))
@@ -267,7 +265,7 @@ func (s source) others() ([]git.File, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read the policies: %w", err)
 	}
-	paths := []string{"config.yaml"}
+	paths := []string{settingsFile}
 	for _, e := range entries {
 		if !special(e.Name()) {
 			paths = append(paths, path.Join("policies", e.Name()))
@@ -278,7 +276,7 @@ func (s source) others() ([]git.File, error) {
 			return nil, fmt.Errorf("read %s: %w", p, err)
 		}
 	}
-	return files, nil
+	return withGone(files, there, func(p string) bool { return !strings.HasPrefix(p, "skills/") }), nil
 }
 
 // differs is the first path that the last commit does not have as files say.
