@@ -133,6 +133,8 @@ var argumentSources = map[string]source{
 	"run":               inHome(runnables),
 	"info":              inHome(skillNames),
 	"remove":            inHome(skillNames),
+	"scan":              inHome(skillNames),
+	"explain":           ruleNames,
 	"permission show":   inHome(skillNames),
 	"permission reset":  inHome(skillNames),
 	"permission grant":  inHome(grantable),

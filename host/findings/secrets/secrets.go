@@ -16,6 +16,7 @@ import (
 	"bytes"
 	_ "embed"
 	"encoding/json"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -86,6 +87,8 @@ type index struct {
 	allow []allow
 	words *words.Set
 	users [][]int // for each word, the rules that have it
+	// byPath are the rules that are about files as a whole.
+	byPath []int
 }
 
 // ready is the embedded table, made ready at its first use.
@@ -98,6 +101,9 @@ var ready = sync.OnceValue(func() *index {
 	var all []string
 	for i, r := range t.Rules {
 		x.rules = append(x.rules, newRule(r))
+		if r.Regex == "" {
+			x.byPath = append(x.byPath, i)
+		}
 		for _, k := range r.Keywords {
 			at := slices.Index(all, k)
 			if at < 0 {
@@ -162,22 +168,26 @@ func (m *Matcher) Short() []string {
 // Find returns the secrets in a file, sorted by place. A secret that a more
 // telling rule found is not told again by a generic one.
 func (m *Matcher) Find(path string, text []byte) []Match {
-	spans := make([]spans, len(m.rules))
+	touched := map[int]*spans{}
 	m.words.Each(text, func(word, end int) {
 		for _, r := range m.users[word] {
-			spans[r].add(end-m.rules[r].reach, end+m.rules[r].reach, len(text))
+			if touched[r] == nil {
+				touched[r] = &spans{}
+			}
+			touched[r].add(end-m.rules[r].reach, end+m.rules[r].reach, len(text))
 		}
 	})
 	var found []Match
-	for i, r := range m.rules {
-		if !r.isFor(path) {
-			continue
-		}
-		if r.Regex == "" {
+	for _, i := range m.byPath {
+		if r := m.rules[i]; r.isFor(path) {
 			found = append(found, Match{Rule: r.ID, Description: r.Description})
+		}
+	}
+	for _, i := range slices.Sorted(maps.Keys(touched)) {
+		if !m.rules[i].isFor(path) {
 			continue
 		}
-		for _, s := range spans[i] {
+		for _, s := range *touched[i] {
 			found = append(found, m.search(i, text, s)...)
 		}
 	}

@@ -100,7 +100,7 @@ var imports = map[string][]string{
 	"host":                   {"*"},
 	"host/internal/archtest": nil,
 	"cmd/skillet": {
-		"host", "host/approval", "host/audit", "host/checkpoint", "host/suggest", "host/audit", "host/checkpoint", "host/suggest", "host/hostfn", "host/config", "host/escape", "host/evidence", "host/install", "host/journal", "host/ledger", "host/registry", "host/review", "host/runner",
+		"host", "host/approval", "host/audit", "host/checkpoint", "host/suggest", "host/audit", "host/checkpoint", "host/suggest", "host/hostfn", "host/config", "host/escape", "host/evidence", "host/findings", "host/install", "host/journal", "host/ledger", "host/registry", "host/review", "host/runner",
 		"host/sandbox/wasmbin", "host/sandbox/worker", "host/secret", "host/store", "host/task", "manifests", "manifests/bundle", "policies", "policies/capability",
 	},
 	"cmd/demo": nil,

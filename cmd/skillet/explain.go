@@ -1,0 +1,83 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/skillet-run/skillet/host/findings"
+	"github.com/skillet-run/skillet/host/task"
+)
+
+func (t *terminal) explainCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "explain",
+		Usage:       "say what a rule of `skillet scan` looks for, why, and what to do about it",
+		ArgsUsage:   "[RULE]",
+		Description: "Without a rule, it lists them all.\n\nExamples:\n  skillet explain\n  skillet explain SK406\n  skillet explain SK101 --json",
+		Action: func(c *cli.Context) error {
+			t.json = c.Bool("json")
+			if !c.Args().Present() {
+				return t.answer(findings.Rules(), t.showRules)
+			}
+			args, err := need(c, 1, "one rule")
+			if err != nil {
+				return err
+			}
+			return t.explainRule(args[0])
+		},
+	}
+}
+
+func (t *terminal) showRules() {
+	var rows [][]string
+	for _, r := range findings.Rules() {
+		rows = append(rows, []string{r.ID, string(r.Severity), r.Title})
+	}
+	t.table("RULE\tSEVERITY\tTITLE", rows)
+}
+
+func (t *terminal) explainRule(id string) error {
+	r, ok := findings.Lookup(strings.ToUpper(id))
+	if !ok {
+		return task.Errorf(task.KindNotFound, "there is no rule %s", id).WithHint("`skillet explain` lists the rules")
+	}
+	return t.answer(r, func() {
+		t.say("%s: %s (%s)", r.ID, r.Title, severityWords[r.Severity])
+		for _, text := range []string{r.What, r.Why, r.Do} {
+			t.say("")
+			for _, line := range wrapped(text, 100) {
+				t.say("%s", line)
+			}
+		}
+	})
+}
+
+// severityWords say what a severity means for whoever decides.
+var severityWords = map[findings.Severity]string{
+	findings.Info:  "good to know",
+	findings.Warn:  "deserves a look",
+	findings.Block: "blocks: approving needs --override RULE",
+}
+
+// wrapped breaks text into lines of at most n bytes, at its spaces.
+func wrapped(text string, n int) []string {
+	var lines []string
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		if line != "" && len(line)+1+len(word) > n {
+			lines, line = append(lines, line), ""
+		}
+		line = strings.TrimPrefix(line+" "+word, " ")
+	}
+	return append(lines, line)
+}
+
+// ruleNames are the rules, for completion.
+func ruleNames(question) ([]candidate, error) {
+	var found []candidate
+	for _, r := range findings.Rules() {
+		found = append(found, candidate{r.ID, r.Title})
+	}
+	return found, nil
+}
