@@ -15,12 +15,15 @@ import (
 const (
 	maxDenials = 100  // different refusals kept of one call
 	maxUses    = 256  // different uses kept of one call
+	maxRest    = 64   // grants by which further uses are counted
 	maxAllowed = 1024 // decisions remembered within one call
 )
 
 // Use is something granted that the guest did.
 type Use struct {
-	// Request is what was done: "fs.read:/data/a.csv".
+	// Request is what was done: "fs.read:/data/a.csv". It is empty for what was
+	// done beyond the number of requests that are kept, which is counted by
+	// Capability alone; and that is empty too where there are too many.
 	Request string
 	// Capability is the grant that allowed it.
 	Capability string
@@ -184,7 +187,23 @@ func (e *Env) use(r capability.Request, by capability.Capability) {
 	} else if len(e.uses) < maxUses {
 		e.used[r] = len(e.uses)
 		e.uses = append(e.uses, Use{Request: r.String(), Capability: by.String(), Count: 1})
+	} else {
+		e.rest = addUse(e.rest, Use{Capability: by.String(), Count: 1}, maxRest)
 	}
+}
+
+// addUse counts a use among at most n; what is more is counted without saying
+// what it was.
+func addUse(all []Use, u Use, n int) []Use {
+	i := slices.IndexFunc(all, func(o Use) bool { return o.Request == u.Request && o.Capability == u.Capability })
+	switch {
+	case i >= 0:
+		all[i].Count += u.Count
+		return all
+	case len(all) < n || u.Request == "" && u.Capability == "":
+		return append(all, u)
+	}
+	return addUse(all, Use{Count: u.Count}, n)
 }
 
 // Denials returns what was refused so far, in order, the same thing once with a count. At most 100
@@ -196,11 +215,12 @@ func (e *Env) Denials() []task.Denial {
 }
 
 // Uses returns what the guest did with its grants, in order of the first time. At most 256 different
-// requests are kept.
+// requests are kept; behind them stands how often each grant was used beyond
+// that.
 func (e *Env) Uses() []Use {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return slices.Clone(e.uses)
+	return slices.Concat(e.uses, e.rest)
 }
 
 // guard puts the file tree's questions to permit.

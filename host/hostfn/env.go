@@ -124,6 +124,7 @@ type Env struct {
 	denials  []task.Denial
 	uses     []Use
 	used     map[capability.Request]int // index in uses
+	rest     []Use                      // by grant, when uses is full
 	allowed  map[capability.Request]capability.Capability
 	logs     []task.LogLine
 	logBytes int64

@@ -379,8 +379,15 @@ func TestDenialsAreBounded(t *testing.T) {
 		call(t, e, "fs_read", field("path", "/x/"+strings.Repeat("y", i%250)+string(rune('a'+i%26))), nil)
 		call(t, e, "fs_stat", field("path", "/tmp/none/"+strings.Repeat("y", i%250)+string(rune('a'+i%26))), nil)
 	}
-	if d, u := len(e.Denials()), len(e.Uses()); d != maxDenials || u != maxUses {
+	if d, u := len(e.Denials()), len(e.Uses()); d != maxDenials || u != maxUses+1 {
 		t.Errorf("%d denials, %d uses kept", d, u)
+	}
+	uses, counted := e.Uses(), 0
+	for _, u := range uses {
+		counted += u.Count
+	}
+	if last := uses[maxUses]; last.Request != "" || last.Capability != "fs.read:/tmp/**" || counted < 3*maxUses {
+		t.Errorf("the rest is %+v, and %d uses were counted of at least %d", last, counted, 3*maxUses)
 	}
 }
 

@@ -53,11 +53,26 @@ func (a *attempt) gather() []task.Denial {
 		denials = a.env.Denials()
 		a.result.Denials = mergeDenials(a.result.Denials, denials)
 		a.result.Logs = append(a.result.Logs, a.env.Logs()...)
-		a.uses = mergeUses(a.uses, a.env.Uses())
+		a.uses = mergeUses(a.uses, append(a.env.Uses(), a.looked()...))
 	}
 	a.result.Logs = append(a.result.Logs, stderrLines(a.reply.Stderr)...)
 	a.result.Figures = a.result.Figures.Add(a.figures())
 	return denials
+}
+
+// looked is what the guest did with the grants of clock and random, which are no
+// host functions.
+func (a *attempt) looked() []hostfn.Use {
+	var us []hostfn.Use
+	for _, c := range []struct {
+		action capability.Action
+		used   bool
+	}{{capability.Clock, a.reply.Clock}, {capability.Random, a.reply.Random}} {
+		if c.used {
+			us = append(us, hostfn.Use{Request: string(c.action), Capability: string(c.action), Count: 1})
+		}
+	}
+	return us
 }
 
 // figures are what this attempt cost.

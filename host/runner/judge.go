@@ -227,9 +227,11 @@ type Record struct {
 
 // A Use is something a guest was granted and did.
 type Use struct {
-	// Request is what was done: "fs.read:/data/a.csv".
+	// Request is what was done: "fs.read:/data/a.csv". It is empty for what was
+	// done beyond the number of requests that are kept.
 	Request string `json:"request"`
-	// Capability is the grant that allowed it.
+	// Capability is the grant that allowed it; empty with Request when too many
+	// were used to tell.
 	Capability string `json:"capability"`
 	// Count is how often; at least 1.
 	Count int `json:"count"`
@@ -239,22 +241,36 @@ type Use struct {
 // have them for one attempt.
 const (
 	maxUses    = 256
+	maxRest    = 65 // uses that are counted by their grant alone
 	maxDenials = 100
 )
 
 // mergeUses adds what another attempt did.
 func mergeUses(all []Use, more []hostfn.Use) []Use {
 	for _, u := range more {
-		u.Request, u.Capability = clip(u.Request, maxRequest), clip(u.Capability, maxRequest)
-		i := slices.IndexFunc(all, func(o Use) bool { return o.Request == u.Request && o.Capability == u.Capability })
-		switch {
-		case i >= 0:
-			all[i].Count += u.Count
-		case len(all) < maxUses:
-			all = append(all, Use(u))
-		}
+		all = addUse(all, Use{clip(u.Request, maxRequest), clip(u.Capability, maxRequest), u.Count})
 	}
 	return all
+}
+
+// addUse counts a use: with its request while there is room, then by its grant
+// alone.
+func addUse(all []Use, u Use) []Use {
+	i := slices.IndexFunc(all, func(o Use) bool { return o.Request == u.Request && o.Capability == u.Capability })
+	room := maxUses
+	if u.Request == "" {
+		room += maxRest
+	}
+	switch {
+	case i >= 0:
+		all[i].Count += u.Count
+		return all
+	case len(all) < room || u.Request == "" && u.Capability == "":
+		return append(all, u)
+	case u.Request != "":
+		return addUse(all, Use{Capability: u.Capability, Count: u.Count})
+	}
+	return addUse(all, Use{Count: u.Count})
 }
 
 // mergeDenials adds what another attempt was denied.

@@ -63,6 +63,8 @@ type Result struct {
 	HostCalls       int    // as counted against Limits.HostCalls
 	Duration        time.Duration
 	GuestError      string // what the guest gave to error_set or error_write
+	Clock           bool   // whether it looked at the real time, or waited for it
+	Random          bool   // whether it drew the system's randomness
 
 	Figures
 }

@@ -310,6 +310,7 @@ func (in *instance) afterHost(name string, err error) {
 
 // result is what the call has left behind so far.
 func (in *instance) result() Result {
+	used := in.wasi.Used()
 	r := Result{
 		Output:          in.output(),
 		Stderr:          in.streams.stderr.bytes(),
@@ -317,6 +318,8 @@ func (in *instance) result() Result {
 		Fuel:            in.fuel.spent(),
 		PeakMemoryBytes: in.memory.peak,
 		HostCalls:       in.hostCalls,
+		Clock:           in.call.Clock && used&wasi.UsedClock != 0,
+		Random:          in.call.Random && used&wasi.UsedRandom != 0,
 	}
 	if in.guestErr != nil {
 		r.GuestError = in.guestErr.Message
