@@ -23,6 +23,7 @@ import (
 
 	"github.com/skillet-run/skillet/host/source"
 	"github.com/skillet-run/skillet/host/source/transfer"
+	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
@@ -243,3 +244,18 @@ func distribution(t *testing.T) string {
 }
 
 func digestOf(b []byte) string { return string(manifests.DigestOf(b)) }
+
+// know has the fetcher know some content, as an installed file.
+func (l *lab) know(t *testing.T, content ...[]byte) {
+	t.Helper()
+	blobs, err := store.DirBlobs(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range content {
+		if err := blobs.Put(t.Context(), digestOf(b), b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.fetch = source.New(hclog.NewNullLogger(), blobs, l.set)
+}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/skillet-run/skillet/host/source/oci"
 	"github.com/skillet-run/skillet/host/store/atomicfile"
+	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 	"github.com/skillet-run/skillet/manifests/signature"
@@ -49,7 +50,7 @@ func (f *Fetcher) wrap(p *Parcel) (err error) {
 		return p.file()
 	case KindName:
 		if p.To.Name != m.Name || p.To.Constraint != "" && p.To.Constraint != m.Version {
-			return fmt.Errorf("%w: the package is %s@%s", ErrMismatch, m.Name, m.Version)
+			return task.Errorf(task.KindUsage, "%w: the package is %s@%s", ErrMismatch, m.Name, m.Version).WithHint("a directory or a file to write begins with ./")
 		}
 		s, err := f.named(p.To.Name, Options{})
 		if err != nil {
@@ -67,7 +68,7 @@ func (f *Fetcher) wrap(p *Parcel) (err error) {
 		p.To.Tag = tagOf(m.Version)
 	}
 	if v, ok := versionOf(p.To.Tag); ok && v.Version != m.Version {
-		return fmt.Errorf("%w: the tag says %s, and the package is %s", ErrMismatch, v.Version, m.Version)
+		return task.Errorf(task.KindUsage, "%w: the tag says %s, and the package is %s", ErrMismatch, v.Version, m.Version).WithHint("leave the tag out, or correct the version in the manifest")
 	}
 	p.artifact, err = oci.Pack(p.pkg)
 	if err == nil {
@@ -174,29 +175,77 @@ func (p *Parcel) save(how Pushing) error {
 	if len(how.Signatures) > 1 || len(how.Tags) > 0 {
 		return fmt.Errorf("%w: a file has no tags, and one signature", ErrRef)
 	}
-	old, err := readFile(p.To.Path, bundle.MaxArchiveBytes)
-	if err == nil && !how.Replace && manifests.DigestOf(old) != p.Artifact {
-		return fmt.Errorf("%w: %s", oci.ErrExists, p.To.Path)
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := free(p.To.Path, p.Artifact, how.Replace); err != nil {
 		return err
 	}
-	return Save(p.To.Path, p.archive, how.Signatures)
+	return save(p.To.Path, p.archive, how.Signatures)
 }
 
-// Save writes a .skill file and its signature, each whole or not at all. An
-// older signature is deleted when there is none now.
-func Save(path string, archive []byte, signatures [][]byte) error {
+// Write writes what was fetched to a .skill file, with its signatures beside
+// it, and returns the paths of those. A file of another package there is left
+// alone, and the error wraps [oci.ErrExists], unless replace is set. One
+// signature is FILE.sigstore.json; further ones are numbered.
+func (f *Fetcher) Write(got *Fetched, path string, replace bool) ([]string, error) {
+	r := Ref{Kind: KindFile, Path: path}
+	archive := got.Archive
+	if archive == nil {
+		var b bytes.Buffer
+		if err := got.Package.WriteArchive(&b); err != nil {
+			return nil, f.explain("write "+path, r, err)
+		}
+		archive = b.Bytes()
+	}
+	err := free(path, manifests.DigestOf(archive), replace)
+	if err == nil {
+		err = save(path, archive, got.Signatures)
+	}
+	if err != nil {
+		return nil, f.explain("write "+path, r, err)
+	}
+	return beside(path, len(got.Signatures)), nil
+}
+
+// free refuses to replace another file.
+func free(path string, by manifests.Digest, replace bool) error {
+	old, err := readFile(path, bundle.MaxArchiveBytes)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), err == nil && (replace || manifests.DigestOf(old) == by):
+		return nil
+	case err != nil:
+		return err
+	}
+	return fmt.Errorf("%w: %s", oci.ErrExists, path)
+}
+
+// beside are the paths of the signatures of a file.
+func beside(path string, n int) []string {
+	paths := make([]string, 0, n)
+	for i := range n {
+		number := ""
+		if i > 0 {
+			number = fmt.Sprintf(".%d", i+1)
+		}
+		paths = append(paths, path+number+signature.Extension)
+	}
+	return paths
+}
+
+// save writes a .skill file and its signatures, each whole or not at all:
+// signatures first, so that nobody finds the file without. An older signature is
+// deleted when there is none now.
+func save(path string, archive []byte, signatures [][]byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	beside := path + signature.Extension
 	if len(signatures) == 0 {
-		if err := os.Remove(beside); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := os.Remove(path + signature.Extension); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-	} else if err := write(beside, signatures[0]); err != nil {
-		return err
+	}
+	for i, at := range beside(path, len(signatures)) {
+		if err := write(at, signatures[i]); err != nil {
+			return err
+		}
 	}
 	return write(path, archive)
 }

@@ -77,7 +77,7 @@ func testRegistry(t *testing.T, l *lab) {
 	_, err = l.fetch.Fetch(t.Context(), l.ref("oci://HOST/skills/none"), source.Options{})
 	refused(t, err, task.KindNotFound, transfer.ErrNotFound, "oci://"+l.host+"/skills/none")
 	_, err = l.tryPush(two, "oci://HOST/skills/csv:1.3.0", source.Pushing{})
-	refused(t, err, task.KindVerification, source.ErrMismatch, "1.3.0")
+	refused(t, err, task.KindUsage, source.ErrMismatch, "1.3.0")
 }
 
 func TestShortNames(t *testing.T) {
@@ -114,7 +114,7 @@ func TestShortNames(t *testing.T) {
 	_, err = public.fetch.Fetch(t.Context(), l.ref("csv"), source.Options{})
 	refused(t, err, task.KindUsage, source.ErrNoRegistry, "config.yaml")
 	_, err = l.tryPush(pack(t, "csv", "4.0.0", nil), "text", source.Pushing{})
-	refused(t, err, task.KindVerification, source.ErrMismatch)
+	refused(t, err, task.KindUsage, source.ErrMismatch)
 }
 
 // A registry that keeps another skill, or another version, under a name is

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/skillet-run/skillet/host/source/oci"
+	"github.com/skillet-run/skillet/host/task"
 )
 
 // Found is a skill that a registry has.
@@ -39,7 +40,7 @@ func (f *Fetcher) Search(ctx context.Context, text string, o Options) ([]Found, 
 	ctx, cancel := f.bounded(ctx)
 	defer cancel()
 	if len(f.settings.Registries) == 0 {
-		return nil, nil, f.explain("search", Ref{}, fmt.Errorf("%w: none is configured", ErrNoRegistry))
+		return nil, nil, task.Errorf(task.KindUsage, "search: %w", ErrNoRegistry).WithHint("list one under registries in config.yaml in the home: - {name: acme, url: oci://HOST/PREFIX}")
 	}
 	found, missing := []Found{}, []Absence{}
 	for _, reg := range f.settings.Registries {

@@ -119,7 +119,11 @@ func (f *Fetcher) Fetch(ctx context.Context, r Ref, o Options) (*Fetched, error)
 	defer cancel()
 	got, err := f.fetch(ctx, r, o)
 	if err != nil {
-		return nil, f.explain("fetch "+r.String(), r, err)
+		verb := "fetch "
+		if r.Kind == KindDirectory || r.Kind == KindFile {
+			verb = "open package "
+		}
+		return nil, f.explain(verb+r.String(), r, err)
 	}
 	got.Version = got.Package.Manifest().Version
 	return got, nil
@@ -155,6 +159,9 @@ func (f *Fetcher) explain(what string, r Ref, err error) error {
 	if errors.Is(err, context.Canceled) {
 		return fmt.Errorf("%s: %w", what, err)
 	}
+	if known := (*task.Error)(nil); errors.As(err, &known) {
+		return fmt.Errorf("%s: %w", what, err)
+	}
 	for _, m := range []struct {
 		is   error
 		kind task.Kind
@@ -166,7 +173,9 @@ func (f *Fetcher) explain(what string, r Ref, err error) error {
 		{ErrMismatch, task.KindVerification, "the place serves something else than it says: tell whoever keeps it, or get it from another"},
 		{oci.ErrNotSkill, task.KindUsage, "it is something else than a skill; `skillet push` publishes skills"},
 		{oci.ErrMalformed, task.KindVerification, "tell whoever published it: `skillet push` makes artifacts that are accepted"},
-		{oci.ErrExists, task.KindConflict, "give the package another version, or say --replace"},
+		{oci.ErrExists, task.KindConflict, "give the package another version, or say --replace to have these bytes instead"},
+		{bundle.ErrTooLarge, task.KindVerification, "it is larger than any package this host accepts"},
+		{bundle.ErrUnsafe, task.KindVerification, "get the package from its author again, packed by `skillet pack`"},
 		{bundle.ErrDamaged, task.KindVerification, "it is no package, or one that was damaged on its way: get it again"},
 		{bundle.ErrNoModule, task.KindUsage, "build the module first, where \"command\" says it is"},
 	} {

@@ -16,7 +16,7 @@ import (
 
 var (
 	// ErrNoRegistry means that no registry stands for a short name.
-	ErrNoRegistry = errors.New("no registry is configured for that name")
+	ErrNoRegistry = errors.New("no registry is configured")
 	// ErrNoVersion means that no version is published that a constraint allows.
 	ErrNoVersion = errors.New("no such version is published")
 )
@@ -164,7 +164,7 @@ func more(n int) string {
 func (f *Fetcher) named(name string, o Options) (site, error) {
 	reg, ok := f.registryFor(name)
 	if !ok {
-		return site{}, fmt.Errorf("%w: %s", ErrNoRegistry, name)
+		return site{}, fmt.Errorf("%w for the name %s", ErrNoRegistry, name)
 	}
 	host, prefix := split(reg.URL)
 	return site{registry: reg, host: host, repository: path.Join(prefix, name), plain: reg.PlainHTTP || o.PlainHTTP}, nil

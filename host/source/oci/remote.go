@@ -215,5 +215,21 @@ func translate(err error) error {
 	case errors.Is(err, errdef.ErrSizeExceedsLimit):
 		return fmt.Errorf("%w: %w", transfer.ErrTooLarge, err)
 	}
-	return transfer.Classify(err)
+	if err = transfer.Classify(err); known(err) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", transfer.ErrProtocol, err)
+}
+
+// known reports whether an error says what it means already.
+func known(err error) bool {
+	for _, is := range []error{
+		context.Canceled, transfer.ErrNotFound, transfer.ErrUnauthorized, transfer.ErrUnreachable, transfer.ErrTimeout,
+		transfer.ErrTooLarge, transfer.ErrTampered, transfer.ErrRedirect, transfer.ErrTransport, transfer.ErrProtocol,
+	} {
+		if errors.Is(err, is) {
+			return true
+		}
+	}
+	return false
 }

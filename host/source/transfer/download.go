@@ -85,6 +85,8 @@ type part struct {
 	hash    hash.Hash
 	// resumed is how much of it an earlier download left.
 	resumed int64
+	// whole says that the server could not go on where we were.
+	whole bool
 
 	file *os.File // nil when nothing is kept
 	lock *filelock.Lock
@@ -215,9 +217,13 @@ func (p *part) more(ctx context.Context, b Blob, ask Request, progress Progress)
 	}
 	defer resp.Body.Close()
 	switch {
-	case resp.StatusCode == http.StatusRequestedRangeNotSatisfiable, resp.StatusCode == http.StatusPartialContent && !startsAt(resp, offset):
+	case offset > 0 && !p.whole && (resp.StatusCode == http.StatusRequestedRangeNotSatisfiable || resp.StatusCode == http.StatusPartialContent && !startsAt(resp, offset)):
+		p.whole = true
 		p.restart()
-		return false, fmt.Errorf("%w: it answers another range than was asked for", ErrTampered)
+		resp.Body.Close()
+		return p.more(ctx, b, ask, progress)
+	case resp.StatusCode == http.StatusPartialContent && !startsAt(resp, offset):
+		return false, fmt.Errorf("%w: it answers another range than was asked for", ErrProtocol)
 	case resp.StatusCode == http.StatusOK && offset > 0: // it does not know ranges
 		p.restart()
 		offset = 0

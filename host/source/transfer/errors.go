@@ -37,6 +37,8 @@ var (
 	// ErrTransport: the connection cannot be trusted: no TLS, or no good
 	// certificate.
 	ErrTransport = errors.New("connection not trusted")
+	// ErrProtocol: an answer that makes no sense.
+	ErrProtocol = errors.New("an answer that makes no sense")
 )
 
 // meaning is what an error means to a caller.
@@ -57,6 +59,7 @@ func meanings() []meaning {
 		{ErrUnauthorized, task.KindDenied, task.ClassDenied, "`skillet login HOST` stores credentials for a registry"},
 		{ErrNotFound, task.KindNotFound, task.ClassPermanent, "check how it is written, and that it was published"},
 		{ErrTransport, task.KindVerification, task.ClassPermanent, "a registry without TLS needs plain_http: true in config.yaml, or --plain-http"},
+		{ErrProtocol, task.KindVerification, task.ClassPermanent, "it may be no registry, or something may stand between it and here"},
 		{ErrUnreachable, task.KindInternal, task.ClassTransient, "check the network and the address, or add a mirror in config.yaml; then try again"},
 	}
 }
@@ -144,7 +147,7 @@ func Status(resp *http.Response) error {
 	case code == http.StatusTooManyRequests, code >= 500:
 		is = ErrUnreachable
 	default:
-		return fmt.Errorf("unexpected answer: %s", resp.Status)
+		is = ErrProtocol
 	}
 	return fmt.Errorf("%w: it answers %s", is, resp.Status)
 }
