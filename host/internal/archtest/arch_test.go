@@ -32,7 +32,6 @@ var imports = map[string][]string{
 	"manifests/signature/keyless": {"manifests", "manifests/signature"},
 	"host/task":                   nil,
 	"host/suggest":                {"policies/capability"},
-	"host/suggest":                {"policies/capability"},
 
 	// Contracts and what implements them.
 	"host/store":             {"host/store/atomicfile", "host/store/filelock"},
@@ -55,6 +54,7 @@ var imports = map[string][]string{
 	// State: each owns its types and its keys in the store.
 	"host/secret":   {"host/store/atomicfile"},
 	"host/signer":   {"host/secret", "host/store/filelock", "manifests/signature"},
+	"host/skillset": {"manifests", "manifests/bundle", "policies/capability"},
 	"host/trust":    {"host/approval", "host/ledger", "host/store", "host/task", "manifests", "manifests/signature", "manifests/signature/keyless"},
 	"host/audit":    {"host/checkpoint", "host/journal", "host/secret", "host/store/filelock"},
 	"host/ledger":   {"host/journal", "host/store"},
@@ -100,8 +100,8 @@ var imports = map[string][]string{
 	"host":                   {"*"},
 	"host/internal/archtest": nil,
 	"cmd/skillet": {
-		"host", "host/approval", "host/audit", "host/checkpoint", "host/suggest", "host/audit", "host/checkpoint", "host/suggest", "host/hostfn", "host/config", "host/escape", "host/evidence", "host/findings", "host/install", "host/journal", "host/ledger", "host/registry", "host/review", "host/runner",
-		"host/sandbox/wasmbin", "host/sandbox/worker", "host/secret", "host/store", "host/task", "manifests", "manifests/bundle", "policies", "policies/capability",
+		"host", "host/approval", "host/audit", "host/checkpoint", "host/suggest", "host/hostfn", "host/config", "host/escape", "host/evidence", "host/findings", "host/install", "host/journal", "host/ledger", "host/registry", "host/review", "host/runner",
+		"host/sandbox/wasmbin", "host/sandbox/worker", "host/secret", "host/skillset", "host/store", "host/source", "manifests/signature", "manifests/signature/keyless", "host/signer", "host/trust", "host/task", "manifests", "manifests/bundle", "policies", "policies/capability",
 	},
 	"cmd/demo": nil,
 
