@@ -128,7 +128,7 @@ func newApp(t *terminal) *cli.App {
 func (t *terminal) commands() []*cli.Command {
 	cs := []*cli.Command{
 		t.installCommand(), t.runCommand(), t.listCommand(), t.infoCommand(), t.removeCommand(),
-		t.permissionCommand(), t.policyCommand(), t.secretCommand(), t.approvalsCommand(), t.auditCommand(),
+		t.permissionCommand(), t.policyCommand(), t.secretCommand(), t.keyCommand(), t.trustCommand(), t.approvalsCommand(), t.auditCommand(),
 		t.scanCommand(), t.explainCommand(),
 		t.packCommand(), t.storeCommand(), t.configCommand(), t.doctorCommand(),
 		t.completionCommand(), t.versionCommand(), t.exitCodesCommand(), t.helpCommand(), t.completeCommand(),

@@ -35,10 +35,6 @@ type Import struct {
 // one that is known fails with an error that wraps [ErrRollback]. The list of a
 // signer that is not a revoker counts for what that signer signed.
 func (b *Book) ImportList(ctx context.Context, h approval.Human, document, bundle []byte) (Import, error) {
-	l, err := ParseList(document)
-	if err != nil {
-		return Import{}, task.Wrap(task.KindUsage, err)
-	}
 	known, err := b.Known(ctx, "")
 	if err != nil {
 		return Import{}, err
@@ -46,6 +42,10 @@ func (b *Book) ImportList(ctx context.Context, h approval.Human, document, bundl
 	who, err := known.listSigner(document, bundle)
 	if err != nil {
 		return Import{}, err
+	}
+	l, err := ParseList(document)
+	if err != nil {
+		return Import{}, task.Wrap(task.KindUsage, err)
 	}
 	next := imported{Signer: who.Signer, Digest: manifests.DigestOf(document), List: l}
 	before, err := b.RevokedPackages(ctx)
