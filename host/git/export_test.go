@@ -1,0 +1,4 @@
+package git
+
+// Unpack is unpack, for tests.
+var Unpack = unpack
