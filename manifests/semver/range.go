@@ -221,6 +221,9 @@ func (r Range) WithPrereleases() Range {
 	return all
 }
 
+// TakesPrereleases reports whether r comes from [Range.WithPrereleases].
+func (r Range) TakesPrereleases() bool { return r.prereleases }
+
 // Allows reports whether r allows v.
 func (r Range) Allows(v Version) bool { return r.set.Has(v) }
 

@@ -27,10 +27,12 @@ var imports = map[string][]string{
 	"policies/goldentest":         nil,
 	"manifests":                   {"manifests/semver", "policies/capability"},
 	"manifests/semver":            nil,
+	"manifests/lockfile":          {"manifests", "manifests/semver"},
 	"manifests/bundle":            {"manifests"},
 	"manifests/signature":         {"manifests"},
 	"manifests/signature/keyless": {"manifests", "manifests/signature"},
 	"host/task":                   nil,
+	"host/resolve":                {"manifests", "manifests/lockfile", "manifests/semver"},
 	"host/suggest":                {"policies/capability"},
 
 	// Contracts and what implements them.
