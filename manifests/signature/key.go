@@ -32,8 +32,7 @@ type Key struct {
 	public    crypto.PublicKey
 	der       []byte // SubjectPublicKeyInfo
 	algorithm string
-	// hashes are tried in order; the first is what the key signs with. ed25519
-	// has none: it signs the message.
+	// hashes are tried in order. ed25519 has none: it signs the message.
 	hashes []crypto.Hash
 }
 
@@ -51,8 +50,9 @@ func NewKey(public crypto.PublicKey) (Key, error) {
 	return Key{public: public, der: der, algorithm: algorithm, hashes: hashes}, nil
 }
 
-// classify says what a key is and with which hash it signs (Sigstore's algorithm
-// registry). Older programs signed with SHA-256 whatever the curve.
+// classify says what a key is and with which hashes it may have signed: that of
+// Sigstore's algorithm registry, and SHA-256, which cosign takes whatever the
+// curve unless it is told otherwise.
 func classify(public crypto.PublicKey) (algorithm string, hashes []crypto.Hash, err error) {
 	switch k := public.(type) {
 	case ed25519.PublicKey:
@@ -140,12 +140,13 @@ func (k *Key) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// sign signs a message with the private key that belongs to k.
+// sign signs a message with the private key that belongs to k. Where there is a
+// choice it takes SHA-256, because `cosign verify --key` does.
 func (k Key) sign(private crypto.Signer, message []byte) ([]byte, error) {
 	if len(k.hashes) == 0 {
 		return private.Sign(nil, message, crypto.Hash(0))
 	}
-	return private.Sign(rand.Reader, sumOf(k.hashes[0], message), k.hashes[0])
+	return private.Sign(rand.Reader, sumOf(crypto.SHA256, message), crypto.SHA256)
 }
 
 // verify fails with [ErrInvalid] unless sig is one of k's over the message.

@@ -185,3 +185,13 @@ func FuzzParseRoot(f *testing.F) {
 		}
 	})
 }
+
+func BenchmarkVerify(b *testing.B) {
+	c := suiteCases(b)[happy]
+	r, digest := parseRoot(b, c.root), manifests.DigestOf(c.artifact)
+	for b.Loop() {
+		if _, err := r.Verify(c.bundle, digest); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
