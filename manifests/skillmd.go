@@ -3,11 +3,12 @@ package manifests
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/Masterminds/semver/v3"
+	"github.com/skillet-run/skillet/manifests/semver"
 )
 
 // maxDescription is how many characters a description may have. The
@@ -192,8 +193,20 @@ func (f *frontMatter) metadata(n *node) {
 		}
 	}
 	f.m.AgentSkill.Metadata = all
-	if v, err := semver.NewVersion(all["version"]); err == nil {
-		f.m.Version = v.String()
-	}
+	f.m.Version = looseVersion(all["version"], f.m.Version)
 	f.m.Author = shorten(strings.Join(strings.Fields(all["author"]), " "), 200)
+}
+
+// looseVersion returns the version that text is, or seems to be, such as 1.0.0
+// for v1.0; or else what is given.
+func looseVersion(text, otherwise string) string {
+	v, err := semver.ParseVersion(text)
+	var refused *semver.Error
+	switch {
+	case err == nil:
+		return v.String()
+	case errors.As(err, &refused) && refused.Instead != "":
+		return refused.Instead
+	}
+	return otherwise
 }

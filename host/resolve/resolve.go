@@ -68,11 +68,15 @@ type Request struct {
 // to be hard ends after some ten seconds.
 const DefaultMaxSteps = 30_000
 
+// MaxPublished is how many versions, or offers, of one name are taken from a
+// source. More are an error that wraps [ErrTooHard].
+const MaxPublished = 20_000
+
 // Errors a caller may test for.
 var (
 	// ErrConflict is what a [*Conflict] wraps.
 	ErrConflict = errors.New("no versions fit together")
-	// ErrTooHard means that the bound on steps was reached without an answer.
+	// ErrTooHard means that a bound was reached without an answer.
 	ErrTooHard = errors.New("gave up")
 )
 

@@ -108,6 +108,30 @@ func TestGivesUp(t *testing.T) {
 	}
 }
 
+// A flood publishes too much: versions of one name, or offers of all others.
+type flood struct{ world }
+
+func (*flood) Versions(_ context.Context, name string) ([]semver.Version, error) {
+	if name != "versions" {
+		return nil, nil
+	}
+	return make([]semver.Version, resolve.MaxPublished+1), nil
+}
+
+func (*flood) Offers(context.Context, string) ([]resolve.Offer, error) {
+	return make([]resolve.Offer, resolve.MaxPublished+1), nil
+}
+
+func TestTooMuchPublished(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{"versions": "versions of versions: gave up: there are 20001", "other": "providers of other: gave up: there are 20001"} {
+		_, err := resolve.Resolve(t.Context(), &flood{}, resolve.Request{Roots: dependencies(name + " *")})
+		if !errors.Is(err, resolve.ErrTooHard) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q in it", err, want)
+		}
+	}
+}
+
 // pigeons need one hole each, and every hole takes one: a puzzle that is hard for
 // whatever learns from conflicts. There is one pigeon too many.
 func pigeons(holes int) (w *world, roots []resolve.Dependency) {

@@ -88,6 +88,9 @@ func (u *universe) versionsOf(ctx context.Context, name string) ([]semver.Versio
 	if err != nil {
 		return nil, fmt.Errorf("versions of %s: %w", name, err)
 	}
+	if len(versions) > MaxPublished {
+		return nil, fmt.Errorf("versions of %s: %w: there are %d, and at most %d are accepted", name, ErrTooHard, len(versions), MaxPublished)
+	}
 	versions = slices.Clone(versions)
 	slices.SortFunc(versions, func(a, b semver.Version) int { return b.CompareBuild(a) })
 	versions = slices.CompactFunc(versions, func(a, b semver.Version) bool { return a.Compare(b) == 0 })
@@ -102,6 +105,9 @@ func (u *universe) offersOf(ctx context.Context, name string) ([]Offer, error) {
 	offers, err := u.source.Offers(ctx, name)
 	if err != nil {
 		return nil, fmt.Errorf("providers of %s: %w", name, err)
+	}
+	if len(offers) > MaxPublished {
+		return nil, fmt.Errorf("providers of %s: %w: there are %d, and at most %d are accepted", name, ErrTooHard, len(offers), MaxPublished)
 	}
 	u.offers[name] = offers
 	return offers, nil

@@ -62,7 +62,7 @@ func versionError(text string) *Error {
 		e.Problem = fmt.Sprintf("has more than %d characters", MaxLength)
 		return e
 	}
-	if p, ok := parsePartial(text); ok {
+	if p, ok := parsePartial(strings.TrimLeft(strings.TrimSpace(text), "v= ")); ok && p.wild < 3 {
 		e.Problem = "has not all three numbers"
 		if p.wild == p.numbers {
 			e.Instead = p.version.String()

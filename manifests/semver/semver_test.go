@@ -99,6 +99,7 @@ func TestParseVersionRefuses(t *testing.T) {
 		"01.2.3":                            "write 1.2.3",
 		"1.2.3-01":                          "write 1.2.3-1",
 		"1.2.3beta":                         "write 1.2.3-beta",
+		"v1.2":                              "write 1.2.0",
 		"1.2":                               "write 1.2.0",
 		"1":                                 "write 1.0.0",
 		"1.2.x":                             "three numbers",
