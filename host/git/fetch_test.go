@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/cgi"
 	"net/http/httptest"
@@ -40,7 +41,8 @@ func newOrigin(t *testing.T) *origin {
 	o.git(o.dir, "config", "user.email", "ada@localhost")
 	s := httptest.NewServer(&cgi.Handler{
 		Path: program, Args: []string{"http-backend"}, Dir: root,
-		Env: []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1", "HOME=" + root},
+		Env:    []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1", "HOME=" + root},
+		Stderr: io.Discard,
 	})
 	t.Cleanup(s.Close)
 	o.server = s.URL + "/repo/.git"

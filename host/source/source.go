@@ -111,9 +111,10 @@ type Fetched struct {
 	Signatures [][]byte
 }
 
-// Fetch gets the package that a reference means. Errors are [task.Error]s that
-// name the place and what was wanted, and wrap [ErrRef], an error of
-// [transfer], of [oci], of [bundle] or of [manifests].
+// Fetch gets the package that a reference means. Errors name the place and what
+// was wanted, and wrap one of this package's, of [transfer]'s, of [oci]'s or of
+// [bundle]'s, or [manifests.Errors]. All but the last, and those of the file
+// system, are [task.Error]s.
 func (f *Fetcher) Fetch(ctx context.Context, r Ref, o Options) (*Fetched, error) {
 	ctx, cancel := f.bounded(ctx)
 	defer cancel()
@@ -174,6 +175,7 @@ func (f *Fetcher) explain(what string, r Ref, err error) error {
 		{oci.ErrNotSkill, task.KindUsage, "it is something else than a skill; `skillet push` publishes skills"},
 		{oci.ErrMalformed, task.KindVerification, "tell whoever published it: `skillet push` makes artifacts that are accepted"},
 		{oci.ErrExists, task.KindConflict, "give the package another version, or say --replace to have these bytes instead"},
+		{bundle.ErrNoManifest, task.KindUsage, "a package has a skill.json, skill.yaml or SKILL.md; of a git repository, name the directory with it: #REVISION:DIR"},
 		{bundle.ErrTooLarge, task.KindVerification, "it is larger than any package this host accepts"},
 		{bundle.ErrUnsafe, task.KindVerification, "get the package from its author again, packed by `skillet pack`"},
 		{bundle.ErrDamaged, task.KindVerification, "it is no package, or one that was damaged on its way: get it again"},
