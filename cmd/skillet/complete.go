@@ -142,6 +142,7 @@ var argumentSources = map[string]source{
 	"approvals show":    inHome(proposals(false)),
 	"approvals approve": inHome(proposals(true)),
 	"approvals reject":  inHome(proposals(true)),
+	"approvals revert":  inHome(proposals(false)),
 	"secret set":        inHome(secretNames),
 	"secret delete":     inHome(secretNames),
 	"policy explain":    inHome(explainable),

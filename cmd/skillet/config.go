@@ -12,11 +12,12 @@ import (
 func (t *terminal) configCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "config",
-		Usage: "show the settings, and where each came from",
+		Usage: "show and change the settings",
 		Description: "Settings are read from " + config.FileName + " in the home, then from SKILLET_... variables:\n" +
 			"SKILLET_LOG_LEVEL=debug sets log_level.\n\n" +
 			"Examples:\n  skillet config list\n  skillet config get max_memory_mb",
 		Subcommands: []*cli.Command{
+			t.configSet(),
 			{
 				Name: "list", Aliases: []string{"ls"},
 				Usage:       "list all settings",

@@ -32,7 +32,7 @@ func (t *terminal) permissionCommand() *cli.Command {
 			"  secret:github                       have the host add this secret to its requests\n\n" +
 			"Examples:\n  skillet permission show files\n  skillet permission grant files \"fs.read:$PWD/docs/**\"",
 		Subcommands: []*cli.Command{
-			t.permissionShow(), t.permissionGrant(), t.permissionRevoke(), t.permissionReset(),
+			t.permissionShow(), t.permissionGrant(), t.permissionRevoke(), t.permissionReset(), t.permissionSuggest(),
 		},
 	}
 }
@@ -96,8 +96,8 @@ func (t *terminal) showGrants(ctx context.Context, h *host.Host, s registry.Skil
 	})
 }
 
-// openAsks is what a skill's manifest asks for and was not granted, where
-// relative paths mean the current directory.
+// openAsks is what a skill's manifest asks for and was not granted for all calls,
+// where relative paths mean the current directory.
 func openAsks(ctx context.Context, h *host.Host, s registry.Skill, gs []approval.Grant) ([]ask, error) {
 	p, err := h.Registry.Package(ctx, s.Digest)
 	if err != nil {
@@ -113,7 +113,7 @@ func openAsks(ctx context.Context, h *host.Host, s registry.Skill, gs []approval
 	}
 	var live []capability.Capability
 	for _, g := range gs {
-		if g.Live(time.Now()) {
+		if g.Live(time.Now()) && !g.Conditional() {
 			live = append(live, g.Capability)
 		}
 	}
@@ -134,6 +134,9 @@ func grantLine(g approval.Grant) string {
 	if !g.ExpiresAt.IsZero() {
 		line += ", until " + when(g.ExpiresAt)
 	}
+	if words := g.Words(); words != "" {
+		line += ", only " + words
+	}
 	if !g.Live(time.Now()) {
 		line += " (ended)"
 	}
@@ -148,13 +151,14 @@ func (t *terminal) permissionGrant() *cli.Command {
 		Description: "Examples:\n" +
 			"  skillet permission grant files \"fs.read:$PWD/docs/**\"\n" +
 			"  skillet permission grant http 'http:GET https://api.example.com/v1/*' --expires 24h\n" +
-			"  skillet permission grant http 'http:GET http://127.0.0.1:8080/*' --uses 1",
-		Flags: []cli.Flag{
+			"  skillet permission grant http 'http:GET http://127.0.0.1:8080/*' --scope once\n" +
+			"  skillet permission grant http 'http:GET https://example.com/*' --until 2030-01-31 --for 'url=https://example.com/a*'",
+		Flags: append([]cli.Flag{
 			&cli.DurationFlag{Name: "expires", Usage: "end the grant after this `TIME`, such as 24h"},
 			&cli.IntFlag{Name: "uses", Usage: "end the grant after `N` runs"},
 			&cli.StringFlag{Name: "reason", Usage: "why, shown wherever the grant is"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "only show what would be granted"},
-		},
+		}, scopeFlags()...),
 		Action: t.withState(t.grant),
 	}
 }
@@ -238,12 +242,24 @@ func inFull(text string) string {
 }
 
 func terms(c *cli.Context) (approval.Terms, error) {
-	terms := approval.Terms{MaxUses: c.Int("uses"), Reason: c.String("reason")}
+	terms, err := scopeTerms(c)
+	if err != nil {
+		return terms, err
+	}
+	terms.Reason = c.String("reason")
+	for _, two := range [][2]string{{"expires", "until"}, {"uses", "scope"}} {
+		if c.IsSet(two[0]) && c.IsSet(two[1]) && (two[0] == "expires" || terms.MaxUses > 0) {
+			return terms, task.Errorf(task.KindUsage, "--%s and --%s say the same in two ways", two[0], two[1]).WithHint("give one of them")
+		}
+	}
+	if c.Duration("expires") < 0 || c.IsSet("uses") && c.Int("uses") < 1 {
+		return terms, task.Errorf(task.KindUsage, "--expires and --uses must be more than nothing")
+	}
 	if d := c.Duration("expires"); d != 0 {
 		terms.ExpiresAt = time.Now().Add(d).UTC()
 	}
-	if c.Duration("expires") < 0 || c.IsSet("uses") && terms.MaxUses < 1 {
-		return terms, task.Errorf(task.KindUsage, "--expires and --uses must be more than nothing")
+	if n := c.Int("uses"); n > 0 {
+		terms.MaxUses = n
 	}
 	return terms, nil
 }

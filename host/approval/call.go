@@ -155,7 +155,9 @@ func applyReturned(ctx context.Context, kv store.KV, _ ledger.Stamp, data json.R
 // what it does. The same call waits once.
 func (d *Desk) ProposeCall(ctx context.Context, p Proposal) (Proposal, error) {
 	var err error
-	if p.Digest, err = DigestOf(*p.Call); err != nil {
+	said := *p.Call
+	said.Shown = "" // which Input is the digest of, however it is written
+	if p.Digest, err = DigestOf(said); err != nil {
 		return p, err
 	}
 	err = d.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {

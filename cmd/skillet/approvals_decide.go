@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/skillet-run/skillet/host"
+	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/install"
+	"github.com/skillet-run/skillet/host/task"
+)
+
+func decisionFlags(what string) []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "notes", Aliases: []string{"note"}, Usage: "why, kept with the decision"},
+		yesFlag(what),
+	}
+}
+
+func (t *terminal) approvalsApprove() *cli.Command {
+	return &cli.Command{
+		Name:      "approve",
+		Usage:     "carry out what is proposed, and grant what it asks for",
+		ArgsUsage: "ID",
+		Description: "The approval holds for the bytes that were proposed and no others. What a package asks\n" +
+			"for is granted without an end, unless --scope, --until or --for say otherwise. A package\n" +
+			"in quarantine is approved only with --despite for each rule that found something in it.\n\n" +
+			"Examples:\n  skillet approvals approve 3f9a\n  skillet approvals approve 3f9a --digest 5d41402abc4b --yes --notes 'read it'\n" +
+			"  skillet approvals approve 3f9a --scope once\n  skillet approvals approve 3f9a --until 2030-01-31 --for 'url=https://example.com/*'",
+		Flags: append(append(decisionFlags("approve it"),
+			&cli.StringFlag{Name: "digest", Usage: "the `DIGEST` you were shown, or its beginning: refuse if it is another"},
+			&cli.StringSliceFlag{Name: "despite", Usage: "approve although this `RULE` found something; may be repeated"},
+		), scopeFlags()...),
+		Action: t.withProposals(t.approve),
+	}
+}
+
+func (t *terminal) approve(ctx context.Context, c *cli.Context, h *host.Host) error {
+	terms, err := scopeTerms(c)
+	if err != nil {
+		return err
+	}
+	p, err := t.deciding(ctx, c, h, "approve")
+	if err != nil {
+		return err
+	}
+	if c.IsSet("digest") && c.String("digest") == "" {
+		return task.Errorf(task.KindUsage, "--digest is empty").WithHint("give the digest that `skillet approvals show %s` showed", p.ID)
+	}
+	out, err := h.Approve(ctx, t.person(), p.ID, install.Consent{
+		Digest: c.String("digest"), Notes: c.String("notes"), Despite: c.StringSlice("despite"), Terms: terms,
+	})
+	if err != nil {
+		return err
+	}
+	return t.answer(out, func() { t.noteApproved(out) })
+}
+
+// noteApproved says what an approval led to.
+func (t *terminal) noteApproved(out install.Outcome) {
+	p := out.Proposal
+	switch {
+	case out.Skill != nil:
+		t.note("approved %s: installed %s (sha256:%s), tools: %s", p.ID, plain(out.Skill.Ref()), out.Skill.Digest.Short(), plain(strings.Join(out.Skill.Tools, ", ")))
+	case p.Call != nil:
+		t.note("approved %s: %s may be called once with that input, until %s", p.ID, plain(p.Ref()+":"+p.Call.Tool), when(p.ExpiresAt))
+	default:
+		t.note("approved %s: %s", p.ID, plain(p.Title))
+	}
+}
+
+func (t *terminal) approvalsReject() *cli.Command {
+	return &cli.Command{
+		Name:        "reject",
+		Usage:       "refuse what is proposed",
+		ArgsUsage:   "ID",
+		Description: "Examples:\n  skillet approvals reject 3f9a --notes 'it has no business on the network' --yes",
+		Flags:       decisionFlags("reject it"),
+		Action: t.withProposals(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+			p, err := t.deciding(ctx, c, h, "reject")
+			if err != nil {
+				return err
+			}
+			p, err = h.Installer.Reject(ctx, t.person(), p.ID, c.String("notes"))
+			if err != nil {
+				return err
+			}
+			return t.answer(p, func() { t.note("rejected %s: %s", p.ID, plain(p.Title)) })
+		}),
+	}
+}
+
+func (t *terminal) approvalsRevert() *cli.Command {
+	return &cli.Command{
+		Name:      "revert",
+		Usage:     "put back what an approved proposal changed",
+		ArgsUsage: "ID",
+		Description: "A version that was approved goes, and the one that was active before is active again,\n" +
+			"with the grants it had then. Settings become what they were, byte for byte. An approved\n" +
+			"call that was not made yet may not be made any more. It is a decision of its own.\n\n" +
+			"Examples:\n  skillet approvals list --status applied\n  skillet approvals revert 3f9a --notes 'it answers nonsense' --yes",
+		Flags: decisionFlags("revert it"),
+		Action: t.withProposals(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+			p, err := t.deciding(ctx, c, h, "revert")
+			if err != nil {
+				return err
+			}
+			p, err = h.Revert(ctx, t.person(), p.ID, c.String("notes"))
+			if err != nil {
+				return err
+			}
+			return t.answer(p, func() { t.note("reverted %s: %s", p.ID, plain(p.Title)) })
+		}),
+	}
+}
+
+// deciding finds the proposal a decision is about, and makes sure that the
+// person means it: they see it and say yes, or said --yes.
+func (t *terminal) deciding(ctx context.Context, c *cli.Context, h *host.Host, verb string) (approval.Proposal, error) {
+	args, err := need(c, 1, "one id")
+	if err != nil {
+		return approval.Proposal{}, err
+	}
+	p, err := h.Desk.Proposal(ctx, args[0])
+	open := undecided(p) || verb == "revert" && p.Status == approval.StatusApplied
+	if err != nil || c.Bool("yes") || !open {
+		return p, err
+	}
+	if !t.canAsk() {
+		return p, task.Errorf(task.KindUsage, "approvals %s needs a yes, and nobody can be asked here", verb).
+			WithHint("look at it with `skillet approvals show %s`, then add --yes", p.ID)
+	}
+	if err := t.showProposal(ctx, h, p, false, true); err != nil {
+		return p, err
+	}
+	return p, t.confirm("approvals "+verb, strings.ToUpper(verb[:1])+verb[1:]+" this?")
+}

@@ -1,0 +1,263 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/skillet-run/skillet/host"
+	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/evidence"
+	"github.com/skillet-run/skillet/host/findings"
+	"github.com/skillet-run/skillet/host/review"
+	"github.com/skillet-run/skillet/manifests"
+)
+
+func (t *terminal) approvalsShow() *cli.Command {
+	return &cli.Command{
+		Name:      "show",
+		Usage:     "show a proposal: who, why, what it asks for, what is in it",
+		ArgsUsage: "ID",
+		Description: "Shows, on one page: who or what proposed it and why, what it asks for in words, what a\n" +
+			"static scan found, how its own tests end with nothing granted, which installed skills\n" +
+			"are much like it, and what is different from the active version of the skill: changed\n" +
+			"texts line by line, other files by size and digest, and what its module newly calls.\n" +
+			"Long lists are cut short, and say so; --full shows all. The tests run in processes of\n" +
+			"their own; --no-tests leaves them out.\n\n" +
+			"Examples:\n  skillet approvals show 3f9a\n  skillet approvals show 3f9a --full\n  skillet approvals show 3f9a --json",
+		Flags: []cli.Flag{fullFlag(), &cli.BoolFlag{Name: "no-tests", Usage: "do not run the tests of the package"}},
+		Action: t.withProposals(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+			args, err := need(c, 1, "one id")
+			if err != nil {
+				return err
+			}
+			p, err := h.Desk.Proposal(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return t.showProposal(ctx, h, p, c.Bool("full"), !c.Bool("no-tests"))
+		}),
+	}
+}
+
+// proposed is what --json prints of a proposal: the limits are those that hold
+// on this host.
+type proposed struct {
+	approval.Proposal
+	Limits manifests.ResolvedLimits `json:"limits"`
+	Cut    []host.Cut               `json:"limits_cut"`
+	evidence.Evidence
+	// full is set when nothing is left out.
+	full bool
+}
+
+func (t *terminal) showProposal(ctx context.Context, h *host.Host, p approval.Proposal, full, tests bool) error {
+	v := proposed{Proposal: p, full: full}
+	v.Limits, v.Cut = h.Enforced(p.Limits)
+	v.Files, v.Similar, v.Findings.Findings = []review.File{}, []evidence.Similar{}, []findings.Finding{}
+	if p.Type.Package() && undecided(p) {
+		pkg, err := h.Registry.Package(ctx, p.Digest)
+		if err != nil {
+			return err
+		}
+		o := evidence.Options{Limits: review.Brief(), Tests: tests}
+		if full {
+			o.Limits = review.Limits{}
+		}
+		done := t.waiting("looking at %s", p.Ref())
+		v.Evidence, err = h.Evidence.Collect(ctx, pkg, o)
+		done()
+		if err != nil {
+			return err
+		}
+	}
+	return t.answer(v, func() { t.printProposal(v) })
+}
+
+func (t *terminal) printProposal(v proposed) {
+	t.printHead(v.Proposal)
+	switch {
+	case v.Config != nil:
+		t.printConfig(v.Config)
+	case v.Call != nil:
+		t.printCall(v.Proposal)
+	default:
+		t.printRequested(v.Requested)
+	}
+	if !undecided(v.Proposal) {
+		t.printSteps(v.Proposal)
+		return
+	}
+	if v.Type.Package() {
+		t.printEvidence(v)
+	}
+	if v.Status == approval.StatusQuarantined {
+		t.printSteps(v.Proposal)
+	}
+	t.say("  decide: skillet approvals approve %s --digest %s%s", v.ID, v.Digest.Short(), despite(v))
+	t.say("      or: skillet approvals reject %s --notes 'why'", v.ID)
+}
+
+// printHead says who proposes what, and why.
+func (t *terminal) printHead(p approval.Proposal) {
+	t.say("proposal %s: %s (%s, %s)", p.ID, plain(p.Title), p.Type, p.Status)
+	from := ""
+	if p.Source != "" {
+		from = fmt.Sprintf(", from %s (%s)", plain(p.Source), plain(p.Origin))
+	}
+	t.say("  proposed by %s on %s%s", plain(p.ProposedBy), when(p.CreatedAt), from)
+	if p.Signer != "" {
+		t.say("  signed by %s", plain(p.Signer))
+	}
+	if p.Replaces != "" {
+		t.say("  replaces %s@%s as the active version", plain(p.Skill), plain(p.Replaces))
+	}
+	if p.Rationale != "" {
+		t.say("  because: %s", plain(p.Rationale))
+	}
+	t.say("  digest %s", p.Digest)
+	if p.Status == approval.StatusPending {
+		t.say("  waits until %s", when(p.ExpiresAt))
+	}
+}
+
+func (t *terminal) printConfig(c *approval.ConfigChange) {
+	for _, s := range c.Settings {
+		was := s.Old
+		if was == "" {
+			was = "its default"
+		}
+		t.say("+ sets %s to %s, which is %s now", plain(s.Key), visible(s.New), visible(was))
+	}
+}
+
+// maxInputLines is how much of the input of a call is shown.
+const maxInputLines = 40
+
+func (t *terminal) printCall(p approval.Proposal) {
+	t.say("  the tool %s of %s (sha256:%s), once, with this input:", plain(p.Call.Tool), plain(p.Ref()), p.Call.Digest.Short())
+	n := 0
+	for line := range strings.Lines(p.Call.Shown) {
+		if n++; n > maxInputLines {
+			t.say("    ... all of it is in `skillet approvals show %s --json`", p.ID)
+			break
+		}
+		t.say("    | %s", visible(strings.TrimSuffix(line, "\n")))
+	}
+	for _, a := range p.Requested {
+		t.say("+ it would %s%s", plain(a.Words), because(plain(a.Reason), a.Policies))
+		t.say("      %s", plain(a.Capability.String()))
+	}
+}
+
+// printRequested lists what a proposal asks for; a + marks what no earlier
+// version was granted.
+func (t *terminal) printRequested(asks []approval.Ask) {
+	if len(asks) == 0 {
+		t.say("  asks for nothing: it can compute and answer")
+	}
+	for _, a := range asks {
+		mark := map[bool]string{true: "+", false: " "}[a.New]
+		t.say("%s asks to %s%s", mark, plain(a.Words), because(plain(a.Reason), nil))
+		t.say("      %s", plain(a.Capability.String()))
+	}
+}
+
+// printSteps says what became of a proposal.
+func (t *terminal) printSteps(p approval.Proposal) {
+	if len(p.Steps) == 0 && p.DecidedBy != "" { // decided before steps were kept
+		t.say("  %s by %s on %s%s", p.Status, plain(p.DecidedBy), when(p.DecidedAt), because(plain(p.Notes), nil))
+	}
+	for _, s := range p.Steps {
+		t.say("  %s by %s on %s, decision %d%s", s.Status, plain(s.By), when(s.At), s.Decision, because(plain(s.Notes), nil))
+	}
+}
+
+func (t *terminal) printEvidence(v proposed) {
+	bounds{v.Limits, v.Cut}.show(t.say, "  limits:")
+	t.printFindings(v)
+	if v.Tests != nil {
+		t.printTests(v)
+	}
+	for _, s := range v.Similar {
+		t.say("  much like %s (%.2f: %s): %s", plain(s.Skill), s.Score, plain(strings.Join(s.Shared, ", ")), short(plain(s.Description), maxShownText))
+	}
+	all := "`skillet approvals show " + v.ID + " --full` shows them"
+	comparison{With: v.With, Difference: v.Difference, full: v.full, all: all}.show(t.say)
+}
+
+// What is shown of the evidence without --full.
+const (
+	maxShownFindings = 20
+	maxShownTests    = 10
+	maxShownText     = 100
+)
+
+func (t *terminal) printFindings(v proposed) {
+	fs := v.Findings.Findings
+	if len(fs) == 0 {
+		t.say("  the scan found nothing")
+		return
+	}
+	t.say("  the scan found:")
+	for i, f := range fs {
+		if !v.full && i == maxShownFindings {
+			t.say("    ... and %s: --full shows them", count(len(fs)-i, "more finding"))
+			break
+		}
+		t.say("    %-5s %s  %s%s", f.Severity, plain(f.Rule), place(f), visible(f.Message))
+		if f.Excerpt != "" {
+			t.say("          | %s", visible(f.Excerpt))
+		}
+	}
+	for _, m := range v.Findings.More {
+		t.say("    ... and %d more of %s", m.Count, plain(m.Rule))
+	}
+	t.say("    `skillet explain RULE` says what a rule looks for")
+}
+
+// place is where a finding is: "main.js:3:1: ".
+func place(f findings.Finding) string {
+	switch {
+	case f.File == "":
+		return ""
+	case f.Line == 0:
+		return visible(f.File) + ": "
+	}
+	return fmt.Sprintf("%s:%d:%d: ", visible(f.File), f.Line, f.Column)
+}
+
+func (t *terminal) printTests(v proposed) {
+	s := v.Tests
+	if len(s.Results) == 0 && s.Note == "" {
+		t.say("  it has no tests")
+		return
+	}
+	t.say("  its tests, with nothing granted: %d passed, %d failed, %d skipped; at most %d fuel, %.1f MB",
+		s.Passed, s.Failed, s.Skipped, s.Fuel, float64(s.PeakMemoryBytes)/(1<<20))
+	shown := 0
+	for _, r := range s.Results {
+		if r.Outcome == evidence.Passed && !v.full {
+			continue
+		}
+		if shown++; shown > maxShownTests && !v.full {
+			t.say("    ... --full shows all of them")
+			break
+		}
+		t.say("    %-7s %s of %s%s", r.Outcome, visible(r.Name), visible(r.Tool), because(visible(r.Detail), nil))
+	}
+	if s.Note != "" {
+		t.say("    %s", visible(s.Note))
+	}
+}
+
+// despite are the flags with which a package in quarantine can be approved.
+func despite(v proposed) string {
+	var b strings.Builder
+	for _, rule := range v.Findings.Blocking() {
+		b.WriteString(" --despite " + rule)
+	}
+	return b.String()
+}
