@@ -41,8 +41,8 @@ func (i *Installer) AcceptCanary(ctx context.Context, h approval.Human, p Plan, 
 		s.Calls = DefaultCanaryCalls
 	}
 	p.aside = true
-	return i.install(ctx, p, h.Actor(), func() ([]ledger.Change, error) {
-		given, err := p.grants(h, p.Asks)
+	return i.install(ctx, p, h.Actor(), func(ctx context.Context) ([]ledger.Change, error) {
+		given, err := i.grants(ctx, h, p, p.Asks)
 		if err != nil {
 			return nil, err
 		}

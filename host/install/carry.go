@@ -2,6 +2,8 @@ package install
 
 import (
 	"context"
+	"slices"
+	"time"
 
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/ledger"
@@ -32,11 +34,24 @@ func (p Plan) Waits() bool {
 	return p.Effect == policies.Ask.String() && !p.Carried
 }
 
-// grants are the changes that give the package what a person agreed to. What the
-// former version of the same signer was granted is granted on the same terms.
-func (p Plan) grants(h approval.Human, asks []approval.Ask) ([]ledger.Change, error) {
+// grants are the changes that give the package what a person agreed to, unless it
+// has that for good. What the former version of the same signer was granted is
+// granted on the same terms.
+func (i *Installer) grants(ctx context.Context, h approval.Human, p Plan, asks []approval.Ask) ([]ledger.Change, error) {
+	if err := h.Check(); err != nil {
+		return nil, err
+	}
+	has, err := i.desk.Grants(ctx, p.Digest)
+	if err != nil {
+		return nil, err
+	}
 	var cs []ledger.Change
 	for _, a := range asks {
+		if slices.ContainsFunc(has, func(g approval.Grant) bool {
+			return g.Capability == a.Capability && g.ExpiresAt.IsZero() && g.Standing(time.Now())
+		}) {
+			continue
+		}
 		c, err := h.Grant(p.Skill, p.Digest, a.Capability, p.terms(a))
 		if err != nil {
 			return nil, err

@@ -226,7 +226,7 @@ func (i *Installer) Submit(ctx context.Context, p Plan) (Outcome, error) {
 		return Outcome{Skill: &s, Unchanged: true}, err
 	}
 	if p.Effect == policies.Allow.String() {
-		return i.install(ctx, p, p.request.ProposedBy, func() ([]ledger.Change, error) { return nil, nil })
+		return i.install(ctx, p, p.request.ProposedBy, func(context.Context) ([]ledger.Change, error) { return nil, nil })
 	}
 	return i.propose(ctx, p)
 }
@@ -238,7 +238,7 @@ func (i *Installer) Accept(ctx context.Context, h approval.Human, p Plan) (Outco
 	if p.Installed {
 		return i.grantMissing(ctx, h, p)
 	}
-	return i.install(ctx, p, h.Actor(), func() ([]ledger.Change, error) { return p.grants(h, p.Asks) })
+	return i.install(ctx, p, h.Actor(), func(ctx context.Context) ([]ledger.Change, error) { return i.grants(ctx, h, p, p.Asks) })
 }
 
 // grantMissing gives an installed package what it asks for and was not granted:
@@ -252,7 +252,7 @@ func (i *Installer) grantMissing(ctx context.Context, h approval.Human, p Plan) 
 		if err := i.unmoved(ctx, p); err != nil {
 			return ledger.Decision{}, err
 		}
-		changes, err := p.grants(h, p.New())
+		changes, err := i.grants(ctx, h, p, p.New())
 		return ledger.Decision{
 			Kind: "grant", Actor: h.Actor(), Subject: p.Skill + "@" + p.Version, Note: string(p.Digest), Changes: changes,
 		}, err
@@ -274,7 +274,7 @@ func (i *Installer) outcome(ctx context.Context, skill, version string) (Outcome
 // moment Commit returns, all of it holds. No grant moves from one version to
 // the next by itself: it was given to other bytes. consent makes the grants that
 // are part of the decision.
-func (i *Installer) install(ctx context.Context, p Plan, actor string, consent func() ([]ledger.Change, error)) (Outcome, error) {
+func (i *Installer) install(ctx context.Context, p Plan, actor string, consent func(context.Context) ([]ledger.Change, error)) (Outcome, error) {
 	err := i.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
 		if err := i.unmoved(ctx, p); err != nil {
 			return ledger.Decision{}, err
@@ -289,7 +289,7 @@ func (i *Installer) install(ctx context.Context, p Plan, actor string, consent f
 		if err != nil {
 			return ledger.Decision{}, err
 		}
-		given, err := consent()
+		given, err := consent(ctx)
 		if err != nil {
 			return ledger.Decision{}, err
 		}
