@@ -89,7 +89,7 @@ var phrases = []phrase{
 	{"to ignore what was said before (Japanese)", []string{"無視", "忘れ"},
 		`(?:以前|これまで|上記|前|先)の[^ 。]{0,8}?(?:指示|命令|プロンプト|ルール)[^ 。]{0,4}?(?:無視|忘れ)`, false},
 	{"to ignore what was said before (Korean)", []string{"무시", "잊"},
-		`이전[^.]{0,12}?(?:지시|명령|지침)[^.]{0,8}?(?:무시|잊)`, false},
+		`이전[^.]{0,30}?(?:지시|명령|지침)[^.]{0,30}?(?:무시|잊)`, false},
 
 	{"to prefer this tool", []string{"this tool", "this skill"},
 		`\b(?:always|must) (?:call|use|invoke|run) this (?:tool|skill) (?:first|before|instead)|\bthis (?:tool|skill) must (?:always )?be (?:called|used|invoked|run) (?:first|before)|\b(?:prefer|choose) this (?:tool|skill) over (?:all|any|every)`, true},
@@ -132,7 +132,7 @@ func fold(text string) string { return string(letters.Fold([]byte(text)).Text) }
 const (
 	phraseReach = 300
 	phraseChunk = 1 << 20
-	maxAnchors  = 200_000
+	maxAnchors  = 50_000
 )
 
 // phrases looks for instructions to a model.
@@ -222,7 +222,7 @@ func (r *rhetoric) tell(p passage, i int, text string, from, to int) {
 		r.said[key] = true
 	}
 	at, n := p.place(from, to)
-	r.keep(rule, p.file, at, "it says "+phrases[i].says, excerpt(p.file.data, at, n))
+	r.add(rule, p.file, at, n, "it says "+phrases[i].says)
 }
 
 var markup = sync.OnceValue(func() *regexp.Regexp {

@@ -79,6 +79,10 @@ func (s *scan) over() bool { return s.ctx.Err() != nil }
 
 // add keeps a finding of a rule at [at, at+n) of a file.
 func (s *scan) add(rule string, f *file, at, n int, message string) {
+	if s.full(rule) { // what is only counted needs no excerpt and no position
+		s.more[rule]++
+		return
+	}
 	s.keep(rule, f, at, message, excerpt(f.data, at, n))
 }
 
@@ -88,7 +92,7 @@ func (s *scan) about(rule string, f *file, message string) {
 }
 
 func (s *scan) keep(rule string, f *file, at int, message, excerpt string) {
-	if s.full(rule) { // finding the position of what is only counted takes time
+	if s.full(rule) {
 		s.more[rule]++
 		return
 	}

@@ -87,6 +87,8 @@ type lexer struct {
 	yield func(Token) bool
 	done  bool
 	holes []hole
+	// noRegexp is up to where a regular expression was looked for in vain.
+	noRegexp int
 	// value says that the last token ended a value, after which a slash
 	// divides.
 	value bool
@@ -245,10 +247,14 @@ const maxRegexp = 4 << 10
 
 // regexp reads a regular expression, and reports false when there is none.
 func (x *lexer) regexp() bool {
-	class := false
-	for i := x.at + 1; i < min(len(x.src), x.at+maxRegexp); i++ {
+	class, end := false, min(len(x.src), x.at+maxRegexp)
+	if x.at < x.noRegexp {
+		return false
+	}
+	for i := x.at + 1; i < end; i++ {
 		switch b := x.src[i]; {
 		case b == '\n':
+			x.noRegexp = i
 			return false
 		case b == '\\':
 			i++
@@ -262,6 +268,7 @@ func (x *lexer) regexp() bool {
 			return true
 		}
 	}
+	x.noRegexp = end
 	return false
 }
 
