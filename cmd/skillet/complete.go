@@ -133,6 +133,9 @@ var argumentSources = map[string]source{
 	"run":               inHome(runnables),
 	"info":              inHome(skillNames),
 	"remove":            inHome(skillNames),
+	"push":              inHome(skillNames),
+	"login":             registryNames,
+	"logout":            registryNames,
 	"scan":              inHome(skillNames),
 	"explain":           ruleNames,
 	"permission show":   inHome(skillNames),
@@ -336,6 +339,23 @@ func settingNames(q question) ([]candidate, error) {
 	var found []candidate
 	for _, v := range c.List() {
 		found = append(found, candidate{v.Key, v.Doc})
+	}
+	return found, nil
+}
+
+// registryNames are the registries of the settings.
+func registryNames(q question) ([]candidate, error) {
+	home, err := q.home()
+	if err != nil {
+		return nil, err
+	}
+	c, err := config.Load(home, q.t.environ)
+	if err != nil {
+		return nil, err
+	}
+	var found []candidate
+	for _, r := range c.Settings().Registries {
+		found = append(found, candidate{r.Name, r.URL})
 	}
 	return found, nil
 }

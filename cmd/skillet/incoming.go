@@ -3,29 +3,38 @@ package main
 import (
 	"context"
 	"iter"
+	"regexp"
 	"runtime"
+	"strings"
 
 	"github.com/skillet-run/skillet/host"
+	sources "github.com/skillet-run/skillet/host/source"
+	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
 
 // An incoming is a package that may be installed.
 type incoming struct {
-	path string
-	pkg  *bundle.Package
+	path string // as it was written: a path, an address or a name
+	got  *sources.Fetched
 	err  error
 }
 
 // open is the package, or why there is none.
-func (c incoming) open() (*bundle.Package, error) { return c.pkg, c.err }
+func (c incoming) open() (*bundle.Package, error) {
+	if c.err != nil {
+		return nil, c.err
+	}
+	return c.got.Package, nil
+}
 
 // maxAhead is how many packages are read ahead at most: each is in memory whole.
 const maxAhead = 4
 
-// arrivals reads packages and has their modules compiled, a few at a time, and
+// arrivals fetches packages and has their modules compiled, a few at a time, and
 // yields them in order. What is wrong with a module is left to say to who plans
 // the installation.
-func arrivals(ctx context.Context, h *host.Host, paths []string) iter.Seq[incoming] {
+func (t *terminal) arrivals(ctx context.Context, h *host.Host, paths []string) iter.Seq[incoming] {
 	return func(yield func(incoming) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
@@ -34,6 +43,7 @@ func arrivals(ctx context.Context, h *host.Host, paths []string) iter.Seq[incomi
 		for i := range ready {
 			ready[i] = make(chan incoming, 1)
 		}
+		progress := t.downloading(paths)
 		go func() {
 			for i, path := range paths {
 				select {
@@ -41,16 +51,18 @@ func arrivals(ctx context.Context, h *host.Host, paths []string) iter.Seq[incomi
 				case <-ctx.Done():
 					return
 				}
-				go func() { ready[i] <- prepared(ctx, h, path, len(paths) > 1) }()
+				go func() { ready[i] <- prepared(ctx, h, path, progress.of(i), len(paths) > 1) }()
 			}
 		}()
 		for i, path := range paths {
 			c := incoming{path: path}
+			done := progress.show(i)
 			select {
 			case c = <-ready[i]:
 			case <-ctx.Done():
 				c.err = ctx.Err()
 			}
+			done()
 			if !yield(c) || ctx.Err() != nil {
 				return
 			}
@@ -59,12 +71,61 @@ func arrivals(ctx context.Context, h *host.Host, paths []string) iter.Seq[incomi
 	}
 }
 
-// prepared reads a package; with compile it has its module compiled, so that the
-// installation finds it done.
-func prepared(ctx context.Context, h *host.Host, path string, compile bool) incoming {
-	p, err := openPackage(path)
-	if err == nil && compile && len(p.Manifest().Unsupported()) == 0 {
-		_ = h.Runner.Check(ctx, p) // it says the same again, in its turn
+// prepared fetches a package; with compile it has its module compiled, so that
+// the installation finds it done.
+func prepared(ctx context.Context, h *host.Host, path string, progress func(done, total int64), compile bool) incoming {
+	got, err := fetchFrom(ctx, h, path, sources.Options{Progress: progress})
+	if err == nil && compile && len(got.Package.Manifest().Unsupported()) == 0 {
+		_ = h.Runner.Check(ctx, got.Package) // it says the same again, in its turn
 	}
-	return incoming{path, p, err}
+	return incoming{path, got, err}
+}
+
+// parseSource reads what a person writes for a package.
+func parseSource(text string) (sources.Ref, error) {
+	r, err := sources.Parse(text)
+	if err != nil {
+		return r, task.Wrap(task.KindUsage, err).WithHint("it may be a path, NAME@VERSION, https://, git+https://, oci:// or oci-layout:; `skillet help pull` shows examples")
+	}
+	return r, nil
+}
+
+func fetchFrom(ctx context.Context, h *host.Host, text string, o sources.Options) (*sources.Fetched, error) {
+	r, err := parseSource(text)
+	if err != nil {
+		return nil, err
+	}
+	got, err := h.Sources().Fetch(ctx, r, o)
+	if e := task.AsError(err); e != nil && r.Kind == sources.KindName && r.Constraint == "" && exists(text) {
+		return nil, e.WithHint("there is a file of that name: to mean it, write ./%s", text)
+	}
+	return got, err
+}
+
+// fetch gets one package, and shows on a terminal how much of it came.
+func (t *terminal) fetch(ctx context.Context, h *host.Host, text string, plain bool) (*sources.Fetched, error) {
+	progress := t.downloading([]string{text})
+	defer progress.show(0)()
+	return fetchFrom(ctx, h, text, sources.Options{PlainHTTP: plain, Progress: progress.of(0)})
+}
+
+// isSource reports whether the target of a run is to be fetched, and takes the
+// tool off its end: what follows the last colon that is not part of the address.
+func isSource(arg string) (text, tool string, ok bool) {
+	for _, form := range sourceForms {
+		if m := form.FindStringSubmatch(arg); m != nil {
+			return m[1], m[2], true
+		}
+	}
+	return arg, "", strings.Contains(arg, "://") || strings.HasPrefix(arg, "oci-layout:")
+}
+
+const toolForm = `:([A-Za-z_][A-Za-z0-9_]*)$`
+
+// sourceForms are addresses with a tool behind them.
+var sourceForms = []*regexp.Regexp{
+	regexp.MustCompile(`^((?:oci://|oci-layout:|https?://).*[@#]sha256:[0-9a-f]{64})` + toolForm),
+	regexp.MustCompile(`^((?:oci://|oci-layout:).*:[A-Za-z0-9_][A-Za-z0-9._-]*)` + toolForm),
+	regexp.MustCompile(`^(https?://.*\.skill)` + toolForm),
+	regexp.MustCompile(`^(git\+[a-z]+://[^#]*#[^:]*:[^:]*)` + toolForm),
 }

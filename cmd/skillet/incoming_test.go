@@ -36,8 +36,9 @@ func TestArrivals(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	quiet := &terminal{}
 	i := 0
-	for in := range arrivals(t.Context(), h, paths) {
+	for in := range quiet.arrivals(t.Context(), h, paths) {
 		p, err := in.open()
 		if in.path != paths[i] || errors.Is(err, fs.ErrNotExist) != (i == 4) || err == nil && p.Manifest().Name != fmt.Sprint("p", i) {
 			t.Errorf("number %d is %s, %v", i, in.path, err)
@@ -47,13 +48,13 @@ func TestArrivals(t *testing.T) {
 	if i != len(paths) {
 		t.Errorf("%d came", i)
 	}
-	for range arrivals(t.Context(), h, paths) {
+	for range quiet.arrivals(t.Context(), h, paths) {
 		break
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	n := 0
-	for in := range arrivals(ctx, h, paths) {
+	for in := range quiet.arrivals(ctx, h, paths) {
 		if n++; n == 2 {
 			cancel()
 		}

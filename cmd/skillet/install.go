@@ -25,8 +25,8 @@ import (
 func (t *terminal) installCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "install",
-		Usage:     "install skills from directories or .skill files",
-		ArgsUsage: "PATH...",
+		Usage:     "install skills from directories, .skill files, registries, git or addresses",
+		ArgsUsage: "PATH | NAME[@CONSTRAINT] | ADDRESS...",
 		Description: "Checks each package and its module, shows what it asks for, and installs it when you\n" +
 			"agree. Without a terminal, and without --yes, it is not installed but waits as a\n" +
 			"proposal (exit code 6). A package that a model wrote always waits. Of several packages,\n" +
@@ -34,6 +34,9 @@ func (t *terminal) installCommand() *cli.Command {
 			"Examples:\n" +
 			"  skillet install ./skills/text\n" +
 			"  skillet install text-1.0.0.skill csv-1.0.0.skill --yes\n" +
+			"  skillet install csv@^1.2\n" +
+			"  skillet install oci://registry.example/skills/csv:1.2.0\n" +
+			"  skillet install 'git+https://git.example/tools#v1.0.0:skills/csv'\n" +
 			"  skillet install ./weather --dry-run\n" +
 			"  skillet install ./weather --generated-by gpt-x --rationale 'asked for the weather thrice'",
 		Flags: []cli.Flag{
@@ -94,7 +97,7 @@ type planned struct {
 
 func (t *terminal) install(ctx context.Context, c *cli.Context, h *host.Host) error {
 	if !c.Args().Present() {
-		return task.Errorf(task.KindUsage, "install takes the path of a package").WithHint("`skillet help install` shows examples")
+		return task.Errorf(task.KindUsage, "install takes a path, a name or an address of a package").WithHint("`skillet help install` shows examples")
 	}
 	if c.Bool("yes") && c.IsSet("generated-by") {
 		return task.Errorf(task.KindUsage, "--yes does not go with --generated-by").
@@ -102,7 +105,7 @@ func (t *terminal) install(ctx context.Context, c *cli.Context, h *host.Host) er
 	}
 	var all []installed
 	var failed *task.Error
-	for next := range arrivals(ctx, h, c.Args().Slice()) {
+	for next := range t.arrivals(ctx, h, c.Args().Slice()) {
 		in, err := t.installOne(ctx, c, h, next)
 		if ctx.Err() != nil {
 			return cmp.Or(err, ctx.Err())
@@ -193,12 +196,8 @@ func (t *terminal) plan(ctx context.Context, c *cli.Context, h *host.Host, next 
 	if err != nil {
 		return install.Plan{}, err
 	}
-	source, err := absolute(next.path)
-	if err != nil {
-		return install.Plan{}, err
-	}
 	req := install.Request{
-		Package: p, Source: source, Origin: registry.OriginUser, ProposedBy: t.person().Actor(),
+		Package: p, Source: next.got.Source, Origin: registry.OriginUser, ProposedBy: t.person().Actor(),
 		Rationale: c.String("rationale"), Workspace: ws,
 	}
 	if model := c.String("generated-by"); model != "" {

@@ -95,7 +95,8 @@ var program = sync.OnceValues(func() (p made, err error) {
 // and the variables $SERVER, the address of a web server on this machine,
 // $GUEST and $COMMAND, modules that were built from testdata, $WEB, $KEEP and
 // $FILES, parts of $GUEST that call nothing else of the host, and $EXTISM, the
-// modules of github.com/extism/go-sdk, where the condition [extism] holds.
+// modules of github.com/extism/go-sdk, where the condition [extism] holds; and
+// $REGISTRY and $GUARDED, registries of which the second wants a password.
 func TestScripts(t *testing.T) {
 	server := httptest.NewServer(pages())
 	t.Cleanup(server.Close)
@@ -110,6 +111,7 @@ func TestScripts(t *testing.T) {
 		buildGuest(t, filepath.Join(guests, part+".wasm"), "./testdata/guest", "-buildmode=c-shared", "-tags=part,"+part)
 	}
 	extism, extismErr := extismModules()
+	open, guarded := registries(t)
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
 		UpdateScripts: *update,
@@ -122,6 +124,9 @@ func TestScripts(t *testing.T) {
 			e.Setenv("USER", "ada")
 			e.Setenv("SKILLET_SECRET_KEY", "file")
 			e.Setenv("SERVER", server.URL)
+			e.Setenv("REGISTRY", open)
+			e.Setenv("GUARDED", guarded)
+			e.Setenv("DOCKER_CONFIG", filepath.Join(e.WorkDir, "docker"))
 			e.Setenv("GUEST", filepath.Join(guests, "guest.wasm"))
 			e.Setenv("COMMAND", filepath.Join(guests, "command.wasm"))
 			for _, part := range []string{"web", "keep", "files"} {
@@ -242,6 +247,11 @@ func archive(ts *testscript.TestScript, neg bool, args []string) {
 // pages are what the web server serves.
 func pages() http.Handler {
 	mux := http.NewServeMux()
+	mux.HandleFunc("GET /csv-1.0.0.skill", func(w http.ResponseWriter, _ *http.Request) {
+		if err := writeEcho(w); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+		}
+	})
 	mux.HandleFunc("GET /hello", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") })
 	mux.HandleFunc("GET /away", func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "http://elsewhere.example/", http.StatusFound)

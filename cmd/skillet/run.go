@@ -27,16 +27,18 @@ func (t *terminal) runCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "run",
 		Usage:     "run a tool of a skill",
-		ArgsUsage: "SKILL[@VERSION][:TOOL] | PATH[:TOOL]  [KEY=VALUE...]",
-		Description: "Runs an installed skill with what it was granted, or a directory, .skill or .wasm file\n" +
-			"with nothing granted and nothing installed. The answer goes to standard output, all\n" +
+		ArgsUsage: "SKILL[@VERSION][:TOOL] | PATH[:TOOL] | ADDRESS[:TOOL]  [KEY=VALUE...]",
+		Description: "Runs an installed skill with what it was granted, or a directory, .skill or .wasm file,\n" +
+			"or an oci://, https:// or git+https:// address (see `skillet help pull`), with nothing\n" +
+			"granted and nothing installed. The answer goes to standard output, all\n" +
 			"else to standard error.\n\n" +
 			"Examples:\n" +
 			"  skillet run text:statistics text='How many words are these?'\n" +
 			"  skillet run csv:stats --input @numbers.json --json\n" +
 			"  cat page.json | skillet run html:html_to_text --input -\n" +
 			"  skillet run files:read_text path=README.md --allow fs.read:$PWD/README.md\n" +
-			"  skillet run ./count_vowels.wasm:count_vowels --input 'hello'",
+			"  skillet run ./count_vowels.wasm:count_vowels --input 'hello'\n" +
+			"  skillet run oci://registry.example/skills/text:1.2.0:statistics text='Once is enough.'",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "input", Usage: "the input: `JSON`, @FILE, or - for standard input"},
 			&cli.StringSliceFlag{Name: "allow", Usage: "allow this `CAPABILITY` for this run alone; may be repeated"},
@@ -219,9 +221,16 @@ type goal struct {
 	installed *registry.Skill
 }
 
-// target finds what the first argument means. It is a path when it looks like
-// one; otherwise the name of an installed skill.
+// target finds what the first argument means. It is an address or a path when it
+// looks like one; otherwise the name of an installed skill.
 func (t *terminal) target(ctx context.Context, h *host.Host, arg string) (goal, error) {
+	if text, tool, ok := isSource(arg); ok {
+		got, err := t.fetch(ctx, h, text, false)
+		if err != nil {
+			return goal{}, err
+		}
+		return goal{Target: runner.Target{Label: text, Package: got.Package, Origin: registry.OriginPath}, tool: tool}, nil
+	}
 	if path, tool, ok := asPath(arg); ok {
 		target, err := pathTarget(path)
 		return goal{Target: target, tool: tool}, err

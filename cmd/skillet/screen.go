@@ -54,6 +54,12 @@ const (
 // waiting shows, after a moment, what is being waited for, until done is
 // called. The bar is the screen's alone: it moves only under the lock.
 func (s *screen) waiting(what string) (done func()) {
+	return s.watching(func() (string, int64, int64) { return what, 0, 0 })
+}
+
+// watching is [screen.waiting] for what moves towards an end: look says what it
+// is, and how many bytes of how many are done, when that is known.
+func (s *screen) watching(look func() (what string, done, total int64)) (done func()) {
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
@@ -66,7 +72,7 @@ func (s *screen) waiting(what string) (done func()) {
 				return
 			case <-tick.C:
 				if time.Since(started) >= patience {
-					s.move(what)
+					s.move(look())
 				}
 			}
 		}
@@ -77,18 +83,43 @@ func (s *screen) waiting(what string) (done func()) {
 	})
 }
 
-func (s *screen) move(what string) {
+func (s *screen) move(what string, done, total int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.bar != nil && s.bar.GetMax64() != barMax(total) {
+		_ = s.bar.Clear()
+		s.bar = nil
+	}
 	if s.bar == nil {
-		s.bar = progressbar.NewOptions(-1,
-			progressbar.OptionSetWriter(s.w), progressbar.OptionSetDescription(what),
-			progressbar.OptionSpinnerType(14), progressbar.OptionSetElapsedTime(true),
-			progressbar.OptionSetPredictTime(false),
-			progressbar.OptionSetSpinnerChangeInterval(0), progressbar.OptionClearOnFinish())
+		s.bar = newBar(s.w, what, total)
 	}
 	// A terminal that cannot show progress must not stop the work.
+	if total > 0 {
+		_ = s.bar.Set64(min(done, total-1)) // a bar that is full draws no more
+		return
+	}
 	_ = s.bar.Add(1)
+}
+
+// barMax is the end of a bar; -1 when nobody knows it.
+func barMax(total int64) int64 {
+	if total <= 0 {
+		return -1
+	}
+	return total
+}
+
+func newBar(w io.Writer, what string, total int64) *progressbar.ProgressBar {
+	o := []progressbar.Option{
+		progressbar.OptionSetWriter(w), progressbar.OptionSetDescription(what), progressbar.OptionClearOnFinish(),
+	}
+	if total > 0 {
+		o = append(o, progressbar.OptionShowBytes(true), progressbar.OptionSetWidth(24))
+	} else {
+		o = append(o, progressbar.OptionSpinnerType(14), progressbar.OptionSetElapsedTime(true),
+			progressbar.OptionSetPredictTime(false), progressbar.OptionSetSpinnerChangeInterval(0))
+	}
+	return progressbar.NewOptions64(barMax(total), o...)
 }
 
 func (s *screen) erase() {
@@ -98,4 +129,46 @@ func (s *screen) erase() {
 		_ = s.bar.Clear()
 		s.bar = nil
 	}
+}
+
+// downloads are what a person is waiting for: packages that are fetched, with
+// how much of each came.
+type downloads struct {
+	t     *terminal
+	names []string
+
+	mu    sync.Mutex
+	bytes []struct{ done, total int64 }
+}
+
+// downloading watches fetches by their names.
+func (t *terminal) downloading(names []string) *downloads {
+	return &downloads{t: t, names: names, bytes: make([]struct{ done, total int64 }, len(names))}
+}
+
+// of is told how much of one of them came.
+func (d *downloads) of(i int) func(done, total int64) {
+	return func(done, total int64) {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.bytes[i].done, d.bytes[i].total = done, total
+	}
+}
+
+func (d *downloads) came(i int) (done, total int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.bytes[i].done, d.bytes[i].total
+}
+
+// show draws one of them on a terminal, after a moment, until done is called.
+func (d *downloads) show(i int) (done func()) {
+	if !d.t.errTTY || d.t.json {
+		return func() {}
+	}
+	name := plain(short(d.names[i], 60))
+	return d.t.err.watching(func() (string, int64, int64) {
+		n, of := d.came(i)
+		return "fetching " + name, n, of
+	})
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // ErrExists means that a tag stands for other bytes already.
-var ErrExists = errors.New("published already with other bytes")
+var ErrExists = errors.New("there already, with other bytes")
 
 // A Store keeps artifacts: a [Remote] or a [Layout].
 type Store interface {

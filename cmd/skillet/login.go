@@ -1,0 +1,143 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/term"
+
+	"github.com/skillet-run/skillet/host"
+	sources "github.com/skillet-run/skillet/host/source"
+	"github.com/skillet-run/skillet/host/task"
+)
+
+func (t *terminal) loginCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "login",
+		Usage:     "store the name and the password for a registry, after asking it whether they are good",
+		ArgsUsage: "HOST",
+		Description: "They are kept where Docker and other clients of registries keep them, and sent to that\n" +
+			"registry alone. The password is typed at a hidden prompt, or read from standard input;\n" +
+			"it is never an argument, where others on the machine could read it.\n\n" +
+			"Examples:\n" +
+			"  skillet login registry.example --username ada\n" +
+			"  pass show registry | skillet login registry.example --username ada --password-stdin",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "username", Aliases: []string{"u"}, Usage: "the `NAME`; without it, it is asked for"},
+			&cli.BoolFlag{Name: "password-stdin", Usage: "read the password from standard input"},
+			plainHTTPFlag(),
+		},
+		Action: t.withHost(t.login),
+	}
+}
+
+// loggedIn is what --json prints of login.
+type loggedIn struct {
+	Host      string `json:"host"`
+	Username  string `json:"username"`
+	Path      string `json:"path"`
+	Plaintext bool   `json:"plaintext"`
+}
+
+func (t *terminal) login(ctx context.Context, c *cli.Context, h *host.Host) error {
+	to, err := t.registryHost(c, h)
+	if err != nil {
+		return err
+	}
+	user, err := t.username(c, to)
+	if err != nil {
+		return err
+	}
+	password, err := t.password(c, user, to)
+	if err != nil {
+		return err
+	}
+	kept, err := h.Sources().Login(ctx, to, user, password, sources.Options{PlainHTTP: c.Bool("plain-http")})
+	if err != nil {
+		return err
+	}
+	return t.answer(loggedIn{to, user, kept.Path, kept.Plaintext}, func() {
+		t.note("logged in to %s as %s", to, plain(user))
+		if kept.Plaintext {
+			t.note("skillet: the password is in %s as it is; a credential helper (credsStore in that file) keeps it better", kept.Path)
+		}
+	})
+}
+
+func (t *terminal) registryHost(c *cli.Context, h *host.Host) (string, error) {
+	args, err := need(c, 1, "one registry")
+	if err != nil {
+		return "", err
+	}
+	return h.Sources().HostOf(args[0])
+}
+
+func (t *terminal) username(c *cli.Context, to string) (string, error) {
+	user := c.String("username")
+	if user == "" && t.canAsk() && !c.Bool("password-stdin") {
+		fmt.Fprintf(t.err, "user name for %s: ", to)
+		line, err := unlessEnded(t, func() (string, error) { return bufio.NewReader(t.in).ReadString('\n') })
+		if err != nil {
+			return "", fmt.Errorf("read the user name: %w", err)
+		}
+		user = strings.TrimSpace(line)
+	}
+	if user == "" || strings.Contains(user, ":") {
+		return "", task.Errorf(task.KindUsage, "log in to %s: it takes a user name, without a colon", to).WithHint("name it with --username NAME")
+	}
+	return user, nil
+}
+
+// password reads the password: from standard input when that was asked for, or
+// from a prompt that does not show it.
+func (t *terminal) password(c *cli.Context, user, to string) (string, error) {
+	read := func() ([]byte, error) { return limited(t.in, "standard input") }
+	if f, ok := t.in.(*os.File); !c.Bool("password-stdin") {
+		if !ok || !t.inTTY {
+			return "", task.Errorf(task.KindUsage, "log in to %s: nobody can be asked for the password here", to).WithHint("pipe it in, with --password-stdin")
+		}
+		before, err := term.GetState(int(f.Fd()))
+		if err != nil {
+			return "", fmt.Errorf("read the password: %w", err)
+		}
+		defer term.Restore(int(f.Fd()), before) // Ctrl-C leaves the prompt, too
+		fmt.Fprintf(t.err, "password of %s at %s (not shown): ", plain(user), to)
+		defer fmt.Fprintln(t.err)
+		read = func() ([]byte, error) { return term.ReadPassword(int(f.Fd())) }
+	}
+	b, err := unlessEnded(t, read)
+	if err != nil {
+		return "", fmt.Errorf("read the password: %w", err)
+	}
+	b = bytes.TrimRight(b, "\r\n")
+	if len(b) == 0 {
+		return "", task.Errorf(task.KindUsage, "log in to %s: the password is empty", to).WithHint("type it at the prompt, or pipe it in with --password-stdin")
+	}
+	return string(b), nil
+}
+
+func (t *terminal) logoutCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "logout",
+		Usage:       "delete the name and the password for a registry",
+		ArgsUsage:   "HOST",
+		Description: "Examples:\n  skillet logout registry.example",
+		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+			from, err := t.registryHost(c, h)
+			if err != nil {
+				return err
+			}
+			if err := h.Sources().Logout(ctx, from); err != nil {
+				return err
+			}
+			return t.answer(struct {
+				Host string `json:"host"`
+			}{from}, func() { t.note("logged out of %s", from) })
+		}),
+	}
+}
