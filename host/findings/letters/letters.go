@@ -240,14 +240,21 @@ func (f *Folded) other(r rune, at int) {
 	}
 	var buf [utf8.UTFMax]byte
 	n := utf8.EncodeRune(buf[:], r)
-	if norm.NFKD.IsNormal(buf[:n]) {
+	d := norm.NFKD.Properties(buf[:n]).Decomposition()
+	if d == nil {
 		f.letter(r, at)
 		return
 	}
-	for _, d := range string(norm.NFKD.Bytes(buf[:n])) {
-		f.letter(d, at)
+	for i := 0; i < len(d) && i < maxDecomposed; {
+		r, n := utf8.DecodeRune(d[i:])
+		f.letter(r, at)
+		i += n
 	}
 }
+
+// maxDecomposed is how many bytes of what a character stands for are taken;
+// only whole phrases in one character have more.
+const maxDecomposed = 12
 
 // letter puts one decomposed letter.
 func (f *Folded) letter(r rune, at int) {

@@ -31,7 +31,7 @@ var lookalikes = func() map[rune]rune {
 // Latin returns the Latin letter that a letter of another script looks like,
 // and whether there is one.
 func Latin(r rune) (rune, bool) {
-	if r < 0x250 {
+	if r < 0x250 || r > 0x13ff { // there are none
 		return r, false
 	}
 	l, ok := lookalikes[r]
