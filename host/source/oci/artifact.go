@@ -18,6 +18,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/opencontainers/go-digest"
 	"github.com/opencontainers/image-spec/specs-go"
@@ -66,6 +69,16 @@ type Config struct {
 	Name    string           `json:"name"`
 	Version string           `json:"version"`
 	Digest  manifests.Digest `json:"digest"` // of the package's content
+	// Dependencies and Provides are those of the manifest of the skill, so that
+	// versions can be chosen before any package is fetched.
+	Dependencies map[string]manifests.Dependency `json:"dependencies,omitempty"`
+	Provides     map[string]string               `json:"provides,omitempty"`
+}
+
+// configOf is the config of a package.
+func configOf(p *bundle.Package) Config {
+	m := p.Manifest()
+	return Config{m.Name, m.Version, p.Digest(), m.Dependencies, m.Provides}
 }
 
 // An Artifact is a package in the form that is published. The same package
@@ -85,7 +98,7 @@ type Artifact struct {
 // Pack makes the artifact of a package.
 func Pack(p *bundle.Package) (*Artifact, error) {
 	m := p.Manifest()
-	a := &Artifact{pkg: p, Config: Config{m.Name, m.Version, p.Digest()}}
+	a := &Artifact{pkg: p, Config: configOf(p)}
 	var err error
 	if a.config, err = json.Marshal(a.Config); err != nil {
 		return nil, fmt.Errorf("pack %s: %w", m.Name, err)
@@ -264,10 +277,42 @@ func assemble(c Config, m Manifest, files map[string][]byte) (*bundle.Package, e
 		return nil, fmt.Errorf("%w: the content digest is %s, and the config says %s", ErrMalformed, p.Digest(), c.Digest)
 	case pm.Name != c.Name || pm.Version != c.Version:
 		return nil, fmt.Errorf("%w: the package is %s@%s, and the config says %s@%s", ErrMalformed, pm.Name, pm.Version, c.Name, c.Version)
+	case !maps.Equal(pm.Dependencies, c.Dependencies):
+		return nil, fmt.Errorf("%w: %s@%s needs %s, and the config says %s", ErrMalformed, pm.Name, pm.Version, needs(pm.Dependencies), needs(c.Dependencies))
+	case !maps.Equal(pm.Provides, c.Provides):
+		return nil, fmt.Errorf("%w: %s@%s provides %s, and the config says %s", ErrMalformed, pm.Name, pm.Version, list(pm.Provides), list(c.Provides))
 	case m.Annotations[DigestAnnotation] != "" && m.Annotations[DigestAnnotation] != string(c.Digest):
 		return nil, fmt.Errorf("%w: the annotation %s is not the content digest", ErrMalformed, DigestAnnotation)
 	}
 	return p, nil
+}
+
+// needs are dependencies as an error shows them.
+func needs(all map[string]manifests.Dependency) string {
+	texts := make(map[string]string, len(all))
+	for name, d := range all {
+		texts[name] = d.Version
+		if d.Optional {
+			texts[name] += " (optional)"
+		}
+		if d.Isolated {
+			texts[name] += " (isolated)"
+		}
+	}
+	return list(texts)
+}
+
+// list is names with their versions, in order; quoted, because it may be
+// anything.
+func list(all map[string]string) string {
+	if len(all) == 0 {
+		return "nothing"
+	}
+	var texts []string
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		texts = append(texts, fmt.Sprintf("%.200q", name+" "+all[name]))
+	}
+	return strings.Join(texts, ", ")
 }
 
 // ParseReferrer reads the manifest of a signature: the digest of what it is

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"testing"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -85,7 +86,7 @@ func TestArtifact(t *testing.T) {
 		t.Errorf("no layers for %v", types)
 	}
 	c, err := oci.ParseConfig(config)
-	if err != nil || c != (oci.Config{Name: "csv", Version: "1.0.0", Digest: p.Digest()}) {
+	if err != nil || !reflect.DeepEqual(c, oci.Config{Name: "csv", Version: "1.0.0", Digest: p.Digest()}) {
 		t.Errorf("%+v, %v", c, err)
 	}
 }
@@ -119,4 +120,32 @@ func FuzzParseManifest(f *testing.F) {
 			}
 		}
 	})
+}
+
+// What the config says a package needs and provides is what its manifest says.
+func TestConfigNeeds(t *testing.T) {
+	t.Parallel()
+	p, err := bundle.FromFiles(map[string][]byte{
+		"skill.json": []byte(`{"name":"csv","version":"1.0.0","description":"d","type":"code_inline","command":"main.wasm","tools":[{"name":"run"}],
+			"dependencies":{"text":"^2.1.0","cache":{"version":"^1","optional":true}},"provides":{"rows":"1.0.0"}}`),
+		"main.wasm": []byte("\x00asm\x01\x00\x00\x00"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := oci.Pack(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := oci.OpenLayout(t.TempDir())
+	if err := oci.Push(t.Context(), l, a, nil, []string{"1.0.0"}, false, nil); err != nil {
+		t.Fatal(err)
+	}
+	digest, c, err := oci.Claims(t.Context(), l, "1.0.0")
+	if err != nil || digest != a.Digest || !reflect.DeepEqual(c, a.Config) {
+		t.Errorf("claims are %v of %s, %v; want %v", c, digest, err, a.Config)
+	}
+	if c.Dependencies["text"].Version != "^2.1.0" || !c.Dependencies["cache"].Optional || c.Provides["rows"] != "1.0.0" {
+		t.Errorf("the config says %v", c)
+	}
 }

@@ -45,11 +45,7 @@ func Pull(ctx context.Context, s Store, reference string, meter Meter) (Pulled, 
 	if err != nil {
 		return Pulled{}, err
 	}
-	config, err := s.blob(ctx, m.Config, nil)
-	if err != nil {
-		return Pulled{}, fmt.Errorf("config: %w", err)
-	}
-	c, err := ParseConfig(config)
+	c, err := config(ctx, s, m)
 	if err != nil {
 		return Pulled{}, err
 	}
@@ -59,6 +55,26 @@ func Pull(ctx context.Context, s Store, reference string, meter Meter) (Pulled, 
 	}
 	p, err := assemble(c, m, files)
 	return Pulled{p, manifests.DigestOf(b), c}, err
+}
+
+// config reads the config of an artifact.
+func config(ctx context.Context, s Store, m Manifest) (Config, error) {
+	b, err := s.blob(ctx, m.Config, nil)
+	if err != nil {
+		return Config{}, fmt.Errorf("config: %w", err)
+	}
+	return ParseConfig(b)
+}
+
+// Claims reads what an artifact says of its package, without the package: the
+// digest of its manifest, and its config. Nobody has compared that with the files.
+func Claims(ctx context.Context, s Store, reference string) (manifests.Digest, Config, error) {
+	b, m, err := head(ctx, s, reference)
+	if err != nil {
+		return "", Config{}, err
+	}
+	c, err := config(ctx, s, m)
+	return manifests.DigestOf(b), c, err
 }
 
 // head reads the manifest that a tag or digest stands for.
