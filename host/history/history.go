@@ -30,6 +30,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/skillet-run/skillet/host/approval"
@@ -86,7 +87,7 @@ type cursor struct {
 func (h *History) cursor() (cursor, error) {
 	var c cursor
 	b, err := os.ReadFile(h.cursorPath())
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return c, nil
 	}
 	if err != nil {
@@ -356,6 +357,9 @@ func (h *History) Check(ctx context.Context) (string, error) {
 	}
 	if _, err := os.Lstat(h.Dir()); errors.Is(err, fs.ErrNotExist) {
 		return "nothing was decided yet", nil
+	}
+	if _, err := os.Stat(filepath.Join(h.Dir(), ".git", "HEAD")); err != nil { // opening it would make one
+		return "", fmt.Errorf("%s is no git repository: %w", h.Dir(), err)
 	}
 	repo, err := git.OpenRepository(h.Dir())
 	if err != nil {
