@@ -56,6 +56,9 @@ const (
 	answered
 )
 
+// always is what a member is that has to be there.
+var always = [...]string{given: "required", answered: "always there"}
+
 // A comparison gathers what is different about a tool.
 type comparison struct {
 	breaking bool
@@ -239,7 +242,7 @@ func closed(schema map[string]any) bool { return schema["additionalProperties"] 
 func (c *comparison) property(where string, s side, was, is any, needed, needs, closed bool, depth int) {
 	switch {
 	case was == nil && needs:
-		c.note(s == given, "%s: is new, and always there", where)
+		c.note(s == given, "%s: is new, and %s", where, always[s])
 	case was == nil:
 		c.note(false, "%s: is new", where)
 	case is == nil:
@@ -247,9 +250,9 @@ func (c *comparison) property(where string, s side, was, is any, needed, needs, 
 	default:
 		switch {
 		case needs && !needed:
-			c.note(s == given, "%s: is required now", where)
+			c.note(s == given, "%s: is %s now", where, always[s])
 		case needed && !needs:
-			c.note(s == answered, "%s: is not required any more", where)
+			c.note(s == answered, "%s: is not %s any more", where, always[s])
 		}
 		c.values(where, s, was, is, depth+1)
 	}

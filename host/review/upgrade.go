@@ -235,19 +235,19 @@ func sentSteps(before, after map[string]bool) []Step {
 func limitSteps(before, after manifests.ResolvedLimits) []Step {
 	steps := []Step{}
 	for _, l := range []struct {
-		what        string
-		was, is     float64
-		unit, scale string
+		what    string
+		was, is float64
+		unit    string
 	}{
-		{"memory", float64(before.MemoryBytes), float64(after.MemoryBytes), "bytes", "MB"},
-		{"time", before.Seconds, after.Seconds, "seconds", "s"},
-		{"fuel", float64(before.Fuel), float64(after.Fuel), "units", ""},
-		{"output", float64(before.OutputBytes), float64(after.OutputBytes), "bytes", "MB"},
-		{"the size of a file", float64(before.FileSizeBytes), float64(after.FileSizeBytes), "bytes", "MB"},
-		{"calls of the host", float64(before.HostCalls), float64(after.HostCalls), "calls", ""},
-		{"what it keeps", float64(before.KVBytes), float64(after.KVBytes), "bytes", "MB"},
+		{"memory", float64(before.MemoryBytes), float64(after.MemoryBytes), "bytes"},
+		{"time", before.Seconds, after.Seconds, "seconds"},
+		{"fuel", float64(before.Fuel), float64(after.Fuel), "units"},
+		{"output", float64(before.OutputBytes), float64(after.OutputBytes), "bytes"},
+		{"the size of a file", float64(before.FileSizeBytes), float64(after.FileSizeBytes), "bytes"},
+		{"calls of the host", float64(before.HostCalls), float64(after.HostCalls), "calls"},
+		{"what it keeps", float64(before.KVBytes), float64(after.KVBytes), "bytes"},
 	} {
-		if l.was == l.is {
+		if l.was == l.is || l.was == 0 || l.is == 0 { // what it may keep follows from whether it asks to
 			continue
 		}
 		s := Step{Change: Raised, Before: amount(l.was, l.unit), After: amount(l.is, l.unit)}
