@@ -133,11 +133,19 @@ var argumentSources = map[string]source{
 	"run":               inHome(runnables),
 	"info":              inHome(skillNames),
 	"remove":            inHome(skillNames),
+	"update":            inHome(skillNames),
+	"rollback":          inHome(skillNames),
+	"pin":               inHome(skillNames),
+	"unpin":             inHome(skillNames),
+	"enable":            inHome(skillNames),
+	"disable":           inHome(skillNames),
+	"verify":            inHome(skillNames),
+	"export":            inHome(exportable),
+	"scan":              inHome(skillNames),
+	"explain":           ruleNames,
 	"push":              inHome(skillNames),
 	"login":             registryNames,
 	"logout":            registryNames,
-	"scan":              inHome(skillNames),
-	"explain":           ruleNames,
 	"permission show":   inHome(skillNames),
 	"permission reset":  inHome(skillNames),
 	"permission grant":  inHome(grantable),
@@ -302,6 +310,14 @@ func revocable(q question, h *host.Host) ([]candidate, error) {
 		found = append(found, candidate{g.Capability.String(), g.Capability.Words()})
 	}
 	return found, err
+}
+
+// exportable are skills, behind the file.
+func exportable(q question, h *host.Host) ([]candidate, error) {
+	if len(q.line.words) == 0 {
+		return nil, nil
+	}
+	return skillNames(q, h)
 }
 
 // proposals are ids: of all proposals, or of those that wait.

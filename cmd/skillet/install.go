@@ -19,7 +19,6 @@ import (
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
-	"github.com/skillet-run/skillet/policies"
 )
 
 func (t *terminal) installCommand() *cli.Command {
@@ -209,8 +208,11 @@ func (t *terminal) plan(ctx context.Context, c *cli.Context, h *host.Host, next 
 // submit installs a plan, asking the person at the terminal if somebody has to
 // be asked and this person may answer.
 func (t *terminal) submit(ctx context.Context, c *cli.Context, h *host.Host, p install.Plan, next incoming) (install.Outcome, error) {
-	ask := p.Effect == policies.Ask.String() && p.Origin != registry.OriginGenerated && (!p.Installed || len(p.New()) > 0)
-	if !ask || !c.Bool("yes") && !t.canAsk() {
+	ask := p.Waits() && p.Origin != registry.OriginGenerated
+	switch {
+	case p.Carried && !p.Installed: // nothing is asked about that was not answered before
+		return h.Installer.Accept(ctx, t.person(), p)
+	case !ask || !c.Bool("yes") && !t.canAsk():
 		return h.Installer.Submit(ctx, p)
 	}
 	if !c.Bool("yes") {
@@ -244,12 +246,33 @@ func (t *terminal) showPlan(p planned) {
 	if p.Replaces != "" {
 		t.note("  replaces %s as the active version", p.Replaces)
 	}
+	t.showChanges(p.Plan)
 	t.showAsks(p.Asks)
 	bounds{p.Limits, p.Cut}.show(t.note, "  limits:")
 	if p.Difference.With != "" && !p.Installed || p.Difference.full {
 		p.Difference.show(t.note)
 	}
 	t.note("  policies say: %s%s", p.Effect, because(p.Reason, p.Policies))
+}
+
+// showChanges says what becomes different from the version that is replaced, and
+// what else a person should know.
+func (t *terminal) showChanges(p install.Plan) {
+	if p.Upgrade != nil && !p.Upgrade.IsEmpty() {
+		t.note("  what becomes different:")
+		for _, line := range p.Upgrade.Lines() {
+			t.note("    %s", plain(line))
+		}
+	}
+	if p.Carried {
+		t.note("  the same signer: what %s was granted is carried over", p.Replaces)
+	}
+	for _, w := range p.Warnings {
+		t.note("  note: %s", plain(w))
+	}
+	if l := p.Forgets; l != nil {
+		t.note("  what another skill of this name kept is deleted: the one from %s", plain(l.Source))
+	}
 }
 
 func because(reason string, ids []string) string {
@@ -293,6 +316,10 @@ func (t *terminal) showOutcome(p install.Plan, out install.Outcome) {
 	}
 	t.note("%s %s (sha256:%s), tools: %s", verb, plain(out.Skill.Ref()), out.Skill.Digest.Short(), plain(strings.Join(out.Skill.Tools, ", ")))
 	if p.Replaces != "" && p.Replaces != p.Version {
-		t.note("  %s@%s stays installed; its grants did not move along", plain(p.Skill), p.Replaces)
+		moved := "its grants did not move along"
+		if p.Carried {
+			moved = "its grants were carried over: the same signer"
+		}
+		t.note("  %s@%s stays installed; %s", plain(p.Skill), p.Replaces, moved)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/registry"
+	"github.com/skillet-run/skillet/host/runner"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
@@ -63,9 +64,45 @@ func (t *terminal) showSkills(skills []registry.Skill) {
 		if s.Active {
 			active = "*"
 		}
-		rows = append(rows, []string{s.Name, s.Version + active, s.Digest.Short(), strings.Join(s.Tools, " "), short(s.Description, 80)})
+		rows = append(rows, []string{s.Name, s.Version + active, s.Digest.Short(), strings.Join(notes(s), ", "), strings.Join(s.Tools, " "), short(s.Description, 80)})
 	}
-	t.table("NAME\tVERSION\tDIGEST\tTOOLS\tDESCRIPTION", rows)
+	t.table("NAME\tVERSION\tDIGEST\tSTATE\tTOOLS\tDESCRIPTION", rows)
+}
+
+// notes are what a person should know of how a version stands; "-" for nothing.
+func notes(s registry.Skill) []string {
+	var all []string
+	if d := s.Disabled; d != nil {
+		all = append(all, map[bool]string{true: "quarantined", false: "disabled"}[d.Quarantined])
+	}
+	if s.Pinned != nil && s.Active {
+		all = append(all, "pinned")
+	}
+	if c := s.Canary; c != nil {
+		all = append(all, fmt.Sprintf("canary %s %d%%", c.Version, c.Percent))
+	}
+	if len(all) == 0 {
+		return []string{"-"}
+	}
+	return all
+}
+
+// standing is the same in full sentences.
+func standing(s registry.Skill) [][2]string {
+	var all [][2]string
+	add := func(label, by, reason string) {
+		all = append(all, [2]string{label, "by " + by + because(reason, nil)})
+	}
+	if d := s.Disabled; d != nil {
+		add(map[bool]string{true: "quarantined", false: "disabled"}[d.Quarantined], d.By, d.Reason)
+	}
+	if p := s.Pinned; p != nil {
+		add("pinned", p.By, p.Reason)
+	}
+	if s.Signer != "" {
+		all = append(all, [2]string{"signed", "by " + s.Signer})
+	}
+	return all
 }
 
 func (t *terminal) infoCommand() *cli.Command {
@@ -90,6 +127,10 @@ type about struct {
 	Files     []bundle.File       `json:"files"`
 	bounds
 	Grants []approval.Grant `json:"grants"`
+	// Canary is how the trial of a new version stands; nil when there is none.
+	Canary *runner.Report `json:"canary,omitempty"`
+	// Former are the versions that were active before, the latest first.
+	Former []registry.Skill `json:"former,omitempty"`
 	// Difference is what is different from the active version, when asked for.
 	Difference *comparison `json:"difference,omitempty"`
 }
@@ -105,7 +146,7 @@ func (t *terminal) info(ctx context.Context, c *cli.Context, h *host.Host) error
 	}
 	a := about{Digest: p.Digest(), Installed: s, Manifest: p.Manifest(), Files: p.Files(), bounds: enforced(h, p.Manifest().Limits()), Grants: []approval.Grant{}}
 	if s != nil {
-		if a.Grants, err = h.Desk.Grants(ctx, s.Digest); err != nil {
+		if err := a.fill(ctx, h, *s); err != nil {
 			return err
 		}
 	}
@@ -125,6 +166,19 @@ func (t *terminal) info(ctx context.Context, c *cli.Context, h *host.Host) error
 		return err
 	}
 	return t.answer(a, func() { t.showAbout(a, asks) })
+}
+
+// fill adds what is known of an installed version.
+func (a *about) fill(ctx context.Context, h *host.Host, s registry.Skill) (err error) {
+	if a.Grants, err = h.Desk.Grants(ctx, s.Digest); err != nil {
+		return err
+	}
+	if a.Former, err = h.Registry.History(ctx, s.Name); err != nil || s.Canary == nil {
+		return err
+	}
+	report, err := h.Runner.Canary(ctx, s.Name, *s.Canary)
+	a.Canary = &report
+	return err
 }
 
 // look finds a package by reference, or by path.
@@ -161,6 +215,7 @@ func (t *terminal) showAbout(a about, asks []manifests.RequestedCapability) {
 		{"aliases", strings.Join(m.Aliases, ", ")}, {"tags", strings.Join(m.Metadata.Tags, ", ")},
 	}
 	if s := a.Installed; s != nil {
+		about = append(about, standing(*s)...)
 		about = append(about, [2]string{"installed", fmt.Sprintf("%s by %s from %s (%s)", when(s.InstalledAt), s.InstalledBy, s.Source, s.Origin)})
 	}
 	for _, f := range about {
@@ -169,6 +224,7 @@ func (t *terminal) showAbout(a about, asks []manifests.RequestedCapability) {
 		}
 	}
 	a.bounds.show(t.say, "limits:   ")
+	t.showTrials(a)
 	t.showTools(m)
 	t.say("asks for:%s", none(len(asks)))
 	for _, r := range asks {
@@ -184,6 +240,27 @@ func (t *terminal) showAbout(a about, asks []manifests.RequestedCapability) {
 	} else if d != nil {
 		t.say("compared with %s@%s, which is active:", plain(m.Name), plain(d.With))
 		d.show(t.say)
+	}
+}
+
+// showTrials says how a trial stands, and how the last one ended.
+func (t *terminal) showTrials(a about) {
+	if len(a.Former) > 0 {
+		var refs []string
+		for _, s := range a.Former {
+			refs = append(refs, s.Version)
+		}
+		t.say("%-10s %s; `skillet rollback %s` goes back", "before:", strings.Join(refs, ", "), plain(a.Manifest.Name))
+	}
+	if r := a.Canary; r != nil {
+		t.say("%-10s %s has %d%% of the calls since %s, until it answered %d", "on trial:", plain(r.Version), r.Percent, when(r.At), r.Calls)
+		t.say("             %s: %d calls, %d failed, %.1f ms, %.0f fuel", plain(r.Version), r.Figures.Candidate.Calls, r.Figures.Candidate.Failed, r.CandidateMS, r.CandidateFuel)
+		t.say("             %s: %d calls, %d failed, %.1f ms, %.0f fuel", plain(r.StableVersion), r.Figures.Stable.Calls, r.Figures.Stable.Failed, r.StableMS, r.StableFuel)
+	}
+	if s := a.Installed; s != nil && s.Trial != nil {
+		tr := s.Trial
+		verdict := map[registry.Verdict]string{registry.VerdictPromoted: "was promoted", registry.VerdictRolledBack: "was rolled back", registry.VerdictEnded: "was ended"}[tr.Verdict]
+		t.say("%-10s the trial of %s %s on %s by %s%s", "last trial:", plain(tr.Version), verdict, when(tr.EndedAt), plain(tr.EndedBy), because(plain(tr.Reason), nil))
 	}
 }
 
@@ -206,44 +283,6 @@ func (t *terminal) showTools(m *manifests.Manifest) {
 			t.say("      %s (%s%s) %s", plain(p.Name), plain(p.Type), need, plain(p.Description))
 		}
 	}
-}
-
-func (t *terminal) removeCommand() *cli.Command {
-	return &cli.Command{
-		Name: "remove", Aliases: []string{"rm"},
-		Usage:       "remove a skill, or one version of it, and end its grants",
-		ArgsUsage:   "SKILL[@VERSION]...",
-		Description: "Examples:\n  skillet remove text\n  skillet rm csv@1.0.0 --yes\n  skillet remove weather --dry-run",
-		Flags:       []cli.Flag{yesFlag("remove it"), &cli.BoolFlag{Name: "dry-run", Usage: "only show what would go"}},
-		Action:      t.withState(t.remove),
-	}
-}
-
-func (t *terminal) remove(ctx context.Context, c *cli.Context, h *host.Host) error {
-	if !c.Args().Present() {
-		return task.Errorf(task.KindUsage, "remove takes the name of a skill").WithHint("`skillet list` shows what is installed")
-	}
-	refs, going, err := t.leaving(ctx, h, c.Args().Slice())
-	if err != nil {
-		return err
-	}
-	if c.Bool("dry-run") {
-		return t.showRemoved("would remove", going)
-	}
-	if !c.Bool("yes") {
-		if err := t.confirm("remove", "Remove "+plain(names(going))+" and end all grants?"); err != nil {
-			return err
-		}
-	}
-	var gone []registry.Skill
-	for _, ref := range refs {
-		g, err := h.Installer.Remove(ctx, t.person().Actor(), ref)
-		if err != nil {
-			return err
-		}
-		gone = append(gone, g...)
-	}
-	return t.showRemoved("removed", gone)
 }
 
 // leaving finds what is to be removed: all of it, before anything is.
@@ -270,14 +309,6 @@ func (t *terminal) leaving(ctx context.Context, h *host.Host, args []string) (re
 		refs, going = append(refs, ref), append(going, versions...)
 	}
 	return refs, going, nil
-}
-
-func (t *terminal) showRemoved(verb string, skills []registry.Skill) error {
-	return t.answer(skills, func() {
-		for _, s := range skills {
-			t.note("%s %s", verb, plain(s.Ref()))
-		}
-	})
 }
 
 func names(skills []registry.Skill) string {

@@ -314,6 +314,11 @@ var modules = map[string]func() []byte{
 		m.ExportFunc("bad", m.Func(wasmtest.Signature{}, "", wasmtest.Op(0x00)))
 		return m.Bytes()
 	},
+	"broken": func() []byte { // has echo, and fails
+		m := wasmtest.New()
+		m.ExportFunc("echo", m.Func(wasmtest.Signature{}, "", wasmtest.Op(0x00)))
+		return m.Bytes()
+	},
 	"bomb": func() []byte { // says it has four thousand million functions
 		return []byte("\x00asm\x01\x00\x00\x00\x03\x05\xff\xff\xff\xff\x0f")
 	},

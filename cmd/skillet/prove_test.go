@@ -151,7 +151,7 @@ func (p *person) keep(name string) string {
 func (p *person) summary() string {
 	p.t.Helper()
 	var b strings.Builder
-	for _, args := range [][]string{{"list", "--all"}, {"approvals", "list", "--all"}, {"permission", "show", "kept"}} {
+	for _, args := range [][]string{{"list", "--all"}, {"approvals", "list", "--all"}, {"permission", "show", "kept"}, {"permission", "show", "back"}} {
 		_, out, errs := p.run(args...)
 		fmt.Fprintf(&b, "%s\n%s%s\n", strings.Join(args, " "), out, errs)
 	}
@@ -167,6 +167,11 @@ func TestKilledCommandsLeaveNothingHalfDone(t *testing.T) {
 	p.pack("kept", "kept", "1.0.0", `"kv":{"reason":"r"}`)
 	p.pack("new", "new", "1.0.0", `"kv":{"reason":"r"}`)
 	p.must(0, "install", "./kept", "--yes")
+	p.pack("back", "back", "1.0.0", `"kv":{"reason":"r"}`)
+	p.must(0, "install", "./back", "--yes")
+	p.pack("back", "back", "1.1.0", `"kv":{"reason":"r"},"notify":{"reason":"r"}`)
+	p.must(0, "install", "./back", "--yes")
+	p.pack("kept", "kept", "1.1.0", `"kv":{"reason":"r"},"notify":{"reason":"r"}`)
 	p.must(6, "install", "./new", "--generated-by", "m")
 	id := p.pending()
 	p.must(0, "run", "kept", "--input", "warm")
@@ -180,6 +185,8 @@ func TestKilledCommandsLeaveNothingHalfDone(t *testing.T) {
 		{"run", []string{"run", "kept", "--input", "x"}},
 		{"approve", []string{"approvals", "approve", id, "--yes"}},
 		{"remove", []string{"remove", "kept", "--yes"}},
+		{"update", []string{"update", "kept", "--yes"}},
+		{"rollback", []string{"rollback", "back"}},
 	} {
 		t.Run(c.name, func(t *testing.T) { killed(t, p, template, c.args) })
 	}
@@ -211,6 +218,8 @@ func killed(t *testing.T, p *person, template string, args []string) {
 		}
 		p.must(0, "audit", "verify")
 		p.must(0, "doctor")
+		p.must(0, "verify", "--all")
+		p.must(0, "run", "back", "--input", "x")
 	}
 	t.Logf("proof: %s killed %d times: %d were done, %d of them acknowledged, none lost, none half done", args[0], n, done, acknowledged)
 }

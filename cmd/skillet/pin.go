@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/skillet-run/skillet/host"
+	"github.com/skillet-run/skillet/host/registry"
+	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/manifests"
+)
+
+// reasonFlag takes why something is decided.
+func reasonFlag() cli.Flag {
+	return &cli.StringFlag{Name: "reason", Usage: "why, shown wherever it matters"}
+}
+
+func (t *terminal) pinCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "pin",
+		Usage:       "hold a skill at its active version: updates leave it alone",
+		ArgsUsage:   "SKILL",
+		Description: "Examples:\n  skillet pin csv --reason 'reports depend on its rounding'\n  skillet pin csv --json",
+		Flags:       []cli.Flag{reasonFlag()},
+		Action: t.onSkill(false, func(ctx context.Context, c *cli.Context, h *host.Host, ref manifests.Ref) error {
+			all, err := h.Installer.Pin(ctx, t.person().Actor(), ref.Name, c.String("reason"))
+			return t.decided(all, err, "%s is pinned; `skillet unpin %s` lets it be updated again")
+		}),
+	}
+}
+
+func (t *terminal) unpinCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "unpin",
+		Usage:       "let a pinned skill be updated again",
+		ArgsUsage:   "SKILL",
+		Description: "Examples:\n  skillet unpin csv",
+		Action: t.onSkill(false, func(ctx context.Context, _ *cli.Context, h *host.Host, ref manifests.Ref) error {
+			all, err := h.Installer.Unpin(ctx, t.person().Actor(), ref.Name)
+			return t.decided(all, err, "%s is not pinned; `skillet update %s` updates it")
+		}),
+	}
+}
+
+func (t *terminal) disableCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "disable",
+		Usage:       "have a skill, or one version of it, not run any more",
+		ArgsUsage:   "SKILL[@VERSION]",
+		Description: "It stays installed and keeps its grants and its data.\n\nExamples:\n  skillet disable weather --reason 'sends too much'\n  skillet disable csv@1.2.0",
+		Flags:       []cli.Flag{reasonFlag()},
+		Action: t.onSkill(true, func(ctx context.Context, c *cli.Context, h *host.Host, ref manifests.Ref) error {
+			all, err := h.Installer.Disable(ctx, t.person().Actor(), ref, c.String("reason"))
+			return t.decided(all, err, "%s is disabled; `skillet enable %s` allows it again")
+		}),
+	}
+}
+
+func (t *terminal) enableCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "enable",
+		Usage:       "let a disabled skill, or one version of it, be run again",
+		ArgsUsage:   "SKILL[@VERSION]",
+		Description: "What is in quarantine because it was revoked stays there.\n\nExamples:\n  skillet enable weather\n  skillet enable csv@1.2.0",
+		Action: t.onSkill(true, func(ctx context.Context, _ *cli.Context, h *host.Host, ref manifests.Ref) error {
+			all, err := h.Installer.Enable(ctx, t.person(), ref)
+			return t.decided(all, err, "%s is enabled; `skillet run %s` runs it")
+		}),
+	}
+}
+
+// onSkill is a command about one skill, or with versions about one version.
+func (t *terminal) onSkill(versions bool, do func(context.Context, *cli.Context, *host.Host, manifests.Ref) error) cli.ActionFunc {
+	return t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+		args, err := need(c, 1, "one skill")
+		if err != nil {
+			return err
+		}
+		ref, err := skillRef(args[0])
+		if err != nil {
+			return err
+		}
+		if ref.Version != "" && !versions {
+			return task.Errorf(task.KindUsage, "%s names a version, and this is about the whole skill", args[0]).WithHint("name the skill alone: %s", ref.Name)
+		}
+		return do(ctx, c, h, ref)
+	})
+}
+
+// skillRef reads a reference to a skill or a version of it.
+func skillRef(text string) (manifests.Ref, error) {
+	ref, err := manifests.ParseRef(text)
+	if err != nil {
+		return ref, task.Wrap(task.KindUsage, err).WithHint("`skillet list` shows what is installed")
+	}
+	if ref.Tool != "" {
+		return ref, task.Errorf(task.KindUsage, "%s names a tool", text).WithHint("name the skill alone: %s", ref.Name)
+	}
+	return ref, nil
+}
+
+// decided says what was decided about versions of a skill.
+func (t *terminal) decided(all []registry.Skill, err error, text string) error {
+	if err != nil {
+		return err
+	}
+	return t.answer(all, func() {
+		name := plain(all[0].Name)
+		if len(all) == 1 && !all[0].Active {
+			name = plain(all[0].Ref())
+		}
+		t.note(text, name, name)
+	})
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/skillet-run/skillet/host"
+	"github.com/skillet-run/skillet/host/install"
+	"github.com/skillet-run/skillet/host/task"
+)
+
+func (t *terminal) rollbackCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "rollback",
+		Usage:     "make an earlier version of a skill the active one again",
+		ArgsUsage: "SKILL",
+		Description: "Without --to, the version that was active before. It has the grants that it had, and its\n" +
+			"data is taken back to what it was before a later version changed it; what that version\n" +
+			"kept is put aside. While a new version is on trial, this ends the trial.\n\n" +
+			"Examples:\n" +
+			"  skillet rollback text\n" +
+			"  skillet rollback text --to 1.2.0\n" +
+			"  skillet rollback notes --dry-run --json",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "to", Usage: "the installed `VERSION` to go to"},
+			&cli.BoolFlag{Name: "keep-state", Usage: "leave its data as it is, even if that version cannot read it: then it is not run"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "only show what would happen"},
+		},
+		Action: t.withState(t.rollback),
+	}
+}
+
+func (t *terminal) rollback(ctx context.Context, c *cli.Context, h *host.Host) error {
+	args, err := need(c, 1, "one skill")
+	if err != nil {
+		return err
+	}
+	name, version, both := strings.Cut(args[0], "@")
+	if both && c.IsSet("to") || c.IsSet("to") && c.String("to") == "" {
+		return task.Errorf(task.KindUsage, "the version is given twice, or empty").WithHint("`skillet rollback SKILL --to VERSION`")
+	}
+	if c.IsSet("to") {
+		version = c.String("to")
+	}
+	if version != "" {
+		name += "@" + version
+	}
+	ref, err := skillRef(name)
+	if err != nil {
+		return err
+	}
+	if c.Bool("dry-run") {
+		r, err := h.Installer.PlanRollback(ctx, ref, c.Bool("keep-state"))
+		return t.rolledBack("would go", r, err)
+	}
+	r, err := h.Installer.Rollback(ctx, t.person(), ref, c.Bool("keep-state"))
+	return t.rolledBack("went", r, err)
+}
+
+func (t *terminal) rolledBack(verb string, r install.Rollback, err error) error {
+	if err != nil {
+		return err
+	}
+	return t.answer(r, func() {
+		switch {
+		case r.Canary != nil:
+			t.note("%s: %s is no longer on trial; %s stays the active version", plain(r.To.Name), plain(r.Canary.Version), plain(r.To.Version))
+		case r.From == nil:
+			t.note("%s %s to %s", plain(r.To.Name), verb, plain(r.To.Version))
+		default:
+			t.note("%s %s back from %s to %s (sha256:%s)", plain(r.To.Name), verb, plain(r.From.Version), plain(r.To.Version), r.To.Digest.Short())
+		}
+	})
+}

@@ -1,0 +1,272 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/skillet-run/skillet/host"
+	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/registry"
+	"github.com/skillet-run/skillet/host/skillset"
+	sources "github.com/skillet-run/skillet/host/source"
+	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/manifests"
+	"github.com/skillet-run/skillet/manifests/bundle"
+	"github.com/skillet-run/skillet/policies/capability"
+)
+
+func (t *terminal) exportCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "export",
+		Usage:     "write installed skills to one file, for another machine",
+		ArgsUsage: "FILE [SKILL[@VERSION]...]",
+		Description: "Without names, everything that is installed. The file has the packages, and what is active,\n" +
+			"pinned and granted here; secrets and what skills keep are not in it. The same skills make\n" +
+			"the same bytes.\n\n" +
+			"Examples:\n  skillet export skills.set\n  skillet export reports.set csv text@1.2.0",
+		Flags:  []cli.Flag{&cli.BoolFlag{Name: "dry-run", Usage: "only show what would be in it"}},
+		Action: t.withState(t.export),
+	}
+}
+
+// exported is what --json prints of an export.
+type exported struct {
+	Path   string           `json:"path"`
+	Bytes  int64            `json:"bytes"`
+	Skills []skillset.Entry `json:"skills"`
+}
+
+func (t *terminal) export(ctx context.Context, c *cli.Context, h *host.Host) error {
+	if !c.Args().Present() {
+		return task.Errorf(task.KindUsage, "export takes the file to write").WithHint("`skillet export FILE`, such as skills.set")
+	}
+	entries, err := t.toExport(ctx, h, c.Args().Tail())
+	if err != nil {
+		return err
+	}
+	e := exported{Path: c.Args().First(), Skills: entries}
+	if !c.Bool("dry-run") {
+		if e.Bytes, err = writeSet(ctx, h, e.Path, entries); err != nil {
+			return err
+		}
+	}
+	return t.answer(e, func() {
+		for _, s := range entries {
+			t.say("%s@%s", plain(s.Name), plain(s.Version))
+		}
+		if c.Bool("dry-run") {
+			t.note("would write %s: %s", plain(e.Path), count(len(entries), "package"))
+		} else {
+			t.note("wrote %s: %s, %d bytes", plain(e.Path), count(len(entries), "package"), e.Bytes)
+		}
+	})
+}
+
+// toExport lists what is exported: of each skill the active version last.
+func (t *terminal) toExport(ctx context.Context, h *host.Host, names []string) ([]skillset.Entry, error) {
+	skills, err := h.Registry.List(ctx)
+	if len(names) > 0 && err == nil {
+		_, skills, err = t.leaving(ctx, h, names)
+	}
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(skills, func(a, b registry.Skill) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), rank(a)-rank(b), manifests.CompareVersions(a.Version, b.Version))
+	})
+	entries := []skillset.Entry{}
+	for _, s := range skills {
+		gs, err := h.Desk.Grants(ctx, s.Digest)
+		if err != nil {
+			return nil, err
+		}
+		e := skillset.Entry{Name: s.Name, Version: s.Version, Digest: s.Digest, Active: s.Active, Source: s.Source, Grants: lastingGrants(gs)}
+		if s.Active && s.Pinned != nil {
+			e.Pinned, e.Reason = true, s.Pinned.Reason
+		}
+		entries = append(entries, e)
+	}
+	return entries, nil
+}
+
+func rank(s registry.Skill) int {
+	if s.Active {
+		return 1
+	}
+	return 0
+}
+
+// lastingGrants are those without an end, in the order of their texts, so that
+// the same skills make the same set.
+func lastingGrants(gs []approval.Grant) []skillset.Grant {
+	var all []skillset.Grant
+	for _, g := range gs {
+		if g.Standing(time.Now()) && g.ExpiresAt.IsZero() {
+			all = append(all, skillset.Grant{Capability: g.Capability, Reason: g.Reason})
+		}
+	}
+	slices.SortFunc(all, func(a, b skillset.Grant) int { return strings.Compare(a.Capability.String(), b.Capability.String()) })
+	return slices.Compact(all)
+}
+
+// writeSet writes to a file that must not exist, which appears whole or not at
+// all.
+func writeSet(ctx context.Context, h *host.Host, path string, entries []skillset.Entry) (int64, error) {
+	if exists(path) {
+		return 0, task.Errorf(task.KindConflict, "%s exists already", path).WithHint("name another file")
+	}
+	f, err := os.OpenFile(path+".part", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return 0, task.Errorf(task.KindConflict, "%s.part exists: another export is at work, or one was cut short", path).WithHint("delete it, or name another file")
+	}
+	if err != nil {
+		return 0, fmt.Errorf("write %s: %w", path, err)
+	}
+	defer os.Remove(f.Name())
+	w := bufio.NewWriter(f)
+	err = skillset.Write(w, entries, func(e skillset.Entry) (*bundle.Package, error) { return h.Registry.Package(ctx, e.Digest) })
+	if err = errors.Join(err, w.Flush()); err != nil {
+		return 0, errors.Join(err, f.Close())
+	}
+	st, err := f.Stat()
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return 0, fmt.Errorf("write %s: %w", path, err)
+	}
+	return st.Size(), os.Rename(f.Name(), path)
+}
+
+func (t *terminal) importCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "import",
+		Usage:     "install the skills of a file that export wrote",
+		ArgsUsage: "FILE",
+		Description: "Each package is checked and asked about as `skillet install` does; what is active and pinned\n" +
+			"in the file will be so here. What was granted elsewhere is not granted here: the commands\n" +
+			"that would are shown.\n\n" +
+			"Examples:\n  skillet import skills.set --dry-run\n  skillet import skills.set --yes",
+		Flags: []cli.Flag{
+			yesFlag("grant what the packages ask for"),
+			&cli.BoolFlag{Name: "dry-run", Usage: "only show what would happen"},
+			fullFlag(),
+			workspaceFlag(),
+		},
+		Action: t.withState(t.importSet),
+	}
+}
+
+// imported is what --json prints of one package.
+type imported struct {
+	installed
+	// Wanted are the capabilities that were granted elsewhere and are not here.
+	Wanted []wantedGrant `json:"granted_elsewhere"`
+}
+
+// A wantedGrant is a grant that somebody made elsewhere.
+type wantedGrant struct {
+	Capability capability.Capability `json:"capability"`
+	Command    string                `json:"command"`
+}
+
+func (t *terminal) importSet(ctx context.Context, c *cli.Context, h *host.Host) error {
+	args, err := need(c, 1, "one file")
+	if err != nil {
+		return err
+	}
+	f, err := os.Open(args[0])
+	if err != nil {
+		return fmt.Errorf("read set: %w", err)
+	}
+	defer f.Close()
+	r, err := skillset.NewReader(bufio.NewReader(f))
+	if err != nil {
+		return notASet(err)
+	}
+	all := []imported{}
+	var failed *task.Error
+	for content, err := range r.All() {
+		if err != nil {
+			return notASet(err)
+		}
+		in, err := t.importOne(ctx, c, h, content)
+		if ctx.Err() != nil {
+			return cmp.Or(err, ctx.Err())
+		}
+		in.OK, in.Path = err == nil, content.Name+"@"+content.Version
+		if in.Error = explain(err); err != nil {
+			failed = cmp.Or(failed, in.Error)
+			if !t.json {
+				t.tell(in.Error)
+			}
+		}
+		all = append(all, in)
+	}
+	if t.json {
+		if err := t.printJSON(all); err != nil {
+			return err
+		}
+	}
+	if failed != nil {
+		return reported{failed.Kind}
+	}
+	return nil
+}
+
+func notASet(err error) error {
+	if errors.Is(err, skillset.ErrMalformed) || errors.Is(err, bundle.ErrDamaged) {
+		return task.Wrap(task.KindVerification, err).WithHint("it is no file of `skillet export`, or one that was damaged on its way: get it again")
+	}
+	return err
+}
+
+func (t *terminal) importOne(ctx context.Context, c *cli.Context, h *host.Host, content skillset.Content) (imported, error) {
+	got := &sources.Fetched{Package: content.Package, Kind: sources.KindFile, Source: content.Source, Version: content.Version}
+	next := incoming{path: content.File(), got: got}
+	if got.Source == "" {
+		got.Source = c.Args().First()
+	}
+	in, err := t.installOne(ctx, c, h, next)
+	result := imported{installed: in, Wanted: []wantedGrant{}}
+	if err != nil || in.Skill == nil {
+		return result, err
+	}
+	if content.Pinned {
+		if _, err := h.Installer.Pin(ctx, t.person().Actor(), content.Name, content.Reason); err != nil {
+			return result, err
+		}
+	}
+	result.Wanted, err = t.wanted(ctx, h, content)
+	return result, err
+}
+
+// wanted are the grants of a set that do not hold here.
+func (t *terminal) wanted(ctx context.Context, h *host.Host, content skillset.Content) ([]wantedGrant, error) {
+	gs, err := h.Desk.Grants(ctx, content.Digest)
+	if err != nil {
+		return nil, err
+	}
+	var have []capability.Capability
+	for _, g := range lastingGrants(gs) {
+		have = append(have, g.Capability)
+	}
+	set, all := capability.NewSet(have...), []wantedGrant{}
+	for _, g := range content.Grants {
+		if set.Covers(g.Capability) {
+			continue
+		}
+		w := wantedGrant{g.Capability, fmt.Sprintf("skillet permission grant %s@%s '%s'", content.Name, content.Version, g.Capability)}
+		if all = append(all, w); !t.json {
+			t.note("  it could %s where it comes from; to allow it here: %s", plain(g.Capability.Words()), plain(w.Command))
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,280 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/skillet-run/skillet/host"
+	"github.com/skillet-run/skillet/host/install"
+	"github.com/skillet-run/skillet/host/registry"
+	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/manifests"
+	"github.com/skillet-run/skillet/policies"
+)
+
+func (t *terminal) updateCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "update",
+		Usage:     "update skills to the newest version at the place they came from",
+		ArgsUsage: "SKILL...",
+		Description: "Shows what is different in words: what the new version asks for more or less, its limits,\n" +
+			"tools and schemas, what its module calls, who signed it. You are asked about what is new\n" +
+			"when the same trusted signer made both versions, and about everything otherwise. Without\n" +
+			"a terminal, and without --yes, what has to be asked about waits as a proposal (exit code 6).\n" +
+			"A pinned skill is left alone. With --canary the new version gets a share of the calls, and\n" +
+			"is promoted, or rolled back by itself when it fails or costs more.\n\n" +
+			"Examples:\n" +
+			"  skillet update text\n" +
+			"  skillet update --all --preview\n" +
+			"  skillet update --all --preview --fail-on-new-capabilities\n" +
+			"  skillet update csv --from ./csv-1.3.0.skill --yes\n" +
+			"  skillet update csv --canary 10%\n" +
+			"  skillet update csv --promote",
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "all", Usage: "all installed skills"},
+			&cli.BoolFlag{Name: "preview", Aliases: []string{"dry-run"}, Usage: "only show what would change"},
+			&cli.BoolFlag{Name: "fail-on-new-capabilities", Usage: "do not update what asks for more than before: exit code 3"},
+			&cli.StringFlag{Name: "canary", Usage: "try the new version with this `SHARE` of the calls, such as 10%"},
+			&cli.IntFlag{Name: "canary-calls", Usage: "promote it after `N` of its calls", DefaultText: strconv.Itoa(install.DefaultCanaryCalls)},
+			&cli.BoolFlag{Name: "promote", Usage: "make the version on trial the active one now"},
+			&cli.StringFlag{Name: "from", Usage: "take the new version from this `PLACE` instead"},
+			yesFlag("grant what the new version asks for"),
+			fullFlag(),
+			workspaceFlag(),
+		},
+		Action: t.withState(t.update),
+	}
+}
+
+// What became of a skill that was to be updated.
+const (
+	statusUpdated  = "updated"
+	statusTrial    = "on_trial"
+	statusPromoted = "promoted"
+	statusPreview  = "available"
+	statusCurrent  = "current"
+	statusPinned   = "pinned"
+	statusSkipped  = "skipped"
+	statusFailed   = "failed"
+)
+
+// updated is what --json prints of one skill.
+type updated struct {
+	OK     bool   `json:"ok"`
+	Skill  string `json:"skill"`
+	Status string `json:"status"`
+	From   string `json:"from"`
+	To     string `json:"to,omitempty"`
+	// Why says why it was left alone.
+	Why string `json:"why,omitempty"`
+	install.Outcome
+	Plan  *planned    `json:"plan,omitempty"`
+	Error *task.Error `json:"error,omitempty"`
+}
+
+func (t *terminal) update(ctx context.Context, c *cli.Context, h *host.Host) error {
+	share, err := checkUpdate(c)
+	if err != nil {
+		return err
+	}
+	skills, err := t.toUpdate(ctx, c, h)
+	if err != nil {
+		return err
+	}
+	all := []updated{}
+	var failed *task.Error
+	for _, s := range skills {
+		u, err := t.updateOne(ctx, c, h, s, share)
+		if ctx.Err() != nil {
+			return cmp.Or(err, ctx.Err())
+		}
+		u.OK, u.Skill, u.From = err == nil, s.Name, s.Version
+		if u.Error = explain(err); err != nil {
+			u.Status, failed = statusFailed, cmp.Or(failed, u.Error)
+		}
+		all = append(all, u)
+		t.showUpdated(u)
+	}
+	if t.json {
+		if err := t.printJSON(all); err != nil {
+			return err
+		}
+	}
+	if failed != nil {
+		return reported{failed.Kind}
+	}
+	return nil
+}
+
+// checkUpdate refuses flags that do not go together, and reads the share.
+func checkUpdate(c *cli.Context) (install.Share, error) {
+	s := install.Share{Calls: c.Int("canary-calls")}
+	switch {
+	case c.Bool("all") == c.Args().Present():
+		return s, task.Errorf(task.KindUsage, "update takes names of skills, or --all").WithHint("`skillet list` shows what is installed")
+	case c.Bool("promote") && (c.IsSet("canary") || c.IsSet("from") || c.Bool("preview")):
+		return s, task.Errorf(task.KindUsage, "--promote goes with no other way to update").WithHint("`skillet update SKILL --promote`")
+	case c.IsSet("from") && c.NArg() != 1:
+		return s, task.Errorf(task.KindUsage, "--from is for one skill").WithHint("`skillet update SKILL --from PLACE`")
+	case c.IsSet("canary-calls") && (s.Calls < 1 || !c.IsSet("canary")):
+		return s, task.Errorf(task.KindUsage, "--canary-calls goes with --canary, and must be more than nothing")
+	case !c.IsSet("canary"):
+		return s, nil
+	}
+	text := strings.TrimSuffix(c.String("canary"), "%")
+	var err error
+	if s.Percent, err = strconv.Atoi(text); err != nil || s.Percent < 1 || s.Percent > 99 {
+		return s, task.Errorf(task.KindUsage, "--canary %s: it must be a whole number of percent, 1%% to 99%%", c.String("canary")).WithHint("such as --canary 10%%")
+	}
+	return s, nil
+}
+
+// toUpdate are the active versions of the skills that a command names.
+func (t *terminal) toUpdate(ctx context.Context, c *cli.Context, h *host.Host) ([]registry.Skill, error) {
+	var found []registry.Skill
+	for _, name := range c.Args().Slice() {
+		s, err := t.lookup(ctx, h, name)
+		if err != nil {
+			return nil, err
+		}
+		if strings.Contains(name, "@") {
+			return nil, task.Errorf(task.KindUsage, "update takes names without versions, and got %q", name).
+				WithHint("another version: `skillet rollback %s --to VERSION`, or `skillet install`", s.Name)
+		}
+		found = append(found, s)
+	}
+	if !c.Bool("all") {
+		return found, nil
+	}
+	all, err := h.Registry.List(ctx)
+	for _, s := range all {
+		if s.Active {
+			found = append(found, s)
+		}
+	}
+	return found, err
+}
+
+func (t *terminal) updateOne(ctx context.Context, c *cli.Context, h *host.Host, s registry.Skill, share install.Share) (updated, error) {
+	switch {
+	case c.Bool("promote"):
+		return t.promote(ctx, h, s)
+	case s.Pinned != nil:
+		return updated{Status: statusPinned, Why: "pinned by " + s.Pinned.By + because(s.Pinned.Reason, nil) + "; `skillet unpin " + s.Name + "` lets it be updated"}, nil
+	case s.Disabled != nil && c.Bool("all"):
+		return updated{Status: statusSkipped, Why: "disabled; `skillet update " + s.Name + "` updates it all the same"}, nil
+	case s.Canary != nil:
+		return updated{Status: statusSkipped, To: s.Canary.Version, Why: s.Canary.Version + " is on trial; `skillet info " + s.Name + "` shows how it stands"}, nil
+	}
+	done := t.waiting("looking for a newer %s", s.Name)
+	next, err := newer(ctx, h, s, c.String("from"))
+	done()
+	if err != nil || next == nil {
+		return updated{Status: statusCurrent}, err
+	}
+	if tr := s.Trial; tr != nil && tr.Verdict == registry.VerdictRolledBack && tr.Digest == next.got.Package.Digest() {
+		return updated{Status: statusSkipped, To: tr.Version, Why: tr.Version + " was on trial and rolled back: " + tr.Reason + "; `skillet install` installs it all the same"}, nil
+	}
+	plan, err := t.plan(ctx, c, h, *next)
+	if err != nil {
+		return updated{To: next.got.Version}, err
+	}
+	return t.updateTo(ctx, c, h, plan, *next, share)
+}
+
+func (t *terminal) promote(ctx context.Context, h *host.Host, s registry.Skill) (updated, error) {
+	now, err := h.Installer.EndCanary(ctx, t.person(), s.Name, registry.VerdictPromoted)
+	return updated{Status: statusPromoted, To: now.Version}, err
+}
+
+// updateTo shows a plan, asks, and carries it out.
+func (t *terminal) updateTo(ctx context.Context, c *cli.Context, h *host.Host, plan install.Plan, next incoming, share install.Share) (updated, error) {
+	u := updated{Status: statusUpdated, To: plan.Version}
+	ask := plan.Waits() && !c.Bool("yes") && t.canAsk() && plan.Origin != registry.OriginGenerated
+	if c.Bool("preview") || ask {
+		p, err := t.show(ctx, c, h, plan, next)
+		if u.Plan = &p; err != nil {
+			return u, err
+		}
+	}
+	if c.Bool("fail-on-new-capabilities") && plan.Upgrade != nil && plan.Upgrade.Grows() {
+		return u, grows(plan)
+	}
+	if c.Bool("preview") {
+		u.Status = statusPreview
+		return u, nil
+	}
+	if ask {
+		if err := t.confirm("update "+plan.Skill, "Update and grant this?"); err != nil {
+			return u, err
+		}
+	}
+	var err error
+	u.Outcome, u.Status, err = t.carryOut(ctx, h, plan, share, ask || c.Bool("yes"))
+	return u, err
+}
+
+// carryOut installs a planned version; agreed says that the person was asked, or
+// did not want to be.
+func (t *terminal) carryOut(ctx context.Context, h *host.Host, plan install.Plan, share install.Share, agreed bool) (install.Outcome, string, error) {
+	agreed = (agreed || !plan.Waits()) && plan.Origin != registry.OriginGenerated
+	switch {
+	case share.Percent > 0 && !agreed:
+		return install.Outcome{}, "", task.Errorf(task.KindApproval, "%s@%s asks for something, and a canary cannot wait as a proposal", plan.Skill, plan.Version).
+			WithHint("look at it with --preview, then add --yes")
+	case share.Percent > 0:
+		out, err := h.Installer.AcceptCanary(ctx, t.person(), plan, share)
+		return out, statusTrial, err
+	case agreed && plan.Effect == policies.Ask.String():
+		out, err := h.Installer.Accept(ctx, t.person(), plan)
+		return out, statusUpdated, err
+	}
+	out, err := h.Installer.Submit(ctx, plan)
+	return out, statusUpdated, err
+}
+
+// grows is the error of an update that asks for more.
+func grows(p install.Plan) error {
+	var more []string
+	for _, s := range p.Upgrade.Capabilities {
+		if line := s.Words; s.Change == "added" || s.Change == "widened" {
+			more = append(more, line)
+		}
+	}
+	return task.Errorf(task.KindDenied, "%s@%s wants more than %s: %s", p.Skill, p.Version, p.Replaces, strings.Join(more, "; ")).
+		WithHint("look at it with --preview; without --fail-on-new-capabilities you are asked about it")
+}
+
+func (t *terminal) showUpdated(u updated) {
+	if t.json {
+		return
+	}
+	name := plain(u.Skill)
+	switch u.Status {
+	case statusFailed:
+		t.tell(u.Error)
+	case statusCurrent:
+		t.note("%s %s is the newest", name, u.From)
+	case statusPinned, statusSkipped:
+		t.note("%s %s: left alone: %s", name, u.From, plain(u.Why))
+	case statusPreview:
+		t.note("%s %s: would be updated to %s", name, u.From, plain(u.To))
+	case statusTrial:
+		c := u.Outcome.Skill.Canary
+		t.note("%s %s is on trial with %d%% of the calls, and promoted after %d good ones; `skillet info %s` shows how it stands", name, plain(u.To), c.Percent, c.Calls, name)
+	case statusPromoted:
+		t.note("%s: %s is the active version now", name, plain(u.To))
+	default:
+		t.note("updated %s from %s to %s (sha256:%s); `skillet rollback %s` goes back", name, u.From, plain(u.To), u.Outcome.Skill.Digest.Short(), name)
+	}
+}
+
+// isNewer reports whether a version is one to update to: later, and a release
+// unless the one before was none.
+func isNewer(version, than string) bool {
+	return manifests.CompareVersions(version, than) > 0 && (!strings.Contains(version, "-") || strings.Contains(than, "-"))
+}
