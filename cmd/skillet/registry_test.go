@@ -1,12 +1,18 @@
 package main
 
 import (
+	"context"
+	"crypto/rand"
 	"io"
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-containerregistry/pkg/registry"
 
@@ -85,4 +91,76 @@ func writeEcho(w io.Writer) error {
 		return err
 	}
 	return p.WriteArchive(w)
+}
+
+// A registry whose downloads take their time, and a program that is killed in
+// the middle of one: nothing is installed, and the next one goes on.
+func TestKilledWhileFetching(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	p.pack("echo", "echo", "1.0.0", "")
+	big := make([]byte, 3<<20)
+	if _, err := rand.Read(big); err != nil {
+		t.Fatal(err)
+	}
+	p.write("echo/assets/big", big)
+	behind := registry.New(registry.Logger(log.New(io.Discard, "", 0)), registry.WithReferrersSupport(true))
+	var slow, sent atomic.Int64
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet || !strings.Contains(r.URL.Path, "/blobs/") || slow.Load() == 0 {
+			behind.ServeHTTP(w, r)
+			return
+		}
+		drip(r.Context(), w, r, behind, &slow, &sent)
+	}))
+	t.Cleanup(s.Close)
+	ref := "oci://" + strings.TrimPrefix(s.URL, "http://") + "/echo"
+	p.must(0, "push", "./echo", ref, "--no-sign")
+	rounds := 3
+	if os.Getenv("SKILLET_PROVE") != "" {
+		rounds = 100
+	}
+	for round := range rounds {
+		slow.Store(int64(1 + round%7))
+		cmd := p.command(t.Context(), "install", ref+":1.0.0", "--yes")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		for before := sent.Load(); sent.Load() < before+int64(round%5)<<18; {
+			time.Sleep(5 * time.Millisecond)
+		}
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait() // it was killed
+		if out := p.must(0, "list", "--json"); strings.Contains(out, `"echo"`) {
+			t.Fatalf("round %d: half of it is installed: %s", round, out)
+		}
+	}
+	slow.Store(0)
+	p.must(0, "install", ref+":1.0.0", "--yes")
+	p.must(0, "run", "echo", "--input", "x")
+	if left, err := filepath.Glob(filepath.Join(p.home, "cache", "downloads", "*")); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
+// drip answers in small pieces, the slower the longer, until the client or the
+// slowness is gone.
+func drip(ctx context.Context, w http.ResponseWriter, r *http.Request, behind http.Handler, slow, sent *atomic.Int64) {
+	whole := httptest.NewRecorder()
+	behind.ServeHTTP(whole, r)
+	for k, v := range whole.Header() {
+		w.Header()[k] = v
+	}
+	w.WriteHeader(whole.Code)
+	for b := whole.Body.Bytes(); len(b) > 0 && ctx.Err() == nil; {
+		n, _ := w.Write(b[:min(len(b), 64<<10)]) // the client may be gone
+		w.(http.Flusher).Flush()
+		if sent.Add(int64(n)); n == 0 {
+			return
+		}
+		b = b[n:]
+		time.Sleep(time.Duration(slow.Load()) * 20 * time.Millisecond)
+	}
 }
