@@ -9,7 +9,7 @@ BENCHTIME  ?= 1s
 # A benchmark that runs everything once is a test: its figures mean nothing.
 BENCHFLAGS ?= $(if $(filter 1x,$(BENCHTIME)),--quick)
 
-.PHONY: help build skills demo test check bench testdata fuzz prove clean
+.PHONY: help build skills demo test check bench testdata generate fuzz prove clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -47,6 +47,7 @@ check: ## formatting, vet, staticcheck, the import table, generated files
 	cd bench && $(GO) vet ./... && $(GO) run $(STATICCHECK) ./... && $(GO) mod tidy -diff
 	cd bench && CGO_ENABLED=0 $(GO) vet ./...
 	cd bench && GOOS=wasip1 GOARCH=wasm $(GO) build ./guests/go/...
+	cd $(GITLEAKS) && $(GO) vet ./... && $(GO) mod tidy -diff && $(GO) test -timeout 10m ./...
 
 bench: ## run every benchmark: proof/bench.txt, and bench/report.json with the bars
 	@mkdir -p proof
@@ -56,6 +57,13 @@ bench: ## run every benchmark: proof/bench.txt, and bench/report.json with the b
 
 testdata: ## build the benchmark's guests that are not Go, see bench/guests/README.md
 	bench/guests/build.sh
+
+# The rules of secrets are made of the gitleaks module, by a program that is a module of its own.
+GITLEAKS := host/findings/secrets/gitleaks
+
+generate: ## make what is made of other sources: the rules of secrets, and their documentation
+	cd $(GITLEAKS) && $(GO) run . > rules.new && mv rules.new ../rules.json
+	$(GO) test -count=1 -run '^TestDocumentation$$' ./host/findings -update
 
 fuzz: ## run every fuzz target for FUZZTIME
 	@set -e; n=0; for d in $$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u); do \
