@@ -103,7 +103,7 @@ var imports = map[string][]string{
 	"host/internal/archtest": nil,
 	"cmd/skillet": {
 		"host", "host/approval", "host/audit", "host/checkpoint", "host/suggest", "host/hostfn", "host/config", "host/escape", "host/evidence", "host/findings", "host/install", "host/journal", "host/ledger", "host/registry", "host/review", "host/runner",
-		"host/sandbox/wasmbin", "host/sandbox/worker", "host/secret", "host/skillset", "host/store", "host/source", "manifests/signature", "manifests/signature/keyless", "host/signer", "host/trust", "host/task", "manifests", "manifests/bundle", "policies", "policies/capability",
+		"host/sandbox/wasmbin", "host/sandbox/worker", "host/secret", "host/settings", "host/skillset", "host/store", "host/source", "manifests/signature", "manifests/signature/keyless", "host/signer", "host/trust", "host/task", "manifests", "manifests/bundle", "policies", "policies/capability",
 	},
 	"cmd/demo": nil,
 
