@@ -144,8 +144,11 @@ func TestFlippedBits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	accepted, tried := 0, 0
-	for i := 0; i < len(c.bundle); i += 7 {
+	accepted, tried, step := 0, 0, 7
+	if testing.Short() {
+		step = 101
+	}
+	for i := 0; i < len(c.bundle); i += step {
 		bad := bytes.Clone(c.bundle)
 		bad[i] ^= 1 << (i % 7)
 		tried++
