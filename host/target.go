@@ -18,19 +18,32 @@ func (h *Host) Target(ctx context.Context, ref manifests.Ref) (runner.Target, re
 	if err != nil {
 		return runner.Target{}, s, err
 	}
-	t := runner.Target{Place: place(s)}
+	var trial *registry.Canary
 	if ref.Version == "" && s.Canary != nil {
 		if s, err = h.routed(ctx, s); err != nil {
-			return t, s, err
+			return runner.Target{}, s, err
 		}
-		t.Trial, t.Place = s.Canary, place(s)
+		trial = s.Canary
+	}
+	t, err := h.version(ctx, s)
+	t.Trial = trial
+	return t, s, err
+}
+
+// version is an installed version as it is run, in the closure in which a person
+// asked for it.
+func (h *Host) version(ctx context.Context, s registry.Skill) (runner.Target, error) {
+	t := runner.Target{Place: place(s)}
+	if s.Asked != nil {
+		t.Closure = s.Asked.Closure
 	}
 	if err := s.Runs(); err != nil {
-		return t, s, err
+		return t, err
 	}
+	var err error
 	t.Label, t.Origin = s.Ref(), s.Origin
 	t.Package, err = h.Registry.Package(ctx, s.Digest)
-	return t, s, err
+	return t, err
 }
 
 // routed is the active version of a skill, or the one on trial in its place.

@@ -85,6 +85,12 @@ type Proposal struct {
 	Signer       string                `json:"signer,omitempty"`
 	Artifact     manifests.Digest      `json:"artifact,omitempty"`
 	Dependencies []registry.Dependency `json:"dependencies,omitempty"`
+	// Needed, Asked and Beside, too. Links are installed versions that are resolved
+	// otherwise once it is approved.
+	Needed bool            `json:"needed,omitempty"`
+	Asked  *registry.Asked `json:"asked,omitempty"`
+	Beside bool            `json:"beside,omitempty"`
+	Links  []registry.Link `json:"links,omitempty"`
 	// CreatedAt is set when it is recorded; DecidedAt is zero until decided.
 	CreatedAt time.Time `json:"created_at,omitzero"`
 	// ExpiresAt is when a proposal that still waits expires.

@@ -193,6 +193,9 @@ func (i *Installer) approval(ctx context.Context, h approval.Human, p approval.P
 	if err := open(p); err != nil {
 		return nil, err
 	}
+	if err := i.ready(ctx, p); err != nil {
+		return nil, err
+	}
 	before, err := i.stillAllowed(ctx, p, pkg.Manifest().Aliases)
 	if err != nil {
 		return nil, err
@@ -209,7 +212,7 @@ func (i *Installer) approval(ctx context.Context, h approval.Human, p approval.P
 	}
 	from := registry.Provenance{
 		Source: p.Source, SourceKind: p.SourceKind, Origin: registry.Origin(p.Origin), Signer: p.Signer,
-		Artifact: p.Artifact, Dependencies: p.Dependencies,
+		Artifact: p.Artifact, Dependencies: p.Dependencies, Needed: p.Needed, Asked: p.Asked, Beside: p.Beside,
 	}
 	installed, err := from.Installed(pkg)
 	if err != nil {
@@ -223,7 +226,8 @@ func (i *Installer) approval(ctx context.Context, h approval.Human, p approval.P
 	if err != nil {
 		return nil, err
 	}
-	return slices.Concat(enacted, []ledger.Change{installed}, given, stale), nil
+	linked, err := i.relinks(ctx, p)
+	return slices.Concat(enacted, []ledger.Change{installed}, given, linked, stale), err
 }
 
 // grantsOn are the changes that grant what was asked for on terms; the reason of

@@ -84,6 +84,7 @@ func (p Plan) provenance() registry.Provenance {
 	return registry.Provenance{
 		Source: p.Source, SourceKind: p.request.SourceKind, Origin: p.Origin, Signer: p.Signer,
 		Artifact: p.request.Artifact, Dependencies: p.request.Dependencies, Beside: p.aside,
+		Needed: p.request.Needed, Asked: p.request.Asked,
 	}
 }
 

@@ -67,8 +67,13 @@ type Request struct {
 	// is the digest of what was fetched, if that was not a directory.
 	Signer   string
 	Artifact manifests.Digest
-	// Dependencies are the skills it needs, as they were resolved.
+	// Dependencies are the skills it needs, as they were resolved. Needed and Asked
+	// are as in [registry.Provenance]. Beside has another version stay the active
+	// one.
 	Dependencies []registry.Dependency
+	Needed       bool
+	Asked        *registry.Asked
+	Beside       bool
 	// ProposedBy is who brings it: "human:ada", "model:NAME".
 	ProposedBy string
 	// Rationale is the proposer's reason; may be empty.
@@ -121,6 +126,8 @@ type Plan struct {
 	whole policies.Effect
 	// aside has the active version stay active.
 	aside bool
+	// links are installed versions that are resolved otherwise with it.
+	links []registry.Link
 }
 
 // New are the asks that no earlier version was granted.
@@ -145,7 +152,7 @@ func (i *Installer) Plan(ctx context.Context, req Request) (Plan, error) {
 	}
 	p := Plan{
 		Skill: m.Name, Version: m.Version, Digest: req.Package.Digest(), Type: approval.TypeNewSkill,
-		Origin: req.Origin, Source: req.Source, Signer: req.Signer, Limits: m.Limits(), request: req,
+		Origin: req.Origin, Source: req.Source, Signer: req.Signer, Limits: m.Limits(), request: req, aside: req.Beside,
 	}
 	for _, step := range []func(context.Context, *Plan) error{i.inspect, i.beside, i.judge, i.leftover} {
 		if err := step(ctx, &p); err != nil {
@@ -344,9 +351,15 @@ func (i *Installer) propose(ctx context.Context, p Plan) (Outcome, error) {
 	if bad != "" {
 		return Outcome{Proposal: &proposal}, inQuarantine(proposal, bad)
 	}
-	return Outcome{Proposal: &proposal}, task.Errorf(task.KindApproval, "%s@%s %w: proposal %s", p.Skill, p.Version, ErrWaits, proposal.ID).
-		WithHint("look at it with `skillet approvals show %s`, then `skillet approvals approve %s` or `reject`", proposal.ID, proposal.ID)
+	return Outcome{Proposal: &proposal}, waiting(proposal)
 }
+
+func waiting(p approval.Proposal) error {
+	return task.Errorf(task.KindApproval, "%s %w: proposal %s", p.Ref(), ErrWaits, p.ID).
+		WithHint("look at it with `skillet approvals show %s`, then `skillet approvals approve %s` or `reject`", p.ID, p.ID)
+}
+
+func isWaiting(err error) bool { return errors.Is(err, ErrWaits) }
 
 // errKnown ends a commit because the same is proposed already.
 var errKnown = errors.New("proposed already")
@@ -362,5 +375,6 @@ func (p Plan) proposal() approval.Proposal {
 		Origin: string(p.Origin), Source: p.Source, ProposedBy: p.request.ProposedBy,
 		Replaces: p.Replaces, Limits: p.Limits, SourceKind: p.request.SourceKind, Signer: p.Signer,
 		Artifact: p.request.Artifact, Dependencies: p.request.Dependencies,
+		Needed: p.request.Needed, Asked: p.request.Asked, Beside: p.aside, Links: p.links,
 	}
 }

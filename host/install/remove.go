@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/ledger"
@@ -13,24 +14,141 @@ import (
 	"github.com/skillet-run/skillet/manifests"
 )
 
-// Remove takes versions of a skill out, all of them or the one ref names, and
-// ends their grants. Their bytes are deleted unless something else uses them.
-// What the skill kept between its runs stays behind for who installs the same
-// skill again; [Installer.Purge] deletes it.
+// A Removing says what is to be removed, and how.
+type Removing struct {
+	// Refs are skills, or versions of them.
+	Refs []manifests.Ref
+	// Force removes also what others need.
+	Force bool
+	// Prune removes also what nobody needs any more.
+	Prune bool
+}
+
+// A Removal is what goes, and what that means for others.
+type Removal struct {
+	// Gone are the versions that were named, and Pruned those that nobody needs any
+	// more and that go with them.
+	Gone   []registry.Skill `json:"removed"`
+	Pruned []registry.Skill `json:"pruned"`
+	// Broken are versions that stay and need one that goes.
+	Broken []registry.Skill `json:"broken"`
+	// Unneeded are versions that stay although nobody asked for them and nobody
+	// needs them any more.
+	Unneeded []registry.Skill `json:"unneeded"`
+}
+
+// All are the versions that go.
+func (r Removal) All() []registry.Skill { return slices.Concat(r.Gone, r.Pruned) }
+
+// Remove takes versions of a skill out, all of them or the one ref names; see
+// [Installer.RemoveAll].
 func (i *Installer) Remove(ctx context.Context, actor string, ref manifests.Ref) ([]registry.Skill, error) {
-	var gone, rest []registry.Skill
+	r, err := i.RemoveAll(ctx, actor, Removing{Refs: []manifests.Ref{ref}})
+	return r.Gone, err
+}
+
+// RemoveAll takes versions of skills out and ends their grants, by one decision.
+// Their bytes are deleted unless something else uses them. What a skill kept
+// between its runs stays behind for who installs the same skill again;
+// [Installer.Purge] deletes it. What others need is removed by force only: a
+// [task.KindConflict] error says who they are.
+func (i *Installer) RemoveAll(ctx context.Context, actor string, what Removing) (Removal, error) {
+	var r Removal
 	err := i.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
 		var err error
-		if gone, rest, err = i.leaving(ctx, ref); err != nil {
+		if r, err = i.PlanRemoval(ctx, what); err != nil {
 			return ledger.Decision{}, err
 		}
-		changes, err := i.removal(ctx, gone, rest)
-		return ledger.Decision{Kind: "remove", Actor: actor, Subject: subject(ref, gone), Changes: changes}, err
+		d := ledger.Decision{Kind: "remove", Actor: actor, Subject: subject(what, r.All())}
+		if len(r.Broken) > 0 {
+			d.Note = "by force, although needed by " + refs(r.Broken)
+		}
+		if len(r.All()) == 0 {
+			return d, errAlready
+		}
+		d.Changes, err = i.removals(ctx, r.All())
+		return d, err
 	})
-	if err != nil {
-		return nil, err
+	if errors.Is(err, errAlready) {
+		return r, nil
 	}
-	return gone, i.tidy(ctx, "it is removed")
+	if err != nil {
+		return r, err
+	}
+	return r, i.tidy(ctx, "it is removed")
+}
+
+// PlanRemoval says what [Installer.RemoveAll] would do, or why it would not.
+func (i *Installer) PlanRemoval(ctx context.Context, what Removing) (Removal, error) {
+	r := Removal{Gone: []registry.Skill{}, Pruned: []registry.Skill{}}
+	for _, ref := range what.Refs {
+		more, err := i.leaving(ctx, ref)
+		if err != nil {
+			return r, err
+		}
+		r.Gone = append(r.Gone, without(more, r.Gone)...)
+	}
+	all, err := i.registry.List(ctx)
+	if err != nil {
+		return r, err
+	}
+	stays := without(all, r.Gone)
+	r.Unneeded = registry.Unneeded(stays)
+	if what.Prune {
+		r.Pruned, r.Unneeded = r.Unneeded, []registry.Skill{}
+		stays = without(stays, r.Pruned)
+	}
+	r.Broken = registry.Dependents(stays, digests(r.Gone)...)
+	if len(r.Broken) > 0 && !what.Force {
+		return r, task.Errorf(task.KindConflict, "remove %s: %s by %s", refs(r.Gone), map[bool]string{true: "they are needed", false: "it is needed"}[len(r.Gone) > 1], refs(r.Broken)).
+			WithHint("remove those, too; or say --force to leave them without it; `skillet why NAME` shows who needs a skill")
+	}
+	return r, nil
+}
+
+// without are the versions of all that are not among others.
+func without(all, others []registry.Skill) []registry.Skill {
+	return slices.DeleteFunc(slices.Clone(all), func(s registry.Skill) bool {
+		return slices.ContainsFunc(others, func(o registry.Skill) bool { return o.Name == s.Name && o.Digest == s.Digest })
+	})
+}
+
+func digests(all []registry.Skill) []manifests.Digest {
+	var ds []manifests.Digest
+	for _, s := range all {
+		ds = append(ds, s.Digest)
+	}
+	return ds
+}
+
+func refs(all []registry.Skill) string {
+	var texts []string
+	for _, s := range all {
+		texts = append(texts, s.Ref())
+	}
+	return strings.Join(texts, ", ")
+}
+
+// removals are the changes that take out versions of several skills.
+func (i *Installer) removals(ctx context.Context, gone []registry.Skill) ([]ledger.Change, error) {
+	var changes []ledger.Change
+	for n, s := range gone {
+		same := func(o registry.Skill) bool { return o.Name == s.Name }
+		if slices.ContainsFunc(gone[:n], same) {
+			continue
+		}
+		versions, err := i.registry.Versions(ctx, s.Name)
+		if err != nil {
+			return nil, err
+		}
+		mine := slices.DeleteFunc(slices.Clone(gone), func(o registry.Skill) bool { return !same(o) })
+		cs, err := i.removal(ctx, mine, without(versions, mine))
+		if err != nil {
+			return nil, err
+		}
+		changes = append(changes, cs...)
+	}
+	return changes, nil
 }
 
 // Purge deletes what a skill that is not installed any more kept between its
@@ -66,31 +184,26 @@ func (i *Installer) Purge(ctx context.Context, actor, skill string) error {
 	return nil
 }
 
-func subject(ref manifests.Ref, gone []registry.Skill) string {
-	if len(gone) == 1 {
+func subject(what Removing, gone []registry.Skill) string {
+	switch {
+	case len(gone) == 1:
 		return gone[0].Ref()
+	case len(what.Refs) == 1 && !what.Prune:
+		return what.Refs[0].Name
 	}
-	return ref.Name
+	return refs(gone)
 }
 
-// leaving splits the versions of a skill into those that go and those that stay.
-func (i *Installer) leaving(ctx context.Context, ref manifests.Ref) (gone, rest []registry.Skill, err error) {
+// leaving are the versions that a reference names.
+func (i *Installer) leaving(ctx context.Context, ref manifests.Ref) ([]registry.Skill, error) {
 	found, err := i.registry.Lookup(ctx, ref)
 	if err != nil {
-		return nil, nil, i.orLeft(ctx, ref, err)
+		return nil, i.orLeft(ctx, ref, err)
 	}
-	versions, err := i.registry.Versions(ctx, found.Name)
-	if err != nil || ref.Version == "" {
-		return versions, nil, err
+	if ref.Version != "" {
+		return []registry.Skill{found}, nil
 	}
-	for _, v := range versions {
-		if v.Digest == found.Digest {
-			gone = append(gone, v)
-		} else {
-			rest = append(rest, v)
-		}
-	}
-	return gone, rest, nil
+	return i.registry.Versions(ctx, found.Name)
 }
 
 // orLeft says of a skill that is not installed whether it left something.

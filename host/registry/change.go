@@ -26,6 +26,8 @@ const (
 	kindUnpinned      = "skill.unpinned"
 	kindCanaryStarted = "canary.started"
 	kindCanaryEnded   = "canary.ended"
+	kindLinked        = "skill.linked"
+	kindAsked         = "skill.asked"
 )
 
 // recordVersion is the version of the stored form of a record.
@@ -54,6 +56,9 @@ type record struct {
 	// Beside is true for a version that was not to be the active one. It is of the
 	// change alone.
 	Beside bool `json:"beside,omitempty"`
+	// Needed and Asked are of the change alone, too: they are about the skill.
+	Needed bool   `json:"needed,omitempty"`
+	Asked  *Asked `json:"asked,omitempty"`
 }
 
 func (r record) skill() Skill {
@@ -75,13 +80,6 @@ type removal struct {
 	Left *Leftover `json:"left,omitempty"`
 }
 
-// A Dependency is a skill that a version needs, as it was resolved.
-type Dependency struct {
-	Name    string           `json:"name"`
-	Version string           `json:"version"`
-	Digest  manifests.Digest `json:"digest,omitempty"`
-}
-
 // A Provenance says where a package came from, as far as that was verified. The
 // zero value of a field means that nothing is known.
 type Provenance struct {
@@ -99,6 +97,11 @@ type Provenance struct {
 	Dependencies []Dependency
 	// Beside keeps the version that is active active.
 	Beside bool
+	// Needed is true when the skill is installed because others need it, and nobody
+	// asked for it. Asked says for which versions somebody did; nil leaves that as
+	// it is.
+	Needed bool
+	Asked  *Asked
 }
 
 // Installed is the change that makes a kept package an installed version and
@@ -118,6 +121,7 @@ func (from Provenance) Installed(p *bundle.Package) (ledger.Change, error) {
 		V: recordVersion, Name: m.Name, Version: m.Version, Digest: p.Digest(), Kind: m.Type,
 		Description: m.Description, Aliases: m.Aliases, Tools: tools, Source: from.Source, Origin: from.Origin,
 		SourceKind: from.SourceKind, Signer: from.Signer, Artifact: from.Artifact, Dependencies: from.Dependencies, Beside: from.Beside,
+		Needed: from.Needed, Asked: from.Asked,
 	})
 }
 
@@ -156,6 +160,8 @@ func appliers() map[string]applyFunc {
 		kindUnpinned:      applyUnpinned,
 		kindCanaryStarted: applyCanaryStarted,
 		kindCanaryEnded:   applyCanaryEnded,
+		kindLinked:        applyLinked,
+		kindAsked:         applyAsked,
 	}
 }
 
@@ -176,15 +182,19 @@ func applyInstalled(ctx context.Context, kv store.KV, at ledger.Stamp, data json
 	if err := json.Unmarshal(data, &rec); err != nil {
 		return err
 	}
-	beside := rec.Beside
-	rec.InstalledAt, rec.InstalledBy, rec.Beside = at.Time, at.Actor, false
-	if err := put(ctx, kv, skillKey(rec.Name, rec.Digest), rec); err != nil {
+	stored := rec
+	stored.InstalledAt, stored.InstalledBy = at.Time, at.Actor
+	stored.Beside, stored.Needed, stored.Asked = false, false, nil
+	if err := put(ctx, kv, skillKey(rec.Name, rec.Digest), stored); err != nil {
 		return err
 	}
-	if err := drop(ctx, kv, leftKey(rec.Name)); err != nil || beside {
+	if err := drop(ctx, kv, leftKey(rec.Name)); err != nil || rec.Beside {
 		return err
 	}
-	return change(ctx, kv, rec.Name, func(s *standing) { s.activate(rec.Digest, false) })
+	return change(ctx, kv, rec.Name, func(s *standing) {
+		s.want(rec)
+		s.activate(rec.Digest, false)
+	})
 }
 
 func applyRemoved(ctx context.Context, kv store.KV, at ledger.Stamp, data json.RawMessage) error {

@@ -72,6 +72,10 @@ type Skill struct {
 	Signer       string           `json:"signer,omitempty"`
 	Artifact     manifests.Digest `json:"artifact,omitempty"`
 	Dependencies []Dependency     `json:"dependencies,omitempty"`
+	// Needed is true for a skill that nobody asked for: others need it. Asked says
+	// for which versions somebody did; nil for any.
+	Needed bool   `json:"needed,omitempty"`
+	Asked  *Asked `json:"asked,omitempty"`
 	// Active is true for the version that a reference without a version means.
 	Active bool `json:"active"`
 	// KeepState is true for an active version that was to leave the skill's data
@@ -272,6 +276,39 @@ func (r *Registry) blob(ctx context.Context, d manifests.Digest, what string) ([
 func broken(err error, d manifests.Digest) error {
 	return task.Errorf(task.KindVerification, "package %s: %w", d.Short(), err).
 		WithHint("the stored bytes are not the ones that were approved: remove the skill and install it again from its source")
+}
+
+// Manifest reads the manifest of a kept package, and that alone. Its error is as
+// that of [Registry.Package].
+func (r *Registry) Manifest(ctx context.Context, d manifests.Digest) (*manifests.Manifest, error) {
+	index, err := r.blob(ctx, d, "package index")
+	if err != nil {
+		return nil, err
+	}
+	files, err := parseIndex(index)
+	if err != nil {
+		return nil, broken(err, d)
+	}
+	for _, name := range append(manifests.FileNames(), manifests.FileSkillMD) {
+		i := slices.IndexFunc(files, func(f bundle.File) bool { return f.Path == name })
+		if i < 0 {
+			continue
+		}
+		b, err := r.blob(ctx, files[i].Digest, name)
+		if err != nil {
+			return nil, err
+		}
+		parse := manifests.Parse
+		if name == manifests.FileSkillMD {
+			parse = manifests.ParseSkillMD
+		}
+		m, err := parse(b, name)
+		if err != nil {
+			return nil, broken(err, d)
+		}
+		return m, nil
+	}
+	return nil, broken(bundle.ErrNoManifest, d)
 }
 
 func parseIndex(index []byte) ([]bundle.File, error) {

@@ -49,6 +49,10 @@ type standing struct {
 	Disabled *Stop           `json:"disabled,omitempty"`
 	Stopped  map[string]Stop `json:"stopped,omitempty"`
 	Pinned   *Pin            `json:"pinned,omitempty"`
+	// Needed is true while nobody asked for the skill, which is there for others
+	// that need it. Asked says for which versions somebody did.
+	Needed bool   `json:"needed,omitempty"`
+	Asked  *Asked `json:"asked,omitempty"`
 	// Canary is the trial that is under way, and Trial the report of the last one
 	// that ended.
 	Canary *Canary `json:"canary,omitempty"`
@@ -132,6 +136,7 @@ func (s *standing) leave(d, next manifests.Digest) {
 func (s standing) of(v *Skill) {
 	v.Active = s.Digest == v.Digest
 	v.Pinned, v.KeepState = s.Pinned, s.KeepState && v.Active
+	v.Needed, v.Asked = s.Needed, s.Asked
 	if stop, ok := s.Stopped[v.Digest.Hex()]; ok {
 		v.Disabled = &stop
 	} else {

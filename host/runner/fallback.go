@@ -14,8 +14,9 @@ import (
 
 // Skills finds installed skills, with what they were granted.
 type Skills interface {
-	// Target returns the skill that ref means.
-	Target(ctx context.Context, ref manifests.Ref) (Target, error)
+	// Target returns the skill that ref means to a caller: where that needs a skill
+	// of the name, the version that its closure has.
+	Target(ctx context.Context, caller Target, ref manifests.Ref) (Target, error)
 }
 
 // backed runs the fallback command when the skill failed at the call, or is left
@@ -77,7 +78,7 @@ func (r *Runner) fallbackCall(ctx context.Context, a *run, ref manifests.Ref) (C
 		return c, err
 	}
 	var err error
-	c.Target, err = r.settings.Skills.Target(ctx, ref)
+	c.Target, err = r.settings.Skills.Target(ctx, a.call.Target, ref)
 	return c, err
 }
 

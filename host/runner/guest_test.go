@@ -147,7 +147,7 @@ func (m *machine) process(change ...func(*runner.Settings)) parts {
 // skills are installed ones, by name.
 type skills map[string]runner.Target
 
-func (s skills) Target(_ context.Context, ref manifests.Ref) (runner.Target, error) {
+func (s skills) Target(_ context.Context, _ runner.Target, ref manifests.Ref) (runner.Target, error) {
 	t, ok := s[ref.Name]
 	if !ok {
 		return t, fmt.Errorf("find %s: %w", ref.Name, registry.ErrNotFound)

@@ -59,6 +59,9 @@ type Target struct {
 	Place Place
 	// Trial is the canary that the call is counted for; nil for none.
 	Trial *registry.Canary
+	// Closure is the one in which an installed version runs, which says what other
+	// skills it reaches; empty for the shared one.
+	Closure string
 }
 
 // A Place is where an installed version stands beside the others of its skill,

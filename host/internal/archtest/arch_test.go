@@ -77,6 +77,7 @@ var imports = map[string][]string{
 		"host/git", "host/source/oci", "host/source/transfer", "host/store", "host/store/atomicfile", "host/task",
 		"manifests", "manifests/bundle", "manifests/semver", "manifests/signature",
 	},
+	"host/closure":         {"host/registry", "host/resolve", "host/source", "host/task", "manifests", "manifests/bundle", "manifests/lockfile", "manifests/semver"},
 	"host/source/oci":      {"host/source/transfer", "host/store/atomicfile", "host/store/filelock", "manifests", "manifests/bundle", "manifests/signature"},
 	"host/source/transfer": {"host/store/filelock", "host/task"},
 	"host/history":         {"host/approval", "host/git", "host/ledger", "host/registry", "host/store", "host/store/atomicfile", "host/store/filelock", "manifests", "manifests/bundle"},
@@ -102,7 +103,7 @@ var imports = map[string][]string{
 	"host":                   {"*"},
 	"host/internal/archtest": nil,
 	"cmd/skillet": {
-		"host", "host/approval", "host/audit", "host/checkpoint", "host/suggest", "host/hostfn", "host/config", "host/escape", "host/evidence", "host/findings", "host/install", "host/journal", "host/ledger", "host/registry", "host/review", "host/runner",
+		"host", "host/approval", "host/audit", "host/checkpoint", "host/closure", "host/resolve", "manifests/lockfile", "manifests/semver", "host/suggest", "host/hostfn", "host/config", "host/escape", "host/evidence", "host/findings", "host/install", "host/journal", "host/ledger", "host/registry", "host/review", "host/runner",
 		"host/sandbox/wasmbin", "host/sandbox/worker", "host/secret", "host/settings", "host/skillset", "host/store", "host/source", "manifests/signature", "manifests/signature/keyless", "host/signer", "host/trust", "host/task", "manifests", "manifests/bundle", "policies", "policies/capability",
 	},
 	"cmd/demo": nil,

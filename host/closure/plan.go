@@ -1,0 +1,370 @@
+package closure
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/skillet-run/skillet/host/registry"
+	"github.com/skillet-run/skillet/host/resolve"
+	"github.com/skillet-run/skillet/host/source"
+	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/manifests"
+	"github.com/skillet-run/skillet/manifests/semver"
+)
+
+// A Wish is what a person wants to have.
+type Wish struct {
+	// Name is the skill.
+	Name string
+	// Constraint says which versions will do; empty for any. Prereleases has it take
+	// those, too.
+	Constraint  string
+	Prereleases bool
+	// Exactly is the version that it is to be now; empty for the newest that fits.
+	// With OrOther, another that the constraint allows will do when that does not
+	// fit.
+	Exactly string
+	OrOther bool
+	// Isolated has it get a closure of its own.
+	Isolated bool
+}
+
+// asked is how the wish is kept.
+func (w Wish) asked() (*registry.Asked, resolve.Dependency, error) {
+	a := &registry.Asked{Constraint: w.Constraint, Prereleases: w.Prereleases}
+	r, err := rangeOf(a)
+	if err != nil {
+		return nil, resolve.Dependency{}, task.Wrap(task.KindUsage, fmt.Errorf("%s: %w", w.Name, err))
+	}
+	d := resolve.Dependency{Name: w.Name, Range: r, Isolated: w.Isolated}
+	if w.Isolated {
+		a.Closure = resolve.ClosureOf(d)
+	}
+	return a, d, nil
+}
+
+// A Question is what is to become of the home.
+type Question struct {
+	// Wishes are what is asked for in addition.
+	Wishes []Wish
+	// Renew are installed skills of which newer versions are looked for.
+	Renew []string
+}
+
+// A Plan is the answer: what there is to do, so that everything fits.
+type Plan struct {
+	// Graph is the home as it will be.
+	Graph *resolve.Graph
+	// Steps are what is to be installed: what is needed before what needs it.
+	Steps []Step
+	// Links are the installed versions that will be resolved otherwise, Activate
+	// those that will be the active ones again, and Asked the installed skills that
+	// a person asks for otherwise.
+	Links    []registry.Link
+	Activate []registry.Skill
+	Asked    []Ask
+}
+
+// A Step is one version that is to be installed.
+type Step struct {
+	Got *source.Fetched
+	// Dependencies are what it needs, resolved.
+	Dependencies []registry.Dependency
+	// Needed is true when nobody asked for it. Asked is as in [registry.Provenance].
+	Needed bool
+	Asked  *registry.Asked
+	// Beside is true when another version stays the active one.
+	Beside bool
+	// For says who needs it, for people; empty for what was asked for.
+	For string
+}
+
+// An Ask is an installed skill, and how a person asks for it.
+type Ask struct {
+	Skill string
+	Asked *registry.Asked
+}
+
+// IsEmpty reports whether everything is as it should be already.
+func (p *Plan) IsEmpty() bool {
+	return len(p.Steps) == 0 && len(p.Links) == 0 && len(p.Activate) == 0 && len(p.Asked) == 0
+}
+
+// Concerns reports whether installing a version of a skill may be about more than
+// that skill: it needs others, others need it, or it would be the first to provide
+// what others need.
+func (h *Home) Concerns(m *manifests.Manifest) bool {
+	if len(m.Dependencies) > 0 {
+		return true
+	}
+	return slices.ContainsFunc(h.skills, func(s registry.Skill) bool {
+		return s.Name == m.Name && (s.Needed || len(s.Dependencies) > 0 || s.Asked != nil && s.Asked.Closure != "") ||
+			slices.ContainsFunc(s.Dependencies, func(d registry.Dependency) bool {
+				_, provides := m.Provides[d.Name]
+				return d.Name == m.Name || d.Skill == m.Name || provides && d.Digest == ""
+			})
+	})
+}
+
+// Plan finds the versions that fit. At first only what is not here is looked for
+// elsewhere, so that what is installed is used again, and no registry is asked for
+// it; when that leads nowhere, everything is. It fails with a [task.KindConflict]
+// error whose text is the derivation when nothing fits, see [resolve.Conflict];
+// and with errors that wrap [ErrLie].
+func (c *Catalog) Plan(ctx context.Context, q Question) (*Plan, error) {
+	h, err := c.Home(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var conflict *resolve.Conflict
+	for _, far := range []bool{false, true} {
+		if !far && len(q.Renew) > 0 {
+			continue // the newest version may need newer ones of what is here
+		}
+		near := c.reaching(far)
+		g, err := near.resolve(ctx, h, q)
+		if err == nil {
+			return near.plan(ctx, h, g, q)
+		}
+		if !errors.As(err, &conflict) {
+			return nil, told(err)
+		}
+	}
+	return nil, conflicting(conflict)
+}
+
+// told gives errors of a resolution their kind.
+func told(err error) error {
+	if errors.Is(err, resolve.ErrTooHard) {
+		return task.Wrap(task.KindLimit, err).WithHint("ask for narrower versions, such as NAME@^2.1")
+	}
+	return err
+}
+
+func conflicting(c *resolve.Conflict) error {
+	return task.Wrap(task.KindConflict, c).
+		WithHint("ask for other versions; `skillet install --isolated` gives a skill a closure of its own, beside that of the others")
+}
+
+func (c *Catalog) resolve(ctx context.Context, h *Home, q Question) (*resolve.Graph, error) {
+	r := resolve.Request{Prefer: h.Graph, Renew: q.Renew}
+	for _, w := range q.Wishes {
+		_, d, err := w.asked()
+		if err != nil {
+			return nil, err
+		}
+		if w.Exactly != "" && !(c.far && w.OrOther) {
+			v, err := semver.ParseVersion(w.Exactly)
+			if err != nil {
+				return nil, task.Wrap(task.KindUsage, err)
+			}
+			d.Range = exactly(v)
+		}
+		r.Roots, r.Renew = append(r.Roots, d), append(r.Renew, w.Name)
+	}
+	for i, e := range h.Graph.Roots {
+		if slices.ContainsFunc(q.Wishes, func(w Wish) bool { return w.Name == e.Name }) {
+			continue
+		}
+		d := e.Dependency
+		if slices.Contains(q.Renew, e.Name) {
+			d = h.roots[i]
+		}
+		r.Roots = append(r.Roots, d)
+	}
+	return resolve.Resolve(ctx, c, r)
+}
+
+// plan says what has to be done for the home to be a graph.
+func (c *Catalog) plan(ctx context.Context, h *Home, g *resolve.Graph, q Question) (*Plan, error) {
+	b := &planner{catalog: c, home: h, graph: g, q: q, plan: &Plan{Graph: g}, digests: map[[2]string]manifests.Digest{}}
+	if err := b.fetch(ctx); err != nil {
+		return nil, err
+	}
+	b.links()
+	return b.plan, nil
+}
+
+type planner struct {
+	catalog *Catalog
+	home    *Home
+	graph   *resolve.Graph
+	q       Question
+	plan    *Plan
+	digests map[[2]string]manifests.Digest // by name and version
+	order   []int                          // nodes, what is needed first
+}
+
+// fetch gets what is chosen and not installed.
+func (b *planner) fetch(ctx context.Context) error {
+	seen := make([]bool, len(b.graph.Nodes))
+	var visit func(i int)
+	visit = func(i int) {
+		if seen[i] {
+			return
+		}
+		seen[i] = true
+		for _, e := range b.graph.Nodes[i].Edges {
+			if e.To >= 0 {
+				visit(e.To)
+			}
+		}
+		b.order = append(b.order, i)
+	}
+	for i := range b.graph.Nodes {
+		visit(i)
+	}
+	for _, i := range b.order {
+		if err := b.fetchNode(ctx, b.graph.Nodes[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *planner) fetchNode(ctx context.Context, n resolve.Node) error {
+	key := [2]string{n.Name, n.Version.String()}
+	if _, ok := b.digests[key]; ok {
+		return nil
+	}
+	it, err := b.catalog.item(ctx, n.Name, n.Version)
+	if err != nil {
+		return err
+	}
+	if it.installed != nil {
+		b.digests[key] = it.installed.Digest
+		return nil
+	}
+	got, err := b.catalog.fetch(ctx, it)
+	if err != nil {
+		return err
+	}
+	b.digests[key] = got.Package.Digest()
+	asked, wished := b.asked(n.Name)
+	b.plan.Steps = append(b.plan.Steps, Step{
+		Got: got, Needed: !b.isRoot(n.Name), Asked: asked, Beside: b.beside(n), For: b.reason(n, wished),
+	})
+	return nil
+}
+
+// asked is how a wish for a name is to be kept; nil when it stays as it is.
+func (b *planner) asked(name string) (*registry.Asked, bool) {
+	for _, w := range b.q.Wishes {
+		if w.Name == name {
+			a, _, _ := w.asked()
+			return a, true
+		}
+	}
+	return nil, false
+}
+
+func (b *planner) isRoot(name string) bool {
+	return slices.ContainsFunc(b.graph.Roots, func(e resolve.Edge) bool { return e.Name == name && e.Interface == nil })
+}
+
+// main is the closure whose version of a name is the active one: that in which a
+// person asked for it, else the shared one, else the first.
+func (b *planner) main(name string) string {
+	for _, e := range b.graph.Roots {
+		if e.Name == name && e.To >= 0 && e.Interface == nil {
+			return b.graph.Nodes[e.To].Closure
+		}
+	}
+	i := slices.IndexFunc(b.graph.Nodes, func(n resolve.Node) bool { return n.Name == name })
+	return b.graph.Nodes[i].Closure // the nodes are in order, the shared ones first
+}
+
+// beside reports whether another version is to be the active one.
+func (b *planner) beside(n resolve.Node) bool {
+	main, _ := b.graph.Node(b.main(n.Name), n.Name)
+	return main.Version != n.Version
+}
+
+// reason says who needs a version, if nobody asked for it.
+func (b *planner) reason(n resolve.Node, wished bool) string {
+	if wished {
+		return ""
+	}
+	for _, o := range b.graph.Nodes {
+		for _, e := range o.Edges {
+			if e.To >= 0 && b.graph.Nodes[e.To].Name == n.Name && b.graph.Nodes[e.To].Version == n.Version {
+				return o.Name + "@" + o.Version.String()
+			}
+		}
+	}
+	return ""
+}
+
+// links resolves what is needed to digests: of what is to be installed, and of
+// what is installed and is resolved otherwise.
+func (b *planner) links() {
+	for i := range b.plan.Steps {
+		m := b.plan.Steps[i].Got.Package.Manifest()
+		b.plan.Steps[i].Dependencies = b.resolved(m.Name, m.Version)
+	}
+	for _, i := range b.order {
+		n := b.graph.Nodes[i]
+		s, ok := b.home.skill(n.Name, n.Version)
+		if !ok {
+			continue
+		}
+		to := b.resolved(n.Name, n.Version.String())
+		if !slices.Equal(to, s.Dependencies) && !slices.ContainsFunc(b.plan.Links, func(l registry.Link) bool { return l.Digest == s.Digest }) {
+			b.plan.Links = append(b.plan.Links, registry.Link{Name: s.Name, Digest: s.Digest, Dependencies: to})
+		}
+		if !s.Active && !b.beside(n) && b.moved(n) && s.Canary == nil && !slices.ContainsFunc(b.plan.Activate, func(o registry.Skill) bool { return o.Digest == s.Digest }) {
+			b.plan.Activate = append(b.plan.Activate, s)
+		}
+	}
+	b.asks()
+}
+
+// moved reports whether a closure has another version of a name than before.
+func (b *planner) moved(n resolve.Node) bool {
+	before, ok := b.home.Graph.Node(n.Closure, n.Name)
+	return !ok || before.Version != n.Version
+}
+
+// asks finds the installed skills that a person asks for otherwise than before.
+func (b *planner) asks() {
+	for _, w := range b.q.Wishes {
+		asked, _ := b.asked(w.Name)
+		i := slices.IndexFunc(b.home.skills, func(s registry.Skill) bool { return s.Name == w.Name && s.Active })
+		installing := slices.ContainsFunc(b.plan.Steps, func(s Step) bool { return s.Got.Package.Manifest().Name == w.Name })
+		if i < 0 || installing {
+			continue
+		}
+		s := b.home.skills[i]
+		if s.Needed || *asked != *cmp.Or(s.Asked, &registry.Asked{}) {
+			b.plan.Asked = append(b.plan.Asked, Ask{w.Name, asked})
+		}
+	}
+}
+
+// resolved are the dependencies of a version in all closures that it is in.
+func (b *planner) resolved(name, version string) []registry.Dependency {
+	var all []registry.Dependency
+	for _, n := range b.graph.Nodes {
+		if n.Name != name || n.Version.String() != version {
+			continue
+		}
+		for _, e := range n.Edges {
+			d := registry.Dependency{Name: e.Name, In: n.Closure}
+			if e.Isolated {
+				d.Closure = resolve.ClosureOf(e.Dependency)
+			}
+			if e.To >= 0 {
+				to := b.graph.Nodes[e.To]
+				d.Version, d.Digest = to.Version.String(), b.digests[[2]string{to.Name, to.Version.String()}]
+				if e.Interface != nil {
+					d.Skill = to.Name
+				}
+			}
+			all = append(all, d)
+		}
+	}
+	return all
+}

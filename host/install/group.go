@@ -1,0 +1,230 @@
+package install
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/ledger"
+	"github.com/skillet-run/skillet/host/registry"
+	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/manifests"
+	"github.com/skillet-run/skillet/policies"
+)
+
+// A Group is several packages that need each other and come in by one decision:
+// all or none.
+type Group struct {
+	// Kind is the kind of the decision, such as "install", and Subject what it is
+	// about, for the audit log.
+	Kind, Subject string
+	// Plans are the packages: what is needed before what needs it.
+	Plans []Plan
+	// Links are installed versions that are resolved otherwise from then on,
+	// Activate those that become the active ones, and Asked the installed skills that
+	// are asked for otherwise; a nil value there means that nobody asks for them.
+	Links    []registry.Link
+	Activate []registry.Skill
+	Asked    map[string]*registry.Asked
+}
+
+// Waits reports whether a person has to be asked about any of it, see
+// [Plan.Waits].
+func (g Group) Waits() bool { return slices.ContainsFunc(g.Plans, Plan.Waits) }
+
+// AcceptGroup installs a group with the consent of a person, who was shown all
+// plans, or need not be asked about any of them. It returns what became of each.
+func (i *Installer) AcceptGroup(ctx context.Context, h approval.Human, g Group) ([]Outcome, error) {
+	if err := h.Check(); err != nil {
+		return nil, err
+	}
+	err := i.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
+		changes, err := i.groupChanges(ctx, h, g)
+		return ledger.Decision{Kind: g.Kind, Actor: h.Actor(), Subject: g.Subject, Note: g.note(), Changes: changes}, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var all []Outcome
+	for _, p := range g.Plans {
+		out, err := i.outcome(ctx, p.Skill, p.Version)
+		if err != nil {
+			return all, err
+		}
+		all = append(all, out)
+	}
+	return all, nil
+}
+
+func (g Group) note() string {
+	var refs []string
+	for _, p := range g.Plans {
+		refs = append(refs, p.Skill+"@"+p.Version+" "+p.Digest.Short())
+	}
+	return strings.Join(refs, ", ")
+}
+
+func (i *Installer) groupChanges(ctx context.Context, h approval.Human, g Group) ([]ledger.Change, error) {
+	if err := i.complete(ctx, g); err != nil {
+		return nil, err
+	}
+	var changes []ledger.Change
+	for _, p := range g.Plans {
+		cs, err := i.memberChanges(ctx, h, g, p)
+		if err != nil {
+			return nil, err
+		}
+		changes = append(changes, cs...)
+	}
+	for _, l := range g.Links {
+		c, err := registry.Linked(l)
+		if err != nil {
+			return nil, err
+		}
+		changes = append(changes, c)
+	}
+	for _, s := range g.Activate {
+		c, err := registry.Activated(s)
+		if err != nil {
+			return nil, err
+		}
+		changes = append(changes, c)
+	}
+	for _, name := range slices.Sorted(maps.Keys(g.Asked)) {
+		c, err := registry.AskedFor(name, g.Asked[name])
+		if err != nil {
+			return nil, err
+		}
+		changes = append(changes, c)
+	}
+	return changes, nil
+}
+
+// memberChanges are the changes that install one package of a group.
+func (i *Installer) memberChanges(ctx context.Context, h approval.Human, g Group, p Plan) ([]ledger.Change, error) {
+	if err := i.unmoved(ctx, p); err != nil {
+		return nil, err
+	}
+	if err := i.makeRoom(ctx, p.Skill, p.Signer, p.Source, p.Digest); err != nil {
+		return nil, err
+	}
+	if err := i.registry.Keep(ctx, p.request.Package); err != nil {
+		return nil, err
+	}
+	installed, err := p.provenance().Installed(p.request.Package)
+	if err != nil {
+		return nil, err
+	}
+	var given []ledger.Change
+	if p.Effect != policies.Allow.String() {
+		if given, err = i.grants(ctx, h, p, p.Asks); err != nil {
+			return nil, err
+		}
+	}
+	settled, err := i.stale(ctx, "the installation of "+p.Skill+"@"+p.Version, func(o approval.Proposal) bool { return o.Skill == p.Skill })
+	return slices.Concat([]ledger.Change{installed}, given, settled), err
+}
+
+// complete refuses a group in which something is resolved to what is not there:
+// somebody may have removed it since.
+func (i *Installer) complete(ctx context.Context, g Group) error {
+	there := map[manifests.Digest]bool{}
+	all, err := i.registry.List(ctx)
+	if err != nil {
+		return err
+	}
+	for _, s := range all {
+		there[s.Digest] = true
+	}
+	for _, p := range g.Plans {
+		there[p.Digest] = true
+	}
+	check := func(who string, ds []registry.Dependency) error {
+		for _, d := range ds {
+			if d.Digest != "" && !there[d.Digest] {
+				return task.Errorf(task.KindConflict, "%s needs %s@%s, which is not installed any more", who, d.Chosen(), d.Version).WithHint("run the command again")
+			}
+		}
+		return nil
+	}
+	for _, p := range g.Plans {
+		if err := check(p.Skill+"@"+p.Version, p.request.Dependencies); err != nil {
+			return err
+		}
+	}
+	for _, l := range g.Links {
+		if err := check(l.Name, l.Dependencies); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// SubmitGroup records a proposal for each package of a group, in the order in
+// which they can be approved. The error wraps [ErrWaits] and names them all.
+func (i *Installer) SubmitGroup(ctx context.Context, g Group) ([]Outcome, error) {
+	var all []Outcome
+	var ids []string
+	for n, p := range g.Plans {
+		if n == len(g.Plans)-1 {
+			p.links = g.Links
+		}
+		out, err := i.propose(ctx, p)
+		if out.Proposal == nil || !isWaiting(err) {
+			return all, err
+		}
+		all, ids = append(all, out), append(ids, out.Proposal.ID)
+	}
+	if len(ids) == 1 {
+		return all, waiting(*all[0].Proposal)
+	}
+	return all, task.Errorf(task.KindApproval, "%s %w, with what it needs: proposals %s", g.Subject, ErrWaits, strings.Join(ids, ", ")).
+		WithHint("look at each with `skillet approvals show`, then approve them in that order: what is needed comes first")
+}
+
+// ready refuses to approve what needs something that is not installed yet.
+func (i *Installer) ready(ctx context.Context, p approval.Proposal) error {
+	all, err := i.registry.List(ctx)
+	if err != nil {
+		return err
+	}
+	for _, d := range p.Dependencies {
+		if d.Digest == "" || slices.ContainsFunc(all, func(s registry.Skill) bool { return s.Digest == d.Digest }) {
+			continue
+		}
+		e := task.Errorf(task.KindConflict, "approve proposal %s: %s needs %s@%s, which is not installed", p.ID, p.Ref(), d.Chosen(), d.Version)
+		waits, err := i.desk.Proposals(ctx)
+		if err != nil {
+			return err
+		}
+		if n := slices.IndexFunc(waits, func(o approval.Proposal) bool { return o.Digest == d.Digest && o.Status == approval.StatusPending }); n >= 0 {
+			return e.WithHint("it waits, too: `skillet approvals approve %s` first", waits[n].ID)
+		}
+		return e.WithHint("install it first, or reject this and install the whole again")
+	}
+	return nil
+}
+
+// relinks are the changes that resolve other installed versions as a proposal says,
+// as far as they are still there.
+func (i *Installer) relinks(ctx context.Context, p approval.Proposal) ([]ledger.Change, error) {
+	all, err := i.registry.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var changes []ledger.Change
+	for _, l := range p.Links {
+		if !slices.ContainsFunc(all, func(s registry.Skill) bool { return s.Name == l.Name && s.Digest == l.Digest }) {
+			continue
+		}
+		c, err := registry.Linked(l)
+		if err != nil {
+			return nil, fmt.Errorf("resolve %s: %w", l.Name, err)
+		}
+		changes = append(changes, c)
+	}
+	return changes, nil
+}
