@@ -1,14 +1,14 @@
 package host
 
 import (
-	"github.com/skillet-run/skillet/host/signer"
 	"github.com/skillet-run/skillet/host/source"
 	"github.com/skillet-run/skillet/host/source/transfer"
 )
 
 // Sources gets and publishes packages as the settings of this home say: from
 // and to registries, files and other places. Files that are installed already
-// are not downloaded again.
+// are not downloaded again. Keep it for several packages: it uses connections
+// again.
 func (h *Host) Sources() *source.Fetcher {
 	s := h.Config.Settings()
 	registries := make([]source.Registry, len(s.Registries))
@@ -22,6 +22,3 @@ func (h *Host) Sources() *source.Fetcher {
 		Client: transfer.Settings{UserAgent: "skillet"},
 	})
 }
-
-// SigningKeys keeps the key with which this home signs packages.
-func (h *Host) SigningKeys() *signer.Safe { return signer.Open(h.path("keys"), h.SecretKey) }

@@ -108,7 +108,7 @@ func (f *Fetcher) client(text string, o Options) (*http.Client, error) {
 	if u.Scheme == "http" && !transfer.Loopback(u.Host) && !o.PlainHTTP {
 		return nil, fmt.Errorf("%w: http:// is not secure", transfer.ErrTransport)
 	}
-	return transfer.NewClient(f.settings.Client, transfer.Place{Host: u.Host, PlainHTTP: u.Scheme == "http"}), nil
+	return f.clientFor(transfer.Place{Host: u.Host, PlainHTTP: u.Scheme == "http"}), nil
 }
 
 func (f *Fetcher) fetchURL(ctx context.Context, r Ref, o Options) (*Fetched, error) {

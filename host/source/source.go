@@ -12,10 +12,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -65,6 +67,9 @@ type Fetcher struct {
 	blobs       store.Blobs
 	settings    Settings
 	credentials *oci.Credentials
+
+	mu      sync.Mutex
+	clients map[string]*http.Client // by place: connections are used again
 }
 
 // New makes a Fetcher. blobs are files this machine has already, which are not
@@ -73,7 +78,7 @@ func New(log hclog.Logger, blobs store.Blobs, s Settings) *Fetcher {
 	if s.Timeout <= 0 {
 		s.Timeout = defaultTimeout
 	}
-	return &Fetcher{log: log, blobs: blobs, settings: s, credentials: &oci.Credentials{}}
+	return &Fetcher{log: log, blobs: blobs, settings: s, credentials: &oci.Credentials{}, clients: map[string]*http.Client{}}
 }
 
 // Options of one operation. The zero value is fine.
@@ -262,12 +267,34 @@ func (s site) spots() []spot {
 func (f *Fetcher) connect(s site, host string) oci.Connection {
 	p := transfer.Place{Host: dialled(host), PlainHTTP: s.plain || transfer.Loopback(host), Redirects: s.registry.Redirects}
 	c := oci.Connection{
-		Place: p, Client: transfer.NewClient(f.settings.Client, p), Credentials: f.credentials,
+		Place: p, Client: f.clientFor(p), Credentials: f.credentials,
 		Downloads: f.downloads(),
 	}
 	if f.blobs != nil {
 		c.Known = f.blobs.Get
 	}
+	return c
+}
+
+// maxClients is how many places connections are kept to.
+const maxClients = 32
+
+// clientFor is the client for a place, the same each time.
+func (f *Fetcher) clientFor(p transfer.Place) *http.Client {
+	key := fmt.Sprint(p)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if c, ok := f.clients[key]; ok {
+		return c
+	}
+	if len(f.clients) >= maxClients {
+		for k, c := range f.clients {
+			c.CloseIdleConnections()
+			delete(f.clients, k)
+		}
+	}
+	c := transfer.NewClient(f.settings.Client, p)
+	f.clients[key] = c
 	return c
 }
 

@@ -118,8 +118,14 @@ func carrierGrade(a netip.Addr) bool { return netip.MustParsePrefix("100.64.0.0/
 type guide struct {
 	place    Place
 	settings Settings
-	near     http.RoundTripper // to the place, and where it may redirect to
-	far      http.RoundTripper // to public addresses
+	near     *http.Transport // to the place, and where it may redirect to
+	far      *http.Transport // to public addresses
+}
+
+// CloseIdleConnections closes connections that nobody uses.
+func (g *guide) CloseIdleConnections() {
+	g.near.CloseIdleConnections()
+	g.far.CloseIdleConnections()
 }
 
 // RoundTrip sends a request and follows redirects. The request of the answer is
