@@ -1,6 +1,7 @@
 package host
 
 import (
+	"github.com/skillet-run/skillet/host/signer"
 	"github.com/skillet-run/skillet/host/source"
 	"github.com/skillet-run/skillet/host/source/transfer"
 )
@@ -22,3 +23,6 @@ func (h *Host) Sources() *source.Fetcher {
 		Client: transfer.Settings{UserAgent: "skillet"},
 	})
 }
+
+// SigningKeys keeps the key with which this home signs packages.
+func (h *Host) SigningKeys() *signer.Safe { return signer.Open(h.path("keys"), h.SecretKey) }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"io"
@@ -162,5 +163,33 @@ func drip(ctx context.Context, w http.ResponseWriter, r *http.Request, behind ht
 		}
 		b = b[n:]
 		time.Sleep(time.Duration(slow.Load()) * 20 * time.Millisecond)
+	}
+}
+
+// On a terminal a download is a bar with its bytes; it is gone when it is done.
+func TestDownloadsAreShown(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	s := &terminal{err: &screen{w: &b}, errTTY: true}
+	d := s.downloading([]string{"oci://h/x"})
+	done := d.show(0)
+	for i := range 8 {
+		d.of(0)(int64(i)<<20, 8<<20)
+		time.Sleep(turn)
+	}
+	done()
+	if !strings.Contains(b.String(), "fetching oci://h/x") || !strings.Contains(b.String(), "%") {
+		t.Errorf("no bar in %q", b.String())
+	}
+	if strings.HasSuffix(strings.TrimRight(b.String(), " \r"), "]") {
+		t.Errorf("the bar stays: %q", b.String())
+	}
+	b.Reset()
+	s.errTTY = false // a pipe
+	done = s.downloading([]string{"x"}).show(0)
+	time.Sleep(patience + turn)
+	done()
+	if b.Len() > 0 {
+		t.Errorf("in a pipe there is %q", b.String())
 	}
 }
