@@ -13,8 +13,10 @@ import (
 	"github.com/skillet-run/skillet/host/trust"
 )
 
+// wireTrust keeps the signing key beside the key of the audit log: where one of
+// them is, no new identity is made in place of one that is lost.
 func (h *Host) wireTrust(kv store.KV) {
-	h.Signer = signer.Open(h.path("signing"), h.SecretKey)
+	h.Signer = signer.Open(h.path("keys"), h.SecretKey)
 	h.Trust = trust.New(h.Ledger, kv)
 }
 
