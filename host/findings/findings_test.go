@@ -138,34 +138,41 @@ func TestPhrases(t *testing.T) {
 }
 
 // Packages that are made to take long, or to make a report long, do neither: the
-// test would not end.
+// test would not end. The long proof takes the largest file there can be.
 func TestHostile(t *testing.T) {
 	t.Parallel()
-	const n = 2 << 20
+	n := 512 << 10
+	if os.Getenv("SKILLET_PROVE") != "" {
+		n = bundle.MaxFileBytes - 1<<10
+	}
 	fill := func(text string) string { return strings.Repeat(text, n/len(text)) }
-	for name, files := range map[string][]string{
-		"keywords":              {"assets/a.txt", fill("secret_key=password token api curl -u ghp_ ")},
-		"anchors":               {"assets/a.md", fill("ignore forget user follow credential ")},
-		"addresses":             {"scripts/a.js", fill("'http://a.bc',")},
-		"addresses in a module": {"main.wasm", module(fill("http://a.bc "))},
-		"invisible":             {"assets/a.md", fill("a\u200b")},
-		"slashes":               {"scripts/a.js", fill("=/[")},
-		"quotes":                {"scripts/a.py", fill("'''\"")},
-		"holes":                 {"scripts/a.js", fill("`${")},
-		"one line":              {"scripts/a.js", fill("eval(x);")},
-		"joined":                {"scripts/a.js", fill("'a'+")},
-		"comments":              {"references/a.md", fill("<!-- ")},
-		"markup":                {"references/a.md", fill("<a display:")},
-		"credentials":           {"main.wasm", module(fill("/.ssh/"))},
-		"modules":               {"main.wasm", module(fill("\x00asm\x01\x00\x00\x00"))},
-		"many segments":         {"main.wasm", module(slices.Repeat([]string{"secret ghp_"}, 20_000)...)},
-		"folding":               {"references/a.md", fill("ﷺ")},
-		"licence":               {"SKILL.md", strings.Replace(skillMD("d", "x"), "MIT", strings.Repeat("(", 200), 1)},
-		"lines":                 {"scripts/a.py", fill("\nos.system(x)")},
+	for name, files := range map[string]func() []string{
+		"keywords":              func() []string { return []string{"assets/a.txt", fill("secret_key=password token api curl -u ghp_ ")} },
+		"anchors":               func() []string { return []string{"assets/a.md", fill("ignore forget user follow credential ")} },
+		"addresses":             func() []string { return []string{"scripts/a.js", fill("'http://a.bc',")} },
+		"addresses in a module": func() []string { return []string{"main.wasm", module(fill("http://a.bc "))} },
+		"invisible":             func() []string { return []string{"assets/a.md", fill("a\u200b")} },
+		"slashes":               func() []string { return []string{"scripts/a.js", fill("=/[")} },
+		"quotes":                func() []string { return []string{"scripts/a.py", fill("'''\"")} },
+		"holes":                 func() []string { return []string{"scripts/a.js", fill("`${")} },
+		"one line":              func() []string { return []string{"scripts/a.js", fill("eval(x);")} },
+		"joined":                func() []string { return []string{"scripts/a.js", fill("'a'+")} },
+		"comments":              func() []string { return []string{"references/a.md", fill("<!-- ")} },
+		"markup":                func() []string { return []string{"references/a.md", fill("<a display:")} },
+		"credentials":           func() []string { return []string{"main.wasm", module(fill("/.ssh/"))} },
+		"modules":               func() []string { return []string{"main.wasm", module(fill("\x00asm\x01\x00\x00\x00"))} },
+		"many segments": func() []string {
+			return []string{"main.wasm", module(slices.Repeat([]string{"secret ghp_"}, 20_000)...)}
+		},
+		"folding": func() []string { return []string{"references/a.md", fill("ﷺ")} },
+		"licence": func() []string {
+			return []string{"SKILL.md", strings.Replace(skillMD("d", "x"), "MIT", strings.Repeat("(", 200), 1)}
+		},
+		"lines": func() []string { return []string{"scripts/a.py", fill("\nos.system(x)")} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := scan(t, pack(t, files...))
+			r := scan(t, pack(t, files()...))
 			if most := findings.MaxPerRule * len(findings.Rules()); len(r.Findings) > most {
 				t.Errorf("%d findings", len(r.Findings))
 			}
