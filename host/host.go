@@ -27,6 +27,7 @@ import (
 	"github.com/skillet-run/skillet/host/secret"
 	"github.com/skillet-run/skillet/host/settings"
 	"github.com/skillet-run/skillet/host/signer"
+	"github.com/skillet-run/skillet/host/source"
 	"github.com/skillet-run/skillet/host/store/badgerstore"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/host/telemetry"
@@ -77,6 +78,7 @@ type Host struct {
 	system   string
 	maximum  *policies.Maximum // nil for none
 	store    *badgerstore.Store
+	sources  *source.Fetcher
 	workers  *worker.Pool
 	sandbox  *sandbox.Runtime
 	apart    *worker.Runtime
@@ -224,6 +226,7 @@ func (h *Host) wire() {
 	h.Registry = registry.New(kv, h.store.Blobs())
 	h.Ledger = ledger.New(h.Decisions, kv, registry.Projection{}, approval.Projection{}, trust.Projection{})
 	h.wireTrust(kv)
+	h.wireSources()
 	h.Desk = approval.NewDesk(h.Ledger, kv, h.Policies, approval.Settings{Home: h.Home, Expiry: days(s.ProposalExpiryDays)})
 	h.Runner = runner.New(h.Log.Named("run"), kv, h.sandbox, h.Policies, h.Secrets, notifier(h.notifier), h.Calls, runner.Settings{
 		Home: h.Home, Own: ownFiles(s),

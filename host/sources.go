@@ -8,9 +8,10 @@ import (
 
 // Sources gets and publishes packages as the settings of this home say: from
 // and to registries, files and other places. Files that are installed already
-// are not downloaded again. Keep it for several packages: it uses connections
-// again.
-func (h *Host) Sources() *source.Fetcher {
+// are not downloaded again.
+func (h *Host) Sources() *source.Fetcher { return h.sources }
+
+func (h *Host) wireSources() {
 	s := h.Config.Settings()
 	registries := make([]source.Registry, len(s.Registries))
 	for i, r := range s.Registries {
@@ -18,7 +19,7 @@ func (h *Host) Sources() *source.Fetcher {
 			Name: r.Name, URL: r.URL, Names: r.Names, Mirrors: r.Mirrors, Redirects: r.Redirects, PlainHTTP: r.PlainHTTP,
 		}
 	}
-	return source.New(h.Log.Named("source"), h.store.Blobs(), source.Settings{
+	h.sources = source.New(h.Log.Named("source"), h.store.Blobs(), source.Settings{
 		Registries: registries, Downloads: h.path("cache", "downloads"), Timeout: seconds(s.DownloadTimeoutSeconds),
 		Client: transfer.Settings{UserAgent: "skillet"},
 	})

@@ -43,7 +43,7 @@ func (t *terminal) arrivals(ctx context.Context, h *host.Host, paths []string) i
 		for i := range ready {
 			ready[i] = make(chan incoming, 1)
 		}
-		progress, from := t.downloading(paths), h.Sources()
+		progress := t.downloading(paths)
 		go func() {
 			for i, path := range paths {
 				select {
@@ -51,7 +51,7 @@ func (t *terminal) arrivals(ctx context.Context, h *host.Host, paths []string) i
 				case <-ctx.Done():
 					return
 				}
-				go func() { ready[i] <- prepared(ctx, h, from, path, progress.of(i), len(paths) > 1) }()
+				go func() { ready[i] <- prepared(ctx, h, path, progress.of(i), len(paths) > 1) }()
 			}
 		}()
 		for i, path := range paths {
@@ -73,8 +73,8 @@ func (t *terminal) arrivals(ctx context.Context, h *host.Host, paths []string) i
 
 // prepared fetches a package; with compile it has its module compiled, so that
 // the installation finds it done.
-func prepared(ctx context.Context, h *host.Host, from *sources.Fetcher, path string, progress func(done, total int64), compile bool) incoming {
-	got, err := fetchFrom(ctx, from, path, sources.Options{Progress: progress})
+func prepared(ctx context.Context, h *host.Host, path string, progress func(done, total int64), compile bool) incoming {
+	got, err := fetchFrom(ctx, h, path, sources.Options{Progress: progress})
 	if err == nil && compile && len(got.Package.Manifest().Unsupported()) == 0 {
 		_ = h.Runner.Check(ctx, got.Package) // it says the same again, in its turn
 	}
@@ -90,12 +90,12 @@ func parseSource(text string) (sources.Ref, error) {
 	return r, nil
 }
 
-func fetchFrom(ctx context.Context, from *sources.Fetcher, text string, o sources.Options) (*sources.Fetched, error) {
+func fetchFrom(ctx context.Context, h *host.Host, text string, o sources.Options) (*sources.Fetched, error) {
 	r, err := parseSource(text)
 	if err != nil {
 		return nil, err
 	}
-	got, err := from.Fetch(ctx, r, o)
+	got, err := h.Sources().Fetch(ctx, r, o)
 	if e := task.AsError(err); e != nil && r.Kind == sources.KindName && r.Constraint == "" && exists(text) {
 		return nil, e.WithHint("there is a file of that name: to mean it, write ./%s", text)
 	}
@@ -106,7 +106,7 @@ func fetchFrom(ctx context.Context, from *sources.Fetcher, text string, o source
 func (t *terminal) fetch(ctx context.Context, h *host.Host, text string, plain bool) (*sources.Fetched, error) {
 	progress := t.downloading([]string{text})
 	defer progress.show(0)()
-	return fetchFrom(ctx, h.Sources(), text, sources.Options{PlainHTTP: plain, Progress: progress.of(0)})
+	return fetchFrom(ctx, h, text, sources.Options{PlainHTTP: plain, Progress: progress.of(0)})
 }
 
 // isSource reports whether the target of a run is to be fetched, and takes the
