@@ -125,7 +125,7 @@ func (i *Installer) memberChanges(ctx context.Context, h approval.Human, g Group
 		}
 	}
 	settled, err := i.stale(ctx, "the installation of "+p.Skill+"@"+p.Version, func(o approval.Proposal) bool { return o.Skill == p.Skill })
-	return slices.Concat([]ledger.Change{installed}, given, settled), err
+	return slices.Concat([]ledger.Change{installed}, p.request.Remember, given, settled), err
 }
 
 // complete refuses a group in which something is resolved to what is not there:

@@ -67,6 +67,9 @@ type Request struct {
 	// is the digest of what was fetched, if that was not a directory.
 	Signer   string
 	Artifact manifests.Digest
+	// Remember are changes of others that the installation makes, in the same
+	// decision: what is remembered of the signer and of how the package was accepted.
+	Remember []ledger.Change
 	// Dependencies are the skills it needs, as they were resolved. Needed and Asked
 	// are as in [registry.Provenance]. Beside has another version stay the active
 	// one.
@@ -303,7 +306,7 @@ func (i *Installer) install(ctx context.Context, p Plan, actor string, consent f
 		settled, err := i.stale(ctx, "the installation of "+p.Skill+"@"+p.Version, func(o approval.Proposal) bool { return o.Skill == p.Skill })
 		return ledger.Decision{
 			Kind: "install", Actor: actor, Subject: p.Skill + "@" + p.Version, Note: string(p.Digest),
-			Changes: slices.Concat([]ledger.Change{installed}, given, settled),
+			Changes: slices.Concat([]ledger.Change{installed}, p.request.Remember, given, settled),
 		}, err
 	})
 	if err != nil {

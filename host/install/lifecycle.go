@@ -274,6 +274,39 @@ func Isolate(s registry.Skill, reason string) (ledger.Change, error) {
 	return registry.Quarantined(s, oneLine(reason))
 }
 
+// IsolateAll puts the installed versions with these digests into quarantine, in
+// one decision, each for the reason that is given. It returns those that were not
+// there yet; when there are none, nothing is decided.
+func (i *Installer) IsolateAll(ctx context.Context, actor string, reasons map[manifests.Digest]string) ([]registry.Skill, error) {
+	var isolated []registry.Skill
+	err := i.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
+		all, err := i.registry.List(ctx)
+		if err != nil {
+			return ledger.Decision{}, err
+		}
+		isolated = slices.DeleteFunc(all, func(s registry.Skill) bool {
+			_, bad := reasons[s.Digest]
+			return !bad || s.Disabled != nil && s.Disabled.Quarantined
+		})
+		d := ledger.Decision{Kind: "quarantine", Actor: actor, Subject: "installed skills"}
+		for _, s := range isolated {
+			c, err := Isolate(s, reasons[s.Digest])
+			if err != nil {
+				return d, err
+			}
+			d.Changes, d.Subject = append(d.Changes, c), s.Ref()
+		}
+		if len(isolated) == 0 {
+			return d, errAlready
+		}
+		return d, nil
+	})
+	if errors.Is(err, errAlready) {
+		err = nil
+	}
+	return isolated, err
+}
+
 // Pin holds a skill at its active version: an update leaves it alone.
 func (i *Installer) Pin(ctx context.Context, actor, skill, reason string) ([]registry.Skill, error) {
 	return i.decideOn(ctx, "pin", actor, oneLine(reason), manifests.Ref{Name: skill}, func(all []registry.Skill) (ledger.Change, error) {

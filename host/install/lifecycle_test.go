@@ -2,6 +2,7 @@ package install_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -258,6 +259,49 @@ func isolated(t *testing.T, p *parts, name, version string) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+func TestRevokedVersionsAreIsolatedOnce(t *testing.T) {
+	t.Parallel()
+	p := assemble(t)
+	one, two := pack(t, "net", "1.0.0"), pack(t, "other", "1.0.0")
+	p.accept(t, one)
+	p.accept(t, two)
+	reasons := map[manifests.Digest]string{one.Digest(): "its key was stolen", manifests.DigestOf(nil): "not here"}
+	for _, n := range []int{1, 0} {
+		all, err := p.IsolateAll(t.Context(), "human:ada", reasons)
+		if err != nil || len(all) != n {
+			t.Errorf("got %+v, %v", all, err)
+		}
+	}
+	if err := p.skill(t, "net").Runs(); !errors.Is(err, registry.ErrDisabled) {
+		t.Errorf("it runs: %v", err)
+	}
+	if err := p.skill(t, "other").Runs(); err != nil {
+		t.Error(err)
+	}
+}
+
+// What others remember of an installation is part of the decision.
+func TestRememberedWithTheInstallation(t *testing.T) {
+	t.Parallel()
+	p := assemble(t)
+	req := request(pack(t, "net", "1.0.0"), registry.OriginUser)
+	c, err := registry.PinnedAt("net", "remembered")
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Remember = []ledger.Change{c}
+	plan, err := p.Plan(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Submit(t.Context(), plan); err != nil {
+		t.Fatal(err)
+	}
+	if s := p.skill(t, "net"); s.Pinned == nil {
+		t.Error("it was forgotten")
 	}
 }
 
