@@ -85,8 +85,6 @@ func refusals() []refusal {
 		{"security.permissions.models", "no host function asks a model", "remove it", func(m *Manifest) bool { return len(m.Security.Permissions.Models) > 0 }},
 		{"security.resource_limits.max_cpu_percent", "the share of a processor is not limited", "leave it out or write 100, and bound the work with max_fuel and max_execution_time", limitsCPU},
 		{"session_config", "this host keeps no sessions: every call starts fresh", "remove it", func(m *Manifest) bool { return m.SessionConfig != nil }},
-		{"dependencies", "this host does not resolve dependencies", "remove them, and build what they do into the module", func(m *Manifest) bool { return len(m.Dependencies) > 0 }},
-		{"provides", "this host does not resolve dependencies, so nothing can ask for it", "remove it", func(m *Manifest) bool { return len(m.Provides) > 0 }},
 		{"development", "this host has no development mode", "remove it or write false", develops},
 		{"allowed-tools", "a package cannot approve its own use of tools", "remove it; a person grants what a skill may do", func(m *Manifest) bool { return m.AgentSkill != nil && len(m.AgentSkill.AllowedTools) > 0 }},
 	}

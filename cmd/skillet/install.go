@@ -14,6 +14,7 @@ import (
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/closure"
 	"github.com/skillet-run/skillet/host/install"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/task"
@@ -27,7 +28,7 @@ func (t *terminal) installCommand() *cli.Command {
 		Usage:     "install skills from directories, .skill files, registries, git or addresses",
 		ArgsUsage: "PATH | NAME[@CONSTRAINT] | ADDRESS...",
 		Description: "Checks each package and its module, shows what it asks for, and installs it when you\n" +
-			"agree. Without a terminal, and without --yes, it is not installed but waits as a\n" +
+			"agree, together with what it needs: all of that or nothing. Without a terminal, and without --yes, it is not installed but waits as a\n" +
 			"proposal (exit code 6). A package that a model wrote always waits. Of several packages,\n" +
 			"one that cannot be installed does not keep the others out; the exit code is its own.\n\n" +
 			"Examples:\n" +
@@ -42,6 +43,8 @@ func (t *terminal) installCommand() *cli.Command {
 			yesFlag("grant what the package asks for"),
 			&cli.BoolFlag{Name: "dry-run", Usage: "only show what would happen"},
 			fullFlag(),
+			fromFlag(),
+			&cli.BoolFlag{Name: "isolated", Usage: "give it versions of its own of what it needs, beside those that other skills use"},
 			&cli.StringFlag{Name: "generated-by", Usage: "the package was written by this `MODEL`: it waits for approval whatever it asks for"},
 			&cli.StringFlag{Name: "rationale", Usage: "why it should be installed, shown to who decides"},
 			workspaceFlag(),
@@ -81,7 +84,9 @@ type installed struct {
 	OK   bool   `json:"ok"`
 	Path string `json:"path"`
 	install.Outcome
-	Plan  *planned    `json:"plan,omitempty"`
+	Plan *planned `json:"plan,omitempty"`
+	// Needs are the packages that come with it, because it needs them.
+	Needs []needed    `json:"needs,omitempty"`
 	Error *task.Error `json:"error,omitempty"`
 }
 
@@ -104,8 +109,9 @@ func (t *terminal) install(ctx context.Context, c *cli.Context, h *host.Host) er
 	}
 	var all []installed
 	var failed *task.Error
+	b := &batch{c: c, args: c.Args().Slice()}
 	for next := range t.arrivals(ctx, h, c.Args().Slice()) {
-		in, err := t.installOne(ctx, c, h, next)
+		in, err := t.installOne(ctx, h, b, next)
 		if ctx.Err() != nil {
 			return cmp.Or(err, ctx.Err())
 		}
@@ -145,9 +151,16 @@ func (t *terminal) sumUp(all []installed, failed *task.Error, dry bool) error {
 	return reported{failed.Kind}
 }
 
-func (t *terminal) installOne(ctx context.Context, c *cli.Context, h *host.Host, next incoming) (installed, error) {
+func (t *terminal) installOne(ctx context.Context, h *host.Host, b *batch, next incoming) (installed, error) {
+	c := b.c
+	if more, err := t.concerns(ctx, h, c, next); err != nil || more {
+		if err != nil {
+			return installed{}, err
+		}
+		return t.withNeeds(ctx, h, b, next)
+	}
 	done := t.waiting("checking %s", filepath.Base(next.path))
-	plan, err := t.plan(ctx, c, h, next)
+	plan, err := t.plan(ctx, c, h, next, closure.Step{Asked: asked(next)})
 	done()
 	if err != nil {
 		return installed{}, err
@@ -186,7 +199,8 @@ func openPackage(path string) (*bundle.Package, error) {
 	return p, err
 }
 
-func (t *terminal) plan(ctx context.Context, c *cli.Context, h *host.Host, next incoming) (install.Plan, error) {
+// plan plans the installation of a package; as says how it is wanted.
+func (t *terminal) plan(ctx context.Context, c *cli.Context, h *host.Host, next incoming, as closure.Step) (install.Plan, error) {
 	p, err := next.open()
 	if err != nil {
 		return install.Plan{}, err
@@ -198,9 +212,13 @@ func (t *terminal) plan(ctx context.Context, c *cli.Context, h *host.Host, next 
 	req := install.Request{
 		Package: p, Source: next.got.Source, Origin: registry.OriginUser, ProposedBy: t.person().Actor(),
 		Rationale: c.String("rationale"), Workspace: ws,
+		Dependencies: as.Dependencies, Needed: as.Needed, Asked: as.Asked, Beside: as.Beside,
 	}
 	if model := c.String("generated-by"); model != "" {
-		req.Origin, req.ProposedBy = registry.OriginGenerated, "model:"+model
+		req.ProposedBy = "model:" + model
+		if !as.Needed { // what is needed was not written by the model
+			req.Origin = registry.OriginGenerated
+		}
 	}
 	return h.Installer.Plan(ctx, req)
 }

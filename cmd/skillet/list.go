@@ -78,6 +78,9 @@ func notes(s registry.Skill) []string {
 	if s.Pinned != nil && s.Active {
 		all = append(all, "pinned")
 	}
+	if s.Needed {
+		all = append(all, "needed")
+	}
 	if c := s.Canary; c != nil {
 		all = append(all, fmt.Sprintf("canary %s %d%%", c.Version, c.Percent))
 	}
@@ -101,6 +104,19 @@ func standing(s registry.Skill) [][2]string {
 	}
 	if s.Signer != "" {
 		all = append(all, [2]string{"signed", "by " + s.Signer})
+	}
+	switch a := s.Asked; {
+	case s.Needed:
+		all = append(all, [2]string{"needed", "by others: `skillet why " + s.Name + "`"})
+	case a != nil && a.Constraint != "":
+		all = append(all, [2]string{"asked for", s.Name + "@" + a.Constraint})
+	}
+	for _, d := range s.Dependencies {
+		to := d.Chosen() + "@" + d.Version
+		if d.Digest == "" {
+			to = d.Name + ", which was left out"
+		}
+		all = append(all, [2]string{"needs", strings.Join(strings.Fields(to+" "+d.Closure), " in ")})
 	}
 	return all
 }

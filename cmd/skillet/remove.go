@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
+	"github.com/skillet-run/skillet/host/install"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
@@ -18,11 +19,15 @@ func (t *terminal) removeCommand() *cli.Command {
 		Usage:     "remove a skill, or one version of it, and end its grants",
 		ArgsUsage: "SKILL[@VERSION]...",
 		Description: "What a skill keeps stays behind for when it is installed again, by the same signer or from\n" +
-			"the same place; --purge deletes it, also later.\n\n" +
-			"Examples:\n  skillet remove text\n  skillet rm csv@1.0.0 --yes\n  skillet remove notes --purge\n  skillet remove weather --dry-run",
+			"the same place; --purge deletes it, also later. What other skills need is not removed,\n" +
+			"except by --force (exit code 8); --prune also removes what came because others needed it,\n" +
+			"and nobody needs any more.\n\n" +
+			"Examples:\n  skillet remove text\n  skillet rm csv@1.0.0 --yes\n  skillet remove notes --purge\n  skillet remove weather --prune --dry-run\n  skillet remove --prune",
 		Flags: []cli.Flag{
 			yesFlag("remove it"),
 			&cli.BoolFlag{Name: "purge", Usage: "delete what it keeps, too"},
+			&cli.BoolFlag{Name: "prune", Usage: "remove what nobody needs any more, too"},
+			&cli.BoolFlag{Name: "force", Usage: "remove it although others need it"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "only show what would go"},
 		},
 		Action: t.withState(t.remove),
@@ -30,7 +35,7 @@ func (t *terminal) removeCommand() *cli.Command {
 }
 
 func (t *terminal) remove(ctx context.Context, c *cli.Context, h *host.Host) error {
-	if !c.Args().Present() {
+	if !c.Args().Present() && !c.Bool("prune") {
 		return task.Errorf(task.KindUsage, "remove takes the name of a skill").WithHint("`skillet list` shows what is installed")
 	}
 	names, left, err := leftBehind(ctx, c, h)
@@ -44,27 +49,32 @@ func (t *terminal) remove(ctx context.Context, c *cli.Context, h *host.Host) err
 	if err := wholeSkills(c, refs, going); err != nil {
 		return err
 	}
-	if c.Bool("dry-run") {
-		return t.showRemoved(ctx, h, "would remove", going, append(left, purged(c, refs)...))
-	}
-	if err := t.confirmRemoval(c, going, left); err != nil {
+	what := install.Removing{Refs: refs, Force: c.Bool("force"), Prune: c.Bool("prune")}
+	r, err := h.Installer.PlanRemoval(ctx, what)
+	if err != nil {
 		return err
 	}
-	var gone []registry.Skill
-	for _, ref := range refs {
-		g, err := h.Installer.Remove(ctx, t.person().Actor(), ref)
-		if err != nil {
+	left = append(left, purged(c, refs)...)
+	if c.Bool("dry-run") {
+		return t.showRemoved(ctx, h, "would remove", r, left)
+	}
+	if len(r.All())+len(left) == 0 {
+		return t.answer([]registry.Skill{}, func() { t.note("there is nothing that nobody needs") })
+	}
+	if err := t.confirmRemoval(c, r.All(), left); err != nil {
+		return err
+	}
+	if len(r.All()) > 0 {
+		if r, err = h.Installer.RemoveAll(ctx, t.person().Actor(), what); err != nil {
 			return err
 		}
-		gone = append(gone, g...)
 	}
-	left = append(left, purged(c, refs)...)
 	for _, name := range left {
 		if err := h.Installer.Purge(ctx, t.person().Actor(), name); err != nil {
 			return err
 		}
 	}
-	return t.showRemoved(ctx, h, "removed", gone, left)
+	return t.showRemoved(ctx, h, "removed", r, left)
 }
 
 // leftBehind splits the arguments of remove --purge into skills that are
@@ -141,19 +151,26 @@ func (t *terminal) orPurge(ctx context.Context, h *host.Host, args []string, err
 	return err
 }
 
-func (t *terminal) showRemoved(ctx context.Context, h *host.Host, verb string, skills []registry.Skill, purged []string) error {
-	if skills == nil {
-		skills = []registry.Skill{}
-	}
+func (t *terminal) showRemoved(ctx context.Context, h *host.Host, verb string, r install.Removal, purged []string) error {
+	skills := append([]registry.Skill{}, r.All()...)
 	return t.answer(skills, func() {
-		for _, s := range skills {
+		for _, s := range r.Gone {
 			t.note("%s %s", verb, plain(s.Ref()))
+		}
+		for _, s := range r.Pruned {
+			t.note("%s %s, which nobody needs any more", verb, plain(s.Ref()))
+		}
+		for _, s := range r.Broken {
+			t.note("  %s needs it, and is left without", plain(s.Ref()))
 		}
 		for _, name := range purged {
 			t.note("%s what %s kept", map[bool]string{true: "deleted", false: "would delete"}[verb == "removed"], plain(name))
 		}
 		if len(purged) == 0 {
 			t.noteLeft(ctx, h, skills)
+		}
+		if len(r.Unneeded) > 0 {
+			t.note("  nobody needs %s any more; `skillet remove --prune` removes that, too", plain(names(r.Unneeded)))
 		}
 	})
 }

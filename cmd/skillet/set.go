@@ -234,7 +234,7 @@ func (t *terminal) importOne(ctx context.Context, c *cli.Context, h *host.Host, 
 	if got.Source == "" {
 		got.Source = c.Args().First()
 	}
-	in, err := t.installOne(ctx, c, h, next)
+	in, err := t.installOne(ctx, h, &batch{c: c}, next)
 	result := imported{installed: in, Wanted: []wantedGrant{}}
 	if err != nil || in.Skill == nil {
 		return result, err

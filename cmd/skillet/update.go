@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
+	"github.com/skillet-run/skillet/host/closure"
 	"github.com/skillet-run/skillet/host/install"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/task"
@@ -72,7 +73,9 @@ type updated struct {
 	// Why says why it was left alone.
 	Why string `json:"why,omitempty"`
 	install.Outcome
-	Plan  *planned    `json:"plan,omitempty"`
+	Plan *planned `json:"plan,omitempty"`
+	// Needs are the packages that change with it.
+	Needs []needed    `json:"needs,omitempty"`
 	Error *task.Error `json:"error,omitempty"`
 }
 
@@ -160,6 +163,10 @@ func (t *terminal) toUpdate(ctx context.Context, c *cli.Context, h *host.Host) (
 }
 
 func (t *terminal) updateOne(ctx context.Context, c *cli.Context, h *host.Host, s registry.Skill, share install.Share) (updated, error) {
+	others, err := h.Registry.List(ctx)
+	if err != nil {
+		return updated{}, err
+	}
 	switch {
 	case c.Bool("promote"):
 		return t.promote(ctx, h, s)
@@ -170,16 +177,22 @@ func (t *terminal) updateOne(ctx context.Context, c *cli.Context, h *host.Host, 
 	case s.Canary != nil:
 		return updated{Status: statusSkipped, To: s.Canary.Version, Why: s.Canary.Version + " is on trial; `skillet info " + s.Name + "` shows how it stands"}, nil
 	}
+	if t.tied(s, others) {
+		return t.updateTied(ctx, c, h, s, share)
+	}
 	done := t.waiting("looking for a newer %s", s.Name)
 	next, err := newer(ctx, h, s, c.String("from"))
 	done()
 	if err != nil || next == nil {
 		return updated{Status: statusCurrent}, err
 	}
+	if len(next.got.Package.Manifest().Dependencies) > 0 {
+		return t.updateTied(ctx, c, h, s, share)
+	}
 	if tr := s.Trial; tr != nil && tr.Verdict == registry.VerdictRolledBack && tr.Digest == next.got.Package.Digest() {
 		return updated{Status: statusSkipped, To: tr.Version, Why: tr.Version + " was on trial and rolled back: " + tr.Reason + "; `skillet install` installs it all the same"}, nil
 	}
-	plan, err := t.plan(ctx, c, h, *next)
+	plan, err := t.plan(ctx, c, h, *next, closure.Step{})
 	if err != nil {
 		return updated{To: next.got.Version}, err
 	}
@@ -240,6 +253,13 @@ func (t *terminal) carryOut(ctx context.Context, h *host.Host, plan install.Plan
 // grows is the error of an update that asks for more.
 func grows(p install.Plan) error {
 	var more []string
+	if p.Upgrade == nil { // it is new, and comes with what is updated
+		for _, a := range p.Asks {
+			more = append(more, a.Words)
+		}
+		return task.Errorf(task.KindDenied, "%s@%s comes with it and wants: %s", p.Skill, p.Version, strings.Join(more, "; ")).
+			WithHint("look at it with --preview; without --fail-on-new-capabilities you are asked about it")
+	}
 	for _, s := range p.Upgrade.Capabilities {
 		if line := s.Words; s.Change == "added" || s.Change == "widened" {
 			more = append(more, line)

@@ -93,19 +93,36 @@ func (p *Plan) IsEmpty() bool {
 	return len(p.Steps) == 0 && len(p.Links) == 0 && len(p.Activate) == 0 && len(p.Asked) == 0
 }
 
+// Version is the version of a skill that will be the active one; false when there
+// will be none.
+func (p *Plan) Version(name string) (string, bool) {
+	for _, e := range p.Graph.Roots {
+		if e.Name == name && e.To >= 0 && e.Interface == nil {
+			return p.Graph.Nodes[e.To].Version.String(), true
+		}
+	}
+	i := slices.IndexFunc(p.Graph.Nodes, func(n resolve.Node) bool { return n.Name == name })
+	if i < 0 {
+		return "", false
+	}
+	return p.Graph.Nodes[i].Version.String(), true
+}
+
 // Concerns reports whether installing a version of a skill may be about more than
-// that skill: it needs others, others need it, or it would be the first to provide
-// what others need.
-func (h *Home) Concerns(m *manifests.Manifest) bool {
+// that: it needs others, others need it, it would be the first to provide what
+// others need, or it is installed and was asked for otherwise.
+func (c *Catalog) Concerns(m *manifests.Manifest, a *registry.Asked) bool {
 	if len(m.Dependencies) > 0 {
 		return true
 	}
-	return slices.ContainsFunc(h.skills, func(s registry.Skill) bool {
-		return s.Name == m.Name && (s.Needed || len(s.Dependencies) > 0 || s.Asked != nil && s.Asked.Closure != "") ||
-			slices.ContainsFunc(s.Dependencies, func(d registry.Dependency) bool {
-				_, provides := m.Provides[d.Name]
-				return d.Name == m.Name || d.Skill == m.Name || provides && d.Digest == ""
-			})
+	return slices.ContainsFunc(c.skills, func(s registry.Skill) bool {
+		if s.Name == m.Name {
+			return s.Needed || len(s.Dependencies) > 0 || s.Active && *cmp.Or(s.Asked, &registry.Asked{}) != *a
+		}
+		return slices.ContainsFunc(s.Dependencies, func(d registry.Dependency) bool {
+			_, provides := m.Provides[d.Name]
+			return d.Chosen() == m.Name || d.Name == m.Name || provides && d.Digest == ""
+		})
 	})
 }
 
