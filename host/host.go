@@ -235,7 +235,7 @@ func (h *Host) wire() {
 		Workers: h.apart, Skills: installed{h}, Trials: trials{h}, Rates: rates(s),
 	})
 	h.wireApprovals(kv)
-	h.Installer = install.New(h.Ledger, h.Registry, h.Desk, h.Policies, h.Runner, h.Home)
+	h.Installer = install.New(h.Ledger, h.Registry, h.Desk, h.Trust, h.Policies, h.Runner, h.Home)
 }
 
 // ownFiles are the host's own files that may lie outside of the home.

@@ -106,7 +106,7 @@ func (h *Host) examine(ctx context.Context, s registry.Skill) (ill *task.Error, 
 	if err != nil {
 		return nil, true, err
 	}
-	health, err := h.Runner.Health(ctx, runner.Target{Label: s.Ref(), Package: p, Origin: s.Origin, Granted: granted, Place: place(s)})
+	health, err := h.Runner.Health(ctx, runner.Target{Label: s.Ref(), Package: p, Origin: s.Origin, Signer: s.Signer, Granted: granted, Place: place(s)})
 	switch {
 	case err != nil:
 		return nil, true, err

@@ -41,7 +41,7 @@ func (h *Host) version(ctx context.Context, s registry.Skill) (runner.Target, er
 		return t, err
 	}
 	var err error
-	t.Label, t.Origin = s.Ref(), s.Origin
+	t.Label, t.Origin, t.Signer = s.Ref(), s.Origin, s.Signer
 	t.Package, err = h.Registry.Package(ctx, s.Digest)
 	return t, err
 }

@@ -328,7 +328,7 @@ func (t *terminal) explainPolicy(ctx context.Context, c *cli.Context, h *host.Ho
 }
 
 func principalOf(s registry.Skill) policies.Principal {
-	return policies.Principal{Skill: s.Name, Version: s.Version, Digest: string(s.Digest), Origin: string(s.Origin)}
+	return policies.Principal{Skill: s.Name, Version: s.Version, Digest: string(s.Digest), Signer: s.Signer, Origin: string(s.Origin)}
 }
 
 func (e *explanation) decide(set *policies.Set, q policies.Query) {

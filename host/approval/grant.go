@@ -33,7 +33,7 @@ func (d *Desk) Allowed(who policies.Principal, set capability.Set) error {
 // [task.KindConflict] error when the skill was removed meanwhile: its grants
 // would wait for whoever installs the same bytes again.
 func (d *Desk) Grant(ctx context.Context, h Human, s registry.Skill, cs []capability.Capability, t Terms) error {
-	who := policies.Principal{Skill: s.Name, Version: s.Version, Digest: string(s.Digest), Origin: string(s.Origin)}
+	who := policies.Principal{Skill: s.Name, Version: s.Version, Digest: string(s.Digest), Signer: s.Signer, Origin: string(s.Origin)}
 	if err := d.Allowed(who, capability.NewSet(cs...)); err != nil {
 		return err
 	}

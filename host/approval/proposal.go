@@ -98,6 +98,9 @@ type Proposal struct {
 	DecidedAt time.Time `json:"decided_at,omitzero"`
 	DecidedBy string    `json:"decided_by,omitempty"`
 	Notes     string    `json:"notes,omitempty"`
+	// Trust is what is to be remembered of who signed the package when it is
+	// approved, in the form of package trust; empty for nothing.
+	Trust json.RawMessage `json:"trust,omitempty"`
 	// Before is what was in force before it was applied, which is what reverting
 	// it puts back; nil until then.
 	Before *Before `json:"before,omitempty"`

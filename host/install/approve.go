@@ -218,6 +218,10 @@ func (i *Installer) approval(ctx context.Context, h approval.Human, p approval.P
 	if err != nil {
 		return nil, err
 	}
+	trusted, err := i.trustingProposed(ctx, h, p)
+	if err != nil {
+		return nil, err
+	}
 	given, err := grantsOn(h, p.Skill, p.Digest, p.Requested, c.Terms)
 	if err != nil {
 		return nil, err
@@ -227,7 +231,7 @@ func (i *Installer) approval(ctx context.Context, h approval.Human, p approval.P
 		return nil, err
 	}
 	linked, err := i.relinks(ctx, p)
-	return slices.Concat(enacted, []ledger.Change{installed}, given, linked, stale), err
+	return slices.Concat(enacted, []ledger.Change{installed}, trusted, given, linked, stale), err
 }
 
 // grantsOn are the changes that grant what was asked for on terms; the reason of

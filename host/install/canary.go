@@ -41,7 +41,7 @@ func (i *Installer) AcceptCanary(ctx context.Context, h approval.Human, p Plan, 
 		s.Calls = DefaultCanaryCalls
 	}
 	p.aside = true
-	return i.install(ctx, p, h.Actor(), func(ctx context.Context) ([]ledger.Change, error) {
+	return i.install(ctx, p, h, func(ctx context.Context) ([]ledger.Change, error) {
 		given, err := i.grants(ctx, h, p, p.Asks)
 		if err != nil {
 			return nil, err

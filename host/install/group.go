@@ -124,8 +124,12 @@ func (i *Installer) memberChanges(ctx context.Context, h approval.Human, g Group
 			return nil, err
 		}
 	}
+	trusted, err := i.trusting(ctx, h, p.request.Trust)
+	if err != nil {
+		return nil, err
+	}
 	settled, err := i.stale(ctx, "the installation of "+p.Skill+"@"+p.Version, func(o approval.Proposal) bool { return o.Skill == p.Skill })
-	return slices.Concat([]ledger.Change{installed}, p.request.Remember, given, settled), err
+	return slices.Concat([]ledger.Change{installed}, trusted, given, settled), err
 }
 
 // complete refuses a group in which something is resolved to what is not there:

@@ -15,6 +15,7 @@ import (
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/trust"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 	"github.com/skillet-run/skillet/policies"
@@ -180,7 +181,7 @@ func (p *parts) under(t *testing.T, policy string) *install.Installer {
 		t.Fatal(err)
 	}
 	desk := approval.NewDesk(p.ledger, p.store.KV(), ps, approval.Settings{Home: "/home/x/.skillet"})
-	return install.New(p.ledger, p.registry, desk, ps, anything{}, "/home/x/.skillet")
+	return install.New(p.ledger, p.registry, desk, p.trust, ps, anything{}, "/home/x/.skillet")
 }
 
 // anything is an Engine for packages that were checked before.
@@ -511,5 +512,5 @@ func (p *parts) over(t *testing.T, kv store.KV) *install.Installer {
 	}
 	l := ledger.New(p.journal, kv, registry.Projection{}, approval.Projection{})
 	const home = "/home/x/.skillet"
-	return install.New(l, registry.New(kv, p.store.Blobs()), approval.NewDesk(l, kv, ps, approval.Settings{Home: home}), ps, anything{}, home)
+	return install.New(l, registry.New(kv, p.store.Blobs()), approval.NewDesk(l, kv, ps, approval.Settings{Home: home}), trust.New(l, kv), ps, anything{}, home)
 }

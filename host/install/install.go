@@ -18,6 +18,7 @@ import (
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/review"
 	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/trust"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 	"github.com/skillet-run/skillet/policies"
@@ -44,14 +45,15 @@ type Installer struct {
 	ledger   *ledger.Ledger
 	registry *registry.Registry
 	desk     *approval.Desk
+	trust    *trust.Book
 	policies *policies.Set
 	engine   Engine
 	home     string
 }
 
 // New makes an Installer for the home directory, which policies may speak of.
-func New(l *ledger.Ledger, r *registry.Registry, d *approval.Desk, p *policies.Set, e Engine, home string) *Installer {
-	return &Installer{ledger: l, registry: r, desk: d, policies: p, engine: e, home: home}
+func New(l *ledger.Ledger, r *registry.Registry, d *approval.Desk, b *trust.Book, p *policies.Set, e Engine, home string) *Installer {
+	return &Installer{ledger: l, registry: r, desk: d, trust: b, policies: p, engine: e, home: home}
 }
 
 // A Request is a package that somebody wants installed.
@@ -62,14 +64,14 @@ type Request struct {
 	Source     string
 	SourceKind string
 	Origin     registry.Origin
-	// Signer is who signed it, in the text form of a signer, when the signature was
-	// verified and the signer is trusted for this skill; empty otherwise. Artifact
-	// is the digest of what was fetched, if that was not a directory.
-	Signer   string
+	// Artifact is the digest of what was fetched, if that was not a directory.
 	Artifact manifests.Digest
-	// Remember are changes of others that the installation makes, in the same
-	// decision: what is remembered of the signer and of how the package was accepted.
-	Remember []ledger.Change
+	// Trust says who signed it and how that was accepted; nil for a package that
+	// nobody could have signed, because it was made here.
+	Trust *trust.Acceptance
+	// Person stands for an installation that nobody has to be asked about; the zero
+	// value has what would be remembered of a signer wait for a person.
+	Person approval.Human
 	// Dependencies are the skills it needs, as they were resolved. Needed and Asked
 	// are as in [registry.Provenance]. Beside has another version stay the active
 	// one.
@@ -94,7 +96,7 @@ type Plan struct {
 	Type    approval.Type    `json:"type"`
 	Origin  registry.Origin  `json:"origin"`
 	Source  string           `json:"source"`
-	// Signer is as in [Request].
+	// Signer is who signed it, in the text form of a signer; empty for nobody.
 	Signer string `json:"signer,omitempty"`
 	// Replaces is the version that is active now; empty for a new skill.
 	Replaces string `json:"replaces,omitempty"`
@@ -155,7 +157,7 @@ func (i *Installer) Plan(ctx context.Context, req Request) (Plan, error) {
 	}
 	p := Plan{
 		Skill: m.Name, Version: m.Version, Digest: req.Package.Digest(), Type: approval.TypeNewSkill,
-		Origin: req.Origin, Source: req.Source, Signer: req.Signer, Limits: m.Limits(), request: req, aside: req.Beside,
+		Origin: req.Origin, Source: req.Source, Signer: req.signer(), Limits: m.Limits(), request: req, aside: req.Beside,
 	}
 	for _, step := range []func(context.Context, *Plan) error{i.inspect, i.beside, i.judge, i.leftover} {
 		if err := step(ctx, &p); err != nil {
@@ -235,8 +237,8 @@ func (i *Installer) Submit(ctx context.Context, p Plan) (Outcome, error) {
 		s, err := i.registry.Lookup(ctx, manifests.Ref{Name: p.Skill, Version: p.Version})
 		return Outcome{Skill: &s, Unchanged: true}, err
 	}
-	if p.Effect == policies.Allow.String() {
-		return i.install(ctx, p, p.request.ProposedBy, func(context.Context) ([]ledger.Change, error) { return nil, nil })
+	if p.Effect == policies.Allow.String() && (p.request.Trust == nil || p.request.Person.Check() == nil) {
+		return i.install(ctx, p, p.request.Person, func(context.Context) ([]ledger.Change, error) { return nil, nil })
 	}
 	return i.propose(ctx, p)
 }
@@ -248,7 +250,7 @@ func (i *Installer) Accept(ctx context.Context, h approval.Human, p Plan) (Outco
 	if p.Installed {
 		return i.grantMissing(ctx, h, p)
 	}
-	return i.install(ctx, p, h.Actor(), func(ctx context.Context) ([]ledger.Change, error) { return i.grants(ctx, h, p, p.Asks) })
+	return i.install(ctx, p, h, func(ctx context.Context) ([]ledger.Change, error) { return i.grants(ctx, h, p, p.Asks) })
 }
 
 // grantMissing gives an installed package what it asks for and was not granted:
@@ -283,8 +285,12 @@ func (i *Installer) outcome(ctx context.Context, skill, version string) (Outcome
 // install keeps the package's bytes and then commits one decision: from the
 // moment Commit returns, all of it holds. No grant moves from one version to
 // the next by itself: it was given to other bytes. consent makes the grants that
-// are part of the decision.
-func (i *Installer) install(ctx context.Context, p Plan, actor string, consent func(context.Context) ([]ledger.Change, error)) (Outcome, error) {
+// are part of the decision; h may be zero for a package that asks for nothing.
+func (i *Installer) install(ctx context.Context, p Plan, h approval.Human, consent func(context.Context) ([]ledger.Change, error)) (Outcome, error) {
+	actor := p.request.ProposedBy
+	if h.Check() == nil {
+		actor = h.Actor()
+	}
 	err := i.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
 		if err := i.unmoved(ctx, p); err != nil {
 			return ledger.Decision{}, err
@@ -299,6 +305,10 @@ func (i *Installer) install(ctx context.Context, p Plan, actor string, consent f
 		if err != nil {
 			return ledger.Decision{}, err
 		}
+		trusted, err := i.trusting(ctx, h, p.request.Trust)
+		if err != nil {
+			return ledger.Decision{}, err
+		}
 		given, err := consent(ctx)
 		if err != nil {
 			return ledger.Decision{}, err
@@ -306,7 +316,7 @@ func (i *Installer) install(ctx context.Context, p Plan, actor string, consent f
 		settled, err := i.stale(ctx, "the installation of "+p.Skill+"@"+p.Version, func(o approval.Proposal) bool { return o.Skill == p.Skill })
 		return ledger.Decision{
 			Kind: "install", Actor: actor, Subject: p.Skill + "@" + p.Version, Note: string(p.Digest),
-			Changes: slices.Concat([]ledger.Change{installed}, p.request.Remember, given, settled),
+			Changes: slices.Concat([]ledger.Change{installed}, trusted, given, settled),
 		}, err
 	})
 	if err != nil {
@@ -322,7 +332,10 @@ func (i *Installer) propose(ctx context.Context, p Plan) (Outcome, error) {
 		if err := i.unmoved(ctx, p); err != nil {
 			return ledger.Decision{}, err
 		}
-		proposal = p.proposal()
+		var err error
+		if proposal, err = p.proposal(); err != nil {
+			return ledger.Decision{}, err
+		}
 		waiting, ok, err := i.desk.Pending(ctx, proposal)
 		if err != nil {
 			return ledger.Decision{}, err
@@ -367,17 +380,18 @@ func isWaiting(err error) bool { return errors.Is(err, ErrWaits) }
 // errKnown ends a commit because the same is proposed already.
 var errKnown = errors.New("proposed already")
 
-func (p Plan) proposal() approval.Proposal {
+func (p Plan) proposal() (approval.Proposal, error) {
 	title := fmt.Sprintf("install %s@%s", p.Skill, p.Version)
 	if p.Replaces != "" {
 		title = fmt.Sprintf("replace %s@%s by %s", p.Skill, p.Replaces, p.Version)
 	}
+	trusted, err := p.request.trusted()
 	return approval.Proposal{
 		ID: approval.NewID(), Type: p.proposalType(), Title: title, Rationale: p.request.Rationale,
 		Skill: p.Skill, Version: p.Version, Digest: p.Digest, Requested: p.Asks,
 		Origin: string(p.Origin), Source: p.Source, ProposedBy: p.request.ProposedBy,
 		Replaces: p.Replaces, Limits: p.Limits, SourceKind: p.request.SourceKind, Signer: p.Signer,
 		Artifact: p.request.Artifact, Dependencies: p.request.Dependencies,
-		Needed: p.request.Needed, Asked: p.request.Asked, Beside: p.aside, Links: p.links,
-	}
+		Needed: p.request.Needed, Asked: p.request.Asked, Beside: p.aside, Links: p.links, Trust: trusted,
+	}, err
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/skillet-run/skillet/host/sandbox/wasmbin/wasmtest"
 	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/trust"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 	"github.com/skillet-run/skillet/policies"
@@ -34,6 +35,7 @@ type parts struct {
 	*install.Installer
 	registry *registry.Registry
 	desk     *approval.Desk
+	trust    *trust.Book
 	ledger   *ledger.Ledger
 	store    store.Store
 	journal  *journal.Journal
@@ -62,10 +64,11 @@ func assemble(t *testing.T) *parts {
 		t.Fatal(err)
 	}
 	p := &parts{store: s, journal: j, registry: registry.New(s.KV(), s.Blobs())}
-	p.ledger = ledger.New(j, s.KV(), registry.Projection{}, approval.Projection{})
+	p.ledger = ledger.New(j, s.KV(), registry.Projection{}, approval.Projection{}, trust.Projection{})
+	p.trust = trust.New(p.ledger, s.KV())
 	p.desk = approval.NewDesk(p.ledger, s.KV(), ps, approval.Settings{Home: "/home/x/.skillet"})
 	run := runner.New(log, s.KV(), rt, ps, nil, nil, calls, runner.Settings{Home: "/home/x/.skillet"})
-	p.Installer = install.New(p.ledger, p.registry, p.desk, ps, run, "/home/x/.skillet")
+	p.Installer = install.New(p.ledger, p.registry, p.desk, p.trust, ps, run, "/home/x/.skillet")
 	return p
 }
 

@@ -159,7 +159,7 @@ func (p *Plan) checkSize() error {
 }
 
 func (p *Plan) who() policies.Principal {
-	return policies.Principal{Skill: p.Skill, Version: p.Version, Digest: string(p.Digest), Origin: string(p.Origin)}
+	return policies.Principal{Skill: p.Skill, Version: p.Version, Digest: string(p.Digest), Signer: p.Signer, Origin: string(p.Origin)}
 }
 
 // decide asks the policies about a package that wants c; the zero capability

@@ -14,21 +14,39 @@ import (
 	"github.com/skillet-run/skillet/host/sandbox/wasmbin/wasmtest"
 	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/trust"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
+	"github.com/skillet-run/skillet/manifests/signature"
 	"github.com/skillet-run/skillet/policies/capability"
 )
 
 const (
-	signer  = "key:sha256:aa"
-	another = "key:sha256:bb"
+	signer  = "keyless:issuer.example/ada@example.com"
+	another = "keyless:issuer.example/eve@example.com"
 )
+
+// acceptance is that of a package whose signature by somebody was verified; empty
+// for nobody. The person accepts whatever there is to accept.
+func acceptance(pkg *bundle.Package, by string) *trust.Acceptance {
+	m := pkg.Manifest()
+	a := &trust.Acceptance{
+		Skill: m.Name, Version: m.Version, Source: "oci://registry.example/" + m.Name, Content: pkg.Digest(),
+		Artifact: manifests.DigestOf([]byte(pkg.Digest())), Signer: signature.Signer(by),
+		Accepted: []trust.Flag{trust.TrustSigner, trust.AllowUnsigned},
+	}
+	if by != "" {
+		a.Signed = []trust.Signed{{Signer: a.Signer}}
+	}
+	return a
+}
 
 // signed plans a package of a trusted signer.
 func (p *parts) signed(t *testing.T, by string, pkg *bundle.Package) install.Plan {
 	t.Helper()
 	req := request(pkg, registry.OriginUser)
-	req.Signer, req.SourceKind, req.Artifact = by, "oci", manifests.DigestOf([]byte(pkg.Digest()))
+	req.SourceKind, req.Artifact = "oci", manifests.DigestOf([]byte(pkg.Digest()))
+	req.Trust = acceptance(pkg, by)
 	plan, err := p.Plan(t.Context(), req)
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +88,7 @@ func TestSameSignerIsAskedAboutWhatIsNew(t *testing.T) {
 		p := assemble(t)
 		p.take(t, p.signed(t, c.first, pack(t, "net", "1.0.0", api)))
 		req := request(pack(t, "net", "1.1.0", c.urls...), c.origin)
-		req.Signer = c.second
+		req.Trust = acceptance(req.Package, c.second)
 		plan, err := p.Plan(t.Context(), req)
 		if err != nil {
 			t.Fatal(err)
@@ -283,25 +301,64 @@ func TestRevokedVersionsAreIsolatedOnce(t *testing.T) {
 	}
 }
 
-// What others remember of an installation is part of the decision.
-func TestRememberedWithTheInstallation(t *testing.T) {
+// Who signed a package is remembered in the decision that installs it, and a
+// package that was revoked meanwhile is not installed.
+func TestSignerIsRememberedWithTheInstallation(t *testing.T) {
 	t.Parallel()
 	p := assemble(t)
-	req := request(pack(t, "net", "1.0.0"), registry.OriginUser)
-	c, err := registry.PinnedAt("net", "remembered")
-	if err != nil {
+	p.take(t, p.signed(t, signer, pack(t, "net", "1.0.0")))
+	known, err := p.trust.Known(t.Context(), "net")
+	if err != nil || string(known.Skill.Signer) != signer {
+		t.Fatalf("got %+v, %v", known.Skill, err)
+	}
+	next := pack(t, "net", "1.1.0")
+	plan := p.signed(t, signer, next)
+	if _, err := p.trust.Revoke(t.Context(), ada, trust.Entry{Content: next.Digest(), Reason: "it is bad"}); err != nil {
 		t.Fatal(err)
 	}
-	req.Remember = []ledger.Change{c}
+	if _, err := p.Accept(t.Context(), ada, plan); task.AsError(err).Kind != task.KindVerification {
+		t.Errorf("got %v", err)
+	}
+	want(t, "active", p.skill(t, "net").Version, "1.0.0")
+}
+
+// What waits as a proposal is remembered when it is approved, by whoever did.
+func TestSignerOfAProposal(t *testing.T) {
+	t.Parallel()
+	p := assemble(t)
+	pkg := pack(t, "net", "1.0.0", api)
+	out, err := p.Submit(t.Context(), p.signed(t, signer, pkg))
+	if !errors.Is(err, install.ErrWaits) {
+		t.Fatal(err)
+	}
+	if known, err := p.trust.Known(t.Context(), "net"); err != nil || known.Skill.Name != "" {
+		t.Fatalf("it is remembered already: %+v, %v", known.Skill, err)
+	}
+	if _, err := p.Approve(t.Context(), ada, out.Proposal.ID, install.Consent{}); err != nil {
+		t.Fatal(err)
+	}
+	if known, err := p.trust.Known(t.Context(), "net"); err != nil || string(known.Skill.Signer) != signer {
+		t.Errorf("got %+v, %v", known.Skill, err)
+	}
+	want(t, "signer", p.skill(t, "net").Signer, signer)
+}
+
+// Nobody has to be asked about a package that asks for nothing, but what is to be
+// remembered of its signer needs a person.
+func TestSignerWithoutAPersonWaits(t *testing.T) {
+	t.Parallel()
+	p := assemble(t)
+	if _, err := p.Submit(t.Context(), p.signed(t, signer, pack(t, "net", "1.0.0"))); !errors.Is(err, install.ErrWaits) {
+		t.Errorf("got %v", err)
+	}
+	req := request(pack(t, "net", "1.0.0"), registry.OriginUser)
+	req.Trust, req.Person = acceptance(req.Package, signer), ada
 	plan, err := p.Plan(t.Context(), req)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := p.Submit(t.Context(), plan); err != nil {
-		t.Fatal(err)
-	}
-	if s := p.skill(t, "net"); s.Pinned == nil {
-		t.Error("it was forgotten")
+		t.Errorf("got %v", err)
 	}
 }
 

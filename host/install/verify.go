@@ -27,7 +27,8 @@ type Verified struct {
 }
 
 // Verify reads every byte of an installed version, compiles its module, and looks
-// whether it still is what its manifest says, and whether its grants are its own.
+// whether it still is what its manifest says, whether its signature holds and
+// nobody revoked it, and whether its grants are its own.
 // What is wrong is in the result; the error is that of a check that could not be
 // made.
 func (i *Installer) Verify(ctx context.Context, s registry.Skill) (Verified, error) {
@@ -40,6 +41,9 @@ func (i *Installer) Verify(ctx context.Context, s registry.Skill) (Verified, err
 		v.Problems = append(v.Problems, err.Error())
 	default:
 		i.verifyPackage(ctx, &v, s, p)
+		if err := i.verifyTrust(ctx, &v, s, p); err != nil {
+			return v, err
+		}
 	}
 	if err := i.verifyGrants(ctx, &v, s); err != nil {
 		return v, err

@@ -115,7 +115,7 @@ func (a *run) wall() (time.Duration, error) {
 // principal is the skill, as policies and its own state know it.
 func (a *run) principal() policies.Principal {
 	t := a.call.Target
-	return policies.Principal{Skill: a.manifest.Name, Version: a.manifest.Version, Digest: string(t.Package.Digest()), Origin: string(t.Origin)}
+	return policies.Principal{Skill: a.manifest.Name, Version: a.manifest.Version, Digest: string(t.Package.Digest()), Signer: t.Signer, Origin: string(t.Origin)}
 }
 
 // state is where what the skill keeps is kept for this run.

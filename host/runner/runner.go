@@ -53,6 +53,8 @@ type Target struct {
 	Label   string
 	Package *bundle.Package
 	Origin  registry.Origin
+	// Signer is who signed it, as policies know it; empty for nobody.
+	Signer string
 	// Granted is what the package may do; the zero value is nothing.
 	Granted capability.Set
 	// Place is where an installed version stands beside others of its skill.

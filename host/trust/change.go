@@ -47,7 +47,7 @@ func (v Verdict) Changes(h approval.Human, accepted ...Flag) ([]ledger.Change, e
 	}
 	p := Package{
 		Skill: v.Skill, Version: v.Version, Content: q.Content, Artifact: q.Artifact, Source: v.Source,
-		Signers: signers(q.Signatures), State: v.State, Accepted: v.needed(),
+		Signers: signers(q.Signatures), State: v.State, Accepted: v.needed(), Bundles: kept(q.Bundles),
 	}
 	all := []made{change(kindSkillTrusted, skill), change(kindAccepted, p)}
 	if v.Signer != "" && v.known.signer(v.Signer).At.IsZero() {

@@ -87,10 +87,12 @@ type Package struct {
 	Source   string             `json:"source"`
 	Signers  []signature.Signer `json:"signers,omitempty"`
 	// State is the verdict, and Accepted are the flags that were needed.
-	State    State     `json:"state"`
-	Accepted []Flag    `json:"accepted,omitempty"`
-	By       string    `json:"by,omitempty"`
-	At       time.Time `json:"at,omitzero"`
+	State    State  `json:"state"`
+	Accepted []Flag `json:"accepted,omitempty"`
+	// Bundles are its signatures, as far as they were kept.
+	Bundles [][]byte  `json:"bundles,omitempty"`
+	By      string    `json:"by,omitempty"`
+	At      time.Time `json:"at,omitzero"`
 }
 
 // A Root is a trust root for keyless signatures.

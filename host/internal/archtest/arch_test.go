@@ -84,7 +84,7 @@ var imports = map[string][]string{
 	"host/settings":        {"host/approval", "host/config", "host/ledger", "host/store/atomicfile", "host/task"},
 	"host/evidence":        {"host/findings", "host/registry", "host/review", "host/runner", "host/task", "manifests", "manifests/bundle"},
 	"host/review":          {"host/sandbox/wasmbin", "manifests", "manifests/bundle", "policies/capability"},
-	"host/install":         {"host/approval", "host/findings", "host/ledger", "host/registry", "host/review", "host/task", "manifests", "manifests/bundle", "policies", "policies/capability"},
+	"host/install":         {"host/approval", "host/findings", "host/ledger", "host/registry", "host/review", "host/store", "host/task", "host/trust", "manifests", "manifests/bundle", "policies", "policies/capability"},
 	"host/hostfn":          {"host/jail", "host/sandbox", "host/store", "host/task", "policies", "policies/capability"},
 	"host/runner": {
 		"host/approval", "host/hostfn", "host/journal", "host/registry", "host/sandbox", "host/sandbox/worker", "host/store", "host/task",
@@ -104,7 +104,7 @@ var imports = map[string][]string{
 	"host/internal/archtest": nil,
 	"cmd/skillet": {
 		"host", "host/approval", "host/audit", "host/checkpoint", "host/closure", "host/resolve", "manifests/lockfile", "manifests/semver", "host/suggest", "host/hostfn", "host/config", "host/escape", "host/evidence", "host/findings", "host/install", "host/journal", "host/ledger", "host/registry", "host/review", "host/runner",
-		"host/sandbox/wasmbin", "host/sandbox/worker", "host/secret", "host/settings", "host/skillset", "host/store", "host/source", "manifests/signature", "manifests/signature/keyless", "host/signer", "host/trust", "host/task", "manifests", "manifests/bundle", "policies", "policies/capability",
+		"host/sandbox/wasmbin", "host/sandbox/worker", "host/secret", "host/settings", "host/skillset", "host/store", "host/store/atomicfile", "host/source", "manifests/signature", "manifests/signature/keyless", "host/signer", "host/trust", "host/task", "manifests", "manifests/bundle", "policies", "policies/capability",
 	},
 	"cmd/demo": nil,
 
