@@ -281,6 +281,10 @@ func (h *Home) skill(name string, v semver.Version) (registry.Skill, bool) {
 	return h.skills[i], true
 }
 
+// Installed are all installed versions, also those that the graph does not lead
+// to.
+func (h *Home) Installed() []registry.Skill { return slices.Clone(h.skills) }
+
 // Skills are the installed versions that the graph leads to.
 func (h *Home) Skills() []registry.Skill {
 	var all []registry.Skill

@@ -1,7 +1,6 @@
 package closure
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,13 +27,17 @@ type Wish struct {
 	// fit.
 	Exactly string
 	OrOther bool
-	// Isolated has it get a closure of its own.
+	// Isolated has it get a closure of its own: one for exactly that version, unless
+	// another will do.
 	Isolated bool
 }
 
 // asked is how the wish is kept.
 func (w Wish) asked() (*registry.Asked, resolve.Dependency, error) {
 	a := &registry.Asked{Constraint: w.Constraint, Prereleases: w.Prereleases}
+	if w.Isolated && w.Exactly != "" && !w.OrOther {
+		a.Constraint, a.Prereleases = "="+w.Exactly, false
+	}
 	r, err := rangeOf(a)
 	if err != nil {
 		return nil, resolve.Dependency{}, task.Wrap(task.KindUsage, fmt.Errorf("%s: %w", w.Name, err))
@@ -117,7 +120,7 @@ func (c *Catalog) Concerns(m *manifests.Manifest, a *registry.Asked) bool {
 	}
 	return slices.ContainsFunc(c.skills, func(s registry.Skill) bool {
 		if s.Name == m.Name {
-			return s.Needed || len(s.Dependencies) > 0 || s.Active && *cmp.Or(s.Asked, &registry.Asked{}) != *a
+			return s.Needed || len(s.Dependencies) > 0 || s.Active && askedOf(s) != *a
 		}
 		return slices.ContainsFunc(s.Dependencies, func(d registry.Dependency) bool {
 			_, provides := m.Provides[d.Name]
@@ -144,13 +147,25 @@ func (c *Catalog) Plan(ctx context.Context, q Question) (*Plan, error) {
 		near := c.reaching(far)
 		g, err := near.resolve(ctx, h, q)
 		if err == nil {
-			return near.plan(ctx, h, g, q)
+			return near.plan(ctx, h, kept(g, q), q)
 		}
 		if !errors.As(err, &conflict) {
 			return nil, told(err)
 		}
 	}
 	return nil, conflicting(conflict)
+}
+
+// kept is a graph with the wishes as they will be kept.
+func kept(g *resolve.Graph, q Question) *resolve.Graph {
+	for i, e := range g.Roots {
+		for _, w := range q.Wishes {
+			if _, d, err := w.asked(); err == nil && w.Name == e.Name {
+				g.Roots[i].Range = d.Range
+			}
+		}
+	}
+	return g
 }
 
 // told gives errors of a resolution their kind.
@@ -173,7 +188,7 @@ func (c *Catalog) resolve(ctx context.Context, h *Home, q Question) (*resolve.Gr
 		if err != nil {
 			return nil, err
 		}
-		if w.Exactly != "" && !(c.far && w.OrOther) {
+		if w.Exactly != "" && !w.Isolated && !(c.far && w.OrOther) {
 			v, err := semver.ParseVersion(w.Exactly)
 			if err != nil {
 				return nil, task.Wrap(task.KindUsage, err)
@@ -215,8 +230,8 @@ type planner struct {
 	order   []int                          // nodes, what is needed first
 }
 
-// fetch gets what is chosen and not installed.
-func (b *planner) fetch(ctx context.Context) error {
+// sort puts the nodes in the order in which they can be installed.
+func (b *planner) sort() {
 	seen := make([]bool, len(b.graph.Nodes))
 	var visit func(i int)
 	visit = func(i int) {
@@ -234,6 +249,11 @@ func (b *planner) fetch(ctx context.Context) error {
 	for i := range b.graph.Nodes {
 		visit(i)
 	}
+}
+
+// fetch gets what is chosen and not installed.
+func (b *planner) fetch(ctx context.Context) error {
+	b.sort()
 	for _, i := range b.order {
 		if err := b.fetchNode(ctx, b.graph.Nodes[i]); err != nil {
 			return err
@@ -355,7 +375,7 @@ func (b *planner) asks() {
 			continue
 		}
 		s := b.home.skills[i]
-		if s.Needed || *asked != *cmp.Or(s.Asked, &registry.Asked{}) {
+		if s.Needed || *asked != askedOf(s) {
 			b.plan.Asked = append(b.plan.Asked, Ask{w.Name, asked})
 		}
 	}
