@@ -44,6 +44,7 @@ func (t *terminal) installCommand() *cli.Command {
 			&cli.BoolFlag{Name: "dry-run", Usage: "only show what would happen"},
 			fullFlag(),
 			fromFlag(),
+			trustSignerFlag(), acceptSourceFlag(), allowUnsignedFlag(),
 			&cli.BoolFlag{Name: "isolated", Usage: "give it versions of its own of what it needs, beside those that other skills use"},
 			&cli.StringFlag{Name: "generated-by", Usage: "the package was written by this `MODEL`: it waits for approval whatever it asks for"},
 			&cli.StringFlag{Name: "rationale", Usage: "why it should be installed, shown to who decides"},
@@ -210,7 +211,8 @@ func (t *terminal) plan(ctx context.Context, c *cli.Context, h *host.Host, next 
 		return install.Plan{}, err
 	}
 	req := install.Request{
-		Package: p, Source: next.got.Source, Origin: registry.OriginUser, ProposedBy: t.person().Actor(),
+		Package: p, Source: next.got.Source, SourceKind: string(next.got.Kind), Artifact: next.got.Artifact,
+		Origin: registry.OriginUser, ProposedBy: t.person().Actor(), Person: t.person(),
 		Rationale: c.String("rationale"), Workspace: ws,
 		Dependencies: as.Dependencies, Needed: as.Needed, Asked: as.Asked, Beside: as.Beside,
 	}
@@ -219,6 +221,9 @@ func (t *terminal) plan(ctx context.Context, c *cli.Context, h *host.Host, next 
 		if !as.Needed { // what is needed was not written by the model
 			req.Origin = registry.OriginGenerated
 		}
+	}
+	if req.Trust, err = t.trusted(ctx, c, h, next.got, req.Origin); err != nil {
+		return install.Plan{}, err
 	}
 	return h.Installer.Plan(ctx, req)
 }

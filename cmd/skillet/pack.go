@@ -1,27 +1,42 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/skillet-run/skillet/host"
+	"github.com/skillet-run/skillet/host/store/atomicfile"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
+	"github.com/skillet-run/skillet/manifests/signature"
 )
 
 func (t *terminal) packCommand() *cli.Command {
 	return &cli.Command{
-		Name:        "pack",
-		Usage:       "make a .skill file of a directory: the same bytes every time",
-		ArgsUsage:   "DIR",
-		Description: "Examples:\n  skillet pack ./skills/text\n  skillet pack ./skills/text --output dist",
-		Flags:       []cli.Flag{&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: ".", Usage: "the `DIR` or FILE.skill to write"}},
-		Action:      t.withoutHome(t.pack),
+		Name:      "pack",
+		Usage:     "make a .skill file of a directory, the same bytes every time, and sign it",
+		ArgsUsage: "DIR",
+		Description: "The signature is written beside the file, as a Sigstore bundle. It is made with the key of\n" +
+			"this home, which is made when it is first needed; `skillet key show` shows it.\n\n" +
+			"Examples:\n  skillet pack ./skills/text\n  skillet pack ./skills/text --output dist\n  skillet pack ./skills/text --no-sign",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: ".", Usage: "the `DIR` or FILE.skill to write"},
+			&cli.BoolFlag{Name: "no-sign", Usage: "make no signature, and use no home: whoever installs it has to accept that"},
+		},
+		Action: func(c *cli.Context) error {
+			if c.Bool("no-sign") {
+				return t.withoutHome(t.packUnsigned)(c)
+			}
+			return t.withState(t.packSigned)(c)
+		},
 	}
 }
 
@@ -32,21 +47,64 @@ type packed struct {
 	Digest  manifests.Digest `json:"digest"`
 	Path    string           `json:"path"`
 	Files   []bundle.File    `json:"files"`
+	// Signer made the signature at the path Signature; both empty for none.
+	Signer    string `json:"signer,omitempty"`
+	Signature string `json:"signature,omitempty"`
 }
 
-func (t *terminal) pack(_ context.Context, c *cli.Context) error {
-	args, err := need(c, 1, "one directory")
+func (t *terminal) packUnsigned(_ context.Context, c *cli.Context) error {
+	p, out, err := pack(c)
 	if err != nil {
 		return err
+	}
+	// What is there belongs to the file that was replaced.
+	if err := os.Remove(out.Path + signature.Extension); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("delete the old signature: %w", err)
+	}
+	return t.showPacked(p, out)
+}
+
+func (t *terminal) packSigned(ctx context.Context, c *cli.Context, h *host.Host) error {
+	p, out, err := pack(c)
+	if err != nil {
+		return err
+	}
+	archive, err := os.ReadFile(out.Path)
+	if err != nil {
+		return fmt.Errorf("sign the package: %w", err)
+	}
+	b, by, err := t.sign(ctx, h, p, manifests.DigestOf(archive))
+	if err != nil {
+		return err
+	}
+	out.Signer, out.Signature = string(by), out.Path+signature.Extension
+	if err := cmp.Or(atomicfile.Write(out.Signature, b), os.Chmod(out.Signature, 0o644)); err != nil {
+		return fmt.Errorf("write the signature: %w", err)
+	}
+	return t.showPacked(p, out)
+}
+
+func pack(c *cli.Context) (*bundle.Package, packed, error) {
+	args, err := need(c, 1, "one directory")
+	if err != nil {
+		return nil, packed{}, err
 	}
 	p, path, err := packTo(args[0], c.String("output"))
 	if err != nil {
-		return err
+		return nil, packed{}, err
 	}
 	m := p.Manifest()
-	return t.answer(packed{m.Name, m.Version, p.Digest(), path, p.Files()}, func() {
-		t.say("%s", path)
-		t.note("%s@%s sha256:%s, %d files", plain(m.Name), plain(m.Version), p.Digest().Short(), len(p.Files()))
+	return p, packed{Name: m.Name, Version: m.Version, Digest: p.Digest(), Path: path, Files: p.Files()}, nil
+}
+
+func (t *terminal) showPacked(p *bundle.Package, out packed) error {
+	return t.answer(out, func() {
+		t.say("%s", out.Path)
+		signed := "not signed"
+		if out.Signer != "" {
+			signed = "signed by " + out.Signer
+		}
+		t.note("%s@%s sha256:%s, %d files, %s", plain(out.Name), plain(out.Version), p.Digest().Short(), len(out.Files), signed)
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
+	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/host/trust"
 	"github.com/skillet-run/skillet/manifests"
@@ -273,10 +274,21 @@ func (t *terminal) revokeTrust(ctx context.Context, c *cli.Context, h *host.Host
 	if err != nil {
 		return err
 	}
+	isolated, err := h.IsolateRevoked(ctx, t.person())
+	if err != nil {
+		return err
+	}
 	return t.answer(append([]trust.RevokedPackage{}, revoked...), func() {
 		t.note("revoked %s", plain(e.Target()))
 		t.noteRevoked(revoked)
+		t.noteIsolated(isolated)
 	})
+}
+
+func (t *terminal) noteIsolated(skills []registry.Skill) {
+	for _, s := range skills {
+		t.note("  %s is in quarantine: it is not run any more", plain(s.Ref()))
+	}
 }
 
 // revocable is what a word names that can be revoked.
@@ -374,9 +386,14 @@ func (t *terminal) importRevocations(ctx context.Context, c *cli.Context, h *hos
 	if err != nil {
 		return err
 	}
+	isolated, err := h.IsolateRevoked(ctx, t.person())
+	if err != nil {
+		return err
+	}
 	return t.answer(done, func() {
 		t.note("list %d of %s: %s more revoked, %s less", done.Sequence, plain(done.Signer.Short()), strconv.Itoa(len(done.Added)), strconv.Itoa(len(done.Dropped)))
 		t.noteRevoked(done.Revoked)
+		t.noteIsolated(isolated)
 	})
 }
 
