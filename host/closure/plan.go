@@ -178,7 +178,7 @@ func told(err error) error {
 
 func conflicting(c *resolve.Conflict) error {
 	return task.Wrap(task.KindConflict, c).
-		WithHint("ask for other versions; `skillet install --isolated` gives a skill a closure of its own, beside that of the others")
+		WithHint("ask for other versions, or say with --find where else to look; --isolated gives a skill a closure of its own, beside that of the others")
 }
 
 func (c *Catalog) resolve(ctx context.Context, h *Home, q Question) (*resolve.Graph, error) {
@@ -352,7 +352,7 @@ func (b *planner) links() {
 		if !slices.Equal(to, s.Dependencies) && !slices.ContainsFunc(b.plan.Links, func(l registry.Link) bool { return l.Digest == s.Digest }) {
 			b.plan.Links = append(b.plan.Links, registry.Link{Name: s.Name, Digest: s.Digest, Dependencies: to})
 		}
-		if !s.Active && !b.beside(n) && b.moved(n) && s.Canary == nil && !slices.ContainsFunc(b.plan.Activate, func(o registry.Skill) bool { return o.Digest == s.Digest }) {
+		if !s.Active && !b.beside(n) && (b.moved(n) || b.isRoot(n.Name)) && s.Canary == nil && !slices.ContainsFunc(b.plan.Activate, func(o registry.Skill) bool { return o.Digest == s.Digest }) {
 			b.plan.Activate = append(b.plan.Activate, s)
 		}
 	}
