@@ -19,9 +19,11 @@ import (
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/skillset"
 	sources "github.com/skillet-run/skillet/host/source"
+	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
+	"github.com/skillet-run/skillet/manifests/signature"
 	"github.com/skillet-run/skillet/policies/capability"
 )
 
@@ -91,12 +93,31 @@ func (t *terminal) toExport(ctx context.Context, h *host.Host, names []string) (
 			return nil, err
 		}
 		e := skillset.Entry{Name: s.Name, Version: s.Version, Digest: s.Digest, Active: s.Active, Source: s.Source, Grants: lastingGrants(gs)}
+		if e.Signatures, err = signaturesOf(ctx, h, s.Digest); err != nil {
+			return nil, err
+		}
 		if s.Active && s.Pinned != nil {
 			e.Pinned, e.Reason = true, s.Pinned.Reason
 		}
 		entries = append(entries, e)
 	}
 	return entries, nil
+}
+
+// signaturesOf are the signatures of an installed version that name it by its
+// digest: those of the artifact alone say nothing about it in another form.
+func signaturesOf(ctx context.Context, h *host.Host, d manifests.Digest) ([][]byte, error) {
+	p, err := h.Trust.Package(ctx, d)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	var named [][]byte
+	for _, b := range p.Bundles {
+		if _, err := signature.Verify(b, d, signature.Keyring{}); !errors.Is(err, signature.ErrMismatch) {
+			named = append(named, b)
+		}
+	}
+	return named, err
 }
 
 func rank(s registry.Skill) int {
@@ -157,7 +178,7 @@ func (t *terminal) importCommand() *cli.Command {
 		Flags: []cli.Flag{
 			yesFlag("grant what the packages ask for"),
 			&cli.BoolFlag{Name: "dry-run", Usage: "only show what would happen"},
-			fullFlag(),
+			fullFlag(), trustSignerFlag(), acceptSourceFlag(), allowUnsignedFlag(),
 			workspaceFlag(),
 		},
 		Action: t.withState(t.importSet),
@@ -229,10 +250,12 @@ func notASet(err error) error {
 }
 
 func (t *terminal) importOne(ctx context.Context, c *cli.Context, h *host.Host, content skillset.Content) (imported, error) {
-	got := &sources.Fetched{Package: content.Package, Kind: sources.KindFile, Source: content.Source, Version: content.Version}
+	got := &sources.Fetched{Package: content.Package, Kind: sources.KindFile, Source: content.Source, Place: content.Source, Version: content.Version}
+	// A set is believed in nothing: only what names the package by its digest counts.
+	got.Artifact, got.Signatures = content.Digest, content.Signatures
 	next := incoming{path: content.File(), got: got}
 	if got.Source == "" {
-		got.Source = c.Args().First()
+		got.Source, got.Place = c.Args().First(), c.Args().First()
 	}
 	in, err := t.installOne(ctx, h, &batch{c: c}, next)
 	result := imported{installed: in, Wanted: []wantedGrant{}}

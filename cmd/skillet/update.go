@@ -44,7 +44,7 @@ func (t *terminal) updateCommand() *cli.Command {
 			&cli.BoolFlag{Name: "promote", Usage: "make the version on trial the active one now"},
 			&cli.StringFlag{Name: "from", Usage: "take the new version from this `PLACE` instead"},
 			yesFlag("grant what the new version asks for"),
-			fullFlag(),
+			fullFlag(), trustSignerFlag(), acceptSourceFlag(), allowUnsignedFlag(),
 			workspaceFlag(),
 		},
 		Action: t.withState(t.update),
@@ -278,7 +278,7 @@ func (t *terminal) showUpdated(u updated) {
 	case statusFailed:
 		t.tell(u.Error)
 	case statusCurrent:
-		t.note("%s %s is the newest", name, u.From)
+		t.note("%s %s is the newest%s", name, u.From, plain(u.Why))
 	case statusPinned, statusSkipped:
 		t.note("%s %s: left alone: %s", name, u.From, plain(u.Why))
 	case statusPreview:

@@ -62,6 +62,8 @@ type Entry struct {
 	Source string `json:"source,omitempty"`
 	// Grants are what it was granted for good.
 	Grants []Grant `json:"grants,omitempty"`
+	// Signatures are the Sigstore bundles that name the package by its digest.
+	Signatures [][]byte `json:"signatures,omitempty"`
 }
 
 // A Grant is a capability that was given where the set was made.

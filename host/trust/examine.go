@@ -57,6 +57,14 @@ func (k Known) Examine(e Evidence) Question {
 
 func (k Known) verify(bundle []byte, e Evidence, ring signature.Keyring) (signature.Signature, error) {
 	s, err := k.verifyArtifact(bundle, e, ring)
+	if errors.Is(err, signature.ErrMismatch) && e.Content != e.Artifact {
+		// What was signed may be the same package in another form, such as the
+		// artifact of a registry that a .skill file was pulled from.
+		e.Artifact, e.Blob = e.Content, nil
+		if other, failed := k.verifyArtifact(bundle, e, ring); failed == nil {
+			s, err = other, nil
+		}
+	}
 	if err != nil {
 		return s, err
 	}
