@@ -55,6 +55,10 @@ bench: ## run every benchmark: proof/bench.txt, and bench/report.json with the b
 	  status=$$?; cat proof/bench.txt; exit $$status
 	cd bench && $(GO) run -trimpath . $(BENCHFLAGS)
 
+tools: ## install what some tests are run against into .tools: a registry, and cosign
+	CGO_ENABLED=0 GOBIN=$(CURDIR)/.tools $(GO) install github.com/distribution/distribution/v3/cmd/registry@v3.1.2
+	CGO_ENABLED=0 GOBIN=$(CURDIR)/.tools $(GO) install github.com/sigstore/cosign/v3/cmd/cosign@v3.1.3
+
 testdata: ## build the benchmark's guests that are not Go, see bench/guests/README.md
 	bench/guests/build.sh
 
@@ -80,4 +84,4 @@ prove: build skills ## the long proofs: kills, flipped bits, mutants; writes pro
 	  grep -E '^(---|ok|FAIL|    .*proof:)' proof/report.txt | tail -100; exit $$status
 
 clean: ## delete what was built
-	rm -rf bin dist proof skills/*/main.wasm
+	rm -rf bin dist proof .tools skills/*/main.wasm
