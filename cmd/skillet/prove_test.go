@@ -94,6 +94,19 @@ func (p *person) pack(dir, name, version, permissions string) {
 		"tools":[{"name":"echo","description":"answers"}],"security":{"permissions":{%s}}}`, name, version, permissions))
 }
 
+// packNeeding is pack for a skill that asks for something, and needs others.
+func (p *person) packNeeding(dir, name string, others ...string) {
+	p.t.Helper()
+	var needs []string
+	for _, o := range others {
+		needs = append(needs, fmt.Sprintf("%q:%q", o, "^1"))
+	}
+	p.write(dir+"/main.wasm", echo())
+	p.write(dir+"/skill.json", fmt.Appendf(nil, `{"name":%q,"version":"1.0.0","description":"d","type":"code_inline","command":"main.wasm",
+		"tools":[{"name":"echo","description":"answers"}],"security":{"permissions":{"notify":{"reason":"r"}}},"dependencies":{%s}}`, name, strings.Join(needs, ",")))
+	p.write("found/.keep", nil)
+}
+
 // pending is the id of the only proposal that waits.
 func (p *person) pending() string {
 	p.t.Helper()
@@ -151,7 +164,7 @@ func (p *person) keep(name string) string {
 func (p *person) summary() string {
 	p.t.Helper()
 	var b strings.Builder
-	for _, args := range [][]string{{"list", "--all"}, {"approvals", "list", "--all"}, {"permission", "show", "kept"}, {"permission", "show", "back"}} {
+	for _, args := range [][]string{{"list", "--all"}, {"tree"}, {"approvals", "list", "--all"}, {"permission", "show", "kept"}, {"permission", "show", "back"}} {
 		_, out, errs := p.run(args...)
 		fmt.Fprintf(&b, "%s\n%s%s\n", strings.Join(args, " "), out, errs)
 	}
@@ -175,6 +188,11 @@ func TestKilledCommandsLeaveNothingHalfDone(t *testing.T) {
 	p.pack("kept", "kept", "1.1.0", `"notify":{"reason":"r"}`)
 	p.must(6, "install", "./new", "--generated-by", "m")
 	id := p.pending()
+	p.packNeeding("whole", "whole", "part", "other")
+	p.packNeeding("part", "part", "other")
+	p.packNeeding("other", "other")
+	p.must(0, "pack", "./part", "-o", "found/part-1.0.0.skill")
+	p.must(0, "pack", "./other", "-o", "found/other-1.0.0.skill")
 	p.must(0, "run", "kept", "--input", "warm")
 	template := p.keep("template")
 
@@ -188,6 +206,7 @@ func TestKilledCommandsLeaveNothingHalfDone(t *testing.T) {
 		{"remove", []string{"remove", "kept", "--yes"}},
 		{"update", []string{"update", "kept", "--yes"}},
 		{"rollback", []string{"rollback", "back"}},
+		{"closure", []string{"install", "./whole", "--find", "./found", "--yes"}},
 	} {
 		t.Run(c.name, func(t *testing.T) { killed(t, p, template, c.args) })
 	}

@@ -52,7 +52,7 @@ func (t *terminal) updateTied(ctx context.Context, c *cli.Context, h *host.Host,
 	to, ok := plan.Version(s.Name)
 	switch {
 	case !ok || to == s.Version || !isNewer(to, s.Version):
-		return updated{Status: statusCurrent}, nil
+		return updated{Status: statusCurrent, Why: " that fits together with the others; `skillet outdated` shows what is published"}, nil
 	case s.Trial != nil && s.Trial.Verdict == registry.VerdictRolledBack && s.Trial.Version == to:
 		return updated{Status: statusSkipped, To: to, Why: to + " was on trial and rolled back: " + s.Trial.Reason + "; `skillet install` installs it all the same"}, nil
 	}
