@@ -20,6 +20,8 @@ type body struct {
 	calls  int
 	global int // uses of globals
 	work   int64
+
+	looping int // loops around the code
 }
 
 // Weights of the estimate behind Module.CompileWork, in units of one plain
@@ -79,6 +81,7 @@ func (b *body) start() {
 	t := b.typeOf(uint32(b.index))
 	b.blocks, b.loops, b.basic, b.calls, b.global, b.work = 0, 0, 1, 0, 0, workPerFunction
 	b.frames = append(b.frames[:0], frame{op: opBlock, arity: len(t.Results)})
+	b.shapes, b.looping = append(b.shapes, shape{}), 0
 	b.values = len(t.Params) + b.locals()
 	b.work += int64(b.values)
 }
@@ -103,6 +106,7 @@ func (b *body) instruction() {
 	if b.checkWork(b.in.at); b.err != nil {
 		return
 	}
+	b.addShape(&b.in)
 	if check := controlChecks[b.in.imm]; check != nil {
 		check(b)
 	}
@@ -110,7 +114,7 @@ func (b *body) instruction() {
 	case opElse:
 		b.elseArm()
 	case opEnd:
-		b.frames = b.frames[:len(b.frames)-1]
+		b.close()
 	case opRefFunc:
 		if !b.declared[b.in.x] && b.err == nil {
 			b.malformed(b.in.at, "reference to function %d, which is not declared", b.in.x)
@@ -123,6 +127,14 @@ func (b *body) instruction() {
 	case opMisc:
 		b.bulk()
 	}
+}
+
+func (b *body) close() {
+	last := len(b.frames) - 1
+	if b.frames[last].op == opLoop {
+		b.looping--
+	}
+	b.frames = b.frames[:last]
 }
 
 func (b *body) bulk() {
@@ -154,6 +166,7 @@ func (b *body) open() {
 	if b.in.op == opLoop {
 		f.arity = params
 		b.loops++
+		b.looping++
 	}
 	b.frames = append(b.frames, f)
 	b.work += int64(params + results)

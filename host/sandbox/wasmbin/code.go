@@ -3,11 +3,13 @@ package wasmbin
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 )
 
 // codeWriter writes function bodies. Its slices are reused.
 type codeWriter struct {
 	meter
+	checker
 	edits []edit // in order of at
 	body  []byte
 	in    instr
@@ -22,6 +24,7 @@ type edit struct {
 	op      byte
 	x       uint32
 	length  *lengthCharge // charge in front of a bulk instruction
+	bulk    bool          // x is the function that stands for it when it moves much
 }
 
 // lengthCharge says how an instruction is charged by its last operand, an
@@ -66,7 +69,7 @@ func (r *rewriter) functionBody(index uint32) {
 	whole := r.cursor
 	r.restructure(len(r.typeOf(index).Results) > 0)
 	at := r.pos
-	r.plan()
+	r.plan(index)
 	r.code.body = r.code.body[:0]
 	r.writeLocals(locals, groups)
 	r.pos = at
@@ -83,6 +86,9 @@ func (r *rewriter) restructure(results bool) {
 	r.code.unrolled = nil
 	if !r.options.Fuel || !bytes.ContainsRune(r.b[r.pos:r.end], opLoop) {
 		return
+	}
+	if bytes.Contains(r.b[r.pos:r.end], dispatchHead) {
+		r.read(straighten(r.cursor, &r.bounds))
 	}
 	if r.unrolling > 0 {
 		code, list := r.unroll(r.cursor, results)
@@ -115,21 +121,45 @@ func (r *rewriter) localTypes(index uint32) (groups uint32) {
 	return groups
 }
 
-// meterBody finds the charges and edits of a body's code.
-func (r *rewriter) meterBody() {
+// meterBody finds the charges, checks and edits of a body's code.
+func (r *rewriter) meterBody(index uint32) {
 	w := &r.code
+	start := r.pos
 	w.edits, w.used = w.edits[:0], false
-	w.begin(r.pos, w.types)
+	w.begin(start, w.types)
+	w.beginSteps()
+	length := int64(none) // of a bulk instruction that is next, if it is constant
 	for r.pos < r.end {
 		r.next(&w.in, &r.bounds)
 		if r.options.Fuel {
+			w.addStep(&w.in)
 			w.add(&w.in)
 		}
-		r.edit()
+		if length >= 0 && length <= smallBulk && w.in.movesMemory() && r.options.Fuel {
+			w.addCost(length >> bytesPerUnit)
+		} else {
+			r.edit()
+		}
+		if length = none; w.in.op == opI32Const {
+			length = w.in.value
+		}
 	}
 	if !r.options.Fuel {
 		w.charges = w.charges[:0]
+		return
 	}
+	if r.findChecks() > leafCost || r.shapeOf(index).checked() {
+		w.charges[0].check = checkEntry
+	}
+	for _, at := range w.checks {
+		w.charges = append(w.charges, charge{at: at, check: checkHere})
+	}
+	slices.SortStableFunc(w.charges, func(a, b charge) int { return a.at - b.at })
+}
+
+// movesMemory reports whether an instruction is memory.copy or memory.fill.
+func (in *instr) movesMemory() bool {
+	return in.op == opMisc && (in.sub == miscMemoryCopy || in.sub == miscMemoryFill)
 }
 
 // edit notes what becomes of the instruction just read.
@@ -155,7 +185,8 @@ func (r *rewriter) edit() {
 func (r *rewriter) editBulk(e *edit) bool {
 	in := &r.code.in
 	if h, ok := r.bulkHelper(in); ok {
-		e.op, e.x = opCall, h
+		e.op, e.x, e.bulk = opCall, h, in.movesMemory()
+		r.code.used = r.code.used || e.bulk
 		return true
 	}
 	e.length = r.lengthCharge(in)
@@ -207,7 +238,11 @@ func (r *rewriter) writeCode() {
 			r.copyCode(e.end)
 			continue
 		}
-		w.body = appendIndexed(w.body, e.op, e.x)
+		if e.bulk {
+			w.body = r.appendSmallBulk(w.body, r.b[e.at:e.end], e.x)
+		} else {
+			w.body = appendIndexed(w.body, e.op, e.x)
+		}
 		r.pos = e.end
 	}
 	for _, c := range charges {
@@ -229,7 +264,10 @@ func (r *rewriter) writeCharge(c charge) {
 	case unchecked:
 		b = r.appendCharge(b, c.cost)
 	case checkHere:
-		b = r.appendCheck(r.appendCharge(b, c.cost))
+		if c.cost > 0 {
+			b = r.appendCharge(b, c.cost)
+		}
+		b = r.appendCheck(b)
 	case checkEntry:
 		b = append(b, opLoop, blockEmpty)
 		b = append(r.appendRetry(b, c.cost, nil, 1), opEnd)

@@ -58,6 +58,7 @@ type decoder struct {
 	names        map[string]bool
 	declared     map[uint32]bool   // functions mentioned outside of code
 	stateful     [statefulOps]bool // instructions found that pin an instance
+	shapes       []shape           // of the functions the module defines
 }
 
 func newDecoder(wasm []byte, l Limits) *decoder {

@@ -22,7 +22,7 @@ func InstrumentExactly(wasm []byte, l Limits, o Options) ([]byte, error) {
 	return r.write(), nil
 }
 
-func (r *rewriter) planExactly() {
+func (r *rewriter) planExactly(uint32) {
 	w := &r.code
 	w.edits, w.used = w.edits[:0], false
 	w.charges = append(w.charges[:0], charge{at: r.pos, cost: costEntry, check: checkHere})
@@ -38,7 +38,23 @@ func (r *rewriter) planExactly() {
 	}
 }
 
-// Unrolled counts the loops of a module that Instrument unrolls.
+// Straightened counts the functions of a module whose dispatch loop Instrument
+// straightens.
+func Straightened(wasm []byte) (n int) {
+	d := newDecoder(wasm, DefaultLimits())
+	if d.decode() != nil {
+		return 0
+	}
+	for _, c := range d.functions() {
+		if straighten(c, &d.bounds) != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// Unrolled counts the loops of a module that Instrument unrolls, in code that
+// it does not straighten.
 func Unrolled(wasm []byte) (n int) {
 	d := newDecoder(wasm, DefaultLimits())
 	if d.decode() != nil {

@@ -2,6 +2,10 @@ package wasmbin
 
 import "fmt"
 
+// smallBulk is how many bytes memory.copy and memory.fill may move without a
+// look at the counter. Most of them move a few.
+const smallBulk = 1 << 10
+
 // bulkChunk is how many bytes a bulk memory instruction moves at once at most.
 const bulkChunk = 1 << 20
 
@@ -14,9 +18,21 @@ func (r *rewriter) helper(key string, build func() (FuncType, []byte)) uint32 {
 	i := uint32(r.imported+r.module.Functions+len(r.add.bodies)) + r.shift
 	r.helpers[key] = i
 	t, body := build()
-	r.add.functions = append(r.add.functions, appendU32(nil, uint32(r.types+len(r.add.types))))
-	r.add.types = append(r.add.types, appendFuncType(nil, t))
+	r.add.functions = append(r.add.functions, appendU32(nil, r.typeIndex(t)))
 	r.add.bodies = append(r.add.bodies, body)
+	return i
+}
+
+// typeIndex returns the index of a type that is added when it is first asked
+// for.
+func (r *rewriter) typeIndex(t FuncType) uint32 {
+	encoded := appendFuncType(nil, t)
+	i, ok := r.kinds[string(encoded)]
+	if !ok {
+		i = uint32(r.types + len(r.add.types))
+		r.kinds[string(encoded)] = i
+		r.add.types = append(r.add.types, encoded)
+	}
 	return i
 }
 
@@ -56,6 +72,24 @@ func (r *rewriter) bulkHelper(in *instr) (index uint32, ok bool) {
 	}
 	return 0, false
 }
+
+// appendSmallBulk appends an instruction that moves memory, with n its last
+// operand:
+//
+//	if n <= small { fuel -= n/16; op } else { helper }
+func (r *rewriter) appendSmallBulk(b, op []byte, helper uint32) []byte {
+	n := r.code.local
+	b = appendIndexed(appendIndexed(b, opLocalTee, n), opLocalGet, n)
+	b = append(appendSigned(append(b, opI32Const), smallBulk), opI32LeU, opIf)
+	b = appendSigned(b, int64(r.typeIndex(bulkType())))
+	b = appendIndexed(appendIndexed(b, opGlobalGet, r.fuel), opLocalGet, n)
+	b = append(b, opI64ExtendI32U, opI64Const, bytesPerUnit, opI64ShrU, opI64Sub)
+	b = append(appendIndexed(b, opGlobalSet, r.fuel), op...)
+	b = appendIndexed(append(b, opElse), opCall, helper)
+	return append(b, opEnd)
+}
+
+func bulkType() FuncType { return FuncType{Params: []ValueType{I32, I32, I32}} }
 
 // Parameters of the helpers for bulk memory instructions: where to, what or
 // where from, how many bytes.
@@ -122,7 +156,7 @@ func (r *rewriter) beginBulk() []byte {
 func endBulk(b, op []byte) (FuncType, []byte) {
 	b = append(b, opEnd)
 	b = appendBulk(b, op)
-	return FuncType{Params: []ValueType{I32, I32, I32}}, append(b, opEnd)
+	return bulkType(), append(b, opEnd)
 }
 
 func appendChunk(b []byte) []byte { return appendSigned(append(b, opI32Const), bulkChunk) }

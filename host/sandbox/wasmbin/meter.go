@@ -99,11 +99,17 @@ func (m *meter) call() {
 	}
 }
 
+// addCost adds to what the segment costs, unless nothing reaches it or it is
+// paid for.
+func (m *meter) addCost(cost int64) {
+	if !m.seg.dead && m.paid == 0 {
+		m.seg.cost += cost
+	}
+}
+
 // add takes the next instruction into account.
 func (m *meter) add(in *instr) {
-	if !m.seg.dead && m.paid == 0 {
-		m.seg.cost += int64(in.cost)
-	}
+	m.addCost(int64(in.cost))
 	switch in.op {
 	case opLocalGet, opLocalSet, opLocalTee:
 		m.access(in)

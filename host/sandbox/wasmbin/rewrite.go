@@ -16,18 +16,19 @@ type rewriter struct {
 	tick    uint32            // function index of the tick import
 	fuel    uint32            // global index of the fuel counter
 	helpers map[string]uint32 // added functions, see helper
+	kinds   map[string]uint32 // added types, see typeIndex
 
 	out     []byte
 	scratch []byte // content of the section being written
 	bodies  []byte // content of the code section
 	code    codeWriter
-	plan    func() // finds the charges and edits of a body's code
+	plan    func(index uint32) // finds the charges and edits of a body's code
 
 	unrolling int // bytes that unrolling may still add
 }
 
 func newRewriter(d *decoder, o Options) *rewriter {
-	r := &rewriter{decoder: d, options: o, helpers: map[string]uint32{}}
+	r := &rewriter{decoder: d, options: o, helpers: map[string]uint32{}, kinds: map[string]uint32{}}
 	r.plan = r.meterBody
 	if o.Fuel {
 		r.addFuel()

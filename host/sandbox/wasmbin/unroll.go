@@ -214,9 +214,3 @@ func (u *unroller) giveBack(cost int64) {
 	u.out = appendSigned(append(u.out, opI64Const), cost)
 	u.out = appendIndexed(append(u.out, opI64Add), opGlobalSet, u.fuel)
 }
-
-// none is the index of nothing.
-const none = -1
-
-// emptyBlock reports whether a block takes and leaves no values.
-func (in *instr) emptyBlock() bool { return in.bt < 0 && in.bt&0x7f == blockEmpty }
