@@ -44,6 +44,7 @@ const (
 	SDKFresh      = "go-sdk fresh"
 	WasmtimeFresh = "wasmtime fresh"
 	Ours          = "ours"
+	OursRoomy     = "ours, one output buffer"
 	RunProcess    = "skillet run process"
 )
 
@@ -100,12 +101,12 @@ func (w *Workshop) Ways() []Way {
 	}
 }
 
-// Only returns the ways with these names, in the order of the names, of Ways
-// and Metered.
+// Only returns the ways with these names, in the order of the names, of Ways,
+// Metered and OursRoomy.
 func (w *Workshop) Only(names ...string) []Way {
 	var list []Way
 	for _, name := range names {
-		for _, way := range append(w.Ways(), w.metered()) {
+		for _, way := range append(w.Ways(), w.metered(), Way{OursRoomy, w.openRoomy}) {
 			if way.Name == name {
 				list = append(list, way)
 			}

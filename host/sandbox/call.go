@@ -16,6 +16,11 @@ type Call struct {
 	Export string
 	// Input is what the guest reads as its input, or as standard input.
 	Input []byte
+	// Output is room for Result.Output, which begins where it does as long as it
+	// fits into its capacity. What it held is lost, also when the call fails.
+	// Nil makes a new one for each call, which for large outputs takes longer
+	// than copying them.
+	Output []byte
 	// Args are the arguments of a WASI command after argv[0], which is always
 	// "skill". They count as input.
 	Args   []string
@@ -89,7 +94,7 @@ func (c *Call) initialisesItself() bool {
 func (m *Module) Call(ctx context.Context, c Call) (Result, error) {
 	start := time.Now()
 	c.Limits = c.Limits.filled()
-	r, err := m.admit(ctx, &c)
+	r, err := m.admit(ctx, &c, start)
 	r.Duration = time.Since(start)
 	if err != nil {
 		return r, fmt.Errorf("call %s: %w", c.Export, err)
@@ -98,7 +103,7 @@ func (m *Module) Call(ctx context.Context, c Call) (Result, error) {
 }
 
 // admit refuses calls that cannot work, waits for a slot, and runs the call.
-func (m *Module) admit(ctx context.Context, c *Call) (r Result, err error) {
+func (m *Module) admit(ctx context.Context, c *Call, began time.Time) (r Result, err error) {
 	if err := m.check(c); err != nil {
 		return r, err
 	}
@@ -106,39 +111,46 @@ func (m *Module) admit(ctx context.Context, c *Call) (r Result, err error) {
 	if depth >= MaxDepth {
 		return r, &LimitError{What: "call depth", Limit: fmt.Sprintf("%d calls", MaxDepth), kind: ErrDepth}
 	}
-	for _, u := range []*users{&m.users, &m.runtime.users} {
-		if err := u.enter(); err != nil {
-			return r, err
-		}
-		defer u.leave()
+	if err := m.users.enter(); err != nil {
+		return r, err
 	}
-	if depth == 0 {
-		if err := m.runtime.takeSlot(ctx); err != nil {
-			return r, err
-		}
-		defer func() { <-m.runtime.slots }()
+	defer m.users.leave()
+	if err := m.runtime.users.enter(); err != nil {
+		return r, err
 	}
-	return m.execute(ctx, c)
+	defer m.runtime.users.leave()
+	if depth > 0 {
+		return m.execute(ctx, c, began)
+	}
+	waited, err := m.runtime.takeSlot(ctx)
+	if err != nil {
+		return r, err
+	}
+	defer func() { <-m.runtime.slots }()
+	if waited {
+		began = time.Now()
+	}
+	return m.execute(ctx, c, began)
 }
 
-func (r *Runtime) takeSlot(ctx context.Context) error {
+// takeSlot waits for a slot, and reports whether it had to.
+func (r *Runtime) takeSlot(ctx context.Context) (waited bool, err error) {
 	select {
 	case r.slots <- struct{}{}:
-		return nil
+		return false, nil
 	default:
 	}
 	select {
 	case r.slots <- struct{}{}:
-		return nil
+		return true, nil
 	case <-ctx.Done():
-		return fmt.Errorf("wait for one of %d running calls: %w", cap(r.slots), context.Cause(ctx))
+		return true, fmt.Errorf("wait for one of %d running calls: %w", cap(r.slots), context.Cause(ctx))
 	}
 }
 
 // execute runs the call in an instance that nobody has used, as far as any
-// guest can tell.
-func (m *Module) execute(ctx context.Context, c *Call) (Result, error) {
-	began := time.Now()
+// guest can tell. Its time began at began.
+func (m *Module) execute(ctx context.Context, c *Call, began time.Time) (Result, error) {
 	bound := newCallContext(ctx, began.Add(c.Limits.Wall))
 	defer bound.end()
 	in, err := m.obtain(bound, c)
@@ -158,7 +170,7 @@ func (m *Module) execute(ctx context.Context, c *Call) (Result, error) {
 		err = c.session.leave(in, err)
 	}
 	r := in.result()
-	r.Figures = m.giveBack(in, err)
+	r.Figures = m.giveBack(in, err, began)
 	r.InstantiateTime = instantiate
 	return r, err
 }

@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -423,4 +424,41 @@ func liveHeap() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
+}
+
+// TestOutputRoom has calls give their output in room of the caller's, as far as
+// it goes, with every way a guest has to give one.
+func TestOutputRoom(t *testing.T) {
+	t.Parallel()
+	r := newRuntime(t, sandbox.Options{})
+	reactor, command := loadIn(t, r, echo()), command(t)
+	plugin := loadIn(t, r, extismTool(w.I64Const(8), w.Call(kAlloc), w.LocalTee(0), w.I32Const('x'), w.Call(kStore),
+		w.LocalGet(0), w.I64Const(1), w.Call(kOutput), zero()))
+	for _, c := range []struct {
+		name string
+		m    *sandbox.Module
+		call sandbox.Call
+	}{
+		{"reactor", reactor, sandbox.Call{Export: "run", Input: []byte("in and out")}},
+		{"plug-in", plugin, sandbox.Call{Export: "run"}},
+		{"command", command, sandbox.Call{Export: "_start", Input: []byte(`{"text":"one two three"}`)}},
+	} {
+		want := mustCall(t, c.m, c.call).Output
+		for _, room := range []int{0, len(want) - 1, len(want), 1000} {
+			b := bytes.Repeat([]byte("!"), room+1)[:room]
+			c.call.Output = b
+			for range 3 {
+				got := mustCall(t, c.m, c.call).Output
+				if !bytes.Equal(got, want) {
+					t.Errorf("%s, room for %d bytes: %q, want %q", c.name, room, got, want)
+				}
+				if in := room >= len(want) && len(got) > 0 && &got[0] == &b[0]; in != (room >= len(want)) {
+					t.Errorf("%s, room for %d bytes: the output is in it: %v", c.name, room, in)
+				}
+			}
+			if len(b) > len(want) && b[len(want)] != '!' {
+				t.Errorf("%s: what is behind the output was written to", c.name)
+			}
+		}
+	}
 }

@@ -63,6 +63,9 @@ func wasmStack(err error) (stack []string) {
 // the guest something: out of memory or files, guests trap or give up in ways
 // of their own.
 func (in *instance) blame(err error) error {
+	if err == nil {
+		return nil
+	}
 	var trap *TrapError
 	if errors.As(err, &trap) && trap.cause != nil {
 		return err // a host function's doing

@@ -270,12 +270,6 @@ func wasiStepsTo(result string, text []string, code func(call map[string]int) []
 	return m.Bytes()
 }
 
-// openStep opens the text at an address below the first preopen, following
-// links, with rights to read, and leaves the descriptor at 900.
-func openStep(call map[string]int, at, length int32) []byte {
-	return w.Code(args(3, 1, at, length, 0), w.I64Const(2), w.I64Const(0), args(0, 900), w.Call(call["path_open"]), w.Drop())
-}
-
 // printStep reads 100 bytes from the descriptor at 900 and writes them to
 // standard output.
 func printStep(call map[string]int) []byte {

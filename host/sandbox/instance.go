@@ -22,7 +22,8 @@ import (
 type instance struct {
 	module *Module
 	mod    api.Module
-	call   *Call // nil between calls
+	call   *Call // of this instance's own, a copy; nil between calls
+	own    Call
 
 	ctx     context.Context
 	wallEnd time.Time
@@ -71,11 +72,12 @@ func newInstance(m *Module, c *Call, files *fileTree) *instance {
 // arm sets every budget and forgets what an earlier call left behind. Memory
 // and globals are not its business: see pool.giveBack.
 func (in *instance) arm(c *Call, files *fileTree) {
-	in.call, in.files = c, files
+	in.own = *c
+	in.call, in.files = &in.own, files
 	in.memory = memoryBudget{limit: c.Limits.MemoryBytes &^ (pageBytes - 1)}
 	in.fuel = meter{budget: int64(c.Limits.Fuel), left: int64(c.Limits.Fuel), cell: in.fuel.cell}
 	in.kernel.renew(&in.memory, c.Input)
-	in.streams = newStreams(in)
+	in.streams.open(in.call, in.command())
 	in.response, in.figures = response{}, Figures{}
 	in.hostCalls, in.guestErr, in.exited, in.exitCode, in.fatal = 0, nil, false, 0, nil
 	in.starting, in.effects = false, false
@@ -333,7 +335,7 @@ func (in *instance) output() []byte {
 	case in.command():
 		return in.streams.stdout.data
 	case in.kernel.outputSet:
-		return in.kernel.output()
+		return in.kernel.output(in.call.Output)
 	}
 	return in.streams.written.data
 }

@@ -293,13 +293,13 @@ func (k *kernel) setOutput(off, n uint64) error {
 	return nil
 }
 
-// output returns a copy of the output.
-func (k *kernel) output() []byte {
+// output returns a copy of the output, in room as far as that goes.
+func (k *kernel) output(room []byte) []byte {
 	b, err := k.at(k.outputStart, k.outputSize)
 	if err != nil {
 		return nil // nothing was set, or reset took it away
 	}
-	return append([]byte(nil), b...)
+	return append(room[:0], b...)
 }
 
 // reset frees every block and forgets input, output and error.

@@ -136,25 +136,26 @@ func (in *instance) untouched() bool {
 }
 
 // giveBack puts the instance where the next call finds it, or frees it. err is
-// how the call ended. The instance is not the caller's any more.
-func (m *Module) giveBack(in *instance, err error) Figures {
+// how the call ended, and start when it began. The instance is not the caller's
+// any more.
+func (m *Module) giveBack(in *instance, err error, start time.Time) Figures {
 	f, p := in.figures, in.pool
 	if p == nil {
 		in.close()
 		f.Strategy = StrategyNone
 		return f
 	}
-	began := time.Now()
+	began := time.Since(start) // which asks one clock, where time.Now asks two
 	f.Strategy = m.runtime.strategy
 	fit := in.reusable(err)
 	if fit {
 		f.DirtyPages, err = in.goBack()
 		fit = err == nil && in.rest(f.DirtyPages)
 	}
-	now := time.Now()
-	f.ResetTime = now.Sub(began)
+	ended := time.Since(start)
+	f.ResetTime = ended - began
 	if fit {
-		p.put(in, now)
+		p.put(in, start.Add(ended))
 	} else {
 		f.Strategy = StrategyNone
 		p.drop(in)
@@ -190,7 +191,7 @@ func (in *instance) rest(pages int) bool {
 	held := in.linear.memory.held(pages, in.module.runtime.strategy)
 	in.cost += int64(held)
 	in.wasi.Close()
-	in.call, in.ctx, in.files, in.streams, in.response = nil, nil, nil, streams{}, response{}
+	in.call, in.own, in.ctx, in.files, in.streams, in.response = nil, Call{}, nil, nil, streams{}, response{}
 	in.guestErr, in.fatal, in.kernel.input = nil, nil, nil
 	return held <= in.at.size()+growthKept
 }

@@ -40,21 +40,22 @@ func (c *capped) bytes() []byte {
 
 // streams is what flows between the guest and the caller.
 type streams struct {
-	stdin   *bytes.Reader
+	stdin   bytes.Reader
 	stdout  capped // of a command: it is the output
 	stderr  capped // and standard output of others
 	written capped // by output_write
 	log     capped // only counts
 }
 
-func newStreams(in *instance) streams {
-	l := in.call.Limits
-	return streams{
-		stdin:   bytes.NewReader(in.call.Input),
-		stdout:  capped{limit: l.OutputBytes},
-		stderr:  capped{limit: l.LogBytes},
-		written: capped{limit: l.OutputBytes},
-		log:     capped{limit: l.LogBytes},
+// open begins the streams of a call. What is the output has the caller's room.
+func (s *streams) open(c *Call, command bool) {
+	s.stdin.Reset(c.Input)
+	s.stdout, s.written = capped{limit: c.Limits.OutputBytes}, capped{limit: c.Limits.OutputBytes}
+	s.stderr, s.log = capped{limit: c.Limits.LogBytes}, capped{limit: c.Limits.LogBytes}
+	if command {
+		s.stdout.data = c.Output[:0]
+	} else {
+		s.written.data = c.Output[:0]
 	}
 }
 

@@ -22,18 +22,7 @@ import (
 
 // wasip1 builds the command of testdata/wasip1, once.
 var wasip1 = sync.OnceValues(func() ([]byte, error) {
-	dir, err := os.MkdirTemp("", "wasip1")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	out := filepath.Join(dir, "guest.wasm")
-	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", out, "./testdata/wasip1")
-	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=")
-	if text, err := cmd.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("%w: %s", err, text)
-	}
-	return os.ReadFile(out)
+	return w.BuildGo("host/sandbox/testdata/wasip1", "-ldflags=-s -w")
 })
 
 // loadCommand compiles that command, once for all tests.
@@ -372,6 +361,12 @@ func filesGuest(initialise func(call map[string]int) []byte) []byte {
 	g.ExportFunc("_initialize", g.Func(w.Sig("", ""), "", initialise(calls)))
 	read := w.Code(w.I32Const(900), w.Load(0x28, 0), args(1000, 1, 1100), w.Call(calls["fd_read"]), w.Drop())
 	return g.tool("run", openStep(calls, 0, 5), read, w.I32Const(2000), w.I32Const(1100), w.Load(0x28, 0), w.Call(g.write), zero()).Bytes()
+}
+
+// openStep opens the text at an address below the first preopen, following
+// links, with rights to read, and leaves the descriptor at 900.
+func openStep(call map[string]int, at, length int32) []byte {
+	return w.Code(args(3, 1, at, length, 0), w.I64Const(2), w.I64Const(0), args(0, 900), w.Call(call["path_open"]), w.Drop())
 }
 
 // TestPoolWithFiles uses instances again for calls with the same roots, unless

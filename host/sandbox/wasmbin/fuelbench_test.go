@@ -15,23 +15,12 @@ import (
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 
 	"github.com/skillet-run/skillet/host/sandbox/wasmbin"
+	w "github.com/skillet-run/skillet/host/sandbox/wasmbin/wasmtest"
 )
 
 // goGuest is testdata/compute, compiled.
 var goGuest = sync.OnceValues(func() ([]byte, error) {
-	dir, err := os.MkdirTemp("", "compute")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	out := filepath.Join(dir, "compute.wasm")
-	cmd := exec.Command("go", "build", "-trimpath", "-buildmode=c-shared", "-o", out, "./testdata/compute")
-	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=")
-	cmd.Stderr = os.Stderr
-	if err = cmd.Run(); err != nil {
-		return nil, err
-	}
-	return os.ReadFile(out)
+	return w.BuildGo("host/sandbox/wasmbin/testdata/compute", "-buildmode=c-shared")
 })
 
 // rustGuest is testdata/rust/compute.rs, compiled.

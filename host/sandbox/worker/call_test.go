@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -344,18 +343,7 @@ func onlyIdle(t *testing.T, m *Module) *process {
 
 // command is the WASI command of package sandbox's tests, built once.
 var command = sync.OnceValues(func() ([]byte, error) {
-	dir, err := os.MkdirTemp("", "worker-test-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	out := filepath.Join(dir, "main.wasm")
-	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", out, "../testdata/wasip1")
-	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=")
-	if text, err := cmd.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("%w: %s", err, text)
-	}
-	return os.ReadFile(out)
+	return w.BuildGo("host/sandbox/testdata/wasip1", "-ldflags=-s -w")
 })
 
 // contents is what lies below a directory.

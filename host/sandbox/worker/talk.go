@@ -120,13 +120,16 @@ func (t *talk) run(ctx context.Context) (sandbox.Result, error) {
 		return sandbox.Result{}, t.lost(ctx, err)
 	}
 	t.log(got.Lines)
+	if t.call.Output != nil {
+		got.Result.Output = append(t.call.Output[:0], got.Result.Output...)
+	}
 	return got.Result, t.restore(ctx, got.Failure)
 }
 
 // message is the call as it is sent.
 func (t *talk) message() *call {
 	m := &call{Call: t.call, Log: t.call.Log != nil}
-	m.Call.FS = nil
+	m.Call.FS, m.Call.Output = nil, nil
 	if t.files != nil {
 		m.Files, m.Preopens = true, t.files.preopens()
 	}
