@@ -84,15 +84,20 @@ func (r *rewriter) functionBody(index uint32) {
 // in the same meaning that is cheaper to charge.
 func (r *rewriter) restructure(results bool) {
 	r.code.unrolled = nil
+	r.code.ends = r.code.ends[:0]
 	if !r.options.Fuel || !bytes.ContainsRune(r.b[r.pos:r.end], opLoop) {
 		return
 	}
 	if bytes.Contains(r.b[r.pos:r.end], dispatchHead) {
 		r.read(straighten(r.cursor, &r.bounds))
 	}
+	r.code.ends.find(r.cursor, &r.bounds)
 	if r.unrolling > 0 {
 		code, list := r.unroll(r.cursor, results)
-		r.read(code)
+		if code != nil {
+			r.read(code)
+			r.code.ends.find(r.cursor, &r.bounds)
+		}
 		r.code.unrolled = list
 	}
 }

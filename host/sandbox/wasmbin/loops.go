@@ -67,6 +67,48 @@ func (l *loops) closeLoop() {
 	slices.SortFunc(p.carried, func(x, y uint32) int { return int(l.types[x]) - int(l.types[y]) })
 }
 
+// tails are the blocks that end where a loop does, by the offsets of their
+// opcodes: a branch to one leaves the loop.
+type tails []int
+
+func (t tails) has(at int) bool {
+	_, found := slices.BinarySearch(t, at)
+	return found
+}
+
+// find finds those of the code that c is at.
+func (t *tails) find(c cursor, b *bounds) {
+	*t = (*t)[:0]
+	type block struct {
+		at   int
+		loop bool
+	}
+	var open, ending []block
+	var in instr
+	for c.pos < c.end {
+		c.next(&in, b)
+		last := len(open) - 1
+		switch in.op {
+		case opBlock, opLoop, opIf:
+			open = append(open, block{in.at, in.op == opLoop})
+		case opEnd:
+			if last < 0 { // of the function
+				continue
+			}
+			if ending = append(ending, open[last]); open[last].loop {
+				for _, e := range ending {
+					*t = append(*t, e.at)
+				}
+			}
+			open = open[:last]
+			continue
+		}
+		ending = ending[:0]
+	}
+	slices.Sort(*t)
+	*t = slices.Compact(*t)
+}
+
 // access notes an access to a local. The first in a loop uses its value at the
 // loop's head, if it reads it. That goes by the order of the code, which is not
 // always the order in which it runs: what comes of it is speed, no more.

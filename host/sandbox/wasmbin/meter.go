@@ -66,6 +66,7 @@ type segment struct {
 type scope struct {
 	force int // charge in force where it began
 	loop  bool
+	tail  bool // it ends where the loop around it does
 }
 
 // meter finds the charges of one function body after the other. Its slices are
@@ -76,6 +77,7 @@ type meter struct {
 	force   int // charge in force: it is always passed before seg
 	seg     segment
 
+	ends     tails
 	unrolled []unrolled // loops still to come whose charge is known
 	paid     int        // open blocks around the code of such a loop, 0 outside
 	loops
@@ -85,7 +87,7 @@ type meter struct {
 // parameters and locals.
 func (m *meter) begin(at int, types []ValueType) {
 	m.charges = append(m.charges[:0], charge{at: at, cost: costEntry})
-	m.scopes = append(m.scopes[:0], scope{0, false})
+	m.scopes = append(m.scopes[:0], scope{})
 	m.force, m.paid = 0, 0
 	m.seg = segment{at: at}
 	m.beginLoops(types)
@@ -141,7 +143,7 @@ func (m *meter) add(in *instr) {
 // enter follows a straight line into a block.
 func (m *meter) enter(in *instr) {
 	next := m.close()
-	m.scopes = append(m.scopes, scope{m.force, false})
+	m.scopes = append(m.scopes, scope{force: m.force, tail: m.ends.has(in.at)})
 	m.seg = segment{at: in.end, chance: next}
 }
 
@@ -149,7 +151,7 @@ func (m *meter) enter(in *instr) {
 func (m *meter) branchIf(in *instr) {
 	next := m.close()
 	m.open(in.end)
-	if to := len(m.scopes) - 1 - int(in.x); to < m.innermost() {
+	if to := len(m.scopes) - 1 - int(in.x); to < m.innermost() || m.scopes[to].tail {
 		m.seg.chance = max(next, expected)
 	}
 }
@@ -162,7 +164,7 @@ func (m *meter) enterLoop(in *instr) {
 		check = checkHere // it may take values, which are not at hand behind an if
 	}
 	m.charges = append(m.charges, charge{at: in.end, cost: m.turn(in.at), check: check, loop: l})
-	m.scopes = append(m.scopes, scope{m.force, true})
+	m.scopes = append(m.scopes, scope{force: m.force, loop: true})
 	m.force = len(m.charges) - 1
 	m.seg = segment{at: in.end}
 }

@@ -43,6 +43,7 @@ type candidate struct {
 type framed struct {
 	values bool // a branch to it takes values
 	arm    bool // it is an if
+	tail   bool // it ends where the loop around it does
 }
 
 // unroller writes a function with its small innermost loops unrolled, so that
@@ -60,6 +61,7 @@ type unroller struct {
 	bounds  *bounds
 	types   []FuncType
 	fuel    uint32 // global
+	ends    tails
 	open    []framed
 	current candidate
 	found   []candidate
@@ -71,7 +73,7 @@ type unroller struct {
 // unroll returns the code that c is at with loops unrolled, and where they are;
 // or nil when there are none. results says whether the function has any.
 func (r *rewriter) unroll(c cursor, results bool) ([]byte, []unrolled) {
-	u := &unroller{cursor: c, bounds: &r.bounds, types: r.module.Types, fuel: r.fuel}
+	u := &unroller{cursor: c, bounds: &r.bounds, types: r.module.Types, fuel: r.fuel, ends: r.code.ends}
 	u.open, u.current.frame = append(u.open, framed{values: results}), none
 	for u.pos < u.end && len(u.found) < maxUnrolled {
 		u.next(&u.in, u.bounds)
@@ -106,7 +108,7 @@ func (u *unroller) look(in *instr) {
 	}
 	switch in.op {
 	case opBlock, opIf:
-		u.open = append(u.open, framed{values: !in.emptyBlock() && u.results(in), arm: in.op == opIf || u.open[len(u.open)-1].arm})
+		u.open = append(u.open, framed{values: !in.emptyBlock() && u.results(in), arm: in.op == opIf || u.open[len(u.open)-1].arm, tail: u.ends.has(in.at)})
 	case opLoop:
 		*c = candidate{at: in.at, code: in.end, frame: len(u.open), cost: costOne, refused: !in.emptyBlock()}
 		u.open = append(u.open, framed{values: in.bt >= 0})
@@ -127,7 +129,7 @@ func (u *unroller) branch(to int) {
 	c := &u.current
 	c.refused = c.refused || u.open[to].values && to < c.frame
 	c.turns = c.turns || to == c.frame
-	c.skips = c.skips || to >= c.frame
+	c.skips = c.skips || to >= c.frame && !u.open[to].tail
 }
 
 // results reports whether a block leaves values.
