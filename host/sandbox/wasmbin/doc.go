@@ -121,15 +121,15 @@
 //
 //	               time   fuel                   time   fuel
 //	tight loop     0.43   1.00    Rust: fib      1.16   1.02
-//	fib            1.04   1.57          sieve    1.01   1.19
-//	Go: SHA-256    0.88   1.04          SHA-256  0.93   1.00
+//	fib            1.04   1.57          sieve    1.09   1.19
+//	Go: SHA-256    0.88   1.04          SHA-256  0.91   1.00
 //	    sort       0.98   1.16          sort     1.10   1.09
-//	    matrix     1.00   1.13          matrix   0.86   1.00
-//	    JSON       0.92   1.10          JSON     1.19   1.29
-//	    regexp     1.04   1.10          regexp   1.19   1.15
+//	    matrix     0.92   1.13          matrix   0.93   1.00
+//	    JSON       0.93   1.14          JSON     1.19   1.29
+//	    regexp     1.03   1.11          regexp   1.19   1.15
 //
-// The geometric mean of the Go programs is 0.96, because straightened code is
-// faster than what Go's compiler writes, that of the Rust ones 1.06. What is
+// The geometric mean of the Go programs is 0.95, because straightened code is
+// faster than what Go's compiler writes, that of the Rust ones 1.08. What is
 // above 1.1 is short functions that are called often: a charge is a load, a
 // subtraction, a store and a comparison, at the least one for each call.
 // wazero's WithCloseOnContextDone takes 23 times the time of the tight loop,
