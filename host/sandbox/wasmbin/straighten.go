@@ -5,7 +5,7 @@ import "slices"
 // Limits of what straightening makes of a dispatch loop.
 const (
 	maxLevels       = 32  // loops nested in each other
-	maxLevelTargets = 4   // targets of all their br_tables together, for each one of the original
+	maxLevelTargets = 1   // targets of all their br_tables together, for each one of the original
 	freeTargets     = 256 // that they may have in any case
 )
 
