@@ -60,20 +60,38 @@ func (i *Installer) tidy(ctx context.Context, done string) error {
 	if ctx.Err() != nil { // interrupted: the next removal does it
 		return nil
 	}
-	if err := i.ledger.Exclusive(ctx, i.sweep); err != nil {
+	if _, err := i.Sweep(ctx, false); err != nil {
 		return fmt.Errorf("%s, but not all of its bytes could be deleted: %w", done, err)
 	}
 	return nil
 }
 
-// sweep deletes bytes that no installed skill needs, and no proposal that waits
-// or is in quarantine.
-// The ledger's lock must be held, so that no installation is between keeping
-// its bytes and committing.
-func (i *Installer) sweep(ctx context.Context) error {
+// Sweep deletes bytes that no installed skill needs, and no proposal that waits or
+// is in quarantine, and returns how many files those are. With dry it only counts.
+func (i *Installer) Sweep(ctx context.Context, dry bool) (files int, err error) {
+	err = i.ledger.Exclusive(ctx, func(ctx context.Context) error {
+		keep, err := i.needed(ctx)
+		if err != nil {
+			return err
+		}
+		if !dry {
+			files, err = i.registry.Sweep(ctx, keep)
+			return err
+		}
+		unused, err := i.registry.Unused(ctx, keep)
+		files = len(unused)
+		return err
+	})
+	return files, err
+}
+
+// needed are the packages of proposals that somebody may still decide on. The
+// ledger's lock must be held, so that no installation is between keeping its bytes
+// and committing.
+func (i *Installer) needed(ctx context.Context) ([]manifests.Digest, error) {
 	ps, err := i.desk.Proposals(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var keep []manifests.Digest
 	for _, p := range ps {
@@ -81,6 +99,5 @@ func (i *Installer) sweep(ctx context.Context) error {
 			keep = append(keep, p.Digest)
 		}
 	}
-	_, err = i.registry.Sweep(ctx, keep)
-	return err
+	return keep, nil
 }

@@ -330,29 +330,41 @@ func parseIndex(index []byte) ([]bundle.File, error) {
 	return files, nil
 }
 
-// Sweep deletes blobs that no digest in keep reaches. keep holds digests of
+// Unused lists the blobs that no digest in keep reaches. keep holds digests of
 // packages: installed ones are kept anyway.
-func (r *Registry) Sweep(ctx context.Context, keep []manifests.Digest) (deleted int, err error) {
+func (r *Registry) Unused(ctx context.Context, keep []manifests.Digest) ([]manifests.Digest, error) {
 	skills, err := r.List(ctx)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	for _, s := range skills {
 		keep = append(keep, s.Digest)
 	}
 	used, err := r.reachable(ctx, keep)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	all, err := r.blobs.List(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("list blobs: %w", err)
+		return nil, fmt.Errorf("list blobs: %w", err)
 	}
+	unused := []manifests.Digest{}
 	for _, d := range all {
-		if used[d] {
-			continue
+		if !used[d] {
+			unused = append(unused, manifests.Digest(d))
 		}
-		if err := r.blobs.Delete(ctx, d); err != nil {
+	}
+	return unused, nil
+}
+
+// Sweep deletes the blobs that are [Registry.Unused].
+func (r *Registry) Sweep(ctx context.Context, keep []manifests.Digest) (deleted int, err error) {
+	unused, err := r.Unused(ctx, keep)
+	if err != nil {
+		return 0, err
+	}
+	for _, d := range unused {
+		if err := r.blobs.Delete(ctx, string(d)); err != nil {
 			return deleted, fmt.Errorf("delete blob %s: %w", d, err)
 		}
 		deleted++

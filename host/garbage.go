@@ -1,0 +1,71 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Garbage is what a home does not need.
+type Garbage struct {
+	// Packages are files of packages that nothing refers to.
+	Packages int `json:"package_files"`
+	// Downloads are beginnings of downloads that nobody goes on with, Compiled is
+	// machine code of modules; Bytes is the size of both together.
+	Downloads int   `json:"downloads"`
+	Compiled  int   `json:"compiled"`
+	Bytes     int64 `json:"bytes"`
+}
+
+// abandoned is the age at which the beginning of a download is garbage.
+const abandoned = time.Hour
+
+// CollectGarbage deletes what the home does not need: nothing that is lost by it
+// cannot be made again. With compiled it deletes compiled code as well; with dry
+// it deletes nothing, and says what it would.
+func (h *Host) CollectGarbage(ctx context.Context, compiled, dry bool) (Garbage, error) {
+	var g Garbage
+	var err error
+	if g.Packages, err = h.Installer.Sweep(ctx, dry); err != nil {
+		return g, err
+	}
+	before := time.Now().Add(-abandoned)
+	if g.Downloads, err = g.clear(h.path("cache", "downloads"), before, dry); err != nil || !compiled {
+		return g, err
+	}
+	g.Compiled, err = g.clear(h.path("cache", "compiled"), time.Now(), dry)
+	return g, err
+}
+
+// clear deletes the files in a directory that were last written before a time.
+func (g *Garbage) clear(dir string, before time.Time, dry bool) (int, error) {
+	n := 0
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) { // nothing was kept, or another command was first
+			return nil
+		}
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil || info.ModTime().After(before) {
+			return nil
+		}
+		n, g.Bytes = n+1, g.Bytes+info.Size()
+		if dry {
+			return nil
+		}
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		return n, fmt.Errorf("clear %s: %w", dir, err)
+	}
+	return n, nil
+}
