@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/install"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/skillset"
 	sources "github.com/skillet-run/skillet/host/source"
@@ -74,17 +76,21 @@ func (t *terminal) export(ctx context.Context, c *cli.Context, h *host.Host) err
 	})
 }
 
-// toExport lists what is exported: of each skill the active version last.
+// toExport lists what is exported, with what it needs: what is needed before what
+// needs it, and of each skill the active version last.
 func (t *terminal) toExport(ctx context.Context, h *host.Host, names []string) ([]skillset.Entry, error) {
-	skills, err := h.Registry.List(ctx)
+	all, err := h.Registry.List(ctx)
+	skills := all
 	if len(names) > 0 && err == nil {
 		_, skills, err = t.leaving(ctx, h, names)
 	}
 	if err != nil {
 		return nil, err
 	}
+	skills = registry.Reachable(all, skills)
+	order := installOrder(skills)
 	slices.SortFunc(skills, func(a, b registry.Skill) int {
-		return cmp.Or(strings.Compare(a.Name, b.Name), rank(a)-rank(b), manifests.CompareVersions(a.Version, b.Version))
+		return cmp.Or(order[a.Name]-order[b.Name], rank(a)-rank(b), manifests.CompareVersions(a.Version, b.Version))
 	})
 	entries := []skillset.Entry{}
 	for _, s := range skills {
@@ -92,7 +98,7 @@ func (t *terminal) toExport(ctx context.Context, h *host.Host, names []string) (
 		if err != nil {
 			return nil, err
 		}
-		e := skillset.Entry{Name: s.Name, Version: s.Version, Digest: s.Digest, Active: s.Active, Source: s.Source, Grants: lastingGrants(gs)}
+		e := skillset.Entry{Name: s.Name, Version: s.Version, Digest: s.Digest, Active: s.Active, Needed: s.Needed, Source: s.Source, Grants: lastingGrants(gs)}
 		if e.Signatures, err = signaturesOf(ctx, h, s.Digest); err != nil {
 			return nil, err
 		}
@@ -102,6 +108,35 @@ func (t *terminal) toExport(ctx context.Context, h *host.Host, names []string) (
 		entries = append(entries, e)
 	}
 	return entries, nil
+}
+
+// installOrder numbers names so that what is needed comes before what needs it, and
+// otherwise in alphabetical order. Versions of two skills may need each other; then
+// one of them comes first.
+func installOrder(skills []registry.Skill) map[string]int {
+	needs := map[string][]string{}
+	for _, s := range skills {
+		needs[s.Name] = append(needs[s.Name], "")
+		for _, d := range s.Dependencies {
+			needs[s.Name] = append(needs[s.Name], d.Chosen())
+		}
+	}
+	order, seen := map[string]int{}, map[string]bool{"": true}
+	var visit func(name string)
+	visit = func(name string) {
+		if seen[name] {
+			return
+		}
+		seen[name] = true
+		for _, n := range slices.Sorted(slices.Values(needs[name])) {
+			visit(n)
+		}
+		order[name] = len(order)
+	}
+	for _, name := range slices.Sorted(maps.Keys(needs)) {
+		visit(name)
+	}
+	return order
 }
 
 // signaturesOf are the signatures of an installed version that name it by its
@@ -262,6 +297,11 @@ func (t *terminal) importOne(ctx context.Context, c *cli.Context, h *host.Host, 
 	if err != nil || in.Skill == nil {
 		return result, err
 	}
+	if content.Needed {
+		if err := t.unasked(ctx, h, content.Name); err != nil {
+			return result, err
+		}
+	}
 	if content.Pinned {
 		if _, err := h.Installer.Pin(ctx, t.person().Actor(), content.Name, content.Reason); err != nil {
 			return result, err
@@ -269,6 +309,16 @@ func (t *terminal) importOne(ctx context.Context, c *cli.Context, h *host.Host, 
 	}
 	result.Wanted, err = t.wanted(ctx, h, content)
 	return result, err
+}
+
+// unasked notes that nobody asked for a skill of a set: others needed it.
+func (t *terminal) unasked(ctx context.Context, h *host.Host, skill string) error {
+	s, err := h.Registry.Lookup(ctx, manifests.Ref{Name: skill})
+	if err != nil || s.Needed {
+		return err
+	}
+	_, err = h.Installer.AcceptGroup(ctx, t.person(), install.Group{Kind: "import", Subject: s.Ref(), Asked: map[string]*registry.Asked{skill: nil}})
+	return err
 }
 
 // wanted are the grants of a set that do not hold here.

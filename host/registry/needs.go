@@ -126,27 +126,35 @@ func Dependents(all []Skill, on ...manifests.Digest) []Skill {
 // Unneeded returns the versions among all that nobody asked for and that no
 // version of a skill that somebody asked for was resolved to, directly or not.
 func Unneeded(all []Skill) []Skill {
+	reached := Reachable(all, slices.DeleteFunc(slices.Clone(all), func(s Skill) bool { return s.Needed }))
+	return slices.DeleteFunc(slices.Clone(all), func(s Skill) bool {
+		return slices.ContainsFunc(reached, func(o Skill) bool { return o.Digest == s.Digest })
+	})
+}
+
+// Reachable returns versions, and those among all that they were resolved to,
+// directly or not.
+func Reachable(all, from []Skill) []Skill {
 	byDigest := map[manifests.Digest]Skill{}
 	for _, s := range all {
 		byDigest[s.Digest] = s
 	}
 	reached := map[manifests.Digest]bool{}
-	var reach func(s Skill)
-	reach = func(s Skill) {
+	var found []Skill
+	queue := slices.Clone(from)
+	for len(queue) > 0 {
+		s := queue[0]
+		queue = queue[1:]
 		if reached[s.Digest] {
-			return
+			continue
 		}
 		reached[s.Digest] = true
+		found = append(found, s)
 		for _, d := range s.Dependencies {
 			if to, ok := byDigest[d.Digest]; ok {
-				reach(to)
+				queue = append(queue, to)
 			}
 		}
 	}
-	for _, s := range all {
-		if !s.Needed {
-			reach(s)
-		}
-	}
-	return slices.DeleteFunc(slices.Clone(all), func(s Skill) bool { return reached[s.Digest] })
+	return found
 }

@@ -58,6 +58,8 @@ type Entry struct {
 	Active bool   `json:"active"`
 	Pinned bool   `json:"pinned,omitempty"`
 	Reason string `json:"pin_reason,omitempty"`
+	// Needed is true when nobody asked for the skill, and others needed it.
+	Needed bool `json:"needed,omitempty"`
 	// Source is where it came from.
 	Source string `json:"source,omitempty"`
 	// Grants are what it was granted for good.
