@@ -123,7 +123,7 @@ func TestKilledWhileFetching(t *testing.T) {
 	}
 	for round := range rounds {
 		slow.Store(int64(1 + round%7))
-		cmd := p.command(t.Context(), "install", ref+":1.0.0", "--yes")
+		cmd := p.command(t.Context(), "install", ref+":1.0.0", "--yes", "--allow-unsigned")
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -139,7 +139,7 @@ func TestKilledWhileFetching(t *testing.T) {
 		}
 	}
 	slow.Store(0)
-	p.must(0, "install", ref+":1.0.0", "--yes")
+	p.must(0, "install", ref+":1.0.0", "--yes", "--allow-unsigned")
 	p.must(0, "run", "echo", "--input", "x")
 	if left, err := filepath.Glob(filepath.Join(p.home, "cache", "downloads", "*")); err != nil || len(left) > 0 {
 		t.Errorf("left: %v, %v", left, err)

@@ -351,7 +351,8 @@ func (p *person) guest(dir, name string) string {
 	p.t.Helper()
 	wasm := filepath.Join(p.work, dir, "main.wasm")
 	p.write(dir+"/skill.json", fmt.Appendf(nil, `{"name":%q,"version":"1.0.0","description":"d","type":"code_inline","command":"main.wasm",
-		"tools":[{"name":"log","description":"logs"},{"name":"tell","description":"tells"},{"name":"fail","description":"fails"}]}`, name))
+		"tools":[{"name":"log","description":"logs"},{"name":"tell","description":"tells"},{"name":"fail","description":"fails"}],
+		"security":{"permissions":{"network":[],"file_read":[],"file_write":[],"secrets":[],"kv":{},"notify":{}}}}`, name))
 	buildGuest(p.t, wasm, "./testdata/guest", "-buildmode=c-shared")
 	return "./" + dir
 }
