@@ -225,7 +225,7 @@ func (w *works) question() string {
 
 // settle is what is left to do when everything is installed already.
 func (w *works) settle(ctx context.Context, in installed) (installed, error) {
-	if !w.plan.IsEmpty() {
+	if !w.plan.IsEmpty() && !w.c.IsSet("generated-by") {
 		if _, err := w.h.Installer.AcceptGroup(ctx, w.t.person(), w.group); err != nil {
 			return in, err
 		}

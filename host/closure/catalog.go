@@ -36,9 +36,10 @@ type Settings struct {
 	Options source.Options
 }
 
-// Bounds on who is looked at for an interface: names in all, and of each the
-// newest versions.
+// Bounds on what is looked at: names for one question, and for an interface names
+// and the newest versions of each.
 const (
+	maxNames     = 2000
 	maxProviders = 500
 	maxOffering  = 5
 )
@@ -54,6 +55,8 @@ type Catalog struct {
 	skills []registry.Skill // what is installed
 	// far has places be asked for all names, also where something is installed.
 	far bool
+	// wished are names that a person asks for now, whatever is pinned.
+	wished []string
 
 	items  map[string][]*item
 	offers map[string][]resolve.Offer
@@ -141,7 +144,7 @@ func (c *Catalog) itemsOf(ctx context.Context, name string) ([]*item, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(items) == 0 || c.far {
+	if (len(items) == 0 || c.far) && !c.isPinned(name) {
 		published, err := c.published(ctx, name)
 		if err != nil {
 			return nil, err
@@ -150,6 +153,16 @@ func (c *Catalog) itemsOf(ctx context.Context, name string) ([]*item, error) {
 	}
 	c.items[name] = items
 	return items, nil
+}
+
+func (c *Catalog) isPinned(name string) bool {
+	return !slices.Contains(c.wished, name) && slices.ContainsFunc(c.skills, func(s registry.Skill) bool { return s.Name == name && s.Pinned != nil })
+}
+
+// held reports whether a version may be chosen of a skill that is pinned: the
+// active one, and those that others were resolved to.
+func (c *Catalog) held(s registry.Skill) bool {
+	return s.Active || len(registry.Dependents(c.skills, s.Digest)) > 0
 }
 
 // merge adds the items of versions that are not there yet.
@@ -166,8 +179,9 @@ func merge(items, more []*item) []*item {
 // not chosen.
 func (c *Catalog) local(name string) ([]*item, error) {
 	var items []*item
+	pinned := c.isPinned(name)
 	for i, s := range c.skills {
-		if s.Name != name || s.Disabled != nil && s.Disabled.Quarantined {
+		if s.Name != name || s.Disabled != nil && s.Disabled.Quarantined || pinned && !c.held(s) {
 			continue
 		}
 		v, err := semver.ParseVersion(s.Version)
@@ -177,7 +191,7 @@ func (c *Catalog) local(name string) ([]*item, error) {
 		items = merge(items, []*item{{name: name, version: v, installed: &c.skills[i]}})
 	}
 	for _, got := range c.settings.Hand {
-		if got.Package.Manifest().Name != name {
+		if got.Package.Manifest().Name != name || pinned {
 			continue
 		}
 		v, err := semver.ParseVersion(got.Version)
@@ -196,6 +210,9 @@ func (c *Catalog) local(name string) ([]*item, error) {
 func (c *Catalog) published(ctx context.Context, name string) ([]*item, error) {
 	if items, ok := c.places[name]; ok {
 		return items, nil
+	}
+	if len(c.places) >= maxNames {
+		return nil, fmt.Errorf("%w: more than %d skills are needed, or may be", resolve.ErrTooHard, maxNames)
 	}
 	items, err := c.publishedAt(ctx, name)
 	if err == nil {

@@ -420,6 +420,26 @@ func (h *home) another(seed int, all Settings) {
 	}
 }
 
+// What is pinned stays, whether somebody asked for it or not.
+func TestPinned(t *testing.T) {
+	t.Parallel()
+	for _, asked := range []bool{true, false} {
+		h := newHome(t)
+		all := hand(pack(t, "app", "1.0.0", "text ^1", ""), pack(t, "text", "1.0.0", "", ""), pack(t, "text", "1.1.0", "", ""), pack(t, "late", "1.0.0", "text ^1.1", ""))
+		if asked {
+			h.install(all, Wish{Name: "text", Exactly: "1.0.0"})
+		}
+		h.install(hand(all.Hand[0].Package, all.Hand[1].Package), Wish{Name: "app"})
+		h.apply(registry.PinnedAt("text", "it works"))
+		_, err := h.ask(all, Question{Wishes: []Wish{{Name: "late"}}})
+		if !errors.Is(err, resolve.ErrConflict) || !strings.Contains(task.AsError(err).Hint, "skillet unpin text") {
+			t.Errorf("asked for %v: %v", asked, err)
+		}
+		h.install(all, Wish{Name: "late"}, Wish{Name: "text", Exactly: "1.1.0"}) // unless somebody asks for another
+		h.lock()
+	}
+}
+
 // Dependents and leftovers are found over the whole closure.
 func TestUnneeded(t *testing.T) {
 	t.Parallel()

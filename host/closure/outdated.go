@@ -19,7 +19,7 @@ func (c *Catalog) Outdated(ctx context.Context) ([]resolve.Update, error) {
 	fresh, err := resolve.Resolve(ctx, far, resolve.Request{Roots: h.roots, Prefer: h.Graph, RenewAll: true})
 	var conflict *resolve.Conflict
 	if errors.As(err, &conflict) {
-		return nil, conflicting(conflict)
+		return nil, c.conflicting(conflict)
 	}
 	if err != nil {
 		return nil, told(err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/resolve"
@@ -145,6 +146,9 @@ func (c *Catalog) Plan(ctx context.Context, q Question) (*Plan, error) {
 			continue // the newest version may need newer ones of what is here
 		}
 		near := c.reaching(far)
+		for _, w := range q.Wishes {
+			near.wished = append(near.wished, w.Name)
+		}
 		g, err := near.resolve(ctx, h, q)
 		if err == nil {
 			return near.plan(ctx, h, kept(g, q), q)
@@ -153,7 +157,7 @@ func (c *Catalog) Plan(ctx context.Context, q Question) (*Plan, error) {
 			return nil, told(err)
 		}
 	}
-	return nil, conflicting(conflict)
+	return nil, c.conflicting(conflict)
 }
 
 // kept is a graph with the wishes as they will be kept.
@@ -176,9 +180,15 @@ func told(err error) error {
 	return err
 }
 
-func conflicting(c *resolve.Conflict) error {
-	return task.Wrap(task.KindConflict, c).
-		WithHint("ask for other versions, or say with --find where else to look; --isolated gives a skill a closure of its own, beside that of the others")
+// conflicting says what can be done when nothing fits.
+func (c *Catalog) conflicting(why *resolve.Conflict) error {
+	e := task.Wrap(task.KindConflict, why)
+	for _, s := range c.skills {
+		if s.Pinned != nil && s.Active && strings.Contains(why.Error(), s.Name+" ") {
+			return e.WithHint("%s is pinned at %s: `skillet unpin %s` lets another version be chosen", s.Name, s.Version, s.Name)
+		}
+	}
+	return e.WithHint("ask for other versions, or say with --find where else to look; --isolated gives a skill a closure of its own, beside that of the others")
 }
 
 func (c *Catalog) resolve(ctx context.Context, h *Home, q Question) (*resolve.Graph, error) {
