@@ -47,7 +47,7 @@ func (t *terminal) trusted(ctx context.Context, c *cli.Context, h *host.Host, go
 	if err != nil {
 		return nil, err
 	}
-	a, err := v.Accept(accepted(c)...)
+	a, err := v.Acceptance(accepted(c)...)
 	if err != nil {
 		return nil, err
 	}

@@ -42,9 +42,9 @@ type Signed struct {
 	Key signature.Key `json:"public_key,omitzero"`
 }
 
-// Accept is the verdict with what a person accepts of it. It fails as
+// Acceptance is the verdict with what a person accepts of it. It fails as
 // [Verdict.Refusal] does.
-func (v Verdict) Accept(accepted ...Flag) (Acceptance, error) {
+func (v Verdict) Acceptance(accepted ...Flag) (Acceptance, error) {
 	if err := v.Refusal(accepted...); err != nil {
 		return Acceptance{}, err
 	}

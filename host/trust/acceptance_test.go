@@ -21,7 +21,7 @@ func (h home) take(a trust.Acceptance) error {
 
 func (h home) acceptance(e trust.Evidence, flags ...trust.Flag) trust.Acceptance {
 	h.t.Helper()
-	a, err := h.assess(e).Accept(flags...)
+	a, err := h.assess(e).Acceptance(flags...)
 	if err != nil {
 		h.t.Fatal(err)
 	}

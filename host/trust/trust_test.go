@@ -190,7 +190,9 @@ func TestStates(t *testing.T) {
 		{"signed, then a directory", []func(home){signedBefore}, with(next(), func(e *trust.Evidence) { e.Directory, e.Source = true, "/home/ada/csv" }), trust.WasSigned, []trust.Flag{trust.AllowUnsigned, trust.AcceptSource}, false, "and before by"},
 		{"signed, accepted without, then by another", []func(home){signedBefore, func(h home) { h.accept(pack(t, "1.0.1"), trust.AllowUnsigned) }}, next(2), trust.ChangedSigner, []trust.Flag{trust.TrustSigner}, false, "and before by"},
 		{"a signature that is no good", nil, with(next(1), flipped), trust.Bad, nil, true, "does not verify"},
-		{"a signature of something else", nil, with(next(1), func(e *trust.Evidence) { e.Artifact, e.Content = manifests.DigestOf(nil), manifests.DigestOf([]byte("other")) }), trust.Bad, nil, true, "something else"},
+		{"a signature of something else", nil, with(next(1), func(e *trust.Evidence) {
+			e.Artifact, e.Content = manifests.DigestOf(nil), manifests.DigestOf([]byte("other"))
+		}), trust.Bad, nil, true, "something else"},
 		{"a signature of another version", nil, with(next(1), func(e *trust.Evidence) { e.Version = "1.2.0" }), trust.Bad, nil, true, "does not name csv@1.2.0"},
 		{"a bad signature beside a good one", []func(home){signedBefore}, with(next(1), func(e *trust.Evidence) { e.Bundles = append([][]byte{[]byte("{}")}, e.Bundles...) }), trust.Trusted, nil, false, "as before"},
 		{"a key nobody knows", nil, with(next(), cosigned(t)), trust.UnknownKey, []trust.Flag{trust.AllowUnsigned}, false, "key that is not known"},
