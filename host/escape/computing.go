@@ -58,6 +58,9 @@ func loopAttempts() []attempt {
 			m.ExportFunc("run", m.Func(w.Sig("", "i32"), "", w.ReturnCall(0)))
 			return m.Bytes()
 		})},
+		// Nothing goes back to the head of a loop here: one function without a loop
+		// calls another, again and again.
+		{"straight-code", "compute for long without a single loop", spend(straight)},
 		// A bulk instruction does much at once.
 		{"bulk-memory", "hold the host with bulk instructions over much memory", spend(func() []byte {
 			m := w.New()
@@ -74,6 +77,21 @@ func loopAttempts() []attempt {
 			l.wantCancelled(l.spin(1, func(cancel func()) { cancel() }))
 		}},
 	}
+}
+
+// straight is a module that computes for seconds in code without loops.
+func straight() []byte {
+	leaf, calls := [][]byte{w.LocalGet(0)}, [][]byte{num(1)}
+	for range 4_000 {
+		leaf = append(leaf, num(3), w.Op(0x6c)) // i32.mul
+	}
+	for range 60_000 {
+		calls = append(calls, w.Call(0))
+	}
+	m := w.New()
+	m.Func(w.Sig("i32", "i32"), "", leaf...)
+	m.ExportFunc("run", m.Func(w.Sig("", "i32"), "", append(calls, w.Drop(), num(0))...))
+	return m.Bytes()
 }
 
 // spin has some guests spin at once. When all of them do, then is called with

@@ -92,7 +92,7 @@ func looseLimits() []loosening {
 		},
 		{
 			"no fuel limit", slack{limits: func(l *sandbox.Limits) { l.Fuel, l.Wall = 1<<60, 50*time.Millisecond }},
-			"endless-loop start-loop initialise-loop tail-calls bulk-memory tree-recursion random-flood fuel-tampering",
+			"endless-loop start-loop initialise-loop tail-calls straight-code bulk-memory tree-recursion random-flood fuel-tampering",
 		},
 		{
 			"a fuel limit that comes before all others", slack{limits: func(l *sandbox.Limits) { l.Fuel = 100 }},
