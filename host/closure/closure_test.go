@@ -325,6 +325,68 @@ func TestLies(t *testing.T) {
 	}
 }
 
+// An index that says of a version that it needs nothing is found out when the
+// version is fetched, and both are named.
+func TestLyingIndex(t *testing.T) {
+	t.Parallel()
+	dir, h := t.TempDir(), newHome(t)
+	at := source.Ref{Kind: source.KindLayout, Path: filepath.Join(dir, "text")}
+	parcel, err := h.fetcher.Parcel(pack(t, "text", "1.0.0", "secret ^9", ""), at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.fetcher.Push(t.Context(), parcel, source.Pushing{}); err != nil {
+		t.Fatal(err)
+	}
+	s := hand(pack(t, "app", "1.0.0", "text ^1", ""))
+	s.From = []source.Ref{{Kind: source.KindLayout, Path: dir}}
+	if _, err := h.ask(s, Question{Wishes: []Wish{{Name: "app"}}}); !errors.Is(err, resolve.ErrConflict) {
+		t.Fatalf("what it needs is not known: %v", err)
+	}
+	rewrite(t, at.Path, func(config map[string]any) { delete(config, "dependencies") })
+	_, err = h.ask(s, Question{Wishes: []Wish{{Name: "app"}}})
+	if task.AsError(err) == nil || task.AsError(err).Kind != task.KindVerification || !strings.Contains(err.Error(), `text@1.0.0 needs "secret ^9", and the config says nothing`) {
+		t.Errorf("a lie: %v", err)
+	}
+	h.want("")
+}
+
+// rewrite changes the config of the only artifact of a layout, and all digests that
+// follow from it.
+func rewrite(t *testing.T, dir string, change func(config map[string]any)) {
+	t.Helper()
+	blob := func(d map[string]any) string {
+		return filepath.Join(dir, "blobs", "sha256", strings.TrimPrefix(d["digest"].(string), "sha256:"))
+	}
+	read := func(path string) map[string]any {
+		b, err := os.ReadFile(path)
+		v := map[string]any{}
+		if err := errors.Join(err, json.Unmarshal(b, &v)); err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	write := func(to map[string]any, content map[string]any) {
+		b, err := json.Marshal(content)
+		to["digest"], to["size"] = string(manifests.DigestOf(b)), len(b)
+		if err := errors.Join(err, os.WriteFile(blob(to), b, 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	index := read(filepath.Join(dir, "index.json"))
+	first := index["manifests"].([]any)[0].(map[string]any)
+	manifest := read(blob(first))
+	config := manifest["config"].(map[string]any)
+	content := read(blob(config))
+	change(content)
+	write(config, content)
+	write(first, manifest)
+	b, err := json.Marshal(index)
+	if err := errors.Join(err, os.WriteFile(filepath.Join(dir, "index.json"), b, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // The home is, after each plan, what the plan said that it would be, and its lock
 // makes another home the same.
 func TestRandomHomes(t *testing.T) {
