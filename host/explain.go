@@ -15,6 +15,7 @@ import (
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
+	"github.com/skillet-run/skillet/manifests/signature"
 )
 
 // meanings pairs the errors of the parts with what they mean to a caller, in
@@ -42,6 +43,10 @@ var meanings = []struct {
 	{secret.ErrName, task.KindUsage, "choose another name"},
 	{secret.ErrTooLarge, task.KindUsage, ""},
 	{secret.ErrDamaged, task.KindVerification, ""},
+	{signature.ErrMalformed, task.KindVerification, "it is no Sigstore bundle, or one that was damaged on its way: get it again"},
+	{signature.ErrInvalid, task.KindVerification, "the bytes are not the ones that were signed: get them again"},
+	{signature.ErrMismatch, task.KindVerification, "the signature is of something else: get both again"},
+	{signature.ErrUnsupported, task.KindVerification, "have it signed by `skillet push`, or by `cosign sign --key`"},
 	{manifests.ErrDigest, task.KindVerification, "the bytes are not the ones that were approved"},
 	{bundle.ErrNoManifest, task.KindUsage, "a package has a skill.json, skill.yaml or SKILL.md"},
 	{bundle.ErrUnsafe, task.KindVerification, "get the package from its author again, packed by `skillet pack`"},
