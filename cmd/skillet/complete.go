@@ -134,6 +134,8 @@ var argumentSources = map[string]source{
 	"info":              inHome(skillNames),
 	"remove":            inHome(skillNames),
 	"update":            inHome(skillNames),
+	"why":               inHome(skillNames),
+	"tree":              inHome(skillNames),
 	"rollback":          inHome(skillNames),
 	"pin":               inHome(skillNames),
 	"unpin":             inHome(skillNames),
