@@ -81,15 +81,19 @@ func configOf(p *bundle.Package) Config {
 	return Config{m.Name, m.Version, p.Digest(), m.Dependencies, m.Provides}
 }
 
-// An Artifact is a package in the form that is published. The same package
-// always gives the same bytes. It is immutable; the zero value is none.
+// An Artifact is a package, or a document, in the form that is published. The
+// same content always gives the same bytes. It is immutable; the zero value is
+// none.
 type Artifact struct {
-	// Digest is the digest of the manifest, which signatures are about.
+	// Digest is the digest of the manifest, which signatures of packages are
+	// about.
 	Digest manifests.Digest
-	// Config says which package it is.
+	// Config says which package it is; zero for a document.
 	Config Config
 
-	pkg      *bundle.Package
+	kind     string          // its artifactType
+	pkg      *bundle.Package // nil for a document
+	document []byte          // nil for a package
 	manifest []byte
 	config   []byte
 	parsed   Manifest
@@ -98,7 +102,7 @@ type Artifact struct {
 // Pack makes the artifact of a package.
 func Pack(p *bundle.Package) (*Artifact, error) {
 	m := p.Manifest()
-	a := &Artifact{pkg: p, Config: configOf(p)}
+	a := &Artifact{kind: ConfigType, pkg: p, Config: configOf(p)}
 	var err error
 	if a.config, err = json.Marshal(a.Config); err != nil {
 		return nil, fmt.Errorf("pack %s: %w", m.Name, err)
@@ -141,7 +145,7 @@ func layerOf(f bundle.File, p *bundle.Package) ocispec.Descriptor {
 // descriptor is the artifact as others refer to it.
 func (a *Artifact) descriptor() ocispec.Descriptor {
 	return ocispec.Descriptor{
-		MediaType: ocispec.MediaTypeImageManifest, ArtifactType: ConfigType,
+		MediaType: ocispec.MediaTypeImageManifest, ArtifactType: a.kind,
 		Digest: digest.Digest(a.Digest), Size: int64(len(a.manifest)),
 	}
 }

@@ -45,8 +45,11 @@ func pushAll(ctx context.Context, to target, a *Artifact, signatures [][]byte, p
 
 // read is the content of a blob of the artifact.
 func (a *Artifact) read(l Layer) ([]byte, error) {
-	if l.Path == "" {
+	switch {
+	case l.Path == "":
 		return a.config, nil
+	case a.pkg == nil:
+		return a.document, nil
 	}
 	return a.pkg.Read(l.Path)
 }

@@ -77,17 +77,26 @@ func Claims(ctx context.Context, s Store, reference string) (manifests.Digest, C
 	return manifests.DigestOf(b), c, err
 }
 
-// head reads the manifest that a tag or digest stands for.
+// head reads the manifest of the package that a tag or digest stands for.
 func head(ctx context.Context, s Store, reference string) ([]byte, Manifest, error) {
-	b, err := s.manifest(ctx, reference)
+	b, err := promised(ctx, s, reference)
 	if err != nil {
 		return nil, Manifest{}, err
 	}
-	if want, err := manifests.ParseDigest(reference); err == nil && want != manifests.DigestOf(b) {
-		return nil, Manifest{}, fmt.Errorf("%w: the manifest has the digest %s, and should have %s", transfer.ErrTampered, manifests.DigestOf(b), want)
-	}
 	m, err := ParseManifest(b)
 	return b, m, err
+}
+
+// promised are the bytes of the manifest that a tag or digest stands for.
+func promised(ctx context.Context, s Store, reference string) ([]byte, error) {
+	b, err := s.manifest(ctx, reference)
+	if err != nil {
+		return nil, err
+	}
+	if want, err := manifests.ParseDigest(reference); err == nil && want != manifests.DigestOf(b) {
+		return nil, fmt.Errorf("%w: the manifest has the digest %s, and should have %s", transfer.ErrTampered, manifests.DigestOf(b), want)
+	}
+	return b, nil
 }
 
 // Summary is what can be said of an artifact without its files.
