@@ -36,6 +36,9 @@ func check(s Settings, sources map[string]string) error {
 	if err := checkRateLimits(s.RateLimits, sources[rateLimitsKey]); err != nil {
 		return err
 	}
+	if err := checkRevocationLists(s.RevocationLists, sources[revocationListsKey]); err != nil {
+		return err
+	}
 	return checkRegistries(s.Registries, sources[registriesKey])
 }
 

@@ -63,6 +63,9 @@ type Settings struct {
 	// Registries are where short names are looked for; they can only be set in
 	// the file.
 	Registries []Registry `koanf:"registries" doc:"registries that short names are looked for in, a list: name, url, names, mirrors, redirects, plain_http"`
+	// RevocationLists are where lists of what is revoked are fetched from; they
+	// can only be set in the file.
+	RevocationLists []string `koanf:"revocation_lists" doc:"revocation lists that skillet trust revocations update fetches, a list of oci://, oci-layout: and https:// addresses"`
 }
 
 // Defaults are the settings of a home without a configuration.
@@ -72,7 +75,7 @@ func Defaults() Settings {
 		MaxMemoryMB: 1024, MaxExecutionSeconds: 300, MaxFuel: 1_000_000_000_000,
 		HTTPTimeoutSeconds: 30, HTTPMaxMB: 10,
 		SecretKey: "auto", LockWaitSeconds: 30, ProposalExpiryDays: 30, MinFreeMB: 64,
-		DownloadTimeoutSeconds: 600, RateLimits: []RateLimit{}, Registries: []Registry{},
+		DownloadTimeoutSeconds: 600, RateLimits: []RateLimit{}, Registries: []Registry{}, RevocationLists: []string{},
 	}
 }
 
@@ -158,7 +161,7 @@ func loadFile(k *koanf.Koanf, path string, b []byte, sources map[string]string) 
 	}
 	file := koanf.New(".")
 	if err := file.Load(rawbytes.Provider(b), yaml.Parser()); err != nil {
-		return task.Errorf(task.KindUsage, "read configuration %s: %w", path, err).WithHint("it must be a flat YAML mapping of settings, with registries and rate_limits as lists; `skillet config list` shows them")
+		return task.Errorf(task.KindUsage, "read configuration %s: %w", path, err).WithHint("it must be a flat YAML mapping of settings, with registries, rate_limits and revocation_lists as lists; `skillet config list` shows them")
 	}
 	for _, key := range file.Keys() {
 		if !slices.Contains(keys(), key) {
@@ -180,7 +183,7 @@ func loadEnv(k *koanf.Koanf, environ []string, sources map[string]string) error 
 		if !slices.Contains(keys(), key) {
 			return unknown(task.KindUsage, key, "environment variable %s names no setting", name)
 		}
-		if key == registriesKey || key == rateLimitsKey {
+		if slices.Contains([]string{registriesKey, rateLimitsKey, revocationListsKey}, key) {
 			return task.Errorf(task.KindUsage, "environment variable %s cannot hold a list", name).WithHint("write it in %s in the home, under %s", FileName, key)
 		}
 		sources[key] = name
