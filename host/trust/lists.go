@@ -80,6 +80,10 @@ func (k Known) listSigner(document, bundle []byte) (Signer, error) {
 
 func (b *Book) replaceList(ctx context.Context, h approval.Human, next imported) (Import, error) {
 	r := Import{Signer: next.Signer, Sequence: next.List.Sequence, Revoked: []RevokedPackage{}}
+	if same, err := b.hasList(ctx, next); err != nil || same {
+		r.Before, r.Added, r.Dropped = r.Sequence, []Entry{}, []Entry{}
+		return r, err
+	}
 	d := ledger.Decision{Kind: "trust.import", Subject: string(next.Signer), Note: fmt.Sprintf("revocation list %d, %s", next.List.Sequence, next.Digest)}
 	err := b.commit(ctx, h, d, func(ctx context.Context) ([]ledger.Change, error) {
 		old, err := get[imported](ctx, b.kv, listKey(next.Signer))
@@ -94,6 +98,16 @@ func (b *Book) replaceList(ctx context.Context, h approval.Human, next imported)
 		return collect(change(kindListImported, next))
 	})
 	return r, err
+}
+
+// hasList reports whether a list is the one that is known, all of it: then
+// nothing is decided, however often it is fetched.
+func (b *Book) hasList(ctx context.Context, l imported) (bool, error) {
+	old, err := get[imported](ctx, b.kv, listKey(l.Signer))
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil && old.Digest == l.Digest && old.List.Sequence == l.List.Sequence && len(old.List.Entries) == len(l.List.Entries), err
 }
 
 // follows demands that l may stand in the place of old.

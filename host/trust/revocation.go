@@ -19,6 +19,10 @@ import (
 // ListFormat is what a revocation list says it is.
 const ListFormat = "skillet-revocations/v1"
 
+// ListMediaType is the type of a revocation list where it is published as an
+// artifact of its own.
+const ListMediaType = "application/vnd.skillet.revocations.v1+json"
+
 // Bounds on every revocation list.
 const (
 	MaxListBytes = 256 << 10
