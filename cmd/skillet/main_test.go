@@ -91,6 +91,7 @@ var program = sync.OnceValues(func() (p made, err error) {
 //	                        that info printed to FILE
 //	expand FILE...          puts the values of variables into files
 //	archive KIND FILE       writes a .skill file that is broken in some way
+//	shelve FILE NAME        has the web server serve a file as /shelf/NAME
 //
 // and the variables $SERVER, the address of a web server on this machine,
 // $GUEST and $COMMAND, modules that were built from testdata, $WEB, $KEEP and
@@ -98,7 +99,8 @@ var program = sync.OnceValues(func() (p made, err error) {
 // modules of github.com/extism/go-sdk, where the condition [extism] holds; and
 // $REGISTRY and $GUARDED, registries of which the second wants a password.
 func TestScripts(t *testing.T) {
-	server := httptest.NewServer(pages())
+	lent := &shelf{}
+	server := httptest.NewServer(lent.before(pages()))
 	t.Cleanup(server.Close)
 	plainly, err := program()
 	if err != nil {
@@ -143,6 +145,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "module": module, "flip": flip, "spoil": spoil, "id": id, "blob": blob, "expand": expand, "archive": archive,
+			"shelve": lent.shelve,
 		},
 	})
 }

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -316,127 +314,6 @@ func (t *terminal) noteRevoked(revoked []trust.RevokedPackage) {
 	for _, r := range revoked {
 		t.note("  %s, which was accepted here on %s, is revoked by that", plain(r.Package.Skill+"@"+r.Package.Version), when(r.Package.At))
 	}
-}
-
-func (t *terminal) trustRevocations() *cli.Command {
-	return &cli.Command{
-		Name:  "revocations",
-		Usage: "list what is revoked; take over and hand on revocation lists",
-		Description: "A revocation list is a JSON document with a Sigstore bundle beside it, FILE.sigstore.json.\n\n" +
-			"Examples:\n  skillet trust revocations list\n  skillet trust revocations import revoked.json\n" +
-			"  skillet trust revocations export revoked.json",
-		Subcommands: []*cli.Command{t.revocationsList(), t.revocationsImport(), t.revocationsExport()},
-	}
-}
-
-func (t *terminal) revocationsList() *cli.Command {
-	return &cli.Command{
-		Name: "list", Aliases: []string{"ls"},
-		Usage:       "list what is revoked, by whom and why",
-		Description: "Examples:\n  skillet trust revocations list\n  skillet trust revocations list --json",
-		Action: t.withState(func(ctx context.Context, _ *cli.Context, h *host.Host) error {
-			all, err := h.Trust.Revocations(ctx)
-			if err != nil {
-				return err
-			}
-			return t.answer(append([]trust.Revocation{}, all...), func() {
-				if len(all) == 0 {
-					t.note("nothing is revoked")
-				}
-				for _, r := range all {
-					t.say("%s  %s  %s  by %s: %s", r.RevokedAt.Format("2006-01-02"), plain(r.Target()), plain(r.Name), plain(r.By), plain(r.Reason))
-				}
-			})
-		}),
-	}
-}
-
-func (t *terminal) revocationsImport() *cli.Command {
-	return &cli.Command{
-		Name:      "import",
-		Usage:     "take over the revocation list of a known signer",
-		ArgsUsage: "FILE",
-		Description: "A list takes the place of the one before it of the same signer; one that is older is refused.\n" +
-			"The list of a signer that was not added with --revoker counts for what it signed itself.\n\n" +
-			"Examples:\n  skillet trust revocations import revoked.json\n" +
-			"  skillet trust revocations import revoked.json --signature elsewhere.sigstore.json",
-		Flags:  []cli.Flag{&cli.StringFlag{Name: "signature", Usage: "its Sigstore bundle, if that is not in FILE.sigstore.json, as `FILE`"}},
-		Action: t.withState(t.importRevocations),
-	}
-}
-
-func (t *terminal) importRevocations(ctx context.Context, c *cli.Context, h *host.Host) error {
-	args, err := need(c, 1, "one file")
-	if err != nil {
-		return err
-	}
-	document, err := readSmall(args[0], trust.MaxListBytes)
-	if err != nil {
-		return err
-	}
-	path := c.String("signature")
-	if path == "" {
-		path = args[0] + signature.Extension
-	}
-	bundle, err := readSmall(path, signature.MaxBytes)
-	if err != nil {
-		return err
-	}
-	done, err := h.Trust.ImportList(ctx, t.person(), document, bundle)
-	if err != nil {
-		return err
-	}
-	isolated, err := h.IsolateRevoked(ctx, t.person())
-	if err != nil {
-		return err
-	}
-	return t.answer(done, func() {
-		t.note("list %d of %s: %s more revoked, %s less", done.Sequence, plain(done.Signer.Short()), strconv.Itoa(len(done.Added)), strconv.Itoa(len(done.Dropped)))
-		t.noteRevoked(done.Revoked)
-		t.noteIsolated(isolated)
-	})
-}
-
-func (t *terminal) revocationsExport() *cli.Command {
-	return &cli.Command{
-		Name:      "export",
-		Usage:     "write what was revoked here as a signed list, for others to import",
-		ArgsUsage: "FILE",
-		Description: "Writes FILE and FILE.sigstore.json. Each export has the next number.\n\n" +
-			"Examples:\n  skillet trust revocations export revoked.json",
-		Action: t.withState(t.exportRevocations),
-	}
-}
-
-// revocationFiles is what --json prints of a list that was written.
-type revocationFiles struct {
-	List      string           `json:"list"`
-	Signature string           `json:"signature"`
-	Signer    signature.Signer `json:"signer"`
-}
-
-func (t *terminal) exportRevocations(ctx context.Context, c *cli.Context, h *host.Host) error {
-	args, err := need(c, 1, "one file")
-	if err != nil {
-		return err
-	}
-	k, made, err := h.SigningKey(ctx, t.person())
-	if err != nil {
-		return explainKey(err)
-	}
-	if made {
-		t.noteNewKey(k.Identity())
-	}
-	document, bundle, err := h.Trust.ExportList(ctx, t.person(), k, filepath.Base(args[0]))
-	if err != nil {
-		return err
-	}
-	for path, b := range map[string][]byte{args[0]: document, args[0] + signature.Extension: bundle} {
-		if err := os.WriteFile(path, b, 0o644); err != nil {
-			return fmt.Errorf("write the revocation list: %w", err)
-		}
-	}
-	return t.answer(revocationFiles{args[0], args[0] + signature.Extension, k.Identity()}, func() { t.note("wrote %s and %s", plain(args[0]), plain(args[0]+signature.Extension)) })
 }
 
 // noteNewKey says, once, that the home signs with a key of its own now.
