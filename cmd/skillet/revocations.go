@@ -114,7 +114,7 @@ func isolatedRefs(got host.ImportedRevocations) []string {
 // noteImported says what a list changed.
 func (t *terminal) noteImported(got host.ImportedRevocations) {
 	for _, i := range got.Imports {
-		t.note("list %d of %s: %d more revoked, %d less", i.Sequence, plain(i.Signer.Short()), len(i.Added), len(i.Dropped))
+		t.note("list %d of %s, issued on %s: %d more revoked, %d less", i.Sequence, plain(i.Signer.Short()), when(i.IssuedAt), len(i.Added), len(i.Dropped))
 		t.noteRevoked(i.Revoked)
 	}
 	t.noteIsolated(got.Isolated)

@@ -22,6 +22,8 @@ type Import struct {
 	// for none. They are the same when the list was known.
 	Sequence uint64 `json:"sequence"`
 	Before   uint64 `json:"before"`
+	// IssuedAt is when the signer says that it made the list.
+	IssuedAt time.Time `json:"issued_at"`
 	// Added and Dropped are the entries that it has and the one before had not,
 	// and the other way round.
 	Added   []Entry `json:"added"`
@@ -79,7 +81,7 @@ func (k Known) listSigner(document, bundle []byte) (Signer, error) {
 }
 
 func (b *Book) replaceList(ctx context.Context, h approval.Human, next imported) (Import, error) {
-	r := Import{Signer: next.Signer, Sequence: next.List.Sequence, Revoked: []RevokedPackage{}}
+	r := Import{Signer: next.Signer, Sequence: next.List.Sequence, IssuedAt: next.List.IssuedAt, Revoked: []RevokedPackage{}}
 	if same, err := b.hasList(ctx, next); err != nil || same {
 		r.Before, r.Added, r.Dropped = r.Sequence, []Entry{}, []Entry{}
 		return r, err

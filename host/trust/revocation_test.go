@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/host/trust"
 	"github.com/skillet-run/skillet/manifests"
@@ -73,6 +74,20 @@ func (h home) importList(n byte, l trust.List) (trust.Import, error) {
 	return h.ImportList(h.t.Context(), ada, doc, signedBy(h.t, n, doc))
 }
 
+// decided is how many decisions there are.
+func (h home) decided() int {
+	h.t.Helper()
+	n := 0
+	err := h.ledger.History(h.t.Context(), 0, func(ledger.Record) error {
+		n++
+		return nil
+	})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return n
+}
+
 func entries(es ...trust.Entry) []trust.Entry { return es }
 
 func TestImportList(t *testing.T) {
@@ -91,6 +106,10 @@ func TestImportList(t *testing.T) {
 	}
 	if r, err := h.importList(7, trust.List{Sequence: 3, Entries: entries(trust.Entry{Content: one.Content}, trust.Entry{Artifact: manifests.DigestOf(nil)})}); err != nil || len(r.Added)+len(r.Dropped) != 0 || r.Before != 3 {
 		t.Errorf("the same again: %+v, %v", r, err)
+	}
+	decided := h.decided()
+	if _, err := h.importList(7, trust.List{Sequence: 3, Entries: entries(trust.Entry{Content: one.Content}, trust.Entry{Artifact: manifests.DigestOf(nil)})}); err != nil || h.decided() != decided {
+		t.Errorf("the same again is decided again: %v", err)
 	}
 	r, err = h.importList(7, trust.List{Sequence: 4, Entries: entries(trust.Entry{Content: two.Content})})
 	if err != nil || len(r.Added) != 1 || len(r.Dropped) != 2 {

@@ -1,0 +1,149 @@
+package host_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/skillet-run/skillet/host"
+	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/source"
+	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/trust"
+	"github.com/skillet-run/skillet/manifests"
+	"github.com/skillet-run/skillet/manifests/signature"
+)
+
+// aSigner has a key that is made of a byte.
+func aSigner(t *testing.T, n byte) (ed25519.PrivateKey, signature.Key) {
+	t.Helper()
+	private := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{n}, ed25519.SeedSize))
+	k, err := signature.NewKey(private.Public())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return private, k
+}
+
+// revocationList is a list, signed by each of the signers.
+func revocationList(t *testing.T, sequence uint64, signers ...byte) (document []byte, bundles [][]byte) {
+	t.Helper()
+	at := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+	document, err := json.Marshal(trust.List{Format: trust.ListFormat, Sequence: sequence, IssuedAt: at, Entries: []trust.Entry{
+		{Content: manifests.DigestOf([]byte{byte(sequence)}), Reason: "it leaks", RevokedAt: at},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range signers {
+		private, _ := aSigner(t, n)
+		b, err := signature.Sign(private, signature.Subject{Name: "revocations.json", Digest: manifests.DigestOf(document)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		bundles = append(bundles, b)
+	}
+	return document, bundles
+}
+
+// knows opens a home in which signers may revoke.
+func knows(t *testing.T, by approval.Human, signers ...byte) *host.Host {
+	t.Helper()
+	h := open(t, t.TempDir(), &bytes.Buffer{})
+	t.Cleanup(func() {
+		if err := h.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	for _, n := range signers {
+		_, k := aSigner(t, n)
+		if _, err := h.Trust.Add(t.Context(), by, trust.Signer{Signer: k.Signer(), Key: k, Revoker: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return h
+}
+
+// A list counts for every known signer, whoever else attached a signature.
+func TestImportRevocationsOfSeveral(t *testing.T) {
+	t.Parallel()
+	by := approval.NewHuman("ada")
+	h := knows(t, by, 1, 2)
+	document, bundles := revocationList(t, 3, 9, 1, 2, 1)
+	got, err := h.ImportRevocations(t.Context(), by, document, append([][]byte{[]byte("junk")}, bundles...))
+	if err != nil || len(got.Imports) != 2 || got.Imports[0].Sequence != 3 || got.Imports[0].Signer == got.Imports[1].Signer {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	document, bundles = revocationList(t, 4, 2)
+	if _, err := h.ImportRevocations(t.Context(), by, document, bundles); err != nil {
+		t.Fatal(err)
+	}
+	// Older for one, the same for the other: it is said, and takes nothing back.
+	document, bundles = revocationList(t, 3, 1, 2)
+	got, err = h.ImportRevocations(t.Context(), by, document, bundles)
+	if !errors.Is(err, trust.ErrRollback) || len(got.Imports) != 1 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	_, two := aSigner(t, 2)
+	if numbers, err := h.Trust.Lists(t.Context()); err != nil || numbers[two.Signer()] != 4 {
+		t.Errorf("%v, %v", numbers, err)
+	}
+	document, strangers := revocationList(t, 5, 9)
+	for name, signatures := range map[string][][]byte{"none": nil, "junk": {[]byte("junk")}, "a stranger's": strangers} {
+		if _, err := h.ImportRevocations(t.Context(), by, document, signatures); task.AsError(err) == nil || task.AsError(err).Kind != task.KindVerification {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// What one home publishes, another takes over, and only from where it is.
+func TestPublishRevocations(t *testing.T) {
+	t.Parallel()
+	ctx, by := t.Context(), approval.NewHuman("ada")
+	one, two := knows(t, by), knows(t, by)
+	key, _, err := one.SigningKey(ctx, by)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := one.Trust.Revoke(ctx, by, trust.Entry{Content: manifests.DigestOf(nil), Reason: "it leaks"}); err != nil {
+		t.Fatal(err)
+	}
+	to, err := source.Parse("oci-layout:" + filepath.Join(t.TempDir(), "revoked"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	published, err := one.PublishRevocations(ctx, by, key, to, source.Options{})
+	if err != nil || published.Sequence != 1 || published.Signer != key.Identity() {
+		t.Fatalf("%+v, %v", published, err)
+	}
+	d, err := two.FetchRevocations(ctx, to, source.Options{})
+	if err != nil || d.Source != published.Source {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	if _, err := two.ImportRevocations(ctx, by, d.Content, d.Signatures); task.AsError(err).Kind != task.KindVerification {
+		t.Errorf("a stranger's list: %v", err)
+	}
+	known, err := one.Trust.Signer(ctx, key.Identity())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := two.Trust.Add(ctx, by, trust.Signer{Signer: key.Identity(), Key: known.Key, Revoker: true}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := two.ImportRevocations(ctx, by, d.Content, d.Signatures)
+	if err != nil || len(got.Imports) != 1 || len(got.Imports[0].Added) != 1 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if r, ok, err := two.Trust.Revocation(ctx, trust.Target{Content: manifests.DigestOf(nil)}); err != nil || !ok || r.Reason != "it leaks" {
+		t.Errorf("%+v, %v, %v", r, ok, err)
+	}
+	to.Tag = "7"
+	if _, err := one.PublishRevocations(ctx, by, key, to, source.Options{}); !errors.Is(err, source.ErrRef) {
+		t.Error(err)
+	}
+}
