@@ -117,7 +117,11 @@ func (h *Host) checkJournals(ctx context.Context) (string, error) {
 		return "", err
 	}
 	c, err := h.Calls.Verify(ctx)
-	return fmt.Sprintf("%d decisions, %d runs, chains unbroken", d.Entries, c.Entries), err
+	detail := fmt.Sprintf("%d decisions, %d runs, chains unbroken", d.Entries, c.Entries)
+	if d.Signed != nil {
+		detail += " and signed"
+	}
+	return detail, err
 }
 
 func (h *Host) checkStore(ctx context.Context) (string, error) {
