@@ -1,12 +1,9 @@
 package policies
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -91,13 +88,8 @@ func parseCases(text []byte) ([]Case, error) {
 	var file struct {
 		Cases []Case `json:"cases"`
 	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&file); err != nil {
+	if err := decode(text, &file); err != nil {
 		return nil, err
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("something follows the object")
 	}
 	if len(file.Cases) == 0 {
 		return nil, errors.New("it has no cases: a test that tests nothing")

@@ -56,19 +56,28 @@ func LoadMaximum(dir string) (*Maximum, error) {
 }
 
 func parseMaximum(text []byte) (*Maximum, error) {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
 	m := new(Maximum)
-	if err := d.Decode(m); err != nil {
+	if err := decode(text, m); err != nil {
 		return nil, err
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("something follows the object")
 	}
 	if m.MaxMemoryMB < 0 || m.MaxExecutionSeconds < 0 {
 		return nil, errors.New("a maximum is below zero")
 	}
 	return m, nil
+}
+
+// decode reads one JSON object into a struct: a member it does not have would look
+// as if it meant something.
+func decode(text []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("something follows the object")
+	}
+	return nil
 }
 
 // Within returns a set that decides as s does, and refuses what m does not
