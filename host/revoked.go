@@ -11,6 +11,7 @@ import (
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/source"
+	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/host/trust"
 	"github.com/skillet-run/skillet/manifests"
@@ -21,29 +22,49 @@ import (
 // where it does not run. It returns those that were not there yet. Call it after
 // something was revoked.
 func (h *Host) IsolateRevoked(ctx context.Context, by approval.Human) ([]registry.Skill, error) {
-	all, err := h.Registry.List(ctx)
+	reasons, err := h.revoked(ctx)
+	if err != nil || len(reasons) == 0 {
+		return nil, err
+	}
+	return h.Installer.IsolateAll(ctx, by.Actor(), reasons)
+}
+
+// revoked says of packages why they are revoked. What was accepted is judged as it
+// was then, with all of its signers; of a version that is installed without a
+// record of that, its bytes are all there is to go by.
+func (h *Host) revoked(ctx context.Context) (map[manifests.Digest]string, error) {
+	accepted, err := h.Trust.RevokedPackages(ctx)
 	if err != nil {
 		return nil, err
 	}
 	reasons := map[manifests.Digest]string{}
+	for _, p := range accepted {
+		reasons[p.Package.Content] = whyRevoked(p.Revocation)
+	}
+	all, err := h.Registry.List(ctx)
+	if err != nil {
+		return nil, err
+	}
 	for _, s := range all {
-		t := trust.Target{Content: s.Digest, Artifact: s.Artifact}
-		if s.Signer != "" {
-			t.Signers = []signature.Signer{signature.Signer(s.Signer)}
+		_, err := h.Trust.Package(ctx, s.Digest)
+		if err == nil {
+			continue
 		}
-		r, revoked, err := h.Trust.Revocation(ctx, t)
+		if !errors.Is(err, store.ErrNotFound) {
+			return nil, err
+		}
+		r, revoked, err := h.Trust.Revocation(ctx, trust.Target{Content: s.Digest, Artifact: s.Artifact})
 		if err != nil {
 			return nil, err
 		}
 		if revoked {
-			reasons[s.Digest] = fmt.Sprintf("revoked by %s: %s", r.By, r.Reason)
+			reasons[s.Digest] = whyRevoked(r)
 		}
 	}
-	if len(reasons) == 0 {
-		return nil, nil
-	}
-	return h.Installer.IsolateAll(ctx, by.Actor(), reasons)
+	return reasons, nil
 }
+
+func whyRevoked(r trust.Revocation) string { return fmt.Sprintf("revoked by %s: %s", r.By, r.Reason) }
 
 // revocationLists are revocation lists as they are published.
 func revocationLists() source.DocumentType {

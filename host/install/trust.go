@@ -59,11 +59,11 @@ func (i *Installer) trustingProposed(ctx context.Context, h approval.Human, p ap
 // verifyTrust verifies the signatures of an installed version again, and looks
 // whether it was revoked.
 func (i *Installer) verifyTrust(ctx context.Context, v *Verified, s registry.Skill, p *bundle.Package) error {
-	var archive bytes.Buffer
-	if err := p.WriteArchive(&archive); err != nil {
-		return err
-	}
-	verdict, known, refusal := i.trust.Recheck(ctx, s.Digest, archive.Bytes())
+	verdict, known, refusal := i.trust.Recheck(ctx, s.Digest, func() ([]byte, error) {
+		var archive bytes.Buffer
+		err := p.WriteArchive(&archive)
+		return archive.Bytes(), err
+	})
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()

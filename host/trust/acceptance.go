@@ -3,6 +3,7 @@ package trust
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/ledger"
@@ -91,9 +92,9 @@ func (b *Book) Changes(ctx context.Context, h approval.Human, a Acceptance) ([]l
 
 // Recheck judges a package again that was accepted once: its signatures are
 // verified again, and whether it was revoked since. What was accepted then counts
-// as accepted. ok is false for a package that was never judged. archive is the
-// .skill file, for signatures that need its bytes; it may be nil.
-func (b *Book) Recheck(ctx context.Context, content manifests.Digest, archive []byte) (v Verdict, ok bool, err error) {
+// as accepted. ok is false for a package that was never judged. archive makes the
+// .skill file, which is asked for when a signature needs its bytes.
+func (b *Book) Recheck(ctx context.Context, content manifests.Digest, archive func() ([]byte, error)) (v Verdict, ok bool, err error) {
 	p, err := b.Package(ctx, content)
 	if errors.Is(err, store.ErrNotFound) {
 		return Verdict{}, false, nil
@@ -111,9 +112,15 @@ func (b *Book) Recheck(ctx context.Context, content manifests.Digest, archive []
 		Skill: p.Skill, Version: p.Version, Source: p.Source, Directory: p.Artifact == "", Content: content, Artifact: p.Artifact,
 		Bundles: p.Bundles,
 	}
-	if manifests.DigestOf(archive) == p.Artifact {
-		e.Blob = archive
+	q := known.Examine(e)
+	if slices.ContainsFunc(q.Failures, func(err error) bool { return errors.Is(err, signature.ErrNeedsBytes) }) {
+		if e.Blob, err = archive(); err != nil {
+			return Verdict{}, false, err
+		}
+		if manifests.DigestOf(e.Blob) == p.Artifact { // it was packed as we pack
+			q = known.Examine(e)
+		}
 	}
-	v = Assess(known.Examine(e), known)
+	v = Assess(q, known)
 	return v, true, v.Refusal(p.Accepted...)
 }
