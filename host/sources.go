@@ -1,7 +1,6 @@
 package host
 
 import (
-	"github.com/skillet-run/skillet/host/signer"
 	"github.com/skillet-run/skillet/host/source"
 	"github.com/skillet-run/skillet/host/source/transfer"
 )
@@ -24,6 +23,3 @@ func (h *Host) wireSources() {
 		Client: transfer.Settings{UserAgent: "skillet"},
 	})
 }
-
-// SigningKeys keeps the key with which this home signs packages.
-func (h *Host) SigningKeys() *signer.Safe { return signer.Open(h.path("keys"), h.SecretKey) }

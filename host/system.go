@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"time"
 
 	"github.com/skillet-run/skillet/host/config"
 	"github.com/skillet-run/skillet/host/runner"
@@ -97,7 +96,7 @@ func (h *Host) ceilings() config.Settings {
 func (h *Host) callCeilings() runner.Limits {
 	s := h.ceilings()
 	return runner.Limits{
-		MemoryBytes: uint64(s.MaxMemoryMB) << 20, Fuel: s.MaxFuel, Wall: time.Duration(s.MaxExecutionSeconds * float64(time.Second)),
+		MemoryBytes: uint64(s.MaxMemoryMB) << 20, Fuel: s.MaxFuel, Wall: seconds(s.MaxExecutionSeconds),
 	}
 }
 

@@ -49,7 +49,7 @@ func queryOf(tb testing.TB, input string) Query {
 	subject = strings.ReplaceAll(strings.TrimSpace(subject), "<ZWNJ>", "\u200c")
 	switch words[0] {
 	case "call":
-		q.Request = requestOf(subject)
+		q.Request = ParseRequest(subject)
 	case "install":
 		q.Phase = PhaseInstall
 		if subject != "-" {
@@ -88,15 +88,6 @@ func setFlag(tb testing.TB, q *Query, flag string) {
 	default:
 		tb.Fatalf("unknown flag %s", flag)
 	}
-}
-
-func requestOf(text string) capability.Request {
-	action, resource, _ := strings.Cut(text, ":")
-	r := capability.Request{Action: capability.Action(action), Resource: resource}
-	if method, address, found := strings.Cut(resource, " "); found && r.Action == capability.HTTP {
-		r.Method, r.Resource = method, address
-	}
-	return r
 }
 
 // TestBadPolicies loads each file of testdata/bad alone.

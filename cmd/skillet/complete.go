@@ -345,12 +345,17 @@ func secretNames(q question, h *host.Host) ([]candidate, error) {
 	return found, err
 }
 
-func settingNames(q question) ([]candidate, error) {
+// settings are those of the home the line speaks of.
+func (q question) settings() (*config.Config, error) {
 	home, err := q.home()
 	if err != nil {
 		return nil, err
 	}
-	c, err := config.Load(home, q.t.environ)
+	return config.Load(home, q.t.environ)
+}
+
+func settingNames(q question) ([]candidate, error) {
+	c, err := q.settings()
 	if err != nil {
 		return nil, err
 	}
@@ -363,11 +368,7 @@ func settingNames(q question) ([]candidate, error) {
 
 // registryNames are the registries of the settings.
 func registryNames(q question) ([]candidate, error) {
-	home, err := q.home()
-	if err != nil {
-		return nil, err
-	}
-	c, err := config.Load(home, q.t.environ)
+	c, err := q.settings()
 	if err != nil {
 		return nil, err
 	}

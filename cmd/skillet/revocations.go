@@ -11,6 +11,7 @@ import (
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/config"
+	"github.com/skillet-run/skillet/host/signer"
 	sources "github.com/skillet-run/skillet/host/source"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/host/trust"
@@ -204,15 +205,7 @@ func (t *terminal) updateRevocations(ctx context.Context, c *cli.Context, h *hos
 			t.tell(u.Error)
 		}
 	}
-	if t.json {
-		if err := t.printJSON(all); err != nil {
-			return err
-		}
-	}
-	if failed != nil {
-		return reported{failed.Kind}
-	}
-	return nil
+	return t.answerEach(all, failed)
 }
 
 func (t *terminal) updateList(ctx context.Context, h *host.Host, place string) (updatedList, error) {
@@ -251,17 +244,27 @@ type revocationFiles struct {
 	Signer    signature.Signer `json:"signer"`
 }
 
+// revokingKey is the key that signs a revocation list, which is made when there is
+// none.
+func (t *terminal) revokingKey(ctx context.Context, h *host.Host) (signer.Key, error) {
+	k, made, err := h.SigningKey(ctx, t.person())
+	if err != nil {
+		return k, explainKey(err)
+	}
+	if made {
+		t.noteNewKey(k.Identity())
+	}
+	return k, nil
+}
+
 func (t *terminal) exportRevocations(ctx context.Context, c *cli.Context, h *host.Host) error {
 	args, err := need(c, 1, "one file")
 	if err != nil {
 		return err
 	}
-	k, made, err := h.SigningKey(ctx, t.person())
+	k, err := t.revokingKey(ctx, h)
 	if err != nil {
-		return explainKey(err)
-	}
-	if made {
-		t.noteNewKey(k.Identity())
+		return err
 	}
 	document, bundle, err := h.Trust.ExportList(ctx, t.person(), k, filepath.Base(args[0]))
 	if err != nil {
@@ -301,12 +304,9 @@ func (t *terminal) pushRevocations(ctx context.Context, c *cli.Context, h *host.
 	if err := sources.TakesDocuments(to); err != nil { // before a key is made
 		return err
 	}
-	k, made, err := h.SigningKey(ctx, t.person())
+	k, err := t.revokingKey(ctx, h)
 	if err != nil {
-		return explainKey(err)
-	}
-	if made {
-		t.noteNewKey(k.Identity())
+		return err
 	}
 	done := t.waiting("publishing to %s", args[0])
 	out, err := h.PublishRevocations(ctx, t.person(), k, to, sources.Options{PlainHTTP: c.Bool("plain-http")})

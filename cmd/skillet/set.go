@@ -266,15 +266,7 @@ func (t *terminal) importSet(ctx context.Context, c *cli.Context, h *host.Host) 
 		}
 		all = append(all, in)
 	}
-	if t.json {
-		if err := t.printJSON(all); err != nil {
-			return err
-		}
-	}
-	if failed != nil {
-		return reported{failed.Kind}
-	}
-	return nil
+	return t.answerEach(all, failed)
 }
 
 func notASet(err error) error {

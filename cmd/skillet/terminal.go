@@ -116,6 +116,20 @@ func (t *terminal) answer(v any, plain func()) error {
 	return t.printJSON(v)
 }
 
+// answerEach ends a command that did the same for several things, of which it said
+// already what went wrong: the first failure decides the exit code.
+func (t *terminal) answerEach(all any, failed *task.Error) error {
+	if t.json {
+		if err := t.printJSON(all); err != nil {
+			return err
+		}
+	}
+	if failed != nil {
+		return reported{failed.Kind}
+	}
+	return nil
+}
+
 // maxIndented is the longest JSON that is printed in lines: indenting a deep
 // answer of a skill's multiplies it.
 const maxIndented = 64 << 10

@@ -102,15 +102,7 @@ func (t *terminal) update(ctx context.Context, c *cli.Context, h *host.Host) err
 		all = append(all, u)
 		t.showUpdated(u)
 	}
-	if t.json {
-		if err := t.printJSON(all); err != nil {
-			return err
-		}
-	}
-	if failed != nil {
-		return reported{failed.Kind}
-	}
-	return nil
+	return t.answerEach(all, failed)
 }
 
 // checkUpdate refuses flags that do not go together, and reads the share.

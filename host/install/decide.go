@@ -33,6 +33,15 @@ func (i *Installer) stale(ctx context.Context, by string, concerns func(approval
 // Reject ends a proposal without installing anything. Its bytes are deleted
 // unless something else uses them.
 func (i *Installer) Reject(ctx context.Context, h approval.Human, id, notes string) (approval.Proposal, error) {
+	return i.settleProposal(ctx, id, "rejected", func(_ context.Context, p approval.Proposal) (ledger.Decision, error) {
+		c, err := h.Rejected(p, notes)
+		return ledger.Decision{Kind: "reject", Actor: h.Actor(), Subject: p.Ref(), Note: notes, Changes: []ledger.Change{c}}, err
+	})
+}
+
+// settleProposal makes a decision about a proposal as it stands under the ledger's lock,
+// and deletes bytes that nobody needs after it. done is what the proposal is then.
+func (i *Installer) settleProposal(ctx context.Context, id, done string, decide func(context.Context, approval.Proposal) (ledger.Decision, error)) (approval.Proposal, error) {
 	p, err := i.desk.Proposal(ctx, id)
 	if err != nil {
 		return p, err
@@ -42,8 +51,7 @@ func (i *Installer) Reject(ctx context.Context, h approval.Human, id, notes stri
 		if err != nil {
 			return ledger.Decision{}, err
 		}
-		c, err := h.Rejected(now, notes)
-		return ledger.Decision{Kind: "reject", Actor: h.Actor(), Subject: now.Ref(), Note: notes, Changes: []ledger.Change{c}}, err
+		return decide(ctx, now)
 	})
 	if err != nil {
 		return p, err
@@ -51,7 +59,7 @@ func (i *Installer) Reject(ctx context.Context, h approval.Human, id, notes stri
 	if p, err = i.desk.Proposal(context.WithoutCancel(ctx), p.ID); err != nil {
 		return p, err
 	}
-	return p, i.tidy(ctx, "the proposal is rejected")
+	return p, i.tidy(ctx, "the proposal is "+done)
 }
 
 // tidy deletes bytes nobody needs any more, after a decision that holds in any

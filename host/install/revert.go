@@ -18,25 +18,10 @@ import (
 // another version was made the active one since, or when the version before is not
 // installed any more.
 func (i *Installer) Revert(ctx context.Context, h approval.Human, id, notes string) (approval.Proposal, error) {
-	p, err := i.desk.Proposal(ctx, id)
-	if err != nil {
-		return p, err
-	}
-	err = i.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
-		now, err := i.desk.Proposal(ctx, p.ID)
-		if err != nil {
-			return ledger.Decision{}, err
-		}
-		changes, err := i.reversal(ctx, h, now, notes)
-		return ledger.Decision{Kind: "revert", Actor: h.Actor(), Subject: now.Ref(), Note: string(now.Digest), Changes: changes}, err
+	return i.settleProposal(ctx, id, "reverted", func(ctx context.Context, p approval.Proposal) (ledger.Decision, error) {
+		changes, err := i.reversal(ctx, h, p, notes)
+		return ledger.Decision{Kind: "revert", Actor: h.Actor(), Subject: p.Ref(), Note: string(p.Digest), Changes: changes}, err
 	})
-	if err != nil {
-		return p, err
-	}
-	if p, err = i.desk.Proposal(context.WithoutCancel(ctx), p.ID); err != nil {
-		return p, err
-	}
-	return p, i.tidy(ctx, "the proposal is reverted")
 }
 
 // reversal are the changes that undo an approval.

@@ -14,6 +14,7 @@ package oci
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -174,28 +175,38 @@ func (m Manifest) Total() int64 {
 	return n
 }
 
+// imageManifest reads the manifest of one artifact, and says of what type that is.
+// The error wraps other.
+func imageManifest(b []byte, other error) (m ocispec.Manifest, kind string, err error) {
+	if err := json.Unmarshal(b, &m); err != nil {
+		return m, "", fmt.Errorf("%w: its manifest is no JSON of that form", other)
+	}
+	if m.MediaType == ocispec.MediaTypeImageIndex {
+		return m, "", fmt.Errorf("%w: it is an index of several artifacts", other)
+	}
+	return m, cmp.Or(m.ArtifactType, m.Config.MediaType), nil
+}
+
+// plainImage reports whether a manifest is of the form in which artifacts of ours
+// are published, with a config of that type.
+func plainImage(m ocispec.Manifest, config string) bool {
+	return m.MediaType == ocispec.MediaTypeImageManifest && m.SchemaVersion == 2 && m.Config.MediaType == config && m.Subject == nil
+}
+
 // ParseManifest reads the manifest of an artifact and checks that all it
 // promises is within the bounds. The error wraps [ErrNotSkill],
 // [ErrMalformed] or [bundle.ErrTooLarge].
 func ParseManifest(b []byte) (Manifest, error) {
-	var om ocispec.Manifest
-	if err := json.Unmarshal(b, &om); err != nil {
-		return Manifest{}, fmt.Errorf("%w: its manifest is no JSON of that form", ErrNotSkill)
-	}
-	kind := om.ArtifactType
-	if kind == "" {
-		kind = om.Config.MediaType
-	}
+	om, kind, err := imageManifest(b, ErrNotSkill)
 	switch {
-	case om.MediaType == ocispec.MediaTypeImageIndex:
-		return Manifest{}, fmt.Errorf("%w: it is an index of several artifacts", ErrNotSkill)
+	case err != nil:
+		return Manifest{}, err
 	case kind != ConfigType:
 		return Manifest{}, fmt.Errorf("%w: its type is %q", ErrNotSkill, kind)
-	case om.MediaType != ocispec.MediaTypeImageManifest || om.SchemaVersion != 2 || om.Config.MediaType != ConfigType || om.Subject != nil:
+	case !plainImage(om, ConfigType):
 		return Manifest{}, fmt.Errorf("%w: its manifest is not an image manifest of version 2 with a config of that type", ErrMalformed)
 	}
 	m := Manifest{Annotations: om.Annotations}
-	var err error
 	if m.Config, err = checked(om.Config, MaxConfigBytes); err != nil {
 		return Manifest{}, fmt.Errorf("config: %w", err)
 	}

@@ -65,20 +65,13 @@ func described(mediaType string, b []byte) ocispec.Descriptor {
 // ParseDocument reads the manifest of a document, and returns its layer. The
 // error wraps [ErrOtherType], [ErrNotDocument] or [transfer.ErrTooLarge].
 func ParseDocument(b []byte, kind DocumentType) (Layer, error) {
-	var om ocispec.Manifest
-	if err := json.Unmarshal(b, &om); err != nil {
-		return Layer{}, fmt.Errorf("%w: its manifest is no JSON of that form", ErrOtherType)
-	}
-	is := om.ArtifactType
-	if is == "" {
-		is = om.Config.MediaType
-	}
+	om, is, err := imageManifest(b, ErrOtherType)
 	switch {
-	case om.MediaType == ocispec.MediaTypeImageIndex:
-		return Layer{}, fmt.Errorf("%w: it is an index of several artifacts", ErrOtherType)
+	case err != nil:
+		return Layer{}, err
 	case is != kind.MediaType:
 		return Layer{}, fmt.Errorf("%w: its type is %.200q, and should be %q", ErrOtherType, is, kind.MediaType)
-	case om.MediaType != ocispec.MediaTypeImageManifest || om.SchemaVersion != 2 || om.Config.MediaType != kind.MediaType || om.Subject != nil:
+	case !plainImage(om, kind.MediaType):
 		return Layer{}, fmt.Errorf("%w: its manifest is not an image manifest of version 2 with a config of that type", ErrNotDocument)
 	case len(om.Layers) != 1 || om.Layers[0].MediaType != kind.MediaType:
 		return Layer{}, fmt.Errorf("%w: want one layer of the type %s", ErrNotDocument, kind.MediaType)
