@@ -82,6 +82,8 @@ type Settings struct {
 	RootCAs *x509.CertPool
 	// RunID is passed on with notifications.
 	RunID string
+	// Tape is what each host call passes through; nil lets all of them act.
+	Tape Tape
 }
 
 // Limits bounds what one call does through this package, beside those of HTTP and key-value state in

@@ -139,7 +139,7 @@ func (e *Env) extismFetch(ctx context.Context, request, body []byte) (*incoming,
 	for k, v := range ask.Headers {
 		r.header.Add(k, v)
 	}
-	in, err := e.fetch(ctx, r)
+	in, err := e.fetchPast(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -148,6 +148,29 @@ func (e *Env) extismFetch(ctx context.Context, request, body []byte) (*incoming,
 	}
 	e.setLast(lastResponse{status: in.status, header: in.header})
 	return in, nil
+}
+
+// fetchPast is fetch, past the tape if there is one, which sees the request and the answer of http_request.
+func (e *Env) fetchPast(ctx context.Context, r outgoing) (*incoming, error) {
+	if e.s.Tape == nil {
+		return e.fetch(ctx, r)
+	}
+	meta, err := json.Marshal(httpAsk{Method: r.method, URL: r.url, Headers: r.header})
+	if err != nil {
+		return nil, failf(KindInvalid, "http request: %v", err)
+	}
+	var failed error
+	a, err := e.pass(ctx, HostCall{Name: httpName, Meta: meta, Body: r.body}, func(ctx context.Context) Answer {
+		var in *incoming
+		if in, failed = e.fetch(ctx, r); failed != nil {
+			return Answer{Meta: failureResponse(e.failure(ctx, httpName, failed))}
+		}
+		return in.answer()
+	})
+	if err = afterTape(a, err, failed); err != nil {
+		return nil, err
+	}
+	return received(a)
 }
 
 // setLast keeps status and header of a response.
@@ -185,35 +208,45 @@ func extismHeaders(_ context.Context, e *Env, g *sandbox.Guest, _ []uint64) (uin
 
 // extismVarGet returns a variable, or 0. Variables live as long as the call, as everything a guest sees;
 // what is to stay belongs in kv.
-func extismVarGet(_ context.Context, e *Env, g *sandbox.Guest, stack []uint64) (uint64, error) {
+func extismVarGet(ctx context.Context, e *Env, g *sandbox.Guest, stack []uint64) (uint64, error) {
 	name, err := take(g, stack[0])
 	if err != nil {
 		return 0, err
 	}
-	e.mu.Lock()
-	value, ok := e.vars[string(name)]
-	e.mu.Unlock()
-	if !ok {
-		return 0, nil
+	var value []byte
+	if err := e.passOwn(ctx, "var_get", named{string(name)}, nil, func() error {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		value = e.vars[string(name)]
+		return nil
+	}); err != nil {
+		return 0, err
 	}
-	return g.NewBlock(value)
+	return g.NewBlock(value) // no block for what is not there, and for an empty value
+}
+
+// named is the request of a function about a variable.
+type named struct {
+	Name string `json:"name"`
 }
 
 // extismVarSet sets a variable, or removes it when the value is no block.
-func extismVarSet(_ context.Context, e *Env, g *sandbox.Guest, stack []uint64) (uint64, error) {
+func extismVarSet(ctx context.Context, e *Env, g *sandbox.Guest, stack []uint64) (uint64, error) {
 	name, err := take(g, stack[0])
 	if err != nil {
 		return 0, err
-	}
-	if stack[1] == 0 {
-		e.removeVar(string(name))
-		return 0, nil
 	}
 	value, err := take(g, stack[1])
 	if err != nil {
 		return 0, err
 	}
-	return 0, e.setVar(string(name), value)
+	return 0, e.passOwn(ctx, "var_set", named{string(name)}, value, func() error {
+		if stack[1] == 0 {
+			e.removeVar(string(name))
+			return nil
+		}
+		return e.setVar(string(name), value)
+	})
 }
 
 // varOverhead is what a variable counts beside its name and value, in bytes.
@@ -246,29 +279,37 @@ func (e *Env) removeVar(name string) {
 }
 
 // extismConfig returns a configuration value, or 0.
-func extismConfig(_ context.Context, e *Env, g *sandbox.Guest, stack []uint64) (uint64, error) {
+func extismConfig(ctx context.Context, e *Env, g *sandbox.Guest, stack []uint64) (uint64, error) {
 	name, err := g.Block(stack[0]) // the key stays the guest's, which may use it again
 	if err != nil {
 		return 0, err
 	}
-	value, ok := e.s.Config[string(name)]
-	if !ok {
-		value, ok = g.Config()[string(name)]
-	}
-	if !ok {
-		return 0, nil
+	var value string
+	ask := struct {
+		Key string `json:"key"`
+	}{string(name)}
+	if err := e.passOwn(ctx, "config_get", ask, nil, func() error {
+		var ok bool
+		if value, ok = e.s.Config[string(name)]; !ok {
+			value = g.Config()[string(name)]
+		}
+		return nil
+	}); err != nil {
+		return 0, err
 	}
 	return g.NewBlock([]byte(value))
 }
 
 // extismLog keeps a line of one level.
 func extismLog(level sandbox.Level) func(context.Context, *Env, *sandbox.Guest, []uint64) (uint64, error) {
-	return func(_ context.Context, e *Env, g *sandbox.Guest, stack []uint64) (uint64, error) {
+	return func(ctx context.Context, e *Env, g *sandbox.Guest, stack []uint64) (uint64, error) {
 		msg, err := take(g, stack[0])
 		if err != nil {
 			return 0, err
 		}
-		e.Log(level, string(msg))
-		return 0, nil
+		return 0, e.passOwn(ctx, "log", logAsk{Level: level.String()}, msg, func() error {
+			e.Log(level, string(msg))
+			return nil
+		})
 	}
 }

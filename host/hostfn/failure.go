@@ -44,6 +44,9 @@ func (f *Failure) Error() string { return string(f.Kind) + ": " + f.Message }
 // Unwrap returns what happened in full, for the host's own log; it may be nil.
 func (f *Failure) Unwrap() error { return f.cause }
 
+// Is reports true for ErrDenied when the guest is told that it was denied.
+func (f *Failure) Is(target error) bool { return target == ErrDenied && f.Kind == KindDenied }
+
 // failf makes a Failure.
 func failf(k Kind, format string, args ...any) *Failure {
 	return &Failure{Kind: k, Message: fmt.Sprintf(format, args...)}

@@ -93,8 +93,23 @@ func (f function) call(ctx context.Context, g *sandbox.Guest, stack []uint64) er
 	if err != nil {
 		return err
 	}
-	answer, out := f.serve(ctx, e, meta, body)
-	return respond(g, stack, answer, out)
+	a, err := f.answer(ctx, e, meta, body)
+	if err != nil {
+		return err
+	}
+	return respond(g, stack, a.Meta, a.Body)
+}
+
+// answer serves a call, or has the tape answer it.
+func (f function) answer(ctx context.Context, e *Env, meta, body []byte) (Answer, error) {
+	act := func(ctx context.Context) Answer {
+		answer, out := f.serve(ctx, e, meta, body)
+		return Answer{Meta: answer, Body: out}
+	}
+	if e.s.Tape == nil {
+		return act(ctx), nil
+	}
+	return e.pass(ctx, HostCall{Name: f.name, Meta: meta, Body: body, Own: f.free != ""}, act)
 }
 
 // MaxMeta is the longest request data in bytes; what is long belongs in the body.

@@ -2,25 +2,40 @@ package hostfn
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"time"
 )
 
 func httpFunctions() []function {
 	return []function{
-		{name: "http_request", example: `{"method":"GET","url":"https://example.com/"}`, fuel: 100_000, run: httpRequest},
+		{name: httpName, example: `{"method":"GET","url":"https://example.com/"}`, fuel: 100_000, run: httpRequest},
 	}
+}
+
+// httpName is the name of the function, also where the Extism ABI calls it otherwise.
+const httpName = "http_request"
+
+// httpAsk is the request of http_request.
+type httpAsk struct {
+	Method    string              `json:"method,omitempty"`
+	URL       string              `json:"url"`
+	Headers   map[string][]string `json:"headers,omitempty"`
+	TimeoutMS int64               `json:"timeout_ms,omitempty"`
+	MaxBytes  int64               `json:"max_bytes,omitempty"`
+}
+
+// httpTold is its answer.
+type httpTold struct {
+	Status    int         `json:"status"`
+	Headers   http.Header `json:"headers"`
+	URL       string      `json:"url"`
+	Truncated bool        `json:"truncated"`
 }
 
 // httpRequest sends one request and returns the answer.
 func httpRequest(ctx context.Context, e *Env, meta, body []byte) (any, []byte, error) {
-	var ask struct {
-		Method    string              `json:"method"`
-		URL       string              `json:"url"`
-		Headers   map[string][]string `json:"headers"`
-		TimeoutMS int64               `json:"timeout_ms"`
-		MaxBytes  int64               `json:"max_bytes"`
-	}
+	var ask httpAsk
 	if err := decode(meta, &ask); err != nil {
 		return nil, nil, err
 	}
@@ -40,12 +55,28 @@ func httpRequest(ctx context.Context, e *Env, meta, body []byte) (any, []byte, e
 	if err != nil {
 		return nil, nil, err
 	}
-	var answer struct {
-		Status    int         `json:"status"`
-		Headers   http.Header `json:"headers"`
-		URL       string      `json:"url"`
-		Truncated bool        `json:"truncated"`
+	return in.told(), in.body, nil
+}
+
+// told is what http_request answers beside the body.
+func (in *incoming) told() httpTold {
+	return httpTold{Status: in.status, Headers: in.header, URL: in.url, Truncated: in.truncated}
+}
+
+// answer is the whole of it.
+func (in *incoming) answer() Answer {
+	meta, err := json.Marshal(in.told())
+	if err != nil { // texts, numbers and a truth value cannot fail to marshal
+		return Refused(KindIO, err.Error())
 	}
-	answer.Status, answer.Headers, answer.URL, answer.Truncated = in.status, in.header, in.url, in.truncated
-	return answer, in.body, nil
+	return Answer{Meta: meta, Body: in.body}
+}
+
+// received reads the answer of a tape.
+func received(a Answer) (*incoming, error) {
+	var told httpTold
+	if err := json.Unmarshal(a.Meta, &told); err != nil {
+		return nil, failf(KindIO, "the answer that stands for the host's is none of http_request").because(err)
+	}
+	return &incoming{status: told.Status, header: told.Headers, url: told.URL, body: a.Body, truncated: told.Truncated}, nil
 }

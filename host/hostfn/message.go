@@ -33,12 +33,15 @@ func messageFunctions() []function {
 	}
 }
 
+// logAsk is the request of log.
+type logAsk struct {
+	Level  string            `json:"level"`
+	Fields map[string]string `json:"fields,omitempty"`
+}
+
 // logLine keeps a line of the guest.
 func logLine(_ context.Context, e *Env, meta, body []byte) (any, []byte, error) {
-	var ask struct {
-		Level  string            `json:"level"`
-		Fields map[string]string `json:"fields"`
-	}
+	var ask logAsk
 	if err := decode(meta, &ask); err != nil {
 		return nil, nil, err
 	}
