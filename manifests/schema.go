@@ -24,11 +24,15 @@ func Schema() []byte { return []byte(schemaText) }
 type manifestSchema struct {
 	compiled *jsonschema.Schema
 	doc      *node
+	foreign  map[string]string // what other formats' fields are called here
 }
 
 // ownSchema is compiled once, on first use.
-var ownSchema = sync.OnceValue(func() manifestSchema {
-	doc, p := readJSON([]byte(schemaText))
+var ownSchema = sync.OnceValue(func() manifestSchema { return compileForm(schemaText, foreignFields()) })
+
+// compileForm compiles a schema that is part of the program.
+func compileForm(text string, foreign map[string]string) manifestSchema {
+	doc, p := readJSON([]byte(text))
 	if p != nil {
 		panic("manifests: own schema: " + p.String())
 	}
@@ -37,8 +41,8 @@ var ownSchema = sync.OnceValue(func() manifestSchema {
 	if err := c.AddResource(schemaURL, doc.plain()); err != nil {
 		panic("manifests: own schema: " + err.Error())
 	}
-	return manifestSchema{c.MustCompile(schemaURL), doc}
-})
+	return manifestSchema{c.MustCompile(schemaURL), doc, foreign}
+}
 
 // check returns what is wrong with the document n, in the schema's view.
 func (s manifestSchema) check(n *node) Errors {
@@ -93,7 +97,7 @@ func (s manifestSchema) place(at *node, name string) string {
 	for _, f := range at.get("properties").members() {
 		here = append(here, f.name)
 	}
-	if text, ok := foreignFields()[name]; ok {
+	if text, ok := s.foreign[name]; ok {
 		return text
 	}
 	if path := s.find(name); path != "" {
