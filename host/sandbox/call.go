@@ -44,6 +44,9 @@ type Call struct {
 	// randomness of this call, where other calls begin at a snapshot that was
 	// taken after it.
 	Restart bool
+	// Tape is what the guest's looks at the real clock, the system's randomness
+	// and files pass through; nil for nothing. Host functions have their own.
+	Tape wasi.Tape
 	// Config is what the Extism function config_get reads.
 	Config map[string]string
 	// Env is handed to host functions as it is: see [Guest.Env].

@@ -17,14 +17,19 @@ type fileTree struct {
 
 // newFileTree returns nil for a call without files.
 func newFileTree(c *Call) *fileTree {
-	if c.Files == nil && c.FS == nil {
-		return nil
-	}
 	t := &fileTree{}
-	if c.Files != nil {
-		t.FS = c.Files(t.refuse)
-	} else {
-		t.FS = wasi.NewJail(c.FS, c.Limits.Files, t.refuse)
+	open := c.Files
+	if open == nil && c.FS != nil {
+		open = func(refused func(*jail.QuotaError)) wasi.FS { return wasi.NewJail(c.FS, c.Limits.Files, refused) }
+	}
+	switch {
+	case c.Tape != nil:
+		t.FS = c.Tape.Files(open, t.refuse)
+	case open != nil:
+		t.FS = open(t.refuse)
+	}
+	if t.FS == nil {
+		return nil
 	}
 	t.preopens = t.FS.Preopens()
 	return t

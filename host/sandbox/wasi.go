@@ -59,7 +59,7 @@ func (in *instance) openWASI(from wasi.Mark) error {
 	if !in.module.wasi {
 		return nil
 	}
-	set := wasi.Settings{Args: []string{argv0}}
+	set := wasi.Settings{Args: []string{argv0}, Tape: in.call.Tape}
 	if !in.starting {
 		set.Clock, set.Random, set.Seed = in.call.Clock, in.call.Random, in.call.Seed
 	}

@@ -24,10 +24,11 @@ type clock struct {
 	real    bool
 	start   time.Time     // of the real clock
 	elapsed time.Duration // without a clock; with one, before start
+	tape    Tape          // that readings of the real clock pass; nil for none
 }
 
-func (c *clock) reset(real bool) {
-	*c = clock{real: real}
+func (c *clock) reset(real bool, tape Tape) {
+	*c = clock{real: real, tape: tape}
 	if real {
 		c.start = time.Now()
 	}
@@ -50,8 +51,20 @@ func (c *clock) wall() int64 {
 }
 
 // read reads one of the clocks, as a guest does.
-func (c *clock) read(id uint32) int64 {
+func (c *clock) read(id uint32) (int64, Errno) {
 	c.pass(ReadingStep)
+	return c.look(id)
+}
+
+// look is what one of the clocks shows to the guest.
+func (c *clock) look(id uint32) (int64, Errno) {
+	if c.real && c.tape != nil {
+		return c.tape.Clock(id, func() int64 { return c.now(id) })
+	}
+	return c.now(id), Success
+}
+
+func (c *clock) now(id uint32) int64 {
 	if id == clockRealtime {
 		return c.wall()
 	}
@@ -88,5 +101,9 @@ func clockTimeGet(s *State, mem []byte, p []uint64) Errno {
 		return EFAULT
 	}
 	s.used |= UsedClock
-	return put64(b, 0, uint64(s.clock.read(id)))
+	now, errno := s.clock.read(id)
+	if errno != Success {
+		return errno
+	}
+	return put64(b, 0, uint64(now))
 }

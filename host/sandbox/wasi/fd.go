@@ -214,7 +214,11 @@ func (s *State) times(atime, mtime uint64, flags uint32) (accessed, modified tim
 	}
 	if flags&(setAtimeNow|setMtimeNow) != 0 {
 		s.used |= UsedClock
-		now := uint64(s.clock.read(clockRealtime))
+		read, errno := s.clock.read(clockRealtime)
+		if errno != Success {
+			return accessed, modified, errno
+		}
+		now := uint64(read)
 		if flags&setAtimeNow != 0 {
 			atime = now
 		}

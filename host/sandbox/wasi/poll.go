@@ -35,7 +35,7 @@ type wait struct {
 func pollOneoff(s *State, mem []byte, p []uint64) Errno {
 	n := u32(p[2])
 	result, ok := view(mem, u32(p[3]), 4)
-	w := wait{s: s, until: math.MaxInt64, now: [2]int64{s.clock.wall(), int64(s.clock.since())}}
+	w := wait{s: s, until: math.MaxInt64}
 	var fits [2]bool
 	w.in, fits[0] = viewList(mem, u32(p[0]), n, subscriptionSize)
 	w.out, fits[1] = viewList(mem, u32(p[1]), n, eventSize)
@@ -46,19 +46,34 @@ func pollOneoff(s *State, mem []byte, p []uint64) Errno {
 		return EFAULT
 	}
 	s.used |= UsedClock
+	for id := range w.now {
+		var errno Errno
+		if w.now[id], errno = s.clock.look(uint32(id)); errno != Success {
+			return errno
+		}
+	}
 	if errno := w.each(w.look); errno != Success {
 		return errno
 	}
 	if w.ready {
 		w.until = 0
 	} else {
-		s.host.Sleep(w.until)
+		s.sleep(w.until)
 		s.clock.pass(w.until)
 	}
 	if errno := w.each(w.answer); errno != Success {
 		return errno
 	}
 	return put32(result, 0, uint32(w.events))
+}
+
+// sleep waits, unless the tape says that nothing is waited for.
+func (s *State) sleep(d time.Duration) {
+	if s.tape == nil || s.tape.Waits() {
+		s.host.Sleep(d)
+		return
+	}
+	s.host.CheckTime()
 }
 
 // viewList is n things of a size in the guest's memory.

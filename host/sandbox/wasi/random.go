@@ -19,21 +19,26 @@ type random struct {
 	made   uint64 // by source; less after Resume
 	seeded bool
 	source rand.ChaCha8
+	tape   Tape // that the system's randomness passes; nil for none
 }
 
-func (r *random) reset(real bool, seed uint64) {
-	r.real, r.seed, r.drawn, r.made, r.seeded = real, seed, 0, 0, false
+func (r *random) reset(real bool, seed uint64, tape Tape) {
+	r.real, r.seed, r.drawn, r.made, r.seeded, r.tape = real, seed, 0, 0, false, tape
 }
 
 // fill draws bytes.
-func (r *random) fill(b []byte) {
-	if r.real {
+func (r *random) fill(b []byte) (errno Errno) {
+	switch {
+	case r.real && r.tape != nil:
+		errno = r.tape.Random(b, func(b []byte) { cryptorand.Read(b) })
+	case r.real:
 		cryptorand.Read(b)
-	} else {
+	default:
 		r.source.Read(b)
 		r.made += uint64(len(b))
 	}
 	r.drawn += uint64(len(b))
+	return errno
 }
 
 // catchUp seeds the source, and passes over some of what was drawn before a
@@ -71,7 +76,9 @@ func randomGet(s *State, mem []byte, p []uint64) Errno {
 		part := b[:min(len(b), randomChunk)]
 		s.host.CheckTime()
 		s.host.ChargeBytes(len(part))
-		s.random.fill(part)
+		if errno := s.random.fill(part); errno != Success {
+			return errno
+		}
 		b = b[len(part):]
 	}
 	return Success

@@ -58,6 +58,9 @@ type Settings struct {
 	// is a function of Seed alone.
 	Random bool
 	Seed   uint64
+	// Tape is what looks at the real clock and the system's randomness pass
+	// through, nil for nothing. Files must have passed it already.
+	Tape Tape
 }
 
 // State is all that a guest can see and change through the functions. It is
@@ -70,6 +73,7 @@ type State struct {
 	fds      []descriptor
 	clock    clock
 	random   random
+	tape     Tape
 	used     Use
 }
 
@@ -86,8 +90,9 @@ func (s *State) Reset(h Host, set Settings) error {
 	if s.files != nil {
 		s.preopens = s.files.Preopens()
 	}
-	s.clock.reset(set.Clock)
-	s.random.reset(set.Random, set.Seed)
+	s.tape = set.Tape
+	s.clock.reset(set.Clock, s.tape)
+	s.random.reset(set.Random, set.Seed, s.tape)
 	for fd := range s.begin() {
 		s.fds = append(s.fds, s.initial(fd))
 	}
@@ -101,7 +106,7 @@ func (s *State) Close() {
 		s.fds[i].close()
 	}
 	clear(s.fds)
-	s.fds, s.host, s.args, s.files, s.preopens = s.fds[:0], nil, nil, nil, nil
+	s.fds, s.host, s.args, s.files, s.preopens, s.tape = s.fds[:0], nil, nil, nil, nil, nil
 }
 
 // Use is a set of the things a guest has looked at or changed since Reset, also
@@ -139,8 +144,8 @@ func (s *State) Mark() Mark { return Mark{s.clock.since(), s.random.drawn} }
 // comes twice.
 func (s *State) Begin(clock, random bool, seed uint64) {
 	m := s.Mark()
-	s.clock.reset(clock)
-	s.random.reset(random, seed)
+	s.clock.reset(clock, s.tape)
+	s.random.reset(random, seed, s.tape)
 	s.Resume(m)
 }
 

@@ -164,6 +164,9 @@ func (c *child) call(m *call) error {
 	if m.Files {
 		m.Call.Files = func(refused func(*jail.QuotaError)) wasi.FS { return &remoteTree{c.askFile, refused, m.Preopens} }
 	}
+	if m.Taped {
+		m.Call.Tape = &remoteTape{c, m.Waits}
+	}
 	got, err := c.module.Call(ctx, m.Call)
 	c.mu.Lock()
 	c.calling = 0
@@ -238,21 +241,26 @@ func (c *child) callHost(ctx context.Context, function uint32, g *sandbox.Guest,
 	return io.EOF
 }
 
-// askFile has the parent do something to a file. Without an answer there is
-// nothing left to live for.
+// askFile has the parent do something to a file.
 func (c *child) askFile(o *fileOp) *fileDone {
 	var d fileDone
-	err := c.reply(kindFile, o)
+	c.ask(kindFile, o, kindFileDone, &d)
+	return &d
+}
+
+// ask has the parent answer in the middle of a call. Without an answer there is
+// nothing left to live for.
+func (c *child) ask(k kind, message any, want kind, answer any) {
+	err := c.reply(k, message)
 	if err == nil {
 		f := <-c.in
-		if err = decode(f.body, &d); f.kind != kindFileDone {
-			err = fmt.Errorf("%w: kind %d in place of a file", errMalformed, f.kind)
+		if err = decode(f.body, answer); f.kind != want {
+			err = fmt.Errorf("%w: kind %d in place of kind %d", errMalformed, f.kind, want)
 		}
 	}
 	if err != nil {
 		os.Exit(complain(err))
 	}
-	return &d
 }
 
 // perform does one thing to the guest.

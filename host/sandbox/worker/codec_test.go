@@ -24,12 +24,12 @@ func messages() map[kind]any {
 		kindHello: &hello{}, kindSetup: &setup{}, kindReady: &ready{}, kindCompile: &compile{}, kindCode: &code{},
 		kindLoad: &load{}, kindLoaded: &loaded{}, kindFailed: &failed{}, kindCall: &call{}, kindResult: &result{},
 		kindCancel: &cancel{}, kindHostCall: &hostCall{}, kindHostDone: &hostDone{}, kindOp: &op{}, kindOpDone: &opDone{},
-		kindFile: &fileOp{}, kindFileDone: &fileDone{}, kindAttempt: &attempt{}, kindTried: &tried{},
+		kindFile: &fileOp{}, kindFileDone: &fileDone{}, kindLook: &look{}, kindSeen: &seen{}, kindAttempt: &attempt{}, kindTried: &tried{},
 	}
 }
 
 // here are the fields of a call that stay with the parent.
-var here = []string{"FS", "Files", "Config", "Env", "Log"}
+var here = []string{"FS", "Files", "Config", "Env", "Log", "Tape"}
 
 // set gives every field a value that is not its zero value.
 func set(t *testing.T, v reflect.Value, path string, causes int) {
@@ -217,6 +217,7 @@ func TestHostileWorker(t *testing.T) {
 		"too few values":         {speech(kindHostCall, &hostCall{Function: answer, Stack: []uint64{1}}), ErrProtocol},
 		"too many values":        {speech(kindHostCall, &hostCall{Function: answer, Stack: make([]uint64, 1000)}), ErrProtocol},
 		"files without any":      {speech(kindFile, &fileOp{Method: fsStat, Path: "/etc/passwd"}), ErrProtocol},
+		"a look without a tape":  {speech(kindLook, &look{}), ErrProtocol},
 		"less than was read":     {speech(kindHostCall, &hostCall{Function: answer, Stack: []uint64{0, 10}}, kindOpDone, &opDone{Data: []byte("x")}), ErrProtocol},
 		"more than was read":     {speech(kindHostCall, &hostCall{Function: answer, Stack: []uint64{0, 10}}, kindOpDone, &opDone{Data: make([]byte, 1000)}), ErrProtocol},
 		"no block":               {speech(kindHostCall, &hostCall{Function: blocks}, kindOpDone, &opDone{}), ErrProtocol},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/skillet-run/skillet/host/jail"
+	"github.com/skillet-run/skillet/host/sandbox"
 	"github.com/skillet-run/skillet/host/sandbox/wasi"
 )
 
@@ -99,15 +100,29 @@ func (m moment) time() time.Time {
 // fileServer carries out in the parent what a worker asks. It belongs to one
 // call, and whatever that left open is closed with it.
 type fileServer struct {
-	tree   *wasi.Jail
+	tree   wasi.FS
 	open   map[uint32]wasi.File
 	last   uint32
 	quotas []jail.QuotaError
 }
 
-func newFileServer(f *jail.FS, q jail.Quota) *fileServer {
+// newFileServer returns nil for a call without files.
+func newFileServer(c *sandbox.Call) *fileServer {
 	s := &fileServer{open: map[uint32]wasi.File{}}
-	s.tree = wasi.NewJail(f, q, func(e *jail.QuotaError) { s.quotas = append(s.quotas, *e) })
+	refused := func(e *jail.QuotaError) { s.quotas = append(s.quotas, *e) }
+	var open func(func(*jail.QuotaError)) wasi.FS
+	if c.FS != nil {
+		open = func(refused func(*jail.QuotaError)) wasi.FS { return wasi.NewJail(c.FS, c.Limits.Files, refused) }
+	}
+	switch {
+	case c.Tape != nil:
+		s.tree = c.Tape.Files(open, refused)
+	case open != nil:
+		s.tree = open(refused)
+	}
+	if s.tree == nil {
+		return nil
+	}
 	return s
 }
 

@@ -29,6 +29,8 @@ const (
 	kindOpDone                   // worker: done
 	kindFile                     // worker: do this to a file
 	kindFileDone                 // parent: done
+	kindLook                     // worker: the guest looks at the clock, or draws
+	kindSeen                     // parent: this is what it sees
 	kindAttempt                  // tests only: try what must not work
 	kindTried                    // tests only: what came of it
 )

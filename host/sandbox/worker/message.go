@@ -45,13 +45,15 @@ type (
 
 	failed struct{ Failure *sandbox.Failure }
 
-	// call is a call but for what stays with the parent: of Env, Config and Log
-	// the worker knows only whether anybody listens to the log.
+	// call is a call but for what stays with the parent: of Env, Config, Log and
+	// Tape the worker knows only whether anybody listens.
 	call struct {
 		Call     sandbox.Call
 		Log      bool
 		Files    bool
 		Preopens []preopen
+		Taped    bool // looks at the clock and at randomness pass the parent
+		Waits    bool // and sleeping takes time
 	}
 
 	cancel struct{ Deadline bool }
@@ -95,6 +97,21 @@ type (
 		Data    []byte
 		Words   []uint64
 		Lines   []line
+	}
+
+	// look is what a guest is about to see of a clock, or the randomness it is
+	// about to have. seen is what it gets instead.
+	look struct {
+		Random bool
+		Clock  uint32
+		Now    int64
+		Bytes  []byte
+	}
+
+	seen struct {
+		Errno uint16
+		Now   int64
+		Bytes []byte
 	}
 
 	attempt struct{ Name, Text string }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/skillet-run/skillet/host/sandbox"
+	"github.com/skillet-run/skillet/host/sandbox/wasi"
 )
 
 const (
@@ -101,8 +102,7 @@ type talk struct {
 // run makes the call and serves the guest until it is done.
 func (t *talk) run(ctx context.Context) (sandbox.Result, error) {
 	t.start = time.Now()
-	if t.call.FS != nil {
-		t.files = newFileServer(t.call.FS, t.call.Limits.Files)
+	if t.files = newFileServer(&t.call); t.files != nil {
 		defer t.files.close()
 	}
 	t.proc.next++
@@ -130,6 +130,9 @@ func (t *talk) run(ctx context.Context) (sandbox.Result, error) {
 func (t *talk) message() *call {
 	m := &call{Call: t.call, Log: t.call.Log != nil}
 	m.Call.FS, m.Call.Output = nil, nil
+	if t.call.Tape != nil {
+		m.Taped, m.Waits = true, t.call.Tape.Waits()
+	}
 	if t.files != nil {
 		m.Files, m.Preopens = true, t.files.preopens()
 	}
@@ -200,6 +203,8 @@ func (t *talk) until(ctx context.Context, k kind, message any) error {
 			err = t.serveHost(ctx, f)
 		case f.kind == kindFile && t.files != nil:
 			err = t.serveFile(f)
+		case f.kind == kindLook && t.call.Tape != nil:
+			err = t.serveLook(f)
 		default:
 			err = fmt.Errorf("%w: kind %d, want kind %d", errMalformed, f.kind, k)
 		}
@@ -236,6 +241,27 @@ func (t *talk) serveFile(f frame) error {
 		return err
 	}
 	return t.proc.wire.send(kindFileDone, f.call, done)
+}
+
+// serveLook has the tape say what the guest sees in place of what the worker did.
+func (t *talk) serveLook(f frame) error {
+	var l look
+	if err := decode(f.body, &l); err != nil {
+		return err
+	}
+	if len(l.Bytes) > wasi.MaxRandom || l.Clock > 1 {
+		return fmt.Errorf("%w: a look at %d bytes, or at clock %d", errMalformed, len(l.Bytes), l.Clock)
+	}
+	var s seen
+	var errno wasi.Errno
+	if l.Random {
+		s.Bytes = make([]byte, len(l.Bytes))
+		errno = t.call.Tape.Random(s.Bytes, func(b []byte) { copy(b, l.Bytes) })
+	} else {
+		s.Now, errno = t.call.Tape.Clock(l.Clock, func() int64 { return l.Now })
+	}
+	s.Errno = uint16(errno)
+	return t.proc.wire.send(kindSeen, f.call, &s)
 }
 
 // serveHost calls a host function for the guest.
