@@ -83,6 +83,8 @@ var imports = map[string][]string{
 	"host/history":         {"host/approval", "host/git", "host/ledger", "host/registry", "host/store", "host/store/atomicfile", "host/store/filelock", "manifests", "manifests/bundle"},
 	"host/settings":        {"host/approval", "host/config", "host/ledger", "host/store/atomicfile", "host/task"},
 	"host/evidence":        {"host/findings", "host/registry", "host/review", "host/runner", "host/task", "manifests", "manifests/bundle"},
+	"host/toolchain":       {"host/review", "host/sandbox/wasmbin", "host/task", "manifests", "manifests/bundle"},
+	"host/scaffold":        {"host/task", "host/toolchain", "manifests", "sdk"},
 	"host/review":          {"host/sandbox/wasmbin", "manifests", "manifests/bundle", "policies/capability"},
 	"host/install":         {"host/approval", "host/findings", "host/ledger", "host/registry", "host/review", "host/store", "host/task", "host/trust", "manifests", "manifests/bundle", "policies", "policies/capability"},
 	"host/hostfn":          {"host/jail", "host/sandbox", "host/store", "host/task", "policies", "policies/capability"},
@@ -105,6 +107,7 @@ var imports = map[string][]string{
 	"cmd/skillet": {
 		"host", "host/approval", "host/audit", "host/checkpoint", "host/closure", "host/resolve", "manifests/lockfile", "manifests/semver", "host/suggest", "host/hostfn", "host/config", "host/escape", "host/evidence", "host/findings", "host/install", "host/journal", "host/ledger", "host/registry", "host/review", "host/runner",
 		"host/sandbox/wasmbin", "host/sandbox/worker", "host/secret", "host/settings", "host/skillset", "host/store", "host/store/atomicfile", "host/source", "manifests/signature", "manifests/signature/keyless", "host/signer", "host/trust", "host/task", "manifests", "manifests/bundle", "policies", "policies/capability",
+		"host/toolchain", "host/scaffold",
 	},
 	"cmd/demo": nil,
 
