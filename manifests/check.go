@@ -41,6 +41,7 @@ func (c *checker) check() {
 	c.performance()
 	c.parameters()
 	c.placeholders()
+	c.misplaced()
 	c.contextFiles()
 	c.versions()
 }
@@ -235,8 +236,7 @@ func (c *checker) contextFiles() {
 
 func (c *checker) globs(at string, globs []string) {
 	for i, g := range globs {
-		_, err := path.Match(g, "")
-		if err != nil || path.IsAbs(g) || slices.Contains(strings.Split(g, "/"), "..") {
+		if !isGlob(g) {
 			c.report(at+indexStep(i), "write one relative to the workspace, such as src/*.go", "%q is not a glob", g)
 		}
 	}

@@ -88,7 +88,7 @@ func FuzzSkillMD(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if m.Type != manifests.KindConversation || m.Prompt == "" || len(m.Unsupported()) == 0 {
+		if m.Type != manifests.KindConversation || m.Prompt == "" || len(m.Unsupported()) > 0 || len(m.PromptParts()) != 1 {
 			t.Fatalf("%+v", m)
 		}
 		checkManifest(t, m)

@@ -92,6 +92,9 @@ type Manifest struct {
 	// Snapshot is "none" when every call must initialise the module anew, or
 	// empty when the host may start calls from the state after initialisation.
 	Snapshot string `json:"snapshot,omitempty"`
+	// Config are values that an Extism guest reads with config_get, unless a
+	// caller gives others.
+	Config map[string]string `json:"config,omitempty"`
 
 	Security      Security       `json:"security,omitzero"`
 	Resilience    Resilience     `json:"resilience,omitzero"`

@@ -53,3 +53,9 @@ func distance(a, b string) int {
 	}
 	return last[len(b)]
 }
+
+// Nearest returns the one of names that was most likely meant by what was written;
+// empty when none is near.
+func Nearest(written string, names []string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(didYouMean(written, names), "did you mean "), "?")
+}

@@ -69,26 +69,85 @@ func (p Parameter) fits(re *regexp.Regexp) bool {
 	return re == nil || re.MatchString(text)
 }
 
-var placeholder = regexp.MustCompile(`\{([A-Za-z_][A-Za-z0-9_]*)\}`)
-
-// placeholders demands that the prompt of a prompt_inline skill and its
-// parameters name the same things.
+// placeholders demands that the prompt of a skill and its parameters name the
+// same things.
 func (c *checker) placeholders() {
-	if c.m.Type != KindPromptInline {
+	if c.m.Type.IsCode() {
 		return
 	}
 	used := map[string]bool{}
-	for _, match := range placeholder.FindAllStringSubmatch(c.m.Prompt, -1) {
-		name := match[1]
-		known := slices.ContainsFunc(c.m.Parameters, func(p Parameter) bool { return p.Name == name })
-		if !known && !used[name] {
-			c.report("prompt", fmt.Sprintf("add a parameter called %s", name), "has {%s}, which is no parameter", name)
+	note := func(at string, parts []PromptPart, known func(string) bool) {
+		for _, part := range parts {
+			name := part.Name
+			if name != "" && !used[name] && !known(name) {
+				c.report(at, fmt.Sprintf("add a parameter called %s, or write {{%s}} for the text {%s}", name, name, name), "has {%s}, which is no parameter", name)
+			}
+			used[name] = true
 		}
-		used[name] = true
 	}
+	context := c.m.ContextName()
+	note("prompt", c.m.PromptParts(), c.m.isParameter)
+	note("prompt_template", c.m.TemplateParts(), func(name string) bool { return name == context || c.m.isParameter(name) })
 	for i, p := range c.m.Parameters {
 		if !used[p.Name] {
 			c.report("parameters"+indexStep(i), fmt.Sprintf("write {%s} in the prompt, or remove it", p.Name), "would be ignored: the prompt does not have {%s}", p.Name)
+		}
+	}
+}
+
+// A misplaced field has no meaning for some kinds of skills.
+type misplaced struct {
+	path string
+	set  bool
+	code bool // it has none for skills that run code; otherwise for prompts
+	why  string
+	out  string
+}
+
+// misplacedFields are the fields that not every kind of skill has a use for.
+func misplacedFields(m *Manifest) []misplaced {
+	const run = "it is about running code, and a prompt is not run"
+	p := m.Security.Permissions
+	return []misplaced{
+		{"prompt", m.Prompt != "", true, "a skill that runs code never reads it", "remove it"},
+		{"prompt_template", m.PromptTemplate != "", true, "a skill that runs code never reads it", "remove it"},
+		{"parameters", len(m.Parameters) > 0, true, "a skill that runs code has tools, and they have input schemas", "remove it"},
+		{"context_files", m.ContextFiles != nil, true, "a skill that runs code reads files by itself", "ask for them with security.permissions.file_read"},
+		{"model", m.Model != "", true, "a skill that runs code never reads it", "remove it"},
+		{"context_window", m.ContextWindow != 0, true, "a skill that runs code never reads it", "remove it"},
+		{"output_format", m.OutputFormat != "", true, "a skill that runs code has output schemas", "remove it"},
+
+		{"command", m.Command != "", false, run, "remove it"},
+		{"args", len(m.Args) > 0, false, run, "remove it"},
+		{"tools", len(m.Tools) > 0, false, run, "remove it"},
+		{"snapshot", m.Snapshot != "", false, run, "remove it"},
+		{"config", len(m.Config) > 0, false, run, "remove it"},
+		{"session_config", m.SessionConfig != nil, false, run, "remove it"},
+		{"security.resource_limits", m.Security.ResourceLimits != ResourceLimits{}, false, run, "remove it; context_files and context_window bound a prompt"},
+		{"resilience", !m.Resilience.isZero(), false, run, "remove it"},
+		{"performance", m.Performance != Performance{}, false, run, "remove it"},
+		{"security.permissions", p.beyondReading(), false, "a prompt reads files at most", "keep file_read alone"},
+		{"prompt_template", m.PromptTemplate != "" && m.Type == KindPromptInline, false, "the prompt of a prompt_inline skill is prompt", "remove one of the two"},
+		{"context_files", m.ContextFiles != nil && m.Type == KindPromptInline, false, "a prompt_inline skill takes parameters and no files", `set type to "conversation"`},
+		{"security.permissions.file_read", len(p.FileRead) > 0 && m.ContextFiles == nil, false, "nothing reads them", "name them in context_files, which asks for them"},
+	}
+}
+
+func (r Resilience) isZero() bool {
+	return r.RetryConfig == nil && r.CircuitBreaker == nil && r.Timeout == 0 && r.FallbackCommand == "" && r.HealthCheck == nil
+}
+
+// beyondReading reports whether p asks for anything but to read files.
+func (p Permissions) beyondReading() bool {
+	return len(p.FileWrite)+len(p.Network)+len(p.Secrets)+len(p.Skills)+len(p.Models) > 0 ||
+		p.KV != nil || p.Notify != nil || p.Clock != nil || p.Random != nil
+}
+
+// misplaced refuses fields that would be ignored.
+func (c *checker) misplaced() {
+	for _, f := range misplacedFields(c.m) {
+		if f.set && f.code == c.m.Type.IsCode() {
+			c.report(f.path, f.out, "would be ignored: %s", f.why)
 		}
 	}
 }

@@ -36,9 +36,8 @@ func readFile(t *testing.T, elem ...string) []byte {
 	return b
 }
 
-func complete(t *testing.T, ext string) *manifests.Manifest {
+func complete(t *testing.T, name string) *manifests.Manifest {
 	t.Helper()
-	name := "complete" + ext
 	m, err := manifests.Parse(readFile(t, "testdata", name), name)
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +56,17 @@ func marshal(t *testing.T, v any) string {
 
 func TestCompleteExample(t *testing.T) {
 	t.Parallel()
-	fromJSON, fromYAML := complete(t, ".json"), complete(t, ".yaml")
+	for _, name := range []string{"complete", "complete-prompt"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			checkExample(t, name)
+		})
+	}
+}
+
+func checkExample(t *testing.T, name string) {
+	t.Helper()
+	fromJSON, fromYAML := complete(t, name+".json"), complete(t, name+".yaml")
 	one, two := marshal(t, fromJSON), marshal(t, fromYAML)
 	if one != two {
 		t.Errorf("JSON and YAML read differently:\n%s\n%s", one, two)
@@ -258,7 +267,7 @@ func TestLimits(t *testing.T) {
 
 func TestRequests(t *testing.T) {
 	t.Parallel()
-	m := complete(t, ".json")
+	m := complete(t, "complete.json")
 	asked, err := m.Requests("/work/project")
 	if err != nil {
 		t.Fatal(err)
@@ -325,9 +334,9 @@ func TestKinds(t *testing.T) {
 		"type: code_inline\ncommand: a.wasm\nargs: [-v]\ntools: [{name: run, export: _start}]\n":                "",
 		"type: code_session\ncommand: a.wasm\ntools: [{name: run}]\n":                                           "type",
 		"type: code_inline\ncommand: qjs\nargs: [main.js]\ntools: [{name: a}, {name: b, export: a}]\n":          "command",
-		"type: conversation\nprompt_template: \"Review this: {code}\"\ncontext_files: {patterns: [a]}\n":        "type",
-		"type: prompt_inline\nprompt: \"Write {kind}.\"\nparameters: [{name: kind, type: string}]\n":            "type",
-		"type: conversation\nprompt: Hello {there}\n":                                                           "type",
+		"type: conversation\nprompt_template: \"Review this: {code}\"\ncontext_files: {patterns: [a]}\n":        "",
+		"type: prompt_inline\nprompt: \"Write {kind}.\"\nparameters: [{name: kind, type: string}]\n":            "",
+		"type: conversation\nprompt: Hello {there}\n":                                                           "",
 		"type: code_inline\ncommand: a.wasm\ntools: [{name: run}]\nresilience: {health_check: {interval: 5}}\n": "",
 	} {
 		m, err := manifests.Parse([]byte(head+text), "skill.yaml")

@@ -46,6 +46,9 @@ func (m *Manifest) requests(workspace string) ([]RequestedCapability, Errors) {
 			errs = append(errs, *p)
 			continue
 		}
+		if w.implied && slices.ContainsFunc(asked, func(a RequestedCapability) bool { return a.Capability.Covers(c) }) {
+			continue
+		}
 		asked = append(asked, RequestedCapability{c, w.reason, w.field, w.inject})
 	}
 	return asked, errs
@@ -59,6 +62,7 @@ type wish struct {
 	reason   string
 	field    string
 	inject   *Injection // of secret
+	implied  bool       // it need not be said again when something covers it
 }
 
 // wishes lists all entries of the permissions.
@@ -88,7 +92,8 @@ func (m *Manifest) wishes() []wish {
 	if p.KV != nil {
 		all = append(all, wish{action: capability.KV, reason: p.KV.Reason, field: base + "kv"})
 	}
-	return append(all, p.reasoned(base)...)
+	all = append(all, p.reasoned(base)...)
+	return append(all, m.contextWishes()...)
 }
 
 // reasoned lists the permissions that have a reason and nothing else.

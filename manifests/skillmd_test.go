@@ -61,12 +61,8 @@ func TestSkillMDNeverApprovesItself(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var paths []string
-	for _, p := range m.Unsupported() {
-		paths = append(paths, p.Path)
-	}
-	if got := strings.Join(paths, " "); got != "type allowed-tools" {
-		t.Errorf("refused: %s", got)
+	if got := m.Unsupported(); len(got) > 0 {
+		t.Errorf("refused: %v", got)
 	}
 	if asked, err := m.Requests("/w"); err != nil || len(asked) != 0 {
 		t.Errorf("asks for %v, %v", asked, err)

@@ -78,17 +78,15 @@ type refusal struct {
 
 // refusals lists what this host cannot honour, in the order of the schema.
 func refusals() []refusal {
-	all := []refusal{
-		{"type", "this host runs code_inline skills only", "make it a code_inline skill", func(m *Manifest) bool { return m.Type != KindCodeInline }},
+	return []refusal{
+		{"type", "this host keeps no sessions: every call starts fresh", "make it a code_inline skill", func(m *Manifest) bool { return m.Type == KindCodeSession }},
 		{"command", "this host has no interpreter skills: a command is a module in the package", "compile the skill to a .wasm module and name it", func(m *Manifest) bool { return m.Command != "" && !isModule(m.Command) }},
 		{"security.permissions.skills", "no host function calls another skill: only fallback_command does", "remove all but the skill that fallback_command names", callsSkills},
 		{"security.permissions.models", "no host function asks a model", "remove it", func(m *Manifest) bool { return len(m.Security.Permissions.Models) > 0 }},
 		{"security.resource_limits.max_cpu_percent", "the share of a processor is not limited", "leave it out or write 100, and bound the work with max_fuel and max_execution_time", limitsCPU},
 		{"session_config", "this host keeps no sessions: every call starts fresh", "remove it", func(m *Manifest) bool { return m.SessionConfig != nil }},
 		{"development", "this host has no development mode", "remove it or write false", develops},
-		{"allowed-tools", "a package cannot approve its own use of tools", "remove it; a person grants what a skill may do", func(m *Manifest) bool { return m.AgentSkill != nil && len(m.AgentSkill.AllowedTools) > 0 }},
 	}
-	return append(all, promptRefusals()...)
 }
 
 // callsSkills reports whether m asks for more skills than its fallback.
@@ -111,24 +109,4 @@ func develops(m *Manifest) bool {
 	}
 	tests := d.TestFramework != nil && *d.TestFramework != TestFramework{}
 	return d.SessionIsolation || d.HotReload || d.DebugMode || tests
-}
-
-// promptRefusals are the fields of prompts in a skill that runs code. In a
-// skill that is a prompt, it is the type that is refused.
-func promptRefusals() []refusal {
-	row := func(path string, set func(m *Manifest) bool) refusal {
-		return refusal{
-			path, "belongs to conversation and prompt_inline skills; a skill that runs code never reads it", "remove it",
-			func(m *Manifest) bool { return m.Type.IsCode() && set(m) },
-		}
-	}
-	return []refusal{
-		row("prompt", func(m *Manifest) bool { return m.Prompt != "" }),
-		row("prompt_template", func(m *Manifest) bool { return m.PromptTemplate != "" }),
-		row("parameters", func(m *Manifest) bool { return len(m.Parameters) > 0 }),
-		row("context_files", func(m *Manifest) bool { return m.ContextFiles != nil }),
-		row("model", func(m *Manifest) bool { return m.Model != "" }),
-		row("context_window", func(m *Manifest) bool { return m.ContextWindow != 0 }),
-		row("output_format", func(m *Manifest) bool { return m.OutputFormat != "" }),
-	}
 }

@@ -69,22 +69,24 @@ func TestEveryFieldIsClassified(t *testing.T) {
 	}
 }
 
-// TestUnsupportedFieldsAreRefused demands that the complete example uses every
+// TestUnsupportedFieldsAreRefused demands that the complete examples use every
 // field, and that exactly the fields classified as unsupported keep it from
 // being installed.
 func TestUnsupportedFieldsAreRefused(t *testing.T) {
 	t.Parallel()
-	used := documentFields(t, readFile(t, "testdata/complete.json"))
-	refused := map[string]bool{}
-	for _, p := range complete(t, ".json").Unsupported() {
-		refused[p.Path] = false
-		if p.Message == "" || p.Suggestion == "" || p.Line == 0 {
-			t.Errorf("no reason, way out or line: %+v", p)
+	used, refused := map[string]bool{}, map[string]bool{}
+	for _, example := range []string{"complete", "complete-prompt"} {
+		maps.Copy(used, documentFields(t, readFile(t, "testdata", example+".json")))
+		for _, p := range complete(t, example+".json").Unsupported() {
+			refused[p.Path] = false
+			if p.Message == "" || p.Suggestion == "" || p.Line == 0 {
+				t.Errorf("no reason, way out or line: %+v", p)
+			}
 		}
 	}
 	for _, f := range manifests.Fields() {
 		if !used[f.Path] {
-			t.Errorf("the complete example does not use %s", f.Path)
+			t.Errorf("no complete example uses %s", f.Path)
 		}
 		section, ok := refusedAt(refused, f.Path)
 		if ok {
