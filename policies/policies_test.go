@@ -398,7 +398,7 @@ func TestEveryActionIsInTheSchema(t *testing.T) {
 	s := mustLoad(t, "")
 	resources := map[capability.Action]string{
 		capability.FSRead: "/data/x", capability.FSWrite: "/data/x", capability.HTTP: "https://x.example/",
-		capability.Secret: "x", capability.Skill: "x", capability.Model: "x",
+		capability.Secret: "x", capability.Skill: "x", capability.Session: "x/y", capability.Model: "x",
 	}
 	for _, a := range capability.Actions() {
 		q := queryOf(t, "call | kv")

@@ -288,6 +288,7 @@ func capabilityStarts(question, *host.Host) ([]candidate, error) {
 		{"fs.read:", "read files"}, {"fs.write:", "write files"}, {"http:", "send requests"},
 		{"kv", "keep values"}, {"clock", "tell the time"}, {"random", "be random"},
 		{"notify", "notify you"}, {"secret:", "have a secret added to requests"},
+		{"skill:", "call a skill"}, {"session:", "go on with a session"}, {"model:", "ask a model"},
 	}, nil
 }
 

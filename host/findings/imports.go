@@ -14,7 +14,7 @@ var offered = map[string][]string{
 	"skillet:host/v1": strings.Fields(`
 		input_length input_read output_write error_write response_read
 		fs_read fs_write fs_list fs_stat http_request kv_get kv_put kv_delete kv_list
-		secret_exists log notify`),
+		secret_exists log notify skill_call model_call`),
 	"extism:host/env": strings.Fields(`
 		alloc free length length_unsafe load_u8 load_u64 store_u8 store_u64
 		input_set input_length input_offset input_load_u8 input_load_u64

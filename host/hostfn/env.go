@@ -68,6 +68,10 @@ type Settings struct {
 	Injections []Injection
 	// Notifier delivers notifications; nil has the notify function fail.
 	Notifier Notifier
+	// Skills runs other skills; nil has the skill_call function fail.
+	Skills Skills
+	// Models asks models; nil has the model_call function fail.
+	Models Models
 	// Log gets what the guest must not know of failures; nil drops it.
 	Log hclog.Logger
 	// Config is what the Extism function config_get reads, before sandbox.Call.Config.

@@ -28,6 +28,7 @@ const (
 	KindIO       Kind = "io"        // the disk, the network, or something the host lacks
 	KindTimeout  Kind = "timeout"   // it took too long
 	KindConflict Kind = "conflict"  // it exists already, or changed since it was read
+	KindFailed   Kind = "failed"    // the skill or the model that was called did not answer
 )
 
 // Failure is an error as the guest is told it: the message holds nothing the guest may not know.

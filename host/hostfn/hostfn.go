@@ -1,5 +1,5 @@
-// Package hostfn is what a granted skill can call: files, HTTP, key-value state, secrets, log and
-// notifications, as host functions of package sandbox.
+// Package hostfn is what a granted skill can call: files, HTTP, key-value state, secrets, log,
+// notifications, other skills and models, as host functions of package sandbox.
 //
 // Every function works in the same order: the grants are asked, then the policies, then it acts, and
 // what was refused or used is kept in the call's [Env]. The guest of a refusal learns "denied" and no
@@ -40,7 +40,7 @@ type function struct {
 
 // functions is the one table of what guests can call.
 func functions() []function {
-	return slices.Concat(fileFunctions(), httpFunctions(), kvFunctions(), secretFunctions(), messageFunctions())
+	return slices.Concat(fileFunctions(), httpFunctions(), kvFunctions(), secretFunctions(), messageFunctions(), skillFunctions(), modelFunctions())
 }
 
 // Functions returns everything guests can import from this package, for sandbox.Options.Functions: the

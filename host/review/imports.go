@@ -63,6 +63,15 @@ var importRules = []importRule{
 		needs: []string{"skillet:host/v1:notify"},
 	},
 	{
+		// Also the fallback command of a skill that calls none itself is asked for there.
+		permission: "skills", asked: func(p manifests.Permissions) bool { return p.Skills != nil },
+		needs: []string{"skillet:host/v1:skill_"}, serves: []string{"skillet:host/v1:", "extism:host/env:", "wasi_snapshot_preview1:"},
+	},
+	{
+		permission: "models", asked: func(p manifests.Permissions) bool { return p.Models != nil },
+		needs: []string{"skillet:host/v1:model_"},
+	},
+	{
 		permission: "clock", asked: func(p manifests.Permissions) bool { return p.Clock != nil },
 		serves: []string{"wasi_snapshot_preview1:clock_", "wasi_snapshot_preview1:poll_"},
 	},
@@ -125,7 +134,7 @@ func imported(imports []wasmbin.Import, prefixes []string) []string {
 func wayOut(permission string) string {
 	where := "ask for it under security.permissions in the manifest"
 	switch permission {
-	case "network", "secrets", "file_read or file_write":
+	case "network", "secrets", "skills", "models", "file_read or file_write":
 		where += ", with an empty list when only a person can say what for"
 	}
 	return where + "; or build the module without that call"

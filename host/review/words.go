@@ -19,6 +19,8 @@ var purposes = []purpose{
 	{"skillet:host/v1", "secret_", "ask whether a secret is set"},
 	{"skillet:host/v1", "log", "write to its log"},
 	{"skillet:host/v1", "notify", "show you notifications"},
+	{"skillet:host/v1", "skill_", "call other skills"},
+	{"skillet:host/v1", "model_", "ask models"},
 	{"skillet:host/v1", "", "take input and give an answer"},
 
 	{"extism:host/env", "http_", "send HTTP requests"},

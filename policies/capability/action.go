@@ -14,6 +14,7 @@ const (
 	KV      Action = "kv"       // keep data of its own between calls
 	Secret  Action = "secret"   // have the host use a stored secret
 	Skill   Action = "skill"    // call another skill
+	Session Action = "session"  // go on with a session of the person's, in a call of another skill
 	Model   Action = "model"    // ask a language model
 	Notify  Action = "notify"   // send the person a notification
 	Clock   Action = "clock"    // read the real time
@@ -47,6 +48,7 @@ var specs = [...]spec{
 	{KV, shapeNone, "kv", []string{"store", "storage", "keyvalue", "key-value"}},
 	{Secret, shapeName, "secret:github", []string{"secrets", "credential", "password", "token"}},
 	{Skill, shapeName, "skill:html-to-text", []string{"skills", "tool", "call"}},
+	{Session, shapeName, "session:js-repl/work", []string{"sessions", "repl"}},
 	{Model, shapeName, "model:fast", []string{"models", "llm"}},
 	{Notify, shapeNone, "notify", []string{"notification", "notifications"}},
 	{Clock, shapeNone, "clock", []string{"time", "now"}},

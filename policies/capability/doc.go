@@ -9,6 +9,7 @@
 //	http:GET https://api.example.com/v1/*       a method and a URL prefix
 //	http:GET,POST https://*.example.com:8443/*  several methods, any one label
 //	secret:github  skill:html-to-text  model:*  a name, or the start of names
+//	session:js-repl/work                        a skill, and one of its sessions
 //	kv  notify  clock  random                   nothing further to say
 //
 // A file pattern is an absolute, clean, slash-separated path. In it "*" stands

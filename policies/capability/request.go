@@ -16,7 +16,7 @@ type Request struct {
 	// Method is the HTTP method, for HTTP only; "" means GET.
 	Method string
 	// Resource is an absolute, cleaned path for FSRead and FSWrite, an absolute
-	// URL for HTTP, and a name for Secret, Skill and Model. The other actions
+	// URL for HTTP, and a name for Secret, Skill, Session and Model. The other actions
 	// have none; what stands there is shown in String and decides nothing.
 	Resource string
 }

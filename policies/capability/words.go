@@ -22,6 +22,8 @@ func (c Capability) Words() string {
 		return "use " + nameWords(c.pattern, "the secret", "secret")
 	case Skill:
 		return "call " + nameWords(c.pattern, "the skill", "skill")
+	case Session:
+		return "go on with " + sessionWords(c.pattern)
 	case Model:
 		return "ask " + nameWords(c.pattern, "the model", "model")
 	case Notify:
@@ -64,6 +66,15 @@ func nameWords(pattern, the, kind string) string {
 	default:
 		return fmt.Sprintf("every %s whose name begins with %s", kind, prefix)
 	}
+}
+
+// sessionWords says which sessions SKILL/NAME means.
+func sessionWords(pattern string) string {
+	skill, name, ok := strings.Cut(pattern, "/")
+	if !ok {
+		return nameWords(pattern, "the session", "session")
+	}
+	return nameWords(name, "your session", "session of yours") + " of the skill " + skill
 }
 
 func (c Capability) httpWords() string {
