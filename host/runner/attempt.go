@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"github.com/skillet-run/skillet/host/hostfn"
@@ -144,10 +145,21 @@ func (r *Runner) lend(_ context.Context, a *attempt) error {
 		Limits: hostfn.Limits{Files: a.limits.Files, LogBytes: a.limits.LogBytes},
 		KV:     a.state(r.kv), KVQuotaBytes: a.manifest.Limits().KVBytes, KVSchema: kvSchema(a.manifest),
 		Secrets: r.secrets, Injections: injections(a.manifest), Notifier: r.notifier,
-		Log: r.log.With("run_id", string(a.result.RunID), "skill", a.call.Target.Label), Config: a.call.Config,
+		Log: r.log.With("run_id", string(a.result.RunID), "skill", a.call.Target.Label), Config: a.config(),
 		MaxHTTPBytes: r.settings.HTTPBytes, HTTPTimeout: r.settings.HTTPTimeout, RunID: string(a.result.RunID),
 	})
 	return nil
+}
+
+// config are the values an Extism guest reads: the manifest's, and before those
+// the caller's.
+func (a *run) config() map[string]string {
+	if len(a.manifest.Config) == 0 {
+		return a.call.Config
+	}
+	all := maps.Clone(a.manifest.Config)
+	maps.Copy(all, a.call.Config)
+	return all
 }
 
 // approved is what a person approved for this very call.
@@ -179,7 +191,7 @@ func (r *Runner) execute(ctx context.Context, a *attempt) error {
 		Clock:   a.env.Allows(capability.Request{Action: capability.Clock}),
 		Random:  a.env.Allows(capability.Request{Action: capability.Random}),
 		Restart: a.manifest.Snapshot == manifests.SnapshotNone,
-		Config:  a.call.Config, Env: a.env, Log: a.env.Log,
+		Config:  a.config(), Env: a.env, Log: a.env.Log,
 	})
 	return err
 }
