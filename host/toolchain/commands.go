@@ -23,7 +23,7 @@ func goEnviron() []string {
 }
 
 func buildGo(p Project, out string, t found) []step {
-	flags := []string{"build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -buildid=", "-o", out}
+	flags := []string{"build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", out}
 	if !p.Command {
 		flags = append(flags, "-buildmode=c-shared")
 	}

@@ -114,6 +114,11 @@ var imports = map[string][]string{
 	// Guests: they know the SDK and nothing of the host.
 	"sdk/go":   nil,
 	"skills":   nil,
+
+	// What is made for guests, on this side.
+	"sdk/hostapi":          nil,
+	"sdk/hostapi/generate": {"sdk/hostapi"},
+
 	"skills/*": {"sdk/go"},
 }
 
