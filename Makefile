@@ -65,7 +65,8 @@ testdata: ## build the benchmark's guests that are not Go, see bench/guests/READ
 # The rules of secrets are made of the gitleaks module, by a program that is a module of its own.
 GITLEAKS := host/findings/secrets/gitleaks
 
-generate: ## make what is made of other sources: the rules of secrets, and their documentation
+generate: ## make what is made of other sources: the SDKs' low-level parts, the rules of secrets, documentation
+	$(GO) run ./sdk/hostapi/generate
 	cd $(GITLEAKS) && $(GO) run . > rules.new && mv rules.new ../rules.json
 	$(GO) test -count=1 -run '^TestDocumentation$$' ./host/findings -update
 

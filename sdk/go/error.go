@@ -9,27 +9,6 @@ import (
 // callers test for. The zero value stands for Failed.
 type Kind string
 
-// The kinds of error a host function returns or a tool reports.
-const (
-	// Denied: no grant or policy allows the request.
-	Denied Kind = "denied"
-	// NotFound: the named file, key or other thing does not exist.
-	NotFound Kind = "not_found"
-	// Invalid: the input is malformed or contradicts itself; trying again
-	// with the same input cannot succeed.
-	Invalid Kind = "invalid"
-	// Conflict: the file or value exists already, or changed meanwhile.
-	Conflict Kind = "conflict"
-	// Limit: a size, count or quota was reached.
-	Limit Kind = "limit"
-	// IO: reading, writing or the network failed.
-	IO Kind = "io"
-	// Timeout: the time allowed for the operation ran out.
-	Timeout Kind = "timeout"
-	// Failed: anything else.
-	Failed Kind = "failed"
-)
-
 // Error is an error with its kind. Handle reports it to the host; host
 // functions return it, so errors.As finds it in every error of this package.
 type Error struct {

@@ -53,16 +53,7 @@ func ReadFile(path string) ([]byte, error) {
 // Length 0 asks for as much as the host passes in one call. It needs a grant
 // fs.read on the path. An offset behind the end gives an empty chunk.
 func ReadFileAt(path string, offset, length int64) (Chunk, error) {
-	ask := struct {
-		Path   string `json:"path"`
-		Offset int64  `json:"offset,omitempty"`
-		Length int64  `json:"length,omitempty"`
-	}{path, offset, length}
-	var got struct {
-		Size      int64 `json:"size"`
-		Truncated bool  `json:"truncated"`
-	}
-	data, err := request(fsRead, "read "+path, ask, &got, nil)
+	got, data, err := fsReadRequest{Path: path, Offset: offset, Length: length}.send()
 	return Chunk{Data: data, Size: got.Size, Truncated: got.Truncated}, err
 }
 
@@ -80,15 +71,7 @@ type WriteOptions struct {
 // on the path. Errors have kind Denied, NotFound, Conflict (CreateOnly and the
 // file exists), Invalid, Limit or IO.
 func WriteFile(path string, data []byte, o WriteOptions) (size int64, err error) {
-	ask := struct {
-		Path       string `json:"path"`
-		Append     bool   `json:"append,omitempty"`
-		CreateOnly bool   `json:"create_only,omitempty"`
-	}{path, o.Append, o.CreateOnly}
-	var got struct {
-		Size int64 `json:"size"`
-	}
-	_, err = request(fsWrite, "write "+path, ask, &got, data)
+	got, err := fsWriteRequest{Path: path, Append: o.Append, CreateOnly: o.CreateOnly}.send(data)
 	return got.Size, err
 }
 
@@ -112,26 +95,17 @@ type Listing struct {
 // ListDir lists the directory at path. It needs a grant fs.read on the path.
 // Errors have kind Denied, NotFound, Limit or IO.
 func ListDir(path string, o ListOptions) (Listing, error) {
-	ask := struct {
-		Path      string `json:"path"`
-		Recursive bool   `json:"recursive,omitempty"`
-		Limit     int    `json:"limit,omitempty"`
-	}{path, o.Recursive, o.Limit}
-	var got Listing
-	_, err := request(fsList, "list "+path, ask, &got, nil)
-	return got, err
+	got, err := fsListRequest{Path: path, Recursive: o.Recursive, Limit: int64(o.Limit)}.send()
+	list := Listing{Truncated: got.Truncated}
+	for _, e := range got.Entries {
+		list.Entries = append(list.Entries, FileInfo(e))
+	}
+	return list, err
 }
 
 // Stat describes the file or directory at path; exists is false, without an
 // error, when there is none. It needs a grant fs.read on the path.
 func Stat(path string) (info FileInfo, exists bool, err error) {
-	ask := struct {
-		Path string `json:"path"`
-	}{path}
-	var got struct {
-		FileInfo
-		Exists bool `json:"exists"`
-	}
-	_, err = request(fsStat, "stat "+path, ask, &got, nil)
-	return got.FileInfo, got.Exists, err
+	got, err := fsStatRequest{Path: path}.send()
+	return FileInfo{Size: got.Size, Dir: got.Dir, Modified: got.Modified}, got.Exists, err
 }

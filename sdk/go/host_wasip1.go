@@ -12,62 +12,6 @@ import (
 // signed 32-bit numbers.
 const maxTransfer = math.MaxInt32
 
-// function is one host function of module skillet:host/v1 in its uniform shape:
-// a request of JSON meta data and raw body in, the lengths of the pending
-// response out (meta length << 32 | body length).
-type function func(meta unsafe.Pointer, metaLen uint32, body unsafe.Pointer, bodyLen uint32) int64
-
-//go:wasmimport skillet:host/v1 input_length
-func inputLength() int64
-
-//go:wasmimport skillet:host/v1 input_read
-func inputRead(ptr unsafe.Pointer, off int64, n uint32) int32
-
-//go:wasmimport skillet:host/v1 output_write
-func outputWrite(ptr unsafe.Pointer, n uint32)
-
-//go:wasmimport skillet:host/v1 error_write
-func errorWrite(kind unsafe.Pointer, kindLen uint32, msg unsafe.Pointer, msgLen uint32)
-
-//go:wasmimport skillet:host/v1 response_read
-func responseRead(meta, body unsafe.Pointer)
-
-//go:wasmimport skillet:host/v1 fs_read
-func fsRead(meta unsafe.Pointer, metaLen uint32, body unsafe.Pointer, bodyLen uint32) int64
-
-//go:wasmimport skillet:host/v1 fs_write
-func fsWrite(meta unsafe.Pointer, metaLen uint32, body unsafe.Pointer, bodyLen uint32) int64
-
-//go:wasmimport skillet:host/v1 fs_list
-func fsList(meta unsafe.Pointer, metaLen uint32, body unsafe.Pointer, bodyLen uint32) int64
-
-//go:wasmimport skillet:host/v1 fs_stat
-func fsStat(meta unsafe.Pointer, metaLen uint32, body unsafe.Pointer, bodyLen uint32) int64
-
-//go:wasmimport skillet:host/v1 http_request
-func httpRequest(meta unsafe.Pointer, metaLen uint32, body unsafe.Pointer, bodyLen uint32) int64
-
-//go:wasmimport skillet:host/v1 kv_get
-func kvGet(meta unsafe.Pointer, metaLen uint32, body unsafe.Pointer, bodyLen uint32) int64
-
-//go:wasmimport skillet:host/v1 kv_put
-func kvPut(meta unsafe.Pointer, metaLen uint32, body unsafe.Pointer, bodyLen uint32) int64
-
-//go:wasmimport skillet:host/v1 kv_delete
-func kvDelete(meta unsafe.Pointer, metaLen uint32, body unsafe.Pointer, bodyLen uint32) int64
-
-//go:wasmimport skillet:host/v1 kv_list
-func kvList(meta unsafe.Pointer, metaLen uint32, body unsafe.Pointer, bodyLen uint32) int64
-
-//go:wasmimport skillet:host/v1 secret_exists
-func secretExists(meta unsafe.Pointer, metaLen uint32, body unsafe.Pointer, bodyLen uint32) int64
-
-//go:wasmimport skillet:host/v1 log
-func logWrite(meta unsafe.Pointer, metaLen uint32, body unsafe.Pointer, bodyLen uint32) int64
-
-//go:wasmimport skillet:host/v1 notify
-func notifySend(meta unsafe.Pointer, metaLen uint32, body unsafe.Pointer, bodyLen uint32) int64
-
 // InputBytes returns the whole input of the current call. It may be called more
 // than once; every call copies the input anew.
 func InputBytes() ([]byte, error) {
@@ -111,11 +55,14 @@ func exchange(fn function, meta, body []byte) (respMeta, respBody []byte, err er
 	if len(body) > maxTransfer {
 		return nil, nil, Errorf(Limit, "%d bytes are more than one call can pass", len(body))
 	}
-	lengths := uint64(fn(pointer(meta), uint32(len(meta)), pointer(body), uint32(len(body))))
+	both, err := fn(meta, body)
+	if err != nil {
+		return nil, nil, err
+	}
 	runtime.KeepAlive(meta)
 	runtime.KeepAlive(body)
-	respMeta = make([]byte, uint32(lengths>>32))
-	respBody = make([]byte, uint32(lengths))
+	respMeta = make([]byte, uint32(uint64(both)>>32))
+	respBody = make([]byte, uint32(both))
 	responseRead(pointer(respMeta), pointer(respBody))
 	return respMeta, respBody, nil
 }

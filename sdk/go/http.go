@@ -22,35 +22,24 @@ type Request struct {
 // Response is the answer to a Request.
 type Response struct {
 	// Status is the HTTP status code.
-	Status int `json:"status"`
+	Status int
 	// Headers are the header fields of the response.
-	Headers map[string][]string `json:"headers"`
+	Headers map[string][]string
 	// URL is where the response came from, after redirects.
-	URL string `json:"url"`
+	URL string
 	// Truncated is true when the body was longer than allowed and was cut.
-	Truncated bool `json:"truncated"`
+	Truncated bool
 	// Body is the content of the response.
-	Body []byte `json:"-"`
+	Body []byte
 }
 
 // HTTP sends a request. It needs a grant http for the method and URL, and for
 // those of every redirect. A status of 400 or more is not an error. Errors have
 // kind Denied, Invalid, Limit, IO or Timeout.
 func HTTP(r Request) (Response, error) {
-	if r.Method == "" {
-		r.Method = "GET"
-	}
-	ask := struct {
-		Method    string              `json:"method"`
-		URL       string              `json:"url"`
-		Headers   map[string][]string `json:"headers,omitempty"`
-		TimeoutMS int64               `json:"timeout_ms,omitempty"`
-		MaxBytes  int64               `json:"max_bytes,omitempty"`
-	}{r.Method, r.URL, r.Headers, milliseconds(r.Timeout), r.MaxBytes}
-	var got Response
-	body, err := request(httpRequest, r.Method+" "+r.URL, ask, &got, r.Body)
-	got.Body = body
-	return got, err
+	ask := httpRequestRequest{Method: r.Method, URL: r.URL, Headers: r.Headers, TimeoutMS: milliseconds(r.Timeout), MaxBytes: r.MaxBytes}
+	got, body, err := ask.send(r.Body)
+	return Response{Status: int(got.Status), Headers: got.Headers, URL: got.URL, Truncated: got.Truncated, Body: body}, err
 }
 
 func milliseconds(d time.Duration) int64 {

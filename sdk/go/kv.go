@@ -25,14 +25,7 @@ type PutOptions struct {
 // KVGet returns the value of key, with Found false when there is none. It needs
 // the grant kv.
 func KVGet(key string) (Value, error) {
-	ask := struct {
-		Key string `json:"key"`
-	}{key}
-	var got struct {
-		Found    bool   `json:"found"`
-		Revision uint64 `json:"revision"`
-	}
-	data, err := request(kvGet, "get key "+key, ask, &got, nil)
+	got, data, err := kvGetRequest{Key: key}.send()
 	if err != nil || !got.Found {
 		return Value{}, err
 	}
@@ -43,40 +36,20 @@ func KVGet(key string) (Value, error) {
 // kv. Errors have kind Denied, Conflict (another revision), Invalid, Limit (the
 // quota) or IO.
 func KVPut(key string, data []byte, o PutOptions) (revision uint64, err error) {
-	ask := struct {
-		Key        string  `json:"key"`
-		TTLSeconds int64   `json:"ttl_seconds,omitempty"`
-		Revision   *uint64 `json:"revision,omitempty"`
-	}{key, int64((o.TTL + time.Second - 1) / time.Second), o.Revision}
-	var got struct {
-		Revision uint64 `json:"revision"`
-	}
-	_, err = request(kvPut, "put key "+key, ask, &got, data)
+	ttl := int64((o.TTL + time.Second - 1) / time.Second)
+	got, err := kvPutRequest{Key: key, TTLSeconds: ttl, Revision: o.Revision}.send(data)
 	return got.Revision, err
 }
 
 // KVDelete removes key and says whether it had a value. It needs the grant kv.
 func KVDelete(key string) (deleted bool, err error) {
-	ask := struct {
-		Key string `json:"key"`
-	}{key}
-	var got struct {
-		Deleted bool `json:"deleted"`
-	}
-	_, err = request(kvDelete, "delete key "+key, ask, &got, nil)
+	got, err := kvDeleteRequest{Key: key}.send()
 	return got.Deleted, err
 }
 
 // KVList returns the keys that start with prefix, up to limit; 0 means the
 // host's limit. It needs the grant kv.
 func KVList(prefix string, limit int) ([]string, error) {
-	ask := struct {
-		Prefix string `json:"prefix"`
-		Limit  int    `json:"limit,omitempty"`
-	}{prefix, limit}
-	var got struct {
-		Keys []string `json:"keys"`
-	}
-	_, err := request(kvList, "list keys "+prefix, ask, &got, nil)
+	got, err := kvListRequest{Prefix: prefix, Limit: int64(limit)}.send()
 	return got.Keys, err
 }

@@ -1,17 +1,5 @@
 package skill
 
-// Level says how much a log line matters.
-type Level string
-
-// The levels of a log line, in rising order.
-const (
-	LevelTrace Level = "trace"
-	LevelDebug Level = "debug"
-	LevelInfo  Level = "info"
-	LevelWarn  Level = "warn"
-	LevelError Level = "error"
-)
-
 // Field is a named value of a log line.
 type Field struct {
 	Key, Value string
@@ -25,23 +13,8 @@ func Log(level Level, message string, fields ...Field) error {
 	for _, f := range fields {
 		named[f.Key] = f.Value
 	}
-	ask := struct {
-		Level  Level             `json:"level"`
-		Fields map[string]string `json:"fields,omitempty"`
-	}{level, named}
-	_, err := request(logWrite, "log", ask, nil, []byte(message))
-	return err
+	return logRequest{Level: level, Fields: named}.send([]byte(message))
 }
-
-// Severity says how much a notification matters.
-type Severity string
-
-// The severities of a notification.
-const (
-	SeverityInfo    Severity = "info"
-	SeverityWarning Severity = "warning"
-	SeverityError   Severity = "error"
-)
 
 // Notification is a message to the person who owns the host.
 type Notification struct {
@@ -56,27 +29,13 @@ type Notification struct {
 // Notify sends a notification. It needs the grant notify. Errors have kind
 // Denied, Invalid, Limit (too many in one call) or IO (nobody to notify).
 func Notify(n Notification) error {
-	if n.Severity == "" {
-		n.Severity = SeverityInfo
-	}
-	ask := struct {
-		Severity Severity `json:"severity"`
-		Title    string   `json:"title"`
-	}{n.Severity, n.Title}
-	_, err := request(notifySend, "notify", ask, nil, []byte(n.Text))
-	return err
+	return notifyRequest{Severity: n.Severity, Title: n.Title}.send([]byte(n.Text))
 }
 
 // SecretExists says whether a secret of this name is stored. The value itself
 // never reaches a guest: the host adds it to requests where the manifest says
 // so. It needs the grant secret for the name.
 func SecretExists(name string) (bool, error) {
-	ask := struct {
-		Name string `json:"name"`
-	}{name}
-	var got struct {
-		Exists bool `json:"exists"`
-	}
-	_, err := request(secretExists, "look for secret "+name, ask, &got, nil)
+	got, err := secretExistsRequest{Name: name}.send()
 	return got.Exists, err
 }

@@ -2,6 +2,10 @@ package skill
 
 import "encoding/json"
 
+// function is one host function: it takes JSON and raw bytes, and returns the
+// lengths of the response that waits for them (meta length << 32 | body length).
+type function func(meta, body []byte) (int64, error)
+
 // failure is the part of every response that says the request was refused.
 type failure struct {
 	Error *struct {
