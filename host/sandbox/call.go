@@ -55,6 +55,11 @@ type Call struct {
 	// Nil drops them.
 	Log func(level Level, msg string)
 
+	// Waits is told before the call waits for others to end, because as many run
+	// as may, and again when it does not wait any more. Calls that need not wait
+	// do not tell. Nil tells nobody.
+	Waits func(waiting bool)
+
 	session *Session // what the call goes on from, and leaves behind
 }
 
@@ -125,7 +130,7 @@ func (m *Module) admit(ctx context.Context, c *Call, began time.Time) (r Result,
 	if depth > 0 {
 		return m.execute(ctx, c, began)
 	}
-	waited, err := m.runtime.takeSlot(ctx)
+	waited, err := m.runtime.takeSlot(ctx, c.Waits)
 	if err != nil {
 		return r, err
 	}
@@ -137,11 +142,15 @@ func (m *Module) admit(ctx context.Context, c *Call, began time.Time) (r Result,
 }
 
 // takeSlot waits for a slot, and reports whether it had to.
-func (r *Runtime) takeSlot(ctx context.Context) (waited bool, err error) {
+func (r *Runtime) takeSlot(ctx context.Context, waits func(bool)) (waited bool, err error) {
 	select {
 	case r.slots <- struct{}{}:
 		return false, nil
 	default:
+	}
+	if waits != nil {
+		waits(true)
+		defer waits(false)
 	}
 	select {
 	case r.slots <- struct{}{}:

@@ -58,12 +58,10 @@ func (m *Module) admit(ctx context.Context, c sandbox.Call) (r sandbox.Result, e
 		return r, tooDeep()
 	}
 	if depth == 0 {
-		select {
-		case m.runtime.slots <- struct{}{}:
-			defer func() { <-m.runtime.slots }()
-		case <-ctx.Done():
-			return r, fmt.Errorf("wait for one of %d running calls: %w", cap(m.runtime.slots), context.Cause(ctx))
+		if err := m.runtime.takeSlot(ctx, c.Waits); err != nil {
+			return r, err
 		}
+		defer func() { <-m.runtime.slots }()
 	}
 	p, err := m.acquire(ctx, m.overhead()+3*c.Limits.MemoryBytes)
 	if err != nil {
@@ -74,6 +72,25 @@ func (m *Module) admit(ctx context.Context, c sandbox.Call) (r sandbox.Result, e
 	p.worked += time.Since(t.start)
 	m.release(p, t.broken == nil)
 	return r, err
+}
+
+// takeSlot waits for a slot, and tells of it.
+func (r *Runtime) takeSlot(ctx context.Context, waits func(bool)) error {
+	select {
+	case r.slots <- struct{}{}:
+		return nil
+	default:
+	}
+	if waits != nil {
+		waits(true)
+		defer waits(false)
+	}
+	select {
+	case r.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("wait for one of %d running calls: %w", cap(r.slots), context.Cause(ctx))
+	}
 }
 
 // limitError makes the error of a limit.
