@@ -1,27 +1,37 @@
 package skill
 
+// Tool is a tool of another skill.
+type Tool struct {
+	// Skill is the name of the skill, without a version.
+	Skill string
+	// Name is the name of the tool; empty stands for the only one the skill has.
+	Name string
+	// Session is the session to go on with; empty for none.
+	Session string
+}
+
 // SkillCall calls a tool of another skill with an input, and returns its output,
-// both as they are: JSON for most skills. An empty tool stands for the only one
-// the skill has. The other skill runs with its own grants and limits, within the
-// time that this call has left. It needs a grant skill for the name. Errors have
+// both as they are: JSON for most skills. The other skill runs with its own
+// grants and limits, within the time that this call has left. It needs a grant
+// skill for the name, and for a session the grant session as well. Errors have
 // kind Denied, NotFound, Invalid, Limit, Timeout or Failed.
-func SkillCall(name, tool string, input []byte) (output []byte, err error) {
-	return skillCallRequest{Skill: name, Tool: tool}.send(input)
+func SkillCall(tool Tool, input []byte) (output []byte, err error) {
+	return skillCallRequest{Skill: tool.Skill, Tool: tool.Name, Session: tool.Session}.send(input)
 }
 
 // Call is SkillCall with typed input and output: it encodes in as JSON, and
 // decodes the output into Out. An output that is not what Out takes is an error
 // of kind Failed.
-func Call[In, Out any](name, tool string, in In) (out Out, err error) {
+func Call[In, Out any](tool Tool, in In) (out Out, err error) {
 	data, err := encode(in)
 	if err != nil {
 		return out, err
 	}
-	if data, err = SkillCall(name, tool, data); err != nil {
+	if data, err = SkillCall(tool, data); err != nil {
 		return out, err
 	}
 	if err := decode(data, &out); err != nil {
-		return out, Errorf(Failed, "call skill %s: its answer: %w", name, err)
+		return out, Errorf(Failed, "call skill %s: its answer: %w", tool.Skill, err)
 	}
 	return out, nil
 }

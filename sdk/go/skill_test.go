@@ -181,8 +181,8 @@ func TestNoHost(t *testing.T) {
 		"Log":          func() error { return Log(LevelInfo, "m", Field{"k", "v"}) },
 		"Notify":       func() error { return Notify(Notification{Title: "t"}) },
 		"SecretExists": func() error { _, err := SecretExists("s"); return err },
-		"SkillCall":    func() error { _, err := SkillCall("s", "", nil); return err },
-		"Call":         func() error { _, err := Call[greeting, said]("s", "t", greeting{}); return err },
+		"SkillCall":    func() error { _, err := SkillCall(Tool{Skill: "s"}, nil); return err },
+		"Call":         func() error { _, err := Call[greeting, said](Tool{Skill: "s"}, greeting{}); return err },
 		"ModelCall":    func() error { _, err := ModelCall(Prompt{Model: "m", Text: "t"}); return err },
 	}
 	for name, call := range calls {

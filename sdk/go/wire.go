@@ -21,6 +21,8 @@ const (
 	IO Kind = "io"
 	// Timeout: the time allowed for the operation ran out.
 	Timeout Kind = "timeout"
+	// NotRecorded: the call is replayed or tested, and nothing says how the host would answer.
+	NotRecorded Kind = "not_recorded"
 	// Failed: anything else.
 	Failed Kind = "failed"
 )
@@ -88,6 +90,10 @@ const (
 	MaxValue = 262144
 	// MaxKeys is the most that one kv_list returns, in keys.
 	MaxKeys = 1000
+	// MaxPrompt is the longest prompt, with what the model is told before it, in bytes.
+	MaxPrompt = 1048576
+	// MaxModelAnswer is the longest answer of a model, in bytes.
+	MaxModelAnswer = 4194304
 )
 
 // entry is a file or directory of a listing.
@@ -329,8 +335,9 @@ func (r notifyRequest) send(body []byte) error {
 
 // skillCallRequest is what skill_call takes.
 type skillCallRequest struct {
-	Skill string `json:"skill"`
-	Tool  string `json:"tool,omitempty"`
+	Skill   string `json:"skill"`
+	Tool    string `json:"tool,omitempty"`
+	Session string `json:"session,omitempty"`
 }
 
 // send calls a tool of another skill, which runs with its own grants and limits and within the
