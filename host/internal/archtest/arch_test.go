@@ -48,6 +48,7 @@ var imports = map[string][]string{
 	"host/jail":                     nil,
 	"host/sandbox/wasmbin":          nil,
 	"host/sandbox/wasmbin/wasmtest": nil,
+	"host/sandbox/wasmlink":         {"host/sandbox/wasmbin"},
 	"host/sandbox/wasi":             {"host/jail"},
 	"host/sandbox":                  {"host/jail", "host/sandbox/wasi", "host/sandbox/wasmbin"},
 	"host/sandbox/reference":        nil,
