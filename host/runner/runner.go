@@ -211,20 +211,31 @@ func (r *Runner) Run(ctx context.Context, c Call) task.Result { return r.serve(c
 
 // serve makes a call, records it and counts it. of is the run it is a part of.
 func (r *Runner) serve(ctx context.Context, c Call, p part, of task.RunID) task.Result {
+	a := begin(c, p, of)
+	a.finish(r.settle(ctx, a))
+	r.recorded(ctx, a)
+	r.meter.count(a)
+	r.weigh(ctx, a)
+	return a.result
+}
+
+// begin is a run that was not made yet.
+func begin(c Call, p part, of task.RunID) *run {
 	a := &run{call: c, part: p, of: of, manifest: c.Target.Package.Manifest(), granted: c.Target.Granted.Union(c.Allow.Set())}
 	a.result = task.Result{
 		RunID: task.NewRunID(), StartedAt: time.Now().UTC(), Skill: c.Target.Label,
 		Digest: string(c.Target.Package.Digest()), Tool: c.Tool,
 		Logs: []task.LogLine{}, Denials: []task.Denial{},
 	}
-	a.finish(r.settle(ctx, a))
+	return a
+}
+
+// recorded records a run. One that cannot be recorded has failed.
+func (r *Runner) recorded(ctx context.Context, a *run) {
 	if err := r.record(ctx, a); err != nil {
 		a.result.OK, a.result.Data, a.result.Raw = false, nil, nil
 		a.result.Error = task.AsError(fmt.Errorf("record the run in the audit log: %w", err))
 	}
-	r.meter.count(a)
-	r.weigh(ctx, a)
-	return a.result
 }
 
 // settle checks the call, and makes it inside its wrappers.
@@ -259,7 +270,7 @@ func (r *Runner) wrappers(p part) []func(*run, work) work {
 func (r *Runner) choose(a *run) error {
 	if !a.manifest.Type.IsCode() {
 		return task.Errorf(task.KindUsage, "%s is a %s skill: it has no code to run", a.call.Target.Label, a.manifest.Type).
-			WithHint("it is text for a conversation with a model; read it with `skillet info %s`", a.manifest.Name)
+			WithHint("it is text for a model: `skillet run %s --render` prints it", a.manifest.Name)
 	}
 	if ps := a.manifest.Unsupported(); len(ps) > 0 {
 		return task.Errorf(task.KindUsage, "%s asks for what this host cannot honour: %s: %s", a.call.Target.Label, ps[0].Path, ps[0].Message).

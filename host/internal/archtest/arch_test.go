@@ -89,8 +89,9 @@ var imports = map[string][]string{
 	"host/review":          {"host/sandbox/wasmbin", "manifests", "manifests/bundle", "policies/capability"},
 	"host/install":         {"host/approval", "host/findings", "host/ledger", "host/registry", "host/review", "host/store", "host/task", "host/trust", "manifests", "manifests/bundle", "policies", "policies/capability"},
 	"host/hostfn":          {"host/jail", "host/sandbox", "host/store", "host/task", "policies", "policies/capability"},
+	"host/prompt":          {"host/jail", "host/task", "manifests", "manifests/bundle"},
 	"host/runner": {
-		"host/approval", "host/hostfn", "host/journal", "host/registry", "host/sandbox", "host/sandbox/worker", "host/store", "host/task",
+		"host/approval", "host/hostfn", "host/prompt", "host/journal", "host/registry", "host/sandbox", "host/sandbox/worker", "host/store", "host/task",
 		"manifests", "manifests/bundle", "policies", "policies/capability",
 	},
 
@@ -113,8 +114,8 @@ var imports = map[string][]string{
 	"cmd/demo": nil,
 
 	// Guests: they know the SDK and nothing of the host.
-	"sdk/go":   nil,
-	"skills":   nil,
+	"sdk/go": nil,
+	"skills": nil,
 
 	// What is made for guests, on this side.
 	"sdk/hostapi":          nil,
@@ -129,6 +130,7 @@ var foreign = map[string][]string{
 	"filippo.io/age":                        {"host/secret"},
 	"github.com/JohannesKaufmann":           {"skills/html"},
 	"github.com/aymanbagabas/go-udiff":      {"host/review", "skills/text"},
+	"github.com/bmatcuk/doublestar":         {"manifests"},
 	"github.com/cenkalti/backoff":           {"host/runner"},
 	"github.com/cedar-policy/cedar-go":      {"policies"},
 	"github.com/dgraph-io/badger":           {"host/store/badgerstore"},
