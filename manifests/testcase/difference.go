@@ -1,6 +1,7 @@
 package testcase
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -40,11 +41,13 @@ const maxBrief = 200
 
 // brief writes a value as JSON, shortened.
 func brief(v any) string {
-	b, err := json.Marshal(v)
-	if err != nil { // which no decoded JSON has
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil { // which no decoded JSON has
 		return clip(fmt.Sprint(v))
 	}
-	return clip(string(b))
+	return clip(strings.TrimSuffix(b.String(), "\n"))
 }
 
 // brief writes what is wanted.

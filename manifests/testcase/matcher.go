@@ -195,10 +195,13 @@ func (c *comparison) any(at string, w *want, values []any) bool {
 
 // fits compares without noting differences.
 func (c *comparison) fits(at string, w *want, v any) bool {
-	inner := comparison{left: c.left}
+	inner := comparison{left: c.left, quiet: true}
 	inner.compare(at, w, v)
-	c.left = inner.left
-	return len(inner.found) == 0
+	had := c.left >= 0
+	if c.left = inner.left; had && c.left < 0 {
+		c.exhausted(at)
+	}
+	return c.left >= 0 && !inner.differs
 }
 
 // matchApprox is about a number near another: within $within of it, or within a

@@ -27,6 +27,7 @@ var imports = map[string][]string{
 	"policies/goldentest":         nil,
 	"manifests":                   {"manifests/semver", "policies/capability"},
 	"manifests/semver":            nil,
+	"manifests/testcase":          {"manifests", "policies/capability"},
 	"manifests/lockfile":          {"manifests", "manifests/semver"},
 	"manifests/bundle":            {"manifests"},
 	"manifests/signature":         {"manifests"},
@@ -107,7 +108,7 @@ var imports = map[string][]string{
 	"host":                   {"*"},
 	"host/internal/archtest": nil,
 	"cmd/skillet": {
-		"host", "host/approval", "host/audit", "host/checkpoint", "host/closure", "host/resolve", "manifests/lockfile", "manifests/semver", "host/suggest", "host/hostfn", "host/config", "host/escape", "host/evidence", "host/findings", "host/install", "host/journal", "host/ledger", "host/registry", "host/review", "host/runner",
+		"host", "host/approval", "host/audit", "host/checkpoint", "host/closure", "host/resolve", "manifests/lockfile", "manifests/semver", "host/suggest", "host/hostfn", "host/config", "host/escape", "host/evidence", "host/findings", "host/install", "host/journal", "host/ledger", "host/prompt", "host/registry", "host/review", "host/runner",
 		"host/sandbox/wasmbin", "host/sandbox/worker", "host/secret", "host/settings", "host/skillset", "host/store", "host/store/atomicfile", "host/source", "manifests/signature", "manifests/signature/keyless", "host/signer", "host/trust", "host/task", "manifests", "manifests/bundle", "policies", "policies/capability",
 		"host/toolchain", "host/scaffold",
 	},
