@@ -85,6 +85,7 @@ var imports = map[string][]string{
 	"host/history":         {"host/approval", "host/git", "host/ledger", "host/registry", "host/store", "host/store/atomicfile", "host/store/filelock", "manifests", "manifests/bundle"},
 	"host/settings":        {"host/approval", "host/config", "host/ledger", "host/store/atomicfile", "host/task"},
 	"host/evidence":        {"host/findings", "host/registry", "host/review", "host/runner", "host/task", "manifests", "manifests/bundle"},
+	"host/watch":           nil,
 	"host/toolchain":       {"host/review", "host/sandbox/wasmbin", "host/task", "manifests", "manifests/bundle"},
 	"host/scaffold":        {"host/task", "host/toolchain", "manifests", "sdk"},
 	"host/review":          {"host/sandbox/wasmbin", "manifests", "manifests/bundle", "policies/capability"},
@@ -110,7 +111,7 @@ var imports = map[string][]string{
 	"cmd/skillet": {
 		"host", "host/approval", "host/audit", "host/checkpoint", "host/closure", "host/resolve", "manifests/lockfile", "manifests/semver", "host/suggest", "host/hostfn", "host/config", "host/escape", "host/evidence", "host/findings", "host/install", "host/journal", "host/ledger", "host/prompt", "host/registry", "host/review", "host/runner",
 		"host/sandbox/wasmbin", "host/sandbox/worker", "host/secret", "host/settings", "host/skillset", "host/store", "host/store/atomicfile", "host/source", "manifests/signature", "manifests/signature/keyless", "host/signer", "host/trust", "host/task", "manifests", "manifests/bundle", "policies", "policies/capability",
-		"host/toolchain", "host/scaffold",
+		"host/toolchain", "host/scaffold", "host/watch", "host/inspect",
 	},
 	"cmd/demo": nil,
 
@@ -137,6 +138,7 @@ var foreign = map[string][]string{
 	"github.com/dgraph-io/badger":           {"host/store/badgerstore"},
 	"github.com/dgraph-io/ristretto":        {"host/store/badgerstore"},
 	"github.com/extism/go-sdk":              {"host/sandbox/reference"},
+	"github.com/fsnotify/fsnotify":          {"host/watch"},
 	"github.com/go-git/go-billy":            {"host/git"},
 	"github.com/go-git/go-git":              {"host/git"},
 	"github.com/go-json-experiment/json":    {"host/trust"},
