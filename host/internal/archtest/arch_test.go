@@ -51,7 +51,7 @@ var imports = map[string][]string{
 	"host/sandbox/wasmbin/wasmtest": nil,
 	"host/sandbox/wasmlink":         {"host/sandbox/wasmbin"},
 	"host/sandbox/wasi":             {"host/jail"},
-	"host/sandbox":                  {"host/jail", "host/sandbox/wasi", "host/sandbox/wasmbin"},
+	"host/sandbox":                  {"host/jail", "host/sandbox/wasi", "host/sandbox/wasmbin", "host/sandbox/wasmlink"},
 	"host/sandbox/reference":        nil,
 	"host/sandbox/worker":           {"host/jail", "host/sandbox", "host/sandbox/wasi"},
 
@@ -120,6 +120,8 @@ var imports = map[string][]string{
 	"skills": nil,
 
 	// What is made for guests, on this side.
+	"sdk":                  nil,
+	"sdk/conformance":      nil,
 	"sdk/hostapi":          nil,
 	"sdk/hostapi/generate": {"sdk/hostapi"},
 
