@@ -12,25 +12,28 @@ import (
 	"github.com/skillet-run/skillet/host/runner"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
+	"github.com/skillet-run/skillet/policies/capability"
 )
 
 // installed finds the skills that other skills name.
 type installed struct{ h *Host }
 
-// Target returns the skill that ref means to a caller, with what it was granted: of
-// what the caller needs, the version that its closure has; of everything else, and
-// where ref names a version, the one that is installed. A grant that is good for a
-// number of runs counts one.
+// Target returns the skill that ref means to a caller: of what the caller needs, the
+// version that its closure has; of everything else, and where ref names a version,
+// the one that is installed.
 func (i installed) Target(ctx context.Context, caller runner.Target, ref manifests.Ref) (runner.Target, error) {
 	if err := i.h.CatchUp(ctx); err != nil {
 		return runner.Target{}, err
 	}
-	t, s, err := i.reached(ctx, caller, ref)
-	if err != nil {
-		return runner.Target{}, err
-	}
-	t.Granted, err = i.h.Desk.Spend(ctx, s, approval.Use{})
+	t, _, err := i.reached(ctx, caller, ref)
 	return t, err
+}
+
+// Granted is what a skill may do in a call. A grant that is good for a number of
+// runs counts one.
+func (i installed) Granted(ctx context.Context, t runner.Target, u approval.Use) (capability.Set, error) {
+	m := t.Package.Manifest()
+	return i.h.Desk.Spend(ctx, registry.Skill{Name: m.Name, Version: m.Version, Digest: t.Package.Digest()}, u)
 }
 
 // reached finds the version that a caller reaches.

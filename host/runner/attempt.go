@@ -145,6 +145,7 @@ func (r *Runner) lend(_ context.Context, a *attempt) error {
 		Limits: hostfn.Limits{Files: a.limits.Files, LogBytes: a.limits.LogBytes},
 		KV:     a.state(r.kv), KVQuotaBytes: a.manifest.Limits().KVBytes, KVSchema: kvSchema(a.manifest),
 		Secrets: r.secrets, Injections: injections(a.manifest), Notifier: r.notifier,
+		Skills: callees{r, a.run}, Models: r.settings.Models,
 		Log: r.log.With("run_id", string(a.result.RunID), "skill", a.call.Target.Label), Config: a.config(),
 		MaxHTTPBytes: r.settings.HTTPBytes, HTTPTimeout: r.settings.HTTPTimeout, RunID: string(a.result.RunID),
 	})
@@ -192,6 +193,7 @@ func (r *Runner) execute(ctx context.Context, a *attempt) error {
 		Random:  a.env.Allows(capability.Request{Action: capability.Random}),
 		Restart: a.manifest.Snapshot == manifests.SnapshotNone,
 		Config:  a.config(), Env: a.env, Log: a.env.Log,
+		Waits: func(waiting bool) { r.gates.stall(a.chain, waiting) },
 	})
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/hostfn"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
@@ -15,8 +16,12 @@ import (
 // Skills finds installed skills, with what they were granted.
 type Skills interface {
 	// Target returns the skill that ref means to a caller: where that needs a skill
-	// of the name, the version that its closure has.
+	// of the name, the version that its closure has. What the skill may do is not
+	// in it.
 	Target(ctx context.Context, caller Target, ref manifests.Ref) (Target, error)
+	// Granted is what a target may do in a call. A grant that is good for a number
+	// of runs counts one.
+	Granted(ctx context.Context, t Target, u approval.Use) (capability.Set, error)
 }
 
 // backed runs the fallback command when the skill failed at the call, or is left
@@ -47,7 +52,7 @@ func (r *Runner) fallBack(ctx context.Context, a *run, ref manifests.Ref, failur
 		f.Error = spoken(task.AsError(err))
 		return failure
 	}
-	res := r.serve(ctx, c, asFallback, a.result.RunID)
+	res := r.serve(ctx, c, asFallback, a)
 	f.RunID, f.Skill, f.Digest, f.Error = res.RunID, res.Skill, res.Digest, res.Error
 	a.result.Figures = a.result.Figures.Add(res.Figures)
 	a.result.Logs = append(a.result.Logs, res.Logs...)
@@ -78,7 +83,10 @@ func (r *Runner) fallbackCall(ctx context.Context, a *run, ref manifests.Ref) (C
 		return c, err
 	}
 	var err error
-	c.Target, err = r.settings.Skills.Target(ctx, a.call.Target, ref)
+	if c.Target, err = r.settings.Skills.Target(ctx, a.call.Target, ref); err != nil {
+		return c, err
+	}
+	c.Target.Granted, err = r.settings.Skills.Granted(ctx, c.Target, approval.Use{Input: c.Input})
 	return c, err
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/hostfn"
 	"github.com/skillet-run/skillet/host/journal"
 	"github.com/skillet-run/skillet/host/registry"
@@ -153,6 +154,11 @@ func (s skills) Target(_ context.Context, _ runner.Target, ref manifests.Ref) (r
 		return t, fmt.Errorf("find %s: %w", ref.Name, registry.ErrNotFound)
 	}
 	return t, nil
+}
+
+// Granted is what a target was put there with.
+func (s skills) Granted(_ context.Context, t runner.Target, _ approval.Use) (capability.Set, error) {
+	return t.Granted, nil
 }
 
 // skill makes a package of that name with tools, written as in JSON, and more

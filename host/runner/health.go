@@ -85,7 +85,7 @@ func (r *Runner) examine(ctx context.Context, t Target) Health {
 		h.OK = h.Error == nil
 		return h
 	}
-	res := r.serve(ctx, Call{Target: t, Tool: tool.Name, Input: input, Caller: hostCaller}, asHealthCheck, "")
+	res := r.serve(ctx, Call{Target: t, Tool: tool.Name, Input: input, Caller: hostCaller}, asHealthCheck, nil)
 	h.Tool, h.RunID, h.OK, h.Error = tool.Name, res.RunID, res.OK, res.Error
 	c := checkup{At: h.CheckedAt.UnixMilli(), RunID: h.RunID}
 	if h.Error != nil {

@@ -219,10 +219,12 @@ type Record struct {
 	Attempts []task.Attempt `json:"attempts,omitempty"`
 	Fallback *task.Fallback `json:"fallback,omitempty"`
 	Cached   bool           `json:"cached,omitempty"`
-	// Part says what a run was for that nobody asked for: "fallback",
-	// "health_check" or "migration"; and Of of which run it is a part.
-	Part string     `json:"part,omitempty"`
-	Of   task.RunID `json:"of,omitempty"`
+	// Part says what a run was for that nobody asked for: "call" for one that the
+	// guest of another run made, "fallback", "health_check" or "migration"; Of of
+	// which run it is a part; and OnBehalfOf whose skill that is.
+	Part       string     `json:"part,omitempty"`
+	Of         task.RunID `json:"of,omitempty"`
+	OnBehalfOf string     `json:"on_behalf_of,omitempty"`
 }
 
 // A Use is something a guest was granted and did.
@@ -297,7 +299,10 @@ func (r *Runner) record(ctx context.Context, a *run) error {
 		Allowed: a.call.Allow.Set().Strings(), InputDigest: string(manifests.DigestOf(a.call.Input)),
 		OK: res.OK, Error: res.Error, DurationMS: res.DurationMS, Fuel: res.Fuel,
 		PeakMemoryBytes: res.PeakMemoryBytes, HostCalls: res.Figures.HostCalls, Used: a.uses, Denials: res.Denials,
-		Figures: res.Figures, Attempts: res.Attempts, Fallback: res.Fallback, Cached: res.Cached, Part: string(a.part), Of: a.of,
+		Figures: res.Figures, Attempts: res.Attempts, Fallback: res.Fallback, Cached: res.Cached, Part: string(a.part), OnBehalfOf: a.onBehalfOf(),
+	}
+	if a.from != nil {
+		rec.Of = a.from.result.RunID
 	}
 	if res.OK {
 		rec.OutputDigest = string(manifests.DigestOf(res.Raw))

@@ -16,7 +16,9 @@ func TestGates(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var gs gates
-		enter := func(patience time.Duration) (func(), error) { return gs.enter(t.Context(), "d", 2, 1, patience) }
+		enter := func(patience time.Duration) (func(), error) {
+			return gs.enter(t.Context(), new(chain), "d", 2, 1, patience)
+		}
 		first, err1 := enter(time.Hour)
 		second, err2 := enter(time.Hour)
 		if err1 != nil || err2 != nil {
@@ -28,7 +30,7 @@ func TestGates(t *testing.T) {
 		if _, err := enter(time.Hour); !errors.Is(err, ErrOverloaded) {
 			t.Errorf("a second one waits: %v", err)
 		}
-		if other, err := gs.enter(t.Context(), "e", 1, 0, time.Hour); err != nil {
+		if other, err := gs.enter(t.Context(), new(chain), "e", 1, 0, time.Hour); err != nil {
 			t.Errorf("another package is held up: %v", err)
 		} else {
 			other()
@@ -44,7 +46,7 @@ func TestGates(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
-		if _, err := gs.enter(ctx, "d", 2, 1, time.Hour); !errors.Is(err, context.Canceled) {
+		if _, err := gs.enter(ctx, new(chain), "d", 2, 1, time.Hour); !errors.Is(err, context.Canceled) {
 			t.Errorf("cancelled: %v", err)
 		}
 		second()
@@ -62,7 +64,7 @@ func TestGatesUnderLoad(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 200 {
 		wg.Go(func() {
-			done, err := gs.enter(t.Context(), "d", 3, 100, time.Minute)
+			done, err := gs.enter(t.Context(), new(chain), "d", 3, 100, time.Minute)
 			if err != nil {
 				refused.Add(1)
 				return

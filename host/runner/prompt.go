@@ -15,7 +15,7 @@ import (
 // is in the result, whose Raw is the text of the prompt; the prompt is empty when
 // OK is false.
 func (r *Runner) Render(ctx context.Context, c Call) (prompt.Prompt, task.Result) {
-	a := begin(c, asAsked, "")
+	a := begin(c, asAsked, nil)
 	p, err := r.render(ctx, a)
 	if err == nil {
 		a.output = []byte(p.Text())

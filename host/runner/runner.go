@@ -111,6 +111,10 @@ type Call struct {
 	Config map[string]string
 	// NoCache has the tool run even if its answer was kept, and keeps nothing.
 	NoCache bool
+	// Session is the session of a [manifests.KindCodeSession] skill that the call
+	// goes on with; empty for a call that leaves nothing behind. For other skills
+	// it has no meaning here.
+	Session string
 
 	scratch store.KV // instead of the store, for a migration
 }
@@ -138,6 +142,8 @@ type Settings struct {
 	Workers *worker.Runtime
 	// Skills finds the skills that fallback commands name; nil finds none.
 	Skills Skills
+	// Models asks models for skills; nil has such calls fail.
+	Models hostfn.Models
 	// Trials ends the trials of new versions; nil lets them go on.
 	Trials Trials
 	// Rates are how often a person lets skills be called. Every one that fits a
@@ -180,13 +186,15 @@ const (
 	asFallback    part = "fallback"
 	asHealthCheck part = "health_check"
 	asMigration   part = "migration"
+	asCall        part = "call" // by the guest of the other run
 )
 
 // run is one call on its way, with all its attempts.
 type run struct {
 	call     Call
 	part     part
-	of       task.RunID // the run it is a part of
+	from     *run   // the run it is a part of; nil for none
+	chain    *chain // of all runs that are parts of the same
 	manifest *manifests.Manifest
 	tool     manifests.Tool
 	granted  capability.Set // for this run
@@ -207,11 +215,11 @@ type work func(ctx context.Context) error
 
 // Run makes the call. Whatever happens is in the result; it has an [task.Error]
 // when OK is false.
-func (r *Runner) Run(ctx context.Context, c Call) task.Result { return r.serve(ctx, c, asAsked, "") }
+func (r *Runner) Run(ctx context.Context, c Call) task.Result { return r.serve(ctx, c, asAsked, nil) }
 
-// serve makes a call, records it and counts it. of is the run it is a part of.
-func (r *Runner) serve(ctx context.Context, c Call, p part, of task.RunID) task.Result {
-	a := begin(c, p, of)
+// serve makes a call, records it and counts it. from is the run it is a part of.
+func (r *Runner) serve(ctx context.Context, c Call, p part, from *run) task.Result {
+	a := begin(c, p, from)
 	a.finish(r.settle(ctx, a))
 	r.recorded(ctx, a)
 	r.meter.count(a)
@@ -220,8 +228,11 @@ func (r *Runner) serve(ctx context.Context, c Call, p part, of task.RunID) task.
 }
 
 // begin is a run that was not made yet.
-func begin(c Call, p part, of task.RunID) *run {
-	a := &run{call: c, part: p, of: of, manifest: c.Target.Package.Manifest(), granted: c.Target.Granted.Union(c.Allow.Set())}
+func begin(c Call, p part, from *run) *run {
+	a := &run{call: c, part: p, from: from, chain: &chain{}, manifest: c.Target.Package.Manifest(), granted: c.Target.Granted.Union(c.Allow.Set())}
+	if from != nil {
+		a.chain = from.chain
+	}
 	a.result = task.Result{
 		RunID: task.NewRunID(), StartedAt: time.Now().UTC(), Skill: c.Target.Label,
 		Digest: string(c.Target.Package.Digest()), Tool: c.Tool,

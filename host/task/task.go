@@ -52,6 +52,9 @@ type Result struct {
 	Attempts []Attempt `json:"attempts,omitempty"`
 	// Fallback says what ran because the call had failed; nil when nothing did.
 	Fallback *Fallback `json:"fallback,omitempty"`
+	// Calls are the calls of other skills that were made from within this one, in
+	// order; at most 100.
+	Calls []Nested `json:"calls,omitempty"`
 	// Cached is true when the answer was kept from an earlier call, and nothing
 	// ran.
 	Cached bool `json:"cached,omitempty"`
@@ -144,6 +147,20 @@ type Fallback struct {
 	Digest string `json:"digest,omitempty"`
 	// Error says why it failed as well; nil when its answer was taken.
 	Error *Error `json:"error,omitempty"`
+}
+
+// A Nested is a call of a skill that was made from within another call. It is a
+// run of its own.
+type Nested struct {
+	RunID RunID  `json:"run_id"`
+	Skill string `json:"skill"`
+	Tool  string `json:"tool"`
+	OK    bool   `json:"ok"`
+	// Error says why OK is false; nil otherwise. The calling skill was told less.
+	Error      *Error  `json:"error,omitempty"`
+	DurationMS float64 `json:"duration_ms"`
+	// Calls are those that were made from within this one.
+	Calls []Nested `json:"calls,omitempty"`
 }
 
 // A LogLine is one line a guest logged.
