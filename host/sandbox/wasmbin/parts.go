@@ -19,6 +19,9 @@ type Parts struct {
 	HasStart bool
 	Elements []Elements
 	Data     []Data
+	// Pinned says what in the module is state that is neither in its memory nor
+	// in a global of a number: see [Instrumented.Pinned]. Encode ignores it.
+	Pinned []string
 }
 
 // ImportedFunc is a function the module asks for, with the index of its type.
@@ -95,7 +98,7 @@ func Parse(wasm []byte, l Limits) (*Parts, error) {
 	m := d.module
 	p := parser{decoder: d, parts: &Parts{
 		Types: m.Types, Tables: m.Tables, Memory: m.Memory, HasMemory: m.HasMemory,
-		Start: d.start, HasStart: m.HasStart,
+		Start: d.start, HasStart: m.HasStart, Pinned: d.pinned(),
 	}}
 	for id, read := range sectionParsers {
 		if s := d.found[id]; read != nil && s.at != 0 {

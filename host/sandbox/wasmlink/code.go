@@ -230,8 +230,8 @@ var immediates = [...]func(b *body, out []byte, o operation, f *fields) []byte{
 	labels:   (*body).branches,
 	indirect: (*body).indirect,
 	access:   (*body).access,
-	memory:   zeros(1),
-	memories: zeros(2),
+	memory:   reserved(1),
+	memories: reserved(2),
 	int32s:   number(32),
 	int64s:   number(64),
 	float32s: floating(32),
@@ -247,7 +247,8 @@ var immediates = [...]func(b *body, out []byte, o operation, f *fields) []byte{
 	initTable: (*body).initTable,
 }
 
-func zeros(n int) func(*body, []byte, operation, *fields) []byte {
+// reserved writes the indexes of the only memory.
+func reserved(n int) func(*body, []byte, operation, *fields) []byte {
 	return func(_ *body, out []byte, _ operation, _ *fields) []byte { return append(out, make([]byte, n)...) }
 }
 
