@@ -88,6 +88,8 @@ type Settings struct {
 	RunID string
 	// Tape is what each host call passes through; nil lets all of them act.
 	Tape Tape
+	// Stage stands in for the machine; nil for the machine itself.
+	Stage *Stage
 }
 
 // Limits bounds what one call does through this package, beside those of HTTP and key-value state in
@@ -153,7 +155,10 @@ func NewEnv(s Settings) *Env {
 	if s.Log == nil {
 		s.Log = hclog.NewNullLogger()
 	}
-	e := &Env{s: s, log: s.Log, redact: &redactor{}, roots: fileRoots(s.Granted), vars: map[string][]byte{}}
+	if s.Stage != nil {
+		s.Skills, s.Models = nil, nil
+	}
+	e := &Env{s: s, log: s.Log, redact: &redactor{}, roots: s.roots(), vars: map[string][]byte{}}
 	e.allowed, e.used = map[capability.Request]capability.Capability{}, map[capability.Request]int{}
 	e.web, e.fence = newWeb(s), newFence(s.Own)
 	return e
@@ -180,15 +185,8 @@ func (e *Env) FS() (*jail.FS, error) {
 	return e.fs, e.fsErr
 }
 
-// fileRoots returns the directories and files that file grants name. A root inside another one that
-// allows as much is left out: the guard decides within.
-func fileRoots(granted capability.Set) []jail.Root {
-	var all []jail.Root
-	for _, c := range granted.All() {
-		if base := c.Base(); base != "" {
-			all = append(all, jail.Root{Path: base, Write: c.Action() == capability.FSWrite})
-		}
-	}
+// fewest returns roots without those inside another one that allows as much: the guard decides within.
+func fewest(all []jail.Root) []jail.Root {
 	slices.SortStableFunc(all, func(a, b jail.Root) int { return len(a.Path) - len(b.Path) })
 	for i := range all { // a root that can be written makes every root in it and at it writable
 		for _, r := range all {

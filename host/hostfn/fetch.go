@@ -36,28 +36,25 @@ const (
 	userAgent = "skillet"
 )
 
-// web is the HTTP side of one call: a transport of its own, so that no connection is shared between
-// skills, no proxy, no cookies, and a dialer that checks addresses.
+const (
+	tlsTimeout  = 10 * time.Second
+	idleTimeout = 5 * time.Second
+)
+
+// web is the HTTP side of one call.
 type web struct {
-	transport *http.Transport
+	transport http.RoundTripper
 }
 
-// newWeb makes a transport. Nothing is dialled.
-func newWeb(s Settings) *web {
-	return &web{transport: &http.Transport{
-		Proxy:                  nil,
-		DialContext:            newDialer(s.Resolver).DialContext,
-		TLSClientConfig:        &tls.Config{RootCAs: s.RootCAs, MinVersion: tls.VersionTLS12},
-		ForceAttemptHTTP2:      true,
-		MaxResponseHeaderBytes: MaxHeaderBytes,
-		TLSHandshakeTimeout:    10 * time.Second,
-		IdleConnTimeout:        5 * time.Second,
-		MaxIdleConns:           4,
-	}}
-}
+// newWeb makes what carries the requests of one call. Nothing is dialled.
+func newWeb(s Settings) *web { return &web{s.exchange()} }
 
 // close closes the connections.
-func (w *web) close() { w.transport.CloseIdleConnections() }
+func (w *web) close() {
+	if t, ok := w.transport.(*http.Transport); ok {
+		t.CloseIdleConnections()
+	}
+}
 
 // outgoing is a request of the guest, or what became of it after a redirect.
 type outgoing struct {

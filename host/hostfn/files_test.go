@@ -311,7 +311,7 @@ func TestFileRoots(t *testing.T) {
 	} {
 		set, err := capability.ParseSet(c.grants...)
 		must(t, err)
-		if got := fileRoots(set); fmt.Sprint(got) != fmt.Sprint(c.want) {
+		if got := (Settings{Granted: set}).roots(); fmt.Sprint(got) != fmt.Sprint(c.want) {
 			t.Errorf("%v: %v, want %v", c.grants, got, c.want)
 		}
 	}

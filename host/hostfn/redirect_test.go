@@ -381,7 +381,7 @@ func TestTLS(t *testing.T) {
 // TestNoProxyNoSharing: nothing of the host's environment, and no connection of one call in another.
 func TestNoProxyNoSharing(t *testing.T) {
 	t.Parallel()
-	if newWeb(Settings{}).transport.Proxy != nil {
+	if (Settings{}).network().Proxy != nil {
 		t.Error("a proxy may be used")
 	}
 	var mu sync.Mutex
