@@ -377,19 +377,23 @@ type ContextFiles struct {
 	MaxFileSizeKB   int      `json:"max_file_size_kb,omitempty"` // KiB
 }
 
-// Development holds settings for working on the skill.
+// Development holds settings for working on the skill: what `skillet dev` does.
+// An installed skill has no use for them.
 type Development struct {
-	SessionIsolation bool           `json:"session_isolation,omitempty"`
-	HotReload        bool           `json:"hot_reload,omitempty"`
-	DebugMode        bool           `json:"debug_mode,omitempty"`
-	TestFramework    *TestFramework `json:"test_framework,omitempty"`
+	SessionIsolation bool `json:"session_isolation,omitempty"` // an empty home each time
+	// HotReload has each build that passes replace the version that serves; nil =
+	// true.
+	HotReload *bool `json:"hot_reload,omitempty"`
+	DebugMode bool  `json:"debug_mode,omitempty"` // show the host's log
+	// TestFramework says which tests are run; nil = the test cases, all of them.
+	TestFramework *TestFramework `json:"test_framework,omitempty"`
 }
 
 // TestFramework says which tests of the skill are run.
 type TestFramework struct {
-	UnitTests        bool `json:"unit_tests,omitempty"`
-	IntegrationTests bool `json:"integration_tests,omitempty"`
-	MockServices     bool `json:"mock_services,omitempty"`
+	UnitTests        bool `json:"unit_tests,omitempty"`        // those of the language
+	IntegrationTests bool `json:"integration_tests,omitempty"` // the test cases of the package
+	MockServices     bool `json:"mock_services,omitempty"`     // those cases, too, that answer for others
 }
 
 // Metadata describes a skill to people and searches.

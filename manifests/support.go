@@ -85,7 +85,6 @@ func refusals() []refusal {
 		{"security.permissions.models", "no host function asks a model", "remove it", func(m *Manifest) bool { return len(m.Security.Permissions.Models) > 0 }},
 		{"security.resource_limits.max_cpu_percent", "the share of a processor is not limited", "leave it out or write 100, and bound the work with max_fuel and max_execution_time", limitsCPU},
 		{"session_config", "this host keeps no sessions: every call starts fresh", "remove it", func(m *Manifest) bool { return m.SessionConfig != nil }},
-		{"development", "this host has no development mode", "remove it or write false", develops},
 	}
 }
 
@@ -100,13 +99,4 @@ func callsSkills(m *Manifest) bool {
 func limitsCPU(m *Manifest) bool {
 	n := m.Security.ResourceLimits.MaxCPUPercent
 	return n != 0 && n != 100
-}
-
-func develops(m *Manifest) bool {
-	d := m.Development
-	if d == nil {
-		return false
-	}
-	tests := d.TestFramework != nil && *d.TestFramework != TestFramework{}
-	return d.SessionIsolation || d.HotReload || d.DebugMode || tests
 }

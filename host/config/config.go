@@ -118,7 +118,7 @@ const FileName = "config.yaml"
 const envPrefix = "SKILLET_"
 
 // notSettings are variables with the prefix that are no settings.
-var notSettings = []string{"SKILLET_HOME", "SKILLET_PROVE"}
+var notSettings = []string{"SKILLET_HOME", "SKILLET_PROVE", "SKILLET_TOOLS"}
 
 // Load reads the configuration of a home. environ is in the form of
 // [os.Environ]. Errors are [task.Error]s of [task.KindUsage] that name the file
