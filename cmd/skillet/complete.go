@@ -125,6 +125,7 @@ type source func(question) ([]candidate, error)
 var flagSources = map[string]source{
 	"allow": inHome(capabilityStarts),
 	"input": inputFiles,
+	"lang":  languageNames,
 	"skill": inHome(skillNames),
 }
 
