@@ -51,6 +51,16 @@ func (r *redactor) add(value string) {
 	r.replacer = strings.NewReplacer(pairs...)
 }
 
+// Spellings returns a secret's value in the ways in which it may stand in what
+// goes to or comes from a server, but for those that are too short to be looked
+// for. It is nil for a value that is too short itself.
+func Spellings(value string) []string {
+	if len(value) < shortest {
+		return nil
+	}
+	return spellings(value)
+}
+
 // spellings returns a value in the ways a server may send it back: as it is, escaped for URLs, JSON and
 // HTML, in hexadecimal, and in base64, alone or in the middle of something longer.
 func spellings(value string) []string {

@@ -21,6 +21,9 @@ type attempt struct {
 	compile time.Duration // 0 when the module was there
 	env     *hostfn.Env
 	reply   sandbox.Result
+
+	ran      bool  // the guest was run
+	guestErr error // how it ended
 }
 
 // attempt runs the guest once. Its error is a [task.Error].
@@ -31,6 +34,7 @@ func (r *Runner) attempt(ctx context.Context, run *run) error {
 	if err != nil {
 		err = classed(explain(run, denials, err))
 	}
+	a.ended(err)
 	run.tried(err, time.Since(start))
 	return err
 }
@@ -139,6 +143,10 @@ func (r *Runner) load(ctx context.Context, a *attempt) error {
 
 // lend makes the environment of the guest: everything it may do, for one call.
 func (r *Runner) lend(_ context.Context, a *attempt) error {
+	if a.call.play != nil {
+		r.lendReplayed(a)
+		return nil
+	}
 	a.env = hostfn.NewEnv(hostfn.Settings{
 		Granted: a.granted, Approved: a.approved(), Policies: r.policies, Principal: a.principal(),
 		Home: r.settings.Home, Own: r.settings.Own, Workspace: a.call.Workspace,
@@ -148,6 +156,7 @@ func (r *Runner) lend(_ context.Context, a *attempt) error {
 		Skills: callees{r, a.run}, Models: r.settings.Models,
 		Log: r.log.With("run_id", string(a.result.RunID), "skill", a.call.Target.Label), Config: a.config(),
 		MaxHTTPBytes: r.settings.HTTPBytes, HTTPTimeout: r.settings.HTTPTimeout, RunID: string(a.result.RunID),
+		Tape: a.hostTape(),
 	})
 	return nil
 }
@@ -187,7 +196,7 @@ func (r *Runner) execute(ctx context.Context, a *attempt) error {
 	if limits.Wall, err = a.wall(); err != nil {
 		return err
 	}
-	a.reply, err = a.module.Call(ctx, sandbox.Call{
+	c, err := a.taped(sandbox.Call{
 		Export: a.tool.Export, Input: a.call.Input, Args: arguments(a.run), Limits: limits, FS: fs,
 		Clock:   a.env.Allows(capability.Request{Action: capability.Clock}),
 		Random:  a.env.Allows(capability.Request{Action: capability.Random}),
@@ -195,6 +204,11 @@ func (r *Runner) execute(ctx context.Context, a *attempt) error {
 		Config:  a.config(), Env: a.env, Log: a.env.Log,
 		Waits: func(waiting bool) { r.gates.stall(a.chain, waiting) },
 	})
+	if err != nil {
+		return err
+	}
+	a.reply, err = a.module.Call(ctx, c)
+	a.ran, a.guestErr = true, err
 	return err
 }
 

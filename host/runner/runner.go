@@ -36,8 +36,10 @@ import (
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/hostfn"
 	"github.com/skillet-run/skillet/host/journal"
+	"github.com/skillet-run/skillet/host/recording"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/sandbox"
+	"github.com/skillet-run/skillet/host/sandbox/wasi"
 	"github.com/skillet-run/skillet/host/sandbox/worker"
 	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/host/task"
@@ -109,6 +111,13 @@ type Call struct {
 	Limits Limits
 	// Config are the values an Extism guest reads with config_get.
 	Config map[string]string
+	// Recorder keeps what the guest sees of the world; nil for nobody.
+	Recorder *recording.Recorder
+	// Tape answers host functions, or lets them act, and Looks what the guest sees
+	// of the clock, of randomness and of files; nil for nothing between. A Recorder
+	// stands in the place of both.
+	Tape  hostfn.Tape
+	Looks wasi.Tape
 	// NoCache has the tool run even if its answer was kept, and keeps nothing.
 	NoCache bool
 	// Session is the session of a [manifests.KindCodeSession] skill that the call
@@ -116,7 +125,8 @@ type Call struct {
 	// it has no meaning here.
 	Session string
 
-	scratch store.KV // instead of the store, for a migration
+	scratch store.KV  // instead of the store, for a migration
+	play    *Playback // what a replay shows, in place of everything
 }
 
 // Limits are a caller's wishes. Zero fields mean the manifest's.
@@ -186,6 +196,7 @@ const (
 	asFallback    part = "fallback"
 	asHealthCheck part = "health_check"
 	asMigration   part = "migration"
+	asReplay      part = "replay"
 	asCall        part = "call" // by the guest of the other run
 )
 
@@ -208,6 +219,8 @@ type run struct {
 	output []byte
 	reason string // of the failure
 	result task.Result
+
+	outcome recording.Outcome // of the last attempt, for a recording or a replay
 }
 
 // work is one way to make a call: the call itself, or the call inside wrappers.
@@ -267,7 +280,7 @@ func (r *Runner) settle(ctx context.Context, a *run) error {
 // another run has only what it needs.
 func (r *Runner) wrappers(p part) []func(*run, work) work {
 	switch p {
-	case asMigration:
+	case asMigration, asReplay:
 		return nil
 	case asHealthCheck:
 		return []func(*run, work) work{r.prepared}
@@ -320,7 +333,7 @@ func noTool(a *run) error {
 
 // admit checks the input, and the limits that were asked for.
 func (r *Runner) admit(a *run) error {
-	if len(a.tool.InputSchema) > 0 {
+	if len(a.tool.InputSchema) > 0 && !a.exactly() {
 		if !json.Valid(a.call.Input) {
 			return task.Errorf(task.KindUsage, "the input of %s is not JSON", a.tool.Name).
 				WithHint("give an object, `--input '{...}'`, or key=value pairs; `skillet info %s` shows the schema", a.manifest.Name)
@@ -338,6 +351,9 @@ func (r *Runner) admit(a *run) error {
 
 // limits are the manifest's, changed as the caller wished, under the ceilings.
 func (r *Runner) limits(a *run) sandbox.Limits {
+	if a.exactly() {
+		return r.playedLimits(a)
+	}
 	m, want, top := a.manifest.Limits(), a.call.Limits, r.settings.Ceilings
 	l := sandbox.DefaultLimits()
 	l.MemoryBytes = bounded(want.MemoryBytes, m.MemoryBytes, top.MemoryBytes)

@@ -28,6 +28,7 @@ var imports = map[string][]string{
 	"manifests":                   {"manifests/semver", "policies/capability"},
 	"manifests/semver":            nil,
 	"manifests/testcase":          {"manifests", "policies/capability"},
+	"manifests/agent":             {"manifests"},
 	"manifests/lockfile":          {"manifests", "manifests/semver"},
 	"manifests/bundle":            {"manifests"},
 	"manifests/signature":         {"manifests"},
@@ -83,7 +84,9 @@ var imports = map[string][]string{
 	"host/source/oci":      {"host/source/transfer", "host/store/atomicfile", "host/store/filelock", "manifests", "manifests/bundle", "manifests/signature"},
 	"host/source/transfer": {"host/store/filelock", "host/task"},
 	"host/history":         {"host/approval", "host/git", "host/ledger", "host/registry", "host/store", "host/store/atomicfile", "host/store/filelock", "manifests", "manifests/bundle"},
-	"host/settings":        {"host/approval", "host/config", "host/ledger", "host/store/atomicfile", "host/task"},
+	"host/agents":          {"host/approval", "host/document", "host/ledger", "host/task", "manifests/agent"},
+	"host/document":        {"host/approval", "host/ledger", "host/store/atomicfile", "host/task"},
+	"host/settings":        {"host/approval", "host/config", "host/document", "host/ledger", "host/task"},
 	"host/evidence":        {"host/findings", "host/registry", "host/review", "host/runner", "host/task", "manifests", "manifests/bundle"},
 	"host/watch":           nil,
 	"host/toolchain":       {"host/review", "host/sandbox/wasmbin", "host/task", "manifests", "manifests/bundle"},
@@ -92,8 +95,9 @@ var imports = map[string][]string{
 	"host/install":         {"host/approval", "host/findings", "host/ledger", "host/registry", "host/review", "host/store", "host/task", "host/trust", "manifests", "manifests/bundle", "policies", "policies/capability"},
 	"host/hostfn":          {"host/jail", "host/sandbox", "host/store", "host/task", "policies", "policies/capability"},
 	"host/prompt":          {"host/jail", "host/task", "manifests", "manifests/bundle"},
+	"host/recording":       {"host/hostfn", "host/jail", "host/sandbox", "host/sandbox/wasi", "host/store/atomicfile", "host/task", "manifests"},
 	"host/runner": {
-		"host/approval", "host/hostfn", "host/prompt", "host/journal", "host/registry", "host/sandbox", "host/sandbox/worker", "host/store", "host/task",
+		"host/approval", "host/hostfn", "host/prompt", "host/journal", "host/recording", "host/registry", "host/sandbox", "host/sandbox/wasi", "host/sandbox/worker", "host/store", "host/task",
 		"manifests", "manifests/bundle", "policies", "policies/capability",
 	},
 
@@ -109,7 +113,7 @@ var imports = map[string][]string{
 	"host":                   {"*"},
 	"host/internal/archtest": nil,
 	"cmd/skillet": {
-		"host", "host/approval", "host/audit", "host/checkpoint", "host/closure", "host/resolve", "manifests/lockfile", "manifests/semver", "host/suggest", "host/hostfn", "host/config", "host/escape", "host/evidence", "host/findings", "host/install", "host/journal", "host/ledger", "host/prompt", "host/registry", "host/review", "host/runner",
+		"host", "host/agents", "manifests/agent", "host/approval", "host/audit", "host/checkpoint", "host/closure", "host/resolve", "manifests/lockfile", "manifests/semver", "host/suggest", "host/hostfn", "host/config", "host/escape", "host/evidence", "host/findings", "host/install", "host/journal", "host/ledger", "host/prompt", "host/registry", "host/review", "host/runner",
 		"host/sandbox/wasmbin", "host/sandbox/worker", "host/secret", "host/settings", "host/skillset", "host/store", "host/store/atomicfile", "host/source", "manifests/signature", "manifests/signature/keyless", "host/signer", "host/trust", "host/task", "manifests", "manifests/bundle", "policies", "policies/capability",
 		"host/toolchain", "host/scaffold", "host/watch", "host/inspect",
 	},
