@@ -264,6 +264,7 @@ func (r *rewriter) copyCode(at int) {
 // writeCharge writes a charge and its check.
 func (r *rewriter) writeCharge(c charge) {
 	r.copyCode(c.at)
+	r.points++
 	b := r.code.body
 	switch c.check {
 	case unchecked:

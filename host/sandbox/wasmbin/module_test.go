@@ -270,3 +270,15 @@ func TestFeaturesAreWazerosNames(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
+
+func TestFuelPoints(t *testing.T) {
+	t.Parallel()
+	m := w.New()
+	m.ExportFunc("spin", m.Func(w.Signature{}, "", w.Loop(w.Empty, w.Br(0))))
+	for _, fuel := range []bool{false, true} {
+		i, err := wasmbin.Instrument(m.Bytes(), wasmbin.DefaultLimits(), wasmbin.Options{Fuel: fuel})
+		if err != nil || fuel != (i.FuelPoints > 0) {
+			t.Errorf("with fuel %v: %d points, %v", fuel, i.FuelPoints, err)
+		}
+	}
+}

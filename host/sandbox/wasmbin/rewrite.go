@@ -25,6 +25,7 @@ type rewriter struct {
 	plan    func(index uint32) // finds the charges and edits of a body's code
 
 	unrolling int // bytes that unrolling may still add
+	points    int // places that take fuel or look whether there is any
 }
 
 func newRewriter(d *decoder, o Options) *rewriter {

@@ -57,6 +57,9 @@ type Instrumented struct {
 	// the pieces of a long bulk instruction. They are empty when no fuel was
 	// asked for.
 	TickModule, TickName string
+	// FuelPoints is how many places of the code take fuel, or look whether there
+	// is any: 0 when no fuel was asked for.
+	FuelPoints int
 	// MaxPages is how many pages of 64 KiB the guest's memory may have: the
 	// declared maximum or Options.MaxMemoryPages, whichever is less; 0 without
 	// a memory. Without Options.Snapshot that is the maximum in Wasm; with it
@@ -100,7 +103,8 @@ func Instrument(wasm []byte, l Limits, o Options) (*Instrumented, error) {
 	if err := d.decode(); err != nil {
 		return nil, err
 	}
-	i := &Instrumented{Wasm: newRewriter(d, o).write(), Module: d.module}
+	r := newRewriter(d, o)
+	i := &Instrumented{Wasm: r.write(), Module: d.module, FuelPoints: r.points}
 	if o.Fuel {
 		i.FuelGlobal, i.TickModule, i.TickName = FuelGlobal, TickModule, TickName
 	}
