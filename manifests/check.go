@@ -39,6 +39,7 @@ func (c *checker) check() {
 	c.state()
 	c.resilience()
 	c.performance()
+	c.sessions()
 	c.parameters()
 	c.placeholders()
 	c.misplaced()

@@ -350,12 +350,13 @@ type RateLimit struct {
 	PerSeconds float64 `json:"per_seconds,omitempty"`
 }
 
-// SessionConfig bounds the sessions of a skill of [KindCodeSession].
+// SessionConfig bounds the sessions of a skill of [KindCodeSession]; see
+// [Manifest.Sessions] for what a zero field means.
 type SessionConfig struct {
 	SessionTimeout   float64 `json:"session_timeout,omitempty"` // seconds without a call
-	MaxSessions      int     `json:"max_sessions,omitempty"`
-	CleanupOnExit    bool    `json:"cleanup_on_exit,omitempty"`
-	StatePersistence bool    `json:"state_persistence,omitempty"`
+	MaxSessions      int     `json:"max_sessions,omitempty"`    // of one owner
+	CleanupOnExit    *bool   `json:"cleanup_on_exit,omitempty"`
+	StatePersistence *bool   `json:"state_persistence,omitempty"`
 }
 
 // A Parameter is one placeholder of a prompt.

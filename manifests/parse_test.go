@@ -332,7 +332,7 @@ func TestKinds(t *testing.T) {
 	for text, refused := range map[string]string{
 		"type: code_inline\ncommand: a.wasm\ntools: [{name: run}]\n":                                            "",
 		"type: code_inline\ncommand: a.wasm\nargs: [-v]\ntools: [{name: run, export: _start}]\n":                "",
-		"type: code_session\ncommand: a.wasm\ntools: [{name: run}]\n":                                           "type",
+		"type: code_session\ncommand: a.wasm\ntools: [{name: run}]\n":                                           "",
 		"type: code_inline\ncommand: qjs\nargs: [main.js]\ntools: [{name: a}, {name: b, export: a}]\n":          "command",
 		"type: conversation\nprompt_template: \"Review this: {code}\"\ncontext_files: {patterns: [a]}\n":        "",
 		"type: prompt_inline\nprompt: \"Write {kind}.\"\nparameters: [{name: kind, type: string}]\n":            "",

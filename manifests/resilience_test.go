@@ -132,3 +132,28 @@ func TestPerformance(t *testing.T) {
 		}
 	}
 }
+
+func TestSessions(t *testing.T) {
+	t.Parallel()
+	const head = `{"name":"demo","description":"d","version":"1.0.0","command":"m.wasm","tools":[{"name":"run"}],"type":`
+	for members, want := range map[string]manifests.Sessions{
+		``: {Seconds: 3600, Max: 10, Discard: true, Persist: true},
+		`,"session_config":{"session_timeout":5,"max_sessions":2,"cleanup_on_exit":false,"state_persistence":false}`: {Seconds: 5, Max: 2},
+		`,"session_config":{"cleanup_on_exit":true,"state_persistence":true}`:                                        {Seconds: 3600, Max: 10, Discard: true, Persist: true},
+	} {
+		m, err := manifests.Parse([]byte(head+`"code_session"`+members+`}`), "skill.json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, ok := m.Sessions(); !ok || got != want {
+			t.Errorf("%s: %+v, %v", members, got, ok)
+		}
+	}
+	m, err := manifests.Parse([]byte(head+`"code_inline"}`), "skill.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := m.Sessions(); ok {
+		t.Error("a code_inline skill has sessions")
+	}
+}

@@ -1,7 +1,5 @@
 package manifests
 
-import "slices"
-
 // Support says what this host does with a field of the manifest.
 type Support string
 
@@ -79,21 +77,9 @@ type refusal struct {
 // refusals lists what this host cannot honour, in the order of the schema.
 func refusals() []refusal {
 	return []refusal{
-		{"type", "this host keeps no sessions: every call starts fresh", "make it a code_inline skill", func(m *Manifest) bool { return m.Type == KindCodeSession }},
 		{"command", "this host has no interpreter skills: a command is a module in the package", "compile the skill to a .wasm module and name it", func(m *Manifest) bool { return m.Command != "" && !isModule(m.Command) }},
-		{"security.permissions.skills", "no host function calls another skill: only fallback_command does", "remove all but the skill that fallback_command names", callsSkills},
-		{"security.permissions.models", "no host function asks a model", "remove it", func(m *Manifest) bool { return len(m.Security.Permissions.Models) > 0 }},
 		{"security.resource_limits.max_cpu_percent", "the share of a processor is not limited", "leave it out or write 100, and bound the work with max_fuel and max_execution_time", limitsCPU},
-		{"session_config", "this host keeps no sessions: every call starts fresh", "remove it", func(m *Manifest) bool { return m.SessionConfig != nil }},
 	}
-}
-
-// callsSkills reports whether m asks for more skills than its fallback.
-func callsSkills(m *Manifest) bool {
-	fallback, _ := m.Fallback()
-	return slices.ContainsFunc(m.Security.Permissions.Skills, func(p NamePermission) bool {
-		return fallback.Name == "" || !p.names(fallback.Name)
-	})
 }
 
 func limitsCPU(m *Manifest) bool {
