@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 
+	"github.com/skillet-run/skillet/host/agents"
 	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/document"
 	"github.com/skillet-run/skillet/host/evidence"
 	"github.com/skillet-run/skillet/host/history"
 	"github.com/skillet-run/skillet/host/install"
@@ -16,6 +18,7 @@ import (
 // wireApprovals wires what carries out and shows what is proposed.
 func (h *Host) wireApprovals(kv store.KV) {
 	h.Settings = settings.New(h.Ledger, h.Desk, h.Home)
+	h.Agents = agents.New(h.Ledger, h.Desk, h.Home)
 	h.Evidence = evidence.New(h.Registry, h.Runner)
 	h.History = history.New(h.Ledger, kv, h.store.Blobs(), history.Settings{
 		Home: h.Home, Head: h.Decisions.Head, LockWait: seconds(h.Config.Settings().LockWaitSeconds),
@@ -26,13 +29,25 @@ func (h *Host) wireApprovals(kv store.KV) {
 // applied is applied, what waits in vain is ended. Call it before people look at
 // them.
 func (h *Host) Settle(ctx context.Context) error {
-	_, err := h.Settings.Finish(ctx)
-	if task.AsError(err) != nil && task.AsError(err).Kind == task.KindConflict { // it is stale now, and shown as that
-		h.Log.Warn("a change that was approved could not be applied", "err", err)
-		err = nil
+	var errs []error
+	for _, k := range []*document.Keeper{h.Settings.Keeper, h.Agents.Keeper} {
+		_, err := k.Finish(ctx)
+		if task.AsError(err) != nil && task.AsError(err).Kind == task.KindConflict { // it is stale now, and shown as that
+			h.Log.Warn("a change that was approved could not be applied", "err", err)
+			err = nil
+		}
+		errs = append(errs, err)
 	}
-	_, ended := h.Installer.Settle(ctx)
-	return errors.Join(err, ended)
+	_, err := h.Installer.Settle(ctx)
+	return errors.Join(append(errs, err)...)
+}
+
+// keeper is what carries out proposals that change a file of the home.
+func (h *Host) keeper(t approval.Type) *document.Keeper {
+	if t == approval.TypeConfigChange {
+		return h.Settings.Keeper
+	}
+	return h.Agents.Keeper
 }
 
 // Approve approves a proposal, of whatever type, and carries it out.
@@ -51,7 +66,7 @@ func (h *Host) Approve(ctx context.Context, by approval.Human, id string, c inst
 		return install.Outcome{}, task.Errorf(task.KindUsage, "approve proposal %s: it is a %s, which grants nothing and is in no quarantine", p.ID, p.Type).
 			WithHint("leave out --scope, --until, --for and --despite")
 	}
-	approve := h.Settings.Approve
+	approve := h.keeper(p.Type).Approve
 	if p.Type == approval.TypeCall {
 		approve = h.Desk.ApproveCall
 	}
@@ -67,8 +82,8 @@ func (h *Host) Revert(ctx context.Context, by approval.Human, id, notes string) 
 		return p, err
 	case p.Type.Package():
 		return h.Installer.Revert(ctx, by, p.ID, notes)
-	case p.Type == approval.TypeConfigChange:
-		return h.Settings.Revert(ctx, by, p, notes)
+	case p.Type.Document():
+		return h.keeper(p.Type).Revert(ctx, by, p, notes)
 	}
 	return h.Desk.RevertCall(ctx, by, p, notes)
 }

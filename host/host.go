@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/skillet-run/skillet/host/agents"
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/audit"
 	"github.com/skillet-run/skillet/host/config"
@@ -67,6 +68,7 @@ type Host struct {
 	Installer *install.Installer
 	Runner    *runner.Runner
 	Settings  *settings.Settings
+	Agents    *agents.Agents
 	Evidence  *evidence.Collector
 	History   *history.History
 	Secrets   *secret.Vault

@@ -6,9 +6,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/config"
-	"github.com/skillet-run/skillet/host/install"
 	"github.com/skillet-run/skillet/host/settings"
 	"github.com/skillet-run/skillet/host/task"
 )
@@ -23,57 +21,26 @@ func (t *terminal) configSet() *cli.Command {
 			"as a proposal (exit code 6). One that a model wants always waits.\n\n" +
 			"Examples:\n  skillet config set max_memory_mb 512\n  skillet config set log_level debug log_format json --yes\n" +
 			"  skillet config set max_fuel 2000000000 --generated-by gpt-x --rationale 'the last report ran out of it'",
-		Flags: []cli.Flag{
-			yesFlag("change them"),
-			&cli.StringFlag{Name: "generated-by", Usage: "this `MODEL` wants the change: it waits for approval"},
-			&cli.StringFlag{Name: "rationale", Usage: "why, shown to who decides"},
-		},
+		Flags:  proposerFlags("change them"),
 		Action: t.withProposals(t.setConfig),
 	}
 }
 
 func (t *terminal) setConfig(ctx context.Context, c *cli.Context, h *host.Host) error {
-	model := c.String("generated-by")
-	if c.Bool("yes") && model != "" {
-		return task.Errorf(task.KindUsage, "--yes does not go with --generated-by").
-			WithHint("what a model wants is looked at first: propose it without --yes, then `skillet approvals show`")
+	by, err := t.proposer(c)
+	if err != nil {
+		return err
 	}
 	r, err := settingsRequest(c.Args().Slice())
 	if err != nil {
 		return err
 	}
-	r.Rationale, r.ProposedBy = plain(c.String("rationale")), t.person().Actor()
-	if model != "" {
-		r.ProposedBy = "model:" + plain(model)
-	}
+	r.Rationale, r.ProposedBy = plain(c.String("rationale")), by
 	p, err := h.Settings.Propose(ctx, r)
 	if err != nil {
 		return err
 	}
-	if model != "" || !c.Bool("yes") && !t.canAsk() {
-		return task.Errorf(task.KindApproval, "the change of %s waits for approval: proposal %s", config.FileName, p.ID).
-			WithHint("look at it with `skillet approvals show %s`, then `skillet approvals approve %s` or `reject`", p.ID, p.ID)
-	}
-	return t.changeConfig(ctx, c, h, p)
-}
-
-// changeConfig asks the person, and carries out what they proposed themselves.
-func (t *terminal) changeConfig(ctx context.Context, c *cli.Context, h *host.Host, p approval.Proposal) error {
-	if !c.Bool("yes") {
-		t.printConfig(p.Config)
-		if err := t.confirm("config set", "Change this?"); err != nil {
-			_, rejected := h.Installer.Reject(ctx, t.person(), p.ID, "not meant")
-			if rejected != nil {
-				return rejected
-			}
-			return err
-		}
-	}
-	out, err := h.Approve(ctx, t.person(), p.ID, install.Consent{Digest: string(p.Digest)})
-	if err != nil {
-		return err
-	}
-	return t.answer(out, func() { t.noteApproved(out) })
+	return t.decideChange(ctx, c, h, p, func() { t.printConfig(p.Config) })
 }
 
 // settingsRequest reads keys and values in turn.

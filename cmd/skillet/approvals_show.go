@@ -81,6 +81,8 @@ func (t *terminal) printProposal(v proposed) {
 	switch {
 	case v.Config != nil:
 		t.printConfig(v.Config)
+	case v.Agent != nil:
+		t.printAgent(v.Agent)
 	case v.Call != nil:
 		t.printCall(v.Proposal)
 	default:

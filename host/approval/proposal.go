@@ -19,8 +19,8 @@ type Type string
 const (
 	TypeNewSkill     Type = "new_skill"     // a skill that was written for this host
 	TypeModifySkill  Type = "modify_skill"  // another version of one
-	TypeNewAgent     Type = "new_agent"     // an agent; see [Type.Check]
-	TypeModifyAgent  Type = "modify_agent"  // another version of one
+	TypeNewAgent     Type = "new_agent"     // the definition of an agent
+	TypeModifyAgent  Type = "modify_agent"  // another definition of one, or none any more
 	TypeConfigChange Type = "config_change" // other settings of the home
 	TypeInstall      Type = "install"       // a package of somebody else's that asks for more than it has
 	TypeCall         Type = "call"          // one tool call that a policy asks about
@@ -36,14 +36,14 @@ func (t Type) Package() bool {
 	return t == TypeNewSkill || t == TypeModifySkill || t == TypeInstall
 }
 
+// Document reports whether proposals of this type change a file of the home.
+func (t Type) Document() bool {
+	return t == TypeConfigChange || t == TypeNewAgent || t == TypeModifyAgent
+}
+
 // Check refuses types that cannot be proposed, with a [task.KindUsage] error.
-// Agents are plug-in processes, and no package holds one.
 func (t Type) Check() error {
-	switch {
-	case t == TypeNewAgent || t == TypeModifyAgent:
-		return task.Errorf(task.KindUsage, "propose %s: this skillet installs skills, and no package holds an agent", t).
-			WithHint("propose the skills that the agent needs, each by itself")
-	case !slices.Contains(Types(), t):
+	if !slices.Contains(Types(), t) {
 		return task.Errorf(task.KindUsage, "propose %q: there is no such type of proposal", t).
 			WithHint("the types are: %v", Types())
 	}
@@ -62,7 +62,7 @@ type Proposal struct {
 	Skill   string `json:"skill,omitempty"`
 	Version string `json:"version,omitempty"`
 	// Digest is the content digest of the package that was proposed, or that of
-	// Config or Call. An approval holds for these bytes and no others.
+	// Config, Agent or Call. An approval holds for these bytes and no others.
 	Digest manifests.Digest `json:"digest"`
 	// Replaces is the version that was active when it was proposed; empty for
 	// none. An approval holds only while that is so.
@@ -71,8 +71,10 @@ type Proposal struct {
 	// Limits are the bounds of each call.
 	Requested []Ask                    `json:"requested"`
 	Limits    manifests.ResolvedLimits `json:"limits"`
-	// Config is what a config_change changes, Call what a call calls.
+	// Config is what a config_change changes, Agent what a new_agent or
+	// modify_agent does, and Call what a call calls.
 	Config *ConfigChange `json:"config,omitempty"`
+	Agent  *AgentChange  `json:"agent,omitempty"`
 	Call   *ToolCall     `json:"call,omitempty"`
 	// Origin and Source say where the package came from; ProposedBy says who
 	// brought it: "human:ada", "model:NAME".
@@ -120,13 +122,50 @@ type Ask struct {
 	Policies []string `json:"policies,omitempty"`
 }
 
-// A ConfigChange is what a config_change changes: some settings, and with them
-// the file they are in, byte for byte.
-type ConfigChange struct {
-	Settings []SettingChange `json:"settings"`
-	// Before and After are the whole file; nil Before means that there is none.
+// A FileChange is a file of the home before and after a change, byte for byte.
+type FileChange struct {
+	// Name is its path in the home, with slashes.
+	Name string `json:"name"`
+	// Before and After are the whole file; nil means that there is none.
 	Before []byte `json:"before"`
 	After  []byte `json:"after"`
+}
+
+// A ConfigChange is what a config_change changes: some settings, and with them
+// the file they are in.
+type ConfigChange struct {
+	Settings []SettingChange `json:"settings"`
+	FileChange
+}
+
+// An AgentChange is what a new_agent or modify_agent changes: the definition of
+// one agent.
+type AgentChange struct {
+	Agent string `json:"agent"`
+	FileChange
+}
+
+// File is the file that p changes; the zero value when it changes none.
+func (p Proposal) File() FileChange {
+	switch {
+	case p.Config != nil:
+		return p.Config.FileChange
+	case p.Agent != nil:
+		return p.Agent.FileChange
+	}
+	return FileChange{}
+}
+
+// ChangeDigest is the digest of the change of a file that p is about. Without one
+// it is that of a change of nothing.
+func (p Proposal) ChangeDigest() (manifests.Digest, error) {
+	switch {
+	case p.Config != nil:
+		return DigestOf(*p.Config)
+	case p.Agent != nil:
+		return DigestOf(*p.Agent)
+	}
+	return DigestOf(ConfigChange{})
 }
 
 // A SettingChange is one setting with its values as they are written in the
@@ -181,7 +220,7 @@ func (p Proposal) Overdue(now time.Time) bool {
 }
 
 // DigestOf is the digest of a change that is no package: of its canonical JSON.
-func DigestOf[T ConfigChange | ToolCall](v T) (manifests.Digest, error) {
+func DigestOf[T ConfigChange | AgentChange | ToolCall](v T) (manifests.Digest, error) {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return "", fmt.Errorf("digest of a proposal: %w", err)

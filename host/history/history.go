@@ -1,6 +1,6 @@
 // Package history keeps what decisions led to in a git repository in the home:
-// the skills that are active with their sources and grants, the settings and the
-// policies, one commit for each decision that changed something of it. So
+// the skills that are active with their sources and grants, the settings, the
+// policies and the agents, one commit for each decision that changed something of it. So
 // history is ordinary git: log, blame and diff.
 //
 // It is a projection of the ledger and decides nothing. Whatever goes wrong with
@@ -16,6 +16,7 @@
 //	skills/NAME/package/...    those of its files that are text
 //	config.yaml                the settings
 //	policies/...               the policies
+//	agents/NAME.yaml           the definitions of agents
 //
 // The name of a commit's author is the actor of the decision. The file
 // .git/skillet-decision holds the number and hash of the last decision that is in
@@ -202,7 +203,7 @@ func (h *History) sync(ctx context.Context) error {
 		}
 	}
 	last := records[len(records)-1]
-	if last.Subject != settingsFile {
+	if last.Subject != settingsFile && !strings.HasPrefix(last.Subject, agentFiles) {
 		if err := h.byHand(ctx, repo); err != nil {
 			return err
 		}
@@ -213,8 +214,12 @@ func (h *History) sync(ctx context.Context) error {
 	return h.advance(cursor{seq, hash})
 }
 
-// settingsFile is the subject of decisions about settings.
-const settingsFile = "config.yaml"
+// settingsFile is the subject of decisions about settings, and agentFiles is what
+// those about agents begin with.
+const (
+	settingsFile = "config.yaml"
+	agentFiles   = "agents/"
+)
 
 // from is the last decision that is in the repository: of the cursor, or, where
 // there is none, of the last commit.
@@ -234,7 +239,7 @@ func (h *History) from(repo *git.Repository) (cursor, error) {
 	return c, nil
 }
 
-// byHand makes a commit of settings and policies that somebody changed without a
+// byHand makes a commit of settings, policies and agents that somebody changed without a
 // decision, so that it is not taken for a part of the next one.
 func (h *History) byHand(ctx context.Context, repo *git.Repository) error {
 	head, ok, err := repo.Head()
@@ -249,7 +254,7 @@ func (h *History) byHand(ctx context.Context, repo *git.Repository) error {
 	if err != nil {
 		return err
 	}
-	message := "settings or policies changed without a decision\n\nDecision: " + decisionOf(head.Message) + "\n"
+	message := "settings, policies or agents changed without a decision\n\nDecision: " + decisionOf(head.Message) + "\n"
 	_, _, err = repo.Commit(files, message, git.Signature{Name: "unknown", At: time.Now()})
 	return err
 }

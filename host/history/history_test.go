@@ -178,7 +178,7 @@ func TestSettingsAndPoliciesAreKept(t *testing.T) {
 	}
 	p.install(t, "1.1.0")
 	p.sync(t)
-	want := "unknown: settings or policies changed without a decision\n\nM\tconfig.yaml\nD\tpolicies/mine.cedar"
+	want := "unknown: settings, policies or agents changed without a decision\n\nM\tconfig.yaml\nD\tpolicies/mine.cedar"
 	if got := p.git(t, "show", "--format=%an: %s", "--name-status", "HEAD~1"); got != want {
 		t.Errorf("got %s", got)
 	}

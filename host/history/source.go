@@ -27,7 +27,7 @@ import (
 type source struct {
 	kv    store.KV
 	blobs store.Blobs
-	// home is where settings and policies are; empty leaves them as they are, for
+	// home is where settings, policies and agents are; empty leaves them as they are, for
 	// a time of which nobody knows them.
 	home string
 }
@@ -243,8 +243,8 @@ func special(p string) bool {
 	})
 }
 
-// others are the settings and the policies, and those of the files there that are
-// none any more.
+// others are the settings, the policies and the agents, and those of the files
+// there that are none any more.
 func (s source) others(there []string) ([]git.File, error) {
 	var files []git.File
 	add := func(rel string) error {
@@ -261,14 +261,16 @@ func (s source) others(there []string) ([]git.File, error) {
 		}
 		return err
 	}
-	entries, err := os.ReadDir(filepath.Join(s.home, "policies"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("read the policies: %w", err)
-	}
 	paths := []string{settingsFile}
-	for _, e := range entries {
-		if !special(e.Name()) {
-			paths = append(paths, path.Join("policies", e.Name()))
+	for _, dir := range []string{"policies", "agents"} {
+		entries, err := os.ReadDir(filepath.Join(s.home, dir))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("read the %s: %w", dir, err)
+		}
+		for _, e := range entries {
+			if !special(e.Name()) {
+				paths = append(paths, path.Join(dir, e.Name()))
+			}
 		}
 	}
 	for _, p := range paths {

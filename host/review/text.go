@@ -98,3 +98,19 @@ func marked(line udiff.Line) []string {
 	}
 	return []string{mark + text, `\ No newline at end of file`}
 }
+
+// Text compares two texts that are no files of a package; a nil one is not there.
+func Text(before, after []byte, l Limits) File {
+	f := File{Change: Changed}
+	switch {
+	case before == nil:
+		f.Change = Added
+	case after == nil:
+		f.Change = Removed
+	case bytes.Equal(before, after):
+		f.Change = Same
+		return f
+	}
+	f.compare(before, after, l)
+	return f
+}

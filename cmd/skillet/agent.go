@@ -1,0 +1,236 @@
+package main
+
+import (
+	"context"
+	"os"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/skillet-run/skillet/host"
+	"github.com/skillet-run/skillet/host/agents"
+	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/install"
+	"github.com/skillet-run/skillet/host/review"
+	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/manifests"
+	"github.com/skillet-run/skillet/manifests/agent"
+)
+
+func (t *terminal) agentCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "agent",
+		Usage: "define agents: what they are for, and which tools they may use",
+		Description: "A definition is a YAML or JSON file:\n\n" +
+			"  name: release-notes\n" +
+			"  description: Writes release notes out of a change log.\n" +
+			"  model_tier: smart                # fast, balanced, smart, code or conversation\n" +
+			"  tools: [text, \"markdown:to_html\"]\n" +
+			"  max_iterations: 3\n" +
+			"  system_prompt: |\n" +
+			"    You write release notes. Never invent a change.\n\n" +
+			"It grants nothing: an agent has at most what its tools were granted. What a model wants\n" +
+			"to define waits for approval.\n\n" +
+			"Examples:\n  skillet agent add release-notes.yaml\n  skillet agent list\n  skillet agent show release-notes",
+		Subcommands: []*cli.Command{t.agentAdd(), t.agentList(), t.agentShow(), t.agentRemove()},
+	}
+}
+
+// proposerFlags are those of commands whose change a model may want.
+func proposerFlags(yes string) []cli.Flag {
+	return []cli.Flag{
+		yesFlag(yes),
+		&cli.StringFlag{Name: "generated-by", Usage: "this `MODEL` wants the change: it waits for approval"},
+		&cli.StringFlag{Name: "rationale", Usage: "why, shown to who decides"},
+	}
+}
+
+// proposer is who wants a change: the person, or the model that --generated-by
+// names. A model's wish goes with no --yes.
+func (t *terminal) proposer(c *cli.Context) (actor string, err error) {
+	model := c.String("generated-by")
+	switch {
+	case model == "":
+		return t.person().Actor(), nil
+	case c.Bool("yes"):
+		return "", task.Errorf(task.KindUsage, "--yes does not go with --generated-by").
+			WithHint("what a model wants is looked at first: propose it without --yes, then `skillet approvals show`")
+	}
+	return "model:" + plain(model), nil
+}
+
+// decideChange has the person decide at once about a change of a file that they
+// want themselves. Others wait.
+func (t *terminal) decideChange(ctx context.Context, c *cli.Context, h *host.Host, p approval.Proposal, show func()) error {
+	if c.String("generated-by") != "" || !c.Bool("yes") && !t.canAsk() {
+		return task.Errorf(task.KindApproval, "the change of %s waits for approval: proposal %s", p.File().Name, p.ID).
+			WithHint("look at it with `skillet approvals show %s`, then `skillet approvals approve %s` or `reject`", p.ID, p.ID)
+	}
+	if !c.Bool("yes") {
+		show()
+		if err := t.confirm(strings.TrimPrefix(c.Command.HelpName, "skillet "), "Change this?"); err != nil {
+			if _, rejected := h.Installer.Reject(ctx, t.person(), p.ID, "not meant"); rejected != nil {
+				return rejected
+			}
+			return err
+		}
+	}
+	out, err := h.Approve(ctx, t.person(), p.ID, install.Consent{Digest: string(p.Digest)})
+	if err != nil {
+		return err
+	}
+	return t.answer(out, func() { t.noteApproved(out) })
+}
+
+func (t *terminal) agentAdd() *cli.Command {
+	return &cli.Command{
+		Name:      "add",
+		Usage:     "define an agent, or define it anew, or propose to",
+		ArgsUsage: "FILE",
+		Description: "Writes the definition into the directory agents of the home when you agree, and keeps what\n" +
+			"was there: `skillet approvals revert` puts it back. Without a terminal, and without --yes,\n" +
+			"it waits as a proposal (exit code 6). One that a model wants always waits.\n\n" +
+			"Examples:\n  skillet agent add release-notes.yaml\n  skillet agent add release-notes.yaml --generated-by gpt-x --rationale 'you ask for notes each week'",
+		Flags: proposerFlags("define it"),
+		Action: t.withProposals(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+			args, err := need(c, 1, "one file")
+			if err != nil {
+				return err
+			}
+			by, err := t.proposer(c)
+			if err != nil {
+				return err
+			}
+			text, err := definition(args[0])
+			if err != nil {
+				return err
+			}
+			p, err := h.Agents.Propose(ctx, agents.Request{Text: text, File: args[0], ProposedBy: by, Rationale: plain(c.String("rationale"))})
+			if err != nil {
+				return err
+			}
+			return t.decideChange(ctx, c, h, p, func() { t.printAgent(p.Agent) })
+		}),
+	}
+}
+
+// definition reads a file that somebody says holds a definition.
+func definition(path string) ([]byte, error) {
+	st, err := os.Stat(path)
+	if err == nil && st.Size() > manifests.MaxBytes {
+		return nil, task.Errorf(task.KindUsage, "%s is %d bytes long: no definition of an agent is", path, st.Size()).WithHint("at most %d are accepted", manifests.MaxBytes)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+}
+
+// maxAgentLines is how much of a definition, or of its difference, is shown.
+const maxAgentLines = 200
+
+// printAgent shows what would be different about a definition.
+func (t *terminal) printAgent(c *approval.AgentChange) {
+	d := review.Text(c.Before, c.After, review.Limits{Lines: maxAgentLines, LineBytes: 400})
+	t.say("  the definition of the agent %s is %s:", plain(c.Agent), d.Change)
+	for _, line := range d.Diff {
+		t.say("    | %s", visible(line))
+	}
+	if d.More > 0 {
+		t.say("    ... %s: --json has the whole file", count(d.More, "more line"))
+	}
+}
+
+func (t *terminal) agentList() *cli.Command {
+	return &cli.Command{
+		Name: "list", Aliases: []string{"ls"},
+		Usage:       "list the agents",
+		Description: "Examples:\n  skillet agent list\n  skillet agent list --json",
+		Action: t.withProposals(func(_ context.Context, _ *cli.Context, h *host.Host) error {
+			all, err := h.Agents.List()
+			if err != nil {
+				return err
+			}
+			return t.answer(all, func() {
+				if len(all) == 0 {
+					t.note("no agents are defined; `skillet agent add FILE` defines one")
+				}
+				for _, a := range all {
+					if a.Definition == nil {
+						t.say("%-20s broken: %s", plain(a.Name), plain(a.Problem))
+						continue
+					}
+					t.say("%-20s %-12s %s", plain(a.Name), a.Definition.Tier, plain(a.Definition.Description))
+				}
+			})
+		}),
+	}
+}
+
+func (t *terminal) agentShow() *cli.Command {
+	return &cli.Command{
+		Name:        "show",
+		Usage:       "show the definition of an agent",
+		ArgsUsage:   "NAME",
+		Description: "Examples:\n  skillet agent show release-notes\n  skillet agent show release-notes --json",
+		Action: t.withProposals(func(_ context.Context, c *cli.Context, h *host.Host) error {
+			args, err := need(c, 1, "one name")
+			if err != nil {
+				return err
+			}
+			d, err := h.Agents.Get(args[0])
+			if err != nil {
+				return err
+			}
+			return t.answer(d, func() { t.printDefinition(d) })
+		}),
+	}
+}
+
+func (t *terminal) printDefinition(d *agent.Definition) {
+	t.say("%s: %s", plain(d.Name), plain(d.Description))
+	t.say("  thinks with the tier %s, up to %s and %s a task", d.Tier, count(d.Iterations(), "time"), d.Timeout())
+	if d.MaxTokens > 0 {
+		t.say("  answers of the model have up to %s", count(d.MaxTokens, "token"))
+	}
+	if d.Temperature != nil {
+		t.say("  temperature %v", *d.Temperature)
+	}
+	if len(d.Tools) == 0 {
+		t.say("  may use no tool: it can think and answer")
+	} else {
+		t.say("  may use %s, with what they were granted", plain(strings.Join(d.Tools, ", ")))
+	}
+	if d.ApprovalRequired {
+		t.say("  a person approves its plans")
+	}
+	t.say("  instructions:")
+	for line := range strings.Lines(d.SystemPrompt) {
+		t.say("    %s", visible(strings.TrimRight(line, "\n")))
+	}
+}
+
+func (t *terminal) agentRemove() *cli.Command {
+	return &cli.Command{
+		Name: "remove", Aliases: []string{"rm"},
+		Usage:       "remove an agent, or propose to",
+		ArgsUsage:   "NAME",
+		Description: "`skillet approvals revert` puts it back.\n\nExamples:\n  skillet agent remove release-notes\n  skillet agent remove release-notes --yes",
+		Flags:       proposerFlags("remove it"),
+		Action: t.withProposals(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+			args, err := need(c, 1, "one name")
+			if err != nil {
+				return err
+			}
+			by, err := t.proposer(c)
+			if err != nil {
+				return err
+			}
+			p, err := h.Agents.ProposeRemoval(ctx, args[0], by, plain(c.String("rationale")))
+			if err != nil {
+				return err
+			}
+			return t.decideChange(ctx, c, h, p, func() { t.printAgent(p.Agent) })
+		}),
+	}
+}

@@ -1,0 +1,179 @@
+// Package agents keeps the definitions of agents: files in the directory agents
+// of the home, which change by decisions. A person defines one and approves what
+// a model proposes; package document replaces the files.
+//
+// It knows what a definition says, from package agent, and runs none.
+package agents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/document"
+	"github.com/skillet-run/skillet/host/ledger"
+	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/manifests/agent"
+)
+
+// Dir is the directory of the definitions in the home.
+const Dir = "agents"
+
+const extension = ".yaml"
+
+// Agents are the agents of one home. It is safe for concurrent use, also by
+// several processes.
+type Agents struct {
+	*document.Keeper
+	dir string
+}
+
+// New makes an Agents for the home directory.
+func New(l *ledger.Ledger, d *approval.Desk, home string) *Agents {
+	return &Agents{
+		document.NewKeeper(l, d, home, "host:agents", approval.TypeNewAgent, approval.TypeModifyAgent),
+		filepath.Join(home, Dir),
+	}
+}
+
+// file is the name of the file that defines an agent.
+func file(name string) string { return Dir + "/" + name + extension }
+
+// A Request is a definition that somebody wants.
+type Request struct {
+	// Text is the definition, YAML or JSON, and File the name of the file it is
+	// from, for errors.
+	Text []byte
+	File string
+	// ProposedBy is who wants it: "human:ada", "model:NAME"; Rationale is why.
+	ProposedBy string
+	Rationale  string
+}
+
+// Propose records that somebody wants a new agent, or another definition of one.
+// What is no definition is refused, with a [task.KindUsage] error. The same
+// definition waits once.
+func (a *Agents) Propose(ctx context.Context, r Request) (approval.Proposal, error) {
+	d, err := agent.Parse(r.Text, r.File)
+	if err == nil { // as it will be read
+		d, err = agent.Parse(r.Text, file(d.Name))
+	}
+	if err != nil {
+		return approval.Proposal{}, task.Wrap(task.KindUsage, err).WithHint("`skillet help agent` shows a definition")
+	}
+	return a.Keeper.Propose(ctx, func() (approval.Proposal, error) { return a.proposal(d.Name, r) })
+}
+
+func (a *Agents) proposal(name string, r Request) (approval.Proposal, error) {
+	before, err := a.Read(file(name))
+	p := approval.Proposal{
+		Type: approval.TypeModifyAgent, Title: "another definition of the agent " + name, ProposedBy: r.ProposedBy, Rationale: r.Rationale,
+		Agent: &approval.AgentChange{Agent: name, FileChange: approval.FileChange{Name: file(name), Before: before, After: r.Text}},
+	}
+	switch {
+	case before == nil:
+		p.Type, p.Title = approval.TypeNewAgent, "the agent "+name
+	case r.Text == nil:
+		p.Title = "no agent " + name + " any more"
+	}
+	return p, err
+}
+
+// ProposeRemoval records that somebody wants an agent to go. One that is not
+// there is a [task.KindNotFound] error.
+func (a *Agents) ProposeRemoval(ctx context.Context, name, by, rationale string) (approval.Proposal, error) {
+	if _, err := a.Get(name); err != nil && task.AsError(err).Kind == task.KindNotFound {
+		return approval.Proposal{}, err
+	}
+	return a.Keeper.Propose(ctx, func() (approval.Proposal, error) {
+		return a.proposal(name, Request{ProposedBy: by, Rationale: rationale})
+	})
+}
+
+// missing says that there is no agent of a name, and which one may be meant.
+func (a *Agents) missing(name string) error {
+	e := task.Errorf(task.KindNotFound, "there is no agent %s", name)
+	var names []string
+	if found, err := a.names(); err == nil {
+		names = found
+	}
+	if best, ok := task.Nearest(name, names); ok {
+		return e.WithHint("did you mean %s?", best)
+	}
+	return e.WithHint("`skillet agent list` shows those there are")
+}
+
+// Get is the definition of one agent: a [task.KindNotFound] error when there is
+// none, a [task.KindVerification] error when its file is no definition of it.
+func (a *Agents) Get(name string) (*agent.Definition, error) {
+	if strings.ContainsAny(name, `/\`) || strings.HasPrefix(name, ".") {
+		return nil, a.missing(name)
+	}
+	text, err := a.Read(file(name))
+	if err == nil && text == nil {
+		err = a.missing(name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return read(name, text)
+}
+
+// read is a definition that is in the file of an agent.
+func read(name string, text []byte) (*agent.Definition, error) {
+	d, err := agent.Parse(text, file(name))
+	if err == nil && d.Name != name {
+		err = fmt.Errorf("%s defines %s", file(name), d.Name)
+	}
+	if err != nil {
+		return nil, task.Wrap(task.KindVerification, err).WithHint("mend the file, or take it away; `skillet agent add FILE` replaces it")
+	}
+	return d, nil
+}
+
+// An Entry is one file of the directory: a definition, or why it is none.
+type Entry struct {
+	Name       string            `json:"name"`
+	Definition *agent.Definition `json:"definition,omitempty"`
+	Problem    string            `json:"problem,omitempty"`
+}
+
+// List is what there is, by name.
+func (a *Agents) List() ([]Entry, error) {
+	names, err := a.names()
+	all := make([]Entry, 0, len(names))
+	for _, name := range names {
+		d, err := a.Get(name)
+		e := Entry{Name: name, Definition: d}
+		if err != nil {
+			e.Problem = task.AsError(err).Message
+		}
+		all = append(all, e)
+	}
+	return all, err
+}
+
+// names are the names of the files, sorted.
+func (a *Agents) names() ([]string, error) {
+	files, err := os.ReadDir(a.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list the agents: %w", err)
+	}
+	var names []string
+	for _, f := range files {
+		if name, ok := strings.CutSuffix(f.Name(), extension); ok && f.Type().IsRegular() {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
