@@ -49,6 +49,8 @@ type proposed struct {
 	Limits manifests.ResolvedLimits `json:"limits"`
 	Cut    []host.Cut               `json:"limits_cut"`
 	evidence.Evidence
+	// kind is that of a package that waits.
+	kind manifests.Kind
 	// full is set when nothing is left out.
 	full bool
 }
@@ -62,6 +64,7 @@ func (t *terminal) showProposal(ctx context.Context, h *host.Host, p approval.Pr
 		if err != nil {
 			return err
 		}
+		v.kind = pkg.Manifest().Type
 		o := evidence.Options{Limits: review.Brief(), Tests: tests}
 		if full {
 			o.Limits = review.Limits{}
@@ -86,7 +89,7 @@ func (t *terminal) printProposal(v proposed) {
 	case v.Call != nil:
 		t.printCall(v.Proposal)
 	default:
-		t.printRequested(v.Requested)
+		t.printRequested(v.kind, v.Requested)
 	}
 	if !undecided(v.Proposal) {
 		t.printSteps(v.Proposal)
@@ -156,9 +159,9 @@ func (t *terminal) printCall(p approval.Proposal) {
 
 // printRequested lists what a proposal asks for; a + marks what no earlier
 // version was granted.
-func (t *terminal) printRequested(asks []approval.Ask) {
+func (t *terminal) printRequested(k manifests.Kind, asks []approval.Ask) {
 	if len(asks) == 0 {
-		t.say("  asks for nothing: it can compute and answer")
+		t.say("  asks for nothing: %s", plainUse(k))
 	}
 	for _, a := range asks {
 		mark := map[bool]string{true: "+", false: " "}[a.New]
@@ -178,9 +181,11 @@ func (t *terminal) printSteps(p approval.Proposal) {
 }
 
 func (t *terminal) printEvidence(v proposed) {
-	bounds{v.Limits, v.Cut}.show(t.say, "  limits:")
+	if v.kind.IsCode() {
+		bounds{v.Limits, v.Cut}.show(t.say, "  limits:")
+	}
 	t.printFindings(v)
-	if v.Tests != nil {
+	if v.Tests != nil && v.kind.IsCode() {
 		t.printTests(v)
 	}
 	for _, s := range v.Similar {

@@ -270,8 +270,10 @@ func (t *terminal) showPlan(p planned) {
 		t.note("  replaces %s as the active version", p.Replaces)
 	}
 	t.showChanges(p.Plan)
-	t.showAsks(p.Asks)
-	bounds{p.Limits, p.Cut}.show(t.note, "  limits:")
+	t.showAsks(p.Kind, p.Asks)
+	if p.Kind.IsCode() {
+		bounds{p.Limits, p.Cut}.show(t.note, "  limits:")
+	}
 	if p.Difference.With != "" && !p.Installed || p.Difference.full {
 		p.Difference.show(t.note)
 	}
@@ -309,10 +311,18 @@ func because(reason string, ids []string) string {
 	return s + ")"
 }
 
+// plainUse is what a skill can do with nothing granted.
+func plainUse(k manifests.Kind) string {
+	if k.IsCode() || k == "" {
+		return "it can compute and answer"
+	}
+	return "it is text for a model"
+}
+
 // showAsks lists capabilities in words, the new ones marked.
-func (t *terminal) showAsks(asks []approval.Ask) {
+func (t *terminal) showAsks(k manifests.Kind, asks []approval.Ask) {
 	if len(asks) == 0 {
-		t.note("  asks for nothing: it can compute and answer")
+		t.note("  asks for nothing: %s", plainUse(k))
 		return
 	}
 	t.note("  asks to:")
@@ -337,7 +347,16 @@ func (t *terminal) showOutcome(p install.Plan, out install.Outcome) {
 	if out.Unchanged {
 		verb = "already installed:"
 	}
-	t.note("%s %s (sha256:%s), tools: %s", verb, plain(out.Skill.Ref()), out.Skill.Digest.Short(), plain(strings.Join(out.Skill.Tools, ", ")))
+	tools := "tools: " + strings.Join(out.Skill.Tools, ", ")
+	if !p.Kind.IsCode() {
+		tools = fmt.Sprintf("a prompt: `skillet run %s --render` prints it", p.Skill)
+	}
+	t.note("%s %s (sha256:%s), %s", verb, plain(out.Skill.Ref()), out.Skill.Digest.Short(), plain(tools))
+	if !p.Kind.IsCode() && len(p.Asks) == 0 { // otherwise they were shown with what it asks for
+		for _, w := range p.Warnings {
+			t.note("  note: %s", plain(w))
+		}
+	}
 	if p.Replaces != "" && p.Replaces != p.Version {
 		moved := "its grants did not move along"
 		if p.Carried {

@@ -239,8 +239,11 @@ func (t *terminal) showAbout(a about, asks []manifests.RequestedCapability) {
 			t.say("%-10s %s", f[0]+":", plain(f[1]))
 		}
 	}
-	a.bounds.show(t.say, "limits:   ")
+	if m.Type.IsCode() {
+		a.bounds.show(t.say, "limits:   ")
+	}
 	t.showTrials(a)
+	t.showPrompt(m)
 	t.showTools(m)
 	t.say("asks for:%s", none(len(asks)))
 	for _, r := range asks {
@@ -288,16 +291,23 @@ func none(n int) string {
 }
 
 func (t *terminal) showTools(m *manifests.Manifest) {
+	if !m.Type.IsCode() && len(m.Tools) == 0 {
+		return
+	}
 	t.say("tools:")
 	for _, tool := range m.Tools {
 		t.say("  %s:%s  %s", plain(m.Name), plain(tool.Name), plain(tool.Description))
-		for _, p := range tool.Properties() {
-			need := ""
-			if p.Required {
-				need = ", required"
-			}
-			t.say("      %s (%s%s) %s", plain(p.Name), plain(p.Type), need, plain(p.Description))
+		t.showProperties(tool)
+	}
+}
+
+func (t *terminal) showProperties(tool manifests.Tool) {
+	for _, p := range tool.Properties() {
+		need := ""
+		if p.Required {
+			need = ", required"
 		}
+		t.say("      %s (%s%s) %s", plain(p.Name), plain(p.Type), need, plain(p.Description))
 	}
 }
 

@@ -38,7 +38,8 @@ func (t *terminal) runCommand() *cli.Command {
 			"  cat page.json | skillet run html:html_to_text --input -\n" +
 			"  skillet run files:read_text path=README.md --allow fs.read:$PWD/README.md\n" +
 			"  skillet run ./count_vowels.wasm:count_vowels --input 'hello'\n" +
-			"  skillet run oci://registry.example/skills/text:1.2.0:statistics text='Once is enough.'",
+			"  skillet run oci://registry.example/skills/text:1.2.0:statistics text='Once is enough.'\n" +
+			"  skillet run commit-message style=plain --render",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "input", Usage: "the input: `JSON`, @FILE, or - for standard input"},
 			&cli.StringSliceFlag{Name: "allow", Usage: "allow this `CAPABILITY` for this run alone; may be repeated"},
@@ -46,6 +47,7 @@ func (t *terminal) runCommand() *cli.Command {
 			&cli.Uint64Flag{Name: "max-memory-mb", Usage: "the most memory the guest may have, in `MB`"},
 			&cli.Uint64Flag{Name: "max-fuel", Usage: "the most fuel the guest may use"},
 			&cli.StringSliceFlag{Name: "config", Usage: "a `KEY=VALUE` that an Extism guest reads with config_get; may be repeated"},
+			&cli.BoolFlag{Name: "render", Usage: "print the prompt of a skill that is one, as a model would be sent it"},
 			&cli.BoolFlag{Name: "no-cache", Usage: "run the tool even if its answer was kept, and keep none"},
 			&cli.StringFlag{Name: "run", Usage: "the run this call is a step of, as `ID`: grants for that run hold"},
 			&cli.StringFlag{Name: "session", Usage: "the session this call belongs to, as `ID`: grants for that session hold"},
@@ -62,6 +64,9 @@ func (t *terminal) run(ctx context.Context, c *cli.Context, h *host.Host) error 
 	call, installed, err := t.call(ctx, c, h)
 	if err != nil {
 		return err
+	}
+	if c.Bool("render") {
+		return t.render(ctx, h, call)
 	}
 	t.noteCuts(h, call.Limits)
 	done := t.waiting("running %s", call.Target.Label)
@@ -133,6 +138,9 @@ func fields(l task.LogLine) string {
 func (t *terminal) call(ctx context.Context, c *cli.Context, h *host.Host) (runner.Call, *registry.Skill, error) {
 	g, err := t.target(ctx, h, c.Args().First())
 	if err != nil {
+		return runner.Call{}, nil, err
+	}
+	if err := t.renderable(ctx, c, g); err != nil {
 		return runner.Call{}, nil, err
 	}
 	call := runner.Call{Target: g.Target, Tool: g.tool, Caller: t.person().Actor(), NoCache: c.Bool("no-cache")}
@@ -291,10 +299,7 @@ func (t *terminal) input(c *cli.Context, m *manifests.Manifest, toolName string)
 		}
 		return t.readInput(c.String("input"))
 	}
-	tool, ok := m.DefaultTool()
-	if toolName != "" {
-		tool, ok = m.Tool(toolName)
-	}
+	tool, ok := callable(m, toolName)
 	if !ok { // the runner says it better
 		return []byte("{}"), nil
 	}

@@ -93,6 +93,7 @@ type Plan struct {
 	Skill   string           `json:"skill"`
 	Version string           `json:"version"`
 	Digest  manifests.Digest `json:"digest"`
+	Kind    manifests.Kind   `json:"kind"`
 	Type    approval.Type    `json:"type"`
 	Origin  registry.Origin  `json:"origin"`
 	Source  string           `json:"source"`
@@ -156,7 +157,7 @@ func (i *Installer) Plan(ctx context.Context, req Request) (Plan, error) {
 		return Plan{}, fmt.Errorf("%s@%s: %w", m.Name, m.Version, err)
 	}
 	p := Plan{
-		Skill: m.Name, Version: m.Version, Digest: req.Package.Digest(), Type: approval.TypeNewSkill,
+		Skill: m.Name, Version: m.Version, Digest: req.Package.Digest(), Kind: m.Type, Type: approval.TypeNewSkill,
 		Origin: req.Origin, Source: req.Source, Signer: req.signer(), Limits: m.Limits(), request: req, aside: req.Beside,
 	}
 	for _, step := range []func(context.Context, *Plan) error{i.inspect, i.beside, i.judge, i.leftover} {
@@ -173,7 +174,7 @@ func (i *Installer) inspect(_ context.Context, p *Plan) error {
 	if err != nil {
 		return task.Wrap(task.KindVerification, fmt.Errorf("%s@%s: %w", p.Skill, p.Version, err))
 	}
-	p.Warnings = []string{}
+	p.Warnings = agentSkillNotes(p.request.Package.Manifest())
 	for _, f := range found {
 		if f.Refused {
 			return task.Errorf(task.KindVerification, "%s@%s: %s", p.Skill, p.Version, f.Words).WithHint("%s", f.WayOut)

@@ -88,6 +88,9 @@ func joined(a, b string) string {
 func (w *writer) fill(parts []manifests.PromptPart) string {
 	var b strings.Builder
 	for _, part := range parts {
+		if b.Len() > MaxBytes { // it is refused, so the rest does not matter
+			break
+		}
 		b.WriteString(part.Text)
 		if part.Name == "" {
 			continue
@@ -95,14 +98,22 @@ func (w *writer) fill(parts []manifests.PromptPart) string {
 		p, ok := w.manifest.Parameter(part.Name)
 		switch value := w.values[part.Name]; {
 		case !ok:
-			b.WriteString(w.files())
+			below(&b, w.files())
 		case inline(p, value):
 			b.WriteString(value)
 		default:
-			b.WriteString(w.fence("value", "name", p.Name, value))
+			below(&b, w.fence("value", "name", p.Name, value))
 		}
 	}
 	return b.String()
+}
+
+// below puts a block on a line of its own.
+func below(b *strings.Builder, block string) {
+	if text := b.String(); text != "" && block != "" && !strings.HasSuffix(text, "\n") {
+		b.WriteByte('\n')
+	}
+	b.WriteString(block)
 }
 
 // files are the context files, one after the other.

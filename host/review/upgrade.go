@@ -42,6 +42,10 @@ type Upgrade struct {
 	Limits       []Step `json:"limits"`
 	// Tools are those whose description in the manifest changed.
 	Tools []ToolStep `json:"tools"`
+	// Prompt is what is different about a prompt beside its text, and Texts what is
+	// different in its text.
+	Prompt []Step     `json:"prompt,omitempty"`
+	Texts  []TextStep `json:"texts,omitempty"`
 	// Calls are what its module newly calls, or calls no more, by what that is good
 	// for.
 	Calls []Step `json:"calls"`
@@ -82,7 +86,8 @@ func CompareSides(before, after Side) (*Upgrade, error) {
 		return nil, err
 	}
 	u.Limits = limitSteps(b.Limits(), a.Limits())
-	u.Tools = toolSteps(b.Tools, a.Tools)
+	u.Tools = toolSteps(toolsOf(b), toolsOf(a))
+	u.Prompt, u.Texts = promptSteps(b, a), textSteps(b, a)
 	u.Calls = callSteps(compareModules(before.Package, after.Package))
 	u.Signer = signerStep(before.Signer, after.Signer)
 	u.Dependencies = append(nameSteps("needs", needs(b), needs(a)), nameSteps("provides", b.Provides, a.Provides)...)
@@ -116,8 +121,11 @@ func (u *Upgrade) Lines() []string {
 	for _, t := range u.Tools {
 		lines = append(lines, t.lines()...)
 	}
-	for _, s := range u.Calls {
+	for _, s := range slices.Concat(u.Prompt, u.Calls) {
 		lines = append(lines, s.line())
+	}
+	for _, t := range u.Texts {
+		lines = append(lines, t.lines()...)
 	}
 	if u.Signer != nil {
 		lines = append(lines, u.Signer.line())
