@@ -37,11 +37,16 @@ type Response struct {
 // those of every redirect. A status of 400 or more is not an error. Errors have
 // kind Denied, Invalid, Limit, IO or Timeout.
 func HTTP(r Request) (Response, error) {
-	ask := httpRequestRequest{Method: r.Method, URL: r.URL, Headers: r.Headers, TimeoutMS: milliseconds(r.Timeout), MaxBytes: r.MaxBytes}
+	ask := httpRequestRequest{Method: r.Method, URL: r.URL, Headers: r.Headers, TimeoutMS: whole(r.Timeout, time.Millisecond), MaxBytes: r.MaxBytes}
 	got, body, err := ask.send(r.Body)
 	return Response{Status: int(got.Status), Headers: got.Headers, URL: got.URL, Truncated: got.Truncated, Body: body}, err
 }
 
-func milliseconds(d time.Duration) int64 {
-	return int64((d + time.Millisecond - 1) / time.Millisecond)
+// whole returns how many units a duration has, the last one begun counted.
+func whole(d, unit time.Duration) int64 {
+	n := d / unit
+	if d%unit > 0 {
+		n++
+	}
+	return int64(n)
 }

@@ -36,8 +36,7 @@ func KVGet(key string) (Value, error) {
 // kv. Errors have kind Denied, Conflict (another revision), Invalid, Limit (the
 // quota) or IO.
 func KVPut(key string, data []byte, o PutOptions) (revision uint64, err error) {
-	ttl := int64((o.TTL + time.Second - 1) / time.Second)
-	got, err := kvPutRequest{Key: key, TTLSeconds: ttl, Revision: o.Revision}.send(data)
+	got, err := kvPutRequest{Key: key, TTLSeconds: whole(o.TTL, time.Second), Revision: o.Revision}.send(data)
 	return got.Revision, err
 }
 

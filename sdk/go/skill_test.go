@@ -198,11 +198,11 @@ func TestNoHost(t *testing.T) {
 	}
 }
 
-func TestMilliseconds(t *testing.T) {
+func TestWhole(t *testing.T) {
 	t.Parallel()
-	for d, want := range map[time.Duration]int64{0: 0, 1: 1, time.Second: 1000, time.Millisecond + 1: 2} {
-		if got := milliseconds(d); got != want {
-			t.Errorf("milliseconds(%v) = %d, want %d", d, got, want)
+	for d, want := range map[time.Duration]int64{0: 0, 1: 1, time.Second: 1000, time.Millisecond + 1: 2, -1: 0, -time.Second: -1000} {
+		if got := whole(d, time.Millisecond); got != want {
+			t.Errorf("%v is %d milliseconds, want %d", d, got, want)
 		}
 	}
 }

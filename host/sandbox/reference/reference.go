@@ -16,6 +16,7 @@ import (
 
 	extism "github.com/extism/go-sdk"
 	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/experimental"
 )
 
 // Options configures a module. The zero value has no memory limit, no timeout
@@ -42,8 +43,22 @@ type Function struct {
 	Call            func(m Memory, stack []uint64) error
 }
 
-// Memory is the kernel memory of the plug-in that called.
-type Memory struct{ p *extism.CurrentPlugin }
+// Memory is what the plug-in that called has: blocks in the SDK's kernel, and the
+// memory of its own module.
+type Memory struct {
+	p   *extism.CurrentPlugin
+	own *linear
+}
+
+// Own returns the bytes from an address on of the module's own memory, of which
+// host functions of other interfaces than Extism's are given addresses. They are
+// valid until the call returns. It is false for what is not all in the memory.
+func (m Memory) Own(at, n uint32) ([]byte, bool) {
+	if m.own == nil || uint64(at)+uint64(n) > uint64(len(m.own.bytes)) {
+		return nil, false
+	}
+	return m.own.bytes[at : at+n : at+n], true
+}
 
 // Block returns a copy of the block at an offset.
 func (m Memory) Block(off uint64) ([]byte, error) { return m.p.ReadBytes(off) }
@@ -89,8 +104,9 @@ func modules(main []byte, libraries map[string][]byte) (out []extism.Wasm) {
 func functions(list []Function) []extism.HostFunction {
 	var out []extism.HostFunction
 	for _, f := range list {
-		h := extism.NewHostFunctionWithStack(f.Name, func(_ context.Context, p *extism.CurrentPlugin, stack []uint64) {
-			if err := f.Call(Memory{p}, stack); err != nil {
+		h := extism.NewHostFunctionWithStack(f.Name, func(ctx context.Context, p *extism.CurrentPlugin, stack []uint64) {
+			own, _ := ctx.Value(linearKey{}).(*linear)
+			if err := f.Call(Memory{p, own}, stack); err != nil {
 				panic(err)
 			}
 		}, types(f.Params), types(f.Results))
@@ -116,7 +132,10 @@ func (m *Module) Call(ctx context.Context, export string, input []byte) (Result,
 }
 
 // An Instance is a plug-in that keeps its state from call to call.
-type Instance struct{ plugin *extism.Plugin }
+type Instance struct {
+	plugin *extism.Plugin
+	own    *linear
+}
 
 // Instance makes an instance. Close it.
 func (m *Module) Instance(ctx context.Context) (*Instance, error) {
@@ -124,16 +143,19 @@ func (m *Module) Instance(ctx context.Context) (*Instance, error) {
 	if m.clock {
 		config = config.WithSysWalltime().WithSysNanotime().WithSysNanosleep()
 	}
+	memories := &memories{}
+	ctx = experimental.WithMemoryAllocator(ctx, memories)
 	p, err := m.plugin.Instance(ctx, extism.PluginInstanceConfig{ModuleConfig: config})
 	if err != nil {
 		return nil, fmt.Errorf("open reference instance: %w", err)
 	}
 	p.SetLogger(func(extism.LogLevel, string) {})
-	return &Instance{p}, nil
+	return &Instance{p, memories.last}, nil
 }
 
 // Call runs an export. A result other than 0 is in Code; it is no error.
 func (i *Instance) Call(ctx context.Context, export string, input []byte) (Result, error) {
+	ctx = context.WithValue(ctx, linearKey{}, i.own)
 	code, output, err := i.plugin.CallWithContext(ctx, export, input)
 	return Result{output, code}, err
 }
