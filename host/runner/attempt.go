@@ -125,8 +125,11 @@ func (a *run) principal() policies.Principal {
 
 // state is where what the skill keeps is kept for this run.
 func (a *run) state(kv store.KV) store.KV {
-	if a.call.scratch != nil {
+	switch {
+	case a.call.scratch != nil:
 		return a.call.scratch
+	case a.call.Stage != nil:
+		return a.call.Stage.KV
 	}
 	return kv
 }
@@ -147,7 +150,7 @@ func (r *Runner) lend(_ context.Context, a *attempt) error {
 		r.lendReplayed(a)
 		return nil
 	}
-	a.env = hostfn.NewEnv(hostfn.Settings{
+	a.env = hostfn.NewEnv(a.onStage(hostfn.Settings{
 		Granted: a.granted, Approved: a.approved(), Policies: r.policies, Principal: a.principal(),
 		Home: r.settings.Home, Own: r.settings.Own, Workspace: a.call.Workspace,
 		Limits: hostfn.Limits{Files: a.limits.Files, LogBytes: a.limits.LogBytes},
@@ -157,7 +160,7 @@ func (r *Runner) lend(_ context.Context, a *attempt) error {
 		Log: r.log.With("run_id", string(a.result.RunID), "skill", a.call.Target.Label), Config: a.config(),
 		MaxHTTPBytes: r.settings.HTTPBytes, HTTPTimeout: r.settings.HTTPTimeout, RunID: string(a.result.RunID),
 		Tape: a.hostTape(),
-	})
+	}))
 	return nil
 }
 

@@ -77,7 +77,7 @@ func (a *attempt) taped(c sandbox.Call) (sandbox.Call, error) {
 	default:
 		c.Tape = a.call.Looks
 	}
-	return c, nil
+	return a.staged(c), nil
 }
 
 // played is the call as it was recorded.

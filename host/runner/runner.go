@@ -118,6 +118,8 @@ type Call struct {
 	// stands in the place of both.
 	Tape  hostfn.Tape
 	Looks wasi.Tape
+	// Stage stands in for the machine; nil for the machine itself.
+	Stage *Stage
 	// NoCache has the tool run even if its answer was kept, and keeps nothing.
 	NoCache bool
 	// Session is the session of a [manifests.KindCodeSession] skill that the call
@@ -197,6 +199,7 @@ const (
 	asHealthCheck part = "health_check"
 	asMigration   part = "migration"
 	asReplay      part = "replay"
+	asTest        part = "test"
 	asCall        part = "call" // by the guest of the other run
 )
 
@@ -228,12 +231,20 @@ type work func(ctx context.Context) error
 
 // Run makes the call. Whatever happens is in the result; it has an [task.Error]
 // when OK is false.
-func (r *Runner) Run(ctx context.Context, c Call) task.Result { return r.serve(ctx, c, asAsked, nil) }
+func (r *Runner) Run(ctx context.Context, c Call) task.Result {
+	if c.Stage != nil {
+		return r.try(ctx, c)
+	}
+	return r.serve(ctx, c, asAsked, nil)
+}
 
 // serve makes a call, records it and counts it. from is the run it is a part of.
 func (r *Runner) serve(ctx context.Context, c Call, p part, from *run) task.Result {
 	a := begin(c, p, from)
 	a.finish(r.settle(ctx, a))
+	if c.Stage != nil { // a part of a call on a stage
+		return a.result
+	}
 	r.recorded(ctx, a)
 	r.meter.count(a)
 	r.weigh(ctx, a)
@@ -282,7 +293,7 @@ func (r *Runner) wrappers(p part) []func(*run, work) work {
 	switch p {
 	case asMigration, asReplay:
 		return nil
-	case asHealthCheck:
+	case asHealthCheck, asTest:
 		return []func(*run, work) work{r.prepared}
 	case asFallback:
 		return []func(*run, work) work{r.queued, r.prepared}

@@ -60,7 +60,8 @@ func pause(ctx context.Context, d time.Duration) error {
 
 // prepare is one attempt to have state of the right version.
 func (r *Runner) prepare(ctx context.Context, a *run) error {
-	have, kept, err := hostfn.StateSchema(ctx, r.kv, a.principal())
+	data := a.state(r.kv)
+	have, kept, err := hostfn.StateSchema(ctx, data, a.principal())
 	if err != nil {
 		return fmt.Errorf("look at what %s keeps: %w", a.call.Target.Label, err)
 	}
@@ -70,7 +71,7 @@ func (r *Runner) prepare(ctx context.Context, a *run) error {
 		return task.Errorf(task.KindConflict, "%s wants data of schema version %d, and another version of it is active, with data of version %d", a.call.Target.Label, want, have).
 			WithHint("make it the active version first: `skillet rollback %s --to %s`", a.manifest.Name, a.manifest.Version)
 	case kept && have > want && place == PlaceActive:
-		err := hostfn.TakeBackState(ctx, r.kv, a.principal(), want)
+		err := hostfn.TakeBackState(ctx, data, a.principal(), want)
 		if !errors.Is(err, hostfn.ErrNoAside) {
 			return err
 		}
@@ -82,7 +83,7 @@ func (r *Runner) prepare(ctx context.Context, a *run) error {
 		Principal: a.principal(), To: want, QuotaBytes: a.manifest.Limits().KVBytes,
 		Lease: a.limits.Wall + time.Minute, Keep: place != PlaceAlone,
 		Convert: func(ctx context.Context, from int, scratch store.KV) error { return r.convert(ctx, a, from, scratch) },
-	}.Run(ctx, r.kv)
+	}.Run(ctx, data)
 }
 
 // schemaFits refuses state that the skill can neither read nor bring to its own
