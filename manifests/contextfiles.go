@@ -94,9 +94,15 @@ func hidden(p string) bool {
 	return strings.HasPrefix(p, ".") || strings.Contains(p, "/.")
 }
 
+// Bounds on a glob: alternatives multiply the work of matching it.
+const (
+	maxAlternatives = 2  // lists in braces
+	maxStars        = 16 // wildcards
+)
+
 // isGlob reports whether g is a glob of files in the workspace.
 func isGlob(g string) bool {
-	return doublestar.ValidatePattern(g) && g != "" && !path.IsAbs(g) && !strings.Contains(g, `\`) && !slices.Contains(strings.Split(g, "/"), "..")
+	return strings.Count(g, "{") <= maxAlternatives && strings.Count(g, "*") <= maxStars && doublestar.ValidatePattern(g) && g != "" && !path.IsAbs(g) && !strings.Contains(g, `\`) && !slices.Contains(strings.Split(g, "/"), "..")
 }
 
 // contextWishes are what a conversation asks for because of its context files:

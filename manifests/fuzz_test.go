@@ -4,11 +4,15 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/skillet-run/skillet/manifests"
+	"github.com/skillet-run/skillet/policies/capability"
 )
 
 // addFiles seeds f with the documents in testdata.
@@ -144,3 +148,39 @@ func FuzzCoerceArgs(f *testing.F) {
 		}
 	})
 }
+
+// FuzzContextFiles demands that a skill asks for every file that its patterns
+// take.
+func FuzzContextFiles(f *testing.F) {
+	for _, seed := range [][2]string{
+		{"*.go", "a/b.go"}, {"**", "a"}, {"./x/", "x/y"}, {"a/{b,c/d}/*", "a/c/d/e"}, {"[a-c]?.txt", "x/bd.txt"},
+		{"a**b/c", "axb/c"}, {".x/*", ".x/y"}, {"{a,b}", "b"}, {"**/x**", "y/xz"}, {"a//b", "a/b"}, {"*", ".a"},
+	} {
+		f.Add(seed[0], seed[1])
+	}
+	f.Fuzz(func(t *testing.T, glob, p string) {
+		if p != path.Clean(p) || path.IsAbs(p) || strings.HasPrefix(p, "..") || !utf8.ValidString(p) || strings.ContainsFunc(p, unprintable) {
+			return
+		}
+		doc, err := json.Marshal(map[string]any{
+			"name": "demo", "description": "d", "version": "1.0.0", "type": "conversation", "prompt": "p",
+			"context_files": map[string]any{"patterns": []string{glob}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := manifests.Parse(doc, "skill.json")
+		if err != nil || !m.ContextFiles.Takes(p) {
+			return
+		}
+		asked, err := m.Requests("/ws")
+		if err != nil || len(asked) != 1 {
+			t.Fatalf("%q: %v, %v", glob, asked, err)
+		}
+		if !asked[0].Capability.Allows(capability.Request{Action: capability.FSRead, Resource: "/ws/" + p}) {
+			t.Fatalf("%q takes %q, and asks for %s", glob, p, asked[0].Capability)
+		}
+	})
+}
+
+func unprintable(r rune) bool { return !unicode.IsPrint(r) }
