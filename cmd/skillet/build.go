@@ -11,8 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/skillet-run/skillet/host/hostfn"
-	"github.com/skillet-run/skillet/host/sandbox"
+	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/host/toolchain"
 	"github.com/skillet-run/skillet/manifests/bundle"
@@ -156,7 +155,7 @@ func compilerOutput(err error) string {
 // checkBuilt compares a package with itself, shows what is worth knowing, and
 // refuses what could not be installed.
 func (t *terminal) checkBuilt(p *bundle.Package) ([]toolchain.Problem, error) {
-	all := toolchain.Check(p, sandbox.Offered(hostfn.Functions()))
+	all := toolchain.Check(p, host.Offered())
 	for _, found := range all {
 		if !found.Refused && !t.json {
 			t.note("  note: %s", plain(found.Words))

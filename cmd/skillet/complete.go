@@ -145,6 +145,8 @@ var argumentSources = map[string]source{
 	"verify":            inHome(skillNames),
 	"export":            inHome(exportable),
 	"scan":              inHome(skillNames),
+	"inspect":           inHome(skillNames),
+	"bench":             inHome(runnables),
 	"explain":           ruleNames,
 	"push":              inHome(skillNames),
 	"login":             registryNames,

@@ -89,6 +89,7 @@ var imports = map[string][]string{
 	"host/settings":        {"host/approval", "host/config", "host/document", "host/ledger", "host/task"},
 	"host/evidence":        {"host/findings", "host/registry", "host/review", "host/runner", "host/task", "manifests", "manifests/bundle"},
 	"host/watch":           nil,
+	"host/inspect":         {"host/review", "host/sandbox/wasmbin", "manifests"},
 	"host/toolchain":       {"host/review", "host/sandbox/wasmbin", "host/task", "manifests", "manifests/bundle"},
 	"host/scaffold":        {"host/task", "host/toolchain", "manifests", "sdk"},
 	"host/review":          {"host/sandbox/wasmbin", "manifests", "manifests/bundle", "policies/capability"},

@@ -1,0 +1,257 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/skillet-run/skillet/host"
+	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/inspect"
+	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/manifests"
+	"github.com/skillet-run/skillet/manifests/bundle"
+)
+
+func (t *terminal) inspectCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "inspect",
+		Usage:     "show what a module is made of, and what it costs",
+		ArgsUsage: "FILE.wasm | FILE.skill | DIR | SKILL[@VERSION]",
+		Description: "Shows imports with what they are good for, exports, memory, the size of each section, who made it, what\n" +
+			"a package asks for, and what it costs to run it within bounds: what is added to its code, how long it\n" +
+			"takes to compile, and how large the state is that each call begins with. The module is compiled, and its\n" +
+			"initialisation run, in a process of its own with nothing granted; no tool is called.\n\n" +
+			"Examples:\n  skillet inspect main.wasm\n  skillet inspect ./word-count\n  skillet inspect word-count --json",
+		Action: t.withHost(t.inspect),
+	}
+}
+
+// inspected is what --json prints of inspect.
+type inspected struct {
+	// Skill is name@version, and Tools the names of its tools; empty for a module
+	// alone.
+	Skill string   `json:"skill,omitempty"`
+	Path  string   `json:"path"`
+	Tools []string `json:"tools,omitempty"`
+	// Asks is what its manifest asks for.
+	Asks []ask `json:"asks,omitempty"`
+	inspect.Report
+	host.Examination
+}
+
+func (t *terminal) inspect(ctx context.Context, c *cli.Context, h *host.Host) error {
+	args, err := need(c, 1, "one module, package or skill")
+	if err != nil {
+		return err
+	}
+	out, wasm, err := t.inspectable(ctx, h, args[0])
+	if err != nil {
+		return err
+	}
+	if out.Report, err = inspect.Module(wasm); err != nil {
+		return task.Wrap(task.KindVerification, fmt.Errorf("inspect %s: %w", args[0], err)).WithHint("it is not a module this host can run safely")
+	}
+	done := t.waiting("compiling %s", filepath.Base(args[0]))
+	out.Examination, err = h.Examine(ctx, wasm)
+	done()
+	if err != nil {
+		return fmt.Errorf("inspect %s: %w", args[0], err)
+	}
+	return t.answer(out, func() { t.showInspected(out) })
+}
+
+// inspectable finds the module that an argument means.
+func (t *terminal) inspectable(ctx context.Context, h *host.Host, arg string) (inspected, []byte, error) {
+	if filepath.Ext(arg) == ".wasm" {
+		wasm, err := readModule(arg)
+		return inspected{Path: arg}, wasm, err
+	}
+	g, err := t.target(ctx, h, arg)
+	if err != nil {
+		return inspected{}, nil, err
+	}
+	path, wasm, err := g.Package.Module()
+	if err != nil {
+		return inspected{}, nil, task.Wrap(task.KindUsage, err).WithHint("it has no module to inspect; `skillet info` shows what it is")
+	}
+	out := inspected{Skill: g.Package.Manifest().Name + "@" + g.Package.Manifest().Version, Path: path}
+	for _, tool := range g.Package.Manifest().Tools {
+		out.Tools = append(out.Tools, tool.Name)
+	}
+	out.Asks, err = asksHere(g.Package.Manifest())
+	return out, wasm, err
+}
+
+// readModule reads a file that may be a module.
+func readModule(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open module: %w", err)
+	}
+	defer f.Close()
+	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
+		return nil, task.Errorf(task.KindUsage, "open module %s: it is no file", path).WithHint("name a .wasm file")
+	}
+	b, err := io.ReadAll(io.LimitReader(f, bundle.MaxFileBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("open module: %w", err)
+	}
+	if len(b) > bundle.MaxFileBytes {
+		return nil, fmt.Errorf("open module %s: more than %d bytes: %w", path, bundle.MaxFileBytes, bundle.ErrTooLarge)
+	}
+	return b, nil
+}
+
+// asksHere is what a manifest asks for, where relative paths mean the current
+// directory.
+func asksHere(m *manifests.Manifest) ([]ask, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, fmt.Errorf("find the current directory: %w", err)
+	}
+	requests, err := m.Requests(dir)
+	if err != nil {
+		return nil, err
+	}
+	asks := []ask{}
+	for _, r := range requests {
+		asks = append(asks, ask{r.Capability, r.Capability.Words(), r.Reason})
+	}
+	return asks, nil
+}
+
+func (t *terminal) showInspected(i inspected) {
+	t.say("%s: %s, sha256:%s, %s", plain(cmp.Or(i.Skill, i.Path)), size(i.Bytes), i.Digest.Short(), i.ABI)
+	if len(i.Tools) > 0 {
+		t.say("tools: %s", plain(strings.Join(i.Tools, ", ")))
+	}
+	if i.Skill != "" {
+		var asks []approval.Ask
+		for _, a := range i.Asks {
+			asks = append(asks, approval.Ask{Capability: a.Capability, Words: a.Words, Reason: a.Reason})
+		}
+		t.sayAsks(asks)
+	}
+	t.sayImports(i.Imports)
+	var exports []string
+	for _, e := range i.Exports {
+		exports = append(exports, e.Name+" "+e.Signature)
+	}
+	t.say("exports: %s", visible(few(exports)))
+	t.saySections(i)
+	t.sayMakers(i)
+	t.sayCosts(i)
+}
+
+// sayAsks lists what a manifest asks for.
+func (t *terminal) sayAsks(asks []approval.Ask) {
+	if len(asks) == 0 {
+		t.say("asks for nothing: it can compute and answer")
+		return
+	}
+	t.say("asks to:")
+	for _, a := range asks {
+		t.say("  %s  (%s)%s", plain(a.Words), plain(a.Capability.String()), because(plain(a.Reason), nil))
+	}
+}
+
+// sayImports lists what a module imports by what it is good for.
+func (t *terminal) sayImports(all []inspect.Function) {
+	if len(all) == 0 {
+		t.say("imports nothing")
+		return
+	}
+	by := map[string][]string{}
+	var words []string
+	for _, f := range all {
+		w := f.Words + " (" + f.Module + ")"
+		if by[w] == nil {
+			words = append(words, w)
+		}
+		if !slices.Contains(by[w], f.Name) {
+			by[w] = append(by[w], f.Name)
+		}
+	}
+	t.say("imports %s:", count(len(all), "function"))
+	for _, w := range words {
+		t.say("  %s: %s", visible(w), visible(few(by[w])))
+	}
+}
+
+// few are the first names of a list.
+func few(names []string) string {
+	const most = 12
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
+
+func (t *terminal) saySections(i inspected) {
+	all := slices.Clone(i.Sections)
+	slices.SortStableFunc(all, func(a, b inspect.Section) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	const most = 12
+	t.say("sections:")
+	for _, s := range all[:min(len(all), most)] {
+		name := s.Name
+		if s.Custom {
+			name = "custom " + name
+		}
+		t.say("  %9s  %4.1f %%  %s", size(s.Bytes), 100*float64(s.Bytes)/float64(i.Bytes), visible(name))
+	}
+	if len(all) > most {
+		t.say("  and %d smaller ones", len(all)-most)
+	}
+	if m := i.Memory; m != nil {
+		end := "no maximum of its own"
+		if m.Max != nil {
+			end = "at most " + size(*m.Max)
+		}
+		t.say("memory: %s, %s", size(m.Min), end)
+	}
+}
+
+func (t *terminal) sayMakers(i inspected) {
+	var made []string
+	for _, p := range i.Producers {
+		made = append(made, strings.TrimSpace(p.Name+" "+p.Version))
+	}
+	if len(made) > 0 {
+		t.say("made with: %s", visible(strings.Join(made, ", ")))
+	}
+	if i.Names != nil {
+		t.say("names: %s of %s have one", fmt.Sprint(i.Names.Functions), count(i.Functions, "function"))
+	}
+}
+
+func (t *terminal) sayCosts(i inspected) {
+	in := i.Instrumented
+	share := 0.0
+	if before := in.Bytes - in.AddedBytes; before > 0 {
+		share = 100 * float64(in.AddedBytes) / float64(before)
+	}
+	t.say("instrumentation: %s in %d places take fuel, %s more (%.0f %%)", size(in.CodeBytes)+" of code", in.Points, size(in.AddedBytes), share)
+	how := "compiled in " + millis(i.CompileMS)
+	if i.Cached {
+		how = "compiled before: read in " + millis(i.CompileMS)
+	}
+	t.say("%s", how)
+	for _, p := range in.Pinned {
+		t.say("each call gets a new instance: %s", plain(p))
+	}
+	switch {
+	case i.Snapshot != nil:
+		t.say("snapshot: %s of memory, %s of it in use, %s; its initialisation takes %d fuel",
+			size(i.Snapshot.MemoryBytes), size(i.Snapshot.UsedBytes), count(i.Snapshot.Globals, "global"), i.Snapshot.Fuel)
+	case len(in.Pinned) == 0:
+		t.say("snapshot: none: %s", plain(i.Note))
+	}
+}

@@ -1,0 +1,106 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/skillet-run/skillet/host/hostfn"
+	"github.com/skillet-run/skillet/host/sandbox"
+	"github.com/skillet-run/skillet/host/task"
+)
+
+// Offered lists what skills may import, as "module.name".
+func Offered() []string { return sandbox.Offered(hostfn.Functions()) }
+
+// An Examination is what loading a module and running its initialisation shows.
+type Examination struct {
+	// CompileMS is what compiling took in milliseconds, or reading what was compiled
+	// before, when Cached is true.
+	CompileMS float64 `json:"compile_ms"`
+	Cached    bool    `json:"cached"`
+	// Snapshot is what a call begins with; nil when none can be taken, for which
+	// Note says why.
+	Snapshot *Snapshot `json:"snapshot,omitempty"`
+	Note     string    `json:"note,omitempty"`
+}
+
+// A Snapshot is the state of a module after its initialisation.
+type Snapshot struct {
+	// MemoryBytes is all of its memory, of which UsedBytes are in pages of 4 KiB
+	// that are not zero.
+	MemoryBytes int64 `json:"memory_bytes"`
+	UsedBytes   int64 `json:"used_bytes"`
+	Globals     int   `json:"globals"`
+	// Fuel is what the initialisation took.
+	Fuel uint64 `json:"fuel"`
+}
+
+// Examine loads a module and runs its initialisation, in a process of its own and
+// with nothing granted. Errors are [task.Error]s of [task.KindVerification] for a
+// module that cannot be loaded.
+func (h *Host) Examine(ctx context.Context, wasm []byte) (Examination, error) {
+	m, err := h.apart.Load(ctx, wasm)
+	if err != nil {
+		return Examination{}, task.Wrap(task.KindVerification, err).WithHint("`skillet build` says more about a module of yours")
+	}
+	i := m.Info()
+	e := Examination{CompileMS: float64(i.CompileTime) / float64(time.Millisecond), Cached: i.FromCache}
+	if err := m.Close(ctx); err != nil {
+		return e, err
+	}
+	if e.Snapshot, err = h.snapshot(ctx, wasm); err != nil {
+		e.Note = err.Error()
+	}
+	return e, ctx.Err()
+}
+
+// snapshot has a module write down its state after its initialisation.
+func (h *Host) snapshot(ctx context.Context, wasm []byte) (*Snapshot, error) {
+	prepared, err := sandbox.Preinitialisable(wasm)
+	if err != nil {
+		return nil, err
+	}
+	m, err := h.apart.Load(ctx, prepared)
+	if err != nil {
+		return nil, err
+	}
+	defer m.Close(context.WithoutCancel(ctx))
+	r, err := m.Call(ctx, sandbox.Call{Export: sandbox.PreinitExport, Limits: sandbox.PreinitLimits(sandbox.DefaultLimits().MemoryBytes)})
+	if err != nil {
+		return nil, err
+	}
+	return readSnapshot(r.Output, r.Fuel)
+}
+
+// What follows the memory: the globals, then how many pages and globals there
+// are (see [sandbox.Preinitialisable]).
+const (
+	snapshotTrailer = 16
+	wasmPage        = 64 << 10
+	systemPage      = 4 << 10
+)
+
+var errState = errors.New("the state of the module cannot be read")
+
+func readSnapshot(state []byte, fuel uint64) (*Snapshot, error) {
+	if len(state) < snapshotTrailer {
+		return nil, errState
+	}
+	end := state[len(state)-snapshotTrailer:]
+	pages, globals := binary.LittleEndian.Uint64(end), binary.LittleEndian.Uint64(end[8:])
+	if pages > 1<<16 || globals > 1<<16 || uint64(len(state)) != pages*wasmPage+globals*8+snapshotTrailer {
+		return nil, fmt.Errorf("%w: %d bytes for %d pages and %d globals", errState, len(state), pages, globals)
+	}
+	s := &Snapshot{MemoryBytes: int64(pages) * wasmPage, Globals: int(globals), Fuel: fuel}
+	zero := make([]byte, systemPage)
+	for at := 0; at < int(s.MemoryBytes); at += systemPage {
+		if !bytes.Equal(state[at:at+systemPage], zero) {
+			s.UsedBytes += systemPage
+		}
+	}
+	return s, nil
+}
