@@ -26,6 +26,7 @@ import (
 	"github.com/skillet-run/skillet/host/sandbox"
 	"github.com/skillet-run/skillet/host/sandbox/worker"
 	"github.com/skillet-run/skillet/host/secret"
+	"github.com/skillet-run/skillet/host/session"
 	"github.com/skillet-run/skillet/host/settings"
 	"github.com/skillet-run/skillet/host/signer"
 	"github.com/skillet-run/skillet/host/source"
@@ -79,6 +80,7 @@ type Host struct {
 
 	system   string
 	maximum  *policies.Maximum // nil for none
+	sessions *session.Store
 	store    *badgerstore.Store
 	sources  *source.Fetcher
 	workers  *worker.Pool
@@ -218,6 +220,10 @@ func (h *Host) openSandbox(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s := h.Config.Settings()
+	h.sessions = session.Open(h.Log.Named("session"), h.path("sessions"), key, session.Settings{
+		Bytes: int64(s.SessionMaxMB) << 20, Total: int64(s.SessionsTotalMB) << 20, LockWait: seconds(s.LockWaitSeconds),
+	})
 	h.apart = worker.NewRuntime(h.Log.Named("worker"), h.workers, h.sandbox, hostfn.Functions(), 0)
 	return nil
 }
@@ -234,7 +240,7 @@ func (h *Host) wire() {
 		Home: h.Home, Own: ownFiles(s),
 		Ceilings:    h.callCeilings(),
 		HTTPTimeout: seconds(s.HTTPTimeoutSeconds), HTTPBytes: int64(s.HTTPMaxMB) << 20,
-		Workers: h.apart, Skills: installed{h}, Trials: trials{h}, Rates: rates(s),
+		Workers: h.apart, Sessions: h.sessions, Skills: installed{h}, Trials: trials{h}, Rates: rates(s),
 	})
 	h.wireApprovals(kv)
 	h.Installer = install.New(h.Ledger, h.Registry, h.Desk, h.Trust, h.Policies, h.Runner, h.Home)

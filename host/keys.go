@@ -19,8 +19,8 @@ import (
 const keyBytes = 32
 
 // cacheKey is the key that binds compiled code to this home. It is made at its
-// first use. A key that is lost or damaged is replaced: the only loss is
-// compiled code, which is compiled again.
+// first use. A key that is lost or damaged is replaced: what is lost then is
+// compiled code, which is compiled again, and the sessions of skills.
 func (h *Host) cacheKey() ([]byte, error) {
 	path := h.path("keys", "cache")
 	if key, err := os.ReadFile(path); err == nil && len(key) == keyBytes {

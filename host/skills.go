@@ -29,11 +29,12 @@ func (i installed) Target(ctx context.Context, caller runner.Target, ref manifes
 	return t, err
 }
 
-// Granted is what a skill may do in a call. A grant that is good for a number of
-// runs counts one.
-func (i installed) Granted(ctx context.Context, t runner.Target, u approval.Use) (capability.Set, error) {
-	m := t.Package.Manifest()
-	return i.h.Desk.Spend(ctx, registry.Skill{Name: m.Name, Version: m.Version, Digest: t.Package.Digest()}, u)
+// Granted is what the target of a call may do in it. A grant that is good for a
+// number of runs counts one.
+func (i installed) Granted(ctx context.Context, c runner.Call) (capability.Set, error) {
+	p := c.Target.Package
+	s := registry.Skill{Name: p.Manifest().Name, Version: p.Manifest().Version, Digest: p.Digest()}
+	return i.h.Desk.Spend(ctx, s, approval.Use{Session: c.Session, Input: c.Input})
 }
 
 // reached finds the version that a caller reaches.

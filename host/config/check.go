@@ -26,6 +26,8 @@ func check(s Settings, sources map[string]string) error {
 		{"lock_wait_seconds", s.LockWaitSeconds > 0 && s.LockWaitSeconds <= 3600, "more than 0, at most 3600"},
 		{"proposal_expiry_days", s.ProposalExpiryDays > 0 && s.ProposalExpiryDays <= 3650, "more than 0, at most 3650"},
 		{"min_free_mb", s.MinFreeMB >= 0, "0 or more"},
+		{"session_max_mb", s.SessionMaxMB >= 1 && s.SessionMaxMB <= 256, "1 to 256"},
+		{"sessions_total_mb", s.SessionsTotalMB >= 1 && s.SessionsTotalMB <= 1<<20, "1 to 1048576"},
 		{"download_timeout_seconds", s.DownloadTimeoutSeconds > 0 && s.DownloadTimeoutSeconds <= 86400, "more than 0, at most 86400"},
 	} {
 		if !c.ok {

@@ -57,6 +57,9 @@ type Settings struct {
 	MinFreeMB int `koanf:"min_free_mb" doc:"free disk space below which nothing more is written, in MB"`
 	// DownloadTimeoutSeconds bounds fetching or publishing one package.
 	DownloadTimeoutSeconds float64 `koanf:"download_timeout_seconds" doc:"the longest it may take to fetch or publish one package, in seconds"`
+	// SessionMaxMB and SessionsTotalMB bound the state of one session, and of all.
+	SessionMaxMB    int `koanf:"session_max_mb" doc:"the most that one session of a skill may keep, in MB"`
+	SessionsTotalMB int `koanf:"sessions_total_mb" doc:"the most that all sessions together may keep, in MB"`
 	// RateLimits are how often skills may be called; they can only be set in the
 	// file.
 	RateLimits []RateLimit `koanf:"rate_limits" doc:"how often skills may be called, a list: skill, tool, max_calls, per_seconds"`
@@ -75,7 +78,7 @@ func Defaults() Settings {
 		MaxMemoryMB: 1024, MaxExecutionSeconds: 300, MaxFuel: 1_000_000_000_000,
 		HTTPTimeoutSeconds: 30, HTTPMaxMB: 10,
 		SecretKey: "auto", LockWaitSeconds: 30, ProposalExpiryDays: 30, MinFreeMB: 64,
-		DownloadTimeoutSeconds: 600, RateLimits: []RateLimit{}, Registries: []Registry{}, RevocationLists: []string{},
+		DownloadTimeoutSeconds: 600, SessionMaxMB: 64, SessionsTotalMB: 1024, RateLimits: []RateLimit{}, Registries: []Registry{}, RevocationLists: []string{},
 	}
 }
 

@@ -24,7 +24,7 @@ const MaxCached = 256 << 10
 // manifest and the tool's promises allow it.
 func (r *Runner) remembered(a *run, next work) work {
 	policy := a.manifest.Performance.Caching
-	if a.call.NoCache || !a.manifest.Caches(a.tool) || !a.reproducible() {
+	if a.call.NoCache || a.inSession() || !a.manifest.Caches(a.tool) || !a.reproducible() {
 		return next
 	}
 	c := r.cache(owner(a.call.Target), policy)

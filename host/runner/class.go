@@ -7,6 +7,7 @@ import (
 	"github.com/skillet-run/skillet/host/hostfn"
 	"github.com/skillet-run/skillet/host/sandbox"
 	"github.com/skillet-run/skillet/host/sandbox/worker"
+	"github.com/skillet-run/skillet/host/session"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 )
@@ -61,6 +62,7 @@ var bySentinel = []struct {
 	Verdict
 }{
 	{context.Canceled, Verdict{task.ClassPermanent, "cancelled", Unknown}},
+	{session.ErrBusy, Verdict{task.ClassLimit, "overloaded", Unknown}},
 	{ErrOverloaded, Verdict{task.ClassLimit, "overloaded", Unknown}},
 	{ErrRate, Verdict{task.ClassLimit, "rate_limit", Unknown}},
 	{ErrOpen, Verdict{task.ClassLimit, "circuit_open", Unknown}},

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/hostfn"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
@@ -19,9 +18,9 @@ type Skills interface {
 	// of the name, the version that its closure has. What the skill may do is not
 	// in it.
 	Target(ctx context.Context, caller Target, ref manifests.Ref) (Target, error)
-	// Granted is what a target may do in a call. A grant that is good for a number
-	// of runs counts one.
-	Granted(ctx context.Context, t Target, u approval.Use) (capability.Set, error)
+	// Granted is what the target of a call may do in it. A grant that is good for a
+	// number of runs counts one.
+	Granted(ctx context.Context, c Call) (capability.Set, error)
 }
 
 // backed runs the fallback command when the skill failed at the call, or is left
@@ -76,7 +75,7 @@ func (r *Runner) fallbackCall(ctx context.Context, a *run, ref manifests.Ref) (C
 		c.Limits.Wall = max(time.Until(a.until), time.Millisecond)
 	}
 	if ref.Name == "" {
-		c.Allow, c.Config = a.call.Allow, a.call.Config
+		c.Allow, c.Config, c.Session = a.call.Allow, a.call.Config, a.call.Session
 		return c, nil
 	}
 	if err := r.mayCall(a, ref.Name); err != nil {
@@ -86,7 +85,7 @@ func (r *Runner) fallbackCall(ctx context.Context, a *run, ref manifests.Ref) (C
 	if c.Target, err = r.settings.Skills.Target(ctx, a.call.Target, ref); err != nil {
 		return c, err
 	}
-	c.Target.Granted, err = r.settings.Skills.Granted(ctx, c.Target, approval.Use{Input: c.Input})
+	c.Target.Granted, err = r.settings.Skills.Granted(ctx, c)
 	return c, err
 }
 

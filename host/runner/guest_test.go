@@ -10,7 +10,6 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/hostfn"
 	"github.com/skillet-run/skillet/host/journal"
 	"github.com/skillet-run/skillet/host/registry"
@@ -157,8 +156,8 @@ func (s skills) Target(_ context.Context, _ runner.Target, ref manifests.Ref) (r
 }
 
 // Granted is what a target was put there with.
-func (s skills) Granted(_ context.Context, t runner.Target, _ approval.Use) (capability.Set, error) {
-	return t.Granted, nil
+func (s skills) Granted(_ context.Context, c runner.Call) (capability.Set, error) {
+	return c.Target.Granted, nil
 }
 
 // skill makes a package of that name with tools, written as in JSON, and more

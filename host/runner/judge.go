@@ -225,6 +225,8 @@ type Record struct {
 	Part       string     `json:"part,omitempty"`
 	Of         task.RunID `json:"of,omitempty"`
 	OnBehalfOf string     `json:"on_behalf_of,omitempty"`
+	// Session is the session that the run went on with; empty for none.
+	Session string `json:"session,omitempty"`
 }
 
 // A Use is something a guest was granted and did.
@@ -300,6 +302,9 @@ func (r *Runner) record(ctx context.Context, a *run) error {
 		OK: res.OK, Error: res.Error, DurationMS: res.DurationMS, Fuel: res.Fuel,
 		PeakMemoryBytes: res.PeakMemoryBytes, HostCalls: res.Figures.HostCalls, Used: a.uses, Denials: res.Denials,
 		Figures: res.Figures, Attempts: res.Attempts, Fallback: res.Fallback, Cached: res.Cached, Part: string(a.part), OnBehalfOf: a.onBehalfOf(),
+	}
+	if a.turn != nil {
+		rec.Session = a.call.Session
 	}
 	if a.from != nil {
 		rec.Of = a.from.result.RunID

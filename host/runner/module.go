@@ -99,6 +99,9 @@ func (r *Runner) Check(ctx context.Context, p *bundle.Package) error {
 	if err := r.fitsState(ctx, man); err != nil {
 		return err
 	}
+	if err := fitsSessions(man, info); err != nil {
+		return err
+	}
 	exports := map[string]sandbox.FuncType{}
 	for _, e := range info.Exports {
 		exports[e.Name] = e

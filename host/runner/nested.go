@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/hostfn"
 	"github.com/skillet-run/skillet/host/sandbox"
+	"github.com/skillet-run/skillet/host/session"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 )
@@ -58,11 +58,9 @@ func (c callees) prepare(ctx context.Context, call hostfn.SkillCall) (Call, erro
 	if err := a.mayNest(t); err != nil {
 		return Call{}, err
 	}
-	t.Granted, err = r.settings.Skills.Granted(ctx, t, approval.Use{Session: call.Session, Input: call.Input})
-	return Call{
-		Target: t, Tool: call.Tool, Input: call.Input, Workspace: a.call.Workspace, Caller: a.call.Caller,
-		Session: call.Session,
-	}, err
+	next := Call{Target: t, Tool: call.Tool, Input: call.Input, Workspace: a.call.Workspace, Caller: a.call.Caller, Session: call.Session}
+	next.Target.Granted, err = r.settings.Skills.Granted(ctx, next)
+	return next, err
 }
 
 // mayNest refuses a call of a skill that is being called already, further up, and
@@ -112,6 +110,7 @@ var nestedBySentinel = []struct {
 	{sandbox.ErrTime, hostfn.KindTimeout, "the skill took too long"},
 	{context.DeadlineExceeded, hostfn.KindTimeout, "the skill took too long"},
 	{ErrOverloaded, hostfn.KindLimit, "the skill is busy"},
+	{session.ErrBusy, hostfn.KindLimit, "the session is in use by another call"},
 	{ErrRate, hostfn.KindLimit, "the skill is called too often"},
 	{ErrOpen, hostfn.KindLimit, "the skill is not called for a while, because it failed"},
 	{sandbox.ErrTrap, hostfn.KindFailed, "the skill crashed"},

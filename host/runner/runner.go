@@ -11,6 +11,7 @@
 //	backed      the fallback command answers for a call that failed
 //	guarded     the circuit breaker refuses a skill that keeps failing
 //	prepared    stored data is brought to the schema version of the skill
+//	sessioned   the call waits for its turn with the session it goes on with
 //	retried     what failed is tried again after a pause
 //	queued      no more calls of the skill run at once than may
 //
@@ -41,6 +42,7 @@ import (
 	"github.com/skillet-run/skillet/host/sandbox"
 	"github.com/skillet-run/skillet/host/sandbox/wasi"
 	"github.com/skillet-run/skillet/host/sandbox/worker"
+	"github.com/skillet-run/skillet/host/session"
 	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
@@ -154,6 +156,8 @@ type Settings struct {
 	Workers *worker.Runtime
 	// Skills finds the skills that fallback commands name; nil finds none.
 	Skills Skills
+	// Sessions has the sessions of skills; nil has none.
+	Sessions *session.Store
 	// Models asks models for skills; nil has such calls fail.
 	Models hostfn.Models
 	// Trials ends the trials of new versions; nil lets them go on.
@@ -207,8 +211,9 @@ const (
 type run struct {
 	call     Call
 	part     part
-	from     *run   // the run it is a part of; nil for none
-	chain    *chain // of all runs that are parts of the same
+	from     *run          // the run it is a part of; nil for none
+	chain    *chain        // of all runs that are parts of the same
+	turn     *session.Turn // nil for a call in no session
 	manifest *manifests.Manifest
 	tool     manifests.Tool
 	granted  capability.Set // for this run
@@ -275,7 +280,7 @@ func (r *Runner) recorded(ctx context.Context, a *run) {
 
 // settle checks the call, and makes it inside its wrappers.
 func (r *Runner) settle(ctx context.Context, a *run) error {
-	for _, check := range []func(*run) error{r.choose, r.admit} {
+	for _, check := range []func(*run) error{r.choose, r.hasSessions, r.admit} {
 		if err := check(a); err != nil {
 			return err
 		}
@@ -296,9 +301,9 @@ func (r *Runner) wrappers(p part) []func(*run, work) work {
 	case asHealthCheck, asTest:
 		return []func(*run, work) work{r.prepared}
 	case asFallback:
-		return []func(*run, work) work{r.queued, r.prepared}
+		return []func(*run, work) work{r.queued, r.sessioned, r.prepared}
 	}
-	return []func(*run, work) work{r.queued, r.retried, r.prepared, r.guarded, r.backed, r.paced, r.remembered}
+	return []func(*run, work) work{r.queued, r.retried, r.sessioned, r.prepared, r.guarded, r.backed, r.paced, r.remembered}
 }
 
 // choose finds the tool.

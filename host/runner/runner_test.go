@@ -227,8 +227,8 @@ func TestStandardErrorIsCleaned(t *testing.T) {
 
 func TestFieldsThatWouldBeIgnoredAreRefused(t *testing.T) {
 	p := assemble(t)
-	r := p.Run(t.Context(), call(pack(t, answers("x"), `,"security":{"permissions":{"models":["fast"]}}`)))
-	if r.OK || r.Error.Kind != task.KindUsage || !strings.Contains(r.Error.Message, "security.permissions.models") {
+	r := p.Run(t.Context(), call(pack(t, answers("x"), `,"security":{"resource_limits":{"max_cpu_percent":50}}`)))
+	if r.OK || r.Error.Kind != task.KindUsage || !strings.Contains(r.Error.Message, "security.resource_limits.max_cpu_percent") {
 		t.Errorf("got %+v", r.Error)
 	}
 }

@@ -263,6 +263,11 @@ func (r *Runner) Purge(ctx context.Context, skill string) error {
 			return fmt.Errorf("delete what is known of %s: %w", skill, err)
 		}
 	}
+	if r.settings.Sessions != nil {
+		if err := r.settings.Sessions.Forget(ctx, owner); err != nil {
+			return fmt.Errorf("delete the sessions of %s: %w", skill, err)
+		}
+	}
 	return r.deleteKey(ctx, cacheKeys+owner)
 }
 

@@ -55,6 +55,8 @@ type Result struct {
 	// Calls are the calls of other skills that were made from within this one, in
 	// order; at most 100.
 	Calls []Nested `json:"calls,omitempty"`
+	// Session is the session that the call went on with; nil for none.
+	Session *Session `json:"session,omitempty"`
 	// Cached is true when the answer was kept from an earlier call, and nothing
 	// ran.
 	Cached bool `json:"cached,omitempty"`
@@ -147,6 +149,20 @@ type Fallback struct {
 	Digest string `json:"digest,omitempty"`
 	// Error says why it failed as well; nil when its answer was taken.
 	Error *Error `json:"error,omitempty"`
+}
+
+// A Session is what a call left for the next one of the same name.
+type Session struct {
+	Name string `json:"name"`
+	// Calls is how many calls it has had, with this one if that left something.
+	Calls int `json:"calls"`
+	// After is true when an earlier session of the name had ended, so that this one
+	// began with nothing.
+	After bool `json:"after_ended,omitempty"`
+	// Closed is true when somebody closed it while the call ran.
+	Closed bool `json:"closed,omitempty"`
+	// ExpiresAt is when it ends unless it is called again, in UTC.
+	ExpiresAt time.Time `json:"expires_at"`
 }
 
 // A Nested is a call of a skill that was made from within another call. It is a

@@ -86,6 +86,7 @@ var imports = map[string][]string{
 	"host/history":         {"host/approval", "host/git", "host/ledger", "host/registry", "host/store", "host/store/atomicfile", "host/store/filelock", "manifests", "manifests/bundle"},
 	"host/agents":          {"host/approval", "host/document", "host/ledger", "host/task", "manifests/agent"},
 	"host/document":        {"host/approval", "host/ledger", "host/store/atomicfile", "host/task"},
+	"host/session":         {"host/store/atomicfile", "host/store/filelock", "host/task", "manifests"},
 	"host/settings":        {"host/approval", "host/config", "host/document", "host/ledger", "host/task"},
 	"host/evidence":        {"host/findings", "host/registry", "host/review", "host/runner", "host/task", "manifests", "manifests/bundle"},
 	"host/watch":           nil,
@@ -97,8 +98,9 @@ var imports = map[string][]string{
 	"host/hostfn":          {"host/jail", "host/sandbox", "host/store", "host/task", "policies", "policies/capability"},
 	"host/prompt":          {"host/jail", "host/task", "manifests", "manifests/bundle"},
 	"host/recording":       {"host/hostfn", "host/jail", "host/sandbox", "host/sandbox/wasi", "host/store/atomicfile", "host/task", "manifests"},
+	"host/replay":          {"host/recording", "host/review", "host/runner", "host/task", "manifests", "manifests/bundle"},
 	"host/runner": {
-		"host/approval", "host/hostfn", "host/prompt", "host/journal", "host/recording", "host/registry", "host/sandbox", "host/sandbox/wasi", "host/sandbox/worker", "host/store", "host/task",
+		"host/approval", "host/hostfn", "host/prompt", "host/journal", "host/recording", "host/registry", "host/sandbox", "host/sandbox/wasi", "host/sandbox/worker", "host/session", "host/store", "host/task",
 		"manifests", "manifests/bundle", "policies", "policies/capability",
 	},
 
@@ -115,7 +117,7 @@ var imports = map[string][]string{
 	"host/internal/archtest": nil,
 	"cmd/skillet": {
 		"host", "host/agents", "manifests/agent", "host/approval", "host/audit", "host/checkpoint", "host/closure", "host/resolve", "manifests/lockfile", "manifests/semver", "host/suggest", "host/hostfn", "host/config", "host/escape", "host/evidence", "host/findings", "host/install", "host/journal", "host/ledger", "host/prompt", "host/registry", "host/review", "host/runner",
-		"host/sandbox/wasmbin", "host/sandbox/worker", "host/secret", "host/settings", "host/skillset", "host/store", "host/store/atomicfile", "host/source", "manifests/signature", "manifests/signature/keyless", "host/signer", "host/trust", "host/task", "manifests", "manifests/bundle", "policies", "policies/capability",
+		"host/sandbox/wasmbin", "host/sandbox/worker", "host/secret", "host/session", "host/settings", "host/skillset", "host/store", "host/store/atomicfile", "host/source", "manifests/signature", "manifests/signature/keyless", "host/signer", "host/trust", "host/task", "manifests", "manifests/bundle", "policies", "policies/capability",
 		"host/toolchain", "host/scaffold", "host/watch", "host/inspect",
 	},
 	"cmd/demo": nil,
