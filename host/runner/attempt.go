@@ -206,7 +206,7 @@ func (r *Runner) execute(ctx context.Context, a *attempt) error {
 		Export: a.tool.Export, Input: a.call.Input, Args: arguments(a.run), Limits: limits, FS: fs,
 		Clock:   a.env.Allows(capability.Request{Action: capability.Clock}),
 		Random:  a.env.Allows(capability.Request{Action: capability.Random}),
-		Restart: a.manifest.Snapshot == manifests.SnapshotNone,
+		Restart: a.manifest.Snapshot == manifests.SnapshotNone || a.call.Fresh,
 		Config:  a.config(), Env: a.env, Log: a.env.Log,
 		Waits: func(waiting bool) { r.gates.stall(a.chain, waiting) },
 	})

@@ -124,6 +124,9 @@ type Call struct {
 	Stage *Stage
 	// NoCache has the tool run even if its answer was kept, and keeps nothing.
 	NoCache bool
+	// Fresh has the call begin with an instance made anew, whose initialisation runs
+	// for it, rather than with one at the snapshot. It does not go with a session.
+	Fresh bool
 	// Session is the session of a [manifests.KindCodeSession] skill that the call
 	// goes on with; empty for a call that leaves nothing behind. For other skills
 	// it has no meaning here.
