@@ -32,8 +32,8 @@ const (
 // before.
 //
 // That call runs anywhere a module runs, with the limits and the input of the
-// caller. It needs Limits.OutputBytes for the whole memory. [Preinitialise]
-// makes a module of what it has written. Errors: [ErrRefused], and [ErrPreinit]
+// caller. It needs Limits.OutputBytes for the whole memory. [ReadState] reads what
+// it has written. Errors: [ErrRefused], and [ErrPreinit]
 // for modules with state that is neither memory nor a global of a number, such
 // as tables they write.
 func Preinitialisable(wasm []byte, calls ...string) ([]byte, error) {
@@ -142,19 +142,18 @@ func PreinitLimits(memory uint64) Limits {
 }
 
 // Preinitialise loads a module that was made preinitialisable, runs its
-// initialisation and returns the module that [Preinitialised] makes of it with
-// what the initialisation wrote as its output. Errors: those of [Runtime.Load],
-// [Module.Call] and [Preinitialised].
-func (r *Runtime) Preinitialise(ctx context.Context, wasm []byte, c Call, exports ...Renamed) (made, output []byte, err error) {
+// initialisation and returns where that ended. Errors: those of [Runtime.Load],
+// [Module.Call] and [ReadState].
+func (r *Runtime) Preinitialise(ctx context.Context, wasm []byte, c Call) (s *State, err error) {
 	m, err := r.Load(ctx, wasm)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, m.Close(ctx)) }()
 	c.Export = PreinitExport
 	result, err := m.Call(ctx, c)
 	if err != nil {
-		return nil, result.Output, err
+		return nil, err
 	}
-	return Preinitialised(wasm, result.Output, exports...)
+	return ReadState(wasm, result.Output)
 }

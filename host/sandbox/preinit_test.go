@@ -67,8 +67,13 @@ func preinitialise(t testing.TB, text string, input string, exports ...sandbox.R
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newRuntime(t, sandbox.Options{}).Preinitialise(context.Background(), wasm,
-		sandbox.Call{Input: []byte(input), Limits: sandbox.PreinitLimits(4 << 20)}, exports...)
+	s, err := newRuntime(t, sandbox.Options{}).Preinitialise(context.Background(), wasm,
+		sandbox.Call{Input: []byte(input), Limits: sandbox.PreinitLimits(4 << 20)})
+	if err != nil {
+		return nil, nil, err
+	}
+	made, err = s.Module(exports...)
+	return made, s.Output, err
 }
 
 func TestPreinitialisedStartsWhereTheInitialisationEnded(t *testing.T) {
@@ -132,7 +137,7 @@ func TestPreinitialisableRefusesStateItCannotTell(t *testing.T) {
 	}
 }
 
-func TestPreinitialisedRefusesWhatIsNoState(t *testing.T) {
+func TestReadStateRefusesWhatIsNone(t *testing.T) {
 	t.Parallel()
 	wasm, err := sandbox.Preinitialisable(assemble(t, initialised))
 	if err != nil {
@@ -145,17 +150,21 @@ func TestPreinitialisedRefusesWhatIsNoState(t *testing.T) {
 		"few globals":  binaryOf(t, make([]byte, 64<<10), int64(1), int64(0)),
 		"huge numbers": binaryOf(t, make([]byte, 64<<10), int64(-1), int64(-1)),
 	} {
-		if _, _, err := sandbox.Preinitialised(wasm, output); !errors.Is(err, sandbox.ErrPreinit) {
+		if _, err := sandbox.ReadState(wasm, output); !errors.Is(err, sandbox.ErrPreinit) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, _, err := sandbox.Preinitialised(wasm, binaryOf(t, make([]byte, 64<<10+32), int64(1), int64(4)), sandbox.Renamed{Name: "nobody"}); !errors.Is(err, sandbox.ErrPreinit) {
+	s, err := sandbox.ReadState(wasm, binaryOf(t, make([]byte, 64<<10+32), int64(1), int64(4)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Module(sandbox.Renamed{Name: "nobody"}); !errors.Is(err, sandbox.ErrPreinit) {
 		t.Errorf("unknown export: %v", err)
 	}
 }
 
-// FuzzPreinitialised: any output gives a module that is accepted, or an error.
-func FuzzPreinitialised(f *testing.F) {
+// FuzzReadState: any output gives a module that is accepted, or an error.
+func FuzzReadState(f *testing.F) {
 	wasm, err := sandbox.Preinitialisable(assemble(f, initialised))
 	if err != nil {
 		f.Fatal(err)
@@ -163,9 +172,13 @@ func FuzzPreinitialised(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(binaryOf(f, make([]byte, 64<<10+32), int64(1), int64(4)))
 	f.Fuzz(func(t *testing.T, output []byte) {
-		made, _, err := sandbox.Preinitialised(wasm, output, sandbox.Renamed{Name: "run", As: "run"})
+		s, err := sandbox.ReadState(wasm, output)
 		if err != nil {
 			return
+		}
+		made, err := s.Module(sandbox.Renamed{Name: "run", As: "run"})
+		if err != nil {
+			t.Fatal(err)
 		}
 		if _, err := wasmbin.Inspect(made, wasmbin.DefaultLimits()); err != nil {
 			t.Fatal(err)
@@ -196,7 +209,11 @@ func TestPreinitialiseGo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, _, err := r.Preinitialise(context.Background(), able, sandbox.Call{Limits: sandbox.PreinitLimits(64 << 20)}, sandbox.Renamed{Name: "run", As: "run"})
+	s, err := r.Preinitialise(context.Background(), able, sandbox.Call{Limits: sandbox.PreinitLimits(64 << 20)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := s.Module(sandbox.Renamed{Name: "run", As: "run"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,32 +13,45 @@ import (
 // Renamed is an export of a module and the name it gets in another.
 type Renamed struct{ Name, As string }
 
-// Preinitialised makes a module that starts where a call of [PreinitExport]
-// ended: its memory and its globals hold what they held then, and nothing runs
-// when it is instantiated. wasm is the module that ran, as [Preinitialisable]
-// made it, and output what it has written; what it wrote before its state is
-// returned. The result exports what is listed, under its new name, and the
-// memory as "memory". The same wasm and output give the same bytes. Errors: [ErrRefused] and
-// [ErrPreinit].
-func Preinitialised(wasm, output []byte, exports ...Renamed) (made, rest []byte, err error) {
+// A State is where a call of [PreinitExport] ended.
+type State struct {
+	// Output is what the initialisation wrote to the output.
+	Output  []byte
+	memory  []byte
+	globals []uint64 // the mutable ones
+	module  *wasmlink.Module
+}
+
+// ReadState reads what a call of [PreinitExport] wrote. wasm is the module that
+// ran, as [Preinitialisable] made it. Errors: [ErrRefused] and [ErrPreinit].
+func ReadState(wasm, output []byte) (*State, error) {
 	m, err := wasmlink.Decode(wasm)
 	if err != nil {
-		return nil, nil, fmt.Errorf("pre-initialise: %w: %w", ErrRefused, err)
+		return nil, fmt.Errorf("pre-initialise: %w: %w", ErrRefused, err)
 	}
-	s, err := readState(m, output)
+	s := &State{module: m}
+	if err := s.read(output); err != nil {
+		return nil, fmt.Errorf("pre-initialise: %w: %w", ErrPreinit, err)
+	}
+	return s, nil
+}
+
+// Module makes a module that starts in the state: its memory and its globals
+// hold what they held then, and nothing runs when it is instantiated. It exports
+// what is listed, under its new name, and the memory as "memory". The same wasm
+// and output give the same bytes. It can be asked for one module. Errors:
+// [ErrPreinit] for exports that are not there.
+func (s *State) Module(exports ...Renamed) ([]byte, error) {
+	s.apply(s.module)
+	names, err := rename(s.module, exports)
 	if err != nil {
-		return nil, nil, fmt.Errorf("pre-initialise: %w: %w", ErrPreinit, err)
+		return nil, fmt.Errorf("pre-initialise: %w: %w", ErrPreinit, err)
 	}
-	s.apply(m)
-	names, err := rename(m, exports)
+	linked, err := wasmlink.Link(names, wasmlink.Unit{Module: s.module})
 	if err != nil {
-		return nil, nil, fmt.Errorf("pre-initialise: %w: %w", ErrPreinit, err)
+		return nil, fmt.Errorf("pre-initialise: %w: %w", ErrPreinit, err)
 	}
-	linked, err := wasmlink.Link(names, wasmlink.Unit{Module: m})
-	if err != nil {
-		return nil, nil, fmt.Errorf("pre-initialise: %w: %w", ErrPreinit, err)
-	}
-	return linked.Encode(), s.before, nil
+	return linked.Encode(), nil
 }
 
 // rename replaces the exports of a module and returns their names.
@@ -62,41 +75,34 @@ func rename(m *wasmlink.Module, exports []Renamed) (names []string, err error) {
 	return names, nil
 }
 
-// state is what PreinitExport writes, and what was written before it.
-type state struct {
-	memory  []byte
-	globals []uint64 // the mutable ones
-	before  []byte
-}
-
-// readState takes an output apart from its end.
-func readState(m *wasmlink.Module, output []byte) (s state, err error) {
+// read takes an output apart from its end.
+func (s *State) read(output []byte) error {
 	var mutable uint64
-	for _, g := range m.Globals {
+	for _, g := range s.module.Globals {
 		if g.Mutable {
 			mutable++
 		}
 	}
 	if len(output) < stateTrailer {
-		return s, fmt.Errorf("%d bytes are no state", len(output))
+		return fmt.Errorf("%d bytes are no state", len(output))
 	}
 	trailer := output[len(output)-stateTrailer:]
 	pages, globals := binary.LittleEndian.Uint64(trailer), binary.LittleEndian.Uint64(trailer[8:])
 	left := uint64(len(output) - stateTrailer)
-	if globals != mutable || globals > left/8 || pages > (left-8*globals)/pageBytes || pages < uint64(m.Memory.Min) {
-		return s, fmt.Errorf("%d bytes are not a state of %d pages and %d globals", len(output), pages, mutable)
+	if globals != mutable || globals > left/8 || pages > (left-8*globals)/pageBytes || pages < uint64(s.module.Memory.Min) {
+		return fmt.Errorf("%d bytes are not a state of %d pages and %d globals", len(output), pages, mutable)
 	}
 	values := output[left-8*globals:]
 	for i := range globals {
 		s.globals = append(s.globals, binary.LittleEndian.Uint64(values[8*i:]))
 	}
 	memory := left - 8*globals - pages*pageBytes
-	s.before, s.memory = output[:memory:memory], output[memory:left-8*globals]
-	return s, nil
+	s.Output, s.memory = output[:memory:memory], output[memory:left-8*globals]
+	return nil
 }
 
 // apply makes the state what the module starts with.
-func (s *state) apply(m *wasmlink.Module) {
+func (s *State) apply(m *wasmlink.Module) {
 	next := 0
 	for i := range m.Globals {
 		if g := &m.Globals[i]; g.Mutable {
