@@ -149,6 +149,9 @@ func (h *Host) redactor(ctx context.Context) *telemetry.Redactor {
 	})
 }
 
+// Sessions are the sessions of skills.
+func (h *Host) Sessions() *session.Store { return h.sessions }
+
 // CatchUp brings the store to what the journal says. Call it before reading
 // state.
 func (h *Host) CatchUp(ctx context.Context) error { return h.Ledger.CatchUp(ctx) }

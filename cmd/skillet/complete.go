@@ -123,10 +123,11 @@ type source func(question) ([]candidate, error)
 // flagSources are the sources of the values of flags; flags without one take a
 // file, or something only a person knows.
 var flagSources = map[string]source{
-	"allow": inHome(capabilityStarts),
-	"input": inputFiles,
-	"lang":  languageNames,
-	"skill": inHome(skillNames),
+	"allow":   inHome(capabilityStarts),
+	"input":   inputFiles,
+	"lang":    languageNames,
+	"skill":   inHome(skillNames),
+	"session": inHome(sessionsOf),
 }
 
 // argumentSources are the sources of the arguments of commands.
@@ -159,6 +160,10 @@ var argumentSources = map[string]source{
 	"approvals approve": inHome(proposals(true)),
 	"approvals reject":  inHome(proposals(true)),
 	"approvals revert":  inHome(proposals(false)),
+	"session list":      inHome(sessionsOf),
+	"session show":      inHome(sessionsOf),
+	"session close":     inHome(sessionsOf),
+	"session resume":    inHome(sessionsOf),
 	"secret set":        inHome(secretNames),
 	"secret delete":     inHome(secretNames),
 	"policy explain":    inHome(explainable),

@@ -50,7 +50,7 @@ func (t *terminal) runCommand() *cli.Command {
 			&cli.BoolFlag{Name: "render", Usage: "print the prompt of a skill that is one, as a model would be sent it"},
 			&cli.BoolFlag{Name: "no-cache", Usage: "run the tool even if its answer was kept, and keep none"},
 			&cli.StringFlag{Name: "run", Usage: "the run this call is a step of, as `ID`: grants for that run hold"},
-			&cli.StringFlag{Name: "session", Usage: "the session this call belongs to, as `ID`: grants for that session hold"},
+			&cli.StringFlag{Name: "session", Usage: "the session this call belongs to, as `NAME`: a code_session skill goes on with it, and grants for it hold"},
 			workspaceFlag(),
 		},
 		Action: t.withHost(t.run),
@@ -109,6 +109,7 @@ func (t *terminal) noteWay(res task.Result) {
 	if res.Cached {
 		t.note("skillet: an answer that was kept; --no-cache runs the tool")
 	}
+	t.noteParts(res)
 	for i, a := range res.Attempts {
 		if a.Error != nil && i < len(res.Attempts)-1 {
 			t.note("skillet: attempt %d of %d failed: %s", i+1, len(res.Attempts), plain(a.Error.Message))
@@ -121,6 +122,25 @@ func (t *terminal) noteWay(res task.Result) {
 		t.note("skillet: this is the answer of its fallback command %s", plain(f.Command))
 	default:
 		t.note("skillet: its fallback command %s failed as well: %s", plain(f.Command), plain(f.Error.Message))
+	}
+}
+
+// noteParts says what became of the session of a call, and of the calls made from
+// within it.
+func (t *terminal) noteParts(res task.Result) {
+	if s := res.Session; s != nil && s.After {
+		t.note("skillet: the session %s had ended; this is a new one", plain(s.Name))
+	}
+	if s := res.Session; s != nil && s.Closed {
+		t.note("skillet: the session %s was closed meanwhile; what this call left is gone", plain(s.Name))
+	}
+	for _, c := range res.Calls {
+		if c.Error != nil {
+			t.note("skillet: it called %s, which failed: %s", plain(c.Skill+":"+c.Tool), plain(c.Error.Message))
+			if c.Error.Hint != "" {
+				t.note("  hint: %s", plain(c.Error.Hint))
+			}
+		}
 	}
 }
 
@@ -156,6 +176,7 @@ func (t *terminal) call(ctx context.Context, c *cli.Context, h *host.Host) (runn
 	if call.Workspace, err = workspace(c); err != nil {
 		return call, g.installed, err
 	}
+	call.Session = c.String("session")
 	if call.Limits, err = limits(c); err != nil || g.installed == nil {
 		return call, g.installed, err
 	}

@@ -145,6 +145,3 @@ func fitsSessions(m *manifests.Manifest, info sandbox.Info) error {
 	return task.Errorf(task.KindVerification, "%s is a %s skill, and the state of %s cannot be kept: %s", m.Name, m.Type, m.Command, info.Pinned[0]).
 		WithHint("build it so that it does not do that, or make it a code_inline skill")
 }
-
-// Sessions are those that are kept; nil where none can be.
-func (r *Runner) Sessions() *session.Store { return r.settings.Sessions }

@@ -1,0 +1,252 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/skillet-run/skillet/host"
+	sessions "github.com/skillet-run/skillet/host/session"
+	"github.com/skillet-run/skillet/host/task"
+)
+
+func (t *terminal) sessionCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "session",
+		Usage: "list, show and close the sessions of skills",
+		Description: "A code_session skill that is run with --session NAME goes on with what its last call in\n" +
+			"that session left in memory, also after a restart. A session belongs to who opened it,\n" +
+			"and ends when it is not called for a while.\n\n" +
+			"Examples:\n" +
+			"  skillet run js-repl --session work code='x = 41'\n" +
+			"  skillet run js-repl --session work code='x + 1'\n" +
+			"  skillet session list\n" +
+			"  skillet permission grant report session:js-repl/work\n" +
+			"  skillet session close js-repl/work",
+		Subcommands: []*cli.Command{t.sessionList(), t.sessionShow(), t.sessionClose(), t.sessionResume()},
+	}
+}
+
+func (t *terminal) sessionList() *cli.Command {
+	return &cli.Command{
+		Name: "list", Aliases: []string{"ls"},
+		Usage:       "list the sessions of this home",
+		ArgsUsage:   "[SKILL]",
+		Description: "Examples:\n  skillet session list\n  skillet session list js-repl --json",
+		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+			if c.NArg() > 1 {
+				_, err := need(c, 1, "one skill at most")
+				return err
+			}
+			all, err := h.Sessions().List(ctx)
+			if err != nil {
+				return err
+			}
+			all = slices.DeleteFunc(all, func(i sessions.Info) bool { return c.Args().Present() && i.Skill != c.Args().First() })
+			return t.answer(append([]sessions.Info{}, all...), func() {
+				if len(all) == 0 {
+					t.note("no sessions; `skillet run SKILL --session NAME` begins one of a code_session skill")
+				}
+				for _, i := range all {
+					t.say("%s", t.sessionLine(i))
+				}
+			})
+		}),
+	}
+}
+
+// sessionLine is a session in one line.
+func (t *terminal) sessionLine(i sessions.Info) string {
+	name := plain(i.Key().String())
+	if i.Damaged {
+		return fmt.Sprintf("%-24s damaged, %s; `skillet session close %s` deletes it", name, size(i.Bytes), name)
+	}
+	line := fmt.Sprintf("%-24s %-10s %-9s age %s, idle %s  %s  %s", name, plain(i.Tool), count(i.Calls, "call"),
+		ago(i.AgeSeconds), ago(i.IdleSeconds), size(i.Bytes), sessionEnd(i))
+	if i.Owner != t.person().Actor() {
+		line += ", of " + plain(i.Owner)
+	}
+	return line
+}
+
+func sessionEnd(i sessions.Info) string {
+	switch {
+	case i.Ended:
+		return "ended " + when(i.ExpiresAt)
+	case i.InUse:
+		return "in use"
+	}
+	return "until " + when(i.ExpiresAt)
+}
+
+// ago is a length of time in whole units.
+func ago(seconds float64) string {
+	d := time.Duration(max(seconds, 0) * float64(time.Second))
+	switch {
+	case d >= 48*time.Hour:
+		return fmt.Sprintf("%dd", d/(24*time.Hour))
+	case d >= time.Hour:
+		return fmt.Sprintf("%dh", d/time.Hour)
+	case d >= time.Minute:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	}
+	return fmt.Sprintf("%ds", d/time.Second)
+}
+
+func (t *terminal) sessionShow() *cli.Command {
+	return &cli.Command{
+		Name:        "show",
+		Usage:       "show what is known of a session; what is in it is the skill's alone",
+		ArgsUsage:   "[SKILL/]NAME",
+		Description: "Examples:\n  skillet session show js-repl/work\n  skillet session show work --json",
+		Flags:       []cli.Flag{ownerFlag()},
+		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+			args, err := need(c, 1, "one session")
+			if err != nil {
+				return err
+			}
+			i, err := t.findSession(ctx, c, h, args[0])
+			if err != nil {
+				return err
+			}
+			return t.answer(i, func() { t.showSession(i) })
+		}),
+	}
+}
+
+func (t *terminal) showSession(i sessions.Info) {
+	rows := [][2]string{{"session", i.Key().String()}}
+	if i.Damaged {
+		rows = append(rows, [2]string{"damaged", "the file is not what a call left there; it can only be closed"})
+	} else {
+		rows = append(rows, [][2]string{
+			{"skill", i.Skill + "@" + i.Version}, {"digest", string(i.Digest)}, {"owner", i.Owner}, {"last tool", i.Tool}, {"calls", fmt.Sprint(i.Calls)},
+			{"began", when(i.CreatedAt) + ", " + ago(i.AgeSeconds) + " ago"}, {"last call", when(i.UsedAt) + ", " + ago(i.IdleSeconds) + " ago"}, {"ends", sessionEnd(i)},
+		}...)
+	}
+	for _, r := range append(rows, [2]string{"size", size(i.Bytes)}) {
+		if r[1] != "" {
+			t.say("%-10s %s", r[0]+":", plain(r[1]))
+		}
+	}
+}
+
+func (t *terminal) sessionClose() *cli.Command {
+	return &cli.Command{
+		Name: "close", Aliases: []string{"rm"},
+		Usage:     "end sessions, and delete what is in them",
+		ArgsUsage: "[SKILL/]NAME...",
+		Description: "A call that is going on with one of them gives its answer, and what it leaves is lost.\n\n" +
+			"Examples:\n  skillet session close js-repl/work\n  skillet session close work notes",
+		Flags: []cli.Flag{ownerFlag()},
+		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+			return t.eachSession(ctx, c, h, "closed", h.Sessions().Close)
+		}),
+	}
+}
+
+func (t *terminal) sessionResume() *cli.Command {
+	return &cli.Command{
+		Name:        "resume",
+		Usage:       "let sessions that have ended go on, where their skill keeps them",
+		ArgsUsage:   "[SKILL/]NAME...",
+		Description: "Examples:\n  skillet session resume notebook/work",
+		Flags:       []cli.Flag{ownerFlag()},
+		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+			return t.eachSession(ctx, c, h, "resumed", h.Sessions().Resume)
+		}),
+	}
+}
+
+func ownerFlag() cli.Flag {
+	return &cli.StringFlag{Name: "owner", Usage: "whose session it is, such as human:`NAME`; left out: yours"}
+}
+
+// eachSession does something with all sessions that are named, once all are found.
+func (t *terminal) eachSession(ctx context.Context, c *cli.Context, h *host.Host, done string, do func(context.Context, sessions.Info) error) error {
+	if !c.Args().Present() {
+		_, err := need(c, 1, "at least one session")
+		return err
+	}
+	all := []sessions.Info{}
+	for _, name := range c.Args().Slice() {
+		i, err := t.findSession(ctx, c, h, name)
+		if err != nil {
+			return err
+		}
+		all = append(all, i)
+	}
+	for _, i := range all {
+		if err := do(ctx, i); err != nil {
+			return err
+		}
+	}
+	return t.answer(all, func() {
+		for _, i := range all {
+			t.note("%s %s", done, plain(i.Key().String()))
+		}
+	})
+}
+
+// findSession finds the one session that a name means.
+func (t *terminal) findSession(ctx context.Context, c *cli.Context, h *host.Host, name string) (sessions.Info, error) {
+	all, err := h.Sessions().List(ctx)
+	if err != nil {
+		return sessions.Info{}, err
+	}
+	owner := t.person().Actor()
+	if c.IsSet("owner") {
+		owner = c.String("owner")
+	}
+	var found []sessions.Info
+	var others []string
+	for _, i := range all {
+		switch {
+		case name != i.Name && name != i.Key().String():
+		case i.Damaged || i.Owner == owner:
+			found = append(found, i)
+		default:
+			others = append(others, i.Owner)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return sessions.Info{}, task.Errorf(task.KindUsage, "several skills have a session %s", name).WithHint("name the skill, too: %s", sessionNames(found))
+	case len(others) > 0:
+		return sessions.Info{}, task.Errorf(task.KindNotFound, "session %s: %w of yours", name, sessions.ErrNotFound).WithHint("it is of %s: add --owner", strings.Join(others, ", "))
+	}
+	return sessions.Info{}, sessions.NotFound(name)
+}
+
+func sessionNames(all []sessions.Info) string {
+	var names []string
+	for _, i := range all {
+		names = append(names, i.Key().String())
+	}
+	return strings.Join(names, ", ")
+}
+
+// sessionsOf are the names of sessions, for completion: with their skill, or, behind
+// the skill in a line, alone.
+func sessionsOf(q question, h *host.Host) ([]candidate, error) {
+	all, err := h.Sessions().List(q.ctx)
+	var found []candidate
+	for _, i := range all {
+		about := count(i.Calls, "call") + ", idle " + ago(i.IdleSeconds)
+		switch {
+		case q.line.command() == "session list":
+			found = append(found, candidate{i.Skill, "has sessions"})
+		case q.line.command() != "run":
+			found = append(found, candidate{i.Key().String(), about})
+		case len(q.line.words) == 0 || strings.HasPrefix(q.line.words[0], i.Skill):
+			found = append(found, candidate{i.Name, "of " + i.Skill + ", " + about})
+		}
+	}
+	return slices.Compact(found), err
+}
