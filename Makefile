@@ -15,24 +15,27 @@ BENCHFLAGS ?= $(if $(filter 1x,$(BENCHTIME)),--quick)
 help: ## show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /	/' | expand -t 10
 
+# No compiler writes what the linker would strip: that saves a tenth of the work of a first build.
+RELEASE := -trimpath -gcflags=all=-dwarf=false -ldflags='-s -w'
+
 # Without cgo the program needs no library of the system, which its worker processes could not open.
 build: ## build bin/skillet
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags='-s -w' -o bin/skillet ./cmd/skillet
+	CGO_ENABLED=0 $(GO) build $(RELEASE) -o bin/skillet ./cmd/skillet
 
 # What the skills share is compiled once; then two are linked at a time.
 skills: build ## build the first-party skills and pack them into dist/
-	GOOS=wasip1 GOARCH=wasm $(GO) build -trimpath $(SKILLS:%=./skills/%)
+	GOOS=wasip1 GOARCH=wasm $(GO) build $(RELEASE) $(SKILLS:%=./skills/%)
 	@$(MAKE) --no-print-directory -j2 $(MODULES)
 	@for s in $(SKILLS); do bin/skillet pack skills/$$s --output dist --no-sign || exit 1; done
 
 # go build decides itself whether anything has to be done.
 skills/%/main.wasm: FORCE
-	GOOS=wasip1 GOARCH=wasm $(GO) build -buildmode=c-shared -trimpath -ldflags='-s -w' -o $@ ./skills/$*
+	GOOS=wasip1 GOARCH=wasm $(GO) build -buildmode=c-shared $(RELEASE) -o $@ ./skills/$*
 
 FORCE:
 
 demo: skills ## see untrusted code do useful work, and fail to do anything else
-	CGO_ENABLED=0 $(GO) run -trimpath ./cmd/demo
+	CGO_ENABLED=0 $(GO) run $(RELEASE) ./cmd/demo
 
 test: ## run every test
 	$(GO) test -timeout 20m ./...
