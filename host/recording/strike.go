@@ -167,30 +167,37 @@ func (k *striker) texts(v reflect.Value, where string, seen bool) {
 	v.Set(reflect.ValueOf(clean))
 }
 
-// files cleans what goes to or from files one part after the other: the value
+// files cleans what goes to or from each file one part after the other: the value
 // may be in two of them.
 func (k *striker) files(events []Event) {
-	for i := 0; i < len(events); {
-		n := follow(events[i:])
-		if n > 1 {
-			k.together(events[i:i+n], i)
+	var moves []placed
+	for i, e := range events {
+		if e.File != nil && slices.Contains([]string{opRead, opWrite, opAppend}, e.File.Op) {
+			moves = append(moves, placed{e.File, i + 1})
 		}
-		i += n
+	}
+	slices.SortStableFunc(moves, func(a, b placed) int { return cmp.Compare(a.Handle, b.Handle) })
+	for len(moves) > 0 {
+		n := 1
+		for n < len(moves) && continues(moves[n-1].File, moves[n].File) {
+			n++
+		}
+		if n > 1 {
+			k.together(moves[:n])
+		}
+		moves = moves[n:]
 	}
 }
 
-// follow is how many events at the beginning move bytes of one file one behind
-// the other; at least 1.
-func follow(events []Event) int {
-	n := 1
-	for n < len(events) && continues(events[n-1].File, events[n].File) {
-		n++
-	}
-	return n
+// placed is an operation on a file and the number of its event.
+type placed struct {
+	*File
+	event int
 }
 
+// continues reports whether b moves the bytes behind those that a moves.
 func continues(a, b *File) bool {
-	if a == nil || b == nil || a.Op != b.Op || a.Handle != b.Handle {
+	if a.Op != b.Op || a.Handle != b.Handle {
 		return false
 	}
 	switch a.Op {
@@ -203,18 +210,18 @@ func continues(a, b *File) bool {
 }
 
 // together cleans several parts as one. Nothing changes its length.
-func (k *striker) together(events []Event, first int) {
+func (k *striker) together(moves []placed) {
 	var all bytes.Buffer
-	for _, e := range events {
-		all.Write(*e.File.moved())
+	for _, m := range moves {
+		all.Write(*m.moved())
 	}
 	clean := k.replacer.Replace(all.String())
 	if clean == all.String() {
 		return
 	}
-	k.note(fmt.Sprintf("event %d: file %s", first+1, events[0].File.Op), events[0].File.Op == opRead)
-	for _, e := range events {
-		part := e.File.moved()
+	k.note(fmt.Sprintf("event %d file %s", moves[0].event, moves[0].Op), moves[0].Op == opRead)
+	for _, m := range moves {
+		part := m.moved()
 		n := len(*part)
 		*part, clean = Bytes(clean[:n]), clean[n:]
 	}

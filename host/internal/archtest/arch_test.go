@@ -76,8 +76,9 @@ var imports = map[string][]string{
 	"host/findings/secrets": {"host/findings/words"},
 	"host/findings/words":   nil,
 	"host/git":              nil,
+	"host/adopt":            {"host/sandbox/wasmbin", "host/task", "manifests", "manifests/bundle"},
 	"host/source": {
-		"host/git", "host/source/oci", "host/source/transfer", "host/store", "host/store/atomicfile", "host/task",
+		"host/adopt", "host/git", "host/source/oci", "host/source/transfer", "host/store", "host/store/atomicfile", "host/task",
 		"manifests", "manifests/bundle", "manifests/semver", "manifests/signature",
 	},
 	"host/closure":         {"host/registry", "host/resolve", "host/source", "host/task", "manifests", "manifests/bundle", "manifests/lockfile", "manifests/semver"},
@@ -102,6 +103,11 @@ var imports = map[string][]string{
 	"host/runner": {
 		"host/approval", "host/hostfn", "host/prompt", "host/journal", "host/recording", "host/registry", "host/sandbox", "host/sandbox/wasi", "host/sandbox/worker", "host/session", "host/store", "host/task",
 		"manifests", "manifests/bundle", "policies", "policies/capability",
+	},
+
+	"host/casetest": {
+		"host/hostfn", "host/jail", "host/registry", "host/review", "host/runner", "host/sandbox", "host/sandbox/wasi", "host/store", "host/task",
+		"manifests", "manifests/bundle", "manifests/testcase", "policies", "policies/capability",
 	},
 
 	// What tries to get out of all that.
