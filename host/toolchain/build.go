@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/skillet-run/skillet/host/task"
@@ -202,9 +203,9 @@ func (p Project) run(ctx context.Context, st step, env []string) (stdout []byte,
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, &SourceError{p.Language, p.relative(both.String()), fmt.Errorf("%s: %w", filepath.Base(st.words[0]), err)}
+		return nil, &SourceError{p.Language, p.relative(string(both.b)), fmt.Errorf("%s: %w", filepath.Base(st.words[0]), err)}
 	}
-	return out.Bytes(), nil
+	return out.b, nil
 }
 
 // relative has what a compiler says name files as the person does.
@@ -218,10 +219,15 @@ func (p Project) relative(text string) string {
 const maxOutput = 4 << 20
 
 // bounded is a buffer that takes everything and keeps the beginning.
-type bounded struct{ bytes.Buffer }
+type bounded struct {
+	mu sync.Mutex // guards b: both streams of a program are written to it
+	b  []byte
+}
 
 func (b *bounded) Write(p []byte) (int, error) {
-	b.Buffer.Write(p[:min(len(p), max(maxOutput-b.Len(), 0))])
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.b = append(b.b, p[:min(len(p), max(maxOutput-len(b.b), 0))]...)
 	return len(p), nil
 }
 
