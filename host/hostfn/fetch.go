@@ -207,7 +207,10 @@ func (e *Env) sendFailure(r outgoing, err error) error {
 	var refused *addressError
 	var dns *net.DNSError
 	var cert *tls.CertificateVerificationError
+	var told *Failure
 	switch {
+	case errors.As(err, &told): // by what stands in for the network
+		return told
 	case errors.As(err, &refused):
 		return e.denyAddress(r, refused)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
