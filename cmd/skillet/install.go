@@ -35,6 +35,7 @@ func (t *terminal) installCommand() *cli.Command {
 			"  skillet install ./skills/text\n" +
 			"  skillet install text-1.0.0.skill csv-1.0.0.skill --yes\n" +
 			"  skillet install csv@^1.2\n" +
+			"  skillet install ./count-vowels.json       (the manifest of an Extism plug-in)\n" +
 			"  skillet install oci://registry.example/skills/csv:1.2.0\n" +
 			"  skillet install 'git+https://git.example/tools#v1.0.0:skills/csv'\n" +
 			"  skillet install ./weather --dry-run\n" +
@@ -213,7 +214,7 @@ func (t *terminal) plan(ctx context.Context, c *cli.Context, h *host.Host, next 
 	req := install.Request{
 		Package: p, Source: next.got.Source, SourceKind: string(next.got.Kind), Artifact: next.got.Artifact,
 		Origin: registry.OriginUser, ProposedBy: t.person().Actor(), Person: t.person(),
-		Rationale: c.String("rationale"), Workspace: ws,
+		Rationale: c.String("rationale"), Workspace: ws, Notes: next.got.Notes,
 		Dependencies: as.Dependencies, Needed: as.Needed, Asked: as.Asked, Beside: as.Beside,
 	}
 	if model := c.String("generated-by"); model != "" {

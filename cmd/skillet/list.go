@@ -200,7 +200,7 @@ func (a *about) fill(ctx context.Context, h *host.Host, s registry.Skill) (err e
 // look finds a package by reference, or by path.
 func (t *terminal) look(ctx context.Context, h *host.Host, arg string) (*bundle.Package, *registry.Skill, error) {
 	if path, _, ok := asPath(arg); ok {
-		target, err := pathTarget(path)
+		target, err := t.pathTarget(ctx, h, path)
 		return target.Package, nil, err
 	}
 	s, err := t.lookup(ctx, h, arg)

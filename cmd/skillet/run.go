@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
+	"github.com/skillet-run/skillet/host/adopt"
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/runner"
@@ -261,7 +262,7 @@ func (t *terminal) target(ctx context.Context, h *host.Host, arg string) (goal, 
 		return goal{Target: runner.Target{Label: text, Package: got.Package, Origin: registry.OriginPath}, tool: tool}, nil
 	}
 	if path, tool, ok := asPath(arg); ok {
-		target, err := pathTarget(path)
+		target, err := t.pathTarget(ctx, h, path)
 		return goal{Target: target, tool: tool}, err
 	}
 	ref, err := manifests.ParseRef(arg)
@@ -291,13 +292,44 @@ func exists(path string) bool {
 	return err == nil
 }
 
-func pathTarget(path string) (runner.Target, error) {
-	open := openPackage
-	if filepath.Ext(path) == ".wasm" {
-		open = barePackage
+// pathTarget is what is at a path: a package, or something that is made one.
+func (t *terminal) pathTarget(ctx context.Context, h *host.Host, path string) (runner.Target, error) {
+	open := localPackage
+	if adopt.IsExtism(path) && exists(path) {
+		open = func(ctx context.Context, path string) (*bundle.Package, error) { return t.adoptExtism(ctx, h, path) }
 	}
-	p, err := open(path)
+	p, err := open(ctx, path)
 	return runner.Target{Label: path, Package: p, Origin: registry.OriginPath}, err
+}
+
+// localPackage is what is at a path, without fetching anything.
+func localPackage(ctx context.Context, path string) (*bundle.Package, error) {
+	switch {
+	case filepath.Ext(path) == ".wasm":
+		return adopt.Module(path)
+	case adopt.IsExtism(path) && exists(path):
+		p, err := adopt.Extism(ctx, path, nil)
+		if err != nil {
+			return nil, err
+		}
+		return p.Package, nil
+	}
+	return openPackage(path)
+}
+
+// adoptExtism makes a package of an Extism manifest, and says what of it is not
+// honoured.
+func (t *terminal) adoptExtism(ctx context.Context, h *host.Host, path string) (*bundle.Package, error) {
+	got, err := t.fetch(ctx, h, path, false)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range got.Notes {
+		if !t.json {
+			t.note("skillet: %s", plain(n))
+		}
+	}
+	return got.Package, nil
 }
 
 func installedTarget(ctx context.Context, h *host.Host, ref manifests.Ref) (goal, error) {

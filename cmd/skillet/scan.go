@@ -35,11 +35,11 @@ func (t *terminal) scanCommand() *cli.Command {
 			}
 			if path, _, ok := asPath(args[0]); ok { // it needs no home
 				t.json = c.Bool("json")
-				target, err := pathTarget(path)
+				p, err := localPackage(c.Context, path)
 				if err != nil {
 					return err
 				}
-				return t.scan(c, target.Package)
+				return t.scan(c, p)
 			}
 			return t.withState(t.scanInstalled)(c)
 		},

@@ -83,6 +83,8 @@ type Request struct {
 	ProposedBy string
 	// Rationale is the proposer's reason; may be empty.
 	Rationale string
+	// Notes are what the person should know beside what is found out here.
+	Notes []string
 	// Workspace is the absolute directory that relative paths in the manifest
 	// resolve against.
 	Workspace string
@@ -174,7 +176,7 @@ func (i *Installer) inspect(_ context.Context, p *Plan) error {
 	if err != nil {
 		return task.Wrap(task.KindVerification, fmt.Errorf("%s@%s: %w", p.Skill, p.Version, err))
 	}
-	p.Warnings = agentSkillNotes(p.request.Package.Manifest())
+	p.Warnings = append(agentSkillNotes(p.request.Package.Manifest()), p.request.Notes...)
 	for _, f := range found {
 		if f.Refused {
 			return task.Errorf(task.KindVerification, "%s@%s: %s", p.Skill, p.Version, f.Words).WithHint("%s", f.WayOut)

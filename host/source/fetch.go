@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/skillet-run/skillet/host/adopt"
 	"github.com/skillet-run/skillet/host/git"
 	"github.com/skillet-run/skillet/host/source/oci"
 	"github.com/skillet-run/skillet/host/source/transfer"
@@ -23,7 +24,7 @@ import (
 )
 
 // fetchPath reads a directory or a file.
-func fetchPath(r Ref) (*Fetched, error) {
+func (f *Fetcher) fetchPath(ctx context.Context, r Ref, o Options) (*Fetched, error) {
 	at, err := filepath.Abs(r.Path)
 	if err != nil {
 		return nil, err
@@ -42,6 +43,8 @@ func fetchPath(r Ref) (*Fetched, error) {
 		return &Fetched{Package: p, Kind: KindDirectory, Source: at, Place: at}, unwrapped(err)
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%w: it is neither a directory nor a file", bundle.ErrUnsafe)
+	case adopt.IsExtism(r.Path):
+		return f.fetchPlugin(ctx, r, at, o)
 	}
 	b, err := readFile(r.Path, bundle.MaxArchiveBytes)
 	if err != nil {
@@ -60,6 +63,30 @@ func fetchPath(r Ref) (*Fetched, error) {
 	}
 	got.Place = filepath.Dir(at)
 	return got, nil
+}
+
+// fetchPlugin makes a package of an Extism manifest. It is like a directory: what
+// it is made of is on this machine, and nobody signed it as a package.
+func (f *Fetcher) fetchPlugin(ctx context.Context, r Ref, at string, o Options) (*Fetched, error) {
+	p, err := adopt.Extism(ctx, r.Path, func(ctx context.Context, address string, digest manifests.Digest) ([]byte, error) {
+		client, err := f.client(address, o)
+		if err != nil {
+			return nil, err
+		}
+		return transfer.Downloads{}.Get(ctx, transfer.Blob{Digest: string(digest), Size: -1, Max: bundle.MaxFileBytes}, func(ctx context.Context, offset int64) (*http.Response, error) {
+			return get(ctx, client, address, offset)
+		}, counterOf(o.Progress))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Fetched{Package: p.Package, Kind: KindDirectory, Source: at, Place: at, Notes: p.Notes}, nil
+}
+
+// counterOf tells how much came of something whose length is not known.
+func counterOf(progress func(done, total int64)) func(n int64) {
+	meter := counter(progress)
+	return func(n int64) { meter(n, -1) }
 }
 
 // unwrapped leaves the path out of an error that names it twice.

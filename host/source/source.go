@@ -114,6 +114,9 @@ type Fetched struct {
 	// Signatures are the Sigstore bundles that were found. Nobody has verified
 	// them.
 	Signatures [][]byte
+	// Notes say what a person should know of a package that was made of something
+	// else: what of that is not honoured.
+	Notes []string
 }
 
 // Fetch gets the package that a reference means. Errors name the place and what
@@ -138,7 +141,7 @@ func (f *Fetcher) Fetch(ctx context.Context, r Ref, o Options) (*Fetched, error)
 func (f *Fetcher) fetch(ctx context.Context, r Ref, o Options) (*Fetched, error) {
 	switch r.Kind {
 	case KindDirectory, KindFile:
-		return fetchPath(r)
+		return f.fetchPath(ctx, r, o)
 	case KindURL:
 		return f.fetchURL(ctx, r, o)
 	case KindGit:

@@ -1,0 +1,137 @@
+// Package adopt makes packages of what was made for other hosts and has no
+// manifest of ours: of a module alone, and of the manifest of an Extism plug-in.
+// What such a manifest demands becomes what the package asks for, in the words of
+// our own manifest, and what cannot be honoured is said line by line.
+//
+// The package grants nothing, runs nothing, and fetches nothing by itself.
+package adopt
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/skillet-run/skillet/host/sandbox/wasmbin"
+	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/manifests"
+	"github.com/skillet-run/skillet/manifests/bundle"
+)
+
+// modulePath is where the module is in a package that is made here.
+const modulePath = "main.wasm"
+
+// version is the version of what has none.
+const version = "0.0.0"
+
+// Module makes a package of a .wasm file: each function it exports that could be
+// a tool is one, and it asks for nothing.
+func Module(path string) (*bundle.Package, error) {
+	wasm, err := readFile(path, bundle.MaxFileBytes)
+	if err != nil {
+		return nil, fmt.Errorf("open module %s: %w", path, err)
+	}
+	tools, err := toolsOf(wasm, path)
+	if err != nil {
+		return nil, err
+	}
+	m := manifests.Manifest{
+		Name: skillName("wasm-" + stem(path)), Description: "a module without a manifest", Version: version,
+		Type: manifests.KindCodeInline, Command: filepath.Base(path), Tools: tools,
+	}
+	return pack(m, wasm)
+}
+
+// pack makes a package of a manifest and its module.
+func pack(m manifests.Manifest, wasm []byte) (*bundle.Package, error) {
+	b, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	return bundle.FromFiles(map[string][]byte{manifests.FileJSON: append(b, '\n'), m.Command: wasm})
+}
+
+// readFile reads a regular file of at most limit bytes.
+func readFile(path string, limit int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !st.Mode().IsRegular():
+		return nil, task.Errorf(task.KindUsage, "%w: it is no file", fs.ErrInvalid).WithHint("name a file")
+	}
+	b, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(b)) > limit {
+		err = fmt.Errorf("%w: more than %d bytes", bundle.ErrTooLarge, limit)
+	}
+	return b, err
+}
+
+// stem is the name of a file without its extension.
+func stem(path string) string {
+	return strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+}
+
+var notInName = regexp.MustCompile(`[^a-z0-9]+`)
+
+// skillName is text as the name of a skill.
+func skillName(text string) string {
+	name := strings.Trim(notInName.ReplaceAllString(strings.ToLower(text), "-"), "-")
+	return strings.TrimRight(name[:min(len(name), 64)], "-") // the longest a name can be
+}
+
+// toolsOf are the tools of a module; label names it in errors.
+func toolsOf(wasm []byte, label string) ([]manifests.Tool, error) {
+	m, err := wasmbin.Inspect(wasm, wasmbin.DefaultLimits())
+	if err != nil {
+		return nil, task.Errorf(task.KindVerification, "%s: %w", label, err).WithHint("it is not a module this host can run safely")
+	}
+	tools := exported(m)
+	if len(tools) == 0 {
+		return nil, task.Errorf(task.KindVerification, "%s exports no function that could be a tool", label).
+			WithHint("a tool is a function without parameters; a WASI command has _start")
+	}
+	return tools, nil
+}
+
+// exported are the exports that can be called as tools: those without parameters
+// that are not part of an ABI's start-up. The main function of an Extism plug-in
+// is no tool beside those it exports.
+func exported(m *wasmbin.Module) []manifests.Tool {
+	var tools []manifests.Tool
+	command := false
+	for _, e := range m.Exports {
+		switch {
+		case e.Kind != wasmbin.Func:
+		case e.Name == manifests.ExportWASI:
+			command = true
+		case len(e.Type.Params) == 0 && len(e.Type.Results) <= 1 && isToolName(e.Name) && !madeByToolchain(e.Name):
+			tools = append(tools, manifests.Tool{Name: e.Name, Description: "exported by the module"})
+		}
+	}
+	plugin := slices.ContainsFunc(m.Imports, func(i wasmbin.Import) bool { return strings.HasPrefix(i.Module, "extism:") })
+	if command && (len(tools) == 0 || !plugin) {
+		tools = append(tools, manifests.Tool{Name: "run", Description: "the WASI command", Export: manifests.ExportWASI})
+	}
+	return tools
+}
+
+func isToolName(name string) bool {
+	_, err := manifests.ParseRef("a:" + name)
+	return err == nil
+}
+
+// startUp are exports that toolchains make for themselves.
+var startUp = map[string]bool{"_initialize": true, "__wasm_call_ctors": true, "hs_init": true, "__wasm_apply_data_relocs": true}
+
+func madeByToolchain(name string) bool { return startUp[name] || strings.HasPrefix(name, "asyncify_") }
