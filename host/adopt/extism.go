@@ -197,7 +197,7 @@ func (w extismModule) bytes(ctx context.Context, dir string, get Get) ([]byte, e
 	case w.Data != "":
 		b, err := base64.StdEncoding.DecodeString(w.Data)
 		if err != nil {
-			return nil, task.Errorf(task.KindUsage, "the data of the module is no base64: %w", err)
+			return nil, task.Errorf(task.KindUsage, "the data of the module is no base64: %w", err).WithHint("write the bytes of the module in base64, or \"path\" and the name of its file")
 		}
 		return b, nil
 	}
