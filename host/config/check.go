@@ -28,6 +28,9 @@ func check(s Settings, sources map[string]string) error {
 		{"min_free_mb", s.MinFreeMB >= 0, "0 or more"},
 		{"session_max_mb", s.SessionMaxMB >= 1 && s.SessionMaxMB <= 256, "1 to 256"},
 		{"sessions_total_mb", s.SessionsTotalMB >= 1 && s.SessionsTotalMB <= 1<<20, "1 to 1048576"},
+		{"record_calls", s.RecordCalls >= 0 && s.RecordCalls <= 1000, "0 to 1000"},
+		{"record_calls_mb", s.RecordCallsMB >= 1 && s.RecordCallsMB <= 1<<16, "1 to 65536"},
+		{"record_calls_days", s.RecordCallsDays > 0 && s.RecordCallsDays <= 3650, "more than 0, at most 3650"},
 		{"download_timeout_seconds", s.DownloadTimeoutSeconds > 0 && s.DownloadTimeoutSeconds <= 86400, "more than 0, at most 86400"},
 	} {
 		if !c.ok {

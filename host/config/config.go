@@ -60,6 +60,12 @@ type Settings struct {
 	// SessionMaxMB and SessionsTotalMB bound the state of one session, and of all.
 	SessionMaxMB    int `koanf:"session_max_mb" doc:"the most that one session of a skill may keep, in MB"`
 	SessionsTotalMB int `koanf:"sessions_total_mb" doc:"the most that all sessions together may keep, in MB"`
+	// RecordCalls is how many recent calls of each installed skill are kept as
+	// recordings; 0 keeps none. RecordCallsMB and RecordCallsDays bound how much
+	// they take of each skill, and how old they become.
+	RecordCalls     int     `koanf:"record_calls" doc:"how many recent calls of each installed skill are kept as recordings, on which updates are tried; 0 keeps none"`
+	RecordCallsMB   int     `koanf:"record_calls_mb" doc:"the most that the kept recordings of one skill may take, in MB"`
+	RecordCallsDays float64 `koanf:"record_calls_days" doc:"how long recordings of calls are kept, in days"`
 	// RateLimits are how often skills may be called; they can only be set in the
 	// file.
 	RateLimits []RateLimit `koanf:"rate_limits" doc:"how often skills may be called, a list: skill, tool, max_calls, per_seconds"`
@@ -78,7 +84,7 @@ func Defaults() Settings {
 		MaxMemoryMB: 1024, MaxExecutionSeconds: 300, MaxFuel: 1_000_000_000_000,
 		HTTPTimeoutSeconds: 30, HTTPMaxMB: 10,
 		SecretKey: "auto", LockWaitSeconds: 30, ProposalExpiryDays: 30, MinFreeMB: 64,
-		DownloadTimeoutSeconds: 600, SessionMaxMB: 64, SessionsTotalMB: 1024, RateLimits: []RateLimit{}, Registries: []Registry{}, RevocationLists: []string{},
+		DownloadTimeoutSeconds: 600, SessionMaxMB: 64, SessionsTotalMB: 1024, RecordCallsMB: 32, RecordCallsDays: 30, RateLimits: []RateLimit{}, Registries: []Registry{}, RevocationLists: []string{},
 	}
 }
 

@@ -59,7 +59,7 @@ func (r *Recorder) End(o Outcome) {
 	}
 	o.Output, o.Stderr = bytes.Clone(o.Output), bytes.Clone(o.Stderr)
 	r.r.Outcome, r.ended = o, true
-	if o.Ending.Clock {
+	if o.Ending.Clock && r.r.Inexact == "" {
 		r.r.Inexact = "the clock ended the call, or whoever made it: where exactly does not follow from the recording"
 	}
 }

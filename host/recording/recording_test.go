@@ -284,6 +284,9 @@ func TestShelf(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "none")); err == nil {
 		t.Error("a shelf that keeps nothing made a directory")
 	}
+	if n, bytes, err := old.Prune(true); n != 2 || bytes == 0 || err != nil {
+		t.Errorf("%d are too old, %d bytes, %v", n, bytes, err)
+	}
 	must(t, s.Forget("csv"))
 	if all, _ = s.List("csv"); len(all) != 0 {
 		t.Error("something is left")

@@ -75,7 +75,8 @@ func (s *Shelf) Keep(r *Recording) error {
 		if err != nil {
 			return fmt.Errorf("keep the recording of %s: %w", r.Ref(), err)
 		}
-		return s.prune(r.Skill)
+		_, _, err = s.prune(r.Skill, false)
+		return err
 	}
 }
 
@@ -127,15 +128,16 @@ func keptAs(dir string, e fs.DirEntry) (Kept, bool) {
 	return Kept{filepath.Join(dir, e.Name()), at, info.Size()}, true
 }
 
-// prune lets go of what is too much.
-func (s *Shelf) prune(skill string) error {
+// prune lets go of what is too much of a skill, and returns how many recordings
+// and bytes that was. With dry it only counts.
+func (s *Shelf) prune(skill string, dry bool) (gone int, freed int64, err error) {
 	dir, err := s.of(skill)
 	if err != nil {
-		return err
+		return 0, 0, err
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return fmt.Errorf("prune the recordings of %s: %w", skill, err)
+		return 0, 0, fmt.Errorf("prune the recordings of %s: %w", skill, err)
 	}
 	n, bytes := 0, int64(0)
 	for _, e := range slices.Backward(entries) {
@@ -147,11 +149,35 @@ func (s *Shelf) prune(skill string) error {
 		if n <= s.bounds.Calls && (s.bounds.Bytes <= 0 || bytes <= s.bounds.Bytes) && !s.tooOld(k) {
 			continue
 		}
+		gone, freed = gone+1, freed+k.Bytes
+		if dry {
+			continue
+		}
 		if err := os.Remove(k.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("prune the recordings of %s: %w", skill, err)
+			return gone, freed, fmt.Errorf("prune the recordings of %s: %w", skill, err)
 		}
 	}
-	return nil
+	return gone, freed, nil
+}
+
+// Prune lets go of what is too much or too old of all skills, also of those that
+// are not called any more, and returns how many recordings and bytes that was.
+// With dry it only counts.
+func (s *Shelf) Prune(dry bool) (gone int, freed int64, err error) {
+	skills, err := os.ReadDir(s.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return 0, 0, fmt.Errorf("prune the recordings: %w", err)
+	}
+	for _, e := range skills {
+		if !e.IsDir() {
+			continue
+		}
+		n, bytes, err := s.prune(e.Name(), dry)
+		if gone, freed = gone+n, freed+bytes; err != nil {
+			return gone, freed, err
+		}
+	}
+	return gone, freed, nil
 }
 
 // Forget deletes what is kept of a skill.
