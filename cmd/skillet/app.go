@@ -133,7 +133,7 @@ func (t *terminal) commands() []*cli.Command {
 		t.lockCommand(), t.syncCommand(), t.whyCommand(), t.treeCommand(), t.outdatedCommand(),
 		t.permissionCommand(), t.policyCommand(), t.secretCommand(), t.sessionCommand(), t.keyCommand(), t.trustCommand(), t.agentCommand(), t.approvalsCommand(), t.auditCommand(),
 		t.scanCommand(), t.explainCommand(),
-		t.newCommand(), t.buildCommand(), t.inspectCommand(), t.benchCommand(),
+		t.newCommand(), t.buildCommand(), t.devCommand(), t.inspectCommand(), t.benchCommand(),
 		t.packCommand(), t.gcCommand(), t.searchCommand(), t.pullCommand(), t.pushCommand(), t.loginCommand(), t.logoutCommand(), t.storeCommand(), t.configCommand(), t.doctorCommand(),
 		t.completionCommand(), t.versionCommand(), t.exitCodesCommand(), t.helpCommand(), t.completeCommand(),
 		t.attemptsCommand(),

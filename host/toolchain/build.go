@@ -203,7 +203,7 @@ func (p Project) run(ctx context.Context, st step, env []string) (stdout []byte,
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, &SourceError{p.Language, p.relative(string(both.b)), fmt.Errorf("%s: %w", filepath.Base(st.words[0]), err)}
+		return nil, &SourceError{p.Language, p.relative(string(both.b)), fmt.Errorf("%s: %w", st.program, err)}
 	}
 	return out.b, nil
 }

@@ -4,6 +4,7 @@ import "path/filepath"
 
 // A step is one command of a build.
 type step struct {
+	program string
 	words   []string
 	environ []string // beside the listed variables
 	// artifact takes the path of the module out of what the command printed on
@@ -27,11 +28,11 @@ func buildGo(p Project, out string, t found) []step {
 	if !p.Command {
 		flags = append(flags, "-buildmode=c-shared")
 	}
-	return []step{{words: t.command("go", append(flags, ".")...), environ: goEnviron()}}
+	return []step{{program: "go", words: t.command("go", append(flags, ".")...), environ: goEnviron()}}
 }
 
 func testGo(t found) []step {
-	return []step{{words: t.command("go", "test", "./..."), environ: []string{"GOWORK=off", "GOFLAGS="}}}
+	return []step{{program: "go", words: t.command("go", "test", "./..."), environ: []string{"GOWORK=off", "GOFLAGS="}}}
 }
 
 func buildRust(p Project, _ string, t found) []step {
@@ -40,17 +41,20 @@ func buildRust(p Project, _ string, t found) []step {
 		target = rustCommand
 	}
 	return []step{{
+		program:  "cargo",
 		words:    t.command("cargo", "build", "--release", "--target", target, "--message-format=json-render-diagnostics"),
 		environ:  []string{"CARGO_ENCODED_RUSTFLAGS=--remap-path-prefix=" + p.Dir + "=.\x1f-Cstrip=symbols", "CARGO_TARGET_DIR=" + filepath.Join(p.Dir, "target"), "CARGO_TERM_COLOR=never"},
 		artifact: cargoArtifact,
 	}}
 }
 
-func testRust(t found) []step { return []step{{words: t.command("cargo", "test", "--quiet")}} }
+func testRust(t found) []step {
+	return []step{{program: "cargo", words: t.command("cargo", "test", "--quiet")}}
+}
 
 func buildAssemblyScript(_ Project, out string, t found) []step {
 	// Entry files and options are in asconfig.json.
-	return []step{{words: t.command("asc", "--target", "release", "--outFile", out, "--noColors")}}
+	return []step{{program: "asc", words: t.command("asc", "--target", "release", "--outFile", out, "--noColors")}}
 }
 
 // stackBytes is the stack of C, C++ and Zig. Their usual one is 16 MiB, which
@@ -68,10 +72,12 @@ func buildZig(p Project, out string, t found) []step {
 	} else {
 		words = append(words, "-target", "wasm32-freestanding", "-fno-entry", "-rdynamic")
 	}
-	return []step{{words: t.command("zig", words...), environ: zigEnviron(p)}}
+	return []step{{program: "zig", words: t.command("zig", words...), environ: zigEnviron(p)}}
 }
 
-func testZig(t found) []step { return []step{{words: t.command("zig", "test", "main.zig")}} }
+func testZig(t found) []step {
+	return []step{{program: "zig", words: t.command("zig", "test", "main.zig")}}
+}
 
 // zigEnviron keeps what the compiler keeps of a project out of sight.
 func zigEnviron(p Project) []string {
@@ -95,5 +101,5 @@ func compileC(p Project, out string, t found, first []string) []step {
 	}
 	words := append(first, "-target", "wasm32-wasi", "-mexec-model="+model, "-O2", "-Wall", "-Wextra", "-I.",
 		"-fno-sanitize=all", "-ffile-prefix-map="+p.Dir+"=.", "-Wl,--strip-all", "-Wl,-z,stack-size="+stackBytes, "-o", out)
-	return []step{{words: t.command("zig", words...), environ: zigEnviron(p)}}
+	return []step{{program: "zig", words: t.command("zig", words...), environ: zigEnviron(p)}}
 }
