@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/recording"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/runner"
 	"github.com/skillet-run/skillet/host/task"
@@ -27,6 +28,10 @@ func (h *Host) Call(ctx context.Context, installed *registry.Skill, c runner.Cal
 	}
 	if lease.ID() != "" {
 		c.Lease, c.NoCache = lease, true
+	}
+	if c.Recorder == nil && h.Recordings.Keeps() {
+		c.Recorder = recording.NewRecorder()
+		defer h.keep(ctx, c.Recorder)
 	}
 	res := h.Runner.Run(ctx, c)
 	asked := askedAbout(res.Denials, lease)

@@ -14,6 +14,7 @@ import (
 	"github.com/skillet-run/skillet/host/agents"
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/audit"
+	"github.com/skillet-run/skillet/host/casetest"
 	"github.com/skillet-run/skillet/host/config"
 	"github.com/skillet-run/skillet/host/evidence"
 	"github.com/skillet-run/skillet/host/history"
@@ -21,7 +22,9 @@ import (
 	"github.com/skillet-run/skillet/host/install"
 	"github.com/skillet-run/skillet/host/journal"
 	"github.com/skillet-run/skillet/host/ledger"
+	"github.com/skillet-run/skillet/host/recording"
 	"github.com/skillet-run/skillet/host/registry"
+	"github.com/skillet-run/skillet/host/replay"
 	"github.com/skillet-run/skillet/host/runner"
 	"github.com/skillet-run/skillet/host/sandbox"
 	"github.com/skillet-run/skillet/host/sandbox/worker"
@@ -70,6 +73,7 @@ type Host struct {
 	Runner    *runner.Runner
 	Settings  *settings.Settings
 	Agents    *agents.Agents
+	Tester    *casetest.Tester
 	Evidence  *evidence.Collector
 	History   *history.History
 	Secrets   *secret.Vault
@@ -77,9 +81,13 @@ type Host struct {
 	Signer    *signer.Safe
 	Trust     *trust.Book
 	AuditKeys *audit.Keeper
+	// Recordings are those of recent calls, and Replays makes them again.
+	Recordings *recording.Shelf
+	Replays    *replay.Replayer
 
 	system   string
 	maximum  *policies.Maximum // nil for none
+	builtin  *policies.Set     // without those of the home
 	sessions *session.Store
 	store    *badgerstore.Store
 	sources  *source.Fetcher
@@ -245,8 +253,10 @@ func (h *Host) wire() {
 		HTTPTimeout: seconds(s.HTTPTimeoutSeconds), HTTPBytes: int64(s.HTTPMaxMB) << 20,
 		Workers: h.apart, Sessions: h.sessions, Skills: installed{h}, Trials: trials{h}, Rates: rates(s),
 	})
+	h.wireRecordings(s)
+	h.Tester = casetest.New(h.Runner, h.builtin)
 	h.wireApprovals(kv)
-	h.Installer = install.New(h.Ledger, h.Registry, h.Desk, h.Trust, h.Policies, h.Runner, h.Home)
+	h.Installer = install.New(h.Ledger, h.Registry, h.Desk, h.Trust, h.Policies, h.Runner, h.Tester, h.Home)
 }
 
 // ownFiles are the host's own files that may lie outside of the home.
