@@ -43,6 +43,9 @@ func newGuest(wasi ...string) *guest {
 		"kv_get":       wasmtest.Sig("i32 i32 i32 i32", "i64"),
 		"kv_put":       wasmtest.Sig("i32 i32 i32 i32", "i64"),
 		"input_length": wasmtest.Sig("", "i64"),
+
+		"skill_call":    wasmtest.Sig("i32 i32 i32 i32", "i64"),
+		"response_read": wasmtest.Sig("i32 i32", ""),
 	} {
 		g.funcs[name] = g.m.ImportFunc(hostfn.Module, name, sig)
 	}
@@ -87,6 +90,32 @@ func (g *guest) fail(kind, message string) []byte {
 func (g *guest) ask(function, meta, body string) []byte {
 	wrap := wasmtest.Op(0xa7) // i32.wrap_i64: the lower half is the body's
 	return wasmtest.Code(g.text(meta), g.text(body), wasmtest.Call(g.funcs[function]), wrap)
+}
+
+// relay makes a tool that calls another skill, and answers with what it is told:
+// the data of the response, and its body.
+func (g *guest) relay(name, meta, body string) *guest {
+	const answer, out = 2 << 16, 4 << 16
+	shift, wrap, write := wasmtest.Op(0x88), wasmtest.Op(0xa7), wasmtest.Call(g.funcs["output_write"])
+	g.m.ExportFunc(name, g.m.Func(wasmtest.Sig("", "i32"), "i64",
+		g.text(meta), g.text(body), wasmtest.Call(g.funcs["skill_call"]), wasmtest.LocalSet(0),
+		c(answer), c(out), wasmtest.Call(g.funcs["response_read"]),
+		c(answer), wasmtest.LocalGet(0), wasmtest.I64Const(32), shift, wrap, write,
+		c(out), wasmtest.LocalGet(0), wrap, write, c(0)))
+	return g
+}
+
+// tally makes a tool that counts its calls in memory, and answers with a for the
+// first, b for the second and so on. What follows it may fail then.
+func (g *guest) tally(name string, then ...[]byte) *guest {
+	const at = 900
+	up := wasmtest.Code(c(at), c(at), wasmtest.Load(0x2d, 0), c(1), wasmtest.Op(0x6a), wasmtest.Store(0x3a, 0))
+	letter := wasmtest.Code(c(at+1), c(at), wasmtest.Load(0x2d, 0), c('a'-1), wasmtest.Op(0x6a), wasmtest.Store(0x3a, 0))
+	then = append([][]byte{up, letter, c(at + 1), c(1), wasmtest.Call(g.funcs["output_write"])}, then...)
+	if len(then) == 5 {
+		then = append(then, c(0))
+	}
+	return g.tool(name, then...)
 }
 
 // when has the tool do one thing or the other; its condition is on the stack.
@@ -164,9 +193,15 @@ func (s skills) Granted(_ context.Context, c runner.Call) (capability.Set, error
 // members of the manifest.
 func skill(t testing.TB, name string, g *guest, tools, members string) *bundle.Package {
 	t.Helper()
+	return ofType(t, manifests.KindCodeInline, name, g, tools, members)
+}
+
+// ofType is skill for any type.
+func ofType(t testing.TB, kind manifests.Kind, name string, g *guest, tools, members string) *bundle.Package {
+	t.Helper()
 	p, err := bundle.FromFiles(map[string][]byte{
-		"skill.json": fmt.Appendf(nil, `{"name":%q,"version":"1.0.0","description":"for tests","type":"code_inline",
-			"command":"main.wasm","tools":[%s]%s}`, name, tools, members),
+		"skill.json": fmt.Appendf(nil, `{"name":%q,"version":"1.0.0","description":"for tests","type":%q,
+			"command":"main.wasm","tools":[%s]%s}`, name, kind, tools, members),
 		"main.wasm": g.m.Bytes(),
 	})
 	if err != nil {

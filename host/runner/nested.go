@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/skillet-run/skillet/host/hostfn"
+	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/sandbox"
 	"github.com/skillet-run/skillet/host/session"
 	"github.com/skillet-run/skillet/host/task"
@@ -113,6 +114,7 @@ var nestedBySentinel = []struct {
 	{session.ErrBusy, hostfn.KindLimit, "the session is in use by another call"},
 	{ErrRate, hostfn.KindLimit, "the skill is called too often"},
 	{ErrOpen, hostfn.KindLimit, "the skill is not called for a while, because it failed"},
+	{registry.ErrNotFound, hostfn.KindNotFound, "there is no such skill"},
 	{sandbox.ErrTrap, hostfn.KindFailed, "the skill crashed"},
 }
 

@@ -217,7 +217,7 @@ func (t *Turn) keep(ctx context.Context, next header, saved []byte) error {
 	}
 	b, err := t.store.pack(next, saved)
 	if err == nil {
-		err = atomicfile.Write(t.base+".next", b)
+		err = writeSynced(t.base+".next", b)
 	}
 	if err != nil {
 		return fmt.Errorf("keep session %s: %w", t.key, err)
@@ -227,6 +227,20 @@ func (t *Turn) keep(ctx context.Context, next header, saved []byte) error {
 		return errors.Join(err, gone(os.Remove(t.base+".next")))
 	}
 	return nil
+}
+
+// writeSynced writes a file whose content is on the disk when it returns. The name
+// need not be: nobody looks for it after a power cut.
+func writeSynced(path string, b []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
 }
 
 // replace puts the new file in the place of the old one, which must still be there.

@@ -1,0 +1,311 @@
+package runner_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/hostfn"
+	"github.com/skillet-run/skillet/host/journal"
+	"github.com/skillet-run/skillet/host/runner"
+	"github.com/skillet-run/skillet/host/sandbox"
+	"github.com/skillet-run/skillet/host/sandbox/wasmbin/wasmtest"
+	"github.com/skillet-run/skillet/host/store"
+	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/policies"
+	"github.com/skillet-run/skillet/policies/capability"
+)
+
+// lend makes a skill one that others can call.
+func (m *machine) lend(c runner.Call) runner.Call {
+	m.skills[c.Target.Package.Manifest().Name] = c.Target
+	return c
+}
+
+// told is what the guest of relay was told: "ok BODY", or the kind and message of
+// an error.
+func told(r task.Result) string {
+	text := string(r.Raw)
+	if body, ok := strings.CutPrefix(text, "{}"); ok {
+		return "ok " + body
+	}
+	text = strings.TrimPrefix(text, `{"error":{"kind":"`)
+	return strings.TrimSuffix(strings.Replace(text, `","message":"`, " ", 1), `"}}`)
+}
+
+func TestSkillCall(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	p := m.process()
+	g := newGuest()
+	g.tool("run", g.ask("kv_get", `{"key":"k"}`, ""), wasmDrop, g.answer("answer"))
+	m.lend(on(skill(t, "callee", g, runTool, ""), "run", "kv"))
+	caller := on(skill(t, "caller", newGuest().relay("run", `{"skill":"callee"}`, "input"), runTool, ""), "run", "skill:callee")
+
+	r := p.Run(t.Context(), caller)
+	if told(r) != "ok answer" {
+		t.Fatalf("told %q, %+v", told(r), r.Error)
+	}
+	if len(r.Calls) != 1 || r.Calls[0].Skill != "callee@1.0.0" || r.Calls[0].Tool != "run" || !r.Calls[0].OK {
+		t.Errorf("calls %+v", r.Calls)
+	}
+	all := p.records(t)
+	if len(all) != 2 || all[0].RunID != r.Calls[0].RunID || all[0].Of != r.RunID || all[0].Part != "call" || all[0].OnBehalfOf != "caller@1.0.0" {
+		t.Fatalf("recorded %+v", all)
+	}
+	if fmt.Sprint(all[0].Used) != "[{kv kv 1}]" || fmt.Sprint(all[1].Used) != "[{skill:callee skill:callee 1}]" || all[1].Of != "" {
+		t.Errorf("used %v and %v", all[0].Used, all[1].Used)
+	}
+
+	caller.Target.Granted = capability.Set{}
+	r = p.Run(t.Context(), caller)
+	if told(r) != "denied denied" || len(r.Denials) != 1 || r.Denials[0].Hint != "skillet permission grant caller 'skill:callee'" || len(p.records(t)) != 3 {
+		t.Errorf("not granted: %q, %+v", told(r), r.Denials)
+	}
+}
+
+// What a person allows for one run is for the skill that was called.
+func TestNothingIsPassedOn(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	p := m.process()
+	g := newGuest()
+	g.tool("run", g.ask("kv_get", `{"key":"k"}`, ""), when(g.answer("granted"), g.fail("oops", "no kv for me")))
+	m.lend(on(skill(t, "callee", g, runTool, ""), "run"))
+	caller := on(skill(t, "caller", newGuest().relay("run", `{"skill":"callee"}`, ""), runTool, ""), "run", "kv")
+	caller.Allow = approval.NewHuman("ada").Allow(capability.NewSet(capability.MustParse("kv"), capability.MustParse("skill:callee")))
+	r := p.Run(t.Context(), caller)
+	if told(r) != "failed the skill could not do it" {
+		t.Errorf("told %q", told(r))
+	}
+	if len(r.Denials) > 0 {
+		t.Errorf("the caller was denied %+v", r.Denials)
+	}
+	if e := r.Calls[0].Error; e == nil || e.Kind != task.KindDenied || !strings.Contains(e.Hint, "skillet permission grant callee 'kv'") {
+		t.Errorf("a person is told %+v", e)
+	}
+}
+
+func TestSkillCallErrors(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	p := m.process()
+	g := newGuest()
+	g.tool("reports", g.fail("not_found", "no such page"))
+	g.tool("plain", g.fail("", "it broke"))
+	g.tool("speaks", g.fail("denied", "by me"))
+	g.tool("odd", g.fail("Not A Word", "odd"))
+	g.tool("traps", wasmtest.Unreachable())
+	g.tool("spins", spin())
+	g.tool("good", g.answer("fine"))
+	tool := func(name, members string) string { return fmt.Sprintf(`{"name":%q%s}`, name, members) }
+	tools := strings.Join([]string{
+		tool("reports", ""), tool("plain", ""), tool("speaks", ""), tool("odd", ""), tool("traps", ""), tool("spins", ""),
+		tool("good", `,"input_schema":{"type":"object","required":["x"]}`),
+	}, ",")
+	m.lend(on(skill(t, "callee", g, tools, `,"security":{"resource_limits":{"max_fuel":1000000}}`), ""))
+	one := newGuest()
+	one.tool("run", one.answer("once"))
+	m.lend(on(skill(t, "rare", one, runTool, `,"performance":{"rate_limit":{"max_calls":1,"per_seconds":3600}}`), ""))
+	ill := newGuest().tool("run", wasmtest.Unreachable())
+	m.lend(on(skill(t, "ill", ill, runTool, `,"resilience":{"circuit_breaker":{"failure_threshold":1}}`), ""))
+	for _, row := range []struct{ meta, want string }{
+		{`{"skill":"callee","tool":"reports"}`, "not_found no such page"},
+		{`{"skill":"callee","tool":"plain"}`, "failed it broke"},
+		{`{"skill":"callee","tool":"speaks"}`, "failed by me"},
+		{`{"skill":"callee","tool":"odd"}`, "failed odd"},
+		{`{"skill":"callee","tool":"traps"}`, "failed the skill crashed"},
+		{`{"skill":"callee","tool":"spins"}`, "limit fuel limit of 1000000 units reached"},
+		{`{"skill":"callee","tool":"good"}`, "invalid "},
+		{`{"skill":"callee","tool":"none"}`, "not_found callee@1.0.0 has no tool none"},
+		{`{"skill":"callee"}`, "invalid callee@1.0.0 has several tools"},
+		{`{"skill":"nobody"}`, "not_found "},
+		{`{"skill":"rare"}`, "ok once"},
+		{`{"skill":"rare"}`, "limit the skill is called too often"},
+		{`{"skill":"ill"}`, "failed the skill crashed"},
+		{`{"skill":"ill"}`, "limit the skill is not called for a while, because it failed"},
+	} {
+		caller := on(skill(t, "caller", newGuest().relay("run", row.meta, "{}"), runTool, ""), "run", "skill:*")
+		if got := told(p.Run(t.Context(), caller)); !strings.HasPrefix(got, row.want) {
+			t.Errorf("%s: told %q, want %q", row.meta, got, row.want)
+		}
+	}
+}
+
+// An answer that is kept is given to skills, too, and theirs is not kept.
+func TestSkillCallIsCached(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	p := m.process()
+	const pure = `{"name":"run","read_only":true,"idempotent":true}`
+	g := newGuest()
+	g.tool("run", g.answer("kept"))
+	m.lend(on(skill(t, "callee", g, pure, cached), "run"))
+	caller := on(skill(t, "caller", newGuest().relay("run", `{"skill":"callee"}`, ""), pure, cached), "run", "skill:callee")
+	for range 3 {
+		if r := p.Run(t.Context(), caller); told(r) != "ok kept" || r.Cached {
+			t.Errorf("told %q, cached: %v", told(r), r.Cached)
+		}
+	}
+	ran := 0
+	for _, rec := range p.records(t) {
+		if rec.Part == "call" && !rec.Cached {
+			ran++
+		}
+	}
+	if ran != 1 {
+		t.Errorf("the callee ran %d times", ran)
+	}
+}
+
+func TestCirclesAndDepth(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	p := m.process()
+	add := func(name, next string) runner.Call {
+		return m.lend(on(skill(t, name, newGuest().relay("run", `{"skill":"`+next+`"}`, ""), runTool, ""), "run", "skill:*"))
+	}
+	add("self", "self")
+	a := add("a", "b")
+	add("b", "c")
+	add("c", "a")
+	if r := p.Run(t.Context(), a); !strings.Contains(told(r), "the calls go in a circle: a -") {
+		t.Errorf("told %q", told(r))
+	}
+	if r := p.Run(t.Context(), runner.Call{Target: m.skills["self"], Caller: "human:ada"}); !strings.Contains(told(r), "circle") {
+		t.Errorf("told %q", told(r))
+	}
+	for i := range runner.MaxNested + 2 {
+		add(fmt.Sprintf("d%d", i), fmt.Sprintf("d%d", i+1))
+	}
+	end := newGuest()
+	end.tool("run", end.answer("end"))
+	m.lend(on(skill(t, fmt.Sprintf("d%d", runner.MaxNested+2), end, runTool, ""), "run"))
+	if r := p.Run(t.Context(), runner.Call{Target: m.skills["d0"], Caller: "human:ada"}); !strings.Contains(told(r), "more than 8 calls within each other") {
+		t.Errorf("told %q", told(r))
+	}
+	if r := p.Run(t.Context(), runner.Call{Target: m.skills["d3"], Caller: "human:ada"}); !strings.HasSuffix(told(r), "end") {
+		t.Errorf("%d deep: told %q", runner.MaxNested, told(r))
+	}
+}
+
+// A skill that is called has the time that its caller has left, and ends with it.
+func TestSkillCallEndsWithItsCaller(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	p := m.process()
+	m.lend(on(skill(t, "callee", newGuest().tool("run", spin()), runTool, ""), "run"))
+	caller := on(skill(t, "caller", newGuest().relay("run", `{"skill":"callee"}`, ""), runTool, ""), "run", "skill:callee")
+	caller.Limits.Wall = 200 * time.Millisecond
+	r := p.Run(t.Context(), caller)
+	if r.OK || r.Error.Kind != task.KindLimit || !strings.Contains(r.Error.Message, "wall time") {
+		t.Errorf("got %+v", r.Error)
+	}
+	caller.Limits.Wall = 0
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(100*time.Millisecond, cancel)
+	if r := p.Run(ctx, caller); r.OK || !strings.Contains(r.Error.Message, "cancel") {
+		t.Errorf("got %+v", r.Error)
+	}
+	for _, rec := range p.records(t) {
+		if rec.OK || rec.Error == nil {
+			t.Errorf("recorded %+v", rec)
+		}
+	}
+}
+
+// TestCallsNeverWaitInACircle has skills call each other that may run once at a
+// time, with few places to run: whoever would wait for a circle is refused, and
+// nobody waits for ever.
+func TestCallsNeverWaitInACircle(t *testing.T) {
+	t.Parallel()
+	log := hclog.NewNullLogger()
+	calls, err := journal.Open(t.TempDir(), journal.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := store.Memory()
+	t.Cleanup(func() { s.Close() })
+	rt, err := sandbox.New(t.Context(), log, sandbox.Options{Functions: hostfn.Functions(), MaxConcurrent: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { rt.Close(context.Background()) })
+	ps, err := policies.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := skills{}
+	r := runner.New(log, s.KV(), rt, ps, nil, nil, calls, runner.Settings{Home: "/home/x/.skillet", Skills: found})
+	names := []string{"a", "b", "c", "d"}
+	for _, name := range names {
+		g := newGuest()
+		var tools []string
+		for _, other := range names {
+			g.relay("to_"+other, `{"skill":"`+other+`","tool":"leaf"}`, "")
+			g.relay("over_"+other, `{"skill":"`+other+`","tool":"to_`+names[len(tools)*7%4]+`"}`, "")
+			tools = append(tools, `{"name":"to_`+other+`"},{"name":"over_`+other+`"}`)
+		}
+		g.tool("leaf", g.ask("kv_get", `{"key":"k"}`, ""), wasmDrop, g.answer("leaf"))
+		set, err := capability.ParseSet("skill:*", "kv")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := on(skill(t, name, g, strings.Join(append(tools, `{"name":"leaf"}`), ","),
+			`,"performance":{"execution":{"max_concurrent_calls":1,"execution_queue_size":1000}}`), "")
+		c.Target.Granted = set
+		found[name] = c.Target
+	}
+	results := make(chan task.Result, 1000)
+	var wg sync.WaitGroup
+	for i := range 400 {
+		wg.Go(func() {
+			tool := []string{"to_", "over_"}[i%2] + names[i/2%4]
+			results <- r.Run(t.Context(), runner.Call{Target: found[names[i/8%4]], Tool: tool, Caller: "human:ada"})
+		})
+	}
+	wg.Wait()
+	close(results)
+	through := 0
+	for res := range results {
+		text := string(res.Raw)
+		if res.Error != nil {
+			text = res.Error.Message
+		}
+		switch {
+		case strings.HasSuffix(text, "leaf"):
+			through++
+		case strings.Contains(text, "took too long") || strings.Contains(text, "waited for") || strings.Contains(text, "time"):
+			t.Errorf("waited: %s", text)
+		case !strings.Contains(text, "busy") && !strings.Contains(text, "circle"):
+			t.Errorf("got %s", text)
+		}
+	}
+	if through == 0 {
+		t.Error("nobody got through")
+	}
+}
+
+func BenchmarkSkillCall(b *testing.B) {
+	m := newMachine(b)
+	p := m.process()
+	g := newGuest()
+	g.tool("run", g.answer("ok"))
+	callee := m.lend(on(skill(b, "callee", g, runTool, ""), "run"))
+	caller := on(skill(b, "caller", newGuest().relay("run", `{"skill":"callee"}`, ""), runTool, ""), "run", "skill:callee")
+	for name, c := range map[string]runner.Call{"callee alone": callee, "through a caller": caller} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if r := p.Run(b.Context(), c); !r.OK {
+					b.Fatal(r.Error)
+				}
+			}
+		})
+	}
+}
