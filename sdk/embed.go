@@ -12,6 +12,8 @@ import (
 
 //go:embed go/call.go go/doc.go go/error.go go/file.go go/host_other.go go/host_wasip1.go go/http.go go/import_other.go
 //go:embed go/import_wasip1.go go/jsontype.go go/kv.go go/message.go go/request.go go/skill.go go/wire.go
+//go:embed c/skillet.h
+//go:embed js/skillet.js
 var files embed.FS
 
 // source says in which folder the files for a language are.
@@ -25,6 +27,9 @@ type source struct {
 func sources() []source {
 	return []source{
 		{"go", "go"},
+		{"c", "c"},
+		{"cpp", "c"},
+		{"js", "js"},
 	}
 }
 

@@ -27,6 +27,8 @@ type language struct {
 func languages() []language {
 	return []language{
 		{name: "go", title: "Go", here: true},
+		{name: "c", title: "C"},
+		{name: "cpp", title: "C++"},
 	}
 }
 

@@ -13,15 +13,22 @@ import (
 // rfc3339 is a time as it stands in JSON.
 type rfc3339 struct{ time.Time }
 
-// Output is a file that is written from the description, or a part of one.
+// Output is a file that is written from the description, or parts of one.
 type Output struct {
 	// Path is the file, from the top of the tree, with slashes.
 	Path string
-	// Part says that only the lines between the two marks are written; the rest is by hand.
-	Part bool
 
-	emit func(*Interface) ([]byte, error)
+	// emit writes the whole file.
+	emit emitter
+	// parts write what stands between the marks, in order; the rest of the file is by hand.
+	parts []emitter
 }
+
+// An emitter writes text from the description.
+type emitter func(*Interface) ([]byte, error)
+
+// Part says that only what stands between marks is written.
+func (o Output) Part() bool { return len(o.parts) > 0 }
 
 // The lines between which a file is generated. What stands before and after the words in a line is the
 // language's comment.
@@ -37,32 +44,46 @@ func Outputs() []Output {
 		{Path: "sdk/go/wire.go", emit: emitGoWire},
 		{Path: "sdk/go/import_wasip1.go", emit: emitGoImports},
 		{Path: "sdk/go/import_other.go", emit: emitGoOther},
+		{Path: "sdk/c/skillet.h", parts: []emitter{emitCWords, emitCTransfer, emitCFunctions, emitCPP}},
 	}
 }
 
 // Render returns what the file has to be, given what it is now.
 func (o Output) Render(api *Interface, now []byte) ([]byte, error) {
-	text, err := o.emit(api)
-	if err == nil && o.Part {
-		text, err = splice(now, text)
+	render := o.emit
+	if o.Part() {
+		render = func(*Interface) ([]byte, error) { return o.splice(api, now) }
 	}
+	out, err := render(api)
 	if err != nil {
 		return nil, fmt.Errorf("generate %s: %w", o.Path, err)
 	}
-	return text, nil
+	return out, nil
 }
 
-// splice puts text between the marks.
-func splice(now, text []byte) ([]byte, error) {
-	before, rest, ok := bytes.Cut(now, []byte(beginMark))
-	line, rest, okLine := bytes.Cut(rest, []byte("\n"))
-	_, after, okEnd := bytes.Cut(rest, []byte(endMark))
-	if !ok || !okLine || !okEnd {
-		return nil, errors.New("the file lacks a line with each of the two marks")
+// splice puts the parts between the marks.
+func (o Output) splice(api *Interface, now []byte) ([]byte, error) {
+	var out []byte
+	for _, emit := range o.parts {
+		text, err := emit(api)
+		if err != nil {
+			return nil, err
+		}
+		before, rest, ok := bytes.Cut(now, []byte(beginMark))
+		line, rest, okLine := bytes.Cut(rest, []byte("\n"))
+		_, after, okEnd := bytes.Cut(rest, []byte(endMark))
+		if !ok || !okLine || !okEnd {
+			return nil, errors.New("the file has fewer lines with the two marks than there are parts")
+		}
+		// The end mark stands behind the same comment sign as the first one.
+		sign := before[bytes.LastIndexByte(before, '\n')+1:]
+		out = append(out, bytes.Join([][]byte{before, []byte(beginMark), line, []byte("\n"), text, sign, []byte(endMark)}, nil)...)
+		now = after
 	}
-	// The end mark's own line may begin with a comment sign, which is that of the line with the first mark.
-	sign := before[bytes.LastIndexByte(before, '\n')+1:]
-	return bytes.Join([][]byte{before, []byte(beginMark), line, []byte("\n"), text, sign, []byte(endMark), after}, nil), nil
+	if bytes.Contains(now, []byte(beginMark)) {
+		return nil, errors.New("the file has more lines with marks than there are parts")
+	}
+	return append(out, now...), nil
 }
 
 // Stale returns the outputs below root that are not what the description makes of them.

@@ -31,7 +31,7 @@ func TestGenerate(t *testing.T) {
 	}
 	whole := 0
 	for _, o := range Outputs() {
-		if !o.Part {
+		if !o.Part() {
 			whole++
 		}
 	}
@@ -53,7 +53,7 @@ func TestGenerate(t *testing.T) {
 func copyParts(t *testing.T, root string) {
 	t.Helper()
 	for _, o := range Outputs() {
-		if !o.Part {
+		if !o.Part() {
 			continue
 		}
 		text, err := os.ReadFile(filepath.Join("../..", o.Path))
@@ -71,14 +71,18 @@ func copyParts(t *testing.T, root string) {
 
 func TestSplice(t *testing.T) {
 	t.Parallel()
-	const file = "above\n// " + beginMark + ", see there\nold\n// " + endMark + "\nbelow\n"
-	got, err := splice([]byte(file), []byte("new\n"))
-	if want := strings.Replace(file, "old", "new", 1); err != nil || string(got) != want {
-		t.Errorf("got %q, %v; want %q", got, err, want)
+	part := func(text string) emitter { return func(*Interface) ([]byte, error) { return []byte(text), nil } }
+	o := Output{parts: []emitter{part("one\n"), part("two\n")}}
+	const file = "above\n// " + beginMark + ", see there\nold\n// " + endMark + "\nbetween\n# " + beginMark + "\n# " + endMark + "\nbelow\n"
+	const want = "above\n// " + beginMark + ", see there\none\n// " + endMark + "\nbetween\n# " + beginMark + "\ntwo\n# " + endMark + "\nbelow\n"
+	for _, now := range []string{file, want} {
+		if got, err := o.Render(nil, []byte(now)); err != nil || string(got) != want {
+			t.Errorf("got %q, %v; want %q", got, err, want)
+		}
 	}
-	for _, bad := range []string{"", "// " + beginMark + "\n", "// " + endMark + "\n", "// " + beginMark} {
-		if _, err := splice([]byte(bad), nil); err == nil {
-			t.Errorf("%q has both marks", bad)
+	for _, bad := range []string{"", "// " + beginMark + "\n", "// " + endMark + "\n", "// " + beginMark, file + file} {
+		if _, err := o.Render(nil, []byte(bad)); err == nil {
+			t.Errorf("%q has two pairs of marks", bad)
 		}
 	}
 }
