@@ -19,7 +19,7 @@ import (
 func (h *Host) wireApprovals(kv store.KV) {
 	h.Settings = settings.New(h.Ledger, h.Desk, h.Home)
 	h.Agents = agents.New(h.Ledger, h.Desk, h.Home)
-	h.Evidence = evidence.New(h.Registry, h.Runner)
+	h.Evidence = evidence.New(h.Registry, h.Tester)
 	h.History = history.New(h.Ledger, kv, h.store.Blobs(), history.Settings{
 		Home: h.Home, Head: h.Decisions.Head, LockWait: seconds(h.Config.Settings().LockWaitSeconds),
 	})

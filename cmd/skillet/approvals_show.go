@@ -9,6 +9,7 @@ import (
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/casetest"
 	"github.com/skillet-run/skillet/host/evidence"
 	"github.com/skillet-run/skillet/host/findings"
 	"github.com/skillet-run/skillet/host/review"
@@ -21,11 +22,11 @@ func (t *terminal) approvalsShow() *cli.Command {
 		Usage:     "show a proposal: who, why, what it asks for, what is in it",
 		ArgsUsage: "ID",
 		Description: "Shows, on one page: who or what proposed it and why, what it asks for in words, what a\n" +
-			"static scan found, how its own tests end with nothing granted, which installed skills\n" +
-			"are much like it, and what is different from the active version of the skill: changed\n" +
+			"static scan found, what its own test cases come to, which installed skills are much\n" +
+			"like it, and what is different from the active version of the skill: changed\n" +
 			"texts line by line, other files by size and digest, and what its module newly calls.\n" +
 			"Long lists are cut short, and say so; --full shows all. The tests run in processes of\n" +
-			"their own; --no-tests leaves them out.\n\n" +
+			"their own, with mocks and nothing real behind their grants; --no-tests leaves them out.\n\n" +
 			"Examples:\n  skillet approvals show 3f9a\n  skillet approvals show 3f9a --full\n  skillet approvals show 3f9a --json",
 		Flags: []cli.Flag{fullFlag(), &cli.BoolFlag{Name: "no-tests", Usage: "do not run the tests of the package"}},
 		Action: t.withProposals(func(ctx context.Context, c *cli.Context, h *host.Host) error {
@@ -238,15 +239,15 @@ func place(f findings.Finding) string {
 
 func (t *terminal) printTests(v proposed) {
 	s := v.Tests
-	if len(s.Results) == 0 && s.Note == "" {
+	if len(s.Results) == 0 && s.Note == "" && len(s.Problems) == 0 {
 		t.say("  it has no tests")
 		return
 	}
-	t.say("  its tests, with nothing granted: %d passed, %d failed, %d skipped; at most %d fuel, %.1f MB",
+	t.say("  its tests, with nothing real behind them: %d passed, %d failed, %d skipped; at most %d fuel, %.1f MB",
 		s.Passed, s.Failed, s.Skipped, s.Fuel, float64(s.PeakMemoryBytes)/(1<<20))
 	shown := 0
 	for _, r := range s.Results {
-		if r.Outcome == evidence.Passed && !v.full {
+		if r.Outcome == casetest.Passed && !v.full {
 			continue
 		}
 		if shown++; shown > maxShownTests && !v.full {
@@ -254,6 +255,9 @@ func (t *terminal) printTests(v proposed) {
 			break
 		}
 		t.say("    %-7s %s of %s%s", r.Outcome, visible(r.Name), visible(r.Tool), because(visible(r.Detail), nil))
+	}
+	for _, p := range s.Problems {
+		t.say("    %s", visible(p))
 	}
 	if s.Note != "" {
 		t.say("    %s", visible(s.Note))

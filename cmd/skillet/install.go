@@ -28,7 +28,9 @@ func (t *terminal) installCommand() *cli.Command {
 		Usage:     "install skills from directories, .skill files, registries, git or addresses",
 		ArgsUsage: "PATH | NAME[@CONSTRAINT] | ADDRESS...",
 		Description: "Checks each package and its module, shows what it asks for, and installs it when you\n" +
-			"agree, together with what it needs: all of that or nothing. Without a terminal, and without --yes, it is not installed but waits as a\n" +
+			"agree, together with what it needs: all of that or nothing. Its own test cases are run\n" +
+			"first, with mocks and nothing real behind what they are granted; when one fails, it is\n" +
+			"not installed (exit code 7). Without a terminal, and without --yes, it waits as a\n" +
 			"proposal (exit code 6). A package that a model wrote always waits. Of several packages,\n" +
 			"one that cannot be installed does not keep the others out; the exit code is its own.\n\n" +
 			"Examples:\n" +
@@ -45,7 +47,7 @@ func (t *terminal) installCommand() *cli.Command {
 			&cli.BoolFlag{Name: "dry-run", Usage: "only show what would happen"},
 			fullFlag(),
 			fromFlag(),
-			trustSignerFlag(), acceptSourceFlag(), allowUnsignedFlag(),
+			trustSignerFlag(), acceptSourceFlag(), allowUnsignedFlag(), noTestsFlag(), allowFailingFlag(),
 			&cli.BoolFlag{Name: "isolated", Usage: "give it versions of its own of what it needs, beside those that other skills use"},
 			&cli.StringFlag{Name: "generated-by", Usage: "the package was written by this `MODEL`: it waits for approval whatever it asks for"},
 			&cli.StringFlag{Name: "rationale", Usage: "why it should be installed, shown to who decides"},
@@ -215,7 +217,7 @@ func (t *terminal) plan(ctx context.Context, c *cli.Context, h *host.Host, next 
 		Package: p, Source: next.got.Source, SourceKind: string(next.got.Kind), Artifact: next.got.Artifact,
 		Origin: registry.OriginUser, ProposedBy: t.person().Actor(), Person: t.person(),
 		Rationale: c.String("rationale"), Workspace: ws, Notes: next.got.Notes,
-		Dependencies: as.Dependencies, Needed: as.Needed, Asked: as.Asked, Beside: as.Beside,
+		Dependencies: as.Dependencies, Needed: as.Needed, Asked: as.Asked, Beside: as.Beside, Tests: testsOf(c),
 	}
 	if model := c.String("generated-by"); model != "" {
 		req.ProposedBy = "model:" + model
@@ -292,6 +294,9 @@ func (t *terminal) showChanges(p install.Plan) {
 	}
 	if p.Carried {
 		t.note("  the same signer: what %s was granted is carried over", p.Replaces)
+	}
+	if p.Tests != nil {
+		t.note("  its test cases: %s", tally(*p.Tests))
 	}
 	for _, w := range p.Warnings {
 		t.note("  note: %s", plain(w))

@@ -34,7 +34,7 @@ func (t *terminal) syncCommand() *cli.Command {
 			&cli.BoolFlag{Name: "prune", Usage: "remove what is not in the lock"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "only show what would happen"},
 			yesFlag("grant what the packages ask for, and remove what --prune removes"),
-			trustSignerFlag(), acceptSourceFlag(), allowUnsignedFlag(),
+			trustSignerFlag(), acceptSourceFlag(), allowUnsignedFlag(), noTestsFlag(), allowFailingFlag(),
 			fullFlag(),
 			workspaceFlag(),
 		},

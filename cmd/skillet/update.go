@@ -44,7 +44,7 @@ func (t *terminal) updateCommand() *cli.Command {
 			&cli.BoolFlag{Name: "promote", Usage: "make the version on trial the active one now"},
 			&cli.StringFlag{Name: "from", Usage: "take the new version from this `PLACE` instead"},
 			yesFlag("grant what the new version asks for"),
-			fullFlag(), trustSignerFlag(), acceptSourceFlag(), allowUnsignedFlag(),
+			fullFlag(), trustSignerFlag(), acceptSourceFlag(), allowUnsignedFlag(), noTestsFlag(), allowFailingFlag(),
 			workspaceFlag(),
 		},
 		Action: t.withState(t.update),

@@ -1,6 +1,9 @@
 package casetest
 
 import (
+	"fmt"
+	"time"
+
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
@@ -95,4 +98,46 @@ func (r *Report) note(text string) {
 		text = r.Note + "; " + text
 	}
 	r.Note = text
+}
+
+// Strangers are the bounds for the cases of a package that nobody has looked at.
+func Strangers() Options {
+	return Options{MaxCases: 64, MaxTime: 20 * time.Second, MaxCaseTime: 5 * time.Second}
+}
+
+// Bounds on what [Report.Brief] leaves of texts, in characters, and of problems.
+const (
+	maxName     = 100
+	maxDetail   = 300
+	maxProblems = 10
+)
+
+// Brief is the report with what it says of each case in a line, however long that was.
+func (r Report) Brief() Report {
+	all := make([]Result, len(r.Results))
+	for i, x := range r.Results {
+		all[i] = Result{
+			File: x.File, Line: x.Line, Name: cut(x.Name, maxName), Tool: cut(x.Tool, maxName), Outcome: x.Outcome, Detail: cut(x.Detail, maxDetail),
+			Fuel: x.Fuel, PeakMemoryBytes: x.PeakMemoryBytes, DurationMS: x.DurationMS, HostCalls: x.HostCalls,
+		}
+	}
+	r.Results = all
+	problems := []string{}
+	for i, p := range r.Problems {
+		if i == maxProblems {
+			r.note(fmt.Sprintf("%d more files cannot be read", len(r.Problems)-i))
+			break
+		}
+		problems = append(problems, cut(p, maxDetail))
+	}
+	r.Problems = problems
+	return r
+}
+
+// cut shortens a text to n characters.
+func cut(text string, n int) string {
+	if r := []rune(text); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return text
 }

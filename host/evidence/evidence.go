@@ -1,7 +1,6 @@
 // Package evidence gathers what a person should know before deciding about a
-// package: what is different from the active version, what a scan found, how the
-// package's own tests end when it may do nothing, and which installed skills are
-// much like it.
+// package: what is different from the active version, what a scan found, what the
+// package's own test cases come to, and which installed skills are much like it.
 //
 // It decides nothing and makes nothing safe to print: what it returns holds the
 // package's own text. All of it is bounded, whatever the package is.
@@ -11,10 +10,10 @@ import (
 	"context"
 	"errors"
 
+	"github.com/skillet-run/skillet/host/casetest"
 	"github.com/skillet-run/skillet/host/findings"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/review"
-	"github.com/skillet-run/skillet/host/runner"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
@@ -26,8 +25,9 @@ type Evidence struct {
 	review.Difference
 	// Findings are those of the static scan.
 	Findings findings.Report `json:"findings"`
-	// Tests are those of the package; nil when they were not run.
-	Tests *Tests `json:"tests,omitempty"`
+	// Tests are what the test cases of the package came to, in brief; nil when they
+	// were not run.
+	Tests *casetest.Report `json:"tests,omitempty"`
 	// Similar are installed skills that are much like it, the most alike first.
 	Similar []Similar `json:"similar"`
 }
@@ -43,12 +43,12 @@ type Options struct {
 // A Collector gathers evidence.
 type Collector struct {
 	registry *registry.Registry
-	runner   *runner.Runner
+	tester   *casetest.Tester
 }
 
-// New makes a Collector. The runner must run what was never installed in worker
-// processes: tests are code that nobody has looked at.
-func New(r *registry.Registry, run *runner.Runner) *Collector { return &Collector{r, run} }
+// New makes a Collector. The tester must run cases in worker processes: they are code
+// that nobody has looked at.
+func New(r *registry.Registry, t *casetest.Tester) *Collector { return &Collector{r, t} }
 
 // Collect gathers the evidence about a package. Of a skill that is not installed
 // the texts are left out of the difference, as nothing can be different in them.
@@ -68,9 +68,10 @@ func (c *Collector) Collect(ctx context.Context, p *bundle.Package, o Options) (
 	if e.Similar, err = c.similar(ctx, p.Manifest()); err != nil || !o.Tests {
 		return e, err
 	}
-	t := c.test(ctx, p)
+	t, err := c.tester.Run(ctx, p, casetest.Strangers())
+	t = t.Brief()
 	e.Tests = &t
-	return e, ctx.Err()
+	return e, err
 }
 
 // active is the active version of a skill; nil when it is not installed, or only

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/casetest"
 	"github.com/skillet-run/skillet/host/hostfn"
 	"github.com/skillet-run/skillet/host/journal"
 	"github.com/skillet-run/skillet/host/ledger"
@@ -69,7 +70,7 @@ func assemble(t *testing.T) parts {
 	}
 	run := runner.New(log, s.KV(), rt, ps, nil, nil, open(), runner.Settings{Home: "/home/x/.skillet", Workers: apart})
 	r := registry.New(s.KV(), s.Blobs())
-	return parts{New(r, run), r, ledger.New(open(), s.KV(), registry.Projection{}, approval.Projection{})}
+	return parts{New(r, casetest.New(run, ps)), r, ledger.New(open(), s.KV(), registry.Projection{}, approval.Projection{})}
 }
 
 func (p parts) install(t *testing.T, pkg *bundle.Package) {
@@ -132,38 +133,39 @@ func TestTests(t *testing.T) {
 		{"name":"should fail","tool":"good","input":{},"error_kind":"skill"},
 		{"name":"never ends","tool":"endless","input":{},"error_kind":"limit"},
 		{"name":"no such tool","tool":"other","input":{},"error_kind":"not_found"},
-		{"name":"wants more","tool":"good","input":{},"grants":["kv"],"expect":{}},
-		{"name":"says nothing","tool":"good","input":{}}]`), Options{Limits: review.Brief(), Tests: true})
+		{"name":"wants more","tool":"good","input":{},"grants":["kv"],"kv":{"a":"b"},"expect":{},"kv_after":{"a":"b"}},
+		{"name":"later","tool":"good","input":{},"skip":"not today","expect":{}}]`), Options{Limits: review.Brief(), Tests: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got []string
 	for _, r := range e.Tests.Results {
 		got = append(got, r.Name+": "+string(r.Outcome))
-		if (r.Detail == "") != (r.Outcome == Passed) {
+		if (r.Detail == "") != (r.Outcome == casetest.Passed) {
 			t.Errorf("%s: %q", r.Name, r.Detail)
 		}
 	}
 	want := "fits: passed, all of it: passed, another value: failed, a longer list: failed, crashes: failed, should crash: passed, another error: failed, " +
-		"should fail: failed, never ends: passed, no such tool: passed, wants more: skipped, says nothing: skipped"
+		"should fail: failed, never ends: passed, no such tool: passed, wants more: passed, later: skipped"
 	if strings.Join(got, ", ") != want {
 		t.Errorf("got  %s\nwant %s", strings.Join(got, ", "), want)
 	}
-	if s := e.Tests; s.Passed != 5 || s.Failed != 5 || s.Skipped != 2 || s.Fuel < 4_000_000 || s.PeakMemoryBytes < 1<<16 {
+	if s := e.Tests; s.Passed != 6 || s.Failed != 5 || s.Skipped != 1 || s.Fuel < 4_000_000 || s.PeakMemoryBytes < 1<<16 {
 		t.Errorf("figures: %+v", s)
 	}
 }
 
 func TestTestsAreBounded(t *testing.T) {
 	p := assemble(t)
-	cases := strings.Repeat(`{"name":"x","tool":"good","input":{},"expect":{}},`, maxCases+5)
+	most := casetest.Strangers().MaxCases
+	cases := strings.Repeat(`{"name":"x","tool":"good","input":{},"expect":{}},`, most+5)
 	e, err := p.Collect(t.Context(), pack(t, "calm", "1.0.0", "d", "["+strings.TrimSuffix(cases, ",")+"]"), Options{Tests: true})
-	if err != nil || len(e.Tests.Results) != maxCases || !strings.Contains(e.Tests.Note, "5 more") {
+	if err != nil || len(e.Tests.Results) != most || !strings.Contains(e.Tests.Note, "5 of 69 cases were not run") {
 		t.Errorf("%d, %q, %v", len(e.Tests.Results), e.Tests.Note, err)
 	}
 	for _, broken := range []string{"{", "[1]", `[{"name":"x","unknown":1}]`, `[] []`, `null x`} {
 		e, err := p.Collect(t.Context(), pack(t, "calm", "1.0.0", "d", broken), Options{Tests: true})
-		if err != nil || len(e.Tests.Results) != 0 || !strings.Contains(e.Tests.Note, "tests/a.json") {
+		if err != nil || len(e.Tests.Results) != 0 || len(e.Tests.Problems) != 1 || !strings.Contains(e.Tests.Problems[0], "tests/a.json") {
 			t.Errorf("%s: %+v, %v", broken, e.Tests, err)
 		}
 	}
@@ -213,21 +215,4 @@ func TestSimilar(t *testing.T) {
 			t.Errorf("a skill is like itself: %+v, %v", s, err)
 		}
 	}
-}
-
-func FuzzCases(f *testing.F) {
-	f.Add([]byte(`[{"name":"x","tool":"y","input":{},"expect":[1]}]`))
-	f.Add([]byte(`{"name":"x","error_kind":"skill"}`))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		cases, err := parseCases("tests/a.json", b)
-		if err != nil && cases != nil {
-			t.Error("cases and an error")
-		}
-		for _, c := range cases {
-			var v any
-			if json.Unmarshal(c.Expect, &v) == nil && mismatch("it", v, v) != "" {
-				t.Errorf("%s is not what it is", c.Expect)
-			}
-		}
-	})
 }

@@ -181,7 +181,7 @@ func (p *parts) under(t *testing.T, policy string) *install.Installer {
 		t.Fatal(err)
 	}
 	desk := approval.NewDesk(p.ledger, p.store.KV(), ps, approval.Settings{Home: "/home/x/.skillet"})
-	return install.New(p.ledger, p.registry, desk, p.trust, ps, anything{}, "/home/x/.skillet")
+	return install.New(p.ledger, p.registry, desk, p.trust, ps, anything{}, nil, "/home/x/.skillet")
 }
 
 // anything is an Engine for packages that were checked before.
@@ -512,5 +512,5 @@ func (p *parts) over(t *testing.T, kv store.KV) *install.Installer {
 	}
 	l := ledger.New(p.journal, kv, registry.Projection{}, approval.Projection{})
 	const home = "/home/x/.skillet"
-	return install.New(l, registry.New(kv, p.store.Blobs()), approval.NewDesk(l, kv, ps, approval.Settings{Home: home}), trust.New(l, kv), ps, anything{}, home)
+	return install.New(l, registry.New(kv, p.store.Blobs()), approval.NewDesk(l, kv, ps, approval.Settings{Home: home}), trust.New(l, kv), ps, anything{}, nil, home)
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/casetest"
 	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/review"
@@ -48,12 +49,14 @@ type Installer struct {
 	trust    *trust.Book
 	policies *policies.Set
 	engine   Engine
+	tester   *casetest.Tester
 	home     string
 }
 
-// New makes an Installer for the home directory, which policies may speak of.
-func New(l *ledger.Ledger, r *registry.Registry, d *approval.Desk, b *trust.Book, p *policies.Set, e Engine, home string) *Installer {
-	return &Installer{ledger: l, registry: r, desk: d, trust: b, policies: p, engine: e, home: home}
+// New makes an Installer for the home directory, which policies may speak of. A nil
+// tester has the test cases of packages not be run.
+func New(l *ledger.Ledger, r *registry.Registry, d *approval.Desk, b *trust.Book, p *policies.Set, e Engine, t *casetest.Tester, home string) *Installer {
+	return &Installer{ledger: l, registry: r, desk: d, trust: b, policies: p, engine: e, tester: t, home: home}
 }
 
 // A Request is a package that somebody wants installed.
@@ -88,6 +91,8 @@ type Request struct {
 	// Workspace is the absolute directory that relative paths in the manifest
 	// resolve against.
 	Workspace string
+	// Tests say what is made of the package's test cases.
+	Tests Tests
 }
 
 // A Plan says what an installation would do.
@@ -118,6 +123,9 @@ type Plan struct {
 	// Upgrade is what is different from the version it replaces; nil when it
 	// replaces none.
 	Upgrade *review.Upgrade `json:"upgrade,omitempty"`
+	// Tests are what the package's test cases came to, in brief; nil when there are
+	// none, or they were not run.
+	Tests *casetest.Report `json:"tests,omitempty"`
 	// Warnings are what a person should know and nothing is refused for: what the
 	// manifest asks for and the module has no use for.
 	Warnings []string `json:"warnings"`
@@ -162,7 +170,7 @@ func (i *Installer) Plan(ctx context.Context, req Request) (Plan, error) {
 		Skill: m.Name, Version: m.Version, Digest: req.Package.Digest(), Kind: m.Type, Type: approval.TypeNewSkill,
 		Origin: req.Origin, Source: req.Source, Signer: req.signer(), Limits: m.Limits(), request: req, aside: req.Beside,
 	}
-	for _, step := range []func(context.Context, *Plan) error{i.inspect, i.beside, i.judge, i.leftover} {
+	for _, step := range []func(context.Context, *Plan) error{i.inspect, i.beside, i.judge, i.leftover, i.tested} {
 		if err := step(ctx, &p); err != nil {
 			return Plan{}, err
 		}
@@ -318,7 +326,7 @@ func (i *Installer) install(ctx context.Context, p Plan, h approval.Human, conse
 		}
 		settled, err := i.stale(ctx, "the installation of "+p.Skill+"@"+p.Version, func(o approval.Proposal) bool { return o.Skill == p.Skill })
 		return ledger.Decision{
-			Kind: "install", Actor: actor, Subject: p.Skill + "@" + p.Version, Note: string(p.Digest),
+			Kind: "install", Actor: actor, Subject: p.Skill + "@" + p.Version, Note: p.note(),
 			Changes: slices.Concat([]ledger.Change{installed}, trusted, given, settled),
 		}, err
 	})
@@ -358,7 +366,7 @@ func (i *Installer) propose(ctx context.Context, p Plan) (Outcome, error) {
 		bad = why
 		return ledger.Decision{
 			Kind: "propose", Actor: proposal.ProposedBy, Subject: p.Skill + "@" + p.Version,
-			Note: string(p.Digest), Changes: append([]ledger.Change{c}, put...),
+			Note: p.note(), Changes: append([]ledger.Change{c}, put...),
 		}, err
 	})
 	if err != nil && !errors.Is(err, errKnown) {

@@ -68,7 +68,7 @@ func assemble(t *testing.T) *parts {
 	p.trust = trust.New(p.ledger, s.KV())
 	p.desk = approval.NewDesk(p.ledger, s.KV(), ps, approval.Settings{Home: "/home/x/.skillet"})
 	run := runner.New(log, s.KV(), rt, ps, nil, nil, calls, runner.Settings{Home: "/home/x/.skillet"})
-	p.Installer = install.New(p.ledger, p.registry, p.desk, p.trust, ps, run, "/home/x/.skillet")
+	p.Installer = install.New(p.ledger, p.registry, p.desk, p.trust, ps, run, nil, "/home/x/.skillet")
 	return p
 }
 

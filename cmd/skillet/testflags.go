@@ -1,0 +1,49 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/skillet-run/skillet/host/casetest"
+	"github.com/skillet-run/skillet/host/install"
+)
+
+func noTestsFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "no-tests", Usage: "do not run the package's own test cases"}
+}
+
+func allowFailingFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "allow-failing-tests", Usage: "install it although its own test cases fail, which is kept with the decision"}
+}
+
+// testsOf is what the flags say of the test cases of packages.
+func testsOf(c *cli.Context) install.Tests {
+	switch {
+	case c.Bool("no-tests"):
+		return install.TestsLeftOut
+	case c.Bool("allow-failing-tests"):
+		return install.TestsMayFail
+	}
+	return install.TestsPass
+}
+
+// tally says how many test cases passed.
+func tally(r casetest.Report) string {
+	text := fmt.Sprintf("%d passed", r.Passed)
+	for _, x := range []struct {
+		n    int
+		what string
+	}{{r.Failed, "failed"}, {r.Skipped, "skipped"}} {
+		if x.n > 0 {
+			text += fmt.Sprintf(", %d %s", x.n, x.what)
+		}
+	}
+	if n := len(r.Problems); n > 0 {
+		text += ", " + count(n, "file") + " that cannot be read"
+	}
+	if r.Note != "" {
+		text += "; " + plain(r.Note)
+	}
+	return text
+}

@@ -1,0 +1,78 @@
+package install
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/skillet-run/skillet/host/casetest"
+	"github.com/skillet-run/skillet/host/registry"
+	"github.com/skillet-run/skillet/host/task"
+)
+
+// Tests say what is made of the test cases that a package brings.
+type Tests int
+
+// What can be made of them.
+const (
+	// TestsPass: a package whose cases fail is refused.
+	TestsPass Tests = iota
+	// TestsMayFail: they are run, and the decision says that some failed.
+	TestsMayFail
+	// TestsLeftOut: they are not run.
+	TestsLeftOut
+)
+
+// tested runs the test cases of the package, with nothing real behind what they are
+// granted. What is installed already was tested then, and what is in development is
+// tested by who works on it.
+func (i *Installer) tested(ctx context.Context, p *Plan) error {
+	if i.tester == nil || p.Installed || p.request.Tests == TestsLeftOut || p.Origin == registry.OriginDevelopment {
+		return nil
+	}
+	r, err := i.tester.Run(ctx, p.request.Package, casetest.Strangers())
+	if err != nil {
+		return fmt.Errorf("%s@%s: %w", p.Skill, p.Version, err)
+	}
+	if r = r.Brief(); r.Found == 0 && len(r.Problems) == 0 {
+		return nil
+	}
+	p.Tests = &r
+	if r.OK() {
+		return nil
+	}
+	if p.request.Tests == TestsMayFail {
+		p.Warnings = append(p.Warnings, despiteTests(r))
+		return nil
+	}
+	return task.Errorf(task.KindVerification, "%s@%s: %s: %s", p.Skill, p.Version, failing(r), firstFailure(r)).
+		WithHint("`skillet test` on its directory or file shows all of it; to install it all the same: --allow-failing-tests")
+}
+
+// failing says how many cases fail, or that they cannot be read.
+func failing(r casetest.Report) string {
+	if r.Failed == 0 {
+		return "its test cases cannot be read"
+	}
+	return fmt.Sprintf("%d of its %d test cases fail", r.Failed, len(r.Results))
+}
+
+// firstFailure is the first thing that is wrong.
+func firstFailure(r casetest.Report) string {
+	for _, x := range r.Results {
+		if x.Outcome == casetest.Failed {
+			return fmt.Sprintf("%s: %s: %s", x.File, x.Name, x.Detail)
+		}
+	}
+	return r.Problems[0]
+}
+
+// despiteTests is what is kept of failures that a person let pass.
+func despiteTests(r casetest.Report) string { return "allowed although " + failing(r) }
+
+// note is what is kept with the decision: the digest, and what was let pass.
+func (p Plan) note() string {
+	if p.Tests != nil && !p.Tests.OK() {
+		return string(p.Digest) + " " + despiteTests(*p.Tests)
+	}
+	return string(p.Digest)
+}
