@@ -45,6 +45,8 @@ type Change struct {
 	Paths []string
 	// At is when the first of them was saved.
 	At time.Time
+
+	made map[string]bool // those that were not there before
 }
 
 // A Watcher watches one directory.
@@ -128,7 +130,7 @@ func (w *Watcher) ignored(rel string) bool {
 
 // Next waits for the next change. The error is that of ctx, or of the system.
 func (w *Watcher) Next(ctx context.Context) (Change, error) {
-	c := Change{}
+	c := Change{made: map[string]bool{}}
 	quiet := time.NewTimer(time.Hour)
 	defer quiet.Stop()
 	for {
@@ -152,10 +154,21 @@ func (w *Watcher) Next(ctx context.Context) (Change, error) {
 				quiet.Reset(w.settings.Quiet)
 			}
 		case <-quiet.C:
-			slices.Sort(c.Paths)
-			return c, nil
+			if w.settle(&c); len(c.Paths) > 0 {
+				return c, nil
+			}
 		}
 	}
+}
+
+// settle leaves out what came and went: editors write beside a file, and put that
+// in its place.
+func (w *Watcher) settle(c *Change) {
+	c.Paths = slices.DeleteFunc(c.Paths, func(p string) bool {
+		_, err := os.Lstat(filepath.Join(w.dir, filepath.FromSlash(p)))
+		return c.made[p] && errors.Is(err, fs.ErrNotExist)
+	})
+	slices.Sort(c.Paths)
 }
 
 // take adds an event to a change; false for one that does not count.
@@ -174,6 +187,9 @@ func (w *Watcher) take(c *Change, e fsnotify.Event) bool {
 	at := time.Now()
 	if err == nil && at.Sub(st.ModTime()) < time.Second && at.After(st.ModTime()) {
 		at = st.ModTime()
+	}
+	if e.Has(fsnotify.Create) && !slices.Contains(c.Paths, rel) {
+		c.made[rel] = true
 	}
 	c.note(rel, at)
 	return true

@@ -56,6 +56,13 @@ func TestWhatIsSavedTogetherIsOneChange(t *testing.T) {
 	if got := next(t, w); !slices.Equal(got, []string{"main.go", "tests/a.json"}) {
 		t.Errorf("%q", got)
 	}
+	write(t, dir, "sedXYZ", "c") // as sed -i does
+	if err := os.Rename(filepath.Join(dir, "sedXYZ"), filepath.Join(dir, "main.go")); err != nil {
+		t.Fatal(err)
+	}
+	if got := next(t, w); !slices.Equal(got, []string{"main.go"}) {
+		t.Errorf("%q", got)
+	}
 	if err := os.Remove(filepath.Join(dir, "main.go")); err != nil {
 		t.Fatal(err)
 	}
