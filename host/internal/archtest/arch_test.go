@@ -76,7 +76,7 @@ var imports = map[string][]string{
 	"host/findings/secrets": {"host/findings/words"},
 	"host/findings/words":   nil,
 	"host/git":              nil,
-	"host/adopt":            {"host/sandbox/wasmbin", "host/task", "manifests", "manifests/bundle"},
+	"host/adopt":            {"host/sandbox/wasmbin", "host/task", "manifests", "manifests/bundle", "policies/capability"},
 	"host/source": {
 		"host/adopt", "host/git", "host/source/oci", "host/source/transfer", "host/store", "host/store/atomicfile", "host/task",
 		"manifests", "manifests/bundle", "manifests/semver", "manifests/signature",
@@ -119,6 +119,8 @@ var imports = map[string][]string{
 	// Edges and wiring.
 	"host/config":            {"host/task"},
 	"host/telemetry":         nil,
+	"host/npm":               {"host/store/atomicfile", "host/task"},
+	"host/script":            {"host/npm", "host/sandbox", "host/task", "sdk", "skills/qjs", "skills/python"},
 	"host":                   {"*"},
 	"host/internal/archtest": nil,
 	"cmd/skillet": {
@@ -139,6 +141,9 @@ var imports = map[string][]string{
 	"sdk/hostapi/generate": {"sdk/hostapi"},
 
 	"skills/*": {"sdk/go"},
+
+	// Recipes of interpreters: not guests, but what makes them.
+	"skills/qjs": {"host/sandbox/wasmlink"},
 }
 
 // foreign lists the only packages that may import each dependency. Tests may
@@ -152,6 +157,7 @@ var foreign = map[string][]string{
 	"github.com/cedar-policy/cedar-go":      {"policies"},
 	"github.com/dgraph-io/badger":           {"host/store/badgerstore"},
 	"github.com/dgraph-io/ristretto":        {"host/store/badgerstore"},
+	"github.com/evanw/esbuild":              {"host/script"},
 	"github.com/extism/go-sdk":              {"host/sandbox/reference"},
 	"github.com/fsnotify/fsnotify":          {"host/watch"},
 	"github.com/go-git/go-billy":            {"host/git"},

@@ -1,0 +1,75 @@
+package script
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/skillet-run/skillet/host/sandbox"
+	"github.com/skillet-run/skillet/host/task"
+)
+
+// Source is a program: files, and the path of the first one in them.
+type Source struct {
+	Files fs.FS
+	Main  string
+}
+
+// Build makes a module of a program that exports its tools and needs nothing
+// else. interpreter is the module of the interpreter's package. Errors are
+// [task.Error]s: of [task.KindVerification] for a program that is wrong, with its
+// file, line and column; of [task.KindLimit] for top-level code that does not end.
+func Build(ctx context.Context, run Runner, in Interpreter, interpreter []byte, s Source) ([]byte, error) {
+	program, err := in.Program(s.Files, s.Main)
+	if err != nil {
+		return nil, err
+	}
+	if len(program) > MaxProgram {
+		return nil, task.Errorf(task.KindLimit, "%s: the program has %d bytes with all it imports, at most %d", s.Main, len(program), MaxProgram)
+	}
+	state, err := initialise(ctx, run, interpreter, program)
+	if err != nil {
+		return nil, explain(s.Main, err)
+	}
+	tools, err := in.tools(state.Output)
+	if err != nil {
+		return nil, task.Errorf(task.KindVerification, "%s: %w", s.Main, err)
+	}
+	wasm, err := state.Module(tools...)
+	if err != nil {
+		return nil, task.Wrap(task.KindInternal, err)
+	}
+	return wasm, nil
+}
+
+// initialise runs a module's initialisation with an input.
+func initialise(ctx context.Context, run Runner, wasm, input []byte) (*sandbox.State, error) {
+	r, err := run.Run(ctx, wasm, sandbox.Call{Export: sandbox.PreinitExport, Input: input, Limits: limits()})
+	if err != nil {
+		return nil, err
+	}
+	return sandbox.ReadState(wasm, r.Output)
+}
+
+var errNoTools = errors.New("it offers no function; export one for each tool of the manifest")
+
+// tools reads the names load has written, and says which export is which tool.
+func (in Interpreter) tools(output []byte) (list []sandbox.Renamed, err error) {
+	var names []string
+	if err := json.Unmarshal(bytes.TrimSpace(output), &names); err != nil {
+		return nil, fmt.Errorf("the interpreter did not say which tools there are: %w", err)
+	}
+	switch {
+	case len(names) == 0:
+		return nil, errNoTools
+	case len(names) > in.Tools:
+		return nil, fmt.Errorf("it offers %d functions, at most %d", len(names), in.Tools)
+	}
+	for i, name := range names {
+		list = append(list, sandbox.Renamed{Name: in.Tool(i), As: name})
+	}
+	return list, nil
+}

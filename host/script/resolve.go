@@ -1,0 +1,206 @@
+package script
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/evanw/esbuild/pkg/api"
+)
+
+// Where a file that is bundled comes from.
+const (
+	packageSpace = "package" // the skill's own files
+	librarySpace = "skillet" // the SDK that belongs to the host
+)
+
+// libraryName is the name by which a script imports the SDK.
+const libraryName = "skillet"
+
+// bundler answers esbuild's questions about files, so that it sees no others.
+type bundler struct {
+	files, library fs.FS
+	main           string
+}
+
+func (b *bundler) setup(build api.PluginBuild) {
+	build.OnResolve(api.OnResolveOptions{Filter: ".*"}, b.resolve)
+	for _, space := range []string{packageSpace, librarySpace} {
+		build.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: space}, b.load)
+	}
+}
+
+func (b *bundler) resolve(a api.OnResolveArgs) (api.OnResolveResult, error) {
+	space, files := packageSpace, b.files
+	if a.Namespace == librarySpace {
+		space, files = librarySpace, b.library
+	}
+	name := ""
+	switch {
+	case a.Kind == api.ResolveEntryPoint:
+		name = b.main
+	case strings.HasPrefix(a.Path, "./") || strings.HasPrefix(a.Path, "../") || a.Path == "." || a.Path == "..":
+		name = find(files, path.Join(path.Dir(a.Importer), a.Path))
+	case a.Path == libraryName:
+		space, name = librarySpace, find(b.library, libraryName)
+	default:
+		name = installed(b.files, a.Path)
+	}
+	if name == "" {
+		return api.OnResolveResult{}, missing(a.Path)
+	}
+	return api.OnResolveResult{Path: name, Namespace: space}, nil
+}
+
+// missing says what to do about an import that leads nowhere.
+func missing(name string) error {
+	if bare := !strings.HasPrefix(name, "."); bare {
+		return fmt.Errorf("there is no %q: a script can import %q, its own files and what is in its node_modules", name, libraryName)
+	}
+	return fmt.Errorf("there is no file %q in the package", name)
+}
+
+// endings are tried in this order when an import leaves them out.
+var endings = []string{"", ".ts", ".tsx", ".js", ".mjs", ".jsx", ".json", "/index.ts", "/index.js"}
+
+// find returns the file that an import means, or "".
+func find(files fs.FS, name string) string {
+	name = path.Clean(name)
+	for _, e := range slices.Concat(endings, written(name)) {
+		candidate := name + e
+		if swap, ok := strings.CutPrefix(e, "="); ok {
+			candidate = swap
+		}
+		if info, err := fs.Stat(files, candidate); err == nil && info.Mode().IsRegular() {
+			return candidate
+		}
+	}
+	return ""
+}
+
+// written are the TypeScript files of which an import names the JavaScript file
+// that a compiler would make of them.
+func written(name string) (list []string) {
+	for from, to := range map[string]string{".js": ".ts", ".mjs": ".mts", ".jsx": ".tsx"} {
+		if base, ok := strings.CutSuffix(name, from); ok {
+			list = append(list, "="+base+to)
+		}
+	}
+	return list
+}
+
+// manifestOf is what counts of a package.json.
+type manifestOf struct {
+	Module  string          `json:"module"`
+	Main    string          `json:"main"`
+	Exports json.RawMessage `json:"exports"`
+}
+
+// installed returns the file that an import of an installed package means, or "".
+func installed(files fs.FS, name string) string {
+	parts := strings.SplitN(name, "/", 3)
+	n := 1
+	if strings.HasPrefix(name, "@") {
+		n = min(2, len(parts))
+	}
+	base := path.Join("node_modules", path.Join(parts[:n]...))
+	inner := strings.Join(parts[n:], "/")
+	b, err := fs.ReadFile(files, path.Join(base, "package.json"))
+	if err != nil {
+		return ""
+	}
+	var m manifestOf
+	if json.Unmarshal(b, &m) != nil {
+		return ""
+	}
+	return m.entry(files, base, inner)
+}
+
+// entry finds a file of a package: by its exports if it has any, otherwise by
+// path, and for the package itself by module or main.
+func (m *manifestOf) entry(files fs.FS, base, inner string) string {
+	if len(m.Exports) > 0 {
+		key := "."
+		if inner != "" {
+			key = "./" + inner
+		}
+		if target := exported(m.Exports, key); target != "" {
+			return find(files, path.Join(base, target))
+		}
+		return ""
+	}
+	if inner != "" {
+		return find(files, path.Join(base, inner))
+	}
+	for _, name := range []string{m.Module, m.Main, "index"} {
+		if name == "" {
+			continue
+		}
+		if f := find(files, path.Join(base, name)); f != "" {
+			return f
+		}
+	}
+	return ""
+}
+
+// exported looks a key up in the exports of a package: a path, paths by
+// condition, or either by key.
+func exported(raw json.RawMessage, key string) string {
+	var target string
+	if json.Unmarshal(raw, &target) == nil {
+		if key != "." {
+			return ""
+		}
+		return target
+	}
+	var table map[string]json.RawMessage
+	if json.Unmarshal(raw, &table) != nil {
+		return ""
+	}
+	if inner, ok := table[key]; ok {
+		return exported(inner, ".")
+	}
+	for _, condition := range []string{"import", "module", "default"} {
+		if inner, ok := table[condition]; ok {
+			return exported(inner, key)
+		}
+	}
+	return ""
+}
+
+var loaders = map[string]api.Loader{
+	".ts": api.LoaderTS, ".mts": api.LoaderTS, ".tsx": api.LoaderTSX, ".jsx": api.LoaderJSX,
+	".json": api.LoaderJSON, ".txt": api.LoaderText, ".md": api.LoaderText, ".html": api.LoaderText,
+}
+
+func (b *bundler) load(a api.OnLoadArgs) (api.OnLoadResult, error) {
+	files := b.files
+	if a.Namespace == librarySpace {
+		files = b.library
+	}
+	content, err := readFile(files, a.Path)
+	if err != nil {
+		return api.OnLoadResult{}, err
+	}
+	text := string(content)
+	loader, ok := loaders[path.Ext(a.Path)]
+	if !ok {
+		loader = api.LoaderJS
+	}
+	return api.OnLoadResult{Contents: &text, Loader: loader, ResolveDir: "/"}, nil
+}
+
+// readFile reads a file that is not too large.
+func readFile(files fs.FS, name string) ([]byte, error) {
+	info, err := fs.Stat(files, name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > MaxProgram {
+		return nil, fmt.Errorf("%s has %d bytes, at most %d", name, info.Size(), MaxProgram)
+	}
+	return fs.ReadFile(files, name)
+}
