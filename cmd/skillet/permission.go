@@ -32,7 +32,7 @@ func (t *terminal) permissionCommand() *cli.Command {
 			"  secret:github                       have the host add this secret to its requests\n\n" +
 			"Examples:\n  skillet permission show files\n  skillet permission grant files \"fs.read:$PWD/docs/**\"",
 		Subcommands: []*cli.Command{
-			t.permissionShow(), t.permissionGrant(), t.permissionRevoke(), t.permissionReset(), t.permissionSuggest(),
+			t.permissionShow(), t.permissionGrant(), t.permissionRevoke(), t.permissionReset(), t.permissionSuggest(), t.permissionImport(),
 		},
 	}
 }
