@@ -19,19 +19,31 @@ type Garbage struct {
 	Downloads int   `json:"downloads"`
 	Compiled  int   `json:"compiled"`
 	Bytes     int64 `json:"bytes"`
+	// Recordings are those of calls that are too old, or more than the settings
+	// say, and RecordingBytes is their size.
+	Recordings     int   `json:"recordings"`
+	RecordingBytes int64 `json:"recording_bytes"`
 }
 
 // abandoned is the age at which the beginning of a download is garbage.
 const abandoned = time.Hour
 
 // CollectGarbage deletes what the home does not need: nothing that is lost by it
-// cannot be made again. With compiled it deletes compiled code as well; with dry
+// cannot be made again, but recordings that the settings say are not to be kept. With compiled it deletes compiled code as well; with dry
 // it deletes nothing, and says what it would.
 func (h *Host) CollectGarbage(ctx context.Context, compiled, dry bool) (Garbage, error) {
 	var g Garbage
 	var err error
 	if g.Packages, err = h.Installer.Sweep(ctx, dry); err != nil {
 		return g, err
+	}
+	if g.Recordings, g.RecordingBytes, err = h.Recordings.Prune(dry); err != nil {
+		return g, err
+	}
+	if !dry {
+		if err := h.sessions.Sweep(ctx); err != nil {
+			return g, err
+		}
 	}
 	before := time.Now().Add(-abandoned)
 	if g.Downloads, err = g.clear(h.path("cache", "downloads"), before, dry); err != nil || !compiled {

@@ -13,6 +13,7 @@ import (
 	"github.com/skillet-run/skillet/host/casetest"
 	"github.com/skillet-run/skillet/host/findings"
 	"github.com/skillet-run/skillet/host/registry"
+	"github.com/skillet-run/skillet/host/replay"
 	"github.com/skillet-run/skillet/host/review"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
@@ -28,6 +29,9 @@ type Evidence struct {
 	// Tests are what the test cases of the package came to, in brief; nil when they
 	// were not run.
 	Tests *casetest.Report `json:"tests,omitempty"`
+	// Replays are what the package did on recorded calls; nil when there are none,
+	// or they were not replayed.
+	Replays *replay.Shadow `json:"replays,omitempty"`
 	// Similar are installed skills that are much like it, the most alike first.
 	Similar []Similar `json:"similar"`
 }
@@ -38,6 +42,9 @@ type Options struct {
 	Limits review.Limits
 	// Tests has the package's tests run.
 	Tests bool
+	// Replay replays recorded calls against the package, with nothing done for real;
+	// nil leaves that out. It returns nil when there are none.
+	Replay func(context.Context, *bundle.Package) (*replay.Shadow, error)
 }
 
 // A Collector gathers evidence.
@@ -65,8 +72,16 @@ func (c *Collector) Collect(ctx context.Context, p *bundle.Package, o Options) (
 	if e.Findings, err = findings.Scan(ctx, p); err != nil {
 		return e, err
 	}
-	if e.Similar, err = c.similar(ctx, p.Manifest()); err != nil || !o.Tests {
+	if e.Similar, err = c.similar(ctx, p.Manifest()); err != nil {
 		return e, err
+	}
+	if o.Replay != nil {
+		if e.Replays, err = o.Replay(ctx, p); err != nil {
+			return e, err
+		}
+	}
+	if !o.Tests {
+		return e, nil
 	}
 	t, err := c.tester.Run(ctx, p, casetest.Strangers())
 	t = t.Brief()

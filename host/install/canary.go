@@ -21,6 +21,9 @@ type Share struct {
 	// Calls is how many of its calls it takes until it is promoted; 0 means
 	// [DefaultCanaryCalls].
 	Calls int
+	// Replays says in one line what it did on recorded calls before; empty when
+	// there were none.
+	Replays string
 }
 
 // DefaultCanaryCalls is how many calls a version on trial has to take.
@@ -47,7 +50,7 @@ func (i *Installer) AcceptCanary(ctx context.Context, h approval.Human, p Plan, 
 			return nil, err
 		}
 		begun, err := registry.CanaryStarted(p.Skill, registry.Canary{
-			Digest: p.Digest, Stable: p.former.digest, Version: p.Version, StableVersion: p.Replaces, Percent: s.Percent, Calls: s.Calls,
+			Digest: p.Digest, Stable: p.former.digest, Version: p.Version, StableVersion: p.Replaces, Percent: s.Percent, Calls: s.Calls, Replays: s.Replays,
 		})
 		return append(given, begun), err
 	})

@@ -23,6 +23,9 @@ type Canary struct {
 	Percent int `json:"percent"`
 	// Calls is how many of its calls it takes until it is promoted.
 	Calls int `json:"calls"`
+	// Replays says what the version did on recorded calls before the trial; empty
+	// when there were none.
+	Replays string `json:"replays,omitempty"`
 	// Seq is the decision that began it. It names the figures of this trial.
 	Seq uint64    `json:"seq,omitempty"`
 	By  string    `json:"by,omitempty"`

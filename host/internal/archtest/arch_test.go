@@ -89,7 +89,7 @@ var imports = map[string][]string{
 	"host/document":        {"host/approval", "host/ledger", "host/store/atomicfile", "host/task"},
 	"host/session":         {"host/store/atomicfile", "host/store/filelock", "host/task", "manifests"},
 	"host/settings":        {"host/approval", "host/config", "host/document", "host/ledger", "host/task"},
-	"host/evidence":        {"host/casetest", "host/findings", "host/registry", "host/review", "manifests", "manifests/bundle"},
+	"host/evidence":        {"host/casetest", "host/findings", "host/registry", "host/replay", "host/review", "manifests", "manifests/bundle"},
 	"host/watch":           nil,
 	"host/inspect":         {"host/review", "host/sandbox/wasmbin", "manifests"},
 	"host/toolchain":       {"host/review", "host/sandbox/wasmbin", "host/task", "manifests", "manifests/bundle"},
@@ -106,7 +106,7 @@ var imports = map[string][]string{
 	},
 
 	"host/casetest": {
-		"host/hostfn", "host/jail", "host/registry", "host/review", "host/runner", "host/sandbox", "host/sandbox/wasi", "host/store", "host/task",
+		"host/hostfn", "host/jail", "host/recording", "host/registry", "host/review", "host/runner", "host/sandbox", "host/sandbox/wasi", "host/store", "host/task",
 		"manifests", "manifests/bundle", "manifests/testcase", "policies", "policies/capability",
 	},
 
@@ -124,7 +124,7 @@ var imports = map[string][]string{
 	"host":                   {"*"},
 	"host/internal/archtest": nil,
 	"cmd/skillet": {
-		"host", "host/agents", "manifests/agent", "host/approval", "host/audit", "host/checkpoint", "host/closure", "host/resolve", "manifests/lockfile", "manifests/semver", "host/suggest", "host/hostfn", "host/config", "host/escape", "host/evidence", "host/findings", "host/install", "host/journal", "host/ledger", "host/prompt", "host/registry", "host/review", "host/runner",
+		"host", "host/agents", "manifests/agent", "host/approval", "host/audit", "host/checkpoint", "host/closure", "host/resolve", "manifests/lockfile", "manifests/semver", "host/suggest", "host/hostfn", "host/config", "host/escape", "host/evidence", "host/findings", "host/install", "host/journal", "host/ledger", "host/prompt", "host/recording", "host/registry", "host/replay", "host/review", "host/runner",
 		"host/sandbox/wasmbin", "host/sandbox/worker", "host/secret", "host/session", "host/settings", "host/skillset", "host/store", "host/store/atomicfile", "host/source", "manifests/signature", "manifests/signature/keyless", "host/signer", "host/trust", "host/task", "manifests", "manifests/bundle", "policies", "policies/capability",
 		"host/toolchain", "host/scaffold", "host/watch", "host/inspect", "host/casetest", "manifests/testcase",
 	},
