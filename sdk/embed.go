@@ -12,7 +12,7 @@ import (
 
 //go:embed go/call.go go/doc.go go/error.go go/file.go go/host_other.go go/host_wasip1.go go/http.go go/import_other.go
 //go:embed go/import_wasip1.go go/jsontype.go go/kv.go go/message.go go/request.go go/skill.go go/wire.go
-//go:embed c/skillet.h
+//go:embed c/skillet.h zig/skillet.zig
 //go:embed js/skillet.js
 var files embed.FS
 
@@ -29,6 +29,7 @@ func sources() []source {
 		{"go", "go"},
 		{"c", "c"},
 		{"cpp", "c"},
+		{"zig", "zig"},
 		{"js", "js"},
 	}
 }

@@ -20,14 +20,14 @@ func TestConformance(t *testing.T) {
 		t.Run(l.name, func(t *testing.T) {
 			t.Parallel()
 			wasm := l.module(t)
-			sandboxed, referenced := newOurs(t, rt, wasm), newTheirs(t, wasm)
+			sandboxed, referenced := renamed{newOurs(t, rt, wasm), l.exports}, renamed{newTheirs(t, wasm), l.exports}
 			for _, c := range Cases() {
 				if c.Raw && l.script {
 					continue
 				}
 				t.Run(c.Name, func(t *testing.T) {
-					got := runCase(t, sandboxed, c, out)
-					again := runCase(t, referenced, c, out)
+					got := runCase(t, "sandbox", sandboxed, c, out)
+					again := runCase(t, "reference", referenced, c, out)
 					if got != again && !strings.Contains(c.Output, `"*"`) && !strings.Contains(c.Output, `"..."`) {
 						t.Errorf("the sandbox has %s, %s %s; the reference engine has %s, %s %s",
 							short(got.output), got.kind, short(got.message), short(again.output), again.kind, short(again.message))
@@ -39,7 +39,7 @@ func TestConformance(t *testing.T) {
 }
 
 // runCase runs one case in one engine, and compares what comes of it.
-func runCase(t *testing.T, e engine, c Case, out outside) result {
+func runCase(t *testing.T, name string, e engine, c Case, out outside) result {
 	t.Helper()
 	w := newWorld(t, c, out)
 	for _, b := range c.Before {
@@ -51,16 +51,16 @@ func runCase(t *testing.T, e engine, c Case, out outside) result {
 	r := w.call(t, e, c.Call)
 	switch {
 	case r.err != nil:
-		t.Fatalf("%T: %v", e, r.err)
+		t.Fatalf("%s: %v", name, r.err)
 	case r.kind != c.Kind:
-		t.Errorf("%T: error %q %s, want %q", e, r.kind, short(r.message), c.Kind)
+		t.Errorf("%s: error %q %s, want %q", name, r.kind, short(r.message), c.Kind)
 	case c.Kind != "" && !says(r.message, c.Message):
-		t.Errorf("%T: the error says %s, want %q", e, short(r.message), c.Message)
+		t.Errorf("%s: the error says %s, want %q", name, short(r.message), c.Message)
 	case c.Kind == "" && c.Raw && r.output != c.Output:
-		t.Errorf("%T: output %s, want %s", e, short(r.output), short(c.Output))
+		t.Errorf("%s: output %s, want %s", name, short(r.output), short(c.Output))
 	case c.Kind == "" && !c.Raw:
 		if err := equal([]byte(r.output), []byte(c.Output)); err != nil {
-			t.Errorf("%T: output %s, want %s: %v", e, short(r.output), short(c.Output), err)
+			t.Errorf("%s: output %s, want %s: %v", name, short(r.output), short(c.Output), err)
 		}
 	}
 	w.check(t)

@@ -26,6 +26,19 @@ type engine interface {
 	run(t testing.TB, c Call, e *hostfn.Env) result
 }
 
+// renamed is an engine for a module that exports some tools by other names.
+type renamed struct {
+	engine
+	exports map[string]string
+}
+
+func (r renamed) run(t testing.TB, c Call, e *hostfn.Env) result {
+	if other, ok := r.exports[c.Tool]; ok {
+		c.Tool = other
+	}
+	return r.engine.run(t, c, e)
+}
+
 // ours is the sandbox.
 type ours struct{ module *sandbox.Module }
 

@@ -19,6 +19,8 @@ type language struct {
 	title string
 	// here says that the source is built where it is, and else with the files of the SDK beside it, as in a new project.
 	here bool
+	// exports are the names of tools that cannot be exported by their own.
+	exports map[string]string
 	// script says that the tools are given JSON and give JSON, and no other bytes.
 	script bool
 }
@@ -29,6 +31,7 @@ func languages() []language {
 		{name: "go", title: "Go", here: true},
 		{name: "c", title: "C"},
 		{name: "cpp", title: "C++"},
+		{name: "zig", title: "Zig", exports: map[string]string{"log": "log_line"}},
 	}
 }
 

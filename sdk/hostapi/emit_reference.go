@@ -14,7 +14,7 @@ func emitReference(a *Interface) ([]byte, error) {
 [` + "`sdk/hostapi/interface.json`" + `](../sdk/hostapi/interface.json), as are the low-level parts of the SDKs: ` + "`make generate`" + `.
 
 A tool is an export without parameters that returns an ` + "`i32`" + `: 0 for success, any other number for an error. Lengths and
-addresses are ` + "`i32`" + `, unsigned. The host never looks at an address whose length is 0.
+addresses are ` + "`i32`" + `, unsigned. Every address must lie in the memory, also that of no bytes.
 `)
 	t.line("## Input, output and responses\n")
 	t.line("They cost fuel by the byte and do not count as host calls.\n")
