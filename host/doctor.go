@@ -48,6 +48,7 @@ func Diagnose(ctx context.Context, o Options) []Check {
 		{"packages", h.checkPackages},
 		{"health", h.checkHealth},
 		{"secrets", h.checkSecrets},
+		{"sessions", h.checkSessions},
 		{"engine", h.checkEngine},
 		{"cache", h.checkCache},
 		{"limits", h.checkLimits},
@@ -93,7 +94,7 @@ func private(home, path string) bool {
 	if err != nil {
 		return true
 	}
-	for _, dir := range []string{"keys", "secrets", "store", "cache"} {
+	for _, dir := range []string{"keys", "secrets", "store", "cache", "sessions"} {
 		if rel == dir {
 			return true
 		}
