@@ -412,8 +412,18 @@ type AgentSkill struct {
 	AllowedTools []string
 	// Compatibility says what the skill needs around it.
 	Compatibility string
-	// Metadata is the free mapping of the front matter.
+	// Metadata is the free mapping of the front matter; what is no text in it is
+	// JSON.
 	Metadata map[string]string
+	// Others are the names of its fields that the specification does not have. They
+	// are shown, and nothing follows from them.
+	Others []string
+}
+
+// Interpreted reports whether the skill is code that an interpreter runs: its
+// command is the interpreter's name, and the first of its args the script.
+func (m *Manifest) Interpreted() bool {
+	return m.Type.IsCode() && m.Command != "" && !isModule(m.Command)
 }
 
 // Tool returns the tool called name, and whether there is one.

@@ -2,7 +2,6 @@ package manifests
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -121,14 +120,24 @@ func (f *frontMatter) read(doc *node) {
 	f.tools(doc.get("allowed-tools"))
 	f.metadata(doc.get("metadata"))
 	for _, field := range doc.fields {
-		if slices.Contains(frontFields(), field.name) {
-			continue
+		if !slices.Contains(frontFields(), field.name) {
+			f.other(field)
 		}
-		hint := didYouMean(field.name, frontFields())
-		if hint == "" {
-			hint = "put it under metadata"
-		}
-		f.report(keyStep(field.name), hint, "unknown field")
+	}
+}
+
+// other notes a field that the specification does not have. Skills are written
+// for hosts that know more fields than that, and cannot be mended by whoever
+// installs them; so it is told, and nothing follows from it. A version is what it
+// says.
+func (f *frontMatter) other(field field) {
+	if r, bad := deceptive(field.name); bad {
+		f.errs = append(f.errs, deceptiveProblem("", field.line, r))
+		return
+	}
+	f.m.AgentSkill.Others = append(f.m.AgentSkill.Others, shorten(field.name, 64))
+	if field.name == "version" && f.m.Version == skillMDVersion {
+		f.m.Version = looseVersion(plainText(field.value), f.m.Version)
 	}
 }
 
@@ -183,18 +192,21 @@ func (f *frontMatter) metadata(n *node) {
 	}
 	all := make(map[string]string, len(n.fields))
 	for _, field := range n.fields {
-		switch v := field.value.scalar.(type) {
-		case string:
-			all[field.name] = v
-		case json.Number:
-			all[field.name] = v.String()
-		default:
-			f.report(join("metadata", keyStep(field.name)), "put it in quotes", "wants text")
-		}
+		all[field.name] = plainText(field.value)
 	}
 	f.m.AgentSkill.Metadata = all
 	f.m.Version = looseVersion(all["version"], f.m.Version)
 	f.m.Author = shorten(strings.Join(strings.Fields(all["author"]), " "), 200)
+}
+
+// plainText is a text as it is, and any other value as JSON.
+func plainText(n *node) string {
+	if text, ok := n.scalar.(string); ok {
+		return text
+	}
+	var b bytes.Buffer
+	n.appendJSON(&b)
+	return b.String()
 }
 
 // looseVersion returns the version that text is, or seems to be, such as 1.0.0

@@ -95,3 +95,27 @@ func TestSkillMDForms(t *testing.T) {
 		}
 	}
 }
+
+// Fields that other hosts have added are told, and nothing follows from them but
+// the version.
+func TestSkillMDOthers(t *testing.T) {
+	t.Parallel()
+	m, err := manifests.ParseSkillMD([]byte("---\nname: demo\ndescription: d\nversion: 1.2.0\nmodel: fast\ncredentials: [A]\nmetadata: {old: true, needs: [a, b]}\n---\nDo it."), "SKILL.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(m.AgentSkill.Others, " "); got != "version model credentials" || m.Version != "1.2.0" || m.Model != "" {
+		t.Errorf("%s, %s, %q", got, m.Version, m.Model)
+	}
+	if got := m.AgentSkill.Metadata; got["old"] != "true" || got["needs"] != `["a","b"]` {
+		t.Errorf("%v", got)
+	}
+	if m, err = manifests.ParseSkillMD([]byte("---\nname: demo\ndescription: d\nversion: 2.0.0\nmetadata: {version: 1.2.0}\n---\nDo it."), "SKILL.md"); err != nil || m.Version != "1.2.0" {
+		t.Errorf("%+v, %v", m, err)
+	}
+	for _, bad := range []string{"\u202efield: x", "\"a\\eb\": x"} {
+		if _, err := manifests.ParseSkillMD([]byte("---\nname: demo\ndescription: d\n"+bad+"\n---\nDo it."), "SKILL.md"); err == nil {
+			t.Errorf("%q is a field", bad)
+		}
+	}
+}

@@ -20,5 +20,8 @@ func agentSkillNotes(m *manifests.Manifest) []string {
 	if s.Compatibility != "" {
 		notes = append(notes, "it says that it needs: "+s.Compatibility)
 	}
+	if len(s.Others) > 0 {
+		notes = append(notes, "fields of its front matter that mean nothing here: "+strings.Join(s.Others, ", "))
+	}
 	return notes
 }

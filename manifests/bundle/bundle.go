@@ -11,7 +11,9 @@
 // license name, and everything in assets, references, schemas, scripts and
 // tests whose name does not start with a dot. What else lies in a directory,
 // such as the source of the module, is left out; in a .skill file it is
-// refused.
+// refused. A directory whose only manifest is SKILL.md is a folder of the Agent
+// Skills specification, and is packed whole, but for what is hidden and what
+// tools make.
 //
 // The package trusts nothing it reads: see [ReadArchive] for what it refuses.
 // It knows bytes and names. Whether a signature is good, a module is safe or a

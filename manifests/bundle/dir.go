@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -85,7 +86,11 @@ func readDir(dir string) (*Package, error) {
 			return nil, err
 		}
 	}
-	for _, name := range contentDirs() {
+	dirs := contentDirs()
+	if isFolder(m) {
+		dirs = []string{"."}
+	}
+	for _, name := range dirs {
 		if err := d.tree(name); err != nil {
 			return nil, err
 		}
@@ -117,10 +122,12 @@ func (d *dirReader) tree(path string) error {
 		if err != nil {
 			return err
 		}
-		if strings.HasPrefix(e.Name(), ".") {
-			if e.IsDir() {
-				return fs.SkipDir
-			}
+		switch hidden := strings.HasPrefix(e.Name(), "."); {
+		case path == ".":
+			return nil
+		case e.IsDir() && (hidden || slices.Contains(madeByTools(), e.Name())):
+			return fs.SkipDir
+		case hidden:
 			return nil
 		}
 		if e.IsDir() {

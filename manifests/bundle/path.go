@@ -154,8 +154,18 @@ func namedFiles(m *manifests.Manifest) []string {
 	return slices.DeleteFunc(named, func(p string) bool { return checkPath(p) != nil })
 }
 
+// isFolder reports whether a package of m is a folder of the Agent Skills
+// specification: all of it is packed, because its text may speak of any file.
+func isFolder(m *manifests.Manifest) bool { return m.AgentSkill != nil }
+
+// madeByTools are directories that nobody means to publish.
+func madeByTools() []string { return []string{"node_modules", "__pycache__"} }
+
 // belongs reports whether a package of m holds the file at p.
 func belongs(p string, m *manifests.Manifest) bool {
+	if isFolder(m) {
+		return true
+	}
 	top, _, nested := strings.Cut(p, "/")
 	if nested && slices.Contains(contentDirs(), top) {
 		return true
