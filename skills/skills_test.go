@@ -1,12 +1,11 @@
 // Package skills_test builds the first-party skills from source and runs the
-// cases in their tests directories in the real sandbox with the real host
-// functions. What a case may say is described in README.md.
+// cases in their tests directories in the real sandbox, with the runner of
+// `skillet test`. What a case may say is described in docs/testing.md.
 package skills_test
 
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,8 +18,6 @@ import (
 	"github.com/skillet-run/skillet/host/sandbox"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
-	"github.com/skillet-run/skillet/policies"
-	"github.com/skillet-run/skillet/policies/capability"
 )
 
 // built is a skill that was compiled and packed.
@@ -139,18 +136,13 @@ func newSandbox(t testing.TB) *sandbox.Runtime {
 func TestSkills(t *testing.T) {
 	t.Parallel()
 	sb := newSandbox(t)
-	defaults, err := policies.Default()
-	if err != nil {
-		t.Fatal(err)
-	}
+	tester := newTester(t, sb)
 	for _, dir := range skillDirs(t) {
 		t.Run(dir, func(t *testing.T) {
 			b := build(t, sb, dir)
 			b.checkPackage(t)
 			b.checkTools(t)
-			for _, c := range b.cases(t) {
-				t.Run(c.Tool+": "+c.Name, func(t *testing.T) { b.run(t, defaults, c) })
-			}
+			b.runCases(t, tester)
 		})
 	}
 }
@@ -240,56 +232,6 @@ func (b built) checkSchemas(t *testing.T, tool manifests.Tool) {
 	if tool.Description == "" || len(tool.OutputSchema) == 0 {
 		t.Errorf("tool %s needs a description and an output schema", tool.Name)
 	}
-}
-
-// run runs one case.
-func (b built) run(t *testing.T, p *policies.Set, c testCase) {
-	c = c.prepare(t)
-	tool, ok := b.manifest.Tool(c.Tool)
-	if !ok {
-		t.Fatalf("no tool %s", c.Tool)
-	}
-	output, kind, err := b.call(t, p, tool, c)
-	switch {
-	case c.ErrorKind != "" && kind != c.ErrorKind:
-		t.Errorf("error of kind %q (%v), want kind %q; output %s", kind, err, c.ErrorKind, output)
-	case c.ErrorKind == "" && err != nil:
-		t.Errorf("error of kind %q: %v", kind, err)
-	case c.ErrorKind == "":
-		if diff := mismatch("output", decoded(t, c.Expect), decoded(t, output)); diff != "" {
-			t.Errorf("%s\noutput %s", diff, output)
-		}
-	}
-}
-
-// call runs a tool as the host does: the input is checked, the guest gets
-// exactly its grants, and the output is checked.
-func (b built) call(t *testing.T, p *policies.Set, tool manifests.Tool, c testCase) (output []byte, kind string, err error) {
-	t.Helper()
-	if err := b.manifest.ValidateInput(tool, c.Input); err != nil {
-		return nil, "invalid", err
-	}
-	granted, err := capability.ParseSet(c.Grants...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	env := hostfn.NewEnv(hostfn.Settings{
-		Granted: granted, Policies: p, Workspace: c.workspace, Home: "/nowhere",
-		Principal: policies.Principal{Skill: b.manifest.Name, Version: b.manifest.Version, Origin: policies.OriginBundled},
-	})
-	defer env.Close()
-	result, err := b.module.Call(t.Context(), sandbox.Call{Export: tool.Export, Input: c.Input, Limits: b.limits(), Env: env})
-	if err != nil {
-		var guest *sandbox.GuestError
-		if errors.As(err, &guest) {
-			return nil, guest.Kind, err
-		}
-		return nil, "host", err
-	}
-	if err := b.manifest.ValidateOutput(tool, result.Output); err != nil {
-		return result.Output, "output", err
-	}
-	return result.Output, "", nil
 }
 
 func (b built) limits() sandbox.Limits {

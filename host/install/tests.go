@@ -23,10 +23,12 @@ const (
 )
 
 // tested runs the test cases of the package, with nothing real behind what they are
-// granted. What is installed already was tested then, and what is in development is
-// tested by who works on it.
+// granted. What is installed already was tested then, what is in development is tested
+// by who works on it, and what a model wrote waits for a person, who is shown what its
+// cases come to.
 func (i *Installer) tested(ctx context.Context, p *Plan) error {
-	if i.tester == nil || p.Installed || p.request.Tests == TestsLeftOut || p.Origin == registry.OriginDevelopment {
+	elsewhere := p.Installed || p.Origin == registry.OriginDevelopment || p.Origin == registry.OriginGenerated
+	if i.tester == nil || elsewhere || p.request.Tests == TestsLeftOut {
 		return nil
 	}
 	r, err := i.tester.Run(ctx, p.request.Package, casetest.Strangers())

@@ -115,9 +115,9 @@ func (k *checker) section(s section) {
 	case s.name == sectionInputText:
 		c.InputText = &s.text
 	case s.name == sectionExpectJSON:
-		c.Expect = k.sectionJSON(s)
+		c.Expect, c.section = k.sectionJSON(s), s.name
 	case s.name == sectionExpectText:
-		c.ExpectText = quoted(s.text)
+		c.ExpectText, c.section = quoted(s.text), s.name
 	case strings.HasPrefix(s.name, sectionFiles):
 		if c.Files == nil {
 			c.Files = map[string]Content{}

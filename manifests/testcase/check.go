@@ -50,6 +50,7 @@ func quoted(text string) json.RawMessage {
 
 func (k *checker) check() {
 	k.inputs()
+	k.clock()
 	k.expectations()
 	k.grants()
 	k.contents()
@@ -95,6 +96,13 @@ func (k *checker) expectations() {
 	}
 	if _, err := manifests.CompileSchema(c.ExpectSchema); c.ExpectSchema != nil && err != nil {
 		k.report("expect_schema", "", "is no JSON Schema: %v", err)
+	}
+}
+
+// clock demands that a case with a clock grants it.
+func (k *checker) clock() {
+	if !k.c.Clock.IsZero() && !slices.Contains(k.c.Grants, string(capability.Clock)) {
+		k.report("clock", "add clock to grants", "would be ignored: without the grant clock every skill sees the same time")
 	}
 }
 

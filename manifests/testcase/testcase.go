@@ -111,9 +111,9 @@ type Case struct {
 	// says.
 	Timeout float64 `json:"timeout,omitempty"`
 
-	file     string
-	line     int
-	sections map[string]string // of a txtar file, by the name of what they hold
+	file    string
+	line    int
+	section string // of a txtar file, with what is expected
 }
 
 // The orders in which mocks are asked.
@@ -156,6 +156,15 @@ func (c *Case) File() string { return c.file }
 
 // Line is the line of its file on which the case begins.
 func (c *Case) Line() int { return c.line }
+
+// Golden names the file of the package that holds the expected output, and the section
+// of it when that is the file of the case itself; empty for a case without.
+func (c *Case) Golden() (file, section string) {
+	if c.section != "" {
+		return c.file, c.section
+	}
+	return c.ExpectFile, ""
+}
 
 // IsFile reports whether the path of a file in a package is one of test cases.
 func IsFile(name string) bool {
@@ -229,7 +238,7 @@ func (c Case) Fill(workspace, server string) (Case, error) {
 		return c, fmt.Errorf("fill in case %q: %w", c.Name, err)
 	}
 	text := strings.NewReplacer(Workspace, inJSON(workspace), Server, inJSON(server)).Replace(string(b))
-	filled := Case{file: c.file, line: c.line, sections: c.sections}
+	filled := Case{file: c.file, line: c.line, section: c.section}
 	if err := json.Unmarshal([]byte(text), &filled); err != nil {
 		return c, fmt.Errorf("fill in case %q: %w", c.Name, err)
 	}
