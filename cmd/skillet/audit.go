@@ -157,6 +157,9 @@ func (t *terminal) showEvent(e event) {
 		return
 	}
 	t.say("%s  %s  %s  %.1f ms, %d fuel", line, plain(e.Run.Tool), verdict(e.Run), e.Run.DurationMS, e.Run.Fuel)
+	if e.Run.OnBehalfOf != "" {
+		t.say("    %s for %s, as a part of run %s", plain(e.Run.Part), plain(e.Run.OnBehalfOf), e.Run.Of)
+	}
 	for _, d := range e.Run.Denials {
 		t.say("    denied %s: %s", plain(d.Request), plain(d.Reason))
 	}

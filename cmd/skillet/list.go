@@ -242,6 +242,9 @@ func (t *terminal) showAbout(a about, asks []manifests.RequestedCapability) {
 	if m.Type.IsCode() {
 		a.bounds.show(t.say, "limits:   ")
 	}
+	if s, ok := m.Sessions(); ok {
+		t.say("%-10s %s", "sessions:", sessionBounds(s))
+	}
 	t.showTrials(a)
 	t.showPrompt(m)
 	t.showTools(m)
@@ -275,6 +278,9 @@ func (t *terminal) showTrials(a about) {
 		t.say("%-10s %s has %d%% of the calls since %s, until it answered %d", "on trial:", plain(r.Version), r.Percent, when(r.At), r.Calls)
 		t.say("             %s: %d calls, %d failed, %.1f ms, %.0f fuel", plain(r.Version), r.Figures.Candidate.Calls, r.Figures.Candidate.Failed, r.CandidateMS, r.CandidateFuel)
 		t.say("             %s: %d calls, %d failed, %.1f ms, %.0f fuel", plain(r.StableVersion), r.Figures.Stable.Calls, r.Figures.Stable.Failed, r.StableMS, r.StableFuel)
+		if r.Replays != "" {
+			t.say("             before the trial: %s", plain(r.Replays))
+		}
 	}
 	if s := a.Installed; s != nil && s.Trial != nil {
 		tr := s.Trial

@@ -90,6 +90,7 @@ var program = sync.OnceValues(func() (p made, err error) {
 //	blob FILE PATH VAR      sets VAR to the stored copy of a file of a package
 //	                        that info printed to FILE
 //	expand FILE...          puts the values of variables into files
+//	spoil-session HOME SKILL/NAME  changes one bit in the file of a session
 //	archive KIND FILE       writes a .skill file that is broken in some way
 //	shelve FILE NAME        has the web server serve a file as /shelf/NAME
 //
@@ -144,7 +145,7 @@ func TestScripts(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %s", name)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "module": module, "flip": flip, "spoil": spoil, "id": id, "blob": blob, "expand": expand, "archive": archive,
+			"exits": exits, "module": module, "flip": flip, "spoil": spoil, "id": id, "blob": blob, "expand": expand, "archive": archive, "spoil-session": spoilSession,
 			"shelve": lent.shelve,
 		},
 	})
@@ -297,7 +298,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 
 // modules are the modules that scripts can have.
 var modules = map[string]func() []byte{
-	"echo": echo,
+	"echo": echo, "notebook": notebook, "caller": caller,
 	"spin": func() []byte {
 		m := wasmtest.New()
 		m.ExportFunc("spin", m.Func(wasmtest.Signature{}, "", wasmtest.Loop(wasmtest.Empty, wasmtest.Br(0))))

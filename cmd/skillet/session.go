@@ -12,6 +12,7 @@ import (
 	"github.com/skillet-run/skillet/host"
 	sessions "github.com/skillet-run/skillet/host/session"
 	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/manifests"
 )
 
 func (t *terminal) sessionCommand() *cli.Command {
@@ -222,6 +223,18 @@ func (t *terminal) findSession(ctx context.Context, c *cli.Context, h *host.Host
 		return sessions.Info{}, task.Errorf(task.KindNotFound, "session %s: %w of yours", name, sessions.ErrNotFound).WithHint("it is of %s: add --owner", strings.Join(others, ", "))
 	}
 	return sessions.Info{}, sessions.NotFound(name)
+}
+
+// sessionBounds says what holds for the sessions of a skill.
+func sessionBounds(s manifests.Sessions) string {
+	text := fmt.Sprintf("up to %d at once, end after %s without a call", s.Max, time.Duration(s.Seconds*float64(time.Second)))
+	if !s.Persist {
+		return text + " and with the program"
+	}
+	if !s.Discard {
+		text += ", and can be resumed then"
+	}
+	return text
 }
 
 func sessionNames(all []sessions.Info) string {
