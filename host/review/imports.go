@@ -96,6 +96,19 @@ func Imports(p *bundle.Package) ([]Finding, error) {
 	return checkImports(path, m.Imports, p.Manifest().Security.Permissions), nil
 }
 
+// Wanted reports whether a module whose manifest asks for p may import a function
+// of skillet:host/v1.
+func Wanted(p manifests.Permissions, name string) bool {
+	for _, r := range importRules {
+		for _, prefix := range r.needs {
+			if strings.HasPrefix("skillet:host/v1:"+name, prefix) && !r.asked(p) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // checkImports applies the table.
 func checkImports(path string, imports []wasmbin.Import, asked manifests.Permissions) []Finding {
 	var all []Finding

@@ -92,6 +92,7 @@ var imports = map[string][]string{
 	"host/evidence":        {"host/casetest", "host/findings", "host/registry", "host/replay", "host/review", "manifests", "manifests/bundle"},
 	"host/watch":           nil,
 	"host/inspect":         {"host/review", "host/sandbox/wasmbin", "manifests"},
+	"host/narrow":          {"host/sandbox/wasmbin", "host/sandbox/wasmlink"},
 	"host/toolchain":       {"host/review", "host/sandbox/wasmbin", "host/task", "manifests", "manifests/bundle"},
 	"host/scaffold":        {"host/task", "host/toolchain", "manifests", "sdk"},
 	"host/review":          {"host/sandbox/wasmbin", "manifests", "manifests/bundle", "policies/capability"},
@@ -126,7 +127,7 @@ var imports = map[string][]string{
 	"cmd/skillet": {
 		"host", "host/agents", "manifests/agent", "host/approval", "host/audit", "host/checkpoint", "host/closure", "host/resolve", "manifests/lockfile", "manifests/semver", "host/suggest", "host/hostfn", "host/config", "host/escape", "host/evidence", "host/findings", "host/install", "host/journal", "host/ledger", "host/prompt", "host/recording", "host/registry", "host/replay", "host/review", "host/runner",
 		"host/sandbox/wasmbin", "host/sandbox/worker", "host/secret", "host/session", "host/settings", "host/skillset", "host/store", "host/store/atomicfile", "host/source", "manifests/signature", "manifests/signature/keyless", "host/signer", "host/trust", "host/task", "manifests", "manifests/bundle", "policies", "policies/capability",
-		"host/toolchain", "host/scaffold", "host/watch", "host/inspect", "host/casetest", "manifests/testcase",
+		"host/toolchain", "host/scaffold", "host/watch", "host/inspect", "host/casetest", "manifests/testcase", "host/narrow", "host/script",
 	},
 	"cmd/demo": nil,
 
