@@ -219,7 +219,8 @@ func (s *suite) one(ctx context.Context, i int) *Result {
 	}
 	c := s.cases[i]
 	began := time.Now()
-	r := Result{File: c.File(), Line: c.Line(), Name: c.Name, Tool: c.Tool, Golden: c.ExpectFile}
+	r := Result{File: c.File(), Line: c.Line(), Name: c.Name, Tool: c.Tool}
+	r.Golden, r.Section = c.Golden()
 	if c.Skip != "" {
 		r.Outcome, r.Detail = Skipped, c.Skip
 		return &r

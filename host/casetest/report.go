@@ -62,8 +62,10 @@ type Result struct {
 	// Logs and Denials are what was logged and refused.
 	Logs    []task.LogLine `json:"logs,omitempty"`
 	Denials []task.Denial  `json:"denials,omitempty"`
-	// Golden is the golden file of the case; empty for none.
-	Golden string `json:"golden,omitempty"`
+	// Golden is the golden file of the case, and Section the section of it when that is
+	// the file of the case itself; empty for none.
+	Golden  string `json:"golden,omitempty"`
+	Section string `json:"-"`
 	// Output is what the tool answered, with the placeholders put back; nil when it
 	// did not. Failure is the error it ended with; nil when it answered.
 	Output  []byte      `json:"-"`
