@@ -9,7 +9,7 @@ BENCHTIME  ?= 1s
 # A benchmark that runs everything once is a test: its figures mean nothing.
 BENCHFLAGS ?= $(if $(filter 1x,$(BENCHTIME)),--quick)
 
-.PHONY: help build skills demo test check bench testdata generate fuzz prove clean
+.PHONY: help build skills demo test check bench toolchains languages testdata generate fuzz prove clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -61,6 +61,13 @@ bench: ## run every benchmark: proof/bench.txt, and bench/report.json with the b
 tools: ## install what some tests are run against into .tools: a registry, and cosign
 	CGO_ENABLED=0 GOBIN=$(CURDIR)/.tools $(GO) install github.com/distribution/distribution/v3/cmd/registry@v3.1.2
 	CGO_ENABLED=0 GOBIN=$(CURDIR)/.tools $(GO) install github.com/sigstore/cosign/v3/cmd/cosign@v3.1.3
+
+# Tests of a language whose compiler is not here are skipped, each with a line that says so.
+toolchains: ## install the compilers of the SDKs' languages into .tools: Zig (C and C++ too), AssemblyScript, Rust's targets
+	sdk/toolchains.sh
+
+languages: ## measure the conformance skill in each language, and write the table of docs/languages.md
+	$(GO) test -count=1 -timeout 20m -run '^TestTable$$' -v ./sdk/conformance -update
 
 testdata: ## build the benchmark's guests that are not Go, see bench/guests/README.md
 	bench/guests/build.sh

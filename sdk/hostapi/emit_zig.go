@@ -191,5 +191,9 @@ func zigSubject(f Function, ask string) string {
 	if len(args) == 0 {
 		return fmt.Sprintf("%q", format)
 	}
-	return fmt.Sprintf("try print(%q, .{ %s })", format, strings.Join(args, ", "))
+	list := "{" + args[0] + "}"
+	if len(args) > 1 {
+		list = "{ " + strings.Join(args, ", ") + " }"
+	}
+	return fmt.Sprintf("try print(%q, .%s)", format, list)
 }

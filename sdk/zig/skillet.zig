@@ -503,7 +503,7 @@ pub const FsReadResponse = struct {
 /// fsRead returns the content of a file, or a part of it. It needs the grant fs.read:{path}.
 /// Errors: error.Denied, error.NotFound, error.Invalid, error.Limit.
 pub fn fsRead(ask: FsReadRequest) Error!FsReadResponse {
-    return request(FsReadResponse, "fs_read", try print("read {s}", .{ ask.path }), ask, "");
+    return request(FsReadResponse, "fs_read", try print("read {s}", .{ask.path}), ask, "");
 }
 
 /// what fsWrite takes
@@ -527,7 +527,7 @@ pub const FsWriteResponse = struct {
 /// error.Limit.
 /// The body is the content.
 pub fn fsWrite(ask: FsWriteRequest, body: []const u8) Error!FsWriteResponse {
-    return request(FsWriteResponse, "fs_write", try print("write {s}", .{ ask.path }), ask, body);
+    return request(FsWriteResponse, "fs_write", try print("write {s}", .{ask.path}), ask, body);
 }
 
 /// what fsList takes
@@ -551,7 +551,7 @@ pub const FsListResponse = struct {
 /// fsList lists a directory, sorted by name, each directory before what is in it. It needs the
 /// grant fs.read:{path}. Errors: error.Denied, error.NotFound, error.Invalid, error.Limit.
 pub fn fsList(ask: FsListRequest) Error!FsListResponse {
-    return request(FsListResponse, "fs_list", try print("list {s}", .{ ask.path }), ask, "");
+    return request(FsListResponse, "fs_list", try print("list {s}", .{ask.path}), ask, "");
 }
 
 /// what fsStat takes
@@ -575,7 +575,7 @@ pub const FsStatResponse = struct {
 /// fsStat describes a file or directory; that there is none is an answer and no error. It needs
 /// the grant fs.read:{path}. Errors: error.Denied, error.Invalid.
 pub fn fsStat(ask: FsStatRequest) Error!FsStatResponse {
-    return request(FsStatResponse, "fs_stat", try print("stat {s}", .{ ask.path }), ask, "");
+    return request(FsStatResponse, "fs_stat", try print("stat {s}", .{ask.path}), ask, "");
 }
 
 /// what httpRequest takes
@@ -635,7 +635,7 @@ pub const KvGetResponse = struct {
 /// kvGet returns a value of the skill's own state; that there is none is an answer and no
 /// error. It needs the grant kv. Errors: error.Denied, error.Invalid, error.Io.
 pub fn kvGet(ask: KvGetRequest) Error!KvGetResponse {
-    return request(KvGetResponse, "kv_get", try print("get key {s}", .{ ask.key }), ask, "");
+    return request(KvGetResponse, "kv_get", try print("get key {s}", .{ask.key}), ask, "");
 }
 
 /// what kvPut takes
@@ -659,7 +659,7 @@ pub const KvPutResponse = struct {
 /// error.Conflict, error.Limit, error.Io.
 /// The body is the value.
 pub fn kvPut(ask: KvPutRequest, body: []const u8) Error!KvPutResponse {
-    return request(KvPutResponse, "kv_put", try print("put key {s}", .{ ask.key }), ask, body);
+    return request(KvPutResponse, "kv_put", try print("put key {s}", .{ask.key}), ask, body);
 }
 
 /// what kvDelete takes
@@ -677,7 +677,7 @@ pub const KvDeleteResponse = struct {
 /// kvDelete removes a value. It needs the grant kv. Errors: error.Denied, error.Invalid,
 /// error.Io.
 pub fn kvDelete(ask: KvDeleteRequest) Error!KvDeleteResponse {
-    return request(KvDeleteResponse, "kv_delete", try print("delete key {s}", .{ ask.key }), ask, "");
+    return request(KvDeleteResponse, "kv_delete", try print("delete key {s}", .{ask.key}), ask, "");
 }
 
 /// what kvList takes
@@ -697,7 +697,7 @@ pub const KvListResponse = struct {
 /// kvList returns the keys that begin with a prefix, in order. It needs the grant kv. Errors:
 /// error.Denied, error.Invalid, error.Io.
 pub fn kvList(ask: KvListRequest) Error!KvListResponse {
-    return request(KvListResponse, "kv_list", try print("list keys {s}", .{ ask.prefix }), ask, "");
+    return request(KvListResponse, "kv_list", try print("list keys {s}", .{ask.prefix}), ask, "");
 }
 
 /// what secretExists takes
@@ -716,7 +716,7 @@ pub const SecretExistsResponse = struct {
 /// it to requests where the manifest says so. It needs the grant secret:{name}. Errors:
 /// error.Denied, error.Io.
 pub fn secretExists(ask: SecretExistsRequest) Error!SecretExistsResponse {
-    return request(SecretExistsResponse, "secret_exists", try print("look for secret {s}", .{ ask.name }), ask, "");
+    return request(SecretExistsResponse, "secret_exists", try print("look for secret {s}", .{ask.name}), ask, "");
 }
 
 /// what logLine takes
@@ -770,7 +770,7 @@ pub const SkillCallResponse = struct {
 /// error.Denied, error.NotFound, error.Invalid, error.Limit, error.Timeout, error.Failed.
 /// The body is the input of the tool.
 pub fn skillCall(ask: SkillCallRequest, body: []const u8) Error!SkillCallResponse {
-    return request(SkillCallResponse, "skill_call", try print("call skill {s}", .{ ask.skill }), ask, body);
+    return request(SkillCallResponse, "skill_call", try print("call skill {s}", .{ask.skill}), ask, body);
 }
 
 /// what modelCall takes
@@ -806,7 +806,7 @@ pub const ModelCallResponse = struct {
 /// error.Failed.
 /// The body is the prompt.
 pub fn modelCall(ask: ModelCallRequest, body: []const u8) Error!ModelCallResponse {
-    return request(ModelCallResponse, "model_call", try print("ask model {s}", .{ ask.model }), ask, body);
+    return request(ModelCallResponse, "model_call", try print("ask model {s}", .{ask.model}), ask, body);
 }
 
 // generated from sdk/hostapi/interface.json: end
