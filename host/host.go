@@ -89,6 +89,7 @@ type Host struct {
 	maximum  *policies.Maximum // nil for none
 	builtin  *policies.Set     // without those of the home
 	sessions *session.Store
+	scripts  *Scripts
 	store    *badgerstore.Store
 	sources  *source.Fetcher
 	workers  *worker.Pool
@@ -236,6 +237,7 @@ func (h *Host) openSandbox(ctx context.Context) error {
 		Bytes: int64(s.SessionMaxMB) << 20, Total: int64(s.SessionsTotalMB) << 20, LockWait: seconds(s.LockWaitSeconds),
 	})
 	h.apart = worker.NewRuntime(h.Log.Named("worker"), h.workers, h.sandbox, hostfn.Functions(), 0)
+	h.scripts = newScripts(h, key)
 	return nil
 }
 
@@ -251,7 +253,7 @@ func (h *Host) wire() {
 		Home: h.Home, Own: ownFiles(s),
 		Ceilings:    h.callCeilings(),
 		HTTPTimeout: seconds(s.HTTPTimeoutSeconds), HTTPBytes: int64(s.HTTPMaxMB) << 20,
-		Workers: h.apart, Sessions: h.sessions, Skills: installed{h}, Trials: trials{h}, Rates: rates(s),
+		Workers: h.apart, Sessions: h.sessions, Skills: installed{h}, Scripts: h.scripts, Trials: trials{h}, Rates: rates(s),
 	})
 	h.wireRecordings(s)
 	h.Tester = casetest.New(h.Runner, h.builtin)

@@ -89,6 +89,30 @@ func (c *checker) command() {
 		}
 	case !interpreterName.MatchString(command):
 		c.report("command", "name a module that ends in .wasm; put arguments in args", "%q is neither a module nor the name of an interpreter", command)
+	default:
+		c.interpreter(command)
+	}
+}
+
+// interpreter checks what goes with a command that is no module: the script, and
+// the interpreter as something the skill depends on, so that the one it was
+// approved with is the one that runs it.
+func (c *checker) interpreter(command string) {
+	args := c.m.Args
+	switch {
+	case len(args) == 0:
+		c.report("args", `name the script, such as ["main.js"]`, "is missing; %s runs a file of the package", command)
+	case !isPackagePath(args[0]):
+		c.report("args[0]", "write the path of a file in the package, such as main.js", "%q is not a path in the package", args[0])
+	case len(args) > 1:
+		c.report("args[1]", "remove it; a script gets its input as JSON", "would be ignored: a script has no arguments")
+	}
+	d, ok := c.m.Dependencies[command]
+	switch {
+	case !ok:
+		c.report("dependencies", fmt.Sprintf(`add {%q: "*"}`, command), "does not name %s, which runs the script", command)
+	case d.Optional:
+		c.report(join("dependencies", keyStep(command))+".optional", "remove it", "cannot be: nothing else runs the script")
 	}
 }
 

@@ -326,18 +326,40 @@ func TestRequestedPaths(t *testing.T) {
 	}
 }
 
+func TestInterpreters(t *testing.T) {
+	t.Parallel()
+	const head = "name: demo\ndescription: Shows something.\nversion: 1.0.0\ntype: code_inline\ntools: [{name: run}]\n"
+	for text, where := range map[string]string{
+		"command: qjs\nargs: [lib/main.js]\ndependencies: {qjs: ^1}\n":                         "",
+		"command: qjs\ndependencies: {qjs: '*'}\n":                                             "args",
+		"command: qjs\nargs: [../main.js]\ndependencies: {qjs: '*'}\n":                         "args[0]",
+		"command: qjs\nargs: [a.js, b]\ndependencies: {qjs: '*'}\n":                            "args[1]",
+		"command: qjs\nargs: [main.js]\n":                                                      "dependencies",
+		"command: qjs\nargs: [main.js]\ndependencies: {qjs: {version: '*', optional: true}}\n": "dependencies.qjs.optional",
+	} {
+		m, err := manifests.Parse([]byte(head+text), "skill.yaml")
+		var errs manifests.Errors
+		switch {
+		case where == "" && (err != nil || !m.Interpreted()):
+			t.Errorf("%s: %v", text, err)
+		case where != "" && (!errors.As(err, &errs) || errs[0].Path != where):
+			t.Errorf("%s: %v, want an error at %s", text, err, where)
+		}
+	}
+}
+
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	const head = "name: demo\ndescription: Shows something.\nversion: 1.0.0\n"
 	for text, refused := range map[string]string{
-		"type: code_inline\ncommand: a.wasm\ntools: [{name: run}]\n":                                            "",
-		"type: code_inline\ncommand: a.wasm\nargs: [-v]\ntools: [{name: run, export: _start}]\n":                "",
-		"type: code_session\ncommand: a.wasm\ntools: [{name: run}]\n":                                           "",
-		"type: code_inline\ncommand: qjs\nargs: [main.js]\ntools: [{name: a}, {name: b, export: a}]\n":          "command",
-		"type: conversation\nprompt_template: \"Review this: {code}\"\ncontext_files: {patterns: [a]}\n":        "",
-		"type: prompt_inline\nprompt: \"Write {kind}.\"\nparameters: [{name: kind, type: string}]\n":            "",
-		"type: conversation\nprompt: Hello {there}\n":                                                           "",
-		"type: code_inline\ncommand: a.wasm\ntools: [{name: run}]\nresilience: {health_check: {interval: 5}}\n": "",
+		"type: code_inline\ncommand: a.wasm\ntools: [{name: run}]\n":                                                             "",
+		"type: code_inline\ncommand: a.wasm\nargs: [-v]\ntools: [{name: run, export: _start}]\n":                                 "",
+		"type: code_session\ncommand: a.wasm\ntools: [{name: run}]\n":                                                            "",
+		"type: code_inline\ncommand: qjs\nargs: [main.js]\ndependencies: {qjs: '*'}\ntools: [{name: a}, {name: b, export: a}]\n": "",
+		"type: conversation\nprompt_template: \"Review this: {code}\"\ncontext_files: {patterns: [a]}\n":                         "",
+		"type: prompt_inline\nprompt: \"Write {kind}.\"\nparameters: [{name: kind, type: string}]\n":                             "",
+		"type: conversation\nprompt: Hello {there}\n":                                                                            "",
+		"type: code_inline\ncommand: a.wasm\ntools: [{name: run}]\nresilience: {health_check: {interval: 5}}\n":                  "",
 	} {
 		m, err := manifests.Parse([]byte(head+text), "skill.yaml")
 		if err != nil {

@@ -77,7 +77,6 @@ type refusal struct {
 // refusals lists what this host cannot honour, in the order of the schema.
 func refusals() []refusal {
 	return []refusal{
-		{"command", "this host has no interpreter skills: a command is a module in the package", "compile the skill to a .wasm module and name it", func(m *Manifest) bool { return m.Command != "" && !isModule(m.Command) }},
 		{"security.resource_limits.max_cpu_percent", "the share of a processor is not limited", "leave it out or write 100, and bound the work with max_fuel and max_execution_time", limitsCPU},
 	}
 }

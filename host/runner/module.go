@@ -32,9 +32,9 @@ func (r *Runner) apart(t Target) bool {
 // module returns the compiled module of a target, compiling it at its first use;
 // fresh is true when it did.
 func (r *Runner) module(ctx context.Context, t Target) (m module, fresh bool, err error) {
-	path, wasm, err := t.Package.Module()
+	path, wasm, err := r.code(ctx, t)
 	if err != nil {
-		return nil, false, task.Wrap(task.KindVerification, err)
+		return nil, false, err
 	}
 	key := moduleKey{manifests.DigestOf(wasm), r.apart(t)}
 	r.mu.Lock()
@@ -71,9 +71,9 @@ func (r *Runner) keep(ctx context.Context, key moduleKey, m module) (module, err
 
 // inspect compiles a package's module and describes it.
 func (r *Runner) inspect(ctx context.Context, p *bundle.Package) (sandbox.Info, error) {
-	path, wasm, err := p.Module()
+	path, wasm, err := r.code(ctx, Target{Label: p.Manifest().Name + "@" + p.Manifest().Version, Package: p, Origin: registry.OriginPath})
 	if err != nil {
-		return sandbox.Info{}, task.Wrap(task.KindVerification, err)
+		return sandbox.Info{}, err
 	}
 	m, err := r.open(ctx, wasm, r.settings.Workers != nil)
 	if err != nil {

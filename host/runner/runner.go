@@ -157,6 +157,8 @@ type Settings struct {
 	// Workers runs what nobody has decided about, and looks at what is to be
 	// installed. Nil does both in this process.
 	Workers *worker.Runtime
+	// Scripts makes the modules of packages that an interpreter runs; nil makes none.
+	Scripts Scripts
 	// Skills finds the skills that fallback commands name; nil finds none.
 	Skills Skills
 	// Sessions has the sessions of skills; nil has none.

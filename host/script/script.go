@@ -61,7 +61,7 @@ type Interpreter struct {
 
 // Interpreters lists all there are, in order of their names.
 func Interpreters() []Interpreter {
-	return []Interpreter{javaScript()}
+	return []Interpreter{pythonRow(), javaScript()}
 }
 
 // Find returns the interpreter of a name.

@@ -83,7 +83,7 @@ func TestTheManifestSaysWhatIsBuilt(t *testing.T) {
 	if err != nil || p.Module != "bin/tool.wasm" || !p.Command || p.Manifest == nil {
 		t.Errorf("%+v, %v", p, err)
 	}
-	put(t, dir, map[string]string{"skill.json": manifest("qjs", "run")})
+	put(t, dir, map[string]string{"skill.json": strings.Replace(manifest("qjs", "run"), `"tools"`, `"args":["main.js"],"dependencies":{"qjs":"*"},"tools"`, 1)})
 	if p, err = Recognise(dir); err != nil || p.Module != "" {
 		t.Errorf("an interpreter: %+v, %v", p, err)
 	}

@@ -1,0 +1,234 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/skillet-run/skillet/host/npm"
+	"github.com/skillet-run/skillet/host/registry"
+	"github.com/skillet-run/skillet/host/runner"
+	"github.com/skillet-run/skillet/host/sandbox"
+	"github.com/skillet-run/skillet/host/sandbox/worker"
+	"github.com/skillet-run/skillet/host/script"
+	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/manifests"
+	"github.com/skillet-run/skillet/manifests/bundle"
+)
+
+// Scripts makes modules of scripts with the interpreters that are installed in a
+// home, and the packages of interpreters. Whatever runs while something is built
+// runs in a worker process.
+type Scripts struct {
+	h     *Host
+	shelf *script.Shelf
+
+	mu     sync.Mutex
+	loaded map[manifests.Digest]*worker.Module // interpreters
+	built  map[string][]byte                   // modules by their ids
+}
+
+// Scripts makes modules of scripts in this home.
+func (h *Host) Scripts() *Scripts { return h.scripts }
+
+func newScripts(h *Host, key []byte) *Scripts {
+	return &Scripts{
+		h: h, shelf: script.NewShelf(h.Log.Named("script"), h.path("cache", "scripts"), key),
+		loaded: map[manifests.Digest]*worker.Module{}, built: map[string][]byte{},
+	}
+}
+
+// Run runs an export of a module in a worker process, and keeps the module
+// loaded: it is an interpreter's.
+func (s *Scripts) Run(ctx context.Context, wasm []byte, c sandbox.Call) (sandbox.Result, error) {
+	m, err := s.load(ctx, wasm)
+	if err != nil {
+		return sandbox.Result{}, err
+	}
+	return m.Call(ctx, c)
+}
+
+func (s *Scripts) load(ctx context.Context, wasm []byte) (*worker.Module, error) {
+	d := manifests.DigestOf(wasm)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if m, ok := s.loaded[d]; ok {
+		return m, nil
+	}
+	m, err := s.h.apart.Load(ctx, wasm)
+	if err == nil {
+		s.loaded[d] = m
+	}
+	return m, err
+}
+
+// Module returns the module of a package whose command is an interpreter, made
+// now or before. What the package needs of an interpreter is what its closure
+// has; of a package that is not installed, what is installed under the name.
+func (s *Scripts) Module(ctx context.Context, t runner.Target) ([]byte, error) {
+	m := t.Package.Manifest()
+	in, ok := script.Find(m.Command)
+	if !ok {
+		return nil, unknownInterpreter(t.Label, m.Command)
+	}
+	if len(m.Args) == 0 {
+		return nil, task.Errorf(task.KindVerification, "%s: args do not name the script that %s runs", t.Label, m.Command).WithHint(`write "args": ["main.js"]`)
+	}
+	wasm, digest, err := s.interpreter(ctx, t, in.Name)
+	if err != nil {
+		return nil, err
+	}
+	id := script.ID(in, string(digest), string(t.Package.Digest()), m.Args[0])
+	if made, ok := s.kept(id); ok {
+		return made, nil
+	}
+	files, err := tree(t.Package)
+	if err != nil {
+		return nil, err
+	}
+	made, err := script.Build(ctx, s, in, wasm, script.Source{Files: files, Main: m.Args[0]})
+	if err != nil {
+		return nil, err
+	}
+	s.keep(id, made)
+	return made, nil
+}
+
+func (s *Scripts) kept(id string) ([]byte, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if wasm, ok := s.built[id]; ok {
+		return wasm, true
+	}
+	wasm, ok := s.shelf.Get(id)
+	if ok {
+		s.built[id] = wasm
+	}
+	return wasm, ok
+}
+
+func (s *Scripts) keep(id string, wasm []byte) {
+	s.shelf.Put(id, wasm)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.built[id] = wasm
+}
+
+// tree is the files of a package.
+func tree(p *bundle.Package) (script.Tree, error) {
+	t := script.Tree{}
+	for _, f := range p.Files() {
+		b, err := p.Read(f.Path)
+		if err != nil {
+			return nil, err
+		}
+		t[f.Path] = b
+	}
+	return t, nil
+}
+
+// Build makes a module of a script with the interpreter that is installed.
+func (s *Scripts) Build(ctx context.Context, source script.Source) ([]byte, error) {
+	in, ok := script.ForFile(source.Main)
+	if !ok {
+		return nil, task.Errorf(task.KindUsage, "build %s: no interpreter is for files of this name", source.Main).
+			WithHint("there are %s", strings.Join(script.Names(), " and "))
+	}
+	wasm, _, err := s.interpreter(ctx, runner.Target{Label: source.Main, Origin: registry.OriginPath}, in.Name)
+	if err != nil {
+		return nil, err
+	}
+	return script.Build(ctx, s, in, wasm, source)
+}
+
+// Engine builds the package of an interpreter, with the engine from the npm
+// registry or from where it was kept.
+func (s *Scripts) Engine(ctx context.Context, name string) (map[string][]byte, error) {
+	in, ok := script.Find(name)
+	if !ok {
+		return nil, unknownInterpreter("engine", name)
+	}
+	fetch := npm.New(s.h.Log.Named("npm"), npm.FromEnvironment(os.Getenv, s.h.path("cache", "npm")))
+	return script.Engine(ctx, s, fetch, in)
+}
+
+func unknownInterpreter(label, name string) error {
+	return task.Errorf(task.KindUsage, "%s: this host knows no interpreter %q", label, name).
+		WithHint("it knows %s; a command can also name a .wasm module in the package", strings.Join(script.Names(), " and "))
+}
+
+// interpreter finds the module of the interpreter that a caller needs, and the
+// digest of its package.
+func (s *Scripts) interpreter(ctx context.Context, caller runner.Target, name string) ([]byte, manifests.Digest, error) {
+	p, err := s.provider(ctx, caller, name)
+	if err != nil {
+		return nil, "", err
+	}
+	if _, ok := p.Manifest().Provides[name]; !ok {
+		return nil, "", task.Errorf(task.KindVerification, "%s needs the interpreter %s, and the skill of that name provides none", caller.Label, name).
+			WithHint("`skillet engine add %s` installs the one that belongs to this program", name)
+	}
+	_, wasm, err := p.Module()
+	if err != nil {
+		return nil, "", task.Wrap(task.KindVerification, err)
+	}
+	return wasm, p.Digest(), nil
+}
+
+// provider is the installed package that provides an interpreter to a caller.
+func (s *Scripts) provider(ctx context.Context, caller runner.Target, name string) (*bundle.Package, error) {
+	t, _, err := installed{s.h}.reached(ctx, caller, manifests.Ref{Name: name})
+	if err == nil {
+		return t.Package, nil
+	}
+	if !errors.Is(err, registry.ErrNotFound) {
+		return nil, err
+	}
+	p, found, listErr := s.anyProvider(ctx, name)
+	if listErr != nil {
+		return nil, listErr
+	}
+	if !found {
+		return nil, task.Errorf(task.KindNotFound, "%s needs the interpreter %s, which is not installed: %w", caller.Label, name, err).
+			WithHint("get it with: skillet engine add %s", name)
+	}
+	return p, nil
+}
+
+// anyProvider finds an active skill that provides an interface under another name.
+func (s *Scripts) anyProvider(ctx context.Context, name string) (*bundle.Package, bool, error) {
+	all, err := s.h.Registry.List(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, skill := range all {
+		if !skill.Active || skill.Runs() != nil {
+			continue
+		}
+		m, err := s.h.Registry.Manifest(ctx, skill.Digest)
+		if err != nil {
+			return nil, false, fmt.Errorf("look for who provides %s: %w", name, err)
+		}
+		if _, ok := m.Provides[name]; ok {
+			p, err := s.h.Registry.Package(ctx, skill.Digest)
+			return p, err == nil, err
+		}
+	}
+	return nil, false, nil
+}
+
+// Provider names the installed skill that provides an interpreter to scripts that
+// are not installed; empty when none does.
+func (s *Scripts) Provider(ctx context.Context, name string) (string, error) {
+	p, err := s.provider(ctx, runner.Target{Label: name, Origin: registry.OriginPath}, name)
+	if errors.Is(err, registry.ErrNotFound) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return p.Manifest().Name + "@" + p.Manifest().Version, nil
+}
