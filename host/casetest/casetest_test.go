@@ -419,6 +419,24 @@ func TestIsBounded(t *testing.T) {
 	}
 }
 
+// TestSlowIsNotWrong: what only this run has no time for does not fail.
+func TestSlowIsNotWrong(t *testing.T) {
+	t.Parallel()
+	r := open(t)
+	p := packWith(t, 5_000_000_000, map[string]string{"tests/a.yaml": `
+- {name: slow, tool: endless, expect: 1}
+- {name: slow by itself, tool: endless, expect: 1, timeout: 0.05}
+- {name: ends by time, tool: endless, error_kind: limit}
+`})
+	rep, err := r.Run(t.Context(), p, Options{MaxCaseTime: 100 * time.Millisecond})
+	if err != nil || len(rep.Results) != 3 {
+		t.Fatal(rep, err)
+	}
+	if got := fmt.Sprint(rep.Results[0].Outcome, rep.Results[1].Outcome, rep.Results[2].Outcome); got != "skippedfailedpassed" && got != "skipped failed passed" {
+		t.Errorf("%s: %+v", got, rep.Results)
+	}
+}
+
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	r := open(t)

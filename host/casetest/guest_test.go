@@ -138,6 +138,12 @@ func tools() []string {
 // pack makes a package with files of test cases, by name.
 func pack(tb testing.TB, files map[string]string) *bundle.Package {
 	tb.Helper()
+	return packWith(tb, 5_000_000, files)
+}
+
+// packWith is pack with another limit of fuel.
+func packWith(tb testing.TB, fuel uint64, files map[string]string) *bundle.Package {
+	tb.Helper()
 	var list []string
 	for _, t := range tools() {
 		list = append(list, fmt.Sprintf(`{"name":%q}`, t))
@@ -146,7 +152,7 @@ func pack(tb testing.TB, files map[string]string) *bundle.Package {
 		"main.wasm": guest(),
 		"skill.json": fmt.Appendf(nil, `{"name":"probe","version":"1.0.0","description":"asks","type":"code_inline","command":"main.wasm","tools":[%s],
 			"security":{"permissions":{"kv":{"reason":"r"},"network":["https://api.example.com/*"],"secrets":[{"name":"api","inject":{"url":"https://api.example.com/*","header":"Authorization","prefix":"Bearer "}}]},
-			"resource_limits":{"max_fuel":5000000}}}`, strings.Join(list, ",")),
+			"resource_limits":{"max_fuel":%d}}}`, strings.Join(list, ","), fuel),
 	}
 	for name, text := range files {
 		all[name] = []byte(text)

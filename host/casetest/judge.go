@@ -57,7 +57,12 @@ func (t *trial) judge(ctx context.Context, res task.Result) {
 		}
 		r.Differences = append(r.Differences, found...)
 	}
-	if len(r.Differences) == 0 {
+	switch {
+	case len(r.Differences) == 0:
+		return
+	case t.cut && res.Error != nil && errors.Is(res.Error, sandbox.ErrTime):
+		r.Outcome, r.Differences = Skipped, nil
+		r.Detail = fmt.Sprintf("it takes longer than %s, which is all that it gets here", t.suite.options.MaxCaseTime)
 		return
 	}
 	r.Outcome = Failed

@@ -36,6 +36,7 @@ type trial struct {
 	dir    string
 	result *Result
 
+	cut     bool // it gets less time than it asks for
 	granted capability.Set
 	kv      store.KV // nil when the case has nothing to do with it
 	close   []func()
@@ -100,14 +101,14 @@ func (t *trial) prepare(ctx context.Context) (runner.Call, error) {
 	}, nil
 }
 
-// wall is how long the case may take; 0 means as long as the manifest says.
+// wall is how long the case may take.
 func (t *trial) wall() time.Duration {
 	most, want := t.suite.options.MaxCaseTime, time.Duration(t.c.Timeout*float64(time.Second))
 	if want == 0 {
 		want = time.Duration(t.suite.pkg.Manifest().Limits().Seconds * float64(time.Second))
 	}
-	if most > 0 {
-		want = min(want, most)
+	if t.cut = most > 0 && most < want; t.cut {
+		return most
 	}
 	return want
 }
