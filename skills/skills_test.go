@@ -28,7 +28,7 @@ type built struct {
 	module   *sandbox.Module
 }
 
-// skillDirs returns the directories with a manifest.
+// skillDirs returns the directories with a manifest whose skill is written in Go.
 func skillDirs(t testing.TB) []string {
 	t.Helper()
 	var dirs []string
@@ -38,7 +38,9 @@ func skillDirs(t testing.TB) []string {
 			t.Fatal(err)
 		}
 		for _, f := range found {
-			dirs = append(dirs, filepath.Dir(f))
+			if _, err := os.Stat(filepath.Join(filepath.Dir(f), "main.go")); err == nil {
+				dirs = append(dirs, filepath.Dir(f))
+			}
 		}
 	}
 	if len(dirs) == 0 {

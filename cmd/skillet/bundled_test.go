@@ -59,7 +59,8 @@ func TestBundledSkills(t *testing.T) {
 	}
 }
 
-// bundledSkills are the names of the directories with a manifest in skills.
+// bundledSkills are the names of the directories in skills with a manifest and a
+// module to be built of Go.
 func bundledSkills(t *testing.T) []string {
 	t.Helper()
 	var names []string
@@ -69,6 +70,9 @@ func bundledSkills(t *testing.T) []string {
 			t.Fatal(err)
 		}
 		for _, f := range found {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(f), "main.go")); err != nil {
+				continue
+			}
 			names = append(names, filepath.Base(filepath.Dir(f)))
 		}
 	}
