@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -94,7 +93,9 @@ func (t *terminal) buildAt(ctx context.Context, c *cli.Context, at string) (buil
 	if isScript(at) {
 		return t.buildScript(ctx, c, at)
 	}
-	made, p, err := t.buildPackage(ctx, c, at)
+	b := t.builders(c)
+	defer b.close(ctx)
+	made, p, err := t.buildPackage(ctx, b, at)
 	out := built{Built: made, Problems: []toolchain.Problem{}, Compiler: compilerOutput(err)}
 	if err != nil {
 		return out, err
@@ -114,8 +115,8 @@ func (t *terminal) buildAt(ctx context.Context, c *cli.Context, at string) (buil
 
 // buildPackage builds a directory in place and reads the package in it; nil when
 // it has no manifest. What the compiler says is shown.
-func (t *terminal) buildPackage(ctx context.Context, c *cli.Context, dir string) (toolchain.Built, *bundle.Package, error) {
-	made, err := t.buildModule(ctx, c, dir)
+func (t *terminal) buildPackage(ctx context.Context, b builder, dir string) (toolchain.Built, *bundle.Package, error) {
+	made, err := t.buildModule(ctx, b, dir)
 	if err != nil {
 		return made, nil, err
 	}
@@ -128,9 +129,9 @@ func (t *terminal) buildPackage(ctx context.Context, c *cli.Context, dir string)
 
 // buildModule builds a directory in place, and does nothing for one that has no
 // source. What the compiler says is shown; it is an error already then.
-func (t *terminal) buildModule(ctx context.Context, c *cli.Context, dir string) (toolchain.Built, error) {
+func (t *terminal) buildModule(ctx context.Context, b builder, dir string) (toolchain.Built, error) {
 	done := t.waiting("building %s", filepath.Base(dir))
-	made, err := toolchain.Build(ctx, dir, t.builders(c))
+	made, err := toolchain.Build(ctx, dir, b.Settings)
 	done()
 	if text := compilerOutput(err); text != "" && !t.json {
 		t.note("%s", plainLines(text))
@@ -138,9 +139,17 @@ func (t *terminal) buildModule(ctx context.Context, c *cli.Context, dir string) 
 	return made, err
 }
 
-// builders are what a build may use.
-func (t *terminal) builders(c *cli.Context) toolchain.Settings {
-	return toolchain.Settings{Environ: t.environ, Tools: t.getenv("SKILLET_TOOLS"), Timeout: c.Duration("timeout")}
+// A builder is what builds may use. Close it.
+type builder struct {
+	toolchain.Settings
+	*scripts
+}
+
+// builders are what builds may use: the compilers of this machine, and the
+// interpreters of the home.
+func (t *terminal) builders(c *cli.Context) builder {
+	s := &scripts{t: t, c: c}
+	return builder{toolchain.Settings{Environ: t.environ, Tools: t.getenv("SKILLET_TOOLS"), Timeout: c.Duration("timeout"), Scripts: s}, s}
 }
 
 // compilerOutput is what the compiler said, when that is why err is.
@@ -231,14 +240,4 @@ func millis(ms float64) string {
 		return fmt.Sprintf("%.1f ms", ms)
 	}
 	return fmt.Sprintf("%.0f µs", ms*1000)
-}
-
-// isScript reports whether an argument names a script rather than a directory.
-func isScript(path string) bool {
-	switch strings.ToLower(filepath.Ext(path)) {
-	case ".js", ".mjs", ".ts", ".py":
-		st, err := os.Stat(path)
-		return err != nil || !st.IsDir()
-	}
-	return false
 }

@@ -2,14 +2,202 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/skillet-run/skillet/host"
+	"github.com/skillet-run/skillet/host/inspect"
+	"github.com/skillet-run/skillet/host/narrow"
+	"github.com/skillet-run/skillet/host/review"
+	"github.com/skillet-run/skillet/host/script"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/host/toolchain"
+	"github.com/skillet-run/skillet/manifests"
+	"github.com/skillet-run/skillet/manifests/bundle"
 )
 
-// buildScript makes a package of a script that has no manifest.
-func (t *terminal) buildScript(_ context.Context, _ *cli.Context, path string) (built, error) {
-	return built{Problems: []toolchain.Problem{}}, task.Errorf(task.KindNotFound, "build %s: there is no interpreter for it here", path)
+// scripts builds scripts with the interpreters of a home, which is opened when it
+// is first needed.
+type scripts struct {
+	t *terminal
+	c *cli.Context
+
+	mu sync.Mutex
+	h  *host.Host
+}
+
+// Script builds the module of a script. It imports what its manifest asks for:
+// the interpreter it is made of imports everything.
+func (s *scripts) Script(ctx context.Context, p toolchain.Project) ([]byte, error) {
+	h, err := s.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(p.Dir) // links lead nowhere else
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	if err := h.CatchUp(ctx); err != nil {
+		return nil, err
+	}
+	wasm, err := h.Scripts().Build(ctx, script.Source{Files: root.FS(), Main: p.Entry})
+	if e := (*task.Error)(nil); errors.As(err, &e) && e.Kind == task.KindVerification {
+		return nil, &toolchain.SourceError{Language: p.Language, Err: err}
+	}
+	if err != nil {
+		return nil, err
+	}
+	var asked manifests.Permissions
+	if p.Manifest != nil {
+		asked = p.Manifest.Security.Permissions
+	}
+	return narrow.Imports(wasm, func(name string) bool { return review.Wanted(asked, name) })
+}
+
+func (s *scripts) open(ctx context.Context) (*host.Host, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.h != nil {
+		return s.h, nil
+	}
+	home, err := host.DefaultHome(s.t.getenv)
+	if s.c.Command.Name != "dev" { // whose --home is the one that it installs into
+		home, err = s.t.home(s.c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.h, err = host.Open(ctx, host.Options{Home: home, Environ: s.t.environ, LogOutput: s.t.err, Notifier: s.t, System: s.t.system})
+	return s.h, err
+}
+
+func (s *scripts) close(ctx context.Context) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.h != nil {
+		_ = s.h.Close(context.WithoutCancel(ctx)) // it only read
+		s.h = nil
+	}
+}
+
+// buildScript makes a package of a script that has no manifest: each function
+// that it exports is a tool that takes an object and asks for nothing.
+func (t *terminal) buildScript(ctx context.Context, c *cli.Context, path string) (built, error) {
+	out := built{Problems: []toolchain.Problem{}}
+	if !exists(path) {
+		return out, task.Errorf(task.KindNotFound, "build %s: there is no such file", path).WithHint("name a directory, or a main.js, main.ts or main.py")
+	}
+	project, err := scriptProject(path)
+	if err != nil {
+		return out, err
+	}
+	s := t.builders(c)
+	defer s.close(ctx)
+	done := t.waiting("building %s", filepath.Base(path))
+	began := time.Now()
+	wasm, err := project.Compile(ctx, s.Settings)
+	done()
+	out.Built = toolchain.Built{
+		Dir: project.Dir, Language: project.Language, Module: toolchain.DefaultModule, Bytes: int64(len(wasm)), Changed: true,
+		DurationMS: milliseconds(time.Since(began)),
+	}
+	if err != nil {
+		return out, fmt.Errorf("build %s: %w", path, err)
+	}
+	p, err := scriptPackage(project, path, wasm)
+	if err != nil {
+		return out, err
+	}
+	if out.Problems, err = t.checkBuilt(p); err != nil {
+		return out, err
+	}
+	target := c.String("output")
+	if target == "" {
+		target = p.FileName()
+	}
+	out.Output, err = writeBuilt(p, target)
+	return out, err
+}
+
+// scriptProject is a script as a project of its own.
+func scriptProject(path string) (toolchain.Project, error) {
+	abs, err := absolute(path)
+	languages := map[string]toolchain.Language{".js": toolchain.JS, ".mjs": toolchain.JS, ".ts": toolchain.TS, ".py": toolchain.Python}
+	return toolchain.Project{
+		Dir: filepath.Dir(abs), Entry: filepath.Base(abs), Module: toolchain.DefaultModule, Language: languages[strings.ToLower(filepath.Ext(abs))],
+	}, err
+}
+
+// A scriptManifest is the manifest that a script without one is given.
+type scriptManifest struct {
+	Name        string       `json:"name"`
+	Version     string       `json:"version"`
+	Description string       `json:"description"`
+	Type        string       `json:"type"`
+	Command     string       `json:"command"`
+	Tools       []scriptTool `json:"tools"`
+}
+
+type scriptTool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	InputSchema json.RawMessage `json:"input_schema"`
+}
+
+// scriptPackage makes a package of a module that was made of a script.
+func scriptPackage(p toolchain.Project, path string, wasm []byte) (*bundle.Package, error) {
+	r, err := inspect.Module(wasm)
+	if err != nil {
+		return nil, task.Wrap(task.KindInternal, fmt.Errorf("build %s: %w", path, err))
+	}
+	m := scriptManifest{
+		Name: scriptName(p), Version: "0.1.0", Type: string(manifests.KindCodeInline), Command: toolchain.DefaultModule,
+		Description: "What " + p.Entry + " exports, in " + p.Language.Title() + ".",
+	}
+	for _, e := range r.Exports {
+		if e.Signature == "() -> i32" && e.Name != "_start" {
+			m.Tools = append(m.Tools, scriptTool{e.Name, "The function " + e.Name + " of " + p.Entry + ".", json.RawMessage(`{"type": "object"}`)})
+		}
+	}
+	if len(m.Tools) == 0 {
+		return nil, task.Errorf(task.KindUsage, "build %s: it exports no function that could be a tool", path).
+			WithHint("export one: each exported function is a tool")
+	}
+	b, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	return bundle.FromFiles(map[string][]byte{manifests.FileJSON: append(b, '\n'), toolchain.DefaultModule: wasm})
+}
+
+// scriptName is the name of a skill made of a script: that of the file, or of its
+// directory for one that is called main.
+func scriptName(p toolchain.Project) string {
+	base := strings.TrimSuffix(p.Entry, filepath.Ext(p.Entry))
+	if base == "main" || base == "index" {
+		base = filepath.Base(p.Dir)
+	}
+	words := strings.FieldsFunc(strings.ToLower(base), func(r rune) bool { return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9') })
+	name := strings.Join(words, "-")
+	if name == "" {
+		return "script"
+	}
+	return strings.TrimRight(name[:min(len(name), 64)], "-")
+}
+
+// isScript reports whether an argument names a script rather than a directory.
+func isScript(path string) bool {
+	endings := []string{".js", ".mjs", ".ts", ".py"}
+	st, err := os.Stat(path)
+	return slices.Contains(endings, strings.ToLower(filepath.Ext(path))) && (err != nil || !st.IsDir())
 }

@@ -67,6 +67,7 @@ type developer struct {
 	t     *terminal
 	c     *cli.Context
 	h     *host.Host
+	b     builder
 	dir   string // absolute, without symbolic links
 	home  string
 	allow []capability.Capability
@@ -78,7 +79,7 @@ type developer struct {
 
 // newDeveloper opens the home of a project.
 func (t *terminal) newDeveloper(ctx context.Context, c *cli.Context, at string) (*developer, error) {
-	d := &developer{t: t, c: c}
+	d := &developer{t: t, c: c, b: t.builders(c)}
 	var err error
 	if d.allow, err = capabilities(c.StringSlice("allow")); err != nil {
 		return nil, fmt.Errorf("--allow: %w", err)
@@ -146,6 +147,7 @@ func (d *developer) removeTemporary() {
 // close ends the work. The bytes of versions that were replaced go.
 func (d *developer) close(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
+	d.b.close(ctx)
 	_, err := d.h.Installer.Sweep(ctx, false)
 	if err = errors.Join(err, d.h.Close(ctx)); err != nil {
 		d.t.note("skillet: close %s: %s", d.home, plain(err.Error()))

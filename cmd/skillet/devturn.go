@@ -73,7 +73,7 @@ func (d *developer) steps(ctx context.Context, change watch.Change, r *reload) e
 func (d *developer) build(ctx context.Context, r *reload) (*bundle.Package, error) {
 	began := time.Now()
 	defer func() { r.BuildMS = milliseconds(time.Since(began)) }()
-	_, p, err := d.t.buildPackage(ctx, d.c, d.dir)
+	_, p, err := d.t.buildPackage(ctx, d.b, d.dir)
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +185,7 @@ func (d *developer) tests(ctx context.Context, p *bundle.Package, change watch.C
 	if f.UnitTests {
 		project, err := toolchain.Recognise(d.dir)
 		if err == nil {
-			err = project.Test(ctx, d.t.builders(d.c))
+			err = project.Test(ctx, d.b.Settings)
 		}
 		if text := compilerOutput(err); text != "" && !d.t.json {
 			d.t.note("%s", plainLines(text))

@@ -65,7 +65,7 @@ func (t *terminal) scaffold(ctx context.Context, c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	made := madeSkill{o.Name, lang, o.Dir, files, toolchain.Find(ctx, lang, o.Dir, t.builders(c))}
+	made := madeSkill{o.Name, lang, o.Dir, files, toolchain.Find(ctx, lang, o.Dir, t.builders(c).Settings)}
 	return t.answer(made, func() { t.showMade(made) })
 }
 
@@ -105,7 +105,7 @@ func (t *terminal) chooseLanguage(ctx context.Context, c *cli.Context) (toolchai
 	all := scaffold.Languages()
 	t.note("Which language?")
 	for i, l := range all {
-		t.note("  %2d  %-15s %s", i+1, l, toolchain.Find(ctx, l, "", t.builders(c)).Words())
+		t.note("  %2d  %-15s %s", i+1, l, toolchain.Find(ctx, l, "", t.builders(c).Settings).Words())
 	}
 	fmt.Fprintf(t.err, "number or name: ")
 	line, err := unlessEnded(t, func() (string, error) { return bufio.NewReader(t.in).ReadString('\n') })
@@ -126,7 +126,7 @@ func (t *terminal) listLanguages(ctx context.Context, c *cli.Context) error {
 	var all []toolchain.Toolchain
 	var rows [][]string
 	for _, l := range scaffold.Languages() {
-		found := toolchain.Find(ctx, l, "", t.builders(c))
+		found := toolchain.Find(ctx, l, "", t.builders(c).Settings)
 		all = append(all, found)
 		rows = append(rows, []string{string(l), found.Title, found.Words()})
 	}

@@ -60,6 +60,8 @@ func kits() map[toolchain.Language]kit {
 		toolchain.Go:  own("go", "skill", "The tool is in `count.go`, and `skill/` is the SDK.", ""),
 		toolchain.C:   own("c", ".", "The tool is in `main.c`, and `skillet.h` is the SDK.", ".zig-cache/\n"),
 		toolchain.CPP: own("cpp", ".", "The tool is in `main.cpp`, and `skillet.h` is the SDK.", ".zig-cache/\n"),
+		toolchain.JS:  own("js", "", "The tool is in `main.js`.", ""),
+		toolchain.TS:  own("ts", "", "The tool is in `main.ts`.", ""),
 		toolchain.WASI: {
 			"wasi", "", "$PWD/README.md", "", "\n      \"export\": \"_start\",", "skill", "skill",
 			"The tool is in `main.go`. It is a plain WASI command, which knows nothing of Skillet: its errors are text, and have no kinds.", "",
