@@ -127,7 +127,7 @@ func newApp(t *terminal) *cli.App {
 // commands are all commands, in the order of the help.
 func (t *terminal) commands() []*cli.Command {
 	cs := []*cli.Command{
-		t.installCommand(), t.runCommand(), t.listCommand(), t.infoCommand(), t.removeCommand(),
+		t.installCommand(), t.runCommand(), t.testCommand(), t.listCommand(), t.infoCommand(), t.removeCommand(),
 		t.updateCommand(), t.rollbackCommand(), t.pinCommand(), t.unpinCommand(), t.enableCommand(), t.disableCommand(),
 		t.verifyCommand(), t.exportCommand(), t.importCommand(),
 		t.lockCommand(), t.syncCommand(), t.whyCommand(), t.treeCommand(), t.outdatedCommand(),

@@ -148,6 +148,7 @@ var argumentSources = map[string]source{
 	"scan":              inHome(skillNames),
 	"inspect":           inHome(skillNames),
 	"bench":             inHome(runnables),
+	"test":              inHome(skillNames),
 	"explain":           ruleNames,
 	"push":              inHome(skillNames),
 	"login":             registryNames,

@@ -14,6 +14,7 @@ import (
 	"github.com/skillet-run/skillet/host/hostfn"
 	"github.com/skillet-run/skillet/host/recording"
 	"github.com/skillet-run/skillet/manifests/testcase"
+	"github.com/skillet-run/skillet/policies/capability"
 )
 
 // Recorded makes a test case of a recorded call: a mock for each call of a host
@@ -103,6 +104,8 @@ func (m *maker) file(name string, read func(path string) ([]byte, error)) error 
 func (m *maker) call(c recording.Call) error {
 	told := hostfn.Answer{Meta: json.RawMessage(c.Answer)}.Failure()
 	switch {
+	case told != nil && told.Kind == hostfn.KindDenied && c.Name == "http_request":
+		return m.refused(c)
 	case told != nil && told.Kind == hostfn.KindDenied:
 		return nil
 	case c.Name == "http_request":
@@ -193,6 +196,37 @@ func (m *maker) request(c recording.Call, told *hostfn.Failure) error {
 		x.Respond.Headers[name] = values
 	}
 	m.c.Mocks = append(m.c.Mocks, x)
+	return nil
+}
+
+// refused mocks an exchange that was granted and led to where it was not: the first
+// answer leads there again.
+func (m *maker) refused(c recording.Call) error {
+	var ask struct {
+		Method string `json:"method"`
+		URL    string `json:"url"`
+	}
+	if err := json.Unmarshal(c.Request, &ask); err != nil {
+		return fmt.Errorf("read a request: %w", err)
+	}
+	granted, err := capability.ParseSet(m.r.Grants...)
+	if err != nil {
+		return err
+	}
+	if _, ok := granted.Allows(capability.Request{Action: capability.HTTP, Method: ask.Method, Resource: ask.URL}); !ok {
+		return nil
+	}
+	for _, d := range m.r.Outcome.Denials {
+		_, to, ok := strings.Cut(d.Request, " ")
+		if !ok || !strings.HasPrefix(d.Request, "http:") || to == canonical(ask.URL) {
+			continue
+		}
+		m.c.Mocks = append(m.c.Mocks, testcase.Mock{
+			HTTP:    &testcase.HTTPRequest{Method: strings.ToUpper(ask.Method), URL: textPattern([]byte(canonical(ask.URL))), Body: textPattern(c.Body)},
+			Respond: &testcase.Answer{Status: http.StatusFound, Headers: map[string]testcase.Values{"Location": {to}}},
+		})
+		return nil
+	}
 	return nil
 }
 

@@ -55,7 +55,7 @@ func failing(r casetest.Report) string {
 	if r.Failed == 0 {
 		return "its test cases cannot be read"
 	}
-	return fmt.Sprintf("%d of its %d test cases fail", r.Failed, len(r.Results))
+	return fmt.Sprintf("%d of its %d test cases failed", r.Failed, len(r.Results))
 }
 
 // firstFailure is the first thing that is wrong.
