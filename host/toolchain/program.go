@@ -57,9 +57,16 @@ func rustTarget() program {
 	}
 }
 
-func zig() program {
+// oldestForC and oldestForZig are the oldest versions that build each: Zig's C
+// compiler has not changed for long, and the language does with each version.
+const (
+	oldestForC   = "0.14.0"
+	oldestForZig = "0.17.0"
+)
+
+func zig(oldest string) program {
 	return program{
-		name: "zig", minimum: "0.14.0", version: dotted,
+		name: "zig", minimum: oldest, version: dotted,
 		starts: []start{
 			{[]string{"tools/py/bin/python", "-m", "ziglang"}, []string{"version"}},
 			{[]string{"zig"}, []string{"version"}},
