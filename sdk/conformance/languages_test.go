@@ -5,7 +5,9 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/skillet-run/skillet/host/toolchain"
@@ -17,8 +19,12 @@ type language struct {
 	// name is also that of the folder with the source.
 	name  string
 	title string
-	// here says that the source is built where it is, and else with the files of the SDK beside it, as in a new project.
-	here bool
+	// sdk is the folder in a project that the files of the SDK go to; empty is the project itself.
+	sdk string
+	// main is a file of the source, and edit a line of it that changes what is built when its two numbers do.
+	main, edit string
+	// more are files that a project has besides.
+	more map[string]string
 	// exports are the names of tools that cannot be exported by their own.
 	exports map[string]string
 	// script says that the tools are given JSON and give JSON, and no other bytes.
@@ -28,31 +34,51 @@ type language struct {
 // languages is the table of those there are.
 func languages() []language {
 	return []language{
-		{name: "go", title: "Go", here: true},
-		{name: "c", title: "C"},
-		{name: "cpp", title: "C++"},
-		{name: "zig", title: "Zig", exports: map[string]string{"log": "log_line"}},
+		{name: "go", title: "Go", sdk: "skill", main: "main.go", edit: "var Edit%d = %d", more: map[string]string{"go.mod": "module conformance\n\ngo 1.26\n"}},
+		{name: "c", title: "C", main: "main.c", edit: "int edit%d = %d;"},
+		{name: "cpp", title: "C++", main: "main.cpp", edit: "int edit%d = %d;"},
+		{name: "zig", title: "Zig", main: "main.zig", edit: "pub const edit%d = %d;", exports: map[string]string{"log": "log_line"}},
 	}
 }
 
 // top is the top of the tree.
 const top = "../.."
 
-// module builds the skill, or skips the test when the compiler is not here.
-func (l language) module(t testing.TB) []byte {
+// settings say where the compilers are.
+func settings(t testing.TB) toolchain.Settings {
 	t.Helper()
 	tools, err := filepath.Abs(top + "/.tools")
 	must(t, err)
-	s := toolchain.Settings{Environ: os.Environ(), Tools: tools}
-	if missing := toolchain.Find(t.Context(), toolchain.Language(l.name), "", s).Missing(); missing != nil {
+	return toolchain.Settings{Environ: os.Environ(), Tools: tools}
+}
+
+// have skips the test when the compiler is not here.
+func (l language) have(t testing.TB) {
+	t.Helper()
+	if missing := toolchain.Find(t.Context(), toolchain.Language(l.name), "", settings(t)).Missing(); missing != nil {
 		t.Skipf("%v: make toolchains", missing)
 	}
-	dir, err := filepath.Abs(l.name)
-	must(t, err)
-	if !l.here {
-		dir = l.project(t, tools)
+}
+
+// module builds the skill, or skips the test when the compiler is not here. The project stays between two runs of the
+// tests where there is a place for it, so that the compiler finds what it built before.
+func (l language) module(t testing.TB) []byte {
+	t.Helper()
+	l.have(t)
+	s := settings(t)
+	dir := filepath.Join(s.Tools, "conformance", l.name)
+	if _, err := os.Stat(s.Tools); err != nil {
+		dir = t.TempDir()
 	}
-	wasm, err := toolchain.Project{Dir: dir, Language: toolchain.Language(l.name), Module: toolchain.DefaultModule}.Compile(t.Context(), s)
+	l.project(t, dir)
+	return l.compile(t, dir)
+}
+
+// compile builds a project.
+func (l language) compile(t testing.TB, dir string) []byte {
+	t.Helper()
+	p := toolchain.Project{Dir: dir, Language: toolchain.Language(l.name), Module: toolchain.DefaultModule}
+	wasm, err := p.Compile(t.Context(), settings(t))
 	if wrong := (*toolchain.SourceError)(nil); errors.As(err, &wrong) {
 		t.Fatalf("%v\n%s", err, wrong.Output)
 	}
@@ -60,38 +86,77 @@ func (l language) module(t testing.TB) []byte {
 	return wasm
 }
 
-// project puts the source and the SDK into a directory, which stays between two runs of the tests where there is a
-// place for it, so that the compiler finds what it built before.
-func (l language) project(t testing.TB, tools string) string {
+// project makes a project of the source and the files of the SDK, as a new skill has them: it depends on nothing else.
+func (l language) project(t testing.TB, dir string) {
 	t.Helper()
-	dir := filepath.Join(tools, "conformance", l.name)
-	if _, err := os.Stat(tools); err != nil {
-		dir = t.TempDir()
-	}
 	files, err := sdk.Files(l.name)
 	must(t, err)
-	for _, from := range []fs.FS{files, os.DirFS(l.name)} {
-		must(t, fs.WalkDir(from, ".", func(name string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() {
-				return err
-			}
-			return refresh(from, name, filepath.Join(dir, filepath.FromSlash(name)))
-		}))
+	copyFiles(t, files, filepath.Join(dir, l.sdk))
+	copyFiles(t, os.DirFS(l.name), dir)
+	for name, content := range l.more {
+		must(t, refresh([]byte(content), filepath.Join(dir, name)))
 	}
-	return dir
 }
 
-// refresh copies a file that is another.
-func refresh(from fs.FS, name, to string) error {
-	b, err := fs.ReadFile(from, name)
-	if err != nil {
-		return err
-	}
-	if old, err := os.ReadFile(to); err == nil && bytes.Equal(old, b) {
+// copyFiles copies those files that are others. Go's sources import the SDK from where it is in this tree, and here
+// from where it is in the project.
+func copyFiles(t testing.TB, from fs.FS, dir string) {
+	t.Helper()
+	must(t, fs.WalkDir(from, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := fs.ReadFile(from, name)
+		if err != nil {
+			return err
+		}
+		b = bytes.ReplaceAll(b, []byte(`"github.com/skillet-run/skillet/sdk/go"`), []byte(`"conformance/skill"`))
+		return refresh(b, filepath.Join(dir, filepath.FromSlash(name)))
+	}))
+}
+
+// refresh writes a file that is another.
+func refresh(content []byte, to string) error {
+	if old, err := os.ReadFile(to); err == nil && bytes.Equal(old, content) {
 		return nil
 	}
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(to, b, 0o644)
+	return os.WriteFile(to, content, 0o644)
+}
+
+// TestFreestanding builds the skill in C and C++ without a C library, for WebAssembly as it was at first, where the
+// header has to bring everything itself.
+func TestFreestanding(t *testing.T) {
+	t.Parallel()
+	rt, out := newSandbox(t), newOutside(t)
+	for _, l := range languages() {
+		command, ok := map[string][]string{"c": {"cc", "-std=c11"}, "cpp": {"c++", "-std=c++17", "-fno-exceptions", "-fno-rtti"}}[l.name]
+		if !ok {
+			continue
+		}
+		t.Run(l.name, func(t *testing.T) {
+			t.Parallel()
+			l.have(t)
+			zig := toolchain.Find(t.Context(), toolchain.Language(l.name), "", settings(t)).Needs[0].Command
+			sources, err := filepath.Glob(l.name + "/*")
+			must(t, err)
+			wasm := filepath.Join(t.TempDir(), "main.wasm")
+			words := slices.Concat(zig, command, sources, []string{
+				"-target", "wasm32-freestanding", "-mcpu=mvp", "-nostdlib", "-O2", "-pedantic", "-Wno-gnu", "-Wall", "-Wextra", "-Werror",
+				"-I../c", "-Wl,--no-entry", "-Wl,--strip-all", "-Wl,-z,stack-size=65536", "-o", wasm,
+			})
+			if text, err := exec.CommandContext(t.Context(), words[0], words[1:]...).CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, text)
+			}
+			module, err := os.ReadFile(wasm)
+			must(t, err)
+			e := newOurs(t, rt, module)
+			testJSON(t, e)
+			for _, c := range Cases() {
+				t.Run(c.Name, func(t *testing.T) { runCase(t, "sandbox", e, c, out) })
+			}
+		})
+	}
 }

@@ -15,7 +15,7 @@ func emitCWords(a *Interface) ([]byte, error) {
 	t.line("\tSKILLET_NO_ERROR,")
 	cWords(t, nil, a.Kinds)
 	t.line("} skillet_kind;\n")
-	cNames(t, "skillet_kind", nil, "", a.Kinds)
+	cNames(t, "skillet_kind", nil, a.Kinds)
 	t.line("// skillet_kind_of returns the kind with a name; for one that is unknown SKILLET_FAILED.")
 	t.line("SKILLET_FN skillet_kind skillet_kind_of(skillet_str name) {")
 	for _, k := range a.Kinds {
@@ -27,7 +27,7 @@ func emitCWords(a *Interface) ([]byte, error) {
 		t.line("typedef enum {\n\t%s,", cConstant(e.Name, "unset"))
 		cWords(t, []string{e.Name}, e.Values)
 		t.line("} skillet_%s;\n", e.Name)
-		cNames(t, "skillet_"+e.Name, []string{e.Name}, "", e.Values)
+		cNames(t, "skillet_"+e.Name, []string{e.Name}, e.Values)
 		t.line("// skillet_%s_of finds the value with a name; it is false when there is none.", e.Name)
 		t.line("SKILLET_FN bool skillet_%s_of(skillet_str name, skillet_%s *to) {", e.Name, e.Name)
 		for _, v := range e.Values {
@@ -51,13 +51,13 @@ func cWords(t *text, prefix []string, values []Value) {
 }
 
 // cNames writes the function that returns the name of a value.
-func cNames(t *text, typ string, prefix []string, unset string, values []Value) {
+func cNames(t *text, typ string, prefix []string, values []Value) {
 	t.line("// %s_name returns the name of a value; of none it is empty.", typ)
 	t.line("SKILLET_FN const char *%s_name(%s v) {\n\tswitch (v) {", typ, typ)
 	for _, v := range values {
 		t.line("\tcase %s: return %q;", cConstant(append(prefix[:len(prefix):len(prefix)], v.Name)...), v.Name)
 	}
-	t.line("\tdefault: return %q;\n\t}\n}\n", unset)
+	t.line("\tdefault: return \"\";\n\t}\n}\n")
 }
 
 // emitCTransfer declares the imports with shapes of their own.
@@ -266,15 +266,11 @@ func (a *Interface) cDecode(fields []Field, object, to string) string {
 // cSubject writes the expression that errors begin with.
 func cSubject(f Function) string {
 	format, args := "", ""
-	rest := f.Subject
-	for rest != "" {
-		text, after, _ := strings.Cut(rest, "{")
-		field, after, found := strings.Cut(after, "}")
-		format += text
-		if found {
-			format, args = format+"%t", args+", ask."+field
+	for _, p := range f.subject() {
+		format += p.text
+		if p.field != "" {
+			format, args = format+"%t", args+", ask."+p.field
 		}
-		rest = after
 	}
 	if args == "" {
 		return fmt.Sprintf("SKILLET_STR(%q)", format)

@@ -138,17 +138,13 @@ func (a *Interface) goFunction(t *text, f Function) {
 // goSubject writes the expression that errors begin with.
 func goSubject(f Function) string {
 	var out []string
-	rest := f.Subject
-	for rest != "" {
-		text, after, _ := strings.Cut(rest, "{")
-		field, after, found := strings.Cut(after, "}")
-		if text != "" {
-			out = append(out, fmt.Sprintf("%q", text))
+	for _, p := range f.subject() {
+		if p.text != "" {
+			out = append(out, fmt.Sprintf("%q", p.text))
 		}
-		if found {
-			out = append(out, "r."+goName(field))
+		if p.field != "" {
+			out = append(out, "r."+goName(p.field))
 		}
-		rest = after
 	}
 	return strings.Join(out, "+")
 }

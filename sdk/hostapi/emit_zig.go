@@ -178,15 +178,11 @@ func (a *Interface) zigFunction(t *text, f Function) {
 // zigSubject writes the expression that errors begin with.
 func zigSubject(f Function, ask string) string {
 	format, args := "", []string{}
-	rest := f.Subject
-	for rest != "" {
-		text, after, _ := strings.Cut(rest, "{")
-		field, after, found := strings.Cut(after, "}")
-		format += text
-		if found {
-			format, args = format+"{s}", append(args, ask+"."+field)
+	for _, p := range f.subject() {
+		format += p.text
+		if p.field != "" {
+			format, args = format+"{s}", append(args, ask+"."+p.field)
 		}
-		rest = after
 	}
 	if len(args) == 0 {
 		return fmt.Sprintf("%q", format)

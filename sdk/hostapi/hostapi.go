@@ -213,7 +213,17 @@ func (a *Interface) Record(b Base) (Record, bool) {
 	return Record{}, false
 }
 
-// subject splits a template at its braces: text and field names in turn, text first.
-func (f Function) subject() []string {
-	return strings.FieldsFunc(f.Subject, func(r rune) bool { return r == '{' || r == '}' })
+// piece is a part of a template: text, and then the name of a field; either may be empty.
+type piece struct{ text, field string }
+
+// subject splits what errors begin with.
+func (f Function) subject() []piece {
+	var all []piece
+	for rest := f.Subject; rest != ""; {
+		text, after, _ := strings.Cut(rest, "{")
+		field, after, _ := strings.Cut(after, "}")
+		all = append(all, piece{text, field})
+		rest = after
+	}
+	return all
 }
