@@ -415,6 +415,8 @@ type AgentSkill struct {
 	// Metadata is the free mapping of the front matter; what is no text in it is
 	// JSON.
 	Metadata map[string]string
+	// Scripts are the programs in the folder; see [ParseFolder].
+	Scripts []Script
 	// Others are the names of its fields that the specification does not have. They
 	// are shown, and nothing follows from them.
 	Others []string

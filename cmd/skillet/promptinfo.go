@@ -46,7 +46,7 @@ func promptFacts(m *manifests.Manifest) [][2]string {
 		facts = append(facts, [2]string{"tools", "it would like an agent to use " + strings.Join(s.AllowedTools, ", ") + " without asking you: that approves nothing here"})
 	}
 	if s := m.AgentSkill; s != nil {
-		facts = append(facts, [2]string{"needs", s.Compatibility})
+		facts = append(facts, [2]string{"needs", s.Compatibility}, [2]string{"not run", notRun(s.Scripts)})
 	}
 	return facts
 }
@@ -64,4 +64,15 @@ func (t *terminal) showText(label, text string) {
 		}
 		t.say("    | %s", visible(strings.TrimSuffix(line, "\n")))
 	}
+}
+
+// notRun names the scripts that no interpreter of this host is made for.
+func notRun(scripts []manifests.Script) string {
+	var all []string
+	for _, s := range scripts {
+		if s.Tool == "" {
+			all = append(all, s.Path)
+		}
+	}
+	return strings.Join(all, ", ")
 }

@@ -26,16 +26,18 @@ type rendered struct {
 }
 
 // meantForCode are the flags of run that have no meaning for a prompt.
-var meantForCode = []string{"timeout", "max-memory-mb", "max-fuel", "config", "no-cache"}
+var meantForCode = []string{"timeout", "max-memory-mb", "max-fuel", "config", "record", "no-cache"}
 
 // renderable refuses what cannot be done with a skill of this kind, before any
 // grant is spent on it.
 func (t *terminal) renderable(ctx context.Context, c *cli.Context, g goal) error {
 	m := g.Package.Manifest()
+	_, script := m.Script(g.tool)
+	code := m.Type.IsCode() || script
 	switch {
-	case m.Type.IsCode() && c.Bool("render"):
+	case code && c.Bool("render"):
 		return task.Errorf(task.KindUsage, "%s runs code, and --render prints prompts", g.Label).WithHint("leave --render out to run it")
-	case m.Type.IsCode():
+	case code:
 		return nil
 	case !c.Bool("render"):
 		_, err := prompt.Ask(ctx, nil, g.Label, prompt.Prompt{})

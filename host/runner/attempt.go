@@ -5,6 +5,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/skillet-run/skillet/host/adopt"
 	"github.com/skillet-run/skillet/host/hostfn"
 	"github.com/skillet-run/skillet/host/sandbox"
 	"github.com/skillet-run/skillet/host/store"
@@ -139,7 +140,15 @@ func (a *run) state(kv store.KV) store.KV {
 
 // load compiles the module, or finds it compiled.
 func (r *Runner) load(ctx context.Context, a *attempt) error {
-	m, fresh, err := r.module(ctx, a.call.Target)
+	t := a.call.Target
+	if s, ok := a.manifest.Script(a.tool.Name); ok {
+		p, err := adopt.Script(t.Package, s)
+		if err != nil {
+			return err
+		}
+		t.Package = p
+	}
+	m, fresh, err := r.module(ctx, t)
 	if fresh {
 		a.compile = m.Info().CompileTime
 	}

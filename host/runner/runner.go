@@ -313,7 +313,7 @@ func (r *Runner) wrappers(p part) []func(*run, work) work {
 
 // choose finds the tool.
 func (r *Runner) choose(a *run) error {
-	if !a.manifest.Type.IsCode() {
+	if _, script := a.manifest.Script(a.call.Tool); !a.manifest.Type.IsCode() && !script {
 		return task.Errorf(task.KindUsage, "%s is a %s skill: it has no code to run", a.call.Target.Label, a.manifest.Type).
 			WithHint("it is text for a model: `skillet run %s --render` prints it", a.manifest.Name)
 	}

@@ -164,7 +164,7 @@ func findManifest(files map[string][]byte) (*manifests.Manifest, error) {
 	case len(found) > 1:
 		return nil, fmt.Errorf("%w: %s are all there; keep one", ErrNoManifest, strings.Join(found, " and "))
 	case len(found) == 0 && hasSkillMD:
-		return manifests.ParseSkillMD(skillMD, manifests.FileSkillMD)
+		return manifests.ParseFolder(skillMD, manifests.FileSkillMD, slices.Collect(maps.Keys(files)))
 	case len(found) == 0:
 		return nil, fmt.Errorf("%w: there is no %s and no %s", ErrNoManifest, manifests.FileJSON, manifests.FileSkillMD)
 	}

@@ -102,7 +102,7 @@ var imports = map[string][]string{
 	"host/recording":       {"host/hostfn", "host/jail", "host/sandbox", "host/sandbox/wasi", "host/store/atomicfile", "host/task", "manifests"},
 	"host/replay":          {"host/recording", "host/review", "host/runner", "host/task", "manifests", "manifests/bundle"},
 	"host/runner": {
-		"host/approval", "host/hostfn", "host/prompt", "host/journal", "host/recording", "host/registry", "host/sandbox", "host/sandbox/wasi", "host/sandbox/worker", "host/session", "host/store", "host/task",
+		"host/adopt", "host/approval", "host/hostfn", "host/prompt", "host/journal", "host/recording", "host/registry", "host/sandbox", "host/sandbox/wasi", "host/sandbox/worker", "host/session", "host/store", "host/task",
 		"manifests", "manifests/bundle", "policies", "policies/capability",
 	},
 
@@ -144,7 +144,8 @@ var imports = map[string][]string{
 	"skills/*": {"sdk/go"},
 
 	// Recipes of interpreters: not guests, but what makes them.
-	"skills/qjs": {"host/sandbox/wasmlink"},
+	"skills/qjs":    {"host/sandbox/wasmlink"},
+	"skills/python": {"host/sandbox/wasmbin", "host/sandbox/wasmlink"},
 }
 
 // foreign lists the only packages that may import each dependency. Tests may
