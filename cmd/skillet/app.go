@@ -127,13 +127,13 @@ func newApp(t *terminal) *cli.App {
 // commands are all commands, in the order of the help.
 func (t *terminal) commands() []*cli.Command {
 	cs := []*cli.Command{
-		t.installCommand(), t.runCommand(), t.testCommand(), t.listCommand(), t.infoCommand(), t.removeCommand(),
+		t.installCommand(), t.runCommand(), t.testCommand(), t.replayCommand(), t.listCommand(), t.infoCommand(), t.removeCommand(),
 		t.updateCommand(), t.rollbackCommand(), t.pinCommand(), t.unpinCommand(), t.enableCommand(), t.disableCommand(),
 		t.verifyCommand(), t.exportCommand(), t.importCommand(),
 		t.lockCommand(), t.syncCommand(), t.whyCommand(), t.treeCommand(), t.outdatedCommand(),
 		t.permissionCommand(), t.policyCommand(), t.secretCommand(), t.sessionCommand(), t.keyCommand(), t.trustCommand(), t.agentCommand(), t.approvalsCommand(), t.auditCommand(),
 		t.scanCommand(), t.explainCommand(),
-		t.newCommand(), t.buildCommand(), t.devCommand(), t.inspectCommand(), t.benchCommand(),
+		t.newCommand(), t.buildCommand(), t.devCommand(), t.inspectCommand(), t.benchCommand(), t.engineCommand(),
 		t.packCommand(), t.gcCommand(), t.searchCommand(), t.pullCommand(), t.pushCommand(), t.loginCommand(), t.logoutCommand(), t.storeCommand(), t.configCommand(), t.doctorCommand(),
 		t.completionCommand(), t.versionCommand(), t.exitCodesCommand(), t.helpCommand(), t.completeCommand(),
 		t.attemptsCommand(),

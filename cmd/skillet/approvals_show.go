@@ -26,9 +26,10 @@ func (t *terminal) approvalsShow() *cli.Command {
 			"like it, and what is different from the active version of the skill: changed\n" +
 			"texts line by line, other files by size and digest, and what its module newly calls.\n" +
 			"Long lists are cut short, and say so; --full shows all. The tests run in processes of\n" +
-			"their own, with mocks and nothing real behind their grants; --no-tests leaves them out.\n\n" +
+			"their own, with mocks and nothing real behind their grants; recorded calls are replayed in the same way, see\n" +
+			"`skillet help replay`; --no-tests leaves out both.\n\n" +
 			"Examples:\n  skillet approvals show 3f9a\n  skillet approvals show 3f9a --full\n  skillet approvals show 3f9a --json",
-		Flags: []cli.Flag{fullFlag(), &cli.BoolFlag{Name: "no-tests", Usage: "do not run the tests of the package"}},
+		Flags: []cli.Flag{fullFlag(), &cli.BoolFlag{Name: "no-tests", Usage: "do not run the tests of the package, and replay nothing"}},
 		Action: t.withProposals(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			args, err := need(c, 1, "one id")
 			if err != nil {
@@ -69,6 +70,9 @@ func (t *terminal) showProposal(ctx context.Context, h *host.Host, p approval.Pr
 		o := evidence.Options{Limits: review.Brief(), Tests: tests}
 		if full {
 			o.Limits = review.Limits{}
+		}
+		if tests {
+			o.Replay = h.Shadow
 		}
 		done := t.waiting("looking at %s", p.Ref())
 		v.Evidence, err = h.Evidence.Collect(ctx, pkg, o)
@@ -189,6 +193,7 @@ func (t *terminal) printEvidence(v proposed) {
 	if v.Tests != nil && v.kind.IsCode() {
 		t.printTests(v)
 	}
+	showShadow(t.say, v.Replays, v.full)
 	for _, s := range v.Similar {
 		t.say("  much like %s (%.2f: %s): %s", plain(s.Skill), s.Score, plain(strings.Join(s.Shared, ", ")), short(plain(s.Description), maxShownText))
 	}

@@ -125,6 +125,7 @@ type source func(question) ([]candidate, error)
 var flagSources = map[string]source{
 	"allow":   inHome(capabilityStarts),
 	"input":   inputFiles,
+	"with":    inHome(skillNames),
 	"lang":    languageNames,
 	"skill":   inHome(skillNames),
 	"session": inHome(sessionsOf),
@@ -153,6 +154,8 @@ var argumentSources = map[string]source{
 	"push":              inHome(skillNames),
 	"login":             registryNames,
 	"logout":            registryNames,
+	"engine add":        engineNames,
+	"engine build":      engineNames,
 	"permission show":   inHome(skillNames),
 	"permission reset":  inHome(skillNames),
 	"permission grant":  inHome(grantable),

@@ -17,6 +17,7 @@ import (
 	"github.com/skillet-run/skillet/host/closure"
 	"github.com/skillet-run/skillet/host/install"
 	"github.com/skillet-run/skillet/host/registry"
+	"github.com/skillet-run/skillet/host/replay"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
@@ -101,6 +102,8 @@ type planned struct {
 	Limits     manifests.ResolvedLimits `json:"limits"`
 	Cut        []host.Cut               `json:"limits_cut"`
 	Difference comparison               `json:"difference"`
+	// Replays are what it did on recorded calls; nil when there are none.
+	Replays *replay.Shadow `json:"replays,omitempty"`
 }
 
 func (t *terminal) install(ctx context.Context, c *cli.Context, h *host.Host) error {
@@ -261,6 +264,9 @@ func (t *terminal) show(ctx context.Context, c *cli.Context, h *host.Host, plan 
 	}
 	p.Limits, p.Cut = h.Enforced(plan.Limits)
 	p.Difference, err = t.compare(ctx, h, pkg, c.Bool("full"), "`skillet install "+next.path+" --dry-run --full` shows them")
+	if err == nil && plan.Replaces != "" && !plan.Installed {
+		p.Replays, err = t.shadow(ctx, h, pkg)
+	}
 	if err == nil && !t.json {
 		t.showPlan(p)
 	}
@@ -280,6 +286,7 @@ func (t *terminal) showPlan(p planned) {
 	if p.Difference.With != "" && !p.Installed || p.Difference.full {
 		p.Difference.show(t.note)
 	}
+	showShadow(t.note, p.Replays, p.Difference.full)
 	t.note("  policies say: %s%s", p.Effect, because(p.Reason, p.Policies))
 }
 

@@ -73,6 +73,9 @@ func (t *terminal) remove(ctx context.Context, c *cli.Context, h *host.Host) err
 		if err := h.Installer.Purge(ctx, t.person().Actor(), name); err != nil {
 			return err
 		}
+		if err := h.Recordings.Forget(name); err != nil {
+			return err
+		}
 	}
 	return t.showRemoved(ctx, h, "removed", r, left)
 }

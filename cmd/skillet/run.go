@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,6 +50,7 @@ func (t *terminal) runCommand() *cli.Command {
 			&cli.Uint64Flag{Name: "max-fuel", Usage: "the most fuel the guest may use"},
 			&cli.StringSliceFlag{Name: "config", Usage: "a `KEY=VALUE` that an Extism guest reads with config_get; may be repeated"},
 			&cli.BoolFlag{Name: "render", Usage: "print the prompt of a skill that is one, as a model would be sent it"},
+			&cli.StringFlag{Name: "record", Usage: "write a recording of the call to `FILE`, for `skillet replay`; values of secrets are struck out"},
 			&cli.BoolFlag{Name: "no-cache", Usage: "run the tool even if its answer was kept, and keep none"},
 			&cli.StringFlag{Name: "run", Usage: "the run this call is a step of, as `ID`: grants for that run hold"},
 			&cli.StringFlag{Name: "session", Usage: "the session this call belongs to, as `NAME`: a code_session skill goes on with it, and grants for it hold"},
@@ -71,8 +73,11 @@ func (t *terminal) run(ctx context.Context, c *cli.Context, h *host.Host) error 
 	}
 	t.noteCuts(h, call.Limits)
 	done := t.waiting("running %s", call.Target.Label)
-	res := h.Call(ctx, installed, call)
+	res, err := t.make(ctx, c, h, installed, call)
 	done()
+	if err != nil && res.RunID == "" {
+		return err
+	}
 	if !res.OK {
 		res.Error = explain(res.Error)
 	}
@@ -81,11 +86,19 @@ func (t *terminal) run(ctx context.Context, c *cli.Context, h *host.Host) error 
 			return err
 		}
 		if res.OK {
-			return nil
+			return err
 		}
 		return reported{res.Error.Kind}
 	}
-	return t.showResult(res)
+	return cmp.Or(t.showResult(res), err)
+}
+
+// make makes the call, and records it when that is asked for.
+func (t *terminal) make(ctx context.Context, c *cli.Context, h *host.Host, installed *registry.Skill, call runner.Call) (task.Result, error) {
+	if c.IsSet("record") {
+		return t.runRecorded(ctx, h, installed, call, c.String("record"))
+	}
+	return h.Call(ctx, installed, call), nil
 }
 
 func (t *terminal) showResult(res task.Result) error {

@@ -81,6 +81,9 @@ func (t *terminal) updateGroup(ctx context.Context, w *works, to string, share i
 			return u, err
 		}
 	}
+	if err := w.shadow(ctx, main, &u); err != nil {
+		return u, err
+	}
 	for _, p := range w.group.Plans {
 		if c.Bool("fail-on-new-capabilities") && (p.Upgrade != nil && p.Upgrade.Grows() || p.Replaces == "" && len(p.Asks) > 0) {
 			return u, grows(p)

@@ -12,6 +12,7 @@ import (
 	"github.com/skillet-run/skillet/host/closure"
 	"github.com/skillet-run/skillet/host/install"
 	"github.com/skillet-run/skillet/host/registry"
+	"github.com/skillet-run/skillet/host/replay"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/policies"
@@ -39,6 +40,7 @@ func (t *terminal) updateCommand() *cli.Command {
 			&cli.BoolFlag{Name: "all", Usage: "all installed skills"},
 			&cli.BoolFlag{Name: "preview", Aliases: []string{"dry-run"}, Usage: "only show what would change"},
 			&cli.BoolFlag{Name: "fail-on-new-capabilities", Usage: "do not update what asks for more than before: exit code 3"},
+			&cli.BoolFlag{Name: "fail-on-difference", Usage: "do not update what does otherwise than before on recorded calls: exit code 1"},
 			&cli.StringFlag{Name: "canary", Usage: "try the new version with this `SHARE` of the calls, such as 10%"},
 			&cli.IntFlag{Name: "canary-calls", Usage: "promote it after `N` of its calls", DefaultText: strconv.Itoa(install.DefaultCanaryCalls)},
 			&cli.BoolFlag{Name: "promote", Usage: "make the version on trial the active one now"},
@@ -74,6 +76,9 @@ type updated struct {
 	Why string `json:"why,omitempty"`
 	install.Outcome
 	Plan *planned `json:"plan,omitempty"`
+	// Replays are what the new version did on recorded calls; nil when there are
+	// none.
+	Replays *replay.Shadow `json:"replays,omitempty"`
 	// Needs are the packages that change with it.
 	Needs []needed    `json:"needs,omitempty"`
 	Error *task.Error `json:"error,omitempty"`
@@ -205,6 +210,12 @@ func (t *terminal) updateTo(ctx context.Context, c *cli.Context, h *host.Host, p
 		if u.Plan = &p; err != nil {
 			return u, err
 		}
+		u.Replays = p.Replays
+	} else if err := t.shadowUpdate(ctx, h, next, &u); err != nil {
+		return u, err
+	}
+	if c.Bool("fail-on-difference") && u.Replays != nil && u.Replays.Different > 0 {
+		return u, differs(plan, u.Replays)
 	}
 	if c.Bool("fail-on-new-capabilities") && plan.Upgrade != nil && plan.Upgrade.Grows() {
 		return u, grows(plan)
@@ -217,6 +228,9 @@ func (t *terminal) updateTo(ctx context.Context, c *cli.Context, h *host.Host, p
 		if err := t.confirm("update "+plan.Skill, "Update and grant this?"); err != nil {
 			return u, err
 		}
+	}
+	if u.Replays != nil {
+		share.Replays = u.Replays.Summary()
 	}
 	var err error
 	u.Outcome, u.Status, err = t.carryOut(ctx, h, plan, share, ask || c.Bool("yes"))

@@ -187,11 +187,12 @@ func everything(was, is recording.Outcome) (all []Difference) {
 
 // endings compares how a trial ended.
 func endings(was, is recording.Outcome) (all []Difference) {
-	if a, b := answer(was), answer(is); a != b {
-		all = append(all, textDifference("answer", []byte(a), []byte(b)))
+	failed, fails := errorWords(was), errorWords(is)
+	if failed != fails {
+		all = append(all, Difference{What: "error", Recorded: failed, Replayed: fails, Counts: true})
 	}
-	if a, b := errorWords(was), errorWords(is); a != b {
-		all = append(all, Difference{What: "error", Recorded: a, Replayed: b, Counts: true})
+	if a, b := answer(was), answer(is); a != b && failed == fails { // a guest that fails has no answer
+		all = append(all, textDifference("answer", []byte(a), []byte(b)))
 	}
 	if a, b := logText(was.Logs), logText(is.Logs); a != b {
 		d := textDifference("log", []byte(a), []byte(b))
@@ -292,6 +293,9 @@ func (r Report) Words() (lines []string) {
 		}
 		lines = append(lines, at+d.What, "  expected: "+d.Expected, "  got:      "+d.Got)
 	}
+	for _, c := range r.Changes {
+		lines = append(lines, "it "+c.String())
+	}
 	for _, d := range r.Differences {
 		if r.Divergence == nil {
 			lines = append(lines, fmt.Sprintf("the %s is different: %s (before: %s)", d.What, shorten(oneLine(d.Replayed)), shorten(oneLine(d.Recorded))))
@@ -299,9 +303,6 @@ func (r Report) Words() (lines []string) {
 		for _, l := range d.Diff {
 			lines = append(lines, "  "+l)
 		}
-	}
-	for _, c := range r.Changes {
-		lines = append(lines, "it "+c.String())
 	}
 	return lines
 }

@@ -168,7 +168,11 @@ func (s Shadow) Summary() string {
 	if s.Replayed+s.Skipped == 0 {
 		return "there are no recordings of calls to replay"
 	}
-	text := fmt.Sprintf("%d recorded calls replayed: %d equal, %d different", s.Replayed, s.Equal, s.Different)
+	calls := "calls"
+	if s.Replayed == 1 {
+		calls = "call"
+	}
+	text := fmt.Sprintf("%d recorded %s replayed: %d equal, %d different", s.Replayed, calls, s.Equal, s.Different)
 	if s.Skipped > 0 {
 		text += fmt.Sprintf(", %d not comparable", s.Skipped)
 	}
