@@ -9,7 +9,7 @@ BENCHTIME  ?= 1s
 # A benchmark that runs everything once is a test: its figures mean nothing.
 BENCHFLAGS ?= $(if $(filter 1x,$(BENCHTIME)),--quick)
 
-.PHONY: help build skills demo test check bench toolchains languages testdata generate fuzz prove clean
+.PHONY: help build skills engines demo test check bench toolchains languages testdata generate fuzz prove clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -33,6 +33,9 @@ skills/%/main.wasm: FORCE
 	GOOS=wasip1 GOARCH=wasm $(GO) build -buildmode=c-shared $(RELEASE) -o $@ ./skills/$*
 
 FORCE:
+
+engines: build ## build the interpreters of scripts into dist/; needs the npm registry, or npm's cache, once
+	bin/skillet engine build qjs python --output dist
 
 demo: skills ## see untrusted code do useful work, and fail to do anything else
 	CGO_ENABLED=0 $(GO) run $(RELEASE) ./cmd/demo

@@ -98,7 +98,8 @@ var program = sync.OnceValues(func() (p made, err error) {
 // $GUEST and $COMMAND, modules that were built from testdata, $WEB, $KEEP and
 // $FILES, parts of $GUEST that call nothing else of the host, and $EXTISM, the
 // modules of github.com/extism/go-sdk, where the condition [extism] holds; and
-// $REGISTRY and $GUARDED, registries of which the second wants a password.
+// $REGISTRY and $GUARDED, registries of which the second wants a password. The
+// condition [qjs] holds where the interpreter's engine can be had.
 func TestScripts(t *testing.T) {
 	lent := &shelf{}
 	server := httptest.NewServer(lent.before(pages()))
@@ -136,11 +137,16 @@ func TestScripts(t *testing.T) {
 				e.Setenv(strings.ToUpper(part), filepath.Join(guests, part+".wasm"))
 			}
 			e.Setenv("EXTISM", extism)
+			e.Setenv("npm_config_cache", npmCache())
+			e.Setenv("npm_config_registry", os.Getenv("npm_config_registry"))
 			return nil
 		},
 		Condition: func(name string) (bool, error) {
-			if name == "extism" {
+			switch name {
+			case "extism":
 				return extismErr == nil, nil
+			case "qjs":
+				return interpreted(t), nil
 			}
 			return false, fmt.Errorf("unknown condition %s", name)
 		},

@@ -34,6 +34,9 @@ type Settings struct {
 	From []source.Ref
 	// Options of everything that is fetched.
 	Options source.Options
+	// Engines are interfaces that this program can make the provider of, which is
+	// said when one of them is missing.
+	Engines []string
 }
 
 // Bounds on what is looked at: names for one question, and for an interface names

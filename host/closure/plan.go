@@ -188,6 +188,11 @@ func (c *Catalog) conflicting(why *resolve.Conflict) error {
 			return e.WithHint("%s is pinned at %s: `skillet unpin %s` lets another version be chosen", s.Name, s.Version, s.Name)
 		}
 	}
+	for _, name := range c.settings.Engines {
+		if strings.Contains(why.Error(), "needs "+name+" ") {
+			return e.WithHint("%s is an interpreter of scripts; get it with: skillet engine add %s", name, name)
+		}
+	}
 	return e.WithHint("ask for other versions, or say with --find where else to look; --isolated gives a skill a closure of its own, beside that of the others")
 }
 

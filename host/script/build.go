@@ -36,7 +36,7 @@ func Build(ctx context.Context, run Runner, in Interpreter, interpreter []byte, 
 	}
 	tools, err := in.tools(state.Output)
 	if err != nil {
-		return nil, task.Errorf(task.KindVerification, "%s: %w", s.Main, err)
+		return nil, task.Errorf(task.KindVerification, "%s: %w", s.Main, err).WithHint("write: export function NAME(input) { return ... }, with the name of the tool, or of its export in the manifest")
 	}
 	wasm, err := state.Module(tools...)
 	if err != nil {

@@ -30,10 +30,10 @@ func Engine(ctx context.Context, run Runner, fetch *npm.Fetcher, in Interpreter)
 		return nil, task.Wrap(task.KindInternal, fmt.Errorf("build the interpreter %s: %w", in.Name, err))
 	}
 	return map[string][]byte{
-		ModuleFile:       wasm,
-		"skill.json":     in.Manifest,
-		"README.md":      in.Readme,
-		"LICENSE.engine": licence,
+		ModuleFile:                  wasm,
+		"skill.json":                in.Manifest,
+		"README.md":                 in.Readme,
+		"assets/LICENSE-engine.txt": licence,
 	}, nil
 }
 

@@ -106,7 +106,7 @@ func encodeProgram(files []api.OutputFile) ([]byte, error) {
 func messageError(main string, m api.Message) error {
 	l := m.Location
 	if l == nil {
-		return task.Errorf(task.KindVerification, "%s: %s", main, m.Text)
+		return task.Errorf(task.KindVerification, "%s: %s", main, m.Text).WithHint("correct the script")
 	}
 	file := strings.TrimPrefix(l.File, packageSpace+":")
 	message := fmt.Sprintf("%s:%d:%d: %s", file, l.Line, l.Column+1, m.Text)
@@ -117,7 +117,7 @@ func messageError(main string, m api.Message) error {
 	if len(m.Notes) > 0 {
 		return e.WithHint("%s", m.Notes[0].Text)
 	}
-	return e
+	return e.WithHint("correct the script")
 }
 
 // clip shortens a line of a file that is shown.

@@ -123,7 +123,7 @@ func explain(what string, err error) error {
 		return task.Errorf(task.KindLimit, "%s: the code outside of functions does not end within the limits of a build: %w", what, err).
 			WithHint("do the work in a tool, or do less of it: a build may take %s and %d MB", buildTime, buildMemory>>20)
 	case errors.As(err, &guest):
-		return task.Errorf(task.KindVerification, "%s: %w", what, guest)
+		return task.Errorf(task.KindVerification, "%s: %w", what, guest).WithHint("correct the script; what is outside of functions runs when it is built")
 	case errors.As(err, new(*sandbox.TrapError)):
 		return task.Errorf(task.KindVerification, "%s: the interpreter gave up: %w", what, err)
 	}

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/skillet-run/skillet/host/npm"
+	"github.com/skillet-run/skillet/host/script"
+)
+
+// npmCache is where npm keeps what it has fetched.
+func npmCache() string {
+	return npm.FromEnvironment(os.Getenv, "").Shared
+}
+
+// interpreted reports whether the engine of the JavaScript interpreter can be had,
+// from npm's cache or its registry.
+func interpreted(t *testing.T) bool {
+	in, _ := script.Find("qjs")
+	fetch := npm.New(hclog.NewNullLogger(), npm.FromEnvironment(os.Getenv, filepath.Join(t.TempDir(), "npm")))
+	_, err := fetch.File(context.Background(), in.Source, in.Engine)
+	if err != nil {
+		t.Logf("no engine for scripts: %v", err)
+	}
+	return err == nil
+}
