@@ -15,6 +15,7 @@ import (
 
 	"github.com/skillet-run/skillet/host/hostfn"
 	"github.com/skillet-run/skillet/host/review"
+	"github.com/skillet-run/skillet/host/runner"
 	"github.com/skillet-run/skillet/host/sandbox"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
@@ -182,9 +183,8 @@ func ofKind(kind string) string {
 // the host's.
 func kinds(e *task.Error) []string {
 	var all []string
-	var guest *sandbox.GuestError
-	if errors.As(e, &guest) && guest.Kind != "" {
-		all = append(all, guest.Kind)
+	if kind, _ := said(e); kind != "" {
+		all = append(all, kind)
 	}
 	if errors.Is(e, manifests.ErrInput) {
 		all = append(all, string(hostfn.KindInvalid))
@@ -197,11 +197,23 @@ func kinds(e *task.Error) []string {
 
 // message is what the skill said of its error, or else the host.
 func message(e *task.Error) string {
-	var guest *sandbox.GuestError
-	if errors.As(e, &guest) && guest.Message != "" {
-		return guest.Message
+	if _, text := said(e); text != "" {
+		return text
 	}
 	return e.Message
+}
+
+// said is what the skill itself said of its failure; empty when it said nothing.
+func said(e *task.Error) (kind, text string) {
+	var guest *sandbox.GuestError
+	var refused *runner.Said
+	switch {
+	case errors.As(e, &guest):
+		return guest.Kind, guest.Message
+	case errors.As(e, &refused):
+		return refused.Kind, refused.Message
+	}
+	return "", ""
 }
 
 // denials compares what was refused with what is expected.

@@ -139,7 +139,8 @@ func explain(a *run, denials []task.Denial, err error) *task.Error {
 }
 
 func denied(a *run, d task.Denial, err error) *task.Error {
-	e := task.Errorf(task.KindDenied, "%s was denied %s", a.result.Skill, d.Request)
+	e := task.Wrap(task.KindDenied, said(err))
+	e.Message = fmt.Sprintf("%s was denied %s", a.result.Skill, d.Request)
 	if !strings.Contains(d.Reason, d.Request) {
 		e.Message += ": " + d.Reason
 	}
@@ -150,6 +151,22 @@ func denied(a *run, d task.Denial, err error) *task.Error {
 		return e
 	}
 	return e.WithHint("to allow it: %s", d.Hint)
+}
+
+// Said is what a guest said of its failure after something was refused to it; the zero
+// value is that it said nothing. It is
+// the cause of the [task.Error] that tells of the refusal.
+type Said struct{ Kind, Message string }
+
+// Error is the guest's message.
+func (s *Said) Error() string { return s.Message }
+
+func said(err error) error {
+	var guest *sandbox.GuestError
+	if !errors.As(err, &guest) {
+		return &Said{}
+	}
+	return &Said{guest.Kind, guest.Message}
 }
 
 func hint(a *run, k task.Kind, err error) string {
