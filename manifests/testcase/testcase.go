@@ -166,9 +166,13 @@ func (c *Case) Golden() (file, section string) {
 	return c.ExpectFile, ""
 }
 
+// recordings is the end of the names of recorded calls, which lie beside test cases
+// and are none; see package recording.
+const recordings = ".recording.json"
+
 // IsFile reports whether the path of a file in a package is one of test cases.
 func IsFile(name string) bool {
-	if path.Dir(name) != Dir {
+	if path.Dir(name) != Dir || strings.HasSuffix(name, recordings) {
 		return false
 	}
 	switch path.Ext(name) {
