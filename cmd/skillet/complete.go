@@ -164,6 +164,7 @@ var argumentSources = map[string]source{
 	"approvals approve": inHome(proposals(true)),
 	"approvals reject":  inHome(proposals(true)),
 	"approvals revert":  inHome(proposals(false)),
+	"session open":      inHome(skillNames),
 	"session list":      inHome(sessionsOf),
 	"session show":      inHome(sessionsOf),
 	"session close":     inHome(sessionsOf),

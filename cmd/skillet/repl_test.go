@@ -52,6 +52,12 @@ func TestNotebooks(t *testing.T) {
 				t.Errorf("%s: %s: exit code %d, %s%s", repl, step[0], code, out, errs)
 			}
 		}
+		open := map[string]string{"js-repl": "let a = 5\nfunction f() {\n  return a * 2\n}\n\nnope\nf() \\\n + 1", "python-repl": "a = 5\ndef f():\n    return a * 2\n\nnope\nf() \\\n + 1"}[repl]
+		cmd := p.command(t.Context(), "session", "open", repl, "work")
+		cmd.Stdin = strings.NewReader(open)
+		if out, err := cmd.Output(); err != nil || string(out) != "null\nnull\n11\n" {
+			t.Errorf("%s: opened: %q, %v", repl, out, err)
+		}
 		fresh := map[string]string{"js-repl": "typeof x", "python-repl": "'x' in globals()"}[repl]
 		if out := p.must(0, "run", repl, "code="+fresh); out != `"undefined"` && out != "false" {
 			t.Errorf("%s: a call in no session finds %s", repl, out)

@@ -18,7 +18,7 @@ import (
 func (t *terminal) sessionCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "session",
-		Usage: "list, show and close the sessions of skills",
+		Usage: "open, list, show and close the sessions of skills",
 		Description: "A code_session skill that is run with --session NAME goes on with what its last call in\n" +
 			"that session left in memory, also after a restart. A session belongs to who opened it,\n" +
 			"and ends when it is not called for a while.\n\n" +
@@ -28,7 +28,7 @@ func (t *terminal) sessionCommand() *cli.Command {
 			"  skillet session list\n" +
 			"  skillet permission grant report session:js-repl/work\n" +
 			"  skillet session close js-repl/work",
-		Subcommands: []*cli.Command{t.sessionList(), t.sessionShow(), t.sessionClose(), t.sessionResume()},
+		Subcommands: []*cli.Command{t.sessionOpen(), t.sessionList(), t.sessionShow(), t.sessionClose(), t.sessionResume()},
 	}
 }
 

@@ -286,9 +286,32 @@ func (r *Runner) PurgeUninstalled(ctx context.Context) error {
 			return fmt.Errorf("delete what %s%s keeps: %w", s.Skill, s.Digest, err)
 		}
 	}
+	if err := r.forgetDeveloped(ctx); err != nil {
+		return err
+	}
 	for _, owners := range []string{"path/", "dev/"} {
 		if err := r.deletePrefix(ctx, aboutKeys+owners); err != nil {
 			return fmt.Errorf("delete what is known of skills that are not installed: %w", err)
+		}
+	}
+	return nil
+}
+
+// forgetDeveloped deletes the sessions of skills in development.
+func (r *Runner) forgetDeveloped(ctx context.Context) error {
+	if r.settings.Sessions == nil {
+		return nil
+	}
+	all, err := r.settings.Sessions.List(ctx)
+	if err != nil {
+		return err
+	}
+	for _, s := range all {
+		if !strings.HasPrefix(s.Key().Place, "dev/") {
+			continue
+		}
+		if err := r.settings.Sessions.Close(ctx, s); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/skillet-run/skillet/host"
+	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/runner"
+	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/manifests"
+)
+
+func (t *terminal) sessionOpen() *cli.Command {
+	return &cli.Command{
+		Name:      "open",
+		Usage:     "call a tool again and again in one session, with what is typed",
+		ArgsUsage: "SKILL[:TOOL] NAME",
+		Description: "Each line is the one text that the tool takes, such as code. A line that ends with a\n" +
+			"backslash goes on in the next one; one that ends with : { ( [ or a comma goes on up to an\n" +
+			"empty line. The end of the input (Ctrl-D) ends the command, and the session stays.\n\n" +
+			"Examples:\n  skillet session open js-repl work\n  skillet session open python-repl work < setup.py",
+		Flags: []cli.Flag{workspaceFlag()},
+		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+			args, err := need(c, 2, "a skill and the name of a session")
+			if err != nil {
+				return err
+			}
+			n, err := t.pad(ctx, c, h, args[0], args[1])
+			if err != nil {
+				return err
+			}
+			return n.each(ctx)
+		}),
+	}
+}
+
+// A pad is a tool of a session that is given one text after the other.
+type pad struct {
+	t    *terminal
+	h    *host.Host
+	goal goal
+	call runner.Call
+	// field is the property of the tool's input that the text is.
+	field string
+	lines *bufio.Reader
+}
+
+// pad finds the tool of a skill that takes one text.
+func (t *terminal) pad(ctx context.Context, c *cli.Context, h *host.Host, skill, name string) (pad, error) {
+	g, err := t.target(ctx, h, skill)
+	if err != nil {
+		return pad{}, err
+	}
+	m := g.Package.Manifest()
+	if _, ok := m.Sessions(); !ok || g.installed == nil {
+		return pad{}, task.Errorf(task.KindUsage, "%s has no sessions", g.Label).
+			WithHint("skills of type %s have, once they are installed; `skillet info %s` shows the type", manifests.KindCodeSession, m.Name)
+	}
+	n := pad{t: t, h: h, goal: g, lines: bufio.NewReader(t.in)}
+	n.call = runner.Call{Target: g.Target, Tool: g.tool, Caller: t.person().Actor(), Session: name}
+	if n.call.Workspace, err = workspace(c); err != nil {
+		return n, err
+	}
+	n.field, err = textField(m, g.tool)
+	return n, err
+}
+
+// textField is the one text that a tool demands.
+func textField(m *manifests.Manifest, name string) (string, error) {
+	tool, ok := m.DefaultTool()
+	if name != "" {
+		tool, ok = m.Tool(name)
+	}
+	ps := slices.DeleteFunc(tool.Properties(), func(p manifests.Property) bool { return !p.Required })
+	if !ok || len(ps) != 1 || ps[0].Type != "string" {
+		return "", task.Errorf(task.KindUsage, "%s has no tool of that name that takes just one text", m.Name).
+			WithHint("name a tool behind a colon; `skillet info %s` shows what each takes", m.Name)
+	}
+	return ps[0].Name, nil
+}
+
+// each calls the tool with each piece of the input. What goes wrong with one is
+// told, and does not end it.
+func (n pad) each(ctx context.Context) error {
+	for {
+		piece, err := n.piece()
+		if errors.Is(err, io.EOF) {
+			if n.t.canAsk() {
+				n.t.note("")
+			}
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if strings.TrimSpace(piece) == "" {
+			continue
+		}
+		if err := n.run(ctx, piece); err != nil && ctx.Err() != nil {
+			return err
+		} else if err != nil {
+			n.t.fail(explain(err))
+		}
+	}
+}
+
+// run makes one call.
+func (n pad) run(ctx context.Context, piece string) (err error) {
+	c := n.call
+	if c.Input, err = json.Marshal(map[string]string{n.field: piece}); err != nil {
+		return err
+	}
+	c.Target.Granted, err = n.h.Desk.Spend(ctx, *n.goal.installed, approval.Use{Session: c.Session, Input: c.Input})
+	if err != nil {
+		return err
+	}
+	res := n.h.Call(ctx, n.goal.installed, c)
+	if !res.OK {
+		res.Error = explain(res.Error)
+	}
+	if n.t.json {
+		return n.t.printJSON(res)
+	}
+	err = n.t.showResult(res)
+	if err == nil && !n.t.outTTY {
+		_, err = io.WriteString(n.t.out, "\n")
+	}
+	return err
+}
+
+// piece reads what belongs together.
+func (n pad) piece() (string, error) {
+	var b strings.Builder
+	for block := false; ; {
+		line, err := n.line(b.Len() > 0)
+		if err != nil {
+			if b.Len() > 0 && errors.Is(err, io.EOF) {
+				return b.String(), nil
+			}
+			return "", err
+		}
+		text, more := strings.CutSuffix(line, `\`)
+		b.WriteString(text)
+		if !more {
+			b.WriteByte('\n')
+		}
+		trimmed := strings.TrimSpace(text)
+		block = block || trimmed != "" && strings.ContainsRune(":{([,", rune(trimmed[len(trimmed)-1]))
+		if !more && (!block || trimmed == "") {
+			return b.String(), nil
+		}
+	}
+}
+
+// line reads one line, which the end of the input may end.
+func (n pad) line(within bool) (string, error) {
+	if n.t.canAsk() {
+		prompt := "> "
+		if within {
+			prompt = "| "
+		}
+		fmt.Fprint(n.t.err, prompt)
+	}
+	line, err := unlessEnded(n.t, func() (string, error) { return n.lines.ReadString('\n') })
+	if errors.Is(err, io.EOF) && line != "" {
+		err = nil
+	}
+	return strings.TrimRight(line, "\r\n"), err
+}
