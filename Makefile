@@ -3,6 +3,7 @@
 GO         ?= go
 SKILLS     := $(sort $(patsubst skills/%/main.go,%,$(wildcard skills/*/main.go)))
 MODULES    := $(SKILLS:%=skills/%/main.wasm)
+PROMPTS    := commit-message
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME   ?= 10s
 BENCHTIME  ?= 1s
@@ -26,7 +27,7 @@ build: ## build bin/skillet
 skills: build ## build the first-party skills and pack them into dist/
 	GOOS=wasip1 GOARCH=wasm $(GO) build $(RELEASE) $(SKILLS:%=./skills/%)
 	@$(MAKE) --no-print-directory -j2 $(MODULES)
-	@for s in $(SKILLS); do bin/skillet pack skills/$$s --output dist --no-sign || exit 1; done
+	@for s in $(SKILLS) $(PROMPTS); do bin/skillet pack skills/$$s --output dist --no-sign || exit 1; done
 
 # go build decides itself whether anything has to be done.
 skills/%/main.wasm: FORCE
@@ -46,7 +47,7 @@ test: ## run every test
 check: ## formatting, vet, staticcheck, the import table, generated files
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'not formatted: run gofmt -w'; exit 1; }
 	$(GO) vet ./...
-	GOOS=wasip1 GOARCH=wasm $(GO) build ./sdk/go ./skills/...
+	GOOS=wasip1 GOARCH=wasm $(GO) build ./sdk/go ./sdk/conformance/go ./skills/...
 	$(GO) run $(STATICCHECK) ./...
 	$(GO) test -count=1 ./host/internal/archtest
 	$(GO) mod tidy -diff

@@ -89,10 +89,16 @@ func (l language) compile(t testing.TB, dir string) []byte {
 // project makes a project of the source and the files of the SDK, as a new skill has them: it depends on nothing else.
 func (l language) project(t testing.TB, dir string) {
 	t.Helper()
+	l.files(t, dir)
+	copyFiles(t, os.DirFS(l.name), dir)
+}
+
+// files puts everything but the source into a project.
+func (l language) files(t testing.TB, dir string) {
+	t.Helper()
 	files, err := sdk.Files(l.name)
 	must(t, err)
 	copyFiles(t, files, filepath.Join(dir, l.sdk))
-	copyFiles(t, os.DirFS(l.name), dir)
 	for name, content := range l.more {
 		must(t, refresh([]byte(content), filepath.Join(dir, name)))
 	}

@@ -35,6 +35,8 @@
 // A module imports only the host functions it really uses: the linker drops the
 // others, so the import list of a skill says what it can ask for.
 //
-// The package uses the standard library only. It does not know how the host
+// The package uses the standard library only, and of the compiler nothing that
+// TinyGo does not document to have; where a compiler's recover does not work, a
+// panic ends the call as a trap. It does not know how the host
 // decides; a refused call is an error of kind Denied and nothing more.
 package skill
