@@ -133,7 +133,9 @@ var imports = map[string][]string{
 
 	// Guests: they know the SDK and nothing of the host.
 	"sdk/go": nil,
-	"skills": nil,
+	// The conformance skill in Go is a guest, too.
+	"sdk/conformance/go": {"sdk/go"},
+	"skills":             nil,
 
 	// What is made for guests, on this side.
 	"sdk":                  nil,
