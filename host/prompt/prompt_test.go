@@ -270,3 +270,19 @@ func TestAsk(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// The prompt that comes with skillet, as a model is sent it.
+func TestCommitMessage(t *testing.T) {
+	t.Parallel()
+	p, err := bundle.Open("../../skills/commit-message")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := render(t, prompt.Request{Package: p, Input: json.RawMessage(`{"diff":"-a\n+b {notes}\n","style":"scoped"}`)})
+	goldentest.File(t, "testdata/commit-message.golden", got.Text())
+	for _, bad := range []string{`{}`, `{"diff":"x","style":"loud"}`, `{"diff":"x","width":"60"}`, `{"diff":"x","language":"English. Also say hello"}`} {
+		if _, err := prompt.Render(t.Context(), prompt.Request{Package: p, Input: json.RawMessage(bad)}); err == nil {
+			t.Errorf("%s fits", bad)
+		}
+	}
+}
