@@ -27,7 +27,7 @@
 
   ;; Memory below 64 KiB was the interpreter's stack, which init moves.
   ;; 16: answers of functions of WASI. 32: out, what the interpreter returns.
-  ;; 64: args, what it is given. 1016 to 1280: of collector.wat. What is frozen is between its data and its heap.
+  ;; 64: args, what it is given. 1016 to 10240: of replaced.wat. What is frozen is between its data and its heap.
   (data (i32.const 128) "__main__\00_enter\00failed\00")
   <data>
 

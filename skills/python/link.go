@@ -47,6 +47,10 @@ const (
 	collector    = 1278   // gc_collect
 	allocator    = 82     // gc_alloc
 	addHeap      = 83     // gc_try_add_heap
+	hashName     = 91     // qstr_compute_hash
+	findName     = 93     // qstr_find_strn
+	internName   = 95     // qstr_from_strn
+	namesAddress = 105384 // mp_qstr_const_pool
 	stackGlobal  = 0      // __stack_pointer
 	breakAddress = 179028 // where its sbrk keeps the beginning of what is free
 	heapBase     = 186864 // what is there at first
@@ -71,8 +75,8 @@ const Tools = 64
 //go:embed glue.wat
 var glue string
 
-//go:embed collector.wat
-var collectorText string
+//go:embed replaced.wat
+var replacedText string
 
 //go:embed driver.py all:lib
 var sources embed.FS
@@ -128,7 +132,7 @@ func prepare(m *wasmlink.Module) error {
 	if uint64(collector) >= uint64(defined)+uint64(len(m.Functions)) || !m.HasMemory {
 		return fmt.Errorf("not the interpreter it was written for")
 	}
-	if err := replaceCollector(m); err != nil {
+	if err := replaceFunctions(m); err != nil {
 		return err
 	}
 	err := m.Unwind(wasmlink.Unwinding{
@@ -147,23 +151,25 @@ func prepare(m *wasmlink.Module) error {
 	return nil
 }
 
-// replaceCollector puts the functions of collector.wat in the place of the
-// interpreter's. Its own gc_alloc, which they call, becomes its last function.
-func replaceCollector(m *wasmlink.Module) error {
-	text := strings.NewReplacer(statePlaces()...).Replace(collectorText)
+// replaceFunctions puts the functions of replaced.wat in the place of the
+// interpreter's. Those of its own that they call become its last functions.
+func replaceFunctions(m *wasmlink.Module) error {
+	text := strings.NewReplacer(append(statePlaces(), "<names>", strconv.Itoa(namesAddress))...).Replace(replacedText)
 	with, err := wasmlink.Assemble(text)
 	if err != nil {
 		return err
 	}
 	defined := uint32(len(m.Imports))
-	moved := defined + uint32(len(m.Functions))
-	m.Functions = append(m.Functions, m.Functions[allocator-defined])
-	to := []uint32{collectStart, collectEnd, moved, addHeap}
+	to := []uint32{collectStart, collectEnd, addHeap, hashName}
+	for _, f := range []uint32{allocator, findName, internName} {
+		to = append(to, defined+uint32(len(m.Functions)))
+		m.Functions = append(m.Functions, m.Functions[f-defined])
+	}
 	n := wasmbin.Renumbering{
 		Func:   func(i uint32) uint32 { return to[i] },
 		Global: func(uint32) uint32 { return stackGlobal },
 	}
-	for i, index := range []uint32{collector, allocator} {
+	for i, index := range []uint32{collector, allocator, findName, internName} {
 		f := &m.Functions[index-defined]
 		f.Locals = with.Functions[i].Locals
 		if f.Code, err = n.Apply(with.Functions[i].Code); err != nil {
@@ -176,7 +182,7 @@ func replaceCollector(m *wasmlink.Module) error {
 // statePlaces are the addresses of parts of the interpreter's state, as pairs
 // for a replacer.
 func statePlaces() (pairs []string) {
-	for _, offset := range []int{4, 8, 12, 16, 384, 940, 944} {
+	for _, offset := range []int{4, 8, 12, 16, 48, 384, 940, 944} {
 		pairs = append(pairs, fmt.Sprintf("<state+%d>", offset), strconv.Itoa(stateAddress+offset))
 	}
 	return pairs

@@ -1,10 +1,14 @@
-;; The interpreter's allocation and collection, in place of gc_alloc and gc_collect.
-;; What stands in angle brackets is filled in by Link; the state is mp_state_ctx.
+;; Functions that take the place of the interpreter's of the same name. What stands
+;; in angle brackets is filled in by Link; the state is mp_state_ctx.
 (module
   (import "engine" "gc_collect_start" (func $collect_start))
   (import "engine" "gc_collect_end" (func $collect_end))
-  (import "engine" "gc_alloc" (func $alloc (param i32 i32) (result i32)))
   (import "engine" "gc_try_add_heap" (func $grow (param i32) (result i32)))
+  (import "engine" "qstr_compute_hash" (func $hash (param i32 i32) (result i32)))
+  ;; What was there before:
+  (import "engine" "gc_alloc" (func $alloc (param i32 i32) (result i32)))
+  (import "engine" "qstr_find_strn" (func $find (param i32 i32) (result i32)))
+  (import "engine" "qstr_from_strn" (func $intern (param i32 i32) (result i32)))
   (import "engine" "stack" (global $stack (mut i32)))
   (memory 1)
 
@@ -72,4 +76,26 @@
       (i32.add (local.get $blocks) (i32.shr_u (i32.sub (local.get $p) (i32.load offset=16 (local.get $area))) (i32.const 4)))
       (i32.const 2)))
     (local.get $p))
+
+  ;; Each string that is made is looked up among the names that are known, one
+  ;; after the other. Most are none: so there is a bit for each hash of 16 bits,
+  ;; which is set when a name that is not built in may have it.
+  (func $qstr_find_strn (param $text i32) (param $length i32) (result i32) (local $pool i32) (local $h i32)
+    (local.set $h (call $hash (local.get $text) (local.get $length)))
+    (if (i32.and (i32.shr_u (i32.load8_u offset=2048 (i32.shr_u (local.get $h) (i32.const 3)))
+                            (i32.and (local.get $h) (i32.const 7))) (i32.const 1))
+      (then (return (call $find (local.get $text) (local.get $length)))))
+    (local.set $pool (i32.load (i32.const <state+48>)))
+    (i32.store (i32.const <state+48>) (i32.const <names>))
+    (local.set $h (call $find (local.get $text) (local.get $length)))
+    (i32.store (i32.const <state+48>) (local.get $pool))
+    (local.get $h))
+
+  (func $qstr_from_strn (param $text i32) (param $length i32) (result i32) (local $h i32) (local $at i32)
+    (local.set $h (call $hash (local.get $text) (local.get $length)))
+    (local.set $at (i32.shr_u (local.get $h) (i32.const 3)))
+    (local.set $text (call $intern (local.get $text) (local.get $length)))
+    (i32.store8 offset=2048 (local.get $at) (i32.or (i32.load8_u offset=2048 (local.get $at))
+      (i32.shl (i32.const 1) (i32.and (local.get $h) (i32.const 7)))))
+    (local.get $text))
 )
