@@ -106,7 +106,7 @@ func (a author) follow(commands []shownCommand) {
 	const mark = "=== the end of a command: "
 	var script strings.Builder
 	for _, c := range commands {
-		fmt.Fprintf(&script, "%s\necho; echo '%s'$?\n", c.text, mark)
+		fmt.Fprintf(&script, "%s\ncode=$?; echo; echo '%s'$code\n", c.text, mark)
 	}
 	ctx, cancel := context.WithTimeout(a.t.Context(), 4*time.Minute)
 	defer cancel()

@@ -104,8 +104,8 @@ func (t *terminal) language(ctx context.Context, c *cli.Context) (toolchain.Lang
 func (t *terminal) chooseLanguage(ctx context.Context, c *cli.Context) (toolchain.Language, error) {
 	all := scaffold.Languages()
 	t.note("Which language?")
-	for i, l := range all {
-		t.note("  %2d  %-15s %s", i+1, l, toolchain.Find(ctx, l, "", t.builders(c).Settings).Words())
+	for i, f := range toolchain.FindAll(ctx, all, t.builders(c).Settings) {
+		t.note("  %2d  %-15s %s", i+1, f.Language, f.Words())
 	}
 	fmt.Fprintf(t.err, "number or name: ")
 	line, err := unlessEnded(t, func() (string, error) { return bufio.NewReader(t.in).ReadString('\n') })
@@ -123,12 +123,10 @@ func (t *terminal) chooseLanguage(ctx context.Context, c *cli.Context) (toolchai
 }
 
 func (t *terminal) listLanguages(ctx context.Context, c *cli.Context) error {
-	var all []toolchain.Toolchain
+	all := toolchain.FindAll(ctx, scaffold.Languages(), t.builders(c).Settings)
 	var rows [][]string
-	for _, l := range scaffold.Languages() {
-		found := toolchain.Find(ctx, l, "", t.builders(c).Settings)
-		all = append(all, found)
-		rows = append(rows, []string{string(l), found.Title, found.Words()})
+	for _, f := range all {
+		rows = append(rows, []string{string(f.Language), f.Title, f.Words()})
 	}
 	return t.answer(all, func() {
 		t.table("LANGUAGE\tWRITTEN IN\tHERE", rows)

@@ -57,12 +57,13 @@ func kits() map[toolchain.Language]kit {
 		return kit{dir, sdk, "README.md", orRelative, "", "denied", "not_found", files, ignore}
 	}
 	return map[toolchain.Language]kit{
-		toolchain.Go:  own("go", "skill", "The tool is in `count.go`, and `skill/` is the SDK.", ""),
-		toolchain.C:   own("c", ".", "The tool is in `main.c`, and `skillet.h` is the SDK.", ".zig-cache/\n"),
-		toolchain.CPP: own("cpp", ".", "The tool is in `main.cpp`, and `skillet.h` is the SDK.", ".zig-cache/\n"),
-		toolchain.JS:  own("js", "", "The tool is in `main.js`.", ""),
-		toolchain.TS:  own("ts", "", "The tool is in `main.ts`.", ""),
-		toolchain.Zig: own("zig", ".", "The tool is in `main.zig`, and `skillet.zig` is the SDK.", ".zig-cache/\n"),
+		toolchain.Go:     own("go", "skill", "The tool is in `count.go`, and `skill/` is the SDK.", ""),
+		toolchain.C:      own("c", ".", "The tool is in `main.c`, and `skillet.h` is the SDK.", ".zig-cache/\n"),
+		toolchain.CPP:    own("cpp", ".", "The tool is in `main.cpp`, and `skillet.h` is the SDK.", ".zig-cache/\n"),
+		toolchain.JS:     own("js", "", "The tool is in `main.js`.", ""),
+		toolchain.TS:     own("ts", "", "The tool is in `main.ts`.", ""),
+		toolchain.Zig:    own("zig", ".", "The tool is in `main.zig`, and `skillet.zig` is the SDK.", ".zig-cache/\n"),
+		toolchain.Python: own("python", "", "The tool is in `main.py`.", ""),
 		toolchain.WASI: {
 			"wasi", "", "$PWD/README.md", "", "\n      \"export\": \"_start\",", "skill", "skill",
 			"The tool is in `main.go`. It is a plain WASI command, which knows nothing of Skillet: its errors are text, and have no kinds.", "",

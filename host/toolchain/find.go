@@ -73,12 +73,32 @@ func Find(ctx context.Context, l Language, dir string, s Settings) Toolchain {
 	return t
 }
 
+// FindAll is [Find] for several languages, in their order, with no project. Each
+// program is asked once.
+func FindAll(ctx context.Context, ls []Language, s Settings) []Toolchain {
+	var all []Toolchain
+	known := map[string]Need{}
+	for _, l := range ls {
+		t, _ := findKnown(ctx, l, "", s, known)
+		all = append(all, t)
+	}
+	return all
+}
+
 func find(ctx context.Context, l Language, dir string, s Settings) (Toolchain, found) {
+	return findKnown(ctx, l, dir, s, map[string]Need{})
+}
+
+func findKnown(ctx context.Context, l Language, dir string, s Settings, known map[string]Need) (Toolchain, found) {
 	r, _ := rowOf(l)
 	t, f := Toolchain{Language: l, Title: r.title, Ready: true, Needs: []Need{}}, found{}
 	look := search{ctx: ctx, dir: dir, settings: s, environ: environ(r, s.Environ)}
 	for _, p := range r.needs {
-		n := look.program(p)
+		n, ok := known[p.name+p.minimum]
+		if !ok {
+			n = look.program(p)
+			known[p.name+p.minimum] = n
+		}
 		t.Ready = t.Ready && n.Problem == ""
 		t.Needs = append(t.Needs, n)
 		f[p.name] = n.Command
