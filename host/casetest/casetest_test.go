@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/skillet-run/skillet/host/hostfn"
+	"github.com/skillet-run/skillet/manifests/bundle"
 	"github.com/skillet-run/skillet/policies"
 )
 
@@ -416,6 +417,29 @@ func TestIsBounded(t *testing.T) {
 	rep, err = r.Run(t.Context(), p, Options{Match: regexp.MustCompile("endless$")})
 	if err != nil || len(rep.Results) != 1 || rep.Failed != 1 {
 		t.Errorf("%+v, %v", rep, err)
+	}
+}
+
+// TestMigration: data of an older schema version is brought to the new one, on the
+// stage.
+func TestMigration(t *testing.T) {
+	t.Parallel()
+	r := open(t)
+	for migrate, want := range map[string]Outcome{"echo": Passed, "crash": Failed} {
+		manifest := fmt.Sprintf(`{"name":"keeper","version":"2.0.0","description":"keeps","type":"code_inline","command":"main.wasm",
+			"tools":[{"name":"kv_get_body"},{"name":%q}],"security":{"permissions":{"kv":{"reason":"r","schema_version":2,"migrate":%[1]q}}}}`, migrate)
+		p, err := bundle.FromFiles(map[string][]byte{"skill.json": []byte(manifest), "main.wasm": guest(), "tests/a.yaml": []byte(
+			`{name: x, tool: kv_get_body, input: {key: k}, grants: [kv], kv: {k: v}, kv_schema_version: 1, expect_text: v, kv_after: {k: v}}`)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rep, err := r.Run(t.Context(), p, Options{})
+		if err != nil || len(rep.Results) != 1 || rep.Results[0].Outcome != want {
+			t.Errorf("%s: %+v, %v", migrate, rep, err)
+		}
+		if want == Failed && !strings.Contains(rep.Results[0].Detail, "from schema version 1 to 2") {
+			t.Errorf("%s", rep.Results[0].Detail)
+		}
 	}
 }
 

@@ -2,7 +2,6 @@ package casetest
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
@@ -185,9 +184,8 @@ func outcomes(t *testing.T, r real, name, text string, more map[string]string) m
 	return all
 }
 
-// wantAll demands that every case passes, but for those whose name begins with
-// "fails", which have to fail with the detail that follows "fails: " in their skip-free
-// names given in details.
+// wantAll demands that every case passes, but for those in details, which have to fail
+// and to say that.
 func wantAll(t *testing.T, all map[string]Result, details map[string]string) {
 	t.Helper()
 	for name, r := range all {
@@ -206,12 +204,4 @@ func wantAll(t *testing.T, all map[string]Result, details map[string]string) {
 			t.Errorf("%s was not run", name)
 		}
 	}
-}
-
-func quoted(text string) string {
-	b, err := json.Marshal(text)
-	if err != nil {
-		panic(err)
-	}
-	return string(b)
 }
