@@ -121,7 +121,7 @@ var imports = map[string][]string{
 	"host/config":            {"host/task"},
 	"host/telemetry":         nil,
 	"host/npm":               {"host/store/atomicfile", "host/task"},
-	"host/script":            {"host/npm", "host/sandbox", "host/task", "sdk", "skills/qjs", "skills/python"},
+	"host/script":            {"host/npm", "host/sandbox", "host/store/atomicfile", "host/task", "sdk", "skills/qjs", "skills/python"},
 	"host":                   {"*"},
 	"host/internal/archtest": nil,
 	"cmd/skillet": {
