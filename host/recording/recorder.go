@@ -153,6 +153,9 @@ func (r *Recorder) Files(open func(func(*jail.QuotaError)) wasi.FS, refused func
 	k.found = real.Preopens()
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.r == nil { // no attempt has begun: there is nothing to keep it in
+		return real
+	}
 	r.r.Files = &Tree{Preopens: []Preopen{}}
 	for _, p := range k.found {
 		r.r.Files.Preopens = append(r.r.Files.Preopens, Preopen{p.Path, p.Only})
