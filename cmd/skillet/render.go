@@ -30,23 +30,29 @@ var meantForCode = []string{"timeout", "max-memory-mb", "max-fuel", "config", "r
 
 // renderable refuses what cannot be done with a skill of this kind, before any
 // grant is spent on it.
-func (t *terminal) renderable(ctx context.Context, c *cli.Context, g goal) error {
-	m := g.Package.Manifest()
-	_, script := m.Script(g.tool)
-	code := m.Type.IsCode() || script
+func (t *terminal) renderable(ctx context.Context, c *cli.Context, h *host.Host, g goal) error {
+	code := runsCode(g.Package.Manifest(), g.tool)
 	switch {
 	case code && c.Bool("render"):
 		return task.Errorf(task.KindUsage, "%s runs code, and --render prints prompts", g.Label).WithHint("leave --render out to run it")
 	case code:
 		return nil
 	case !c.Bool("render"):
-		_, err := prompt.Ask(ctx, nil, g.Label, prompt.Prompt{})
-		return err
+		if err := h.Runner.Asks(ctx, g.Label); err != nil {
+			return err
+		}
 	}
 	if i := slices.IndexFunc(meantForCode, c.IsSet); i >= 0 {
 		return task.Errorf(task.KindUsage, "--%s has no meaning for a prompt, which is not run", meantForCode[i]).WithHint("leave it out")
 	}
 	return nil
+}
+
+// runsCode reports whether a tool of a skill is code: all of a skill that runs
+// code, and the scripts of a folder.
+func runsCode(m *manifests.Manifest, tool string) bool {
+	_, script := m.Script(tool)
+	return m.Type.IsCode() || script
 }
 
 // render prints a prompt.

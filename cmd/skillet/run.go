@@ -95,6 +95,9 @@ func (t *terminal) run(ctx context.Context, c *cli.Context, h *host.Host) error 
 
 // make makes the call, and records it when that is asked for.
 func (t *terminal) make(ctx context.Context, c *cli.Context, h *host.Host, installed *registry.Skill, call runner.Call) (task.Result, error) {
+	if !runsCode(call.Target.Package.Manifest(), call.Tool) {
+		return h.Runner.Ask(ctx, call), nil
+	}
 	if c.IsSet("record") {
 		return t.runRecorded(ctx, h, installed, call, c.String("record"))
 	}
@@ -174,7 +177,7 @@ func (t *terminal) call(ctx context.Context, c *cli.Context, h *host.Host) (runn
 	if err != nil {
 		return runner.Call{}, nil, err
 	}
-	if err := t.renderable(ctx, c, g); err != nil {
+	if err := t.renderable(ctx, c, h, g); err != nil {
 		return runner.Call{}, nil, err
 	}
 	call := runner.Call{Target: g.Target, Tool: g.tool, Caller: t.person().Actor(), NoCache: c.Bool("no-cache")}

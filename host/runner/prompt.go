@@ -28,6 +28,63 @@ func (r *Runner) Render(ctx context.Context, c Call) (prompt.Prompt, task.Result
 	return p, a.result
 }
 
+// Ask renders a prompt and has a model answer it. Raw of the result is the
+// answer; one that does not have the form that the manifest demands is an error of
+// [task.KindSkill]. Without [Settings.Models] there is nobody to ask: see
+// [Runner.Asks].
+func (r *Runner) Ask(ctx context.Context, c Call) task.Result {
+	a := begin(c, asAsked, nil)
+	p, err := r.render(ctx, a)
+	if err == nil {
+		var answer prompt.Answer
+		answer, err = prompt.Ask(ctx, r.model(), c.Target.Label, p)
+		a.output = []byte(answer.Text)
+	}
+	a.finish(err)
+	r.recorded(ctx, a)
+	return a.result
+}
+
+// Asks says why nobody answers prompts; nil when somebody does. label names what is
+// to be asked.
+func (r *Runner) Asks(ctx context.Context, label string) error {
+	if r.model() != nil {
+		return nil
+	}
+	_, err := prompt.Ask(ctx, nil, label, prompt.Prompt{})
+	return err
+}
+
+// model is what answers prompts: what answers the model calls of guests.
+func (r *Runner) model() prompt.Model {
+	if r.settings.Models == nil {
+		return nil
+	}
+	return answering{r.settings.Models}
+}
+
+// answering has models answer whole prompts.
+type answering struct{ models hostfn.Models }
+
+// Answer sends a prompt to a model.
+func (m answering) Answer(ctx context.Context, p prompt.Prompt) (prompt.Answer, error) {
+	ask := hostfn.ModelRequest{Model: p.Model, Format: hostfn.FormatText}
+	if p.OutputFormat == hostfn.FormatJSON {
+		ask.Format = hostfn.FormatJSON
+	}
+	for _, message := range p.Messages {
+		if message.Role == prompt.System {
+			ask.System = message.Content
+		} else {
+			ask.Prompt = message.Content
+		}
+	}
+	a, err := m.models.AskModel(ctx, ask)
+	return prompt.Answer{
+		Text: string(a.Text), Model: a.Model, FinishReason: a.FinishReason, InputTokens: a.InputTokens, OutputTokens: a.OutputTokens,
+	}, err
+}
+
 func (r *Runner) render(ctx context.Context, a *run) (prompt.Prompt, error) {
 	if tool := a.call.Tool; tool != "" && tool != manifests.PromptToolName {
 		return prompt.Prompt{}, task.Errorf(task.KindNotFound, "%s has no tool %s", a.call.Target.Label, tool).
