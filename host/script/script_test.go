@@ -106,26 +106,43 @@ func build(t testing.TB, files map[string]string) ([]byte, error) {
 	return script.Build(context.Background(), h, in, wasm, script.Source{Files: tree, Main: main})
 }
 
-// call builds a program of one file and calls a tool.
+// call builds a program of one file and calls its tool.
 func call(t testing.TB, text, tool, input string) (string, error) {
-	t.Helper()
-	return callCase(t, text, sandbox.Call{Export: tool, Input: []byte(input)})
-}
-
-func callCase(t testing.TB, text string, c sandbox.Call) (string, error) {
 	t.Helper()
 	wasm, err := build(t, map[string]string{"main.js": text})
 	if err != nil {
 		t.Fatal(err)
 	}
 	h, _, _ := tools(t)
-	r, err := h.Run(context.Background(), wasm, c)
+	r, err := h.Run(context.Background(), wasm, sandbox.Call{Export: tool, Input: []byte(input)})
 	return string(r.Output), err
+}
+
+// buildAll makes one program of files that export a function tool each: it takes
+// half a second to compile one. It returns what calls the tool of a file.
+func buildAll(t testing.TB, texts map[string]string) func(name string, c sandbox.Call) (string, error) {
+	t.Helper()
+	files, main := map[string]string{}, ""
+	for name, text := range texts {
+		files[name+".js"] = text
+		main += "export { tool as " + name + " } from './" + name + ".js';\n"
+	}
+	files["main.js"] = main
+	wasm, err := build(t, files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, _, _ := tools(t)
+	return func(name string, c sandbox.Call) (string, error) {
+		c.Export = name
+		r, err := h.Run(context.Background(), wasm, c)
+		return string(r.Output), err
+	}
 }
 
 func TestBuildAndCall(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct{ text, input, want string }{
+	cases := map[string]struct{ text, input, want string }{
 		"sync":     {`export function tool(i) { return {n: i.n + 1} }`, `{"n":41}`, `{"n":42}`},
 		"async":    {`export async function tool(i) { await null; return [await Promise.resolve(i)] }`, `"x"`, `["x"]`},
 		"nothing":  {`export function tool() {}`, ``, `null`},
@@ -133,12 +150,14 @@ func TestBuildAndCall(t *testing.T) {
 		"lone":     {`export const tool = () => "\ud800"`, ``, `"\ud800"`},
 		"timers":   {`export async function tool() { const t = []; setTimeout(() => t.push(2), 20); setTimeout(() => t.push(1), 10); await new Promise(r => setTimeout(r, 30)); return t }`, ``, `[1,2]`},
 		"interval": {`export const tool = () => new Promise(r => { let n = 0; const i = setInterval(() => { if (++n === 3) { clearInterval(i); r(n) } }, 5) })`, ``, `3`},
-		"modules":  {`import { shout } from "./lib"; export const tool = (s) => shout(s)`, `"a"`, ``},
-	} {
-		if name == "modules" {
-			continue
-		}
-		if got, err := call(t, c.text, "tool", c.input); err != nil || got != c.want {
+	}
+	texts := map[string]string{}
+	for name, c := range cases {
+		texts[name] = c.text
+	}
+	run := buildAll(t, texts)
+	for name, c := range cases {
+		if got, err := run(name, sandbox.Call{Input: []byte(c.input)}); err != nil || got != c.want {
 			t.Errorf("%s: %s, %v, want %s", name, got, err, c.want)
 		}
 	}
@@ -204,19 +223,25 @@ func quote(s string) string {
 
 func TestErrorsOfTools(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct{ text, input, kind, want string }{
-		"mistake":  {"export function tool(i) {\n  return i.a.b;\n}", `{}`, "failed", "TypeError: cannot read property 'b' of undefined (at main.js:2:"},
-		"kind":     {`export function tool() { throw Object.assign(new Error("no such city"), {kind: "not_found"}) }`, ``, "not_found", "no such city"},
-		"string":   {`export function tool() { throw "x" }`, ``, "failed", `the script threw "x"`},
-		"async":    {`export async function tool() { await null; throw new RangeError("far") }`, ``, "failed", "RangeError: far (at main.js:1:"},
-		"never":    {`export function tool() { return new Promise(() => {}) }`, ``, "failed", "never settled"},
-		"function": {`export function tool() { return () => 1 }`, ``, "invalid", "the result is a function"},
-		"cycle":    {`export function tool() { const a = {}; a.a = a; return a }`, ``, "failed", "circular"},
-		"no JSON":  {`export function tool() { return 1n }`, ``, "failed", "BigInt"},
-		"deep":     {`export function tool() { const f = () => f() + 1; return f() }`, ``, "failed", "RangeError: Maximum call stack size exceeded"},
-		"regexp":   {`export function tool() { return JSON.parse("[".repeat(1e6)) }`, ``, "failed", ""},
-	} {
-		_, err := call(t, c.text, "tool", c.input)
+	cases := map[string]struct{ text, input, kind, want string }{
+		"mistake": {"export function tool(i) {\n  return i.a.b;\n}", `{}`, "failed", "TypeError: cannot read property 'b' of undefined (at mistake.js:2:"},
+		"kind":    {`export function tool() { throw Object.assign(new Error("no such city"), {kind: "not_found"}) }`, ``, "not_found", "no such city"},
+		"string":  {`export function tool() { throw "x" }`, ``, "failed", `the script threw "x"`},
+		"async":   {`export async function tool() { await null; throw new RangeError("far") }`, ``, "failed", "RangeError: far (at async.js:1:"},
+		"never":   {`export function tool() { return new Promise(() => {}) }`, ``, "failed", "never settled"},
+		"func":    {`export function tool() { return () => 1 }`, ``, "invalid", "the result is a function"},
+		"cycle":   {`export function tool() { const a = {}; a.a = a; return a }`, ``, "failed", "circular"},
+		"bigint":  {`export function tool() { return 1n }`, ``, "failed", "BigInt"},
+		"deep":    {`export function tool() { const f = () => f() + 1; return f() }`, ``, "failed", "RangeError: Maximum call stack size exceeded"},
+		"regexp":  {`export function tool() { return JSON.parse("[".repeat(1e6)) }`, ``, "failed", ""},
+	}
+	texts := map[string]string{}
+	for name, c := range cases {
+		texts[name] = c.text
+	}
+	run := buildAll(t, texts)
+	for name, c := range cases {
+		_, err := run(name, sandbox.Call{Input: []byte(c.input)})
 		var g *sandbox.GuestError
 		if !errors.As(err, &g) || g.Kind != c.kind || !strings.Contains(g.Message, c.want) {
 			t.Errorf("%s: %v (%+v), want %q", name, err, g, c.want)
@@ -227,7 +252,7 @@ func TestErrorsOfTools(t *testing.T) {
 func TestHostileScripts(t *testing.T) {
 	t.Parallel()
 	limits := sandbox.Limits{Fuel: 200_000_000, MemoryBytes: 32 << 20, OutputBytes: 100_000}
-	for name, c := range map[string]struct {
+	cases := map[string]struct {
 		text string
 		want error
 	}{
@@ -239,8 +264,14 @@ func TestHostileScripts(t *testing.T) {
 		"many":       {`export function tool() { const a = []; for (;;) a.push("x".repeat(1000) + a.length) }`, nil},
 		"caught":     {`export function tool() { const a = []; try { for (;;) a.push(new Uint8Array(1 << 20)) } catch (e) { throw Object.assign(new Error("full"), {kind: "limit"}) } }`, nil},
 		"output":     {`export function tool() { return "x".repeat(200000) }`, sandbox.ErrOutput},
-	} {
-		_, err := callCase(t, c.text, sandbox.Call{Export: "tool", Limits: limits})
+	}
+	texts := map[string]string{}
+	for name, c := range cases {
+		texts[name] = c.text
+	}
+	run := buildAll(t, texts)
+	for name, c := range cases {
+		_, err := run(name, sandbox.Call{Limits: limits})
 		switch {
 		case c.want == nil && err == nil, c.want != nil && !errors.Is(err, c.want):
 			t.Errorf("%s: %v, want %v", name, err, c.want)
