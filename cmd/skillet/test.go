@@ -234,7 +234,7 @@ func (t *terminal) showTested(out tested) {
 // noCases says how to write a case.
 func noCases(c *cli.Context, s subject, r casetest.Report) error {
 	m := s.pkg.Manifest()
-	if r.Found > 0 {
+	if r.Found > 0 && m.Type.IsCode() {
 		return task.Errorf(task.KindNotFound, "none of the %d test cases of %s matches %s", r.Found, m.Name, c.String("run")).
 			WithHint("--run looks at \"file: name\", such as \"tests/a.json: empty\"")
 	}

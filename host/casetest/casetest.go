@@ -60,6 +60,7 @@ type Options struct {
 // Bounds on the test cases of a package.
 const (
 	maxFile   = 1 << 20 // bytes of a file of cases
+	maxFiles  = 4 << 20 // bytes of all of them
 	maxParsed = 100_000 // cases of a package
 )
 
@@ -67,9 +68,14 @@ const (
 // the errors of files that cannot be read; the cases of the others are returned all
 // the same.
 func Cases(p *bundle.Package) (cases []testcase.Case, problems []error) {
+	var total int64
 	for _, f := range p.Files() {
 		if !testcase.IsFile(f.Path) {
 			continue
+		}
+		if total += f.Size; total > maxFiles {
+			problems = append(problems, fmt.Errorf("read test cases %s: those of the package are larger than %d bytes together, and what follows is not read", f.Path, maxFiles))
+			break
 		}
 		more, err := read(p, f)
 		if err == nil && len(cases)+len(more) > maxParsed {

@@ -492,6 +492,29 @@ func TestProblems(t *testing.T) {
 	}
 }
 
+// TestManyFiles demands that reading cases is bounded.
+func TestManyFiles(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{}
+	for i := range 20 {
+		files[fmt.Sprintf("tests/%02d.json", i)] = `{"name":"x","tool":"echo","input":"` + strings.Repeat("x", 1<<20-100) + `","expect":1}`
+	}
+	cases, problems := Cases(pack(t, files))
+	if len(cases) != 4 || len(problems) != 1 {
+		t.Errorf("%d cases, %v", len(cases), problems)
+	}
+}
+
+// BenchmarkRead measures how long it takes to read 10,000 cases.
+func BenchmarkRead(b *testing.B) {
+	p := pack(b, map[string]string{"tests/a.json": many(10_000)})
+	for b.Loop() {
+		if cases, problems := Cases(p); len(cases) != 10_000 || len(problems) > 0 {
+			b.Fatal(len(cases), problems)
+		}
+	}
+}
+
 // TestHugeGolden demands that a difference of two long texts is short, and found
 // quickly.
 func TestHugeGolden(t *testing.T) {
