@@ -13,6 +13,7 @@ import (
 //go:embed go/call.go go/doc.go go/error.go go/file.go go/host_other.go go/host_wasip1.go go/http.go go/import_other.go
 //go:embed go/import_wasip1.go go/jsontype.go go/kv.go go/message.go go/request.go go/skill.go go/wire.go
 //go:embed c/skillet.h zig/skillet.zig
+//go:embed rust/Cargo.toml rust/src/host.rs rust/src/json.rs rust/src/lib.rs
 //go:embed js/skillet.js
 var files embed.FS
 
@@ -30,6 +31,7 @@ func sources() []source {
 		{"c", "c"},
 		{"cpp", "c"},
 		{"zig", "zig"},
+		{"rust", "rust"},
 		{"js", "js"},
 	}
 }

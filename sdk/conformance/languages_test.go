@@ -37,6 +37,7 @@ func languages() []language {
 		{name: "go", title: "Go", sdk: "skill", main: "main.go", edit: "var Edit%d = %d", more: map[string]string{"go.mod": "module conformance\n\ngo 1.26\n"}},
 		{name: "c", title: "C", main: "main.c", edit: "int edit%d = %d;"},
 		{name: "cpp", title: "C++", main: "main.cpp", edit: "int edit%d = %d;"},
+		{name: "rust", title: "Rust", sdk: "skillet", main: "src/lib.rs", edit: "pub const EDIT%d: i64 = %d;"},
 		{name: "zig", title: "Zig", main: "main.zig", edit: "pub const edit%d = %d;", exports: map[string]string{"log": "log_line"}},
 	}
 }

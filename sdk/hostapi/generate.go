@@ -46,6 +46,7 @@ func Outputs() []Output {
 		{Path: "sdk/go/import_other.go", emit: emitGoOther},
 		{Path: "sdk/c/skillet.h", parts: []emitter{emitCWords, emitCTransfer, emitCFunctions, emitCPP}},
 		{Path: "sdk/zig/skillet.zig", parts: []emitter{emitZig}},
+		{Path: "sdk/rust/src/host.rs", emit: emitRust},
 	}
 }
 
