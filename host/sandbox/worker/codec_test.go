@@ -29,7 +29,7 @@ func messages() map[kind]any {
 }
 
 // here are the fields of a call that stay with the parent.
-var here = []string{"FS", "Files", "Config", "Env", "Log", "Tape"}
+var here = []string{"FS", "Files", "Config", "Env", "Log", "Tape", "Waits"}
 
 // set gives every field a value that is not its zero value.
 func set(t *testing.T, v reflect.Value, path string, causes int) {
