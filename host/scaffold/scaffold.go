@@ -64,6 +64,7 @@ func kits() map[toolchain.Language]kit {
 		toolchain.TS:     own("ts", "", "The tool is in `main.ts`.", ""),
 		toolchain.Zig:    own("zig", ".", "The tool is in `main.zig`, and `skillet.zig` is the SDK.", ".zig-cache/\n"),
 		toolchain.Python: own("python", "", "The tool is in `main.py`.", ""),
+		toolchain.Rust:   own("rust", "skillet", "The tool is in `src/lib.rs`, and `skillet/` is the SDK.", "target/\n"),
 		toolchain.WASI: {
 			"wasi", "", "$PWD/README.md", "", "\n      \"export\": \"_start\",", "skill", "skill",
 			"The tool is in `main.go`. It is a plain WASI command, which knows nothing of Skillet: its errors are text, and have no kinds.", "",
@@ -207,12 +208,12 @@ func (o Order) fill(all map[string][]byte, dir string, k kit) error {
 	})
 }
 
-// Languages are those of which a skill can be written, in the order of
-// [toolchain.Languages].
+// Languages are those in which a skill can be written, in the order of
+// [toolchain.Languages]: those with a kit whose SDK is there.
 func Languages() []toolchain.Language {
 	return slices.DeleteFunc(toolchain.Languages(), func(l toolchain.Language) bool {
-		_, ok := kits()[l]
-		return !ok
+		k, ok := kits()[l]
+		return !ok || k.sdk != "" && !hasSDK(l)
 	})
 }
 

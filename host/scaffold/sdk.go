@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 
 	"github.com/skillet-run/skillet/host/toolchain"
 	"github.com/skillet-run/skillet/sdk"
@@ -27,3 +28,6 @@ func addSDK(all map[string][]byte, l toolchain.Language, dir string) error {
 		return nil
 	})
 }
+
+// hasSDK reports whether there is an SDK of a language.
+func hasSDK(l toolchain.Language) bool { return slices.Contains(sdk.Languages(), string(l)) }
