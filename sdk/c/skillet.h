@@ -1593,8 +1593,8 @@ SKILLET_C SKILLET_IMPORT("skill_call") int64_t skillet_import_skill_call(const v
 
 // skillet_skill_call calls a tool of another skill, which runs with its own grants and limits
 // and within the time that the caller has left. It needs the grant skill:{skill}. Errors:
-// SKILLET_DENIED, SKILLET_NOT_FOUND, SKILLET_INVALID, SKILLET_LIMIT, SKILLET_TIMEOUT,
-// SKILLET_FAILED.
+// SKILLET_DENIED, SKILLET_NOT_FOUND, SKILLET_INVALID, SKILLET_CONFLICT, SKILLET_LIMIT,
+// SKILLET_TIMEOUT, SKILLET_FAILED.
 SKILLET_FN bool skillet_skill_call(const skillet_skill_call_request *request, skillet_skill_call_response *response, skillet_error *err) {
 	skillet_skill_call_request ask = *request;
 	skillet_buffer meta = {0};

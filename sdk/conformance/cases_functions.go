@@ -136,7 +136,7 @@ func messages() []Case {
 func others() []Case {
 	skill, model := []string{"skill:*"}, []string{"model:*"}
 	var all []Case
-	for _, kind := range []string{"not_found", "limit", "timeout", "failed"} {
+	for _, kind := range []string{"not_found", "conflict", "limit", "timeout", "failed"} {
 		name := map[string]string{"not_found": "not-found"}[kind]
 		if name == "" {
 			name = kind

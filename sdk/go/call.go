@@ -36,6 +36,19 @@ func Handle[In, Out any](fn func(In) (Out, error)) int32 {
 	return statusOK
 }
 
+// Prepare has what encoding/json keeps for the two types made now. Calls begin
+// from the state of the module after its init functions, so a skill that
+// prepares its types in init does not build it again in every call, which takes
+// longer than many tools do.
+func Prepare[In, Out any]() {
+	var in In
+	var out Out
+	for _, v := range []any{&in, &out} {
+		_, _ = json.Marshal(v) // what cannot be encoded is an error in the call
+	}
+	_ = json.Unmarshal([]byte("{}"), &in)
+}
+
 // answer decodes the input, calls fn and encodes its result, turning a panic of
 // any of them into an error.
 func answer[In, Out any](input []byte, fn func(In) (Out, error)) (encoded []byte, err error) {

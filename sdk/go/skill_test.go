@@ -87,6 +87,12 @@ func TestAnswerErrors(t *testing.T) {
 	}
 }
 
+func TestPrepare(t *testing.T) {
+	t.Parallel()
+	Prepare[greeting, said]()
+	Prepare[struct{}, func()]() // what cannot be encoded is no reason to stop
+}
+
 func TestAnswerUnencodable(t *testing.T) {
 	t.Parallel()
 	_, err := answer(nil, func(struct{}) (func(), error) { return func() {}, nil })

@@ -767,7 +767,8 @@ pub const SkillCallResponse = struct {
 
 /// skillCall calls a tool of another skill, which runs with its own grants and limits and
 /// within the time that the caller has left. It needs the grant skill:{skill}. Errors:
-/// error.Denied, error.NotFound, error.Invalid, error.Limit, error.Timeout, error.Failed.
+/// error.Denied, error.NotFound, error.Invalid, error.Conflict, error.Limit, error.Timeout,
+/// error.Failed.
 /// The body is the input of the tool.
 pub fn skillCall(ask: SkillCallRequest, body: []const u8) Error!SkillCallResponse {
     return request(SkillCallResponse, "skill_call", try print("call skill {s}", .{ask.skill}), ask, body);

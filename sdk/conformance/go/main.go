@@ -22,6 +22,8 @@ type values struct {
 	} `json:"inner"`
 }
 
+func init() { skill.Prepare[values, values]() }
+
 //go:wasmexport values
 func exportValues() int32 {
 	return skill.Handle(func(v values) (values, error) {

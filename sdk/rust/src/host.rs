@@ -635,7 +635,8 @@ object! {
 
 /// Calls a tool of another skill, which runs with its own grants and limits and within the time
 /// that the caller has left. It needs the grant skill:{skill}. Errors: [`Kind::Denied`],
-/// [`Kind::NotFound`], [`Kind::Invalid`], [`Kind::Limit`], [`Kind::Timeout`], [`Kind::Failed`].
+/// [`Kind::NotFound`], [`Kind::Invalid`], [`Kind::Conflict`], [`Kind::Limit`],
+/// [`Kind::Timeout`], [`Kind::Failed`].
 /// The body is the input of the tool.
 pub fn skill_call(ask: SkillCallRequest<'_>, body: &[u8]) -> Result<SkillCallResponse> {
     let subject = format!("call skill {}", ask.skill);
