@@ -73,7 +73,8 @@ func (p *Player) take(got Event, same func(want Event) bool) (Event, bool) {
 	}
 	want := p.r.Events[p.next]
 	if !same(want) {
-		p.diverged = &Divergence{p.next + 1, "the guest asks for something else than the recorded call did", want.String(), got.String()}
+		expected, asked := contrast(want, got)
+		p.diverged = &Divergence{p.next + 1, "the guest asks for something else than the recorded call did", expected, asked}
 		return Event{}, false
 	}
 	p.next++
@@ -181,6 +182,41 @@ func (f FileAsk) same(other FileAsk) bool {
 
 func sameTime(a, b *int64) bool {
 	return (a == nil) == (b == nil) && (a == nil || *a == *b)
+}
+
+// contrast says in words what two different events ask, and, where the words are
+// the same, around which byte they differ.
+func contrast(want, got Event) (a, b string) {
+	if a, b = want.String(), got.String(); a != b {
+		return a, b
+	}
+	for _, pair := range differing(want, got) {
+		at := 0
+		for at < min(len(pair[0]), len(pair[1])) && pair[0][at] == pair[1][at] {
+			at++
+		}
+		if at < max(len(pair[0]), len(pair[1])) {
+			return fmt.Sprintf("%s; at byte %d: %s", a, at, window(pair[0], at)), fmt.Sprintf("%s; at byte %d: %s", b, at, window(pair[1], at))
+		}
+	}
+	return a, b
+}
+
+// differing are the parts of two events that may be too long to be told whole.
+func differing(want, got Event) [][2]string {
+	switch {
+	case want.Call != nil && got.Call != nil:
+		return [][2]string{{string(want.Call.Request), string(got.Call.Request)}, {string(want.Call.Body), string(got.Call.Body)}}
+	case want.File != nil && got.File != nil:
+		return [][2]string{{want.File.Path, got.File.Path}, {string(want.File.Data), string(got.File.Data)}}
+	}
+	return nil
+}
+
+// window is a part of a text.
+func window(text string, at int) string {
+	const before, behind = 20, 60
+	return strings.ToValidUTF8(text[max(0, at-before):min(len(text), at+behind)], "\uFFFD")
 }
 
 // maxWords is how much of an event is told in words, in bytes.
