@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -82,9 +81,6 @@ func ready(t *testing.T, l toolchain.Language) {
 	if err := toolchain.Find(t.Context(), l, "", s).Missing(); err != nil {
 		t.Skip(err)
 	}
-	if l.IsScript() && interpreter(l) == "" {
-		t.Skipf("the interpreter of %s cannot be had here", l)
-	}
 }
 
 // TestNewSkills makes a skill in each language and takes it the whole way: test,
@@ -149,14 +145,7 @@ func (a author) reproducible(name string, l toolchain.Language) {
 	}
 }
 
-// interpreters are packages of interpreters, made once for all tests.
-var interpreters struct {
-	sync.Mutex
-	paths map[toolchain.Language]string
-}
-
-// interpreter is the name of the interpreter of a script language, where it can
-// be had.
+// interpreter is the name of the interpreter of a script language.
 func interpreter(l toolchain.Language) string {
 	if slices.Contains([]toolchain.Language{toolchain.JS, toolchain.TS}, l) {
 		return "qjs"
