@@ -1,0 +1,109 @@
+package event
+
+import "slices"
+
+// A Type says what happened. Its parts are separated by dots, so that patterns
+// name groups of types.
+type Type string
+
+// The types.
+const (
+	TaskCreated   Type = "task.created"
+	TaskPlanned   Type = "task.planned"
+	TaskApproved  Type = "task.approved"
+	TaskDenied    Type = "task.denied"
+	TaskQueued    Type = "task.queued"
+	TaskStarted   Type = "task.started"
+	TaskProgress  Type = "task.progress"
+	TaskPaused    Type = "task.paused"
+	TaskResumed   Type = "task.resumed"
+	TaskCompleted Type = "task.completed"
+	TaskFailed    Type = "task.failed"
+	TaskCancelled Type = "task.cancelled"
+	TaskRecovered Type = "task.recovered"
+
+	StepStarted   Type = "step.started"
+	StepCompleted Type = "step.completed"
+	StepFailed    Type = "step.failed"
+
+	SkillInstalled Type = "skill.installed"
+	SkillUpdated   Type = "skill.updated"
+	SkillRemoved   Type = "skill.removed"
+	SkillFailed    Type = "skill.failed"
+
+	ProposalCreated Type = "proposal.created"
+	ProposalDecided Type = "proposal.decided"
+
+	AgentStarted Type = "agent.started"
+	AgentStopped Type = "agent.stopped"
+
+	ProviderHealthy   Type = "provider.healthy"
+	ProviderUnhealthy Type = "provider.unhealthy"
+
+	BudgetAlert     Type = "budget.alert"
+	BudgetExhausted Type = "budget.exhausted"
+
+	MemoryConsolidated Type = "memory.consolidated"
+
+	ErrorDetected   Type = "error.detected"
+	TimeoutOccurred Type = "error.timeout"
+
+	SystemIdle      Type = "system.idle"
+	OptimizationDue Type = "system.optimization"
+	MaintenanceDue  Type = "system.maintenance"
+	WorkerOnline    Type = "system.worker_online"
+	WorkerOffline   Type = "system.worker_offline"
+)
+
+// A Description is a type and what it means.
+type Description struct {
+	Type Type   `json:"type"`
+	Doc  string `json:"doc"`
+}
+
+// Types lists every type there is.
+func Types() []Description {
+	return []Description{
+		{TaskCreated, "a task was submitted and is kept"},
+		{TaskPlanned, "a task has a plan"},
+		{TaskApproved, "a person let a task go on"},
+		{TaskDenied, "a person refused what a task wanted to do"},
+		{TaskQueued, "a task waits for its turn"},
+		{TaskStarted, "a run of a task began"},
+		{TaskProgress, "a task says how far it is"},
+		{TaskPaused, "a task stands still until it is resumed"},
+		{TaskResumed, "a task goes on"},
+		{TaskCompleted, "a task has reached its goal"},
+		{TaskFailed, "a task has ended without its goal, with a partial report"},
+		{TaskCancelled, "a person ended a task"},
+		{TaskRecovered, "a task goes on in another way after a failure"},
+		{StepStarted, "a step of a task began"},
+		{StepCompleted, "a step of a task is done"},
+		{StepFailed, "a step of a task failed"},
+		{SkillInstalled, "a skill was installed"},
+		{SkillUpdated, "another version of a skill is active"},
+		{SkillRemoved, "a skill was removed"},
+		{SkillFailed, "a call of a skill failed"},
+		{ProposalCreated, "a change waits for a person"},
+		{ProposalDecided, "a proposal was approved, rejected or ended"},
+		{AgentStarted, "the process of an agent began"},
+		{AgentStopped, "the process of an agent ended"},
+		{ProviderHealthy, "a provider answers again"},
+		{ProviderUnhealthy, "a provider does not answer, or answers with errors"},
+		{BudgetAlert, "a budget is used beyond its threshold"},
+		{BudgetExhausted, "a budget is used up"},
+		{MemoryConsolidated, "memory records were merged or pruned"},
+		{ErrorDetected, "something failed that nobody waits for"},
+		{TimeoutOccurred, "something took longer than it may"},
+		{SystemIdle, "nothing has to be done"},
+		{OptimizationDue, "something could be done better"},
+		{MaintenanceDue, "it is time to tidy up"},
+		{WorkerOnline, "a worker takes tasks"},
+		{WorkerOffline, "a worker takes no more tasks"},
+	}
+}
+
+// Known reports whether t is one of [Types].
+func (t Type) Known() bool {
+	return slices.ContainsFunc(Types(), func(d Description) bool { return d.Type == t })
+}
