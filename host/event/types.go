@@ -32,7 +32,7 @@ const (
 	SkillFailed    Type = "skill.failed"
 
 	ProposalCreated Type = "proposal.created"
-	ProposalDecided Type = "proposal.decided"
+	ProposalSettled Type = "proposal.settled"
 
 	AgentStarted Type = "agent.started"
 	AgentStopped Type = "agent.stopped"
@@ -85,7 +85,7 @@ func Types() []Description {
 		{SkillRemoved, "a skill was removed"},
 		{SkillFailed, "a call of a skill failed"},
 		{ProposalCreated, "a change waits for a person"},
-		{ProposalDecided, "a proposal was approved, rejected or ended"},
+		{ProposalSettled, "a proposal was approved, rejected or ended"},
 		{AgentStarted, "the process of an agent began"},
 		{AgentStopped, "the process of an agent ended"},
 		{ProviderHealthy, "a provider answers again"},

@@ -44,6 +44,7 @@ var imports = map[string][]string{
 	"host/store/storetest":   {"host/store"},
 	"host/store/badgerstore": {"host/store", "host/store/filelock"},
 	"host/checkpoint":        nil,
+	"host/event":             {"host/store"},
 	"host/journal":           {"host/checkpoint", "host/store/filelock"},
 
 	// The sandbox: knows no skill, manifest or policy.
