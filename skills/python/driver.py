@@ -276,7 +276,7 @@ def _evaluate():
 
 def _enter(number):
     try:
-        _skillet.stale = True
+        _skillet.stale, _skillet.building = True, number == -1
         if number == -1:
             _load()
         elif number == -2:

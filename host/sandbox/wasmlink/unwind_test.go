@@ -1,9 +1,12 @@
 package wasmlink_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/tetratelabs/wazero"
 
 	"github.com/skillet-run/skillet/host/sandbox/wasmbin"
 	"github.com/skillet-run/skillet/host/sandbox/wasmlink"
@@ -208,4 +211,50 @@ func FuzzUnwind(f *testing.F) {
 			}
 		}
 	})
+}
+
+// caller calls itself and a function that may throw, 2^20 times.
+const caller = `(module
+  (import "env" "throw" (func $throw))
+  (memory (export "memory") 1)
+  (global $stack (export "stack") (mut i32) (i32.const 32768))
+  (func $collect (param $n i32) (if (i32.eq (local.get $n) (i32.const -1)) (then (call $throw))))
+  (func $tree (export "tree") (param $n i32) (result i32)
+    (call $collect (local.get $n))
+    (if (i32.eqz (local.get $n)) (then (return (i32.const 1))))
+    (i32.add (call $tree (i32.sub (local.get $n) (i32.const 1))) (call $tree (i32.sub (local.get $n) (i32.const 1))))))`
+
+// BenchmarkUnwind measures calls as they were, with the flag looked at behind
+// them, and with what they hold put into memory too.
+func BenchmarkUnwind(b *testing.B) {
+	collecting := unwinding
+	collecting.Collector = 1
+	for _, c := range []struct {
+		name string
+		u    *wasmlink.Unwinding
+	}{{"plain", nil}, {"unwinding", &unwinding}, {"collecting", &collecting}} {
+		b.Run(c.name, func(b *testing.B) {
+			m := assemble(b, caller)
+			if c.u != nil {
+				if err := m.Unwind(*c.u); err != nil {
+					b.Fatal(err)
+				}
+			}
+			linked, err := wasmlink.Link([]string{"tree"}, wasmlink.Unit{Names: []string{"engine"}, Module: m},
+				wasmlink.Unit{Names: []string{"env"}, Module: assemble(b, `(module (func (export "throw")))`)})
+			if err != nil {
+				b.Fatal(err)
+			}
+			ctx := context.Background()
+			r := wazero.NewRuntime(ctx)
+			defer r.Close(ctx)
+			i, err := r.Instantiate(ctx, linked.Encode())
+			if err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				call(b, i, "tree", 19)
+			}
+		})
+	}
 }

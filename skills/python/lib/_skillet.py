@@ -1,9 +1,10 @@
 # The way to the host: call is what the module skillet is built on.
-import js
+import js, sys
 from uctypes import addressof
 
 _host = js.skillet
 numbers = {}  # of the host's functions; the driver fills it
+building = True  # the code at the top of a program runs: nobody answers calls
 stale = True  # random numbers have to be seeded: set when a call begins
 
 
@@ -15,6 +16,8 @@ def call(name, meta, body=None):
     number = numbers.get(name)
     if number is None:
         raise Misuse("the host has no function " + str(name))
+    if building:
+        raise Misuse(name + ": the host cannot be called by code outside of functions")
     if not isinstance(meta, str):
         raise Misuse(name + ": the request is a string of JSON")
     meta = meta.encode()
@@ -54,6 +57,9 @@ def random(n):
 
 
 def log(level, message):
+    if building:
+        sys.stdout.write(message + "\n")
+        return
     call("log", '{"level":"' + level + '"}', message)
 
 
