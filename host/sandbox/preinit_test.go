@@ -67,8 +67,9 @@ func preinitialise(t testing.TB, text string, input string, exports ...sandbox.R
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := newRuntime(t, sandbox.Options{}).Preinitialise(context.Background(), wasm,
-		sandbox.Call{Input: []byte(input), Limits: sandbox.PreinitLimits(4 << 20)})
+	limits := sandbox.PreinitLimits(4 << 20)
+	limits.Fuel = 100_000_000
+	s, err := newRuntime(t, sandbox.Options{}).Preinitialise(context.Background(), wasm, sandbox.Call{Input: []byte(input), Limits: limits})
 	if err != nil {
 		return nil, nil, err
 	}
