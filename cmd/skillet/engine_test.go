@@ -19,8 +19,11 @@ func npmCache() string {
 
 // interpreted reports whether the engine of the JavaScript interpreter can be had,
 // from npm's cache or its registry.
-func interpreted(t *testing.T) bool {
-	in, _ := script.Find("qjs")
+func interpreted(t *testing.T) bool { return engineThere(t, "qjs") }
+
+// engineThere reports whether the engine of an interpreter can be had here.
+func engineThere(t *testing.T, name string) bool {
+	in, _ := script.Find(name)
 	fetch := npm.New(hclog.NewNullLogger(), npm.FromEnvironment(os.Getenv, filepath.Join(t.TempDir(), "npm")))
 	_, err := fetch.File(context.Background(), in.Source, in.Engine)
 	if err != nil {

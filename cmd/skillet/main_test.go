@@ -99,7 +99,7 @@ var program = sync.OnceValues(func() (p made, err error) {
 // $FILES, parts of $GUEST that call nothing else of the host, and $EXTISM, the
 // modules of github.com/extism/go-sdk, where the condition [extism] holds; and
 // $REGISTRY and $GUARDED, registries of which the second wants a password. The
-// condition [qjs] holds where the interpreter's engine can be had.
+// conditions [qjs] and [python] hold where engines of interpreters can be had.
 func TestScripts(t *testing.T) {
 	lent := &shelf{}
 	server := httptest.NewServer(lent.before(pages()))
@@ -145,8 +145,8 @@ func TestScripts(t *testing.T) {
 			switch name {
 			case "extism":
 				return extismErr == nil, nil
-			case "qjs":
-				return interpreted(t), nil
+			case "qjs", "python":
+				return engineThere(t, name), nil
 			}
 			return false, fmt.Errorf("unknown condition %s", name)
 		},

@@ -1,7 +1,9 @@
 // Package adopt makes packages of what was made for other hosts and has no
-// manifest of ours: of a module alone, and of the manifest of an Extism plug-in.
-// What such a manifest demands becomes what the package asks for, in the words of
-// our own manifest, and what cannot be honoured is said line by line.
+// manifest of ours: of a module alone, of the manifest of an Extism plug-in, and,
+// for their building, of the scripts of an Agent Skills folder; and it reads
+// policies of Wassette. What a foreign document demands becomes what is asked for,
+// in the words of our own manifest, and what cannot be honoured is said line by
+// line.
 //
 // The package grants nothing, runs nothing, and fetches nothing by itself.
 package adopt

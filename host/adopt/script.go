@@ -1,7 +1,7 @@
 package adopt
 
 import (
-	_ "embed" // for the programs around scripts
+	"embed" // for the programs around scripts, and what they import
 	"encoding/json"
 	"fmt"
 	"path"
@@ -16,6 +16,12 @@ var aroundJS string
 
 //go:embed around.py
 var aroundPython string
+
+// pythonLibrary are modules of Python that command-line programs import and the
+// interpreter does not have.
+//
+//go:embed pythonlib/argparse.py pythonlib/__future__.py
+var pythonLibrary embed.FS
 
 // folderAt is where the files of the folder are in the package of a script. They
 // keep their places to each other.
@@ -59,12 +65,34 @@ func Script(folder *bundle.Package, s manifests.Script) (*bundle.Package, error)
 	files[manifests.FileJSON], files[main] = b, []byte(text)
 	if s.Interpreter == "python" {
 		files[path.Join(path.Dir(at), copied+".py")] = source
+		if err := addLibrary(files, path.Dir(at)); err != nil {
+			return nil, err
+		}
 	}
 	p, err := bundle.FromFiles(files)
 	if err != nil {
 		return nil, fmt.Errorf("prepare %s: %w", s.Path, err)
 	}
 	return p, nil
+}
+
+// addLibrary puts the modules of the library beside a script, where it has none of
+// its own of that name.
+func addLibrary(files map[string][]byte, dir string) error {
+	all, err := pythonLibrary.ReadDir("pythonlib")
+	if err != nil {
+		return err
+	}
+	for _, e := range all {
+		name := path.Join(dir, e.Name())
+		if _, ok := files[name]; ok {
+			continue
+		}
+		if files[name], err = pythonLibrary.ReadFile("pythonlib/" + e.Name()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // literal is text as JavaScript and Python write it.
