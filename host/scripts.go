@@ -67,8 +67,9 @@ func (s *Scripts) load(ctx context.Context, wasm []byte) (*worker.Module, error)
 
 // Module returns the module of a package whose command is an interpreter, made
 // now or before. What the package needs of an interpreter is what its closure
-// has; of a package that is not installed, what is installed under the name.
-func (s *Scripts) Module(ctx context.Context, t runner.Target) ([]byte, error) {
+// has; of a package that is not installed, what is installed under the name. by
+// is an interpreter's package to take in place of that; nil for none.
+func (s *Scripts) Module(ctx context.Context, t runner.Target, by *bundle.Package) ([]byte, error) {
 	m := t.Package.Manifest()
 	in, ok := script.Find(m.Command)
 	if !ok {
@@ -77,7 +78,7 @@ func (s *Scripts) Module(ctx context.Context, t runner.Target) ([]byte, error) {
 	if len(m.Args) == 0 {
 		return nil, task.Errorf(task.KindVerification, "%s: args do not name the script that %s runs", t.Label, m.Command).WithHint(`write "args": ["main.js"]`)
 	}
-	wasm, digest, err := s.interpreter(ctx, t, in.Name)
+	wasm, digest, err := s.moduleOf(ctx, t, in.Name, by)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +138,7 @@ func (s *Scripts) Build(ctx context.Context, source script.Source) ([]byte, erro
 		return nil, task.Errorf(task.KindUsage, "build %s: no interpreter is for files of this name", source.Main).
 			WithHint("there are %s", strings.Join(script.Names(), " and "))
 	}
-	wasm, _, err := s.interpreter(ctx, runner.Target{Label: source.Main, Origin: registry.OriginPath}, in.Name)
+	wasm, _, err := s.moduleOf(ctx, runner.Target{Label: source.Main, Origin: registry.OriginPath}, in.Name, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -160,12 +161,15 @@ func unknownInterpreter(label, name string) error {
 		WithHint("it knows %s; a command can also name a .wasm module in the package", strings.Join(script.Names(), " and "))
 }
 
-// interpreter finds the module of the interpreter that a caller needs, and the
-// digest of its package.
-func (s *Scripts) interpreter(ctx context.Context, caller runner.Target, name string) ([]byte, manifests.Digest, error) {
-	p, err := s.provider(ctx, caller, name)
-	if err != nil {
-		return nil, "", err
+// moduleOf is the module of an interpreter and the digest of its package: of the
+// one given, or of the one that is installed.
+func (s *Scripts) moduleOf(ctx context.Context, caller runner.Target, name string, by *bundle.Package) ([]byte, manifests.Digest, error) {
+	p := by
+	if p == nil {
+		var err error
+		if p, err = s.provider(ctx, caller, name); err != nil {
+			return nil, "", err
+		}
 	}
 	if _, ok := p.Manifest().Provides[name]; !ok {
 		return nil, "", task.Errorf(task.KindVerification, "%s needs the interpreter %s, and the skill of that name provides none", caller.Label, name).

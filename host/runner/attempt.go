@@ -148,7 +148,7 @@ func (r *Runner) load(ctx context.Context, a *attempt) error {
 		}
 		t.Package = p
 	}
-	m, fresh, err := r.module(ctx, t)
+	m, fresh, err := r.module(ctx, t, a.call.Stage != nil)
 	if fresh {
 		a.compile = m.Info().CompileTime
 	}

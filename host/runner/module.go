@@ -30,9 +30,9 @@ func (r *Runner) apart(t Target) bool {
 }
 
 // module returns the compiled module of a target, compiling it at its first use;
-// fresh is true when it did.
-func (r *Runner) module(ctx context.Context, t Target) (m module, fresh bool, err error) {
-	path, wasm, err := r.code(ctx, t)
+// fresh is true when it did. staged says that the call is one of a test.
+func (r *Runner) module(ctx context.Context, t Target, staged bool) (m module, fresh bool, err error) {
+	path, wasm, err := r.code(ctx, t, staged)
 	if err != nil {
 		return nil, false, err
 	}
@@ -71,7 +71,7 @@ func (r *Runner) keep(ctx context.Context, key moduleKey, m module) (module, err
 
 // inspect compiles a package's module and describes it.
 func (r *Runner) inspect(ctx context.Context, p *bundle.Package) (sandbox.Info, error) {
-	path, wasm, err := r.code(ctx, Target{Label: p.Manifest().Name + "@" + p.Manifest().Version, Package: p, Origin: registry.OriginPath})
+	path, wasm, err := r.code(ctx, Target{Label: p.Manifest().Name + "@" + p.Manifest().Version, Package: p, Origin: registry.OriginPath}, true)
 	if err != nil {
 		return sandbox.Info{}, err
 	}
@@ -117,5 +117,6 @@ func (r *Runner) Check(ctx context.Context, p *bundle.Package) error {
 				WithHint("set \"export\" of the tool to a function the module exports")
 		}
 	}
+	r.see(p)
 	return nil
 }

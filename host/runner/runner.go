@@ -189,13 +189,14 @@ type Runner struct {
 
 	mu      sync.Mutex
 	modules map[moduleKey]module
+	checked map[string]*bundle.Package // by the interfaces they provide
 }
 
 // New makes a Runner.
 func New(log hclog.Logger, kv store.KV, s *sandbox.Runtime, p *policies.Set, secrets hostfn.SecretSource, n hostfn.Notifier, calls *journal.Journal, settings Settings) *Runner {
 	return &Runner{
 		log: log, kv: kv, sandbox: s, policies: p, secrets: secrets, notifier: n, calls: calls,
-		settings: settings, policyDigest: policyDigest(p), modules: map[moduleKey]module{},
+		settings: settings, policyDigest: policyDigest(p), modules: map[moduleKey]module{}, checked: map[string]*bundle.Package{},
 	}
 }
 

@@ -2,21 +2,27 @@ package runner
 
 import (
 	"context"
+	"errors"
 
+	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/manifests/bundle"
 )
 
 // Scripts makes modules of packages whose command is an interpreter.
 type Scripts interface {
-	// Module returns the module of such a package. Errors are [task.Error]s that
-	// name the script's file, line and column where the script is wrong, and the
-	// way to an interpreter that is missing.
-	Module(ctx context.Context, t Target) ([]byte, error)
+	// Module returns the module of such a package. by is the interpreter's package;
+	// nil for the one that is installed, and is the target's. Errors are
+	// [task.Error]s that name the script's file, line and column where the script is
+	// wrong, and the way to an interpreter that is missing: those wrap
+	// [registry.ErrNotFound].
+	Module(ctx context.Context, t Target, by *bundle.Package) ([]byte, error)
 }
 
 // code returns the module that a target runs, and its name for errors: the path
-// in the package, or the script.
-func (r *Runner) code(ctx context.Context, t Target) (path string, wasm []byte, err error) {
+// in the package, or the script. What is only looked at or tested may also be made
+// by an interpreter that is about to be installed with it.
+func (r *Runner) code(ctx context.Context, t Target, looked bool) (path string, wasm []byte, err error) {
 	m := t.Package.Manifest()
 	if !m.Interpreted() {
 		path, wasm, err = t.Package.Module()
@@ -28,6 +34,27 @@ func (r *Runner) code(ctx context.Context, t Target) (path string, wasm []byte, 
 	if r.settings.Scripts == nil {
 		return "", nil, task.Errorf(task.KindNotFound, "%s needs the interpreter %s, and there is none here", t.Label, m.Command)
 	}
-	wasm, err = r.settings.Scripts.Module(ctx, t)
+	wasm, err = r.settings.Scripts.Module(ctx, t, nil)
+	if looked && errors.Is(err, registry.ErrNotFound) {
+		if by := r.seen(m.Command); by != nil {
+			wasm, err = r.settings.Scripts.Module(ctx, t, by)
+		}
+	}
 	return m.Args[0], wasm, err
+}
+
+// see remembers a package that was checked and provides interfaces, for the
+// scripts that are looked at together with it.
+func (r *Runner) see(p *bundle.Package) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for name := range p.Manifest().Provides {
+		r.checked[name] = p
+	}
+}
+
+func (r *Runner) seen(name string) *bundle.Package {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.checked[name]
 }
