@@ -27,7 +27,7 @@ def title(s):
     out, start = [], True
     for c in s:
         out.append(c.upper() if start else c.lower())
-        start = not (c.isalpha() or c == "'" and False)
+        start = not c.isalpha()
     return "".join(out)
 
 
