@@ -23,8 +23,8 @@ func (t *terminal) packCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "pack",
 		Usage:     "make a .skill file of a directory, the same bytes every time, and sign it",
-		ArgsUsage: "DIR",
-		Description: "The signature is written beside the file, as a Sigstore bundle. It is made with the key of\n" +
+		ArgsUsage: "[DIR]",
+		Description: "Without DIR it is this directory. The signature is written beside the file, as a Sigstore bundle. It is made with the key of\n" +
 			"this home, which is made when it is first needed; `skillet key show` shows it.\n\n" +
 			"Examples:\n  skillet pack ./skills/text\n  skillet pack ./skills/text --output dist\n  skillet pack ./skills/text --no-sign",
 		Flags: []cli.Flag{
@@ -85,11 +85,15 @@ func (t *terminal) packSigned(ctx context.Context, c *cli.Context, h *host.Host)
 }
 
 func pack(c *cli.Context) (*bundle.Package, packed, error) {
-	args, err := need(c, 1, "one directory")
-	if err != nil {
-		return nil, packed{}, err
+	dir := "."
+	if c.Args().Present() {
+		args, err := need(c, 1, "one directory")
+		if err != nil {
+			return nil, packed{}, err
+		}
+		dir = args[0]
 	}
-	p, path, err := packTo(args[0], c.String("output"))
+	p, path, err := packTo(dir, c.String("output"))
 	if err != nil {
 		return nil, packed{}, err
 	}
