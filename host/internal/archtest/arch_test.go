@@ -45,6 +45,7 @@ var imports = map[string][]string{
 	"host/store/badgerstore": {"host/store", "host/store/filelock"},
 	"host/checkpoint":        nil,
 	"host/event":             {"host/store"},
+	"host/memory/vector":     nil,
 	"host/journal":           {"host/checkpoint", "host/store/filelock"},
 
 	// The sandbox: knows no skill, manifest or policy.
@@ -184,6 +185,7 @@ var foreign = map[string][]string{
 	"github.com/sigstore/sigstore-go":       {"manifests/signature/keyless"},
 	"github.com/tetratelabs/wazero":         {"host/sandbox", "host/sandbox/reference"},
 	"github.com/urfave/cli":                 {"cmd/skillet"},
+	"github.com/viterin/vek":                {"host/memory/vector"},
 	"github.com/yuin/goldmark":              {"skills/markdown"},
 	"github.com/zalando/go-keyring":         {"host/secret"},
 	"go.yaml.in/yaml":                       {"manifests"},
