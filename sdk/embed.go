@@ -14,7 +14,8 @@ import (
 //go:embed go/import_wasip1.go go/jsontype.go go/kv.go go/message.go go/request.go go/skill.go go/wire.go
 //go:embed c/skillet.h zig/skillet.zig
 //go:embed rust/Cargo.toml rust/src/host.rs rust/src/json.rs rust/src/lib.rs
-//go:embed js/skillet.js
+//go:embed js/host.js js/request.js js/shape.js js/skillet.js js/host.d.ts js/shape.d.ts js/skillet.d.ts
+//go:embed python/skillet/*.py python/skillet/*.pyi python/skillet/py.typed
 var files embed.FS
 
 // source says in which folder the files for a language are.
@@ -33,6 +34,8 @@ func sources() []source {
 		{"zig", "zig"},
 		{"rust", "rust"},
 		{"js", "js"},
+		{"ts", "js"},
+		{"python", "python"},
 	}
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the compilers that the SDKs' languages need, of pinned versions, from the package registries: Zig from PyPI,
-# which is the compiler for C and C++ too, AssemblyScript from npm, and Rust's targets by rustup. Go is there. They go
+# which is the compiler for C and C++ too, AssemblyScript and TypeScript's checker from npm, and Rust's targets by rustup. Go is there. They go
 # into .tools, but for Rust's targets, which are rustup's. What is there already is left alone; a language whose
 # installer is not on this machine is left out, and said.
 set -euo pipefail
@@ -8,6 +8,7 @@ cd "$(dirname "$0")/.."
 
 zig_version=0.17.1
 assemblyscript_version=0.28.20
+typescript_version=5.9.3
 rust_version=1.95.0
 rust_targets=(wasm32-unknown-unknown wasm32-wasip1)
 
@@ -39,6 +40,16 @@ assemblyscript() {
 	echo "AssemblyScript: $assemblyscript_version"
 }
 
+# typescript only checks types, for the tests: scripts are built without it.
+typescript() {
+	have TypeScript node && have TypeScript npm || return 0
+	local tsc=$tools/node/node_modules/.bin/tsc
+	if [ "$("$tsc" --version 2>/dev/null)" != "Version $typescript_version" ]; then
+		npm install --silent --no-fund --no-audit --prefix "$tools/node" "typescript@$typescript_version" || return 1
+	fi
+	echo "TypeScript: $typescript_version"
+}
+
 # rust adds the targets to the toolchain that cargo uses by itself. Where there is none it installs one.
 rust() {
 	have Rust rustup || return 0
@@ -54,7 +65,7 @@ rust() {
 }
 
 failed=0
-for language in zig assemblyscript rust; do
+for language in zig assemblyscript typescript rust; do
 	"$language" || { echo "$language: could not be installed"; failed=1; }
 done
 exit "$failed"

@@ -27,8 +27,9 @@ type language struct {
 	more map[string]string
 	// exports are the names of tools that cannot be exported by their own.
 	exports map[string]string
-	// script says that the tools are given JSON and give JSON, and no other bytes.
-	script bool
+	// script names the interpreter of those whose tools are given JSON and give JSON, and no other bytes. The SDK is
+	// then built in.
+	script string
 }
 
 // languages is the table of those there are.
@@ -39,6 +40,9 @@ func languages() []language {
 		{name: "cpp", title: "C++", main: "main.cpp", edit: "int edit%d = %d;"},
 		{name: "rust", title: "Rust", sdk: "skillet", main: "src/lib.rs", edit: "pub const EDIT%d: i64 = %d;"},
 		{name: "zig", title: "Zig", main: "main.zig", edit: "pub const edit%d = %d;", exports: map[string]string{"log": "log_line"}},
+		{name: "js", title: "JavaScript", main: "main.js", edit: "export const edit%d = %d;", script: "qjs"},
+		{name: "ts", title: "TypeScript", main: "main.ts", edit: "export const edit%d: number = %d;", script: "qjs"},
+		{name: "python", title: "Python", main: "main.py", edit: "edit%d = %d", script: "python"},
 	}
 }
 
@@ -56,6 +60,10 @@ func settings(t testing.TB) toolchain.Settings {
 // have skips the test when the compiler is not here.
 func (l language) have(t testing.TB) {
 	t.Helper()
+	if l.script != "" {
+		interpreter(t, l.script)
+		return
+	}
 	if missing := toolchain.Find(t.Context(), toolchain.Language(l.name), "", settings(t)).Missing(); missing != nil {
 		t.Skipf("%v: make toolchains", missing)
 	}
@@ -78,6 +86,9 @@ func (l language) module(t testing.TB) []byte {
 // compile builds a project.
 func (l language) compile(t testing.TB, dir string) []byte {
 	t.Helper()
+	if l.script != "" {
+		return l.build(t, dir)
+	}
 	p := toolchain.Project{Dir: dir, Language: toolchain.Language(l.name), Module: toolchain.DefaultModule}
 	wasm, err := p.Compile(t.Context(), settings(t))
 	if wrong := (*toolchain.SourceError)(nil); errors.As(err, &wrong) {
@@ -97,9 +108,11 @@ func (l language) project(t testing.TB, dir string) {
 // files puts everything but the source into a project.
 func (l language) files(t testing.TB, dir string) {
 	t.Helper()
-	files, err := sdk.Files(l.name)
-	must(t, err)
-	copyFiles(t, files, filepath.Join(dir, l.sdk))
+	if l.script == "" {
+		files, err := sdk.Files(l.name)
+		must(t, err)
+		copyFiles(t, files, filepath.Join(dir, l.sdk))
+	}
 	for name, content := range l.more {
 		must(t, refresh([]byte(content), filepath.Join(dir, name)))
 	}

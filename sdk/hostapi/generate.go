@@ -47,6 +47,10 @@ func Outputs() []Output {
 		{Path: "sdk/c/skillet.h", parts: []emitter{emitCWords, emitCTransfer, emitCFunctions, emitCPP}},
 		{Path: "sdk/zig/skillet.zig", parts: []emitter{emitZig}},
 		{Path: "sdk/rust/src/host.rs", emit: emitRust},
+		{Path: "sdk/js/host.js", emit: emitJS},
+		{Path: "sdk/js/host.d.ts", emit: emitJSTypes},
+		{Path: "sdk/python/skillet/host.py", emit: emitPython},
+		{Path: "sdk/python/skillet/host.pyi", emit: emitPythonTypes},
 	}
 }
 

@@ -242,7 +242,10 @@ _generator = type((lambda: (yield))())
 
 def _input():
     b = _skillet.input()
-    return json.loads(b) if b else {}
+    try:
+        return json.loads(b) if b else {}
+    except (ValueError, RuntimeError) as e:
+        raise _skillet.Misuse("input: not valid JSON: " + str(e))
 
 
 def _answer(value):

@@ -764,9 +764,10 @@
 			native.e("failed", `the script threw ${shown(e, 1, [])}`.toWellFormed());
 			return 1;
 		}
-		const kind = typeof e.kind === "string" && e.kind ? e.kind : "failed";
-		const at = typeof e.kind === "string" ? "" : place(e);
-		native.e(kind, (errorText(e) + (at && ` (at ${at})`)).toWellFormed());
+		const meant = typeof e.kind === "string";
+		const at = meant ? "" : place(e);
+		const text = meant && e.message ? String(e.message) : errorText(e);
+		native.e((meant && e.kind) || "failed", (text + (at && ` (at ${at})`)).toWellFormed());
 		if (at && e.stack) logAt("debug")(mapped(e.stack).trimEnd());
 		return 1;
 	};
@@ -815,7 +816,11 @@
 	};
 	const input = () => {
 		const text = native.i();
-		return text === "" ? {} : parse(text);
+		try {
+			return text === "" ? {} : parse(text);
+		} catch (e) {
+			throw misuse(`input: not valid JSON: ${e.message}`);
+		}
 	};
 	// evaluate is the tool of the interpreter itself: it runs code and returns the
 	// value of its last statement.
