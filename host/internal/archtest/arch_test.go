@@ -45,6 +45,7 @@ var imports = map[string][]string{
 	"host/store/badgerstore": {"host/store", "host/store/filelock"},
 	"host/checkpoint":        nil,
 	"host/event":             {"host/store"},
+	"host/memory/text":       nil,
 	"host/memory/vector":     nil,
 	"host/journal":           {"host/checkpoint", "host/store/filelock"},
 
@@ -194,7 +195,7 @@ var foreign = map[string][]string{
 	"golang.org/x/net":                      {"policies/capability", "skills/html", "host/hostfn", "host/escape", "host/sandbox/worker"},
 	"golang.org/x/sys":                      {"host/*"},
 	"golang.org/x/term":                     {"cmd/skillet"},
-	"golang.org/x/text":                     {"host/findings/letters", "manifests", "manifests/bundle", "skills/*"},
+	"golang.org/x/text":                     {"host/findings/letters", "host/memory/text", "manifests", "manifests/bundle", "skills/*"},
 	"golang.org/x/time":                     {"host/runner"},
 	"google.golang.org/protobuf":            {"manifests/signature"},
 }
