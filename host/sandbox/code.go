@@ -35,7 +35,8 @@ type Compiler interface {
 }
 
 // CompileCode compiles an instrumented module with so many workers at once and
-// returns its machine code. A module that is bad enough ends the process, and
+// returns its machine code. Of a wasmbin.Hull it returns its name and code that
+// does nothing. A module that is bad enough ends the process, and
 // a panic in a worker does: call it where that may happen. It needs a place for
 // one file in os.TempDir. Errors: [ErrCompile], ctx's error.
 func CompileCode(ctx context.Context, wasm []byte, workers int) (code Code, err error) {
@@ -58,10 +59,10 @@ func CompileCode(ctx context.Context, wasm []byte, workers int) (code Code, err 
 }
 
 // compileBoth compiles a module, and its hull for the name that the engine
-// gives to that.
+// gives to that. Of a hull it makes the name and no more.
 func compileBoth(ctx context.Context, dir string, wasm []byte) (code Code, err error) {
 	code, err = compileInto(ctx, filepath.Join(dir, "code"), wasm)
-	if err != nil {
+	if err != nil || wasmbin.IsHull(wasm) {
 		return code, err
 	}
 	hull, err := wasmbin.Hull(wasm)

@@ -155,22 +155,51 @@ func (r *Runtime) compileAndKeep(ctx context.Context, id codeID, made *wasmbin.I
 	return nil, err
 }
 
-// produce has the code of a module made: by the compiler of Options, or here
-// when it is this compilation's turn.
+// produce makes what is kept of a module.
 func (r *Runtime) produce(ctx context.Context, made *wasmbin.Instrumented) (k *keptModule, err error) {
 	k = &keptModule{plan: made}
-	if r.compiler != nil {
-		k.code, err = r.fetchCode(ctx, made.Wasm)
-	} else {
-		err = r.inTurn(ctx, func() (err error) {
-			k.code, err = CompileCode(context.Background(), made.Wasm, 1)
-			return err
-		})
+	if k.hull, err = wasmbin.Hull(made.Wasm); err != nil {
+		return k, err
 	}
-	if err == nil {
-		k.hull, err = wasmbin.Hull(made.Wasm)
+	if skeleton, ok := wasmbin.Skeleton(made.Wasm); ok && !r.cache.temp {
+		if k.code, err = r.share(ctx, skeleton, k.hull); err == nil || ctx.Err() != nil {
+			return k, err
+		}
 	}
+	k.code, err = r.makeCode(ctx, made.Wasm)
 	return k, err
+}
+
+// share is the code of a module that others with the same skeleton have too. It
+// is made of the skeleton, so that what else is in a module that was compiled
+// before has no part in it. Each module still has a name of its own, by which
+// the engine knows whose code it is given.
+func (r *Runtime) share(ctx context.Context, skeleton, hull []byte) (Code, error) {
+	id := r.cache.identifyShared(skeleton)
+	kept, _ := r.cache.fetch(id)
+	if kept == nil {
+		code, err := r.makeCode(ctx, skeleton)
+		if err != nil {
+			return code, err
+		}
+		kept = &keptModule{plan: &wasmbin.Instrumented{Module: &wasmbin.Module{}}, code: code}
+		r.cache.keepOrSay(id, kept)
+	}
+	named, err := r.makeCode(ctx, hull)
+	return Code{named.Name, kept.code.Bytes}, err
+}
+
+// makeCode has code made: by the compiler of Options, or here when it is this
+// compilation's turn.
+func (r *Runtime) makeCode(ctx context.Context, wasm []byte) (code Code, err error) {
+	if r.compiler != nil {
+		return r.fetchCode(ctx, wasm)
+	}
+	err = r.inTurn(ctx, func() (err error) {
+		code, err = CompileCode(context.Background(), wasm, 1)
+		return err
+	})
+	return code, err
 }
 
 // fetchCode asks the compiler of Options, and looks at what it gives.

@@ -58,6 +58,14 @@ func (c *codeCache) identify(sum digest) codeID {
 	return codeID{hex.EncodeToString(h.Sum(nil)), filepath.Base(c.made)}
 }
 
+// identifyShared names the skeleton of modules that share their code.
+func (c *codeCache) identifyShared(skeleton []byte) codeID {
+	h := sha256.New()
+	h.Write([]byte("shared\x00"))
+	h.Write(skeleton)
+	return codeID{hex.EncodeToString(h.Sum(nil)), filepath.Base(c.made)}
+}
+
 func (c *codeCache) path(id codeID) string {
 	return filepath.Join(c.kept, id.digest+codeSuffix)
 }

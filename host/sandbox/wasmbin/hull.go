@@ -10,6 +10,9 @@ const Revision = 3
 // hullSection is the custom section that tells one hull from another.
 const hullSection = ReservedPrefix + "hull"
 
+// hullSum is how many bytes that section holds.
+const hullSum = sha256.Size
+
 // Hull returns a module that declares all that an instrumented module does, but
 // whose functions do nothing but trap. With the machine code of the module it
 // is all that a host needs: there is no code to decode and to check. Hulls of

@@ -1,0 +1,164 @@
+package wasmbin
+
+import "bytes"
+
+// Modules that differ in what [Skeleton] leaves out have the same machine code.
+// It is of use for those with much data and little code: programs that an
+// interpreter runs, each with the interpreter's code.
+const (
+	minSkeletonData = 64 << 10
+	maxSkeletonCode = 1 << 20
+)
+
+// Skeleton returns what the machine code of an instrumented module depends on:
+// the module without the contents of its memory, and with zero in its mutable
+// globals of numbers. ok is false when there is no use in that: for modules with
+// less than 64 KiB of data or more than 1 MiB of code, with passive data segments
+// behind active ones, or with globals that begin with anything but a constant.
+// Passive segments stay, without their contents; a module whose code names others
+// has a skeleton that does not compile.
+func Skeleton(wasm []byte) (skeleton []byte, ok bool) {
+	s := skeletoniser{huller: huller{cursor: cursor{b: wasm, end: len(wasm), section: "module"}}}
+	if s.pos = headerBytes; len(wasm) < headerBytes {
+		return nil, false
+	}
+	s.readData()
+	s.out = append(make([]byte, 0, len(wasm)), wasm[:headerBytes]...)
+	for s.left() > 0 && s.err == nil && !s.unfit {
+		s.copySection()
+	}
+	return s.out, s.err == nil && !s.unfit && s.data >= minSkeletonData && s.code <= maxSkeletonCode
+}
+
+type skeletoniser struct {
+	huller
+	data, code int // bytes of the two sections
+	passive    int // segments at the beginning of the data section
+	unfit      bool
+}
+
+// readData counts the passive segments, before anything is written.
+func (s *skeletoniser) readData() {
+	for c := s.cursor; c.left() > 0 && c.err == nil; {
+		id := c.u8()
+		n := c.size("section")
+		if c.err == nil && id == secData {
+			d := cursor{b: c.b, pos: c.pos, end: c.pos + n, section: "data"}
+			s.countPassive(&d)
+			s.unfit = s.unfit || d.err != nil
+		}
+		c.skip(n)
+	}
+}
+
+func (s *skeletoniser) countPassive(d *cursor) {
+	active := false
+	for n := d.u32(); n > 0 && d.err == nil; n-- {
+		switch d.u32() {
+		case 0:
+			active = true
+			g := globalZeroer{cursor: *d}
+			g.expression()
+			*d, s.unfit = g.cursor, s.unfit || g.unfit
+		case 1:
+			s.passive++
+			s.unfit = s.unfit || active
+		default:
+			s.unfit = true
+			return
+		}
+		d.skip(d.size("data"))
+	}
+}
+
+// emptyData is a data section of passive segments without contents.
+func (s *skeletoniser) emptyData() []byte {
+	return append(appendU32(nil, uint32(s.passive)), bytes.Repeat([]byte{1, 0}, s.passive)...)
+}
+
+func (s *skeletoniser) copySection() {
+	id := s.u8()
+	n := s.size("section")
+	if s.err != nil {
+		return
+	}
+	content := s.b[s.pos : s.pos+n]
+	at := s.pos
+	s.skip(n)
+	switch id {
+	case secData:
+		s.data, content = n, s.emptyData()
+	case secDataCount:
+		content = appendU32(nil, uint32(s.passive))
+	case secCode:
+		s.code = n
+	case secGlobal:
+		g := globalZeroer{cursor: cursor{b: s.b, pos: at, end: at + n, section: "global"}}
+		content = g.section()
+		s.unfit = s.unfit || g.unfit || g.err != nil
+	}
+	s.out = appendSection(s.out, id, content)
+}
+
+// globalZeroer copies a global section.
+type globalZeroer struct {
+	cursor
+	out   []byte
+	unfit bool
+}
+
+// zeroes are the constant expressions of zero.
+func zeroes() map[ValueType][]byte {
+	return map[ValueType][]byte{
+		I32: {opI32Const, 0, opEnd},
+		I64: {opI64Const, 0, opEnd},
+		F32: append(append([]byte{opF32Const}, make([]byte, 4)...), opEnd),
+		F64: append(append([]byte{opF64Const}, make([]byte, 8)...), opEnd),
+	}
+}
+
+func (g *globalZeroer) section() []byte {
+	n, zero := g.u32(), zeroes()
+	g.out = appendU32(nil, n)
+	for ; n > 0 && g.err == nil && !g.unfit; n-- {
+		typ, mutable := g.u8(), g.u8()
+		from := g.pos
+		g.expression()
+		init := g.b[from:g.pos]
+		if z, number := zero[ValueType(typ)]; number && mutable == 1 {
+			g.unfit = g.unfit || init[0] != z[0]
+			init = z
+		}
+		g.out = append(append(g.out, typ, mutable), init...)
+	}
+	return g.out
+}
+
+// expression reads an expression of one instruction; others do not fit.
+func (g *globalZeroer) expression() {
+	switch g.u8() {
+	case opI32Const:
+		g.signed(32)
+	case opI64Const:
+		g.signed(64)
+	case opF32Const:
+		g.skip(4)
+	case opF64Const:
+		g.skip(8)
+	case opGlobalGet, opRefFunc:
+		g.u32()
+	case opRefNull:
+		g.u8()
+	default:
+		g.unfit = true
+		return
+	}
+	g.unfit = g.u8() != opEnd || g.unfit
+}
+
+// IsHull reports whether a module ends like a [Hull]. No instrumented module
+// does: they have no custom sections.
+func IsHull(wasm []byte) bool {
+	last := appendSection(nil, secCustom, append(appendName(nil, hullSection), make([]byte, hullSum)...))
+	return len(wasm) > len(last) && bytes.HasPrefix(wasm[len(wasm)-len(last):], last[:len(last)-hullSum])
+}
