@@ -2,6 +2,7 @@ package manifests
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/big"
 	"slices"
@@ -162,6 +163,9 @@ func tellPlain(k jsonschema.ErrorKind) string {
 	case *kind.Pattern:
 		return fmt.Sprintf("has %s, which does not match %s", show(k.Got), k.Want)
 	case *kind.Format:
+		if large := (*PatternSizeError)(nil); errors.As(k.Err, &large) {
+			return fmt.Sprintf("has %s: %v", show(k.Got), large)
+		}
 		return fmt.Sprintf("has %s, which is no valid %s", show(k.Got), k.Want)
 	case *kind.MinLength:
 		return fmt.Sprintf("has %s, wants at least %d", count(k.Got, "character"), k.Want)

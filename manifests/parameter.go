@@ -38,7 +38,7 @@ func (c *checker) pattern(at string, p Parameter) *regexp.Regexp {
 		c.report(at, `set type to "string"`, "would be ignored: the type is %s", p.Type)
 		return nil
 	}
-	re, err := regexp.Compile(p.Pattern)
+	re, _, err := CompilePattern(p.Pattern)
 	if err != nil {
 		c.report(at, "write RE2 syntax, such as ^[a-z]+$", "is no regular expression: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 		return nil

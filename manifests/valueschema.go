@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"regexp/syntax"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -57,7 +56,9 @@ func compileDocument(doc any) (s *valueSchema, errs Errors) {
 	}()
 	c := jsonschema.NewCompiler()
 	c.UseLoader(noLoader{})
-	c.UseRegexpEngine(compilePattern)
+	res := &patterns{known: map[string]*pattern{}, left: MaxSchemaStates}
+	defer res.done()
+	c.UseRegexpEngine(res.compile)
 	c.AssertFormat()
 	if err := c.AddResource(schemaURL, doc); err != nil {
 		return nil, schemaProblems(err)
@@ -95,24 +96,6 @@ func schemaProblems(err error) Errors {
 type pattern struct {
 	*regexp.Regexp
 	cost int // states of its automaton
-}
-
-// compilePattern compiles a regular expression in RE2 syntax, whose matching
-// time is linear in the text.
-func compilePattern(text string) (jsonschema.Regexp, error) {
-	re, err := regexp.Compile(text)
-	if err != nil {
-		return nil, err
-	}
-	tree, err := syntax.Parse(text, syntax.Perl)
-	if err != nil {
-		return nil, err
-	}
-	prog, err := syntax.Compile(tree.Simplify())
-	if err != nil {
-		return nil, err
-	}
-	return &pattern{re, len(prog.Inst)}, nil
 }
 
 // checkParts counts the subschemas of root and refuses the kinds of reference

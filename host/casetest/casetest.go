@@ -59,9 +59,10 @@ type Options struct {
 
 // Bounds on the test cases of a package.
 const (
-	maxFile   = 1 << 20 // bytes of a file of cases
-	maxFiles  = 4 << 20 // bytes of all of them
-	maxParsed = 100_000 // cases of a package
+	maxFile   = 1 << 20   // bytes of a file of cases
+	maxFiles  = 4 << 20   // bytes of all of them
+	maxParsed = 100_000   // cases of a package
+	maxStates = 2_000_000 // of the automata of their regular expressions: nothing more is read then
 )
 
 // Cases reads the test cases of a package, in the order of its files. problems are
@@ -69,15 +70,23 @@ const (
 // the same.
 func Cases(p *bundle.Package) (cases []testcase.Case, problems []error) {
 	var total int64
+	states := 0
 	for _, f := range p.Files() {
 		if !testcase.IsFile(f.Path) {
 			continue
+		}
+		if states > maxStates {
+			problems = append(problems, fmt.Errorf("read test cases %s: the regular expressions of those before it are too large together, and what follows is not read", f.Path))
+			break
 		}
 		if total += f.Size; total > maxFiles {
 			problems = append(problems, fmt.Errorf("read test cases %s: those of the package are larger than %d bytes together, and what follows is not read", f.Path, maxFiles))
 			break
 		}
 		more, err := read(p, f)
+		for i := range more {
+			states += more[i].PatternStates()
+		}
 		if err == nil && len(cases)+len(more) > maxParsed {
 			err = fmt.Errorf("read test cases %s: the package has more than %d cases", f.Path, maxParsed)
 		}

@@ -591,3 +591,40 @@ func BenchmarkCases(b *testing.B) {
 		})
 	}
 }
+
+// TestFewBytesMakeMany demands that a case cannot fill disk or memory by naming the
+// same file of the package again and again, and that regular expressions of a few
+// bytes cannot either.
+func TestFewBytesMakeMany(t *testing.T) {
+	t.Parallel()
+	r := open(t)
+	large := strings.Repeat("x", 8<<20)
+	for _, field := range []string{"files", "kv"} {
+		var names []string
+		for i := range 10_000 {
+			names = append(names, fmt.Sprintf(`"f%d":{"file":"tests/data/x"}`, i))
+		}
+		text := fmt.Sprintf(`{"name":"x","tool":"echo","input":1,"expect":1,%q:{%s}}`, field, strings.Join(names, ","))
+		rep, err := r.Run(t.Context(), pack(t, map[string]string{"tests/a.json": text, "tests/data/x": large}), Options{})
+		if err != nil || len(rep.Results) != 1 || !strings.Contains(rep.Results[0].Detail, "more than 64 MB of files and values") {
+			t.Errorf("%s: %+v, %v", field, rep, err)
+		}
+	}
+	files := map[string]string{}
+	for f := range 4 {
+		var mocks []string
+		for m := range 900 {
+			mocks = append(mocks, fmt.Sprintf(`{"http":{"url":"http://a.test/","headers":{"a":{"$regex":"a{999}b{999}%d"},"b":{"$regex":"c{999}d{999}%d"}}},"respond":{},"optional":true}`, m, m))
+		}
+		files[fmt.Sprintf("tests/%d.json", f)] = `{"name":"x","tool":"echo","input":1,"expect":1,"mocks":[` + strings.Join(mocks, ",") + `]}`
+	}
+	cases, problems := Cases(pack(t, files))
+	if len(cases) > 0 || len(problems) != 4 || !strings.Contains(problems[0].Error(), "the regular expressions of the file are too large together") {
+		t.Errorf("%d cases, %.500v", len(cases), problems)
+	}
+	small := strings.Replace(many(1), `"expect":1`, `"expect":{"$one_of":[`+strings.TrimSuffix(strings.Repeat(`{"$regex":"a{999}b{999}"},`, 900), ",")+`]}`, 1)
+	cases, problems = Cases(pack(t, map[string]string{"tests/a.json": small, "tests/b.json": small, "tests/c.json": small}))
+	if len(cases) != 2 || len(problems) != 1 || !strings.Contains(problems[0].Error(), "what follows is not read") {
+		t.Errorf("%d cases, %.500v", len(cases), problems)
+	}
+}

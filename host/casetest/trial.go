@@ -37,6 +37,7 @@ type trial struct {
 	result *Result
 
 	cut     bool // it gets less time than it asks for
+	made    int  // bytes of the files and values it has before the call
 	granted capability.Set
 	kv      store.KV // nil when the case has nothing to do with it
 	close   []func()
@@ -127,6 +128,22 @@ func (t *trial) fill(text string) string {
 	return strings.NewReplacer(testcase.Workspace, t.dir, testcase.Server, serverAddress).Replace(text)
 }
 
+// maxMade bounds the files and values that a case has before the call, in bytes: a
+// few bytes of it can name the same large file of the package thousands of times.
+const maxMade = 64 << 20
+
+// content reads what a file or a value holds before the call.
+func (t *trial) content(c testcase.Content) ([]byte, error) {
+	b, err := c.Bytes(t.read)
+	if err != nil {
+		return nil, err
+	}
+	if t.made += len(b); t.made > maxMade {
+		return nil, fmt.Errorf("the case has more than %d MB of files and values before the call", maxMade>>20)
+	}
+	return b, nil
+}
+
 // makeFiles makes the workspace.
 func (t *trial) makeFiles(context.Context) error {
 	if err := os.Mkdir(t.dir, 0o700); err != nil {
@@ -138,7 +155,7 @@ func (t *trial) makeFiles(context.Context) error {
 	}
 	defer root.Close()
 	for name, content := range t.c.Files {
-		b, err := content.Bytes(t.read)
+		b, err := t.content(content)
 		if err == nil {
 			err = root.MkdirAll(filepath.Dir(filepath.FromSlash(name)), 0o755)
 		}
@@ -168,7 +185,7 @@ func (t *trial) makeState(ctx context.Context) error {
 	}
 	contents := make(map[string][]byte, len(t.c.KV))
 	for key, content := range t.c.KV {
-		b, err := content.Bytes(t.read)
+		b, err := t.content(content)
 		if err != nil {
 			return fmt.Errorf("make the value %s: %w", key, err)
 		}

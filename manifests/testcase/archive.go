@@ -81,7 +81,8 @@ func parseArchive(data []byte, name string) ([]Case, manifests.Errors) {
 		return nil, manifests.Errors{{Message: fmt.Sprintf("holds %d cases", len(docs)), Suggestion: "a txtar file holds one case"}}
 	}
 	var c Case
-	if errs := c.decode(docs[0], sections); len(errs) > 0 {
+	left := maxFileStates
+	if errs := c.decode(docs[0], sections, &left); len(errs) > 0 {
 		return nil, errs
 	}
 	return []Case{c}, nil

@@ -18,6 +18,7 @@ type checker struct {
 	c    *Case
 	errs manifests.Errors
 	seen map[string]bool // sections
+	left *int            // states of regular expressions that the file may still have
 }
 
 // report notes a problem of the field at path.
@@ -198,6 +199,45 @@ func (k *checker) patterns() {
 	}
 }
 
+// maxFileStates is how many states the automata of all regular expressions in one
+// file may have together: they are compiled when it is read.
+const maxFileStates = 2_000_000
+
+// affordable refuses the pattern with which a file has too many regular expressions.
+func (k *checker) affordable(at string, raw json.RawMessage) bool {
+	v, err := decode(raw)
+	if err != nil || *k.left < 0 {
+		return err != nil // which is said elsewhere
+	}
+	n := regexStates(v)
+	k.c.states += n
+	if *k.left -= n; *k.left < 0 {
+		k.report(at, "write fewer or simpler ones", "the regular expressions of the file are too large together")
+		return false
+	}
+	return true
+}
+
+// regexStates is how many states the automata of the regular expressions in a
+// pattern have at most. Of those that are refused by themselves none count.
+func regexStates(v any) int {
+	n := 0
+	switch v := v.(type) {
+	case []any:
+		for _, x := range v {
+			n += regexStates(x)
+		}
+	case map[string]any:
+		for name, x := range v {
+			n += regexStates(x)
+			if text, ok := x.(string); ok && name == "$regex" && len(text) <= maxRegex {
+				n += manifests.PatternStates(text)
+			}
+		}
+	}
+	return n
+}
+
 func (k *checker) eachText(at string, m map[string]json.RawMessage) {
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		k.textPattern(manifests.KeyPath(at, name), m[name])
@@ -205,6 +245,9 @@ func (k *checker) eachText(at string, m map[string]json.RawMessage) {
 }
 
 func (k *checker) pattern(at string, raw json.RawMessage, m Mode) {
+	if !k.affordable(at, raw) {
+		return
+	}
 	_, err := CompilePattern(raw, m)
 	if err == nil {
 		return

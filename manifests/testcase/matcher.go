@@ -2,11 +2,11 @@ package testcase
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math/big"
 	"regexp"
-	"regexp/syntax"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -130,16 +130,15 @@ func compileRegex(text string) (re *regexp.Regexp, states int, err error) {
 	if len(text) > maxRegex {
 		return nil, 0, wrong(fmt.Sprintf("at most %d are accepted", maxRegex), "the regular expression has %d bytes", len(text))
 	}
-	tree, err := syntax.Parse(text, syntax.Perl)
-	if err != nil {
+	re, states, err = manifests.CompilePattern(text)
+	var tooLarge *manifests.PatternSizeError
+	switch {
+	case errors.As(err, &tooLarge), states > maxStates:
+		return nil, 0, wrong("write a simpler one", "the regular expression is too large")
+	case err != nil:
 		return nil, 0, wrong("write it in RE2 syntax", "is no regular expression: %v", err)
 	}
-	prog, err := syntax.Compile(tree.Simplify())
-	if err != nil || len(prog.Inst) > maxStates {
-		return nil, 0, wrong("write a simpler one", "the regular expression is too large")
-	}
-	re, err = regexp.Compile(text)
-	return re, len(prog.Inst), err
+	return re, states, nil
 }
 
 func matchRegex(v any, _ map[string]any, _ bool) (matcher, error) {

@@ -114,6 +114,7 @@ type Case struct {
 	file    string
 	line    int
 	section string // of a txtar file, with what is expected
+	states  int
 }
 
 // The orders in which mocks are asked.
@@ -156,6 +157,10 @@ func (c *Case) File() string { return c.file }
 
 // Line is the line of its file on which the case begins.
 func (c *Case) Line() int { return c.line }
+
+// PatternStates is how many states the automata of the regular expressions in the
+// case have together, which is what it costs to compile them.
+func (c *Case) PatternStates() int { return c.states }
 
 // Golden names the file of the package that holds the expected output, and the section
 // of it when that is the file of the case itself; empty for a case without.
@@ -213,20 +218,22 @@ func parseDocuments(data []byte, name string) ([]Case, manifests.Errors) {
 		return nil, errs
 	}
 	cases := make([]Case, len(docs))
+	left := maxFileStates
 	for i, d := range docs {
-		errs = append(errs, cases[i].decode(d, nil)...)
+		errs = append(errs, cases[i].decode(d, nil, &left)...)
 	}
 	return cases, errs
 }
 
 // decode reads a document that fits the schema, and checks what that cannot say.
-// sections are those of a txtar file.
-func (c *Case) decode(d manifests.Document, sections []section) manifests.Errors {
+// sections are those of a txtar file, and left is how many states the regular
+// expressions of the file may still have.
+func (c *Case) decode(d manifests.Document, sections []section, left *int) manifests.Errors {
 	if err := json.Unmarshal(d.JSON(), c); err != nil {
 		return manifests.Errors{d.DecodeProblem(err)}
 	}
 	c.line = d.Line()
-	k := checker{doc: d, c: c}
+	k := checker{doc: d, c: c, left: left}
 	for _, s := range sections {
 		k.section(s)
 	}
