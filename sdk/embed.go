@@ -15,6 +15,7 @@ import (
 //go:embed c/skillet.h zig/skillet.zig
 //go:embed rust/Cargo.toml rust/src/host.rs rust/src/json.rs rust/src/lib.rs
 //go:embed js/host.js js/request.js js/shape.js js/skillet.js js/host.d.ts js/shape.d.ts js/skillet.d.ts
+//go:embed assemblyscript/skillet/*.ts
 //go:embed python/skillet/*.py python/skillet/*.pyi python/skillet/py.typed
 var files embed.FS
 
@@ -33,6 +34,7 @@ func sources() []source {
 		{"cpp", "c"},
 		{"zig", "zig"},
 		{"rust", "rust"},
+		{"assemblyscript", "assemblyscript"},
 		{"js", "js"},
 		{"ts", "js"},
 		{"python", "python"},

@@ -40,11 +40,20 @@ func languages() []language {
 		{name: "cpp", title: "C++", main: "main.cpp", edit: "int edit%d = %d;"},
 		{name: "rust", title: "Rust", sdk: "skillet", main: "src/lib.rs", edit: "pub const EDIT%d: i64 = %d;"},
 		{name: "zig", title: "Zig", main: "main.zig", edit: "pub const edit%d = %d;", exports: map[string]string{"log": "log_line"}},
+		{name: "assemblyscript", title: "AssemblyScript", main: "main.ts", edit: "export const edit%d: i32 = %d;", more: map[string]string{"asconfig.json": asconfig}},
 		{name: "js", title: "JavaScript", main: "main.js", edit: "export const edit%d = %d;", script: "qjs"},
 		{name: "ts", title: "TypeScript", main: "main.ts", edit: "export const edit%d: number = %d;", script: "qjs"},
 		{name: "python", title: "Python", main: "main.py", edit: "edit%d = %d", script: "python"},
 	}
 }
+
+// asconfig has the options of a project in AssemblyScript.
+const asconfig = `{
+  "entries": ["main.ts"],
+  "options": { "exportStart": "_initialize", "runtime": "incremental", "use": ["abort=skillet/index/onAbort"] },
+  "targets": { "release": { "optimizeLevel": 3, "shrinkLevel": 1 } }
+}
+`
 
 // top is the top of the tree.
 const top = "../.."

@@ -60,6 +60,18 @@ SKILLET_CPP_TOOL(greet) {
 	return {};
 }
 `,
+		"assemblyscript": `import { fail, Failure, Kind, Reader, tool, Writer } from "./skillet";
+
+export function greet(): i32 {
+  return tool((input: Reader, output: Writer): Failure | null => {
+    const name = input.text("name");
+    if (input.failure !== null) return input.failure;
+    if (name == "") return fail(Kind.Invalid, "name: must not be empty");
+    output.text("greeting", "Hello, " + name);
+    return null;
+  });
+}
+`,
 		"zig": `const skillet = @import("skillet.zig");
 
 const Input = struct { name: []const u8 = "" };

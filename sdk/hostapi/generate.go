@@ -51,6 +51,7 @@ func Outputs() []Output {
 		{Path: "sdk/js/host.d.ts", emit: emitJSTypes},
 		{Path: "sdk/python/skillet/host.py", emit: emitPython},
 		{Path: "sdk/python/skillet/host.pyi", emit: emitPythonTypes},
+		{Path: "sdk/assemblyscript/skillet/host.ts", emit: emitAssemblyScript},
 	}
 }
 
