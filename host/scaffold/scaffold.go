@@ -35,7 +35,7 @@ type kit struct {
 	// dir is the directory of the templates.
 	dir string
 	// sdk is the directory in the project that the files of the SDK go to; "" is
-	// for a language without.
+	// for a language without. Of one that is built in these are its types.
 	sdk string
 	// example is a path as its test runs it, and relative says what other paths
 	// may be.
@@ -60,11 +60,13 @@ func kits() map[toolchain.Language]kit {
 		toolchain.Go:     own("go", "skill", "The tool is in `count.go`, and `skill/` is the SDK.", ""),
 		toolchain.C:      own("c", ".", "The tool is in `main.c`, and `skillet.h` is the SDK.", ".zig-cache/\n"),
 		toolchain.CPP:    own("cpp", ".", "The tool is in `main.cpp`, and `skillet.h` is the SDK.", ".zig-cache/\n"),
-		toolchain.JS:     own("js", "", "The tool is in `main.js`.", ""),
-		toolchain.TS:     own("ts", "", "The tool is in `main.ts`.", ""),
+		toolchain.JS:     own("js", "types", "The tool is in `main.js`, and `types/` tells editors what the SDK has.", ""),
+		toolchain.TS:     own("ts", "types", "The tool is in `main.ts`, and `types/` tells editors what the SDK has.", ""),
 		toolchain.Zig:    own("zig", ".", "The tool is in `main.zig`, and `skillet.zig` is the SDK.", ".zig-cache/\n"),
-		toolchain.Python: own("python", "", "The tool is in `main.py`.", ""),
+		toolchain.Python: own("python", "typings", "The tool is in `main.py`, and `typings/` tells editors what the SDK has.", ""),
 		toolchain.Rust:   own("rust", "skillet", "The tool is in `src/lib.rs`, and `skillet/` is the SDK.", "target/\n"),
+		toolchain.AssemblyScript: own("assemblyscript", ".", "The tool is in `main.ts`, and `skillet/` is the SDK. `npm install` gets the compiler.",
+			"node_modules/\n"),
 		toolchain.WASI: {
 			"wasi", "", "$PWD/README.md", "", "\n      \"export\": \"_start\",", "skill", "skill",
 			"The tool is in `main.go`. It is a plain WASI command, which knows nothing of Skillet: its errors are text, and have no kinds.", "",
