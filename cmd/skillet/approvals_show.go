@@ -189,6 +189,9 @@ func (t *terminal) printEvidence(v proposed) {
 	if v.kind.IsCode() {
 		bounds{v.Limits, v.Cut}.show(t.say, "  limits:")
 	}
+	if len(v.Interprets) > 0 {
+		t.say("  note: %s", plain(review.InterpreterWords(v.Interprets)))
+	}
 	t.printFindings(v)
 	if v.Tests != nil && v.kind.IsCode() {
 		t.printTests(v)

@@ -51,9 +51,10 @@ func (t *terminal) engineAddCommand() *cli.Command {
 			"Examples:\n" +
 			"  skillet engine add qjs",
 		Flags: []cli.Flag{
-			yesFlag("install it"),
-			// Nobody has signed it: it was made here, of what this program has pinned.
+			// Nobody has signed it: it was made here, of what this program has pinned, and
+			// it is what was asked for.
 			&cli.BoolFlag{Name: "allow-unsigned", Value: true, Hidden: true},
+			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Value: true, Hidden: true},
 		},
 		Action: t.withState(t.engineAdd),
 	}

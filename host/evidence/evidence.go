@@ -24,6 +24,8 @@ type Evidence struct {
 	// With is the active version that it is compared with; empty for none.
 	With string `json:"compared_with,omitempty"`
 	review.Difference
+	// Interprets are the interfaces for which it can be the interpreter of scripts.
+	Interprets []string `json:"interprets,omitempty"`
 	// Findings are those of the static scan.
 	Findings findings.Report `json:"findings"`
 	// Tests are what the test cases of the package came to, in brief; nil when they
@@ -69,6 +71,9 @@ func (c *Collector) Collect(ctx context.Context, p *bundle.Package, o Options) (
 		o.Limits.Lines = -1
 	}
 	e.With, e.Difference = version, review.Compare(before, p, o.Limits)
+	if e.Interprets, err = review.Interprets(p); err != nil {
+		e.Interprets = nil // the difference says what is wrong with the module
+	}
 	if e.Findings, err = findings.Scan(ctx, p); err != nil {
 		return e, err
 	}

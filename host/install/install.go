@@ -170,7 +170,7 @@ func (i *Installer) Plan(ctx context.Context, req Request) (Plan, error) {
 		Skill: m.Name, Version: m.Version, Digest: req.Package.Digest(), Kind: m.Type, Type: approval.TypeNewSkill,
 		Origin: req.Origin, Source: req.Source, Signer: req.signer(), Limits: m.Limits(), request: req, aside: req.Beside,
 	}
-	for _, step := range []func(context.Context, *Plan) error{i.inspect, i.beside, i.judge, i.leftover, i.tested} {
+	for _, step := range []func(context.Context, *Plan) error{i.inspect, i.beside, i.judge, i.leftover, i.interprets, i.tested} {
 		if err := step(ctx, &p); err != nil {
 			return Plan{}, err
 		}

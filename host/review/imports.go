@@ -2,6 +2,8 @@ package review
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/skillet-run/skillet/host/sandbox/wasmbin"
@@ -97,6 +99,30 @@ func Imports(p *bundle.Package) ([]Finding, error) {
 		return nil, nil
 	}
 	return checkImports(path, m.Imports, p.Manifest().Security.Permissions), nil
+}
+
+// Interprets are the interfaces for which a package can be the interpreter of
+// scripts, in order; nil for a package that can be none. The error is that of a
+// module that cannot be read.
+func Interprets(p *bundle.Package) ([]string, error) {
+	path, wasm := moduleOf(p)
+	if wasm == nil || len(p.Manifest().Provides) == 0 {
+		return nil, nil
+	}
+	m, err := inspect(wasm)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	if _, starts := m.Export("preinit"); !starts {
+		return nil, nil
+	}
+	return slices.Sorted(maps.Keys(p.Manifest().Provides)), nil
+}
+
+// InterpreterWords says what it means that a package can run scripts that need one
+// of names.
+func InterpreterWords(names []string) string {
+	return fmt.Sprintf("scripts that need %s run in it, with what they were granted", strings.Join(names, " or "))
 }
 
 // isInterpreter reports whether a module is one that scripts are made of: it can
