@@ -131,11 +131,8 @@ func (d *developer) makeHome(c *cli.Context, s manifests.Development) (err error
 		d.home = filepath.Join(d.temporary, "home")
 		return err
 	}
-	d.home = filepath.Join(d.dir, devDir, "home")
-	if err := os.MkdirAll(filepath.Dir(d.home), 0o700); err != nil {
-		return fmt.Errorf("make %s: %w", filepath.Dir(d.home), err)
-	}
-	return os.WriteFile(filepath.Join(d.dir, devDir, ".gitignore"), []byte("*\n"), 0o644)
+	d.home, err = homeOfProject(d.dir, d.t.getenv)
+	return err
 }
 
 func (d *developer) removeTemporary() {
