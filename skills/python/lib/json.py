@@ -6,20 +6,111 @@ class JSONDecodeError(ValueError):
     pass
 
 
+# The interpreter makes a string of JSON by adding to it, which takes it a time
+# that grows with the square of the length. So longer strings are taken out of a
+# text, and put back into the value.
+_LONG = 8192
+
+
 def loads(s, cls=None, object_hook=None, parse_float=None, parse_int=None, object_pairs_hook=None):
-    if isinstance(s, (bytes, bytearray)):
-        s = str(s, "utf-8")
-    elif not isinstance(s, str):
+    if not isinstance(s, (str, bytes, bytearray)):
         raise TypeError("the JSON object must be str, bytes or bytearray, not " + type(s).__name__)
+    out = []
+    if len(s) > _LONG:
+        s = _take_out(s.encode() if isinstance(s, str) else bytes(s), out)
+    if not isinstance(s, str):
+        s = str(s, "utf-8")
     if "\\u" in s:
         s = _join_surrogates(s)
     try:
         value = ujson.loads(s)
     except ValueError as e:
         raise JSONDecodeError("Expecting value: the text is no JSON")
+    if out:
+        value = _put_back(value, out)
     if object_pairs_hook:
         object_hook = lambda d: object_pairs_hook(list(d.items()))
     return _hooked(value, object_hook) if object_hook else value
+
+
+def _take_out(b, out):
+    # what is left of the text, where a control character and a number stand for
+    # each string that is long. No other string is so when no text has that
+    # character, as it is or as a code.
+    parts, done, at = [], 0, b.find(b'"')
+    while at >= 0:
+        end = b.find(b'"', at + 1)
+        while end > 0 and _is_escaped(b, end):
+            end = b.find(b'"', end + 1)
+        if end < 0:
+            break
+        if end - at > _LONG:
+            parts.append(b[done:at + 1])
+            parts.append(b"\x01%d" % len(out))
+            out.append(b[at + 1:end])
+            done = end
+        at = b.find(b'"', end + 1)
+    if not out:
+        return b
+    parts.append(b[done:])
+    rest = b"".join(parts)
+    if b"\\u0001" in rest or b"\x01" in b:
+        out.clear()
+        return b
+    out[:] = [_unquoted(piece) for piece in out]
+    return rest
+
+
+def _is_escaped(b, at):
+    before = at
+    while b[before - 1] == 92:
+        before -= 1
+    return (at - before) % 2
+
+
+_escapes = {34: b'"', 92: b"\\", 47: b"/", 98: b"\b", 102: b"\f", 110: b"\n", 114: b"\r", 116: b"\t"}
+
+
+def _unquoted(b):
+    parts, done, at = [], 0, b.find(b"\\")
+    while at >= 0:
+        parts.append(b[done:at])
+        done = at + 2
+        if b[at + 1] == 117:
+            code, done = _code(b, at + 2), at + 6
+            if 0xd800 <= code < 0xdc00 and b[done:done + 2] == b"\\u":
+                low = _code(b, done + 2)
+                if 0xdc00 <= low < 0xe000:
+                    code, done = 0x10000 + ((code - 0xd800) << 10) + low - 0xdc00, done + 6
+            parts.append("\ufffd" if 0xd800 <= code < 0xe000 else chr(code))
+            parts[-1] = parts[-1].encode()
+        elif b[at + 1] in _escapes:
+            parts.append(_escapes[b[at + 1]])
+        else:
+            raise JSONDecodeError("Invalid \\escape")
+        at = b.find(b"\\", done)
+    parts.append(b[done:])
+    return str(b"".join(parts), "utf-8")
+
+
+def _code(b, at):
+    digits = b[at:at + 4]
+    for c in digits:
+        if c not in b"0123456789abcdefABCDEF":
+            digits = b""
+    if len(digits) < 4:
+        raise JSONDecodeError("Invalid \\uXXXX escape")
+    return int(digits, 16)
+
+
+def _put_back(value, out):
+    if isinstance(value, str):
+        return out[int(value[1:])] if value[:1] == "\x01" else value
+    if isinstance(value, list):
+        return [_put_back(v, out) for v in value]
+    if isinstance(value, dict):
+        return {_put_back(k, out): _put_back(v, out) for k, v in value.items()}
+    return value
 
 
 def _join_surrogates(s):
@@ -61,12 +152,21 @@ def load(f, **options):
     return loads(f.read(), **options)
 
 
-_plain = {str, int, bool, type(None)}
+def _quoted(s):
+    # a string, of which a long one is written in pieces
+    if len(s) <= _LONG:
+        return ujson.dumps(s)
+    return '"' + "".join([ujson.dumps(s[i:i + _LONG])[1:-1] for i in range(0, len(s), _LONG)]) + '"'
+
+
+_plain = {int, bool, type(None)}
 
 
 def _simple(value):
     # whether the interpreter writes it as JSON
     kind = type(value)
+    if kind is str:
+        return len(value) <= _LONG
     if kind in _plain:
         return True
     if kind is dict:
@@ -132,7 +232,9 @@ def _key(k, allow_nan):
 
 
 def _write(put, value, indent, line, separators, default, sort, nan, skip):
-    if isinstance(value, str) or value is None or value is True or value is False:
+    if isinstance(value, str):
+        put(_quoted(value))
+    elif value is None or value is True or value is False:
         put(ujson.dumps(value))
     elif isinstance(value, int):
         put(str(value))
@@ -164,7 +266,7 @@ def _write_all(put, value, indent, line, separators, default, sort, nan, skip):
         put(("" if first else separators[0]) + (deeper if indent is not None else ""))
         first = False
         if pairs:
-            put(ujson.dumps(k))
+            put(_quoted(k))
             put(separators[1])
             v = v[1]
         _write(put, v, indent, deeper, separators, default, sort, nan, skip)
