@@ -45,6 +45,8 @@ var imports = map[string][]string{
 	"host/store/badgerstore": {"host/store", "host/store/filelock"},
 	"host/checkpoint":        nil,
 	"host/event":             {"host/store"},
+	"host/memory":            {"host/event", "host/memory/text", "host/memory/vector", "host/store"},
+	"host/memory/hashing":    {"host/memory/text"},
 	"host/memory/text":       nil,
 	"host/memory/vector":     nil,
 	"host/journal":           {"host/checkpoint", "host/store/filelock"},

@@ -1,0 +1,49 @@
+package memory
+
+import (
+	"math"
+	"time"
+)
+
+// The weights of what makes a record important; they add up to 1.
+const (
+	recencyWeight   = 0.25
+	successWeight   = 0.30
+	relevanceWeight = 0.35
+	frequencyWeight = 0.10
+)
+
+const (
+	// HalfLife is the age at which recency is a half.
+	HalfLife = 7 * 24 * time.Hour
+	// failure is the part of success of a record that tells of a failure: less
+	// than that of a success, but worth remembering.
+	failure = 0.3
+	// often is how many retrievals are as many as count.
+	often = 10
+)
+
+// Importance says how much a record matters. All parts are 0 to 1.
+type Importance struct {
+	Recency   float64 `json:"recency"`   // 1 when it was just written, half after each HalfLife
+	Success   float64 `json:"success"`   // 1, or 0.3 for what failed
+	Relevance float64 `json:"relevance"` // the cosine to the query; 0 without one, and when it is below
+	Frequency float64 `json:"frequency"` // retrievals, of ten
+	// Total is 0.25 Recency + 0.30 Success + 0.35 Relevance + 0.10 Frequency.
+	Total float64 `json:"total"`
+}
+
+// importanceOf weighs a record that was updated age ago.
+func importanceOf(age time.Duration, failed bool, relevance float64, retrievals uint64) Importance {
+	i := Importance{
+		Recency:   math.Exp2(-max(0, age.Hours()) / HalfLife.Hours()),
+		Success:   1,
+		Relevance: min(1, max(0, relevance)),
+		Frequency: min(1, float64(retrievals)/often),
+	}
+	if failed {
+		i.Success = failure
+	}
+	i.Total = recencyWeight*i.Recency + successWeight*i.Success + relevanceWeight*i.Relevance + frequencyWeight*i.Frequency
+	return i
+}
