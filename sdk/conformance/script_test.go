@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"sync"
 	"testing"
 
@@ -92,19 +90,4 @@ func (l language) build(t testing.TB, dir string) []byte {
 	wasm, err := script.Build(t.Context(), b, in, interpreter(t, l.script), script.Source{Files: os.DirFS(dir), Main: l.main})
 	must(t, err)
 	return wasm
-}
-
-// TestTypes has TypeScript's compiler check the skill in TypeScript, and with it the declarations of the SDK.
-func TestTypes(t *testing.T) {
-	t.Parallel()
-	tools, err := filepath.Abs(top + "/.tools/node/node_modules/.bin/tsc")
-	must(t, err)
-	if _, err := os.Stat(tools); err != nil {
-		if tools, err = exec.LookPath("tsc"); err != nil {
-			t.Skip("there is no tsc: make toolchains")
-		}
-	}
-	if out, err := exec.CommandContext(t.Context(), tools, "-p", "ts").CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
-	}
 }
