@@ -150,7 +150,11 @@ func (h *Host) Samples(ctx context.Context, p *bundle.Package) ([]replay.Sample,
 			samples = append(samples, s)
 		}
 	}
-	return append(samples, replay.FromPackage(p)...), nil
+	for _, s := range replay.FromPackage(p) {
+		s.Own = true
+		samples = append(samples, s)
+	}
+	return samples, nil
 }
 
 // Shadow tries a package on recordings of calls, with nothing done for real. It is

@@ -448,3 +448,15 @@ func BenchmarkRecording(b *testing.B) {
 		})
 	}
 }
+
+// TestOwnRecordingsCountApart: a package that brings recordings may have made them up.
+func TestOwnRecordingsCountApart(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p := w.pack(t, 1)
+	rec, _ := w.record(t, p, "ask", 1, registry.OriginUser)
+	s := New(w.runner).Shadow(t.Context(), target(p), []Sample{{Name: "call", Recording: rec}, {Name: "tests/a.recording.json", Own: true, Recording: rec}})
+	if s.Replayed != 2 || s.Own != 1 || !s.Results[1].Own || !strings.Contains(s.Summary(), "1 of them the package brings itself") {
+		t.Errorf("%+v: %s", s, s.Summary())
+	}
+}

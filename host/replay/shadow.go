@@ -23,6 +23,9 @@ type Shadow struct {
 	Equal     int `json:"equal"`
 	Different int `json:"different"`
 	Skipped   int `json:"skipped"`
+	// Own are how many of those that ran the version brought itself: whoever made it
+	// may have made them up.
+	Own int `json:"own"`
 	// FuelRatio and MemoryRatio are the geometric means of what the replays used
 	// over what the recorded calls did; 0 when none ran.
 	FuelRatio   float64 `json:"fuel_ratio"`
@@ -36,6 +39,8 @@ type Tried struct {
 	// Name is where the recording is from: a file of the package, or when the call
 	// was made.
 	Name string `json:"name"`
+	// Own is true for one that the version brings itself.
+	Own bool `json:"own,omitempty"`
 	Report
 	// Skipped says why it does not count; empty when it does.
 	Skipped string `json:"skipped,omitempty"`
@@ -52,7 +57,9 @@ const (
 
 // A Sample is a recording that a version is tried on.
 type Sample struct {
-	Name      string
+	Name string
+	// Own is true for one that the version brings itself.
+	Own       bool
 	Recording *recording.Recording
 	// Load reads the recording when it is its turn; nil when it is there.
 	Load func() (*recording.Recording, error)
@@ -91,6 +98,9 @@ func (s *Shadow) count(t Tried) {
 	default:
 		s.Different++
 	}
+	if t.Own {
+		s.Own++
+	}
 	s.Replayed++
 }
 
@@ -102,10 +112,10 @@ func (r *Replayer) try(ctx context.Context, t runner.Target, sample Sample) Trie
 	if sample.Load != nil {
 		var err error
 		if rec, err = sample.Load(); err != nil {
-			return Tried{Name: sample.Name, Skipped: "it cannot be read: " + err.Error(), Report: Report{Differences: []Difference{}, Changes: []recording.Change{}}}
+			return Tried{Name: sample.Name, Own: sample.Own, Skipped: "it cannot be read: " + err.Error(), Report: Report{Differences: []Difference{}, Changes: []recording.Change{}}}
 		}
 	}
-	tried := Tried{Name: sample.Name, Report: r.Try(ctx, rec, t, maxEach)}
+	tried := Tried{Name: sample.Name, Own: sample.Own, Report: r.Try(ctx, rec, t, maxEach)}
 	if !tried.Equal && rec.Inexact != "" {
 		tried.Skipped = rec.Inexact
 	}
@@ -175,6 +185,9 @@ func (s Shadow) Summary() string {
 	text := fmt.Sprintf("%d recorded %s replayed: %d equal, %d different", s.Replayed, calls, s.Equal, s.Different)
 	if s.Skipped > 0 {
 		text += fmt.Sprintf(", %d not comparable", s.Skipped)
+	}
+	if s.Own > 0 {
+		text += fmt.Sprintf("; %d of them the package brings itself", s.Own)
 	}
 	if s.Replayed > 0 {
 		text += fmt.Sprintf("; %.2f times the fuel, %.2f times the memory", s.FuelRatio, s.MemoryRatio)
