@@ -31,7 +31,8 @@ func (t *terminal) devCommand() *cli.Command {
 		Description: "Works in a home of its own, in " + devDir + " of the project, whose path it prints: another terminal\n" +
 			"runs what was built last with `skillet --home THAT run NAME`. A version that does not build, or does not\n" +
 			"fit its manifest, is shown with what is wrong, and the one before it stays. What the manifest asks for is\n" +
-			"not granted in that home, only what --allow gives; test cases have the grants that they name.\n\n" +
+			"not granted in that home, only what --allow gives; test cases have the grants that they name. Compilers, and tests of the language\n" +
+			"itself, run with your rights: work only on projects that you trust.\n\n" +
 			"The section \"development\" of the manifest is honoured: debug_mode shows the host's own log,\n" +
 			"session_isolation begins with an empty home each time, hot_reload: false leaves the version alone that was\n" +
 			"installed at the beginning, and test_framework says which tests are run.\n\n" +

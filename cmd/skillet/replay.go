@@ -1,8 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -231,6 +236,9 @@ func (t *terminal) runRecorded(ctx context.Context, h *host.Host, installed *reg
 	if dir := filepath.Dir(path); !exists(dir) {
 		return task.Result{}, task.Errorf(task.KindNotFound, "--record: there is no directory %s", dir).WithHint("nothing was run; make it, or name another file")
 	}
+	if err := replaceable(path); err != nil {
+		return task.Result{}, err
+	}
 	res, rec, tooShort, err := h.Record(ctx, installed, call)
 	if err == nil && rec != nil {
 		if err = rec.Write(path); err == nil {
@@ -241,6 +249,32 @@ func (t *terminal) runRecorded(ctx context.Context, h *host.Host, installed *reg
 		t.note("skillet: nothing ran, so there is no recording")
 	}
 	return res, err
+}
+
+// replaceable refuses to write a recording over anything but a recording.
+func replaceable(path string) error {
+	st, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("--record: %w", err)
+	}
+	if st.Mode().IsRegular() && (st.Size() == 0 || isRecording(path)) {
+		return nil
+	}
+	return task.Errorf(task.KindConflict, "--record: %s exists, and is no recording", path).WithHint("nothing was run; name another file, or remove this one")
+}
+
+// isRecording reports whether a file begins as recordings do.
+func isRecording(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head, err := io.ReadAll(io.LimitReader(f, 64))
+	return err == nil && bytes.HasPrefix(bytes.TrimLeft(head, "{ \n"), []byte(`"skillet_recording"`))
 }
 
 // noteRecording says what was written, and what was taken out of it.

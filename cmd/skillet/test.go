@@ -29,7 +29,8 @@ func (t *terminal) testCommand() *cli.Command {
 		Description: "Runs the cases in tests/*.json, *.yaml and *.txtar of a skill, several at once, each in a workspace of\n" +
 			"its own that is deleted. What a case grants holds for it alone, and only its files, mocks and made-up\n" +
 			"secrets stand behind it: no case reaches a file, a server or a secret of this machine. A directory with\n" +
-			"sources is built first. What a case can say is in docs/testing.md.\n\n" +
+			"sources is built first, by compilers that run with your rights: for the project of a stranger, use\n" +
+			"--no-build. What a case can say is in docs/testing.md.\n\n" +
 			"--update writes the golden files of cases anew (expect_file, and the sections of .txtar files). --record\n" +
 			"makes a case of a real run: it calls the tool with what --allow gives, and writes down what the call\n" +
 			"was told, with the values of secrets struck out.\n\n" +

@@ -47,7 +47,7 @@ func (i *Installer) tested(ctx context.Context, p *Plan) error {
 		return nil
 	}
 	return task.Errorf(task.KindVerification, "%s@%s: %s: %s", p.Skill, p.Version, failing(r), firstFailure(r)).
-		WithHint("`skillet test` on its directory or file shows all of it; to install it all the same: --allow-failing-tests")
+		WithHint("`skillet test --no-build` on its directory or file shows all of it; to install it all the same: --allow-failing-tests")
 }
 
 // failing says how many cases fail, or that they cannot be read.
