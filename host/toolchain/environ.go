@@ -30,7 +30,9 @@ func zigVariables() []string {
 	return []string{"ZIG_GLOBAL_CACHE_DIR", "PYENV_ROOT", "PYENV_VERSION", "VIRTUAL_ENV"}
 }
 
-// environ is what of all the programs of a language are given, and no more.
+// environ is what of all the programs of a language are given, and no more. A
+// compiler that Python starts is not looked for in the project, where a module of
+// its name would be run instead.
 func environ(r row, all []string) []string {
 	names := append(commonVariables(), r.pass...)
 	listed := func(name string) bool {
@@ -45,7 +47,7 @@ func environ(r row, all []string) []string {
 			out = append(out, v)
 		}
 	}
-	return append(out, "LC_ALL=C")
+	return append(out, "LC_ALL=C", "PYTHONSAFEPATH=1")
 }
 
 // lookUp is the value of a variable; the last one counts.
