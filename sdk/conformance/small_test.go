@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/skillet-run/skillet/host/hostfn"
+	"github.com/skillet-run/skillet/host/sandbox"
 	"github.com/skillet-run/skillet/host/sandbox/wasmbin"
 )
 
@@ -136,5 +138,52 @@ func wantImports(t *testing.T, wasm []byte, want ...string) {
 	slices.Sort(got)
 	if !slices.Equal(got, want) {
 		t.Errorf("it imports %q, want %q", got, want)
+	}
+}
+
+// TestAssemblyScriptWhole compiles everything in the SDK for AssemblyScript, whose compiler leaves alone what a program
+// does not use.
+func TestAssemblyScriptWhole(t *testing.T) {
+	t.Parallel()
+	for _, l := range languages() {
+		if l.name != "assemblyscript" {
+			continue
+		}
+		l.have(t)
+		dir := t.TempDir()
+		l.files(t, dir)
+		must(t, refresh([]byte(`export * from "./skillet";`+"\n"), filepath.Join(dir, l.main)))
+		l.compile(t, dir)
+	}
+}
+
+// TestAssemblyScriptAbort: a program that gives up is a trap, and says why.
+func TestAssemblyScriptAbort(t *testing.T) {
+	t.Parallel()
+	for _, l := range languages() {
+		if l.name != "assemblyscript" {
+			continue
+		}
+		l.have(t)
+		dir := t.TempDir()
+		l.files(t, dir)
+		source := `import { readFile, Failure, Reader, tool, Writer } from "./skillet";
+
+export function greet(): i32 {
+  return tool((input: Reader, output: Writer): Failure | null => {
+    output.int("bytes", readFile("/none").value.length);
+    return null;
+  });
+}
+`
+		must(t, refresh([]byte(source), filepath.Join(dir, l.main)))
+		m, err := newSandbox(t).Load(t.Context(), l.compile(t, dir))
+		must(t, err)
+		env := hostfn.NewEnv(hostfn.Settings{})
+		defer env.Close()
+		r, err := m.Call(t.Context(), sandbox.Call{Export: "greet", Env: env})
+		if !errors.As(err, new(*sandbox.TrapError)) || !strings.HasPrefix(r.GuestError, "denied: read /none: denied at skillet/result.ts:") {
+			t.Errorf("%v, and the guest says %q", err, r.GuestError)
+		}
 	}
 }

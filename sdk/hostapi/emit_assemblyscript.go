@@ -38,7 +38,7 @@ func (a *Interface) asImports(t *text) {
 		for _, p := range f.Params {
 			params = append(params, camel(p.Name, nil)+": "+types[p.Type])
 		}
-		jsDoc(t, "", "%s", sentence(f.Name+" "+f.Doc))
+		jsDoc(t, "", "%s", sentence(f.Doc))
 		t.line("// @ts-ignore: decorator\n@external(%q, %q)", a.Module, f.Name)
 		t.line("export declare function %s(%s): %s;\n", f.Name, strings.Join(params, ", "), types[f.Result])
 	}

@@ -3,36 +3,30 @@ import { Reader, Writer } from "./json";
 import { answerTo, malformed } from "./request";
 import { done, failed, Failure, Result, Some } from "./result";
 
-/** Input_length returns the length of the input of the call in bytes. */
+/** Returns the length of the input of the call in bytes. */
 // @ts-ignore: decorator
 @external("skillet:host/v1", "input_length")
 export declare function input_length(): i64;
 
-/** Input_read copies up to length bytes of the input from offset on to memory, and returns how many. */
+/** Copies up to length bytes of the input from offset on to memory, and returns how many. */
 // @ts-ignore: decorator
 @external("skillet:host/v1", "input_read")
 export declare function input_read(to: usize, offset: i64, length: i32): i32;
 
-/**
- * Output_write appends length bytes of memory to the output of the call; past the output limit
- * the call ends.
- */
+/** Appends length bytes of memory to the output of the call; past the output limit the call ends. */
 // @ts-ignore: decorator
 @external("skillet:host/v1", "output_write")
 export declare function output_write(from: usize, length: i32): void;
 
 /**
- * Error_write sets the error of the call, of which the last one counts; it is reported when the
- * export returns another number than 0.
+ * Sets the error of the call, of which the last one counts; it is reported when the export
+ * returns another number than 0.
  */
 // @ts-ignore: decorator
 @external("skillet:host/v1", "error_write")
 export declare function error_write(kind: usize, kindLength: i32, message: usize, messageLength: i32): void;
 
-/**
- * Response_read copies the waiting response to memory, once; the function that was called has
- * returned both lengths.
- */
+/** Copies the waiting response to memory, once; the function that was called has returned both lengths. */
 // @ts-ignore: decorator
 @external("skillet:host/v1", "response_read")
 export declare function response_read(meta: usize, body: usize): void;

@@ -66,10 +66,33 @@ export function output(bytes: Uint8Array): void {
   host.output_write(bytes.dataStart, bytes.length);
 }
 
-/** Ends the call when the program gave up, such as with `throw` or for want of memory. */
+const FAILED = memory.data<u8>([0x66, 0x61, 0x69, 0x6c, 0x65, 0x64]); // "failed"
+const WHY_BYTES = 256;
+const WHY = memory.data(WHY_BYTES);
+let aborting = false;
+
+/** Ends the call when the program gave up, such as with `throw` or for want of memory, and says why. */
 export function onAbort(message: string | null, file: string | null, line: u32, column: u32): void {
-  // This may be where memory ran out, so nothing is allocated.
+  if (!aborting) { // Writing numbers takes memory, of which there may be none.
+    aborting = true;
+    let n = why(0, message === null || message.length == 0 ? "the program gave up" : message);
+    if (file !== null) {
+      n = why(n, " at ");
+      n = why(n, file);
+      n = why(n, ":" + line.toString() + ":" + column.toString());
+    }
+    host.error_write(FAILED, 6, WHY, n);
+  }
   unreachable();
+}
+
+// why adds a text to what is said, as far as there is room; of letters that are not ASCII a question mark.
+function why(n: i32, text: string): i32 {
+  for (let i = 0; i < text.length && n < WHY_BYTES; i++, n++) {
+    const c = text.charCodeAt(i);
+    store<u8>(WHY + n, c < 0x80 ? <u8>c : 0x3f);
+  }
+  return n;
 }
 
 /** The text that bytes are in UTF-8. */
