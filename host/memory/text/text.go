@@ -72,6 +72,7 @@ type Index struct {
 	docs    []document // by slot; slots are given out once, until the index is compacted
 	lengths []uint32   // by slot, in terms; 0 once deleted
 	terms   map[string]*term
+	built   int    // counts how often terms were taken out
 	total   uint64 // of lengths
 	bytes   int64
 	scratch sync.Pool // of *[]float64
@@ -136,35 +137,57 @@ func (x *Index) Put(id, text string) error {
 	if len(text) > MaxText {
 		return fmt.Errorf("index text %s: %w: %d bytes; at most %d", id, ErrTooLarge, len(text), MaxText)
 	}
-	counts, length := x.count(text)
+	words := x.words(text)
+	known, built := x.known(words)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.remove(id)
+	if x.built != built {
+		clear(known) // what was looked up may be gone
+	}
 	slot := uint32(len(x.docs))
-	d := document{id: id, terms: make([]*term, 0, len(counts))}
-	for word, n := range counts {
-		t := x.term(word)
-		t.in = append(t.in, posting{slot, n})
+	d := document{id: id, terms: make([]*term, 0, len(words))}
+	for i, word := range words {
+		t := known[i]
+		if t == nil {
+			t = x.term(word)
+		}
+		if n := len(t.in); n > 0 && t.in[n-1].slot == slot {
+			t.in[n-1].count++
+			continue
+		}
+		t.in = append(t.in, posting{slot, 1})
 		t.texts++
 		d.terms = append(d.terms, t)
 	}
-	x.docs, x.lengths = append(x.docs, d), append(x.lengths, length)
+	x.docs, x.lengths = append(x.docs, d), append(x.lengths, uint32(len(words)))
 	x.slots[id] = slot
-	x.total += uint64(length)
-	x.bytes += documentBytes + int64(len(id)) + int64(len(counts))*postingBytes
+	x.total += uint64(len(words))
+	x.bytes += documentBytes + int64(len(id)) + int64(len(d.terms))*postingBytes
 	return nil
 }
 
-// count is how often a text has each term, and how many terms it has.
-func (x *Index) count(text string) (map[string]uint32, uint32) {
-	counts, length := map[string]uint32{}, uint32(0)
+// words are the terms of a text that are indexed, in order.
+func (x *Index) words(text string) []string {
+	words := make([]string, 0, len(text)/6)
 	for t := range Tokens(text) {
 		if !x.stop[t] {
-			counts[t]++
-			length++
+			words = append(words, t)
 		}
 	}
-	return counts, length
+	return words
+}
+
+// known looks up terms while others may do the same, so that this is not done while
+// the index is locked; nil for new ones. It holds for one state of the terms.
+func (x *Index) known(words []string) (terms []*term, built int) {
+	terms = make([]*term, len(words))
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	for i, w := range words {
+		terms[i] = x.terms[w]
+	}
+	return terms, x.built
 }
 
 func (x *Index) term(word string) *term {
@@ -209,7 +232,7 @@ func (x *Index) remove(id string) bool {
 func (x *Index) compact() {
 	renamed := make([]uint32, len(x.docs))
 	docs, lengths := make([]document, 0, len(x.slots)), make([]uint32, 0, len(x.slots))
-	x.bytes = 0
+	x.bytes, x.built = 0, x.built+1
 	for slot, d := range x.docs {
 		if at, live := x.slots[d.id]; !live || int(at) != slot {
 			continue
@@ -238,7 +261,7 @@ func (x *Index) compact() {
 // index is locked for changes, and possibly by several searches at a time; it must
 // not change the index.
 func (x *Index) Search(query string, k int, keep func(id string) bool) []Hit {
-	words := x.words(query)
+	words := x.wanted(query)
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	if k <= 0 || len(words) == 0 || x.total == 0 {
@@ -257,8 +280,8 @@ func (x *Index) Search(query string, k int, keep func(id string) bool) []Hit {
 	return x.best(scores, k, keep)
 }
 
-// words are the different terms of a query, in order.
-func (x *Index) words(query string) (words []string) {
+// wanted are the different terms of a query, in order.
+func (x *Index) wanted(query string) (words []string) {
 	if len(query) > MaxText {
 		query = query[:MaxText]
 	}

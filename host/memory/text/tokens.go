@@ -126,19 +126,29 @@ func (t *tokeniser) next() bool {
 }
 
 func (t *tokeniser) word() bool {
-	var parts []string // between apostrophes
-	for t.rest != "" {
-		n := t.run(letter)
-		if n == 0 {
-			break
-		}
-		parts = append(parts, t.rest[:n])
-		t.rest = t.rest[n:]
-		if r, size := utf8.DecodeRuneInString(t.rest); kindOf(r) == apostrophe {
-			t.rest = t.rest[size:]
-		}
+	word, ended := t.part()
+	if ended {
+		return t.yield(cut(word))
+	}
+	parts := []string{word}
+	for !ended {
+		word, ended = t.part()
+		parts = append(parts, word)
 	}
 	return t.yield(cut(strings.Join(parts, "")))
+}
+
+// part takes what there is of a word up to an apostrophe, and reports whether there is
+// none.
+func (t *tokeniser) part() (part string, ended bool) {
+	n := t.run(letter)
+	part, t.rest = t.rest[:n], t.rest[n:]
+	r, size := utf8.DecodeRuneInString(t.rest)
+	if n == 0 || kindOf(r) != apostrophe {
+		return part, true
+	}
+	t.rest = t.rest[size:]
+	return part, false
 }
 
 // run is how many bytes of a kind, and of marks, come next.

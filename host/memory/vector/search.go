@@ -22,7 +22,7 @@ const (
 	// recallAt is how many nearest vectors recall is measured on.
 	recallAt = 10
 	// samples is how many vectors the width is measured with.
-	samples = 48
+	samples = 32
 	// margin is added to the recall that is asked for when the width is measured,
 	// because queries are not vectors of the index.
 	margin = 0.005

@@ -125,10 +125,13 @@ func (x *Index) row(slot int32) []float32 {
 	return x.blocks[slot/blockVectors][at : at+d : at+d]
 }
 
-// unit returns a copy of v of length 1.
+// unit returns v if it has length 1, or a copy that has.
 func (x *Index) unit(v []float32) ([]float32, error) {
 	if len(v) != x.settings.Dimensions {
 		return nil, fmt.Errorf("%w: it has %d components, the index %d dimensions", ErrVector, len(v), x.settings.Dimensions)
+	}
+	if s := vek32.Dot(v, v); s > 1-1e-6 && s < 1+1e-6 {
+		return v, nil
 	}
 	var squares float64
 	for _, c := range v {
