@@ -55,6 +55,9 @@ type Options struct {
 	// System is the directory of the administrator's bounds, usually [SystemDir];
 	// empty for none.
 	System string
+	// Program is the path of this program, whose main function heeds
+	// IsApart of package script; empty has scripts be read in this process.
+	Program string
 }
 
 // A Host is an opened home. It is safe for concurrent use, and several
@@ -95,6 +98,7 @@ type Host struct {
 	workers  *worker.Pool
 	sandbox  *sandbox.Runtime
 	apart    *worker.Runtime
+	program  string
 	notifier hostfn.Notifier
 }
 
@@ -122,7 +126,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		return nil, err
 	}
 	s := c.Settings()
-	h := &Host{Home: home, Config: c, system: o.System, notifier: o.Notifier}
+	h := &Host{Home: home, Config: c, system: o.System, program: o.Program, notifier: o.Notifier}
 	h.SecretKey = secret.NewKey(home, secret.Place(s.SecretKey))
 	h.Secrets = secret.Open(h.path("secrets"), h.SecretKey)
 	h.AuditKeys = audit.NewKeeper(h.path("keys"), h.SecretKey, h.Secrets)

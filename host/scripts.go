@@ -90,7 +90,7 @@ func (s *Scripts) Module(ctx context.Context, t runner.Target, by *bundle.Packag
 	if err != nil {
 		return nil, err
 	}
-	made, err := script.Build(ctx, s, in, wasm, script.Source{Files: files, Main: m.Args[0]})
+	made, err := script.Build(ctx, s, in.InProcess(ctx, s.h.program), wasm, script.Source{Files: files, Main: m.Args[0]})
 	if err != nil {
 		return nil, err
 	}

@@ -201,7 +201,7 @@ func (t *terminal) withHost(do action) cli.ActionFunc {
 		if err != nil {
 			return err
 		}
-		h, err := host.Open(c.Context, host.Options{Home: home, Environ: t.environ, LogOutput: t.err, Notifier: t, System: t.system})
+		h, err := host.Open(c.Context, host.Options{Home: home, Environ: t.environ, LogOutput: t.err, Notifier: t, System: t.system, Program: thisProgram()})
 		if err != nil {
 			return err
 		}

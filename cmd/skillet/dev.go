@@ -102,7 +102,7 @@ func (t *terminal) newDeveloper(ctx context.Context, c *cli.Context, at string) 
 	if settings.DebugMode && t.getenv("SKILLET_LOG_LEVEL") == "" {
 		environ = append(environ, "SKILLET_LOG_LEVEL=debug")
 	}
-	d.h, err = host.Open(ctx, host.Options{Home: d.home, Environ: environ, LogOutput: t.err, Notifier: t, System: t.system})
+	d.h, err = host.Open(ctx, host.Options{Home: d.home, Environ: environ, LogOutput: t.err, Notifier: t, System: t.system, Program: thisProgram()})
 	if err != nil {
 		d.removeTemporary()
 		return nil, err

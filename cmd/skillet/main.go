@@ -10,11 +10,15 @@ import (
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/sandbox/worker"
+	"github.com/skillet-run/skillet/host/script"
 )
 
 func main() {
 	if worker.IsWorker(os.Args) {
 		os.Exit(worker.Main())
+	}
+	if script.IsApart(os.Args) {
+		os.Exit(script.Apart())
 	}
 	os.Exit(skilletMain(host.SystemDir()))
 }
@@ -27,4 +31,13 @@ func skilletMain(system string) int {
 	t := newTerminal(os.Stdin, os.Stdout, os.Stderr, os.Environ())
 	t.system = system
 	return run(ctx, t, os.Args)
+}
+
+// thisProgram is the path of this program; empty when the system does not say.
+func thisProgram() string {
+	path, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	return path
 }

@@ -152,9 +152,17 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "module": module, "flip": flip, "spoil": spoil, "id": id, "blob": blob, "expand": expand, "archive": archive, "spoil-session": spoilSession,
-			"shelve": lent.shelve,
+			"shelve": lent.shelve, "deep": deep,
 		},
 	})
+}
+
+// deep writes a script with lists nested so and so often.
+func deep(ts *testscript.TestScript, _ bool, args []string) {
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	text := "export function hi() { return 1; }\nexport const list = " + strings.Repeat("[", n) + strings.Repeat("]", n) + ";\n"
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o644))
 }
 
 // extismModules is the directory of the modules that ship with the Extism SDK.
