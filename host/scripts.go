@@ -106,7 +106,7 @@ func (s *Scripts) kept(id string) ([]byte, bool) {
 	}
 	wasm, ok := s.shelf.Get(id)
 	if ok {
-		s.built[id] = wasm
+		s.hold(id, wasm)
 	}
 	return wasm, ok
 }
@@ -115,6 +115,18 @@ func (s *Scripts) keep(id string, wasm []byte) {
 	s.shelf.Put(id, wasm)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.hold(id, wasm)
+}
+
+// maxHeld is how many modules are held in memory, beside the files: a script that is
+// worked on becomes another one each time it is saved.
+const maxHeld = 32
+
+// hold holds a module. The lock is held.
+func (s *Scripts) hold(id string, wasm []byte) {
+	if len(s.built) >= maxHeld {
+		clear(s.built)
+	}
 	s.built[id] = wasm
 }
 

@@ -43,13 +43,21 @@ func (r *Runner) code(ctx context.Context, t Target, looked bool) (path string, 
 	return m.Args[0], wasm, err
 }
 
+// maxSeen is how many interfaces are remembered with who provides them.
+const maxSeen = 16
+
 // see remembers a package that was checked and provides interfaces, for the
 // scripts that are looked at together with it.
 func (r *Runner) see(p *bundle.Package) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if len(r.checked) >= maxSeen { // whatever its name, a package is kept in memory
+		clear(r.checked)
+	}
 	for name := range p.Manifest().Provides {
-		r.checked[name] = p
+		if len(r.checked) < maxSeen {
+			r.checked[name] = p
+		}
 	}
 }
 
