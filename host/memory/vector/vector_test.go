@@ -2,6 +2,7 @@ package vector
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -384,10 +385,19 @@ func BenchmarkDot(b *testing.B) {
 	}
 }
 
+// most is how many vectors benchmarks have; few when they only run to see that they
+// work.
+func most() int {
+	if flag.Lookup("test.benchtime").Value.String() == "1x" {
+		return 20_000
+	}
+	return 100_000
+}
+
 // The distribution of BenchmarkSearch is nearest to that of sentences; see
 // docs/memory.md for others.
 func BenchmarkSearch(b *testing.B) {
-	for _, n := range []int{1_000, 10_000, 100_000} {
+	for _, n := range []int{1_000, 10_000, most()} {
 		data := newCloud(1, 384, 100, 48)
 		x := filled(b, Settings{Dimensions: 384}, data, n)
 		queries := make([][]float32, 200)
@@ -427,7 +437,7 @@ func BenchmarkData(b *testing.B) {
 		centres, latent int
 	}{{"1000-topics", 1000, 48}, {"one-topic", 1, 48}, {"no-structure", 1, 0}} {
 		data := newCloud(1, 384, d.centres, d.latent)
-		x := filled(b, Settings{Dimensions: 384}, data, 100_000)
+		x := filled(b, Settings{Dimensions: 384}, data, most())
 		queries := make([][]float32, 100)
 		for i := range queries {
 			queries[i] = data.next()
