@@ -28,8 +28,12 @@ func (r *Runner) remembered(a *run, next work) work {
 		return next
 	}
 	c := r.cache(owner(a.call.Target), policy)
-	key := a.cacheKey(r.policyDigest)
 	return func(ctx context.Context) error {
+		code, err := r.interpreted(ctx, a)
+		if err != nil {
+			return err
+		}
+		key := a.cacheKey(r.policyDigest, code)
 		output, ok, err := c.get(ctx, key)
 		if err != nil { // it is there to help, and must not be what fails
 			r.log.Warn("cache of results", "skill", a.call.Target.Label, "err", err)
@@ -67,15 +71,25 @@ func (a *run) keepable() bool {
 	return a.result.Fallback == nil && len(a.result.Denials) == 0 && !acted
 }
 
+// interpreted is the digest of what runs a script, which is made of more than its
+// package: its interpreter. It is empty for packages that have their module.
+func (r *Runner) interpreted(ctx context.Context, a *run) (manifests.Digest, error) {
+	if !a.manifest.Interpreted() {
+		return "", nil
+	}
+	_, wasm, err := r.code(ctx, a.call.Target, false)
+	return manifests.DigestOf(wasm), err
+}
+
 // cacheKey names all that an answer depends on.
-func (a *run) cacheKey(policies manifests.Digest) string {
+func (a *run) cacheKey(policies, code manifests.Digest) string {
 	b, err := json.Marshal(struct {
-		Package, Policies, Input manifests.Digest
-		Tool, Workspace          string
-		Granted                  []string
-		Config                   map[string]string
+		Package, Code, Policies, Input manifests.Digest
+		Tool, Workspace                string
+		Granted                        []string
+		Config                         map[string]string
 	}{
-		a.call.Target.Package.Digest(), policies, manifests.DigestOf(a.call.Input),
+		a.call.Target.Package.Digest(), code, policies, manifests.DigestOf(a.call.Input),
 		a.tool.Name, a.call.Workspace, a.granted.Strings(), a.call.Config,
 	})
 	if err != nil {

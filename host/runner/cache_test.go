@@ -119,20 +119,21 @@ func TestCacheSurvivesDamage(t *testing.T) {
 func TestCacheKeyHasAllThatMatters(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{}
-	for name, change := range map[string]func(*run, *manifests.Digest){
-		"nothing":   func(*run, *manifests.Digest) {},
-		"policies":  func(_ *run, p *manifests.Digest) { *p = "sha256:other" },
-		"tool":      func(a *run, _ *manifests.Digest) { a.tool.Name = "other" },
-		"input":     func(a *run, _ *manifests.Digest) { a.call.Input = []byte(`{"a":2}`) },
-		"grants":    func(a *run, _ *manifests.Digest) { a.granted = capability.NewSet(capability.MustParse("clock")) },
-		"config":    func(a *run, _ *manifests.Digest) { a.call.Config = map[string]string{"k": "v"} },
-		"workspace": func(a *run, _ *manifests.Digest) { a.call.Workspace = "/other" },
-		"package":   func(a *run, _ *manifests.Digest) { a.call.Target.Package = emptyPackage(t, "1.0.1") },
+	for name, change := range map[string]func(a *run, policies, code *manifests.Digest){
+		"nothing":     func(_ *run, _, _ *manifests.Digest) {},
+		"policies":    func(_ *run, p, _ *manifests.Digest) { *p = "sha256:other" },
+		"interpreter": func(_ *run, _, c *manifests.Digest) { *c = "sha256:other" },
+		"tool":        func(a *run, _, _ *manifests.Digest) { a.tool.Name = "other" },
+		"input":       func(a *run, _, _ *manifests.Digest) { a.call.Input = []byte(`{"a":2}`) },
+		"grants":      func(a *run, _, _ *manifests.Digest) { a.granted = capability.NewSet(capability.MustParse("clock")) },
+		"config":      func(a *run, _, _ *manifests.Digest) { a.call.Config = map[string]string{"k": "v"} },
+		"workspace":   func(a *run, _, _ *manifests.Digest) { a.call.Workspace = "/other" },
+		"package":     func(a *run, _, _ *manifests.Digest) { a.call.Target.Package = emptyPackage(t, "1.0.1") },
 	} {
-		p := manifests.Digest("sha256:one")
+		p, c := manifests.Digest("sha256:one"), manifests.Digest("")
 		a := &run{call: Call{Target: Target{Package: emptyPackage(t, "1.0.0")}, Input: []byte(`{"a":1}`), Workspace: "/w"}, tool: manifests.Tool{Name: "run"}}
-		change(a, &p)
-		key := a.cacheKey(p)
+		change(a, &p, &c)
+		key := a.cacheKey(p, c)
 		if other, ok := seen[key]; ok {
 			t.Errorf("%s makes no difference to %s", name, other)
 		}
