@@ -116,24 +116,7 @@ func (t *terminal) engineAdd(ctx context.Context, c *cli.Context, h *host.Host) 
 	for _, m := range made {
 		paths = append(paths, m.Path)
 	}
-	var all []installed
-	var failed *task.Error
-	b := &batch{c: c, args: paths}
-	for next := range t.arrivals(ctx, h, paths) {
-		in, err := t.installOne(ctx, h, b, next)
-		if ctx.Err() != nil {
-			return cmp.Or(err, ctx.Err())
-		}
-		if in.Error = explain(err); err != nil && failed == nil {
-			failed = in.Error
-		}
-		in.OK, in.Path = err == nil, next.path
-		all = append(all, in)
-		if err != nil && !t.json {
-			t.tell(in.Error)
-		}
-	}
-	return t.sumUp(all, failed, false)
+	return t.installEach(ctx, c, h, paths, false)
 }
 
 // engineBuilt is what --json prints of an interpreter that was built.

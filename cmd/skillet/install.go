@@ -114,10 +114,16 @@ func (t *terminal) install(ctx context.Context, c *cli.Context, h *host.Host) er
 		return task.Errorf(task.KindUsage, "--yes does not go with --generated-by").
 			WithHint("what a model wrote is looked at first: install it without --yes, then `skillet approvals show`")
 	}
+	return t.installEach(ctx, c, h, c.Args().Slice(), c.Bool("dry-run"))
+}
+
+// installEach installs what is named, one after the other, and says how each
+// went. The first failure is the one that counts.
+func (t *terminal) installEach(ctx context.Context, c *cli.Context, h *host.Host, names []string, dry bool) error {
 	var all []installed
 	var failed *task.Error
-	b := &batch{c: c, args: c.Args().Slice()}
-	for next := range t.arrivals(ctx, h, c.Args().Slice()) {
+	b := &batch{c: c, args: names}
+	for next := range t.arrivals(ctx, h, names) {
 		in, err := t.installOne(ctx, h, b, next)
 		if ctx.Err() != nil {
 			return cmp.Or(err, ctx.Err())
@@ -131,7 +137,7 @@ func (t *terminal) install(ctx context.Context, c *cli.Context, h *host.Host) er
 			t.tell(in.Error)
 		}
 	}
-	return t.sumUp(all, failed, c.Bool("dry-run"))
+	return t.sumUp(all, failed, dry)
 }
 
 // sumUp says what became of several packages. One that cannot be installed does
