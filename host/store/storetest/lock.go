@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -47,14 +48,22 @@ func oneHolder(t *testing.T, s store.Store) {
 }
 
 func lockRenewed(t *testing.T, s store.Store) {
-	a := must(s.Locks().Acquire(t.Context(), "l", "a", lease))(t)
-	for range 4 {
-		time.Sleep(lease * 4 / 10)
-		ok(t, a.Renew(t.Context()))
-	}
-	if _, err := s.Locks().Acquire(t.Context(), "l", "b", lease); !errors.Is(err, store.ErrHeld) {
-		t.Errorf("Acquire = %v, want ErrHeld", err)
-	}
+	inTime(t, func(name string) (extended time.Time, err error) {
+		extended = time.Now()
+		a := must(s.Locks().Acquire(t.Context(), name, "a", lease))(t)
+		for range 4 {
+			time.Sleep(lease * 4 / 10)
+			now := time.Now()
+			if err := a.Renew(t.Context()); err != nil {
+				return extended, err
+			}
+			extended = now
+		}
+		if _, err := s.Locks().Acquire(t.Context(), name, "b", lease); !errors.Is(err, store.ErrHeld) {
+			return extended, fmt.Errorf("Acquire = %v, want ErrHeld", err)
+		}
+		return extended, nil
+	})
 }
 
 func lockTakenOver(t *testing.T, s store.Store) {

@@ -225,14 +225,24 @@ func leaseEnds(t *testing.T, s store.Store) {
 }
 
 func leaseExtended(t *testing.T, s store.Store) {
-	push(t, s, store.Job{ID: "a"})
-	c := pull(t, s, 0)
-	for range 4 {
-		time.Sleep(lease * 4 / 10)
-		ok(t, c.Extend(t.Context()))
-	}
-	nothing(t, s)
-	ok(t, c.Done(t.Context()))
+	inTime(t, func(name string) (extended time.Time, err error) {
+		q := s.Queue(name)
+		ok(t, q.Push(t.Context(), store.Job{ID: "a"}))
+		extended = time.Now()
+		c := must(q.Pull(t.Context(), 0))(t)
+		for range 4 {
+			time.Sleep(lease * 4 / 10)
+			now := time.Now()
+			if err := c.Extend(t.Context()); err != nil {
+				return extended, err
+			}
+			extended = now
+		}
+		if other, err := q.Pull(t.Context(), 0); !errors.Is(err, store.ErrEmpty) {
+			return extended, fmt.Errorf("Pull = %v, %v; want ErrEmpty", other, err)
+		}
+		return extended, c.Done(t.Context())
+	})
 }
 
 func staleClaim(t *testing.T, s store.Store) {

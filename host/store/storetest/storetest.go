@@ -7,6 +7,7 @@ package storetest
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -133,6 +134,24 @@ func drained[T any](t *testing.T, from <-chan T) {
 			t.Fatal("the channel was not closed")
 		}
 	}
+}
+
+// inTime makes a check that extends a lease, and holds as long as that has not run
+// out: again, with another name, when the machine was slower than the lease. The
+// check returns when it last extended it.
+func inTime(t *testing.T, check func(name string) (extended time.Time, err error)) {
+	t.Helper()
+	for n := range 20 {
+		extended, err := check(fmt.Sprint("try ", n))
+		switch {
+		case err == nil:
+			return
+		case time.Since(extended) < lease:
+			t.Fatal(err)
+		}
+		t.Logf("the machine was slower than the lease: %v", err)
+	}
+	t.Fatal("the machine is always slower than the lease")
 }
 
 // eventually asks until yes; only for what a lease's end brings about.
