@@ -63,8 +63,8 @@ bench: ## run every benchmark: proof/bench.txt, and bench/report.json with the b
 	cd bench && $(GO) run -trimpath . $(BENCHFLAGS)
 
 tools: ## install what some tests are run against into .tools: a registry, and cosign
-	CGO_ENABLED=0 GOBIN=$(CURDIR)/.tools $(GO) install github.com/distribution/distribution/v3/cmd/registry@v3.1.2
-	CGO_ENABLED=0 GOBIN=$(CURDIR)/.tools $(GO) install github.com/sigstore/cosign/v3/cmd/cosign@v3.1.3
+	CGO_ENABLED=0 GOBIN=$(CURDIR)/.tools $(GO) install $(RELEASE) github.com/distribution/distribution/v3/cmd/registry@v3.1.2
+	CGO_ENABLED=0 GOBIN=$(CURDIR)/.tools $(GO) install $(RELEASE) github.com/sigstore/cosign/v3/cmd/cosign@v3.1.3
 
 # Tests of a language whose compiler is not here are skipped, each with a line that says so.
 toolchains: ## install the compilers of the SDKs' languages into .tools: Zig (C and C++ too), AssemblyScript, Rust's targets
