@@ -120,6 +120,8 @@ func TestScripts(t *testing.T) {
 		Dir:           "testdata/script",
 		UpdateScripts: *update,
 		Setup: func(e *testscript.Env) error {
+			// The scripts use tools that every Unix has there, whatever the PATH of who runs them.
+			e.Setenv("PATH", strings.Join([]string{e.Getenv("PATH"), "/usr/bin", "/bin"}, string(filepath.ListSeparator)))
 			if underRace {
 				e.Setenv("PATH", plainly.dir+string(filepath.ListSeparator)+e.Getenv("PATH"))
 			}
