@@ -90,7 +90,6 @@ type Host struct {
 
 	system   string
 	maximum  *policies.Maximum // nil for none
-	builtin  *policies.Set     // without those of the home
 	sessions *session.Store
 	scripts  *Scripts
 	store    *badgerstore.Store
@@ -260,7 +259,7 @@ func (h *Host) wire() {
 		Workers: h.apart, Sessions: h.sessions, Skills: installed{h}, Scripts: h.scripts, Trials: trials{h}, Rates: rates(s),
 	})
 	h.wireRecordings(s)
-	h.Tester = casetest.New(h.Runner, h.builtin)
+	h.Tester = casetest.New(h.Runner)
 	h.wireApprovals(kv)
 	h.Installer = install.New(h.Ledger, h.Registry, h.Desk, h.Trust, h.Policies, h.Runner, h.Tester, h.Home)
 }

@@ -48,9 +48,6 @@ func (h *Host) openPolicies(context.Context) error {
 		return task.Wrap(task.KindUsage, err).WithHint("correct the file, or move it out of its directory; `skillet policy check FILE` checks one")
 	}
 	h.Policies = p.Within(h.maximum)
-	if h.builtin, err = policies.Default(); err != nil {
-		return err
-	}
 	return nil
 }
 

@@ -29,7 +29,7 @@ func newTester(t testing.TB, sb *sandbox.Runtime) *casetest.Tester {
 	s := store.Memory()
 	t.Cleanup(func() { s.Close() })
 	log := hclog.NewNullLogger()
-	return casetest.New(runner.New(log, s.KV(), sb, defaults, nil, nil, j, runner.Settings{Home: "/nowhere"}), defaults)
+	return casetest.New(runner.New(log, s.KV(), sb, defaults, nil, nil, j, runner.Settings{Home: "/nowhere"}))
 }
 
 // cases reads all cases of the package, as it would be installed.

@@ -11,7 +11,6 @@ import (
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests/bundle"
 	"github.com/skillet-run/skillet/manifests/testcase"
-	"github.com/skillet-run/skillet/policies"
 )
 
 // A casesRun is what came of the test cases.
@@ -36,15 +35,11 @@ func (r casesRun) words() string {
 // cases runs the test cases: of the files that changed, or all of them when that
 // is nil; without mocks, only those that answer for nobody else.
 func (d *developer) cases(ctx context.Context, p *bundle.Package, files []string, mocks bool, r *reload) error {
-	rules, err := policies.Default()
-	if err != nil {
-		return err
-	}
 	o := casetest.Options{Match: chosen(p, files, mocks)}
 	if !d.t.json {
 		o.Done = d.t.showCase
 	}
-	report, err := casetest.New(d.h.Runner, rules).Run(ctx, p, o)
+	report, err := d.h.Tester.Run(ctx, p, o)
 	if err != nil {
 		return err
 	}

@@ -31,14 +31,13 @@ import (
 // A Tester runs test cases. It is safe for concurrent use.
 type Tester struct {
 	runner   *runner.Runner
-	policies *policies.Set
+	policies func() (*policies.Set, error)
 }
 
 // New makes a Tester. The runner should run what was never installed in worker
-// processes: cases run code that nobody has looked at. The policies are those under
-// which cases run: the built-in ones, so that a case comes to the same on every
-// machine.
-func New(r *runner.Runner, p *policies.Set) *Tester { return &Tester{r, p} }
+// processes: cases run code that nobody has looked at. They run under the built-in
+// policies, so that a case comes to the same on every machine.
+func New(r *runner.Runner) *Tester { return &Tester{r, sync.OnceValues(policies.Default)} }
 
 // Options say what is run, and bound it. The zero value runs every case, as many at
 // once as there are processors.
@@ -124,6 +123,9 @@ func (t *Tester) Run(ctx context.Context, p *bundle.Package, o Options) (Report,
 		return r, ctx.Err()
 	}
 	var err error
+	if s.policies, err = t.policies(); err != nil {
+		return r, fmt.Errorf("run test cases: %w", err)
+	}
 	if s.dir, err = scratch(); err != nil {
 		return r, err
 	}
@@ -166,12 +168,13 @@ func (r *Report) choose(all []testcase.Case, o Options) []testcase.Case {
 
 // A suite is one run over the cases of a package.
 type suite struct {
-	tester  *Tester
-	pkg     *bundle.Package
-	options Options
-	cases   []testcase.Case
-	dir     string
-	end     time.Time // zero for none
+	tester   *Tester
+	policies *policies.Set
+	pkg      *bundle.Package
+	options  Options
+	cases    []testcase.Case
+	dir      string
+	end      time.Time // zero for none
 }
 
 // run runs the cases, several at once, and takes their results in order.

@@ -75,7 +75,7 @@ func open(tb testing.TB) real {
 		tb.Fatal(err)
 	}
 	run := runner.New(log, s.KV(), rt, ps, secretsOfHost{}, realNotifier{tb}, j, runner.Settings{Home: "/home/x/.skillet", Workers: apart})
-	return real{New(run, ps), s.KV(), j}
+	return real{New(run), s.KV(), j}
 }
 
 // functions are the host functions that the guest has tools for: NAME answers with the

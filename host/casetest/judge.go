@@ -31,7 +31,7 @@ func (t *trial) allowed(r capability.Request) bool {
 	if !ok {
 		return false
 	}
-	d := t.suite.tester.policies.Decide(policies.Query{
+	d := t.suite.policies.Decide(policies.Query{
 		Phase: policies.PhaseCall, Principal: t.principal(), Request: r, Granted: true, GrantedBy: by.String(), Home: t.suite.home(),
 	})
 	return d.Effect == policies.Allow

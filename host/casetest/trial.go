@@ -97,7 +97,7 @@ func (t *trial) prepare(ctx context.Context) (runner.Call, error) {
 		Config: t.c.Config, NoCache: true, Tape: t.mocks, Looks: newLooks(t.c.Clock, t.c.Seed),
 		Stage: &runner.Stage{
 			Stage: hostfn.Stage{Web: t.mocks}, KV: t.kv, Secrets: secrets(t.c.Secrets), Notifier: &t.sent,
-			Policies: t.suite.tester.policies, Home: t.suite.home(), Seed: t.c.Seed,
+			Policies: t.suite.policies, Home: t.suite.home(), Seed: t.c.Seed,
 		},
 	}, nil
 }
