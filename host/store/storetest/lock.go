@@ -60,7 +60,7 @@ func lockRenewed(t *testing.T, s store.Store) {
 			extended = now
 		}
 		if _, err := s.Locks().Acquire(t.Context(), name, "b", lease); !errors.Is(err, store.ErrHeld) {
-			return extended, fmt.Errorf("Acquire = %v, want ErrHeld", err)
+			return extended, fmt.Errorf("acquire = %v, want ErrHeld", err)
 		}
 		return extended, nil
 	})

@@ -239,7 +239,7 @@ func leaseExtended(t *testing.T, s store.Store) {
 			extended = now
 		}
 		if other, err := q.Pull(t.Context(), 0); !errors.Is(err, store.ErrEmpty) {
-			return extended, fmt.Errorf("Pull = %v, %v; want ErrEmpty", other, err)
+			return extended, fmt.Errorf("pull = %v, %v; want ErrEmpty", other, err)
 		}
 		return extended, c.Done(t.Context())
 	})
