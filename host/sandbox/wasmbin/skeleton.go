@@ -22,12 +22,15 @@ func Skeleton(wasm []byte) (skeleton []byte, ok bool) {
 	if s.pos = headerBytes; len(wasm) < headerBytes {
 		return nil, false
 	}
-	s.readData()
+	s.measure()
+	if s.data < minSkeletonData || s.code > maxSkeletonCode {
+		return nil, false
+	}
 	s.out = append(make([]byte, 0, len(wasm)), wasm[:headerBytes]...)
 	for s.left() > 0 && s.err == nil && !s.unfit {
 		s.copySection()
 	}
-	return s.out, s.err == nil && !s.unfit && s.data >= minSkeletonData && s.code <= maxSkeletonCode
+	return s.out, s.err == nil && !s.unfit
 }
 
 type skeletoniser struct {
@@ -37,12 +40,17 @@ type skeletoniser struct {
 	unfit      bool
 }
 
-// readData counts the passive segments, before anything is written.
-func (s *skeletoniser) readData() {
+// measure looks at the two sections, before anything is written.
+func (s *skeletoniser) measure() {
 	for c := s.cursor; c.left() > 0 && c.err == nil; {
 		id := c.u8()
 		n := c.size("section")
-		if c.err == nil && id == secData {
+		switch {
+		case c.err != nil:
+		case id == secCode:
+			s.code = n
+		case id == secData:
+			s.data = n
 			d := cursor{b: c.b, pos: c.pos, end: c.pos + n, section: "data"}
 			s.countPassive(&d)
 			s.unfit = s.unfit || d.err != nil
@@ -87,11 +95,9 @@ func (s *skeletoniser) copySection() {
 	s.skip(n)
 	switch id {
 	case secData:
-		s.data, content = n, s.emptyData()
+		content = s.emptyData()
 	case secDataCount:
 		content = appendU32(nil, uint32(s.passive))
-	case secCode:
-		s.code = n
 	case secGlobal:
 		g := globalZeroer{cursor: cursor{b: s.b, pos: at, end: at + n, section: "global"}}
 		content = g.section()
