@@ -35,29 +35,27 @@ const (
 // is locked for changes, and possibly by several searches at a time; it must not
 // change the index. Errors wrap [ErrVector].
 func (x *Index) Search(query []float32, k int, keep func(id string) bool) ([]Hit, error) {
-	q, err := x.unit(query)
-	if err != nil {
-		return nil, fmt.Errorf("search vectors: %w", err)
-	}
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	if k = min(k, len(x.ids)); k <= 0 {
-		return nil, nil
-	}
-	width := x.measured()
-	wide := x.wide(width, k)
-	if wide == exactly {
-		return x.exact(q, k, keep).hits(), nil
-	}
-	found := x.byCodes(q, k, wide, keep)
-	if x.check.due() {
-		x.compare(q, width)
-	}
-	return found.hits(), nil
+	return x.search(query, k, func(q []float32, k int) *nearest {
+		width := x.measured()
+		wide := x.wide(width, k)
+		if wide == exactly {
+			return x.exact(q, k, keep)
+		}
+		found := x.byCodes(q, k, wide, keep)
+		if x.check.due() {
+			x.compare(q, width)
+		}
+		return found
+	})
 }
 
 // SearchExact is [Index.Search] without codes.
 func (x *Index) SearchExact(query []float32, k int, keep func(id string) bool) ([]Hit, error) {
+	return x.search(query, k, func(q []float32, k int) *nearest { return x.exact(q, k, keep) })
+}
+
+// search has the nearest found by way, with the index locked for changes.
+func (x *Index) search(query []float32, k int, way func(q []float32, k int) *nearest) ([]Hit, error) {
 	q, err := x.unit(query)
 	if err != nil {
 		return nil, fmt.Errorf("search vectors: %w", err)
@@ -67,7 +65,7 @@ func (x *Index) SearchExact(query []float32, k int, keep func(id string) bool) (
 	if k = min(k, len(x.ids)); k <= 0 {
 		return nil, nil
 	}
-	return x.exact(q, k, keep).hits(), nil
+	return way(q, k).hits(), nil
 }
 
 func (x *Index) exact(q []float32, k int, keep func(id string) bool) *nearest {
