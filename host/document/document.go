@@ -63,14 +63,14 @@ const maxText = 4096
 // maxTitle is how many characters a title has.
 const maxTitle = 120
 
-// Propose records a proposal that make returns, which is called when nobody else
-// decides. Its FileChange must be set; ID and digest are filled in. The same change waits
-// once.
-func (k *Keeper) Propose(ctx context.Context, make func() (approval.Proposal, error)) (approval.Proposal, error) {
+// Propose records a proposal that wanted returns, which is called when nobody else
+// decides. Its FileChange must be set; ID and digest are filled in. The same change
+// waits once.
+func (k *Keeper) Propose(ctx context.Context, wanted func() (approval.Proposal, error)) (approval.Proposal, error) {
 	var p approval.Proposal
 	err := k.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
 		var err error
-		if p, err = k.complete(make()); err != nil {
+		if p, err = k.complete(wanted()); err != nil {
 			return ledger.Decision{}, err
 		}
 		waiting, ok, err := k.desk.Pending(ctx, p)
@@ -82,7 +82,7 @@ func (k *Keeper) Propose(ctx context.Context, make func() (approval.Proposal, er
 			return ledger.Decision{}, errKnown
 		}
 		c, err := k.desk.Proposed(p)
-		return ledger.Decision{Kind: "propose", Actor: p.ProposedBy, Subject: p.File().Name, Note: string(p.Digest), Changes: []ledger.Change{c}}, err
+		return decision("propose", p.ProposedBy, p, c), err
 	})
 	if err != nil && !errors.Is(err, errKnown) {
 		return p, err

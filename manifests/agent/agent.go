@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/skillet-run/skillet/manifests"
@@ -20,6 +21,8 @@ import (
 
 //go:embed agent.schema.json
 var schema string
+
+var form = sync.OnceValue(func() *manifests.Form { return manifests.NewForm(schema) })
 
 // Schema is the JSON Schema of a definition, which documents every field.
 func Schema() []byte { return []byte(schema) }
@@ -91,7 +94,7 @@ func (d Definition) Timeout() time.Duration {
 // Parse reads and checks a definition. name is the name of its file, which tells
 // the format as in [manifests.Parse]. Errors wrap [manifests.Errors].
 func Parse(data []byte, name string) (*Definition, error) {
-	docs, errs := manifests.NewForm(schema).ReadEach(data, name)
+	docs, errs := form().ReadEach(data, name)
 	switch {
 	case len(errs) > 0:
 	case len(docs) != 1:
