@@ -55,6 +55,7 @@ check: ## formatting, vet, staticcheck, the import table, generated files
 	cd bench && CGO_ENABLED=0 $(GO) vet ./...
 	cd bench && GOOS=wasip1 GOARCH=wasm $(GO) build ./guests/go/...
 	cd $(GITLEAKS) && $(GO) vet ./... && $(GO) mod tidy -diff && $(GO) test -timeout 10m ./...
+	cd plugins/proto && $(GO) vet ./... && $(GO) mod tidy -diff && $(GO) run . -check
 
 bench: ## run every benchmark: proof/bench.txt, and bench/report.json with the bars
 	@mkdir -p proof
@@ -79,8 +80,9 @@ testdata: ## build the benchmark's guests that are not Go, see bench/guests/READ
 # The rules of secrets are made of the gitleaks module, by a program that is a module of its own.
 GITLEAKS := host/findings/secrets/gitleaks
 
-generate: ## make what is made of other sources: the SDKs' low-level parts, the rules of secrets, documentation
+generate: ## make what is made of other sources: the SDKs' low-level parts, the plugins' gRPC, the rules of secrets, documentation
 	$(GO) run ./sdk/hostapi/generate
+	cd plugins/proto && $(GO) run .
 	cd $(GITLEAKS) && $(GO) run . > rules.new && mv rules.new ../rules.json
 	$(GO) test -count=1 -run '^TestDocumentation$$' ./host/findings -update
 

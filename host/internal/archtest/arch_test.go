@@ -38,6 +38,13 @@ var imports = map[string][]string{
 	"host/suggest":                {"policies/capability"},
 
 	// Contracts and what implements them.
+	"plugins/provider":              nil,
+	"plugins/provider/providerpb":   nil,
+	"plugins/provider/providergrpc": {"plugins/provider", "plugins/provider/providerpb"},
+	"plugins/provider/providertest": {"plugins/provider"},
+	"plugins":                       {"host/confine", "plugins/agent", "plugins/agent/agentgrpc", "plugins/provider", "plugins/provider/providergrpc"},
+	"host/confine":                  nil,
+
 	"host/store":             {"host/store/atomicfile", "host/store/filelock"},
 	"host/store/atomicfile":  nil,
 	"host/store/filelock":    nil,
@@ -175,7 +182,8 @@ var foreign = map[string][]string{
 	"github.com/go-viper/mapstructure":      {"host/config"},
 	"github.com/gowebpki/jcs":               {"host/approval"},
 	"github.com/google/uuid":                {"host/task", "host/approval"},
-	"github.com/hashicorp/go-hclog":         {"host", "host/*"},
+	"github.com/hashicorp/go-hclog":         {"host", "host/*", "plugins"},
+	"github.com/hashicorp/go-plugin":        {"plugins"},
 	"github.com/in-toto/attestation":        {"manifests/signature"},
 	"github.com/itchyny/gojq":               {"skills/json"},
 	"github.com/knadh/koanf":                {"host/config"},
@@ -199,7 +207,8 @@ var foreign = map[string][]string{
 	"golang.org/x/term":                     {"cmd/skillet"},
 	"golang.org/x/text":                     {"host/findings/letters", "host/memory/text", "manifests", "manifests/bundle", "skills/*"},
 	"golang.org/x/time":                     {"host/runner"},
-	"google.golang.org/protobuf":            {"manifests/signature"},
+	"google.golang.org/grpc":                {"plugins", "plugins/provider/providerpb", "plugins/provider/providergrpc", "plugins/agent/agentpb", "plugins/agent/agentgrpc"},
+	"google.golang.org/protobuf":            {"manifests/signature", "plugins/provider/providerpb", "plugins/provider/providergrpc", "plugins/agent/agentpb", "plugins/agent/agentgrpc"},
 }
 
 type pkg struct {
