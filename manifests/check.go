@@ -62,6 +62,8 @@ func (c *checker) identity() {
 func (c *checker) kind() {
 	m := c.m
 	switch {
+	case m.Type.IsPlugin():
+		c.plugin()
 	case m.Type.IsCode() && m.Command == "":
 		c.report("command", "name the module in the package, such as main.wasm", "is missing; a %s skill runs it", m.Type)
 	case m.Type.IsCode() && len(m.Tools) == 0:
@@ -82,7 +84,7 @@ func isModule(command string) bool { return path.Ext(command) == ".wasm" }
 func (c *checker) command() {
 	command := c.m.Command
 	switch {
-	case command == "":
+	case command == "" || c.m.Type.IsPlugin():
 	case isModule(command):
 		if !isPackagePath(command) {
 			c.report("command", "write the path of a file in the package, such as bin/main.wasm", "%q is not a path in the package", command)
@@ -122,7 +124,7 @@ func isPackagePath(p string) bool {
 }
 
 func (c *checker) args() {
-	if len(c.m.Args) == 0 || !isModule(c.m.Command) {
+	if len(c.m.Args) == 0 || !isModule(c.m.Command) || c.m.Type.IsPlugin() {
 		return
 	}
 	wasi := slices.ContainsFunc(c.m.Tools, func(t Tool) bool { return t.Export == ExportWASI })
@@ -222,6 +224,7 @@ func hostHeaders() []string {
 }
 
 func (c *checker) injections() {
+	c.secretsOfSkills()
 	for i, s := range c.m.Security.Permissions.Secrets {
 		if s.Inject == nil {
 			continue

@@ -47,10 +47,21 @@ const (
 	KindConversation Kind = "conversation"
 	// KindPromptInline is a prompt template with checked parameters.
 	KindPromptInline Kind = "prompt_inline"
+	// KindProvider is a program that answers model and embedding requests, and
+	// KindAgent one that plans and acts. Both are plugins: native processes.
+	KindProvider Kind = "provider"
+	KindAgent    Kind = "agent"
 )
 
 // IsCode reports whether a skill of kind k runs a WebAssembly module.
 func (k Kind) IsCode() bool { return k == KindCodeInline || k == KindCodeSession }
+
+// IsPrompt reports whether a skill of kind k is text for a model.
+func (k Kind) IsPrompt() bool { return k == KindConversation || k == KindPromptInline }
+
+// IsPlugin reports whether a package of kind k is a program that runs as a
+// process of its own, outside the sandbox.
+func (k Kind) IsPlugin() bool { return k == KindProvider || k == KindAgent }
 
 // Scope is where a skill belongs. It is shown, and changes nothing.
 type Scope string
@@ -205,6 +216,9 @@ type SecretPermission struct {
 	// Inject says where the host puts the secret; nil when the skill only asks
 	// whether it exists.
 	Inject *Injection `json:"inject,omitempty"`
+	// Env is the environment variable in which a plugin is given the secret; empty
+	// for every skill.
+	Env string `json:"env,omitempty"`
 }
 
 // An Injection makes the host add a secret to requests as a header.

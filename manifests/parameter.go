@@ -72,7 +72,7 @@ func (p Parameter) fits(re *regexp.Regexp) bool {
 // placeholders demands that the prompt of a skill and its parameters name the
 // same things.
 func (c *checker) placeholders() {
-	if c.m.Type.IsCode() {
+	if !c.m.Type.IsPrompt() {
 		return
 	}
 	used := map[string]bool{}
@@ -146,7 +146,7 @@ func (p Permissions) beyondReading() bool {
 // misplaced refuses fields that would be ignored.
 func (c *checker) misplaced() {
 	for _, f := range misplacedFields(c.m) {
-		if f.set && f.code == c.m.Type.IsCode() {
+		if f.set && (f.code && c.m.Type.IsCode() || !f.code && c.m.Type.IsPrompt()) {
 			c.report(f.path, f.out, "would be ignored: %s", f.why)
 		}
 	}

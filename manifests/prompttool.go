@@ -16,7 +16,7 @@ const PromptToolName = "prompt"
 // skills that run code, and for those whose manifest has no parameters and no
 // prompt.
 func (m *Manifest) PromptTool() (t Tool, ok bool) {
-	if m.Type.IsCode() || m.Prompt == "" && m.PromptTemplate == "" {
+	if !m.Type.IsPrompt() || m.Prompt == "" && m.PromptTemplate == "" {
 		return Tool{}, false
 	}
 	return Tool{Name: PromptToolName, Description: m.Description, InputSchema: parameterSchema(m.Parameters)}, true

@@ -93,6 +93,9 @@ func (m *Manifest) wishes() []wish {
 		all = append(all, wish{action: capability.KV, reason: p.KV.Reason, field: base + "kv"})
 	}
 	all = append(all, p.reasoned(base)...)
+	if m.Type.IsPlugin() {
+		all = append(all, wish{action: capability.Native, reason: "it is a plugin: " + m.Description, field: "type"})
+	}
 	return append(all, m.contextWishes()...)
 }
 

@@ -302,6 +302,7 @@ func capabilityStarts(question, *host.Host) ([]candidate, error) {
 		{"kv", "keep values"}, {"clock", "tell the time"}, {"random", "be random"},
 		{"notify", "notify you"}, {"secret:", "have a secret added to requests"},
 		{"skill:", "call a skill"}, {"session:", "go on with a session"}, {"model:", "ask a model"},
+		{"native", "run a plugin's program"},
 	}, nil
 }
 

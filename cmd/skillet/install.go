@@ -332,7 +332,10 @@ func because(reason string, ids []string) string {
 
 // plainUse is what a skill can do with nothing granted.
 func plainUse(k manifests.Kind) string {
-	if k.IsCode() || k == "" {
+	switch {
+	case k.IsPlugin():
+		return "it is a program"
+	case k.IsCode() || k == "":
 		return "it can compute and answer"
 	}
 	return "it is text for a model"
@@ -367,11 +370,14 @@ func (t *terminal) showOutcome(p install.Plan, out install.Outcome) {
 		verb = "already installed:"
 	}
 	tools := "tools: " + strings.Join(out.Skill.Tools, ", ")
-	if !p.Kind.IsCode() {
+	switch {
+	case p.Kind.IsPlugin():
+		tools = "a plugin: `skillet provider list` and `skillet agent list` show plugins"
+	case p.Kind.IsPrompt():
 		tools = fmt.Sprintf("a prompt: `skillet run %s --render` prints it", p.Skill)
 	}
 	t.note("%s %s (sha256:%s), %s", verb, plain(out.Skill.Ref()), out.Skill.Digest.Short(), plain(tools))
-	if !p.Kind.IsCode() && len(p.Asks) == 0 { // otherwise they were shown with what it asks for
+	if p.Kind.IsPrompt() && len(p.Asks) == 0 { // otherwise they were shown with what it asks for
 		for _, w := range p.Warnings {
 			t.note("  note: %s", plain(w))
 		}

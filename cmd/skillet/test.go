@@ -239,7 +239,11 @@ func noCases(c *cli.Context, s subject, r casetest.Report) error {
 		return task.Errorf(task.KindNotFound, "none of the %d test cases of %s matches %s", r.Found, m.Name, c.String("run")).
 			WithHint("--run looks at \"file: name\", such as \"tests/a.json: empty\"")
 	}
-	if !m.Type.IsCode() {
+	switch {
+	case m.Type.IsPlugin():
+		return task.Errorf(task.KindNotFound, "%s is a plugin: test cases are for tools, and it has none", m.Name).
+			WithHint("`skillet provider test %s` asks a provider", m.Name)
+	case m.Type.IsPrompt():
 		return task.Errorf(task.KindNotFound, "%s is a %s skill: it has no code to test", m.Name, m.Type).
 			WithHint("`skillet run %s --render` shows its prompt", s.name)
 	}

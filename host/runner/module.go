@@ -89,7 +89,10 @@ func (r *Runner) inspect(ctx context.Context, p *bundle.Package) (sandbox.Info, 
 // bring to its own schema version.
 func (r *Runner) Check(ctx context.Context, p *bundle.Package) error {
 	man := p.Manifest()
-	if !man.Type.IsCode() {
+	switch {
+	case man.Type.IsPlugin():
+		return checkPlugin(p)
+	case !man.Type.IsCode():
 		return nil
 	}
 	info, err := r.inspect(ctx, p)

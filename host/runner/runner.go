@@ -315,8 +315,7 @@ func (r *Runner) wrappers(p part) []func(*run, work) work {
 // choose finds the tool.
 func (r *Runner) choose(a *run) error {
 	if _, script := a.manifest.Script(a.call.Tool); !a.manifest.Type.IsCode() && !script {
-		return task.Errorf(task.KindUsage, "%s is a %s skill: it has no code to run", a.call.Target.Label, a.manifest.Type).
-			WithHint("it is text for a model: `skillet run %s --render` prints it", a.manifest.Name)
+		return notRun(a)
 	}
 	if ps := a.manifest.Unsupported(); len(ps) > 0 {
 		return task.Errorf(task.KindUsage, "%s asks for what this host cannot honour: %s: %s", a.call.Target.Label, ps[0].Path, ps[0].Message).

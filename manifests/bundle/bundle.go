@@ -56,7 +56,7 @@ var (
 	ErrTooLarge = errors.New("package too large")
 	// ErrNoManifest: no manifest, or more than one.
 	ErrNoManifest = errors.New("no manifest")
-	// ErrNoModule: the module that command names is not there, or the skill
+	// ErrNoModule: the module or program that command names is not there, or the skill
 	// has none.
 	ErrNoModule = errors.New("no module")
 	// ErrDamaged: a .skill file that is cut short, altered, or no tar.gz.
@@ -198,12 +198,24 @@ func checkContents(files map[string][]byte, m *manifests.Manifest) error {
 			return refuse(path, "is no part of a package; put it in assets, or leave it out")
 		}
 	}
+	if m.Type.IsPlugin() {
+		return checkProgram(files, m)
+	}
 	module, ok := modulePath(m)
 	if !ok {
 		return nil
 	}
 	if _, ok := files[module]; !ok {
 		return fmt.Errorf("%w: command names %s, which is not in the package; build it first", ErrNoModule, module)
+	}
+	return nil
+}
+
+// checkProgram demands a plugin's program, for one platform at least.
+func checkProgram(files map[string][]byte, m *manifests.Manifest) error {
+	named := programFiles(m)
+	if !slices.ContainsFunc(named, func(path string) bool { return files[path] != nil }) {
+		return fmt.Errorf("%w: the package has no program: none of %s; build it first", ErrNoModule, strings.Join(named, ", "))
 	}
 	return nil
 }

@@ -147,11 +147,24 @@ func namedFiles(m *manifests.Manifest) []string {
 	var named []string
 	if module, ok := modulePath(m); ok {
 		named = append(named, module)
+	} else if m.Type.IsPlugin() {
+		named = append(named, programFiles(m)...)
 	} else {
 		named = append(named, m.Args...)
 	}
 	named = append(named, m.License)
 	return slices.DeleteFunc(named, func(p string) bool { return checkPath(p) != nil })
+}
+
+// programFiles are the files of a plugin's program, for each platform.
+func programFiles(m *manifests.Manifest) []string {
+	var files []string
+	for _, p := range manifests.Platforms() {
+		if program, ok := m.Program(p.OS, p.Arch); ok && !slices.Contains(files, program.File) {
+			files = append(files, program.File)
+		}
+	}
+	return files
 }
 
 // isFolder reports whether a package of m is a folder of the Agent Skills

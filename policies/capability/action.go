@@ -19,6 +19,7 @@ const (
 	Notify  Action = "notify"   // send the person a notification
 	Clock   Action = "clock"    // read the real time
 	Random  Action = "random"   // draw real randomness
+	Native  Action = "native"   // run a program of its own, outside the sandbox
 )
 
 // shape says what the resource of an action looks like.
@@ -53,6 +54,7 @@ var specs = [...]spec{
 	{Notify, shapeNone, "notify", []string{"notification", "notifications"}},
 	{Clock, shapeNone, "clock", []string{"time", "now"}},
 	{Random, shapeNone, "random", []string{"rand", "entropy", "randomness"}},
+	{Native, shapeNone, "native", []string{"process", "process_spawn", "exec", "binary", "program", "plugin"}},
 }
 
 // Actions returns every action a capability can name, in a fixed order. The

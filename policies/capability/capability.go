@@ -176,7 +176,7 @@ func (c Capability) String() string {
 func (c Capability) Action() Action { return c.action }
 
 // Resource returns the canonical resource, which is the text after the first
-// colon. It is "" for kv, notify, clock, random and the zero value.
+// colon. It is "" for kv, notify, clock, random, native and the zero value.
 func (c Capability) Resource() string {
 	if c.action == HTTP {
 		return c.methods + " " + c.site.String() + c.pattern

@@ -32,6 +32,8 @@ func (c Capability) Words() string {
 		return "read the current date and time"
 	case Random:
 		return "draw real random numbers"
+	case Native:
+		return "run a program of its own outside the sandbox, which can do whatever you can do on this computer"
 	default:
 		return "do nothing"
 	}
