@@ -29,6 +29,7 @@ var imports = map[string][]string{
 	"manifests/semver":            nil,
 	"manifests/testcase":          {"manifests", "policies/capability"},
 	"manifests/agent":             {"manifests"},
+	"manifests/schema":            nil,
 	"manifests/lockfile":          {"manifests", "manifests/semver"},
 	"manifests/bundle":            {"manifests"},
 	"manifests/signature":         {"manifests"},
