@@ -52,6 +52,7 @@ var imports = map[string][]string{
 	"host/store/storetest":   {"host/store"},
 	"host/store/badgerstore": {"host/store", "host/store/filelock"},
 	"host/checkpoint":        nil,
+	"host/llm/budget":        {"host/event", "host/store", "host/task"},
 	"host/event":             {"host/store"},
 	"host/memory":            {"host/event", "host/memory/text", "host/memory/vector", "host/store"},
 	"host/memory/hashing":    {"host/memory/text"},
