@@ -7,3 +7,6 @@ func exportToText() int32 { return skill.Handle(toText) }
 
 //go:wasmexport markdown_to_html
 func exportToHTML() int32 { return skill.Handle(toHTML) }
+
+//go:wasmexport links
+func exportLinks() int32 { return skill.Handle(links) }
