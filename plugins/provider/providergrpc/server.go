@@ -1,0 +1,71 @@
+package providergrpc
+
+import (
+	"context"
+
+	"google.golang.org/grpc"
+
+	"github.com/skillet-run/skillet/plugins/provider"
+	"github.com/skillet-run/skillet/plugins/provider/providerpb"
+)
+
+// Register has a server answer for a provider. The context of every call ends
+// when whoever called does not wait any more.
+func Register(s grpc.ServiceRegistrar, p provider.Provider) {
+	providerpb.RegisterProviderServer(s, &server{provider: p})
+}
+
+type server struct {
+	providerpb.UnimplementedProviderServer
+	provider provider.Provider
+}
+
+// answer is what a handler returns.
+func answer[A any](a *A, err error) (*A, error) {
+	if err != nil {
+		return nil, Status(err)
+	}
+	return a, nil
+}
+
+func (s *server) Info(ctx context.Context, _ *providerpb.Empty) (*providerpb.ProviderInfo, error) {
+	info, err := s.provider.Info(ctx)
+	return answer(encodeInfo(info), err)
+}
+
+func (s *server) Models(ctx context.Context, _ *providerpb.Empty) (*providerpb.ModelList, error) {
+	models, err := s.provider.Models(ctx)
+	return answer(&providerpb.ModelList{Models: each(models, encodeModel)}, err)
+}
+
+func (s *server) Generate(p *providerpb.GenerateRequest, stream grpc.ServerStreamingServer[providerpb.GenerateEvent]) error {
+	r, err := DecodeRequest(p)
+	if err != nil {
+		return Status(invalid(err))
+	}
+	response, err := s.provider.Generate(stream.Context(), r, func(d provider.Delta) error {
+		piece := &providerpb.Delta{Text: text(d.Text), Thinking: text(d.Thinking)}
+		return stream.Send(&providerpb.GenerateEvent{Event: &providerpb.GenerateEvent_Delta{Delta: piece}})
+	})
+	if err != nil {
+		return Status(err)
+	}
+	return stream.Send(&providerpb.GenerateEvent{Event: &providerpb.GenerateEvent_Response{Response: EncodeResponse(response)}})
+}
+
+func (s *server) Embed(ctx context.Context, p *providerpb.EmbedRequest) (*providerpb.EmbedResponse, error) {
+	r, err := s.provider.Embed(ctx, provider.EmbedRequest{Model: p.GetModel(), Texts: p.GetTexts()})
+	return answer(&providerpb.EmbedResponse{Model: text(r.Model), Vectors: encodeVectors(r.Vectors), Usage: encodeUsage(r.Usage)}, err)
+}
+
+func (s *server) Load(ctx context.Context, p *providerpb.ModelRequest) (*providerpb.Empty, error) {
+	return answer(&providerpb.Empty{}, s.provider.Load(ctx, p.GetModel()))
+}
+
+func (s *server) Unload(ctx context.Context, p *providerpb.ModelRequest) (*providerpb.Empty, error) {
+	return answer(&providerpb.Empty{}, s.provider.Unload(ctx, p.GetModel()))
+}
+
+func (s *server) Health(ctx context.Context, _ *providerpb.Empty) (*providerpb.Empty, error) {
+	return answer(&providerpb.Empty{}, s.provider.Health(ctx))
+}
