@@ -118,7 +118,13 @@ func (e *Env) deny(r capability.Request, granted bool, d policies.Decision) erro
 	if !granted {
 		d = e.decide(r, den.Capability, 0) // would a grant help?
 	}
+	beyond := ""
+	if e.s.Beyond != nil && !granted {
+		beyond = e.s.Beyond(r)
+	}
 	switch {
+	case beyond != "":
+		den.Reason = beyond
 	case granted && d.Effect == policies.Ask && e.wouldDo(r, den.Capability):
 		den.Policies, den.Reason, den.Hint = d.Policies, d.Reason, e.hint(r, den.Capability)
 	case granted || d.Effect != policies.Allow:

@@ -41,6 +41,9 @@ type Injection struct {
 type Settings struct {
 	// Granted is all that was granted to the skill.
 	Granted capability.Set
+	// Beyond says why no grant helps with a request in this call; empty for one that
+	// a grant would allow. nil says so of every request.
+	Beyond func(capability.Request) string
 	// Approved is what a person approved for this very call: policies that ask about it do not stand in its
 	// way. It grants nothing.
 	Approved capability.Set

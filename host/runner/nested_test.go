@@ -3,6 +3,8 @@ package runner_test
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -67,6 +69,52 @@ func TestSkillCall(t *testing.T) {
 	r = p.Run(t.Context(), caller)
 	if told(r) != "denied denied" || len(r.Denials) != 1 || r.Denials[0].Hint != "skillet permission grant caller 'skill:callee'" || len(p.records(t)) != 3 {
 		t.Errorf("not granted: %q, %+v", told(r), r.Denials)
+	}
+}
+
+// TestBoundsArePassedOn: neither a call nor one that it makes opens a file outside of
+// the roots, whatever was granted.
+func TestBoundsArePassedOn(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	p := m.process()
+	dir := t.TempDir()
+	inside, outside := filepath.Join(dir, "in"), filepath.Join(dir, "out")
+	for _, d := range []string{inside, outside} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(d, "a.txt"), []byte("text"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tt := range []struct {
+		file   string
+		bounds *runner.Bounds
+		want   string
+	}{
+		{outside, nil, "ok read"},
+		{inside, &runner.Bounds{Roots: []string{inside}}, "ok read"},
+		{outside, &runner.Bounds{Roots: []string{inside}}, "denied"},
+		{inside, &runner.Bounds{}, "denied"},
+	} {
+		g := newGuest()
+		g.tool("run", g.ask("fs_read", fmt.Sprintf(`{"path":%q}`, filepath.Join(tt.file, "a.txt")), ""), when(g.answer("read"), g.fail("refused", "denied")))
+		reader := on(skill(t, "reader", g, runTool, ""), "run", "fs.read:"+dir+"/**")
+		reader.Bounds = tt.bounds
+		r := p.Run(t.Context(), reader)
+		if got := r.OK; got != (tt.want == "ok read") {
+			t.Errorf("%s within %+v: ok %v, %+v", tt.file, tt.bounds, got, r.Denials)
+		}
+		if !r.OK && (len(r.Denials) != 1 || r.Denials[0].Hint != "" || !strings.Contains(r.Denials[0].Reason, "whatever was granted")) {
+			t.Errorf("refused with %+v", r.Denials)
+		}
+		m.lend(reader)
+		caller := on(skill(t, "caller", newGuest().relay("run", `{"skill":"reader"}`, ""), runTool, ""), "run", "skill:reader")
+		caller.Bounds = tt.bounds
+		if got := told(p.Run(t.Context(), caller)); (got == "ok read") != (tt.want == "ok read") {
+			t.Errorf("%s called within %+v: %q", tt.file, tt.bounds, got)
+		}
 	}
 }
 

@@ -106,6 +106,8 @@ type Call struct {
 	Lease approval.Lease
 	// Workspace is the absolute directory relative paths resolve against.
 	Workspace string
+	// Bounds are what the call keeps to beside its grants; nil for no more bounds.
+	Bounds *Bounds
 	// Caller is who called, for the audit log: "human:ada".
 	Caller string
 	// Limits lower or raise the manifest's limits; zero fields keep them. The
@@ -264,7 +266,7 @@ func (r *Runner) serve(ctx context.Context, c Call, p part, from *run) task.Resu
 
 // begin is a run that was not made yet.
 func begin(c Call, p part, from *run) *run {
-	a := &run{call: c, part: p, from: from, chain: &chain{}, manifest: c.Target.Package.Manifest(), granted: c.Target.Granted.Union(c.Allow.Set())}
+	a := &run{call: c, part: p, from: from, chain: &chain{}, manifest: c.Target.Package.Manifest(), granted: c.Bounds.cut(c.Target.Granted.Union(c.Allow.Set()))}
 	if from != nil {
 		a.chain = from.chain
 	}
