@@ -301,15 +301,15 @@ func TestSessionConfigIsEnforced(t *testing.T) {
 			t.Errorf("in memory, step %d: %q, want %q", i, got, step.want)
 		}
 	}
-	short := notebook(t, `,"session_config":{"session_timeout":0.1}`)
-	kept := notebook(t, `,"session_config":{"session_timeout":0.1,"cleanup_on_exit":false}`)
+	short := notebook(t, `,"session_config":{"session_timeout":0.5}`)
+	kept := notebook(t, `,"session_config":{"session_timeout":0.5,"cleanup_on_exit":false}`)
 	for _, pkg := range []*bundle.Package{short, kept} {
 		name := map[bool]string{true: "kept", false: "short"}[pkg == kept]
 		if got := answered(here.Run(t.Context(), in(pkg, name, "next"))); got != "a" {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
-	time.Sleep(150 * time.Millisecond)
+	time.Sleep(550 * time.Millisecond)
 	if r := here.Run(t.Context(), in(short, "short", "next")); answered(r) != "a" || !r.Session.After {
 		t.Errorf("ended: %q, %+v", answered(r), r.Session)
 	}
