@@ -48,6 +48,9 @@ type Options struct {
 	// Environ is the environment settings are read from, in the form of
 	// [os.Environ].
 	Environ []string
+	// EnvFile and Flags override settings, too, as [config.Layers] says.
+	EnvFile string
+	Flags   []string
 	// LogOutput receives the log.
 	LogOutput io.Writer
 	// Notifier receives the notifications of skills.
@@ -120,7 +123,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := config.Load(home, o.Environ)
+	c, err := config.Load(home, config.Layers{EnvFile: o.EnvFile, Environ: o.Environ, Flags: o.Flags})
 	if err != nil {
 		return nil, err
 	}

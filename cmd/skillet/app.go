@@ -180,6 +180,8 @@ func commonFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "home", Usage: "the `DIR` that holds everything; without it $SKILLET_HOME, or ~/.skillet"},
 		&cli.BoolFlag{Name: "json", Usage: "print JSON, for programs"},
+		&cli.StringSliceFlag{Name: "set", Usage: "have `KEY=VALUE` as a setting this time; may be given again"},
+		&cli.StringFlag{Name: "env-file", Usage: "read settings from `FILE` rather than from the environment file of the home"},
 	}
 }
 
@@ -201,11 +203,19 @@ func (t *terminal) withHost(do action) cli.ActionFunc {
 		if err != nil {
 			return err
 		}
-		h, err := host.Open(c.Context, host.Options{Home: home, Environ: t.environ, LogOutput: t.err, Notifier: t, System: t.system, Program: thisProgram()})
+		h, err := host.Open(c.Context, t.options(c, home))
 		if err != nil {
 			return err
 		}
 		return errors.Join(do(c.Context, c, h), h.Close(c.Context))
+	}
+}
+
+// options are how a command opens a home.
+func (t *terminal) options(c *cli.Context, home string) host.Options {
+	return host.Options{
+		Home: home, Environ: t.environ, EnvFile: c.String("env-file"), Flags: c.StringSlice("set"),
+		LogOutput: t.err, Notifier: t, System: t.system, Program: thisProgram(),
 	}
 }
 

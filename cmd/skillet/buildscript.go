@@ -77,7 +77,7 @@ func (s *scripts) open(ctx context.Context) (*host.Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.h, err = host.Open(ctx, host.Options{Home: home, Environ: s.t.environ, LogOutput: s.t.err, Notifier: s.t, System: s.t.system, Program: thisProgram()})
+	s.h, err = host.Open(ctx, s.t.options(s.c, home))
 	return s.h, err
 }
 

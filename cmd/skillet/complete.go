@@ -366,7 +366,7 @@ func (q question) settings() (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	return config.Load(home, q.t.environ)
+	return config.Load(home, config.Layers{Environ: q.t.environ})
 }
 
 func settingNames(q question) ([]candidate, error) {

@@ -13,9 +13,12 @@ func (t *terminal) configCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "config",
 		Usage: "show and change the settings",
-		Description: "Settings are read from " + config.FileName + " in the home, then from SKILLET_... variables:\n" +
-			"SKILLET_LOG_LEVEL=debug sets log_level.\n\n" +
-			"Examples:\n  skillet config list\n  skillet config get max_memory_mb",
+		Description: "Each setting has a default, which is overridden by " + config.FileName + " in the home, then by\n" +
+			"the file " + config.EnvFileName + " beside it, then by SKILLET_... variables, then by --set. SKILLET_LOG_LEVEL=debug\n" +
+			"sets log_level, and SKILLET_MODELS_DEFAULT sets models.default; the file " + config.EnvFileName + " has such lines.\n" +
+			"--env-file, or $" + config.EnvFileVariable + ", names another one.\n\n" +
+			"Examples:\n  skillet config list\n  skillet config get models.default\n" +
+			"  skillet config get log_level --set log_level=debug",
 		Subcommands: []*cli.Command{
 			t.configSet(),
 			{
@@ -36,7 +39,7 @@ func (t *terminal) configCommand() *cli.Command {
 				Name:        "get",
 				Usage:       "show one setting",
 				ArgsUsage:   "KEY",
-				Description: "Examples:\n  skillet config get max_memory_mb",
+				Description: "Examples:\n  skillet config get max_memory_mb\n  skillet config get models.default",
 				Action: t.withConfig(func(c *cli.Context, conf *config.Config) error {
 					args, err := need(c, 1, "one key")
 					if err != nil {
@@ -61,7 +64,7 @@ func (t *terminal) withConfig(do func(*cli.Context, *config.Config) error) cli.A
 		if err != nil {
 			return err
 		}
-		conf, err := config.Load(home, t.environ)
+		conf, err := config.Load(home, config.Layers{EnvFile: c.String("env-file"), Environ: t.environ, Flags: c.StringSlice("set")})
 		if err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -98,11 +99,11 @@ func (t *terminal) newDeveloper(ctx context.Context, c *cli.Context, at string) 
 	if err := d.makeHome(c, settings); err != nil {
 		return nil, err
 	}
-	environ := t.environ
+	o := t.options(c, d.home)
 	if settings.DebugMode && t.getenv("SKILLET_LOG_LEVEL") == "" {
-		environ = append(environ, "SKILLET_LOG_LEVEL=debug")
+		o.Environ = append(slices.Clone(o.Environ), "SKILLET_LOG_LEVEL=debug")
 	}
-	d.h, err = host.Open(ctx, host.Options{Home: d.home, Environ: environ, LogOutput: t.err, Notifier: t, System: t.system, Program: thisProgram()})
+	d.h, err = host.Open(ctx, o)
 	if err != nil {
 		d.removeTemporary()
 		return nil, err

@@ -57,7 +57,9 @@ func (t *terminal) doctor(ctx context.Context, c *cli.Context) error {
 		return err
 	}
 	d := diagnosis{OK: true, Home: home}
-	d.Checks = host.Diagnose(ctx, host.Options{Home: home, Environ: t.environ, LogOutput: t.err, Notifier: t, System: t.system})
+	o := t.options(c, home)
+	o.Program = "" // reading scripts is no part of it
+	d.Checks = host.Diagnose(ctx, o)
 	for _, check := range d.Checks {
 		d.OK = d.OK && check.Error == nil
 	}

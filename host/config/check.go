@@ -8,13 +8,68 @@ import (
 	"github.com/skillet-run/skillet/host/task"
 )
 
+// A bound is what holds for a setting.
+type bound struct {
+	key  string
+	ok   bool
+	want string
+}
+
+// firstBroken is the error of the first setting that is out of bounds.
+func firstBroken(sources map[string]string, bounds []bound) error {
+	for _, b := range bounds {
+		if !b.ok {
+			return task.Errorf(task.KindUsage, "setting %s%s: out of bounds", b.key, from(sources[b.key])).
+				WithHint("it must be %s", b.want)
+		}
+	}
+	return nil
+}
+
+// boundsOfWork are those of models, budgets, tasks and the memory.
+func boundsOfWork(s Settings) []bound {
+	const (
+		model  = "PROVIDER/MODEL"
+		tokens = "0 to 1000000000000"
+		usd    = "0 to 1000000"
+	)
+	bounds := []bound{
+		{"models.default", s.Models.Default == "" || isModel(s.Models.Default), model},
+		{"models.cache_ttl_seconds", s.Models.CacheTTLSeconds >= 0 && s.Models.CacheTTLSeconds <= 86400*365, "0 to 31536000"},
+		{"models.memory_mb", s.Models.MemoryMB >= 1 && s.Models.MemoryMB <= 1<<24, "1 to 16777216"},
+		{"budget.alert_percent", s.Budget.AlertPercent >= 0 && s.Budget.AlertPercent <= 100, "0 to 100"},
+		{"tasks.concurrency", s.Tasks.Concurrency >= 1 && s.Tasks.Concurrency <= 256, "1 to 256"},
+		{"tasks.queue_limit", s.Tasks.QueueLimit >= 1 && s.Tasks.QueueLimit <= 1_000_000, "1 to 1000000"},
+		{"tasks.timeout_seconds", s.Tasks.TimeoutSeconds > 0 && s.Tasks.TimeoutSeconds <= 86400*31, "more than 0, at most 2678400"},
+		{"tasks.approve_risk", slices.Contains([]string{"low", "medium", "high", "never"}, s.Tasks.ApproveRisk), "low, medium, high or never"},
+		{"memory.embedder", s.Memory.Embedder == "hashing" || isModel(s.Memory.Embedder), "hashing, or " + model},
+		{"memory.max_records", s.Memory.MaxRecords >= 1 && s.Memory.MaxRecords <= 5_000_000, "1 to 5000000"},
+		{"memory.consolidate_after_count", s.Memory.ConsolidateAfterCount >= 1 && s.Memory.ConsolidateAfterCount <= 5_000_000, "1 to 5000000"},
+		{"memory.consolidate_after_hours", s.Memory.ConsolidateAfterHours > 0 && s.Memory.ConsolidateAfterHours <= 24*365, "more than 0, at most 8760"},
+	}
+	for _, a := range []struct {
+		name string
+		Allowance
+	}{{"day", s.Budget.Day}, {"month", s.Budget.Month}, {"task", s.Budget.Task}} {
+		bounds = append(bounds,
+			bound{"budget." + a.name + ".tokens", a.Tokens >= 0 && a.Tokens <= 1e12, tokens},
+			bound{"budget." + a.name + ".usd", a.USD >= 0 && a.USD <= 1e6, usd})
+	}
+	for tier, names := range s.Models.Tiers.Lists() {
+		bounds = append(bounds, bound{"models.tiers." + tier, !slices.ContainsFunc(names, func(n string) bool { return !isModel(n) }), model + ", separated by commas"})
+	}
+	return bounds
+}
+
+// isModel reports whether a text names a model of a provider.
+func isModel(text string) bool {
+	provider, model, ok := strings.Cut(text, "/")
+	return ok && providerName.MatchString(provider) && modelName.MatchString(model)
+}
+
 // check refuses values that are out of bounds, naming where they came from.
 func check(s Settings, sources map[string]string) error {
-	for _, c := range []struct {
-		key  string
-		ok   bool
-		want string
-	}{
+	err := firstBroken(sources, []bound{
 		{"log_level", slices.Contains([]string{"trace", "debug", "info", "warn", "error", "off"}, s.LogLevel), "trace, debug, info, warn, error or off"},
 		{"log_format", slices.Contains([]string{"text", "json"}, s.LogFormat), "text or json"},
 		{"max_memory_mb", s.MaxMemoryMB >= 1 && s.MaxMemoryMB <= 4096, "1 to 4096"},
@@ -32,11 +87,15 @@ func check(s Settings, sources map[string]string) error {
 		{"record_calls_mb", s.RecordCallsMB >= 1 && s.RecordCallsMB <= 1<<16, "1 to 65536"},
 		{"record_calls_days", s.RecordCallsDays > 0 && s.RecordCallsDays <= 3650, "more than 0, at most 3650"},
 		{"download_timeout_seconds", s.DownloadTimeoutSeconds > 0 && s.DownloadTimeoutSeconds <= 86400, "more than 0, at most 86400"},
-	} {
-		if !c.ok {
-			return task.Errorf(task.KindUsage, "setting %s%s: out of bounds", c.key, from(sources[c.key])).
-				WithHint("it must be %s", c.want)
-		}
+	})
+	if err == nil {
+		err = firstBroken(sources, boundsOfWork(s))
+	}
+	if err != nil {
+		return err
+	}
+	if err := checkProviders(s.Providers, sources); err != nil {
+		return err
 	}
 	if err := checkRateLimits(s.RateLimits, sources[rateLimitsKey]); err != nil {
 		return err

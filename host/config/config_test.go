@@ -19,7 +19,7 @@ func load(t *testing.T, file string, environ ...string) (*config.Config, error) 
 			t.Fatal(err)
 		}
 	}
-	return config.Load(home, environ)
+	return config.Load(home, config.Layers{Environ: environ})
 }
 
 func TestDefaults(t *testing.T) {
@@ -35,9 +35,21 @@ func TestDefaults(t *testing.T) {
 			t.Errorf("%+v: want a doc and source default", v)
 		}
 	}
-	if n := reflect.TypeFor[config.Settings]().NumField(); len(c.List()) != n {
+	if n := countSettings(reflect.TypeFor[config.Settings]()); len(c.List()) != n || n < 40 {
 		t.Errorf("%d values, want %d", len(c.List()), n)
 	}
+}
+
+// countSettings counts the fields that are no groups of fields.
+func countSettings(of reflect.Type) (n int) {
+	for f := range of.Fields() {
+		if f.Type.Kind() == reflect.Struct {
+			n += countSettings(f.Type)
+		} else {
+			n++
+		}
+	}
+	return n
 }
 
 func TestPrecedenceAndSources(t *testing.T) {
@@ -64,9 +76,9 @@ func TestRefusals(t *testing.T) {
 		{"out of bounds", "max_memory_mb: 9999\n", "", "max_memory_mb", "1 to 4096"},
 		{"out of bounds in the environment", "", "SKILLET_HTTP_MAX_MB=0", "SKILLET_HTTP_MAX_MB", "1 to 1024"},
 		{"no word of it", "log_level: loud\n", "", "log_level", "trace, debug"},
-		{"no mapping", "- a\n- b\n", "", "config.yaml", "flat YAML mapping"},
+		{"no mapping", "- a\n- b\n", "", "config.yaml", "must be a YAML mapping of settings"},
 		{"nested", "log_level:\n  deep: 1\n", "", "log_level.deep", "log_level"},
-		{"broken", "log_level: [\n", "", "config.yaml", "flat YAML mapping"},
+		{"broken", "log_level: [\n", "", "config.yaml", "must be a YAML mapping of settings"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var environ []string

@@ -1,7 +1,7 @@
 package config
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/knadh/koanf/parsers/yaml"
+	"github.com/knadh/koanf/providers/rawbytes"
+	"github.com/knadh/koanf/v2"
 
 	"github.com/skillet-run/skillet/host/task"
 )
@@ -19,39 +21,74 @@ var fixed = []string{"secret_key", "store_key_file"}
 // MaxFile bounds a configuration file that is edited, in bytes.
 const MaxFile = 64 << 10
 
-// Edit sets one setting in the text of a configuration file, and leaves the
-// other lines as they are. It returns the new text, and the value that the file
-// had, as text; empty for none. Nothing but that setting is different in what the
-// new text means, and it is valid. Errors are [task.Error]s of [task.KindUsage].
-func Edit(file []byte, key, value string) (after []byte, old string, err error) {
-	i := slices.IndexFunc(fields(), func(f reflect.StructField) bool { return f.Tag.Get("koanf") == key })
-	switch {
-	case i < 0:
-		return nil, "", unknown(task.KindUsage, key, "setting %s does not exist", key)
-	case fields()[i].Type.Kind() == reflect.Slice:
-		return nil, "", task.Errorf(task.KindUsage, "setting %s is a list", key).WithHint("edit %s by hand", FileName)
-	case slices.Contains(fixed, key):
-		return nil, "", task.Errorf(task.KindUsage, "setting %s cannot be changed any more", key).
-			WithHint("it is set before the first use of a home: make a new home, and install there what you need")
+// A Change is a setting and the value it is to have, as text.
+type Change struct{ Key, Value string }
+
+// Edit sets settings in the text of a configuration file, and leaves the other
+// lines as they are. It returns the new text, and the value that each of them had
+// in the file, as text; empty for none. Nothing but those settings is different in
+// what the new text means, and it is valid. Errors are [task.Error]s of
+// [task.KindUsage].
+func Edit(file []byte, changes ...Change) (after []byte, old []string, err error) {
+	after = file
+	for _, c := range changes {
+		was, err := c.apply(&after)
+		if err != nil {
+			return nil, nil, err
+		}
+		old = append(old, was)
 	}
-	before, err := members(file)
-	if err != nil {
-		return nil, "", err
+	if _, err := Parse(FileName, after, nil); err != nil {
+		e := task.AsError(err)
+		return nil, nil, task.Errorf(task.KindUsage, "set %s: %w", said(changes), err).WithHint("%s", e.Hint)
 	}
-	if was, ok := before[key]; ok {
-		old = fmt.Sprint(was)
-	}
-	after = replaced(file, key, written(fields()[i].Type.Kind(), value))
-	return after, old, onlyChanged(before, after, key, value)
+	return after, old, nil
 }
 
-// members are the settings of a file, as its text says.
-func members(file []byte) (map[string]any, error) {
-	m, err := yaml.Parser().Unmarshal(file)
+func said(changes []Change) string {
+	var all []string
+	for _, c := range changes {
+		all = append(all, fmt.Sprintf("%s to %q", c.Key, c.Value))
+	}
+	return strings.Join(all, ", ")
+}
+
+// apply makes one change in a text, which need not be valid yet.
+func (c Change) apply(text *[]byte) (old string, err error) {
+	l, ok := findLeaf(c.Key)
+	switch {
+	case !ok && isGroup(c.Key):
+		return "", notOne(task.KindUsage, c.Key, "%s is a group of settings", c.Key)
+	case !ok:
+		return "", unknown(task.KindUsage, c.Key, "setting %s does not exist", c.Key)
+	case l.of.Kind() == reflect.Slice || l.of.Kind() == reflect.Map:
+		return "", task.Errorf(task.KindUsage, "setting %s is a list", c.Key).WithHint("edit %s by hand", FileName)
+	case slices.Contains(fixed, c.Key):
+		return "", task.Errorf(task.KindUsage, "setting %s cannot be changed any more", c.Key).
+			WithHint("it is set before the first use of a home: make a new home, and install there what you need")
+	}
+	before, err := members(*text)
 	if err != nil {
+		return "", err
+	}
+	if was, ok := before[c.Key]; ok {
+		old = fmt.Sprint(was)
+	}
+	after := replaced(*text, c.Key, written(l.of.Kind(), c.Value))
+	if err := onlyChanged(before, after, c.Key); err != nil {
+		return "", err
+	}
+	*text = after
+	return old, nil
+}
+
+// members are the settings of a file, as its text says, by their keys.
+func members(file []byte) (map[string]any, error) {
+	k := koanf.New(".")
+	if err := k.Load(rawbytes.Provider(file), yaml.Parser()); err != nil {
 		return nil, task.Errorf(task.KindUsage, "read %s: %w", FileName, err).WithHint("mend it by hand first")
 	}
-	return m, nil
+	return k.All(), nil
 }
 
 // written is a value as it stands in the file.
@@ -68,51 +105,83 @@ func written(k reflect.Kind, value string) string {
 
 // replaced is a file with another line for a setting, or one more.
 func replaced(file []byte, key, value string) []byte {
-	line := key + ": " + value + "\n"
-	var b bytes.Buffer
-	done := false
-	for l := range strings.Lines(string(file)) {
-		rest, ok := strings.CutPrefix(l, key)
-		if ok && !done && strings.HasPrefix(strings.TrimLeft(rest, " \t"), ":") {
-			b.WriteString(line)
-			done = true
-			continue
-		}
-		b.WriteString(l)
+	lines := slices.Collect(strings.Lines(string(file)))
+	if n := len(lines); n > 0 && !strings.HasSuffix(lines[n-1], "\n") {
+		lines[n-1] += "\n"
 	}
-	if !done {
-		if n := b.Len(); n > 0 && b.Bytes()[n-1] != '\n' {
-			b.WriteByte('\n')
-		}
-		b.WriteString(line)
-	}
-	return b.Bytes()
+	return []byte(strings.Join(withLine(lines, "", strings.Split(key, "."), value), ""))
 }
 
-// onlyChanged makes sure that a text is valid, and different in one setting.
-func onlyChanged(before map[string]any, after []byte, key, value string) error {
+// withLine is lines of one indentation in which a path has a value. What is not
+// there is added at the end.
+func withLine(lines []string, indent string, path []string, value string) []string {
+	i := slices.IndexFunc(lines, func(l string) bool {
+		rest, ok := strings.CutPrefix(l, indent+path[0])
+		return ok && strings.HasPrefix(strings.TrimLeft(rest, " \t"), ":")
+	})
+	line := indent + path[0] + ": " + value + "\n"
+	if len(path) > 1 {
+		line = indent + path[0] + ":\n"
+	}
+	switch {
+	case i < 0 && len(path) == 1:
+		return append(lines, line)
+	case i < 0:
+		return append(append(lines, line), withLine(nil, indent+"  ", path[1:], value)...)
+	case len(path) == 1:
+		return slices.Replace(lines, i, i+1, line)
+	}
+	inside, below := block(lines[i+1:], indent)
+	return slices.Replace(lines, i+1, i+1+len(inside), withLine(slices.Clone(inside), below, path[1:], value)...)
+}
+
+// block are the lines at the beginning that belong to a group of an indentation,
+// and their own.
+func block(lines []string, indent string) (inside []string, own string) {
+	end := 0
+	for i, l := range lines {
+		text := strings.TrimLeft(l, " ")
+		if strings.TrimSpace(l) == "" || strings.HasPrefix(text, "#") {
+			continue
+		}
+		if len(l)-len(text) <= len(indent) {
+			break
+		}
+		if end = i + 1; own == "" {
+			own = l[:len(l)-len(text)]
+		}
+	}
+	return lines[:end], cmp.Or(own, indent+"  ")
+}
+
+// onlyChanged makes sure that a text is different in one setting.
+func onlyChanged(before map[string]any, after []byte, key string) error {
 	if len(after) > MaxFile {
 		return task.Errorf(task.KindUsage, "%s would be larger than %d KB", FileName, MaxFile>>10).WithHint("edit it by hand")
 	}
-	if _, err := Parse(FileName, after, nil); err != nil {
-		e := task.AsError(err)
-		return task.Errorf(task.KindUsage, "set %s to %q: %w", key, value, err).WithHint("%s", e.Hint)
-	}
 	now, err := members(after)
 	if err != nil {
-		return err
+		return changedAlone(key)
 	}
 	_, there := now[key]
-	delete(now, key)
+	if !there || !reflect.DeepEqual(others(now, key), others(before, key)) {
+		return changedAlone(key)
+	}
+	return nil
+}
+
+// others are the settings of a file without one, and without empty groups.
+func others(all map[string]any, key string) map[string]any {
 	rest := map[string]any{}
-	for k, v := range before {
-		if k != key {
+	for k, v := range all {
+		if k != key && !(isGroup(k) && empty(v)) {
 			rest[k] = v
 		}
 	}
-	if !there || !reflect.DeepEqual(now, rest) && len(now)+len(rest) > 0 {
-		return task.Errorf(task.KindUsage, "%s is written in a way in which %s cannot be changed alone", FileName, key).
-			WithHint("edit it by hand")
-	}
-	return nil
+	return rest
+}
+
+func changedAlone(key string) error {
+	return task.Errorf(task.KindUsage, "%s is written in a way in which %s cannot be changed alone", FileName, key).
+		WithHint("edit it by hand")
 }

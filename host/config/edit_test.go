@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,10 +15,16 @@ func TestEdit(t *testing.T) {
 		{"a text", "", "log_level", "debug", "log_level: \"debug\"\n", ""},
 		{"in place", "# mine\nmin_free_mb : 5 # low\nlog_level: warn\n", "min_free_mb", "10", "# mine\nmin_free_mb: 10\nlog_level: warn\n", "5"},
 		{"no line feed", "log_level: warn", "min_free_mb", "1", "log_level: warn\nmin_free_mb: 1\n", ""},
+		{"a group that is not there", "log_level: warn\n", "models.default", "local/x", "log_level: warn\nmodels:\n  default: \"local/x\"\n", ""},
+		{"one more in a group", "models:\n    # mine\n    local_only: true\n\nlog_level: warn\n", "models.default", "local/x", "models:\n    # mine\n    local_only: true\n    default: \"local/x\"\n\nlog_level: warn\n", ""},
+		{"in place in a group", "models:\n  default: a/b # why\n  local_only: true\n", "models.default", "c/d", "models:\n  default: \"c/d\"\n  local_only: true\n", "a/b"},
+		{"groups in groups", "budget:\n  day:\n    usd: 2\n  task: {usd: 1}\n", "budget.day.tokens", "5", "budget:\n  day:\n    usd: 2\n    tokens: 5\n  task: {usd: 1}\n", ""},
+		{"a provider", "providers:\n  a: {kind: local}\n", "providers.b.kind", "ollama", "providers:\n  a: {kind: local}\n  b:\n    kind: \"ollama\"\n", ""},
+		{"an empty group", "models:\n", "models.local_only", "true", "models:\n  local_only: true\n", ""},
 		{"another begins so", "max_fuel: 7\n", "max_memory_mb", "9", "max_fuel: 7\nmax_memory_mb: 9\n", ""},
 	} {
-		got, old, err := config.Edit([]byte(c.file), c.key, c.value)
-		if err != nil || string(got) != c.want || old != c.old {
+		got, old, err := config.Edit([]byte(c.file), config.Change{Key: c.key, Value: c.value})
+		if err != nil || string(got) != c.want || !slices.Equal(old, []string{c.old}) {
 			t.Errorf("%s: %q, %q, %v", c.name, got, old, err)
 		}
 	}
@@ -31,6 +38,14 @@ func TestEditRefuses(t *testing.T) {
 		{"", "min_free_mb", "1\nmax_fuel: 2", "changed alone"},
 		{"", "log_level", "loud", "out of bounds"},
 		{"", "registries", "x", "list"},
+		{"", "models", "x", "group of settings"},
+		{"", "models.defualt", "x", "does not exist"},
+		{"", "models.default", "x", "out of bounds"},
+		{"", "models.local_only", "yes please", "models.local_only"},
+		{"", "providers.a.models", "x", "list"},
+		{"", "providers.a.secret", "x", "providers.a.kind"},
+		{"models: {local_only: true}\n", "models.default", "a/b", "changed alone"},
+		{"models:\n  tiers: {fast: a/b}\n", "models.tiers.smart", "a/b", "changed alone"},
 		{"", "secret_key", "file", "any more"},
 		{"", "store_key_file", "/x", "any more"},
 		{"{min_free_mb: 1}\n", "max_fuel", "7", ""},
@@ -38,10 +53,22 @@ func TestEditRefuses(t *testing.T) {
 		{"a: [\n", "min_free_mb", "1", "read config.yaml"},
 		{"", "log_level", "debug" + strings.Repeat(" ", config.MaxFile), "larger"},
 	} {
-		_, _, err := config.Edit([]byte(c.file), c.key, c.value)
+		_, _, err := config.Edit([]byte(c.file), config.Change{Key: c.key, Value: c.value})
 		if err == nil || task.AsError(err).Kind != task.KindUsage || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q %s=%.20q: %v", c.file, c.key, c.value, err)
 		}
+	}
+}
+
+// What is valid only together is set together.
+func TestEditSeveral(t *testing.T) {
+	digest := "sha256:" + strings.Repeat("a", 64)
+	got, old, err := config.Edit([]byte("providers:\n  x: {kind: ollama}\n"),
+		config.Change{Key: "providers.mine.kind", Value: "plugin"}, config.Change{Key: "providers.mine.program", Value: "/opt/mine"},
+		config.Change{Key: "providers.mine.digest", Value: digest}, config.Change{Key: "min_free_mb", Value: "3"})
+	want := "providers:\n  x: {kind: ollama}\n  mine:\n    kind: \"plugin\"\n    program: \"/opt/mine\"\n    digest: \"" + digest + "\"\nmin_free_mb: 3\n"
+	if err != nil || string(got) != want || !slices.Equal(old, []string{"", "", "", ""}) {
+		t.Errorf("%s, %q, %v", got, old, err)
 	}
 }
 
@@ -49,9 +76,10 @@ func TestEditRefuses(t *testing.T) {
 func FuzzEdit(f *testing.F) {
 	f.Add("log_level: warn\n", "min_free_mb", "3")
 	f.Add("min_free_mb: &a 1\nmax_memory_mb: *a\n", "min_free_mb", "3")
+	f.Add("models:\n  tiers:\n    fast: a/b\n", "models.tiers.smart", "c/d")
 	f.Add("---\nmin_free_mb: 1\n...\n", "log_level", "\"x\"\nmax_fuel: 1")
 	f.Fuzz(func(t *testing.T, file, key, value string) {
-		after, _, err := config.Edit([]byte(file), key, value)
+		after, _, err := config.Edit([]byte(file), config.Change{Key: key, Value: value})
 		if err != nil {
 			return
 		}

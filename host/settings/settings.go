@@ -53,14 +53,18 @@ func (s *Settings) proposal(r Request) (approval.Proposal, error) {
 	}
 	c := approval.ConfigChange{FileChange: approval.FileChange{Name: config.FileName, Before: before, After: before}}
 	var titles []string
+	var changes []config.Change
 	for _, set := range r.Settings {
-		after, old, err := config.Edit(c.After, set.Key, set.Value)
-		if err != nil {
-			return approval.Proposal{}, err
-		}
-		c.After = after
-		c.Settings = append(c.Settings, approval.SettingChange{Key: set.Key, Old: old, New: set.Value})
+		changes = append(changes, config.Change(set))
 		titles = append(titles, set.Key+" to "+set.Value)
+	}
+	after, old, err := config.Edit(before, changes...)
+	if err != nil {
+		return approval.Proposal{}, err
+	}
+	c.After = after
+	for i, set := range r.Settings {
+		c.Settings = append(c.Settings, approval.SettingChange{Key: set.Key, Old: old[i], New: set.Value})
 	}
 	return approval.Proposal{
 		Type: approval.TypeConfigChange, Title: "set " + strings.Join(titles, ", "),
