@@ -68,7 +68,7 @@ var imports = map[string][]string{
 	"host/sandbox/wasi":             {"host/jail"},
 	"host/sandbox":                  {"host/jail", "host/sandbox/wasi", "host/sandbox/wasmbin", "host/sandbox/wasmlink"},
 	"host/sandbox/reference":        nil,
-	"host/sandbox/worker":           {"host/jail", "host/sandbox", "host/sandbox/wasi"},
+	"host/sandbox/worker":           {"host/confine", "host/jail", "host/sandbox", "host/sandbox/wasi"},
 
 	// State: each owns its types and its keys in the store.
 	"host/secret":   {"host/store/atomicfile"},

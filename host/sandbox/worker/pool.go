@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/skillet-run/skillet/host/confine"
 	"github.com/skillet-run/skillet/host/sandbox"
 )
 
@@ -70,7 +71,7 @@ var errNoMain = errors.New("this process was started as a worker, and its main d
 
 // NewPool returns a pool without any process. Close it.
 func NewPool(log hclog.Logger, s Settings) (*Pool, error) {
-	program, err := executable()
+	program, err := confine.Executable()
 	if IsWorker(os.Args) {
 		err = errNoMain
 	}
@@ -138,7 +139,7 @@ func (p *Pool) start() (*process, error) {
 	p.starting.Add(1)
 	p.mu.Unlock()
 	defer p.starting.Done()
-	p.tidy.Do(removeStale)
+	p.tidy.Do(func() { confine.RemoveStale(os.TempDir(), dirPrefix) })
 	proc, err := startProcess(p.program)
 	if err != nil {
 		return nil, err

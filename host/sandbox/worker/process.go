@@ -6,11 +6,10 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
+
+	"github.com/skillet-run/skillet/host/confine"
 )
 
 // A process is a worker as its parent sees it. One goroutine at a time talks
@@ -58,7 +57,7 @@ func (c *capture) String() string {
 // startProcess starts a worker and waits until it says hello.
 func startProcess(path string) (p *process, err error) {
 	p = &process{output: &capture{}, ended: make(chan struct{})}
-	if p.dir, err = os.MkdirTemp("", dirPrefix+strconv.Itoa(os.Getpid())+"-"); err != nil {
+	if p.dir, err = confine.Scratch("", dirPrefix); err != nil {
 		return nil, fmt.Errorf("start worker: %w", err)
 	}
 	if err := p.start(path); err != nil {
@@ -79,23 +78,6 @@ func startProcess(path string) (p *process, err error) {
 // their parent.
 const dirPrefix = "skillet-worker-"
 
-// removeStale removes the directories of workers whose parent is gone. Those
-// not an hour old stay: their parent may only be out of sight.
-func removeStale() {
-	entries, _ := os.ReadDir(os.TempDir())
-	for _, e := range entries {
-		rest, ours := strings.CutPrefix(e.Name(), dirPrefix)
-		number, _, _ := strings.Cut(rest, "-")
-		parent, err := strconv.Atoi(number)
-		if !ours || err != nil || !e.IsDir() || exists(parent) {
-			continue
-		}
-		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > time.Hour {
-			os.RemoveAll(filepath.Join(os.TempDir(), e.Name()))
-		}
-	}
-}
-
 // helloTimeout is how long a process may take to start.
 const helloTimeout = 30 * time.Second
 
@@ -111,7 +93,7 @@ func (p *process) start(path string) error {
 		Path: path, Args: []string{"skillet", Argument}, Dir: p.dir, Env: environment(p.dir),
 		Stdin: files.null, Stdout: files.log, Stderr: files.log,
 	}
-	confine(cmd, files)
+	separate(cmd, files)
 	p.wire = newWire(files.fromWorker, files.toWorker)
 	p.ours = []*os.File{files.fromWorker, files.toWorker}
 	begun, done := make(chan error), make(chan struct{})
@@ -156,7 +138,7 @@ func (p *process) kill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.gone {
-		killGroup(p.proc)
+		confine.KillGroup(p.proc)
 	}
 }
 

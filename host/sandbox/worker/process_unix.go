@@ -3,18 +3,17 @@
 package worker
 
 import (
-	"errors"
 	"os"
 	"os/exec"
-	"syscall"
+
+	"github.com/skillet-run/skillet/host/confine"
 )
 
-// confine gives the process a group of its own, and its pipes as descriptors
+// separate gives the process a group of its own, and its pipes as descriptors
 // 3 and 4.
-func confine(cmd *exec.Cmd, p *pipes) {
+func separate(cmd *exec.Cmd, p *pipes) {
 	cmd.ExtraFiles = []*os.File{p.receive, p.send}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	dieWithParent(cmd.SysProcAttr)
+	confine.Group(cmd)
 }
 
 // workerFiles are the pipes as the worker finds them.
@@ -24,13 +23,3 @@ func workerFiles() (receive, send *os.File) {
 
 // firstOther is the first descriptor that a worker is not given.
 const firstOther = 5
-
-// killGroup kills a process that was not waited for, and its group, which has
-// its number for as long.
-func killGroup(p *os.Process) {
-	_ = syscall.Kill(-p.Pid, syscall.SIGKILL)
-	_ = p.Kill()
-}
-
-// exists reports whether there is a process of a number.
-func exists(pid int) bool { return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }

@@ -6,41 +6,26 @@ import (
 	"math"
 	"os"
 	"os/exec"
-	"runtime"
 	"runtime/debug"
-	"syscall"
 
 	"golang.org/x/sys/unix"
-)
 
-// executable is the program to start: the one that runs, even when another one
-// has taken its place on the disk. Without /proc it is the one on the disk.
-func executable() (string, error) {
-	const running = "/proc/self/exe"
-	if _, err := os.Stat(running); err == nil {
-		return running, nil
-	}
-	return os.Executable()
-}
+	"github.com/skillet-run/skillet/host/confine"
+)
 
 // startWithin starts the process on a thread that keeps to no_new_privs and
 // Landlock from now on: the process inherits both, from its first instruction.
 // The thread is never given back to the program and ends with the goroutine,
 // which must wait for the process.
 func startWithin(cmd *exec.Cmd, dir string) error {
-	runtime.LockOSThread()
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("no_new_privs: %w", err)
+	if err := confine.LockThread(); err != nil {
+		return err
 	}
 	if err := landlock(cmd.Path, dir); err != nil && !errors.Is(err, errNoLandlock) {
 		return fmt.Errorf("landlock: %w", err)
 	}
 	return cmd.Start()
 }
-
-// dieWithParent has the system kill the process when the thread that started
-// it ends, and with it when this process does.
-func dieWithParent(a *syscall.SysProcAttr) { a.Pdeathsig = syscall.SIGKILL }
 
 // widen gives pipes the room of a large message.
 func widen(files ...*os.File) {
@@ -82,7 +67,7 @@ func boundEarly() error {
 		{unix.RLIMIT_FSIZE, maxFile},
 		{unix.RLIMIT_NPROC, maxThreads},
 	} {
-		if err := limit(l.what, l.most); err != nil {
+		if err := confine.Limit(l.what, l.most); err != nil {
 			return err
 		}
 	}
@@ -106,23 +91,10 @@ func closeOthers() error {
 	return nil
 }
 
-// limit lowers a resource limit for good.
-func limit(what int, most uint64) error {
-	var now unix.Rlimit
-	if err := unix.Getrlimit(what, &now); err != nil {
-		return fmt.Errorf("resource limit %d: %w", what, err)
-	}
-	most = min(most, now.Max)
-	if err := unix.Setrlimit(what, &unix.Rlimit{Cur: most, Max: most}); err != nil {
-		return fmt.Errorf("resource limit %d: %w", what, err)
-	}
-	return nil
-}
-
 // boundLate sets the bounds of the work to come, gives up all system calls but
 // those it takes, and says what holds.
 func boundLate(s setup) ([]Wall, error) {
-	if err := errors.Join(limit(unix.RLIMIT_DATA, s.Memory), limit(unix.RLIMIT_CPU, s.CPU)); err != nil {
+	if err := errors.Join(confine.Limit(unix.RLIMIT_DATA, s.Memory), confine.Limit(unix.RLIMIT_CPU, s.CPU)); err != nil {
 		return nil, err
 	}
 	debug.SetMemoryLimit(int64(s.Memory / 4 * 3))

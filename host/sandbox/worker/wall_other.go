@@ -9,9 +9,6 @@ import (
 	"runtime/debug"
 )
 
-// executable is the program to start.
-func executable() (string, error) { return os.Executable() }
-
 // startWithin starts the process with what every system gives: no environment,
 // no input.
 func startWithin(cmd *exec.Cmd, _ string) error { return cmd.Start() }

@@ -1,0 +1,50 @@
+// Package confine starts processes within bounds and ends them with all that
+// they started: what the system has for that, under one name on every system.
+//
+// Linux has the most. Where a system lacks a bound, the function for it says so
+// in its comment and does what there is. The package refuses to know what the
+// processes are for.
+package confine
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Limits bound one process. Zero leaves what the system gives.
+type Limits struct {
+	// MemoryBytes bounds its private memory: on Linux its data segments and
+	// anonymous mappings.
+	MemoryBytes uint64
+	// OpenFiles is how many descriptors it may have at once.
+	OpenFiles uint64
+	// CPUSeconds is how much processor time it may use in its life. It is killed
+	// when it has.
+	CPUSeconds uint64
+}
+
+// Scratch makes a directory that only this user can enter, for a process that
+// ends before this one does. prefix begins its name.
+func Scratch(base, prefix string) (string, error) {
+	return os.MkdirTemp(base, prefix+strconv.Itoa(os.Getpid())+"-")
+}
+
+// RemoveStale removes the directories that Scratch made for processes that are
+// gone. Those not an hour old stay: their process may only be out of sight.
+func RemoveStale(base, prefix string) {
+	entries, _ := os.ReadDir(base)
+	for _, e := range entries {
+		rest, ours := strings.CutPrefix(e.Name(), prefix)
+		number, _, _ := strings.Cut(rest, "-")
+		parent, err := strconv.Atoi(number)
+		if !ours || err != nil || !e.IsDir() || Exists(parent) {
+			continue
+		}
+		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > time.Hour {
+			os.RemoveAll(filepath.Join(base, e.Name()))
+		}
+	}
+}
