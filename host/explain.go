@@ -9,6 +9,7 @@ import (
 	"github.com/skillet-run/skillet/host/audit"
 	"github.com/skillet-run/skillet/host/journal"
 	"github.com/skillet-run/skillet/host/ledger"
+	"github.com/skillet-run/skillet/host/memory"
 	"github.com/skillet-run/skillet/host/secret"
 	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/host/store/filelock"
@@ -30,6 +31,10 @@ var meanings = []struct {
 	{journal.ErrTooLarge, task.KindLimit, "it is too much for one decision: do it in parts"},
 	{filelock.ErrHeld, task.KindLimit, "another command holds the home; try again when it is done"},
 	{ledger.ErrBehind, task.KindVerification, "the journal was cut or replaced: restore it from a backup, or, if it is the one to keep, run `skillet store rebuild`"},
+	{memory.ErrInvalid, task.KindUsage, ""},
+	{memory.ErrNotFound, task.KindNotFound, "`skillet memory list` shows what there is"},
+	{memory.ErrFull, task.KindLimit, "`skillet memory consolidate` merges and forgets; or raise memory.max_records"},
+	{memory.ErrConflict, task.KindConflict, "look at it again"},
 	{store.ErrDamaged, task.KindVerification, "run `skillet store verify` to see the extent, then `skillet store rebuild`, or `skillet store restore FILE`"},
 	{store.ErrTooLarge, task.KindLimit, "it is too much for one decision: do it in parts"},
 	{store.ErrReadOnly, task.KindInternal, "make room on the disk, or lower min_free_mb; nothing was lost"},

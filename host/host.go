@@ -16,6 +16,7 @@ import (
 	"github.com/skillet-run/skillet/host/audit"
 	"github.com/skillet-run/skillet/host/casetest"
 	"github.com/skillet-run/skillet/host/config"
+	"github.com/skillet-run/skillet/host/event"
 	"github.com/skillet-run/skillet/host/evidence"
 	"github.com/skillet-run/skillet/host/history"
 	"github.com/skillet-run/skillet/host/hostfn"
@@ -87,10 +88,12 @@ type Host struct {
 	Signer    *signer.Safe
 	Trust     *trust.Book
 	AuditKeys *audit.Keeper
+	Events    *event.Bus
 	// Recordings are those of recent calls, and Replays makes them again.
 	Recordings *recording.Shelf
 	Replays    *replay.Replayer
 
+	memory   memories
 	system   string
 	maximum  *policies.Maximum // nil for none
 	sessions *session.Store
@@ -184,6 +187,10 @@ func (h *Host) Close(ctx context.Context) error {
 	if h.workers != nil {
 		errs = append(errs, h.workers.Close())
 	}
+	errs = append(errs, h.memory.close())
+	if h.Events != nil {
+		h.Events.Close()
+	}
 	if h.store != nil {
 		errs = append(errs, h.store.Close())
 	}
@@ -250,6 +257,7 @@ func (h *Host) openSandbox(ctx context.Context) error {
 func (h *Host) wire() {
 	s := h.Config.Settings()
 	kv := h.store.KV()
+	h.Events = event.NewBus(h.Log.Named("event"), h.store)
 	h.Registry = registry.New(kv, h.store.Blobs())
 	h.Ledger = ledger.New(h.Decisions, kv, registry.Projection{}, approval.Projection{}, trust.Projection{})
 	h.wireTrust(kv)
