@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -86,6 +87,9 @@ func readDir(dir string) (*Package, error) {
 			return nil, err
 		}
 	}
+	if err := d.sources(m); err != nil {
+		return nil, err
+	}
 	dirs := contentDirs()
 	if isFolder(m) {
 		dirs = []string{"."}
@@ -135,6 +139,40 @@ func (d *dirReader) tree(path string) error {
 		}
 		return d.file(path)
 	})
+}
+
+// sources reads what the script of m may import. What an installer put there, be it
+// node_modules or a virtual environment, is left out.
+func (d *dirReader) sources(m *manifests.Manifest) error {
+	if !m.Interpreted() || len(m.Args) == 0 {
+		return nil
+	}
+	return fs.WalkDir(d.root.FS(), path.Dir(path.Clean(m.Args[0])), func(p string, e fs.DirEntry, err error) error {
+		switch hidden := p != "." && strings.HasPrefix(path.Base(p), "."); {
+		case err != nil:
+			return ignoreMissing(err)
+		case e.IsDir() && (hidden || slices.Contains(madeByTools(), e.Name()) || d.environment(p)):
+			return fs.SkipDir
+		case e.IsDir() || hidden || !isSource(p, m):
+			return nil
+		}
+		return d.file(p)
+	})
+}
+
+// environment reports whether the directory at p is a virtual environment of Python's.
+func (d *dirReader) environment(p string) bool {
+	_, err := d.root.Lstat(path.Join(p, "pyvenv.cfg"))
+	return err == nil
+}
+
+// ignoreMissing is nil when there is no such directory: the script is missed by
+// whoever needs it.
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 func (d *dirReader) count(path string) error {

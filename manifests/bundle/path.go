@@ -183,5 +183,25 @@ func belongs(p string, m *manifests.Manifest) bool {
 	if nested && slices.Contains(contentDirs(), top) {
 		return true
 	}
-	return slices.Contains(topFiles(), p) || slices.Contains(namedFiles(m), p)
+	return slices.Contains(topFiles(), p) || slices.Contains(namedFiles(m), p) || isSource(p, m)
+}
+
+// scriptEndings are the endings of files that a script may import, by language.
+func scriptEndings() [][]string {
+	return [][]string{{".py"}, {".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx"}}
+}
+
+// isSource reports whether the file at p is of the language of the script that m
+// runs, and lies beside the script or below: the script may import it.
+func isSource(p string, m *manifests.Manifest) bool {
+	if !m.Interpreted() || len(m.Args) == 0 {
+		return false
+	}
+	main := path.Clean(m.Args[0])
+	if dir := path.Dir(main); dir != "." && !strings.HasPrefix(p, dir+"/") {
+		return false
+	}
+	return slices.ContainsFunc(scriptEndings(), func(endings []string) bool {
+		return slices.Contains(endings, path.Ext(main)) && slices.Contains(endings, path.Ext(p))
+	})
 }
