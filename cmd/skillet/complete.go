@@ -16,6 +16,7 @@ import (
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/config"
+	"github.com/skillet-run/skillet/host/memory"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/manifests"
 )
@@ -169,6 +170,8 @@ var argumentSources = map[string]source{
 	"session show":      inHome(sessionsOf),
 	"session close":     inHome(sessionsOf),
 	"session resume":    inHome(sessionsOf),
+	"memory show":       inHome(memoryIDs),
+	"memory remove":     inHome(memoryIDs),
 	"secret set":        inHome(secretNames),
 	"secret delete":     inHome(secretNames),
 	"policy explain":    inHome(explainable),
@@ -349,6 +352,20 @@ func proposals(waiting bool) func(question, *host.Host) ([]candidate, error) {
 		}
 		return found, err
 	}
+}
+
+// memoryIDs are those of what is remembered, the latest.
+func memoryIDs(q question, h *host.Host) ([]candidate, error) {
+	m, err := h.Memory(q.ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, err := m.List(q.ctx, memory.Filter{}, 50)
+	var found []candidate
+	for _, r := range all {
+		found = append(found, candidate{r.ID[:8], memory.Shown(r.Text)})
+	}
+	return found, err
 }
 
 func secretNames(q question, h *host.Host) ([]candidate, error) {

@@ -92,6 +92,8 @@ func (s *screen) move(what string, done, total int64) {
 	}
 	if s.bar == nil {
 		s.bar = newBar(s.w, what, total)
+	} else if total <= 0 {
+		s.bar.Describe(what)
 	}
 	// A terminal that cannot show progress must not stop the work.
 	if total > 0 {
