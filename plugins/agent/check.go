@@ -23,7 +23,7 @@ var (
 func (s Step) References() []string {
 	var ids []string
 	for _, m := range reference.FindAllSubmatch(s.Input, -1) {
-		id := strings.TrimSuffix(string(m[1]), ".text")
+		id, _, _ := strings.Cut(string(m[1]), ".") // the rest says what of the answer
 		if !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}

@@ -68,7 +68,7 @@ func TestPlansAreBounded(t *testing.T) {
 
 func TestReferences(t *testing.T) {
 	t.Parallel()
-	s := Step{Input: json.RawMessage(`{"a":"${steps.x.text} ${steps.y.text}","b":"${steps.x.text}"}`)}
+	s := Step{Input: json.RawMessage(`{"a":"${steps.x.text} ${steps.y.text}","b":"${steps.x.json.items.0}"}`)}
 	if got := s.References(); !slices.Equal(got, []string{"x", "y"}) {
 		t.Error(got)
 	}

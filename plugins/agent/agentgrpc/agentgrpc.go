@@ -1,0 +1,175 @@
+// Package agentgrpc carries the contract of an agent over gRPC, both ways:
+// [Register] serves an agent, and [Client] is one that is served elsewhere.
+//
+// A Plan or a Run is one stream in both directions, and the host that is handed
+// to it is reached by that stream alone. So an agent cannot name another task,
+// because no message names one, and cannot ask anything when its work is over,
+// because there is nothing to ask any more.
+//
+// What comes from the other side is checked before it is believed. The package
+// refuses to know what starts the other side, and what a host allows.
+package agentgrpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/skillet-run/skillet/plugins/agent"
+	"github.com/skillet-run/skillet/plugins/agent/agentpb"
+	"github.com/skillet-run/skillet/plugins/provider"
+	"github.com/skillet-run/skillet/plugins/provider/providergrpc"
+	"github.com/skillet-run/skillet/plugins/provider/providerpb"
+)
+
+const (
+	// MaxMessage is the largest message either side takes, in bytes.
+	MaxMessage = 16 << 20
+	// MaxQuestions is how many questions of one Plan or Run may wait for their
+	// answers at a time.
+	MaxQuestions = 16
+
+	questionTime = 10 * time.Second // for Info and Health
+)
+
+// ServerOptions are what a server of agents takes: no message larger than
+// [MaxMessage] in either direction.
+func ServerOptions() []grpc.ServerOption {
+	return []grpc.ServerOption{grpc.MaxRecvMsgSize(MaxMessage), grpc.MaxSendMsgSize(MaxMessage)}
+}
+
+func callOptions() []grpc.CallOption {
+	return []grpc.CallOption{grpc.MaxCallRecvMsgSize(MaxMessage), grpc.MaxCallSendMsgSize(MaxMessage)}
+}
+
+// fits refuses a message that the other side would not take.
+func fits(what string, m proto.Message) error {
+	if n := proto.Size(m); n > MaxMessage {
+		return &provider.Error{Class: provider.ClassInvalid, Message: fmt.Sprintf("%s has %d bytes, and %d is the most there can be", what, n, MaxMessage)}
+	}
+	return nil
+}
+
+// The kinds of failure of a host.
+const (
+	failCancelled = "cancelled"
+	failDeadline  = "deadline"
+	failModel     = "model"
+	failRefused   = "refused"
+)
+
+// maxFailure bounds the message of a failure, in bytes.
+const maxFailure = 4 << 10
+
+// encodeFailure is an error of a host as it is sent.
+func encodeFailure(err error) *agentpb.Failure {
+	f := &agentpb.Failure{Kind: failRefused, Message: cut(err.Error(), maxFailure)}
+	var e *provider.Error
+	switch {
+	case errors.As(err, &e):
+		f.Kind, f.Model = failModel, encodeModelError(e)
+	case errors.Is(err, context.Canceled):
+		f.Kind = failCancelled
+	case errors.Is(err, context.DeadlineExceeded):
+		f.Kind = failDeadline
+	}
+	return f
+}
+
+// decodeFailure is the error that a failure means.
+func decodeFailure(f *agentpb.Failure) error {
+	message := cut(f.GetMessage(), maxFailure)
+	switch f.GetKind() {
+	case failModel:
+		return decodeModelError(f)
+	case failCancelled:
+		return endedBy{message, context.Canceled}
+	case failDeadline:
+		return endedBy{message, context.DeadlineExceeded}
+	}
+	return &agent.Refusal{Message: message}
+}
+
+// endedBy is an error of a context on the other side, in its words.
+type endedBy struct {
+	message string
+	cause   error
+}
+
+func (e endedBy) Error() string { return e.message }
+func (e endedBy) Unwrap() error { return e.cause }
+
+// sent is an error of an agent as it is sent.
+func sent(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, context.Canceled):
+		return status.Error(codes.Canceled, cut(err.Error(), maxStatus))
+	case errors.Is(err, context.DeadlineExceeded):
+		return status.Error(codes.DeadlineExceeded, cut(err.Error(), maxStatus))
+	}
+	return status.Error(codes.Unknown, cut(err.Error(), maxStatus))
+}
+
+// maxStatus bounds the message of a status, in bytes: it travels in headers.
+const maxStatus = 1 << 10
+
+// received is what a failed call means. The end of the caller's own context is
+// said before what the other side made of it.
+func received(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	if cause := ctx.Err(); cause != nil {
+		return cause
+	}
+	s, ok := status.FromError(err)
+	if !ok {
+		return err
+	}
+	message := cut(s.Message(), maxFailure)
+	switch s.Code() {
+	case codes.Unavailable:
+		return fmt.Errorf("%w: %s", agent.ErrGone, message)
+	case codes.Canceled:
+		return endedBy{message, context.Canceled}
+	case codes.DeadlineExceeded:
+		return endedBy{message, context.DeadlineExceeded}
+	}
+	return errors.New(message)
+}
+
+// encodeModelError and decodeModelError write an error of a provider as package
+// providergrpc does.
+func encodeModelError(e *provider.Error) *providerpb.Error {
+	for _, d := range status.Convert(providergrpc.Status(e)).Details() {
+		if p, ok := d.(*providerpb.Error); ok {
+			return p
+		}
+	}
+	return &providerpb.Error{Class: string(provider.ClassInternal)}
+}
+
+func decodeModelError(f *agentpb.Failure) error {
+	s, err := status.New(codes.Internal, "").WithDetails(f.GetModel())
+	if f.GetModel() == nil || err != nil {
+		return &provider.Error{Class: provider.ClassInternal, Message: cut(f.GetMessage(), maxFailure)}
+	}
+	return providergrpc.Error(context.Background(), s.Err())
+}
+
+// cut is the start of a text, valid UTF-8, of at most n bytes.
+func cut(s string, n int) string {
+	if len(s) > n {
+		s = s[:n]
+	}
+	return strings.ToValidUTF8(s, "")
+}

@@ -1,0 +1,84 @@
+package builtin
+
+import (
+	"context"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/skillet-run/skillet/plugins/agent"
+	"github.com/skillet-run/skillet/plugins/provider"
+)
+
+// runFileOps has a loop with the tools that take paths, and says what it changes
+// before it does and what it was refused. The bounds are those of the tools: no
+// path is judged here.
+func runFileOps(ctx context.Context, w *work) (agent.Report, error) {
+	l := w.loop()
+	l.tools = slices.DeleteFunc(slices.Clone(l.tools), func(t provider.Tool) bool { return !takesPath(t) })
+	if len(l.tools) == 0 {
+		return w.unable("there are no tools for files among those of the task", "Give the task a skill for files, such as files."), nil
+	}
+	l.before = func(ctx context.Context, c provider.ToolCall) error {
+		if reads.MatchString(c.Name) {
+			return nil
+		}
+		w.decide("%s: %s", c.Name, pathsOf(c.Input))
+		return w.tell(ctx, "Changing files: "+pathsOf(c.Input))
+	}
+	var refused []string
+	l.after = func(c provider.ToolCall, r agent.ToolResult) {
+		if !r.OK && r.Kind == "denied" {
+			refused = append(refused, pathsOf(c.Input))
+		}
+	}
+	r, err := l.report(ctx)
+	if err == nil && len(refused) > 0 {
+		r.NextSteps = append(r.NextSteps, "Refused: "+brief(strings.Join(refused, ", "))+". A person can give the skill access; the agent cannot.")
+	}
+	return r, err
+}
+
+// unable is the report of an agent that cannot begin.
+func (w *work) unable(problem, next string) agent.Report {
+	w.tally.stopped = true
+	r := w.report(false, "")
+	r.Problem, r.NextSteps = problem, []string{next}
+	return r
+}
+
+// reads matches the names of tools that only look. A tool with another name is
+// said to change something, which is the safe mistake.
+var reads = regexp.MustCompile(`(?i)(^|_)(read|list|search|find|get|stat|show|info|count|hash|exists|head|tail|glob|grep)(_|$)`)
+
+// pathNames are the parameters that name files.
+var pathNames = []string{"path", "paths", "file", "files", "root", "dir", "directory", "from", "to", "source", "target", "destination"}
+
+func takesPath(t provider.Tool) bool {
+	var schema struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	if json.Unmarshal(t.InputSchema, &schema) != nil {
+		return false
+	}
+	return slices.ContainsFunc(pathNames[:7], func(n string) bool { _, ok := schema.Properties[n]; return ok })
+}
+
+// pathsOf are the paths that an input names, in one line.
+func pathsOf(input json.RawMessage) string {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(input, &fields) != nil {
+		return "nothing"
+	}
+	var paths []string
+	for _, n := range pathNames {
+		if v, ok := fields[n]; ok {
+			paths = append(paths, n+" "+brief(string(v)))
+		}
+	}
+	if len(paths) == 0 {
+		return "no path"
+	}
+	return strings.Join(paths, ", ")
+}
