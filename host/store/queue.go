@@ -20,6 +20,9 @@ type jobHeader struct {
 	Ready    time.Time `json:"ready"`   // when it may be handed out: the lease's end while it is claimed
 	Attempt  int       `json:"attempt"` // claims so far
 	Claim    uint64    `json:"claim"`   // number of the current claim; 0 for none
+	// Of a dead job: when it was buried, and what its last holder said.
+	Buried time.Time `json:"buried,omitzero"`
+	Note   string    `json:"note,omitempty"`
 }
 
 func (q queue) key(part string, rest ...string) string {
@@ -107,6 +110,10 @@ func (q queue) known(r Reader, id string) (bool, error) {
 }
 
 func (q queue) Pull(ctx context.Context, wait time.Duration) (Claim, error) {
+	return q.PullIf(ctx, wait, nil)
+}
+
+func (q queue) PullIf(ctx context.Context, wait time.Duration, take func(Job, []Job) bool) (Claim, error) {
 	if err := checkName("queue", q.name); err != nil {
 		return nil, q.wrap("pull from", err)
 	}
@@ -117,7 +124,7 @@ func (q queue) Pull(ctx context.Context, wait time.Duration) (Claim, error) {
 	}
 	defer q.s.hub.drop(on)
 	for {
-		c, next, err := q.claim(ctx)
+		c, next, err := q.claim(ctx, take)
 		if err != nil || c != nil {
 			return c.orNil(), q.wrap("pull from", err)
 		}
@@ -133,13 +140,17 @@ func (q queue) Pull(ctx context.Context, wait time.Duration) (Claim, error) {
 	}
 }
 
-// claim leases the first ready job. Without one it returns nil and the time at
-// which the next becomes ready, zero when there is none.
-func (q queue) claim(ctx context.Context) (c *claim, next time.Time, err error) {
+// claim leases the first ready job that is taken; nil takes any. Without one it
+// returns nil and the time at which the next becomes ready, zero when there is none.
+func (q queue) claim(ctx context.Context, take func(Job, []Job) bool) (c *claim, next time.Time, err error) {
 	err = q.s.update(ctx, func(tx Tx) error {
 		c, next = nil, time.Time{}
+		takes, err := q.takes(tx, take)
+		if err != nil {
+			return err
+		}
 		for c == nil {
-			id, at, err := q.first(tx)
+			id, at, err := q.first(tx, takes)
 			if next = at; err != nil || id == "" {
 				return err
 			}
@@ -155,8 +166,74 @@ func (q queue) claim(ctx context.Context) (c *claim, next time.Time, err error) 
 	return c, next, nil
 }
 
-// first returns the most urgent ready job, or the time the next is ready.
-func (q queue) first(r Reader) (id string, next time.Time, err error) {
+// takes returns what says whether a job is taken.
+func (q queue) takes(r Reader, take func(Job, []Job) bool) (func(id string) (bool, error), error) {
+	if take == nil {
+		return func(string) (bool, error) { return true, nil }, nil
+	}
+	all, err := q.list(r)
+	if err != nil {
+		return nil, err
+	}
+	var claimed []Job
+	for _, j := range all {
+		if j.Claimed && j.Ready.After(time.Now()) {
+			claimed = append(claimed, j.Job)
+		}
+	}
+	return func(id string) (bool, error) {
+		h, body, err := q.get(r, "j", id)
+		return err == nil && take(Job{ID: id, Priority: h.Priority, Body: body}, claimed), err
+	}, nil
+}
+
+// list returns the jobs that wait or are claimed, in order.
+func (q queue) list(r Reader) (all []Queued, err error) {
+	for it, err := range r.Scan(q.key("r"), "") {
+		if err != nil {
+			return nil, err
+		}
+		id := strings.TrimPrefix(it.Key, q.key("r"))
+		id = id[min(9, len(id)):]
+		h, body, err := q.get(r, "j", id)
+		if err != nil {
+			return nil, fmt.Errorf("job %q: %w", id, err)
+		}
+		all = append(all, Queued{Job: Job{ID: id, Priority: h.Priority, Body: body}, Attempt: h.Attempt, Ready: h.Ready, Claimed: h.Claim != 0})
+	}
+	return all, nil
+}
+
+func (q queue) List(ctx context.Context) (all []Queued, err error) {
+	if err = checkName("queue", q.name); err == nil {
+		err = q.s.view(ctx, func(r Reader) error { all, err = q.list(r); return err })
+	}
+	return all, q.wrap("list", err)
+}
+
+func (q queue) Remove(ctx context.Context, id string) error {
+	err := errors.Join(checkName("queue", q.name), checkName("job ID", id))
+	if err == nil {
+		err = q.s.update(ctx, func(tx Tx) error {
+			h, _, err := q.get(tx, "j", id)
+			if err == nil {
+				return q.remove(tx, id, h)
+			}
+			if !errors.Is(err, ErrNotFound) {
+				return err
+			}
+			if _, _, err := q.get(tx, "d", id); err != nil {
+				return err
+			}
+			return tx.Delete(q.key("d", id))
+		})
+	}
+	return q.wrap(fmt.Sprintf("remove job %q of", id), err)
+}
+
+// first returns the most urgent ready job that is taken, or the time the next is
+// ready.
+func (q queue) first(r Reader, takes func(id string) (bool, error)) (id string, next time.Time, err error) {
 	for p := High; p <= Low; p++ {
 		prefix := q.key("r", string(rune('0'+p)))
 		for it, err := range r.Scan(prefix, "") {
@@ -169,7 +246,10 @@ func (q queue) first(r Reader) (id string, next time.Time, err error) {
 				return "", next, err
 			}
 			if !at.After(time.Now()) {
-				return rest[8:], time.Time{}, nil
+				if yes, err := takes(rest[8:]); yes || err != nil {
+					return rest[8:], time.Time{}, err
+				}
+				continue
 			}
 			if next.IsZero() || at.Before(next) {
 				next = at
@@ -200,21 +280,22 @@ func (q queue) lease(tx Tx, id string) (*claim, error) {
 		return nil, err
 	}
 	job := Job{ID: id, Priority: h.Priority, Body: body}
-	return &claim{q: q, job: job, attempt: h.Attempt, number: h.Claim}, q.set(tx, id, &old, h, body)
+	return &claim{q: q, job: job, attempt: h.Attempt, number: h.Claim, takenOver: old.Claim != 0}, q.set(tx, id, &old, h, body)
 }
 
 func (q queue) bury(tx Tx, id string, h jobHeader, body []byte) error {
-	b, err := pack(h, body)
-	if err != nil {
+	if err := q.remove(tx, id, h); err != nil {
 		return err
 	}
-	if err := q.remove(tx, id, h); err != nil {
+	h.Claim, h.Buried = 0, time.Now().UTC()
+	b, err := pack(h, body)
+	if err != nil {
 		return err
 	}
 	return tx.Set(q.key("d", id), b)
 }
 
-func (q queue) Dead(ctx context.Context) (all []Job, err error) {
+func (q queue) Dead(ctx context.Context) (all []DeadJob, err error) {
 	if err := checkName("queue", q.name); err != nil {
 		return nil, q.wrap("list the dead of", err)
 	}
@@ -229,7 +310,8 @@ func (q queue) Dead(ctx context.Context) (all []Job, err error) {
 			if err != nil {
 				return err
 			}
-			all = append(all, Job{ID: strings.TrimPrefix(it.Key, q.key("d")), Priority: h.Priority, Body: body})
+			job := Job{ID: strings.TrimPrefix(it.Key, q.key("d")), Priority: h.Priority, Body: body}
+			all = append(all, DeadJob{Job: job, Attempt: h.Attempt, At: h.Buried, Note: h.Note})
 		}
 		return nil
 	})
@@ -259,6 +341,8 @@ type claim struct {
 	job     Job
 	attempt int
 	number  uint64
+	// takenOver says that the claim before ran out.
+	takenOver bool
 }
 
 // orNil keeps a nil claim from becoming an interface that is not nil.
@@ -271,6 +355,8 @@ func (c *claim) orNil() Claim {
 
 func (c *claim) Job() Job     { return c.job }
 func (c *claim) Attempt() int { return c.attempt }
+
+func (c *claim) TakenOver() bool { return c.takenOver }
 
 // change calls fn when the claim still stands.
 func (c *claim) change(ctx context.Context, op string, fn func(tx Tx, h jobHeader) error) error {
@@ -312,6 +398,21 @@ func (c *claim) Retry(ctx context.Context, after time.Duration) error {
 			return c.q.bury(tx, c.job.ID, h, c.job.Body)
 		}
 		return c.q.set(tx, c.job.ID, &h, next, c.job.Body)
+	})
+}
+
+func (c *claim) Release(ctx context.Context, after time.Duration) error {
+	return c.change(ctx, "release", func(tx Tx, h jobHeader) error {
+		next := h
+		next.Claim, next.Attempt, next.Ready = 0, h.Attempt-1, time.Now().Add(after)
+		return c.q.set(tx, c.job.ID, &h, next, c.job.Body)
+	})
+}
+
+func (c *claim) Bury(ctx context.Context, note string) error {
+	return c.change(ctx, "bury", func(tx Tx, h jobHeader) error {
+		h.Note = strings.ToValidUTF8(note[:min(len(note), MaxKey)], "")
+		return c.q.bury(tx, c.job.ID, h, c.job.Body)
 	})
 }
 

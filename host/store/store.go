@@ -150,11 +150,38 @@ type Queue interface {
 	// Pull claims the most urgent ready job, the one ready longest first. It
 	// waits for one up to wait (zero: not at all), then returns ErrEmpty.
 	Pull(ctx context.Context, wait time.Duration) (Claim, error)
-	// Dead lists the jobs that used up their attempts, by ID.
-	Dead(ctx context.Context) ([]Job, error)
+	// PullIf is Pull for who does not take every job: take is asked for each
+	// ready job in order, and told which jobs are claimed, until it says yes.
+	// Nothing is claimed between its answer and the claim. It must be quick and
+	// change nothing, and may be asked again.
+	PullIf(ctx context.Context, wait time.Duration, take func(j Job, claimed []Job) bool) (Claim, error)
+	// List returns the jobs that wait or are claimed, in the order in which they
+	// are handed out.
+	List(ctx context.Context) ([]Queued, error)
+	// Remove takes a job out of the queue, whether it waits, is claimed or dead;
+	// its ID is forgotten. ErrNotFound when there is none.
+	Remove(ctx context.Context, id string) error
+	// Dead lists the jobs that were buried or used up their attempts, by ID.
+	Dead(ctx context.Context) ([]DeadJob, error)
 	// Revive puts a dead job back with all its attempts. ErrNotFound when no
 	// dead job has that ID.
 	Revive(ctx context.Context, id string) error
+}
+
+// Queued is a job in a queue, and how it stands.
+type Queued struct {
+	Job
+	Attempt int       // claims so far
+	Ready   time.Time // when it may be handed out: of a claimed job, the end of its lease
+	Claimed bool      // it has a claim, which may have run out
+}
+
+// DeadJob is a job that is not handed out any more.
+type DeadJob struct {
+	Job
+	Attempt int       // claims it had
+	At      time.Time // when it was buried
+	Note    string    // of who buried it; empty when it used up its attempts
 }
 
 // Claim is a leased job. Once the lease has run out and the job was handed to
@@ -164,6 +191,9 @@ type Claim interface {
 	Job() Job
 	// Attempt is 1 for the first claim of a job.
 	Attempt() int
+	// TakenOver says that the claim before this one ran out: nobody knows how far
+	// its holder came.
+	TakenOver() bool
 	// Extend starts the lease anew.
 	Extend(ctx context.Context) error
 	// Done removes the job.
@@ -171,6 +201,12 @@ type Claim interface {
 	// Retry gives the job back, to be handed out not earlier than after; on
 	// the last attempt the job becomes dead instead.
 	Retry(ctx context.Context, after time.Duration) error
+	// Release gives the job back as if it had not been claimed, to be handed out
+	// not earlier than after.
+	Release(ctx context.Context, after time.Duration) error
+	// Bury makes the job dead whatever attempts are left; note says why, at most
+	// MaxKey bytes of it are kept.
+	Bury(ctx context.Context, note string) error
 }
 
 // Event is one entry of a log.

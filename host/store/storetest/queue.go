@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -21,6 +22,8 @@ var queueTests = []test{
 	{"Queue/waiting pull wakes up", queueWakes},
 	{"Queue/queues are apart", queuesApart},
 	{"Queue/limits", queueLimits},
+	{"Queue/who takes only some", queueTakes},
+	{"Queue/list and remove", queueLists},
 	{"Queue/racing workers", racingWorkers},
 }
 
@@ -32,6 +35,9 @@ var claimTests = []test{
 	{"Claim/dead by retries", deadByRetry},
 	{"Claim/dead by lost leases", deadByLease},
 	{"Claim/revived", revived},
+	{"Claim/released", released},
+	{"Claim/buried", buried},
+	{"Claim/taken over", takenOver},
 }
 
 func push(t *testing.T, s store.Store, jobs ...store.Job) {
@@ -253,6 +259,7 @@ func staleClaim(t *testing.T, s store.Store) {
 		t.Helper()
 		for name, err := range map[string]error{
 			"Extend": c.Extend(t.Context()), "Done": c.Done(t.Context()), "Retry": c.Retry(t.Context(), 0),
+			"Release": c.Release(t.Context(), 0), "Bury": c.Bury(t.Context(), "x"),
 		} {
 			if !errors.Is(err, store.ErrStale) {
 				t.Errorf("%s: %s = %v, want ErrStale", when, name, err)
@@ -332,5 +339,114 @@ func revived(t *testing.T, s store.Store) {
 	}
 	if dead := must(s.Queue("q").Dead(t.Context()))(t); len(dead) != 0 {
 		t.Errorf("dead: %v", dead)
+	}
+}
+
+// A job that is refused stays for others, in its place, and who refuses sees what is
+// claimed.
+func queueTakes(t *testing.T, s store.Store) {
+	push(t, s, store.Job{ID: "a", Priority: store.High, Body: []byte("1")}, store.Job{ID: "b", Priority: store.Low}, store.Job{ID: "later", After: time.Hour})
+	q := s.Queue("q")
+	var asked []string
+	only := func(id string) func(store.Job, []store.Job) bool {
+		asked = nil
+		return func(j store.Job, claimed []store.Job) bool {
+			asked = append(asked, fmt.Sprintf("%s%s %d", j.ID, j.Body, len(claimed)))
+			return j.ID == id
+		}
+	}
+	b := must(q.PullIf(t.Context(), 0, only("b")))(t)
+	if got := strings.Join(asked, ", "); b.Job().ID != "b" || got != "a1 0, b 0" {
+		t.Errorf("got %s; was asked about %s", b.Job().ID, got)
+	}
+	if c, err := q.PullIf(t.Context(), moment, only("b")); !errors.Is(err, store.ErrEmpty) || asked[0] != "a1 1" {
+		t.Errorf("PullIf = %v, %v; was asked about %s", c, err, asked)
+	}
+	if a := pull(t, s, 0); a.Job().ID != "a" {
+		t.Errorf("got %s", a.Job().ID)
+	}
+}
+
+func queueLists(t *testing.T, s store.Store) {
+	q := s.Queue("q")
+	push(t, s, store.Job{ID: "late", Priority: store.Normal, After: time.Hour}, store.Job{ID: "low", Priority: store.Low}, store.Job{ID: "high", Body: []byte("b")})
+	pull(t, s, 0)
+	var got []string
+	for _, j := range must(q.List(t.Context()))(t) {
+		got = append(got, fmt.Sprint(j.ID, j.Priority, string(j.Body), j.Attempt, j.Claimed, j.Ready.After(time.Now().Add(lease*2))))
+	}
+	if want := []string{"high0b1 true false", "late10 false true", "low20 false false"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	for _, id := range []string{"high", "late", "low"} {
+		ok(t, q.Remove(t.Context(), id))
+		if err := q.Remove(t.Context(), id); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("Remove of nothing = %v, want ErrNotFound", err)
+		}
+	}
+	if all := must(q.List(t.Context()))(t); len(all) != 0 {
+		t.Errorf("left: %v", all)
+	}
+	push(t, s, store.Job{ID: "high"}) // it is not known any more
+	c := pull(t, s, 0)
+	ok(t, q.Remove(t.Context(), "high"))
+	if err := c.Done(t.Context()); !errors.Is(err, store.ErrStale) {
+		t.Errorf("Done of a removed job = %v, want ErrStale", err)
+	}
+}
+
+func released(t *testing.T, s store.Store) {
+	push(t, s, store.Job{ID: "a", Body: []byte("b")})
+	for range attempts + 2 {
+		c := pull(t, s, 20*time.Second)
+		if c.Attempt() != 1 || c.TakenOver() {
+			t.Fatalf("attempt %d, taken over %v", c.Attempt(), c.TakenOver())
+		}
+		begin := time.Now()
+		ok(t, c.Release(t.Context(), moment))
+		again := pull(t, s, 20*time.Second)
+		if took := time.Since(begin); took < moment {
+			t.Errorf("handed out again after %v", took)
+		}
+		ok(t, again.Release(t.Context(), 0))
+	}
+}
+
+func buried(t *testing.T, s store.Store) {
+	q := s.Queue("q")
+	push(t, s, store.Job{ID: "a", Priority: store.Low, Body: []byte("b")})
+	ok(t, pull(t, s, 0).Bury(t.Context(), "no use"))
+	nothing(t, s)
+	dead := must(q.Dead(t.Context()))(t)
+	if len(dead) != 1 || dead[0].ID != "a" || string(dead[0].Body) != "b" || dead[0].Note != "no use" || dead[0].Attempt != 1 || time.Since(dead[0].At) > time.Minute {
+		t.Fatalf("dead: %+v", dead)
+	}
+	ok(t, q.Revive(t.Context(), "a"))
+	c := pull(t, s, 0)
+	if c.Attempt() != 1 || c.TakenOver() {
+		t.Errorf("revived: attempt %d, taken over %v", c.Attempt(), c.TakenOver())
+	}
+	ok(t, c.Bury(t.Context(), strings.Repeat("é", store.MaxKey)))
+	if n := len(must(q.Dead(t.Context()))(t)[0].Note); n < store.MaxKey-1 || n > store.MaxKey {
+		t.Errorf("a note of %d bytes is kept", n)
+	}
+	ok(t, q.Remove(t.Context(), "a"))
+	if dead := must(q.Dead(t.Context()))(t); len(dead) != 0 {
+		t.Errorf("dead: %+v", dead)
+	}
+}
+
+func takenOver(t *testing.T, s store.Store) {
+	push(t, s, store.Job{ID: "a"})
+	if c := pull(t, s, 0); c.TakenOver() {
+		t.Error("the first claim took something over")
+	}
+	c := pull(t, s, 20*time.Second)
+	if !c.TakenOver() || c.Attempt() != 2 {
+		t.Errorf("attempt %d, taken over %v", c.Attempt(), c.TakenOver())
+	}
+	ok(t, c.Retry(t.Context(), 0))
+	if c := pull(t, s, 20*time.Second); c.TakenOver() {
+		t.Error("what was given back was not taken over")
 	}
 }
