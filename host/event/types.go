@@ -40,6 +40,11 @@ const (
 	ProviderHealthy   Type = "provider.healthy"
 	ProviderUnhealthy Type = "provider.unhealthy"
 
+	ModelFallback Type = "model.fallback"
+	ModelFailed   Type = "model.failed"
+	ModelLoaded   Type = "model.loaded"
+	ModelUnloaded Type = "model.unloaded"
+
 	BudgetAlert     Type = "budget.alert"
 	BudgetExhausted Type = "budget.exhausted"
 
@@ -90,6 +95,10 @@ func Types() []Description {
 		{AgentStopped, "the process of an agent ended"},
 		{ProviderHealthy, "a provider answers again"},
 		{ProviderUnhealthy, "a provider does not answer, or answers with errors"},
+		{ModelFallback, "another model answered than the one that was asked first"},
+		{ModelFailed, "no model answered a request"},
+		{ModelLoaded, "a model takes memory of this machine"},
+		{ModelUnloaded, "a model gave back the memory it took"},
 		{BudgetAlert, "a budget is used beyond its threshold"},
 		{BudgetExhausted, "a budget is used up"},
 		{MemoryConsolidated, "memory records were merged or pruned"},

@@ -1,0 +1,271 @@
+package llm
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/skillet-run/skillet/host/event"
+	"github.com/skillet-run/skillet/host/store"
+	"github.com/skillet-run/skillet/plugins/provider"
+)
+
+const (
+	catalogKey = "llm/catalog/"
+	// refreshTime bounds how long a provider may take to say what it offers.
+	refreshTime = 15 * time.Second
+	// downRefresh is after which time one that did not answer is asked again.
+	downRefresh = 30 * time.Second
+)
+
+// A catalog is what providers offer. What one offered stays while it is down.
+type catalog struct {
+	log        hclog.Logger
+	kv         store.KV
+	providers  Providers
+	settings   Settings
+	tell       func(event.Event)
+	pool       *pool
+	base       context.Context // of refreshing in the background
+	background sync.WaitGroup
+
+	mu    sync.Mutex
+	known map[string]*listing
+	began map[string]bool // is being refreshed
+}
+
+// A listing is what one provider offers.
+type listing struct {
+	Info   provider.Info    `json:"info"`
+	Models []provider.Model `json:"models"`
+
+	checked time.Time // last, also in vain; zero when only the store was read
+	problem string    // why it did not answer
+}
+
+// An entry is a model of the catalog.
+type entry struct {
+	ref     Ref
+	model   provider.Model
+	local   bool
+	problem string
+}
+
+// entries are all models, in the order of the providers. Providers that were never
+// asked are asked now; one whose answer is old is asked meanwhile.
+func (c *catalog) entries(ctx context.Context) ([]entry, error) {
+	names := c.providers.Names()
+	if err := c.ensure(ctx, names); err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var all []entry
+	for _, name := range names {
+		l := c.known[name]
+		if l == nil {
+			continue
+		}
+		for _, m := range l.Models {
+			all = append(all, entry{Ref{name, m.Name}, c.settings.amended(name, m), l.Info.Local, l.problem})
+		}
+	}
+	return all, nil
+}
+
+// ensure has every provider asked at least once.
+func (c *catalog) ensure(ctx context.Context, names []string) error {
+	var never []string
+	for _, name := range names {
+		switch c.state(name) {
+		case unasked:
+			never = append(never, name)
+		case outdated:
+			c.background.Go(func() { c.refresh(c.base, name) })
+		}
+	}
+	c.refreshEach(ctx, never)
+	return ctx.Err()
+}
+
+func (c *catalog) refreshAll(ctx context.Context) error {
+	c.refreshEach(ctx, c.providers.Names())
+	return ctx.Err()
+}
+
+func (c *catalog) refreshEach(ctx context.Context, names []string) {
+	var asking sync.WaitGroup
+	for _, name := range names {
+		asking.Go(func() { c.refresh(ctx, name) })
+	}
+	asking.Wait()
+}
+
+// A freshness says whether a provider has to be asked.
+type freshness int
+
+const (
+	current freshness = iota
+	unasked
+	outdated
+)
+
+// state marks a provider that is outdated as being refreshed.
+func (c *catalog) state(name string) freshness {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	l := c.known[name]
+	if l == nil || l.checked.IsZero() {
+		return unasked
+	}
+	after := c.settings.Refresh
+	if l.problem != "" {
+		after = min(after, downRefresh)
+	}
+	if time.Since(l.checked) < after || c.began[name] {
+		return current
+	}
+	if c.began == nil {
+		c.began = map[string]bool{}
+	}
+	c.began[name] = true
+	return outdated
+}
+
+// refresh asks a provider what it offers. When it does not answer, what it offered
+// before stays, if need be from before the host was started.
+func (c *catalog) refresh(ctx context.Context, name string) {
+	ctx, cancel := context.WithTimeout(ctx, refreshTime)
+	defer cancel()
+	fresh, err := c.ask(ctx, name)
+	if err != nil && errors.Is(context.Cause(ctx), context.Canceled) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.began, name)
+		return // whoever wanted to know does not any more
+	}
+	if err == nil {
+		c.keep(ctx, name, fresh)
+		c.pool.sync(name, fresh.Models)
+	} else {
+		fresh = c.before(ctx, name)
+		fresh.problem = line(err.Error())
+	}
+	fresh.checked = time.Now()
+	c.put(name, &fresh)
+}
+
+func (c *catalog) ask(ctx context.Context, name string) (l listing, err error) {
+	p, err := c.providers.Provider(ctx, name)
+	if err != nil {
+		return l, err
+	}
+	if l.Info, err = p.Info(ctx); err != nil {
+		return l, err
+	}
+	if l.Models, err = p.Models(ctx); err != nil {
+		return l, err
+	}
+	return l, p.Health(ctx)
+}
+
+// before is what a provider offered when it last answered.
+func (c *catalog) before(ctx context.Context, name string) listing {
+	c.mu.Lock()
+	old := c.known[name]
+	c.mu.Unlock()
+	if old != nil {
+		return *old
+	}
+	var l listing
+	e, err := c.kv.Get(context.WithoutCancel(ctx), catalogKey+name)
+	if err == nil {
+		err = json.Unmarshal(e.Value, &l)
+	}
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		c.log.Warn("what a provider offered cannot be read", "provider", name, "err", err)
+	}
+	return l
+}
+
+// keep writes what a provider offers, when it is not what is there.
+func (c *catalog) keep(ctx context.Context, name string, l listing) {
+	if old := c.before(ctx, name); old.Info == l.Info && slices.EqualFunc(old.Models, l.Models, sameModel) {
+		return
+	}
+	v, err := json.Marshal(l)
+	if err == nil {
+		_, err = c.kv.Put(ctx, catalogKey+name, v, store.Any)
+	}
+	if err != nil {
+		c.log.Warn("what a provider offers is not kept", "provider", name, "err", err)
+	}
+}
+
+// sameModel reports whether two models are the same but for being loaded.
+func sameModel(a, b provider.Model) bool {
+	tiers := slices.Equal(a.Tiers, b.Tiers)
+	a.Tiers, b.Tiers, a.Loaded, b.Loaded = nil, nil, false, false
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	return tiers && errX == nil && errY == nil && string(x) == string(y)
+}
+
+// put makes a listing the one that counts and tells when a provider went or came
+// back.
+func (c *catalog) put(name string, l *listing) {
+	c.mu.Lock()
+	old := c.known[name]
+	if c.known == nil {
+		c.known = map[string]*listing{}
+	}
+	c.known[name] = l
+	delete(c.began, name)
+	c.mu.Unlock()
+	was := old != nil && old.problem != ""
+	switch {
+	case l.problem != "" && !was:
+		c.log.Warn("a provider does not answer", "provider", name, "err", l.problem)
+		c.tell(event.Event{Type: event.ProviderUnhealthy, Actor: "provider:" + name, Text: fmt.Sprintf("provider %s: %s", name, l.problem)})
+	case l.problem == "" && was:
+		c.tell(event.Event{Type: event.ProviderHealthy, Actor: "provider:" + name, Text: fmt.Sprintf("provider %s answers again", name)})
+	}
+}
+
+// amended is a model with what the settings say of it.
+func (s Settings) amended(providerName string, m provider.Model) provider.Model {
+	i := slices.IndexFunc(s.Models[providerName], func(o provider.Model) bool { return o.Name == m.Name })
+	if i < 0 {
+		return m
+	}
+	o := s.Models[providerName][i]
+	if len(o.Tiers) > 0 {
+		m.Tiers = o.Tiers
+	}
+	instead(&m.ContextTokens, o.ContextTokens)
+	instead(&m.OutputTokens, o.OutputTokens)
+	instead(&m.Dimensions, o.Dimensions)
+	instead(&m.MemoryBytes, o.MemoryBytes)
+	instead(&m.InputUSD, o.InputUSD)
+	instead(&m.OutputUSD, o.OutputUSD)
+	for _, b := range []struct {
+		to *bool
+		v  bool
+	}{{&m.Text, o.Text}, {&m.Tools, o.Tools}, {&m.JSONSchema, o.JSONSchema}, {&m.Thinking, o.Thinking}, {&m.Streaming, o.Streaming}, {&m.Embeddings, o.Embeddings}} {
+		*b.to = *b.to || b.v
+	}
+	return m
+}
+
+func instead[T comparable](to *T, v T) {
+	var zero T
+	if v != zero {
+		*to = v
+	}
+}

@@ -1,0 +1,141 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/skillet-run/skillet/host/llm/budget"
+	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/plugins/provider"
+)
+
+// A remedy is what is done about a class of failure.
+type remedy struct {
+	// again is how often the same model is asked again.
+	again int
+	// next says which model is asked after that.
+	next next
+	kind task.Kind
+	temp bool // it may go away by itself
+}
+
+// A next says which of the remaining models are asked.
+type next int
+
+const (
+	nextNone   next = iota // none: it would be the same
+	nextAny                // the next one
+	nextOther              // the next one of another provider
+	nextLarger             // the next one with more context
+)
+
+// remedyOf is the table of what helps.
+func remedyOf(c provider.Class, s Settings) remedy {
+	switch c {
+	case provider.ClassRateLimited:
+		return remedy{1, nextAny, task.KindLimit, true}
+	case provider.ClassTimeout:
+		return remedy{1, nextAny, task.KindLimit, true}
+	case provider.ClassUnavailable:
+		return remedy{2, nextAny, task.KindInternal, true}
+	case provider.ClassInternal:
+		return remedy{1, nextAny, task.KindInternal, true}
+	case provider.ClassContextLength:
+		return remedy{0, nextLarger, task.KindLimit, false}
+	case provider.ClassAuth:
+		return remedy{0, nextOther, task.KindDenied, false}
+	case provider.ClassRefused:
+		if s.FallbackRefused {
+			return remedy{0, nextAny, task.KindSkill, false}
+		}
+		return remedy{0, nextNone, task.KindSkill, false}
+	case ClassUnfit:
+		return remedy{0, nextAny, task.KindSkill, false}
+	case ClassBudget:
+		return remedy{0, nextAny, task.KindLimit, false}
+	case provider.ClassCancelled:
+		return remedy{0, nextNone, task.KindInternal, false}
+	}
+	return remedy{0, nextNone, task.KindUsage, false} // invalid, and what nobody knows
+}
+
+// A failure is why an attempt failed: with a class, and with what caused it.
+type failure struct {
+	class      provider.Class
+	retryAfter time.Duration
+	cause      error
+}
+
+// Error implements error.
+func (f *failure) Error() string { return f.cause.Error() }
+
+// Unwrap gives the cause.
+func (f *failure) Unwrap() error { return f.cause }
+
+func fail(c provider.Class, format string, args ...any) *failure {
+	return &failure{class: c, cause: &provider.Error{Class: c, Message: fmt.Sprintf(format, args...)}}
+}
+
+// failureOf says of which class an error of an attempt is. outer is the caller's
+// context and inner that of the attempt.
+func failureOf(outer, inner context.Context, err error) *failure {
+	var f *failure
+	var pe *provider.Error
+	switch {
+	case errors.As(err, &f):
+		return f
+	case outer.Err() != nil:
+		return &failure{class: provider.ClassCancelled, cause: context.Cause(outer)}
+	case errors.Is(err, budget.ErrExhausted):
+		return &failure{class: ClassBudget, cause: err}
+	case errors.Is(inner.Err(), context.DeadlineExceeded):
+		return fail(provider.ClassTimeout, "no answer in time")
+	case errors.As(err, &pe):
+		return &failure{pe.Class, pe.RetryAfter, err}
+	}
+	return &failure{class: provider.ClassUnavailable, cause: &provider.Error{Class: provider.ClassUnavailable, Message: err.Error()}}
+}
+
+// report is the error for whoever asked, when the last of the models failed.
+func (j *job) report(f *failure) error {
+	if f.class == provider.ClassCancelled {
+		return fmt.Errorf("ask %s: %w", j.target, f.cause)
+	}
+	var e *task.Error
+	what := f.cause
+	if f.class == ClassUnfit {
+		what = fmt.Errorf("%w: %w", ErrUnfit, f.cause)
+	}
+	if !errors.As(what, &e) {
+		e = task.Wrap(remedyOf(f.class, j.r.settings).kind, what)
+	}
+	c := *e
+	c.Class = task.ClassPermanent
+	if remedyOf(f.class, j.r.settings).temp {
+		c.Class = task.ClassTransient
+	}
+	if f.retryAfter > 0 {
+		c.RetryAfterMS = max(f.retryAfter.Milliseconds(), 1)
+	}
+	if c.Hint == "" {
+		c.Hint = "`skillet provider diagnose` shows which models were considered, and why"
+	}
+	return fmt.Errorf("ask %s: %s: %w", j.target, j.asked(), &c)
+}
+
+// asked says who failed, before the last failure: "local/x, then openai/y".
+func (j *job) asked() string {
+	text := ""
+	for i, a := range j.attempts {
+		ref := Ref{a.Provider, a.Model}.String()
+		switch {
+		case i == 0:
+			text = ref
+		case j.attempts[i-1].Provider != a.Provider || j.attempts[i-1].Model != a.Model:
+			text += ", then " + ref
+		}
+	}
+	return text
+}

@@ -1,0 +1,105 @@
+// Package skillmodel answers the model calls of skills with the models that the host
+// routes to. It refuses to know what a skill is granted: that was asked before.
+package skillmodel
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/skillet-run/skillet/host/hostfn"
+	"github.com/skillet-run/skillet/host/llm"
+	"github.com/skillet-run/skillet/host/llm/budget"
+	"github.com/skillet-run/skillet/plugins/provider"
+)
+
+// A Generator asks models: a [*llm.Router].
+type Generator interface {
+	Generate(ctx context.Context, a llm.Ask) (llm.Answer, error)
+}
+
+// A Caller is for whom a skill is called. The zero value is nobody in particular:
+// the day and the month pay.
+type Caller struct {
+	// Lease is the budget that pays; nil for those of the day and the month.
+	Lease *budget.Lease
+	// Task, Step, Agent and Principal are as in [llm.Ask].
+	Task, Step, Agent, Principal string
+	// Private keeps answers for the task alone, and LocalOnly asks only models of
+	// this machine.
+	Private, LocalOnly bool
+}
+
+type callerKey struct{}
+
+// With returns a context in which the calls of skills are made for c.
+func With(ctx context.Context, c Caller) context.Context {
+	return context.WithValue(ctx, callerKey{}, c)
+}
+
+// Models asks models for skills. It is a [hostfn.Models].
+type Models struct{ models Generator }
+
+// New makes Models.
+func New(g Generator) Models { return Models{g} }
+
+// AskModel answers a prompt.
+func (m Models) AskModel(ctx context.Context, r hostfn.ModelRequest) (hostfn.ModelAnswer, error) {
+	c, _ := ctx.Value(callerKey{}).(Caller)
+	a := llm.Ask{
+		Model: r.Model, Purpose: "skill", Lease: c.Lease, Task: c.Task, Step: c.Step, Agent: c.Agent,
+		Principal: c.Principal, Private: c.Private, LocalOnly: c.LocalOnly,
+		Request: provider.Request{
+			System: r.System, MaxTokens: r.MaxTokens, Temperature: r.Temperature,
+			Messages: []provider.Message{{Role: provider.RoleUser, Text: r.Prompt}},
+		},
+	}
+	if r.Format == hostfn.FormatJSON {
+		a.Request.Schema = json.RawMessage("{}")
+	}
+	ans, err := m.models.Generate(ctx, a)
+	if err != nil {
+		return hostfn.ModelAnswer{}, told(err)
+	}
+	return hostfn.ModelAnswer{
+		Model: ans.Model, FinishReason: ans.Finish, Text: []byte(ans.Text),
+		InputTokens: ans.Usage.InputTokens, OutputTokens: ans.Usage.OutputTokens,
+	}, nil
+}
+
+// told adds what the guest may know of an error: nothing of providers, prices and
+// what other models there are.
+func told(err error) error {
+	var pe *provider.Error
+	f := &hostfn.Failure{Kind: hostfn.KindFailed, Message: "no model answered"}
+	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	case errors.Is(err, budget.ErrExhausted):
+		f = &hostfn.Failure{Kind: hostfn.KindLimit, Message: "the budget for models does not have as much"}
+	case errors.Is(err, llm.ErrNoModel):
+		f.Message = "there is no such model, or none that can answer this"
+	case errors.Is(err, llm.ErrUnfit):
+		f.Message = "the model's answer is not what was asked for"
+	case errors.Is(err, llm.ErrInvalid):
+		f = &hostfn.Failure{Kind: hostfn.KindInvalid, Message: "the request makes no sense to a model"}
+	case errors.As(err, &pe):
+		f = byClass(pe.Class)
+	}
+	return fmt.Errorf("%w (%w)", f, err)
+}
+
+func byClass(c provider.Class) *hostfn.Failure {
+	switch c {
+	case provider.ClassContextLength:
+		return &hostfn.Failure{Kind: hostfn.KindLimit, Message: "the prompt is longer than any model takes"}
+	case provider.ClassTimeout:
+		return &hostfn.Failure{Kind: hostfn.KindTimeout, Message: "no model answered in time"}
+	case provider.ClassRefused:
+		return &hostfn.Failure{Kind: hostfn.KindFailed, Message: "the model does not want to answer this"}
+	case provider.ClassRateLimited:
+		return &hostfn.Failure{Kind: hostfn.KindLimit, Message: "too many requests to models"}
+	}
+	return &hostfn.Failure{Kind: hostfn.KindFailed, Message: "no model answered"}
+}
