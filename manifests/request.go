@@ -94,7 +94,7 @@ func (m *Manifest) wishes() []wish {
 	}
 	all = append(all, p.reasoned(base)...)
 	if m.Type.IsPlugin() {
-		all = append(all, wish{action: capability.Native, reason: "it is a plugin: " + m.Description, field: "type"})
+		all = append(all, wish{action: capability.Native, reason: "a plugin is a program", field: "type"})
 	}
 	return append(all, m.contextWishes()...)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/install"
+	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/task"
 )
 
@@ -63,7 +64,7 @@ func (t *terminal) noteApproved(out install.Outcome) {
 	p := out.Proposal
 	switch {
 	case out.Skill != nil:
-		t.note("approved %s: installed %s (sha256:%s), tools: %s", p.ID, plain(out.Skill.Ref()), out.Skill.Digest.Short(), plain(strings.Join(out.Skill.Tools, ", ")))
+		t.note("approved %s: installed %s (sha256:%s)%s", p.ID, plain(out.Skill.Ref()), out.Skill.Digest.Short(), plain(toolsOf(*out.Skill)))
 	case p.Call != nil:
 		t.note("approved %s: %s may be called once with that input, until %s", p.ID, plain(p.Ref()+":"+p.Call.Tool), when(p.ExpiresAt))
 	default:
@@ -136,4 +137,12 @@ func (t *terminal) deciding(ctx context.Context, c *cli.Context, h *host.Host, v
 		return p, err
 	}
 	return p, t.confirm("approvals "+verb, strings.ToUpper(verb[:1])+verb[1:]+" this?")
+}
+
+// toolsOf is the end of a sentence that says which tools a skill has.
+func toolsOf(s registry.Skill) string {
+	if len(s.Tools) == 0 {
+		return ""
+	}
+	return ", tools: " + strings.Join(s.Tools, ", ")
 }

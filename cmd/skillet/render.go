@@ -48,11 +48,11 @@ func (t *terminal) renderable(ctx context.Context, c *cli.Context, h *host.Host,
 	return nil
 }
 
-// runsCode reports whether a tool of a skill is code: all of a skill that runs
-// code, and the scripts of a folder.
+// runsCode reports whether a tool of a skill is code, and no prompt: all of a skill
+// that runs code, and the scripts of a folder.
 func runsCode(m *manifests.Manifest, tool string) bool {
 	_, script := m.Script(tool)
-	return m.Type.IsCode() || script
+	return !m.Type.IsPrompt() || script
 }
 
 // render prints a prompt.
