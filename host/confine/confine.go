@@ -8,9 +8,11 @@ package confine
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -48,3 +50,42 @@ func RemoveStale(base, prefix string) {
 		}
 	}
 }
+
+// A Process is a child of this process with what it has started.
+type Process struct {
+	os   *os.Process
+	mu   sync.Mutex
+	gone bool // waited for
+}
+
+// Start starts a child in a group of its own, see [Group], on this thread, and
+// bounds it. The goroutine calls [LockThread] before, and Wait.
+func Start(cmd *exec.Cmd, l Limits) (*Process, error) {
+	Group(cmd)
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	p := &Process{os: cmd.Process}
+	if err := LimitProcess(p.os.Pid, l); err != nil {
+		p.Kill()
+		_, _ = p.Wait()
+		return nil, err
+	}
+	return p, nil
+}
+
+// PID is the number of the process.
+func (p *Process) PID() int { return p.os.Pid }
+
+// Kill ends the process and its group. It may be called often, and from anywhere.
+func (p *Process) Kill() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.gone {
+		KillGroup(p.os)
+	}
+}
+
+// Wait waits for the end of the process, kills what is left of its group, and
+// says how it ended. It is called once.
+func (p *Process) Wait() (*os.ProcessState, error) { return p.wait() }

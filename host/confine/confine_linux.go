@@ -70,15 +70,16 @@ func KeepDescriptors() error {
 	return fmt.Errorf("keep descriptors: %w", err)
 }
 
-// WaitEnd returns when a child of this process has ended, which still has its
-// number then: it was not waited for. Other systems return at once.
-func WaitEnd(p *os.Process) {
-	for {
-		err := unix.Waitid(unix.P_PID, p.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
-		if !errors.Is(err, unix.EINTR) {
-			return
-		}
+// wait waits for the end of a child. What is left of its group is killed while
+// the child still has its number.
+func (p *Process) wait() (*os.ProcessState, error) {
+	for errors.Is(unix.Waitid(unix.P_PID, p.os.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil), unix.EINTR) {
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	KillGroup(p.os)
+	p.gone = true
+	return p.os.Wait()
 }
 
 // KillMarked kills every process of this user that has an entry in its

@@ -22,8 +22,15 @@ func LimitProcess(int, Limits) error { return nil }
 // KeepDescriptors is described where it is for Linux.
 func KeepDescriptors() error { return nil }
 
-// WaitEnd is described where it is for Linux.
-func WaitEnd(*os.Process) {}
+// wait waits for the end of a child, and kills what is left of its group then.
+func (p *Process) wait() (*os.ProcessState, error) {
+	state, err := p.os.Wait()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	KillGroup(p.os)
+	p.gone = true
+	return state, err
+}
 
 // KillMarked is described where it is for Linux.
 func KillMarked(string) int { return 0 }

@@ -1,0 +1,232 @@
+//go:build unix
+
+package plugins
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/skillet-run/skillet/host/confine"
+	"github.com/skillet-run/skillet/plugins/provider"
+)
+
+// roles are what this test's program is when it is started as a plugin, by its
+// first argument.
+func roles() map[string]func(args []string) {
+	return map[string]func([]string){
+		"parrot":  func([]string) { ServeProvider(&parrot{}) },
+		"printer": printThenServe,
+	}
+}
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 {
+		if role, ok := roles()[os.Args[1]]; ok {
+			role(os.Args[2:])
+			return
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// parrot is a provider that answers with what it is asked, and does on demand what
+// a plugin must not be able to do.
+type parrot struct{}
+
+func (*parrot) Info(context.Context) (provider.Info, error) {
+	return provider.Info{Name: "parrot", Version: "1.0.0", Local: true}, nil
+}
+
+func (*parrot) Models(context.Context) ([]provider.Model, error) {
+	return []provider.Model{{Name: "echo", Text: true, Streaming: true, Loaded: true}}, nil
+}
+
+func (*parrot) Generate(ctx context.Context, r provider.Request, emit func(provider.Delta) error) (provider.Response, error) {
+	text := r.Messages[len(r.Messages)-1].Text
+	name, argument, _ := strings.Cut(text, " ")
+	if trick, ok := tricks()[name]; ok {
+		said, err := trick(ctx, argument, emit)
+		return provider.Response{Model: r.Model, Text: said, Finish: provider.FinishStop}, err
+	}
+	for _, word := range strings.SplitAfter(text, " ") {
+		if err := emit(provider.Delta{Text: word}); err != nil {
+			return provider.Response{}, err
+		}
+	}
+	return provider.Response{Model: r.Model, Text: text, Finish: provider.FinishStop}, nil
+}
+
+func (*parrot) Embed(context.Context, provider.EmbedRequest) (provider.EmbedResponse, error) {
+	return provider.EmbedResponse{}, &provider.Error{Class: provider.ClassInvalid, Message: "a parrot embeds nothing"}
+}
+
+func (*parrot) Load(context.Context, string) error   { return nil }
+func (*parrot) Unload(context.Context, string) error { return nil }
+func (*parrot) Health(context.Context) error         { return nil }
+
+// tricks are what the parrot does instead of answering.
+func tricks() map[string]func(ctx context.Context, argument string, emit func(provider.Delta) error) (string, error) {
+	return map[string]func(context.Context, string, func(provider.Delta) error) (string, error){
+		"!environment": func(context.Context, string, func(provider.Delta) error) (string, error) {
+			return strings.Join(os.Environ(), "\n"), nil
+		},
+		"!stdin": func(context.Context, string, func(provider.Delta) error) (string, error) {
+			b := make([]byte, 100)
+			n, err := os.Stdin.Read(b)
+			return fmt.Sprintf("%q %v", b[:n], err), nil
+		},
+		"!huge": func(_ context.Context, megabytes string, _ func(provider.Delta) error) (string, error) {
+			n, err := strconv.Atoi(megabytes)
+			return strings.Repeat("x", n<<20), err
+		},
+		"!child": func(_ context.Context, how string, _ func(provider.Delta) error) (string, error) {
+			return startChild(how)
+		},
+		"!die": func(_ context.Context, words string, _ func(provider.Delta) error) (string, error) {
+			fmt.Fprintln(os.Stderr, words)
+			os.Exit(7)
+			return "", nil
+		},
+		"!panic": func(context.Context, string, func(provider.Delta) error) (string, error) { panic("on demand") },
+		"!hang": func(context.Context, string, func(provider.Delta) error) (string, error) {
+			select {}
+		},
+		"!wait": func(ctx context.Context, file string, _ func(provider.Delta) error) (string, error) {
+			<-ctx.Done()
+			return "", os.WriteFile(file, []byte(ctx.Err().Error()), 0o600)
+		},
+		"!print": func(_ context.Context, words string, _ func(provider.Delta) error) (string, error) {
+			fmt.Println(words)
+			return "printed", nil
+		},
+		"!flood": func(_ context.Context, lines string, _ func(provider.Delta) error) (string, error) {
+			n, err := strconv.Atoi(lines)
+			for range n {
+				fmt.Fprintln(os.Stderr, strings.Repeat("y", 20<<10))
+			}
+			return "flooded", err
+		},
+		"!stream": func(_ context.Context, _ string, emit func(provider.Delta) error) (string, error) {
+			for {
+				if err := emit(provider.Delta{Text: strings.Repeat("z", 1<<20)}); err != nil {
+					return "", err
+				}
+			}
+		},
+		"!stop": func(context.Context, string, func(provider.Delta) error) (string, error) {
+			return "", syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+		},
+		"!limits": func(context.Context, string, func(provider.Delta) error) (string, error) {
+			b, err := os.ReadFile("/proc/self/limits")
+			return string(b), err
+		},
+		"!status": func(context.Context, string, func(provider.Delta) error) (string, error) {
+			b, err := os.ReadFile("/proc/self/status")
+			return string(b), err
+		},
+		"!directory": func(context.Context, string, func(provider.Delta) error) (string, error) { return os.Getwd() },
+		"!descriptors": func(context.Context, string, func(provider.Delta) error) (string, error) {
+			var all []string
+			files, err := filepath.Glob("/proc/self/fd/*")
+			for _, f := range files {
+				to, _ := os.Readlink(f)
+				all = append(all, to)
+			}
+			return strings.Join(all, "\n"), err
+		},
+	}
+}
+
+// startChild starts a process that outlives what starts it, and says its number.
+func startChild(how string) (string, error) {
+	cmd := exec.Command("/bin/sleep", "300")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: how == "session"}
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	if err := cmd.Start(); err != nil {
+		return "", err
+	}
+	return strconv.Itoa(cmd.Process.Pid), nil
+}
+
+// printThenServe prints before it is served what libraries print.
+func printThenServe([]string) {
+	fmt.Println("loading weights")
+	fmt.Println(strings.Repeat("=", 100<<10))
+	fmt.Println("done | 100 % | really")
+	ServeProvider(&parrot{})
+}
+
+// spec is this test's program as a plugin.
+func spec(args ...string) Spec {
+	return Spec{Name: args[0], Args: args}
+}
+
+// quick are settings for tests that let plugins die.
+func quick() Settings {
+	return Settings{StopTimeout: 2 * time.Second, Restart: Restart{First: time.Millisecond, Longest: 50 * time.Millisecond, Attempts: 3}}
+}
+
+// newSupervisor is closed when the test ends.
+func newSupervisor(t *testing.T, s Settings) *Supervisor {
+	t.Helper()
+	v := New(hclog.New(&hclog.LoggerOptions{Output: t.Output(), Level: hclog.Debug}), s)
+	t.Cleanup(v.Close)
+	return v
+}
+
+// start starts a plugin that is a provider.
+func start(t *testing.T, v *Supervisor, s Spec) provider.Provider {
+	t.Helper()
+	p, err := v.Provider(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// say asks a parrot.
+func say(ctx context.Context, p provider.Provider, text string) (string, error) {
+	r, err := p.Generate(ctx, provider.Request{Model: "echo", Messages: []provider.Message{{Role: provider.RoleUser, Text: text}}}, nil)
+	return r.Text, err
+}
+
+// must asks a parrot that has to answer.
+func must(t *testing.T, p provider.Provider, text string) string {
+	t.Helper()
+	said, err := say(t.Context(), p, text)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return said
+}
+
+// gone fails the test when a process is still there after a while.
+func gone(t *testing.T, pid int) {
+	t.Helper()
+	for range 200 {
+		if !confine.Exists(pid) || zombie(pid) {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Errorf("process %d is still there", pid)
+	_ = syscall.Kill(pid, syscall.SIGKILL)
+}
+
+// zombie reports whether a process has ended and was not waited for by whoever
+// has to.
+func zombie(pid int) bool {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, rest, ok := strings.Cut(string(b), ") ")
+	return err == nil && ok && strings.HasPrefix(rest, "Z")
+}

@@ -1,0 +1,300 @@
+package plugins
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+)
+
+// supervised is a plugin that is started when it is asked and does not run.
+type supervised struct {
+	log      hclog.Logger
+	spec     Spec
+	settings Settings
+	turn     chan struct{} // who starts it holds the one place
+	calls    sync.WaitGroup
+
+	mu     sync.Mutex
+	now    *connection // nil while none runs
+	state  history
+	count  int // of calls
+	closed bool
+}
+
+// history is what became of earlier processes.
+type history struct {
+	starts, deaths int
+	next           time.Time // before which it is not started
+	problem        error
+	output         []string
+}
+
+func supervise(log hclog.Logger, spec Spec, s Settings) *supervised {
+	return &supervised{log: log, spec: spec, settings: s, turn: make(chan struct{}, 1)}
+}
+
+// use returns the connection for one call, and what ends the call. It starts the
+// plugin when it does not run.
+func (p *supervised) use(ctx context.Context) (conn *connection, done func(), err error) {
+	for {
+		conn, err := p.begin()
+		if conn != nil || err != nil {
+			return conn, p.end, err
+		}
+		if err := p.start(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
+}
+
+// begin counts a call if there is somebody to call.
+func (p *supervised) begin() (*connection, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, p.failed(ErrClosed)
+	}
+	if p.now == nil || !p.now.alive() {
+		return nil, nil
+	}
+	p.calls.Add(1)
+	p.count++
+	return p.now, nil
+}
+
+func (p *supervised) end() {
+	p.mu.Lock()
+	p.count--
+	p.mu.Unlock()
+	p.calls.Done()
+}
+
+// failed is a failure to start.
+func (p *supervised) failed(reason error) *StartError {
+	return &StartError{Kind: p.spec.Kind, Name: p.spec.Name, Reason: reason}
+}
+
+// start starts the plugin, or waits until somebody else has.
+func (p *supervised) start(ctx context.Context) error {
+	select {
+	case p.turn <- struct{}{}:
+		defer func() { <-p.turn }()
+	case <-ctx.Done():
+		return p.failed(ctx.Err())
+	}
+	if running, err := p.due(ctx); running || err != nil {
+		return err
+	}
+	c, err := connect(ctx, p.log, &p.spec, p.settings)
+	if err != nil {
+		return p.note(ctx, err)
+	}
+	return p.install(c)
+}
+
+// due waits until the plugin may be started. It may turn out to run.
+func (p *supervised) due(ctx context.Context) (running bool, err error) {
+	p.mu.Lock()
+	running, closed, h := p.now != nil && p.now.alive(), p.closed, p.state
+	p.mu.Unlock()
+	wait := time.Until(h.next)
+	switch {
+	case closed:
+		return false, p.failed(ErrClosed)
+	case running || wait <= 0:
+		return running, nil
+	case h.deaths >= p.settings.Restart.Attempts:
+		return false, p.loop(h, wait)
+	}
+	select {
+	case <-time.After(wait):
+		return false, nil
+	case <-ctx.Done():
+		return false, p.failed(ctx.Err())
+	}
+}
+
+// loop is the failure of a plugin that keeps dying.
+func (p *supervised) loop(h history, wait time.Duration) error {
+	e := p.failed(fmt.Errorf("%w: %d times in a row, and it is tried again in %v; last: %w", ErrCrashLoop, h.deaths, wait.Round(time.Second), h.problem))
+	e.Output = h.output
+	return e
+}
+
+// note remembers a start that went wrong, unless nobody waited for its end.
+func (p *supervised) note(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return p.failed(err)
+	}
+	var start *StartError
+	if !errors.As(err, &start) {
+		start = p.failed(err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.state.starts++
+	p.died(start.Reason, start.Output)
+	p.log.Error("the plugin could not be started", "error", start.Reason)
+	return start
+}
+
+// died counts a death. Its caller holds the lock.
+func (p *supervised) died(reason error, output []string) {
+	h := &p.state
+	h.deaths++
+	h.problem, h.output = reason, output
+	h.next = time.Now().Add(p.settings.Restart.delay(h.deaths))
+}
+
+// install makes a connection the one that is used.
+func (p *supervised) install(c *connection) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		c.abandon()
+		c.client.Kill()
+		return p.failed(ErrClosed)
+	}
+	p.now = c
+	p.state.starts++
+	go p.watch(c)
+	p.log.Debug("the plugin runs", "pid", c.proc.PID())
+	return nil
+}
+
+// watch asks an idle plugin whether it is there, until it has ended.
+func (p *supervised) watch(c *connection) {
+	tick := time.NewTicker(p.settings.Watch)
+	defer tick.Stop()
+	for silent := 0; ; {
+		select {
+		case <-c.ended:
+			p.lost(c)
+			return
+		case <-tick.C:
+			if silent = p.silent(c, silent); silent == maxSilent {
+				c.refuse(errors.New("it does not answer any more"))
+			}
+		}
+	}
+}
+
+// maxSilent is how often in a row an idle plugin may not answer.
+const maxSilent = 3
+
+// silent counts how often in a row the plugin did not answer. While it is asked
+// something else it may have no time to.
+func (p *supervised) silent(c *connection, before int) int {
+	p.mu.Lock()
+	busy := p.count > 0
+	p.mu.Unlock()
+	if busy {
+		return 0
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), p.settings.Watch)
+	defer cancel()
+	if c.check(ctx) != nil {
+		return before + 1
+	}
+	return 0
+}
+
+// lost notes that a process has ended.
+func (p *supervised) lost(c *connection) {
+	c.client.Kill() // of a process that is gone: what go-plugin keeps
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.now != c || p.closed {
+		return
+	}
+	p.now = nil
+	if time.Since(c.since) >= p.settings.Restart.Steady {
+		p.state.deaths = 0
+	}
+	reason := c.death()
+	p.died(reason, c.output.tail())
+	p.log.Warn("the plugin has ended", "how", reason)
+}
+
+// death is why a process has ended.
+func (c *connection) death() error {
+	if problem := c.reason(); problem != nil {
+		return problem
+	}
+	return errors.New("it ended: " + c.how)
+}
+
+// stop waits for the calls to end until ctx does, and ends the process. Nothing
+// is started after that.
+func (p *supervised) stop(ctx context.Context) {
+	p.mu.Lock()
+	p.closed = true
+	p.mu.Unlock()
+	select {
+	case p.turn <- struct{}{}: // nobody starts it now
+		defer func() { <-p.turn }()
+	case <-ctx.Done():
+		p.turn <- struct{}{}
+		defer func() { <-p.turn }()
+	}
+	idle := make(chan struct{})
+	go func() {
+		p.calls.Wait()
+		close(idle)
+	}()
+	select {
+	case <-idle:
+	case <-ctx.Done():
+	}
+	p.mu.Lock()
+	c := p.now
+	p.now = nil
+	p.mu.Unlock()
+	if c != nil {
+		c.stop(ctx)
+	}
+}
+
+// death says how the plugin died that a connection was to, and what it said
+// last. It is empty when the plugin lives. A connection breaks a little before its
+// process is gone.
+func (p *supervised) death(c *connection) string {
+	select {
+	case <-c.ended:
+	case <-time.After(deathDelay):
+		return ""
+	}
+	text := fmt.Sprintf("%s %s: %v", p.spec.Kind, p.spec.Name, c.death())
+	if output := c.output.tail(); len(output) > 0 {
+		text += fmt.Sprintf("; it said last: %q", output[len(output)-1])
+	}
+	return text
+}
+
+const deathDelay = 500 * time.Millisecond
+
+// status is how the plugin is.
+func (p *supervised) status() Status {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := Status{
+		Name: p.spec.Name, Kind: p.spec.Kind, State: StateIdle, Calls: p.count,
+		Starts: p.state.starts, Deaths: p.state.deaths, Output: p.state.output,
+	}
+	if p.state.problem != nil {
+		s.Problem = p.state.problem.Error()
+	}
+	switch {
+	case p.closed:
+		s.State = StateStopped
+	case p.now != nil && p.now.alive():
+		s.State, s.PID, s.Since, s.Output = StateRunning, p.now.proc.PID(), p.now.since, p.now.output.tail()
+	case p.state.deaths >= p.settings.Restart.Attempts:
+		s.State = StateFailed
+	}
+	return s
+}
