@@ -1,0 +1,197 @@
+package local
+
+import (
+	"strings"
+	"unicode"
+)
+
+// concepts are the words that are taken for one. The first of a line is its name;
+// a line that begins with "!" is of words that can begin a clause: what somebody
+// wants done. Everything else about language is in stop, generic and phrases:
+// there is no other dictionary.
+var concepts = strings.TrimSpace(`
+!summary summarise summarize summaries shorten condense abridge gist digest synopsis tldr recap
+!list enumerate
+!count number measure statistics stats statistic figures
+!convert turn transform render change
+!fetch download retrieve request curl
+!compare diff difference differences differ differs
+!search find grep look locate occurrence occurrences
+!read open load print cat display view contain contains content contents say says return returns
+!save write store put wrote written copy
+!append add
+!sort order sorted ascending descending
+!filter where select keep
+!check validate valid verify conform fits fit validates
+!describe profile overview
+!run evaluate execute eval compute calculate
+!extract strip pull
+!query jq
+!parse
+link links url urls hyperlink hyperlinks address addresses
+file files
+directory dir folder directories folders
+text plaintext markup
+table csv tsv spreadsheet
+json
+markdown md
+html web webpage page_html
+pdf
+javascript js
+python py
+word words
+frequent common
+author who
+property properties info metadata title
+header headers head
+row rows record records
+column columns
+regex regexp
+schema
+`)
+
+// phrases are several words that are taken for one.
+var phrases = map[string]string{
+	"how many": "count", "how long": "count", "word count": "count word", "who wrote": "author", "written by": "author",
+	"look for": "search", "looks for": "search", "key points": "summary", "main points": "summary", "in short": "summary",
+	"tl dr": "summary", "regular expression": "regex", "comma separated": "csv", "web page": "html", "plain text": "text",
+	"table of contents": "toc", "get rid": "delete", "source code": "code", "find out": "tell",
+	"at least": "atleast", "at most": "atmost", "find all": "search", "changed between": "compare", "what changed": "compare",
+	"differ from": "compare", "different from": "compare", "make shorter": "summary", "list of": "list",
+}
+
+// stop are words that say nothing about what is wanted, and generic those that say
+// no more than that something is: "show", "tell", "what".
+const (
+	stop = `a an the of in on at to into for from by with as is are was were be been it its they them their this that these those there
+and or but so if then than also too very just only not no do does did done has have had having can could would should will shall may might must
+my your our his her me you we us i he she please kindly want wants wanted need needs like lets let s t d ll re ve m about between within out up
+all any each every both either some more most much per via using use used after before first last next afterwards finally now here which what
+how when why whose whom well thanks thank hello hi dear above below again once while under inside over off away along
+plain able whether according given such same other another`
+	generic = `show give get tell list_ present provide return make produce create_ display see know explain obtain take work help`
+)
+
+// A lexicon knows the words of goals and descriptions.
+type lexicon struct {
+	concept map[string]string // stem to concept
+	actions map[string]bool   // concepts that can begin a clause
+	stop    map[string]bool
+	generic map[string]bool
+}
+
+func newLexicon() *lexicon {
+	l := &lexicon{map[string]string{}, map[string]bool{}, map[string]bool{}, map[string]bool{}}
+	for line := range strings.Lines(concepts) {
+		line, action := strings.CutPrefix(strings.TrimSpace(line), "!")
+		words := strings.Fields(line)
+		for _, w := range words {
+			l.concept[stem(w)] = words[0]
+		}
+		if action {
+			l.actions[words[0]] = true
+		}
+	}
+	for _, w := range strings.Fields(stop) {
+		l.stop[w] = true
+	}
+	for _, w := range strings.Fields(generic) {
+		l.generic[w] = true
+	}
+	return l
+}
+
+// meaning is the concept of a word: its own stem when it has no other. Empty is a
+// word without one.
+func (l *lexicon) meaning(word string) string {
+	word = strings.ToLower(word)
+	if l.stop[word] || len(word) < 2 {
+		return ""
+	}
+	s := stem(word)
+	if c, ok := l.concept[s]; ok {
+		return c
+	}
+	return s
+}
+
+// isAction says whether a word can begin a clause.
+func (l *lexicon) isAction(word string) bool {
+	return l.generic[strings.ToLower(word)] || l.actions[l.meaning(word)]
+}
+
+// meanings are the concepts of a text, with those of its phrases.
+func (l *lexicon) meanings(text string) []string {
+	words := wordsOf(text)
+	var all []string
+	for i := 0; i < len(words); i++ {
+		if i+1 < len(words) {
+			if p, ok := phrases[words[i]+" "+words[i+1]]; ok {
+				all = append(all, strings.Fields(p)...)
+				i++
+				continue
+			}
+		}
+		if m := l.meaning(words[i]); m != "" {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// wordsOf are the words of a text in lower case. A name such as read_text or
+// readText is several.
+func wordsOf(text string) []string {
+	var words []string
+	var word strings.Builder
+	end := func() {
+		if word.Len() > 0 {
+			words = append(words, strings.ToLower(word.String()))
+			word.Reset()
+		}
+	}
+	lower := false
+	for _, r := range text {
+		switch {
+		case r == '\'' || r == '’':
+			continue
+		case !unicode.IsLetter(r) && !unicode.IsNumber(r):
+			end()
+		case unicode.IsUpper(r) && lower:
+			end()
+			word.WriteRune(r)
+		default:
+			word.WriteRune(r)
+		}
+		lower = unicode.IsLower(r)
+	}
+	end()
+	return words
+}
+
+// stem takes the common endings of English off a word. It only has to take the
+// same off the words of a goal and of a description.
+func stem(w string) string {
+	w = strings.ToLower(w)
+	switch {
+	case strings.HasSuffix(w, "ies") && len(w) > 4:
+		w = w[:len(w)-3] + "y"
+	case strings.HasSuffix(w, "sses"):
+		w = w[:len(w)-2]
+	case strings.HasSuffix(w, "s") && len(w) > 3 && !strings.HasSuffix(w, "ss") && !strings.HasSuffix(w, "us") && !strings.HasSuffix(w, "is"):
+		w = w[:len(w)-1]
+	}
+	for _, ending := range []string{"ing", "ed"} {
+		if base, ok := strings.CutSuffix(w, ending); ok && len(base) > 2 && strings.ContainsAny(base, "aeiouy") {
+			if n := len(base); base[n-1] == base[n-2] && !strings.ContainsRune("lsz", rune(base[n-1])) {
+				base = base[:n-1]
+			}
+			w = base
+			break
+		}
+	}
+	if len(w) > 3 {
+		w = strings.TrimSuffix(w, "e")
+	}
+	return w
+}

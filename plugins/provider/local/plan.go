@@ -1,0 +1,394 @@
+package local
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/skillet-run/skillet/plugins/provider"
+)
+
+// A planner matches a goal to tools. What it decides depends on the goal and the
+// tools alone: the same two give the same steps, before and after the tools have
+// answered, and nothing that a tool answers has a say in it.
+type planner struct {
+	lex   *lexicon
+	tools []*tool
+	idf   map[string]float64
+	most  float64 // of a word that no tool has
+
+	steps   []step
+	done    []outcome
+	sources []source // what the clauses so far worked on
+	output  *ref     // what the last of them came to, when that is a text
+	passed  bool     // the last of them only read or converted it
+}
+
+// An outcome is what became of a clause: the steps it comes to, or none.
+type outcome struct {
+	clause clause
+	made   []int
+	score  float64
+	near   []string // tools that come nearest, when none fits
+}
+
+// Bounds of a plan.
+const (
+	maxClauses = 24
+	maxSteps   = 64 // as agent.MaxSteps
+)
+
+// fits is how much of a clause has to be matched for a tool to be called.
+const fits = 0.5
+
+func (l *lexicon) plan(goal string, before []string, tools []provider.Tool) *planner {
+	p := &planner{lex: l, tools: l.known(tools), idf: map[string]float64{}}
+	p.weigh()
+	for _, b := range before {
+		for _, c := range l.clauses(b) {
+			if s := c.sources(); len(s) > 0 {
+				p.sources = s
+			}
+		}
+	}
+	all := l.clauses(goal)
+	for i, c := range all[:min(len(all), maxClauses)] {
+		p.add(c, i)
+	}
+	return p
+}
+
+// weigh gives a word the more weight the fewer tools have it.
+func (p *planner) weigh() {
+	n := map[string]int{}
+	for _, t := range p.tools {
+		for m, w := range t.weights {
+			if w >= inProperty {
+				n[m]++
+			}
+		}
+	}
+	total := float64(len(p.tools))
+	for m, k := range n {
+		p.idf[m] = math.Log(1 + total/float64(k))
+	}
+	p.most = math.Log(1 + 2*total)
+}
+
+func (p *planner) weight(mean string) float64 {
+	if w, ok := p.idf[mean]; ok {
+		return w
+	}
+	return p.most
+}
+
+// add plans a clause: with the file that it writes to, or plainly.
+func (p *planner) add(c clause, number int) {
+	o := outcome{clause: c}
+	if c.dest >= 0 {
+		o = p.save(c, number)
+	}
+	if len(o.made) == 0 {
+		o = p.plain(c, number)
+	}
+	if len(p.steps) > maxSteps {
+		p.steps, o.made = p.steps[:p.before(number)], nil
+	}
+	p.done = append(p.done, o)
+	p.remember(c, o)
+}
+
+// before is how many steps the clauses before one have.
+func (p *planner) before(number int) int {
+	i := slices.IndexFunc(p.steps, func(s step) bool { return s.clause == number })
+	if i < 0 {
+		return len(p.steps)
+	}
+	return i
+}
+
+// remember keeps what later clauses can mean by "it".
+func (p *planner) remember(c clause, o outcome) {
+	if s := c.sources(); len(s) > 0 {
+		p.sources, p.output = s, nil
+	}
+	p.passed = false
+	if len(o.made) == 0 {
+		return
+	}
+	i := o.made[len(o.made)-1]
+	if t := p.steps[i].tool; t.gives != facts && !t.writes {
+		p.output = p.result(i)
+		p.passed = len(o.made) == 1 && !slices.Contains(t.name, "summary") && !slices.Contains(t.name, "compare")
+	}
+}
+
+// result is what a step answers, with the form of what it read.
+func (p *planner) result(i int) *ref {
+	s := p.steps[i]
+	r := &ref{step: i, field: s.tool.field, form: s.tool.gives}
+	if r.form == anyText && s.tool.reads != fromNothing && s.tool.special() == "" {
+		for _, f := range s.fields {
+			name := strings.Trim(string(f.value), `"`)
+			if q := s.tool.property(func(q property) bool { return q.name == f.name }); q != nil && (q.role == rolePath || q.role == roleURL) {
+				r.form = formOf(token{kind: map[bool]kind{true: web, false: pathName}[q.role == roleURL], text: name})
+			}
+		}
+	}
+	return r
+}
+
+// A candidate is what a clause would come to with one tool.
+type candidate struct {
+	tool  *tool
+	made  []int
+	steps []step
+	used  []bool
+	score float64
+}
+
+// plain finds the tool that matches a clause best, of those whose input can be
+// filled.
+func (p *planner) plain(c clause, number int) outcome {
+	o := outcome{clause: c}
+	var best candidate
+	before := len(p.steps)
+	for _, t := range p.tools {
+		b := p.builder(&c, number)
+		made := b.try(t)
+		x := candidate{t, made, slices.Clone(p.steps[before:]), b.used, 0}
+		x.score = p.score(b, x)
+		p.steps = p.steps[:before]
+		if len(made) > 0 && x.score > best.score+1e-9 {
+			best = x
+		}
+	}
+	if best.score < fits {
+		o.near = p.near(c)
+		return o
+	}
+	p.steps = append(p.steps, best.steps...)
+	o.made, o.score = best.made, best.score
+	p.merge(&o, c, before)
+	return o
+}
+
+// Parts of a score beside the share of the words that are matched.
+const (
+	perName  = 0.15 // all words of the name of a tool are in the clause
+	perStep  = 0.04 // taken off for each further step
+	perLoose = 0.15 // taken off for a text that may be of another form
+	perInput = 0.04 // added for each word that became part of the input
+)
+
+// score says how much of the words of a clause the steps account for.
+func (p *planner) score(b *builder, x candidate) float64 {
+	if len(x.made) == 0 {
+		return 0
+	}
+	chain := []*tool{x.tool}
+	for _, s := range p.steps[b.from:] {
+		chain = append(chain, s.tool)
+	}
+	matched, total, inputs, first := 0.0, 0.0, 0, true
+	deny := false
+	for i, t := range b.clause.tokens {
+		deny = deny || t.kind == word && slices.Contains([]string{"without", "not", "never"}, strings.ToLower(t.text))
+		if b.used[i] && t.kind != pathName && t.kind != web {
+			inputs++
+			first = false
+			continue
+		}
+		if !p.lex.tells(t) {
+			continue
+		}
+		if deny {
+			matched -= 2 * x.tool.weights[t.mean]
+			continue
+		}
+		best := 0.0
+		for _, k := range chain {
+			best = max(best, k.weights[t.mean])
+		}
+		if first && best < inProperty {
+			return 0
+		}
+		first = false
+		w := p.weight(t.mean)
+		total += w
+		matched += w * min(1, best/inFirst)
+	}
+	return p.rated(b, x, matched, total, inputs)
+}
+
+func (p *planner) rated(b *builder, x candidate, matched, total float64, inputs int) float64 {
+	score := 0.6 // a clause that says nothing but which file: to read it is meant
+	switch {
+	case total > 0:
+		score = matched / total
+	case inputs == 0 && x.tool.reads == fromNothing:
+		return 0
+	}
+	return score + perName*b.named(x.tool) - perStep*float64(len(p.steps)-b.from-len(x.made)) - perLoose*float64(b.loose) + perInput*float64(inputs)
+}
+
+// named is the share of the words of a tool's name that are in the clause.
+func (b *builder) named(t *tool) float64 {
+	if len(t.name) == 0 {
+		return 0
+	}
+	n := 0
+	for _, m := range t.name {
+		if b.clause.means(m) || b.clause.hasForm(form(m)) {
+			n++
+		}
+	}
+	return float64(n) / float64(len(t.name))
+}
+
+func (c *clause) hasForm(f form) bool {
+	return slices.ContainsFunc(c.sources(), func(s source) bool { return s.form == f })
+}
+
+// merge makes one call of two of the same tool on the same text that ask for
+// different things: "filter ... and sort ...".
+func (p *planner) merge(o *outcome, c clause, before int) {
+	if len(p.done) == 0 || len(o.made) != 1 || o.made[0] != before || len(p.steps) != before+1 || len(c.sources()) > 0 {
+		return
+	}
+	last := p.done[len(p.done)-1]
+	if len(last.made) != 1 {
+		return
+	}
+	s, t := &p.steps[last.made[0]], &p.steps[before]
+	if s.tool != t.tool || s.tool.gives != facts || len(s.fields) == 0 || len(t.fields) == 0 || !(&step{tool: s.tool, fields: s.fields[:1]}).same(&step{tool: t.tool, fields: t.fields[:1]}) {
+		return
+	}
+	for _, f := range t.fields[1:] {
+		if s.has(f.name) {
+			return
+		}
+	}
+	s.fields = append(slices.Clone(s.fields), t.fields[1:]...)
+	p.steps = p.steps[:before]
+	o.made = last.made
+}
+
+// save plans a clause that says where its result is to be written: what is left of
+// it without that is planned by itself.
+func (p *planner) save(c clause, number int) outcome {
+	o := outcome{clause: c}
+	writer := p.writer(c)
+	if writer == nil {
+		return o
+	}
+	before := len(p.steps)
+	f := &filling{builder: p.builder(&c, number), tool: writer, step: step{tool: writer}}
+	target := writer.property(func(q property) bool { return q.role == rolePath })
+	content := writer.property(func(q property) bool { return q.role == roleContent })
+	f.step.set(target.name, c.tokens[c.dest].text)
+	value, ok := p.toSave(f, c, number)
+	if !ok {
+		p.steps = p.steps[:before]
+		return o
+	}
+	value.name = content.name
+	f.step.fields = append(f.step.fields, value)
+	f.options()
+	if !f.step.whole() {
+		p.steps = p.steps[:before]
+		return o
+	}
+	o.made, o.score = []int{f.add(f.step)}, 1
+	return o
+}
+
+// writer is the tool that writes files.
+func (p *planner) writer(c clause) *tool {
+	var best *tool
+	for _, t := range p.tools {
+		if t.writes && (best == nil || c.means("append") && t.weights["append"] > best.weights["append"]) {
+			best = t
+		}
+	}
+	return best
+}
+
+// toSave is what a clause wants written: a text it quotes, what the rest of it comes
+// to, or what was made before.
+func (p *planner) toSave(f *filling, c clause, number int) (field, bool) {
+	for i, t := range c.tokens {
+		if t.kind == quoted && len(c.sources()) == 0 {
+			f.used[i] = true
+			value, ok := f.content(material{text: &c.tokens[i].text}, anyText)
+			return value, ok
+		}
+	}
+	rest := p.rest(c)
+	if len(rest.tokens) > 0 {
+		if o := p.plain(rest, number); len(o.made) == 1 {
+			return field{ref: p.result(o.made[0])}, true
+		}
+	}
+	if p.output != nil && len(c.sources()) == 0 {
+		return field{ref: p.output}, true
+	}
+	if n := len(p.done); n > 0 && len(c.sources()) == 0 && len(p.done[n-1].made) == 1 {
+		return field{ref: &ref{step: p.done[n-1].made[0]}}, true
+	}
+	return field{}, false
+}
+
+// rest is a clause without the file it writes to and the words that say so. The
+// file itself tells what a conversion is to.
+func (p *planner) rest(c clause) clause {
+	var r clause
+	r.dest = -1
+	for i, t := range c.tokens {
+		switch {
+		case i == c.dest:
+			if f := formOf(t); f != anyText && c.means("convert") {
+				r.tokens = append(r.tokens, token{kind: word, text: string(f), mean: string(f)})
+			}
+		case t.kind == word && (t.mean == "save" || t.mean == "append"):
+		default:
+			r.tokens = append(r.tokens, t)
+		}
+	}
+	if !slices.ContainsFunc(r.tokens, func(t token) bool { return t.literal() || p.lex.tells(t) }) {
+		r.tokens = nil
+	}
+	return r
+}
+
+// near are the tools whose words match a clause best, whether they can be called
+// or not.
+func (p *planner) near(c clause) []string {
+	type match struct {
+		name  string
+		score float64
+	}
+	var all []match
+	for _, t := range p.tools {
+		s := 0.0
+		for _, x := range c.tokens {
+			if p.lex.tells(x) {
+				s += p.weight(x.mean) * t.weights[x.mean]
+			}
+		}
+		if s > 0 {
+			all = append(all, match{t.Name, s})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b match) int {
+		if a.score > b.score {
+			return -1
+		}
+		return map[bool]int{true: 1}[a.score < b.score]
+	})
+	var names []string
+	for _, m := range all[:min(3, len(all))] {
+		names = append(names, m.name)
+	}
+	return names
+}
