@@ -21,10 +21,16 @@ const (
 	TaskFailed    Type = "task.failed"
 	TaskCancelled Type = "task.cancelled"
 	TaskRecovered Type = "task.recovered"
+	TaskPhase     Type = "task.phase"
+	TaskPartial   Type = "task.partial"
+	TaskWaiting   Type = "task.waiting"
 
 	StepStarted   Type = "step.started"
 	StepCompleted Type = "step.completed"
 	StepFailed    Type = "step.failed"
+	StepCalled    Type = "step.called"
+	StepDenied    Type = "step.denied"
+	StepUncertain Type = "step.uncertain"
 
 	SkillInstalled Type = "skill.installed"
 	SkillUpdated   Type = "skill.updated"
@@ -49,6 +55,10 @@ const (
 	BudgetExhausted Type = "budget.exhausted"
 
 	MemoryConsolidated Type = "memory.consolidated"
+
+	QueueShed      Type = "queue.shed"
+	QueueTakenOver Type = "queue.taken_over"
+	QueueDead      Type = "queue.dead"
 
 	ErrorDetected   Type = "error.detected"
 	TimeoutOccurred Type = "error.timeout"
@@ -82,9 +92,15 @@ func Types() []Description {
 		{TaskFailed, "a task has ended without its goal, with a partial report"},
 		{TaskCancelled, "a person ended a task"},
 		{TaskRecovered, "a task goes on in another way after a failure"},
+		{TaskPhase, "a task came to another phase"},
+		{TaskPartial, "a piece of an answer came, which is not the whole"},
+		{TaskWaiting, "a task or a step waits for a person"},
 		{StepStarted, "a step of a task began"},
 		{StepCompleted, "a step of a task is done"},
 		{StepFailed, "a step of a task failed"},
+		{StepCalled, "a tool was called for a step"},
+		{StepDenied, "a call, or a step, was refused"},
+		{StepUncertain, "a call was begun by a process that died, and is not made again"},
 		{SkillInstalled, "a skill was installed"},
 		{SkillUpdated, "another version of a skill is active"},
 		{SkillRemoved, "a skill was removed"},
@@ -102,6 +118,9 @@ func Types() []Description {
 		{BudgetAlert, "a budget is used beyond its threshold"},
 		{BudgetExhausted, "a budget is used up"},
 		{MemoryConsolidated, "memory records were merged or pruned"},
+		{QueueShed, "a queue is full and turned something away"},
+		{QueueTakenOver, "the worker of an item was lost, and another has it"},
+		{QueueDead, "an item of a queue is given up, and waits for a person"},
 		{ErrorDetected, "something failed that nobody waits for"},
 		{TimeoutOccurred, "something took longer than it may"},
 		{SystemIdle, "nothing has to be done"},

@@ -52,6 +52,8 @@ type Run struct {
 	Worker string `json:"worker,omitempty"`
 	// Attempts is how often a process began to work on it.
 	Attempts int `json:"attempts"`
+	// FirstEvent is the number of its first event; 0 when that was lost.
+	FirstEvent uint64 `json:"first_event,omitempty"`
 
 	// Complexity, Confidence (0 to 1) and Estimate are what intake found. The estimate is
 	// tokens of output.
@@ -76,6 +78,8 @@ type Run struct {
 	RiskReason string `json:"risk_reason,omitempty"`
 	// Steps are in the order in which they were planned.
 	Steps []Step `json:"steps,omitempty"`
+	// Notes are what the host decided on the way, each in a line.
+	Notes []string `json:"notes,omitempty"`
 	// Recovery is what was tried when the goal was not met, in order.
 	Recovery []Recovery `json:"recovery,omitempty"`
 	// Approvals are what persons agreed to or refused.
@@ -131,8 +135,12 @@ type Step struct {
 	Confidence float64 `json:"confidence,omitempty"`
 	// Error says why it did not succeed.
 	Error *Error `json:"error,omitempty"`
-	// Proposal is what waits for a person because of it.
+	// Proposal is what waits for a person because of it, and Call the call that needs
+	// it, as it is kept; empty for none.
 	Proposal string `json:"proposal,omitempty"`
+	Call     string `json:"call,omitempty"`
+	// Always has the step begin also when steps that it waits for did not succeed.
+	Always bool `json:"always,omitempty"`
 	// Percent is how far an agent said it is.
 	Percent    *float64  `json:"percent,omitempty"`
 	StartedAt  time.Time `json:"started_at,omitzero"`

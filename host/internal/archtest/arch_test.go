@@ -65,6 +65,7 @@ var imports = map[string][]string{
 	"host/memory/hashing":    {"host/memory/text"},
 	"host/memory/text":       nil,
 	"host/memory/vector":     nil,
+	"host/queue":             {"host/event", "host/store"},
 	"host/journal":           {"host/checkpoint", "host/store/filelock"},
 
 	// The sandbox: knows no skill, manifest or policy.
@@ -136,6 +137,12 @@ var imports = map[string][]string{
 	"host/escape": {
 		"host/hostfn", "host/jail", "host/sandbox", "host/sandbox/wasmbin", "host/sandbox/wasmbin/wasmtest", "host/sandbox/worker",
 		"host/store", "host/store/badgerstore", "policies", "policies/capability",
+	},
+
+	// The work on tasks.
+	"host/orchestrator": {
+		"host/approval", "host/event", "host/llm", "host/llm/budget", "host/memory", "host/store", "host/task",
+		"manifests", "manifests/agent", "plugins/agent", "plugins/provider",
 	},
 
 	// Edges and wiring.

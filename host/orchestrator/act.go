@@ -1,0 +1,328 @@
+package orchestrator
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/skillet-run/skillet/host/event"
+	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/plugins/agent"
+)
+
+// act has steps done: those that wait for no other side by side, as many at once as
+// the settings say. What waits for a person does not keep others from being done.
+func (w *work) act() (task.Phase, error) {
+	ended, running := make(chan error), 0
+	var stop error
+	for {
+		var begin []task.Step
+		if stop == nil {
+			var err error
+			if begin, err = w.ready(w.o.settings.Parallel - running); err != nil {
+				stop = err
+			}
+		}
+		for _, s := range begin {
+			running++
+			go func() { ended <- w.do(s) }()
+		}
+		if running == 0 {
+			break
+		}
+		err := <-ended
+		running--
+		stop = cmp.Or(stop, err, w.stopped())
+		if stop == nil && running == 0 {
+			stop = w.stopWhen()
+		}
+	}
+	if stop != nil {
+		return "", stop
+	}
+	r := w.now()
+	if slices.ContainsFunc(r.Steps, func(s task.Step) bool { return s.State == task.StepWaiting }) {
+		return "", errWaiting
+	}
+	return task.PhaseReflect, nil
+}
+
+// ready makes the steps that can begin now those that run, and returns them. Steps
+// that wait for one that did not succeed are skipped, and those that a person has to
+// agree to wait.
+func (w *work) ready(places int) (begin []task.Step, err error) {
+	r := w.now()
+	if !slices.ContainsFunc(r.Steps, func(s task.Step) bool { return s.State == task.StepPending }) {
+		return nil, nil
+	}
+	var told []func()
+	err = w.update(func(r *task.Run) error {
+		begin, told = nil, nil
+		for changed := true; changed; { // skipping one may skip others
+			changed = false
+			for i := range r.Steps {
+				if s := &r.Steps[i]; s.State == task.StepPending && w.passedOver(r, s) {
+					changed = true
+				}
+			}
+		}
+		for i := range r.Steps {
+			s := &r.Steps[i]
+			if s.State != task.StepPending || !allFinal(r, s.After) || r.State != task.Running {
+				continue
+			}
+			to := task.StepRunning
+			switch {
+			case s.Approval && !s.Approved:
+				to = task.StepWaiting
+				told = append(told, func() { w.tell(event.TaskWaiting, s.Title, stepData{Step: s.ID, Agent: s.Agent, Tool: s.Tool}) })
+			case len(begin) >= places:
+				continue
+			default:
+				s.StartedAt, s.Call = time.Now().UTC(), ""
+			}
+			if err := s.Move(to); err != nil {
+				return err
+			}
+			if to == task.StepRunning {
+				begin = append(begin, *s)
+			}
+		}
+		return nil
+	})
+	for _, tell := range told {
+		tell()
+	}
+	return begin, err
+}
+
+// passedOver skips a step when one that it waits for did not succeed.
+func (w *work) passedOver(r *task.Run, s *task.Step) bool {
+	for _, id := range s.After {
+		if b := r.Find(id); b != nil && b.State.Final() && b.State != task.StepDone && !s.Always {
+			s.State = task.StepSkipped
+			s.Error = task.Errorf(task.KindSkill, "the step %s before it is %s", id, b.State)
+			return true
+		}
+	}
+	return false
+}
+
+// allFinal reports whether some steps are over.
+func allFinal(r *task.Run, ids []string) bool {
+	for _, id := range ids {
+		if s := r.Find(id); s != nil && !s.State.Final() {
+			return false
+		}
+	}
+	return true
+}
+
+// outcome is what became of a step.
+type outcome struct {
+	state task.StepState
+	out   output
+	err   *task.Error
+	// proposal and call are what waits for a person.
+	proposal, call string
+}
+
+// output is what a step answered, as it is kept.
+type output struct {
+	Step string `json:"step"`
+	answer
+	Untrusted bool          `json:"untrusted,omitempty"`
+	Report    *agent.Report `json:"report,omitempty"`
+}
+
+// outputs reads what steps answered.
+func (o *Orchestrator) outputs(ctx context.Context, id string) (map[string]output, error) {
+	entries, err := o.kv.List(ctx, outputKey+id+"/")
+	all := map[string]output{}
+	for _, e := range entries {
+		out, _, _, readErr := read[output](ctx, o.kv, e.Key)
+		err = errors.Join(err, readErr)
+		all[out.Step] = out
+	}
+	return all, err
+}
+
+// do does one step and writes down what became of it. The error is why the task has
+// to stop; that a step failed is none.
+func (w *work) do(s task.Step) error {
+	w.tell(event.StepStarted, s.Title, stepData{Step: s.ID, Agent: s.Agent, Tool: s.Tool})
+	var o outcome
+	var err error
+	if s.Tool != "" {
+		o, err = w.doTool(s)
+	} else {
+		o, err = w.doAgent(s)
+	}
+	if err != nil {
+		return err
+	}
+	return w.ended(s, o)
+}
+
+// ended writes down what became of a step: first what it answered, then that it is
+// over.
+func (w *work) ended(s task.Step, o outcome) error {
+	if o.state != task.StepWaiting {
+		o.out.Step = s.ID
+		if err := write(context.WithoutCancel(w.hard), w.o.kv, outputKey+w.task.ID+"/"+s.ID, o.out, anyRevision); err != nil {
+			return fmt.Errorf("keep the answer of the step %s: %w", s.ID, err)
+		}
+		w.mu.Lock()
+		w.answers[s.ID] = o.out
+		w.mu.Unlock()
+	}
+	err := w.update(func(r *task.Run) error {
+		at := r.Find(s.ID)
+		if at == nil || r.State.Final() {
+			return nil
+		}
+		at.Error, at.Proposal, at.Call = o.err, o.proposal, o.call
+		at.Output, at.OutputBytes, at.Untrusted = cut(o.out.Text, maxShown), len(o.out.Text), o.out.Untrusted
+		if o.out.Report != nil {
+			at.Confidence = o.out.Report.Confidence
+		}
+		if o.state.Final() {
+			at.FinishedAt = time.Now().UTC()
+		}
+		return at.Move(o.state)
+	})
+	if err != nil {
+		return err
+	}
+	w.toldStep(s, o)
+	return nil
+}
+
+// maxShown is how many bytes of what a step answered are in the run itself.
+const maxShown = 1 << 10
+
+func (w *work) toldStep(s task.Step, o outcome) {
+	t := map[task.StepState]event.Type{
+		task.StepDone: event.StepCompleted, task.StepWaiting: event.TaskWaiting, task.StepDenied: event.StepDenied,
+		task.StepUncertain: event.StepUncertain,
+	}[o.state]
+	text := o.out.Text
+	if o.err != nil {
+		text = o.err.Message
+	}
+	w.tell(cmp.Or(t, event.StepFailed), text, stepData{Step: s.ID, Agent: s.Agent, Tool: s.Tool, Error: o.err, TookMS: msSince(s.StartedAt)})
+	if r := w.now(); o.state.Final() {
+		p := percentOf(r)
+		w.tell(event.TaskProgress, fmt.Sprintf("%d of %d steps", countFinal(r.Steps), len(r.Steps)), stepData{Step: s.ID, Percent: &p})
+	}
+}
+
+func countFinal(steps []task.Step) int {
+	n := 0
+	for _, s := range steps {
+		if s.State.Final() {
+			n++
+		}
+	}
+	return n
+}
+
+// percent writes down how far an agent says it is.
+func (w *work) percent(step string, percent float64) {
+	err := w.update(func(r *task.Run) error {
+		if s := r.Find(step); s != nil {
+			s.Percent = &percent
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errLost) {
+		w.o.log.Warn("how far a step is was not written down", "task", w.task.ID, "step", step, "err", err)
+	}
+}
+
+// doTool makes the one call of a step.
+func (w *work) doTool(s task.Step) (outcome, error) {
+	input, err := resolve(s.Input, w.find)
+	if err != nil {
+		return outcome{state: task.StepFailed, err: task.AsError(err)}, nil
+	}
+	sc := &scope{w: w, name: s.ID, agent: w.now().Agent, tools: w.tools, again: s.Strategy != "", soft: w.soft}
+	res, err := sc.Call(w.soft, agent.Call{Tool: s.Tool, Input: input})
+	if err != nil {
+		return sc.stop(err)
+	}
+	w.mu.Lock()
+	k := w.log[s.ID][1]
+	w.mu.Unlock()
+	o := outcome{out: output{answer: answerOf(res, k), Untrusted: res.Untrusted}, state: task.StepDone}
+	if !res.OK {
+		o.err = &task.Error{Kind: task.Kind(res.Kind), Message: res.Text, Hint: k.Hint}
+		o.out = output{Untrusted: res.Untrusted}
+		o.state = cmp.Or(map[task.Kind]task.StepState{task.KindDenied: task.StepDenied}[o.err.Kind], task.StepFailed)
+		if k.Uncertain {
+			o.state = task.StepUncertain
+		}
+	}
+	return o, nil
+}
+
+// answerOf is what a call answered, for other steps.
+func answerOf(res agent.ToolResult, k kept) answer {
+	if len(k.Data) == 0 {
+		return answer{Text: res.Text, Cut: true}
+	}
+	return answer{Text: textOf(k.Data), Data: k.Data}
+}
+
+// find is what a step answered.
+func (w *work) find(step string) (answer, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out, ok := w.answers[step]
+	if !ok {
+		return answer{}, task.Errorf(task.KindUsage, "the step %s has no answer", step)
+	}
+	return out.answer, nil
+}
+
+// stop is what becomes of a step whose scope does not answer any more: why the task
+// has to stop, or that the step waits, or failed.
+func (s *scope) stop(err error) (outcome, error) {
+	s.mu.Lock()
+	waits, why := s.waits, s.why
+	s.mu.Unlock()
+	if errors.Is(err, errWaiting) && waits != nil {
+		return outcome{state: task.StepWaiting, err: why, proposal: proposalOf(why), call: waits.place()}, nil
+	}
+	for _, reason := range []error{errPaused, errCancelled, errLost, errInterrupted, errDeadline} {
+		if errors.Is(err, reason) {
+			return outcome{}, err
+		}
+	}
+	if stop := s.w.stopped(); stop != nil {
+		return outcome{}, stop
+	}
+	return outcome{state: task.StepFailed, err: asLimit(err)}, nil
+}
+
+// asLimit is an error with a hint of how to give a task more.
+func asLimit(err error) *task.Error {
+	e := task.AsError(err)
+	if e.Kind == task.KindLimit && e.Hint == "" {
+		return e.WithHint("give the task more: --tokens, --deadline, or the agent's own bounds")
+	}
+	return e
+}
+
+// proposalOf is the name of the proposal that an error of kind approval ends in; the
+// error itself when it names none.
+func proposalOf(e *task.Error) string {
+	if _, id, ok := strings.Cut(e.Message, "proposal "); ok && isID(strings.TrimSpace(id)) {
+		return strings.TrimSpace(id)
+	}
+	return cut(e.Message, maxLine)
+}

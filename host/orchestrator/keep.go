@@ -1,0 +1,115 @@
+package orchestrator
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/skillet-run/skillet/host/store"
+	"github.com/skillet-run/skillet/host/task"
+)
+
+const (
+	envelopeKey = "task/envelope/"
+	runKey      = "task/run/"
+	docKey      = "task/doc/"
+	outputKey   = "task/output/"
+	keptKey     = "task/kept/"
+	historyKey  = "task/history"
+)
+
+// lockName is the name of the lock of a task.
+func lockName(id string) string { return "task/" + id }
+
+// read decodes what a key holds; found is false when there is no such key.
+func read[T any](ctx context.Context, kv store.KV, key string) (v T, revision uint64, found bool, err error) {
+	e, err := kv.Get(ctx, key)
+	if errors.Is(err, store.ErrNotFound) {
+		return v, store.MustNotExist, false, nil
+	}
+	if err == nil {
+		if err = json.Unmarshal(e.Value, &v); err != nil {
+			err = fmt.Errorf("read %s: %w: %w", key, store.ErrDamaged, err)
+		}
+	}
+	return v, e.Revision, err == nil, err
+}
+
+// write encodes a value into a key.
+func write(ctx context.Context, kv store.KV, key string, v any, prev uint64) error {
+	text, err := encode(v)
+	if err == nil {
+		_, err = kv.Put(ctx, key, text, prev)
+	}
+	return err
+}
+
+// encode is a value as JSON, without escapes that only pages need.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return b.Bytes(), err
+}
+
+// missing is the error for a task that is not there.
+func missing(id string) error {
+	return task.Errorf(task.KindNotFound, "there is no task %s", id).WithHint("`skillet task list` shows those there are")
+}
+
+// envelope is a task as it was submitted.
+func (o *Orchestrator) envelope(ctx context.Context, id string) (task.Task, error) {
+	t, _, found, err := read[task.Task](ctx, o.kv, envelopeKey+id)
+	if err == nil && !found {
+		err = missing(id)
+	}
+	return t, err
+}
+
+// Task is the envelope of a task: a [task.KindNotFound] error when there is none.
+func (o *Orchestrator) Task(ctx context.Context, id string) (task.Task, error) {
+	return o.envelope(ctx, id)
+}
+
+// Get is what is known of the work on a task: a [task.KindNotFound] error when
+// there is no such task.
+func (o *Orchestrator) Get(ctx context.Context, id string) (task.Run, error) {
+	r, _, found, err := read[task.Run](ctx, o.kv, runKey+id)
+	if err == nil && !found {
+		err = missing(id)
+	}
+	return r, err
+}
+
+// changeTries is how often a change is tried that others get in the way of.
+const changeTries = 100
+
+// change reads the run of a task, has fn change it, and writes it unless fn fails.
+// fn may be called several times.
+func (o *Orchestrator) change(ctx context.Context, id string, fn func(*task.Run) error) (task.Run, error) {
+	ctx = context.WithoutCancel(ctx)
+	for try := range changeTries {
+		r, revision, found, err := read[task.Run](ctx, o.kv, runKey+id)
+		if err == nil && !found {
+			err = missing(id)
+		}
+		if err == nil {
+			err = fn(&r)
+		}
+		if err != nil {
+			return r, err
+		}
+		r.UpdatedAt = time.Now().UTC()
+		err = write(ctx, o.kv, runKey+id, r, revision)
+		if !errors.Is(err, store.ErrConflict) {
+			return r, err
+		}
+		time.Sleep(rand.N(time.Duration(try+1) * 200 * time.Microsecond)) // others are at it, too
+	}
+	return task.Run{}, fmt.Errorf("change task %s: %w", id, store.ErrConflict)
+}

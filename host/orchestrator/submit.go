@@ -1,0 +1,181 @@
+package orchestrator
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/skillet-run/skillet/host/event"
+	"github.com/skillet-run/skillet/host/store"
+	"github.com/skillet-run/skillet/host/task"
+)
+
+// Submit takes a task in and keeps it: when it returns, the task is not lost any
+// more. It is queued, and [Orchestrator.Run] does it. The ID and the time are set
+// here; submitting an ID that is there already is a [task.KindConflict] error, and
+// a task that breaks a rule one of [task.KindUsage].
+func (o *Orchestrator) Submit(ctx context.Context, t task.Task) (task.Run, error) {
+	t.ID, t.CreatedAt = cmp.Or(t.ID, task.NewID()), time.Now().UTC()
+	if err := t.Check(); err != nil {
+		return task.Run{}, err
+	}
+	if !isID(t.ID) {
+		return task.Run{}, task.Errorf(task.KindUsage, "task: the id %.80q has to be 1 to 64 letters, digits, - and _", t.ID)
+	}
+	history, err := o.history(ctx)
+	if err != nil {
+		return task.Run{}, fmt.Errorf("submit task: %w", err)
+	}
+	r := task.Run{
+		TaskID: t.ID, CreatedAt: t.CreatedAt, UpdatedAt: t.CreatedAt, Title: t.Title(), Type: t.Type, Owner: t.Owner, Priority: t.Priority,
+		State: task.Queued, Phase: task.PhaseIntake,
+	}
+	assess(&r, t, history, o.settings)
+	if err = write(ctx, o.kv, envelopeKey+t.ID, t, store.MustNotExist); err == nil {
+		// Told first, so that the run knows where its events begin.
+		r.FirstEvent = o.tell(ctx, r.TaskID, event.TaskCreated, t.Owner, r.Title, struct {
+			Complexity task.Complexity `json:"complexity"`
+			Confidence float64         `json:"confidence"`
+			Estimate   int64           `json:"estimate"`
+		}{r.Complexity, r.Confidence, r.Estimate})
+		err = write(ctx, o.kv, runKey+t.ID, r, store.MustNotExist)
+	}
+	switch {
+	case errors.Is(err, store.ErrConflict):
+		return task.Run{}, task.Errorf(task.KindConflict, "there is a task %s already", t.ID)
+	case err != nil:
+		return task.Run{}, fmt.Errorf("submit task: %w", err)
+	}
+	o.tell(ctx, r.TaskID, event.TaskQueued, t.Owner, "", nil)
+	return r, nil
+}
+
+// isID reports whether s can be the ID of a task or a step.
+func isID(s string) bool {
+	return s != "" && len(s) <= 64 && strings.Trim(s, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-") == ""
+}
+
+// A Filter selects tasks. The zero value selects all.
+type Filter struct {
+	// State and Owner are empty for any.
+	State task.State
+	Owner string
+	// Limit is how many are returned at most; zero for no limit.
+	Limit int
+}
+
+// List is the tasks that f selects, the newest first.
+func (o *Orchestrator) List(ctx context.Context, f Filter) ([]task.Run, error) {
+	entries, err := o.kv.List(ctx, runKey)
+	if err != nil {
+		return nil, fmt.Errorf("list tasks: %w", err)
+	}
+	all := make([]task.Run, 0, len(entries))
+	for _, e := range entries {
+		var r task.Run
+		if err := json.Unmarshal(e.Value, &r); err != nil {
+			return nil, fmt.Errorf("list tasks: %s: %w: %w", e.Key, store.ErrDamaged, err)
+		}
+		if (f.State == "" || r.State == f.State) && (f.Owner == "" || r.Owner == f.Owner) {
+			all = append(all, r)
+		}
+	}
+	slices.SortFunc(all, func(a, b task.Run) int {
+		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), strings.Compare(a.TaskID, b.TaskID))
+	})
+	if f.Limit > 0 && len(all) > f.Limit {
+		all = all[:f.Limit]
+	}
+	return all, nil
+}
+
+// Find is the ID of the one task whose ID begins with prefix.
+func (o *Orchestrator) Find(ctx context.Context, prefix string) (string, error) {
+	if prefix == "" || !isID(prefix) {
+		return "", missing(fmt.Sprintf("%.80q", prefix))
+	}
+	entries, err := o.kv.List(ctx, runKey+prefix)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("find task %s: %w", prefix, err)
+	case len(entries) == 0:
+		return "", missing(prefix)
+	case len(entries) > 1 && entries[0].Key != runKey+prefix:
+		return "", task.Errorf(task.KindUsage, "%d tasks begin with %s", len(entries), prefix).WithHint("write more of the name")
+	}
+	return strings.TrimPrefix(entries[0].Key, runKey), nil
+}
+
+// Delete forgets a task that has ended, with all that was kept of it: a
+// [task.KindConflict] error when it has not.
+func (o *Orchestrator) Delete(ctx context.Context, id string) error {
+	r, err := o.Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	if !r.State.Final() {
+		return task.Errorf(task.KindConflict, "the task %s is %s", id, r.State).WithHint("`skillet task cancel %s` ends it", id)
+	}
+	if err := o.forget(ctx, id); err != nil {
+		return fmt.Errorf("delete task %s: %w", id, err)
+	}
+	for _, key := range []string{runKey + id, envelopeKey + id} {
+		if err := o.kv.Delete(ctx, key, store.Any); err != nil && !errors.Is(err, store.ErrNotFound) {
+			return fmt.Errorf("delete task %s: %w", id, err)
+		}
+	}
+	return nil
+}
+
+// forget deletes what was kept to go on with a task.
+func (o *Orchestrator) forget(ctx context.Context, id string) error {
+	for _, prefix := range []string{keptKey, docKey, outputKey} {
+		entries, err := o.kv.List(ctx, prefix+id+"/")
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			if err := o.kv.Delete(ctx, e.Key, store.Any); err != nil && !errors.Is(err, store.ErrNotFound) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Pending are the tasks that a worker should run: those that are queued, and those
+// whose process died, urgent ones first, and then the oldest.
+func (o *Orchestrator) Pending(ctx context.Context) ([]task.Run, error) {
+	all, err := o.List(ctx, Filter{})
+	if err != nil {
+		return nil, err
+	}
+	var pending []task.Run
+	for _, r := range all {
+		if r.State == task.Queued || r.State == task.Running && o.orphan(ctx, r.TaskID) {
+			pending = append(pending, r)
+		}
+	}
+	urgency := []task.Priority{task.PriorityHigh, task.PriorityNormal, task.PriorityLow}
+	slices.SortFunc(pending, func(a, b task.Run) int {
+		return cmp.Or(slices.Index(urgency, a.Priority)-slices.Index(urgency, b.Priority), a.CreatedAt.Compare(b.CreatedAt))
+	})
+	return pending, nil
+}
+
+// orphan reports whether nobody holds the lock of a task.
+func (o *Orchestrator) orphan(ctx context.Context, id string) bool {
+	l, err := o.locks.Acquire(ctx, lockName(id), o.settings.Worker, time.Second)
+	if err != nil {
+		return false
+	}
+	if err := l.Release(ctx); err != nil {
+		o.log.Warn("the lock of a task is not released", "task", id, "err", err)
+	}
+	return true
+}

@@ -1,0 +1,344 @@
+package orchestrator
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/skillet-run/skillet/host/event"
+	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/plugins/agent"
+	"github.com/skillet-run/skillet/plugins/provider"
+)
+
+// maxToolName is how long names of tools may be for models.
+const maxToolName = 64
+
+// toolName is what models call a tool: its skill and its own name, with what names of
+// tools may not have replaced. One that is too long ends in a digest.
+func toolName(skill, tool string) string {
+	name := strings.Map(func(r rune) rune {
+		if r < 0x80 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-') {
+			return r
+		}
+		return '_'
+	}, skill+"__"+tool)
+	if len(name) <= maxToolName {
+		return name
+	}
+	return marked(name, skill, tool)
+}
+
+// marked is a name that ends in a digest of the tool.
+func marked(name, skill, tool string) string {
+	sum := sha256.Sum256([]byte(skill + ":" + tool))
+	return name[:min(len(name), maxToolName-9)] + "_" + hex.EncodeToString(sum[:4])
+}
+
+// named gives tools their names, sorted by skill and tool. Tools whose names would be
+// the same have a digest in it.
+func withNames(tools []Tool) []Tool {
+	tools = slices.Clone(tools)
+	slices.SortFunc(tools, func(a, b Tool) int {
+		return cmp.Or(strings.Compare(a.Skill, b.Skill), strings.Compare(a.Tool, b.Tool))
+	})
+	tools = slices.CompactFunc(tools, func(a, b Tool) bool { return a.Skill == b.Skill && a.Tool == b.Tool })
+	count := map[string]int{}
+	for i := range tools {
+		tools[i].Name = toolName(tools[i].Skill, tools[i].Tool)
+		count[tools[i].Name]++
+	}
+	for i := range tools {
+		if t := &tools[i]; count[t.Name] > 1 {
+			t.Name = marked(t.Name, t.Skill, t.Tool)
+		}
+	}
+	return tools
+}
+
+// permitted reports whether a task names a tool, or names none.
+func permitted(t task.Task, tool Tool) bool {
+	return len(t.Tools) == 0 || slices.Contains(t.Tools, tool.Skill) || slices.Contains(t.Tools, tool.Skill+":"+tool.Tool)
+}
+
+// offered is tools as models are told of them.
+func offered(tools []Tool) []provider.Tool {
+	all := make([]provider.Tool, 0, len(tools))
+	for _, t := range tools {
+		schema := t.InputSchema
+		if len(schema) == 0 {
+			schema = json.RawMessage(`{"type":"object"}`)
+		}
+		all = append(all, provider.Tool{Name: t.Name, Description: t.Description, InputSchema: schema})
+	}
+	return all
+}
+
+// risk is what a call of the tool can do.
+func (t Tool) risk() task.Risk {
+	switch {
+	case t.ReadOnly:
+		return task.RiskLow
+	case t.Idempotent:
+		return task.RiskMedium
+	}
+	return task.RiskHigh
+}
+
+// repeatable reports whether a call may be made again when nobody knows how it ended.
+func (t Tool) repeatable() bool { return t.ReadOnly || t.Idempotent }
+
+// act makes a call that was numbered, and keeps what it came to.
+func (s *scope) act(k kept, c agent.Call) (kept, error) {
+	t := s.tool(c.Tool)
+	k.Input = inputDigest(c.Input)
+	if refusal := s.refuse(t, c); refusal != nil {
+		return s.refused(k, refusal)
+	}
+	k.Effect, k.Waits = !t.repeatable(), false
+	if k.Effect {
+		if e := s.before(c.Tool, k.Input); e != nil {
+			return s.done(k, e)
+		}
+		if err := s.w.keep(k); err != nil { // begun
+			return k, err
+		}
+	}
+	call := s.call(k, *t, c)
+	began := time.Now()
+	res := s.w.o.ports.Tools.Call(s.w.hard, call)
+	if !res.OK && res.Error != nil && res.Error.Kind == task.KindApproval {
+		return k, s.wait(k, res.Error)
+	}
+	if !res.OK && s.w.hard.Err() != nil && k.Effect {
+		return k, cmp.Or(s.w.stopped(), errInterrupted) // begun, and nobody knows how it ended
+	}
+	k.Result, k.Data, k.Hint = s.result(*t, res)
+	k.Done = true
+	s.toldCall(call, res, began)
+	return k, s.w.keep(k)
+}
+
+// inputDigest recognises an input whatever its white space.
+func inputDigest(input json.RawMessage) string {
+	var v any
+	if json.Unmarshal(input, &v) == nil {
+		if text, err := json.Marshal(v); err == nil {
+			input = text
+		}
+	}
+	sum := sha256.Sum256(input)
+	return hex.EncodeToString(sum[:16])
+}
+
+// refuse is why a call is not made; nil when it may be.
+func (s *scope) refuse(t *Tool, c agent.Call) *task.Error {
+	switch {
+	case t == nil:
+		return task.Errorf(task.KindDenied, "%q is no tool of this task", cut(c.Tool, maxToolName))
+	case s.planning && !t.ReadOnly:
+		return task.Errorf(task.KindDenied, "%s may change something, and is not called while a plan is made", t.Name)
+	case len(c.Input) > task.MaxInputs:
+		return task.Errorf(task.KindLimit, "the input of %s has %d bytes; at most %d are accepted", t.Name, len(c.Input), task.MaxInputs)
+	case s.w.calls() >= s.w.o.settings.MaxCalls:
+		return task.Errorf(task.KindLimit, "the task made %d calls, and may not make more", s.w.o.settings.MaxCalls)
+	}
+	if err := s.w.schemas.check(*t, c.Input); err != nil {
+		return task.Errorf(task.KindUsage, "the input of %s: %w", t.Name, err)
+	}
+	return nil
+}
+
+// calls is how many calls the task made.
+func (w *work) calls() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := 0
+	for _, scope := range w.log {
+		for _, k := range scope {
+			if k.Kind == askCall {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// refused keeps that a call was not made.
+func (s *scope) refused(k kept, why *task.Error) (kept, error) {
+	k.Done = true
+	k.Result = &agent.ToolResult{Kind: string(why.Kind), Text: why.Message}
+	t := event.StepCalled
+	if why.Kind == task.KindDenied {
+		t = event.StepDenied
+	}
+	ok := false
+	s.w.tell(t, why.Message, stepData{Step: s.name, Agent: s.agent, Tool: cut(k.Subject, maxToolName), OK: &ok, Error: why})
+	return k, s.w.keep(k)
+}
+
+// done keeps that the same was done in an earlier step.
+func (s *scope) done(k kept, e *effect) (kept, error) {
+	k.Done, k.Reused, k.Effect = true, e.scope, false
+	result := *e.result
+	result.Text = "[done already in the step " + e.scope + ", and not done again]\n" + result.Text
+	k.Result, k.Data = &result, e.data
+	s.reuse(k.Reused, k.Subject, k.Input)
+	return k, s.w.keep(k)
+}
+
+// call is the call of a tool for an agent.
+func (s *scope) call(k kept, t Tool, c agent.Call) task.ToolCall {
+	input := c.Input
+	if len(input) == 0 {
+		input = json.RawMessage(`{}`)
+	}
+	return task.ToolCall{
+		Name: t.Name, Skill: t.Skill, Tool: t.Tool, Args: input,
+		AllowNetwork: !s.w.task.Offline, AllowFS: len(s.w.task.Roots) > 0, Roots: s.w.task.Roots,
+		Task: s.w.task.ID, Step: s.name, Key: s.w.task.ID + "/" + k.place(), Caller: "agent:" + cmp.Or(s.agent, "orchestrator"),
+		TimeoutMS: s.remaining(),
+	}
+}
+
+// remaining is how many milliseconds the step may still take; 0 without a bound.
+func (s *scope) remaining() int64 {
+	until, ok := s.soft.Deadline()
+	if d := s.w.task.Deadline; !d.IsZero() && (!ok || d.Before(until)) {
+		until, ok = d, true
+	}
+	if !ok {
+		return 0
+	}
+	return max(1, time.Until(until).Milliseconds())
+}
+
+// wait stops the scope because a call needs a person. The call was not made.
+func (s *scope) wait(k kept, why *task.Error) error {
+	k.Waits, k.Done = true, false
+	if err := s.w.keep(k); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.waits, s.why = &k, why
+	s.mu.Unlock()
+	return errWaiting
+}
+
+// result is what an agent is told of a result, and what is kept of it beside.
+func (s *scope) result(t Tool, res task.Result) (*agent.ToolResult, json.RawMessage, string) {
+	limit := s.w.o.settings.MaxOutput
+	if !res.OK {
+		e := cmp.Or(res.Error, task.Errorf(task.KindInternal, "the tool gave no reason"))
+		return &agent.ToolResult{Kind: string(e.Kind), Text: bounded(e.Message, limit), Untrusted: t.Untrusted || e.Kind == task.KindSkill}, nil, e.Hint
+	}
+	text := textOf(res.Data)
+	data := res.Data
+	if len(data) > maxData {
+		data = nil
+	}
+	if len(data) > maxData/2 { // both are kept in one entry
+		limit = min(limit, maxData/8)
+	}
+	return &agent.ToolResult{OK: true, Text: bounded(text, limit), Untrusted: t.Untrusted}, data, ""
+}
+
+// maxData is how many bytes of JSON a step can hand on to another.
+const maxData = 256 << 10
+
+// textOf is the answer of a tool as text: a JSON string as what it says, everything
+// else as its JSON.
+func textOf(data json.RawMessage) string {
+	var text string
+	if json.Unmarshal(data, &text) == nil {
+		return text
+	}
+	return string(data)
+}
+
+// bounded is a text of at most n bytes, which says so when something is missing.
+func bounded(text string, n int) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if len(text) <= n {
+		return text
+	}
+	begin := cut(text, n)
+	return begin + fmt.Sprintf("\n[cut: %d bytes more]", len(text)-len(begin))
+}
+
+// toldCall publishes what became of a call.
+func (s *scope) toldCall(c task.ToolCall, res task.Result, began time.Time) {
+	d := stepData{Step: s.name, Agent: s.agent, Tool: c.Name, OK: &res.OK, Error: res.Error, TookMS: msSince(began), RunID: res.RunID}
+	if len(c.Args) <= 2<<10 {
+		d.Input = c.Args
+	}
+	t, text := event.StepCalled, ""
+	if res.Error != nil {
+		text = res.Error.Message
+		if res.Error.Kind == task.KindDenied {
+			t = event.StepDenied
+		}
+	}
+	s.w.tell(t, text, d)
+}
+
+// pieces publishes the pieces of an answer as they come, some together.
+type pieces struct {
+	w           *work
+	step, agent string
+	delta       provider.Delta
+	last        time.Time
+}
+
+// pieceEvery is how long pieces are collected, and maxPiece how many bytes at most.
+const (
+	pieceEvery = 400 * time.Millisecond
+	maxPiece   = 8 << 10
+)
+
+func (w *work) pieces(step, agent string) *pieces {
+	return &pieces{w: w, step: step, agent: agent, last: time.Now()}
+}
+
+func (p *pieces) emit(d provider.Delta) error {
+	p.delta.Text += d.Text
+	p.delta.Thinking += d.Thinking
+	if time.Since(p.last) >= pieceEvery || len(p.delta.Text)+len(p.delta.Thinking) > maxPiece {
+		p.flush()
+	}
+	return p.w.stopped()
+}
+
+func (p *pieces) flush() {
+	if p.delta.Text == "" && p.delta.Thinking == "" {
+		return
+	}
+	d := provider.Delta{Text: cut(p.delta.Text, 2*maxPiece), Thinking: cut(p.delta.Thinking, 2*maxPiece)}
+	p.w.tell(event.TaskPartial, "", stepData{Step: p.step, Agent: p.agent, Delta: &d})
+	p.delta, p.last = provider.Delta{}, time.Now()
+}
+
+// recall finds what is remembered.
+func (w *work) recall(ctx context.Context, query string, limit int) ([]agent.Passage, error) {
+	if w.o.ports.Memory == nil || strings.TrimSpace(query) == "" {
+		return nil, nil
+	}
+	if limit <= 0 || limit > 50 {
+		limit = w.o.settings.Memories
+	}
+	found, err := w.o.ports.Memory.Search(ctx, memoryQuery(query, limit))
+	if err != nil {
+		return nil, err
+	}
+	passages := make([]agent.Passage, 0, len(found))
+	for _, m := range found {
+		passages = append(passages, agent.Passage{Source: "memory:" + m.ID, Text: bounded(m.Text, maxMemory)})
+	}
+	return passages, nil
+}

@@ -1,0 +1,184 @@
+package orchestrator
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/skillet-run/skillet/host/store"
+	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/plugins/agent"
+	"github.com/skillet-run/skillet/plugins/provider"
+)
+
+// What an agent can ask of its host, as it is kept.
+const (
+	askThink    = "think"
+	askCall     = "call"
+	askRecall   = "recall"
+	askRemember = "remember"
+	askPropose  = "propose"
+)
+
+// kept is one thing that an agent asked of its host, and the answer. What is asked
+// is kept as its digest: it has to be the same when the agent is run again.
+type kept struct {
+	Scope  string    `json:"scope"`
+	Number int       `json:"number"`
+	Kind   string    `json:"kind"`
+	Digest string    `json:"digest"`
+	At     time.Time `json:"at"`
+	// Subject is the purpose of a thought, the name of a tool or a query.
+	Subject string `json:"subject,omitempty"`
+	// Effect says that a call may not be made twice, and Input is the digest of what
+	// it was called with.
+	Effect bool   `json:"effect,omitempty"`
+	Input  string `json:"input,omitempty"`
+	// Done says that it has an answer. Without, it was begun, and nobody knows how
+	// that ended.
+	Done bool `json:"done,omitempty"`
+	// Uncertain says that it was begun by a process that died. Waits says that it was
+	// not made, because a person has to approve it. Reused names the scope in which
+	// the same had been done before.
+	Uncertain bool   `json:"uncertain,omitempty"`
+	Waits     bool   `json:"waits,omitempty"`
+	Reused    string `json:"reused,omitempty"`
+
+	Response *provider.Response `json:"response,omitempty"`
+	MicroUSD int64              `json:"micro_usd,omitempty"`
+	Provider string             `json:"provider,omitempty"`
+	Result   *agent.ToolResult  `json:"result,omitempty"`
+	// Data is the JSON of what a tool answered, for references; Hint is what a person
+	// could do about a refusal.
+	Data     json.RawMessage `json:"data,omitempty"`
+	Hint     string          `json:"hint,omitempty"`
+	Passages []agent.Passage `json:"passages,omitempty"`
+	Name     string          `json:"name,omitempty"` // of a proposal
+	// Failure is why the host could not answer.
+	Failure *task.Error `json:"failure,omitempty"`
+}
+
+// place is where something is kept: its step and its number.
+func (k kept) place() string { return fmt.Sprintf("%s/%06d", k.Scope, k.Number) }
+
+// failed is why the host could not answer; nil when it did.
+func (k kept) failed() error {
+	if k.Failure == nil {
+		return nil
+	}
+	return k.Failure
+}
+
+// digestOf recognises what was asked.
+func digestOf(v any) (string, error) {
+	text, err := json.Marshal(v)
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16]), err
+}
+
+// A transcript is what is kept of a task, by scope and number.
+type transcript map[string]map[int]kept
+
+func (t transcript) put(k kept) {
+	if t[k.Scope] == nil {
+		t[k.Scope] = map[int]kept{}
+	}
+	t[k.Scope][k.Number] = k
+}
+
+func (t transcript) remove(k kept) { delete(t[k.Scope], k.Number) }
+
+// each calls fn for everything that is kept, in an order that does not change.
+func (t transcript) each(fn func(kept)) {
+	var all []kept
+	for _, scope := range t {
+		for _, k := range scope {
+			all = append(all, k)
+		}
+	}
+	slices.SortFunc(all, func(a, b kept) int {
+		if c := a.At.Compare(b.At); c != 0 {
+			return c
+		}
+		return slices.Compare([]byte(a.place()), []byte(b.place()))
+	})
+	for _, k := range all {
+		fn(k)
+	}
+}
+
+// telemetry adds up what was asked.
+func (t transcript) telemetry() task.Telemetry {
+	var sum task.Telemetry
+	t.each(func(k kept) {
+		switch {
+		case k.Kind == askThink && k.Response != nil:
+			sum.ModelCalls++
+			u := k.Response.Usage
+			sum.InputTokens += int64(u.InputTokens)
+			sum.OutputTokens += int64(u.OutputTokens)
+			sum.ThinkingTokens += int64(u.ThinkingTokens)
+			sum.MicroUSD += k.MicroUSD
+			if m := k.Provider + "/" + k.Response.Model; !slices.Contains(sum.Models, m) {
+				sum.Models = append(sum.Models, m)
+			}
+		case k.Kind == askCall && k.Reused == "" && !k.Waits:
+			addCall(&sum, k)
+		}
+	})
+	return sum
+}
+
+func addCall(sum *task.Telemetry, k kept) {
+	sum.ToolCalls++
+	switch {
+	case k.Uncertain || !k.Done:
+		sum.Uncertain++
+	case k.Result == nil || k.Result.OK:
+	case k.Result.Kind == string(task.KindDenied):
+		sum.Denials++
+	default:
+		sum.ToolFailures++
+	}
+}
+
+// effect is a call that may not be made twice.
+type effect struct {
+	scope, tool, input string
+	result             *agent.ToolResult
+	data               json.RawMessage
+}
+
+// note remembers the effect of a call, if it has one.
+func (w *work) note(k kept) {
+	if k.Kind != askCall || !k.Effect || k.Reused != "" || !k.Done || k.Waits || k.Result == nil {
+		return
+	}
+	if !k.Result.OK && !k.Uncertain {
+		return
+	}
+	w.effects = append(w.effects, effect{k.Scope, k.Subject, k.Input, k.Result, k.Data})
+}
+
+// keep writes down what was asked.
+func (w *work) keep(k kept) error {
+	text, err := encode(k)
+	if err == nil && len(text) > store.MaxValue {
+		err = task.Errorf(task.KindLimit, "%s %s: the answer has %d bytes; at most %d can be kept", k.Kind, k.Subject, len(text), store.MaxValue)
+	}
+	if err == nil {
+		_, err = w.o.kv.Put(context.WithoutCancel(w.hard), keptKey+w.task.ID+"/"+k.place(), text, store.Any)
+	}
+	if err != nil {
+		return fmt.Errorf("keep what was asked in the step %s: %w", k.Scope, err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.log.put(k)
+	w.note(k)
+	return nil
+}
