@@ -101,7 +101,7 @@ func badPath(p string) string {
 		return "leads out of the package, or is not written plainly"
 	case strings.ContainsFunc(p, func(r rune) bool { return !strings.ContainsRune(plainPath, r) }):
 		return "may have letters, digits, . _ - and / only"
-	case strings.HasPrefix(path.Base(p), ".") || strings.Contains(p, "/."):
+	case strings.HasPrefix(p, ".") || strings.Contains(p, "/."):
 		return "is hidden"
 	case p != manifests.FileJSON && p != "README.md" && !slices.Contains([]string{".js", ".py", ".json", ".yaml", ".txt", ".md", ".csv", ".html"}, path.Ext(p)):
 		return "is of no kind that a skill in a script is made of"
@@ -159,9 +159,6 @@ func (c *packageCheck) readManifest() {
 		c.say("skill.json: it has no tools")
 	default:
 		c.manifest = m
-	}
-	if _, ok := m.Dependencies[m.Command]; !ok {
-		c.say("skill.json: dependencies must name %q, which runs the script", m.Command)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"sort"
 	"strings"
 )
 
@@ -52,11 +53,16 @@ func readSource(text string, scan func(string) []span) *source {
 	return s
 }
 
+// behind is the number of the first span that begins at or behind a place.
+func (s *source) behind(at int) int {
+	return sort.Search(len(s.spans), func(i int) bool { return s.spans[i].start >= at })
+}
+
 // spanAt is the span that begins at or behind a place with nothing but white space
 // before it.
 func (s *source) spanAt(at int) (span, bool) {
-	i := slices.IndexFunc(s.spans, func(sp span) bool { return sp.start >= at })
-	if i < 0 || strings.TrimSpace(s.text[at:s.spans[i].start]) != "" {
+	i := s.behind(at)
+	if i == len(s.spans) || strings.TrimSpace(s.text[at:s.spans[i].start]) != "" {
 		return span{}, false
 	}
 	return s.spans[i], true
@@ -65,17 +71,17 @@ func (s *source) spanAt(at int) (span, bool) {
 // spanBefore is the span that ends before a place with nothing but white space
 // behind it.
 func (s *source) spanBefore(at int) (span, bool) {
-	for _, sp := range slices.Backward(s.spans) {
-		if sp.end <= at {
-			return sp, strings.TrimSpace(s.text[sp.end:at]) == ""
-		}
+	i := s.behind(at) - 1
+	if i < 0 || s.spans[i].end > at || strings.TrimSpace(s.text[s.spans[i].end:at]) != "" {
+		return span{}, false
 	}
-	return span{}, false
+	return s.spans[i], true
 }
 
 // inSpan reports whether a place is in a comment or a string.
 func (s *source) inSpan(at int) bool {
-	return slices.ContainsFunc(s.spans, func(sp span) bool { return sp.start <= at && at < sp.end })
+	i := s.behind(at+1) - 1
+	return i >= 0 && at < s.spans[i].end
 }
 
 // A function is one of a program.
@@ -187,11 +193,15 @@ func (c *packageCheck) blocked(file string, s *source) {
 	}
 }
 
+// maxParameters is how far the end of the parameters of a function is looked for,
+// in bytes.
+const maxParameters = 10_000
+
 // closing is the place of the bracket that closes the one at a place of the code;
-// -1 when there is none.
+// -1 when there is none near.
 func closing(code string, at int) int {
 	depth := 0
-	for i := at; i < len(code); i++ {
+	for i := at; i < min(len(code), at+maxParameters); i++ {
 		switch code[i] {
 		case '(', '[', '{':
 			depth++
