@@ -27,6 +27,7 @@ type ref struct {
 	step  int
 	field string
 	form  form
+	page  string // the address of the page that it is
 }
 
 func (s *step) set(name string, v any) {
@@ -153,7 +154,7 @@ func (b *builder) read(s source, want form) (*ref, bool) {
 	if !ok {
 		return nil, false
 	}
-	r := &ref{field: t.field, form: s.form}
+	r := &ref{field: t.field, form: s.form, page: s.page()}
 	if want == binary && s.web {
 		p := t.property(func(p property) bool { return slices.Contains(p.Enum, "base64") })
 		if p == nil {
@@ -273,6 +274,7 @@ func (b *builder) inForm(r *ref, want form) (*ref, bool) {
 			continue
 		}
 		call := step{tool: t, fields: []field{{name: p.name, ref: r}}}
+		call.base(r.page)
 		if call.whole() {
 			return &ref{step: b.add(call), field: t.field, form: want}, true
 		}

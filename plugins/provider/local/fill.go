@@ -50,7 +50,8 @@ func (f *filling) options() {
 		}
 	}
 	for _, p := range f.tool.props {
-		if !f.step.has(p.name) && (p.role == roleOther || p.role == roleDocument) {
+		chosen := p.role == roleDocument && f.tool.optional(p.name) // what is worked on, see inline
+		if !f.step.has(p.name) && (p.role == roleOther || p.role == roleDocument) && !chosen {
 			f.other(p)
 		}
 	}
@@ -92,10 +93,10 @@ func (f *filling) pattern(p property) {
 
 // behindVerb is the pattern of "grep TODO in docs".
 func (f *filling) behindVerb(p property) {
-	if len(f.clause.tokens) < 2 || f.clause.tokens[0].mean != "search" {
+	if len(f.clause.tokens) < 2 || f.clause.tokens[0].mean != "search" && !strings.EqualFold(f.clause.tokens[0].text, "find") {
 		return
 	}
-	if words, end := f.phrase(1, "in", "under", "within", "inside", "across", "below", "from"); words != "" && !strings.Contains(words, " ") {
+	if words, end := f.phrase(1, "in", "under", "within", "inside", "across", "below", "from"); words != "" && !strings.Contains(words, " ") && f.idf[f.lex.meaning(words)] == 0 {
 		f.step.set(p.name, words)
 		f.use(1, end)
 	}
@@ -142,14 +143,14 @@ func (f *filling) other(p property) {
 		return
 	}
 	switch {
+	case p.role == roleDocument:
+		f.document(p)
 	case len(p.Enum) > 0:
 		f.choice(p)
 	case p.Type.is("boolean") && len(p.Type) > 0:
 		f.flag(p)
 	case p.Type.is("integer") && len(p.Type) > 0, p.Type.is("number") && len(p.Type) > 0:
 		f.amount(p)
-	case p.role == roleDocument && (p.Type.is("object") || p.Type.is("array")):
-		f.document(p)
 	case p.Type.is("string"):
 		f.beside(p)
 	}
@@ -188,7 +189,7 @@ func (p *property) parse(text string) (json.RawMessage, bool) {
 // choice takes a value whose word the clause has, unless that is the default.
 func (f *filling) choice(p property) {
 	for i, t := range f.clause.tokens {
-		if t.kind != word || f.used[i] || t.mean == "" {
+		if t.kind != word || f.used[i] || t.mean == "" || slices.Contains(f.tool.name, t.mean) {
 			continue
 		}
 		for _, v := range p.Enum {
@@ -204,7 +205,7 @@ func (f *filling) choice(p property) {
 // by itself, and the other way round behind "no" and "without".
 func (f *filling) flag(p property) {
 	for i, t := range f.clause.tokens {
-		if t.kind != word || f.used[i] || !p.named(t.mean) {
+		if t.kind != word || f.used[i] || !p.named(t.mean) || slices.Contains(f.tool.name, t.mean) {
 			continue
 		}
 		denied := i > 0 && slices.Contains([]string{"no", "without", "not"}, strings.ToLower(f.clause.tokens[i-1].text))
@@ -294,11 +295,12 @@ func (p *property) allows(text string) bool {
 	return (p.Minimum == nil || v >= *p.Minimum) && (p.Maximum == nil || v <= *p.Maximum)
 }
 
-// document takes a JSON value of the goal that has the type of a property.
+// document takes a JSON value of the goal that has the type of a property. One that
+// is not needed has to be named before it.
 func (f *filling) document(p property) {
 	for i, t := range f.clause.tokens {
 		is := map[byte]string{'{': "object", '[': "array"}
-		if t.kind == value && !f.used[i] && p.Type.is(is[t.text[0]]) {
+		if t.kind == value && !f.used[i] && p.Type.is(is[t.text[0]]) && (p.required || i > 0 && p.named(f.clause.tokens[i-1].mean)) {
 			f.take(p, i, json.RawMessage(t.text))
 			return
 		}

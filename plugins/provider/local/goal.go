@@ -56,10 +56,16 @@ func (l *lexicon) boundary(tokens []token, start, i int) int {
 	for next < len(tokens) && tokens[next].kind == word && then[strings.ToLower(tokens[next].text)] {
 		next++
 	}
-	if next < len(tokens) && tokens[next].kind == word && l.isAction(tokens[next].text) && !l.isNoun(tokens, next) {
+	if next < len(tokens) && tokens[next].kind == word && !l.isNoun(tokens, next) && (l.isAction(tokens[next].text) || l.isVerb(tokens, next)) {
 		return next
 	}
 	return 0
+}
+
+// isVerb says whether an unknown word is one: "the", "it" or the like follows.
+func (l *lexicon) isVerb(tokens []token, i int) bool {
+	t, next := tokens[i], tokens[i+1]
+	return t.mean != "" && next.kind == word && slices.Contains([]string{"the", "it", "its", "them", "a", "an", "my", "this", "that", "me", "all"}, strings.ToLower(next.text))
 }
 
 // isNoun says whether a word that may begin a clause does not: "sorted by name and
@@ -204,4 +210,12 @@ func formOf(t token) form {
 // isDir says whether the name of a source is that of a directory.
 func (s source) isDir() bool {
 	return !s.web && path.Ext(s.name) == "" && !bareFiles[path.Base(s.name)]
+}
+
+// page is the address of a page; empty for a file.
+func (s source) page() string {
+	if s.web {
+		return s.name
+	}
+	return ""
 }

@@ -16,7 +16,7 @@ var concepts = strings.TrimSpace(`
 !convert turn transform render change
 !fetch download retrieve request curl
 !compare diff difference differences differ differs
-!search find grep look locate occurrence occurrences
+!search grep look locate occurrence occurrences
 !read open load print cat display view contain contains content contents say says return returns
 !save write store put wrote written copy
 !append add
@@ -25,14 +25,13 @@ var concepts = strings.TrimSpace(`
 !check validate valid verify conform fits fit validates
 !describe profile overview
 !run evaluate execute eval compute calculate
-!extract strip pull
 !query jq
 !parse
 link links url urls hyperlink hyperlinks address addresses
 file files
 directory dir folder directories folders
 text plaintext markup
-table csv tsv spreadsheet
+csv table tsv spreadsheet
 json
 markdown md
 html web webpage page_html
@@ -55,7 +54,7 @@ var phrases = map[string]string{
 	"how many": "count", "how long": "count", "word count": "count word", "who wrote": "author", "written by": "author",
 	"look for": "search", "looks for": "search", "key points": "summary", "main points": "summary", "in short": "summary",
 	"tl dr": "summary", "regular expression": "regex", "comma separated": "csv", "web page": "html", "plain text": "text",
-	"table of contents": "toc", "get rid": "delete", "source code": "code", "find out": "tell",
+	"table of contents": "toc", "get rid": "delete", "source code": "code", "find out": "tell", "finds out": "tell",
 	"at least": "atleast", "at most": "atmost", "find all": "search", "changed between": "compare", "what changed": "compare",
 	"differ from": "compare", "different from": "compare", "make shorter": "summary", "list of": "list",
 }
@@ -68,8 +67,8 @@ and or but so if then than also too very just only not no do does did done has h
 my your our his her me you we us i he she please kindly want wants wanted need needs like lets let s t d ll re ve m about between within out up
 all any each every both either some more most much per via using use used after before first last next afterwards finally now here which what
 how when why whose whom well thanks thank hello hi dear above below again once while under inside over off away along
-plain able whether according given such same other another`
-	generic = `show give get tell list_ present provide return make produce create_ display see know explain obtain take work help`
+plain able whether against everything anything something thing things both according given such same other another`
+	generic = `show give get tell list_ present provide return make produce create_ display see know explain obtain take work help extract pull out find finds`
 )
 
 // A lexicon knows the words of goals and descriptions.
@@ -180,6 +179,9 @@ func stem(w string) string {
 		w = w[:len(w)-2]
 	case strings.HasSuffix(w, "s") && len(w) > 3 && !strings.HasSuffix(w, "ss") && !strings.HasSuffix(w, "us") && !strings.HasSuffix(w, "is"):
 		w = w[:len(w)-1]
+	}
+	if base, ok := strings.CutSuffix(w, "ly"); ok && len(base) > 4 {
+		w = base
 	}
 	for _, ending := range []string{"ing", "ed"} {
 		if base, ok := strings.CutSuffix(w, ending); ok && len(base) > 2 && strings.ContainsAny(base, "aeiouy") {

@@ -130,8 +130,10 @@ func (p *planner) result(i int) *ref {
 	if r.form == anyText && s.tool.reads != fromNothing && s.tool.special() == "" {
 		for _, f := range s.fields {
 			name := strings.Trim(string(f.value), `"`)
-			if q := s.tool.property(func(q property) bool { return q.name == f.name }); q != nil && (q.role == rolePath || q.role == roleURL) {
-				r.form = formOf(token{kind: map[bool]kind{true: web, false: pathName}[q.role == roleURL], text: name})
+			q := s.tool.property(func(q property) bool { return q.name == f.name })
+			if q != nil && (q.role == rolePath || q.role == roleURL) {
+				from := source{name: name, web: q.role == roleURL}
+				r.form, r.page = formOf(token{kind: map[bool]kind{true: web, false: pathName}[from.web], text: name}), from.page()
 			}
 		}
 	}
@@ -175,10 +177,11 @@ func (p *planner) plain(c clause, number int) outcome {
 
 // Parts of a score beside the share of the words that are matched.
 const (
-	perName  = 0.15 // all words of the name of a tool are in the clause
-	perStep  = 0.04 // taken off for each further step
-	perLoose = 0.15 // taken off for a text that may be of another form
-	perInput = 0.04 // added for each word that became part of the input
+	perHelper = 0.8  // what a word counts that only a step before matches
+	perName   = 0.15 // all words of the name of a tool are in the clause
+	perStep   = 0.04 // taken off for each further step
+	perLoose  = 0.15 // taken off for a text that may be of another form
+	perInput  = 0.04 // added for each word that became part of the input
 )
 
 // score says how much of the words of a clause the steps account for.
@@ -186,7 +189,7 @@ func (p *planner) score(b *builder, x candidate) float64 {
 	if len(x.made) == 0 {
 		return 0
 	}
-	chain := []*tool{x.tool}
+	var chain []*tool
 	for _, s := range p.steps[b.from:] {
 		chain = append(chain, s.tool)
 	}
@@ -199,18 +202,18 @@ func (p *planner) score(b *builder, x candidate) float64 {
 			first = false
 			continue
 		}
-		if !p.lex.tells(t) {
+		if !p.lex.tells(t) || !first && p.beside(b.clause, i) {
 			continue
 		}
 		if deny {
 			matched -= 2 * x.tool.weights[t.mean]
 			continue
 		}
-		best := 0.0
+		best := x.tool.weights[t.mean]
 		for _, k := range chain {
-			best = max(best, k.weights[t.mean])
+			best = max(best, perHelper*k.weights[t.mean])
 		}
-		if first && best < inProperty {
+		if first && best < p.least(t) {
 			return 0
 		}
 		first = false
@@ -221,9 +224,27 @@ func (p *planner) score(b *builder, x candidate) float64 {
 	return p.rated(b, x, matched, total, inputs)
 }
 
+// least is how much the first word of a clause has to mean for a tool: the verb is
+// what it does, not just a word of its description.
+func (p *planner) least(t token) float64 {
+	if p.lex.isAction(t.text) {
+		return perHelper * inFirst
+	}
+	return inProperty
+}
+
+// beside says whether a word that no tool knows only says what the file or page
+// behind it is: "the picture logo.png".
+func (p *planner) beside(c *clause, i int) bool {
+	_, known := p.idf[c.tokens[i].mean]
+	return !known && i+1 < len(c.tokens) && (c.tokens[i+1].kind == pathName || c.tokens[i+1].kind == web)
+}
+
 func (p *planner) rated(b *builder, x candidate, matched, total float64, inputs int) float64 {
 	score := 0.6 // a clause that says nothing but which file: to read it is meant
 	switch {
+	case total > 0 && matched < 0.8*total && len(p.steps[x.made[0]].fields) == 0:
+		return 0 // a call without any input has to be meant by every word
 	case total > 0:
 		score = matched / total
 	case inputs == 0 && x.tool.reads == fromNothing:

@@ -42,6 +42,9 @@ func (t token) literal() bool { return t.kind > number }
 // that nobody writes by hand.
 const maxGoal = 16 << 10
 
+// shortForms have marks in them that would end a clause.
+var shortForms = strings.NewReplacer("TL;DR", "tldr", "tl;dr", "tldr", "Tl;dr", "tldr")
+
 // scanner takes a goal apart.
 type scanner struct {
 	lex  *lexicon
@@ -54,7 +57,8 @@ func (l *lexicon) scan(goal string) []token {
 	if len(goal) > maxGoal {
 		goal = goal[:maxGoal]
 	}
-	s := scanner{lex: l, rest: strings.ToValidUTF8(goal, "\uFFFD"), line: true}
+	goal = shortForms.Replace(strings.ToValidUTF8(goal, "\uFFFD"))
+	s := scanner{lex: l, rest: goal, line: true}
 	for s.skipSpace() {
 		s.next()
 	}

@@ -104,7 +104,9 @@ func (f *filling) each(p property) []step {
 		}
 		f.step = step{tool: f.tool, fields: slices.Clone(options.fields)}
 		f.subject(p, m, value)
-		f.base(m)
+		if value.ref != nil {
+			f.step.base(value.ref.page)
+		}
 		all = append(all, f.step)
 	}
 	return all
@@ -116,6 +118,9 @@ func (f *filling) inline(content property) (step, bool) {
 	if p == nil || content.required {
 		return step{}, false
 	}
+	if f.step.has(p.name) {
+		return f.step, true
+	}
 	for i, t := range f.clause.tokens {
 		if t.kind == value && !f.used[i] {
 			f.take(*p, i, json.RawMessage(t.text))
@@ -126,10 +131,10 @@ func (f *filling) inline(content property) (step, bool) {
 }
 
 // base says where a page is from, for its relative addresses.
-func (f *filling) base(m material) {
-	p := f.tool.property(func(p property) bool { return p.role == roleBase })
-	if p != nil && m.source != nil && m.source.web && !f.step.has(p.name) {
-		f.step.set(p.name, m.source.name)
+func (s *step) base(page string) {
+	p := s.tool.property(func(p property) bool { return p.role == roleBase })
+	if p != nil && page != "" && !s.has(p.name) {
+		s.set(p.name, page)
 	}
 }
 
@@ -231,5 +236,5 @@ func (f *filling) place(i int) bool {
 	before := f.clause.preposition(i)
 	return f.clause.tokens[i].mean != "directory" && f.clause.tokens[i].mean != "file" &&
 		slices.Contains([]string{"in", "under", "inside", "below", "within", "of"}, before) &&
-		(last || f.clause.tokens[i+1].kind == mark)
+		(last || f.clause.tokens[i+1].kind == mark || f.used[i+1])
 }

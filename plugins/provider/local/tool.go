@@ -289,6 +289,7 @@ func (k *tool) media(l *lexicon) {
 	case content || k.writes || k.gives == facts:
 	case url && k.weights["fetch"] >= inFirst:
 		k.reads = fromWeb
+		k.weigh("read", inFirst)
 	case path && k.weights["read"] >= inFirst:
 		k.reads = fromFile
 	}
