@@ -86,6 +86,8 @@ const (
 // A Message is one turn of a conversation.
 type Message struct {
 	Role string `json:"role"`
+	// Text is what is said. Agents mark what they did not write themselves, such as
+	// results of tools: see [MarkData] and [SplitData].
 	Text string `json:"text,omitempty"`
 	// Calls are the tool calls of an assistant's turn.
 	Calls []ToolCall `json:"calls,omitempty"`
