@@ -79,6 +79,20 @@ func (c *catalog) entries(ctx context.Context) ([]entry, error) {
 	return all, nil
 }
 
+// problems are the providers that do not answer, with why, by name.
+func (c *catalog) problems() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var all []string
+	for name, l := range c.known {
+		if l.problem != "" {
+			all = append(all, "provider "+name+": "+l.problem)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
 // ensure has every provider asked at least once.
 func (c *catalog) ensure(ctx context.Context, names []string) error {
 	var never []string
@@ -153,6 +167,7 @@ func (c *catalog) refresh(ctx context.Context, name string) {
 	if err == nil {
 		c.keep(ctx, name, fresh)
 		c.pool.sync(name, fresh.Models)
+		c.compare(name, fresh.Models)
 	} else {
 		fresh = c.before(ctx, name)
 		fresh.problem = line(err.Error())
@@ -205,6 +220,15 @@ func (c *catalog) keep(ctx context.Context, name string, l listing) {
 	}
 	if err != nil {
 		c.log.Warn("what a provider offers is not kept", "provider", name, "err", err)
+	}
+}
+
+// compare warns of models that the settings name and the provider does not offer.
+func (c *catalog) compare(name string, models []provider.Model) {
+	for _, m := range c.settings.Models[name] {
+		if !slices.ContainsFunc(models, func(o provider.Model) bool { return o.Name == m.Name }) {
+			c.log.Warn("a provider does not offer a model that the settings name", "provider", name, "model", m.Name)
+		}
 	}
 }
 

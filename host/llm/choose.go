@@ -130,6 +130,7 @@ type choice struct {
 	target target
 	need   Need
 	all    []Candidate // in the order in which they are asked; those excluded last
+	silent []string    // providers that do not answer, with why
 }
 
 // choose weighs the models for a request.
@@ -143,7 +144,7 @@ func (r *Router) choose(ctx context.Context, a Ask) (choice, error) {
 		return choice{}, err
 	}
 	r.pool.keepLoaded(r.kept(entries))
-	c := choice{target: t, need: needOf(a, r.settings)}
+	c := choice{target: t, need: needOf(a, r.settings), silent: r.catalog.problems()}
 	seen := map[Ref]bool{}
 	for n, g := range r.settings.groups(t, entries) {
 		for place, ref := range g.refs {
@@ -269,10 +270,10 @@ func (c choice) chain() []Candidate {
 // none is the error when the chain is empty.
 func (c choice) none() error {
 	e := task.Errorf(task.KindNotFound, "%w: %s", ErrNoModel, c.target)
-	if len(c.all) == 0 {
+	if len(c.all) == 0 && len(c.silent) == 0 {
 		return e.WithHint("no provider offers such a model: `skillet provider list` shows what there is, `skillet config list` where more are named")
 	}
-	var why []string
+	why := slices.Clone(c.silent)
 	for _, x := range c.all[:min(len(c.all), 4)] {
 		why = append(why, x.ref.String()+": "+x.Excluded)
 	}

@@ -2,6 +2,7 @@ package llm
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -47,16 +48,27 @@ func (r *Router) Generate(ctx context.Context, a Ask) (Answer, error) {
 	ans, err := j.run(ctx, c)
 	r.saving.want()
 	if err != nil && ctx.Err() == nil {
-		r.tell(event.Event{Type: event.ModelFailed, Task: a.Task, Actor: actor(a), Text: line(err.Error())})
+		j.tell(event.ModelFailed, err.Error())
 	}
 	return ans, err
 }
 
-func actor(a Ask) string {
-	if a.Agent == "" {
-		return ""
+// A Told is the data of the events model.fallback and model.failed.
+type Told struct {
+	Tier     Tier      `json:"tier,omitempty"`
+	Model    string    `json:"model,omitempty"` // that was named
+	Purpose  string    `json:"purpose,omitempty"`
+	Step     string    `json:"step,omitempty"`
+	Attempts []Attempt `json:"attempts"`
+}
+
+func (j *job) tell(t event.Type, text string) {
+	e := event.Event{Type: t, Task: j.ask.Task, Text: line(text)}
+	if j.ask.Agent != "" {
+		e.Actor = "agent:" + j.ask.Agent
 	}
-	return "agent:" + a.Agent
+	e.Data, _ = json.Marshal(Told{j.target.tier, j.target.named, j.ask.Purpose, j.ask.Step, j.attempts}) // it always can be
+	j.r.tell(e)
 }
 
 // check refuses what no model can answer.
@@ -143,8 +155,7 @@ func (j *job) done(c Candidate, resp provider.Response, cached bool) Answer {
 	}
 	if len(j.attempts) > 0 && j.attempts[0].ref() != c.ref {
 		first := j.attempts[0]
-		j.r.tell(event.Event{Type: event.ModelFallback, Task: j.ask.Task, Actor: actor(j.ask),
-			Text: fmt.Sprintf("%s answers instead of %s: %s", c.ref, first.ref(), line(first.Message))})
+		j.tell(event.ModelFallback, fmt.Sprintf("%s answers instead of %s: %s", c.ref, first.ref(), first.Message))
 	}
 	return Answer{Response: resp, Provider: c.ref.Provider, USD: float64(j.spent) / 1e6, Cached: cached, Attempts: j.attempts}
 }
@@ -437,12 +448,17 @@ func (t *try) generate(ctx context.Context) (provider.Response, error) {
 	if t.gate.emit != nil {
 		emit = t.gate.pass
 	}
-	resp, err := p.Generate(ctx, t.req, emit)
+	req := t.req
+	req.Messages = unsealed(req.Messages, t.c.ref.Provider)
+	resp, err := p.Generate(ctx, req, emit)
 	switch { // whatever the provider made of it
 	case t.gate.failed != nil:
 		err = &failure{class: provider.ClassCancelled, cause: t.gate.failed}
 	case t.gate.diverged:
 		err = errDiverged
+	}
+	if err == nil {
+		resp.Opaque, err = sealed(t.c.ref.Provider, resp.Opaque)
 	}
 	return resp, err
 }

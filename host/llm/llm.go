@@ -151,7 +151,8 @@ type Ask struct {
 	Request provider.Request
 	// Lease is the budget that pays; nil for those of the day and the month alone.
 	Lease *budget.Lease
-	// Task, Step and Agent are kept with what was used; each may be empty.
+	// Task and Agent are kept with what was used, and told in events, as Step is;
+	// each may be empty.
 	Task, Step, Agent string
 	// Principal is for whom it is asked: a kept answer is never given to another.
 	// Private keeps answers for this task alone; without a Task, none.
@@ -170,7 +171,8 @@ type Ask struct {
 	Emit func(provider.Delta) error
 }
 
-// An Answer is what a model answered, and what it took.
+// An Answer is what a model answered, and what it took. Its Opaque names the provider
+// and goes back only to that one, when the answer is part of a later request.
 type Answer struct {
 	provider.Response
 	// Provider is the one that answered; Response.Model the model.

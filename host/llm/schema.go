@@ -36,12 +36,15 @@ func formOf(schema json.RawMessage) (*form, error) {
 // schema that the formats of providers have.
 func (f *form) native(m provider.Model) bool { return m.JSONSchema && !f.anything }
 
-// ask is the request as a model is sent it: one that knows no schemas is told in
-// words.
+// ask is the request as a model is sent it: with no more than it can do. One that
+// knows no schemas is told in words.
 func (f *form) ask(r provider.Request, m provider.Model) provider.Request {
 	r.Model = m.Name
 	if !m.Thinking {
 		r.Thinking = 0
+	}
+	if m.OutputTokens > 0 && r.MaxTokens > m.OutputTokens {
+		r.MaxTokens = m.OutputTokens
 	}
 	if f == nil || f.native(m) {
 		return r
