@@ -442,3 +442,20 @@ func TestTheEndOfTheCallerIsSaid(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestAnAgentThatDoesNotEnd(t *testing.T) {
+	t.Parallel()
+	conn, _ := serve(t, func(s *grpc.Server) {
+		agentpb.RegisterAgentServer(s, raw{run: func(stream grpc.BidiStreamingServer[agentpb.HostMessage, agentpb.AgentMessage]) error {
+			if err := stream.Send(reported()); err != nil {
+				return err
+			}
+			<-stream.Context().Done()
+			return stream.Context().Err()
+		}})
+	})
+	_, err := agentgrpc.NewImpatientClient(conn, 50*time.Millisecond).Run(t.Context(), wholeTask(), &agenttest.Host{})
+	if err == nil || errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "does not end") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 
 	"google.golang.org/grpc"
 
@@ -18,11 +19,14 @@ import (
 //
 // The host that Plan and Run are given is asked only while they run, and when they
 // return, none of its methods is running any more.
-type Client struct{ remote agentpb.AgentClient }
+type Client struct {
+	remote agentpb.AgentClient
+	linger time.Duration // how long a stream may stay open behind its last message
+}
 
 // NewClient returns the agent served at the other end of a connection.
 func NewClient(conn grpc.ClientConnInterface) *Client {
-	return &Client{agentpb.NewAgentClient(conn)}
+	return &Client{agentpb.NewAgentClient(conn), questionTime}
 }
 
 // Info implements agent.Agent.
@@ -43,7 +47,7 @@ func (c *Client) Health(ctx context.Context) error {
 
 // Plan implements agent.Agent.
 func (c *Client) Plan(ctx context.Context, t agent.Task, h agent.Host) (agent.Plan, error) {
-	last, err := converse(ctx, c.remote.Plan, t, h)
+	last, err := c.converse(ctx, c.remote.Plan, t, h)
 	if err != nil {
 		return agent.Plan{}, fmt.Errorf("plan task %s: %w", t.ID, err)
 	}
@@ -56,7 +60,7 @@ func (c *Client) Plan(ctx context.Context, t agent.Task, h agent.Host) (agent.Pl
 
 // Run implements agent.Agent.
 func (c *Client) Run(ctx context.Context, t agent.Task, h agent.Host) (agent.Report, error) {
-	last, err := converse(ctx, c.remote.Run, t, h)
+	last, err := c.converse(ctx, c.remote.Run, t, h)
 	if err != nil {
 		return agent.Report{}, fmt.Errorf("run task %s: %w", t.ID, err)
 	}
@@ -70,6 +74,7 @@ func (c *Client) Run(ctx context.Context, t agent.Task, h agent.Host) (agent.Rep
 var (
 	errNoAnswer = errors.New("the agent broke the contract: it ended with something else than what was asked for")
 	errMore     = errors.New("the agent broke the contract: it goes on after the end")
+	errOpen     = errors.New("the agent broke the contract: it does not end after the end")
 	errOrder    = errors.New("the agent broke the contract: its questions are not counted from 1")
 	errEmpty    = errors.New("the agent broke the contract: it sent a message without content")
 )
@@ -80,7 +85,7 @@ type (
 )
 
 // converse sends a task, answers what is asked, and returns the last message.
-func converse(ctx context.Context, open openAgent, t agent.Task, h agent.Host) (*agentpb.AgentMessage, error) {
+func (c *Client) converse(ctx context.Context, open openAgent, t agent.Task, h agent.Host) (*agentpb.AgentMessage, error) {
 	task := &agentpb.HostMessage{Message: &agentpb.HostMessage_Task{Task: encodeTask(t)}}
 	if err := fits("the task", task); err != nil {
 		return nil, err
@@ -97,6 +102,9 @@ func converse(ctx context.Context, open openAgent, t agent.Task, h agent.Host) (
 		return nil, received(ctx, err)
 	}
 	last, err := s.serve(inner)
+	if err == nil {
+		err = s.finish(c.linger, cancel)
+	}
 	if errors.Is(err, io.EOF) {
 		err = errNoAnswer
 	}
@@ -138,22 +146,26 @@ func (s *session) serve(ctx context.Context) (*agentpb.AgentMessage, error) {
 		case nil:
 			return nil, errEmpty
 		default:
-			return s.finish(&agentpb.AgentMessage{Message: m})
+			return &agentpb.AgentMessage{Message: m}, nil
 		}
 	}
 }
 
-// finish makes sure that nothing follows the last message. What is still being
-// asked is not wanted any more.
-func (s *session) finish(m *agentpb.AgentMessage) (*agentpb.AgentMessage, error) {
+// finish makes sure that nothing follows the last message, and that the stream
+// ends. What is still being asked is not wanted any more.
+func (s *session) finish(linger time.Duration, cancel context.CancelFunc) error {
+	waiting := time.AfterFunc(linger, cancel)
 	_, err := s.stream.Recv()
+	late := !waiting.Stop()
 	switch {
 	case err == nil:
-		return nil, errMore
-	case !errors.Is(err, io.EOF):
-		return nil, err
+		return errMore
+	case errors.Is(err, io.EOF):
+		return nil
+	case late:
+		return errOpen
 	}
-	return m, nil
+	return err
 }
 
 // begin has a question answered in a goroutine of its own, as long as there are

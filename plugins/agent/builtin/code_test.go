@@ -126,6 +126,9 @@ func with(files map[string]string, name, content string) map[string]string {
 	return files
 }
 
+const checkRules = `{"required_docstring":true,"require_type_hints":true,"max_file_size_kb":100,
+	"allowed_imports":["skillet","json","typing"],"blocked_imports":["eval","exec","os.system"]}`
+
 // TestPackagesAreChecked breaks a package in each way.
 func TestPackagesAreChecked(t *testing.T) {
 	t.Parallel()
@@ -159,11 +162,12 @@ func TestPackagesAreChecked(t *testing.T) {
 		{"eval in a template", js(goodScript + "const x = `a ${eval(1)} b`;"), "calls eval"},
 		{"eval in a string", js(goodScript + "const x = 'eval(1)'; // eval(2)\nconst y = /eval('/;"), ""},
 		{"a method exec", js(goodScript + "const x = /a/.exec(\"a\");"), ""},
-		{"import", js("import fs from \"fs\";\n" + goodScript), "imports fs, which is not allowed"},
+		{"import", js("import fs from \"fs\";\n" + goodScript), "imports fs, which is neither"},
 		{"dynamic import", js(goodScript + "const m = await import(name);"), "imports (unknown)"},
 		{"require", js(goodScript + "const m = require('node:fs');"), "imports node:fs"},
 		{"re-export", js("export * from \"./none.js\";\n" + goodScript), "imports ./none.js"},
 		{"own file", with(js("import { a } from \"./a.js\";\n"+goodScript), "a.js", "export const a = 1;"), ""},
+		{"import that is not allowed", with(js("import { log } from \"skillet\";\n"+goodScript), "x.txt", "no-skillet"), "imports skillet, which is not allowed"},
 		{"allowed import", js("import { log } from \"skillet\";\n" + goodScript), ""},
 		{"python doc", pythonFiles(swap(goodPython, "    'Halves.'\n", "")), "_half does not say"},
 		{"python type", pythonFiles(swap(goodPython, "n: int = 2", "n=2")), "have no type: n"},
@@ -185,9 +189,12 @@ func TestPackagesAreChecked(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
+			rules := checkRules
+			if c.files["x.txt"] != "" {
+				rules = strings.Replace(rules, `"skillet",`, "", 1)
+			}
 			h := &agenttest.Host{Model: agenttest.Script(agenttest.Says(packageOf(t, c.files)))}
-			r := play(t, agent.Task{Agent: "code", Iterations: 1, Validation: json.RawMessage(`{"required_docstring":true,"require_type_hints":true,"max_file_size_kb":100,
-				"allowed_imports":["skillet","json","typing"],"blocked_imports":["eval","exec","os.system"]}`)}, h)
+			r := play(t, agent.Task{Agent: "code", Iterations: 1, Validation: json.RawMessage(rules)}, h)
 			said := strings.Join(r.Decisions, "\n")
 			if r.Done != (c.want == "") || !strings.Contains(said, c.want) {
 				t.Errorf("done %v: %s", r.Done, said)

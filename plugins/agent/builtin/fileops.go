@@ -21,7 +21,7 @@ func runFileOps(ctx context.Context, w *work) (agent.Report, error) {
 		return w.unable("there are no tools for files among those of the task", "Give the task a skill for files, such as files."), nil
 	}
 	l.before = func(ctx context.Context, c provider.ToolCall) error {
-		if reads.MatchString(c.Name) {
+		if onlyLooks(c.Name) {
 			return nil
 		}
 		w.decide("%s: %s", c.Name, pathsOf(c.Input))
@@ -48,9 +48,18 @@ func (w *work) unable(problem, next string) agent.Report {
 	return r
 }
 
-// reads matches the names of tools that only look. A tool with another name is
-// said to change something, which is the safe mistake.
-var reads = regexp.MustCompile(`(?i)(^|_)(read|list|search|find|get|stat|show|info|count|hash|exists|head|tail|glob|grep)(_|$)`)
+// A tool is taken for one that only looks when its name says so, and does not say
+// something else besides. To take one for more than it is, is the safe mistake.
+var (
+	looks   = nameOf("read", "list", "search", "find", "get", "stat", "show", "info", "count", "hash", "exists", "head", "tail", "glob", "grep")
+	changes = nameOf("write", "delete", "remove", "move", "rename", "create", "make", "mkdir", "set", "put", "append", "copy", "replace", "update", "patch", "truncate", "save", "edit")
+)
+
+func nameOf(words ...string) *regexp.Regexp {
+	return regexp.MustCompile("(?i)(^|[_-])(" + strings.Join(words, "|") + ")([_-]|$)")
+}
+
+func onlyLooks(tool string) bool { return looks.MatchString(tool) && !changes.MatchString(tool) }
 
 // pathNames are the parameters that name files.
 var pathNames = []string{"path", "paths", "file", "files", "root", "dir", "directory", "from", "to", "source", "target", "destination"}

@@ -63,3 +63,15 @@ func FuzzScript(f *testing.F) {
 		}
 	})
 }
+
+func TestOnlyLooks(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]bool{
+		"files__read_text": true, "files__list_dir": true, "files__search": true, "files__write_text": false,
+		"files__find_and_delete": false, "archive__unpack": false, "x__ready": false,
+	} {
+		if onlyLooks(name) != want {
+			t.Errorf("%s: %v", name, !want)
+		}
+	}
+}

@@ -144,6 +144,10 @@ func (c *packageCheck) imports(file string, s *source, kind scriptKind) {
 		if c.own(file, module, kind.extension) {
 			continue
 		}
+		if kind.extension == ".js" && module != "skillet" {
+			c.say("%s: imports %s, which is neither \"skillet\" nor a file of the package: there are no other modules", file, module)
+			continue
+		}
 		if len(c.rules.AllowedImports) > 0 && !covered(module, c.rules.AllowedImports) {
 			c.say("%s: imports %s, which is not allowed", file, module)
 		}
