@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -23,6 +24,7 @@ type connection struct {
 	client *goplugin.Client
 	conn   *grpc.ClientConn
 	since  time.Time
+	calls  sync.WaitGroup
 }
 
 // connect starts a process and connects to it. What goes wrong, or takes longer
@@ -135,9 +137,18 @@ func (c *connection) check(ctx context.Context) error {
 	return nil
 }
 
-// stop asks the process to end, kills it when it has not until ctx ends, and
-// waits until nothing is left of it.
+// stop waits for the calls to end, asks the process to, kills it when it has not
+// until ctx ends, and waits until nothing is left of it.
 func (c *connection) stop(ctx context.Context) {
+	idle := make(chan struct{})
+	go func() {
+		c.calls.Wait()
+		close(idle)
+	}()
+	select {
+	case <-idle:
+	case <-ctx.Done():
+	}
 	stopped := context.AfterFunc(ctx, c.kill)
 	defer stopped()
 	c.client.Kill()

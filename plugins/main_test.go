@@ -15,9 +15,13 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+	goplugin "github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc"
 
 	"github.com/skillet-run/skillet/host/confine"
 	"github.com/skillet-run/skillet/plugins/provider"
+	"github.com/skillet-run/skillet/plugins/provider/providergrpc"
+	"github.com/skillet-run/skillet/plugins/provider/providerpb"
 )
 
 // roles are what this test's program is when it is started as a plugin, by its
@@ -25,7 +29,13 @@ import (
 func roles() map[string]func(args []string) {
 	return map[string]func([]string){
 		"parrot":  func([]string) { ServeProvider(&parrot{}) },
+		"bare":    serveBare,
 		"printer": printThenServe,
+		"says":    printAndWait,
+		"exits":   func(args []string) { fmt.Fprintln(os.Stderr, strings.Join(args, " ")); os.Exit(3) },
+		"garbage": garbage,
+		"once":    once,
+		"host":    beHost,
 	}
 }
 
@@ -36,7 +46,112 @@ func TestMain(m *testing.M) {
 			return
 		}
 	}
+	os.Setenv("SKILLET_TEST_KEY", "of the host")
 	os.Exit(m.Run())
+}
+
+// printAndWait prints its arguments and waits.
+func printAndWait(args []string) {
+	for _, line := range args {
+		fmt.Println(line)
+	}
+	time.Sleep(time.Minute)
+}
+
+// garbage prints without end what is no handshake.
+func garbage([]string) {
+	for {
+		fmt.Println(strings.Repeat("\xff|", 50))
+	}
+}
+
+// once serves the first time, and says no afterwards. Its argument is a file that
+// says whether it is the first time.
+func once(args []string) {
+	if _, err := os.Stat(args[0]); err == nil {
+		fmt.Fprintln(os.Stderr, "never again")
+		os.Exit(4)
+	}
+	if err := os.WriteFile(args[0], nil, 0o600); err != nil {
+		panic(err)
+	}
+	ServeProvider(&parrot{})
+}
+
+// serveBare serves a parrot with go-plugin and nothing else.
+func serveBare([]string) {
+	goplugin.Serve(&goplugin.ServeConfig{
+		HandshakeConfig: cookie(),
+		Plugins: goplugin.PluginSet{string(KindProvider): &service{register: func(s *grpc.Server) {
+			providergrpc.Register(s, &parrot{})
+		}}},
+		Logger:     hclog.NewNullLogger(),
+		GRPCServer: goplugin.DefaultGRPCServer,
+	})
+}
+
+// beHost is a host of a plugin: its arguments are whose way it starts it, what the
+// plugin is, and what it is asked. It prints what it is told and waits.
+func beHost(args []string) {
+	var p asked
+	var err error
+	pid := ""
+	if args[0] == "ours" {
+		v := New(hclog.NewNullLogger(), Settings{})
+		p, err = v.Provider(context.Background(), spec(args[1]))
+		pid = strconv.Itoa(v.Status()[0].PID)
+	} else {
+		var c *goplugin.Client
+		if c, p, err = defaults(exec.Command(os.Args[0], args[1])); err == nil {
+			pid = c.ID()
+		}
+	}
+	if err != nil {
+		fmt.Println("error:", err)
+		return
+	}
+	said, err := say(context.Background(), p, args[2])
+	fmt.Println(pid, said, err)
+	time.Sleep(time.Minute)
+}
+
+// defaults starts a plugin with go-plugin as it comes.
+func defaults(cmd *exec.Cmd) (*goplugin.Client, asked, error) {
+	c := goplugin.NewClient(&goplugin.ClientConfig{
+		HandshakeConfig:  cookie(),
+		Plugins:          goplugin.PluginSet{string(KindProvider): &service{}},
+		Cmd:              cmd,
+		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
+		Logger:           hclog.NewNullLogger(),
+	})
+	protocol, err := c.Client()
+	if err != nil {
+		return c, nil, err
+	}
+	conn, err := protocol.Dispense(string(KindProvider))
+	if err != nil {
+		return c, nil, err
+	}
+	return c, plainClient{providerpb.NewProviderClient(conn.(*grpc.ClientConn))}, nil
+}
+
+// plainClient calls as generated code does, with no bound of ours.
+type plainClient struct{ remote providerpb.ProviderClient }
+
+func (c plainClient) Generate(ctx context.Context, r provider.Request, _ func(provider.Delta) error) (a provider.Response, err error) {
+	stream, err := c.remote.Generate(ctx, providergrpc.EncodeRequest(r))
+	if err != nil {
+		return a, err
+	}
+	for {
+		event, err := stream.Recv()
+		if err != nil {
+			return a, err
+		}
+		if whole := event.GetResponse(); whole != nil {
+			return providergrpc.DecodeResponse(whole)
+		}
+	}
 }
 
 // parrot is a provider that answers with what it is asked, and does on demand what
@@ -123,8 +238,10 @@ func tricks() map[string]func(ctx context.Context, argument string, emit func(pr
 				}
 			}
 		},
-		"!stop": func(context.Context, string, func(provider.Delta) error) (string, error) {
-			return "", syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+		"!stop": func(ctx context.Context, _ string, _ func(provider.Delta) error) (string, error) {
+			err := syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+			<-ctx.Done()
+			return "", err
 		},
 		"!limits": func(context.Context, string, func(provider.Delta) error) (string, error) {
 			b, err := os.ReadFile("/proc/self/limits")
@@ -194,14 +311,19 @@ func start(t *testing.T, v *Supervisor, s Spec) provider.Provider {
 	return p
 }
 
+// asked is the part of a provider that the tests ask.
+type asked interface {
+	Generate(context.Context, provider.Request, func(provider.Delta) error) (provider.Response, error)
+}
+
 // say asks a parrot.
-func say(ctx context.Context, p provider.Provider, text string) (string, error) {
+func say(ctx context.Context, p asked, text string) (string, error) {
 	r, err := p.Generate(ctx, provider.Request{Model: "echo", Messages: []provider.Message{{Role: provider.RoleUser, Text: text}}}, nil)
 	return r.Text, err
 }
 
 // must asks a parrot that has to answer.
-func must(t *testing.T, p provider.Provider, text string) string {
+func must(t *testing.T, p asked, text string) string {
 	t.Helper()
 	said, err := say(t.Context(), p, text)
 	if err != nil {

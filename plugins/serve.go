@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/hashicorp/go-hclog"
 	goplugin "github.com/hashicorp/go-plugin"
@@ -41,6 +42,7 @@ func serve(kind Kind, register func(*grpc.Server)) {
 		fmt.Fprintf(os.Stderr, "this program is a plugin for Skillet, a %s: Skillet starts it\n", kind)
 		os.Exit(2)
 	}
+	printed := &outputs{stdout: os.Stdout, stderr: os.Stderr}
 	if err := begin(); err != nil {
 		fmt.Fprintln(os.Stderr, "[ERROR] serve:", err)
 		os.Exit(1)
@@ -49,7 +51,7 @@ func serve(kind Kind, register func(*grpc.Server)) {
 		HandshakeConfig: c,
 		Plugins:         goplugin.PluginSet{string(kind): &service{register: register}},
 		Logger:          hclog.New(&hclog.LoggerOptions{Level: hclog.Warn, Output: os.Stderr, DisableTime: true}),
-		GRPCServer:      newServer,
+		GRPCServer:      printed.newServer,
 	})
 }
 
@@ -85,15 +87,29 @@ func parseLimits(text string) (l confine.Limits) {
 	return l
 }
 
+// outputs are where this process prints. go-plugin has what is printed travel with
+// the calls, which loses the last words of a plugin that dies.
+type outputs struct {
+	stdout, stderr *os.File
+	once           sync.Once
+}
+
+// restore takes back what go-plugin has taken. It has when the first call comes.
+func (o *outputs) restore() {
+	o.once.Do(func() { os.Stdout, os.Stderr = o.stdout, o.stderr })
+}
+
 // newServer is a gRPC server that survives what panics in a call.
-func newServer(given []grpc.ServerOption) *grpc.Server {
+func (o *outputs) newServer(given []grpc.ServerOption) *grpc.Server {
 	options := append(given, providergrpc.ServerOptions()...)
 	return grpc.NewServer(append(options,
 		grpc.ChainUnaryInterceptor(func(ctx context.Context, q any, _ *grpc.UnaryServerInfo, h grpc.UnaryHandler) (a any, err error) {
+			o.restore()
 			defer recovered(&err)
 			return h(ctx, q)
 		}),
 		grpc.ChainStreamInterceptor(func(s any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, h grpc.StreamHandler) (err error) {
+			o.restore()
 			defer recovered(&err)
 			return h(s, stream)
 		}))...)

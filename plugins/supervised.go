@@ -16,7 +16,7 @@ type supervised struct {
 	spec     Spec
 	settings Settings
 	turn     chan struct{} // who starts it holds the one place
-	calls    sync.WaitGroup
+	stopping chan struct{} // closed when it is to stop
 
 	mu     sync.Mutex
 	now    *connection // nil while none runs
@@ -34,7 +34,7 @@ type history struct {
 }
 
 func supervise(log hclog.Logger, spec Spec, s Settings) *supervised {
-	return &supervised{log: log, spec: spec, settings: s, turn: make(chan struct{}, 1)}
+	return &supervised{log: log, spec: spec, settings: s, turn: make(chan struct{}, 1), stopping: make(chan struct{})}
 }
 
 // use returns the connection for one call, and what ends the call. It starts the
@@ -43,7 +43,7 @@ func (p *supervised) use(ctx context.Context) (conn *connection, done func(), er
 	for {
 		conn, err := p.begin()
 		if conn != nil || err != nil {
-			return conn, p.end, err
+			return conn, func() { p.end(conn) }, err
 		}
 		if err := p.start(ctx); err != nil {
 			return nil, nil, err
@@ -61,16 +61,16 @@ func (p *supervised) begin() (*connection, error) {
 	if p.now == nil || !p.now.alive() {
 		return nil, nil
 	}
-	p.calls.Add(1)
+	p.now.calls.Add(1)
 	p.count++
 	return p.now, nil
 }
 
-func (p *supervised) end() {
+func (p *supervised) end(c *connection) {
 	p.mu.Lock()
 	p.count--
 	p.mu.Unlock()
-	p.calls.Done()
+	c.calls.Done()
 }
 
 // failed is a failure to start.
@@ -84,8 +84,11 @@ func (p *supervised) start(ctx context.Context) error {
 	case p.turn <- struct{}{}:
 		defer func() { <-p.turn }()
 	case <-ctx.Done():
-		return p.failed(ctx.Err())
+		return p.failed(context.Cause(ctx))
 	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go p.giveUp(ctx, cancel)
 	if running, err := p.due(ctx); running || err != nil {
 		return err
 	}
@@ -94,6 +97,15 @@ func (p *supervised) start(ctx context.Context) error {
 		return p.note(ctx, err)
 	}
 	return p.install(c)
+}
+
+// giveUp ends a start when the plugin is to stop.
+func (p *supervised) giveUp(ctx context.Context, cancel context.CancelCauseFunc) {
+	select {
+	case <-p.stopping:
+		cancel(ErrClosed)
+	case <-ctx.Done():
+	}
 }
 
 // due waits until the plugin may be started. It may turn out to run.
@@ -114,7 +126,7 @@ func (p *supervised) due(ctx context.Context) (running bool, err error) {
 	case <-time.After(wait):
 		return false, nil
 	case <-ctx.Done():
-		return false, p.failed(ctx.Err())
+		return false, p.failed(context.Cause(ctx))
 	}
 }
 
@@ -127,12 +139,12 @@ func (p *supervised) loop(h history, wait time.Duration) error {
 
 // note remembers a start that went wrong, unless nobody waited for its end.
 func (p *supervised) note(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return p.failed(err)
-	}
 	var start *StartError
 	if !errors.As(err, &start) {
 		start = p.failed(err)
+	}
+	if ctx.Err() != nil {
+		return start
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -205,7 +217,13 @@ func (p *supervised) silent(c *connection, before int) int {
 
 // lost notes that a process has ended.
 func (p *supervised) lost(c *connection) {
-	c.client.Kill() // of a process that is gone: what go-plugin keeps
+	p.forget(c)
+	c.calls.Wait() // for them it is the plugin that is gone, and not the connection that was closed
+	c.client.Kill()
+}
+
+// forget has nothing be asked of a process that has ended.
+func (p *supervised) forget(c *connection) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.now != c || p.closed {
@@ -232,24 +250,13 @@ func (c *connection) death() error {
 // is started after that.
 func (p *supervised) stop(ctx context.Context) {
 	p.mu.Lock()
-	p.closed = true
+	if !p.closed {
+		p.closed = true
+		close(p.stopping)
+	}
 	p.mu.Unlock()
-	select {
-	case p.turn <- struct{}{}: // nobody starts it now
-		defer func() { <-p.turn }()
-	case <-ctx.Done():
-		p.turn <- struct{}{}
-		defer func() { <-p.turn }()
-	}
-	idle := make(chan struct{})
-	go func() {
-		p.calls.Wait()
-		close(idle)
-	}()
-	select {
-	case <-idle:
-	case <-ctx.Done():
-	}
+	p.turn <- struct{}{} // nobody starts it now
+	defer func() { <-p.turn }()
 	p.mu.Lock()
 	c := p.now
 	p.now = nil
