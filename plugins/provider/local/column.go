@@ -2,7 +2,6 @@ package local
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -163,13 +162,4 @@ func (f *filling) columns(p property) {
 	if len(all) > 0 {
 		f.step.set(p.name, all)
 	}
-}
-
-// atoi is a number of a name such as "s12".
-func atoi(s string) int {
-	n, err := strconv.Atoi(s)
-	if err != nil {
-		return -1
-	}
-	return n
 }

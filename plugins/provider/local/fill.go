@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // filling is an input in the making.
@@ -153,7 +155,38 @@ func (f *filling) other(p property) {
 		f.amount(p)
 	case p.Type.is("string"):
 		f.beside(p)
+		if p.required && !f.step.has(p.name) {
+			f.thing(p)
+		}
 	}
+}
+
+// thing is a name that a tool needs: what stands in quotes, or a word with a capital
+// behind "in", "for" and the like.
+func (f *filling) thing(p property) {
+	if f.literal(p, quoted) {
+		return
+	}
+	for i := 1; i < len(f.clause.tokens); i++ {
+		end := i
+		for end < len(f.clause.tokens) && f.clause.tokens[end].kind == word && !f.used[end] && capital(f.clause.tokens[end].text) {
+			end++
+		}
+		if before := f.clause.preposition(i); end > i && slices.Contains([]string{"in", "for", "of", "at", "from", "to", "about", "near", "is"}, before) {
+			var words []string
+			for _, t := range f.clause.tokens[i:end] {
+				words = append(words, t.text)
+			}
+			f.step.set(p.name, strings.Join(words, " "))
+			f.use(i, end)
+			return
+		}
+	}
+}
+
+func capital(w string) bool {
+	r, _ := utf8.DecodeRuneInString(w)
+	return unicode.IsUpper(r)
 }
 
 // byName takes "limit=3".

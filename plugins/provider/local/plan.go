@@ -52,10 +52,18 @@ func (l *lexicon) plan(goal string, before []string, tools []provider.Tool) *pla
 		}
 	}
 	all := l.clauses(goal)
-	for i, c := range all[:min(len(all), maxClauses)] {
-		p.add(c, i)
+	for _, c := range all[:min(len(all), maxClauses)] {
+		if !c.onlyNamesTools() {
+			p.add(c, len(p.done))
+		}
 	}
 	return p
+}
+
+// onlyNamesTools says whether a clause asks for nothing but that a tool is used.
+func (c *clause) onlyNamesTools() bool {
+	return c.says("use", "using", "call") && c.says("tool", "tools", "skill", "skills") &&
+		!slices.ContainsFunc(c.tokens, func(t token) bool { return t.literal() })
 }
 
 // weigh gives a word the more weight the fewer tools have it.

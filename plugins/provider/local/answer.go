@@ -1,0 +1,159 @@
+package local
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// LowConfidence begins an answer that is no answer to all of the goal.
+const LowConfidence = "[low confidence]"
+
+// made is the last line of an answer that was made of what tools said.
+const made = "Made by matching words to tools, without a language model."
+
+// text is the answer: what tools said, what failed, and what could not be done.
+func (w *run) text() string {
+	if len(w.steps) == 0 {
+		return w.unfit()
+	}
+	var parts, undone []string
+	for _, o := range w.done {
+		if len(o.made) == 0 {
+			undone = append(undone, w.undone(o))
+			continue
+		}
+		for _, i := range o.made {
+			parts = append(parts, w.section(o, i))
+		}
+	}
+	if problems := w.problems(); len(problems) > 0 {
+		parts = append(parts, "Went wrong:\n"+strings.Join(problems, "\n"))
+	}
+	if len(undone) > 0 {
+		parts = append(parts, "Not done:\n"+strings.Join(undone, "\n"))
+	}
+	if len(undone) > 0 || w.failed() {
+		parts = append([]string{LowConfidence + " Not all of the goal was reached."}, parts...)
+	}
+	return strings.Join(append(parts, made), "\n\n") + "\n"
+}
+
+func (w *run) undone(o outcome) string {
+	line := "- “" + brief(o.clause.text()) + "”: the words of no tool fit, or what a tool needs is not named."
+	if len(o.near) > 0 {
+		line += " Nearest: " + strings.Join(o.near, ", ") + "."
+	}
+	return line
+}
+
+// failed says whether a call did not answer what it should.
+func (w *run) failed() bool {
+	return slices.ContainsFunc(w.state, func(p progress) bool {
+		return p.answer == nil || p.answer.failed || parseAnswer(p.answer.text).status >= 400
+	})
+}
+
+// problems are the failures of calls and what was not called because of them.
+func (w *run) problems() []string {
+	var all []string
+	for i, p := range w.state {
+		name := w.steps[i].tool.Name
+		switch {
+		case p.problem != "":
+			all = append(all, "- `"+name+"` was not called: "+p.problem+".")
+		case p.answer == nil:
+			all = append(all, "- `"+name+"` was not called: there was no turn left for it.")
+		case p.answer.failed:
+			all = append(all, "- `"+name+"` failed: "+brief(p.answer.text))
+		case parseAnswer(p.answer.text).status >= 400:
+			all = append(all, fmt.Sprintf("- `%s` answered with the status %d.", name, parseAnswer(p.answer.text).status))
+		case p.partial:
+			all = append(all, "- `"+name+"` was given the beginning of a text only, because the whole was too long to come here.")
+		}
+	}
+	return all
+}
+
+// section is what one call of a clause came to.
+func (w *run) section(o outcome, i int) string {
+	p, t := w.state[i], w.steps[i].tool
+	head := fmt.Sprintf("**%s** (`%s`)%s", escapeMarks(brief(o.clause.text())), t.Name, w.citations(i))
+	if p.answer == nil || p.answer.failed {
+		return head + "\n\nNo answer."
+	}
+	return head + "\n\n" + render(parseAnswer(p.answer.text), t.field)
+}
+
+// citations are the numbers of the sources that a call's answer rests on.
+func (w *run) citations(i int) string {
+	var numbers []string
+	var visit func(i int)
+	visit = func(i int) {
+		if a := w.state[i].answer; a != nil && a.number != "" && !slices.Contains(numbers, "["+a.number+"]") {
+			numbers = append(numbers, "["+a.number+"]")
+		}
+		for _, f := range w.steps[i].fields {
+			if f.ref != nil {
+				visit(f.ref.step)
+			}
+		}
+	}
+	visit(i)
+	if len(numbers) == 0 {
+		return ""
+	}
+	return " " + strings.Join(numbers, "")
+}
+
+// unfit is the answer to a goal that no tool fits: what is remembered about it, or
+// that there is nothing.
+func (w *run) unfit() string {
+	if p, ok := w.recall(); ok {
+		return fmt.Sprintf("From %s:\n\n%s\n\n%s", p.source, quote(p.text), "Found by the words it has in common with the question, without a language model.\n")
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s I cannot do this: “%s”. I match the words of a goal to tools, without a language model, and no tool fits.\n", LowConfidence, brief(w.goal))
+	if len(w.tools) == 0 {
+		b.WriteString("\nThere are no tools. With some I can read, convert, count, compare, search and the like; with a language model a provider could answer by itself.\n")
+		return b.String()
+	}
+	b.WriteString("\nThese tools there are; name what one of them does, and the file, address or text it is to work on:\n")
+	for i, t := range w.tools {
+		if i == maxListed {
+			fmt.Fprintf(&b, "- and %d more\n", len(w.tools)-i)
+			break
+		}
+		first, _, _ := strings.Cut(t.Description, ". ")
+		fmt.Fprintf(&b, "- `%s`: %s\n", t.Name, brief(first))
+	}
+	return b.String()
+}
+
+// maxListed is how many tools, rows and items are listed.
+const maxListed = 50
+
+// brief is a text in one line of at most 300 characters.
+func brief(text string) string {
+	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " ")
+	if short := head(text, 300); short != text {
+		return short + "…"
+	}
+	return text
+}
+
+// reasons say how the plan came about, for a person.
+func (p *planner) reasons() string {
+	var b strings.Builder
+	for _, o := range p.done {
+		if len(o.made) == 0 {
+			fmt.Fprintf(&b, "“%s”: no tool fits (nearest: %s).\n", brief(o.clause.text()), strings.Join(o.near, ", "))
+			continue
+		}
+		fmt.Fprintf(&b, "“%s”: %s, score %.2f.\n", brief(o.clause.text()), p.steps[o.made[0]].tool.Name, o.score)
+	}
+	if b.Len() == 0 {
+		return "The goal names nothing to do.\n"
+	}
+	return b.String()
+}
