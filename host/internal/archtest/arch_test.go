@@ -43,6 +43,7 @@ var imports = map[string][]string{
 	"plugins/provider/providerpb":   nil,
 	"plugins/provider/providergrpc": {"plugins/provider", "plugins/provider/providerpb"},
 	"plugins/provider/providertest": {"plugins/provider"},
+	"plugins/provider/local":        {"host/memory/hashing", "plugins/agent", "plugins/provider"},
 	"plugins/agent":                 {"plugins/provider"},
 	"plugins/agent/agentpb":         {"plugins/provider/providerpb"},
 	"plugins/agent/agentgrpc":       {"plugins/agent", "plugins/agent/agentpb", "plugins/provider", "plugins/provider/providergrpc", "plugins/provider/providerpb"},
@@ -153,7 +154,7 @@ var imports = map[string][]string{
 	"host":                   {"*"},
 	"host/internal/archtest": nil,
 	"cmd/skillet": {
-		"host", "host/adopt", "host/agents", "manifests/agent", "host/approval", "host/audit", "host/checkpoint", "host/closure", "host/resolve", "manifests/lockfile", "manifests/semver", "host/suggest", "host/hostfn", "host/config", "host/escape", "host/evidence", "host/findings", "host/install", "host/journal", "host/ledger", "host/memory", "host/prompt", "host/recording", "host/registry", "host/replay", "host/review", "host/runner",
+		"host", "host/adopt", "host/agents", "manifests/agent", "host/approval", "host/audit", "host/checkpoint", "host/closure", "host/resolve", "manifests/lockfile", "manifests/semver", "host/suggest", "host/hostfn", "host/config", "host/escape", "host/evidence", "host/findings", "host/install", "host/journal", "host/ledger", "host/memory", "host/event", "host/queue", "host/prompt", "host/recording", "host/registry", "host/replay", "host/review", "host/runner",
 		"host/sandbox/wasmbin", "host/sandbox/worker", "host/secret", "host/session", "host/settings", "host/skillset", "host/store", "host/store/atomicfile", "host/source", "manifests/signature", "manifests/signature/keyless", "host/signer", "host/trust", "host/task", "manifests", "manifests/bundle", "policies", "policies/capability",
 		"host/toolchain", "host/scaffold", "host/watch", "host/inspect", "host/casetest", "manifests/testcase", "host/narrow", "host/script",
 	},
