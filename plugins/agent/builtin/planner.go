@@ -20,11 +20,16 @@ const maxProblems = 12
 // makePlan asks for a plan, and once more with what is wrong with it. A plan that
 // is still wrong is given up for one step that decides on the way.
 func makePlan(ctx context.Context, w *work) (agent.Plan, error) {
-	var note string
+	q := planRequest{}
 	for {
-		r, err := w.askPlan(ctx, note)
+		r, err := w.askPlan(ctx, q)
 		if errors.Is(err, context.Canceled) {
 			return agent.Plan{}, fmt.Errorf("plan task %s: %w", w.task.ID, err)
+		}
+		again := w.thoughts < w.limit
+		if err != nil && again && !q.inWords && refusedAsInvalid(err) {
+			q.inWords = true
+			continue
 		}
 		if err != nil {
 			return w.fallback("no plan could be had: " + err.Error()), nil
@@ -33,21 +38,47 @@ func makePlan(ctx context.Context, w *work) (agent.Plan, error) {
 		if len(problems) == 0 {
 			return p, nil
 		}
-		if note != "" || w.thoughts >= w.limit {
+		if q.note != "" || !again {
 			return w.fallback("no plan that can be followed could be had: " + strings.Join(problems, "; ")), nil
 		}
-		note = repairNote("A plan for this was sent back", problems, "the plan", r.Text)
+		q = planRequest{len(r.Calls) > 0, repairNote("A plan for this was sent back", problems, "the plan", r.Text)}
 	}
 }
 
-func (w *work) askPlan(ctx context.Context, note string) (provider.Response, error) {
+// planRequest is how a plan is asked for.
+type planRequest struct {
+	// inWords describes the tools among the instructions instead of offering them.
+	// Some models cannot be offered tools and a schema at once, and some call the
+	// tools that they are to plan with.
+	inWords bool
+	note    string
+}
+
+// refusedAsInvalid reports whether a provider cannot be asked like that.
+func refusedAsInvalid(err error) bool {
+	var e *provider.Error
+	return errors.As(err, &e) && e.Class == provider.ClassInvalid
+}
+
+func (w *work) askPlan(ctx context.Context, q planRequest) (provider.Response, error) {
+	r := provider.Request{Messages: w.opening(shownPlain), Tools: w.task.Tools, Schema: schema.Plan()}
 	notes := []string{"Agents a step may name:\n" + w.agents()}
-	if note != "" {
-		notes = append(notes, note)
+	if q.inWords && len(r.Tools) > 0 {
+		notes, r.Tools = append(notes, "Tools a step may name, each with the JSON Schema of its input:\n"+described(r.Tools)), nil
 	}
-	return w.think(ctx, "plan", provider.Request{
-		System: w.system(notes...), Messages: w.opening(shownPlain), Tools: w.task.Tools, Schema: schema.Plan(),
-	})
+	if q.note != "" {
+		notes = append(notes, q.note)
+	}
+	r.System = w.system(notes...)
+	return w.think(ctx, "plan", r)
+}
+
+func described(tools []provider.Tool) string {
+	lines := make([]string, len(tools))
+	for i, t := range tools {
+		lines[i] = "- " + t.Name + ": " + brief(t.Description) + " " + compact(t.InputSchema)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // repairNote tells a model what was wrong with an answer of its own.

@@ -103,3 +103,37 @@ func TestOthersDecideOnTheWay(t *testing.T) {
 		}
 	}
 }
+
+// TestPlannerDescribesToolsInWords has a provider that takes no tools with a schema,
+// and a model that calls tools instead of planning.
+func TestPlannerDescribesToolsInWords(t *testing.T) {
+	t.Parallel()
+	task := agent.Task{ID: "t", Agent: builtin.Planner, Goal: "g", Tools: tools(), Agents: []agent.Info{{Name: "general"}}}
+	for name, first := range map[string]func() (provider.Response, error){
+		"refused": func() (provider.Response, error) {
+			return provider.Response{}, &provider.Error{Class: provider.ClassInvalid, Message: "tools and a schema"}
+		},
+		"called": func() (provider.Response, error) {
+			return agenttest.Wants(0, "files__read_text", `{"path":"a"}`), nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := &agenttest.Host{Model: func(_ context.Context, n int, thought agent.Thought) (provider.Response, error) {
+				if n == 0 {
+					return first()
+				}
+				if r := thought.Request; len(r.Tools) > 0 || !strings.Contains(r.System, "- text__statistics: Counts words. {") {
+					t.Errorf("it was asked with %d tools and %s", len(r.Tools), r.System)
+				}
+				return agenttest.Says(goodPlan), nil
+			}}
+			if p, err := builtin.New(nil, "1").Plan(t.Context(), task, h); err != nil || len(p.Steps) != 3 {
+				t.Errorf("%+v, %v", p, err)
+			}
+			if len(h.Called()) > 0 {
+				t.Error("it called a tool")
+			}
+		})
+	}
+}

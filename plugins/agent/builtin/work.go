@@ -100,7 +100,7 @@ func (w *work) system(notes ...string) string {
 func (w *work) opening(shown func(i int, p agent.Passage) string) []provider.Message {
 	var m []provider.Message
 	if len(w.task.Context) > 0 {
-		texts := []string{"From before:"}
+		var texts []string
 		for i, p := range w.task.Context {
 			texts = append(texts, shown(i, p))
 		}
