@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -251,7 +252,7 @@ func TestRemedies(t *testing.T) {
 }
 
 func FuzzOpaque(f *testing.F) {
-	for _, seed := range []string{``, `{}`, `{"provider":"p","data":{"a":1}}`, `{"provider":"q"}`, `[`} {
+	for _, seed := range []string{``, `{}`, `{"provider":"p","data":{"a":1}}`, `{"provider":"q"}`, `[`, `{"<&>":{}}`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -262,9 +263,17 @@ func FuzzOpaque(f *testing.F) {
 			return
 		}
 		again, err := sealed("p", data)
-		var compact bytes.Buffer
-		if json.Compact(&compact, data); err != nil || len(data) > 0 && !bytes.Equal(openedFor("p", again), compact.Bytes()) {
+		if err != nil || len(data) > 0 && !reflect.DeepEqual(value(data), value(openedFor("p", again))) {
 			t.Errorf("%q came back as %q: %v", data, openedFor("p", again), err)
 		}
 	})
+}
+
+// value is what JSON says, however it is written.
+func value(data []byte) any {
+	var v any
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	_ = d.Decode(&v) // it is valid
+	return v
 }
