@@ -167,7 +167,8 @@ type Step struct {
 	// whole or in part, stands for what the step of that ID answered.
 	Tool  string          `json:"tool,omitempty"`
 	Input json.RawMessage `json:"input,omitempty"`
-	// Agent and Goal are a goal for an agent, instead of a tool call.
+	// Agent and Goal are a goal for an agent, instead of a tool call. "${steps.ID.text}"
+	// means the same in Goal.
 	Agent string `json:"agent,omitempty"`
 	Goal  string `json:"goal,omitempty"`
 	// After are the steps that have to be done before.

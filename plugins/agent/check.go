@@ -18,12 +18,12 @@ var (
 	reference = regexp.MustCompile(`\$\{steps\.([^}]*)\}`)
 )
 
-// References are the steps whose answers the input of a step stands for, in the
-// order of their first mention.
+// References are the steps whose answers are used in the input or the goal of a
+// step, in the order of their first mention.
 func (s Step) References() []string {
 	var ids []string
-	for _, m := range reference.FindAllSubmatch(s.Input, -1) {
-		id, _, _ := strings.Cut(string(m[1]), ".") // the rest says what of the answer
+	for _, m := range reference.FindAllStringSubmatch(string(s.Input)+s.Goal, -1) {
+		id, _, _ := strings.Cut(m[1], ".") // the rest says what of the answer
 		if !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}

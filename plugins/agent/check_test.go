@@ -68,8 +68,8 @@ func TestPlansAreBounded(t *testing.T) {
 
 func TestReferences(t *testing.T) {
 	t.Parallel()
-	s := Step{Input: json.RawMessage(`{"a":"${steps.x.text} ${steps.y.text}","b":"${steps.x.json.items.0}"}`)}
-	if got := s.References(); !slices.Equal(got, []string{"x", "y"}) {
+	s := Step{Input: json.RawMessage(`{"a":"${steps.x.text} ${steps.y.text}","b":"${steps.x.json.items.0}"}`), Goal: "Look at ${steps.z.text}."}
+	if got := s.References(); !slices.Equal(got, []string{"x", "y", "z"}) {
 		t.Error(got)
 	}
 }

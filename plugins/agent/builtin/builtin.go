@@ -67,7 +67,7 @@ func (b *builtins) Plan(ctx context.Context, t agent.Task, h agent.Host) (agent.
 		return agent.Plan{}, fmt.Errorf("plan task %s: %w", t.ID, err)
 	}
 	if r.plan == nil {
-		return w.oneStep(t.Agent), ctx.Err()
+		return w.oneStep(w.task.Agent), ctx.Err()
 	}
 	return r.plan(ctx, w)
 }

@@ -124,15 +124,27 @@ func readPlan(text string, t agent.Task) (agent.Plan, []string) {
 		return agent.Plan{}, []string{"it is not the JSON that was asked for: " + brief(err.Error())}
 	}
 	for i := range p.Steps {
-		if s := &p.Steps[i]; s.Agent != "" && s.Tool == "" {
-			s.Input = nil // an empty one is often written for agents
-		}
+		p.Steps[i] = mended(p.Steps[i])
 	}
 	problems := p.Problems(t)
 	if len(problems) == 0 {
 		problems = misfits(p, t)
 	}
 	return p, problems
+}
+
+// mended is a step without what needs nobody's thoughts to put right: an empty input
+// of an agent, and answers that are used and not waited for.
+func mended(s agent.Step) agent.Step {
+	if s.Agent != "" && s.Tool == "" {
+		s.Input = nil
+	}
+	for _, id := range s.References() {
+		if !slices.Contains(s.After, id) {
+			s.After = append(s.After, id)
+		}
+	}
+	return s
 }
 
 // misfits says which inputs do not fit the schemas of their tools. What stands for

@@ -1,6 +1,7 @@
 package builtin_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -42,6 +43,8 @@ func TestPlanner(t *testing.T) {
 		{"mended", []string{cycle, goodPlan}, 3, 2, "waits for itself"},
 		{"an input that does not fit", []string{misfit, goodPlan}, 3, 2, "its input does not fit files__read_text"},
 		{"a late input that does not fit", []string{later, goodPlan}, 3, 2, "path is missing"},
+		{"without waiting", []string{strings.Replace(goodPlan, `,"after":["read"]`, "", 1)}, 3, 1, ""},
+		{"waiting for nothing", []string{strings.ReplaceAll(goodPlan, "steps.read", "steps.none"), goodPlan}, 3, 2, "which is no other step"},
 		{"never right", []string{misfit}, 1, 2, "does not fit"},
 		{"no JSON", []string{"I would rather not."}, 1, 2, "not the JSON"},
 	} {
@@ -96,9 +99,9 @@ func TestPlannerWithoutAModel(t *testing.T) {
 func TestOthersDecideOnTheWay(t *testing.T) {
 	t.Parallel()
 	h := &agenttest.Host{}
-	for _, name := range []string{builtin.General, builtin.Research, "mine"} {
+	for _, name := range []string{builtin.General, builtin.Research, "mine", ""} {
 		p, err := builtin.New(nil, "1").Plan(t.Context(), agent.Task{Agent: name, Goal: "g"}, h)
-		if err != nil || len(p.Steps) != 1 || p.Steps[0].Agent != name || len(h.Thoughts()) > 0 {
+		if err != nil || len(p.Steps) != 1 || p.Steps[0].Agent != cmp.Or(name, builtin.General) || len(h.Thoughts()) > 0 {
 			t.Errorf("%s: %+v, %v", name, p, err)
 		}
 	}
