@@ -232,8 +232,8 @@ func classify(c string) (token, bool) {
 		return token{kind: web, text: "https://" + c}, true
 	case strings.ContainsAny(c, "*?") && strings.ContainsAny(c, "./"):
 		return token{kind: glob, text: c}, true
-	case strings.Contains(c, "@"):
-		return token{}, false
+	case strings.Contains(c, "@"): // of a person
+		return token{kind: word, text: c}, true
 	case extension.MatchString(c), bareFiles[c], dotted.MatchString(c), strings.Contains(c, "/") && len(c) > 1 && !strings.Contains(c, "//"):
 		return token{kind: pathName, text: c}, true
 	}
