@@ -2,6 +2,7 @@ package plugins
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -34,9 +35,14 @@ func connect(ctx context.Context, log hclog.Logger, spec *Spec, s Settings) (*co
 	if err != nil {
 		return nil, err
 	}
+	identity, certificate, err := newIdentity()
+	if err != nil {
+		return nil, errors.Join(err, e.clean())
+	}
+	e.certificate = string(certificate)
 	ctx, cancel := context.WithTimeoutCause(ctx, s.StartTimeout, fmt.Errorf("%w: not within %v", ErrHandshake, s.StartTimeout))
 	defer cancel()
-	c := &connection{execution: e, client: e.newClient(s), since: time.Now()}
+	c := &connection{execution: e, client: e.newClient(s, identity), since: time.Now()}
 	given := context.AfterFunc(ctx, e.kill)
 	err = c.dial(ctx)
 	if given(); err == nil && ctx.Err() == nil {
@@ -80,13 +86,13 @@ func (s *service) GRPCClient(_ context.Context, _ *goplugin.GRPCBroker, conn *gr
 
 // newClient is go-plugin's side of a process, with nothing of what it does by
 // itself.
-func (e *execution) newClient(s Settings) *goplugin.Client {
+func (e *execution) newClient(s Settings, identity *tls.Config) *goplugin.Client {
 	return goplugin.NewClient(&goplugin.ClientConfig{
 		HandshakeConfig:  cookie(),
 		Plugins:          goplugin.PluginSet{string(e.spec.Kind): &service{}},
 		RunnerFunc:       func(_ hclog.Logger, cmd *exec.Cmd, _ string) (runner.Runner, error) { return e.handOver(cmd), nil },
 		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
-		AutoMTLS:         true,
+		TLSConfig:        identity,
 		SkipHostEnv:      true,
 		StartTimeout:     s.StartTimeout + time.Second, // ours is first
 		Logger:           hclog.NewNullLogger(),

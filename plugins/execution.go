@@ -25,17 +25,19 @@ import (
 // An execution is one process of a plugin, from before its start until nothing of
 // it is left. It is the runner that go-plugin is given.
 type execution struct {
-	spec    *Spec
-	limits  confine.Limits
-	copies  copies
-	dir     string // its own, removed when it has ended
-	mark    string // an entry of its environment that no other process has
-	output  *output
-	program *os.File // what is executed; nil for the program that runs here
-	cmd     *exec.Cmd
-	reads   []*os.File // our ends of its pipes
-	first   *io.PipeReader
-	forward *io.PipeWriter // of the handshake, to first
+	spec   *Spec
+	limits confine.Limits
+	copies copies
+	dir    string // its own, removed when it has ended
+	mark   string // an entry of its environment that no other process has
+	// certificate is what it knows its host by, in PEM.
+	certificate string
+	output      *output
+	program     *os.File // what is executed; nil for the program that runs here
+	cmd         *exec.Cmd
+	reads       []*os.File // our ends of its pipes
+	first       *io.PipeReader
+	forward     *io.PipeWriter // of the handshake, to first
 
 	killed  atomic.Bool // by us, before it said anything or after
 	proc    *confine.Process
@@ -138,6 +140,7 @@ func (e *execution) environment() []string {
 		"LANG=C.UTF-8",
 		envHost + "=" + strconv.Itoa(os.Getpid()),
 		fmt.Sprintf("%s=%d,%d,%d", envLimits, e.limits.MemoryBytes, e.limits.OpenFiles, e.limits.CPUSeconds),
+		envCertificate + "=" + e.certificate,
 		e.mark,
 	}
 	if runtime.GOOS == "windows" { // sockets need it

@@ -262,7 +262,12 @@ func TestHoleChecksumRace(t *testing.T) {
 	if err := errors.Join(os.WriteFile(bad+"2", []byte(impostor), 0o700), os.Rename(bad, good), os.Rename(bad+"2", kept[0])); err != nil {
 		t.Fatal(err)
 	}
-	connection := &connection{execution: e, client: e.newClient(s)}
+	identity, certificate, err := newIdentity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.certificate = string(certificate)
+	connection := &connection{execution: e, client: e.newClient(s, identity)}
 	defer connection.client.Kill()
 	defer e.abandon()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
