@@ -62,6 +62,8 @@ type Candidate struct {
 	entry
 	place int // in the order of the settings; 0 for all when there is none
 	input int // tokens of the question, corrected
+	// resting says that it is Excluded for a while only.
+	resting bool
 }
 
 // A target is what an Ask aims at: a tier, or a model by name.
@@ -113,14 +115,32 @@ type group struct {
 // name take the place of tiers that stand in.
 func (s Settings) groups(t target, entries []entry) []group {
 	if t.named != "" {
-		return []group{{"named", resolve(t.named, entries), false}, {"fallback", resolveAll(s.Fallback, entries), true}}
+		return []group{{why: "named", refs: resolve(t.named, entries)}, s.fallbacks(entries)}
 	}
-	all := []group{{t.String(), s.members(t.tier, entries), len(s.Tiers[t.tier]) > 0}}
+	own := group{why: t.String(), refs: s.members(t.tier, entries), ordered: len(s.Tiers[t.tier]) > 0}
+	all := []group{own}
+	if !own.ordered && !Tier(s.Default).Known() {
+		all = []group{{why: "the default", refs: resolve(s.Default, entries)}, own}
+	}
 	if len(s.Fallback) > 0 {
-		return append(all, group{"fallback", resolveAll(s.Fallback, entries), true})
+		all = append(all, s.fallbacks(entries))
+	} else {
+		all = append(all, s.standIns(t.tier, entries)...)
 	}
-	for _, in := range rowOf(t.tier).standIns {
-		all = append(all, group{fmt.Sprintf("stands in for %s: %s", t.tier, in), s.members(in, entries), len(s.Tiers[in]) > 0})
+	return append(all, group{why: lastResort, refs: resolveAll(s.LastResort, entries), ordered: true})
+}
+
+// lastResort is why something is a candidate that is asked when there is no other.
+const lastResort = "last resort"
+
+func (s Settings) fallbacks(entries []entry) group {
+	return group{why: "fallback", refs: resolveAll(s.Fallback, entries), ordered: true}
+}
+
+func (s Settings) standIns(t Tier, entries []entry) []group {
+	var all []group
+	for _, in := range rowOf(t).standIns {
+		all = append(all, group{fmt.Sprintf("stands in for %s: %s", t, in), s.members(in, entries), len(s.Tiers[in]) > 0})
 	}
 	return all
 }
@@ -160,8 +180,23 @@ func (r *Router) choose(ctx context.Context, a Ask) (choice, error) {
 			c.all = append(c.all, r.weigh(ctx, cand, c, a.Request))
 		}
 	}
+	c.dropLastResort()
 	slices.SortStableFunc(c.all, Candidate.compare)
 	return c, nil
+}
+
+// dropLastResort excludes what is only asked when there is nothing else: there is,
+// also when it is left alone for a while.
+func (c *choice) dropLastResort() {
+	other := func(x Candidate) bool { return x.Why != lastResort && (x.Excluded == "" || x.resting) }
+	if !slices.ContainsFunc(c.all, other) {
+		return
+	}
+	for i := range c.all {
+		if x := &c.all[i]; x.Why == lastResort && x.Excluded == "" {
+			x.Excluded = "it is the last resort, and there are others"
+		}
+	}
 }
 
 func needOf(a Ask, s Settings) Need {
@@ -184,7 +219,10 @@ func (r *Router) weigh(ctx context.Context, c Candidate, of choice, req provider
 	f.usd = c.MayCost.USD()
 	c.Scores = f.scores()
 	c.Total = c.Scores.Total()
-	c.Excluded = excluded(c, f, now)
+	if c.Excluded = excluded(c, f); c.Excluded == "" {
+		c.Excluded = leftAlone(f, now)
+		c.resting = c.Excluded != ""
+	}
 	c.SetBack = setBack(c, f, now)
 	return c
 }
@@ -208,7 +246,7 @@ func (e entry) managed() uint64 {
 }
 
 // excluded says why a candidate cannot answer.
-func excluded(c Candidate, f facts, now time.Time) string {
+func excluded(c Candidate, f facts) string {
 	m, least := c.model, c.input+cmp.Or(f.need.MaxTokens, leastAnswer)
 	if m.Thinking {
 		least += f.need.Thinking
@@ -224,10 +262,17 @@ func excluded(c Candidate, f facts, now time.Time) string {
 		return fmt.Sprintf("the request takes about %d tokens, and its context has %d", least, m.ContextTokens)
 	case f.room == roomNever:
 		return fmt.Sprintf("it takes %d MB of memory, and there is never as much for it: models.memory_mb", m.MemoryBytes>>20)
-	case f.record.open(now) > 0:
-		return fmt.Sprintf("it failed %d times in a row, and is tried again in %s; the last time: %s", f.record.Row, f.record.open(now).Round(time.Second), f.record.Last)
 	}
 	return ""
+}
+
+// leftAlone says why a candidate is not asked for a while.
+func leftAlone(f facts, now time.Time) string {
+	wait := f.record.open(now)
+	if wait == 0 {
+		return ""
+	}
+	return fmt.Sprintf("it failed %d times in a row, and is tried again in %s; the last time: %s", f.record.Row, wait.Round(time.Second), f.record.Last)
 }
 
 // setBack says why a candidate is asked after the others of its group.

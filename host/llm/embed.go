@@ -25,8 +25,8 @@ type Embedder struct {
 }
 
 // Embedder finds a model that makes vectors, by its name as in [Settings]; an empty
-// name means the first there is, one of this machine before all others. The error is
-// [ErrNoModel] when there is none.
+// name means the first there is on this machine, if need be a last resort, and else
+// the first elsewhere. The error is [ErrNoModel] when there is none.
 func (r *Router) Embedder(ctx context.Context, model string) (*Embedder, error) {
 	entries, err := r.catalog.entries(ctx)
 	if err != nil {
@@ -36,8 +36,13 @@ func (r *Router) Embedder(ctx context.Context, model string) (*Embedder, error) 
 		named := model == "" || slices.Contains(resolve(model, entries), e.ref)
 		return named && e.model.Embeddings && e.model.Dimensions > 0 && (e.local || !r.settings.LocalOnly)
 	}
-	for _, wanted := range []bool{true, false} {
-		if i := slices.IndexFunc(entries, func(e entry) bool { return e.local == wanted && usable(e) }); i >= 0 {
+	last := resolveAll(r.settings.LastResort, entries)
+	for _, wanted := range []func(entry) bool{
+		func(e entry) bool { return e.local && !slices.Contains(last, e.ref) },
+		func(e entry) bool { return e.local },
+		func(entry) bool { return true },
+	} {
+		if i := slices.IndexFunc(entries, func(e entry) bool { return wanted(e) && usable(e) }); i >= 0 {
 			return &Embedder{r, entries[i]}, nil
 		}
 	}

@@ -58,8 +58,8 @@ const (
 //
 // A model is named "provider/model", or "model" where one name is enough.
 type Settings struct {
-	// Default is asked when an Ask names neither a model nor a tier; empty asks
-	// the tier [Balanced].
+	// Default is asked when an Ask names neither a model nor a tier, and first of
+	// all for tiers that Tiers does not have; empty asks the tier [Balanced].
 	Default string
 	// Tiers are the models of a tier, the first choice first. A tier that is not in
 	// it has the models that their providers say belong to it, see [TierOf].
@@ -67,6 +67,10 @@ type Settings struct {
 	// Fallback are asked, in this order, after the models of the tier, and after a
 	// model that was named.
 	Fallback []string
+	// LastResort are asked only by name, or when there is nothing else that could
+	// answer such a request: what is better than nothing and worse than any model.
+	// They do not stand in for a model that fails.
+	LastResort []string
 	// FallbackRefused asks the next model when one does not want to answer.
 	FallbackRefused bool
 	// LocalOnly asks only providers from which nothing leaves the machine.

@@ -53,6 +53,12 @@ func TestWhoIsAsked(t *testing.T) {
 		{"a model that is a tier", llm.Settings{}, llm.Ask{Model: "smart"}, "far/big far/coder near/mid far/mid"},
 		{"the default", llm.Settings{Default: "far/coder"}, llm.Ask{}, "far/coder"},
 		{"the default is a tier", llm.Settings{Default: "fast", MaxModels: 1}, llm.Ask{}, "near/tiny"},
+		{"the default first of all", llm.Settings{Default: "far/mid"}, llm.Ask{Tier: llm.Fast}, "far/mid near/tiny near/mid far/big"},
+		{"a tier that is set before the default", llm.Settings{Default: "far/mid", Tiers: map[llm.Tier][]string{llm.Fast: {"near/tiny"}}}, llm.Ask{Tier: llm.Fast}, "near/tiny near/mid far/mid far/big"},
+		{"the last resort is not asked", llm.Settings{LastResort: []string{"near/tiny", "near/mid"}}, llm.Ask{Tier: llm.Fast}, "far/mid far/big far/coder"},
+		{"unless there is nothing else", llm.Settings{LastResort: []string{"near/tiny", "near/mid"}}, llm.Ask{Tier: llm.Fast, LocalOnly: true}, "near/tiny near/mid"},
+		{"or by name", llm.Settings{LastResort: []string{"near/tiny"}}, llm.Ask{Model: "tiny"}, "near/tiny"},
+		{"or by the settings", llm.Settings{LastResort: []string{"near/tiny"}, Tiers: map[llm.Tier][]string{llm.Fast: {"near/tiny"}}}, llm.Ask{Tier: llm.Fast}, "near/tiny near/mid far/mid far/big"},
 		{"the settings' order", llm.Settings{Tiers: map[llm.Tier][]string{llm.Fast: {"far/big", "near/mid", "no/such"}}}, llm.Ask{Tier: llm.Fast}, "far/big near/mid far/mid far/coder"},
 		{"fallbacks instead of what stands in", llm.Settings{Fallback: []string{fallback}}, llm.Ask{Tier: llm.Code}, "far/coder near/tiny"},
 		{"fallbacks of a model", llm.Settings{Fallback: []string{fallback, "far/mid"}}, llm.Ask{Model: "far/big"}, "far/big near/tiny far/mid"},
@@ -354,6 +360,24 @@ func TestCircuit(t *testing.T) {
 	})
 }
 
+// TestLastResort: it does not stand in for a model that fails.
+func TestLastResort(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		one, last := local("one", fails(provider.ClassUnavailable)), local("last")
+		h := newHost(t, llm.Settings{LastResort: []string{"last/m"}}, budget.Settings{}, last, one)
+		for range 3 { // the third time nobody is asked at all
+			if _, err := h.Generate(t.Context(), ask(llm.Balanced)); err == nil {
+				t.Error("something answered")
+			}
+		}
+		d := must[llm.Diagnosis](t)(h.Diagnose(t.Context(), ask(llm.Balanced)))
+		if len(last.asked()) != 0 || len(d.Candidates) != 2 || d.Candidates[1].Excluded != "it is the last resort, and there are others" {
+			t.Errorf("asked %v, got %+v", last.asked(), d.Candidates)
+		}
+	})
+}
+
 // TestRateLimits: requests and tokens in a minute, and requests at the same time.
 func TestRateLimits(t *testing.T) {
 	t.Parallel()
@@ -561,6 +585,10 @@ func TestEmbed(t *testing.T) {
 		h.Refresh(ctx)
 		if _, err := must[*llm.Embedder](t)(h.Embedder(ctx, "far/v")).Embed(ctx, []string{"x"}); classOf(err) != provider.ClassInternal {
 			t.Errorf("vectors of another length: %v", err)
+		}
+		without := newHost(t, llm.Settings{LastResort: []string{"near/v"}}, budget.Settings{}, far, near, local("none"))
+		if e := must[*llm.Embedder](t)(without.Embedder(ctx, "")); e.Name() != "near/v" {
+			t.Errorf("texts leave the machine to %s", e.Name())
 		}
 		for _, name := range []string{"near/m", "near/unknown", "nobody"} {
 			if _, err := h.Embedder(ctx, name); !errors.Is(err, llm.ErrNoModel) || !strings.Contains(err.Error(), name) {

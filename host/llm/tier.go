@@ -97,14 +97,15 @@ func tiersBySize(m provider.Model) []Tier {
 }
 
 // members are the models of a tier: those the settings name, in their order, or
-// those that belong to it.
+// those that belong to it and are no last resort.
 func (s Settings) members(t Tier, entries []entry) []Ref {
 	if named := s.Tiers[t]; len(named) > 0 {
 		return resolveAll(named, entries)
 	}
 	var refs []Ref
+	last := resolveAll(s.LastResort, entries)
 	for _, e := range entries {
-		if slices.Contains(TierOf(e.model), t) {
+		if slices.Contains(TierOf(e.model), t) && !slices.Contains(last, e.ref) {
 			refs = append(refs, e.ref)
 		}
 	}
@@ -112,7 +113,7 @@ func (s Settings) members(t Tier, entries []entry) []Ref {
 }
 
 // resolve finds the models that a name means: "provider/model" one, "model" those
-// of every provider that has one of that name.
+// of every provider that has one of that name; an empty name none.
 func resolve(name string, entries []entry) []Ref {
 	var refs []Ref
 	for _, e := range entries {
