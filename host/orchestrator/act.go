@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/skillet-run/skillet/host/event"
+	"github.com/skillet-run/skillet/host/llm/budget"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/plugins/agent"
 )
@@ -129,6 +130,7 @@ type outcome struct {
 	err   *task.Error
 	// proposal and call are what waits for a person.
 	proposal, call string
+	hopeless       bool
 }
 
 // output is what a step answered, as it is kept.
@@ -185,7 +187,7 @@ func (w *work) ended(s task.Step, o outcome) error {
 		if at == nil || r.State.Final() {
 			return nil
 		}
-		at.Error, at.Proposal, at.Call = o.err, o.proposal, o.call
+		at.Error, at.Proposal, at.Call, at.Hopeless = o.err, o.proposal, o.call, o.hopeless
 		at.Output, at.OutputBytes, at.Untrusted = cut(o.out.Text, maxShown), len(o.out.Text), o.out.Untrusted
 		if o.out.Report != nil {
 			at.Confidence = o.out.Report.Confidence
@@ -306,7 +308,17 @@ func (s *scope) stop(err error) (outcome, error) {
 	if stop := s.w.stopped(); stop != nil {
 		return outcome{}, stop
 	}
-	return outcome{state: task.StepFailed, err: asLimit(err)}, nil
+	return outcome{state: task.StepFailed, err: asLimit(err), hopeless: hopelessError(err)}, nil
+}
+
+// hopelessError reports whether no other attempt can help after an error. A budget
+// that is only the step's own does not keep others from more.
+func hopelessError(err error) bool {
+	var refusal *budget.Refusal
+	if errors.As(err, &refusal) {
+		return !strings.Contains(refusal.Budget, " of task ")
+	}
+	return errors.Is(err, ErrDiverged) || errors.Is(err, budget.ErrExhausted)
 }
 
 // asLimit is an error with a hint of how to give a task more.

@@ -136,6 +136,22 @@ func (w *work) closing() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(w.hard), closingTime)
 }
 
+// late ends a task whose deadline has passed, in the middle of what it does.
+func (w *work) late() error {
+	_, err := w.leave(func(r *task.Run) error {
+		for i := range r.Steps {
+			if s := &r.Steps[i]; !s.State.Final() {
+				s.State, s.Error = task.StepSkipped, task.Errorf(task.KindLimit, "%w", errDeadline)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return w.conclude(task.Failed, task.Errorf(task.KindLimit, "%w", errDeadline).WithHint("give the task more time"))
+}
+
 // conclude writes the report of a task that comes to its end as state says, because
 // of err.
 func (w *work) conclude(state task.State, err error) error {

@@ -130,6 +130,7 @@ func join(ctx, with context.Context) (context.Context, context.CancelFunc) {
 
 // Think implements agent.Host.
 func (s *scope) Think(ctx context.Context, t agent.Thought) (provider.Response, error) {
+	t.Request = normalised(t.Request)
 	k, found, err := s.take(askThink, t.Purpose, t)
 	if err != nil {
 		return provider.Response{}, err
@@ -152,11 +153,45 @@ func (s *scope) Think(ctx context.Context, t agent.Thought) (provider.Response, 
 	if err != nil {
 		return provider.Response{}, s.unanswered(ctx, k, err)
 	}
+	a.Calls, a.Opaque = withoutEmpty(a.Calls), orNull(a.Opaque)
 	k.Done, k.Response, k.Provider, k.MicroUSD = true, &a.Response, a.Provider, budget.MicroUSD(a.USD)
 	if err := s.w.keep(k); err != nil {
 		return provider.Response{}, s.giveUp(err)
 	}
 	return a.Response, nil
+}
+
+// asked is a call as it is recognised, whether its input is JSON or not.
+func asked(c agent.Call) []string { return []string{c.Tool, string(c.Input)} }
+
+// normalised is a request in which JSON that is left out is nil, however it came.
+func normalised(r provider.Request) provider.Request {
+	r.Schema = orNull(r.Schema)
+	r.Tools = slices.Clone(r.Tools)
+	for i := range r.Tools {
+		r.Tools[i].InputSchema = orNull(r.Tools[i].InputSchema)
+	}
+	r.Messages = slices.Clone(r.Messages)
+	for i := range r.Messages {
+		m := &r.Messages[i]
+		m.Calls, m.Opaque = withoutEmpty(m.Calls), orNull(m.Opaque)
+	}
+	return r
+}
+
+func withoutEmpty(calls []provider.ToolCall) []provider.ToolCall {
+	calls = slices.Clone(calls)
+	for i := range calls {
+		calls[i].Input = orNull(calls[i].Input)
+	}
+	return calls
+}
+
+func orNull(b json.RawMessage) json.RawMessage {
+	if len(b) == 0 {
+		return nil
+	}
+	return b
 }
 
 // answered is what is kept of a thought.
@@ -180,10 +215,15 @@ func (s *scope) unanswered(ctx context.Context, k kept, err error) error {
 		return s.giveUp(err)
 	}
 	k.Done, k.Failure = true, task.AsError(err)
+	var of *provider.Error
+	if errors.As(err, &of) {
+		k.Class = of.Class
+		k.Failure.Message = of.Message
+	}
 	if err := s.w.keep(k); err != nil {
 		return s.giveUp(err)
 	}
-	return k.Failure
+	return k.failed()
 }
 
 func (s *scope) count() {
@@ -236,7 +276,7 @@ func (s *scope) tool(name string) *Tool {
 
 // Call implements agent.Host.
 func (s *scope) Call(ctx context.Context, c agent.Call) (agent.ToolResult, error) {
-	k, found, err := s.take(askCall, c.Tool, c)
+	k, found, err := s.take(askCall, c.Tool, asked(c))
 	if err != nil {
 		return agent.ToolResult{}, err
 	}
@@ -253,7 +293,7 @@ func (s *scope) Calls(ctx context.Context, calls []agent.Call) ([]agent.ToolResu
 	all := make([]numbered, len(calls))
 	for i, c := range calls {
 		var err error
-		if all[i].k, all[i].found, err = s.take(askCall, c.Tool, c); err != nil {
+		if all[i].k, all[i].found, err = s.take(askCall, c.Tool, asked(c)); err != nil {
 			return nil, err
 		}
 	}

@@ -184,7 +184,7 @@ type Settings struct {
 	// wait in any case.
 	ApproveFrom task.Risk
 	// Agent does what no other agent is for, Planner plans, and Conversation talks;
-	// empty for "loop", "planner" and "conversation".
+	// empty for "general", "planner" and "conversation".
 	Agent, Planner, Conversation string
 	// Restarts is how often an agent is run again whose process died; zero means 3.
 	Restarts int
@@ -202,7 +202,7 @@ func (s Settings) orDefault() Settings {
 	s.MinConfidence = cmp.Or(s.MinConfidence, 0.4)
 	s.MaxTask.Tokens = cmp.Or(s.MaxTask.Tokens, 200_000)
 	s.ThinkingTokens = cmp.Or(s.ThinkingTokens, 4096)
-	s.Agent = cmp.Or(s.Agent, "loop")
+	s.Agent = cmp.Or(s.Agent, "general")
 	s.Planner = cmp.Or(s.Planner, "planner")
 	s.Conversation = cmp.Or(s.Conversation, "conversation")
 	s.Restarts = cmp.Or(s.Restarts, 3)

@@ -167,7 +167,7 @@ func (w *work) checked(p agent.Plan, t agent.Task) (agent.Plan, error) {
 			}
 		}
 		if tool := w.toolOf(s.Tool); tool != nil && len(refs) == 0 {
-			if err := w.schemas.check(*tool, s.Input); err != nil {
+			if err := w.schemas.check(*tool, string(s.Input)); err != nil {
 				problems = append(problems, fmt.Sprintf("step %s: the input of %s: %s", cut(s.ID, 64), s.Tool, line(err.Error())))
 			}
 		}

@@ -113,8 +113,7 @@ func hopeless(s task.Step) bool {
 	if s.State == task.StepDenied && s.Approval {
 		return true
 	}
-	e := s.Error
-	return e != nil && (e.Kind == task.KindLimit && strings.Contains(e.Message, "budget") || errors.Is(e, ErrDiverged) || s.Agent != "" && e.Kind == task.KindNotFound)
+	return s.Hopeless || s.Agent != "" && s.Error != nil && s.Error.Kind == task.KindNotFound
 }
 
 // reflect looks whether the goal is met. When it is not, the next strategy adds steps

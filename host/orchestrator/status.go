@@ -62,8 +62,8 @@ func (o *Orchestrator) Status(ctx context.Context, id string) (Status, error) {
 
 // The parts of the work before the steps, and up to their end, in percent.
 const (
-	percentPlanned = 10
-	percentActed   = 90
+	percentPlanned = 10.0
+	percentActed   = 90.0
 )
 
 // percentOf is how far a task is: the phases before the steps are the first tenth,
@@ -77,10 +77,10 @@ func percentOf(r task.Run) float64 {
 		return 0
 	case r.Phase == task.PhaseRetrieve:
 		return percentPlanned / 4
-	case r.Phase == task.PhasePlan || len(r.Steps) == 0:
-		return percentPlanned / 2
 	case r.Phase == task.PhaseConsolidate || r.Phase == task.PhaseNotify:
 		return 95
+	case r.Phase == task.PhasePlan || len(r.Steps) == 0:
+		return percentPlanned / 2
 	}
 	done := 0.0
 	for _, s := range r.Steps {

@@ -149,7 +149,10 @@ func (s *scope) refuse(t *Tool, c agent.Call) *task.Error {
 	case s.w.calls() >= s.w.o.settings.MaxCalls:
 		return task.Errorf(task.KindLimit, "the task made %d calls, and may not make more", s.w.o.settings.MaxCalls)
 	}
-	if err := s.w.schemas.check(*t, c.Input); err != nil {
+	if len(c.Input) > 0 && !json.Valid(c.Input) {
+		return task.Errorf(task.KindUsage, "the input of %s is no JSON", t.Name)
+	}
+	if err := s.w.schemas.check(*t, cmp.Or(string(c.Input), "{}")); err != nil {
 		return task.Errorf(task.KindUsage, "the input of %s: %w", t.Name, err)
 	}
 	return nil

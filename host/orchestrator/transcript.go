@@ -58,8 +58,10 @@ type kept struct {
 	Hint     string          `json:"hint,omitempty"`
 	Passages []agent.Passage `json:"passages,omitempty"`
 	Name     string          `json:"name,omitempty"` // of a proposal
-	// Failure is why the host could not answer.
-	Failure *task.Error `json:"failure,omitempty"`
+	// Failure is why the host could not answer, and Class the class of a failure of a
+	// model, which agents look at.
+	Failure *task.Error    `json:"failure,omitempty"`
+	Class   provider.Class `json:"class,omitempty"`
 }
 
 // place is where something is kept: its step and its number.
@@ -67,8 +69,11 @@ func (k kept) place() string { return fmt.Sprintf("%s/%06d", k.Scope, k.Number) 
 
 // failed is why the host could not answer; nil when it did.
 func (k kept) failed() error {
-	if k.Failure == nil {
+	switch {
+	case k.Failure == nil:
 		return nil
+	case k.Class != "":
+		return &provider.Error{Class: k.Class, Message: k.Failure.Message}
 	}
 	return k.Failure
 }

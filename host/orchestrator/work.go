@@ -344,18 +344,27 @@ func table() map[task.Phase]phase {
 // phases goes through the table until the work is done or has to stop.
 func (w *work) phases() error {
 	for at := w.run.Phase; at != ""; {
-		if err := w.stopped(); err != nil {
-			return err
+		closing := at == task.PhaseConsolidate || at == task.PhaseNotify
+		late := errors.Is(w.stopped(), errDeadline)
+		if err := w.stopped(); err != nil && !(late && closing) {
+			if !late {
+				return err
+			}
+			if err := w.late(); err != nil {
+				return err
+			}
+			at = task.PhaseConsolidate
+			continue
 		}
 		w.tell(event.TaskPhase, string(at), nil)
 		next, err := table()[at](w)
-		if stop := w.stopped(); err != nil && stop != nil {
-			return stop
+		if stop := w.stopped(); err != nil && stop != nil && !closing {
+			continue
 		}
 		switch {
 		case errors.Is(err, errWaiting) || errors.Is(err, errLost):
 			return err
-		case err != nil && (at == task.PhaseConsolidate || at == task.PhaseNotify):
+		case err != nil && closing:
 			w.o.log.Warn("a task ends without all that follows", "task", w.task.ID, "phase", at, "err", err)
 			next = map[task.Phase]task.Phase{task.PhaseConsolidate: task.PhaseNotify}[at]
 		case err != nil:
@@ -381,7 +390,7 @@ type schemas struct {
 }
 
 // check says what is wrong with an input of a tool.
-func (s *schemas) check(t Tool, input json.RawMessage) error {
+func (s *schemas) check(t Tool, input string) error {
 	if len(t.InputSchema) == 0 {
 		return nil
 	}
@@ -397,5 +406,5 @@ func (s *schemas) check(t Tool, input json.RawMessage) error {
 		}
 		s.known[t.Name] = compiled
 	}
-	return s.known[t.Name].Check(input)
+	return s.known[t.Name].Check(json.RawMessage(input))
 }

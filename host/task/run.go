@@ -139,6 +139,9 @@ type Step struct {
 	// it, as it is kept; empty for none.
 	Proposal string `json:"proposal,omitempty"`
 	Call     string `json:"call,omitempty"`
+	// Hopeless says that no other attempt can help: nothing is left of the task's budget,
+	// or what was kept does not fit any more.
+	Hopeless bool `json:"hopeless,omitempty"`
 	// Always has the step begin also when steps that it waits for did not succeed.
 	Always bool `json:"always,omitempty"`
 	// Percent is how far an agent said it is.
