@@ -15,11 +15,15 @@ import (
 
 func TestContract(t *testing.T) {
 	t.Parallel()
-	providertest.Run(t, func(*testing.T) provider.Provider { return local.New() }, providertest.Options{
+	providertest.Run(t, func(*testing.T) provider.Provider { return local.New() }, options())
+}
+
+func options() providertest.Options {
+	return providertest.Options{
 		SchemaPrompt: "Fill this in.\n\ncity: Paris\ncountry: France",
 		Schema:       json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"},"country":{"type":"string"}},"required":["city","country"]}`),
 		Alike:        [3]string{"parse the CSV file", "parsing CSV files", "the weather in Lisbon"},
-	})
+	}
 }
 
 // The vectors are those of the embedder that needs no provider.

@@ -118,8 +118,10 @@ func TestExtract(t *testing.T) {
 
 // Any goal comes to a plan of whole inputs, the same each time.
 func FuzzGoal(f *testing.F) {
-	for _, c := range append(goalCases(f, "testdata/goals.txt"), goalCases(f, "testdata/heldout.txt")...) {
-		f.Add(c.goal)
+	for i, c := range goalCases(f, "testdata/goals.txt") {
+		if i%4 == 0 {
+			f.Add(c.goal)
+		}
 	}
 	for _, s := range []string{"", "and and and", "to to to x.md", "where is >", "``````", "{[", "sort by by by", "\xff", "a=\"", "'’“", "save to a.txt", "'s"} {
 		f.Add(s)
