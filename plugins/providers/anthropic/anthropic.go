@@ -5,6 +5,7 @@ package anthropic
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
 	"github.com/anthropics/anthropic-sdk-go/option"
@@ -43,6 +44,7 @@ func New(env upstream.Env) *Provider {
 	} else {
 		list = nil // nobody can be asked: the table
 	}
+	s.Models = slices.DeleteFunc(s.Models, func(m provider.Model) bool { return m.Embeddings })
 	p.catalog = catalog.New(known, s.Models, assumed, list)
 	return p
 }
@@ -105,8 +107,18 @@ func (p *Provider) Health(ctx context.Context) error {
 	return p.settings.Fail(ctx, "health", err)
 }
 
-// Load implements provider.Provider. The models are always ready.
-func (p *Provider) Load(context.Context, string) error { return nil }
+// Load implements provider.Provider. The models are always ready; one that is not
+// there is an error.
+func (p *Provider) Load(ctx context.Context, model string) error {
+	if err := p.settings.Check(); err != nil {
+		return err
+	}
+	if has, err := p.catalog.Has(ctx, model); has || err != nil {
+		return p.settings.Fail(ctx, "load "+model, err)
+	}
+	_, err := p.models.Get(ctx, model, sdk.ModelGetParams{})
+	return p.settings.Fail(ctx, "load "+model, err)
+}
 
 // Unload implements provider.Provider. There is nothing to give back.
 func (p *Provider) Unload(context.Context, string) error { return nil }

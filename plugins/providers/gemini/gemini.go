@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -121,8 +120,18 @@ func (p *Provider) Health(ctx context.Context) error {
 	return p.settings.Fail(ctx, "health", err)
 }
 
-// Load implements provider.Provider. The models are always ready.
-func (p *Provider) Load(context.Context, string) error { return nil }
+// Load implements provider.Provider. The models are always ready; one that is not
+// there is an error.
+func (p *Provider) Load(ctx context.Context, model string) error {
+	if p.wrong != nil {
+		return p.wrong
+	}
+	if has, err := p.catalog.Has(ctx, model); has || err != nil {
+		return p.settings.Fail(ctx, "load "+model, err)
+	}
+	_, err := p.client.Models.Get(ctx, model, nil)
+	return p.settings.Fail(ctx, "load "+model, err)
+}
 
 // Unload implements provider.Provider. There is nothing to give back.
 func (p *Provider) Unload(context.Context, string) error { return nil }
@@ -160,12 +169,12 @@ func (p *Provider) embed(ctx context.Context, model string, texts []string) ([][
 		return nil, err
 	}
 	if len(answered.Embeddings) != len(texts) {
-		return nil, fmt.Errorf("%d vectors for %d texts", len(answered.Embeddings), len(texts))
+		return nil, answer.Broken("%d vectors for %d texts", len(answered.Embeddings), len(texts))
 	}
 	vectors := make([][]float32, len(texts))
 	for i, e := range answered.Embeddings {
 		if e == nil {
-			return nil, fmt.Errorf("no vector for text %d", i)
+			return nil, answer.Broken("no vector for text %d", i)
 		}
 		if err := answer.Unit(e.Values); err != nil {
 			return nil, err

@@ -22,6 +22,9 @@ func (p *Provider) Generate(ctx context.Context, r provider.Request, emit func(p
 		return provider.Response{}, p.wrong
 	}
 	config, err := p.config(r)
+	if err == nil {
+		err = answer.Check(r)
+	}
 	if err != nil {
 		return provider.Response{}, p.settings.Fail(ctx, doing, err)
 	}
@@ -260,7 +263,7 @@ func (c *collector) response(failed error) (provider.Response, error) {
 	case c.finish == "" || c.finish == genai.FinishReasonUnspecified:
 		return provider.Response{}, io.ErrUnexpectedEOF
 	case strings.Contains(string(c.finish), "_CALL"): // MALFORMED_FUNCTION_CALL and others
-		return provider.Response{}, fmt.Errorf("the model calls a tool in a way that is not one (%s)", strings.ToLower(string(c.finish)))
+		return provider.Response{}, answer.Broken("the model calls a tool in a way that is not one (%s)", strings.ToLower(string(c.finish)))
 	}
 	r, err := c.Builder.Response(cmp.Or(finishes[c.finish], provider.FinishFilter))
 	if err != nil {

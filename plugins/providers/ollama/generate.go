@@ -22,6 +22,9 @@ func (p *Provider) Generate(ctx context.Context, r provider.Request, emit func(p
 		return provider.Response{}, p.wrong
 	}
 	request, err := p.request(r)
+	if err == nil {
+		err = answer.Check(r)
+	}
 	if err != nil {
 		return provider.Response{}, p.settings.Fail(ctx, doing, err)
 	}

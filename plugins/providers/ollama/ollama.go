@@ -99,7 +99,9 @@ type address struct {
 // RoundTrip implements http.RoundTripper.
 func (a *address) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
-	r.URL = a.base.JoinPath(r.URL.Path)
+	to := *a.base
+	to.Path = strings.TrimSuffix(to.Path, "/") + "/" + strings.TrimPrefix(r.URL.Path, "/")
+	r.URL = &to
 	r.Host = ""
 	if a.key != "" {
 		r.Header.Set("Authorization", "Bearer "+a.key)
@@ -259,7 +261,7 @@ func (p *Provider) Embed(ctx context.Context, r provider.EmbedRequest) (provider
 		Model: r.Model, Input: r.Texts, Truncate: &whole, KeepAlive: p.keep, Options: p.numbers(nil),
 	})
 	if err == nil && len(answered.Embeddings) != len(r.Texts) {
-		err = fmt.Errorf("%d vectors for %d texts", len(answered.Embeddings), len(r.Texts))
+		err = answer.Broken("%d vectors for %d texts", len(answered.Embeddings), len(r.Texts))
 	}
 	if err != nil {
 		return provider.EmbedResponse{}, p.settings.Fail(ctx, "embed with "+r.Model, err)

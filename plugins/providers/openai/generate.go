@@ -24,6 +24,9 @@ func (p *Provider) Generate(ctx context.Context, r provider.Request, emit func(p
 		return provider.Response{}, err
 	}
 	params, extra, err := p.request(r)
+	if err == nil {
+		err = answer.Check(r)
+	}
 	if err != nil {
 		return provider.Response{}, p.settings.Fail(ctx, "generate with "+r.Model, err)
 	}

@@ -6,7 +6,6 @@ package openai
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	sdk "github.com/openai/openai-go/v3"
@@ -131,8 +130,18 @@ func (p *Provider) Health(ctx context.Context) error {
 	return p.settings.Fail(ctx, "health", err)
 }
 
-// Load implements provider.Provider. The models are always ready.
-func (p *Provider) Load(context.Context, string) error { return nil }
+// Load implements provider.Provider. The models are always ready; one that is not
+// there is an error.
+func (p *Provider) Load(ctx context.Context, model string) error {
+	if err := p.settings.Check(); err != nil {
+		return err
+	}
+	if has, err := p.catalog.Has(ctx, model); has || err != nil {
+		return p.settings.Fail(ctx, "load "+model, err)
+	}
+	_, err := p.models.Get(ctx, model)
+	return p.settings.Fail(ctx, "load "+model, err)
+}
 
 // Unload implements provider.Provider. There is nothing to give back.
 func (p *Provider) Unload(context.Context, string) error { return nil }
@@ -160,7 +169,7 @@ func inOrder(data []sdk.Embedding, n int) ([][]float32, error) {
 	vectors := make([][]float32, n)
 	for _, one := range data {
 		if one.Index < 0 || one.Index >= int64(n) || vectors[one.Index] != nil {
-			return nil, fmt.Errorf("a vector for text %d of %d", one.Index, n)
+			return nil, answer.Broken("a vector for text %d of %d", one.Index, n)
 		}
 		vector := make([]float32, len(one.Embedding))
 		for i, v := range one.Embedding {
@@ -172,7 +181,7 @@ func inOrder(data []sdk.Embedding, n int) ([][]float32, error) {
 		vectors[one.Index] = vector
 	}
 	if len(data) != n {
-		return nil, fmt.Errorf("%d vectors for %d texts", len(data), n)
+		return nil, answer.Broken("%d vectors for %d texts", len(data), n)
 	}
 	return vectors, nil
 }

@@ -1,11 +1,11 @@
 package wire
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 )
 
 // Anthropic returns a server of Anthropic's API: /v1/messages as a stream, and
@@ -80,6 +80,9 @@ func (a *anthropic) messages(w http.ResponseWriter, r *http.Request) {
 	}
 	raw, ok := a.read(w, r, &in)
 	if !ok {
+		return
+	}
+	if _, ok := a.has(w, in.Model); !ok {
 		return
 	}
 	req := Request{Model: in.Model, Raw: raw, Header: r.Header, MaxTokens: in.MaxTokens, Stop: in.Stop, Schema: in.OutputConfig.Format.Schema}
@@ -222,6 +225,8 @@ func (a *anthropic) list(w http.ResponseWriter, r *http.Request) {
 
 type anthropicWords struct{}
 
+func (anthropicWords) length() string { return "max_tokens" }
+
 func (anthropicWords) contentType() string { return "text/event-stream" }
 
 type anthropicUsage struct {
@@ -305,7 +310,7 @@ func anthropicBlocks(r Request, t Turn) []anthropicStream {
 
 // Signature is the proof that a server gives of its thinking.
 func Signature(thinking string) string {
-	return "c2lnbmVk" + strings.Repeat("A", len(thinking)%7) + "=="
+	return base64.StdEncoding.EncodeToString([]byte("proof of " + thinking))
 }
 
 // anthropicTypes are the errors by status.

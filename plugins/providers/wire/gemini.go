@@ -79,6 +79,9 @@ func (g *gemini) call(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	model, method, _ := strings.Cut(r.PathValue("call"), ":")
+	if _, ok := g.has(w, model); !ok {
+		return
+	}
 	switch {
 	case method == "streamGenerateContent" && r.URL.Query().Get("alt") == "sse":
 		g.generate(w, r, model)
@@ -228,6 +231,8 @@ func (g *gemini) list(w http.ResponseWriter, r *http.Request) {
 }
 
 type geminiWords struct{}
+
+func (geminiWords) length() string { return "MAX_TOKENS" }
 
 func (geminiWords) contentType() string { return "text/event-stream" }
 

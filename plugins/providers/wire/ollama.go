@@ -35,17 +35,6 @@ func (o *ollama) enter(w http.ResponseWriter, r *http.Request) bool {
 	return o.allowed(w, strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
 }
 
-// has finds a model, and answers 404 when there is none.
-func (o *ollama) has(w http.ResponseWriter, name string) (Model, bool) {
-	for _, m := range o.models() {
-		if m.Name == name {
-			return m, true
-		}
-	}
-	o.fail(w, http.StatusNotFound, Fault{Message: fmt.Sprintf("model %q not found, try pulling it first", name)})
-	return Model{}, false
-}
-
 func (o *ollama) keep(name string, loaded bool) {
 	o.memory.Lock()
 	defer o.memory.Unlock()
@@ -261,6 +250,8 @@ func (o *ollama) version(w http.ResponseWriter, r *http.Request) {
 }
 
 type ollamaWords struct{}
+
+func (ollamaWords) length() string { return "length" }
 
 func (ollamaWords) contentType() string { return "application/x-ndjson" }
 

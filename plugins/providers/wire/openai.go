@@ -77,6 +77,9 @@ func (o *openAI) chat(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
+	if _, ok := o.has(w, in.Model); !ok {
+		return
+	}
 	req := Request{Model: in.Model, Raw: raw, Header: r.Header, Schema: in.ResponseFormat.JSONSchema.Schema,
 		Thinking: in.ReasoningEffort, MaxTokens: max(in.MaxTokens, in.MaxCompletionTokens), Stop: in.Stop}
 	if wrong := o.conversation(&req, in); wrong != "" {
@@ -133,6 +136,9 @@ func (o *openAI) embed(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
+	if _, ok := o.has(w, in.Model); !ok {
+		return
+	}
 	turn := o.reply(&Request{Model: in.Model, Texts: in.Input, Raw: raw, Header: r.Header})
 	if o.instead(w, r, turn.Fault) {
 		return
@@ -176,6 +182,8 @@ func (o *openAI) list(w http.ResponseWriter, r *http.Request) {
 }
 
 type openAIWords struct{}
+
+func (openAIWords) length() string { return "length" }
 
 func (openAIWords) contentType() string { return "text/event-stream" }
 

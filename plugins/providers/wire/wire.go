@@ -152,6 +152,8 @@ type dialect interface {
 	// broken is a piece that tells of a failure in the stream.
 	broken(f Fault) string
 	contentType() string
+	// length is the word for an answer that reached its bound.
+	length() string
 }
 
 type server struct {
@@ -188,6 +190,17 @@ func (s *server) allowed(w http.ResponseWriter, key string) bool {
 	}
 	s.fail(w, http.StatusUnauthorized, Fault{Code: "invalid_api_key", Message: "wrong key: " + key})
 	return false
+}
+
+// has finds a model, and answers 404 when there is none.
+func (s *server) has(w http.ResponseWriter, name string) (Model, bool) {
+	for _, m := range s.models() {
+		if m.Name == name {
+			return m, true
+		}
+	}
+	s.fail(w, http.StatusNotFound, Fault{Code: "model_not_found", Message: fmt.Sprintf("model %q not found", name)})
+	return Model{}, false
 }
 
 func (s *server) fail(w http.ResponseWriter, status int, f Fault) {
@@ -229,6 +242,7 @@ func (s *server) stream(w http.ResponseWriter, r *http.Request, req Request) {
 	if s.instead(w, r, turn.Fault) {
 		return
 	}
+	turn = turn.bounded(req, s.dialect.length())
 	w.Header().Set("Content-Type", s.dialect.contentType())
 	for i, piece := range s.dialect.pieces(req, turn) {
 		if !s.goesOn(w, r, i, turn.Fault) {
@@ -297,6 +311,17 @@ func (t Turn) count(r Request) Usage {
 		}
 	}
 	return u
+}
+
+// bounded cuts a text that is longer than the request allows.
+func (t Turn) bounded(r Request, word string) Turn {
+	if u := t.count(r); r.MaxTokens <= 0 || u.Output <= r.MaxTokens || len(t.Calls) > 0 || t.Refusal != "" {
+		return t
+	}
+	t.Thinking = t.Thinking[:min(len(t.Thinking), r.MaxTokens*2)]
+	t.Text = t.Text[:min(len(t.Text), r.MaxTokens*2)]
+	t.Finish, t.Usage.Output = word, r.MaxTokens
+	return t
 }
 
 // ids gives each call that has none an ID.

@@ -3,10 +3,15 @@
 package main
 
 import (
+	"io"
+	"log"
 	"os"
 
 	"github.com/skillet-run/skillet/plugins"
 	"github.com/skillet-run/skillet/plugins/providers/gemini"
 )
 
-func main() { plugins.ServeProvider(gemini.New(os.Getenv)) }
+func main() {
+	log.SetOutput(io.Discard) // the SDK logs the errors that it returns
+	plugins.ServeProvider(gemini.New(os.Getenv))
+}

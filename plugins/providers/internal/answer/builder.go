@@ -74,7 +74,7 @@ func (b *Builder) Call(index int, id, name, piece string) error {
 	c := b.at(index)
 	if c == nil || id != "" && name != "" && c.id != "" && c.id != id {
 		if len(b.calls) == maxCalls {
-			return fmt.Errorf("more than %d tool calls in one answer", maxCalls)
+			return Broken("more than %d tool calls in one answer", maxCalls)
 		}
 		c = &call{index: index}
 		b.calls = append(b.calls, c)
@@ -112,7 +112,7 @@ func (b *Builder) Response(finish string) (provider.Response, error) {
 			continue
 		}
 		if err != nil {
-			return provider.Response{}, fmt.Errorf("the model calls %s with an input that is %w", quote(c.name), err)
+			return provider.Response{}, Broken("the model calls %s with an input that is %v", quote(c.name), err)
 		}
 		r.Calls = append(r.Calls, provider.ToolCall{ID: CallID(c.id), Name: c.name, Input: input})
 	}
@@ -123,6 +123,11 @@ func (b *Builder) Response(finish string) (provider.Response, error) {
 		r.Finish = provider.FinishStop
 	}
 	return r, nil
+}
+
+// Broken is an answer of the server that is not what its API says.
+func Broken(format string, args ...any) error {
+	return &provider.Error{Class: provider.ClassInternal, Message: fmt.Sprintf(format, args...)}
 }
 
 func quote(name string) string {
@@ -161,7 +166,7 @@ func Unit(vector []float32) error {
 		sum += float64(v) * float64(v)
 	}
 	if math.IsNaN(sum) || math.IsInf(sum, 0) || len(vector) == 0 {
-		return fmt.Errorf("a vector that is not numbers")
+		return Broken("a vector that is not numbers")
 	}
 	if sum == 0 {
 		return nil
@@ -169,6 +174,20 @@ func Unit(vector []float32) error {
 	scale := 1 / math.Sqrt(sum)
 	for i, v := range vector {
 		vector[i] = float32(float64(v) * scale)
+	}
+	return nil
+}
+
+// Check refuses a request that no server could answer, which some would answer
+// all the same.
+func Check(r provider.Request) error {
+	if len(r.Messages) == 0 {
+		return &provider.Error{Class: provider.ClassInvalid, Message: "there are no messages"}
+	}
+	for _, m := range r.Messages {
+		if m.Role != provider.RoleUser && m.Role != provider.RoleAssistant && m.Role != provider.RoleTool {
+			return &provider.Error{Class: provider.ClassInvalid, Message: fmt.Sprintf("there is no role %q", m.Role)}
+		}
 	}
 	return nil
 }

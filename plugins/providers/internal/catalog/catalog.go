@@ -32,7 +32,8 @@ type Catalog struct {
 // New returns a catalog. list asks the server; nil leaves it at the table. What a
 // source leaves open of a model is taken from the next: what is configured, what
 // list returned, the table, and assumed. What a model can do is one thing here:
-// the first source that says any of it says all.
+// the first source that says any of it says all. Vectors whose length nobody says
+// cannot be offered, and a model that offers nothing is left out.
 func New(table, configured []provider.Model, assumed provider.Model, list func(context.Context) ([]provider.Model, error)) *Catalog {
 	return &Catalog{table: table, configured: configured, assumed: assumed, list: list}
 }
@@ -52,7 +53,11 @@ func (c *Catalog) Models(ctx context.Context) ([]provider.Model, error) {
 		byName[m.Name] = merge(m, byName[m.Name])
 	}
 	for name, m := range byName {
-		byName[name] = c.complete(m)
+		if m = c.complete(m); m.Text || m.Embeddings {
+			byName[name] = m
+		} else {
+			delete(byName, name)
+		}
 	}
 	return sorted(byName), nil
 }
@@ -67,8 +72,19 @@ func (c *Catalog) Model(name string) provider.Model {
 	return c.complete(provider.Model{Name: name})
 }
 
+// Has says whether a model is among [Catalog.Models].
+func (c *Catalog) Has(ctx context.Context, name string) (bool, error) {
+	models, err := c.Models(ctx)
+	return slices.ContainsFunc(models, func(m provider.Model) bool { return m.Name == name }), err
+}
+
 func (c *Catalog) complete(m provider.Model) provider.Model {
-	return merge(merge(m, c.known(m.Name)), c.assumed)
+	m = merge(merge(m, c.known(m.Name)), c.assumed)
+	m.Embeddings = m.Embeddings && m.Dimensions > 0
+	if !m.Embeddings {
+		m.Dimensions = 0
+	}
+	return m
 }
 
 // merge fills in what m leaves open.

@@ -119,7 +119,8 @@ func (s Settings) class(ctx context.Context, err error) provider.Error {
 	case errors.As(err, &network):
 		return networkError(network, err)
 	}
-	return provider.Error{Class: provider.ClassInternal, Message: err.Error()}
+	// What an SDK says of an answer it cannot read may repeat the whole of it.
+	return provider.Error{Class: provider.ClassInternal, Message: "the answer cannot be read: " + short(err.Error(), maxUnread)}
 }
 
 func networkError(network net.Error, err error) provider.Error {
@@ -133,7 +134,11 @@ func networkError(network net.Error, err error) provider.Error {
 	return provider.Error{Class: provider.ClassUnavailable, Message: err.Error()}
 }
 
-const maxMessage = 600 // bytes
+// Bytes of a message, and of one that is about an answer nobody can read.
+const (
+	maxMessage = 600
+	maxUnread  = 160
+)
 
 // bounded makes one line of at most maxMessage bytes of what a server wrote.
 func bounded(text string) string {
@@ -143,10 +148,14 @@ func bounded(text string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(text, "?"))
-	if len(text) > maxMessage {
-		text = strings.ToValidUTF8(text[:maxMessage], "") + "..."
+	return short(text, maxMessage)
+}
+
+func short(text string, n int) string {
+	if len(text) <= n {
+		return text
 	}
-	return text
+	return strings.ToValidUTF8(text[:n], "") + "..."
 }
 
 const maxWait = 24 * time.Hour
