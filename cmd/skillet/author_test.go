@@ -50,7 +50,9 @@ type author struct{ *person }
 
 func newAuthor(t *testing.T) author {
 	t.Helper()
-	return author{newPerson(t)}
+	p := newPerson(t)
+	borrow(t, p.home)
+	return author{p}
 }
 
 // in runs a command in a directory, which must end well, and returns what it

@@ -26,6 +26,7 @@ func TestBundledSkills(t *testing.T) {
 		t.Skip("it builds every bundled skill, and runs only other programs")
 	}
 	p := newPerson(t)
+	borrow(t, p.home)
 	args := []string{"install", "--yes"}
 	var packages []*bundle.Package
 	for _, name := range bundledSkills(t) {

@@ -51,6 +51,9 @@ type runs struct{ *testing.M }
 
 func (r runs) Run() int {
 	code := r.M.Run()
+	if c, err := shelved(); err == nil {
+		os.RemoveAll(c.dir)
+	}
 	if p, err := program(); err == nil && p.dir != "" {
 		os.RemoveAll(p.dir)
 	}
@@ -92,6 +95,7 @@ var program = sync.OnceValues(func() (p made, err error) {
 //	expand FILE...          puts the values of variables into files
 //	spoil-session HOME SKILL/NAME  changes one bit in the file of a session
 //	archive KIND FILE       writes a .skill file that is broken in some way
+//	warm                    the home has the code that other scripts compiled
 //	shelve FILE NAME        has the web server serve a file as /shelf/NAME
 //
 // and the variables $SERVER, the address of a web server on this machine,
@@ -111,8 +115,15 @@ func TestScripts(t *testing.T) {
 	guests := t.TempDir()
 	buildGuest(t, filepath.Join(guests, "guest.wasm"), "./testdata/guest", "-buildmode=c-shared")
 	buildGuest(t, filepath.Join(guests, "command.wasm"), "./testdata/command")
+	built := []string{filepath.Join(guests, "guest.wasm"), filepath.Join(guests, "command.wasm")}
 	for _, part := range []string{"web", "keep", "files"} {
+		built = append(built, filepath.Join(guests, part+".wasm"))
 		buildGuest(t, filepath.Join(guests, part+".wasm"), "./testdata/guest", "-buildmode=c-shared", "-tags=part,"+part)
+	}
+	compileFirst(t, built...)
+	code, err := shelved()
+	if err != nil {
+		t.Fatal(err)
 	}
 	extism, extismErr := extismModules()
 	open, guarded := registries(t)
@@ -141,6 +152,12 @@ func TestScripts(t *testing.T) {
 			e.Setenv("EXTISM", extism)
 			e.Setenv("npm_config_cache", npmCache())
 			e.Setenv("npm_config_registry", os.Getenv("npm_config_registry"))
+			home := filepath.Join(e.WorkDir, "home")
+			e.Defer(func() {
+				if err := code.take(home); err != nil {
+					t.Error(err)
+				}
+			})
 			return nil
 		},
 		Condition: func(name string) (bool, error) {
@@ -154,7 +171,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "module": module, "flip": flip, "spoil": spoil, "id": id, "blob": blob, "expand": expand, "archive": archive, "spoil-session": spoilSession,
-			"shelve": lent.shelve, "deep": deep,
+			"shelve": lent.shelve, "deep": deep, "warm": code.warm,
 		},
 	})
 }

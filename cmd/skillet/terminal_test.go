@@ -281,6 +281,7 @@ func clean(t *testing.T, what, shown string) {
 func TestHostileTextIsHarmless(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t)
+	borrow(t, p.home)
 	p.must(6, "install", p.guest("gen", "gen"), "--generated-by", "m"+hostile, "--rationale", hostile)
 	p.must(0, "install", p.guest("guest", "guest"), "--yes")
 	in, err := json.Marshal(map[string]string{"title": "t" + hostile, "text": hostile})
