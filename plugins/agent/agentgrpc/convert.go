@@ -2,6 +2,7 @@ package agentgrpc
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -89,6 +90,9 @@ func encodeTask(t agent.Task) *agentpb.AgentTask {
 }
 
 func decodeTask(p *agentpb.AgentTask) (t agent.Task, err error) {
+	if p == nil {
+		return t, errors.New("there is none")
+	}
 	t = agent.Task{
 		ID: p.GetId(), Goal: p.GetGoal(), Agent: p.GetAgent(), SystemPrompt: p.GetSystemPrompt(), Tier: p.GetTier(),
 		Iterations: count(p.GetIterations()), MaxTokens: count(p.GetMaxTokens()), Temperature: p.Temperature, Thinking: count(p.GetThinking()),
@@ -110,6 +114,9 @@ func encodeThought(t agent.Thought) *agentpb.Thought {
 
 func decodeThought(p *agentpb.Thought) (t agent.Thought, err error) {
 	t = agent.Thought{Tier: p.GetTier(), Purpose: p.GetPurpose()}
+	if p.GetRequest() == nil {
+		return t, errors.New("it has no request")
+	}
 	t.Request, err = providergrpc.DecodeRequest(p.GetRequest())
 	return t, err
 }
@@ -143,7 +150,7 @@ func decodeMemory(p *agentpb.MemoryText) agent.Memory {
 // decodeProgress drops a percentage that is none.
 func decodeProgress(p *agentpb.AgentProgress) agent.Progress {
 	out := agent.Progress{Message: p.GetMessage()}
-	if p.Percent != nil && p.GetPercent() >= 0 && p.GetPercent() <= 100 {
+	if p != nil && p.Percent != nil && p.GetPercent() >= 0 && p.GetPercent() <= 100 {
 		percent := p.GetPercent()
 		out.Percent = &percent
 	}

@@ -64,9 +64,6 @@ func serve(stream fromAgent, act func(context.Context, agent.Task, agent.Host) (
 	if err != nil {
 		return err
 	}
-	if first.GetTask() == nil {
-		return status.Error(codes.InvalidArgument, "the first message is no task")
-	}
 	t, err := decodeTask(first.GetTask())
 	if err != nil {
 		return status.Error(codes.InvalidArgument, "the task: "+err.Error())

@@ -203,15 +203,36 @@ func testRun(t *testing.T, a agent.Agent, s Settings) {
 	}
 }
 
-// testReplay runs a task twice, with the same answers.
+// testReplay runs a task, ends it in the middle, and runs it again, with the same
+// answers.
 func testReplay(t *testing.T, a agent.Agent, s Settings) {
 	first, second := s.host(), s.host()
-	before, after := run(t, a, s, first), run(t, a, s, second)
+	before := run(t, a, s, first)
+	endInTheMiddle(t, a, s)
+	after := run(t, a, s, second)
 	if asJSON(t, first.asked()) != asJSON(t, second.asked()) {
 		t.Errorf("it asked something else the second time:\n%s\n%s", asJSON(t, first.asked()), asJSON(t, second.asked()))
 	}
 	if asJSON(t, before) != asJSON(t, after) {
 		t.Errorf("it reports something else the second time:\n%s\n%s", asJSON(t, before), asJSON(t, after))
+	}
+}
+
+// endInTheMiddle cancels a task when the agent thinks for the second time.
+func endInTheMiddle(t *testing.T, a agent.Agent, s Settings) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	h := s.host()
+	h.Model = func(ctx context.Context, n int, thought agent.Thought) (provider.Response, error) {
+		if n == 1 {
+			cancel()
+			return provider.Response{}, context.Canceled
+		}
+		return s.Model(ctx, n, thought)
+	}
+	if _, err := a.Run(ctx, s.Task, h); err != nil && !errors.Is(err, context.Canceled) {
+		t.Errorf("it ended with an error that is not that it was cancelled: %v", err)
 	}
 }
 

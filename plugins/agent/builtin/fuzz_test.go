@@ -2,10 +2,12 @@ package builtin
 
 import (
 	"encoding/json"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/skillet-run/skillet/manifests"
 	agentdef "github.com/skillet-run/skillet/manifests/agent"
 	"github.com/skillet-run/skillet/plugins/agent"
 	"github.com/skillet-run/skillet/plugins/provider"
@@ -73,5 +75,43 @@ func TestOnlyLooks(t *testing.T) {
 		if onlyLooks(name) != want {
 			t.Errorf("%s: %v", name, !want)
 		}
+	}
+}
+
+// TestTheFormOfAPackageIsTrue reads the example that a model is given.
+func TestTheFormOfAPackageIsTrue(t *testing.T) {
+	t.Parallel()
+	_, rest, _ := strings.Cut(codeForm, "for JavaScript: ")
+	example, rest, ok := strings.Cut(rest, ". For Python")
+	_, permissions, ok2 := strings.Cut(rest, "Permissions, if any: ")
+	permissions, _, ok3 := strings.Cut(permissions, ".\n")
+	if !ok || !ok2 || !ok3 {
+		t.Fatal("the examples are not where they are looked for")
+	}
+	for _, text := range []string{
+		example,
+		strings.TrimSuffix(example, "}") + ", " + permissions + "}",
+		strings.ReplaceAll(strings.ReplaceAll(example, "qjs", "python"), "main.js", "main.py"),
+	} {
+		if _, err := manifests.Parse([]byte(text), "skill.json"); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	if _, err := manifests.CompileSchema(json.RawMessage(filesSchema)); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestTheDefinitionInTheDocumentationIsOne reads the example for people.
+func TestTheDefinitionInTheDocumentationIsOne(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../../docs/agents.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(page), "```yaml\n")
+	text, _, _ = strings.Cut(text, "```")
+	if _, err := agentdef.Parse([]byte(text), "release-notes.yaml"); err != nil {
+		t.Error(err)
 	}
 }
