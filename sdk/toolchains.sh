@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs the compilers that the SDKs' languages need, of pinned versions, from the package registries: Zig from PyPI,
-# which is the compiler for C and C++ too, AssemblyScript and TypeScript's checker from npm, and Rust's targets by rustup. Go is there. They go
-# into .tools, but for Rust's targets, which are rustup's. What is there already is left alone; a language whose
-# installer is not on this machine is left out, and said.
+# which is the compiler for C and C++ too, AssemblyScript and TypeScript's checker from npm, gRPC for providers in Python
+# from PyPI, and Rust's targets by rustup. Go is there. They go into .tools, but for Rust's targets, which are rustup's.
+# What is there already is left alone; a language whose installer is not on this machine is left out, and said.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -64,8 +64,19 @@ rust() {
 	echo "Rust: $(rustc --version)"
 }
 
+# python_grpc is for providers in Python: what it installs is pinned with its digests.
+python_grpc() {
+	have 'Python with gRPC' python3 || return 0
+	local wanted=sdk/provider/python/requirements.txt
+	if ! "$tools/py/bin/python" -c 'import grpc' >/dev/null 2>&1; then
+		[ -x "$tools/py/bin/python" ] || python3 -m venv "$tools/py" || return 1
+		"$tools/py/bin/pip" install --quiet --disable-pip-version-check --only-binary :all: --require-hashes -r "$wanted" || return 1
+	fi
+	echo "Python with gRPC: grpcio $("$tools/py/bin/python" -c 'import grpc; print(grpc.__version__)')"
+}
+
 failed=0
-for language in zig assemblyscript typescript rust; do
+for language in zig assemblyscript typescript rust python_grpc; do
 	"$language" || { echo "$language: could not be installed"; failed=1; }
 done
 exit "$failed"
