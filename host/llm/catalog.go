@@ -154,11 +154,11 @@ func (c *catalog) state(name string) freshness {
 
 // refresh asks a provider what it offers. When it does not answer, what it offered
 // before stays, if need be from before the host was started.
-func (c *catalog) refresh(ctx context.Context, name string) {
-	ctx, cancel := context.WithTimeout(ctx, refreshTime)
+func (c *catalog) refresh(outer context.Context, name string) {
+	ctx, cancel := context.WithTimeout(outer, refreshTime)
 	defer cancel()
 	fresh, err := c.ask(ctx, name)
-	if err != nil && errors.Is(context.Cause(ctx), context.Canceled) {
+	if err != nil && outer.Err() != nil {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		delete(c.began, name)
@@ -166,8 +166,7 @@ func (c *catalog) refresh(ctx context.Context, name string) {
 	}
 	if err == nil {
 		c.keep(ctx, name, fresh)
-		c.pool.sync(name, fresh.Models)
-		c.compare(name, fresh.Models)
+		c.compare(name, fresh)
 	} else {
 		fresh = c.before(ctx, name)
 		fresh.problem = line(err.Error())
@@ -223,10 +222,18 @@ func (c *catalog) keep(ctx context.Context, name string, l listing) {
 	}
 }
 
-// compare warns of models that the settings name and the provider does not offer.
-func (c *catalog) compare(name string, models []provider.Model) {
+// compare takes over what a provider has loaded, and warns of models that the settings
+// name and it does not offer.
+func (c *catalog) compare(name string, l listing) {
+	var here []provider.Model
+	for _, m := range l.Models {
+		if l.Info.Local {
+			here = append(here, c.settings.amended(name, m))
+		}
+	}
+	c.pool.sync(name, here)
 	for _, m := range c.settings.Models[name] {
-		if !slices.ContainsFunc(models, func(o provider.Model) bool { return o.Name == m.Name }) {
+		if !slices.ContainsFunc(l.Models, func(o provider.Model) bool { return o.Name == m.Name }) {
 			c.log.Warn("a provider does not offer a model that the settings name", "provider", name, "model", m.Name)
 		}
 	}

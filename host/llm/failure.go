@@ -21,6 +21,10 @@ type remedy struct {
 	temp bool // it may go away by itself
 }
 
+// classHost is a failure of the host itself, such as a store that cannot be read: no
+// model helps.
+const classHost provider.Class = "host"
+
 // A next says which of the remaining models are asked.
 type next int
 
@@ -55,7 +59,7 @@ func remedyOf(c provider.Class, s Settings) remedy {
 		return remedy{0, nextAny, task.KindSkill, false}
 	case ClassBudget:
 		return remedy{0, nextAny, task.KindLimit, false}
-	case provider.ClassCancelled:
+	case provider.ClassCancelled, classHost:
 		return remedy{0, nextNone, task.KindInternal, false}
 	}
 	return remedy{0, nextNone, task.KindUsage, false} // invalid, and what nobody knows
@@ -87,7 +91,7 @@ func failureOf(outer, inner context.Context, err error) *failure {
 	case errors.As(err, &f):
 		return f
 	case outer.Err() != nil:
-		return &failure{class: provider.ClassCancelled, cause: context.Cause(outer)}
+		return &failure{class: provider.ClassCancelled, cause: ended(outer)}
 	case errors.Is(err, budget.ErrExhausted):
 		return &failure{class: ClassBudget, cause: err}
 	case errors.Is(inner.Err(), context.DeadlineExceeded):
@@ -96,6 +100,14 @@ func failureOf(outer, inner context.Context, err error) *failure {
 		return &failure{pe.Class, pe.RetryAfter, err}
 	}
 	return &failure{class: provider.ClassUnavailable, cause: &provider.Error{Class: provider.ClassUnavailable, Message: err.Error()}}
+}
+
+// ended is why a context has, in the words of whoever ended it.
+func ended(ctx context.Context) error {
+	if cause := context.Cause(ctx); !errors.Is(cause, ctx.Err()) {
+		return fmt.Errorf("%w: %w", ctx.Err(), cause)
+	}
+	return ctx.Err()
 }
 
 // report is the error for whoever asked, when the last of the models failed.

@@ -319,8 +319,12 @@ func (t *try) paid(next work) work {
 		may := cost(c.model, t.input, c.answerRoom(t.req))
 		res, err := t.lease.Reserve(ctx, may)
 		if err != nil {
-			t.note(provider.Usage{}, budget.Amount{}, failureOf(ctx, ctx, err))
-			return provider.Response{}, err
+			f := failureOf(ctx, ctx, err)
+			if f.class != ClassBudget && f.class != provider.ClassCancelled {
+				f = &failure{class: classHost, cause: err}
+			}
+			t.note(provider.Usage{}, budget.Amount{}, f)
+			return provider.Response{}, f
 		}
 		resp, err := next(ctx)
 		u, did := t.bill(resp, err)

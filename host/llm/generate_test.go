@@ -13,6 +13,7 @@ import (
 
 	"github.com/skillet-run/skillet/host/llm"
 	"github.com/skillet-run/skillet/host/llm/budget"
+	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/plugins/provider"
 )
@@ -248,9 +249,10 @@ func TestCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := local("one", answer{text: "late", took: time.Hour})
 		h := newHost(t, llm.Settings{}, budget.Settings{Day: budget.Amount{Tokens: 1500}}, p)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		late := errors.New("the task has ended")
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, late)
 		defer cancel()
-		if _, err := h.Generate(ctx, ask(llm.Balanced)); !errors.Is(err, context.DeadlineExceeded) || len(p.asked()) != 1 {
+		if _, err := h.Generate(ctx, ask(llm.Balanced)); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, late) || len(p.asked()) != 1 {
 			t.Errorf("got %v after %d calls", err, len(p.asked()))
 		}
 		st := must[[]budget.Standing](t)(h.ledger.Host().Standings(t.Context()))
@@ -416,5 +418,24 @@ func TestNobodyIsThere(t *testing.T) {
 	_, err := h.Generate(t.Context(), ask(llm.Fast))
 	if !errors.Is(err, llm.ErrNoModel) || !strings.Contains(task.AsError(err).Hint, "provider p: connection refused") {
 		t.Errorf("got %v: %s", err, task.AsError(err).Hint)
+	}
+}
+
+// TestHostFailures: what is wrong with the host is no reason to ask another model.
+func TestHostFailures(t *testing.T) {
+	t.Parallel()
+	one, two := local("one"), local("two")
+	h := newHost(t, llm.Settings{}, budget.Settings{}, one, two)
+	if _, err := h.store.KV().Put(t.Context(), "budget/period", []byte("?"), store.Any); err != nil {
+		t.Fatal(err)
+	}
+	_, err := h.Generate(t.Context(), ask(llm.Balanced))
+	if !errors.Is(err, store.ErrDamaged) || task.AsError(err).Kind != task.KindInternal || len(one.asked())+len(two.asked()) != 0 {
+		t.Errorf("got %v", err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("the person changed their mind"))
+	if _, err := h.Generate(ctx, ask(llm.Balanced)); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
 	}
 }
