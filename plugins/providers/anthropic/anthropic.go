@@ -4,7 +4,6 @@ package anthropic
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/skillet-run/skillet/plugins/provider"
 	"github.com/skillet-run/skillet/plugins/providers/internal/catalog"
+	"github.com/skillet-run/skillet/plugins/providers/internal/failure"
 	"github.com/skillet-run/skillet/plugins/providers/internal/upstream"
 )
 
@@ -54,7 +54,7 @@ func options(s upstream.Settings) []option.RequestOption {
 	options := []option.RequestOption{
 		option.WithoutEnvironmentDefaults(),
 		option.WithBaseURL(s.Base.String()),
-		option.WithHTTPClient(s.Client(decode)),
+		option.WithHTTPClient(s.Client(failure.Anthropic)),
 		option.WithMaxRetries(0), // retries are the host's
 	}
 	if s.Key != "" {
@@ -127,39 +127,4 @@ func (p *Provider) Unload(context.Context, string) error { return nil }
 func (p *Provider) Embed(context.Context, provider.EmbedRequest) (provider.EmbedResponse, error) {
 	return provider.EmbedResponse{}, &provider.Error{Class: provider.ClassInvalid,
 		Message: "anthropic: embed: Anthropic has no models that embed; choose another provider for embeddings"}
-}
-
-// failure is the error of Anthropic's API.
-type failure struct {
-	Error struct {
-		Type    string `json:"type"`
-		Message string `json:"message"`
-	} `json:"error"`
-}
-
-// kinds are the types of errors. They come with a status, and without one in the
-// middle of a stream.
-var kinds = map[string]provider.Class{
-	"invalid_request_error": provider.ClassInvalid,
-	"authentication_error":  provider.ClassAuth,
-	"permission_error":      provider.ClassAuth,
-	"billing_error":         provider.ClassUnavailable,
-	"not_found_error":       provider.ClassUnavailable,
-	"request_too_large":     provider.ClassContextLength,
-	"rate_limit_error":      provider.ClassRateLimited,
-	"timeout_error":         provider.ClassTimeout,
-	"api_error":             provider.ClassInternal,
-	"overloaded_error":      provider.ClassUnavailable,
-}
-
-func decode(_ int, body []byte) upstream.Failure {
-	var f failure
-	if json.Unmarshal(body, &f) != nil {
-		return upstream.Failure{}
-	}
-	class := kinds[f.Error.Type]
-	if class == provider.ClassInvalid && upstream.TooLong(f.Error.Message) {
-		class = provider.ClassContextLength
-	}
-	return upstream.Failure{Class: class, Message: f.Error.Message}
 }

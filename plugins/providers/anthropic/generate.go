@@ -12,6 +12,7 @@ import (
 
 	"github.com/skillet-run/skillet/plugins/provider"
 	"github.com/skillet-run/skillet/plugins/providers/internal/answer"
+	"github.com/skillet-run/skillet/plugins/providers/internal/failure"
 )
 
 // The API wants a bound of the answer, and at least so many tokens to think.
@@ -56,7 +57,7 @@ func streamError(err error) error {
 	if !errors.As(err, &failed) {
 		return err
 	}
-	f := decode(0, []byte(failed.RawJSON()))
+	f := failure.Anthropic(0, []byte(failed.RawJSON()))
 	return &provider.Error{Class: cmp.Or(f.Class, provider.ClassUnavailable), Message: cmp.Or(f.Message, "the stream ended with an error")}
 }
 

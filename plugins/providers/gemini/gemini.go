@@ -5,16 +5,15 @@ package gemini
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
-	"time"
 
 	"google.golang.org/genai"
 
 	"github.com/skillet-run/skillet/plugins/provider"
 	"github.com/skillet-run/skillet/plugins/providers/internal/answer"
 	"github.com/skillet-run/skillet/plugins/providers/internal/catalog"
+	"github.com/skillet-run/skillet/plugins/providers/internal/failure"
 	"github.com/skillet-run/skillet/plugins/providers/internal/upstream"
 )
 
@@ -57,7 +56,7 @@ func dial(s upstream.Settings) (*genai.Client, error) {
 	client, err := genai.NewClient(context.Background(), &genai.ClientConfig{
 		APIKey:      cmp.Or(s.Key, "none"),
 		Backend:     genai.BackendGeminiAPI,
-		HTTPClient:  s.Client(decode),
+		HTTPClient:  s.Client(failure.Gemini),
 		HTTPOptions: genai.HTTPOptions{BaseURL: strings.TrimSuffix(s.Base.String(), "/") + "/", APIVersion: "v1beta"},
 	})
 	if err != nil {
@@ -182,52 +181,4 @@ func (p *Provider) embed(ctx context.Context, model string, texts []string) ([][
 		vectors[i] = e.Values
 	}
 	return vectors, nil
-}
-
-// failure is the error of Google's APIs (google.rpc.Status).
-type failure struct {
-	Error struct {
-		Message string   `json:"message"`
-		Status  string   `json:"status"`
-		Details []detail `json:"details"`
-	} `json:"error"`
-}
-
-type detail struct {
-	Type   string `json:"@type"`
-	Reason string `json:"reason"`
-	Delay  string `json:"retryDelay"`
-}
-
-// statuses are the codes of google.rpc.Code.
-var statuses = map[string]provider.Class{
-	"INVALID_ARGUMENT":    provider.ClassInvalid,
-	"FAILED_PRECONDITION": provider.ClassInvalid,
-	"UNAUTHENTICATED":     provider.ClassAuth,
-	"PERMISSION_DENIED":   provider.ClassAuth,
-	"NOT_FOUND":           provider.ClassUnavailable,
-	"RESOURCE_EXHAUSTED":  provider.ClassRateLimited,
-	"INTERNAL":            provider.ClassInternal,
-	"UNAVAILABLE":         provider.ClassUnavailable,
-	"DEADLINE_EXCEEDED":   provider.ClassTimeout,
-}
-
-func decode(_ int, body []byte) upstream.Failure {
-	var f failure
-	if json.Unmarshal(body, &f) != nil {
-		return upstream.Failure{}
-	}
-	out := upstream.Failure{Class: statuses[f.Error.Status], Message: f.Error.Message}
-	for _, d := range f.Error.Details {
-		if d.Reason == "API_KEY_INVALID" { // it comes as an invalid argument
-			out.Class = provider.ClassAuth
-		}
-		if wait, err := time.ParseDuration(d.Delay); err == nil && wait > 0 && wait < 24*time.Hour {
-			out.RetryAfter = wait
-		}
-	}
-	if out.Class == provider.ClassInvalid && upstream.TooLong(out.Message) {
-		out.Class = provider.ClassContextLength
-	}
-	return out
 }

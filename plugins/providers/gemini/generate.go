@@ -13,6 +13,7 @@ import (
 
 	"github.com/skillet-run/skillet/plugins/provider"
 	"github.com/skillet-run/skillet/plugins/providers/internal/answer"
+	"github.com/skillet-run/skillet/plugins/providers/internal/failure"
 )
 
 // Generate implements provider.Provider. The answer is always streamed.
@@ -55,7 +56,7 @@ func streamError(err error) error {
 	if !errors.As(err, &failed) {
 		return err
 	}
-	return &provider.Error{Class: cmp.Or(statuses[failed.Status], provider.ClassUnavailable), Message: failed.Message}
+	return &provider.Error{Class: cmp.Or(failure.GeminiStatus(failed.Status), provider.ClassUnavailable), Message: failed.Message}
 }
 
 func (p *Provider) config(r provider.Request) (*genai.GenerateContentConfig, error) {

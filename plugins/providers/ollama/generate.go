@@ -13,6 +13,7 @@ import (
 
 	"github.com/skillet-run/skillet/plugins/provider"
 	"github.com/skillet-run/skillet/plugins/providers/internal/answer"
+	"github.com/skillet-run/skillet/plugins/providers/internal/failure"
 )
 
 // Generate implements provider.Provider. The answer is always streamed.
@@ -44,7 +45,7 @@ func streamError(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil || errors.As(err, &known) || errors.Unwrap(err) != nil {
 		return err
 	}
-	return &provider.Error{Class: cmp.Or(classOf(0, err.Error()), provider.ClassInternal), Message: err.Error()}
+	return &provider.Error{Class: cmp.Or(failure.OllamaClass(0, err.Error()), provider.ClassInternal), Message: err.Error()}
 }
 
 func (p *Provider) request(r provider.Request) (*api.ChatRequest, error) {

@@ -6,7 +6,6 @@ package ollama
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
@@ -23,6 +22,7 @@ import (
 	"github.com/skillet-run/skillet/plugins/provider"
 	"github.com/skillet-run/skillet/plugins/providers/internal/answer"
 	"github.com/skillet-run/skillet/plugins/providers/internal/catalog"
+	"github.com/skillet-run/skillet/plugins/providers/internal/failure"
 	"github.com/skillet-run/skillet/plugins/providers/internal/upstream"
 )
 
@@ -85,7 +85,7 @@ func (p *Provider) options(env upstream.Env) error {
 var placeholder = url.URL{Scheme: "http", Host: "server.invalid"}
 
 func dial(s upstream.Settings) (*api.Client, error) {
-	client := s.Client(decode)
+	client := s.Client(failure.Ollama)
 	client.Transport = &address{base: s.Base, key: s.Key, next: client.Transport}
 	return api.NewClient(&placeholder, client), nil
 }
@@ -273,27 +273,4 @@ func (p *Provider) Embed(ctx context.Context, r provider.EmbedRequest) (provider
 	}
 	return provider.EmbedResponse{Model: cmp.Or(answered.Model, r.Model), Vectors: answered.Embeddings,
 		Usage: provider.Usage{InputTokens: answered.PromptEvalCount}}, nil
-}
-
-func decode(status int, body []byte) upstream.Failure {
-	var f struct {
-		Error string `json:"error"`
-	}
-	if json.Unmarshal(body, &f) != nil {
-		return upstream.Failure{}
-	}
-	return upstream.Failure{Class: classOf(status, f.Error), Message: f.Error}
-}
-
-// classOf reads the server's words, which is all it says.
-func classOf(status int, message string) provider.Class {
-	switch {
-	case upstream.TooLong(message):
-		return provider.ClassContextLength
-	case strings.Contains(message, "more system memory"), strings.Contains(message, "server busy"):
-		return provider.ClassUnavailable
-	case status == 0:
-		return provider.ClassInternal
-	}
-	return ""
 }

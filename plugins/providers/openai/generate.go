@@ -16,6 +16,7 @@ import (
 
 	"github.com/skillet-run/skillet/plugins/provider"
 	"github.com/skillet-run/skillet/plugins/providers/internal/answer"
+	"github.com/skillet-run/skillet/plugins/providers/internal/failure"
 )
 
 // Generate implements provider.Provider. The answer is always streamed.
@@ -53,7 +54,7 @@ func streamError(err error) error {
 	if !errors.As(err, &failed) {
 		return err
 	}
-	f := decode(0, failed.Event.Data)
+	f := failure.OpenAI(0, failed.Event.Data)
 	if f.Class == "" {
 		f.Class = provider.ClassUnavailable
 	}

@@ -5,7 +5,6 @@ package openai
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 
 	sdk "github.com/openai/openai-go/v3"
@@ -14,6 +13,7 @@ import (
 	"github.com/skillet-run/skillet/plugins/provider"
 	"github.com/skillet-run/skillet/plugins/providers/internal/answer"
 	"github.com/skillet-run/skillet/plugins/providers/internal/catalog"
+	"github.com/skillet-run/skillet/plugins/providers/internal/failure"
 	"github.com/skillet-run/skillet/plugins/providers/internal/upstream"
 )
 
@@ -70,7 +70,7 @@ func limitField(configured string, custom bool) string {
 func options(env upstream.Env, s upstream.Settings) []option.RequestOption {
 	options := []option.RequestOption{
 		option.WithBaseURL(s.Base.String()),
-		option.WithHTTPClient(s.Client(decode)),
+		option.WithHTTPClient(s.Client(failure.OpenAI)),
 		option.WithMaxRetries(0), // retries are the host's
 	}
 	if s.Key != "" {
@@ -184,45 +184,4 @@ func inOrder(data []sdk.Embedding, n int) ([][]float32, error) {
 		return nil, answer.Broken("%d vectors for %d texts", len(data), n)
 	}
 	return vectors, nil
-}
-
-// failure is the error of OpenAI's API. Code may be a number with other servers.
-type failure struct {
-	Error struct {
-		Message string          `json:"message"`
-		Type    string          `json:"type"`
-		Code    json.RawMessage `json:"code"`
-	} `json:"error"`
-	Message string `json:"message"` // of other servers
-	Detail  string `json:"detail"`
-}
-
-// codes that say more than the status.
-var codes = map[string]provider.Class{
-	"context_length_exceeded":  provider.ClassContextLength,
-	"string_above_max_length":  provider.ClassContextLength,
-	"insufficient_quota":       provider.ClassUnavailable, // 429, but waiting does not help
-	"rate_limit_exceeded":      provider.ClassRateLimited,
-	"content_policy_violation": provider.ClassRefused,
-	"content_filter":           provider.ClassRefused,
-	"invalid_api_key":          provider.ClassAuth,
-	"model_not_found":          provider.ClassUnavailable,
-	"server_error":             provider.ClassInternal,
-	"overloaded":               provider.ClassUnavailable,
-}
-
-func decode(_ int, body []byte) upstream.Failure {
-	var f failure
-	if json.Unmarshal(body, &f) != nil {
-		return upstream.Failure{}
-	}
-	out := upstream.Failure{Message: f.Error.Message + f.Message + f.Detail}
-	out.Class = codes[strings.Trim(string(f.Error.Code), `"`)]
-	if out.Class == "" {
-		out.Class = codes[f.Error.Type]
-	}
-	if out.Class == "" && upstream.TooLong(out.Message) {
-		out.Class = provider.ClassContextLength
-	}
-	return out
 }
