@@ -41,9 +41,11 @@ type execution struct {
 
 	killed  atomic.Bool // by us, before it said anything or after
 	proc    *confine.Process
-	started chan struct{} // closed when proc is set
+	started chan struct{}   // closed when proc is set
+	life    context.Context // ends when the process does
+	over    context.CancelFunc
 	ended   chan struct{} // closed when nothing is left of it
-	how     string        // how it ended; read it after ended
+	how     string        // how it ended; read it after life
 
 	mu      sync.Mutex
 	problem error // with what it said
@@ -69,6 +71,7 @@ func newExecution(log hclog.Logger, spec *Spec, s Settings) (*execution, error) 
 		output: &output{log: log}, started: make(chan struct{}), ended: make(chan struct{}),
 	}
 	e.first, e.forward = io.Pipe()
+	e.life, e.over = context.WithCancel(context.Background())
 	var err error
 	if e.dir, err = confine.Scratch(scratchBase(), scratchPrefix); err != nil {
 		return nil, err
@@ -81,6 +84,7 @@ func newExecution(log hclog.Logger, spec *Spec, s Settings) (*execution, error) 
 
 // clean removes what was made for the process.
 func (e *execution) clean() error {
+	e.over()
 	if e.program != nil {
 		e.program.Close()
 	}
@@ -228,6 +232,7 @@ func (e *execution) live(begun chan<- error, done chan<- struct{}) {
 	if err != nil {
 		e.how = err.Error()
 	}
+	e.over()
 	close(done)
 }
 
@@ -325,14 +330,7 @@ func (e *execution) kill() {
 }
 
 // alive reports whether the process was started and has not ended.
-func (e *execution) alive() bool {
-	select {
-	case <-e.ended:
-		return false
-	default:
-		return true
-	}
-}
+func (e *execution) alive() bool { return e.life.Err() == nil }
 
 // Wait implements go-plugin's Runner.
 func (e *execution) Wait(context.Context) error {

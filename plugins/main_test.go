@@ -19,9 +19,12 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/skillet-run/skillet/host/confine"
+	"github.com/skillet-run/skillet/plugins/agent"
+	"github.com/skillet-run/skillet/plugins/agent/builtin"
 	"github.com/skillet-run/skillet/plugins/provider"
 	"github.com/skillet-run/skillet/plugins/provider/providergrpc"
 	"github.com/skillet-run/skillet/plugins/provider/providerpb"
+	"github.com/skillet-run/skillet/plugins/provider/providertest"
 )
 
 // roles are what this test's program is when it is started as a plugin, by its
@@ -36,6 +39,8 @@ func roles() map[string]func(args []string) {
 		"garbage": garbage,
 		"once":    once,
 		"host":    beHost,
+		"agent":   func([]string) { ServeAgent(&mortal{builtin.New(hclog.NewNullLogger(), "1.0.0")}) },
+		"lender":  func([]string) { ServeProvider(providertest.Reference{}) },
 	}
 }
 
@@ -48,6 +53,19 @@ func TestMain(m *testing.M) {
 	}
 	os.Setenv("SKILLET_TEST_KEY", "of the host")
 	os.Exit(m.Run())
+}
+
+// mortal is an agent that dies of one goal.
+type mortal struct{ agent.Agent }
+
+const deadly = "die"
+
+func (m *mortal) Run(ctx context.Context, t agent.Task, h agent.Host) (agent.Report, error) {
+	if t.Goal == deadly {
+		fmt.Fprintln(os.Stderr, "of that goal")
+		os.Exit(5)
+	}
+	return m.Agent.Run(ctx, t, h)
 }
 
 // printAndWait prints its arguments and waits.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+	"google.golang.org/grpc/connectivity"
 )
 
 // supervised is a plugin that is started when it is asked and does not run.
@@ -110,6 +111,7 @@ func (p *supervised) giveUp(ctx context.Context, cancel context.CancelCauseFunc)
 
 // due waits until the plugin may be started. It may turn out to run.
 func (p *supervised) due(ctx context.Context) (running bool, err error) {
+	p.bury()
 	p.mu.Lock()
 	running, closed, h := p.now != nil && p.now.alive(), p.closed, p.state
 	p.mu.Unlock()
@@ -184,7 +186,7 @@ func (p *supervised) watch(c *connection) {
 	defer tick.Stop()
 	for silent := 0; ; {
 		select {
-		case <-c.ended:
+		case <-c.life.Done():
 			p.lost(c)
 			return
 		case <-tick.C:
@@ -217,9 +219,21 @@ func (p *supervised) silent(c *connection, before int) int {
 
 // lost notes that a process has ended.
 func (p *supervised) lost(c *connection) {
+	<-c.ended
 	p.forget(c)
 	c.calls.Wait() // for them it is the plugin that is gone, and not the connection that was closed
 	c.client.Kill()
+}
+
+// bury notes the end of a process that nobody has noted yet.
+func (p *supervised) bury() {
+	p.mu.Lock()
+	c := p.now
+	p.mu.Unlock()
+	if c != nil && !c.alive() {
+		<-c.ended
+		p.forget(c)
+	}
 }
 
 // forget has nothing be asked of a process that has ended.
@@ -267,14 +281,15 @@ func (p *supervised) stop(ctx context.Context) {
 }
 
 // death says how the plugin died that a connection was to, and what it said
-// last. It is empty when the plugin lives. A connection breaks a little before its
-// process is gone.
+// last. It is empty when the plugin lives.
 func (p *supervised) death(c *connection) string {
-	select {
-	case <-c.ended:
-	case <-time.After(deathDelay):
+	if c.holds() {
 		return ""
 	}
+	if c.alive() {
+		c.refuse(errors.New("its connection broke"))
+	}
+	<-c.ended
 	text := fmt.Sprintf("%s %s: %v", p.spec.Kind, p.spec.Name, c.death())
 	if output := c.output.tail(); len(output) > 0 {
 		text += fmt.Sprintf("; it said last: %q", output[len(output)-1])
@@ -282,7 +297,18 @@ func (p *supervised) death(c *connection) string {
 	return text
 }
 
-const deathDelay = 500 * time.Millisecond
+// holds reports whether a connection is whole, or becomes so again. One that is
+// breaking is seen a moment later, and breaks a moment before the process ends.
+func (c *connection) holds() bool {
+	moment, cancel := context.WithTimeout(c.life, 50*time.Millisecond)
+	defer cancel()
+	if c.conn.GetState() == connectivity.Ready && !c.conn.WaitForStateChange(moment, connectivity.Ready) && c.alive() {
+		return true
+	}
+	while, cancel := context.WithTimeout(c.life, 2*time.Second)
+	defer cancel()
+	return c.check(while) == nil
+}
 
 // status is how the plugin is.
 func (p *supervised) status() Status {
