@@ -23,6 +23,7 @@ import (
 	"github.com/skillet-run/skillet/host/install"
 	"github.com/skillet-run/skillet/host/journal"
 	"github.com/skillet-run/skillet/host/ledger"
+	"github.com/skillet-run/skillet/host/llm/skillmodel"
 	"github.com/skillet-run/skillet/host/recording"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/replay"
@@ -94,6 +95,9 @@ type Host struct {
 	Replays    *replay.Replayer
 
 	memory   memories
+	plugged  plugged
+	models   routed
+	tasks    working
 	system   string
 	maximum  *policies.Maximum // nil for none
 	sessions *session.Store
@@ -187,7 +191,8 @@ func (h *Host) Close(ctx context.Context) error {
 	if h.workers != nil {
 		errs = append(errs, h.workers.Close())
 	}
-	errs = append(errs, h.memory.close())
+	h.plugged.close()
+	errs = append(errs, h.models.close(), h.memory.close())
 	if h.Events != nil {
 		h.Events.Close()
 	}
@@ -268,6 +273,7 @@ func (h *Host) wire() {
 		Ceilings:    h.callCeilings(),
 		HTTPTimeout: seconds(s.HTTPTimeoutSeconds), HTTPBytes: int64(s.HTTPMaxMB) << 20,
 		Workers: h.apart, Sessions: h.sessions, Skills: installed{h}, Scripts: h.scripts, Trials: trials{h}, Rates: rates(s),
+		Models: skillmodel.New(languageModels{h}), Asks: languageModels{h}.ready,
 	})
 	h.wireRecordings(s)
 	h.Tester = casetest.New(h.Runner)

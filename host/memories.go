@@ -38,7 +38,7 @@ func (h *Host) Memory(ctx context.Context) (*memory.Memory, error) {
 		return h.memory.opened, nil
 	}
 	s := h.Config.Settings().Memory
-	e, err := h.embedder(s.Embedder)
+	e, err := h.embedder(ctx, s.Embedder)
 	if err == nil {
 		h.memory.opened, err = memory.Open(ctx, h.Log.Named("memory"), h.store, h.Events, e, memorySettings(s))
 	}
@@ -49,12 +49,20 @@ func (h *Host) Memory(ctx context.Context) (*memory.Memory, error) {
 const hashingEmbedder = "hashing"
 
 // embedder is what makes vectors of memories.
-func (h *Host) embedder(name string) (memory.Embedder, error) {
+func (h *Host) embedder(ctx context.Context, name string) (memory.Embedder, error) {
 	if name == hashingEmbedder {
 		return hashing.New(0), nil
 	}
-	return nil, task.Errorf(task.KindUsage, "setting memory.embedder: the model %s cannot be asked: no provider of models is configured", name).
-		WithHint("set memory.embedder to %s", hashingEmbedder)
+	models, err := h.Models(ctx)
+	if err != nil {
+		return nil, err
+	}
+	e, err := models.Embedder(ctx, name)
+	if err != nil {
+		return nil, task.Errorf(task.KindUsage, "setting memory.embedder: the model %s cannot be asked: %w", name, err).
+			WithHint("`skillet provider list` shows the models there are; %s needs none", hashingEmbedder)
+	}
+	return e, nil
 }
 
 func memorySettings(s config.Memory) memory.Settings {

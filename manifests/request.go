@@ -54,6 +54,25 @@ func (m *Manifest) requests(workspace string) ([]RequestedCapability, Errors) {
 	return asked, errs
 }
 
+// AsksFor reports whether m speaks of an action in its permissions. An empty list
+// does: it says that the skill works on whatever a person grants it.
+func (m *Manifest) AsksFor(a capability.Action) bool {
+	p := m.Security.Permissions
+	switch a {
+	case capability.FSRead, capability.FSWrite: // one that reads files may have tools that write some
+		return p.FileRead != nil || p.FileWrite != nil || a == capability.FSRead && m.ContextFiles != nil
+	case capability.HTTP:
+		return p.Network != nil
+	case capability.Secret:
+		return p.Secrets != nil
+	case capability.Skill, capability.Session:
+		return p.Skills != nil
+	case capability.Model:
+		return p.Models != nil
+	}
+	return slices.ContainsFunc(m.wishes(), func(w wish) bool { return w.action == a })
+}
+
 // A wish is an entry of the permissions before it is a capability.
 type wish struct {
 	action   capability.Action

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -14,7 +16,6 @@ import (
 	"github.com/skillet-run/skillet/host/review"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
-	"github.com/skillet-run/skillet/manifests/agent"
 )
 
 func (t *terminal) agentCommand() *cli.Command {
@@ -31,8 +32,9 @@ func (t *terminal) agentCommand() *cli.Command {
 			"    You write release notes. Never invent a change.\n\n" +
 			"It grants nothing: an agent has at most what its tools were granted. What a model wants\n" +
 			"to define waits for approval.\n\n" +
-			"Examples:\n  skillet agent add release-notes.yaml\n  skillet agent list\n  skillet agent show release-notes",
-		Subcommands: []*cli.Command{t.agentAdd(), t.agentList(), t.agentShow(), t.agentRemove()},
+			"Examples:\n  skillet agent add release-notes.yaml\n  skillet agent list\n  skillet agent show release-notes\n" +
+			"  skillet agent run release-notes 'Write the notes of CHANGELOG.md'",
+		Subcommands: []*cli.Command{t.agentAdd(), t.agentList(), t.agentShow(), t.agentRun(), t.agentRemove()},
 	}
 }
 
@@ -146,25 +148,61 @@ func (t *terminal) agentList() *cli.Command {
 		Name: "list", Aliases: []string{"ls"},
 		Usage:       "list the agents",
 		Description: "Examples:\n  skillet agent list\n  skillet agent list --json",
-		Action: t.withProposals(func(_ context.Context, _ *cli.Context, h *host.Host) error {
-			all, err := h.Agents.List()
+		Action: t.withProposals(func(ctx context.Context, _ *cli.Context, h *host.Host) error {
+			all, err := h.AgentDefinitions(ctx)
 			if err != nil {
 				return err
 			}
 			return t.answer(all, func() {
-				if len(all) == 0 {
-					t.note("no agents are defined; `skillet agent add FILE` defines one")
-				}
 				for _, a := range all {
 					if a.Definition == nil {
 						t.say("%-20s broken: %s", plain(a.Name), plain(a.Problem))
 						continue
 					}
-					t.say("%-20s %-12s %s", plain(a.Name), a.Definition.Tier, plain(a.Definition.Description))
+					t.say("%-20s %-8s %-12s %s", plain(a.Name), a.Origin, a.Definition.Tier, plain(a.Definition.Description))
 				}
 			})
 		}),
 	}
+}
+
+// findAgent is the agent of a name.
+func findAgent(ctx context.Context, h *host.Host, name string) (host.AgentEntry, error) {
+	all, err := h.AgentDefinitions(ctx)
+	if err != nil {
+		return host.AgentEntry{}, err
+	}
+	i := slices.IndexFunc(all, func(a host.AgentEntry) bool { return a.Name == name })
+	if i < 0 { // which one may be meant
+		_, err := h.Agents.Get(name)
+		return host.AgentEntry{}, err
+	}
+	if all[i].Definition == nil {
+		if all[i].Origin == host.AgentFile {
+			_, err = h.Agents.Get(name)
+		}
+		return all[i], cmp.Or(err, error(task.Errorf(task.KindVerification, "the agent %s cannot be used: %s", name, all[i].Problem)))
+	}
+	return all[i], nil
+}
+
+func (t *terminal) agentRun() *cli.Command {
+	run := t.taskRun()
+	run.Usage, run.ArgsUsage = "have an agent do a task", "NAME GOAL"
+	run.Description = "The same as `skillet task run --agent NAME GOAL`, whose help explains it.\n\n" +
+		"Examples:\n  skillet agent run fileops 'Which files here are larger than a megabyte?' --allow \"fs.read:$PWD/**\"\n" +
+		"  skillet agent run code 'Write a skill that counts vowels'"
+	run.Flags = slices.DeleteFunc(run.Flags, func(f cli.Flag) bool { return f.Names()[0] == "agent" })
+	run.Action = t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+		if c.NArg() < 2 {
+			return task.Errorf(task.KindUsage, "agent run takes the name of an agent and a goal")
+		}
+		if _, err := findAgent(ctx, h, c.Args().First()); err != nil {
+			return err
+		}
+		return t.runTask(ctx, c, h, c.Args().First(), c.Args().Tail())
+	})
+	return run
 }
 
 func (t *terminal) agentShow() *cli.Command {
@@ -173,21 +211,22 @@ func (t *terminal) agentShow() *cli.Command {
 		Usage:       "show the definition of an agent",
 		ArgsUsage:   "NAME",
 		Description: "Examples:\n  skillet agent show release-notes\n  skillet agent show release-notes --json",
-		Action: t.withProposals(func(_ context.Context, c *cli.Context, h *host.Host) error {
+		Action: t.withProposals(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			args, err := need(c, 1, "one name")
 			if err != nil {
 				return err
 			}
-			d, err := h.Agents.Get(args[0])
+			a, err := findAgent(ctx, h, args[0])
 			if err != nil {
 				return err
 			}
-			return t.answer(d, func() { t.printDefinition(d) })
+			return t.answer(a.Definition, func() { t.printDefinition(a) })
 		}),
 	}
 }
 
-func (t *terminal) printDefinition(d *agent.Definition) {
+func (t *terminal) printDefinition(a host.AgentEntry) {
+	d := a.Definition
 	t.say("%s: %s", plain(d.Name), plain(d.Description))
 	t.say("  thinks with the tier %s, up to %s and %s a task", d.Tier, count(d.Iterations(), "time"), d.Timeout())
 	if d.MaxTokens > 0 {
@@ -196,9 +235,12 @@ func (t *terminal) printDefinition(d *agent.Definition) {
 	if d.Temperature != nil {
 		t.say("  temperature %v", *d.Temperature)
 	}
-	if len(d.Tools) == 0 {
+	switch {
+	case a.AnyTool:
+		t.say("  may use every tool of its task, with what they were granted")
+	case len(d.Tools) == 0:
 		t.say("  may use no tool: it can think and answer")
-	} else {
+	default:
 		t.say("  may use %s, with what they were granted", plain(strings.Join(d.Tools, ", ")))
 	}
 	if d.ApprovalRequired {

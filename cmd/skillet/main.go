@@ -20,6 +20,9 @@ func main() {
 	if script.IsApart(os.Args) {
 		os.Exit(script.Apart())
 	}
+	if host.IsPlugin(os.Args) {
+		os.Exit(host.ServePlugin(os.Args[3]))
+	}
 	os.Exit(skilletMain(host.SystemDir()))
 }
 

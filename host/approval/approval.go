@@ -64,6 +64,17 @@ type OneRun struct {
 // Allow makes a OneRun of the person's.
 func (h Human) Allow(set capability.Set) OneRun { return OneRun{set, h.Actor()} }
 
+// Only is the part of it that keep keeps: nobody can be allowed more by it.
+func (o OneRun) Only(keep func(capability.Capability) bool) OneRun {
+	var kept []capability.Capability
+	for _, c := range o.set.All() {
+		if keep(c) {
+			kept = append(kept, c)
+		}
+	}
+	return OneRun{capability.NewSet(kept...), o.by}
+}
+
 // Set is what is allowed.
 func (o OneRun) Set() capability.Set { return o.set }
 

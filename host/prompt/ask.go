@@ -32,7 +32,7 @@ type Answer struct {
 func Ask(ctx context.Context, m Model, label string, p Prompt) (Answer, error) {
 	if m == nil {
 		return Answer{}, task.Errorf(task.KindUsage, "%s is a prompt, and no model provider is configured that could answer it", label).
-			WithHint("--render prints the prompt, to be given to a model by hand")
+			WithHint("--render prints the prompt, to be given to a model by hand; `skillet help provider` shows how to configure a provider")
 	}
 	a, err := m.Answer(ctx, p)
 	if err != nil {

@@ -48,7 +48,7 @@ func (r *Runner) Ask(ctx context.Context, c Call) task.Result {
 // Asks says why nobody answers prompts; nil when somebody does. label names what is
 // to be asked.
 func (r *Runner) Asks(ctx context.Context, label string) error {
-	if r.model() != nil {
+	if r.model() != nil && (r.settings.Asks == nil || r.settings.Asks(ctx) == nil) {
 		return nil
 	}
 	_, err := prompt.Ask(ctx, nil, label, prompt.Prompt{})

@@ -167,6 +167,9 @@ type Settings struct {
 	Sessions *session.Store
 	// Models asks models for skills; nil has such calls fail.
 	Models hostfn.Models
+	// Asks says why nobody answers prompts although there are Models; nil when they
+	// always do.
+	Asks func(context.Context) error
 	// Trials ends the trials of new versions; nil lets them go on.
 	Trials Trials
 	// Rates are how often a person lets skills be called. Every one that fits a

@@ -1,0 +1,355 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/skillet-run/skillet/host"
+	"github.com/skillet-run/skillet/host/llm/budget"
+	"github.com/skillet-run/skillet/host/orchestrator"
+	"github.com/skillet-run/skillet/host/task"
+)
+
+func (t *terminal) taskCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "task",
+		Usage: "have goals done by agents, with installed skills as their only hands",
+		Description: "A task is a goal in words. An agent plans how it is reached and calls tools of installed\n" +
+			"skills, each with what was granted to it and no more; models are asked as `skillet provider\n" +
+			"list` shows. Without a provider of language models the local one plans, by the words of\n" +
+			"the goal and of the tools.\n\n" +
+			"Each step is kept: a task goes on after a crash, and no step with an effect is done twice.\n\n" +
+			"Examples:\n" +
+			"  skillet task run 'Summarise README.md and list its links'\n" +
+			"  skillet task run 'What changed?' --attach CHANGELOG.md --agent research --tokens 20000\n" +
+			"  skillet task list\n" +
+			"  skillet task show 3f2a",
+		Subcommands: []*cli.Command{
+			t.taskRun(), t.taskList(), t.taskShow(), t.taskLogs(), t.taskPause(), t.taskResume(), t.taskCancel(),
+			t.taskApprove(), t.taskRefuse(), t.taskRemove(), t.taskWork(),
+		},
+	}
+}
+
+// allowFlag is what a person allows the calls of tasks that this process works on.
+func allowFlag() cli.Flag {
+	return &cli.StringSliceFlag{Name: "allow", Usage: "allow this `CAPABILITY` to the skills that ask for its kind, within the directories of the task, as long as this command works on it"}
+}
+
+func (t *terminal) taskRun() *cli.Command {
+	return &cli.Command{
+		Name:      "run",
+		Usage:     "have a goal done, and print the answer",
+		ArgsUsage: "GOAL",
+		Description: "Shows the steps as they happen, and prints the answer at the end. In a pipe with --json each\n" +
+			"event is a line of JSON, and the last line is the report. Ctrl-C has the task wait:\n" +
+			"`skillet task resume` goes on with it.\n\n" +
+			"Exit codes: 0 when the goal is reached, 1 when it is not (the report says how far it came),\n" +
+			"6 when it waits for you.\n\n" +
+			"Examples:\n" +
+			"  skillet task run 'Summarise README.md and list its links' --allow \"fs.read:$PWD/**\"\n" +
+			"  skillet task run 'Which of these is overdue?' --attach invoices.csv\n" +
+			"  skillet task run 'Sort my notes by topic' --dir ~/notes --agent fileops --constraint 'change no file'\n" +
+			"  skillet task run 'Write a skill that counts vowels' --agent code --usd 0.50",
+		Flags: []cli.Flag{
+			allowFlag(),
+			&cli.StringSliceFlag{Name: "dir", Usage: "the `DIR` of the work, outside of which no file is touched (default: the current one); several may be given"},
+			&cli.BoolFlag{Name: "no-files", Usage: "touch no file at all"},
+			&cli.BoolFlag{Name: "offline", Usage: "have no tool use the network"},
+			&cli.StringSliceFlag{Name: "tool", Usage: "use this `SKILL` or SKILL:TOOL, and none that is not named; several may be given"},
+			&cli.StringFlag{Name: "agent", Usage: "give it to the agent `NAME`"},
+			&cli.StringFlag{Name: "plan", Usage: "make a plan first: `WHEN` is auto, always or never", Value: string(task.PlanAuto)},
+			&cli.StringSliceFlag{Name: "attach", Usage: "give it the text of this `FILE`; several may be given"},
+			&cli.StringFlag{Name: "input", Usage: "values for it, a `JSON` object"},
+			&cli.StringSliceFlag{Name: "constraint", Usage: "what is asked for beside the goal, as `TEXT`; several may be given"},
+			&cli.StringSliceFlag{Name: "hint", Usage: "`WORDS` that help to find what is remembered about it"},
+			&cli.Int64Flag{Name: "tokens", Usage: "the most tokens of models that it may use, `N`"},
+			&cli.Float64Flag{Name: "usd", Usage: "the most that models may cost for it, in US dollars, `N`"},
+			&cli.DurationFlag{Name: "timeout", Usage: "it has to be done in this `TIME`"},
+			&cli.StringFlag{Name: "priority", Usage: "high, normal or low: who goes first in `skillet task work`", Value: string(task.PriorityNormal)},
+			&cli.BoolFlag{Name: "detach", Usage: "only take it in, for `skillet task work` or `skillet task resume`"},
+		},
+		Action: t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+			return t.runTask(ctx, c, h, c.String("agent"), c.Args().Slice())
+		}),
+	}
+}
+
+func (t *terminal) runTask(ctx context.Context, c *cli.Context, h *host.Host, agent string, goal []string) error {
+	wanted, err := t.envelope(c, agent, goal)
+	if err != nil {
+		return err
+	}
+	o, err := h.Tasks(ctx)
+	if err != nil {
+		return err
+	}
+	r, err := o.Submit(ctx, wanted)
+	if err != nil {
+		return err
+	}
+	if c.Bool("detach") {
+		return t.answer(r, func() {
+			t.say("%s", r.TaskID)
+			t.note("taken in: `skillet task work` does what waits, `skillet task resume %s` this task", shortID(r.TaskID))
+		})
+	}
+	return t.follow(ctx, c, h, r.TaskID)
+}
+
+// envelope is the task that a command line asks for.
+func (t *terminal) envelope(c *cli.Context, agent string, goal []string) (task.Task, error) {
+	e := task.Task{
+		Goal: strings.Join(goal, " "), Owner: t.person().Actor(), Agent: agent, Tools: c.StringSlice("tool"),
+		Offline: c.Bool("offline"), Constraints: c.StringSlice("constraint"), ContextHints: c.StringSlice("hint"),
+		Planning: task.Planning(c.String("plan")), Priority: task.Priority(c.String("priority")),
+		Budget: task.Budget{Tokens: c.Int64("tokens"), MicroUSD: budget.MicroUSD(c.Float64("usd"))},
+	}
+	switch {
+	case len(goal) == 0:
+		return e, task.Errorf(task.KindUsage, "task run takes a goal").WithHint("`skillet help task run` shows examples")
+	case c.Bool("no-files") && (c.IsSet("dir") || c.IsSet("allow")):
+		return e, task.Errorf(task.KindUsage, "--no-files does not go with --dir and --allow")
+	case c.IsSet("tokens") && e.Budget.Tokens <= 0, c.IsSet("usd") && e.Budget.MicroUSD <= 0:
+		return e, task.Errorf(task.KindUsage, "a budget is more than nothing").WithHint("leave the flag out for the budget of the settings: `skillet config list`")
+	}
+	if d := c.Duration("timeout"); c.IsSet("timeout") {
+		if d <= 0 {
+			return e, task.Errorf(task.KindUsage, "--timeout %s is no time to work in", d)
+		}
+		e.Deadline = time.Now().Add(d).UTC()
+	}
+	if s := c.String("input"); s != "" {
+		e.Inputs = json.RawMessage(s)
+	}
+	var err error
+	if e.Roots, err = roots(c); err != nil {
+		return e, err
+	}
+	for _, name := range c.StringSlice("attach") {
+		a, err := attachment(name)
+		if err != nil {
+			return e, err
+		}
+		e.Attachments = append(e.Attachments, a)
+	}
+	return e, e.Check()
+}
+
+// roots are the directories of the work, without symbolic links: what a tool opens is
+// checked by the path that it really has.
+func roots(c *cli.Context) ([]string, error) {
+	dirs := c.StringSlice("dir")
+	switch {
+	case c.Bool("no-files"):
+		return nil, nil
+	case len(dirs) == 0:
+		dirs = []string{"."}
+	}
+	for i, dir := range dirs {
+		real, err := absolute(dir)
+		if err == nil {
+			real, err = filepath.EvalSymlinks(real)
+		}
+		if err != nil {
+			return nil, task.Errorf(task.KindUsage, "--dir %s: %w", dir, err)
+		}
+		if st, err := os.Stat(real); err != nil || !st.IsDir() {
+			return nil, task.Errorf(task.KindUsage, "--dir %s is no directory", dir)
+		}
+		dirs[i] = real
+	}
+	return dirs, nil
+}
+
+func attachment(name string) (task.Attachment, error) {
+	st, err := os.Stat(name)
+	if err != nil {
+		return task.Attachment{}, err
+	}
+	if !st.Mode().IsRegular() || st.Size() > task.MaxAttached {
+		return task.Attachment{}, task.Errorf(task.KindUsage, "--attach %s: it is no file of at most %s", name, size(task.MaxAttached)).
+			WithHint("put it into the directory of the work, where tools read it")
+	}
+	text, err := os.ReadFile(name)
+	if err == nil && !utf8.Valid(text) {
+		err = task.Errorf(task.KindUsage, "--attach %s: it is no text of UTF-8", name).WithHint("put it into the directory of the work, where tools read it")
+	}
+	return task.Attachment{Name: filepath.Base(name), Text: string(text)}, err
+}
+
+// withTask finds the task that the first argument begins.
+func (t *terminal) withTask(more string, do func(ctx context.Context, c *cli.Context, h *host.Host, o *orchestrator.Orchestrator, id string) error) cli.ActionFunc {
+	return t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+		if !c.Args().Present() || c.NArg() > 1 && more == "" || c.NArg() > 2 {
+			_, err := need(c, 1, "one task"+more)
+			return err
+		}
+		o, err := h.Tasks(ctx)
+		if err != nil {
+			return err
+		}
+		id, err := o.Find(ctx, c.Args().First())
+		if err != nil {
+			return err
+		}
+		return do(ctx, c, h, o, id)
+	})
+}
+
+func (t *terminal) taskList() *cli.Command {
+	return &cli.Command{
+		Name: "list", Aliases: []string{"ls"},
+		Usage:       "list tasks, the newest first",
+		Description: "Examples:\n  skillet task list\n  skillet task list --state waiting_approval\n  skillet task list --all --json",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "state", Usage: "those in this `STATE`: queued, running, waiting_approval, paused, completed, failed or cancelled"},
+			&cli.BoolFlag{Name: "all", Usage: "all of them, not only the newest 20"},
+		},
+		Action: t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+			f := orchestrator.Filter{State: task.State(c.String("state")), Limit: 20}
+			if f.State != "" && !slices.Contains(task.States(), f.State) {
+				return task.Errorf(task.KindUsage, "no state is called %s", f.State).WithHint("there are %s", named(task.States()))
+			}
+			if c.Bool("all") {
+				f.Limit = 0
+			}
+			o, err := h.Tasks(ctx)
+			if err != nil {
+				return err
+			}
+			all, err := o.List(ctx, f)
+			if err != nil {
+				return err
+			}
+			return t.answer(append([]task.Run{}, all...), func() { t.listTasks(all) })
+		}),
+	}
+}
+
+func (t *terminal) listTasks(all []task.Run) {
+	if len(all) == 0 {
+		t.note("no tasks; `skillet task run GOAL` begins one")
+		return
+	}
+	var rows [][]string
+	for _, r := range all {
+		done := 0
+		for _, s := range r.Steps {
+			if s.State.Final() {
+				done++
+			}
+		}
+		steps := "-"
+		if len(r.Steps) > 0 {
+			steps = fmt.Sprintf("%d/%d", done, len(r.Steps))
+		}
+		rows = append(rows, []string{shortID(r.TaskID), string(r.State), steps, when(r.CreatedAt), r.Title})
+	}
+	t.table("ID\tSTATE\tSTEPS\tSINCE\tGOAL", rows)
+}
+
+// shortID is enough of the ID of a task to name it.
+func shortID(id string) string { return short(id, 12+1)[:min(len(id), 12)] }
+
+func (t *terminal) taskPause() *cli.Command {
+	return &cli.Command{
+		Name: "pause", Usage: "have a task stand still until it is resumed", ArgsUsage: "ID",
+		Description: "The process that works on it ends what it can end without harm.\n\nExamples:\n  skillet task pause 3f2a",
+		Action: t.withTask("", func(ctx context.Context, c *cli.Context, h *host.Host, o *orchestrator.Orchestrator, id string) error {
+			r, err := o.Pause(ctx, id, t.person().Actor())
+			return t.moved(r, err)
+		}),
+	}
+}
+
+func (t *terminal) taskResume() *cli.Command {
+	return &cli.Command{
+		Name: "resume", Usage: "go on with a task that was paused, interrupted or waits", ArgsUsage: "ID",
+		Description: "What was done is not done again.\n\nExamples:\n  skillet task resume 3f2a\n  skillet task resume 3f2a --detach",
+		Flags:       []cli.Flag{allowFlag(), &cli.BoolFlag{Name: "detach", Usage: "only have it wait for `skillet task work`"}},
+		Action: t.withTask("", func(ctx context.Context, c *cli.Context, h *host.Host, o *orchestrator.Orchestrator, id string) error {
+			r, err := o.Get(ctx, id)
+			if err == nil && (r.State == task.Paused || r.State == task.WaitingApproval) {
+				r, err = o.Resume(ctx, id, t.person().Actor())
+			}
+			if err != nil || c.Bool("detach") {
+				return t.moved(r, err)
+			}
+			return t.follow(ctx, c, h, id)
+		}),
+	}
+}
+
+func (t *terminal) taskCancel() *cli.Command {
+	return &cli.Command{
+		Name: "cancel", Usage: "end a task; its report says how far it was", ArgsUsage: "ID",
+		Description: "Examples:\n  skillet task cancel 3f2a --reason 'not needed any more'",
+		Flags:       []cli.Flag{&cli.StringFlag{Name: "reason", Usage: "why, kept in the report, as `TEXT`"}},
+		Action: t.withTask("", func(ctx context.Context, c *cli.Context, h *host.Host, o *orchestrator.Orchestrator, id string) error {
+			r, err := o.Cancel(ctx, id, t.person().Actor(), plain(c.String("reason")))
+			return t.moved(r, err)
+		}),
+	}
+}
+
+// moved says what became of a task.
+func (t *terminal) moved(r task.Run, err error) error {
+	if err != nil {
+		return err
+	}
+	return t.answer(r, func() { t.say("%s is %s%s", shortID(r.TaskID), r.State, because(plain(r.Reason), nil)) })
+}
+
+func (t *terminal) taskApprove() *cli.Command {
+	return &cli.Command{
+		Name: "approve", Usage: "let a step begin that waits for you", ArgsUsage: "ID [STEP]",
+		Description: "Without a step, all that wait. `skillet task show` shows them; then `skillet task resume` goes on.\n\n" +
+			"Examples:\n  skillet task approve 3f2a\n  skillet task approve 3f2a write --notes 'looked at it'",
+		Flags: []cli.Flag{notesFlag()},
+		Action: t.withTask(" and a step", func(ctx context.Context, c *cli.Context, h *host.Host, o *orchestrator.Orchestrator, id string) error {
+			r, err := o.Approve(ctx, t.person(), id, c.Args().Get(1), plain(c.String("notes")))
+			return t.moved(r, err)
+		}),
+	}
+}
+
+func (t *terminal) taskRefuse() *cli.Command {
+	return &cli.Command{
+		Name: "refuse", Usage: "have a step not begin that waits for you", ArgsUsage: "ID [STEP]",
+		Description: "The task goes on without it, and without what waits for it.\n\nExamples:\n  skillet task refuse 3f2a write --notes 'not in this directory'",
+		Flags:       []cli.Flag{notesFlag()},
+		Action: t.withTask(" and a step", func(ctx context.Context, c *cli.Context, h *host.Host, o *orchestrator.Orchestrator, id string) error {
+			r, err := o.Refuse(ctx, t.person(), id, c.Args().Get(1), plain(c.String("notes")))
+			return t.moved(r, err)
+		}),
+	}
+}
+
+func notesFlag() cli.Flag {
+	return &cli.StringFlag{Name: "notes", Usage: "why, kept with the decision, as `TEXT`"}
+}
+
+func (t *terminal) taskRemove() *cli.Command {
+	return &cli.Command{
+		Name: "remove", Aliases: []string{"rm"}, Usage: "forget a task that has ended, with all that was kept of it", ArgsUsage: "ID",
+		Description: "What it did stays in the audit log.\n\nExamples:\n  skillet task remove 3f2a",
+		Action: t.withTask("", func(ctx context.Context, c *cli.Context, h *host.Host, o *orchestrator.Orchestrator, id string) error {
+			if err := o.Delete(ctx, id); err != nil {
+				return err
+			}
+			return t.answer(struct {
+				Removed string `json:"removed"`
+			}{id}, func() { t.note("removed %s", shortID(id)) })
+		}),
+	}
+}

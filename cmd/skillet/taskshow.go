@@ -1,0 +1,202 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/skillet-run/skillet/host"
+	events "github.com/skillet-run/skillet/host/event"
+	"github.com/skillet-run/skillet/host/orchestrator"
+	"github.com/skillet-run/skillet/host/task"
+)
+
+// shownTask is what --json prints of a task.
+type shownTask struct {
+	Task   task.Task           `json:"task"`
+	Status orchestrator.Status `json:"status"`
+	Run    task.Run            `json:"run"`
+}
+
+func (t *terminal) taskShow() *cli.Command {
+	return &cli.Command{
+		Name: "show", Usage: "show how far a task is, its steps and its report", ArgsUsage: "ID",
+		Description: "The beginning of an ID is enough.\n\nExamples:\n  skillet task show 3f2a\n  skillet task show 3f2a --json",
+		Action: t.withTask("", func(ctx context.Context, c *cli.Context, h *host.Host, o *orchestrator.Orchestrator, id string) error {
+			var v shownTask
+			var errs [3]error
+			v.Task, errs[0] = o.Task(ctx, id)
+			v.Status, errs[1] = o.Status(ctx, id)
+			v.Run, errs[2] = o.Get(ctx, id)
+			if err := errors.Join(errs[:]...); err != nil {
+				return err
+			}
+			return t.answer(v, func() { t.showTask(v) })
+		}),
+	}
+}
+
+func (t *terminal) showTask(v shownTask) {
+	r := v.Run
+	t.say("%s  %s%s", shortID(r.TaskID), r.State, because(plain(r.Reason), nil))
+	t.say("  goal:     %s", plain(short(v.Task.Goal, 500)))
+	t.say("  done:     %.0f %%%s", v.Status.Percent, leftWords(v.Status))
+	t.say("  begun:    %s by %s%s", when(r.CreatedAt), plain(r.Owner), agentWords(r))
+	if len(v.Task.Roots) > 0 {
+		t.say("  files in: %s", plain(strings.Join(v.Task.Roots, ", ")))
+	}
+	if r.Risk != "" {
+		t.say("  risk:     %s%s", r.Risk, because(plain(r.RiskReason), nil))
+	}
+	c := v.Status.Telemetry
+	t.say("  cost:     %d tokens in, %d out, %.4f USD; %s, %s", c.InputTokens, c.OutputTokens, float64(c.MicroUSD)/1e6, count(c.ModelCalls, "thought"), count(c.ToolCalls, "tool call"))
+	for _, s := range r.Steps {
+		t.showStep(s)
+	}
+	for _, rec := range r.Recovery {
+		t.say("  tried:    %s because %s: %s", rec.Strategy, plain(rec.Because), plain(rec.Outcome))
+	}
+	if r.Report != nil {
+		t.say("  %s", plain(r.Report.Summary))
+		for _, n := range r.Report.NextSteps {
+			t.say("  next:     %s", plain(n))
+		}
+		t.printAnswer(r)
+	}
+	if r.State == task.WaitingApproval {
+		t.note("`skillet task approve %s` or `refuse`; then `skillet task resume %s`", shortID(r.TaskID), shortID(r.TaskID))
+	}
+}
+
+func agentWords(r task.Run) string {
+	if r.Agent == "" {
+		return ""
+	}
+	return ", given to the agent " + plain(r.Agent)
+}
+
+func leftWords(s orchestrator.Status) string {
+	if s.LeftMS == nil || s.State.Final() {
+		return ""
+	}
+	return fmt.Sprintf(", about %s left, from its %s", time.Duration(*s.LeftMS*float64(time.Millisecond)).Round(time.Second), s.Basis)
+}
+
+func (t *terminal) showStep(s task.Step) {
+	what := plain(s.Tool + s.Agent)
+	took := ""
+	if !s.FinishedAt.IsZero() && !s.StartedAt.IsZero() {
+		took = fmt.Sprintf(", %s", s.FinishedAt.Sub(s.StartedAt).Round(time.Millisecond))
+	}
+	t.say("  %-17s %s: %s (%s%s)", s.State, plain(s.ID), plain(s.Title), what, took)
+	if s.Error != nil {
+		t.say("      %s", plain(s.Error.Message))
+		if s.Error.Hint != "" {
+			t.say("      hint: %s", plain(s.Error.Hint))
+		}
+	}
+	if s.Proposal != "" {
+		t.say("      waits for the proposal %s: `skillet approvals show %s`", plain(s.Proposal), plain(s.Proposal))
+	}
+}
+
+func (t *terminal) taskLogs() *cli.Command {
+	return &cli.Command{
+		Name: "logs", Usage: "show what happened to a task, in order", ArgsUsage: "ID",
+		Description: "With --json, each event is a line.\n\nExamples:\n  skillet task logs 3f2a\n  skillet task logs 3f2a --follow\n  skillet task logs 3f2a --after 120 --json",
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on until the task stands still"},
+			&cli.Uint64Flag{Name: "after", Usage: "only events with a number above `N`"},
+		},
+		Action: t.withTask("", func(ctx context.Context, c *cli.Context, h *host.Host, o *orchestrator.Orchestrator, id string) error {
+			r, err := o.Get(ctx, id)
+			if err != nil {
+				return err
+			}
+			if c.Bool("follow") && (r.State == task.Running || r.State == task.Queued) {
+				return o.Follow(ctx, id, c.Uint64("after"), t.logEvent)
+			}
+			all, err := o.Logs(ctx, id, c.Uint64("after"))
+			if err != nil {
+				return err
+			}
+			for _, e := range all {
+				if err := t.logEvent(e); err != nil {
+					return err
+				}
+			}
+			return nil
+		}),
+	}
+}
+
+// logEvent prints an event in a line.
+func (t *terminal) logEvent(e events.Event) error {
+	if t.json {
+		line, err := json.Marshal(e)
+		if err == nil {
+			t.say("%s", line)
+		}
+		return err
+	}
+	if e.Type == events.TaskPartial { // a piece of an answer
+		return nil
+	}
+	var d happened
+	if len(e.Data) > 0 {
+		_ = json.Unmarshal(e.Data, &d)
+	}
+	parts := []string{e.Time.Local().Format("15:04:05.000"), fmt.Sprintf("%-17s", e.Type)}
+	for _, p := range []string{d.Step, d.Agent, d.Tool, e.Actor, e.Text} {
+		if p != "" {
+			parts = append(parts, plain(p))
+		}
+	}
+	t.say("%6d  %s", e.Seq, strings.Join(parts, "  "))
+	return nil
+}
+
+func (t *terminal) taskWork() *cli.Command {
+	return &cli.Command{
+		Name:  "work",
+		Usage: "do the tasks that wait: urgent ones first, several at a time",
+		Description: "Takes what `skillet task run --detach` took in, and what was interrupted: also tasks whose\n" +
+			"process died. Ends when nothing waits any more, or with --watch when it is interrupted; what is\n" +
+			"not done then waits again.\n\n" +
+			"Examples:\n  skillet task work\n  skillet task work --watch --allow \"fs.read:$PWD/**\"",
+		Flags:  []cli.Flag{allowFlag(), &cli.BoolFlag{Name: "watch", Usage: "wait for more"}},
+		Action: t.withState(t.workOff),
+	}
+}
+
+// workedOff is what --json prints of work.
+type workedOff struct {
+	Tasks []task.Run `json:"tasks"`
+}
+
+func (t *terminal) workOff(ctx context.Context, c *cli.Context, h *host.Host) error {
+	allow, err := t.allow(c)
+	if err != nil {
+		return err
+	}
+	out := workedOff{Tasks: []task.Run{}}
+	err = h.WorkOff(ctx, host.Work{Allow: allow, Watch: c.Bool("watch"), Done: func(r task.Run) {
+		out.Tasks = append(out.Tasks, r)
+		if !t.json {
+			t.note("%s is %s: %s", shortID(r.TaskID), r.State, plain(r.Title))
+		}
+	}})
+	if err != nil && !(c.Bool("watch") && errors.Is(err, context.Canceled)) {
+		return err
+	}
+	return t.answer(out, func() {
+		if len(out.Tasks) == 0 {
+			t.note("nothing waits")
+		}
+	})
+}

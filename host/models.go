@@ -1,0 +1,247 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/skillet-run/skillet/host/config"
+	"github.com/skillet-run/skillet/host/llm"
+	"github.com/skillet-run/skillet/host/llm/budget"
+	"github.com/skillet-run/skillet/host/registry"
+	"github.com/skillet-run/skillet/host/secret"
+	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/manifests"
+	"github.com/skillet-run/skillet/plugins"
+	"github.com/skillet-run/skillet/plugins/provider"
+	"github.com/skillet-run/skillet/plugins/provider/local"
+)
+
+// routed is the router of a home, once somebody has asked for a model. The zero
+// value is ready to use.
+type routed struct {
+	mu     sync.Mutex
+	router *llm.Router
+	ledger *budget.Ledger
+	named  *providers
+}
+
+func (r *routed) close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.router == nil {
+		return nil
+	}
+	return r.router.Close()
+}
+
+// Models asks the models of the home's providers: those that are installed or
+// configured, and the local one. Their processes are started when they are asked.
+func (h *Host) Models(ctx context.Context) (*llm.Router, error) {
+	err := h.openModels(ctx)
+	return h.models.router, err
+}
+
+// Budget is what models may cost.
+func (h *Host) Budget(ctx context.Context) (*budget.Ledger, error) {
+	err := h.openModels(ctx)
+	return h.models.ledger, err
+}
+
+func (h *Host) openModels(ctx context.Context) error {
+	h.models.mu.Lock()
+	defer h.models.mu.Unlock()
+	if h.models.router != nil {
+		return nil
+	}
+	named, err := h.providers(ctx)
+	if err != nil {
+		return err
+	}
+	s := h.Config.Settings()
+	h.models.named = named
+	h.models.ledger = budget.Open(h.Log.Named("budget"), h.store.KV(), h.Events, budgetSettings(s.Budget))
+	h.models.router = llm.New(h.Log.Named("models"), h.store, h.Events, h.models.ledger, named, modelSettings(s))
+	return nil
+}
+
+func budgetSettings(b config.Budget) budget.Settings {
+	amount := func(a config.Allowance) budget.Amount {
+		return budget.Amount{Tokens: a.Tokens, MicroUSD: budget.MicroUSD(a.USD)}
+	}
+	s := budget.Settings{Day: amount(b.Day), Month: amount(b.Month), Task: amount(b.Task), Alert: b.AlertPercent / 100}
+	if s.Alert == 0 {
+		s.Alert = 1 // tell nobody
+	}
+	return s
+}
+
+func modelSettings(s config.Settings) llm.Settings {
+	l := llm.Settings{
+		Default: s.Models.Default, LocalOnly: s.Models.LocalOnly, CacheTTL: seconds(s.Models.CacheTTLSeconds),
+		LastResort:  []string{localProvider + "/" + local.Planner, localProvider + "/" + local.Hashing},
+		MemoryBytes: uint64(s.Models.MemoryMB) << 20, Tiers: map[llm.Tier][]string{}, Limits: map[string]llm.Limit{}, Models: map[string][]provider.Model{},
+	}
+	for tier, names := range s.Models.Tiers.Lists() {
+		l.Tiers[llm.Tier(tier)] = names
+	}
+	for name, p := range s.Providers {
+		l.Limits[name] = llm.Limit{RequestsPerMinute: p.RequestsPerMinute, TokensPerMinute: p.TokensPerMinute, Timeout: seconds(p.TimeoutSeconds)}
+		for _, m := range p.Models {
+			l.Models[name] = append(l.Models[name], provider.Model{
+				Name: m.Name, Tiers: m.Tiers, ContextTokens: m.ContextTokens, OutputTokens: m.OutputTokens,
+				MemoryBytes: uint64(m.MemoryMB) << 20, InputUSD: m.InputUSD, OutputUSD: m.OutputUSD,
+			})
+		}
+	}
+	return l
+}
+
+// providers are those of a home: the local one, what is installed, and what is
+// configured, which may say how an installed one is started, once or several times.
+type providers struct {
+	h          *Host
+	installed  map[string]registry.Skill
+	configured config.Providers
+}
+
+func (h *Host) providers(ctx context.Context) (*providers, error) {
+	installed, err := h.pluginPackages(ctx, manifests.KindProvider)
+	return &providers{h, installed, h.Config.Settings().Providers}, err
+}
+
+// Names implements [llm.Providers].
+func (p *providers) Names() []string {
+	names := map[string]bool{localProvider: true}
+	for name := range p.installed {
+		names[name] = true
+	}
+	for name := range p.configured {
+		names[name] = true
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// onlyLocal reports whether there is no provider that has a language model.
+func (p *providers) onlyLocal() bool {
+	return !slices.ContainsFunc(p.Names(), func(name string) bool {
+		return name != localProvider && p.configured[name].Kind != localProvider
+	})
+}
+
+// Provider implements [llm.Providers].
+func (p *providers) Provider(ctx context.Context, name string) (provider.Provider, error) {
+	spec, err := p.spec(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("start provider %s: %w", name, err)
+	}
+	return p.h.Plugins().Provider(ctx, spec)
+}
+
+func (p *providers) spec(ctx context.Context, name string) (plugins.Spec, error) {
+	c, configured := p.configured[name]
+	s, installed := p.installed[name]
+	switch {
+	case configured && c.Kind == localProvider, !configured && !installed && name == localProvider:
+		return plugins.Spec{Name: name, Kind: plugins.KindProvider, Args: servePlugin(localProvider)}, nil
+	case configured && c.Program != "":
+		return p.configure(ctx, c, plugins.Spec{Name: name, Kind: plugins.KindProvider, Program: c.Program, Digest: c.Digest})
+	case configured:
+		if s, installed = p.installed[c.Kind]; !installed {
+			return plugins.Spec{}, task.Errorf(task.KindNotFound, "the provider %s is of the kind %s, and no package of that name is installed", name, c.Kind).
+				WithHint("skillet install %s; or name a program in providers.%s.program", c.Kind, name)
+		}
+	case !installed:
+		return plugins.Spec{}, task.Errorf(task.KindNotFound, "there is no provider %s", name).
+			WithHint("`skillet provider list` shows those there are")
+	}
+	spec, err := p.h.pluginSpec(ctx, s)
+	if err != nil || !configured {
+		return spec, err
+	}
+	spec.Name = name
+	return p.configure(ctx, c, spec)
+}
+
+// configure puts what is configured of a provider into its environment: its key as
+// NAME_API_KEY and its server as NAME_BASE_URL, where NAME is its kind. A package
+// says otherwise by the names of its own variables that end so.
+func (p *providers) configure(ctx context.Context, c config.Provider, spec plugins.Spec) (plugins.Spec, error) {
+	prefix := strings.ToUpper(strings.ReplaceAll(c.Kind, "-", "_"))
+	if c.Secret != "" {
+		value, err := p.h.Secrets.Get(ctx, c.Secret)
+		if errors.Is(err, secret.ErrNotFound) {
+			return spec, task.Errorf(task.KindNotFound, "the key of the provider %s is the secret %s, which is not set", spec.Name, c.Secret).
+				WithHint("skillet secret set %s", c.Secret)
+		}
+		if err != nil {
+			return spec, err
+		}
+		spec.Env = withVariable(spec.Env, "_API_KEY", prefix, string(value))
+	}
+	if c.BaseURL != "" {
+		spec.Env = withVariable(spec.Env, "_BASE_URL", prefix, c.BaseURL)
+	}
+	return spec, nil
+}
+
+// withVariable sets the variable whose name ends in a suffix, or else prefix and suffix.
+func withVariable(env []string, suffix, prefix, value string) []string {
+	name := prefix + suffix
+	env = slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
+		n, _, _ := strings.Cut(entry, "=")
+		if !strings.HasSuffix(n, suffix) {
+			return false
+		}
+		name = n
+		return true
+	})
+	return append(env, name+"="+value)
+}
+
+// errNoLanguageModel means that there is no provider but the local one, which plans
+// and has no language model.
+var errNoLanguageModel = errors.New("no provider of language models is installed or configured")
+
+// languageModels answers the model calls of skills, and prompts.
+type languageModels struct{ h *Host }
+
+// ready says why nobody answers; nil when somebody does.
+func (l languageModels) ready(ctx context.Context) error {
+	if _, err := l.h.Models(ctx); err != nil {
+		return err
+	}
+	if l.h.models.named.onlyLocal() {
+		return errNoLanguageModel
+	}
+	return nil
+}
+
+// Generate implements [skillmodel.Generator].
+func (l languageModels) Generate(ctx context.Context, a llm.Ask) (llm.Answer, error) {
+	if err := l.ready(ctx); err != nil {
+		return llm.Answer{}, fmt.Errorf("%w: %w", llm.ErrNoModel, err)
+	}
+	a.Accept = notPlanned
+	return l.h.models.router.Generate(ctx, a)
+}
+
+// notPlanned refuses what the local provider answers, which is no language model.
+func notPlanned(r provider.Response) error {
+	if r.Model == local.Planner {
+		return errNoLanguageModel
+	}
+	return nil
+}
+
+// Provider is the provider of a name, started.
+func (h *Host) Provider(ctx context.Context, name string) (provider.Provider, error) {
+	if err := h.openModels(ctx); err != nil {
+		return nil, err
+	}
+	return h.models.named.Provider(ctx, name)
+}
