@@ -12,7 +12,6 @@ type step struct {
 	tool   *tool
 	fields []field
 	clause int
-	loose  bool // the text it works on may be of another form than it wants
 }
 
 // A field is a member of an input: a value that is known, or what a step answers.

@@ -104,7 +104,9 @@ type order struct {
 
 // sorting reads "sort by price, descending", "ordered by name and then age".
 func (f *filling) sorting(p property) {
-	at := slices.IndexFunc(f.clause.tokens, func(t token) bool { return t.kind == word && t.mean == "sort" })
+	at := slices.IndexFunc(f.clause.tokens, func(t token) bool {
+		return t.kind == word && (t.mean == "sort" || strings.EqualFold(t.text, "top") || falling(t.text))
+	})
 	if at < 0 {
 		return
 	}
@@ -124,12 +126,15 @@ func (f *filling) sorting(p property) {
 		case t.kind == word && strings.HasPrefix(strings.ToLower(t.text), "asc"):
 		case t.kind == word && !f.lex.stop[strings.ToLower(t.text)], t.kind == quoted:
 			all = append(all, order{Column: t.text})
+		case t.kind == word && slices.Contains([]string{"from", "of", "with", "where"}, strings.ToLower(t.text)):
+			end = len(f.clause.tokens)
+			continue
 		default:
 			continue
 		}
 		f.used[end] = true
 	}
-	if i := slices.IndexFunc(f.clause.tokens, func(t token) bool { return t.kind == word && falling(t.text) }); i >= 0 && len(all) == 1 {
+	if i := slices.IndexFunc(f.clause.tokens, func(t token) bool { return t.kind == word && (falling(t.text) || strings.EqualFold(t.text, "top")) }); i >= 0 && len(all) == 1 {
 		all[0].Descending, f.used[i] = true, true
 	}
 	if len(all) > 0 {

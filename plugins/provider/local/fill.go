@@ -294,6 +294,9 @@ func (f *filling) near(p property, i int) float64 {
 		t := f.clause.tokens[i+d]
 		if t.kind == word && slices.Contains(bounds, strings.ToLower(t.text)) && d < 0 && p.bounds() {
 			score += 0.3
+			if d == -1 && !strings.HasPrefix(p.name, "max_") {
+				score += 0.4
+			}
 		}
 		if t.kind != word || t.mean == "" {
 			continue
@@ -331,10 +334,19 @@ func (p *property) allows(text string) bool {
 // document takes a JSON value of the goal that has the type of a property. One that
 // is not needed has to be named before it.
 func (f *filling) document(p property) {
-	for i, t := range f.clause.tokens {
-		is := map[byte]string{'{': "object", '[': "array"}
-		if t.kind == value && !f.used[i] && p.Type.is(is[t.text[0]]) && (p.required || i > 0 && p.named(f.clause.tokens[i-1].mean)) {
-			f.take(p, i, json.RawMessage(t.text))
+	fits := func(i int) bool {
+		t, is := f.clause.tokens[i], map[byte]string{'{': "object", '[': "array"}
+		return t.kind == value && !f.used[i] && p.Type.is(is[t.text[0]])
+	}
+	for i := 1; i < len(f.clause.tokens); i++ {
+		if fits(i) && p.named(f.clause.tokens[i-1].mean) {
+			f.take(p, i, json.RawMessage(f.clause.tokens[i].text))
+			return
+		}
+	}
+	for i := range f.clause.tokens {
+		if p.required && fits(i) {
+			f.take(p, i, json.RawMessage(f.clause.tokens[i].text))
 			return
 		}
 	}

@@ -100,7 +100,7 @@ func (c *clause) findDest() {
 		switch before := c.preposition(i); {
 		case before == "to", before == "into", before == "as":
 			c.dest = i
-		case before == "in" && c.kinds(quoted) > 0:
+		case before == "in" && (c.kinds(quoted) > 0 || c.kinds(pathName)+c.kinds(web) == 1):
 			c.dest = i
 		}
 	}

@@ -10,8 +10,8 @@ import (
 // wants done. Everything else about language is in stop, generic and phrases:
 // there is no other dictionary.
 var concepts = strings.TrimSpace(`
-!summary summarise summarize summaries shorten condense abridge gist digest synopsis tldr recap
-!list enumerate
+!summary summarise summarize summaries shorten condense abridge gist digest synopsis tldr recap overview
+!list enumerate ls
 !count number measure statistics stats statistic figures
 !convert turn transform render change
 !fetch download retrieve request curl
@@ -23,7 +23,7 @@ var concepts = strings.TrimSpace(`
 !sort order sorted ascending descending
 !filter where select keep
 !check validate valid verify conform fits fit validates
-!describe profile overview
+!describe profile
 !run evaluate execute eval compute calculate
 !query jq
 !parse
@@ -45,6 +45,8 @@ property properties info metadata title
 header headers head
 row rows record records
 column columns
+mean average averages
+date dates created modified
 regex regexp
 schema
 `)
@@ -67,8 +69,8 @@ and or but so if then than also too very just only not no do does did done has h
 my your our his her me you we us i he she please kindly want wants wanted need needs like lets let s t d ll re ve m about between within out up
 all any each every both either some more most much per via using use used after before first last next afterwards finally now here which what
 how when why whose whom well thanks thank hello hi dear above below again once while under inside over off away along
-plain able whether against everything anything something thing things both according given such same other another`
-	generic = `show give get tell list_ present provide return make produce create_ display see know explain obtain take work help extract pull out find finds`
+plain able whether quick short brief nice simple small little whole full complete version versions against everything anything something thing things both according given such same other another`
+	generic = `show give get tell present provide return produce display see know explain obtain take work help extract pull out find finds mention mentions mentioned make makes create`
 )
 
 // A lexicon knows the words of goals and descriptions.
@@ -77,10 +79,11 @@ type lexicon struct {
 	actions map[string]bool   // concepts that can begin a clause
 	stop    map[string]bool
 	generic map[string]bool
+	catalog *catalog
 }
 
 func newLexicon() *lexicon {
-	l := &lexicon{map[string]string{}, map[string]bool{}, map[string]bool{}, map[string]bool{}}
+	l := &lexicon{map[string]string{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, &catalog{}}
 	for line := range strings.Lines(concepts) {
 		line, action := strings.CutPrefix(strings.TrimSpace(line), "!")
 		words := strings.Fields(line)

@@ -43,8 +43,8 @@ const (
 	outputTokens  = 64_000
 )
 
-// Provider is the provider. It holds nothing of a request and is safe for concurrent
-// use.
+// Provider is the provider. It keeps nothing of a request but what the descriptions of
+// tools come to, and is safe for concurrent use.
 type Provider struct {
 	lex      *lexicon
 	embedder hashing.Embedder

@@ -189,6 +189,7 @@ const (
 	perName   = 0.15 // all words of the name of a tool are in the clause
 	perStep   = 0.04 // taken off for each further step
 	perLoose  = 0.15 // taken off for a text that may be of another form
+	perTarget = 0.3  // taken off when the clause asks for another form than the tool gives
 	perInput  = 0.04 // added for each word that became part of the input
 )
 
@@ -210,24 +211,27 @@ func (p *planner) score(b *builder, x candidate) float64 {
 			first = false
 			continue
 		}
-		if !p.lex.tells(t) || !first && p.beside(b.clause, i) {
+		if !p.lex.tells(t) || !first && p.beside(b.clause, i) || p.repeats(b.clause, t.mean) {
 			continue
 		}
 		if deny {
 			matched -= 2 * x.tool.weights[t.mean]
 			continue
 		}
-		best := x.tool.weights[t.mean]
+		best := min(1, x.tool.weights[t.mean]/inFirst)
 		for _, k := range chain {
-			best = max(best, perHelper*k.weights[t.mean])
+			best = max(best, perHelper*min(1, k.weights[t.mean]/inFirst))
 		}
 		if first && best < p.least(t) {
 			return 0
 		}
 		first = false
 		w := p.weight(t.mean)
+		if _, known := p.idf[t.mean]; !known && (b.clause.hasForm(csvForm) || b.clause.hasForm(jsonForm)) {
+			w /= 2 // it may be one of the names in the file
+		}
 		total += w
-		matched += w * min(1, best/inFirst)
+		matched += w * best
 	}
 	return p.rated(b, x, matched, total, inputs)
 }
@@ -235,10 +239,35 @@ func (p *planner) score(b *builder, x candidate) float64 {
 // least is how much the first word of a clause has to mean for a tool: the verb is
 // what it does, not just a word of its description.
 func (p *planner) least(t token) float64 {
-	if p.lex.isAction(t.text) {
-		return perHelper * inFirst
+	if p.lex.actions[t.mean] {
+		return perHelper
 	}
-	return inProperty
+	return inProperty / inFirst
+}
+
+// repeats says whether a word is in the name of a file of the clause, or in what it
+// quotes: "the customers of customers.csv".
+func (p *planner) repeats(c *clause, mean string) bool {
+	_, known := p.idf[mean]
+	return slices.ContainsFunc(c.tokens, func(t token) bool {
+		if t.kind != quoted && (t.kind != pathName || known) {
+			return false
+		}
+		return slices.Contains(p.lex.meanings(t.text), mean)
+	})
+}
+
+// target is the form that a clause asks for: "into HTML".
+func (c *clause) target() form {
+	for i, t := range c.tokens {
+		switch f := form(t.mean); f {
+		case anyText, markdown, htmlForm, csvForm, jsonForm:
+			if before := c.preposition(i); t.kind == word && slices.Contains([]string{"to", "into", "as"}, before) {
+				return f
+			}
+		}
+	}
+	return facts
 }
 
 // beside says whether a word that no tool knows only says what the file or page
@@ -257,6 +286,9 @@ func (p *planner) rated(b *builder, x candidate, matched, total float64, inputs 
 		score = matched / total
 	case inputs == 0 && x.tool.reads == fromNothing:
 		return 0
+	}
+	if target := b.clause.target(); target != facts && x.tool.gives != target {
+		score -= perTarget
 	}
 	return score + perName*b.named(x.tool) - perStep*float64(len(p.steps)-b.from-len(x.made)) - perLoose*float64(b.loose) + perInput*float64(inputs)
 }

@@ -126,10 +126,10 @@ func FuzzGoal(f *testing.F) {
 	for _, s := range []string{"", "and and and", "to to to x.md", "where is >", "``````", "{[", "sort by by by", "\xff", "a=\"", "'’“", "save to a.txt", "'s"} {
 		f.Add(s)
 	}
-	tools := bundled(f)
+	tools, p := bundled(f), New()
 	f.Fuzz(func(t *testing.T, goal string) {
 		r := provider.Request{Model: Planner, Tools: tools, Messages: []provider.Message{{Role: provider.RoleUser, Text: goal}}}
-		a, err := New().Generate(t.Context(), r, nil)
+		a, err := p.Generate(t.Context(), r, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +141,7 @@ func FuzzGoal(f *testing.F) {
 				t.Errorf("%q: %s %s", goal, c.Name, c.Input)
 			}
 		}
-		if again, err := New().Generate(t.Context(), r, nil); err != nil || !reflect.DeepEqual(a, again) {
+		if again, err := p.Generate(t.Context(), r, nil); err != nil || !reflect.DeepEqual(a, again) {
 			t.Errorf("%q: another answer, %v", goal, err)
 		}
 	})
@@ -153,11 +153,11 @@ func FuzzResult(f *testing.F) {
 		`{"links":[{"url":"x"},1,null]}`, "\xff", "{\"text\":\"a\\\n(cut: x)"} {
 		f.Add(s, true)
 	}
-	tools := bundled(f)
+	tools, p := bundled(f), New()
 	f.Fuzz(func(t *testing.T, text string, mark bool) {
 		r := provider.Request{Model: Planner, Tools: tools, Messages: []provider.Message{{Role: provider.RoleUser, Text: "Summarise a.md and list its links"}}}
 		for range 4 {
-			a, err := New().Generate(t.Context(), r, nil)
+			a, err := p.Generate(t.Context(), r, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -234,6 +234,9 @@ func (f *filling) place(i int) bool {
 		return true
 	}
 	before := f.clause.preposition(i)
+	if last && i > 0 && f.clause.tokens[i-1].mean == "list" && f.idf[f.clause.tokens[i].mean] == 0 {
+		return true
+	}
 	return f.clause.tokens[i].mean != "directory" && f.clause.tokens[i].mean != "file" &&
 		slices.Contains([]string{"in", "under", "inside", "below", "within", "of"}, before) &&
 		(last || f.clause.tokens[i+1].kind == mark || f.used[i+1])

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/skillet-run/skillet/plugins/provider"
 )
@@ -119,14 +120,45 @@ const (
 	inMeaning     = 0.3  // its description
 )
 
+// maxKnown is how many tools are kept taken apart, and maxKept how many bytes one may
+// have to be kept.
+const (
+	maxKnown = 1024
+	maxKept  = 64 << 10
+)
+
+// A catalog keeps tools taken apart, for each turn of a conversation has the same. It
+// is safe for concurrent use; a tool in it is never changed.
+type catalog struct {
+	mu    sync.Mutex
+	tools map[string]*tool
+}
+
 // known takes the tools of a request apart. One whose schema cannot be read has no
 // properties, and is called with none or not at all.
 func (l *lexicon) known(tools []provider.Tool) []*tool {
 	all := make([]*tool, len(tools))
 	for i, t := range tools {
-		all[i] = l.tool(t)
+		all[i] = l.catalog.get(t, l.tool)
 	}
 	return all
+}
+
+func (c *catalog) get(t provider.Tool, take func(provider.Tool) *tool) *tool {
+	key := t.Name + "\x00" + t.Description + "\x00" + string(t.InputSchema)
+	if len(key) > maxKept {
+		return take(t)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k, ok := c.tools[key]
+	if !ok {
+		if k = take(t); c.tools == nil || len(c.tools) >= maxKnown {
+			c.tools = map[string]*tool{}
+		}
+		c.tools[key] = k
+	}
+	return k
 }
 
 func (l *lexicon) tool(t provider.Tool) *tool {
