@@ -141,10 +141,16 @@ type output struct {
 	Report    *agent.Report `json:"report,omitempty"`
 }
 
-// outputs reads what steps answered.
-func (o *Orchestrator) outputs(ctx context.Context, id string) (map[string]output, error) {
+// outputs reads what steps answered: agents what is kept of it, and tools what is
+// kept of their calls.
+func (o *Orchestrator) outputs(ctx context.Context, id string, steps []task.Step, log transcript) (map[string]output, error) {
 	entries, err := o.kv.List(ctx, outputKey+id+"/")
 	all := map[string]output{}
+	for _, s := range steps {
+		if k := log[s.ID][1]; s.Tool != "" && s.State.Final() && k.Done && k.Result != nil {
+			all[s.ID] = outputOf(s.ID, *k.Result, k)
+		}
+	}
 	for _, e := range entries {
 		out, _, _, readErr := read[output](ctx, o.kv, e.Key)
 		err = errors.Join(err, readErr)
@@ -173,15 +179,15 @@ func (w *work) do(s task.Step) error {
 // ended writes down what became of a step: first what it answered, then that it is
 // over.
 func (w *work) ended(s task.Step, o outcome) error {
-	if o.state != task.StepWaiting {
-		o.out.Step = s.ID
+	o.out.Step = s.ID
+	if s.Agent != "" && o.state != task.StepWaiting { // what a tool answered is kept with its call
 		if err := write(context.WithoutCancel(w.hard), w.o.kv, outputKey+w.task.ID+"/"+s.ID, o.out, anyRevision); err != nil {
 			return fmt.Errorf("keep the answer of the step %s: %w", s.ID, err)
 		}
-		w.mu.Lock()
-		w.answers[s.ID] = o.out
-		w.mu.Unlock()
 	}
+	w.mu.Lock()
+	w.answers[s.ID] = o.out
+	w.mu.Unlock()
 	err := w.update(func(r *task.Run) error {
 		at := r.Find(s.ID)
 		if at == nil || r.State.Final() {
@@ -216,11 +222,11 @@ func (w *work) toldStep(s task.Step, o outcome) {
 	if o.err != nil {
 		text = o.err.Message
 	}
-	w.tell(cmp.Or(t, event.StepFailed), text, stepData{Step: s.ID, Agent: s.Agent, Tool: s.Tool, Error: o.err, TookMS: msSince(s.StartedAt)})
-	if r := w.now(); o.state.Final() {
-		p := percentOf(r)
-		w.tell(event.TaskProgress, fmt.Sprintf("%d of %d steps", countFinal(r.Steps), len(r.Steps)), stepData{Step: s.ID, Percent: &p})
-	}
+	r := w.now()
+	percent := percentOf(r)
+	w.tell(cmp.Or(t, event.StepFailed), text, stepData{
+		Step: s.ID, Agent: s.Agent, Tool: s.Tool, Error: o.err, TookMS: msSince(s.StartedAt), TaskPercent: &percent, Done: countFinal(r.Steps), Steps: len(r.Steps),
+	})
 }
 
 func countFinal(steps []task.Step) int {
@@ -252,7 +258,7 @@ func (w *work) doTool(s task.Step) (outcome, error) {
 	if err != nil {
 		return outcome{state: task.StepFailed, err: task.AsError(err)}, nil
 	}
-	sc := &scope{w: w, name: s.ID, agent: w.now().Agent, tools: w.tools, again: s.Strategy != "", soft: w.soft}
+	sc := &scope{w: w, name: s.ID, agent: w.now().Agent, tools: w.tools, again: s.Strategy != "", soft: w.soft, single: true}
 	res, err := sc.Call(w.soft, agent.Call{Tool: s.Tool, Input: input})
 	if err != nil {
 		return sc.stop(err)
@@ -260,10 +266,9 @@ func (w *work) doTool(s task.Step) (outcome, error) {
 	w.mu.Lock()
 	k := w.log[s.ID][1]
 	w.mu.Unlock()
-	o := outcome{out: output{answer: answerOf(res, k), Untrusted: res.Untrusted}, state: task.StepDone}
+	o := outcome{out: outputOf(s.ID, res, k), state: task.StepDone}
 	if !res.OK {
 		o.err = &task.Error{Kind: task.Kind(res.Kind), Message: res.Text, Hint: k.Hint}
-		o.out = output{Untrusted: res.Untrusted}
 		o.state = cmp.Or(map[task.Kind]task.StepState{task.KindDenied: task.StepDenied}[o.err.Kind], task.StepFailed)
 		if k.Uncertain {
 			o.state = task.StepUncertain
@@ -272,12 +277,17 @@ func (w *work) doTool(s task.Step) (outcome, error) {
 	return o, nil
 }
 
-// answerOf is what a call answered, for other steps.
-func answerOf(res agent.ToolResult, k kept) answer {
-	if len(k.Data) == 0 {
-		return answer{Text: res.Text, Cut: true}
+// outputOf is what a call answered, for other steps: nothing when it failed.
+func outputOf(step string, res agent.ToolResult, k kept) output {
+	out := output{Step: step, Untrusted: res.Untrusted}
+	switch {
+	case !res.OK:
+	case len(k.Data) == 0:
+		out.answer = answer{Text: res.Text, Cut: true}
+	default:
+		out.answer = answer{Text: textOf(k.Data), Data: k.Data}
 	}
-	return answer{Text: textOf(k.Data), Data: k.Data}
+	return out
 }
 
 // find is what a step answered.

@@ -34,6 +34,8 @@ type scope struct {
 	lease *budget.Lease
 	// again has calls whose effect is there already answered with what is known of it.
 	again bool
+	// single is the one call of a step without an agent.
+	single bool
 	// planning has it call nothing that changes something.
 	planning bool
 	// thoughts is how often the agent may think; 0 for no bound of its own.
@@ -333,16 +335,21 @@ func (s *scope) settle(ctx context.Context, k kept, found bool, c agent.Call) (a
 // uncertain answers a call that was begun by a process that died, and may not be
 // made again.
 func (s *scope) uncertain(k kept) (agent.ToolResult, error) {
-	k.Done, k.Uncertain = true, true
-	k.Result = &agent.ToolResult{
-		Kind: string(task.KindConflict),
-		Text: "the call was begun when the process that made it died: it may or may not have had its effect, and is not made again",
-	}
+	k.doubt()
 	if err := s.w.keep(k); err != nil {
 		return agent.ToolResult{}, s.giveUp(err)
 	}
 	s.w.tell(event.StepUncertain, k.Subject+": "+k.Result.Text, stepData{Step: s.name, Agent: s.agent, Tool: k.Subject})
 	return *k.Result, nil
+}
+
+// doubt has a call be one of which nobody knows whether it had an effect.
+func (k *kept) doubt() {
+	k.Done, k.Uncertain = true, true
+	k.Result = &agent.ToolResult{
+		Kind: string(task.KindConflict),
+		Text: "the call was begun and given up: it may or may not have had its effect, and is not made again",
+	}
 }
 
 // reuse counts that an effect of another scope was answered with.
@@ -358,9 +365,9 @@ func (s *scope) reuse(from, tool, input string) {
 	s.used[tool+" "+input]++
 }
 
-// before is an effect that another step had already and that this one would have
-// again; nil when there is none.
-func (s *scope) before(tool, input string) *effect {
+// before is a call in another step that had the effect already which this one would
+// have again; nil when there is none.
+func (s *scope) before(tool, input string) *kept {
 	if !s.again {
 		return nil
 	}
@@ -369,13 +376,8 @@ func (s *scope) before(tool, input string) *effect {
 	s.mu.Unlock()
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
-	for _, e := range s.w.effects {
-		if e.scope == s.name || e.tool != tool || e.input != input {
-			continue
-		}
-		if n--; n < 0 {
-			return &e
-		}
+	if had := s.w.log.had(s.name, tool, input); n < len(had) {
+		return &had[n]
 	}
 	return nil
 }
@@ -488,4 +490,8 @@ type stepData struct {
 	Delta   *provider.Delta `json:"delta,omitempty"`
 	RunID   task.RunID      `json:"run_id,omitempty"`
 	Input   json.RawMessage `json:"input,omitempty"`
+	// TaskPercent, Done and Steps are how far the task is, where a step has ended.
+	TaskPercent *float64 `json:"task_percent,omitempty"`
+	Done        int      `json:"done,omitempty"`
+	Steps       int      `json:"steps,omitempty"`
 }

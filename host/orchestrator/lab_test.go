@@ -64,6 +64,7 @@ type lab struct {
 	tools  []Tool
 	calls  []task.ToolCall
 	answer func(task.ToolCall) task.Result
+	wait   func(context.Context, task.ToolCall) // before it answers
 	think  func(llm.Ask) (llm.Answer, error)
 	asks   []llm.Ask
 	told   []Notice
@@ -164,11 +165,14 @@ func said(text string) llm.Answer {
 }
 
 // Call implements Tools.
-func (l *lab) Call(_ context.Context, c task.ToolCall) task.Result {
+func (l *lab) Call(ctx context.Context, c task.ToolCall) task.Result {
 	l.mu.Lock()
 	l.calls = append(l.calls, c)
 	answer := l.answer
 	l.mu.Unlock()
+	if l.wait != nil {
+		l.wait(ctx, c)
+	}
 	if answer != nil {
 		return answer(c)
 	}

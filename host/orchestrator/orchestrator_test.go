@@ -71,13 +71,13 @@ func TestOneAgent(t *testing.T) {
 	if given.SystemPrompt != "You are general." || given.Constraints[0] != "be exact" || len(given.Tools) != 4 || given.Iterations != agentdef.DefaultIterations {
 		t.Errorf("%+v", given)
 	}
-	if c := l.calls[0]; c.Caller != "agent:general" || c.Task != id || c.Roots[0] != "/work" || !c.AllowFS || !c.AllowNetwork || c.Key != id+"/goal/000002" || c.TimeoutMS <= 0 {
+	if c := l.calls[0]; c.Caller != "agent:general" || c.Task != id || c.Roots[0] != "/work" || !c.AllowFS || !c.AllowNetwork || c.Key != id+"/goal/000002" {
 		t.Errorf("%+v", c)
 	}
 	if a := l.asks[0]; a.Task != id || a.Step != "goal" || a.Agent != "general" || a.Lease == nil || a.Tier != llm.Balanced || a.Principal != "human:ada" {
 		t.Errorf("%+v", a)
 	}
-	want := "task.created task.queued task.started task.phase task.planned task.phase step.started step.called task.progress step.completed task.progress task.phase task.completed"
+	want := "task.created task.queued task.started task.phase task.planned task.phase step.started step.called task.progress step.completed task.phase task.completed"
 	if got := strings.Join(l.eventTypes(id), " "); got != want {
 		t.Errorf("events\n%s\nwant\n%s", got, want)
 	}
@@ -504,16 +504,29 @@ func TestTime(t *testing.T) {
 	})
 }
 
-// until waits for something to be so.
-func until(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for range 1000 {
-		if is() {
-			return
+// A call with an effect that is given up in the middle is not made again, also when
+// the goal is tried in another way.
+func TestCallsGivenUp(t *testing.T) {
+	l := newLab(t, nil, Settings{})
+	l.wait = func(ctx context.Context, c task.ToolCall) {
+		if c.Step == "goal" {
+			<-ctx.Done()
+			l.mu.Lock()
+			l.answer = nil
+			l.mu.Unlock()
 		}
-		time.Sleep(5 * time.Millisecond)
 	}
-	t.Fatalf("never: %s", what)
+	l.answer = func(task.ToolCall) task.Result { return failing(task.KindLimit, "cancelled") }
+	l.agent("general", script{run: func(ctx context.Context, _ agent.Task, h agent.Host) (agent.Report, error) {
+		res, err := h.Call(ctx, agent.Call{Tool: "lab__send", Input: json.RawMessage(`{}`)})
+		return agent.Report{Done: err == nil, Answer: res.Text, Confidence: 1}, err
+	}})
+	l.define("general", func(d *Definition) { d.TimeoutSeconds = 0.1 })
+	r := l.run(l.submit(nil))
+	wantState(t, r, task.Completed)
+	if len(l.called()) != 1 || !strings.Contains(r.Report.Answer, "may or may not") || r.Telemetry.Uncertain != 1 || !strings.Contains(strings.Join(r.Report.NextSteps, " "), "may or may not") {
+		t.Errorf("called %v; %+v", l.called(), r.Report)
+	}
 }
 
 // Pausing lets calls end, cancelling does not; a paused task goes on where it was.

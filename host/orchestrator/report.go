@@ -14,11 +14,11 @@ import (
 // report makes the report of a task from what is kept of it, whatever it was ended by.
 func (o *Orchestrator) report(ctx context.Context, r *task.Run, cause error) error {
 	ctx = context.WithoutCancel(ctx)
-	outs, err := o.outputs(ctx, r.TaskID)
+	log, err := o.transcript(ctx, r.TaskID)
 	if err != nil {
 		return fmt.Errorf("report on task %s: %w", r.TaskID, err)
 	}
-	log, err := o.transcript(ctx, r.TaskID)
+	outs, err := o.outputs(ctx, r.TaskID, r.Steps, log)
 	if err != nil {
 		return fmt.Errorf("report on task %s: %w", r.TaskID, err)
 	}

@@ -103,8 +103,8 @@ func (s *scope) act(k kept, c agent.Call) (kept, error) {
 	}
 	k.Effect, k.Waits = !t.repeatable(), false
 	if k.Effect {
-		if e := s.before(c.Tool, k.Input); e != nil {
-			return s.done(k, e)
+		if had := s.before(c.Tool, k.Input); had != nil {
+			return s.done(k, had)
 		}
 		if err := s.w.keep(k); err != nil { // begun
 			return k, err
@@ -112,12 +112,14 @@ func (s *scope) act(k kept, c agent.Call) (kept, error) {
 	}
 	call := s.call(k, *t, c)
 	began := time.Now()
-	res := s.w.o.ports.Tools.Call(s.w.hard, call)
+	ctx, done := s.bounded()
+	defer done()
+	res := s.w.o.ports.Tools.Call(ctx, call)
 	if !res.OK && res.Error != nil && res.Error.Kind == task.KindApproval {
 		return k, s.wait(k, res.Error)
 	}
-	if !res.OK && s.w.hard.Err() != nil && k.Effect {
-		return k, cmp.Or(s.w.stopped(), errInterrupted) // begun, and nobody knows how it ended
+	if !res.OK && ctx.Err() != nil {
+		return s.givenUp(ctx, k)
 	}
 	k.Result, k.Data, k.Hint = s.result(*t, res)
 	k.Done = true
@@ -187,11 +189,16 @@ func (s *scope) refused(k kept, why *task.Error) (kept, error) {
 }
 
 // done keeps that the same was done in an earlier step.
-func (s *scope) done(k kept, e *effect) (kept, error) {
-	k.Done, k.Reused, k.Effect = true, e.scope, false
-	result := *e.result
-	result.Text = "[done already in the step " + e.scope + ", and not done again]\n" + result.Text
-	k.Result, k.Data = &result, e.data
+func (s *scope) done(k kept, had *kept) (kept, error) {
+	if !had.Done {
+		had.doubt()
+	}
+	k.Done, k.Reused, k.Effect = true, had.Scope, false
+	result := *had.Result
+	if !had.Uncertain {
+		result.Text = "[done already in the step " + had.Scope + ", and not done again]\n" + result.Text
+	}
+	k.Result, k.Data = &result, had.Data
 	s.reuse(k.Reused, k.Subject, k.Input)
 	return k, s.w.keep(k)
 }
@@ -206,20 +213,32 @@ func (s *scope) call(k kept, t Tool, c agent.Call) task.ToolCall {
 		Name: t.Name, Skill: t.Skill, Tool: t.Tool, Args: input,
 		AllowNetwork: !s.w.task.Offline, AllowFS: len(s.w.task.Roots) > 0, Roots: s.w.task.Roots,
 		Task: s.w.task.ID, Step: s.name, Key: s.w.task.ID + "/" + k.place(), Caller: "agent:" + cmp.Or(s.agent, "orchestrator"),
-		TimeoutMS: s.remaining(),
 	}
 }
 
-// remaining is how many milliseconds the step may still take; 0 without a bound.
-func (s *scope) remaining() int64 {
-	until, ok := s.soft.Deadline()
-	if d := s.w.task.Deadline; !d.IsZero() && (!ok || d.Before(until)) {
-		until, ok = d, true
+// bounded is a context for a call. It ends with the time of the step; that the task
+// is paused does not end it.
+func (s *scope) bounded() (context.Context, context.CancelFunc) {
+	if until, ok := s.soft.Deadline(); ok {
+		return context.WithDeadline(s.w.hard, until)
 	}
-	if !ok {
-		return 0
+	return context.WithCancel(s.w.hard)
+}
+
+// givenUp keeps that a call was given up in the middle, if it can have had an effect,
+// and returns why.
+func (s *scope) givenUp(ctx context.Context, k kept) (kept, error) {
+	if k.Effect {
+		k.doubt()
+		if err := s.w.keep(k); err != nil {
+			return k, err
+		}
+		s.w.tell(event.StepUncertain, k.Subject+": "+k.Result.Text, stepData{Step: s.name, Agent: s.agent, Tool: k.Subject})
 	}
-	return max(1, time.Until(until).Milliseconds())
+	if stop := s.w.stopped(); stop != nil {
+		return k, stop
+	}
+	return k, task.Errorf(task.KindLimit, "step %s: %s took longer than the step may: %w", s.name, k.Subject, ctx.Err())
 }
 
 // wait stops the scope because a call needs a person. The call was not made.
@@ -277,6 +296,9 @@ func bounded(text string, n int) string {
 
 // toldCall publishes what became of a call.
 func (s *scope) toldCall(c task.ToolCall, res task.Result, began time.Time) {
+	if s.single && (res.Error == nil || res.Error.Kind != task.KindDenied) { // the step says the same
+		return
+	}
 	d := stepData{Step: s.name, Agent: s.agent, Tool: c.Name, OK: &res.OK, Error: res.Error, TookMS: msSince(began), RunID: res.RunID}
 	if len(c.Args) <= 2<<10 {
 		d.Input = c.Args

@@ -95,8 +95,6 @@ func (t transcript) put(k kept) {
 	t[k.Scope][k.Number] = k
 }
 
-func (t transcript) remove(k kept) { delete(t[k.Scope], k.Number) }
-
 // each calls fn for everything that is kept, in an order that does not change.
 func (t transcript) each(fn func(kept)) {
 	var all []kept
@@ -151,22 +149,18 @@ func addCall(sum *task.Telemetry, k kept) {
 	}
 }
 
-// effect is a call that may not be made twice.
-type effect struct {
-	scope, tool, input string
-	result             *agent.ToolResult
-	data               json.RawMessage
-}
-
-// note remembers the effect of a call, if it has one.
-func (w *work) note(k kept) {
-	if k.Kind != askCall || !k.Effect || k.Reused != "" || !k.Done || k.Waits || k.Result == nil {
-		return
-	}
-	if !k.Result.OK && !k.Uncertain {
-		return
-	}
-	w.effects = append(w.effects, effect{k.Scope, k.Subject, k.Input, k.Result, k.Data})
+// had are the effects of a call in other scopes than one: those that it had, and
+// those of which nobody knows.
+func (t transcript) had(scope, tool, input string) (all []kept) {
+	t.each(func(k kept) {
+		if k.Kind != askCall || !k.Effect || k.Waits || k.Scope == scope || k.Subject != tool || k.Input != input {
+			return
+		}
+		if !k.Done || k.Uncertain || k.Result != nil && k.Result.OK {
+			all = append(all, k)
+		}
+	})
+	return all
 }
 
 // keep writes down what was asked.
@@ -184,6 +178,5 @@ func (w *work) keep(k kept) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.log.put(k)
-	w.note(k)
 	return nil
 }

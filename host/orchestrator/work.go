@@ -39,12 +39,12 @@ type work struct {
 	lease   *budget.Lease
 	began   time.Time
 	schemas schemas
+	events  *teller
 
 	mu      sync.Mutex
 	run     task.Run // as last written
 	log     transcript
 	answers map[string]output
-	effects []effect // of all steps, in the order in which they were kept
 }
 
 // Run works on a task until it ends, is paused or waits for a person, and returns
@@ -65,8 +65,10 @@ func (o *Orchestrator) Run(ctx context.Context, id string) (task.Run, error) {
 	w := &work{o: o, task: t, fence: lock.Fence(), began: time.Now()}
 	w.soft, w.stopSoft = context.WithCancelCause(context.WithoutCancel(ctx))
 	w.hard, w.stopHard = context.WithCancelCause(context.WithoutCancel(ctx))
+	w.events = newTeller(func(e event.Event) { o.publish(w.hard, e) })
 	var tending sync.WaitGroup
 	defer func() {
+		w.events.close()
 		w.stopHard(errInterrupted)
 		w.stopSoft(errInterrupted)
 		tending.Wait()
@@ -156,8 +158,7 @@ func (w *work) load(ctx context.Context) error {
 	if w.log, err = w.o.transcript(ctx, w.task.ID); err != nil {
 		return err
 	}
-	w.log.each(w.note)
-	if w.answers, err = w.o.outputs(ctx, w.task.ID); err != nil {
+	if w.answers, err = w.o.outputs(ctx, w.task.ID, w.run.Steps, w.log); err != nil {
 		return err
 	}
 	if _, err := w.doc(ctx, "tools", &w.tools); err != nil {
@@ -321,7 +322,7 @@ func (w *work) now() task.Run {
 
 // tell publishes an event of the task.
 func (w *work) tell(t event.Type, text string, data any) {
-	w.o.tell(w.hard, w.task.ID, t, "", text, data)
+	w.events.tell(w.o.event(w.task.ID, t, "", text, data))
 }
 
 // A phase does a part of the work and says which one is next; none when the work is
