@@ -1,0 +1,36 @@
+package minilm
+
+// What is remembered, and what is asked for later in other words: no question has a
+// word of its note that tells anything.
+var notes = []struct{ text, question string }{
+	{"Ada wants reports as tables.", "how should summaries be laid out for her?"},
+	{"The release needs a signed tag.", "what is required before shipping a version?"},
+	{"The office printer is out of toner again.", "why can nobody make paper copies?"},
+	{"The customer cancelled because the invoice was wrong.", "reason a client left us: billing mistake"},
+	{"Deploys are frozen during the last week of December.", "can we push to production around Christmas?"},
+	{"Use metric units in every chart.", "kilometres or miles in graphs?"},
+	{"The database ran out of disk space on Tuesday.", "storage was full, which outage was that?"},
+	{"Bob is allergic to peanuts.", "food that a colleague must not eat"},
+	{"Backups are copied to another city every night.", "where does the duplicate of our data go?"},
+	{"The car needs new tyres before winter.", "vehicle maintenance for the cold season"},
+	{"Passwords must have at least sixteen characters.", "how long does a login secret have to be?"},
+	{"The meeting with the lawyers moved to Friday.", "when do we see the attorneys?"},
+	{"The parser crashes on empty files.", "bug: reading a document with nothing in it"},
+	{"Lisbon is mild in January.", "what is the weather like in Portugal's capital after New Year?"},
+	{"Our supplier in Brazil ships coffee monthly.", "how often do the beans from South America arrive?"},
+	{"The baby sleeps best after a walk.", "how do I get the infant to nap?"},
+	{"Interest rates went up half a percent.", "borrowing money has become more expensive"},
+	{"The garden gate squeaks and should be oiled.", "which door makes noise outside?"},
+	{"Never send e-mails to subscribers on weekends.", "may newsletters go out on Saturday?"},
+	{"The doctor said to drink more water.", "medical advice about fluids"},
+	{"Training the network took nine hours on one GPU.", "duration of the deep learning run on the graphics card"},
+	{"The contract with the landlord ends in June.", "until what month is the flat rented?"},
+	{"The children loved the museum of dinosaurs.", "where did the kids enjoy the fossils?"},
+	{"Support tickets are answered within four hours.", "response time of the help desk"},
+	{"The bridge is closed for repairs until autumn.", "can we cross the river by road this summer?"},
+	{"Tests on Windows fail because of long paths.", "Microsoft build is red: file names exceed a limit"},
+	{"Sales doubled after the price cut.", "effect of the discount on revenue"},
+	{"The cat hides whenever guests arrive.", "pet is afraid of visitors"},
+	{"Write dates as year, month, day.", "format for calendar values"},
+	{"The old laptop overheats when compiling.", "notebook gets hot while building software"},
+}
