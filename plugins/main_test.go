@@ -230,6 +230,22 @@ func tricks() map[string]func(ctx context.Context, argument string, emit func(pr
 			os.Exit(7)
 			return "", nil
 		},
+		"!kill": func(ctx context.Context, _ string, _ func(provider.Delta) error) (string, error) {
+			err := syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			<-ctx.Done()
+			return "", err
+		},
+		"!bomb": func(_ context.Context, seconds string, _ func(provider.Delta) error) (string, error) {
+			for i := range 10 {
+				cmd := exec.Command("/bin/sleep", seconds)
+				cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: i%2 == 0}
+				if err := cmd.Start(); err != nil {
+					return "", err
+				}
+			}
+			os.Exit(8)
+			return "", nil
+		},
 		"!panic": func(context.Context, string, func(provider.Delta) error) (string, error) { panic("on demand") },
 		"!hang": func(context.Context, string, func(provider.Delta) error) (string, error) {
 			select {}

@@ -434,6 +434,9 @@ func TestMemoryLimit(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux holds memory to its bound")
 	}
+	if raceDetector {
+		t.Skip("the race detector takes more memory than the bound")
+	}
 	s := spec("bare")
 	s.Limits.MemoryBytes = 256 << 20
 	p := start(t, newSupervisor(t, quick()), s)

@@ -87,17 +87,18 @@ func (p *Process) wait() (*os.ProcessState, error) {
 // it. It returns how many there were. Systems that do not show environments kill
 // nothing.
 func KillMarked(entry string) int {
-	killed := 0
+	killed := map[int]bool{}
 	for range 10 { // they may be making more
 		found := marked(entry)
 		for _, pid := range found {
 			_ = unix.Kill(pid, unix.SIGKILL)
+			killed[pid] = true
 		}
-		if killed += len(found); len(found) == 0 {
+		if len(found) == 0 {
 			break
 		}
 	}
-	return killed
+	return len(killed)
 }
 
 func marked(entry string) []int {

@@ -227,6 +227,20 @@ def _watch_host():
     threading.Thread(target=watch, daemon=True).start()
 
 
+def _limit():
+    """Bound this process as the host says, where the host cannot: not on Linux,
+    where it has, and not on Windows, which has no such bounds."""
+    try:
+        import resource
+    except ImportError:
+        return
+    names = (resource.RLIMIT_DATA, resource.RLIMIT_NOFILE, resource.RLIMIT_CPU)
+    for name, text in zip(names, os.environ.get("SKILLET_PLUGIN_LIMITS", "").split(",")):
+        most, hard = int(text) if text.isdigit() else 0, resource.getrlimit(name)[1]
+        if most and (hard == resource.RLIM_INFINITY or most < hard):
+            resource.setrlimit(name, (most, most))
+
+
 def _listen(server):
     """Listen where the host says, for the host alone, and say where and who."""
     host_certificate = os.environ.get("PLUGIN_CLIENT_CERT")
@@ -249,6 +263,7 @@ def serve(provider):
         sys.exit("this program is a plugin for Skillet, a provider: Skillet starts it")
     stdout, stop = _keep_stdout(), threading.Event()
     _watch_host()
+    _limit()
     server = grpc.server(
         futures.ThreadPoolExecutor(max_workers=_WORKERS),
         options=[
