@@ -77,7 +77,7 @@ func (f *filling) take(p property, i int, v any) {
 
 // pattern is what stands in quotes, or behind "for" up to where it says where.
 func (f *filling) pattern(p property) {
-	if f.literal(p, quoted) || !p.required {
+	if f.literal(p, quoted) || !p.required || !f.clause.means("search") && !f.clause.says("find", "where", "which") {
 		return
 	}
 	for i, t := range f.clause.tokens {
@@ -298,7 +298,7 @@ func (f *filling) near(p property, i int) float64 {
 				score += 0.4
 			}
 		}
-		if t.kind != word || t.mean == "" {
+		if t.kind != word || t.mean == "" || slices.Contains(f.tool.name, t.mean) {
 			continue
 		}
 		if slices.Contains(p.means, t.mean) {

@@ -92,6 +92,10 @@ func (l *lexicon) tells(t token) bool {
 // findDest finds the file that is written to: behind "to", "into" or "as", where
 // something is saved or converted.
 func (c *clause) findDest() {
+	if c.says("create", "overwrite") && c.kinds(pathName) == 1 && c.kinds(quoted)+c.kinds(value) == 1 {
+		c.dest = slices.IndexFunc(c.tokens, func(t token) bool { return t.kind == pathName })
+		return
+	}
 	changes := c.means("save") || c.means("append") || c.means("convert")
 	for i, t := range c.tokens {
 		if t.kind != pathName || !changes {

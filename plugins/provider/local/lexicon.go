@@ -46,6 +46,7 @@ header headers head
 row rows record records
 column columns
 mean average averages
+sentence point points
 date dates created modified
 regex regexp
 schema
@@ -69,7 +70,7 @@ and or but so if then than also too very just only not no do does did done has h
 my your our his her me you we us i he she please kindly want wants wanted need needs like lets let s t d ll re ve m about between within out up
 all any each every both either some more most much per via using use used after before first last next afterwards finally now here which what
 how when why whose whom well thanks thank hello hi dear above below again once while under inside over off away along
-plain able whether quick short brief nice simple small little whole full complete version versions against everything anything something thing things both according given such same other another`
+plain able whether quick short brief nice simple small little whole full complete version versions important against everything anything something thing things both according given such same other another`
 	generic = `show give get tell present provide return produce display see know explain obtain take work help extract pull out find finds mention mentions mentioned make makes create`
 )
 

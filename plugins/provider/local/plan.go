@@ -378,8 +378,12 @@ func (p *planner) writer(c clause) *tool {
 // toSave is what a clause wants written: a text it quotes, what the rest of it comes
 // to, or what was made before.
 func (p *planner) toSave(f *filling, c clause, number int) (field, bool) {
+	given := c.kinds(quoted) + c.kinds(value)
 	for i, t := range c.tokens {
-		if t.kind == quoted && len(c.sources()) == 0 {
+		if given > 1 {
+			return field{}, false // which of them is not said
+		}
+		if (t.kind == quoted || t.kind == value) && len(c.sources()) == 0 {
 			f.used[i] = true
 			value, ok := f.content(material{text: &c.tokens[i].text}, anyText)
 			return value, ok
