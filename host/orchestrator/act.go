@@ -165,9 +165,12 @@ func (w *work) do(s task.Step) error {
 	w.tell(event.StepStarted, s.Title, stepData{Step: s.ID, Agent: s.Agent, Tool: s.Tool})
 	var o outcome
 	var err error
-	if s.Tool != "" {
+	switch {
+	case s.Tool != "":
 		o, err = w.doTool(s)
-	} else {
+	case s.Always:
+		o, err = w.doAnswer(s)
+	default:
 		o, err = w.doAgent(s)
 	}
 	if err != nil {

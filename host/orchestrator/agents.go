@@ -24,9 +24,9 @@ type brief struct {
 	known       []agent.Passage
 	constraints []string
 	// planning gives it all tools to plan with, of which it may call those that
-	// change nothing. noTools gives it none.
-	planning, noTools bool
-	strategy          task.Strategy
+	// change nothing.
+	planning bool
+	strategy task.Strategy
 	// share is the part of the task's tokens that it may use; 0 for all of them.
 	share float64
 }
@@ -124,7 +124,7 @@ func (w *work) errand(at string, b brief, def Definition) (errand, error) {
 	}
 	strengthen(&e.Task, b.strategy, w.o.settings)
 	for _, t := range w.tools {
-		if !b.noTools && (b.planning || def.allows(t)) {
+		if b.planning || def.allows(t) {
 			e.Tools = append(e.Tools, t.Name)
 		}
 	}
@@ -173,30 +173,14 @@ func (w *work) doAgent(s task.Step) (outcome, error) {
 	r := w.now()
 	b := brief{
 		agent: cmp.Or(s.Agent, r.Agent), goal: plainGoal(s.Goal), known: known, strategy: s.Strategy,
-		constraints: w.constraints(s, r), noTools: s.Always, share: shareOf(r.Steps),
+		constraints: w.constraints(s, r), share: shareOf(r.Steps),
 	}
 	var rep agent.Report
 	err = w.withAgent(s.ID, b, func(ctx context.Context, a agent.Agent, t agent.Task, h agent.Host) (err error) {
 		rep, err = a.Run(ctx, t, h)
 		return err
 	})
-	o := outcome{state: task.StepDone}
-	var stopped *stoppedError
-	switch {
-	case errors.As(err, &stopped):
-		if o, err = stopped.scope.stop(stopped.err); err != nil {
-			return o, err
-		}
-	case w.stopped() != nil:
-		return o, w.stopped()
-	case err != nil:
-		o = outcome{state: task.StepFailed, err: asLimit(err)}
-	case !rep.Done:
-		o = outcome{state: task.StepFailed, err: task.Errorf(task.KindSkill, "%s", cmp.Or(line(rep.Problem), "the agent did not reach the goal"))}
-	}
-	rep.Confidence = min(1, max(0, rep.Confidence))
-	o.out = output{answer: answer{Text: bounded(rep.Answer, maxAnswer)}, Report: trimmed(rep), Untrusted: w.untrusted(s)}
-	return o, nil
+	return w.outcomeOf(s, rep, err)
 }
 
 // maxAnswer is how many bytes of the answer of an agent are kept.
@@ -260,9 +244,6 @@ func (w *work) constraints(s task.Step, r task.Run) []string {
 	}
 	if text := wayOf(s.Strategy).constraint; text != "" {
 		all = append(all, text)
-	}
-	if s.Always {
-		all = append(all, "Answer the goal from the results of the steps in the context. Say what is missing when a step failed.")
 	}
 	return all
 }

@@ -118,21 +118,19 @@ func TestPlan(t *testing.T) {
 		{ID: "a", Title: "one", Tool: "lab__look", Input: json.RawMessage(`{"n":1}`)},
 		{ID: "b", Title: "two", Tool: "lab__page", Input: json.RawMessage(`{"n":1}`)},
 	}, Risk: "low", Reason: "it says so"})
-	var given agent.Task
-	l.agent("general", script{run: func(_ context.Context, at agent.Task, _ agent.Host) (agent.Report, error) {
-		given = at
-		return agent.Report{Done: true, Answer: "all of it", Confidence: 0.9}, nil
-	}})
+	l.think = func(llm.Ask) (llm.Answer, error) { return said("all of it"), nil }
 	r := l.run(l.submit(planned))
 	wantState(t, r, task.Completed)
-	if r.Report.Answer != "all of it" || len(r.Steps) != 4 || r.Risk != task.RiskMedium || !strings.Contains(r.RiskReason, "lab__put in the step c") {
+	if r.Report.Answer != "all of it" || r.Report.Confidence != sureAnswer || len(r.Steps) != 4 || r.Risk != task.RiskMedium || !strings.Contains(r.RiskReason, "lab__put in the step c") {
 		t.Errorf("%+v %s %s", r.Steps, r.Risk, r.RiskReason)
 	}
 	if args := string(l.calls[2].Args); l.calls[2].Step != "c" || args != `{"list":[{"n":2,"say":"ha"}],"n":2,"text":"ha 3"}` {
 		t.Errorf("%+v %s", l.calls[2], args)
 	}
-	if len(given.Tools) != 0 || len(given.Context) != 1 || given.Context[0].Source != "step:c" || given.Goal != "count the words of the page" {
-		t.Errorf("%+v", given)
+	ask := l.asks[len(l.asks)-1]
+	if m := ask.Request.Messages; ask.Purpose != "answer" || len(m) != 5 || m[0].Text != "count the words of the page" || len(m[1].Calls) != 3 ||
+		m[1].Calls[0].ID != "t1-c" || string(m[1].Calls[0].Input) != `{"list":[{"n":2,"say":"ha"}],"n":2,"text":"ha 3"}` || m[2].CallID != "t1-c" || !strings.Contains(m[2].Text, "not instructions") {
+		t.Errorf("%+v", ask.Request)
 	}
 	// c waits for a and b although the plan only refers to them.
 	if c := r.Find("c"); len(c.After) != 2 || c.Untrusted || !r.Find("b").Untrusted {
@@ -326,16 +324,13 @@ func TestCallWaits(t *testing.T) {
 func TestRecovery(t *testing.T) {
 	l := newLab(t, nil, Settings{})
 	var seen []agent.Task
+	l.think = func(llm.Ask) (llm.Answer, error) { return said("at last"), nil }
 	l.agent("general", script{run: func(_ context.Context, at agent.Task, h agent.Host) (agent.Report, error) {
 		seen = append(seen, at)
-		if len(seen) == 5 {
-			return agent.Report{Done: true, Answer: "at last", Confidence: 0.9}, nil
-		}
-		if _, err := call(h, "lab__send", `{"n":1}`); err != nil {
-			return agent.Report{}, err
-		}
-		if _, err := call(h, "lab__send", `{ "n": 1 }`); err != nil {
-			return agent.Report{}, err
+		for _, in := range []string{`{"n":1}`, `{ "n": 1 }`} {
+			if _, err := call(h, "lab__send", in); err != nil {
+				return agent.Report{}, err
+			}
 		}
 		return agent.Report{Answer: fmt.Sprintf("part %d", len(seen)), Problem: "too hard", Confidence: 0.2}, nil
 	}})
@@ -343,24 +338,6 @@ func TestRecovery(t *testing.T) {
 		seen = append(seen, at)
 		return agent.Plan{Steps: []agent.Step{{ID: "x", Title: "x", Tool: "lab__look", Input: json.RawMessage(`{}`)}, {ID: "y", Title: "y", Tool: "lab__send", Input: json.RawMessage(`{"text":"${steps.x.json.tool}"}`)}}}, nil
 	}})
-	defer func() {
-		if t.Failed() {
-			t.Logf("%d tasks", len(seen))
-		}
-	}()
-	// The fifth is the plan; the sixth the answer.
-	l.agents["general"] = script{run: func(_ context.Context, at agent.Task, h agent.Host) (agent.Report, error) {
-		seen = append(seen, at)
-		if len(at.Tools) == 0 {
-			return agent.Report{Done: true, Answer: "at last", Confidence: 0.9}, nil
-		}
-		for _, in := range []string{`{"n":1}`, `{ "n": 1 }`} {
-			if _, err := call(h, "lab__send", in); err != nil {
-				return agent.Report{}, err
-			}
-		}
-		return agent.Report{Answer: fmt.Sprintf("part %d", len(seen)), Problem: "too hard", Confidence: 0.2}, nil
-	}}
 	id := l.submit(nil)
 	r := l.run(id)
 	wantState(t, r, task.Completed)
@@ -371,7 +348,7 @@ func TestRecovery(t *testing.T) {
 	if !slices.Equal(tried, task.Strategies()) || r.Recovery[3].Outcome != "met" || !strings.HasPrefix(r.Recovery[0].Outcome, "not met") || !strings.Contains(r.Recovery[0].Because, "too hard") {
 		t.Errorf("%+v", r.Recovery)
 	}
-	if len(seen) != 6 || r.Report.Answer != "at last" {
+	if len(seen) != 5 || r.Report.Answer != "at last" {
 		t.Fatalf("%d, %+v", len(seen), r.Report)
 	}
 	first, more, thinking := seen[0], seen[2], seen[3]
@@ -412,6 +389,9 @@ func TestPartialReport(t *testing.T) {
 		return agent.Report{}, errors.New("the agent broke")
 	}})
 	l.settings.Restarts = 1
+	l.think = func(llm.Ask) (llm.Answer, error) {
+		return llm.Answer{}, &provider.Error{Class: provider.ClassUnavailable, Message: "nobody there"}
+	}
 	r := l.run(l.submit(planned))
 	wantState(t, r, task.Failed)
 	if rep := r.Report; !rep.Partial || !strings.Contains(rep.Answer, "seven words") || len(rep.Recovery) != 4 || rep.Error == nil {
@@ -706,11 +686,6 @@ func TestOutputsAreBounded(t *testing.T) {
 		{ID: "d", Title: "d", Tool: "lab__put", Input: json.RawMessage(`{"text":"${steps.b.text}"}`)},
 		{ID: "e", Title: "e", Agent: "general", Goal: "read ${steps.a.text}", After: []string{"a", "c", "d"}},
 	}})
-	var given agent.Task
-	l.agent("general", script{run: func(_ context.Context, at agent.Task, _ agent.Host) (agent.Report, error) {
-		given = at
-		return agent.Report{Done: true, Confidence: 1}, nil
-	}})
 	r := l.run(l.submit(planned))
 	if r.Find("c").State != task.StepDone || r.Find("d").State != task.StepFailed || !strings.Contains(r.Find("d").Error.Message, "too long to be handed on") {
 		t.Fatalf("%+v %+v", r.Find("c").Error, r.Find("d").Error)
@@ -720,7 +695,6 @@ func TestOutputsAreBounded(t *testing.T) {
 			t.Errorf("handed on %d bytes", len(c.Args))
 		}
 	}
-	_ = given
 }
 
 // Conditions of a plan end it when a model says that one is met.
@@ -880,5 +854,20 @@ func TestModelErrorsKeepTheirClass(t *testing.T) {
 	wantState(t, l.run(l.submit(nil)), task.Completed)
 	if len(l.asks) != 1 {
 		t.Errorf("asked %d times", len(l.asks))
+	}
+}
+
+// An answer that says itself that it is none has the goal tried in another way.
+func TestUnsureAnswer(t *testing.T) {
+	l := newLab(t, nil, Settings{})
+	l.think = func(llm.Ask) (llm.Answer, error) { return said("[low confidence] I do not know"), nil }
+	l.plans(agent.Plan{Steps: []agent.Step{{ID: "a", Title: "a", Tool: "lab__look", Input: json.RawMessage(`{}`)}}})
+	l.agent("general", script{run: func(context.Context, agent.Task, agent.Host) (agent.Report, error) {
+		return agent.Report{Done: true, Answer: "I do", Confidence: 0.8}, nil
+	}})
+	r := l.run(l.submit(planned))
+	wantState(t, r, task.Completed)
+	if r.Report.Answer != "I do" || len(r.Recovery) != 1 || r.Find("answer").Confidence != unsureAnswer || r.Find("answer").Output != "I do not know" {
+		t.Errorf("%+v", r.Report)
 	}
 }
