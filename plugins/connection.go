@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health/grpc_health_v1"
 
-	"github.com/skillet-run/skillet/plugins/provider/providergrpc"
+	"github.com/skillet-run/skillet/plugins/wire"
 )
 
 // A connection is a process of a plugin that answers.
@@ -100,8 +100,7 @@ func (e *execution) newClient(s Settings, identity *tls.Config) *goplugin.Client
 		SyncStdout:       e.output,
 		SyncStderr:       e.output,
 		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: e.dir},
-		GRPCDialOptions: []grpc.DialOption{grpc.WithDefaultCallOptions(
-			grpc.MaxCallRecvMsgSize(providergrpc.MaxMessage), grpc.MaxCallSendMsgSize(providergrpc.MaxMessage))},
+		GRPCDialOptions:  []grpc.DialOption{grpc.WithDefaultCallOptions(wire.CallOptions()...)},
 	})
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/skillet-run/skillet/plugins/agent/agentgrpc"
 	"github.com/skillet-run/skillet/plugins/provider"
 	"github.com/skillet-run/skillet/plugins/provider/providergrpc"
+	"github.com/skillet-run/skillet/plugins/wire"
 )
 
 // ServeProvider is the whole main of a provider: it answers the host that started
@@ -101,7 +102,7 @@ func (o *outputs) restore() {
 
 // newServer is a gRPC server that survives what panics in a call.
 func (o *outputs) newServer(given []grpc.ServerOption) *grpc.Server {
-	options := append(given, providergrpc.ServerOptions()...)
+	options := append(given, wire.ServerOptions()...)
 	return grpc.NewServer(append(options,
 		grpc.ChainUnaryInterceptor(func(ctx context.Context, q any, _ *grpc.UnaryServerInfo, h grpc.UnaryHandler) (a any, err error) {
 			o.restore()

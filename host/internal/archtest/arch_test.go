@@ -41,15 +41,16 @@ var imports = map[string][]string{
 	// Contracts and what implements them.
 	"plugins/provider":              nil,
 	"plugins/provider/providerpb":   nil,
-	"plugins/provider/providergrpc": {"plugins/provider", "plugins/provider/providerpb"},
+	"plugins/wire":                  {"plugins/provider"},
+	"plugins/provider/providergrpc": {"plugins/provider", "plugins/provider/providerpb", "plugins/wire"},
 	"plugins/provider/providertest": {"plugins/provider"},
 	"plugins/provider/local":        {"host/memory/hashing", "plugins/agent", "plugins/provider"},
 	"plugins/agent":                 {"plugins/provider"},
 	"plugins/agent/agentpb":         {"plugins/provider/providerpb"},
-	"plugins/agent/agentgrpc":       {"plugins/agent", "plugins/agent/agentpb", "plugins/provider", "plugins/provider/providergrpc", "plugins/provider/providerpb"},
+	"plugins/agent/agentgrpc":       {"plugins/agent", "plugins/agent/agentpb", "plugins/provider", "plugins/provider/providergrpc", "plugins/provider/providerpb", "plugins/wire"},
 	"plugins/agent/agenttest":       {"plugins/agent", "plugins/provider"},
 	"plugins/agent/builtin":         {"manifests", "manifests/agent", "manifests/schema", "manifests/testcase", "plugins/agent", "plugins/provider"},
-	"plugins":                       {"host/confine", "plugins/agent", "plugins/agent/agentgrpc", "plugins/provider", "plugins/provider/providergrpc"},
+	"plugins":                       {"host/confine", "plugins/agent", "plugins/agent/agentgrpc", "plugins/provider", "plugins/provider/providergrpc", "plugins/wire"},
 	"host/confine":                  nil,
 
 	"host/store":             {"host/store/atomicfile", "host/store/filelock"},
@@ -227,8 +228,8 @@ var foreign = map[string][]string{
 	"golang.org/x/term":                     {"cmd/skillet"},
 	"golang.org/x/text":                     {"host/findings/letters", "host/memory/text", "manifests", "manifests/bundle", "skills/*"},
 	"golang.org/x/time":                     {"host/llm", "host/runner"},
-	"google.golang.org/grpc":                {"plugins", "plugins/provider/providerpb", "plugins/provider/providergrpc", "plugins/agent/agentpb", "plugins/agent/agentgrpc"},
-	"google.golang.org/protobuf":            {"manifests/signature", "plugins/provider/providerpb", "plugins/provider/providergrpc", "plugins/agent/agentpb", "plugins/agent/agentgrpc"},
+	"google.golang.org/grpc":                {"plugins", "plugins/provider/providerpb", "plugins/provider/providergrpc", "plugins/agent/agentpb", "plugins/agent/agentgrpc", "plugins/wire"},
+	"google.golang.org/protobuf":            {"manifests/signature", "plugins/provider/providerpb", "plugins/provider/providergrpc", "plugins/agent/agentpb", "plugins/agent/agentgrpc", "plugins/wire"},
 }
 
 type pkg struct {

@@ -14,48 +14,28 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/skillet-run/skillet/plugins/agent"
 	"github.com/skillet-run/skillet/plugins/agent/agentpb"
 	"github.com/skillet-run/skillet/plugins/provider"
 	"github.com/skillet-run/skillet/plugins/provider/providergrpc"
 	"github.com/skillet-run/skillet/plugins/provider/providerpb"
+	"github.com/skillet-run/skillet/plugins/wire"
 )
 
 const (
 	// MaxMessage is the largest message either side takes, in bytes.
-	MaxMessage = 16 << 20
+	MaxMessage = wire.MaxMessage
 	// MaxQuestions is how many questions of one Plan or Run may wait for their
 	// answers at a time.
 	MaxQuestions = 16
 
 	questionTime = 10 * time.Second // for Info and Health
 )
-
-// ServerOptions are what a server of agents takes: no message larger than
-// [MaxMessage] in either direction.
-func ServerOptions() []grpc.ServerOption {
-	return []grpc.ServerOption{grpc.MaxRecvMsgSize(MaxMessage), grpc.MaxSendMsgSize(MaxMessage)}
-}
-
-func callOptions() []grpc.CallOption {
-	return []grpc.CallOption{grpc.MaxCallRecvMsgSize(MaxMessage), grpc.MaxCallSendMsgSize(MaxMessage)}
-}
-
-// fits refuses a message that the other side would not take.
-func fits(what string, m proto.Message) error {
-	if n := proto.Size(m); n > MaxMessage {
-		return &provider.Error{Class: provider.ClassInvalid, Message: fmt.Sprintf("%s has %d bytes, and %d is the most there can be", what, n, MaxMessage)}
-	}
-	return nil
-}
 
 // The kinds of failure of a host.
 const (
@@ -70,7 +50,7 @@ const maxFailure = 4 << 10
 
 // encodeFailure is an error of a host as it is sent.
 func encodeFailure(err error) *agentpb.Failure {
-	f := &agentpb.Failure{Kind: failRefused, Message: cut(err.Error(), maxFailure)}
+	f := &agentpb.Failure{Kind: failRefused, Message: wire.Cut(err.Error(), maxFailure)}
 	var e *provider.Error
 	switch {
 	case errors.As(err, &e):
@@ -85,7 +65,7 @@ func encodeFailure(err error) *agentpb.Failure {
 
 // decodeFailure is the error that a failure means.
 func decodeFailure(f *agentpb.Failure) error {
-	message := cut(f.GetMessage(), maxFailure)
+	message := wire.Cut(f.GetMessage(), maxFailure)
 	switch f.GetKind() {
 	case failModel:
 		return decodeModelError(f)
@@ -112,11 +92,11 @@ func sent(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, context.Canceled):
-		return status.Error(codes.Canceled, cut(err.Error(), maxStatus))
+		return status.Error(codes.Canceled, wire.Cut(err.Error(), maxStatus))
 	case errors.Is(err, context.DeadlineExceeded):
-		return status.Error(codes.DeadlineExceeded, cut(err.Error(), maxStatus))
+		return status.Error(codes.DeadlineExceeded, wire.Cut(err.Error(), maxStatus))
 	}
-	return status.Error(codes.Unknown, cut(err.Error(), maxStatus))
+	return status.Error(codes.Unknown, wire.Cut(err.Error(), maxStatus))
 }
 
 // maxStatus bounds the message of a status, in bytes: it travels in headers.
@@ -135,7 +115,7 @@ func received(ctx context.Context, err error) error {
 	if !ok {
 		return err
 	}
-	message := cut(s.Message(), maxFailure)
+	message := wire.Cut(s.Message(), maxFailure)
 	switch s.Code() {
 	case codes.Unavailable:
 		return fmt.Errorf("%w: %s", agent.ErrGone, message)
@@ -161,15 +141,7 @@ func encodeModelError(e *provider.Error) *providerpb.Error {
 func decodeModelError(f *agentpb.Failure) error {
 	s, err := status.New(codes.Internal, "").WithDetails(f.GetModel())
 	if f.GetModel() == nil || err != nil {
-		return &provider.Error{Class: provider.ClassInternal, Message: cut(f.GetMessage(), maxFailure)}
+		return &provider.Error{Class: provider.ClassInternal, Message: wire.Cut(f.GetMessage(), maxFailure)}
 	}
 	return providergrpc.Error(context.Background(), s.Err())
-}
-
-// cut is the start of a text, valid UTF-8, of at most n bytes.
-func cut(s string, n int) string {
-	if len(s) > n {
-		s = s[:n]
-	}
-	return strings.ToValidUTF8(s, "")
 }

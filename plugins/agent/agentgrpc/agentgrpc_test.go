@@ -20,6 +20,7 @@ import (
 	"github.com/skillet-run/skillet/plugins/agent/agenttest"
 	"github.com/skillet-run/skillet/plugins/agent/builtin"
 	"github.com/skillet-run/skillet/plugins/provider"
+	"github.com/skillet-run/skillet/plugins/wire"
 )
 
 // serve has a server on loopback, and returns a connection to it and the server.
@@ -29,7 +30,7 @@ func serve(t *testing.T, register func(*grpc.Server)) (*grpc.ClientConn, *grpc.S
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := grpc.NewServer(agentgrpc.ServerOptions()...)
+	s := grpc.NewServer(wire.ServerOptions()...)
 	register(s)
 	go func() { _ = s.Serve(l) }()
 	t.Cleanup(s.Stop)

@@ -8,6 +8,7 @@ import (
 	"github.com/skillet-run/skillet/plugins/provider"
 	"github.com/skillet-run/skillet/plugins/provider/providergrpc"
 	"github.com/skillet-run/skillet/plugins/provider/providerpb"
+	"github.com/skillet-run/skillet/plugins/wire"
 )
 
 // answerTo asks the host what an agent asks. The fields of a question that no row
@@ -32,7 +33,7 @@ func answerTo(ctx context.Context, h agent.Host, q *agentpb.Question) *agentpb.A
 	case *agentpb.Question_Propose:
 		var id string
 		id, err = h.Propose(ctx, decodeSkill(q.Propose))
-		a.Answer = &agentpb.Answer_Proposal{Proposal: text(id)}
+		a.Answer = &agentpb.Answer_Proposal{Proposal: wire.Text(id)}
 	default:
 		err = invalid("the question is of no known kind")
 	}
@@ -67,7 +68,7 @@ func answerCall(ctx context.Context, h agent.Host, p *agentpb.AgentCall, a *agen
 }
 
 func answerCalls(ctx context.Context, h agent.Host, p *agentpb.AgentCalls, a *agentpb.Answer) error {
-	calls, err := eachChecked("call", p.GetCalls(), decodeCall)
+	calls, err := wire.EachChecked("call", p.GetCalls(), decodeCall)
 	if err != nil {
 		return invalid(err.Error())
 	}
@@ -75,12 +76,12 @@ func answerCalls(ctx context.Context, h agent.Host, p *agentpb.AgentCalls, a *ag
 		return invalid("more calls at once than questions may wait")
 	}
 	results, err := agent.CallAll(ctx, h, calls)
-	a.Answer = &agentpb.Answer_Results{Results: &agentpb.AgentToolResults{Results: each(results, encodeResult)}}
+	a.Answer = &agentpb.Answer_Results{Results: &agentpb.AgentToolResults{Results: wire.Each(results, encodeResult)}}
 	return err
 }
 
 func answerRecall(ctx context.Context, h agent.Host, p *agentpb.Recall, a *agentpb.Answer) error {
-	found, err := h.Recall(ctx, p.GetQuery(), count(p.GetLimit()))
-	a.Answer = &agentpb.Answer_Passages{Passages: &agentpb.Passages{Passages: each(found, encodePassage)}}
+	found, err := h.Recall(ctx, p.GetQuery(), wire.Count(p.GetLimit()))
+	a.Answer = &agentpb.Answer_Passages{Passages: &agentpb.Passages{Passages: wire.Each(found, encodePassage)}}
 	return err
 }

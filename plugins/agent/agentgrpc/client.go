@@ -13,6 +13,7 @@ import (
 	"github.com/skillet-run/skillet/plugins/agent"
 	"github.com/skillet-run/skillet/plugins/agent/agentpb"
 	"github.com/skillet-run/skillet/plugins/provider/providerpb"
+	"github.com/skillet-run/skillet/plugins/wire"
 )
 
 // Client is an agent that is served at the other end of a connection.
@@ -33,7 +34,7 @@ func NewClient(conn grpc.ClientConnInterface) *Client {
 func (c *Client) Info(ctx context.Context) (agent.Info, error) {
 	ctx, cancel := context.WithTimeout(ctx, questionTime)
 	defer cancel()
-	p, err := c.remote.Info(ctx, &providerpb.Empty{}, callOptions()...)
+	p, err := c.remote.Info(ctx, &providerpb.Empty{}, wire.CallOptions()...)
 	return decodeInfo(p), received(ctx, err)
 }
 
@@ -41,7 +42,7 @@ func (c *Client) Info(ctx context.Context) (agent.Info, error) {
 func (c *Client) Health(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, questionTime)
 	defer cancel()
-	_, err := c.remote.Health(ctx, &providerpb.Empty{}, callOptions()...)
+	_, err := c.remote.Health(ctx, &providerpb.Empty{}, wire.CallOptions()...)
 	return received(ctx, err)
 }
 
@@ -87,7 +88,7 @@ type (
 // converse sends a task, answers what is asked, and returns the last message.
 func (c *Client) converse(ctx context.Context, open openAgent, t agent.Task, h agent.Host) (*agentpb.AgentMessage, error) {
 	task := &agentpb.HostMessage{Message: &agentpb.HostMessage_Task{Task: encodeTask(t)}}
-	if err := fits("the task", task); err != nil {
+	if err := wire.Fits("the task", task); err != nil {
 		return nil, err
 	}
 	inner, cancel := context.WithCancel(ctx)
@@ -95,7 +96,7 @@ func (c *Client) converse(ctx context.Context, open openAgent, t agent.Task, h a
 	defer s.working.Wait() // after cancel: no method of the host runs on
 	defer cancel()
 	var err error
-	if s.stream, err = open(inner, callOptions()...); err == nil {
+	if s.stream, err = open(inner, wire.CallOptions()...); err == nil {
 		err = s.send(task)
 	}
 	if err != nil && !errors.Is(err, io.EOF) { // which Recv explains
@@ -212,7 +213,7 @@ func (s *session) end(id uint64) {
 // reply sends an answer, or that it is too large.
 func (s *session) reply(a *agentpb.Answer) error {
 	m := &agentpb.HostMessage{Message: &agentpb.HostMessage_Answer{Answer: a}}
-	if err := fits("the answer", m); err != nil {
+	if err := wire.Fits("the answer", m); err != nil {
 		a.Answer = &agentpb.Answer_Failure{Failure: encodeFailure(err)}
 	}
 	if err := s.send(m); err != nil && !errors.Is(err, io.EOF) {

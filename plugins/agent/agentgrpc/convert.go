@@ -1,67 +1,18 @@
 package agentgrpc
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
-	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/skillet-run/skillet/plugins/agent"
 	"github.com/skillet-run/skillet/plugins/agent/agentpb"
 	"github.com/skillet-run/skillet/plugins/provider/providergrpc"
+	"github.com/skillet-run/skillet/plugins/wire"
 )
 
-// text is a string as it may be sent: bytes that are no UTF-8 are replaced.
-func text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
-
-func texts(list []string) []string { return each(list, text) }
-
-// each converts a list; none stays none.
-func each[A, B any](list []A, convert func(A) B) []B {
-	if len(list) == 0 {
-		return nil
-	}
-	out := make([]B, len(list))
-	for i, v := range list {
-		out[i] = convert(v)
-	}
-	return out
-}
-
-// eachChecked converts a list that may be wrong. what names its elements.
-func eachChecked[A, B any](what string, list []A, convert func(A) (B, error)) ([]B, error) {
-	if len(list) == 0 {
-		return nil, nil
-	}
-	out := make([]B, len(list))
-	for i, v := range list {
-		var err error
-		if out[i], err = convert(v); err != nil {
-			return nil, fmt.Errorf("%s %d: %w", what, i+1, err)
-		}
-	}
-	return out, nil
-}
-
-// raw is JSON that was received; none is nil.
-func raw(what string, b []byte) (json.RawMessage, error) {
-	if len(b) == 0 {
-		return nil, nil
-	}
-	if !json.Valid(b) {
-		return nil, fmt.Errorf("%s is not JSON", what)
-	}
-	return b, nil
-}
-
-// count is a number that was received: never negative.
-func count(n int64) int { return int(min(max(n, 0), math.MaxInt32)) }
-
 func encodeInfo(i agent.Info) *agentpb.AgentInfo {
-	return &agentpb.AgentInfo{Name: text(i.Name), Version: text(i.Version), Description: text(i.Description)}
+	return &agentpb.AgentInfo{Name: wire.Text(i.Name), Version: wire.Text(i.Version), Description: wire.Text(i.Description)}
 }
 
 func decodeInfo(p *agentpb.AgentInfo) agent.Info {
@@ -69,7 +20,7 @@ func decodeInfo(p *agentpb.AgentInfo) agent.Info {
 }
 
 func encodePassage(p agent.Passage) *agentpb.Passage {
-	return &agentpb.Passage{Source: text(p.Source), Text: text(p.Text)}
+	return &agentpb.Passage{Source: wire.Text(p.Source), Text: wire.Text(p.Text)}
 }
 
 func decodePassage(p *agentpb.Passage) agent.Passage {
@@ -78,10 +29,10 @@ func decodePassage(p *agentpb.Passage) agent.Passage {
 
 func encodeTask(t agent.Task) *agentpb.AgentTask {
 	p := &agentpb.AgentTask{
-		Id: text(t.ID), Goal: text(t.Goal), Agent: text(t.Agent), SystemPrompt: text(t.SystemPrompt), Tier: text(t.Tier),
+		Id: wire.Text(t.ID), Goal: wire.Text(t.Goal), Agent: wire.Text(t.Agent), SystemPrompt: wire.Text(t.SystemPrompt), Tier: wire.Text(t.Tier),
 		Iterations: int64(t.Iterations), MaxTokens: int64(t.MaxTokens), Temperature: t.Temperature, Thinking: int64(t.Thinking),
-		Context: each(t.Context, encodePassage), Tools: each(t.Tools, providergrpc.EncodeTool), Agents: each(t.Agents, encodeInfo),
-		Constraints: texts(t.Constraints), Validation: t.Validation,
+		Context: wire.Each(t.Context, encodePassage), Tools: wire.Each(t.Tools, providergrpc.EncodeTool), Agents: wire.Each(t.Agents, encodeInfo),
+		Constraints: wire.Texts(t.Constraints), Validation: t.Validation,
 	}
 	if !t.Deadline.IsZero() {
 		p.DeadlineUnixMs = t.Deadline.UnixMilli()
@@ -95,21 +46,21 @@ func decodeTask(p *agentpb.AgentTask) (t agent.Task, err error) {
 	}
 	t = agent.Task{
 		ID: p.GetId(), Goal: p.GetGoal(), Agent: p.GetAgent(), SystemPrompt: p.GetSystemPrompt(), Tier: p.GetTier(),
-		Iterations: count(p.GetIterations()), MaxTokens: count(p.GetMaxTokens()), Temperature: p.Temperature, Thinking: count(p.GetThinking()),
-		Context: each(p.GetContext(), decodePassage), Agents: each(p.GetAgents(), decodeInfo), Constraints: slices.Clone(p.GetConstraints()),
+		Iterations: wire.Count(p.GetIterations()), MaxTokens: wire.Count(p.GetMaxTokens()), Temperature: p.Temperature, Thinking: wire.Count(p.GetThinking()),
+		Context: wire.Each(p.GetContext(), decodePassage), Agents: wire.Each(p.GetAgents(), decodeInfo), Constraints: slices.Clone(p.GetConstraints()),
 	}
 	if ms := p.GetDeadlineUnixMs(); ms > 0 {
 		t.Deadline = time.UnixMilli(ms).UTC()
 	}
-	if t.Tools, err = eachChecked("tool", p.GetTools(), providergrpc.DecodeTool); err != nil {
+	if t.Tools, err = wire.EachChecked("tool", p.GetTools(), providergrpc.DecodeTool); err != nil {
 		return t, err
 	}
-	t.Validation, err = raw("validation", p.GetValidation())
+	t.Validation, err = wire.JSON("validation", p.GetValidation())
 	return t, err
 }
 
 func encodeThought(t agent.Thought) *agentpb.Thought {
-	return &agentpb.Thought{Tier: text(t.Tier), Purpose: text(t.Purpose), Request: providergrpc.EncodeRequest(t.Request)}
+	return &agentpb.Thought{Tier: wire.Text(t.Tier), Purpose: wire.Text(t.Purpose), Request: providergrpc.EncodeRequest(t.Request)}
 }
 
 func decodeThought(p *agentpb.Thought) (t agent.Thought, err error) {
@@ -122,17 +73,17 @@ func decodeThought(p *agentpb.Thought) (t agent.Thought, err error) {
 }
 
 func encodeCall(c agent.Call) *agentpb.AgentCall {
-	return &agentpb.AgentCall{Tool: text(c.Tool), Input: c.Input}
+	return &agentpb.AgentCall{Tool: wire.Text(c.Tool), Input: c.Input}
 }
 
 func decodeCall(p *agentpb.AgentCall) (c agent.Call, err error) {
 	c.Tool = p.GetTool()
-	c.Input, err = raw("input", p.GetInput())
+	c.Input, err = wire.JSON("input", p.GetInput())
 	return c, err
 }
 
 func encodeResult(r agent.ToolResult) *agentpb.AgentToolResult {
-	return &agentpb.AgentToolResult{Ok: r.OK, Text: text(r.Text), Kind: text(r.Kind), Untrusted: r.Untrusted}
+	return &agentpb.AgentToolResult{Ok: r.OK, Text: wire.Text(r.Text), Kind: wire.Text(r.Kind), Untrusted: r.Untrusted}
 }
 
 func decodeResult(p *agentpb.AgentToolResult) agent.ToolResult {
@@ -140,7 +91,7 @@ func decodeResult(p *agentpb.AgentToolResult) agent.ToolResult {
 }
 
 func encodeMemory(m agent.Memory) *agentpb.MemoryText {
-	return &agentpb.MemoryText{Area: text(m.Area), Text: text(m.Text), Tags: texts(m.Tags)}
+	return &agentpb.MemoryText{Area: wire.Text(m.Area), Text: wire.Text(m.Text), Tags: wire.Texts(m.Tags)}
 }
 
 func decodeMemory(p *agentpb.MemoryText) agent.Memory {
@@ -160,9 +111,9 @@ func decodeProgress(p *agentpb.AgentProgress) agent.Progress {
 func encodeSkill(s agent.Skill) *agentpb.SkillFiles {
 	files := make(map[string][]byte, len(s.Files))
 	for name, b := range s.Files {
-		files[text(name)] = b
+		files[wire.Text(name)] = b
 	}
-	return &agentpb.SkillFiles{Files: files, Rationale: text(s.Rationale)}
+	return &agentpb.SkillFiles{Files: files, Rationale: wire.Text(s.Rationale)}
 }
 
 // decodeSkill gives every file bytes, also an empty one.
@@ -176,8 +127,8 @@ func decodeSkill(p *agentpb.SkillFiles) agent.Skill {
 
 func encodeStep(s agent.Step) *agentpb.PlanStep {
 	return &agentpb.PlanStep{
-		Id: text(s.ID), Title: text(s.Title), Tool: text(s.Tool), Input: s.Input, Agent: text(s.Agent), Goal: text(s.Goal),
-		After: texts(s.After), Approval: s.Approval,
+		Id: wire.Text(s.ID), Title: wire.Text(s.Title), Tool: wire.Text(s.Tool), Input: s.Input, Agent: wire.Text(s.Agent), Goal: wire.Text(s.Goal),
+		After: wire.Texts(s.After), Approval: s.Approval,
 	}
 }
 
@@ -186,24 +137,24 @@ func decodeStep(p *agentpb.PlanStep) (s agent.Step, err error) {
 		ID: p.GetId(), Title: p.GetTitle(), Tool: p.GetTool(), Agent: p.GetAgent(), Goal: p.GetGoal(),
 		After: slices.Clone(p.GetAfter()), Approval: p.GetApproval(),
 	}
-	s.Input, err = raw("input", p.GetInput())
+	s.Input, err = wire.JSON("input", p.GetInput())
 	return s, err
 }
 
 func encodePlan(p agent.Plan) *agentpb.AgentPlan {
-	return &agentpb.AgentPlan{Steps: each(p.Steps, encodeStep), Stop: texts(p.Stop), Risk: text(p.Risk), Reason: text(p.Reason)}
+	return &agentpb.AgentPlan{Steps: wire.Each(p.Steps, encodeStep), Stop: wire.Texts(p.Stop), Risk: wire.Text(p.Risk), Reason: wire.Text(p.Reason)}
 }
 
 func decodePlan(p *agentpb.AgentPlan) (out agent.Plan, err error) {
 	out = agent.Plan{Stop: slices.Clone(p.GetStop()), Risk: p.GetRisk(), Reason: p.GetReason()}
-	out.Steps, err = eachChecked("step", p.GetSteps(), decodeStep)
+	out.Steps, err = wire.EachChecked("step", p.GetSteps(), decodeStep)
 	return out, err
 }
 
 func encodeReport(r agent.Report) *agentpb.AgentReport {
 	return &agentpb.AgentReport{
-		Done: r.Done, Answer: text(r.Answer), Confidence: r.Confidence, Decisions: texts(r.Decisions), NextSteps: texts(r.NextSteps),
-		Proposals: texts(r.Proposals), Sources: each(r.Sources, encodePassage), Problem: text(r.Problem),
+		Done: r.Done, Answer: wire.Text(r.Answer), Confidence: r.Confidence, Decisions: wire.Texts(r.Decisions), NextSteps: wire.Texts(r.NextSteps),
+		Proposals: wire.Texts(r.Proposals), Sources: wire.Each(r.Sources, encodePassage), Problem: wire.Text(r.Problem),
 	}
 }
 
@@ -211,7 +162,7 @@ func encodeReport(r agent.Report) *agentpb.AgentReport {
 func decodeReport(p *agentpb.AgentReport) agent.Report {
 	r := agent.Report{
 		Done: p.GetDone(), Answer: p.GetAnswer(), Decisions: slices.Clone(p.GetDecisions()), NextSteps: slices.Clone(p.GetNextSteps()),
-		Proposals: slices.Clone(p.GetProposals()), Sources: each(p.GetSources(), decodePassage), Problem: p.GetProblem(),
+		Proposals: slices.Clone(p.GetProposals()), Sources: wire.Each(p.GetSources(), decodePassage), Problem: p.GetProblem(),
 	}
 	if c := p.GetConfidence(); c >= 0 && c <= 1 {
 		r.Confidence = c

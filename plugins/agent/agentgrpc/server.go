@@ -15,6 +15,7 @@ import (
 	"github.com/skillet-run/skillet/plugins/provider"
 	"github.com/skillet-run/skillet/plugins/provider/providergrpc"
 	"github.com/skillet-run/skillet/plugins/provider/providerpb"
+	"github.com/skillet-run/skillet/plugins/wire"
 )
 
 // Register has a server answer for an agent. The context of every call ends when
@@ -75,7 +76,7 @@ func serve(stream fromAgent, act func(context.Context, agent.Task, agent.Host) (
 	last, err := act(ctx, t, h)
 	h.close()
 	if err == nil {
-		err = fits("what the agent ended with", last)
+		err = wire.Fits("what the agent ended with", last)
 	}
 	if err != nil {
 		return sent(err)
@@ -192,7 +193,7 @@ func (h *remoteHost) send(q *agentpb.Question) (chan *agentpb.Answer, error) {
 	}
 	q.Id = h.last + 1
 	m := &agentpb.AgentMessage{Message: &agentpb.AgentMessage_Question{Question: q}}
-	if err := fits("the question", m); err != nil {
+	if err := wire.Fits("the question", m); err != nil {
 		return nil, err
 	}
 	h.last++
@@ -236,7 +237,7 @@ func (h *remoteHost) Calls(ctx context.Context, calls []agent.Call) ([]agent.Too
 	var all []agent.ToolResult
 	for len(calls) > 0 {
 		n := min(len(calls), MaxQuestions)
-		q := &agentpb.AgentCalls{Calls: each(calls[:n], encodeCall)}
+		q := &agentpb.AgentCalls{Calls: wire.Each(calls[:n], encodeCall)}
 		a, err := h.ask(ctx, &agentpb.Question{Question: &agentpb.Question_Calls{Calls: q}})
 		if err != nil {
 			return nil, err
@@ -245,7 +246,7 @@ func (h *remoteHost) Calls(ctx context.Context, calls []agent.Call) ([]agent.Too
 		if len(got) != n {
 			return nil, errOther
 		}
-		all = append(all, each(got, decodeResult)...)
+		all = append(all, wire.Each(got, decodeResult)...)
 		calls = calls[n:]
 	}
 	return all, nil
@@ -253,8 +254,8 @@ func (h *remoteHost) Calls(ctx context.Context, calls []agent.Call) ([]agent.Too
 
 // Recall implements agent.Host.
 func (h *remoteHost) Recall(ctx context.Context, query string, limit int) ([]agent.Passage, error) {
-	a, err := h.ask(ctx, &agentpb.Question{Question: &agentpb.Question_Recall{Recall: &agentpb.Recall{Query: text(query), Limit: int64(limit)}}})
-	return each(a.GetPassages().GetPassages(), decodePassage), err
+	a, err := h.ask(ctx, &agentpb.Question{Question: &agentpb.Question_Recall{Recall: &agentpb.Recall{Query: wire.Text(query), Limit: int64(limit)}}})
+	return wire.Each(a.GetPassages().GetPassages(), decodePassage), err
 }
 
 // Remember implements agent.Host.
@@ -265,7 +266,7 @@ func (h *remoteHost) Remember(ctx context.Context, m agent.Memory) error {
 
 // Progress implements agent.Host.
 func (h *remoteHost) Progress(ctx context.Context, p agent.Progress) error {
-	_, err := h.ask(ctx, &agentpb.Question{Question: &agentpb.Question_Progress{Progress: &agentpb.AgentProgress{Message: text(p.Message), Percent: p.Percent}}})
+	_, err := h.ask(ctx, &agentpb.Question{Question: &agentpb.Question_Progress{Progress: &agentpb.AgentProgress{Message: wire.Text(p.Message), Percent: p.Percent}}})
 	return err
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/skillet-run/skillet/plugins/provider"
 	"github.com/skillet-run/skillet/plugins/provider/providerpb"
+	"github.com/skillet-run/skillet/plugins/wire"
 )
 
 // Client is a provider that is served at the other end of a connection. Every
@@ -30,21 +31,13 @@ func NewClient(conn grpc.ClientConnInterface, t Timeouts) *Client {
 func call[Q proto.Message, A any](
 	ctx context.Context, within time.Duration, method func(context.Context, Q, ...grpc.CallOption) (A, error), question Q,
 ) (a A, err error) {
-	if err := fits(question); err != nil {
+	if err := wire.Fits("the request", question); err != nil {
 		return a, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	a, err = method(ctx, question, grpc.MaxCallRecvMsgSize(MaxMessage), grpc.MaxCallSendMsgSize(MaxMessage))
+	a, err = method(ctx, question, wire.CallOptions()...)
 	return a, Error(ctx, err)
-}
-
-// fits refuses a request that the other side would not take.
-func fits(m proto.Message) error {
-	if n := proto.Size(m); n > MaxMessage {
-		return invalid(fmt.Errorf("the request has %d bytes, and %d is the most there can be", n, MaxMessage))
-	}
-	return nil
 }
 
 // Info implements provider.Provider.
@@ -59,7 +52,7 @@ func (c *Client) Models(ctx context.Context) ([]provider.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	models, err := eachChecked("model", p.GetModels(), decodeModel)
+	models, err := wire.EachChecked("model", p.GetModels(), decodeModel)
 	if err != nil {
 		return nil, broken(err)
 	}
@@ -69,12 +62,12 @@ func (c *Client) Models(ctx context.Context) ([]provider.Model, error) {
 // Generate implements provider.Provider.
 func (c *Client) Generate(ctx context.Context, r provider.Request, emit func(provider.Delta) error) (provider.Response, error) {
 	question := EncodeRequest(r)
-	if err := fits(question); err != nil {
+	if err := wire.Fits("the request", question); err != nil {
 		return provider.Response{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.timeouts.Work)
 	defer cancel()
-	stream, err := c.remote.Generate(ctx, question, grpc.MaxCallRecvMsgSize(MaxMessage), grpc.MaxCallSendMsgSize(MaxMessage))
+	stream, err := c.remote.Generate(ctx, question, wire.CallOptions()...)
 	if err != nil {
 		return provider.Response{}, Error(ctx, err)
 	}
@@ -126,7 +119,7 @@ func last(ctx context.Context, stream grpc.ServerStreamingClient[providerpb.Gene
 
 // Embed implements provider.Provider.
 func (c *Client) Embed(ctx context.Context, r provider.EmbedRequest) (provider.EmbedResponse, error) {
-	p, err := call(ctx, c.timeouts.Work, c.remote.Embed, &providerpb.EmbedRequest{Model: text(r.Model), Texts: texts(r.Texts)})
+	p, err := call(ctx, c.timeouts.Work, c.remote.Embed, &providerpb.EmbedRequest{Model: wire.Text(r.Model), Texts: wire.Texts(r.Texts)})
 	if err != nil {
 		return provider.EmbedResponse{}, err
 	}
@@ -139,13 +132,13 @@ func (c *Client) Embed(ctx context.Context, r provider.EmbedRequest) (provider.E
 
 // Load implements provider.Provider.
 func (c *Client) Load(ctx context.Context, model string) error {
-	_, err := call(ctx, c.timeouts.Work, c.remote.Load, &providerpb.ModelRequest{Model: text(model)})
+	_, err := call(ctx, c.timeouts.Work, c.remote.Load, &providerpb.ModelRequest{Model: wire.Text(model)})
 	return err
 }
 
 // Unload implements provider.Provider.
 func (c *Client) Unload(ctx context.Context, model string) error {
-	_, err := call(ctx, c.timeouts.Work, c.remote.Unload, &providerpb.ModelRequest{Model: text(model)})
+	_, err := call(ctx, c.timeouts.Work, c.remote.Unload, &providerpb.ModelRequest{Model: wire.Text(model)})
 	return err
 }
 

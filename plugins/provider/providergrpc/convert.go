@@ -1,78 +1,30 @@
 package providergrpc
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/skillet-run/skillet/plugins/provider"
 	"github.com/skillet-run/skillet/plugins/provider/providerpb"
+	"github.com/skillet-run/skillet/plugins/wire"
 )
-
-// text is a string as it may be sent: bytes that are no UTF-8 are replaced.
-func text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
-
-func texts(list []string) []string { return each(list, text) }
-
-// each converts a list; none stays none.
-func each[A, B any](list []A, convert func(A) B) []B {
-	if len(list) == 0 {
-		return nil
-	}
-	out := make([]B, len(list))
-	for i, v := range list {
-		out[i] = convert(v)
-	}
-	return out
-}
-
-// eachChecked converts a list that may be wrong. what names its elements.
-func eachChecked[A, B any](what string, list []A, convert func(A) (B, error)) ([]B, error) {
-	if len(list) == 0 {
-		return nil, nil
-	}
-	out := make([]B, len(list))
-	for i, v := range list {
-		var err error
-		if out[i], err = convert(v); err != nil {
-			return nil, fmt.Errorf("%s %d: %w", what, i+1, err)
-		}
-	}
-	return out, nil
-}
-
-// raw is JSON that was received; none is nil.
-func raw(what string, b []byte) (json.RawMessage, error) {
-	if len(b) == 0 {
-		return nil, nil
-	}
-	if !json.Valid(b) {
-		return nil, fmt.Errorf("%s is not JSON", what)
-	}
-	return b, nil
-}
-
-// count is a number of tokens or the like that was received: never negative, and
-// no larger than sums of it can be.
-func count(n int64) int { return int(min(max(n, 0), math.MaxInt32)) }
 
 // EncodeRequest and DecodeRequest convert a request for a model. Decoding fails
 // when what must be JSON is not.
 func EncodeRequest(r provider.Request) *providerpb.GenerateRequest {
 	return &providerpb.GenerateRequest{
-		Model: text(r.Model), System: text(r.System),
-		Messages: each(r.Messages, encodeMessage), Tools: each(r.Tools, EncodeTool),
+		Model: wire.Text(r.Model), System: wire.Text(r.System),
+		Messages: wire.Each(r.Messages, encodeMessage), Tools: wire.Each(r.Tools, EncodeTool),
 		Schema: r.Schema, Thinking: int64(r.Thinking), MaxTokens: int64(r.MaxTokens),
-		Temperature: r.Temperature, Stop: texts(r.Stop),
+		Temperature: r.Temperature, Stop: wire.Texts(r.Stop),
 	}
 }
 
 // DecodeRequest is described at EncodeRequest.
 func DecodeRequest(p *providerpb.GenerateRequest) (r provider.Request, err error) {
 	r = provider.Request{
-		Model: p.GetModel(), System: p.GetSystem(), Thinking: count(p.GetThinking()), MaxTokens: count(p.GetMaxTokens()),
+		Model: p.GetModel(), System: p.GetSystem(), Thinking: wire.Count(p.GetThinking()), MaxTokens: wire.Count(p.GetMaxTokens()),
 		Stop: slices.Clone(p.GetStop()),
 	}
 	if p.Temperature != nil {
@@ -82,52 +34,52 @@ func DecodeRequest(p *providerpb.GenerateRequest) (r provider.Request, err error
 			return r, fmt.Errorf("temperature %v is not from 0 to 2", t)
 		}
 	}
-	if r.Messages, err = eachChecked("message", p.GetMessages(), decodeMessage); err != nil {
+	if r.Messages, err = wire.EachChecked("message", p.GetMessages(), decodeMessage); err != nil {
 		return r, err
 	}
-	if r.Tools, err = eachChecked("tool", p.GetTools(), DecodeTool); err != nil {
+	if r.Tools, err = wire.EachChecked("tool", p.GetTools(), DecodeTool); err != nil {
 		return r, err
 	}
-	r.Schema, err = raw("schema", p.GetSchema())
+	r.Schema, err = wire.JSON("schema", p.GetSchema())
 	return r, err
 }
 
 func encodeMessage(m provider.Message) *providerpb.Message {
 	return &providerpb.Message{
-		Role: text(m.Role), Text: text(m.Text), Calls: each(m.Calls, encodeCall),
-		CallId: text(m.CallID), Failed: m.Failed, Opaque: m.Opaque,
+		Role: wire.Text(m.Role), Text: wire.Text(m.Text), Calls: wire.Each(m.Calls, encodeCall),
+		CallId: wire.Text(m.CallID), Failed: m.Failed, Opaque: m.Opaque,
 	}
 }
 
 func decodeMessage(p *providerpb.Message) (m provider.Message, err error) {
 	m = provider.Message{Role: p.GetRole(), Text: p.GetText(), CallID: p.GetCallId(), Failed: p.GetFailed()}
-	if m.Calls, err = eachChecked("call", p.GetCalls(), decodeCall); err != nil {
+	if m.Calls, err = wire.EachChecked("call", p.GetCalls(), decodeCall); err != nil {
 		return m, err
 	}
-	m.Opaque, err = raw("opaque", p.GetOpaque())
+	m.Opaque, err = wire.JSON("opaque", p.GetOpaque())
 	return m, err
 }
 
 // EncodeTool and DecodeTool convert a tool. Decoding fails when its schema is no
 // JSON.
 func EncodeTool(t provider.Tool) *providerpb.Tool {
-	return &providerpb.Tool{Name: text(t.Name), Description: text(t.Description), InputSchema: t.InputSchema}
+	return &providerpb.Tool{Name: wire.Text(t.Name), Description: wire.Text(t.Description), InputSchema: t.InputSchema}
 }
 
 // DecodeTool is described at EncodeTool.
 func DecodeTool(p *providerpb.Tool) (t provider.Tool, err error) {
 	t = provider.Tool{Name: p.GetName(), Description: p.GetDescription()}
-	t.InputSchema, err = raw("input schema", p.GetInputSchema())
+	t.InputSchema, err = wire.JSON("input schema", p.GetInputSchema())
 	return t, err
 }
 
 func encodeCall(c provider.ToolCall) *providerpb.ToolCall {
-	return &providerpb.ToolCall{Id: text(c.ID), Name: text(c.Name), Input: c.Input}
+	return &providerpb.ToolCall{Id: wire.Text(c.ID), Name: wire.Text(c.Name), Input: c.Input}
 }
 
 func decodeCall(p *providerpb.ToolCall) (c provider.ToolCall, err error) {
 	c = provider.ToolCall{ID: p.GetId(), Name: p.GetName()}
-	c.Input, err = raw("input", p.GetInput())
+	c.Input, err = wire.JSON("input", p.GetInput())
 	return c, err
 }
 
@@ -135,8 +87,8 @@ func decodeCall(p *providerpb.ToolCall) (c provider.ToolCall, err error) {
 // when what must be JSON is not, or when the answer ended for no known reason.
 func EncodeResponse(r provider.Response) *providerpb.GenerateResponse {
 	return &providerpb.GenerateResponse{
-		Model: text(r.Model), Text: text(r.Text), Thinking: text(r.Thinking), Calls: each(r.Calls, encodeCall),
-		Finish: text(r.Finish), Usage: encodeUsage(r.Usage), Opaque: r.Opaque,
+		Model: wire.Text(r.Model), Text: wire.Text(r.Text), Thinking: wire.Text(r.Thinking), Calls: wire.Each(r.Calls, encodeCall),
+		Finish: wire.Text(r.Finish), Usage: encodeUsage(r.Usage), Opaque: r.Opaque,
 	}
 }
 
@@ -146,12 +98,12 @@ func DecodeResponse(p *providerpb.GenerateResponse) (r provider.Response, err er
 		Model: p.GetModel(), Text: p.GetText(), Thinking: p.GetThinking(), Finish: p.GetFinish(), Usage: decodeUsage(p.GetUsage()),
 	}
 	if !slices.Contains([]string{provider.FinishStop, provider.FinishLength, provider.FinishTools, provider.FinishFilter}, r.Finish) {
-		return r, fmt.Errorf("finish is %q", cut(r.Finish, 40))
+		return r, fmt.Errorf("finish is %q", wire.Cut(r.Finish, 40))
 	}
-	if r.Calls, err = eachChecked("call", p.GetCalls(), decodeCall); err != nil {
+	if r.Calls, err = wire.EachChecked("call", p.GetCalls(), decodeCall); err != nil {
 		return r, err
 	}
-	r.Opaque, err = raw("opaque", p.GetOpaque())
+	r.Opaque, err = wire.JSON("opaque", p.GetOpaque())
 	return r, err
 }
 
@@ -164,13 +116,13 @@ func encodeUsage(u provider.Usage) *providerpb.Usage {
 
 func decodeUsage(p *providerpb.Usage) provider.Usage {
 	return provider.Usage{
-		InputTokens: count(p.GetInputTokens()), OutputTokens: count(p.GetOutputTokens()),
-		ThinkingTokens: count(p.GetThinkingTokens()), CachedTokens: count(p.GetCachedTokens()), Estimated: p.GetEstimated(),
+		InputTokens: wire.Count(p.GetInputTokens()), OutputTokens: wire.Count(p.GetOutputTokens()),
+		ThinkingTokens: wire.Count(p.GetThinkingTokens()), CachedTokens: wire.Count(p.GetCachedTokens()), Estimated: p.GetEstimated(),
 	}
 }
 
 func encodeInfo(i provider.Info) *providerpb.ProviderInfo {
-	return &providerpb.ProviderInfo{Name: text(i.Name), Version: text(i.Version), Local: i.Local, Note: text(i.Note)}
+	return &providerpb.ProviderInfo{Name: wire.Text(i.Name), Version: wire.Text(i.Version), Local: i.Local, Note: wire.Text(i.Note)}
 }
 
 func decodeInfo(p *providerpb.ProviderInfo) provider.Info {
@@ -179,7 +131,7 @@ func decodeInfo(p *providerpb.ProviderInfo) provider.Info {
 
 func encodeModel(m provider.Model) *providerpb.Model {
 	return &providerpb.Model{
-		Name: text(m.Name), Tiers: texts(m.Tiers), ContextTokens: int64(m.ContextTokens), OutputTokens: int64(m.OutputTokens),
+		Name: wire.Text(m.Name), Tiers: wire.Texts(m.Tiers), ContextTokens: int64(m.ContextTokens), OutputTokens: int64(m.OutputTokens),
 		Text: m.Text, Tools: m.Tools, JsonSchema: m.JSONSchema, Thinking: m.Thinking, Streaming: m.Streaming,
 		Embeddings: m.Embeddings, Dimensions: int64(m.Dimensions), MemoryBytes: m.MemoryBytes, Loaded: m.Loaded,
 		InputUsd: m.InputUSD, OutputUsd: m.OutputUSD,
@@ -189,9 +141,9 @@ func encodeModel(m provider.Model) *providerpb.Model {
 // decodeModel fails when a price is not one: budgets are counted with it.
 func decodeModel(p *providerpb.Model) (provider.Model, error) {
 	m := provider.Model{
-		Name: p.GetName(), Tiers: slices.Clone(p.GetTiers()), ContextTokens: count(p.GetContextTokens()), OutputTokens: count(p.GetOutputTokens()),
+		Name: p.GetName(), Tiers: slices.Clone(p.GetTiers()), ContextTokens: wire.Count(p.GetContextTokens()), OutputTokens: wire.Count(p.GetOutputTokens()),
 		Text: p.GetText(), Tools: p.GetTools(), JSONSchema: p.GetJsonSchema(), Thinking: p.GetThinking(), Streaming: p.GetStreaming(),
-		Embeddings: p.GetEmbeddings(), Dimensions: count(p.GetDimensions()), MemoryBytes: p.GetMemoryBytes(), Loaded: p.GetLoaded(),
+		Embeddings: p.GetEmbeddings(), Dimensions: wire.Count(p.GetDimensions()), MemoryBytes: p.GetMemoryBytes(), Loaded: p.GetLoaded(),
 		InputUSD: p.GetInputUsd(), OutputUSD: p.GetOutputUsd(),
 	}
 	for _, price := range []float64{m.InputUSD, m.OutputUSD} {
@@ -206,7 +158,7 @@ func decodeModel(p *providerpb.Model) (provider.Model, error) {
 const maxPrice = 1e6
 
 func encodeVectors(vectors [][]float32) []*providerpb.Vector {
-	return each(vectors, func(v []float32) *providerpb.Vector { return &providerpb.Vector{Values: v} })
+	return wire.Each(vectors, func(v []float32) *providerpb.Vector { return &providerpb.Vector{Values: v} })
 }
 
 // decodeVectors fails when there are not as many as there are texts, or they are
@@ -215,7 +167,7 @@ func decodeVectors(list []*providerpb.Vector, texts int) ([][]float32, error) {
 	if len(list) != texts {
 		return nil, fmt.Errorf("%d vectors for %d texts", len(list), texts)
 	}
-	return eachChecked("vector", list, func(p *providerpb.Vector) ([]float32, error) {
+	return wire.EachChecked("vector", list, func(p *providerpb.Vector) ([]float32, error) {
 		v := p.GetValues()
 		if len(v) == 0 || len(v) != len(list[0].GetValues()) {
 			return nil, fmt.Errorf("%d values, the first has %d", len(v), len(list[0].GetValues()))

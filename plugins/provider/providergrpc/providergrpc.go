@@ -10,14 +10,13 @@ import (
 	"errors"
 	"time"
 
-	"google.golang.org/grpc"
-
 	"github.com/skillet-run/skillet/plugins/provider"
+	"github.com/skillet-run/skillet/plugins/wire"
 )
 
 // MaxMessage is the largest message either side takes, in bytes, and the largest
 // sum of the pieces of one answer.
-const MaxMessage = 16 << 20
+const MaxMessage = wire.MaxMessage
 
 // Timeouts bound calls whose context has no earlier deadline. The zero value is
 // ten seconds and ten minutes.
@@ -36,12 +35,6 @@ func (t Timeouts) orDefaults() Timeouts {
 		t.Work = 10 * time.Minute
 	}
 	return t
-}
-
-// ServerOptions are what a server of providers takes: no message larger than
-// [MaxMessage] in either direction.
-func ServerOptions() []grpc.ServerOption {
-	return []grpc.ServerOption{grpc.MaxRecvMsgSize(MaxMessage), grpc.MaxSendMsgSize(MaxMessage)}
 }
 
 // invalid is a request that is wrong.

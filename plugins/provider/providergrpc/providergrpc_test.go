@@ -21,6 +21,7 @@ import (
 	"github.com/skillet-run/skillet/plugins/provider/providergrpc"
 	"github.com/skillet-run/skillet/plugins/provider/providerpb"
 	"github.com/skillet-run/skillet/plugins/provider/providertest"
+	"github.com/skillet-run/skillet/plugins/wire"
 )
 
 // dial serves what is registered and returns a connection to it.
@@ -30,7 +31,7 @@ func dial(t *testing.T, register func(*grpc.Server)) *grpc.ClientConn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := grpc.NewServer(providergrpc.ServerOptions()...)
+	s := grpc.NewServer(wire.ServerOptions()...)
 	register(s)
 	go s.Serve(l)
 	t.Cleanup(s.Stop)

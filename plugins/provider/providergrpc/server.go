@@ -7,6 +7,7 @@ import (
 
 	"github.com/skillet-run/skillet/plugins/provider"
 	"github.com/skillet-run/skillet/plugins/provider/providerpb"
+	"github.com/skillet-run/skillet/plugins/wire"
 )
 
 // Register has a server answer for a provider. The context of every call ends
@@ -35,7 +36,7 @@ func (s *server) Info(ctx context.Context, _ *providerpb.Empty) (*providerpb.Pro
 
 func (s *server) Models(ctx context.Context, _ *providerpb.Empty) (*providerpb.ModelList, error) {
 	models, err := s.provider.Models(ctx)
-	return answer(&providerpb.ModelList{Models: each(models, encodeModel)}, err)
+	return answer(&providerpb.ModelList{Models: wire.Each(models, encodeModel)}, err)
 }
 
 func (s *server) Generate(p *providerpb.GenerateRequest, stream grpc.ServerStreamingServer[providerpb.GenerateEvent]) error {
@@ -44,7 +45,7 @@ func (s *server) Generate(p *providerpb.GenerateRequest, stream grpc.ServerStrea
 		return Status(invalid(err))
 	}
 	response, err := s.provider.Generate(stream.Context(), r, func(d provider.Delta) error {
-		piece := &providerpb.Delta{Text: text(d.Text), Thinking: text(d.Thinking)}
+		piece := &providerpb.Delta{Text: wire.Text(d.Text), Thinking: wire.Text(d.Thinking)}
 		return stream.Send(&providerpb.GenerateEvent{Event: &providerpb.GenerateEvent_Delta{Delta: piece}})
 	})
 	if err != nil {
@@ -55,7 +56,7 @@ func (s *server) Generate(p *providerpb.GenerateRequest, stream grpc.ServerStrea
 
 func (s *server) Embed(ctx context.Context, p *providerpb.EmbedRequest) (*providerpb.EmbedResponse, error) {
 	r, err := s.provider.Embed(ctx, provider.EmbedRequest{Model: p.GetModel(), Texts: p.GetTexts()})
-	return answer(&providerpb.EmbedResponse{Model: text(r.Model), Vectors: encodeVectors(r.Vectors), Usage: encodeUsage(r.Usage)}, err)
+	return answer(&providerpb.EmbedResponse{Model: wire.Text(r.Model), Vectors: encodeVectors(r.Vectors), Usage: encodeUsage(r.Usage)}, err)
 }
 
 func (s *server) Load(ctx context.Context, p *providerpb.ModelRequest) (*providerpb.Empty, error) {

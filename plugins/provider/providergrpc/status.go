@@ -3,7 +3,6 @@ package providergrpc
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/skillet-run/skillet/plugins/provider"
 	"github.com/skillet-run/skillet/plugins/provider/providerpb"
+	"github.com/skillet-run/skillet/plugins/wire"
 )
 
 // classes are the classes of failure with the gRPC codes they are sent as. Where
@@ -50,9 +50,9 @@ func Status(err error) error {
 		return nil
 	}
 	e := classed(err)
-	s := status.New(codeOf(e.Class), cut(e.Message, maxStatusText))
+	s := status.New(codeOf(e.Class), wire.Cut(e.Message, maxStatusText))
 	detailed, derr := s.WithDetails(&providerpb.Error{
-		Class: string(e.Class), Message: cut(e.Message, maxMessageText), RetryAfterMs: milliseconds(e.RetryAfter),
+		Class: string(e.Class), Message: wire.Cut(e.Message, maxMessageText), RetryAfterMs: milliseconds(e.RetryAfter),
 	})
 	if derr != nil {
 		return s.Err()
@@ -103,7 +103,7 @@ func Error(ctx context.Context, err error) error {
 		if detail, ok := d.(*providerpb.Error); ok {
 			return &provider.Error{
 				Class:      knownClass(detail.GetClass()),
-				Message:    cut(detail.GetMessage(), maxMessageText),
+				Message:    wire.Cut(detail.GetMessage(), maxMessageText),
 				RetryAfter: duration(detail.GetRetryAfterMs()),
 			}
 		}
@@ -114,7 +114,7 @@ func Error(ctx context.Context, err error) error {
 // withoutDetail is the error that a status is which has none: one of gRPC itself,
 // or of a provider that keeps to less than the contract.
 func withoutDetail(s *status.Status) *provider.Error {
-	e := &provider.Error{Class: provider.ClassInternal, Message: cut(s.Message(), maxMessageText)}
+	e := &provider.Error{Class: provider.ClassInternal, Message: wire.Cut(s.Message(), maxMessageText)}
 	for _, row := range classes {
 		if row.code == s.Code() && row.class != provider.ClassRateLimited {
 			e.Class = row.class
@@ -143,12 +143,4 @@ func milliseconds(d time.Duration) int64 {
 
 func duration(ms int64) time.Duration {
 	return time.Duration(min(max(ms, 0), maxRetryAfter.Milliseconds())) * time.Millisecond
-}
-
-// cut is the start of a text, valid UTF-8, of at most n bytes.
-func cut(s string, n int) string {
-	if len(s) > n {
-		s = s[:n]
-	}
-	return strings.ToValidUTF8(s, "")
 }
