@@ -156,7 +156,7 @@ func (w *work) sublease(at string, b brief) (*budget.Lease, error) {
 	if w.lease == nil {
 		return nil, nil
 	}
-	limit := budget.Amount{Tokens: int64(b.share * float64(w.run.Budget.Tokens))}
+	limit := budget.Amount{Tokens: int64(b.share * float64(w.now().Budget.Tokens))}
 	lease, err := w.lease.Sub(w.hard, at, limit)
 	if err != nil {
 		return nil, fmt.Errorf("step %s: %w", at, err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/plugins/agent"
 )
 
 func TestComplexity(t *testing.T) {
@@ -277,4 +278,47 @@ func TestLongTextIsBounded(t *testing.T) {
 	if got := line(fmt.Sprint("a\n\tb", "\x1b[31m")); strings.ContainsAny(got, "\n\t\x1b") {
 		t.Errorf("%q", got)
 	}
+}
+
+// A plan that a model writes is refused, or can be followed to its end: no step waits
+// for itself, and what a step refers to is done before it.
+func FuzzPlan(f *testing.F) {
+	f.Add(`{"steps":[{"id":"a","title":"a","tool":"lab__look","input":{"text":"${steps.b.json.x}"}},{"id":"b","title":"b","agent":"general","goal":"read ${steps.c.text}","after":["c"]},{"id":"c","title":"c","tool":"lab__look","input":{}}]}`)
+	f.Add(`{"steps":[{"id":"a","title":"a","tool":"lab__look","input":{"text":"${steps.b.text}"}},{"id":"b","title":"b","tool":"lab__look","input":{"text":"${steps.a.text}"}}]}`)
+	f.Add(`{"steps":[{"id":"a","tool":"lab__look","input":{"text":"\u0024{steps.a.text}"},"after":["a"]}]}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		var p agent.Plan
+		if json.Unmarshal([]byte(text), &p) != nil {
+			return
+		}
+		w := &work{tools: withNames([]Tool{{Skill: "lab", Tool: "look", InputSchema: json.RawMessage(`{"type":"object"}`)}})}
+		p, err := w.checked(p, agent.Task{Agent: "general", Tools: offered(w.tools)})
+		if err != nil {
+			return
+		}
+		done := map[string]bool{}
+		for range p.Steps {
+			for _, s := range p.Steps {
+				ready := true
+				for _, id := range s.After {
+					ready = ready && done[id]
+				}
+				refs, err := stepReferences(s)
+				if err != nil {
+					t.Fatalf("%q: %v", text, err)
+				}
+				for _, id := range refs {
+					if ready && !done[id] {
+						t.Fatalf("%q: the step %s begins before %s", text, s.ID, id)
+					}
+				}
+				done[s.ID] = done[s.ID] || ready
+			}
+		}
+		for _, s := range p.Steps {
+			if !done[s.ID] {
+				t.Fatalf("%q: the step %s never begins", text, s.ID)
+			}
+		}
+	})
 }
