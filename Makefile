@@ -10,7 +10,7 @@ BENCHTIME  ?= 1s
 # A benchmark that runs everything once is a test: its figures mean nothing.
 BENCHFLAGS ?= $(if $(filter 1x,$(BENCHTIME)),--quick)
 
-.PHONY: help build skills engines demo test check bench toolchains languages testdata generate fuzz prove clean
+.PHONY: help build providers testproviders skills engines demo test check bench toolchains languages testdata generate fuzz prove clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -22,6 +22,13 @@ RELEASE := -trimpath -gcflags=all=-dwarf=false -ldflags='-s -w'
 # Without cgo the program needs no library of the system, which its worker processes could not open.
 build: ## build bin/skillet
 	CGO_ENABLED=0 $(GO) build $(RELEASE) -o bin/skillet ./cmd/skillet
+
+# A module of its own, because the SDKs are large. Building and testing it share what they compile.
+providers: ## build the providers of OpenAI, Anthropic, Gemini and Ollama into bin/
+	cd plugins/providers && CGO_ENABLED=0 $(GO) build $(RELEASE) -o ../../bin/ ./cmd/...
+
+testproviders: ## test those providers
+	cd plugins/providers && CGO_ENABLED=0 $(GO) vet $(RELEASE) ./... && CGO_ENABLED=0 $(GO) test $(RELEASE) -timeout 10m ./...
 
 # What the skills share is compiled once; then two are linked at a time.
 skills: build ## build the first-party skills and pack them into dist/
@@ -56,6 +63,7 @@ check: ## formatting, vet, staticcheck, the import table, generated files
 	cd bench && GOOS=wasip1 GOARCH=wasm $(GO) build ./guests/go/...
 	cd $(GITLEAKS) && $(GO) vet ./... && $(GO) mod tidy -diff && $(GO) test -timeout 10m ./...
 	cd plugins/proto && $(GO) vet ./... && $(GO) mod tidy -diff && $(GO) run . -check
+	cd plugins/providers && $(GO) mod tidy -diff
 
 bench: ## run every benchmark: proof/bench.txt, and bench/report.json with the bars
 	@mkdir -p proof
@@ -90,7 +98,7 @@ fuzz: ## run every fuzz target for FUZZTIME
 	@set -e; n=0; for d in $$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u); do \
 	  for f in $$(cat $$d/*_test.go | grep -oE '^func Fuzz[A-Za-z0-9_]+' | cut -c6-); do \
 	    echo "$$d $$f"; n=$$((n+1)); \
-	    $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$d > .fuzz.log 2>&1 \
+	    (cd $$d && $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x .) > .fuzz.log 2>&1 \
 	      || { cat .fuzz.log; rm -f .fuzz.log; exit 1; }; \
 	  done; \
 	done; rm -f .fuzz.log; echo "$$n fuzz targets"; test $$n -gt 0
