@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -175,6 +176,23 @@ func TestHoleHostKilled(t *testing.T) {
 		}
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
+}
+
+// What a plugin had started when its host was killed is found by the next host.
+func TestOrphansOfAKilledHost(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux shows environments")
+	}
+	cmd, words := host(t, "ours", "bare", "!child session")
+	pid, err := strconv.Atoi(words[1])
+	if err != nil {
+		t.Fatalf("%q", words)
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	start(t, newSupervisor(t, quick()), spec("parrot"))
+	gone(t, pid)
 }
 
 // Where the system does not kill it, a plugin in Go watches its host.

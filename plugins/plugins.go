@@ -220,8 +220,9 @@ func (r Restart) delay(deaths int) time.Duration {
 }
 
 var (
-	// ErrClosed means that the supervisor was stopped.
-	ErrClosed = errors.New("plugins are stopped")
+	// ErrClosed means that the supervisor was stopped, or the plugin removed or
+	// replaced.
+	ErrClosed = errors.New("it is stopped")
 	// ErrDigest means that a program or a script is not the one that was meant.
 	ErrDigest = errors.New("the file has another digest")
 	// ErrHandshake means that a program did not answer as a plugin does.

@@ -164,17 +164,21 @@ func (p *supervised) died(reason error, output []string) {
 	h.next = time.Now().Add(p.settings.Restart.delay(h.deaths))
 }
 
-// install makes a connection the one that is used.
+// install makes a connection the one that is used, unless the plugin is stopped by
+// now.
 func (p *supervised) install(c *connection) error {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
+	stopped := p.closed
+	if !stopped {
+		p.now = c
+		p.state.starts++
+	}
+	p.mu.Unlock()
+	if stopped {
 		c.abandon()
 		c.client.Kill()
 		return p.failed(ErrClosed)
 	}
-	p.now = c
-	p.state.starts++
 	go p.watch(c)
 	p.log.Debug("the plugin runs", "pid", c.proc.PID())
 	return nil

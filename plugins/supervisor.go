@@ -63,10 +63,7 @@ func (s *Supervisor) Provider(ctx context.Context, spec Spec) (provider.Provider
 
 // ready finds or makes the plugin of a spec and has it running.
 func (s *Supervisor) ready(ctx context.Context, spec Spec) (*supervised, error) {
-	s.tidy.Do(func() {
-		confine.RemoveStale(scratchBase(), scratchPrefix)
-		copies(s.settings.Dir).prune(time.Now())
-	})
+	s.tidy.Do(s.tidyUp)
 	if err := spec.check(); err != nil {
 		return nil, &StartError{Kind: spec.Kind, Name: spec.Name, Reason: err}
 	}
@@ -83,6 +80,15 @@ func (s *Supervisor) ready(ctx context.Context, spec Spec) (*supervised, error) 
 	}
 	done()
 	return p, nil
+}
+
+// tidyUp removes what hosts have left that were killed.
+func (s *Supervisor) tidyUp() {
+	if n := confine.KillOrphans(envHost); n > 0 {
+		s.log.Warn("a host that is gone has left processes of plugins, which were killed", "processes", n)
+	}
+	confine.RemoveStale(scratchBase(), scratchPrefix)
+	copies(s.settings.Dir).prune(time.Now())
 }
 
 // find returns the plugin of a spec, and the one that it takes the place of.

@@ -1,7 +1,6 @@
 package confine
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -9,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -102,15 +102,43 @@ func KillMarked(entry string) int {
 }
 
 func marked(entry string) []int {
+	return having(func(environment string) bool { return strings.Contains(environment, "\x00"+entry+"\x00") })
+}
+
+// KillOrphans kills every process of this user whose environment has a variable
+// with the number of a process that is gone: what the children of a host left
+// behind that was killed and could kill nothing itself. It returns how many there
+// were. Processes that number others than this one does are left alone. Systems
+// that do not show environments kill nothing.
+func KillOrphans(variable string) int {
+	ours, err := os.Readlink("/proc/self/ns/pid")
+	if err != nil {
+		return 0
+	}
+	orphans := having(func(environment string) bool {
+		_, rest, ok := strings.Cut(environment, "\x00"+variable+"=")
+		number, _, _ := strings.Cut(rest, "\x00")
+		host, err := strconv.Atoi(number)
+		return ok && err == nil && host > 0 && !Exists(host)
+	})
+	killed := 0
+	for _, pid := range orphans {
+		if theirs, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/pid", pid)); err == nil && theirs == ours && unix.Kill(pid, unix.SIGKILL) == nil {
+			killed++
+		}
+	}
+	return killed
+}
+
+// having finds processes by their environment, which is given with a zero byte
+// before and behind each entry.
+func having(what func(environment string) bool) []int {
 	var found []int
 	files, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, file := range files {
 		b, err := os.ReadFile(file)
 		pid, numErr := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-		if err != nil || numErr != nil || pid == os.Getpid() {
-			continue
-		}
-		if bytes.Contains(append([]byte{0}, b...), []byte("\x00"+entry+"\x00")) {
+		if err == nil && numErr == nil && pid != os.Getpid() && what("\x00"+string(b)+"\x00") {
 			found = append(found, pid)
 		}
 	}

@@ -34,3 +34,6 @@ func (p *Process) wait() (*os.ProcessState, error) {
 
 // KillMarked is described where it is for Linux.
 func KillMarked(string) int { return 0 }
+
+// KillOrphans is described where it is for Linux.
+func KillOrphans(string) int { return 0 }
