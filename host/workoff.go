@@ -2,12 +2,75 @@ package host
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 	"time"
 
 	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/orchestrator"
+	"github.com/skillet-run/skillet/host/queue"
+	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/host/task"
 )
+
+// Enqueue takes a task in that [Host.WorkOff] does. When too many wait it is turned
+// away, those of low priority first, with a [task.KindLimit] error that says when to
+// try again.
+func (h *Host) Enqueue(ctx context.Context, t task.Task) (task.Run, error) {
+	o, err := h.Tasks(ctx)
+	if err != nil {
+		return task.Run{}, err
+	}
+	q := h.Queue()
+	if err := q.Admit(ctx, queue.Item{Owner: t.Owner, Priority: urgency(t.Priority)}); err != nil {
+		return task.Run{}, turnedAway(err)
+	}
+	r, err := o.Submit(ctx, t)
+	if err != nil {
+		return r, err
+	}
+	return r, push(ctx, q, r)
+}
+
+// turnedAway says what to do about a full queue.
+func turnedAway(err error) error {
+	full := (*queue.FullError)(nil)
+	if !errors.As(err, &full) {
+		return err
+	}
+	return task.Wrap(task.KindLimit, err).WithRetryAfter(full.RetryAfter).
+		WithHint("`skillet task work` does what waits; a higher --priority has more room, and the setting tasks.queue_limit makes more")
+}
+
+// urgency is a task's priority in the queue.
+func urgency(p task.Priority) store.Priority {
+	switch p {
+	case task.PriorityHigh:
+		return store.High
+	case task.PriorityLow:
+		return store.Low
+	}
+	return store.Normal
+}
+
+// taskOf is the entry of an item's metadata that names the task.
+const taskOf = "task"
+
+// push puts a task into the queue, unless it is there. Each time that somebody begins
+// with a task it is another item. One that finds no room now is pushed by whoever
+// looks next at what waits.
+func push(ctx context.Context, q *queue.Queue, r task.Run) error {
+	_, err := q.Push(ctx, queue.Item{
+		ID: fmt.Sprintf("%s.%d", r.TaskID, r.Attempts), Owner: r.Owner, Priority: urgency(r.Priority),
+		// A task finds out itself how far it came.
+		Again: queue.TakeOver, Meta: map[string]string{taskOf: r.TaskID},
+	})
+	if errors.Is(err, queue.ErrFull) {
+		return nil
+	}
+	return err
+}
 
 // Work says how tasks that wait are done.
 type Work struct {
@@ -20,29 +83,56 @@ type Work struct {
 	Done func(task.Run)
 }
 
-// watchEvery is how often a worker looks for tasks.
+// watchEvery is how often a worker looks for tasks that are not in the queue:
+// those that were interrupted, resumed or approved.
 const watchEvery = 500 * time.Millisecond
 
-// WorkOff does the tasks that wait, urgent ones first and as many at a time as the
-// setting tasks.concurrency says, until nothing waits, or with Watch until ctx ends.
-// A task that another process took meanwhile is left to it.
+// WorkOff does the tasks that wait, urgent ones first and as many at a time, over all
+// processes, as the setting tasks.concurrency says, until nothing waits, or with
+// Watch until ctx ends. A task that another process took meanwhile is left to it.
+// One that cannot be worked on is a dead letter of the queue.
 func (h *Host) WorkOff(ctx context.Context, w Work) error {
 	o, err := h.Tasks(ctx)
 	if err != nil {
 		return err
 	}
-	f := &force{h: h, w: w, busy: map[string]bool{}, freed: make(chan struct{}, 1)}
-	defer f.all.Wait()
+	working, stop := context.WithCancel(ctx)
+	defer stop()
+	f := &force{h: h, w: w, ctx: ctx, q: h.Queue(), freed: make(chan struct{}, 1)}
+	ended := make(chan error, 1)
+	go func() { ended <- f.q.Run(working, f.work) }()
+	err = f.feed(ctx, o)
+	stop()
+	return errors.Join(err, <-ended, f.err())
+}
+
+// force is what works on tasks.
+type force struct {
+	h     *Host
+	w     Work
+	ctx   context.Context // whose end is that of the command
+	q     *queue.Queue
+	freed chan struct{}
+
+	mu     sync.Mutex
+	failed error
+}
+
+// feed puts what waits into the queue, until nothing does.
+func (f *force) feed(ctx context.Context, o *orchestrator.Orchestrator) error {
 	for {
 		pending, err := o.Pending(ctx)
 		if err != nil {
 			return err
 		}
 		for _, r := range pending {
-			f.take(ctx, r.TaskID, max(h.Config.Settings().Tasks.Concurrency, 1))
+			if err := push(ctx, f.q, r); err != nil {
+				return err
+			}
 		}
-		if f.idle() && len(pending) == 0 && !w.Watch {
-			return f.err()
+		left, err := f.q.List(ctx)
+		if err != nil || len(left) == 0 && !f.w.Watch {
+			return err
 		}
 		select {
 		case <-ctx.Done():
@@ -53,50 +143,31 @@ func (h *Host) WorkOff(ctx context.Context, w Work) error {
 	}
 }
 
-// force is what works on tasks.
-type force struct {
-	h     *Host
-	w     Work
-	all   sync.WaitGroup
-	freed chan struct{}
-
-	mu     sync.Mutex
-	busy   map[string]bool
-	failed error
-}
-
-// take begins with a task, unless it is being worked on or too many are.
-func (f *force) take(ctx context.Context, id string, most int) {
+// work works on the task of an item. When the command is to end, the task is told at
+// once, and waits again.
+func (f *force) work(ctx context.Context, d queue.Delivery) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(f.ctx, cancel)()
+	defer f.free()
+	r, err := f.h.RunTask(ctx, d.Meta[taskOf], f.w.Allow)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.busy[id] || len(f.busy) >= most {
-		return
-	}
-	f.busy[id] = true
-	f.all.Go(func() { f.work(ctx, id) })
-}
-
-func (f *force) work(ctx context.Context, id string) {
-	r, err := f.h.RunTask(ctx, id, f.w.Allow)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	delete(f.busy, id)
 	switch e := task.AsError(err); {
 	case err == nil && f.w.Done != nil:
 		f.w.Done(r)
-	case err != nil && e.Kind != task.KindConflict && ctx.Err() == nil:
-		f.failed = err
+	case err != nil && e.Kind != task.KindConflict && e.Kind != task.KindNotFound && ctx.Err() == nil:
+		f.failed = errors.Join(f.failed, err)
+		return err
 	}
+	return nil
+}
+
+func (f *force) free() {
 	select {
 	case f.freed <- struct{}{}:
 	default:
 	}
-}
-
-func (f *force) idle() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return len(f.busy) == 0
 }
 
 func (f *force) err() error {

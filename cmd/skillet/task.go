@@ -89,6 +89,16 @@ func (t *terminal) runTask(ctx context.Context, c *cli.Context, h *host.Host, ag
 	if err != nil {
 		return err
 	}
+	if c.Bool("detach") {
+		r, err := h.Enqueue(ctx, wanted)
+		if err != nil {
+			return err
+		}
+		return t.answer(r, func() {
+			t.say("%s", r.TaskID)
+			t.note("taken in: `skillet task work` does what waits, `skillet task resume %s` this task", shortID(r.TaskID))
+		})
+	}
 	o, err := h.Tasks(ctx)
 	if err != nil {
 		return err
@@ -96,12 +106,6 @@ func (t *terminal) runTask(ctx context.Context, c *cli.Context, h *host.Host, ag
 	r, err := o.Submit(ctx, wanted)
 	if err != nil {
 		return err
-	}
-	if c.Bool("detach") {
-		return t.answer(r, func() {
-			t.say("%s", r.TaskID)
-			t.note("taken in: `skillet task work` does what waits, `skillet task resume %s` this task", shortID(r.TaskID))
-		})
 	}
 	return t.follow(ctx, c, h, r.TaskID)
 }

@@ -119,7 +119,7 @@ type FullError struct {
 
 // Error says all of it.
 func (e *FullError) Error() string {
-	return fmt.Sprintf("%s: %d items wait, and one of %s priority is accepted below %d; try again in %v",
+	return fmt.Sprintf("%s: %d wait, and one of %s priority is accepted while fewer than %d do; try again in %v",
 		ErrFull, e.Length, priorityName(e.Priority), e.Room, e.RetryAfter)
 }
 
@@ -149,8 +149,12 @@ func (q *Queue) Push(ctx context.Context, i Item) (id string, err error) {
 	}
 	q.intake.Lock()
 	defer q.intake.Unlock()
-	if err := q.admit(ctx, &i); err != nil {
+	known, err := q.admit(ctx, &i)
+	if err != nil {
 		return "", fmt.Errorf("push to queue %s: %w", q.settings.Name, err)
+	}
+	if known {
+		return i.ID, nil
 	}
 	job, err := i.job(time.Now())
 	if err == nil {
@@ -169,16 +173,26 @@ func makeID() string {
 	return hex.EncodeToString(b[:])
 }
 
-// admit turns an item away for which there is no room.
-func (q *Queue) admit(ctx context.Context, i *Item) error {
+// Admit reports whether [Queue.Push] has room for an item now, for whoever has to do
+// something else before. The error is a [*FullError] when it does not.
+func (q *Queue) Admit(ctx context.Context, i Item) error {
+	if _, err := q.admit(ctx, &i); err != nil {
+		return fmt.Errorf("push to queue %s: %w", q.settings.Name, err)
+	}
+	return nil
+}
+
+// admit turns an item away for which there is no room, and reports whether it is there
+// already.
+func (q *Queue) admit(ctx context.Context, i *Item) (known bool, err error) {
 	all, err := q.jobs.List(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
 	waiting := 0
 	for _, j := range all {
 		if j.ID == i.ID {
-			return nil // it is no second item
+			return true, nil
 		}
 		if !isRunning(j) {
 			waiting++
@@ -186,13 +200,13 @@ func (q *Queue) admit(ctx context.Context, i *Item) error {
 	}
 	room := q.settings.room(i.Priority)
 	if waiting < room {
-		return nil
+		return false, nil
 	}
 	t := q.totals(ctx)
 	full := &FullError{Queue: q.settings.Name, Priority: i.Priority, Length: waiting, Room: room, RetryAfter: q.settings.retryAfter(t, waiting-room+1)}
 	q.count(ctx, func(t *Totals) { t.Shed++ })
 	q.tell(ctx, event.QueueShed, i, full.Error())
-	return full
+	return false, full
 }
 
 // unknownWork is how long work is taken to last when none was done yet.
