@@ -30,12 +30,13 @@ func (c *ContextFiles) FileBytes() int64 {
 // slashes relative to the workspace. A pattern without a slash, such as *.go,
 // is about names in any directory; one with a slash is about paths. ** stands for
 // any number of directories. Names that begin with a dot, and what is in such
-// directories, are taken only by patterns that name such a dot.
+// directories, are taken only by patterns that name such a dot. What has a
+// backslash in its name is not taken: no capability allows it.
 func (c *ContextFiles) Takes(p string) bool {
 	taken := slices.ContainsFunc(c.Patterns, func(g string) bool {
 		return matches(g, p) && (!hidden(p) || hidden(g))
 	})
-	return taken && !c.excludes(p)
+	return taken && !strings.Contains(p, `\`) && !c.excludes(p)
 }
 
 // Enters reports whether files in the directory dir can be among those that the

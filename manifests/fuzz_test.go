@@ -154,7 +154,7 @@ func FuzzCoerceArgs(f *testing.F) {
 func FuzzContextFiles(f *testing.F) {
 	for _, seed := range [][2]string{
 		{"*.go", "a/b.go"}, {"**", "a"}, {"./x/", "x/y"}, {"a/{b,c/d}/*", "a/c/d/e"}, {"[a-c]?.txt", "x/bd.txt"},
-		{"a**b/c", "axb/c"}, {".x/*", ".x/y"}, {"{a,b}", "b"}, {"**/x**", "y/xz"}, {"a//b", "a/b"}, {"*", ".a"},
+		{"a**b/c", "axb/c"}, {".x/*", ".x/y"}, {"{a,b}", "b"}, {"**/x**", "y/xz"}, {"a//b", "a/b"}, {"*", ".a"}, {"*", `\`},
 	} {
 		f.Add(seed[0], seed[1])
 	}
