@@ -10,7 +10,7 @@ BENCHTIME  ?= 1s
 # A benchmark that runs everything once is a test: its figures mean nothing.
 BENCHFLAGS ?= $(if $(filter 1x,$(BENCHTIME)),--quick)
 
-.PHONY: help build providers testproviders skills engines demo test check bench toolchains languages testdata generate fuzz prove clean
+.PHONY: help build providers testproviders skills engines demo test check bench toolchains languages testdata generate fuzz mutate prove clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -102,6 +102,13 @@ fuzz: ## run every fuzz target for FUZZTIME
 	      || { cat .fuzz.log; rm -f .fuzz.log; exit 1; }; \
 	  done; \
 	done; rm -f .fuzz.log; echo "$$n fuzz targets"; test $$n -gt 0
+
+# The same targets, for so many mutations each, and with two packages at a time; see .ci/fuzz.
+MUTATIONS ?= 1000
+FUZZED     = $(shell $(GO) list -f '{{.Dir}}' ./... | while read -r d; do grep -qs '^func Fuzz' $$d/*_test.go && echo $$d; done)
+
+mutate: ## run every fuzz target for MUTATIONS, without what guides long runs
+	FUZZTIME=$(MUTATIONS)x $(GO) test -vet=off -count=1 -v -exec $(CURDIR)/.ci/fuzz $(FUZZED)
 
 prove: build skills ## the long proofs: kills, flipped bits, mutants; writes proof/report.txt
 	@mkdir -p proof
