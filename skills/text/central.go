@@ -1,6 +1,7 @@
 package main
 
 import (
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -29,6 +30,7 @@ type ratings struct {
 	characters []int
 	vectors    [][]weight
 	central    []float64
+	words      int // different ones
 }
 
 // weight is one word's part of a sentence; words are numbered as they come, and
@@ -52,7 +54,8 @@ func rate(sentences []string) ratings {
 			spread[w.word]++
 		}
 	}
-	sum := make([]float64, len(spread))
+	r.words = len(spread)
+	sum := make([]float64, r.words)
 	for _, v := range r.vectors {
 		weigh(v, spread, len(sentences))
 		for _, w := range v {
@@ -136,7 +139,7 @@ func (r ratings) choose(count, chars int) []int {
 
 // compare raises the likeness of each sentence to its cosine with one of them.
 func (r ratings) compare(with int, likeness []float64) {
-	values := make(map[int]float64, len(r.vectors[with]))
+	values := make([]float64, r.words)
 	for _, w := range r.vectors[with] {
 		values[w.word] = w.value
 	}
@@ -164,13 +167,22 @@ func (r ratings) best() int {
 // wordsOf returns the words of a sentence in lower case.
 func wordsOf(sentence string) []string {
 	var all []string
-	state := -1
-	for len(sentence) > 0 {
-		var word string
-		word, sentence, state = uniseg.FirstWordInString(sentence, state)
-		if hasContent(word) {
-			all = append(all, strings.ToLower(word))
-		}
+	for word := range words(sentence) {
+		all = append(all, strings.ToLower(word))
 	}
 	return all
+}
+
+// words yields the words of a text: segments with a letter or a number.
+func words(text string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		state := -1
+		for len(text) > 0 {
+			var word string
+			word, text, state = uniseg.FirstWordInString(text, state)
+			if hasContent(word) && !yield(word) {
+				return
+			}
+		}
+	}
 }

@@ -105,13 +105,8 @@ func countCharacters(text string) (all, withoutSpace int) {
 // is a segment with at least one letter or number.
 func countWords(text string) map[string]int {
 	counts := make(map[string]int)
-	state := -1
-	for len(text) > 0 {
-		var word string
-		word, text, state = uniseg.FirstWordInString(text, state)
-		if hasContent(word) {
-			counts[strings.ToLower(word)]++
-		}
+	for word := range words(text) {
+		counts[strings.ToLower(word)]++
 	}
 	return counts
 }

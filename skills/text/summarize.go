@@ -98,7 +98,7 @@ func sentences(blocks []string) []string {
 		for len(block) > 0 {
 			var piece string
 			piece, block, state = uniseg.FirstSentenceInString(block, state)
-			if pending += piece; len(wordsOf(pending)) >= minWords {
+			if pending += piece; isSentence(pending) {
 				all = append(all, strings.TrimSpace(pending))
 				pending = ""
 			}
@@ -111,6 +111,16 @@ func sentences(blocks []string) []string {
 		return short
 	}
 	return all
+}
+
+func isSentence(text string) bool {
+	n := 0
+	for range words(text) {
+		if n++; n == minWords {
+			return true
+		}
+	}
+	return false
 }
 
 // cut shortens a sentence to at most n characters, where a word ends if it can.
