@@ -67,6 +67,13 @@ func (l *loop) report(ctx context.Context) (agent.Report, error) {
 }
 
 func (l *loop) reportOf(o outcome) agent.Report {
+	if o.problem == "" && strings.HasPrefix(o.answer, provider.LowConfidence) {
+		l.tally.doubted = true
+		o.answer = strings.TrimSpace(strings.TrimPrefix(o.answer, provider.LowConfidence))
+		r := l.work.report(false, o.answer)
+		r.Problem = "the model says itself that this is no answer to all of the goal"
+		return r
+	}
 	l.tally.stopped = o.problem != ""
 	r := l.work.report(o.problem == "", o.answer)
 	if r.Problem = o.problem; r.Problem != "" {

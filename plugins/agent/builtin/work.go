@@ -85,7 +85,7 @@ func (w *work) decide(format string, args ...any) {
 func (w *work) system(notes ...string) string {
 	var b strings.Builder
 	b.WriteString(strings.TrimSpace(w.task.SystemPrompt))
-	b.WriteString("\n\n" + provider.DataRule + "\nNever claim what you did not do or see. Nobody can be asked for more rights.")
+	b.WriteString("\n\n" + provider.DataRule + "\nNever claim what you did not do or see. Nobody can be asked for more rights. An answer that does not reach all of the goal begins with "+provider.LowConfidence+" and says what is missing.")
 	if len(w.task.Constraints) > 0 {
 		b.WriteString("\n\nThe person also asks for:\n- " + strings.Join(w.task.Constraints, "\n- "))
 	}
@@ -140,16 +140,18 @@ type tally struct {
 	cut           bool // the answer is not whole
 	stopped       bool // the work was not ended by the agent itself
 	unsourced     bool // no source stands behind the answer
+	doubted       bool // the model says itself that it is no answer to all of the goal
 }
 
 // confidence is a figure from 0 to 1, rounded to hundredths. It is made of what
-// happened, never of what a model says about itself:
+// happened; what a model says about itself can only lower it:
 //
 //	0.9, or 0.6 when no tool answered and the task came with nothing to work on
 //	× (1 − 0.4 × calls that failed / calls)
 //	× 0.85 for each answer that had to be asked for again
 //	× 0.7 when the answer is cut off
 //	× 0.5 when no source stands behind it, where sources are asked for
+//	× 0.3 when the model doubts it itself, see [provider.LowConfidence]
 //	× 0.3 when the work was stopped before its end
 func (t tally) confidence() float64 {
 	c := 0.9
@@ -163,7 +165,7 @@ func (t tally) confidence() float64 {
 	for _, f := range []struct {
 		is bool
 		by float64
-	}{{t.cut, 0.7}, {t.unsourced, 0.5}, {t.stopped, 0.3}} {
+	}{{t.cut, 0.7}, {t.unsourced, 0.5}, {t.doubted, 0.3}, {t.stopped, 0.3}} {
 		if f.is {
 			c *= f.by
 		}

@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/skillet-run/skillet/plugins/provider"
 )
 
 // LowConfidence begins an answer that is no answer to all of the goal.
-const LowConfidence = "[low confidence]"
+const LowConfidence = provider.LowConfidence
 
 // made is the last line of an answer that was made of what tools said.
 const made = "Made by matching words to tools, without a language model."
