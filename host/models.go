@@ -245,3 +245,11 @@ func (h *Host) Provider(ctx context.Context, name string) (provider.Provider, er
 	}
 	return h.models.named.Provider(ctx, name)
 }
+
+// ProviderNames are the names of the home's providers, sorted.
+func (h *Host) ProviderNames(ctx context.Context) ([]string, error) {
+	if err := h.openModels(ctx); err != nil {
+		return nil, err
+	}
+	return h.models.named.Names(), nil
+}

@@ -101,6 +101,7 @@ func (h *Host) taskSettings() orchestrator.Settings {
 	s := h.Config.Settings()
 	o := orchestrator.Settings{
 		MaxTask: task.Budget{Tokens: s.Budget.Task.Tokens, MicroUSD: budget.MicroUSD(s.Budget.Task.USD)},
+		Lease:   seconds(s.Tasks.TakeoverSeconds),
 		Agent:   builtin.General, Planner: builtin.Planner, Conversation: builtin.Conversation,
 	}
 	if s.Tasks.ApproveRisk != "never" {

@@ -17,6 +17,7 @@ import (
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/config"
 	"github.com/skillet-run/skillet/host/memory"
+	"github.com/skillet-run/skillet/host/orchestrator"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/manifests"
 )
@@ -170,6 +171,17 @@ var argumentSources = map[string]source{
 	"session show":      inHome(sessionsOf),
 	"session close":     inHome(sessionsOf),
 	"session resume":    inHome(sessionsOf),
+	"task show":         inHome(taskIDs),
+	"task logs":         inHome(taskIDs),
+	"task pause":        inHome(taskIDs),
+	"task resume":       inHome(taskIDs),
+	"task cancel":       inHome(taskIDs),
+	"task approve":      inHome(taskIDs),
+	"task refuse":       inHome(taskIDs),
+	"task remove":       inHome(taskIDs),
+	"agent run":         inHome(agentNames),
+	"agent show":        inHome(agentNames),
+	"provider test":     inHome(providerNames),
 	"memory show":       inHome(memoryIDs),
 	"memory remove":     inHome(memoryIDs),
 	"secret set":        inHome(secretNames),
@@ -177,6 +189,7 @@ var argumentSources = map[string]source{
 	"policy explain":    inHome(explainable),
 	"policy list":       inHome(policyIDs),
 	"config get":        settingNames,
+	"stats":             statSections,
 	"completion":        shells,
 }
 
@@ -352,6 +365,46 @@ func proposals(waiting bool) func(question, *host.Host) ([]candidate, error) {
 		}
 		return found, err
 	}
+}
+
+// taskIDs are those of tasks, the newest, where the task is what is asked for.
+func taskIDs(q question, h *host.Host) ([]candidate, error) {
+	if len(q.line.words) > 0 {
+		return nil, nil
+	}
+	o, err := h.Tasks(q.ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, err := o.List(q.ctx, orchestrator.Filter{Limit: 50})
+	var found []candidate
+	for _, r := range all {
+		found = append(found, candidate{shortID(r.TaskID), string(r.State) + ": " + r.Title})
+	}
+	return found, err
+}
+
+func agentNames(q question, h *host.Host) ([]candidate, error) {
+	if len(q.line.words) > 0 {
+		return nil, nil
+	}
+	all, err := h.AgentDefinitions(q.ctx)
+	var found []candidate
+	for _, a := range all {
+		if a.Definition != nil {
+			found = append(found, candidate{a.Name, a.Definition.Description})
+		}
+	}
+	return found, err
+}
+
+func providerNames(q question, h *host.Host) ([]candidate, error) {
+	names, err := h.ProviderNames(q.ctx)
+	var found []candidate
+	for _, n := range names {
+		found = append(found, candidate{n, ""})
+	}
+	return found, err
 }
 
 // memoryIDs are those of what is remembered, the latest.

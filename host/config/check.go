@@ -41,6 +41,7 @@ func boundsOfWork(s Settings) []bound {
 		{"tasks.concurrency", s.Tasks.Concurrency >= 1 && s.Tasks.Concurrency <= 256, "1 to 256"},
 		{"tasks.queue_limit", s.Tasks.QueueLimit >= 1 && s.Tasks.QueueLimit <= 1_000_000, "1 to 1000000"},
 		{"tasks.timeout_seconds", s.Tasks.TimeoutSeconds > 0 && s.Tasks.TimeoutSeconds <= 86400*31, "more than 0, at most 2678400"},
+		{"tasks.takeover_seconds", s.Tasks.TakeoverSeconds >= 1 && s.Tasks.TakeoverSeconds <= 3600, "1 to 3600"},
 		{"tasks.approve_risk", slices.Contains([]string{"low", "medium", "high", "never"}, s.Tasks.ApproveRisk), "low, medium, high or never"},
 		{"memory.embedder", s.Memory.Embedder == "hashing" || isModel(s.Memory.Embedder), "hashing, or " + model},
 		{"memory.max_records", s.Memory.MaxRecords >= 1 && s.Memory.MaxRecords <= 5_000_000, "1 to 5000000"},

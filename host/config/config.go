@@ -84,7 +84,7 @@ func Defaults() Settings {
 			Day: Allowance{Tokens: 5_000_000, USD: 10}, Month: Allowance{Tokens: 50_000_000, USD: 100}, Task: Allowance{Tokens: 500_000, USD: 2},
 			AlertPercent: 80,
 		},
-		Tasks:  Tasks{Concurrency: 2, QueueLimit: 1000, TimeoutSeconds: 3600, ApproveRisk: "high"},
+		Tasks:  Tasks{Concurrency: 2, QueueLimit: 1000, TimeoutSeconds: 3600, TakeoverSeconds: 15, ApproveRisk: "high"},
 		Memory: Memory{Embedder: "hashing", MaxRecords: 200_000, ConsolidateAfterCount: 150_000, ConsolidateAfterHours: 24},
 	}
 }

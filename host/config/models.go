@@ -65,10 +65,11 @@ type Allowance struct {
 
 // Tasks bound the work on tasks.
 type Tasks struct {
-	Concurrency    int     `koanf:"concurrency" doc:"how many tasks are worked on at the same time"`
-	QueueLimit     int     `koanf:"queue_limit" doc:"how many tasks may wait; less urgent ones are turned away before"`
-	TimeoutSeconds float64 `koanf:"timeout_seconds" doc:"the longest that one run of a task may take, in seconds"`
-	ApproveRisk    string  `koanf:"approve_risk" doc:"plans of this risk and above wait for a person: low, medium, high, or never"`
+	Concurrency     int     `koanf:"concurrency" doc:"how many tasks are worked on at the same time"`
+	QueueLimit      int     `koanf:"queue_limit" doc:"how many tasks may wait; less urgent ones are turned away before"`
+	TimeoutSeconds  float64 `koanf:"timeout_seconds" doc:"the longest that one run of a task may take, in seconds"`
+	TakeoverSeconds float64 `koanf:"takeover_seconds" doc:"how long after its process died another process goes on with a task, in seconds"`
+	ApproveRisk     string  `koanf:"approve_risk" doc:"plans of this risk and above wait for a person: low, medium, high, or never"`
 }
 
 // Memory says how much is remembered, and by what it is found.

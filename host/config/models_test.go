@@ -72,6 +72,7 @@ func TestSettingsOfWorkAreRefused(t *testing.T) {
 		"tasks: {concurrency: 0}":                                                 "tasks.concurrency",
 		"tasks: {queue_limit: 0}":                                                 "tasks.queue_limit",
 		"tasks: {timeout_seconds: 0}":                                             "tasks.timeout_seconds",
+		"tasks: {takeover_seconds: 0}":                                            "tasks.takeover_seconds",
 		"tasks: {approve_risk: sometimes}":                                        "tasks.approve_risk",
 		"memory: {embedder: magic}":                                               "memory.embedder",
 		"memory: {max_records: 0}":                                                "memory.max_records",
