@@ -47,6 +47,7 @@ func TestAgent(t *testing.T) {
 
 // A provider in a process of its own keeps the contract as it does in this one.
 func TestConformance(t *testing.T) {
+	long(t)
 	t.Parallel()
 	p := start(t, newSupervisor(t, quick()), spec("lender"))
 	providertest.Run(t, func(*testing.T) provider.Provider { return p }, providertest.Options{

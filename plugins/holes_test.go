@@ -41,6 +41,7 @@ func open(t *testing.T, args ...string) (*goplugin.Client, asked) {
 }
 
 func TestHoleEnvironment(t *testing.T) {
+	long(t)
 	t.Parallel()
 	if _, p := open(t, "bare"); !strings.Contains(must(t, p, "!environment"), "SKILLET_TEST_KEY=of the host") {
 		t.Error("go-plugin keeps the host's environment to itself: the hole is gone")
@@ -88,6 +89,7 @@ func host(t *testing.T, way, plugin, question string) (cmd *exec.Cmd, words []st
 }
 
 func TestHoleStdin(t *testing.T) {
+	long(t)
 	t.Parallel()
 	if _, words := host(t, "defaults", "bare", "!stdin"); !strings.Contains(strings.Join(words, " "), "for the host") {
 		t.Errorf("go-plugin keeps the host's input to itself: the hole is gone: %q", words)
@@ -98,6 +100,7 @@ func TestHoleStdin(t *testing.T) {
 }
 
 func TestHoleHugeReply(t *testing.T) {
+	long(t)
 	t.Parallel()
 	if _, p := open(t, "bare"); len(must(t, p, "!huge 20")) != 20<<20 {
 		t.Error("go-plugin bounds replies: the hole is gone")
@@ -122,6 +125,7 @@ func wantClass(t *testing.T, err error, class provider.Class) *provider.Error {
 }
 
 func TestHoleGrandchildren(t *testing.T) {
+	long(t)
 	t.Parallel()
 	c, p := open(t, "bare")
 	left, _ := strconv.Atoi(must(t, p, "!child group"))
@@ -143,6 +147,7 @@ func TestHoleGrandchildren(t *testing.T) {
 
 // Also when the plugin ends by itself, nothing of it is left.
 func TestGrandchildrenOfTheDead(t *testing.T) {
+	long(t)
 	t.Parallel()
 	p := start(t, newSupervisor(t, quick()), spec("parrot"))
 	pid, _ := strconv.Atoi(must(t, p, "!child session"))
@@ -152,6 +157,7 @@ func TestGrandchildrenOfTheDead(t *testing.T) {
 }
 
 func TestHoleHostKilled(t *testing.T) {
+	long(t)
 	t.Parallel()
 	for _, c := range []struct {
 		way, plugin string
@@ -180,6 +186,7 @@ func TestHoleHostKilled(t *testing.T) {
 
 // What a plugin had started when its host was killed is found by the next host.
 func TestOrphansOfAKilledHost(t *testing.T) {
+	long(t)
 	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux shows environments")
@@ -197,6 +204,7 @@ func TestOrphansOfAKilledHost(t *testing.T) {
 
 // Where the system does not kill it, a plugin in Go watches its host.
 func TestPluginWatchesItsHost(t *testing.T) {
+	long(t)
 	t.Parallel()
 	cmd := exec.Command(os.Args[0], "parrot")
 	cmd.Env = append(os.Environ(), "SKILLET_PLUGIN="+cookie().MagicCookieValue, envHost+"=1") // who is not its parent
@@ -250,6 +258,7 @@ func programs(t *testing.T) (good, bad string) {
 }
 
 func TestHoleChecksumRace(t *testing.T) {
+	long(t)
 	t.Parallel()
 	good, bad := programs(t)
 	want := sha256.New()
@@ -297,6 +306,7 @@ func TestHoleChecksumRace(t *testing.T) {
 
 // The length of a line, and what is printed before the handshake, do not break it.
 func TestHoleLongLine(t *testing.T) {
+	long(t)
 	t.Parallel()
 	c, _, err := defaults(exec.Command(os.Args[0], "printer"))
 	c.Kill()
@@ -310,6 +320,7 @@ func TestHoleLongLine(t *testing.T) {
 }
 
 func TestHoleHungCall(t *testing.T) {
+	long(t)
 	t.Parallel()
 	_, p := open(t, "bare")
 	returned := make(chan struct{})
@@ -330,6 +341,7 @@ func TestHoleHungCall(t *testing.T) {
 
 // A plugin that cannot even be asked to stop is killed.
 func TestHoleStopped(t *testing.T) {
+	long(t)
 	t.Parallel()
 	s := quick()
 	s.StopTimeout = 300 * time.Millisecond

@@ -317,6 +317,15 @@ func printThenServe([]string) {
 	ServeProvider(&parrot{})
 }
 
+// long leaves a test out of short runs, which are those with the race detector: it
+// starts many processes, and little happens at a time in this one.
+func long(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("it starts many processes")
+	}
+}
+
 // spec is this test's program as a plugin.
 func spec(args ...string) Spec {
 	return Spec{Name: args[0], Args: args}

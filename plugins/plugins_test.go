@@ -80,6 +80,7 @@ func refusedStart(t *testing.T, s Spec, reason error, text string) {
 }
 
 func TestRefusedHandshakes(t *testing.T) {
+	long(t)
 	t.Parallel()
 	cert := strings.Repeat("A", 200)
 	named := func(name string, args ...string) Spec { return Spec{Name: name, Args: args} }
@@ -107,6 +108,7 @@ func TestRefusedHandshakes(t *testing.T) {
 }
 
 func TestRefusedPrograms(t *testing.T) {
+	long(t)
 	t.Parallel()
 	good, bad := programs(t)
 	digest := sumOf(t, good)
@@ -151,6 +153,7 @@ func TestRefusedPrograms(t *testing.T) {
 // A program runs from a private copy, which outlives what it was copied from and
 // is made again when it was changed.
 func TestCopies(t *testing.T) {
+	long(t)
 	t.Parallel()
 	good, bad := programs(t)
 	s := quick()
@@ -236,6 +239,7 @@ func TestDelay(t *testing.T) {
 
 // What panics is one call; the others and the plugin go on.
 func TestPanic(t *testing.T) {
+	long(t)
 	t.Parallel()
 	v := newSupervisor(t, quick())
 	p := start(t, v, spec("parrot"))
@@ -405,6 +409,7 @@ func (l *lockedBuffer) String() string {
 }
 
 func TestConfinement(t *testing.T) {
+	long(t)
 	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux shows a process's bounds")
@@ -446,6 +451,7 @@ func TestMemoryLimit(t *testing.T) {
 }
 
 func TestDirectory(t *testing.T) {
+	long(t)
 	t.Parallel()
 	v := newSupervisor(t, quick())
 	own := must(t, start(t, v, spec("parrot")), "!directory")

@@ -50,6 +50,7 @@ func misfortunes() map[string]struct {
 // Whatever happens to a plugin, its host goes on, the call fails as what it is,
 // the next one is answered, and no process is left.
 func TestMisfortunes(t *testing.T) {
+	long(t)
 	t.Parallel()
 	for name, m := range misfortunes() {
 		t.Run(name, func(t *testing.T) {

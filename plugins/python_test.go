@@ -19,9 +19,7 @@ import (
 // none.
 func python(t *testing.T) string {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("Python is slow to start")
-	}
+	long(t)
 	installed, err := filepath.Abs("../.tools/py/bin/python3")
 	if err != nil {
 		t.Fatal(err)
