@@ -182,7 +182,7 @@ func (w *work) do(s task.Step) error {
 // ended writes down what became of a step: first what it answered, then that it is
 // over.
 func (w *work) ended(s task.Step, o outcome) error {
-	o.out.Step = s.ID
+	o.out.Step, o.err = s.ID, shortened(o.err)
 	if s.Agent != "" && o.state != task.StepWaiting { // what a tool answered is kept with its call
 		if err := write(context.WithoutCancel(w.hard), w.o.kv, outputKey+w.task.ID+"/"+s.ID, o.out, anyRevision); err != nil {
 			return fmt.Errorf("keep the answer of the step %s: %w", s.ID, err)
@@ -213,8 +213,18 @@ func (w *work) ended(s task.Step, o outcome) error {
 	return nil
 }
 
+// shortened is an error of bounded length: it is part of the run.
+func shortened(e *task.Error) *task.Error {
+	if e == nil {
+		return nil
+	}
+	c := *e
+	c.Message, c.Hint = bounded(e.Message, maxShown), bounded(e.Hint, maxShown)
+	return &c
+}
+
 // maxShown is how many bytes of what a step answered are in the run itself.
-const maxShown = 1 << 10
+const maxShown = 512
 
 func (w *work) toldStep(s task.Step, o outcome) {
 	t := map[task.StepState]event.Type{

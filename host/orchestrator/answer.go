@@ -33,7 +33,7 @@ func (w *work) doAnswer(s task.Step) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	b := brief{agent: cmp.Or(s.Agent, w.now().Agent), goal: s.Goal, known: known, constraints: w.constraints(s, w.now()), planning: true, strategy: s.Strategy}
+	b := brief{agent: cmp.Or(s.Agent, w.now().Agent), goal: cmp.Or(s.Goal, w.task.Goal), known: known, constraints: w.constraints(s, w.now()), planning: true, strategy: s.Strategy}
 	var rep agent.Report
 	err = w.withAgent(s.ID, b, func(ctx context.Context, _ agent.Agent, t agent.Task, h agent.Host) (err error) {
 		rep, err = w.answerOf(ctx, s, t, h)
@@ -120,7 +120,7 @@ func (w *work) toldResult(st task.Step, id string, of int) provider.Message {
 		text = w.answers[st.ID].Text
 		w.mu.Unlock()
 	}
-	room := max(w.o.settings.MaxOutput/max(1, of/2), 2<<10)
+	room := min(w.o.settings.MaxOutput, maxKnown/max(1, of))
 	return provider.Message{Role: provider.RoleTool, CallID: id, Text: provider.MarkData(st.Tool, bounded(text, room)), Failed: st.State != task.StepDone}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/skillet-run/skillet/host/memory"
+	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/plugins/agent"
 )
@@ -30,6 +31,10 @@ func (w *work) intake() (task.Phase, error) {
 	name := route(w.task, defs, w.o.settings)
 	if !slices.ContainsFunc(defs, func(d Definition) bool { return d.Name == name }) {
 		return "", task.Errorf(task.KindNotFound, "there is no agent %s", name).WithHint("`skillet agent list` shows those there are")
+	}
+	if text, err := encode(w.tools); err != nil || len(text) > store.MaxValue {
+		return "", task.Errorf(task.KindLimit, "the descriptions of %d tools have %d bytes; at most %d can be kept", len(w.tools), len(text), store.MaxValue).
+			WithHint("name the tools that the task needs")
 	}
 	if err := w.keepDoc("tools", w.tools); err != nil {
 		return "", fmt.Errorf("keep the tools of the task: %w", err)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/skillet-run/skillet/host/store"
@@ -62,18 +63,24 @@ func missing(id string) error {
 	return task.Errorf(task.KindNotFound, "there is no task %s", id).WithHint("`skillet task list` shows those there are")
 }
 
-// envelope is a task as it was submitted.
-func (o *Orchestrator) envelope(ctx context.Context, id string) (task.Task, error) {
-	t, _, found, err := read[task.Task](ctx, o.kv, envelopeKey+id)
+// envelope is the task of a run as it was submitted.
+func (o *Orchestrator) envelope(ctx context.Context, r task.Run) (task.Task, error) {
+	t, _, found, err := read[task.Task](ctx, o.kv, envelopeOf(r))
 	if err == nil && !found {
-		err = missing(id)
+		err = missing(r.TaskID)
 	}
 	return t, err
 }
 
+func envelopeOf(r task.Run) string { return envelopeKey + r.TaskID + "/" + r.Envelope }
+
 // Task is the envelope of a task: a [task.KindNotFound] error when there is none.
 func (o *Orchestrator) Task(ctx context.Context, id string) (task.Task, error) {
-	return o.envelope(ctx, id)
+	r, err := o.Get(ctx, id)
+	if err != nil {
+		return task.Task{}, err
+	}
+	return o.envelope(ctx, r)
 }
 
 // Get is what is known of the work on a task: a [task.KindNotFound] error when
@@ -106,10 +113,40 @@ func (o *Orchestrator) change(ctx context.Context, id string, fn func(*task.Run)
 		}
 		r.UpdatedAt = time.Now().UTC()
 		err = write(ctx, o.kv, runKey+id, r, revision)
+		if errors.Is(err, store.ErrTooLarge) {
+			err = write(ctx, o.kv, runKey+id, shrunk(r), revision)
+		}
 		if !errors.Is(err, store.ErrConflict) {
 			return r, err
 		}
 		time.Sleep(rand.N(time.Duration(try+1) * 200 * time.Microsecond)) // others are at it, too
 	}
 	return task.Run{}, fmt.Errorf("change task %s: %w", id, store.ErrConflict)
+}
+
+// shrunk is a run with less of what is only shown: texts that escapes make too long for
+// an entry. What steps answered is kept elsewhere.
+func shrunk(r task.Run) task.Run {
+	const shown, answer = 100, 16 << 10
+	r.Steps = slices.Clone(r.Steps)
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		s.Output, s.Title = cut(s.Output, shown), cut(s.Title, shown)
+		if s.Error != nil {
+			e := *s.Error
+			e.Message, e.Hint = cut(e.Message, 2*shown), cut(e.Hint, 2*shown)
+			s.Error = &e
+		}
+	}
+	if r.Report != nil {
+		rep := *r.Report
+		rep.Answer = bounded(rep.Answer, answer)
+		rep.Decisions, rep.NextSteps = rep.Decisions[:min(len(rep.Decisions), 10)], rep.NextSteps[:min(len(rep.NextSteps), 10)]
+		rep.Steps = slices.Clone(rep.Steps)
+		for i := range rep.Steps {
+			rep.Steps[i].Error = cut(rep.Steps[i].Error, shown)
+		}
+		r.Report = &rep
+	}
+	return r
 }

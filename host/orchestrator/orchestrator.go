@@ -22,7 +22,7 @@
 //
 // # Key layout
 //
-//	task/envelope/$id         JSON: task.Task; never changes
+//	task/envelope/$id/$x      JSON: task.Task; never changes. The run says which one it is of
 //	task/run/$id              JSON: task.Run; the truth about the task's state
 //	task/doc/$id/$name        JSON: what an agent was given, so that it is given the same again
 //	task/output/$id/$step     JSON: what a step answered

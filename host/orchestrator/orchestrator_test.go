@@ -17,6 +17,7 @@ import (
 	"github.com/skillet-run/skillet/host/llm"
 	"github.com/skillet-run/skillet/host/llm/budget"
 	"github.com/skillet-run/skillet/host/memory"
+	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/host/task"
 	agentdef "github.com/skillet-run/skillet/manifests/agent"
 	"github.com/skillet-run/skillet/plugins/agent"
@@ -869,5 +870,46 @@ func TestUnsureAnswer(t *testing.T) {
 	wantState(t, r, task.Completed)
 	if r.Report.Answer != "I do" || len(r.Recovery) != 1 || r.Find("answer").Confidence != unsureAnswer || r.Find("answer").Output != "I do not know" {
 		t.Errorf("%+v", r.Report)
+	}
+}
+
+// However long goals, answers and errors are, a run can be kept, and goes on.
+func TestLongTexts(t *testing.T) {
+	l := newLab(t, nil, Settings{})
+	quotes := strings.Repeat(`"`, 60<<10)
+	l.answer = func(c task.ToolCall) task.Result {
+		if c.Tool == "page" {
+			return failing(task.KindSkill, quotes)
+		}
+		text, _ := json.Marshal(quotes)
+		return ok(string(text))
+	}
+	var p agent.Plan
+	for i := range 16 {
+		tool := []string{"look", "page"}[i%2]
+		p.Steps = append(p.Steps, agent.Step{ID: fmt.Sprintf("s%d", i), Title: quotes[:100], Tool: "lab__" + tool, Input: json.RawMessage(`{"text":"` + strings.Repeat("x", 1000) + `"}`)})
+	}
+	l.plans(p)
+	l.think = func(llm.Ask) (llm.Answer, error) { return said(quotes), nil }
+	l.agent("general", script{run: func(context.Context, agent.Task, agent.Host) (agent.Report, error) {
+		long := slices.Repeat([]string{quotes}, 100)
+		return agent.Report{Answer: quotes + quotes, Problem: quotes, Decisions: long, NextSteps: long, Confidence: 0.9}, nil
+	}})
+	id := l.submit(func(t *task.Task) { planned(t); t.Goal = strings.Repeat("count words ", 5000) })
+	r := l.run(id)
+	if r.State != task.Failed {
+		t.Fatalf("%s: %.300s", r.State, r.Reason)
+	}
+	if r.Report.Error == nil || r.Report.Error.Kind != task.KindSkill || len(r.Recovery) != 4 {
+		t.Errorf("%.300v, %d ways", r.Report.Error, len(r.Recovery))
+	}
+	e, err := l.kv.Get(t.Context(), runKey+id)
+	if err != nil || len(e.Value) > store.MaxValue {
+		t.Errorf("the run has %d bytes, %v", len(e.Value), err)
+	}
+	for _, rec := range r.Recovery {
+		if !strings.HasPrefix(rec.Outcome, "not met") && !strings.Contains(rec.Outcome, "steps already") {
+			t.Errorf("%s: %.300s", rec.Strategy, rec.Outcome)
+		}
 	}
 }

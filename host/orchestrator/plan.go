@@ -51,7 +51,7 @@ func (w *work) plan() (task.Phase, error) {
 
 // single is a plan of one step: the agent decides as it goes.
 func (w *work) single(name string) *agent.Plan {
-	return &agent.Plan{Steps: []agent.Step{{ID: "goal", Title: w.task.Title(), Agent: name, Goal: w.task.Goal}}}
+	return &agent.Plan{Steps: []agent.Step{{ID: "goal", Title: w.task.Title(), Agent: name}}}
 }
 
 // wantsPlan reports whether a plan is to be made first.
@@ -141,6 +141,9 @@ func (w *work) askPlan(name, scopeName, goal string, known []agent.Passage, cons
 	return nil, problem
 }
 
+// maxPlan is how many bytes a plan may have as JSON: it is part of the run.
+const maxPlan = 64 << 10
+
 // planError says that a plan cannot be followed.
 type planError struct{ problems []string }
 
@@ -152,6 +155,9 @@ func (e *planError) Error() string {
 // inputs without references fit.
 func (w *work) checked(p agent.Plan, t agent.Task) (agent.Plan, error) {
 	var problems []string
+	if text, err := encode(p); err != nil || len(text) > maxPlan {
+		return p, &planError{[]string{fmt.Sprintf("the plan has %d bytes, and may have %d: let agents find long texts", len(text), maxPlan)}}
+	}
 	p.Steps = slices.Clone(p.Steps)
 	for i := range p.Steps {
 		s := &p.Steps[i]
@@ -249,7 +255,7 @@ func (w *work) answering(prefix string, after []string, steps []task.Step) task.
 		id += "_"
 	}
 	return task.Step{
-		ID: id, Title: "answer", Agent: w.now().Agent, Goal: w.task.Goal, After: after,
+		ID: id, Title: "answer", Agent: w.now().Agent, After: after,
 		Always: true, State: task.StepPending,
 	}
 }

@@ -212,7 +212,7 @@ func (w *work) recover(s task.Strategy, v verdict) (begun bool, err error) {
 	r := w.now()
 	n := 1 + len(r.Recovery)
 	steps := []task.Step{{
-		ID: fmt.Sprintf("recover-%d", n), Title: strings.ReplaceAll(string(s), "_", " "), Agent: r.Agent, Goal: w.task.Goal, State: task.StepPending,
+		ID: fmt.Sprintf("recover-%d", n), Title: strings.ReplaceAll(string(s), "_", " "), Agent: r.Agent, State: task.StepPending,
 	}}
 	if s == task.Decompose {
 		if steps, err = w.decomposed(n); err != nil {

@@ -29,7 +29,7 @@ func (o *Orchestrator) report(ctx context.Context, r *task.Run, cause error) err
 		Artifacts: []task.Artifact{}, Decisions: slices.Clone(r.Notes), NextSteps: []string{}, Steps: []task.StepReport{},
 	}
 	if cause != nil {
-		rep.Error = task.AsError(cause)
+		rep.Error = shortened(task.AsError(cause))
 	}
 	addSteps(rep, r, outs)
 	rep.Answer, rep.Confidence = bestAnswer(r, outs)
@@ -186,9 +186,9 @@ func summary(rep *task.Report, r *task.Run) string {
 func bound(rep *task.Report) *task.Report {
 	rep.Answer = bounded(rep.Answer, maxAnswer)
 	for _, list := range []*[]string{&rep.Decisions, &rep.NextSteps, &rep.Sources} {
-		*list = (*list)[:min(len(*list), 100)]
+		*list = (*list)[:min(len(*list), 40)]
 		for i, text := range *list {
-			(*list)[i] = bounded(text, maxShown/2)
+			(*list)[i] = bounded(text, maxShown)
 		}
 	}
 	if rep.Decisions == nil {

@@ -33,10 +33,13 @@ func (o *Orchestrator) Submit(ctx context.Context, t task.Task) (task.Run, error
 	}
 	r := task.Run{
 		TaskID: t.ID, CreatedAt: t.CreatedAt, UpdatedAt: t.CreatedAt, Title: t.Title(), Type: t.Type, Owner: t.Owner, Priority: t.Priority,
-		State: task.Queued, Phase: task.PhaseIntake,
+		Envelope: task.NewID(), State: task.Queued, Phase: task.PhaseIntake,
 	}
 	assess(&r, t, history, o.settings)
-	if err = write(ctx, o.kv, envelopeKey+t.ID, t, store.MustNotExist); err == nil {
+	if _, err := o.kv.Get(ctx, runKey+t.ID); err == nil {
+		return task.Run{}, taken(t.ID)
+	}
+	if err = write(ctx, o.kv, envelopeOf(r), t, store.MustNotExist); err == nil {
 		// Told first, so that the run knows where its events begin.
 		r.FirstEvent = o.tell(ctx, r.TaskID, event.TaskCreated, t.Owner, r.Title, struct {
 			Complexity task.Complexity `json:"complexity"`
@@ -47,12 +50,16 @@ func (o *Orchestrator) Submit(ctx context.Context, t task.Task) (task.Run, error
 	}
 	switch {
 	case errors.Is(err, store.ErrConflict):
-		return task.Run{}, task.Errorf(task.KindConflict, "there is a task %s already", t.ID)
+		return task.Run{}, taken(t.ID)
 	case err != nil:
 		return task.Run{}, fmt.Errorf("submit task: %w", err)
 	}
 	o.tell(ctx, r.TaskID, event.TaskQueued, t.Owner, "", nil)
 	return r, nil
+}
+
+func taken(id string) error {
+	return task.Errorf(task.KindConflict, "there is a task %s already", id)
 }
 
 // isID reports whether s can be the ID of a task or a step.
@@ -124,17 +131,15 @@ func (o *Orchestrator) Delete(ctx context.Context, id string) error {
 	if err := o.forget(ctx, id); err != nil {
 		return fmt.Errorf("delete task %s: %w", id, err)
 	}
-	for _, key := range []string{runKey + id, envelopeKey + id} {
-		if err := o.kv.Delete(ctx, key, store.Any); err != nil && !errors.Is(err, store.ErrNotFound) {
-			return fmt.Errorf("delete task %s: %w", id, err)
-		}
+	if err := o.kv.Delete(ctx, runKey+id, store.Any); err != nil && !errors.Is(err, store.ErrNotFound) {
+		return fmt.Errorf("delete task %s: %w", id, err)
 	}
 	return nil
 }
 
-// forget deletes what was kept to go on with a task.
+// forget deletes what was kept of a task beside its run.
 func (o *Orchestrator) forget(ctx context.Context, id string) error {
-	for _, prefix := range []string{keptKey, docKey, outputKey} {
+	for _, prefix := range []string{keptKey, docKey, outputKey, envelopeKey} {
 		entries, err := o.kv.List(ctx, prefix+id+"/")
 		if err != nil {
 			return err

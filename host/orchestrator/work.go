@@ -54,7 +54,7 @@ type work struct {
 // A task that another process works on, is paused, waits or has ended is a
 // [task.KindConflict] error. That a task failed is no error: see its report.
 func (o *Orchestrator) Run(ctx context.Context, id string) (task.Run, error) {
-	t, err := o.envelope(ctx, id)
+	t, err := o.Task(ctx, id)
 	if err != nil {
 		return task.Run{}, err
 	}

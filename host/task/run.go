@@ -40,6 +40,10 @@ type Run struct {
 	Owner    string   `json:"owner"`
 	Priority Priority `json:"priority"`
 
+	// Envelope tells the envelope of the task from those of submissions that came to
+	// nothing.
+	Envelope string `json:"envelope"`
+
 	State State `json:"state"`
 	// Phase is the one that is being worked on, or was last.
 	Phase Phase `json:"phase"`
@@ -112,7 +116,8 @@ type Step struct {
 	// ID is unique in the task: letters, digits, "_" and "-".
 	ID    string `json:"id"`
 	Title string `json:"title,omitempty"`
-	// Tool and Input are a tool call, Agent and Goal a goal for an agent.
+	// Tool and Input are a tool call, Agent and Goal a goal for an agent; an empty Goal
+	// is that of the task.
 	Tool  string          `json:"tool,omitempty"`
 	Input json.RawMessage `json:"input,omitempty"`
 	Agent string          `json:"agent,omitempty"`
