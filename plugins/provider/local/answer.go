@@ -16,12 +16,19 @@ const made = "Made by matching words to tools, without a language model."
 
 // text is the answer: what tools said, what failed, and what could not be done.
 func (w *run) text() string {
-	if len(w.steps) == 0 {
+	others := w.others()
+	if len(w.steps)+len(others) == 0 {
 		return w.unfit()
 	}
 	var parts, undone []string
+	rest := 0
 	for _, o := range w.done {
 		if len(o.made) == 0 {
+			rest++
+			if p, ok := w.step(restID(rest)); ok {
+				parts = append(parts, fmt.Sprintf("**%s** (%s)\n\n%s", escapeMarks(brief(o.clause.text())), p.source, quote(shown(p.text))))
+				continue
+			}
 			undone = append(undone, w.undone(o))
 			continue
 		}
@@ -29,6 +36,7 @@ func (w *run) text() string {
 			parts = append(parts, w.section(o, i))
 		}
 	}
+	parts = append(parts, others...)
 	if problems := w.problems(); len(problems) > 0 {
 		parts = append(parts, "Went wrong:\n"+strings.Join(problems, "\n"))
 	}
@@ -39,6 +47,20 @@ func (w *run) text() string {
 		parts = append([]string{LowConfidence + " Not all of the goal was reached."}, parts...)
 	}
 	return strings.Join(append(parts, made), "\n\n") + "\n"
+}
+
+// cannot is in every answer to a goal that no tool fits.
+const cannot = "I cannot do this:"
+
+// step is what a step for an agent came to, unless it could do nothing either.
+func (w *run) step(id string) (passage, bool) {
+	i := slices.IndexFunc(w.passages, func(p passage) bool {
+		return strings.HasPrefix(p.source, "step:") && strings.HasSuffix(p.source, id) && !strings.Contains(p.text, cannot)
+	})
+	if i < 0 {
+		return passage{}, false
+	}
+	return w.passages[i], true
 }
 
 func (w *run) undone(o outcome) string {
@@ -108,6 +130,29 @@ func (w *run) citations(i int) string {
 	return " " + strings.Join(numbers, "")
 }
 
+// others are what calls came to that are none of this plan's: somebody else made
+// them for the same goal.
+func (w *run) others() []string {
+	var all []string
+	for _, c := range w.called {
+		r, answered := w.results[c.ID]
+		ours := slices.ContainsFunc(w.state, func(p progress) bool { return p.id == c.ID })
+		if !answered || ours {
+			continue
+		}
+		head := "`" + c.Name + "`"
+		if r.number != "" {
+			head += " [" + r.number + "]"
+		}
+		if r.failed {
+			all = append(all, head+" failed: "+brief(r.text))
+			continue
+		}
+		all = append(all, head+":\n\n"+render(parseAnswer(r.text), ""))
+	}
+	return all
+}
+
 // unfit is the answer to a goal that no tool fits: what is remembered about it, or
 // that there is nothing.
 func (w *run) unfit() string {
@@ -115,7 +160,7 @@ func (w *run) unfit() string {
 		return fmt.Sprintf("From %s:\n\n%s\n\n%s", p.source, quote(p.text), "Found by the words it has in common with the question, without a language model.\n")
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s I cannot do this: “%s”. I match the words of a goal to tools, without a language model, and no tool fits.\n", LowConfidence, brief(w.goal))
+	fmt.Fprintf(&b, "%s %s “%s”. I match the words of a goal to tools, without a language model, and no tool fits.\n", LowConfidence, cannot, brief(w.goal))
 	if len(w.tools) == 0 {
 		b.WriteString("\nThere are no tools. With some I can read, convert, count, compare, search and the like; with a language model a provider could answer by itself.\n")
 		return b.String()

@@ -1,6 +1,8 @@
 package local
 
 import (
+	"encoding/json"
+	"reflect"
 	"regexp"
 	"strings"
 
@@ -13,7 +15,8 @@ type conversation struct {
 	before   []string // what the user wanted before that
 	turn     int      // how many messages of the user there are
 	passages []passage
-	results  map[string]result // by the calls they answer
+	results  map[string]result   // by the calls they answer
+	called   []provider.ToolCall // since the last words of the user
 }
 
 // A passage is material with where it is from.
@@ -34,6 +37,9 @@ func conversationOf(r provider.Request) conversation {
 		switch m.Role {
 		case provider.RoleUser:
 			c.user(m.Text)
+			c.called = nil
+		case provider.RoleAssistant:
+			c.called = append(c.called, m.Calls...)
 		case provider.RoleTool:
 			c.results[m.CallID] = resultOf(m)
 		}
@@ -74,6 +80,25 @@ func resultOf(m provider.Message) result {
 		r.text = m.Text
 	}
 	return r
+}
+
+// find finds the result of a call by its name, or by what was called: somebody else
+// may have made the call.
+func (c *conversation) find(id, tool string, input json.RawMessage) (result, string, bool) {
+	if r, ok := c.results[id]; ok {
+		return r, id, true
+	}
+	for _, call := range c.called {
+		if r, ok := c.results[call.ID]; ok && call.Name == tool && sameJSON(call.Input, input) {
+			return r, call.ID, true
+		}
+	}
+	return result{}, "", false
+}
+
+func sameJSON(a, b json.RawMessage) bool {
+	var x, y any
+	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
 var agentLine = regexp.MustCompile(`(?m)^- ([A-Za-z0-9_.-]+): `)

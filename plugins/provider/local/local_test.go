@@ -142,6 +142,10 @@ func TestConversations(t *testing.T) {
 			desk{{reader(), says(`{"text":"x"}`)}, {summarizer(), says(`{"summary":"x"}`)}},
 			[]string{`files__read_text{"path":"a.md"}`, `text__summarize{"text":"x"}`},
 			[]string{local.LowConfidence, "Not done:\n- “email it to Bob”"}, nil},
+		{"what an agent did is told", ask(provider.MarkData("step:rest1", "Bob has it."), "Summarise a.md and email it to Bob"),
+			desk{{reader(), says(`{"text":"x"}`)}, {summarizer(), says(`{"summary":"x"}`)}},
+			[]string{`files__read_text{"path":"a.md"}`, `text__summarize{"text":"x"}`},
+			[]string{"**email it to Bob** (step:rest1)\n\n> Bob has it."}, []string{local.LowConfidence}},
 		{"no tool fits", ask("Write me a poem"), desk{{reader(), says("")}}, nil,
 			[]string{local.LowConfidence + " I cannot do this: “Write me a poem”", "- `files__read_text`: Reads a text file in UTF-8."}, nil},
 		{"no tools", ask("Hello!"), nil, nil, []string{local.LowConfidence, "There are no tools."}, nil},
@@ -215,6 +219,38 @@ func TestCutOff(t *testing.T) {
 	if !reflect.DeepEqual(turns, want) || !strings.Contains(answer, "`text__summarize` was given the beginning of a text only") ||
 		!strings.Contains(answer, "`files__write_text` was not called: text: what files__read_text answered came here cut off") {
 		t.Errorf("%q\n%s", turns, answer)
+	}
+}
+
+// Calls that somebody else made for the goal are told as well, and found again by
+// what was called.
+func TestCallsOfOthers(t *testing.T) {
+	t.Parallel()
+	r := ask("Summarise a.md")
+	r.Model, r.System, r.Tools = local.Planner, "This is your last turn: call no tools.", []provider.Tool{reader(), summarizer()}
+	r.Messages = append(r.Messages,
+		provider.Message{Role: provider.RoleAssistant, Calls: []provider.ToolCall{
+			{ID: "x1", Name: "files__read_text", Input: json.RawMessage(`{ "path": "a.md" }`)},
+			{ID: "x2", Name: "text__summarize", Input: json.RawMessage(`{"text":"One. Two."}`)},
+			{ID: "x3", Name: "other__tool", Input: json.RawMessage(`{}`)},
+			{ID: "x4", Name: "bad__tool", Input: json.RawMessage(`{}`)},
+		}},
+		provider.Message{Role: provider.RoleTool, CallID: "x1", Text: `{"text":"One. Two."}`},
+		provider.Message{Role: provider.RoleTool, CallID: "x2", Text: `{"summary":"One."}`},
+		provider.Message{Role: provider.RoleTool, CallID: "x3", Text: `{"n":3}`},
+		provider.Message{Role: provider.RoleTool, CallID: "x4", Text: "broken", Failed: true})
+	a, err := local.New().Generate(t.Context(), r, nil)
+	for _, want := range []string{"> One.", "`other__tool`:\n\n- n: 3", "`bad__tool` failed: broken"} {
+		if err != nil || !strings.Contains(a.Text, want) {
+			t.Errorf("%v: no %q in\n%s", err, want, a.Text)
+		}
+	}
+	if strings.Contains(a.Text, local.LowConfidence) {
+		t.Error(a.Text)
+	}
+	r.Tools = nil
+	if a, err = local.New().Generate(t.Context(), r, nil); err != nil || !strings.Contains(a.Text, "- summary: One.") {
+		t.Errorf("%s, %v", a.Text, err)
 	}
 }
 

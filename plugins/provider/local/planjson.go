@@ -47,6 +47,9 @@ func (p *planner) json(goal string, agents []string) (string, error) {
 
 func stepID(i int) string { return fmt.Sprintf("s%d", i+1) }
 
+// restID is the step for the n-th clause that no tool fits, from 1.
+func restID(n int) string { return fmt.Sprintf("rest%d", n) }
+
 // planStep is a step with references in place of what is not known yet.
 func (p *planner) planStep(i int) (agent.Step, error) {
 	s := p.steps[i]
@@ -102,7 +105,7 @@ func (p *planner) forAgent(goal string, agents []string) []agent.Step {
 	var all []agent.Step
 	for _, o := range p.done {
 		if len(o.made) == 0 && len(p.steps)+len(all) < maxSteps {
-			id := fmt.Sprintf("rest%d", len(all)+1)
+			id := restID(len(all) + 1)
 			all = append(all, agent.Step{ID: id, Title: head(brief(o.clause.text()), 180), Agent: name, Goal: o.clause.text(), After: slices.Clone(after)})
 			after = append(after, id)
 		}

@@ -20,6 +20,7 @@ type run struct {
 type progress struct {
 	input   json.RawMessage // nil as long as it waits for others
 	answer  *result
+	id      string // of the call that was answered
 	problem string // why it is not called
 	partial bool   // it worked on the beginning of a text only
 }
@@ -44,8 +45,8 @@ func (w *run) progress(i int) (p progress) {
 	if p.input == nil {
 		return p
 	}
-	if r, ok := w.results[w.id(i)]; ok {
-		p.answer = &r
+	if r, id, ok := w.find(w.id(i), s.tool.Name, p.input); ok {
+		p.answer, p.id = &r, id
 	}
 	return p
 }
