@@ -247,61 +247,112 @@ func anthropicUsed(u Usage, output int) anthropicUsage {
 	return used
 }
 
-func event(name string, v any) string {
-	return "event: " + name + "\ndata: " + line(v) + "\n\n"
+// anthropicEvent is an event of a stream; which fields it has depends on its type.
+type anthropicEvent struct {
+	Type    string            `json:"type"`
+	Message *anthropicMessage `json:"message,omitempty"`
+	Index   *int              `json:"index,omitempty"`
+	Block   any               `json:"content_block,omitempty"` // one of the three below
+	Delta   any               `json:"delta,omitempty"`         // an anthropicDelta or an anthropicEnd
+	Usage   *anthropicUsage   `json:"usage,omitempty"`
+}
+
+type anthropicMessage struct {
+	ID         string         `json:"id"`
+	Type       string         `json:"type"`
+	Role       string         `json:"role"`
+	Model      string         `json:"model"`
+	Content    []string       `json:"content"`
+	StopReason *string        `json:"stop_reason"`
+	Usage      anthropicUsage `json:"usage"`
+}
+
+type anthropicTextBlock struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+type anthropicThinkingBlock struct {
+	Type      string `json:"type"`
+	Thinking  string `json:"thinking"`
+	Signature string `json:"signature"`
+}
+
+type anthropicToolBlock struct {
+	Type  string   `json:"type"`
+	ID    string   `json:"id"`
+	Name  string   `json:"name"`
+	Input struct{} `json:"input"`
+}
+
+type anthropicDelta struct {
+	Type        string  `json:"type"`
+	Text        string  `json:"text,omitempty"`
+	Thinking    string  `json:"thinking,omitempty"`
+	Signature   string  `json:"signature,omitempty"`
+	PartialJSON *string `json:"partial_json,omitempty"`
+}
+
+type anthropicEnd struct {
+	StopReason   string  `json:"stop_reason"`
+	StopSequence *string `json:"stop_sequence"`
+}
+
+func (e anthropicEvent) String() string {
+	return "event: " + e.Type + "\ndata: " + line(e) + "\n\n"
 }
 
 func (anthropicWords) pieces(r Request, t Turn) []string {
 	usage := t.count(r)
-	out := []string{anthropicStart(r, usage), event("ping", map[string]string{"type": "ping"})}
+	begin, end := anthropicUsed(usage, 1), anthropicUsed(usage, usage.Output)
+	events := []anthropicEvent{
+		{Type: "message_start", Message: &anthropicMessage{"msg_" + strconv.Itoa(r.Number), "message", "assistant", r.Model, []string{}, nil, begin}},
+		{Type: "ping"},
+	}
 	for i, b := range anthropicBlocks(r, t) {
-		out = append(out, event("content_block_start", map[string]any{"type": "content_block_start", "index": i, "content_block": b.start}))
+		events = append(events, anthropicEvent{Type: "content_block_start", Index: &i, Block: b.start})
 		for _, d := range b.deltas {
-			out = append(out, event("content_block_delta", map[string]any{"type": "content_block_delta", "index": i, "delta": d}))
+			events = append(events, anthropicEvent{Type: "content_block_delta", Index: &i, Delta: d})
 		}
-		out = append(out, event("content_block_stop", map[string]any{"type": "content_block_stop", "index": i}))
+		events = append(events, anthropicEvent{Type: "content_block_stop", Index: &i})
 	}
 	finish := t.Finish
 	if finish == "" {
 		finish = map[bool]string{true: "tool_use", false: "end_turn"}[len(t.Calls) > 0]
 	}
-	out = append(out, event("message_delta", map[string]any{"type": "message_delta",
-		"delta": map[string]any{"stop_reason": finish, "stop_sequence": nil}, "usage": anthropicUsed(usage, usage.Output)}))
-	return append(out, event("message_stop", map[string]string{"type": "message_stop"}))
-}
-
-func anthropicStart(r Request, usage Usage) string {
-	return event("message_start", map[string]any{"type": "message_start", "message": map[string]any{
-		"id": "msg_" + strconv.Itoa(r.Number), "type": "message", "role": "assistant", "model": r.Model, "content": []string{},
-		"stop_reason": nil, "stop_sequence": nil, "usage": anthropicUsed(usage, 1)}})
+	events = append(events, anthropicEvent{Type: "message_delta", Delta: anthropicEnd{StopReason: finish}, Usage: &end}, anthropicEvent{Type: "message_stop"})
+	out := make([]string, len(events))
+	for i, e := range events {
+		out[i] = e.String()
+	}
+	return out
 }
 
 type anthropicStream struct {
-	start  map[string]any
-	deltas []map[string]string
+	start  any
+	deltas []anthropicDelta
 }
 
 func anthropicBlocks(r Request, t Turn) []anthropicStream {
 	var blocks []anthropicStream
 	if t.Thinking != "" {
-		b := anthropicStream{start: map[string]any{"type": "thinking", "thinking": "", "signature": ""}}
+		b := anthropicStream{start: anthropicThinkingBlock{Type: "thinking"}}
 		for _, piece := range textPieces(t.Thinking) {
-			b.deltas = append(b.deltas, map[string]string{"type": "thinking_delta", "thinking": piece})
+			b.deltas = append(b.deltas, anthropicDelta{Type: "thinking_delta", Thinking: piece})
 		}
-		b.deltas = append(b.deltas, map[string]string{"type": "signature_delta", "signature": Signature(t.Thinking)})
-		blocks = append(blocks, b)
+		blocks = append(blocks, anthropicStream{b.start, append(b.deltas, anthropicDelta{Type: "signature_delta", Signature: Signature(t.Thinking)})})
 	}
 	if text := t.Text + t.Refusal; text != "" {
-		b := anthropicStream{start: map[string]any{"type": "text", "text": ""}}
+		b := anthropicStream{start: anthropicTextBlock{Type: "text"}}
 		for _, piece := range textPieces(text) {
-			b.deltas = append(b.deltas, map[string]string{"type": "text_delta", "text": piece})
+			b.deltas = append(b.deltas, anthropicDelta{Type: "text_delta", Text: piece})
 		}
 		blocks = append(blocks, b)
 	}
 	for _, c := range t.ids(r.Number, "toolu_") {
-		b := anthropicStream{start: map[string]any{"type": "tool_use", "id": c.ID, "name": c.Name, "input": struct{}{}}}
+		b := anthropicStream{start: anthropicToolBlock{Type: "tool_use", ID: c.ID, Name: c.Name}}
 		for _, piece := range append([]string{""}, inputPieces(c.Input)...) {
-			b.deltas = append(b.deltas, map[string]string{"type": "input_json_delta", "partial_json": piece})
+			b.deltas = append(b.deltas, anthropicDelta{Type: "input_json_delta", PartialJSON: &piece})
 		}
 		blocks = append(blocks, b)
 	}
@@ -319,12 +370,22 @@ var anthropicTypes = map[int]string{
 	413: "request_too_large", 429: "rate_limit_error", 500: "api_error", 504: "timeout_error", 529: "overloaded_error",
 }
 
+type anthropicFailure struct {
+	Type  string `json:"type"`
+	Error struct {
+		Type    string `json:"type"`
+		Message string `json:"message"`
+	} `json:"error"`
+	RequestID string `json:"request_id"`
+}
+
 func (anthropicWords) failure(status int, f Fault) string {
-	kind := anthropicTypes[status]
-	if kind == "" {
-		kind = f.Code
+	e := anthropicFailure{Type: "error", RequestID: "req_1"}
+	e.Error.Type, e.Error.Message = anthropicTypes[status], f.Message
+	if e.Error.Type == "" {
+		e.Error.Type = f.Code
 	}
-	return line(map[string]any{"type": "error", "error": map[string]string{"type": kind, "message": f.Message}, "request_id": "req_1"})
+	return line(e)
 }
 
 func (w anthropicWords) broken(f Fault) string {
