@@ -77,10 +77,55 @@ func compileBoth(ctx context.Context, dir string, wasm []byte) (code Code, err e
 // Prepared is a module that was checked and compiled here, and is to be loaded
 // somewhere else.
 type Prepared struct {
-	// Code is what the compiler made of it: see [Runtime.Load] of a runtime
-	// whose Compiler returns it.
-	Code   Code
+	kept   *keptModule
 	module *Module
+}
+
+// An Image is a module that was prepared, in bytes: [Runtime.LoadImage] of
+// another process of the same program loads it, and neither checks nor
+// instruments it again.
+type Image struct {
+	Digest []byte // SHA-256 of the bytes given to Prepare
+	Plan   []byte // what instrumentation has found out, in JSON
+	Hull   []byte // see wasmbin.Hull
+	Code   Code
+}
+
+// CodeBytes is the size of the module's machine code.
+func (p *Prepared) CodeBytes() int { return len(p.kept.code.Bytes) }
+
+// Image is the module for another process. Nobody may change its slices.
+func (p *Prepared) Image() (Image, error) {
+	plan, err := p.kept.planText()
+	return Image{p.module.sum[:], plan, p.kept.hull, p.kept.code}, err
+}
+
+// LoadImage loads what [Prepared.Image] of the same program has returned, and
+// believes it: an image from anywhere else can do what this process can. The
+// runtime needs a place for code: Options.CacheDir or Options.Compiler. Errors:
+// [ErrImport], [ErrCompile], [ErrClosed].
+func (r *Runtime) LoadImage(i Image) (*Module, error) {
+	if err := r.users.enter(); err != nil {
+		return nil, err
+	}
+	defer r.users.leave()
+	m := &Module{runtime: r}
+	if copy(m.sum[:], i.Digest) != len(m.sum) || r.cache == nil {
+		return nil, fmt.Errorf("load image: %w: it has no digest, or there is no place for its code", ErrCompile)
+	}
+	kept := &keptModule{plan: &wasmbin.Instrumented{}, hull: i.Hull, code: i.Code}
+	err := errors.Join(kept.readPlan(i.Plan), i.Code.check())
+	if err != nil {
+		return nil, fmt.Errorf("load image of %.19s: %w: %w", m.sum, ErrCompile, err)
+	}
+	m.describe(kept.plan)
+	if err = r.unresolved(m.info.Imports); err != nil {
+		return nil, err
+	}
+	if m.code, err = r.loadKept(kept); err != nil {
+		return nil, fmt.Errorf("load image of %.19s: %w: %w", m.sum, ErrCompile, err)
+	}
+	return m, nil
 }
 
 // Info describes the module as Load would.
@@ -101,7 +146,7 @@ func (r *Runtime) Prepare(ctx context.Context, wasm []byte) (*Prepared, error) {
 	var err error
 	p.module, err = r.load(wasm, sum, func(m *Module, s *source) (err error) {
 		start := time.Now()
-		p.Code, err = m.obtainCode(ctx, s)
+		p.kept, err = m.obtainCode(ctx, s)
 		m.info.CompileTime += time.Since(start)
 		return err
 	})
@@ -112,27 +157,30 @@ func (r *Runtime) Prepare(ctx context.Context, wasm []byte) (*Prepared, error) {
 }
 
 // obtainCode takes the code of a module from what was kept, or has it made.
-func (m *Module) obtainCode(ctx context.Context, s *source) (Code, error) {
+func (m *Module) obtainCode(ctx context.Context, s *source) (*keptModule, error) {
 	r := m.runtime
 	if s.kept != nil {
 		m.info.FromCache = true
-		return s.kept.code, nil
+		return s.kept, nil
 	}
 	made, err := s.instrumented()
 	if err != nil {
-		return Code{}, err
+		return nil, err
 	}
 	if r.cache == nil {
-		return CompileCode(ctx, made.Wasm, 1)
+		kept := &keptModule{plan: made}
+		if kept.hull, err = wasmbin.Hull(made.Wasm); err == nil {
+			kept.code, err = CompileCode(ctx, made.Wasm, 1)
+		}
+		return kept, err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, compileTimeout, errCompileTime)
 	defer cancel()
 	kept, err := r.produce(ctx, made)
-	if err != nil {
-		return Code{}, err
+	if err == nil {
+		r.cache.keepOrSay(s.id, kept)
 	}
-	r.cache.keepOrSay(s.id, kept)
-	return kept.code, nil
+	return kept, err
 }
 
 // compileInto has the engine compile a module into a directory and returns what

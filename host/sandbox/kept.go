@@ -153,17 +153,29 @@ func parseKept(b []byte) (*keptModule, error) {
 	}
 	code := uint64(len(b)) - plan - hull
 	k := &keptModule{plan: &wasmbin.Instrumented{}, hull: b[code+plan:], code: Code{name, b[:code:code]}}
-	if err := json.Unmarshal(b[code:code+plan], k.plan); err != nil || k.plan.Module == nil {
-		return nil, errors.Join(errKept, err)
+	if err := k.readPlan(b[code : code+plan]); err != nil {
+		return nil, err
 	}
 	return k, nil
 }
 
-// parts are what is in front of the seal.
-func (k *keptModule) parts() ([][]byte, error) {
+// planText is the plan in JSON, without the module itself.
+func (k *keptModule) planText() ([]byte, error) {
 	plan := *k.plan
 	plan.Wasm = nil
-	text, err := json.Marshal(plan)
+	return json.Marshal(plan)
+}
+
+func (k *keptModule) readPlan(text []byte) error {
+	if err := json.Unmarshal(text, k.plan); err != nil || k.plan.Module == nil {
+		return errors.Join(errKept, err)
+	}
+	return nil
+}
+
+// parts are what is in front of the seal.
+func (k *keptModule) parts() ([][]byte, error) {
+	text, err := k.planText()
 	table := binary.LittleEndian.AppendUint32([]byte(k.code.Name), uint32(len(text)))
 	table = binary.LittleEndian.AppendUint32(table, uint32(len(k.hull)))
 	return [][]byte{k.code.Bytes, text, k.hull, table}, err

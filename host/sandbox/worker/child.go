@@ -128,23 +128,23 @@ func (c *child) compile(m *compile) error {
 	return c.replyOr(err, kindCode, &code{got.Name, got.Bytes})
 }
 
-// given is the compiler of a worker that loads: the parent sent the code along.
-type given struct{ code sandbox.Code }
+// loadsOnly is the compiler of a worker that loads: the parent sends the code.
+type loadsOnly struct{}
 
-func (g *given) Compile(context.Context, []byte) (sandbox.Code, error) { return g.code, nil }
+func (loadsOnly) Compile(context.Context, []byte) (sandbox.Code, error) {
+	return sandbox.Code{}, fmt.Errorf("%w: this process only loads", sandbox.ErrCompile)
+}
 
 // load makes the runtime of this process, which is for one module only.
 func (c *child) load(m *load) (err error) {
-	ctx := context.Background()
 	if c.runtime != nil {
 		return fmt.Errorf("%w: a second module", errMalformed)
 	}
-	compiler := &given{sandbox.Code{Name: m.Name, Bytes: m.Code}}
-	c.runtime, err = sandbox.New(ctx, hclog.NewNullLogger(), sandbox.Options{Compiler: compiler, Functions: c.functions(), MaxConcurrent: 1})
+	c.runtime, err = sandbox.New(context.Background(), hclog.NewNullLogger(), sandbox.Options{Compiler: loadsOnly{}, Functions: c.functions(), MaxConcurrent: 1})
 	if err == nil {
-		c.module, err = c.runtime.Load(ctx, m.Wasm)
+		c.module, err = c.runtime.LoadImage(m.Image)
 	}
-	compiler.code = sandbox.Code{}
+	m.Image = sandbox.Image{}
 	debug.FreeOSMemory()
 	return c.replyOr(err, kindLoaded, &loaded{})
 }

@@ -29,12 +29,7 @@ type (
 		Wasm    []byte
 	}
 
-	// load is a module as it came, and its code.
-	load struct {
-		Wasm []byte
-		Name string
-		Code []byte
-	}
+	load struct{ Image sandbox.Image }
 
 	loaded struct{}
 

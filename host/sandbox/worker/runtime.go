@@ -54,7 +54,7 @@ func (r *Runtime) Load(ctx context.Context, wasm []byte) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Module{runtime: r, prepared: prepared, wasm: wasm}
+	m := &Module{runtime: r, prepared: prepared, size: len(wasm)}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
@@ -86,7 +86,7 @@ func (r *Runtime) Close(ctx context.Context) error {
 type Module struct {
 	runtime  *Runtime
 	prepared *sandbox.Prepared
-	wasm     []byte
+	size     int // of its bytes
 
 	mu     sync.Mutex
 	idle   []*waiting
@@ -156,10 +156,12 @@ func (m *Module) acquire(ctx context.Context, memory uint64) (*process, error) {
 	}
 	m.setBusy(p, true)
 	stop := context.AfterFunc(ctx, p.kill)
-	err = p.setUp(setup{Memory: memory, CPU: callSeconds, Functions: m.runtime.offered})
+	image, err := m.prepared.Image()
 	if err == nil {
-		code := m.prepared.Code
-		err = p.request(kindLoad, &load{m.wasm, code.Name, code.Bytes}, kindLoaded, smallBody, &loaded{})
+		err = p.setUp(setup{Memory: memory, CPU: callSeconds, Functions: m.runtime.offered})
+	}
+	if err == nil {
+		err = p.request(kindLoad, &load{image}, kindLoaded, smallBody, &loaded{})
 	}
 	if !stop() && err == nil {
 		err = context.Cause(ctx) // it was killed, or is about to be
@@ -238,5 +240,5 @@ func (m *Module) expire(w *waiting) {
 // of the program, the module and its code in several stages of loading.
 func (m *Module) overhead() uint64 {
 	const base = 512 << 20
-	return base + 16*uint64(len(m.wasm)) + 4*uint64(len(m.prepared.Code.Bytes))
+	return base + 16*uint64(m.size) + 4*uint64(m.prepared.CodeBytes())
 }

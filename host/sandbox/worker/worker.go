@@ -30,7 +30,7 @@ const Argument = "skillet-worker-process"
 
 // protocol is the version of the messages. Both sides are the same file, so it
 // only tells a program that was replaced while it ran.
-const protocol = 1
+const protocol = 2
 
 // IsWorker reports whether the arguments of this process, the name of the
 // program first, say that it is to be a worker. main and TestMain look before
