@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"hash"
 	"io"
 	"os"
@@ -32,7 +33,7 @@ import (
 // open starts a plugin with go-plugin as it comes.
 func open(t *testing.T, args ...string) (*goplugin.Client, asked) {
 	t.Helper()
-	c, p, err := defaults(exec.Command(os.Args[0], args...))
+	c, p, err := defaults(socketDir(t), exec.Command(os.Args[0], args...))
 	t.Cleanup(c.Kill)
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +66,7 @@ func TestHoleEnvironment(t *testing.T) {
 // that it prints.
 func host(t *testing.T, way, plugin, question string) (cmd *exec.Cmd, words []string) {
 	t.Helper()
-	cmd = exec.Command(os.Args[0], "host", way, plugin, question)
+	cmd = exec.Command(os.Args[0], "host", way, plugin, question, socketDir(t))
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +78,14 @@ func host(t *testing.T, way, plugin, question string) (cmd *exec.Cmd, words []st
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		left, _ := filepath.Glob(filepath.Join(scratchBase(), fmt.Sprintf("%s%d-*", scratchPrefix, cmd.Process.Pid)))
+		for _, dir := range left { // the next host leaves them for an hour
+			os.RemoveAll(dir)
+		}
+	})
 	if _, err := io.WriteString(in, "for the host"); err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +215,8 @@ func TestPluginWatchesItsHost(t *testing.T) {
 	long(t)
 	t.Parallel()
 	cmd := exec.Command(os.Args[0], "parrot")
-	cmd.Env = append(os.Environ(), "SKILLET_PLUGIN="+cookie().MagicCookieValue, envHost+"=1") // who is not its parent
+	cmd.Env = append(os.Environ(), "SKILLET_PLUGIN="+cookie().MagicCookieValue, envHost+"=1", // who is not its parent
+		goplugin.EnvUnixSocketDir+"="+socketDir(t))
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Errorf("%v: %s", err, out)
@@ -308,7 +317,7 @@ func TestHoleChecksumRace(t *testing.T) {
 func TestHoleLongLine(t *testing.T) {
 	long(t)
 	t.Parallel()
-	c, _, err := defaults(exec.Command(os.Args[0], "printer"))
+	c, _, err := defaults(socketDir(t), exec.Command(os.Args[0], "printer"))
 	c.Kill()
 	if err == nil {
 		t.Error("go-plugin takes long lines before the handshake: the hole is gone")

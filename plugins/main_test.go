@@ -109,7 +109,7 @@ func serveBare([]string) {
 }
 
 // beHost is a host of a plugin: its arguments are whose way it starts it, what the
-// plugin is, and what it is asked. It prints what it is told and waits.
+// plugin is, what it is asked, and a directory for its socket. It prints what it is told and waits.
 func beHost(args []string) {
 	var p asked
 	var err error
@@ -120,7 +120,7 @@ func beHost(args []string) {
 		pid = strconv.Itoa(v.Status()[0].PID)
 	} else {
 		var c *goplugin.Client
-		if c, p, err = defaults(exec.Command(os.Args[0], args[1])); err == nil {
+		if c, p, err = defaults(args[3], exec.Command(os.Args[0], args[1])); err == nil {
 			pid = c.ID()
 		}
 	}
@@ -133,8 +133,20 @@ func beHost(args []string) {
 	time.Sleep(time.Minute)
 }
 
-// defaults starts a plugin with go-plugin as it comes.
-func defaults(cmd *exec.Cmd) (*goplugin.Client, asked, error) {
+// socketDir is a directory with a short name that is removed when the test ends.
+func socketDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp(scratchBase(), "skt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// defaults starts a plugin with go-plugin as it comes, but for where its socket is.
+func defaults(sockets string, cmd *exec.Cmd) (*goplugin.Client, asked, error) {
+	cmd.Env = append(cmd.Env, goplugin.EnvUnixSocketDir+"="+sockets)
 	c := goplugin.NewClient(&goplugin.ClientConfig{
 		HandshakeConfig:  cookie(),
 		Plugins:          goplugin.PluginSet{string(KindProvider): &service{}},
