@@ -123,7 +123,12 @@ func (s *Script) check() error {
 // same reports whether two specs are of the same process.
 func (s *Spec) same(o *Spec) bool {
 	return s.Name == o.Name && s.Kind == o.Kind && s.Program == o.Program && s.Digest == o.Digest && s.Dir == o.Dir &&
-		s.Limits == o.Limits && slices.Equal(s.Args, o.Args) && slices.Equal(s.Env, o.Env) && s.Script.same(o.Script)
+		s.Limits == o.Limits && slices.Equal(s.Args, o.Args) && sameEnv(s.Env, o.Env) && s.Script.same(o.Script)
+}
+
+// sameEnv compares variables in any order: they often come from a map.
+func sameEnv(a, b []string) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
 func (s *Script) same(o *Script) bool {

@@ -182,9 +182,13 @@ func TestCopies(t *testing.T) {
 		t.Fatal(err)
 	}
 	must(t, p, "from a new copy")
+	other := filepath.Join(s.Dir, "other")
+	if err := os.Mkdir(other, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	copies(s.Dir).prune(time.Now().Add(unusedFor + time.Hour))
-	if kept, _ := filepath.Glob(filepath.Join(s.Dir, "*")); len(kept) != 0 {
-		t.Errorf("left: %q", kept)
+	if kept, _ := filepath.Glob(filepath.Join(s.Dir, "*")); len(kept) != 1 || kept[0] != other {
+		t.Errorf("left: %q, want only what is no copy", kept)
 	}
 }
 
@@ -331,12 +335,16 @@ func TestReplace(t *testing.T) {
 	start(t, v, spec("parrot"))
 	before := v.Status()[0].PID
 	s := spec("parrot")
-	s.Env = []string{"A=1"}
+	s.Env = []string{"A=1", "B=2"}
 	if said := must(t, start(t, v, s), "!environment"); !strings.Contains(said, "A=1") {
 		t.Error(said)
 	}
 	gone(t, before)
 	pid := v.Status()[0].PID
+	s.Env = []string{"B=2", "A=1"}
+	if start(t, v, s); v.Status()[0].PID != pid {
+		t.Error("the order of variables makes another plugin")
+	}
 	v.Remove(t.Context(), KindProvider, "parrot")
 	v.Remove(t.Context(), KindProvider, "parrot")
 	gone(t, pid)

@@ -119,9 +119,12 @@ func (c copies) open(program, digest string) (*os.File, error) {
 	return openProgram(kept, digest)
 }
 
+// addPrefix begins the names of directories that copies are made in.
+const addPrefix = "copy-"
+
 // add puts a copy in its place, whole or not at all.
 func (c copies) add(program, digest, kept string) error {
-	dir, err := os.MkdirTemp(string(c), "copy-")
+	dir, err := os.MkdirTemp(string(c), addPrefix)
 	if err != nil {
 		return err
 	}
@@ -152,6 +155,9 @@ func (c copies) prune(now time.Time) {
 		return
 	}
 	for _, e := range entries {
+		if !isDigest("sha256:"+e.Name()) && !strings.HasPrefix(e.Name(), addPrefix) {
+			continue // somebody else's
+		}
 		if info, err := e.Info(); err == nil && now.Sub(info.ModTime()) > unusedFor {
 			os.RemoveAll(filepath.Join(string(c), e.Name()))
 		}
