@@ -201,6 +201,9 @@ func binaryOf(t testing.TB, values ...any) []byte {
 // A module made by Go's compiler goes on after its initialisation, too.
 func TestPreinitialiseGo(t *testing.T) {
 	t.Parallel()
+	if testing.Short() { // under the race detector, for which nothing is in it that a small module has not
+		t.Skip("it compiles three large modules")
+	}
 	wasm, err := w.BuildGo("host/sandbox/testdata/goreactor", "-buildmode=c-shared")
 	if err != nil {
 		t.Fatal(err)
