@@ -190,7 +190,9 @@ func TestKilled(t *testing.T) {
 		uncertain += u
 		recovered += rec
 	}
-	t.Logf("proof: %d kills in %d tasks: none lost, %d calls uncertain, %d ways of recovery, nothing done twice", killed, tasks, uncertain, recovered)
+	if !t.Failed() {
+		t.Logf("proof: %d kills in %d tasks: none lost, %d calls uncertain, %d ways of recovery, nothing done twice", killed, tasks, uncertain, recovered)
+	}
 }
 
 // killSoon starts the victim, and kills it after a while unless it ends before.

@@ -913,3 +913,34 @@ func TestLongTexts(t *testing.T) {
 		}
 	}
 }
+
+// A process that dies between adding the steps of a strategy and doing them leaves them
+// to be done, and no other strategy is begun beside it.
+func TestDeathBetweenStrategies(t *testing.T) {
+	l := newLab(t, nil, Settings{})
+	l.agent("general", script{run: func(_ context.Context, _ agent.Task, h agent.Host) (agent.Report, error) {
+		_, err := call(h, "lab__send", `{}`)
+		return agent.Report{Done: err == nil, Answer: "sent", Confidence: 1}, err
+	}})
+	id := l.submit(nil)
+	_, err := l.change(t.Context(), id, func(r *task.Run) error {
+		r.State, r.Phase, r.Agent = task.Running, task.PhaseReflect, "general"
+		r.Steps = []task.Step{
+			{ID: "goal", Agent: "general", State: task.StepFailed, Error: task.Errorf(task.KindSkill, "no")},
+			{ID: "recover-1", Agent: "general", Strategy: task.ReducedScope, State: task.StepPending},
+		}
+		r.Recovery = []task.Recovery{{Strategy: task.ReducedScope, Because: "no", Steps: []string{"recover-1"}}}
+		return nil
+	})
+	if err == nil {
+		err = write(t.Context(), l.kv, docKey+id+"/tools", withNames(l.tools), 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := l.run(id)
+	wantState(t, r, task.Completed)
+	if len(r.Recovery) != 1 || len(r.Steps) != 2 || len(l.called()) != 1 || r.Recovery[0].Outcome != "met" {
+		t.Errorf("%+v, called %v", r.Recovery, l.called())
+	}
+}

@@ -120,6 +120,9 @@ func hopeless(s task.Step) bool {
 // and they are done; when there is none left, the task ends with a partial report.
 func (w *work) reflect() (task.Phase, error) {
 	r := w.now()
+	if countFinal(r.Steps) < len(r.Steps) { // of a strategy that was begun when its process died
+		return task.PhaseAct, nil
+	}
 	v := judge(&r, w.o.settings, w.reportOf)
 	if err := w.settleRecovery(v); err != nil {
 		return "", err
