@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -196,10 +197,12 @@ func (h *Host) lay(p *bundle.Package, program manifests.Program, spec *plugins.S
 	return nil
 }
 
-// layFile writes a file that is not there in this size.
+// layFile writes a file, unless it is there with this content.
 func layFile(path string, content []byte) error {
-	if st, err := os.Lstat(path); err == nil && st.Mode().IsRegular() && st.Size() == int64(len(content)) {
-		return nil // other content of the same size is found by its digest
+	if st, err := os.Lstat(path); err == nil && st.Mode().IsRegular() {
+		if there, err := os.ReadFile(path); err == nil && bytes.Equal(there, content) {
+			return nil
+		}
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("write plugin: %w", err)

@@ -35,7 +35,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden parts of the scripts")
 
 func TestMain(m *testing.M) {
-	testscript.Main(runs{m}, map[string]func(){"skillet": main, "skillet-bounded": bounded})
+	testscript.Main(runs{m}, map[string]func(){"skillet": main, "skillet-bounded": bounded, "ten": tenProvider})
 }
 
 // bounded is the program on a machine whose administrator's directory is $SYSTEM.
@@ -90,6 +90,7 @@ var program = sync.OnceValues(func() (p made, err error) {
 //	flip FILE               changes one bit in the middle of a file
 //	spoil FILE TEXT         changes one bit in the first TEXT of a file
 //	id FILE VAR             sets VAR to the id of the only proposal in FILE
+//	line FILE VAR           sets VAR to the first line of a file
 //	blob FILE PATH VAR      sets VAR to the stored copy of a file of a package
 //	                        that info printed to FILE
 //	expand FILE...          puts the values of variables into files
@@ -170,7 +171,7 @@ func TestScripts(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %s", name)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "module": module, "flip": flip, "spoil": spoil, "id": id, "blob": blob, "expand": expand, "archive": archive, "spoil-session": spoilSession,
+			"exits": exits, "line": firstLine, "module": module, "flip": flip, "spoil": spoil, "id": id, "blob": blob, "expand": expand, "archive": archive, "spoil-session": spoilSession,
 			"shelve": lent.shelve, "deep": deep, "warm": code.warm,
 		},
 	})
@@ -225,6 +226,15 @@ func expand(ts *testscript.TestScript, neg bool, args []string) {
 	for _, f := range args {
 		ts.Check(os.WriteFile(ts.MkAbs(f), []byte(os.Expand(ts.ReadFile(f), ts.Getenv)), 0o644))
 	}
+}
+
+// firstLine sets a variable to the first line of a file.
+func firstLine(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: line FILE VAR")
+	}
+	first, _, _ := strings.Cut(ts.ReadFile(args[0]), "\n")
+	ts.Setenv(args[1], first)
 }
 
 // archives are .skill files that somebody broke.

@@ -49,7 +49,7 @@ func (t *terminal) providerList() *cli.Command {
 	return &cli.Command{
 		Name: "list", Aliases: []string{"ls"}, Usage: "list the models of all providers, and what they can do",
 		Description: "Asks each provider, which has it started.\n\nExamples:\n  skillet provider list\n  skillet provider list --json",
-		Action: t.withModels(func(ctx context.Context, c *cli.Context, _ *host.Host, m *llm.Router) error {
+		Action: t.withModels(func(ctx context.Context, c *cli.Context, h *host.Host, m *llm.Router) error {
 			done := t.waiting("asking the providers")
 			err := m.Refresh(ctx)
 			if err != nil && ctx.Err() != nil {
@@ -57,6 +57,9 @@ func (t *terminal) providerList() *cli.Command {
 				return err
 			}
 			all, err := m.Models(ctx)
+			if err == nil {
+				all, err = withSilent(ctx, h, all)
+			}
 			done()
 			if err != nil {
 				return err
@@ -64,6 +67,22 @@ func (t *terminal) providerList() *cli.Command {
 			return t.answer(append([]llm.Listed{}, all...), func() { t.listModels(all) })
 		}),
 	}
+}
+
+// withSilent adds the providers of which no model is known, with why.
+func withSilent(ctx context.Context, h *host.Host, all []llm.Listed) ([]llm.Listed, error) {
+	names, err := h.ProviderNames(ctx)
+	for _, name := range names {
+		if slices.ContainsFunc(all, func(l llm.Listed) bool { return l.Provider == name }) {
+			continue
+		}
+		silent := llm.Listed{Provider: name, Problem: "it has no models"}
+		if _, err := h.Provider(ctx, name); err != nil {
+			silent.Problem = explain(err).Message
+		}
+		all = append(all, silent)
+	}
+	return all, err
 }
 
 func (t *terminal) listModels(all []llm.Listed) {

@@ -11,6 +11,9 @@ func (w *run) recall() (passage, bool) {
 	asked := w.asked()
 	best, bestScore := passage{}, 0.0
 	for _, p := range w.passages {
+		if ofWork(p) {
+			continue
+		}
 		if s := share(asked, w.lex.meanings(p.text)); s > bestScore {
 			best, bestScore = p, s
 		}
@@ -20,6 +23,12 @@ func (w *run) recall() (passage, bool) {
 	}
 	best.text = w.sentence(asked, best.text)
 	return best, true
+}
+
+// ofWork reports whether a passage is about the work on a goal: what a step came to,
+// or that there was such a goal before. It repeats the goal's words and answers nothing.
+func ofWork(p passage) bool {
+	return strings.HasPrefix(p.source, "step:") || strings.HasPrefix(p.text, "Goal: ")
 }
 
 // asked are the words of the goal that say what it is about.

@@ -1,0 +1,340 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/plugins"
+	"github.com/skillet-run/skillet/plugins/provider"
+)
+
+// TestTaskOffline: the local provider and bundled skills reach a goal, with nothing
+// but the files that were allowed.
+func TestTaskOffline(t *testing.T) {
+	p := newPerson(t)
+	borrow(t, p.home)
+	p.must(0, "install", "--yes", p.build("files"), p.build("text"), p.build("markdown"))
+	p.write("notes/README.md", []byte("# Boats\n\nBoats float on water. Boats are made of wood. A boat of wood floats for years.\n\n"+
+		"Read [the manual](https://example.com/manual) and [the plan](plan.md).\n"))
+	allow := "fs.read:" + filepath.Join(real(t, p.work), "notes") + "/**"
+	const goal = "Summarise README.md and list its links"
+
+	out := p.must(0, "task", "run", goal, "--dir", "notes", "--allow", allow)
+	for _, want := range []string{"Boats", "https://example.com/manual", "plan.md"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the answer does not have %q:\n%s", want, out)
+		}
+	}
+	// Without the permission it fails, and says what would allow it.
+	code, out, errs := p.run("task", "run", goal, "--dir", "notes")
+	if code == 0 || !strings.Contains(errs, "skillet permission grant files") {
+		t.Errorf("not allowed: exit code %d\n%s%s", code, out, errs)
+	}
+	// The permission reaches no further than the directory of the work.
+	code, out, errs = p.run("task", "run", "Summarise ../secret.txt", "--dir", "notes", "--allow", "fs.read:/**")
+	if code == 0 || !strings.Contains(out+errs, "whatever was granted") {
+		t.Errorf("outside: exit code %d\n%s%s", code, out, errs)
+	}
+	// As events, one a line, with the run at the end.
+	lines := strings.Split(strings.TrimSpace(p.must(0, "task", "run", goal, "--dir", "notes", "--allow", allow, "--json")), "\n")
+	var r task.Run
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &r); err != nil || r.State != task.Completed || r.Report == nil {
+		t.Errorf("last line: %v %s", err, lines[len(lines)-1])
+	}
+	if !strings.Contains(lines[0], `"type":"task.created"`) || len(lines) < 8 {
+		t.Errorf("%d events, the first is %s", len(lines)-1, lines[0])
+	}
+}
+
+func real(t *testing.T, dir string) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// tenSteps is a provider that plans ten steps that append a line each, three of them
+// by an agent, and has that agent call the tool.
+type tenSteps struct{ provider.Provider }
+
+const (
+	tenModel   = "ten-1"
+	appendTool = "files__write_text"
+)
+
+var tenProvider = func() { plugins.ServeProvider(tenSteps{}) }
+
+func (tenSteps) Info(context.Context) (provider.Info, error) {
+	return provider.Info{Name: "ten", Version: "1.0.0", Local: true}, nil
+}
+
+func (tenSteps) Health(context.Context) error { return nil }
+
+func (tenSteps) Models(context.Context) ([]provider.Model, error) {
+	return []provider.Model{{Name: tenModel, Tiers: []string{"fast", "balanced", "smart", "code", "conversation"}, Text: true, Tools: true, JSONSchema: true, ContextTokens: 100_000}}, nil
+}
+
+var wantedLine = regexp.MustCompile(`append line (\d+)$`)
+
+func (tenSteps) Generate(_ context.Context, r provider.Request, _ func(provider.Delta) error) (provider.Response, error) {
+	answer := provider.Response{Model: tenModel, Finish: provider.FinishStop, Usage: provider.Usage{InputTokens: 10, OutputTokens: 10}, Text: "done"}
+	goal, called := "", false
+	for _, m := range r.Messages {
+		if m.Role == provider.RoleUser {
+			goal = m.Text
+		}
+		called = called || m.Role == provider.RoleTool
+	}
+	line := wantedLine.FindStringSubmatch(strings.TrimSpace(goal))
+	switch {
+	case r.Schema != nil:
+		answer.Text = tenPlan()
+	case line != nil && !called && len(r.Tools) > 0:
+		answer.Text, answer.Finish = "", provider.FinishTools
+		answer.Calls = []provider.ToolCall{{ID: "call-" + line[1], Name: appendTool, Input: appended(line[1])}}
+	}
+	return answer, nil
+}
+
+func appended(n string) json.RawMessage {
+	return json.RawMessage(fmt.Sprintf(`{"path":"out.txt","text":"%s\n","mode":"append"}`, n))
+}
+
+func tenPlan() string {
+	var steps []string
+	for n := range 10 {
+		step := fmt.Sprintf(`"tool":%q,"input":%s`, appendTool, appended(strconv.Itoa(n)))
+		if n%3 == 2 {
+			step = fmt.Sprintf(`"agent":"general","goal":"append line %d"`, n)
+		}
+		after := ""
+		if n > 0 {
+			after = fmt.Sprintf(`,"after":["s%d"]`, n-1)
+		}
+		steps = append(steps, fmt.Sprintf(`{"id":"s%d","title":"line %d",%s%s}`, n, n, step, after))
+	}
+	return `{"steps":[` + strings.Join(steps, ",") + `]}`
+}
+
+// TestTaskKilled kills the host, an agent or the provider somewhere in a task of ten
+// steps, each of which appends a line, and goes on with it: it always ends, no line is
+// there twice, a step that counts as done has its line, and no process is left.
+func TestTaskKilled(t *testing.T) {
+	if runtime.GOOS != "linux" || underRace {
+		t.Skip("it looks for processes in /proc")
+	}
+	p := newPerson(t)
+	borrow(t, p.home)
+	p.must(0, "install", "--yes", p.build("files"))
+	ten := filepath.Join(real(t, p.work), "ten")
+	copyFile(t, p.program, ten)
+	sum := sha256.Sum256(read(t, ten))
+	p.write("home/config.yaml", fmt.Appendf(nil, "tasks:\n  approve_risk: never\n  takeover_seconds: 1\nproviders:\n  ten:\n    kind: plugin\n    program: %s\n    digest: sha256:%s\n", ten, hex.EncodeToString(sum[:])))
+
+	began := time.Now()
+	full := p.tenSteps("out-whole", 0, "")
+	took := time.Since(began)
+	if got := lines(t, p, "out-whole"); !slices.Equal(got, []string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"}) || full.State != task.Completed {
+		t.Fatalf("without a kill: %s, lines %q", full.State, got)
+	}
+	victims := []string{"host", "plugin serve builtin", ten}
+	n := rounds(3, 200)
+	outcomes := map[string]int{}
+	for i := range n {
+		victim := victims[i%len(victims)]
+		dir := fmt.Sprintf("out-%d", i)
+		r := p.tenSteps(dir, rand.N(took), victim)
+		got := lines(t, p, dir)
+		if twice := slices.Compact(slices.Sorted(slices.Values(got))); len(twice) != len(got) {
+			t.Fatalf("%s killed: a line is there twice: %q", victim, got)
+		}
+		for _, s := range r.Steps {
+			if s.State == task.StepDone && s.ID != "answer" && !slices.Contains(got, strings.TrimPrefix(s.ID, "s")) {
+				t.Fatalf("%s killed: the step %s counts as done, and its line is missing: %q", victim, s.ID, got)
+			}
+		}
+		outcomes[fmt.Sprintf("%s: %s", filepath.Base(victim), r.State)]++
+	}
+	t.Logf("proof: tasks of ten steps killed %d times: %v; no step with an effect ran twice, none that was acknowledged is lost, no process is left", n, outcomes)
+}
+
+// tenSteps runs a task in a directory, kills the victim after a while, and goes on
+// with the task until it has ended.
+func (p *person) tenSteps(dir string, after time.Duration, victim string) task.Run {
+	p.t.Helper()
+	p.write(filepath.Join(dir, "out.txt"), nil)
+	work := filepath.Join(real(p.t, p.work), dir)
+	allow := []string{"--allow", "fs.read:" + work + "/**", "--allow", "fs.write:" + work + "/**", "--json"}
+	id := strings.TrimSpace(p.must(0, "task", "run", "Write ten lines into out.txt, step by step, as a plan", "--plan", "always", "--dir", dir, "--detach"))
+	for try := range 20 {
+		cmd := p.command(p.t.Context(), append([]string{"task", "resume", id}, allow...)...)
+		cmd.Stdout, cmd.Stderr = io.Discard, io.Discard
+		if err := cmd.Start(); err != nil {
+			p.t.Fatal(err)
+		}
+		if try == 0 && victim != "" {
+			timer := time.AfterFunc(after, func() { killProcess(cmd.Process.Pid, victim) })
+			defer timer.Stop()
+		}
+		below := watchKin(cmd.Process.Pid)
+		_ = cmd.Wait()
+		if left := below.left(); len(left) > 0 {
+			p.t.Fatalf("%s killed: processes are left: %q", victim, left)
+		}
+		var shown shownTask
+		if err := json.Unmarshal([]byte(p.must(0, "task", "show", id, "--json")), &shown); err != nil {
+			p.t.Fatal(err)
+		}
+		if shown.Run.State.Final() {
+			return shown.Run
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	p.t.Fatalf("the task %s does not end after a kill of %s:\n%s", id, victim, p.must(0, "task", "show", id))
+	return task.Run{}
+}
+
+// A process is one of a host's, by its number and when it was started.
+type process struct {
+	pid   int
+	start string
+}
+
+// descendants are the processes below another.
+func descendants(of int) []process {
+	parents, starts := map[int]int{}, map[int]string{}
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		_, rest, _ := strings.Cut(string(stat), ") ") // proc(5): the name is in parentheses
+		if f := strings.Fields(rest); len(f) > 19 {
+			parents[pid], _ = strconv.Atoi(f[1])
+			starts[pid] = f[19]
+		}
+	}
+	var found []process
+	for pid := range parents {
+		for up := parents[pid]; up > 1; up = parents[up] {
+			if up == of {
+				found = append(found, process{pid, starts[pid]})
+				break
+			}
+		}
+	}
+	return found
+}
+
+func (p process) alive() bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.pid))
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	f := strings.Fields(rest)
+	return err == nil && len(f) > 19 && f[19] == p.start && f[0] != "Z"
+}
+
+func (p process) line() string {
+	line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.pid))
+	return strings.ReplaceAll(string(line), "\x00", " ")
+}
+
+// A kin is what a host had started, as it was seen.
+type kin struct {
+	seen map[process]bool
+	done chan struct{}
+	over chan struct{}
+}
+
+// watchKin looks at the processes of a host until stop is called.
+func watchKin(host int) *kin {
+	k := &kin{map[process]bool{}, make(chan struct{}), make(chan struct{})}
+	go func() {
+		defer close(k.over)
+		for {
+			for _, d := range descendants(host) {
+				k.seen[d] = true
+			}
+			select {
+			case <-k.done:
+				return
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+	}()
+	return k
+}
+
+// left are the processes that are still there a while after their host has ended.
+func (k *kin) left() []string {
+	close(k.done)
+	<-k.over
+	var alive []string
+	for range 100 {
+		alive = alive[:0]
+		for p := range k.seen {
+			if p.alive() {
+				alive = append(alive, p.line())
+			}
+		}
+		if len(alive) == 0 {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return alive
+}
+
+// killProcess kills a host, or a plugin of it by its command line.
+func killProcess(host int, victim string) {
+	below := descendants(host)
+	if victim == "host" {
+		_ = syscall.Kill(host, syscall.SIGKILL)
+		return
+	}
+	for _, p := range below {
+		if strings.Contains(p.line(), victim) {
+			_ = syscall.Kill(p.pid, syscall.SIGKILL)
+		}
+	}
+}
+
+func lines(t *testing.T, p *person, dir string) []string {
+	t.Helper()
+	return strings.Fields(string(read(t, filepath.Join(p.work, dir, "out.txt"))))
+}
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func copyFile(t *testing.T, from, to string) {
+	t.Helper()
+	if err := os.WriteFile(to, read(t, from), 0o700); err != nil {
+		t.Fatal(err)
+	}
+}
