@@ -24,8 +24,11 @@ build: ## build bin/skillet
 	CGO_ENABLED=0 $(GO) build $(RELEASE) -o bin/skillet ./cmd/skillet
 
 # A module of its own, because the SDKs are large. Building and testing it share what they compile.
-providers: ## build the providers of OpenAI, Anthropic, Gemini and Ollama into bin/
-	cd plugins/providers && CGO_ENABLED=0 $(GO) build $(RELEASE) -o ../../bin/ ./cmd/...
+providers: build ## build the providers of OpenAI, Anthropic, Gemini and Ollama and pack them into dist/
+	@for p in openai anthropic gemini ollama; do \
+	  at=cmd/skillet-$$p; \
+	  (cd plugins/providers && CGO_ENABLED=0 $(GO) build $(RELEASE) -o $$at/skillet-$$p-$$($(GO) env GOOS)-$$($(GO) env GOARCH)$$($(GO) env GOEXE) ./$$at) && \
+	  bin/skillet pack plugins/providers/$$at --output dist --no-sign || exit 1; done
 
 testproviders: ## test those providers
 	cd plugins/providers && CGO_ENABLED=0 $(GO) vet $(RELEASE) ./... && CGO_ENABLED=0 $(GO) test $(RELEASE) -timeout 10m ./...

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -46,6 +47,14 @@ func (h *Host) RunTask(ctx context.Context, id string, allow approval.OneRun) (t
 	}
 	h.tasks.allow(id, allow)
 	defer h.tasks.allow(id, approval.OneRun{})
+	longest := seconds(h.Config.Settings().Tasks.TimeoutSeconds)
+	timer := time.AfterFunc(longest, func() {
+		why := fmt.Sprintf("it took longer than %s, the setting tasks.timeout_seconds", longest)
+		if _, err := o.Cancel(context.WithoutCancel(ctx), id, "host:tasks", why); err != nil {
+			h.Log.Warn("a task that takes too long could not be ended", "task", id, "err", err)
+		}
+	})
+	defer timer.Stop()
 	return o.Run(ctx, id)
 }
 

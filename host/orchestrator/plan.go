@@ -260,10 +260,12 @@ func (w *work) answering(prefix string, after []string, steps []task.Step) task.
 	}
 }
 
-// needsPerson reports whether the settings have a person agree to a step.
+// needsPerson reports whether the settings have a person agree to a step. Which tools
+// an agent will call nobody knows before: what its definition says counts for its
+// steps, and what was granted bounds them.
 func (w *work) needsPerson(tool string, d Definition) bool {
 	from := w.o.settings.ApproveFrom
-	if from == "" || from == task.RiskLow {
+	if tool == "" || from == "" || from == task.RiskLow {
 		return false
 	}
 	return severity(w.stepRisk(tool, d)) >= severity(from)

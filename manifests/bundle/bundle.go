@@ -36,7 +36,7 @@ import (
 // was read, never against what a header claims.
 const (
 	MaxBytes        = 64 << 20 // all files together
-	MaxFileBytes    = 32 << 20 // any one file
+	MaxFileBytes    = 48 << 20 // any one file
 	MaxFiles        = 10_000   // files and directories
 	MaxArchiveBytes = 64 << 20 // a .skill file
 	// MaxRatio is how many bytes one byte of a .skill file may grow to, once it

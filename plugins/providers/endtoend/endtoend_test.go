@@ -1,0 +1,195 @@
+// Package endtoend runs the whole of Skillet with these providers: the program, its
+// agents and skills, and a provider as a package, against servers that speak as the
+// real ones do.
+package endtoend
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/skillet-run/skillet/plugins/providers/wire"
+)
+
+// root is the top of the whole tree.
+const root = "../../.."
+
+// A machine is a home with skills, beside the program.
+type machine struct {
+	t    *testing.T
+	dir  string
+	skil string
+}
+
+// goBuild builds a package of a module.
+func goBuild(t *testing.T, dir string, env []string, args ...string) {
+	t.Helper()
+	cmd := exec.Command("go", append([]string{"build", "-trimpath", "-ldflags=-s -w"}, args...)...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("go build %v: %v\n%s", args, err, out)
+	}
+}
+
+var flags = []string{"-gcflags=all=-dwarf=false"} // as make builds, so that nothing is compiled twice
+
+func newMachine(t *testing.T) *machine {
+	t.Helper()
+	m := &machine{t, t.TempDir(), ""}
+	m.skil = filepath.Join(m.dir, "skillet")
+	goBuild(t, root, []string{"CGO_ENABLED=0"}, append(slices.Clone(flags), "-o", m.skil, "./cmd/skillet")...)
+	for _, s := range []string{"files", "text", "markdown"} {
+		src := filepath.Join(root, "skills", s)
+		goBuild(t, root, []string{"GOOS=wasip1", "GOARCH=wasm"}, append(slices.Clone(flags), "-buildmode=c-shared", "-o", filepath.Join("skills", s, "main.wasm"), "./skills/"+s)...)
+		m.must(0, "install", abs(t, src), "--yes", "--allow-unsigned")
+	}
+	return m
+}
+
+func abs(t *testing.T, path string) string {
+	t.Helper()
+	path, err := filepath.Abs(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func (m *machine) must(code int, args ...string) (out, errs string) {
+	m.t.Helper()
+	cmd := exec.Command(m.skil, args...)
+	cmd.Dir = m.dir
+	cmd.Env = []string{"SKILLET_HOME=" + filepath.Join(m.dir, "home"), "HOME=" + m.dir, "SKILLET_SECRET_KEY=file", "PATH=" + os.Getenv("PATH")}
+	var o, e bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &o, &e
+	cmd.Stdin = strings.NewReader("sesame")
+	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
+		m.t.Fatal(err)
+	}
+	if got := cmd.ProcessState.ExitCode(); got != code {
+		m.t.Fatalf("skillet %s: exit code %d, want %d\n%s%s", strings.Join(args, " "), got, code, o.String(), e.String())
+	}
+	return o.String(), e.String()
+}
+
+// provide builds a provider, packs it, and installs it.
+func (m *machine) provide(name string) {
+	m.t.Helper()
+	from, to := filepath.Join("..", "cmd", "skillet-"+name), filepath.Join(m.dir, "package-"+name)
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		m.t.Fatal(err)
+	}
+	manifest, err := os.ReadFile(filepath.Join(from, "skill.json"))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(to, "skill.json"), manifest, 0o644)
+	}
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	exe := ""
+	if runtime.GOOS == "windows" {
+		exe = ".exe"
+	}
+	program := filepath.Join(to, fmt.Sprintf("skillet-%s-%s-%s%s", name, runtime.GOOS, runtime.GOARCH, exe))
+	goBuild(m.t, "..", []string{"CGO_ENABLED=0"}, append(slices.Clone(flags), "-o", program, "./cmd/skillet-"+name)...)
+	m.must(0, "install", to, "--yes", "--allow-unsigned")
+}
+
+const goal = "Summarise README.md and list its links"
+
+// plan is what a model answers that is asked for a plan.
+const plan = `{"steps":[
+	{"id":"read","title":"read it","tool":"files__read_text","input":{"path":"README.md"}},
+	{"id":"sum","title":"summarise it","tool":"text__summarize","input":{"text":"${steps.read.json.text}"},"after":["read"]},
+	{"id":"links","title":"its links","tool":"markdown__links","input":{"markdown":"${steps.read.json.text}"},"after":["read"]}]}`
+
+// A record is what a server was asked.
+type record struct {
+	mu   sync.Mutex
+	seen []wire.Request
+}
+
+func (r *record) reply(planner wire.Planner) func(wire.Request) wire.Turn {
+	return func(q wire.Request) wire.Turn {
+		r.mu.Lock()
+		r.seen = append(r.seen, q)
+		r.mu.Unlock()
+		return planner.Reply(q)
+	}
+}
+
+// TestTask: a goal is reached with each provider, by a plan, and by calls of tools as
+// the model goes; each in the provider's own words on the wire, and streamed.
+func TestTask(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds all of Skillet")
+	}
+	m := newMachine(t)
+	readme := "# Boats\n\nBoats float on water. Boats are made of wood.\n\nRead [the manual](https://example.com/manual).\n"
+	if err := os.MkdirAll(filepath.Join(m.dir, "notes"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(m.dir, "notes", "README.md"), []byte(readme), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	work, err := filepath.EvalSymlinks(filepath.Join(m.dir, "notes"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, server := range map[string]func(wire.Script) http.Handler{
+		"openai": wire.OpenAI, "anthropic": wire.Anthropic, "gemini": wire.Gemini, "ollama": wire.Ollama,
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := &machine{t, m.dir, m.skil}
+			asked := &record{}
+			planner := wire.Planner{
+				Calls:  []wire.Call{{Name: "files__read_text", Input: `{"path":"README.md"}`}},
+				Object: func(wire.Request) string { return plan },
+				Answer: func(results []wire.Message) string {
+					return fmt.Sprintf("It is about boats; the manual is at https://example.com/manual. (%d results)", len(results))
+				},
+			}
+			at := httptest.NewServer(server(wire.Script{
+				Key: "sesame", Reply: asked.reply(planner),
+				Models: []wire.Model{{Name: "test-model", ContextTokens: 100_000, OutputTokens: 4096, Thinking: true}},
+			}))
+			defer at.Close()
+			m.provide(name)
+			m.must(0, "secret", "set", name)
+			m.must(0, "config", "set", "providers."+name+".kind", name, "--yes")
+			m.must(0, "config", "set", "providers."+name+".secret", name, "--yes")
+			m.must(0, "config", "set", "providers."+name+".base_url", at.URL+map[string]string{"openai": "/v1"}[name], "--yes")
+			m.must(0, "config", "set", "models.default", name+"/test-model", "--yes")
+			out, _ := m.must(0, "provider", "test", name)
+			if !strings.Contains(out, "text of test-model") {
+				t.Errorf("test: %s", out)
+			}
+			for _, way := range []string{"always", "never"} {
+				asked.seen = nil
+				out, errs := m.must(0, "task", "run", goal, "--dir", "notes", "--plan", way, "--allow", "fs.read:"+work+"/**")
+				if !strings.Contains(out, "It is about boats") {
+					t.Errorf("plan %s: %s%s", way, out, errs)
+				}
+				tools := slices.ContainsFunc(asked.seen, func(q wire.Request) bool { return len(q.Tools) > 0 })
+				schema := slices.ContainsFunc(asked.seen, func(q wire.Request) bool { return len(q.Schema) > 0 })
+				results := slices.ContainsFunc(asked.seen, func(q wire.Request) bool { return len(wire.Results(q)) > 0 })
+				if way == "always" && !schema || way == "never" && (!tools || !results) {
+					t.Errorf("plan %s: asked with tools %v, with results of tools %v, with a schema %v", way, tools, results, schema)
+				}
+			}
+			out, _ = m.must(0, "stats", "models", "--json")
+			if !strings.Contains(out, name + `/test-model"`) {
+				t.Errorf("what was used is not counted: %s", out)
+			}
+		})
+	}
+}
