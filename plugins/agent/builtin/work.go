@@ -85,7 +85,7 @@ func (w *work) decide(format string, args ...any) {
 func (w *work) system(notes ...string) string {
 	var b strings.Builder
 	b.WriteString(strings.TrimSpace(w.task.SystemPrompt))
-	b.WriteString("\n\n" + provider.DataRule + "\nNever claim what you did not do or see. Nobody can be asked for more rights. An answer that does not reach all of the goal begins with "+provider.LowConfidence+" and says what is missing.")
+	b.WriteString("\n\n" + provider.DataRule + "\nNever claim what you did not do or see. Nobody can be asked for more rights. An answer that does not reach all of the goal begins with " + provider.LowConfidence + " and says what is missing.")
 	if len(w.task.Constraints) > 0 {
 		b.WriteString("\n\nThe person also asks for:\n- " + strings.Join(w.task.Constraints, "\n- "))
 	}

@@ -187,7 +187,7 @@ func TestTask(t *testing.T) {
 				}
 			}
 			out, _ = m.must(0, "stats", "models", "--json")
-			if !strings.Contains(out, name + `/test-model"`) {
+			if !strings.Contains(out, name+`/test-model"`) {
 				t.Errorf("what was used is not counted: %s", out)
 			}
 		})
