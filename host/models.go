@@ -171,6 +171,7 @@ func (p *providers) spec(ctx context.Context, name string) (plugins.Spec, error)
 // NAME_API_KEY and its server as NAME_BASE_URL, where NAME is its kind. A package
 // says otherwise by the names of its own variables that end so.
 func (p *providers) configure(ctx context.Context, c config.Provider, spec plugins.Spec) (plugins.Spec, error) {
+	spec.Env = append(spec.Env, c.Env...)
 	prefix := strings.ToUpper(strings.ReplaceAll(c.Kind, "-", "_"))
 	if c.Secret != "" {
 		value, err := p.h.Secrets.Get(ctx, c.Secret)

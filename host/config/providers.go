@@ -37,6 +37,8 @@ type Provider struct {
 	// Program is the plugin to start, and Digest what its file must hash to.
 	Program string `koanf:"program" json:"program,omitempty" doc:"the file of the plugin to start, an absolute path"`
 	Digest  string `koanf:"digest" json:"digest,omitempty" doc:"what that file must hash to: sha256: and 64 hexadecimal digits"`
+	// Env are more variables of its environment, NAME=value.
+	Env []string `koanf:"env" json:"env,omitempty" doc:"more variables of its environment, a list of NAME=value; no place for keys, which are secrets"`
 	// Models say more about its models than it does itself.
 	Models []ProviderModel `koanf:"models" json:"models,omitempty" doc:"its models, a list: name, tiers, context_tokens, output_tokens, memory_mb, input_usd, output_usd"`
 	// RequestsPerMinute and TokensPerMinute bound what it is sent; 0 bounds nothing.
@@ -73,6 +75,7 @@ var (
 	providerName  = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 	modelName     = regexp.MustCompile(`^[^\s\pC,]{1,200}$`)
 	secretName    = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+	variable      = regexp.MustCompile(`^[A-Z_][A-Z0-9_]*=`)
 	programDigest = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 )
 
@@ -99,6 +102,7 @@ func (p Provider) check(prefix string, sources map[string]string) error {
 		{prefix + "secret", p.Secret == "" || own && secretName.MatchString(p.Secret), "the name of a secret: lower-case letters, digits, dots, dashes and underscores; local has none"},
 		{prefix + "program", (p.Program == "" || own && filepath.IsAbs(p.Program)) && (p.Kind != "plugin" || p.Program != ""), "the absolute path of a file; a plugin must have one, and local has none"},
 		{prefix + "digest", (p.Digest == "") == (p.Program == "") && (p.Digest == "" || programDigest.MatchString(p.Digest)), "sha256: and the 64 hexadecimal digits of the program's hash, which goes with program: `sha256sum FILE`"},
+		{prefix + "env", !slices.ContainsFunc(p.Env, func(v string) bool { return !own || !variable.MatchString(v) }), "a list of NAME=value, where NAME has upper-case letters, digits and _; local has none"},
 		{prefix + "requests_per_minute", p.RequestsPerMinute >= 0 && p.RequestsPerMinute <= 1_000_000, "0 to 1000000"},
 		{prefix + "tokens_per_minute", p.TokensPerMinute >= 0 && p.TokensPerMinute <= 1_000_000_000, "0 to 1000000000"},
 		{prefix + "timeout_seconds", p.TimeoutSeconds >= 0 && p.TimeoutSeconds <= 3600, "0 to 3600"},
