@@ -98,6 +98,9 @@ type happened struct {
 	Error  *task.Error `json:"error"`
 }
 
+// maxDone is how many characters of what a step answered are shown on the way.
+const maxDone = 100
+
 // eventWords is an event in a line; empty for one that says nothing to a person.
 func eventWords(e events.Event) string {
 	var d happened
@@ -126,8 +129,8 @@ func eventWords(e events.Event) string {
 		return strings.TrimRight(strings.TrimPrefix(string(e.Type), "task.")+": "+text, ": ")
 	case events.StepStarted:
 		return "> " + text
-	case events.StepCompleted:
-		return "  done: " + text + took
+	case events.StepCompleted: // all of it is in the answer, or `skillet task show` has it
+		return "  done" + took + ": " + short(text, maxDone)
 	case events.StepFailed:
 		return "  failed: " + text + took
 	case events.StepDenied:
