@@ -349,8 +349,16 @@ func (i inbox) Propose(ctx context.Context, taskID string, s agent.Skill) (strin
 	if err != nil {
 		return "", Explain(err)
 	}
+	o, err := i.h.Tasks(ctx)
+	if err != nil {
+		return "", err
+	}
+	r, err := o.Get(ctx, taskID)
+	if err != nil {
+		return "", err
+	}
 	plan, err := i.h.Installer.Plan(ctx, install.Request{
-		Package: p, Source: "task:" + taskID, Origin: registry.OriginGenerated, ProposedBy: agentCaller + "code", Rationale: s.Rationale,
+		Package: p, Source: "task:" + taskID, Origin: registry.OriginGenerated, ProposedBy: agentCaller + r.Agent, Rationale: s.Rationale,
 	})
 	if err != nil {
 		return "", err

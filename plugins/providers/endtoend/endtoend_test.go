@@ -193,3 +193,55 @@ func TestTask(t *testing.T) {
 		})
 	}
 }
+
+// written is what a model answers that is asked for the files of a skill.
+const written = `{"rationale":"It is asked for each week.","files":[
+	{"path":"skill.json","content":"{\"name\":\"vowels\",\"version\":\"1.0.0\",\"description\":\"Counts the vowels of a text. Use it when vowels are to be counted.\",\"type\":\"code_inline\",\"command\":\"qjs\",\"args\":[\"main.js\"],\"dependencies\":{\"qjs\":\"*\"},\"tools\":[{\"name\":\"count\",\"description\":\"Counts vowels.\",\"input_schema\":{\"type\":\"object\",\"properties\":{\"text\":{\"type\":\"string\"}},\"required\":[\"text\"]}}]}"},
+	{"path":"main.js","content":"/**\n * Counts the vowels of a text.\n * @param {{text: string}} input what to count in\n */\nexport function count(input) {\n  return { vowels: (input.text.match(/[aeiou]/gi) || []).length };\n}\n"},
+	{"path":"tests/count.json","content":"[{\"name\":\"a word\",\"tool\":\"count\",\"input\":{\"text\":\"banana\"},\"expect\":{\"vowels\":3}}]"},
+	{"path":"README.md","content":"# vowels\n\nCounts the vowels of a text.\n"}]}`
+
+// TestCode: what a model wrote waits for a person, runs when one has agreed, and not
+// before.
+func TestCode(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds all of Skillet")
+	}
+	m := newMachine(t)
+	engine := exec.Command(m.skil, "engine", "add", "qjs", "--yes", "--allow-unsigned")
+	engine.Env = append(os.Environ(), "SKILLET_HOME="+filepath.Join(m.dir, "home"), "SKILLET_SECRET_KEY=file")
+	if out, err := engine.CombinedOutput(); err != nil {
+		t.Skipf("no interpreter can be made here: %s", out)
+	}
+	at := httptest.NewServer(wire.OpenAI(wire.Script{Key: "sesame", Reply: wire.Planner{Object: func(r wire.Request) string {
+		if strings.Contains(string(r.Schema), "rationale") {
+			return written
+		}
+		return plan
+	}}.Reply, Models: []wire.Model{{Name: "test-model", ContextTokens: 100_000, OutputTokens: 4096}}}))
+	defer at.Close()
+	m.provide("openai")
+	m.must(0, "secret", "set", "openai")
+	m.must(0, "config", "set", "providers.openai.kind", "openai", "--yes")
+	m.must(0, "config", "set", "providers.openai.secret", "openai", "--yes")
+	m.must(0, "config", "set", "providers.openai.base_url", at.URL+"/v1", "--yes")
+	m.must(0, "config", "set", "models.default", "openai/test-model", "--yes")
+
+	out, errs := m.must(0, "agent", "run", "code", "Write a skill that counts vowels", "--no-files")
+	if !strings.Contains(out, "waits for a person") || !strings.Contains(errs, "proposed:") {
+		t.Errorf("the answer is %s%s", out, errs)
+	}
+	m.must(5, "run", "vowels:count", "text=banana")
+	out, _ = m.must(0, "approvals", "list")
+	id := strings.Fields(strings.Split(out, "\n")[1])[0]
+	out, _ = m.must(0, "approvals", "show", id)
+	for _, want := range []string{"agent:code", "It is asked for each week.", "passed"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the proposal does not say %q:\n%s", want, out)
+		}
+	}
+	m.must(0, "approvals", "approve", id, "--yes")
+	if out, _ = m.must(0, "run", "vowels:count", "text=banana"); !strings.Contains(out, `"vowels":3`) {
+		t.Errorf("run: %s", out)
+	}
+}
