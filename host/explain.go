@@ -10,6 +10,7 @@ import (
 	"github.com/skillet-run/skillet/host/journal"
 	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/memory"
+	"github.com/skillet-run/skillet/host/queue"
 	"github.com/skillet-run/skillet/host/secret"
 	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/host/store/filelock"
@@ -31,6 +32,8 @@ var meanings = []struct {
 	{journal.ErrTooLarge, task.KindLimit, "it is too much for one decision: do it in parts"},
 	{filelock.ErrHeld, task.KindLimit, "another command holds the home; try again when it is done"},
 	{ledger.ErrBehind, task.KindVerification, "the journal was cut or replaced: restore it from a backup, or, if it is the one to keep, run `skillet store rebuild`"},
+	{queue.ErrNotFound, task.KindNotFound, "`skillet task dead` lists what was given up"},
+	{queue.ErrInvalid, task.KindUsage, ""},
 	{memory.ErrInvalid, task.KindUsage, ""},
 	{memory.ErrNotFound, task.KindNotFound, "`skillet memory list` shows what there is"},
 	{memory.ErrFull, task.KindLimit, "`skillet memory consolidate` merges and forgets; or raise memory.max_records"},

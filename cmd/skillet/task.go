@@ -35,7 +35,7 @@ func (t *terminal) taskCommand() *cli.Command {
 			"  skillet task show 3f2a",
 		Subcommands: []*cli.Command{
 			t.taskRun(), t.taskList(), t.taskShow(), t.taskLogs(), t.taskPause(), t.taskResume(), t.taskCancel(),
-			t.taskApprove(), t.taskRefuse(), t.taskRemove(), t.taskWork(),
+			t.taskApprove(), t.taskRefuse(), t.taskRemove(), t.taskWork(), t.taskDead(),
 		},
 	}
 }

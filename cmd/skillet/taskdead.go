@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/skillet-run/skillet/host"
+	"github.com/skillet-run/skillet/host/queue"
+	"github.com/skillet-run/skillet/host/task"
+)
+
+func (t *terminal) taskDead() *cli.Command {
+	return &cli.Command{
+		Name:  "dead",
+		Usage: "list what the queue gave up, put it back, or drop it",
+		Description: "A task whose goal was not reached has a report, and is none of these. Here is what could not be\n" +
+			"worked on at all, with why.\n\n" +
+			"Examples:\n  skillet task dead\n  skillet task dead --requeue 3f2a09c1d4e5.1\n  skillet task dead --drop 3f2a09c1d4e5.1",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "requeue", Usage: "put the dead letter `ID` back into the queue"},
+			&cli.StringFlag{Name: "drop", Usage: "forget the dead letter `ID`; the task stays"},
+		},
+		Action: t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+			q, requeue, drop := h.Queue(), c.String("requeue"), c.String("drop")
+			switch {
+			case requeue != "" && drop != "":
+				return task.Errorf(task.KindUsage, "--requeue does not go with --drop")
+			case requeue != "":
+				return t.buried(q.Requeue(ctx, requeue), requeue, "back in the queue")
+			case drop != "":
+				return t.buried(q.Drop(ctx, drop), drop, "dropped")
+			}
+			all, err := q.Dead(ctx)
+			if err != nil {
+				return err
+			}
+			return t.answer(append([]queue.DeadLetter{}, all...), func() {
+				if len(all) == 0 {
+					t.note("the queue gave nothing up")
+				}
+				for _, d := range all {
+					t.say("%s  %s  begun %s: %s", plain(d.ID), when(d.At), count(d.Attempts, "time"), plain(d.Why))
+				}
+			})
+		}),
+	}
+}
+
+// buried says what became of a dead letter.
+func (t *terminal) buried(err error, id, what string) error {
+	if err != nil {
+		return err
+	}
+	return t.answer(struct {
+		ID    string `json:"id"`
+		State string `json:"state"`
+	}{id, what}, func() { t.note("%s is %s", plain(id), what) })
+}
