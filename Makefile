@@ -30,7 +30,7 @@ providers: build ## build the providers of OpenAI, Anthropic, Gemini and Ollama 
 	  (cd plugins/providers && CGO_ENABLED=0 $(GO) build $(RELEASE) -o $$at/skillet-$$p-$$($(GO) env GOOS)-$$($(GO) env GOARCH)$$($(GO) env GOEXE) ./$$at) && \
 	  bin/skillet pack plugins/providers/$$at --output dist --no-sign || exit 1; done
 
-testproviders: ## test those providers
+testproviders: providers skills ## test those providers, also from end to end
 	cd plugins/providers && CGO_ENABLED=0 $(GO) vet $(RELEASE) ./... && CGO_ENABLED=0 $(GO) test $(RELEASE) -timeout 10m ./...
 
 # What the skills share is compiled once; then two are linked at a time.

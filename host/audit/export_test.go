@@ -180,6 +180,9 @@ func newHomeKey(t testing.TB) string { return must(checkpoint.NewHome()).String(
 // Every byte matters: one of its bits in turn, and the one that tells lower case
 // from upper case, to which JSON decoders may be blind.
 func TestEveryFlippedByteOfAnExport(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is long, and nothing in it is concurrent")
+	}
 	t.Parallel()
 	h := newHome(t)
 	h.write(t, 1)
@@ -300,6 +303,9 @@ func TestDamagedLogIsNotExported(t *testing.T) {
 // The verifier of docs/testdata/auditverify, which shares no code with this
 // package, agrees about good exports and bad ones.
 func TestIndependentVerifierAgrees(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is long, and nothing in it is concurrent")
+	}
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "auditverify")
 	if out, err := exec.Command("go", "build", "-o", program, "../../docs/testdata/auditverify").CombinedOutput(); err != nil {

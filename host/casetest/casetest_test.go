@@ -596,6 +596,9 @@ func BenchmarkCases(b *testing.B) {
 // same file of the package again and again, and that regular expressions of a few
 // bytes cannot either.
 func TestFewBytesMakeMany(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is long, and nothing in it is concurrent")
+	}
 	t.Parallel()
 	r := open(t)
 	large := strings.Repeat("x", 8<<20)

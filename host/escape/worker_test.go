@@ -18,6 +18,9 @@ const someInWorkers = "symlink-directory swap-race fifo host-home open-file-floo
 // TestContainedInWorkers makes attempts behind the second wall, where modules
 // run that nobody approved.
 func TestContainedInWorkers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is long, and its guests are in other processes")
+	}
 	t.Parallel()
 	o := Options{Workers: true, Only: strings.Fields(someInWorkers)}
 	if os.Getenv("SKILLET_PROVE") != "" {

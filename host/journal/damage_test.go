@@ -58,6 +58,9 @@ func flipAll(t *testing.T, j *Journal, path string, want []Entry) {
 
 // Committing to a damaged journal either refuses or continues from the truth.
 func TestCommitAfterFlippedBit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is long, and nothing in it is concurrent")
+	}
 	t.Parallel()
 	src := open(t, t.TempDir(), Options{})
 	want := write(t, src, 3)

@@ -63,6 +63,9 @@ func count(lost []Loss) (n uint64) {
 
 // One flipped bit costs the entry it is in, and no other.
 func TestRepairAfterAFlippedBit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is long, and nothing in it is concurrent")
+	}
 	t.Parallel()
 	src := open(t, t.TempDir(), Options{SegmentBytes: 600})
 	want := write(t, src, 6)

@@ -93,6 +93,9 @@ func TestAdoption(t *testing.T) {
 
 // Every flipped bit of every file is seen.
 func TestEveryFlippedBitOfASignedJournal(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is long, and nothing in it is concurrent")
+	}
 	t.Parallel()
 	src := open(t, t.TempDir(), signing(newKeys(t)))
 	write(t, src, 3)
@@ -287,6 +290,9 @@ func TestUnsignedCommitIsAdopted(t *testing.T) {
 
 // A process that dies at any point of signing leaves a journal that goes on.
 func TestTornStatements(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is long, and nothing in it is concurrent")
+	}
 	t.Parallel()
 	o := signing(newKeys(t))
 	for size := range 400 {

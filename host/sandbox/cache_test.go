@@ -54,6 +54,9 @@ func wantCached(t *testing.T, what string, info sandbox.Info, fromCache, discard
 // TestKeptIsTheSame loads modules that were compiled and the same out of the
 // cache: nothing tells them apart.
 func TestKeptIsTheSame(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is long, and nothing in it is concurrent")
+	}
 	t.Parallel()
 	o := sandbox.Options{CacheDir: filepath.Join(t.TempDir(), "c"), Functions: extismFunctions()}
 	var list [][]byte

@@ -429,6 +429,9 @@ func liveHeap() int64 {
 // TestOutputRoom has calls give their output in room of the caller's, as far as
 // it goes, with every way a guest has to give one.
 func TestOutputRoom(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is long, and nothing in it is concurrent")
+	}
 	t.Parallel()
 	r := newRuntime(t, sandbox.Options{})
 	reactor, command := loadIn(t, r, echo()), command(t)

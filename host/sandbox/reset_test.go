@@ -327,6 +327,9 @@ func compareRuns(t *testing.T, m *sandbox.Module, cases []extismCase, want map[i
 // TestRandomModules does the same with modules that were made by chance: what
 // they do to memory, globals and tables is nobody's idea.
 func TestRandomModules(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is long, and nothing in it is concurrent")
+	}
 	t.Parallel()
 	runtimes := map[sandbox.Strategy]*sandbox.Runtime{}
 	for _, s := range sandbox.Strategies() {

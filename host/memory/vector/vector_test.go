@@ -198,6 +198,9 @@ func recall(t testing.TB, x *Index, queries [][]float32, keep func(string) bool)
 // By codes, at least 99 of 100 are found on any data: where that takes too many
 // vectors, the index searches exactly. Filters take nothing away from that.
 func TestRecall(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is long, and nothing in it is concurrent")
+	}
 	for _, c := range []struct {
 		name                        string
 		dimensions, centres, latent int

@@ -381,6 +381,9 @@ func fill(t *testing.T, dir string, deep int) {
 
 // TestFilesAreTheSame runs a WASI command over files that stay with the parent.
 func TestFilesAreTheSame(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is long, and nothing in it is concurrent")
+	}
 	t.Parallel()
 	if underRace {
 		t.Skip("a worker with the race detector takes a minute to compile the command")

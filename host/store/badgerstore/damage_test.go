@@ -180,6 +180,9 @@ func tryOpen(t *testing.T, dir string, o Options, want map[string]string, exclus
 }
 
 func TestFlippedBitOfAClosedStore(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is long, and nothing in it is concurrent")
+	}
 	t.Parallel()
 	dir := t.TempDir()
 	want := populate(t, dir, testOptions(), 3)
@@ -187,6 +190,9 @@ func TestFlippedBitOfAClosedStore(t *testing.T) {
 }
 
 func TestFlippedBitOfAKilledStore(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is long, and nothing in it is concurrent")
+	}
 	t.Parallel()
 	dir := t.TempDir()
 	populate(t, dir, testOptions(), 3)
@@ -201,6 +207,9 @@ func TestFlippedBitOfAKilledStore(t *testing.T) {
 }
 
 func TestFlippedBitOfAnEncryptedStore(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is long, and nothing in it is concurrent")
+	}
 	t.Parallel()
 	dir, o := t.TempDir(), testOptions()
 	o.Key = testKey()
@@ -262,6 +271,9 @@ func keepTimes(t *testing.T, from, to string) {
 // A store that is too large to be read at every opening: a table that rotted
 // where Badger looks first is damage, and not the end of the process.
 func TestRottenTableOfALargeStore(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is long, and nothing in it is concurrent")
+	}
 	t.Parallel()
 	dir, o := t.TempDir(), testOptions()
 	o.CheckBytes = 1

@@ -81,6 +81,9 @@ func plainRead(dir string) error {
 }
 
 func TestPlainBadgerServesDamage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is long, and nothing in it is concurrent")
+	}
 	t.Parallel()
 	closed := t.TempDir()
 	if err := plainFill(t, closed).Close(); err != nil {

@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -30,27 +29,21 @@ type machine struct {
 	skil string
 }
 
-// goBuild builds a package of a module.
-func goBuild(t *testing.T, dir string, env []string, args ...string) {
+// made is what make made at the top of the tree: `make testproviders` makes it first.
+func made(t *testing.T, pattern string) string {
 	t.Helper()
-	cmd := exec.Command("go", append([]string{"build", "-trimpath", "-ldflags=-s -w"}, args...)...)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("go build %v: %v\n%s", args, err, out)
+	found, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
+	if err != nil || len(found) == 0 {
+		t.Skipf("there is no %s: `make providers skills` makes it", pattern)
 	}
+	return abs(t, found[len(found)-1])
 }
-
-var flags = []string{"-gcflags=all=-dwarf=false"} // as make builds, so that nothing is compiled twice
 
 func newMachine(t *testing.T) *machine {
 	t.Helper()
-	m := &machine{t, t.TempDir(), ""}
-	m.skil = filepath.Join(m.dir, "skillet")
-	goBuild(t, root, []string{"CGO_ENABLED=0"}, append(slices.Clone(flags), "-o", m.skil, "./cmd/skillet")...)
+	m := &machine{t, t.TempDir(), made(t, "bin/skillet")}
 	for _, s := range []string{"files", "text", "markdown"} {
-		src := filepath.Join(root, "skills", s)
-		goBuild(t, root, []string{"GOOS=wasip1", "GOARCH=wasm"}, append(slices.Clone(flags), "-buildmode=c-shared", "-o", filepath.Join("skills", s, "main.wasm"), "./skills/"+s)...)
-		m.must(0, "install", abs(t, src), "--yes", "--allow-unsigned")
+		m.must(0, "install", made(t, "dist/"+s+"-*.skill"), "--yes", "--allow-unsigned")
 	}
 	return m
 }
@@ -81,27 +74,10 @@ func (m *machine) must(code int, args ...string) (out, errs string) {
 	return o.String(), e.String()
 }
 
-// provide builds a provider, packs it, and installs it.
+// provide installs a provider.
 func (m *machine) provide(name string) {
 	m.t.Helper()
-	from, to := filepath.Join("..", "cmd", "skillet-"+name), filepath.Join(m.dir, "package-"+name)
-	if err := os.MkdirAll(to, 0o755); err != nil {
-		m.t.Fatal(err)
-	}
-	manifest, err := os.ReadFile(filepath.Join(from, "skill.json"))
-	if err == nil {
-		err = os.WriteFile(filepath.Join(to, "skill.json"), manifest, 0o644)
-	}
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	exe := ""
-	if runtime.GOOS == "windows" {
-		exe = ".exe"
-	}
-	program := filepath.Join(to, fmt.Sprintf("skillet-%s-%s-%s%s", name, runtime.GOOS, runtime.GOARCH, exe))
-	goBuild(m.t, "..", []string{"CGO_ENABLED=0"}, append(slices.Clone(flags), "-o", program, "./cmd/skillet-"+name)...)
-	m.must(0, "install", to, "--yes", "--allow-unsigned")
+	m.must(0, "install", made(m.t, "dist/"+name+"-*.skill"), "--yes", "--allow-unsigned")
 }
 
 const goal = "Summarise README.md and list its links"
@@ -131,7 +107,7 @@ func (r *record) reply(planner wire.Planner) func(wire.Request) wire.Turn {
 // the model goes; each in the provider's own words on the wire, and streamed.
 func TestTask(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it builds all of Skillet")
+		t.Skip("it runs all of Skillet")
 	}
 	m := newMachine(t)
 	readme := "# Boats\n\nBoats float on water. Boats are made of wood.\n\nRead [the manual](https://example.com/manual).\n"
@@ -205,7 +181,7 @@ const written = `{"rationale":"It is asked for each week.","files":[
 // before.
 func TestCode(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it builds all of Skillet")
+		t.Skip("it runs all of Skillet")
 	}
 	m := newMachine(t)
 	engine := exec.Command(m.skil, "engine", "add", "qjs", "--yes", "--allow-unsigned")
