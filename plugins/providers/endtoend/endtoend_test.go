@@ -26,7 +26,7 @@ const root = "../../.."
 type machine struct {
 	t    *testing.T
 	dir  string
-	skil string
+	program string
 }
 
 // made is what make made at the top of the tree: `make testproviders` makes it first.
@@ -59,7 +59,7 @@ func abs(t *testing.T, path string) string {
 
 func (m *machine) must(code int, args ...string) (out, errs string) {
 	m.t.Helper()
-	cmd := exec.Command(m.skil, args...)
+	cmd := exec.Command(m.program, args...)
 	cmd.Dir = m.dir
 	cmd.Env = []string{"SKILLET_HOME=" + filepath.Join(m.dir, "home"), "HOME=" + m.dir, "SKILLET_SECRET_KEY=file", "PATH=" + os.Getenv("PATH")}
 	var o, e bytes.Buffer
@@ -125,7 +125,7 @@ func TestTask(t *testing.T) {
 		"openai": wire.OpenAI, "anthropic": wire.Anthropic, "gemini": wire.Gemini, "ollama": wire.Ollama,
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := &machine{t, m.dir, m.skil}
+			m := &machine{t, m.dir, m.program}
 			asked := &record{}
 			planner := wire.Planner{
 				Calls:  []wire.Call{{Name: "files__read_text", Input: `{"path":"README.md"}`}},
@@ -184,7 +184,7 @@ func TestCode(t *testing.T) {
 		t.Skip("it runs all of Skillet")
 	}
 	m := newMachine(t)
-	engine := exec.Command(m.skil, "engine", "add", "qjs", "--yes", "--allow-unsigned")
+	engine := exec.Command(m.program, "engine", "add", "qjs", "--yes", "--allow-unsigned")
 	engine.Env = append(os.Environ(), "SKILLET_HOME="+filepath.Join(m.dir, "home"), "SKILLET_SECRET_KEY=file")
 	if out, err := engine.CombinedOutput(); err != nil {
 		t.Skipf("no interpreter can be made here: %s", out)
