@@ -112,8 +112,7 @@ type Budgets interface {
 type Memory interface {
 	Search(ctx context.Context, q memory.Query) ([]memory.Match, error)
 	Add(ctx context.Context, drafts ...memory.Draft) ([]memory.Record, error)
-	Due(ctx context.Context) (string, error)
-	Consolidate(ctx context.Context) (memory.Outcome, error)
+	Tend(ctx context.Context) (memory.Outcome, bool, error)
 }
 
 // Proposals take what agents wrote to a person.

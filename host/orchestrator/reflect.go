@@ -2,7 +2,6 @@ package orchestrator
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -282,19 +281,10 @@ func (w *work) consolidate() (task.Phase, error) {
 		if _, addErr := m.Add(ctx, remembered(r, w.task)); addErr != nil {
 			err = errors.Join(err, fmt.Errorf("remember the task: %w", addErr))
 		}
-		err = errors.Join(err, mergeMemories(ctx, m))
+		_, _, tendErr := m.Tend(ctx)
+		err = errors.Join(err, tendErr)
 	}
 	return task.PhaseNotify, err
-}
-
-// mergeMemories has memory merged when it is time.
-func mergeMemories(ctx context.Context, m Memory) error {
-	due, err := m.Due(ctx)
-	if err != nil || due == "" {
-		return err
-	}
-	_, err = m.Consolidate(ctx)
-	return err
 }
 
 // maxRemembered is how many bytes a task leaves in memory.

@@ -24,8 +24,8 @@ const root = "../../.."
 
 // A machine is a home with skills, beside the program.
 type machine struct {
-	t    *testing.T
-	dir  string
+	t       *testing.T
+	dir     string
 	program string
 }
 
