@@ -77,7 +77,7 @@ bench: ## run every benchmark: proof/bench.txt, and bench/report.json with the b
 # Once is no measurement: two packages are run at a time.
 benchonce: ## run every benchmark once, which says that it works and not how fast
 	$(GO) list -f '{{.Dir}}' ./... | while read -r dir; do if grep -qs '^func Benchmark' "$$dir"/*_test.go; then echo "$$dir"; fi; done | \
-	  xargs -P 2 -n 4 $(GO) test -run '^$$' -bench . -benchtime 1x -timeout 10m
+	  xargs -P 2 -n 4 $(GO) test -vet=off -run '^$$' -bench . -benchtime 1x -timeout 10m
 	cd bench && $(GO) run -trimpath . --quick
 
 tools: ## install what some tests are run against into .tools: a registry, and cosign
@@ -125,4 +125,4 @@ prove: build skills ## the long proofs: kills, flipped bits, mutants; writes pro
 	  grep -E '^(---|ok|FAIL|    .*proof:)' proof/report.txt | tail -100; exit $$status
 
 clean: ## delete what was built
-	rm -rf bin dist proof .tools skills/*/main.wasm
+	rm -rf bin dist proof .tools skills/*/main.wasm plugins/providers/cmd/*/skillet-*-*
