@@ -58,6 +58,24 @@ func (h *Host) RunTask(ctx context.Context, id string, allow approval.OneRun) (t
 	return o.Run(ctx, id)
 }
 
+// Converse answers a turn of a conversation, see [orchestrator.Orchestrator.Converse],
+// with what a person allows as in [Host.RunTask].
+func (h *Host) Converse(ctx context.Context, turn orchestrator.Turn, allow approval.OneRun, emit func(orchestrator.Update) error) (task.Run, error) {
+	o, err := h.Tasks(ctx)
+	if err != nil {
+		return task.Run{}, err
+	}
+	id := ""
+	defer func() { h.tasks.allow(id, approval.OneRun{}) }()
+	return o.Converse(ctx, turn, func(u orchestrator.Update) error {
+		if id == "" { // it acknowledges before it works
+			id = u.TaskID
+			h.tasks.allow(id, allow)
+		}
+		return emit(u)
+	})
+}
+
 func (w *working) allow(id string, o approval.OneRun) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
