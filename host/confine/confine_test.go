@@ -167,7 +167,7 @@ func TestLeftBehind(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pids")
 	mark := "CONFINE_MARK=" + strconv.Itoa(os.Getpid())
 	c := exec.Command("/bin/sh", "-c", "sleep 100 & echo $! > "+file+"; setsid sleep 100 & echo $! >> "+file+"; exec sleep 0.2")
-	c.Env = append(os.Environ(), mark)
+	c.Env = append(os.Environ(), mark, "PATH=/usr/bin:/bin") // sleep and setsid, whatever the PATH is
 	_, ended := started(t, c, Limits{})
 	<-ended
 	if n := KillMarked(mark); n == 0 {
