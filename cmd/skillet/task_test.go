@@ -169,7 +169,10 @@ func TestTaskKilled(t *testing.T) {
 		}
 		for _, s := range r.Steps {
 			line, planned := strings.CutPrefix(s.ID, "s") // others answer, or try in another way
-			if planned && s.State == task.StepDone && !slices.Contains(got, line) {
+			// An agent may say that it is done although the result of its call was that
+			// nobody knows; then that is counted.
+			told := s.Agent != "" && r.Telemetry.Uncertain > 0
+			if planned && s.State == task.StepDone && !told && !slices.Contains(got, line) {
 				t.Fatalf("%s killed: the step %s counts as done, and its line is missing: %q", victim, s.ID, got)
 			}
 		}
