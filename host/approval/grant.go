@@ -28,13 +28,17 @@ func (d *Desk) Allowed(who policies.Principal, set capability.Set) error {
 	return nil
 }
 
+// Principal is an installed skill as policies know it.
+func Principal(s registry.Skill) policies.Principal {
+	return policies.Principal{Skill: s.Name, Version: s.Version, Digest: string(s.Digest), Signer: s.Signer, Origin: string(s.Origin)}
+}
+
 // Grant gives an installed skill a capability beyond, or again, what it asked
 // for. A policy that forbids it outright refuses. It fails with a
 // [task.KindConflict] error when the skill was removed meanwhile: its grants
 // would wait for whoever installs the same bytes again.
 func (d *Desk) Grant(ctx context.Context, h Human, s registry.Skill, cs []capability.Capability, t Terms) error {
-	who := policies.Principal{Skill: s.Name, Version: s.Version, Digest: string(s.Digest), Signer: s.Signer, Origin: string(s.Origin)}
-	if err := d.Allowed(who, capability.NewSet(cs...)); err != nil {
+	if err := d.Allowed(Principal(s), capability.NewSet(cs...)); err != nil {
 		return err
 	}
 	return d.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {

@@ -9,7 +9,6 @@ import (
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
-	"github.com/skillet-run/skillet/policies"
 )
 
 // Revert undoes what approving a package did: the version goes and its grants
@@ -88,7 +87,7 @@ func (i *Installer) givenBack(ctx context.Context, h approval.Human, p approval.
 	if err != nil {
 		return nil, err
 	}
-	who := policies.Principal{Skill: back.Name, Version: back.Version, Digest: string(back.Digest), Signer: back.Signer, Origin: string(back.Origin)}
+	who := approval.Principal(*back)
 	var changes []ledger.Change
 	for _, g := range p.Before.Grants {
 		if slices.ContainsFunc(has, func(o approval.Grant) bool { return o.ID == g.ID }) {
