@@ -3,8 +3,6 @@ package host
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,13 +13,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/confine"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/secret"
 	"github.com/skillet-run/skillet/host/store/atomicfile"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
-	"github.com/skillet-run/skillet/manifests/bundle"
 	"github.com/skillet-run/skillet/plugins"
 	"github.com/skillet-run/skillet/plugins/agent/builtin"
 	"github.com/skillet-run/skillet/plugins/provider/local"
@@ -63,6 +61,14 @@ func ServePlugin(name string) int {
 type plugged struct {
 	mu         sync.Mutex
 	supervisor *plugins.Supervisor
+	laid       map[manifests.Digest]laid
+}
+
+// laid are the files of a package of a plugin, where they are started from.
+type laid struct {
+	file    string // the program or the script
+	dir     string
+	digests map[string]string // by the names in the package
 }
 
 // Plugins supervises the plugins of the home. They are stopped when it is closed.
@@ -85,43 +91,50 @@ func (p *plugged) close() {
 
 // pluginPackages are the active packages of a kind of plugins, by name.
 func (h *Host) pluginPackages(ctx context.Context, kind manifests.Kind) (map[string]registry.Skill, error) {
+	found := map[string]registry.Skill{}
+	err := h.eachActive(ctx, false, func(s registry.Skill, m *manifests.Manifest) { // what has tools is no plugin
+		if m.Type == kind {
+			found[s.Name] = s
+		}
+	})
+	return found, err
+}
+
+// eachActive hands on the active versions that are not disabled and have tools, or have
+// none, with their manifests: reading one takes longer than finding it.
+func (h *Host) eachActive(ctx context.Context, tools bool, do func(registry.Skill, *manifests.Manifest)) error {
 	if err := h.CatchUp(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	all, err := h.Registry.List(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	found := map[string]registry.Skill{}
 	for _, s := range all {
-		if !s.Active || s.Disabled != nil || len(s.Tools) > 0 { // what has tools is no plugin
+		if !s.Active || s.Disabled != nil || (len(s.Tools) > 0) != tools {
 			continue
 		}
 		m, err := h.Registry.Manifest(ctx, s.Digest)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if m.Type == kind {
-			found[s.Name] = s
-		}
+		do(s, m)
 	}
-	return found, nil
+	return nil
 }
 
 // pluginSpec says how the process of an installed plugin is started. What it was not
 // granted it does not get: without the capability native it is not started at all.
 func (h *Host) pluginSpec(ctx context.Context, s registry.Skill) (plugins.Spec, error) {
-	p, err := h.Registry.Package(ctx, s.Digest)
+	m, err := h.Registry.Manifest(ctx, s.Digest)
 	if err != nil {
 		return plugins.Spec{}, err
 	}
-	m := p.Manifest()
 	granted, err := h.Desk.Granted(ctx, s.Digest, time.Now())
 	if err != nil {
 		return plugins.Spec{}, err
 	}
-	who := policies.Principal{Skill: s.Name, Version: s.Version, Digest: string(s.Digest), Signer: s.Signer, Origin: string(s.Origin)}
-	may := func(r capability.Request) bool { return h.mayPlugin(who, granted, r) }
+	may := func(r capability.Request) bool { return h.mayPlugin(approval.Principal(s), granted, r) }
 	if !may(capability.Request{Action: capability.Native}) {
 		return plugins.Spec{}, task.Errorf(task.KindDenied, "%s may not run: it is a program, and was not granted %s", s.Ref(), capability.Native).
 			WithHint("skillet permission grant %s %s", s.Name, capability.Native)
@@ -147,7 +160,7 @@ func (h *Host) pluginSpec(ctx context.Context, s registry.Skill) (plugins.Spec, 
 		}
 		spec.Env = append(spec.Env, want.Env+"="+string(value))
 	}
-	return spec, h.lay(p, program, &spec)
+	return spec, h.start(ctx, s, program, &spec)
 }
 
 // mayPlugin asks grants and policies.
@@ -158,31 +171,15 @@ func (h *Host) mayPlugin(who policies.Principal, granted capability.Set, r capab
 	}).Effect == policies.Allow
 }
 
-// lay writes the files of a plugin to where they are started from, unless they are
-// there. The supervisor runs a private copy, and checks its digest.
-func (h *Host) lay(p *bundle.Package, program manifests.Program, spec *plugins.Spec) error {
-	dir := h.path("cache", "plugins", "packages", p.Digest().Hex())
-	files := []string{program.File}
-	if program.Interpreter != "" {
-		files = files[:0]
-		for _, f := range p.Files() {
-			files = append(files, f.Path)
-		}
-	}
-	digests := map[string]string{}
-	for _, name := range files {
-		content, err := p.Read(name)
-		if err != nil {
-			return err
-		}
-		sum := sha256.Sum256(content)
-		digests[name] = "sha256:" + hex.EncodeToString(sum[:])
-		if err := layFile(filepath.Join(dir, filepath.FromSlash(name)), content); err != nil {
-			return err
-		}
+// start fills in what is started. The supervisor runs a private copy, and checks its
+// digest.
+func (h *Host) start(ctx context.Context, s registry.Skill, program manifests.Program, spec *plugins.Spec) error {
+	l, err := h.lay(ctx, s.Digest, program)
+	if err != nil {
+		return err
 	}
 	if program.Interpreter == "" {
-		spec.Program, spec.Digest = filepath.Join(dir, filepath.FromSlash(program.File)), digests[program.File]
+		spec.Program, spec.Digest = l.file, l.digests[program.File]
 		return nil
 	}
 	path, err := exec.LookPath(program.Interpreter)
@@ -190,11 +187,50 @@ func (h *Host) lay(p *bundle.Package, program manifests.Program, spec *plugins.S
 		path, err = filepath.Abs(path)
 	}
 	if err != nil {
-		return task.Errorf(task.KindNotFound, "%s is run by %s, which is not on this machine", p.Manifest().Name, program.Interpreter).
+		return task.Errorf(task.KindNotFound, "%s is run by %s, which is not on this machine", s.Name, program.Interpreter).
 			WithHint("install it, or put it into PATH")
 	}
-	spec.Program, spec.Script = path, &plugins.Script{Dir: dir, Main: program.File, Files: digests}
+	spec.Program, spec.Script = path, &plugins.Script{Dir: l.dir, Main: program.File, Files: l.digests}
 	return nil
+}
+
+// lay writes the files of a plugin to where they are started from. A provider is looked
+// up for each request, and its package may be large: it is read once.
+func (h *Host) lay(ctx context.Context, digest manifests.Digest, program manifests.Program) (laid, error) {
+	h.plugged.mu.Lock()
+	defer h.plugged.mu.Unlock()
+	if l, ok := h.plugged.laid[digest]; ok {
+		if _, err := os.Lstat(l.file); err == nil {
+			return l, nil
+		}
+	}
+	p, err := h.Registry.Package(ctx, digest)
+	if err != nil {
+		return laid{}, err
+	}
+	l := laid{dir: h.path("cache", "plugins", "packages", digest.Hex()), digests: map[string]string{}}
+	l.file = filepath.Join(l.dir, filepath.FromSlash(program.File))
+	for _, f := range p.Files() {
+		if program.Interpreter == "" && f.Path != program.File {
+			continue
+		}
+		content, err := p.Read(f.Path)
+		if err != nil {
+			return laid{}, err
+		}
+		if err := layFile(filepath.Join(l.dir, filepath.FromSlash(f.Path)), content); err != nil {
+			return laid{}, err
+		}
+		l.digests[f.Path] = string(f.Digest)
+	}
+	if l.digests[program.File] == "" {
+		return laid{}, fmt.Errorf("start %s of package %s: %w", program.File, p.Manifest().Name, fs.ErrNotExist)
+	}
+	if h.plugged.laid == nil {
+		h.plugged.laid = map[manifests.Digest]laid{}
+	}
+	h.plugged.laid[digest] = l
+	return l, nil
 }
 
 // layFile writes a file, unless it is there with this content.

@@ -143,23 +143,10 @@ type toolbox struct{ h *Host }
 
 // List implements [orchestrator.Tools].
 func (b toolbox) List(ctx context.Context, t task.Task) ([]orchestrator.Tool, error) {
-	if err := b.h.CatchUp(ctx); err != nil {
-		return nil, err
-	}
-	skills, err := b.h.Registry.List(ctx)
+	var all []orchestrator.Tool
+	err := b.h.eachActive(ctx, true, func(_ registry.Skill, m *manifests.Manifest) { all = append(all, toolsOf(m)...) })
 	if err != nil {
 		return nil, err
-	}
-	var all []orchestrator.Tool
-	for _, s := range skills {
-		if !s.Active || s.Runs() != nil {
-			continue
-		}
-		m, err := b.h.Registry.Manifest(ctx, s.Digest)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, toolsOf(m)...)
 	}
 	return chosen(all, t.Tools)
 }
@@ -289,13 +276,13 @@ func (s staff) Definitions(ctx context.Context) ([]orchestrator.Definition, erro
 
 // Agent implements [orchestrator.Agents].
 func (s staff) Agent(ctx context.Context, name string) (agent.Agent, error) {
-	installed, err := s.h.pluginPackages(ctx, manifests.KindAgent)
+	a, err := s.h.Agent(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	spec := plugins.Spec{Name: builtin.Name, Kind: plugins.KindAgent, Args: servePlugin(builtin.Name)}
-	if p, ok := installed[name]; ok {
-		if spec, err = s.h.pluginSpec(ctx, p); err != nil {
+	if a.Origin == AgentPackage {
+		if spec, err = s.h.pluginSpec(ctx, a.pkg); err != nil {
 			return nil, err
 		}
 	}
@@ -319,6 +306,26 @@ type AgentEntry struct {
 	// Version is that of a package.
 	Version string `json:"version,omitempty"`
 	Problem string `json:"problem,omitempty"`
+
+	pkg registry.Skill
+}
+
+// Agent is the agent of a name: a [task.KindNotFound] error when there is none, and one
+// of [task.KindVerification] when it cannot be used.
+func (h *Host) Agent(ctx context.Context, name string) (AgentEntry, error) {
+	all, err := h.AgentDefinitions(ctx)
+	if err != nil {
+		return AgentEntry{}, err
+	}
+	i := slices.IndexFunc(all, func(a AgentEntry) bool { return a.Name == name })
+	if i < 0 || all[i].Definition == nil && all[i].Origin == AgentFile {
+		_, err := h.Agents.Get(name) // says which one may be meant, or what is wrong with its file
+		return AgentEntry{}, err
+	}
+	if all[i].Definition == nil {
+		return all[i], task.Errorf(task.KindVerification, "the agent %s cannot be used: %s", name, all[i].Problem)
+	}
+	return all[i], nil
 }
 
 // AgentDefinitions are the agents there are: those of the program, of packages and
@@ -342,7 +349,7 @@ func (h *Host) AgentDefinitions(ctx context.Context) ([]AgentEntry, error) {
 		if err != nil {
 			return nil, err
 		}
-		e := AgentEntry{Name: name, Origin: AgentPackage, Version: s.Version, AnyTool: true, Definition: &agentdef.Definition{
+		e := AgentEntry{Name: name, Origin: AgentPackage, Version: s.Version, AnyTool: true, pkg: s, Definition: &agentdef.Definition{
 			Name: name, Description: m.Description, Tier: agentdef.TierSmart, MaxIterations: agentdef.DefaultIterations * 4,
 		}}
 		if taken(name) {

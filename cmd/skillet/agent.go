@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"os"
 	"slices"
@@ -166,26 +165,6 @@ func (t *terminal) agentList() *cli.Command {
 	}
 }
 
-// findAgent is the agent of a name.
-func findAgent(ctx context.Context, h *host.Host, name string) (host.AgentEntry, error) {
-	all, err := h.AgentDefinitions(ctx)
-	if err != nil {
-		return host.AgentEntry{}, err
-	}
-	i := slices.IndexFunc(all, func(a host.AgentEntry) bool { return a.Name == name })
-	if i < 0 { // which one may be meant
-		_, err := h.Agents.Get(name)
-		return host.AgentEntry{}, err
-	}
-	if all[i].Definition == nil {
-		if all[i].Origin == host.AgentFile {
-			_, err = h.Agents.Get(name)
-		}
-		return all[i], cmp.Or(err, error(task.Errorf(task.KindVerification, "the agent %s cannot be used: %s", name, all[i].Problem)))
-	}
-	return all[i], nil
-}
-
 func (t *terminal) agentRun() *cli.Command {
 	run := t.taskRun()
 	run.Usage, run.ArgsUsage = "have an agent do a task", "NAME GOAL"
@@ -197,7 +176,7 @@ func (t *terminal) agentRun() *cli.Command {
 		if c.NArg() < 2 {
 			return task.Errorf(task.KindUsage, "agent run takes the name of an agent and a goal")
 		}
-		if _, err := findAgent(ctx, h, c.Args().First()); err != nil {
+		if _, err := h.Agent(ctx, c.Args().First()); err != nil {
 			return err
 		}
 		return t.runTask(ctx, c, h, c.Args().First(), c.Args().Tail())
@@ -216,7 +195,7 @@ func (t *terminal) agentShow() *cli.Command {
 			if err != nil {
 				return err
 			}
-			a, err := findAgent(ctx, h, args[0])
+			a, err := h.Agent(ctx, args[0])
 			if err != nil {
 				return err
 			}
