@@ -81,6 +81,11 @@ func (c *checker) plugin() {
 		}
 	}
 	c.pluginEnvironment()
+	for _, f := range misplacedFields(m) {
+		if f.set && f.code { // what code has no use for is about prompts
+			c.report(f.path, "remove it", "would be ignored: a plugin has no prompt")
+		}
+	}
 	for _, f := range pluginFields(m) {
 		if f.set {
 			c.report(f.path, f.out, "would be ignored: %s", f.why)
@@ -117,10 +122,9 @@ func (c *checker) secretsOfSkills() {
 	}
 }
 
-// pluginFields are the fields that mean nothing for a plugin.
+// pluginFields are the fields that mean nothing for a plugin, beside those of prompts.
 func pluginFields(m *Manifest) []misplaced {
 	const native = "a plugin is a native process that nothing bounds in this way"
-	const noPrompt = "a plugin has no prompt"
 	p, l := m.Security.Permissions, m.Security.ResourceLimits
 	l.MaxMemoryMB = 0
 	fence := p
@@ -133,13 +137,6 @@ func pluginFields(m *Manifest) []misplaced {
 		{path: "resilience", set: !m.Resilience.isZero(), why: "the host starts a plugin again by itself", out: "remove it"},
 		{path: "performance", set: m.Performance != (Performance{}), why: native, out: "remove it"},
 		{path: "session_config", set: m.SessionConfig != nil, why: native, out: "remove it"},
-		{path: "prompt", set: m.Prompt != "", why: noPrompt, out: "remove it"},
-		{path: "prompt_template", set: m.PromptTemplate != "", why: noPrompt, out: "remove it"},
-		{path: "parameters", set: len(m.Parameters) > 0, why: noPrompt, out: "remove it"},
-		{path: "context_files", set: m.ContextFiles != nil, why: noPrompt, out: "remove it"},
-		{path: "model", set: m.Model != "", why: noPrompt, out: "remove it"},
-		{path: "context_window", set: m.ContextWindow != 0, why: noPrompt, out: "remove it"},
-		{path: "output_format", set: m.OutputFormat != "", why: noPrompt, out: "remove it"},
 		{path: "dependencies", set: len(m.Dependencies) > 0, why: "a plugin calls no skills by itself", out: "remove it"},
 		{path: "provides", set: len(m.Provides) > 0, why: "no skill can depend on a plugin", out: "remove it"},
 	}

@@ -57,10 +57,15 @@ func (m *Manifest) requests(workspace string) ([]RequestedCapability, Errors) {
 // AsksFor reports whether m speaks of an action in its permissions. An empty list
 // does: it says that the skill works on whatever a person grants it.
 func (m *Manifest) AsksFor(a capability.Action) bool {
-	p := m.Security.Permissions
+	return a == capability.FSRead && m.ContextFiles != nil || a == capability.Native && m.Type.IsPlugin() || m.Security.Permissions.AsksFor(a)
+}
+
+// AsksFor reports whether p speaks of an action. Reading and writing files are one
+// here: what may write can be made to read by nothing else than a grant.
+func (p Permissions) AsksFor(a capability.Action) bool {
 	switch a {
-	case capability.FSRead, capability.FSWrite: // one that reads files may have tools that write some
-		return p.FileRead != nil || p.FileWrite != nil || a == capability.FSRead && m.ContextFiles != nil
+	case capability.FSRead, capability.FSWrite:
+		return p.FileRead != nil || p.FileWrite != nil
 	case capability.HTTP:
 		return p.Network != nil
 	case capability.Secret:
@@ -69,8 +74,16 @@ func (m *Manifest) AsksFor(a capability.Action) bool {
 		return p.Skills != nil
 	case capability.Model:
 		return p.Models != nil
+	case capability.KV:
+		return p.KV != nil
+	case capability.Notify:
+		return p.Notify != nil
+	case capability.Clock:
+		return p.Clock != nil
+	case capability.Random:
+		return p.Random != nil
 	}
-	return slices.ContainsFunc(m.wishes(), func(w wish) bool { return w.action == a })
+	return false
 }
 
 // A wish is an entry of the permissions before it is a capability.

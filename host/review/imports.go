@@ -9,6 +9,7 @@ import (
 	"github.com/skillet-run/skillet/host/sandbox/wasmbin"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
+	"github.com/skillet-run/skillet/policies/capability"
 )
 
 // A Finding is a difference between what a package's module calls and what its
@@ -28,10 +29,10 @@ type Finding struct {
 // An importRule pairs a permission with the functions of the host that have no
 // use without it.
 type importRule struct {
-	// permission is the field of the manifest, and asked whether it is there. An
-	// empty list is: a skill that works on whatever a person grants it names nothing.
+	// permission is the field of the manifest, and asked what it asks for, see
+	// [manifests.Permissions.AsksFor].
 	permission string
-	asked      func(manifests.Permissions) bool
+	asked      capability.Action
 	// needs are the beginnings of the names of functions, behind their module and a
 	// colon, that may only be imported when it is asked for.
 	needs []string
@@ -44,41 +45,41 @@ type importRule struct {
 // made to read by nothing else than a grant.
 var importRules = []importRule{
 	{
-		permission: "network", asked: func(p manifests.Permissions) bool { return p.Network != nil },
+		permission: "network", asked: capability.HTTP,
 		needs: []string{"skillet:host/v1:http_", "extism:host/env:http_request"},
 	},
 	{
-		permission: "kv", asked: func(p manifests.Permissions) bool { return p.KV != nil },
+		permission: "kv", asked: capability.KV,
 		needs: []string{"skillet:host/v1:kv_"},
 	},
 	{
-		permission: "file_read or file_write", asked: func(p manifests.Permissions) bool { return p.FileRead != nil || p.FileWrite != nil },
+		permission: "file_read or file_write", asked: capability.FSRead,
 		needs: []string{"skillet:host/v1:fs_"}, serves: []string{"wasi_snapshot_preview1:path_"},
 	},
 	{
 		// A secret that is injected is used by the host, for requests.
-		permission: "secrets", asked: func(p manifests.Permissions) bool { return p.Secrets != nil },
+		permission: "secrets", asked: capability.Secret,
 		needs: []string{"skillet:host/v1:secret_"}, serves: []string{"skillet:host/v1:http_", "extism:host/env:http_request"},
 	},
 	{
-		permission: "notify", asked: func(p manifests.Permissions) bool { return p.Notify != nil },
+		permission: "notify", asked: capability.Notify,
 		needs: []string{"skillet:host/v1:notify"},
 	},
 	{
 		// Also the fallback command of a skill that calls none itself is asked for there.
-		permission: "skills", asked: func(p manifests.Permissions) bool { return p.Skills != nil },
+		permission: "skills", asked: capability.Skill,
 		needs: []string{"skillet:host/v1:skill_"}, serves: []string{"skillet:host/v1:", "extism:host/env:", "wasi_snapshot_preview1:"},
 	},
 	{
-		permission: "models", asked: func(p manifests.Permissions) bool { return p.Models != nil },
+		permission: "models", asked: capability.Model,
 		needs: []string{"skillet:host/v1:model_"},
 	},
 	{
-		permission: "clock", asked: func(p manifests.Permissions) bool { return p.Clock != nil },
+		permission: "clock", asked: capability.Clock,
 		serves: []string{"wasi_snapshot_preview1:clock_", "wasi_snapshot_preview1:poll_"},
 	},
 	{
-		permission: "random", asked: func(p manifests.Permissions) bool { return p.Random != nil },
+		permission: "random", asked: capability.Random,
 		serves: []string{"wasi_snapshot_preview1:random_"},
 	},
 }
@@ -139,7 +140,7 @@ func isInterpreter(man *manifests.Manifest, m *wasmbin.Module) bool {
 func Wanted(p manifests.Permissions, name string) bool {
 	for _, r := range importRules {
 		for _, prefix := range r.needs {
-			if strings.HasPrefix("skillet:host/v1:"+name, prefix) && !r.asked(p) {
+			if strings.HasPrefix("skillet:host/v1:"+name, prefix) && !p.AsksFor(r.asked) {
 				return false
 			}
 		}
@@ -153,13 +154,13 @@ func checkImports(path string, imports []wasmbin.Import, asked manifests.Permiss
 	for _, r := range importRules {
 		needs, serves := imported(imports, r.needs), imported(imports, r.serves)
 		switch {
-		case len(needs) > 0 && !r.asked(asked):
+		case len(needs) > 0 && !asked.AsksFor(r.asked):
 			all = append(all, Finding{
 				Refused: true, Permission: r.permission, Imports: needs,
 				Words:  fmt.Sprintf("%s calls %s, and the manifest does not ask for %s", path, strings.Join(needs, ", "), r.permission),
 				WayOut: wayOut(r.permission),
 			})
-		case len(needs)+len(serves) == 0 && r.asked(asked):
+		case len(needs)+len(serves) == 0 && asked.AsksFor(r.asked):
 			all = append(all, Finding{
 				Permission: r.permission,
 				Words:      fmt.Sprintf("the manifest asks for %s, and %s has no code that could use it", r.permission, path),
