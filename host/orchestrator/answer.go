@@ -12,9 +12,6 @@ import (
 	"github.com/skillet-run/skillet/plugins/provider"
 )
 
-// lowConfidence begins an answer of a model that does not answer the goal as a whole.
-const lowConfidence = "[low confidence]"
-
 // The confidence of an answer that a model made of what the steps of a plan came to.
 const (
 	sureAnswer   = 0.9
@@ -23,7 +20,7 @@ const (
 
 // answerRule is what a model is told that makes one answer of what steps came to.
 const answerRule = "This is your last turn: call no tools. Answer the goal from what the tools and steps answered, and from nothing else; say what is missing when a step failed. " +
-	"Begin your answer with " + lowConfidence + " when that does not answer the goal. " + provider.DataRule
+	"Begin your answer with " + provider.LowConfidence + " when that does not answer the goal. " + provider.DataRule
 
 // doAnswer has a model make one answer of what the steps of a plan came to. It is shown
 // them as the conversation that would have led there: the goal, the calls and their
@@ -52,7 +49,7 @@ func (w *work) answerOf(ctx context.Context, s task.Step, t agent.Task, h agent.
 		return agent.Report{}, err
 	}
 	text := strings.TrimSpace(a.Text)
-	short, unsure := strings.CutPrefix(text, lowConfidence)
+	short, unsure := strings.CutPrefix(text, provider.LowConfidence)
 	rep := agent.Report{Done: text != "", Answer: strings.TrimSpace(short), Confidence: sureAnswer}
 	switch {
 	case text == "" || a.Finish == provider.FinishFilter:

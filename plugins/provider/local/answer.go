@@ -8,9 +8,6 @@ import (
 	"github.com/skillet-run/skillet/plugins/provider"
 )
 
-// LowConfidence begins an answer that is no answer to all of the goal.
-const LowConfidence = provider.LowConfidence
-
 // made is the last line of an answer that was made of what tools said.
 const made = "Made by matching words to tools, without a language model."
 
@@ -44,7 +41,7 @@ func (w *run) text() string {
 		parts = append(parts, "Not done:\n"+strings.Join(undone, "\n"))
 	}
 	if len(undone) > 0 || w.failed() {
-		parts = append([]string{LowConfidence + " Not all of the goal was reached."}, parts...)
+		parts = append([]string{provider.LowConfidence + " Not all of the goal was reached."}, parts...)
 	}
 	return strings.Join(append(parts, made), "\n\n") + "\n"
 }
@@ -160,7 +157,7 @@ func (w *run) unfit() string {
 		return fmt.Sprintf("From %s:\n\n%s\n\n%s", p.source, quote(p.text), "Found by the words it has in common with the question, without a language model.\n")
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s “%s”. I match the words of a goal to tools, without a language model, and no tool fits.\n", LowConfidence, cannot, brief(w.goal))
+	fmt.Fprintf(&b, "%s %s “%s”. I match the words of a goal to tools, without a language model, and no tool fits.\n", provider.LowConfidence, cannot, brief(w.goal))
 	if len(w.tools) == 0 {
 		b.WriteString("\nThere are no tools. With some I can read, convert, count, compare, search and the like; with a language model a provider could answer by itself.\n")
 		return b.String()

@@ -125,35 +125,35 @@ func TestConversations(t *testing.T) {
 		{"one after the other", ask("Summarise a.md in 2 sentences"),
 			desk{{reader(), says(`{"text":"One. Two.","size":9}`)}, {summarizer(), says(`{"summary":"One."}`)}},
 			[]string{`files__read_text{"path":"a.md"}`, `text__summarize{"text":"One. Two.","sentences":2}`},
-			[]string{"**Summarise a.md in 2 sentences** (`text__summarize`)\n\n> One.", "without a language model"}, []string{local.LowConfidence}},
+			[]string{"**Summarise a.md in 2 sentences** (`text__summarize`)\n\n> One.", "without a language model"}, []string{provider.LowConfidence}},
 		{"side by side", ask("Read a.md and b.md"),
 			desk{{reader(), says("just text")}},
 			[]string{`files__read_text{"path":"a.md"} files__read_text{"path":"b.md"}`},
-			[]string{"```\njust text\n```"}, []string{local.LowConfidence}},
+			[]string{"```\njust text\n```"}, []string{provider.LowConfidence}},
 		{"a failure is told", ask("Summarise a.md"),
 			desk{{reader(), fails("denied: fs.read:/a.md")}, {summarizer(), says("never")}},
 			[]string{`files__read_text{"path":"a.md"}`},
-			[]string{local.LowConfidence, "`files__read_text` failed: denied: fs.read:/a.md", "`text__summarize` was not called: text: files__read_text failed."}, nil},
+			[]string{provider.LowConfidence, "`files__read_text` failed: denied: fs.read:/a.md", "`text__summarize` was not called: text: files__read_text failed."}, nil},
 		{"a page that is missing", ask("Summarise https://example.com/a.txt"),
 			desk{{getter(), says(`{"status":404,"ok":false,"text":"Not found"}`)}, {summarizer(), says("never")}},
 			[]string{`http__http_get{"url":"https://example.com/a.txt"}`},
-			[]string{local.LowConfidence, "`http__http_get` answered with the status 404."}, nil},
+			[]string{provider.LowConfidence, "`http__http_get` answered with the status 404."}, nil},
 		{"what is left is said", ask("Summarise a.md and email it to Bob"),
 			desk{{reader(), says(`{"text":"x"}`)}, {summarizer(), says(`{"summary":"x"}`)}},
 			[]string{`files__read_text{"path":"a.md"}`, `text__summarize{"text":"x"}`},
-			[]string{local.LowConfidence, "Not done:\n- “email it to Bob”"}, nil},
+			[]string{provider.LowConfidence, "Not done:\n- “email it to Bob”"}, nil},
 		{"what an agent did is told", ask(provider.MarkData("step:rest1", "Bob has it."), "Summarise a.md and email it to Bob"),
 			desk{{reader(), says(`{"text":"x"}`)}, {summarizer(), says(`{"summary":"x"}`)}},
 			[]string{`files__read_text{"path":"a.md"}`, `text__summarize{"text":"x"}`},
-			[]string{"**email it to Bob** (step:rest1)\n\n> Bob has it."}, []string{local.LowConfidence}},
+			[]string{"**email it to Bob** (step:rest1)\n\n> Bob has it."}, []string{provider.LowConfidence}},
 		{"no tool fits", ask("Write me a poem"), desk{{reader(), says("")}}, nil,
-			[]string{local.LowConfidence + " I cannot do this: “Write me a poem”", "- `files__read_text`: Reads a text file in UTF-8."}, nil},
-		{"no tools", ask("Hello!"), nil, nil, []string{local.LowConfidence, "There are no tools."}, nil},
+			[]string{provider.LowConfidence + " I cannot do this: “Write me a poem”", "- `files__read_text`: Reads a text file in UTF-8."}, nil},
+		{"no tools", ask("Hello!"), nil, nil, []string{provider.LowConfidence, "There are no tools."}, nil},
 		{"what was meant before", ask("Read a.md", "Now summarise it"),
 			desk{{reader(), says(`{"text":"x"}`)}, {summarizer(), says(`{"summary":"y"}`)}},
 			[]string{`files__read_text{"path":"a.md"}`, `text__summarize{"text":"x"}`}, []string{"> y"}, nil},
 		{"last turn", provider.Request{System: "This is your last turn: call no tools.", Messages: ask("Read a.md").Messages},
-			desk{{reader(), says("")}}, nil, []string{local.LowConfidence, "`files__read_text` was not called: there was no turn left for it."}, nil},
+			desk{{reader(), says("")}}, nil, []string{provider.LowConfidence, "`files__read_text` was not called: there was no turn left for it."}, nil},
 		{"remembered", ask("From before:\n"+provider.MarkData("memory:7", "The deploy port of the web server is 8443.")+"\n"+provider.MarkData("memory:8", "Lunch is at noon."), "What is the deploy port?"),
 			desk{{reader(), says("")}}, nil, []string{"From memory:7:\n\n> The deploy port of the web server is 8443."}, []string{"Lunch"}},
 	}
@@ -245,7 +245,7 @@ func TestCallsOfOthers(t *testing.T) {
 			t.Errorf("%v: no %q in\n%s", err, want, a.Text)
 		}
 	}
-	if strings.Contains(a.Text, local.LowConfidence) {
+	if strings.Contains(a.Text, provider.LowConfidence) {
 		t.Error(a.Text)
 	}
 	r.Tools = nil
