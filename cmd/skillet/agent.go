@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -171,7 +170,7 @@ func (t *terminal) agentRun() *cli.Command {
 	run.Description = "The same as `skillet task run --agent NAME GOAL`, whose help explains it.\n\n" +
 		"Examples:\n  skillet agent run fileops 'Which files here are larger than a megabyte?' --allow \"fs.read:$PWD/**\"\n" +
 		"  skillet agent run code 'Write a skill that counts vowels'"
-	run.Flags = slices.DeleteFunc(run.Flags, func(f cli.Flag) bool { return f.Names()[0] == "agent" })
+	run.Flags = append(workFlags(), taskFlags()...)
 	run.Action = t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 		if c.NArg() < 2 {
 			return task.Errorf(task.KindUsage, "agent run takes the name of an agent and a goal")

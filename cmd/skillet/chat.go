@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
+	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/orchestrator"
 	"github.com/skillet-run/skillet/host/task"
 )
@@ -20,14 +21,6 @@ import (
 const maxBefore = 16 << 10
 
 func (t *terminal) chatCommand() *cli.Command {
-	run := t.taskRun()
-	keep := map[string]bool{"allow": true, "dir": true, "no-files": true, "offline": true, "tool": true, "agent": true, "constraint": true, "tokens": true, "usd": true}
-	var flags []cli.Flag
-	for _, f := range run.Flags {
-		if keep[f.Names()[0]] {
-			flags = append(flags, f)
-		}
-	}
 	return &cli.Command{
 		Name:  "chat",
 		Usage: "talk: each line is answered, and what takes work becomes a task",
@@ -35,13 +28,19 @@ func (t *terminal) chatCommand() *cli.Command {
 			"the agent for conversations; another becomes a task, whose steps are shown as they happen. What was\n" +
 			"said before goes along. With --json, each update is a line of JSON.\n\n" +
 			"Examples:\n  skillet chat\n  skillet chat --allow \"fs.read:$PWD/**\"\n  echo 'What links does README.md have?' | skillet chat --json",
-		Flags:  flags,
+		Flags:  append(workFlags(), agentFlag()),
 		Action: t.withState(t.chat),
 	}
 }
 
 func (t *terminal) chat(ctx context.Context, c *cli.Context, h *host.Host) error {
-	if _, err := t.envelope(c, "", []string{"check the flags"}); err != nil {
+	work, err := t.work(c)
+	if err != nil {
+		return err
+	}
+	work.Agent = c.String("agent")
+	allow, err := t.allow(c)
+	if err != nil {
 		return err
 	}
 	in, before := bufio.NewReader(t.in), ""
@@ -50,12 +49,12 @@ func (t *terminal) chat(ctx context.Context, c *cli.Context, h *host.Host) error
 			fmt.Fprint(t.err, "> ")
 		}
 		line, err := unlessEnded(t, func() (string, error) { return in.ReadString('\n') })
-		if said := strings.TrimSpace(line); said != "" {
-			answer, err := t.turn(ctx, c, h, said, before)
+		if work.Goal = strings.TrimSpace(line); work.Goal != "" {
+			answer, err := t.turn(ctx, h, orchestrator.Turn{Task: work, Before: before}, allow)
 			if err != nil {
 				return err
 			}
-			before = lastBytes(before+"Person: "+said+"\nAnswer: "+answer+"\n", maxBefore)
+			before = lastBytes(before+"Person: "+work.Goal+"\nAnswer: "+answer+"\n", maxBefore)
 		}
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -67,17 +66,9 @@ func (t *terminal) chat(ctx context.Context, c *cli.Context, h *host.Host) error
 }
 
 // turn answers one line.
-func (t *terminal) turn(ctx context.Context, c *cli.Context, h *host.Host, said, before string) (answer string, err error) {
-	e, err := t.envelope(c, c.String("agent"), []string{said})
-	if err != nil {
-		return "", err
-	}
-	allow, err := t.allow(c)
-	if err != nil {
-		return "", err
-	}
+func (t *terminal) turn(ctx context.Context, h *host.Host, turn orchestrator.Turn, allow approval.OneRun) (answer string, err error) {
 	w := watcher{t: t}
-	r, err := h.Converse(ctx, orchestrator.Turn{Task: e, Before: before}, allow, func(u orchestrator.Update) error { return t.showUpdate(&w, u) })
+	r, err := h.Converse(ctx, turn, allow, func(u orchestrator.Update) error { return t.showUpdate(&w, u) })
 	if err != nil {
 		return "", err
 	}

@@ -60,27 +60,41 @@ func (t *terminal) taskRun() *cli.Command {
 			"  skillet task run 'Which of these is overdue?' --attach invoices.csv\n" +
 			"  skillet task run 'Sort my notes by topic' --dir ~/notes --agent fileops --constraint 'change no file'\n" +
 			"  skillet task run 'Write a skill that counts vowels' --agent code --usd 0.50",
-		Flags: []cli.Flag{
-			allowFlag(),
-			&cli.StringSliceFlag{Name: "dir", Usage: "the `DIR` of the work, outside of which no file is touched (default: the current one); several may be given"},
-			&cli.BoolFlag{Name: "no-files", Usage: "touch no file at all"},
-			&cli.BoolFlag{Name: "offline", Usage: "have no tool use the network"},
-			&cli.StringSliceFlag{Name: "tool", Usage: "use this `SKILL` or SKILL:TOOL, and none that is not named; several may be given"},
-			&cli.StringFlag{Name: "agent", Usage: "give it to the agent `NAME`"},
-			&cli.StringFlag{Name: "plan", Usage: "make a plan first: `WHEN` is auto, always or never", Value: string(task.PlanAuto)},
-			&cli.StringSliceFlag{Name: "attach", Usage: "give it the text of this `FILE`; several may be given"},
-			&cli.StringFlag{Name: "input", Usage: "values for it, a `JSON` object"},
-			&cli.StringSliceFlag{Name: "constraint", Usage: "what is asked for beside the goal, as `TEXT`; several may be given"},
-			&cli.StringSliceFlag{Name: "hint", Usage: "`WORDS` that help to find what is remembered about it"},
-			&cli.Int64Flag{Name: "tokens", Usage: "the most tokens of models that it may use, `N`"},
-			&cli.Float64Flag{Name: "usd", Usage: "the most that models may cost for it, in US dollars, `N`"},
-			&cli.DurationFlag{Name: "timeout", Usage: "it has to be done in this `TIME`"},
-			&cli.StringFlag{Name: "priority", Usage: "high, normal or low: who goes first in `skillet task work`", Value: string(task.PriorityNormal)},
-			&cli.BoolFlag{Name: "detach", Usage: "only take it in, for `skillet task work` or `skillet task resume`"},
-		},
+		Flags: append(append(workFlags(), agentFlag()), taskFlags()...),
 		Action: t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			return t.runTask(ctx, c, h, c.String("agent"), c.Args().Slice())
 		}),
+	}
+}
+
+// workFlags say what work may use, and cost.
+func workFlags() []cli.Flag {
+	return []cli.Flag{
+		allowFlag(),
+		&cli.StringSliceFlag{Name: "dir", Usage: "the `DIR` of the work, outside of which no file is touched (default: the current one); several may be given"},
+		&cli.BoolFlag{Name: "no-files", Usage: "touch no file at all"},
+		&cli.BoolFlag{Name: "offline", Usage: "have no tool use the network"},
+		&cli.StringSliceFlag{Name: "tool", Usage: "use this `SKILL` or SKILL:TOOL, and none that is not named; several may be given"},
+		&cli.StringSliceFlag{Name: "constraint", Usage: "what is asked for beside the goal, as `TEXT`; several may be given"},
+		&cli.Int64Flag{Name: "tokens", Usage: "the most tokens of models that it may use, `N`"},
+		&cli.Float64Flag{Name: "usd", Usage: "the most that models may cost for it, in US dollars, `N`"},
+	}
+}
+
+func agentFlag() cli.Flag {
+	return &cli.StringFlag{Name: "agent", Usage: "give it to the agent `NAME`"}
+}
+
+// taskFlags are about one task.
+func taskFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "plan", Usage: "make a plan first: `WHEN` is auto, always or never", Value: string(task.PlanAuto)},
+		&cli.StringSliceFlag{Name: "attach", Usage: "give it the text of this `FILE`; several may be given"},
+		&cli.StringFlag{Name: "input", Usage: "values for it, a `JSON` object"},
+		&cli.StringSliceFlag{Name: "hint", Usage: "`WORDS` that help to find what is remembered about it"},
+		&cli.DurationFlag{Name: "timeout", Usage: "it has to be done in this `TIME`"},
+		&cli.StringFlag{Name: "priority", Usage: "high, normal or low: who goes first in `skillet task work`", Value: string(task.PriorityNormal)},
+		&cli.BoolFlag{Name: "detach", Usage: "only take it in, for `skillet task work` or `skillet task resume`"},
 	}
 }
 
@@ -110,22 +124,34 @@ func (t *terminal) runTask(ctx context.Context, c *cli.Context, h *host.Host, ag
 	return t.follow(ctx, c, h, r.TaskID)
 }
 
-// envelope is the task that a command line asks for.
-func (t *terminal) envelope(c *cli.Context, agent string, goal []string) (task.Task, error) {
+// work is what a command line says of work, without what is to be done.
+func (t *terminal) work(c *cli.Context) (task.Task, error) {
 	e := task.Task{
-		Goal: strings.Join(goal, " "), Owner: t.person().Actor(), Agent: agent, Tools: c.StringSlice("tool"),
-		Offline: c.Bool("offline"), Constraints: c.StringSlice("constraint"), ContextHints: c.StringSlice("hint"),
-		Planning: task.Planning(c.String("plan")), Priority: task.Priority(c.String("priority")),
+		Owner: t.person().Actor(), Tools: c.StringSlice("tool"), Offline: c.Bool("offline"), Constraints: c.StringSlice("constraint"),
 		Budget: task.Budget{Tokens: c.Int64("tokens"), MicroUSD: budget.MicroUSD(c.Float64("usd"))},
 	}
 	switch {
-	case len(goal) == 0:
-		return e, task.Errorf(task.KindUsage, "task run takes a goal").WithHint("`skillet help task run` shows examples")
 	case c.Bool("no-files") && (c.IsSet("dir") || c.IsSet("allow")):
 		return e, task.Errorf(task.KindUsage, "--no-files does not go with --dir and --allow")
 	case c.IsSet("tokens") && e.Budget.Tokens <= 0, c.IsSet("usd") && e.Budget.MicroUSD <= 0:
 		return e, task.Errorf(task.KindUsage, "a budget is more than nothing").WithHint("leave the flag out for the budget of the settings: `skillet config list`")
 	}
+	var err error
+	e.Roots, err = roots(c)
+	return e, err
+}
+
+// envelope is the task that a command line asks for.
+func (t *terminal) envelope(c *cli.Context, agent string, goal []string) (task.Task, error) {
+	if len(goal) == 0 {
+		return task.Task{}, task.Errorf(task.KindUsage, "task run takes a goal").WithHint("`skillet help task run` shows examples")
+	}
+	e, err := t.work(c)
+	if err != nil {
+		return e, err
+	}
+	e.Goal, e.Agent, e.ContextHints = strings.Join(goal, " "), agent, c.StringSlice("hint")
+	e.Planning, e.Priority = task.Planning(c.String("plan")), task.Priority(c.String("priority"))
 	if d := c.Duration("timeout"); c.IsSet("timeout") {
 		if d <= 0 {
 			return e, task.Errorf(task.KindUsage, "--timeout %s is no time to work in", d)
@@ -134,10 +160,6 @@ func (t *terminal) envelope(c *cli.Context, agent string, goal []string) (task.T
 	}
 	if s := c.String("input"); s != "" {
 		e.Inputs = json.RawMessage(s)
-	}
-	var err error
-	if e.Roots, err = roots(c); err != nil {
-		return e, err
 	}
 	for _, name := range c.StringSlice("attach") {
 		a, err := attachment(name)
@@ -263,7 +285,7 @@ func (t *terminal) listTasks(all []task.Run) {
 }
 
 // shortID is enough of the ID of a task to name it.
-func shortID(id string) string { return short(id, 12+1)[:min(len(id), 12)] }
+func shortID(id string) string { return id[:min(len(id), 12)] }
 
 func (t *terminal) taskPause() *cli.Command {
 	return &cli.Command{

@@ -98,15 +98,21 @@ type happened struct {
 	Error  *task.Error `json:"error"`
 }
 
+// happenedIn is what an event says beside its text. One that says something else is
+// shown by its text.
+func happenedIn(e events.Event) (d happened) {
+	if len(e.Data) > 0 {
+		_ = json.Unmarshal(e.Data, &d)
+	}
+	return d
+}
+
 // maxDone is how many characters of what a step answered are shown on the way.
 const maxDone = 100
 
 // eventWords is an event in a line; empty for one that says nothing to a person.
 func eventWords(e events.Event) string {
-	var d happened
-	if len(e.Data) > 0 {
-		_ = json.Unmarshal(e.Data, &d) // an event without what it says is shown by its text
-	}
+	d := happenedIn(e)
 	text := plain(e.Text)
 	if d.Error != nil && text == "" {
 		text = plain(d.Error.Message)

@@ -147,10 +147,7 @@ func (t *terminal) logEvent(e events.Event) error {
 	if e.Type == events.TaskPartial { // a piece of an answer
 		return nil
 	}
-	var d happened
-	if len(e.Data) > 0 {
-		_ = json.Unmarshal(e.Data, &d)
-	}
+	d := happenedIn(e)
 	parts := []string{e.Time.Local().Format("15:04:05.000"), fmt.Sprintf("%-17s", e.Type)}
 	for _, p := range []string{d.Step, d.Agent, d.Tool, e.Actor, e.Text} {
 		if p != "" {
