@@ -65,11 +65,7 @@ func options(s upstream.Settings) []option.RequestOption {
 
 // Info implements provider.Provider.
 func (p *Provider) Info(context.Context) (provider.Info, error) {
-	note := "Anthropic's models"
-	if p.settings.Custom && p.settings.Base != nil {
-		note = "the models of " + p.settings.Base.Host
-	}
-	return provider.Info{Name: "anthropic", Version: Version, Note: note + ", through the messages API; it has no embeddings"}, nil
+	return provider.Info{Name: "anthropic", Version: Version, Note: p.settings.Whose("Anthropic's models") + ", through the messages API; it has no embeddings"}, nil
 }
 
 // Models implements provider.Provider: what the server lists, and without a key

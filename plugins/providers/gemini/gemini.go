@@ -68,11 +68,7 @@ func dial(s upstream.Settings) (*genai.Client, error) {
 
 // Info implements provider.Provider.
 func (p *Provider) Info(context.Context) (provider.Info, error) {
-	note := "Google's Gemini models"
-	if p.settings.Custom && p.settings.Base != nil {
-		note = "the models of " + p.settings.Base.Host
-	}
-	return provider.Info{Name: "gemini", Version: Version, Note: note + ", through generateContent"}, nil
+	return provider.Info{Name: "gemini", Version: Version, Note: p.settings.Whose("Google's Gemini models") + ", through generateContent"}, nil
 }
 
 // Models implements provider.Provider: what the server lists, and without a key

@@ -87,11 +87,7 @@ func options(env upstream.Env, s upstream.Settings) []option.RequestOption {
 
 // Info implements provider.Provider.
 func (p *Provider) Info(context.Context) (provider.Info, error) {
-	note := "OpenAI's models"
-	if p.settings.Custom && p.settings.Base != nil {
-		note = "the models of " + p.settings.Base.Host
-	}
-	return provider.Info{Name: "openai", Version: Version, Note: note + ", through chat completions"}, nil
+	return provider.Info{Name: "openai", Version: Version, Note: p.settings.Whose("OpenAI's models") + ", through chat completions"}, nil
 }
 
 // Models implements provider.Provider: a table for OpenAI itself, and what the
@@ -111,12 +107,7 @@ func (p *Provider) list(ctx context.Context) ([]provider.Model, error) {
 	}
 	models := make([]provider.Model, 0, len(page.Data))
 	for _, m := range page.Data {
-		models = append(models, provider.Model{Name: m.ID, Loaded: true})
-	}
-	for i, m := range models {
-		if strings.Contains(m.Name, "embed") {
-			models[i].Embeddings = true
-		}
+		models = append(models, provider.Model{Name: m.ID, Loaded: true, Embeddings: strings.Contains(m.ID, "embed")})
 	}
 	return models, nil
 }

@@ -127,6 +127,14 @@ func (s Settings) Check() error {
 	return nil
 }
 
+// Whose says whose models are asked: own, unless the server is another.
+func (s Settings) Whose(own string) string {
+	if s.Custom && s.Base != nil {
+		return "the models of " + s.Base.Host
+	}
+	return own
+}
+
 // secrets are what must never be shown, the longest first.
 func (s Settings) secrets() []string {
 	found := slices.Collect(maps.Values(s.headers))
