@@ -83,6 +83,7 @@ func budgetSettings(b config.Budget) budget.Settings {
 func modelSettings(s config.Settings) llm.Settings {
 	l := llm.Settings{
 		Default: s.Models.Default, LocalOnly: s.Models.LocalOnly, CacheTTL: seconds(s.Models.CacheTTLSeconds),
+		Fallback: s.Models.Fallbacks(), FallbackRefused: s.Models.FallbackRefused,
 		LastResort:  []string{localProvider + "/" + local.Planner, localProvider + "/" + local.Hashing},
 		MemoryBytes: uint64(s.Models.MemoryMB) << 20, Tiers: map[llm.Tier][]string{}, Limits: map[string]llm.Limit{}, Models: map[string][]provider.Model{},
 	}

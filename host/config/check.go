@@ -56,8 +56,12 @@ func boundsOfWork(s Settings) []bound {
 			bound{"budget." + a.name + ".tokens", a.Tokens >= 0 && a.Tokens <= 1e12, tokens},
 			bound{"budget." + a.name + ".usd", a.USD >= 0 && a.USD <= 1e6, usd})
 	}
+	lists := map[string][]string{"models.fallback": s.Models.Fallbacks()}
 	for tier, names := range s.Models.Tiers.Lists() {
-		bounds = append(bounds, bound{"models.tiers." + tier, !slices.ContainsFunc(names, func(n string) bool { return !isModel(n) }), model + ", separated by commas"})
+		lists["models.tiers."+tier] = names
+	}
+	for key, names := range lists {
+		bounds = append(bounds, bound{key, !slices.ContainsFunc(names, func(n string) bool { return !isModel(n) }), model + ", separated by commas"})
 	}
 	return bounds
 }

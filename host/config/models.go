@@ -10,6 +10,10 @@ type Models struct {
 	Default string `koanf:"default" doc:"the model that is asked when nothing says which, as PROVIDER/MODEL; empty leaves it to its tier"`
 	// Tiers are the models of each class.
 	Tiers Tiers `koanf:"tiers"`
+	// Fallback are asked after those, and FallbackRefused has another model asked when
+	// one does not want to answer.
+	Fallback        string `koanf:"fallback" doc:"the models that are asked after those of a tier, as PROVIDER/MODEL, separated by commas"`
+	FallbackRefused bool   `koanf:"fallback_refused" doc:"ask the next model when one does not want to answer: true or false"`
 	// LocalOnly keeps everything on this machine.
 	LocalOnly bool `koanf:"local_only" doc:"ask only providers from which nothing leaves this machine: true or false"`
 	// CacheTTLSeconds is how long answers are kept.
@@ -33,13 +37,24 @@ type Tiers struct {
 func (t Tiers) Lists() map[string][]string {
 	lists := map[string][]string{}
 	for tier, names := range t.named() {
-		for name := range strings.SplitSeq(names, ",") {
-			if name = strings.TrimSpace(name); name != "" {
-				lists[tier] = append(lists[tier], name)
-			}
+		if list := modelList(names); len(list) > 0 {
+			lists[tier] = list
 		}
 	}
 	return lists
+}
+
+// Fallbacks are the models of Fallback.
+func (m Models) Fallbacks() []string { return modelList(m.Fallback) }
+
+// modelList takes a list of models apart.
+func modelList(names string) (list []string) {
+	for name := range strings.SplitSeq(names, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			list = append(list, name)
+		}
+	}
+	return list
 }
 
 func (t Tiers) named() map[string]string {

@@ -62,6 +62,7 @@ func TestSettingsOfWorkAreRefused(t *testing.T) {
 		"providers: {a: {kind: openai, models: x}}":                               "models",
 		"models: {default: gpt}":                                                  "models.default",
 		"models: {tiers: {fast: 'a/b, c'}}":                                       "models.tiers.fast",
+		"models: {fallback: 'a/b, c'}":                                            "models.fallback",
 		"models: {cache_ttl_seconds: -1}":                                         "models.cache_ttl_seconds",
 		"models: {memory_mb: 0}":                                                  "models.memory_mb",
 		"models: {local_only: 3}":                                                 "local_only",
