@@ -124,6 +124,9 @@ const newFileError = "Create a new file"
 
 // openBadger opens the database in dir.
 func (p *place) openBadger(dir string, m mode) (db *badger.DB, err error) {
+	if err := p.checkLengths(dir, m); err != nil {
+		return nil, err
+	}
 	open := func() error {
 		db, err = badger.Open(p.badgerOptions(dir, m))
 		return err

@@ -121,6 +121,9 @@ type tables struct {
 
 func (p *place) tables(dir string) (t *tables, err error) {
 	t = &tables{dir: dir}
+	if err := checkRegistry(filepath.Join(dir, badger.KeyRegistryFileName)); err != nil {
+		return t, err
+	}
 	err = guard(func() (err error) {
 		t.keys, err = badger.OpenKeyRegistry(badger.KeyRegistryOptions{Dir: dir, ReadOnly: true, EncryptionKey: p.options.Key})
 		return err

@@ -35,11 +35,13 @@ func jobs() map[string]func(dir string) error {
 			s, err := OpenShared(nil, dir, Options{FreeBytes: -1, Linger: time.Millisecond})
 			return errors.Join(err, putForever(s))
 		},
-		"count":      countUp,
-		"hold":       hold,
-		"fill disk":  fillDisk,
-		"plain fill": plainFillDisk,
-		"plain read": plainRead,
+		"count":                   countUp,
+		"open and tell":           func(dir string) error { return openAndTell(dir, nil) },
+		"open encrypted and tell": func(dir string) error { return openAndTell(dir, testKey()) },
+		"hold":                    hold,
+		"fill disk":               fillDisk,
+		"plain fill":              plainFillDisk,
+		"plain read":              plainRead,
 	}
 }
 

@@ -282,10 +282,8 @@ func (r *rescue) logs() error {
 		return err
 	}
 	defer os.RemoveAll(tmp)
-	isLog := func(name string) bool {
-		return strings.HasSuffix(name, ".mem") || strings.HasSuffix(name, ".vlog") || name == badger.KeyRegistryFileName && !r.noKeys
-	}
-	if err := copyFiles(r.dir, tmp, isLog); err != nil {
+	wanted := func(name string) bool { return isLog(name) || name == badger.KeyRegistryFileName && !r.noKeys }
+	if err := copyFiles(r.dir, tmp, wanted); err != nil {
 		return err
 	}
 	db, err := r.place.openBadger(tmp, examine)
