@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/llm/skillmodel"
 	"github.com/skillet-run/skillet/host/recording"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/runner"
@@ -17,6 +18,13 @@ import (
 // person, as a proposal: its error is then of [task.KindApproval]. When a person
 // has approved this very call, byte for byte, that approval is used up.
 func (h *Host) Call(ctx context.Context, installed *registry.Skill, c runner.Call) task.Result {
+	ctx, asked := skillmodel.Counting(ctx)
+	res := h.call(ctx, installed, c)
+	res.Models = asked.Use()
+	return res
+}
+
+func (h *Host) call(ctx context.Context, installed *registry.Skill, c runner.Call) task.Result {
 	if installed == nil {
 		return h.Runner.Run(ctx, c)
 	}

@@ -208,9 +208,9 @@ func chosen(all []orchestrator.Tool, names []string) ([]orchestrator.Tool, error
 const agentCaller = "agent:"
 
 // Call implements [orchestrator.Tools].
-func (b toolbox) Call(ctx context.Context, c task.ToolCall) task.Result {
+func (b toolbox) Call(ctx context.Context, c task.ToolCall, pays *budget.Lease) task.Result {
 	began := time.Now()
-	res, err := b.call(ctx, c)
+	res, err := b.call(ctx, c, pays)
 	if err != nil {
 		return task.Result{
 			RunID: task.NewRunID(), StartedAt: began.UTC(), FinishedAt: time.Now().UTC(), Skill: c.Skill, Tool: c.Tool,
@@ -223,7 +223,7 @@ func (b toolbox) Call(ctx context.Context, c task.ToolCall) task.Result {
 	return res
 }
 
-func (b toolbox) call(ctx context.Context, c task.ToolCall) (task.Result, error) {
+func (b toolbox) call(ctx context.Context, c task.ToolCall, pays *budget.Lease) (task.Result, error) {
 	if !strings.HasPrefix(c.Caller, agentCaller) {
 		return task.Result{}, task.Errorf(task.KindDenied, "a task's calls are made by agents, and %q is none", c.Caller)
 	}
@@ -245,7 +245,9 @@ func (b toolbox) call(ctx context.Context, c task.ToolCall) (task.Result, error)
 	if call.Target.Granted, err = b.h.Desk.Spend(ctx, s, approval.Use{Input: c.Args}); err != nil {
 		return task.Result{}, err
 	}
-	ctx = skillmodel.With(ctx, skillmodel.Caller{Task: c.Task, Step: c.Step, Agent: strings.TrimPrefix(c.Caller, agentCaller), Private: true})
+	ctx = skillmodel.With(ctx, skillmodel.Caller{
+		Lease: pays, Task: c.Task, Step: c.Step, Agent: strings.TrimPrefix(c.Caller, agentCaller), Private: true,
+	})
 	return b.h.Call(ctx, &s, call), nil
 }
 

@@ -271,7 +271,7 @@ func (w *work) doTool(s task.Step) (outcome, error) {
 	if err != nil {
 		return outcome{state: task.StepFailed, err: task.AsError(err)}, nil
 	}
-	sc := &scope{w: w, name: s.ID, agent: w.now().Agent, tools: w.tools, again: s.Strategy != "", soft: w.soft, single: true}
+	sc := &scope{w: w, name: s.ID, agent: w.now().Agent, tools: w.tools, lease: w.lease, again: s.Strategy != "", soft: w.soft, single: true}
 	res, err := sc.Call(w.soft, agent.Call{Tool: s.Tool, Input: input})
 	if err != nil {
 		return sc.stop(err)

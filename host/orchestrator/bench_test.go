@@ -11,6 +11,7 @@ import (
 
 	"github.com/skillet-run/skillet/host/event"
 	"github.com/skillet-run/skillet/host/llm"
+	"github.com/skillet-run/skillet/host/llm/budget"
 	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/host/store/badgerstore"
 	"github.com/skillet-run/skillet/host/task"
@@ -20,7 +21,9 @@ import (
 // instant answers at once.
 type instant struct{ field }
 
-func (instant) Call(_ context.Context, c task.ToolCall) task.Result { return ok(string(c.Args)) }
+func (instant) Call(_ context.Context, c task.ToolCall, _ *budget.Lease) task.Result {
+	return ok(string(c.Args))
+}
 
 func (instant) Generate(context.Context, llm.Ask) (llm.Answer, error) { return said("ok"), nil }
 

@@ -56,7 +56,7 @@ func (f field) List(context.Context, task.Task) ([]Tool, error) {
 }
 
 // Call appends the call to a file, which is synced, between two short pauses.
-func (f field) Call(_ context.Context, c task.ToolCall) task.Result {
+func (f field) Call(_ context.Context, c task.ToolCall, _ *budget.Lease) task.Result {
 	pause := func() { time.Sleep(rand.N(6 * time.Millisecond)) }
 	pause()
 	defer pause()

@@ -64,6 +64,7 @@ type lab struct {
 	tools  []Tool
 	calls  []task.ToolCall
 	answer func(task.ToolCall) task.Result
+	spend  func(*budget.Lease) task.Result      // what a skill does that asks models
 	wait   func(context.Context, task.ToolCall) // before it answers
 	think  func(llm.Ask) (llm.Answer, error)
 	asks   []llm.Ask
@@ -165,13 +166,16 @@ func said(text string) llm.Answer {
 }
 
 // Call implements Tools.
-func (l *lab) Call(ctx context.Context, c task.ToolCall) task.Result {
+func (l *lab) Call(ctx context.Context, c task.ToolCall, pays *budget.Lease) task.Result {
 	l.mu.Lock()
 	l.calls = append(l.calls, c)
 	answer := l.answer
 	l.mu.Unlock()
 	if l.wait != nil {
 		l.wait(ctx, c)
+	}
+	if l.spend != nil {
+		return l.spend(pays)
 	}
 	if answer != nil {
 		return answer(c)

@@ -58,8 +58,9 @@ type Tools interface {
 	// List is the tools that a task may use, of those that it names.
 	List(ctx context.Context, t task.Task) ([]Tool, error)
 	// Call makes a call. It keeps to its Roots, AllowNetwork and AllowFS whatever
-	// was granted, and refuses callers that are persons.
-	Call(ctx context.Context, c task.ToolCall) task.Result
+	// was granted, and refuses callers that are persons. What the skill asks of models
+	// is paid by a budget; nil for those of the day and the month alone.
+	Call(ctx context.Context, c task.ToolCall, pays *budget.Lease) task.Result
 }
 
 // A Tool is one that tasks may use.

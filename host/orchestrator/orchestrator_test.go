@@ -437,6 +437,64 @@ func TestBudget(t *testing.T) {
 	}
 }
 
+// What skills ask of models is paid by the task they work for, and counted with what
+// its agents ask.
+func TestSkillsSpendTheBudget(t *testing.T) {
+	for name, plan := range map[string]func(*lab){
+		"called by an agent": func(l *lab) {
+			l.agent("general", script{run: func(_ context.Context, _ agent.Task, h agent.Host) (agent.Report, error) {
+				for i := range 3 {
+					res, err := h.Call(l.t.Context(), agent.Call{Tool: "lab__put", Input: json.RawMessage(fmt.Sprintf(`{"n":%d}`, i))})
+					if err != nil || !res.OK {
+						return agent.Report{Problem: res.Kind + ": " + res.Text}, err
+					}
+				}
+				return agent.Report{Done: true}, nil
+			}})
+		},
+		"called by steps": func(l *lab) {
+			l.plans(agent.Plan{Steps: []agent.Step{
+				{ID: "a", Title: "ask", Tool: "lab__put", Input: json.RawMessage(`{"n":1}`)},
+				{ID: "b", Title: "ask", Tool: "lab__put", Input: json.RawMessage(`{"n":2}`), After: []string{"a"}},
+				{ID: "c", Title: "ask", Tool: "lab__put", Input: json.RawMessage(`{"n":3}`), After: []string{"b"}},
+			}})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t, nil, Settings{})
+			l.settings.Restarts = 1
+			plan(l)
+			l.spend = func(pays *budget.Lease) task.Result {
+				r, err := pays.Reserve(context.Background(), budget.Amount{Tokens: 40})
+				if err != nil {
+					return failing(task.KindLimit, err.Error())
+				}
+				if err := r.Settle(context.Background(), budget.Amount{Tokens: 40}); err != nil {
+					return failing(task.KindInternal, err.Error())
+				}
+				res := ok(`"asked"`)
+				res.Models = &task.ModelUse{Calls: 1, InputTokens: 30, OutputTokens: 10, MicroUSD: 7, Names: []string{"lab/m"}}
+				return res
+			}
+			r := l.run(l.submit(func(t *task.Task) {
+				t.Budget.Tokens = 100
+				if name == "called by steps" {
+					planned(t)
+				}
+			}))
+			// Two skills were paid for, 30 tokens in and 10 out each; the third asked in vain.
+			thoughts := int64(len(l.asks)) // 10 tokens in, 5 out
+			c := r.Telemetry
+			if c.InputTokens != 60+10*thoughts || c.OutputTokens != 20+5*thoughts || c.MicroUSD != 14 || c.ModelCalls != 2+int(thoughts) || c.ToolFailures == 0 {
+				t.Errorf("%d thoughts, counted %+v", thoughts, c)
+			}
+			if !slices.Equal(c.Models, []string{"lab/m"}) {
+				t.Errorf("models: %v", c.Models)
+			}
+		})
+	}
+}
+
 // An agent may think as often as its definition says, and some for a plan and an answer.
 func TestIterations(t *testing.T) {
 	l := newLab(t, nil, Settings{})

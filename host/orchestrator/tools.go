@@ -114,7 +114,7 @@ func (s *scope) act(k kept, c agent.Call) (kept, error) {
 	began := time.Now()
 	ctx, done := s.bounded()
 	defer done()
-	res := s.w.o.ports.Tools.Call(ctx, call)
+	res := s.w.o.ports.Tools.Call(ctx, call, s.lease)
 	if !res.OK && res.Error != nil && res.Error.Kind == task.KindApproval {
 		return k, s.wait(k, res.Error)
 	}
@@ -122,6 +122,7 @@ func (s *scope) act(k kept, c agent.Call) (kept, error) {
 		return s.givenUp(ctx, k)
 	}
 	k.Result, k.Data, k.Hint = s.result(*t, res)
+	k.Models = res.Models
 	k.Done = true
 	s.toldCall(call, res, began)
 	return k, s.w.keep(k)

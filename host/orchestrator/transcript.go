@@ -52,6 +52,8 @@ type kept struct {
 	MicroUSD int64              `json:"micro_usd,omitempty"`
 	Provider string             `json:"provider,omitempty"`
 	Result   *agent.ToolResult  `json:"result,omitempty"`
+	// Models is what the skill of a call asked of models.
+	Models *task.ModelUse `json:"models,omitempty"`
 	// Data is the JSON of what a tool answered, for references; Hint is what a person
 	// could do about a refusal.
 	Data     json.RawMessage `json:"data,omitempty"`
@@ -117,23 +119,30 @@ func (t transcript) each(fn func(kept)) {
 // telemetry adds up what was asked.
 func (t transcript) telemetry() task.Telemetry {
 	var sum task.Telemetry
+	var models task.ModelUse
 	t.each(func(k kept) {
 		switch {
 		case k.Kind == askThink && k.Response != nil:
-			sum.ModelCalls++
-			u := k.Response.Usage
-			sum.InputTokens += int64(u.InputTokens)
-			sum.OutputTokens += int64(u.OutputTokens)
-			sum.ThinkingTokens += int64(u.ThinkingTokens)
-			sum.MicroUSD += k.MicroUSD
-			if m := k.Provider + "/" + k.Response.Model; !slices.Contains(sum.Models, m) {
-				sum.Models = append(sum.Models, m)
-			}
+			models.Add(k.use())
 		case k.Kind == askCall && k.Reused == "" && !k.Waits:
 			addCall(&sum, k)
+			if k.Models != nil {
+				models.Add(*k.Models)
+			}
 		}
 	})
+	sum.ModelCalls, sum.Models, sum.MicroUSD = models.Calls, models.Names, models.MicroUSD
+	sum.InputTokens, sum.OutputTokens, sum.ThinkingTokens = models.InputTokens, models.OutputTokens, models.ThinkingTokens
 	return sum
+}
+
+// use is what a thought cost.
+func (k kept) use() task.ModelUse {
+	u := k.Response.Usage
+	return task.ModelUse{
+		Calls: 1, InputTokens: int64(u.InputTokens), OutputTokens: int64(u.OutputTokens), ThinkingTokens: int64(u.ThinkingTokens),
+		MicroUSD: k.MicroUSD, Names: []string{k.Provider + "/" + k.Response.Model},
+	}
 }
 
 func addCall(sum *task.Telemetry, k kept) {

@@ -192,7 +192,7 @@ type Decision struct {
 	Notes    string    `json:"notes,omitempty"`
 }
 
-// Telemetry is what a task cost.
+// Telemetry is what a task cost, with what its skills asked of models.
 type Telemetry struct {
 	InputTokens    int64 `json:"input_tokens"`
 	OutputTokens   int64 `json:"output_tokens"`

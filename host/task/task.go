@@ -7,6 +7,7 @@ package task
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -60,6 +61,9 @@ type Result struct {
 	// Cached is true when the answer was kept from an earlier call, and nothing
 	// ran.
 	Cached bool `json:"cached,omitempty"`
+	// Models is what models were asked from within the call, calls of other skills
+	// included; nil when none was.
+	Models *ModelUse `json:"models,omitempty"`
 	// Logs are the lines the guest logged, redacted and capped.
 	Logs []LogLine `json:"logs"`
 	// Denials are the host's refusals during the call, in order.
@@ -76,6 +80,33 @@ type Result struct {
 	// Raw is the tool's answer byte for byte, for callers that pass it on
 	// unparsed. It is not part of the JSON form.
 	Raw []byte `json:"-"`
+}
+
+// ModelUse is what models were asked, and what that cost.
+type ModelUse struct {
+	// Calls is how many requests were answered.
+	Calls          int   `json:"calls"`
+	InputTokens    int64 `json:"input_tokens"`
+	OutputTokens   int64 `json:"output_tokens"`
+	ThinkingTokens int64 `json:"thinking_tokens,omitempty"`
+	// MicroUSD is millionths of a US dollar, also of requests that nothing came of.
+	MicroUSD int64 `json:"micro_usd,omitempty"`
+	// Names are the models that answered, as PROVIDER/MODEL.
+	Names []string `json:"names,omitempty"`
+}
+
+// Add counts v too.
+func (u *ModelUse) Add(v ModelUse) {
+	u.Calls += v.Calls
+	u.InputTokens += v.InputTokens
+	u.OutputTokens += v.OutputTokens
+	u.ThinkingTokens += v.ThinkingTokens
+	u.MicroUSD += v.MicroUSD
+	for _, name := range v.Names {
+		if !slices.Contains(u.Names, name) {
+			u.Names = append(u.Names, name)
+		}
+	}
 }
 
 // Figures are what a call cost. Durations are in nanoseconds. The zero value of

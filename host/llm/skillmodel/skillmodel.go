@@ -7,10 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 
 	"github.com/skillet-run/skillet/host/hostfn"
 	"github.com/skillet-run/skillet/host/llm"
 	"github.com/skillet-run/skillet/host/llm/budget"
+	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/plugins/provider"
 )
 
@@ -38,6 +41,46 @@ func With(ctx context.Context, c Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, c)
 }
 
+// A Count is what skills asked of models. It is safe for concurrent use.
+type Count struct {
+	mu  sync.Mutex
+	use task.ModelUse
+}
+
+type countKey struct{}
+
+// Counting returns a context in which what skills ask of models is counted, and the
+// count.
+func Counting(ctx context.Context) (context.Context, *Count) {
+	c := &Count{}
+	return context.WithValue(ctx, countKey{}, c), c
+}
+
+// Use is what was asked so far; nil when nothing was.
+func (c *Count) Use() *task.ModelUse {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.use.Calls == 0 && c.use.MicroUSD == 0 {
+		return nil
+	}
+	use := c.use
+	use.Names = slices.Clone(use.Names)
+	return &use
+}
+
+// add counts what came of a request.
+func (c *Count) add(a llm.Answer, err error) {
+	u := task.ModelUse{MicroUSD: budget.MicroUSD(a.USD)}
+	if err == nil {
+		u.Calls, u.Names = 1, []string{a.Provider + "/" + a.Model}
+		u.InputTokens, u.OutputTokens = int64(a.Usage.InputTokens), int64(a.Usage.OutputTokens)
+		u.ThinkingTokens = int64(a.Usage.ThinkingTokens)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.use.Add(u)
+}
+
 // Models asks models for skills. It is a [hostfn.Models].
 type Models struct{ models Generator }
 
@@ -59,6 +102,9 @@ func (m Models) AskModel(ctx context.Context, r hostfn.ModelRequest) (hostfn.Mod
 		a.Request.Schema = json.RawMessage("{}")
 	}
 	ans, err := m.models.Generate(ctx, a)
+	if count, ok := ctx.Value(countKey{}).(*Count); ok {
+		count.add(ans, err)
+	}
 	if err != nil {
 		return hostfn.ModelAnswer{}, told(err)
 	}

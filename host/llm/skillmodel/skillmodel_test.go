@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/skillet-run/skillet/host/llm"
 	"github.com/skillet-run/skillet/host/llm/budget"
 	"github.com/skillet-run/skillet/host/llm/skillmodel"
+	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/plugins/provider"
 )
 
@@ -23,11 +25,12 @@ var (
 type answering struct {
 	asked llm.Ask
 	err   error
+	usd   float64
 }
 
 func (a *answering) Generate(_ context.Context, ask llm.Ask) (llm.Answer, error) {
 	a.asked = ask
-	return llm.Answer{Response: provider.Response{Model: "m", Text: "yes", Finish: "stop", Usage: provider.Usage{InputTokens: 3, OutputTokens: 1}}}, a.err
+	return llm.Answer{Provider: "p", USD: a.usd, Response: provider.Response{Model: "m", Text: "yes", Finish: "stop", Usage: provider.Usage{InputTokens: 3, OutputTokens: 1}}}, a.err
 }
 
 func TestAskModel(t *testing.T) {
@@ -50,6 +53,22 @@ func TestAskModel(t *testing.T) {
 	}
 	if _, err := skillmodel.New(g).AskModel(t.Context(), hostfn.ModelRequest{Format: hostfn.FormatText}); err != nil || g.asked.Request.Schema != nil || g.asked.Task != "" {
 		t.Errorf("asked %+v, %v", g.asked, err)
+	}
+}
+
+// What is asked is counted for who makes the call, also what failed and cost something.
+func TestCounting(t *testing.T) {
+	t.Parallel()
+	ctx, count := skillmodel.Counting(t.Context())
+	if use := count.Use(); use != nil {
+		t.Errorf("before anything was asked: %+v", use)
+	}
+	for _, err := range []error{nil, nil, llm.ErrUnfit} {
+		_, _ = skillmodel.New(&answering{err: err, usd: 0.5}).AskModel(ctx, hostfn.ModelRequest{})
+	}
+	want := task.ModelUse{Calls: 2, InputTokens: 6, OutputTokens: 2, MicroUSD: 1_500_000, Names: []string{"p/m"}}
+	if use := count.Use(); use == nil || !reflect.DeepEqual(*use, want) {
+		t.Errorf("counted %+v, want %+v", use, want)
 	}
 }
 

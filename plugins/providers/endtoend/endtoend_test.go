@@ -5,6 +5,7 @@ package endtoend
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -74,10 +75,17 @@ func (m *machine) must(code int, args ...string) (out, errs string) {
 	return o.String(), e.String()
 }
 
-// provide installs a provider.
-func (m *machine) provide(name string) {
+// use installs a provider, and has its model at a server answer everything.
+func (m *machine) use(provider, url string) {
 	m.t.Helper()
-	m.must(0, "install", made(m.t, "dist/"+name+"-*.skill"), "--yes", "--allow-unsigned")
+	m.must(0, "install", made(m.t, "dist/"+provider+"-*.skill"), "--yes", "--allow-unsigned")
+	m.must(0, "secret", "set", provider)
+	for _, setting := range [][2]string{
+		{"providers." + provider + ".kind", provider}, {"providers." + provider + ".secret", provider},
+		{"providers." + provider + ".base_url", url}, {"models.default", provider + "/test-model"},
+	} {
+		m.must(0, "config", "set", setting[0], setting[1], "--yes")
+	}
 }
 
 const goal = "Summarise README.md and list its links"
@@ -139,12 +147,7 @@ func TestTask(t *testing.T) {
 				Models: []wire.Model{{Name: "test-model", ContextTokens: 100_000, OutputTokens: 4096, Thinking: true}},
 			}))
 			defer at.Close()
-			m.provide(name)
-			m.must(0, "secret", "set", name)
-			m.must(0, "config", "set", "providers."+name+".kind", name, "--yes")
-			m.must(0, "config", "set", "providers."+name+".secret", name, "--yes")
-			m.must(0, "config", "set", "providers."+name+".base_url", at.URL+map[string]string{"openai": "/v1"}[name], "--yes")
-			m.must(0, "config", "set", "models.default", name+"/test-model", "--yes")
+			m.use(name, at.URL+map[string]string{"openai": "/v1"}[name])
 			out, _ := m.must(0, "provider", "test", name)
 			if !strings.Contains(out, "text of test-model") {
 				t.Errorf("test: %s", out)
@@ -196,12 +199,7 @@ func TestCode(t *testing.T) {
 		return plan
 	}}.Reply, Models: []wire.Model{{Name: "test-model", ContextTokens: 100_000, OutputTokens: 4096}}}))
 	defer at.Close()
-	m.provide("openai")
-	m.must(0, "secret", "set", "openai")
-	m.must(0, "config", "set", "providers.openai.kind", "openai", "--yes")
-	m.must(0, "config", "set", "providers.openai.secret", "openai", "--yes")
-	m.must(0, "config", "set", "providers.openai.base_url", at.URL+"/v1", "--yes")
-	m.must(0, "config", "set", "models.default", "openai/test-model", "--yes")
+	m.use("openai", at.URL+"/v1")
 
 	out, errs := m.must(0, "agent", "run", "code", "Write a skill that counts vowels", "--no-files")
 	if !strings.Contains(out, "waits for a person") || !strings.Contains(errs, "proposed:") {
@@ -219,5 +217,59 @@ func TestCode(t *testing.T) {
 	m.must(0, "approvals", "approve", id, "--yes")
 	if out, _ = m.must(0, "run", "vowels:count", "text=banana"); !strings.Contains(out, `"vowels":3`) {
 		t.Errorf("run: %s", out)
+	}
+}
+
+// asks is a plan of two steps in which a skill asks a model.
+const asks = `{"steps":[
+	{"id":"one","title":"ask","tool":"asker__ask","input":{"question":"How deep is it?"}},
+	{"id":"two","title":"ask again","tool":"asker__ask","input":{"question":"How wide is it?"},"after":["one"]}]}`
+
+// TestSkillAsks: what a skill asks of a model is paid by the task it works for, and
+// refused when that has nothing left.
+func TestSkillAsks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs all of Skillet")
+	}
+	m := newMachine(t)
+	skill := filepath.Join(m.dir, "asker")
+	if err := os.CopyFS(skill, os.DirFS(filepath.Join("testdata", "asker"))); err != nil {
+		t.Fatal(err)
+	}
+	build := exec.Command("go", "build", "-buildmode=c-shared", "-o", filepath.Join(skill, "main.wasm"), "./testdata/asker")
+	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	at := httptest.NewServer(wire.OpenAI(wire.Script{Key: "sesame", Reply: func(q wire.Request) wire.Turn {
+		switch last := q.Messages[len(q.Messages)-1].Text; {
+		case len(q.Schema) > 0:
+			return wire.Turn{Text: asks}
+		case strings.HasPrefix(last, "How deep"):
+			return wire.Turn{Text: "Ten fathoms.", Usage: wire.Usage{Input: 60_000, Output: 5}}
+		}
+		return wire.Turn{Text: "It is a lake."}
+	}, Models: []wire.Model{{Name: "test-model", ContextTokens: 100_000, OutputTokens: 4096}}}))
+	defer at.Close()
+	m.use("openai", at.URL+"/v1")
+	m.must(0, "install", skill, "--yes", "--allow-unsigned")
+
+	out, _ := m.must(0, "run", "asker:ask", "question=How deep is it?", "--json")
+	if !strings.Contains(out, `"input_tokens": 60000`) || !strings.Contains(out, "openai/test-model") {
+		t.Errorf("the run does not say what was asked of a model: %s", out)
+	}
+	_, errs := m.must(1, "task", "run", "Measure the lake", "--no-files", "--plan", "always", "--tokens", "50000")
+	if !strings.Contains(errs, "the step two is failed") || !strings.Contains(errs, "the budget for models does not have as much") {
+		t.Errorf("a task asked for more than it has: %s", errs)
+	}
+	out, _ = m.must(0, "task", "run", "Measure the lake", "--no-files", "--plan", "always", "--tokens", "500000", "--json")
+	var run struct {
+		Telemetry struct {
+			InputTokens int64 `json:"input_tokens"`
+		} `json:"telemetry"`
+	}
+	lines := strings.Split(strings.TrimSpace(out), "\n") // events, and then the task
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &run); err != nil || run.Telemetry.InputTokens < 60_000 {
+		t.Errorf("the task does not count what its skill asked (%v): %s", err, out)
 	}
 }
