@@ -106,21 +106,45 @@ func modelSettings(s config.Settings) llm.Settings {
 // configured, which may say how an installed one is started, once or several times.
 type providers struct {
 	h          *Host
-	installed  map[string]registry.Skill
 	configured config.Providers
+
+	mu        sync.Mutex
+	installed map[string]registry.Skill
 }
 
 func (h *Host) providers(ctx context.Context) (*providers, error) {
-	installed, err := h.pluginPackages(ctx, manifests.KindProvider)
-	return &providers{h, installed, h.Config.Settings().Providers}, err
+	p := &providers{h: h, configured: h.Config.Settings().Providers}
+	return p, p.look(ctx)
+}
+
+// look sees what is installed now.
+func (p *providers) look(ctx context.Context) error {
+	installed, err := p.h.pluginPackages(ctx, manifests.KindProvider)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.installed = installed
+	return nil
+}
+
+// packaged is the installed package of a name.
+func (p *providers) packaged(name string) (s registry.Skill, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s, ok = p.installed[name]
+	return s, ok
 }
 
 // Names implements [llm.Providers].
 func (p *providers) Names() []string {
 	names := map[string]bool{localProvider: true}
+	p.mu.Lock()
 	for name := range p.installed {
 		names[name] = true
 	}
+	p.mu.Unlock()
 	for name := range p.configured {
 		names[name] = true
 	}
@@ -134,10 +158,17 @@ func (p *providers) onlyLocal() bool {
 	})
 }
 
-// Provider implements [llm.Providers].
+// Provider implements [llm.Providers]. Each request looks at what is installed and
+// granted now: of a package that was disabled, removed or revoked meanwhile no process
+// goes on.
 func (p *providers) Provider(ctx context.Context, name string) (provider.Provider, error) {
-	spec, err := p.spec(ctx, name)
+	err := p.look(ctx)
+	var spec plugins.Spec
+	if err == nil {
+		spec, err = p.spec(ctx, name)
+	}
 	if err != nil {
+		p.h.Plugins().Remove(ctx, plugins.KindProvider, name)
 		return nil, fmt.Errorf("start provider %s: %w", name, err)
 	}
 	return p.h.Plugins().Provider(ctx, spec)
@@ -145,14 +176,14 @@ func (p *providers) Provider(ctx context.Context, name string) (provider.Provide
 
 func (p *providers) spec(ctx context.Context, name string) (plugins.Spec, error) {
 	c, configured := p.configured[name]
-	s, installed := p.installed[name]
+	s, installed := p.packaged(name)
 	switch {
 	case configured && c.Kind == localProvider, !configured && !installed && name == localProvider:
 		return plugins.Spec{Name: name, Kind: plugins.KindProvider, Args: servePlugin(localProvider)}, nil
 	case configured && c.Program != "":
 		return p.configure(ctx, c, plugins.Spec{Name: name, Kind: plugins.KindProvider, Program: c.Program, Digest: c.Digest})
 	case configured:
-		if s, installed = p.installed[c.Kind]; !installed {
+		if s, installed = p.packaged(c.Kind); !installed {
 			return plugins.Spec{}, task.Errorf(task.KindNotFound, "the provider %s is of the kind %s, and no package of that name is installed", name, c.Kind).
 				WithHint("skillet install %s; or name a program in providers.%s.program", c.Kind, name)
 		}

@@ -276,19 +276,27 @@ func (s staff) Definitions(ctx context.Context) ([]orchestrator.Definition, erro
 	return defs, err
 }
 
-// Agent implements [orchestrator.Agents].
+// Agent implements [orchestrator.Agents]. Of a package that was disabled, removed or
+// revoked meanwhile no process goes on.
 func (s staff) Agent(ctx context.Context, name string) (agent.Agent, error) {
-	a, err := s.h.Agent(ctx, name)
+	spec, err := s.spec(ctx, name)
 	if err != nil {
+		s.h.Plugins().Remove(ctx, plugins.KindAgent, name)
 		return nil, err
 	}
-	spec := plugins.Spec{Name: builtin.Name, Kind: plugins.KindAgent, Args: servePlugin(builtin.Name)}
-	if a.Origin == AgentPackage {
-		if spec, err = s.h.pluginSpec(ctx, a.pkg); err != nil {
-			return nil, err
-		}
-	}
 	return s.h.Plugins().Agent(ctx, spec)
+}
+
+// spec says how the process of an agent is started.
+func (s staff) spec(ctx context.Context, name string) (plugins.Spec, error) {
+	a, err := s.h.Agent(ctx, name)
+	if err != nil {
+		return plugins.Spec{}, err
+	}
+	if a.Origin == AgentPackage {
+		return s.h.pluginSpec(ctx, a.pkg)
+	}
+	return plugins.Spec{Name: builtin.Name, Kind: plugins.KindAgent, Args: servePlugin(builtin.Name)}, nil
 }
 
 // The origins of agents.

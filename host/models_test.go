@@ -1,0 +1,76 @@
+package host_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/install"
+	"github.com/skillet-run/skillet/host/registry"
+	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/manifests"
+	"github.com/skillet-run/skillet/manifests/bundle"
+	"github.com/skillet-run/skillet/policies/capability"
+)
+
+// What is installed and granted is looked at for each request: a process that goes on
+// for long does not ask a provider any more that a person disabled.
+func TestProviderIsLookedAtEachTime(t *testing.T) {
+	var log bytes.Buffer
+	h := open(t, t.TempDir(), &log)
+	defer h.Close(t.Context())
+	if _, err := h.Models(t.Context()); err != nil { // before there is a package
+		t.Fatal(err)
+	}
+	kind := func() task.Kind {
+		t.Helper()
+		_, err := h.Provider(t.Context(), "echo")
+		if err == nil {
+			t.Fatal("a file that is no program was started")
+		}
+		return task.AsError(err).Kind
+	}
+	if got := kind(); got != task.KindNotFound {
+		t.Errorf("before it was installed: %s", got)
+	}
+	p, err := bundle.FromFiles(map[string][]byte{
+		"skill.json": []byte(`{"name":"echo","version":"1.0.0","description":"d","type":"provider","command":"echo"}`),
+		"echo":       []byte("\x7fELF and no more"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := h.Installer.Plan(t.Context(), install.Request{Package: p, Source: "test", Origin: registry.OriginUser, ProposedBy: "human:ada"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.Installer.Accept(t.Context(), approval.NewHuman("ada"), plan); err != nil {
+		t.Fatal(err)
+	}
+	// It was found, and started in vain.
+	if got := kind(); got == task.KindNotFound || got == task.KindDenied {
+		t.Errorf("after it was installed: %s", got)
+	}
+	if _, err := h.Installer.Disable(t.Context(), "human:ada", manifests.Ref{Name: "echo"}, "a test"); err != nil {
+		t.Fatal(err)
+	}
+	if got := kind(); got != task.KindNotFound {
+		t.Errorf("after it was disabled: %s", got)
+	}
+	if _, err := h.Installer.Enable(t.Context(), approval.NewHuman("ada"), manifests.Ref{Name: "echo"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := kind(); got == task.KindNotFound || got == task.KindDenied {
+		t.Errorf("after it was enabled again: %s", got)
+	}
+	s, err := h.Registry.Lookup(t.Context(), manifests.Ref{Name: "echo"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.Desk.Revoke(t.Context(), "human:ada", s, []capability.Capability{capability.MustParse("native")}); err != nil {
+		t.Fatal(err)
+	}
+	if got := kind(); got != task.KindDenied {
+		t.Errorf("after native was taken from it: %s", got)
+	}
+}
