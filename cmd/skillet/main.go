@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	_ "github.com/skillet-run/skillet/cmd/skillet/internal/startheap"
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/sandbox/worker"
 	"github.com/skillet-run/skillet/host/script"

@@ -173,6 +173,9 @@ func fields(l task.LogLine) string {
 // call makes the call that a command line asks for. Grants that are good for a
 // number of runs are spent last, when nothing is left to be wrong with it.
 func (t *terminal) call(ctx context.Context, c *cli.Context, h *host.Host) (runner.Call, *registry.Skill, error) {
+	if path, _, ok := asPath(c.Args().First()); ok && exists(path) && !c.Bool("render") {
+		h.ExpectPath()
+	}
 	g, err := t.target(ctx, h, c.Args().First())
 	if err != nil {
 		return runner.Call{}, nil, err

@@ -135,9 +135,9 @@ func TestIdle(t *testing.T) {
 	for range 500 {
 		pool.mu.Lock()
 		n := len(pool.all)
-		sparing := pool.sparing
+		making := pool.making
 		pool.mu.Unlock()
-		if n == 0 && !sparing {
+		if n == 0 && making == nil {
 			mustEcho(t, m)
 			return
 		}
@@ -169,6 +169,37 @@ func TestSpare(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	t.Error("no spare process was made")
+}
+
+// TestExpect: who says that a process will be needed is given that one.
+func TestExpect(t *testing.T) {
+	t.Parallel()
+	p := newPool(t, Settings{})
+	p.Expect()
+	p.Expect()
+	first, err := p.take()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.drop(first)
+	p.mu.Lock()
+	n, spare := len(p.all), p.spare
+	p.mu.Unlock()
+	if n != 1 || spare != nil {
+		t.Errorf("%d processes, spare %v: want the expected one alone", n, spare)
+	}
+	second, err := p.take()
+	if err != nil || second == first {
+		t.Fatalf("the second is the first: %v", err)
+	}
+	p.drop(second)
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+	p.Expect()
+	if p.making != nil {
+		t.Error("a closed pool starts a process")
+	}
 }
 
 // TestModuleClosed refuses calls, ends running ones when its context says so,

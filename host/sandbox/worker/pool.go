@@ -56,7 +56,7 @@ type Pool struct {
 	mu       sync.Mutex
 	all      map[*process]bool // every process that was not waited for
 	spare    *process
-	sparing  bool // one is being made
+	making   chan struct{} // closed when the spare one is there, or none; nil when none is being made
 	expiry   *time.Timer
 	closed   bool
 	starting sync.WaitGroup
@@ -112,11 +112,7 @@ func (p *Pool) Close() error {
 
 // take returns a process that has done nothing: the spare, or a new one.
 func (p *Pool) take() (*process, error) {
-	p.mu.Lock()
-	spare := p.spare
-	p.spare = nil
-	p.stopExpiry()
-	p.mu.Unlock()
+	spare := p.takeSpare()
 	if spare != nil && spare.alive() {
 		p.prepare()
 		return spare, nil
@@ -127,6 +123,29 @@ func (p *Pool) take() (*process, error) {
 	proc, err := p.start()
 	p.prepare()
 	return proc, err
+}
+
+// takeSpare takes the spare process, also one that is being made; nil when there is none.
+func (p *Pool) takeSpare() *process {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if making := p.making; making != nil {
+		p.mu.Unlock()
+		<-making
+		p.mu.Lock()
+	}
+	spare := p.spare
+	p.spare = nil
+	p.stopExpiry()
+	return spare
+}
+
+// Expect says that a process will be needed soon: one is started, as a spare one is, while
+// the caller goes on with what comes before.
+func (p *Pool) Expect() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.makeSpare()
 }
 
 // start makes a process that is killed with the pool.
@@ -157,10 +176,19 @@ func (p *Pool) start() (*process, error) {
 func (p *Pool) prepare() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.settings.Spare || p.closed || p.sparing || p.spare != nil {
+	if p.settings.Spare {
+		p.makeSpare()
+	}
+}
+
+// makeSpare starts a process without waiting for it, unless there is a spare one. It is
+// called with mu held.
+func (p *Pool) makeSpare() {
+	if p.closed || p.making != nil || p.spare != nil {
 		return
 	}
-	p.sparing = true
+	making := make(chan struct{})
+	p.making = making
 	go func() {
 		proc, err := p.start()
 		if err != nil && !errors.Is(err, ErrClosed) {
@@ -168,7 +196,8 @@ func (p *Pool) prepare() {
 		}
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.sparing = false
+		defer close(making)
+		p.making = nil
 		if proc != nil && !p.closed {
 			p.spare = proc
 			p.expiry = time.AfterFunc(p.settings.Idle, p.dropSpare)

@@ -1,0 +1,78 @@
+package startheap
+
+import (
+	"math"
+	"runtime"
+	"runtime/debug"
+	"testing"
+	"time"
+)
+
+// settings are those of the collector now.
+func settings() (percent int, limit int64) {
+	percent = debug.SetGCPercent(100)
+	debug.SetGCPercent(percent)
+	return percent, debug.SetMemoryLimit(-1)
+}
+
+// collect waits until a collection has had its effect.
+func collect(t *testing.T, percent int) {
+	t.Helper()
+	for range 200 {
+		runtime.GC()
+		time.Sleep(5 * time.Millisecond)
+		if p, _ := settings(); p == percent {
+			return
+		}
+	}
+	t.Fatal("garbage is not collected as ever")
+}
+
+func TestRaise(t *testing.T) {
+	none := func(string) string { return "" }
+	collect(t, 100) // what importing this package has done is over
+	for name, limit := range map[string]int64{"no other limit": math.MaxInt64, "a limit of the process": 20 << 20} {
+		t.Run(name, func(t *testing.T) {
+			if !raise(none) {
+				t.Fatal("not raised")
+			}
+			if percent, now := settings(); percent != -1 || now != Bytes {
+				t.Errorf("percent %d, limit %d", percent, now)
+			}
+			if limit != math.MaxInt64 {
+				debug.SetMemoryLimit(limit)
+			}
+			collect(t, 100)
+			if _, now := settings(); now != limit {
+				t.Errorf("limit %d, want %d", now, limit)
+			}
+			debug.SetMemoryLimit(math.MaxInt64)
+		})
+	}
+}
+
+func TestWhoSetsItIsLeftAlone(t *testing.T) {
+	for _, name := range []string{"GOGC", "GOMEMLIMIT"} {
+		if raise(func(v string) string { return map[string]string{name: "50"}[v] }) {
+			t.Errorf("%s is set, and was not kept to", name)
+		}
+	}
+}
+
+// The first collection comes by itself.
+func TestItEnds(t *testing.T) {
+	var before, after runtime.MemStats
+	collect(t, 100)
+	raise(func(string) string { return "" })
+	runtime.ReadMemStats(&before)
+	var keep [][]byte
+	for range 3 * Bytes >> 20 {
+		keep = append(keep, make([]byte, 1<<20))
+	}
+	runtime.ReadMemStats(&after)
+	runtime.KeepAlive(keep)
+	if after.NumGC == before.NumGC {
+		t.Error("nothing was collected")
+	}
+	collect(t, 100)
+}
