@@ -94,6 +94,7 @@ type Host struct {
 	Recordings *recording.Shelf
 	Replays    *replay.Replayer
 
+	recent   recent
 	memory   memories
 	plugged  plugged
 	models   routed

@@ -44,9 +44,14 @@ func (h *Host) version(ctx context.Context, s registry.Skill) (runner.Target, er
 	if err := s.Runs(); err != nil {
 		return t, err
 	}
-	var err error
 	t.Label, t.Origin, t.Signer = s.Ref(), s.Origin, s.Signer
-	t.Package, err = h.Registry.Package(ctx, s.Digest)
+	if t.Package = h.recent.get(s.Digest); t.Package != nil {
+		return t, nil
+	}
+	var err error
+	if t.Package, err = h.Registry.Package(ctx, s.Digest); err == nil {
+		h.recent.add(s.Digest, t.Package)
+	}
 	return t, err
 }
 

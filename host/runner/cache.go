@@ -77,8 +77,8 @@ func (r *Runner) interpreted(ctx context.Context, a *run) (manifests.Digest, err
 	if !a.manifest.Interpreted() {
 		return "", nil
 	}
-	_, wasm, err := r.code(ctx, a.call.Target, false)
-	return manifests.DigestOf(wasm), err
+	c, err := r.code(ctx, a.call.Target, false)
+	return c.digest, err
 }
 
 // cacheKey names all that an answer depends on.

@@ -32,30 +32,39 @@ func (r *Runner) apart(t Target) bool {
 // module returns the compiled module of a target, compiling it at its first use;
 // fresh is true when it did. staged says that the call is one of a test.
 func (r *Runner) module(ctx context.Context, t Target, staged bool) (m module, fresh bool, err error) {
-	path, wasm, err := r.code(ctx, t, staged)
+	c, err := r.code(ctx, t, staged)
 	if err != nil {
 		return nil, false, err
 	}
-	key := moduleKey{manifests.DigestOf(wasm), r.apart(t)}
+	key := moduleKey{c.digest, r.apart(t)}
 	r.mu.Lock()
 	m, ok := r.modules[key]
 	r.mu.Unlock()
 	if ok {
 		return m, false, nil
 	}
-	if m, err = r.open(ctx, wasm, key.apart); err != nil {
-		return nil, false, loadError(path, err)
+	if m, err = r.open(ctx, c, key.apart); err != nil {
+		return nil, false, err
 	}
 	m, err = r.keep(ctx, key, m)
 	return m, err == nil, err
 }
 
 // open compiles a module. Nothing of one that runs apart is loaded here.
-func (r *Runner) open(ctx context.Context, wasm []byte, apart bool) (module, error) {
-	if apart {
-		return r.settings.Workers.Load(ctx, wasm)
+func (r *Runner) open(ctx context.Context, c code, apart bool) (m module, err error) {
+	wasm, err := c.read()
+	if err != nil {
+		return nil, err
 	}
-	return r.sandbox.Load(ctx, wasm)
+	if apart {
+		m, err = r.settings.Workers.Load(ctx, wasm)
+	} else {
+		m, err = r.sandbox.Load(ctx, wasm)
+	}
+	if err != nil {
+		return nil, loadError(c.path, err)
+	}
+	return m, nil
 }
 
 // keep remembers a compiled module, unless another call was first.
@@ -71,13 +80,13 @@ func (r *Runner) keep(ctx context.Context, key moduleKey, m module) (module, err
 
 // inspect compiles a package's module and describes it.
 func (r *Runner) inspect(ctx context.Context, p *bundle.Package) (sandbox.Info, error) {
-	path, wasm, err := r.code(ctx, Target{Label: p.Manifest().Name + "@" + p.Manifest().Version, Package: p, Origin: registry.OriginPath}, true)
+	c, err := r.code(ctx, Target{Label: p.Manifest().Name + "@" + p.Manifest().Version, Package: p, Origin: registry.OriginPath}, true)
 	if err != nil {
 		return sandbox.Info{}, err
 	}
-	m, err := r.open(ctx, wasm, r.settings.Workers != nil)
+	m, err := r.open(ctx, c, r.settings.Workers != nil)
 	if err != nil {
-		return sandbox.Info{}, loadError(path, err)
+		return sandbox.Info{}, err
 	}
 	return m.Info(), m.Close(ctx)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
 
@@ -22,25 +23,33 @@ type Scripts interface {
 // code returns the module that a target runs, and its name for errors: the path
 // in the package, or the script. What is only looked at or tested may also be made
 // by an interpreter that is about to be installed with it.
-func (r *Runner) code(ctx context.Context, t Target, looked bool) (path string, wasm []byte, err error) {
+func (r *Runner) code(ctx context.Context, t Target, looked bool) (code, error) {
 	m := t.Package.Manifest()
 	if !m.Interpreted() {
-		path, wasm, err = t.Package.Module()
+		f, err := t.Package.ModuleFile()
 		if err != nil {
 			err = task.Wrap(task.KindVerification, err)
 		}
-		return path, wasm, err
+		return code{f.Path, f.Digest, func() ([]byte, error) { return t.Package.Read(f.Path) }}, err
 	}
 	if r.settings.Scripts == nil {
-		return "", nil, task.Errorf(task.KindNotFound, "%s needs the interpreter %s, and there is none here", t.Label, m.Command)
+		return code{}, task.Errorf(task.KindNotFound, "%s needs the interpreter %s, and there is none here", t.Label, m.Command)
 	}
-	wasm, err = r.settings.Scripts.Module(ctx, t, nil)
+	wasm, err := r.settings.Scripts.Module(ctx, t, nil)
 	if looked && errors.Is(err, registry.ErrNotFound) {
 		if by := r.seen(m.Command); by != nil {
 			wasm, err = r.settings.Scripts.Module(ctx, t, by)
 		}
 	}
-	return m.Args[0], wasm, err
+	return code{m.Args[0], manifests.DigestOf(wasm), func() ([]byte, error) { return wasm, nil }}, err
+}
+
+// code is the module of a target. It may be large, and is read only when it has to be
+// compiled.
+type code struct {
+	path   string // of the module or the script, in the package
+	digest manifests.Digest
+	read   func() ([]byte, error)
 }
 
 // maxSeen is how many interfaces are remembered with who provides them.

@@ -251,13 +251,25 @@ func (c *codeCache) put(k *keptModule) error {
 	if c.staged[name] > 1 || k.path != "" && os.Link(k.path, filepath.Join(c.made, name)) == nil {
 		return nil
 	}
-	err := writeWhole(c.made, name, false, func(w io.Writer) error {
-		_, err := w.Write(k.code.Bytes)
-		return err
-	})
+	err := writeWhole(c.made, name, false, k.writeCode)
 	if err != nil {
 		delete(c.staged, name)
 	}
+	return err
+}
+
+// writeCode writes the code, from where it is.
+func (k *keptModule) writeCode(w io.Writer) error {
+	if k.code.Bytes != nil {
+		_, err := w.Write(k.code.Bytes)
+		return err
+	}
+	f, err := os.Open(k.path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = io.Copy(w, f)
 	return err
 }
 

@@ -144,7 +144,7 @@ func (r *Runtime) Prepare(ctx context.Context, wasm []byte) (*Prepared, error) {
 	p := &Prepared{}
 	sum := digest(sha256.Sum256(wasm))
 	var err error
-	p.module, err = r.load(wasm, sum, func(m *Module, s *source) (err error) {
+	p.module, err = r.load(wasm, sum, true, func(m *Module, s *source) (err error) {
 		start := time.Now()
 		p.kept, err = m.obtainCode(ctx, s)
 		m.info.CompileTime += time.Since(start)

@@ -48,11 +48,11 @@ func (s *source) plan() (*wasmbin.Instrumented, error) {
 
 // find looks for what was kept of a module. discarded says that it was of no
 // use.
-func (r *Runtime) find(wasm []byte, sum digest) (s *source, discarded bool) {
+func (r *Runtime) find(wasm []byte, sum digest, withCode bool) (s *source, discarded bool) {
 	s = &source{wasm: wasm}
 	if r.cache != nil && compilesHere() {
 		s.id = r.cache.identify(sum)
-		s.kept, discarded = r.cache.fetch(s.id)
+		s.kept, discarded = r.cache.fetch(s.id, withCode)
 	}
 	return s, discarded
 }
@@ -176,7 +176,7 @@ func (r *Runtime) produce(ctx context.Context, made *wasmbin.Instrumented) (k *k
 // the engine knows whose code it is given.
 func (r *Runtime) share(ctx context.Context, skeleton, hull []byte) (Code, error) {
 	id := r.cache.identifyShared(skeleton)
-	kept, _ := r.cache.fetch(id)
+	kept, _ := r.cache.fetch(id, true)
 	if kept == nil {
 		code, err := r.makeCode(ctx, skeleton)
 		if err != nil {

@@ -32,8 +32,8 @@ import (
 type keptModule struct {
 	plan *wasmbin.Instrumented // its Wasm is nil
 	hull []byte                // see wasmbin.Hull
-	code Code
-	path string // of the file; empty before there is one
+	code Code                  // its Bytes are nil when they were verified and stay in the file
+	path string                // of the file; empty before there is one
 }
 
 const (
@@ -72,12 +72,18 @@ func (c *codeCache) path(id codeID) string {
 
 // seal binds what is kept to what it was made of.
 func (c *codeCache) seal(id codeID, parts ...[]byte) []byte {
-	h := newSeal(c.key)
-	fmt.Fprintf(h, "%s%s\x00%s\x00%s\x00", keptDomain, filepath.Base(c.kept), id.engine, id.digest)
+	h := c.sealed(id)
 	for _, b := range parts {
 		h.Write(b)
 	}
 	return h.Sum(nil)
+}
+
+// sealed begins the seal of what is kept of a module.
+func (c *codeCache) sealed(id codeID) hash.Hash {
+	h := newSeal(c.key)
+	fmt.Fprintf(h, "%s%s\x00%s\x00%s\x00", keptDomain, filepath.Base(c.kept), id.engine, id.digest)
+	return h
 }
 
 // newSeal is HMAC-SHA-256 with a key, or SHA-256 without one.
@@ -88,10 +94,11 @@ func newSeal(key []byte) hash.Hash {
 	return hmac.New(sha256.New, key)
 }
 
-// fetch returns what is kept of a module, verified. It returns nil when there
-// is nothing. A file that does not verify is deleted, and discarded is true.
-func (c *codeCache) fetch(id codeID) (k *keptModule, discarded bool) {
-	k, err := c.read(id)
+// fetch returns what is kept of a module, verified, with its code or, to be loaded
+// from the file, without. It returns nil when there is nothing. A file that does not
+// verify is deleted, and discarded is true.
+func (c *codeCache) fetch(id codeID, withCode bool) (k *keptModule, discarded bool) {
+	k, err := c.read(id, withCode)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, false
@@ -106,8 +113,9 @@ func (c *codeCache) fetch(id codeID) (k *keptModule, discarded bool) {
 
 var errSeal = errors.New("seal does not match")
 
-// read returns the verified contents of a kept file.
-func (c *codeCache) read(id codeID) (*keptModule, error) {
+// read returns the verified contents of a kept file. Without code, that is verified
+// piece by piece, and never in memory as a whole.
+func (c *codeCache) read(id codeID, withCode bool) (*keptModule, error) {
 	info, err := os.Lstat(c.path(id))
 	if err != nil {
 		return nil, err
@@ -115,25 +123,67 @@ func (c *codeCache) read(id codeID) (*keptModule, error) {
 	if !info.Mode().IsRegular() || info.Size() > maxCodeFile || info.Size() < int64(keptLeast) {
 		return nil, errSeal
 	}
-	b, err := os.ReadFile(c.path(id))
+	f, err := os.Open(c.path(id))
 	if err != nil {
 		return nil, err
 	}
-	k, err := c.unseal(id, b)
-	if err == nil {
-		k.path = c.path(id)
+	defer f.Close()
+	from := int64(0)
+	if !withCode {
+		if from, err = codeLength(f, info.Size()); err != nil {
+			return nil, err
+		}
 	}
-	return k, err
+	k, err := c.unseal(id, f, from, info.Size())
+	if err != nil {
+		return nil, err
+	}
+	if !withCode {
+		if len(k.code.Bytes) > 0 {
+			return nil, errKept // the lengths were others a moment ago
+		}
+		k.code.Bytes = nil
+	}
+	k.path = c.path(id)
+	return k, nil
 }
 
-// unseal verifies a kept file and takes it apart.
-func (c *codeCache) unseal(id codeID, b []byte) (*keptModule, error) {
+// sealSize is what follows the sealed part of a kept file.
+const sealSize = sha256.Size + len(keptMagic)
+
+// codeLength is how much of a kept file is code, as its table says, which is not
+// verified yet.
+func codeLength(f io.ReaderAt, size int64) (int64, error) {
+	var lengths [8]byte
+	if _, err := f.ReadAt(lengths[:], size-int64(sealSize+len(lengths))); err != nil {
+		return 0, err
+	}
+	plan, hull := binary.LittleEndian.Uint32(lengths[:]), binary.LittleEndian.Uint32(lengths[4:])
+	code := size - int64(keptTable+sealSize) - int64(plan) - int64(hull)
+	if code < 0 {
+		return 0, errKept
+	}
+	return code, nil
+}
+
+// unseal verifies a kept file of a size and takes it apart. What comes before from is
+// not kept in memory.
+func (c *codeCache) unseal(id codeID, f io.Reader, from, size int64) (*keptModule, error) {
+	h := c.sealed(id)
+	if _, err := io.CopyBuffer(h, io.LimitReader(f, from), make([]byte, 256<<10)); err != nil {
+		return nil, err
+	}
+	b := make([]byte, size-from)
+	if _, err := io.ReadFull(f, b); err != nil {
+		return nil, err
+	}
 	b, ok := bytes.CutSuffix(b, []byte(keptMagic))
 	if !ok || len(b) < sha256.Size {
 		return nil, errSeal
 	}
 	b, seal := b[:len(b)-sha256.Size], b[len(b)-sha256.Size:]
-	if !hmac.Equal(seal, c.seal(id, b)) {
+	h.Write(b)
+	if !hmac.Equal(seal, h.Sum(nil)) {
 		return nil, errSeal
 	}
 	return parseKept(b)

@@ -78,22 +78,23 @@ const compileTimeout = time.Minute
 // ctx's error.
 func (r *Runtime) Load(ctx context.Context, wasm []byte) (*Module, error) {
 	sum := digest(sha256.Sum256(wasm))
-	m, err := r.load(wasm, sum, func(m *Module, s *source) error { return m.compile(ctx, s) })
+	m, err := r.load(wasm, sum, false, func(m *Module, s *source) error { return m.compile(ctx, s) })
 	if err != nil {
 		return nil, fmt.Errorf("load module %.19s: %w", sum, err)
 	}
 	return m, nil
 }
 
-// load takes a module up to the point where there is something to compile.
-func (r *Runtime) load(wasm []byte, sum digest, compile func(m *Module, s *source) error) (*Module, error) {
+// load takes a module up to the point where there is something to compile. withCode says
+// that the machine code is wanted in memory, where it was kept.
+func (r *Runtime) load(wasm []byte, sum digest, withCode bool, compile func(m *Module, s *source) error) (*Module, error) {
 	if err := r.users.enter(); err != nil {
 		return nil, err
 	}
 	defer r.users.leave()
 	m := &Module{runtime: r, sum: sum}
 	start := time.Now()
-	s, discarded := r.find(wasm, sum)
+	s, discarded := r.find(wasm, sum, withCode)
 	m.info.CacheDiscarded = discarded
 	m.info.CompileTime = time.Since(start)
 	plan, err := s.plan()

@@ -43,15 +43,29 @@ func FuzzUnseal(f *testing.F) {
 	f.Add([]byte(keptMagic))
 	f.Add([]byte(nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		got, err := c.unseal(id, b)
+		got, err := c.unseal(id, bytes.NewReader(b), 0, int64(len(b)))
 		if (err == nil) != bytes.Equal(b, whole) {
 			t.Fatalf("%d bytes: %v", len(b), err)
 		}
 		if err == nil && !reflect.DeepEqual(got, want) {
 			t.Fatalf("got %+v, want %+v", got, want)
 		}
-		if _, err := c.unseal(codeID{digest: "e", engine: id.engine}, b); err == nil {
+		if _, err := c.unseal(codeID{digest: "e", engine: id.engine}, bytes.NewReader(b), 0, int64(len(b))); err == nil {
 			t.Fatal("the file of another module verifies")
+		}
+		if len(b) < keptLeast {
+			return
+		}
+		code, err := codeLength(bytes.NewReader(b), int64(len(b)))
+		if err != nil {
+			return
+		}
+		got, err = c.unseal(id, bytes.NewReader(b), code, int64(len(b)))
+		if (err == nil) != bytes.Equal(b, whole) {
+			t.Fatalf("%d bytes, without code: %v", len(b), err)
+		}
+		if err == nil && (len(got.code.Bytes) > 0 || !bytes.Equal(got.hull, want.hull) || !reflect.DeepEqual(got.plan, want.plan)) {
+			t.Fatalf("without code: got %+v, want %+v", got, want)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -148,11 +149,17 @@ func readBounded(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, MaxBlob+1))
-	if len(b) > MaxBlob {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	b.Grow(int(min(max(info.Size(), 0), MaxBlob)) + bytes.MinRead) // all of it at once, and the end
+	_, err = b.ReadFrom(io.LimitReader(f, MaxBlob+1))
+	if b.Len() > MaxBlob {
 		return nil, fmt.Errorf("%w: %s has more than %d bytes", ErrTooLarge, path, MaxBlob)
 	}
-	return b, err
+	return b.Bytes(), err
 }
 
 func (d dirBlobs) Has(ctx context.Context, digest string) (bool, error) {

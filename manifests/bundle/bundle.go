@@ -245,12 +245,25 @@ func (p *Package) Read(path string) ([]byte, error) {
 // Module returns the module that command names, and its path. The error wraps
 // [ErrNoModule] when the skill runs no module of its own.
 func (p *Package) Module() (path string, wasm []byte, err error) {
+	f, err := p.ModuleFile()
+	if err != nil {
+		return f.Path, nil, err
+	}
+	wasm, err = p.Read(f.Path)
+	return f.Path, wasm, err
+}
+
+// ModuleFile is [Package.Module] without reading it.
+func (p *Package) ModuleFile() (File, error) {
 	path, ok := modulePath(p.manifest)
 	if !ok {
-		return "", nil, fmt.Errorf("package %s: %w: it is a %s skill whose command is %q", p.name(), ErrNoModule, p.manifest.Type, p.manifest.Command)
+		return File{}, fmt.Errorf("package %s: %w: it is a %s skill whose command is %q", p.name(), ErrNoModule, p.manifest.Type, p.manifest.Command)
 	}
-	wasm, err = p.Read(path)
-	return path, wasm, err
+	i, there := slices.BinarySearchFunc(p.files, path, func(f File, path string) int { return strings.Compare(f.Path, path) })
+	if !there {
+		return File{Path: path}, fmt.Errorf("read %s of package %s: %w", path, p.name(), fs.ErrNotExist)
+	}
+	return p.files[i], nil
 }
 
 // name is the name of the package for people.
