@@ -86,6 +86,9 @@ func (b *bench) memcpyBars(ours report.Record, _ string) {
 }
 
 func (b *bench) throughputBars(two report.Record, _ string) {
+	if two.Module == nothingShared {
+		return
+	}
 	if one, ok := b.report.Find("throughput", two.Module, two.Input, callers(1)); ok {
 		b.report.AddBar("two callers / one", two.Module, two.Input, one/two.NS, ">= 1.8x", one/two.NS >= 1.8)
 	}

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/skillet-run/skillet/bench/engine"
 	"github.com/skillet-run/skillet/bench/guests"
@@ -29,6 +30,11 @@ func (b *bench) throughput(ctx context.Context) error {
 	for _, n := range crowds() {
 		table.Head = append(table.Head, callers(n))
 	}
+	control, err := b.line(nothingShared, "", arithmetic())
+	if err != nil {
+		return err
+	}
+	table.Rows = append(table.Rows, control)
 	for _, g := range guests.Text() {
 		wasm, err := b.module(g)
 		if err != nil {
@@ -54,27 +60,66 @@ func (b *bench) crowd(ctx context.Context, g guests.Guest, wasm []byte) (lines [
 	}
 	defer func() { err = errors.Join(err, closeAll(ctx, list)) }()
 	for _, t := range guests.Counts()[:2] {
-		one := list[0].job(ctx, t)
-		var jobs []measure.Job
-		for _, n := range crowds() {
-			jobs = append(jobs, measure.Job{Name: callers(n), Run: together(n, one.Run), Check: one.Check})
-		}
-		times, err := b.plan.Jobs(jobs)
+		line, err := b.line(g.Name, t.Name, list[0].job(ctx, t))
 		if err != nil {
 			return nil, err
-		}
-		line := []string{g.Name, t.Name}
-		for i, ns := range times {
-			b.report.Add(report.Record{Section: "throughput", Module: g.Name, Input: t.Name, Row: jobs[i].Name, NS: ns})
-			cell := fmt.Sprintf("%.0f/s", 1e9/ns)
-			if i > 0 {
-				cell = report.Number(times[0]/ns) + "x"
-			}
-			line = append(line, cell)
 		}
 		lines = append(lines, line)
 	}
 	return lines, nil
+}
+
+// line has ever more goroutines do a job.
+func (b *bench) line(module, input string, one measure.Job) ([]string, error) {
+	var jobs []measure.Job
+	for _, n := range crowds() {
+		jobs = append(jobs, measure.Job{Name: callers(n), Run: together(n, one.Run), Check: one.Check})
+	}
+	times, err := b.sustained().Jobs(jobs)
+	if err != nil {
+		return nil, err
+	}
+	line := []string{module, input}
+	for i, ns := range times {
+		b.report.Add(report.Record{Section: "throughput", Module: module, Input: input, Row: jobs[i].Name, NS: ns})
+		cell := fmt.Sprintf("%.0f/s", 1e9/ns)
+		if i > 0 {
+			cell = report.Number(times[0]/ns) + "x"
+		}
+		line = append(line, cell)
+	}
+	return line, nil
+}
+
+// nothingShared is what the machine allows: arithmetic in Go, on numbers that each
+// goroutine has for itself. Processors that share a core do not reach twice as much.
+const nothingShared = "arithmetic in Go"
+
+func arithmetic() measure.Job {
+	return measure.Job{Name: nothingShared, Run: func(n int) error {
+		x := uint64(n) | 1
+		for range n {
+			for range 10_000 {
+				x ^= x << 13
+				x ^= x >> 7
+				x ^= x << 17
+			}
+		}
+		if x == 0 { // it never is, which the compiler does not know
+			return errors.New("the state of a xorshift generator became zero")
+		}
+		return nil
+	}}
+}
+
+// sustained measures for longer at a time: in two milliseconds a second caller has hardly
+// been woken, on a processor that was idle before.
+func (b *bench) sustained() measure.Plan {
+	p := b.plan
+	if p.Rounds > 0 {
+		p.Rounds, p.Slot = (p.Rounds+2)/3, 100*time.Millisecond
+	}
+	return p
 }
 
 // together spreads n runs over some goroutines; n is how many all do together.
