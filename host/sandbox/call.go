@@ -163,7 +163,7 @@ func (r *Runtime) takeSlot(ctx context.Context, waits func(bool)) (waited bool, 
 // execute runs the call in an instance that nobody has used, as far as any
 // guest can tell. Its time began at began.
 func (m *Module) execute(ctx context.Context, c *Call, began time.Time) (Result, error) {
-	bound := newCallContext(ctx, began.Add(c.Limits.Wall))
+	bound := newCallContext(ctx, began, c.Limits.Wall)
 	defer bound.end()
 	in, err := m.obtain(bound, c)
 	if err == nil && c.session != nil {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"runtime"
 	"strconv"
-	"time"
 
 	"github.com/tetratelabs/wazero/api"
 )
@@ -138,8 +137,8 @@ var errWall = errors.New("wall time is over")
 
 // timeOver says why the call must end now, or nil.
 func (in *instance) timeOver() error {
-	now := time.Now()
-	if now.After(in.wallEnd) {
+	now := in.bound.now()
+	if now.After(in.bound.wallEnd) {
 		return in.wallError()
 	}
 	err := errAt(in.ctx, now)

@@ -132,6 +132,7 @@ func (b builtin) entry() hostEntry {
 func (f HostFunc) entry() hostEntry {
 	cost := f.Fuel
 	orElse(&cost, DefaultHostFuel)
+	name := qualified(f.Module, f.Name)
 	run := func(ctx context.Context, _ api.Module, stack []uint64) {
 		in := running(ctx)
 		in.effects = true
@@ -141,7 +142,7 @@ func (f HostFunc) entry() hostEntry {
 		g := &Guest{in: in}
 		defer g.end()
 		err := f.Call(ctx, g, stack)
-		in.afterHost(qualified(f.Module, f.Name), err)
+		in.afterHost(name, err)
 	}
 	return hostEntry{FuncType{f.Module, f.Name, f.Params, f.Results}, run}
 }

@@ -25,8 +25,8 @@ type instance struct {
 	call   *Call // of this instance's own, a copy; nil between calls
 	own    Call
 
-	ctx     context.Context
-	wallEnd time.Time
+	ctx   context.Context
+	bound *callContext // of the call; ctx, or around it
 
 	memory    memoryBudget
 	linear    allocator
@@ -87,7 +87,7 @@ func (in *instance) arm(c *Call, files *fileTree) {
 func (in *instance) bind(ctx *callContext) {
 	in.depth = nesting(ctx.parent)
 	ctx.in = in
-	in.ctx, in.wallEnd = ctx, ctx.wallEnd
+	in.ctx, in.bound = ctx, ctx
 }
 
 // open instantiates the module. Nothing of the guest runs yet: its start

@@ -191,7 +191,7 @@ func (in *instance) rest(pages int) bool {
 	held := in.linear.memory.held(pages, in.module.runtime.strategy)
 	in.cost += int64(held)
 	in.wasi.Close()
-	in.call, in.own, in.ctx, in.files, in.streams, in.response = nil, Call{}, nil, nil, streams{}, response{}
+	in.call, in.own, in.ctx, in.bound, in.files, in.streams, in.response = nil, Call{}, nil, nil, nil, streams{}, response{}
 	in.guestErr, in.fatal, in.kernel.input = nil, nil, nil
 	return held <= in.at.size()+growthKept
 }
