@@ -193,7 +193,7 @@ func (t *terminal) printEvidence(v proposed) {
 		t.say("  note: %s", plain(review.InterpreterWords(v.Interprets)))
 	}
 	t.printFindings(v)
-	if v.Tests != nil && v.kind.IsCode() {
+	if v.Tests != nil && !v.kind.IsPlugin() {
 		t.printTests(v)
 	}
 	showShadow(t.say, v.Replays, v.full)

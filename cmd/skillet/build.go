@@ -212,6 +212,8 @@ func writeModule(from, to string) error {
 
 func (t *terminal) showBuilt(b built) {
 	switch {
+	case b.Language == "" && b.Module == "":
+		t.say("%s: it has no code, and there is nothing to build", plain(filepath.Base(b.Dir)))
 	case b.Language == "":
 		t.say("%s: there is no source to build; the module is there", plain(b.Module))
 	case b.Module == "":

@@ -229,13 +229,17 @@ func (t *terminal) showTested(out tested) {
 	if out.Recorded != "" {
 		t.say("recorded %s", visible(out.Recorded))
 	}
-	t.say("%s@%s: %s in %.2f s; at most %d fuel, %s", plain(r.Skill), plain(r.Version), tally(r), r.DurationMS/1000, r.Fuel, size(int64(r.PeakMemoryBytes)))
+	most := ""
+	if r.Fuel > 0 { // not for a prompt
+		most = fmt.Sprintf("; at most %d fuel, %s", r.Fuel, size(int64(r.PeakMemoryBytes)))
+	}
+	t.say("%s@%s: %s in %.2f s%s", plain(r.Skill), plain(r.Version), tally(r), r.DurationMS/1000, most)
 }
 
 // noCases says how to write a case.
 func noCases(c *cli.Context, s subject, r casetest.Report) error {
 	m := s.pkg.Manifest()
-	if r.Found > 0 && m.Type.IsCode() {
+	if r.Found > 0 && !m.Type.IsPlugin() {
 		return task.Errorf(task.KindNotFound, "none of the %d test cases of %s matches %s", r.Found, m.Name, c.String("run")).
 			WithHint("--run looks at \"file: name\", such as \"tests/a.json: empty\"")
 	}
@@ -244,8 +248,8 @@ func noCases(c *cli.Context, s subject, r casetest.Report) error {
 		return task.Errorf(task.KindNotFound, "%s is a plugin: test cases are for tools, and it has none", m.Name).
 			WithHint("`skillet provider test %s` asks a provider", m.Name)
 	case m.Type.IsPrompt():
-		return task.Errorf(task.KindNotFound, "%s is a %s skill: it has no code to test", m.Name, m.Type).
-			WithHint("`skillet run %s --render` shows its prompt", s.name)
+		return task.Errorf(task.KindNotFound, "%s has no test cases", m.Name).
+			WithHint("write tests/first.json: [{\"name\": \"what it shows\", \"input\": {}, \"expect_text\": {\"$contains\": \"what the prompt says\"}}]; `skillet run %s --render` shows the prompt", s.name)
 	}
 	tool := ""
 	if len(m.Tools) > 0 {

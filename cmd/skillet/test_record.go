@@ -32,6 +32,9 @@ func (t *terminal) recordCase(ctx context.Context, c *cli.Context, h *host.Host,
 	switch {
 	case s.dir == "":
 		return "", task.Errorf(task.KindUsage, "--record writes into a directory, and %s is none", s.name).WithHint("name the directory of the skill")
+	case !s.pkg.Manifest().Type.IsCode():
+		return "", task.Errorf(task.KindUsage, "--record records the call of a tool, and %s is a %s", s.name, s.pkg.Manifest().Type).
+			WithHint("a case of a prompt is its parameters and its text, which `skillet run %s --render` shows", s.name)
 	case !caseName.MatchString(name):
 		return "", task.Errorf(task.KindUsage, "--record %q: a case has a name of letters, digits and . _ -, with which its file is called", name)
 	}

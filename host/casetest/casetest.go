@@ -119,7 +119,7 @@ func (t *Tester) Run(ctx context.Context, p *bundle.Package, o Options) (Report,
 		r.Problems = append(r.Problems, err.Error())
 	}
 	s := suite{tester: t, pkg: p, options: o, cases: r.choose(all, o)}
-	if len(s.cases) == 0 || !p.Manifest().Type.IsCode() {
+	if len(s.cases) == 0 || p.Manifest().Type.IsPlugin() {
 		return r, ctx.Err()
 	}
 	var err error

@@ -16,16 +16,22 @@ import (
 // OK is false.
 func (r *Runner) Render(ctx context.Context, c Call) (prompt.Prompt, task.Result) {
 	a := begin(c, asAsked, nil)
-	p, err := r.render(ctx, a)
-	if err == nil {
-		a.output = []byte(p.Text())
-	}
+	p, err := r.rendered(ctx, a)
 	a.finish(err)
 	r.recorded(ctx, a)
 	if !a.result.OK {
 		return prompt.Prompt{}, a.result
 	}
 	return p, a.result
+}
+
+// rendered renders a prompt, whose text is what the run puts out.
+func (r *Runner) rendered(ctx context.Context, a *run) (prompt.Prompt, error) {
+	p, err := r.render(ctx, a)
+	if err == nil {
+		a.output = []byte(p.Text())
+	}
+	return p, err
 }
 
 // Ask renders a prompt and has a model answer it. Raw of the result is the
@@ -91,10 +97,10 @@ func (r *Runner) render(ctx context.Context, a *run) (prompt.Prompt, error) {
 			WithHint("it is a prompt: leave the tool out")
 	}
 	a.result.Tool = manifests.PromptToolName
-	env := hostfn.NewEnv(hostfn.Settings{
+	env := hostfn.NewEnv(a.onStage(hostfn.Settings{
 		Granted: a.granted, Beyond: a.call.Bounds.beyond, Approved: a.approved(), Policies: r.policies, Principal: a.principal(),
 		Home: r.settings.Home, Own: r.settings.Own, Workspace: a.call.Workspace, RunID: string(a.result.RunID),
-	})
+	}))
 	defer env.Close()
 	files, err := env.FS()
 	if err != nil {

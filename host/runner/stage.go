@@ -30,10 +30,15 @@ type Stage struct {
 	Seed uint64
 }
 
-// try makes a call on a stage.
+// try makes a call on a stage. Of a prompt, its text is the answer: no model is asked.
 func (r *Runner) try(ctx context.Context, c Call) task.Result {
 	a := begin(c, asTest, nil)
-	a.finish(r.settle(ctx, a))
+	if a.manifest.Type.IsPrompt() {
+		_, err := r.rendered(ctx, a)
+		a.finish(err)
+	} else {
+		a.finish(r.settle(ctx, a))
+	}
 	return a.result
 }
 

@@ -51,6 +51,10 @@ func Recognise(dir string) (Project, error) {
 	if p.Manifest, err = readManifest(abs); err != nil {
 		return p, fmt.Errorf("build %s: %w", dir, err)
 	}
+	if m := p.Manifest; m != nil && !m.Type.IsCode() {
+		p.Module = "" // a prompt or a plugin: nothing is built of it here
+		return p, nil
+	}
 	p.named()
 	if p.Language == "" {
 		p.Language, p.Entry = languageOf(abs)
@@ -65,7 +69,7 @@ func Recognise(dir string) (Project, error) {
 // named takes from the manifest what it says about the module.
 func (p *Project) named() {
 	m := p.Manifest
-	if m == nil || !m.Type.IsCode() {
+	if m == nil {
 		return
 	}
 	p.Module = m.Command
