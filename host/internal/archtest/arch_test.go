@@ -61,7 +61,7 @@ var imports = map[string][]string{
 	"host/checkpoint":        nil,
 	"host/llm/budget":        {"host/event", "host/store", "host/task"},
 	"host/llm":               {"host/event", "host/llm/budget", "host/store", "host/task", "manifests", "plugins/provider"},
-	"host/llm/skillmodel":    {"host/hostfn", "host/llm", "host/llm/budget", "plugins/provider"},
+	"host/llm/skillmodel":    {"host/hostfn", "host/llm", "host/llm/budget", "host/task", "plugins/provider"},
 	"host/event":             {"host/store"},
 	"host/memory":            {"host/event", "host/memory/text", "host/memory/vector", "host/store"},
 	"host/memory/hashing":    {"host/memory/text"},
@@ -158,10 +158,13 @@ var imports = map[string][]string{
 	"host":                   {"*"},
 	"host/internal/archtest": nil,
 	"cmd/skillet": {
+		"cmd/skillet/internal/startheap",
 		"host", "host/adopt", "host/agents", "manifests/agent", "host/approval", "host/audit", "host/checkpoint", "host/closure", "host/resolve", "manifests/lockfile", "manifests/semver", "host/suggest", "host/hostfn", "host/config", "host/escape", "host/evidence", "host/findings", "host/install", "host/journal", "host/ledger", "host/memory", "host/event", "host/queue", "host/llm", "host/llm/budget", "host/orchestrator", "plugins/provider", "host/prompt", "host/recording", "host/registry", "host/replay", "host/review", "host/runner",
 		"host/sandbox/wasmbin", "host/sandbox/worker", "host/secret", "host/session", "host/settings", "host/skillset", "host/store", "host/store/atomicfile", "host/source", "manifests/signature", "manifests/signature/keyless", "host/signer", "host/trust", "host/task", "manifests", "manifests/bundle", "policies", "policies/capability",
 		"host/toolchain", "host/scaffold", "host/watch", "host/inspect", "host/casetest", "manifests/testcase", "host/narrow", "host/script",
 	},
+	"cmd/skillet/internal/startheap": nil,
+
 	"cmd/demo": nil,
 
 	// Guests: they know the SDK and nothing of the host.
