@@ -5,8 +5,6 @@ import (
 	"testing"
 
 	"github.com/skillet-run/skillet/host/approval"
-	"github.com/skillet-run/skillet/host/install"
-	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
@@ -40,13 +38,7 @@ func TestProviderIsLookedAtEachTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := h.Installer.Plan(t.Context(), install.Request{Package: p, Source: "test", Origin: registry.OriginUser, ProposedBy: "human:ada"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := h.Installer.Accept(t.Context(), approval.NewHuman("ada"), plan); err != nil {
-		t.Fatal(err)
-	}
+	accept(t, h, p)
 	// It was found, and started in vain.
 	if got := kind(); got == task.KindNotFound || got == task.KindDenied {
 		t.Errorf("after it was installed: %s", got)

@@ -85,6 +85,12 @@ func add(t *testing.T, h *host.Host, name, members string, result int32) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	accept(t, h, p)
+}
+
+// accept installs a package, with all that it asks for.
+func accept(t *testing.T, h *host.Host, p *bundle.Package) {
+	t.Helper()
 	plan, err := h.Installer.Plan(t.Context(), install.Request{Package: p, Source: "test", Origin: registry.OriginUser, ProposedBy: "human:ada"})
 	if err != nil {
 		t.Fatal(err)
