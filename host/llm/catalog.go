@@ -157,6 +157,7 @@ func (c *catalog) state(name string) freshness {
 func (c *catalog) refresh(outer context.Context, name string) {
 	ctx, cancel := context.WithTimeout(outer, refreshTime)
 	defer cancel()
+	before := c.pool.moved()
 	fresh, err := c.ask(ctx, name)
 	if err != nil && outer.Err() != nil {
 		c.mu.Lock()
@@ -166,7 +167,7 @@ func (c *catalog) refresh(outer context.Context, name string) {
 	}
 	if err == nil {
 		c.keep(ctx, name, fresh)
-		c.compare(name, fresh)
+		c.compare(name, fresh, before)
 	} else {
 		fresh = c.before(ctx, name)
 		fresh.problem = line(err.Error())
@@ -223,15 +224,15 @@ func (c *catalog) keep(ctx context.Context, name string, l listing) {
 }
 
 // compare takes over what a provider has loaded, and warns of models that the settings
-// name and it does not offer.
-func (c *catalog) compare(name string, l listing) {
+// name and it does not offer. before is as in sync.
+func (c *catalog) compare(name string, l listing, before uint64) {
 	var here []provider.Model
 	for _, m := range l.Models {
 		if l.Info.Local {
 			here = append(here, c.settings.amended(name, m))
 		}
 	}
-	c.pool.sync(name, here)
+	c.pool.sync(name, here, before)
 	for _, m := range c.settings.Models[name] {
 		if !slices.ContainsFunc(l.Models, func(o provider.Model) bool { return o.Name == m.Name }) {
 			c.log.Warn("a provider does not offer a model that the settings name", "provider", name, "model", m.Name)

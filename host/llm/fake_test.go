@@ -176,6 +176,17 @@ func (s *script) move(ctx context.Context, what string) error {
 func (s *script) Load(ctx context.Context, m string) error   { return s.move(ctx, "+"+m) }
 func (s *script) Unload(ctx context.Context, m string) error { return s.move(ctx, "-"+m) }
 
+// says has it say of a model whether that is loaded.
+func (s *script) says(model string, loaded bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.models {
+		if s.models[i].Name == model {
+			s.models[i].Loaded = loaded
+		}
+	}
+}
+
 // asked are the models that were asked, in order.
 func (s *script) asked() []string {
 	s.mu.Lock()

@@ -58,6 +58,7 @@ type pool struct {
 	starved bool          // who has the turn waits for memory
 	freed   chan struct{} // closed and replaced when somebody is done
 	clock   uint64        // counts uses
+	moves   uint64        // counts what came and went, at its beginning and its end
 }
 
 // A resident is a model that is loaded, or takes memory while it comes or goes.
@@ -78,10 +79,23 @@ func (p *pool) keepLoaded(ref Ref) {
 	p.keep = ref
 }
 
-// sync takes over what a provider says is loaded, of models that nobody uses.
-func (p *pool) sync(providerName string, models []provider.Model) {
+// moved is how much came and went so far; see sync.
+func (p *pool) moved() uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	return p.moves
+}
+
+// sync takes over what a provider says is loaded, of models that nobody uses. before is
+// what moved returned before the provider was asked: what it said is out of date when
+// something was loaded or unloaded meanwhile, and would have the pool forget what takes
+// memory.
+func (p *pool) sync(providerName string, models []provider.Model, before uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.moves != before {
+		return
+	}
 	for _, m := range models {
 		ref := Ref{providerName, m.Name}
 		r := p.in[ref]
@@ -163,6 +177,7 @@ func (p *pool) release(ref Ref, gone bool) {
 	defer p.mu.Unlock()
 	r := p.in[ref]
 	if r.users--; gone && r.users == 0 {
+		p.moves++
 		delete(p.in, ref)
 	}
 	close(p.freed)
@@ -206,10 +221,12 @@ func (p *pool) makeRoom(ref Ref, bytes uint64) (victim Ref, freed chan struct{},
 	}
 	if p.bound == 0 || sum+bytes <= p.bound {
 		p.starved = false
+		p.moves++
 		p.in[ref] = &resident{bytes: bytes, moving: true}
 		return Ref{}, nil, true
 	}
 	if oldest != nil {
+		p.moves++
 		oldest.moving = true
 		return victim, nil, false
 	}
@@ -227,6 +244,7 @@ func (p *pool) feed() {
 func (p *pool) settle(ref Ref, err error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.moves++
 	if err != nil {
 		delete(p.in, ref)
 		return err
@@ -241,6 +259,7 @@ func (p *pool) evict(ctx context.Context, ref Ref) error {
 	err := p.unload(ctx, ref)
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.moves++
 	if err != nil {
 		p.in[ref].moving = false
 		p.starved = false

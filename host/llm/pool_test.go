@@ -237,6 +237,7 @@ func TestPoolBound(t *testing.T) {
 			loaded -= 2 * sizes[what[1:]]
 		}
 		most = max(most, loaded)
+		p.says(what[1:], what[0] == '+')
 		return nil
 	}
 	h := newHost(t, llm.Settings{MemoryBytes: 6 * gib, Limits: map[string]llm.Limit{"p": {Concurrent: 16}}}, budget.Settings{}, p)
