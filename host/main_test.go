@@ -4,6 +4,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/sandbox/worker"
 )
 
@@ -11,6 +12,9 @@ import (
 func TestMain(m *testing.M) {
 	if worker.IsWorker(os.Args) {
 		os.Exit(worker.Main())
+	}
+	if host.IsPlugin(os.Args) {
+		os.Exit(host.ServePlugin(os.Args[3]))
 	}
 	os.Exit(m.Run())
 }

@@ -168,7 +168,7 @@ func (p *providers) Provider(ctx context.Context, name string) (provider.Provide
 		spec, err = p.spec(ctx, name)
 	}
 	if err != nil {
-		p.h.Plugins().Remove(ctx, plugins.KindProvider, name)
+		p.h.withdraw(ctx, plugins.KindProvider, name, err)
 		return nil, fmt.Errorf("start provider %s: %w", name, err)
 	}
 	return p.h.Plugins().Provider(ctx, spec)

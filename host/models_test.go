@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"bytes"
+	"context"
 	"testing"
 
 	"github.com/skillet-run/skillet/host/approval"
@@ -64,5 +65,25 @@ func TestProviderIsLookedAtEachTime(t *testing.T) {
 	}
 	if got := kind(); got != task.KindDenied {
 		t.Errorf("after native was taken from it: %s", got)
+	}
+}
+
+// A caller that goes away takes no provider from the others.
+func TestProviderOutlivesItsCallers(t *testing.T) {
+	var log bytes.Buffer
+	h := open(t, t.TempDir(), &log)
+	defer h.Close(t.Context())
+	if _, err := h.Provider(t.Context(), "local"); err != nil {
+		t.Fatal(err)
+	}
+	before := h.Plugins().Status()
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := h.Provider(gone, "local"); err == nil {
+		t.Fatal("a caller that is gone was given a provider")
+	}
+	after := h.Plugins().Status()
+	if len(before) != 1 || len(after) != 1 || after[0].PID != before[0].PID || after[0].PID == 0 {
+		t.Errorf("before %+v, after %+v", before, after)
 	}
 }

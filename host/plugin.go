@@ -89,6 +89,14 @@ func (p *plugged) close() {
 	}
 }
 
+// withdraw stops a plugin that is gone or may not run any more, as err says. Another
+// error, such as the end of one caller's context, is none of its other callers' business.
+func (h *Host) withdraw(ctx context.Context, kind plugins.Kind, name string, err error) {
+	if k := task.AsError(err).Kind; k == task.KindNotFound || k == task.KindDenied {
+		h.Plugins().Remove(ctx, kind, name)
+	}
+}
+
 // pluginPackages are the active packages of a kind of plugins, by name.
 func (h *Host) pluginPackages(ctx context.Context, kind manifests.Kind) (map[string]registry.Skill, error) {
 	found := map[string]registry.Skill{}

@@ -281,7 +281,7 @@ func (s staff) Definitions(ctx context.Context) ([]orchestrator.Definition, erro
 func (s staff) Agent(ctx context.Context, name string) (agent.Agent, error) {
 	spec, err := s.spec(ctx, name)
 	if err != nil {
-		s.h.Plugins().Remove(ctx, plugins.KindAgent, name)
+		s.h.withdraw(ctx, plugins.KindAgent, name, err)
 		return nil, err
 	}
 	return s.h.Plugins().Agent(ctx, spec)
