@@ -60,12 +60,14 @@ func (h *Host) ModelStats(ctx context.Context, since time.Time) (ModelStats, err
 func (s *ModelStats) sum(uses []llm.Use) {
 	byModel, byTier, byDay := map[string]llm.Spent{}, map[string]llm.Spent{}, map[string]llm.Spent{}
 	for _, u := range uses {
-		s.Total = together(s.Total, u.Spent)
+		s.Total.Add(u.Spent)
 		for _, of := range []struct {
 			all  map[string]llm.Spent
 			name string
 		}{{byModel, u.Provider + "/" + u.Model}, {byTier, cmp.Or(string(u.Tier), noTier)}, {byDay, u.Day}} {
-			of.all[of.name] = together(of.all[of.name], u.Spent)
+			sum := of.all[of.name]
+			sum.Add(u.Spent)
+			of.all[of.name] = sum
 		}
 	}
 	s.Models, s.Tiers, s.Days = usesOf(byModel), usesOf(byTier), usesOf(byDay)
@@ -80,12 +82,4 @@ func usesOf(all map[string]llm.Spent) []ModelUse {
 		uses = append(uses, ModelUse{name, all[name]})
 	}
 	return uses
-}
-
-func together(a, b llm.Spent) llm.Spent {
-	return llm.Spent{
-		Calls: a.Calls + b.Calls, Failed: a.Failed + b.Failed, Cached: a.Cached + b.Cached,
-		InputTokens: a.InputTokens + b.InputTokens, OutputTokens: a.OutputTokens + b.OutputTokens, ThinkingTokens: a.ThinkingTokens + b.ThinkingTokens,
-		Estimated: a.Estimated + b.Estimated, MicroUSD: a.MicroUSD + b.MicroUSD, TookMS: a.TookMS + b.TookMS,
-	}
 }

@@ -47,7 +47,8 @@ type Spent struct {
 	TookMS int64 `json:"took_ms"`
 }
 
-func (s *Spent) add(o Spent) {
+// Add counts o too.
+func (s *Spent) Add(o Spent) {
 	s.Calls += o.Calls
 	s.Failed += o.Failed
 	s.Cached += o.Cached
@@ -93,7 +94,7 @@ func (t *tally) count(u Use, s Spent) {
 	defer t.mu.Unlock()
 	u.Day, u.Spent = time.Now().UTC().Format(time.DateOnly), Spent{}
 	sum := t.since[u]
-	sum.add(s)
+	sum.Add(s)
 	if t.since == nil {
 		t.since = map[Use]Spent{}
 	}
@@ -110,7 +111,7 @@ func (t *tally) save(ctx context.Context) error {
 	for u, s := range counted {
 		err := change(ctx, t.kv, u.key(), func(kept *Use) {
 			sum := kept.Spent
-			sum.add(s)
+			sum.Add(s)
 			*kept = u
 			kept.Spent = sum
 		})
@@ -129,7 +130,7 @@ func (t *tally) putBack(u Use, s Spent) {
 		t.since = map[Use]Spent{}
 	}
 	s2 := t.since[u]
-	s2.add(s)
+	s2.Add(s)
 	t.since[u] = s2
 }
 

@@ -15,8 +15,8 @@ import (
 	"runtime/debug"
 )
 
-// Bytes is how much memory the process may have before the first collection.
-const Bytes = 48 << 20
+// unswept is how much memory the process may have before the first collection, in bytes.
+const unswept = 48 << 20
 
 func init() { raise(os.Getenv) }
 
@@ -26,7 +26,7 @@ func raise(getenv func(string) string) bool {
 		return false
 	}
 	percent := debug.SetGCPercent(-1)
-	debug.SetMemoryLimit(Bytes)
+	debug.SetMemoryLimit(unswept)
 	runtime.SetFinalizer(&sentinel{percent: percent}, (*sentinel).lower)
 	return true
 }
@@ -40,7 +40,7 @@ type sentinel struct {
 // lower has garbage collected as ever. A limit that was set meanwhile stays.
 func (s *sentinel) lower() {
 	debug.SetGCPercent(s.percent)
-	if debug.SetMemoryLimit(-1) == Bytes {
+	if debug.SetMemoryLimit(-1) == unswept {
 		debug.SetMemoryLimit(math.MaxInt64)
 	}
 }

@@ -36,7 +36,7 @@ func TestRaise(t *testing.T) {
 			if !raise(none) {
 				t.Fatal("not raised")
 			}
-			if percent, now := settings(); percent != -1 || now != Bytes {
+			if percent, now := settings(); percent != -1 || now != unswept {
 				t.Errorf("percent %d, limit %d", percent, now)
 			}
 			if limit != math.MaxInt64 {
@@ -66,7 +66,7 @@ func TestItEnds(t *testing.T) {
 	raise(func(string) string { return "" })
 	runtime.ReadMemStats(&before)
 	var keep [][]byte
-	for range 3 * Bytes >> 20 {
+	for range 3 * unswept >> 20 {
 		keep = append(keep, make([]byte, 1<<20))
 	}
 	runtime.ReadMemStats(&after)
