@@ -90,6 +90,7 @@ func (w *Workshop) Ways() []Way {
 	return []Way{
 		{BareWarm, bare{w: w}.open},
 		{Ours, w.openOurs},
+		w.metered(),
 		{BareFresh, bare{w: w, fresh: true}.open},
 		{BareTimeout, bare{w: w, timeout: true}.open},
 		{SDKWarm, sdk{w: w}.open},
@@ -101,12 +102,12 @@ func (w *Workshop) Ways() []Way {
 	}
 }
 
-// Only returns the ways with these names, in the order of the names, of Ways,
-// Metered and OursRoomy.
+// Only returns the ways with these names, in the order of the names, of Ways and
+// OursRoomy.
 func (w *Workshop) Only(names ...string) []Way {
 	var list []Way
 	for _, name := range names {
-		for _, way := range append(w.Ways(), w.metered(), Way{OursRoomy, w.openRoomy}) {
+		for _, way := range append(w.Ways(), Way{OursRoomy, w.openRoomy}) {
 			if way.Name == name {
 				list = append(list, way)
 			}

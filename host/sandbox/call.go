@@ -99,46 +99,48 @@ func (c *Call) initialisesItself() bool {
 // Errors: a [LimitError], [TrapError] or [GuestError]; [ErrNoExport],
 // [ErrSignature], [ErrClosed], [ErrPanic]; the error of a host function; the
 // error of ctx.
-func (m *Module) Call(ctx context.Context, c Call) (Result, error) {
+func (m *Module) Call(ctx context.Context, c Call) (r Result, err error) {
 	start := time.Now()
 	c.Limits = c.Limits.filled()
-	r, err := m.admit(ctx, &c, start)
-	r.Duration = time.Since(start)
-	if err != nil {
+	if err := m.admit(ctx, &c, start, &r); err != nil {
+		r.Duration = time.Since(start)
 		return r, fmt.Errorf("call %s: %w", c.Export, err)
 	}
 	return r, nil
 }
 
 // admit refuses calls that cannot work, waits for a slot, and runs the call.
-func (m *Module) admit(ctx context.Context, c *Call, began time.Time) (r Result, err error) {
+func (m *Module) admit(ctx context.Context, c *Call, began time.Time, r *Result) error {
 	if err := m.check(c); err != nil {
-		return r, err
+		return err
 	}
 	depth := nesting(ctx)
 	if depth >= MaxDepth {
-		return r, &LimitError{What: "call depth", Limit: fmt.Sprintf("%d calls", MaxDepth), kind: ErrDepth}
+		return &LimitError{What: "call depth", Limit: fmt.Sprintf("%d calls", MaxDepth), kind: ErrDepth}
 	}
 	if err := m.users.enter(); err != nil {
-		return r, err
+		return err
 	}
 	defer m.users.leave()
 	if err := m.runtime.users.enter(); err != nil {
-		return r, err
+		return err
 	}
 	defer m.runtime.users.leave()
 	if depth > 0 {
-		return m.execute(ctx, c, began)
+		return m.execute(ctx, c, began, r)
 	}
 	waited, err := m.runtime.takeSlot(ctx, c.Waits)
 	if err != nil {
-		return r, err
+		return err
 	}
 	defer func() { <-m.runtime.slots }()
-	if waited {
-		began = time.Now()
+	if !waited {
+		return m.execute(ctx, c, began, r)
 	}
-	return m.execute(ctx, c, began)
+	now := time.Now()
+	err = m.execute(ctx, c, now, r)
+	r.Duration += now.Sub(began)
+	return err
 }
 
 // takeSlot waits for a slot, and reports whether it had to.
@@ -162,29 +164,33 @@ func (r *Runtime) takeSlot(ctx context.Context, waits func(bool)) (waited bool, 
 
 // execute runs the call in an instance that nobody has used, as far as any
 // guest can tell. Its time began at began.
-func (m *Module) execute(ctx context.Context, c *Call, began time.Time) (Result, error) {
+func (m *Module) execute(ctx context.Context, c *Call, began time.Time, r *Result) error {
 	bound := newCallContext(ctx, began, c.Limits.Wall)
 	defer bound.end()
 	in, err := m.obtain(bound, c)
 	if err == nil && c.session != nil {
 		err = c.session.enter(in)
 	}
-	instantiate := time.Since(began)
+	ready := bound.elapsed()
+	if err == nil {
+		err = in.timeOver(ready)
+	}
 	switch {
 	case err != nil:
 		err = in.blame(err)
 	case in.exited:
 		err = in.blame(in.verdict())
 	default:
+		in.observe()
 		err = in.run()
 	}
 	if c.session != nil {
 		err = c.session.leave(in, err)
 	}
-	r := in.result()
-	r.Figures = m.giveBack(in, err, began)
-	r.InstantiateTime = instantiate
-	return r, err
+	in.result(r)
+	r.InstantiateTime = ready
+	r.Duration = m.giveBack(in, err, bound, &r.Figures)
+	return err
 }
 
 // check refuses what can be told to fail before anything runs.

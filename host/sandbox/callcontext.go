@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -12,76 +13,85 @@ import (
 //
 // A function that keeps it finds it ended, whatever its instance does by then.
 type callContext struct {
-	parent   context.Context
-	in       *instance
-	began    time.Time
-	wallEnd  time.Time // the call's own deadline
-	deadline time.Time // that, or the parent's when it is earlier
+	parent context.Context
+	in     *instance
+	began  time.Time
+	wall   time.Duration // the call's own deadline, after began
+	most   time.Duration // that, or the parent's when it is earlier
 
-	mu     sync.Mutex
-	timed  context.Context // ends at the deadline; nil until Done is asked for
+	ended atomic.Bool
+	timer atomic.Pointer[timer] // nil until Done is asked for
+	mu    sync.Mutex            // held to make it
+}
+
+// timer is a context that ends at the deadline.
+type timer struct {
+	context.Context
 	cancel context.CancelFunc
-	ended  bool
 }
 
 type instanceKey struct{}
 
 func newCallContext(parent context.Context, began time.Time, wall time.Duration) *callContext {
-	wallEnd := began.Add(wall)
-	c := &callContext{parent: parent, began: began, wallEnd: wallEnd, deadline: wallEnd}
-	if d, ok := parent.Deadline(); ok && d.Before(wallEnd) {
-		c.deadline = d
+	c := &callContext{parent: parent, began: began, wall: wall, most: wall}
+	if d, ok := parent.Deadline(); ok {
+		c.most = min(wall, d.Sub(began))
 	}
 	return c
 }
 
 // Deadline returns the call's, or the parent's when that is earlier.
-func (c *callContext) Deadline() (time.Time, bool) { return c.deadline, true }
+func (c *callContext) Deadline() (time.Time, bool) { return c.began.Add(c.most), true }
 
 // Done returns a channel that is closed when the call must end.
-func (c *callContext) Done() <-chan struct{} { return c.timer().Done() }
-
-func (c *callContext) timer() context.Context {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.timed == nil {
-		c.timed, c.cancel = context.WithDeadlineCause(c.parent, c.wallEnd, errWall)
-		if c.ended {
-			c.cancel()
-		}
+func (c *callContext) Done() <-chan struct{} {
+	if t := c.timer.Load(); t != nil {
+		return t.Done()
 	}
-	return c.timed
+	return c.startTimer().Done()
 }
 
-// now is the time, of one clock, where time.Now asks two: guests cause it to be asked
-// for millions of times.
-func (c *callContext) now() time.Time { return c.began.Add(time.Since(c.began)) }
+func (c *callContext) startTimer() *timer {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if t := c.timer.Load(); t != nil {
+		return t
+	}
+	t := &timer{}
+	t.Context, t.cancel = context.WithDeadlineCause(c.parent, c.began.Add(c.wall), errWall)
+	c.timer.Store(t)
+	if c.ended.Load() {
+		t.cancel()
+	}
+	return t
+}
+
+// elapsed is how long the call has run. It asks one clock, where time.Now asks
+// two: guests cause it to be asked for millions of times.
+func (c *callContext) elapsed() time.Duration { return time.Since(c.began) }
 
 // Err tells why the call must end, or nil.
-func (c *callContext) Err() error { return c.errAt(c.now()) }
+func (c *callContext) Err() error { return c.errAfter(c.elapsed()) }
 
-func (c *callContext) errAt(now time.Time) error {
-	c.mu.Lock()
-	timed, ended := c.timed, c.ended
-	c.mu.Unlock()
-	if timed != nil {
-		return timed.Err()
+func (c *callContext) errAfter(elapsed time.Duration) error {
+	if t := c.timer.Load(); t != nil {
+		return t.Err()
 	}
 	switch err := c.parent.Err(); {
 	case err != nil:
 		return err
-	case ended:
+	case c.ended.Load():
 		return context.Canceled
-	case now.After(c.deadline):
+	case elapsed > c.most:
 		return context.DeadlineExceeded
 	}
 	return nil
 }
 
-// errAt is the error of a context at a time that is now.
-func errAt(ctx context.Context, now time.Time) error {
+// errAfter is the error of a context of a call that has run for so long.
+func errAfter(ctx context.Context, elapsed time.Duration) error {
 	if c, ok := ctx.(*callContext); ok {
-		return c.errAt(now)
+		return c.errAfter(elapsed)
 	}
 	return ctx.Err()
 }
@@ -91,22 +101,17 @@ func (c *callContext) Value(key any) any {
 	if key == (instanceKey{}) {
 		return c.in
 	}
-	c.mu.Lock()
-	timed := c.timed
-	c.mu.Unlock()
-	if timed != nil {
-		return timed.Value(key)
+	if t := c.timer.Load(); t != nil {
+		return t.Value(key)
 	}
 	return c.parent.Value(key)
 }
 
 // end is called when the call is over.
 func (c *callContext) end() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.ended = true
-	if c.cancel != nil {
-		c.cancel()
+	c.ended.Store(true)
+	if t := c.timer.Load(); t != nil {
+		t.cancel()
 	}
 }
 

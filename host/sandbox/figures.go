@@ -15,7 +15,8 @@ type Figures struct {
 	SnapshotTime time.Duration
 	// ResetTime is the time spent on bringing the instance back to its snapshot,
 	// part of Result.Duration, and Strategy how it was done: StrategyNone when
-	// the instance was thrown away.
+	// the instance was thrown away, StrategyScan also when StrategyFaults had to
+	// ask.
 	ResetTime time.Duration
 	Strategy  Strategy
 	// DirtyPages is how many pages of 4 KiB had to be restored. A page that

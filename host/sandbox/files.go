@@ -17,10 +17,13 @@ type fileTree struct {
 
 // newFileTree returns nil for a call without files.
 func newFileTree(c *Call) *fileTree {
+	if c.FS == nil && c.Files == nil && c.Tape == nil {
+		return nil
+	}
 	t := &fileTree{}
 	open := c.Files
 	if open == nil && c.FS != nil {
-		open = func(refused func(*jail.QuotaError)) wasi.FS { return wasi.NewJail(c.FS, c.Limits.Files, refused) }
+		open = jailed(c.FS, c.Limits.Files)
 	}
 	switch {
 	case c.Tape != nil:
@@ -33,6 +36,11 @@ func newFileTree(c *Call) *fileTree {
 	}
 	t.preopens = t.FS.Preopens()
 	return t
+}
+
+// jailed opens what is behind Call.FS.
+func jailed(root *jail.FS, quota jail.Quota) func(refused func(*jail.QuotaError)) wasi.FS {
+	return func(refused func(*jail.QuotaError)) wasi.FS { return wasi.NewJail(root, quota, refused) }
 }
 
 // Preopens lists the directories that are open when the guest begins.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"strconv"
+	"time"
 
 	"github.com/tetratelabs/wazero/api"
 )
@@ -111,6 +112,7 @@ func (in *instance) tick() {
 		in.stop(in.fuelError())
 	}
 	if in.fuel.ticks++; in.fuel.ticks%ticksPerYield == 0 {
+		in.unobserved()
 		runtime.Gosched()
 	}
 }
@@ -127,7 +129,7 @@ func (in *instance) fuelError() *LimitError {
 // it was ended before and something in it carried on.
 func (in *instance) checkTime() {
 	in.carryOn()
-	if err := in.timeOver(); err != nil {
+	if err := in.timeOver(in.bound.elapsed()); err != nil {
 		in.stop(err)
 	}
 }
@@ -135,13 +137,12 @@ func (in *instance) checkTime() {
 // errWall is the cause of a context that Limits.Wall ended.
 var errWall = errors.New("wall time is over")
 
-// timeOver says why the call must end now, or nil.
-func (in *instance) timeOver() error {
-	now := in.bound.now()
-	if now.After(in.bound.wallEnd) {
+// timeOver says why a call that has run for so long must end, or nil.
+func (in *instance) timeOver(elapsed time.Duration) error {
+	if elapsed > in.bound.wall {
 		return in.wallError()
 	}
-	err := errAt(in.ctx, now)
+	err := errAfter(in.ctx, elapsed)
 	if err == nil {
 		return nil
 	}

@@ -136,6 +136,7 @@ func (f HostFunc) entry() hostEntry {
 	run := func(ctx context.Context, _ api.Module, stack []uint64) {
 		in := running(ctx)
 		in.effects = true
+		in.unobserved()
 		in.countHostCall()
 		in.charge(cost)
 		in.checkTime()

@@ -39,20 +39,27 @@ func (i *image) attach(m *linearMemory) error {
 		return err
 	}
 	m.mapped = true
+	m.own.forget()
 	return nil
 }
 
+// restored says how a memory was returned to its image.
+type restored struct {
+	how   Strategy
+	pages int // of 4 KiB that were written or dropped for it
+}
+
 // restore returns a memory to the image, whatever size it has grown to, and
-// zeroes what lies behind. It returns the number of 4 KiB pages it had to
-// write or drop.
-func (i *image) restore(m *linearMemory, s Strategy) (pages int, err error) {
+// zeroes what lies behind. quiet is true when all who wrote to it were watched
+// and caused no page fault.
+func (i *image) restore(m *linearMemory, s Strategy, quiet bool) (restored, error) {
 	if m.mapped {
-		return restoreMapped(m.reserved[:m.size], i.bytes, s)
+		return restoreMapped(m, i.bytes, s, quiet)
 	}
 	now := m.bytes(m.size)
 	copy(now, i.bytes)
 	clear(now[len(i.bytes):])
-	return len(now) / hostPage, nil
+	return restored{s, len(now) / hostPage}, nil
 }
 
 // isZero reports whether all bytes are zero.

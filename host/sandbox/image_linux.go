@@ -75,10 +75,13 @@ func (f sharedFile) mapOver(b []byte) error {
 
 // mappedStrategies returns what the kernel has.
 func mappedStrategies() []Strategy {
-	if pagemap() >= 0 {
+	switch {
+	case pagemap() < 0:
+		return []Strategy{StrategyMadvise}
+	case !countsFaults():
 		return []Strategy{StrategyScan, StrategyMadvise}
 	}
-	return []Strategy{StrategyMadvise}
+	return []Strategy{StrategyFaults, StrategyScan, StrategyMadvise}
 }
 
 // pagemap opens the process's page map once, and tries a scan. It returns -1
@@ -151,22 +154,25 @@ func scanPages(fd int, b []byte, found []pageRegion) (n int, to uint64, err erro
 const scanRegions = 64
 
 // restoreMapped returns memory that maps an image to it. Memory behind the
-// image becomes zero.
-func restoreMapped(memory, img []byte, s Strategy) (pages int, err error) {
+// image becomes zero. quiet is true when no page became the memory's own since
+// the last time.
+func restoreMapped(m *linearMemory, img []byte, s Strategy, quiet bool) (restored, error) {
+	memory, own := m.reserved[:m.size], &m.own
 	if s == StrategyMadvise {
-		return len(memory) / hostPage, dropPages(memory)
+		return restored{s, len(memory) / hostPage}, dropPages(memory)
 	}
-	err = eachWritten(memory, func(from, to int) bool {
-		if pages += (to - from) / hostPage; pages > dropAbove {
-			return false
+	how := StrategyFaults
+	if !quiet || !own.cover(len(memory)) {
+		how = StrategyScan
+		if err := own.find(memory); err != nil {
+			return restored{how, own.pages}, err
 		}
-		restoreRange(memory, img, from, to)
-		return true
-	})
-	if err == nil && pages > dropAbove {
-		err = dropPages(memory)
 	}
-	return pages, err
+	if own.pages > dropAbove {
+		return restored{how, own.pages}, dropPages(memory)
+	}
+	own.restore(memory, img)
+	return restored{how, own.pages}, nil
 }
 
 // writtenSpans returns the pages that are not the image's any more.
@@ -196,15 +202,6 @@ func eachWritten(memory []byte, visit func(from, to int) bool) error {
 		rest = memory[to-base:]
 	}
 	return nil
-}
-
-// restoreRange copies what the image has and clears what lies behind it.
-func restoreRange(memory, img []byte, from, to int) {
-	n := 0
-	if from < len(img) {
-		n = copy(memory[from:to], img[from:])
-	}
-	clear(memory[from+n : to])
 }
 
 // dropPages makes memory what its mapping says: the image's contents, or zero

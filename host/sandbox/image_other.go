@@ -17,7 +17,18 @@ func (sharedFile) mapOver([]byte) error { return errors.ErrUnsupported }
 
 func mappedStrategies() []Strategy { return nil }
 
-func restoreMapped([]byte, []byte, Strategy) (int, error) { return 0, errors.ErrUnsupported }
+func restoreMapped(*linearMemory, []byte, Strategy, bool) (restored, error) {
+	return restored{}, errors.ErrUnsupported
+}
+
+func eachWritten([]byte, func(from, to int) bool) error { return errors.ErrUnsupported }
+
+// faultWatch counts nothing: no strategy here goes by it.
+type faultWatch struct{}
+
+func (*faultWatch) begin()    {}
+func (*faultWatch) stop()     {}
+func (*faultWatch) end() bool { return false }
 
 func dropMemory(*linearMemory) bool { return false }
 

@@ -41,6 +41,7 @@ type instance struct {
 	starting bool      // the module's own start and initialisation run
 	effects  bool      // the guest called what a snapshot cannot keep
 	figures  Figures
+	watch    faultWatch // of what the guest does in this call
 
 	pool      *pool     // where it goes after the call; nil if nowhere
 	newer     *instance // that waits; see waiting
@@ -219,6 +220,20 @@ func (in *instance) enter(f *guestFunc) (err error) {
 	return f.call.CallWithStack(in.ctx, f.stack)
 }
 
+// observe watches which pages the call writes, as long as all of it happens on
+// one thread and it is short: see unobserved.
+func (in *instance) observe() {
+	own := &in.linear.memory.own
+	if in.module.runtime.strategy == StrategyFaults && own.known && in.files == nil && in.call.session == nil {
+		in.watch.begin()
+	}
+}
+
+// unobserved ends that: before anything that may wait, or is not this
+// package's, and in calls so long that the kernel may as well be asked what they
+// wrote.
+func (in *instance) unobserved() { in.watch.stop() }
+
 // run calls the export the caller asked for and judges how it ended.
 func (in *instance) run() error {
 	results, err := in.invoke(in.call.Export)
@@ -310,23 +325,21 @@ func (in *instance) afterHost(name string, err error) {
 	}
 }
 
-// result is what the call has left behind so far.
-func (in *instance) result() Result {
+// result tells what the call has left behind so far.
+func (in *instance) result(r *Result) {
 	used := in.wasi.Used()
-	r := Result{
-		Output:          in.output(),
-		Stderr:          in.streams.stderr.bytes(),
-		ExitCode:        in.exitCode,
-		Fuel:            in.fuel.spent(),
-		PeakMemoryBytes: in.memory.peak,
-		HostCalls:       in.hostCalls,
-		Clock:           in.call.Clock && used&wasi.UsedClock != 0,
-		Random:          in.call.Random && used&wasi.UsedRandom != 0,
-	}
+	r.Output = in.output()
+	r.Stderr = in.streams.stderr.bytes()
+	r.ExitCode = in.exitCode
+	r.Fuel = in.fuel.spent()
+	r.PeakMemoryBytes = in.memory.peak
+	r.HostCalls = in.hostCalls
+	r.Clock = in.call.Clock && used&wasi.UsedClock != 0
+	r.Random = in.call.Random && used&wasi.UsedRandom != 0
 	if in.guestErr != nil {
 		r.GuestError = in.guestErr.Message
 	}
-	return r
+	r.Figures = in.figures
 }
 
 // output is what the guest gave by the means of its interface.

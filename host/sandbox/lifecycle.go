@@ -136,31 +136,33 @@ func (in *instance) untouched() bool {
 }
 
 // giveBack puts the instance where the next call finds it, or frees it. err is
-// how the call ended, and start when it began. The instance is not the caller's
-// any more.
-func (m *Module) giveBack(in *instance, err error, start time.Time) Figures {
-	f, p := in.figures, in.pool
+// how the call ended. The instance is not the caller's any more. It returns how
+// long the call has taken.
+func (m *Module) giveBack(in *instance, err error, bound *callContext, f *Figures) time.Duration {
+	quiet := in.watch.end()
+	p := in.pool
 	if p == nil {
 		in.close()
 		f.Strategy = StrategyNone
-		return f
+		return bound.elapsed()
 	}
-	began := time.Since(start) // which asks one clock, where time.Now asks two
-	f.Strategy = m.runtime.strategy
+	began := bound.elapsed()
 	fit := in.reusable(err)
 	if fit {
-		f.DirtyPages, err = in.goBack()
-		fit = err == nil && in.rest(f.DirtyPages)
+		var done restored
+		done, err = in.goBack(quiet)
+		f.Strategy, f.DirtyPages = done.how, done.pages
+		fit = err == nil && in.rest(done.pages)
 	}
-	ended := time.Since(start)
+	ended := bound.elapsed()
 	f.ResetTime = ended - began
 	if fit {
-		p.put(in, start.Add(ended))
+		p.put(in, bound.began.Add(ended))
 	} else {
 		f.Strategy = StrategyNone
 		p.drop(in)
 	}
-	return f
+	return ended
 }
 
 // reusable reports whether everything a call left behind can be put right.

@@ -48,7 +48,8 @@ type linearMemory struct {
 	size      uint64
 	committed uint64 // how much of reserved is usable
 	mapped    bool   // reserved maps an image: see image.attach
-	shrink    bool   // the next Reallocate takes memory back: see instance.shrink
+	own       ownPages
+	shrink    bool // the next Reallocate takes memory back: see instance.shrink
 }
 
 // allocator hands wazero the memory of one instance. It panics when asked for

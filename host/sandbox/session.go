@@ -147,7 +147,7 @@ type span struct{ from, to int }
 
 // written returns the parts of a memory that may differ from the image.
 func (i *image) written(m *linearMemory, s Strategy) ([]span, error) {
-	if m.mapped && s == StrategyScan {
+	if m.mapped && s != StrategyMadvise {
 		return writtenSpans(m.reserved[:m.size])
 	}
 	return []span{{0, int(m.size)}}, nil

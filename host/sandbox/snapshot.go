@@ -91,20 +91,20 @@ func (in *instance) setGlobals(values []uint64) {
 	}
 }
 
-// goBack returns an instance to its snapshot after a call. When it fails, the
-// instance is of no use any more.
-func (in *instance) goBack() (pages int, err error) {
+// goBack returns an instance to its snapshot after a call. quiet is what the
+// watch says of the call. When goBack fails, the instance is of no use any more.
+func (in *instance) goBack(quiet bool) (restored, error) {
 	s := in.at
 	m := &in.linear.memory
-	pages, err = s.image.restore(m, in.module.runtime.strategy)
+	done, err := s.image.restore(m, in.module.runtime.strategy, quiet)
 	if err != nil {
-		return pages, err
+		return done, err
 	}
 	if err := in.shrink(s.size()); err != nil {
-		return pages, err
+		return done, err
 	}
 	in.setGlobals(s.globals)
-	return pages, nil
+	return done, nil
 }
 
 // shrink takes back what the memory has grown by. wazero has no such thing, but
@@ -132,7 +132,7 @@ func (in *instance) resume() error {
 	in.memory.used, in.memory.peak = s.size(), s.peak
 	in.fuel.left = in.fuel.budget - s.fuel
 	in.fuel.cell.Set(0)
-	if in.fuel.left < 0 {
+	if !in.fuel.refill() {
 		return in.fuelError()
 	}
 	if err := in.openWASI(s.mark); err != nil || !in.module.wasi {

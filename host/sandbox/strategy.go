@@ -11,6 +11,10 @@ import (
 type Strategy string
 
 const (
+	// StrategyFaults does what StrategyScan does, but asks only after calls that
+	// caused a page fault: only with one does a page come to those that were
+	// written before, which are all copied back.
+	StrategyFaults Strategy = "page-faults"
 	// StrategyScan maps the snapshot copy-on-write, asks the kernel after each
 	// call which pages were written (PAGEMAP_SCAN of Linux 6.7), and copies
 	// those back.
@@ -47,4 +51,6 @@ func chooseStrategy(want Strategy) (Strategy, error) {
 }
 
 // mapped reports whether instances map the snapshot's memory.
-func (s Strategy) mapped() bool { return s == StrategyScan || s == StrategyMadvise }
+func (s Strategy) mapped() bool {
+	return s == StrategyFaults || s == StrategyScan || s == StrategyMadvise
+}

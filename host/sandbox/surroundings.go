@@ -3,6 +3,7 @@ package sandbox
 import (
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // What an initialisation can see of a call is the directories that are open
@@ -16,8 +17,9 @@ const maxSurroundings = 8
 
 // poolsBySurroundings are the pools of one module.
 type poolsBySurroundings struct {
-	mu  sync.Mutex
-	all map[string]*pool
+	none atomic.Pointer[pool] // of all, the one for calls without any; nil before the first
+	mu   sync.Mutex
+	all  map[string]*pool
 }
 
 // poolFor returns where a call's instance may come from, or nil for a call that
@@ -27,7 +29,15 @@ func (m *Module) poolFor(c *Call, files *fileTree) *pool {
 		return nil
 	}
 	key := m.surroundings(c, files)
-	ps := &m.pools
+	if key == "" {
+		if p := m.pools.none.Load(); p != nil {
+			return p
+		}
+	}
+	return m.pools.of(key, m.runtime.pools)
+}
+
+func (ps *poolsBySurroundings) of(key string, all *pools) *pool {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	p := ps.all[key]
@@ -35,8 +45,11 @@ func (m *Module) poolFor(c *Call, files *fileTree) *pool {
 		if ps.all == nil {
 			ps.all = map[string]*pool{}
 		}
-		p = &pool{pools: m.runtime.pools}
+		p = &pool{pools: all}
 		ps.all[key] = p
+		if key == "" {
+			ps.none.Store(p)
+		}
 	}
 	return p
 }

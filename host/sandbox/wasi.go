@@ -108,6 +108,7 @@ func (h *wasiHost) WriteStderr(b []byte) { h.in().writeStderr(b) }
 func (h *wasiHost) Sleep(d time.Duration) {
 	in := h.in()
 	in.checkTime()
+	in.unobserved()
 	if d > 0 {
 		timer := time.NewTimer(d)
 		defer timer.Stop()
