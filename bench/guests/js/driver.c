@@ -29,26 +29,56 @@ __attribute__((constructor)) static void open(void) {
 	JS_FreeValue(context, result);
 }
 
-// call passes the input to a global function and writes its result.
-static int32_t call(const char *name) {
+static void *resize(JSRuntime *runtime, void *opaque, void *bytes, size_t n) {
+	if (n == 0) {
+		free(bytes);
+		return NULL;
+	}
+	return realloc(bytes, n);
+}
+
+static JSValue as_string(uint8_t *bytes, size_t n) {
+	JSValue text = JS_NewStringLen(context, (const char *)bytes, n);
+	free(bytes);
+	return text;
+}
+
+static JSValue as_bytes(uint8_t *bytes, size_t n) {
+	return JS_NewArrayBuffer(context, bytes, n, 0, resize, NULL, false);
+}
+
+// answer writes an ArrayBuffer as it is, and anything else as a string.
+static int32_t answer(JSValue result) {
 	size_t n;
-	uint8_t *text = input(&n);
+	if (JS_IsArrayBuffer(result)) {
+		const uint8_t *bytes = JS_GetArrayBuffer(context, &n, result);
+		output(bytes, n);
+		return 0;
+	}
+	const char *text = JS_ToCStringLen(context, &n, result);
+	if (!text) {
+		return 1;
+	}
+	output((const uint8_t *)text, n);
+	JS_FreeCString(context, text);
+	return 0;
+}
+
+// call passes the input to a global function and writes its result.
+static int32_t call(const char *name, JSValue (*as)(uint8_t *, size_t)) {
+	size_t n;
+	uint8_t *bytes = input(&n);
 	JSValue global = JS_GetGlobalObject(context);
 	JSValue function = JS_GetPropertyStr(context, global, name);
-	JSValue argument = JS_NewStringLen(context, (const char *)text, n);
-	free(text);
+	JSValue argument = as(bytes, n);
 	JSValue result = JS_Call(context, function, global, 1, &argument);
-	const char *answer = JS_ToCStringLen(context, &n, result);
-	if (answer) {
-		output((const uint8_t *)answer, n);
-		JS_FreeCString(context, answer);
-	}
+	int32_t code = answer(result);
 	JS_FreeValue(context, result);
 	JS_FreeValue(context, argument);
 	JS_FreeValue(context, function);
 	JS_FreeValue(context, global);
-	return answer ? 0 : 1;
+	return code;
 }
 
-EXPORT("count") int32_t count(void) { return call("count"); }
-EXPORT("echo") int32_t echo(void) { return call("echo"); }
+EXPORT("count") int32_t count(void) { return call("count", as_string); }
+EXPORT("echo") int32_t echo(void) { return call("echo", as_bytes); }
