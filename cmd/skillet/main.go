@@ -9,15 +9,12 @@ import (
 	"syscall"
 
 	_ "github.com/skillet-run/skillet/cmd/skillet/internal/startheap"
+	_ "github.com/skillet-run/skillet/cmd/skillet/internal/startworker" // a worker never comes to main
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/sandbox/worker"
 	"github.com/skillet-run/skillet/host/script"
 )
 
 func main() {
-	if worker.IsWorker(os.Args) {
-		os.Exit(worker.Main())
-	}
 	if script.IsApart(os.Args) {
 		os.Exit(script.Apart())
 	}

@@ -28,7 +28,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host/sandbox/wasmbin/wasmtest"
-	"github.com/skillet-run/skillet/host/sandbox/worker"
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -40,9 +39,6 @@ func TestMain(m *testing.M) {
 
 // bounded is the program on a machine whose administrator's directory is $SYSTEM.
 func bounded() {
-	if worker.IsWorker(os.Args) {
-		os.Exit(worker.Main())
-	}
 	os.Exit(skilletMain(os.Getenv("SYSTEM")))
 }
 

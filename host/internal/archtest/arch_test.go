@@ -158,12 +158,13 @@ var imports = map[string][]string{
 	"host":                   {"*"},
 	"host/internal/archtest": nil,
 	"cmd/skillet": {
-		"cmd/skillet/internal/startheap",
+		"cmd/skillet/internal/startheap", "cmd/skillet/internal/startworker",
 		"host", "host/adopt", "host/agents", "manifests/agent", "host/approval", "host/audit", "host/checkpoint", "host/closure", "host/resolve", "manifests/lockfile", "manifests/semver", "host/suggest", "host/hostfn", "host/config", "host/escape", "host/evidence", "host/findings", "host/install", "host/journal", "host/ledger", "host/memory", "host/event", "host/queue", "host/llm", "host/llm/budget", "host/orchestrator", "plugins/provider", "host/prompt", "host/recording", "host/registry", "host/replay", "host/review", "host/runner",
 		"host/sandbox/wasmbin", "host/sandbox/worker", "host/secret", "host/session", "host/settings", "host/skillset", "host/store", "host/store/atomicfile", "host/source", "manifests/signature", "manifests/signature/keyless", "host/signer", "host/trust", "host/task", "manifests", "manifests/bundle", "policies", "policies/capability",
 		"host/toolchain", "host/scaffold", "host/watch", "host/inspect", "host/casetest", "manifests/testcase", "host/narrow", "host/script",
 	},
-	"cmd/skillet/internal/startheap": nil,
+	"cmd/skillet/internal/startheap":   nil,
+	"cmd/skillet/internal/startworker": {"cmd/skillet/internal/startheap", "host/sandbox/worker"},
 
 	"cmd/demo": nil,
 
