@@ -51,6 +51,31 @@ func TestRaise(t *testing.T) {
 	}
 }
 
+// A percentage that is set meanwhile, as in a worker, is for the first collection alone.
+func TestOtherBegin(t *testing.T) {
+	var before, after runtime.MemStats
+	collect(t, 100)
+	raise(func(string) string { return "" })
+	debug.SetGCPercent(400)
+	debug.SetMemoryLimit(1 << 40)
+	defer debug.SetMemoryLimit(math.MaxInt64)
+	runtime.ReadMemStats(&before)
+	for range 1 << 10 {
+		kept = make([]byte, 256<<10)
+	}
+	runtime.ReadMemStats(&after)
+	if after.NumGC == before.NumGC {
+		t.Error("nothing was collected")
+	}
+	collect(t, 100)
+	if _, now := settings(); now != 1<<40 {
+		t.Errorf("limit %d", now)
+	}
+}
+
+// kept is what is allocated to be garbage, so that it is not left out.
+var kept []byte
+
 func TestWhoSetsItIsLeftAlone(t *testing.T) {
 	for _, name := range []string{"GOGC", "GOMEMLIMIT"} {
 		if raise(func(v string) string { return map[string]string{name: "50"}[v] }) {

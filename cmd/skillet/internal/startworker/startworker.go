@@ -9,11 +9,17 @@ package startworker
 
 import (
 	"os"
+	"runtime/debug"
 
-	// Before it, so that it holds for workers too.
+	// Before this one, which changes what it does.
 	_ "github.com/skillet-run/skillet/cmd/skillet/internal/startheap"
 	"github.com/skillet-run/skillet/host/sandbox/worker"
 )
+
+// unswept has a worker collect garbage at four times the four megabytes at which Go does
+// otherwise, and as ever from then on. That package startheap waits for the end of its
+// memory instead is not for a worker, which has a limit of its own, for its guest.
+const unswept = 400
 
 // init never returns in a worker, so that nothing more is initialized, nor main called.
 // The worker has a goroutine of its own, because this one is tied to its thread until main
@@ -22,6 +28,7 @@ func init() {
 	if !worker.IsWorker(os.Args) {
 		return
 	}
+	debug.SetGCPercent(unswept)
 	go func() { os.Exit(worker.Main()) }()
 	select {}
 }
