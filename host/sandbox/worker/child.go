@@ -135,17 +135,24 @@ func (loadsOnly) Compile(context.Context, []byte) (sandbox.Code, error) {
 	return sandbox.Code{}, fmt.Errorf("%w: this process only loads", sandbox.ErrCompile)
 }
 
+// worthFreeing is how large a module is, in bytes, of which no copies are left in memory
+// while it waits for calls. To look for smaller ones takes longer than to load them.
+const worthFreeing = 4 << 20
+
 // load makes the runtime of this process, which is for one module only.
 func (c *child) load(m *load) (err error) {
 	if c.runtime != nil {
 		return fmt.Errorf("%w: a second module", errMalformed)
 	}
+	size := len(m.Image.Hull) + len(m.Image.Code.Bytes)
 	c.runtime, err = sandbox.New(context.Background(), hclog.NewNullLogger(), sandbox.Options{Compiler: loadsOnly{}, Functions: c.functions(), MaxConcurrent: 1})
 	if err == nil {
 		c.module, err = c.runtime.LoadImage(m.Image)
 	}
 	m.Image = sandbox.Image{}
-	debug.FreeOSMemory()
+	if size > worthFreeing {
+		debug.FreeOSMemory()
+	}
 	return c.replyOr(err, kindLoaded, &loaded{})
 }
 

@@ -158,8 +158,10 @@ func (p *Pool) start() (*process, error) {
 	p.starting.Add(1)
 	p.mu.Unlock()
 	defer p.starting.Done()
-	p.tidy.Do(func() { confine.RemoveStale(os.TempDir(), dirPrefix) })
 	proc, err := startProcess(p.program)
+	p.tidy.Do(func() { // what other pools left, which nobody has to wait for
+		p.starting.Go(func() { confine.RemoveStale(os.TempDir(), dirPrefix) })
+	})
 	if err != nil {
 		return nil, err
 	}
