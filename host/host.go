@@ -63,6 +63,9 @@ type Options struct {
 	// Program is the path of this program, whose main function heeds
 	// IsApart of package script; empty has scripts be read in this process.
 	Program string
+	// ExpectPath says that something from a path will be run: the process that it needs
+	// is started before all else.
+	ExpectPath bool
 }
 
 // A Host is an opened home. It is safe for concurrent use, and several
@@ -143,6 +146,9 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	h.Log = telemetry.New(telemetry.Options{
 		Output: o.LogOutput, Level: s.LogLevel, JSON: s.LogFormat == "json", Redactor: h.redactor(ctx),
 	})
+	if err := h.openWorkers(o.ExpectPath); err != nil {
+		return nil, err
+	}
 	for _, open := range []func(context.Context) error{h.openPolicies, h.openJournals, h.openStore, h.openSandbox} {
 		if err := open(ctx); err != nil {
 			return nil, errors.Join(err, h.Close(ctx))
@@ -237,12 +243,16 @@ func (h *Host) openStore(context.Context) error {
 	return err
 }
 
+func (h *Host) openWorkers(expect bool) (err error) {
+	if h.workers, err = worker.NewPool(h.Log.Named("worker"), worker.Settings{}); err == nil && expect {
+		h.workers.Expect()
+	}
+	return err
+}
+
 func (h *Host) openSandbox(ctx context.Context) error {
 	key, err := h.cacheKey()
 	if err != nil {
-		return err
-	}
-	if h.workers, err = worker.NewPool(h.Log.Named("worker"), worker.Settings{}); err != nil {
 		return err
 	}
 	h.sandbox, err = sandbox.New(ctx, h.Log.Named("sandbox"), sandbox.Options{

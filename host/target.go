@@ -30,10 +30,6 @@ func (h *Host) Target(ctx context.Context, ref manifests.Ref) (runner.Target, re
 	return t, s, err
 }
 
-// ExpectPath says that something from a path will be run: the process that it needs is
-// started while it is read.
-func (h *Host) ExpectPath() { h.workers.Expect() }
-
 // version is an installed version as it is run, in the closure in which a person
 // asked for it.
 func (h *Host) version(ctx context.Context, s registry.Skill) (runner.Target, error) {

@@ -197,13 +197,20 @@ type action func(ctx context.Context, c *cli.Context, h *host.Host) error
 
 // withHost opens the home for a command.
 func (t *terminal) withHost(do action) cli.ActionFunc {
+	return t.withHostFor(func(*cli.Context) bool { return false }, do)
+}
+
+// withHostFor does so for one that may run something from a path.
+func (t *terminal) withHostFor(runsPath func(*cli.Context) bool, do action) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		t.json = c.Bool("json")
 		home, err := t.home(c)
 		if err != nil {
 			return err
 		}
-		h, err := host.Open(c.Context, t.options(c, home))
+		o := t.options(c, home)
+		o.ExpectPath = runsPath(c)
+		h, err := host.Open(c.Context, o)
 		if err != nil {
 			return err
 		}

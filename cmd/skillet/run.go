@@ -56,8 +56,14 @@ func (t *terminal) runCommand() *cli.Command {
 			&cli.StringFlag{Name: "session", Usage: "the session this call belongs to, as `NAME`: a code_session skill goes on with it, and grants for it hold"},
 			workspaceFlag(),
 		},
-		Action: t.withHost(t.run),
+		Action: t.withHostFor(runsPath, t.run),
 	}
+}
+
+// runsPath reports whether a command line will run what is at a path.
+func runsPath(c *cli.Context) bool {
+	path, _, ok := asPath(c.Args().First())
+	return ok && exists(path) && !c.Bool("render")
 }
 
 func (t *terminal) run(ctx context.Context, c *cli.Context, h *host.Host) error {
@@ -173,9 +179,6 @@ func fields(l task.LogLine) string {
 // call makes the call that a command line asks for. Grants that are good for a
 // number of runs are spent last, when nothing is left to be wrong with it.
 func (t *terminal) call(ctx context.Context, c *cli.Context, h *host.Host) (runner.Call, *registry.Skill, error) {
-	if path, _, ok := asPath(c.Args().First()); ok && exists(path) && !c.Bool("render") {
-		h.ExpectPath()
-	}
 	g, err := t.target(ctx, h, c.Args().First())
 	if err != nil {
 		return runner.Call{}, nil, err
