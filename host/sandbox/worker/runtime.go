@@ -64,8 +64,9 @@ func (r *Runtime) Load(ctx context.Context, wasm []byte) (*Module, error) {
 	return m, nil
 }
 
-// Close refuses new calls, waits for running ones, and ends the processes. If
-// ctx is done first, running calls fail with [ErrDied].
+// Close refuses new calls, waits for running ones, and kills the processes; closing
+// the pool waits until they are gone. If ctx is done first, running calls fail with
+// [ErrDied].
 func (r *Runtime) Close(ctx context.Context) error {
 	r.mu.Lock()
 	r.closed = true
@@ -104,7 +105,7 @@ type waiting struct {
 // Info describes the module. The caller must not change its slices.
 func (m *Module) Info() sandbox.Info { return m.prepared.Info() }
 
-// Close refuses new calls, waits for running ones and ends the module's
+// Close refuses new calls, waits for running ones and kills the module's
 // processes. If ctx is done first, running calls fail with [ErrDied].
 func (m *Module) Close(ctx context.Context) error {
 	m.mu.Lock()
@@ -114,7 +115,8 @@ func (m *Module) Close(ctx context.Context) error {
 	m.mu.Unlock()
 	for _, w := range idle {
 		w.timer.Stop()
-		m.runtime.pool.drop(w.proc)
+		w.proc.kill()
+		go m.runtime.pool.drop(w.proc)
 	}
 	stop := context.AfterFunc(ctx, m.killBusy)
 	defer stop()
