@@ -18,10 +18,19 @@ import (
 // person, as a proposal: its error is then of [task.KindApproval]. When a person
 // has approved this very call, byte for byte, that approval is used up.
 func (h *Host) Call(ctx context.Context, installed *registry.Skill, c runner.Call) task.Result {
+	h.expectRecord(ctx)
 	ctx, asked := skillmodel.Counting(ctx)
 	res := h.call(ctx, installed, c)
 	res.Models = asked.Use()
 	return res
+}
+
+// expectRecord has the key that signs the record of the first call be opened while that
+// call is made. What is wrong with it is found when the record is signed.
+func (h *Host) expectRecord(ctx context.Context) {
+	h.keyed.Do(func() {
+		h.aside.Go(func() { _, _ = h.AuditKeys.Ring(context.WithoutCancel(ctx)) })
+	})
 }
 
 func (h *Host) call(ctx context.Context, installed *registry.Skill, c runner.Call) task.Result {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -113,6 +114,9 @@ type Host struct {
 	apart    *worker.Runtime
 	program  string
 	notifier hostfn.Notifier
+
+	keyed sync.Once      // the key that signs records was asked for
+	aside sync.WaitGroup // what is done beside a command
 }
 
 // DefaultHome is $SKILLET_HOME, or .skillet in the user's home directory.
@@ -198,6 +202,7 @@ func (h *Host) Close(ctx context.Context) error {
 	if h.workers != nil {
 		errs = append(errs, h.workers.Close())
 	}
+	h.aside.Wait()
 	h.plugged.close()
 	errs = append(errs, h.models.close(), h.memory.close())
 	if h.Events != nil {
