@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/urfave/cli/v2"
 
@@ -142,16 +143,18 @@ func helpFor(command string) string {
 }
 
 var (
-	notDefined   = regexp.MustCompile(`^flag provided but not defined: -(.*)$`)
-	invalidValue = regexp.MustCompile(`^invalid (?:boolean )?value "(.*)" for (?:flag )?-(\S+): `)
+	notDefined   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^flag provided but not defined: -(.*)$`) })
+	invalidValue = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^invalid (?:boolean )?value "(.*)" for (?:flag )?-(\S+): `)
+	})
 )
 
 // flagError says in our words what the library says about a flag.
 func flagError(c *cli.Context, command string, err error) error {
-	if m := notDefined.FindStringSubmatch(err.Error()); m != nil {
+	if m := notDefined().FindStringSubmatch(err.Error()); m != nil {
 		return noFlag(c, command, m[1])
 	}
-	if m := invalidValue.FindStringSubmatch(err.Error()); m != nil {
+	if m := invalidValue().FindStringSubmatch(err.Error()); m != nil {
 		return task.Errorf(task.KindUsage, "--%s does not take %q", m[2], m[1]).
 			WithHint("%s; %s", wanted(lookFor(c.Command.Flags, m[2])), helpFor(command))
 	}

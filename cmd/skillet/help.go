@@ -5,6 +5,7 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"sync"
 	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
@@ -97,7 +98,7 @@ func (p topic) synopsis() string {
 	return p.path + " [FLAGS]"
 }
 
-var quoted = regexp.MustCompile("`([^`]+)`")
+var quoted = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("`([^`]+)`") })
 
 // flagHelp is one line of help: the names of the flag, what it takes, what it
 // does, and what it is when it is not given.
@@ -117,7 +118,7 @@ func flagHelp(f cli.Flag) string {
 	usage := d.GetUsage()
 	if d.TakesValue() {
 		value := "TEXT"
-		if m := quoted.FindStringSubmatch(usage); m != nil {
+		if m := quoted().FindStringSubmatch(usage); m != nil {
 			value = m[1]
 		}
 		line += " " + value

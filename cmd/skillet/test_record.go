@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"sync"
 
 	"github.com/urfave/cli/v2"
 
@@ -20,7 +21,7 @@ import (
 )
 
 // caseName is a name that a file of a recorded case can have.
-var caseName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+var caseName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`) })
 
 // maxRecorded is how long a recorded case may be: as long as a file of cases may be.
 const maxRecorded = 1 << 20
@@ -35,7 +36,7 @@ func (t *terminal) recordCase(ctx context.Context, c *cli.Context, h *host.Host,
 	case !s.pkg.Manifest().Type.IsCode():
 		return "", task.Errorf(task.KindUsage, "--record records the call of a tool, and %s is a %s", s.name, s.pkg.Manifest().Type).
 			WithHint("a case of a prompt is its parameters and its text, which `skillet run %s --render` shows", s.name)
-	case !caseName.MatchString(name):
+	case !caseName().MatchString(name):
 		return "", task.Errorf(task.KindUsage, "--record %q: a case has a name of letters, digits and . _ -, with which its file is called", name)
 	}
 	file := testcase.Dir + "/" + name + ".json"

@@ -18,6 +18,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/skillet-run/skillet/host/sandbox/wasmbin"
 	"github.com/skillet-run/skillet/host/task"
@@ -84,11 +85,11 @@ func stem(path string) string {
 	return strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 }
 
-var notInName = regexp.MustCompile(`[^a-z0-9]+`)
+var notInName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^a-z0-9]+`) })
 
 // skillName is text as the name of a skill.
 func skillName(text string) string {
-	name := strings.Trim(notInName.ReplaceAllString(strings.ToLower(text), "-"), "-")
+	name := strings.Trim(notInName().ReplaceAllString(strings.ToLower(text), "-"), "-")
 	return strings.TrimRight(name[:min(len(name), 64)], "-") // the longest a name can be
 }
 

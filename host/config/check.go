@@ -69,7 +69,7 @@ func boundsOfWork(s Settings) []bound {
 // isModel reports whether a text names a model of a provider.
 func isModel(text string) bool {
 	provider, model, ok := strings.Cut(text, "/")
-	return ok && providerName.MatchString(provider) && isModelName(model)
+	return ok && providerName().MatchString(provider) && isModelName(model)
 }
 
 // check refuses values that are out of bounds, naming where they came from.

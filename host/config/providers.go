@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -74,10 +75,10 @@ func ProviderKinds() []string {
 }
 
 var (
-	providerName  = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
-	secretName    = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
-	variable      = regexp.MustCompile(`^[A-Z_][A-Z0-9_]*=`)
-	programDigest = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+	providerName  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`) })
+	secretName    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`) })
+	variable      = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Z_][A-Z0-9_]*=`) })
+	programDigest = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^sha256:[0-9a-f]{64}$`) })
 )
 
 // isModelName reports whether a text can be what a provider calls a model. A regular
@@ -93,7 +94,7 @@ func isModelName(text string) bool {
 func checkProviders(ps Providers, sources map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(ps)) {
 		prefix := providersKey + "." + name + "."
-		if len(name) > 40 || !providerName.MatchString(name) {
+		if len(name) > 40 || !providerName().MatchString(name) {
 			return task.Errorf(task.KindUsage, "setting %s: %q is no name of a provider", providersKey, name).
 				WithHint("it has up to 40 lower-case letters, digits and single dashes between them")
 		}
@@ -109,10 +110,10 @@ func (p Provider) check(prefix string, sources map[string]string) error {
 	err := firstBroken(sources, []bound{
 		{prefix + "kind", slices.Contains(ProviderKinds(), p.Kind), strings.Join(ProviderKinds(), ", ")},
 		{prefix + "base_url", p.BaseURL == "" || own && isServer(p.BaseURL), "http:// or https:// and a host, without a name, a password, a query; local has none"},
-		{prefix + "secret", p.Secret == "" || own && secretName.MatchString(p.Secret), "the name of a secret: lower-case letters, digits, dots, dashes and underscores; local has none"},
+		{prefix + "secret", p.Secret == "" || own && secretName().MatchString(p.Secret), "the name of a secret: lower-case letters, digits, dots, dashes and underscores; local has none"},
 		{prefix + "program", (p.Program == "" || own && filepath.IsAbs(p.Program)) && (p.Kind != "plugin" || p.Program != ""), "the absolute path of a file; a plugin must have one, and local has none"},
-		{prefix + "digest", (p.Digest == "") == (p.Program == "") && (p.Digest == "" || programDigest.MatchString(p.Digest)), "sha256: and the 64 hexadecimal digits of the program's hash, which goes with program: `sha256sum FILE`"},
-		{prefix + "env", !slices.ContainsFunc(p.Env, func(v string) bool { return !own || !variable.MatchString(v) }), "a list of NAME=value, where NAME has upper-case letters, digits and _; local has none"},
+		{prefix + "digest", (p.Digest == "") == (p.Program == "") && (p.Digest == "" || programDigest().MatchString(p.Digest)), "sha256: and the 64 hexadecimal digits of the program's hash, which goes with program: `sha256sum FILE`"},
+		{prefix + "env", !slices.ContainsFunc(p.Env, func(v string) bool { return !own || !variable().MatchString(v) }), "a list of NAME=value, where NAME has upper-case letters, digits and _; local has none"},
 		{prefix + "requests_per_minute", p.RequestsPerMinute >= 0 && p.RequestsPerMinute <= 1_000_000, "0 to 1000000"},
 		{prefix + "tokens_per_minute", p.TokensPerMinute >= 0 && p.TokensPerMinute <= 1_000_000_000, "0 to 1000000000"},
 		{prefix + "timeout_seconds", p.TimeoutSeconds >= 0 && p.TimeoutSeconds <= 3600, "0 to 3600"},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"sync"
 
 	"github.com/skillet-run/skillet/host/task"
 )
@@ -33,7 +34,7 @@ func (r RateLimit) String() string {
 	return fmt.Sprintf("%s=%d/%gs", name, r.MaxCalls, r.PerSeconds)
 }
 
-var toolPattern = regexp.MustCompile(`^[A-Za-z0-9_*]*$`)
+var toolPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_*]*$`) })
 
 // checkRateLimits refuses what cannot be meant, saying which entry it is.
 func checkRateLimits(rs []RateLimit, source string) error {
@@ -43,8 +44,8 @@ func checkRateLimits(rs []RateLimit, source string) error {
 			ok           bool
 			want         string
 		}{
-			{"skill", r.Skill, fits(namePattern, r.Skill), "a name such as csv, or a pattern such as acme-*"},
-			{"tool", r.Tool, fits(toolPattern, r.Tool), "a name such as read_text, or a pattern such as read_*"},
+			{"skill", r.Skill, fits(namePattern(), r.Skill), "a name such as csv, or a pattern such as acme-*"},
+			{"tool", r.Tool, fits(toolPattern(), r.Tool), "a name such as read_text, or a pattern such as read_*"},
 			{"max_calls", fmt.Sprint(r.MaxCalls), r.MaxCalls >= 1 && r.MaxCalls <= 1_000_000, "1 to 1000000"},
 			{"per_seconds", fmt.Sprint(r.PerSeconds), r.PerSeconds > 0 && r.PerSeconds <= 86400*31, "more than 0, at most 2678400"},
 		} {

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/skillet-run/skillet/host/task"
 )
@@ -37,9 +38,11 @@ type Registry struct {
 func (r Registry) String() string { return r.Name + "=" + r.URL }
 
 var (
-	registryName = regexp.MustCompile(`^[a-z0-9]+([._-][a-z0-9]+)*$`)
-	registryURL  = regexp.MustCompile(`^oci://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*/?$`)
-	namePattern  = regexp.MustCompile(`^[a-z0-9*-]+$`)
+	registryName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]+([._-][a-z0-9]+)*$`) })
+	registryURL  = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^oci://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*/?$`)
+	})
+	namePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9*-]+$`) })
 )
 
 // checkRegistries refuses what cannot be meant, saying which entry it is.
@@ -50,20 +53,20 @@ func checkRegistries(rs []Registry, source string) error {
 			return task.Errorf(task.KindUsage, "setting registries[%d]%s: %s", i, from(source), fmt.Sprintf(format, args...)).WithHint("%s", hint)
 		}
 		switch {
-		case !registryName.MatchString(r.Name):
+		case !registryName().MatchString(r.Name):
 			return refuse("give each registry a name of lower-case letters and digits", "the name is %q", r.Name)
 		case seen[r.Name]:
 			return refuse("give each registry a name of its own", "the name %s is there twice", r.Name)
-		case !registryURL.MatchString(r.URL):
+		case !registryURL().MatchString(r.URL):
 			return refuse("it must be oci://HOST[:PORT][/PREFIX]", "the url is %q", r.URL)
 		}
 		for _, m := range r.Mirrors {
-			if !registryURL.MatchString(m) {
+			if !registryURL().MatchString(m) {
 				return refuse("it must be oci://HOST[:PORT][/PREFIX]", "the mirror is %q", m)
 			}
 		}
 		for _, n := range r.Names {
-			if _, err := path.Match(n, ""); err != nil || !namePattern.MatchString(n) {
+			if _, err := path.Match(n, ""); err != nil || !namePattern().MatchString(n) {
 				return refuse("it must be a name such as csv, or a pattern such as acme-*", "the name pattern is %q", n)
 			}
 		}

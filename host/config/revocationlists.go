@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"sync"
 
 	"github.com/skillet-run/skillet/host/task"
 )
@@ -15,7 +16,7 @@ const revocationListsKey = "revocation_lists"
 // maxRevocationLists bounds how many places are listed.
 const maxRevocationLists = 64
 
-var listPlace = regexp.MustCompile(`^(oci://|https?://|oci-layout:)[^\s\pC]+$`)
+var listPlace = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(oci://|https?://|oci-layout:)[^\s\pC]+$`) })
 
 // checkRevocationLists refuses what cannot be meant, saying which entry it is.
 func checkRevocationLists(places []string, source string) error {
@@ -28,7 +29,7 @@ func checkRevocationLists(places []string, source string) error {
 			return task.Errorf(task.KindUsage, "setting %s[%d]%s: %s", revocationListsKey, i, from(source), why).WithHint("%s", hint)
 		}
 		switch {
-		case !listPlace.MatchString(p):
+		case !listPlace().MatchString(p):
 			return refuse("it must be oci://HOST/REPO, oci-layout:DIR or https://HOST/FILE", fmt.Sprintf("the place is %q", p))
 		case slices.Contains(places[:i], p):
 			return refuse("list each place once", fmt.Sprintf("%s is there twice", p))

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 var licenceRules = []Rule{
@@ -74,7 +75,9 @@ func mentions(text, path string) bool {
 	return slices.ContainsFunc(strings.Fields(text), func(w string) bool { return strings.Trim(w, `.,;:"'()`) == path })
 }
 
-var licenceRef = regexp.MustCompile(`^(?:DocumentRef-[a-zA-Z0-9.-]+:)?LicenseRef-[a-zA-Z0-9.-]+$`)
+var licenceRef = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:DocumentRef-[a-zA-Z0-9.-]+:)?LicenseRef-[a-zA-Z0-9.-]+$`)
+})
 
 // unknownLicence returns the part of an SPDX expression that is not known;
 // empty when all is. The names of exceptions are not checked.
@@ -145,7 +148,7 @@ func (x *expression) one(depth int) string {
 
 func isLicenceID(id string) bool {
 	plain := strings.TrimSuffix(id, "+")
-	if licenceRef.MatchString(id) || id == "NONE" || id == "NOASSERTION" {
+	if licenceRef().MatchString(id) || id == "NONE" || id == "NOASSERTION" {
 		return true
 	}
 	for known := range strings.Lines(spdx) {

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/skillet-run/skillet/host/findings/script"
 	"github.com/skillet-run/skillet/host/findings/words"
@@ -113,7 +114,9 @@ type address struct {
 	text       string
 }
 
-var addressPattern = regexp.MustCompile(`(?i)\b(https?|wss?|ftp)://(?:[a-z0-9._~%!$&'()*+,;=:-]*@)?(\[[0-9a-f:.]+\]|[a-z0-9][a-z0-9.-]*)(:[0-9]{1,5})?([/?#][a-z0-9._~%!$&'()*+,;=:@/?#-]*)?`)
+var addressPattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\b(https?|wss?|ftp)://(?:[a-z0-9._~%!$&'()*+,;=:-]*@)?(\[[0-9a-f:.]+\]|[a-z0-9][a-z0-9.-]*)(:[0-9]{1,5})?([/?#][a-z0-9._~%!$&'()*+,;=:@/?#-]*)?`)
+})
 
 // maxAddresses is how many addresses of a package are looked at.
 const maxAddresses = 20_000
@@ -132,7 +135,7 @@ func (s *scan) addresses(text []byte) []address {
 			return all
 		}
 		from, to := max(at, at+i-5), min(len(text), at+i+700)
-		if m := addressPattern.FindSubmatchIndex(text[from:to]); m != nil {
+		if m := addressPattern().FindSubmatchIndex(text[from:to]); m != nil {
 			part := func(n int) string { return string(text[from+m[2*n] : from+m[2*n+1]]) }
 			a := address{start: from + m[0], end: from + m[1], scheme: strings.ToLower(part(1)), host: strings.ToLower(strings.Trim(part(2), "[].")), text: part(0)}
 			if a.isHost() {
@@ -204,12 +207,14 @@ func (r reach) address(s *scan, rule string, f *file, a address, at, n int) {
 // for the name of a host. Those that are also endings of files are left out.
 var endings = strings.Fields("com org net io dev app ai cloud info biz me xyz site online top club shop live icu cc ru cn de uk fr eu us tk ml ga")
 
-var hostName = regexp.MustCompile(`^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+([a-z]{2,20})(?::[0-9]{2,5})?(?:/[\w./%-]*)?$`)
+var hostName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+([a-z]{2,20})(?::[0-9]{2,5})?(?:/[\w./%-]*)?$`)
+})
 
 // isHostName reports whether all of a text is the name of a host, with a port
 // and a path or without.
 func isHostName(text string) bool {
-	m := hostName.FindStringSubmatch(text)
+	m := hostName().FindStringSubmatch(text)
 	return len(text) < 300 && m != nil && slices.Contains(endings, m[1]) && !strings.HasPrefix(text, "this.")
 }
 
@@ -222,7 +227,9 @@ func host(text string) string {
 
 // rootPath fits absolute paths of file systems, which begin with one of these
 // directories, and not those of URLs.
-var rootPath = regexp.MustCompile(`^(?:/(?:etc|home|root|usr|var|tmp|proc|sys|dev|opt|mnt|srv|Users|private|Volumes|run|boot|lib|bin|sbin)(?:/[^\s"'<>|]*)?|~/[^\s"'<>|]+|[A-Za-z]:\\[^\s"'<>|]+)$`)
+var rootPath = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:/(?:etc|home|root|usr|var|tmp|proc|sys|dev|opt|mnt|srv|Users|private|Volumes|run|boot|lib|bin|sbin)(?:/[^\s"'<>|]*)?|~/[^\s"'<>|]+|[A-Za-z]:\\[^\s"'<>|]+)$`)
+})
 
 // place looks at a literal that is a path.
 func (r reach) place(in *reading, t script.Token) {
@@ -233,7 +240,7 @@ func (r reach) place(in *reading, t script.Token) {
 		}
 		return
 	}
-	if len(t.Text) < 300 && rootPath.MatchString(t.Text) && t.Text != "/dev/null" && !r.coversPath(t.Text) {
+	if len(t.Text) < 300 && rootPath().MatchString(t.Text) && t.Text != "/dev/null" && !r.coversPath(t.Text) {
 		in.add("SK203", in.file, at, n, fmt.Sprintf("%s is not asked for", t.Text))
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/go-git/go-billy/v5/osfs"
 	gogit "github.com/go-git/go-git/v5"
@@ -155,9 +156,9 @@ func noRevision(revision string) error {
 	return fmt.Errorf("%w: no branch, tag or commit %q", ErrNoRevision, revision)
 }
 
-var hash = regexp.MustCompile(`^[0-9a-f]{40}$`)
+var hash = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{40}$`) })
 
-func isHash(text string) bool { return hash.MatchString(text) }
+func isHash(text string) bool { return hash().MatchString(text) }
 
 // names are the references a revision may mean: a tag before a branch.
 func names(revision string) []plumbing.ReferenceName {

@@ -119,12 +119,14 @@ func (e *Env) clean(s string, limit int) string {
 
 // escapes matches the control sequences of terminals (ECMA-48, section 5.4 and 5.6): CSI, the strings that
 // ST or BEL ends, and two-character escapes, in their 7-bit form.
-var escapes = regexp.MustCompile(`\x1b(\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(\x07|\x1b\\)?|[ -/]*[0-~])`)
+var escapes = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\x1b(\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(\x07|\x1b\\)?|[ -/]*[0-~])`)
+})
 
 // printable takes terminal escapes, control characters and invisible characters out of a text. Tabs become
 // spaces, and so do line ends unless lines are to stay.
 func printable(s string, lines bool) string {
-	s = escapes.ReplaceAllString(strings.ToValidUTF8(s, "\uFFFD"), "")
+	s = escapes().ReplaceAllString(strings.ToValidUTF8(s, "\uFFFD"), "")
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' && lines, unicode.IsPrint(r):

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"regexp"
 	"slices"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/skillet-run/skillet/policies/capability"
@@ -64,7 +65,7 @@ func modelFunctions() []function {
 }
 
 // modelName is the name of a model, which may have a provider's before it.
-var modelName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$`)
+var modelName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$`) })
 
 // modelAsk is the request data of model_call.
 type modelAsk struct {
@@ -77,7 +78,7 @@ type modelAsk struct {
 
 func (a modelAsk) check(prompt []byte) error {
 	switch {
-	case !modelName.MatchString(a.Model):
+	case !modelName().MatchString(a.Model):
 		return failf(KindInvalid, "model is the name of a model")
 	case a.MaxTokens < 0 || a.MaxTokens > maxTokens:
 		return failf(KindInvalid, "max_tokens is from 0 to %d", maxTokens)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"regexp"
+	"sync"
 
 	"github.com/skillet-run/skillet/policies/capability"
 )
@@ -33,9 +34,9 @@ func skillFunctions() []function {
 
 // Names that a call of a skill may hold. What is none names nothing, and is no name for a person to read.
 var (
-	skillName   = regexp.MustCompile(`^[a-z0-9]([a-z0-9._-]{0,126}[a-z0-9])?$`)
-	toolName    = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
-	sessionName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+	skillName   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]([a-z0-9._-]{0,126}[a-z0-9])?$`) })
+	toolName    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`) })
+	sessionName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`) })
 )
 
 // callSkill has another skill's tool run.
@@ -49,11 +50,11 @@ func callSkill(ctx context.Context, e *Env, meta, body []byte) (any, []byte, err
 		return nil, nil, err
 	}
 	switch {
-	case !skillName.MatchString(ask.Skill):
+	case !skillName().MatchString(ask.Skill):
 		return nil, nil, failf(KindInvalid, "skill is the name of a skill, without its version")
-	case ask.Tool != "" && !toolName.MatchString(ask.Tool):
+	case ask.Tool != "" && !toolName().MatchString(ask.Tool):
 		return nil, nil, failf(KindInvalid, "tool is the name of a tool")
-	case ask.Session != "" && !sessionName.MatchString(ask.Session):
+	case ask.Session != "" && !sessionName().MatchString(ask.Session):
 		return nil, nil, failf(KindInvalid, "session is the name of a session: up to 64 lower-case letters, digits and . _ -")
 	}
 	if err := e.mayCall(ask.Skill, ask.Session, int64(len(body))); err != nil {

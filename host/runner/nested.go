@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/skillet-run/skillet/host/hostfn"
 	"github.com/skillet-run/skillet/host/registry"
@@ -157,12 +158,12 @@ func answerTo(ctx context.Context, e *task.Error) error {
 	return &hostfn.Failure{Kind: hostfn.KindFailed, Message: "the skill could not be run"}
 }
 
-var kindWord = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
+var kindWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`) })
 
 // reportedKind is the kind of error that a skill reported, as its caller is told
 // it. It cannot speak for the host.
 func reportedKind(kind string) hostfn.Kind {
-	if !kindWord.MatchString(kind) || hostfn.Kind(kind) == hostfn.KindDenied {
+	if !kindWord().MatchString(kind) || hostfn.Kind(kind) == hostfn.KindDenied {
 		return hostfn.KindFailed
 	}
 	return hostfn.Kind(kind)

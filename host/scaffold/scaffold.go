@@ -18,6 +18,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/host/toolchain"
@@ -85,7 +86,7 @@ type Order struct {
 	Force bool
 }
 
-var skillName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+var skillName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`) })
 
 // maxName is the longest name of a skill.
 const maxName = 64
@@ -93,7 +94,7 @@ const maxName = 64
 // CheckName refuses names that a manifest cannot have. It is a [task.Error] of
 // [task.KindUsage].
 func CheckName(name string) error {
-	if skillName.MatchString(name) && len(name) <= maxName {
+	if skillName().MatchString(name) && len(name) <= maxName {
 		return nil
 	}
 	return task.Errorf(task.KindUsage, "%q is no name for a skill", name).

@@ -8,6 +8,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/skillet-run/skillet/host/npm"
@@ -115,21 +116,23 @@ func (c *collector) add(name string) (bool, error) {
 }
 
 var (
-	importLine = regexp.MustCompile(`(?m)^[ \t]*import[ \t]+([^#\n;]+)`)
-	fromLine   = regexp.MustCompile(`(?m)^[ \t]*from[ \t]+(\.*[\pL\w.]*)[ \t]*import[ \t]*(\([^)]*\)|[^#\n;]+)`)
+	importLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^[ \t]*import[ \t]+([^#\n;]+)`) })
+	fromLine   = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?m)^[ \t]*from[ \t]+(\.*[\pL\w.]*)[ \t]*import[ \t]*(\([^)]*\)|[^#\n;]+)`)
+	})
 )
 
 // follow adds the modules that a file imports.
 func (c *collector) follow(file string) error {
 	text := c.program.Files[file]
-	for _, m := range importLine.FindAllStringSubmatch(text, -1) {
+	for _, m := range importLine().FindAllStringSubmatch(text, -1) {
 		for _, name := range importedNames(m[1]) {
 			if err := c.module(strings.Split(name, ".")); err != nil {
 				return err
 			}
 		}
 	}
-	for _, m := range fromLine.FindAllStringSubmatch(text, -1) {
+	for _, m := range fromLine().FindAllStringSubmatch(text, -1) {
 		parts := absoluteName(file, m[1])
 		if err := c.module(parts); err != nil {
 			return err

@@ -24,6 +24,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"filippo.io/age"
@@ -45,7 +46,7 @@ var (
 // MaxBytes is the longest value a secret can have.
 const MaxBytes = 64 << 10
 
-var nameForm = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+var nameForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`) })
 
 // An Info tells about a secret without its value.
 type Info struct {
@@ -65,7 +66,7 @@ func Open(dir string, key *Key) *Vault { return &Vault{dir: dir, key: key} }
 
 // CheckName returns [ErrName] for a name no secret can have.
 func CheckName(name string) error {
-	if !nameForm.MatchString(name) {
+	if !nameForm().MatchString(name) {
 		return fmt.Errorf("secret %q: %w", name, ErrName)
 	}
 	return nil

@@ -235,7 +235,7 @@ func NotFound(name string) error {
 // Forget deletes the sessions of a skill, with everything else that is kept of it.
 // place is as in [Key].
 func (s *Store) Forget(ctx context.Context, owner string) error {
-	if !place.MatchString(owner) {
+	if !place().MatchString(owner) {
 		return nil
 	}
 	if _, err := os.Stat(s.dir); errors.Is(err, fs.ErrNotExist) {

@@ -76,13 +76,13 @@ func (k Key) Skill() string { return k.Place[strings.LastIndexByte(k.Place, '/')
 func (k Key) String() string { return k.Skill() + "/" + k.Name }
 
 var (
-	sessionName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
-	place       = regexp.MustCompile(`^(skill|dev)/[a-z0-9][a-z0-9._-]{0,127}$`)
+	sessionName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`) })
+	place       = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(skill|dev)/[a-z0-9][a-z0-9._-]{0,127}$`) })
 )
 
 // CheckName refuses what is no name of a session, with a [task.KindUsage] error.
 func CheckName(name string) error {
-	if sessionName.MatchString(name) {
+	if sessionName().MatchString(name) {
 		return nil
 	}
 	return task.Errorf(task.KindUsage, "%q is no name for a session", name).
@@ -91,7 +91,7 @@ func CheckName(name string) error {
 
 // base is the path of the files of a session, without what tells them apart.
 func (k Key) base(dir string) (string, error) {
-	if !place.MatchString(k.Place) || strings.Contains(k.Place, "..") {
+	if !place().MatchString(k.Place) || strings.Contains(k.Place, "..") {
 		return "", fmt.Errorf("session %s: %q is no place", k, k.Place)
 	}
 	if err := CheckName(k.Name); err != nil {

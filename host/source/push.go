@@ -151,7 +151,7 @@ func (f *Fetcher) Push(ctx context.Context, p *Parcel, how Pushing) (Pushed, err
 // version has one tag.
 func checkTags(tags []string) error {
 	for _, t := range tags {
-		if !tagForm.MatchString(t) {
+		if !tagForm().MatchString(t) {
 			return fmt.Errorf("%w: %q is no tag", ErrRef, t)
 		}
 		if _, ok := versionOf(t); ok {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
@@ -179,7 +180,7 @@ func parseURL(text string) (Ref, error) {
 	return r, nil
 }
 
-var revision = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._/+@-]{0,254}$`)
+var revision = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._/+@-]{0,254}$`) })
 
 func parseGit(text string) (Ref, error) {
 	base, fragment, _ := strings.Cut(text, "#")
@@ -189,7 +190,7 @@ func parseGit(text string) (Ref, error) {
 	}
 	r := Ref{Kind: KindGit, URL: u.String()}
 	rev, sub, _ := strings.Cut(fragment, ":")
-	if rev != "" && (!revision.MatchString(rev) || strings.Contains(rev, "..")) {
+	if rev != "" && (!revision().MatchString(rev) || strings.Contains(rev, "..")) {
 		return Ref{}, fmt.Errorf("%q is no branch, tag or commit", rev)
 	}
 	if sub != "" && (!filepath.IsLocal(sub) || path.Clean(sub) != sub || strings.ContainsAny(sub, `\#:`)) {
@@ -201,9 +202,13 @@ func parseGit(text string) (Ref, error) {
 
 // The forms of the OCI distribution specification, "Pulling manifests".
 var (
-	repository = regexp.MustCompile(`^[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*$`)
-	tagForm    = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
-	hostForm   = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?$`)
+	repository = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*$`)
+	})
+	tagForm  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`) })
+	hostForm = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?$`)
+	})
 )
 
 // maxRepository is the longest name of a repository, in bytes.
@@ -213,9 +218,9 @@ func isHost(text string) bool {
 	if strings.HasPrefix(text, "[") {
 		address, port, _ := strings.Cut(strings.TrimPrefix(text, "["), "]")
 		_, err := netip.ParseAddr(address)
-		return err == nil && hostForm.MatchString("x"+port)
+		return err == nil && hostForm().MatchString("x"+port)
 	}
-	return hostForm.MatchString(text)
+	return hostForm().MatchString(text)
 }
 
 func parseRegistry(text string) (Ref, error) {
@@ -228,7 +233,7 @@ func parseRegistry(text string) (Ref, error) {
 	if err != nil {
 		return Ref{}, err
 	}
-	if !repository.MatchString(name) || len(name) > maxRepository {
+	if !repository().MatchString(name) || len(name) > maxRepository {
 		return Ref{}, fmt.Errorf("%q is no repository; it has lower-case letters, digits, and single . _ - / between them", name)
 	}
 	r.Repository = name
@@ -248,7 +253,7 @@ func (r *Ref) artifact(text string) (rest string, err error) {
 		return text, nil
 	}
 	tag := text[i+1:]
-	if !tagForm.MatchString(tag) {
+	if !tagForm().MatchString(tag) {
 		return "", fmt.Errorf("%q is no tag", tag)
 	}
 	if r.Digest == "" { // with a digest, the tag says nothing

@@ -67,15 +67,19 @@ func forms(s string) []string {
 
 var (
 	// secretName matches names of fields whose text is a credential.
-	secretName = regexp.MustCompile(`(?i)(api[_-]?key|token|secret|passw(or)?d|authorization|cookie|credential)`)
+	secretName = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)(api[_-]?key|token|secret|passw(or)?d|authorization|cookie|credential)`)
+	})
 	// credential matches text of well-known credential shapes. A private key is
 	// struck out to its end, or to the end of the text when that was cut off.
-	credential = regexp.MustCompile(`\b(sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|xox[baprs]-[A-Za-z0-9-]{10,}|AKIA[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{35}|eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]+|AGE-SECRET-KEY-1[0-9A-Z]{20,})|(?i:bearer)\s+[A-Za-z0-9._~+/-]{8,}=*|(?s:-----BEGIN [A-Z ]*PRIVATE KEY-----((\r|\n|\\[rn]).*?(-----END [A-Z ]*PRIVATE KEY-----|$))?)`)
+	credential = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\b(sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|xox[baprs]-[A-Za-z0-9-]{10,}|AKIA[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{35}|eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]+|AGE-SECRET-KEY-1[0-9A-Z]{20,})|(?i:bearer)\s+[A-Za-z0-9._~+/-]{8,}=*|(?s:-----BEGIN [A-Z ]*PRIVATE KEY-----((\r|\n|\\[rn]).*?(-----END [A-Z ]*PRIVATE KEY-----|$))?)`)
+	})
 )
 
 // Text strikes secrets out of s.
 func (r *Redactor) Text(s string) string {
-	return credential.ReplaceAllString(r.values().Replace(s), Struck)
+	return credential().ReplaceAllString(r.values().Replace(s), Struck)
 }
 
 // Value strikes secrets out of the value of a named field. Text under a name
@@ -114,7 +118,7 @@ func formatted(f hclog.Format) string {
 }
 
 func (r *Redactor) named(name, s string) string {
-	if secretName.MatchString(name) && s != "" {
+	if secretName().MatchString(name) && s != "" {
 		return Struck
 	}
 	return r.Text(s)

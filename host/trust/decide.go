@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/skillet-run/skillet/host/approval"
@@ -112,7 +113,7 @@ func (s Signer) note() string {
 	return strings.Join(parts, "; ")
 }
 
-var rootNameForm = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+var rootNameForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`) })
 
 // maxRoot is the longest trust root that is kept, in bytes.
 const maxRoot = 256 << 10
@@ -121,7 +122,7 @@ const maxRoot = 256 << 10
 // trust root vouch for; one of that name is replaced. Nobody is trusted by that
 // alone.
 func (b *Book) AddRoot(ctx context.Context, h approval.Human, name string, document []byte) error {
-	if !rootNameForm.MatchString(name) {
+	if !rootNameForm().MatchString(name) {
 		return task.Errorf(task.KindUsage, "trust root %q: a name is 1 to 64 lower-case letters, digits, dots, dashes and underscores", name)
 	}
 	if len(document) > maxRoot {

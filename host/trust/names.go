@@ -5,18 +5,19 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/skillet-run/skillet/host/task"
 )
 
 // patternForm is the name of a skill, or the beginning of names and a star.
-var patternForm = regexp.MustCompile(`^([a-z0-9][a-z0-9._-]{0,62}\*?|\*)$`)
+var patternForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([a-z0-9][a-z0-9._-]{0,62}\*?|\*)$`) })
 
 // CheckNames fails with a [task.KindUsage] error unless each pattern is the name
 // of a skill, the beginning of names followed by a star, or a star for all.
 func CheckNames(patterns []string) error {
 	for _, p := range patterns {
-		if !patternForm.MatchString(p) {
+		if !patternForm().MatchString(p) {
 			return task.Errorf(task.KindUsage, "%q is no name of skills", p).WithHint("name one skill, such as csv, or the beginning of names and a star, such as 'acme-*'")
 		}
 	}
