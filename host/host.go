@@ -3,6 +3,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -153,13 +154,24 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	if err := h.openWorkers(o.ExpectPath); err != nil {
 		return nil, err
 	}
-	for _, open := range []func(context.Context) error{h.openPolicies, h.openJournals, h.openStore, h.openSandbox} {
-		if err := open(ctx); err != nil {
-			return nil, errors.Join(err, h.Close(ctx))
-		}
+	if err := h.openAll(ctx); err != nil {
+		return nil, errors.Join(err, h.Close(ctx))
 	}
 	h.wire()
 	return h, nil
+}
+
+// openAll opens the sandbox beside the rest, of which it needs nothing.
+func (h *Host) openAll(ctx context.Context) error {
+	opened := make(chan error, 1)
+	go func() { opened <- h.openSandbox(ctx) }()
+	var err error
+	for _, open := range []func(context.Context) error{h.openPolicies, h.openJournals, h.openStore} {
+		if err = open(ctx); err != nil {
+			break
+		}
+	}
+	return cmp.Or(err, <-opened)
 }
 
 // redactor strikes the values of the home's secrets out of the log. They are
