@@ -49,6 +49,7 @@ func (d *decoder) codeSection() {
 		return
 	}
 	b := body{decoder: d}
+	d.shapes = make([]shape, n)
 	for i := 0; i < n && d.err == nil; i++ {
 		b.index = d.imported + i
 		b.check()
@@ -81,7 +82,7 @@ func (b *body) start() {
 	t := b.typeOf(uint32(b.index))
 	b.blocks, b.loops, b.basic, b.calls, b.global, b.work = 0, 0, 1, 0, 0, workPerFunction
 	b.frames = append(b.frames[:0], frame{op: opBlock, arity: len(t.Results)})
-	b.shapes, b.looping = append(b.shapes, shape{}), 0
+	b.looping = 0
 	b.values = len(t.Params) + b.locals()
 	b.work += int64(b.values)
 }

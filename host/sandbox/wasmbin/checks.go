@@ -9,6 +9,7 @@ import "slices"
 // one after the other. So there are checks too
 //
 //   - at the entry of functions that cost more than leafCost outside of loops,
+//     or may do so together with those they call,
 //   - where code without loops has cost more than uncheckedCost,
 //   - where a function returns, when it has cost more than returnCost since it
 //     called one that calls others.
@@ -23,24 +24,30 @@ const (
 
 // A shape is what callers need to know of a function.
 type shape struct {
-	cost    int64 // of its code outside of loops
-	calls   bool  // it calls others
-	outside bool  // and does so outside of loops
+	cost   int64 // of its code outside of loops
+	calls  bool  // it calls others
+	called bool  // others call it, directly
+	self   bool  // and it itself does
 }
 
-// checked reports whether the function looks at the counter when it is entered.
-func (s shape) checked() bool { return s.outside || s.cost > leafCost }
+// checked reports whether the function looks at the counter when it is entered
+// in any case.
+func (s shape) checked() bool { return s.cost > leafCost }
 
 // addShape takes an instruction into account.
 func (b *body) addShape(in *instr) {
-	s := &b.shapes[len(b.shapes)-1]
+	s := &b.shapes[b.index-b.imported]
 	if b.looping == 0 {
 		s.cost += int64(in.cost)
 	}
 	switch in.op {
 	case opCall, opCallIndirect, opReturnCall, opReturnCallIndirect:
 		s.calls = true
-		s.outside = s.outside || b.looping == 0
+	}
+	if (in.op == opCall || in.op == opReturnCall) && b.err == nil && int(in.x) >= b.imported {
+		f := &b.shapes[int(in.x)-b.imported]
+		f.called = true
+		f.self = f.self || int(in.x) == b.index
 	}
 }
 
@@ -61,6 +68,15 @@ type step struct {
 	x       uint32 // label, function, or what the block began with that ends
 	labels  int    // offset of branch targets
 	cost    int64  // of the code since the step before, and its own
+
+	due    int64     // that cost as far as it is to be charged
+	turn   int64     // of a loop: the charge for a turn, without the code in it
+	check  checkKind // of a loop
+	loop   int       // of a loop: its index
+	exits  exits     // of the end of a block: where others leave it for
+	behind bool      // something reaches the code behind the end of a block
+	leaves bool      // it is a branch out of the loop
+	paid   bool      // the code is paid for
 }
 
 // effect is what an instruction does besides branching.
@@ -84,8 +100,6 @@ func (r *rewriter) effectOf(s *step) effect {
 		return effect{cost: leafCost, deep: true, stop: s.op == opReturnCallIndirect}
 	case opMisc:
 		switch s.x {
-		case miscMemoryCopy, miscMemoryFill:
-			return effect{cost: smallBulk >> bytesPerUnit} // more is checked
 		case miscMemoryInit, miscTableInit, miscTableCopy, miscTableFill, miscTableGrow:
 			return effect{check: true}
 		}
@@ -116,8 +130,9 @@ func (c *checker) beginSteps() {
 	c.steps, c.opened, c.pending = c.steps[:0], append(c.opened[:0], opBlock), 0
 }
 
-// addStep takes the next instruction into account.
-func (c *checker) addStep(in *instr) {
+// addStep takes the next instruction into account. It returns its step, which
+// is good until the next one, or nil.
+func (c *checker) addStep(in *instr) *step {
 	c.pending += int64(in.cost)
 	s := step{at: in.at, end: in.end, op: in.op, x: in.x, labels: in.labels, cost: c.pending}
 	switch in.op {
@@ -129,16 +144,17 @@ func (c *checker) addStep(in *instr) {
 		c.opened = c.opened[:last]
 	case opMisc:
 		if s.x = in.sub; in.sub < miscMemoryInit && c.pending < uncheckedCost {
-			return
+			return nil
 		}
 	case opElse, opBr, opBrIf, opBrTable, opReturn, opUnreachable, opMemoryGrow,
 		opCall, opCallIndirect, opReturnCall, opReturnCallIndirect:
 	default:
 		if c.pending < uncheckedCost {
-			return
+			return nil
 		}
 	}
 	c.steps, c.pending = append(c.steps, s), 0
+	return &c.steps[len(c.steps)-1]
 }
 
 // findChecks finds the offsets where checks have to be. It returns the most
@@ -268,15 +284,18 @@ func (r *rewriter) behind(s *step, since int64) int64 {
 // eachLabel calls f with the blocks that a step branches to.
 func (r *rewriter) eachLabel(s *step, f func(*join)) {
 	c := &r.code.checker
-	of := func(x uint32) *join { return &c.joins[len(c.joins)-1-int(x)] }
+	r.eachTarget(s, func(x uint32) { f(&c.joins[len(c.joins)-1-int(x)]) })
+}
+
+// eachTarget calls f with the labels of the code c that a step branches to.
+func (c cursor) eachTarget(s *step, f func(label uint32)) {
 	switch s.op {
 	case opBr, opBrIf:
-		f(of(s.x))
+		f(s.x)
 	case opBrTable:
-		at := r.cursor
-		at.pos = s.labels
+		c.pos = s.labels
 		for range s.x + 1 {
-			f(of(at.u32()))
+			f(c.u32())
 		}
 	}
 }

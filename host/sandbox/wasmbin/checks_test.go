@@ -49,7 +49,7 @@ func TestChecksWithoutLoops(t *testing.T) {
 		{"longer code in both arms", oneLocal(w.I32Const(0), w.IfElse(w.Empty, adds(0, 20_000), adds(0, 20_000))), 1, 5},
 		{"small leaves", calling(3_000, 50), 5, 20},
 		{"leaf that is large", calling(100, 100), 100, 102},
-		{"small copies", copies.Bytes(), 2, 20},
+		{"small copies", copies.Bytes(), 1, 20},
 	} {
 		g := metered(t, c.wasm, newMeter(0, plenty))
 		mustCall(t, g, "run")
@@ -105,7 +105,7 @@ func oneLocal(code ...[]byte) []byte {
 // checks what that costs.
 func TestSmallBulk(t *testing.T) {
 	t.Parallel()
-	for _, n := range []int32{0, 15, 16, 1024, 1025, 40_000} {
+	for _, n := range []int32{0, 15, 256, 257, 1024, 40_000} {
 		for name, op := range map[string][]byte{"copy": w.MemoryCopy(), "fill": w.MemoryFill()} {
 			used := map[bool]int64{}
 			for _, known := range []bool{true, false} {
@@ -128,7 +128,11 @@ func TestSmallBulk(t *testing.T) {
 				}
 				used[known] = g.used()
 			}
-			if want := int64(n)/16 + 21; used[true] != want || used[false] != want {
+			want := int64(37)
+			if n > 256 {
+				want += int64(n) / 16
+			}
+			if used[true] != want || used[false] != want {
 				t.Errorf("%s of %d bytes costs %v, want %d", name, n, used, want)
 			}
 		}

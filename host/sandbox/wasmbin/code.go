@@ -10,12 +10,15 @@ import (
 type codeWriter struct {
 	meter
 	checker
-	edits []edit // in order of at
-	body  []byte
-	in    instr
-	types []ValueType // of parameters and locals
-	local uint32      // index of the added i32 local
-	used  bool        // whether the local is needed
+	labels  []label // see place
+	looping int     // loops among them
+	entry   charge
+	edits   []edit // in order of at
+	body    []byte
+	in      instr
+	types   []ValueType // of parameters and locals
+	local   uint32      // index of the added i32 local
+	used    bool        // whether the local is needed
 }
 
 // edit replaces the instruction from at to end.
@@ -40,9 +43,18 @@ func (r *rewriter) codeContent() []byte {
 	s := r.found[secCode]
 	r.pos, r.end, r.scratch = s.at, s.end, make([]byte, 0, s.end-s.at+(s.end-s.at)/4)
 	n := r.entryCount()
-	for i := 0; i < n; i++ {
-		r.functionBody(uint32(r.imported + i))
+	list := make([]source, n)
+	for i := range list {
+		list[i] = r.source(uint32(r.imported + i))
 	}
+	if r.maxFare > 0 {
+		r.setFares(list)
+	}
+	section := r.cursor
+	for i := range list {
+		r.functionBody(&list[i])
+	}
+	r.cursor = section
 	return r.codeEntries(n)
 }
 
@@ -59,25 +71,49 @@ func (r *rewriter) codeEntries(n int) []byte {
 	return all
 }
 
-func (r *rewriter) functionBody(index uint32) {
+// source is what the body of a function is written from.
+type source struct {
+	index    uint32
+	locals   cursor // at the declarations of its locals
+	code     cursor // its code, or what was made of it
+	unrolled []unrolled
+}
+
+// source reads the body of a function, and restructures it.
+func (r *rewriter) source(index uint32) source {
 	section := r.end
 	size := int(r.u32())
 	r.end = r.pos + size
-	from := r.pos
-	groups := r.localTypes(index)
-	locals := r.b[from:r.pos]
+	s := source{index: index, locals: r.cursor}
+	r.localTypes(index)
 	whole := r.cursor
+	s.locals.end = r.pos
 	r.restructure(len(r.typeOf(index).Results) > 0)
+	s.code, s.unrolled = r.cursor, r.code.unrolled
+	r.cursor = whole
+	r.pos, r.end = r.end, section
+	return s
+}
+
+// open makes a function's code what is read next. It returns how many groups of
+// locals it has.
+func (r *rewriter) open(s *source) (groups uint32) {
+	r.cursor = s.locals
+	groups = r.localTypes(s.index)
+	r.cursor, r.code.unrolled = s.code, s.unrolled
+	return groups
+}
+
+func (r *rewriter) functionBody(s *source) {
+	groups := r.open(s)
 	at := r.pos
-	r.plan(index)
+	r.plan(s.index)
 	r.code.body = r.code.body[:0]
-	r.writeLocals(locals, groups)
+	r.writeLocals(s.locals.b[s.locals.pos:s.locals.end], groups)
 	r.pos = at
 	r.writeCode()
 	r.scratch = appendU32(r.scratch, uint32(len(r.code.body)))
 	r.scratch = append(r.scratch, r.code.body...)
-	r.cursor = whole
-	r.pos, r.end = r.end, section
 }
 
 // restructure replaces the function's code, which is about to be read, by code
@@ -131,18 +167,16 @@ func (r *rewriter) meterBody(index uint32) {
 	w := &r.code
 	start := r.pos
 	w.edits, w.used = w.edits[:0], false
-	w.begin(start, w.types)
+	w.begin(w.types)
 	w.beginSteps()
 	length := int64(none) // of a bulk instruction that is next, if it is constant
 	for r.pos < r.end {
 		r.next(&w.in, &r.bounds)
 		if r.options.Fuel {
-			w.addStep(&w.in)
-			w.add(&w.in)
+			w.addCost(r.fare(&w.in))
+			w.add(&w.in, w.addStep(&w.in), r.cursor)
 		}
-		if length >= 0 && length <= smallBulk && w.in.movesMemory() && r.options.Fuel {
-			w.addCost(length >> bytesPerUnit)
-		} else {
+		if length < 0 || length > smallBulk || !w.in.movesMemory() {
 			r.edit()
 		}
 		if length = none; w.in.op == opI32Const {
@@ -153,9 +187,9 @@ func (r *rewriter) meterBody(index uint32) {
 		w.charges = w.charges[:0]
 		return
 	}
-	if r.findChecks() > leafCost || r.shapeOf(index).checked() {
-		w.charges[0].check = checkEntry
-	}
+	w.entry = r.entry(index)
+	w.entry.at = start
+	w.charges = append(w.charges, w.entry)
 	for _, at := range w.checks {
 		w.charges = append(w.charges, charge{at: at, check: checkHere})
 	}
@@ -172,8 +206,10 @@ func (r *rewriter) edit() {
 	w := &r.code
 	e := edit{at: w.in.at, end: w.in.end, op: w.in.op}
 	switch w.in.op {
-	case opCall, opReturnCall, opRefFunc:
+	case opCall, opReturnCall:
 		e.x = r.function(w.in.x)
+	case opRefFunc:
+		e.x = r.reference(w.in.x)
 	case opMisc, opMemoryGrow:
 		if !r.options.Fuel || !r.editBulk(&e) {
 			return
@@ -264,6 +300,9 @@ func (r *rewriter) copyCode(at int) {
 // writeCharge writes a charge and its check.
 func (r *rewriter) writeCharge(c charge) {
 	r.copyCode(c.at)
+	if c.cost == 0 && c.check == unchecked {
+		return
+	}
 	r.points++
 	b := r.code.body
 	switch c.check {
@@ -275,6 +314,10 @@ func (r *rewriter) writeCharge(c charge) {
 		}
 		b = r.appendCheck(b)
 	case checkEntry:
+		if c.cost == 0 {
+			b = r.appendCheck(b)
+			break
+		}
 		b = append(b, opLoop, blockEmpty)
 		b = append(r.appendRetry(b, c.cost, nil, 1), opEnd)
 	case checkLoop:

@@ -18,7 +18,7 @@ func InstrumentExactly(wasm []byte, l Limits, o Options) ([]byte, error) {
 		return nil, err
 	}
 	r := newRewriter(d, o)
-	r.plan, r.unrolling = r.planExactly, 0
+	r.plan, r.unrolling, r.maxFare = r.planExactly, 0, 0
 	return r.write(), nil
 }
 

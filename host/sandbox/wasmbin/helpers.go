@@ -2,9 +2,10 @@ package wasmbin
 
 import "fmt"
 
-// smallBulk is how many bytes memory.copy and memory.fill may move without a
-// look at the counter. Most of them move a few.
-const smallBulk = 1 << 10
+// smallBulk is how many bytes memory.copy and memory.fill may move for no more
+// than their own cost, and without a look at the counter. Most of them move a
+// few.
+const smallBulk = 1 << 8
 
 // bulkChunk is how many bytes a bulk memory instruction moves at once at most.
 const bulkChunk = 1 << 20
@@ -76,15 +77,13 @@ func (r *rewriter) bulkHelper(in *instr) (index uint32, ok bool) {
 // appendSmallBulk appends an instruction that moves memory, with n its last
 // operand:
 //
-//	if n <= small { fuel -= n/16; op } else { helper }
+//	if n <= small { op } else { helper }
 func (r *rewriter) appendSmallBulk(b, op []byte, helper uint32) []byte {
 	n := r.code.local
 	b = appendIndexed(appendIndexed(b, opLocalTee, n), opLocalGet, n)
 	b = append(appendSigned(append(b, opI32Const), smallBulk), opI32LeU, opIf)
 	b = appendSigned(b, int64(r.typeIndex(bulkType())))
-	b = appendIndexed(appendIndexed(b, opGlobalGet, r.fuel), opLocalGet, n)
-	b = append(b, opI64ExtendI32U, opI64Const, bytesPerUnit, opI64ShrU, opI64Sub)
-	b = append(appendIndexed(b, opGlobalSet, r.fuel), op...)
+	b = append(b, op...)
 	b = appendIndexed(append(b, opElse), opCall, helper)
 	return append(b, opEnd)
 }

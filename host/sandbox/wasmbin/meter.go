@@ -9,7 +9,8 @@ const (
 	costCall     = 4
 	costIndirect = 8
 	costDivide   = 8  // division, remainder, square root
-	costBulk     = 16 // bulk memory and table instructions, and by length below
+	costMove     = 32 // memory.copy and memory.fill, and by length below
+	costBulk     = 16 // other bulk memory and table instructions, and by length below
 	costGrow     = 64 // memory.grow and table.grow, and by size below
 
 	costEntry = 2 // entering a function
@@ -21,19 +22,11 @@ const (
 	unitsPerEntry = 0
 )
 
-// chance says how likely it is that code runs when the charge in force was
-// passed.
-type chance byte
-
+// What a charge may take for code that does not run, see place.
 const (
-	certain  chance = iota
-	expected        // it does but for branches that leave the loop around it
-	possible
+	slack     = 32
+	exitSlack = 128 // where a branch leaves a loop
 )
-
-// slack is how much fuel a charge may take for code of which it is not certain
-// that it runs. Code beyond it gets a charge of its own.
-var slack = [...]int64{expected: 64, possible: 16}
 
 // checkKind says how a charge looks whether the counter is below zero.
 type checkKind byte
@@ -47,35 +40,38 @@ const (
 
 // charge is a place in a function body where fuel is taken.
 type charge struct {
-	at    int      // offset in front of which it goes
-	cost  int64    // fuel
-	spare [3]int64 // part of cost for code that is not certain to run, by chance
+	at    int   // offset in front of which it goes
+	cost  int64 // fuel; below zero it is given back
 	check checkKind
 	loop  int // the loop of checkLoop
 }
 
-// segment is a run of instructions without a branch into or out of it.
-type segment struct {
-	at     int
-	cost   int64
-	chance chance // of running after the charge in force
-	dead   bool   // nothing reaches it
-}
-
 // scope is an open block, loop or if.
 type scope struct {
-	force int // charge in force where it began
-	loop  bool
-	tail  bool // it ends where the loop around it does
+	exits
+	dead bool // nothing reaches its beginning
+	tail bool // it ends where the loop around it does
 }
 
-// meter finds the charges of one function body after the other. Its slices are
-// reused.
+// exits is where branches from inside of a block go to, one bit for each block
+// around, the innermost lowest. What is too far out counts as the last.
+type exits uint64
+
+const farthest = 63
+
+// to adds a branch to a label.
+func (e *exits) to(label uint32) { *e |= 1 << min(label, farthest) }
+
+// outer is e as the block around sees it.
+func (e exits) outer() exits { return e>>1 | e&(1<<farthest) }
+
+// meter follows the code of one function body after the other and notes in its
+// steps what place needs to know. Its slices are reused.
 type meter struct {
-	charges []charge // in order of at
+	charges []charge // in order of at, once they were placed
 	scopes  []scope
-	force   int // charge in force: it is always passed before seg
-	seg     segment
+	due     int64 // cost since the last step, of code that is to be paid for
+	dead    bool  // nothing reaches the code
 
 	ends     tails
 	unrolled []unrolled // loops still to come whose charge is known
@@ -83,90 +79,64 @@ type meter struct {
 	loops
 }
 
-// begin starts a body whose code starts at offset at. types are those of its
-// parameters and locals.
-func (m *meter) begin(at int, types []ValueType) {
-	m.charges = append(m.charges[:0], charge{at: at, cost: costEntry})
+// begin starts a body. types are those of its parameters and locals.
+func (m *meter) begin(types []ValueType) {
+	m.charges = m.charges[:0]
 	m.scopes = append(m.scopes[:0], scope{})
-	m.force, m.paid = 0, 0
-	m.seg = segment{at: at}
+	m.due, m.dead, m.paid = costEntry, false, 0
 	m.beginLoops(types)
 }
 
-// call makes the function look at the counter when it is entered, so that every
-// recursion does. In a loop that was done at its head.
-func (m *meter) call() {
-	if len(m.inside) == 0 {
-		m.charges[0].check = checkEntry
-	}
-}
-
-// addCost adds to what the segment costs, unless nothing reaches it or it is
-// paid for.
+// addCost adds to what is due, unless nothing reaches the code or it is paid
+// for.
 func (m *meter) addCost(cost int64) {
-	if !m.seg.dead && m.paid == 0 {
-		m.seg.cost += cost
+	if !m.dead && m.paid == 0 {
+		m.due += cost
 	}
 }
 
-// add takes the next instruction into account.
-func (m *meter) add(in *instr) {
+// add takes the next instruction into account, and its step if it has one.
+func (m *meter) add(in *instr, s *step, c cursor) {
 	m.addCost(int64(in.cost))
+	if s == nil {
+		if in.imm == immLocal {
+			m.access(in)
+		}
+		return
+	}
+	s.due, s.paid, m.due = m.due, m.paid > 0, 0
 	switch in.op {
-	case opLocalGet, opLocalSet, opLocalTee:
-		m.access(in)
-	case opBlock:
-		m.enter(in)
+	case opBlock, opIf:
+		m.scopes = append(m.scopes, scope{dead: m.dead, tail: m.ends.has(in.at)})
 	case opLoop:
-		m.enterLoop(in)
-	case opIf:
-		m.enter(in)
-		m.seg.chance = possible
+		m.enterLoop(in, s)
 	case opElse:
-		m.close()
-		m.force = m.scopes[len(m.scopes)-1].force
-		m.open(in.end)
+		m.dead = m.scopes[len(m.scopes)-1].dead
 	case opEnd:
-		m.leave(in)
-	case opBrIf:
-		m.branchIf(in)
-	case opBr, opBrTable, opReturn, opUnreachable:
-		m.diverge(in)
-	case opCall, opCallIndirect:
-		m.call()
-	case opReturnCall, opReturnCallIndirect:
-		m.call()
-		m.diverge(in)
+		m.leave(s)
+	case opBr, opBrIf, opBrTable, opReturn:
+		m.branch(s, c)
 	}
+	m.dead = m.dead || in.stops()
 }
 
-// enter follows a straight line into a block.
-func (m *meter) enter(in *instr) {
-	next := m.close()
-	m.scopes = append(m.scopes, scope{force: m.force, tail: m.ends.has(in.at)})
-	m.seg = segment{at: in.end, chance: next}
-}
-
-// branchIf goes on behind a br_if. One that leaves the loop is not taken often.
-func (m *meter) branchIf(in *instr) {
-	next := m.close()
-	m.open(in.end)
-	if to := len(m.scopes) - 1 - int(in.x); to < m.innermost() || m.scopes[to].tail {
-		m.seg.chance = max(next, expected)
+// stops reports whether nothing goes on behind an instruction.
+func (in *instr) stops() bool {
+	switch in.op {
+	case opBr, opBrTable, opReturn, opUnreachable, opReturnCall, opReturnCallIndirect:
+		return true
 	}
+	return false
 }
 
-func (m *meter) enterLoop(in *instr) {
-	m.close()
-	l := m.openLoop(in.at, len(m.scopes))
-	check := checkLoop
+func (m *meter) enterLoop(in *instr, s *step) {
+	s.loop = m.openLoop(in.at, len(m.scopes))
+	s.check = checkLoop
 	if in.bt >= 0 {
-		check = checkHere // it may take values, which are not at hand behind an if
+		s.check = checkHere // it may take values, which are not at hand behind an if
 	}
-	m.charges = append(m.charges, charge{at: in.end, cost: m.turn(in.at), check: check, loop: l})
-	m.scopes = append(m.scopes, scope{force: m.force, loop: true})
-	m.force = len(m.charges) - 1
-	m.seg = segment{at: in.end}
+	s.turn = m.turn(in.at)
+	m.scopes = append(m.scopes, scope{dead: m.dead})
 }
 
 // turn is the charge for a turn of the loop at an offset, without the code in
@@ -181,40 +151,37 @@ func (m *meter) turn(at int) int64 {
 	return cost
 }
 
-func (m *meter) leave(in *instr) {
-	m.close()
+// branch notes where a step branches to.
+func (m *meter) branch(s *step, c cursor) {
+	if m.dead {
+		return
+	}
+	e := &m.scopes[len(m.scopes)-1].exits
+	if s.op == opReturn {
+		e.to(uint32(len(m.scopes) - 1))
+	}
+	c.eachTarget(s, e.to)
+	s.leaves = s.op == opBrIf && len(m.scopes)-1-int(s.x) < m.innermost()
+}
+
+func (m *meter) leave(s *step) {
 	last := len(m.scopes) - 1
-	s := m.scopes[last]
-	m.force = s.force
+	e := m.scopes[last]
 	m.scopes = m.scopes[:last]
 	if last == m.paid {
 		m.paid = 0
 	}
-	m.open(in.end)
-	if s.loop {
+	s.exits = e.exits.outer()
+	if last > 0 {
+		m.scopes[last-1].exits |= s.exits
+	}
+	switch s.x {
+	case opLoop:
 		m.closeLoop()
+	case opIf:
+		m.dead = e.dead
+	default:
+		m.dead = m.dead && e.exits&1 == 0
 	}
-}
-
-func (m *meter) diverge(in *instr) {
-	m.close()
-	m.open(in.end)
-	m.seg.dead = true
-}
-
-// open starts a segment that can be skipped.
-func (m *meter) open(at int) { m.seg = segment{at: at, chance: possible} }
-
-// close decides who pays for the segment, and returns the chance that what
-// follows it in a straight line runs after the charge then in force.
-func (m *meter) close() chance {
-	c, s := &m.charges[m.force], &m.seg
-	if s.chance != certain && c.spare[s.chance]+s.cost > slack[s.chance] {
-		m.charges = append(m.charges, charge{at: s.at, cost: s.cost})
-		m.force = len(m.charges) - 1
-		return certain
-	}
-	c.cost += s.cost
-	c.spare[s.chance] += s.cost
-	return s.chance
+	s.behind = !m.dead
 }

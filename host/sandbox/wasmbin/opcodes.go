@@ -184,8 +184,8 @@ var miscOpcodes = expand([]opcodeRange{
 	{0, 7, opcode{immNone, costOne}}, // saturating truncation
 	{miscMemoryInit, miscMemoryInit, opcode{immDataMem, costBulk}},
 	{miscDataDrop, miscDataDrop, opcode{immData, costBulk}},
-	{miscMemoryCopy, miscMemoryCopy, opcode{immMemMem, costBulk}},
-	{miscMemoryFill, miscMemoryFill, opcode{immMemByte, costBulk}},
+	{miscMemoryCopy, miscMemoryCopy, opcode{immMemMem, costMove}},
+	{miscMemoryFill, miscMemoryFill, opcode{immMemByte, costMove}},
 	{miscTableInit, miscTableInit, opcode{immElemTable, costBulk}},
 	{miscElemDrop, miscElemDrop, opcode{immElem, costBulk}},
 	{miscTableCopy, miscTableCopy, opcode{immTableTable, costBulk}},

@@ -24,12 +24,16 @@ type rewriter struct {
 	code    codeWriter
 	plan    func(index uint32) // finds the charges and edits of a body's code
 
+	maxFare int64
+	fares   []int64           // of the functions the module defines, nil for none
+	doors   map[uint32]uint32 // by function, see door
+
 	unrolling int // bytes that unrolling may still add
 	points    int // places that take fuel or look whether there is any
 }
 
 func newRewriter(d *decoder, o Options) *rewriter {
-	r := &rewriter{decoder: d, options: o, helpers: map[string]uint32{}, kinds: map[string]uint32{}}
+	r := &rewriter{decoder: d, options: o, helpers: map[string]uint32{}, kinds: map[string]uint32{}, doors: map[uint32]uint32{}}
 	r.plan = r.meterBody
 	if o.Fuel {
 		r.addFuel()
@@ -45,6 +49,7 @@ func (r *rewriter) addFuel() {
 	r.tick = uint32(r.imported)
 	r.fuel = uint32(r.globals)
 	r.unrolling = freeUnrolling + r.module.CodeBytes/unrollingPerCode
+	r.maxFare = maxFare
 	r.globals++ // in code that is written and read again
 	r.add.types = append(r.add.types, appendFuncType(nil, FuncType{}))
 	r.add.imports = append(r.add.imports, encodeImport(TickModule, TickName, uint32(r.types)))
@@ -151,7 +156,7 @@ func (r *rewriter) function(i uint32) uint32 {
 }
 
 func (r *rewriter) functionIndex() {
-	r.scratch = appendU32(r.scratch, r.function(r.u32()))
+	r.scratch = appendU32(r.scratch, r.reference(r.u32()))
 }
 
 func (r *rewriter) tableSection() {
@@ -209,7 +214,7 @@ func (r *rewriter) constExpr() {
 	for in.op != opEnd || in.end == 0 {
 		r.next(&in, &r.bounds)
 		if in.op == opRefFunc {
-			r.scratch = appendIndexed(r.scratch, opRefFunc, r.function(in.x))
+			r.scratch = appendIndexed(r.scratch, opRefFunc, r.reference(in.x))
 		} else {
 			r.copyRead(in.at)
 		}

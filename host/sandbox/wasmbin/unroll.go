@@ -150,7 +150,7 @@ func (in *instr) special() bool {
 func (u *unroller) propose(end *instr) {
 	c := u.current
 	u.current.frame = none
-	if c.turns && !c.refused && c.spare <= slack[possible] && turns(c.cost) > 1 && end.at-c.code <= maxUnrolledBytes {
+	if c.turns && !c.refused && c.spare <= slack && turns(c.cost) > 1 && end.at-c.code <= maxUnrolledBytes {
 		c.end = end.end
 		u.found = append(u.found, c)
 	}
@@ -200,9 +200,9 @@ func (u *unroller) leave(in *instr, back int64) {
 	switch {
 	case back == 0:
 		u.out = appendIndexed(u.out, in.op, in.x+1)
-	case in.op == opBr:
+	case in.op == opBr || back <= exitSlack:
 		u.giveBack(back)
-		u.out = appendIndexed(u.out, opBr, in.x+2)
+		u.out = appendIndexed(u.out, in.op, in.x+2)
 	default:
 		u.out = append(u.out, opIf, blockEmpty)
 		u.giveBack(back)
@@ -212,6 +212,9 @@ func (u *unroller) leave(in *instr, back int64) {
 
 // giveBack writes: fuel += cost.
 func (u *unroller) giveBack(cost int64) {
+	if cost <= exitSlack {
+		return
+	}
 	u.out = appendIndexed(u.out, opGlobalGet, u.fuel)
 	u.out = appendSigned(append(u.out, opI64Const), cost)
 	u.out = appendIndexed(append(u.out, opI64Add), opGlobalSet, u.fuel)
