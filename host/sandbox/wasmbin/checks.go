@@ -17,7 +17,7 @@ import "slices"
 // So what runs between two checks costs at most about twice uncheckedCost, and
 // returnCost for each function that returns.
 const (
-	leafCost      = 256
+	leafCost      = 1 << 10
 	uncheckedCost = 1 << 16
 	returnCost    = 32
 )
@@ -75,7 +75,6 @@ type step struct {
 	loop   int       // of a loop: its index
 	exits  exits     // of the end of a block: where others leave it for
 	behind bool      // something reaches the code behind the end of a block
-	leaves bool      // it is a branch out of the loop
 	paid   bool      // the code is paid for
 }
 

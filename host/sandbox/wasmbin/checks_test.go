@@ -48,7 +48,7 @@ func TestChecksWithoutLoops(t *testing.T) {
 		{"longer code in an arm", oneLocal(w.I32Const(1), w.If(w.Empty, adds(0, 20_000))), 1, 5},
 		{"longer code in both arms", oneLocal(w.I32Const(0), w.IfElse(w.Empty, adds(0, 20_000), adds(0, 20_000))), 1, 5},
 		{"small leaves", calling(3_000, 50), 5, 20},
-		{"leaf that is large", calling(100, 100), 100, 102},
+		{"leaf that is large", calling(100, 300), 100, 102},
 		{"small copies", copies.Bytes(), 1, 20},
 	} {
 		g := metered(t, c.wasm, newMeter(0, plenty))

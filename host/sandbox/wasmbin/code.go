@@ -10,6 +10,7 @@ import (
 type codeWriter struct {
 	meter
 	checker
+	ends    tails   // see restructure
 	labels  []label // see place
 	looping int     // loops among them
 	entry   charge
@@ -132,7 +133,6 @@ func (r *rewriter) restructure(results bool) {
 		code, list := r.unroll(r.cursor, results)
 		if code != nil {
 			r.read(code)
-			r.code.ends.find(r.cursor, &r.bounds)
 		}
 		r.code.unrolled = list
 	}
@@ -190,6 +190,7 @@ func (r *rewriter) meterBody(index uint32) {
 	w.entry = r.entry(index)
 	w.entry.at = start
 	w.charges = append(w.charges, w.entry)
+	slices.Reverse(w.charges)
 	for _, at := range w.checks {
 		w.charges = append(w.charges, charge{at: at, check: checkHere})
 	}

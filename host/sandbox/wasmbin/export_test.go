@@ -68,6 +68,23 @@ func Unrolled(wasm []byte) (n int) {
 	return n
 }
 
+// Fares counts the functions of a module whose entry is paid for where they
+// are called, and those of them that have a door.
+func Fares(wasm []byte) (fares, doors int) {
+	d := newDecoder(wasm, DefaultLimits())
+	if d.decode() != nil {
+		return 0, 0
+	}
+	r := newRewriter(d, Options{Fuel: true, MaxMemoryPages: 1 << 16, MaxTableElems: 1 << 16})
+	r.write()
+	for _, f := range r.fares {
+		if f > 0 {
+			fares++
+		}
+	}
+	return fares, len(r.doors)
+}
+
 // functions returns the code of each function.
 func (d *decoder) functions() (list []cursor) {
 	s := d.found[secCode]

@@ -62,8 +62,23 @@ func (r *rewriter) entry(index uint32) charge {
 	}
 	if check || a.call {
 		e.check = checkEntry
+	} else {
+		r.code.checkCalls()
 	}
 	return e
+}
+
+// checkCalls has charges in front of calls look at the counter, so that every
+// recursion does. In a loop its head did.
+func (w *codeWriter) checkCalls() {
+	for i := range w.charges {
+		switch c := &w.charges[i]; {
+		case c.calls && c.cold:
+			c.check = checkHere
+		case c.calls:
+			c.check = checkEntry
+		}
+	}
 }
 
 // addDoor adds the function by which tables, exports and references reach one

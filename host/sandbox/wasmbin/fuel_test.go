@@ -52,6 +52,36 @@ var forever = []struct {
 		return m.Bytes()
 	}},
 	{"tree of calls without recursion", callTree},
+	{"recursion on the way to a trap", func() []byte {
+		m := w.New()
+		f := m.Func(w.Sig("i32", ""), "", w.Block(w.Empty, w.LocalGet(0), w.BrIf(0),
+			w.I32Const(0), w.ReturnCall(0), w.Unreachable()))
+		m.ExportFunc("run", m.Func(w.Sig("", ""), "", w.I32Const(0), w.Call(f)))
+		return m.Bytes()
+	}},
+	{"small functions that call each other", func() []byte {
+		m := w.New()
+		m.ExportFunc("run", m.Func(w.Sig("", ""), "", w.I32Const(1), w.Call(1)))
+		m.Func(w.Sig("i32", ""), "", w.LocalGet(0), w.Op(0x45), w.If(w.Empty, w.Return()), w.I32Const(1), w.Call(2), w.I32Const(1), w.Call(2))
+		m.Func(w.Sig("i32", ""), "", w.LocalGet(0), w.If(w.Empty, w.I32Const(1), w.ReturnCall(1)), w.I32Const(0), w.Call(1))
+		return m.Bytes()
+	}},
+	{"recursion through a door", func() []byte {
+		m := w.New()
+		m.Table(w.FuncRef, 1, w.NoMax)
+		t := m.Type(w.Sig("i32", ""))
+		f := m.Func(w.Sig("i32", ""), "", w.LocalGet(0), w.IfElse(w.Empty,
+			w.Code(w.I32Const(0), w.Call(0)), w.Code(w.I32Const(1), w.I32Const(0), w.ReturnCallIndirect(t, 0))))
+		m.Elem(0, f)
+		m.ExportFunc("run", m.Func(w.Sig("", ""), "", w.I32Const(0), w.Call(f)))
+		return m.Bytes()
+	}},
+	{"recursion behind a loop", func() []byte {
+		m := w.New()
+		m.ExportFunc("run", m.Func(w.Sig("", ""), "i32", w.Block(w.Empty, w.Loop(w.Empty,
+			w.LocalGet(0), w.I32Const(1), w.Op(0x6a), w.LocalTee(0), w.I32Const(3), w.Op(0x46), w.BrIf(1), w.Br(0))), w.ReturnCall(0)))
+		return m.Bytes()
+	}},
 	{"tail call of itself", func() []byte {
 		m := w.New()
 		m.ExportFunc("run", m.Func(w.Sig("", ""), "", w.ReturnCall(0)))

@@ -45,15 +45,6 @@ func (l *loops) openLoop(at, scope int) int {
 	return i
 }
 
-// innermost is how many blocks are around the innermost loop, 0 outside of
-// loops.
-func (l *loops) innermost() int {
-	if len(l.inside) == 0 {
-		return 0
-	}
-	return l.list[l.inside[len(l.inside)-1]].scope
-}
-
 // closeLoop ends the innermost loop.
 func (l *loops) closeLoop() {
 	last := len(l.inside) - 1

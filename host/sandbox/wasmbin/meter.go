@@ -24,8 +24,10 @@ const (
 
 // What a charge may take for code that does not run, see place.
 const (
-	slack     = 32
-	exitSlack = 128 // where a branch leaves a loop
+	slack      = 32  // and a part of what does run
+	slackShare = 4   // which is this
+	exitSlack  = 128 // where the loop is left
+	least      = 8   // where ways part that differ by no more
 )
 
 // checkKind says how a charge looks whether the counter is below zero.
@@ -43,14 +45,15 @@ type charge struct {
 	at    int   // offset in front of which it goes
 	cost  int64 // fuel; below zero it is given back
 	check checkKind
-	loop  int // the loop of checkLoop
+	loop  int  // the loop of checkLoop
+	calls bool // a call may follow, and no check is sure to be in front of it
+	cold  bool // it is on the way to a trap
 }
 
 // scope is an open block, loop or if.
 type scope struct {
 	exits
 	dead bool // nothing reaches its beginning
-	tail bool // it ends where the loop around it does
 }
 
 // exits is where branches from inside of a block go to, one bit for each block
@@ -73,7 +76,6 @@ type meter struct {
 	due     int64 // cost since the last step, of code that is to be paid for
 	dead    bool  // nothing reaches the code
 
-	ends     tails
 	unrolled []unrolled // loops still to come whose charge is known
 	paid     int        // open blocks around the code of such a loop, 0 outside
 	loops
@@ -107,7 +109,7 @@ func (m *meter) add(in *instr, s *step, c cursor) {
 	s.due, s.paid, m.due = m.due, m.paid > 0, 0
 	switch in.op {
 	case opBlock, opIf:
-		m.scopes = append(m.scopes, scope{dead: m.dead, tail: m.ends.has(in.at)})
+		m.scopes = append(m.scopes, scope{dead: m.dead})
 	case opLoop:
 		m.enterLoop(in, s)
 	case opElse:
@@ -161,7 +163,6 @@ func (m *meter) branch(s *step, c cursor) {
 		e.to(uint32(len(m.scopes) - 1))
 	}
 	c.eachTarget(s, e.to)
-	s.leaves = s.op == opBrIf && len(m.scopes)-1-int(s.x) < m.innermost()
 }
 
 func (m *meter) leave(s *step) {

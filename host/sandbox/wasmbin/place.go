@@ -36,8 +36,12 @@ func (a ahead) either(b ahead) ahead {
 
 // dear reports whether due is too much for the cheapest ways.
 func (a ahead) dear(due int64) bool {
-	return due-a.stay > slack || due-a.leave > exitSlack
+	return due-a.stay > slack+a.stay/slackShare || due-a.leave > exitSlack
 }
+
+// quiet reports whether a way returns without a call, so that it is to be free
+// of the check that a call needs.
+func (a ahead) quiet() bool { return !a.call && a.stay != never }
 
 // outside is a as it is seen from inside of a loop that is left, whose head
 // looked at the counter.
@@ -53,12 +57,12 @@ type label struct {
 }
 
 // place finds the charges of a body from its steps, but for that at its entry:
-// it returns what is ahead there. It goes from the end to the beginning and keeps what is ahead: the
-// most on any way to the end of the function, or to the next turn of the loop.
-// That is what the charge at the beginning takes. Where ways part that differ
-// by more than is to be lost on the cheaper, the dearer has a charge of its
-// own, where it begins; where only a branch leads there, behind the end of the
-// block. If it is the branch that is dearer, the way on gives back.
+// it returns what is ahead there. It goes from the end to the beginning and
+// keeps what is ahead: the most on any way to the end of the function, or to the
+// next turn of the loop. That is what the charge at the beginning takes. Where
+// ways part and the cheaper would lose too much, the dearer has a charge of its
+// own where it begins; where only branches lead there, behind the end of the
+// block. If it is the branch that is dearer all the same, the way on gives back.
 func (r *rewriter) place() ahead {
 	w := &r.code
 	w.labels, w.looping = w.labels[:0], 0
@@ -122,19 +126,10 @@ func (w *codeWriter) to(i int) ahead {
 	return w.labels[i].ahead
 }
 
-// pay has what is ahead at an offset, beyond due, paid there. In front of calls
-// the charge looks at the counter, so that every recursion does; in a loop its
-// head did.
+// pay has what is ahead at an offset, beyond due, paid there.
 func (w *codeWriter) pay(at int, a ahead, due int64) ahead {
 	d := a.due - due
-	c := charge{at: at, cost: d}
-	switch {
-	case a.call && min(a.stay, a.leave) == never:
-		c.check = checkHere
-	case a.call:
-		c.check = checkEntry
-	}
-	w.charges = append(w.charges, c)
+	w.charges = append(w.charges, charge{at: at, cost: d, calls: a.call, cold: min(a.stay, a.leave) == never})
 	a.due, a.call = due, false
 	if a.stay != never {
 		a.stay -= d
@@ -150,11 +145,11 @@ func (w *codeWriter) pay(at int, a ahead, due int64) ahead {
 func (w *codeWriter) fork(s *step, a, b ahead, other int) ahead {
 	switch {
 	case s.paid:
-	case a.due > b.due && (b.dear(a.due) || a.call && !b.call && b.stay != never):
+	case a.due > b.due && (a.call && b.quiet() || a.due > b.due+least && b.dear(a.due)):
 		a = w.pay(s.end, a, b.due)
-	case b.due > a.due && a.dear(b.due) && other != none:
+	case b.due > a.due && (b.call && a.quiet() || b.due > a.due+least && a.dear(b.due)) && other != none:
 		b = w.pay(other, b, a.due)
-	case b.due > a.due && a.dear(b.due):
+	case b.due > a.due+slack && a.dear(b.due):
 		a = w.pay(s.end, a, b.due)
 	}
 	return a.either(b)
@@ -169,12 +164,12 @@ func (w *codeWriter) enterBack(s *step, a ahead) ahead {
 		return nothing
 	}
 	others := w.others(s.exits)
-	least := min(others.stay, others.leave)
+	to := min(others.stay, others.leave)
 	switch {
 	case min(a.stay, a.leave) == never && (a.due > slack || a.call):
 		a = w.pay(s.end, a, 0)
-	case s.behind && least < a.due && others.dear(a.due):
-		a = w.pay(s.end, a, least)
+	case s.behind && to < a.due && a.call && !others.call, s.behind && to+least < a.due && others.dear(a.due):
+		a = w.pay(s.end, a, to)
 	}
 	l := label{ahead: a, loops: w.looping}
 	if s.x == opLoop {
@@ -200,7 +195,7 @@ func (w *codeWriter) others(e exits) ahead {
 			break
 		}
 		l := w.to(i)
-		o.due = max(o.due, l.due)
+		o.due, o.call = max(o.due, l.due), o.call || l.call
 		if l.stay != never {
 			o.stay = min(o.stay, l.due)
 		}

@@ -79,13 +79,19 @@ func instrument(tb testing.TB, wasm []byte, o wasmbin.Options) []byte {
 // metered instantiates a module with fuel in a runtime of its own.
 func metered(tb testing.TB, wasm []byte, m *meter) *guest {
 	tb.Helper()
+	return started(tb, instrument(tb, wasm, options), m)
+}
+
+// started instantiates a module that was instrumented.
+func started(tb testing.TB, wasm []byte, m *meter) *guest {
+	tb.Helper()
 	r := newRuntime(tb, runtimeConfig())
 	_, err := r.NewHostModuleBuilder(wasmbin.TickModule).NewFunctionBuilder().
 		WithFunc(m.tick).Export(wasmbin.TickName).Instantiate(tb.Context())
 	if err != nil {
 		tb.Fatal(err)
 	}
-	mod, err := r.Instantiate(tb.Context(), instrument(tb, wasm, options))
+	mod, err := r.Instantiate(tb.Context(), wasm)
 	if err != nil {
 		tb.Fatal(err)
 	}
