@@ -14,7 +14,7 @@ type Form struct{ schema manifestSchema }
 
 // NewForm compiles the schema of a form (draft 2020-12). It panics when text is
 // none: it is for schemas that are part of the program.
-func NewForm(text string) *Form { return &Form{compileForm(text, nil)} }
+func NewForm(text string) *Form { return &Form{compileForm(schemaURL, text, nil)} }
 
 // A Document is one document of a form.
 type Document struct {

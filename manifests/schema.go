@@ -23,25 +23,39 @@ func Schema() []byte { return []byte(schemaText) }
 // in which the texts for people are looked up.
 type manifestSchema struct {
 	compiled *jsonschema.Schema
-	doc      *node
+	doc      func() *node
 	foreign  map[string]string // what other formats' fields are called here
 }
 
-// ownSchema is compiled once, on first use.
-var ownSchema = sync.OnceValue(func() manifestSchema { return compileForm(schemaText, foreignFields()) })
+// ownSchema is compiled once, on first use: by nearly every command.
+var ownSchema = sync.OnceValue(func() manifestSchema { return compileForm(ownURL, schemaText, foreignFields()) })
+
+// ownURL is the base address of the manifest's own schema. What begins like this is not
+// checked against the schema of schemas: a test does that, and each run is spared as much
+// work as all else that the compiler does.
+const ownURL = "https://json-schema.org/skillet/skill.schema.json"
 
 // compileForm compiles a schema that is part of the program.
-func compileForm(text string, foreign map[string]string) manifestSchema {
+func compileForm(address, text string, foreign map[string]string) manifestSchema {
+	c := jsonschema.NewCompiler()
+	c.UseLoader(noLoader{})
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+	if err == nil {
+		err = c.AddResource(address, doc)
+	}
+	if err != nil {
+		panic("manifests: own schema: " + err.Error())
+	}
+	return manifestSchema{c.MustCompile(address), sync.OnceValue(func() *node { return formDocument(text) }), foreign}
+}
+
+// formDocument is a schema that is part of the program, as a document.
+func formDocument(text string) *node {
 	doc, p := readJSON([]byte(text))
 	if p != nil {
 		panic("manifests: own schema: " + p.String())
 	}
-	c := jsonschema.NewCompiler()
-	c.UseLoader(noLoader{})
-	if err := c.AddResource(schemaURL, doc.plain()); err != nil {
-		panic("manifests: own schema: " + err.Error())
-	}
-	return manifestSchema{c.MustCompile(schemaURL), doc, foreign}
+	return doc
 }
 
 // check returns what is wrong with the document n, in the schema's view.
@@ -159,7 +173,7 @@ func (s manifestSchema) find(name string) string {
 // what is in them; [] stands for any item of a list.
 func (s manifestSchema) paths() []string {
 	var all []string
-	s.each(s.doc, "", func(path string, _, _ *node) { all = append(all, path) })
+	s.each(s.doc(), "", func(path string, _, _ *node) { all = append(all, path) })
 	return all
 }
 
@@ -181,7 +195,7 @@ func (s manifestSchema) each(n *node, path string, f func(path string, raw, n *n
 // Pointer (RFC 6901).
 func (s manifestSchema) at(address string) *node {
 	_, pointer, _ := strings.Cut(address, "#")
-	n := s.doc
+	n := s.doc()
 	for _, step := range strings.Split(pointer, "/")[1:] {
 		plain, err := url.PathUnescape(step)
 		if err != nil {

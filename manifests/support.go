@@ -30,7 +30,7 @@ type Field struct {
 func Fields() []Field {
 	s := ownSchema()
 	var all []Field
-	s.each(s.doc, "", func(path string, raw, n *node) {
+	s.each(s.doc(), "", func(path string, raw, n *node) {
 		if !s.isSection(n) {
 			all = append(all, Field{path, Support(s.either("x-support", raw, n)), s.either("description", raw, n)})
 		}
