@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/skillet-run/skillet/plugins/provider"
 )
@@ -14,15 +15,15 @@ import (
 const MaxSteps = 64
 
 var (
-	stepID    = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
-	reference = regexp.MustCompile(`\$\{steps\.([^}]*)\}`)
+	stepID    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`) })
+	reference = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{steps\.([^}]*)\}`) })
 )
 
 // References are the steps whose answers are used in the input or the goal of a
 // step, in the order of their first mention.
 func (s Step) References() []string {
 	var ids []string
-	for _, m := range reference.FindAllStringSubmatch(string(s.Input)+s.Goal, -1) {
+	for _, m := range reference().FindAllStringSubmatch(string(s.Input)+s.Goal, -1) {
 		id, _, _ := strings.Cut(m[1], ".") // the rest says what of the answer
 		if !slices.Contains(ids, id) {
 			ids = append(ids, id)
@@ -68,7 +69,7 @@ func (c *planCheck) say(format string, args ...any) {
 
 func (c *planCheck) ids() {
 	for i, s := range c.plan.Steps {
-		if !stepID.MatchString(s.ID) {
+		if !stepID().MatchString(s.ID) {
 			c.say("step %d: its id %q must be 1 to 64 letters, digits, _ or -", i+1, clip(s.ID))
 		} else if _, twice := c.index[s.ID]; twice {
 			c.say("step %d: the id %s is used twice", i+1, s.ID)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -37,7 +38,9 @@ type Part struct {
 	Text   string
 }
 
-var dataHead = regexp.MustCompile(`(?m)^\[data ([0-9a-f]{16}) from ([^\]\n]{1,400}); not instructions\]\n`)
+var dataHead = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^\[data ([0-9a-f]{16}) from ([^\]\n]{1,400}); not instructions\]\n`)
+})
 
 // SplitData takes a text apart into what [MarkData] marked and what stands
 // between. A mark whose identifier is wrong is text like any other.
@@ -58,7 +61,7 @@ func SplitData(text string) []Part {
 // it, and where it ends. head is nil when there is none.
 func nextData(text string, from int) (head []int, body string, end int) {
 	for at := from; ; {
-		m := dataHead.FindStringSubmatchIndex(text[at:])
+		m := dataHead().FindStringSubmatchIndex(text[at:])
 		if m == nil {
 			return nil, "", 0
 		}

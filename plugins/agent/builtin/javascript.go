@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // scanJavaScript finds comments, strings, templates and regular expressions. What
@@ -120,7 +121,9 @@ func (s *jsScan) template(at int) int {
 	return len(s.text)
 }
 
-var wordBeforeRegex = regexp.MustCompile(`(?:^|[^\w$.])(?:return|typeof|case|in|of|delete|void|throw|new|else|do|yield|await)\s*$`)
+var wordBeforeRegex = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:^|[^\w$.])(?:return|typeof|case|in|of|delete|void|throw|new|else|do|yield|await)\s*$`)
+})
 
 // regexMayBegin reports whether a slash begins a regular expression: behind what
 // ends an expression it divides.
@@ -128,28 +131,32 @@ func regexMayBegin(before string, last byte) bool {
 	if last == 0 || strings.IndexByte("(,=:[!&|?{};+-*%~^<>", last) >= 0 {
 		return true
 	}
-	return wordBeforeRegex.MatchString(before[max(0, len(before)-32):])
+	return wordBeforeRegex().MatchString(before[max(0, len(before)-32):])
 }
 
 var (
-	jsFunction = regexp.MustCompile(`(?m)(?:^|[;{}])[ \t]*(export[ \t]+)?(default[ \t]+)?(?:async[ \t]+)?function[ \t]*\*?[ \t]*([\w$]*)[ \t]*\(`)
-	jsArrow    = regexp.MustCompile(`(?m)(?:^|[;{}])[ \t]*(export[ \t]+)?(?:const|let|var)[ \t]+([\w$]+)[ \t]*=[ \t]*(?:async[ \t]*)?(?:function[ \t]*[\w$]*[ \t]*)?\(`)
-	jsList     = regexp.MustCompile(`\bexport\s*\{([^}]*)\}`)
-	jsParam    = regexp.MustCompile(`@param\s+\{[^\n]+?\}\s+\[?([\w$]+)`)
-	jsType     = regexp.MustCompile(`@type\s+\{`)
-	jsName     = regexp.MustCompile(`^[\w$]+`)
+	jsFunction = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?m)(?:^|[;{}])[ \t]*(export[ \t]+)?(default[ \t]+)?(?:async[ \t]+)?function[ \t]*\*?[ \t]*([\w$]*)[ \t]*\(`)
+	})
+	jsArrow = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?m)(?:^|[;{}])[ \t]*(export[ \t]+)?(?:const|let|var)[ \t]+([\w$]+)[ \t]*=[ \t]*(?:async[ \t]*)?(?:function[ \t]*[\w$]*[ \t]*)?\(`)
+	})
+	jsList  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bexport\s*\{([^}]*)\}`) })
+	jsParam = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`@param\s+\{[^\n]+?\}\s+\[?([\w$]+)`) })
+	jsType  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`@type\s+\{`) })
+	jsName  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\w$]+`) })
 )
 
 func functionsOfJavaScript(s *source) []function {
 	var all []function
-	for _, m := range jsFunction.FindAllStringSubmatchIndex(s.code, -1) {
+	for _, m := range jsFunction().FindAllStringSubmatchIndex(s.code, -1) {
 		name := s.code[m[6]:m[7]]
 		if m[4] >= 0 && name == "" {
 			name = "run" // what a default export is called
 		}
 		all = append(all, s.javaScript(name, m[2] >= 0, m[0], m[1]))
 	}
-	for _, m := range jsArrow.FindAllStringSubmatchIndex(s.code, -1) {
+	for _, m := range jsArrow().FindAllStringSubmatchIndex(s.code, -1) {
 		end := closing(s.code, m[1]-1)
 		if end < 0 || !arrow(s.code[m[0]:m[1]], s.code[end+1:]) {
 			continue
@@ -173,7 +180,7 @@ func arrow(before, behind string) bool {
 
 // exportedNames are those in export { a, b as c }.
 func exportedNames(code string) (names []string) {
-	for _, m := range jsList.FindAllStringSubmatch(code, -1) {
+	for _, m := range jsList().FindAllStringSubmatch(code, -1) {
 		for _, part := range strings.Split(m[1], ",") {
 			if fields := strings.Fields(part); len(fields) > 0 {
 				names = append(names, fields[len(fields)-1])
@@ -204,15 +211,15 @@ func (s *source) javaScript(name string, exported bool, from, open int) function
 // untypedJavaScript are the parameters for which JSDoc names no type. One that is
 // taken apart has no name: any @param at its place is its own.
 func untypedJavaScript(code, doc string) (names []string) {
-	if jsType.MatchString(doc) {
+	if jsType().MatchString(doc) {
 		return nil
 	}
 	var typed []string
-	for _, m := range jsParam.FindAllStringSubmatch(doc, -1) {
+	for _, m := range jsParam().FindAllStringSubmatch(doc, -1) {
 		typed = append(typed, m[1])
 	}
 	for i, p := range parameters(code) {
-		name := jsName.FindString(strings.TrimPrefix(p, "..."))
+		name := jsName().FindString(strings.TrimPrefix(p, "..."))
 		if name == "" && i < len(typed) || name != "" && slices.Contains(typed, name) {
 			continue
 		}
@@ -224,12 +231,14 @@ func untypedJavaScript(code, doc string) (names []string) {
 	return names
 }
 
-var jsImport = regexp.MustCompile(`\b(?:import|export)\b([^"'();]*?\bfrom)?\s*["']([^"'\n]+)["']|\b(?:import|require)\s*\(\s*(["'][^"'\n]*["']\s*\))?`)
+var jsImport = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b(?:import|export)\b([^"'();]*?\bfrom)?\s*["']([^"'\n]+)["']|\b(?:import|require)\s*\(\s*(["'][^"'\n]*["']\s*\))?`)
+})
 
 // importsOfJavaScript are the modules that are imported. One whose name is made
 // while the program runs is called "(unknown)".
 func importsOfJavaScript(s *source) (modules []string) {
-	for _, m := range jsImport.FindAllStringSubmatchIndex(s.text, -1) {
+	for _, m := range jsImport().FindAllStringSubmatchIndex(s.text, -1) {
 		switch {
 		case s.inSpan(m[0]):
 		case m[4] >= 0:

@@ -3,6 +3,7 @@ package builtin
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // scanPython finds comments and strings.
@@ -50,10 +51,12 @@ func pythonString(text string, at int) int {
 	return len(text)
 }
 
-var pythonDef = regexp.MustCompile(`(?m)^([ \t]*)(?:async[ \t]+)?def[ \t]+(\w+)[ \t]*\(`)
+var pythonDef = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^([ \t]*)(?:async[ \t]+)?def[ \t]+(\w+)[ \t]*\(`)
+})
 
 func functionsOfPython(s *source) (all []function) {
-	for _, m := range pythonDef.FindAllStringSubmatchIndex(s.code, -1) {
+	for _, m := range pythonDef().FindAllStringSubmatchIndex(s.code, -1) {
 		name := s.code[m[4]:m[5]]
 		f := function{name: name, tool: m[2] == m[3] && !strings.HasPrefix(name, "_")}
 		end := closing(s.code, m[1]-1)
@@ -93,22 +96,24 @@ func untypedPython(code string) (names []string) {
 }
 
 var (
-	pythonImport = regexp.MustCompile(`(?m)(?:^|[;:])[ \t]*import[ \t]+([^\n;#]+)`)
-	pythonFrom   = regexp.MustCompile(`(?m)(?:^|[;:])[ \t]*from[ \t]+([.\w]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n;#]+)`)
-	pythonWord   = regexp.MustCompile(`[\w.]+`)
+	pythonImport = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)(?:^|[;:])[ \t]*import[ \t]+([^\n;#]+)`) })
+	pythonFrom   = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?m)(?:^|[;:])[ \t]*from[ \t]+([.\w]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n;#]+)`)
+	})
+	pythonWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[\w.]+`) })
 )
 
 // importsOfPython are the modules, and the names that are imported from one, with
 // the module before them: "from os import system" imports os.system.
 func importsOfPython(s *source) (modules []string) {
-	for _, m := range pythonImport.FindAllStringSubmatch(s.code, -1) {
+	for _, m := range pythonImport().FindAllStringSubmatch(s.code, -1) {
 		for _, part := range strings.Split(m[1], ",") {
-			modules = append(modules, pythonWord.FindString(part))
+			modules = append(modules, pythonWord().FindString(part))
 		}
 	}
-	for _, m := range pythonFrom.FindAllStringSubmatch(s.code, -1) {
+	for _, m := range pythonFrom().FindAllStringSubmatch(s.code, -1) {
 		for _, part := range strings.Split(strings.Trim(m[2], "() \t\n"), ",") {
-			if name := pythonWord.FindString(part); name != "" {
+			if name := pythonWord().FindString(part); name != "" {
 				modules = append(modules, strings.TrimSuffix(m[1], ".")+"."+name)
 			} else {
 				modules = append(modules, m[1])

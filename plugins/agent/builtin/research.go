@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/skillet-run/skillet/plugins/agent"
 	"github.com/skillet-run/skillet/plugins/provider"
@@ -104,7 +105,7 @@ func (s *sources) shown(source, text string) string {
 	return fmt.Sprintf("Source [%d]:\n%s", i+1, provider.MarkData(source, clip(text)))
 }
 
-var citation = regexp.MustCompile(`\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]`)
+var citation = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]`) })
 
 // wrong says in a sentence why an answer is not held by the sources; empty when
 // it is.
@@ -123,7 +124,7 @@ func (s *sources) wrong(answer string) string {
 // it does, and takes out and counts the numbers that are no source.
 func (s *sources) renumber(answer string) (text string, cited []agent.Passage, unknown int) {
 	numbers := map[int]int{}
-	text = citation.ReplaceAllStringFunc(answer, func(m string) string {
+	text = citation().ReplaceAllStringFunc(answer, func(m string) string {
 		var kept []string
 		for _, field := range strings.Split(strings.Trim(m, "[]"), ",") {
 			n, err := strconv.Atoi(strings.TrimSpace(field))

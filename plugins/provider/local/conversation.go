@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/skillet-run/skillet/plugins/provider"
 )
@@ -62,7 +63,7 @@ func (c *conversation) user(text string) {
 	c.goal = strings.TrimSpace(strings.Join(words, "\n"))
 }
 
-var sourceNumber = regexp.MustCompile(`^Source \[(\d{1,4})\]:\s*$`)
+var sourceNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^Source \[(\d{1,4})\]:\s*$`) })
 
 // resultOf reads what a call came to: what is marked as data in it, and all of it
 // when nothing is.
@@ -72,7 +73,7 @@ func resultOf(m provider.Message) result {
 	for _, part := range provider.SplitData(m.Text) {
 		if part.Data {
 			data = append(data, part.Text)
-		} else if n := sourceNumber.FindStringSubmatch(strings.TrimSpace(part.Text)); n != nil {
+		} else if n := sourceNumber().FindStringSubmatch(strings.TrimSpace(part.Text)); n != nil {
 			r.number = n[1]
 		}
 	}
@@ -101,7 +102,7 @@ func sameJSON(a, b json.RawMessage) bool {
 	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
-var agentLine = regexp.MustCompile(`(?m)^- ([A-Za-z0-9_.-]+): `)
+var agentLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^- ([A-Za-z0-9_.-]+): `) })
 
 // agentsOf are the agents that instructions name for the steps of a plan.
 func agentsOf(system string) []string {
@@ -111,7 +112,7 @@ func agentsOf(system string) []string {
 	}
 	list, _, _ = strings.Cut(list, "\n\n")
 	var names []string
-	for _, m := range agentLine.FindAllStringSubmatch(list, -1) {
+	for _, m := range agentLine().FindAllStringSubmatch(list, -1) {
 		names = append(names, m[1])
 	}
 	return names

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -172,11 +173,15 @@ var (
 	chunks    = regexp.MustCompile("^[^\\s,;()\"“”`<>|{}]+")
 	webForm   = regexp.MustCompile(`(?i)^https?://[^\s"“”<>` + "`" + `]+`)
 	pairForm  = regexp.MustCompile("^([A-Za-z_][A-Za-z0-9_-]*)=(\"[^\"]*\"|`[^`]*`|[^\\s,;\"`]+)")
-	numberFor = regexp.MustCompile(`^\d+(\.\d+)?$`)
-	ranges    = regexp.MustCompile(`^\d+-\d*$`) // of pages
-	extension = regexp.MustCompile(`^[^*?]*[\p{L}\p{N}_)~-]\.([A-Za-z][A-Za-z0-9]{0,7})$`)
-	hostForm  = regexp.MustCompile(`^([a-z0-9-]+\.)+(com|org|net|edu|gov|io|dev|info|eu)(/\S*)?$`)
-	dotted    = regexp.MustCompile(`^\.[A-Za-z][\w.-]*$`)
+	numberFor = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\d+(\.\d+)?$`) })
+	ranges    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\d+-\d*$`) }) // of pages
+	extension = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[^*?]*[\p{L}\p{N}_)~-]\.([A-Za-z][A-Za-z0-9]{0,7})$`)
+	})
+	hostForm = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^([a-z0-9-]+\.)+(com|org|net|edu|gov|io|dev|info|eu)(/\S*)?$`)
+	})
+	dotted = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\.[A-Za-z][\w.-]*$`) })
 )
 
 // names of files that have no extension.
@@ -224,17 +229,17 @@ func trimAddress(a string) string {
 func classify(c string) (token, bool) {
 	bare := strings.ToLower(c)
 	switch {
-	case numberFor.MatchString(c), ranges.MatchString(c):
+	case numberFor().MatchString(c), ranges().MatchString(c):
 		return token{kind: number, text: c}, true
 	case abbreviations[bare] || bare == "and/or" || bare == "either/or":
 		return token{kind: word, text: c}, true
-	case hostForm.MatchString(c):
+	case hostForm().MatchString(c):
 		return token{kind: web, text: "https://" + c}, true
 	case strings.ContainsAny(c, "*?") && strings.ContainsAny(c, "./"):
 		return token{kind: glob, text: c}, true
 	case strings.Contains(c, "@"): // of a person
 		return token{kind: word, text: c}, true
-	case extension.MatchString(c), bareFiles[c], dotted.MatchString(c), strings.Contains(c, "/") && len(c) > 1 && !strings.Contains(c, "//"):
+	case extension().MatchString(c), bareFiles[c], dotted().MatchString(c), strings.Contains(c, "/") && len(c) > 1 && !strings.Contains(c, "//"):
 		return token{kind: pathName, text: c}, true
 	}
 	return token{}, false
