@@ -41,6 +41,7 @@ import (
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/host/telemetry"
 	"github.com/skillet-run/skillet/host/trust"
+	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/policies"
 )
 
@@ -65,10 +66,21 @@ type Options struct {
 	// Program is the path of this program, whose main function heeds
 	// IsApart of package script; empty has scripts be read in this process.
 	Program string
-	// ExpectPath says that something from a path will be run: the process that it needs
-	// is started before all else.
-	ExpectPath bool
+	// Expect is what the home is opened for.
+	Expect Expectation
 }
+
+// An Expectation is what a home is opened for, so that what takes long is begun before it
+// is asked for. It changes nothing else.
+type Expectation int
+
+const (
+	ExpectNothing Expectation = iota
+	// ExpectPath is running something from a path: it needs a process of its own.
+	ExpectPath
+	// ExpectSkill is running an installed skill: its manifest will be read.
+	ExpectSkill
+)
 
 // A Host is an opened home. It is safe for concurrent use, and several
 // processes may have the same home open.
@@ -151,8 +163,11 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	h.Log = telemetry.New(telemetry.Options{
 		Output: o.LogOutput, Level: s.LogLevel, JSON: s.LogFormat == "json", Redactor: h.redactor(ctx),
 	})
-	if err := h.openWorkers(o.ExpectPath); err != nil {
+	if err := h.openWorkers(o.Expect == ExpectPath); err != nil {
 		return nil, err
+	}
+	if o.Expect == ExpectSkill {
+		h.aside.Go(manifests.Expect)
 	}
 	if err := h.openAll(ctx); err != nil {
 		return nil, errors.Join(err, h.Close(ctx))

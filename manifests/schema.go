@@ -30,6 +30,10 @@ type manifestSchema struct {
 // ownSchema is compiled once, on first use: by nearly every command.
 var ownSchema = sync.OnceValue(func() manifestSchema { return compileForm(ownURL, schemaText, foreignFields()) })
 
+// Expect says that a manifest will be read soon: it returns when what that takes the first
+// time is there, and may go on beside whatever comes before.
+func Expect() { ownSchema() }
+
 // ownURL is the base address of the manifest's own schema. What begins like this is not
 // checked against the schema of schemas: a test does that, and each run is spared as much
 // work as all else that the compiler does.

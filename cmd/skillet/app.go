@@ -197,11 +197,11 @@ type action func(ctx context.Context, c *cli.Context, h *host.Host) error
 
 // withHost opens the home for a command.
 func (t *terminal) withHost(do action) cli.ActionFunc {
-	return t.withHostFor(func(*cli.Context) bool { return false }, do)
+	return t.withHostFor(func(*cli.Context) host.Expectation { return host.ExpectNothing }, do)
 }
 
-// withHostFor does so for one that may run something from a path.
-func (t *terminal) withHostFor(runsPath func(*cli.Context) bool, do action) cli.ActionFunc {
+// withHostFor does so for one that says what it will run.
+func (t *terminal) withHostFor(expect func(*cli.Context) host.Expectation, do action) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		t.json = c.Bool("json")
 		home, err := t.home(c)
@@ -209,7 +209,7 @@ func (t *terminal) withHostFor(runsPath func(*cli.Context) bool, do action) cli.
 			return err
 		}
 		o := t.options(c, home)
-		o.ExpectPath = runsPath(c)
+		o.Expect = expect(c)
 		h, err := host.Open(c.Context, o)
 		if err != nil {
 			return err

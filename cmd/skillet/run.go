@@ -56,14 +56,20 @@ func (t *terminal) runCommand() *cli.Command {
 			&cli.StringFlag{Name: "session", Usage: "the session this call belongs to, as `NAME`: a code_session skill goes on with it, and grants for it hold"},
 			workspaceFlag(),
 		},
-		Action: t.withHostFor(runsPath, t.run),
+		Action: t.withHostFor(expected, t.run),
 	}
 }
 
-// runsPath reports whether a command line will run what is at a path.
-func runsPath(c *cli.Context) bool {
+// expected is what a command line will run.
+func expected(c *cli.Context) host.Expectation {
 	path, _, ok := asPath(c.Args().First())
-	return ok && exists(path) && !c.Bool("render")
+	switch {
+	case !ok && c.Args().Present():
+		return host.ExpectSkill
+	case ok && exists(path) && !c.Bool("render"):
+		return host.ExpectPath
+	}
+	return host.ExpectNothing
 }
 
 func (t *terminal) run(ctx context.Context, c *cli.Context, h *host.Host) error {
