@@ -156,17 +156,45 @@ func processor() string {
 	return hex.EncodeToString(sum[:6])
 }
 
+// stageAttempts is how often a staging directory is begun anew when another
+// process took it for one that was left, which it can until it is locked.
+const stageAttempts = 100
+
 // openStage makes the staging directory and holds a lock on it for as long as
 // the process lives.
-func (c *codeCache) openStage() (err error) {
+func (c *codeCache) openStage() error {
+	for range stageAttempts {
+		if held, err := c.tryStage(); held || err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("lock a directory in %s: others remove it", c.dir)
+}
+
+func (c *codeCache) tryStage() (held bool, err error) {
 	if c.stage, err = os.MkdirTemp(c.dir, stagePrefix); err != nil {
-		return err
+		return false, err
 	}
-	c.lock, err = os.OpenFile(filepath.Join(c.stage, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
-	if err == nil && !tryLock(c.lock) {
-		err = fmt.Errorf("lock %s", c.stage)
+	path := filepath.Join(c.stage, "lock")
+	lock, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return false, err
 	}
-	return err
+	if tryLock(lock) && isAt(lock, path) {
+		c.lock = lock
+		return true, nil
+	}
+	return false, lock.Close()
+}
+
+// isAt reports whether a path leads to an open file.
+func isAt(f *os.File, path string) bool {
+	have, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	at, err := os.Lstat(path)
+	return err == nil && os.SameFile(have, at)
 }
 
 // removeStale removes what processes that are gone have left: staging

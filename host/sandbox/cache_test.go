@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/hashicorp/go-hclog"
@@ -302,4 +303,30 @@ func TestHoleCache(t *testing.T) {
 	if n != 41 {
 		t.Errorf("ours: answer %d", n)
 	}
+}
+
+// TestStagesAreNotTakenAway opens staging directories while somebody removes
+// those that nobody holds: each that was opened is there.
+func TestStagesAreNotTakenAway(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	ctx, stop := context.WithCancel(t.Context())
+	var remover sync.WaitGroup
+	remover.Go(func() {
+		for ctx.Err() == nil {
+			sandbox.RemoveStages(dir)
+		}
+	})
+	for range 500 {
+		stage, lock, err := sandbox.OpenStage(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(filepath.Join(stage, "lock")); err != nil {
+			t.Fatal(err)
+		}
+		lock.Close()
+	}
+	stop()
+	remover.Wait()
 }
