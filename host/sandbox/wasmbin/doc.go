@@ -75,24 +75,32 @@
 //	   3  br_table, table.get, table.set, table.size, memory.size, ref.func
 //	   4  call, return_call (and what the called function charges)
 //	   8  call_indirect, return_call_indirect, division, remainder, square root
-//	  16  memory.fill, copy and init, data.drop, table.fill, copy and init,
-//	      elem.drop; plus 1 for each 16 bytes (rounded down) or table entry of
-//	      their length operand
+//	  16  memory.init, data.drop, table.fill, copy and init, elem.drop; plus 1
+//	      for each 16 bytes (rounded down) or table entry of their length operand
+//	  32  memory.fill and copy; of more than 256 bytes plus 1 for each 16
 //	  64  memory.grow and table.grow; plus 4,096 for each page or 1 for each
 //	      entry asked for, counted up to the memory's or table's maximum
 //
-// Charges stand at function entries and loop heads, and pay for what follows up
-// to the next loop, also behind inner loops and blocks. Code that a branch may
-// skip is paid for there only as long as it adds up to 16 units, or to 64 where
-// only a br_if that leaves the loop skips it; a run of instructions without a
-// branch that would pass these has a charge of its own where it begins.
+// Charges stand at function entries and loop heads, and pay for the dearest way
+// from there to the next loop, or to the end of the turn or the function, also
+// behind inner loops and blocks. A way that is dearer than others by more than
+// they should pay, which is about 24 units and a quarter of what they use, or 128
+// if they leave the loop, has a charge of its own where it begins. Ways that end
+// in a trap do not count: what is skipped for one is not given back. Where a
+// branch leads to dearer code, what did not branch may be given back instead.
+//
+// What the charge at the entry of a function would take, up to 64 units, its
+// callers pay with the call instead when only direct calls lead there. A function
+// that calls itself is entered from elsewhere, through tables and exports, by an
+// added function that charges for it; at most 256 are added.
 //
 // The counter is compared, and tick called, at loop heads; at the entries of
-// functions that call outside of loops, or cost more than 256 units outside of
-// them; where more than 65,536 units were spent without a loop; where a function
-// returns, when it has cost more than 32 units since it called another that
-// calls; and at instructions charged by length, but for memory.fill and
-// memory.copy of up to 1 KiB. Every loop, every recursion, through tables and
+// functions that cost more than 1,024 units outside of loops, with what they
+// call; on every way from an entry to a call outside of loops, at the entry or a
+// charge behind it; where more than 65,536 units were spent without a loop; where
+// a function returns, when it has cost more than 32 units since it called another
+// that calls; and at instructions charged by length, but for memory.fill and
+// memory.copy of up to 256 bytes. Every loop, every recursion, through tables and
 // tail calls too, and every tree of calls passes one of these, on the way in and
 // on the way back. memory.fill, memory.copy and memory.init of more than 1 MiB
 // are done in pieces of 1 MiB, with a call of tick between them whatever the
@@ -109,9 +117,10 @@
 // this one: its head, reached again, would read what a jump had set before. And
 // a loop without loops or calls in it that costs up to 12, 24 or 96 units a turn
 // is unrolled 8, 4 or 2 times, with one charge for all; a turn that leaves the
-// loop gives back the fuel for those behind it. So after a trap in such a loop
-// up to 96 units more are used than without unrolling. Unrolling adds at most 8
-// KiB and a sixteenth of its code to a module.
+// loop gives back the fuel for those behind it, if that is more than 48 units.
+// After a trap in such a loop up to 96 units more are used than without
+// unrolling. Unrolling adds at most 8 KiB and a sixteenth of its code to a
+// module.
 //
 // # What it costs
 //
@@ -120,18 +129,19 @@
 // of the exact sum over their instructions:
 //
 //	               time   fuel                   time   fuel
-//	tight loop     0.43   1.00    Rust: fib      1.16   1.02
-//	fib            1.04   1.57          sieve    1.09   1.19
-//	Go: SHA-256    0.88   1.04          SHA-256  0.91   1.00
-//	    sort       0.98   1.16          sort     1.10   1.09
-//	    matrix     0.92   1.13          matrix   0.93   1.00
-//	    JSON       0.93   1.14          JSON     1.19   1.29
-//	    regexp     1.03   1.11          regexp   1.19   1.15
+//	tight loop     0.43   1.00    Rust: fib      1.04   1.02
+//	fib            1.01   1.00          sieve    1.01   1.19
+//	Go: SHA-256    0.92   1.08          SHA-256  0.91   1.00
+//	    sort       0.93   1.16          sort     1.07   1.16
+//	    matrix     0.84   1.38          matrix   0.89   1.00
+//	    JSON       0.95   1.21          JSON     1.15   1.36
+//	    regexp     1.03   1.21          regexp   1.11   1.27
 //
-// The geometric mean of the Go programs is 0.95, because straightened code is
-// faster than what Go's compiler writes, that of the Rust ones 1.08. What is
-// above 1.1 is short functions that are called often: a charge is a load, a
-// subtraction, a store and a comparison, at the least one for each call.
+// The geometric mean of the Go programs is 0.93, because straightened code is
+// faster than what Go's compiler writes, that of the Rust ones 1.02. What is
+// above 1.1 is loops of few turns and functions that do little between calls: a
+// charge is a load, a subtraction, a store and a comparison, at the least one
+// for each loop that is entered.
 // wazero's WithCloseOnContextDone takes 23 times the time of the tight loop,
 // and does not stop a recursion without loops.
 package wasmbin

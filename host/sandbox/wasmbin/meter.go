@@ -24,7 +24,7 @@ const (
 
 // What a charge may take for code that does not run, see place.
 const (
-	slack      = 32  // and a part of what does run
+	slack      = 24  // and a part of what does run
 	slackShare = 4   // which is this
 	exitSlack  = 128 // where the loop is left
 	least      = 8   // where ways part that differ by no more

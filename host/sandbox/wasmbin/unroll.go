@@ -10,6 +10,8 @@ const (
 	maxUnrolled      = 16      // loops of a function
 	freeUnrolling    = 8 << 10 // bytes it may add to a module in any case,
 	unrollingPerCode = 16      // and for so many bytes of its code one more
+	maxSpare         = 16      // fuel of a turn for code that it may skip
+	keptBack         = 48      // fuel that is not worth giving back
 )
 
 // turns is how often a turn of that cost is written out.
@@ -150,7 +152,7 @@ func (in *instr) special() bool {
 func (u *unroller) propose(end *instr) {
 	c := u.current
 	u.current.frame = none
-	if c.turns && !c.refused && c.spare <= slack && turns(c.cost) > 1 && end.at-c.code <= maxUnrolledBytes {
+	if c.turns && !c.refused && c.spare <= maxSpare && turns(c.cost) > 1 && end.at-c.code <= maxUnrolledBytes {
 		c.end = end.end
 		u.found = append(u.found, c)
 	}
@@ -200,7 +202,7 @@ func (u *unroller) leave(in *instr, back int64) {
 	switch {
 	case back == 0:
 		u.out = appendIndexed(u.out, in.op, in.x+1)
-	case in.op == opBr || back <= exitSlack:
+	case in.op == opBr || back <= keptBack:
 		u.giveBack(back)
 		u.out = appendIndexed(u.out, in.op, in.x+2)
 	default:
@@ -212,7 +214,7 @@ func (u *unroller) leave(in *instr, back int64) {
 
 // giveBack writes: fuel += cost.
 func (u *unroller) giveBack(cost int64) {
-	if cost <= exitSlack {
+	if cost <= keptBack {
 		return
 	}
 	u.out = appendIndexed(u.out, opGlobalGet, u.fuel)
