@@ -20,8 +20,12 @@ func (b *bench) calls(ctx context.Context) error {
 		}
 		ways = append(ways, engine.Run(b.skillet), engine.Native(native))
 	}
+	tasks := guests.Counts()
+	if b.quick {
+		tasks = tasks[:2]
+	}
 	err := b.eachModule(guests.Text(), func(g guests.Guest, wasm []byte) error {
-		return b.among(ctx, g, wasm, ways, func(list []contestant) error { return b.guestCalls(ctx, g, list) })
+		return b.timed(ctx, "call", g, wasm, ways, tasks)
 	})
 	if err == nil {
 		b.say("%s", b.callTable(ways))
@@ -29,31 +33,16 @@ func (b *bench) calls(ctx context.Context) error {
 	return err
 }
 
-func (b *bench) guestCalls(ctx context.Context, g guests.Guest, list []contestant) error {
-	tasks := guests.Counts()
-	if b.quick {
-		tasks = tasks[:2]
-	}
-	for _, t := range tasks {
-		times, err := b.race(ctx, list, t)
-		if err != nil {
-			return err
-		}
-		b.record("call", g.Name, t.Name, list, times)
-	}
-	return nil
-}
-
 // record adds times and their ratios to that of the bare warm instance.
-func (b *bench) record(section, module, input string, list []contestant, times []float64) {
+func (b *bench) record(section, module, input string, rows []string, times []float64) {
 	base := 0.0
-	for i, c := range list {
-		if c.name == engine.BareWarm {
+	for i, row := range rows {
+		if row == engine.BareWarm {
 			base = times[i]
 		}
 	}
-	for i, c := range list {
-		rec := report.Record{Section: section, Module: module, Input: input, Row: c.name, NS: times[i]}
+	for i, row := range rows {
+		rec := report.Record{Section: section, Module: module, Input: input, Row: row, NS: times[i]}
 		if base > 0 {
 			rec.Ratio = times[i] / base
 		}

@@ -52,7 +52,7 @@ func (b *bench) guestCopies(ctx context.Context, g guests.Guest, list []contesta
 	if err != nil {
 		return err
 	}
-	b.record("copy", g.Name, t.Name, append(list, contestant{name: memcpyRow}), times)
+	b.record("copy", g.Name, t.Name, append(namesOf(list), memcpyRow), times)
 	return nil
 }
 

@@ -17,8 +17,7 @@ func (b *bench) fuel(ctx context.Context) error {
 		table.Head = append(table.Head, w.Name)
 	}
 	err := b.eachModule(guests.Compute(), func(g guests.Guest, wasm []byte) error {
-		err := b.among(ctx, g, wasm, ways, func(list []contestant) error { return b.guestFuel(ctx, g, list) })
-		if err != nil {
+		if err := b.timed(ctx, "fuel", g, wasm, ways, guests.Work()); err != nil {
 			return err
 		}
 		for _, t := range guests.Work() {
@@ -35,15 +34,4 @@ func (b *bench) fuel(ctx context.Context) error {
 		b.say("%s", table)
 	}
 	return err
-}
-
-func (b *bench) guestFuel(ctx context.Context, g guests.Guest, list []contestant) error {
-	for _, t := range guests.Work() {
-		times, err := b.race(ctx, list, t)
-		if err != nil {
-			return err
-		}
-		b.record("fuel", g.Name, t.Name, list, times)
-	}
-	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -109,10 +110,14 @@ func TestHold(t *testing.T) {
 }
 
 func TestTogether(t *testing.T) {
-	var runs, crowd atomic.Int64
-	add := func(n int) error { runs.Add(int64(n)); crowd.Add(1); return nil }
-	if err := together(3, add)(10); err != nil || runs.Load() != 10 || crowd.Load() != 3 {
-		t.Errorf("%d runs by %d, %v", runs.Load(), crowd.Load(), err)
+	var runs atomic.Int64
+	if err := together(3, func(n int) error { runs.Add(int64(n)); return nil })(1000); err != nil || runs.Load() != 1000 {
+		t.Errorf("%d runs, %v", runs.Load(), err)
+	}
+	var here sync.WaitGroup // until three run at once
+	here.Add(3)
+	if err := together(3, func(int) error { here.Done(); here.Wait(); return nil })(3); err != nil {
+		t.Error(err)
 	}
 	wrong := errors.New("wrong")
 	if err := together(2, func(int) error { return wrong })(2); !errors.Is(err, wrong) {

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/skillet-run/skillet/bench/engine"
@@ -123,16 +124,24 @@ func (b *bench) sustained() measure.Plan {
 }
 
 // together spreads n runs over some goroutines; n is how many all do together.
+// Each takes the next few when it is done with some, so that none waits for a
+// slower one.
 func together(goroutines int, run func(n int) error) func(n int) error {
 	return func(n int) error {
+		few := int64(max(1, n/(16*goroutines)))
+		var done atomic.Int64
 		errs := make([]error, goroutines)
 		var wg sync.WaitGroup
 		for i := range goroutines {
-			share := n / goroutines
-			if i < n%goroutines {
-				share++
-			}
-			wg.Go(func() { errs[i] = run(share) })
+			wg.Go(func() {
+				for errs[i] == nil {
+					from := done.Add(few) - few
+					if from >= int64(n) {
+						return
+					}
+					errs[i] = run(int(min(few, int64(n)-from)))
+				}
+			})
 		}
 		wg.Wait()
 		return errors.Join(errs...)

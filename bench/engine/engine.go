@@ -84,6 +84,17 @@ func (w *Workshop) Close(ctx context.Context) error {
 	return errors.Join(err, w.wazero.Close(ctx))
 }
 
+// Forget has ours loaded anew for a guest when it is next opened. None of its
+// callers may be used any more.
+func (w *Workshop) Forget(ctx context.Context, g guests.Guest) error {
+	m, ok := w.modules[g.Name]
+	if !ok {
+		return nil
+	}
+	delete(w.modules, g.Name)
+	return m.Close(ctx)
+}
+
 // Ways are all that run a module within this process. The first is the one
 // that others are set against, the second is ours.
 func (w *Workshop) Ways() []Way {

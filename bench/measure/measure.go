@@ -23,8 +23,9 @@ type Job struct {
 // Plan says how long to measure. The zero value measures each job once.
 type Plan struct {
 	// Rounds is how many samples each job gets. Jobs that take long get as
-	// many as fit in two seconds, and at least one.
-	Rounds int
+	// many as fit in Longest, two seconds when it is 0, and at least one.
+	Rounds  int
+	Longest time.Duration
 	// Slot is about how long a job runs in each round; at least once.
 	Slot time.Duration
 	// Clock is what time is read from; nil is the clock on the wall.
@@ -42,12 +43,15 @@ func (p Plan) now() time.Duration {
 // start is some time before everything that is measured.
 var start = time.Now()
 
-// mostPerJob is about how long all rounds of one job may take.
-const mostPerJob = 2 * time.Second
+// DefaultLongest is about how long all rounds of one job may take.
+const DefaultLongest = 2 * time.Second
 
 // Jobs runs all jobs in turn and returns the median time of each, in
 // nanoseconds for one run, in their order.
 func (p Plan) Jobs(jobs []Job) ([]float64, error) {
+	if p.Longest == 0 {
+		p.Longest = DefaultLongest
+	}
 	samples := make([][]float64, len(jobs))
 	batch := make([]int, len(jobs))
 	rounds := make([]int, len(jobs))
@@ -57,7 +61,7 @@ func (p Plan) Jobs(jobs []Job) ([]float64, error) {
 			return nil, err
 		}
 		batch[i] = int(max(1, min(int64(p.Slot/once), 1_000_000)))
-		fit := int(mostPerJob / (once * time.Duration(batch[i])))
+		fit := int(p.Longest / (once * time.Duration(batch[i])))
 		rounds[i] = max(1, min(p.Rounds, fit))
 	}
 	for round := range max(p.Rounds, 1) {
