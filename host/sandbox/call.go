@@ -100,17 +100,17 @@ func (c *Call) initialisesItself() bool {
 // [ErrSignature], [ErrClosed], [ErrPanic]; the error of a host function; the
 // error of ctx.
 func (m *Module) Call(ctx context.Context, c Call) (r Result, err error) {
-	start := time.Now()
+	began := sinceEpoch()
 	c.Limits = c.Limits.filled()
-	if err := m.admit(ctx, &c, start, &r); err != nil {
-		r.Duration = time.Since(start)
+	if err := m.admit(ctx, &c, began, &r); err != nil {
+		r.Duration = sinceEpoch() - began
 		return r, fmt.Errorf("call %s: %w", c.Export, err)
 	}
 	return r, nil
 }
 
 // admit refuses calls that cannot work, waits for a slot, and runs the call.
-func (m *Module) admit(ctx context.Context, c *Call, began time.Time, r *Result) error {
+func (m *Module) admit(ctx context.Context, c *Call, began time.Duration, r *Result) error {
 	if err := m.check(c); err != nil {
 		return err
 	}
@@ -118,55 +118,39 @@ func (m *Module) admit(ctx context.Context, c *Call, began time.Time, r *Result)
 	if depth >= MaxDepth {
 		return &LimitError{What: "call depth", Limit: fmt.Sprintf("%d calls", MaxDepth), kind: ErrDepth}
 	}
-	if err := m.users.enter(); err != nil {
+	l := m.runtime.lanes.enter()
+	defer func() { m.runtime.lanes.leave(l) }()
+	count := l.index
+	if err := m.users.enter(count); err != nil {
 		return err
 	}
-	defer m.users.leave()
-	if err := m.runtime.users.enter(); err != nil {
-		return err
-	}
-	defer m.runtime.users.leave()
+	defer m.users.leave(count)
 	if depth > 0 {
-		return m.execute(ctx, c, began, r)
+		return m.execute(ctx, c, l, began, r)
 	}
-	waited, err := m.runtime.takeSlot(ctx, c.Waits)
+	slots := m.runtime.slots
+	if slots.find(l) {
+		defer slots.giveBack(l)
+		return m.execute(ctx, c, l, began, r)
+	}
+	m.runtime.lanes.leave(l)
+	err := slots.wait(ctx, c.Waits)
+	l = m.runtime.lanes.enter()
 	if err != nil {
 		return err
 	}
-	defer func() { <-m.runtime.slots }()
-	if !waited {
-		return m.execute(ctx, c, began, r)
-	}
-	now := time.Now()
-	err = m.execute(ctx, c, now, r)
-	r.Duration += now.Sub(began)
+	defer slots.giveBack(l)
+	now := sinceEpoch()
+	err = m.execute(ctx, c, l, now, r)
+	r.Duration += now - began
 	return err
 }
 
-// takeSlot waits for a slot, and reports whether it had to.
-func (r *Runtime) takeSlot(ctx context.Context, waits func(bool)) (waited bool, err error) {
-	select {
-	case r.slots <- struct{}{}:
-		return false, nil
-	default:
-	}
-	if waits != nil {
-		waits(true)
-		defer waits(false)
-	}
-	select {
-	case r.slots <- struct{}{}:
-		return true, nil
-	case <-ctx.Done():
-		return true, fmt.Errorf("wait for one of %d running calls: %w", cap(r.slots), context.Cause(ctx))
-	}
-}
-
 // execute runs the call in an instance that nobody has used, as far as any
-// guest can tell. Its time began at began.
-func (m *Module) execute(ctx context.Context, c *Call, began time.Time, r *Result) error {
-	bound := newCallContext(ctx, began, c.Limits.Wall)
-	defer bound.end()
+// guest can tell. Its time began at began, after epoch.
+func (m *Module) execute(ctx context.Context, c *Call, l *lane, began time.Duration, r *Result) error {
+	bound := newCallContext(ctx, l, began, c.Limits.Wall)
+	defer bound.release()
 	in, err := m.obtain(bound, c)
 	if err == nil && c.session != nil {
 		err = c.session.enter(in)

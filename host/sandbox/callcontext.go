@@ -15,9 +15,11 @@ import (
 type callContext struct {
 	parent context.Context
 	in     *instance
-	began  time.Time
+	lane   *lane
+	began  time.Duration // after epoch
 	wall   time.Duration // the call's own deadline, after began
 	most   time.Duration // that, or the parent's when it is earlier
+	shared bool          // with what may keep it: host functions, the engine
 
 	ended atomic.Bool
 	timer atomic.Pointer[timer] // nil until Done is asked for
@@ -32,16 +34,25 @@ type timer struct {
 
 type instanceKey struct{}
 
-func newCallContext(parent context.Context, began time.Time, wall time.Duration) *callContext {
-	c := &callContext{parent: parent, began: began, wall: wall, most: wall}
+// newCallContext returns the context of a call that began some time after epoch.
+// Release it.
+func newCallContext(parent context.Context, l *lane, began, wall time.Duration) *callContext {
+	c := l.bound
+	if c == nil {
+		c = &callContext{lane: l}
+	} else {
+		l.bound = nil
+		c.ended.Store(false)
+	}
+	c.parent, c.began, c.wall, c.most = parent, began, wall, wall
 	if d, ok := parent.Deadline(); ok {
-		c.most = min(wall, d.Sub(began))
+		c.most = min(wall, time.Until(d))
 	}
 	return c
 }
 
 // Deadline returns the call's, or the parent's when that is earlier.
-func (c *callContext) Deadline() (time.Time, bool) { return c.began.Add(c.most), true }
+func (c *callContext) Deadline() (time.Time, bool) { return time.Now().Add(c.most - c.elapsed()), true }
 
 // Done returns a channel that is closed when the call must end.
 func (c *callContext) Done() <-chan struct{} {
@@ -58,7 +69,7 @@ func (c *callContext) startTimer() *timer {
 		return t
 	}
 	t := &timer{}
-	t.Context, t.cancel = context.WithDeadlineCause(c.parent, c.began.Add(c.wall), errWall)
+	t.Context, t.cancel = context.WithDeadlineCause(c.parent, time.Now().Add(c.wall-c.elapsed()), errWall)
 	c.timer.Store(t)
 	if c.ended.Load() {
 		t.cancel()
@@ -66,9 +77,14 @@ func (c *callContext) startTimer() *timer {
 	return t
 }
 
-// elapsed is how long the call has run. It asks one clock, where time.Now asks
-// two: guests cause it to be asked for millions of times.
-func (c *callContext) elapsed() time.Duration { return time.Since(c.began) }
+// elapsed is how long the call has run.
+func (c *callContext) elapsed() time.Duration { return sinceEpoch() - c.began }
+
+// epoch is what times are counted from. Counting asks one clock, where time.Now
+// asks two: guests cause it to be asked for millions of times.
+var epoch = time.Now()
+
+func sinceEpoch() time.Duration { return time.Since(epoch) }
 
 // Err tells why the call must end, or nil.
 func (c *callContext) Err() error { return c.errAfter(c.elapsed()) }
@@ -107,11 +123,17 @@ func (c *callContext) Value(key any) any {
 	return c.parent.Value(key)
 }
 
-// end is called when the call is over.
-func (c *callContext) end() {
+// release ends the context when the call is over. The next call of the lane has
+// it, unless somebody may have kept it.
+func (c *callContext) release() {
 	c.ended.Store(true)
 	if t := c.timer.Load(); t != nil {
 		t.cancel()
+		return
+	}
+	if !c.shared {
+		c.parent, c.in = nil, nil
+		c.lane.bound = c
 	}
 }
 

@@ -105,11 +105,11 @@ func (p *Prepared) Image() (Image, error) {
 // runtime needs a place for code: Options.CacheDir or Options.Compiler. Errors:
 // [ErrImport], [ErrCompile], [ErrClosed].
 func (r *Runtime) LoadImage(i Image) (*Module, error) {
-	if err := r.users.enter(); err != nil {
+	if err := r.users.enter(0); err != nil {
 		return nil, err
 	}
-	defer r.users.leave()
-	m := &Module{runtime: r}
+	defer r.users.leave(0)
+	m := r.newModule()
 	if copy(m.sum[:], i.Digest) != len(m.sum) || r.cache == nil {
 		return nil, fmt.Errorf("load image: %w: it has no digest, or there is no place for its code", ErrCompile)
 	}
@@ -125,6 +125,7 @@ func (r *Runtime) LoadImage(i Image) (*Module, error) {
 	if m.code, err = r.loadKept(kept); err != nil {
 		return nil, fmt.Errorf("load image of %.19s: %w: %w", m.sum, ErrCompile, err)
 	}
+	r.keep(m)
 	return m, nil
 }
 

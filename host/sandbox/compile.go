@@ -77,11 +77,11 @@ func (m *Module) compile(ctx context.Context, s *source) error {
 	}
 	start := time.Now()
 	done := make(chan compiled)
-	if err := m.runtime.users.enter(); err != nil {
+	if err := m.runtime.users.enter(0); err != nil {
 		return err
 	}
 	go func() {
-		defer m.runtime.users.leave()
+		defer m.runtime.users.leave(0)
 		c := m.runtime.build(ctx, s)
 		select {
 		case done <- c:

@@ -135,7 +135,7 @@ func (f HostFunc) entry() hostEntry {
 	name := qualified(f.Module, f.Name)
 	run := func(ctx context.Context, _ api.Module, stack []uint64) {
 		in := running(ctx)
-		in.effects = true
+		in.effects, in.bound.shared = true, true
 		in.unobserved()
 		in.countHostCall()
 		in.charge(cost)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"time"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -43,11 +42,9 @@ type instance struct {
 	figures  Figures
 	watch    faultWatch // of what the guest does in this call
 
-	pool      *pool     // where it goes after the call; nil if nowhere
-	newer     *instance // that waits; see waiting
-	older     *instance
-	idleSince time.Time
-	cost      int64 // bytes it holds while it waits, about
+	pool *pool // where it goes after the call; nil if nowhere
+	place
+	cost int64 // bytes it holds while it waits, about
 
 	kernel   kernel
 	streams  streams
@@ -95,6 +92,7 @@ func (in *instance) bind(ctx *callContext) {
 // function is called by initialise.
 func (in *instance) open() error {
 	r := in.module.runtime
+	in.bound.shared = true
 	ctx := experimental.WithMemoryAllocator(in.ctx, &in.linear)
 	if in.module.arena {
 		a, err := r.openArena(in.ctx)

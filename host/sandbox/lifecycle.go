@@ -58,14 +58,14 @@ func (p *pool) startFor(ctx *callContext, c *Call) (start, error) {
 	if p == nil {
 		return start{}, nil
 	}
-	how := p.take(c)
+	how := p.take(c, ctx.lane)
 	for c.session != nil && how.waiting == nil && how.at == nil && !how.shoot && how.wait != nil {
 		select {
 		case <-how.wait:
 		case <-ctx.Done():
 			return start{}, fmt.Errorf("wait for the snapshot: %w", context.Cause(ctx))
 		}
-		if next := p.take(c); next.wait == how.wait {
+		if next := p.take(c, ctx.lane); next.wait == how.wait {
 			return next, nil // it came to nothing
 		} else {
 			how = next
@@ -157,7 +157,7 @@ func (m *Module) giveBack(in *instance, err error, bound *callContext, f *Figure
 	ended := bound.elapsed()
 	f.ResetTime = ended - began
 	if fit {
-		p.put(in, bound.began.Add(ended))
+		p.put(in, bound.lane, bound.began+ended)
 	} else {
 		f.Strategy = StrategyNone
 		p.drop(in)

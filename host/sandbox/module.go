@@ -64,7 +64,7 @@ type Module struct {
 	arena    bool   // it is linked to an arena: see arena.go
 	wasi     bool   // imports something of WASI
 	info     Info
-	users    users
+	users    *users // that are in calls
 	pools    poolsBySurroundings
 }
 
@@ -88,11 +88,12 @@ func (r *Runtime) Load(ctx context.Context, wasm []byte) (*Module, error) {
 // load takes a module up to the point where there is something to compile. withCode says
 // that the machine code is wanted in memory, where it was kept.
 func (r *Runtime) load(wasm []byte, sum digest, withCode bool, compile func(m *Module, s *source) error) (*Module, error) {
-	if err := r.users.enter(); err != nil {
+	if err := r.users.enter(0); err != nil {
 		return nil, err
 	}
-	defer r.users.leave()
-	m := &Module{runtime: r, sum: sum}
+	defer r.users.leave(0)
+	m := r.newModule()
+	m.sum = sum
 	start := time.Now()
 	s, discarded := r.find(wasm, sum, withCode)
 	m.info.CacheDiscarded = discarded
@@ -108,8 +109,13 @@ func (r *Runtime) load(wasm []byte, sum digest, withCode bool, compile func(m *M
 	if err := compile(m, s); err != nil {
 		return nil, err
 	}
+	if m.code != nil {
+		r.keep(m)
+	}
 	return m, nil
 }
+
+func (r *Runtime) newModule() *Module { return &Module{runtime: r, users: newUsers(len(r.lanes.all))} }
 
 // instrumentOptions is what every module is instrumented for.
 func instrumentOptions() wasmbin.Options {
@@ -188,10 +194,11 @@ func (m *Module) Close(ctx context.Context) error {
 		return nil
 	}
 	m.pools.close()
-	if err := m.runtime.users.enter(); err != nil {
+	m.runtime.forget(m)
+	if err := m.runtime.users.enter(0); err != nil {
 		return nil // the runtime has freed it, or is about to
 	}
-	defer m.runtime.users.leave()
+	defer m.runtime.users.leave(0)
 	return contain(func() error { return m.code.Close(ctx) })
 }
 

@@ -1,24 +1,30 @@
 package sandbox
 
 import (
+	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // pools keeps instances that wait at their snapshots, of all modules of a
 // runtime together: within one budget of memory, and not for longer than they
-// are worth. Instances that were used last are used first; those that were not
-// used for longest go first.
+// are worth. Those that were not used for longest go first, about.
+//
+// An instance stays on the lists while a call uses it, and counts there with
+// what it held when it last waited: so a call that finds one in its lane, and
+// leaves it there, takes no lock. Who of a call and those who let instances go
+// gets one is decided by instance.state alone.
 type pools struct {
 	budget int64
 	keep   time.Duration
 
 	mu     sync.Mutex
-	idle   waiting
+	listed queue
 	bytes  int64
-	timer  *time.Timer // runs while something is idle
-	closed bool
+	timer  *time.Timer // runs while something is listed
+	closed atomic.Bool
 
 	expiring sync.WaitGroup
 }
@@ -27,53 +33,82 @@ func newPools(budget int64, keep time.Duration) *pools {
 	return &pools{budget: budget, keep: keep}
 }
 
-// waiting lists instances in the order they were used.
-type waiting struct {
+// queue lists instances in the order they came.
+type queue struct {
 	newest, oldest *instance
 	n              int
 }
 
 // add puts an instance in as the newest.
-func (w *waiting) add(in *instance) {
-	in.older = w.newest
-	if w.newest != nil {
-		w.newest.newer = in
+func (q *queue) add(in *instance) {
+	in.older = q.newest
+	if q.newest != nil {
+		q.newest.newer = in
 	} else {
-		w.oldest = in
+		q.oldest = in
 	}
-	w.newest = in
-	w.n++
+	q.newest = in
+	q.n++
 }
 
 // remove takes one out.
-func (w *waiting) remove(in *instance) {
+func (q *queue) remove(in *instance) {
 	if in.newer != nil {
 		in.newer.older = in.older
 	} else {
-		w.newest = in.older
+		q.newest = in.older
 	}
 	if in.older != nil {
 		in.older.newer = in.newer
 	} else {
-		w.oldest = in.newer
+		q.oldest = in.newer
 	}
 	in.newer, in.older = nil, nil
-	w.n--
+	q.n--
+}
+
+// What an instance is doing. Whoever changes stateWaits to another has it.
+const (
+	stateRuns  = iota // for a call, or was just made
+	stateWaits        // for the next
+	stateGone         // somebody lets go of it
+)
+
+// place is where an instance stands in the pools.
+type place struct {
+	state  atomic.Int32
+	used   atomic.Int64 // when its last call ended, after epoch
+	listed bool
+	since  int64 // the used it had when it was put where it is
+	counts int64 // bytes of the budget
+	newer  *instance
+	older  *instance
 }
 
 // A pool has the snapshot of one module and the instances that wait there.
 type pool struct {
-	pools *pools
+	pools  *pools
+	near   []nearInstance // of each lane
+	closed atomic.Bool
 
 	// Under pools.mu.
-	calls    int
+	calls    int           // before there is a snapshot
 	taking   bool          // somebody takes the snapshot
 	taken    chan struct{} // closed when that is done, for who waits
 	snapshot *snapshot
 	pinned   string // why there never will be one
-	idle     []*instance
-	users    int // instances that have the snapshot, idle or not
-	closed   bool
+	listed   []*instance
+	users    int // instances that have the snapshot, listed or not
+}
+
+// nearInstance is the one that was last used in a lane.
+type nearInstance struct {
+	in atomic.Pointer[instance]
+	_  [cacheLine - 8]byte
+}
+
+func newPool(all *pools, lanes int) *pool {
+	return &pool{pools: all, near: make([]nearInstance, lanes)}
 }
 
 // PoolStats says what is kept for the next calls.
@@ -82,10 +117,16 @@ type PoolStats struct {
 	IdleBytes int64 // memory they hold, about
 }
 
-func (ps *pools) stats() PoolStats {
+func (ps *pools) stats() (s PoolStats) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
-	return PoolStats{Idle: ps.idle.n, IdleBytes: ps.bytes}
+	for in := ps.listed.oldest; in != nil; in = in.newer {
+		if in.state.Load() == stateWaits {
+			s.Idle++
+			s.IdleBytes += in.counts
+		}
+	}
+	return s
 }
 
 // start is how a call gets its instance.
@@ -96,18 +137,38 @@ type start struct {
 	wait    <-chan struct{} // when there is no snapshot: closed when there may be one
 }
 
-// take finds out how a call gets its instance. The second call of a module
-// takes the snapshot: a process that makes only one has no use for it. A call
-// that cannot have the memory of the snapshot starts anew, and meets its limit
-// there.
-func (p *pool) take(c *Call) start {
+// take finds out how a call gets its instance.
+func (p *pool) take(c *Call, l *lane) start {
+	if in := p.near[l.index].in.Load(); in != nil && p.claim(in, c) {
+		return start{waiting: in}
+	}
+	return p.find(c)
+}
+
+// claim takes an instance that waits, if the call may use it.
+func (p *pool) claim(in *instance, c *Call) bool {
+	if !in.state.CompareAndSwap(stateWaits, stateRuns) {
+		return false
+	}
+	if in.at.peak <= c.Limits.MemoryBytes && in.linear.memory.fits(c.Limits.MemoryBytes) {
+		return true
+	}
+	p.wait(in)
+	return false
+}
+
+// find is take for a call that finds nothing in its lane. The second call of a
+// module takes the snapshot: a process that makes only one has no use for it. A
+// call that cannot have the memory of the snapshot starts anew, and meets its
+// limit there.
+func (p *pool) find(c *Call) start {
 	ps := p.pools
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
-	p.calls++
 	switch {
 	case p.snapshot == nil:
-		shoot := (p.calls > 1 || c.session != nil) && !p.taking && p.pinned == "" && !p.closed
+		p.calls++
+		shoot := (p.calls > 1 || c.session != nil) && !p.taking && p.pinned == "" && !p.closed.Load()
 		if shoot {
 			p.taking, p.taken = true, make(chan struct{})
 		}
@@ -115,10 +176,12 @@ func (p *pool) take(c *Call) start {
 	case p.snapshot.peak > c.Limits.MemoryBytes:
 		return start{}
 	}
-	for i := len(p.idle) - 1; i >= 0; i-- {
-		if in := p.idle[i]; in.linear.memory.fits(c.Limits.MemoryBytes) {
-			p.remove(in)
-			return start{waiting: in}
+	for _, in := range slices.Backward(p.listed) {
+		if in.state.CompareAndSwap(stateWaits, stateRuns) {
+			if in.linear.memory.fits(c.Limits.MemoryBytes) {
+				return start{waiting: in}
+			}
+			in.state.Store(stateWaits) // nobody lets go of it: see pools.mu
 		}
 	}
 	p.users++
@@ -136,83 +199,155 @@ func (p *pool) developed(s *snapshot, pinned string) {
 	}
 }
 
-// remove takes an instance off the lists.
-func (p *pool) remove(in *instance) {
-	if i := slices.Index(p.idle, in); i >= 0 {
-		p.idle = slices.Delete(p.idle, i, i+1)
-	}
-	p.pools.idle.remove(in)
-	p.pools.bytes -= in.cost
-}
-
 // put keeps an instance for the next call, and lets go of others when there is
-// no room for all.
-func (p *pool) put(in *instance, now time.Time) {
+// no room for all. In the lane it is found first.
+func (p *pool) put(in *instance, l *lane, used time.Duration) {
+	in.used.Store(int64(used))
+	if in.listed && in.cost <= in.counts && in.counts-in.cost <= costSlack {
+		if near := &p.near[l.index].in; near.Load() != in {
+			near.Store(in)
+		}
+		p.wait(in)
+		return
+	}
 	ps := p.pools
 	ps.mu.Lock()
-	if p.closed || ps.closed {
+	if p.closed.Load() || ps.closed.Load() {
+		p.remove(in)
 		ps.mu.Unlock()
 		p.drop(in)
 		return
 	}
-	in.idleSince = now
-	ps.idle.add(in)
-	p.idle = append(p.idle, in)
-	ps.bytes += in.cost
-	gone := ps.evict(time.Time{})
+	p.list(in)
+	p.near[l.index].in.Store(in)
+	in.state.Store(stateWaits)
+	gone := ps.evict()
 	ps.watch()
 	ps.mu.Unlock()
 	closeAll(gone)
 }
 
+// costSlack is how much more an instance may count than it holds.
+const costSlack = 64 << 10
+
+// wait has an instance that is listed wait, unless nothing does any more. Who
+// closes a pool says so before looking for those that wait, and this looks
+// after: one of the two lets go of it.
+func (p *pool) wait(in *instance) {
+	in.state.Store(stateWaits)
+	if (p.closed.Load() || p.pools.closed.Load()) && in.state.CompareAndSwap(stateWaits, stateGone) {
+		p.drop(in)
+	}
+}
+
+// list puts an instance on the lists, or counts anew what it holds.
+func (p *pool) list(in *instance) {
+	p.remove(in)
+	in.listed, in.since, in.counts = true, in.used.Load(), in.cost
+	p.listed = append(p.listed, in)
+	p.pools.listed.add(in)
+	p.pools.bytes += in.counts
+}
+
+// remove takes an instance off the lists, if it is there.
+func (p *pool) remove(in *instance) {
+	if !in.listed {
+		return
+	}
+	if i := slices.Index(p.listed, in); i >= 0 {
+		p.listed = slices.Delete(p.listed, i, i+1)
+	}
+	for i := range p.near {
+		p.near[i].in.CompareAndSwap(in, nil)
+	}
+	p.pools.listed.remove(in)
+	p.pools.bytes -= in.counts
+	in.listed = false
+}
+
 // drop is put for an instance that is not fit to be kept.
 func (p *pool) drop(in *instance) {
 	in.close()
+	p.pools.mu.Lock()
+	defer p.pools.mu.Unlock()
+	p.remove(in)
 	p.release()
 }
 
 // release counts one user of the snapshot less, and frees it after the last.
 func (p *pool) release() {
-	p.pools.mu.Lock()
-	defer p.pools.mu.Unlock()
 	p.users--
-	if p.closed && p.users == 0 && p.snapshot != nil {
+	if p.closed.Load() && p.users == 0 && p.snapshot != nil {
 		p.snapshot.image.close()
 		p.snapshot = nil
 	}
 }
 
-// evict takes off the lists what is too much or was idle since before a time.
-func (ps *pools) evict(before time.Time) (gone []*instance) {
-	for in := ps.idle.oldest; in != nil; in = ps.idle.oldest {
-		if ps.bytes <= ps.budget && in.idleSince.After(before) {
+// letGo takes an instance off the lists, unless it runs.
+func (in *instance) letGo() bool {
+	if !in.state.CompareAndSwap(stateWaits, stateGone) {
+		return false
+	}
+	in.pool.remove(in)
+	return true
+}
+
+// evict takes off the lists what is too much. An instance that runs, or was
+// used since it got its place, gets one among the newest instead: once, and so
+// the loop ends.
+func (ps *pools) evict() (gone []*instance) {
+	for n := 2 * ps.listed.n; n > 0 && ps.bytes > ps.budget; n-- {
+		in := ps.listed.oldest
+		if in == nil {
 			break
 		}
-		in.pool.remove(in)
+		if used := in.used.Load(); used != in.since || !in.letGo() {
+			in.since = used
+			ps.listed.remove(in)
+			ps.listed.add(in)
+			continue
+		}
 		gone = append(gone, in)
 	}
 	return gone
 }
 
-// watch lets go of idle instances when their time is over.
+// unused takes off the lists what waits and was last used before a time. It
+// returns the earliest time that any other was used.
+func (ps *pools) unused(before int64) (gone []*instance, oldest int64) {
+	oldest = math.MaxInt64
+	var next *instance
+	for in := ps.listed.oldest; in != nil; in = next {
+		next = in.newer
+		if used := in.used.Load(); used < before && in.letGo() {
+			gone = append(gone, in)
+		} else {
+			oldest = min(oldest, max(used, before))
+		}
+	}
+	return gone, oldest
+}
+
+// watch lets go of instances when their time is over.
 func (ps *pools) watch() {
-	if ps.timer == nil && ps.idle.n > 0 {
+	if ps.timer == nil && ps.listed.n > 0 {
 		ps.timer = time.AfterFunc(ps.keep, ps.expire)
 	}
 }
 
 func (ps *pools) expire() {
 	ps.mu.Lock()
-	if ps.closed {
+	if ps.closed.Load() {
 		ps.mu.Unlock()
 		return
 	}
 	ps.expiring.Add(1)
 	defer ps.expiring.Done()
-	gone := ps.evict(time.Now().Add(-ps.keep))
+	now := sinceEpoch()
+	gone, oldest := ps.unused(int64(now - ps.keep))
 	ps.timer = nil
-	if in := ps.idle.oldest; in != nil {
-		ps.timer = time.AfterFunc(time.Until(in.idleSince.Add(ps.keep)), ps.expire)
+	if ps.listed.n > 0 {
+		ps.timer = time.AfterFunc(max(time.Duration(oldest)+ps.keep-now, ps.keep/16), ps.expire)
 	}
 	ps.mu.Unlock()
 	closeAll(gone)
@@ -230,25 +365,29 @@ func closeAll(gone []*instance) {
 func (p *pool) close() {
 	ps := p.pools
 	ps.mu.Lock()
-	p.closed = true
-	gone := slices.Clone(p.idle)
-	for _, in := range gone {
-		p.remove(in)
+	p.closed.Store(true)
+	var gone []*instance
+	for _, in := range slices.Clone(p.listed) {
+		if in.letGo() {
+			gone = append(gone, in)
+		}
 	}
 	p.users++ // for release
 	ps.mu.Unlock()
 	closeAll(gone)
+	ps.mu.Lock()
 	p.release()
+	ps.mu.Unlock()
 }
 
-// close lets go of everything that is idle, and keeps nothing any more.
+// close lets go of everything that waits, and keeps nothing any more.
 func (ps *pools) close() {
 	ps.mu.Lock()
-	ps.closed = true
+	ps.closed.Store(true)
 	if ps.timer != nil {
 		ps.timer.Stop()
 	}
-	gone := ps.evict(time.Now()) // all
+	gone, _ := ps.unused(math.MaxInt64)
 	ps.mu.Unlock()
 	closeAll(gone)
 	ps.expiring.Wait()

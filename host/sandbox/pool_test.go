@@ -8,7 +8,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/metrics"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -62,6 +64,58 @@ func TestBurst(t *testing.T) {
 	// Other tests run beside this one: a leak would be one for each call.
 	if after := mappings(t); after > before+calls/10 {
 		t.Errorf("%d memory mappings, %d before", after, before)
+	}
+}
+
+// TestOneSlot makes calls at once that have to wait for each other: never do two
+// run, and none waits for ever.
+func TestOneSlot(t *testing.T) {
+	t.Parallel()
+	var inside atomic.Int64
+	look := sandbox.HostFunc{Module: "test", Name: "look", Results: []sandbox.ValueType{sandbox.I32}, Call: func(_ context.Context, _ *sandbox.Guest, s []uint64) error {
+		s[0] = uint64(inside.Add(1) - 1)
+		runtime.Gosched()
+		inside.Add(-1)
+		return nil
+	}}
+	g := newGuest()
+	others := g.ImportFunc("test", "look", w.Sig("", "i32"))
+	m := loadIn(t, newRuntime(t, sandbox.Options{MaxConcurrent: 1, Functions: []sandbox.HostFunc{look}}), g.tool("run", w.Call(others)).Bytes())
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 250 {
+				if _, err := m.Call(t.Context(), sandbox.Call{Export: "run"}); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// TestKeptContext has a host function keep the context of its call: it stays
+// that of a call that is over, whatever is called next.
+func TestKeptContext(t *testing.T) {
+	t.Parallel()
+	var kept []context.Context
+	keep := sandbox.HostFunc{Module: "test", Name: "keep", Call: func(ctx context.Context, _ *sandbox.Guest, _ []uint64) error {
+		for i, old := range kept {
+			if !errors.Is(old.Err(), context.Canceled) {
+				t.Errorf("during call %d the context of call %d: %v", len(kept), i, old.Err())
+			}
+		}
+		kept = append(kept, ctx)
+		return nil
+	}}
+	g := newGuest()
+	it := g.ImportFunc("test", "keep", w.Sig("", ""))
+	m := loadIn(t, newRuntime(t, sandbox.Options{Functions: []sandbox.HostFunc{keep}}), g.tool("run", w.Call(it), zero()).Bytes())
+	other := loadIn(t, newRuntime(t, sandbox.Options{}), echo())
+	for range 20 {
+		mustCall(t, m, sandbox.Call{})
+		mustCall(t, other, sandbox.Call{})
 	}
 }
 
@@ -219,7 +273,7 @@ func TestFilesOfPooled(t *testing.T) {
 // TestHeartbeat keeps guests that only compute from holding up the process: the
 // collector, forced all the while, never waits long until all of it stands
 // still. A guest that is not interrupted would hold it up for as long as it
-// runs. How long exactly is proved where nothing else runs: with SKILLET_PROVE
+// runs, and so would one that leaves no processor to others. How long exactly is proved where nothing else runs: with SKILLET_PROVE
 // set no stop takes more than 10 ms, otherwise half of them do not.
 func TestHeartbeat(t *testing.T) {
 	grown := w.Code(w.I32Const(900), w.MemoryGrow(), w.Drop())
@@ -244,11 +298,18 @@ func TestHeartbeat(t *testing.T) {
 			if os.Getenv("SKILLET_PROVE") != "" {
 				rounds = 200
 			}
+			var naps []time.Duration
 			for range rounds {
 				runtime.GC()
+				nap := time.Now()
 				time.Sleep(100 * time.Microsecond)
+				naps = append(naps, time.Since(nap))
 			}
 			median, longest := before.since(stops())
+			slices.Sort(naps)
+			if got := naps[len(naps)/2]; got > 10*time.Millisecond {
+				t.Errorf("a goroutine that sleeps for 100 µs gets its turn after %v", got)
+			}
 			cancel()
 			for range cap(ended) {
 				if err := <-ended; !errors.Is(err, context.Canceled) {

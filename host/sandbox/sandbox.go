@@ -17,7 +17,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -77,24 +79,29 @@ type Runtime struct {
 	cache    *codeCache              // nil without Options.CacheDir and Compiler
 	compiler Compiler                // nil compiles here
 	offered  map[string]FuncType     // by qualified name
-	slots    chan struct{}           // one token per running call
-	compile  chan struct{}           // one token: one compilation at a time
+	lanes    *lanes
+	slots    *slots
+	compile  chan struct{} // one token: one compilation at a time
 	arena    arenaModule
 	key      []byte // seals what is kept outside: see Options.CacheKey
 	pools    *pools
 	strategy Strategy
-	users    users
+	users    *users
+
+	mu      sync.Mutex
+	modules map[*Module]struct{} // that are loaded
 }
 
 // New returns a runtime. Close it. Errors: [ErrCacheDir], and functions of
 // Options that cannot be offered.
 func New(ctx context.Context, log hclog.Logger, o Options) (*Runtime, error) {
-	r := &Runtime{log: log, key: slices.Clone(o.CacheKey), compile: make(chan struct{}, 1)}
+	r := &Runtime{log: log, key: slices.Clone(o.CacheKey), compile: make(chan struct{}, 1),
+		lanes: newLanes(), users: newUsers(1), modules: map[*Module]struct{}{}}
 	orElse(&o.MaxConcurrent, DefaultConcurrent)
 	if o.MaxConcurrent < 0 {
 		return nil, fmt.Errorf("open sandbox: MaxConcurrent %d is negative", o.MaxConcurrent)
 	}
-	r.slots = make(chan struct{}, o.MaxConcurrent)
+	r.slots = newSlots(o.MaxConcurrent, r.lanes)
 	var err error
 	if r.strategy, err = chooseStrategy(o.Reset); err != nil {
 		return nil, fmt.Errorf("open sandbox: %w", err)
@@ -164,14 +171,52 @@ func (r *Runtime) Pool() PoolStats { return r.pools.stats() }
 // Close refuses new work, waits for running calls and frees everything. If ctx
 // is done first it returns its error and frees nothing; it may be called again.
 func (r *Runtime) Close(ctx context.Context) error {
-	first, err := r.users.close(ctx)
-	if err != nil {
+	if err := r.closeModules(ctx); err != nil {
 		return fmt.Errorf("close sandbox: %w", err)
 	}
-	if !first {
+	if first, _ := r.users.close(ctx); !first {
 		return nil
 	}
 	return r.free(ctx)
+}
+
+// closeModules waits for all that is loaded and whatever else goes on. No new
+// work begins meanwhile.
+func (r *Runtime) closeModules(ctx context.Context) error {
+	r.users.refuse()
+	for _, m := range r.loaded() {
+		m.users.refuse()
+	}
+	if err := r.users.wait(ctx); err != nil {
+		return err
+	}
+	for _, m := range r.loaded() {
+		if err := m.Close(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loaded lists the modules that can be called.
+func (r *Runtime) loaded() []*Module {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Collect(maps.Keys(r.modules))
+}
+
+// keep notes that a module can be called.
+func (r *Runtime) keep(m *Module) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.modules[m] = struct{}{}
+}
+
+// forget is for one that cannot any more.
+func (r *Runtime) forget(m *Module) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.modules, m)
 }
 
 // free lets go of the engine. Nothing may be using it.

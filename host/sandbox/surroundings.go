@@ -34,10 +34,10 @@ func (m *Module) poolFor(c *Call, files *fileTree) *pool {
 			return p
 		}
 	}
-	return m.pools.of(key, m.runtime.pools)
+	return m.pools.of(key, m.runtime)
 }
 
-func (ps *poolsBySurroundings) of(key string, all *pools) *pool {
+func (ps *poolsBySurroundings) of(key string, r *Runtime) *pool {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	p := ps.all[key]
@@ -45,7 +45,7 @@ func (ps *poolsBySurroundings) of(key string, all *pools) *pool {
 		if ps.all == nil {
 			ps.all = map[string]*pool{}
 		}
-		p = &pool{pools: all}
+		p = newPool(r.pools, len(r.lanes.all))
 		ps.all[key] = p
 		if key == "" {
 			ps.none.Store(p)
