@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"runtime/metrics"
 	"strconv"
 	"time"
 
@@ -113,13 +114,27 @@ func (in *instance) tick() {
 	}
 	if in.fuel.ticks++; in.fuel.ticks%ticksPerYield == 0 {
 		in.unobserved()
-		runtime.Gosched()
+		in.yield()
 	}
 }
 
 // ticksPerYield is how many slices a guest has before other goroutines have
 // their turn: about a millisecond of work.
 const ticksPerYield = 3
+
+// yield lets other goroutines run when all processors are busy. While one is
+// idle it takes whatever can run; all that yielding would do is to wake it, and
+// have the guest go on there, where nothing of it is in the caches.
+func (in *instance) yield() {
+	if in.busy == nil {
+		in.busy = []metrics.Sample{{Name: "/sched/goroutines/running:goroutines"}, {Name: "/sched/gomaxprocs:threads"}}
+	}
+	metrics.Read(in.busy)
+	running, processors := in.busy[0].Value, in.busy[1].Value
+	if running.Kind() != metrics.KindUint64 || processors.Kind() != metrics.KindUint64 || running.Uint64() >= processors.Uint64() {
+		runtime.Gosched()
+	}
+}
 
 func (in *instance) fuelError() *LimitError {
 	return in.limit("fuel", strconv.FormatUint(in.call.Limits.Fuel, 10)+" units", "max_fuel", ErrFuel)

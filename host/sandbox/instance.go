@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"runtime/metrics"
 	"slices"
 
 	"github.com/tetratelabs/wazero"
@@ -41,6 +42,7 @@ type instance struct {
 	effects  bool      // the guest called what a snapshot cannot keep
 	figures  Figures
 	watch    faultWatch // of what the guest does in this call
+	busy     []metrics.Sample
 
 	pool *pool // where it goes after the call; nil if nowhere
 	place
