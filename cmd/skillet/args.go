@@ -1,14 +1,13 @@
 package main
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/internal/lazyregexp"
 )
 
 // A line is a command line taken apart. Flags may stand anywhere in it, so
@@ -143,10 +142,8 @@ func helpFor(command string) string {
 }
 
 var (
-	notDefined   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^flag provided but not defined: -(.*)$`) })
-	invalidValue = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^invalid (?:boolean )?value "(.*)" for (?:flag )?-(\S+): `)
-	})
+	notDefined   = lazyregexp.New(`^flag provided but not defined: -(.*)$`)
+	invalidValue = lazyregexp.New(`^invalid (?:boolean )?value "(.*)" for (?:flag )?-(\S+): `)
 )
 
 // flagError says in our words what the library says about a flag.

@@ -3,14 +3,13 @@ package main
 import (
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
-	"sync"
 	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/internal/lazyregexp"
 )
 
 func (t *terminal) helpCommand() *cli.Command {
@@ -98,7 +97,7 @@ func (p topic) synopsis() string {
 	return p.path + " [FLAGS]"
 }
 
-var quoted = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("`([^`]+)`") })
+var quoted = lazyregexp.New("`([^`]+)`")
 
 // flagHelp is one line of help: the names of the flag, what it takes, what it
 // does, and what it is when it is not given.

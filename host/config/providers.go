@@ -5,14 +5,13 @@ import (
 	"maps"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/internal/lazyregexp"
 )
 
 // providersKey is the setting that has a group for each provider.
@@ -75,10 +74,10 @@ func ProviderKinds() []string {
 }
 
 var (
-	providerName  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`) })
-	secretName    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`) })
-	variable      = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Z_][A-Z0-9_]*=`) })
-	programDigest = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^sha256:[0-9a-f]{64}$`) })
+	providerName  = lazyregexp.New(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+	secretName    = lazyregexp.New(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+	variable      = lazyregexp.New(`^[A-Z_][A-Z0-9_]*=`)
+	programDigest = lazyregexp.New(`^sha256:[0-9a-f]{64}$`)
 )
 
 // isModelName reports whether a text can be what a provider calls a model. A regular

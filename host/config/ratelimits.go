@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"path"
 	"regexp"
-	"sync"
 
 	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/internal/lazyregexp"
 )
 
 // rateLimitsKey is the setting that is a list of rate limits.
@@ -34,7 +34,7 @@ func (r RateLimit) String() string {
 	return fmt.Sprintf("%s=%d/%gs", name, r.MaxCalls, r.PerSeconds)
 }
 
-var toolPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_*]*$`) })
+var toolPattern = lazyregexp.New(`^[A-Za-z0-9_*]*$`)
 
 // checkRateLimits refuses what cannot be meant, saying which entry it is.
 func checkRateLimits(rs []RateLimit, source string) error {

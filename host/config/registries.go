@@ -4,12 +4,11 @@ import (
 	"fmt"
 	"net"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/internal/lazyregexp"
 )
 
 // registriesKey is the setting that is a list.
@@ -38,11 +37,9 @@ type Registry struct {
 func (r Registry) String() string { return r.Name + "=" + r.URL }
 
 var (
-	registryName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]+([._-][a-z0-9]+)*$`) })
-	registryURL  = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^oci://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*/?$`)
-	})
-	namePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9*-]+$`) })
+	registryName = lazyregexp.New(`^[a-z0-9]+([._-][a-z0-9]+)*$`)
+	registryURL  = lazyregexp.New(`^oci://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*/?$`)
+	namePattern  = lazyregexp.New(`^[a-z0-9*-]+$`)
 )
 
 // checkRegistries refuses what cannot be meant, saying which entry it is.

@@ -2,11 +2,10 @@ package config
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
-	"sync"
 
 	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/internal/lazyregexp"
 )
 
 // revocationListsKey is the setting that is a list of places of revocation
@@ -16,7 +15,7 @@ const revocationListsKey = "revocation_lists"
 // maxRevocationLists bounds how many places are listed.
 const maxRevocationLists = 64
 
-var listPlace = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(oci://|https?://|oci-layout:)[^\s\pC]+$`) })
+var listPlace = lazyregexp.New(`^(oci://|https?://|oci-layout:)[^\s\pC]+$`)
 
 // checkRevocationLists refuses what cannot be meant, saying which entry it is.
 func checkRevocationLists(places []string, source string) error {

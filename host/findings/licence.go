@@ -3,10 +3,10 @@ package findings
 import (
 	_ "embed"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"github.com/skillet-run/skillet/internal/lazyregexp"
 )
 
 var licenceRules = []Rule{
@@ -75,9 +75,7 @@ func mentions(text, path string) bool {
 	return slices.ContainsFunc(strings.Fields(text), func(w string) bool { return strings.Trim(w, `.,;:"'()`) == path })
 }
 
-var licenceRef = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:DocumentRef-[a-zA-Z0-9.-]+:)?LicenseRef-[a-zA-Z0-9.-]+$`)
-})
+var licenceRef = lazyregexp.New(`^(?:DocumentRef-[a-zA-Z0-9.-]+:)?LicenseRef-[a-zA-Z0-9.-]+$`)
 
 // unknownLicence returns the part of an SPDX expression that is not known;
 // empty when all is. The names of exceptions are not checked.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/skillet-run/skillet/host/findings/letters"
 	"github.com/skillet-run/skillet/host/findings/words"
+	"github.com/skillet-run/skillet/internal/lazyregexp"
 )
 
 var phraseRules = []Rule{
@@ -225,9 +226,7 @@ func (r *rhetoric) tell(p passage, i int, text string, from, to int) {
 	r.add(rule, p.file, at, n, "it says "+phrases[i].says)
 }
 
-var markup = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)<[a-z][^<>]*(?:display:\s*none|visibility:\s*hidden|font-size:\s*0|opacity:\s*0[^.]|color:\s*(?:white|#fff\b|#ffffff|transparent))[^<>]*>`)
-})
+var markup = lazyregexp.New(`(?i)<[a-z][^<>]*(?:display:\s*none|visibility:\s*hidden|font-size:\s*0|opacity:\s*0[^.]|color:\s*(?:white|#fff\b|#ffffff|transparent))[^<>]*>`)
 
 // hiddenMarkup looks for text that a page does not show.
 func (s *scan) hiddenMarkup(f *file) {

@@ -5,13 +5,12 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/skillet-run/skillet/host/findings/script"
 	"github.com/skillet-run/skillet/host/findings/words"
+	"github.com/skillet-run/skillet/internal/lazyregexp"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/policies/capability"
 )
@@ -114,9 +113,7 @@ type address struct {
 	text       string
 }
 
-var addressPattern = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)\b(https?|wss?|ftp)://(?:[a-z0-9._~%!$&'()*+,;=:-]*@)?(\[[0-9a-f:.]+\]|[a-z0-9][a-z0-9.-]*)(:[0-9]{1,5})?([/?#][a-z0-9._~%!$&'()*+,;=:@/?#-]*)?`)
-})
+var addressPattern = lazyregexp.New(`(?i)\b(https?|wss?|ftp)://(?:[a-z0-9._~%!$&'()*+,;=:-]*@)?(\[[0-9a-f:.]+\]|[a-z0-9][a-z0-9.-]*)(:[0-9]{1,5})?([/?#][a-z0-9._~%!$&'()*+,;=:@/?#-]*)?`)
 
 // maxAddresses is how many addresses of a package are looked at.
 const maxAddresses = 20_000
@@ -207,9 +204,7 @@ func (r reach) address(s *scan, rule string, f *file, a address, at, n int) {
 // for the name of a host. Those that are also endings of files are left out.
 var endings = strings.Fields("com org net io dev app ai cloud info biz me xyz site online top club shop live icu cc ru cn de uk fr eu us tk ml ga")
 
-var hostName = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+([a-z]{2,20})(?::[0-9]{2,5})?(?:/[\w./%-]*)?$`)
-})
+var hostName = lazyregexp.New(`^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+([a-z]{2,20})(?::[0-9]{2,5})?(?:/[\w./%-]*)?$`)
 
 // isHostName reports whether all of a text is the name of a host, with a port
 // and a path or without.
@@ -227,9 +222,7 @@ func host(text string) string {
 
 // rootPath fits absolute paths of file systems, which begin with one of these
 // directories, and not those of URLs.
-var rootPath = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:/(?:etc|home|root|usr|var|tmp|proc|sys|dev|opt|mnt|srv|Users|private|Volumes|run|boot|lib|bin|sbin)(?:/[^\s"'<>|]*)?|~/[^\s"'<>|]+|[A-Za-z]:\\[^\s"'<>|]+)$`)
-})
+var rootPath = lazyregexp.New(`^(?:/(?:etc|home|root|usr|var|tmp|proc|sys|dev|opt|mnt|srv|Users|private|Volumes|run|boot|lib|bin|sbin)(?:/[^\s"'<>|]*)?|~/[^\s"'<>|]+|[A-Za-z]:\\[^\s"'<>|]+)$`)
 
 // place looks at a literal that is a path.
 func (r reach) place(in *reading, t script.Token) {

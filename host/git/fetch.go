@@ -12,10 +12,8 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/go-git/go-billy/v5/osfs"
 	gogit "github.com/go-git/go-git/v5"
@@ -30,6 +28,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/transport"
 	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
 	"github.com/go-git/go-git/v5/storage/filesystem"
+
+	"github.com/skillet-run/skillet/internal/lazyregexp"
 )
 
 // The errors of [Fetch] that a caller may test for.
@@ -156,7 +156,7 @@ func noRevision(revision string) error {
 	return fmt.Errorf("%w: no branch, tag or commit %q", ErrNoRevision, revision)
 }
 
-var hash = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{40}$`) })
+var hash = lazyregexp.New(`^[0-9a-f]{40}$`)
 
 func isHash(text string) bool { return hash().MatchString(text) }
 

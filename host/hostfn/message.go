@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/skillet-run/skillet/host/sandbox"
 	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/internal/lazyregexp"
 	"github.com/skillet-run/skillet/policies/capability"
 )
 
@@ -119,9 +119,7 @@ func (e *Env) clean(s string, limit int) string {
 
 // escapes matches the control sequences of terminals (ECMA-48, section 5.4 and 5.6): CSI, the strings that
 // ST or BEL ends, and two-character escapes, in their 7-bit form.
-var escapes = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\x1b(\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(\x07|\x1b\\)?|[ -/]*[0-~])`)
-})
+var escapes = lazyregexp.New(`\x1b(\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(\x07|\x1b\\)?|[ -/]*[0-~])`)
 
 // printable takes terminal escapes, control characters and invisible characters out of a text. Tabs become
 // spaces, and so do line ends unless lines are to stay.

@@ -3,11 +3,10 @@ package hostfn
 import (
 	"context"
 	"encoding/json"
-	"regexp"
 	"slices"
-	"sync"
 	"unicode/utf8"
 
+	"github.com/skillet-run/skillet/internal/lazyregexp"
 	"github.com/skillet-run/skillet/policies/capability"
 )
 
@@ -65,7 +64,7 @@ func modelFunctions() []function {
 }
 
 // modelName is the name of a model, which may have a provider's before it.
-var modelName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$`) })
+var modelName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$`)
 
 // modelAsk is the request data of model_call.
 type modelAsk struct {

@@ -3,9 +3,8 @@ package hostfn
 import (
 	"bytes"
 	"context"
-	"regexp"
-	"sync"
 
+	"github.com/skillet-run/skillet/internal/lazyregexp"
 	"github.com/skillet-run/skillet/policies/capability"
 )
 
@@ -34,9 +33,9 @@ func skillFunctions() []function {
 
 // Names that a call of a skill may hold. What is none names nothing, and is no name for a person to read.
 var (
-	skillName   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]([a-z0-9._-]{0,126}[a-z0-9])?$`) })
-	toolName    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`) })
-	sessionName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`) })
+	skillName   = lazyregexp.New(`^[a-z0-9]([a-z0-9._-]{0,126}[a-z0-9])?$`)
+	toolName    = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
+	sessionName = lazyregexp.New(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 )
 
 // callSkill has another skill's tool run.

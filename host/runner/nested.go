@@ -3,16 +3,15 @@ package runner
 import (
 	"context"
 	"errors"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/skillet-run/skillet/host/hostfn"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/sandbox"
 	"github.com/skillet-run/skillet/host/session"
 	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/internal/lazyregexp"
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -158,7 +157,7 @@ func answerTo(ctx context.Context, e *task.Error) error {
 	return &hostfn.Failure{Kind: hostfn.KindFailed, Message: "the skill could not be run"}
 }
 
-var kindWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`) })
+var kindWord = lazyregexp.New(`^[a-z][a-z0-9_]{0,63}$`)
 
 // reportedKind is the kind of error that a skill reported, as its caller is told
 // it. It cannot speak for the host.

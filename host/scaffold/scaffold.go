@@ -15,13 +15,12 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/host/toolchain"
+	"github.com/skillet-run/skillet/internal/lazyregexp"
 )
 
 //go:embed all:template
@@ -86,7 +85,7 @@ type Order struct {
 	Force bool
 }
 
-var skillName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`) })
+var skillName = lazyregexp.New(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
 // maxName is the longest name of a skill.
 const maxName = 64

@@ -6,13 +6,12 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/skillet-run/skillet/host/npm"
 	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/internal/lazyregexp"
 	"github.com/skillet-run/skillet/sdk"
 	"github.com/skillet-run/skillet/skills/python"
 )
@@ -116,10 +115,8 @@ func (c *collector) add(name string) (bool, error) {
 }
 
 var (
-	importLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^[ \t]*import[ \t]+([^#\n;]+)`) })
-	fromLine   = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?m)^[ \t]*from[ \t]+(\.*[\pL\w.]*)[ \t]*import[ \t]*(\([^)]*\)|[^#\n;]+)`)
-	})
+	importLine = lazyregexp.New(`(?m)^[ \t]*import[ \t]+([^#\n;]+)`)
+	fromLine   = lazyregexp.New(`(?m)^[ \t]*from[ \t]+(\.*[\pL\w.]*)[ \t]*import[ \t]*(\([^)]*\)|[^#\n;]+)`)
 )
 
 // follow adds the modules that a file imports.

@@ -21,15 +21,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"filippo.io/age"
 
 	"github.com/skillet-run/skillet/host/store/atomicfile"
+	"github.com/skillet-run/skillet/internal/lazyregexp"
 )
 
 var (
@@ -46,7 +45,7 @@ var (
 // MaxBytes is the longest value a secret can have.
 const MaxBytes = 64 << 10
 
-var nameForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`) })
+var nameForm = lazyregexp.New(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 
 // An Info tells about a secret without its value.
 type Info struct {

@@ -30,7 +30,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -39,6 +38,7 @@ import (
 
 	"github.com/skillet-run/skillet/host/store/filelock"
 	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/internal/lazyregexp"
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -76,8 +76,8 @@ func (k Key) Skill() string { return k.Place[strings.LastIndexByte(k.Place, '/')
 func (k Key) String() string { return k.Skill() + "/" + k.Name }
 
 var (
-	sessionName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`) })
-	place       = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(skill|dev)/[a-z0-9][a-z0-9._-]{0,127}$`) })
+	sessionName = lazyregexp.New(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+	place       = lazyregexp.New(`^(skill|dev)/[a-z0-9][a-z0-9._-]{0,127}$`)
 )
 
 // CheckName refuses what is no name of a session, with a [task.KindUsage] error.

@@ -7,12 +7,13 @@ import (
 	"fmt"
 	"net/url"
 	"reflect"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/hashicorp/go-hclog"
+
+	"github.com/skillet-run/skillet/internal/lazyregexp"
 )
 
 // Struck is what stands where a secret was.
@@ -67,14 +68,10 @@ func forms(s string) []string {
 
 var (
 	// secretName matches names of fields whose text is a credential.
-	secretName = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)(api[_-]?key|token|secret|passw(or)?d|authorization|cookie|credential)`)
-	})
+	secretName = lazyregexp.New(`(?i)(api[_-]?key|token|secret|passw(or)?d|authorization|cookie|credential)`)
 	// credential matches text of well-known credential shapes. A private key is
 	// struck out to its end, or to the end of the text when that was cut off.
-	credential = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`\b(sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|xox[baprs]-[A-Za-z0-9-]{10,}|AKIA[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{35}|eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]+|AGE-SECRET-KEY-1[0-9A-Z]{20,})|(?i:bearer)\s+[A-Za-z0-9._~+/-]{8,}=*|(?s:-----BEGIN [A-Z ]*PRIVATE KEY-----((\r|\n|\\[rn]).*?(-----END [A-Z ]*PRIVATE KEY-----|$))?)`)
-	})
+	credential = lazyregexp.New(`\b(sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|xox[baprs]-[A-Za-z0-9-]{10,}|AKIA[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{35}|eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]+|AGE-SECRET-KEY-1[0-9A-Z]{20,})|(?i:bearer)\s+[A-Za-z0-9._~+/-]{8,}=*|(?s:-----BEGIN [A-Z ]*PRIVATE KEY-----((\r|\n|\\[rn]).*?(-----END [A-Z ]*PRIVATE KEY-----|$))?)`)
 )
 
 // Text strikes secrets out of s.

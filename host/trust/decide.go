@@ -4,16 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/internal/lazyregexp"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/signature"
 	"github.com/skillet-run/skillet/manifests/signature/keyless"
@@ -113,7 +112,7 @@ func (s Signer) note() string {
 	return strings.Join(parts, "; ")
 }
 
-var rootNameForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`) })
+var rootNameForm = lazyregexp.New(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 
 // maxRoot is the longest trust root that is kept, in bytes.
 const maxRoot = 256 << 10

@@ -2,16 +2,15 @@ package trust
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/internal/lazyregexp"
 )
 
 // patternForm is the name of a skill, or the beginning of names and a star.
-var patternForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([a-z0-9][a-z0-9._-]{0,62}\*?|\*)$`) })
+var patternForm = lazyregexp.New(`^([a-z0-9][a-z0-9._-]{0,62}\*?|\*)$`)
 
 // CheckNames fails with a [task.KindUsage] error unless each pattern is the name
 // of a skill, the beginning of names followed by a star, or a star for all.

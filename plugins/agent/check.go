@@ -3,11 +3,10 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
+	"github.com/skillet-run/skillet/internal/lazyregexp"
 	"github.com/skillet-run/skillet/plugins/provider"
 )
 
@@ -15,8 +14,8 @@ import (
 const MaxSteps = 64
 
 var (
-	stepID    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`) })
-	reference = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{steps\.([^}]*)\}`) })
+	stepID    = lazyregexp.New(`^[A-Za-z0-9_-]{1,64}$`)
+	reference = lazyregexp.New(`\$\{steps\.([^}]*)\}`)
 )
 
 // References are the steps whose answers are used in the input or the goal of a

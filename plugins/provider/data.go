@@ -4,10 +4,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
 	"unicode"
+
+	"github.com/skillet-run/skillet/internal/lazyregexp"
 )
 
 // Text that a model reads and did not get from whoever asks it, such as what a
@@ -38,9 +38,7 @@ type Part struct {
 	Text   string
 }
 
-var dataHead = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^\[data ([0-9a-f]{16}) from ([^\]\n]{1,400}); not instructions\]\n`)
-})
+var dataHead = lazyregexp.New(`(?m)^\[data ([0-9a-f]{16}) from ([^\]\n]{1,400}); not instructions\]\n`)
 
 // SplitData takes a text apart into what [MarkData] marked and what stands
 // between. A mark whose identifier is wrong is text like any other.

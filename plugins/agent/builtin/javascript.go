@@ -1,10 +1,10 @@
 package builtin
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"github.com/skillet-run/skillet/internal/lazyregexp"
 )
 
 // scanJavaScript finds comments, strings, templates and regular expressions. What
@@ -121,9 +121,7 @@ func (s *jsScan) template(at int) int {
 	return len(s.text)
 }
 
-var wordBeforeRegex = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?:^|[^\w$.])(?:return|typeof|case|in|of|delete|void|throw|new|else|do|yield|await)\s*$`)
-})
+var wordBeforeRegex = lazyregexp.New(`(?:^|[^\w$.])(?:return|typeof|case|in|of|delete|void|throw|new|else|do|yield|await)\s*$`)
 
 // regexMayBegin reports whether a slash begins a regular expression: behind what
 // ends an expression it divides.
@@ -135,16 +133,12 @@ func regexMayBegin(before string, last byte) bool {
 }
 
 var (
-	jsFunction = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?m)(?:^|[;{}])[ \t]*(export[ \t]+)?(default[ \t]+)?(?:async[ \t]+)?function[ \t]*\*?[ \t]*([\w$]*)[ \t]*\(`)
-	})
-	jsArrow = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?m)(?:^|[;{}])[ \t]*(export[ \t]+)?(?:const|let|var)[ \t]+([\w$]+)[ \t]*=[ \t]*(?:async[ \t]*)?(?:function[ \t]*[\w$]*[ \t]*)?\(`)
-	})
-	jsList  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bexport\s*\{([^}]*)\}`) })
-	jsParam = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`@param\s+\{[^\n]+?\}\s+\[?([\w$]+)`) })
-	jsType  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`@type\s+\{`) })
-	jsName  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\w$]+`) })
+	jsFunction = lazyregexp.New(`(?m)(?:^|[;{}])[ \t]*(export[ \t]+)?(default[ \t]+)?(?:async[ \t]+)?function[ \t]*\*?[ \t]*([\w$]*)[ \t]*\(`)
+	jsArrow    = lazyregexp.New(`(?m)(?:^|[;{}])[ \t]*(export[ \t]+)?(?:const|let|var)[ \t]+([\w$]+)[ \t]*=[ \t]*(?:async[ \t]*)?(?:function[ \t]*[\w$]*[ \t]*)?\(`)
+	jsList     = lazyregexp.New(`\bexport\s*\{([^}]*)\}`)
+	jsParam    = lazyregexp.New(`@param\s+\{[^\n]+?\}\s+\[?([\w$]+)`)
+	jsType     = lazyregexp.New(`@type\s+\{`)
+	jsName     = lazyregexp.New(`^[\w$]+`)
 )
 
 func functionsOfJavaScript(s *source) []function {
@@ -231,9 +225,7 @@ func untypedJavaScript(code, doc string) (names []string) {
 	return names
 }
 
-var jsImport = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\b(?:import|export)\b([^"'();]*?\bfrom)?\s*["']([^"'\n]+)["']|\b(?:import|require)\s*\(\s*(["'][^"'\n]*["']\s*\))?`)
-})
+var jsImport = lazyregexp.New(`\b(?:import|export)\b([^"'();]*?\bfrom)?\s*["']([^"'\n]+)["']|\b(?:import|require)\s*\(\s*(["'][^"'\n]*["']\s*\))?`)
 
 // importsOfJavaScript are the modules that are imported. One whose name is made
 // while the program runs is called "(unknown)".

@@ -1,9 +1,9 @@
 package builtin
 
 import (
-	"regexp"
 	"strings"
-	"sync"
+
+	"github.com/skillet-run/skillet/internal/lazyregexp"
 )
 
 // scanPython finds comments and strings.
@@ -51,9 +51,7 @@ func pythonString(text string, at int) int {
 	return len(text)
 }
 
-var pythonDef = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^([ \t]*)(?:async[ \t]+)?def[ \t]+(\w+)[ \t]*\(`)
-})
+var pythonDef = lazyregexp.New(`(?m)^([ \t]*)(?:async[ \t]+)?def[ \t]+(\w+)[ \t]*\(`)
 
 func functionsOfPython(s *source) (all []function) {
 	for _, m := range pythonDef().FindAllStringSubmatchIndex(s.code, -1) {
@@ -96,11 +94,9 @@ func untypedPython(code string) (names []string) {
 }
 
 var (
-	pythonImport = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)(?:^|[;:])[ \t]*import[ \t]+([^\n;#]+)`) })
-	pythonFrom   = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?m)(?:^|[;:])[ \t]*from[ \t]+([.\w]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n;#]+)`)
-	})
-	pythonWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[\w.]+`) })
+	pythonImport = lazyregexp.New(`(?m)(?:^|[;:])[ \t]*import[ \t]+([^\n;#]+)`)
+	pythonFrom   = lazyregexp.New(`(?m)(?:^|[;:])[ \t]*from[ \t]+([.\w]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n;#]+)`)
+	pythonWord   = lazyregexp.New(`[\w.]+`)
 )
 
 // importsOfPython are the modules, and the names that are imported from one, with

@@ -4,12 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
+	"github.com/skillet-run/skillet/internal/lazyregexp"
 	"github.com/skillet-run/skillet/plugins/agent"
 	"github.com/skillet-run/skillet/plugins/provider"
 )
@@ -105,7 +104,7 @@ func (s *sources) shown(source, text string) string {
 	return fmt.Sprintf("Source [%d]:\n%s", i+1, provider.MarkData(source, clip(text)))
 }
 
-var citation = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]`) })
+var citation = lazyregexp.New(`\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]`)
 
 // wrong says in a sentence why an answer is not held by the sources; empty when
 // it is.

@@ -3,10 +3,9 @@ package local
 import (
 	"encoding/json"
 	"reflect"
-	"regexp"
 	"strings"
-	"sync"
 
+	"github.com/skillet-run/skillet/internal/lazyregexp"
 	"github.com/skillet-run/skillet/plugins/provider"
 )
 
@@ -63,7 +62,7 @@ func (c *conversation) user(text string) {
 	c.goal = strings.TrimSpace(strings.Join(words, "\n"))
 }
 
-var sourceNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^Source \[(\d{1,4})\]:\s*$`) })
+var sourceNumber = lazyregexp.New(`^Source \[(\d{1,4})\]:\s*$`)
 
 // resultOf reads what a call came to: what is marked as data in it, and all of it
 // when nothing is.
@@ -102,7 +101,7 @@ func sameJSON(a, b json.RawMessage) bool {
 	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
-var agentLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^- ([A-Za-z0-9_.-]+): `) })
+var agentLine = lazyregexp.New(`(?m)^- ([A-Za-z0-9_.-]+): `)
 
 // agentsOf are the agents that instructions name for the steps of a plan.
 func agentsOf(system string) []string {

@@ -5,9 +5,10 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/skillet-run/skillet/internal/lazyregexp"
 )
 
 // A kind says what a token of a goal is.
@@ -173,15 +174,11 @@ var (
 	chunks    = regexp.MustCompile("^[^\\s,;()\"“”`<>|{}]+")
 	webForm   = regexp.MustCompile(`(?i)^https?://[^\s"“”<>` + "`" + `]+`)
 	pairForm  = regexp.MustCompile("^([A-Za-z_][A-Za-z0-9_-]*)=(\"[^\"]*\"|`[^`]*`|[^\\s,;\"`]+)")
-	numberFor = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\d+(\.\d+)?$`) })
-	ranges    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\d+-\d*$`) }) // of pages
-	extension = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^[^*?]*[\p{L}\p{N}_)~-]\.([A-Za-z][A-Za-z0-9]{0,7})$`)
-	})
-	hostForm = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^([a-z0-9-]+\.)+(com|org|net|edu|gov|io|dev|info|eu)(/\S*)?$`)
-	})
-	dotted = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\.[A-Za-z][\w.-]*$`) })
+	numberFor = lazyregexp.New(`^\d+(\.\d+)?$`)
+	ranges    = lazyregexp.New(`^\d+-\d*$`) // of pages
+	extension = lazyregexp.New(`^[^*?]*[\p{L}\p{N}_)~-]\.([A-Za-z][A-Za-z0-9]{0,7})$`)
+	hostForm  = lazyregexp.New(`^([a-z0-9-]+\.)+(com|org|net|edu|gov|io|dev|info|eu)(/\S*)?$`)
+	dotted    = lazyregexp.New(`^\.[A-Za-z][\w.-]*$`)
 )
 
 // names of files that have no extension.
