@@ -13,6 +13,7 @@ import (
 
 	"github.com/skillet-run/skillet/bench/engine"
 	"github.com/skillet-run/skillet/bench/guests"
+	"github.com/skillet-run/skillet/bench/measure"
 	"github.com/skillet-run/skillet/bench/report"
 )
 
@@ -111,16 +112,16 @@ func TestHold(t *testing.T) {
 
 func TestTogether(t *testing.T) {
 	var runs atomic.Int64
-	if err := together(3, func(n int) error { runs.Add(int64(n)); return nil })(1000); err != nil || runs.Load() != 1000 {
+	if err := together(3, measure.Job{Run: func(n int) error { runs.Add(int64(n)); return nil }})(1000); err != nil || runs.Load() != 1000 {
 		t.Errorf("%d runs, %v", runs.Load(), err)
 	}
 	var here sync.WaitGroup // until three run at once
 	here.Add(3)
-	if err := together(3, func(int) error { here.Done(); here.Wait(); return nil })(3); err != nil {
+	if err := together(3, measure.Job{Run: func(int) error { here.Done(); here.Wait(); return nil }})(3); err != nil {
 		t.Error(err)
 	}
 	wrong := errors.New("wrong")
-	if err := together(2, func(int) error { return wrong })(2); !errors.Is(err, wrong) {
+	if err := together(2, measure.Job{Run: func(int) error { return wrong }})(2); !errors.Is(err, wrong) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -25,13 +25,19 @@ func crowds() []int {
 
 func callers(n int) string { return fmt.Sprintf("%d callers", n) }
 
-// throughput lets ever more goroutines call one module of ours.
+// bareInstances is a row of warm instances of wazero that share nothing, a caller
+// for each: what the machine allows for the same guest.
+func bareInstances(n int) string { return fmt.Sprintf("%d bare instances", n) }
+
+// throughput lets ever more goroutines call one module of ours, and two call a
+// bare instance each.
 func (b *bench) throughput(ctx context.Context) error {
 	table := report.Table{Head: []string{"module", "input"}}
 	for _, n := range crowds() {
 		table.Head = append(table.Head, callers(n))
 	}
-	control, err := b.line(nothingShared, "", arithmetic())
+	table.Head = append(table.Head, bareInstances(1), bareInstances(2))
+	control, err := b.line(nothingShared, "", crowds(), callers, arithmetic())
 	if err != nil {
 		return err
 	}
@@ -55,26 +61,35 @@ func (b *bench) throughput(ctx context.Context) error {
 }
 
 func (b *bench) crowd(ctx context.Context, g guests.Guest, wasm []byte) (lines [][]string, err error) {
-	list, err := b.contestants(ctx, g, wasm, b.shop.Only(engine.Ours))
+	ours, err := b.contestants(ctx, g, wasm, b.shop.Only(engine.Ours))
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, closeAll(ctx, list)) }()
+	defer func() { err = errors.Join(err, closeAll(ctx, ours)) }()
+	each, err := b.contestants(ctx, g, wasm, b.shop.Only(engine.BareWarm, engine.BareWarm))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, closeAll(ctx, each)) }()
 	for _, t := range guests.Counts()[:2] {
-		line, err := b.line(g.Name, t.Name, list[0].job(ctx, t))
+		line, err := b.line(g.Name, t.Name, crowds(), callers, ours[0].job(ctx, t))
 		if err != nil {
 			return nil, err
 		}
-		lines = append(lines, line)
+		alone, err := b.line(g.Name, t.Name, []int{1, 2}, bareInstances, each[0].job(ctx, t), each[1].job(ctx, t))
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, append(line, alone[2:]...))
 	}
 	return lines, nil
 }
 
-// line has ever more goroutines do a job.
-func (b *bench) line(module, input string, one measure.Job) ([]string, error) {
+// line has so many goroutines do a job, each its own of several or all the same.
+func (b *bench) line(module, input string, crowds []int, name func(int) string, each ...measure.Job) ([]string, error) {
 	var jobs []measure.Job
-	for _, n := range crowds() {
-		jobs = append(jobs, measure.Job{Name: callers(n), Run: together(n, one.Run), Check: one.Check})
+	for _, n := range crowds {
+		jobs = append(jobs, measure.Job{Name: name(n), Run: together(n, each...), Check: each[0].Check})
 	}
 	times, err := b.sustained().Jobs(jobs)
 	if err != nil {
@@ -125,8 +140,8 @@ func (b *bench) sustained() measure.Plan {
 
 // together spreads n runs over some goroutines; n is how many all do together.
 // Each takes the next few when it is done with some, so that none waits for a
-// slower one.
-func together(goroutines int, run func(n int) error) func(n int) error {
+// slower one. The jobs are dealt to them in turn.
+func together(goroutines int, jobs ...measure.Job) func(n int) error {
 	return func(n int) error {
 		few := int64(max(1, n/(16*goroutines)))
 		var done atomic.Int64
@@ -139,7 +154,7 @@ func together(goroutines int, run func(n int) error) func(n int) error {
 					if from >= int64(n) {
 						return
 					}
-					errs[i] = run(int(min(few, int64(n)-from)))
+					errs[i] = jobs[i%len(jobs)].Run(int(min(few, int64(n)-from)))
 				}
 			})
 		}

@@ -3,7 +3,6 @@
 package host
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -186,7 +185,7 @@ func (h *Host) openAll(ctx context.Context) error {
 			break
 		}
 	}
-	return cmp.Or(err, <-opened)
+	return errors.Join(err, <-opened)
 }
 
 // redactor strikes the values of the home's secrets out of the log. They are
