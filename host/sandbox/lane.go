@@ -29,8 +29,12 @@ type lane struct {
 // most, because they fetch lines in pairs.
 const cacheLine = 128
 
-// maxLanes is enough for any number of processors: those beyond share.
-const maxLanes = 64
+// There are more lanes than processors, as calls that are interrupted or wait for
+// something keep theirs. Calls beyond maxLanes share one.
+const (
+	lanesPerProcessor = 4
+	maxLanes          = 64
+)
 
 // lanes are those of a runtime.
 type lanes struct {
@@ -39,7 +43,7 @@ type lanes struct {
 }
 
 func newLanes() *lanes {
-	ls := &lanes{all: make([]lane, min(runtime.GOMAXPROCS(0), maxLanes))}
+	ls := &lanes{all: make([]lane, min(lanesPerProcessor*runtime.GOMAXPROCS(0), maxLanes))}
 	for i := range ls.all {
 		ls.all[i].index = i
 	}
