@@ -108,7 +108,8 @@ func (r *Report) Bars() string {
 	return t.String() + fmt.Sprintf("%d of %d bars met\n", met, all)
 }
 
-// A Table is text in columns: words are set left, figures right.
+// A Table is text in columns: words are set left, figures right. Rows may be
+// shorter than the head.
 type Table struct {
 	Head []string
 	Rows [][]string
@@ -143,6 +144,9 @@ func (t Table) String() string {
 // letter.
 func (t Table) left(column int) bool {
 	for _, row := range t.Rows {
+		if column >= len(row) {
+			continue
+		}
 		if cell := row[column]; cell != "" && (cell[0] >= 'a' && cell[0] <= 'z' || cell[0] == '<' || cell[0] == '>') {
 			return true
 		}

@@ -71,3 +71,10 @@ func TestUnits(t *testing.T) {
 		}
 	}
 }
+
+func TestShortRow(t *testing.T) {
+	got := report.Table{Head: []string{"module", "one", "two"}, Rows: [][]string{{"c", "1.5"}, {"rust", "12", "3"}}}.String()
+	if want := "module  one  two\nc       1.5\nrust     12    3\n"; got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
