@@ -74,15 +74,17 @@ const (
 	stateGone         // somebody lets go of it
 )
 
-// place is where an instance stands in the pools.
+// place is where an instance stands in the pools. Who has the instance, by its
+// state, may read listed and counts, and write them under pools.mu.
 type place struct {
 	state  atomic.Int32
 	used   atomic.Int64 // when its last call ended, after epoch
 	listed bool
-	since  int64 // the used it had when it was put where it is
 	counts int64 // bytes of the budget
-	newer  *instance
-	older  *instance
+
+	// Under pools.mu.
+	since        int64 // the used it had when it was put where it is
+	newer, older *instance
 }
 
 // A pool has the snapshot of one module and the instances that wait there.
