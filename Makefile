@@ -15,10 +15,12 @@ BENCHFLAGS ?=
 help: ## show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /	/' | expand -t 10
 
-# No compiler writes what the linker would strip: that saves a tenth of the work of a first build. Compilers that collect
-# garbage half as often save another seventh.
+# No compiler writes what the linker would strip: that saves a tenth of the work of a first build.
 RELEASE := -trimpath -gcflags=all=-dwarf=false -ldflags='-s -w'
-GOBUILD := GOGC=$${GOGC:-200} $(GO) build $(RELEASE)
+
+# Compilers that collect garbage half as often save another seventh of it.
+COMPILE := GOGC=$${GOGC:-200} $(GO)
+GOBUILD := $(COMPILE) build $(RELEASE)
 
 # Without cgo the program needs no library of the system, which its worker processes could not open.
 build: ## build bin/skillet
@@ -36,7 +38,7 @@ testproviders: providers skills ## test those providers, also from end to end
 
 # What the skills share is compiled once; then two are linked and packed at a time. go list compiles and does not link.
 skills: build ## build the first-party skills and pack them into dist/
-	GOOS=wasip1 GOARCH=wasm GOGC=$${GOGC:-200} $(GO) list -export $(RELEASE) $(SKILLS:%=./skills/%) > /dev/null
+	GOOS=wasip1 GOARCH=wasm $(COMPILE) list -export $(RELEASE) $(SKILLS:%=./skills/%) > /dev/null
 	@$(MAKE) --no-print-directory -j2 $(SKILLS:%=packed-%)
 	@for s in $(PROMPTS); do bin/skillet pack skills/$$s --output dist --no-sign || exit 1; done
 

@@ -90,7 +90,7 @@ func (b *bench) timed(ctx context.Context, section string, g guests.Guest, wasm 
 		err := b.among(ctx, g, wasm, ways, func(list []contestant) error {
 			names = namesOf(list)
 			for i, t := range tasks {
-				if place > 0 && sum(times[i], 0) > longRound {
+				if place > 0 && sum(times[i][0]) > longRound {
 					continue
 				}
 				ns, err := b.race(ctx, list, t)
@@ -118,9 +118,8 @@ func (b *bench) places() int { return max(1, min(5, b.plan.Rounds/3)) }
 // be measured in more places than one: beyond, it takes them minutes.
 const longRound = 500e6
 
-// sum adds up the times of one place.
-func sum(places [][]float64, place int) (ns float64) {
-	for _, t := range places[place] {
+func sum(times []float64) (ns float64) {
+	for _, t := range times {
 		ns += t
 	}
 	return ns

@@ -129,7 +129,7 @@ func (m *Module) admit(ctx context.Context, c *Call, began time.Duration, r *Res
 		return m.execute(ctx, c, l, began, r)
 	}
 	slots := m.runtime.slots
-	if slots.find(l) {
+	if slots.take(l) {
 		defer slots.giveBack(l)
 		return m.execute(ctx, c, l, began, r)
 	}

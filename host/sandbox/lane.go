@@ -86,11 +86,11 @@ func newSlots(n int, ls *lanes) *slots {
 	return s
 }
 
+// take takes a slot, of the lane if it has one.
+func (s *slots) take(l *lane) bool { return l.slot.CompareAndSwap(true, false) || s.find() }
+
 // find takes a slot from wherever there is one.
-func (s *slots) find(l *lane) bool {
-	if l.slot.CompareAndSwap(true, false) {
-		return true
-	}
+func (s *slots) find() bool {
 	select {
 	case <-s.free:
 		return true
@@ -113,7 +113,7 @@ func (s *slots) wait(ctx context.Context, waits func(bool)) error {
 	}
 	s.waiting.Add(1)
 	defer s.waiting.Add(-1)
-	if s.find(&lane{}) {
+	if s.find() {
 		return nil
 	}
 	select {

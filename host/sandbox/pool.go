@@ -215,7 +215,6 @@ func (p *pool) put(in *instance, l *lane, used time.Duration) {
 	ps := p.pools
 	ps.mu.Lock()
 	if p.closed.Load() || ps.closed.Load() {
-		p.remove(in)
 		ps.mu.Unlock()
 		p.drop(in)
 		return
@@ -276,7 +275,8 @@ func (p *pool) drop(in *instance) {
 	p.release()
 }
 
-// release counts one user of the snapshot less, and frees it after the last.
+// release counts one user of the snapshot less, and frees it after the last. It
+// is called under pools.mu.
 func (p *pool) release() {
 	p.users--
 	if p.closed.Load() && p.users == 0 && p.snapshot != nil {
