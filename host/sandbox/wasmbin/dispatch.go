@@ -19,6 +19,7 @@ type dispatch struct {
 	parts         int
 	labels        []uint32 // of the br_table, which are parts; the default last
 	back          []int    // for each part, the last part that jumps back to it; or none
+	starts        []int    // for each part, its offset
 }
 
 const none = -1
@@ -133,10 +134,11 @@ func (j *jump) add(in *instr) {
 	}
 }
 
-// survey fills in back and end. It reports false when the function uses the
+// survey fills in back, starts and end. It reports false when the function uses the
 // loop in ways that it must not.
 func (d *dispatch) survey(c cursor, b *bounds) bool {
-	d.back = slices.Repeat([]int{none}, d.parts)
+	d.back, d.starts = slices.Repeat([]int{none}, d.parts), make([]int, d.parts)
+	d.starts[0] = d.code
 	s := &surveyor{cursor: c, dispatch: d, place: place{part: none}}
 	var in instr
 	for s.pos < s.cursor.end && !s.odd {
@@ -199,6 +201,7 @@ func (s *surveyor) leave() {
 		s.inner--
 	case s.part < s.parts-1:
 		s.part++
+		s.dispatch.starts[s.part] = s.pos
 	default:
 		s.dispatch.end, s.part = s.pos, none
 	}

@@ -5,7 +5,7 @@ import "crypto/sha256"
 // Revision changes whenever Instrument makes something else of a module, or
 // accepts other modules, than it did before: what was kept of its results is
 // good for the same revision, Limits and Options only.
-const Revision = 6
+const Revision = 7
 
 // hullSection is the custom section that tells one hull from another.
 const hullSection = ReservedPrefix + "hull"

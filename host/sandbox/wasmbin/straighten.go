@@ -7,6 +7,7 @@ const (
 	maxLevels       = 32  // loops nested in each other
 	maxLevelTargets = 1   // targets of all their br_tables together, for each one of the original
 	freeTargets     = 256 // that they may have in any case
+	maxEntryBytes   = 384 // of the code of a loop that is written a second time
 )
 
 // level is a loop made of the parts first to last of a dispatch loop. The
@@ -16,12 +17,17 @@ type level struct {
 	first, last int
 	low, high   int // values of next that lead to these parts are among low to high
 	loop        bool
-	outer       int // level it is inside of
+	twice       bool // see straightener
+	outer       int  // level it is inside of
 }
 
 // single reports whether a level is a loop of one part, which needs no
 // br_table.
 func (l *level) single() bool { return l.loop && l.first == l.last }
+
+// plain reports whether a level is a loop whose turns all begin with the first
+// part, so that they need not look where to.
+func (l *level) plain() bool { return l.twice || l.single() }
 
 // straightener writes a function with its dispatch loop made into structured
 // code: a jump ahead becomes a branch to the part, and the parts that a jump
@@ -29,13 +35,26 @@ func (l *level) single() bool { return l.loop && l.first == l.last }
 // to the compiler as to the meter, and not one of a switch.
 //
 // A part inside of a loop can be gone to from outside: next then says where,
-// and the loop has a br_table at its head.
+// and the loop has a br_table at its head. Compilers that put a loop's condition
+// at its end enter it there. So that not each turn has to look, what is behind
+// the first part of a small innermost loop is written twice: in front of the
+// loop, for the turn that it is entered in, and in it.
+//
+//	block after
+//	  block turns
+//	    block last ... block second
+//	      br_table
+//	    end second ... end last
+//	    br after
+//	  end
+//	  loop  block last ... block second  first  end second ... end last  end
+//	end
 type straightener struct {
 	cursor
 	*dispatch
 	place
 	levels []level
-	starts []int // for each part, the level that begins there, or none
+	begins []int // for each part, the level that begins there, or none
 	inside []int // for each part, the innermost level it is in
 	value  []int // for each part, the least value of next that leads to it
 	most   []int // and the largest
@@ -46,6 +65,7 @@ type straightener struct {
 	head  []int // for each level, where it is in open
 	set   int   // length of out in front of the last i32.const
 	dead  bool  // nothing reaches the end of the part
+	turns bool  // a level that is written twice is written for the second time
 }
 
 // straighten returns the code that c is at with its first dispatch loop
@@ -60,8 +80,8 @@ func straighten(c cursor, b *bounds) []byte {
 	s.out = append(make([]byte, 0, (c.end-c.pos)*5/4+64), c.b[c.pos:d.at]...)
 	s.pos = d.code
 	s.begin(0)
-	if s.starts[0] != none {
-		s.begin(s.starts[0])
+	if s.begins[0] != none {
+		s.begin(s.begins[0])
 	}
 	var in instr
 	for s.pos < d.end {
@@ -77,7 +97,7 @@ func (s *straightener) next(in *instr, b *bounds) { s.cursor.next(in, b) }
 // findLevels decides which parts become loops.
 func (s *straightener) findLevels() {
 	s.findValues()
-	s.starts = slices.Repeat([]int{none}, s.parts)
+	s.begins = slices.Repeat([]int{none}, s.parts)
 	s.inside, s.block = make([]int, s.parts), make([]int, s.parts)
 	s.levels = append(s.levels, level{last: s.parts - 1, high: len(s.dispatch.labels) - 1})
 	ends := s.nest()
@@ -89,12 +109,29 @@ func (s *straightener) findLevels() {
 		l := level{first: part, last: end, loop: true, low: slices.Min(s.value[part : end+1]), high: slices.Max(s.most[part : end+1])}
 		if n := l.high - l.low; n <= left {
 			left -= n
-			s.starts[part] = len(s.levels)
+			s.begins[part] = len(s.levels)
 			s.levels = append(s.levels, l)
 		}
 	}
 	s.head = make([]int, len(s.levels))
 	s.order()
+	for l := range s.levels[1:] {
+		s.levels[l+1].twice = s.repeatable(&s.levels[l+1])
+	}
+}
+
+// repeatable reports whether a level is to be written twice.
+func (s *straightener) repeatable(l *level) bool {
+	for part := l.first + 1; part <= l.last; part++ {
+		if s.back[part] != none {
+			return false
+		}
+	}
+	end := s.dispatch.end
+	if l.last+1 < s.parts {
+		end = s.dispatch.starts[l.last+1]
+	}
+	return l.last > l.first && end-s.dispatch.starts[l.first+1] <= maxEntryBytes
 }
 
 // findValues finds the values of next that lead to each part.
@@ -139,7 +176,7 @@ func (s *straightener) order() {
 		for s.levels[l].last < part {
 			l = s.levels[l].outer
 		}
-		if n := s.starts[part]; n != none {
+		if n := s.begins[part]; n != none {
 			s.levels[n].outer, l = l, n
 		}
 		s.inside[part] = l
@@ -158,31 +195,88 @@ func (s *straightener) landing(l, part int) int {
 	return part
 }
 
-// begin writes the head of a level, up to the code of its first part.
+// begin writes the head of a level, up to the code of its first part, or of the
+// second of one that is written twice.
 func (s *straightener) begin(l int) {
 	v := &s.levels[l]
-	s.head[l] = len(s.open)
-	s.open = append(s.open, none)
+	if v.twice {
+		s.beginEntry(l)
+		return
+	}
 	op := byte(opBlock)
 	if v.loop {
 		op = opLoop
 	}
-	s.out = append(s.out, op, blockEmpty)
+	s.head[l] = s.openBlock(op, none)
 	if l > 0 && v.single() {
 		return
 	}
-	for part := v.last; part >= v.first; part-- {
-		part = s.landing(l, part)
-		s.block[part] = len(s.open)
-		s.open = append(s.open, part)
-		s.out = append(s.out, opBlock, blockEmpty)
-	}
+	s.openParts(l, v.first)
 	if l > 0 { // most turns begin with the first part: a br_table costs more
-		s.out = append(s.appendNext(opLocalGet), opI32Const)
-		s.out = append(appendSigned(s.out, int64(s.value[v.first])), opI32Eq, opBrIf, 0)
+		s.ifFirst(v, 0)
 	}
 	s.appendTable(l)
 	s.closeBlock()
+}
+
+// beginEntry begins a level that is written twice.
+func (s *straightener) beginEntry(l int) {
+	v := &s.levels[l]
+	s.openBlock(opBlock, none)
+	s.head[l] = s.openBlock(opBlock, none)
+	s.block[v.first] = s.head[l]
+	s.openParts(l, v.first+1)
+	s.ifFirst(v, v.last-v.first)
+	if v.last > v.first+1 || !s.alone(v.first) {
+		s.appendTable(l)
+	}
+	s.closeBlock()
+	s.goTo(v.first + 1)
+}
+
+// alone reports whether only one value of next leads to a part.
+func (s *straightener) alone(part int) bool {
+	return s.value[part] == s.most[part] && s.most[part] < len(s.dispatch.labels)-1
+}
+
+// beginTurns begins to write it for the second time.
+func (s *straightener) beginTurns(l int) {
+	v := &s.levels[l]
+	if !s.dead {
+		s.out = appendIndexed(s.out, opBr, 1)
+	}
+	s.closeBlock()
+	s.head[l] = s.openBlock(opLoop, none)
+	s.openParts(l, v.first+1)
+	s.goTo(v.first)
+	s.turns = true
+}
+
+// goTo goes on with the code of a part.
+func (s *straightener) goTo(part int) {
+	s.pos, s.part, s.dead, s.jump = s.dispatch.starts[part], part, false, jump{}
+}
+
+// openBlock writes the opcode of a block, and returns where it is in open.
+func (s *straightener) openBlock(op byte, part int) int {
+	s.open = append(s.open, part)
+	s.out = append(s.out, op, blockEmpty)
+	return len(s.open) - 1
+}
+
+// openParts opens the blocks of the parts of a level from one on.
+func (s *straightener) openParts(l, first int) {
+	for part := s.levels[l].last; part >= first; part-- {
+		part = s.landing(l, part)
+		s.block[part] = s.openBlock(opBlock, part)
+	}
+}
+
+// ifFirst writes a branch that is taken if next leads to the first part.
+func (s *straightener) ifFirst(v *level, label int) {
+	s.out = append(s.appendNext(opLocalGet), opI32Const)
+	s.out = append(appendSigned(s.out, int64(s.value[v.first])), opI32Eq)
+	s.out = appendIndexed(s.out, opBrIf, uint32(label))
 }
 
 func (s *straightener) appendNext(op byte) []byte {
@@ -300,7 +394,7 @@ func (s *straightener) jumpTo(part int) {
 		for l > 0 && s.levels[l].first > part {
 			l = s.levels[l].outer
 		}
-		if !s.levels[l].single() {
+		if !s.levels[l].plain() {
 			s.setNext(part)
 		}
 		at = s.head[l]
@@ -317,6 +411,14 @@ func (s *straightener) leave() {
 		return
 	}
 	for l := s.inside[s.part]; l > 0 && s.levels[l].last == s.part; l = s.levels[l].outer {
+		if s.levels[l].twice {
+			if !s.turns {
+				s.beginTurns(l)
+				return
+			}
+			s.turns = false
+			s.closeBlock()
+		}
 		s.closeBlock()
 	}
 	s.part++
@@ -324,7 +426,7 @@ func (s *straightener) leave() {
 		s.closeBlock()
 		return
 	}
-	l := s.starts[s.part]
+	l := s.begins[s.part]
 	if l != none && !s.levels[l].single() && !s.dead {
 		s.setNext(s.part)
 	}

@@ -2,6 +2,7 @@ package wasmbin_test
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/skillet-run/skillet/host/sandbox/wasmbin"
@@ -164,6 +165,55 @@ func FuzzDispatch(f *testing.F) {
 		wasm := s.module()
 		d.compareSwitch(t, wasm, len(s.table))
 	})
+}
+
+// counting is a loop as Go's compiler writes it: entered at its condition, which
+// is its last part. run(next, n) returns n if it begins with part 0.
+func counting(table []int, fallback int) []byte {
+	jump := func(part, loop int) []byte {
+		next := slices.Index(append(table, part), part)
+		return w.Code(w.I32Const(int32(next)), w.LocalSet(0), w.Br(loop))
+	}
+	parts := [][]byte{
+		w.Code(w.I32Const(0), w.LocalSet(2), jump(2, 2)),
+		w.Code(w.LocalGet(2), w.I32Const(1), w.Op(0x6a), w.LocalSet(2)),
+		w.Code(w.LocalGet(2), w.LocalGet(1), w.Op(0x49), w.If(w.Empty, jump(1, 1)), w.LocalGet(2), w.Return()),
+	}
+	code := w.Code(w.LocalGet(0), w.BrTable(table, fallback))
+	for _, part := range parts {
+		code = w.Code(w.Block(w.Empty, code), part)
+	}
+	m := w.New()
+	m.ExportFunc("run", m.Func(w.Sig("i32 i32", "i32"), "i32", w.Loop(w.Empty, code), w.Unreachable()))
+	return m.Bytes()
+}
+
+// A turn of a loop that is entered at its condition costs what is in it: it does
+// not look where to begin. It begins right all the same, wherever that is.
+func TestLoopEnteredAtItsEnd(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		table    []int
+		fallback int
+	}{{[]int{0, 1, 2}, 0}, {[]int{0, 1, 2}, 1}, {[]int{0, 1, 2}, 2}, {[]int{0, 1, 2, 1, 2, 0}, 2}, {[]int{0, 1, 2, 2, 1}, 1}, {[]int{0, 2}, 1}} {
+		wasm := counting(c.table, c.fallback)
+		want := plain(t, wasm, runtimeConfig())
+		used := func(next, n uint64) int64 {
+			g := metered(t, wasm, newMeter(1000, plenty))
+			if a, b := mustCall(t, want, "run", next, n), mustCall(t, g, "run", next, n); a != b {
+				t.Errorf("%v: run(%d, %d) = %d, want %d", c, next, n, b, a)
+			}
+			return g.used()
+		}
+		for next := range uint64(8) {
+			used(next, 10)
+			used(next, 0)
+		}
+		const turns, turn = 80, 4 + 4 + 2 + 1 // body, condition, what is behind it, turn
+		if got := used(0, 2*turns) - used(0, turns); got != turns*turn {
+			t.Errorf("%v: %d turns cost %d, want %d", c, turns, got, turns*turn)
+		}
+	}
 }
 
 // What does not fit a dispatch loop is left alone.
