@@ -25,12 +25,30 @@ func (b *bench) calls(ctx context.Context) error {
 		tasks = tasks[:2]
 	}
 	err := b.eachModule(guests.Text(), func(g guests.Guest, wasm []byte) error {
-		return b.timed(ctx, "call", g, wasm, ways, tasks)
+		if err := b.timed(ctx, "call", g, wasm, ways, tasks); err != nil {
+			return err
+		}
+		return b.dirty(ctx, g, wasm, tasks)
 	})
 	if err == nil {
 		b.say("%s", b.callTable(ways))
 	}
 	return err
+}
+
+// dirtyRow is how much memory had to be restored after a call of ours.
+const dirtyRow = "restored"
+
+// dirty measures that for each task.
+func (b *bench) dirty(ctx context.Context, g guests.Guest, wasm []byte, tasks []guests.Task) error {
+	for _, t := range tasks {
+		n, err := b.shop.Dirty(ctx, g, wasm, t)
+		if err != nil {
+			return err
+		}
+		b.report.Add(report.Record{Section: "call", Module: g.Name, Input: t.Name, Row: dirtyRow, Bytes: n})
+	}
+	return nil
 }
 
 // record adds times and their ratios to that of the bare warm instance.

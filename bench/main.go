@@ -125,7 +125,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	b := &bench{settings: s, out: out, tmp: tmp, shop: shop, modules: map[string][]byte{}}
 	b.report.Machine = machine()
 	if !s.quick {
-		b.plan = measure.Plan{Rounds: s.rounds, Longest: measure.DefaultLongest, Slot: 2 * time.Millisecond}
+		b.plan = measure.Plan{Rounds: s.rounds, Slot: 2 * time.Millisecond}
 	}
 	if s.cpu {
 		if b.plan.Clock = measure.Processor(); b.plan.Clock == nil {

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -57,6 +59,8 @@ func TestBars(t *testing.T) {
 			map[string]bool{"ours / wazero warm": true, "go-sdk fresh / ours": false, "wasmtime fresh / ours": true}},
 		{figures("call", "c/bulk", "100 B", map[string]float64{engine.BareWarm: 1000, engine.Ours: 3001, engine.RunProcess: 51e6}),
 			map[string]bool{"ours / wazero warm": false, "skillet run, ms": false}},
+		{figures("call", "js/bulk", "100 B", map[string]float64{engine.BareWarm: 1000, engine.Ours: 2500, engine.RunProcess: 51e6}),
+			map[string]bool{"ours / wazero warm": true}},
 		{figures("call", "go/bulk", "1 MB", map[string]float64{engine.BareWarm: 1000, engine.Ours: 3999}),
 			map[string]bool{"ours / wazero warm": true}},
 		{figures("copy", "rust/bulk", "1 MB", map[string]float64{memcpyRow: 100, engine.OursRoomy: 301}),
@@ -78,6 +82,32 @@ func TestBars(t *testing.T) {
 			if is, ok := got[name]; !ok || is != met || len(got) != len(c.want) {
 				t.Errorf("%s: met %v, judged %v; all: %v", name, is, ok, got)
 			}
+		}
+	}
+}
+
+// What writes little has a bar in nanoseconds, besides that of its language.
+func TestBarsByWhatIsWritten(t *testing.T) {
+	for _, c := range []struct {
+		module string
+		dirty  int64
+		want   []string
+	}{
+		{"rust/bulk", 12 << 10, []string{"<= 1.5x or 2 us: true", "<= 2.5x: false"}},
+		{"rust/bulk", 64 << 10, []string{"<= 2.5x: false"}},
+		{"c/bulk", 64 << 10, []string{"<= 1.5x or 2 us: true"}},
+		{"go/bulk", 4 << 10, []string{"<= 1.5x or 2 us: true", "<= 4x: true"}},
+	} {
+		b := figures("call", c.module, "100 B", map[string]float64{engine.BareWarm: 600, engine.Ours: 2100})
+		b.report.Add(report.Record{Section: "call", Module: c.module, Input: "100 B", Row: dirtyRow, Bytes: c.dirty})
+		before := len(b.report.Records)
+		b.bars()
+		var got []string
+		for _, r := range b.report.Records[before:] {
+			got = append(got, fmt.Sprintf("%s: %v", r.Bar, *r.Met))
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s, %d bytes: got %q, want %q", c.module, c.dirty, got, c.want)
 		}
 	}
 }

@@ -63,3 +63,25 @@ func answers(t *testing.T, w engine.Way, g guests.Guest, wasm []byte, tasks []gu
 		t.Error(err)
 	}
 }
+
+// A guest in C writes its stack and its heap, and a longer input takes more.
+func TestDirty(t *testing.T) {
+	w, err := engine.NewWorkshop(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close(t.Context())
+	g := guests.Text()[0]
+	wasm, err := g.Module("../guests", t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	short, err := w.Dirty(t.Context(), g, wasm, guests.Counts()[0])
+	if err != nil || short < 4<<10 || short >= 64<<10 {
+		t.Errorf("100 B: %d bytes, %v", short, err)
+	}
+	long, err := w.Dirty(t.Context(), g, wasm, guests.Counts()[2])
+	if err != nil || long < 1_000_000 {
+		t.Errorf("1 MB: %d bytes, %v", long, err)
+	}
+}

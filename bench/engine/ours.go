@@ -24,6 +24,29 @@ func (w *Workshop) openOurs(ctx context.Context, g guests.Guest, wasm []byte) (C
 	return ours{m}, nil
 }
 
+// Dirty returns how many bytes of memory have to be restored after a task: those
+// of the pages it writes.
+func (w *Workshop) Dirty(ctx context.Context, g guests.Guest, wasm []byte, t guests.Task) (int64, error) {
+	c, err := w.openOurs(ctx, g, wasm)
+	if err != nil {
+		return 0, err
+	}
+	var r sandbox.Result
+	for range callsUntilReset {
+		if r, err = c.(ours).module.Call(ctx, sandbox.Call{Export: t.Export, Input: t.Input}); err != nil {
+			return 0, err
+		}
+	}
+	return int64(r.DirtyPages) * sandboxPage, nil
+}
+
+const (
+	// callsUntilReset is how many calls a module is given until one is reset: the
+	// snapshot is taken after the first.
+	callsUntilReset = 4
+	sandboxPage     = 4096 // of sandbox.Figures
+)
+
 // Call runs an export. Unlike other callers it may be used by many goroutines.
 func (o ours) Call(ctx context.Context, export string, input []byte) ([]byte, error) {
 	r, err := o.module.Call(ctx, sandbox.Call{Export: export, Input: input})

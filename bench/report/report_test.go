@@ -15,6 +15,9 @@ func sample() *report.Report {
 	r.Add(report.Record{Section: "call", Module: "c/bulk", Input: "100 B", Row: "ours", NS: 2500, Ratio: 1.25})
 	r.AddBar("ours / wazero warm", "c/bulk", "100 B", 1.25, "<= 1.5", true)
 	r.AddBar("ours / wazero warm", "rust/bulk", "1 MB", 12.5, "<= 2.5", false)
+	r.AddAtLeast("wasmtime fresh / ours", "c/bulk", "1 MB", 0.7, 10, 0.73)
+	r.AddAtLeast("wasmtime fresh / ours", "js/bulk", "100 B", 7.5, 10, 12)
+	r.AddAtLeast("wasmtime fresh / ours", "c/bulk", "100 B", 20, 10, 100)
 	return r
 }
 
@@ -31,7 +34,7 @@ func TestWrite(t *testing.T) {
 	if err := json.Unmarshal(text, &list); err != nil {
 		t.Fatal(err)
 	}
-	if len(list) != 3 || list[0].NS != 2500 || list[0].Machine != "a machine" || *list[2].Met {
+	if len(list) != 6 || list[0].NS != 2500 || list[0].Machine != "a machine" || *list[2].Met {
 		t.Errorf("got %+v", list)
 	}
 	for _, field := range []string{`"module":"c/bulk"`, `"input":"100 B"`, `"row":"ours"`, `"ns_per_call":2500`, `"ratio_to_bare_warm":1.25`} {
@@ -51,10 +54,13 @@ func TestFind(t *testing.T) {
 }
 
 func TestBars(t *testing.T) {
-	want := `asked for           bar     module     input  measured
-ours / wazero warm  <= 1.5  c/bulk     100 B      1.25  met
-ours / wazero warm  <= 2.5  rust/bulk   1 MB      12.5  not met
-1 of 2 bars met
+	want := `asked for              bar     module     input  measured
+ours / wazero warm     <= 1.5  c/bulk     100 B      1.25  met
+ours / wazero warm     <= 2.5  rust/bulk   1 MB      12.5  not met
+wasmtime fresh / ours  >= 10x  c/bulk      1 MB      0.70  not met: a warm instance would reach 0.73
+wasmtime fresh / ours  >= 10x  js/bulk    100 B      7.50  not met
+wasmtime fresh / ours  >= 10x  c/bulk     100 B      20.0  met
+2 of 5 bars met; 1 ask for more than a warm instance of wazero reaches
 `
 	if got := sample().Bars(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
