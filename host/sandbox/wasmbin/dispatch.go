@@ -14,12 +14,12 @@ import "slices"
 // before has set, and jumps that are made into branches set nothing. Compilers
 // write jumps that do not nest that way; Go's compiler writes all code so.
 type dispatch struct {
-	at, code, end int // offsets: of the loop, of part 0, behind the loop's end
-	next          uint32
-	parts         int
-	labels        []uint32 // of the br_table, which are parts; the default last
-	back          []int    // for each part, the last part that jumps back to it; or none
-	starts        []int    // for each part, its offset
+	at     int // offset of the loop
+	next   uint32
+	parts  int
+	labels []uint32 // of the br_table, which are parts; the default last
+	back   []int    // for each part, the last part that jumps back to it; or none
+	starts []int    // offset of each part, and behind the loop's end
 }
 
 const none = -1
@@ -81,7 +81,8 @@ func readHead(c cursor, b *bounds, at int) *dispatch {
 	if c.next(&in, b); in.op != opEnd {
 		return nil
 	}
-	d.code = c.pos
+	d.starts = make([]int, d.parts+1)
+	d.starts[0] = c.pos
 	return d
 }
 
@@ -134,16 +135,15 @@ func (j *jump) add(in *instr) {
 	}
 }
 
-// survey fills in back, starts and end. It reports false when the function uses the
+// survey fills in back and starts. It reports false when the function uses the
 // loop in ways that it must not.
 func (d *dispatch) survey(c cursor, b *bounds) bool {
-	d.back, d.starts = slices.Repeat([]int{none}, d.parts), make([]int, d.parts)
-	d.starts[0] = d.code
+	d.back = slices.Repeat([]int{none}, d.parts)
 	s := &surveyor{cursor: c, dispatch: d, place: place{part: none}}
 	var in instr
-	for s.pos < s.cursor.end && !s.odd {
+	for s.pos < s.end && !s.odd {
 		if s.pos == d.at {
-			s.pos, s.part, s.fresh = d.code, 0, false
+			s.pos, s.part, s.fresh = d.starts[0], 0, false
 		}
 		s.next(&in, b)
 		s.step(&in)
@@ -201,9 +201,9 @@ func (s *surveyor) leave() {
 		s.inner--
 	case s.part < s.parts-1:
 		s.part++
-		s.dispatch.starts[s.part] = s.pos
+		s.starts[s.part] = s.pos
 	default:
-		s.dispatch.end, s.part = s.pos, none
+		s.starts[s.parts], s.part = s.pos, none
 	}
 }
 

@@ -113,13 +113,13 @@
 // that set a local and branch to the loop, is straightened: jumps ahead become
 // branches, and the parts that a jump back goes over become a loop. Go's
 // compiler writes all functions so. What is behind the first part of a loop
-// without loops in it, up to 384 bytes, is written once more in front of it, for
-// the turn in which it is entered: compilers that put a loop's condition at its
-// end enter it there. A jump that was made into a branch does not
-// set the local, so nothing else may read it, and no other loop may be around
-// this one: its head, reached again, would read what a jump had set before. And
-// a loop without loops or calls in it that costs up to 12, 24 or 96 units a turn
-// is unrolled 8, 4 or 2 times, with one charge for all; a turn that leaves the
+// without loops in it, up to 384 bytes, is written once more in front of it,
+// for the turn in which it is entered: compilers that put a loop's condition at
+// its end enter it there. A jump that was made into a branch does not set the
+// local, so nothing else may read it, and no other loop may be around this one:
+// its head, reached again, would read what a jump had set before. And a loop
+// without loops or calls in it that costs up to 12, 24 or 96 units a turn is
+// unrolled 8, 4 or 2 times, with one charge for all; a turn that leaves the
 // loop gives back the fuel for those behind it, if that is more than 48 units.
 // After a trap in such a loop up to 96 units more are used than without
 // unrolling. Unrolling adds at most 8 KiB and a sixteenth of its code to a

@@ -60,9 +60,9 @@ type straightener struct {
 	most   []int // and the largest
 
 	out   []byte
-	open  []int // parts whose blocks are open, and none for each level
-	block []int // for each part, where its block is in open
-	head  []int // for each level, where it is in open
+	open  int   // how many blocks are open, those of parts and of levels
+	block []int // for each part, how many are around its block
+	head  []int // for each level, how many are around it
 	set   int   // length of out in front of the last i32.const
 	dead  bool  // nothing reaches the end of the part
 	turns bool  // a level that is written twice is written for the second time
@@ -78,18 +78,18 @@ func straighten(c cursor, b *bounds) []byte {
 	s := &straightener{cursor: c, dispatch: d}
 	s.findLevels()
 	s.out = append(make([]byte, 0, (c.end-c.pos)*5/4+64), c.b[c.pos:d.at]...)
-	s.pos = d.code
+	s.pos = d.starts[0]
 	s.begin(0)
 	if s.begins[0] != none {
 		s.begin(s.begins[0])
 	}
 	var in instr
-	for s.pos < d.end {
+	for end := d.starts[d.parts]; s.pos < end; {
 		s.next(&in, b)
 		s.step(&in)
 		s.jump.add(&in)
 	}
-	return append(s.out, c.b[d.end:c.end]...)
+	return append(s.out, c.b[d.starts[d.parts]:c.end]...)
 }
 
 func (s *straightener) next(in *instr, b *bounds) { s.cursor.next(in, b) }
@@ -109,29 +109,21 @@ func (s *straightener) findLevels() {
 		l := level{first: part, last: end, loop: true, low: slices.Min(s.value[part : end+1]), high: slices.Max(s.most[part : end+1])}
 		if n := l.high - l.low; n <= left {
 			left -= n
+			l.twice = s.repeatable(part, end)
 			s.begins[part] = len(s.levels)
 			s.levels = append(s.levels, l)
 		}
 	}
 	s.head = make([]int, len(s.levels))
 	s.order()
-	for l := range s.levels[1:] {
-		s.levels[l+1].twice = s.repeatable(&s.levels[l+1])
-	}
 }
 
-// repeatable reports whether a level is to be written twice.
-func (s *straightener) repeatable(l *level) bool {
-	for part := l.first + 1; part <= l.last; part++ {
-		if s.back[part] != none {
-			return false
-		}
-	}
-	end := s.dispatch.end
-	if l.last+1 < s.parts {
-		end = s.dispatch.starts[l.last+1]
-	}
-	return l.last > l.first && end-s.dispatch.starts[l.first+1] <= maxEntryBytes
+// repeatable reports whether the level of these parts is to be written twice: it
+// has more than one, no loop in it, and what is behind the first is small.
+func (s *straightener) repeatable(first, last int) bool {
+	jumpedTo := func(end int) bool { return end != none }
+	return last > first && !slices.ContainsFunc(s.back[first+1:last+1], jumpedTo) &&
+		s.starts[last+1]-s.starts[first+1] <= maxEntryBytes
 }
 
 // findValues finds the values of next that lead to each part.
@@ -207,7 +199,7 @@ func (s *straightener) begin(l int) {
 	if v.loop {
 		op = opLoop
 	}
-	s.head[l] = s.openBlock(op, none)
+	s.head[l] = s.openBlock(op)
 	if l > 0 && v.single() {
 		return
 	}
@@ -222,8 +214,8 @@ func (s *straightener) begin(l int) {
 // beginEntry begins a level that is written twice.
 func (s *straightener) beginEntry(l int) {
 	v := &s.levels[l]
-	s.openBlock(opBlock, none)
-	s.head[l] = s.openBlock(opBlock, none)
+	s.openBlock(opBlock)
+	s.head[l] = s.openBlock(opBlock)
 	s.block[v.first] = s.head[l]
 	s.openParts(l, v.first+1)
 	s.ifFirst(v, v.last-v.first)
@@ -246,7 +238,7 @@ func (s *straightener) beginTurns(l int) {
 		s.out = appendIndexed(s.out, opBr, 1)
 	}
 	s.closeBlock()
-	s.head[l] = s.openBlock(opLoop, none)
+	s.head[l] = s.openBlock(opLoop)
 	s.openParts(l, v.first+1)
 	s.goTo(v.first)
 	s.turns = true
@@ -254,21 +246,21 @@ func (s *straightener) beginTurns(l int) {
 
 // goTo goes on with the code of a part.
 func (s *straightener) goTo(part int) {
-	s.pos, s.part, s.dead, s.jump = s.dispatch.starts[part], part, false, jump{}
+	s.pos, s.part, s.dead, s.jump = s.starts[part], part, false, jump{}
 }
 
-// openBlock writes the opcode of a block, and returns where it is in open.
-func (s *straightener) openBlock(op byte, part int) int {
-	s.open = append(s.open, part)
+// openBlock writes the opcode of a block, and returns how many are around it.
+func (s *straightener) openBlock(op byte) int {
 	s.out = append(s.out, op, blockEmpty)
-	return len(s.open) - 1
+	s.open++
+	return s.open - 1
 }
 
 // openParts opens the blocks of the parts of a level from one on.
 func (s *straightener) openParts(l, first int) {
 	for part := s.levels[l].last; part >= first; part-- {
 		part = s.landing(l, part)
-		s.block[part] = s.openBlock(opBlock, part)
+		s.block[part] = s.openBlock(opBlock)
 	}
 }
 
@@ -309,13 +301,13 @@ func (s *straightener) appendTarget(l, part int) {
 	if v := &s.levels[l]; part < v.first || part > v.last {
 		part = v.first
 	}
-	s.out = appendU32(s.out, uint32(len(s.open)-1-s.block[s.landing(l, part)]))
+	s.out = appendU32(s.out, uint32(s.open-1-s.block[s.landing(l, part)]))
 }
 
 // closeBlock ends the innermost block or level.
 func (s *straightener) closeBlock() {
 	s.out = append(s.out, opEnd)
-	s.open = s.open[:len(s.open)-1]
+	s.open--
 }
 
 // step writes the next instruction.
@@ -356,7 +348,7 @@ func (s *straightener) label(label uint32) uint32 {
 	if int64(label) < int64(s.inner) {
 		return label
 	}
-	return label - uint32(s.parts-s.part) + uint32(len(s.open))
+	return label - uint32(s.parts-s.part) + uint32(s.open)
 }
 
 func (s *straightener) branchTable(in *instr) {
@@ -399,7 +391,7 @@ func (s *straightener) jumpTo(part int) {
 		}
 		at = s.head[l]
 	}
-	s.out = appendIndexed(s.out, opBr, uint32(s.inner+len(s.open)-1-at))
+	s.out = appendIndexed(s.out, opBr, uint32(s.inner+s.open-1-at))
 }
 
 // leave ends a block inside of a part, or the part.
