@@ -13,27 +13,32 @@ import (
 type ours struct{ module *sandbox.Module }
 
 func (w *Workshop) openOurs(ctx context.Context, g guests.Guest, wasm []byte) (Caller, error) {
-	m, ok := w.modules[g.Name]
-	if !ok {
-		var err error
-		if m, err = w.sandbox.Load(ctx, wasm); err != nil {
-			return nil, err
-		}
+	m, err := w.load(ctx, g, wasm)
+	return ours{m}, err
+}
+
+// load returns the module that all callers of a guest share.
+func (w *Workshop) load(ctx context.Context, g guests.Guest, wasm []byte) (*sandbox.Module, error) {
+	if m, ok := w.modules[g.Name]; ok {
+		return m, nil
+	}
+	m, err := w.sandbox.Load(ctx, wasm)
+	if err == nil {
 		w.modules[g.Name] = m
 	}
-	return ours{m}, nil
+	return m, err
 }
 
 // Dirty returns how many bytes of memory have to be restored after a task: those
 // of the pages it writes.
 func (w *Workshop) Dirty(ctx context.Context, g guests.Guest, wasm []byte, t guests.Task) (int64, error) {
-	c, err := w.openOurs(ctx, g, wasm)
+	m, err := w.load(ctx, g, wasm)
 	if err != nil {
 		return 0, err
 	}
 	var r sandbox.Result
 	for range callsUntilReset {
-		if r, err = c.(ours).module.Call(ctx, sandbox.Call{Export: t.Export, Input: t.Input}); err != nil {
+		if r, err = m.Call(ctx, sandbox.Call{Export: t.Export, Input: t.Input}); err != nil {
 			return 0, err
 		}
 	}
@@ -42,7 +47,7 @@ func (w *Workshop) Dirty(ctx context.Context, g guests.Guest, wasm []byte, t gue
 
 const (
 	// callsUntilReset is how many calls a module is given until one is reset: the
-	// snapshot is taken after the first.
+	// second takes the snapshot.
 	callsUntilReset = 4
 	sandboxPage     = 4096 // of sandbox.Figures
 )
@@ -64,11 +69,8 @@ type roomy struct {
 }
 
 func (w *Workshop) openRoomy(ctx context.Context, g guests.Guest, wasm []byte) (Caller, error) {
-	c, err := w.openOurs(ctx, g, wasm)
-	if err != nil {
-		return nil, err
-	}
-	return &roomy{ours: c.(ours)}, nil
+	m, err := w.load(ctx, g, wasm)
+	return &roomy{ours: ours{m}}, err
 }
 
 // Call runs an export.

@@ -43,14 +43,14 @@ func (p Plan) now() time.Duration {
 // start is some time before everything that is measured.
 var start = time.Now()
 
-// DefaultLongest is about how long all rounds of one job may take.
-const DefaultLongest = 2 * time.Second
+// defaultLongest is what Plan.Longest says of 0.
+const defaultLongest = 2 * time.Second
 
 // Jobs runs all jobs in turn and returns the median time of each, in
 // nanoseconds for one run, in their order.
 func (p Plan) Jobs(jobs []Job) ([]float64, error) {
 	if p.Longest == 0 {
-		p.Longest = DefaultLongest
+		p.Longest = defaultLongest
 	}
 	samples := make([][]float64, len(jobs))
 	batch := make([]int, len(jobs))
