@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -39,8 +40,16 @@ type codeCache struct {
 	made  string // the directory wazero made in it
 	lock  *os.File
 
+	patience time.Duration // with another process that compiles
+
 	mu     sync.Mutex
-	staged map[string]int // names put into the staging directory, and how often
+	staged map[string]*staged // what is in the staging directory, by its name
+}
+
+// staged is code that the engine can read.
+type staged struct {
+	users int        // under codeCache.mu
+	load  sync.Mutex // held by who has the engine load it
 }
 
 const (
@@ -49,6 +58,7 @@ const (
 	newPrefix   = "new-"
 	tempPrefix  = "skillet-code-"
 	codeSuffix  = ".code"
+	lockSuffix  = ".lock"
 
 	// cacheBudget is how many bytes of code are kept; beyond, what was not
 	// used for longest goes first.
@@ -60,8 +70,8 @@ const (
 
 // openCodeCache prepares the directory and wazero's cache in it. For "" that is
 // a temporary one, in which nothing is kept. Errors: ErrCacheDir.
-func openCodeCache(log hclog.Logger, dir string, key []byte) (*codeCache, wazero.CompilationCache, error) {
-	c := &codeCache{log: log, key: slices.Clone(key), staged: map[string]int{}}
+func openCodeCache(log hclog.Logger, dir string, key []byte, patience time.Duration) (*codeCache, wazero.CompilationCache, error) {
+	c := &codeCache{log: log, key: slices.Clone(key), patience: patience, staged: map[string]*staged{}}
 	var err error
 	if dir == "" {
 		c.temp = true
@@ -175,16 +185,48 @@ func (c *codeCache) tryStage() (held bool, err error) {
 	if c.stage, err = os.MkdirTemp(c.dir, stagePrefix); err != nil {
 		return false, err
 	}
-	path := filepath.Join(c.stage, "lock")
+	c.lock, err = takeLock(filepath.Join(c.stage, "lock"))
+	return c.lock != nil, err
+}
+
+// lockCode waits while another process makes the code of a module, and has others
+// wait until unlock. Without a lock it goes on when ctx ends, when that takes
+// longer than any compilation may, and where there are no locks or no room for
+// one: then the code is made twice, and that is all.
+func (c *codeCache) lockCode(ctx context.Context, id codeID) (unlock func()) {
+	path := filepath.Join(c.kept, id.digest+lockSuffix)
+	if c.temp || !canLock {
+		return func() {}
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.patience)
+	defer cancel()
+	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
+		lock, err := takeLock(path)
+		if lock != nil {
+			return func() { os.Remove(path); lock.Close() }
+		}
+		if err != nil {
+			return func() {}
+		}
+		select {
+		case <-ctx.Done():
+			return func() {}
+		case <-time.After(pause):
+		}
+	}
+}
+
+// takeLock locks the file at a path, or returns nil when somebody else has it. The
+// one who has it removes it: a lock on a file that is there no more is none.
+func takeLock(path string) (*os.File, error) {
 	lock, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	if tryLock(lock) && isAt(lock, path) {
-		c.lock = lock
-		return true, nil
+		return lock, nil
 	}
-	return false, lock.Close()
+	return nil, lock.Close()
 }
 
 // isAt reports whether a path leads to an open file.
@@ -203,8 +245,10 @@ func isAt(f *os.File, path string) bool {
 func (c *codeCache) removeStale() {
 	removeStages(c.dir)
 	for _, kept := range list(c.dir, keptPrefix) {
-		for _, unfinished := range list(kept, newPrefix) {
-			removeOld(unfinished)
+		for _, p := range list(kept, "") {
+			if name := filepath.Base(p); strings.HasPrefix(name, newPrefix) || strings.HasSuffix(name, lockSuffix) {
+				removeOld(p)
+			}
 		}
 	}
 }
@@ -269,21 +313,23 @@ func (c *codeCache) close() error {
 	return err
 }
 
-// put puts verified code where wazero looks for it. A kept file is linked there,
-// where that can be done: nobody writes to it any more.
-func (c *codeCache) put(k *keptModule) error {
+// put puts verified code where wazero looks for it, until release. A kept file is
+// linked there, where that can be done: nobody writes to it any more.
+func (c *codeCache) put(k *keptModule) (*staged, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	name := k.code.Name
-	c.staged[name]++
-	if c.staged[name] > 1 || k.path != "" && os.Link(k.path, filepath.Join(c.made, name)) == nil {
-		return nil
+	if s := c.staged[name]; s != nil {
+		s.users++
+		return s, nil
 	}
-	err := writeWhole(c.made, name, false, k.writeCode)
-	if err != nil {
-		delete(c.staged, name)
+	if k.path == "" || os.Link(k.path, filepath.Join(c.made, name)) != nil {
+		if err := writeWhole(c.made, name, false, k.writeCode); err != nil {
+			return nil, err
+		}
 	}
-	return err
+	c.staged[name] = &staged{users: 1}
+	return c.staged[name], nil
 }
 
 // writeCode writes the code, from where it is.
@@ -305,7 +351,8 @@ func (k *keptModule) writeCode(w io.Writer) error {
 func (c *codeCache) release(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.staged[name]--; c.staged[name] == 0 {
+	s := c.staged[name]
+	if s.users--; s.users == 0 {
 		delete(c.staged, name)
 		os.Remove(filepath.Join(c.made, name))
 	}
@@ -317,7 +364,7 @@ func (c *codeCache) forget() {
 	defer c.mu.Unlock()
 	entries, _ := os.ReadDir(c.made)
 	for _, e := range entries {
-		if c.staged[e.Name()] == 0 {
+		if c.staged[e.Name()] == nil {
 			os.Remove(filepath.Join(c.made, e.Name()))
 		}
 	}

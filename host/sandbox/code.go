@@ -164,22 +164,21 @@ func (m *Module) obtainCode(ctx context.Context, s *source) (*keptModule, error)
 		m.info.FromCache = true
 		return s.kept, nil
 	}
-	made, err := s.instrumented()
-	if err != nil {
+	if r.cache == nil {
+		return r.makeWithoutCache(ctx, s)
+	}
+	kept, err := r.obtainKept(ctx, s)
+	m.info.FromCache = err == nil && kept.path != ""
+	return kept, compileError(ctx, err)
+}
+
+func (r *Runtime) makeWithoutCache(ctx context.Context, s *source) (kept *keptModule, err error) {
+	kept = &keptModule{}
+	if kept.plan, err = s.instrumented(); err != nil {
 		return nil, err
 	}
-	if r.cache == nil {
-		kept := &keptModule{plan: made}
-		if kept.hull, err = wasmbin.Hull(made.Wasm); err == nil {
-			kept.code, err = CompileCode(ctx, made.Wasm, 1)
-		}
-		return kept, err
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, compileTimeout, errCompileTime)
-	defer cancel()
-	kept, err := r.produce(ctx, made)
-	if err == nil {
-		r.cache.keepOrSay(s.id, kept)
+	if kept.hull, err = wasmbin.Hull(kept.plan.Wasm); err == nil {
+		kept.code, err = CompileCode(ctx, kept.plan.Wasm, 1)
 	}
 	return kept, err
 }

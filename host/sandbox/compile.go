@@ -57,102 +57,84 @@ func (r *Runtime) find(wasm []byte, sum digest, withCode bool) (s *source, disca
 	return s, discarded
 }
 
-// compiled is what a compilation gives back.
-type compiled struct {
-	code      wazero.CompiledModule
-	fromCache bool
-	discarded bool
-	err       error
-}
-
-// compile gets the machine code of a module. The compiler cannot be
-// interrupted: when ctx ends first it runs on by itself, keeps its turn, and
-// its result is dropped. It must not be given more than one worker, because a
-// panic in one of wazero's workers ends the process.
+// compile gets the machine code of a module: from what was kept, or from the
+// compiler. Without a place for code it is compiled in memory.
 func (m *Module) compile(ctx context.Context, s *source) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, compileTimeout, errCompileTime)
-	defer cancel()
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
 	start := time.Now()
-	done := make(chan compiled)
-	if err := m.runtime.users.enter(0); err != nil {
-		return err
-	}
-	go func() {
-		defer m.runtime.users.leave(0)
-		c := m.runtime.build(ctx, s)
-		select {
-		case done <- c:
-		case <-ctx.Done():
-			c.drop()
-		}
-	}()
-	select {
-	case c := <-done:
-		m.code, m.info.FromCache = c.code, c.fromCache
-		m.info.CacheDiscarded = m.info.CacheDiscarded || c.discarded
-		m.info.CompileTime += time.Since(start)
-		return c.err
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-// drop frees code that nobody waited for.
-func (c compiled) drop() {
-	if c.err == nil {
-		_ = contain(func() error { return c.code.Close(context.Background()) })
-	}
-}
-
-// errCompileTime is the cause of a context that compileTimeout ended.
-var errCompileTime = fmt.Errorf("%w: no code after %v: %w", ErrCompile, compileTimeout, context.DeadlineExceeded)
-
-// build makes a module ready on the calling goroutine: at once from what was
-// kept, otherwise with code that is compiled now.
-func (r *Runtime) build(ctx context.Context, s *source) (c compiled) {
-	if s.kept != nil {
-		if c.code, c.err = r.loadKept(s.kept); c.err == nil {
-			c.fromCache = true
-			return c
-		}
-		r.cache.discard(s.id, c.err)
-		c.discarded = true
-	}
-	made, err := s.instrumented()
+	defer func() { m.info.CompileTime += time.Since(start) }()
+	r := m.runtime
 	switch {
-	case err != nil:
-		c.err = err
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
 	case r.cache == nil || !compilesHere():
-		c.code, c.err = r.compileTurn(ctx, made.Wasm)
-	default:
-		c.code, c.err = r.compileAndKeep(ctx, s.id, made)
+		return m.compileInMemory(ctx, s)
+	case s.kept != nil && m.loadFound(s):
+		return nil
 	}
-	return c
-}
-
-// compileAndKeep has the code of a module made, keeps it and loads it. Where
-// that fails for the disk alone, the module is compiled in memory, unless there
-// is a compiler for that.
-func (r *Runtime) compileAndKeep(ctx context.Context, id codeID, made *wasmbin.Instrumented) (wazero.CompiledModule, error) {
-	kept, err := r.produce(ctx, made)
+	kept, err := r.obtainKept(ctx, s)
 	if err == nil {
-		r.cache.keepOrSay(id, kept)
-		var loaded wazero.CompiledModule
-		if loaded, err = r.loadKept(kept); err == nil {
-			return loaded, nil
-		}
+		m.code, err = r.loadKept(kept)
+		m.info.FromCache = err == nil && kept.path != ""
 	}
 	if isFileError(err) && r.compiler == nil {
 		r.log.Warn("compiled code was not kept", "error", err)
-		return r.compileTurn(ctx, made.Wasm)
+		return m.compileInMemory(ctx, s)
 	}
-	if ctx.Err() == nil && !errors.Is(err, ErrCompile) {
-		err = fmt.Errorf("%w: %w", ErrCompile, err)
+	return compileError(ctx, err)
+}
+
+// loadFound loads what was kept of a module. What cannot be loaded is discarded,
+// unless it is the disk that is in the way.
+func (m *Module) loadFound(s *source) bool {
+	var err error
+	m.code, err = m.runtime.loadKept(s.kept)
+	switch {
+	case err == nil:
+		m.info.FromCache = true
+	case !isFileError(err):
+		m.runtime.cache.discard(s.id, err)
+		m.info.CacheDiscarded = true
 	}
-	return nil, err
+	return err == nil
+}
+
+func (m *Module) compileInMemory(ctx context.Context, s *source) error {
+	made, err := s.instrumented()
+	if err == nil {
+		m.code, err = m.runtime.compileTurn(ctx, made.Wasm)
+	}
+	return err
+}
+
+// obtainKept has the code of a module made and keeps it, or takes it from who
+// does that at the same time: in this process or, where there is a cache, in
+// another one.
+func (r *Runtime) obtainKept(ctx context.Context, s *source) (*keptModule, error) {
+	return r.making.share(ctx, s.id.digest, func() (*keptModule, error) {
+		unlock := r.cache.lockCode(ctx, s.id)
+		defer unlock()
+		if kept, _ := r.cache.fetch(s.id, true); kept != nil {
+			return kept, nil
+		}
+		made, err := s.instrumented()
+		if err != nil {
+			return nil, err
+		}
+		kept, err := r.produce(ctx, made)
+		if err == nil {
+			r.cache.keepOrSay(s.id, kept)
+		}
+		return kept, err
+	})
+}
+
+// compileError says of an error that the module was not compiled, unless it is
+// the caller who gave up, or what is wrong with the module.
+func compileError(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() != nil || errors.Is(err, ErrCompile) || errors.Is(err, ErrRefused) || errors.Is(err, ErrPanic) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrCompile, err)
 }
 
 // produce makes what is kept of a module.
@@ -195,11 +177,7 @@ func (r *Runtime) makeCode(ctx context.Context, wasm []byte) (code Code, err err
 	if r.compiler != nil {
 		return r.fetchCode(ctx, wasm)
 	}
-	err = r.inTurn(ctx, func() (err error) {
-		code, err = CompileCode(context.Background(), wasm, 1)
-		return err
-	})
-	return code, err
+	return inTurn(ctx, r, func() (Code, error) { return CompileCode(context.Background(), wasm, 1) }, nil)
 }
 
 // fetchCode asks the compiler of Options, and looks at what it gives.
@@ -217,11 +195,17 @@ func (r *Runtime) fetchCode(ctx context.Context, wasm []byte) (Code, error) {
 // loadKept loads verified code, and refuses when it is not that of the hull:
 // the engine would compile then, but for a context that is over, which it looks
 // at before it compiles with several workers.
+//
+// The same code is loaded by one at a time: the engine gives the second what the
+// first has not finished, and ends the process when that is called.
 func (r *Runtime) loadKept(k *keptModule) (wazero.CompiledModule, error) {
-	if err := r.cache.put(k); err != nil {
+	staged, err := r.cache.put(k)
+	if err != nil {
 		return nil, err
 	}
 	defer r.cache.release(k.code.Name)
+	staged.load.Lock()
+	defer staged.load.Unlock()
 	ctx, cancel := context.WithCancelCause(experimental.WithCompilationWorkers(context.Background(), 2))
 	cancel(errNotItsCode)
 	return r.compileNow(ctx, k.hull)
@@ -229,21 +213,66 @@ func (r *Runtime) loadKept(k *keptModule) (wazero.CompiledModule, error) {
 
 var errNotItsCode = errors.New("the code is of another module")
 
-// inTurn does something when no other compilation goes on.
-func (r *Runtime) inTurn(ctx context.Context, do func() error) error {
+// inTurn makes something when no other compilation goes on in this process. The
+// compiler cannot be interrupted: when ctx ends first, or the time of a
+// compilation is over, it runs on by itself, keeps its turn, and what it made is
+// dropped. It must not be given more than one worker, because a panic in one of
+// the engine's workers ends the process.
+func inTurn[T any](ctx context.Context, r *Runtime, do func() (T, error), drop func(T)) (made T, err error) {
 	select {
 	case r.compile <- struct{}{}:
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return made, context.Cause(ctx)
 	}
-	defer func() { <-r.compile }()
-	return do()
+	if err := r.users.enter(0); err != nil {
+		<-r.compile
+		return made, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, r.compileTime, CompileTimeError(r.compileTime))
+	defer cancel()
+	type outcome struct {
+		made T
+		err  error
+	}
+	done := make(chan outcome)
+	go func() {
+		defer r.users.leave(0)
+		defer func() { <-r.compile }()
+		var o outcome
+		o.err = contain(func() (err error) { o.made, err = do(); return err })
+		select {
+		case done <- o:
+		case <-ctx.Done():
+			if o.err == nil && drop != nil {
+				drop(o.made)
+			}
+		}
+	}()
+	select {
+	case o := <-done:
+		return o.made, o.err
+	case <-ctx.Done():
+		return made, context.Cause(ctx)
+	}
 }
 
+// CompileTimeError is the error of a compilation that has taken as long as it
+// may. It is a [LimitError], in which errors.Is finds [ErrCompile] and
+// [ErrTime].
+func CompileTimeError(most time.Duration) error {
+	return &LimitError{What: "compilation time", Limit: most.String(), Setting: SettingCompileTime, kind: ErrTime, cause: ErrCompile}
+}
+
+// The settings of a host that raise what no manifest does.
+const (
+	SettingCompileTime = "compile_timeout_seconds"
+	SettingModules     = "module_limit_factor"
+)
+
 // compileTurn compiles into memory when it is this compilation's turn.
-func (r *Runtime) compileTurn(ctx context.Context, wasm []byte) (code wazero.CompiledModule, err error) {
-	err = r.inTurn(ctx, func() (err error) {
-		code, err = r.compileNow(context.Background(), wasm)
+func (r *Runtime) compileTurn(ctx context.Context, wasm []byte) (wazero.CompiledModule, error) {
+	return inTurn(ctx, r, func() (wazero.CompiledModule, error) {
+		code, err := r.compileNow(context.Background(), wasm)
 		if isFileError(err) {
 			// Only writing the code to the disk failed. wazero keeps it in memory,
 			// and finds it there when asked again.
@@ -255,9 +284,10 @@ func (r *Runtime) compileTurn(ctx context.Context, wasm []byte) (code wazero.Com
 		if err != nil {
 			err = fmt.Errorf("%w: %w", ErrCompile, err)
 		}
-		return err
+		return code, err
+	}, func(code wazero.CompiledModule) {
+		_ = contain(func() error { return code.Close(context.Background()) })
 	})
-	return code, err
 }
 
 // isFileError reports whether err comes from the operating system's files.

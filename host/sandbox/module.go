@@ -68,12 +68,9 @@ type Module struct {
 	pools    poolsBySurroundings
 }
 
-// compileTimeout is the longest Load waits for the compiler. The gate lets
-// nothing through that should take longer.
-const compileTimeout = time.Minute
-
 // Load checks, instruments and compiles a module, or takes its machine code
-// from the cache. It gives up when ctx is done, at the latest after a minute.
+// from the cache. It gives up when ctx is done. Several loads of the same bytes
+// at once, in this process or in others with the same cache, compile them once.
 // Errors: [ErrRefused], [ErrImport], [ErrCompile], [ErrClosed], [ErrPanic],
 // ctx's error.
 func (r *Runtime) Load(ctx context.Context, wasm []byte) (*Module, error) {
@@ -87,7 +84,15 @@ func (r *Runtime) Load(ctx context.Context, wasm []byte) (*Module, error) {
 
 // load takes a module up to the point where there is something to compile. withCode says
 // that the machine code is wanted in memory, where it was kept.
-func (r *Runtime) load(wasm []byte, sum digest, withCode bool, compile func(m *Module, s *source) error) (*Module, error) {
+func (r *Runtime) load(wasm []byte, sum digest, withCode bool, compile func(m *Module, s *source) error) (m *Module, err error) {
+	err = contain(func() (err error) {
+		m, err = r.loadModule(wasm, sum, withCode, compile)
+		return err
+	})
+	return m, err
+}
+
+func (r *Runtime) loadModule(wasm []byte, sum digest, withCode bool, compile func(m *Module, s *source) error) (*Module, error) {
 	if err := r.users.enter(0); err != nil {
 		return nil, err
 	}

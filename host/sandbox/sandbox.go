@@ -44,6 +44,9 @@ type Options struct {
 	// Compiler makes machine code in place of this process. It is not asked on
 	// machines for which the engine has no compiler. Nil compiles here.
 	Compiler Compiler
+	// CompileTime is the longest that this process may take to compile one module,
+	// not counting the wait for others. Zero means [DefaultCompileTime].
+	CompileTime time.Duration
 	// Functions are offered to guests beside the built-in ones. Two functions
 	// of one name, or one that hides a built-in, are an error of New.
 	Functions []HostFunc
@@ -69,6 +72,9 @@ const (
 	DefaultPoolBytes = 256 << 20
 	// DefaultIdleTimeout is how long instances wait by default.
 	DefaultIdleTimeout = 30 * time.Second
+	// DefaultCompileTime is how long one compilation may take by default. What the
+	// gate lets through should take less.
+	DefaultCompileTime = time.Minute
 )
 
 // A Runtime compiles and runs modules. It is safe for concurrent use.
@@ -82,11 +88,14 @@ type Runtime struct {
 	lanes    *lanes
 	slots    *slots
 	compile  chan struct{} // one token: one compilation at a time
-	arena    arenaModule
-	key      []byte // seals what is kept outside: see Options.CacheKey
-	pools    *pools
-	strategy Strategy
-	users    *users
+	making   makings
+
+	compileTime time.Duration
+	arena       arenaModule
+	key         []byte // seals what is kept outside: see Options.CacheKey
+	pools       *pools
+	strategy    Strategy
+	users       *users
 
 	mu      sync.Mutex
 	modules map[*Module]struct{} // that are loaded
@@ -98,6 +107,8 @@ func New(ctx context.Context, log hclog.Logger, o Options) (*Runtime, error) {
 	r := &Runtime{log: log, key: slices.Clone(o.CacheKey), compile: make(chan struct{}, 1),
 		lanes: newLanes(), users: newUsers(1), modules: map[*Module]struct{}{}}
 	orElse(&o.MaxConcurrent, DefaultConcurrent)
+	orElse(&o.CompileTime, DefaultCompileTime)
+	r.compileTime = o.CompileTime
 	if o.MaxConcurrent < 0 {
 		return nil, fmt.Errorf("open sandbox: MaxConcurrent %d is negative", o.MaxConcurrent)
 	}
@@ -127,7 +138,7 @@ func (r *Runtime) openEngine(ctx context.Context, o Options) error {
 	}
 	if o.CacheDir != "" || r.compiler != nil {
 		var err error
-		if r.cache, r.memory, err = openCodeCache(r.log, o.CacheDir, o.CacheKey); err != nil {
+		if r.cache, r.memory, err = openCodeCache(r.log, o.CacheDir, o.CacheKey, 2*o.CompileTime); err != nil {
 			return err
 		}
 	}
