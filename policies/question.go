@@ -1,6 +1,7 @@
 package policies
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -41,7 +42,7 @@ func newQuestion(q Query) (*question, error) {
 	a := &question{
 		principal: cedar.NewEntityUID("Skill", cedar.String(q.Principal.Skill)),
 		skill:     q.Principal,
-		context:   make(cedar.RecordMap, 12),
+		context:   make(cedar.RecordMap, 13),
 	}
 	a.context["granted"] = cedar.Boolean(q.Granted)
 	a.context["grant"] = cedar.String(q.GrantedBy)
@@ -125,8 +126,10 @@ func (a *question) install(q Query) {
 func (a *question) aimAtPath(file, home string) {
 	a.resource = cedar.NewEntityUID("Path", cedar.String(file))
 	a.context["path"] = cedar.String(file)
-	a.context["folded"] = cedar.String(fold(file))
-	a.context["home"] = cedar.String(placeOf(fold(file), fold(home)))
+	folded := Fold(file)
+	a.context["folded"] = cedar.String(folded)
+	a.context["autorun"] = cedar.String(autorunBy(file, folded))
+	a.context["home"] = cedar.String(placeOf(folded, Fold(home)))
 }
 
 // placeOf says where a path lies from the home, both folded. A home that is the
@@ -233,25 +236,47 @@ func domainsAbove(uid cedar.EntityUID, host string) []cedar.EntityUID {
 	}
 }
 
-// fold returns a path as file systems that ignore case compare it, so that a
+// Fold returns a path as file systems that ignore case compare it, so that a
 // forbid for .ssh also bites on .SSH: letters in lower case, also those that
-// become ASCII only by folding, and without the invisible characters that HFS+
-// skips. It is the identity for most paths.
-func fold(file string) string {
-	if !needsFolding(file) {
+// become ASCII only by folding, without the invisible characters that HFS+
+// skips, and without the dots and spaces at the end of a name that FAT and NTFS
+// do not store. It is the identity for most paths.
+func Fold(file string) string {
+	if needsFolding(file) {
+		file = strings.Map(func(r rune) rune { return unicode.ToLower(unicode.ToUpper(r)) }, visible(file))
+	}
+	if !needsTrimming(file) {
 		return file
 	}
+	names := strings.Split(file, "/")
+	for i, name := range names {
+		names[i] = cmp.Or(strings.TrimRight(name, ". "), name)
+	}
+	return strings.Join(names, "/")
+}
+
+// visible returns a path without invisible characters.
+func visible(file string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Cf, r) {
 			return -1
 		}
-		return unicode.ToLower(unicode.ToUpper(r))
+		return r
 	}, file)
 }
 
 func needsFolding(file string) bool {
 	for i := range len(file) {
 		if b := file[i]; b >= utf8.RuneSelf || 'A' <= b && b <= 'Z' {
+			return true
+		}
+	}
+	return false
+}
+
+func needsTrimming(file string) bool {
+	for i := range len(file) {
+		if (file[i] == '.' || file[i] == ' ') && (i+1 == len(file) || file[i+1] == '/') {
 			return true
 		}
 	}

@@ -102,7 +102,7 @@ func policyAttempts() []attempt {
 		{"autorun", "leave a file that a shell or git will run", func(l *lab) {
 			e := l.env(l.files("person")...)
 			var asks []ask
-			for _, p := range []string{".bashrc", ".profile", ".git/hooks/pre-commit", ".config/autostart/x.desktop"} {
+			for _, p := range []string{".bashrc", ".profile", ".git/hooks/pre-commit", ".git/modules/x/config", "x.git/HEAD", ".vscode/tasks.json", ".config/autostart/x.desktop"} {
 				asks = append(asks, ask{"fs_write", object("path", l.path("person/"+p)), "touch /tmp/x"})
 			}
 			l.refusedAll(l.asks(e, asks...), asks)

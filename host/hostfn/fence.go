@@ -44,6 +44,8 @@ func (f *fence) forbids(r capability.Request) (policies.Decision, bool) {
 		return closed("no-skillet-home", "a home of Skillet's holds grants, policies and secrets"), true
 	case f.isOwn(p, writes):
 		return closed("no-skillet-key", "the key of Skillet's store is never opened to a skill"), true
+	case writes && leadsGit(p):
+		return closed("no-autorun", "git takes this directory for a repository, or would, and runs what this file says"), true
 	}
 	return policies.Decision{}, false
 }
