@@ -148,12 +148,9 @@ func TestGitRunsNothing(t *testing.T) {
 			}) != (name != "bare, folded") {
 				t.Error("the files alone: the test does not show what it is to show")
 			}
-			for i := range layout { // each file is once the first
-				order := slices.Concat(layout[i:], layout[:i])
-				for _, o := range [][][2]string{order, backwards(order)} {
-					if ran(t, name, o, writeAsSkill) {
-						t.Errorf("git ran a command: %v", o)
-					}
+			for _, order := range [][][2]string{layout, backwards(layout), slices.Concat(layout[1:], layout[:1])} {
+				if ran(t, name, order, writeAsSkill) {
+					t.Errorf("git ran a command: %v", order)
 				}
 			}
 		})
@@ -206,6 +203,9 @@ func ran(t *testing.T, name string, layout [][2]string, write func(e *Env, p, te
 		write(e, dir+"/"+f[0], text)
 	}
 	for _, at := range []string{"repo", "repo/sub", "apart", "separate", "person.git", "bare", "wt", "common", "gf", "gd", "elsewhere", "repo/.git/refs/x"} {
+		if _, err := os.Stat(dir + "/" + at); err != nil {
+			continue
+		}
 		for _, ask := range []string{"status", "log"} {
 			c := exec.Command("git", ask)
 			c.Dir, c.Env = dir+"/"+at, gitEnv(dir)

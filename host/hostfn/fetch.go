@@ -195,11 +195,39 @@ func (e *Env) send(ctx context.Context, r outgoing, by capability.Capability) (*
 	if err := e.inject(ctx, r, req.Header); err != nil {
 		return nil, err
 	}
+	e.askForWhole(req.Header)
 	resp, err := e.web.transport.RoundTrip(req)
 	if err != nil {
 		return nil, e.sendFailure(r, err)
 	}
 	return resp, nil
+}
+
+// askForWhole takes out of a request what would bring the answer in parts, each with half of a secret, when there
+// is a secret to look for.
+func (e *Env) askForWhole(h http.Header) {
+	if e.redact.margin() == 0 || h.Get("Range") == "" && h.Get("If-Range") == "" {
+		return
+	}
+	h.Del("Range")
+	h.Del("If-Range")
+	e.hostLine("warn", "a request with a secret asks for the whole answer: its header Range is left out")
+}
+
+// lookable reports what keeps an answer from being looked through for secrets.
+func (e *Env) lookable(resp *http.Response, length int) error {
+	if e.redact.margin() == 0 || length == 0 {
+		return nil
+	}
+	for _, v := range resp.Header.Values("Content-Encoding") {
+		if v != "" && !strings.EqualFold(v, "identity") {
+			return failf(KindIO, "the answer is packed as %q, where identity or gzip was asked for; it cannot be looked through for the secret of this call", printable(v, false))
+		}
+	}
+	if resp.StatusCode == http.StatusPartialContent {
+		return failf(KindIO, "the answer is a part, where the whole was asked for; it cannot be looked through for the secret of this call")
+	}
+	return nil
 }
 
 // sendFailure says why an exchange failed, and records a refused address as a denial.
@@ -245,6 +273,9 @@ func (e *Env) receive(resp *http.Response, r outgoing) (*incoming, error) {
 	b, err := io.ReadAll(io.LimitReader(resp.Body, want+1))
 	if err != nil {
 		return nil, e.sendFailure(r, err)
+	}
+	if err := e.lookable(resp, len(b)); err != nil {
+		return nil, err
 	}
 	in := &incoming{status: resp.StatusCode, url: e.redact.text(r.target())}
 	in.truncated = int64(len(b)) > r.maxBytes

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/skillet-run/skillet/host/redact"
 	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/policies/capability"
 )
@@ -109,7 +110,7 @@ func FuzzRedact(f *testing.F) {
 	f.Add([]byte("p&=<\"\xc3\xa9"), 9, 0, 12)
 	f.Fuzz(func(t *testing.T, value []byte, before, after, limit int) {
 		before, after = min(before&0xff, 300), min(after&0xff, 300)
-		if len(value) < shortest || len(value) > 200 || bytes.ContainsAny(value, "\x00"+redacted) {
+		if len(value) < redact.Shortest || len(value) > 200 || bytes.ContainsAny(value, "\x00"+redacted) {
 			return
 		}
 		var r redactor

@@ -2,10 +2,13 @@ package hostfn
 
 import (
 	"bytes"
+	"compress/flate"
 	"compress/gzip"
+	"compress/zlib"
 	"context"
 	"crypto/x509"
 	"encoding/base64"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"log"
@@ -13,6 +16,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -196,7 +200,7 @@ func TestSecretIsScrubbed(t *testing.T) {
 	a := newSite(t)
 	forms := map[string]string{
 		"plain": secret, "query": url.QueryEscape(secret), "path": url.PathEscape(secret),
-		"all": strings.ToUpper(escapeAll([]byte(secret))), "hex": fmt.Sprintf("%x", secret), "HEX": fmt.Sprintf("%X", secret),
+		"all": "%" + strings.Join(pairs(fmt.Sprintf("%X", secret)), "%"), "hex": fmt.Sprintf("%x", secret), "HEX": fmt.Sprintf("%X", secret),
 		"json": `p@ss/w0rd+\u0026\"\u003cé\u003e`, "html": "p@ss/w0rd+&amp;&#34;&lt;é&gt;",
 		"base64": base64.StdEncoding.EncodeToString([]byte(secret)), "base64url": base64.URLEncoding.EncodeToString([]byte(secret)),
 		"basic": base64.StdEncoding.EncodeToString([]byte("u:" + secret)), "one before": base64.StdEncoding.EncodeToString([]byte("u" + secret + "tail")),
@@ -234,6 +238,111 @@ func TestSecretIsScrubbed(t *testing.T) {
 			t.Errorf("cut at %d: %q", n+1, r.Body)
 		}
 	}
+}
+
+// pairs cuts a text into parts of two bytes.
+func pairs(s string) (all []string) {
+	for p := range slices.Chunk([]byte(s), 2) {
+		all = append(all, string(p))
+	}
+	return all
+}
+
+// TestSecretIsScrubbedOfForms: in the forms that servers of every day give an answer, the secret does not come
+// back; what cannot be looked into is refused.
+func TestSecretIsScrubbedOfForms(t *testing.T) {
+	t.Parallel()
+	const secret = `gh/p+A1-b2_C3=="q`
+	a := newSite(t)
+	escape := func(format string) string {
+		var out strings.Builder
+		for _, c := range []byte(secret) {
+			fmt.Fprintf(&out, format, c)
+		}
+		return out.String()
+	}
+	utf16 := func(order binary.AppendByteOrder) string {
+		var b []byte
+		for _, c := range []byte("token: " + secret) {
+			b = order.AppendUint16(b, uint16(c))
+		}
+		return string(b)
+	}
+	wrapped := base64.StdEncoding.EncodeToString([]byte("x" + secret + secret))
+	forms := map[string]string{
+		"php": `{"k":"` + strings.ReplaceAll(strings.ReplaceAll(secret, `"`, `\"`), "/", `\/`) + `"}`, "dotnet": strings.ReplaceAll(strings.ReplaceAll(secret, `"`, `\u0022`), "+", `\u002B`),
+		"all json": escape(`\u%04x`), "all JSON": escape(`\u%04X`), "javascript": escape(`\x%02x`), "braces": escape(`\u{%x}`), "octal": escape(`\%03o`),
+		"html": escape("&#%d;"), "html, hex": escape("&#x%X;"), "html, named": strings.NewReplacer("/", "&sol;", "+", "&plus;", `"`, "&quot;", "=", "&equals;", "_", "&lowbar;").Replace(secret),
+		"html in json": strings.ReplaceAll(escape("&#%d;"), "&", `\u0026`), "percent twice": escape("%%25%02x"), "some percent": strings.ReplaceAll(secret, "p", "%70"), "mail": escape("=%02X"),
+		"utf-16le": utf16(binary.LittleEndian), "utf-16be": utf16(binary.BigEndian), "lines": secret[:5] + "\r\n " + secret[5:], "line in json": secret[:5] + `\n` + strings.ReplaceAll(secret[5:], `"`, `\"`),
+		"wrapped base64": wrapped[:9] + "\n" + wrapped[9:20] + "\n" + wrapped[20:], "base64 in json": wrapped[:9] + `\r\n` + strings.ReplaceAll(wrapped[9:], "/", `\/`),
+		"base64 of json": base64.StdEncoding.EncodeToString([]byte(`{"k":"` + strings.ReplaceAll(secret, `"`, `\"`) + `"}`)), "bytes": strings.Trim(escape("%d,"), ","),
+		"colons": strings.Trim(escape("%02x:"), ":"), "spaces": strings.TrimSpace(escape("%02X ")),
+	}
+	a.mux.HandleFunc("/echo", func(w http.ResponseWriter, r *http.Request) {
+		form := forms[r.URL.Query().Get("form")]
+		if !strings.ContainsAny(form, "\r\n\x00") {
+			w.Header().Set("X-Back", form)
+		}
+		io.WriteString(w, "before "+form+" after")
+	})
+	packed := map[string]func(io.Writer) io.WriteCloser{
+		"deflate":    func(w io.Writer) io.WriteCloser { return zlib.NewWriter(w) },
+		"br":         func(w io.Writer) io.WriteCloser { z, _ := flate.NewWriter(w, 9); return z },
+		"gzip, gzip": func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) },
+		"gzip":       func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) },
+	}
+	a.mux.HandleFunc("/packed", func(w http.ResponseWriter, r *http.Request) {
+		encoding := r.URL.Query().Get("as")
+		w.Header().Set("Content-Encoding", encoding)
+		z := packed[encoding](w)
+		defer z.Close()
+		io.WriteString(z, "before "+secret+" after")
+	})
+	a.mux.HandleFunc("/file", func(w http.ResponseWriter, r *http.Request) {
+		http.ServeContent(w, r, "f.txt", time.Time{}, strings.NewReader(secret+" after"))
+	})
+	a.mux.HandleFunc("/part", func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusPartialContent)
+		io.WriteString(w, secret[:8])
+	})
+	s := settings(t, a.grant(), "secret:key")
+	s.Secrets = vault{"key": secret}
+	s.Injections = []Injection{{Secret: "key", URL: a.URL + "/*", Header: "X-Key"}}
+	e := open(t, s)
+	for form, text := range forms {
+		r := fetch(t, e, "GET", a.URL+"/echo?form="+url.QueryEscape(form), "")
+		if got := string(r.Body); !strings.Contains(got, redacted) || len(got) > len("before  after {k:}")+2*len(redacted)+20 || strings.Contains(string(r.Meta), text) {
+			t.Errorf("%s: %q became %q, %s", form, text, got, r.Meta)
+		}
+	}
+	for as := range packed {
+		r := fetch(t, e, "GET", a.URL+"/packed?as="+url.QueryEscape(as), "")
+		if as == "gzip" {
+			if got := string(r.Body); got != "before "+redacted+" after" {
+				t.Errorf("%s: %q %s", as, got, r.Meta)
+			}
+			continue
+		}
+		wantKind(t, as, r, KindIO)
+		if !strings.Contains(r.Error.Message, "packed as") || len(r.Body) > 0 {
+			t.Errorf("%s: %s %q", as, r.Meta, r.Body)
+		}
+	}
+	wantKind(t, "head", fetch(t, e, "HEAD", a.URL+"/packed?as=deflate", ""), "")
+	for _, part := range []string{"bytes=0-7", "bytes=8-", "bytes=0-3,4-9"} {
+		r := call(t, e, "http_request", `{"url":"`+a.URL+`/file","headers":{"Range":["`+part+`"],"If-Range":["x"]}}`, nil)
+		if got := string(r.Body); got != redacted+" after" || get[int](t, r, "status") != 200 {
+			t.Errorf("%s: %q %s", part, got, r.Meta)
+		}
+	}
+	wantKind(t, "a part nobody asked for", fetch(t, e, "GET", a.URL+"/part", ""), KindIO)
+	plain := env(t, a.grant()) // without a secret all this is as it was
+	r := call(t, plain, "http_request", `{"url":"`+a.URL+`/file","headers":{"Range":["bytes=0-3"]}}`, nil)
+	if get[int](t, r, "status") != 206 || len(r.Body) != 4 {
+		t.Errorf("without a secret: %s %q", r.Meta, r.Body)
+	}
+	wantKind(t, "without a secret", fetch(t, plain, "GET", a.URL+"/packed?as=deflate", ""), "")
 }
 
 // TestResponseLimits: however much a server sends, and however it is packed.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/hostfn"
+	"github.com/skillet-run/skillet/host/redact"
 )
 
 // A Secret is a value that a recording must not hold.
@@ -22,7 +22,7 @@ type Secret struct {
 const placeholder = "[secret]"
 
 // Strike takes the values of secrets out of everything the recording holds, in
-// each spelling that package hostfn knows, and notes where they were. A value that
+// each spelling that package redact knows, and notes where they were. A value that
 // came to the guest in several parts of a file is found too. It returns the names
 // of secrets that are too short to be looked for.
 //
@@ -30,12 +30,11 @@ const placeholder = "[secret]"
 // more.
 func (r *Recording) Strike(secrets []Secret) (tooShort []string) {
 	for _, s := range secrets {
-		forms := hostfn.Spellings(string(s.Value))
-		if len(forms) == 0 {
+		k := striker{name: s.Name, found: map[string]bool{}}
+		if !k.value.Add(string(s.Value)) {
 			tooShort = append(tooShort, s.Name)
 			continue
 		}
-		k := striker{name: s.Name, replacer: replacerFor(forms), shortest: shortestOf(forms), found: map[string]bool{}}
 		k.files(r.Events)
 		k.walk(reflect.ValueOf(r).Elem(), "", false)
 		r.Struck = append(r.Struck, k.struck...)
@@ -52,17 +51,7 @@ func (r *Recording) noteSeen() {
 	}
 }
 
-// replacerFor replaces each form by a placeholder of its length, longer ones
-// first: they hold the shorter ones.
-func replacerFor(forms []string) *strings.Replacer {
-	slices.SortFunc(forms, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
-	var pairs []string
-	for _, f := range slices.Compact(forms) {
-		pairs = append(pairs, f, fillOf(len(f)))
-	}
-	return strings.NewReplacer(pairs...)
-}
-
+// fillOf is what stands for n bytes.
 func fillOf(n int) string {
 	if n < len(placeholder) {
 		return strings.Repeat("*", n)
@@ -70,25 +59,17 @@ func fillOf(n int) string {
 	return placeholder + strings.Repeat("*", n-len(placeholder))
 }
 
-func shortestOf(forms []string) int {
-	return len(slices.MinFunc(forms, func(a, b string) int { return len(a) - len(b) }))
-}
-
 // striker takes out one secret.
 type striker struct {
-	name     string
-	replacer *strings.Replacer
-	shortest int
-	found    map[string]bool
-	struck   []Struck
+	name   string
+	value  redact.Values
+	found  map[string]bool
+	struck []Struck
 }
 
 // clean returns a text without the value.
 func (k *striker) clean(text, where string, seen bool) string {
-	if len(text) < k.shortest {
-		return text
-	}
-	out := k.replacer.Replace(text)
+	out := k.value.Replace(text, fillOf)
 	if out != text {
 		k.note(where, seen)
 	}
@@ -215,7 +196,7 @@ func (k *striker) together(moves []placed) {
 	for _, m := range moves {
 		all.Write(*m.moved())
 	}
-	clean := k.replacer.Replace(all.String())
+	clean := k.value.Replace(all.String(), fillOf)
 	if clean == all.String() {
 		return
 	}

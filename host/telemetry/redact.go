@@ -1,11 +1,7 @@
 package telemetry
 
 import (
-	"encoding/base64"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
-	"net/url"
 	"reflect"
 	"strconv"
 	"strings"
@@ -13,6 +9,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/skillet-run/skillet/host/redact"
 	"github.com/skillet-run/skillet/internal/lazyregexp"
 )
 
@@ -23,10 +20,10 @@ const Struck = "[redacted]"
 // ordinary words with them.
 const minSecret = 6
 
-// A Redactor strikes out the values of known secrets, in plain and in the
-// encodings they travel in, and text that is shaped like a credential. It does
-// not change, and is safe for concurrent use.
-type Redactor struct{ values func() *strings.Replacer }
+// A Redactor strikes out the values of known secrets, as package redact finds
+// them, and text that is shaped like a credential. It does not change, and is safe
+// for concurrent use.
+type Redactor struct{ values func() *redact.Values }
 
 // NewRedactor makes a Redactor for the values of secrets. Values shorter than
 // six bytes are not struck out.
@@ -37,33 +34,16 @@ func NewRedactor(secrets ...string) *Redactor {
 // NewLazyRedactor is [NewRedactor] for secrets that are costly to get: they are
 // asked for once, before the first line is written.
 func NewLazyRedactor(secrets func() []string) *Redactor {
-	return &Redactor{sync.OnceValue(func() *strings.Replacer { return replacer(secrets()) })}
-}
-
-func replacer(secrets []string) *strings.Replacer {
-	var pairs []string
-	for _, s := range secrets {
-		if len(s) < minSecret {
-			continue
+	return &Redactor{sync.OnceValue(func() *redact.Values {
+		v := &redact.Values{}
+		for _, s := range secrets() {
+			if len(s) >= minSecret {
+				v.Add(s)
+				v.Add(strings.Trim(strconv.Quote(s), `"`)) // as the log itself writes it
+			}
 		}
-		for _, form := range forms(s) {
-			pairs = append(pairs, form, Struck)
-		}
-	}
-	return strings.NewReplacer(pairs...)
-}
-
-// forms are the spellings in which a value may turn up. A line feed or quote is
-// escaped in JSON, and by the log itself.
-func forms(s string) []string {
-	b := []byte(s)
-	quoted, _ := json.Marshal(s) // a string cannot fail
-	return []string{
-		s, strings.Trim(string(quoted), `"`), strings.Trim(strconv.Quote(s), `"`),
-		url.QueryEscape(s), url.PathEscape(s), hex.EncodeToString(b),
-		base64.StdEncoding.EncodeToString(b), base64.RawStdEncoding.EncodeToString(b),
-		base64.URLEncoding.EncodeToString(b), base64.RawURLEncoding.EncodeToString(b),
-	}
+		return v
+	})}
 }
 
 var (
@@ -76,7 +56,7 @@ var (
 
 // Text strikes secrets out of s.
 func (r *Redactor) Text(s string) string {
-	return credential().ReplaceAllString(r.values().Replace(s), Struck)
+	return credential().ReplaceAllString(r.values().Replace(s, func(int) string { return Struck }), Struck)
 }
 
 // Value strikes secrets out of the value of a named field. Text under a name

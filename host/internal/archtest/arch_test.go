@@ -124,9 +124,9 @@ var imports = map[string][]string{
 	"host/scaffold":        {"host/task", "host/toolchain", "manifests", "sdk"},
 	"host/review":          {"host/sandbox/wasmbin", "manifests", "manifests/bundle", "policies/capability"},
 	"host/install":         {"host/approval", "host/casetest", "host/findings", "host/ledger", "host/registry", "host/review", "host/store", "host/task", "host/trust", "manifests", "manifests/bundle", "policies", "policies/capability"},
-	"host/hostfn":          {"host/jail", "host/sandbox", "host/store", "host/task", "policies", "policies/capability"},
+	"host/hostfn":          {"host/jail", "host/redact", "host/sandbox", "host/store", "host/task", "policies", "policies/capability"},
 	"host/prompt":          {"host/jail", "host/task", "manifests", "manifests/bundle"},
-	"host/recording":       {"host/hostfn", "host/jail", "host/sandbox", "host/sandbox/wasi", "host/store/atomicfile", "host/task", "manifests"},
+	"host/recording":       {"host/hostfn", "host/jail", "host/redact", "host/sandbox", "host/sandbox/wasi", "host/store/atomicfile", "host/task", "manifests"},
 	"host/replay":          {"host/recording", "host/review", "host/runner", "host/task", "manifests", "manifests/bundle"},
 	"host/runner": {
 		"host/adopt", "host/approval", "host/hostfn", "host/prompt", "host/journal", "host/recording", "host/registry", "host/sandbox", "host/sandbox/wasi", "host/sandbox/worker", "host/session", "host/store", "host/task",
@@ -155,7 +155,8 @@ var imports = map[string][]string{
 
 	// Edges and wiring.
 	"host/config":            {"host/task"},
-	"host/telemetry":         nil,
+	"host/redact":            nil,
+	"host/telemetry":         {"host/redact"},
 	"host/npm":               {"host/store/atomicfile", "host/task"},
 	"host/script":            {"host/npm", "host/sandbox", "host/store/atomicfile", "host/task", "sdk", "skills/qjs", "skills/python"},
 	"host":                   {"*"},
