@@ -178,7 +178,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 // openAll opens the sandbox beside the rest, of which it needs nothing.
 func (h *Host) openAll(ctx context.Context) error {
 	opened := make(chan error, 1)
-	go func() { opened <- h.openSandbox(ctx) }()
+	go func() { opened <- sandbox.Contain(func() error { return h.openSandbox(ctx) }) }()
 	var err error
 	for _, open := range []func(context.Context) error{h.openPolicies, h.openJournals, h.openStore} {
 		if err = open(ctx); err != nil {

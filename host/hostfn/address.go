@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/skillet-run/skillet/host/sandbox"
 	"github.com/skillet-run/skillet/policies/capability"
 )
 
@@ -99,7 +100,10 @@ type dialer struct {
 // newDialer makes a dialer that looks names up with r, or the system's resolver.
 func newDialer(r *net.Resolver) *dialer {
 	d := &dialer{Dialer: net.Dialer{Timeout: 10 * time.Second, KeepAlive: -1, Resolver: r}, reserved: reserved()}
-	d.ControlContext = d.control
+	d.ControlContext = func(ctx context.Context, network, address string, c syscall.RawConn) error {
+		// On a goroutine of net/http's, which has nobody else to stop a panic.
+		return sandbox.Contain(func() error { return d.control(ctx, network, address, c) })
+	}
 	return d
 }
 

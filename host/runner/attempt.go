@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"time"
 
@@ -30,13 +31,24 @@ type attempt struct {
 // attempt runs the guest once. Its error is a [task.Error].
 func (r *Runner) attempt(ctx context.Context, run *run) error {
 	a, start := &attempt{run: run}, time.Now()
-	err := r.phases(ctx, a)
+	err := r.contain(a.run, func() error { return r.phases(ctx, a) })
 	denials := a.gather()
 	if err != nil {
 		err = classed(explain(run, denials, err))
 	}
 	a.ended(err)
 	run.tried(err, time.Since(start))
+	return err
+}
+
+// contain calls f. A panic in it is an error of the run and nothing more, and its
+// stack is logged for who looks for the fault.
+func (r *Runner) contain(run *run, f func() error) error {
+	err := sandbox.Contain(f)
+	var fault *sandbox.PanicError
+	if errors.As(err, &fault) {
+		r.log.Error("fault of the host", "run_id", string(run.result.RunID), "skill", run.call.Target.Label, "panic", fault.Value, "stack", fault.Stack)
+	}
 	return err
 }
 

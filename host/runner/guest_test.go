@@ -154,10 +154,16 @@ func inBubble(t *testing.T, f func(t *testing.T, m *machine)) {
 // test.
 func (m *machine) process(change ...func(*runner.Settings)) parts {
 	m.t.Helper()
-	log := hclog.NewNullLogger()
-	rt, err := sandbox.New(m.t.Context(), log, sandbox.Options{
+	return m.processWith(sandbox.Options{
 		Functions: hostfn.Functions(), IdleTimeout: 1000 * time.Hour, // longer than any bubble lasts
-	})
+	}, change...)
+}
+
+// processWith is process with a sandbox of those options.
+func (m *machine) processWith(o sandbox.Options, change ...func(*runner.Settings)) parts {
+	m.t.Helper()
+	log := hclog.NewNullLogger()
+	rt, err := sandbox.New(m.t.Context(), log, o)
 	if err != nil {
 		m.t.Fatal(err)
 	}

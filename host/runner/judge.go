@@ -99,6 +99,7 @@ var kinds = []struct {
 	is   error
 	kind task.Kind
 }{
+	{sandbox.ErrPanic, task.KindInternal},
 	{sandbox.ErrMemory, task.KindLimit},
 	{sandbox.ErrFuel, task.KindLimit},
 	{sandbox.ErrTime, task.KindLimit},
@@ -172,6 +173,8 @@ func said(err error) error {
 func hint(a *run, k task.Kind, err error) string {
 	var trap *sandbox.TrapError
 	switch {
+	case errors.Is(err, sandbox.ErrPanic):
+		return "this is a fault of skillet, not of the skill, and of this call alone; please report it with the log, which has where it happened"
 	case k == task.KindLimit:
 		return raise(err)
 	case errors.As(err, &trap):

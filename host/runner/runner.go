@@ -291,6 +291,10 @@ func (r *Runner) recorded(ctx context.Context, a *run) {
 
 // settle checks the call, and makes it inside its wrappers.
 func (r *Runner) settle(ctx context.Context, a *run) error {
+	return r.contain(a, func() error { return r.checkAndMake(ctx, a) })
+}
+
+func (r *Runner) checkAndMake(ctx context.Context, a *run) error {
 	for _, check := range []func(*run) error{r.choose, r.hasSessions, r.admit} {
 		if err := check(a); err != nil {
 			return err

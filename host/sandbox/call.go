@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -151,11 +152,29 @@ func (m *Module) admit(ctx context.Context, c *Call, began time.Duration, r *Res
 func (m *Module) execute(ctx context.Context, c *Call, l *lane, began time.Duration, r *Result) error {
 	bound := newCallContext(ctx, l, began, c.Limits.Wall)
 	defer bound.release()
-	in, err := m.obtain(bound, c)
-	if err == nil && c.session != nil {
-		err = c.session.enter(in)
-	}
+	in, how, err := m.obtain(bound, c)
 	ready := bound.elapsed()
+	if err == nil {
+		err = contain(func() (err error) {
+			if err = in.prepare(how); err == nil && c.session != nil {
+				err = c.session.enter(in)
+			}
+			ready = bound.elapsed()
+			return in.work(err, ready)
+		})
+	}
+	if errors.Is(err, ErrPanic) {
+		bound.shared = true // whoever was interrupted may have kept it
+	}
+	in.result(r)
+	r.InstantiateTime = ready
+	r.Duration = m.giveBack(in, err, bound, &r.Figures)
+	return err
+}
+
+// work makes the call with an instance that is ready after so long, or failed to
+// become so.
+func (in *instance) work(err error, ready time.Duration) error {
 	if err == nil {
 		err = in.timeOver(ready)
 	}
@@ -168,12 +187,9 @@ func (m *Module) execute(ctx context.Context, c *Call, l *lane, began time.Durat
 		in.observe()
 		err = in.run()
 	}
-	if c.session != nil {
-		err = c.session.leave(in, err)
+	if s := in.call.session; s != nil {
+		err = s.leave(in, err)
 	}
-	in.result(r)
-	r.InstantiateTime = ready
-	r.Duration = m.giveBack(in, err, bound, &r.Figures)
 	return err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
 )
 
@@ -42,9 +43,10 @@ var (
 	// ErrGuest means the guest itself reported an error: the typed error is
 	// [GuestError].
 	ErrGuest = errors.New("guest reported an error")
-	// ErrPanic means Go code below this package panicked. The call failed,
-	// nothing else did.
-	ErrPanic = errors.New("panic contained")
+	// ErrPanic means Go code of the host panicked: this package, the engine below
+	// it, or a host function. The call failed, nothing else did, and its instance
+	// is not used again. The module is not to blame.
+	ErrPanic = errors.New("fault of the host, not of the module: panic")
 	// ErrSession means the state of a session cannot be kept or continued: the
 	// error says why.
 	ErrSession = errors.New("session cannot go on")
@@ -57,6 +59,31 @@ var (
 	// somebody else, or is no directory.
 	ErrCacheDir = errors.New("unsafe cache directory")
 )
+
+// A PanicError is a panic of Go code of the host that was contained. errors.Is
+// matches [ErrPanic].
+type PanicError struct {
+	Value string // what it panicked with, in words
+	Stack string // of the goroutine, for a report of the fault; it may be long
+}
+
+// Error says what happened, without the stack.
+func (e *PanicError) Error() string { return ErrPanic.Error() + ": " + e.Value }
+
+// Is reports whether target is ErrPanic.
+func (e *PanicError) Is(target error) bool { return target == ErrPanic }
+
+// Contain calls f and turns a panic of it into a [PanicError].
+func Contain(f func() error) error { return contain(f) }
+
+func contain(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &PanicError{Value: fmt.Sprint(p), Stack: string(debug.Stack())}
+		}
+	}()
+	return f()
+}
 
 // A LimitError says which limit ended a call, its value, and what to change to
 // raise it. errors.Is matches the limit's sentinel ([ErrMemory] and so on);

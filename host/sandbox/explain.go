@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"errors"
-	"fmt"
 	"runtime"
 	"strings"
 
@@ -25,12 +24,19 @@ func (in *instance) explain(err error) error {
 		return nil
 	case errors.Is(err, ErrPanic):
 		return err
-	case errors.As(err, &internal):
-		return fmt.Errorf("%w: %w", ErrPanic, err)
+	case errors.As(err, &internal), isHostPanic(err.Error()):
+		return &PanicError{Value: rootText(err), Stack: err.Error()}
 	case rootText(err) == "stack overflow":
 		return in.limit("call stack", "about 50 MB", "", ErrStack)
 	}
 	return &TrapError{Reason: rootText(err), Stack: wasmStack(err)}
+}
+
+// isHostPanic tells what the engine says when Go code panicked below the guest,
+// with an error of its own or some other value, from what it says of a guest that
+// trapped.
+func isHostPanic(text string) bool {
+	return !strings.HasPrefix(text, "wasm error: ") && strings.Contains(text, " (recovered by wazero)\n")
 }
 
 // rootText is the text of the innermost error.

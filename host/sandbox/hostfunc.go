@@ -142,7 +142,7 @@ func (f HostFunc) entry() hostEntry {
 		in.checkTime()
 		g := &Guest{in: in}
 		defer g.end()
-		err := f.Call(ctx, g, stack)
+		err := contain(func() error { return f.Call(ctx, g, stack) })
 		in.afterHost(name, err)
 	}
 	return hostEntry{FuncType{f.Module, f.Name, f.Params, f.Results}, run}

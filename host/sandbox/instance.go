@@ -208,15 +208,10 @@ func (in *instance) invoke(export string, params ...uint64) (results []uint64, e
 	return f.stack[:f.n], in.fatal
 }
 
-// enter runs a function of the guest. A panic of the engine is an error.
-func (in *instance) enter(f *guestFunc) (err error) {
+// enter runs a function of the guest.
+func (in *instance) enter(f *guestFunc) error {
 	in.active++
-	defer func() {
-		in.active--
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%w: %v", ErrPanic, p)
-		}
-	}()
+	defer func() { in.active-- }()
 	return f.call.CallWithStack(in.ctx, f.stack)
 }
 
@@ -320,6 +315,8 @@ func (in *instance) afterHost(name string, err error) {
 		in.charge(0) // what the function read and wrote is paid now
 	case errors.As(err, &limit) && err == error(limit):
 		in.stop(err)
+	case errors.Is(err, ErrPanic):
+		in.stop(fmt.Errorf("host function %s: %w", name, err))
 	default:
 		in.stop(&TrapError{Reason: fmt.Sprintf("host function %s: %v", name, err), cause: err})
 	}

@@ -13,43 +13,54 @@ import (
 	"github.com/skillet-run/skillet/host/sandbox/wasi"
 )
 
-// obtain returns an instance that is ready to run the call's export: one that
-// waited, a new one at the module's snapshot, or a new one that ran its
-// initialisation. With an error it returns what there is of it.
-func (m *Module) obtain(ctx *callContext, c *Call) (*instance, error) {
+// obtain returns an instance for the call, to be prepared as it says: one that
+// waited, or a new one. There is one also with an error.
+func (m *Module) obtain(ctx *callContext, c *Call) (*instance, start, error) {
 	files := newFileTree(c)
 	p := m.poolFor(c, files)
 	how, err := p.startFor(ctx, c)
-	if err != nil {
-		return newInstance(m, c, files), err
-	}
-	if in := how.waiting; in != nil {
+	in := how.waiting
+	if in == nil {
+		in = newInstance(m, c, files)
+	} else {
 		in.arm(c, files)
-		in.bind(ctx)
-		in.figures.Pooled = true
-		return in, in.resume()
 	}
-	in := newInstance(m, c, files)
 	in.bind(ctx)
 	if how.at != nil || how.shoot {
 		in.pool = p
 	}
-	err = in.open()
-	switch {
-	case err == nil && how.at == nil:
-		err = in.firstStart()
-	case err == nil:
-		if err = in.attach(how.at); err == nil {
-			err = in.resume()
-		}
+	return in, how, err
+}
+
+// prepare brings the instance to where it runs the call's export: from where it
+// waited, to the module's snapshot, or through its initialisation.
+func (in *instance) prepare(how start) error {
+	if how.waiting != nil {
+		in.figures.Pooled = true
+		return in.resume()
 	}
+	err := contain(func() error { return in.openAt(how.at) })
 	if how.shoot {
 		in.shoot(err)
 	}
 	if err == nil && in.starting {
 		in.begin()
 	}
-	return in, err
+	return err
+}
+
+// openAt makes the instance, at a snapshot unless that is nil.
+func (in *instance) openAt(s *snapshot) error {
+	if err := in.open(); err != nil {
+		return err
+	}
+	if s == nil {
+		return in.firstStart()
+	}
+	if err := in.attach(s); err != nil {
+		return err
+	}
+	return in.resume()
 }
 
 // startFor is take for any call. One of a session needs the snapshot, and waits
@@ -101,7 +112,7 @@ func (in *instance) shoot(failed error) {
 	case in.effects || !in.untouched():
 		pinned = "its initialisation calls the host"
 	default:
-		if s = in.settle(); s == nil {
+		if contain(func() error { s = in.settle(); return nil }) != nil || s == nil {
 			pinned = "the system refused the memory for it"
 		}
 	}
@@ -147,13 +158,7 @@ func (m *Module) giveBack(in *instance, err error, bound *callContext, f *Figure
 		return bound.elapsed()
 	}
 	began := bound.elapsed()
-	fit := in.reusable(err)
-	if fit {
-		var done restored
-		done, err = in.goBack(quiet)
-		f.Strategy, f.DirtyPages = done.how, done.pages
-		fit = err == nil && in.rest(done.pages)
-	}
+	fit := in.reusable(err) && contain(func() error { return in.settleDown(quiet, f) }) == nil
 	ended := bound.elapsed()
 	f.ResetTime = ended - began
 	if fit {
@@ -163,6 +168,19 @@ func (m *Module) giveBack(in *instance, err error, bound *callContext, f *Figure
 		p.drop(in)
 	}
 	return ended
+}
+
+// errNotKept is for an instance that is not worth keeping.
+var errNotKept = errors.New("the instance is too large to keep")
+
+// settleDown brings the instance to where it waits for the next call.
+func (in *instance) settleDown(quiet bool, f *Figures) error {
+	done, err := in.goBack(quiet)
+	f.Strategy, f.DirtyPages = done.how, done.pages
+	if err == nil && !in.rest(done.pages) {
+		err = errNotKept
+	}
+	return err
 }
 
 // reusable reports whether everything a call left behind can be put right.

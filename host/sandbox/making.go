@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"context"
-	"fmt"
 	"sync"
 )
 
@@ -58,15 +57,13 @@ func (ms *makings) enter(name string) (m *making, mine bool) {
 
 // lead makes it. Those who wait hear of it whatever happens.
 func (ms *makings) lead(ctx context.Context, name string, m *making, produce func() (*keptModule, error)) {
-	defer func() {
-		if p := recover(); p != nil {
-			m.kept, m.err = nil, fmt.Errorf("%w: %v", ErrPanic, p)
-		}
-		m.givenUp = m.err != nil && ctx.Err() != nil
-		ms.mu.Lock()
-		delete(ms.now, name)
-		ms.mu.Unlock()
-		close(m.done)
-	}()
-	m.kept, m.err = produce()
+	m.err = contain(func() (err error) {
+		m.kept, err = produce()
+		return err
+	})
+	m.givenUp = m.err != nil && ctx.Err() != nil
+	ms.mu.Lock()
+	delete(ms.now, name)
+	ms.mu.Unlock()
+	close(m.done)
 }

@@ -206,13 +206,3 @@ func (m *Module) Close(ctx context.Context) error {
 	defer m.runtime.users.leave(0)
 	return contain(func() error { return m.code.Close(ctx) })
 }
-
-// contain runs f and turns a panic into an error.
-func contain(f func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%w: %v", ErrPanic, p)
-		}
-	}()
-	return f()
-}

@@ -268,7 +268,7 @@ func (p *pool) remove(in *instance) {
 
 // drop is put for an instance that is not fit to be kept.
 func (p *pool) drop(in *instance) {
-	in.close()
+	_ = contain(func() error { in.close(); return nil })
 	p.pools.mu.Lock()
 	defer p.pools.mu.Unlock()
 	p.remove(in)

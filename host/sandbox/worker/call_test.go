@@ -291,10 +291,23 @@ func TestCallIsTheSame(t *testing.T) {
 // TestPanicInHost fails the call alone.
 func TestPanicInHost(t *testing.T) {
 	t.Parallel()
-	_, m := both(t, reactor(), hostFunctions())
-	_, err := m.Call(t.Context(), sandbox.Call{Export: "panics"})
-	if !errors.Is(err, sandbox.ErrPanic) || !errors.Is(err, sandbox.ErrTrap) {
-		t.Errorf("panic: %v", err)
+	inside, m := both(t, reactor(), hostFunctions())
+	var first *process
+	for name, module := range map[string]caller{"inside": inside, "outside": m} {
+		_, err := module.Call(t.Context(), sandbox.Call{Export: "panics"})
+		var fault *sandbox.PanicError
+		if !errors.Is(err, sandbox.ErrPanic) || errors.Is(err, sandbox.ErrTrap) || !errors.As(err, &fault) ||
+			!strings.Contains(err.Error(), "host function test.panics: fault of the host, not of the module: panic: host function") || !strings.Contains(fault.Stack, "call_test.go") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	m.mu.Lock()
+	if len(m.idle) > 0 {
+		first = m.idle[0].proc
+	}
+	m.mu.Unlock()
+	if first != nil {
+		t.Error("the process of the call waits for the next one")
 	}
 	if r, err := m.Call(t.Context(), sandbox.Call{Export: "echo", Input: []byte("x")}); err != nil || string(r.Output) != "x" {
 		t.Errorf("after that: %q, %v", r.Output, err)

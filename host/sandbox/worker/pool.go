@@ -192,7 +192,11 @@ func (p *Pool) makeSpare() {
 	making := make(chan struct{})
 	p.making = making
 	go func() {
-		proc, err := p.start()
+		var proc *process
+		err := sandbox.Contain(func() (err error) {
+			proc, err = p.start()
+			return err
+		})
 		if err != nil && !errors.Is(err, ErrClosed) {
 			p.log.Warn("no spare worker", "error", err)
 		}

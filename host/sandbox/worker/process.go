@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/skillet-run/skillet/host/confine"
+	"github.com/skillet-run/skillet/host/sandbox"
 )
 
 // A process is a worker as its parent sees it. One goroutine at a time talks
@@ -115,7 +116,7 @@ func (p *process) start(path string) error {
 // live starts the process and waits for its end, on one thread: its walls are
 // put up around the thread before it starts, and it dies with the thread.
 func (p *process) live(cmd *exec.Cmd, begun chan<- error, done chan<- struct{}) {
-	err := startWithin(cmd, p.dir)
+	err := sandbox.Contain(func() error { return startWithin(cmd, p.dir) })
 	if err != nil {
 		begun <- err
 		return

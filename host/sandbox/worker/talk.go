@@ -68,9 +68,12 @@ func (m *Module) admit(ctx context.Context, c sandbox.Call) (r sandbox.Result, e
 		return r, err
 	}
 	t := &talk{module: m, proc: p, call: c}
-	r, err = t.run(ctx)
+	err = sandbox.Contain(func() (err error) {
+		r, err = t.run(ctx)
+		return err
+	})
 	p.worked += time.Since(t.start)
-	m.release(p, t.broken == nil)
+	m.release(p, t.broken == nil && !errors.Is(err, sandbox.ErrPanic))
 	return r, err
 }
 
@@ -198,6 +201,9 @@ func (t *talk) lost(ctx context.Context, err error) error {
 // restore is the error of a call that ended by itself. What came from this
 // process gets its identity back.
 func (t *talk) restore(ctx context.Context, f *sandbox.Failure) error {
+	if errors.Is(t.hostErr, sandbox.ErrPanic) {
+		return t.hostErr // the worker took it for a trap
+	}
 	err := f.Err(t.hostErr)
 	if cause := context.Cause(ctx); err != nil && cause != nil && errors.Is(err, context.Canceled) {
 		return fmt.Errorf("stopped: %w", cause)
@@ -343,15 +349,14 @@ func (t *talk) mayCall(h *hostCall) error {
 
 // perform runs a host function. A panic in it fails this call only, as in a
 // sandbox of this process.
-func (t *talk) perform(ctx context.Context, f *sandbox.HostFunc, side *remoteGuest, stack []uint64) (err error) {
+func (t *talk) perform(ctx context.Context, f *sandbox.HostFunc, side *remoteGuest, stack []uint64) error {
 	g, end := sandbox.RemoteGuest(side)
 	defer end()
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%w: %v", sandbox.ErrPanic, p)
-		}
-	}()
-	return f.Call(ctx, g, stack)
+	err := sandbox.Contain(func() error { return f.Call(ctx, g, stack) })
+	if errors.Is(err, sandbox.ErrPanic) {
+		return fmt.Errorf("host function %s.%s: %w", f.Module, f.Name, err)
+	}
+	return err
 }
 
 // describeHost is the error of a host function as the worker gets it: a limit
