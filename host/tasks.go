@@ -126,15 +126,12 @@ func (h *Host) Tasks(ctx context.Context) (*orchestrator.Orchestrator, error) {
 
 func (h *Host) taskSettings() orchestrator.Settings {
 	s := h.Config.Settings()
-	o := orchestrator.Settings{
+	return orchestrator.Settings{
+		ApproveFrom: task.Risk(s.Tasks.ApproveRisk), Redact: h.redactor(context.Background()).Text,
 		MaxTask: task.Budget{Tokens: s.Budget.Task.Tokens, MicroUSD: budget.MicroUSD(s.Budget.Task.USD)},
 		Lease:   seconds(s.Tasks.TakeoverSeconds),
 		Agent:   builtin.General, Planner: builtin.Planner, Conversation: builtin.Conversation,
 	}
-	if s.Tasks.ApproveRisk != "never" {
-		o.ApproveFrom = task.Risk(s.Tasks.ApproveRisk)
-	}
-	return o
 }
 
 // toolbox are the tools of installed skills, for tasks. What a tool may do was
@@ -253,7 +250,7 @@ func (b toolbox) call(ctx context.Context, c task.ToolCall, pays *budget.Lease) 
 
 // bounds are what a task's call keeps to whatever was granted.
 func bounds(c task.ToolCall) *runner.Bounds {
-	b := &runner.Bounds{Offline: !c.AllowNetwork}
+	b := &runner.Bounds{Offline: !c.AllowNetwork, AskFrom: c.AskFrom}
 	if c.AllowFS {
 		b.Roots = c.Roots
 	}

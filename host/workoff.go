@@ -16,17 +16,17 @@ import (
 
 // Enqueue takes a task in that [Host.WorkOff] does. When too many wait it is turned
 // away, those of low priority first, with a [task.KindLimit] error that says when to
-// try again.
-func (h *Host) Enqueue(ctx context.Context, t task.Task) (task.Run, error) {
+// try again. The task is by's, see [orchestrator.Orchestrator.SubmitBy].
+func (h *Host) Enqueue(ctx context.Context, by approval.Human, t task.Task) (task.Run, error) {
 	o, err := h.Tasks(ctx)
 	if err != nil {
 		return task.Run{}, err
 	}
 	q := h.Queue()
-	if err := q.Admit(ctx, queue.Item{Owner: t.Owner, Priority: urgency(t.Priority)}); err != nil {
+	if err := q.Admit(ctx, queue.Item{Owner: by.Actor(), Priority: urgency(t.Priority)}); err != nil {
 		return task.Run{}, turnedAway(err)
 	}
-	r, err := o.Submit(ctx, t)
+	r, err := o.SubmitBy(ctx, by, t)
 	if err != nil {
 		return r, err
 	}

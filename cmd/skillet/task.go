@@ -55,10 +55,13 @@ func (t *terminal) taskRun() *cli.Command {
 			"`skillet task resume` goes on with it.\n\n" +
 			"Exit codes: 0 when the goal is reached, 1 when it is not (the report says how far it came),\n" +
 			"6 when it waits for you.\n\n" +
+			"Calls that change something wait for you, with what they are called with: `skillet task approve`\n" +
+			"lets them be made. --approve-risk never is for a task that nobody watches.\n\n" +
 			"Examples:\n" +
 			"  skillet task run 'Summarise README.md and list its links' --allow \"fs.read:$PWD/**\"\n" +
 			"  skillet task run 'Which of these is overdue?' --attach invoices.csv\n" +
 			"  skillet task run 'Sort my notes by topic' --dir ~/notes --agent fileops --constraint 'change no file'\n" +
+			"  skillet task run 'Save a summary of README.md to summary.txt' --plan only\n" +
 			"  skillet task run 'Write a skill that counts vowels' --agent code --usd 0.50",
 		Flags: append(append(workFlags(), agentFlag()), taskFlags()...),
 		Action: t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
@@ -88,12 +91,13 @@ func agentFlag() cli.Flag {
 // taskFlags are about one task.
 func taskFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "plan", Usage: "make a plan first: `WHEN` is auto, always or never", Value: string(task.PlanAuto)},
+		&cli.StringFlag{Name: "plan", Usage: "make a plan first: `WHEN` is auto, always or never; with only, it is shown, and followed when you resume the task", Value: string(task.PlanAuto)},
+		&cli.StringFlag{Name: "approve-risk", Usage: "have calls of this `RISK` or more wait for you: low, medium, high, or never for a task that nobody watches (default: the setting tasks.approve_risk)"},
 		&cli.StringSliceFlag{Name: "attach", Usage: "give it the text of this `FILE`; several may be given"},
 		&cli.StringFlag{Name: "input", Usage: "values for it, a `JSON` object"},
 		&cli.StringSliceFlag{Name: "hint", Usage: "`WORDS` that help to find what is remembered about it"},
 		&cli.DurationFlag{Name: "timeout", Usage: "it has to be done in this `TIME`"},
-		&cli.StringFlag{Name: "priority", Usage: "high, normal or low: who goes first in `skillet task work`", Value: string(task.PriorityNormal)},
+		&cli.StringFlag{Name: "priority", Usage: "who goes first in 'skillet task work': `WHICH` is high, normal or low", Value: string(task.PriorityNormal)},
 		&cli.BoolFlag{Name: "detach", Usage: "only take it in, for `skillet task work` or `skillet task resume`"},
 	}
 }
@@ -104,7 +108,7 @@ func (t *terminal) runTask(ctx context.Context, c *cli.Context, h *host.Host, ag
 		return err
 	}
 	if c.Bool("detach") {
-		r, err := h.Enqueue(ctx, wanted)
+		r, err := h.Enqueue(ctx, t.person(), wanted)
 		if err != nil {
 			return err
 		}
@@ -117,7 +121,7 @@ func (t *terminal) runTask(ctx context.Context, c *cli.Context, h *host.Host, ag
 	if err != nil {
 		return err
 	}
-	r, err := o.Submit(ctx, wanted)
+	r, err := o.SubmitBy(ctx, t.person(), wanted)
 	if err != nil {
 		return err
 	}
@@ -151,7 +155,7 @@ func (t *terminal) envelope(c *cli.Context, agent string, goal []string) (task.T
 		return e, err
 	}
 	e.Goal, e.Agent, e.ContextHints = strings.Join(goal, " "), agent, c.StringSlice("hint")
-	e.Planning, e.Priority = task.Planning(c.String("plan")), task.Priority(c.String("priority"))
+	e.Planning, e.Priority, e.ApproveRisk = task.Planning(c.String("plan")), task.Priority(c.String("priority")), task.Risk(c.String("approve-risk"))
 	if d := c.Duration("timeout"); c.IsSet("timeout") {
 		if d <= 0 {
 			return e, task.Errorf(task.KindUsage, "--timeout %s is no time to work in", d)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -163,11 +164,8 @@ func (t *terminal) decideSteps(ctx context.Context, o *orchestrator.Orchestrator
 			continue
 		}
 		t.note("the step %s waits for you: %s", plain(s.ID), plain(s.Title))
-		switch {
-		case s.Tool != "":
-			t.note("  it calls %s with %s", plain(s.Tool), visible(short(string(s.Input), 2000)))
-		case s.Agent != "":
-			t.note("  the agent %s is given: %s", plain(s.Agent), plain(short(s.Goal, 2000)))
+		for _, line := range waitingWords(s) {
+			t.note("  %s", line)
 		}
 		yes, err := t.ask("Let it begin?")
 		if err != nil {
@@ -182,6 +180,23 @@ func (t *terminal) decideSteps(ctx context.Context, o *orchestrator.Orchestrator
 		}
 	}
 	return r.State == task.Queued, nil
+}
+
+// waitingWords say what a step waits for: the calls that it would make, or what an agent
+// is given to do.
+func waitingWords(s task.Step) []string {
+	if len(s.Calls) == 0 {
+		return []string{fmt.Sprintf("the agent %s is given: %s", plain(s.Agent), plain(short(s.Goal, 2000)))}
+	}
+	var lines []string
+	for _, c := range s.Calls {
+		more := ""
+		if n := c.InputBytes - len(c.Input); n > 0 {
+			more = fmt.Sprintf(" ... %d bytes more", n)
+		}
+		lines = append(lines, fmt.Sprintf("it calls %s with %s%s", plain(c.Tool), visible(c.Input), more), "  "+plain(c.Reason))
+	}
+	return lines
 }
 
 // concluded prints what came out, and says by the exit code what that is.
@@ -207,6 +222,9 @@ func (t *terminal) concluded(ctx context.Context, r task.Run) error {
 	case task.Cancelled:
 		return t.standing(task.Errorf(task.KindConflict, "the task %s was cancelled: %s", id, r.Reason).WithHint("`skillet task show %s` says how far it came", id))
 	default:
+		if r.State == task.Paused && r.Phase == task.PhaseAct {
+			t.showSteps(r)
+		}
 		if err := ctx.Err(); err != nil {
 			t.note("the task %s stands: `skillet task resume %s` goes on with it", id, id)
 			return err
@@ -216,6 +234,28 @@ func (t *terminal) concluded(ctx context.Context, r task.Run) error {
 	}
 	t.printAnswer(r)
 	return nil
+}
+
+// showSteps prints the steps of a plan of which none was begun.
+func (t *terminal) showSteps(r task.Run) {
+	if t.json || slices.ContainsFunc(r.Steps, func(s task.Step) bool { return s.State != task.StepPending }) {
+		return
+	}
+	for _, s := range r.Steps {
+		what := "the agent " + s.Agent
+		if s.Tool != "" {
+			what = s.Tool + " with " + string(s.Input)
+		}
+		asks := ""
+		if s.Approval {
+			asks = "; waits for you"
+		}
+		t.say("%s: %s", plain(s.ID), plain(s.Title))
+		t.say("  %s%s", visible(short(what, 2000)), asks)
+	}
+	if r.Risk != "" {
+		t.say("risk: %s%s", r.Risk, because(plain(r.RiskReason), nil))
+	}
 }
 
 // standing is an error that JSON was printed for already.

@@ -50,6 +50,9 @@ func (t *terminal) showTask(v shownTask) {
 	if len(v.Task.Roots) > 0 {
 		t.say("  files in: %s", plain(strings.Join(v.Task.Roots, ", ")))
 	}
+	if v.Task.ApproveRisk != "" {
+		t.say("  asks you: %s", askWords(v.Task.ApproveRisk))
+	}
 	if r.Risk != "" {
 		t.say("  risk:     %s%s", r.Risk, because(plain(r.RiskReason), nil))
 	}
@@ -71,6 +74,13 @@ func (t *terminal) showTask(v shownTask) {
 	if r.State == task.WaitingApproval {
 		t.note("`skillet task approve %s` or `refuse`; then `skillet task resume %s`", shortID(r.TaskID), shortID(r.TaskID))
 	}
+}
+
+func askWords(r task.Risk) string {
+	if r == task.RiskNever {
+		return "about no call"
+	}
+	return "about calls of " + string(r) + " risk or more"
 }
 
 func agentWords(r task.Run) string {
@@ -98,6 +108,11 @@ func (t *terminal) showStep(s task.Step) {
 		t.say("      %s", plain(s.Error.Message))
 		if s.Error.Hint != "" {
 			t.say("      hint: %s", plain(s.Error.Hint))
+		}
+	}
+	if s.State == task.StepWaiting && s.Proposal == "" {
+		for _, line := range waitingWords(s) {
+			t.say("      %s", line)
 		}
 	}
 	if s.Proposal != "" {

@@ -84,7 +84,7 @@ type Tasks struct {
 	QueueLimit      int     `koanf:"queue_limit" doc:"how many tasks may wait; less urgent ones are turned away before"`
 	TimeoutSeconds  float64 `koanf:"timeout_seconds" doc:"the longest that one run of a task may take, in seconds"`
 	TakeoverSeconds float64 `koanf:"takeover_seconds" doc:"how long after its process died another process goes on with a task, in seconds"`
-	ApproveRisk     string  `koanf:"approve_risk" doc:"tool calls of a plan that have this risk or more wait for a person: low, medium, high, or never"`
+	ApproveRisk     string  `koanf:"approve_risk" doc:"calls of tools in tasks that have this risk or more wait for a person, with or without a plan: low, medium, high, or never"`
 }
 
 // Memory says how much is remembered, and by what it is found.

@@ -60,6 +60,10 @@ func (w *work) ready(places int) (begin []task.Step, err error) {
 	if !slices.ContainsFunc(r.Steps, func(s task.Step) bool { return s.State == task.StepPending }) {
 		return nil, nil
 	}
+	acts, err := w.acting(r.Steps)
+	if err != nil {
+		return nil, err
+	}
 	var told []func()
 	err = w.update(func(r *task.Run) error {
 		begin, told = nil, nil
@@ -76,15 +80,18 @@ func (w *work) ready(places int) (begin []task.Step, err error) {
 			if s.State != task.StepPending || !allFinal(r, s.After) || r.State != task.Running {
 				continue
 			}
+			if !inTurn(r.Steps, s, acts) && !unasked(r, s) {
+				continue
+			}
 			to := task.StepRunning
 			switch {
-			case s.Approval && !s.Approved:
+			case s.Approval && !s.Approved && s.Tool == "": // of a tool, the very call waits
 				to = task.StepWaiting
 				told = append(told, func() { w.tell(event.TaskWaiting, s.Title, stepData{Step: s.ID, Agent: s.Agent, Tool: s.Tool}) })
 			case len(begin) >= places:
 				continue
 			default:
-				s.StartedAt, s.Call = time.Now().UTC(), ""
+				s.StartedAt, s.Calls = time.Now().UTC(), nil
 			}
 			if err := s.Move(to); err != nil {
 				return err
@@ -128,9 +135,10 @@ type outcome struct {
 	state task.StepState
 	out   output
 	err   *task.Error
-	// proposal and call are what waits for a person.
-	proposal, call string
-	hopeless       bool
+	// calls are what waits for a person, for the sake of a proposal when that is named.
+	calls    []task.WaitingCall
+	proposal string
+	hopeless bool
 }
 
 // output is what a step answered, as it is kept.
@@ -196,7 +204,7 @@ func (w *work) ended(s task.Step, o outcome) error {
 		if at == nil || r.State.Final() {
 			return nil
 		}
-		at.Error, at.Proposal, at.Call, at.Hopeless = o.err, o.proposal, o.call, o.hopeless
+		at.Error, at.Proposal, at.Calls, at.Hopeless = o.err, o.proposal, o.calls, o.hopeless
 		at.Output, at.OutputBytes, at.Untrusted = cut(o.out.Text, maxShown), len(o.out.Text), o.out.Untrusted
 		if o.out.Report != nil {
 			at.Confidence = o.out.Report.Confidence
@@ -271,7 +279,7 @@ func (w *work) doTool(s task.Step) (outcome, error) {
 	if err != nil {
 		return outcome{state: task.StepFailed, err: task.AsError(err)}, nil
 	}
-	sc := &scope{w: w, name: s.ID, agent: w.now().Agent, tools: w.tools, lease: w.lease, again: s.Strategy != "", soft: w.soft, single: true}
+	sc := &scope{w: w, name: s.ID, agent: w.now().Agent, tools: w.tools, lease: w.lease, again: s.Strategy != "", soft: w.soft, single: true, approval: s.Approval}
 	res, err := sc.Call(w.soft, agent.Call{Tool: s.Tool, Input: input})
 	if err != nil {
 		return sc.stop(err)
@@ -318,10 +326,10 @@ func (w *work) find(step string) (answer, error) {
 // has to stop, or that the step waits, or failed.
 func (s *scope) stop(err error) (outcome, error) {
 	s.mu.Lock()
-	waits, why := s.waits, s.why
+	waits, why, proposal := s.waits, s.why, s.proposal
 	s.mu.Unlock()
 	if errors.Is(err, errWaiting) && waits != nil {
-		return outcome{state: task.StepWaiting, err: why, proposal: proposalOf(why), call: waits.place()}, nil
+		return outcome{state: task.StepWaiting, err: why, proposal: proposal, calls: waits}, nil
 	}
 	for _, reason := range []error{errPaused, errCancelled, errLost, errInterrupted, errDeadline} {
 		if errors.Is(err, reason) {

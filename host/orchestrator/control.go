@@ -9,7 +9,6 @@ import (
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/event"
 	"github.com/skillet-run/skillet/host/task"
-	"github.com/skillet-run/skillet/plugins/agent"
 )
 
 // move makes a transition of a task, and tells it.
@@ -85,13 +84,11 @@ func (o *Orchestrator) decide(ctx context.Context, h approval.Human, id string, 
 		return task.Run{}, err
 	}
 	d.By, d.At, d.Notes = h.Actor(), time.Now().UTC(), line(d.Notes)
-	var refused []*task.Step
 	r, err := o.change(ctx, id, func(r *task.Run) error {
 		if r.State != task.WaitingApproval {
 			return task.Errorf(task.KindConflict, "it is %s, and waits for nobody", r.State)
 		}
-		var err error
-		if refused, err = decideSteps(r, d); err != nil {
+		if err := decideSteps(r, d); err != nil {
 			return err
 		}
 		if slices.ContainsFunc(r.Steps, func(s task.Step) bool { return s.State == task.StepWaiting }) {
@@ -102,11 +99,6 @@ func (o *Orchestrator) decide(ctx context.Context, h approval.Human, id string, 
 		}
 		return r.Move(task.Refuse, "")
 	})
-	for _, s := range refused {
-		if err == nil && s.Call != "" {
-			err = o.refuseCall(ctx, id, s, d)
-		}
-	}
 	if err != nil {
 		return r, named(id, err)
 	}
@@ -115,10 +107,8 @@ func (o *Orchestrator) decide(ctx context.Context, h approval.Human, id string, 
 	return r, nil
 }
 
-// decideSteps says to the steps that wait what a person decided, and returns those
-// whose call was refused.
-func decideSteps(r *task.Run, d task.Decision) ([]*task.Step, error) {
-	var calls []*task.Step
+// decideSteps says to the steps that wait what a person decided.
+func decideSteps(r *task.Run, d task.Decision) error {
 	found := false
 	for i := range r.Steps {
 		s := &r.Steps[i]
@@ -126,46 +116,33 @@ func decideSteps(r *task.Run, d task.Decision) ([]*task.Step, error) {
 			continue
 		}
 		if found = true; d.Approved && s.Proposal != "" {
-			return nil, task.Errorf(task.KindConflict, "the step %s waits for the proposal %s", s.ID, s.Proposal).
+			return task.Errorf(task.KindConflict, "the step %s waits for the proposal %s", s.ID, s.Proposal).
 				WithHint("`skillet approvals approve %s`, then `skillet task resume %s`", s.Proposal, r.TaskID)
 		}
 		one := d
 		one.Step = s.ID
+		for _, c := range s.Calls {
+			one.Calls = append(one.Calls, c.Place)
+		}
 		r.Approvals = append(r.Approvals, one)
 		if err := decideStep(s, d); err != nil {
-			return nil, err
-		}
-		if !d.Approved && s.Call != "" {
-			calls = append(calls, s)
+			return err
 		}
 	}
 	if !found {
-		return nil, task.Errorf(task.KindNotFound, "no step %s waits for a person", d.Step)
+		return task.Errorf(task.KindNotFound, "no step %s waits for a person", d.Step)
 	}
-	return calls, nil
+	return nil
 }
 
 // decideStep makes the transition of one step. An agent whose call was refused goes
 // on, and is told.
 func decideStep(s *task.Step, d task.Decision) error {
-	if d.Approved || s.Call != "" && s.Agent != "" {
-		s.Approved = true
+	if d.Approved || len(s.Calls) > 0 && s.Agent != "" {
+		s.Approved = s.Approved || len(s.Calls) == 0
 		return s.Move(task.StepPending)
 	}
 	s.Error = task.Errorf(task.KindDenied, "refused by %s", d.By)
 	s.FinishedAt = d.At
 	return s.Move(task.StepDenied)
-}
-
-// refuseCall answers a call that waited for a person.
-func (o *Orchestrator) refuseCall(ctx context.Context, id string, s *task.Step, d task.Decision) error {
-	key := keptKey + id + "/" + s.Call
-	k, revision, found, err := read[kept](ctx, o.kv, key)
-	if err != nil || !found {
-		return err
-	}
-	k.Done, k.Waits = true, false
-	k.Result = &agent.ToolResult{Kind: string(task.KindDenied), Text: "a person refused this call"}
-	k.Hint = ""
-	return write(ctx, o.kv, key, k, revision)
 }

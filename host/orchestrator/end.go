@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/skillet-run/skillet/host/event"
@@ -23,6 +24,8 @@ func (w *work) end(err error) (task.Run, error) {
 		return w.leave(func(*task.Run) error { return nil })
 	case errors.Is(err, errWaiting):
 		return w.wait()
+	case errors.Is(err, errPlanned):
+		return w.hold()
 	case errors.Is(err, errInterrupted):
 		return w.leave(func(r *task.Run) error {
 			if r.State != task.Running { // somebody paused or cancelled it meanwhile
@@ -101,6 +104,20 @@ func (w *work) wait() (task.Run, error) {
 	return r, nil
 }
 
+// hold pauses the task, whose plan was made and is not to be followed yet.
+func (w *work) hold() (task.Run, error) {
+	r, err := w.leave(func(r *task.Run) error {
+		if r.State != task.Running {
+			return nil
+		}
+		return r.Move(task.Pause, errPlanned.Error())
+	})
+	if err == nil && r.State == task.Paused {
+		w.tell(event.TaskPaused, r.Reason, nil)
+	}
+	return r, err
+}
+
 // waitsFor says what a task waits for.
 func waitsFor(r *task.Run) string {
 	for _, s := range r.Steps {
@@ -109,10 +126,22 @@ func waitsFor(r *task.Run) string {
 		case s.Proposal != "":
 			return "the step " + s.ID + " needs an approval: " + s.Proposal
 		default:
-			return "a person has to agree to the step " + s.ID + ": " + line(s.Title)
+			return "a person has to agree to the step " + s.ID + ": " + line(s.Title+callsOf(s.Calls))
 		}
 	}
 	return "a person has to agree"
+}
+
+// callsOf names the calls that a step waits for.
+func callsOf(calls []task.WaitingCall) string {
+	if len(calls) == 0 {
+		return ""
+	}
+	more := ""
+	if n := len(calls) - 1; n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	return fmt.Sprintf(" (%s with %s%s, %s)", calls[0].Tool, cut(calls[0].Input, 200), more, calls[0].Reason)
 }
 
 // notice tells the owner of the task, who may not be reached.

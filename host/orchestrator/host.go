@@ -34,8 +34,9 @@ type scope struct {
 	lease *budget.Lease
 	// again has calls whose effect is there already answered with what is known of it.
 	again bool
-	// single is the one call of a step without an agent.
-	single bool
+	// single is the one call of a step without an agent, and approval says that a person
+	// has to agree to it whatever its risk.
+	single, approval bool
 	// planning has it call nothing that changes something.
 	planning bool
 	// thoughts is how often the agent may think; 0 for no bound of its own.
@@ -48,8 +49,10 @@ type scope struct {
 	fatal  error // why nothing more is answered
 	used   map[string]int
 	thinks int
-	waits  *kept // the call that waits for a person, and its proposal
+	waits  []task.WaitingCall // what waits for a person, why, and the proposal if there is one
 	why    *task.Error
+
+	proposal string
 }
 
 // close has everything that the agent still asks fail.
@@ -285,28 +288,67 @@ func (s *scope) Call(ctx context.Context, c agent.Call) (agent.ToolResult, error
 	return s.settle(ctx, k, found, c)
 }
 
-// Calls implements agent.Parallel: the calls are numbered in their order and made
-// side by side.
+// A numbered is a call that has its number, with what is kept of it.
+type numbered struct {
+	agent.Call
+	k     kept
+	found bool
+}
+
+// Calls implements agent.Parallel: the calls are numbered in their order. Those that
+// only read are made side by side, and one that may change something when all before
+// it have ended and none after it has begun. When some need a person, none is made
+// before that person has decided about them.
 func (s *scope) Calls(ctx context.Context, calls []agent.Call) ([]agent.ToolResult, error) {
-	type numbered struct {
-		k     kept
-		found bool
-	}
 	all := make([]numbered, len(calls))
 	for i, c := range calls {
-		var err error
-		if all[i].k, all[i].found, err = s.take(askCall, c.Tool, asked(c)); err != nil {
+		k, found, err := s.take(askCall, c.Tool, asked(c))
+		if err != nil {
 			return nil, err
 		}
+		all[i] = numbered{c, k, found}
 	}
+	if err := s.askFirst(ctx, all); err != nil {
+		return nil, err
+	}
+	var results []agent.ToolResult
+	for len(all) > 0 {
+		n := s.together(all)
+		some, err := s.sideBySide(ctx, all[:n])
+		if err != nil {
+			return nil, err
+		}
+		results, all = append(results, some...), all[n:]
+	}
+	return results, nil
+}
+
+// together is how many calls at the beginning of a list may be made side by side: one
+// that may change something is alone.
+func (s *scope) together(calls []numbered) int {
+	n := slices.IndexFunc(calls, func(c numbered) bool {
+		t := s.tool(c.Tool)
+		return t != nil && !t.ReadOnly
+	})
+	switch n {
+	case -1:
+		return len(calls)
+	case 0:
+		return 1
+	}
+	return n
+}
+
+// sideBySide makes calls, as many at once as the settings say.
+func (s *scope) sideBySide(ctx context.Context, calls []numbered) ([]agent.ToolResult, error) {
 	results, errs := make([]agent.ToolResult, len(calls)), make([]error, len(calls))
 	places := make(chan struct{}, s.w.o.settings.Parallel)
 	var running sync.WaitGroup
-	for i := range calls {
+	for i, c := range calls {
 		places <- struct{}{}
 		running.Go(func() {
 			defer func() { <-places }()
-			results[i], errs[i] = s.settle(ctx, all[i].k, all[i].found, calls[i])
+			results[i], errs[i] = s.settle(ctx, c.k, c.found, c.Call)
 		})
 	}
 	running.Wait()

@@ -179,10 +179,12 @@ type Settings struct {
 	// ThinkingTokens is how many tokens the strategy thinking_mode has models think;
 	// zero means 4096.
 	ThinkingTokens int
-	// ApproveFrom is the risk from which on steps that change something wait for a
-	// person; empty for none. Steps that say so and agents whose definition says so
-	// wait in any case.
+	// ApproveFrom is the risk from which on calls wait for a person, whoever makes them;
+	// empty for none but those that a plan says so of, and [task.RiskNever] for none at
+	// all. Agents whose definition says so wait in any case.
 	ApproveFrom task.Risk
+	// Redact takes secrets out of what a person is shown of calls; nil takes nothing out.
+	Redact func(string) string
 	// Agent does what no other agent is for, Planner plans, and Conversation talks;
 	// empty for "general", "planner" and "conversation".
 	Agent, Planner, Conversation string

@@ -57,7 +57,7 @@ func (w *work) single(name string) *agent.Plan {
 // wantsPlan reports whether a plan is to be made first.
 func (w *work) wantsPlan(r *task.Run) bool {
 	switch w.task.Planning {
-	case task.PlanAlways:
+	case task.PlanAlways, task.PlanOnly:
 		return true
 	case task.PlanNever:
 		return false
@@ -219,7 +219,7 @@ func (w *work) steps(p agent.Plan, prefix string) ([]task.Step, error) {
 		}
 		step := task.Step{
 			ID: prefix + s.ID, Title: line(s.Title), Tool: s.Tool, Input: prefixed(s.Input, prefix), Agent: name, Goal: s.Goal,
-			Approval: s.Approval || name != "" && def.ApprovalRequired || w.needsPerson(s.Tool, def), State: task.StepPending,
+			Approval: s.Approval && w.askFrom() != task.RiskNever || name != "" && def.ApprovalRequired || w.needsPerson(s.Tool), State: task.StepPending,
 		}
 		for _, id := range s.After {
 			step.After = append(step.After, prefix+id)
@@ -260,15 +260,11 @@ func (w *work) answering(prefix string, after []string, steps []task.Step) task.
 	}
 }
 
-// needsPerson reports whether the settings have a person agree to a step. Which tools
-// an agent will call nobody knows before: what its definition says counts for its
-// steps, and what was granted bounds them.
-func (w *work) needsPerson(tool string, d Definition) bool {
-	from := w.o.settings.ApproveFrom
-	if tool == "" || from == "" || from == task.RiskLow {
-		return false
-	}
-	return severity(w.stepRisk(tool, d)) >= severity(from)
+// needsPerson reports whether a person has to agree to the call of a step. Which tools
+// an agent will call nobody knows before: its calls wait when it makes them.
+func (w *work) needsPerson(tool string) bool {
+	t := w.toolOf(tool)
+	return t != nil && w.askFrom().Asks(t.risk())
 }
 
 // stepRisk is what a step can do: that of its tool, or of the worst tool that its
@@ -279,15 +275,11 @@ func (w *work) stepRisk(tool string, d Definition) task.Risk {
 	}
 	worst := task.RiskLow
 	for _, t := range w.tools {
-		if d.allows(t) && severity(t.risk()) > severity(worst) {
+		if d.allows(t) && t.risk().Above(worst) {
 			worst = t.risk()
 		}
 	}
 	return worst
-}
-
-func severity(r task.Risk) int {
-	return slices.Index([]task.Risk{task.RiskLow, task.RiskMedium, task.RiskHigh}, r)
 }
 
 // risk is that of a plan: the worst of its steps, or what the plan itself says if that
@@ -302,12 +294,12 @@ func (w *work) risk(p agent.Plan, steps []task.Step) (task.Risk, string) {
 		if err != nil {
 			continue
 		}
-		if r := w.stepRisk(s.Tool, d); severity(r) > severity(worst) {
+		if r := w.stepRisk(s.Tool, d); r.Above(worst) {
 			worst = r
 			why = fmt.Sprintf("%s in the step %s may change something", cmp.Or(s.Tool, "the agent "+s.Agent), s.ID)
 		}
 	}
-	if severity(task.Risk(p.Risk)) > severity(worst) {
+	if task.Risk(p.Risk).Above(worst) {
 		return task.Risk(p.Risk), line(p.Reason)
 	}
 	return worst, why

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/event"
 	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/host/task"
@@ -18,8 +19,36 @@ import (
 // Submit takes a task in and keeps it: when it returns, the task is not lost any
 // more. It is queued, and [Orchestrator.Run] does it. The ID and the time are set
 // here; submitting an ID that is there already is a [task.KindConflict] error, and
-// a task that breaks a rule one of [task.KindUsage].
+// a task that breaks a rule one of [task.KindUsage]. One that has persons asked about
+// less than the settings is a [task.KindDenied] error, see [Orchestrator.SubmitBy].
 func (o *Orchestrator) Submit(ctx context.Context, t task.Task) (task.Run, error) {
+	if t.ApproveRisk != "" && laxer(t.ApproveRisk, o.settings.ApproveFrom) {
+		return task.Run{}, task.Errorf(task.KindDenied, "only a person can have a task ask from the risk %s on: here it is %s", t.ApproveRisk, o.settings.ApproveFrom)
+	}
+	return o.submit(ctx, t)
+}
+
+// SubmitBy takes a task of a person in, as [Orchestrator.Submit] does: the person may say
+// that calls of it need no approval which the settings have others ask for.
+func (o *Orchestrator) SubmitBy(ctx context.Context, h approval.Human, t task.Task) (task.Run, error) {
+	if err := h.Check(); err != nil {
+		return task.Run{}, err
+	}
+	t.Owner = h.Actor()
+	return o.submit(ctx, t)
+}
+
+// laxer reports whether asking from the risk a on asks about less than from b on.
+func laxer(a, b task.Risk) bool {
+	for _, r := range []task.Risk{task.RiskLow, task.RiskMedium, task.RiskHigh} {
+		if b.Asks(r) && !a.Asks(r) {
+			return true
+		}
+	}
+	return false
+}
+
+func (o *Orchestrator) submit(ctx context.Context, t task.Task) (task.Run, error) {
 	t.ID, t.CreatedAt = cmp.Or(t.ID, task.NewID()), time.Now().UTC()
 	if err := t.Check(); err != nil {
 		return task.Run{}, err

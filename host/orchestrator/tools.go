@@ -81,15 +81,7 @@ func offered(tools []Tool) []provider.Tool {
 }
 
 // risk is what a call of the tool can do.
-func (t Tool) risk() task.Risk {
-	switch {
-	case t.ReadOnly:
-		return task.RiskLow
-	case t.Idempotent:
-		return task.RiskMedium
-	}
-	return task.RiskHigh
-}
+func (t Tool) risk() task.Risk { return task.RiskOf(t.ReadOnly, t.Idempotent) }
 
 // repeatable reports whether a call may be made again when nobody knows how it ended.
 func (t Tool) repeatable() bool { return t.ReadOnly || t.Idempotent }
@@ -101,22 +93,35 @@ func (s *scope) act(k kept, c agent.Call) (kept, error) {
 	if refusal := s.refuse(t, c); refusal != nil {
 		return s.refused(k, refusal)
 	}
-	k.Effect, k.Waits = !t.repeatable(), false
-	if k.Effect {
+	if k.Effect = k.Effect || !t.repeatable(); k.Effect {
 		if had := s.before(c.Tool, k.Input); had != nil {
 			return s.done(k, had)
 		}
-		if err := s.w.keep(k); err != nil { // begun
+	}
+	d := s.w.decided(k)
+	if d != nil && !d.Approved || s.w.refusedBefore(k) {
+		k.Refused = true
+		return s.refused(k, task.Errorf(task.KindDenied, "a person refused this call"))
+	}
+	if why := s.mustAsk(*t); why != "" && d == nil {
+		return k, s.wait([]numbered{{c, k, false}}, why)
+	}
+	k.Waits = false
+	if k.Effect { // begun
+		if err := s.w.keep(k); err != nil {
 			return k, err
 		}
 	}
-	call := s.call(k, *t, c)
+	call := s.call(k, *t, c, d != nil)
 	began := time.Now()
 	ctx, done := s.bounded()
 	defer done()
 	res := s.w.o.ports.Tools.Call(ctx, call, s.lease)
-	if !res.OK && res.Error != nil && res.Error.Kind == task.KindApproval {
-		return k, s.wait(k, res.Error)
+	switch {
+	case len(res.Asked) > 0:
+		return s.waitWithin(k, c, res.Asked)
+	case !res.OK && res.Error != nil && res.Error.Kind == task.KindApproval:
+		return s.waitElsewhere(k, c, res.Error)
 	}
 	if !res.OK && ctx.Err() != nil {
 		return s.givenUp(ctx, k)
@@ -147,6 +152,8 @@ func (s *scope) refuse(t *Tool, c agent.Call) *task.Error {
 		return task.Errorf(task.KindDenied, "%q is no tool of this task", cut(c.Tool, maxToolName))
 	case s.planning && !t.ReadOnly:
 		return task.Errorf(task.KindDenied, "%s may change something, and is not called while a plan is made", t.Name)
+	case s.planning && s.w.askFrom().Asks(t.risk()):
+		return task.Errorf(task.KindDenied, "a person has to agree to calls of %s, and none is asked while a plan is made", t.Name)
 	case len(c.Input) > task.MaxInputs:
 		return task.Errorf(task.KindLimit, "the input of %s has %d bytes; at most %d are accepted", t.Name, len(c.Input), task.MaxInputs)
 	case s.w.calls() >= s.w.o.settings.MaxCalls:
@@ -205,15 +212,20 @@ func (s *scope) done(k kept, had *kept) (kept, error) {
 }
 
 // call is the call of a tool for an agent.
-func (s *scope) call(k kept, t Tool, c agent.Call) task.ToolCall {
+// agreed says that a person agreed to it.
+func (s *scope) call(k kept, t Tool, c agent.Call, agreed bool) task.ToolCall {
 	input := c.Input
 	if len(input) == 0 {
 		input = json.RawMessage(`{}`)
 	}
+	from := s.w.askFrom()
+	if agreed || from == task.RiskNever {
+		from = ""
+	}
 	return task.ToolCall{
 		Name: t.Name, Skill: t.Skill, Tool: t.Tool, Args: input,
 		AllowNetwork: !s.w.task.Offline, AllowFS: len(s.w.task.Roots) > 0, Roots: s.w.task.Roots,
-		Task: s.w.task.ID, Step: s.name, Key: s.w.task.ID + "/" + k.place(), Caller: "agent:" + cmp.Or(s.agent, "orchestrator"),
+		Task: s.w.task.ID, Step: s.name, Key: s.w.task.ID + "/" + k.place(), Caller: "agent:" + cmp.Or(s.agent, "orchestrator"), AskFrom: from,
 	}
 }
 
@@ -240,18 +252,6 @@ func (s *scope) givenUp(ctx context.Context, k kept) (kept, error) {
 		return k, stop
 	}
 	return k, task.Errorf(task.KindLimit, "step %s: %s took longer than the step may: %w", s.name, k.Subject, ctx.Err())
-}
-
-// wait stops the scope because a call needs a person. The call was not made.
-func (s *scope) wait(k kept, why *task.Error) error {
-	k.Waits, k.Done = true, false
-	if err := s.w.keep(k); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	s.waits, s.why = &k, why
-	s.mu.Unlock()
-	return errWaiting
 }
 
 // result is what an agent is told of a result, and what is kept of it beside.

@@ -47,6 +47,8 @@ type kept struct {
 	Uncertain bool   `json:"uncertain,omitempty"`
 	Waits     bool   `json:"waits,omitempty"`
 	Reused    string `json:"reused,omitempty"`
+	// Refused says that a person refused it.
+	Refused bool `json:"refused,omitempty"`
 
 	Response *provider.Response `json:"response,omitempty"`
 	MicroUSD int64              `json:"micro_usd,omitempty"`

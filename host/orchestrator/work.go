@@ -23,6 +23,7 @@ var (
 	errWaiting     = errors.New("the task waits for a person")
 	errInterrupted = errors.New("the process that works on the task is to end")
 	errDeadline    = errors.New("the deadline of the task has passed")
+	errPlanned     = errors.New("the plan is made, and waits to be followed")
 )
 
 // work is what one process does on one task.
@@ -378,6 +379,9 @@ func (w *work) phases() error {
 			if err := w.update(func(r *task.Run) error { r.Phase = next; return nil }); err != nil {
 				return err
 			}
+		}
+		if at == task.PhasePlan && next == task.PhaseAct && w.task.Planning == task.PlanOnly {
+			return errPlanned
 		}
 		at = next
 	}

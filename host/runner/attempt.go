@@ -175,7 +175,7 @@ func (r *Runner) lend(_ context.Context, a *attempt) error {
 		return nil
 	}
 	a.env = hostfn.NewEnv(a.onStage(hostfn.Settings{
-		Granted: a.granted, Beyond: a.call.Bounds.beyond, Approved: a.approved(), Policies: r.policies, Principal: a.principal(),
+		Granted: a.granted, Beyond: a.beyond, Approved: a.approved(), Policies: r.policies, Principal: a.principal(),
 		Home: r.settings.Home, Own: r.settings.Own, Workspace: a.call.Workspace,
 		Limits: hostfn.Limits{Files: a.limits.Files, LogBytes: a.limits.LogBytes},
 		KV:     a.state(r.kv), KVQuotaBytes: a.manifest.Limits().KVBytes, KVSchema: kvSchema(a.manifest),

@@ -1,9 +1,13 @@
 package runner
 
 import (
+	"bytes"
+	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/policies/capability"
 )
 
@@ -14,6 +18,61 @@ type Bounds struct {
 	Roots []string
 	// Offline has no request be sent.
 	Offline bool
+	// AskFrom is the risk from which on a call that is made from within another is not
+	// made, because a person has to agree first; empty for none. The result of the outer
+	// call says which one it was.
+	AskFrom task.Risk
+}
+
+// maxAskedInput bounds how much of the input of a call is kept that was not made.
+const maxAskedInput = 64 << 10
+
+// bind has a run keep to its bounds, now that its tool is known: one that says that it
+// changes nothing writes no file, and one that a skill makes, of its own accord or as
+// its fallback, may have to wait for a person.
+func (r *Runner) bind(a *run) error {
+	b := a.call.Bounds
+	if b == nil {
+		return nil
+	}
+	if a.tool.ReadOnly {
+		a.granted = without(a.granted, capability.FSWrite)
+	}
+	risk := task.RiskOf(a.tool.ReadOnly, a.tool.Idempotent)
+	if a.part != asCall && a.part != asFallback || !b.AskFrom.Asks(risk) {
+		return nil
+	}
+	call := task.AskedCall{Skill: a.manifest.Name, Tool: a.tool.Name, Risk: risk}
+	if len(a.call.Input) <= maxAskedInput && json.Valid(a.call.Input) {
+		call.Input = a.call.Input
+	}
+	for at := a.from; at != nil; at = at.from {
+		at.asks(call)
+	}
+	return task.Errorf(task.KindApproval, "a person has to agree to %s:%s: %s", call.Skill, call.Tool, risk.Reason())
+}
+
+// asks notes a call that was not made, once.
+func (a *run) asks(call task.AskedCall) {
+	known := slices.ContainsFunc(a.result.Asked, func(c task.AskedCall) bool {
+		return c.Skill == call.Skill && c.Tool == call.Tool && bytes.Equal(c.Input, call.Input)
+	})
+	if !known && len(a.result.Asked) < maxCalls {
+		a.result.Asked = append(a.result.Asked, call)
+	}
+}
+
+// without is a set without what allows an action.
+func without(s capability.Set, action capability.Action) capability.Set {
+	return capability.NewSet(slices.DeleteFunc(s.All(), func(c capability.Capability) bool { return c.Action() == action })...)
+}
+
+// beyond says why no grant helps a run with a request; empty for one within its bounds.
+func (a *run) beyond(r capability.Request) string {
+	if a.call.Bounds != nil && a.tool.ReadOnly && r.Action == capability.FSWrite {
+		return "the tool says that it changes nothing, so it writes no file in a task, whatever was granted"
+	}
+	return a.call.Bounds.beyond(r)
 }
 
 // cut is what is left of a set within the bounds; a nil b takes nothing away.

@@ -68,7 +68,7 @@ func (a *run) keepable() bool {
 		c, err := capability.Parse(u.Capability)
 		return err != nil || changes(c)
 	})
-	return a.result.Fallback == nil && len(a.result.Denials) == 0 && !acted
+	return a.result.Fallback == nil && len(a.result.Denials) == 0 && len(a.result.Asked) == 0 && !acted
 }
 
 // interpreted is the digest of what runs a script, which is made of more than its

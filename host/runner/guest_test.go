@@ -40,6 +40,7 @@ func newGuest(wasi ...string) *guest {
 		"output_write": wasmtest.Sig("i32 i32", ""),
 		"error_write":  wasmtest.Sig("i32 i32 i32 i32", ""),
 		"fs_read":      wasmtest.Sig("i32 i32 i32 i32", "i64"),
+		"fs_write":     wasmtest.Sig("i32 i32 i32 i32", "i64"),
 		"kv_get":       wasmtest.Sig("i32 i32 i32 i32", "i64"),
 		"kv_put":       wasmtest.Sig("i32 i32 i32 i32", "i64"),
 		"input_length": wasmtest.Sig("", "i64"),

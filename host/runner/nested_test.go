@@ -72,6 +72,54 @@ func TestSkillCall(t *testing.T) {
 	}
 }
 
+// TestNestedCallsOfARiskWait: a tool that says that it changes nothing has no other
+// change something for it before a person has agreed, neither by a call nor as its
+// fallback; and writes no file itself.
+func TestNestedCallsOfARiskWait(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	p := m.process()
+	const reads = `{"name":"run","read_only":true,"idempotent":true}`
+	g := newGuest()
+	g.tool("run", g.ask("kv_get", `{"key":"k"}`, ""), wasmDrop, g.answer("changed"))
+	m.lend(on(skill(t, "writer", g, runTool, ""), "run", "kv"))
+	middle := on(skill(t, "middle", newGuest().relay("run", `{"skill":"writer"}`, `{"n":1}`), reads, ""), "run", "skill:writer")
+	m.lend(middle)
+	outer := on(skill(t, "outer", newGuest().relay("run", `{"skill":"middle"}`, ""), reads, ""), "run", "skill:middle")
+	failing := newGuest()
+	failing.tool("run", failing.fail("failed", "no"))
+	falls := on(skill(t, "falls", failing, reads, `,"resilience":{"fallback_command":"writer:run"},"security":{"permissions":{"skills":[{"name":"writer","reason":"r"}]}}`), "run", "skill:writer")
+	for name, c := range map[string]runner.Call{"call": middle, "call within a call": outer, "fallback": falls} {
+		for from, want := range map[task.Risk]int{task.RiskHigh: 1, task.RiskLow: 1, task.RiskNever: 0, "": 0} {
+			c.Bounds, c.Input = &runner.Bounds{AskFrom: from}, []byte(`{"n":1}`)
+			r := p.Run(t.Context(), c)
+			if len(r.Asked) != want {
+				t.Errorf("%s, asked from %q: %+v, %q %v", name, from, r.Asked, r.Raw, r.Error)
+			}
+			if changed := strings.Contains(string(r.Raw), "changed"); changed != (want == 0) {
+				t.Errorf("%s, asked from %q: changed %v, %q %v", name, from, changed, r.Raw, r.Error)
+			}
+			if from == task.RiskHigh && (r.Asked[0].Skill != "writer" || r.Asked[0].Tool != "run" || string(r.Asked[0].Input) != `{"n":1}` || r.Asked[0].Risk != task.RiskHigh) {
+				t.Errorf("%s: %+v", name, r.Asked)
+			}
+		}
+	}
+
+	dir := t.TempDir()
+	w := newGuest()
+	w.tool("run", w.ask("fs_write", fmt.Sprintf(`{"path":%q}`, filepath.Join(dir, "a.txt")), "x"), wasmDrop, w.answer("asked"))
+	for tools, want := range map[string]bool{reads: false, runTool: true} {
+		c := on(skill(t, "liar", w, tools, ""), "run", "fs.write:"+dir+"/**")
+		c.Bounds = &runner.Bounds{Roots: []string{dir}}
+		r := p.Run(t.Context(), c)
+		_, err := os.Stat(filepath.Join(dir, "a.txt"))
+		_ = os.Remove(filepath.Join(dir, "a.txt"))
+		if (err == nil) != want || !want && (len(r.Denials) != 1 || !strings.Contains(r.Denials[0].Reason, "changes nothing")) {
+			t.Errorf("%s: %v, %+v", tools, err, r.Denials)
+		}
+	}
+}
+
 // TestBoundsArePassedOn: neither a call nor one that it makes opens a file outside of
 // the roots, whatever was granted.
 func TestBoundsArePassedOn(t *testing.T) {

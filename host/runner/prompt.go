@@ -98,7 +98,7 @@ func (r *Runner) render(ctx context.Context, a *run) (prompt.Prompt, error) {
 	}
 	a.result.Tool = manifests.PromptToolName
 	env := hostfn.NewEnv(a.onStage(hostfn.Settings{
-		Granted: a.granted, Beyond: a.call.Bounds.beyond, Approved: a.approved(), Policies: r.policies, Principal: a.principal(),
+		Granted: a.granted, Beyond: a.beyond, Approved: a.approved(), Policies: r.policies, Principal: a.principal(),
 		Home: r.settings.Home, Own: r.settings.Own, Workspace: a.call.Workspace, RunID: string(a.result.RunID),
 	}))
 	defer env.Close()

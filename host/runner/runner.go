@@ -295,7 +295,7 @@ func (r *Runner) settle(ctx context.Context, a *run) error {
 }
 
 func (r *Runner) checkAndMake(ctx context.Context, a *run) error {
-	for _, check := range []func(*run) error{r.choose, r.hasSessions, r.admit} {
+	for _, check := range []func(*run) error{r.choose, r.bind, r.hasSessions, r.admit} {
 		if err := check(a); err != nil {
 			return err
 		}

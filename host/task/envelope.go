@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -63,6 +64,10 @@ type Task struct {
 	// Planning says whether a plan is made first: "auto", "always" or "never"; empty
 	// is "auto".
 	Planning Planning `json:"planning,omitempty"`
+	// ApproveRisk is the risk from which on calls wait for a person: "low", "medium",
+	// "high" or "never"; empty leaves that to the host. Only a person can ask for less
+	// than the host does.
+	ApproveRisk Risk `json:"approve_risk,omitempty"`
 }
 
 // A Type is a class of tasks.
@@ -92,6 +97,7 @@ const (
 	PlanAuto   Planning = "auto" // when the goal is more than simple
 	PlanAlways Planning = "always"
 	PlanNever  Planning = "never"
+	PlanOnly   Planning = "only" // always, and the task is paused before the plan is followed
 )
 
 // A Budget is what a task may cost.
@@ -134,7 +140,8 @@ func (t *Task) Check() error {
 		{t.Owner == "", "it has no owner"},
 		{t.Type != TypeGoal && t.Type != TypeConversation, fmt.Sprintf("no type is called %q; there are goal and conversation", t.Type)},
 		{t.Priority != PriorityHigh && t.Priority != PriorityNormal && t.Priority != PriorityLow, fmt.Sprintf("no priority is called %q; there are high, normal and low", t.Priority)},
-		{t.Planning != PlanAuto && t.Planning != PlanAlways && t.Planning != PlanNever, fmt.Sprintf("no way to plan is called %q; there are auto, always and never", t.Planning)},
+		{!slices.Contains([]Planning{PlanAuto, PlanAlways, PlanNever, PlanOnly}, t.Planning), fmt.Sprintf("no way to plan is called %q; there are auto, always and never, and only for a plan that is not followed yet", t.Planning)},
+		{t.ApproveRisk != "" && t.ApproveRisk != RiskNever && t.ApproveRisk.level() < 0, fmt.Sprintf("no risk is called %q; there are low, medium, high and never", t.ApproveRisk)},
 		{t.Budget.Tokens < 0 || t.Budget.MicroUSD < 0, "the budget is negative"},
 		{len(t.Inputs) > MaxInputs, fmt.Sprintf("the inputs have %d bytes; at most %d are accepted", len(t.Inputs), MaxInputs)},
 		{len(t.Inputs) > 0 && !isObject(t.Inputs), "the inputs are no JSON object"},

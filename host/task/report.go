@@ -32,6 +32,10 @@ type ToolCall struct {
 	Caller string `json:"caller"`
 	// Roots are those of the task.
 	Roots []string `json:"roots,omitempty"`
+	// AskFrom is the risk from which on a call of another skill, made from within this
+	// one, is not made: the result says then which one it was, and a person is asked.
+	// It is empty when a person has agreed, or none is asked.
+	AskFrom Risk `json:"ask_from,omitempty"`
 }
 
 // A Report is what became of a task. There is one for every task that has ended,

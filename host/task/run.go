@@ -101,16 +101,6 @@ type Run struct {
 	Report *Report `json:"report,omitempty"`
 }
 
-// Risk is what could go wrong.
-type Risk string
-
-// The risks.
-const (
-	RiskLow    Risk = "low"    // nothing is changed
-	RiskMedium Risk = "medium" // what is changed can be done again without harm
-	RiskHigh   Risk = "high"   // it cannot
-)
-
 // A Step is a part of a run: a tool call, or a goal for an agent.
 type Step struct {
 	// ID is unique in the task: letters, digits, "_" and "-".
@@ -140,10 +130,10 @@ type Step struct {
 	Confidence float64 `json:"confidence,omitempty"`
 	// Error says why it did not succeed.
 	Error *Error `json:"error,omitempty"`
-	// Proposal is what waits for a person because of it, and Call the call that needs
-	// it, as it is kept; empty for none.
-	Proposal string `json:"proposal,omitempty"`
-	Call     string `json:"call,omitempty"`
+	// Calls are those that wait for a person, and Proposal is the one that has to be
+	// approved for that; empty when the calls themselves are to be agreed to.
+	Calls    []WaitingCall `json:"calls,omitempty"`
+	Proposal string        `json:"proposal,omitempty"`
 	// Hopeless says that no other attempt can help: nothing is left of the task's budget,
 	// or what was kept does not fit any more.
 	Hopeless bool `json:"hopeless,omitempty"`
@@ -185,7 +175,10 @@ type Recovery struct {
 
 // A Decision is what a person said to a step.
 type Decision struct {
-	Step     string    `json:"step"`
+	Step string `json:"step"`
+	// Calls are the places of the calls that it is about; none when it is about the step
+	// as a whole.
+	Calls    []string  `json:"calls,omitempty"`
 	Approved bool      `json:"approved"`
 	By       string    `json:"by"`
 	At       time.Time `json:"at"`

@@ -56,6 +56,9 @@ type Result struct {
 	// Calls are the calls of other skills that were made from within this one, in
 	// order; at most 100.
 	Calls []Nested `json:"calls,omitempty"`
+	// Asked are calls of other skills that were not made, because a person has to agree
+	// to this call first, see [ToolCall]; each once, at most 100.
+	Asked []AskedCall `json:"asked,omitempty"`
 	// Session is the session that the call went on with; nil for none.
 	Session *Session `json:"session,omitempty"`
 	// Cached is true when the answer was kept from an earlier call, and nothing
