@@ -25,6 +25,7 @@ type child struct {
 	module  *sandbox.Module
 	lines   []line // of the log, to be sent with the next answer
 	number  uint32 // of the frame that is being answered
+	work    Work   // nil in a process that compiles and runs modules
 
 	mu      sync.Mutex
 	calling uint32 // number of the call that runs; 0 when none does
@@ -35,12 +36,12 @@ type child struct {
 type attempts map[string]func(text string) string
 
 // serve is the life of a worker.
-func serve(try attempts) int {
+func serve(work Work, try attempts) int {
 	if err := boundEarly(); err != nil {
 		return complain(err)
 	}
 	receive, send := workerFiles()
-	c := &child{wire: newWire(receive, send), in: make(chan frame)}
+	c := &child{wire: newWire(receive, send), in: make(chan frame), work: work}
 	if err := c.wire.send(kindHello, 0, &hello{Magic: magic, Protocol: protocol}); err != nil {
 		return complain(err)
 	}
@@ -83,6 +84,8 @@ func (c *child) answer(f frame, try attempts) error {
 		return handle(f, c.load)
 	case kindCall:
 		return handle(f, c.call)
+	case kindJob:
+		return handle(f, c.do)
 	case kindAttempt:
 		return handle(f, func(a *attempt) error {
 			do, ok := try[a.Name]

@@ -24,7 +24,8 @@ func messages() map[kind]any {
 		kindHello: &hello{}, kindSetup: &setup{}, kindReady: &ready{}, kindCompile: &compile{}, kindCode: &code{},
 		kindLoad: &load{}, kindLoaded: &loaded{}, kindFailed: &failed{}, kindCall: &call{}, kindResult: &result{},
 		kindCancel: &cancel{}, kindHostCall: &hostCall{}, kindHostDone: &hostDone{}, kindOp: &op{}, kindOpDone: &opDone{},
-		kindFile: &fileOp{}, kindFileDone: &fileDone{}, kindLook: &look{}, kindSeen: &seen{}, kindAttempt: &attempt{}, kindTried: &tried{},
+		kindFile: &fileOp{}, kindFileDone: &fileDone{}, kindLook: &look{}, kindSeen: &seen{},
+		kindJob: &job{}, kindDone: &jobDone{}, kindQuestion: &jobQuestion{}, kindAnswer: &jobAnswer{}, kindAttempt: &attempt{}, kindTried: &tried{},
 	}
 }
 

@@ -31,6 +31,10 @@ const (
 	kindFileDone                 // parent: done
 	kindLook                     // worker: the guest looks at the clock, or draws
 	kindSeen                     // parent: this is what it sees
+	kindJob                      // parent: do this work
+	kindDone                     // worker: it is done
+	kindQuestion                 // worker: what is this, for the work?
+	kindAnswer                   // parent: that
 	kindAttempt                  // tests only: try what must not work
 	kindTried                    // tests only: what came of it
 )

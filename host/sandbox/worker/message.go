@@ -109,6 +109,13 @@ type (
 		Bytes []byte
 	}
 
+	// job is what other work begins with, and jobDone what comes of it. Meanwhile it
+	// asks.
+	job         struct{ Input []byte }
+	jobDone     struct{ Output []byte }
+	jobQuestion struct{ Text []byte }
+	jobAnswer   struct{ Text []byte }
+
 	attempt struct{ Name, Text string }
 	tried   struct{ Text string }
 )

@@ -120,7 +120,7 @@ func (p *Pool) take() (*process, error) {
 	if spare != nil {
 		p.drop(spare)
 	}
-	proc, err := p.start()
+	proc, err := p.start(Argument)
 	p.prepare()
 	return proc, err
 }
@@ -149,7 +149,7 @@ func (p *Pool) Expect() {
 }
 
 // start makes a process that is killed with the pool.
-func (p *Pool) start() (*process, error) {
+func (p *Pool) start(argument string) (*process, error) {
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
@@ -158,7 +158,7 @@ func (p *Pool) start() (*process, error) {
 	p.starting.Add(1)
 	p.mu.Unlock()
 	defer p.starting.Done()
-	proc, err := startProcess(p.program)
+	proc, err := startProcess(p.program, argument)
 	p.tidy.Do(func() { // what other pools left, which nobody has to wait for
 		p.starting.Go(func() { confine.RemoveStale(os.TempDir(), dirPrefix) })
 	})
@@ -194,7 +194,7 @@ func (p *Pool) makeSpare() {
 	go func() {
 		var proc *process
 		err := sandbox.Contain(func() (err error) {
-			proc, err = p.start()
+			proc, err = p.start(Argument)
 			return err
 		})
 		if err != nil && !errors.Is(err, ErrClosed) {

@@ -55,13 +55,14 @@ func (c *capture) String() string {
 	return string(c.b)
 }
 
-// startProcess starts a worker and waits until it says hello.
-func startProcess(path string) (p *process, err error) {
+// startProcess starts a program with an argument that makes it a worker, and waits
+// until it says hello.
+func startProcess(path, argument string) (p *process, err error) {
 	p = &process{output: &capture{}, ended: make(chan struct{})}
 	if p.dir, err = confine.Scratch("", dirPrefix); err != nil {
 		return nil, fmt.Errorf("start worker: %w", err)
 	}
-	if err := p.start(path); err != nil {
+	if err := p.start(path, argument); err != nil {
 		return nil, errors.Join(fmt.Errorf("start worker: %w", err), os.RemoveAll(p.dir))
 	}
 	silent := time.AfterFunc(helloTimeout, p.kill)
@@ -83,7 +84,7 @@ const dirPrefix = "skillet-worker-"
 const helloTimeout = 30 * time.Second
 
 // start makes the pipes and the process.
-func (p *process) start(path string) error {
+func (p *process) start(path, argument string) error {
 	files, err := openPipes()
 	defer files.closeTheirs()
 	if err != nil {
@@ -91,7 +92,7 @@ func (p *process) start(path string) error {
 		return err
 	}
 	cmd := &exec.Cmd{
-		Path: path, Args: []string{"skillet", Argument}, Dir: p.dir, Env: environment(p.dir),
+		Path: path, Args: []string{"skillet", argument}, Dir: p.dir, Env: environment(p.dir),
 		Stdin: files.null, Stdout: files.log, Stderr: files.log,
 	}
 	separate(cmd, files)

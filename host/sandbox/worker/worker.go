@@ -78,7 +78,7 @@ type Wall struct {
 }
 
 // Main is the whole life of a worker process. It returns its exit code.
-func Main() int { return serve(nil) }
+func Main() int { return serve(nil, nil) }
 
 // complain is how a worker says why it gives up, for its parent to find.
 func complain(err error) int {

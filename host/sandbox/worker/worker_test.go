@@ -21,7 +21,10 @@ func TestMain(m *testing.M) {
 	if IsWorker(os.Args) {
 		all := maps.Clone(tries)
 		maps.Copy(all, linuxTries())
-		os.Exit(serve(all))
+		os.Exit(serve(nil, all))
+	}
+	if len(os.Args) == 2 && os.Args[1] == jobMode {
+		os.Exit(Serve(work))
 	}
 	if len(os.Args) == 2 && os.Args[1] == parentMode {
 		beParent()
