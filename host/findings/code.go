@@ -3,11 +3,14 @@ package findings
 import (
 	"bytes"
 	"fmt"
+	"net/url"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/skillet-run/skillet/host/findings/script"
+	"github.com/skillet-run/skillet/internal/lazyregexp"
 )
 
 var codeRules = []Rule{
@@ -53,6 +56,12 @@ var codeRules = []Rule{
 		Why:  "No skill can start a process, so this never works here. The script was written for somewhere else, or to try it.",
 		Do:   "Leave it out. What other programs do is asked for as another skill.",
 	},
+	{
+		ID: "SK309", Title: "source map outside of the package", Severity: Warn,
+		What: "A comment of a script names a source map by an absolute path, by a path that leads out of the package, or by a URL other than data:.",
+		Why:  "Tools that build a script open what such a comment names, with the rights of whoever builds. This host opens none, and elsewhere a secret of that person may come into what is built, or into its errors.",
+		Do:   "Leave the comment out, or put the map into the package and name it relative to the script.",
+	},
 }
 
 // scripts looks at the code of all scripts.
@@ -67,7 +76,39 @@ func (s *scan) scripts() {
 		}
 		r.end()
 		s.longLines(f)
+		if r.lang == script.JavaScript {
+			s.sourceMaps(f)
+		}
 	}
+}
+
+// mapComment begins a comment that names a source map, up to the name.
+var mapComment = lazyregexp.New(`^/[/*][#@]\s*sourceMappingURL=\s*([^\s*]+)`)
+
+// sourceMaps looks for source maps that lie outside of the package.
+func (s *scan) sourceMaps(f *file) {
+	for t := range script.Tokens(script.JavaScript, f.data) {
+		if t.Kind != script.Comment {
+			continue
+		}
+		m := mapComment().FindSubmatch(f.data[t.Start:t.End])
+		if m != nil && leadsOut(f.path, string(m[1])) {
+			s.add("SK309", f, t.Start, t.End-t.Start, fmt.Sprintf("it names %.60q", m[1]))
+		}
+	}
+}
+
+// leadsOut reports whether a URL in a file of the package names something outside.
+func leadsOut(file, at string) bool {
+	u, err := url.Parse(at)
+	switch {
+	case err != nil:
+		return true
+	case u.Scheme != "":
+		return !strings.EqualFold(u.Scheme, "data")
+	}
+	name := strings.ReplaceAll(u.Path, `\`, "/")
+	return u.Host != "" || path.IsAbs(name) || !filepath.IsLocal(filepath.FromSlash(path.Join(path.Dir(file), name)))
 }
 
 // A reading goes through the tokens of a script.

@@ -259,6 +259,22 @@ var cases = map[string]struct {
 		},
 		[]files{{"scripts/a.py", "# subprocess.run(x)\nos.path.join('a')\nexperiment.run()"}},
 	},
+	"SK309": {
+		map[string]files{
+			"scripts/a.js:2:1": {"scripts/a.js", "f()\n//# sourceMappingURL=/etc/passwd"},
+			"scripts/b.js:1:1": {"scripts/b.js", "/*@ sourceMappingURL=file:///home/me/key */"},
+			"scripts/c.js:1:5": {"scripts/c.js", "f() //# sourceMappingURL=../../key\nf()"},
+			"scripts/d.ts:1:1": {"scripts/d.ts", "//# sourceMappingURL=https://maps.example.com/d.ts.map"},
+			"scripts/e.js:1:1": {"scripts/e.js", "//# sourceMappingURL=..\\..\\key"},
+			"scripts/f.js:1:1": {"scripts/f.js", "//# sourceMappingURL=%2e%2e/%2e%2e/key"},
+		},
+		[]files{
+			{"scripts/a.js", "f()\n//# sourceMappingURL=a.js.map"},
+			{"scripts/a.js", "//# sourceMappingURL=../maps/a.map\n//# sourceMappingURL=data:application/json,{}"},
+			{"scripts/a.js", "f('//# sourceMappingURL=/etc/passwd')"},
+			{"scripts/a.py", "'''\n//# sourceMappingURL=/etc/passwd\n'''"},
+		},
+	},
 	"SK401": {
 		map[string]files{
 			"references/b.md:1:10": {"references/b.md", "Say hello" + tags("and more") + "."},
