@@ -62,9 +62,6 @@ type Options struct {
 	// System is the directory of the administrator's bounds, usually [SystemDir];
 	// empty for none.
 	System string
-	// Program is the path of this program, whose main function heeds
-	// IsApart of package script; empty has scripts be read in this process.
-	Program string
 	// Expect is what the home is opened for.
 	Expect Expectation
 }
@@ -124,7 +121,6 @@ type Host struct {
 	workers  *worker.Pool
 	sandbox  *sandbox.Runtime
 	apart    *worker.Runtime
-	program  string
 	notifier hostfn.Notifier
 
 	keyed sync.Once      // the key that signs records was asked for
@@ -155,7 +151,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		return nil, err
 	}
 	s := c.Settings()
-	h := &Host{Home: home, Config: c, system: o.System, program: o.Program, notifier: o.Notifier}
+	h := &Host{Home: home, Config: c, system: o.System, notifier: o.Notifier}
 	h.SecretKey = secret.NewKey(home, secret.Place(s.SecretKey))
 	h.Secrets = secret.Open(h.path("secrets"), h.SecretKey)
 	h.AuditKeys = audit.NewKeeper(h.path("keys"), h.SecretKey, h.Secrets)

@@ -51,6 +51,11 @@ func (s *Scripts) Run(ctx context.Context, wasm []byte, c sandbox.Call) (sandbox
 	return m.Call(ctx, c)
 }
 
+// Do has a worker process do a job.
+func (s *Scripts) Do(ctx context.Context, j worker.Job, input []byte, answer func([]byte) ([]byte, error)) ([]byte, error) {
+	return s.h.workers.Do(ctx, j, input, answer)
+}
+
 func (s *Scripts) load(ctx context.Context, wasm []byte) (*worker.Module, error) {
 	d := manifests.DigestOf(wasm)
 	s.mu.Lock()
@@ -90,7 +95,7 @@ func (s *Scripts) Module(ctx context.Context, t runner.Target, by *bundle.Packag
 	if err != nil {
 		return nil, err
 	}
-	made, err := script.Build(ctx, s, in.InProcess(ctx, s.h.program), wasm, script.Source{Files: files, Main: m.Args[0]})
+	made, err := script.Build(ctx, s, in, wasm, script.Source{Files: files, Main: m.Args[0]})
 	if err != nil {
 		return nil, err
 	}

@@ -57,9 +57,7 @@ func (t *terminal) doctor(ctx context.Context, c *cli.Context) error {
 		return err
 	}
 	d := diagnosis{OK: true, Home: home}
-	o := t.options(c, home)
-	o.Program = "" // reading scripts is no part of it
-	d.Checks = host.Diagnose(ctx, o)
+	d.Checks = host.Diagnose(ctx, t.options(c, home))
 	for _, check := range d.Checks {
 		d.OK = d.OK && check.Error == nil
 	}

@@ -33,12 +33,3 @@ func skilletMain(system string) int {
 	t.system = system
 	return run(ctx, t, os.Args)
 }
-
-// thisProgram is the path of this program; empty when the system does not say.
-func thisProgram() string {
-	path, err := os.Executable()
-	if err != nil {
-		return ""
-	}
-	return path
-}

@@ -85,6 +85,7 @@ var program = sync.OnceValues(func() (p made, err error) {
 //	module KIND FILE        writes a small WebAssembly module
 //	flip FILE               changes one bit in the middle of a file
 //	spoil FILE TEXT         changes one bit in the first TEXT of a file
+//	append FILE TEXT...     appends a line to a file
 //	id FILE VAR             sets VAR to the id of the only proposal in FILE
 //	line FILE VAR           sets VAR to the first line of a file
 //	blob FILE PATH VAR      sets VAR to the stored copy of a file of a package
@@ -168,9 +169,20 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "line": firstLine, "module": module, "flip": flip, "spoil": spoil, "id": id, "blob": blob, "expand": expand, "archive": archive, "spoil-session": spoilSession,
-			"shelve": lent.shelve, "deep": deep, "warm": code.warm,
+			"append": appendTo, "shelve": lent.shelve, "deep": deep, "warm": code.warm,
 		},
 	})
+}
+
+// appendTo appends words to a file, as a line.
+func appendTo(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: append FILE TEXT...")
+	}
+	f, err := os.OpenFile(ts.MkAbs(args[0]), os.O_APPEND|os.O_WRONLY, 0o644)
+	ts.Check(err)
+	_, err = fmt.Fprintln(f, strings.Join(args[1:], " "))
+	ts.Check(errors.Join(err, f.Close()))
 }
 
 // deep writes a script with lists nested so and so often.

@@ -21,9 +21,10 @@ type Source struct {
 // Build makes a module of a program that exports its tools and needs nothing
 // else. interpreter is the module of the interpreter's package. Errors are
 // [task.Error]s: of [task.KindVerification] for a program that is wrong, with its
-// file, line and column; of [task.KindLimit] for top-level code that does not end.
+// file, line and column; of [task.KindLimit] for one that is too large, and for top-level code that does
+// not end.
 func Build(ctx context.Context, run Runner, in Interpreter, interpreter []byte, s Source) ([]byte, error) {
-	program, err := in.Program(s.Files, s.Main)
+	program, err := programOf(ctx, run, in, s)
 	if err != nil {
 		return nil, err
 	}

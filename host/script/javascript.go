@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/evanw/esbuild/pkg/api"
@@ -48,6 +50,15 @@ type sourceMap struct {
 	Mappings string   `json:"mappings"`
 }
 
+// nowhere begins paths that no system opens, whatever it is. esbuild has only those
+// where it looks for a file without asking.
+func nowhere() string {
+	if runtime.GOOS == "windows" {
+		return "C:\\\x00"
+	}
+	return "/\x00"
+}
+
 // bundleJavaScript makes one script of a program and all it imports. Files are
 // read from the given tree only.
 func bundleJavaScript(files fs.FS, main string) ([]byte, error) {
@@ -57,9 +68,9 @@ func bundleJavaScript(files fs.FS, main string) ([]byte, error) {
 	}
 	b := bundler{files: files, library: library, main: path.Clean(main)}
 	result := api.Build(api.BuildOptions{
-		EntryPoints:    []string{main},
-		Outfile:        "/out.js",
-		AbsWorkingDir:  "/",
+		EntryPoints:    []string{"main"}, // which the plugin knows; a name might be a pattern
+		Outfile:        "out.js",
+		AbsWorkingDir:  nowhere(),
 		Bundle:         true,
 		Format:         api.FormatIIFE,
 		GlobalName:     "__exports",
@@ -74,7 +85,7 @@ func bundleJavaScript(files fs.FS, main string) ([]byte, error) {
 		Plugins:        []api.Plugin{{Name: "skill", Setup: b.setup}},
 	})
 	if len(result.Errors) > 0 {
-		return nil, messageError(main, result.Errors[0])
+		return nil, messageError(main, placed(result.Errors))
 	}
 	return encodeProgram(result.OutputFiles)
 }
@@ -102,18 +113,34 @@ func encodeProgram(files []api.OutputFile) ([]byte, error) {
 	return text, nil
 }
 
+// placed is the first error that has a place, or else the first: that there is no
+// folder to look in for what is put together at run time has none.
+func placed(all []api.Message) api.Message {
+	i := slices.IndexFunc(all, func(m api.Message) bool { return m.Location != nil })
+	return all[max(i, 0)]
+}
+
 // messageError is an error with its place and its line.
 func messageError(main string, m api.Message) error {
 	l := m.Location
 	if l == nil {
 		return task.Errorf(task.KindVerification, "%s: %s", main, m.Text).WithHint("correct the script")
 	}
-	file := strings.TrimPrefix(l.File, packageSpace+":")
+	file, ours := strings.CutPrefix(l.File, packageSpace+":")
+	if !ours && !strings.HasPrefix(l.File, librarySpace+":") {
+		return task.Errorf(task.KindVerification, "%s: it leads to a file that is not in the package", main).WithHint("correct the script")
+	}
+	if l.LineText == noMap { // the end of the file, and not the author's line
+		l.Line, l.Column, l.LineText = l.Line-1, 0, ""
+	}
 	message := fmt.Sprintf("%s:%d:%d: %s", file, l.Line, l.Column+1, m.Text)
 	if line := strings.TrimSpace(l.LineText); line != "" {
 		message += ": " + clip(line)
 	}
 	e := task.Errorf(task.KindVerification, "%s", message)
+	if strings.HasPrefix(m.Text, "Could not resolve ") { // import(`./${name}`)
+		return e.WithHint("write the whole name, once for each file that may be imported")
+	}
 	if len(m.Notes) > 0 {
 		return e.WithHint("%s", m.Notes[0].Text)
 	}

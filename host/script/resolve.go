@@ -2,6 +2,7 @@ package script
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -28,9 +29,7 @@ type bundler struct {
 
 func (b *bundler) setup(build api.PluginBuild) {
 	build.OnResolve(api.OnResolveOptions{Filter: ".*"}, b.resolve)
-	for _, space := range []string{packageSpace, librarySpace} {
-		build.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: space}, b.load)
-	}
+	build.OnLoad(api.OnLoadOptions{Filter: ".*"}, b.load)
 }
 
 func (b *bundler) resolve(a api.OnResolveArgs) (api.OnResolveResult, error) {
@@ -177,30 +176,49 @@ var loaders = map[string]api.Loader{
 }
 
 func (b *bundler) load(a api.OnLoadArgs) (api.OnLoadResult, error) {
-	files := b.files
-	if a.Namespace == librarySpace {
+	files, loader := b.files, api.LoaderJS
+	switch a.Namespace {
+	case packageSpace:
+	case librarySpace:
 		files = b.library
+	default: // esbuild found it without asking
+		return api.OnLoadResult{}, errOutside
 	}
 	content, err := readFile(files, a.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = missing("./" + a.Path)
+	}
 	if err != nil {
 		return api.OnLoadResult{}, err
 	}
-	text := string(content)
-	loader, ok := loaders[path.Ext(a.Path)]
-	if !ok {
-		loader = api.LoaderJS
+	if l, ok := loaders[path.Ext(a.Path)]; ok {
+		loader = l
 	}
-	return api.OnLoadResult{Contents: &text, Loader: loader, ResolveDir: "/"}, nil
+	text := string(content)
+	if loader != api.LoaderJSON && loader != api.LoaderText {
+		text = withoutMap(text)
+	}
+	return api.OnLoadResult{Contents: &text, Loader: loader, ResolveDir: deepNowhere(len(text))}, nil
 }
 
-// readFile reads a file that is not too large.
-func readFile(files fs.FS, name string) ([]byte, error) {
-	info, err := fs.Stat(files, name)
-	if err != nil {
-		return nil, err
+var errOutside = errors.New("a file outside of the package cannot be imported")
+
+// withoutMap makes a text one that names no source map: esbuild opens what it names,
+// wherever that is. It heeds the last comment alone, and looks for nothing of this
+// scheme.
+func withoutMap(text string) string {
+	if !strings.Contains(text, "sourceMappingURL=") {
+		return text
 	}
-	if !info.Mode().IsRegular() || info.Size() > MaxProgram {
-		return nil, fmt.Errorf("%s has %d bytes, at most %d", name, info.Size(), MaxProgram)
-	}
-	return fs.ReadFile(files, name)
+	return text + "\n" + noMap
+}
+
+const noMap = "//# sourceMappingURL=none:"
+
+// deepNowhere is the folder that relative imports are looked for in when esbuild looks
+// without asking: import(`./${name}`) may mean any file there. It is so deep that no
+// import leads out of it in a text of so many bytes.
+func deepNowhere(bytes int) string {
+	const up = len("../")
+	return nowhere() + strings.Repeat("/\x00", bytes/up+1)
 }

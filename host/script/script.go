@@ -21,12 +21,13 @@ import (
 
 	"github.com/skillet-run/skillet/host/npm"
 	"github.com/skillet-run/skillet/host/sandbox"
+	"github.com/skillet-run/skillet/host/sandbox/worker"
 	"github.com/skillet-run/skillet/host/task"
 )
 
 // Revision changes whenever the same interpreter and files give another module
 // than before. It is part of the key of what is kept of a build.
-const Revision = "1"
+const Revision = "2"
 
 // Interpreter is how scripts of a kind of language become modules, and how the
 // interpreter's own package is made.
@@ -53,7 +54,8 @@ type Interpreter struct {
 	Tool  func(i int) string
 	Tools int
 	// Program turns files into the input of load. main is the path of the first.
-	// Errors are [task.Error]s that name file, line and column.
+	// Errors are [task.Error]s that name file, line and column. It runs in a process
+	// that is confined, see [Apart].
 	Program func(files fs.FS, main string) ([]byte, error)
 	// Manifest and Readme are files of the interpreter's package.
 	Manifest, Readme []byte
@@ -92,10 +94,12 @@ func Names() (names []string) {
 	return names
 }
 
-// A Runner loads a module and runs one of its exports, here or in another
-// process.
+// A Runner does what a build takes of the machine.
 type Runner interface {
+	// Run loads a module and runs one of its exports, here or in another process.
 	Run(ctx context.Context, wasm []byte, c sandbox.Call) (sandbox.Result, error)
+	// Do is that of [worker.Pool].
+	Do(ctx context.Context, j worker.Job, input []byte, answer func(question []byte) ([]byte, error)) ([]byte, error)
 }
 
 // limits bounds what runs while something is built.

@@ -16,12 +16,22 @@ import (
 	"github.com/skillet-run/skillet/host/hostfn"
 	"github.com/skillet-run/skillet/host/npm"
 	"github.com/skillet-run/skillet/host/sandbox"
+	"github.com/skillet-run/skillet/host/sandbox/worker"
 	"github.com/skillet-run/skillet/host/script"
 	"github.com/skillet-run/skillet/host/task"
 )
 
+// TestMain runs the tests, or is one of the processes that bundle for them.
+func TestMain(m *testing.M) {
+	if script.IsApart(os.Args) {
+		os.Exit(script.Apart())
+	}
+	os.Exit(m.Run())
+}
+
 // here runs modules in this process, and keeps what it has loaded.
 type here struct {
+	*worker.Pool
 	runtime *sandbox.Runtime
 	mu      sync.Mutex
 	loaded  map[string]*sandbox.Module
@@ -54,7 +64,11 @@ func (h *here) module(ctx context.Context, wasm []byte) (*sandbox.Module, error)
 // host is shared by all tests: the interpreter takes a second to compile.
 var host = sync.OnceValues(func() (*here, error) {
 	r, err := sandbox.New(context.Background(), hclog.NewNullLogger(), sandbox.Options{Functions: hostfn.Functions()})
-	return &here{runtime: r, loaded: map[string]*sandbox.Module{}}, err
+	if err != nil {
+		return nil, err
+	}
+	pool, err := worker.NewPool(hclog.NewNullLogger(), worker.Settings{})
+	return &here{Pool: pool, runtime: r, loaded: map[string]*sandbox.Module{}}, err
 })
 
 // engine is the module of the interpreter, from npm's cache or the registry.

@@ -12,12 +12,14 @@ import (
 	"github.com/skillet-run/skillet/host/hostfn"
 	"github.com/skillet-run/skillet/host/npm"
 	"github.com/skillet-run/skillet/host/sandbox"
+	"github.com/skillet-run/skillet/host/sandbox/worker"
 	"github.com/skillet-run/skillet/host/script"
 	"github.com/skillet-run/skillet/host/task"
 )
 
 // builder runs what scripts are built with, and keeps what it has loaded.
 type builder struct {
+	*worker.Pool
 	runtime *sandbox.Runtime
 	mu      sync.Mutex
 	loaded  map[string]*sandbox.Module
@@ -26,7 +28,11 @@ type builder struct {
 // shared is the builder of all tests: an interpreter takes a second to compile.
 var shared = sync.OnceValues(func() (*builder, error) {
 	rt, err := sandbox.New(context.Background(), hclog.NewNullLogger(), sandbox.Options{Functions: hostfn.Functions()})
-	return &builder{runtime: rt, loaded: map[string]*sandbox.Module{}}, err
+	if err != nil {
+		return nil, err
+	}
+	pool, err := worker.NewPool(hclog.NewNullLogger(), worker.Settings{})
+	return &builder{Pool: pool, runtime: rt, loaded: map[string]*sandbox.Module{}}, err
 })
 
 // Run has a module run one of its exports.
@@ -56,6 +62,14 @@ func (b *builder) module(ctx context.Context, wasm []byte) (*sandbox.Module, err
 var engines = map[string]func() ([]byte, error){
 	"qjs":    sync.OnceValues(func() ([]byte, error) { return makeEngine("qjs") }),
 	"python": sync.OnceValues(func() ([]byte, error) { return makeEngine("python") }),
+}
+
+// TestMain runs the tests, or is one of the processes that bundle for them.
+func TestMain(m *testing.M) {
+	if script.IsApart(os.Args) {
+		os.Exit(script.Apart())
+	}
+	os.Exit(m.Run())
 }
 
 // makeEngine makes an interpreter of what npm's cache or the registry has.

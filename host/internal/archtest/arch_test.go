@@ -158,7 +158,7 @@ var imports = map[string][]string{
 	"host/redact":            nil,
 	"host/telemetry":         {"host/redact"},
 	"host/npm":               {"host/store/atomicfile", "host/task"},
-	"host/script":            {"host/npm", "host/sandbox", "host/store/atomicfile", "host/task", "sdk", "skills/qjs", "skills/python"},
+	"host/script":            {"host/npm", "host/sandbox", "host/sandbox/worker", "host/store/atomicfile", "host/task", "sdk", "skills/qjs", "skills/python"},
 	"host":                   {"*"},
 	"host/internal/archtest": nil,
 	"cmd/skillet": {
