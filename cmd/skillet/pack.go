@@ -14,6 +14,7 @@ import (
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/store/atomicfile"
 	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/toolchain"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 	"github.com/skillet-run/skillet/manifests/signature"
@@ -24,13 +25,15 @@ func (t *terminal) packCommand() *cli.Command {
 		Name:      "pack",
 		Usage:     "make a .skill file of a directory, the same bytes every time, and sign it",
 		ArgsUsage: "[DIR]",
-		Description: "Without DIR it is this directory. The signature is written beside the file, as a Sigstore bundle. It is made with the key of\n" +
+		Description: "Without DIR it is this directory. A module whose source was changed after `skillet build`, `test` or\n" +
+			"`dev` built it is built again first. The signature is written beside the file, as a Sigstore bundle. It is made with the key of\n" +
 			"this home, which is made when it is first needed; `skillet key show` shows it.\n\n" +
 			"Examples:\n  skillet pack ./skills/text\n  skillet pack ./skills/text --output dist\n  skillet pack ./skills/text --no-sign",
-		Flags: []cli.Flag{
+		Flags: append(buildFlags(),
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: ".", Usage: "the `DIR` or FILE.skill to write"},
+			&cli.BoolFlag{Name: "no-build", Usage: "pack the module that is there, whatever became of its source"},
 			&cli.BoolFlag{Name: "no-sign", Usage: "make no signature, and use no home: whoever installs it has to accept that"},
-		},
+		),
 		Action: func(c *cli.Context) error {
 			if c.Bool("no-sign") {
 				return t.withoutHome(t.packUnsigned)(c)
@@ -52,8 +55,8 @@ type packed struct {
 	Signature string `json:"signature,omitempty"`
 }
 
-func (t *terminal) packUnsigned(_ context.Context, c *cli.Context) error {
-	p, out, err := pack(c)
+func (t *terminal) packUnsigned(ctx context.Context, c *cli.Context) error {
+	p, out, err := t.pack(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -65,7 +68,7 @@ func (t *terminal) packUnsigned(_ context.Context, c *cli.Context) error {
 }
 
 func (t *terminal) packSigned(ctx context.Context, c *cli.Context, h *host.Host) error {
-	p, out, err := pack(c)
+	p, out, err := t.pack(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -84,7 +87,7 @@ func (t *terminal) packSigned(ctx context.Context, c *cli.Context, h *host.Host)
 	return t.showPacked(p, out)
 }
 
-func pack(c *cli.Context) (*bundle.Package, packed, error) {
+func (t *terminal) pack(ctx context.Context, c *cli.Context) (*bundle.Package, packed, error) {
 	dir := "."
 	if c.Args().Present() {
 		args, err := need(c, 1, "one directory")
@@ -93,12 +96,29 @@ func pack(c *cli.Context) (*bundle.Package, packed, error) {
 		}
 		dir = args[0]
 	}
+	if err := t.buildStale(ctx, c, dir); err != nil {
+		return nil, packed{}, err
+	}
 	p, path, err := packTo(dir, c.String("output"))
 	if err != nil {
 		return nil, packed{}, err
 	}
 	m := p.Manifest()
 	return p, packed{Name: m.Name, Version: m.Version, Digest: p.Digest(), Path: path, Files: p.Files()}, nil
+}
+
+// buildStale builds a directory whose source was changed since its module was built.
+func (t *terminal) buildStale(ctx context.Context, c *cli.Context, dir string) error {
+	if c.Bool("no-build") || toolchain.Current(dir) == nil {
+		return nil
+	}
+	b := t.builders(c)
+	defer b.close(ctx)
+	made, err := t.buildModule(ctx, b, dir)
+	if err == nil && !t.json {
+		t.note("skillet: built %s, whose source was changed", plain(made.Module))
+	}
+	return err
 }
 
 func (t *terminal) showPacked(p *bundle.Package, out packed) error {

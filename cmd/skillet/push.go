@@ -10,6 +10,7 @@ import (
 	"github.com/skillet-run/skillet/host/registry"
 	sources "github.com/skillet-run/skillet/host/source"
 	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/toolchain"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 	"github.com/skillet-run/skillet/manifests/signature"
@@ -116,6 +117,9 @@ func (t *terminal) sign(ctx context.Context, h *host.Host, p *bundle.Package, ar
 // packageOf is the package at a path, or that of an installed skill.
 func packageOf(ctx context.Context, h *host.Host, text string) (*bundle.Package, error) {
 	if sources.IsPath(text) {
+		if err := toolchain.Current(text); err != nil {
+			return nil, err
+		}
 		return openPackage(text)
 	}
 	ref, err := manifests.ParseRef(text)

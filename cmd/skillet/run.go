@@ -20,6 +20,7 @@ import (
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/runner"
 	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/toolchain"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 	"github.com/skillet-run/skillet/policies/capability"
@@ -325,6 +326,9 @@ func (t *terminal) pathTarget(ctx context.Context, h *host.Host, path string) (r
 	open := localPackage
 	if adopt.IsExtism(path) && exists(path) {
 		open = func(ctx context.Context, path string) (*bundle.Package, error) { return t.adoptExtism(ctx, h, path) }
+	}
+	if err := toolchain.Current(path); err != nil {
+		return runner.Target{}, err
 	}
 	p, err := open(ctx, path)
 	return runner.Target{Label: path, Package: p, Origin: registry.OriginPath}, err

@@ -18,6 +18,7 @@ import (
 	"github.com/skillet-run/skillet/host/source/oci"
 	"github.com/skillet-run/skillet/host/source/transfer"
 	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/toolchain"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 	"github.com/skillet-run/skillet/manifests/signature"
@@ -39,6 +40,9 @@ func (f *Fetcher) fetchPath(ctx context.Context, r Ref, o Options) (*Fetched, er
 		return nil, task.Errorf(task.KindUsage, "it is a module, not a package").
 			WithHint("write a skill.json beside it and install the directory; `skillet run %s` runs it as it is", r.Path)
 	case info.IsDir():
+		if err := toolchain.Current(r.Path); err != nil {
+			return nil, err
+		}
 		p, err := bundle.ReadDir(r.Path)
 		return &Fetched{Package: p, Kind: KindDirectory, Source: at, Place: at}, unwrapped(err)
 	case !info.Mode().IsRegular():

@@ -103,6 +103,7 @@ func (p Project) Build(ctx context.Context, s Settings) (Built, error) {
 	if b.Changed, err = replace(filepath.Join(p.Dir, filepath.FromSlash(p.Module)), wasm); err != nil {
 		return b, fmt.Errorf("build %s: %w", p.Dir, err)
 	}
+	p.keepBuiltOf(wasm)
 	return b, nil
 }
 

@@ -105,7 +105,7 @@ var imports = map[string][]string{
 	"host/git":              nil,
 	"host/adopt":            {"host/sandbox/wasmbin", "host/task", "manifests", "manifests/bundle", "policies/capability"},
 	"host/source": {
-		"host/adopt", "host/git", "host/source/oci", "host/source/transfer", "host/store", "host/store/atomicfile", "host/task",
+		"host/adopt", "host/git", "host/source/oci", "host/source/transfer", "host/store", "host/store/atomicfile", "host/task", "host/toolchain",
 		"manifests", "manifests/bundle", "manifests/semver", "manifests/signature",
 	},
 	"host/closure":         {"host/registry", "host/resolve", "host/source", "host/task", "manifests", "manifests/bundle", "manifests/lockfile", "manifests/semver"},
