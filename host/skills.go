@@ -12,7 +12,6 @@ import (
 	"github.com/skillet-run/skillet/host/runner"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
-	"github.com/skillet-run/skillet/policies/capability"
 )
 
 // installed finds the skills that other skills name.
@@ -31,7 +30,7 @@ func (i installed) Target(ctx context.Context, caller runner.Target, ref manifes
 
 // Granted is what the target of a call may do in it. A grant that is good for a
 // number of runs counts one.
-func (i installed) Granted(ctx context.Context, c runner.Call) (capability.Set, error) {
+func (i installed) Granted(ctx context.Context, c runner.Call) (approval.Granted, error) {
 	p := c.Target.Package
 	s := registry.Skill{Name: p.Manifest().Name, Version: p.Manifest().Version, Digest: p.Digest()}
 	return i.h.Desk.Spend(ctx, s, approval.Use{Session: c.Session, Input: c.Input})

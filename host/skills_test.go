@@ -12,6 +12,7 @@ import (
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/runner"
 	"github.com/skillet-run/skillet/host/sandbox/wasmbin/wasmtest"
+	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 	"github.com/skillet-run/skillet/policies/capability"
@@ -28,8 +29,8 @@ func TestFallbackFindsInstalledSkills(t *testing.T) {
 		return runner.Call{Target: target(t, h, name), Caller: "human:ada"}
 	}
 	first := installed("first", `,"security":{"permissions":{"skills":["second"]}},"resilience":{"fallback_command":"second:run"}`, 1)
-	if !first.Target.Granted.Covers(capability.MustParse("skill:second")) {
-		t.Fatalf("granted %v", first.Target.Granted.Strings())
+	if !first.Target.Granted.Set().Covers(capability.MustParse("skill:second")) {
+		t.Fatalf("granted %v", first.Target.Granted.Set().Strings())
 	}
 	if r := h.Runner.Run(t.Context(), first); r.OK || r.Fallback == nil || r.Fallback.Error == nil {
 		t.Errorf("nobody there: %+v, %+v", r.Error, r.Fallback)
@@ -116,4 +117,26 @@ func target(t *testing.T, h *host.Host, name string) runner.Target {
 		t.Fatal(err)
 	}
 	return runner.Target{Label: s.Ref(), Package: p, Origin: s.Origin, Granted: granted}
+}
+
+// A call has what people granted to the bytes that run, and nothing else: neither
+// what a caller makes up, nor what was granted to another package.
+func TestCallsHaveWhatWasGrantedToTheirBytes(t *testing.T) {
+	var log bytes.Buffer
+	h := open(t, t.TempDir(), &log)
+	defer h.Close(t.Context())
+	add(t, h, "first", `,"security":{"permissions":{"kv":{}}}`, 0)
+	add(t, h, "second", `,"security":{"permissions":{"kv":{}}}`, 0)
+	first, second := target(t, h, "first"), target(t, h, "second")
+	if !first.Granted.Set().Covers(capability.MustParse("kv")) {
+		t.Fatalf("granted %v", first.Granted.Set().Strings())
+	}
+	if r := h.Runner.Run(t.Context(), runner.Call{Target: first, Caller: "agent:general"}); !r.OK {
+		t.Fatalf("as it was granted: %v", r.Error)
+	}
+	second.Granted = first.Granted
+	r := h.Runner.Run(t.Context(), runner.Call{Target: second, Caller: "agent:general"})
+	if r.OK || r.Error.Kind != task.KindDenied || !strings.Contains(r.Error.Message, "was granted is for the package") {
+		t.Errorf("with what was granted to another package: ok %v, %v", r.OK, r.Error)
+	}
 }

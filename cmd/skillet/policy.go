@@ -307,11 +307,11 @@ func (t *terminal) explainPolicy(ctx context.Context, c *cli.Context, h *host.Ho
 	if err != nil {
 		return err
 	}
-	granted, err := h.Desk.Granted(ctx, s.Digest, time.Now())
+	given, err := h.Desk.Granted(ctx, s.Digest, time.Now())
 	if err != nil {
 		return err
 	}
-	granted = granted.Union(capability.NewSet(allowed...))
+	granted := given.Set().Union(capability.NewSet(allowed...))
 	q := policies.Query{Principal: principalOf(s), Home: h.Home}
 	e := explanation{Skill: s.Ref(), Request: args[1]}
 	if c.Bool("install") {

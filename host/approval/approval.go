@@ -81,6 +81,26 @@ func (o OneRun) Set() capability.Set { return o.set }
 // Actor is who allowed it; empty for the zero value.
 func (o OneRun) Actor() string { return o.by }
 
+// Granted is what people granted to one package, by its digest. Only a [Desk] makes
+// one that is good for anything; the zero value grants nothing.
+type Granted struct {
+	digest manifests.Digest
+	set    capability.Set
+}
+
+// Set is what is granted, for showing; see [Granted.To].
+func (g Granted) Set() capability.Set { return g.set }
+
+// To is what is granted to a package. It fails with a [task.KindDenied] error when
+// it was granted to another one.
+func (g Granted) To(d manifests.Digest) (capability.Set, error) {
+	if g.digest == "" || g.digest == d {
+		return g.set, nil
+	}
+	return capability.Set{}, task.Errorf(task.KindDenied, "what was granted is for the package %s, and not for %s", g.digest.Short(), d.Short()).
+		WithHint("`skillet permission show SKILL` shows what was granted to which version")
+}
+
 // Settings are those of a [Desk].
 type Settings struct {
 	// Home is the home directory, which policies may speak of.
@@ -205,12 +225,12 @@ func (d *Desk) Grants(ctx context.Context, digest manifests.Digest) ([]Grant, er
 
 // Granted is the set of what a package may do at the given time, whatever the
 // call: grants for some calls alone are left out.
-func (d *Desk) Granted(ctx context.Context, digest manifests.Digest, now time.Time) (capability.Set, error) {
+func (d *Desk) Granted(ctx context.Context, digest manifests.Digest, now time.Time) (Granted, error) {
 	gs, err := d.Grants(ctx, digest)
 	if err != nil {
-		return capability.Set{}, err
+		return Granted{}, err
 	}
-	return granting(gs, func(g Grant) bool { return g.Live(now) && !g.Conditional() }), nil
+	return Granted{digest, granting(gs, func(g Grant) bool { return g.Live(now) && !g.Conditional() })}, nil
 }
 
 // granting is the set of what those of gs grant that hold.

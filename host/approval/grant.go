@@ -120,16 +120,16 @@ func Capabilities(gs []Grant) capability.Set {
 
 // Spend counts one run against every grant of a skill that is good for a number
 // of runs and holds for the call, and returns what the skill may do in it.
-func (d *Desk) Spend(ctx context.Context, s registry.Skill, u Use) (capability.Set, error) {
+func (d *Desk) Spend(ctx context.Context, s registry.Skill, u Use) (Granted, error) {
 	gs, err := d.Grants(ctx, s.Digest)
 	if err != nil {
-		return capability.Set{}, err
+		return Granted{}, err
 	}
 	now := time.Now()
 	holds := func(g Grant) bool { return g.Holds(u, now) }
 	counted := func(g Grant) bool { return g.MaxUses > 0 && holds(g) }
 	if !slices.ContainsFunc(gs, counted) {
-		return granting(gs, holds), nil
+		return Granted{s.Digest, granting(gs, holds)}, nil
 	}
 	var set capability.Set
 	err = d.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
@@ -147,7 +147,7 @@ func (d *Desk) Spend(ctx context.Context, s registry.Skill, u Use) (capability.S
 	if errors.Is(err, errSpent) {
 		err = nil
 	}
-	return set, err
+	return Granted{s.Digest, set}, err
 }
 
 // usedAll are the changes that count one use of those of gs that count.

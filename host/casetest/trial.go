@@ -92,11 +92,11 @@ func (t *trial) prepare(ctx context.Context) (runner.Call, error) {
 		return call, fmt.Errorf("read the input: %w", err)
 	}
 	return runner.Call{
-		Target: runner.Target{Label: label(t.suite.pkg), Package: t.suite.pkg, Origin: registry.OriginPath, Granted: t.granted},
+		Target: runner.Target{Label: label(t.suite.pkg), Package: t.suite.pkg, Origin: registry.OriginPath},
 		Tool:   t.c.Tool, Input: input, Workspace: t.dir, Caller: Caller, Limits: runner.Limits{Wall: t.wall()},
 		Config: t.c.Config, NoCache: true, Tape: t.mocks, Looks: newLooks(t.c.Clock, t.c.Seed),
 		Stage: &runner.Stage{
-			Stage: hostfn.Stage{Web: t.mocks}, KV: t.kv, Secrets: secrets(t.c.Secrets), Notifier: &t.sent,
+			Stage: hostfn.Stage{Web: t.mocks}, Granted: t.granted, KV: t.kv, Secrets: secrets(t.c.Secrets), Notifier: &t.sent,
 			Policies: t.suite.policies, Home: t.suite.home(), Seed: t.c.Seed,
 		},
 	}, nil

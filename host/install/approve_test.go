@@ -152,7 +152,7 @@ func TestApprovalOnTerms(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want(t, "in run "+run, set.Len(), wanted)
+		want(t, "in run "+run, set.Set().Len(), wanted)
 	}
 	if plan := p.plan(t, pack(t, "net", "1.1.0", api), registry.OriginUser); len(plan.New()) != 1 {
 		t.Errorf("a grant for a run counts at an upgrade: %+v", plan.Asks)
@@ -187,8 +187,8 @@ func TestRevert(t *testing.T) {
 	want(t, "granted to the one before", len(p.granted(t, one)), 1)
 	want(t, "granted to the other", len(p.granted(t, two)), 0)
 	set, err := p.desk.Spend(t.Context(), p.skill(t, "net"), approval.Use{Session: "s"})
-	if err != nil || !set.Covers(kv) {
-		t.Errorf("in the session: %v, %v", set, err)
+	if err != nil || !set.Set().Covers(kv) {
+		t.Errorf("in the session: %v, %v", set.Set(), err)
 	}
 	want(t, "what waited for it", p.status(t, waiting.ID), approval.StatusStale)
 	if _, err := p.registry.Package(t.Context(), two.Digest()); err == nil {

@@ -326,7 +326,7 @@ func TestOneUseIsOneRun(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-			sets <- set
+			sets <- set.Set()
 		}()
 	}
 	n := 0

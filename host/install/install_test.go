@@ -144,7 +144,7 @@ func (p *parts) granted(t *testing.T, pkg *bundle.Package) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return set.Strings()
+	return set.Set().Strings()
 }
 
 func (p *parts) active(t *testing.T, name string) string {
@@ -425,7 +425,7 @@ func TestGrantTerms(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want(t, fmt.Sprintf("run %d", run), set.Strings(), wanted)
+		want(t, fmt.Sprintf("run %d", run), set.Set().Strings(), wanted)
 	}
 	ended, err := p.desk.Revoke(t.Context(), "human:ada", s, nil)
 	if err != nil || len(ended) != 2 {

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/approval/approvaltest"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -153,7 +155,7 @@ func (w *world) record(t testing.TB, p *bundle.Package, tool string, seed uint64
 	in, _ := json.Marshal(map[string]any{"seed": seed, "steps": 25, "dir": w.dir, "url": w.server.URL})
 	rec := recording.NewRecorder()
 	res := w.runner.Run(t.Context(), runner.Call{
-		Target: runner.Target{Label: "everything@1.0.0", Package: p, Origin: origin, Granted: w.granted},
+		Target: runner.Target{Label: "everything@1.0.0", Package: p, Origin: origin, Granted: approvaltest.Granted(approval.NewHuman("ada"), p.Digest(), w.granted)},
 		Tool:   tool, Input: in, Caller: "human:test", Config: map[string]string{"setting": "value"}, Recorder: rec, NoCache: true,
 	})
 	r, err := rec.Recording()
@@ -429,7 +431,7 @@ func BenchmarkRecording(b *testing.B) {
 	}{"one call/here": {"ask", registry.OriginUser}, "one call/worker": {"ask", registry.OriginPath}, "all/here": {"everything", registry.OriginUser}, "all/worker": {"everything", registry.OriginPath}} {
 		in, _ := json.Marshal(map[string]any{"seed": 3, "steps": 25, "dir": w.dir, "url": w.server.URL})
 		call := runner.Call{
-			Target: runner.Target{Label: "everything", Package: p, Origin: c.origin, Granted: w.granted}, Tool: c.tool, Input: in,
+			Target: runner.Target{Label: "everything", Package: p, Origin: c.origin, Granted: approvaltest.Granted(approval.NewHuman("ada"), p.Digest(), w.granted)}, Tool: c.tool, Input: in,
 			Caller: "human:test", NoCache: true,
 		}
 		w.runner.Run(b.Context(), call) // the second call takes the snapshot

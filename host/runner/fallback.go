@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/hostfn"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
@@ -20,7 +21,7 @@ type Skills interface {
 	Target(ctx context.Context, caller Target, ref manifests.Ref) (Target, error)
 	// Granted is what the target of a call may do in it. A grant that is good for a
 	// number of runs counts one.
-	Granted(ctx context.Context, c Call) (capability.Set, error)
+	Granted(ctx context.Context, c Call) (approval.Granted, error)
 }
 
 // backed runs the fallback command when the skill failed at the call, or is left

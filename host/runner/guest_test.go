@@ -3,6 +3,7 @@ package runner_test
 import (
 	"context"
 	"fmt"
+	"github.com/skillet-run/skillet/host/approval"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -192,7 +193,7 @@ func (s skills) Target(_ context.Context, _ runner.Target, ref manifests.Ref) (r
 }
 
 // Granted is what a target was put there with.
-func (s skills) Granted(_ context.Context, c runner.Call) (capability.Set, error) {
+func (s skills) Granted(_ context.Context, c runner.Call) (approval.Granted, error) {
 	return c.Target.Granted, nil
 }
 
@@ -224,7 +225,7 @@ func on(p *bundle.Package, tool string, granted ...string) runner.Call {
 		panic(err)
 	}
 	return runner.Call{
-		Target: runner.Target{Label: p.Manifest().Name + "@" + p.Manifest().Version, Package: p, Origin: registry.OriginUser, Granted: set},
+		Target: runner.Target{Label: p.Manifest().Name + "@" + p.Manifest().Version, Package: p, Origin: registry.OriginUser, Granted: grantedTo(p, set)},
 		Tool:   tool, Caller: "human:ada",
 	}
 }

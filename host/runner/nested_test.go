@@ -65,7 +65,7 @@ func TestSkillCall(t *testing.T) {
 		t.Errorf("used %v and %v", all[0].Used, all[1].Used)
 	}
 
-	caller.Target.Granted = capability.Set{}
+	caller.Target.Granted = approval.Granted{}
 	r = p.Run(t.Context(), caller)
 	if told(r) != "denied denied" || len(r.Denials) != 1 || r.Denials[0].Hint != "skillet permission grant caller 'skill:callee'" || len(p.records(t)) != 3 {
 		t.Errorf("not granted: %q, %+v", told(r), r.Denials)
@@ -355,7 +355,7 @@ func TestCallsNeverWaitInACircle(t *testing.T) {
 		}
 		c := on(skill(t, name, g, strings.Join(append(tools, `{"name":"leaf"}`), ","),
 			`,"performance":{"execution":{"max_concurrent_calls":1,"execution_queue_size":1000}}`), "")
-		c.Target.Granted = set
+		c.Target.Granted = grantedTo(c.Target.Package, set)
 		found[name] = c.Target
 	}
 	results := make(chan task.Result, 1000)

@@ -48,11 +48,11 @@ func TestRenderReadsWhatIsGranted(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	about := text(t, `"type":"conversation","prompt":"p","context_files":{"patterns":["*.txt"]}`)
 	call := runner.Call{
 		Target: runner.Target{
-			Label: "tester@1.0.0", Origin: registry.OriginUser,
-			Package: text(t, `"type":"conversation","prompt":"p","context_files":{"patterns":["*.txt"]}`),
-			Granted: capability.NewSet(capability.MustParse("fs.read:" + dir + "/a.txt")),
+			Label: "tester@1.0.0", Origin: registry.OriginUser, Package: about,
+			Granted: grantedTo(about, capability.NewSet(capability.MustParse("fs.read:"+dir+"/a.txt"))),
 		},
 		Workspace: dir, Caller: "human:ada",
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/hostfn"
 	"github.com/skillet-run/skillet/host/recording"
 	"github.com/skillet-run/skillet/host/registry"
@@ -13,7 +14,6 @@ import (
 	"github.com/skillet-run/skillet/host/sandbox/wasi"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
-	"github.com/skillet-run/skillet/policies/capability"
 )
 
 // A Playback is what a replay shows the guest in place of the world.
@@ -39,7 +39,7 @@ type Playback struct {
 // it is a run whose part is "replay". The outcome is the zero value when the
 // guest was not run.
 func (r *Runner) Replay(ctx context.Context, t Target, p Playback) (task.Result, recording.Outcome) {
-	t.Origin, t.Granted, t.Trial = registry.OriginPath, capability.Set{}, nil
+	t.Origin, t.Granted, t.Trial = registry.OriginPath, approval.Granted{}, nil
 	a := begin(Call{Target: t, Tool: p.As.Tool, Input: p.As.Input, Caller: "host:replay", NoCache: true, Limits: Limits{Wall: p.Wall}, play: &p}, asReplay, nil)
 	a.finish(r.settle(ctx, a))
 	r.recorded(ctx, a)

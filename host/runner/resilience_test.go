@@ -314,7 +314,7 @@ func TestFallbackToAnotherSkill(t *testing.T) {
 	if rec := p.records(t); !strings.Contains(rec[len(rec)-1].Used[0].Request, "skill:second") {
 		t.Errorf("recorded %+v", rec[len(rec)-1].Used)
 	}
-	c.Allow = approval.NewHuman("ada").Allow(c.Target.Granted)
+	c.Allow = approval.NewHuman("ada").Allow(c.Target.Granted.Set())
 	if r = p.Run(t.Context(), c); string(r.Raw) != "bare" {
 		t.Errorf("what was allowed for one run goes to another skill: %q", r.Raw)
 	}

@@ -59,8 +59,9 @@ type Target struct {
 	Origin  registry.Origin
 	// Signer is who signed it, as policies know it; empty for nobody.
 	Signer string
-	// Granted is what the package may do; the zero value is nothing.
-	Granted capability.Set
+	// Granted is what people granted to the package; the zero value is nothing. A
+	// call of another package with it is refused.
+	Granted approval.Granted
 	// Place is where an installed version stands beside others of its skill.
 	Place Place
 	// Trial is the canary that the call is counted for; nil for none.
@@ -134,8 +135,9 @@ type Call struct {
 	// it has no meaning here.
 	Session string
 
-	scratch store.KV  // instead of the store, for a migration
-	play    *Playback // what a replay shows, in place of everything
+	lent    capability.Set // what the host lends it for a part of its own call
+	scratch store.KV       // instead of the store, for a migration
+	play    *Playback      // what a replay shows, in place of everything
 }
 
 // Limits are a caller's wishes. Zero fields mean the manifest's.
@@ -228,6 +230,7 @@ type run struct {
 	manifest *manifests.Manifest
 	tool     manifests.Tool
 	granted  capability.Set // for this run
+	refused  error          // what was granted is for other bytes
 	limits   sandbox.Limits // of each attempt
 	until    time.Time      // end of all attempts; zero: none of its own
 
@@ -269,7 +272,12 @@ func (r *Runner) serve(ctx context.Context, c Call, p part, from *run) task.Resu
 
 // begin is a run that was not made yet.
 func begin(c Call, p part, from *run) *run {
-	a := &run{call: c, part: p, from: from, chain: &chain{}, manifest: c.Target.Package.Manifest(), granted: c.Bounds.cut(c.Target.Granted.Union(c.Allow.Set()))}
+	a := &run{call: c, part: p, from: from, chain: &chain{}, manifest: c.Target.Package.Manifest()}
+	granted, err := c.Target.Granted.To(c.Target.Package.Digest())
+	if a.refused = err; c.Stage != nil {
+		granted = granted.Union(c.Stage.Granted)
+	}
+	a.granted = c.Bounds.cut(granted.Union(c.Allow.Set()).Union(c.lent))
 	if from != nil {
 		a.chain = from.chain
 	}
@@ -295,6 +303,9 @@ func (r *Runner) settle(ctx context.Context, a *run) error {
 }
 
 func (r *Runner) checkAndMake(ctx context.Context, a *run) error {
+	if a.refused != nil {
+		return a.refused
+	}
 	for _, check := range []func(*run) error{r.choose, r.bind, r.hasSessions, r.admit} {
 		if err := check(a); err != nil {
 			return err

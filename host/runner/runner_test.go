@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/approval/approvaltest"
 	"strings"
 	"sync"
 	"testing"
@@ -90,9 +92,14 @@ func call(p *bundle.Package, granted ...string) runner.Call {
 		panic(err)
 	}
 	return runner.Call{
-		Target: runner.Target{Label: "tester@1.0.0", Package: p, Origin: registry.OriginUser, Granted: set},
+		Target: runner.Target{Label: "tester@1.0.0", Package: p, Origin: registry.OriginUser, Granted: grantedTo(p, set)},
 		Caller: "human:ada",
 	}
+}
+
+// grantedTo is what a person granted to a package.
+func grantedTo(p *bundle.Package, set capability.Set) approval.Granted {
+	return approvaltest.Granted(approval.NewHuman("ada"), p.Digest(), set)
 }
 
 func c(v int) []byte { return wasmtest.I32Const(int32(v)) }

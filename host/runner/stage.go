@@ -8,6 +8,7 @@ import (
 	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/policies"
+	"github.com/skillet-run/skillet/policies/capability"
 )
 
 // A Stage stands in for the machine in a call that tries a package out, see
@@ -17,6 +18,8 @@ import (
 // was done that could be looked up there, and counts for no figures.
 type Stage struct {
 	hostfn.Stage
+	// Granted is what the package may do on the stage, where nothing is real.
+	Granted capability.Set
 	// KV is where the skill's state is; nil has the kv functions fail.
 	KV store.KV
 	// Secrets and Notifier stand in for those of the host; nil for none.

@@ -116,7 +116,7 @@ func (r *Runner) convert(ctx context.Context, a *run, from int, scratch store.KV
 	}
 	c := a.call
 	c.Tool, c.Input, c.Allow, c.Caller, c.Limits = a.manifest.Security.Permissions.KV.Migrate, input, approval.OneRun{}, hostCaller, Limits{}
-	c.Target.Granted, c.scratch = capability.NewSet(capability.MustParse(string(capability.KV))), scratch
+	c.Target.Granted, c.scratch, c.lent = approval.Granted{}, scratch, capability.NewSet(capability.MustParse(string(capability.KV)))
 	res := r.serve(ctx, c, asMigration, a)
 	a.result.Figures = a.result.Figures.Add(res.Figures)
 	a.result.Logs = append(a.result.Logs, res.Logs...)

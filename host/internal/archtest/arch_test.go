@@ -84,14 +84,15 @@ var imports = map[string][]string{
 	"host/sandbox/worker":           {"host/confine", "host/jail", "host/sandbox", "host/sandbox/wasi"},
 
 	// State: each owns its types and its keys in the store.
-	"host/secret":   {"host/store/atomicfile"},
-	"host/signer":   {"host/secret", "host/store/filelock", "manifests/signature"},
-	"host/skillset": {"manifests", "manifests/bundle", "policies/capability"},
-	"host/trust":    {"host/approval", "host/ledger", "host/store", "host/task", "manifests", "manifests/signature", "manifests/signature/keyless"},
-	"host/audit":    {"host/checkpoint", "host/journal", "host/secret", "host/store/filelock"},
-	"host/ledger":   {"host/journal", "host/store"},
-	"host/registry": {"host/ledger", "host/store", "host/task", "manifests", "manifests/bundle"},
-	"host/approval": {"host/ledger", "host/registry", "host/store", "host/task", "manifests", "policies", "policies/capability"},
+	"host/secret":                {"host/store/atomicfile"},
+	"host/signer":                {"host/secret", "host/store/filelock", "manifests/signature"},
+	"host/skillset":              {"manifests", "manifests/bundle", "policies/capability"},
+	"host/trust":                 {"host/approval", "host/ledger", "host/store", "host/task", "manifests", "manifests/signature", "manifests/signature/keyless"},
+	"host/audit":                 {"host/checkpoint", "host/journal", "host/secret", "host/store/filelock"},
+	"host/ledger":                {"host/journal", "host/store"},
+	"host/registry":              {"host/ledger", "host/store", "host/task", "manifests", "manifests/bundle"},
+	"host/approval/approvaltest": {"host/approval", "host/ledger", "host/registry", "host/store", "manifests", "policies/capability"},
+	"host/approval":              {"host/ledger", "host/registry", "host/store", "host/task", "manifests", "policies", "policies/capability"},
 
 	// Behaviour.
 	"host/findings": {

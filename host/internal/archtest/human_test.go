@@ -163,10 +163,30 @@ func TestRunnerOnlyReceives(t *testing.T) {
 			continue
 		}
 		for _, name := range s.selected(approvalPath) {
-			if name != "OneRun" && name != "Lease" {
+			if name != "OneRun" && name != "Lease" && name != "Granted" {
 				t.Errorf("%s uses approval.%s", s.name, name)
 			}
 		}
+	}
+}
+
+// Where a call has a stage, its grants are made up, which is for test cases alone;
+// everywhere else they come from the store of what people granted.
+func TestOnlyTestCasesMakeUpGrants(t *testing.T) {
+	used := 0
+	for _, s := range sources(t) {
+		if slices.Contains(s.selected("host/runner"), "Stage") {
+			used++
+			if path.Dir(s.name) != "host/casetest" {
+				t.Errorf("%s makes a runner.Stage; only test cases run on one", s.name)
+			}
+		}
+		if s.imported(approvalPath+"/approvaltest") != "" {
+			t.Errorf("%s imports a package that grants things for tests", s.name)
+		}
+	}
+	if used == 0 {
+		t.Error("nobody makes a runner.Stage: is this test looking for the wrong name?")
 	}
 }
 
