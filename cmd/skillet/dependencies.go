@@ -202,18 +202,31 @@ func (w *works) carryOut(ctx context.Context) (installed, error) {
 // commit asks once, and installs everything or nothing; or has it wait when
 // nobody can be asked.
 func (w *works) commit(ctx context.Context) (installed, error) {
+	out, err := w.decide(ctx)
+	in := w.became(out)
+	if err == nil && in.Skill == nil && in.Proposal == nil {
+		in.Outcome, err = w.standing(ctx)
+	}
+	return in, err
+}
+
+func (w *works) decide(ctx context.Context) ([]install.Outcome, error) {
 	waits, generated := w.group.Waits(), w.c.IsSet("generated-by")
 	if waits && (generated || !w.c.Bool("yes") && !w.t.canAsk()) {
-		out, err := w.h.Installer.SubmitGroup(ctx, w.group)
-		return w.became(out), err
+		return w.h.Installer.SubmitGroup(ctx, w.group)
 	}
 	if waits && !w.c.Bool("yes") {
 		if err := w.t.confirm(w.group.Kind+" "+w.name, w.question()); err != nil {
-			return installed{}, err
+			return nil, err
 		}
 	}
-	out, err := w.h.Installer.AcceptGroup(ctx, w.t.person(), w.group)
-	return w.became(out), err
+	return w.h.Installer.AcceptGroup(ctx, w.t.person(), w.group)
+}
+
+// standing is what became of a skill whose version was installed before.
+func (w *works) standing(ctx context.Context) (install.Outcome, error) {
+	s, err := w.h.Registry.Lookup(ctx, manifests.Ref{Name: w.name})
+	return install.Outcome{Skill: &s}, err
 }
 
 func (w *works) question() string {

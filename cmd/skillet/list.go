@@ -274,6 +274,10 @@ func (t *terminal) showTrials(a about) {
 		}
 		t.say("%-10s %s; `skillet rollback %s` goes back", "before:", strings.Join(refs, ", "), plain(a.Manifest.Name))
 	}
+	if s := a.Installed; s != nil && s.Avoided != nil && s.Avoids(s.Avoided.Version) {
+		t.say("%-10s %s, which %s went back from on %s; `skillet update %s --to %s` goes to it again", "avoids:",
+			plain(s.Avoided.Version), plain(s.Avoided.By), when(s.Avoided.At), plain(s.Name), plain(s.Avoided.Version))
+	}
 	if r := a.Canary; r != nil {
 		t.say("%-10s %s has %d%% of the calls since %s, until it answered %d", "on trial:", plain(r.Version), r.Percent, when(r.At), r.Calls)
 		t.say("             %s: %d calls, %d failed, %.1f ms, %.0f fuel", plain(r.Version), r.Figures.Candidate.Calls, r.Figures.Candidate.Failed, r.CandidateMS, r.CandidateFuel)

@@ -9,6 +9,7 @@ import (
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/install"
 	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/manifests"
 )
 
 func (t *terminal) rollbackCommand() *cli.Command {
@@ -69,6 +70,8 @@ func (t *terminal) rolledBack(verb string, r install.Rollback, err error) error 
 			t.note("%s: %s is no longer on trial; %s stays the active version", plain(r.To.Name), plain(r.Canary.Version), plain(r.To.Version))
 		case r.From == nil:
 			t.note("%s %s to %s", plain(r.To.Name), verb, plain(r.To.Version))
+		case manifests.CompareVersions(r.From.Version, r.To.Version) < 0:
+			t.note("%s %s from %s to %s (sha256:%s)", plain(r.To.Name), verb, plain(r.From.Version), plain(r.To.Version), r.To.Digest.Short())
 		default:
 			t.note("%s %s back from %s to %s (sha256:%s)", plain(r.To.Name), verb, plain(r.From.Version), plain(r.To.Version), r.To.Digest.Short())
 		}

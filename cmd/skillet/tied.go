@@ -27,9 +27,16 @@ func (t *terminal) tied(s registry.Skill, others []registry.Skill) bool {
 // updateTied updates a skill so that everything still fits together: what it needs
 // is updated with it where that is necessary, and it goes no further than what
 // others need of it allows.
-func (t *terminal) updateTied(ctx context.Context, c *cli.Context, h *host.Host, s registry.Skill, share install.Share) (updated, error) {
+func (t *terminal) updateTied(ctx context.Context, c *cli.Context, h *host.Host, s registry.Skill, others []registry.Skill, share install.Share) (updated, error) {
 	q := closure.Question{Renew: []string{s.Name}}
 	settings := closure.Settings{}
+	if c.IsSet("to") {
+		w, err := closure.Later(s, others, c.String("to"))
+		if err != nil {
+			return updated{}, err
+		}
+		q.Wishes = []closure.Wish{w}
+	}
 	if c.IsSet("from") {
 		next, err := newer(ctx, h, s, c.String("from"))
 		if err != nil || next == nil {
@@ -46,15 +53,20 @@ func (t *terminal) updateTied(ctx context.Context, c *cli.Context, h *host.Host,
 	}
 	plan, err := catalog.Plan(ctx, q)
 	done()
+	if why := held(s, others); err != nil && task.AsError(err).Kind == task.KindConflict && why.Status == statusSkipped && !c.IsSet("to") {
+		return why, nil // and it asks for nothing else
+	}
 	if err != nil {
 		return updated{}, err
 	}
 	to, ok := plan.Version(s.Name)
-	switch {
-	case !ok || to == s.Version || !isNewer(to, s.Version):
-		return updated{Status: statusCurrent, Why: " that fits together with the others; `skillet outdated` shows what is published"}, nil
-	case s.Trial != nil && s.Trial.Verdict == registry.VerdictRolledBack && s.Trial.Version == to:
-		return updated{Status: statusSkipped, To: to, Why: to + " was on trial and rolled back: " + s.Trial.Reason + "; `skillet install` installs it all the same"}, nil
+	if !c.IsSet("to") {
+		if !ok || !isNewer(to, s.Version) {
+			return held(s, others), nil
+		}
+		if why := unwanted(s, others, to); why != "" {
+			return updated{Status: statusSkipped, To: to, Why: why}, nil
+		}
 	}
 	w, err := t.works(ctx, h, c, plan, s.Name, incoming{})
 	if err != nil {
@@ -62,6 +74,26 @@ func (t *terminal) updateTied(ctx context.Context, c *cli.Context, h *host.Host,
 	}
 	w.group.Kind = "update"
 	return t.updateGroup(ctx, w, to, share)
+}
+
+// held says of a skill for which nothing later was chosen whether that is because
+// somebody went back from it, or disabled it.
+func held(s registry.Skill, others []registry.Skill) updated {
+	later := []string{}
+	if s.Avoided != nil {
+		later = append(later, s.Avoided.Version)
+	}
+	for _, o := range others {
+		if o.Name == s.Name {
+			later = append(later, o.Version)
+		}
+	}
+	for _, version := range later {
+		if why := unwanted(s, others, version); why != "" && isNewer(version, s.Version) {
+			return updated{Status: statusSkipped, To: version, Why: why}
+		}
+	}
+	return updated{Status: statusCurrent, Why: " that fits together with the others; `skillet outdated` shows what is published"}
 }
 
 // updateGroup carries out an update of several packages.

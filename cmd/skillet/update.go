@@ -27,13 +27,15 @@ func (t *terminal) updateCommand() *cli.Command {
 			"tools and schemas, what its module calls, who signed it. You are asked about what is new\n" +
 			"when the same trusted signer made both versions, and about everything otherwise. Without\n" +
 			"a terminal, and without --yes, what has to be asked about waits as a proposal (exit code 6).\n" +
-			"A pinned skill is left alone. With --canary the new version gets a share of the calls, and\n" +
+			"A pinned skill is left alone, and one that went back from a version until there is a later one:\n" +
+			"--to names the version to go to all the same. With --canary the new version gets a share of the calls, and\n" +
 			"is promoted, or rolled back by itself when it fails or costs more.\n\n" +
 			"Examples:\n" +
 			"  skillet update text\n" +
 			"  skillet update --all --preview\n" +
 			"  skillet update --all --preview --fail-on-new-capabilities\n" +
 			"  skillet update csv --from ./csv-1.3.0.skill --yes\n" +
+			"  skillet update csv --to 1.3.0\n" +
 			"  skillet update csv --canary 10%\n" +
 			"  skillet update csv --promote",
 		Flags: []cli.Flag{
@@ -45,6 +47,7 @@ func (t *terminal) updateCommand() *cli.Command {
 			&cli.IntFlag{Name: "canary-calls", Usage: "promote it after `N` of its calls", DefaultText: strconv.Itoa(install.DefaultCanaryCalls)},
 			&cli.BoolFlag{Name: "promote", Usage: "make the version on trial the active one now"},
 			&cli.StringFlag{Name: "from", Usage: "take the new version from this `PLACE` instead"},
+			&cli.StringFlag{Name: "to", Usage: "go to this later `VERSION`, also to one that you went back from"},
 			yesFlag("grant what the new version asks for"),
 			fullFlag(), trustSignerFlag(), acceptSourceFlag(), allowUnsignedFlag(), noTestsFlag(), allowFailingFlag(),
 			workspaceFlag(),
@@ -120,6 +123,8 @@ func checkUpdate(c *cli.Context) (install.Share, error) {
 		return s, task.Errorf(task.KindUsage, "--promote goes with no other way to update").WithHint("`skillet update SKILL --promote`")
 	case c.IsSet("from") && c.NArg() != 1:
 		return s, task.Errorf(task.KindUsage, "--from is for one skill").WithHint("`skillet update SKILL --from PLACE`")
+	case c.IsSet("to") && (c.NArg() != 1 || c.String("to") == "" || c.IsSet("from") || c.Bool("promote")):
+		return s, task.Errorf(task.KindUsage, "--to names the version of one skill, and goes with neither --from nor --promote").WithHint("`skillet update SKILL --to VERSION`")
 	case c.IsSet("canary-calls") && (s.Calls < 1 || !c.IsSet("canary")):
 		return s, task.Errorf(task.KindUsage, "--canary-calls goes with --canary, and must be more than nothing")
 	case !c.IsSet("canary"):
@@ -143,7 +148,7 @@ func (t *terminal) toUpdate(ctx context.Context, c *cli.Context, h *host.Host) (
 		}
 		if strings.Contains(name, "@") {
 			return nil, task.Errorf(task.KindUsage, "update takes names without versions, and got %q", name).
-				WithHint("another version: `skillet rollback %s --to VERSION`, or `skillet install`", s.Name)
+				WithHint("a later version: `skillet update %s --to VERSION`; an earlier one: `skillet rollback %s --to VERSION`", s.Name, s.Name)
 		}
 		found = append(found, s)
 	}
@@ -174,8 +179,8 @@ func (t *terminal) updateOne(ctx context.Context, c *cli.Context, h *host.Host, 
 	case s.Canary != nil:
 		return updated{Status: statusSkipped, To: s.Canary.Version, Why: s.Canary.Version + " is on trial; `skillet info " + s.Name + "` shows how it stands"}, nil
 	}
-	if t.tied(s, others) {
-		return t.updateTied(ctx, c, h, s, share)
+	if c.IsSet("to") || t.tied(s, others) {
+		return t.updateTied(ctx, c, h, s, others, share)
 	}
 	done := t.waiting("looking for a newer %s", s.Name)
 	next, err := newer(ctx, h, s, c.String("from"))
@@ -184,16 +189,34 @@ func (t *terminal) updateOne(ctx context.Context, c *cli.Context, h *host.Host, 
 		return updated{Status: statusCurrent}, err
 	}
 	if len(next.got.Package.Manifest().Dependencies) > 0 {
-		return t.updateTied(ctx, c, h, s, share)
+		return t.updateTied(ctx, c, h, s, others, share)
 	}
-	if tr := s.Trial; tr != nil && tr.Verdict == registry.VerdictRolledBack && tr.Digest == next.got.Package.Digest() {
-		return updated{Status: statusSkipped, To: tr.Version, Why: tr.Version + " was on trial and rolled back: " + tr.Reason + "; `skillet install` installs it all the same"}, nil
+	if why := unwanted(s, others, next.got.Version); why != "" {
+		return updated{Status: statusSkipped, To: next.got.Version, Why: why}, nil
 	}
 	plan, err := t.plan(ctx, c, h, *next, closure.Step{})
 	if err != nil {
 		return updated{To: next.got.Version}, err
 	}
 	return t.updateTo(ctx, c, h, plan, *next, share)
+}
+
+// unwanted says why an update does not go to a version by itself; empty when it
+// does.
+func unwanted(s registry.Skill, others []registry.Skill, version string) string {
+	again := "; `skillet update " + s.Name + " --to " + version + "` goes to it all the same"
+	if tr := s.Trial; tr != nil && tr.Verdict == registry.VerdictRolledBack && tr.Version == version {
+		return version + " was on trial and rolled back: " + tr.Reason + again
+	}
+	if s.Avoids(version) {
+		return "it went back from " + s.Avoided.Version + " by " + s.Avoided.By + ", and no later version fits" + again
+	}
+	for _, o := range others {
+		if d := o.Disabled; o.Name == s.Name && o.Version == version && d != nil && !d.All {
+			return version + " is disabled by " + d.By + because(d.Reason, nil) + "; `skillet enable " + o.Ref() + "` allows it again"
+		}
+	}
+	return ""
 }
 
 func (t *terminal) promote(ctx context.Context, h *host.Host, s registry.Skill) (updated, error) {

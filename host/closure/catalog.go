@@ -152,7 +152,7 @@ func (c *Catalog) itemsOf(ctx context.Context, name string) ([]*item, error) {
 		if err != nil {
 			return nil, err
 		}
-		items = merge(items, published)
+		items = merge(items, slices.DeleteFunc(published, func(it *item) bool { return c.barred(name, it.version) }))
 	}
 	c.items[name] = items
 	return items, nil
@@ -166,6 +166,28 @@ func (c *Catalog) isPinned(name string) bool {
 // active one, and those that others were resolved to.
 func (c *Catalog) held(s registry.Skill) bool {
 	return s.Active || len(registry.Dependents(c.skills, s.Digest)) > 0
+}
+
+// barred reports whether a version is not chosen unless a person names the skill:
+// one that is installed and does not run, or that somebody went back from. What
+// others were resolved to stays.
+func (c *Catalog) barred(name string, v semver.Version) bool {
+	version, wished := v.String(), slices.Contains(c.wished, name)
+	return slices.ContainsFunc(c.skills, func(s registry.Skill) bool {
+		switch {
+		case s.Name != name:
+			return false
+		case s.Version == version && s.Disabled != nil && s.Disabled.Quarantined:
+			return true
+		case wished:
+			return false
+		case s.Version == version:
+			return s.Disabled != nil && !s.Disabled.All && !c.held(s)
+		}
+		return s.Active && s.Avoids(version) && !slices.ContainsFunc(c.skills, func(o registry.Skill) bool {
+			return o.Name == name && o.Version == version && c.held(o)
+		})
+	})
 }
 
 // merge adds the items of versions that are not there yet.
@@ -184,12 +206,12 @@ func (c *Catalog) local(name string) ([]*item, error) {
 	var items []*item
 	pinned := c.isPinned(name)
 	for i, s := range c.skills {
-		if s.Name != name || s.Disabled != nil && s.Disabled.Quarantined || pinned && !c.held(s) {
+		if s.Name != name || pinned && !c.held(s) {
 			continue
 		}
 		v, err := semver.ParseVersion(s.Version)
-		if err != nil {
-			continue // an earlier skillet let other texts pass; nothing can be said about it
+		if err != nil || c.barred(name, v) {
+			continue // of what an earlier skillet took for a version, nothing can be said
 		}
 		items = merge(items, []*item{{name: name, version: v, installed: &c.skills[i]}})
 	}

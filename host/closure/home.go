@@ -86,7 +86,7 @@ func (b *homeBuilder) root(s registry.Skill, shared map[string]manifests.Digest)
 	if err != nil {
 		return d, "", err
 	}
-	b.h.roots = append(b.h.roots, d)
+	b.h.roots = append(b.h.roots, orAsItIs(d, s, v))
 	if d.Isolated {
 		return d, resolve.ClosureOf(d), nil
 	}
@@ -98,6 +98,23 @@ func (b *homeBuilder) root(s registry.Skill, shared map[string]manifests.Digest)
 		return d, resolve.ClosureOf(d), nil
 	}
 	return d, "", nil
+}
+
+// orAsItIs is what a person asked for, or, when they went back from that to another
+// version, that one: nothing else may be left to choose.
+func orAsItIs(d resolve.Dependency, s registry.Skill, v semver.Version) resolve.Dependency {
+	if d.Isolated || d.Range.Allows(v) || s.Avoided == nil {
+		return d
+	}
+	r, err := semver.ParseRange(d.Range.Text() + " || =" + v.String())
+	if err != nil {
+		return d
+	}
+	if d.Range.TakesPrereleases() {
+		r = r.WithPrereleases()
+	}
+	d.Range = r
+	return d
 }
 
 // asRoot is what a person asked for when they asked for a skill. A pinned one is

@@ -50,6 +50,42 @@ func (w Wish) asked() (*registry.Asked, resolve.Dependency, error) {
 	return a, d, nil
 }
 
+// Later is the wish for a later version of an installed skill than the active one,
+// asked for as before. installed are all versions that are. It fails with a
+// [task.KindUsage] error for what is no version, with a [task.KindConflict] error
+// for one that is not later, or that the person did not ask for, and as
+// [registry.Skill.Runs] does for one that is disabled.
+func Later(active registry.Skill, installed []registry.Skill, version string) (Wish, error) {
+	v, err := semver.ParseVersion(version)
+	if err != nil {
+		return Wish{}, task.Wrap(task.KindUsage, err)
+	}
+	r, err := rangeOf(active.Asked)
+	if err != nil {
+		return Wish{}, err
+	}
+	w := Wish{Name: active.Name, Exactly: version, Prereleases: v.IsPrerelease()}
+	if a := active.Asked; a != nil {
+		w.Constraint, w.Isolated = a.Constraint, a.Closure != ""
+	}
+	if i := slices.IndexFunc(installed, func(s registry.Skill) bool { return s.Name == active.Name && s.Version == version }); i >= 0 {
+		if err := installed[i].Runs(); err != nil && !installed[i].Disabled.All {
+			return w, err
+		}
+	}
+	e := task.Errorf(task.KindConflict, "update %s to %s: the active version is %s", active.Name, version, active.Version)
+	switch order := manifests.CompareVersions(version, active.Version); {
+	case order == 0:
+		return w, e.WithHint("`skillet list --all` shows its versions")
+	case order < 0:
+		return w, e.WithHint("`skillet rollback %s --to %s` goes back", active.Name, version)
+	case w.Constraint != "" && !r.WithPrereleases().Allows(v):
+		return w, task.Errorf(task.KindConflict, "update %s to %s: you asked for %s", active.Name, version, w.Constraint).
+			WithHint("`skillet install %s@%s` asks for that version instead", active.Name, version)
+	}
+	return w, nil
+}
+
 // A Question is what is to become of the home.
 type Question struct {
 	// Wishes are what is asked for in addition.
@@ -186,6 +222,11 @@ func (c *Catalog) conflicting(why *resolve.Conflict) error {
 	for _, s := range c.skills {
 		if s.Pinned != nil && s.Active && strings.Contains(why.Error(), s.Name+" ") {
 			return e.WithHint("%s is pinned at %s: `skillet unpin %s` lets another version be chosen", s.Name, s.Version, s.Name)
+		}
+	}
+	for _, s := range c.skills {
+		if s.Avoided != nil && s.Avoids(s.Avoided.Version) && strings.Contains(why.Error(), s.Name+" ") {
+			return e.WithHint("%s went back from %s to %s, and stays there: `skillet update %s --to %s` goes to that again", s.Name, s.Avoided.Version, s.Version, s.Name, s.Avoided.Version)
 		}
 	}
 	for _, name := range c.settings.Engines {

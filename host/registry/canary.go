@@ -98,6 +98,7 @@ func applyCanaryEnded(ctx context.Context, kv store.KV, at ledger.Stamp, data js
 		}
 		trial := &Trial{Canary: *s.Canary, Verdict: c.Verdict, Reason: c.Reason, Report: c.Report, EndedBy: at.Actor, EndedAt: at.Time}
 		if c.Verdict == VerdictPromoted {
+			s.avoid("", s.Canary.Version, at)
 			s.activate(s.Canary.Digest, false)
 		}
 		s.Canary, s.Trial = nil, trial

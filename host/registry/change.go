@@ -194,6 +194,7 @@ func applyInstalled(ctx context.Context, kv store.KV, at ledger.Stamp, data json
 	return change(ctx, kv, rec.Name, func(s *standing) {
 		s.want(rec)
 		s.activate(rec.Digest, false)
+		s.avoid("", rec.Version, at)
 	})
 }
 

@@ -89,6 +89,9 @@ type Skill struct {
 	// version, the last one that ended; nil for none.
 	Canary *Canary `json:"canary,omitempty"`
 	Trial  *Trial  `json:"trial,omitempty"`
+	// Avoided is, of the active version, the one that somebody went back from; nil
+	// for none.
+	Avoided *Avoided `json:"avoided,omitempty"`
 }
 
 // Ref is name@version.

@@ -19,6 +19,8 @@ import (
 
 // A Stop says why a skill, or a version of one, is not run.
 type Stop struct {
+	// All is true for one that stops all versions of the skill.
+	All bool `json:"all,omitempty"`
 	// Quarantined is true for a version that was revoked: it is not enabled again
 	// by [Enabled] alone.
 	Quarantined bool      `json:"quarantined,omitempty"`
@@ -32,6 +34,14 @@ type Pin struct {
 	Reason string    `json:"reason,omitempty"`
 	By     string    `json:"by,omitempty"`
 	At     time.Time `json:"at,omitzero"`
+}
+
+// An Avoided is a version that somebody went back from. It is not chosen again by
+// itself, nor is any between it and the active version: only a later one is.
+type Avoided struct {
+	Version string    `json:"version"`
+	By      string    `json:"by,omitempty"`
+	At      time.Time `json:"at,omitzero"`
 }
 
 // A standing is what holds for a skill beyond its versions. It is one entry, so
@@ -49,6 +59,9 @@ type standing struct {
 	Disabled *Stop           `json:"disabled,omitempty"`
 	Stopped  map[string]Stop `json:"stopped,omitempty"`
 	Pinned   *Pin            `json:"pinned,omitempty"`
+	// Avoided is the latest version that somebody went back from and that was not
+	// active since; nil for none.
+	Avoided *Avoided `json:"avoided,omitempty"`
 	// Needed is true while nobody asked for the skill, which is there for others
 	// that need it. Asked says for which versions somebody did.
 	Needed bool   `json:"needed,omitempty"`
@@ -139,15 +152,34 @@ func (s standing) of(v *Skill) {
 	v.Needed, v.Asked = s.Needed, s.Asked
 	if stop, ok := s.Stopped[v.Digest.Hex()]; ok {
 		v.Disabled = &stop
-	} else {
-		v.Disabled = s.Disabled
+	} else if s.Disabled != nil {
+		all := *s.Disabled
+		all.All, v.Disabled = true, &all
 	}
 	if c := s.Canary; c != nil && (c.Digest == v.Digest || c.Stable == v.Digest) {
 		v.Canary = c
 	}
 	if v.Active {
-		v.Trial = s.Trial
+		v.Trial, v.Avoided = s.Trial, s.Avoided
 	}
+}
+
+// avoid notes that somebody went from one version to another: back from a later
+// one, or on to one that was avoided.
+func (s *standing) avoid(from, to string, at ledger.Stamp) {
+	if s.Avoided != nil && manifests.CompareVersions(to, s.Avoided.Version) >= 0 {
+		s.Avoided = nil
+	}
+	if from != "" && manifests.CompareVersions(from, to) > 0 && (s.Avoided == nil || manifests.CompareVersions(from, s.Avoided.Version) > 0) {
+		s.Avoided = &Avoided{Version: from, By: at.Actor, At: at.Time}
+	}
+}
+
+// Avoids reports whether somebody went back from that version of a skill to the
+// active one, which s is, or from a later one than that: it is not to be chosen
+// unless a person names it.
+func (s Skill) Avoids(version string) bool {
+	return s.Avoided != nil && manifests.CompareVersions(version, s.Version) > 0 && manifests.CompareVersions(version, s.Avoided.Version) <= 0
 }
 
 // stop is the data of skill.disabled and skill.enabled changes. An empty digest
@@ -264,13 +296,24 @@ func RolledBack(s Skill, keepState bool) (ledger.Change, error) {
 	return ledger.NewChange(kindActivated, activation{s.Name, s.Digest, true, keepState})
 }
 
-func applyActivated(ctx context.Context, kv store.KV, _ ledger.Stamp, data json.RawMessage) error {
+func applyActivated(ctx context.Context, kv store.KV, at ledger.Stamp, data json.RawMessage) error {
 	var a activation
 	if err := json.Unmarshal(data, &a); err != nil {
 		return err
 	}
-	if _, err := kv.Get(ctx, skillKey(a.Name, a.Digest)); err != nil {
+	to, err := versionOf(ctx, kv, a.Name, a.Digest)
+	if err != nil {
 		return fmt.Errorf("activate %s: the version %s: %w", a.Name, a.Digest.Short(), err)
+	}
+	before, err := standingOf(ctx, kv, a.Name)
+	if err != nil {
+		return err
+	}
+	from := ""
+	if a.Back && before.Digest != "" {
+		if from, err = versionOf(ctx, kv, a.Name, before.Digest); err != nil {
+			return fmt.Errorf("go back from %s: the version %s: %w", a.Name, before.Digest.Short(), err)
+		}
 	}
 	return change(ctx, kv, a.Name, func(s *standing) {
 		if a.Back {
@@ -278,7 +321,18 @@ func applyActivated(ctx context.Context, kv store.KV, _ ledger.Stamp, data json.
 		} else {
 			s.activate(a.Digest, a.KeepState)
 		}
+		s.avoid(from, to, at)
 	})
+}
+
+// versionOf is the version that an installed digest is.
+func versionOf(ctx context.Context, kv store.KV, name string, d manifests.Digest) (string, error) {
+	e, err := kv.Get(ctx, skillKey(name, d))
+	if err != nil {
+		return "", err
+	}
+	r, err := decodeRecord(e)
+	return r.Version, err
 }
 
 // ErrDisabled means that a skill is disabled. Errors that wrap it are
