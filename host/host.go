@@ -310,7 +310,7 @@ func (h *Host) wire() {
 		Home: h.Home, Own: ownFiles(s),
 		Ceilings:    h.callCeilings(),
 		HTTPTimeout: seconds(s.HTTPTimeoutSeconds), HTTPBytes: int64(s.HTTPMaxMB) << 20,
-		Workers: h.apart, Sessions: h.sessions, Skills: installed{h}, Scripts: h.scripts, Trials: trials{h}, Rates: rates(s),
+		Workers: h.apart, Sessions: h.sessions, Skills: installed{h}, Unrevoked: h.unrevoked, Scripts: h.scripts, Trials: trials{h}, Rates: rates(s),
 		Models: skillmodel.New(languageModels{h}), Asks: languageModels{h}.ready,
 	})
 	h.wireRecordings(s)

@@ -7,15 +7,21 @@ import (
 	"encoding/json"
 	"errors"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/install"
+	"github.com/skillet-run/skillet/host/registry"
+	"github.com/skillet-run/skillet/host/runner"
+	"github.com/skillet-run/skillet/host/sandbox/wasmbin/wasmtest"
 	"github.com/skillet-run/skillet/host/source"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/host/trust"
 	"github.com/skillet-run/skillet/manifests"
+	"github.com/skillet-run/skillet/manifests/bundle"
 	"github.com/skillet-run/skillet/manifests/signature"
 )
 
@@ -145,5 +151,75 @@ func TestPublishRevocations(t *testing.T) {
 	to.Tag = "7"
 	if _, err := one.PublishRevocations(ctx, by, key, to, source.Options{}); !errors.Is(err, source.ErrRef) {
 		t.Error(err)
+	}
+}
+
+// What is revoked is refused whoever plans it, whatever the request leaves out, and
+// is not run from a path, whoever makes the call.
+func TestRevokedIsRefusedWhoeverAsks(t *testing.T) {
+	var log bytes.Buffer
+	h, by := open(t, t.TempDir(), &log), approval.NewHuman("ada")
+	defer h.Close(t.Context())
+	m := wasmtest.New()
+	m.ExportFunc("run", m.Func(wasmtest.Sig("", "i32"), "", wasmtest.I32Const(0)))
+	p, err := bundle.FromFiles(map[string][]byte{
+		"skill.json": []byte(`{"name":"worker","version":"1.0.0","description":"works","type":"code_inline","command":"main.wasm","tools":[{"name":"run","description":"runs"}]}`),
+		"main.wasm":  m.Bytes(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	requests := map[string]install.Request{
+		"the proposal of an agent": {Package: p, Source: "task:t1", Origin: registry.OriginGenerated, ProposedBy: "agent:general"},
+		"another way in": {
+			Package: p, Source: "oci://registry.example/skills/worker", SourceKind: "registry", Origin: registry.OriginUser, ProposedBy: "agent:general",
+			Accepted: []trust.Flag{trust.AllowUnsigned},
+		},
+		"a person": {Package: p, Source: "/src", Directory: true, Origin: registry.OriginUser, Person: by, ProposedBy: by.Actor()},
+	}
+	waits, err := h.Installer.Plan(t.Context(), requests["the proposal of an agent"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := h.Installer.Submit(t.Context(), waits)
+	if !errors.Is(err, install.ErrWaits) {
+		t.Fatal(err)
+	}
+	plan, err := h.Installer.Plan(t.Context(), requests["another way in"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := h.Installer.Submit(t.Context(), plan); !errors.Is(err, install.ErrWaits) {
+		t.Errorf("without a person it is installed: %+v, %v", out.Skill, err)
+	}
+	if _, err := h.Installer.Plan(t.Context(), install.Request{Package: p, Source: "/src", Origin: registry.OriginUser, Person: by}); task.AsError(err) == nil || task.AsError(err).Kind != task.KindVerification {
+		t.Errorf("without a signature, and nobody accepted that: %v", err)
+	}
+	if _, err := h.Trust.Revoke(t.Context(), by, trust.Entry{Content: p.Digest(), Reason: "it steals"}); err != nil {
+		t.Fatal(err)
+	}
+	refused := func(what string, err error) {
+		t.Helper()
+		if e := task.AsError(err); e == nil || e.Kind != task.KindVerification || !strings.Contains(e.Message, "it steals") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	for what, req := range requests {
+		_, err := h.Installer.Plan(t.Context(), req)
+		refused(what, err)
+	}
+	_, err = h.Installer.Approve(t.Context(), by, out.Proposal.ID, install.Consent{})
+	refused("a proposal of before", err)
+	_, err = h.Installer.Accept(t.Context(), by, plan)
+	refused("a plan of before", err)
+	_, err = h.Uninstalled(t.Context(), "./worker", &source.Fetched{Package: p, Kind: source.KindDirectory})
+	refused("a path", err)
+	for _, origin := range []registry.Origin{registry.OriginPath, registry.OriginUser} {
+		r := h.Runner.Run(t.Context(), runner.Call{Target: runner.Target{Label: "worker", Package: p, Origin: origin}, Caller: "agent:general"})
+		if r.OK {
+			t.Errorf("%s: it runs", origin)
+		} else {
+			refused("a call", r.Error)
+		}
 	}
 }

@@ -92,7 +92,7 @@ func add(t *testing.T, h *host.Host, name, members string, result int32) {
 // accept installs a package, with all that it asks for.
 func accept(t *testing.T, h *host.Host, p *bundle.Package) {
 	t.Helper()
-	plan, err := h.Installer.Plan(t.Context(), install.Request{Package: p, Source: "test", Origin: registry.OriginUser, ProposedBy: "human:ada"})
+	plan, err := h.Installer.Plan(t.Context(), install.Request{Package: p, Source: "test", Directory: true, Origin: registry.OriginUser, ProposedBy: "human:ada"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,10 @@ import (
 
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/runner"
+	"github.com/skillet-run/skillet/host/source"
+	"github.com/skillet-run/skillet/host/trust"
 	"github.com/skillet-run/skillet/manifests"
+	"github.com/skillet-run/skillet/manifests/bundle"
 )
 
 // Target finds the installed version that a call of ref runs, without what it may
@@ -28,6 +31,31 @@ func (h *Host) Target(ctx context.Context, ref manifests.Ref) (runner.Target, re
 	t, err := h.version(ctx, s)
 	t.Trial = trial
 	return t, s, err
+}
+
+// Uninstalled is what is run of a package that is not installed, and was granted
+// nothing. It fails with a [task.KindVerification] error for one that was revoked.
+func (h *Host) Uninstalled(ctx context.Context, label string, got *source.Fetched) (runner.Target, error) {
+	m := got.Package.Manifest()
+	err := h.harmless(ctx, trust.Evidence{
+		Skill: m.Name, Version: m.Version, Source: got.Place, Directory: got.Kind == source.KindDirectory,
+		Content: got.Package.Digest(), Artifact: got.Artifact, Blob: got.Archive, Bundles: got.Signatures,
+	})
+	return runner.Target{Label: label, Package: got.Package, Origin: registry.OriginPath}, err
+}
+
+// unrevoked refuses a package that was revoked, whoever makes a call of it.
+func (h *Host) unrevoked(ctx context.Context, p *bundle.Package) error {
+	m := p.Manifest()
+	return h.harmless(ctx, trust.Evidence{Skill: m.Name, Version: m.Version, Directory: true, Content: p.Digest()})
+}
+
+func (h *Host) harmless(ctx context.Context, e trust.Evidence) error {
+	v, err := h.Trust.Assess(ctx, e)
+	if err != nil {
+		return err
+	}
+	return v.Harm()
 }
 
 // version is an installed version as it is run, in the closure in which a person

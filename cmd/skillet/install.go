@@ -18,6 +18,7 @@ import (
 	"github.com/skillet-run/skillet/host/install"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/replay"
+	sources "github.com/skillet-run/skillet/host/source"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
@@ -226,6 +227,7 @@ func (t *terminal) plan(ctx context.Context, c *cli.Context, h *host.Host, next 
 		Package: p, Source: next.got.Source, SourceKind: string(next.got.Kind), Artifact: next.got.Artifact,
 		Origin: registry.OriginUser, ProposedBy: t.person().Actor(), Person: t.person(),
 		Rationale: c.String("rationale"), Workspace: ws, Notes: next.got.Notes,
+		Directory: next.got.Kind == sources.KindDirectory, Archive: next.got.Archive, Signatures: next.got.Signatures, Accepted: accepted(c),
 		Dependencies: as.Dependencies, Needed: as.Needed, Asked: as.Asked, Beside: as.Beside, Tests: testsOf(c),
 	}
 	if model := c.String("generated-by"); model != "" {
@@ -234,10 +236,11 @@ func (t *terminal) plan(ctx context.Context, c *cli.Context, h *host.Host, next 
 			req.Origin = registry.OriginGenerated
 		}
 	}
-	if req.Trust, err = t.trusted(ctx, c, h, next.got, req.Origin); err != nil {
-		return install.Plan{}, err
+	plan, err := h.Installer.Plan(ctx, req)
+	if err == nil {
+		t.tellTrust(plan.Trust)
 	}
-	return h.Installer.Plan(ctx, req)
+	return plan, err
 }
 
 // submit installs a plan, asking the person at the terminal if somebody has to

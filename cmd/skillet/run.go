@@ -19,6 +19,7 @@ import (
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/runner"
+	sources "github.com/skillet-run/skillet/host/source"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/host/toolchain"
 	"github.com/skillet-run/skillet/manifests"
@@ -288,10 +289,15 @@ func (t *terminal) target(ctx context.Context, h *host.Host, arg string) (goal, 
 		if err != nil {
 			return goal{}, err
 		}
-		return goal{Target: runner.Target{Label: text, Package: got.Package, Origin: registry.OriginPath}, tool: tool}, nil
+		target, err := h.Uninstalled(ctx, text, got)
+		return goal{Target: target, tool: tool}, err
 	}
 	if path, tool, ok := asPath(arg); ok {
-		target, err := t.pathTarget(ctx, h, path)
+		got, err := t.pathPackage(ctx, h, path)
+		if err != nil {
+			return goal{}, err
+		}
+		target, err := h.Uninstalled(ctx, path, got)
 		return goal{Target: target, tool: tool}, err
 	}
 	ref, err := manifests.ParseRef(arg)
@@ -321,17 +327,39 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// pathTarget is what is at a path: a package, or something that is made one.
+// pathTarget is what is at a path, for looking at it: also what was revoked.
 func (t *terminal) pathTarget(ctx context.Context, h *host.Host, path string) (runner.Target, error) {
-	open := localPackage
-	if adopt.IsExtism(path) && exists(path) {
-		open = func(ctx context.Context, path string) (*bundle.Package, error) { return t.adoptExtism(ctx, h, path) }
-	}
-	if err := toolchain.Current(path); err != nil {
+	got, err := t.pathPackage(ctx, h, path)
+	if err != nil {
 		return runner.Target{}, err
 	}
-	p, err := open(ctx, path)
-	return runner.Target{Label: path, Package: p, Origin: registry.OriginPath}, err
+	return runner.Target{Label: path, Package: got.Package, Origin: registry.OriginPath}, nil
+}
+
+// pathPackage is what is at a path: a package, or something that is made one.
+func (t *terminal) pathPackage(ctx context.Context, h *host.Host, path string) (*sources.Fetched, error) {
+	if adopt.IsExtism(path) && exists(path) {
+		return t.adoptExtism(ctx, h, path)
+	}
+	if err := toolchain.Current(path); err != nil {
+		return nil, err
+	}
+	p, err := localPackage(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	if filepath.Ext(path) == bundle.Extension { // with who signed it
+		return t.fetch(ctx, h, filePath(path), false)
+	}
+	return &sources.Fetched{Package: p, Kind: sources.KindDirectory, Place: path}, nil
+}
+
+// filePath writes a path so that it is not taken for a name.
+func filePath(path string) string {
+	if strings.ContainsRune(path, filepath.Separator) {
+		return path
+	}
+	return "." + string(filepath.Separator) + path
 }
 
 // localPackage is what is at a path, without fetching anything.
@@ -351,7 +379,7 @@ func localPackage(ctx context.Context, path string) (*bundle.Package, error) {
 
 // adoptExtism makes a package of an Extism manifest, and says what of it is not
 // honoured.
-func (t *terminal) adoptExtism(ctx context.Context, h *host.Host, path string) (*bundle.Package, error) {
+func (t *terminal) adoptExtism(ctx context.Context, h *host.Host, path string) (*sources.Fetched, error) {
 	got, err := t.fetch(ctx, h, path, false)
 	if err != nil {
 		return nil, err
@@ -361,7 +389,7 @@ func (t *terminal) adoptExtism(ctx context.Context, h *host.Host, path string) (
 			t.note("skillet: %s", plain(n))
 		}
 	}
-	return got.Package, nil
+	return got, nil
 }
 
 func installedTarget(ctx context.Context, h *host.Host, ref manifests.Ref) (goal, error) {

@@ -1,13 +1,8 @@
 package main
 
 import (
-	"context"
-
 	"github.com/urfave/cli/v2"
 
-	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/registry"
-	sources "github.com/skillet-run/skillet/host/source"
 	"github.com/skillet-run/skillet/host/trust"
 )
 
@@ -32,27 +27,6 @@ func accepted(c *cli.Context) []trust.Flag {
 		}
 	}
 	return flags
-}
-
-// trusted says who signed a package and what a person has to know about that. It
-// fails when something stands in the way that no flag accepts.
-func (t *terminal) trusted(ctx context.Context, c *cli.Context, h *host.Host, got *sources.Fetched, origin registry.Origin) (*trust.Acceptance, error) {
-	m := got.Package.Manifest()
-	v, err := h.Trust.Assess(ctx, trust.Evidence{
-		Skill: m.Name, Version: m.Version, Source: got.Place, Content: got.Package.Digest(), Artifact: got.Artifact,
-		Blob: got.Archive, Bundles: got.Signatures,
-		// Nobody signs what a model wrote: a person looks at all of it.
-		Directory: got.Kind == sources.KindDirectory || origin == registry.OriginGenerated,
-	})
-	if err != nil {
-		return nil, err
-	}
-	a, err := v.Acceptance(accepted(c)...)
-	if err != nil {
-		return nil, err
-	}
-	t.tellTrust(v)
-	return &a, nil
 }
 
 // tellTrust says who is met for the first time, and what was accepted.

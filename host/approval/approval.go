@@ -91,6 +91,9 @@ type Granted struct {
 // Set is what is granted, for showing; see [Granted.To].
 func (g Granted) Set() capability.Set { return g.set }
 
+// Bound reports whether it is of some package, even if nothing is granted to that.
+func (g Granted) Bound() bool { return g.digest != "" }
+
 // To is what is granted to a package. It fails with a [task.KindDenied] error when
 // it was granted to another one.
 func (g Granted) To(d manifests.Digest) (capability.Set, error) {

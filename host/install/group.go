@@ -124,7 +124,7 @@ func (i *Installer) memberChanges(ctx context.Context, h approval.Human, g Group
 			return nil, err
 		}
 	}
-	trusted, err := i.trusting(ctx, h, p.request.Trust)
+	trusted, err := i.trusting(ctx, h, p)
 	if err != nil {
 		return nil, err
 	}

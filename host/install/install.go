@@ -69,11 +69,16 @@ type Request struct {
 	Origin     registry.Origin
 	// Artifact is the digest of what was fetched, if that was not a directory.
 	Artifact manifests.Digest
-	// Trust says who signed it and how that was accepted; nil for a package that
-	// nobody could have signed, because it was made here.
-	Trust *trust.Acceptance
+	// Directory is whether it was read from a directory of whoever installs it, where
+	// nothing is signed. Archive is the artifact, for signatures that its digest is
+	// not enough for, and Signatures are those that came with it, not verified.
+	Directory  bool
+	Archive    []byte
+	Signatures [][]byte
+	// Accepted are the flags by which a person accepts what it lacks.
+	Accepted []trust.Flag
 	// Person stands for an installation that nobody has to be asked about; the zero
-	// value has what would be remembered of a signer wait for a person.
+	// value has everything wait for a person.
 	Person approval.Human
 	// Dependencies are the skills it needs, as they were resolved. Needed and Asked
 	// are as in [registry.Provenance]. Beside has another version stay the active
@@ -108,6 +113,8 @@ type Plan struct {
 	Signer string `json:"signer,omitempty"`
 	// Replaces is the version that is active now; empty for a new skill.
 	Replaces string `json:"replaces,omitempty"`
+	// Trust is how it stands: see [trust.Assess].
+	Trust trust.Verdict `json:"-"`
 	// Installed is true when exactly these bytes are installed and active.
 	Installed bool `json:"installed"`
 	// Asks is what the package asks for.
@@ -137,7 +144,9 @@ type Plan struct {
 	Forgets *registry.Leftover `json:"forgets,omitempty"`
 
 	request Request
-	former  former
+	// accepted is what is remembered of who signed it and where it came from.
+	accepted trust.Acceptance
+	former   former
 	// whole is what the policies say about the package apart from what it asks for.
 	whole policies.Effect
 	// aside has the active version stay active.
@@ -154,7 +163,9 @@ func (p Plan) New() []approval.Ask {
 // Plan checks a package and says what installing it would do. It changes
 // nothing. Errors are [task.Error]s: of [task.KindVerification] for a module
 // that cannot be accepted, of [task.KindDenied] for what a policy forbids, of
-// [task.KindConflict] for a version that exists with other bytes.
+// [task.KindConflict] for a version that exists with other bytes. A package that
+// is revoked, that lacks a signature or that comes from elsewhere than before is
+// refused with [task.KindVerification], before anything of it is compiled.
 func (i *Installer) Plan(ctx context.Context, req Request) (Plan, error) {
 	m := req.Package.Manifest()
 	if err := runnable(m); err != nil {
@@ -163,12 +174,15 @@ func (i *Installer) Plan(ctx context.Context, req Request) (Plan, error) {
 	if err := req.tidy(); err != nil {
 		return Plan{}, err
 	}
-	if err := i.engine.Check(ctx, req.Package); err != nil {
-		return Plan{}, fmt.Errorf("%s@%s: %w", m.Name, m.Version, err)
-	}
 	p := Plan{
 		Skill: m.Name, Version: m.Version, Digest: req.Package.Digest(), Kind: m.Type, Type: approval.TypeNewSkill,
-		Origin: req.Origin, Source: req.Source, Signer: req.signer(), Limits: m.Limits(), request: req, aside: req.Beside,
+		Origin: req.Origin, Source: req.Source, Limits: m.Limits(), request: req, aside: req.Beside,
+	}
+	if err := i.assess(ctx, &p); err != nil {
+		return Plan{}, err
+	}
+	if err := i.engine.Check(ctx, req.Package); err != nil {
+		return Plan{}, fmt.Errorf("%s@%s: %w", m.Name, m.Version, err)
 	}
 	for _, step := range []func(context.Context, *Plan) error{i.inspect, i.beside, i.judge, i.leftover, i.interprets, i.tested} {
 		if err := step(ctx, &p); err != nil {
@@ -184,7 +198,7 @@ func (i *Installer) inspect(_ context.Context, p *Plan) error {
 	if err != nil {
 		return task.Wrap(task.KindVerification, fmt.Errorf("%s@%s: %w", p.Skill, p.Version, err))
 	}
-	p.Warnings = append(agentSkillNotes(p.request.Package.Manifest()), p.request.Notes...)
+	p.Warnings = slices.Concat(p.Warnings, agentSkillNotes(p.request.Package.Manifest()), p.request.Notes)
 	for _, f := range found {
 		if f.Refused {
 			return task.Errorf(task.KindVerification, "%s@%s: %s", p.Skill, p.Version, f.Words).WithHint("%s", f.WayOut)
@@ -248,7 +262,7 @@ func (i *Installer) Submit(ctx context.Context, p Plan) (Outcome, error) {
 		s, err := i.registry.Lookup(ctx, manifests.Ref{Name: p.Skill, Version: p.Version})
 		return Outcome{Skill: &s, Unchanged: true}, err
 	}
-	if p.Effect == policies.Allow.String() && (p.request.Trust == nil || p.request.Person.Check() == nil) {
+	if p.Effect == policies.Allow.String() && p.request.Person.Check() == nil {
 		return i.install(ctx, p, p.request.Person, func(context.Context) ([]ledger.Change, error) { return nil, nil })
 	}
 	return i.propose(ctx, p)
@@ -316,7 +330,7 @@ func (i *Installer) install(ctx context.Context, p Plan, h approval.Human, conse
 		if err != nil {
 			return ledger.Decision{}, err
 		}
-		trusted, err := i.trusting(ctx, h, p.request.Trust)
+		trusted, err := i.trusting(ctx, h, p)
 		if err != nil {
 			return ledger.Decision{}, err
 		}
@@ -396,7 +410,7 @@ func (p Plan) proposal() (approval.Proposal, error) {
 	if p.Replaces != "" {
 		title = fmt.Sprintf("replace %s@%s by %s", p.Skill, p.Replaces, p.Version)
 	}
-	trusted, err := p.request.trusted()
+	trusted, err := p.trusted()
 	return approval.Proposal{
 		ID: approval.NewID(), Type: p.proposalType(), Title: title, Rationale: p.request.Rationale,
 		Skill: p.Skill, Version: p.Version, Digest: p.Digest, Requested: p.Asks,

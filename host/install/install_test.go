@@ -109,7 +109,7 @@ func pack(t *testing.T, name, version string, urls ...string) *bundle.Package {
 var ada = approval.NewHuman("ada")
 
 func request(p *bundle.Package, origin registry.Origin) install.Request {
-	return install.Request{Package: p, Source: "/src", Origin: origin, ProposedBy: "human:ada", Workspace: "/ws"}
+	return install.Request{Package: p, Source: "/src", Directory: true, Origin: origin, ProposedBy: "human:ada", Person: ada, Workspace: "/ws"}
 }
 
 func (p *parts) plan(t *testing.T, pkg *bundle.Package, origin registry.Origin) install.Plan {
@@ -450,7 +450,7 @@ func TestRebuiltStateIsTheSame(t *testing.T) {
 	}
 	fresh := store.Memory()
 	defer fresh.Close()
-	if _, err := ledger.New(p.journal, fresh.KV(), registry.Projection{}, approval.Projection{}).Rebuild(t.Context()); err != nil {
+	if _, err := ledger.New(p.journal, fresh.KV(), registry.Projection{}, approval.Projection{}, trust.Projection{}).Rebuild(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	want(t, "state", dump(t, fresh.KV()), dump(t, p.store.KV()))

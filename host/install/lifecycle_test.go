@@ -1,7 +1,10 @@
 package install_test
 
 import (
+	"bytes"
 	"context"
+	"crypto"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"testing"
@@ -21,33 +24,43 @@ import (
 	"github.com/skillet-run/skillet/policies/capability"
 )
 
-const (
-	signer  = "keyless:issuer.example/ada@example.com"
-	another = "keyless:issuer.example/eve@example.com"
-)
+// signer and another are who sign packages here; nil is nobody.
+var signer, another = newSigner(1), newSigner(2)
 
-// acceptance is that of a package whose signature by somebody was verified; empty
-// for nobody. The person accepts whatever there is to accept.
-func acceptance(pkg *bundle.Package, by string) *trust.Acceptance {
-	m := pkg.Manifest()
-	a := &trust.Acceptance{
-		Skill: m.Name, Version: m.Version, Source: "oci://registry.example/" + m.Name, Content: pkg.Digest(),
-		Artifact: manifests.DigestOf([]byte(pkg.Digest())), Signer: signature.Signer(by),
-		Accepted: []trust.Flag{trust.TrustSigner, trust.AllowUnsigned},
+func newSigner(seed byte) crypto.Signer {
+	return ed25519.NewKeyFromSeed(bytes.Repeat([]byte{seed}, ed25519.SeedSize))
+}
+
+func identity(by crypto.Signer) string {
+	k, err := signature.NewKey(by.Public())
+	if err != nil {
+		panic(err)
 	}
-	if by != "" {
-		a.Signed = []trust.Signed{{Signer: a.Signer}}
+	return string(k.Signer())
+}
+
+// signedBy makes a request one for a package of a registry that somebody signed. The
+// person accepts whatever there is to accept.
+func signedBy(req install.Request, by crypto.Signer) install.Request {
+	m := req.Package.Manifest()
+	req.Source, req.SourceKind, req.Directory = "oci://registry.example/"+m.Name+":"+m.Version, "oci", false
+	req.Artifact = manifests.DigestOf([]byte(req.Package.Digest()))
+	req.Accepted = []trust.Flag{trust.TrustSigner, trust.AllowUnsigned}
+	if by == nil {
+		return req
 	}
-	return a
+	b, err := signature.Sign(by, signature.Subject{Digest: req.Artifact}, signature.PackageSubject(m.Name, m.Version, req.Package.Digest()))
+	if err != nil {
+		panic(err)
+	}
+	req.Signatures = [][]byte{b}
+	return req
 }
 
 // signed plans a package of a trusted signer.
-func (p *parts) signed(t *testing.T, by string, pkg *bundle.Package) install.Plan {
+func (p *parts) signed(t *testing.T, by crypto.Signer, pkg *bundle.Package) install.Plan {
 	t.Helper()
-	req := request(pkg, registry.OriginUser)
-	req.SourceKind, req.Artifact = "oci", manifests.DigestOf([]byte(pkg.Digest()))
-	req.Trust = acceptance(pkg, by)
-	plan, err := p.Plan(t.Context(), req)
+	plan, err := p.Plan(t.Context(), signedBy(request(pkg, registry.OriginUser), by))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +81,7 @@ const more = "https://more.example/*"
 func TestSameSignerIsAskedAboutWhatIsNew(t *testing.T) {
 	t.Parallel()
 	for what, c := range map[string]struct {
-		first, second string // signers
+		first, second crypto.Signer
 		urls          []string
 		origin        registry.Origin
 		waits         bool
@@ -80,15 +93,14 @@ func TestSameSignerIsAskedAboutWhatIsNew(t *testing.T) {
 		"wider":             {signer, signer, []string{"https://api.example.com/*"}, registry.OriginUser, true, 1},
 		"more":              {signer, signer, []string{api, more}, registry.OriginUser, true, 1},
 		"another signer":    {signer, another, []string{api}, registry.OriginUser, true, 0},
-		"not signed now":    {signer, "", []string{api}, registry.OriginUser, true, 0},
-		"signed now":        {"", signer, []string{api}, registry.OriginUser, true, 0},
-		"never signed":      {"", "", []string{api}, registry.OriginUser, true, 0},
+		"not signed now":    {signer, nil, []string{api}, registry.OriginUser, true, 0},
+		"signed now":        {nil, signer, []string{api}, registry.OriginUser, true, 0},
+		"never signed":      {nil, nil, []string{api}, registry.OriginUser, true, 0},
 		"written by models": {signer, signer, []string{api}, registry.OriginGenerated, true, 0},
 	} {
 		p := assemble(t)
 		p.take(t, p.signed(t, c.first, pack(t, "net", "1.0.0", api)))
-		req := request(pack(t, "net", "1.1.0", c.urls...), c.origin)
-		req.Trust = acceptance(req.Package, c.second)
+		req := signedBy(request(pack(t, "net", "1.1.0", c.urls...), c.origin), c.second)
 		plan, err := p.Plan(t.Context(), req)
 		if err != nil {
 			t.Fatal(err)
@@ -141,7 +153,7 @@ func TestInstalledVersionsAreRemembered(t *testing.T) {
 	plan := p.signed(t, signer, pack(t, "net", "1.0.0", api))
 	p.take(t, plan)
 	s := p.skill(t, "net")
-	want(t, "signer", s.Signer, signer)
+	want(t, "signer", s.Signer, identity(signer))
 	want(t, "kind of source", s.SourceKind, "oci")
 	want(t, "artifact", s.Artifact, manifests.DigestOf([]byte(s.Digest)))
 }
@@ -308,7 +320,7 @@ func TestSignerIsRememberedWithTheInstallation(t *testing.T) {
 	p := assemble(t)
 	p.take(t, p.signed(t, signer, pack(t, "net", "1.0.0")))
 	known, err := p.trust.Known(t.Context(), "net")
-	if err != nil || string(known.Skill.Signer) != signer {
+	if err != nil || string(known.Skill.Signer) != identity(signer) {
 		t.Fatalf("got %+v, %v", known.Skill, err)
 	}
 	next := pack(t, "net", "1.1.0")
@@ -337,10 +349,10 @@ func TestSignerOfAProposal(t *testing.T) {
 	if _, err := p.Approve(t.Context(), ada, out.Proposal.ID, install.Consent{}); err != nil {
 		t.Fatal(err)
 	}
-	if known, err := p.trust.Known(t.Context(), "net"); err != nil || string(known.Skill.Signer) != signer {
+	if known, err := p.trust.Known(t.Context(), "net"); err != nil || string(known.Skill.Signer) != identity(signer) {
 		t.Errorf("got %+v, %v", known.Skill, err)
 	}
-	want(t, "signer", p.skill(t, "net").Signer, signer)
+	want(t, "signer", p.skill(t, "net").Signer, identity(signer))
 }
 
 // Nobody has to be asked about a package that asks for nothing, but what is to be
@@ -348,12 +360,17 @@ func TestSignerOfAProposal(t *testing.T) {
 func TestSignerWithoutAPersonWaits(t *testing.T) {
 	t.Parallel()
 	p := assemble(t)
-	if _, err := p.Submit(t.Context(), p.signed(t, signer, pack(t, "net", "1.0.0"))); !errors.Is(err, install.ErrWaits) {
+	req := signedBy(request(pack(t, "net", "1.0.0"), registry.OriginUser), signer)
+	req.Person = approval.Human{}
+	plan, err := p.Plan(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Submit(t.Context(), plan); !errors.Is(err, install.ErrWaits) {
 		t.Errorf("got %v", err)
 	}
-	req := request(pack(t, "net", "1.0.0"), registry.OriginUser)
-	req.Trust, req.Person = acceptance(req.Package, signer), ada
-	plan, err := p.Plan(t.Context(), req)
+	req.Person = ada
+	plan, err = p.Plan(t.Context(), req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -410,7 +427,7 @@ func TestRebuiltLifecycleIsTheSame(t *testing.T) {
 	check(nil, p.Purge(t.Context(), "human:ada", "other"))
 	fresh := store.Memory()
 	defer fresh.Close()
-	if _, err := ledger.New(p.journal, fresh.KV(), registry.Projection{}, approval.Projection{}).Rebuild(t.Context()); err != nil {
+	if _, err := ledger.New(p.journal, fresh.KV(), registry.Projection{}, approval.Projection{}, trust.Projection{}).Rebuild(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	want(t, "state", dump(t, fresh.KV()), dump(t, p.store.KV()))

@@ -14,30 +14,73 @@ import (
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
 
-// signer is who signed the package; empty for nobody.
-func (r Request) signer() string {
-	if r.Trust == nil {
-		return ""
+// assess judges a package by what is known of signers, sources and revocations. It
+// cannot be left out: what a request does not say is missing, and has to be accepted.
+func (i *Installer) assess(ctx context.Context, p *Plan) error {
+	v, err := i.trust.Assess(ctx, p.request.evidence())
+	if err != nil {
+		return err
 	}
-	return string(r.Trust.Signer)
+	p.Trust = v
+	if p.accepted, err = v.Acceptance(p.request.accepts()...); err != nil {
+		return err
+	}
+	p.Signer = string(v.Signer)
+	if p.Origin == registry.OriginGenerated {
+		p.Warnings = append(p.Warnings, lacks(v)...)
+	}
+	return nil
+}
+
+// evidence is what is known of a package before it is judged. Nobody signs what a
+// model wrote, nor what its author is working on: a person looks at the one, and
+// wrote the other.
+func (r Request) evidence() trust.Evidence {
+	m := r.Package.Manifest()
+	return trust.Evidence{
+		Skill: m.Name, Version: m.Version, Source: trust.PlaceOf(r.Source), Content: r.Package.Digest(), Artifact: r.Artifact,
+		Blob: r.Archive, Bundles: r.Signatures,
+		Directory: r.Directory || r.Origin == registry.OriginGenerated || r.Origin == registry.OriginDevelopment,
+	}
+}
+
+// accepts are the flags that count. Whoever decides about what a model wrote is told
+// what it lacks, and the author of a package knows.
+func (r Request) accepts() []trust.Flag {
+	switch r.Origin {
+	case registry.OriginGenerated:
+		return append([]trust.Flag{trust.AcceptSource, trust.AllowUnsigned}, r.Accepted...)
+	case registry.OriginDevelopment:
+		return []trust.Flag{trust.AcceptSource, trust.AllowUnsigned, trust.TrustSigner}
+	}
+	return r.Accepted
+}
+
+// lacks are the findings that a person has to accept, in words.
+func lacks(v trust.Verdict) []string {
+	var words []string
+	for _, f := range v.Findings {
+		if f.Refused {
+			words = append(words, "it is "+f.Words)
+		}
+	}
+	return words
 }
 
 // trusting are the changes by which it is remembered who signed a package, and
-// how that was accepted: part of the decision that installs it.
-func (i *Installer) trusting(ctx context.Context, h approval.Human, a *trust.Acceptance) ([]ledger.Change, error) {
-	if a == nil {
+// how that was accepted: part of the decision that installs it. Nothing is
+// remembered of what its author is working on.
+func (i *Installer) trusting(ctx context.Context, h approval.Human, p Plan) ([]ledger.Change, error) {
+	if p.Origin == registry.OriginDevelopment {
 		return nil, nil
 	}
-	return i.trust.Changes(ctx, h, *a)
+	return i.trust.Changes(ctx, h, p.accepted)
 }
 
 // trusted writes down for a proposal what is to be remembered when it is
 // approved.
-func (r Request) trusted() (json.RawMessage, error) {
-	if r.Trust == nil {
-		return nil, nil
-	}
-	b, err := json.Marshal(r.Trust)
+func (p Plan) trusted() (json.RawMessage, error) {
+	b, err := json.Marshal(p.accepted)
 	if err != nil {
 		return nil, fmt.Errorf("propose: %w", err)
 	}
@@ -53,7 +96,7 @@ func (i *Installer) trustingProposed(ctx context.Context, h approval.Human, p ap
 	if err := json.Unmarshal(p.Trust, &a); err != nil {
 		return nil, fmt.Errorf("approve proposal %s: who signed it: %w: %w", p.ID, store.ErrDamaged, err)
 	}
-	return i.trusting(ctx, h, &a)
+	return i.trust.Changes(ctx, h, a)
 }
 
 // verifyTrust verifies the signatures of an installed version again, and looks

@@ -92,8 +92,8 @@ func (m answering) Answer(ctx context.Context, p prompt.Prompt) (prompt.Answer, 
 }
 
 func (r *Runner) render(ctx context.Context, a *run) (prompt.Prompt, error) {
-	if a.refused != nil {
-		return prompt.Prompt{}, a.refused
+	if err := r.barred(ctx, a); err != nil {
+		return prompt.Prompt{}, err
 	}
 	if tool := a.call.Tool; tool != "" && tool != manifests.PromptToolName {
 		return prompt.Prompt{}, task.Errorf(task.KindNotFound, "%s has no tool %s", a.call.Target.Label, tool).

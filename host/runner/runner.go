@@ -163,6 +163,10 @@ type Settings struct {
 	Workers *worker.Runtime
 	// Scripts makes the modules of packages that an interpreter runs; nil makes none.
 	Scripts Scripts
+	// Unrevoked refuses a package that was revoked. It is asked about what the desk
+	// was not: what it granted something to is installed, and stopped when it is
+	// revoked. Nil refuses none.
+	Unrevoked func(context.Context, *bundle.Package) error
 	// Skills finds the skills that fallback commands name; nil finds none.
 	Skills Skills
 	// Sessions has the sessions of skills; nil has none.
@@ -297,14 +301,24 @@ func (r *Runner) recorded(ctx context.Context, a *run) {
 	}
 }
 
+// barred refuses a call of other bytes than those that something was granted to, and
+// one of a package that was revoked. On a stage and in a replay nothing is real.
+func (r *Runner) barred(ctx context.Context, a *run) error {
+	made := a.call.Stage != nil || a.call.play != nil || a.call.scratch != nil
+	if a.refused != nil || made || a.call.Target.Granted.Bound() || r.settings.Unrevoked == nil {
+		return a.refused
+	}
+	return r.settings.Unrevoked(ctx, a.call.Target.Package)
+}
+
 // settle checks the call, and makes it inside its wrappers.
 func (r *Runner) settle(ctx context.Context, a *run) error {
 	return r.contain(a, func() error { return r.checkAndMake(ctx, a) })
 }
 
 func (r *Runner) checkAndMake(ctx context.Context, a *run) error {
-	if a.refused != nil {
-		return a.refused
+	if err := r.barred(ctx, a); err != nil {
+		return err
 	}
 	for _, check := range []func(*run) error{r.choose, r.bind, r.hasSessions, r.admit} {
 		if err := check(a); err != nil {

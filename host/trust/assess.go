@@ -211,7 +211,7 @@ func (v *Verdict) judgeSource() (Finding, bool) {
 	}
 	return Finding{
 		State: ChangedSource, Refused: true, Flag: AcceptSource,
-		Words: fmt.Sprintf("from %s, and before from %s", v.Source, before),
+		Words: fmt.Sprintf("from %s, and before from %s", PlaceOf(v.Source), PlaceOf(before)),
 	}, true
 }
 
@@ -221,7 +221,7 @@ func place(source string) string {
 	if !strings.Contains(source, "://") {
 		return "this machine"
 	}
-	return source
+	return PlaceOf(source)
 }
 
 func signers(all []signature.Signature) []signature.Signer {
@@ -265,6 +265,18 @@ func (v Verdict) Refusal(accepted ...Flag) error {
 		hint += "; or "
 	}
 	return err.WithHint("%sif that is meant, add %s", hint, strings.Join(flags, " "))
+}
+
+// Harm is nil for a package that may be run without being installed, and a
+// [task.KindVerification] error for one that was revoked, or whose signature is of
+// other bytes.
+func (v Verdict) Harm() error {
+	for _, f := range v.Findings {
+		if f.State == Revoked || f.State == Bad {
+			return task.Errorf(task.KindVerification, "%s@%s is %s", v.Skill, v.Version, f.Words).WithHint("%s", f.Hint)
+		}
+	}
+	return nil
 }
 
 // needed are the flags without which the verdict would be a refusal.

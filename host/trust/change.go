@@ -41,7 +41,7 @@ func (v Verdict) Changes(h approval.Human, accepted ...Flag) ([]ledger.Change, e
 		return nil, err
 	}
 	q := v.question
-	skill := Skill{Name: v.Skill, Signer: v.known.Skill.Signer, Source: v.Source}
+	skill := Skill{Name: v.Skill, Signer: v.known.Skill.Signer, Source: PlaceOf(v.Source)}
 	if v.Signer != "" { // a version without a signature does not make the signer forgotten
 		skill.Signer = v.Signer
 	}

@@ -201,6 +201,9 @@ func (b *Book) Skills(ctx context.Context) ([]Skill, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list trusted skills: %w", err)
 	}
+	for i := range all { // an earlier skillet kept tags and digests
+		all[i].Source = PlaceOf(all[i].Source)
+	}
 	return all, nil
 }
 
