@@ -205,9 +205,9 @@ func chosen(all []orchestrator.Tool, names []string) ([]orchestrator.Tool, error
 const agentCaller = "agent:"
 
 // Call implements [orchestrator.Tools].
-func (b toolbox) Call(ctx context.Context, c task.ToolCall, pays *budget.Lease) task.Result {
+func (b toolbox) Call(ctx context.Context, c task.ToolCall, pays *budget.Lease, begins func() error) task.Result {
 	began := time.Now()
-	res, err := b.call(ctx, c, pays)
+	res, err := b.call(ctx, c, pays, begins)
 	if err != nil {
 		return task.Result{
 			RunID: task.NewRunID(), StartedAt: began.UTC(), FinishedAt: time.Now().UTC(), Skill: c.Skill, Tool: c.Tool,
@@ -220,7 +220,7 @@ func (b toolbox) Call(ctx context.Context, c task.ToolCall, pays *budget.Lease) 
 	return res
 }
 
-func (b toolbox) call(ctx context.Context, c task.ToolCall, pays *budget.Lease) (task.Result, error) {
+func (b toolbox) call(ctx context.Context, c task.ToolCall, pays *budget.Lease, begins func() error) (task.Result, error) {
 	if !strings.HasPrefix(c.Caller, agentCaller) {
 		return task.Result{}, task.Errorf(task.KindDenied, "a task's calls are made by agents, and %q is none", c.Caller)
 	}
@@ -232,7 +232,7 @@ func (b toolbox) call(ctx context.Context, c task.ToolCall, pays *budget.Lease) 
 		return task.Result{}, err
 	}
 	call := runner.Call{
-		Target: target, Tool: c.Tool, Input: c.Args, Caller: c.Caller, Bounds: bounds(c),
+		Target: target, Tool: c.Tool, Input: c.Args, Caller: c.Caller, Bounds: bounds(c), Begins: begins,
 		Allow:  b.h.tasks.allows(c.Task, target.Package.Manifest()),
 		Limits: runner.Limits{Wall: time.Duration(c.TimeoutMS) * time.Millisecond},
 	}

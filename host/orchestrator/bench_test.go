@@ -21,7 +21,10 @@ import (
 // instant answers at once.
 type instant struct{ field }
 
-func (instant) Call(_ context.Context, c task.ToolCall, _ *budget.Lease) task.Result {
+func (instant) Call(_ context.Context, c task.ToolCall, _ *budget.Lease, begins func() error) task.Result {
+	if err := begins(); err != nil {
+		return failing(task.KindInternal, err.Error())
+	}
 	return ok(string(c.Args))
 }
 

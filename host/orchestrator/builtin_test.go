@@ -66,7 +66,7 @@ func (d desk) List(context.Context, task.Task) ([]Tool, error) {
 
 var link = regexp.MustCompile(`\]\(([^)]+)\)`)
 
-func (d desk) Call(_ context.Context, c task.ToolCall, _ *budget.Lease) task.Result {
+func (d desk) Call(_ context.Context, c task.ToolCall, _ *budget.Lease, _ func() error) task.Result {
 	var in struct{ Path, Markdown, Text string }
 	if err := json.Unmarshal(c.Args, &in); err != nil {
 		return failing(task.KindUsage, err.Error())

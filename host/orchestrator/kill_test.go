@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -55,23 +56,29 @@ func (f field) List(context.Context, task.Task) ([]Tool, error) {
 	return []Tool{{Skill: "lab", Tool: "look", ReadOnly: true}, {Skill: "lab", Tool: "send"}, {Skill: "lab", Tool: "put", Idempotent: true}}, nil
 }
 
-// Call appends the call to a file, which is synced, between two short pauses.
-func (f field) Call(_ context.Context, c task.ToolCall, _ *budget.Lease) task.Result {
+// Call appends the call to two files, which are synced, between short pauses: to one when
+// it is loaded, and to the other as its effect.
+func (f field) Call(_ context.Context, c task.ToolCall, _ *budget.Lease, begins func() error) task.Result {
 	pause := func() { time.Sleep(rand.N(6 * time.Millisecond)) }
 	pause()
 	defer pause()
-	file, err := os.OpenFile(filepath.Join(f.dir, c.Task+"."+c.Tool), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		return failing(task.KindInternal, err.Error())
-	}
-	defer file.Close()
-	if _, err := fmt.Fprintf(file, "%s %s\n", c.Args, c.Key); err != nil {
-		return failing(task.KindInternal, err.Error())
-	}
-	if err := file.Sync(); err != nil {
-		return failing(task.KindInternal, err.Error())
+	for _, do := range []func() error{
+		func() error { return f.write(c, ".loaded") }, begins, func() error { pause(); return f.write(c, "."+c.Tool) },
+	} {
+		if err := do(); err != nil {
+			return failing(task.KindInternal, err.Error())
+		}
 	}
 	return ok(string(c.Args))
+}
+
+func (f field) write(c task.ToolCall, end string) error {
+	file, err := os.OpenFile(filepath.Join(f.dir, c.Task+end), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(file, "%s %s\n", c.Args, c.Key)
+	return errors.Join(err, file.Sync(), file.Close())
 }
 
 func (f field) Definitions(context.Context) ([]Definition, error) {
@@ -258,6 +265,7 @@ func checkEnded(t *testing.T, dir, id string) (uncertain, recovered int) {
 		numbers, keys = append(numbers, args), append(keys, key)
 	}
 	uncertain = r.Report.Telemetry.Uncertain
+	checkUncertain(t, o, dir, id)
 	if len(numbers) > effects || len(numbers)+uncertain < effects {
 		t.Errorf("%s: %d of %d were sent, and %d are uncertain:\n%s", id, len(numbers), effects, uncertain, sent)
 	}
@@ -265,6 +273,75 @@ func checkEnded(t *testing.T, dir, id string) (uncertain, recovered int) {
 		t.Errorf("%s: the report does not say what is uncertain: %v", id, r.Report.NextSteps)
 	}
 	return uncertain, len(r.Recovery)
+}
+
+// checkUncertain looks whether everything of which nobody knows had been loaded at least:
+// what was killed before has not begun.
+func checkUncertain(t *testing.T, o *Orchestrator, dir, id string) {
+	t.Helper()
+	loaded, err := os.ReadFile(filepath.Join(dir, id+".loaded"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := o.transcript(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log.each(func(k kept) {
+		if k.Uncertain && k.Reused == "" && !strings.Contains(string(loaded), " "+id+"/"+k.place()+"\n") {
+			t.Errorf("%s: nobody knows whether %s happened, which had not begun", id, k.place())
+		}
+	})
+}
+
+// A call that is given up while its skill is loaded has not begun: it is made when the
+// task goes on, and nothing is uncertain.
+func TestGivenUpWhileLoading(t *testing.T) {
+	for _, name := range []string{"interrupted", "paused"} {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t, nil, Settings{Grace: time.Millisecond})
+			loading := make(chan struct{})
+			var once sync.Once
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			var id string
+			l.load = func(ctx context.Context) {
+				once.Do(func() {
+					if name == "paused" {
+						if _, err := l.Pause(context.Background(), id, "human:ada"); err != nil {
+							t.Error(err)
+						}
+					} else {
+						stop()
+					}
+					close(loading)
+					select { // as a module that is compiled
+					case <-ctx.Done():
+					case <-time.After(100 * time.Millisecond): // a pause lets calls go on
+					}
+				})
+			}
+			l.agent("general", script{run: func(_ context.Context, _ agent.Task, h agent.Host) (agent.Report, error) {
+				_, err := call(h, "lab__send", `{}`)
+				return agent.Report{Done: err == nil, Answer: "sent", Confidence: 1}, err
+			}})
+			id = l.submit(nil)
+			if r, err := l.Run(ctx, id); err != nil || r.State.Final() {
+				t.Fatalf("%+v, %v", r, err)
+			}
+			<-loading
+			if name == "paused" {
+				if _, err := l.Resume(t.Context(), id, "human:ada"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r := l.run(id)
+			wantState(t, r, task.Completed)
+			if got := l.called(); len(got) != 1 || r.Telemetry.Uncertain != 0 {
+				t.Errorf("called %v, %d uncertain", got, r.Telemetry.Uncertain)
+			}
+		})
+	}
 }
 
 // Two processes never work on one task, and one that lost it writes nothing more.

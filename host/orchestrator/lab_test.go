@@ -65,6 +65,7 @@ type lab struct {
 	calls  []task.ToolCall
 	answer func(task.ToolCall) task.Result
 	spend  func(*budget.Lease) task.Result      // what a skill does that asks models
+	load   func(context.Context)                // before it begins
 	wait   func(context.Context, task.ToolCall) // before it answers
 	think  func(llm.Ask) (llm.Answer, error)
 	asks   []llm.Ask
@@ -166,7 +167,13 @@ func said(text string) llm.Answer {
 }
 
 // Call implements Tools.
-func (l *lab) Call(ctx context.Context, c task.ToolCall, pays *budget.Lease) task.Result {
+func (l *lab) Call(ctx context.Context, c task.ToolCall, pays *budget.Lease, begins func() error) task.Result {
+	if l.load != nil {
+		l.load(ctx)
+	}
+	if err := begins(); err != nil {
+		return task.Result{Error: task.AsError(err)}
+	}
 	l.mu.Lock()
 	l.calls = append(l.calls, c)
 	answer := l.answer

@@ -59,8 +59,10 @@ type Tools interface {
 	List(ctx context.Context, t task.Task) ([]Tool, error)
 	// Call makes a call. It keeps to its Roots, AllowNetwork and AllowFS whatever
 	// was granted, and refuses callers that are persons. What the skill asks of models
-	// is paid by a budget; nil for those of the day and the month alone.
-	Call(ctx context.Context, c task.ToolCall, pays *budget.Lease) task.Result
+	// is paid by a budget; nil for those of the day and the month alone. begins is called
+	// when everything is loaded, before the tool can have an effect: when it fails, the
+	// tool is not run.
+	Call(ctx context.Context, c task.ToolCall, pays *budget.Lease, begins func() error) task.Result
 }
 
 // A Tool is one that tasks may use.

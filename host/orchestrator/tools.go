@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/skillet-run/skillet/host/event"
@@ -107,24 +108,32 @@ func (s *scope) act(k kept, c agent.Call) (kept, error) {
 		return k, s.wait([]numbered{{c, k, false}}, why)
 	}
 	k.Waits = false
-	if k.Effect { // begun
-		if err := s.w.keep(k); err != nil {
-			return k, err
+	begun := false
+	begins := sync.OnceValue(func() error {
+		if err := s.w.stopped(); err != nil {
+			return err
 		}
-	}
+		if begun = true; k.Effect {
+			return s.w.keep(k)
+		}
+		return nil
+	})
 	call := s.call(k, *t, c, d != nil)
 	began := time.Now()
 	ctx, done := s.bounded()
 	defer done()
-	res := s.w.o.ports.Tools.Call(ctx, call, s.lease)
+	res := s.w.o.ports.Tools.Call(ctx, call, s.lease, begins)
 	switch {
 	case len(res.Asked) > 0:
 		return s.waitWithin(k, c, res.Asked)
 	case !res.OK && res.Error != nil && res.Error.Kind == task.KindApproval:
 		return s.waitElsewhere(k, c, res.Error)
 	}
+	if stop := s.w.stopped(); !res.OK && !begun && stop != nil {
+		return k, stop
+	}
 	if !res.OK && ctx.Err() != nil {
-		return s.givenUp(ctx, k)
+		return s.givenUp(ctx, k, begun)
 	}
 	k.Result, k.Data, k.Hint = s.result(*t, res)
 	k.Models = res.Models
@@ -240,8 +249,8 @@ func (s *scope) bounded() (context.Context, context.CancelFunc) {
 
 // givenUp keeps that a call was given up in the middle, if it can have had an effect,
 // and returns why.
-func (s *scope) givenUp(ctx context.Context, k kept) (kept, error) {
-	if k.Effect {
+func (s *scope) givenUp(ctx context.Context, k kept, begun bool) (kept, error) {
+	if k.Effect && begun {
 		k.doubt()
 		if err := s.w.keep(k); err != nil {
 			return k, err

@@ -238,6 +238,11 @@ func (r *Runner) execute(ctx context.Context, a *attempt) error {
 	if a.turn != nil {
 		do = a.goOn
 	}
+	if a.call.Begins != nil {
+		if err := a.call.Begins(); err != nil {
+			return err
+		}
+	}
 	a.reply, err = do(ctx, c)
 	a.ran, a.guestErr = true, err
 	return err

@@ -2,6 +2,7 @@ package runner_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -403,5 +404,29 @@ func BenchmarkSkillCall(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// TestBegins: a call is told to begin once its module is loaded, and does not run when it
+// may not.
+func TestBegins(t *testing.T) {
+	t.Parallel()
+	p := newMachine(t).process()
+	g := newGuest()
+	g.tool("run", g.answer("ran"))
+	c := on(skill(t, "runs", g, runTool, ""), "run")
+	for _, refused := range []error{nil, errors.New("not now")} {
+		asked := 0
+		c.Begins = func() error { asked++; return refused }
+		if r := p.Run(t.Context(), c); r.OK != (refused == nil) || asked != 1 || refused != nil && !strings.Contains(r.Error.Message, "not now") {
+			t.Errorf("begins %v: ok %v, asked %d times, %v", refused, r.OK, asked, r.Error)
+		}
+	}
+	asked := false
+	missing := on(skill(t, "missing", newGuest(), runTool, ""), "run") // exports no such function
+	missing.Begins = func() error { asked = true; return nil }
+	missing.Tool = "other"
+	if r := p.Run(t.Context(), missing); r.OK || asked {
+		t.Errorf("ok %v, asked %v", r.OK, asked)
 	}
 }

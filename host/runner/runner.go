@@ -105,6 +105,9 @@ type Call struct {
 	// Lease is what a person approved for this very call, although policies ask
 	// about it. It grants nothing.
 	Lease approval.Lease
+	// Begins is called before the guest of the call, or of its fallback, runs for the first
+	// time: when it fails, the guest does not run. Nil is for nobody.
+	Begins func() error
 	// Workspace is the absolute directory relative paths resolve against.
 	Workspace string
 	// Bounds are what the call keeps to beside its grants; nil for no more bounds.
