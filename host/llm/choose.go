@@ -245,6 +245,10 @@ func (e entry) managed() uint64 {
 	return e.model.MemoryBytes
 }
 
+// free reports whether answers cost nothing and reach nobody: the model is on this
+// machine, and has no price.
+func (e entry) free() bool { return e.local && e.model.InputUSD == 0 && e.model.OutputUSD == 0 }
+
 // excluded says why a candidate cannot answer.
 func excluded(c Candidate, f facts) string {
 	m, least := c.model, c.input+cmp.Or(f.need.MaxTokens, leastAnswer)

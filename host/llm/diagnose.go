@@ -51,6 +51,12 @@ func (r *Router) Diagnose(ctx context.Context, a Ask) (Diagnosis, error) {
 	if d.Budget, err = lease.Standings(ctx); err != nil {
 		return Diagnosis{}, fmt.Errorf("diagnose: %w", err)
 	}
+	bounds := d.Budget
+	if chain := c.chain(); len(chain) > 0 && chain[0].free() {
+		if bounds, err = lease.WithoutPeriods().Standings(ctx); err != nil {
+			return Diagnosis{}, fmt.Errorf("diagnose: %w", err)
+		}
+	}
 	for _, x := range c.chain()[:min(len(c.chain()), r.settings.MaxModels)] {
 		d.Order = append(d.Order, x.ref.String())
 	}
@@ -58,7 +64,7 @@ func (r *Router) Diagnose(ctx context.Context, a Ask) (Diagnosis, error) {
 		return cmp.Or(cmp.Compare(a.Provider, b.Provider), cmp.Compare(a.Model, b.Model))
 	})
 	d.Cached = r.cached(ctx, a, c)
-	d.Short = short(d.Budget, c.chain())
+	d.Short = short(bounds, c.chain())
 	return d, nil
 }
 

@@ -317,7 +317,11 @@ func (t *try) paid(next work) work {
 		c := t.c
 		c.input = t.input
 		may := cost(c.model, t.input, c.answerRoom(t.req))
-		res, err := t.lease.Reserve(ctx, may)
+		lease := t.lease
+		if c.free() {
+			lease = lease.WithoutPeriods()
+		}
+		res, err := lease.Reserve(ctx, may)
 		if err != nil {
 			f := failureOf(ctx, ctx, err)
 			if f.class != ClassBudget && f.class != provider.ClassCancelled {

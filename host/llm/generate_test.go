@@ -247,7 +247,7 @@ func TestPiecesThatCameArePaid(t *testing.T) {
 func TestCancelled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := local("one", answer{text: "late", took: time.Hour})
+		p := remote("one", answer{text: "late", took: time.Hour})
 		h := newHost(t, llm.Settings{}, budget.Settings{Day: budget.Amount{Tokens: 1500}}, p)
 		late := errors.New("the task has ended")
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, late)
@@ -421,10 +421,44 @@ func TestNobodyIsThere(t *testing.T) {
 	}
 }
 
+// TestFree: what costs nothing and leaves nothing is asked also when the day is used up,
+// and leaves the day as it is; a task has the bounds that it was given.
+func TestFree(t *testing.T) {
+	t.Parallel()
+	use := provider.Usage{InputTokens: 900, OutputTokens: 100}
+	free, far := local("free", answer{text: "yes", usage: use}), remote("far", answer{text: "yes", usage: use})
+	h := newHost(t, llm.Settings{}, budget.Settings{Day: budget.Amount{Tokens: 3}}, free, far)
+	used := func() budget.Amount { return must[budget.Amount](t)(h.ledger.Host().Used(t.Context())) }
+	a := ask(llm.Balanced)
+	a.Model = "free/m"
+	for range 3 {
+		if ans := must[llm.Answer](t)(h.Generate(t.Context(), a)); ans.Text != "yes" || used() != (budget.Amount{}) {
+			t.Errorf("got %+v, used %v", ans, used())
+		}
+	}
+	if d := must[llm.Diagnosis](t)(h.Diagnose(t.Context(), a)); d.Short != "" {
+		t.Errorf("diagnosed %q", d.Short)
+	}
+	a.Lease = must[*budget.Lease](t)(h.ledger.Task(t.Context(), "t", budget.Amount{Tokens: 100}))
+	if _, err := h.Generate(t.Context(), a); !errors.Is(err, budget.ErrExhausted) {
+		t.Errorf("beyond the task: %v", err)
+	}
+	a.Model, a.Lease = "far/m", nil
+	if _, err := h.Generate(t.Context(), a); !errors.Is(err, budget.ErrExhausted) {
+		t.Errorf("from elsewhere: %v", err)
+	}
+	free.models[0].InputUSD = 1
+	h.Refresh(t.Context())
+	a.Model = "free/m"
+	if _, err := h.Generate(t.Context(), a); !errors.Is(err, budget.ErrExhausted) {
+		t.Errorf("with a price: %v", err)
+	}
+}
+
 // TestHostFailures: what is wrong with the host is no reason to ask another model.
 func TestHostFailures(t *testing.T) {
 	t.Parallel()
-	one, two := local("one"), local("two")
+	one, two := remote("one"), remote("two")
 	h := newHost(t, llm.Settings{}, budget.Settings{}, one, two)
 	if _, err := h.store.KV().Put(t.Context(), "budget/period", []byte("?"), store.Any); err != nil {
 		t.Fatal(err)

@@ -605,7 +605,7 @@ func TestEmbed(t *testing.T) {
 func TestOnBadger(t *testing.T) {
 	t.Parallel()
 	dir, zero := t.TempDir(), 0.0
-	p := local("p", answer{text: "once", usage: provider.Usage{InputTokens: 3, OutputTokens: 2}}, says("twice"))
+	p := remote("p", answer{text: "once", usage: provider.Usage{InputTokens: 3, OutputTokens: 2}}, says("twice"))
 	a := ask(llm.Balanced)
 	a.Request.Temperature = &zero
 	for range 2 {

@@ -74,10 +74,14 @@ type place struct {
 // places are all entries a lease counts in, in the order of reserving.
 func (s *Lease) places() []place {
 	period := place{periodKey, []string{dayAccount, monthAccount}, s.task}
-	if s.task == "" {
-		return []place{period}
+	var all []place
+	if s.task != "" {
+		all = append(all, place{s.key(), s.accounts, s.task})
 	}
-	return []place{{s.key(), s.accounts, s.task}, period}
+	if s.alone {
+		return all
+	}
+	return append(all, period)
 }
 
 // changeTries is how often a change is tried that other processes get in the way of.
@@ -449,6 +453,9 @@ func (s *Lease) Used(ctx context.Context) (Amount, error) {
 	all, err := s.Standings(ctx)
 	if err != nil {
 		return Amount{}, err
+	}
+	if len(all) == 0 {
+		return Amount{}, nil
 	}
 	return all[0].Used, nil
 }

@@ -151,6 +151,8 @@ type Lease struct {
 	task string
 	// accounts are those of the task that count, from the outermost.
 	accounts []string
+	// alone leaves the day and the month out.
+	alone bool
 }
 
 // maxName bounds names of tasks and agents, in bytes.
@@ -196,7 +198,7 @@ func (s *Lease) Sub(ctx context.Context, name string, limit Amount) (*Lease, err
 		return nil, fmt.Errorf("open budget of agent %s: %w lease: it belongs to no task", name, ErrInvalid)
 	}
 	above := s.accounts[len(s.accounts)-1]
-	sub := &Lease{ledger: s.ledger, task: s.task, accounts: append(s.accounts[:len(s.accounts):len(s.accounts)], above+"/"+name)}
+	sub := &Lease{ledger: s.ledger, task: s.task, accounts: append(s.accounts[:len(s.accounts):len(s.accounts)], above+"/"+name), alone: s.alone}
 	return sub, sub.open(ctx, limit, false)
 }
 
@@ -222,6 +224,14 @@ func (s *Lease) open(ctx context.Context, limit Amount, create bool) error {
 		return fmt.Errorf("open budget %s: %w", s.Name(), err)
 	}
 	return nil
+}
+
+// WithoutPeriods is the lease for calls that cost nothing: the task and its agents bound
+// them, and the day and the month know nothing of them.
+func (s *Lease) WithoutPeriods() *Lease {
+	own := *s
+	own.alone = true
+	return &own
 }
 
 // Name says whose budget it is: "task T1", "research of task T1"; empty when it
