@@ -18,7 +18,7 @@ type Autorun struct {
 	By string
 	// Paths are paths of files and directories; everything below one is meant,
 	// too. One that begins with "/" is absolute, others are found in any
-	// directory. A name may hold wildcards as in [path.Match]. Case does not count.
+	// directory. A name may hold one "*", for any text. Case does not count.
 	Paths []string
 }
 
@@ -169,7 +169,8 @@ func (p autorunPattern) matches(names []string) bool {
 		return false
 	}
 	for i, n := range p.names {
-		if ok, _ := path.Match(n, names[i]); !ok {
+		before, behind, wild := strings.Cut(n, "*")
+		if !wild && n != names[i] || len(names[i]) < len(before)+len(behind) || !strings.HasPrefix(names[i], before) || !strings.HasSuffix(names[i], behind) {
 			return false
 		}
 	}

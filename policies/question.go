@@ -215,7 +215,7 @@ func parents(uid cedar.EntityUID) []cedar.EntityUID {
 func directoriesAbove(uid cedar.EntityUID, file string) []cedar.EntityUID {
 	var list []cedar.EntityUID
 	for file != "/" {
-		file = path.Dir(file)
+		file = file[:max(1, strings.LastIndexByte(file, '/'))]
 		list = append(list, cedar.NewEntityUID(uid.Type, cedar.String(file)))
 	}
 	return list

@@ -2,9 +2,12 @@ package hostfn
 
 import (
 	"errors"
+	"fmt"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/skillet-run/skillet/host/jail"
 	"github.com/skillet-run/skillet/host/task"
@@ -105,7 +108,13 @@ func (e *Env) remember(r capability.Request, by capability.Capability, bytes int
 // Allows reports whether a request would be allowed, without recording anything. The caller of the
 // sandbox asks it for the capabilities clock and random, which are no functions of this package.
 func (e *Env) Allows(r capability.Request) bool {
-	_, _, ok := e.judge(r, 0)
+	if _, ok := e.remembered(r, 0); ok {
+		return true
+	}
+	by, _, ok := e.judge(r, 0)
+	if ok {
+		e.remember(r, by, 0)
+	}
 	return ok
 }
 
@@ -237,14 +246,26 @@ type guard struct{ e *Env }
 func (g guard) Check(op jail.Op, p string) error {
 	read, write := fileRequest(capability.FSRead, p), fileRequest(capability.FSWrite, p)
 	if op.Changes() {
-		_, err := g.e.permit(write, 0)
-		return err
+		if _, err := g.e.permit(write, 0); err != nil {
+			return err
+		}
+		return nameable(op, p)
 	}
 	if op == jail.Stat && (g.isRoot(p) || g.onlyWrite(read, write)) {
 		return nil
 	}
 	_, err := g.e.permit(read, 0)
 	return err
+}
+
+// nameable refuses to make a name that a person would read as another one: with characters that turn the direction of
+// text or are not seen. Joiners are left, without which some languages cannot be written.
+func nameable(op jail.Op, p string) error {
+	hides := func(r rune) bool { return unicode.Is(unicode.Cf, r) && r != '\u200c' && r != '\u200d' }
+	if (op == jail.Create || op == jail.Rename) && strings.ContainsFunc(path.Base(p), hides) {
+		return fmt.Errorf("%w: it holds characters that are not seen or turn the direction of text", jail.ErrName)
+	}
+	return nil
 }
 
 // onlyWrite reports whether writing is allowed and reading is not granted.

@@ -18,11 +18,14 @@ const HomeMarker = ".skillet-home"
 // fence keeps files out of every skill's reach that policies cannot know by their names: other homes of
 // skillet's, and files of its own that lie outside of one. It is safe for concurrent use.
 type fence struct {
-	own []string // absolute paths of files
+	own   []string // absolute paths of files
+	other *otherNames
 
 	mu    sync.Mutex
-	homes map[string]bool // directories that were looked at, and whether they are homes
-	files []ownFile       // of own, when they were first looked for
+	above map[string]belonging // of directories and all above them
+	last  string               // path that was asked for last, and
+	lasts belonging            // whose it is
+	files []ownFile            // of own, when they were first looked for
 }
 
 // An ownFile is a file, and what the system says it is.
@@ -31,7 +34,9 @@ type ownFile struct {
 	info os.FileInfo
 }
 
-func newFence(own []string) *fence { return &fence{own: own, homes: map[string]bool{}} }
+func newFence(home string, own []string) *fence {
+	return &fence{own: own, other: newOtherNames(home), above: map[string]belonging{}}
+}
 
 // forbids says whether no skill may do r, and why.
 func (f *fence) forbids(r capability.Request) (policies.Decision, bool) {
@@ -40,12 +45,34 @@ func (f *fence) forbids(r capability.Request) (policies.Decision, bool) {
 	}
 	writes := r.Action == capability.FSWrite
 	switch p := r.Resource; {
-	case f.inHome(p), writes && strings.EqualFold(path.Base(p), HomeMarker):
-		return closed("no-skillet-home", "a home of Skillet's holds grants, policies and secrets"), true
+	case writes && strings.EqualFold(path.Base(p), HomeMarker):
+		return ofHome.refusal()
 	case f.isOwn(p, writes):
 		return closed("no-skillet-key", "the key of Skillet's store is never opened to a skill"), true
 	case writes && leadsGit(p):
 		return closed("no-autorun", "git takes this directory for a repository, or would, and runs what this file says"), true
+	}
+	return f.around(r.Resource).refusal()
+}
+
+// belonging says whose a file or directory is that no skill may have.
+type belonging int
+
+const (
+	ofNobody belonging = iota
+	ofHome
+	ofHomeElsewhere // by another name
+	ofKernel
+)
+
+func (b belonging) refusal() (policies.Decision, bool) {
+	switch b {
+	case ofHome:
+		return closed("no-skillet-home", "a home of Skillet's holds grants, policies and secrets"), true
+	case ofHomeElsewhere:
+		return closed("no-skillet-home", "it is a file of Skillet's home under another name"), true
+	case ofKernel:
+		return closed("no-kernel-files", "it is the machine itself, mounted there, and not a file of it"), true
 	}
 	return policies.Decision{}, false
 }
@@ -54,26 +81,56 @@ func closed(id, reason string) policies.Decision {
 	return policies.Decision{Effect: policies.Deny, Policies: []string{id}, Reason: reason}
 }
 
-// inHome reports whether p is a home of skillet's, or in one.
-func (f *fence) inHome(p string) bool {
+// look says whose p itself is.
+func (f *fence) look(p string) belonging {
+	if _, err := os.Lstat(filepath.Join(filepath.FromSlash(p), HomeMarker)); err == nil {
+		return ofHome
+	}
+	return f.other.look(p)
+}
+
+// around says whose p is, or the nearest directory above it that belongs to anybody. It remembers that of
+// directories, and of the last path.
+func (f *fence) around(p string) belonging {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for dir := p; ; dir = path.Dir(dir) {
-		home, known := f.homes[dir]
-		if !known {
-			_, err := os.Lstat(filepath.Join(filepath.FromSlash(dir), HomeMarker))
-			home = err == nil
-			if len(f.homes) < maxAllowed {
-				f.homes[dir] = home
-			}
+	if p == f.last {
+		return f.lasts
+	}
+	b := ofNobody
+	if p != path.Dir(p) {
+		b = f.directory(path.Dir(p))
+	}
+	if b == ofNobody {
+		b = f.look(p)
+	}
+	f.last, f.lasts = p, b
+	return b
+}
+
+// directory is around for a directory.
+func (f *fence) directory(dir string) belonging {
+	var passed []string
+	b, known := f.above[dir]
+	for !known {
+		passed = append(passed, dir)
+		if dir == f.last {
+			b = f.lasts
+		} else {
+			b = f.look(dir)
 		}
-		if home {
-			return true
+		if b != ofNobody || dir == path.Dir(dir) {
+			break
 		}
-		if dir == path.Dir(dir) {
-			return false
+		dir = path.Dir(dir)
+		b, known = f.above[dir]
+	}
+	for _, p := range passed {
+		if len(f.above) < maxAllowed {
+			f.above[p] = b
 		}
 	}
+	return b
 }
 
 // isOwn reports whether p is one of the files, under whatever name, or a directory that cannot be moved

@@ -180,8 +180,13 @@ func fsList(ctx context.Context, e *Env, meta, _ []byte) (any, []byte, error) {
 	fill(&ask.Limit, defaultList)
 	l := lister{env: e, tree: tree, recursive: ask.Recursive, left: min(ask.Limit, MaxList)}
 	l.answer.Entries = []entry{}
+	d, err := tree.OpenDir(p)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer d.Close()
 	clean, _ := jail.Clean(p)
-	if err := l.list(ctx, clean); err != nil {
+	if err := l.list(ctx, d, clean); err != nil {
 		return nil, nil, err
 	}
 	return l.answer, nil, nil
@@ -199,8 +204,8 @@ type lister struct {
 	}
 }
 
-// list adds what is in dir.
-func (l *lister) list(ctx context.Context, dir string) error {
+// list adds what is in a directory, which the guest calls dir.
+func (l *lister) list(ctx context.Context, d *jail.Dir, dir string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -208,13 +213,13 @@ func (l *lister) list(ctx context.Context, dir string) error {
 		l.answer.Truncated = true
 		return nil
 	}
-	found, more, err := l.tree.ReadDir(dir, MaxList) // all, so that those kept are the first by name
+	found, more, err := d.Read(MaxList) // all, so that those kept are the first by name
 	if err != nil {
 		return err
 	}
 	l.answer.Truncated = l.answer.Truncated || more
-	for _, d := range found {
-		if err := l.add(ctx, path.Join(dir, d.Name()), d); err != nil {
+	for _, x := range found {
+		if err := l.add(ctx, d, path.Join(dir, x.Name()), x); err != nil {
 			return err
 		}
 	}
@@ -223,7 +228,7 @@ func (l *lister) list(ctx context.Context, dir string) error {
 
 // add adds one entry and, when asked, what is below it. A directory below that may not be listed is left
 // unlisted. Links are shown as what they lead to, when that may be known.
-func (l *lister) add(ctx context.Context, p string, d fs.DirEntry) error {
+func (l *lister) add(ctx context.Context, in *jail.Dir, p string, d fs.DirEntry) error {
 	info, err := d.Info()
 	if err != nil {
 		return nil // it went away
@@ -239,10 +244,15 @@ func (l *lister) add(ctx context.Context, p string, d fs.DirEntry) error {
 	}
 	l.left--
 	l.answer.Entries = append(l.answer.Entries, newEntry(p, info))
-	if l.recursive && d.IsDir() && l.env.Allows(fileRequest(capability.FSRead, p)) {
-		return l.list(ctx, p)
+	if !l.recursive || !d.IsDir() || !l.env.Allows(fileRequest(capability.FSRead, p)) {
+		return nil
 	}
-	return nil
+	sub, err := in.Sub(d.Name())
+	if err != nil {
+		return err
+	}
+	defer sub.Close()
+	return l.list(ctx, sub, p)
 }
 
 // fsStat describes one file or directory.

@@ -2,6 +2,8 @@ package hostfn
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -131,6 +133,34 @@ func TestFsWrite(t *testing.T) {
 }
 
 // TestFileLimits: the quotas of the call hold for the fs functions.
+// TestNamesThatMislead: no name is made that shows as another one; one that is there is read, written and removed.
+func TestNamesThatMislead(t *testing.T) {
+	t.Parallel()
+	dir := tree(t)
+	e := env(t, "fs.read:"+dir+"/**", "fs.write:"+dir+"/**")
+	files, err := e.FS()
+	must(t, err)
+	for _, name := range []string{"a\u202egpj.exe", "a\u2066b", "\u200fx", "a\u00adb", "\ufeffx", "a\u200bb"} {
+		for _, more := range []string{"", `,"append":true`, `,"create_only":true`} {
+			r := call(t, e, "fs_write", `{"path":`+quote(dir+"/"+name)+more+`}`, []byte("x"))
+			wantKind(t, name, r, KindInvalid)
+		}
+		if err := files.Rename(dir+"/a.txt", dir+"/"+name); !errors.Is(err, jail.ErrName) {
+			t.Errorf("rename to %q: %v", name, err)
+		}
+		if err := files.Mkdir(dir+"/"+name, 0o755); !errors.Is(err, jail.ErrName) {
+			t.Errorf("mkdir %q: %v", name, err)
+		}
+		must(t, os.WriteFile(dir+"/"+name, []byte("x"), 0o644))
+		wantKind(t, name, call(t, e, "fs_write", field("path", dir+"/"+name), []byte("y")), "")
+		wantKind(t, name, call(t, e, "fs_read", field("path", dir+"/"+name), nil), "")
+		must(t, files.Remove(dir+"/"+name))
+	}
+	for _, name := range []string{"grün", "می\u200cخواهم", "👩\u200d💻", "日本"} {
+		wantKind(t, name, call(t, e, "fs_write", field("path", dir+"/"+name), []byte("x")), "")
+	}
+}
+
 func TestFileLimits(t *testing.T) {
 	t.Parallel()
 	dir := tree(t)
@@ -194,6 +224,25 @@ func TestFsList(t *testing.T) {
 	wantKind(t, "refused by policy", call(t, e, "fs_list", field("path", dir+"/.ssh"), nil), KindDenied)
 	wantKind(t, "negative", call(t, e, "fs_list", fmt.Sprintf(`{"path":%q,"limit":-1}`, dir), nil), KindInvalid)
 	wantKind(t, "above", call(t, e, "fs_list", field("path", filepath.Dir(dir)), nil), KindDenied)
+}
+
+// TestFsListDeep: a listing goes as deep as paths are long, and shows what a walk from the top does.
+func TestFsListDeep(t *testing.T) {
+	t.Parallel()
+	dir := tree(t)
+	must(t, os.MkdirAll(dir+"/deep"+strings.Repeat("/a", 900), 0o755))
+	must(t, os.Symlink("../a.txt", dir+"/deep/link"))
+	must(t, os.Symlink("a", dir+"/deep/around"))
+	e := env(t, "fs.read:"+dir+"/**")
+	r := call(t, e, "fs_list", `{"path":"`+dir+`/deep","recursive":true,"limit":2000}`, nil)
+	var answer struct{ Entries []entry }
+	must(t, json.Unmarshal(r.Meta, &answer))
+	if n := len(answer.Entries); n != 902 || answer.Entries[899].Path != dir+"/deep"+strings.Repeat("/a", 900) {
+		t.Errorf("%d entries", n)
+	}
+	if last := answer.Entries[901]; last.Name != "link" || last.Size != 5 || answer.Entries[900].Name != "around" {
+		t.Errorf("%+v", last)
+	}
 }
 
 func TestFsStat(t *testing.T) {

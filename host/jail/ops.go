@@ -7,8 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"slices"
-	"strings"
 	"time"
 )
 
@@ -288,22 +286,7 @@ func (f *FS) ReadDir(name string, max int) (entries []fs.DirEntry, more bool, er
 		return nil, false, err
 	}
 	defer h.Close()
-	max = orDefault(max, f.quota.Entries)
-	for len(entries) < max && err == nil {
-		var some []fs.DirEntry
-		some, err = h.ReadDir(min(max-len(entries), 256))
-		entries = append(entries, some...)
-	}
-	if err == nil {
-		var extra []fs.DirEntry
-		extra, err = h.h.ReadDir(1)
-		more = len(extra) > 0
-	}
-	if err == io.EOF {
-		err = nil
-	}
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-	return entries, more, err
+	return h.sorted(max)
 }
 
 // Stat returns what a path stands for, links followed.

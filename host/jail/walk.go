@@ -129,21 +129,9 @@ func (w *walker) up() error {
 }
 
 // down opens a directory and makes sure that it is the one that was looked at.
-// The "/." makes the open ask for a directory, so that it cannot block on a FIFO.
 func (w *walker) down(name string, info fs.FileInfo) error {
-	d, err := w.top().OpenRoot(name + "/.")
-	if errors.Is(err, fs.ErrNotExist) || isNotDir(err) {
-		return errChanged
-	}
+	d, err := openDir(w.top(), name, info)
 	if err != nil {
-		return err
-	}
-	got, err := d.Stat(".")
-	if err == nil && !os.SameFile(info, got) {
-		err = errChanged
-	}
-	if err != nil {
-		d.Close()
 		return err
 	}
 	w.dirs = append(w.dirs, d)
