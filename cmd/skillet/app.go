@@ -162,6 +162,9 @@ func (t *terminal) prepare(c *cli.Command, path string) {
 		case c.ArgsUsage == "" && ctx.Args().Present():
 			return task.Errorf(task.KindUsage, "%s takes no arguments, and got %q", path, ctx.Args().First()).WithHint("%s", helpFor(path))
 		}
+		if err := checkNumbers(ctx, path); err != nil {
+			return err
+		}
 		return hinted(do(ctx), path)
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/skillet-run/skillet/host/journal"
 	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/runner"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 func (t *terminal) auditCommand() *cli.Command {
@@ -56,11 +55,7 @@ type event struct {
 }
 
 func (t *terminal) audit(ctx context.Context, c *cli.Context, h *host.Host) error {
-	limit := c.Int("limit")
-	if limit < 1 {
-		return task.Errorf(task.KindUsage, "--limit must be at least 1").WithHint("leave it out for the last 100")
-	}
-	events, err := collect(ctx, h, limit, c.String("skill"), c.Bool("denied"))
+	events, err := collect(ctx, h, c.Int("limit"), c.String("skill"), c.Bool("denied"))
 	if err != nil {
 		return err
 	}

@@ -100,9 +100,6 @@ func (t *terminal) bench(ctx context.Context, c *cli.Context, h *host.Host) erro
 	if !c.Args().Present() {
 		return task.Errorf(task.KindUsage, "bench takes a skill or a path").WithHint("`skillet help bench` shows examples")
 	}
-	if c.Int("calls") < 1 || c.IsSet("time") && c.Duration("time") <= 0 {
-		return task.Errorf(task.KindUsage, "--calls and --time must be more than nothing")
-	}
 	call, installed, err := t.call(ctx, c, h)
 	if err != nil {
 		return err

@@ -242,9 +242,6 @@ func (t *terminal) memoryList() *cli.Command {
 				return err
 			}
 			limit := c.Int("limit")
-			if limit < 0 {
-				return task.Errorf(task.KindUsage, "--limit must be 0 or more").WithHint("0 lists all")
-			}
 			all, err := m.List(ctx, f, limit)
 			if err != nil {
 				return err

@@ -252,14 +252,11 @@ func terms(c *cli.Context) (approval.Terms, error) {
 			return terms, task.Errorf(task.KindUsage, "--%s and --%s say the same in two ways", two[0], two[1]).WithHint("give one of them")
 		}
 	}
-	if c.Duration("expires") < 0 || c.IsSet("uses") && c.Int("uses") < 1 {
-		return terms, task.Errorf(task.KindUsage, "--expires and --uses must be more than nothing")
+	if c.IsSet("expires") {
+		terms.ExpiresAt = time.Now().Add(c.Duration("expires")).UTC()
 	}
-	if d := c.Duration("expires"); d != 0 {
-		terms.ExpiresAt = time.Now().Add(d).UTC()
-	}
-	if n := c.Int("uses"); n > 0 {
-		terms.MaxUses = n
+	if c.IsSet("uses") {
+		terms.MaxUses = c.Int("uses")
 	}
 	return terms, nil
 }

@@ -55,9 +55,6 @@ func (t *terminal) replay(ctx context.Context, c *cli.Context, h *host.Host) err
 	if err != nil {
 		return err
 	}
-	if c.Duration("timeout") <= 0 {
-		return task.Errorf(task.KindUsage, "--timeout must be more than nothing").WithHint("leave it out for %s", replay.Usual)
-	}
 	rec, err := readRecording(args[0])
 	if err != nil {
 		return err

@@ -220,17 +220,8 @@ func use(c *cli.Context, input []byte) approval.Use {
 	return approval.Use{Run: c.String("run"), Session: c.String("session"), Input: input}
 }
 
-// limits are the limits that flags ask for. A limit of nothing is no limit
-// that anybody means, nor one that no module can use.
+// limits are the limits that flags ask for.
 func limits(c *cli.Context) (runner.Limits, error) {
-	for name, empty := range map[string]bool{
-		"timeout": c.Duration("timeout") <= 0, "max-memory-mb": c.Uint64("max-memory-mb") == 0, "max-fuel": c.Uint64("max-fuel") == 0,
-	} {
-		if empty && c.IsSet(name) {
-			return runner.Limits{}, task.Errorf(task.KindUsage, "--%s must be more than nothing", name).
-				WithHint("leave it out to have the limit of the manifest")
-		}
-	}
 	mb := c.Uint64("max-memory-mb")
 	if mb > maxMemoryMB {
 		return runner.Limits{}, task.Errorf(task.KindUsage, "--max-memory-mb %d is more than a module can use", mb).

@@ -137,8 +137,6 @@ func (t *terminal) work(c *cli.Context) (task.Task, error) {
 	switch {
 	case c.Bool("no-files") && (c.IsSet("dir") || c.IsSet("allow")):
 		return e, task.Errorf(task.KindUsage, "--no-files does not go with --dir and --allow")
-	case c.IsSet("tokens") && e.Budget.Tokens <= 0, c.IsSet("usd") && e.Budget.MicroUSD <= 0:
-		return e, task.Errorf(task.KindUsage, "a budget is more than nothing").WithHint("leave the flag out for the budget of the settings: `skillet config list`")
 	}
 	var err error
 	e.Roots, err = roots(c)
@@ -156,11 +154,8 @@ func (t *terminal) envelope(c *cli.Context, agent string, goal []string) (task.T
 	}
 	e.Goal, e.Agent, e.ContextHints = strings.Join(goal, " "), agent, c.StringSlice("hint")
 	e.Planning, e.Priority, e.ApproveRisk = task.Planning(c.String("plan")), task.Priority(c.String("priority")), task.Risk(c.String("approve-risk"))
-	if d := c.Duration("timeout"); c.IsSet("timeout") {
-		if d <= 0 {
-			return e, task.Errorf(task.KindUsage, "--timeout %s is no time to work in", d)
-		}
-		e.Deadline = time.Now().Add(d).UTC()
+	if c.IsSet("timeout") {
+		e.Deadline = time.Now().Add(c.Duration("timeout")).UTC()
 	}
 	if s := c.String("input"); s != "" {
 		e.Inputs = json.RawMessage(s)

@@ -119,9 +119,6 @@ func only(file string) *regexp.Regexp {
 // testOptions are those that flags ask for.
 func testOptions(c *cli.Context) (casetest.Options, error) {
 	o := casetest.Options{Jobs: c.Int("jobs")}
-	if c.IsSet("jobs") && o.Jobs < 1 {
-		return o, task.Errorf(task.KindUsage, "--jobs %d: at least one case has to run", o.Jobs)
-	}
 	for _, name := range []string{"tool", "input", "allow", "workspace"} {
 		if c.IsSet(name) && !c.IsSet("record") {
 			return o, task.Errorf(task.KindUsage, "--%s goes with --record only", name).WithHint("a case says itself what it is given; `skillet run` makes a call")

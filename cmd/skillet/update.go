@@ -125,8 +125,8 @@ func checkUpdate(c *cli.Context) (install.Share, error) {
 		return s, task.Errorf(task.KindUsage, "--from is for one skill").WithHint("`skillet update SKILL --from PLACE`")
 	case c.IsSet("to") && (c.NArg() != 1 || c.String("to") == "" || c.IsSet("from") || c.Bool("promote")):
 		return s, task.Errorf(task.KindUsage, "--to names the version of one skill, and goes with neither --from nor --promote").WithHint("`skillet update SKILL --to VERSION`")
-	case c.IsSet("canary-calls") && (s.Calls < 1 || !c.IsSet("canary")):
-		return s, task.Errorf(task.KindUsage, "--canary-calls goes with --canary, and must be more than nothing")
+	case c.IsSet("canary-calls") && !c.IsSet("canary"):
+		return s, task.Errorf(task.KindUsage, "--canary-calls goes with --canary")
 	case !c.IsSet("canary"):
 		return s, nil
 	}

@@ -121,6 +121,10 @@ const (
 )
 
 func (t Terms) check() error {
+	if t.MaxUses < 0 || !t.ExpiresAt.IsZero() && !t.ExpiresAt.After(time.Now()) {
+		return task.Errorf(task.KindUsage, "a grant that is over before it begins: %d uses, until %s", t.MaxUses, t.ExpiresAt.Format(time.RFC3339)).
+			WithHint("give a number of uses of at least 1, and a time that is still to come")
+	}
 	for _, id := range []string{t.Run, t.Session} {
 		if len(id) > maxPatternText {
 			return task.Errorf(task.KindUsage, "the name of a run or a session is %d bytes long, and at most %d are accepted", len(id), maxPatternText)

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/skillet-run/skillet/host/task"
+)
+
+// No flag takes a number or a time that could be read as no limit at all: what is
+// said to end in 0 seconds must not hold for ever.
+func TestNumbersOfFlags(t *testing.T) {
+	checked := 0
+	for path, c := range leaves("skillet", newApp(&terminal{}).Commands) {
+		for _, f := range c.Flags {
+			values := map[bool][]string{}
+			switch f.(type) {
+			case *cli.DurationFlag:
+				values[false], values[true] = []string{"-1s", "-1ns"}, []string{"0s", "0"}
+			case *cli.IntFlag, *cli.Int64Flag:
+				values[false], values[true] = []string{"-1"}, []string{"0", "-0"}
+			case *cli.Uint64Flag:
+				values[true] = []string{"0"}
+			case *cli.Float64Flag:
+				values[false], values[true] = []string{"-0.001", "NaN", "-Inf"}, []string{"0", "-0.0"}
+			default:
+				continue
+			}
+			name := f.Names()[0]
+			refused := values[false]
+			if !slices.Contains(zeroMeans[strings.TrimPrefix(path, "skillet ")], name) {
+				refused = append(refused, values[true]...)
+			}
+			for _, v := range refused {
+				checked++
+				line := append(strings.Fields(path), "--"+name+"="+v)
+				err := newApp(&terminal{}).Run(line)
+				if e := task.AsError(err); err == nil || e.Kind != task.KindUsage || !strings.Contains(e.Message, "--"+name+" must be ") {
+					t.Errorf("%s: %v", strings.Join(line, " "), err)
+				}
+			}
+		}
+	}
+	if checked < 50 {
+		t.Errorf("only %d values were tried", checked)
+	}
+}
