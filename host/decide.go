@@ -13,12 +13,13 @@ import (
 	"github.com/skillet-run/skillet/host/settings"
 	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/plugins/agent/builtin"
 )
 
 // wireApprovals wires what carries out and shows what is proposed.
 func (h *Host) wireApprovals(kv store.KV) {
 	h.Settings = settings.New(h.Ledger, h.Desk, h.Home)
-	h.Agents = agents.New(h.Ledger, h.Desk, h.Home)
+	h.Agents = agents.New(h.Ledger, h.Desk, h.Home, builtin.Text)
 	h.Evidence = evidence.New(h.Registry, h.Tester)
 	h.History = history.New(h.Ledger, kv, h.store.Blobs(), history.Settings{
 		Home: h.Home, Head: h.Decisions.Head, LockWait: seconds(h.Config.Settings().LockWaitSeconds),
@@ -62,16 +63,20 @@ func (h *Host) Approve(ctx context.Context, by approval.Human, id string, c inst
 	if err := install.Shown(p, c.Digest); err != nil {
 		return install.Outcome{}, err
 	}
-	if c.Terms.Conditions() || len(c.Despite) > 0 {
-		return install.Outcome{}, task.Errorf(task.KindUsage, "approve proposal %s: it is a %s, which grants nothing and is in no quarantine", p.ID, p.Type).
-			WithHint("leave out --scope, --until, --for and --despite")
+	switch {
+	case c.Terms.Conditions():
+		err = task.Errorf(task.KindUsage, "approve proposal %s: it is a %s, which grants nothing", p.ID, p.Type).WithHint("leave out --scope, --until and --for")
+	case p.Type.Document():
+		p, err = h.keeper(p.Type).Approve(ctx, by, p, c.Notes, c.Despite)
+	case len(c.Despite) > 0:
+		err = task.Errorf(task.KindUsage, "approve proposal %s: no call is ever in quarantine", p.ID).WithHint("leave out --despite")
+	default:
+		p, err = h.Desk.ApproveCall(ctx, by, p, c.Notes)
 	}
-	approve := h.keeper(p.Type).Approve
-	if p.Type == approval.TypeCall {
-		approve = h.Desk.ApproveCall
+	if err != nil {
+		return install.Outcome{}, err
 	}
-	p, err = approve(ctx, by, p, c.Notes)
-	return install.Outcome{Proposal: &p}, err
+	return install.Outcome{Proposal: &p}, nil
 }
 
 // Revert puts back what a proposal that was applied changed.

@@ -61,13 +61,18 @@ func (t *terminal) proposer(c *cli.Context) (actor string, err error) {
 
 // decideChange has the person decide at once about a change of a file that they
 // want themselves. Others wait.
-func (t *terminal) decideChange(ctx context.Context, c *cli.Context, h *host.Host, p approval.Proposal, show func()) error {
+func (t *terminal) decideChange(ctx context.Context, c *cli.Context, h *host.Host, p approval.Proposal) error {
+	if p.Status == approval.StatusQuarantined {
+		return approval.InQuarantine(p, p.Steps[len(p.Steps)-1].Notes)
+	}
 	if c.String("generated-by") != "" || !c.Bool("yes") && !t.canAsk() {
 		return task.Errorf(task.KindApproval, "the change of %s waits for approval: proposal %s", p.File().Name, p.ID).
 			WithHint("look at it with `skillet approvals show %s`, then `skillet approvals approve %s` or `reject`", p.ID, p.ID)
 	}
 	if !c.Bool("yes") {
-		show()
+		if err := t.showProposal(ctx, h, p, false, false); err != nil {
+			return err
+		}
 		if err := t.confirm(strings.TrimPrefix(c.Command.HelpName, "skillet "), "Change this?"); err != nil {
 			if _, rejected := h.Installer.Reject(ctx, t.person(), p.ID, "not meant"); rejected != nil {
 				return rejected
@@ -109,7 +114,7 @@ func (t *terminal) agentAdd() *cli.Command {
 			if err != nil {
 				return err
 			}
-			return t.decideChange(ctx, c, h, p, func() { t.printAgent(p.Agent) })
+			return t.decideChange(ctx, c, h, p)
 		}),
 	}
 }
@@ -131,8 +136,13 @@ const maxAgentLines = 200
 
 // printAgent shows what would be different about a definition.
 func (t *terminal) printAgent(c *approval.AgentChange) {
-	d := review.Text(c.Before, c.After, review.Limits{Lines: maxAgentLines, LineBytes: 400})
-	t.say("  the definition of the agent %s is %s:", plain(c.Agent), d.Change)
+	before, after := c.Definitions()
+	d := review.Text(before, after, review.Limits{Lines: maxAgentLines, LineBytes: 400})
+	of := ""
+	if c.Before == nil && c.Builtin != nil {
+		of = ", compared with the one that comes with the program"
+	}
+	t.say("  the definition of the agent %s%s:", plain(c.Agent), of)
 	for _, line := range d.Diff {
 		t.say("    | %s", visible(line))
 	}
@@ -250,7 +260,7 @@ func (t *terminal) agentRemove() *cli.Command {
 			if err != nil {
 				return err
 			}
-			return t.decideChange(ctx, c, h, p, func() { t.printAgent(p.Agent) })
+			return t.decideChange(ctx, c, h, p)
 		}),
 	}
 }

@@ -40,7 +40,7 @@ func (t *terminal) setConfig(ctx context.Context, c *cli.Context, h *host.Host) 
 	if err != nil {
 		return err
 	}
-	return t.decideChange(ctx, c, h, p, func() { t.printConfig(p.Config) })
+	return t.decideChange(ctx, c, h, p)
 }
 
 // settingsRequest reads keys and values in turn.

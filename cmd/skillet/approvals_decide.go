@@ -65,6 +65,7 @@ func (t *terminal) noteApproved(out install.Outcome) {
 	switch {
 	case out.Skill != nil:
 		t.note("approved %s: installed %s (sha256:%s)%s", p.ID, plain(out.Skill.Ref()), out.Skill.Digest.Short(), plain(toolsOf(*out.Skill)))
+		t.noteGranted(out.Granted)
 	case p.Call != nil:
 		t.note("approved %s: %s may be called once with that input, until %s", p.ID, plain(p.Ref()+":"+p.Call.Tool), when(p.ExpiresAt))
 	default:

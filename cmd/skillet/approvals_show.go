@@ -8,8 +8,10 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
+	"github.com/skillet-run/skillet/host/agents"
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/casetest"
+	"github.com/skillet-run/skillet/host/config"
 	"github.com/skillet-run/skillet/host/evidence"
 	"github.com/skillet-run/skillet/host/findings"
 	"github.com/skillet-run/skillet/host/review"
@@ -51,6 +53,9 @@ type proposed struct {
 	Limits manifests.ResolvedLimits `json:"limits"`
 	Cut    []host.Cut               `json:"limits_cut"`
 	evidence.Evidence
+	// Summary is what should not be missed; empty for what is decided already, and for
+	// a call.
+	Summary []evidence.Point `json:"summary"`
 	// kind is that of a package that waits.
 	kind manifests.Kind
 	// full is set when nothing is left out.
@@ -60,14 +65,14 @@ type proposed struct {
 func (t *terminal) showProposal(ctx context.Context, h *host.Host, p approval.Proposal, full, tests bool) error {
 	v := proposed{Proposal: p, full: full}
 	v.Limits, v.Cut = h.Enforced(p.Limits)
-	v.Files, v.Similar, v.Findings.Findings = []review.File{}, []evidence.Similar{}, []findings.Finding{}
+	v.Files, v.Similar, v.Findings.Findings, v.Summary = []review.File{}, []evidence.Similar{}, []findings.Finding{}, []evidence.Point{}
 	if p.Type.Package() && undecided(p) {
 		pkg, err := h.Registry.Package(ctx, p.Digest)
 		if err != nil {
 			return err
 		}
 		v.kind = pkg.Manifest().Type
-		o := evidence.Options{Limits: review.Brief(), Tests: tests}
+		o := evidence.Options{Limits: review.Brief(), Tests: tests, Signer: p.Signer, Workspace: p.Workspace}
 		if full {
 			o.Limits = review.Limits{}
 		}
@@ -81,31 +86,69 @@ func (t *terminal) showProposal(ctx context.Context, h *host.Host, p approval.Pr
 			return err
 		}
 	}
+	if undecided(p) {
+		if err := v.summarize(ctx); err != nil {
+			return err
+		}
+	}
 	return t.answer(v, func() { t.printProposal(v) })
+}
+
+// summarize fills in what should not be missed about what a proposal changes.
+func (v *proposed) summarize(ctx context.Context) (err error) {
+	switch {
+	case v.Config != nil:
+		v.Summary = evidence.SettingPoints(*v.Config, config.Default)
+	case v.Agent != nil:
+		v.Findings, err = agents.Scan(ctx, v.Agent.Name, v.Agent.After)
+		v.Summary = evidence.AgentPoints(*v.Agent, v.Findings)
+	case v.Type.Package():
+		v.Summary = evidence.Subject{
+			Kind: v.kind, Asks: v.Requested, Replaces: v.With, Signer: v.Signer, Upgrade: v.Upgrade,
+			Findings: v.Findings, Tests: v.Tests, Replays: v.Replays,
+		}.Summary()
+	}
+	return err
+}
+
+// showSummary prints what should not be missed, as the last thing before a person
+// is asked.
+func showSummary(print printer, title string, points []evidence.Point) {
+	if len(points) == 0 {
+		return
+	}
+	print("in short, %s:", plain(title))
+	for _, p := range points {
+		print("%s %s", p.Mark, visible(p.Text))
+	}
 }
 
 func (t *terminal) printProposal(v proposed) {
 	t.printHead(v.Proposal)
 	switch {
-	case v.Config != nil:
-		t.printConfig(v.Config)
 	case v.Agent != nil:
 		t.printAgent(v.Agent)
 	case v.Call != nil:
 		t.printCall(v.Proposal)
-	default:
+	case v.Type.Package() && !undecided(v.Proposal):
 		t.printRequested(v.kind, v.Requested)
 	}
 	if !undecided(v.Proposal) {
+		if v.Config != nil {
+			t.printSettings(v.Config)
+		}
 		t.printSteps(v.Proposal)
 		return
 	}
 	if v.Type.Package() {
 		t.printEvidence(v)
+	} else if v.Agent != nil {
+		t.printFindings(v)
 	}
 	if v.Status == approval.StatusQuarantined {
 		t.printSteps(v.Proposal)
 	}
+	showSummary(t.say, v.Title, v.Summary)
 	t.say("  decide: skillet approvals approve %s --digest %s%s", v.ID, v.Digest.Short(), despite(v))
 	t.say("      or: skillet approvals reject %s --notes 'why'", v.ID)
 }
@@ -133,13 +176,11 @@ func (t *terminal) printHead(p approval.Proposal) {
 	}
 }
 
-func (t *terminal) printConfig(c *approval.ConfigChange) {
-	for _, s := range c.Settings {
-		was := s.Old
-		if was == "" {
-			was = "its default"
-		}
-		t.say("+ sets %s to %s, which is %s now", plain(s.Key), visible(s.New), visible(was))
+// printSettings says what settings were changed, without what they were before if
+// that was no more than their default.
+func (t *terminal) printSettings(c *approval.ConfigChange) {
+	for _, p := range evidence.SettingPoints(*c, config.Default) {
+		t.say("%s %s", p.Mark, visible(p.Text))
 	}
 }
 
@@ -166,7 +207,7 @@ func (t *terminal) printCall(p approval.Proposal) {
 // version was granted.
 func (t *terminal) printRequested(k manifests.Kind, asks []approval.Ask) {
 	if len(asks) == 0 {
-		t.say("  asks for nothing: %s", plainUse(k))
+		t.say("  asks for nothing: %s", evidence.Unaided(k))
 	}
 	for _, a := range asks {
 		mark := map[bool]string{true: "+", false: " "}[a.New]
@@ -186,9 +227,11 @@ func (t *terminal) printSteps(p approval.Proposal) {
 }
 
 func (t *terminal) printEvidence(v proposed) {
+	t.printRequested(v.kind, v.Requested)
 	if v.kind.IsCode() {
 		bounds{v.Limits, v.Cut}.show(t.say, "  limits:")
 	}
+	t.showUpgrade(t.say, v.Upgrade)
 	if len(v.Interprets) > 0 {
 		t.say("  note: %s", plain(review.InterpreterWords(v.Interprets)))
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
+	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/journal"
 	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/runner"
@@ -51,7 +52,9 @@ type event struct {
 	Actor    string         `json:"actor"`
 	Subject  string         `json:"subject"`
 	Decision *ledger.Record `json:"decision,omitempty"`
-	Run      *runner.Record `json:"run,omitempty"`
+	// Granted are the grants that a decision gave.
+	Granted []approval.Grant `json:"granted,omitempty"`
+	Run     *runner.Record   `json:"run,omitempty"`
 }
 
 func (t *terminal) audit(ctx context.Context, c *cli.Context, h *host.Host) error {
@@ -79,8 +82,9 @@ func collect(ctx context.Context, h *host.Host, limit int, skill string, denied 
 		return nil, err
 	}
 	err = h.Ledger.History(ctx, after, func(r ledger.Record) error {
-		decisions.take(event{Time: r.Time, Kind: r.Kind, Actor: r.Actor, Subject: r.Subject, Decision: &r}, skill, denied)
-		return nil
+		given, err := approval.Given(r.Changes)
+		decisions.take(event{Time: r.Time, Kind: r.Kind, Actor: r.Actor, Subject: r.Subject, Decision: &r, Granted: given}, skill, denied)
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -149,6 +153,9 @@ func (t *terminal) showEvent(e event) {
 	line := fmt.Sprintf("%s  %-8s %-28s %s", e.Time.Local().Format("2006-01-02 15:04:05"), e.Kind, plain(e.Subject), plain(e.Actor))
 	if e.Decision != nil {
 		t.say("%s  %s", line, plain(e.Decision.Note))
+		for _, g := range e.Granted {
+			t.say("    + %s", plain(grantText(g)))
+		}
 		return
 	}
 	t.say("%s  %s  %s  %.1f ms, %d fuel", line, plain(e.Run.Tool), verdict(e.Run), e.Run.DurationMS, e.Run.Fuel)

@@ -268,6 +268,7 @@ func (w *works) shown(ctx context.Context) (installed, error) {
 	if !w.c.Bool("dry-run") && !ask {
 		return in, nil
 	}
+	var shown []planned
 	for n, p := range w.group.Plans {
 		if !w.t.json && w.steps[n].For != "" {
 			w.t.note("needed by %s:", plain(w.steps[n].For))
@@ -276,6 +277,7 @@ func (w *works) shown(ctx context.Context) (installed, error) {
 		if err != nil {
 			return in, err
 		}
+		shown = append(shown, s)
 		if p.Skill == w.name && in.Plan == nil {
 			in.Plan = &s
 			continue
@@ -287,9 +289,10 @@ func (w *works) shown(ctx context.Context) (installed, error) {
 		if err != nil {
 			return in, err
 		}
-		in.Plan = &s
+		in.Plan, shown = &s, append(shown, s)
 	}
 	w.showRest()
+	w.t.summarize(shown...)
 	return in, nil
 }
 

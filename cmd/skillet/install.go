@@ -15,9 +15,12 @@ import (
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/closure"
+	"github.com/skillet-run/skillet/host/evidence"
+	"github.com/skillet-run/skillet/host/findings"
 	"github.com/skillet-run/skillet/host/install"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/replay"
+	"github.com/skillet-run/skillet/host/review"
 	sources "github.com/skillet-run/skillet/host/source"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
@@ -103,6 +106,9 @@ type planned struct {
 	Limits     manifests.ResolvedLimits `json:"limits"`
 	Cut        []host.Cut               `json:"limits_cut"`
 	Difference comparison               `json:"difference"`
+	Findings   findings.Report          `json:"findings"`
+	// Summary is what should not be missed.
+	Summary []evidence.Point `json:"summary"`
 	// Replays are what it did on recorded calls; nil when there are none.
 	Replays *replay.Shadow `json:"replays,omitempty"`
 }
@@ -181,6 +187,9 @@ func (t *terminal) installOne(ctx context.Context, h *host.Host, b *batch, next 
 	}
 	if c.Bool("dry-run") {
 		p, err := t.show(ctx, c, h, plan, next)
+		if err == nil {
+			t.summarize(p)
+		}
 		return installed{Plan: &p}, err
 	}
 	out, err := t.submit(ctx, c, h, plan, next)
@@ -254,9 +263,11 @@ func (t *terminal) submit(ctx context.Context, c *cli.Context, h *host.Host, p i
 		return h.Installer.Submit(ctx, p)
 	}
 	if !c.Bool("yes") {
-		if _, err := t.show(ctx, c, h, p, next); err != nil {
+		shown, err := t.show(ctx, c, h, p, next)
+		if err != nil {
 			return install.Outcome{}, err
 		}
+		t.summarize(shown)
 		if err := t.confirm("install "+p.Skill, "Install and grant this?"); err != nil {
 			return install.Outcome{}, err
 		}
@@ -276,41 +287,36 @@ func (t *terminal) show(ctx context.Context, c *cli.Context, h *host.Host, plan 
 	if err == nil && plan.Replaces != "" && !plan.Installed {
 		p.Replays, err = t.shadow(ctx, h, pkg)
 	}
-	if err == nil && !t.json {
+	if err == nil {
+		p.Findings, err = findings.Scan(ctx, pkg)
+	}
+	if err != nil {
+		return p, err
+	}
+	p.Summary = evidence.Subject{
+		Kind: p.Kind, Asks: p.Asks, Replaces: p.Replaces, Signer: p.Signer, Upgrade: p.Upgrade, Findings: p.Findings, Tests: p.Tests, Replays: p.Replays,
+	}.Summary()
+	if !t.json {
 		t.showPlan(p)
 	}
-	return p, err
+	return p, nil
 }
 
+// showPlan prints all that is known about a package.
 func (t *terminal) showPlan(p planned) {
 	t.note("%s@%s (%s, sha256:%s) from %s", plain(p.Skill), plain(p.Version), p.Origin, p.Digest.Short(), plain(p.Source))
 	if p.Replaces != "" {
 		t.note("  replaces %s as the active version", p.Replaces)
 	}
-	t.showChanges(p.Plan)
-	t.showAsks(p.Kind, p.Asks)
-	if p.Kind.IsCode() {
-		bounds{p.Limits, p.Cut}.show(t.note, "  limits:")
-	}
 	if p.Difference.With != "" && !p.Installed || p.Difference.full {
 		p.Difference.show(t.note)
 	}
 	showShadow(t.note, p.Replays, p.Difference.full)
-	t.note("  policies say: %s%s", p.Effect, because(p.Reason, p.Policies))
-}
-
-// showChanges says what becomes different from the version that is replaced, and
-// what else a person should know.
-func (t *terminal) showChanges(p install.Plan) {
-	if p.Upgrade != nil && !p.Upgrade.IsEmpty() {
-		t.note("  what becomes different:")
-		for _, line := range p.Upgrade.Lines() {
-			t.note("    %s", plain(line))
-		}
+	t.showAsks(p.Kind, p.Asks)
+	if p.Kind.IsCode() {
+		bounds{p.Limits, p.Cut}.show(t.note, "  limits:")
 	}
-	if p.Carried {
-		t.note("  the same signer: what %s was granted is carried over", p.Replaces)
-	}
+	t.showUpgrade(t.note, p.Upgrade)
 	if p.Tests != nil {
 		t.note("  its test cases: %s", tally(*p.Tests))
 	}
@@ -319,6 +325,36 @@ func (t *terminal) showChanges(p install.Plan) {
 	}
 	if l := p.Forgets; l != nil {
 		t.note("  what another skill of this name kept is deleted: the one from %s", plain(l.Source))
+	}
+	t.note("  policies say: %s%s", p.Effect, because(p.Reason, p.Policies))
+	if p.Carried {
+		t.note("  the same signer: what %s was granted is carried over", p.Replaces)
+	}
+}
+
+// summarize prints what should not be missed of plans that were shown, as the last
+// thing before a person is asked about them.
+func (t *terminal) summarize(plans ...planned) {
+	if t.json {
+		return
+	}
+	for _, p := range plans {
+		title := "install " + p.Skill + "@" + p.Version
+		if p.Replaces != "" {
+			title = "replace " + p.Skill + "@" + p.Replaces + " by " + p.Version
+		}
+		showSummary(t.note, title, p.Summary)
+	}
+}
+
+// showUpgrade says all that becomes different from the version that is replaced.
+func (t *terminal) showUpgrade(print printer, u *review.Upgrade) {
+	if u == nil || u.IsEmpty() {
+		return
+	}
+	print("  what becomes different:")
+	for _, line := range u.Lines() {
+		print("    %s", plain(line))
 	}
 }
 
@@ -333,21 +369,10 @@ func because(reason string, ids []string) string {
 	return s + ")"
 }
 
-// plainUse is what a skill can do with nothing granted.
-func plainUse(k manifests.Kind) string {
-	switch {
-	case k.IsPlugin():
-		return "it is a program"
-	case k.IsCode() || k == "":
-		return "it can compute and answer"
-	}
-	return "it is text for a model"
-}
-
 // showAsks lists capabilities in words, the new ones marked.
 func (t *terminal) showAsks(k manifests.Kind, asks []approval.Ask) {
 	if len(asks) == 0 {
-		t.note("  asks for nothing: %s", plainUse(k))
+		t.note("  asks for nothing: %s", evidence.Unaided(k))
 		return
 	}
 	t.note("  asks to:")
@@ -362,6 +387,28 @@ func (t *terminal) showAsks(k manifests.Kind, asks []approval.Ask) {
 		}
 		t.note("      %s", plain(a.Capability.String()))
 	}
+}
+
+// noteGranted says what a skill may do from now on.
+func (t *terminal) noteGranted(gs []approval.Grant) {
+	for _, g := range gs {
+		t.note("  granted: %s", plain(grantText(g)))
+	}
+}
+
+// grantText is what was granted, in one line: what, as a capability, and on which terms.
+func grantText(g approval.Grant) string {
+	parts := []string{fmt.Sprintf("%s (%s", g.Capability.Words(), g.Capability)}
+	if words := g.Words(); words != "" {
+		parts = append(parts, "only "+words)
+	}
+	if g.MaxUses > 0 {
+		parts = append(parts, count(g.MaxUses, "run"))
+	}
+	if !g.ExpiresAt.IsZero() {
+		parts = append(parts, "until "+when(g.ExpiresAt))
+	}
+	return strings.Join(parts, ", ") + ")"
 }
 
 func (t *terminal) showOutcome(p install.Plan, out install.Outcome) {
@@ -380,6 +427,7 @@ func (t *terminal) showOutcome(p install.Plan, out install.Outcome) {
 		tools = fmt.Sprintf("a prompt: `skillet run %s --render` prints it", p.Skill)
 	}
 	t.note("%s %s (sha256:%s), %s", verb, plain(out.Skill.Ref()), out.Skill.Digest.Short(), plain(tools))
+	t.noteGranted(out.Granted)
 	if p.Kind.IsPrompt() && len(p.Asks) == 0 { // otherwise they were shown with what it asks for
 		for _, w := range p.Warnings {
 			t.note("  note: %s", plain(w))

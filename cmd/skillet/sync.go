@@ -162,15 +162,18 @@ func (y *syncing) show(ctx context.Context) error {
 	if !ask && !y.c.Bool("dry-run") {
 		return nil
 	}
+	var shown []planned
 	for n, p := range y.plans {
 		s, err := y.t.show(ctx, y.c, y.h, p, incoming{path: y.got[n].Source, got: y.got[n]})
 		if err != nil {
 			return err
 		}
+		shown = append(shown, s)
 		if y.c.Bool("dry-run") {
 			y.out.Installed = append(y.out.Installed, needed{Skill: p.Skill, Version: p.Version, Plan: &s})
 		}
 	}
+	y.t.summarize(shown...)
 	if !ask || y.c.Bool("dry-run") {
 		return nil
 	}

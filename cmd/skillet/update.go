@@ -234,6 +234,7 @@ func (t *terminal) updateTo(ctx context.Context, c *cli.Context, h *host.Host, p
 			return u, err
 		}
 		u.Replays = p.Replays
+		t.summarize(p)
 	} else if err := t.shadowUpdate(ctx, h, next, &u); err != nil {
 		return u, err
 	}
@@ -319,6 +320,7 @@ func (t *terminal) showUpdated(u updated) {
 		t.note("%s: %s is the active version now", name, plain(u.To))
 	default:
 		t.note("updated %s from %s to %s (sha256:%s); `skillet rollback %s` goes back", name, u.From, plain(u.To), u.Outcome.Skill.Digest.Short(), name)
+		t.noteGranted(u.Outcome.Granted)
 	}
 }
 

@@ -7,6 +7,7 @@ package agents
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/document"
+	"github.com/skillet-run/skillet/host/findings"
 	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests/agent"
@@ -31,15 +33,40 @@ const extension = ".yaml"
 // several processes.
 type Agents struct {
 	*document.Keeper
-	dir string
+	dir     string
+	builtin Builtin
 }
 
+// Builtin is the text of a definition that comes with the program; ok is false when
+// there is none of that name.
+type Builtin func(name string) (text []byte, ok bool)
+
 // New makes an Agents for the home directory.
-func New(l *ledger.Ledger, d *approval.Desk, home string) *Agents {
+func New(l *ledger.Ledger, d *approval.Desk, home string, b Builtin) *Agents {
 	return &Agents{
-		document.NewKeeper(l, d, home, "host:agents", approval.TypeNewAgent, approval.TypeModifyAgent),
-		filepath.Join(home, Dir),
+		document.NewKeeper(l, d, home, "host:agents", screen, approval.TypeNewAgent, approval.TypeModifyAgent),
+		filepath.Join(home, Dir), b,
 	}
+}
+
+// screen are the rules that a definition breaks and no honest one does.
+func screen(ctx context.Context, f approval.FileChange) ([]string, error) {
+	r, err := Scan(ctx, f.Name, f.After)
+	return r.Blocking(), err
+}
+
+// Scan looks through a definition as a package is looked through. What is no
+// definition, as there is none when an agent is removed, has no findings.
+func Scan(ctx context.Context, name string, text []byte) (findings.Report, error) {
+	d, err := agent.Parse(text, name)
+	if err != nil {
+		return findings.Report{}, ctx.Err()
+	}
+	values, err := json.Marshal(d)
+	if err != nil {
+		return findings.Report{}, fmt.Errorf("scan %s: %w", name, err)
+	}
+	return findings.ScanDefinition(ctx, name, text, values)
 }
 
 // file is the name of the file that defines an agent.
@@ -72,15 +99,20 @@ func (a *Agents) Propose(ctx context.Context, r Request) (approval.Proposal, err
 
 func (a *Agents) proposal(name string, r Request) (approval.Proposal, error) {
 	before, err := a.Read(file(name))
+	builtin, replaces := a.builtin(name)
 	p := approval.Proposal{
-		Type: approval.TypeModifyAgent, Title: "another definition of the agent " + name, ProposedBy: r.ProposedBy, Rationale: r.Rationale,
-		Agent: &approval.AgentChange{Agent: name, FileChange: approval.FileChange{Name: file(name), Before: before, After: r.Text}},
+		Type: approval.TypeModifyAgent, Title: "change the agent " + name, ProposedBy: r.ProposedBy, Rationale: r.Rationale,
+		Agent: &approval.AgentChange{Agent: name, Builtin: builtin, FileChange: approval.FileChange{Name: file(name), Before: before, After: r.Text}},
 	}
 	switch {
+	case before == nil && replaces:
+		p.Title = "replace the built-in agent " + name
 	case before == nil:
-		p.Type, p.Title = approval.TypeNewAgent, "the agent "+name
+		p.Type, p.Title = approval.TypeNewAgent, "add the agent "+name
+	case r.Text == nil && replaces:
+		p.Title = "go back to the built-in agent " + name
 	case r.Text == nil:
-		p.Title = "no agent " + name + " any more"
+		p.Title = "remove the agent " + name
 	}
 	return p, err
 }

@@ -32,7 +32,7 @@ func assemble(t *testing.T) parts {
 	s := store.Memory()
 	t.Cleanup(func() { s.Close() })
 	l := ledger.New(j, s.KV(), approval.Projection{})
-	return parts{agents.New(l, approval.NewDesk(l, s.KV(), nil, approval.Settings{Home: home}), home), l, filepath.Join(home, "agents", "notes.yaml")}
+	return parts{agents.New(l, approval.NewDesk(l, s.KV(), nil, approval.Settings{Home: home}), home, func(string) ([]byte, bool) { return nil, false }), l, filepath.Join(home, "agents", "notes.yaml")}
 }
 
 const (
@@ -68,9 +68,9 @@ func TestLife(t *testing.T) {
 	}
 	_, err := p.Get("notes")
 	wantKind(t, "an agent that waits", err, task.KindNotFound)
-	_, err = p.Approve(t.Context(), approval.Human{}, prop, "")
+	_, err = p.Approve(t.Context(), approval.Human{}, prop, "", nil)
 	wantKindOnly(t, "nobody approves", err, task.KindDenied)
-	if prop, err = p.Approve(t.Context(), ada, prop, ""); err != nil || prop.Status != approval.StatusApplied {
+	if prop, err = p.Approve(t.Context(), ada, prop, "", nil); err != nil || prop.Status != approval.StatusApplied {
 		t.Fatalf("approved: %+v, %v", prop, err)
 	}
 	if d, err := p.Get("notes"); err != nil || len(d.Tools) != 0 {
@@ -82,14 +82,14 @@ func TestLife(t *testing.T) {
 	if change.Type != approval.TypeModifyAgent || string(change.Agent.Before) != first {
 		t.Errorf("proposed: %+v", change)
 	}
-	if change, err = p.Approve(t.Context(), ada, change, ""); err != nil {
+	if change, err = p.Approve(t.Context(), ada, change, "", nil); err != nil {
 		t.Fatal(err)
 	}
 	gone, err := p.ProposeRemoval(t.Context(), "notes", ada.Actor(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if gone, err = p.Approve(t.Context(), ada, gone, ""); err != nil {
+	if gone, err = p.Approve(t.Context(), ada, gone, "", nil); err != nil {
 		t.Fatal(err)
 	}
 	if all, err := p.List(); err != nil || len(all) != 0 {
@@ -144,7 +144,7 @@ func TestFinish(t *testing.T) {
 	prop := p.propose(t, first)
 	err := p.ledger.Commit(t.Context(), func(context.Context) (ledger.Decision, error) {
 		c, err := ada.Approved(prop, "")
-		return ledger.Decision{Kind: "approve", Actor: ada.Actor(), Changes: []ledger.Change{c}}, err
+		return ledger.Decision{Kind: "approve", Actor: ada.Actor(), Changes: c}, err
 	})
 	if err != nil {
 		t.Fatal(err)

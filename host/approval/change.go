@@ -72,15 +72,9 @@ func (d *Desk) Proposed(p Proposal) (ledger.Change, error) {
 	return ledger.NewChange(kindProposed, p)
 }
 
-// Approved is the change that approves p. It carries nothing out.
-func (h Human) Approved(p Proposal, notes string) (ledger.Change, error) {
-	return h.decide(p, EventApprove, notes)
-}
-
-// Enacted are the changes that approve p and say that it is in force: for a
-// decision that holds all that p changes as well. A proposal in quarantine is
-// released from it first.
-func (h Human) Enacted(p Proposal, notes string) ([]ledger.Change, error) {
+// Approved are the changes that approve p. They carry nothing out. A proposal in
+// quarantine is released from it first.
+func (h Human) Approved(p Proposal, notes string) ([]ledger.Change, error) {
 	var changes []ledger.Change
 	if p.Status == StatusQuarantined {
 		c, err := h.decide(p, EventRelease, "")
@@ -89,13 +83,36 @@ func (h Human) Enacted(p Proposal, notes string) ([]ledger.Change, error) {
 		}
 		changes, p.Status = append(changes, c), StatusPending
 	}
-	approved, err := h.Approved(p, notes)
+	approved, err := h.decide(p, EventApprove, notes)
+	return append(changes, approved), err
+}
+
+// Enacted are the changes that approve p and say that it is in force: for a
+// decision that holds all that p changes as well.
+func (h Human) Enacted(p Proposal, notes string) ([]ledger.Change, error) {
+	changes, err := h.Approved(p, notes)
 	if err != nil {
 		return nil, err
 	}
 	p.Status = StatusApproved
 	applied, err := Applied(p)
-	return append(changes, approved, applied), err
+	return append(changes, applied), err
+}
+
+// Given are the grants that the changes of a decision give.
+func Given(changes []ledger.Change) ([]Grant, error) {
+	var gs []Grant
+	for _, c := range changes {
+		if c.Kind != kindGranted && c.Kind != kindBounded {
+			continue
+		}
+		var g Grant
+		if err := json.Unmarshal(c.Data, &g); err != nil {
+			return nil, fmt.Errorf("read a grant of a decision: %w", err)
+		}
+		gs = append(gs, g)
+	}
+	return gs, nil
 }
 
 // Rejected is the change that rejects p.

@@ -93,6 +93,9 @@ type Proposal struct {
 	Asked  *registry.Asked `json:"asked,omitempty"`
 	Beside bool            `json:"beside,omitempty"`
 	Links  []registry.Link `json:"links,omitempty"`
+	// Workspace is the absolute directory that relative paths of the manifest meant;
+	// empty for what is no package, and in proposals of earlier versions.
+	Workspace string `json:"workspace,omitempty"`
 	// CreatedAt is set when it is recorded; DecidedAt is zero until decided.
 	CreatedAt time.Time `json:"created_at,omitzero"`
 	// ExpiresAt is when a proposal that still waits expires.
@@ -142,7 +145,23 @@ type ConfigChange struct {
 // one agent.
 type AgentChange struct {
 	Agent string `json:"agent"`
+	// Builtin is the definition that comes with the program and that the file
+	// replaces, or that holds again without it; nil when the program has none.
+	Builtin []byte `json:"builtin,omitempty"`
 	FileChange
+}
+
+// Definitions are the definitions that hold before and after the change; nil for
+// none.
+func (c AgentChange) Definitions() (before, after []byte) {
+	before, after = c.Before, c.After
+	if before == nil {
+		before = c.Builtin
+	}
+	if after == nil {
+		after = c.Builtin
+	}
+	return before, after
 }
 
 // File is the file that p changes; the zero value when it changes none.

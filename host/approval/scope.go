@@ -121,9 +121,8 @@ const (
 )
 
 func (t Terms) check() error {
-	if t.MaxUses < 0 || !t.ExpiresAt.IsZero() && !t.ExpiresAt.After(time.Now()) {
-		return task.Errorf(task.KindUsage, "a grant that is over before it begins: %d uses, until %s", t.MaxUses, t.ExpiresAt.Format(time.RFC3339)).
-			WithHint("give a number of uses of at least 1, and a time that is still to come")
+	if t.MaxUses < 0 {
+		return task.Errorf(task.KindUsage, "a grant cannot be for %d runs", t.MaxUses).WithHint("give a number of at least 1, or none for any number")
 	}
 	for _, id := range []string{t.Run, t.Session} {
 		if len(id) > maxPatternText {

@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -127,6 +128,16 @@ func values(s Settings, sources map[string]string) []Value {
 		}
 	}
 	return vs
+}
+
+// Default is the value of a setting that nothing sets, as text; empty for one that
+// does not exist or has none.
+func Default(key string) string {
+	vs := values(Defaults(), nil)
+	if i := slices.IndexFunc(vs, func(v Value) bool { return v.Key == key }); i >= 0 {
+		return fmt.Sprint(vs[i].Value)
+	}
+	return ""
 }
 
 // sourceOfProviders is where any of their settings came from.

@@ -34,12 +34,22 @@ type Keeper struct {
 	home   string
 	actor  string
 	types  []approval.Type
+	screen Screen
 }
 
+// A Screen looks at what a file is to say and returns the rules that keep the
+// change in quarantine, sorted; none when nothing speaks against it. It must answer
+// the same for the same change.
+type Screen func(context.Context, approval.FileChange) (rules []string, err error)
+
 // NewKeeper makes a Keeper of files in the home directory. actor is who applies
-// changes, for the record of decisions: "host:settings".
-func NewKeeper(l *ledger.Ledger, d *approval.Desk, home, actor string, types ...approval.Type) *Keeper {
-	return &Keeper{ledger: l, desk: d, home: home, actor: actor, types: types}
+// changes, for the record of decisions: "host:settings". Without a screen no change
+// is put in quarantine.
+func NewKeeper(l *ledger.Ledger, d *approval.Desk, home, actor string, s Screen, types ...approval.Type) *Keeper {
+	if s == nil {
+		s = func(context.Context, approval.FileChange) ([]string, error) { return nil, nil }
+	}
+	return &Keeper{ledger: l, desk: d, home: home, actor: actor, screen: s, types: types}
 }
 
 // Read is a file of the home, named as in [approval.FileChange]; nil when there
@@ -81,13 +91,29 @@ func (k *Keeper) Propose(ctx context.Context, wanted func() (approval.Proposal, 
 			p = waiting
 			return ledger.Decision{}, errKnown
 		}
-		c, err := k.desk.Proposed(p)
-		return decision("propose", p.ProposedBy, p, c), err
+		changes, err := k.proposed(ctx, p)
+		return decision("propose", p.ProposedBy, p, changes...), err
 	})
 	if err != nil && !errors.Is(err, errKnown) {
 		return p, err
 	}
 	return k.desk.Proposal(context.WithoutCancel(ctx), p.ID)
+}
+
+// proposed are the changes that record a proposal, and put it in quarantine when
+// something bad was found in it.
+func (k *Keeper) proposed(ctx context.Context, p approval.Proposal) ([]ledger.Change, error) {
+	c, err := k.desk.Proposed(p)
+	if err != nil {
+		return nil, err
+	}
+	rules, err := k.screen(ctx, p.File())
+	if err != nil || len(rules) == 0 {
+		return []ledger.Change{c}, err
+	}
+	p.Status = approval.StatusPending
+	put, err := approval.Quarantined(p, approval.PartyPolicy, approval.Found(rules))
+	return []ledger.Change{c, put}, err
 }
 
 // errKnown ends a commit because the same is proposed already.
@@ -120,9 +146,17 @@ func short(title string) string {
 
 // Approve approves a change and applies it. The file must still be as it was
 // when the change was proposed: otherwise the proposal becomes stale, and the
-// error is a [task.KindConflict] one.
-func (k *Keeper) Approve(ctx context.Context, h approval.Human, p approval.Proposal, notes string) (approval.Proposal, error) {
-	err := k.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
+// error is a [task.KindConflict] one. What was found in the change is a
+// [task.KindDenied] error, unless despite names each of the rules.
+func (k *Keeper) Approve(ctx context.Context, h approval.Human, p approval.Proposal, notes string, despite []string) (approval.Proposal, error) {
+	rules, err := k.screen(ctx, p.File())
+	if err == nil {
+		err = approval.Screened(p, rules, despite)
+	}
+	if err != nil {
+		return p, err
+	}
+	err = k.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
 		now, err := k.desk.Proposal(ctx, p.ID)
 		if err != nil {
 			return ledger.Decision{}, err
@@ -130,8 +164,8 @@ func (k *Keeper) Approve(ctx context.Context, h approval.Human, p approval.Propo
 		if now.Overdue(time.Now()) {
 			return ledger.Decision{}, approval.TooLate(now)
 		}
-		c, err := h.Approved(now, notes)
-		return decision("approve", h.Actor(), now, c), err
+		changes, err := h.Approved(now, notes)
+		return decision("approve", h.Actor(), now, changes...), err
 	})
 	if err != nil {
 		return p, err
@@ -140,8 +174,8 @@ func (k *Keeper) Approve(ctx context.Context, h approval.Human, p approval.Propo
 }
 
 // decision is one entry of the record about a change.
-func decision(kind, actor string, p approval.Proposal, c ledger.Change) ledger.Decision {
-	return ledger.Decision{Kind: kind, Actor: actor, Subject: p.File().Name, Note: string(p.Digest), Changes: []ledger.Change{c}}
+func decision(kind, actor string, p approval.Proposal, changes ...ledger.Change) ledger.Decision {
+	return ledger.Decision{Kind: kind, Actor: actor, Subject: p.File().Name, Note: string(p.Digest), Changes: changes}
 }
 
 // Finish applies the changes that were approved and, because a command was

@@ -24,6 +24,9 @@ type Evidence struct {
 	// With is the active version that it is compared with; empty for none.
 	With string `json:"compared_with,omitempty"`
 	review.Difference
+	// Upgrade is what becomes different from With, in words; nil when there is
+	// nothing to compare with.
+	Upgrade *review.Upgrade `json:"upgrade,omitempty"`
 	// Interprets are the interfaces for which it can be the interpreter of scripts.
 	Interprets []string `json:"interprets,omitempty"`
 	// Findings are those of the static scan.
@@ -42,6 +45,11 @@ type Evidence struct {
 type Options struct {
 	// Limits bound the difference.
 	Limits review.Limits
+	// Signer is the verified signer of the package, empty for none. Workspace is the
+	// absolute directory that relative paths of its manifest mean; without one there
+	// is no Upgrade.
+	Signer    string
+	Workspace string
 	// Tests has the package's tests run.
 	Tests bool
 	// Replay replays recorded calls against the package, with nothing done for real;
@@ -63,14 +71,20 @@ func New(r *registry.Registry, t *casetest.Tester) *Collector { return &Collecto
 // the texts are left out of the difference, as nothing can be different in them.
 func (c *Collector) Collect(ctx context.Context, p *bundle.Package, o Options) (Evidence, error) {
 	var e Evidence
-	before, version, err := c.active(ctx, p.Manifest().Name)
+	active, before, err := c.active(ctx, p.Manifest().Name)
 	if err != nil {
 		return e, err
 	}
 	if before == nil && o.Limits != (review.Limits{}) {
 		o.Limits.Lines = -1
 	}
-	e.With, e.Difference = version, review.Compare(before, p, o.Limits)
+	e.With, e.Difference = active.Version, review.Compare(before, p, o.Limits)
+	if before != nil && o.Workspace != "" && active.Digest != p.Digest() {
+		was := review.Side{Package: before, Signer: active.Signer, Workspace: o.Workspace}
+		if e.Upgrade, err = review.CompareSides(was, review.Side{Package: p, Signer: o.Signer, Workspace: o.Workspace}); err != nil {
+			return e, err
+		}
+	}
 	if e.Interprets, err = review.Interprets(p); err != nil {
 		e.Interprets = nil // the difference says what is wrong with the module
 	}
@@ -96,14 +110,14 @@ func (c *Collector) Collect(ctx context.Context, p *bundle.Package, o Options) (
 
 // active is the active version of a skill; nil when it is not installed, or only
 // an alias of another.
-func (c *Collector) active(ctx context.Context, skill string) (*bundle.Package, string, error) {
+func (c *Collector) active(ctx context.Context, skill string) (registry.Skill, *bundle.Package, error) {
 	s, err := c.registry.Lookup(ctx, manifests.Ref{Name: skill})
 	if errors.Is(err, registry.ErrNotFound) || err == nil && s.Name != skill {
-		return nil, "", nil
+		return registry.Skill{}, nil, nil
 	}
 	if err != nil {
-		return nil, "", err
+		return s, nil, err
 	}
 	p, err := c.registry.Package(ctx, s.Digest)
-	return p, s.Version, err
+	return s, p, err
 }

@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
 
@@ -140,6 +141,25 @@ func Scan(ctx context.Context, p *bundle.Package) (Report, error) {
 		}
 	}
 	return s.report(), nil
+}
+
+// ScanDefinition looks through one document that says how a model is to behave,
+// such as the definition of an agent: for secrets, for text that cannot be seen,
+// and for instructions against the user, with the severities of a manifest. path
+// names the document in findings; values is what it says, as JSON.
+func ScanDefinition(ctx context.Context, path string, data, values []byte) (Report, error) {
+	f := newFile(path, data)
+	if f.text {
+		f.role = roleManifest
+	}
+	s := &scan{
+		ctx: ctx, manifest: &manifests.Manifest{}, values: values, files: []*file{f}, reach: newReach(&manifests.Manifest{}),
+		found: map[string]map[Finding]bool{}, more: map[string]int{},
+	}
+	for _, check := range []check{(*scan).secrets, (*scan).unseen, (*scan).phrases} {
+		check(s)
+	}
+	return s.report(), ctx.Err()
 }
 
 // sortFindings brings findings into the order of a report.

@@ -2,6 +2,7 @@ package findings
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 
 	"github.com/skillet-run/skillet/manifests"
@@ -33,6 +34,7 @@ type scan struct {
 	ctx      context.Context
 	pkg      *bundle.Package
 	manifest *manifests.Manifest
+	values   []byte // what the manifest says, as JSON
 	files    []*file
 	reach    reach
 	looked   int                         // places that may be addresses
@@ -52,6 +54,7 @@ func newScan(ctx context.Context, p *bundle.Package) *scan {
 		}
 		s.files = append(s.files, newFile(f.Path, data))
 	}
+	s.values, _ = json.Marshal(s.manifest) // it was made of a document
 	return s
 }
 
@@ -66,9 +69,9 @@ func (s *scan) file(path string) *file {
 
 // manifestFile returns the file the manifest was read from.
 func (s *scan) manifestFile() *file {
-	for _, name := range append(manifests.FileNames(), manifests.FileSkillMD) {
-		if f := s.file(name); f != nil {
-			return f
+	for _, r := range []role{roleManifest, roleSkillMD} {
+		if i := slices.IndexFunc(s.files, func(f *file) bool { return f.role == r }); i >= 0 {
+			return s.files[i]
 		}
 	}
 	return newFile(manifests.FileJSON, nil)

@@ -17,16 +17,7 @@ func (s *scan) spoken() []passage {
 	if bytes.HasPrefix(bytes.TrimSpace(f.data), []byte("{")) {
 		return escapedTexts(f)
 	}
-	return foldedTexts(f, s.manifestJSON())
-}
-
-// manifestJSON is the manifest as JSON.
-func (s *scan) manifestJSON() []byte {
-	b, err := json.Marshal(s.manifest)
-	if err != nil { // it was made of a document
-		return nil
-	}
-	return b
+	return foldedTexts(f, s.values)
 }
 
 // escapedTexts are the strings of a JSON document that hold escapes.

@@ -132,23 +132,14 @@ func (i *Installer) screened(ctx context.Context, p approval.Proposal, pkg *bund
 	if err != nil {
 		return err
 	}
-	left := slices.DeleteFunc(r.Blocking(), func(rule string) bool { return slices.Contains(despite, rule) })
-	if len(left) == 0 {
-		return nil
+	refused := approval.Screened(p, r.Blocking(), despite)
+	if refused == nil || p.Status != approval.StatusPending {
+		return refused
 	}
-	if p.Status == approval.StatusPending {
-		if err := i.Quarantine(ctx, p.ID, approval.PartyPolicy, found(left)); err != nil {
-			return err
-		}
+	if err := i.Quarantine(ctx, p.ID, approval.PartyPolicy, approval.Found(r.Blocking())); err != nil {
+		return err
 	}
-	return inQuarantine(p, found(left)).
-		WithHint("`skillet approvals show %s` shows where; to approve it all the same: --despite %s", p.ID, strings.Join(left, " --despite "))
-}
-
-// inQuarantine is the error for a proposal that was found to be bad.
-func inQuarantine(p approval.Proposal, why string) *task.Error {
-	return task.Errorf(task.KindDenied, "%s is in quarantine: %s: proposal %s", p.Ref(), why, p.ID).
-		WithHint("`skillet approvals show %s` shows where, `skillet explain RULE` why; `skillet approvals reject %s` deletes it", p.ID, p.ID)
+	return refused
 }
 
 // proposalType is the type under which p waits: what was written for this host
@@ -159,8 +150,6 @@ func (p Plan) proposalType() approval.Type {
 	}
 	return approval.TypeInstall
 }
-
-func found(rules []string) string { return "a scan found " + strings.Join(rules, ", ") }
 
 // Quarantine ends a proposal that was found to be bad. Its bytes are kept until
 // it is rejected.
@@ -183,7 +172,7 @@ func quarantined(ctx context.Context, p approval.Proposal, pkg *bundle.Package) 
 		return nil, "", err
 	}
 	p.Status = approval.StatusPending
-	why := found(r.Blocking())
+	why := approval.Found(r.Blocking())
 	c, err := approval.Quarantined(p, approval.PartyPolicy, why)
 	return []ledger.Change{c}, why, err
 }

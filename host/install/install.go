@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/casetest"
@@ -247,6 +248,8 @@ type Outcome struct {
 	Skill *registry.Skill `json:"skill,omitempty"`
 	// Proposal is what waits for a person; nil when nothing does.
 	Proposal *approval.Proposal `json:"proposal,omitempty"`
+	// Granted are the grants that it has now.
+	Granted []approval.Grant `json:"granted,omitempty"`
 	// Unchanged is true when these bytes were installed and active already.
 	Unchanged bool `json:"unchanged"`
 }
@@ -259,8 +262,9 @@ var ErrWaits = errors.New("waits for approval")
 // a proposal otherwise, which it returns with an error that wraps [ErrWaits].
 func (i *Installer) Submit(ctx context.Context, p Plan) (Outcome, error) {
 	if p.Installed {
-		s, err := i.registry.Lookup(ctx, manifests.Ref{Name: p.Skill, Version: p.Version})
-		return Outcome{Skill: &s, Unchanged: true}, err
+		out, err := i.outcome(ctx, p.Skill, p.Version)
+		out.Unchanged = true
+		return out, err
 	}
 	if p.Effect == policies.Allow.String() && p.request.Person.Check() == nil {
 		return i.install(ctx, p, p.request.Person, func(context.Context) ([]ledger.Change, error) { return nil, nil })
@@ -303,8 +307,15 @@ func (i *Installer) grantMissing(ctx context.Context, h approval.Human, p Plan) 
 // outcome is what a decision led to. It is made: an interruption that comes now
 // must not look as if it were not.
 func (i *Installer) outcome(ctx context.Context, skill, version string) (Outcome, error) {
-	s, err := i.registry.Lookup(context.WithoutCancel(ctx), manifests.Ref{Name: skill, Version: version})
-	return Outcome{Skill: &s}, err
+	ctx = context.WithoutCancel(ctx)
+	s, err := i.registry.Lookup(ctx, manifests.Ref{Name: skill, Version: version})
+	if err != nil {
+		return Outcome{}, err
+	}
+	gs, err := i.desk.Grants(ctx, s.Digest)
+	now := time.Now()
+	gs = slices.DeleteFunc(gs, func(g approval.Grant) bool { return !g.Live(now) })
+	return Outcome{Skill: &s, Granted: gs}, err
 }
 
 // install keeps the package's bytes and then commits one decision: from the
@@ -390,7 +401,7 @@ func (i *Installer) propose(ctx context.Context, p Plan) (Outcome, error) {
 		return Outcome{}, err
 	}
 	if bad != "" {
-		return Outcome{Proposal: &proposal}, inQuarantine(proposal, bad)
+		return Outcome{Proposal: &proposal}, approval.InQuarantine(proposal, bad)
 	}
 	return Outcome{Proposal: &proposal}, waiting(proposal)
 }
@@ -417,6 +428,6 @@ func (p Plan) proposal() (approval.Proposal, error) {
 		Origin: string(p.Origin), Source: p.Source, ProposedBy: p.request.ProposedBy,
 		Replaces: p.Replaces, Limits: p.Limits, SourceKind: p.request.SourceKind, Signer: p.Signer,
 		Artifact: p.request.Artifact, Dependencies: p.request.Dependencies,
-		Needed: p.request.Needed, Asked: p.request.Asked, Beside: p.aside, Links: p.links, Trust: trusted,
+		Needed: p.request.Needed, Asked: p.request.Asked, Beside: p.aside, Links: p.links, Trust: trusted, Workspace: p.request.Workspace,
 	}, err
 }

@@ -64,7 +64,7 @@ func promptSteps(before, after *manifests.Manifest) []Step {
 	was, is := promptFacts(before), promptFacts(after)
 	for i, f := range is {
 		if b := was[i].value; b != f.value {
-			steps = append(steps, Step{Changed, fmt.Sprintf("%s: %s (before: %s)", f.what, orNone(f.value), orNone(b)), b, f.value})
+			steps = append(steps, Step{Change: Changed, Words: fmt.Sprintf("%s: %s (before: %s)", f.what, orNone(f.value), orNone(b)), Before: b, After: f.value})
 		}
 	}
 	return steps

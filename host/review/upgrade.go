@@ -51,6 +51,8 @@ type Upgrade struct {
 	Calls []Step `json:"calls"`
 	// Signer, Dependencies and Data are nil or empty when nothing changed. Data is
 	// the schema version of what the skill keeps.
+	// Tests are test cases that it lost, or in which something else is expected.
+	Tests        []Step `json:"tests"`
 	Signer       *Step  `json:"signer,omitempty"`
 	Dependencies []Step `json:"dependencies"`
 	Data         *Step  `json:"data,omitempty"`
@@ -64,6 +66,9 @@ type Step struct {
 	// Before and After are what was compared; empty for what is not there.
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
+	// Alarming is true for what is seldom an honest change: a signature that is
+	// gone, another signer, test cases that are gone.
+	Alarming bool `json:"alarming,omitempty"`
 }
 
 // A ToolStep is what is different about one tool.
@@ -89,6 +94,7 @@ func CompareSides(before, after Side) (*Upgrade, error) {
 	u.Tools = toolSteps(toolsOf(b), toolsOf(a))
 	u.Prompt, u.Texts = promptSteps(b, a), textSteps(b, a)
 	u.Calls = callSteps(compareModules(before.Package, after.Package))
+	u.Tests = testSteps(before.Package, after.Package)
 	u.Signer = signerStep(before.Signer, after.Signer)
 	u.Dependencies = append(nameSteps("needs", needs(b), needs(a)), nameSteps("provides", b.Provides, a.Provides)...)
 	u.Data = dataStep(b, a)
@@ -130,7 +136,7 @@ func (u *Upgrade) Lines() []string {
 	if u.Signer != nil {
 		lines = append(lines, u.Signer.line())
 	}
-	for _, s := range u.Dependencies {
+	for _, s := range slices.Concat(u.Tests, u.Dependencies) {
 		lines = append(lines, s.line())
 	}
 	if u.Data != nil {
@@ -171,7 +177,7 @@ func capabilitySteps(before, after Side) ([]Step, error) {
 		changes []capability.Change
 	}{{Added, d.Added}, {Widened, d.Widened}, {Narrowed, d.Narrowed}, {Removed, d.Removed}} {
 		for _, c := range list.changes {
-			steps = append(steps, Step{list.change, asks(list.change, c), texts(c.Old), texts(c.New)})
+			steps = append(steps, Step{Change: list.change, Words: asks(list.change, c), Before: texts(c.Old), After: texts(c.New)})
 		}
 	}
 	return append(steps, sentSteps(oldSent, sent)...), nil
@@ -228,12 +234,12 @@ func sentSteps(before, after map[string]bool) []Step {
 	var steps []Step
 	for _, s := range slices.Sorted(maps.Keys(after)) {
 		if !before[s] {
-			steps = append(steps, Step{Added, "asks that a secret is sent: " + s, "", s})
+			steps = append(steps, Step{Change: Added, Words: "asks that a secret is sent: " + s, After: s})
 		}
 	}
 	for _, s := range slices.Sorted(maps.Keys(before)) {
 		if !after[s] {
-			steps = append(steps, Step{Removed, "no longer asks that a secret is sent: " + s, s, ""})
+			steps = append(steps, Step{Change: Removed, Words: "no longer asks that a secret is sent: " + s, Before: s})
 		}
 	}
 	return steps
@@ -289,11 +295,11 @@ func signerStep(before, after string) *Step {
 	case before == after:
 		return nil
 	case before == "":
-		return &Step{Added, "is signed now, by " + after, before, after}
+		return &Step{Change: Added, Words: "is signed now, by " + after, After: after}
 	case after == "":
-		return &Step{Removed, "is not signed any more (before: by " + before + ")", before, after}
+		return &Step{Change: Removed, Words: "is not signed any more (before: by " + before + ")", Before: before, Alarming: true}
 	}
-	return &Step{Changed, "is signed by " + after + " (before: by " + before + ")", before, after}
+	return &Step{Change: Changed, Words: "is signed by " + after + " (before: by " + before + ")", Before: before, After: after, Alarming: true}
 }
 
 // needs are the dependencies of a package, each with what it says about it.
@@ -325,11 +331,11 @@ func nameSteps(verb string, before, after map[string]string) []Step {
 		switch {
 		case had && has && was == is:
 		case !had:
-			steps = append(steps, Step{Added, fmt.Sprintf("%s %s %s", verb, name, is), "", name + " " + is})
+			steps = append(steps, Step{Change: Added, Words: fmt.Sprintf("%s %s %s", verb, name, is), After: name + " " + is})
 		case !has:
-			steps = append(steps, Step{Removed, fmt.Sprintf("%s no %s any more (before: %s)", verb, name, was), name + " " + was, ""})
+			steps = append(steps, Step{Change: Removed, Words: fmt.Sprintf("%s no %s any more (before: %s)", verb, name, was), Before: name + " " + was})
 		default:
-			steps = append(steps, Step{Changed, fmt.Sprintf("%s %s %s (before: %s)", verb, name, is, was), name + " " + was, name + " " + is})
+			steps = append(steps, Step{Change: Changed, Words: fmt.Sprintf("%s %s %s (before: %s)", verb, name, is, was), Before: name + " " + was, After: name + " " + is})
 		}
 	}
 	return steps
@@ -366,7 +372,7 @@ func callSteps(m *Module) []Step {
 		return steps
 	}
 	if m.Note != "" {
-		return append(steps, Step{Changed, "has a module that cannot be compared: " + m.Note, "", ""})
+		return append(steps, Step{Change: Changed, Words: "has a module that cannot be compared: " + m.Note})
 	}
 	for _, list := range []struct {
 		change Change

@@ -19,7 +19,7 @@ type Settings struct{ *document.Keeper }
 
 // New makes a Settings for the home directory.
 func New(l *ledger.Ledger, d *approval.Desk, home string) *Settings {
-	return &Settings{document.NewKeeper(l, d, home, "host:settings", approval.TypeConfigChange)}
+	return &Settings{document.NewKeeper(l, d, home, "host:settings", nil, approval.TypeConfigChange)}
 }
 
 // A Setting is a setting and the value it is to have, as text.

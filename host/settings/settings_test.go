@@ -93,16 +93,16 @@ func TestChange(t *testing.T) {
 		t.Errorf("proposed: %+v, %q", prop, p.text(t))
 	}
 	var nobody approval.Human
-	_, err := p.Approve(t.Context(), nobody, prop, "")
+	_, err := p.Approve(t.Context(), nobody, prop, "", nil)
 	wantKind(t, "nobody approves", err, task.KindDenied)
-	prop, err = p.Approve(t.Context(), ada, prop, "fine")
+	prop, err = p.Approve(t.Context(), ada, prop, "fine", nil)
 	if err != nil || prop.Status != approval.StatusApplied || p.text(t) != "# mine\nmin_free_mb: 7\nlog_level: \"debug\"\n" {
 		t.Fatalf("approved: %+v, %v, %q", prop, err, p.text(t))
 	}
 	if !bytes.Equal(prop.Config.Before, []byte(before)) || len(prop.Steps) != 2 || prop.DecidedBy != "human:ada" {
 		t.Errorf("what is kept: %+v", prop)
 	}
-	_, err = p.Approve(t.Context(), ada, prop, "")
+	_, err = p.Approve(t.Context(), ada, prop, "", nil)
 	wantKind(t, "approve twice", err, task.KindConflict)
 	_, err = p.Revert(t.Context(), nobody, prop, "")
 	wantKind(t, "nobody reverts", err, task.KindDenied)
@@ -116,7 +116,7 @@ func TestChange(t *testing.T) {
 
 func TestTheFirstSetting(t *testing.T) {
 	p := assemble(t, "")
-	prop, err := p.Approve(t.Context(), ada, p.propose(t, "min_free_mb", "7"), "")
+	prop, err := p.Approve(t.Context(), ada, p.propose(t, "min_free_mb", "7"), "", nil)
 	if err != nil || p.text(t) != "min_free_mb: 7\n" {
 		t.Fatalf("%v, %q", err, p.text(t))
 	}
@@ -145,12 +145,12 @@ func TestChangedSince(t *testing.T) {
 	p := assemble(t, "min_free_mb: 5\n")
 	prop := p.propose(t, "min_free_mb", "7")
 	p.write(t, "min_free_mb: 6\n")
-	got, err := p.Approve(t.Context(), ada, prop, "")
+	got, err := p.Approve(t.Context(), ada, prop, "", nil)
 	wantKind(t, "approve", err, task.KindConflict)
 	if got.Status != approval.StatusStale || p.text(t) != "min_free_mb: 6\n" {
 		t.Errorf("%+v, %q", got, p.text(t))
 	}
-	prop, err = p.Approve(t.Context(), ada, p.propose(t, "min_free_mb", "8"), "")
+	prop, err = p.Approve(t.Context(), ada, p.propose(t, "min_free_mb", "8"), "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func TestFinish(t *testing.T) {
 		prop := p.propose(t, "min_free_mb", "7")
 		err := p.ledger.Commit(t.Context(), func(context.Context) (ledger.Decision, error) {
 			c, err := ada.Approved(prop, "")
-			return ledger.Decision{Kind: "approve", Actor: ada.Actor(), Changes: []ledger.Change{c}}, err
+			return ledger.Decision{Kind: "approve", Actor: ada.Actor(), Changes: c}, err
 		})
 		if err != nil {
 			t.Fatal(err)
