@@ -278,7 +278,7 @@ func (h *Host) openWorkers(expect bool) (err error) {
 }
 
 func (h *Host) openSandbox(ctx context.Context) error {
-	key, err := h.cacheKey()
+	key, err := h.cacheKey(ctx)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/skillet-run/skillet/host/store/atomicfile"
 	"github.com/skillet-run/skillet/host/store/badgerstore"
+	"github.com/skillet-run/skillet/host/store/filelock"
 	"github.com/skillet-run/skillet/host/task"
 )
 
@@ -21,25 +23,40 @@ const keyBytes = 32
 // cacheKey is the key that binds compiled code to this home. It is made at its
 // first use. A key that is lost or damaged is replaced: what is lost then is
 // compiled code, which is compiled again, and the sessions of skills.
-func (h *Host) cacheKey() ([]byte, error) {
+func (h *Host) cacheKey(ctx context.Context) ([]byte, error) {
 	path := h.path("keys", "cache")
-	if key, err := os.ReadFile(path); err == nil && len(key) == keyBytes {
-		return key, nil
-	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("read the cache key: %w", err)
-	}
-	key := make([]byte, keyBytes)
-	if _, err := rand.Read(key); err != nil {
-		return nil, fmt.Errorf("make a cache key: %w", err)
+	if key, err := readCacheKey(path); key != nil || err != nil {
+		return key, err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("make a cache key: %w", err)
 	}
-	if err := atomicfile.Write(path, key); err != nil {
+	// One process makes it: with two keys, each would discard what the other keeps.
+	lock, err := filelock.Acquire(ctx, path+".lock", seconds(h.Config.Settings().LockWaitSeconds))
+	if err != nil {
 		return nil, fmt.Errorf("make a cache key: %w", err)
 	}
-	// Another process may have been first by a moment: what is there now holds.
-	return os.ReadFile(path)
+	key, err := readCacheKey(path)
+	if key == nil && err == nil {
+		key = make([]byte, keyBytes)
+		_, _ = rand.Read(key) // which never fails
+		if err = atomicfile.Write(path, key); err != nil {
+			err = fmt.Errorf("make a cache key: %w", err)
+		}
+	}
+	return key, errors.Join(err, lock.Release())
+}
+
+// readCacheKey returns nil when there is none, or one that is damaged.
+func readCacheKey(path string) ([]byte, error) {
+	key, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), err == nil && len(key) != keyBytes:
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("read the cache key: %w", err)
+	}
+	return key, nil
 }
 
 // storeOptions are the store's options as configured.

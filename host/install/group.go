@@ -2,6 +2,7 @@ package install
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -105,7 +106,13 @@ func (i *Installer) groupChanges(ctx context.Context, h approval.Human, g Group)
 
 // memberChanges are the changes that install one package of a group.
 func (i *Installer) memberChanges(ctx context.Context, h approval.Human, g Group, p Plan) ([]ledger.Change, error) {
-	if err := i.unmoved(ctx, p); err != nil {
+	switch err := i.unmoved(ctx, p); {
+	case errors.Is(err, errSame):
+		if err := i.refresh(ctx, &p); err != nil {
+			return nil, err
+		}
+		return i.grants(ctx, h, p, p.New())
+	case err != nil:
 		return nil, err
 	}
 	if err := i.makeRoom(ctx, p.Skill, p.Signer, p.Source, p.Digest); err != nil {

@@ -266,10 +266,20 @@ func (i *Installer) Submit(ctx context.Context, p Plan) (Outcome, error) {
 		out.Unchanged = true
 		return out, err
 	}
+	var out Outcome
+	var err error
 	if p.Effect == policies.Allow.String() && p.request.Person.Check() == nil {
-		return i.install(ctx, p, p.request.Person, func(context.Context) ([]ledger.Change, error) { return nil, nil })
+		out, err = i.install(ctx, p, p.request.Person, func(context.Context) ([]ledger.Change, error) { return nil, nil })
+	} else {
+		out, err = i.propose(ctx, p)
 	}
-	return i.propose(ctx, p)
+	if !errors.Is(err, errSame) {
+		return out, err
+	}
+	if err := i.refresh(ctx, &p); err != nil {
+		return Outcome{}, err
+	}
+	return i.Submit(ctx, p)
 }
 
 // Accept installs a planned package with the consent of a person, who was
@@ -279,7 +289,14 @@ func (i *Installer) Accept(ctx context.Context, h approval.Human, p Plan) (Outco
 	if p.Installed {
 		return i.grantMissing(ctx, h, p)
 	}
-	return i.install(ctx, p, h, func(ctx context.Context) ([]ledger.Change, error) { return i.grants(ctx, h, p, p.Asks) })
+	out, err := i.install(ctx, p, h, func(ctx context.Context) ([]ledger.Change, error) { return i.grants(ctx, h, p, p.Asks) })
+	if !errors.Is(err, errSame) {
+		return out, err
+	}
+	if err := i.refresh(ctx, &p); err != nil {
+		return Outcome{}, err
+	}
+	return i.Accept(ctx, h, p)
 }
 
 // grantMissing gives an installed package what it asks for and was not granted:

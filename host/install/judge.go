@@ -3,6 +3,7 @@ package install
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -184,15 +185,31 @@ func (p *Plan) ask(a manifests.RequestedCapability, d policies.Decision) approva
 	}
 }
 
-// unmoved refuses a plan that somebody else overtook.
+// unmoved refuses a plan that somebody else overtook. With errSame it was by
+// installing the same bytes, which is no conflict: see Installer.refresh.
 func (i *Installer) unmoved(ctx context.Context, p Plan) error {
 	now := Plan{Skill: p.Skill, Version: p.Version, Digest: p.Digest, Origin: p.Origin}
 	f, err := i.compare(ctx, &now, p.request.Package.Manifest().Aliases)
-	if err != nil {
+	switch {
+	case err != nil:
+		return err
+	case f.digest == p.former.digest:
+		return nil
+	case now.Installed:
+		return errSame
+	}
+	return task.Errorf(task.KindConflict, "%s changed while it was being installed", p.Skill).WithHint("run the command again")
+}
+
+// errSame ends a commit because somebody else has installed the same bytes since
+// the plan was made.
+var errSame = errors.New("the same was installed meanwhile")
+
+// refresh makes a plan one for bytes that are installed by now.
+func (i *Installer) refresh(ctx context.Context, p *Plan) (err error) {
+	if p.former, err = i.compare(ctx, p, p.request.Package.Manifest().Aliases); err != nil {
 		return err
 	}
-	if f.digest != p.former.digest {
-		return task.Errorf(task.KindConflict, "%s changed while it was being installed", p.Skill).WithHint("run the command again")
-	}
-	return nil
+	p.Asks = nil
+	return i.judge(ctx, p)
 }
