@@ -183,6 +183,7 @@ func (in *instance) NewBlock(b []byte) (uint64, error) {
 		return 0, nil
 	}
 	off := in.kernel.alloc(uint64(len(b)))
+	in.chargeMoved()
 	if off == 0 {
 		return 0, in.memoryError()
 	}

@@ -14,13 +14,15 @@ const kernelModule = "extism:host/env"
 // kernel is the memory that an Extism plug-in and the host share: blocks in an
 // arena, named by their offset in it. It does what the WebAssembly kernel of
 // the Extism SDKs does (EIP-007 of extism/proposals), with two differences: an
-// access outside the arena traps instead of reading zero or doing nothing, and
-// the input is not copied into a block before somebody asks for its offset.
+// access outside the arena, or further behind the input than pluginReach, traps
+// instead of reading zero or doing nothing, and the input is not copied into a
+// block before somebody asks for its offset.
 type kernel struct {
 	budget *memoryBudget
 	memory *arenaMemory           // what the arena is in; nil for the Go heap
 	arena  []byte                 // zero from its length to its capacity
 	taken  uint64                 // bytes of the budget that the arena has
+	moved  uint64                 // bytes that growing it has copied and nobody has paid
 	blocks map[uint64]kernelBlock // in use, by offset
 	spare  map[uint64][]uint64    // offsets of freed blocks, by capacity
 
@@ -130,16 +132,29 @@ func (k *kernel) lengthen(end uint64) bool {
 	return true
 }
 
+// enlarge takes more of the budget: as much again, or else half of what is left, so
+// that a guest whose memory is nearly used up does not have the arena copied for
+// each of its blocks.
 func (k *kernel) enlarge(end uint64) bool {
 	size := max(2*k.taken, end, arenaPage/4)
 	if !k.budget.has(size - k.taken) {
-		size = end
+		size = max(k.taken+(k.budget.limit-k.budget.used)/2, end)
 	}
 	if !k.budget.take(size - k.taken) {
 		return false
 	}
 	k.taken = size
+	if k.memory == nil { // also where an arena of an earlier call has the room: it costs each call the same
+		k.moved += uint64(len(k.arena))
+	}
 	return true
+}
+
+// chargeMoved has the guest pay for what its blocks had copied.
+func (in *instance) chargeMoved() {
+	n := in.kernel.moved
+	in.kernel.moved = 0
+	in.spend(n)
 }
 
 // untouched reports whether nobody has used the kernel yet.
@@ -217,18 +232,23 @@ func (k *kernel) inputBytes() []byte {
 	return k.arena[k.inputOffset : k.inputOffset+k.inputLength]
 }
 
-// inputAt returns n bytes of the input. Past its end they read as zero, as long
-// as the first is in it.
+// pluginReach is how far behind the input plug-ins may read, where everything is
+// zero: there are some that read the eight bytes after the last.
+const pluginReach = 8
+
+// inputAt returns n bytes of the input. Past its end they read as zero, up to
+// pluginReach.
 func (k *kernel) inputAt(off, n uint64) ([]byte, error) {
 	input := k.inputBytes()
-	if off >= uint64(len(input)) {
+	if off >= uint64(len(input))+pluginReach {
 		return nil, fmt.Errorf("offset %d is past the input of %d bytes", off, len(input))
 	}
-	if left := input[off:]; uint64(len(left)) >= n {
+	left := input[min(off, uint64(len(input))):]
+	if uint64(len(left)) >= n {
 		return left[:n], nil
 	}
 	b := make([]byte, n)
-	copy(b, input[off:])
+	copy(b, left)
 	return b, nil
 }
 
@@ -348,7 +368,7 @@ func kernelFunctions() []builtin {
 		return builtin{kernelModule, name, params, results, fuel, call}
 	}
 	return []builtin{
-		f("alloc", i64, i64, fuelAlloc, func(in *instance, s []uint64) error { s[0] = in.kernel.alloc(s[0]); return nil }),
+		f("alloc", i64, i64, fuelAlloc, func(in *instance, s []uint64) error { s[0] = in.kernel.alloc(s[0]); in.chargeMoved(); return nil }),
 		f("free", i64, none, fuelAlloc, func(in *instance, s []uint64) error { in.kernel.free(s[0]); return nil }),
 		f("length", i64, i64, fuelKernel, func(in *instance, s []uint64) error { s[0] = in.kernel.length(s[0]); return nil }),
 		f("length_unsafe", i64, i64, fuelKernel, func(in *instance, s []uint64) error { s[0] = in.kernel.length(s[0]); return nil }),
@@ -358,7 +378,7 @@ func kernelFunctions() []builtin {
 		f("store_u64", []ValueType{I64, I64}, none, fuelKernel, storeU64),
 		f("input_set", []ValueType{I64, I64}, none, fuelKernel, func(in *instance, s []uint64) error { return in.kernel.setInput(s[0], s[1]) }),
 		f("input_length", none, i64, fuelKernel, func(in *instance, s []uint64) error { s[0] = uint64(len(in.kernel.inputBytes())); return nil }),
-		f("input_offset", none, i64, fuelAlloc, func(in *instance, s []uint64) error { s[0] = in.kernel.inputBlock(); return nil }),
+		f("input_offset", none, i64, fuelAlloc, func(in *instance, s []uint64) error { s[0] = in.kernel.inputBlock(); in.chargeMoved(); return nil }),
 		f("input_load_u8", i64, i32, fuelKernel, func(in *instance, s []uint64) error { in.shareInput(); return load8(in.kernel.inputAt, s) }),
 		f("input_load_u64", i64, i64, fuelKernel, func(in *instance, s []uint64) error { in.shareInput(); return load64(in.kernel.inputAt, s) }),
 		f("output_set", []ValueType{I64, I64}, none, fuelKernel, func(in *instance, s []uint64) error { return in.setOutput(s[0], s[1]) }),

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -85,7 +86,10 @@ func TestKernel(t *testing.T) {
 			return w.Code(call("input_load_u8", n64(0)), call("input_load_u8", n64(9)), w.Op(0x6a), call("input_length"), low, w.Op(0x6a))
 		}},
 		{name: "input of 8 bytes past the end", want: '9', code: func(call caller) []byte { return w.Code(call("input_load_u64", n64(9)), low) }},
-		{name: "input past the end", err: sandbox.ErrTrap, code: func(call caller) []byte { return w.Code(call("input_load_u8", n64(10)), w.Drop(), zero()) }},
+		{name: "input just past the end", code: func(call caller) []byte {
+			return w.Code(call("input_load_u8", n64(10)), call("input_load_u8", n64(17)), w.Op(0x72), call("input_load_u64", n64(10)), low, w.Op(0x72), call("input_load_u64", n64(17)), low, w.Op(0x72))
+		}},
+		{name: "input past the end", err: sandbox.ErrTrap, code: func(call caller) []byte { return w.Code(call("input_load_u8", n64(18)), w.Drop(), zero()) }},
 		{name: "input far past the end", err: sandbox.ErrTrap, code: func(call caller) []byte { return w.Code(call("input_load_u64", n64(-1)), w.Drop(), zero()) }},
 		{name: "input as a block", want: 10, code: func(call caller) []byte { return w.Code(call("length", call("input_offset")), low) }},
 		{name: "input block twice", want: 1, code: func(call caller) []byte { return w.Code(call("input_offset"), call("input_offset"), w.Op(0x51)) }},
@@ -150,6 +154,37 @@ func TestKernelReusesBlocks(t *testing.T) {
 	r := mustCall(t, m, sandbox.Call{Limits: sandbox.Limits{MemoryBytes: 64 << 10}})
 	if r.PeakMemoryBytes == 0 || r.PeakMemoryBytes > 64<<10 {
 		t.Errorf("peak of %d bytes", r.PeakMemoryBytes)
+	}
+}
+
+// TestKernelGrowsInSteps fills the memory of a plug-in that only makes blocks: they
+// are not copied over and over, each call pays the same for what is, and all but
+// a little of the memory can be used.
+func TestKernelGrowsInSteps(t *testing.T) {
+	const limit, block = 8 << 20, 1024
+	m := w.New()
+	alloc := m.ImportFunc(env, "alloc", w.Sig("i64", "i64"))
+	m.ExportFunc("run", m.Func(w.Sig("", "i32"), "i32",
+		w.Loop(w.Empty, n64(block), w.Call(alloc), w.Op(0x50), w.Op(0x45), // i64.eqz; i32.eqz
+			w.LocalGet(0), w.I32Const(1), w.Op(0x6a), w.LocalSet(0), w.BrIf(0)),
+		w.LocalGet(0)))
+	plugin := load(t, m.Bytes())
+	var fuel uint64
+	for range 3 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		r, err := call(t, plugin, sandbox.Call{Limits: sandbox.Limits{MemoryBytes: limit}})
+		runtime.ReadMemStats(&after)
+		if !errors.Is(err, sandbox.ErrMemory) || r.ExitCode < limit/block*9/10 {
+			t.Fatalf("%d blocks, %v", r.ExitCode, err)
+		}
+		if made := after.TotalAlloc - before.TotalAlloc; made > 40*limit {
+			t.Errorf("%d MiB were allocated for a memory of %d", made>>20, limit>>20)
+		}
+		if fuel != 0 && r.Fuel != fuel || r.Fuel < limit/16 {
+			t.Errorf("it cost %d units, the call before %d", r.Fuel, fuel)
+		}
+		fuel = r.Fuel
 	}
 }
 
