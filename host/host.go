@@ -271,7 +271,10 @@ func (h *Host) openStore(context.Context) error {
 }
 
 func (h *Host) openWorkers(expect bool) (err error) {
-	if h.workers, err = worker.NewPool(h.Log.Named("worker"), worker.Settings{}); err == nil && expect {
+	s := h.Config.Settings()
+	if h.workers, err = worker.NewPool(h.Log.Named("worker"), worker.Settings{
+		CompileTime: seconds(s.CompileTimeoutSeconds), CompileBytes: uint64(s.ModuleLimitFactor) * worker.DefaultCompileBytes,
+	}); err == nil && expect {
 		h.workers.Expect()
 	}
 	return err
@@ -282,13 +285,14 @@ func (h *Host) openSandbox(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s := h.Config.Settings()
 	h.sandbox, err = sandbox.New(ctx, h.Log.Named("sandbox"), sandbox.Options{
 		CacheDir: h.path("cache", "compiled"), CacheKey: key, Compiler: h.workers, Functions: hostfn.Functions(),
+		CompileTime: seconds(s.CompileTimeoutSeconds), ModuleFactor: s.ModuleLimitFactor,
 	})
 	if err != nil {
 		return err
 	}
-	s := h.Config.Settings()
 	h.sessions = session.Open(h.Log.Named("session"), h.path("sessions"), key, session.Settings{
 		Bytes: int64(s.SessionMaxMB) << 20, Total: int64(s.SessionsTotalMB) << 20, LockWait: seconds(s.LockWaitSeconds),
 	})

@@ -94,7 +94,7 @@ func skillName(text string) string {
 
 // toolsOf are the tools of a module; label names it in errors.
 func toolsOf(wasm []byte, label string) ([]manifests.Tool, error) {
-	m, err := wasmbin.Inspect(wasm, wasmbin.DefaultLimits())
+	m, err := wasmbin.Inspect(wasm, wasmbin.WidestLimits())
 	if err != nil {
 		return nil, task.Errorf(task.KindVerification, "%s: %w", label, err).WithHint("it is not a module this host can run safely")
 	}
@@ -111,12 +111,11 @@ func toolsOf(wasm []byte, label string) ([]manifests.Tool, error) {
 // is no tool beside those it exports.
 func exported(m *wasmbin.Module) []manifests.Tool {
 	var tools []manifests.Tool
-	command := false
+	command := slices.ContainsFunc(m.Exports, func(e wasmbin.Export) bool { return e.Kind == wasmbin.Func && e.Name == manifests.ExportWASI })
 	for _, e := range m.Exports {
 		switch {
-		case e.Kind != wasmbin.Func:
-		case e.Name == manifests.ExportWASI:
-			command = true
+		case e.Kind != wasmbin.Func, e.Name == manifests.ExportWASI:
+		case command && strings.HasPrefix(e.Name, "__"): // what _start calls, such as __main_void
 		case len(e.Type.Params) == 0 && len(e.Type.Results) <= 1 && isToolName(e.Name) && !madeByToolchain(e.Name):
 			tools = append(tools, manifests.Tool{Name: e.Name, Description: "exported by the module"})
 		}

@@ -194,3 +194,34 @@ func FuzzExtism(f *testing.F) {
 		}
 	})
 }
+
+// TestCommand takes the functions that toolchains export beside _start for none.
+func TestCommand(t *testing.T) {
+	t.Parallel()
+	for exports, want := range map[string]string{
+		"_start":                                "run",
+		"_start __main_void __original_main":    "run",
+		"__wasm_call_ctors _start other":        "other run",
+		"_initialize __wasm_call_ctors __other": "__other",
+	} {
+		m := wasmtest.New()
+		for _, name := range strings.Fields(exports) {
+			m.ExportFunc(name, m.Func(wasmtest.Signature{}, ""))
+		}
+		path := filepath.Join(t.TempDir(), "a.wasm")
+		if err := os.WriteFile(path, m.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		p, err := Module(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, tool := range p.Manifest().Tools {
+			names = append(names, tool.Name)
+		}
+		if got := strings.Join(names, " "); got != want {
+			t.Errorf("%s: tools %s, want %s", exports, got, want)
+		}
+	}
+}

@@ -80,6 +80,8 @@ func check(s Settings, sources map[string]string) error {
 		{"max_memory_mb", s.MaxMemoryMB >= 1 && s.MaxMemoryMB <= 4096, "1 to 4096"},
 		{"max_execution_seconds", s.MaxExecutionSeconds > 0 && s.MaxExecutionSeconds <= 86400, "more than 0, at most 86400"},
 		{"max_fuel", s.MaxFuel > 0 && s.MaxFuel <= 1<<62, "1 to 4611686018427387904"},
+		{"module_limit_factor", s.ModuleLimitFactor >= 1 && s.ModuleLimitFactor <= 16, "1 to 16"},
+		{"compile_timeout_seconds", s.CompileTimeoutSeconds >= 1 && s.CompileTimeoutSeconds <= 3600, "1 to 3600"},
 		{"http_timeout_seconds", s.HTTPTimeoutSeconds > 0 && s.HTTPTimeoutSeconds <= 3600, "more than 0, at most 3600"},
 		{"http_max_mb", s.HTTPMaxMB >= 1 && s.HTTPMaxMB <= 1024, "1 to 1024"},
 		{"secret_key", slices.Contains([]string{"auto", "file", "keyring"}, s.SecretKey), "auto, file or keyring"},

@@ -25,6 +25,10 @@ type Settings struct {
 	MaxMemoryMB         int     `koanf:"max_memory_mb" doc:"the most memory any call may have, in MB, whatever its manifest says"`
 	MaxExecutionSeconds float64 `koanf:"max_execution_seconds" doc:"the longest any call may take, in seconds, whatever its manifest says"`
 	MaxFuel             uint64  `koanf:"max_fuel" doc:"the most fuel any call may use, whatever its manifest says"`
+	// ModuleLimitFactor widens what modules may be, and CompileTimeoutSeconds bounds
+	// compiling one.
+	ModuleLimitFactor     int     `koanf:"module_limit_factor" doc:"how many times the usual bounds on a module are accepted, such as its size, functions, nesting and the estimated work to compile it"`
+	CompileTimeoutSeconds float64 `koanf:"compile_timeout_seconds" doc:"the longest it may take to compile one module, in seconds"`
 	// HTTPTimeoutSeconds bounds one HTTP request of a guest.
 	HTTPTimeoutSeconds float64 `koanf:"http_timeout_seconds" doc:"the longest one HTTP request of a skill may take, in seconds"`
 	// HTTPMaxMB bounds the body of one HTTP response.
@@ -75,6 +79,7 @@ func Defaults() Settings {
 	return Settings{
 		LogLevel: "warn", LogFormat: "text",
 		MaxMemoryMB: 1024, MaxExecutionSeconds: 300, MaxFuel: 1_000_000_000_000,
+		ModuleLimitFactor: 1, CompileTimeoutSeconds: 60,
 		HTTPTimeoutSeconds: 30, HTTPMaxMB: 10,
 		SecretKey: "auto", LockWaitSeconds: 30, ProposalExpiryDays: 30, MinFreeMB: 64,
 		DownloadTimeoutSeconds: 600, SessionMaxMB: 64, SessionsTotalMB: 1024, RecordCallsMB: 32, RecordCallsDays: 30,

@@ -76,7 +76,7 @@ func (s *scan) modules() {
 
 // declared checks what the module declares.
 func (s *scan) declared(f *file) {
-	m, err := wasmbin.Inspect(f.data, wasmbin.DefaultLimits())
+	m, err := wasmbin.Inspect(f.data, wasmbin.WidestLimits())
 	if err != nil {
 		s.about("SK505", f, err.Error())
 		return

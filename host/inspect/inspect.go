@@ -73,7 +73,7 @@ const pageBytes = 64 << 10
 
 // Module inspects a module. The error is that of one that the gate refuses.
 func Module(wasm []byte) (Report, error) {
-	m, err := wasmbin.Inspect(wasm, wasmbin.DefaultLimits())
+	m, err := wasmbin.Inspect(wasm, wasmbin.WidestLimits())
 	if err != nil {
 		return Report{}, err
 	}
@@ -128,12 +128,12 @@ func (r *Report) readSections(wasm []byte) error {
 
 func (r *Report) instrument(wasm []byte, m *wasmbin.Module) error {
 	o := wasmbin.Options{MaxMemoryPages: 1 << 16, MaxTableElems: wasmbin.DefaultLimits().TableElems}
-	bare, err := wasmbin.Instrument(wasm, wasmbin.DefaultLimits(), o)
+	bare, err := wasmbin.Instrument(wasm, wasmbin.WidestLimits(), o)
 	if err != nil {
 		return err
 	}
 	o.Fuel, o.Snapshot = true, true
-	full, err := wasmbin.Instrument(wasm, wasmbin.DefaultLimits(), o)
+	full, err := wasmbin.Instrument(wasm, wasmbin.WidestLimits(), o)
 	if err != nil {
 		return err
 	}

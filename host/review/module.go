@@ -68,7 +68,7 @@ func inspect(wasm []byte) (*wasmbin.Module, error) {
 	if wasm == nil {
 		return &wasmbin.Module{}, nil
 	}
-	m, err := wasmbin.Inspect(wasm, wasmbin.DefaultLimits())
+	m, err := wasmbin.Inspect(wasm, wasmbin.WidestLimits())
 	if err != nil {
 		return &wasmbin.Module{}, err
 	}

@@ -249,16 +249,26 @@ func (r *Runner) execute(ctx context.Context, a *attempt) error {
 }
 
 // arguments are those of a WASI command: the manifest's, then the tool's name
-// where there are several to choose from.
+// where several tools are this command.
 func arguments(a *run) []string {
 	if a.tool.Export != manifests.ExportWASI {
 		return nil
 	}
 	args := a.manifest.Args
-	if len(a.manifest.Tools) > 1 {
+	if len(commands(a.manifest)) > 1 {
 		args = append(args[:len(args):len(args)], a.tool.Name)
 	}
 	return args
+}
+
+// commands are the tools that run the WASI command.
+func commands(m *manifests.Manifest) (all []manifests.Tool) {
+	for _, t := range m.Tools {
+		if t.Export == manifests.ExportWASI {
+			all = append(all, t)
+		}
+	}
+	return all
 }
 
 // accept checks the answer against the tool's schema.

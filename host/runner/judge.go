@@ -207,6 +207,16 @@ func raise(err error) string {
 }
 
 func loadError(path string, err error) error {
+	var tooLarge *sandbox.ModuleLimitError
+	var late *sandbox.LimitError
+	switch {
+	case errors.As(err, &tooLarge) && tooLarge.Needs > 0:
+		return task.Errorf(task.KindVerification, "%s: %w", path, err).
+			WithHint("to accept such modules: `skillet config set %s %d`; they may take longer to compile, and more memory", sandbox.SettingModules, tooLarge.Needs)
+	case errors.As(err, &late):
+		return task.Errorf(task.KindLimit, "%s: %w", path, err).
+			WithHint("try again when less is going on, or let it take longer: `skillet config set %s 300`", sandbox.SettingCompileTime)
+	}
 	if errors.Is(err, sandbox.ErrRefused) || errors.Is(err, sandbox.ErrImport) || errors.Is(err, worker.ErrDied) {
 		return task.Errorf(task.KindVerification, "%s: %w", path, err).
 			WithHint("the module is not one this host can run safely; build it again with a supported toolchain")

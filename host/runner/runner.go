@@ -362,6 +362,9 @@ func (r *Runner) choose(a *run) error {
 	if a.call.Tool != "" {
 		tool, ok = a.manifest.Tool(a.call.Tool)
 	}
+	if all := commands(a.manifest); !ok && a.call.Tool == manifests.ExportWASI && len(all) == 1 {
+		tool, ok = all[0], true
+	}
 	if !ok {
 		return noTool(a)
 	}

@@ -41,6 +41,7 @@ type codeCache struct {
 	lock  *os.File
 
 	patience time.Duration // with another process that compiles
+	factor   int           // see Options.ModuleFactor
 
 	mu     sync.Mutex
 	staged map[string]*staged // what is in the staging directory, by its name
@@ -70,8 +71,8 @@ const (
 
 // openCodeCache prepares the directory and wazero's cache in it. For "" that is
 // a temporary one, in which nothing is kept. Errors: ErrCacheDir.
-func openCodeCache(log hclog.Logger, dir string, key []byte, patience time.Duration) (*codeCache, wazero.CompilationCache, error) {
-	c := &codeCache{log: log, key: slices.Clone(key), patience: patience, staged: map[string]*staged{}}
+func openCodeCache(log hclog.Logger, dir string, o Options) (*codeCache, wazero.CompilationCache, error) {
+	c := &codeCache{log: log, key: slices.Clone(o.CacheKey), patience: 2 * o.CompileTime, factor: o.ModuleFactor, staged: map[string]*staged{}}
 	var err error
 	if dir == "" {
 		c.temp = true

@@ -19,6 +19,7 @@ type source struct {
 	id   codeID
 	wasm []byte                // as it was given
 	made *wasmbin.Instrumented // of it; nil until it is needed
+	most int                   // see Options.ModuleFactor
 	kept *keptModule           // in place of that, or nil
 }
 
@@ -28,13 +29,33 @@ func (s *source) instrumented() (*wasmbin.Instrumented, error) {
 		return s.made, nil
 	}
 	err := contain(func() (err error) {
-		s.made, err = wasmbin.Instrument(s.wasm, gateLimits(), instrumentOptions())
+		s.made, err = wasmbin.Instrument(s.wasm, gateLimits(s.most), instrumentOptions())
 		return err
 	})
+	if errors.Is(err, wasmbin.ErrTooLarge) {
+		err = &ModuleLimitError{Needs: s.needs(), cause: err}
+	}
 	if err != nil {
 		return nil, errors.Join(ErrRefused, err)
 	}
 	return s.made, nil
+}
+
+// needs is the smallest ModuleFactor with which the gate would let the module
+// through, or 0.
+func (s *source) needs() int {
+	accepted := func(factor int) bool {
+		_, err := wasmbin.Inspect(s.wasm, gateLimits(factor))
+		return err == nil
+	}
+	if !accepted(wasmbin.MaxFactor) {
+		return 0
+	}
+	factor := s.most + 1
+	for !accepted(factor) {
+		factor++
+	}
+	return factor
 }
 
 // plan says what is known of the module, from what was kept if there is
@@ -49,7 +70,7 @@ func (s *source) plan() (*wasmbin.Instrumented, error) {
 // find looks for what was kept of a module. discarded says that it was of no
 // use.
 func (r *Runtime) find(wasm []byte, sum digest, withCode bool) (s *source, discarded bool) {
-	s = &source{wasm: wasm}
+	s = &source{wasm: wasm, most: r.factor}
 	if r.cache != nil && compilesHere() {
 		s.id = r.cache.identify(sum)
 		s.kept, discarded = r.cache.fetch(s.id, withCode)
@@ -258,9 +279,9 @@ func inTurn[T any](ctx context.Context, r *Runtime, do func() (T, error), drop f
 
 // CompileTimeError is the error of a compilation that has taken as long as it
 // may. It is a [LimitError], in which errors.Is finds [ErrCompile] and
-// [ErrTime].
+// context.DeadlineExceeded.
 func CompileTimeError(most time.Duration) error {
-	return &LimitError{What: "compilation time", Limit: most.String(), Setting: SettingCompileTime, kind: ErrTime, cause: ErrCompile}
+	return &LimitError{What: "compilation time", Limit: most.String(), Setting: SettingCompileTime, kind: ErrCompile}
 }
 
 // The settings of a host that raise what no manifest does.

@@ -111,14 +111,34 @@ func (e *LimitError) Error() string {
 }
 
 // Is reports whether target is the sentinel of the limit, or
-// context.DeadlineExceeded for [ErrTime].
+// context.DeadlineExceeded for a limit of time.
 func (e *LimitError) Is(target error) bool {
-	return target == e.kind || e.kind == ErrTime && target == context.DeadlineExceeded
+	return target == e.kind || (e.kind == ErrTime || e.kind == ErrCompile) && target == context.DeadlineExceeded
 }
 
 // Unwrap returns what the guest did because of the limit: nil, a [TrapError]
 // or a [GuestError].
 func (e *LimitError) Unwrap() error { return e.cause }
+
+// A ModuleLimitError is a module that passes a limit of the gate. errors.Is
+// matches [ErrRefused] beside it.
+type ModuleLimitError struct {
+	// Needs is the [Options].ModuleFactor that would let it through; 0 for none.
+	Needs int
+
+	cause error
+}
+
+// Error says which limit, and what would raise it.
+func (e *ModuleLimitError) Error() string {
+	if e.Needs == 0 {
+		return e.cause.Error()
+	}
+	return fmt.Sprintf("%v; the setting %s %d accepts it", e.cause, SettingModules, e.Needs)
+}
+
+// Unwrap returns the error of package wasmbin.
+func (e *ModuleLimitError) Unwrap() error { return e.cause }
 
 // A TrapError is a guest that trapped, or was ended by a host function's error,
 // which is then wrapped. errors.Is matches [ErrTrap].

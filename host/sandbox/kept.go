@@ -54,7 +54,7 @@ type codeID struct {
 // identify names the module of a digest.
 func (c *codeCache) identify(sum digest) codeID {
 	h := sha256.New()
-	fmt.Fprintf(h, "%s\x00%d\x00%+v\x00%+v\x00%v", sum, wasmbin.Revision, gateLimits(), instrumentOptions(), wasmbin.Features())
+	fmt.Fprintf(h, "%s\x00%d\x00%+v\x00%+v\x00%v", sum, wasmbin.Revision, gateLimits(c.factor), instrumentOptions(), wasmbin.Features())
 	return codeID{hex.EncodeToString(h.Sum(nil)), filepath.Base(c.made)}
 }
 

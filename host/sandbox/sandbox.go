@@ -47,6 +47,9 @@ type Options struct {
 	// CompileTime is the longest that this process may take to compile one module,
 	// not counting the wait for others. Zero means [DefaultCompileTime].
 	CompileTime time.Duration
+	// ModuleFactor is how many times the usual limits of package wasmbin modules may
+	// have, from 1 to [wasmbin.MaxFactor]. Zero means 1.
+	ModuleFactor int
 	// Functions are offered to guests beside the built-in ones. Two functions
 	// of one name, or one that hides a built-in, are an error of New.
 	Functions []HostFunc
@@ -91,6 +94,7 @@ type Runtime struct {
 	making   makings
 
 	compileTime time.Duration
+	factor      int // see Options.ModuleFactor
 	arena       arenaModule
 	key         []byte // seals what is kept outside: see Options.CacheKey
 	pools       *pools
@@ -108,7 +112,11 @@ func New(ctx context.Context, log hclog.Logger, o Options) (*Runtime, error) {
 		lanes: newLanes(), users: newUsers(1), modules: map[*Module]struct{}{}}
 	orElse(&o.MaxConcurrent, DefaultConcurrent)
 	orElse(&o.CompileTime, DefaultCompileTime)
-	r.compileTime = o.CompileTime
+	orElse(&o.ModuleFactor, 1)
+	r.compileTime, r.factor = o.CompileTime, o.ModuleFactor
+	if o.ModuleFactor < 1 || o.ModuleFactor > wasmbin.MaxFactor {
+		return nil, fmt.Errorf("open sandbox: ModuleFactor %d is not 1 to %d", o.ModuleFactor, wasmbin.MaxFactor)
+	}
 	if o.MaxConcurrent < 0 {
 		return nil, fmt.Errorf("open sandbox: MaxConcurrent %d is negative", o.MaxConcurrent)
 	}
@@ -138,7 +146,7 @@ func (r *Runtime) openEngine(ctx context.Context, o Options) error {
 	}
 	if o.CacheDir != "" || r.compiler != nil {
 		var err error
-		if r.cache, r.memory, err = openCodeCache(r.log, o.CacheDir, o.CacheKey, 2*o.CompileTime); err != nil {
+		if r.cache, r.memory, err = openCodeCache(r.log, o.CacheDir, o); err != nil {
 			return err
 		}
 	}

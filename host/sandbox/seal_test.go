@@ -15,7 +15,7 @@ import (
 func keptExample(tb testing.TB, c *codeCache, id codeID) (*keptModule, []byte) {
 	tb.Helper()
 	wasm := []byte("\x00asm\x01\x00\x00\x00\x01\x04\x01\x60\x00\x00\x03\x02\x01\x00\x07\x05\x01\x01r\x00\x00\x0a\x04\x01\x02\x00\x0b")
-	plan, err := wasmbin.Instrument(wasm, gateLimits(), instrumentOptions())
+	plan, err := wasmbin.Instrument(wasm, gateLimits(1), instrumentOptions())
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -36,7 +36,7 @@ func Check(p *bundle.Package, offered []string) []Problem {
 	if err != nil { // a prompt, or a script that an interpreter runs
 		return all
 	}
-	inspected, err := wasmbin.Inspect(wasm, wasmbin.DefaultLimits())
+	inspected, err := wasmbin.Inspect(wasm, wasmbin.WidestLimits())
 	if err != nil {
 		return append(all, Problem{true, fmt.Sprintf("%s: %v", path, err), "it is not a module this host can run safely"})
 	}

@@ -1,5 +1,7 @@
 package wasmbin
 
+import "reflect"
+
 // Limits bounds what a module may declare. Each bound is the largest value
 // accepted; a zero field allows none of what it bounds, so start from
 // DefaultLimits.
@@ -45,6 +47,28 @@ type Limits struct {
 	// CompileWork bounds the module's estimated cost to compile; see
 	// Module.CompileWork.
 	CompileWork int64
+}
+
+// MaxFactor is the most that limits are multiplied by.
+const MaxFactor = 16
+
+// WidestLimits are for who only looks at a module, and does not compile it.
+func WidestLimits() Limits { return DefaultLimits().Times(MaxFactor) }
+
+// Times returns limits that are so many times as wide, within what WebAssembly
+// allows: memory stays at 65,536 pages.
+func (l Limits) Times(factor int) Limits {
+	v := reflect.ValueOf(&l).Elem()
+	for i := range v.NumField() {
+		switch f := v.Field(i); f.Kind() {
+		case reflect.Uint32:
+			f.SetUint(f.Uint() * uint64(factor))
+		default:
+			f.SetInt(f.Int() * int64(factor))
+		}
+	}
+	l.MemoryPages = min(l.MemoryPages, 65_536)
+	return l
 }
 
 // DefaultLimits returns the limits a host uses unless it was told otherwise.

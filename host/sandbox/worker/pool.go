@@ -26,6 +26,9 @@ type Settings struct {
 	// CompileBytes bounds the data of a process that compiles. Zero means
 	// [DefaultCompileBytes].
 	CompileBytes uint64
+	// CompileTime is the longest one compilation may take, not counting the wait for
+	// others. Zero means [sandbox.DefaultCompileTime].
+	CompileTime time.Duration
 	// Compilers is how many processes compile at once; more wait. Zero means as
 	// many as there are processors.
 	Compilers int
@@ -37,12 +40,16 @@ const DefaultCompileBytes = 2 << 30
 
 const (
 	defaultIdle = time.Minute
-	// compileSeconds is how much processor time one compilation may take.
-	compileSeconds = 600
 	// callSeconds is how much processor time a process gets for all its calls.
 	// It gets no more calls when a tenth is over.
 	callSeconds = 36_000
 )
+
+// compileSeconds is how much processor time one compilation may take: what several
+// processors have in its time, and then some.
+func (s Settings) compileSeconds() uint64 {
+	return uint64(10 * max(s.CompileTime, time.Minute).Seconds())
+}
 
 // A Pool starts worker processes and is a [sandbox.Compiler] that compiles in
 // them: each module in a process of its own, so that none can put its hands on
@@ -83,6 +90,9 @@ func NewPool(log hclog.Logger, s Settings) (*Pool, error) {
 	}
 	if s.CompileBytes == 0 {
 		s.CompileBytes = DefaultCompileBytes
+	}
+	if s.CompileTime == 0 {
+		s.CompileTime = sandbox.DefaultCompileTime
 	}
 	if s.Compilers == 0 {
 		s.Compilers = runtime.GOMAXPROCS(0)
@@ -247,6 +257,8 @@ func (p *Pool) Compile(ctx context.Context, wasm []byte) (sandbox.Code, error) {
 	case <-ctx.Done():
 		return sandbox.Code{}, context.Cause(ctx)
 	}
+	ctx, cancel := context.WithTimeoutCause(ctx, p.settings.CompileTime, sandbox.CompileTimeError(p.settings.CompileTime))
+	defer cancel()
 	proc, err := p.take()
 	if err != nil {
 		return sandbox.Code{}, err
@@ -254,7 +266,7 @@ func (p *Pool) Compile(ctx context.Context, wasm []byte) (sandbox.Code, error) {
 	defer p.drop(proc)
 	stop := context.AfterFunc(ctx, proc.kill)
 	defer stop()
-	got, err := proc.compile(wasm, p.settings.CompileBytes)
+	got, err := proc.compile(wasm, p.settings)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		err = context.Cause(ctx)
@@ -265,9 +277,9 @@ func (p *Pool) Compile(ctx context.Context, wasm []byte) (sandbox.Code, error) {
 }
 
 // compile bounds the process and compiles.
-func (p *process) compile(wasm []byte, memory uint64) (sandbox.Code, error) {
+func (p *process) compile(wasm []byte, s Settings) (sandbox.Code, error) {
 	var got code
-	err := p.setUp(setup{Memory: memory, CPU: compileSeconds})
+	err := p.setUp(setup{Memory: s.CompileBytes, CPU: s.compileSeconds()})
 	if err == nil {
 		err = p.request(kindCompile, &compile{runtime.GOMAXPROCS(0), wasm}, kindCode, maxBody, &got)
 	}
@@ -292,7 +304,7 @@ func (p *Pool) Walls() ([]Wall, error) {
 		return nil, fmt.Errorf("look at the walls of a worker: %w", err)
 	}
 	defer p.drop(proc)
-	if err := proc.setUp(setup{Memory: p.settings.CompileBytes, CPU: compileSeconds}); err != nil {
+	if err := proc.setUp(setup{Memory: p.settings.CompileBytes, CPU: p.settings.compileSeconds()}); err != nil {
 		return nil, fmt.Errorf("look at the walls of a worker: %w", proc.explain(err))
 	}
 	return proc.walls, nil
