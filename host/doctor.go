@@ -175,6 +175,9 @@ var endless = map[string][]byte{
 
 // checkSandbox runs a module that never ends, and sees that it does.
 func (h *Host) checkSandbox(ctx context.Context) (string, error) {
+	if err := h.ready(ctx); err != nil { // then nothing is run
+		return "", err
+	}
 	p, err := bundle.FromFiles(endless)
 	if err != nil {
 		return "", err

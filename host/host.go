@@ -64,6 +64,9 @@ type Options struct {
 	System string
 	// Expect is what the home is opened for.
 	Expect Expectation
+	// Keyring is where keys may be kept, and what homes are known by; nil means
+	// that of the system.
+	Keyring secret.Keyring
 }
 
 // An Expectation is what a home is opened for, so that what takes long is begun before it
@@ -152,7 +155,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	}
 	s := c.Settings()
 	h := &Host{Home: home, Config: c, system: o.System, notifier: o.Notifier}
-	h.SecretKey = secret.NewKey(home, secret.Place(s.SecretKey))
+	h.SecretKey = secret.NewKey(h.keyOptions(o.Keyring))
 	h.Secrets = secret.Open(h.path("secrets"), h.SecretKey)
 	h.AuditKeys = audit.NewKeeper(h.path("keys"), h.SecretKey, h.Secrets)
 	h.Log = telemetry.New(telemetry.Options{
@@ -168,6 +171,9 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		return nil, errors.Join(err, h.Close(ctx))
 	}
 	h.wire()
+	if o.Expect != ExpectNothing {
+		h.expectRecord(ctx)
+	}
 	return h, nil
 }
 
@@ -304,6 +310,7 @@ func (h *Host) openSandbox(ctx context.Context) error {
 func (h *Host) wire() {
 	s := h.Config.Settings()
 	kv := h.store.KV()
+	h.SecretKey.Anchors().UseShelf(anchorShelf{kv})
 	h.Events = event.NewBus(h.Log.Named("event"), h.store)
 	h.Registry = registry.New(kv, h.store.Blobs())
 	h.Ledger = ledger.New(h.Decisions, kv, registry.Projection{}, approval.Projection{}, trust.Projection{})
@@ -315,6 +322,7 @@ func (h *Host) wire() {
 		Ceilings:    h.callCeilings(),
 		HTTPTimeout: seconds(s.HTTPTimeoutSeconds), HTTPBytes: int64(s.HTTPMaxMB) << 20,
 		Workers: h.apart, Sessions: h.sessions, Skills: installed{h}, Unrevoked: h.unrevoked, Scripts: h.scripts, Trials: trials{h}, Rates: rates(s),
+		Ready:  h.ready,
 		Models: skillmodel.New(languageModels{h}), Asks: languageModels{h}.ready,
 	})
 	h.wireRecordings(s)

@@ -11,6 +11,10 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/hostfn"
+	"github.com/skillet-run/skillet/host/journal"
+	"github.com/skillet-run/skillet/host/secret"
+	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/host/store/atomicfile"
 	"github.com/skillet-run/skillet/host/store/badgerstore"
 	"github.com/skillet-run/skillet/host/store/filelock"
@@ -57,6 +61,52 @@ func readCacheKey(path string) ([]byte, error) {
 		return nil, fmt.Errorf("read the cache key: %w", err)
 	}
 	return key, nil
+}
+
+// keyOptions say where the identity of the home is, and what the home is known by.
+// A setting that the home itself has is no reason not to ask the keyring: who can
+// write the home's files wrote it, perhaps.
+func (h *Host) keyOptions(k secret.Keyring) secret.KeyOptions {
+	o := secret.KeyOptions{Home: h.Home, Place: secret.Place(h.Config.Settings().SecretKey), Keyring: k, Marker: h.path(hostfn.HomeMarker)}
+	if o.Keyring == nil {
+		o.Keyring = secret.SystemKeyring()
+	}
+	v, err := h.Config.Get("secret_key")
+	if o.Place == secret.PlaceFile && err == nil && !strings.HasPrefix(v.Source, h.Home+string(filepath.Separator)) {
+		o.Keyring = nil
+	}
+	return o
+}
+
+// anchorShelf is the copy in the store of what the home is known by.
+type anchorShelf struct{ kv store.KV }
+
+const anchorKey = "host/anchor"
+
+// Load returns nil when there is none.
+func (s anchorShelf) Load(ctx context.Context) ([]byte, error) {
+	e, err := s.kv.Get(ctx, anchorKey)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	return e.Value, err
+}
+
+// Save replaces it.
+func (s anchorShelf) Save(ctx context.Context, b []byte) error {
+	_, err := s.kv.Put(ctx, anchorKey, b, store.Any)
+	return err
+}
+
+// ready says why no call may be made: the record of decisions, which says what was
+// granted, or that of runs is not what this home signed.
+func (h *Host) ready(ctx context.Context) error {
+	for _, j := range []*journal.Journal{h.Decisions, h.Calls} {
+		if err := j.Ready(ctx); err != nil {
+			return Explain(err)
+		}
+	}
+	return nil
 }
 
 // storeOptions are the store's options as configured.

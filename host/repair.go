@@ -9,15 +9,20 @@ import (
 	"strings"
 
 	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/audit"
+	"github.com/skillet-run/skillet/host/checkpoint"
 	"github.com/skillet-run/skillet/host/journal"
 	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/registry"
+	"github.com/skillet-run/skillet/host/secret"
 	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/host/trust"
 )
 
 // An AuditRepair is what became of a damaged audit log.
 type AuditRepair struct {
+	// Key is nil when the log is signed with the key that this home is known by.
+	Key *KeyRepair `json:"key,omitempty"`
 	// Decisions and Runs are nil when that part was whole.
 	Decisions *journal.Repair `json:"decisions,omitempty"`
 	Runs      *journal.Repair `json:"runs,omitempty"`
@@ -31,10 +36,28 @@ type AuditRepair struct {
 	Store *Renewal `json:"store,omitempty"`
 }
 
+// A KeyRepair is what became of a key that was missing, or was another than the
+// home is known by.
+type KeyRepair struct {
+	// What is wrong with it.
+	What string `json:"what"`
+	// Vouched is whether the decisions are signed with the key the home is known
+	// by. If they are not, nobody knows whose they are, and all that they gave ends.
+	Vouched bool `json:"vouched"`
+	// New is the public key that signs from now on; empty for a plan. Aside are
+	// the files that were in its place.
+	New   string   `json:"new,omitempty"`
+	Aside []string `json:"aside,omitempty"`
+}
+
 // PlanAuditRepair says what [Host.RepairAudit] would do.
 func (h *Host) PlanAuditRepair(ctx context.Context) (AuditRepair, error) {
 	r := AuditRepair{Ended: []string{}, Gone: []string{}}
-	runs, decisions, err := h.damagedJournals(ctx)
+	var err error
+	if r.Key, err = h.keyRepair(ctx); err != nil {
+		return r, err
+	}
+	runs, decisions, err := h.damagedJournals(ctx, r.Key)
 	if err != nil {
 		return r, err
 	}
@@ -55,40 +78,104 @@ func (h *Host) PlanAuditRepair(ctx context.Context) (AuditRepair, error) {
 		return r, err
 	}
 	r.Decisions = &plan
-	if len(plan.Lost) == 0 {
+	vouched := h.vouched(ctx, r.Key)
+	if len(plan.Lost) == 0 && vouched {
 		return r, nil
 	}
 	now, err := replica.held(ctx)
 	if err != nil {
 		return r, err
 	}
-	_, err = now.reconcile(&r, h.remembered(ctx))
+	var known *holdings
+	if vouched {
+		known = h.remembered(ctx)
+	}
+	_, err = now.reconcile(&r, known)
 	return r, err
 }
 
+// keyRepair says what is wrong with the key of the audit log; nil when nothing
+// is.
+func (h *Host) keyRepair(ctx context.Context) (*KeyRepair, error) {
+	_, err := h.AuditKeys.Ring(ctx)
+	if err == nil || !errors.Is(err, audit.ErrNoKey) || errors.Is(err, secret.ErrLocked) || errors.Is(err, secret.ErrExposed) {
+		return nil, err
+	}
+	return &KeyRepair{What: err.Error(), Vouched: h.signedAsKnown(ctx)}, nil
+}
+
+// signedAsKnown reports whether the decisions are signed with the key the home
+// is known by.
+func (h *Host) signedAsKnown(ctx context.Context) bool {
+	known, err := h.SecretKey.Anchors().Load(ctx)
+	if err != nil {
+		return false
+	}
+	var keys []checkpoint.Public
+	for _, a := range known.Anchors {
+		var k checkpoint.Public
+		if k.UnmarshalText([]byte(a.AuditKey)) != nil {
+			return false
+		}
+		keys = append(keys, k)
+	}
+	return h.Decisions.SignedBy(keys...)
+}
+
+// vouched reports whether the decisions are the home's, as far as anything can be
+// known: what says otherwise is a signature that is not there, or is another's.
+func (h *Host) vouched(ctx context.Context, k *KeyRepair) bool {
+	if k != nil {
+		return k.Vouched
+	}
+	_, err := h.Decisions.Verify(ctx)
+	if !errors.Is(err, journal.ErrSignature) {
+		return true
+	}
+	ring, err := h.AuditKeys.Ring(ctx)
+	if err != nil || ring == nil {
+		return false
+	}
+	return slices.ContainsFunc(ring.Valid(), func(p checkpoint.Public) bool { return h.Decisions.SignedBy(p) })
+}
+
 // RepairAudit makes the damaged parts of the audit log again, of what is whole
-// in them; what they were is kept aside. A decision that is lost may have been
-// one that took something away, so nothing that decisions gave stays in force
-// unless the store knew it too. Nothing else should use the home meanwhile.
+// in them; what they were is kept aside. A key that is missing, or is another than
+// the home is known by, is replaced by a new one. A decision that is lost may have
+// been one that took something away, so nothing that decisions gave stays in force
+// unless the store knew it too; and nothing at all when nobody vouches for the
+// decisions. Nothing else should use the home meanwhile.
 func (h *Host) RepairAudit(ctx context.Context, by approval.Human) (AuditRepair, error) {
 	r := AuditRepair{Ended: []string{}, Gone: []string{}}
-	runs, decisions, err := h.damagedJournals(ctx)
-	if err != nil || !runs && !decisions {
+	if err := by.Check(); err != nil {
 		return r, err
 	}
+	key, err := h.keyRepair(ctx)
+	if err != nil {
+		return r, err
+	}
+	runs, decisions, err := h.damagedJournals(ctx, key)
+	if err != nil || key == nil && !runs && !decisions {
+		return r, err
+	}
+	vouched := h.vouched(ctx, key)
+	if err := h.renewKey(ctx, key); err != nil {
+		return r, err
+	}
+	r.Key = key
 	if runs {
-		done, err := journal.RepairDir(ctx, h.path("journal", "calls"), nil, h.journalOptions(logRuns))
-		if r.Runs = &done; err != nil {
+		if r.Runs, err = h.repairJournal(ctx, "calls", logRuns, nil); err != nil {
 			return r, err
 		}
 	}
 	var known *holdings
 	if decisions {
-		known = h.remembered(ctx)
+		if vouched {
+			known = h.remembered(ctx)
+		}
 		replica := h.replica()
 		defer replica.close()
-		done, err := journal.RepairDir(ctx, h.path("journal", "decisions"), replica.take(ctx), h.journalOptions(logDecisions))
-		if r.Decisions = &done; err != nil {
+		if r.Decisions, err = h.repairJournal(ctx, "decisions", logDecisions, replica.take(ctx)); err != nil {
 			return r, err
 		}
 		renewal, err := h.Rebuild(ctx)
@@ -96,15 +183,39 @@ func (h *Host) RepairAudit(ctx context.Context, by approval.Human) (AuditRepair,
 			return r, err
 		}
 	}
-	return r, h.recordRepair(ctx, by, &r, known)
+	return r, h.recordRepair(ctx, by, &r, known, vouched)
+}
+
+// renewKey makes a new key when something is wrong with the one there is.
+func (h *Host) renewKey(ctx context.Context, k *KeyRepair) error {
+	if k == nil {
+		return nil
+	}
+	ring, aside, err := h.AuditKeys.Renew(ctx)
+	k.Aside = aside
+	if err != nil {
+		return err
+	}
+	k.New = ring.Current().String()
+	return nil
+}
+
+// repairJournal makes one part of the log again, and has the home be known by
+// what it is now.
+func (h *Host) repairJournal(ctx context.Context, dir, log string, usable func(journal.Entry) error) (*journal.Repair, error) {
+	done, err := journal.RepairDir(ctx, h.path("journal", dir), usable, h.journalOptions(log))
+	if err == nil {
+		err = h.AuditKeys.Remember(ctx, log, 0)
+	}
+	return &done, err
 }
 
 // recordRepair writes into the audit log that it was repaired, and ends what has
 // to end.
-func (h *Host) recordRepair(ctx context.Context, by approval.Human, r *AuditRepair, known *holdings) error {
+func (h *Host) recordRepair(ctx context.Context, by approval.Human, r *AuditRepair, known *holdings, vouched bool) error {
 	return h.Ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
 		d := ledger.Decision{Kind: "repair", Actor: by.Actor(), Subject: "audit log", Note: r.note()}
-		if r.Decisions == nil || len(r.Decisions.Lost) == 0 {
+		if r.Decisions == nil || len(r.Decisions.Lost) == 0 && vouched {
 			return d, nil
 		}
 		now, err := held(ctx, h.Registry, h.Desk, h.Trust)
@@ -117,6 +228,9 @@ func (h *Host) recordRepair(ctx context.Context, by approval.Human, r *AuditRepa
 
 func (r *AuditRepair) note() string {
 	var parts []string
+	if r.Key != nil {
+		parts = append(parts, r.Key.note())
+	}
 	for _, j := range []struct {
 		name   string
 		repair *journal.Repair
@@ -133,11 +247,23 @@ func (r *AuditRepair) note() string {
 	return strings.Join(parts, ". ")
 }
 
+func (k *KeyRepair) note() string {
+	whose := "the decisions were signed with the key this home is known by"
+	if !k.Vouched {
+		whose = "nobody vouches for the decisions there were, so what they gave ended"
+	}
+	return fmt.Sprintf("%s; a new key signs from now on, %s; %s", k.What, k.New, whose)
+}
+
 // maxNoted is how many losses the audit log lists.
 const maxNoted = 20
 
-// damagedJournals reports which of the two journals are damaged.
-func (h *Host) damagedJournals(ctx context.Context) (runs, decisions bool, err error) {
+// damagedJournals reports which of the two journals are damaged. With a new key
+// both have to be signed anew.
+func (h *Host) damagedJournals(ctx context.Context, k *KeyRepair) (runs, decisions bool, err error) {
+	if k != nil {
+		return true, true, nil
+	}
 	damaged := func(j *journal.Journal) bool {
 		_, verr := j.Verify(ctx)
 		if verr != nil && !errors.Is(verr, journal.ErrDamaged) {

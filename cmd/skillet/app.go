@@ -225,7 +225,7 @@ func (t *terminal) withHostFor(expect func(*cli.Context) host.Expectation, do ac
 func (t *terminal) options(c *cli.Context, home string) host.Options {
 	return host.Options{
 		Home: home, Environ: t.environ, EnvFile: c.String("env-file"), Flags: c.StringSlice("set"),
-		LogOutput: t.err, Notifier: t, System: t.system,
+		LogOutput: t.err, Notifier: t, System: t.system, Keyring: t.keyring,
 	}
 }
 

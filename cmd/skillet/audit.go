@@ -183,11 +183,14 @@ func (t *terminal) auditRepair() *cli.Command {
 			"decision that is lost may have taken something away: so grants, versions and proposals\n" +
 			"that the store did not know any more end, and are listed. When a backup of the home is\n" +
 			"at hand, restoring it loses less. Run it when nothing else uses the home.\n\n" +
+			"A key that is missing, or is another than the one this home is known by, is replaced\n" +
+			"by a new one. When the decisions are not signed with the key that is known, nobody knows\n" +
+			"whose they are: then everything that they granted ends.\n\n" +
 			"Examples:\n  skillet audit repair --dry-run\n  skillet audit repair --yes",
 		Flags: []cli.Flag{yesFlag("repair"), &cli.BoolFlag{Name: "dry-run", Usage: "only show what can be kept"}},
 		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			plan, err := h.PlanAuditRepair(ctx)
-			if err != nil || c.Bool("dry-run") || plan.Decisions == nil && plan.Runs == nil {
+			if err != nil || c.Bool("dry-run") || plan.Key == nil && plan.Decisions == nil && plan.Runs == nil {
 				return t.repaired(plan, err)
 			}
 			if !c.Bool("yes") {
@@ -211,7 +214,10 @@ func (t *terminal) repaired(r host.AuditRepair, err error) error {
 }
 
 func (t *terminal) showRepair(print printer, r host.AuditRepair) {
-	if r.Decisions == nil && r.Runs == nil {
+	if r.Key != nil {
+		t.showKeyRepair(print, r.Key)
+	}
+	if r.Key == nil && r.Decisions == nil && r.Runs == nil {
 		print("the audit log is whole; there is nothing to repair")
 	}
 	for _, j := range []struct {
@@ -237,6 +243,23 @@ func (t *terminal) showRepair(print printer, r host.AuditRepair) {
 	}
 	if r.Store != nil {
 		t.showRenewal(print, "made the store again from", *r.Store)
+	}
+}
+
+func (t *terminal) showKeyRepair(print printer, k *host.KeyRepair) {
+	print("the key: %s", plain(k.What))
+	if k.Vouched {
+		print("  the decisions are signed with the key this home is known by")
+	} else {
+		print("  nobody vouches for the decisions there are: what they gave ends")
+	}
+	if k.New == "" {
+		print("  a new key will sign from now on")
+		return
+	}
+	print("  a new key signs from now on: %s", k.New)
+	for _, f := range k.Aside {
+		print("  as it was: %s", plain(f))
 	}
 }
 

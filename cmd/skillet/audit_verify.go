@@ -119,6 +119,11 @@ type verification struct {
 	OK        bool           `json:"ok"`
 	Decisions journal.Report `json:"decisions"`
 	Calls     journal.Report `json:"calls"`
+	// KnownBy says where it is kept, apart from the log, which key signs it; empty
+	// when there is no key yet. Found is whether the key was there before that, and
+	// was taken as it was found.
+	KnownBy []string `json:"known_by"`
+	Found   bool     `json:"found,omitempty"`
 	// Against is what the export shows that the log was compared with.
 	Against *audit.Finding `json:"against,omitempty"`
 }
@@ -136,7 +141,10 @@ func (t *terminal) verifyHome(ctx context.Context, c *cli.Context, h *host.Host)
 			return err
 		}
 	}
-	v.OK = err1 == nil && err2 == nil
+	v.OK, v.KnownBy = err1 == nil && err2 == nil, []string{}
+	if known, err := h.AuditKeys.Known(ctx); err == nil && len(known.Anchors) > 0 {
+		v.KnownBy, v.Found = known.Places, known.Anchors[0].Found
+	}
 	if err := t.answer(v, func() { t.showVerification(v) }); err != nil || v.OK {
 		return err
 	}
@@ -184,6 +192,13 @@ func (t *terminal) showVerification(v verification) {
 		default:
 			t.showSigned(j.name, j.report)
 		}
+	}
+	if v.OK && len(v.KnownBy) > 0 {
+		found := ""
+		if v.Found {
+			found = ", as the key was found"
+		}
+		t.say("  the home is known by it: %s%s", plain(strings.Join(v.KnownBy, ", ")), found)
 	}
 	if v.Against != nil {
 		t.say("the log has everything that the export shows")

@@ -232,7 +232,7 @@ func inHome(look func(question, *host.Host) ([]candidate, error)) source {
 		if _, err := os.Stat(filepath.Join(home, "journal")); err != nil {
 			return nil, fmt.Errorf("look for a home: %w", err)
 		}
-		h, err := host.Open(q.ctx, host.Options{Home: home, Environ: q.t.environ, LogOutput: io.Discard, System: q.t.system})
+		h, err := host.Open(q.ctx, host.Options{Home: home, Environ: q.t.environ, LogOutput: io.Discard, System: q.t.system, Keyring: q.t.keyring})
 		if err != nil {
 			return nil, err
 		}

@@ -12,6 +12,7 @@ import (
 	_ "github.com/skillet-run/skillet/cmd/skillet/internal/startworker" // a worker never comes to main
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/script"
+	"github.com/skillet-run/skillet/host/secret"
 )
 
 func main() {
@@ -21,15 +22,16 @@ func main() {
 	if host.IsPlugin(os.Args) {
 		os.Exit(host.ServePlugin(os.Args[3]))
 	}
-	os.Exit(skilletMain(host.SystemDir()))
+	os.Exit(skilletMain(host.SystemDir(), nil))
 }
 
-// skilletMain runs the command line, within the bounds of an administrator.
-func skilletMain(system string) int {
+// skilletMain runs the command line, within the bounds of an administrator. No
+// keyring means that of the system.
+func skilletMain(system string, keyring secret.Keyring) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
 	t := newTerminal(os.Stdin, os.Stdout, os.Stderr, os.Environ())
-	t.system = system
+	t.system, t.keyring = system, keyring
 	return run(ctx, t, os.Args)
 }

@@ -28,18 +28,64 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host/sandbox/wasmbin/wasmtest"
+	"github.com/skillet-run/skillet/host/secret"
 	"github.com/skillet-run/skillet/manifests"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden parts of the scripts")
 
 func TestMain(m *testing.M) {
-	testscript.Main(runs{m}, map[string]func(){"skillet": main, "skillet-bounded": bounded, "ten": tenProvider})
+	testscript.Main(runs{m}, map[string]func(){"skillet": main, "skillet-bounded": bounded, "skillet-keyring": withKeyring, "ten": tenProvider})
 }
 
 // bounded is the program on a machine whose administrator's directory is $SYSTEM.
 func bounded() {
-	os.Exit(skilletMain(os.Getenv("SYSTEM")))
+	os.Exit(skilletMain(os.Getenv("SYSTEM"), nil))
+}
+
+// withKeyring is the program in a session with the keyring in the file $KEYRING,
+// which is locked while there is a file of that name with .locked behind it.
+func withKeyring() {
+	os.Exit(skilletMain("", keyringFile(os.Getenv("KEYRING"))))
+}
+
+// A keyringFile is a keyring in the file of that path.
+type keyringFile string
+
+func (f keyringFile) read() (map[string]string, error) {
+	if _, err := os.Stat(string(f) + ".locked"); err == nil {
+		return nil, secret.ErrLocked
+	}
+	all := map[string]string{}
+	b, err := os.ReadFile(string(f))
+	if err == nil {
+		err = json.Unmarshal(b, &all)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return all, err
+}
+
+func (f keyringFile) Get(name string) (string, error) {
+	all, err := f.read()
+	if text, ok := all[name]; ok || err != nil {
+		return text, err
+	}
+	return "", secret.ErrNotKept
+}
+
+func (f keyringFile) Set(name, value string) error {
+	all, err := f.read()
+	if err != nil {
+		return err
+	}
+	all[name] = value
+	b, err := json.Marshal(all)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(string(f), b, 0o600)
 }
 
 // runs runs the tests, and deletes what they share.

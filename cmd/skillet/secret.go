@@ -10,7 +10,6 @@ import (
 	"golang.org/x/term"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/secret"
 	"github.com/skillet-run/skillet/host/task"
 )
@@ -46,33 +45,14 @@ func (t *terminal) secretSet() *cli.Command {
 			if err != nil {
 				return err
 			}
-			return t.changeSecret(ctx, h, secretSet, args[0], func() error { return h.Secrets.Set(ctx, args[0], value) })
+			if err := h.SetSecret(ctx, t.person(), args[0], value); err != nil {
+				return err
+			}
+			return t.answer(secret.Info{Name: args[0]}, func() {
+				t.note("set the secret %s, sealed with the key in: %s", args[0], h.SecretKey.Where())
+			})
 		}),
 	}
-}
-
-// The kinds of decision about secrets in the audit log.
-const (
-	secretSet     = "secret.set"
-	secretDeleted = "secret.deleted"
-)
-
-// changeSecret changes a secret and records that it was changed. The ledger's
-// lock is held meanwhile, so that the record and the file agree.
-func (t *terminal) changeSecret(ctx context.Context, h *host.Host, kind, name string, change func() error) error {
-	err := h.Ledger.Commit(ctx, func(context.Context) (ledger.Decision, error) {
-		return ledger.Decision{Kind: kind, Actor: t.person().Actor(), Subject: name}, change()
-	})
-	if err != nil {
-		return err
-	}
-	return t.answer(secret.Info{Name: name}, func() {
-		if kind == secretDeleted {
-			t.note("deleted the secret %s", name)
-			return
-		}
-		t.note("set the secret %s, sealed with the key in: %s", name, h.SecretKey.Where())
-	})
 }
 
 func (t *terminal) readSecret(name string) ([]byte, error) {
@@ -143,7 +123,10 @@ func (t *terminal) secretDelete() *cli.Command {
 					return err
 				}
 			}
-			return t.changeSecret(ctx, h, secretDeleted, args[0], func() error { return h.Secrets.Delete(ctx, args[0]) })
+			if err := h.DeleteSecret(ctx, t.person(), args[0]); err != nil {
+				return err
+			}
+			return t.answer(secret.Info{Name: args[0]}, func() { t.note("deleted the secret %s", args[0]) })
 		}),
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/skillet-run/skillet/host/hostfn"
+	"github.com/skillet-run/skillet/host/secret"
 	"github.com/skillet-run/skillet/host/task"
 )
 
@@ -32,7 +33,9 @@ type terminal struct {
 	environ []string
 	// system is the directory of the administrator's bounds.
 	system string
-	json   bool
+	// keyring is nil for that of the system.
+	keyring secret.Keyring
+	json    bool
 	// ended is closed when the command is to end: somebody pressed Ctrl-C.
 	ended <-chan struct{}
 	// inTTY, outTTY and errTTY say which of the streams are terminals.

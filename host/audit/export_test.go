@@ -37,7 +37,7 @@ type home struct {
 }
 
 func newKeeper(dir string) *Keeper {
-	k := secret.NewKey(dir, secret.PlaceFile)
+	k := secret.NewKey(secret.KeyOptions{Home: dir, Place: secret.PlaceFile})
 	return NewKeeper(filepath.Join(dir, "keys"), k, secret.Open(filepath.Join(dir, "secrets"), k))
 }
 

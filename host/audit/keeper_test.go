@@ -101,7 +101,7 @@ func TestKeyThatCannotBeHad(t *testing.T) {
 func TestNoKeyBesideLostSecrets(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	identity := secret.NewKey(dir, secret.PlaceFile)
+	identity := secret.NewKey(secret.KeyOptions{Home: dir, Place: secret.PlaceFile})
 	must(0, secret.Open(filepath.Join(dir, "secrets"), identity).Set(t.Context(), "github", []byte("x")))
 	path := filepath.Join(dir, "keys", "identity")
 	must(0, os.Rename(path, path+".away"))

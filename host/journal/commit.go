@@ -55,6 +55,9 @@ func (j *Journal) Commit(ctx context.Context, decide func() ([]Record, error), a
 	if err != nil {
 		return nil, fmt.Errorf("commit to journal %s: %w", j.dir, err)
 	}
+	if tail.Seq == 0 {
+		j.rememberFirst(ctx)
+	}
 	if apply == nil {
 		return entries, nil
 	}
@@ -62,6 +65,14 @@ func (j *Journal) Commit(ctx context.Context, decide func() ([]Record, error), a
 		return entries, fmt.Errorf("apply journal entries %d to %d: %w", entries[0].Seq, entries[len(entries)-1].Seq, err)
 	}
 	return entries, nil
+}
+
+// rememberFirst keeps that a journal is signed which has just got its first
+// entries. They are committed: what fails here, the next commit does again.
+func (j *Journal) rememberFirst(ctx context.Context) {
+	if h, err := j.readHead(); err == nil {
+		_ = j.remember(context.WithoutCancel(ctx), h, 0)
+	}
 }
 
 // lock waits for this process' turn, then for the other processes.
@@ -101,8 +112,12 @@ func (j *Journal) refresh(ctx context.Context) (*checkpoint.Ring, head, Entry, e
 		return nil, head{}, Entry{}, err
 	}
 	ring, err := j.ring(ctx)
+	if err != nil {
+		return nil, head{}, Entry{}, err
+	}
+	known, err := j.checkSigned(ctx, ring, h, last)
 	if err == nil {
-		err = j.checkSeal(ring, h, last)
+		err = j.remember(ctx, h, known)
 	}
 	if err != nil {
 		return nil, head{}, Entry{}, err

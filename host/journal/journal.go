@@ -54,6 +54,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -123,6 +124,7 @@ type Journal struct {
 	options Options
 	turn    chan struct{} // holds one token: the right to commit in this process
 	mine    signature     // the last one made here; for whoever holds the token
+	ready   atomic.Bool   // what [Journal.Ready] found
 }
 
 // Open returns the journal in dir, which is made when it does not exist. It

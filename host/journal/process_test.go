@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 func child(dir string) int {
 	o := Options{SegmentBytes: 4 << 10, Log: "calls"}
 	if path := os.Getenv(ringEnv); path != "" {
-		o.Keys = &held{must(checkpoint.ReadRing(must(os.ReadFile(path))))}
+		o.Keys = &held{ring: must(checkpoint.ReadRing(must(os.ReadFile(path))))}
 	}
 	j, err := Open(dir, o)
 	if err != nil {

@@ -113,10 +113,26 @@ func (j *Journal) Replay(ctx context.Context, after uint64, fn func(Entry) error
 // Lines is [Journal.Replay] with the line of each entry, as it is chained.
 func (j *Journal) Lines(ctx context.Context, after uint64, fn func(e Entry, line []byte) error) error {
 	h, err := j.readHead()
-	if err != nil || h.Seq == 0 || after >= h.Seq {
+	if err != nil || h.Seq > 0 && after >= h.Seq {
 		return err
 	}
+	if h.Seq == 0 {
+		return j.checkRemoved(ctx)
+	}
 	return j.walk(ctx, h, after, fn)
+}
+
+// checkRemoved is asked about an empty journal, which may have had entries.
+func (j *Journal) checkRemoved(ctx context.Context) error {
+	known, err := j.signedUntil(ctx)
+	if err != nil {
+		return fmt.Errorf("read journal %s: %w", j.dir, err)
+	}
+	h, err := j.readHead() // again: another process may have written the first entry
+	if err != nil {
+		return err
+	}
+	return j.checkKnown(h, known)
 }
 
 func (j *Journal) walk(ctx context.Context, h head, after uint64, fn func(Entry, []byte) error) error {
@@ -220,6 +236,10 @@ func (j *Journal) Verify(ctx context.Context) (Report, error) {
 }
 
 func (j *Journal) verify(ctx context.Context, rep *Report) error {
+	known, err := j.signedUntil(ctx)
+	if err != nil {
+		return fmt.Errorf("verify journal %s: %w", j.dir, err)
+	}
 	h, err := j.readHead()
 	if err != nil {
 		return err
@@ -233,13 +253,16 @@ func (j *Journal) verify(ctx context.Context, rep *Report) error {
 		return err
 	}
 	v := verifier{journal: j, ring: ring, head: h, rep: rep}
-	if err := v.read(); err != nil || h.Seq == 0 {
+	err = v.read()
+	if err == nil && h.Seq > 0 {
+		if err = j.walk(ctx, h, 0, v.entry); err == nil {
+			err = v.end(ctx)
+		}
+	}
+	if err != nil {
 		return err
 	}
-	if err := j.walk(ctx, h, 0, v.entry); err != nil {
-		return err
-	}
-	return v.end(ctx)
+	return j.checkKnown(h, known)
 }
 
 // measure adds up the sizes of the segments, and of what lies behind the head.

@@ -23,6 +23,12 @@ type Keys interface {
 	Ring(ctx context.Context) (*checkpoint.Ring, error)
 	// Make makes the first key, unless there is one.
 	Make(ctx context.Context) (*checkpoint.Ring, error)
+	// Signed returns the number of an entry up to which a log is known to be
+	// signed; 0 when that is not known.
+	Signed(ctx context.Context, log string) (uint64, error)
+	// Remember keeps that number, where who writes the journal's files cannot
+	// change it alone.
+	Remember(ctx context.Context, log string, n uint64) error
 }
 
 const (
@@ -42,6 +48,47 @@ func (j *Journal) ring(ctx context.Context) (*checkpoint.Ring, error) {
 		return nil, fmt.Errorf("find the key that signs it: %w", err)
 	}
 	return r, nil
+}
+
+// signedUntil is the number of an entry up to which the journal is known to be
+// signed; 0 for a journal of which nobody knows that.
+func (j *Journal) signedUntil(ctx context.Context) (uint64, error) {
+	if j.options.Keys == nil {
+		return 0, nil
+	}
+	n, err := j.options.Keys.Signed(ctx, j.options.Log)
+	if err != nil {
+		return 0, fmt.Errorf("find what is known of its signatures: %w", err)
+	}
+	return n, nil
+}
+
+// checkKnown compares the head with what is known of it: that it was signed, up
+// to some entry.
+func (j *Journal) checkKnown(h head, known uint64) error {
+	switch {
+	case known == 0:
+		return nil
+	case h.Seq == 0:
+		return j.sealDamage(headName, "the journal is empty, and this home had signed it up to entry %d: it was removed", known)
+	case h.Seq < known:
+		return j.sealDamage(headName, "the journal ends with entry %d, and this home had signed it up to entry %d: it was cut off, or replaced", h.Seq, known)
+	case !h.signed():
+		return j.sealDamage(headName, "it carries no signature, and this home had signed the journal up to entry %d: it was replaced by one that nobody signed", known)
+	}
+	return nil
+}
+
+// remember keeps that the journal is signed up to h, when nobody knows that it is
+// signed at all.
+func (j *Journal) remember(ctx context.Context, h head, known uint64) error {
+	if known > 0 || !h.signed() || j.options.Keys == nil {
+		return nil
+	}
+	if err := j.options.Keys.Remember(ctx, j.options.Log, h.Seq); err != nil {
+		return fmt.Errorf("keep that the journal is signed: %w", err)
+	}
+	return nil
 }
 
 func (j *Journal) statementsPath() string { return filepath.Join(j.dir, statementsName) }
@@ -86,6 +133,70 @@ func (j *Journal) checkSeal(r *checkpoint.Ring, h head, last Entry) error {
 	}
 	_, err = j.openHead(r, h)
 	return err
+}
+
+// SignedBy reports whether the end of the journal is signed by each of the keys
+// that are given, of which there is at least one. It does not look at the entries.
+func (j *Journal) SignedBy(keys ...checkpoint.Public) bool {
+	h, err := j.readHead()
+	if err != nil || !h.signed() || len(keys) == 0 {
+		return false
+	}
+	for _, k := range keys {
+		note, err := h.note(k.Name() + "/" + j.options.Log)
+		if err != nil {
+			return false
+		}
+		if _, _, err := checkpoint.Open(note, k); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// Ready reports why nothing can be committed: the key that signs cannot be had, or
+// the end of the journal is not what it signed. It is for whoever does something
+// that has to be recorded afterwards. That all is well is found out once.
+func (j *Journal) Ready(ctx context.Context) error {
+	if j.ready.Load() {
+		return nil
+	}
+	err := j.looksReady(ctx)
+	if err != nil && ctx.Err() == nil { // another process may be writing it
+		_, err = j.Commit(ctx, func() ([]Record, error) { return nil, nil }, nil)
+	}
+	j.ready.Store(err == nil)
+	return err
+}
+
+// looksReady is Ready without the lock.
+func (j *Journal) looksReady(ctx context.Context) error {
+	ring, err := j.ring(ctx)
+	if err != nil {
+		return err
+	}
+	h, err := j.readHead()
+	if err != nil {
+		return err
+	}
+	last, err := j.checkTail(h)
+	if err == nil {
+		_, err = j.checkSigned(ctx, ring, h, last)
+	}
+	return err
+}
+
+// checkSigned checks all that is known of the head's signature, and returns the
+// number of an entry up to which the journal is known to be signed.
+func (j *Journal) checkSigned(ctx context.Context, r *checkpoint.Ring, h head, last Entry) (uint64, error) {
+	known, err := j.signedUntil(ctx)
+	if err == nil {
+		err = j.checkSeal(r, h, last)
+	}
+	if err == nil {
+		err = j.checkKnown(h, known)
+	}
+	return known, err
 }
 
 // openHead checks the head's signature, and says whose it is.

@@ -17,15 +17,25 @@ import (
 )
 
 // held are keys that are at hand.
-type held struct{ ring *checkpoint.Ring }
+type held struct {
+	ring  *checkpoint.Ring
+	until uint64
+}
 
 func (k *held) Ring(context.Context) (*checkpoint.Ring, error) { return k.ring, nil }
 func (k *held) Make(context.Context) (*checkpoint.Ring, error) { return k.ring, nil }
 
+func (k *held) Signed(context.Context, string) (uint64, error) { return k.until, nil }
+
+func (k *held) Remember(_ context.Context, _ string, n uint64) error {
+	k.until = n
+	return nil
+}
+
 // newKeys are those of a new home, made an hour before the entries.
 func newKeys(t testing.TB) *held {
 	t.Helper()
-	return &held{must(checkpoint.NewRing(fixedClock().Add(-time.Hour)))}
+	return &held{ring: must(checkpoint.NewRing(fixedClock().Add(-time.Hour)))}
 }
 
 func signing(k Keys) Options { return Options{SegmentBytes: 900, Keys: k, Log: "decisions"} }
@@ -73,7 +83,7 @@ func TestAdoption(t *testing.T) {
 	for _, signNow := range []bool{false, true} {
 		dir := t.TempDir()
 		write(t, open(t, dir, Options{}), 3)
-		keys := &held{must(checkpoint.NewRing(fixedClock().Add(time.Hour)))}
+		keys := &held{ring: must(checkpoint.NewRing(fixedClock().Add(time.Hour)))}
 		j := open(t, dir, signing(keys))
 		if rep, err := j.Verify(t.Context()); err != nil || rep.Signed != nil {
 			t.Fatalf("before: %+v %v", rep, err)
@@ -100,7 +110,7 @@ func TestEveryFlippedBitOfASignedJournal(t *testing.T) {
 	src := open(t, t.TempDir(), signing(newKeys(t)))
 	write(t, src, 3)
 	next := must(src.options.Keys.(*held).ring.Rotated(fixedClock()))
-	src.options.Keys = &held{next}
+	src.options.Keys = &held{ring: next}
 	must(0, src.Sign(t.Context())) // so that there is a second statement
 	for _, path := range signedFiles(t, src.dir) {
 		good := must(os.ReadFile(path))
@@ -294,8 +304,9 @@ func TestTornStatements(t *testing.T) {
 		t.Skip("it is long, and nothing in it is concurrent")
 	}
 	t.Parallel()
-	o := signing(newKeys(t))
+	keys := newKeys(t)
 	for size := range 400 {
+		o := signing(&held{ring: keys.ring})
 		j := open(t, t.TempDir(), o)
 		h := head{}
 		if size%2 == 1 {
@@ -335,7 +346,7 @@ func TestRotatedKeys(t *testing.T) {
 	o.SegmentBytes = 0
 	j := open(t, t.TempDir(), o)
 	es := write(t, j, 3)
-	stolen := &held{keys.ring}
+	stolen := &held{ring: keys.ring}
 	keys.ring = must(keys.ring.Rotated(fixedClock()))
 	write(t, j, 1) // between making the key and signing with it
 	must(0, j.Sign(t.Context()))
@@ -392,7 +403,7 @@ func TestKilledProcessLeavesASignedJournal(t *testing.T) {
 	if os.Getenv("SKILLET_PROVE") == "1" {
 		rounds = 200
 	}
-	keys := &held{must(checkpoint.NewRing(time.Now()))}
+	keys := &held{ring: must(checkpoint.NewRing(time.Now()))}
 	ring := filepath.Join(t.TempDir(), "ring")
 	must(0, os.WriteFile(ring, must(json.Marshal(keys.ring)), 0o600))
 	dir, acked := t.TempDir(), map[string]string{}

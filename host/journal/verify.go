@@ -62,7 +62,10 @@ type verifier struct {
 
 // read reads the statements, before the entries.
 func (v *verifier) read() error {
-	if v.ring == nil || !v.head.signed() {
+	switch {
+	case v.ring == nil && v.head.signed() && v.journal.options.Keys != nil:
+		return v.journal.sealDamage(headName, "it is signed, and there is no key that could have signed it: the key was removed")
+	case v.ring == nil || !v.head.signed():
 		return nil
 	}
 	by, err := v.journal.openHead(v.ring, v.head)

@@ -179,6 +179,9 @@ type Settings struct {
 	// Asks says why nobody answers prompts although there are Models; nil when they
 	// always do.
 	Asks func(context.Context) error
+	// Ready says why no call may be made: what it was granted, or that it was made,
+	// could not be vouched for. Nil asks nobody.
+	Ready func(context.Context) error
 	// Trials ends the trials of new versions; nil lets them go on.
 	Trials Trials
 	// Rates are how often a person lets skills be called. Every one that fits a
@@ -267,6 +270,10 @@ func (r *Runner) Run(ctx context.Context, c Call) task.Result {
 // serve makes a call, records it and counts it. from is the run it is a part of.
 func (r *Runner) serve(ctx context.Context, c Call, p part, from *run) task.Result {
 	a := begin(c, p, from)
+	if err := r.ready(ctx, a); err != nil {
+		a.finish(err)
+		return a.result
+	}
 	a.finish(r.settle(ctx, a))
 	if c.Stage != nil { // a part of a call on a stage
 		return a.result
@@ -275,6 +282,15 @@ func (r *Runner) serve(ctx context.Context, c Call, p part, from *run) task.Resu
 	r.meter.count(a)
 	r.weigh(ctx, a)
 	return a.result
+}
+
+// ready says why a call may not be made. A part of another call is made when that
+// was.
+func (r *Runner) ready(ctx context.Context, a *run) error {
+	if r.settings.Ready == nil || a.from != nil || a.call.Stage != nil {
+		return nil
+	}
+	return r.settings.Ready(ctx)
 }
 
 // begin is a run that was not made yet.

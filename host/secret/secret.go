@@ -104,7 +104,7 @@ func (v *Vault) Set(ctx context.Context, name string, value []byte) error {
 // identity finds the identity to seal with, and makes one only when there is
 // nothing yet that a lost one could have sealed.
 func (v *Vault) identity(ctx context.Context) (*age.X25519Identity, error) {
-	id, err := v.key.load()
+	id, err := v.key.load(ctx)
 	if !errors.Is(err, ErrNoKey) {
 		return id, err
 	}
@@ -114,16 +114,23 @@ func (v *Vault) identity(ctx context.Context) (*age.X25519Identity, error) {
 	}
 	if len(infos) > 0 {
 		// Another process may have made both since the first look.
-		if id, err := v.key.load(); err == nil {
+		if id, err := v.key.load(ctx); err == nil {
 			return id, nil
 		}
 		return nil, fmt.Errorf("%w: restore it, or delete the %d secrets it sealed first", err, len(infos))
+	}
+	known, lerr := v.key.anchors.Load(ctx)
+	if lerr != nil {
+		return nil, lerr
+	}
+	if len(known.Anchors) > 0 {
+		return nil, fmt.Errorf("%w, and the home is known by it", err)
 	}
 	return v.key.create()
 }
 
 // Get returns the value of a secret. It fails with [ErrNotFound] or [ErrDamaged].
-func (v *Vault) Get(_ context.Context, name string) ([]byte, error) {
+func (v *Vault) Get(ctx context.Context, name string) ([]byte, error) {
 	if err := CheckName(name); err != nil {
 		return nil, err
 	}
@@ -134,7 +141,7 @@ func (v *Vault) Get(_ context.Context, name string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("get secret %s: %w", name, err)
 	}
-	id, err := v.key.load()
+	id, err := v.key.load(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("get secret %s: %w", name, err)
 	}
@@ -196,6 +203,9 @@ func (v *Vault) Delete(_ context.Context, name string) error {
 	}
 	return atomicfile.SyncDir(v.dir)
 }
+
+// File is the path of the file that has a secret, or would have it.
+func (v *Vault) File(name string) string { return v.path(name) }
 
 func (v *Vault) path(name string) string { return filepath.Join(v.dir, name+".age") }
 

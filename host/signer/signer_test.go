@@ -28,7 +28,7 @@ import (
 )
 
 func open(home string) *signer.Safe {
-	return signer.Open(filepath.Join(home, "signing"), secret.NewKey(home, secret.PlaceFile))
+	return signer.Open(filepath.Join(home, "signing"), secret.NewKey(secret.KeyOptions{Home: home, Place: secret.PlaceFile}))
 }
 
 func TestEnsureMakesOneKey(t *testing.T) {
