@@ -460,3 +460,33 @@ func TestRepairTakesAPerson(t *testing.T) {
 		}
 	})
 }
+
+// A backup of the store from before the home got another key is no reason to
+// doubt the key.
+func TestRestoredStoreSaysNothingOlder(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	lived(t, home, none{})
+	var backup bytes.Buffer
+	inHome(t, home, none{}, func(h *host.Host) {
+		if err := h.Backup(t.Context(), &backup); err != nil {
+			t.Fatal(err)
+		}
+	})
+	remove(t, home, "keys/audit.age")
+	inHome(t, home, none{}, func(h *host.Host) {
+		if _, err := h.RepairAudit(t.Context(), ada); err != nil {
+			t.Fatal(err)
+		}
+	})
+	inHome(t, home, none{}, func(h *host.Host) {
+		if _, err := h.Restore(t.Context(), &backup); err != nil {
+			t.Fatal(err)
+		}
+	})
+	inHome(t, home, none{}, func(h *host.Host) {
+		if res := call(t, h); !res.OK {
+			t.Error(res.Error)
+		}
+	})
+}

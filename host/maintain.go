@@ -176,5 +176,5 @@ func (h *Host) reopen(ctx context.Context) error {
 		return err
 	}
 	h.wire()
-	return nil
+	return h.SecretKey.Anchors().Refill(ctx)
 }

@@ -168,6 +168,27 @@ func (a *Anchors) UseShelf(s Shelf) {
 	a.shelf, a.known = s, nil
 }
 
+// Refill has the store say what the keyring and the marker say. A store that was
+// put back may say something older.
+func (a *Anchors) Refill(ctx context.Context) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.known = nil
+	marker, _ := a.fromMarker()
+	kept, err := a.fromKeyring(marker)
+	if errors.Is(err, ErrNoKeyring) {
+		kept, err = marker, nil
+	}
+	if err != nil || kept == nil || a.shelf == nil {
+		return err
+	}
+	b, err := kept.encode()
+	if err != nil {
+		return err
+	}
+	return a.shelf.Save(ctx, b)
+}
+
 // account is the name of a home's anchor in a keyring.
 func account(home string) string { return "home:" + home }
 
