@@ -243,7 +243,7 @@ func (t *terminal) importSet(ctx context.Context, c *cli.Context, h *host.Host) 
 		return fmt.Errorf("read set: %w", err)
 	}
 	defer f.Close()
-	r, err := skillset.NewReader(bufio.NewReader(f))
+	r, err := skillset.NewReader(f)
 	if err != nil {
 		return notASet(err)
 	}

@@ -232,24 +232,29 @@ func isHost(text string) bool {
 }
 
 // overlaps reports whether a denied address may be one of the host's. Ranges of
-// addresses may be anybody's.
+// addresses may be anybody's, and so may what is no host.
 func (d wassetteAddress) overlaps(host string) bool {
 	if d.Host == "" {
 		return d.CIDR != "" || d.Defaults
 	}
-	bare := func(text string) string {
-		_, rest, ok := strings.Cut(text, "://")
-		if !ok {
-			rest = text
-		}
-		rest = strings.ToLower(strings.TrimSuffix(rest, "/"))
-		if h, _, err := net.SplitHostPort(rest); err == nil {
-			rest = h
-		}
-		return strings.TrimLeft(rest, "*.")
+	a, b, ok := bareHost(host), bareHost(d.Host), isHost(withoutScheme(d.Host))
+	return !ok || a == b || a == "" || b == "" || strings.HasSuffix(a, "."+b) || strings.HasSuffix(b, "."+a) || strings.Contains(a+b, "*")
+}
+
+// bareHost is the name of a host without scheme, port, wildcard and the dot that ends a whole name, in lower case.
+func bareHost(text string) string {
+	name := strings.ToLower(withoutScheme(text))
+	if h, _, err := net.SplitHostPort(name); err == nil {
+		name = h
 	}
-	a, b := bare(host), bare(d.Host)
-	return a == b || a == "" || b == "" || strings.HasSuffix(a, "."+b) || strings.HasSuffix(b, "."+a) || strings.Contains(a+b, "*")
+	return strings.TrimRight(strings.TrimLeft(name, "*."), ".")
+}
+
+func withoutScheme(text string) string {
+	if _, rest, ok := strings.Cut(text, "://"); ok {
+		text = rest
+	}
+	return strings.TrimSuffix(text, "/")
 }
 
 func (i *importer) environment(keys []wassetteKey) {

@@ -82,6 +82,13 @@ func TestWassetteDeny(t *testing.T) {
 		{"network", "a.example", "a.example:8080", false},
 		{"network", "a.example", "*", false},
 		{"network", "a.example", "a*", false},
+		{"network", "a.example", "a.example.", false},
+		{"network", "a.example", "A.example.:443", false},
+		{"network", "a.example", "https://a.example./", false},
+		{"network", "a.example", "*.example.", false},
+		{"network", "a.example", "a.example/path", false},
+		{"network", "a.example", "user@a.example", false},
+		{"network", "a.example", "a.example?x", false},
 		{"network", "a.example", "b.example", true},
 		{"network", "xa.example", "a.example", true},
 	} {

@@ -13,6 +13,7 @@ package skillset
 
 import (
 	"archive/tar"
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -35,10 +36,11 @@ const version = 1
 
 // Bounds of what is read.
 const (
-	maxList   = 4 << 20   // bytes of set.json
-	maxSkills = 1000      // packages
-	maxFile   = 512 << 20 // bytes of one package as it is packed
-	listName  = "set.json"
+	maxList    = 4 << 20   // bytes of set.json
+	maxSkills  = 1000      // packages
+	maxPadding = 10 << 10  // zeros behind the end: tar writes records of so much
+	maxFile    = 512 << 20 // bytes of one package as it is packed
+	listName   = "set.json"
 )
 
 // A Set says what is in the file.
@@ -127,26 +129,60 @@ func put(t *tar.Writer, name string, content []byte) error {
 
 // A Reader reads a set.
 type Reader struct {
-	tar *tar.Reader
-	set Set
+	in    *bufio.Reader
+	tar   *tar.Reader
+	start func() error // goes back to the beginning
+	set   Set
 }
 
-// NewReader reads the list of a set. The error wraps [ErrMalformed], or is r's.
-func NewReader(r io.Reader) (*Reader, error) {
-	s := &Reader{tar: tar.NewReader(r)}
+// NewReader reads a set to its end, and goes back to its beginning: what a Reader
+// gives was found whole, and whoever installs one package after the other does not
+// stop half way because the set is damaged. The error wraps [ErrMalformed], or is
+// r's.
+func NewReader(r io.ReadSeeker) (*Reader, error) {
+	s := &Reader{}
+	s.start = func() error {
+		if _, err := r.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
+		s.in = bufio.NewReader(r)
+		s.tar = tar.NewReader(s.in)
+		return nil
+	}
+	if err := s.list(); err != nil {
+		return nil, err
+	}
+	for _, err := range s.All() {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return s, s.list()
+}
+
+// list reads the list, which is the first file.
+func (s *Reader) list() error {
+	if err := s.start(); err != nil {
+		return fmt.Errorf("read set: %w", err)
+	}
 	b, err := s.file(listName, maxList)
 	if err != nil {
-		return nil, fmt.Errorf("read set: %w", err)
+		return fmt.Errorf("read set: %w", err)
 	}
+	s.set = Set{}
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&s.set); err != nil {
-		return nil, fmt.Errorf("read set: %w: %s: %w", ErrMalformed, listName, err)
+	err = d.Decode(&s.set)
+	if err == nil && d.More() {
+		err = errors.New("something follows the list")
+	}
+	if err != nil {
+		return fmt.Errorf("read set: %w: %s: %w", ErrMalformed, listName, err)
 	}
 	if err := s.set.check(); err != nil {
-		return nil, fmt.Errorf("read set: %w: %w", ErrMalformed, err)
+		return fmt.Errorf("read set: %w: %w", ErrMalformed, err)
 	}
-	return s, nil
+	return nil
 }
 
 // check refuses lists that a person could be fooled by.
@@ -197,10 +233,26 @@ func (s *Reader) All() iter.Seq2[Content, error] {
 				return
 			}
 		}
-		if _, err := s.tar.Next(); !errors.Is(err, io.EOF) {
-			yield(Content{}, fmt.Errorf("read set: %w: something follows that is not listed", ErrMalformed))
+		if err := s.end(); err != nil {
+			yield(Content{}, fmt.Errorf("read set: %w", err))
 		}
 	}
+}
+
+// end makes sure that nothing follows what is listed but the zeros with which a
+// tar archive ends.
+func (s *Reader) end() error {
+	if _, err := s.tar.Next(); !errors.Is(err, io.EOF) {
+		return fmt.Errorf("%w: something follows that is not listed", ErrMalformed)
+	}
+	rest, err := io.ReadAll(io.LimitReader(s.in, maxPadding+1))
+	if err != nil {
+		return err
+	}
+	if len(rest) > maxPadding || len(bytes.Trim(rest, "\x00")) > 0 {
+		return fmt.Errorf("%w: something follows the end of the archive", ErrMalformed)
+	}
+	return nil
 }
 
 func (s *Reader) content(e Entry) (Content, error) {

@@ -193,3 +193,36 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// What stands behind the packages, or behind the archive, is found before the first package is given.
+func TestNothingFollowsASet(t *testing.T) {
+	t.Parallel()
+	_, whole := made(t)
+	body := whole[:len(whole)-1024]
+	member := func(h tar.Header) []byte {
+		var b bytes.Buffer
+		w := tar.NewWriter(&b)
+		if err := w.WriteHeader(&h); err != nil {
+			t.Fatal(err)
+		}
+		return append(bytes.Clone(body), append(b.Bytes(), make([]byte, 1024)...)...)
+	}
+	for name, b := range map[string][]byte{
+		"a path that climbs": member(tar.Header{Typeflag: tar.TypeReg, Name: "../../out/x"}),
+		"a link":             member(tar.Header{Typeflag: tar.TypeSymlink, Name: "l", Linkname: "/etc/passwd"}),
+		"a device":           member(tar.Header{Typeflag: tar.TypeChar, Name: "zero", Devmajor: 1, Devminor: 5}),
+		"a directory":        member(tar.Header{Typeflag: tar.TypeDir, Name: "d/"}),
+		"bytes":              append(bytes.Clone(whole), 'x'),
+		"bytes after zeros":  append(append(bytes.Clone(whole), make([]byte, 9000)...), 'x'),
+		"zeros without end":  append(bytes.Clone(whole), make([]byte, 1<<20)...),
+		"another set":        append(bytes.Clone(whole), whole...),
+		"cut":                whole[:len(whole)-3000],
+	} {
+		if _, err := skillset.NewReader(bytes.NewReader(b)); !errors.Is(err, skillset.ErrMalformed) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if all, err := read(append(bytes.Clone(whole), make([]byte, 8192)...)); err != nil || len(all) != 3 {
+		t.Errorf("padded as tar does: %d, %v", len(all), err)
+	}
+}

@@ -73,18 +73,40 @@ func (f *Fetcher) fetchPath(ctx context.Context, r Ref, o Options) (*Fetched, er
 // it is made of is on this machine, and nobody signed it as a package.
 func (f *Fetcher) fetchPlugin(ctx context.Context, r Ref, at string, o Options) (*Fetched, error) {
 	p, err := adopt.Extism(ctx, r.Path, func(ctx context.Context, address string, digest manifests.Digest) ([]byte, error) {
-		client, err := f.client(address, o)
+		client, err := f.clientOfStranger(address)
 		if err != nil {
 			return nil, err
 		}
-		return transfer.Downloads{}.Get(ctx, transfer.Blob{Digest: string(digest), Size: -1, Max: bundle.MaxFileBytes}, func(ctx context.Context, offset int64) (*http.Response, error) {
+		b, err := transfer.Downloads{}.Get(ctx, transfer.Blob{Digest: string(digest), Size: -1, Max: bundle.MaxFileBytes}, func(ctx context.Context, offset int64) (*http.Response, error) {
 			return get(ctx, client, address, offset)
 		}, counterOf(o.Progress))
+		if errors.Is(err, transfer.ErrRedirect) {
+			return nil, task.Errorf(task.KindDenied, "the module is at %s, which a manifest may not have fetched: %w", address, err).WithHint(byPath)
+		}
+		return b, err
 	})
 	if err != nil {
 		return nil, err
 	}
 	return &Fetched{Package: p.Package, Kind: KindDirectory, Source: at, Place: at, Notes: p.Notes}, nil
+}
+
+// byPath is the way out where an address in a manifest is not fetched: whoever
+// downloads it has looked at where it is.
+const byPath = `download it if you trust that place, and write "path" instead of "url"`
+
+// clientOfStranger is the client for an address that is not the word of a person
+// but of a manifest: it could be that of a service on this machine, or in its
+// network. Only public addresses are fetched, over HTTPS.
+func (f *Fetcher) clientOfStranger(address string) (*http.Client, error) {
+	u, err := parseAddress(address)
+	switch {
+	case err != nil:
+		return nil, task.Errorf(task.KindUsage, "the address of the module is none that is fetched: %w", err).WithHint(byPath)
+	case u.Scheme != "https":
+		return nil, task.Errorf(task.KindDenied, "the module is at %s, and an address in a manifest needs https", address).WithHint(byPath)
+	}
+	return f.clientFor(transfer.Place{Host: u.Host, Public: true}), nil
 }
 
 // counterOf tells how much came of something whose length is not known.

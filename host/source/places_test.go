@@ -12,6 +12,7 @@ import (
 	"io"
 	"io/fs"
 	"log"
+	"net"
 	"net/http"
 	"net/http/cgi"
 	"net/http/httptest"
@@ -19,6 +20,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/skillet-run/skillet/host/source"
@@ -299,4 +301,48 @@ func TestLogin(t *testing.T) {
 	}
 	_, err = l.fetch.HostOf("ada@h.example")
 	refused(t, err, task.KindUsage, source.ErrRef)
+}
+
+// The address in an Extism manifest is a stranger's: nothing on this machine or in its network is connected to, nor
+// anything without TLS.
+func TestManifestsReachPublicPlacesOnly(t *testing.T) {
+	t.Parallel()
+	var hits atomic.Int32
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ln.Close() })
+	go func() {
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			hits.Add(1)
+			c.Close()
+		}
+	}()
+	_, port, _ := net.SplitHostPort(ln.Addr().String())
+	l := labAt(t, "127.0.0.1:1")
+	dir := t.TempDir()
+	for address, kind := range map[string]task.Kind{
+		"http://127.0.0.1:" + port + "/x.wasm": task.KindDenied, "https://127.0.0.1:" + port + "/x.wasm": task.KindDenied,
+		"https://localhost:" + port + "/": task.KindDenied, "https://[::1]:" + port + "/": task.KindDenied, "https://[::ffff:127.0.0.1]:" + port + "/": task.KindDenied,
+		"https://169.254.169.254/latest": task.KindDenied, "https://10.0.0.1/": task.KindDenied, "https://0.0.0.0:" + port + "/": task.KindDenied,
+		"http://example.com/x.wasm": task.KindDenied, "https://a:b@example.com/x.wasm": task.KindUsage, "file:///etc/passwd": task.KindDenied,
+		"ftp://example.com/": task.KindDenied, "example.com/x.wasm": task.KindUsage,
+	} {
+		writeTree(t, dir, map[string][]byte{"plug.json": fmt.Appendf(nil, `{"wasm":[{"url":%q}]}`, address)})
+		for _, plain := range []bool{false, true} {
+			_, err := l.fetch.Fetch(t.Context(), l.ref(dir+"/plug.json"), source.Options{PlainHTTP: plain})
+			var e *task.Error
+			if !errors.As(err, &e) || e.Kind != kind || !strings.Contains(e.Hint, `write "path"`) {
+				t.Errorf("%s: %v %+v", address, err, e)
+			}
+		}
+	}
+	if n := hits.Load(); n != 0 {
+		t.Errorf("%d connections were made", n)
+	}
 }

@@ -44,6 +44,9 @@ type Place struct {
 	Host string
 	// PlainHTTP says that the place is reached without TLS.
 	PlainHTTP bool
+	// Public says that the place itself, too, is reached only over HTTPS at a public
+	// address: a stranger named it.
+	Public bool
 	// Redirects are the HOST[:PORT]s requests may be led to, besides the place
 	// itself and public addresses over HTTPS.
 	Redirects []string
@@ -177,11 +180,11 @@ func (g *guide) once(req *http.Request) (*http.Response, error) {
 func (g *guide) way(req *http.Request) (http.RoundTripper, error) {
 	u := req.URL
 	switch {
-	case u.Host == g.place.Host && u.Scheme == g.place.Scheme(), slices.Contains(g.place.Redirects, u.Host):
+	case !g.place.Public && u.Host == g.place.Host && u.Scheme == g.place.Scheme(), slices.Contains(g.place.Redirects, u.Host):
 		return g.near, nil
 	case u.Scheme != "https":
 		return nil, fmt.Errorf("%w: to %s, without TLS", ErrRedirect, shown(u))
-	case !g.place.local() && (Loopback(u.Host) || literal(u.Host)):
+	case (g.place.Public || !g.place.local()) && (Loopback(u.Host) || literal(u.Host)):
 		return nil, fmt.Errorf("%w: to %s, which is no public host", ErrRedirect, shown(u))
 	}
 	if proxy, err := http.ProxyFromEnvironment(req); err == nil && proxy != nil {
