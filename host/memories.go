@@ -67,7 +67,7 @@ func (h *Host) embedder(ctx context.Context, name string) (memory.Embedder, erro
 
 func memorySettings(s config.Memory) memory.Settings {
 	return memory.Settings{
-		MaxRecords: s.MaxRecords,
+		MaxRecords: s.MaxRecords, Hybrid: s.Embedder == hashingEmbedder,
 		Consolidation: memory.Consolidation{
 			Records: s.ConsolidateAfterCount, Every: time.Duration(s.ConsolidateAfterHours * float64(time.Hour)),
 		},

@@ -27,7 +27,7 @@ func (t *terminal) memoryCommand() *cli.Command {
 			"  skillet memory list --area solutions --since 7d",
 		Subcommands: []*cli.Command{
 			t.memoryAdd(), t.memorySearch(), t.memoryList(), t.memoryShow(), t.memoryRemove(),
-			t.memoryStats(), t.memoryConsolidate(), t.memoryExport(), t.memoryImport(),
+			t.memoryStats(), t.memoryReindex(), t.memoryConsolidate(), t.memoryExport(), t.memoryImport(),
 		},
 	}
 }
@@ -201,6 +201,9 @@ func (t *terminal) searchMemory(ctx context.Context, c *cli.Context, m *memory.M
 		Text: args[0], Filter: f, Limit: c.Int("limit"), Order: orders[c.String("by")], MinRelevance: c.Float64("min-relevance"), Quiet: c.Bool("quiet"),
 	})
 	if err != nil {
+		return err
+	}
+	if err := t.noteWaiting(ctx, m); err != nil {
 		return err
 	}
 	return t.answer(append([]memory.Match{}, found...), func() {

@@ -12,6 +12,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/urfave/cli/v2"
 
@@ -123,6 +124,57 @@ func (t *terminal) memoryConsolidate() *cli.Command {
 			})
 		}),
 	}
+}
+
+// reindexed is what --json prints of memory reindex.
+type reindexed struct {
+	Embedder string `json:"embedder"`
+	// Made is how many embeddings were missing and are there now, Waiting how many
+	// still are missing.
+	Made    int `json:"made"`
+	Waiting int `json:"waiting"`
+}
+
+func (t *terminal) memoryReindex() *cli.Command {
+	return &cli.Command{
+		Name:  "reindex",
+		Usage: "make the embeddings that are missing, after another embedder was set",
+		Description: "A memory without an embedding of the setting memory.embedder is found by its words only.\n" +
+			"Every command that opens the memory makes some of them; this one makes all. What was\n" +
+			"made stays when it is interrupted, and the next one goes on.\n\n" +
+			"Examples:\n  skillet config set memory.embedder minilm/all-MiniLM-L6-v2 --yes\n  skillet memory reindex\n  skillet memory reindex --json",
+		Action: t.withMemory(func(ctx context.Context, _ *cli.Context, m *memory.Memory) error {
+			before, err := m.Stats(ctx)
+			if err != nil {
+				return err
+			}
+			var made atomic.Int64
+			done := t.waitingFor(func() string {
+				return fmt.Sprintf("embedding: %d of %s", made.Load(), count(before.Waiting, "memory record"))
+			})
+			_, failed := m.Embed(ctx, func(n int) { made.Store(int64(n)) })
+			done()
+			after, err := m.Stats(context.WithoutCancel(ctx))
+			if err != nil {
+				return err
+			}
+			out := reindexed{after.Embedder, before.Waiting - after.Waiting, after.Waiting}
+			if failed != nil {
+				return task.Wrap(task.AsError(failed).Kind, failed).WithHint("%s made, %d still wait: run it again to go on", count(out.Made, "embedding"), out.Waiting)
+			}
+			return t.answer(out, func() { t.say("%s made by %s", count(out.Made, "embedding"), plain(out.Embedder)) })
+		}),
+	}
+}
+
+// noteWaiting says that not all memories are found by what they mean.
+func (t *terminal) noteWaiting(ctx context.Context, m *memory.Memory) error {
+	s, err := m.Stats(ctx)
+	if err == nil && s.Waiting > 0 && !t.json {
+		t.note("%d of %s have no embedding of %s yet, and are found by their words only; `skillet memory reindex` makes them",
+			s.Waiting, count(s.Records, "memory record"), plain(s.Embedder))
+	}
+	return err
 }
 
 // waitingFor is [terminal.waiting] for what changes meanwhile.

@@ -27,7 +27,7 @@ const (
 type Importance struct {
 	Recency   float64 `json:"recency"`   // 1 when it was just written, half after each HalfLife
 	Success   float64 `json:"success"`   // 1, or 0.3 for what failed
-	Relevance float64 `json:"relevance"` // the cosine to the query; 0 without one, and when it is below
+	Relevance float64 `json:"relevance"` // the cosine to the query, or with [Settings].Hybrid its mean with [Match].TextScore; at least 0
 	Frequency float64 `json:"frequency"` // retrievals, of ten
 	// Total is 0.25 Recency + 0.30 Success + 0.35 Relevance + 0.10 Frequency.
 	Total float64 `json:"total"`

@@ -257,17 +257,36 @@ func (m *Memory) announceShard(ctx context.Context, x int) error {
 // embedBatch is how many texts an embedder is given at once.
 const embedBatch = 32
 
-// Embed makes the embeddings that are missing, and returns how many. It is done in
-// the background, too; this is for who wants to wait.
-func (m *Memory) Embed(ctx context.Context) (made int, err error) {
+// Embed makes the embeddings that are missing, oldest record first, and returns how
+// many. It is done in the background, too; this is for who wants to wait. progress
+// is told how many were made so far; it may be nil.
+func (m *Memory) Embed(ctx context.Context, progress func(made int)) (made int, err error) {
 	waiting := m.catalog.pick(func(_ string, h *head) bool { return !h.embedded }, oldestFirst)
 	for batch := range slices.Chunk(waiting, embedBatch) {
-		n, err := m.embedBatch(ctx, batch)
+		n, err := m.embedMissing(ctx, batch)
 		if made += n; err != nil {
 			return made, fmt.Errorf("embed memories: %w", err)
 		}
+		if progress != nil {
+			progress(made)
+		}
 	}
 	return made, nil
+}
+
+// embedMissing embeds those of a batch that nobody else has embedded meanwhile: the
+// work in the background and who waits for it must not do it twice.
+func (m *Memory) embedMissing(ctx context.Context, batch []named) (made int, err error) {
+	m.embedding.Lock()
+	defer m.embedding.Unlock()
+	batch = slices.DeleteFunc(slices.Clone(batch), func(b named) bool {
+		h, known := m.catalog.get(b.id)
+		return !known || h.embedded
+	})
+	if len(batch) == 0 || ctx.Err() != nil {
+		return 0, ctx.Err()
+	}
+	return m.embedBatch(ctx, batch)
 }
 
 func (m *Memory) embedBatch(ctx context.Context, batch []named) (made int, err error) {
@@ -337,7 +356,7 @@ func (m *Memory) embedLater(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		if _, err := m.Embed(ctx); err != nil && ctx.Err() == nil {
+		if _, err := m.Embed(ctx, nil); err != nil && ctx.Err() == nil {
 			m.log.Warn("memories are found by their words only", "err", err, "again", m.settings.Retry)
 			again.Reset(m.settings.Retry)
 		}

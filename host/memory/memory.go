@@ -82,6 +82,10 @@ type Settings struct {
 	Consolidation Consolidation
 	// Summarizer shortens what is merged; nil means [Extractive].
 	Summarizer Summarizer
+	// Hybrid has the relevance of a record be the mean of the cosine and of how well
+	// its words fit: for an embedder that knows no meaning, whose cosine is a poorer
+	// count of common words than the text index has.
+	Hybrid bool
 	// Flush is how long counts of what was found stay in memory before they are
 	// stored; a crash forgets those. Zero means a second.
 	Flush time.Duration
@@ -104,6 +108,8 @@ type Memory struct {
 	words   *text.Index
 	catalog *catalog
 	shards  [shardCount]shard
+
+	embedding sync.Mutex // held while a batch of missing embeddings is made
 
 	stop    context.CancelFunc
 	running sync.WaitGroup

@@ -327,6 +327,47 @@ func TestEmbeddingsAreMadeAgain(t *testing.T) {
 	})
 }
 
+// All that is missing is made once, however many ask for it, and who waits sees how
+// far it is. Until then a record without an embedding is not behind those with one.
+func TestReindex(t *testing.T) {
+	s := newStore(t)
+	m := open(t, s, &model{Embedder: hashing.New(64), name: "one"}, Settings{})
+	var drafts []Draft
+	for i := range 5 * embedBatch {
+		drafts = append(drafts, Draft{Text: fmt.Sprintf("note %d about something else", i)})
+	}
+	add(t, m, drafts...)
+	add(t, m, Draft{Text: "The release needs a signed tag."})
+	m.Close()
+
+	e := &model{Embedder: hashing.New(64), name: "two"}
+	e.fails.Store(true)
+	m = open(t, s, e, Settings{})
+	if got := search(t, m, Query{Text: "which tag does the release need?", Limit: 1}); len(got) != 1 || got[0].Text != "The release needs a signed tag." {
+		t.Errorf("while nothing is embedded: %+v", got)
+	}
+	e.fails.Store(false)
+	var seen []int
+	var all sync.WaitGroup
+	for range 3 {
+		all.Go(func() {
+			if _, err := m.Embed(t.Context(), nil); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	if _, err := m.Embed(t.Context(), func(made int) { seen = append(seen, made) }); err != nil {
+		t.Fatal(err)
+	}
+	all.Wait()
+	if n := e.calls.Load(); n != int64(len(drafts))+1 {
+		t.Errorf("%d embeddings were made of %d records", n, len(drafts)+1)
+	}
+	if st, err := m.Stats(t.Context()); err != nil || st.Waiting != 0 || len(seen) != 6 || !slices.IsSorted(seen) {
+		t.Errorf("%d wait, %v; progress %v", st.Waiting, err, seen)
+	}
+}
+
 // While the embedder fails, everything goes on by words; later it is made good.
 func TestEmbedderFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -337,7 +378,7 @@ func TestEmbedderFails(t *testing.T) {
 		if got := search(t, m, Query{Text: "words"}); len(got) != 1 || got[0].ID != r.ID || got[0].VectorRank != 0 || got[0].TextRank != 1 {
 			t.Errorf("%+v", got)
 		}
-		if _, err := m.Embed(t.Context()); err == nil {
+		if _, err := m.Embed(t.Context(), nil); err == nil {
 			t.Error("no error")
 		}
 		e.fails.Store(false)

@@ -61,6 +61,8 @@ type Match struct {
 	// VectorRank and TextRank are these; zero when it was not found that way.
 	VectorRank int `json:"vector_rank,omitempty"`
 	TextRank   int `json:"text_rank,omitempty"`
+	// TextScore is how well its words fit, as a part of the best that was found: 0 to 1.
+	TextScore float64 `json:"text_score,omitempty"`
 }
 
 func (q *Query) check() error {
@@ -128,7 +130,8 @@ func fuse(near []vector.Hit, words []text.Hit) []Match {
 		match(h.ID).VectorRank = i + 1
 	}
 	for i, h := range words {
-		match(h.ID).TextRank = i + 1
+		found := match(h.ID)
+		found.TextRank, found.TextScore = i+1, h.Score/words[0].Score
 	}
 	all := make([]Match, 0, len(byID))
 	for _, found := range byID {
@@ -166,13 +169,23 @@ func (m *Memory) weigh(all []Match, query []float32, q *Query) []Match {
 		if float64(relevance) < q.MinRelevance && a.TextRank == 0 {
 			continue
 		}
-		a.Importance = h.importance(float64(relevance))
+		a.Importance = h.importance(m.relevance(float64(relevance), a.TextScore, h.embedded))
 		kept = append(kept, a)
 	}
 	if q.Order == ByImportance {
 		slices.SortFunc(kept, byImportance)
 	}
 	return kept
+}
+
+// relevance is the cosine between a record and a query. Words count as much where
+// the cosine says little: with an embedder that knows no meaning, and for a record
+// that has no embedding yet.
+func (m *Memory) relevance(cosine, words float64, embedded bool) float64 {
+	if embedded && !m.settings.Hybrid {
+		return cosine
+	}
+	return (max(0, cosine) + words) / 2
 }
 
 // fill reads the first records of a list; one that was deleted meanwhile is left out.
