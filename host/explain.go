@@ -61,7 +61,7 @@ var meanings = []struct {
 	{bundle.ErrNoManifest, task.KindUsage, "a package has a skill.json, skill.yaml or SKILL.md"},
 	{bundle.ErrUnsafe, task.KindVerification, "get the package from its author again, packed by `skillet pack`"},
 	{bundle.ErrDamaged, task.KindVerification, "get the package from its author again"},
-	{bundle.ErrNoModule, task.KindUsage, "build the module first, where \"command\" says it is"},
+	{bundle.ErrNoModule, task.KindUsage, "build the module first, where \"command\" says it is: `skillet build DIR`"},
 	{bundle.ErrTooLarge, task.KindVerification, "leave out what the skill does not need"},
 	{context.Canceled, task.KindInternal, "it was interrupted; nothing is half done"},
 	{context.DeadlineExceeded, task.KindLimit, "another command may hold the home; try again, or raise lock_wait_seconds"},

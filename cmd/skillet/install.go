@@ -217,7 +217,7 @@ func openPackage(path string) (*bundle.Package, error) {
 	case errors.Is(err, bundle.ErrDamaged):
 		return nil, task.Wrap(task.KindVerification, err).WithHint("it is no package, or one that was damaged on its way: get it again")
 	case errors.Is(err, bundle.ErrNoModule):
-		return nil, task.Wrap(task.KindUsage, err).WithHint("build the module first, where \"command\" says it is")
+		return nil, task.Wrap(task.KindUsage, err).WithHint("build the module first, where \"command\" says it is: `skillet build DIR`")
 	}
 	return p, err
 }

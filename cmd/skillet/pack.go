@@ -167,7 +167,7 @@ func packable(dir string) error {
 	}
 	_, err := bundle.ReadDir(dir)
 	if errors.Is(err, bundle.ErrNoModule) {
-		return task.Wrap(task.KindUsage, err).WithHint("build the module first, where \"command\" says it is")
+		return task.Wrap(task.KindUsage, err).WithHint("build the module first, where \"command\" says it is: `skillet build DIR`")
 	}
 	return err
 }

@@ -243,6 +243,10 @@ func (t *terminal) importSet(ctx context.Context, c *cli.Context, h *host.Host) 
 		return fmt.Errorf("read set: %w", err)
 	}
 	defer f.Close()
+	if st, err := f.Stat(); err == nil && st.IsDir() {
+		return task.Errorf(task.KindUsage, "read set: %s is a directory, not a set", args[0]).
+			WithHint("`skillet export FILE` makes a set; `skillet install %s` installs what is in a directory", args[0])
+	}
 	r, err := skillset.NewReader(f)
 	if err != nil {
 		return notASet(err)

@@ -55,10 +55,13 @@ func imports(t *testing.T, wasm []byte) []string {
 	return slices.Compact(names)
 }
 
+// permissionOf is what the manifest lacks for each function of the module but one.
+var permissionOf = map[string]string{"http_request": "network", "kv_get": "kv"}
+
 func TestWhatIsDroppedIsRefused(t *testing.T) {
 	t.Parallel()
 	wasm := asking(t)
-	narrowed, err := Imports(wasm, func(name string) bool { return name == "fs_read" })
+	narrowed, err := Imports(wasm, func(name string) string { return permissionOf[name] })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +69,7 @@ func TestWhatIsDroppedIsRefused(t *testing.T) {
 	if got := imports(t, narrowed); !slices.Equal(got, want) {
 		t.Errorf("it imports %q", got)
 	}
-	again, err := Imports(wasm, func(name string) bool { return name == "fs_read" })
+	again, err := Imports(wasm, func(name string) string { return permissionOf[name] })
 	if err != nil || !bytes.Equal(again, narrowed) {
 		t.Errorf("the second time it is another module: %v", err)
 	}
@@ -89,8 +92,8 @@ func TestWhatIsDroppedIsRefused(t *testing.T) {
 		}
 		return string(got.Output)
 	}
-	http := `{"error":{"kind":"denied","message":"http_request: the manifest does not ask for it"}}`
-	kv := strings.Replace(http, "http_request", "kv_get", 1)
+	http := `{"error":{"kind":"denied","message":"http_request: the manifest does not ask for it; add network under security.permissions, and build again"}}`
+	kv := strings.NewReplacer("http_request", "kv_get", "add network", "add kv").Replace(http)
 	if got := strings.TrimRight(call("http"), " "); got != http {
 		t.Errorf("http: %q", got)
 	}
@@ -109,11 +112,11 @@ func TestWhatIsDroppedIsRefused(t *testing.T) {
 func TestNothingToDrop(t *testing.T) {
 	t.Parallel()
 	wasm := asking(t)
-	got, err := Imports(wasm, func(string) bool { return true })
+	got, err := Imports(wasm, func(string) string { return "" })
 	if err != nil || !bytes.Equal(got, wasm) {
 		t.Errorf("it was changed: %v", err)
 	}
-	if _, err := Imports([]byte("no module"), func(string) bool { return false }); err == nil {
+	if _, err := Imports([]byte("no module"), func(string) string { return "kv" }); err == nil {
 		t.Error("it is taken for a module")
 	}
 }

@@ -135,17 +135,17 @@ func isInterpreter(man *manifests.Manifest, m *wasmbin.Module) bool {
 	return len(man.Provides) > 0 && starts && loads
 }
 
-// Wanted reports whether a module whose manifest asks for p may import a function
-// of skillet:host/v1.
-func Wanted(p manifests.Permissions, name string) bool {
+// Lacks returns the field of the manifest without which a module whose manifest asks
+// for p may not import a function of skillet:host/v1; "" for one that it may.
+func Lacks(p manifests.Permissions, name string) string {
 	for _, r := range importRules {
 		for _, prefix := range r.needs {
 			if strings.HasPrefix("skillet:host/v1:"+name, prefix) && !p.AsksFor(r.asked) {
-				return false
+				return r.permission
 			}
 		}
 	}
-	return true
+	return ""
 }
 
 // checkImports applies the table.

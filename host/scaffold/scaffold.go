@@ -116,6 +116,9 @@ func Write(o Order) ([]string, error) {
 	if err := o.free(names); err != nil {
 		return nil, err
 	}
+	if st, err := os.Stat(o.Dir); err == nil && !st.IsDir() || err != nil && isThere(os.Lstat(o.Dir)) {
+		return nil, inTheWay(o.Dir, "it is no directory")
+	}
 	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
 		return nil, fmt.Errorf("make %s: %w", o.Dir, err)
 	}
@@ -124,6 +127,11 @@ func Write(o Order) ([]string, error) {
 		return nil, fmt.Errorf("make %s: %w", o.Dir, err)
 	}
 	defer root.Close()
+	for _, name := range names {
+		if err := unblocked(root, name); err != nil {
+			return nil, fmt.Errorf("make %s: %w", o.Name, err)
+		}
+	}
 	for _, name := range names {
 		if err := o.put(root, name, files[name]); err != nil {
 			return nil, fmt.Errorf("write %s: %w", filepath.Join(o.Dir, name), err)
@@ -149,6 +157,26 @@ func (o Order) put(root *os.Root, name string, content []byte) error {
 	_, err = f.Write(content)
 	return errors.Join(err, f.Close())
 }
+
+// unblocked refuses to write through a link, or into what is no file: it may be outside of
+// the directory.
+func unblocked(root *os.Root, name string) error {
+	for at := path.Dir(name); at != "."; at = path.Dir(at) {
+		if st, err := root.Lstat(at); err == nil && !st.IsDir() {
+			return inTheWay(at, "it is no directory")
+		}
+	}
+	if st, err := root.Lstat(name); err == nil && !st.Mode().IsRegular() {
+		return inTheWay(name, "it is no file")
+	}
+	return nil
+}
+
+func inTheWay(at, why string) error {
+	return task.Errorf(task.KindUsage, "%s is in the way: %s", at, why).WithHint("remove it, or choose another directory with --dir")
+}
+
+func isThere(_ os.FileInfo, err error) bool { return err == nil }
 
 // free makes sure that no file is in the way.
 func (o Order) free(names []string) error {

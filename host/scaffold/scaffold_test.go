@@ -2,6 +2,7 @@ package scaffold
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -112,11 +113,34 @@ func TestALinkLeadsNowhere(t *testing.T) {
 	if err := os.Symlink(elsewhere, filepath.Join(dir, "tests")); err != nil {
 		t.Skip(err)
 	}
-	if _, err := Write(Order{Dir: dir, Name: "x", Language: toolchain.WASI, Force: true}); err == nil {
-		t.Error("it wrote through a link")
+	refused := func(dir, what string) {
+		t.Helper()
+		_, err := Write(Order{Dir: dir, Name: "x", Language: toolchain.WASI, Force: true})
+		if e := wantKind(t, err, task.KindUsage); !strings.Contains(e.Message, what+" is in the way") {
+			t.Errorf("%s", e.Message)
+		}
+		if entries, _ := os.ReadDir(elsewhere); len(entries) > 0 {
+			t.Errorf("%v", entries)
+		}
 	}
-	if entries, _ := os.ReadDir(elsewhere); len(entries) > 0 {
-		t.Errorf("%v", entries)
+	refused(dir, "tests")
+	if entries, _ := os.ReadDir(dir); len(entries) != 1 {
+		t.Errorf("it wrote something first: %v", entries)
+	}
+	other := t.TempDir()
+	if err := os.Symlink(filepath.Join(elsewhere, "x"), filepath.Join(other, "README.md")); err != nil {
+		t.Fatal(err)
+	}
+	refused(other, "README.md")
+	file, dangling, link := filepath.Join(other, "file"), filepath.Join(other, "dangling"), filepath.Join(other, "link")
+	empty := t.TempDir()
+	if err := errors.Join(os.WriteFile(file, nil, 0o644), os.Symlink(filepath.Join(elsewhere, "x"), dangling), os.Symlink(empty, link)); err != nil {
+		t.Fatal(err)
+	}
+	refused(file, file)
+	refused(dangling, dangling)
+	if _, err := Write(Order{Dir: link, Name: "x", Language: toolchain.WASI}); err != nil { // a directory by another name
+		t.Error(err)
 	}
 }
 

@@ -187,7 +187,7 @@ func (f *Fetcher) explain(what string, r Ref, err error) error {
 		{bundle.ErrTooLarge, task.KindVerification, "it is larger than any package this host accepts"},
 		{bundle.ErrUnsafe, task.KindVerification, "get the package from its author again, packed by `skillet pack`"},
 		{bundle.ErrDamaged, task.KindVerification, "it is no package, or one that was damaged on its way: get it again"},
-		{bundle.ErrNoModule, task.KindUsage, "build the module first, where \"command\" says it is"},
+		{bundle.ErrNoModule, task.KindUsage, "build the module first, where \"command\" says it is: `skillet build DIR`"},
 	} {
 		if errors.Is(err, m.is) {
 			return task.Wrap(m.kind, fmt.Errorf("%s: %w", what, err)).WithHint("%s", m.hint)

@@ -2,6 +2,7 @@ package toolchain
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -141,7 +142,7 @@ func (p Project) script(ctx context.Context, s Settings) ([]byte, error) {
 
 func (p Project) compile(ctx context.Context, s Settings) ([]byte, error) {
 	t, f := find(ctx, p.Language, p.Dir, s)
-	if err := t.Missing(); err != nil {
+	if err := cmp.Or(ctx.Err(), t.Missing()); err != nil { // a program that was ended is not missing
 		return nil, err
 	}
 	tmp, err := os.MkdirTemp("", "skillet-build-")
@@ -180,7 +181,7 @@ func (p Project) Test(ctx context.Context, s Settings) error {
 			WithHint("leave unit_tests out of the manifest; cases in tests/ are run in every language")
 	}
 	t, f := find(ctx, p.Language, p.Dir, s)
-	if err := t.Missing(); err != nil {
+	if err := cmp.Or(ctx.Err(), t.Missing()); err != nil { // a program that was ended is not missing
 		return err
 	}
 	for _, st := range r.test(f) {

@@ -95,3 +95,19 @@ func FuzzCurrent(f *testing.F) {
 		}
 	})
 }
+
+// A compiler that was ended while it was asked for its version is not missing.
+func TestBuildIsCancelled(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, text := range map[string]string{"go.mod": "module x\n", "main.go": "package main\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := toolchain.Build(ctx, dir, toolchain.Settings{Environ: os.Environ()}); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
