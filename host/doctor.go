@@ -22,6 +22,8 @@ import (
 type Check struct {
 	Name   string `json:"name"`
 	Detail string `json:"detail,omitempty"`
+	// Warnings are what somebody should look at, though nothing is wrong.
+	Warnings []string `json:"warnings,omitempty"`
 	// Error is nil when all is well.
 	Error *task.Error `json:"error,omitempty"`
 }
@@ -56,7 +58,11 @@ func Diagnose(ctx context.Context, o Options) []Check {
 		{"sandbox", h.checkSandbox},
 	} {
 		detail, err := c.look(ctx)
-		checks = append(checks, Check{c.name, detail, Explain(err)})
+		check := Check{Name: c.name, Detail: detail, Error: Explain(err)}
+		if c.name == "policies" {
+			check.Warnings = h.policyWarnings()
+		}
+		checks = append(checks, check)
 	}
 	if err := h.Close(ctx); err != nil {
 		checks = append(checks, Check{Name: "close", Error: Explain(err)})

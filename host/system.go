@@ -2,9 +2,7 @@ package host
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -12,6 +10,7 @@ import (
 	"github.com/skillet-run/skillet/host/config"
 	"github.com/skillet-run/skillet/host/runner"
 	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/internal/absent"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/policies"
 )
@@ -59,11 +58,12 @@ func (h *Host) checkSystem() error {
 	}
 	for _, path := range []string{h.system, filepath.Join(h.system, policies.MaximumFile), filepath.Join(h.system, "policies")} {
 		st, err := os.Stat(path)
-		if errors.Is(err, fs.ErrNotExist) {
+		if absent.Is(err, path) {
 			continue
 		}
 		if err != nil {
-			return fmt.Errorf("look at the administrator's bounds: %w", err)
+			return task.Errorf(task.KindUsage, "look at the administrator's bounds: %w", err).
+				WithHint("its administrator has to correct it, or take it away: without it nobody knows what is allowed")
 		}
 		if st.Mode().Perm()&0o022 != 0 {
 			return task.Errorf(task.KindVerification, "%s can be changed by others than its owner (mode %o)", path, st.Mode().Perm()).
@@ -106,6 +106,15 @@ func (h *Host) checkPolicies(context.Context) (string, error) {
 		detail += ", within " + filepath.Join(h.system, policies.MaximumFile)
 	}
 	return detail, nil
+}
+
+// policyWarnings are what the authors of policies should know, for [Diagnose].
+func (h *Host) policyWarnings() []string {
+	var all []string
+	for _, w := range h.Policies.Warnings() {
+		all = append(all, w.String())
+	}
+	return all
 }
 
 // rates are how often skills may be called, as the runner takes them.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/skillet-run/skillet/internal/strictjson"
 	"github.com/skillet-run/skillet/policies/capability"
 )
 
@@ -63,7 +64,7 @@ type Outcome struct {
 func ReadCases(path string) (map[string][]Case, error) {
 	st, err := os.Stat(path)
 	if err != nil {
-		return nil, &LoadError{File: path, Message: causeOf(err), Err: err}
+		return nil, unreadable(path, err)
 	}
 	files := []string{path}
 	if st.IsDir() {
@@ -75,7 +76,7 @@ func ReadCases(path string) (map[string][]Case, error) {
 	for _, file := range files {
 		text, err := readFile(os.DirFS(filepath.Dir(file)), filepath.Base(file))
 		if err != nil {
-			return nil, &LoadError{File: file, Message: causeOf(err), Err: err}
+			return nil, unreadable(file, err)
 		}
 		if all[file], err = parseCases(text); err != nil {
 			return nil, &LoadError{File: file, Message: err.Error(), Err: err}
@@ -88,7 +89,7 @@ func parseCases(text []byte) ([]Case, error) {
 	var file struct {
 		Cases []Case `json:"cases"`
 	}
-	if err := decode(text, &file); err != nil {
+	if err := strictjson.Unmarshal(text, &file); err != nil {
 		return nil, err
 	}
 	if len(file.Cases) == 0 {

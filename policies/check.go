@@ -35,6 +35,7 @@ type loader struct {
 	policies  []*policy
 	byID      map[cedar.PolicyID]*policy
 	problems  []error
+	passed    []Warning
 }
 
 func newLoader() (*loader, error) {
@@ -70,8 +71,21 @@ func (l *loader) addText(file string, text []byte) {
 		}}
 		if message := l.add(p); message != "" {
 			l.problem(&LoadError{File: file, Line: p.Line, Message: message})
+			continue
+		}
+		for _, m := range p.mismatches() {
+			l.problem(&LoadError{File: file, Line: p.lineOf(m.text), Message: m.message})
 		}
 	}
+}
+
+// lineOf is the line on which a policy names something.
+func (p *policy) lineOf(text string) int {
+	before, _, found := strings.Cut(p.Text, text)
+	if !found { // written in another way
+		return p.Line
+	}
+	return p.Line + strings.Count(before, "\n")
 }
 
 // add checks one policy and adds it, or says what is wrong with it.

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	cedar "github.com/cedar-policy/cedar-go"
+
+	"github.com/skillet-run/skillet/internal/absent"
 )
 
 // MaxFileBytes is the size of the largest policy file that Load reads. Cedar's
@@ -29,6 +31,7 @@ type Set struct {
 	byID     map[cedar.PolicyID]*policy
 	index    index
 	maximum  *Maximum // nil for none
+	passed   []Warning
 }
 
 // LoadError tells what is wrong with a policy file. Load joins one for each
@@ -55,10 +58,11 @@ func (e *LoadError) Unwrap() error { return e.Err }
 func Default() (*Set, error) { return Load() }
 
 // Load returns the embedded policies and those of every file in dirs whose name
-// ends in ".cedar". A directory that does not exist, and "", add nothing;
-// directories in one are not entered. Any policy that cannot be read, parsed or
-// checked is an error, so that a rule is never silently missing: the error
-// joins a *LoadError for each problem.
+// ends in ".cedar". A directory that does not exist, and "", add nothing; a link to
+// one that does not exist is an error. Directories in one are not entered. Any policy
+// that cannot be read, parsed or checked, or that names what no request has, is an
+// error, so that a rule is never silently missing: the error joins a *LoadError for
+// each problem.
 func Load(dirs ...string) (*Set, error) {
 	l, err := newLoader()
 	if err != nil {
@@ -71,7 +75,7 @@ func Load(dirs ...string) (*Set, error) {
 		if dir == "" {
 			continue
 		}
-		if err := l.addFiles(os.DirFS(dir), ".", dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := l.addFiles(os.DirFS(dir), ".", dir); err != nil && !absent.Is(err, dir) {
 			return nil, err
 		}
 	}
@@ -84,7 +88,7 @@ func Load(dirs ...string) (*Set, error) {
 func Check(path string) (*Set, error) {
 	st, err := os.Stat(path)
 	if err != nil {
-		return nil, &LoadError{File: path, Message: causeOf(err), Err: err}
+		return nil, unreadable(path, err)
 	}
 	if st.IsDir() {
 		return Load(path)
@@ -98,7 +102,7 @@ func Check(path string) (*Set, error) {
 	}
 	text, err := readFile(os.DirFS(filepath.Dir(path)), filepath.Base(path))
 	if err != nil {
-		return nil, &LoadError{File: path, Message: causeOf(err), Err: err}
+		return nil, unreadable(path, err)
 	}
 	l.addText(path, text)
 	return l.set()
@@ -110,16 +114,17 @@ func (l *loader) addDefaults() error { return l.addFiles(defaults, "defaults", "
 func (l *loader) addFiles(fsys fs.FS, dir, shown string) error {
 	entries, err := fs.ReadDir(fsys, dir)
 	if err != nil {
-		return &LoadError{File: shown, Message: causeOf(err), Err: err}
+		return unreadable(shown, err)
 	}
 	for _, entry := range entries {
 		if filepath.Ext(entry.Name()) != ".cedar" {
+			l.passBy(fsys, dir, entry, shown)
 			continue
 		}
 		file := filepath.ToSlash(filepath.Join(shown, entry.Name()))
 		text, err := readFile(fsys, filepath.ToSlash(filepath.Join(dir, entry.Name())))
 		if err != nil {
-			l.problem(&LoadError{File: file, Message: causeOf(err), Err: err})
+			l.problem(unreadable(file, err))
 			continue
 		}
 		l.addText(file, text)
@@ -149,6 +154,15 @@ func readFile(fsys fs.FS, name string) ([]byte, error) {
 	return text, err
 }
 
+// unreadable is the error of a file or directory that was looked for.
+func unreadable(path string, err error) *LoadError {
+	e := &LoadError{File: path, Message: causeOf(err), Err: err}
+	if errors.Is(err, fs.ErrNotExist) && !absent.Is(err, path) {
+		e.Message = "it is a link that leads nowhere, or is behind one"
+	}
+	return e
+}
+
 // causeOf leaves the path out of an error that is shown after it.
 func causeOf(err error) string {
 	var pe *fs.PathError
@@ -164,7 +178,7 @@ func (l *loader) set() (*Set, error) {
 		return nil, errors.Join(l.problems...)
 	}
 	slices.SortFunc(l.policies, func(a, b *policy) int { return strings.Compare(a.ID, b.ID) })
-	return &Set{policies: l.policies, byID: l.byID, index: newIndex(l.policies)}, nil
+	return &Set{policies: l.policies, byID: l.byID, index: newIndex(l.policies), passed: l.passed}, nil
 }
 
 // List returns every policy in the set, sorted by id. The slice is the caller's

@@ -1,15 +1,13 @@
 package policies
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 
+	"github.com/skillet-run/skillet/internal/absent"
+	"github.com/skillet-run/skillet/internal/strictjson"
 	"github.com/skillet-run/skillet/policies/capability"
 )
 
@@ -35,18 +33,19 @@ type Maximum struct {
 }
 
 // LoadMaximum reads [MaximumFile] in a directory; without one there is no bound.
-// Errors are [*LoadError]s: a bound that cannot be read must not be lost.
+// Errors are [*LoadError]s: a bound that cannot be read, such as one behind a link
+// that leads nowhere, must not be lost.
 func LoadMaximum(dir string) (*Maximum, error) {
 	if dir == "" {
 		return nil, nil
 	}
 	file := filepath.ToSlash(filepath.Join(dir, MaximumFile))
 	text, err := readFile(os.DirFS(dir), MaximumFile)
-	if errors.Is(err, fs.ErrNotExist) {
+	if absent.Is(err, filepath.Join(dir, MaximumFile)) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, &LoadError{File: file, Message: causeOf(err), Err: err}
+		return nil, unreadable(file, err)
 	}
 	m, err := parseMaximum(text)
 	if err != nil {
@@ -57,27 +56,13 @@ func LoadMaximum(dir string) (*Maximum, error) {
 
 func parseMaximum(text []byte) (*Maximum, error) {
 	m := new(Maximum)
-	if err := decode(text, m); err != nil {
+	if err := strictjson.Unmarshal(text, m); err != nil {
 		return nil, err
 	}
 	if m.MaxMemoryMB < 0 || m.MaxExecutionSeconds < 0 {
 		return nil, errors.New("a maximum is below zero")
 	}
 	return m, nil
-}
-
-// decode reads one JSON object into a struct: a member it does not have would look
-// as if it meant something.
-func decode(text []byte, into any) error {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil {
-		return err
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("something follows the object")
-	}
-	return nil
 }
 
 // Within returns a set that decides as s does, and refuses what m does not

@@ -1,6 +1,8 @@
 package policies
 
 import (
+	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -81,7 +83,12 @@ func TestBadMaximum(t *testing.T) {
 		{`{"capabilities": ["fs.raed:/"]}`, "fs.read"},
 		{`{"max_memory_mb": -1}`, "below zero"},
 		{`{} {}`, "something follows"},
-		{``, "EOF"},
+		{``, "ends before"},
+		{`null`, "null"},
+		{`{"capabilities": null}`, "capabilities is null"},
+		{`{"capabilities": [], "capabilities": ["fs.read:/**"]}`, "capabilities is given twice"},
+		{`{"Capabilities": []}`, `write "capabilities"`},
+		{`{"max_memory_mb": 1.5}`, "1.5"},
 		{strings.Repeat(" ", MaxFileBytes+1), "longer than"},
 	} {
 		dir := t.TempDir()
@@ -89,6 +96,24 @@ func TestBadMaximum(t *testing.T) {
 		_, err := LoadMaximum(dir)
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), MaximumFile) {
 			t.Errorf("%.40q: %v, want %q", c.text, err, c.want)
+		}
+	}
+}
+
+// A maximum that cannot be reached is not the same as none.
+func TestUnreachableMaximum(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.Symlink(filepath.Join(dir, "gone"), filepath.Join(dir, MaximumFile)); err != nil {
+		t.Skip(err)
+	}
+	if err := os.Symlink(filepath.Join(dir, "away"), filepath.Join(dir, "system")); err != nil {
+		t.Skip(err)
+	}
+	for _, d := range []string{dir, filepath.Join(dir, "system")} {
+		var le *LoadError
+		if m, err := LoadMaximum(d); m != nil || !errors.As(err, &le) {
+			t.Errorf("%s: %v, %v", d, m, err)
 		}
 	}
 }

@@ -329,6 +329,53 @@ func TestUnreadableFiles(t *testing.T) {
 	}
 }
 
+// A directory of policies that cannot be reached is not the same as none.
+func TestUnreachableDirectories(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.Symlink(filepath.Join(dir, "gone"), filepath.Join(dir, "policies")); err != nil {
+		t.Skip(err)
+	}
+	for _, name := range []string{"policies", "policies/below"} {
+		var le *LoadError
+		if s, err := Load(filepath.Join(dir, name)); s != nil || !errors.As(err, &le) {
+			t.Errorf("%s: %v, %v", name, s, err)
+		}
+	}
+}
+
+// A path that is a link, or behind one, is named, and so is what == says of addresses.
+func TestWarnings(t *testing.T) {
+	t.Parallel()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "real", "below"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(dir, "real"), filepath.Join(dir, "link")); err != nil {
+		t.Skip(err)
+	}
+	file := filepath.Join(dir, "x.cedar")
+	write(t, file, `@id("x") forbid (principal, action == Action::"fs.read", resource)
+when { resource in Path::"`+dir+`/link/below" || resource in Path::"`+dir+`/real" || resource in Path::"`+dir+`/gone" };
+`)
+	write(t, filepath.Join(dir, "X.CEDAR"), "")
+	s, err := Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, w := range s.Warnings() {
+		got = append(got, w.String())
+	}
+	if len(got) != 2 || !strings.Contains(got[0], "X.CEDAR: it is not read") ||
+		!strings.Contains(got[1], "x.cedar:2: policy x: ") || !strings.Contains(got[1], "is a link to "+dir+"/real/below") {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestLoadFromAFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "file")

@@ -109,7 +109,7 @@ func problemOf(err error) error {
 // install fills in what a package asks for.
 func (a *question) install(q Query) {
 	c := q.Capability
-	a.action = action("install")
+	a.action = action(actionInstall)
 	a.context["wants"] = cedar.String(c.Action())
 	a.context["capability"] = cedar.String(c.String())
 	if e, ok := c.Endpoint(); ok {
@@ -154,8 +154,10 @@ func isBelow(file, dir string) bool {
 	return ok && (rest == "" || rest[0] == '/' || dir == "/")
 }
 
+func hostUID(host string) cedar.EntityUID { return cedar.NewEntityUID("Host", cedar.String(host)) }
+
 func (a *question) aimAtHost(e capability.Endpoint) {
-	a.resource = cedar.NewEntityUID("Host", cedar.String(e.Host))
+	a.resource = hostUID(e.Host)
 	a.context["method"] = cedar.String(e.Method)
 	a.context["scheme"] = cedar.String(e.Scheme)
 	a.context["host"] = cedar.String(e.Host)

@@ -70,6 +70,9 @@ func (t *terminal) doctor(ctx context.Context, c *cli.Context) error {
 func (t *terminal) showChecks(d diagnosis) {
 	t.say("home %s", d.Home)
 	for _, c := range d.Checks {
+		for _, w := range c.Warnings {
+			t.say("  warn  %-10s %s", c.Name, plain(w))
+		}
 		if c.Error == nil {
 			t.say("  ok    %-10s %s", c.Name, plain(c.Detail))
 			continue

@@ -18,6 +18,7 @@ import (
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/internal/absent"
 	"github.com/skillet-run/skillet/policies"
 	"github.com/skillet-run/skillet/policies/capability"
 )
@@ -132,11 +133,21 @@ type policyProblem struct {
 	Message string `json:"message"`
 }
 
+// place is the file, and the line where that is known.
+func (p policyProblem) place() string {
+	if p.Line == 0 {
+		return plain(p.File)
+	}
+	return fmt.Sprintf("%s:%d", plain(p.File), p.Line)
+}
+
 // policyReport is what --json prints of a check.
 type policyReport struct {
 	OK       bool            `json:"ok"`
 	Policies int             `json:"policies"`
 	Problems []policyProblem `json:"problems"`
+	// Warnings are no mistakes: they may be meant, or be true on this machine only.
+	Warnings []policyProblem `json:"warnings"`
 }
 
 func (t *terminal) checkPolicies(_ context.Context, c *cli.Context) error {
@@ -148,7 +159,7 @@ func (t *terminal) checkPolicies(_ context.Context, c *cli.Context) error {
 		}
 		paths = existing(filepath.Join(home, "policies"), filepath.Join(t.system, "policies"))
 	}
-	r := policyReport{Problems: []policyProblem{}}
+	r := policyReport{Problems: []policyProblem{}, Warnings: []policyProblem{}}
 	builtIn, err := policies.Default()
 	if err != nil {
 		return err
@@ -161,6 +172,9 @@ func (t *terminal) checkPolicies(_ context.Context, c *cli.Context) error {
 			continue
 		}
 		r.Policies += len(set.List()) - len(builtIn.List())
+		for _, w := range set.Warnings() {
+			r.Warnings = append(r.Warnings, policyProblem{w.File, w.Line, w.Message})
+		}
 	}
 	r.OK = len(r.Problems) == 0
 	if err := t.answer(r, func() { t.showPolicyReport(r) }); err != nil || r.OK {
@@ -173,15 +187,22 @@ func (t *terminal) checkPolicies(_ context.Context, c *cli.Context) error {
 func existing(paths ...string) []string {
 	return slices.DeleteFunc(paths, func(p string) bool {
 		_, err := os.Stat(p)
-		return errors.Is(err, fs.ErrNotExist)
+		return absent.Is(err, p)
 	})
 }
 
 func (t *terminal) showPolicyReport(r policyReport) {
 	for _, p := range r.Problems {
-		t.say("%s:%d: %s", plain(p.File), p.Line, plain(p.Message))
+		t.say("%s: %s", p.place(), plain(p.Message))
 	}
-	if r.OK {
+	for _, w := range r.Warnings {
+		t.say("warning: %s: %s", w.place(), plain(w.Message))
+	}
+	switch {
+	case !r.OK:
+	case len(r.Warnings) > 0:
+		t.say("%s, no mistakes, %s", count(r.Policies, "policy"), count(len(r.Warnings), "warning"))
+	default:
 		t.say("%s, all well", count(r.Policies, "policy"))
 	}
 }

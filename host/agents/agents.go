@@ -8,9 +8,7 @@ package agents
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,6 +19,7 @@ import (
 	"github.com/skillet-run/skillet/host/findings"
 	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/internal/absent"
 	"github.com/skillet-run/skillet/manifests/agent"
 )
 
@@ -194,7 +193,7 @@ func (a *Agents) List() ([]Entry, error) {
 // names are the names of the files, sorted.
 func (a *Agents) names() ([]string, error) {
 	files, err := os.ReadDir(a.dir)
-	if errors.Is(err, fs.ErrNotExist) {
+	if absent.Is(err, a.dir) {
 		return nil, nil
 	}
 	if err != nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/skillet-run/skillet/host/journal"
 	"github.com/skillet-run/skillet/host/secret"
 	"github.com/skillet-run/skillet/host/store/filelock"
+	"github.com/skillet-run/skillet/internal/absent"
 )
 
 // ErrNoKey means that there is a key, and it cannot be had: the identity that
@@ -72,7 +73,7 @@ func (k *Keeper) Ring(ctx context.Context) (*checkpoint.Ring, error) {
 // the home is known by them.
 func (k *Keeper) read(ctx context.Context) (*checkpoint.Ring, error) {
 	info, err := os.Stat(k.path())
-	if errors.Is(err, fs.ErrNotExist) {
+	if absent.Is(err, k.path()) {
 		return nil, k.missing(ctx)
 	}
 	if err != nil {

@@ -70,6 +70,8 @@ func TestPrecedenceAndSources(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	for _, c := range []struct{ name, file, env, message, hint string }{
+		{"a second document", "log_level: info\n---\nlog_level: debug\n", "", "a second document", "one mapping"},
+		{"null", "rate_limits: null\n", "", "setting rate_limits has no value", "its default"},
 		{"typo in the file", "log_levle: info\n", "", "setting log_levle does not exist", "did you mean log_level"},
 		{"typo in the environment", "", "SKILLET_LOG_LEVLE=info", "SKILLET_LOG_LEVLE names no setting", "did you mean log_level"},
 		{"wrong type", "max_memory_mb: many\n", "", "max_memory_mb", "config list"},

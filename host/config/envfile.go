@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/internal/absent"
 )
 
 // envFile reads the environment file that is named, or the one in the home when
@@ -28,7 +28,7 @@ func (l Layers) envFile(home string) ([]assignment, error) {
 		path = filepath.Join(home, EnvFileName)
 	}
 	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) && !named {
+	if !named && absent.Is(err, path) {
 		return nil, nil
 	}
 	if err != nil {

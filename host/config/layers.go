@@ -1,9 +1,8 @@
 package config
 
 import (
-	"errors"
+	"bytes"
 	"fmt"
-	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -19,6 +18,7 @@ import (
 	"github.com/knadh/koanf/v2"
 
 	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/internal/absent"
 )
 
 const (
@@ -56,7 +56,7 @@ type Layers struct {
 func Load(home string, l Layers) (*Config, error) {
 	path := filepath.Join(home, FileName)
 	b, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err != nil && !absent.Is(err, path) {
 		return nil, fmt.Errorf("read configuration: %w", err)
 	}
 	file, err := l.envFile(home)
@@ -103,12 +103,17 @@ func loadFile(k *koanf.Koanf, path string, b []byte, sources map[string]string) 
 	if err := file.Load(rawbytes.Provider(b), yaml.Parser()); err != nil {
 		return task.Errorf(task.KindUsage, "read configuration %s: %w", path, err).WithHint("it must be a YAML mapping of settings, with registries, rate_limits and revocation_lists as lists; `skillet config list` shows them")
 	}
+	if severalDocuments(b) {
+		return task.Errorf(task.KindUsage, "%s: a second document begins with a line of ---, and its settings would be passed by", path).WithHint("make one mapping of all settings")
+	}
 	if key := dotted(file.Raw(), ""); key != "" {
 		return task.Errorf(task.KindUsage, "%s: setting %s is written with a dot in it", path, key).WithHint("write it in its group: %s", nested(key))
 	}
 	for _, key := range file.Keys() {
 		_, ok := findLeaf(key)
 		switch {
+		case ok && file.Get(key) == nil:
+			return task.Errorf(task.KindUsage, "%s: setting %s has no value", path, key).WithHint("give it one, or take the line away for its default")
 		case ok && key != providersKey:
 			sources[key] = path
 		case isGroup(key) && empty(file.Get(key)):
@@ -120,6 +125,23 @@ func loadFile(k *koanf.Koanf, path string, b []byte, sources map[string]string) 
 		}
 	}
 	return k.Merge(file)
+}
+
+// severalDocuments reports whether a YAML file has a document after its first, which
+// the reader of settings would not look at.
+func severalDocuments(b []byte) bool {
+	begun := false
+	for line := range bytes.Lines(b) {
+		text := bytes.TrimSpace(line)
+		marker := bytes.Equal(bytes.TrimRight(line, " \t\r\n"), []byte("---")) || bytes.HasPrefix(line, []byte("--- "))
+		switch {
+		case marker && begun:
+			return true
+		case len(text) > 0 && text[0] != '#' && (!marker || len(text) > 3):
+			begun = true
+		}
+	}
+	return false
 }
 
 // dotted is the first key of a file that has a dot in it; empty for none.

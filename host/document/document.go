@@ -13,7 +13,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,6 +23,7 @@ import (
 	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/store/atomicfile"
 	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/internal/absent"
 )
 
 // A Keeper changes the files that some types of proposal are about. It is safe
@@ -56,7 +56,7 @@ func NewKeeper(l *ledger.Ledger, d *approval.Desk, home, actor string, s Screen,
 // is none.
 func (k *Keeper) Read(name string) ([]byte, error) {
 	b, err := os.ReadFile(k.path(name))
-	if errors.Is(err, fs.ErrNotExist) {
+	if absent.Is(err, k.path(name)) {
 		return nil, nil
 	}
 	if err != nil {

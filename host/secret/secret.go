@@ -28,6 +28,7 @@ import (
 	"filippo.io/age"
 
 	"github.com/skillet-run/skillet/host/store/atomicfile"
+	"github.com/skillet-run/skillet/internal/absent"
 	"github.com/skillet-run/skillet/internal/lazyregexp"
 )
 
@@ -167,7 +168,7 @@ func (v *Vault) Has(_ context.Context, name string) (bool, error) {
 // List returns what secrets there are, in order of name.
 func (v *Vault) List(context.Context) ([]Info, error) {
 	entries, err := os.ReadDir(v.dir)
-	if errors.Is(err, fs.ErrNotExist) {
+	if absent.Is(err, v.dir) {
 		return nil, nil
 	}
 	if err != nil {

@@ -23,6 +23,8 @@ const module = "github.com/skillet-run/skillet/"
 var imports = map[string][]string{
 	// What knows nothing of this project, and any package may import.
 	"internal/lazyregexp": nil,
+	"internal/absent":     nil,
+	"internal/strictjson": nil,
 
 	// Vocabulary: values and pure functions.
 	"policies/capability":         nil,
