@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/skillet-run/skillet/internal/lazyregexp"
+	"github.com/skillet-run/skillet/policies"
 	"github.com/skillet-run/skillet/policies/capability"
 )
 
@@ -29,6 +30,8 @@ type Models interface {
 
 // ModelRequest is what a guest asks a model.
 type ModelRequest struct {
+	// For is the skill that asks, as NAME@DIGEST: an answer that is kept for one is not given to another.
+	For string
 	// Model is the name of a model, or of a tier of models.
 	Model string
 	// System is what the model is told before the prompt; it may be empty.
@@ -113,7 +116,7 @@ func callModel(ctx context.Context, e *Env, meta, body []byte) (any, []byte, err
 		format = ask.Format
 	}
 	a, err := e.s.Models.AskModel(ctx, ModelRequest{
-		Model: ask.Model, System: ask.System, Prompt: string(body), MaxTokens: ask.MaxTokens, Temperature: ask.Temperature, Format: format,
+		For: modelsFor(e.s.Principal), Model: ask.Model, System: ask.System, Prompt: string(body), MaxTokens: ask.MaxTokens, Temperature: ask.Temperature, Format: format,
 	})
 	if err == nil {
 		err = a.check(format)
@@ -128,6 +131,9 @@ func callModel(ctx context.Context, e *Env, meta, body []byte) (any, []byte, err
 		OutputTokens int    `json:"output_tokens"`
 	}{a.Model, a.FinishReason, a.InputTokens, a.OutputTokens}, a.Text, nil
 }
+
+// modelsFor is a skill as the For of its requests.
+func modelsFor(p policies.Principal) string { return p.Skill + "@" + p.Digest }
 
 // check refuses an answer that is not what was asked for.
 func (a ModelAnswer) check(format string) error {

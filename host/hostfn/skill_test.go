@@ -94,7 +94,7 @@ func TestModelCall(t *testing.T) {
 	s := settings(t, "model:fast")
 	s.Models = models{ModelAnswer{Model: "small-1", FinishReason: "stop", InputTokens: 3, OutputTokens: 5}}
 	r := call(t, open(t, s), "model_call", `{"model":"fast","system":"be brief","max_tokens":7,"temperature":0.5,"format":"json"}`, []byte("hello"))
-	if want := `{"Model":"fast","System":"be brief","Prompt":"hello","MaxTokens":7,"Temperature":0.5,"Format":"json"}`; string(r.Body) != want {
+	if want := `{"For":"tester@","Model":"fast","System":"be brief","Prompt":"hello","MaxTokens":7,"Temperature":0.5,"Format":"json"}`; string(r.Body) != want {
 		t.Errorf("asked %s\nwant  %s", r.Body, want)
 	}
 	if want := `{"model":"small-1","finish_reason":"stop","input_tokens":3,"output_tokens":5}`; string(r.Meta) != want {

@@ -92,7 +92,7 @@ func (m Models) AskModel(ctx context.Context, r hostfn.ModelRequest) (hostfn.Mod
 	c, _ := ctx.Value(callerKey{}).(Caller)
 	a := llm.Ask{
 		Model: r.Model, Purpose: "skill", Lease: c.Lease, Task: c.Task, Step: c.Step, Agent: c.Agent,
-		Principal: c.Principal, Private: c.Private, LocalOnly: c.LocalOnly,
+		Principal: principal(c.Principal, r.For), Private: c.Private, LocalOnly: c.LocalOnly,
 		Request: provider.Request{
 			System: r.System, MaxTokens: r.MaxTokens, Temperature: r.Temperature,
 			Messages: []provider.Message{{Role: provider.RoleUser, Text: r.Prompt}},
@@ -112,6 +112,15 @@ func (m Models) AskModel(ctx context.Context, r hostfn.ModelRequest) (hostfn.Mod
 		Model: ans.Model, FinishReason: ans.Finish, Text: []byte(ans.Text),
 		InputTokens: ans.Usage.InputTokens, OutputTokens: ans.Usage.OutputTokens,
 	}, nil
+}
+
+// principal is for whom a skill asks: two skills are never given each other's
+// answers, nor is one skill those that it was given for another caller.
+func principal(caller, skill string) string {
+	if skill == "" {
+		return caller
+	}
+	return caller + " skill:" + skill
 }
 
 // told adds what the guest may know of an error: nothing of providers, prices and

@@ -103,3 +103,22 @@ func TestFailures(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// A kept answer is kept for the skill that asked, and for the caller it was called for.
+func TestSkillsAreDifferentPrincipals(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, caller := range []string{"", "human:ada"} {
+		for _, skill := range []string{"a@sha256:1", "b@sha256:1", "a@sha256:2"} {
+			g := &answering{}
+			ctx := skillmodel.With(t.Context(), skillmodel.Caller{Principal: caller})
+			if _, err := skillmodel.New(g).AskModel(ctx, hostfn.ModelRequest{For: skill, Model: "fast", Prompt: "Is it?"}); err != nil {
+				t.Fatal(err)
+			}
+			if seen[g.asked.Principal] || g.asked.Principal == "" {
+				t.Errorf("%q for %q is %q, as another", skill, caller, g.asked.Principal)
+			}
+			seen[g.asked.Principal] = true
+		}
+	}
+}
