@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/skillet-run/skillet/host/sandbox"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 )
@@ -30,12 +31,30 @@ func (r *Runner) guarded(a *run, next work) work {
 			err = next(ctx)
 			shown = Judge(err).Skill
 		}
+		if shown == Failing && a.endedByCaller(ctx, err) {
+			shown = Unknown
+		}
 		if kept := b.leave(context.WithoutCancel(ctx), t, shown, err); kept != nil {
 			r.log.Warn("circuit breaker", "skill", a.call.Target.Label, "err", kept)
 		}
 		return err
 	}
 }
+
+// endedByCaller reports whether a call failed because its caller went away, or left
+// it less than the manifest asks for: that is no failure of the skill, and a caller
+// must not be able to have others be refused.
+func (a *run) endedByCaller(ctx context.Context, err error) bool {
+	want, usual := a.call.Limits, a.manifest.Limits()
+	return ctx.Err() != nil ||
+		errors.Is(err, sandbox.ErrTime) && less(want.Wall, seconds(usual.Seconds)) ||
+		errors.Is(err, sandbox.ErrFuel) && less(want.Fuel, usual.Fuel) ||
+		errors.Is(err, sandbox.ErrMemory) && less(want.MemoryBytes, usual.MemoryBytes)
+}
+
+// less reports whether a caller wants a lower limit than the manifest has; 0 wants
+// nothing.
+func less[T uint64 | time.Duration](want, usual T) bool { return want > 0 && want < usual }
 
 // probe asks the skill's health check, if it has one, before a call is let
 // through that could fail as all before it.

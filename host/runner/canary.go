@@ -206,7 +206,7 @@ func (r *Runner) Route(ctx context.Context, skill string, c registry.Canary) (ca
 // enough is known. Whatever goes wrong with that is not the caller's.
 func (r *Runner) weigh(ctx context.Context, a *run) {
 	c := a.call.Target.Trial
-	if c == nil || a.part != asAsked || a.result.Cached || !counts(a.result) {
+	if c == nil || a.part != asAsked || a.result.Cached || !counts(a.result) || !a.result.OK && a.endedByCaller(ctx, a.result.Error) {
 		return
 	}
 	ctx, skill := context.WithoutCancel(ctx), a.manifest.Name

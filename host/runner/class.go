@@ -53,6 +53,8 @@ var (
 	exhausted = Verdict{task.ClassLimit, string(manifests.ReasonResourceLimit), Failing}
 	failed    = Verdict{task.ClassPermanent, "failed", Failing}
 	refused   = Verdict{task.ClassDenied, "denied", Unknown}
+	// hurried is a call that had no more time because its caller had none.
+	hurried = Verdict{task.ClassTransient, string(manifests.ReasonTimeout), Unknown}
 )
 
 // bySentinel says what errors mean; the first row that fits counts. A limit
@@ -80,7 +82,7 @@ var bySentinel = []struct {
 	{sandbox.ErrFiles, exhausted},
 	{worker.ErrDied, failed},
 	{worker.ErrProtocol, failed},
-	{context.DeadlineExceeded, Verdict{task.ClassTransient, string(manifests.ReasonTimeout), Unknown}},
+	{context.DeadlineExceeded, hurried},
 }
 
 // byGuestKind says what the kinds of error mean that a guest reports and that
@@ -117,6 +119,10 @@ func Judge(err error) Verdict {
 	kind := task.AsError(err).Kind
 	if kind == task.KindDenied { // whatever the guest then said or did
 		return refused
+	}
+	var limit *sandbox.LimitError
+	if errors.As(err, &limit) && limit.OfCaller() {
+		return hurried
 	}
 	for _, row := range bySentinel {
 		if errors.Is(err, row.is) {

@@ -87,6 +87,9 @@ func (r *Runner) examine(ctx context.Context, t Target) Health {
 	}
 	res := r.serve(ctx, Call{Target: t, Tool: tool.Name, Input: input, Caller: hostCaller}, asHealthCheck, nil)
 	h.Tool, h.RunID, h.OK, h.Error = tool.Name, res.RunID, res.OK, res.Error
+	if ctx.Err() != nil { // whoever asked did not wait for the outcome
+		return h
+	}
 	c := checkup{At: h.CheckedAt.UnixMilli(), RunID: h.RunID}
 	if h.Error != nil {
 		c.Kind, c.Message, c.Hint = h.Error.Kind, h.Error.Message, h.Error.Hint

@@ -43,7 +43,7 @@ func (r *Runner) Ask(ctx context.Context, c Call) task.Result {
 	p, err := r.render(ctx, a)
 	if err == nil {
 		var answer prompt.Answer
-		answer, err = prompt.Ask(ctx, r.model(), c.Target.Label, p)
+		answer, err = prompt.Ask(ctx, r.model(c.Target), c.Target.Label, p)
 		a.output = []byte(answer.Text)
 	}
 	a.finish(err)
@@ -54,27 +54,30 @@ func (r *Runner) Ask(ctx context.Context, c Call) task.Result {
 // Asks says why nobody answers prompts; nil when somebody does. label names what is
 // to be asked.
 func (r *Runner) Asks(ctx context.Context, label string) error {
-	if r.model() != nil && (r.settings.Asks == nil || r.settings.Asks(ctx) == nil) {
+	if r.settings.Models != nil && (r.settings.Asks == nil || r.settings.Asks(ctx) == nil) {
 		return nil
 	}
 	_, err := prompt.Ask(ctx, nil, label, prompt.Prompt{})
 	return err
 }
 
-// model is what answers prompts: what answers the model calls of guests.
-func (r *Runner) model() prompt.Model {
+// model is what answers the prompts of a target: what answers the model calls of guests.
+func (r *Runner) model(t Target) prompt.Model {
 	if r.settings.Models == nil {
 		return nil
 	}
-	return answering{r.settings.Models}
+	return answering{r.settings.Models, t.Package.Manifest().Name + "@" + string(t.Package.Digest())}
 }
 
 // answering has models answer whole prompts.
-type answering struct{ models hostfn.Models }
+type answering struct {
+	models hostfn.Models
+	asks   string // as the For of a request
+}
 
 // Answer sends a prompt to a model.
 func (m answering) Answer(ctx context.Context, p prompt.Prompt) (prompt.Answer, error) {
-	ask := hostfn.ModelRequest{Model: p.Model, Format: hostfn.FormatText}
+	ask := hostfn.ModelRequest{For: m.asks, Model: p.Model, Format: hostfn.FormatText}
 	if p.OutputFormat == hostfn.FormatJSON {
 		ask.Format = hostfn.FormatJSON
 	}

@@ -28,6 +28,7 @@ type pace struct {
 	limit  manifests.RateLimit
 	what   string // is limited
 	whose  string // the limit is
+	by     string // who calls
 }
 
 // paces are the limits of a call: those of the person first.
@@ -38,7 +39,7 @@ func (r *Runner) paces(a *run) []pace {
 		if !fits(rate.Skill, a.manifest.Name) || rate.Tool != "" && !fits(rate.Tool, a.tool.Name) {
 			continue
 		}
-		p := pace{cell[bucket]{r.kv, rateKey(t) + "/" + rate.Skill}, rate.RateLimit, t.Label, "the setting rate_limits"}
+		p := pace{cell[bucket]{r.kv, rateKey(t) + "/" + rate.Skill}, rate.RateLimit, t.Label, "the setting rate_limits", a.asker()}
 		if rate.Tool != "" {
 			p.tokens.key += "/" + rate.Tool + "/" + a.tool.Name
 			p.what += ":" + a.tool.Name
@@ -46,9 +47,18 @@ func (r *Runner) paces(a *run) []pace {
 		all = append(all, p)
 	}
 	if limit := a.manifest.Performance.RateLimit; limit != nil {
-		all = append(all, pace{cell[bucket]{r.kv, rateKey(t)}, *limit, t.Label, "performance.rate_limit in its manifest"})
+		all = append(all, pace{cell[bucket]{r.kv, rateKey(t)}, *limit, t.Label, "performance.rate_limit in its manifest", a.asker()})
 	}
 	return all
+}
+
+// asker is who makes a call, for whoever finds that the calls are used up: the skill
+// that made it, or the caller.
+func (a *run) asker() string {
+	if skill := a.onBehalfOf(); skill != "" {
+		return "skill:" + skill
+	}
+	return a.call.Caller
 }
 
 // fits reports whether a name is one that a pattern means. The patterns were
@@ -72,7 +82,7 @@ func (r *Runner) paced(a *run, next work) work {
 				return err
 			}
 			if _, wait := b.take(time.Now(), p.limit); wait > 0 {
-				return p.refusal(wait)
+				return p.refusal(b, wait)
 			}
 		}
 		for _, p := range slices.Backward(paces) {
@@ -87,18 +97,26 @@ func (r *Runner) paced(a *run, next work) work {
 // take counts a call, or refuses it.
 func (p pace) take(ctx context.Context) error {
 	var wait time.Duration
+	var left bucket
 	err := p.tokens.update(ctx, func(b bucket) bucket {
-		b, wait = b.take(time.Now(), p.limit)
+		if b, wait = b.take(time.Now(), p.limit); wait == 0 {
+			b.By = clip(p.by, maxRequest)
+		}
+		left = b
 		return b
 	})
 	if err == nil && wait > 0 {
-		return p.refusal(wait)
+		return p.refusal(left, wait)
 	}
 	return err
 }
 
-func (p pace) refusal(wait time.Duration) error {
-	return task.Errorf(task.KindLimit, "%s is %w: %s in %s", p.what, ErrRate, count(p.limit.MaxCalls, "call"), seconds(p.limit.PerSeconds)).
+func (p pace) refusal(b bucket, wait time.Duration) error {
+	last := ""
+	if b.By != "" && b.By != p.by {
+		last = ", the last of them by " + b.By
+	}
+	return task.Errorf(task.KindLimit, "%s is %w: %s in %s%s", p.what, ErrRate, count(p.limit.MaxCalls, "call"), seconds(p.limit.PerSeconds), last).
 		WithHint("try again in %s; %s says how often", ceil(wait), p.whose).
 		WithRetryAfter(wait)
 }
@@ -108,13 +126,15 @@ type bucket struct {
 	// EmptyAt is when it held no token, in Unix microseconds: all there is to
 	// know of a bucket that fills evenly.
 	EmptyAt int64 `json:"empty_at"`
+	// By is who took the last token; empty when that is not known.
+	By string `json:"by,omitempty"`
 }
 
 // take takes a token, or says how long it takes until there is one.
 func (b bucket) take(now time.Time, limit manifests.RateLimit) (bucket, time.Duration) {
 	perSecond := rate.Limit(float64(limit.MaxCalls) / limit.PerSeconds)
 	l := rate.NewLimiter(perSecond, limit.MaxCalls)
-	if b != (bucket{}) {
+	if b.EmptyAt != 0 {
 		l.AllowN(time.UnixMicro(b.EmptyAt), limit.MaxCalls)
 	}
 	r := l.ReserveN(now, 1)

@@ -637,3 +637,59 @@ func TestSnapshotNoneIsEnforced(t *testing.T) {
 		}
 	}
 }
+
+// TestCallersEndIsNoFailure: a caller that leaves a skill too little time or fuel, or
+// goes away, does not have the skill be refused to everybody.
+func TestCallersEndIsNoFailure(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	p := m.process()
+	g := newGuest()
+	g.tool("spins", spin())
+	g.tool("good", g.answer("fine"))
+	g.tool("fails", g.fail("", "broken"))
+	pkg := skill(t, "callee", g, `{"name":"spins"},{"name":"good"},{"name":"fails"}`,
+		`,"resilience":{"circuit_breaker":{"failure_threshold":1,"recovery_timeout":3600}}`)
+	m.lend(on(pkg, ""))
+	nested := on(skill(t, "caller", newGuest().relay("run", `{"skill":"callee","tool":"spins"}`, ""), runTool, ""), "run", "skill:callee")
+	nested.Limits.Wall = 50 * time.Millisecond
+	timed, poor := on(pkg, "spins"), on(pkg, "spins")
+	timed.Limits.Wall, poor.Limits.Fuel = 50*time.Millisecond, 1000
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	for name, run := range map[string]func() task.Result{
+		"nested":   func() task.Result { return p.Run(t.Context(), nested) },
+		"timed":    func() task.Result { return p.Run(t.Context(), timed) },
+		"poor":     func() task.Result { return p.Run(t.Context(), poor) },
+		"deadline": func() task.Result { return p.Run(ctx, on(pkg, "spins")) },
+	} {
+		if r := run(); r.OK || errors.Is(r.Error, runner.ErrOpen) {
+			t.Errorf("%s: %+v", name, r.Error)
+		}
+	}
+	if r := p.Run(t.Context(), on(pkg, "good")); !r.OK {
+		t.Errorf("got %+v", r.Error)
+	}
+	p.Run(t.Context(), on(pkg, "fails"))
+	if r := p.Run(t.Context(), on(pkg, "good")); !errors.Is(r.Error, runner.ErrOpen) {
+		t.Errorf("its own failure: %+v", r.Error)
+	}
+}
+
+// TestRateLimitNamesWhoUsedItUp: the refusal says which skill made the last call.
+func TestRateLimitNamesWhoUsedItUp(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	p := m.process()
+	g := newGuest()
+	g.tool("run", g.answer("fine"))
+	pkg := skill(t, "callee", g, runTool, `,"performance":{"rate_limit":{"max_calls":1,"per_seconds":1000}}`)
+	m.lend(on(pkg, ""))
+	nested := on(skill(t, "caller", newGuest().relay("run", `{"skill":"callee"}`, ""), runTool, ""), "run", "skill:callee")
+	if r := p.Run(t.Context(), nested); !r.OK {
+		t.Fatalf("got %+v", r.Error)
+	}
+	if r := p.Run(t.Context(), on(pkg, "run")); !errors.Is(r.Error, runner.ErrRate) || !strings.Contains(r.Error.Message, "the last of them by skill:caller@1.0.0") {
+		t.Errorf("got %+v", r.Error)
+	}
+}

@@ -110,6 +110,13 @@ func (e *LimitError) Error() string {
 	return b.String()
 }
 
+// callersDeadline is the Limit of a call that ended because its context did.
+const callersDeadline = "the caller's deadline"
+
+// OfCaller reports whether it was the deadline of the caller's context that ended the
+// call, which says nothing of the guest.
+func (e *LimitError) OfCaller() bool { return e.kind == ErrTime && e.Limit == callersDeadline }
+
 // Is reports whether target is the sentinel of the limit, or
 // context.DeadlineExceeded for a limit of time.
 func (e *LimitError) Is(target error) bool {

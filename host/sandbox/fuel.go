@@ -169,7 +169,7 @@ func (in *instance) timeOver(elapsed time.Duration) error {
 	case errors.Is(cause, errWall):
 		return in.wallError()
 	case errors.Is(cause, context.DeadlineExceeded):
-		return &LimitError{What: "wall time", Limit: "the caller's deadline", kind: ErrTime}
+		return &LimitError{What: "wall time", Limit: callersDeadline, kind: ErrTime}
 	default:
 		return fmt.Errorf("stopped: %w", cause)
 	}
