@@ -32,6 +32,9 @@ func (w *run) text() string {
 		for _, i := range o.made {
 			parts = append(parts, w.section(o, i))
 		}
+		if missed := w.unseen(o); len(missed) > 0 {
+			undone = append(undone, "- “"+brief(o.clause.text())+"”: nothing was made of “"+brief(strings.Join(missed, " "))+"”, so this may be no answer to it.")
+		}
 	}
 	parts = append(parts, others...)
 	if problems := w.problems(); len(problems) > 0 {
@@ -68,6 +71,17 @@ func (w *run) undone(o outcome) string {
 	return line
 }
 
+// unseen are the words of a clause that nothing accounts for. A word that is in what was
+// measured of a table is the name of one of its columns.
+func (w *run) unseen(o outcome) []string {
+	return slices.DeleteFunc(slices.Clone(o.missed), func(missed string) bool {
+		return slices.ContainsFunc(o.made, func(i int) bool {
+			a := w.state[i].answer
+			return a != nil && slices.Contains(w.steps[i].tool.name, "count") && strings.Contains(strings.ToLower(a.text), strings.ToLower(missed))
+		})
+	})
+}
+
 // failed says whether a call did not answer what it should.
 func (w *run) failed() bool {
 	return slices.ContainsFunc(w.state, func(p progress) bool {
@@ -102,6 +116,9 @@ func (w *run) section(o outcome, i int) string {
 	head := fmt.Sprintf("**%s** (`%s`)%s", escapeMarks(brief(o.clause.text())), t.Name, w.citations(i))
 	if p.answer == nil || p.answer.failed {
 		return head + "\n\nNo answer."
+	}
+	if t.gives == jsonForm {
+		return head + "\n\n" + block(p.answer.text)
 	}
 	return head + "\n\n" + render(parseAnswer(p.answer.text), t.field)
 }

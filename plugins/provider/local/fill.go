@@ -81,7 +81,7 @@ func (f *filling) pattern(p property) {
 		return
 	}
 	for i, t := range f.clause.tokens {
-		if t.kind != word || i+1 == len(f.clause.tokens) || !slices.Contains([]string{"for", "of", "about", "word", "string", "mentions", "mentioning"}, strings.ToLower(t.text)) {
+		if t.kind != word || i+1 == len(f.clause.tokens) || i > 0 && strings.EqualFold(f.clause.tokens[i-1].text, "which") || !slices.Contains([]string{"for", "of", "about", "word", "string", "mentions", "mentioning"}, strings.ToLower(t.text)) {
 			continue
 		}
 		if words, end := f.phrase(i+1, "in", "under", "within", "inside", "across", "below", "from"); words != "" {

@@ -135,8 +135,14 @@ func TestGoals(t *testing.T) {
 		t.Errorf("only %d goals", len(cases))
 	}
 	for _, c := range cases {
-		if got := lex.plan(c.goal, nil, tools).written(t); got != c.wanted(t) {
+		p := lex.plan(c.goal, nil, tools)
+		if got := p.written(t); got != c.wanted(t) {
 			t.Errorf("goals.txt:%d: %s\ngot\n%swant\n%s", c.line, c.goal, got, c.wanted(t))
+		}
+		for _, o := range p.done {
+			if len(o.made) > 0 && len(o.missed) > 0 {
+				t.Errorf("goals.txt:%d: %s\nnothing accounts for %q", c.line, c.goal, o.missed)
+			}
 		}
 	}
 }

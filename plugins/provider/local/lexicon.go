@@ -52,7 +52,7 @@ regex regexp
 schema
 `)
 
-// phrases are several words that are taken for one.
+// phrases are two or three words that are taken for one; three have one meaning.
 var phrases = map[string]string{
 	"how many": "count", "how long": "count", "word count": "count word", "who wrote": "author", "written by": "author",
 	"look for": "search", "looks for": "search", "key points": "summary", "main points": "summary", "in short": "summary",
@@ -128,6 +128,13 @@ func (l *lexicon) meanings(text string) []string {
 	words := wordsOf(text)
 	var all []string
 	for i := 0; i < len(words); i++ {
+		if i+2 < len(words) {
+			if p, ok := phrases[strings.Join(words[i:i+3], " ")]; ok {
+				all = append(all, p)
+				i += 2
+				continue
+			}
+		}
 		if i+1 < len(words) {
 			if p, ok := phrases[words[i]+" "+words[i+1]]; ok {
 				all = append(all, strings.Fields(p)...)

@@ -1,6 +1,8 @@
 package local
 
 import (
+	"bytes"
+	"encoding/json"
 	"math"
 	"slices"
 	"strings"
@@ -30,6 +32,7 @@ type outcome struct {
 	made   []int
 	score  float64
 	near   []string // tools that come nearest, when none fits
+	missed []string // words that nothing of the steps accounts for
 }
 
 // Bounds of a plan.
@@ -150,11 +153,12 @@ func (p *planner) result(i int) *ref {
 
 // A candidate is what a clause would come to with one tool.
 type candidate struct {
-	tool  *tool
-	made  []int
-	steps []step
-	used  []bool
-	score float64
+	tool   *tool
+	made   []int
+	steps  []step
+	used   []bool
+	score  float64
+	missed []string
 }
 
 // plain finds the tool that matches a clause best, of those whose input can be
@@ -164,10 +168,13 @@ func (p *planner) plain(c clause, number int) outcome {
 	var best candidate
 	before := len(p.steps)
 	for _, t := range p.tools {
+		if t.gives == binary && !c.says("base64", "binary", "bytes") && !c.hasForm(binary) && !c.hasForm(pdfForm) {
+			continue // nobody reads that
+		}
 		b := p.builder(&c, number)
 		made := b.try(t)
-		x := candidate{t, made, slices.Clone(p.steps[before:]), b.used, 0}
-		x.score = p.score(b, x)
+		x := candidate{tool: t, made: made, steps: slices.Clone(p.steps[before:]), used: b.used}
+		x.score, x.missed = p.score(b, x)
 		p.steps = p.steps[:before]
 		if len(made) > 0 && x.score > best.score+1e-9 {
 			best = x
@@ -178,7 +185,7 @@ func (p *planner) plain(c clause, number int) outcome {
 		return o
 	}
 	p.steps = append(p.steps, best.steps...)
-	o.made, o.score = best.made, best.score
+	o.made, o.score, o.missed = best.made, best.score, best.missed
 	p.merge(&o, c, before)
 	return o
 }
@@ -193,10 +200,11 @@ const (
 	perInput  = 0.04 // added for each word that became part of the input
 )
 
-// score says how much of the words of a clause the steps account for.
-func (p *planner) score(b *builder, x candidate) float64 {
+// score says how much of the words of a clause the steps account for, and for which of
+// them nothing does.
+func (p *planner) score(b *builder, x candidate) (score float64, missed []string) {
 	if len(x.made) == 0 {
-		return 0
+		return 0, nil
 	}
 	var chain []*tool
 	for _, s := range p.steps[b.from:] {
@@ -211,11 +219,17 @@ func (p *planner) score(b *builder, x candidate) float64 {
 			first = false
 			continue
 		}
+		if slices.Contains([]kind{quoted, number, value, pair, glob}, t.kind) && i != b.clause.dest && !p.handed(b, t) {
+			missed = append(missed, t.written())
+		}
 		if !p.lex.tells(t) || !first && p.beside(b.clause, i) || p.repeats(b.clause, t.mean) {
 			continue
 		}
 		if deny {
 			matched -= 2 * x.tool.weights[t.mean]
+			if !x.tool.without[t.mean] && t.mean != "without" && !p.lex.actions[t.mean] {
+				missed = append(missed, t.text)
+			}
 			continue
 		}
 		best := min(1, x.tool.weights[t.mean]/inFirst)
@@ -223,7 +237,10 @@ func (p *planner) score(b *builder, x candidate) float64 {
 			best = max(best, perHelper*min(1, k.weights[t.mean]/inFirst))
 		}
 		if first && best < p.least(t) {
-			return 0
+			return 0, nil
+		}
+		if best == 0 {
+			missed = append(missed, t.text)
 		}
 		first = false
 		w := p.weight(t.mean)
@@ -233,7 +250,17 @@ func (p *planner) score(b *builder, x candidate) float64 {
 		total += w
 		matched += w * best
 	}
-	return p.rated(b, x, matched, total, inputs)
+	return p.rated(b, x, matched, total, inputs), missed
+}
+
+// handed reports whether a literal of the goal is part of an input of the steps.
+func (p *planner) handed(b *builder, t token) bool {
+	text, _ := json.Marshal(t.text) // a string always can be
+	return slices.ContainsFunc(p.steps[min(b.from, len(p.steps)):], func(s step) bool {
+		return slices.ContainsFunc(s.fields, func(f field) bool {
+			return bytes.Contains(f.value, text[1:len(text)-1]) || string(f.value) == t.text
+		})
+	})
 }
 
 // least is how much the first word of a clause has to mean for a tool: the verb is
@@ -348,8 +375,8 @@ func (p *planner) save(c clause, number int) outcome {
 	target := writer.property(func(q property) bool { return q.role == rolePath })
 	content := writer.property(func(q property) bool { return q.role == roleContent })
 	f.step.set(target.name, c.tokens[c.dest].text)
-	value, ok := p.toSave(f, c, number)
-	if !ok {
+	value, missed, ok := p.toSave(f, c, number)
+	if ok = ok && len(missed) == 0 && p.holds(formOf(c.tokens[c.dest]), value); !ok {
 		p.steps = p.steps[:before]
 		return o
 	}
@@ -364,6 +391,27 @@ func (p *planner) save(c clause, number int) outcome {
 	return o
 }
 
+// holds reports whether what is to be written is of the form that the name of the file
+// says: what a tool found is JSON, and neither a table nor a page.
+func (p *planner) holds(file form, value field) bool {
+	switch {
+	case value.ref == nil:
+		return file != pdfForm && file != binary
+	case value.ref.form == file:
+		return file != pdfForm && file != binary
+	}
+	read := p.steps[value.ref.step].tool.reads != fromNothing
+	switch file {
+	case pdfForm, binary:
+		return false
+	case csvForm, htmlForm:
+		return value.ref.form == anyText && read
+	case jsonForm:
+		return value.ref.form == facts || value.ref.form == anyText && read
+	}
+	return true
+}
+
 // writer is the tool that writes files.
 func (p *planner) writer(c clause) *tool {
 	var best *tool
@@ -376,32 +424,32 @@ func (p *planner) writer(c clause) *tool {
 }
 
 // toSave is what a clause wants written: a text it quotes, what the rest of it comes
-// to, or what was made before.
-func (p *planner) toSave(f *filling, c clause, number int) (field, bool) {
+// to, or what was made before. Words of it that nothing accounts for are missed.
+func (p *planner) toSave(f *filling, c clause, number int) (made field, missed []string, ok bool) {
 	given := c.kinds(quoted) + c.kinds(value)
 	for i, t := range c.tokens {
 		if given > 1 {
-			return field{}, false // which of them is not said
+			return field{}, nil, false // which of them is not said
 		}
 		if (t.kind == quoted || t.kind == value) && len(c.sources()) == 0 {
 			f.used[i] = true
 			value, ok := f.content(material{text: &c.tokens[i].text}, anyText)
-			return value, ok
+			return value, nil, ok
 		}
 	}
 	rest := p.rest(c)
 	if len(rest.tokens) > 0 {
 		if o := p.plain(rest, number); len(o.made) == 1 {
-			return field{ref: p.result(o.made[0])}, true
+			return field{ref: p.result(o.made[0])}, o.missed, true
 		}
 	}
 	if p.output != nil && len(c.sources()) == 0 {
-		return field{ref: p.output}, true
+		return field{ref: p.output}, nil, true
 	}
 	if n := len(p.done); n > 0 && len(c.sources()) == 0 && len(p.done[n-1].made) == 1 {
-		return field{ref: &ref{step: p.done[n-1].made[0]}}, true
+		return field{ref: &ref{step: p.done[n-1].made[0]}}, p.done[n-1].missed, true
 	}
-	return field{}, false
+	return field{}, nil, false
 }
 
 // rest is a clause without the file it writes to and the words that say so. The

@@ -96,10 +96,17 @@ func (w *run) value(r *ref) (text string, cut bool, err error) {
 	return text, a.cut || p.partial, nil
 }
 
-// calls are those that can be made now.
+// calls are those that can be made now. One that writes comes behind all that is wanted
+// before it, and what is wanted behind it comes after it.
 func (w *run) calls() []provider.ToolCall {
 	var all []provider.ToolCall
+	waits := false
 	for i, p := range w.state {
+		over := p.answer != nil || p.problem != ""
+		if w.steps[i].tool.writes && !over && (waits || p.input == nil) {
+			return all
+		}
+		waits = waits || !over && p.input == nil
 		if p.input != nil && p.answer == nil {
 			all = append(all, provider.ToolCall{ID: w.id(i), Name: w.steps[i].tool.Name, Input: p.input})
 		}

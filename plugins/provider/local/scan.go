@@ -289,4 +289,11 @@ func (s *scanner) join() {
 		first, second, _ := strings.Cut(means, " ")
 		a.mean, b.mean = first, second
 	}
+	for i := 0; i+2 < len(s.all); i++ {
+		a, of, b := &s.all[i], s.all[i+1], &s.all[i+2]
+		means, ok := phrases[strings.ToLower(a.text+" "+of.text+" "+b.text)]
+		if ok && a.kind == word && of.kind == word && b.kind == word {
+			a.mean, b.mean = means, ""
+		}
+	}
 }

@@ -1,0 +1,32 @@
+package local
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestHonest: no goal of the list comes to calls that do not answer it and are told as
+// its answer, and those that tools fit are solved.
+func TestHonest(t *testing.T) {
+	t.Parallel()
+	tools, lex := bundled(t), newLexicon()
+	cases := goalCases(t, "testdata/honest.txt")
+	if len(cases) < 40 {
+		t.Errorf("only %d goals", len(cases))
+	}
+	for _, c := range cases {
+		p := lex.plan(c.goal, nil, tools)
+		got := "solved"
+		for _, o := range p.done {
+			if len(o.made) == 0 || len(o.missed) > 0 {
+				got = "refused"
+			}
+		}
+		if len(p.done) == 0 {
+			got = "refused"
+		}
+		if got != strings.TrimSpace(c.want) {
+			t.Errorf("honest.txt:%d: %s: %s\n%s", c.line, c.goal, got, p.written(t))
+		}
+	}
+}
