@@ -25,6 +25,7 @@ import (
 	"github.com/skillet-run/skillet/plugins"
 	"github.com/skillet-run/skillet/plugins/agent"
 	"github.com/skillet-run/skillet/plugins/agent/builtin"
+	"github.com/skillet-run/skillet/plugins/provider/local"
 	"github.com/skillet-run/skillet/policies/capability"
 )
 
@@ -127,6 +128,7 @@ func (h *Host) Tasks(ctx context.Context) (*orchestrator.Orchestrator, error) {
 func (h *Host) taskSettings() orchestrator.Settings {
 	s := h.Config.Settings()
 	return orchestrator.Settings{
+		Steady:      func(model string) bool { return model == local.Planner },
 		ApproveFrom: task.Risk(s.Tasks.ApproveRisk), Redact: h.redactor(context.Background()).Text,
 		MaxTask: task.Budget{Tokens: s.Budget.Task.Tokens, MicroUSD: budget.MicroUSD(s.Budget.Task.USD)},
 		Lease:   seconds(s.Tasks.TakeoverSeconds),

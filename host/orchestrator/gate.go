@@ -148,6 +148,22 @@ func unasked(r *task.Run, s *task.Step) bool {
 	return s.Tool != "" && s.Approval && decisionOn(r, kept{Scope: s.ID, Number: 1}) == nil
 }
 
+// deniedBefore is the same call of another step that was denied since this process works
+// on the task: what it may do has not changed since.
+func (w *work) deniedBefore(k kept) *kept {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, scope := range w.log {
+		for _, had := range scope {
+			denied := had.Done && had.Result != nil && had.Result.Kind == string(task.KindDenied)
+			if denied && had.Kind == askCall && had.Scope != k.Scope && had.Subject == k.Subject && had.Input == k.Input && had.At.After(w.opened) {
+				return &had
+			}
+		}
+	}
+	return nil
+}
+
 // refusedBefore reports whether a person refused the same call in another place.
 func (w *work) refusedBefore(k kept) bool {
 	w.mu.Lock()

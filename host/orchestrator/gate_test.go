@@ -15,6 +15,7 @@ import (
 	"github.com/skillet-run/skillet/host/llm"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/plugins/agent"
+	"github.com/skillet-run/skillet/plugins/provider"
 )
 
 // sender is an agent that looks, sends twice and answers.
@@ -305,4 +306,43 @@ func TestCallsKeepTheirOrder(t *testing.T) {
 
 func step(id, tool, input string) agent.Step {
 	return agent.Step{ID: id, Title: id, Tool: tool, Input: json.RawMessage(input)}
+}
+
+// Nothing is tried in another way when that comes to the same: no model can be asked, or
+// those that were answer the same to the same. A call that was denied is not made again.
+func TestNothingElseHelps(t *testing.T) {
+	for name, c := range map[string]struct {
+		think func(llm.Ask) (llm.Answer, error)
+		again int
+	}{
+		"no model": {func(llm.Ask) (llm.Answer, error) { return llm.Answer{}, fmt.Errorf("ask: %w", llm.ErrNoModel) }, 0},
+		"let in nowhere": {func(llm.Ask) (llm.Answer, error) {
+			return llm.Answer{}, &provider.Error{Class: provider.ClassAuth, Message: "bad key"}
+		}, 0},
+		"the same":  {func(llm.Ask) (llm.Answer, error) { return said("no"), nil }, 0},
+		"different": {func(llm.Ask) (llm.Answer, error) { a := said("no"); a.Model = "other"; return a, nil }, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t, nil, Settings{Steady: func(model string) bool { return model == "m" }})
+			l.think = c.think
+			l.answer = func(task.ToolCall) task.Result {
+				return task.Result{Error: task.Errorf(task.KindDenied, "not granted").WithHint("`skillet permission grant`")}
+			}
+			runs := 0
+			l.agent("general", script{run: func(_ context.Context, _ agent.Task, h agent.Host) (agent.Report, error) {
+				runs++
+				if _, err := thought(h, "what now"); err != nil {
+					return agent.Report{Problem: err.Error()}, nil
+				}
+				_, err := call(h, "lab__send", `{}`)
+				return agent.Report{Problem: "denied"}, err
+			}})
+			r := l.run(l.submit(nil))
+			wantState(t, r, task.Failed)
+			if runs != 1+c.again || len(l.called()) > 1 || len(r.Report.Denials) > 1 {
+				t.Errorf("%d attempts, called %v, %+v", runs, l.called(), r.Report.Denials)
+			}
+		})
+	}
 }

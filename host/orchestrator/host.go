@@ -225,6 +225,7 @@ func (s *scope) unanswered(ctx context.Context, k kept, err error) error {
 		k.Class = of.Class
 		k.Failure.Message = of.Message
 	}
+	k.Final = errors.Is(err, llm.ErrNoModel) || k.Class == provider.ClassAuth
 	if err := s.w.keep(k); err != nil {
 		return s.giveUp(err)
 	}

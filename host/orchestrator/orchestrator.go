@@ -185,6 +185,9 @@ type Settings struct {
 	// empty for none but those that a plan says so of, and [task.RiskNever] for none at
 	// all. Agents whose definition says so wait in any case.
 	ApproveFrom task.Risk
+	// Steady reports whether a model answers the same question always with the same, so
+	// that nothing comes of asking it in other ways; nil for no model.
+	Steady func(model string) bool
 	// Redact takes secrets out of what a person is shown of calls; nil takes nothing out.
 	Redact func(string) string
 	// Agent does what no other agent is for, Planner plans, and Conversation talks;

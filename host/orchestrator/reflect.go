@@ -193,12 +193,38 @@ func (w *work) unsuitable(v verdict) string {
 	switch tokens := used.InputTokens + used.OutputTokens; {
 	case v.hopeless:
 		return "nothing else can help: " + v.because
+	case w.unchanging(r):
+		return "whoever answered would answer the same again"
 	case tokens >= r.SoftTokens:
 		return fmt.Sprintf("%d tokens are used of the %d that the task should take; a budget of its own allows more", tokens, r.SoftTokens)
 	case len(r.Steps) >= agent.MaxSteps:
 		return fmt.Sprintf("there are %d steps already", len(r.Steps))
 	}
 	return ""
+}
+
+// unchanging reports whether another attempt would come to what the last one came to: no
+// model can be asked, or the only ones that were answer the same goal with the same, and
+// no call failed for a reason that goes away.
+func (w *work) unchanging(r task.Run) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	steady := 0
+	for _, s := range append(lastAttempt(&r), task.Step{ID: "plan"}) {
+		for _, k := range w.log[s.ID] {
+			switch {
+			case k.Final:
+				return true
+			case k.Kind == askThink && (k.Response == nil || w.o.settings.Steady == nil || !w.o.settings.Steady(k.Response.Model)):
+				return false
+			case k.Kind == askThink:
+				steady++
+			case k.Result != nil && slices.Contains([]task.Kind{task.KindLimit, task.KindInternal}, task.Kind(k.Result.Kind)):
+				return false
+			}
+		}
+	}
+	return steady > 0
 }
 
 // passOver writes down that a strategy was not tried.

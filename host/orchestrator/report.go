@@ -131,12 +131,16 @@ func gathered(r *task.Run, outs map[string]output) string {
 	return strings.TrimSpace(b.String())
 }
 
-// denials are the calls that were refused.
+// denials are the calls that were refused, the same ones once.
 func denials(log transcript) []task.DeniedCall {
 	var all []task.DeniedCall
 	log.each(func(k kept) {
-		if k.Kind == askCall && k.Result != nil && k.Result.Kind == string(task.KindDenied) && len(all) < 100 {
-			all = append(all, task.DeniedCall{Step: k.Scope, Tool: cut(k.Subject, maxToolName), Reason: line(k.Result.Text), Hint: line(k.Hint)})
+		if k.Kind != askCall || k.Result == nil || k.Result.Kind != string(task.KindDenied) || len(all) == 100 {
+			return
+		}
+		d := task.DeniedCall{Step: k.Scope, Tool: cut(k.Subject, maxToolName), Reason: line(k.Result.Text), Hint: line(k.Hint)}
+		if !slices.ContainsFunc(all, func(o task.DeniedCall) bool { return o.Tool == d.Tool && o.Reason == d.Reason }) {
+			all = append(all, d)
 		}
 	})
 	return all

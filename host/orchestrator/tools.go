@@ -104,6 +104,10 @@ func (s *scope) act(k kept, c agent.Call) (kept, error) {
 		k.Refused = true
 		return s.refused(k, task.Errorf(task.KindDenied, "a person refused this call"))
 	}
+	if had := s.w.deniedBefore(k); had != nil && s.again {
+		k.Done, k.Effect, k.Waits, k.Result, k.Hint = true, false, false, had.Result, had.Hint
+		return k, s.w.keep(k)
+	}
 	if why := s.mustAsk(*t); why != "" && d == nil {
 		return k, s.wait([]numbered{{c, k, false}}, why)
 	}

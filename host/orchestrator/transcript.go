@@ -62,6 +62,8 @@ type kept struct {
 	Hint     string          `json:"hint,omitempty"`
 	Passages []agent.Passage `json:"passages,omitempty"`
 	Name     string          `json:"name,omitempty"` // of a proposal
+	// Final says that nobody answers other attempts either.
+	Final bool `json:"final,omitempty"`
 	// Failure is why the host could not answer, and Class the class of a failure of a
 	// model, which agents look at.
 	Failure *task.Error    `json:"failure,omitempty"`

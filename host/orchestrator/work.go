@@ -39,6 +39,7 @@ type work struct {
 	tools   []Tool
 	lease   *budget.Lease
 	began   time.Time
+	opened  time.Time // when this process began with the task
 	schemas schemas
 	events  *teller
 
@@ -63,7 +64,7 @@ func (o *Orchestrator) Run(ctx context.Context, id string) (task.Run, error) {
 	if err != nil {
 		return task.Run{}, err
 	}
-	w := &work{o: o, task: t, fence: lock.Fence(), began: time.Now()}
+	w := &work{o: o, task: t, fence: lock.Fence(), began: time.Now(), opened: time.Now()}
 	w.soft, w.stopSoft = context.WithCancelCause(context.WithoutCancel(ctx))
 	w.hard, w.stopHard = context.WithCancelCause(context.WithoutCancel(ctx))
 	w.events = newTeller(func(e event.Event) { o.publish(w.hard, e) })

@@ -71,7 +71,7 @@ func (l *loop) reportOf(o outcome) agent.Report {
 		l.tally.doubted = true
 		o.answer = strings.TrimSpace(strings.TrimPrefix(o.answer, provider.LowConfidence))
 		r := l.work.report(false, o.answer)
-		r.Problem = "the model says itself that this is no answer to all of the goal"
+		r.Problem = "the answer says itself that it does not reach all of the goal"
 		return r
 	}
 	l.tally.stopped = o.problem != ""
