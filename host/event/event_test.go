@@ -50,8 +50,8 @@ func TestPattern(t *testing.T) {
 		pattern event.Pattern
 		yes, no string
 	}{
-		{"*", "task.created system.idle", ""},
-		{"task.*", "task.created task.failed", "step.failed system.idle"},
+		{"*", "task.created system.worker_online", ""},
+		{"task.*", "task.created task.failed", "step.failed system.worker_online"},
 		{"*.failed", "task.failed step.failed skill.failed", "task.created task.failed.twice"},
 		{"task.failed", "task.failed", "task.fail task.failed.x task"},
 	} {
@@ -92,7 +92,7 @@ func TestTypes(t *testing.T) {
 func TestReadAgain(t *testing.T) {
 	b := newBus(t)
 	first := publish(t, b, event.TaskCreated)
-	publish(t, b, event.StepFailed, event.TaskFailed, event.SystemIdle)
+	publish(t, b, event.StepFailed, event.TaskFailed, event.WorkerOnline)
 	all, err := b.Read(t.Context(), "*", 0, 0)
 	if err != nil || len(all) != 4 || all[0].Task != "t1" || string(all[0].Data) != `{"n":1}` || all[0].Time.IsZero() {
 		t.Fatalf("%+v, %v", all, err)

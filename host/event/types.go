@@ -32,17 +32,6 @@ const (
 	StepDenied    Type = "step.denied"
 	StepUncertain Type = "step.uncertain"
 
-	SkillInstalled Type = "skill.installed"
-	SkillUpdated   Type = "skill.updated"
-	SkillRemoved   Type = "skill.removed"
-	SkillFailed    Type = "skill.failed"
-
-	ProposalCreated Type = "proposal.created"
-	ProposalSettled Type = "proposal.settled"
-
-	AgentStarted Type = "agent.started"
-	AgentStopped Type = "agent.stopped"
-
 	ProviderHealthy   Type = "provider.healthy"
 	ProviderUnhealthy Type = "provider.unhealthy"
 
@@ -60,14 +49,8 @@ const (
 	QueueTakenOver Type = "queue.taken_over"
 	QueueDead      Type = "queue.dead"
 
-	ErrorDetected   Type = "error.detected"
-	TimeoutOccurred Type = "error.timeout"
-
-	SystemIdle      Type = "system.idle"
-	OptimizationDue Type = "system.optimization"
-	MaintenanceDue  Type = "system.maintenance"
-	WorkerOnline    Type = "system.worker_online"
-	WorkerOffline   Type = "system.worker_offline"
+	WorkerOnline  Type = "system.worker_online"
+	WorkerOffline Type = "system.worker_offline"
 )
 
 // A Description is a type and what it means.
@@ -101,14 +84,6 @@ func Types() []Description {
 		{StepCalled, "a tool was called for a step"},
 		{StepDenied, "a call, or a step, was refused"},
 		{StepUncertain, "a call was begun by a process that died, and is not made again"},
-		{SkillInstalled, "a skill was installed"},
-		{SkillUpdated, "another version of a skill is active"},
-		{SkillRemoved, "a skill was removed"},
-		{SkillFailed, "a call of a skill failed"},
-		{ProposalCreated, "a change waits for a person"},
-		{ProposalSettled, "a proposal was approved, rejected or ended"},
-		{AgentStarted, "the process of an agent began"},
-		{AgentStopped, "the process of an agent ended"},
 		{ProviderHealthy, "a provider answers again"},
 		{ProviderUnhealthy, "a provider does not answer, or answers with errors"},
 		{ModelFallback, "another model answered than the one that was asked first"},
@@ -121,11 +96,6 @@ func Types() []Description {
 		{QueueShed, "a queue is full and turned something away"},
 		{QueueTakenOver, "the worker of an item was lost, and another has it"},
 		{QueueDead, "an item of a queue is given up, and waits for a person"},
-		{ErrorDetected, "something failed that nobody waits for"},
-		{TimeoutOccurred, "something took longer than it may"},
-		{SystemIdle, "nothing has to be done"},
-		{OptimizationDue, "something could be done better"},
-		{MaintenanceDue, "it is time to tidy up"},
 		{WorkerOnline, "a worker takes tasks"},
 		{WorkerOffline, "a worker takes no more tasks"},
 	}

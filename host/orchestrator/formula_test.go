@@ -262,6 +262,10 @@ func TestPercentAndTimeLeft(t *testing.T) {
 			t.Errorf("%s: %v", phase, p)
 		}
 	}
+	ended := task.Run{State: task.Cancelled, Phase: task.PhaseAct, Steps: []task.Step{{State: task.StepFailed}, {State: task.StepSkipped}}}
+	if p := percentOf(ended); p != percentPlanned {
+		t.Errorf("cancelled with nothing done: %v", p)
+	}
 	if p := percentOf(task.Run{State: task.Failed}); p != 100 {
 		t.Error(p)
 	}

@@ -85,6 +85,7 @@ func percentOf(r task.Run) float64 {
 	done := 0.0
 	for _, s := range r.Steps {
 		switch {
+		case r.State == task.Cancelled && s.State != task.StepDone: // what was not done when it ended
 		case s.State.Final():
 			done++
 		case s.Percent != nil:
