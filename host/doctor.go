@@ -192,8 +192,11 @@ func (h *Host) checkSandbox(ctx context.Context) (string, error) {
 		Target: runner.Target{Label: "doctor:endless", Package: p, Origin: registry.OriginBundled},
 		Caller: "host:doctor", Limits: runner.Limits{Fuel: 10_000_000, Wall: 5 * time.Second},
 	})
-	if res.OK || res.Error.Kind != task.KindLimit {
-		return "", task.Errorf(task.KindInternal, "the sandbox did not stop a module that never ends: %v", res.Error)
+	switch {
+	case res.OK:
+		return "", task.Errorf(task.KindInternal, "the sandbox did not stop a module that never ends")
+	case !errors.Is(res.Error, sandbox.ErrFuel) && !errors.Is(res.Error, sandbox.ErrTime):
+		return "", fmt.Errorf("a module that never ends could not be tried: %w", res.Error)
 	}
 	return fmt.Sprintf("a module that never ends was stopped after %d fuel, %.1f ms", res.Fuel, res.DurationMS), nil
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -287,13 +288,18 @@ func (h *Host) openWorkers(expect bool) (err error) {
 }
 
 func (h *Host) openSandbox(ctx context.Context) error {
+	dir := h.path("cache", "compiled")
 	key, err := h.cacheKey(ctx)
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS) {
+		h.Log.Warn("compiled code is not kept", "error", err)
+		key, dir, err = newKey(), "", nil
+	}
 	if err != nil {
 		return err
 	}
 	s := h.Config.Settings()
 	h.sandbox, err = sandbox.New(ctx, h.Log.Named("sandbox"), sandbox.Options{
-		CacheDir: h.path("cache", "compiled"), CacheKey: key, Compiler: h.workers, Functions: hostfn.Functions(),
+		CacheDir: dir, CacheKey: key, Compiler: h.workers, Functions: hostfn.Functions(),
 		CompileTime: seconds(s.CompileTimeoutSeconds), ModuleFactor: s.ModuleLimitFactor,
 	})
 	if err != nil {

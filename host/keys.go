@@ -42,13 +42,18 @@ func (h *Host) cacheKey(ctx context.Context) ([]byte, error) {
 	}
 	key, err := readCacheKey(path)
 	if key == nil && err == nil {
-		key = make([]byte, keyBytes)
-		_, _ = rand.Read(key) // which never fails
+		key = newKey()
 		if err = atomicfile.Write(path, key); err != nil {
 			err = fmt.Errorf("make a cache key: %w", err)
 		}
 	}
 	return key, errors.Join(err, lock.Release())
+}
+
+func newKey() []byte {
+	key := make([]byte, keyBytes)
+	_, _ = rand.Read(key) // which never fails
+	return key
 }
 
 // readCacheKey returns nil when there is none, or one that is damaged.

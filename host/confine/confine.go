@@ -7,6 +7,7 @@
 package confine
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,13 +31,45 @@ type Limits struct {
 
 // Scratch makes a directory that only this user can enter, for a process that
 // ends before this one does. prefix begins its name.
+//
+// Where base is "" and the usual place for temporary files is full or cannot be
+// written to, it is made in memory, if the system has a file system of it.
 func Scratch(base, prefix string) (string, error) {
-	return os.MkdirTemp(base, prefix+strconv.Itoa(os.Getpid())+"-")
+	dir, err := roomy(base, prefix)
+	if err != nil && base == "" {
+		if other, e := roomy(memoryDir, prefix); e == nil {
+			return other, nil
+		}
+	}
+	return dir, err
+}
+
+// memoryDir is a file system in memory, on Linux.
+const memoryDir = "/dev/shm"
+
+// roomy makes a directory that files can be written to.
+func roomy(base, prefix string) (string, error) {
+	dir, err := os.MkdirTemp(base, prefix+strconv.Itoa(os.Getpid())+"-")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "room")
+	err = errors.Join(os.WriteFile(path, make([]byte, 4<<10), 0o600), os.Remove(path))
+	if err != nil {
+		os.RemoveAll(dir)
+		return "", err
+	}
+	return dir, nil
 }
 
 // RemoveStale removes the directories that Scratch made for processes that are
-// gone. Those not an hour old stay: their process may only be out of sight.
+// gone. Those not an hour old stay: their process may only be out of sight. A base
+// of "" is everywhere that Scratch makes them then.
 func RemoveStale(base, prefix string) {
+	if base == "" {
+		RemoveStale(memoryDir, prefix)
+		base = os.TempDir()
+	}
 	entries, _ := os.ReadDir(base)
 	for _, e := range entries {
 		rest, ours := strings.CutPrefix(e.Name(), prefix)

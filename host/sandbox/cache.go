@@ -91,17 +91,40 @@ func openCodeCache(log hclog.Logger, dir string, o Options) (*codeCache, wazero.
 // makeTemp makes a directory of this process, and removes those of processes
 // that are gone.
 func makeTemp() (string, error) {
-	for _, dir := range list(os.TempDir(), tempPrefix) {
-		if checkCacheDir(dir) != nil {
-			continue
-		}
-		removeStages(dir)
-		if len(list(dir, stagePrefix)) == 0 {
-			removeOld(dir)
+	for _, base := range tempBases() {
+		for _, dir := range list(base, tempPrefix) {
+			if checkCacheDir(dir) != nil {
+				continue
+			}
+			removeStages(dir)
+			if len(list(dir, stagePrefix)) == 0 {
+				removeOld(dir)
+			}
 		}
 	}
-	return os.MkdirTemp("", tempPrefix)
+	var errs []error
+	for _, base := range tempBases() {
+		dir, err := os.MkdirTemp(base, tempPrefix)
+		if err == nil {
+			return dir, nil
+		}
+		errs = append(errs, err)
+	}
+	return "", errors.Join(errs...)
 }
+
+// tempBases are where temporary directories may be: the usual place, and memory
+// where the system has a file system of it.
+func tempBases() []string {
+	bases := []string{os.TempDir()}
+	if st, err := os.Stat(memoryDir); err == nil && st.IsDir() {
+		bases = append(bases, memoryDir)
+	}
+	return bases
+}
+
+// memoryDir is a file system in memory, on Linux.
+const memoryDir = "/dev/shm"
 
 func (c *codeCache) open(dir string) (memory wazero.CompilationCache, err error) {
 	if c.dir, err = filepath.Abs(dir); err != nil {
@@ -130,7 +153,16 @@ func (c *codeCache) open(dir string) (memory wazero.CompilationCache, err error)
 		return nil, fmt.Errorf("found %d directories of wazero, want 1", len(made))
 	}
 	c.made = made[0]
-	return memory, nil
+	return memory, c.tryRoom()
+}
+
+// tryRoom finds out whether there is room for code: a directory can be made on many
+// a full disk.
+func (c *codeCache) tryRoom() error {
+	path := filepath.Join(c.stage, "room")
+	err := os.WriteFile(path, make([]byte, 64<<10), 0o600)
+	_ = os.Remove(path)
+	return err
 }
 
 // list returns the paths of what has a prefix in a directory; none when the

@@ -164,6 +164,9 @@ func (m *Module) obtainCode(ctx context.Context, s *source) (*keptModule, error)
 		m.info.FromCache = true
 		return s.kept, nil
 	}
+	if r.noPlace != nil && r.compiler != nil {
+		return nil, fmt.Errorf("%w: there is no place for its code: %w", ErrCompile, r.noPlace)
+	}
 	if r.cache == nil {
 		return r.makeWithoutCache(ctx, s)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/tetratelabs/wazero"
@@ -87,6 +88,8 @@ func (m *Module) compile(ctx context.Context, s *source) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
+	case r.noPlace != nil && r.compiler != nil:
+		return fmt.Errorf("%w: there is no place for its code: %w", ErrCompile, r.noPlace)
 	case r.cache == nil || !compilesHere():
 		return m.compileInMemory(ctx, s)
 	case s.kept != nil && m.loadFound(s):
@@ -316,6 +319,11 @@ func isFileError(err error) bool {
 	var path *fs.PathError
 	var link *os.LinkError
 	return errors.As(err, &path) || errors.As(err, &link)
+}
+
+// isDiskError reports whether a disk is full, or cannot be written to.
+func isDiskError(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS)
 }
 
 // compileNow runs wazero's compiler, or has it read staged code. The context

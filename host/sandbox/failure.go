@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"errors"
+	"syscall"
 )
 
 // A Failure is an error of this package as plain values, to be sent from one
@@ -47,6 +48,7 @@ var sentinels = []struct {
 	{"import", ErrImport}, {"no export", ErrNoExport}, {"signature", ErrSignature}, {"panic", ErrPanic},
 	{"closed", ErrClosed}, {"bounds", errBounds}, {"exited", errExited},
 	{"canceled", context.Canceled}, {"deadline", context.DeadlineExceeded},
+	{"disk full", syscall.ENOSPC}, {"quota", syscall.EDQUOT}, {"read-only", syscall.EROFS},
 }
 
 // Describe returns err as a Failure; nil for nil.

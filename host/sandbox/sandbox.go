@@ -86,6 +86,7 @@ type Runtime struct {
 	engine   wazero.Runtime
 	memory   wazero.CompilationCache // compiled code in memory; goes last
 	cache    *codeCache              // nil without Options.CacheDir and Compiler
+	noPlace  error                   // why there is none in spite of them
 	compiler Compiler                // nil compiles here
 	offered  map[string]FuncType     // by qualified name
 	lanes    *lanes
@@ -145,13 +146,28 @@ func (r *Runtime) openEngine(ctx context.Context, o Options) error {
 		r.compiler = o.Compiler
 	}
 	if o.CacheDir != "" || r.compiler != nil {
-		var err error
-		if r.cache, r.memory, err = openCodeCache(r.log, o.CacheDir, o); err != nil {
+		if err := r.openCache(o); err != nil {
 			return err
 		}
 	}
 	r.engine = wazero.NewRuntimeWithConfig(ctx, engineConfig(r.memory))
 	return nil
+}
+
+// openCache finds a place for code. Where a disk is full or cannot be written to,
+// nothing is kept, and where there is no place at all, nothing is compiled: but
+// what needs no code goes on.
+func (r *Runtime) openCache(o Options) (err error) {
+	r.cache, r.memory, err = openCodeCache(r.log, o.CacheDir, o)
+	if isDiskError(err) && o.CacheDir != "" {
+		r.log.Warn("compiled code is not kept", "error", err)
+		r.cache, r.memory, err = openCodeCache(r.log, "", o)
+	}
+	if isDiskError(err) {
+		r.cache, r.memory, r.noPlace = nil, wazero.NewCompilationCache(), err
+		err = nil
+	}
+	return err
 }
 
 // engineConfig is what machine code depends on.

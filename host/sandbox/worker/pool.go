@@ -170,7 +170,7 @@ func (p *Pool) start(argument string) (*process, error) {
 	defer p.starting.Done()
 	proc, err := startProcess(p.program, argument)
 	p.tidy.Do(func() { // what other pools left, which nobody has to wait for
-		p.starting.Go(func() { confine.RemoveStale(os.TempDir(), dirPrefix) })
+		p.starting.Go(func() { confine.RemoveStale("", dirPrefix) })
 	})
 	if err != nil {
 		return nil, err
