@@ -29,8 +29,10 @@ type Registry struct {
 	// Redirects are the HOST[:PORT]s it may redirect requests to, besides
 	// public addresses over HTTPS.
 	Redirects []string `koanf:"redirects" json:"redirects,omitempty"`
-	// PlainHTTP says that it and its mirrors are reached without TLS.
-	PlainHTTP bool `koanf:"plain_http" json:"plain_http,omitempty"`
+	// PlainHTTP says that it and its mirrors are reached without TLS, or never without.
+	// nil has registries on this machine asked whether they speak TLS, and all others
+	// reached with it.
+	PlainHTTP *bool `koanf:"plain_http" json:"plain_http,omitempty"`
 }
 
 // String is name=url, as `skillet config list` shows it.

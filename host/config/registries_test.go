@@ -24,10 +24,11 @@ registries:
 	if err != nil {
 		t.Fatal(err)
 	}
+	yes := true
 	want := []config.Registry{
 		{
 			Name: "acme", URL: "oci://registry.acme.example:5000/skills", Names: []string{"acme-*", "tax"},
-			Mirrors: []string{"oci://mirror.acme.example/skills"}, Redirects: []string{"blobs.acme.example"}, PlainHTTP: true,
+			Mirrors: []string{"oci://mirror.acme.example/skills"}, Redirects: []string{"blobs.acme.example"}, PlainHTTP: &yes,
 		},
 		{Name: "everyone", URL: "oci://skills.example"},
 	}

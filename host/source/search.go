@@ -105,7 +105,7 @@ const searchers = 4
 // namesIn are the names of the skills a registry may have.
 func (f *Fetcher) namesIn(ctx context.Context, reg Registry, o Options) ([]string, error) {
 	host, prefix := split(reg.URL)
-	all, err := f.connect(site{registry: reg, plain: reg.PlainHTTP || o.PlainHTTP}, host).Repositories(ctx)
+	all, err := f.connect(site{registry: reg, plain: o.plainly(reg)}, host).Repositories(ctx)
 	var names []string
 	for _, repo := range all {
 		name, ok := strings.CutPrefix(repo, after(prefix, "/"))
@@ -140,7 +140,7 @@ func (f *Fetcher) serves(reg Registry, name string) bool {
 // have the text.
 func (f *Fetcher) look(ctx context.Context, reg Registry, name, text string, o Options) (Found, bool, error) {
 	host, prefix := split(reg.URL)
-	s := site{registry: reg, host: host, repository: path.Join(prefix, name), plain: reg.PlainHTTP || o.PlainHTTP}
+	s := site{registry: reg, host: host, repository: path.Join(prefix, name), plain: o.plainly(reg)}
 	tags, err := f.tags(ctx, s)
 	if err != nil {
 		return Found{}, false, err

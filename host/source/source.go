@@ -43,9 +43,10 @@ type Registry struct {
 	Mirrors []string
 	// Redirects are the HOST[:PORT]s it may redirect to, besides public ones.
 	Redirects []string
-	// PlainHTTP says that it and its mirrors have no TLS. On this machine none
-	// is expected anyway.
-	PlainHTTP bool
+	// PlainHTTP says that it and its mirrors have no TLS, or that nothing is said
+	// without. nil has one on this machine asked whether it speaks TLS, and any other
+	// be reached with it.
+	PlainHTTP *bool
 }
 
 // Settings of a [Fetcher]. The zero value knows no registries.
@@ -70,6 +71,7 @@ type Fetcher struct {
 
 	mu      sync.Mutex
 	clients map[string]*http.Client // by place: connections are used again
+	secure  map[string]bool         // whether a HOST[:PORT] of this machine speaks TLS
 }
 
 // New makes a Fetcher. blobs are files this machine has already, which are not
@@ -78,7 +80,7 @@ func New(log hclog.Logger, blobs store.Blobs, s Settings) *Fetcher {
 	if s.Timeout <= 0 {
 		s.Timeout = defaultTimeout
 	}
-	return &Fetcher{log: log, blobs: blobs, settings: s, credentials: &oci.Credentials{}, clients: map[string]*http.Client{}}
+	return &Fetcher{log: log, blobs: blobs, settings: s, credentials: &oci.Credentials{}, clients: map[string]*http.Client{}, secure: map[string]bool{}}
 }
 
 // Options of one operation. The zero value is fine.
@@ -219,20 +221,29 @@ type site struct {
 	registry Registry
 	// host and repository are the canonical ones.
 	host, repository string
-	plain            bool
+	// plain is as in [Registry].
+	plain *bool
+}
+
+// plainly is how a registry is reached.
+func (o Options) plainly(reg Registry) *bool {
+	if o.PlainHTTP {
+		return &o.PlainHTTP
+	}
+	return reg.PlainHTTP
 }
 
 // site is where an address of a registry leads: the settings of a registry with
 // that host hold for it, mirrors for what is below its prefix.
 func (f *Fetcher) site(r Ref, o Options) site {
-	s := site{host: r.Host, repository: r.Repository, plain: o.PlainHTTP}
+	s := site{host: r.Host, repository: r.Repository, plain: o.plainly(Registry{})}
 	for _, reg := range f.settings.Registries {
 		host, prefix := split(reg.URL)
 		below := prefix == "" || strings.HasPrefix(r.Repository, prefix+"/")
 		if host != r.Host || s.registry.Name != "" && !below {
 			continue
 		}
-		s.registry, s.plain = reg, s.plain || reg.PlainHTTP
+		s.registry, s.plain = reg, o.plainly(reg)
 		if !below {
 			s.registry.Mirrors = nil
 			continue
@@ -268,7 +279,7 @@ func (s site) spots() []spot {
 
 // connect is how a spot of a site is reached.
 func (f *Fetcher) connect(s site, host string) oci.Connection {
-	p := transfer.Place{Host: dialled(host), PlainHTTP: s.plain || transfer.Loopback(host), Redirects: s.registry.Redirects}
+	p := transfer.Place{Host: dialled(host), PlainHTTP: f.plain(s, host), Redirects: s.registry.Redirects}
 	c := oci.Connection{
 		Place: p, Client: f.clientFor(p), Credentials: f.credentials,
 		Downloads: f.downloads(),
@@ -277,6 +288,25 @@ func (f *Fetcher) connect(s site, host string) oci.Connection {
 		c.Known = f.blobs.Get
 	}
 	return c
+}
+
+// plain reports whether a spot of a site is reached without TLS. A registry on this
+// machine often has none; which it is, is asked once, before anything is sent to it.
+func (f *Fetcher) plain(s site, host string) bool {
+	switch {
+	case s.plain != nil:
+		return *s.plain
+	case !transfer.Loopback(host):
+		return false
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	secure, known := f.secure[host]
+	if !known {
+		secure = transfer.SpeaksTLS(host)
+		f.secure[host] = secure
+	}
+	return !secure
 }
 
 // maxClients is how many places connections are kept to.

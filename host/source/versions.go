@@ -167,7 +167,7 @@ func (f *Fetcher) named(name string, o Options) (site, error) {
 		return site{}, fmt.Errorf("%w for the name %s", ErrNoRegistry, name)
 	}
 	host, prefix := split(reg.URL)
-	return site{registry: reg, host: host, repository: path.Join(prefix, name), plain: reg.PlainHTTP || o.PlainHTTP}, nil
+	return site{registry: reg, host: host, repository: path.Join(prefix, name), plain: o.plainly(reg)}, nil
 }
 
 func (f *Fetcher) registryFor(name string) (Registry, bool) {

@@ -68,6 +68,28 @@ func Loopback(hostport string) bool {
 	return strings.EqualFold(host, "localhost") || err == nil && a.Unmap().IsLoopback()
 }
 
+// probeTime is how long a place on this machine has to say what it speaks.
+const probeTime = 2 * time.Second
+
+// SpeaksTLS reports whether HOST[:PORT], of this machine, answers a TLS handshake,
+// whatever its certificate is worth. Nothing else is sent to it.
+func SpeaksTLS(hostport string) bool {
+	if _, _, err := net.SplitHostPort(hostport); err != nil {
+		hostport = net.JoinHostPort(hostname(hostport), "443")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), probeTime)
+	defer cancel()
+	// The answer is not trusted: the certificate is checked when a request is made.
+	d := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true, ServerName: hostname(hostport)}}
+	c, err := d.DialContext(ctx, "tcp", hostport)
+	var alert tls.AlertError
+	if err != nil {
+		return errors.As(err, &alert)
+	}
+	c.Close()
+	return true
+}
+
 func hostname(hostport string) string {
 	if host, _, err := net.SplitHostPort(hostport); err == nil {
 		return host

@@ -37,6 +37,8 @@ var (
 	// ErrTransport: the connection cannot be trusted: no TLS, or no good
 	// certificate.
 	ErrTransport = errors.New("connection not trusted")
+	// errUnknownCA is an ErrTransport whose way out is another.
+	errUnknownCA = fmt.Errorf("%w", ErrTransport)
 	// ErrProtocol: an answer that makes no sense.
 	ErrProtocol = errors.New("an answer that makes no sense")
 )
@@ -58,6 +60,7 @@ func meanings() []meaning {
 		{ErrTimeout, task.KindLimit, task.ClassTransient, "try again: large downloads go on where they stopped; download_timeout_seconds allows more time"},
 		{ErrUnauthorized, task.KindDenied, task.ClassDenied, "`skillet login HOST` stores credentials for a registry"},
 		{ErrNotFound, task.KindNotFound, task.ClassPermanent, "check how it is written, and that it was published"},
+		{errUnknownCA, task.KindVerification, task.ClassPermanent, "if it is your own, name the file of its certificate authority in SSL_CERT_FILE, in the environment of skillet"},
 		{ErrTransport, task.KindVerification, task.ClassPermanent, "a registry without TLS needs plain_http: true in config.yaml, or --plain-http"},
 		{ErrProtocol, task.KindVerification, task.ClassPermanent, "it may be no registry, or something may stand between it and here"},
 		{ErrUnreachable, task.KindInternal, task.ClassTransient, "check the network and the address, or add a mirror in config.yaml; then try again"},
@@ -113,7 +116,9 @@ func kindOf(err error) error {
 		return nil
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		return ErrTimeout
-	case errors.As(err, &cert), errors.As(err, &unknown), errors.As(err, &record), strings.Contains(err.Error(), "gave HTTP response to HTTPS client"):
+	case errors.As(err, &unknown):
+		return errUnknownCA
+	case errors.As(err, &cert), errors.As(err, &record), strings.Contains(err.Error(), "gave HTTP response to HTTPS client"):
 		return ErrTransport
 	case errors.As(err, &dns), errors.As(err, &op), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return ErrUnreachable
