@@ -118,6 +118,12 @@ func (h *Host) checkHistory(ctx context.Context) (string, error) {
 	if err == nil {
 		return detail, nil
 	}
+	var stale *history.StaleError
+	if errors.As(err, &stale) && stale.Edited() {
+		if err = h.History.Repair(ctx); err == nil {
+			return h.History.Check(ctx)
+		}
+	}
 	e := task.Errorf(task.KindVerification, "%w", err).WithHint("it is mended; run `skillet doctor` once more to see that")
 	if err := h.History.Repair(ctx); err != nil {
 		e = e.WithHint("it could not be mended: %v; decisions hold all the same", err)

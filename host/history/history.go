@@ -379,7 +379,7 @@ func (h *History) Check(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if path != "" {
-		return "", fmt.Errorf("the git history %s does not have %s as it is", h.Dir(), path)
+		return "", &StaleError{h.Dir(), path}
 	}
 	clean, path, err := repo.Clean()
 	if err == nil && !clean {
@@ -387,3 +387,18 @@ func (h *History) Check(ctx context.Context) (string, error) {
 	}
 	return fmt.Sprintf("%s has every decision", h.Dir()), err
 }
+
+// A StaleError means that the last commit does not have a file as it is now.
+type StaleError struct {
+	Dir  string // of the git history
+	Path string // in it
+}
+
+// Error names both.
+func (e *StaleError) Error() string {
+	return fmt.Sprintf("the git history %s does not have %s as it is", e.Dir, e.Path)
+}
+
+// Edited reports whether the file is one that people change in the home: the settings,
+// a policy or an agent. The next decision brings it into the history, and nothing is wrong.
+func (e *StaleError) Edited() bool { return !strings.HasPrefix(e.Path, "skills/") }
