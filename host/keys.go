@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -124,7 +125,7 @@ func (h *Host) storeOptions() (badgerstore.Options, error) {
 	if s.StoreKeyFile == "" {
 		return o, nil
 	}
-	b, err := os.ReadFile(s.StoreKeyFile)
+	b, err := readStart(s.StoreKeyFile)
 	if err != nil {
 		return o, task.Errorf(task.KindUsage, "read store_key_file: %w", err)
 	}
@@ -134,4 +135,17 @@ func (h *Host) storeOptions() (badgerstore.Options, error) {
 			WithHint("make one with: head -c 32 /dev/urandom | xxd -p -c 64 > FILE; chmod 600 FILE")
 	}
 	return o, nil
+}
+
+// maxKeyFile is how much of a key file is read; more is no key.
+const maxKeyFile = 4 << 10
+
+// readStart reads the beginning of a file.
+func readStart(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxKeyFile))
 }

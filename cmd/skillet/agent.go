@@ -128,7 +128,7 @@ func definition(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return os.ReadFile(path)
+	return readSmall(path, manifests.MaxBytes) // a device has no size
 }
 
 // maxAgentLines is how much of a definition, or of its difference, is shown.

@@ -46,12 +46,15 @@ func (t *terminal) auditVerify() *cli.Command {
 	}
 }
 
+// maxKeyText is the size of the largest file that is read for a public key.
+const maxKeyText = 16 << 10
+
 // keyText is the key that --key names: what is in the file, or the text itself.
 func keyText(arg string) ([]byte, error) {
 	if arg == "" || strings.HasPrefix(arg, checkpoint.NamePrefix) {
 		return []byte(arg), nil
 	}
-	b, err := os.ReadFile(arg)
+	b, err := readSmall(arg, maxKeyText)
 	if err != nil {
 		return nil, task.Errorf(task.KindUsage, "read the public key: %w", err).WithHint("give a file, or the text that `skillet audit key` shows")
 	}

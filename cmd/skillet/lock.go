@@ -109,7 +109,7 @@ func readLock(path string) (*lockfile.Lock, error) {
 	if err == nil && st.Size() > lockfile.MaxBytes {
 		return nil, task.Errorf(task.KindUsage, "read lock %s: it has more than %d bytes", path, lockfile.MaxBytes).WithHint("name a file that `skillet lock` wrote")
 	}
-	b, err := os.ReadFile(path)
+	b, err := readSmall(path, lockfile.MaxBytes) // a device has no size
 	if err != nil {
 		return nil, fmt.Errorf("read lock: %w", err)
 	}

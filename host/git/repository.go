@@ -12,6 +12,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 	"syscall"
 	"time"
@@ -199,11 +200,7 @@ func (r *Repository) Commit(files []File, message string, by Signature) (c Commi
 	if err := r.write(changed); err != nil {
 		return Commit{}, false, err
 	}
-	tree, err := r.repo.Worktree()
-	if err != nil {
-		return Commit{}, false, fmt.Errorf("commit to %s: %w", r.dir, err)
-	}
-	hash, err := tree.Commit(message, &gogit.CommitOptions{Author: by.object(), Committer: by.object(), AllowEmptyCommits: true})
+	hash, err := r.record(entries, next, message, by)
 	if err != nil {
 		return Commit{}, false, fmt.Errorf("commit to %s: %w", r.dir, err)
 	}
@@ -217,13 +214,35 @@ func (r *Repository) entries() ([]*index.Entry, error) {
 	if err != nil || o == nil {
 		return nil, err
 	}
-	if o.Hash != r.of {
-		if r.files, err = r.walk(o); err != nil {
-			return nil, err
-		}
-		r.of = o.Hash
+	if o.Hash == r.of {
+		return r.files, nil
 	}
+	if r.files, err = r.listed(o); err != nil {
+		return nil, err
+	}
+	r.of = o.Hash
 	return r.files, nil
+}
+
+// listed lists the files of a commit: from the index, which is one file, when that
+// has the very tree of the commit, and from its trees otherwise.
+func (r *Repository) listed(o *object.Commit) ([]*index.Entry, error) {
+	if i, err := r.repo.Storer.Index(); err == nil {
+		if root, _, err := trees(i.Entries); err == nil && root == o.TreeHash {
+			return i.Entries, nil
+		}
+	}
+	return r.walk(o)
+}
+
+// Has reports whether the last commit has a file with this content.
+func (r *Repository) Has(file string, content []byte) (bool, error) {
+	entries, err := r.entries()
+	if err != nil {
+		return false, err
+	}
+	at, found := slices.BinarySearchFunc(entries, file, func(e *index.Entry, name string) int { return strings.Compare(e.Name, name) })
+	return found && entries[at].Hash == plumbing.ComputeHash(plumbing.BlobObject, content), nil
 }
 
 // walk lists the files of a commit.
@@ -238,6 +257,7 @@ func (r *Repository) walk(o *object.Commit) ([]*index.Entry, error) {
 	for {
 		name, e, err := walker.Next()
 		if errors.Is(err, io.EOF) {
+			slices.SortFunc(entries, byName)
 			return entries, nil
 		}
 		if err != nil {
@@ -251,18 +271,18 @@ func (r *Repository) walk(o *object.Commit) ([]*index.Entry, error) {
 
 // staged is what the index becomes, and which of files are different.
 func (r *Repository) staged(entries []*index.Entry, files []File) (next []*index.Entry, changed []File, err error) {
-	byName := make(map[string]*index.Entry, len(entries))
+	known := make(map[string]*index.Entry, len(entries))
 	for _, e := range entries {
-		byName[e.Name] = e
+		known[e.Name] = e
 	}
 	for _, f := range files {
 		if !filepath.IsLocal(f.Path) || path.Clean(f.Path) != f.Path || strings.HasPrefix(strings.ToLower(f.Path), ".git") {
 			return nil, nil, fmt.Errorf("commit to %s: %q is no path of a file in it", r.dir, f.Path)
 		}
-		was, there := byName[f.Path]
+		was, there := known[f.Path]
 		if f.Content == nil {
 			if there {
-				delete(byName, f.Path)
+				delete(known, f.Path)
 				changed = append(changed, f)
 			}
 			continue
@@ -274,14 +294,106 @@ func (r *Repository) staged(entries []*index.Entry, files []File) (next []*index
 		if err := r.keep(f.Content); err != nil {
 			return nil, nil, err
 		}
-		byName[f.Path] = &index.Entry{Name: f.Path, Hash: hash, Mode: filemode.Regular, Size: uint32(len(f.Content))}
+		known[f.Path] = &index.Entry{Name: f.Path, Hash: hash, Mode: filemode.Regular, Size: uint32(len(f.Content))}
 		changed = append(changed, f)
 	}
-	for _, e := range byName {
+	for _, e := range known {
 		next = append(next, e)
 	}
-	slices.SortFunc(next, func(a, b *index.Entry) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(next, byName)
 	return next, changed, nil
+}
+
+func byName(a, b *index.Entry) int { return strings.Compare(a.Name, b.Name) }
+
+// record stores what a commit of the files in next needs that was not there with
+// those in before, and makes it the last commit.
+func (r *Repository) record(before, next []*index.Entry, message string, by Signature) (plumbing.Hash, error) {
+	_, there, err := trees(before)
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
+	root, all, err := trees(next)
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
+	for hash, tree := range all {
+		if there[hash] != nil {
+			continue
+		}
+		if _, err := r.repo.Storer.SetEncodedObject(tree); err != nil {
+			return plumbing.ZeroHash, err
+		}
+	}
+	c := object.Commit{Author: *by.object(), Committer: *by.object(), Message: message, TreeHash: root}
+	if last, err := r.head(); err != nil {
+		return plumbing.ZeroHash, err
+	} else if last != nil {
+		c.ParentHashes = []plumbing.Hash{last.Hash}
+	}
+	o := r.repo.Storer.NewEncodedObject()
+	if err := c.Encode(o); err != nil {
+		return plumbing.ZeroHash, err
+	}
+	hash, err := r.repo.Storer.SetEncodedObject(o)
+	if err != nil {
+		return hash, err
+	}
+	return hash, r.advance(hash)
+}
+
+// advance has the branch that is checked out end with a commit.
+func (r *Repository) advance(hash plumbing.Hash) error {
+	ref, err := r.repo.Storer.Reference(plumbing.HEAD)
+	if err != nil {
+		return err
+	}
+	name := plumbing.HEAD
+	if ref.Type() == plumbing.SymbolicReference {
+		name = ref.Target()
+	}
+	return r.repo.Storer.SetReference(plumbing.NewHashReference(name, hash))
+}
+
+// trees are the trees of files, which are sorted by name, and the hash of the one
+// at the root. It reads nothing.
+func trees(entries []*index.Entry) (root plumbing.Hash, all map[plumbing.Hash]plumbing.EncodedObject, err error) {
+	all = map[plumbing.Hash]plumbing.EncodedObject{}
+	root, err = treeOf(entries, "", all)
+	return root, all, err
+}
+
+// treeOf adds the tree of a directory, and those below it, to all. The names of
+// its files begin with prefix.
+func treeOf(entries []*index.Entry, prefix string, all map[plumbing.Hash]plumbing.EncodedObject) (plumbing.Hash, error) {
+	var t object.Tree
+	for len(entries) > 0 {
+		e := entries[0]
+		name, _, below := strings.Cut(e.Name[len(prefix):], "/")
+		if !below {
+			t.Entries = append(t.Entries, object.TreeEntry{Name: name, Mode: e.Mode, Hash: e.Hash})
+			entries = entries[1:]
+			continue
+		}
+		dir := prefix + name + "/"
+		end := slices.IndexFunc(entries, func(e *index.Entry) bool { return !strings.HasPrefix(e.Name, dir) })
+		if end < 0 {
+			end = len(entries)
+		}
+		hash, err := treeOf(entries[:end], dir, all)
+		if err != nil {
+			return hash, err
+		}
+		t.Entries = append(t.Entries, object.TreeEntry{Name: name, Mode: filemode.Dir, Hash: hash})
+		entries = entries[end:]
+	}
+	sort.Sort(object.TreeEntrySorter(t.Entries))
+	o := &plumbing.MemoryObject{}
+	if err := t.Encode(o); err != nil {
+		return plumbing.ZeroHash, err
+	}
+	all[o.Hash()] = o
+	return o.Hash(), nil
 }
 
 // keep stores the content of a file.

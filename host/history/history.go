@@ -208,7 +208,7 @@ func (h *History) sync(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := h.commit(ctx, repo, source{h.kv, h.blobs, h.settings.Home}, last); err != nil {
+	if err := h.commit(ctx, repo, source{h.kv, h.blobs, h.settings.Home, false}, last); err != nil {
 		return err
 	}
 	return h.advance(cursor{seq, hash})
@@ -303,7 +303,7 @@ func (h *History) replay(ctx context.Context, repo *git.Repository, records []le
 		if r.Seq < first || len(r.Changes) == 0 {
 			return nil
 		}
-		return h.commit(ctx, repo, source{mem.KV(), h.blobs, ""}, r)
+		return h.commit(ctx, repo, source{mem.KV(), h.blobs, "", false}, r)
 	})
 }
 
@@ -370,7 +370,7 @@ func (h *History) Check(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	files, err := source{h.kv, h.blobs, h.settings.Home}.files(ctx, repo)
+	files, err := source{h.kv, h.blobs, h.settings.Home, true}.files(ctx, repo)
 	if err != nil {
 		return "", err
 	}

@@ -30,6 +30,9 @@ type source struct {
 	// home is where settings, policies and agents are; empty leaves them as they are, for
 	// a time of which nobody knows them.
 	home string
+	// thorough looks at the index of each package, too, and not only of those whose
+	// list of versions is another.
+	thorough bool
 }
 
 // Bounds on what is kept of one package and of one other file, in bytes.
@@ -132,6 +135,11 @@ func (s source) skill(ctx context.Context, repo *git.Repository, there []string,
 		return nil, err
 	}
 	files := []git.File{{Path: dir + "versions.json", Content: listed}, {Path: dir + "grants.json", Content: given}}
+	if !s.thorough {
+		if same, err := repo.Has(files[0].Path, listed); err != nil || same {
+			return files, err
+		}
+	}
 	index, err := s.index(ctx, active)
 	if err != nil {
 		return nil, err
