@@ -146,7 +146,7 @@ func repaired(t *testing.T, home string, k secret.Keyring, granted bool) {
 		if !has(t, h) {
 			add(t, h, "one", ``, 0)
 		}
-		if got := len(target(t, h, "one").Granted.All()) > 0; got != granted {
+		if got := len(target(t, h, "one").Granted.Set().All()) > 0; got != granted {
 			t.Errorf("granted: %v, want %v", got, granted)
 		}
 		if res := call(t, h); !res.OK {

@@ -23,6 +23,8 @@ type Garbage struct {
 	// say, and RecordingBytes is their size.
 	Recordings     int   `json:"recordings"`
 	RecordingBytes int64 `json:"recording_bytes"`
+	// Packed are small files of the git history that were put into one.
+	Packed int `json:"history_files_packed"`
 }
 
 // abandoned is the age at which the beginning of a download is garbage.
@@ -44,6 +46,9 @@ func (h *Host) CollectGarbage(ctx context.Context, compiled, dry bool) (Garbage,
 		if err := h.sessions.Sweep(ctx); err != nil {
 			return g, err
 		}
+	}
+	if g.Packed, err = h.History.Pack(ctx, dry); err != nil {
+		return g, err
 	}
 	before := time.Now().Add(-abandoned)
 	if g.Downloads, err = g.clear(h.path("cache", "downloads"), before, dry); err != nil || !compiled {

@@ -32,6 +32,11 @@ func (t *terminal) gcCommand() *cli.Command {
 				}
 				t.note("%s %s of packages, %s and %s of compiled code (%d bytes of caches)", verb,
 					count(g.Packages, "file"), count(g.Downloads, "unfinished download"), count(g.Compiled, "file"), g.Bytes)
+				if g.Packed > 0 && c.Bool("dry-run") {
+					t.note("would put %s of the git history into one", count(g.Packed, "file"))
+				} else if g.Packed > 0 {
+					t.note("put %s of the git history into one", count(g.Packed, "file"))
+				}
 				if g.Recordings > 0 {
 					t.note("%s %s of calls (%d bytes)", verb, count(g.Recordings, "recording"), g.RecordingBytes)
 				}

@@ -21,7 +21,9 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/format/index"
+	"github.com/go-git/go-git/v5/plumbing/format/packfile"
 	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/go-git/go-git/v5/plumbing/storer"
 )
 
 // ErrNoFile means that a commit has no file of that path.
@@ -501,4 +503,70 @@ func (r *Repository) Clean() (clean bool, differs string, err error) {
 		}
 	}
 	return differs == "", differs, nil
+}
+
+// Pack puts objects that are files of their own into one file, and reports how
+// many. They are deleted when the file is on the disk. Nothing else should write
+// the repository meanwhile; with dry nothing is changed.
+func (r *Repository) Pack(dry bool) (int, error) {
+	loose, ok := r.repo.Storer.(storer.LooseObjectStorer)
+	packs, writes := r.repo.Storer.(storer.PackfileWriter)
+	if !ok || !writes {
+		return 0, nil
+	}
+	var all []plumbing.Hash
+	err := loose.ForEachObjectHash(func(h plumbing.Hash) error {
+		all = append(all, h)
+		return nil
+	})
+	if err == nil && len(all) > 0 && !dry {
+		err = r.pack(packs, all)
+		for _, h := range all {
+			if err == nil {
+				err = loose.DeleteLooseObject(h)
+			}
+		}
+	}
+	if err != nil {
+		return 0, fmt.Errorf("pack %s: %w", r.dir, err)
+	}
+	return len(all), nil
+}
+
+// pack writes a file with objects, and makes it durable.
+func (r *Repository) pack(packs storer.PackfileWriter, all []plumbing.Hash) error {
+	to, err := packs.PackfileWriter()
+	if err != nil {
+		return err
+	}
+	_, err = packfile.NewEncoder(to, r.repo.Storer, false).Encode(all, packWindow)
+	if err := errors.Join(err, to.Close()); err != nil {
+		return err
+	}
+	return syncDir(filepath.Join(r.dir, ".git", "objects", "pack"))
+}
+
+// packWindow is among how many objects one is looked for that another is like.
+const packWindow = 10
+
+// syncDir makes a directory and the files in it durable.
+func syncDir(dir string) error {
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	paths := []string{dir}
+	for _, f := range files {
+		paths = append(paths, filepath.Join(dir, f.Name()))
+	}
+	for _, path := range paths {
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(f.Sync(), f.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -2,6 +2,8 @@ package git
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -154,4 +156,104 @@ func BenchmarkCommit(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// objects are the files of a repository's objects, by their hash.
+func objects(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	paths, err := filepath.Glob(filepath.Join(dir, ".git", "objects", "??", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		all[filepath.Base(filepath.Dir(path))+filepath.Base(path)] = path
+	}
+	return all
+}
+
+// A commit reads nothing of what it does not change, however much there is: it is
+// made with all of that taken away. It writes the file, its directories, and itself.
+func TestCommitTouchesOnlyWhatChanges(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	files := map[string]string{}
+	for i := range 200 {
+		files[fmt.Sprintf("skills/s%d/versions.json", i)] = fmt.Sprint(i)
+	}
+	last := mustCommit(t, open(t, dir), "many", files)
+	before := objects(t, dir)
+	for hash, path := range before {
+		if hash != last.Hash {
+			if err := os.Rename(path, path+".away"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	r := open(t, dir)
+	if same, err := r.Has("skills/s8/versions.json", []byte("8")); !same || err != nil {
+		t.Errorf("%v %v", same, err)
+	}
+	mustCommit(t, r, "one", map[string]string{"skills/s7/versions.json": "new"})
+	written := 0
+	for hash, path := range objects(t, dir) {
+		if before[hash] == "" && !strings.HasSuffix(path, ".away") {
+			written++
+		}
+	}
+	if written != 5 { // a file, three directories, a commit
+		t.Errorf("%d objects were written, want 5", written)
+	}
+	for _, path := range before {
+		if err := os.Rename(path+".away", path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+	}
+	likesIt(t, dir)
+}
+
+// What an index says that is not that of the last commit is not believed.
+func TestIndexOfAnotherCommit(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	mustCommit(t, open(t, dir), "one", map[string]string{"a": "1", "b/c": "2"})
+	path := filepath.Join(dir, ".git", "index")
+	old, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustCommit(t, open(t, dir), "two", map[string]string{"a": "3"})
+	if err := os.WriteFile(path, old, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if same, err := open(t, dir).Has("a", []byte("3")); !same || err != nil {
+		t.Errorf("%v %v", same, err)
+	}
+}
+
+func TestPack(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for i := range 20 {
+		mustCommit(t, open(t, dir), "one more", map[string]string{fmt.Sprintf("d/f%d", i): fmt.Sprint(i)})
+	}
+	loose := len(objects(t, dir))
+	if n, err := open(t, dir).Pack(true); n != loose || err != nil || len(objects(t, dir)) != loose {
+		t.Errorf("dry: %d, %v", n, err)
+	}
+	if n, err := open(t, dir).Pack(false); n != loose || err != nil || len(objects(t, dir)) != 0 {
+		t.Errorf("%d of %d, %v; %d are left", n, loose, err, len(objects(t, dir)))
+	}
+	mustCommit(t, open(t, dir), "after", map[string]string{"d/f3": "new"})
+	if got, err := open(t, dir).Read("", "d/f5"); string(got) != "5" || err != nil {
+		t.Errorf("%q %v", got, err)
+	}
+	likesIt(t, dir)
+	if n, err := open(t, dir).Pack(false); n != 4 || err != nil {
+		t.Errorf("again: %d %v", n, err)
+	}
+	if all, err := open(t, dir).Log(100); len(all) != 21 || err != nil {
+		t.Errorf("%d commits, %v", len(all), err)
+	}
+	likesIt(t, dir)
 }

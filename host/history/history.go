@@ -143,6 +143,22 @@ func (h *History) Repair(ctx context.Context) error {
 	})
 }
 
+// Pack puts the many small files of the repository into one, and reports how many.
+// With dry it changes nothing.
+func (h *History) Pack(ctx context.Context, dry bool) (n int, err error) {
+	if _, err := os.Stat(filepath.Join(h.Dir(), ".git", "HEAD")); errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	err = h.locked(ctx, func() error {
+		repo, err := git.OpenRepository(h.Dir())
+		if err == nil {
+			n, err = repo.Pack(dry)
+		}
+		return err
+	})
+	return n, err
+}
+
 func (h *History) mend(ctx context.Context) error {
 	if err := h.sync(ctx); err != nil {
 		return err
