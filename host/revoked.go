@@ -29,6 +29,46 @@ func (h *Host) IsolateRevoked(ctx context.Context, by approval.Human) ([]registr
 	return h.Installer.IsolateAll(ctx, by.Actor(), reasons)
 }
 
+// Unrevoke takes back what was revoked here, and ends the quarantine of what nothing
+// else revokes. It returns the versions that run again.
+func (h *Host) Unrevoke(ctx context.Context, by approval.Human, e trust.Entry) ([]registry.Skill, error) {
+	if err := h.Trust.Unrevoke(ctx, by, e); err != nil {
+		return nil, err
+	}
+	return h.releaseUnrevoked(ctx, by)
+}
+
+func (h *Host) releaseUnrevoked(ctx context.Context, by approval.Human) ([]registry.Skill, error) {
+	still, err := h.revoked(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return h.Installer.Release(ctx, by, still)
+}
+
+// RevokedBy are the installed versions that an entry would put into quarantine.
+func (h *Host) RevokedBy(ctx context.Context, e trust.Entry) ([]registry.Skill, error) {
+	all, err := h.Registry.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rs, err := h.Trust.Revocations(ctx)
+	if err != nil {
+		return nil, err
+	}
+	hit := []registry.Skill{}
+	for _, s := range all {
+		t, err := h.Trust.TargetOf(ctx, s.Name, s.Digest, s.Artifact)
+		if err != nil {
+			return nil, err
+		}
+		if e.Revokes(t, rs) {
+			hit = append(hit, s)
+		}
+	}
+	return hit, nil
+}
+
 // revoked says of packages why they are revoked. What was accepted is judged as it
 // was then, with all of its signers; of a version that is installed without a
 // record of that, its bytes are all there is to go by.
@@ -84,6 +124,8 @@ type ImportedRevocations struct {
 	// Isolated are the installed versions that are in quarantine now because of
 	// it.
 	Isolated []registry.Skill
+	// Released are those that are not any more, because the list revokes less.
+	Released []registry.Skill
 }
 
 // ImportRevocations takes over a revocation list for every known signer who
@@ -101,7 +143,8 @@ func (h *Host) ImportRevocations(ctx context.Context, by approval.Human, documen
 		return ImportedRevocations{}, err
 	}
 	isolated, ierr := h.IsolateRevoked(ctx, by)
-	return ImportedRevocations{imports, isolated}, cmp.Or(err, ierr)
+	released, rerr := h.releaseUnrevoked(ctx, by)
+	return ImportedRevocations{imports, isolated, released}, cmp.Or(err, ierr, rerr)
 }
 
 func (h *Host) importSigned(ctx context.Context, by approval.Human, document []byte, bundles [][]byte) (imports []trust.Import, failed error) {

@@ -1,6 +1,8 @@
 package host
 
 import (
+	"context"
+
 	"github.com/skillet-run/skillet/host/source"
 	"github.com/skillet-run/skillet/host/source/transfer"
 )
@@ -21,5 +23,8 @@ func (h *Host) wireSources() {
 	h.sources = source.New(h.Log.Named("source"), h.store.Blobs(), source.Settings{
 		Registries: registries, Downloads: h.path("cache", "downloads"), Timeout: seconds(s.DownloadTimeoutSeconds),
 		Client: transfer.Settings{UserAgent: "skillet"},
+		Engine: func(ctx context.Context, name string) (map[string][]byte, error) {
+			return h.Scripts().Engine(ctx, name)
+		},
 	})
 }

@@ -38,7 +38,7 @@ func (h *Host) Target(ctx context.Context, ref manifests.Ref) (runner.Target, re
 func (h *Host) Uninstalled(ctx context.Context, label string, got *source.Fetched) (runner.Target, error) {
 	m := got.Package.Manifest()
 	err := h.harmless(ctx, trust.Evidence{
-		Skill: m.Name, Version: m.Version, Source: got.Place, Directory: got.Kind == source.KindDirectory,
+		Skill: m.Name, Version: m.Version, Source: got.Place, Directory: got.MadeHere(),
 		Content: got.Package.Digest(), Artifact: got.Artifact, Blob: got.Archive, Bundles: got.Signatures,
 	})
 	return runner.Target{Label: label, Package: got.Package, Origin: registry.OriginPath}, err

@@ -46,7 +46,8 @@ func places(c *cli.Context) ([]sources.Ref, error) {
 type batch struct {
 	c    *cli.Context
 	args []string
-	hand []*sources.Fetched // what args name, once it was needed
+	// named is what args name, once it was needed.
+	named []incoming
 }
 
 // needed is what --json prints of a package that another one needs.
@@ -88,12 +89,12 @@ func (t *terminal) withNeeds(ctx context.Context, h *host.Host, b *batch, next i
 	if err != nil {
 		return installed{}, err
 	}
-	m, a := next.got.Package.Manifest(), asked(next)
+	m := next.got.Package.Manifest()
 	done := t.waiting("looking for what %s needs", m.Name)
-	plan, err := catalog.Plan(ctx, closure.Question{Wishes: []closure.Wish{{
-		Name: m.Name, Constraint: a.Constraint, Prereleases: a.Prereleases,
-		Exactly: m.Version, OrOther: a.Constraint != "", Isolated: b.c.Bool("isolated"),
-	}}})
+	plan, err := catalog.Plan(ctx, closure.Question{Wishes: []closure.Wish{b.wish(next)}})
+	if all := b.wishes(next); err != nil && task.AsError(err).Kind == task.KindConflict && len(all) > 1 {
+		plan, err = catalog.Plan(ctx, closure.Question{Wishes: all}) // they may need each other's versions
+	}
 	done()
 	if err != nil {
 		return installed{}, err
@@ -112,7 +113,31 @@ func (t *terminal) catalog(ctx context.Context, h *host.Host, b *batch, next inc
 		return nil, err
 	}
 	b.gather(ctx, h, next)
-	return h.Catalog(ctx, closure.Settings{Hand: append([]*sources.Fetched{next.got}, b.hand...), From: from})
+	hand := []*sources.Fetched{next.got}
+	for _, o := range b.named {
+		hand = append(hand, o.got)
+	}
+	return h.Catalog(ctx, closure.Settings{Hand: hand, From: from})
+}
+
+// wish is for a package that the command line names.
+func (b *batch) wish(next incoming) closure.Wish {
+	m, a := next.got.Package.Manifest(), asked(next)
+	return closure.Wish{
+		Name: m.Name, Constraint: a.Constraint, Prereleases: a.Prereleases,
+		Exactly: m.Version, OrOther: a.Constraint != "", Isolated: b.c.Bool("isolated"),
+	}
+}
+
+// wishes are those for all that the command line names, next first.
+func (b *batch) wishes(next incoming) []closure.Wish {
+	all := []closure.Wish{b.wish(next)}
+	for _, o := range b.named {
+		if w := b.wish(o); !slices.ContainsFunc(all, func(x closure.Wish) bool { return x.Name == w.Name }) {
+			all = append(all, w)
+		}
+	}
+	return all
 }
 
 // gather fetches what was named together. What is wrong with one of them is said
@@ -121,11 +146,14 @@ func (b *batch) gather(ctx context.Context, h *host.Host, next incoming) {
 	from := h.Sources()
 	for _, arg := range b.args {
 		r, err := parseSource(arg)
-		if err != nil || arg == next.path {
-			continue
-		}
-		if got, err := from.Fetch(ctx, r, sources.Options{}); err == nil {
-			b.hand = append(b.hand, got)
+		switch {
+		case err != nil:
+		case arg == next.path:
+			b.named = append(b.named, next)
+		default:
+			if got, err := from.Fetch(ctx, r, sources.Options{}); err == nil {
+				b.named = append(b.named, incoming{path: arg, got: got})
+			}
 		}
 	}
 	b.args = nil
@@ -218,6 +246,9 @@ func (w *works) decide(ctx context.Context) ([]install.Outcome, error) {
 	if waits && !w.c.Bool("yes") {
 		if err := w.t.confirm(w.group.Kind+" "+w.name, w.question()); err != nil {
 			return nil, err
+		}
+		for i, p := range w.group.Plans {
+			w.group.Plans[i] = p.Despite()
 		}
 	}
 	return w.h.Installer.AcceptGroup(ctx, w.t.person(), w.group)

@@ -51,9 +51,8 @@ func (t *terminal) engineAddCommand() *cli.Command {
 			"Examples:\n" +
 			"  skillet engine add qjs",
 		Flags: []cli.Flag{
-			// Nobody has signed it: it was made here, of what this program has pinned, and
-			// it is what was asked for.
-			&cli.BoolFlag{Name: "allow-unsigned", Value: true, Hidden: true},
+			despiteFlag(),
+			// It was made here, of what this program has pinned, and it is what was asked for.
 			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Value: true, Hidden: true},
 		},
 		Action: t.withState(t.engineAdd),
@@ -103,20 +102,23 @@ func (t *terminal) engineList(ctx context.Context, _ *cli.Context, h *host.Host)
 }
 
 func (t *terminal) engineAdd(ctx context.Context, c *cli.Context, h *host.Host) error {
-	dir, err := os.MkdirTemp("", "skillet-engine-")
-	if err != nil {
-		return err
+	names := c.Args().Slice()
+	if len(names) == 0 {
+		return errNoEngine()
 	}
-	defer os.RemoveAll(dir)
-	made, err := t.buildEngines(ctx, c, h, dir)
-	if err != nil {
-		return err
+	var from []string
+	for _, name := range names {
+		if _, ok := script.Find(name); !ok {
+			_, err := h.Scripts().Engine(ctx, name) // says which there are
+			return err
+		}
+		from = append(from, "engine:"+name)
 	}
-	var paths []string
-	for _, m := range made {
-		paths = append(paths, m.Path)
-	}
-	return t.installEach(ctx, c, h, paths, false)
+	return t.installEach(ctx, c, h, from, false)
+}
+
+func errNoEngine() error {
+	return task.Errorf(task.KindUsage, "name an interpreter").WithHint("there are %s", strings.Join(script.Names(), " and "))
 }
 
 // engineBuilt is what --json prints of an interpreter that was built.
@@ -147,7 +149,7 @@ func (t *terminal) engineBuild(ctx context.Context, c *cli.Context, h *host.Host
 func (t *terminal) buildEngines(ctx context.Context, c *cli.Context, h *host.Host, dir string) ([]engineBuilt, error) {
 	names := c.Args().Slice()
 	if len(names) == 0 {
-		return nil, task.Errorf(task.KindUsage, "name an interpreter").WithHint("there are %s", strings.Join(script.Names(), " and "))
+		return nil, errNoEngine()
 	}
 	var made []engineBuilt
 	for _, name := range names {

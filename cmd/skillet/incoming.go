@@ -76,11 +76,15 @@ func (t *terminal) arrivals(ctx context.Context, h *host.Host, paths []string) i
 // the installation finds it done.
 func prepared(ctx context.Context, h *host.Host, path string, progress func(done, total int64), compile bool) incoming {
 	got, err := fetchFrom(ctx, h, path, sources.Options{Progress: progress})
-	if err == nil && compile && len(got.Package.Manifest().Unsupported()) == 0 {
+	if err == nil && compile && signedOrMade(got) && len(got.Package.Manifest().Unsupported()) == 0 {
 		_ = h.Runner.Check(ctx, got.Package) // it says the same again, in its turn
 	}
 	return incoming{path, got, err}
 }
+
+// signedOrMade reports whether a package may well be accepted: what is not signed is
+// not compiled before somebody accepted that.
+func signedOrMade(got *sources.Fetched) bool { return got.MadeHere() || len(got.Signatures) > 0 }
 
 // parseSource reads what a person writes for a package.
 func parseSource(text string) (sources.Ref, error) {

@@ -21,7 +21,6 @@ import (
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/replay"
 	"github.com/skillet-run/skillet/host/review"
-	sources "github.com/skillet-run/skillet/host/source"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
@@ -52,7 +51,7 @@ func (t *terminal) installCommand() *cli.Command {
 			&cli.BoolFlag{Name: "dry-run", Usage: "only show what would happen"},
 			fullFlag(),
 			fromFlag(),
-			trustSignerFlag(), acceptSourceFlag(), allowUnsignedFlag(), noTestsFlag(), allowFailingFlag(),
+			trustSignerFlag(), acceptSourceFlag(), allowUnsignedFlag(), despiteFlag(), noTestsFlag(), allowFailingFlag(),
 			&cli.BoolFlag{Name: "isolated", Usage: "give it versions of its own of what it needs, beside those that other skills use"},
 			&cli.StringFlag{Name: "generated-by", Usage: "the package was written by this `MODEL`: it waits for approval whatever it asks for"},
 			&cli.StringFlag{Name: "rationale", Usage: "why it should be installed, shown to who decides"},
@@ -163,7 +162,11 @@ func (t *terminal) sumUp(all []installed, failed *task.Error, dry bool) error {
 				n++
 			}
 		}
-		t.note("skillet: %d of %s installed; those stay installed", n, count(len(all), "package"))
+		if n == 0 {
+			t.note("skillet: none of %s is installed", count(len(all), "package"))
+		} else {
+			t.note("skillet: %d of %s installed; those stay installed", n, count(len(all), "package"))
+		}
 	}
 	if err != nil || failed == nil {
 		return err
@@ -236,7 +239,7 @@ func (t *terminal) plan(ctx context.Context, c *cli.Context, h *host.Host, next 
 		Package: p, Source: next.got.Source, SourceKind: string(next.got.Kind), Artifact: next.got.Artifact,
 		Origin: registry.OriginUser, ProposedBy: t.person().Actor(), Person: t.person(),
 		Rationale: c.String("rationale"), Workspace: ws, Notes: next.got.Notes,
-		Directory: next.got.Kind == sources.KindDirectory, Archive: next.got.Archive, Signatures: next.got.Signatures, Accepted: accepted(c),
+		Directory: next.got.MadeHere(), Archive: next.got.Archive, Signatures: next.got.Signatures, Accepted: accepted(c), Despite: c.StringSlice("despite"),
 		Dependencies: as.Dependencies, Needed: as.Needed, Asked: as.Asked, Beside: as.Beside, Tests: testsOf(c),
 	}
 	if model := c.String("generated-by"); model != "" {
@@ -271,6 +274,7 @@ func (t *terminal) submit(ctx context.Context, c *cli.Context, h *host.Host, p i
 		if err := t.confirm("install "+p.Skill, "Install and grant this?"); err != nil {
 			return install.Outcome{}, err
 		}
+		p = p.Despite()
 	}
 	return h.Installer.Accept(ctx, t.person(), p)
 }

@@ -66,6 +66,9 @@ func newest(ctx context.Context, h *host.Host, ref sources.Ref, s registry.Skill
 		return newestPublished(ctx, h, ref, s)
 	}
 	ref.Digest, ref.Revision = "", ""
+	if ref.Kind == sources.KindEngine {
+		ref.Constraint = "" // this program makes one version
+	}
 	return ref, nil
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/config"
+	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/signer"
 	sources "github.com/skillet-run/skillet/host/source"
 	"github.com/skillet-run/skillet/host/task"
@@ -81,8 +82,10 @@ type importedList struct {
 	trust.Import
 	// Also is what it changed for other signers of the same list.
 	Also []trust.Import `json:"also,omitempty"`
-	// Isolated are the installed versions that are in quarantine now.
+	// Isolated are the installed versions that are in quarantine now, and Released
+	// those that are not any more.
 	Isolated []string `json:"isolated"`
+	Released []string `json:"released"`
 }
 
 func (t *terminal) importRevocations(ctx context.Context, c *cli.Context, h *host.Host) error {
@@ -101,12 +104,12 @@ func (t *terminal) importRevocations(ctx context.Context, c *cli.Context, h *hos
 		}
 		return err
 	}
-	return t.answer(importedList{got.Imports[0], got.Imports[1:], isolatedRefs(got)}, func() { t.noteImported(got) })
+	return t.answer(importedList{got.Imports[0], got.Imports[1:], refsOf(got.Isolated), refsOf(got.Released)}, func() { t.noteImported(got) })
 }
 
-func isolatedRefs(got host.ImportedRevocations) []string {
+func refsOf(skills []registry.Skill) []string {
 	refs := []string{}
-	for _, s := range got.Isolated {
+	for _, s := range skills {
 		refs = append(refs, s.Ref())
 	}
 	return refs
@@ -119,6 +122,7 @@ func (t *terminal) noteImported(got host.ImportedRevocations) {
 		t.noteRevoked(i.Revoked)
 	}
 	t.noteIsolated(got.Isolated)
+	t.noteReleased(got.Released)
 }
 
 // revocationsFrom reads a list where a person says that it is.
@@ -177,8 +181,10 @@ type updatedList struct {
 	Source  string         `json:"source,omitempty"`
 	From    string         `json:"from,omitempty"`
 	Imports []trust.Import `json:"imports"`
-	// Isolated are the installed versions that are in quarantine now.
+	// Isolated are the installed versions that are in quarantine now, and Released
+	// those that are not any more.
 	Isolated []string    `json:"isolated"`
+	Released []string    `json:"released"`
 	Error    *task.Error `json:"error,omitempty"`
 }
 
@@ -209,13 +215,13 @@ func (t *terminal) updateRevocations(ctx context.Context, c *cli.Context, h *hos
 }
 
 func (t *terminal) updateList(ctx context.Context, h *host.Host, place string) (updatedList, error) {
-	u := updatedList{List: place, Imports: []trust.Import{}, Isolated: []string{}}
+	u := updatedList{List: place, Imports: []trust.Import{}, Isolated: []string{}, Released: []string{}}
 	d, err := t.fetchRevocations(ctx, h, place, sources.Options{})
 	if err != nil {
 		return u, err
 	}
 	got, err := h.ImportRevocations(ctx, t.person(), d.Content, d.Signatures)
-	u.Source, u.From, u.Isolated = d.Source, d.From, isolatedRefs(got)
+	u.Source, u.From, u.Isolated, u.Released = d.Source, d.From, refsOf(got.Isolated), refsOf(got.Released)
 	u.Imports = append(u.Imports, got.Imports...)
 	if !t.json {
 		t.noteImported(got)

@@ -213,7 +213,7 @@ func (t *terminal) importCommand() *cli.Command {
 		Flags: []cli.Flag{
 			yesFlag("grant what the packages ask for"),
 			&cli.BoolFlag{Name: "dry-run", Usage: "only show what would happen"},
-			fullFlag(), trustSignerFlag(), acceptSourceFlag(), allowUnsignedFlag(), noTestsFlag(), allowFailingFlag(),
+			fullFlag(), trustSignerFlag(), acceptSourceFlag(), allowUnsignedFlag(), despiteFlag(), noTestsFlag(), allowFailingFlag(),
 			workspaceFlag(),
 		},
 		Action: t.withState(t.importSet),

@@ -18,6 +18,10 @@ func allowUnsignedFlag() cli.Flag {
 	return &cli.BoolFlag{Name: flagName(string(trust.AllowUnsigned)), Usage: "accept a package without a signature that can be verified"}
 }
 
+func despiteFlag() cli.Flag {
+	return &cli.StringSliceFlag{Name: "despite", Usage: "install what the proposal `ID` proposed, although that was rejected or reverted; may be repeated"}
+}
+
 // accepted are the flags by which a person accepts what a package lacks.
 func accepted(c *cli.Context) []trust.Flag {
 	var flags []trust.Flag

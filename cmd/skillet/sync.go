@@ -34,7 +34,7 @@ func (t *terminal) syncCommand() *cli.Command {
 			&cli.BoolFlag{Name: "prune", Usage: "remove what is not in the lock"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "only show what would happen"},
 			yesFlag("grant what the packages ask for, and remove what --prune removes"),
-			trustSignerFlag(), acceptSourceFlag(), allowUnsignedFlag(), noTestsFlag(), allowFailingFlag(),
+			trustSignerFlag(), acceptSourceFlag(), allowUnsignedFlag(), despiteFlag(), noTestsFlag(), allowFailingFlag(),
 			fullFlag(),
 			workspaceFlag(),
 		},
@@ -177,7 +177,13 @@ func (y *syncing) show(ctx context.Context) error {
 	if !ask || y.c.Bool("dry-run") {
 		return nil
 	}
-	return y.t.confirm("sync", fmt.Sprintf("Install and grant all of this, %s?", count(len(y.plans), "package")))
+	if err := y.t.confirm("sync", fmt.Sprintf("Install and grant all of this, %s?", count(len(y.plans), "package"))); err != nil {
+		return err
+	}
+	for i, p := range y.plans {
+		y.plans[i] = p.Despite()
+	}
+	return nil
 }
 
 // install installs one package after the other, what is needed first. Without a

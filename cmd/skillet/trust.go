@@ -244,7 +244,9 @@ func (t *terminal) trustRevoke() *cli.Command {
 			"  skillet trust revoke acme --reason 'the key was stolen'\n  skillet trust revoke acme --undo",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "reason", Usage: "why, as `TEXT`; shown wherever it is refused"},
-			&cli.BoolFlag{Name: "undo", Usage: "take back what was revoked here"},
+			&cli.BoolFlag{Name: "undo", Usage: "take back what was revoked here; what nothing else revokes runs again"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "only show what would be put into quarantine"},
+			yesFlag("revoke it"),
 		},
 		Action: t.withState(t.revokeTrust),
 	}
@@ -260,13 +262,33 @@ func (t *terminal) revokeTrust(ctx context.Context, c *cli.Context, h *host.Host
 		return err
 	}
 	if c.Bool("undo") {
-		if err := h.Trust.Unrevoke(ctx, t.person(), e); err != nil {
+		if c.Bool("dry-run") {
+			return task.Errorf(task.KindUsage, "trust revoke --undo has no --dry-run").WithHint("`skillet trust revocations list` shows what is revoked here")
+		}
+		released, err := h.Unrevoke(ctx, t.person(), e)
+		if err != nil {
 			return err
 		}
-		return t.answer(e, func() { t.note("%s is not revoked here any more", plain(e.Target())) })
+		return t.answer(e, func() {
+			t.note("%s is not revoked here any more", plain(e.Target()))
+			t.noteReleased(released)
+		})
 	}
 	if e.Reason = c.String("reason"); e.Reason == "" {
 		return task.Errorf(task.KindUsage, "trust revoke needs a reason, for whoever meets the refusal").WithHint("add --reason TEXT")
+	}
+	hit, err := h.RevokedBy(ctx, e)
+	if err != nil {
+		return err
+	}
+	if c.Bool("dry-run") {
+		return t.answer(hit, func() { t.noteHit(hit) })
+	}
+	if len(hit) > 0 && !c.Bool("yes") && t.canAsk() {
+		t.noteHit(hit)
+		if err := t.confirm("trust revoke", "Revoke "+plain(e.Target())+"?"); err != nil {
+			return err
+		}
 	}
 	revoked, err := h.Trust.Revoke(ctx, t.person(), e)
 	if err != nil {
@@ -281,6 +303,26 @@ func (t *terminal) revokeTrust(ctx context.Context, c *cli.Context, h *host.Host
 		t.noteRevoked(revoked)
 		t.noteIsolated(isolated)
 	})
+}
+
+// noteHit says what revoking something would stop.
+func (t *terminal) noteHit(skills []registry.Skill) {
+	if len(skills) == 0 {
+		t.note("nothing that is installed would be put into quarantine")
+	}
+	for _, s := range skills {
+		active := ""
+		if s.Active {
+			active = ", the active version"
+		}
+		t.note("%s%s would be put into quarantine, and not run any more", plain(s.Ref()), active)
+	}
+}
+
+func (t *terminal) noteReleased(skills []registry.Skill) {
+	for _, s := range skills {
+		t.note("  %s is not in quarantine any more", plain(s.Ref()))
+	}
 }
 
 func (t *terminal) noteIsolated(skills []registry.Skill) {

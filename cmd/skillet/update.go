@@ -49,7 +49,7 @@ func (t *terminal) updateCommand() *cli.Command {
 			&cli.StringFlag{Name: "from", Usage: "take the new version from this `PLACE` instead"},
 			&cli.StringFlag{Name: "to", Usage: "go to this later `VERSION`, also to one that you went back from"},
 			yesFlag("grant what the new version asks for"),
-			fullFlag(), trustSignerFlag(), acceptSourceFlag(), allowUnsignedFlag(), noTestsFlag(), allowFailingFlag(),
+			fullFlag(), trustSignerFlag(), acceptSourceFlag(), allowUnsignedFlag(), despiteFlag(), noTestsFlag(), allowFailingFlag(),
 			workspaceFlag(),
 		},
 		Action: t.withState(t.update),
@@ -252,6 +252,7 @@ func (t *terminal) updateTo(ctx context.Context, c *cli.Context, h *host.Host, p
 		if err := t.confirm("update "+plan.Skill, "Update and grant this?"); err != nil {
 			return u, err
 		}
+		plan = plan.Despite()
 	}
 	if u.Replays != nil {
 		share.Replays = u.Replays.Summary()

@@ -298,13 +298,17 @@ func (p *Proposal) step(d decided, at ledger.Stamp) error {
 	if to != d.Status {
 		return fmt.Errorf("proposal %s: %s leads to %s, and the decision says %s", p.ID, d.Event, to, d.Status)
 	}
+	by := at.Actor
+	if d.Party == PartyPolicy { // whoever proposed what a scan looked at
+		by = string(PartyPolicy) + ":approvals"
+	}
 	p.Status = to
-	p.Steps = append(p.Steps, Step{d.Event, to, d.Party, at.Actor, at.Time, at.Seq, d.Notes})
+	p.Steps = append(p.Steps, Step{d.Event, to, d.Party, by, at.Time, at.Seq, d.Notes})
 	if d.Before != nil {
 		p.Before = d.Before
 	}
 	if d.Event != EventApply { // which follows from a decision and is none
-		p.Notes, p.DecidedAt, p.DecidedBy = d.Notes, at.Time, at.Actor
+		p.Notes, p.DecidedAt, p.DecidedBy = d.Notes, at.Time, by
 	}
 	return nil
 }

@@ -284,7 +284,8 @@ func (c *Catalog) at(ctx context.Context, ref source.Ref, name string) ([]*item,
 	switch ref.Kind {
 	case source.KindFile:
 		return filesBeside(ref, name)
-	case source.KindDirectory:
+	case source.KindDirectory, source.KindEngine:
+		ref.Constraint = ""
 		got, err := c.fetcher.Fetch(ctx, ref, c.settings.Options)
 		if err != nil || got.Package.Manifest().Name != name {
 			return nil, nil // it is being worked on

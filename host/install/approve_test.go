@@ -111,6 +111,7 @@ func TestQuarantine(t *testing.T) {
 	out, err := p.Submit(t.Context(), p.plan(t, pkg, registry.OriginGenerated))
 	wantKind(t, err, task.KindDenied)
 	want(t, "status", out.Proposal.Status, approval.StatusQuarantined)
+	want(t, "by", out.Proposal.DecidedBy, "policy:approvals")
 	want(t, "by", out.Proposal.Steps[0].Party, approval.PartyPolicy)
 	_, err = p.Approve(t.Context(), ada, out.Proposal.ID, install.Consent{Despite: []string{"SK000"}})
 	wantKind(t, err, task.KindDenied)

@@ -37,6 +37,9 @@ func (i *Installer) AcceptCanary(ctx context.Context, h approval.Human, p Plan, 
 	if err := h.Check(); err != nil {
 		return Outcome{}, err
 	}
+	if err := p.turnedDown(); err != nil {
+		return Outcome{}, err
+	}
 	if err := i.canTry(ctx, p, s); err != nil {
 		return Outcome{}, err
 	}

@@ -2,6 +2,7 @@ package install_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -513,4 +514,51 @@ func (p *parts) over(t *testing.T, kv store.KV) *install.Installer {
 	l := ledger.New(p.journal, kv, registry.Projection{}, approval.Projection{}, trust.Projection{})
 	const home = "/home/x/.skillet"
 	return install.New(l, registry.New(kv, p.store.Blobs()), approval.NewDesk(l, kv, ps, approval.Settings{Home: home}), trust.New(l, kv), ps, anything{}, nil, home)
+}
+
+// What a person turned down is not installed by a yes to everything, whoever brings
+// it and by whichever way in: only who names that decision gets it.
+func TestWhatWasTurnedDownIsNamed(t *testing.T) {
+	t.Parallel()
+	for name, turnDown := range map[string]func(*testing.T, *parts, *bundle.Package) string{
+		"rejected": func(t *testing.T, p *parts, pkg *bundle.Package) string {
+			proposal := p.propose(t, pkg)
+			if _, err := p.Reject(t.Context(), ada, proposal.ID, "it steals"); err != nil {
+				t.Fatal(err)
+			}
+			return proposal.ID
+		},
+		"reverted": func(t *testing.T, p *parts, pkg *bundle.Package) string {
+			proposal := p.propose(t, pkg)
+			if _, err := p.Approve(t.Context(), ada, proposal.ID, install.Consent{}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := p.Revert(t.Context(), ada, proposal.ID, "it steals"); err != nil {
+				t.Fatal(err)
+			}
+			return proposal.ID
+		},
+	} {
+		p, pkg := assemble(t), pack(t, "net", "1.0.0")
+		id := turnDown(t, p, pkg)
+		plan := p.plan(t, pkg, registry.OriginUser)
+		if plan.Refused == nil || plan.Refused.ID != id || !plan.Waits() || !strings.Contains(strings.Join(plan.Warnings, "\n"), "it steals") {
+			t.Errorf("%s: planned %+v, waits %v, %q", name, plan.Refused, plan.Waits(), plan.Warnings)
+		}
+		_, err := p.Accept(t.Context(), ada, plan)
+		wantKind(t, err, task.KindDenied)
+		_, err = p.AcceptGroup(t.Context(), ada, install.Group{Kind: "install", Subject: "net", Plans: []install.Plan{plan}})
+		wantKind(t, err, task.KindDenied)
+		if _, err = p.Submit(t.Context(), plan); !errors.Is(err, install.ErrWaits) {
+			t.Errorf("%s: without a person: %v", name, err)
+		}
+		req := request(pkg, registry.OriginUser)
+		req.Despite = []string{id[:6]}
+		if plan, err = p.Plan(t.Context(), req); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Accept(t.Context(), ada, plan); err != nil {
+			t.Errorf("%s: named: %v", name, err)
+		}
+	}
 }

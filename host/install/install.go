@@ -76,8 +76,10 @@ type Request struct {
 	Directory  bool
 	Archive    []byte
 	Signatures [][]byte
-	// Accepted are the flags by which a person accepts what it lacks.
+	// Accepted are the flags by which a person accepts what it lacks, and Despite
+	// names proposals of the same bytes that were rejected or reverted.
 	Accepted []trust.Flag
+	Despite  []string
 	// Person stands for an installation that nobody has to be asked about; the zero
 	// value has everything wait for a person.
 	Person approval.Human
@@ -114,6 +116,8 @@ type Plan struct {
 	Signer string `json:"signer,omitempty"`
 	// Replaces is the version that is active now; empty for a new skill.
 	Replaces string `json:"replaces,omitempty"`
+	// Refused says that a person turned these bytes down; nil when nobody did.
+	Refused *approval.Refused `json:"refused,omitempty"`
 	// Trust is how it stands: see [trust.Assess].
 	Trust trust.Verdict `json:"-"`
 	// Installed is true when exactly these bytes are installed and active.
@@ -150,6 +154,8 @@ type Plan struct {
 	former   former
 	// whole is what the policies say about the package apart from what it asks for.
 	whole policies.Effect
+	// named is true when the person knows of Refused.
+	named bool
 	// aside has the active version stay active.
 	aside bool
 	// links are installed versions that are resolved otherwise with it.
@@ -185,7 +191,7 @@ func (i *Installer) Plan(ctx context.Context, req Request) (Plan, error) {
 	if err := i.engine.Check(ctx, req.Package); err != nil {
 		return Plan{}, fmt.Errorf("%s@%s: %w", m.Name, m.Version, err)
 	}
-	for _, step := range []func(context.Context, *Plan) error{i.inspect, i.beside, i.judge, i.leftover, i.interprets, i.tested} {
+	for _, step := range []func(context.Context, *Plan) error{i.inspect, i.beside, i.judge, i.refused, i.leftover, i.interprets, i.tested} {
 		if err := step(ctx, &p); err != nil {
 			return Plan{}, err
 		}
@@ -288,6 +294,9 @@ func (i *Installer) Submit(ctx context.Context, p Plan) (Outcome, error) {
 func (i *Installer) Accept(ctx context.Context, h approval.Human, p Plan) (Outcome, error) {
 	if p.Installed {
 		return i.grantMissing(ctx, h, p)
+	}
+	if err := p.turnedDown(); err != nil {
+		return Outcome{}, err
 	}
 	out, err := i.install(ctx, p, h, func(ctx context.Context) ([]ledger.Change, error) { return i.grants(ctx, h, p, p.Asks) })
 	if !errors.Is(err, errSame) {

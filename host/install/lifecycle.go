@@ -307,6 +307,42 @@ func (i *Installer) IsolateAll(ctx context.Context, actor string, reasons map[ma
 	return isolated, err
 }
 
+// Release ends the quarantine of the installed versions that are not revoked any
+// more, in one decision: still says which are, by their digests. It returns the
+// versions that it let go; one that was disabled before is disabled again.
+func (i *Installer) Release(ctx context.Context, h approval.Human, still map[manifests.Digest]string) ([]registry.Skill, error) {
+	if err := h.Check(); err != nil {
+		return nil, err
+	}
+	var released []registry.Skill
+	err := i.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
+		all, err := i.registry.List(ctx)
+		if err != nil {
+			return ledger.Decision{}, err
+		}
+		released = slices.DeleteFunc(all, func(s registry.Skill) bool {
+			_, bad := still[s.Digest]
+			return bad || s.Disabled == nil || !s.Disabled.Quarantined
+		})
+		d := ledger.Decision{Kind: "release", Actor: h.Actor(), Subject: refs(released), Note: "not revoked any more"}
+		for _, s := range released {
+			c, err := registry.Enabled(s.Name, s.Digest)
+			if err != nil {
+				return d, err
+			}
+			d.Changes = append(d.Changes, c)
+		}
+		if len(released) == 0 {
+			return d, errAlready
+		}
+		return d, nil
+	})
+	if errors.Is(err, errAlready) {
+		err = nil
+	}
+	return released, err
+}
+
 // Pin holds a skill at its active version: an update leaves it alone.
 func (i *Installer) Pin(ctx context.Context, actor, skill, reason string) ([]registry.Skill, error) {
 	return i.decideOn(ctx, "pin", actor, oneLine(reason), manifests.Ref{Name: skill}, func(all []registry.Skill) (ledger.Change, error) {

@@ -23,10 +23,13 @@ type Stop struct {
 	All bool `json:"all,omitempty"`
 	// Quarantined is true for a version that was revoked: it is not enabled again
 	// by [Enabled] alone.
-	Quarantined bool      `json:"quarantined,omitempty"`
-	Reason      string    `json:"reason,omitempty"`
-	By          string    `json:"by,omitempty"`
-	At          time.Time `json:"at,omitzero"`
+	Quarantined bool `json:"quarantined,omitempty"`
+	// Former is what stopped the version before it was put into quarantine, and does
+	// again afterwards; nil for nothing.
+	Former *Stop     `json:"former,omitempty"`
+	Reason string    `json:"reason,omitempty"`
+	By     string    `json:"by,omitempty"`
+	At     time.Time `json:"at,omitzero"`
 }
 
 // A Pin holds a skill at the version that is active.
@@ -223,6 +226,11 @@ func applyDisabled(ctx context.Context, kv store.KV, at ledger.Stamp, data json.
 		if s.Stopped == nil {
 			s.Stopped = map[string]Stop{}
 		}
+		if before, stopped := s.Stopped[c.Digest.Hex()]; stopped && why.Quarantined {
+			if why.Former = &before; before.Quarantined {
+				why.Former = before.Former
+			}
+		}
 		s.Stopped[c.Digest.Hex()] = why
 		if s.Canary != nil && s.Canary.Digest == c.Digest {
 			s.Canary = nil
@@ -240,7 +248,11 @@ func applyEnabled(ctx context.Context, kv store.KV, _ ledger.Stamp, data json.Ra
 			s.Disabled = nil
 			return
 		}
+		stop := s.Stopped[c.Digest.Hex()]
 		delete(s.Stopped, c.Digest.Hex())
+		if stop.Former != nil {
+			s.Stopped[c.Digest.Hex()] = *stop.Former
+		}
 	})
 }
 

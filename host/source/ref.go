@@ -27,6 +27,7 @@ const (
 	KindRegistry  Kind = "registry"   // oci://host/skills/text:1.0.0 or @sha256:...
 	KindLayout    Kind = "oci-layout" // oci-layout:DIR:1.0.0 or @sha256:...
 	KindName      Kind = "name"       // text@^1.2
+	KindEngine    Kind = "engine"     // engine:qjs@0.1.0, which is made on this machine
 )
 
 // ErrRef is what the error of a text that is no [Ref] wraps.
@@ -103,6 +104,7 @@ func schemes() []scheme {
 		{"git+file://", "file://", parseGit},
 		{"oci://", "", parseRegistry},
 		{"oci-layout:", "", parseLayout},
+		{"engine:", "", parseEngine},
 	}
 }
 
@@ -120,10 +122,34 @@ func IsPath(text string) bool {
 }
 
 func pathRef(text string) Ref {
+	if r, ok := formerEngine(text); ok {
+		return r
+	}
 	if filepath.Ext(text) == bundle.Extension {
 		return Ref{Kind: KindFile, Path: text}
 	}
 	return Ref{Kind: KindDirectory, Path: text}
+}
+
+// parseEngine reads NAME or NAME@VERSION.
+func parseEngine(text string) (Ref, error) {
+	r, err := manifests.ParseRef(text)
+	if err != nil || r.String() != text || r.Tool != "" {
+		return Ref{}, errors.New("write engine:NAME or engine:NAME@VERSION, such as engine:qjs@0.1.0")
+	}
+	return Ref{Kind: KindEngine, Name: r.Name, Constraint: r.Version}, nil
+}
+
+// formerEngine is the engine that an earlier skillet made in a directory that it
+// deleted, and named as the source.
+func formerEngine(text string) (Ref, bool) {
+	file, ok := strings.CutSuffix(filepath.Base(text), bundle.Extension)
+	name, version, both := strings.Cut(file, "-")
+	if !ok || !both || !strings.HasPrefix(filepath.Base(filepath.Dir(text)), "skillet-engine-") {
+		return Ref{}, false
+	}
+	r, err := parseEngine(name + "@" + version)
+	return r, err == nil
 }
 
 func parseName(text string) (Ref, error) {
@@ -284,6 +310,8 @@ func (r Ref) String() string {
 		return "oci-layout:" + r.Path + after(":", r.Tag) + after("@", string(r.Digest))
 	case KindName:
 		return r.Name + after("@", r.Constraint)
+	case KindEngine:
+		return "engine:" + r.Name + after("@", r.Constraint)
 	}
 	return r.Path
 }

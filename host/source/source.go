@@ -58,6 +58,8 @@ type Settings struct {
 	// Timeout bounds one operation; 0 = 10 minutes.
 	Timeout time.Duration
 	Client  transfer.Settings
+	// Engine makes the files of the package of an interpreter; nil makes none.
+	Engine func(ctx context.Context, name string) (map[string][]byte, error)
 }
 
 const defaultTimeout = 10 * time.Minute
@@ -121,6 +123,10 @@ type Fetched struct {
 	Notes []string
 }
 
+// MadeHere reports whether it was made on this machine, by whoever names it or by
+// this program: such packages are not signed.
+func (g *Fetched) MadeHere() bool { return g.Kind == KindDirectory || g.Kind == KindEngine }
+
 // Fetch gets the package that a reference means. Errors name the place and what
 // was wanted, and wrap one of this package's, of [transfer]'s, of [oci]'s or of
 // [bundle]'s, or [manifests.Errors]. All but the last, and those of the file
@@ -154,6 +160,8 @@ func (f *Fetcher) fetch(ctx context.Context, r Ref, o Options) (*Fetched, error)
 		return f.fetchRegistry(ctx, f.site(r, o), r, o)
 	case KindName:
 		return f.fetchName(ctx, r, o)
+	case KindEngine:
+		return f.makeEngine(ctx, r)
 	}
 	return nil, fmt.Errorf("%w: a reference of the kind %q", ErrRef, r.Kind)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/signature"
 )
@@ -277,4 +278,29 @@ func (b *Book) Revocations(ctx context.Context) ([]Revocation, error) {
 	}
 	slices.SortStableFunc(all, func(a, b Revocation) int { return b.RevokedAt.Compare(a.RevokedAt) })
 	return all, nil
+}
+
+// Revokes reports whether an entry that a person makes would revoke a package that
+// nothing else revokes: beside are all revocations that there are.
+func (e Entry) Revokes(t Target, beside []Revocation) bool {
+	_, already := revocationOf(beside, t)
+	_, then := revocationOf(append(slices.Clone(beside), Revocation{Entry: e, wide: true}), t)
+	return then && !already
+}
+
+// TargetOf is what is known of an installed package by which it may be revoked: of
+// one that was never judged, its digests.
+func (b *Book) TargetOf(ctx context.Context, skill string, content, artifact manifests.Digest) (Target, error) {
+	p, err := b.Package(ctx, content)
+	if errors.Is(err, store.ErrNotFound) {
+		return Target{Content: content, Artifact: artifact}, nil
+	}
+	if err != nil {
+		return Target{}, err
+	}
+	s, err := get[Skill](ctx, b.kv, skillKey(skill))
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return Target{}, err
+	}
+	return Target{p.Content, p.Artifact, p.Signers, s.Signer}, nil
 }

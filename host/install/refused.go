@@ -1,0 +1,40 @@
+package install
+
+import (
+	"context"
+
+	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/policies"
+)
+
+// refused looks whether a person turned these bytes down. A person is asked about
+// that, whatever the package asks for.
+func (i *Installer) refused(ctx context.Context, p *Plan) error {
+	r, err := i.desk.Refused(ctx, p.Digest)
+	if err != nil || r == nil || p.Installed {
+		return err
+	}
+	p.Refused, p.named, p.Carried = r, r.Named(p.request.Despite), false
+	p.Warnings = append(p.Warnings, r.Words())
+	if p.Effect == policies.Allow.String() {
+		p.Effect, p.Reason = policies.Ask.String(), r.Words()
+	}
+	return nil
+}
+
+// Despite is the plan for a person who was shown what [Plan.Refused] says and wants
+// it all the same.
+func (p Plan) Despite() Plan {
+	p.named = true
+	return p
+}
+
+// turnedDown refuses a plan of bytes that a person turned down, unless that was
+// named: a yes to everything is no answer to that.
+func (p Plan) turnedDown() error {
+	if p.Refused == nil || p.named {
+		return nil
+	}
+	return task.Errorf(task.KindDenied, "install %s@%s: %s", p.Skill, p.Version, p.Refused.Words()).
+		WithHint("`skillet approvals show %s` shows it; to install it all the same, add --despite %s", p.Refused.ID, p.Refused.ID)
+}
