@@ -19,6 +19,9 @@ import (
 // ErrHeld means that another holder did not release the lock in time.
 var ErrHeld = errors.New("lock is held by another")
 
+// ErrLink means that the lock file is a link to another, which is not opened.
+var ErrLink = errors.New("not a lock file")
+
 // HeldError says which lock was not to be had. errors.Is finds [ErrHeld] in
 // it, and the context's error when the context ended the wait.
 type HeldError struct {
@@ -75,15 +78,49 @@ func AcquireShared(ctx context.Context, path string, wait time.Duration) (*Lock,
 }
 
 func lock(ctx context.Context, path string, wait time.Duration, exclusive bool) (*Lock, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	for begin := time.Now(); ; {
+		f, err := open(path)
+		if err != nil {
+			return nil, fmt.Errorf("lock %s: %w", path, err)
+		}
+		left := wait
+		if wait > 0 {
+			left = max(0, wait-time.Since(begin))
+		}
+		if err := acquire(ctx, f, left, exclusive); err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+		if current(f, path) {
+			writePID(f)
+			return &Lock{file: f}, nil
+		}
+		if err := f.Close(); err != nil {
+			return nil, fmt.Errorf("lock %s: %w", path, err)
+		}
+	}
+}
+
+// open opens a lock file. A link is refused: what it leads to would be written over.
+func open(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|noFollow, 0o600)
+	if err == nil {
+		return f, nil
+	}
+	if st, failed := os.Lstat(path); failed == nil && st.Mode().Type() == os.ModeSymlink {
+		return nil, fmt.Errorf("%w: it is a symbolic link: delete it", ErrLink)
+	}
+	return nil, err
+}
+
+// current reports whether the file that is locked is still the one at path: while it
+// was waited for, its directory may have been replaced.
+func current(f *os.File, path string) bool {
+	locked, err := f.Stat()
 	if err != nil {
-		return nil, fmt.Errorf("lock %s: %w", path, err)
+		return false
 	}
-	if err := acquire(ctx, f, wait, exclusive); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	writePID(f)
-	return &Lock{file: f}, nil
+	there, err := os.Lstat(path)
+	return err == nil && os.SameFile(locked, there)
 }
 
 func acquire(ctx context.Context, f *os.File, wait time.Duration, exclusive bool) error {

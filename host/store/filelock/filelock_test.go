@@ -106,3 +106,45 @@ func TestSharedHoldersExcludeOnlyExclusiveOnes(t *testing.T) {
 		t.Errorf("AcquireShared beside an exclusive holder = %v, want ErrHeld", err)
 	}
 }
+
+// What a link leads to is not written over, and a lock on a file that was replaced is
+// not one on its successor.
+func TestLinksAreNotOpened(t *testing.T) {
+	dir := t.TempDir()
+	path, target := filepath.Join(dir, "LOCK"), filepath.Join(dir, "target")
+	if err := errors.Join(os.WriteFile(target, []byte("content"), 0o600), os.Symlink(target, path)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Acquire(t.Context(), path, 0); !errors.Is(err, ErrLink) {
+		t.Errorf("Acquire through a link = %v", err)
+	}
+	if b, err := os.ReadFile(target); err != nil || string(b) != "content" {
+		t.Errorf("the target has %q, %v", b, err)
+	}
+}
+
+func TestLockOfAReplacedFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "LOCK")
+	first, err := Acquire(t.Context(), path, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(chan *Lock, 1)
+	go func() {
+		l, err := Acquire(t.Context(), path, -1)
+		if err != nil {
+			t.Error(err)
+		}
+		got <- l
+	}()
+	if err := errors.Join(os.Rename(path, path+".aside"), first.Release()); err != nil {
+		t.Fatal(err)
+	}
+	second := <-got
+	if _, err := Acquire(t.Context(), path, 0); !errors.Is(err, ErrHeld) {
+		t.Errorf("two have the lock of the new file: %v", err)
+	}
+	if err := second.Release(); err != nil {
+		t.Error(err)
+	}
+}

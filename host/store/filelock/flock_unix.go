@@ -9,6 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// noFollow has the opening of a link fail.
+const noFollow = unix.O_NOFOLLOW
+
 // tryLock takes the lock if it is free.
 func tryLock(f *os.File, exclusive bool) (bool, error) {
 	how := unix.LOCK_SH

@@ -11,6 +11,9 @@ import (
 // locked range cannot be read by others.
 const lockedByte = 1 << 20
 
+// noFollow is nothing here: links take rights that few have.
+const noFollow = 0
+
 // tryLock takes the lock if it is free.
 func tryLock(f *os.File, exclusive bool) (bool, error) {
 	how := uint32(windows.LOCKFILE_FAIL_IMMEDIATELY)
