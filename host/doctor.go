@@ -90,7 +90,7 @@ func (h *Host) checkModes(context.Context) (string, error) {
 		}
 		return nil
 	})
-	return fmt.Sprintf("%d files, none open to others", n), err
+	return fmt.Sprintf("%d files, none within reach of others", n), err
 }
 
 // private reports whether a path must be its owner's alone whatever the mode

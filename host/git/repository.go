@@ -57,7 +57,8 @@ func OpenRepository(dir string) (*Repository, error) {
 }
 
 func create(dir string) (*gogit.Repository, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	// What is in .git gets the modes of the umask.
+	if err := os.MkdirAll(filepath.Join(dir, gogit.GitDirName), 0o700); err != nil {
 		return nil, err
 	}
 	return gogit.PlainInitWithOptions(dir, &gogit.PlainInitOptions{InitOptions: gogit.InitOptions{DefaultBranch: branch}})

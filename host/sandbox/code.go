@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -204,12 +205,12 @@ func compileInto(ctx context.Context, dir string, wasm []byte) (code Code, err e
 
 // readCode reads the one file the engine wrote.
 func readCode(dir string) (code Code, err error) {
-	files, err := filepath.Glob(filepath.Join(dir, "wazero-*", "*"))
+	files, err := fs.Glob(os.DirFS(dir), "wazero-*/*")
 	if err != nil || len(files) != 1 {
 		return code, fmt.Errorf("the engine wrote %d files, want 1", len(files))
 	}
 	code.Name = filepath.Base(files[0])
-	code.Bytes, err = os.ReadFile(files[0])
+	code.Bytes, err = os.ReadFile(filepath.Join(dir, filepath.FromSlash(files[0])))
 	return code, err
 }
 

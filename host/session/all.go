@@ -107,7 +107,7 @@ func (s *Store) inMemory(all []Info) []Info {
 // files reads the headers of all files, and deletes what has ended. The lock is
 // held.
 func (s *Store) files() ([]Info, error) {
-	paths, err := filepath.Glob(filepath.Join(s.dir, "*", "*", "*.session"))
+	paths, err := s.paths("*.session")
 	if err != nil {
 		return nil, err
 	}
@@ -123,6 +123,15 @@ func (s *Store) files() ([]Info, error) {
 		all = append(all, i)
 	}
 	return all, nil
+}
+
+// paths are the files whose names match a pattern. The directory is no pattern.
+func (s *Store) paths(pattern string) ([]string, error) {
+	paths, err := fs.Glob(os.DirFS(s.dir), "*/*/"+pattern)
+	for i := range paths {
+		paths[i] = filepath.Join(s.dir, filepath.FromSlash(paths[i]))
+	}
+	return paths, err
 }
 
 // file describes one file. The base of one that is not there any more is empty.
@@ -272,7 +281,7 @@ func (s *Store) Sweep(ctx context.Context) error {
 func (s *Store) sweepRest(ctx context.Context) error {
 	var err error
 	for _, pattern := range []string{"*.next", "*.turn", atomicfile.Pattern} {
-		paths, bad := filepath.Glob(filepath.Join(s.dir, "*", "*", pattern))
+		paths, bad := s.paths(pattern)
 		if bad != nil {
 			return bad
 		}

@@ -85,11 +85,12 @@ const partAge = time.Hour
 
 // sweep removes what writers left that were killed.
 func sweep(dir string) error {
-	parts, err := filepath.Glob(filepath.Join(dir, atomicfile.Pattern))
+	parts, err := fs.Glob(os.DirFS(dir), atomicfile.Pattern)
 	if err != nil {
 		return err
 	}
-	for _, p := range parts {
+	for _, name := range parts {
+		p := filepath.Join(dir, name)
 		info, err := os.Lstat(p)
 		if err != nil || time.Since(info.ModTime()) < partAge {
 			continue
