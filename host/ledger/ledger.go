@@ -15,6 +15,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/skillet-run/skillet/host/journal"
@@ -24,6 +26,10 @@ import (
 // ErrBehind means that the last decision the store knows is not in the journal:
 // the journal was cut or replaced.
 var ErrBehind = errors.New("the journal does not have the last decision the store knows")
+
+// ErrLost means that the store knows no decision, though there were several: it is not
+// the one that was here.
+var ErrLost = errors.New("the store is gone, or was emptied: it has none of the decisions, and so nothing else of what it had")
 
 // ErrPending means that a decision is in the journal, and so is made, but the
 // store could not take it: it comes into force with the next command that finds
@@ -82,6 +88,9 @@ type Stamp struct {
 type Projection interface {
 	// Owns reports whether changes of this kind are the projection's.
 	Owns(kind string) bool
+	// Keys are what the keys of its state begin with. A change that would write
+	// others is refused.
+	Keys() []string
 	// Apply brings the store to the state after the change. It must be
 	// idempotent: after a crash the same change is applied again. It writes
 	// with [store.Any] and touches nothing but kv: before a change is committed
@@ -111,6 +120,9 @@ func New(j *journal.Journal, kv store.KV, projections ...Projection) *Ledger {
 // made.
 func (l *Ledger) Commit(ctx context.Context, decide func(context.Context) (Decision, error)) error {
 	entries, err := l.journal.Commit(ctx, func() ([]journal.Record, error) {
+		if err := l.lost(ctx); err != nil {
+			return nil, err
+		}
 		if err := l.project(ctx); err != nil {
 			return nil, err
 		}
@@ -134,8 +146,31 @@ func (l *Ledger) Commit(ctx context.Context, decide func(context.Context) (Decis
 
 // CatchUp applies decisions that are in the journal and not yet in the store,
 // which happens when a process died between the two. It returns [ErrBehind]
-// when the journal is shorter than the store says.
+// when the journal is shorter than the store says, and [ErrLost] when the store
+// knows none of several decisions.
 func (l *Ledger) CatchUp(ctx context.Context) error {
+	if err := l.lost(ctx); err != nil {
+		return err
+	}
+	return l.Follow(ctx)
+}
+
+// lost returns ErrLost when the store is not the one that decisions were applied to.
+// Before the second decision is committed the first is applied.
+func (l *Ledger) lost(ctx context.Context) error {
+	c, _, err := l.cursor(ctx)
+	if err != nil || c.Seq > 0 {
+		return err
+	}
+	if seq, _, err := l.journal.Head(); err != nil || seq <= 1 {
+		return err
+	}
+	return ErrLost
+}
+
+// Follow is [Ledger.CatchUp] for a store that may know no decision: an earlier one of
+// this journal's.
+func (l *Ledger) Follow(ctx context.Context) error {
 	behind, err := l.behind(ctx)
 	if err != nil || !behind {
 		return err
@@ -189,6 +224,16 @@ func (l *Ledger) Apply(ctx context.Context, e journal.Entry) error {
 }
 
 const cursorKey = "ledger/cursor"
+
+// Makes reports whether a key is one that the ledger writes, so that [Ledger.Rebuild]
+// makes it again.
+func (l *Ledger) Makes(key string) bool {
+	return key == cursorKey || slices.ContainsFunc(l.projections, func(p Projection) bool { return holds(p, key) })
+}
+
+func holds(p Projection, key string) bool {
+	return slices.ContainsFunc(p.Keys(), func(prefix string) bool { return strings.HasPrefix(key, prefix) })
+}
 
 type cursor struct {
 	Seq  uint64 `json:"seq"`

@@ -20,6 +20,8 @@ type marks struct{}
 
 func (marks) Owns(kind string) bool { return kind == "mark" }
 
+func (marks) Keys() []string { return []string{"mark/"} }
+
 func (marks) Apply(ctx context.Context, kv store.KV, at ledger.Stamp, c ledger.Change) error {
 	var name string
 	if err := json.Unmarshal(c.Data, &name); err != nil {
@@ -300,3 +302,57 @@ func TestConcurrentCommits(t *testing.T) {
 		t.Errorf("%d decisions, %v", seen, err)
 	}
 }
+
+// A store that knows nothing of several decisions is not the one that they were applied
+// to: what else it had is gone, and that is said.
+func TestLostStore(t *testing.T) {
+	dir := t.TempDir()
+	l := open(t, dir, store.Memory().KV(), nil)
+	for _, name := range []string{"a", "b"} {
+		if err := l.Commit(t.Context(), mark(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	gone := open(t, dir, store.Memory().KV(), nil)
+	if err := gone.CatchUp(t.Context()); !errors.Is(err, ledger.ErrLost) {
+		t.Errorf("CatchUp = %v, want ErrLost", err)
+	}
+	err := gone.Commit(t.Context(), func(context.Context) (ledger.Decision, error) { return ledger.Decision{Kind: "mark"}, nil })
+	if !errors.Is(err, ledger.ErrLost) {
+		t.Errorf("Commit = %v, want ErrLost", err)
+	}
+	if err := gone.Follow(t.Context()); err != nil {
+		t.Errorf("Follow = %v", err)
+	}
+}
+
+// A projection that writes what it did not say is its own would have it lost when the
+// store is made again.
+func TestKeysOfOthersAreRefused(t *testing.T) {
+	l := open(t, t.TempDir(), store.Memory().KV(), nil)
+	for key, makes := range map[string]bool{"mark/a": true, "ledger/cursor": true, "memory/record/a": false} {
+		if l.Makes(key) != makes {
+			t.Errorf("Makes(%q) = %v", key, !makes)
+		}
+	}
+	j, err := journal.Open(filepath.Join(t.TempDir(), "journal"), journal.Options{Sync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l = ledger.New(j, store.Memory().KV(), stray{})
+	c, err := ledger.NewChange("mark", "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = l.Commit(t.Context(), func(context.Context) (ledger.Decision, error) {
+		return ledger.Decision{Kind: "mark", Changes: []ledger.Change{c}}, nil
+	})
+	if err == nil || !strings.Contains(err.Error(), "not one of its projection's") {
+		t.Errorf("Commit = %v", err)
+	}
+}
+
+// stray is marks that claims other keys.
+type stray struct{ marks }
+
+func (stray) Keys() []string { return []string{"other/"} }

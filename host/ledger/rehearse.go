@@ -25,6 +25,7 @@ func (l *Ledger) rehearse(ctx context.Context, d Decision) error {
 		if err != nil {
 			return err
 		}
+		kv.owner = p
 		if err := p.Apply(ctx, kv, at, c); err != nil {
 			return fmt.Errorf("%s: %s: %w", d.Kind, c.Kind, err)
 		}
@@ -37,6 +38,7 @@ func (l *Ledger) rehearse(ctx context.Context, d Decision) error {
 type rehearsal struct {
 	store.KV // what was written
 	beneath  store.KV
+	owner    Projection // of the change that is applied
 	gone     map[string]bool
 }
 
@@ -48,12 +50,27 @@ func (r *rehearsal) Get(ctx context.Context, key string) (store.Entry, error) {
 	return r.beneath.Get(ctx, key)
 }
 
+// mine refuses a key that is not one of the projection's: [Ledger.Makes] would not
+// know it.
+func (r *rehearsal) mine(key string) error {
+	if holds(r.owner, key) {
+		return nil
+	}
+	return fmt.Errorf("the key %s is not one of its projection's", key)
+}
+
 func (r *rehearsal) Put(ctx context.Context, key string, value []byte, prev uint64) (uint64, error) {
+	if err := r.mine(key); err != nil {
+		return 0, err
+	}
 	delete(r.gone, key)
 	return r.KV.Put(ctx, key, value, prev)
 }
 
 func (r *rehearsal) Delete(ctx context.Context, key string, prev uint64) error {
+	if err := r.mine(key); err != nil {
+		return err
+	}
 	if _, err := r.Get(ctx, key); err != nil {
 		return err
 	}

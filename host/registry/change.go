@@ -168,6 +168,9 @@ func appliers() map[string]applyFunc {
 // Owns reports whether the registry applies changes of this kind.
 func (Projection) Owns(kind string) bool { return appliers()[kind] != nil }
 
+// Keys are what the keys of the registry begin with.
+func (Projection) Keys() []string { return []string{"skill/", "active/", "left/"} }
+
 // Apply brings the store to the state after c.
 func (Projection) Apply(ctx context.Context, kv store.KV, at ledger.Stamp, c ledger.Change) error {
 	apply, ok := appliers()[c.Kind]

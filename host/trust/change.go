@@ -154,6 +154,9 @@ func forget(key func(name string) string) applyFunc {
 // Owns reports whether this package applies changes of this kind.
 func (Projection) Owns(kind string) bool { return appliers()[kind] != nil }
 
+// Keys are what the keys of the book begin with.
+func (Projection) Keys() []string { return []string{"trust/"} }
+
 // Apply brings the store to the state after c.
 func (Projection) Apply(ctx context.Context, kv store.KV, at ledger.Stamp, c ledger.Change) error {
 	apply, ok := appliers()[c.Kind]
