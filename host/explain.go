@@ -31,6 +31,8 @@ var meanings = []struct {
 	{journal.ErrDamaged, task.KindVerification, "`skillet audit verify` shows the extent; then restore the home from a backup, or go on with what is whole: `skillet audit repair`"},
 	{journal.ErrTooLarge, task.KindLimit, "it is too much for one decision: do it in parts"},
 	{filelock.ErrHeld, task.KindLimit, "another command holds the home; try again when it is done"},
+	{ErrOtherHome, task.KindVerification, "nothing was changed; use a backup of this home, or restore the journal that was here when the backup was made"},
+	{ledger.ErrLost, task.KindVerification, "put the store back from where it is (a copy of the home, or store.aside-… in it), or go back to a backup: `skillet store restore FILE`; `skillet store rebuild --force` makes one of the decisions alone"},
 	{ledger.ErrBehind, task.KindVerification, "the journal was cut or replaced: restore it from a backup, or, if it is the one to keep, run `skillet store rebuild`"},
 	{queue.ErrNotFound, task.KindNotFound, "`skillet task dead` lists what was given up"},
 	{queue.ErrInvalid, task.KindUsage, ""},

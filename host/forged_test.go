@@ -126,7 +126,7 @@ func repaired(t *testing.T, home string, k secret.Keyring, granted bool) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		done, err := h.RepairAudit(t.Context(), ada)
+		done, err := h.RepairAudit(t.Context(), ada, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -338,7 +338,7 @@ func TestLockedKeyring(t *testing.T) {
 	copied(t, forger, home, "journal", "history", "keys/audit.age", "keys/identity", "store", ".skillet-home")
 	refused(t, home, k, "locked")
 	inHome(t, home, k, func(h *host.Host) {
-		if _, err := h.RepairAudit(t.Context(), ada); !errors.Is(err, secret.ErrLocked) {
+		if _, err := h.RepairAudit(t.Context(), ada, false); !errors.Is(err, secret.ErrLocked) {
 			t.Errorf("repair: %v", err)
 		}
 	})
@@ -455,7 +455,7 @@ func TestRepairTakesAPerson(t *testing.T) {
 	lived(t, home, none{})
 	remove(t, home, "keys/audit.age")
 	inHome(t, home, none{}, func(h *host.Host) {
-		if _, err := h.RepairAudit(context.Background(), approval.Human{}); host.Explain(err) == nil || host.Explain(err).Kind != task.KindDenied {
+		if _, err := h.RepairAudit(context.Background(), approval.Human{}, false); host.Explain(err) == nil || host.Explain(err).Kind != task.KindDenied {
 			t.Errorf("nobody repaired it: %v", err)
 		}
 	})
@@ -475,7 +475,7 @@ func TestRestoredStoreSaysNothingOlder(t *testing.T) {
 	})
 	remove(t, home, "keys/audit.age")
 	inHome(t, home, none{}, func(h *host.Host) {
-		if _, err := h.RepairAudit(t.Context(), ada); err != nil {
+		if _, err := h.RepairAudit(t.Context(), ada, false); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -216,7 +216,12 @@ func (h *Host) Sessions() *session.Store { return h.sessions }
 
 // CatchUp brings the store to what the journal says. Call it before reading
 // state.
-func (h *Host) CatchUp(ctx context.Context) error { return h.Ledger.CatchUp(ctx) }
+func (h *Host) CatchUp(ctx context.Context) error {
+	if err := h.unfinishedRepair(); err != nil {
+		return err
+	}
+	return h.Ledger.CatchUp(ctx)
+}
 
 // Close releases the home.
 func (h *Host) Close(ctx context.Context) error {
@@ -268,8 +273,11 @@ func (h *Host) journalOptions(log string) journal.Options {
 	return journal.Options{Sync: true, LockWait: seconds(h.Config.Settings().LockWaitSeconds), Keys: h.AuditKeys, Log: log}
 }
 
-func (h *Host) openStore(context.Context) error {
+func (h *Host) openStore(ctx context.Context) error {
 	o, err := h.storeOptions()
+	if err == nil {
+		err = h.finishReplacement(ctx)
+	}
 	if err != nil {
 		return err
 	}
@@ -319,7 +327,7 @@ func (h *Host) wire() {
 	h.SecretKey.Anchors().UseShelf(anchorShelf{kv})
 	h.Events = event.NewBus(h.Log.Named("event"), h.store)
 	h.Registry = registry.New(kv, h.store.Blobs())
-	h.Ledger = ledger.New(h.Decisions, kv, registry.Projection{}, approval.Projection{}, trust.Projection{})
+	h.Ledger = ledger.New(h.Decisions, kv, projections()...)
 	h.wireTrust(kv)
 	h.wireSources()
 	h.Desk = approval.NewDesk(h.Ledger, kv, h.Policies, approval.Settings{Home: h.Home, Expiry: days(s.ProposalExpiryDays)})

@@ -1,22 +1,31 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
-	"time"
 
+	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/ledger"
+	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/host/store/badgerstore"
+	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/trust"
 )
 
 // VerifyStore reads everything in the store and checks it. The report is
 // complete also when there is damage.
 func (h *Host) VerifyStore(ctx context.Context) (badgerstore.Report, error) {
+	if err := h.unfinishedRepair(); err != nil {
+		return badgerstore.Report{}, err
+	}
 	o, err := h.storeOptions()
 	if err != nil {
 		return badgerstore.Report{}, err
@@ -41,140 +50,361 @@ type Renewal struct {
 	Decisions uint64 `json:"decisions"`
 	// Kept is how many values that skills keep are in it.
 	Kept int `json:"kept"`
+	// Kinds counts what is in it, kind by kind, and what was in the store before, as
+	// far as that could be read.
+	Kinds []KindCount `json:"kinds"`
+	// Unreadable is how many entries there were, of any kind, that could not be read;
+	// those that decisions made are made again. It can be 0 although something is
+	// lost: where the last value of an entry cannot be read an older one may stand.
+	Unreadable int `json:"unreadable"`
+	// Whole says that all of the store could be read.
+	Whole bool `json:"whole"`
 	// Lost says what could not be read, for people.
 	Lost []string `json:"lost"`
-	// Aside is where the store as it was is kept; empty when there was none.
+	// Aside is where the store as it was is kept; empty when there was none, or
+	// nothing was changed.
 	Aside string `json:"aside,omitempty"`
 }
 
-// skillData is the part of the store that is not made from the journal.
-const skillData = "kv/"
+// A KindCount says how many entries there are of one kind of data.
+type KindCount struct {
+	Kind   string `json:"kind"`
+	Before int    `json:"before"`
+	After  int    `json:"after"`
+}
+
+// kinds are the kinds of data in the store, by what their keys begin with. The first
+// that fits counts.
+var kinds = []struct{ prefix, name string }{
+	{"kv/account/", "accounts of what skills keep"},
+	{"kv/", "values that skills keep"},
+	{"memory/record/", "memories"},
+	{"memory/", "entries about memories"},
+	{"task/run/", "tasks"},
+	{"task/", "entries about tasks"},
+	{"queue/", "totals of queues"},
+	{"budget/", "budgets of models"},
+	{"llm/usage/", "days of models' usage"},
+	{"llm/cache/", "kept answers of models"},
+	{"llm/", "entries about models"},
+	{"runner/cached/", "kept answers of skills"},
+	{"runner/", "entries about runs"},
+	{"skill/", "installed versions"},
+	{"grant/", "grants"},
+	{"proposal/", "proposals"},
+	{"trust/", "entries about trust"},
+}
+
+// kindOf is the kind of an entry of the store; empty for what only serves others.
+func kindOf(key string) string {
+	part, name := store.PartOf(key)
+	switch part {
+	case store.PartJob:
+		return "jobs in queues"
+	case store.PartDeadJob:
+		return "jobs that were given up"
+	case store.PartEvent:
+		return "events"
+	case store.PartKV:
+		for _, k := range kinds {
+			if strings.HasPrefix(name, k.prefix) {
+				return k.name
+			}
+		}
+		return "other entries"
+	}
+	return ""
+}
+
+// skillValues is the kind of what [Renewal.Kept] counts.
+const skillValues = "values that skills keep"
+
+// count fills in the counts.
+func (r *Renewal) count(before, after []store.Item) {
+	by := map[string]*KindCount{}
+	at := func(key string) *KindCount {
+		kind := kindOf(key)
+		if by[kind] == nil {
+			by[kind] = &KindCount{Kind: kind}
+		}
+		return by[kind]
+	}
+	for _, it := range before {
+		at(it.Key).Before++
+	}
+	for _, it := range after {
+		at(it.Key).After++
+	}
+	r.Kinds = []KindCount{}
+	for kind, c := range by {
+		if kind != "" {
+			r.Kinds = append(r.Kinds, *c)
+		}
+		if kind == skillValues {
+			r.Kept = c.After
+		}
+	}
+	slices.SortFunc(r.Kinds, func(a, b KindCount) int { return cmp.Compare(a.Kind, b.Kind) })
+}
+
+// A salvaged store is what could be read of the store as it was.
+type salvaged struct {
+	items  []store.Item
+	number uint64
+}
+
+// salvage reads the store, damaged or not, and keeps everybody from it until release
+// is called.
+func (h *Host) salvage(ctx context.Context, r *Renewal) (s salvaged, release func() error, err error) {
+	o, err := h.storeOptions()
+	if err != nil {
+		return s, nil, err
+	}
+	if err := h.store.Close(); err != nil {
+		h.Log.Warn("close the store", "err", err)
+	}
+	held, err := badgerstore.Hold(ctx, h.Log.Named("store"), h.path("store"), o)
+	if errors.Is(err, fs.ErrNotExist) {
+		r.Whole = h.untouched()
+		if !r.Whole {
+			r.Lost = append(r.Lost, "there is no store")
+		}
+		return s, func() error { return nil }, nil
+	}
+	if err != nil {
+		return s, nil, err
+	}
+	found, err := held.Salvage(ctx)
+	switch {
+	case errors.Is(err, store.ErrDamaged): // nothing can be read at all
+		r.Lost = append(r.Lost, err.Error())
+	case err != nil:
+		return s, nil, errors.Join(err, held.Release())
+	default:
+		r.found(found)
+		s = salvaged{found.Items, found.Number}
+		if len(h.kept(s)) == len(s.items) && !h.untouched() {
+			r.Whole, r.Lost = false, append(r.Lost, "it has none of the decisions, so it is not the one that was here")
+		}
+	}
+	return s, held.Release, nil
+}
+
+func (r *Renewal) found(s *badgerstore.Remains) {
+	r.Whole, r.Lost = s.Whole, append(r.Lost, s.Lost...)
+	r.Unreadable = max(0, int(s.Expected)-s.Entries)
+	if !r.Whole && len(r.Lost) == 0 {
+		r.Lost = append(r.Lost, "what could be read is not what was written last")
+	}
+}
+
+// untouched reports whether nothing was ever decided, so that there may be no store.
+func (h *Host) untouched() bool {
+	seq, _, err := h.Decisions.Head()
+	return err == nil && seq == 0
+}
+
+// projections are the parts of the state that decisions make.
+func projections() []ledger.Projection {
+	return []ledger.Projection{registry.Projection{}, approval.Projection{}, trust.Projection{}}
+}
+
+// kept are the entries that are not made from the journal.
+func (h *Host) kept(was salvaged) []store.Item {
+	return slices.DeleteFunc(slices.Clone(was.items), func(it store.Item) bool {
+		part, name := store.PartOf(it.Key)
+		return part == store.PartKV && h.Ledger.Makes(name)
+	})
+}
+
+// renewed is the state of a store that is made again, before it is on the disk.
+type renewed struct {
+	engine store.Engine
+	store  store.Store
+	ledger *ledger.Ledger
+}
+
+// renew makes the state again in memory: of the journal what decisions made, and of
+// was everything else.
+func (h *Host) renew(ctx context.Context, was salvaged) (*renewed, error) {
+	n := &renewed{engine: store.MemoryOf(h.kept(was), was.number)}
+	n.store = store.New(n.engine, nil, store.Settings{})
+	n.ledger = ledger.New(h.Decisions, n.store.KV(), projections()...)
+	h.SecretKey.Anchors().UseShelf(anchorShelf{n.store.KV()}) // until the store is open again
+	_, err := n.ledger.Rebuild(ctx)
+	return n, err
+}
+
+// items are everything in the state, and a number that is not below any it gave out.
+func (n *renewed) items(ctx context.Context) (all []store.Item, number uint64, err error) {
+	err = n.engine.Update(ctx, func(tx store.Tx) error {
+		if number, err = tx.Number(); err != nil {
+			return err
+		}
+		for it, err := range tx.Scan("", "") {
+			if err != nil {
+				return err
+			}
+			all = append(all, it)
+		}
+		return nil
+	})
+	return all, number, err
+}
 
 // PlanRebuild says what [Host.Rebuild] would find.
 func (h *Host) PlanRebuild(ctx context.Context) (Renewal, error) {
-	if _, err := h.Decisions.Verify(ctx); err != nil {
-		return Renewal{}, err
+	return h.rebuild(ctx, func(Renewal) (bool, error) { return false, nil })
+}
+
+// Rebuild makes the store again: from the journal what decisions made, and of the
+// store everything else. When not all of that can be read it refuses, with a
+// [task.KindConflict] error, unless lossy. It stays as it is when the journal is
+// damaged, and in every case until the new one is complete.
+func (h *Host) Rebuild(ctx context.Context, lossy bool) (Renewal, error) {
+	return h.rebuild(ctx, func(r Renewal) (bool, error) {
+		if !r.Whole && !lossy {
+			return false, r.refused("store rebuild")
+		}
+		return true, nil
+	})
+}
+
+// refused is the error of what would lose something.
+func (r Renewal) refused(command string) error {
+	what := strings.Join(r.Lost, "; ")
+	if r.Unreadable > 0 {
+		what = fmt.Sprintf("%d entries (%s)", r.Unreadable, what)
 	}
-	kept, r, err := h.salvage(ctx)
-	if err != nil {
+	return task.Errorf(task.KindConflict, "%s would lose what cannot be read of the store: %s; nothing was changed", command, what).
+		WithHint("`skillet store rebuild --dry-run` shows what would stay; `skillet store restore FILE` goes back to a backup, and `skillet %s --force` goes on without what is lost", command)
+}
+
+func (h *Host) rebuild(ctx context.Context, goOn func(Renewal) (bool, error)) (Renewal, error) {
+	r := Renewal{Kinds: []KindCount{}, Lost: []string{}}
+	if err := h.unfinishedRepair(); err != nil {
 		return r, err
 	}
-	r.Kept = len(kept)
-	r.Decisions, _, err = h.Decisions.Head()
+	if _, err := h.Decisions.Verify(ctx); err != nil {
+		return r, err
+	}
+	err := h.replaceStore(ctx, &r, func(was salvaged) (bool, error) {
+		n, err := h.renew(ctx, was)
+		if err != nil {
+			return false, err
+		}
+		return h.build(ctx, &r, was, n, goOn)
+	})
 	return r, err
 }
 
-// Rebuild makes the store again: decisions from the journal, and what skills
-// keep as far as it can be read. The store stays as it is when the journal is
-// damaged. Nothing else should use the home meanwhile.
-func (h *Host) Rebuild(ctx context.Context) (Renewal, error) {
-	if _, err := h.Decisions.Verify(ctx); err != nil {
-		return Renewal{}, err
-	}
-	kept, r, err := h.salvage(ctx)
+// build makes the store of a state beside the one there is, if goOn says so.
+func (h *Host) build(ctx context.Context, r *Renewal, was salvaged, n *renewed, goOn func(Renewal) (bool, error)) (bool, error) {
+	items, number, err := n.items(ctx)
 	if err != nil {
+		return false, err
+	}
+	r.count(was.items, items)
+	if r.Decisions, _, err = h.Decisions.Head(); err != nil {
+		return false, err
+	}
+	if yes, err := goOn(*r); err != nil || !yes {
+		return false, err
+	}
+	o, err := h.storeOptions()
+	if err == nil {
+		err = badgerstore.Create(ctx, h.Log.Named("store"), h.path(freshStore), o, items, number)
+	}
+	return err == nil, err
+}
+
+// PlanRestore says what [Host.Restore] would do, or why it would refuse.
+func (h *Host) PlanRestore(ctx context.Context, backup io.Reader) (Renewal, error) {
+	return h.restore(ctx, backup, false)
+}
+
+// Restore goes back to a backup of this home. Decisions made since are applied again
+// from the journal, so what is lost is what skills kept, and what was remembered and
+// done, since. A backup that does not fit the journal is refused, with
+// [ErrOtherHome], and nothing is changed then.
+func (h *Host) Restore(ctx context.Context, backup io.Reader) (Renewal, error) {
+	return h.restore(ctx, backup, true)
+}
+
+// ErrOtherHome means that a backup has decisions that the journal of this home does
+// not have.
+var ErrOtherHome = errors.New("the backup is not of this home, or the journal was cut or replaced since")
+
+func (h *Host) restore(ctx context.Context, backup io.Reader, goOn bool) (Renewal, error) {
+	r := Renewal{Kinds: []KindCount{}, Lost: []string{}}
+	if err := h.unfinishedRepair(); err != nil {
 		return r, err
 	}
-	if r.Aside, err = h.setAside(); err != nil {
-		return r, err
+	err := h.replaceStore(ctx, &r, func(was salvaged) (bool, error) {
+		items, err := h.unpack(ctx, backup, goOn)
+		if err != nil {
+			return false, err
+		}
+		r.count(was.items, items)
+		r.Whole, r.Unreadable, r.Lost = true, 0, []string{} // the backup is
+		r.Decisions, _, err = h.Decisions.Head()
+		return goOn, err
+	})
+	return r, err
+}
+
+// unpack makes the store of a backup, beside the one there is, bring it to what the
+// journal says, and returns what is in it. With keep its packages come to the others.
+func (h *Host) unpack(ctx context.Context, backup io.Reader, keep bool) ([]store.Item, error) {
+	o, err := h.storeOptions()
+	if err != nil {
+		return nil, err
 	}
-	if err := h.reopen(ctx); err != nil {
-		return r, err
+	o.Blobs = "" // in the store's own directory
+	log, dir := h.Log.Named("store"), h.path(freshStore)
+	if _, err := badgerstore.Restore(ctx, log, backup, dir, o); err != nil {
+		return nil, err
 	}
-	for _, e := range kept {
-		if _, err := h.store.KV().Put(ctx, e.Key, e.Value, store.Any); err != nil {
-			return r, fmt.Errorf("rebuild: put %s back: %w", e.Key, err)
+	s, err := badgerstore.Open(log, dir, o)
+	if err != nil {
+		return nil, err
+	}
+	items, err := h.adopt(ctx, s, keep)
+	if err = errors.Join(err, s.Close()); err == nil {
+		err = errors.Join(os.RemoveAll(h.path(freshStore, "blobs")), badgerstore.Sync(dir))
+	}
+	return items, err
+}
+
+// adopt brings a store from a backup to what the journal says.
+func (h *Host) adopt(ctx context.Context, s *badgerstore.Store, keep bool) (items []store.Item, err error) {
+	// What the backup says the home was known by may be older than what it is.
+	h.SecretKey.Anchors().UseShelf(anchorShelf{store.Memory().KV()})
+	err = ledger.New(h.Decisions, s.KV(), projections()...).Follow(ctx)
+	if errors.Is(err, ledger.ErrBehind) {
+		return nil, fmt.Errorf("restore: %w: %w", ErrOtherHome, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if keep {
+		if err := copyBlobs(ctx, s.Blobs(), h.store.Blobs()); err != nil {
+			return nil, err
 		}
 	}
-	r.Kept = len(kept)
-	r.Decisions, err = h.Ledger.Rebuild(ctx)
-	return r, err
+	return s.Items(ctx)
 }
 
-// salvage reads what skills keep from the store, damaged or not.
-func (h *Host) salvage(ctx context.Context) ([]store.Entry, Renewal, error) {
-	r := Renewal{Lost: []string{}}
-	o, err := h.storeOptions()
-	if err != nil {
-		return nil, r, err
+func copyBlobs(ctx context.Context, from, to store.Blobs) error {
+	digests, err := from.List(ctx)
+	for _, d := range digests {
+		content, err := from.Get(ctx, d)
+		if err == nil {
+			err = to.Put(ctx, d, content)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	if err := h.store.Close(); err != nil {
-		h.Log.Warn("close the store", "err", err)
-	}
-	old, report, err := badgerstore.Salvage(ctx, h.Log.Named("store"), h.path("store"), o)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, r, nil
-	}
-	if errors.Is(err, store.ErrDamaged) { // nothing can be read at all
-		r.Lost = append(r.Lost, err.Error())
-		return nil, r, nil
-	}
-	if err != nil {
-		return nil, r, err
-	}
-	r.Lost = append(r.Lost, report.Lost...)
-	kept, err := old.KV().List(ctx, skillData)
-	return kept, r, errors.Join(err, old.Close())
-}
-
-// Restore goes back to a backup. Decisions made since are applied again from
-// the journal, so what is lost is what skills kept since.
-func (h *Host) Restore(ctx context.Context, backup io.Reader) (Renewal, error) {
-	r := Renewal{Lost: []string{}}
-	o, err := h.storeOptions()
-	if err != nil {
-		return r, err
-	}
-	fresh := h.path("store.restored")
-	if err := os.RemoveAll(fresh); err != nil {
-		return r, fmt.Errorf("restore: %w", err)
-	}
-	defer os.RemoveAll(fresh)
-	if _, err := badgerstore.Restore(ctx, h.Log.Named("store"), backup, fresh, o); err != nil {
-		return r, err
-	}
-	if err := h.store.Close(); err != nil {
-		h.Log.Warn("close the store", "err", err)
-	}
-	if r.Aside, err = h.setAside(); err != nil {
-		return r, err
-	}
-	if err := os.Rename(fresh, h.path("store")); err != nil {
-		return r, fmt.Errorf("restore: %w", err)
-	}
-	if err := h.reopen(ctx); err != nil {
-		return r, err
-	}
-	if err := h.CatchUp(ctx); err != nil {
-		return r, err
-	}
-	kept, err := h.store.KV().List(ctx, skillData)
-	if err != nil {
-		return r, err
-	}
-	r.Kept = len(kept)
-	r.Decisions, _, err = h.Decisions.Head()
-	return r, err
-}
-
-// setAside moves the store away under a name that says when.
-func (h *Host) setAside() (string, error) {
-	aside := h.path("store.aside-" + strings.ReplaceAll(time.Now().UTC().Format("20060102-150405.000"), ".", "-"))
-	err := os.Rename(h.path("store"), aside)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("set the store aside: %w", err)
-	}
-	return aside, nil
-}
-
-// reopen opens the store anew and wires everything to it.
-func (h *Host) reopen(ctx context.Context) error {
-	if err := h.openStore(ctx); err != nil {
-		return err
-	}
-	h.wire()
-	return h.SecretKey.Anchors().Refill(ctx)
+	return err
 }

@@ -61,37 +61,53 @@ func (h *Host) PlanAuditRepair(ctx context.Context) (AuditRepair, error) {
 	if err != nil {
 		return r, err
 	}
+	vouched := h.vouched(ctx, r.Key)
 	if runs {
-		plan, err := journal.PlanRepair(h.path("journal", "calls"), nil)
-		if err != nil {
+		if err := h.planPart(ctx, damagedPart{"calls", logRuns, &r.Runs}); err != nil {
 			return r, err
 		}
-		r.Runs = &plan
 	}
-	if !decisions {
+	begun, err := h.readRepair()
+	if err != nil {
+		return r, err
+	}
+	if begun != nil {
+		begun.fill(&r)
+		vouched = vouched && begun.Vouched
+	}
+	if !decisions && r.Decisions == nil {
 		return r, nil
 	}
+	if err := h.planDecisions(ctx, &r, decisions, vouched); err != nil {
+		return r, err
+	}
+	look, err := h.lookAtStore(ctx)
+	look.Decisions, r.Store = r.Decisions.Kept, &look
+	return r, err
+}
+
+// planDecisions says what becomes of what decisions gave. When the journal is whole its
+// repair was begun, and the rest is to be done.
+func (h *Host) planDecisions(ctx context.Context, r *AuditRepair, damaged, vouched bool) error {
 	replica := h.replica()
 	defer replica.close()
-	plan, err := journal.PlanRepair(h.path("journal", "decisions"), replica.take(ctx))
-	if err != nil {
-		return r, err
+	if damaged {
+		plan, err := journal.PlanRepair(h.path("journal", "decisions"), replica.take(ctx))
+		if err != nil {
+			return err
+		}
+		r.Decisions = &plan
+	} else if err := h.Decisions.Replay(ctx, 0, replica.take(ctx)); err != nil {
+		return err
 	}
-	r.Decisions = &plan
-	vouched := h.vouched(ctx, r.Key)
-	if len(plan.Lost) == 0 && vouched {
-		return r, nil
+	if len(r.Decisions.Lost) == 0 && vouched {
+		return nil
 	}
 	now, err := replica.held(ctx)
-	if err != nil {
-		return r, err
+	if err == nil {
+		_, err = now.reconcile(r, h.knownIf(ctx, vouched))
 	}
-	var known *holdings
-	if vouched {
-		known = h.remembered(ctx)
-	}
-	_, err = now.reconcile(&r, known)
-	return r, err
+	return err
 }
 
 // keyRepair says what is wrong with the key of the audit log; nil when nothing
@@ -139,53 +155,6 @@ func (h *Host) vouched(ctx context.Context, k *KeyRepair) bool {
 	return slices.ContainsFunc(ring.Valid(), func(p checkpoint.Public) bool { return h.Decisions.SignedBy(p) })
 }
 
-// RepairAudit makes the damaged parts of the audit log again, of what is whole
-// in them; what they were is kept aside. A key that is missing, or is another than
-// the home is known by, is replaced by a new one. A decision that is lost may have
-// been one that took something away, so nothing that decisions gave stays in force
-// unless the store knew it too; and nothing at all when nobody vouches for the
-// decisions. Nothing else should use the home meanwhile.
-func (h *Host) RepairAudit(ctx context.Context, by approval.Human) (AuditRepair, error) {
-	r := AuditRepair{Ended: []string{}, Gone: []string{}}
-	if err := by.Check(); err != nil {
-		return r, err
-	}
-	key, err := h.keyRepair(ctx)
-	if err != nil {
-		return r, err
-	}
-	runs, decisions, err := h.damagedJournals(ctx, key)
-	if err != nil || key == nil && !runs && !decisions {
-		return r, err
-	}
-	vouched := h.vouched(ctx, key)
-	if err := h.renewKey(ctx, key); err != nil {
-		return r, err
-	}
-	r.Key = key
-	if runs {
-		if r.Runs, err = h.repairJournal(ctx, "calls", logRuns, nil); err != nil {
-			return r, err
-		}
-	}
-	var known *holdings
-	if decisions {
-		if vouched {
-			known = h.remembered(ctx)
-		}
-		replica := h.replica()
-		defer replica.close()
-		if r.Decisions, err = h.repairJournal(ctx, "decisions", logDecisions, replica.take(ctx)); err != nil {
-			return r, err
-		}
-		renewal, err := h.Rebuild(ctx)
-		if r.Store = &renewal; err != nil {
-			return r, err
-		}
-	}
-	return r, h.recordRepair(ctx, by, &r, known, vouched)
-}
-
 // renewKey makes a new key when something is wrong with the one there is.
 func (h *Host) renewKey(ctx context.Context, k *KeyRepair) error {
 	if k == nil {
@@ -200,30 +169,177 @@ func (h *Host) renewKey(ctx context.Context, k *KeyRepair) error {
 	return nil
 }
 
-// repairJournal makes one part of the log again, and has the home be known by
-// what it is now.
-func (h *Host) repairJournal(ctx context.Context, dir, log string, usable func(journal.Entry) error) (*journal.Repair, error) {
-	done, err := journal.RepairDir(ctx, h.path("journal", dir), usable, h.journalOptions(log))
-	if err == nil {
-		err = h.AuditKeys.Remember(ctx, log, 0)
+// knownIf is what the store knows, when the decisions are the home's; otherwise
+// nothing is known.
+func (h *Host) knownIf(ctx context.Context, vouched bool) *holdings {
+	if !vouched {
+		return nil
 	}
-	return &done, err
+	return h.remembered(ctx)
+}
+
+// RepairAudit makes the damaged parts of the audit log again, of what is whole
+// in them; what they were is kept aside. A key that is missing, or is another than
+// the home is known by, is replaced by a new one. A decision that is lost may have
+// been one that took something away, so nothing that decisions gave stays in force
+// unless the store knew it too; and nothing at all when nobody vouches for the
+// decisions. The store is made again as [Host.Rebuild] does it, and with lossy as that
+// says. A repair that was interrupted is finished by the next one, and until then the
+// home is not used.
+func (h *Host) RepairAudit(ctx context.Context, by approval.Human, lossy bool) (AuditRepair, error) {
+	r := AuditRepair{Ended: []string{}, Gone: []string{}}
+	if err := by.Check(); err != nil {
+		return r, err
+	}
+	key, err := h.keyRepair(ctx)
+	if err != nil {
+		return r, err
+	}
+	runs, decisions, err := h.damagedJournals(ctx, key)
+	if err != nil {
+		return r, err
+	}
+	begun, err := h.readRepair()
+	if err != nil || key == nil && !runs && !decisions && begun == nil {
+		return r, err
+	}
+	r.Key = key
+	vouched := h.vouched(ctx, key)
+	if begun != nil { // what it found before it changed something counts
+		begun.fill(&r)
+		vouched = vouched && begun.Vouched
+	}
+	if err := h.repairJournals(ctx, &r, key, runs, decisions, vouched, lossy); err != nil {
+		return r, err
+	}
+	if err := h.repairStore(ctx, by, &r, vouched); err != nil {
+		return r, err
+	}
+	return r, h.endRepair()
+}
+
+// repairJournals makes the damaged journals again, when the store can be made again
+// after that.
+func (h *Host) repairJournals(ctx context.Context, r *AuditRepair, key *KeyRepair, runs, decisions, vouched, lossy bool) error {
+	if decisions || r.Decisions != nil {
+		if look, err := h.lookAtStore(ctx); err != nil {
+			return err
+		} else if !look.Whole && !lossy {
+			return look.refused("audit repair")
+		}
+	}
+	var parts []damagedPart
+	if runs {
+		parts = append(parts, damagedPart{"calls", logRuns, &r.Runs})
+	}
+	if decisions {
+		parts = append(parts, damagedPart{"decisions", logDecisions, &r.Decisions})
+	}
+	for _, p := range parts {
+		if err := h.planPart(ctx, p); err != nil {
+			return err
+		}
+	}
+	if err := h.beginRepair(r, vouched); err != nil {
+		return err
+	}
+	if err := h.renewKey(ctx, key); err != nil {
+		return err
+	}
+	for _, p := range parts {
+		if err := h.repairPart(ctx, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A damagedPart is a journal that is repaired, and where what became of it goes.
+type damagedPart struct {
+	dir, log string
+	repair   **journal.Repair
+}
+
+// usable is what [journal.RepairDir] asks about entries of a part.
+func (h *Host) usable(ctx context.Context, p damagedPart) (ask func(journal.Entry) error, end func()) {
+	if p.log != logDecisions {
+		return nil, func() {}
+	}
+	replica := h.replica()
+	return replica.take(ctx), replica.close
+}
+
+func (h *Host) planPart(ctx context.Context, p damagedPart) error {
+	ask, end := h.usable(ctx, p)
+	defer end()
+	plan, err := journal.PlanRepair(h.path("journal", p.dir), ask)
+	*p.repair = &plan
+	return err
+}
+
+func (h *Host) repairPart(ctx context.Context, p damagedPart) error {
+	ask, end := h.usable(ctx, p)
+	defer end()
+	done, err := journal.RepairDir(ctx, h.path("journal", p.dir), ask, h.journalOptions(p.log))
+	*p.repair = &done
+	if err == nil { // the home is known by what the log is now
+		err = h.AuditKeys.Remember(ctx, p.log, 0)
+	}
+	return err
+}
+
+// lookAtStore says what a repair would carry over of the store.
+func (h *Host) lookAtStore(ctx context.Context) (Renewal, error) {
+	r := Renewal{Kinds: []KindCount{}, Lost: []string{}}
+	err := h.replaceStore(ctx, &r, func(was salvaged) (bool, error) {
+		kept := h.kept(was)
+		r.count(kept, kept)
+		return false, nil
+	})
+	return r, err
+}
+
+// repairStore makes the store again of the repaired journal, if that is the one of
+// decisions. The repair is recorded, and ends what has to end, before the store that
+// was is replaced: what it knew is needed for that.
+func (h *Host) repairStore(ctx context.Context, by approval.Human, r *AuditRepair, vouched bool) error {
+	if r.Decisions == nil {
+		return h.recordRepair(ctx, by, r, vouched, h.Ledger, nil, nil)
+	}
+	known := h.knownIf(ctx, vouched)
+	r.Store = &Renewal{Kinds: []KindCount{}, Lost: []string{}}
+	return h.replaceStore(ctx, r.Store, func(was salvaged) (bool, error) {
+		n, err := h.renew(ctx, was)
+		if err == nil {
+			err = h.recordRepair(ctx, by, r, vouched, n.ledger, n.store.KV(), known)
+		}
+		if err != nil {
+			return false, err
+		}
+		return h.build(ctx, r.Store, was, n, func(Renewal) (bool, error) { return true, nil })
+	})
 }
 
 // recordRepair writes into the audit log that it was repaired, and ends what has
 // to end.
-func (h *Host) recordRepair(ctx context.Context, by approval.Human, r *AuditRepair, known *holdings, vouched bool) error {
-	return h.Ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
+func (h *Host) recordRepair(ctx context.Context, by approval.Human, r *AuditRepair, vouched bool, l *ledger.Ledger, kv store.KV, known *holdings) error {
+	return l.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
 		d := ledger.Decision{Kind: "repair", Actor: by.Actor(), Subject: "audit log", Note: r.note()}
 		if r.Decisions == nil || len(r.Decisions.Lost) == 0 && vouched {
 			return d, nil
 		}
-		now, err := held(ctx, h.Registry, h.Desk, h.Trust)
+		now, err := h.heldIn(ctx, kv, l)
 		if err == nil {
 			d.Changes, err = now.reconcile(r, known)
 		}
 		return d, err
 	})
+}
+
+// heldIn reads what a state has.
+func (h *Host) heldIn(ctx context.Context, kv store.KV, l *ledger.Ledger) (*holdings, error) {
+	desk := approval.NewDesk(l, kv, h.Policies, approval.Settings{Home: h.Home})
+	return held(ctx, registry.New(kv, h.store.Blobs()), desk, trust.New(l, kv))
 }
 
 func (r *AuditRepair) note() string {
@@ -439,7 +555,7 @@ type replica struct {
 
 func (h *Host) replica() *replica {
 	s := store.Memory()
-	return &replica{s, ledger.New(nil, s.KV(), registry.Projection{}, approval.Projection{}, trust.Projection{}), h}
+	return &replica{s, ledger.New(nil, s.KV(), projections()...), h}
 }
 
 // take is the function that applies one decision, or says why that cannot be.
@@ -453,8 +569,7 @@ func (r *replica) take(ctx context.Context) func(journal.Entry) error {
 }
 
 func (r *replica) held(ctx context.Context) (*holdings, error) {
-	kv := r.store.KV()
-	return held(ctx, registry.New(kv, r.store.Blobs()), approval.NewDesk(r.ledger, kv, r.host.Policies, approval.Settings{Home: r.host.Home}), trust.New(r.ledger, kv))
+	return r.host.heldIn(ctx, r.store.KV(), r.ledger)
 }
 
 func (r *replica) close() { r.store.Close() }

@@ -179,15 +179,17 @@ func (t *terminal) auditRepair() *cli.Command {
 		Name:  "repair",
 		Usage: "go on with what is whole of a damaged audit log",
 		Description: "Makes the damaged part of the log again, of all entries that are as they were written,\n" +
-			"and the store from it; what skills keep stays, and what there was is kept aside. A\n" +
-			"decision that is lost may have taken something away: so grants, versions and proposals\n" +
-			"that the store did not know any more end, and are listed. When a backup of the home is\n" +
-			"at hand, restoring it loses less. Run it when nothing else uses the home.\n\n" +
+			"and the store as `skillet store rebuild` does: all that it holds beside decisions stays,\n" +
+			"and what there was is kept aside. A decision that is lost may have taken something away:\n" +
+			"so grants, versions and proposals that the store did not know any more end, and are\n" +
+			"listed. When a backup of the home is at hand, restoring it loses less. A repair that was\n" +
+			"interrupted is finished by the next one; until then the home is not used. Run it when\n" +
+			"nothing else uses the home.\n\n" +
 			"A key that is missing, or is another than the one this home is known by, is replaced\n" +
 			"by a new one. When the decisions are not signed with the key that is known, nobody knows\n" +
 			"whose they are: then everything that they granted ends.\n\n" +
 			"Examples:\n  skillet audit repair --dry-run\n  skillet audit repair --yes",
-		Flags: []cli.Flag{yesFlag("repair"), &cli.BoolFlag{Name: "dry-run", Usage: "only show what can be kept"}},
+		Flags: []cli.Flag{yesFlag("repair"), forceFlag(), &cli.BoolFlag{Name: "dry-run", Usage: "only show what can be kept"}},
 		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			plan, err := h.PlanAuditRepair(ctx)
 			if err != nil || c.Bool("dry-run") || plan.Key == nil && plan.Decisions == nil && plan.Runs == nil {
@@ -201,7 +203,7 @@ func (t *terminal) auditRepair() *cli.Command {
 					return err
 				}
 			}
-			return t.repaired(h.RepairAudit(ctx, t.person()))
+			return t.repaired(h.RepairAudit(ctx, t.person(), c.Bool("force")))
 		}),
 	}
 }
@@ -242,7 +244,11 @@ func (t *terminal) showRepair(print printer, r host.AuditRepair) {
 		print("  is gone with its decision: %s", plain(g))
 	}
 	if r.Store != nil {
-		t.showRenewal(print, "made the store again from", *r.Store)
+		what := "the store is made again from"
+		if r.Store.Aside != "" {
+			what = "made the store again from"
+		}
+		t.showRenewal(print, what, *r.Store)
 	}
 }
 

@@ -214,7 +214,7 @@ func TestScripts(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %s", name)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "line": firstLine, "module": module, "flip": flip, "spoil": spoil, "id": id, "blob": blob, "expand": expand, "archive": archive, "spoil-session": spoilSession,
+			"exits": exits, "line": firstLine, "module": module, "flip": flip, "spoil": spoil, "id": id, "blob": blob, "expand": expand, "archive": archive, "spoil-session": spoilSession, "spoil-store": spoilStore,
 			"append": appendTo, "shelve": lent.shelve, "deep": deep, "warm": code.warm,
 		},
 	})
@@ -478,6 +478,26 @@ func spoil(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	b[i] ^= 1
 	ts.Check(os.WriteFile(path, b, 0o600))
+}
+
+// spoilStore is spoil for whatever file of a store has the text.
+func spoilStore(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: spoil-store STORE TEXT")
+	}
+	files, err := os.ReadDir(filepath.Join(ts.MkAbs(args[0]), "db"))
+	ts.Check(err)
+	n := 0
+	for _, f := range files {
+		path := filepath.Join(ts.MkAbs(args[0]), "db", f.Name())
+		if b, err := os.ReadFile(path); err == nil && bytes.Contains(b, []byte(args[1])) {
+			spoil(ts, false, []string{path, args[1]})
+			n++
+		}
+	}
+	if n == 0 {
+		ts.Fatalf("%s does not have %s", args[0], args[1])
+	}
 }
 
 func id(ts *testscript.TestScript, neg bool, args []string) {

@@ -17,9 +17,10 @@ func (t *terminal) storeCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "store",
 		Usage: "check, back up, restore and rebuild the state of the home",
-		Description: "The store holds what is installed, granted and proposed, and what skills keep. It is\n" +
-			"made from the journal of decisions and can be made again from it; only what skills\n" +
-			"keep is nowhere else. Run restore and rebuild when nothing else uses the home.",
+		Description: "The store holds what is installed, granted, proposed and trusted, which is made from the\n" +
+			"journal of decisions and can be made again from it. It also holds what is nowhere else:\n" +
+			"what skills keep, memories, tasks, queues, budgets and usage of models, kept answers,\n" +
+			"events. Make backups of it. Run restore and rebuild when nothing else uses the home.",
 		Subcommands: []*cli.Command{t.storeVerify(), t.storeBackup(), t.storeRestore(), t.storeRebuild()},
 	}
 }
@@ -101,9 +102,11 @@ func (t *terminal) storeRestore() *cli.Command {
 		Name:      "restore",
 		Usage:     "go back to a backup; decisions made since are applied again from the journal",
 		ArgsUsage: "FILE",
-		Description: "The store there is is kept aside.\n\n" +
-			"Examples:\n  skillet store restore skillet-backup.bin --yes",
-		Flags: []cli.Flag{yesFlag("restore")},
+		Description: "What skills kept, and what was remembered, asked, queued and spent since the backup is not\n" +
+			"in it: --dry-run counts each kind, now and after. The store there is is kept aside. A\n" +
+			"backup of another home is refused, and then nothing is changed.\n\n" +
+			"Examples:\n  skillet store restore skillet-backup.bin --dry-run\n  skillet store restore skillet-backup.bin --yes",
+		Flags: []cli.Flag{yesFlag("restore"), &cli.BoolFlag{Name: "dry-run", Usage: "only show what would be in the store"}},
 		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			args, err := need(c, 1, "one file")
 			if err != nil {
@@ -114,8 +117,12 @@ func (t *terminal) storeRestore() *cli.Command {
 				return fmt.Errorf("read backup: %w", err)
 			}
 			defer f.Close()
+			if c.Bool("dry-run") {
+				r, err := h.PlanRestore(ctx, f)
+				return t.renewed("would restore", r, err)
+			}
 			if !c.Bool("yes") {
-				if err := t.confirm("store restore", "Replace what skills keep by what the backup has?"); err != nil {
+				if err := t.confirm("store restore", "Replace all that the store holds beside decisions by what the backup has?"); err != nil {
 					return err
 				}
 			}
@@ -128,10 +135,14 @@ func (t *terminal) storeRestore() *cli.Command {
 func (t *terminal) storeRebuild() *cli.Command {
 	return &cli.Command{
 		Name:  "rebuild",
-		Usage: "make the store again: decisions from the journal, and what skills keep as far as it can be read",
-		Description: "The store there is is kept aside.\n\n" +
+		Usage: "make the store again: decisions from the journal, and all else as far as it can be read",
+		Description: "Everything is carried over that can be read: what skills keep, memories, tasks, queues,\n" +
+			"budgets, usage. It is refused when something cannot (exit code 8), unless --force is\n" +
+			"given. The new store is complete before it takes the place of the one there is, which is\n" +
+			"kept aside; a rebuild that is interrupted changes nothing, or is finished by the next\n" +
+			"command.\n\n" +
 			"Examples:\n  skillet store rebuild --dry-run\n  skillet store rebuild --yes",
-		Flags: []cli.Flag{yesFlag("rebuild"), &cli.BoolFlag{Name: "dry-run", Usage: "only show what can be read"}},
+		Flags: []cli.Flag{yesFlag("rebuild"), forceFlag(), &cli.BoolFlag{Name: "dry-run", Usage: "only show what can be read"}},
 		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			if _, err := need(c, 0, "no arguments"); err != nil {
 				return err
@@ -141,14 +152,19 @@ func (t *terminal) storeRebuild() *cli.Command {
 				return t.renewed("would make the store again from", r, err)
 			}
 			if !c.Bool("yes") {
-				if err := t.confirm("store rebuild", "Make the store again from the journal?"); err != nil {
+				if err := t.confirm("store rebuild", "Make the store again from the journal, and of what can be read?"); err != nil {
 					return err
 				}
 			}
-			r, err := h.Rebuild(ctx)
+			r, err := h.Rebuild(ctx, c.Bool("force"))
 			return t.renewed("made the store again from", r, err)
 		}),
 	}
+}
+
+// forceFlag lets a store be made again of which a part cannot be read.
+func forceFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "force", Usage: "go on although a part of the store cannot be read, and is lost"}
 }
 
 func (t *terminal) renewed(what string, r host.Renewal, err error) error {
@@ -159,9 +175,22 @@ func (t *terminal) renewed(what string, r host.Renewal, err error) error {
 }
 
 func (t *terminal) showRenewal(print printer, what string, r host.Renewal) {
-	print("%s %d decisions and %d values that skills keep", what, r.Decisions, r.Kept)
+	print("%s %d decisions; in the store:", what, r.Decisions)
+	for _, k := range r.Kinds {
+		if k.Before == k.After {
+			print("  %6d %s", k.After, k.Kind)
+		} else {
+			print("  %6d %s (there were %d)", k.After, k.Kind, k.Before)
+		}
+	}
+	if r.Unreadable > 0 {
+		print("  %6d entries cannot be read", r.Unreadable)
+	}
 	for _, l := range r.Lost {
-		print("  lost: %s", plain(l))
+		print("  damaged: %s", plain(l))
+	}
+	if !r.Whole {
+		print("  not all of the store can be read: something is lost")
 	}
 	if r.Aside != "" {
 		print("  the store as it was is in %s; delete it when nothing is missing", r.Aside)

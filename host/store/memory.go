@@ -25,6 +25,16 @@ func Memory(d ...Delivery) Store {
 // MemoryEngine returns an empty engine in memory.
 func MemoryEngine() Engine { return &memory{items: map[string][]byte{}} }
 
+// MemoryOf returns an engine in memory that has items, which are in the order of their
+// keys, and gives out numbers above number.
+func MemoryOf(items []Item, number uint64) Engine {
+	m := &memory{items: make(map[string][]byte, len(items)), number: number}
+	for _, it := range items {
+		m.keys, m.items[it.Key] = append(m.keys, it.Key), it.Value
+	}
+	return m
+}
+
 // memory is an Engine: a map with its keys in order. A transaction writes to
 // it directly and is undone when it fails.
 type memory struct {

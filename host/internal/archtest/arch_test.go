@@ -62,7 +62,7 @@ var imports = map[string][]string{
 	"host/store/atomicfile":  nil,
 	"host/store/filelock":    nil,
 	"host/store/storetest":   {"host/store"},
-	"host/store/badgerstore": {"host/store", "host/store/filelock"},
+	"host/store/badgerstore": {"host/store", "host/store/atomicfile", "host/store/filelock"},
 	"host/checkpoint":        nil,
 	"host/llm/budget":        {"host/event", "host/store", "host/task"},
 	"host/llm":               {"host/event", "host/llm/budget", "host/store", "host/task", "manifests", "plugins/provider"},

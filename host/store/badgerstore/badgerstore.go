@@ -9,6 +9,7 @@
 //	HEAD     how many transactions were acknowledged, 512 bytes
 //	SEAL     sizes and checksums of Badger's files at the last clean close
 //	db/      Badger's files
+//	keys/    a copy of the keys that Badger encrypts with, when it does
 //	db.next/ a copy under examination after a crash; swapped in or removed
 //	blobs/   an OCI image layout, unless [Options.Blobs] names another place
 //

@@ -18,8 +18,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dgraph-io/badger/v4"
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/skillet-run/skillet/host/store/atomicfile"
 	"github.com/skillet-run/skillet/host/store/filelock"
 )
 
@@ -49,6 +51,7 @@ const (
 	dbName   = "db"
 	nextName = "db.next"
 	oldName  = "db.old"
+	keysName = "keys" // holds a copy of KEYREGISTRY, without which nothing encrypted can be read
 )
 
 func (p *place) damage(cause error, format string, args ...any) error {
@@ -284,7 +287,26 @@ func (p *place) writeSeal(commits uint64) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(p.path(sealName), b, 0o600)
+	return errors.Join(os.WriteFile(p.path(sealName), b, 0o600), p.copyKeys())
+}
+
+// copyKeys keeps a copy of the keys that Badger encrypts with.
+func (p *place) copyKeys() error {
+	if len(p.options.Key) == 0 {
+		return nil
+	}
+	to := filepath.Join(p.path(keysName), badger.KeyRegistryFileName)
+	keys, err := os.ReadFile(p.path(filepath.Join(dbName, badger.KeyRegistryFileName)))
+	if err != nil {
+		return err
+	}
+	if kept, err := os.ReadFile(to); err == nil && bytes.Equal(kept, keys) {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return err
+	}
+	return atomicfile.Write(to, keys)
 }
 
 func isTable(name string) bool { return strings.HasSuffix(name, ".sst") }

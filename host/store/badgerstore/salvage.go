@@ -3,6 +3,7 @@ package badgerstore
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,60 +20,93 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/skillet-run/skillet/host/store"
+	"github.com/skillet-run/skillet/host/store/filelock"
 )
 
 // SalvageReport says what [Salvage] could read.
 type SalvageReport struct {
 	Entries  int      // entries of the engine that were read and match their envelopes
 	Expected uint64   // entries that should be there; 0 when that cannot be told
-	Lost     []string // what could not be read, for people
+	Whole    bool     // they are all that was acknowledged, as it was written last
+	Lost     []string // what could not be read, for people; may say something of a whole store, too
 }
 
-// Salvage reads what is still whole of a damaged store and returns it as a
-// store in memory, with the blobs of the damaged one. Nothing in dir changes.
+// Remains are what is still whole of a store.
+type Remains struct {
+	SalvageReport
+	// Items are the entries, by the keys of the engine, in their order.
+	Items []store.Item
+	// Number is not below any number that the store gave out, as far as that can be
+	// told from what was read.
+	Number uint64
+}
+
+// Salvage reads what is still whole of a store, damaged or not. Nothing in dir
+// changes.
 //
-// Every value returned is one that was written, but not always the last: where
-// the newest version of an entry is lost an older one may stand in for it, and
-// what was deleted may be back. What matters must be checked against the
-// journal. An error means that nothing can be read at all: fs.ErrNotExist when
-// there is no store, [ErrKey] when it has another key, [store.ErrDamaged] when
-// what is left cannot be decrypted.
-func Salvage(ctx context.Context, log hclog.Logger, dir string, o Options) (store.Store, SalvageReport, error) {
+// Every value returned is one that was written, but unless the report says that it
+// is whole not always the last: where the newest version of an entry is lost an
+// older one may stand in for it, and what was deleted may be back. What matters must
+// be checked against the journal. An error means that nothing can be read at all:
+// fs.ErrNotExist when there is no store, [ErrKey] when it has another key,
+// [store.ErrDamaged] when what is left cannot be decrypted.
+func Salvage(ctx context.Context, log hclog.Logger, dir string, o Options) (*Remains, error) {
+	h, err := Hold(ctx, log, dir, o)
+	if err != nil {
+		return nil, err
+	}
+	r, err := h.Salvage(ctx)
+	return r, errors.Join(err, h.Release())
+}
+
+// A Held store is used by nobody, in no process, until it is released.
+type Held struct {
+	place *place
+	lock  *filelock.Lock
+}
+
+// Hold waits until nobody uses the store in dir, and keeps it so. The errors are those
+// of [Salvage] and, when others do not let go of it, [filelock.ErrHeld].
+func Hold(ctx context.Context, log hclog.Logger, dir string, o Options) (*Held, error) {
 	p := newPlace(log, dir, o)
 	if _, err := os.Stat(dir); err != nil {
-		return nil, SalvageReport{}, fmt.Errorf("salvage store: %w", err)
+		return nil, fmt.Errorf("salvage store: %w", err)
 	}
 	l, err := p.lock(ctx, true)
 	if err != nil {
-		return nil, SalvageReport{}, fmt.Errorf("salvage store %s: %w", dir, err)
+		return nil, fmt.Errorf("salvage store %s: %w", dir, err)
 	}
-	s, rep, err := p.salvage(ctx, o)
-	if err = errors.Join(err, l.Release()); err != nil {
-		return nil, rep, fmt.Errorf("salvage store %s: %w", dir, err)
-	}
-	return s, rep, nil
+	return &Held{p, l}, nil
 }
 
-func (p *place) salvage(ctx context.Context, o Options) (store.Store, SalvageReport, error) {
-	if h, err := p.readHead(); err == nil && h.Key != p.fingerprint() {
-		return nil, SalvageReport{}, fmt.Errorf("%w: %s", ErrKey, keyHint(h.Key, p.fingerprint()))
-	}
-	r := &rescue{place: p, dir: p.source(), newest: map[string]version{}}
-	if err := r.tables(); err != nil {
-		return nil, r.report, err
-	}
-	if err := r.logs(); err != nil {
-		return nil, r.report, err
-	}
-	e := store.MemoryEngine()
-	if err := e.Update(ctx, r.fill); err != nil {
-		return nil, r.report, err
-	}
-	blobs, err := store.DirBlobs(p.options.Blobs)
+// Release lets others use the store.
+func (h *Held) Release() error { return h.lock.Release() }
+
+// Salvage is the function of that name for a store that is held.
+func (h *Held) Salvage(ctx context.Context) (*Remains, error) {
+	r, err := h.place.salvage(ctx)
 	if err != nil {
-		return nil, r.report, err
+		return nil, fmt.Errorf("salvage store %s: %w", h.place.dir, err)
 	}
-	return store.New(e, blobs, store.Settings{Delivery: o.Delivery}), r.report, nil
+	return r, nil
+}
+
+func (p *place) salvage(ctx context.Context) (*Remains, error) {
+	h, err := p.readHead()
+	if err == nil && h.Key != p.fingerprint() {
+		return nil, fmt.Errorf("%w: %s", ErrKey, keyHint(h.Key, p.fingerprint()))
+	}
+	r := &rescue{place: p, dir: p.source(), newest: map[string]version{}, acknowledged: max(h.Commits, p.readSeal().Commits)}
+	if err != nil && p.exists() {
+		r.lost("%s: %v", headName, err)
+	}
+	if err := r.openKeys(); err != nil {
+		return nil, err
+	}
+	defer r.keys.close()
+	r.tables()
+	r.logs()
+	return r.remains(ctx)
 }
 
 // source is where the original is, also after a crash during a swap.
@@ -85,11 +119,12 @@ func (p *place) source() string {
 
 // rescue collects the newest readable version of each of Badger's keys.
 type rescue struct {
-	place  *place
-	dir    string
-	newest map[string]version
-	noKeys bool // KEYREGISTRY cannot be read; the store has no encryption
-	report SalvageReport
+	place        *place
+	dir          string
+	keys         *tables
+	acknowledged uint64 // transactions, as far as is known
+	newest       map[string]version
+	report       SalvageReport
 }
 
 // version is what is known of a key.
@@ -118,13 +153,48 @@ func (r *rescue) offerValue(key []byte, at uint64, envelope []byte) error {
 	return nil
 }
 
-// fill writes what was collected.
-func (r *rescue) fill(tx store.Tx) error {
-	if v, ok := r.newest[tallyKey]; ok && v.envelope != nil {
-		if t, err := decodeTally(v.envelope[envelopeHeader:]); err == nil {
-			r.report.Expected = t.count
-		}
+// remains are what was collected.
+func (r *rescue) remains(ctx context.Context) (*Remains, error) {
+	was, err := r.lastTally()
+	if err != nil {
+		r.lost("the tally: %v", err)
 	}
+	e := store.MemoryEngine()
+	defer e.Close()
+	all := &Remains{Number: was.number}
+	if err := e.Update(ctx, func(tx store.Tx) error { return r.fill(tx, was) }); err != nil {
+		return nil, err
+	}
+	err = e.View(ctx, func(in store.Reader) error {
+		for it, err := range in.Scan("", "") {
+			if err != nil {
+				return err
+			}
+			all.Items, all.Number = append(all.Items, it), max(all.Number, store.HighestNumber(it))
+		}
+		return nil
+	})
+	all.SalvageReport = r.report
+	return all, err
+}
+
+// lastTally is the newest tally that can be read; the zero one when nothing was
+// ever written.
+func (r *rescue) lastTally() (tally, error) {
+	v, ok := r.newest[tallyKey]
+	if !ok && r.acknowledged == 0 && len(r.newest) == 0 {
+		return tally{}, nil
+	}
+	if !ok || v.envelope == nil {
+		return tally{}, errors.New("it cannot be read")
+	}
+	return decodeTally(v.envelope[envelopeHeader:])
+}
+
+// fill writes what was collected, and compares it with the tally. What is not whole
+// may lack what queues find their jobs by.
+func (r *rescue) fill(tx store.Tx, was tally) error {
+	var found tally
 	for _, key := range slices.Sorted(maps.Keys(r.newest)) {
 		v := r.newest[key]
 		name, isData := strings.CutPrefix(key, dataPrefix)
@@ -134,41 +204,45 @@ func (r *rescue) fill(tx store.Tx) error {
 		if err := tx.Set(name, v.envelope[envelopeHeader:]); err != nil {
 			return err
 		}
-		r.report.Entries++
+		found.add([]byte(key), v.envelope)
 	}
-	return nil
+	r.report.Entries, r.report.Expected = int(found.count), was.count
+	r.report.Whole = was.compare(found) == nil && was.commits >= r.acknowledged
+	if r.report.Whole {
+		return nil
+	}
+	return store.Reindex(tx)
 }
 
 // tables reads the tables: those of the MANIFEST, or all there are when that
 // is not whole.
-func (r *rescue) tables() error {
-	t, err := r.openTables()
-	if err != nil {
-		return err
-	}
-	defer t.close()
+func (r *rescue) tables() {
 	for id, candidates := range r.candidates() {
-		name := filepath.Base(table.NewFilename(id, ""))
-		if err := r.table(t, id, candidates); err != nil {
-			r.lost("%s: %v", name, err)
+		if err := r.table(id, candidates); err != nil {
+			r.lost("%s: %v", filepath.Base(table.NewFilename(id, "")), err)
 		}
 	}
-	return nil
 }
 
-// openTables prepares to read tables. Without encryption that needs no keys.
-func (r *rescue) openTables() (*tables, error) {
+// openKeys prepares to read encrypted files: from the copy of the keys when they
+// themselves cannot be read. Without encryption that needs no keys.
+func (r *rescue) openKeys() error {
 	t, err := r.place.tables(r.dir)
+	r.keys = t
 	if err == nil {
-		return t, nil
-	}
-	if len(r.place.options.Key) > 0 {
-		return nil, r.place.damage(err, "%s/%s: %v", dbName, badger.KeyRegistryFileName, err)
+		return nil
 	}
 	r.lost("%s: %v", badger.KeyRegistryFileName, err)
-	r.noKeys = true
-	t.keys, err = badger.OpenKeyRegistry(badger.KeyRegistryOptions{InMemory: true})
-	return t, err
+	if len(r.place.options.Key) == 0 {
+		t.keys, err = badger.OpenKeyRegistry(badger.KeyRegistryOptions{InMemory: true})
+		return err
+	}
+	t, again := r.place.tables(r.place.path(keysName))
+	if again != nil {
+		return r.place.damage(err, "%s/%s: %v", dbName, badger.KeyRegistryFileName, err)
+	}
+	t.dir, r.keys = r.dir, t
+	return nil
 }
 
 // maxKeyID bounds the data keys that are tried for a table of which nothing is
@@ -209,118 +283,124 @@ func (r *rescue) guesses() []badger.TableManifest {
 	return all
 }
 
-// table reads a table: with checked blocks if it can be opened so, else every
-// entry of it that matches its envelope.
-func (r *rescue) table(t *tables, id uint64, candidates []badger.TableManifest) (err error) {
+// table reads a table: entry by entry when all its checksums are right, else every
+// entry in it that matches its envelope, wherever it is.
+func (r *rescue) table(id uint64, candidates []badger.TableManifest) (err error) {
 	for _, tm := range candidates {
-		for _, check := range []options.ChecksumVerificationMode{options.OnBlockRead, options.NoVerification} {
-			bad := 0
-			err = t.open(id, tm, check, func(tbl *table.Table) error {
-				bad = r.blocks(tbl)
-				return nil
-			})
-			if err == nil && bad > 0 {
-				return fmt.Errorf("%d places could not be read", bad)
-			}
-			if err == nil {
-				return nil
-			}
+		bad := 0
+		err = r.keys.open(id, tm, options.OnTableRead, func(tbl *table.Table) error {
+			bad = r.entries(tbl)
+			return nil
+		})
+		if err == nil && bad > 0 {
+			return fmt.Errorf("%d entries could not be read", bad)
+		}
+		if err == nil {
+			return nil
 		}
 	}
-	return err
+	for _, tm := range candidates {
+		if failed := r.scanTable(id, tm); failed != nil {
+			err = failed
+		}
+	}
+	return fmt.Errorf("not all of it can be read: %w", err)
 }
 
-// blocks reads the blocks of a table one by one and counts the bad ones.
-func (r *rescue) blocks(tbl *table.Table) (bad int) {
-	starts := tbl.KeySplits(1<<30, nil)
-	for i, start := range starts {
-		end := ""
-		if i+1 < len(starts) {
-			end = starts[i+1]
-		}
-		err := guard(func() error { return r.block(tbl, []byte(start), []byte(end)) })
-		if err != nil {
+// entries reads the entries of a table, and counts those that do not match their
+// envelopes.
+func (r *rescue) entries(tbl *table.Table) (bad int) {
+	it := tbl.NewIterator(table.NOCACHE)
+	defer it.Close()
+	for it.Rewind(); it.Valid(); it.Next() {
+		key, at, v := bytes.Clone(y.ParseKey(it.Key())), y.ParseTs(it.Key()), it.Value()
+		if v.Meta&deletedBit != 0 {
+			r.offer(key, version{at: at})
+		} else if err := r.offerValue(key, at, v.Value); err != nil && r.ours(key) {
 			bad++
 		}
 	}
 	return bad
 }
 
-// block reads the entries from start up to end.
-func (r *rescue) block(tbl *table.Table, start, end []byte) error {
-	it := tbl.NewIterator(table.NOCACHE)
-	defer it.Close()
-	it.Seek(start)
-	if !it.Valid() || !bytes.Equal(it.Key(), start) {
-		return errors.New("the block cannot be read")
-	}
-	var bad error
-	for ; it.Valid() && (len(end) == 0 || y.CompareKeys(it.Key(), end) < 0); it.Next() {
-		key, v := bytes.Clone(y.ParseKey(it.Key())), it.Value()
-		if v.Meta&deletedBit != 0 {
-			r.offer(key, version{at: y.ParseTs(it.Key())})
-			continue
-		}
-		if err := r.offerValue(key, y.ParseTs(it.Key()), v.Value); err != nil && r.ours(key) {
-			bad = err
-		}
-	}
-	return bad
-}
-
-// deletedBit marks a deleted key in Badger's tables (bitDelete in value.go).
-const deletedBit = 1 << 0
-
 // ours tells the store's keys from those Badger keeps for itself.
-func (r *rescue) ours(key []byte) bool { return !bytes.HasPrefix(key, []byte("!badger!")) }
+func (r *rescue) ours(key []byte) bool { return !bytes.HasPrefix(key, []byte(badgersOwn)) }
 
-// logs reads what was not yet in tables: Badger replays its logs, up to the
-// first damage in each, in a directory that has nothing else.
-func (r *rescue) logs() error {
-	tmp, err := os.MkdirTemp(r.place.dir, "salvage-*")
+// scanTable looks for entries in a damaged table.
+func (r *rescue) scanTable(id uint64, tm badger.TableManifest) error {
+	data, err := os.ReadFile(table.NewFilename(id, r.dir))
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(tmp)
-	wanted := func(name string) bool { return isLog(name) || name == badger.KeyRegistryFileName && !r.noKeys }
-	if err := copyFiles(r.dir, tmp, wanted); err != nil {
+	key, err := r.keys.keys.DataKey(tm.KeyID)
+	if err != nil {
 		return err
 	}
-	db, err := r.place.openBadger(tmp, examine)
-	if err != nil {
-		r.lost("logs: %v", err)
-		return nil
+	var secret []byte
+	if key != nil {
+		secret = key.Data
 	}
-	if err := guard(func() error { return r.replayed(db) }); err != nil {
-		r.lost("logs: %v", err)
-	}
-	if err := closeBadger(db); err != nil {
-		r.lost("logs: %v", err)
-	}
-	return nil
-}
-
-// replayed reads every version in the database.
-func (r *rescue) replayed(db *badger.DB) error {
-	return db.View(func(txn *badger.Txn) error {
-		o := badger.DefaultIteratorOptions
-		o.PrefetchValues, o.AllVersions = false, true
-		it := txn.NewIterator(o)
-		defer it.Close()
-		for it.Rewind(); it.Valid(); it.Next() {
-			item := it.Item()
-			if item.IsDeletedOrExpired() {
-				r.offer(item.KeyCopy(nil), version{at: item.Version()})
-				continue
-			}
-			b, err := item.ValueCopy(nil)
-			if err == nil {
-				err = r.offerValue(item.KeyCopy(nil), item.Version(), b)
-			}
-			if err != nil {
-				r.lost("logs: an entry: %v", err)
-			}
+	err = guard(func() error {
+		for _, b := range tableBlocks(data, secret) {
+			scanEntries(b.data, b.base, r.found)
 		}
 		return nil
 	})
+	// Also where the index does not say that there is something.
+	if secret == nil {
+		scanEntries(data, nil, r.found)
+		return err
+	}
+	for _, b := range findBlocks(data, secret) {
+		scanEntries(b.data, nil, r.found)
+	}
+	return err
+}
+
+// found takes an entry that a scan found; envelope is nil for a deleted one.
+func (r *rescue) found(key []byte, at uint64, envelope []byte) {
+	r.offer(key, version{at, bytes.Clone(envelope)})
+}
+
+// logs reads what was not yet in tables.
+func (r *rescue) logs() {
+	files, err := listFiles(r.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		r.lost("%v", err)
+	}
+	var all logScan
+	for _, f := range files {
+		if !strings.HasSuffix(f.Name, memSuffix) {
+			continue
+		}
+		damaged, err := r.scanLog(f.Name, &all)
+		if err != nil {
+			r.lost("%s: %v", f.Name, err)
+		} else if damaged > 0 {
+			r.lost("%s: not all of it can be read, from byte %d on", f.Name, damaged)
+		}
+	}
+	for _, e := range all.committed(r.acknowledged) {
+		if e.deleted {
+			r.offer(e.key, version{at: e.at})
+		} else if err := r.offerValue(e.key, e.at, e.value); err != nil && r.ours(e.key) {
+			r.lost("logs: an entry: %v", err)
+		}
+	}
+}
+
+func (r *rescue) scanLog(name string, to *logScan) (damaged int, err error) {
+	b, err := os.ReadFile(filepath.Join(r.dir, name))
+	if err != nil || len(b) < logHeader {
+		return 0, err
+	}
+	key, err := r.keys.keys.DataKey(binary.BigEndian.Uint64(b))
+	if err != nil {
+		return 0, err
+	}
+	var secret []byte
+	if key != nil {
+		secret = key.Data
+	}
+	return to.read(b, secret), nil
 }
