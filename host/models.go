@@ -215,6 +215,7 @@ func (p *providers) configure(ctx context.Context, c config.Provider, spec plugi
 			return spec, err
 		}
 		spec.Env = withVariable(spec.Env, "_API_KEY", prefix, string(value))
+		spec.Secrets = append(spec.Secrets, string(value))
 	}
 	if c.BaseURL != "" {
 		spec.Env = withVariable(spec.Env, "_BASE_URL", prefix, c.BaseURL)

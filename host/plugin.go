@@ -167,6 +167,7 @@ func (h *Host) pluginSpec(ctx context.Context, s registry.Skill) (plugins.Spec, 
 			return plugins.Spec{}, err
 		}
 		spec.Env = append(spec.Env, want.Env+"="+string(value))
+		spec.Secrets = append(spec.Secrets, string(value))
 	}
 	return spec, h.start(ctx, s, program, &spec)
 }

@@ -24,14 +24,14 @@ func (s *Supervisor) Agent(ctx context.Context, spec Spec) (agent.Agent, error) 
 // agentClient is an agent that is started when it is asked.
 type agentClient struct{ plugin *supervised }
 
-// ask makes one call.
+// ask makes one call. Its error has no secrets of the plugin.
 func (c *agentClient) ask(ctx context.Context, call func(a agent.Agent) error) error {
 	conn, done, err := c.plugin.use(ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
-	err = call(agentgrpc.NewClient(conn.conn))
+	err = conn.output.clean.err(call(agentgrpc.NewClient(conn.conn)))
 	if !errors.Is(err, agent.ErrGone) {
 		return err
 	}

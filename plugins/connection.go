@@ -63,7 +63,7 @@ func (e *execution) because(ctx context.Context, err error) error {
 	} else if e.how != "" {
 		err = fmt.Errorf("%w: it ended before that: %s", ErrHandshake, e.how)
 	}
-	return &StartError{Kind: e.spec.Kind, Name: e.spec.Name, Reason: err, Output: e.output.tail()}
+	return &StartError{Kind: e.spec.Kind, Name: e.spec.Name, Reason: e.output.clean.err(err), Output: e.output.tail()}
 }
 
 // service is the plugin as go-plugin sees it: a connection, which the contracts

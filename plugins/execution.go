@@ -68,7 +68,7 @@ func scratchBase() string {
 func newExecution(log hclog.Logger, spec *Spec, s Settings) (*execution, error) {
 	e := &execution{
 		spec: spec, limits: s.limits(spec.Limits), copies: copies(s.Dir), mark: envMark + "=" + rand.Text(),
-		output: &output{log: log}, started: make(chan struct{}), ended: make(chan struct{}),
+		output: &output{log: log, clean: newScrubber(spec.Secrets)}, started: make(chan struct{}), ended: make(chan struct{}),
 	}
 	e.first, e.forward = io.Pipe()
 	e.life, e.over = context.WithCancel(context.Background())
@@ -306,7 +306,7 @@ func (e *execution) drain(in lines) {
 func (e *execution) refuse(err error) {
 	e.mu.Lock()
 	if e.problem == nil {
-		e.problem = err
+		e.problem = e.output.clean.err(err)
 	}
 	e.mu.Unlock()
 	e.kill()

@@ -39,7 +39,8 @@ func (l lines) next() (string, error) {
 
 // output takes what a plugin writes to the log, and keeps the last lines.
 type output struct {
-	log hclog.Logger
+	log   hclog.Logger
+	clean *scrubber
 
 	mu      sync.Mutex
 	last    []string
@@ -53,6 +54,7 @@ func (o *output) take(line string) {
 	if line == "" {
 		return
 	}
+	line = o.clean.text(line)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.last = append(o.last, line); len(o.last) > keptLines {

@@ -5,6 +5,8 @@ package plugins
 import (
 	"context"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -266,6 +268,9 @@ func tricks() map[string]func(ctx context.Context, argument string, emit func(pr
 			<-ctx.Done()
 			return "", os.WriteFile(file, []byte(ctx.Err().Error()), 0o600)
 		},
+		"!fetch": func(ctx context.Context, url string, _ func(provider.Delta) error) (string, error) {
+			return "", fetch(ctx, url)
+		},
 		"!print": func(_ context.Context, words string, _ func(provider.Delta) error) (string, error) {
 			fmt.Println(words)
 			return "printed", nil
@@ -308,6 +313,26 @@ func tricks() map[string]func(ctx context.Context, argument string, emit func(pr
 			return strings.Join(all, "\n"), err
 		},
 	}
+}
+
+// fetch asks a server as providers do, and fails with what it says.
+func fetch(ctx context.Context, url string) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Authorization", "Bearer "+os.Getenv("PARROT_API_KEY"))
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(os.Stderr, "[WARN] %s: %s\n", answer.Status, body)
+	return &provider.Error{Class: provider.ClassAuth, Message: answer.Status + ": " + string(body)}
 }
 
 // startChild starts a process that outlives what starts it, and says its number.

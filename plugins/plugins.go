@@ -58,6 +58,10 @@ type Spec struct {
 	// Env is what the plugin finds in its environment beside what every plugin
 	// does, see [Supervisor]: "NAME=value".
 	Env []string
+	// Secrets are the values of secrets among Env and Args. They are taken out of
+	// what the plugin says when it fails and of what it writes to the log. Values
+	// shorter than four bytes are not.
+	Secrets []string
 	// Dir is where the plugin may keep files, its working directory and its HOME.
 	// Empty is an empty directory that is removed when the plugin has ended.
 	Dir    string
@@ -123,10 +127,10 @@ func (s *Script) check() error {
 // same reports whether two specs are of the same process.
 func (s *Spec) same(o *Spec) bool {
 	return s.Name == o.Name && s.Kind == o.Kind && s.Program == o.Program && s.Digest == o.Digest && s.Dir == o.Dir &&
-		s.Limits == o.Limits && slices.Equal(s.Args, o.Args) && sameEnv(s.Env, o.Env) && s.Script.same(o.Script)
+		s.Limits == o.Limits && slices.Equal(s.Args, o.Args) && sameEnv(s.Env, o.Env) && sameEnv(s.Secrets, o.Secrets) && s.Script.same(o.Script)
 }
 
-// sameEnv compares variables in any order: they often come from a map.
+// sameEnv compares variables, or secrets, in any order: they often come from a map.
 func sameEnv(a, b []string) bool {
 	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
@@ -140,7 +144,7 @@ func (s *Script) same(o *Script) bool {
 
 // clone is a copy that whoever made the spec cannot change.
 func (s Spec) clone() Spec {
-	s.Args, s.Env = slices.Clone(s.Args), slices.Clone(s.Env)
+	s.Args, s.Env, s.Secrets = slices.Clone(s.Args), slices.Clone(s.Env), slices.Clone(s.Secrets)
 	if s.Script != nil {
 		script := *s.Script
 		script.Flags, script.Files = slices.Clone(script.Flags), maps.Clone(script.Files)

@@ -492,7 +492,7 @@ func FuzzOutput(f *testing.F) {
 	f.Add([]byte("[WARN] a\r\n\xff\n\n" + strings.Repeat("x", maxLine+1)))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		in := newLines(strings.NewReader(string(b)))
-		o := output{log: hclog.NewNullLogger()}
+		o := output{log: hclog.NewNullLogger(), clean: newScrubber([]string{"a-secret"})}
 		for {
 			line, err := in.next()
 			if err != nil {

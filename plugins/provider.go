@@ -12,14 +12,14 @@ import (
 // providerClient is a provider that is started when it is asked.
 type providerClient struct{ plugin *supervised }
 
-// ask makes one call.
+// ask makes one call. Its error has no secrets of the plugin.
 func (c *providerClient) ask(ctx context.Context, call func(p provider.Provider) error) error {
 	conn, done, err := c.plugin.use(ctx)
 	if err != nil {
 		return unavailable(err)
 	}
 	defer done()
-	err = call(providergrpc.NewClient(conn.conn, c.plugin.settings.Timeouts))
+	err = conn.output.clean.err(call(providergrpc.NewClient(conn.conn, c.plugin.settings.Timeouts)))
 	var e *provider.Error
 	if !errors.As(err, &e) || e.Class != provider.ClassUnavailable {
 		return err

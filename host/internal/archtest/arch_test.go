@@ -55,7 +55,7 @@ var imports = map[string][]string{
 	"plugins/agent/agentgrpc":       {"plugins/agent", "plugins/agent/agentpb", "plugins/provider", "plugins/provider/providergrpc", "plugins/provider/providerpb", "plugins/wire"},
 	"plugins/agent/agenttest":       {"plugins/agent", "plugins/provider"},
 	"plugins/agent/builtin":         {"manifests", "manifests/agent", "manifests/schema", "manifests/testcase", "plugins/agent", "plugins/provider"},
-	"plugins":                       {"host/confine", "plugins/agent", "plugins/agent/agentgrpc", "plugins/provider", "plugins/provider/providergrpc", "plugins/wire"},
+	"plugins":                       {"host/confine", "host/redact", "plugins/agent", "plugins/agent/agentgrpc", "plugins/provider", "plugins/provider/providergrpc", "plugins/wire"},
 	"host/confine":                  nil,
 
 	"host/store":             {"host/store/atomicfile", "host/store/filelock"},
