@@ -102,7 +102,7 @@ func (j *Journal) refresh(ctx context.Context) (*checkpoint.Ring, head, Entry, e
 	if err != nil {
 		return nil, head{}, Entry{}, err
 	}
-	if _, err := os.Lstat(j.headPath()); errors.Is(err, fs.ErrNotExist) {
+	if j.needsHead() {
 		if err := j.makeHead(); err != nil {
 			return nil, head{}, Entry{}, err
 		}

@@ -267,6 +267,40 @@ func TestSegmentThatWasBegunAndNotWritten(t *testing.T) {
 	}
 }
 
+// What a full disk or a power cut leaves of the head of a new journal is an empty
+// journal, as no head is; with entries it stays damage.
+func TestHeadThatWasBegunAndNotWritten(t *testing.T) {
+	for name, left := range map[string][]byte{
+		"nothing": nil,
+		"a part":  must(head{}.encode())[:100],
+		"zeros":   make([]byte, headSize),
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := open(t, t.TempDir(), Options{})
+			put := func() {
+				if err := os.WriteFile(j.headPath(), left, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			put()
+			if rep, err := j.Verify(t.Context()); err != nil || rep.Entries != 0 {
+				t.Fatalf("Verify = %+v %v, want an empty journal", rep, err)
+			}
+			write(t, j, 2)
+			if rep, err := j.Verify(t.Context()); err != nil || rep.Entries != 2 {
+				t.Fatalf("Verify = %+v %v, want 2 entries", rep, err)
+			}
+			put()
+			if _, err := j.Verify(t.Context()); !errors.Is(err, ErrDamaged) {
+				t.Errorf("Verify = %v, want damage: there are entries", err)
+			}
+			if _, err := j.Append(t.Context(), Record{Kind: "x"}); !errors.Is(err, ErrDamaged) {
+				t.Errorf("Append = %v, want damage: there are entries", err)
+			}
+		})
+	}
+}
+
 func TestSyncedAdoption(t *testing.T) {
 	j := tail(t, func(b []byte) []byte { return b })
 	j = open(t, j.dir, Options{Sync: true, SegmentBytes: 10})

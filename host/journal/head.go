@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/skillet-run/skillet/host/store/atomicfile"
 )
 
 // head names the last acknowledged entry and where its line is.
@@ -104,12 +106,22 @@ func (j *Journal) readHead() (head, error) {
 			return h, nil
 		}
 		if bytes.Equal(b, last) {
+			if unwritten(b) && j.checkEmpty() == nil {
+				return head{}, nil
+			}
 			return head{}, &DamageError{File: j.headPath(), What: err.Error()}
 		}
 		last = b
 		time.Sleep(headPause)
 	}
 	return head{}, fmt.Errorf("read journal %s: its head kept changing", j.dir)
+}
+
+// unwritten reports whether a full disk or a power cut kept a new head from being
+// written: it has no or not all bytes, or zeros. One that is there is written over
+// in place, and never gets shorter.
+func unwritten(b []byte) bool {
+	return len(b) < headSize || len(bytes.Trim(b, "\x00")) == 0
 }
 
 // checkEmpty is asked when there is no head: it is made before the first
@@ -119,20 +131,20 @@ func (j *Journal) checkEmpty() error {
 	if err != nil || len(all) == 0 {
 		return err
 	}
-	if _, err := os.Lstat(j.headPath()); err == nil {
+	if b, err := os.ReadFile(j.headPath()); err == nil && !unwritten(b) {
 		return nil // it was made in between; the next look sees it
 	}
 	return &DamageError{File: j.headPath(), What: "the head is missing, but there are entries"}
 }
 
-// writeHead acknowledges everything up to h. The file is written in place, so
-// that a full disk cannot stop it.
+// writeHead acknowledges everything up to h. The file, which makeHead made, is
+// written in place, so that a full disk cannot stop it.
 func (j *Journal) writeHead(h head) error {
 	b, err := h.encode()
 	if err != nil {
 		return err
 	}
-	f, err := os.OpenFile(j.headPath(), os.O_WRONLY|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(j.headPath(), os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
@@ -143,12 +155,26 @@ func (j *Journal) writeHead(h head) error {
 	return errors.Join(err, f.Close())
 }
 
-// makeHead writes the head of an empty journal.
+// needsHead reports whether the journal, which has no entries then, has no head
+// that can be written over.
+func (j *Journal) needsHead() bool {
+	b, err := os.ReadFile(j.headPath())
+	return errors.Is(err, fs.ErrNotExist) || err == nil && unwritten(b)
+}
+
+// makeHead writes the head of an empty journal. It gets its name when it is on
+// the disk, so that a full disk leaves none rather than a part of one. The lock
+// must be held: what another process did not finish is removed.
 func (j *Journal) makeHead() error {
-	if err := j.writeHead(head{}); err != nil {
+	b, err := head{}.encode()
+	if err != nil {
 		return err
 	}
-	return j.syncDir()
+	parts, err := filepath.Glob(filepath.Join(j.dir, atomicfile.Pattern))
+	for _, p := range parts {
+		err = errors.Join(err, os.Remove(p))
+	}
+	return errors.Join(err, atomicfile.Write(j.headPath(), b))
 }
 
 // syncDir makes new and removed files of the directory durable.

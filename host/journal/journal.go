@@ -26,7 +26,9 @@
 // HEAD is written after the segment, in place, and is what acknowledges a
 // commit: a journal that ends before its head was shortened. What lies behind
 // the head was never acknowledged. The next commit adopts what is complete of
-// it and cuts what is torn.
+// it and cuts what is torn. A full disk or a power cut can leave a HEAD without
+// its bytes only where there was none before: without entries that is an empty
+// journal, with entries it is damage.
 //
 // # Signatures
 //

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -180,4 +183,48 @@ func TestFullDiskTakesTheCommitBack(t *testing.T) {
 		t.Errorf("Verify = %+v %v, want %d entries and no rest", rep, err, 2*len(acked))
 	}
 	checkAcked(t, dir, acked)
+}
+
+func TestFullDiskLeavesNoPartOfAHead(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for range 2 { // the second finds what the first left
+		cmd, out := start(t, dir, 1, limitEnv+"=100") // below the size of a head
+		failure := acks(out, map[string]string{})
+		if err := cmd.Wait(); err == nil {
+			t.Skip("this system has no limit on the size of files")
+		}
+		if !strings.Contains(failure, "file too large") {
+			t.Fatalf("the process ended with %q, want the refused write", failure)
+		}
+	}
+	if left := must(os.ReadDir(dir)); len(left) != 1 || left[0].Name() != lockName {
+		t.Errorf("%v is left, want the lock alone", left)
+	}
+	j := open(t, dir, Options{})
+	if seq, _, err := j.Head(); seq != 0 || err != nil {
+		t.Fatalf("Head = %d %v, want an empty journal", seq, err)
+	}
+	write(t, j, 1)
+}
+
+func TestFullDiskKeepsTheOldHead(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	want := write(t, open(t, dir, Options{}), 3)
+	before := must(os.ReadFile(filepath.Join(dir, headName)))
+	cmd, out := start(t, dir, 1, limitEnv+"=100")
+	if failure := acks(out, map[string]string{}); cmd.Wait() == nil {
+		t.Skip("this system has no limit on the size of files")
+	} else if !strings.Contains(failure, "file too large") {
+		t.Fatalf("the process ended with %q, want the refused write", failure)
+	}
+	if after := must(os.ReadFile(filepath.Join(dir, headName))); !bytes.Equal(before, after) {
+		t.Errorf("the head is %q, want the old one", after)
+	}
+	j := open(t, dir, Options{})
+	if got, err := read(t.Context(), j, 0); err != nil || !reflect.DeepEqual(got, want) {
+		t.Fatalf("%v %v, want the entries before", got, err)
+	}
+	write(t, j, 1)
 }

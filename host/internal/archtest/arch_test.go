@@ -73,7 +73,7 @@ var imports = map[string][]string{
 	"host/memory/text":       nil,
 	"host/memory/vector":     nil,
 	"host/queue":             {"host/event", "host/store"},
-	"host/journal":           {"host/checkpoint", "host/store/filelock"},
+	"host/journal":           {"host/checkpoint", "host/store/atomicfile", "host/store/filelock"},
 
 	// The sandbox: knows no skill, manifest or policy.
 	"host/jail":                     nil,
