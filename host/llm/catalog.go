@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -72,11 +73,47 @@ func (c *catalog) entries(ctx context.Context) ([]entry, error) {
 		if l == nil {
 			continue
 		}
-		for _, m := range l.Models {
+		for _, m := range c.settings.offered(name, l) {
 			all = append(all, entry{Ref{name, m.Name}, c.settings.amended(name, m), l.Info.Local, l.problem})
 		}
 	}
 	return all, nil
+}
+
+// offered are the models of a provider. Of one that does not answer and never has,
+// those that the settings name are there: whether they can do what is asked of
+// them is seen when it does.
+func (s Settings) offered(name string, l *listing) []provider.Model {
+	if l.problem == "" || len(l.Models) > 0 {
+		return l.Models
+	}
+	var named []provider.Model
+	for _, m := range s.Models[name] {
+		if m.Embeddings {
+			continue
+		}
+		m.Text, m.Tools = true, true
+		named = append(named, m)
+	}
+	return named
+}
+
+// unheard are those of some names, "provider/model", whose provider does not answer
+// and never has, each with why. Only those count that may be on this machine when
+// only local models may be asked.
+func (c *catalog) unheard(names []string, onlyLocal bool) []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var all []string
+	for _, name := range names {
+		owner, _, _ := strings.Cut(name, "/")
+		l := c.known[owner]
+		if l == nil || l.problem == "" || len(l.Models) > 0 || onlyLocal && !l.Info.Local && l.Info.Name != "" {
+			continue
+		}
+		all = append(all, fmt.Sprintf("%s: its provider %s does not answer: %s", name, owner, l.problem))
+	}
+	return all
 }
 
 // problems are the providers that do not answer, with why, by name.
@@ -169,7 +206,10 @@ func (c *catalog) refresh(outer context.Context, name string) {
 		c.keep(ctx, name, fresh)
 		c.compare(name, fresh, before)
 	} else {
-		fresh = c.before(ctx, name)
+		info := fresh.Info // what it is counts also when it does not know what it has
+		if fresh = c.before(ctx, name); info.Name != "" {
+			fresh.Info = info
+		}
 		fresh.problem = line(err.Error())
 	}
 	fresh.checked = time.Now()

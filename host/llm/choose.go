@@ -151,6 +151,9 @@ type choice struct {
 	need   Need
 	all    []Candidate // in the order in which they are asked; those excluded last
 	silent []string    // providers that do not answer, with why
+	// unheard are models that the settings name and of which nothing is known
+	// because their provider does not answer, with why.
+	unheard []string
 }
 
 // choose weighs the models for a request.
@@ -165,6 +168,11 @@ func (r *Router) choose(ctx context.Context, a Ask) (choice, error) {
 	}
 	r.pool.keepLoaded(r.kept(entries))
 	c := choice{target: t, need: needOf(a, r.settings), silent: r.catalog.problems()}
+	wanted := []string{t.named}
+	if t.named == "" {
+		wanted = r.settings.wanted(t.tier)
+	}
+	c.unheard = r.catalog.unheard(wanted, c.need.Local)
 	seen := map[Ref]bool{}
 	for n, g := range r.settings.groups(t, entries) {
 		for place, ref := range g.refs {
@@ -186,10 +194,10 @@ func (r *Router) choose(ctx context.Context, a Ask) (choice, error) {
 }
 
 // dropLastResort excludes what is only asked when there is nothing else: there is,
-// also when it is left alone for a while.
+// also when it is left alone for a while, or its provider does not answer.
 func (c *choice) dropLastResort() {
 	other := func(x Candidate) bool { return x.Why != lastResort && (x.Excluded == "" || x.resting) }
-	if !slices.ContainsFunc(c.all, other) {
+	if len(c.unheard) == 0 && !slices.ContainsFunc(c.all, other) {
 		return
 	}
 	for i := range c.all {
@@ -316,17 +324,30 @@ func (c choice) chain() []Candidate {
 	return c.all[:n]
 }
 
-// none is the error when the chain is empty.
+// none is the error when the chain is empty. Its message has the first reason, and
+// its hint the others.
 func (c choice) none() error {
-	e := task.Errorf(task.KindNotFound, "%w: %s", ErrNoModel, c.target)
-	if len(c.all) == 0 && len(c.silent) == 0 {
+	why := c.reasons()
+	if len(why) == 0 {
+		e := task.Errorf(task.KindNotFound, "%w: %s", ErrNoModel, c.target)
 		return e.WithHint("no provider offers such a model: `skillet provider list` shows what there is, `skillet config list` where more are named")
 	}
-	why := slices.Clone(c.silent)
+	e := task.Errorf(task.KindNotFound, "%w: %s: %s", ErrNoModel, c.target, why[0])
+	return e.WithHint("%s", strings.Join(append(why[1:], "`skillet provider diagnose` shows all"), "; "))
+}
+
+// reasons say why no model is asked: first those of models that were asked for.
+func (c choice) reasons() []string {
+	why := slices.Clone(c.unheard)
 	for _, x := range c.all[:min(len(c.all), 4)] {
-		why = append(why, x.ref.String()+": "+x.Excluded)
+		if x.Why != lastResort || len(c.unheard) == 0 {
+			why = append(why, x.ref.String()+": "+x.Excluded)
+		}
 	}
-	return e.WithHint("%s; `skillet provider diagnose` shows all", strings.Join(why, "; "))
+	if len(c.unheard) == 0 {
+		why = append(why, c.silent...)
+	}
+	return why
 }
 
 // kept is the model that stays loaded.

@@ -26,13 +26,15 @@ type script struct {
 	info   provider.Info
 	models []provider.Model
 
-	mu      sync.Mutex
-	down    error
-	calls   []provider.Request
-	embeds  int
-	loads   []string
-	answers []answer // one for each call; the last one goes on
-	begun   chan struct{}
+	mu   sync.Mutex
+	down error
+	// unlisted is why its list of models cannot be had, while the rest can.
+	unlisted error
+	calls    []provider.Request
+	embeds   int
+	loads    []string
+	answers  []answer // one for each call; the last one goes on
+	begun    chan struct{}
 	// load, when set, stands for the time that loading takes.
 	load func(ctx context.Context, what string) error
 }
@@ -66,7 +68,7 @@ func (s *script) Info(context.Context) (provider.Info, error) {
 func (s *script) Models(context.Context) ([]provider.Model, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.models), s.down
+	return slices.Clone(s.models), errors.Join(s.down, s.unlisted)
 }
 
 func (s *script) Health(context.Context) error {

@@ -416,7 +416,7 @@ func TestNobodyIsThere(t *testing.T) {
 	p.setDown(errors.New("connection refused"))
 	h := newHost(t, llm.Settings{}, budget.Settings{}, p)
 	_, err := h.Generate(t.Context(), ask(llm.Fast))
-	if !errors.Is(err, llm.ErrNoModel) || !strings.Contains(task.AsError(err).Hint, "provider p: connection refused") {
+	if !errors.Is(err, llm.ErrNoModel) || !strings.Contains(err.Error(), "no model can answer: tier fast: provider p: connection refused") {
 		t.Errorf("got %v: %s", err, task.AsError(err).Hint)
 	}
 }

@@ -84,7 +84,7 @@ func TestLocalOnlyIsEnforced(t *testing.T) {
 		h := newHost(t, s, budget.Settings{}, far)
 		a := ask("")
 		a.Model, a.LocalOnly = "far/m", !s.LocalOnly
-		if _, err := h.Generate(t.Context(), a); !errors.Is(err, llm.ErrNoModel) || !strings.Contains(task.AsError(err).Hint, "only local models") {
+		if _, err := h.Generate(t.Context(), a); !errors.Is(err, llm.ErrNoModel) || !strings.Contains(err.Error(), "only local models") {
 			t.Errorf("got %v", err)
 		}
 		if _, err := h.Embedder(t.Context(), "far/m"); s.LocalOnly && !errors.Is(err, llm.ErrNoModel) {
@@ -338,7 +338,7 @@ func TestCircuit(t *testing.T) {
 		h = hostOn(t, st, llm.Settings{}, budget.Settings{}, p)
 		defer func() { h.Close() }()
 		_, err := h.Generate(t.Context(), ask(llm.Balanced))
-		if !errors.Is(err, llm.ErrNoModel) || len(p.asked()) != 5 || !strings.Contains(task.AsError(err).Hint, "failed 5 times in a row") {
+		if !errors.Is(err, llm.ErrNoModel) || len(p.asked()) != 5 || !strings.Contains(err.Error(), "tier balanced: p/m: it failed 5 times in a row") {
 			t.Errorf("got %v after %d calls", err, len(p.asked()))
 		}
 		time.Sleep(31 * time.Second)
@@ -376,6 +376,47 @@ func TestLastResort(t *testing.T) {
 			t.Errorf("asked %v, got %+v", last.asked(), d.Candidates)
 		}
 	})
+}
+
+// The last resort does not stand in either for what the settings name of a provider
+// that never answered: it is asked all the same where the settings say what it has, and
+// otherwise the error says why nobody is.
+func TestLastResortAtTheStart(t *testing.T) {
+	t.Parallel()
+	named := map[string][]provider.Model{"one": {{Name: "m"}}}
+	tier := map[llm.Tier][]string{llm.Balanced: {"one/m"}}
+	for _, row := range []struct {
+		name     string
+		settings llm.Settings
+		ask      llm.Ask
+		asked    bool // although its list cannot be had
+		last     bool // answers
+	}{
+		{"a tier", llm.Settings{Tiers: tier}, ask(llm.Balanced), false, false},
+		{"a tier that another stands in for", llm.Settings{Tiers: tier}, ask(llm.Smart), false, false},
+		{"the default", llm.Settings{Default: "one/m"}, ask(llm.Balanced), false, false},
+		{"a fallback", llm.Settings{Fallback: []string{"one/m"}}, ask(llm.Balanced), false, false},
+		{"a model by name", llm.Settings{}, llm.Ask{Model: "one/m", Request: question("What?")}, false, false},
+		{"a tier and a model of the settings", llm.Settings{Tiers: tier, Models: named}, ask(llm.Balanced), true, false},
+		{"the default and a model of the settings", llm.Settings{Default: "one/m", Models: named}, ask(llm.Balanced), true, false},
+		{"a model of the settings alone", llm.Settings{Models: named}, ask(llm.Balanced), true, false},
+		{"nothing that the settings name", llm.Settings{}, ask(llm.Balanced), false, true},
+		{"the default is elsewhere, and may not be asked", llm.Settings{Default: "one/m", LocalOnly: true}, ask(llm.Balanced), false, true},
+	} {
+		one, last := remote("one", says("of one")), local("last", says("of the last"))
+		one.unlisted = errors.New("404 Not Found")
+		row.settings.LastResort = []string{"last/m"}
+		h := newHost(t, row.settings, budget.Settings{}, last, one)
+		a, err := h.Generate(t.Context(), row.ask)
+		switch {
+		case row.asked && (err != nil || a.Text != "of one"), row.last && (err != nil || a.Text != "of the last"):
+			t.Errorf("%s: %q, %v", row.name, a.Text, err)
+		case row.asked || row.last:
+		case !errors.Is(err, llm.ErrNoModel) || !strings.Contains(err.Error(), "one/m: its provider one does not answer: 404 Not Found") ||
+			!strings.Contains(task.AsError(err).Hint, "skillet provider diagnose"):
+			t.Errorf("%s: %q, %v", row.name, a.Text, err)
+		}
+	}
 }
 
 // TestRateLimits: requests and tokens in a minute, and requests at the same time.

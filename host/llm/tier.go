@@ -112,6 +112,22 @@ func (s Settings) members(t Tier, entries []entry) []Ref {
 	return refs
 }
 
+// wanted are the names in the settings that are asked for a tier, also those that
+// stand in.
+func (s Settings) wanted(t Tier) []string {
+	names := slices.Clone(s.Tiers[t])
+	if len(names) == 0 && s.Default != "" && !Tier(s.Default).Known() {
+		names = append(names, s.Default)
+	}
+	if len(s.Fallback) > 0 {
+		return append(names, s.Fallback...)
+	}
+	for _, in := range rowOf(t).standIns {
+		names = append(names, s.Tiers[in]...)
+	}
+	return names
+}
+
 // resolve finds the models that a name means: "provider/model" one, "model" those
 // of every provider that has one of that name; an empty name none.
 func resolve(name string, entries []entry) []Ref {
