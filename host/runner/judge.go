@@ -120,9 +120,9 @@ var kinds = []struct {
 	{context.DeadlineExceeded, task.KindLimit},
 }
 
-// explain says what a failed call means. A guest that gave up after a refusal
-// was denied: the refusal, and the command that would lift it, are what a
-// person needs to see.
+// explain says what a failed call means. A guest that gave up after a refusal, or
+// was ended by it, was denied: the refusal, and the command that would lift it, are
+// what a person needs to see.
 func explain(a *run, denials []task.Denial, err error) *task.Error {
 	if e := (*task.Error)(nil); errors.As(err, &e) {
 		return task.AsError(err)
@@ -131,7 +131,7 @@ func explain(a *run, denials []task.Denial, err error) *task.Error {
 		if !errors.Is(err, v.is) {
 			continue
 		}
-		if v.kind == task.KindSkill && len(denials) > 0 {
+		if (v.kind == task.KindSkill || v.kind == task.KindDenied) && len(denials) > 0 {
 			return denied(a, denials[len(denials)-1], err)
 		}
 		return task.Wrap(v.kind, err).WithHint("%s", hint(a, v.kind, err))
