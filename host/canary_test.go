@@ -42,7 +42,7 @@ func working(t *testing.T, version string, turns, result int32) *bundle.Package 
 func planned(t *testing.T, h *host.Host, p *bundle.Package) install.Plan {
 	t.Helper()
 	plan, err := h.Installer.Plan(t.Context(), install.Request{
-		Package: p, Source: "/src", Directory: true, Origin: registry.OriginUser, ProposedBy: "human:ada", Workspace: "/ws",
+		Package: p, Source: "/src", Directory: true, Origin: registry.OriginUser, ProposedBy: "human:ada", Person: approval.NewHuman("ada"), Workspace: "/ws",
 	})
 	if err != nil {
 		t.Fatal(err)
