@@ -3,6 +3,7 @@ package host_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/skillet-run/skillet/host"
@@ -12,6 +13,7 @@ import (
 	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/host/store/filelock"
 	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/plugins/provider"
 )
 
 func TestExplain(t *testing.T) {
@@ -35,6 +37,18 @@ func TestExplain(t *testing.T) {
 		e := host.Explain(c.err)
 		if e.Kind != c.kind || e.Hint == "" && c.kind != task.KindDenied {
 			t.Errorf("%v: kind %s, hint %q; want kind %s and a hint", c.err, e.Kind, e.Hint, c.kind)
+		}
+	}
+	for class, kind := range map[provider.Class]task.Kind{
+		provider.ClassRateLimited: task.KindLimit, provider.ClassUnavailable: task.KindInternal, provider.ClassAuth: task.KindDenied,
+		provider.ClassTimeout: task.KindLimit, provider.ClassInvalid: task.KindUsage, provider.ClassInternal: task.KindInternal,
+		provider.ClassRefused: task.KindSkill, provider.ClassContextLength: task.KindLimit, "its own": task.KindInternal,
+	} {
+		failed := &provider.Error{Class: class, Message: "of the server"}
+		for _, err := range []error{fmt.Errorf("step answer: %w", failed), task.Wrap(task.KindInternal, failed)} {
+			if e := host.Explain(err); e.Kind != kind || e.Hint == "" || strings.Contains(e.Hint, "should not happen") {
+				t.Errorf("%v: kind %s, hint %q; want kind %s", err, e.Kind, e.Hint, kind)
+			}
 		}
 	}
 	if host.Explain(nil) != nil {
