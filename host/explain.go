@@ -9,6 +9,7 @@ import (
 	"github.com/skillet-run/skillet/host/audit"
 	"github.com/skillet-run/skillet/host/journal"
 	"github.com/skillet-run/skillet/host/ledger"
+	"github.com/skillet-run/skillet/host/llm"
 	"github.com/skillet-run/skillet/host/memory"
 	"github.com/skillet-run/skillet/host/queue"
 	"github.com/skillet-run/skillet/host/secret"
@@ -74,25 +75,6 @@ var meanings = []struct {
 	{fs.ErrPermission, task.KindUsage, "check who owns the file, and its mode"},
 }
 
-// explainClass says what a failure of a provider means to a caller.
-func explainClass(c provider.Class) (kind task.Kind, hint string) {
-	switch c {
-	case provider.ClassRateLimited:
-		return task.KindLimit, "the provider has had too many requests: try again later, or lower providers.NAME.requests_per_minute"
-	case provider.ClassTimeout:
-		return task.KindLimit, "try again, or raise providers.NAME.timeout_seconds"
-	case provider.ClassAuth:
-		return task.KindDenied, "the provider refuses its key: put a valid one in its secret with `skillet secret set`"
-	case provider.ClassContextLength:
-		return task.KindLimit, "ask for less at a time, or name a model with more context in models.default"
-	case provider.ClassRefused:
-		return task.KindSkill, "the model does not want to answer this: ask in another way, or ask another model"
-	case provider.ClassInvalid:
-		return task.KindUsage, "the provider does not take such a request; `skillet provider diagnose` shows which models were considered"
-	}
-	return task.KindInternal, "the provider failed, not this host: `skillet provider diagnose` shows which models were considered, and why"
-}
-
 // Explain says what an error means to a caller. A [task.Error] that says so
 // itself stays as it is; nil stays nil.
 func Explain(err error) *task.Error {
@@ -113,7 +95,7 @@ func Explain(err error) *task.Error {
 	}
 	var of *provider.Error
 	if errors.As(err, &of) {
-		kind, hint := explainClass(of.Class)
+		kind, hint := llm.Meaning(of.Class)
 		return task.Wrap(kind, err).WithHint("%s", hint)
 	}
 	return task.Wrap(task.KindInternal, err).WithHint("this should not happen; `skillet doctor` checks the home")

@@ -65,6 +65,26 @@ func remedyOf(c provider.Class, s Settings) remedy {
 	return remedy{0, nextNone, task.KindUsage, false} // invalid, and what nobody knows
 }
 
+// Meaning says what a failure of a provider means to a caller, and what
+// helps.
+func Meaning(c provider.Class) (kind task.Kind, hint string) {
+	switch c {
+	case provider.ClassRateLimited:
+		return task.KindLimit, "the provider has had too many requests: try again later, or lower providers.NAME.requests_per_minute"
+	case provider.ClassTimeout:
+		return task.KindLimit, "try again, or raise providers.NAME.timeout_seconds"
+	case provider.ClassAuth:
+		return task.KindDenied, "the provider refuses its key: put a valid one in its secret with `skillet secret set`"
+	case provider.ClassContextLength:
+		return task.KindLimit, "ask for less at a time, or name a model with more context in models.default"
+	case provider.ClassRefused:
+		return task.KindSkill, "the model does not want to answer this: ask in another way, or ask another model"
+	case provider.ClassInvalid:
+		return task.KindUsage, "the provider does not take such a request; `skillet provider diagnose` shows which models were considered"
+	}
+	return task.KindInternal, "the provider failed, not this host: `skillet provider diagnose` shows which models were considered, and why"
+}
+
 // A failure is why an attempt failed: with a class, and with what caused it.
 type failure struct {
 	class      provider.Class

@@ -10,9 +10,11 @@ import (
 	"time"
 
 	"github.com/skillet-run/skillet/host/event"
+	"github.com/skillet-run/skillet/host/llm"
 	"github.com/skillet-run/skillet/host/llm/budget"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/plugins/agent"
+	"github.com/skillet-run/skillet/plugins/provider"
 )
 
 // act has steps done: those that wait for no other side by side, as many at once as
@@ -339,7 +341,7 @@ func (s *scope) stop(err error) (outcome, error) {
 	if stop := s.w.stopped(); stop != nil {
 		return outcome{}, stop
 	}
-	return outcome{state: task.StepFailed, err: asLimit(err), hopeless: hopelessError(err)}, nil
+	return outcome{state: task.StepFailed, err: withHint(err), hopeless: hopelessError(err)}, nil
 }
 
 // hopelessError reports whether no other attempt can help after an error. A budget
@@ -352,9 +354,15 @@ func hopelessError(err error) bool {
 	return errors.Is(err, ErrDiverged) || errors.Is(err, budget.ErrExhausted)
 }
 
-// asLimit is an error with a hint of how to give a task more.
-func asLimit(err error) *task.Error {
+// withHint is an error with a hint of how to give a task more, or of what helps where
+// a provider failed.
+func withHint(err error) *task.Error {
 	e := task.AsError(err)
+	var of *provider.Error
+	if e.Hint == "" && errors.As(err, &of) {
+		_, hint := llm.Meaning(of.Class)
+		return e.WithHint("%s", hint)
+	}
 	if e.Kind == task.KindLimit && e.Hint == "" {
 		return e.WithHint("give the task more: --tokens, --deadline, or the agent's own bounds")
 	}

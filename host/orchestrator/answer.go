@@ -134,7 +134,7 @@ func (w *work) outcomeOf(s task.Step, rep agent.Report, err error) (outcome, err
 	case w.stopped() != nil:
 		return o, w.stopped()
 	case err != nil:
-		o = outcome{state: task.StepFailed, err: asLimit(err)}
+		o = outcome{state: task.StepFailed, err: withHint(err)}
 	case !rep.Done:
 		o = outcome{state: task.StepFailed, err: task.Errorf(task.KindSkill, "%s", cmp.Or(line(rep.Problem), "the agent did not reach the goal"))}
 	}

@@ -448,10 +448,11 @@ func (s *scope) Recall(ctx context.Context, query string, limit int) ([]agent.Pa
 	return k.Passages, nil
 }
 
-// maxMemory is how many bytes an agent may have remembered at once.
+// maxMemory is how many bytes of a memory an agent is shown.
 const maxMemory = 8 << 10
 
-// Remember implements agent.Host.
+// Remember implements agent.Host. What memory does not take as it is, such as a text
+// that is too long, is an error.
 func (s *scope) Remember(ctx context.Context, m agent.Memory) error {
 	k, found, err := s.take(askRemember, m.Area, m)
 	if err != nil || found && k.Done {
@@ -461,7 +462,7 @@ func (s *scope) Remember(ctx context.Context, m agent.Memory) error {
 		return err
 	}
 	d := memory.Draft{
-		Text: cut(strings.ToValidUTF8(m.Text, "\uFFFD"), maxMemory), Area: memory.Area(m.Area), Tags: m.Tags, Task: s.w.task.ID,
+		Text: strings.ToValidUTF8(m.Text, "\uFFFD"), Area: memory.Area(m.Area), Tags: m.Tags, Task: s.w.task.ID,
 		Metadata: map[string]string{"by": "agent:" + s.agent},
 	}
 	if d.Area == "" {

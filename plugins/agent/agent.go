@@ -87,7 +87,8 @@ type Host interface {
 	Call(ctx context.Context, c Call) (ToolResult, error)
 	// Recall finds what is remembered.
 	Recall(ctx context.Context, query string, limit int) ([]Passage, error)
-	// Remember keeps a text for later tasks.
+	// Remember keeps a text for later tasks, of at most 32 KiB: a longer one is an
+	// error, and nothing of it is kept.
 	Remember(ctx context.Context, m Memory) error
 	// Progress tells the person how far the work is.
 	Progress(ctx context.Context, p Progress) error
