@@ -312,7 +312,10 @@ type explanation struct {
 	// IfGranted is the answer if a person granted it; empty when a grant covers
 	// it already.
 	IfGranted string `json:"if_granted,omitempty"`
-	Hint      string `json:"hint,omitempty"`
+	// Granting is what the policies say to granting it, which they are asked as about
+	// a package that wants it; nil when that would be of no use.
+	Granting *explanation `json:"granting,omitempty"`
+	Hint     string       `json:"hint,omitempty"`
 }
 
 func (t *terminal) explainPolicy(ctx context.Context, c *cli.Context, h *host.Host) error {
@@ -385,6 +388,10 @@ func (e *explanation) decideCall(set *policies.Set, q policies.Query, granted ca
 	e.IfGranted, e.Effect = e.Effect, policies.Deny.String()
 	if e.IfGranted == policies.Allow.String() {
 		e.Reason, e.Policies = "no grant covers it", []aPolicy{}
+		e.Granting = &explanation{Skill: e.Skill, Request: narrowest.String()}
+		e.Granting.decide(set, policies.Query{Phase: policies.PhaseInstall, Principal: q.Principal, Capability: narrowest, Home: q.Home})
+	}
+	if e.Granting != nil && e.Granting.Effect != policies.Deny.String() {
 		e.Hint = "skillet permission grant " + skill + " '" + narrowest.String() + "'"
 	}
 }
@@ -399,6 +406,12 @@ func (t *terminal) showExplanation(e explanation) {
 	}
 	if e.IfGranted != "" {
 		t.say("  if it were granted: %s", e.IfGranted)
+	}
+	if g := e.Granting; g != nil && g.Effect == policies.Deny.String() {
+		t.say("  granting it: %s: %s", g.Effect, plain(g.Reason))
+		for _, p := range g.Policies {
+			t.say("  %s %s (%s:%d): %s", p.Effect, p.ID, plain(p.File), p.Line, plain(p.Reason))
+		}
 	}
 	if e.Hint != "" {
 		t.say("  %s", plain(e.Hint))

@@ -3,6 +3,8 @@ package hostfn
 import (
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/skillet-run/skillet/policies"
@@ -75,5 +77,32 @@ func TestAskedOfAPath(t *testing.T) {
 	wantKind(t, "read", call(t, e, "fs_read", field("path", dir+"/a.txt"), nil), KindDenied)
 	if d := e.Denials(); len(d) == 0 || d[0].Hint != "run it again with --allow 'fs.read:"+dir+"/a.txt'" {
 		t.Errorf("denials %+v", d)
+	}
+}
+
+// A command that policies would refuse is not offered: what stands against it is said.
+func TestOffersNoGrantThatIsRefused(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(dir, "team.cedar"), []byte(`@id("team-only")
+@reason("only packages that the team signed")
+forbid (principal, action == Action::"install", resource) unless { principal.signer == "team" };
+`), 0o600))
+	p, err := policies.Load(dir)
+	must(t, err)
+	for signer, offered := range map[string]bool{"": false, "team": true} {
+		s := settings(t)
+		s.Policies, s.Principal.Signer = p, signer
+		e := open(t, s)
+		wantKind(t, "a file", call(t, e, "fs_read", field("path", "/data/a"), nil), KindDenied)
+		wantKind(t, "a host", call(t, e, "http_request", field("url", "https://example.com/a"), nil), KindDenied)
+		for _, d := range e.Denials() {
+			if (d.Hint != "") != offered || slices.Contains(d.Policies, "team-only") == offered || strings.Contains(d.Reason, "may not be given it") == offered {
+				t.Errorf("signed by %q: %+v", signer, d)
+			}
+		}
+		if len(e.Denials()) != 2 {
+			t.Errorf("denials %+v", e.Denials())
+		}
 	}
 }

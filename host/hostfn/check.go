@@ -135,7 +135,8 @@ func (e *Env) deny(r capability.Request, granted bool, d policies.Decision) erro
 	case beyond != "":
 		den.Reason = beyond
 	case granted && d.Effect == policies.Ask && e.wouldDo(r, den.Capability):
-		den.Policies, den.Reason, den.Hint = d.Policies, d.Reason, e.hint(r, den.Capability)
+		den.Policies, den.Reason = d.Policies, d.Reason
+		e.offer(&den, r, den.Capability)
 	case granted || d.Effect != policies.Allow:
 		den.Policies, den.Reason = d.Policies, d.Reason
 		if den.Asks = granted && d.Effect == policies.Ask && den.Capability != ""; den.Asks && e.s.Principal.Origin == policies.OriginPath {
@@ -144,7 +145,8 @@ func (e *Env) deny(r capability.Request, granted bool, d policies.Decision) erro
 	case den.Capability == "":
 		den.Reason = "no capability can allow it" + whyNot(r)
 	default:
-		den.Reason, den.Hint = "the skill was not granted "+den.Capability, e.hint(r, den.Capability)
+		den.Reason = "the skill was not granted " + den.Capability
+		e.offer(&den, r, den.Capability)
 	}
 	return e.record(den)
 }
@@ -164,17 +166,37 @@ func whyNot(r capability.Request) string {
 	return ""
 }
 
+// offer puts the command that would grant a request into a denial or, where policies would refuse that
+// command, says so: a grant is asked about as what a package wants when it is installed.
+func (e *Env) offer(den *task.Denial, r capability.Request, narrowest string) {
+	c, err := capability.Parse(grantFor(r, narrowest))
+	if err == nil && e.s.Policies != nil && e.s.Principal.Origin != policies.OriginPath {
+		d := e.s.Policies.Decide(policies.Query{Phase: policies.PhaseInstall, Principal: e.s.Principal, Capability: c, Home: e.s.Home})
+		if d.Effect == policies.Deny {
+			den.Policies = append(slices.Clone(den.Policies), d.Policies...)
+			den.Reason += ", and may not be given it: " + d.Reason
+			return
+		}
+	}
+	den.Hint = e.hint(r, narrowest)
+}
+
 // hint returns the command that would grant a request.
 func (e *Env) hint(r capability.Request, narrowest string) string {
-	if end, err := r.Endpoint(); err == nil {
-		end.Path = "/*"
-		narrowest = string(capability.HTTP) + ":" + end.Method + " " + end.URL()
-	}
-	arg := "'" + strings.ReplaceAll(narrowest, "'", `'\''`) + "'"
+	arg := "'" + strings.ReplaceAll(grantFor(r, narrowest), "'", `'\''`) + "'"
 	if e.s.Principal.Origin == policies.OriginPath {
 		return "run it again with --allow " + arg
 	}
 	return "skillet permission grant " + e.s.Principal.Skill + " " + arg
+}
+
+// grantFor is the capability that a person is offered for a request: of a site all paths.
+func grantFor(r capability.Request, narrowest string) string {
+	if end, err := r.Endpoint(); err == nil {
+		end.Path = "/*"
+		return string(capability.HTTP) + ":" + end.Method + " " + end.URL()
+	}
+	return narrowest
 }
 
 // record keeps a denial, once for the same request, and returns it as an error.
@@ -311,7 +333,10 @@ func (g guard) Escaped(op jail.Op, p string) {
 	case d.Effect != policies.Allow:
 		den.Policies, den.Reason = d.Policies, den.Reason+"; "+d.Reason
 	default:
-		den.Capability, den.Hint = c.String(), g.e.hint(r, c.String())+", and name it by that path"
+		den.Capability = c.String()
+		if g.e.offer(&den, r, c.String()); den.Hint != "" {
+			den.Hint += ", and name it by that path"
+		}
 	}
 	g.e.record(den)
 }

@@ -261,7 +261,8 @@ func (e *Env) denyAddress(r outgoing, refused *addressError) error {
 	den := task.Denial{Request: r.request().String(), Count: 1}
 	den.Reason = refused.Error() + "; such an address has to be granted itself, not by a name"
 	if c, err := asked.Capability(); err == nil && e.decide(asked, c.String(), 0).Effect == policies.Allow {
-		den.Capability, den.Hint = c.String(), e.hint(asked, c.String())
+		den.Capability = c.String()
+		e.offer(&den, asked, c.String())
 	}
 	return e.record(den)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/skillet-run/skillet/host/hostfn"
 	"github.com/skillet-run/skillet/host/journal"
+	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/sandbox"
 	"github.com/skillet-run/skillet/host/sandbox/worker"
 	"github.com/skillet-run/skillet/host/task"
@@ -148,10 +149,15 @@ func denied(a *run, d task.Denial, err error) *task.Error {
 	if text := err.Error(); text != "" && !strings.Contains(text, "denied") {
 		e.Message += " (the skill then said: " + text + ")"
 	}
-	if d.Hint == "" {
+	switch {
+	case d.Hint != "":
+		return e.WithHint("to allow it: %s", d.Hint)
+	case len(d.Policies) == 0:
 		return e
+	case a.call.Target.Origin == registry.OriginPath:
+		return e.WithHint("decided by policy %s; `skillet policy list` shows what is in force", strings.Join(d.Policies, ", "))
 	}
-	return e.WithHint("to allow it: %s", d.Hint)
+	return e.WithHint("decided by policy %s; `skillet policy explain %s '%s'` says more", strings.Join(d.Policies, ", "), a.manifest.Name, d.Request)
 }
 
 // Said is what a guest said of its failure after something was refused to it; the zero
