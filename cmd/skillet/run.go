@@ -50,6 +50,8 @@ func (t *terminal) runCommand() *cli.Command {
 			&cli.DurationFlag{Name: "timeout", Usage: "end the call after this `TIME`, such as 500ms or 2m"},
 			&cli.Uint64Flag{Name: "max-memory-mb", Usage: "the most memory the guest may have, in `MB`"},
 			&cli.Uint64Flag{Name: "max-fuel", Usage: "the most fuel the guest may use"},
+			&cli.Uint64Flag{Name: "max-output-kb", Usage: "the longest answer the guest may give, in `KB`"},
+			&cli.Uint64Flag{Name: "max-host-calls", Usage: "how many calls of the host's functions the guest may make"},
 			&cli.StringSliceFlag{Name: "config", Usage: "a `KEY=VALUE` that an Extism guest reads with config_get; may be repeated"},
 			&cli.BoolFlag{Name: "render", Usage: "print the prompt of a skill that is one, as a model would be sent it"},
 			&cli.StringFlag{Name: "record", Usage: "write a recording of the call to `FILE`, for `skillet replay`; values of secrets are struck out"},
@@ -227,7 +229,22 @@ func limits(c *cli.Context) (runner.Limits, error) {
 		return runner.Limits{}, task.Errorf(task.KindUsage, "--max-memory-mb %d is more than a module can use", mb).
 			WithHint("32-bit WebAssembly has %d MB at most", maxMemoryMB)
 	}
-	return runner.Limits{MemoryBytes: mb << 20, Fuel: c.Uint64("max-fuel"), Wall: c.Duration("timeout")}, nil
+	kb, calls := c.Uint64("max-output-kb"), c.Uint64("max-host-calls")
+	if err := cmp.Or(atMost("max-output-kb", kb, manifests.CeilingOutputKB), atMost("max-host-calls", calls, manifests.CeilingHostCalls)); err != nil {
+		return runner.Limits{}, err
+	}
+	return runner.Limits{
+		MemoryBytes: mb << 20, Fuel: c.Uint64("max-fuel"), Wall: c.Duration("timeout"),
+		OutputBytes: int64(kb) << 10, HostCalls: int(calls),
+	}, nil
+}
+
+// atMost refuses a limit that no call can have.
+func atMost(flag string, n, most uint64) error {
+	if n <= most {
+		return nil
+	}
+	return task.Errorf(task.KindUsage, "--%s %d is more than any call may have", flag, n).WithHint("%d is the most", most)
 }
 
 // maxMemoryMB is all that 32-bit WebAssembly can address.

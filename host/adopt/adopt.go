@@ -43,10 +43,19 @@ func Module(path string) (*bundle.Package, error) {
 		return nil, err
 	}
 	m := manifests.Manifest{
-		Name: skillName("wasm-" + stem(path)), Description: "a module without a manifest", Version: version,
+		Name: skillName("wasm-" + stem(path)), Description: moduleOnly, Version: version,
 		Type: manifests.KindCodeInline, Command: filepath.Base(path), Tools: tools,
 	}
 	return pack(m, wasm)
+}
+
+// moduleOnly is the description of a module that came without a manifest.
+const moduleOnly = "a module without a manifest"
+
+// IsModule reports whether m was made by [Module]: nobody wrote it, so nobody can
+// be asked to change it.
+func IsModule(m *manifests.Manifest) bool {
+	return m.Description == moduleOnly && strings.HasPrefix(m.Name, "wasm-")
 }
 
 // pack makes a package of a manifest and its module.

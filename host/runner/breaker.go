@@ -49,12 +49,16 @@ func (a *run) endedByCaller(ctx context.Context, err error) bool {
 	return ctx.Err() != nil ||
 		errors.Is(err, sandbox.ErrTime) && less(want.Wall, seconds(usual.Seconds)) ||
 		errors.Is(err, sandbox.ErrFuel) && less(want.Fuel, usual.Fuel) ||
-		errors.Is(err, sandbox.ErrMemory) && less(want.MemoryBytes, usual.MemoryBytes)
+		errors.Is(err, sandbox.ErrMemory) && less(want.MemoryBytes, usual.MemoryBytes) ||
+		errors.Is(err, sandbox.ErrOutput) && less(want.OutputBytes, usual.OutputBytes) ||
+		errors.Is(err, sandbox.ErrHostCalls) && less(want.HostCalls, usual.HostCalls)
 }
 
 // less reports whether a caller wants a lower limit than the manifest has; 0 wants
 // nothing.
-func less[T uint64 | time.Duration](want, usual T) bool { return want > 0 && want < usual }
+func less[T uint64 | int64 | int | time.Duration](want, usual T) bool {
+	return want > 0 && want < usual
+}
 
 // probe asks the skill's health check, if it has one, before a call is let
 // through that could fail as all before it.

@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/skillet-run/skillet/host/adopt"
 	"github.com/skillet-run/skillet/host/hostfn"
 	"github.com/skillet-run/skillet/host/journal"
 	"github.com/skillet-run/skillet/host/registry"
@@ -135,6 +136,9 @@ func explain(a *run, denials []task.Denial, err error) *task.Error {
 		if (v.kind == task.KindSkill || v.kind == task.KindDenied) && len(denials) > 0 {
 			return denied(a, denials[len(denials)-1], err)
 		}
+		if a.bare() {
+			err = withFlag(err)
+		}
 		return task.Wrap(v.kind, err).WithHint("%s", hint(a, v.kind, err))
 	}
 	return task.AsError(err)
@@ -176,13 +180,16 @@ func said(err error) error {
 	return &Said{guest.Kind, guest.Message}
 }
 
+// bare reports whether the run is of a module that has no manifest of its own.
+func (a *run) bare() bool { return a.manifest != nil && adopt.IsModule(a.manifest) }
+
 func hint(a *run, k task.Kind, err error) string {
 	var trap *sandbox.TrapError
 	switch {
 	case errors.Is(err, sandbox.ErrPanic):
 		return "this is a fault of skillet, not of the skill, and of this call alone; please report it with the log, which has where it happened"
 	case k == task.KindLimit:
-		return raise(err)
+		return raise(err, a.bare())
 	case errors.As(err, &trap):
 		return "the skill crashed; `--json` shows its logs, and the host is not affected"
 	case k == task.KindSkill:
@@ -191,25 +198,60 @@ func hint(a *run, k task.Kind, err error) string {
 	return ""
 }
 
-// raise says how to raise a limit for one run, or for good.
-func raise(err error) string {
-	flags := []struct {
-		is   error
-		flag string
-	}{
-		{sandbox.ErrMemory, "--max-memory-mb"},
-		{sandbox.ErrFuel, "--max-fuel"},
-		{sandbox.ErrTime, "--timeout"},
-	}
-	for _, f := range flags {
+// raisedBy are the flags of one run that raise limits.
+var raisedBy = []struct {
+	is   error
+	flag string
+}{
+	{sandbox.ErrMemory, "--max-memory-mb"},
+	{sandbox.ErrFuel, "--max-fuel"},
+	{sandbox.ErrTime, "--timeout"},
+	{sandbox.ErrOutput, "--max-output-kb"},
+	{sandbox.ErrHostCalls, "--max-host-calls"},
+}
+
+// flagFor is the flag that raises the limit that err is about; empty for none.
+func flagFor(err error) string {
+	for _, f := range raisedBy {
 		if errors.Is(err, f.is) {
-			return "raise it for one run with " + f.flag + ", or in the skill's manifest; the host's own ceiling is in `skillet config list`"
+			return f.flag
 		}
 	}
-	if errors.Is(err, sandbox.ErrInput) { // no setting raises it
+	return ""
+}
+
+// raise says how to raise a limit for one run, or for good. A bare module has no
+// manifest that could say it.
+func raise(err error, bare bool) string {
+	flag := flagFor(err)
+	switch {
+	case errors.Is(err, sandbox.ErrInput): // no setting raises it
 		return "give less at once, or let the skill read a file by itself"
+	case flag == "" && bare:
+		return "give the module a manifest, and raise it there, under security.resource_limits"
+	case flag == "":
+		return "raise it in the skill's manifest, under security.resource_limits"
 	}
-	return "raise it in the skill's manifest, under security.resource_limits"
+	way := "raise it for one run with " + flag
+	if !bare {
+		way += ", or in the skill's manifest"
+	}
+	if errors.Is(err, sandbox.ErrOutput) || errors.Is(err, sandbox.ErrHostCalls) { // no setting bounds them
+		return way
+	}
+	return way + "; the host's own ceiling is in `skillet config list`"
+}
+
+// withFlag is err with the flag in place of the manifest's field, which a bare
+// module does not have.
+func withFlag(err error) error {
+	limit, flag := (*sandbox.LimitError)(nil), flagFor(err)
+	if flag == "" || !errors.As(err, &limit) || limit.Setting == "" {
+		return err
+	}
+	said := *limit
+	said.Setting = flag
+	return &said
 }
 
 func loadError(path string, err error) error {

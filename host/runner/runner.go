@@ -148,6 +148,8 @@ type Limits struct {
 	MemoryBytes uint64
 	Fuel        uint64
 	Wall        time.Duration
+	OutputBytes int64 // no more than [manifests.CeilingOutputKB]
+	HostCalls   int   // no more than [manifests.CeilingHostCalls]
 }
 
 // Settings are what the runner never goes beyond.
@@ -436,7 +438,8 @@ func (r *Runner) limits(a *run) sandbox.Limits {
 	l.MemoryBytes = bounded(want.MemoryBytes, m.MemoryBytes, top.MemoryBytes)
 	l.Fuel = bounded(want.Fuel, m.Fuel, top.Fuel)
 	l.Wall = bounded(want.Wall, seconds(m.Seconds), top.Wall)
-	l.OutputBytes, l.HostCalls = m.OutputBytes, m.HostCalls
+	l.OutputBytes = bounded(want.OutputBytes, m.OutputBytes, manifests.CeilingOutputKB<<10)
+	l.HostCalls = bounded(want.HostCalls, m.HostCalls, manifests.CeilingHostCalls)
 	l.Files.FileBytes = m.FileSizeBytes
 	return l
 }
@@ -474,7 +477,7 @@ func (a *run) longest() time.Duration {
 }
 
 // bounded is want, or else usual, but no more than top; a zero top is none.
-func bounded[T uint64 | time.Duration](want, usual, top T) T {
+func bounded[T uint64 | int64 | int | time.Duration](want, usual, top T) T {
 	if want == 0 {
 		want = usual
 	}
