@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -94,6 +95,19 @@ func checkRemains(t *testing.T, what string, r *Remains, want map[string]string)
 	}
 	if !r.Whole && len(r.Lost) == 0 {
 		t.Errorf("%s: something is lost, and the report does not say so: %+v", what, r.SalvageReport)
+	}
+}
+
+// An index that is wrong about a block has one more listed for it, and no more than
+// that: it once had the list grow until the memory was full.
+func TestBlocksBetween(t *testing.T) {
+	all := []listing{{0, 10, nil}, {10, 20, nil}, {25, 30, nil}, {30, 40, nil}, {40, 50, nil}}
+	want := []listing{{10, 25, nil}, {20, 30, nil}}
+	if got := between(all); !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if got := between(all[3:]); got != nil {
+		t.Errorf("of two blocks: %v", got)
 	}
 }
 

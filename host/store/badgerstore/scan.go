@@ -74,18 +74,25 @@ func listed(index *fb.TableIndex, most int) []listing {
 			if index.Offsets(&at, i) {
 				l.from = uint64(at.Offset())
 				l.end = l.from + uint64(at.Len())
-				l.base = bytes.Clone(at.KeyBytes())
+				l.base = at.KeyBytes()
 			}
 			return nil
 		})
 		all = append(all, l)
 	}
+	return append(all, between(all)...)
+}
+
+// between are the blocks that stand between those before and behind them, where the
+// index says something else.
+func between(all []listing) []listing {
+	var others []listing
 	for i := 1; i+1 < len(all); i++ {
 		if from, end := all[i-1].end, all[i+1].from; from != all[i].from || end != all[i].end {
-			all = append(all, listing{from, end, all[i].base})
+			others = append(others, listing{from, end, all[i].base})
 		}
 	}
-	return all
+	return others
 }
 
 // findBlocks looks for the blocks of an encrypted table without its index: each ends
