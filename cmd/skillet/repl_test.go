@@ -24,7 +24,7 @@ func TestNotebooks(t *testing.T) {
 	for _, engine := range []string{"qjs", "python"} {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		defer cancel()
-		cmd := p.command(ctx, "engine", "add", engine, "--yes", "--allow-unsigned")
+		cmd := p.command(ctx, "engine", "add", engine, "--yes")
 		cmd.Env = append(cmd.Env, "npm_config_cache="+npmCache(), "npm_config_registry="+os.Getenv("npm_config_registry"))
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("engine add %s: %v\n%s", engine, err, out)

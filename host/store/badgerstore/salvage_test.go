@@ -98,16 +98,42 @@ func checkRemains(t *testing.T, what string, r *Remains, want map[string]string)
 	}
 }
 
+// Bytes in the middle of a damaged entry that look like a deleted one do not hide those
+// behind it.
+func TestDamagedEntryHidesNoOther(t *testing.T) {
+	base := y.KeyWithTs([]byte("dk\x00a base that is long enough"), 9)
+	entry := func(name string, value []byte) []byte {
+		key := y.KeyWithTs([]byte("dq\x00q\x00"+name), 44)
+		b := append([]byte{1, 0, byte(len(key) - 1), 0}, key[1:]...) // it shares the d
+		if value == nil {
+			return append(b, deletedBit, 0, 0)
+		}
+		return append(append(b, 0, 0, 0), wrap(y.ParseKey(key), value)...)
+	}
+	for i := range 40 {
+		damaged := entry("f\x000-0", []byte("12345678"))
+		damaged[i%len(damaged)] ^= 0x80
+		var found []string
+		data := slices.Concat(damaged, entry("g\x000-0", []byte{1}), entry("j\x000-0", nil), entry("j\x000-1", []byte{2}))
+		scanEntries(data, base, func(key []byte, _ uint64, _ []byte) { found = append(found, string(key)) })
+		for _, name := range []string{"g\x000-0", "j\x000-0", "j\x000-1"} {
+			if !slices.Contains(found, "dq\x00q\x00"+name) {
+				t.Errorf("byte %d: %q is not found in %q", i, name, found)
+			}
+		}
+	}
+}
+
 // An index that is wrong about a block has one more listed for it, and no more than
 // that: it once had the list grow until the memory was full.
 func TestBlocksBetween(t *testing.T) {
-	all := []listing{{0, 10, nil}, {10, 20, nil}, {25, 30, nil}, {30, 40, nil}, {40, 50, nil}}
-	want := []listing{{10, 25, nil}, {20, 30, nil}}
-	if got := between(all); !reflect.DeepEqual(got, want) {
+	all := []listing{{0, 10, nil}, {10, 20, nil}, {25, 30, nil}, {30, 40, nil}, {40, 55, nil}}
+	want := []listing{{10, 25, nil}, {20, 30, nil}, {40, 50, nil}}
+	if got := between(all, 50); !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	if got := between(all[3:]); got != nil {
-		t.Errorf("of two blocks: %v", got)
+	if got := between(all[:2], 20); got != nil {
+		t.Errorf("nothing is wrong: %v", got)
 	}
 }
 

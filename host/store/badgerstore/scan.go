@@ -36,12 +36,12 @@ type block struct{ data, base []byte }
 // tableBlocks reads the blocks that a table's index lists, whether its checksum is
 // right or not. It may panic on what is damaged.
 func tableBlocks(data, key []byte) []block {
-	index := tableIndex(data, key)
+	index, end := tableIndex(data, key)
 	if index == nil {
 		return nil
 	}
 	var all []block
-	for _, l := range listed(index, len(data)/leastListed) {
+	for _, l := range listed(index, len(data)/leastListed, end) {
 		if l.from > l.end || l.end > uint64(len(data)) {
 			continue
 		}
@@ -63,9 +63,9 @@ type listing struct {
 // leastListed is not more than what the index takes for a block.
 const leastListed = 16
 
-// listed are the blocks of an index, at most some. They follow on each other: where the
-// index says something else, both are listed.
-func listed(index *fb.TableIndex, most int) []listing {
+// listed are the blocks of an index, at most some. They follow on each other, from the
+// beginning of the table to end: where the index says something else, both are listed.
+func listed(index *fb.TableIndex, most int, end uint64) []listing {
 	var all []listing
 	for i := range min(index.OffsetsLength(), most) {
 		var l listing
@@ -80,16 +80,23 @@ func listed(index *fb.TableIndex, most int) []listing {
 		})
 		all = append(all, l)
 	}
-	return append(all, between(all)...)
+	return append(all, between(all, end)...)
 }
 
 // between are the blocks that stand between those before and behind them, where the
 // index says something else.
-func between(all []listing) []listing {
+func between(all []listing, end uint64) []listing {
 	var others []listing
-	for i := 1; i+1 < len(all); i++ {
-		if from, end := all[i-1].end, all[i+1].from; from != all[i].from || end != all[i].end {
-			others = append(others, listing{from, end, all[i].base})
+	for i, l := range all {
+		other := listing{0, end, l.base}
+		if i > 0 {
+			other.from = all[i-1].end
+		}
+		if i+1 < len(all) {
+			other.end = all[i+1].from
+		}
+		if other.from != l.from || other.end != l.end {
+			others = append(others, other)
 		}
 	}
 	return others
@@ -128,9 +135,9 @@ func startsBlock(c cipher.Block, b []byte) bool {
 	return shared == 0 && own > stampSize && int(own) < len(b)
 }
 
-// tableIndex finds the index of a table from its end: its length is followed by a
-// checksum and the length of that.
-func tableIndex(data, key []byte) *fb.TableIndex {
+// tableIndex finds the index of a table from its end, where its length is followed by a
+// checksum and the length of that, and says where the blocks before it end.
+func tableIndex(data, key []byte) (t *fb.TableIndex, end uint64) {
 	back := func(n int) (b []byte) {
 		if n < 0 || n > len(data) {
 			return nil
@@ -145,16 +152,16 @@ func tableIndex(data, key []byte) *fb.TableIndex {
 		return -1
 	}
 	if back(length()) == nil {
-		return nil
+		return nil, 0
 	}
 	index := back(length())
 	if len(key) > 0 {
 		index = decrypted(index, key)
 	}
 	if len(index) < 8 {
-		return nil
+		return nil, 0
 	}
-	return fb.GetRootAsTableIndex(index, 0)
+	return fb.GetRootAsTableIndex(index, 0), uint64(len(data))
 }
 
 // decrypted is what the last bytes of data, an initialization vector, and key make of
@@ -179,9 +186,13 @@ func scanEntries(data, base []byte, found func(key []byte, at uint64, envelope [
 	if len(base) > 0 {
 		bases = append(bases, base)
 	}
+	inOrder := true // an entry begins where the one before it ended
 	for at := 0; at < len(data); {
 		key, envelope, n := parseEntry(data[at:], bases)
-		if n == 0 {
+		if n > 0 && envelope == nil && hidesEntry(data[at:], n, bases, inOrder) {
+			n = 0
+		}
+		if inOrder = n > 0; !inOrder {
 			at++
 			continue
 		}
@@ -191,6 +202,20 @@ func scanEntries(data, base []byte, found func(key []byte, at uint64, envelope [
 		}
 		at += n
 	}
+}
+
+// hidesEntry reports whether another entry begins within what looks like a deleted one
+// at the beginning of b, n bytes long. No envelope says that a deleted one is right, so
+// bytes in the middle of others can look like it, up to where a real one ends. Where
+// entries follow each other in order, only one with an envelope counts against it.
+func hidesEntry(b []byte, n int, bases [][]byte, inOrder bool) bool {
+	for i := 1; i < n; i++ {
+		_, envelope, m := parseEntry(b[i:], bases)
+		if m > 0 && (envelope != nil || !inOrder && i+m == n) {
+			return true
+		}
+	}
+	return false
 }
 
 // parseEntry returns the entry at the beginning of b, and how many bytes it takes; 0
