@@ -215,7 +215,7 @@ func (t *terminal) concluded(ctx context.Context, r task.Run) error {
 	case task.Completed:
 	case task.WaitingApproval:
 		return t.standing(task.Errorf(task.KindApproval, "the task %s waits for you: %s", id, r.Reason).
-			WithHint("`skillet task show %s` shows what for; then `skillet task approve %s` and `skillet task resume %s`", id, id, id))
+			WithHint("`skillet task show %s` shows what for; then `skillet task approve %s` and `skillet task resume %s`, with the --allow that it was run with", id, id, id))
 	case task.Failed:
 		t.printAnswer(r)
 		return t.standing(unreached(r))

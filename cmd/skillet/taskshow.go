@@ -72,7 +72,7 @@ func (t *terminal) showTask(v shownTask) {
 		t.printAnswer(r)
 	}
 	if r.State == task.WaitingApproval {
-		t.note("`skillet task approve %s` or `refuse`; then `skillet task resume %s`", shortID(r.TaskID), shortID(r.TaskID))
+		t.note("`skillet task approve %s` or `refuse`; then `skillet task resume %s`, with the --allow that it was run with", shortID(r.TaskID), shortID(r.TaskID))
 	}
 }
 

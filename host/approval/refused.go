@@ -6,15 +6,18 @@ import (
 	"strings"
 	"time"
 
+	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/manifests"
 )
 
 // A Refused is a package that a person turned down: its proposal was rejected, or
-// reverted after it had been approved.
+// reverted after it had been approved. Or nobody has decided yet about one that a
+// model wrote.
 type Refused struct {
 	// ID is the proposal.
 	ID       string    `json:"proposal"`
 	Reverted bool      `json:"reverted,omitempty"`
+	Waits    bool      `json:"waits,omitempty"`
 	By       string    `json:"by,omitempty"`
 	At       time.Time `json:"at,omitzero"`
 	Notes    string    `json:"notes,omitempty"`
@@ -22,6 +25,9 @@ type Refused struct {
 
 // Words say what was decided, when and by whom.
 func (r Refused) Words() string {
+	if r.Waits {
+		return fmt.Sprintf("%s proposed exactly these bytes, and nobody has decided about that yet (proposal %s)", r.By, r.ID)
+	}
 	verb := "rejected"
 	if r.Reverted {
 		verb = "reverted"
@@ -48,7 +54,7 @@ func (r Refused) Named(ids []string) bool {
 }
 
 // Refused is the last decision about a package, by its digest, if that was against
-// it; nil otherwise.
+// it, or what of a model waits for one; nil otherwise.
 func (d *Desk) Refused(ctx context.Context, digest manifests.Digest) (*Refused, error) {
 	ps, err := d.Proposals(ctx)
 	if err != nil {
@@ -61,7 +67,13 @@ func (d *Desk) Refused(ctx context.Context, digest manifests.Digest) (*Refused, 
 		if n := len(p.Steps); n > 0 {
 			decided = p.Steps[n-1].At
 		}
-		if p.Digest != digest || !p.Type.Package() || decided.Before(at) {
+		if p.Digest != digest || !p.Type.Package() {
+			continue
+		}
+		if undecided := p.Status == StatusPending || p.Status == StatusQuarantined; undecided && p.Origin == string(registry.OriginGenerated) {
+			return &Refused{ID: p.ID, Waits: true, By: p.ProposedBy, At: p.CreatedAt}, nil
+		}
+		if decided.Before(at) {
 			continue
 		}
 		switch {

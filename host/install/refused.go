@@ -3,6 +3,7 @@ package install
 import (
 	"context"
 
+	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/policies"
 )
@@ -11,7 +12,7 @@ import (
 // that, whatever the package asks for.
 func (i *Installer) refused(ctx context.Context, p *Plan) error {
 	r, err := i.desk.Refused(ctx, p.Digest)
-	if err != nil || r == nil || p.Installed {
+	if err != nil || r == nil || p.Installed || r.Waits && p.Origin == registry.OriginGenerated { // which it joins
 		return err
 	}
 	p.Refused, p.named, p.Carried = r, r.Named(p.request.Despite), false
@@ -35,6 +36,9 @@ func (p Plan) turnedDown() error {
 	if p.Refused == nil || p.named {
 		return nil
 	}
-	return task.Errorf(task.KindDenied, "install %s@%s: %s", p.Skill, p.Version, p.Refused.Words()).
-		WithHint("`skillet approvals show %s` shows it; to install it all the same, add --despite %s", p.Refused.ID, p.Refused.ID)
+	e := task.Errorf(task.KindDenied, "install %s@%s: %s", p.Skill, p.Version, p.Refused.Words())
+	if p.Refused.Waits {
+		return e.WithHint("look at it with `skillet approvals show %s`, then `skillet approvals approve %s` or `reject`; or add --despite %s", p.Refused.ID, p.Refused.ID, p.Refused.ID)
+	}
+	return e.WithHint("`skillet approvals show %s` shows it; to install it all the same, add --despite %s", p.Refused.ID, p.Refused.ID)
 }
