@@ -7,6 +7,7 @@
 package install
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -295,8 +296,8 @@ func (i *Installer) Accept(ctx context.Context, h approval.Human, p Plan) (Outco
 	if p.Installed {
 		return i.grantMissing(ctx, h, p)
 	}
-	if err := p.turnedDown(); err != nil {
-		return Outcome{}, err
+	if err := p.turnedDown(); err != nil { // what is worse, such as a revocation, is said before that
+		return Outcome{}, cmp.Or(i.assess(ctx, &p), err)
 	}
 	out, err := i.install(ctx, p, h, func(ctx context.Context) ([]ledger.Change, error) { return i.grants(ctx, h, p, p.Asks) })
 	if !errors.Is(err, errSame) {

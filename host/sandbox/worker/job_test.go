@@ -47,9 +47,19 @@ func smallJob() Job {
 	return Job{Argument: jobMode, MemoryBytes: 256 << 20, Time: 30 * time.Second, OutputBytes: 100 << 10}
 }
 
+// needsItsMemory skips a test of jobs where the race detector takes more memory than
+// they may have.
+func needsItsMemory(t *testing.T) {
+	t.Helper()
+	if underRace {
+		t.Skip("the race detector takes more memory than a job may have")
+	}
+}
+
 func noAnswer(q []byte) ([]byte, error) { return nil, fmt.Errorf("asked for %q", q) }
 
 func TestDo(t *testing.T) {
+	needsItsMemory(t)
 	t.Parallel()
 	p := newPool(t, Settings{})
 	if got, err := p.Do(t.Context(), smallJob(), []byte("echo\nhello"), noAnswer); string(got) != "hello" || err != nil {
@@ -72,6 +82,7 @@ func TestDo(t *testing.T) {
 
 // A job is behind the walls of every worker, and its own time and memory bound it.
 func TestDoIsConfined(t *testing.T) {
+	needsItsMemory(t)
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, []byte("secret"), 0o666); err != nil {
