@@ -169,8 +169,11 @@ func (t *terminal) memoryReindex() *cli.Command {
 
 // noteWaiting says that not all memories are found by what they mean.
 func (t *terminal) noteWaiting(ctx context.Context, m *memory.Memory) error {
+	if t.json {
+		return nil
+	}
 	s, err := m.Stats(ctx)
-	if err == nil && s.Waiting > 0 && !t.json {
+	if err == nil && s.Waiting > 0 {
 		t.note("%d of %s have no embedding of %s yet, and are found by their words only; `skillet memory reindex` makes them",
 			s.Waiting, count(s.Records, "memory record"), plain(s.Embedder))
 	}

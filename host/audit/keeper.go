@@ -144,7 +144,7 @@ func follows(ring *checkpoint.Ring, known secret.Known) error {
 	return nil
 }
 
-// pin has the home be known by its keys from now on. found says that the key was
+// pin records that the home is known by its keys. found says that the key was
 // there before.
 func (k *Keeper) pin(ctx context.Context, ring *checkpoint.Ring, log string, signed uint64, found bool) error {
 	if err := k.key.Pin(ctx, ring.Current().String(), log, signed, found); err != nil {
@@ -164,7 +164,7 @@ func (k *Keeper) Signed(ctx context.Context, log string) (uint64, error) {
 	return k.known.Signed(log), nil
 }
 
-// Remember has the home be known by a part of its log that is signed up to entry
+// Remember records that the home is known by a part of its log that is signed up to entry
 // n; 0 forgets about that part.
 func (k *Keeper) Remember(ctx context.Context, log string, n uint64) error {
 	k.mu.Lock()
@@ -287,7 +287,7 @@ func (k *Keeper) change(ctx context.Context, fn func(*checkpoint.Ring) (*checkpo
 	return ring, nil
 }
 
-// write keeps new keys, and has the home be known by them.
+// write keeps new keys, and records that the home is known by them.
 func (k *Keeper) write(ctx context.Context, ring *checkpoint.Ring, found bool) (*checkpoint.Ring, error) {
 	b, err := json.Marshal(ring)
 	if err != nil {

@@ -335,7 +335,7 @@ func (a *Anchors) readMarker() (words, anchor []byte, err error) {
 	return b, nil, nil
 }
 
-// keep has the home be known by next from now on. What is kept already is not
+// keep records next as what the home is known by. What is kept already is not
 // written again.
 func (a *Anchors) keep(ctx context.Context, next Anchor) error {
 	a.mu.Lock()

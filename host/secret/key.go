@@ -234,7 +234,7 @@ func (k *Key) createFile(id *age.X25519Identity) (*age.X25519Identity, error) {
 	return k.fromFile()
 }
 
-// Pin has the home be known by its identity and an audit key from now on, and by
+// Pin records that the home is known by its identity and an audit key, and by
 // the number of an entry up to which a part of the log is signed; no log leaves
 // that as it is. found says that the key was there before. It writes nothing that
 // is written already.
