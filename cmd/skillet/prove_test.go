@@ -179,6 +179,7 @@ func TestKilledCommandsLeaveNothingHalfDone(t *testing.T) {
 	p := newPerson(t)
 	p.pack("kept", "kept", "1.0.0", `"kv":{"reason":"r"}`)
 	p.pack("new", "new", "1.0.0", `"kv":{"reason":"r"}`)
+	p.pack("fresh", "fresh", "1.0.0", `"kv":{"reason":"r"}`) // not "new": what a model proposed is decided, not installed
 	p.must(0, "install", "./kept", "--yes")
 	p.pack("back", "back", "1.0.0", `"kv":{"reason":"r"}`)
 	p.must(0, "install", "./back", "--yes")
@@ -200,7 +201,7 @@ func TestKilledCommandsLeaveNothingHalfDone(t *testing.T) {
 		name string
 		args []string
 	}{
-		{"install", []string{"install", "./new", "--yes"}},
+		{"install", []string{"install", "./fresh", "--yes"}},
 		{"run", []string{"run", "kept", "--input", "x"}},
 		{"approve", []string{"approvals", "approve", id, "--yes"}},
 		{"remove", []string{"remove", "kept", "--yes"}},
