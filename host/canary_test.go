@@ -10,6 +10,7 @@ import (
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/install"
+	"github.com/skillet-run/skillet/host/invoke"
 	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/runner"
@@ -50,17 +51,25 @@ func planned(t *testing.T, h *host.Host, p *bundle.Package) install.Plan {
 	return plan
 }
 
+// find finds an installed skill as a call does.
+func find(t *testing.T, h *host.Host, ref manifests.Ref) (invoke.Target, error) {
+	t.Helper()
+	return h.Invoke().Find(t.Context(), invoke.Address{Ref: ref}, nil)
+}
+
 // called calls the skill n times, as any caller does who names no version.
 func called(t *testing.T, h *host.Host, n int) (versions map[string]int) {
 	t.Helper()
 	versions = map[string]int{}
 	for range n {
-		target, _, err := h.Target(t.Context(), manifests.Ref{Name: "worker"})
+		target, err := find(t, h, manifests.Ref{Name: "worker"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		versions[target.Package.Manifest().Version]++
-		h.Runner.Run(t.Context(), runner.Call{Target: target, Caller: "human:ada"})
+		versions[target.Manifest().Version]++
+		if _, err := h.Invoke().Invoke(t.Context(), invoke.Invocation{Target: target, By: ada}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return versions
 }
@@ -125,9 +134,9 @@ func onTrial(t *testing.T, h *host.Host, s registry.Skill, got map[string]int, w
 		t.Errorf("got %+v, %v", report, err)
 	}
 	for version, runs := range map[string]string{"1.0.0": "worker@1.0.0", "1.1.0": "worker@1.1.0"} { // named, they are no part of the trial
-		target, _, err := h.Target(t.Context(), manifests.Ref{Name: "worker", Version: version})
-		if err != nil || target.Label != runs || target.Trial != nil {
-			t.Errorf("%s: %+v, %v", version, target.Label, err)
+		target, err := find(t, h, manifests.Ref{Name: "worker", Version: version})
+		if err != nil || target.Label() != runs || target.Bare().Trial != nil {
+			t.Errorf("%s: %+v, %v", version, target.Label(), err)
 		}
 	}
 }
@@ -159,7 +168,7 @@ func TestDisabledSkillIsNoTarget(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, version := range []string{"", "1.0.0"} {
-		_, _, err := h.Target(t.Context(), manifests.Ref{Name: "worker", Version: version})
+		_, err := find(t, h, manifests.Ref{Name: "worker", Version: version})
 		if e := task.AsError(err); e == nil || e.Kind != task.KindDenied || !strings.Contains(e.Hint, "skillet enable worker") {
 			t.Errorf("%q: %+v", version, e)
 		}

@@ -13,10 +13,11 @@ import (
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/invoke"
 	"github.com/skillet-run/skillet/host/journal"
-	"github.com/skillet-run/skillet/host/runner"
 	"github.com/skillet-run/skillet/host/secret"
 	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/manifests"
 )
 
 // A ring is a keyring of a test.
@@ -86,7 +87,15 @@ func lived(t *testing.T, home string, k secret.Keyring) {
 
 func call(t *testing.T, h *host.Host) task.Result {
 	t.Helper()
-	return h.Call(t.Context(), nil, runner.Call{Target: target(t, h, "one"), Tool: "run", Caller: "human:ada"})
+	target, err := find(t, h, manifests.Ref{Name: "one"})
+	if err != nil {
+		return task.Result{Error: host.Explain(err)}
+	}
+	a, err := h.Invoke().Invoke(t.Context(), invoke.Invocation{Target: target, By: ada})
+	if err != nil {
+		return task.Result{Error: host.Explain(err)}
+	}
+	return a.Result
 }
 
 // refused checks that nothing can be decided or run in a home, and that whoever

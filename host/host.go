@@ -23,6 +23,7 @@ import (
 	"github.com/skillet-run/skillet/host/history"
 	"github.com/skillet-run/skillet/host/hostfn"
 	"github.com/skillet-run/skillet/host/install"
+	"github.com/skillet-run/skillet/host/invoke"
 	"github.com/skillet-run/skillet/host/journal"
 	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/llm/skillmodel"
@@ -111,7 +112,8 @@ type Host struct {
 	Recordings *recording.Shelf
 	Replays    *replay.Replayer
 
-	recent   recent
+	skills   *invoke.Skills
+	invoke   *invoke.Service
 	memory   memories
 	plugged  plugged
 	models   routed
@@ -331,15 +333,17 @@ func (h *Host) wire() {
 	h.wireTrust(kv)
 	h.wireSources()
 	h.Desk = approval.NewDesk(h.Ledger, kv, h.Policies, approval.Settings{Home: h.Home, Expiry: days(s.ProposalExpiryDays)})
+	h.wireSkills()
 	h.Runner = runner.New(h.Log.Named("run"), kv, h.sandbox, h.Policies, h.Secrets, notifier(h.notifier), h.Calls, runner.Settings{
 		Home: h.Home, Own: ownFiles(s),
 		Ceilings:    h.callCeilings(),
 		HTTPTimeout: seconds(s.HTTPTimeoutSeconds), HTTPBytes: int64(s.HTTPMaxMB) << 20,
-		Workers: h.apart, Sessions: h.sessions, Skills: installed{h}, Unrevoked: h.unrevoked, Scripts: h.scripts, Trials: trials{h}, Rates: rates(s),
+		Workers: h.apart, Sessions: h.sessions, Skills: h.skills, Unrevoked: h.skills.Unrevoked, Scripts: h.scripts, Trials: trials{h}, Rates: rates(s),
 		Ready:  h.ready,
 		Models: skillmodel.New(languageModels{h}), Asks: languageModels{h}.ready,
 	})
 	h.wireRecordings(s)
+	h.wireInvoke()
 	h.Tester = casetest.New(h.Runner)
 	h.wireApprovals(kv)
 	h.Installer = install.New(h.Ledger, h.Registry, h.Desk, h.Trust, h.Policies, h.Runner, h.Tester, h.Home)

@@ -142,7 +142,7 @@ func (h *Host) pluginSpec(ctx context.Context, s registry.Skill) (plugins.Spec, 
 	if err != nil {
 		return plugins.Spec{}, err
 	}
-	may := func(r capability.Request) bool { return h.mayPlugin(approval.Principal(s), granted.Set(), r) }
+	may := func(r capability.Request) bool { return h.mayPlugin(approval.SkillPrincipal(s), granted.Set(), r) }
 	if !may(capability.Request{Action: capability.Native}) {
 		return plugins.Spec{}, task.Errorf(task.KindDenied, "%s may not run: it is a program, and was not granted %s", s.Ref(), capability.Native).
 			WithHint("skillet permission grant %s %s", s.Name, capability.Native)

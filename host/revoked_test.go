@@ -2,10 +2,12 @@ package host_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"encoding/json"
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,6 +16,7 @@ import (
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/install"
+	"github.com/skillet-run/skillet/host/invoke"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/runner"
 	"github.com/skillet-run/skillet/host/sandbox/wasmbin/wasmtest"
@@ -162,10 +165,11 @@ func TestRevokedIsRefusedWhoeverAsks(t *testing.T) {
 	defer h.Close(t.Context())
 	m := wasmtest.New()
 	m.ExportFunc("run", m.Func(wasmtest.Sig("", "i32"), "", wasmtest.I32Const(0)))
-	p, err := bundle.FromFiles(map[string][]byte{
+	files := map[string][]byte{
 		"skill.json": []byte(`{"name":"worker","version":"1.0.0","description":"works","type":"code_inline","command":"main.wasm","tools":[{"name":"run","description":"runs"}]}`),
 		"main.wasm":  m.Bytes(),
-	})
+	}
+	p, err := bundle.FromFiles(files)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,8 +216,16 @@ func TestRevokedIsRefusedWhoeverAsks(t *testing.T) {
 	refused("a proposal of before", err)
 	_, err = h.Installer.Accept(t.Context(), by, plan)
 	refused("a plan of before", err)
-	_, err = h.Uninstalled(t.Context(), "./worker", &source.Fetched{Package: p, Kind: source.KindDirectory})
+	dir := t.TempDir()
+	for name, b := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err = h.Invoke().Find(t.Context(), invoke.Address{Path: dir}, nil)
 	refused("a path", err)
+	made, err := h.Invoke().Invoke(t.Context(), invoke.Invocation{Target: h.Invoke().Local("worker", "", p), By: by})
+	refused("a call of a package just built", cmp.Or(err, error(made.Error)))
 	for _, origin := range []registry.Origin{registry.OriginPath, registry.OriginUser} {
 		r := h.Runner.Run(t.Context(), runner.Call{Target: runner.Target{Label: "worker", Package: p, Origin: origin}, Caller: "agent:general"})
 		if r.OK {

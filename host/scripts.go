@@ -201,7 +201,7 @@ func (s *Scripts) moduleOf(ctx context.Context, caller runner.Target, name strin
 
 // provider is the installed package that provides an interpreter to a caller.
 func (s *Scripts) provider(ctx context.Context, caller runner.Target, name string) (*bundle.Package, error) {
-	t, _, err := installed{s.h}.reached(ctx, caller, manifests.Ref{Name: name})
+	t, err := s.h.skills.Reached(ctx, caller, manifests.Ref{Name: name})
 	if err == nil {
 		return t.Package, nil
 	}

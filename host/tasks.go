@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/hostfn"
 	"github.com/skillet-run/skillet/host/install"
+	"github.com/skillet-run/skillet/host/invoke"
 	"github.com/skillet-run/skillet/host/llm/budget"
 	"github.com/skillet-run/skillet/host/llm/skillmodel"
 	"github.com/skillet-run/skillet/host/orchestrator"
@@ -203,9 +203,6 @@ func chosen(all []orchestrator.Tool, names []string) ([]orchestrator.Tool, error
 	return some, nil
 }
 
-// agentCaller begins the name of a caller that is an agent.
-const agentCaller = "agent:"
-
 // Call implements [orchestrator.Tools].
 func (b toolbox) Call(ctx context.Context, c task.ToolCall, pays *budget.Lease, begins func() error) task.Result {
 	began := time.Now()
@@ -223,31 +220,25 @@ func (b toolbox) Call(ctx context.Context, c task.ToolCall, pays *budget.Lease, 
 }
 
 func (b toolbox) call(ctx context.Context, c task.ToolCall, pays *budget.Lease, begins func() error) (task.Result, error) {
-	if !strings.HasPrefix(c.Caller, agentCaller) {
+	by, ok := approval.ParseAgent(c.Caller)
+	if !ok {
 		return task.Result{}, task.Errorf(task.KindDenied, "a task's calls are made by agents, and %q is none", c.Caller)
 	}
-	if err := b.h.CatchUp(ctx); err != nil {
-		return task.Result{}, err
-	}
-	target, s, err := b.h.Target(ctx, manifests.Ref{Name: c.Skill})
+	target, err := b.h.invoke.Find(ctx, invoke.Address{Ref: manifests.Ref{Name: c.Skill}, Tool: c.Tool}, nil)
 	if err != nil {
 		return task.Result{}, err
 	}
-	call := runner.Call{
-		Target: target, Tool: c.Tool, Input: c.Args, Caller: c.Caller, Bounds: bounds(c), Begins: begins,
-		Allow:  b.h.tasks.allows(c.Task, target.Package.Manifest()),
+	in := invoke.Invocation{
+		Target: target, By: by, Input: c.Args, Bounds: bounds(c), Begins: begins,
+		Allow:  b.h.tasks.allows(c.Task, target.Manifest()),
 		Limits: runner.Limits{Wall: time.Duration(c.TimeoutMS) * time.Millisecond},
 	}
 	if len(c.Roots) > 0 {
-		call.Workspace = c.Roots[0]
+		in.Workspace = c.Roots[0]
 	}
-	if call.Target.Granted, err = b.h.Desk.Spend(ctx, s, approval.Use{Input: c.Args}); err != nil {
-		return task.Result{}, err
-	}
-	ctx = skillmodel.With(ctx, skillmodel.Caller{
-		Lease: pays, Task: c.Task, Step: c.Step, Agent: strings.TrimPrefix(c.Caller, agentCaller), Private: true,
-	})
-	return b.h.Call(ctx, &s, call), nil
+	ctx = skillmodel.With(ctx, skillmodel.Caller{Lease: pays, Task: c.Task, Step: c.Step, Agent: by.Name(), Private: true})
+	a, err := b.h.invoke.Invoke(ctx, in)
+	return a.Result, err
 }
 
 // bounds are what a task's call keeps to whatever was granted.
@@ -392,7 +383,7 @@ func (i inbox) Propose(ctx context.Context, taskID string, s agent.Skill) (strin
 		return "", err
 	}
 	plan, err := i.h.Installer.Plan(ctx, install.Request{
-		Package: p, Source: "task:" + taskID, Origin: registry.OriginGenerated, ProposedBy: agentCaller + r.Agent, Rationale: s.Rationale,
+		Package: p, Source: "task:" + taskID, Origin: registry.OriginGenerated, ProposedBy: approval.NewAgent(r.Agent).Actor(), Rationale: s.Rationale,
 	})
 	if err != nil {
 		return "", err

@@ -9,8 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/registry"
-	"github.com/skillet-run/skillet/host/runner"
+	"github.com/skillet-run/skillet/host/invoke"
 	"github.com/skillet-run/skillet/host/task"
 )
 
@@ -100,13 +99,13 @@ func (t *terminal) bench(ctx context.Context, c *cli.Context, h *host.Host) erro
 	if !c.Args().Present() {
 		return task.Errorf(task.KindUsage, "bench takes a skill or a path").WithHint("`skillet help bench` shows examples")
 	}
-	call, installed, err := t.call(ctx, c, h)
+	call, err := t.invocation(ctx, c, h)
 	if err != nil {
 		return err
 	}
 	call.NoCache = true
-	b := bencher{h: h, installed: installed, call: call, c: c}
-	done := t.waiting("calling %s", call.Target.Label)
+	b := bencher{h: h, call: call, c: c}
+	done := t.waiting("calling %s", call.Target.Label())
 	out, err := b.run(ctx)
 	done()
 	if err != nil {
@@ -117,11 +116,10 @@ func (t *terminal) bench(ctx context.Context, c *cli.Context, h *host.Host) erro
 
 // A bencher makes calls.
 type bencher struct {
-	h         *host.Host
-	installed *registry.Skill
-	call      runner.Call
-	c         *cli.Context
-	out       benched
+	h    *host.Host
+	call invoke.Invocation
+	c    *cli.Context
+	out  benched
 }
 
 // run makes the first call, those with an instance made anew, and those with one
@@ -164,13 +162,11 @@ func (b *bencher) repeat(ctx context.Context, calls int, limit time.Duration, fr
 func (b *bencher) once(ctx context.Context, fresh bool) (task.Result, error) {
 	call := b.call
 	call.Fresh = fresh
-	if b.installed != nil {
-		var err error
-		if call.Target.Granted, err = b.h.Desk.Spend(ctx, *b.installed, use(b.c, call.Input)); err != nil {
-			return task.Result{}, err
-		}
+	a, err := b.h.Invoke().Invoke(ctx, call)
+	r := a.Result
+	if err != nil {
+		return r, err
 	}
-	r := b.h.Call(ctx, b.installed, call)
 	if !r.OK {
 		return r, r.Error
 	}

@@ -3,10 +3,7 @@ package main
 import (
 	"context"
 	"iter"
-	"regexp"
 	"runtime"
-	"strings"
-	"sync"
 
 	"github.com/skillet-run/skillet/host"
 	sources "github.com/skillet-run/skillet/host/source"
@@ -113,29 +110,3 @@ func (t *terminal) fetch(ctx context.Context, h *host.Host, text string, plain b
 	defer progress.show(0)()
 	return fetchFrom(ctx, h, text, sources.Options{PlainHTTP: plain, Progress: progress.of(0)})
 }
-
-// isSource reports whether the target of a run is to be fetched, and takes the
-// tool off its end: what follows the last colon that is not part of the address.
-func isSource(arg string) (text, tool string, ok bool) {
-	if !strings.Contains(arg, "://") && !strings.HasPrefix(arg, "oci-layout:") {
-		return arg, "", false
-	}
-	for _, form := range sourceForms() {
-		if m := form.FindStringSubmatch(arg); m != nil {
-			return m[1], m[2], true
-		}
-	}
-	return arg, "", true
-}
-
-const toolForm = `:([A-Za-z_][A-Za-z0-9_]*)$`
-
-// sourceForms are addresses with a tool behind them.
-var sourceForms = sync.OnceValue(func() []*regexp.Regexp {
-	return []*regexp.Regexp{
-		regexp.MustCompile(`^((?:oci://|oci-layout:|https?://).*[@#]sha256:[0-9a-f]{64})` + toolForm),
-		regexp.MustCompile(`^((?:oci://|oci-layout:).*:[A-Za-z0-9_][A-Za-z0-9._-]*)` + toolForm),
-		regexp.MustCompile(`^(https?://.*\.skill)` + toolForm),
-		regexp.MustCompile(`^(git\+[a-z]+://[^#]*#[^:]*:[^:]*)` + toolForm),
-	}
-})

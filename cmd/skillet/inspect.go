@@ -78,15 +78,15 @@ func (t *terminal) inspectable(ctx context.Context, h *host.Host, arg string) (i
 	if err != nil {
 		return inspected{}, nil, err
 	}
-	path, wasm, err := g.Package.Module()
+	path, wasm, err := g.Package().Module()
 	if err != nil {
 		return inspected{}, nil, task.Wrap(task.KindUsage, err).WithHint("it has no module to inspect; `skillet info` shows what it is")
 	}
-	out := inspected{Skill: g.Package.Manifest().Name + "@" + g.Package.Manifest().Version, Path: path}
-	for _, tool := range g.Package.Manifest().Tools {
+	out := inspected{Skill: g.Package().Manifest().Name + "@" + g.Package().Manifest().Version, Path: path}
+	for _, tool := range g.Package().Manifest().Tools {
 		out.Tools = append(out.Tools, tool.Name)
 	}
-	out.Asks, err = asksHere(g.Package.Manifest())
+	out.Asks, err = asksHere(g.Package().Manifest())
 	return out, wasm, err
 }
 

@@ -3,9 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,7 +21,6 @@ import (
 	"github.com/skillet-run/skillet/host/review"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
-	"github.com/skillet-run/skillet/manifests/bundle"
 )
 
 func (t *terminal) installCommand() *cli.Command {
@@ -200,29 +197,6 @@ func (t *terminal) installOne(ctx context.Context, h *host.Host, b *batch, next 
 		t.showOutcome(plan, out)
 	}
 	return installed{Outcome: out}, err
-}
-
-// openPackage reads a package from a directory or a .skill file.
-func openPackage(path string) (*bundle.Package, error) {
-	switch {
-	case strings.Contains(path, "://"):
-		return nil, task.Errorf(task.KindUsage, "%s is an address, and packages are read from files", path).
-			WithHint("download it first, then name the file")
-	case !exists(path):
-		return nil, task.Errorf(task.KindNotFound, "open package %s: %w", path, fs.ErrNotExist).
-			WithHint("name a directory with a skill.json, or a .skill file")
-	case filepath.Ext(path) == ".wasm":
-		return nil, task.Errorf(task.KindUsage, "open package %s: it is a module, not a package", path).
-			WithHint("write a skill.json beside it and install the directory; `skillet run %s` runs it as it is", path)
-	}
-	p, err := bundle.Open(path)
-	switch {
-	case errors.Is(err, bundle.ErrDamaged):
-		return nil, task.Wrap(task.KindVerification, err).WithHint("it is no package, or one that was damaged on its way: get it again")
-	case errors.Is(err, bundle.ErrNoModule):
-		return nil, task.Wrap(task.KindUsage, err).WithHint("build the module first, where \"command\" says it is: `skillet build DIR`")
-	}
-	return p, err
 }
 
 // plan plans the installation of a package; as says how it is wanted.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/invoke"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/runner"
 	"github.com/skillet-run/skillet/host/task"
@@ -199,8 +200,8 @@ func (a *about) fill(ctx context.Context, h *host.Host, s registry.Skill) (err e
 
 // look finds a package by reference, or by path.
 func (t *terminal) look(ctx context.Context, h *host.Host, arg string) (*bundle.Package, *registry.Skill, error) {
-	if path, _, ok := asPath(arg); ok {
-		target, err := t.pathTarget(ctx, h, path)
+	if at, err := invoke.ParseAddress(arg); err == nil && at.Path != "" {
+		target, err := h.Invoke().Look(ctx, at.Path)
 		return target.Package, nil, err
 	}
 	s, err := t.lookup(ctx, h, arg)

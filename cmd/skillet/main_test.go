@@ -29,7 +29,6 @@ import (
 
 	"github.com/skillet-run/skillet/host/sandbox/wasmbin/wasmtest"
 	"github.com/skillet-run/skillet/host/secret"
-	"github.com/skillet-run/skillet/manifests"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden parts of the scripts")
@@ -653,22 +652,6 @@ func wordsOf(line []string) []string {
 	words := slices.DeleteFunc(slices.Clone(line), func(s string) bool { return s == "--" })
 	slices.Sort(words)
 	return words
-}
-
-// What looks like a path is one; the rest is a reference. Nothing is lost.
-func FuzzAsPath(f *testing.F) {
-	for _, s := range []string{"text", "text:statistics", "./text:statistics", "a.wasm:x", "x.skill", "C:\\x:y", ":", "..", "a:b/c", "text@1.0.0:x"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, arg string) {
-		path, tool, ok := asPath(arg)
-		if path != arg && path+":"+tool != arg {
-			t.Errorf("%q was split into %q and %q", arg, path, tool)
-		}
-		if _, err := manifests.ParseRef(arg); err == nil && ok {
-			t.Errorf("%q is a reference, and was taken for a path", arg)
-		}
-	})
 }
 
 func FuzzEscaped(f *testing.F) {

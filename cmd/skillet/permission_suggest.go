@@ -13,11 +13,9 @@ import (
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/journal"
-	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/runner"
 	"github.com/skillet-run/skillet/host/suggest"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/policies/capability"
 )
 
@@ -262,7 +260,7 @@ func (t *terminal) applySuggestions(ctx context.Context, c *cli.Context, h *host
 			return err
 		}
 	}
-	if err := h.Ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) { return narrowing(ctx, h, t.person(), all) }); err != nil {
+	if err := h.Desk.Narrow(ctx, t.person(), narrowings(all)); err != nil {
 		return err
 	}
 	for i := range all {
@@ -271,69 +269,17 @@ func (t *terminal) applySuggestions(ctx context.Context, c *cli.Context, h *host
 	return nil
 }
 
-// narrowing is the decision that does what is proposed, if the grants are still
-// what they were.
-func narrowing(ctx context.Context, h *host.Host, by approval.Human, all []suggestion) (ledger.Decision, error) {
-	d := ledger.Decision{Kind: "narrow", Actor: by.Actor()}
-	var refs, notes []string
+// narrowings are what is proposed of all grants that would end.
+func narrowings(all []suggestion) []approval.Narrowing {
+	var ns []approval.Narrowing
 	for _, s := range all {
-		if !s.changes() {
-			continue
-		}
-		now, err := h.Desk.Grants(ctx, s.skill.Digest)
-		if err != nil {
-			return d, err
-		}
-		changes, err := s.decide(by, now)
-		if err != nil {
-			return d, err
-		}
-		d.Changes = append(d.Changes, changes...)
-		refs, notes = append(refs, s.Skill), append(notes, s.note())
-	}
-	d.Subject, d.Note = strings.Join(refs, ", "), strings.Join(notes, "; ")
-	return d, nil
-}
-
-// decide are the changes for one skill, whose grants are now these.
-func (s suggestion) decide(by approval.Human, now []approval.Grant) ([]ledger.Change, error) {
-	var changes []ledger.Change
-	for i, a := range s.Grants {
-		if !a.ends() {
-			continue
-		}
-		g := s.given[i]
-		if !slices.ContainsFunc(now, func(o approval.Grant) bool { return o.ID == g.ID }) {
-			return nil, task.Errorf(task.KindConflict, "the grants of %s changed meanwhile", s.Skill).WithHint("look at the proposal again")
-		}
-		revoked, err := approval.Revoked(g)
-		if err != nil {
-			return nil, err
-		}
-		changes = append(changes, revoked)
-		for _, c := range a.To {
-			g.Capability = c
-			given, err := by.Regrant(g)
-			if err != nil {
-				return nil, err
+		for i, a := range s.Grants {
+			if a.ends() {
+				ns = append(ns, approval.Narrowing{Skill: s.Skill, Grant: s.given[i], To: a.To})
 			}
-			changes = append(changes, given)
 		}
 	}
-	return changes, nil
-}
-
-func (s suggestion) note() string {
-	var parts []string
-	for _, a := range s.Grants {
-		switch a.Verdict {
-		case suggest.Narrow:
-			parts = append(parts, a.Capability.String()+" to "+strings.Join(capability.NewSet(a.To...).Strings(), ", "))
-		case suggest.Revoke:
-			parts = append(parts, "without "+a.Capability.String())
-		}
-	}
-	return strings.Join(parts, "; ")
+	return ns
 }
 
 func (t *terminal) showSuggestions(print printer, all []suggestion) {

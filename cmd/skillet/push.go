@@ -120,7 +120,7 @@ func packageOf(ctx context.Context, h *host.Host, text string) (*bundle.Package,
 		if err := toolchain.Current(text); err != nil {
 			return nil, err
 		}
-		return openPackage(text)
+		return sources.Open(text)
 	}
 	ref, err := manifests.ParseRef(text)
 	if err != nil || ref.Tool != "" {

@@ -8,10 +8,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
+	"github.com/skillet-run/skillet/host/invoke"
 	"github.com/skillet-run/skillet/host/prompt"
-	"github.com/skillet-run/skillet/host/runner"
 	"github.com/skillet-run/skillet/host/task"
-	"github.com/skillet-run/skillet/manifests"
 )
 
 // rendered is what --json prints of a prompt.
@@ -28,19 +27,14 @@ type rendered struct {
 // meantForCode are the flags of run that have no meaning for a prompt.
 var meantForCode = []string{"timeout", "max-memory-mb", "max-fuel", "config", "record", "no-cache"}
 
-// renderable refuses what cannot be done with a skill of this kind, before any
+// renderable refuses flags that have no meaning for a skill of this kind, before any
 // grant is spent on it.
-func (t *terminal) renderable(ctx context.Context, c *cli.Context, h *host.Host, g goal) error {
-	code := runsCode(g.Package.Manifest(), g.tool)
+func renderable(c *cli.Context, target invoke.Target) error {
 	switch {
-	case code && c.Bool("render"):
-		return task.Errorf(task.KindUsage, "%s runs code, and --render prints prompts", g.Label).WithHint("leave --render out to run it")
-	case code:
+	case !target.IsPrompt() && c.Bool("render"):
+		return task.Errorf(task.KindUsage, "%s runs code, and --render prints prompts", target.Label()).WithHint("leave --render out to run it")
+	case !target.IsPrompt():
 		return nil
-	case !c.Bool("render"):
-		if err := h.Runner.Asks(ctx, g.Label); err != nil {
-			return err
-		}
 	}
 	if i := slices.IndexFunc(meantForCode, c.IsSet); i >= 0 {
 		return task.Errorf(task.KindUsage, "--%s has no meaning for a prompt, which is not run", meantForCode[i]).WithHint("leave it out")
@@ -48,16 +42,12 @@ func (t *terminal) renderable(ctx context.Context, c *cli.Context, h *host.Host,
 	return nil
 }
 
-// runsCode reports whether a tool of a skill is code, and no prompt: all of a skill
-// that runs code, and the scripts of a folder.
-func runsCode(m *manifests.Manifest, tool string) bool {
-	_, script := m.Script(tool)
-	return !m.Type.IsPrompt() || script
-}
-
 // render prints a prompt.
-func (t *terminal) render(ctx context.Context, h *host.Host, call runner.Call) error {
-	p, res := h.Runner.Render(ctx, call)
+func (t *terminal) render(ctx context.Context, h *host.Host, in invoke.Invocation) error {
+	p, res, err := h.Invoke().Render(ctx, in)
+	if err != nil {
+		return err
+	}
 	if !res.OK {
 		res.Error = explain(res.Error)
 	}
@@ -124,15 +114,4 @@ func (t *terminal) leftOut(c *prompt.Context, why prompt.Reason, n int) string {
 		names = append(names, "...")
 	}
 	return strings.Join(names, ", ")
-}
-
-// callable is the tool that a call means, a prompt among them.
-func callable(m *manifests.Manifest, name string) (manifests.Tool, bool) {
-	if p, ok := m.PromptTool(); ok && (name == "" || name == p.Name) {
-		return p, true
-	}
-	if name != "" {
-		return m.Tool(name)
-	}
-	return m.DefaultTool()
 }

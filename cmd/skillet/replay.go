@@ -15,8 +15,8 @@ import (
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/install"
+	"github.com/skillet-run/skillet/host/invoke"
 	"github.com/skillet-run/skillet/host/recording"
-	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/replay"
 	"github.com/skillet-run/skillet/host/runner"
 	"github.com/skillet-run/skillet/host/task"
@@ -108,10 +108,10 @@ func (t *terminal) replayed(ctx context.Context, c *cli.Context, h *host.Host, r
 // otherTarget is what --with names.
 func (t *terminal) otherTarget(ctx context.Context, h *host.Host, arg string) (runner.Target, error) {
 	g, err := t.target(ctx, h, arg)
-	if err == nil && g.tool != "" {
+	if err == nil && g.Tool() != "" {
 		err = task.Errorf(task.KindUsage, "%s names a tool", arg).WithHint("leave it out: the recording says which tool")
 	}
-	return g.Target, err
+	return g.Bare(), err
 }
 
 // recordedTarget finds the package that a recording was made of: the installed
@@ -124,7 +124,7 @@ func (t *terminal) recordedTarget(ctx context.Context, h *host.Host, rec *record
 	}
 	if rec.Path != "" {
 		for _, path := range []string{rec.Path, filepath.Join(filepath.Dir(file), rec.Path)} {
-			if target, err := t.pathTarget(ctx, h, path); err == nil && target.Package.Digest() == rec.Digest {
+			if target, err := h.Invoke().Look(ctx, path); err == nil && target.Package.Digest() == rec.Digest {
 				return target, nil
 			}
 		}
@@ -226,7 +226,7 @@ func showShadow(say func(string, ...any), s *replay.Shadow, full bool) {
 
 // runRecorded makes a call and writes its recording. With an error there is no
 // recording; the result has no run then when no call was made either.
-func (t *terminal) runRecorded(ctx context.Context, h *host.Host, installed *registry.Skill, call runner.Call, path string) (task.Result, error) {
+func (t *terminal) runRecorded(ctx context.Context, h *host.Host, in invoke.Invocation, path string) (task.Result, error) {
 	if path == "" {
 		return task.Result{}, task.Errorf(task.KindUsage, "--record is empty").WithHint("name a file: --record call%s", recording.Extension)
 	}
@@ -236,16 +236,18 @@ func (t *terminal) runRecorded(ctx context.Context, h *host.Host, installed *reg
 	if err := replaceable(path); err != nil {
 		return task.Result{}, err
 	}
-	res, rec, tooShort, err := h.Record(ctx, installed, call)
+	in.Record = true
+	a, err := h.Invoke().Invoke(ctx, in)
+	rec := a.Recording
 	if err == nil && rec != nil {
 		if err = rec.Write(path); err == nil {
-			t.noteRecording(rec, path, tooShort)
+			t.noteRecording(rec, path, a.TooShort)
 		}
 	}
 	if err == nil && rec == nil && !t.json {
 		t.note("skillet: nothing ran, so there is no recording")
 	}
-	return res, err
+	return a.Result, err
 }
 
 // replaceable refuses to write a recording over anything but a recording.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/config"
+	"github.com/skillet-run/skillet/host/invoke"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/signer"
 	sources "github.com/skillet-run/skillet/host/source"
@@ -128,7 +129,7 @@ func (t *terminal) noteImported(got host.ImportedRevocations) {
 // revocationsFrom reads a list where a person says that it is.
 func (t *terminal) revocationsFrom(ctx context.Context, h *host.Host, place string, c *cli.Context) (d sources.Document, err error) {
 	bundle := c.String("signature")
-	if _, _, fetched := isSource(place); fetched {
+	if at, err := invoke.ParseAddress(place); err == nil && at.Source != "" {
 		d, err = t.fetchRevocations(ctx, h, place, sources.Options{PlainHTTP: c.Bool("plain-http")})
 	} else {
 		bundle = cmp.Or(bundle, place+signature.Extension)

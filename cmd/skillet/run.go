@@ -8,22 +8,18 @@ import (
 	"io"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/adopt"
 	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/invoke"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/runner"
-	sources "github.com/skillet-run/skillet/host/source"
 	"github.com/skillet-run/skillet/host/task"
-	"github.com/skillet-run/skillet/host/toolchain"
 	"github.com/skillet-run/skillet/manifests"
-	"github.com/skillet-run/skillet/manifests/bundle"
 	"github.com/skillet-run/skillet/policies/capability"
 )
 
@@ -66,11 +62,11 @@ func (t *terminal) runCommand() *cli.Command {
 
 // expected is what a command line will run.
 func expected(c *cli.Context) host.Expectation {
-	path, _, ok := asPath(c.Args().First())
+	a, err := invoke.ParseAddress(c.Args().First())
 	switch {
-	case !ok && c.Args().Present():
+	case err == nil && a.Installed():
 		return host.ExpectSkill
-	case ok && exists(path) && !c.Bool("render"):
+	case err == nil && a.Path != "" && exists(a.Path) && !c.Bool("render"):
 		return host.ExpectPath
 	}
 	return host.ExpectNothing
@@ -80,16 +76,16 @@ func (t *terminal) run(ctx context.Context, c *cli.Context, h *host.Host) error 
 	if !c.Args().Present() {
 		return task.Errorf(task.KindUsage, "run takes a skill or a path").WithHint("`skillet list` shows what is installed; `skillet help run` shows examples")
 	}
-	call, installed, err := t.call(ctx, c, h)
+	in, err := t.invocation(ctx, c, h)
 	if err != nil {
 		return err
 	}
 	if c.Bool("render") {
-		return t.render(ctx, h, call)
+		return t.render(ctx, h, in)
 	}
-	t.noteCuts(h, call.Limits)
-	done := t.waiting("running %s", call.Target.Label)
-	res, err := t.make(ctx, c, h, installed, call)
+	t.noteCuts(h, in.Limits)
+	done := t.waiting("running %s", in.Target.Label())
+	res, err := t.invoke(ctx, c, h, in)
 	done()
 	if err != nil && res.RunID == "" {
 		return err
@@ -109,15 +105,13 @@ func (t *terminal) run(ctx context.Context, c *cli.Context, h *host.Host) error 
 	return cmp.Or(t.showResult(res), err)
 }
 
-// make makes the call, and records it when that is asked for.
-func (t *terminal) make(ctx context.Context, c *cli.Context, h *host.Host, installed *registry.Skill, call runner.Call) (task.Result, error) {
-	if !runsCode(call.Target.Package.Manifest(), call.Tool) {
-		return h.Runner.Ask(ctx, call), nil
-	}
+// invoke makes the call, and writes its recording when that is asked for.
+func (t *terminal) invoke(ctx context.Context, c *cli.Context, h *host.Host, in invoke.Invocation) (task.Result, error) {
 	if c.IsSet("record") {
-		return t.runRecorded(ctx, h, installed, call, c.String("record"))
+		return t.runRecorded(ctx, h, in, c.String("record"))
 	}
-	return h.Call(ctx, installed, call), nil
+	a, err := h.Invoke().Invoke(ctx, in)
+	return a.Result, err
 }
 
 func (t *terminal) showResult(res task.Result) error {
@@ -186,40 +180,32 @@ func fields(l task.LogLine) string {
 	return b.String()
 }
 
-// call makes the call that a command line asks for. Grants that are good for a
-// number of runs are spent last, when nothing is left to be wrong with it.
-func (t *terminal) call(ctx context.Context, c *cli.Context, h *host.Host) (runner.Call, *registry.Skill, error) {
-	g, err := t.target(ctx, h, c.Args().First())
+// invocation is the call that a command line asks for.
+func (t *terminal) invocation(ctx context.Context, c *cli.Context, h *host.Host) (invoke.Invocation, error) {
+	target, err := t.target(ctx, h, c.Args().First())
 	if err != nil {
-		return runner.Call{}, nil, err
+		return invoke.Invocation{}, err
 	}
-	if err := t.renderable(ctx, c, h, g); err != nil {
-		return runner.Call{}, nil, err
+	if err := renderable(c, target); err != nil {
+		return invoke.Invocation{}, err
 	}
-	call := runner.Call{Target: g.Target, Tool: g.tool, Caller: t.person().Actor(), NoCache: c.Bool("no-cache")}
-	if call.Input, err = t.input(c, g.Package.Manifest(), g.tool); err != nil {
-		return call, g.installed, err
+	in := invoke.Invocation{
+		Target: target, By: t.person(), NoCache: c.Bool("no-cache"), Run: c.String("run"), Session: c.String("session"),
 	}
-	if call.Allow, err = t.allow(c); err != nil {
-		return call, g.installed, err
+	if in.Input, err = t.input(c, target); err != nil {
+		return in, err
 	}
-	if call.Config, err = pairs(c.StringSlice("config")); err != nil {
-		return call, g.installed, err
+	if in.Allow, err = t.allow(c); err != nil {
+		return in, err
 	}
-	if call.Workspace, err = workspace(c); err != nil {
-		return call, g.installed, err
+	if in.Config, err = pairs(c.StringSlice("config")); err != nil {
+		return in, err
 	}
-	call.Session = c.String("session")
-	if call.Limits, err = limits(c); err != nil || g.installed == nil {
-		return call, g.installed, err
+	if in.Workspace, err = workspace(c); err != nil {
+		return in, err
 	}
-	call.Target.Granted, err = h.Desk.Spend(ctx, *g.installed, use(c, call.Input))
-	return call, g.installed, err
-}
-
-// use is what grants with conditions look at.
-func use(c *cli.Context, input []byte) approval.Use {
-	return approval.Use{Run: c.String("run"), Session: c.String("session"), Input: input}
+	in.Limits, err = limits(c)
+	return in, err
 }
 
 // limits are the limits that flags ask for.
@@ -281,53 +267,26 @@ func pairs(texts []string) (map[string]string, error) {
 	return m, nil
 }
 
-// A goal is what the first argument of run means.
-type goal struct {
-	runner.Target
-	tool string
-	// installed is nil for a path.
-	installed *registry.Skill
-}
-
-// target finds what the first argument means. It is an address or a path when it
-// looks like one; otherwise the name of an installed skill.
-func (t *terminal) target(ctx context.Context, h *host.Host, arg string) (goal, error) {
-	if text, tool, ok := isSource(arg); ok {
-		got, err := t.fetch(ctx, h, text, false)
-		if err != nil {
-			return goal{}, err
-		}
-		target, err := h.Uninstalled(ctx, text, got)
-		return goal{Target: target, tool: tool}, err
-	}
-	if path, tool, ok := asPath(arg); ok {
-		got, err := t.pathPackage(ctx, h, path)
-		if err != nil {
-			return goal{}, err
-		}
-		target, err := h.Uninstalled(ctx, path, got)
-		return goal{Target: target, tool: tool}, err
-	}
-	ref, err := manifests.ParseRef(arg)
+// target finds what the first argument means, and shows on a terminal how much of it
+// came.
+func (t *terminal) target(ctx context.Context, h *host.Host, arg string) (invoke.Target, error) {
+	at, err := invoke.ParseAddress(arg)
 	if err != nil {
-		return goal{}, task.Wrap(task.KindUsage, err).WithHint("`skillet list` shows what is installed; a path begins with ./ or /")
+		return invoke.Target{}, err
 	}
-	g, err := installedTarget(ctx, h, ref)
-	if e := task.AsError(err); e != nil && errors.Is(err, registry.ErrNotFound) && exists(ref.Name) {
-		return g, e.WithHint("there is a file of that name: to run it, write ./%s", arg)
+	progress := t.downloading([]string{arg})
+	done := progress.show(0)
+	target, err := h.Invoke().Find(ctx, at, progress.of(0))
+	done()
+	if e := task.AsError(err); e != nil && at.Installed() && errors.Is(err, registry.ErrNotFound) && exists(at.Ref.Name) {
+		return target, e.WithHint("there is a file of that name: to run it, write ./%s", arg)
 	}
-	return g, err
-}
-
-// asPath splits PATH[:TOOL]; ok is false when arg does not look like a path.
-func asPath(arg string) (path, tool string, ok bool) {
-	path = arg
-	if i := strings.LastIndex(arg, ":"); i > 0 && !strings.ContainsAny(arg[i:], `/\`) && !exists(arg) {
-		path, tool = arg[:i], arg[i+1:]
+	for _, n := range target.Notes() {
+		if !t.json {
+			t.note("skillet: %s", plain(n))
+		}
 	}
-	ext := filepath.Ext(path)
-	ok = strings.ContainsAny(path, `/\`) || path == "." || path == ".." || ext == ".wasm" || ext == bundle.Extension
-	return path, tool, ok
+	return target, err
 }
 
 func exists(path string) bool {
@@ -335,84 +294,11 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// pathTarget is what is at a path, for looking at it: also what was revoked.
-func (t *terminal) pathTarget(ctx context.Context, h *host.Host, path string) (runner.Target, error) {
-	got, err := t.pathPackage(ctx, h, path)
-	if err != nil {
-		return runner.Target{}, err
-	}
-	return runner.Target{Label: path, Package: got.Package, Origin: registry.OriginPath}, nil
-}
-
-// pathPackage is what is at a path: a package, or something that is made one.
-func (t *terminal) pathPackage(ctx context.Context, h *host.Host, path string) (*sources.Fetched, error) {
-	if adopt.IsExtism(path) && exists(path) {
-		return t.adoptExtism(ctx, h, path)
-	}
-	if err := toolchain.Current(path); err != nil {
-		return nil, err
-	}
-	p, err := localPackage(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	if filepath.Ext(path) == bundle.Extension { // with who signed it
-		return t.fetch(ctx, h, filePath(path), false)
-	}
-	return &sources.Fetched{Package: p, Kind: sources.KindDirectory, Place: path}, nil
-}
-
-// filePath writes a path so that it is not taken for a name.
-func filePath(path string) string {
-	if strings.ContainsRune(path, filepath.Separator) {
-		return path
-	}
-	return "." + string(filepath.Separator) + path
-}
-
-// localPackage is what is at a path, without fetching anything.
-func localPackage(ctx context.Context, path string) (*bundle.Package, error) {
-	switch {
-	case filepath.Ext(path) == ".wasm":
-		return adopt.Module(path)
-	case adopt.IsExtism(path) && exists(path):
-		p, err := adopt.Extism(ctx, path, nil)
-		if err != nil {
-			return nil, err
-		}
-		return p.Package, nil
-	}
-	return openPackage(path)
-}
-
-// adoptExtism makes a package of an Extism manifest, and says what of it is not
-// honoured.
-func (t *terminal) adoptExtism(ctx context.Context, h *host.Host, path string) (*sources.Fetched, error) {
-	got, err := t.fetch(ctx, h, path, false)
-	if err != nil {
-		return nil, err
-	}
-	for _, n := range got.Notes {
-		if !t.json {
-			t.note("skillet: %s", plain(n))
-		}
-	}
-	return got, nil
-}
-
-func installedTarget(ctx context.Context, h *host.Host, ref manifests.Ref) (goal, error) {
-	if err := h.CatchUp(ctx); err != nil {
-		return goal{}, err
-	}
-	target, s, err := h.Target(ctx, ref)
-	return goal{target, ref.Tool, &s}, err
-}
-
 // maxInput bounds what is read as input; the sandbox has its own, lower limit.
 const maxInput = 64 << 20
 
 // input is the tool's input from --input or from key=value pairs.
-func (t *terminal) input(c *cli.Context, m *manifests.Manifest, toolName string) ([]byte, error) {
+func (t *terminal) input(c *cli.Context, target invoke.Target) ([]byte, error) {
 	words := c.Args().Tail()
 	if c.IsSet("input") {
 		if len(words) > 0 {
@@ -420,7 +306,7 @@ func (t *terminal) input(c *cli.Context, m *manifests.Manifest, toolName string)
 		}
 		return t.readInput(c.String("input"))
 	}
-	tool, ok := callable(m, toolName)
+	tool, ok := target.Describe()
 	if !ok { // the runner says it better
 		return []byte("{}"), nil
 	}
@@ -432,7 +318,7 @@ func (t *terminal) input(c *cli.Context, m *manifests.Manifest, toolName string)
 		return nil, task.Wrap(task.KindUsage, err).WithHint("give it with --input: --input '{...}', --input @FILE, or --input - for standard input")
 	}
 	if err != nil {
-		return nil, task.Wrap(task.KindUsage, err).WithHint("`skillet info %s` shows what %s takes", strings.TrimSuffix(c.Args().First(), ":"+toolName), tool.Name)
+		return nil, task.Wrap(task.KindUsage, err).WithHint("`skillet info %s` shows what %s takes", strings.TrimSuffix(c.Args().First(), ":"+target.Tool()), tool.Name)
 	}
 	return in, nil
 }

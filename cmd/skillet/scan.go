@@ -9,6 +9,8 @@ import (
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/findings"
+	"github.com/skillet-run/skillet/host/invoke"
+	sources "github.com/skillet-run/skillet/host/source"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
@@ -33,9 +35,9 @@ func (t *terminal) scanCommand() *cli.Command {
 			if c.Bool("sarif") && c.Bool("json") {
 				return task.Errorf(task.KindUsage, "--sarif and --json do not go together").WithHint("SARIF is JSON, too: choose one")
 			}
-			if path, _, ok := asPath(args[0]); ok { // it needs no home
+			if at, err := invoke.ParseAddress(args[0]); err == nil && at.Path != "" { // it needs no home
 				t.json = c.Bool("json")
-				p, err := localPackage(c.Context, path)
+				p, err := sources.Runnable(c.Context, at.Path)
 				if err != nil {
 					return err
 				}

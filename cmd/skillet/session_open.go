@@ -13,8 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/approval"
-	"github.com/skillet-run/skillet/host/runner"
+	"github.com/skillet-run/skillet/host/invoke"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 )
@@ -45,10 +44,10 @@ func (t *terminal) sessionOpen() *cli.Command {
 
 // A pad is a tool of a session that is given one text after the other.
 type pad struct {
-	t    *terminal
-	h    *host.Host
-	goal goal
-	call runner.Call
+	t *terminal
+	h *host.Host
+	// call is what each piece is the input of.
+	call invoke.Invocation
 	// field is the property of the tool's input that the text is.
 	field string
 	lines *bufio.Reader
@@ -60,17 +59,18 @@ func (t *terminal) pad(ctx context.Context, c *cli.Context, h *host.Host, skill,
 	if err != nil {
 		return pad{}, err
 	}
-	m := g.Package.Manifest()
-	if _, ok := m.Sessions(); !ok || g.installed == nil {
-		return pad{}, task.Errorf(task.KindUsage, "%s has no sessions", g.Label).
+	m := g.Manifest()
+	_, installed := g.Installed()
+	if _, ok := m.Sessions(); !ok || !installed {
+		return pad{}, task.Errorf(task.KindUsage, "%s has no sessions", g.Label()).
 			WithHint("skills of type %s have, once they are installed; `skillet info %s` shows the type", manifests.KindCodeSession, m.Name)
 	}
-	n := pad{t: t, h: h, goal: g, lines: bufio.NewReader(t.in)}
-	n.call = runner.Call{Target: g.Target, Tool: g.tool, Caller: t.person().Actor(), Session: name}
+	n := pad{t: t, h: h, lines: bufio.NewReader(t.in)}
+	n.call = invoke.Invocation{Target: g, By: t.person(), Session: name}
 	if n.call.Workspace, err = workspace(c); err != nil {
 		return n, err
 	}
-	n.field, err = textField(m, g.tool)
+	n.field, err = textField(m, g.Tool())
 	return n, err
 }
 
@@ -119,11 +119,11 @@ func (n pad) run(ctx context.Context, piece string) (err error) {
 	if c.Input, err = json.Marshal(map[string]string{n.field: piece}); err != nil {
 		return err
 	}
-	c.Target.Granted, err = n.h.Desk.Spend(ctx, *n.goal.installed, approval.Use{Session: c.Session, Input: c.Input})
+	a, err := n.h.Invoke().Invoke(ctx, c)
 	if err != nil {
 		return err
 	}
-	res := n.h.Call(ctx, n.goal.installed, c)
+	res := a.Result
 	if !res.OK {
 		res.Error = explain(res.Error)
 	}

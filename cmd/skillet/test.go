@@ -14,6 +14,8 @@ import (
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/casetest"
+	"github.com/skillet-run/skillet/host/invoke"
+	sources "github.com/skillet-run/skillet/host/source"
 	"github.com/skillet-run/skillet/host/store/atomicfile"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
@@ -141,15 +143,15 @@ func (t *terminal) subject(ctx context.Context, c *cli.Context, h *host.Host, at
 		return t.builtSubject(ctx, c, at)
 	}
 	if strings.ContainsAny(at, `/\`) || filepath.Ext(at) == bundle.Extension || filepath.Ext(at) == ".wasm" {
-		p, err := openPackage(at)
+		p, err := sources.Open(at)
 		return subject{pkg: p, name: at}, err
 	}
 	ref, err := manifests.ParseRef(at)
 	if err != nil {
 		return subject{}, task.Wrap(task.KindUsage, err).WithHint("name a directory, a .skill file or an installed skill")
 	}
-	g, err := installedTarget(ctx, h, ref)
-	return subject{pkg: g.Package, name: at}, err
+	g, err := h.Invoke().Find(ctx, invoke.Address{Ref: ref}, nil)
+	return subject{pkg: g.Package(), name: at}, err
 }
 
 func (t *terminal) builtSubject(ctx context.Context, c *cli.Context, dir string) (subject, error) {
@@ -158,7 +160,7 @@ func (t *terminal) builtSubject(ctx context.Context, c *cli.Context, dir string)
 			return subject{}, err
 		}
 	}
-	p, err := openPackage(dir)
+	p, err := sources.Open(dir)
 	return subject{pkg: p, dir: dir, name: dir}, err
 }
 

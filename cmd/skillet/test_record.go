@@ -12,8 +12,7 @@ import (
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/casetest"
-	"github.com/skillet-run/skillet/host/registry"
-	"github.com/skillet-run/skillet/host/runner"
+	"github.com/skillet-run/skillet/host/invoke"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/internal/lazyregexp"
 	"github.com/skillet-run/skillet/manifests/testcase"
@@ -42,23 +41,23 @@ func (t *terminal) recordCase(ctx context.Context, c *cli.Context, h *host.Host,
 	if exists(filepath.Join(s.dir, filepath.FromSlash(file))) && !c.Bool("update") {
 		return "", task.Errorf(task.KindConflict, "%s exists already", file).WithHint("give the case another name, or replace it with --update")
 	}
-	call, err := t.recordedCall(c, s)
+	call, err := t.recordedCall(c, h, s)
 	if err != nil {
 		return "", err
 	}
-	done := t.waiting("recording %s", call.Target.Label)
-	res, r, tooShort, err := h.Record(ctx, nil, call)
+	done := t.waiting("recording %s", s.name)
+	a, err := h.Invoke().Invoke(ctx, call)
 	done()
 	if err != nil {
 		return "", err
 	}
-	if r == nil {
-		return "", fmt.Errorf("record the case %s: %w", name, res.Error)
+	if a.Recording == nil {
+		return "", fmt.Errorf("record the case %s: %w", name, a.Error)
 	}
-	for _, secret := range tooShort {
+	for _, secret := range a.TooShort {
 		t.note("skillet: the secret %s is too short to be struck out: look at the case before giving it away", plain(secret))
 	}
-	made, err := casetest.Recorded(name, r, os.ReadFile)
+	made, err := casetest.Recorded(name, a.Recording, os.ReadFile)
 	if err != nil {
 		return "", task.Wrap(task.KindUsage, err)
 	}
@@ -66,11 +65,8 @@ func (t *terminal) recordCase(ctx context.Context, c *cli.Context, h *host.Host,
 }
 
 // recordedCall is the call that flags ask for.
-func (t *terminal) recordedCall(c *cli.Context, s subject) (runner.Call, error) {
-	call := runner.Call{
-		Target: runner.Target{Label: s.name, Package: s.pkg, Origin: registry.OriginPath},
-		Tool:   c.String("tool"), Caller: t.person().Actor(), NoCache: true,
-	}
+func (t *terminal) recordedCall(c *cli.Context, h *host.Host, s subject) (invoke.Invocation, error) {
+	call := invoke.Invocation{Target: h.Invoke().Local(s.name, c.String("tool"), s.pkg), By: t.person(), NoCache: true, Record: true}
 	var err error
 	if c.IsSet("input") {
 		if call.Input, err = t.readInput(c.String("input")); err != nil {

@@ -35,6 +35,48 @@ import (
 // are [task.Error]s of [task.KindNotFound].
 var ErrNotFound = errors.New("not found")
 
+// A Principal is who asks for something: a [Human] or an [Agent]. Only this package has
+// such types, so that nobody can be taken for another.
+type Principal interface {
+	// Actor is the name under which what it does is recorded.
+	Actor() string
+	// Check refuses the zero value, with a [task.KindDenied] error.
+	Check() error
+
+	principal()
+}
+
+// An Agent is a plugin that works on a task. It makes calls, and decides nothing.
+type Agent struct{ name string }
+
+// NewAgent makes an Agent.
+func NewAgent(name string) Agent { return Agent{name} }
+
+// Actor implements [Principal]: "agent:general".
+func (a Agent) Actor() string { return agentPrefix + a.name }
+
+// Check implements [Principal].
+func (a Agent) Check() error {
+	if a.name == "" {
+		return task.Errorf(task.KindDenied, "an agent has a name")
+	}
+	return nil
+}
+
+const agentPrefix = "agent:"
+
+// ParseAgent reads what [Agent.Actor] writes; ok is false for who is not an agent.
+func ParseAgent(actor string) (a Agent, ok bool) {
+	name, ok := strings.CutPrefix(actor, agentPrefix)
+	return Agent{name}, ok && name != ""
+}
+
+// Name is that of the agent.
+func (a Agent) Name() string { return a.name }
+
+func (Agent) principal() {}
+func (Human) principal() {}
+
 // A Human is a person who decides. Only entry points where a person is present
 // make one; a test lists them. The zero value decides nothing.
 type Human struct{ name string }

@@ -28,8 +28,8 @@ func (d *Desk) Allowed(who policies.Principal, set capability.Set) error {
 	return nil
 }
 
-// Principal is an installed skill as policies know it.
-func Principal(s registry.Skill) policies.Principal {
+// SkillPrincipal is an installed skill as policies know it.
+func SkillPrincipal(s registry.Skill) policies.Principal {
 	return policies.Principal{Skill: s.Name, Version: s.Version, Digest: string(s.Digest), Signer: s.Signer, Origin: string(s.Origin)}
 }
 
@@ -38,7 +38,7 @@ func Principal(s registry.Skill) policies.Principal {
 // [task.KindConflict] error when the skill was removed meanwhile: its grants
 // would wait for whoever installs the same bytes again.
 func (d *Desk) Grant(ctx context.Context, h Human, s registry.Skill, cs []capability.Capability, t Terms) error {
-	if err := d.Allowed(Principal(s), capability.NewSet(cs...)); err != nil {
+	if err := d.Allowed(SkillPrincipal(s), capability.NewSet(cs...)); err != nil {
 		return err
 	}
 	return d.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {

@@ -87,7 +87,7 @@ func (i *Installer) givenBack(ctx context.Context, h approval.Human, p approval.
 	if err != nil {
 		return nil, err
 	}
-	who := approval.Principal(*back)
+	who := approval.SkillPrincipal(*back)
 	var changes []ledger.Change
 	for _, g := range p.Before.Grants {
 		if slices.ContainsFunc(has, func(o approval.Grant) bool { return o.ID == g.ID }) {

@@ -1,10 +1,9 @@
-package host
+package invoke
 
 import (
 	"context"
 
 	"github.com/skillet-run/skillet/host/approval"
-	"github.com/skillet-run/skillet/host/llm/skillmodel"
 	"github.com/skillet-run/skillet/host/recording"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/runner"
@@ -13,64 +12,45 @@ import (
 	"github.com/skillet-run/skillet/policies/capability"
 )
 
-// Call makes a call, of an installed skill, or of none when that is nil. One of an
-// installed skill that fails because policies ask about what it does waits for a
-// person, as a proposal: its error is then of [task.KindApproval]. When a person
-// has approved this very call, byte for byte, that approval is used up.
-func (h *Host) Call(ctx context.Context, installed *registry.Skill, c runner.Call) task.Result {
-	h.expectRecord(ctx)
-	ctx, asked := skillmodel.Counting(ctx)
-	res := h.call(ctx, installed, c)
-	res.Models = asked.Use()
-	return res
-}
-
-// expectRecord has the key that signs the record of the first call be opened while that
-// call is made. What is wrong with it is found when the record is signed.
-func (h *Host) expectRecord(ctx context.Context) {
-	h.keyed.Do(func() {
-		h.aside.Go(func() { _, _ = h.AuditKeys.Ring(context.WithoutCancel(ctx)) })
-	})
-}
-
-func (h *Host) call(ctx context.Context, installed *registry.Skill, c runner.Call) task.Result {
-	if installed == nil {
-		return h.Runner.Run(ctx, c)
+// asked makes a call, and a proposal of it where policies ask about what it does.
+func (s *Service) asked(ctx context.Context, t Target, c runner.Call) task.Result {
+	skill, ok := t.Installed()
+	if !ok {
+		return s.Runner.Run(ctx, c)
 	}
-	s := *installed
-	tc := approval.NewToolCall(s.Name, s.Digest, toolName(c), c.Input)
-	lease, err := h.Desk.TakeLease(ctx, tc)
+	tc := approval.NewToolCall(skill.Name, skill.Digest, toolName(c), c.Input)
+	lease, err := s.Desk.TakeLease(ctx, tc)
 	if err != nil {
-		return h.failed(s, c, err)
+		return refused(skill, c, err)
 	}
 	if lease.ID() != "" {
 		c.Lease, c.NoCache = lease, true
 	}
-	if c.Recorder == nil && h.Recordings.Keeps() {
+	if c.Recorder == nil && s.Recordings.Keeps() {
 		c.Recorder = recording.NewRecorder()
-		defer h.keep(ctx, c.Recorder)
+		defer s.keep(ctx, c.Recorder)
 	}
-	res := h.Runner.Run(ctx, c)
+	res := s.Runner.Run(ctx, c)
 	asked := askedAbout(res.Denials, lease)
 	if res.OK || len(asked) == 0 {
 		return res
 	}
-	p, err := h.Desk.ProposeCall(ctx, approval.Proposal{
-		ID: approval.NewID(), Type: approval.TypeCall, Title: "call " + s.Ref() + ":" + tc.Tool + " once with this input",
-		Skill: s.Name, Version: s.Version, Call: &tc, Requested: asked, ProposedBy: c.Caller,
-		Origin: string(s.Origin), Limits: c.Target.Package.Manifest().Limits(),
+	p, err := s.Desk.ProposeCall(ctx, approval.Proposal{
+		ID: approval.NewID(), Type: approval.TypeCall, Title: "call " + skill.Ref() + ":" + tc.Tool + " once with this input",
+		Skill: skill.Name, Version: skill.Version, Call: &tc, Requested: asked, ProposedBy: c.Caller,
+		Origin: string(skill.Origin), Limits: c.Target.Package.Manifest().Limits(),
 	})
 	if err != nil {
 		res.Error = task.AsError(err)
 		return res
 	}
-	res.Error = task.Errorf(task.KindApproval, "%s waits for approval: %s: proposal %s", s.Ref()+":"+tc.Tool, res.Error.Message, p.ID).
+	res.Error = task.Errorf(task.KindApproval, "%s waits for approval: %s: proposal %s", skill.Ref()+":"+tc.Tool, res.Error.Message, p.ID).
 		WithHint("look at it with `skillet approvals show %s`, then `skillet approvals approve %s` and make the same call again", p.ID, p.ID)
 	return res
 }
 
-// failed is the result of a call that was not made.
-func (h *Host) failed(s registry.Skill, c runner.Call, err error) task.Result {
+// refused is the result of a call that was not made.
+func refused(s registry.Skill, c runner.Call, err error) task.Result {
 	return task.Result{
 		RunID: task.NewRunID(), Skill: s.Ref(), Digest: string(s.Digest), Tool: c.Tool,
 		Logs: []task.LogLine{}, Denials: []task.Denial{}, Error: task.AsError(err),

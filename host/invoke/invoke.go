@@ -1,0 +1,313 @@
+// Package invoke makes calls of skills, for whoever makes them: a person at a terminal,
+// a program, an agent in a task. It finds what is called, takes the grants that hold for
+// the call, has the tool run or the model asked, records it where that is wanted, and
+// makes a proposal where policies ask a person. There is no other way to call a skill
+// from outside of the host.
+package invoke
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/skillet-run/skillet/host/adopt"
+	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/llm/skillmodel"
+	"github.com/skillet-run/skillet/host/prompt"
+	"github.com/skillet-run/skillet/host/recording"
+	"github.com/skillet-run/skillet/host/registry"
+	"github.com/skillet-run/skillet/host/replay"
+	"github.com/skillet-run/skillet/host/runner"
+	"github.com/skillet-run/skillet/host/secret"
+	"github.com/skillet-run/skillet/host/source"
+	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/toolchain"
+	"github.com/skillet-run/skillet/manifests"
+	"github.com/skillet-run/skillet/manifests/bundle"
+)
+
+// Parts are what a [Service] works on. All but Warm are needed.
+type Parts struct {
+	Skills     *Skills
+	Sources    *source.Fetcher
+	Runner     *runner.Runner
+	Desk       *approval.Desk
+	Secrets    *secret.Vault
+	Recordings *recording.Shelf
+	Replays    *replay.Replayer
+	// Warm is called when a call begins, to open meanwhile what its record needs.
+	Warm func(context.Context)
+}
+
+// A Service makes calls. It is safe for concurrent use.
+type Service struct {
+	Parts
+	log hclog.Logger
+}
+
+// New makes a Service.
+func New(log hclog.Logger, p Parts) *Service { return &Service{p, log} }
+
+// A Target is what an address leads to. Only [Service.Find] and [Service.Local] make one;
+// the zero value cannot be called. It says nothing of what the skill may do: that is
+// found out at each call.
+type Target struct {
+	run       runner.Target
+	tool      string
+	installed *registry.Skill
+	notes     []string
+}
+
+// Label is how messages name it.
+func (t Target) Label() string { return t.run.Label }
+
+// Package is what would be run.
+func (t Target) Package() *bundle.Package { return t.run.Package }
+
+// Manifest is that of its package.
+func (t Target) Manifest() *manifests.Manifest { return t.run.Package.Manifest() }
+
+// Tool is the tool that the address named; empty for none.
+func (t Target) Tool() string { return t.tool }
+
+// Installed returns the installed version; false for what was found at a path or
+// fetched, which has no grants.
+func (t Target) Installed() (registry.Skill, bool) {
+	if t.installed == nil {
+		return registry.Skill{}, false
+	}
+	return *t.installed, true
+}
+
+// Notes say what a person should know of a package that was made of something else.
+func (t Target) Notes() []string { return t.notes }
+
+// Bare is the target without grants, for replays.
+func (t Target) Bare() runner.Target { return t.run }
+
+// IsPrompt reports whether the target's tool is text for a model, which no code runs for.
+func (t Target) IsPrompt() bool {
+	m := t.Manifest()
+	_, script := m.Script(t.tool)
+	return m.Type.IsPrompt() && !script
+}
+
+// Describe returns the tool that a call would use; false when it has none of that name.
+func (t Target) Describe() (manifests.Tool, bool) {
+	m := t.Manifest()
+	if p, ok := m.PromptTool(); ok && (t.tool == "" || t.tool == p.Name) {
+		return p, true
+	}
+	if t.tool != "" {
+		return m.Tool(t.tool)
+	}
+	return m.DefaultTool()
+}
+
+// Find finds what an address means. What was revoked is refused, with a
+// [task.KindVerification] error, and what is disabled. A source is fetched; progress is
+// told how much of it came, as in [source.Options]; nil for nobody.
+func (s *Service) Find(ctx context.Context, a Address, progress func(done, total int64)) (Target, error) {
+	if a.Installed() {
+		if err := s.Skills.parts.CatchUp(ctx); err != nil {
+			return Target{}, err
+		}
+		t, skill, err := s.Skills.Installed(ctx, a.Ref)
+		return Target{run: t, tool: a.Tool, installed: &skill}, err
+	}
+	got, err := s.fetch(ctx, a, progress)
+	if err != nil {
+		return Target{}, err
+	}
+	label := a.Path + a.Source
+	t, err := s.Skills.Uninstalled(ctx, label, got)
+	return Target{run: t, tool: a.Tool, notes: got.Notes}, err
+}
+
+// Look is [Service.Find] for a path, also of what was revoked: to look at, not to run.
+func (s *Service) Look(ctx context.Context, path string) (runner.Target, error) {
+	got, err := s.fetch(ctx, Address{Path: path}, nil)
+	if err != nil {
+		return runner.Target{}, err
+	}
+	return runner.Target{Label: path, Package: got.Package, Origin: registry.OriginPath}, nil
+}
+
+// Local is the target of a tool of a package that was just built; tool is empty for its
+// only one.
+func (s *Service) Local(label, tool string, p *bundle.Package) Target {
+	return Target{run: runner.Target{Label: label, Package: p, Origin: registry.OriginPath}, tool: tool}
+}
+
+// fetch gets what is at a path or a source.
+func (s *Service) fetch(ctx context.Context, a Address, progress func(done, total int64)) (*source.Fetched, error) {
+	switch {
+	case a.Source != "":
+		return s.fetchFrom(ctx, a.Source, progress)
+	case adopt.IsExtism(a.Path) && exists(a.Path):
+		return s.fetchFrom(ctx, a.Path, progress)
+	}
+	if err := toolchain.Current(a.Path); err != nil {
+		return nil, err
+	}
+	p, err := source.Runnable(ctx, a.Path)
+	if err != nil {
+		return nil, err
+	}
+	if filepath.Ext(a.Path) == bundle.Extension { // with who signed it
+		return s.fetchFrom(ctx, notName(a.Path), progress)
+	}
+	return &source.Fetched{Package: p, Kind: source.KindDirectory, Place: a.Path}, nil
+}
+
+func (s *Service) fetchFrom(ctx context.Context, text string, progress func(done, total int64)) (*source.Fetched, error) {
+	r, err := source.Parse(text)
+	if err != nil {
+		return nil, task.Wrap(task.KindUsage, err).WithHint("it may be a path, NAME@VERSION, https://, git+https://, oci:// or oci-layout:; `skillet help pull` shows examples")
+	}
+	return s.Sources.Fetch(ctx, r, source.Options{Progress: progress})
+}
+
+// notName writes a path so that it is not taken for a name.
+func notName(path string) string {
+	if strings.ContainsRune(path, filepath.Separator) {
+		return path
+	}
+	return "." + string(filepath.Separator) + path
+}
+
+// An Invocation is one call that somebody wants made. All but Target and By may be left
+// out, which allows and asks for less.
+type Invocation struct {
+	Target Target
+	// By is who calls.
+	By approval.Principal
+	// Input goes to the tool as it is: JSON that fits its schema, where it has one.
+	Input []byte
+	// Allow is what a person allows for this call alone.
+	Allow approval.OneRun
+	// Run and Session are those the call belongs to, for grants that hold for one alone. A
+	// skill with sessions goes on with Session; empty for a call that leaves nothing behind.
+	Run, Session string
+	// Workspace is the absolute directory against which relative paths resolve.
+	Workspace string
+	// Limits lower or raise those of the manifest, up to what the host allows.
+	Limits runner.Limits
+	// Config are values an Extism guest reads.
+	Config map[string]string
+	// Bounds are what the call keeps to beside its grants. An agent's call without has
+	// no network and no files.
+	Bounds *runner.Bounds
+	// Begins is called before the guest runs for the first time: when it fails, the guest
+	// does not run. Nil is for nobody.
+	Begins func() error
+	// NoCache has the tool run even if its answer was kept, and keeps nothing. Fresh has it
+	// begin with an instance made anew.
+	NoCache, Fresh bool
+	// Record has the call recorded; its answer then has the recording.
+	Record bool
+}
+
+// An Answer is what came of an invocation.
+type Answer struct {
+	task.Result
+	// Recording is that of the call; nil when none was asked for, or nothing ran.
+	Recording *recording.Recording
+	// TooShort names secrets that are too short to be struck out of the recording.
+	TooShort []string
+}
+
+// Invoke makes a call. What went wrong with a call that was made, or refused, is in the
+// answer. With an error and no RunID in the answer no call was made; with an error and one,
+// there is no recording of it.
+//
+// A call of an installed skill that fails because policies ask about what it does waits for
+// a person, as a proposal: its error is then of [task.KindApproval]. When a person has
+// approved this very call, byte for byte, that approval is used up.
+func (s *Service) Invoke(ctx context.Context, in Invocation) (Answer, error) {
+	if err := s.check(ctx, in); err != nil {
+		return Answer{}, err
+	}
+	c, err := s.granted(ctx, in)
+	switch {
+	case err != nil:
+		return Answer{}, err
+	case in.Target.IsPrompt():
+		return Answer{Result: s.Runner.Ask(ctx, c)}, nil
+	case in.Record:
+		return s.record(ctx, in.Target, c)
+	}
+	return Answer{Result: s.call(ctx, in.Target, c)}, nil
+}
+
+// Render returns the prompt that a model would be sent, and asks none.
+func (s *Service) Render(ctx context.Context, in Invocation) (prompt.Prompt, task.Result, error) {
+	if !in.Target.IsPrompt() {
+		return prompt.Prompt{}, task.Result{}, task.Errorf(task.KindUsage, "%s runs code, and has no prompt to print", in.Target.Label())
+	}
+	if err := in.check(); err != nil {
+		return prompt.Prompt{}, task.Result{}, err
+	}
+	c, err := s.granted(ctx, in)
+	if err != nil {
+		return prompt.Prompt{}, task.Result{}, err
+	}
+	p, res := s.Runner.Render(ctx, c)
+	return p, res, nil
+}
+
+// check refuses what cannot be done before any grant is spent on it.
+func (s *Service) check(ctx context.Context, in Invocation) error {
+	if err := in.check(); err != nil || !in.Target.IsPrompt() {
+		return err
+	}
+	return s.Runner.Asks(ctx, in.Target.Label())
+}
+
+func (in Invocation) check() error {
+	if in.Target.run.Package == nil {
+		return task.Errorf(task.KindUsage, "a call of nothing")
+	}
+	if in.By == nil {
+		return task.Errorf(task.KindDenied, "%s is called by nobody", in.Target.Label())
+	}
+	if err := in.By.Check(); err != nil || !in.Target.IsPrompt() {
+		return err
+	}
+	if in.Limits != (runner.Limits{}) || len(in.Config) > 0 || in.Record || in.NoCache {
+		return task.Errorf(task.KindUsage, "%s is a prompt, which is not run: limits, config values, recordings and kept answers have no meaning for it", in.Target.Label())
+	}
+	return nil
+}
+
+// granted is the call with what the skill may do in it. Grants that are good for a number
+// of runs are spent last, when nothing is left to be wrong with it.
+func (s *Service) granted(ctx context.Context, in Invocation) (runner.Call, error) {
+	c := runner.Call{
+		Target: in.Target.run, Tool: in.Target.tool, Input: in.Input, Caller: in.By.Actor(), Allow: in.Allow, Session: in.Session,
+		Workspace: in.Workspace, Limits: in.Limits, Config: in.Config, Bounds: in.Bounds, Begins: in.Begins, NoCache: in.NoCache, Fresh: in.Fresh,
+	}
+	if _, agent := in.By.(approval.Agent); agent && c.Bounds == nil {
+		c.Bounds = &runner.Bounds{Offline: true}
+	}
+	skill, ok := in.Target.Installed()
+	if !ok {
+		return c, nil
+	}
+	var err error
+	c.Target.Granted, err = s.Desk.Spend(ctx, skill, approval.Use{Run: in.Run, Session: in.Session, Input: in.Input})
+	return c, err
+}
+
+// call makes a call, and counts what models it asked.
+func (s *Service) call(ctx context.Context, t Target, c runner.Call) task.Result {
+	if s.Warm != nil {
+		s.Warm(ctx)
+	}
+	ctx, asked := skillmodel.Counting(ctx)
+	res := s.asked(ctx, t, c)
+	res.Models = asked.Use()
+	return res
+}

@@ -1,0 +1,80 @@
+package host
+
+import (
+	"context"
+
+	"github.com/skillet-run/skillet/host/config"
+	"github.com/skillet-run/skillet/host/recording"
+	"github.com/skillet-run/skillet/host/registry"
+	"github.com/skillet-run/skillet/host/replay"
+	"github.com/skillet-run/skillet/host/runner"
+	"github.com/skillet-run/skillet/manifests"
+	"github.com/skillet-run/skillet/manifests/bundle"
+)
+
+// recordings is the directory of the home with the recordings of recent calls.
+const recordings = "recordings"
+
+func (h *Host) wireRecordings(s config.Settings) {
+	h.Recordings = recording.NewShelf(h.path(recordings), recording.Bounds{
+		Calls: s.RecordCalls, Bytes: int64(s.RecordCallsMB) << 20, Age: days(s.RecordCallsDays),
+	})
+	h.Replays = replay.New(h.Runner)
+}
+
+// Recorded finds the installed package that a recording was made of, by its
+// digest; false when it is not installed.
+func (h *Host) Recorded(ctx context.Context, r *recording.Recording) (runner.Target, bool, error) {
+	all, err := h.Registry.List(ctx)
+	if err != nil {
+		return runner.Target{}, false, err
+	}
+	for _, s := range all {
+		if s.Digest == r.Digest {
+			t, err := h.skills.Version(ctx, s)
+			return t, true, err
+		}
+	}
+	return runner.Target{}, false, nil
+}
+
+// Samples are the recordings that a package can be tried on: those of recent calls
+// of the skill, those that its active version brings, and those it brings itself.
+func (h *Host) Samples(ctx context.Context, p *bundle.Package) ([]replay.Sample, error) {
+	m := p.Manifest()
+	samples, err := replay.FromShelf(h.Recordings, m.Name)
+	if err != nil {
+		return nil, err
+	}
+	active, err := h.Registry.Lookup(ctx, manifests.Ref{Name: m.Name})
+	if err == nil && active.Name == m.Name && active.Digest != p.Digest() {
+		before, err := h.Registry.Package(ctx, active.Digest)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range replay.FromPackage(before) {
+			s.Name += " of " + active.Version
+			samples = append(samples, s)
+		}
+	}
+	for _, s := range replay.FromPackage(p) {
+		s.Own = true
+		samples = append(samples, s)
+	}
+	return samples, nil
+}
+
+// Shadow tries a package on recordings of calls, with nothing done for real. It is
+// nil when there are none.
+func (h *Host) Shadow(ctx context.Context, p *bundle.Package) (*replay.Shadow, error) {
+	if !p.Manifest().Type.IsCode() {
+		return nil, nil
+	}
+	samples, err := h.Samples(ctx, p)
+	if err != nil || len(samples) == 0 {
+		return nil, err
+	}
+	m := p.Manifest()
+	s := h.Replays.Shadow(ctx, runner.Target{Label: m.Name + "@" + m.Version, Package: p, Origin: registry.OriginPath}, samples)
+	return &s, nil
+}
