@@ -17,6 +17,7 @@ import (
 // name none, the one on trial. One that is disabled is not run: see
 // [registry.Skill.Runs].
 func (h *Host) Target(ctx context.Context, ref manifests.Ref) (runner.Target, registry.Skill, error) {
+	epoch := h.rights.Epoch()
 	s, err := h.Registry.Lookup(ctx, ref)
 	if err != nil {
 		return runner.Target{}, s, err
@@ -29,7 +30,7 @@ func (h *Host) Target(ctx context.Context, ref manifests.Ref) (runner.Target, re
 		trial = s.Canary
 	}
 	t, err := h.version(ctx, s)
-	t.Trial = trial
+	t.Trial, t.Epoch = trial, epoch
 	return t, s, err
 }
 
