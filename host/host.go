@@ -327,6 +327,7 @@ func (h *Host) wire() {
 	s := h.Config.Settings()
 	kv := h.store.KV()
 	h.SecretKey.Anchors().UseShelf(anchorShelf{kv})
+	h.sessions.Remember(kv)
 	h.Events = event.NewBus(h.Log.Named("event"), h.store)
 	h.Registry = registry.New(kv, h.store.Blobs())
 	h.Ledger = ledger.New(h.Decisions, kv, projections()...)
