@@ -120,6 +120,8 @@ type Host struct {
 	tasks    working
 	system   string
 	maximum  *policies.Maximum // nil for none
+	rules    string            // as ruleFiles has it, from when Policies were read
+	rights   *rights
 	sessions *session.Store
 	scripts  *Scripts
 	store    *badgerstore.Store
@@ -327,18 +329,20 @@ func (h *Host) wire() {
 	s := h.Config.Settings()
 	kv := h.store.KV()
 	h.SecretKey.Anchors().UseShelf(anchorShelf{kv})
+	h.sessions.Remember(kv)
 	h.Events = event.NewBus(h.Log.Named("event"), h.store)
 	h.Registry = registry.New(kv, h.store.Blobs())
 	h.Ledger = ledger.New(h.Decisions, kv, projections()...)
 	h.wireTrust(kv)
 	h.wireSources()
-	h.Desk = approval.NewDesk(h.Ledger, kv, h.Policies, approval.Settings{Home: h.Home, Expiry: days(s.ProposalExpiryDays)})
+	h.rights = newRights(h)
+	h.Desk = approval.NewDesk(h.Ledger, kv, h.Policies, approval.Settings{Home: h.Home, Expiry: days(s.ProposalExpiryDays), Epoch: h.rights.Epoch})
 	h.wireSkills()
 	h.Runner = runner.New(h.Log.Named("run"), kv, h.sandbox, h.Policies, h.Secrets, notifier(h.notifier), h.Calls, runner.Settings{
 		Home: h.Home, Own: ownFiles(s),
 		Ceilings:    h.callCeilings(),
 		HTTPTimeout: seconds(s.HTTPTimeoutSeconds), HTTPBytes: int64(s.HTTPMaxMB) << 20,
-		Workers: h.apart, Sessions: h.sessions, Skills: h.skills, Unrevoked: h.skills.Unrevoked, Scripts: h.scripts, Trials: trials{h}, Rates: rates(s),
+		Workers: h.apart, Sessions: h.sessions, Skills: h.skills, Unrevoked: h.skills.Unrevoked, Scripts: h.scripts, Trials: trials{h}, Rights: h.rights, Rates: rates(s),
 		Ready:  h.ready,
 		Models: skillmodel.New(languageModels{h}), Asks: languageModels{h}.ready,
 	})

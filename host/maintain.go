@@ -93,6 +93,7 @@ var kinds = []struct{ prefix, name string }{
 	{"grant/", "grants"},
 	{"proposal/", "proposals"},
 	{"trust/", "entries about trust"},
+	{"session/", "numbers of sessions"},
 }
 
 // kindOf is the kind of an entry of the store; empty for what only serves others.

@@ -90,7 +90,7 @@ func add(t *testing.T, h *host.Host, name, members string, result int32) {
 }
 
 // accept installs a package, with all that it asks for.
-func accept(t *testing.T, h *host.Host, p *bundle.Package) {
+func accept(t testing.TB, h *host.Host, p *bundle.Package) {
 	t.Helper()
 	plan, err := h.Installer.Plan(t.Context(), install.Request{Package: p, Source: "test", Directory: true, Origin: registry.OriginUser, ProposedBy: "human:ada"})
 	if err != nil {
@@ -102,7 +102,7 @@ func accept(t *testing.T, h *host.Host, p *bundle.Package) {
 }
 
 // target is an installed skill with what it was granted.
-func target(t *testing.T, h *host.Host, name string) runner.Target {
+func target(t testing.TB, h *host.Host, name string) runner.Target {
 	t.Helper()
 	s, err := h.Registry.Lookup(t.Context(), manifests.Ref{Name: name})
 	if err != nil {

@@ -30,24 +30,34 @@ func SystemDir() string {
 
 // openPolicies reads the policies that came with the program, those of the
 // administrator, and those of the home.
-func (h *Host) openPolicies(context.Context) error {
+func (h *Host) openPolicies(context.Context) (err error) {
+	h.rules = h.ruleFiles() // from before they are read
+	h.Policies, h.maximum, err = h.readPolicies()
+	return err
+}
+
+func (h *Host) readPolicies() (*policies.Set, *policies.Maximum, error) {
 	if err := h.checkSystem(); err != nil {
-		return err
+		return nil, nil, err
 	}
-	var err error
-	if h.maximum, err = policies.LoadMaximum(h.system); err != nil {
-		return task.Wrap(task.KindUsage, err).WithHint("its administrator has to correct it: without it nobody knows what is allowed")
+	m, err := policies.LoadMaximum(h.system)
+	if err != nil {
+		return nil, nil, task.Wrap(task.KindUsage, err).WithHint("its administrator has to correct it: without it nobody knows what is allowed")
 	}
+	p, err := policies.Load(h.policyDirs()...)
+	if err != nil {
+		return nil, nil, task.Wrap(task.KindUsage, err).WithHint("correct the file, or move it out of its directory; `skillet policy check FILE` checks one")
+	}
+	return p.Within(m), m, nil
+}
+
+// policyDirs are where policies are, besides those that came with the program.
+func (h *Host) policyDirs() []string {
 	dirs := []string{h.path("policies")}
 	if h.system != "" {
 		dirs = append(dirs, filepath.Join(h.system, "policies"))
 	}
-	p, err := policies.Load(dirs...)
-	if err != nil {
-		return task.Wrap(task.KindUsage, err).WithHint("correct the file, or move it out of its directory; `skillet policy check FILE` checks one")
-	}
-	h.Policies = p.Within(h.maximum)
-	return nil
+	return dirs
 }
 
 // checkSystem refuses bounds that somebody else than the administrator could

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,6 +36,9 @@ type Case struct {
 	Grants   []string `json:"grants,omitempty"`
 	Approved bool     `json:"approved,omitempty"`
 	Bytes    int64    `json:"bytes,omitempty"`
+	// Address is where the host of a request over HTTP is found to be; empty when
+	// that does not matter.
+	Address string `json:"address,omitempty"`
 	// Want is the answer that is right: "allow", "ask" or "deny".
 	Want string `json:"want"`
 	// By are the ids of policies that must be among those that decide; may be
@@ -145,6 +149,22 @@ func (c Case) call(q *Query) error {
 	if by, ok := granted.Allows(q.Request); ok {
 		q.Granted, q.GrantedBy = true, by.String()
 	}
+	return c.locate(q)
+}
+
+// locate fills in where the host of a request is.
+func (c Case) locate(q *Query) error {
+	if c.Address == "" {
+		return nil
+	}
+	if q.Request.Action != capability.HTTP {
+		return errors.New("an address is that of a host, and the request is not for one")
+	}
+	a, err := netip.ParseAddr(c.Address)
+	if err != nil || a.Zone() != "" {
+		return fmt.Errorf("address is %q; it must be one such as 127.0.0.1 or ::1", c.Address)
+	}
+	q.Address = a.Unmap()
 	return nil
 }
 

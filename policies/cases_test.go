@@ -58,6 +58,8 @@ func TestBadCases(t *testing.T) {
 		{`{"cases": []}`, "tests nothing"},
 		{`{"cases": [{"skill": "a", "want": "allow"}]}`, `case 1: it needs "request" or "install"`},
 		{`{"cases": [{"skill": "a", "request": "kv", "install": "kv", "want": "allow"}]}`, "not both"},
+		{`{"cases": [{"skill": "a", "request": "kv", "address": "::1", "want": "allow"}]}`, "not for one"},
+		{`{"cases": [{"skill": "a", "request": "http:GET http://localhost/", "address": "localhost", "want": "allow"}]}`, "such as 127.0.0.1"},
 		{`{"cases": [{"name": "n", "skill": "a", "request": "kv", "want": "yes"}]}`, "case 1 (n): want is"},
 		{`{"cases": [{"request": "kv", "want": "allow"}]}`, "names no skill"},
 		{`{"cases": [{"skill": "a", "request": "kv", "grants": ["kw"], "want": "allow"}]}`, "kw"},
@@ -104,4 +106,33 @@ func FuzzMaximum(f *testing.F) {
 			t.Fatal("more than the maximum was allowed")
 		}
 	})
+}
+
+// A rule that names an address, or looks at it, holds for the names that lead there; the maximum is one of names.
+func TestAddressOfAHost(t *testing.T) {
+	t.Parallel()
+	dir, system := t.TempDir(), t.TempDir()
+	write(t, filepath.Join(dir, "mine.cedar"), `
+		@id("by-host") forbid (principal, action == Action::"http", resource == Host::"10.0.0.1");
+		@id("by-address") forbid (principal, action == Action::"http", resource) when { context has address && context.address.isLoopback() };
+		@id("named") forbid (principal, action == Action::"http", resource == Host::"closed.corp.example");`)
+	write(t, filepath.Join(system, MaximumFile), `{"capabilities": ["http:GET https://*.corp.example/*"]}`)
+	m, err := LoadMaximum(system)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := mustLoad(t, dir).Within(m)
+	for _, c := range []struct{ host, address, want, by string }{
+		{"a.corp.example", "", "allow", "granted"}, {"a.corp.example", "10.0.0.2", "allow", "granted"},
+		{"a.corp.example", "10.0.0.1", "deny", "by-host"}, {"a.corp.example", "::ffff:10.0.0.1", "deny", "by-host"},
+		{"a.corp.example", "127.0.0.9", "deny", "by-address"}, {"a.corp.example", "::1", "deny", "by-address"},
+		{"closed.corp.example", "8.8.8.8", "deny", "named"}, {"other.example", "8.8.8.8", "deny", maximumID},
+	} {
+		o := s.Try("f", Case{
+			Skill: "web", Request: "http:GET https://" + c.host + "/x", Address: c.address, Grants: []string{"http:GET https://*.corp.example/*", "http:GET https://other.example/*"}, Want: c.want, By: []string{c.by},
+		}, "/home/me/.skillet")
+		if !o.OK {
+			t.Errorf("%+v: %s", c, o.Problem)
+		}
+	}
 }

@@ -17,6 +17,20 @@ func (s *Set) Decide(q Query) Decision {
 	if d, ok := s.maximum.refuses(q); ok {
 		return d
 	}
+	d := s.answer(a, q)
+	if d.Effect != Allow || !q.Address.IsValid() {
+		return d
+	}
+	// A rule that names the address holds for whatever leads there. The maximum says
+	// which names may be asked for, and not where those lead.
+	if a, err = newQuestion(q.atAddress()); err != nil {
+		return Decision{Reason: err.Error()}
+	}
+	return s.answer(a, q)
+}
+
+// answer puts a question to the policies, and again as approved where they ask.
+func (s *Set) answer(a *question, q Query) Decision {
 	first := s.evaluate(a, q.Approved)
 	if q.Approved || !first.asks() {
 		return first.decision()

@@ -24,6 +24,7 @@
 package policies
 
 import (
+	"net/netip"
 	"strings"
 
 	"github.com/skillet-run/skillet/policies/capability"
@@ -97,6 +98,11 @@ type Query struct {
 	// Approved tells that a person has approved this very query. It lifts what
 	// asks, never what denies.
 	Approved bool
+	// Address is where the host of a request over HTTP was found to be, when a
+	// connection to it is made; the zero value before that. The request then has to
+	// be allowed with the name and that address, and also as if it had named the
+	// host by the address.
+	Address netip.Addr
 	// Bytes is how much would be written or sent; 0 when that is not known.
 	Bytes int64
 	// Home is the absolute path of Skillet's home with symbolic links resolved,

@@ -73,6 +73,9 @@ func (a *question) call(q Query) error {
 			return problemOf(err)
 		}
 		a.aimAtHost(e)
+		if q.Address.IsValid() {
+			a.locate(q.Address)
+		}
 		a.context["new_domain"] = cedar.Boolean(newDomain(q.GrantedBy))
 		return nil
 	}
@@ -164,8 +167,22 @@ func (a *question) aimAtHost(e capability.Endpoint) {
 	a.context["port"] = cedar.Long(e.Port)
 	a.context["path"] = cedar.String(e.Path)
 	if addr, ok := e.Addr(); ok {
-		a.context["address"] = cedar.IPAddr(netip.PrefixFrom(addr, addr.BitLen()))
+		a.locate(addr)
 	}
+}
+
+// locate says where the host is.
+func (a *question) locate(addr netip.Addr) {
+	a.context["address"] = cedar.IPAddr(netip.PrefixFrom(addr, addr.BitLen()))
+}
+
+// atAddress is the query with the address in the place of the host's name.
+func (q Query) atAddress() Query {
+	if e, err := q.Request.Endpoint(); err == nil {
+		e.Host = q.Address.String()
+		q.Request.Resource = e.URL()
+	}
+	return q
 }
 
 func (a *question) aimAtName(name string) {

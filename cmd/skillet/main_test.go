@@ -394,7 +394,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 
 // modules are the modules that scripts can have.
 var modules = map[string]func() []byte{
-	"echo": echo, "notebook": notebook, "caller": caller,
+	"echo": echo, "notebook": notebook, "caller": caller, "reader": reader,
 	"spin": func() []byte {
 		m := wasmtest.New()
 		m.ExportFunc("spin", m.Func(wasmtest.Signature{}, "", wasmtest.Loop(wasmtest.Empty, wasmtest.Br(0))))
@@ -422,6 +422,23 @@ var modules = map[string]func() []byte{
 	"bomb": func() []byte { // says it has four thousand million functions
 		return []byte("\x00asm\x01\x00\x00\x00\x03\x05\xff\xff\xff\xff\x0f")
 	},
+}
+
+// reader makes the file begun, goes on reading data until it is refused, and says so.
+func reader() []byte {
+	m := wasmtest.New()
+	sig := wasmtest.Sig("i32 i32 i32 i32", "i64")
+	read, write := m.ImportFunc("skillet:host/v1", "fs_read", sig), m.ImportFunc("skillet:host/v1", "fs_write", sig)
+	output := m.ImportFunc("skillet:host/v1", "output_write", wasmtest.Sig("i32 i32", ""))
+	m.Memory(1, 1)
+	text := func(at int32, s string) []byte {
+		m.Data(at, []byte(s))
+		return wasmtest.Code(wasmtest.I32Const(at), wasmtest.I32Const(int32(len(s))))
+	}
+	begun := wasmtest.Code(text(0, `{"path":"begun"}`), text(100, "x"), wasmtest.Call(write), wasmtest.Drop())
+	again := wasmtest.Loop(wasmtest.Empty, text(200, `{"path":"data"}`), text(300, ""), wasmtest.Call(read), wasmtest.Op(0xa7), wasmtest.BrIf(0))
+	m.ExportFunc("run", m.Func(wasmtest.Sig("", "i32"), "", begun, again, text(400, "refused"), wasmtest.Call(output), wasmtest.I32Const(0)))
+	return m.Bytes()
 }
 
 // echo answers with its input.

@@ -128,10 +128,20 @@ func (o OneRun) Actor() string { return o.by }
 type Granted struct {
 	digest manifests.Digest
 	set    capability.Set
+	use    Use      // that it was granted for
+	ids    []string // of the grants that held
+	until  time.Time
+	epoch  uint64
 }
 
 // Set is what is granted, for showing; see [Granted.To].
 func (g Granted) Set() capability.Set { return g.set }
+
+// Until is when the first of the grants ends; zero for never.
+func (g Granted) Until() time.Time { return g.until }
+
+// Epoch is that of [Settings] from before the grants were read.
+func (g Granted) Epoch() uint64 { return g.epoch }
 
 // Bound reports whether it is of some package, even if nothing is granted to that.
 func (g Granted) Bound() bool { return g.digest != "" }
@@ -153,6 +163,16 @@ type Settings struct {
 	// Expiry is how long a proposal waits before it expires; 0 means
 	// [DefaultExpiry].
 	Expiry time.Duration
+	// Epoch is another number once any decision was made since; nil for nobody who
+	// asks.
+	Epoch func() uint64
+}
+
+func (s Settings) epoch() uint64 {
+	if s.Epoch == nil {
+		return 0
+	}
+	return s.Epoch()
 }
 
 // DefaultExpiry is how long a proposal waits.
@@ -271,20 +291,10 @@ func (d *Desk) Grants(ctx context.Context, digest manifests.Digest) ([]Grant, er
 // Granted is the set of what a package may do at the given time, whatever the
 // call: grants for some calls alone are left out.
 func (d *Desk) Granted(ctx context.Context, digest manifests.Digest, now time.Time) (Granted, error) {
+	epoch := d.settings.epoch()
 	gs, err := d.Grants(ctx, digest)
 	if err != nil {
 		return Granted{}, err
 	}
-	return Granted{digest, granting(gs, func(g Grant) bool { return g.Live(now) && !g.Conditional() })}, nil
-}
-
-// granting is the set of what those of gs grant that hold.
-func granting(gs []Grant, holds func(Grant) bool) capability.Set {
-	var cs []capability.Capability
-	for _, g := range gs {
-		if holds(g) {
-			cs = append(cs, g.Capability)
-		}
-	}
-	return capability.NewSet(cs...)
+	return newGranted(digest, gs, func(g Grant) bool { return g.Live(now) && !g.Conditional() }, Use{}, epoch), nil
 }

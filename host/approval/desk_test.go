@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -272,4 +273,56 @@ func TestDecisionsAreAppliedOnce(t *testing.T) {
 	if err == nil || errors.Is(err, ledger.ErrPending) {
 		t.Errorf("a decision of the host's was written: %v", err)
 	}
+}
+
+// What is left of what was granted for a call follows the grants, and is never more.
+func TestStill(t *testing.T) {
+	p := assemble(t, 0)
+	s := registry.Skill{Name: "net", Version: "1.0.0", Digest: digest}
+	grant := func(c string, terms approval.Terms) {
+		t.Helper()
+		change, err := ada.Grant(s.Name, digest, capability.MustParse(c), terms)
+		if err == nil {
+			err = p.ledger.Commit(t.Context(), func(context.Context) (ledger.Decision, error) {
+				return ledger.Decision{Kind: "grant", Actor: ada.Actor(), Changes: []ledger.Change{change}}, nil
+			})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	revoke := func(c string) {
+		t.Helper()
+		if _, err := p.Revoke(t.Context(), ada.Actor(), s, []capability.Capability{capability.MustParse(c)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ends := time.Now().Add(time.Hour)
+	grant("fs.read:/data/**", approval.Terms{})
+	grant("kv", approval.Terms{MaxUses: 1})
+	grant("notify", approval.Terms{Session: "work"})
+	grant("clock", approval.Terms{ExpiresAt: ends})
+	granted, err := p.Spend(t.Context(), s, approval.Use{Session: "work"})
+	if err != nil || !granted.Until().Equal(ends) {
+		t.Fatalf("%v, until %v", err, granted.Until())
+	}
+	want := func(what string, caps ...string) {
+		t.Helper()
+		still, err := p.Still(t.Context(), granted)
+		if got := still.Set().Strings(); err != nil || !slices.Equal(got, caps) {
+			t.Errorf("%s: %q, %v; want %q", what, got, err, caps)
+		}
+	}
+	want("at first, with what it used up", "clock", "fs.read:/data/**", "kv", "notify")
+	grant("random", approval.Terms{})
+	want("with something new", "clock", "fs.read:/data/**", "kv", "notify")
+	revoke("fs.read:/data/**")
+	revoke("kv")
+	want("with two taken back", "clock", "notify")
+	grant("fs.read:/data/a", approval.Terms{})
+	grant("kv", approval.Terms{MaxUses: 1})
+	want("with a part given again, and a use for another run", "clock", "fs.read:/data/a", "notify")
+	revoke("clock")
+	grant("clock", approval.Terms{ExpiresAt: time.Now().Add(-time.Second)})
+	want("with one that expired", "fs.read:/data/a", "notify")
 }

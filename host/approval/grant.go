@@ -10,6 +10,7 @@ import (
 	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/policies"
 	"github.com/skillet-run/skillet/policies/capability"
 )
@@ -115,12 +116,13 @@ func covered(gs []Grant, cs []capability.Capability) []Grant {
 
 // Capabilities is the set of what gs are about, whether they hold or not.
 func Capabilities(gs []Grant) capability.Set {
-	return granting(gs, func(Grant) bool { return true })
+	return newGranted("", gs, func(Grant) bool { return true }, Use{}, 0).set
 }
 
 // Spend counts one run against every grant of a skill that is good for a number
 // of runs and holds for the call, and returns what the skill may do in it.
 func (d *Desk) Spend(ctx context.Context, s registry.Skill, u Use) (Granted, error) {
+	epoch := d.settings.epoch()
 	gs, err := d.Grants(ctx, s.Digest)
 	if err != nil {
 		return Granted{}, err
@@ -129,15 +131,16 @@ func (d *Desk) Spend(ctx context.Context, s registry.Skill, u Use) (Granted, err
 	holds := func(g Grant) bool { return g.Holds(u, now) }
 	counted := func(g Grant) bool { return g.MaxUses > 0 && holds(g) }
 	if !slices.ContainsFunc(gs, counted) {
-		return Granted{s.Digest, granting(gs, holds)}, nil
+		return newGranted(s.Digest, gs, holds, u, epoch), nil
 	}
-	var set capability.Set
+	var granted Granted
 	err = d.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
 		gs, err := d.Grants(ctx, s.Digest)
 		if err != nil {
 			return ledger.Decision{}, err
 		}
-		now, set = time.Now(), granting(gs, holds)
+		now = time.Now()
+		granted = newGranted(s.Digest, gs, holds, u, epoch)
 		changes, err := usedAll(gs, counted)
 		if err == nil && len(changes) == 0 { // another run was first
 			err = errSpent
@@ -147,7 +150,44 @@ func (d *Desk) Spend(ctx context.Context, s registry.Skill, u Use) (Granted, err
 	if errors.Is(err, errSpent) {
 		err = nil
 	}
-	return Granted{s.Digest, set}, err
+	return granted, err
+}
+
+// newGranted is what those of gs grant that hold.
+func newGranted(digest manifests.Digest, gs []Grant, holds func(Grant) bool, u Use, epoch uint64) Granted {
+	g := Granted{digest: digest, use: u, epoch: epoch}
+	var cs []capability.Capability
+	for _, x := range gs {
+		if !holds(x) {
+			continue
+		}
+		cs, g.ids = append(cs, x.Capability), append(g.ids, x.ID)
+		if !x.ExpiresAt.IsZero() && (g.until.IsZero() || x.ExpiresAt.Before(g.until)) {
+			g.until = x.ExpiresAt
+		}
+	}
+	g.set = capability.NewSet(cs...)
+	return g
+}
+
+// Still is what is left at present of what was granted for a call: what grants cover
+// that hold for the call now. One that was used up by the call itself holds to its end.
+// Nobody is granted more by it.
+func (d *Desk) Still(ctx context.Context, g Granted) (Granted, error) {
+	epoch := d.settings.epoch()
+	gs, err := d.Grants(ctx, g.digest)
+	if err != nil {
+		return Granted{}, err
+	}
+	now := time.Now()
+	left := newGranted(g.digest, gs, func(x Grant) bool {
+		if slices.Contains(g.ids, x.ID) {
+			x.MaxUses = 0
+		}
+		return x.MaxUses == 0 && x.Holds(g.use, now)
+	}, g.use, epoch)
+	left.set = g.set.Intersect(left.set)
+	return left, nil
 }
 
 // usedAll are the changes that count one use of those of gs that count.

@@ -7,10 +7,12 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"sync"
 	"syscall"
 	"time"
 
 	"github.com/skillet-run/skillet/host/sandbox"
+	"github.com/skillet-run/skillet/policies"
 	"github.com/skillet-run/skillet/policies/capability"
 )
 
@@ -66,6 +68,13 @@ type pass struct {
 	loopback bool       // the grant names localhost
 }
 
+// connecting is what decides about the connection that a request needs.
+type connecting struct {
+	pass
+	// decide asks the policies about an address that the host's name leads to; nil where the host is an address.
+	decide func(netip.Addr) error
+}
+
 // passFor derives the pass of a request from the grant that allowed it: only a grant that names the very
 // host, as an address or as localhost, opens more than the public internet.
 func passFor(by capability.Capability, to capability.Endpoint) pass {
@@ -88,8 +97,8 @@ func (e *addressError) Error() string {
 	return fmt.Sprintf("the host's address %s is not on the public internet", e.addr.Addr())
 }
 
-// passKey is where the context of a request holds its pass. A context without one dials nothing.
-type passKey struct{}
+// connectingKey is where the context of a request holds its connecting. A context without one dials nothing.
+type connectingKey struct{}
 
 // dialer connects to the addresses a request's pass allows.
 type dialer struct {
@@ -110,15 +119,92 @@ func newDialer(r *net.Resolver) *dialer {
 // control is asked about each address that is really dialled, after every look-up, and so sees what a
 // name means now and not what it meant when somebody checked.
 func (d *dialer) control(ctx context.Context, network, address string, _ syscall.RawConn) error {
-	p, granted := ctx.Value(passKey{}).(pass)
+	p, granted := ctx.Value(connectingKey{}).(connecting)
 	to, err := netip.ParseAddrPort(address)
 	if err != nil || !granted {
 		return errors.New("connection without a grant")
 	}
 	a := to.Addr().Unmap().WithZone("")
 	switch {
-	case publicAddress(a, d.reserved), p.addr.IsValid() && p.addr == a, p.loopback && a.IsLoopback():
+	case !publicAddress(a, d.reserved) && (!p.addr.IsValid() || p.addr != a) && (!p.loopback || !a.IsLoopback()):
+		return &addressError{addr: netip.AddrPortFrom(a, to.Port())}
+	case p.decide == nil:
 		return nil
 	}
-	return &addressError{addr: netip.AddrPortFrom(a, to.Port())}
+	return p.decide(a)
+}
+
+// A policyError refuses an address because of what policies say of it.
+type policyError struct {
+	addr netip.Addr
+	d    policies.Decision
+}
+
+func (e *policyError) Error() string {
+	return fmt.Sprintf("%s; the host's address is %s", e.d.Reason, e.addr)
+}
+
+// server is what connections are kept for: an endpoint without method and path.
+func server(e capability.Endpoint) string {
+	return capability.Endpoint{Scheme: e.Scheme, Host: e.Host, Port: e.Port, Path: "/"}.URL()
+}
+
+// found is where the hosts of a call were found to be. A connection is used again for other requests, so they are
+// judged by it before they are sent. It is safe for concurrent use: connections are made on goroutines of net/http's.
+type found struct {
+	mu    sync.Mutex
+	hosts map[string][]netip.Addr // by server
+}
+
+func (f *found) note(e capability.Endpoint, a netip.Addr) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.hosts == nil {
+		f.hosts = map[string][]netip.Addr{}
+	}
+	if k := server(e); !slices.Contains(f.hosts[k], a) {
+		f.hosts[k] = append(f.hosts[k], a)
+	}
+}
+
+// at is where a host was found.
+func (f *found) at(e capability.Endpoint) []netip.Addr {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.hosts[server(e)])
+}
+
+func (f *found) forget() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.hosts = nil
+}
+
+// locate has a request be judged by the address that it is sent to, once that is known.
+func (e *Env) locate(r outgoing, by capability.Capability) connecting {
+	p := connecting{pass: passFor(by, r.to)}
+	if _, literal := r.to.Addr(); literal {
+		return p
+	}
+	judge := func(a netip.Addr) error {
+		if d := e.decideAt(r.request(), by.String(), int64(len(r.body)), a); d.Effect != policies.Allow {
+			return &policyError{a, d}
+		}
+		return nil
+	}
+	for _, a := range e.web.found.at(r.to) {
+		if judge(a) != nil { // a connection that is kept may lead there
+			e.web.close()
+			e.web.found.forget()
+			break
+		}
+	}
+	p.decide = func(a netip.Addr) error {
+		err := judge(a)
+		if err == nil {
+			e.web.found.note(r.to, a)
+		}
+		return err
+	}
+	return p
 }

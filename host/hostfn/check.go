@@ -3,6 +3,7 @@ package hostfn
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"path"
 	"path/filepath"
 	"slices"
@@ -37,14 +38,15 @@ type Use struct {
 // permit checks one request: first the grants, then the policies. The error is a *DeniedError, which has
 // been recorded. bytes is how much is to be written or sent, 0 when that is not known.
 func (e *Env) permit(r capability.Request, bytes int64) (capability.Capability, error) {
-	by, ok := e.remembered(r, bytes)
+	now := e.present()
+	by, ok := e.remembered(now, r, bytes)
 	if !ok {
 		var d policies.Decision
 		by, d, ok = e.judge(r, bytes)
 		if !ok {
 			return by, e.deny(r, by != capability.Capability{}, d)
 		}
-		e.remember(r, by, bytes)
+		e.remember(now, r, by, bytes)
 	}
 	e.use(r, by)
 	return by, nil
@@ -53,7 +55,8 @@ func (e *Env) permit(r capability.Request, bytes int64) (capability.Capability, 
 // judge asks grants and policies without recording anything. by is the zero value when nothing grants r. A policy
 // may look at the grant, so where one grant does not do another may: the answer is that of the best.
 func (e *Env) judge(r capability.Request, bytes int64) (by capability.Capability, d policies.Decision, ok bool) {
-	by, ok = e.s.Granted.Allows(r)
+	granted := e.present().Granted
+	by, ok = granted.Allows(r)
 	if !ok {
 		return by, d, false
 	}
@@ -61,7 +64,7 @@ func (e *Env) judge(r capability.Request, bytes int64) (by capability.Capability
 	if d.Effect != policies.Ask {
 		return by, d, d.Effect == policies.Allow
 	}
-	for _, c := range e.s.Granted.All() {
+	for _, c := range granted.All() {
 		if c == by || !c.Allows(r) {
 			continue
 		}
@@ -74,32 +77,48 @@ func (e *Env) judge(r capability.Request, bytes int64) (by capability.Capability
 
 // decide asks the policies about a request as if it were granted.
 func (e *Env) decide(r capability.Request, grant string, bytes int64) policies.Decision {
-	if e.s.Policies == nil {
+	return e.decideAt(r, grant, bytes, netip.Addr{})
+}
+
+// decideAt is decide for a request whose host was found at an address.
+func (e *Env) decideAt(r capability.Request, grant string, bytes int64, at netip.Addr) policies.Decision {
+	now := e.present()
+	switch {
+	case now.Ended != "":
+		return policies.Decision{Effect: policies.Deny, Reason: now.Ended}
+	case now.Policies == nil:
 		return policies.Decision{Effect: policies.Deny, Reason: "no policies are loaded"}
 	}
 	if d, ok := e.fence.forbids(r); ok {
 		return d
 	}
 	_, approved := e.s.Approved.Allows(r)
-	return e.s.Policies.Decide(policies.Query{
-		Phase: policies.PhaseCall, Principal: e.s.Principal, Request: r,
+	return now.Policies.Decide(policies.Query{
+		Phase: policies.PhaseCall, Principal: e.s.Principal, Request: r, Address: at,
 		Granted: true, GrantedBy: grant, Approved: approved, Bytes: bytes, Home: e.s.Home,
 	})
 }
 
-// remembered returns the grant by which the same request was allowed before. Grants and policies do not
-// change within a call; how many bytes are written may matter to a policy, so such requests are not kept.
-func (e *Env) remembered(r capability.Request, bytes int64) (capability.Capability, bool) {
+// remembered returns the grant by which the same request was allowed before, as long as what decides is the same.
+// How many bytes are written may matter to a policy, so such requests are not kept.
+func (e *Env) remembered(now *Standing, r capability.Request, bytes int64) (capability.Capability, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.decided != now {
+		return capability.Capability{}, false
+	}
 	by, ok := e.allowed[r]
 	return by, ok && bytes == 0
 }
 
-// remember keeps a decision.
-func (e *Env) remember(r capability.Request, by capability.Capability, bytes int64) {
+// remember keeps a decision that was made by now. Those made by anything else are dropped.
+func (e *Env) remember(now *Standing, r capability.Request, by capability.Capability, bytes int64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.decided != now {
+		e.decided = now
+		clear(e.allowed)
+	}
 	if bytes == 0 && len(e.allowed) < maxAllowed {
 		e.allowed[r] = by
 	}
@@ -108,12 +127,13 @@ func (e *Env) remember(r capability.Request, by capability.Capability, bytes int
 // Allows reports whether a request would be allowed, without recording anything. The caller of the
 // sandbox asks it for the capabilities clock and random, which are no functions of this package.
 func (e *Env) Allows(r capability.Request) bool {
-	if _, ok := e.remembered(r, 0); ok {
+	now := e.present()
+	if _, ok := e.remembered(now, r, 0); ok {
 		return true
 	}
 	by, _, ok := e.judge(r, 0)
 	if ok {
-		e.remember(r, by, 0)
+		e.remember(now, r, by, 0)
 	}
 	return ok
 }
@@ -139,8 +159,8 @@ func (e *Env) deny(r capability.Request, granted bool, d policies.Decision) erro
 		e.offer(&den, r, den.Capability)
 	case granted || d.Effect != policies.Allow:
 		den.Policies, den.Reason = d.Policies, d.Reason
-		if den.Asks = granted && d.Effect == policies.Ask && den.Capability != ""; den.Asks && e.s.Principal.Origin == policies.OriginPath {
-			den.Hint = e.hint(r, den.Capability)
+		if granted {
+			e.markAsk(&den, r, d)
 		}
 	case den.Capability == "":
 		den.Reason = "no capability can allow it" + whyNot(r)
@@ -149,6 +169,13 @@ func (e *Env) deny(r capability.Request, granted bool, d policies.Decision) erro
 		e.offer(&den, r, den.Capability)
 	}
 	return e.record(den)
+}
+
+// markAsk says of the refusal of something granted when a person can lift it by approving the call.
+func (e *Env) markAsk(den *task.Denial, r capability.Request, d policies.Decision) {
+	if den.Asks = d.Effect == policies.Ask && den.Capability != ""; den.Asks && e.s.Principal.Origin == policies.OriginPath {
+		den.Hint = e.hint(r, den.Capability)
+	}
 }
 
 // wouldDo reports whether granting a capability would allow a request.
@@ -170,8 +197,8 @@ func whyNot(r capability.Request) string {
 // command, says so: a grant is asked about as what a package wants when it is installed.
 func (e *Env) offer(den *task.Denial, r capability.Request, narrowest string) {
 	c, err := capability.Parse(grantFor(r, narrowest))
-	if err == nil && e.s.Policies != nil && e.s.Principal.Origin != policies.OriginPath {
-		d := e.s.Policies.Decide(policies.Query{Phase: policies.PhaseInstall, Principal: e.s.Principal, Capability: c, Home: e.s.Home})
+	if p := e.present().Policies; err == nil && p != nil && e.s.Principal.Origin != policies.OriginPath {
+		d := p.Decide(policies.Query{Phase: policies.PhaseInstall, Principal: e.s.Principal, Capability: c, Home: e.s.Home})
 		if d.Effect == policies.Deny {
 			den.Policies = append(slices.Clone(den.Policies), d.Policies...)
 			den.Reason += ", and may not be given it: " + d.Reason
@@ -273,12 +300,15 @@ func (g guard) Check(op jail.Op, p string) error {
 		}
 		return nameable(op, p)
 	}
-	if op == jail.Stat && (g.isRoot(p) || g.onlyWrite(read, write)) {
+	if op == jail.Stat && (g.isRoot(p) && g.named(p) || g.onlyWrite(read, write)) {
 		return nil
 	}
 	_, err := g.e.permit(read, 0)
 	return err
 }
+
+// Decided is a number that is another one when what was allowed may not be any more.
+func (g guard) Decided() uint64 { return g.e.present().Epoch }
 
 // nameable refuses to make a name that a person would read as another one: with characters that turn the direction of
 // text or are not seen. Joiners are left, without which some languages cannot be written.
@@ -292,13 +322,19 @@ func nameable(op jail.Op, p string) error {
 
 // onlyWrite reports whether writing is allowed and reading is not granted.
 func (g guard) onlyWrite(read, write capability.Request) bool {
-	_, reads := g.e.s.Granted.Allows(read)
+	_, reads := g.e.present().Granted.Allows(read)
 	return !reads && g.e.Allows(write)
 }
 
 // isRoot reports whether p is one of the tree's roots.
 func (g guard) isRoot(p string) bool {
 	return slices.ContainsFunc(g.e.roots, func(r jail.Root) bool { return r.Path == p })
+}
+
+// named reports whether a grant that still holds names p as where it begins.
+func (g guard) named(p string) bool {
+	now := g.e.present()
+	return now.Ended == "" && slices.ContainsFunc(now.Granted.All(), func(c capability.Capability) bool { return g.e.s.onStage(c.Base()) == p })
 }
 
 // CheckReal asks only the policies: the grants name the path the person knows.

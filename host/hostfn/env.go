@@ -44,6 +44,10 @@ type Settings struct {
 	// Beyond says why no grant helps with a request in this call; empty for one that
 	// a grant would allow. nil says so of every request.
 	Beyond func(capability.Request) string
+	// Present says what decides at the moment, in the place of Granted and Policies, which say what did when
+	// the call began; nil when that holds to the end of the call. It is asked at each host call, so it must be quick,
+	// and return the same pointer as long as nothing changed. It is called from several goroutines.
+	Present func() *Standing
 	// Approved is what a person approved for this very call: policies that ask about it do not stand in its
 	// way. It grants nothing.
 	Approved capability.Set
@@ -95,6 +99,16 @@ type Settings struct {
 	Stage *Stage
 }
 
+// Standing is what decides about a call at one moment. It is not changed.
+type Standing struct {
+	Granted  capability.Set
+	Policies *policies.Set
+	// Ended says why nothing is allowed any more, whatever was granted; empty when that is not so.
+	Ended string
+	// Epoch is another number for each Standing of a call.
+	Epoch uint64
+}
+
 // Limits bounds what one call does through this package, beside those of HTTP and key-value state in
 // Settings. A zero field means its default.
 type Limits struct {
@@ -121,8 +135,9 @@ const (
 // Env is the environment of one call: what host functions may do for it, and what they did. Give it to
 // the sandbox as sandbox.Call.Env, and Close it after the call. It is safe for concurrent use.
 type Env struct {
-	s   Settings
-	log hclog.Logger
+	s     Settings
+	log   hclog.Logger
+	began *Standing
 
 	redact *redactor
 	web    *web
@@ -137,6 +152,7 @@ type Env struct {
 	used     map[capability.Request]int // index in uses
 	rest     []Use                      // by grant, when uses is full
 	allowed  map[capability.Request]capability.Capability
+	decided  *Standing // by which what is in allowed is
 	logs     []task.LogLine
 	logBytes int64
 	notified int
@@ -163,6 +179,7 @@ func NewEnv(s Settings) *Env {
 	}
 	e := &Env{s: s, log: s.Log, redact: &redactor{}, roots: s.roots(), vars: map[string][]byte{}}
 	e.allowed, e.used = map[capability.Request]capability.Capability{}, map[capability.Request]int{}
+	e.began = &Standing{Granted: s.Granted, Policies: s.Policies}
 	e.web, e.fence = newWeb(s), newFence(s.Home, s.Own)
 	return e
 }
@@ -172,6 +189,14 @@ func fill[T int | int64 | time.Duration](v *T, fallback T) {
 	if *v <= 0 {
 		*v = fallback
 	}
+}
+
+// present is what decides now.
+func (e *Env) present() *Standing {
+	if e.s.Present == nil {
+		return e.began
+	}
+	return e.s.Present()
 }
 
 // FS returns the file tree of the call, which is opened the first time: the roots of all file grants,

@@ -44,10 +44,11 @@ const (
 // web is the HTTP side of one call.
 type web struct {
 	transport http.RoundTripper
+	found     found
 }
 
 // newWeb makes what carries the requests of one call. Nothing is dialled.
-func newWeb(s Settings) *web { return &web{s.exchange()} }
+func newWeb(s Settings) *web { return &web{transport: s.exchange()} }
 
 // close closes the connections.
 func (w *web) close() {
@@ -180,7 +181,7 @@ func (e *Env) permitHop(r *outgoing) (capability.Capability, error) {
 
 // send makes one exchange, with the secrets that belong to its URL.
 func (e *Env) send(ctx context.Context, r outgoing, by capability.Capability) (*http.Response, error) {
-	ctx = context.WithValue(ctx, passKey{}, passFor(by, r.to))
+	ctx = context.WithValue(ctx, connectingKey{}, e.locate(r, by))
 	req, err := http.NewRequestWithContext(ctx, r.method, r.target(), bytes.NewReader(r.body))
 	if err != nil {
 		return nil, failf(KindInvalid, "not a request that can be sent").because(err)
@@ -233,6 +234,7 @@ func (e *Env) lookable(resp *http.Response, length int) error {
 // sendFailure says why an exchange failed, and records a refused address as a denial.
 func (e *Env) sendFailure(r outgoing, err error) error {
 	var refused *addressError
+	var forbidden *policyError
 	var dns *net.DNSError
 	var cert *tls.CertificateVerificationError
 	var told *Failure
@@ -241,6 +243,8 @@ func (e *Env) sendFailure(r outgoing, err error) error {
 		return told
 	case errors.As(err, &refused):
 		return e.denyAddress(r, refused)
+	case errors.As(err, &forbidden):
+		return e.denyPlace(r, forbidden)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return err
 	case errors.As(err, &dns):
@@ -264,6 +268,17 @@ func (e *Env) denyAddress(r outgoing, refused *addressError) error {
 		den.Capability = c.String()
 		e.offer(&den, asked, c.String())
 	}
+	return e.record(den)
+}
+
+// denyPlace records that policies refuse a granted host because of where it was found to be.
+func (e *Env) denyPlace(r outgoing, forbidden *policyError) error {
+	asked := r.request()
+	den := task.Denial{Request: asked.String(), Count: 1, Policies: forbidden.d.Policies, Reason: forbidden.Error()}
+	if c, err := asked.Capability(); err == nil {
+		den.Capability = c.String()
+	}
+	e.markAsk(&den, asked, forbidden.d)
 	return e.record(den)
 }
 

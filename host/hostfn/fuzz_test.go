@@ -178,7 +178,7 @@ func TestPublicAddress(t *testing.T) {
 		t.Error("no address counts as public")
 	}
 	d := newDialer(nil)
-	for _, ctx := range []context.Context{context.Background(), context.WithValue(context.Background(), passKey{}, "other")} {
+	for _, ctx := range []context.Context{context.Background(), context.WithValue(context.Background(), connectingKey{}, "other")} {
 		if d.control(ctx, "tcp", "8.8.8.8:80", nil) == nil {
 			t.Error("a connection without a grant")
 		}
@@ -189,13 +189,13 @@ func TestPublicAddress(t *testing.T) {
 			t.Errorf("a grant of other hosts opens %s: %+v", host, p)
 		}
 	}
-	local := context.WithValue(context.Background(), passKey{}, pass{loopback: true})
+	local := context.WithValue(context.Background(), connectingKey{}, connecting{pass: pass{loopback: true}})
 	for addr, want := range map[string]bool{"127.0.0.1:80": true, "[::1]:80": true, "10.0.0.1:80": false, "169.254.169.254:80": false} {
 		if got := d.control(local, "tcp", addr, nil) == nil; got != want {
 			t.Errorf("localhost as %s: %v", addr, got)
 		}
 	}
-	ctx := context.WithValue(context.Background(), passKey{}, pass{addr: netip.MustParseAddr("10.0.0.1")})
+	ctx := context.WithValue(context.Background(), connectingKey{}, connecting{pass: pass{addr: netip.MustParseAddr("10.0.0.1")}})
 	for addr, want := range map[string]bool{"10.0.0.1:80": true, "[::ffff:10.0.0.1]:80": true, "10.0.0.2:80": false, "127.0.0.1:80": false, "8.8.8.8:80": true, "x": false} {
 		if got := d.control(ctx, "tcp", addr, nil) == nil; got != want {
 			t.Errorf("%s: %v", addr, got)

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -402,4 +403,66 @@ func TestURLHasALength(t *testing.T) {
 	if r := call(t, e, "http_request", long, nil); r.Error.Kind != KindInvalid || !strings.Contains(r.Error.Message, "8192 bytes") {
 		t.Errorf("got %+v", r.Error)
 	}
+}
+
+// TestForbiddenAddress: what policies say of an address holds for the names that lead there, at the first request
+// and at those that a connection is used again for, and where a redirect leads.
+func TestForbiddenAddress(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	name := "http://localhost" + s.port()
+	s.redirects("/away", 307, name+"/x")
+	grants := []string{"http:* " + name + "/*", "http:* " + s.URL + "/away"}
+	for what, rule := range map[string]string{
+		"the host":    `forbid (principal, action == Action::"http", resource == Host::"127.0.0.1") when { context.path == "/x" };`,
+		"the context": `forbid (principal, action == Action::"http", resource) when { context.path == "/x" && context has address && context.address.isLoopback() };`,
+		"its text":    `forbid (principal, action == Action::"http", resource) when { context.path == "/x" && context.host == "127.0.0.1" };`,
+	} {
+		set := settings(t, grants...)
+		set.Policies = withPolicy(t, `@id("closed") @reason("nothing on this machine") `+rule)
+		set.Resolver = names(t, map[string]string{"localhost": "127.0.0.1"})
+		for _, from := range []string{name + "/x", s.URL + "/away"} {
+			e, before := open(t, set), s.hits()
+			wantKind(t, what+": "+from, fetch(t, e, "GET", from, ""), KindDenied)
+			if d := e.Denials(); len(d) != 1 || !slices.Contains(d[0].Policies, "closed") || !strings.Contains(d[0].Reason, "nothing on this machine") || d[0].Hint != "" {
+				t.Errorf("%s: %s: recorded %+v", what, from, d)
+			}
+			for _, r := range s.seen[before:] {
+				if r.URL.Path != "/away" {
+					t.Errorf("%s: %s arrived", what, r.URL)
+				}
+			}
+		}
+	}
+}
+
+// withPolicy are the policies that came with the program, and one more.
+func withPolicy(t testing.TB, text string) *policies.Set {
+	t.Helper()
+	dir := t.TempDir()
+	must(t, os.WriteFile(dir+"/one.cedar", []byte(text), 0o600))
+	p, err := policies.Load(dir)
+	must(t, err)
+	return p
+}
+
+// TestForbiddenAddressOfAKeptConnection: a connection that was made for one request carries no other that policies
+// refuse there, and a rule that asks is one that a person can approve.
+func TestForbiddenAddressOfAKeptConnection(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	name := "http://localhost" + s.port()
+	set := settings(t, "http:* "+name+"/*")
+	set.Policies = withPolicy(t, `@id("no-posts") @reason("it changes this machine") @approval("required")
+		forbid (principal, action == Action::"http", resource == Host::"127.0.0.1") when { context.method == "POST" } unless { context.approved };`)
+	set.Resolver = names(t, map[string]string{"localhost": "127.0.0.1"})
+	e := open(t, set)
+	wantKind(t, "GET", fetch(t, e, "GET", name+"/x", ""), "")
+	wantKind(t, "POST", fetch(t, e, "POST", name+"/x", "body"), KindDenied)
+	wantKind(t, "GET again", fetch(t, e, "GET", name+"/x", ""), "")
+	if d := e.Denials(); len(d) != 1 || !d[0].Asks || s.hits() != 2 {
+		t.Errorf("%d arrived, recorded %+v", s.hits(), d)
+	}
+	set.Approved = capability.NewSet(capability.MustParse("http:POST " + name + "/x"))
+	wantKind(t, "approved", fetch(t, open(t, set), "POST", name+"/x", "body"), "")
 }

@@ -30,6 +30,8 @@ type SkillsParts struct {
 	CatchUp func(context.Context) error
 	// Route reports whether a call of a skill goes to the version on trial.
 	Route func(ctx context.Context, skill string, c registry.Canary) (bool, error)
+	// Epoch is that of [runner.Rights].
+	Epoch func() uint64
 }
 
 // NewSkills makes a Skills.
@@ -40,6 +42,7 @@ func NewSkills(p SkillsParts) *Skills { return &Skills{parts: p} }
 // name none, the one on trial. One that is disabled is not run: see
 // [registry.Skill.Runs].
 func (s *Skills) Installed(ctx context.Context, ref manifests.Ref) (runner.Target, registry.Skill, error) {
+	epoch := s.parts.Epoch()
 	skill, err := s.parts.Registry.Lookup(ctx, ref)
 	if err != nil {
 		return runner.Target{}, skill, err
@@ -52,7 +55,7 @@ func (s *Skills) Installed(ctx context.Context, ref manifests.Ref) (runner.Targe
 		trial = skill.Canary
 	}
 	t, err := s.Version(ctx, skill)
-	t.Trial = trial
+	t.Trial, t.Epoch = trial, epoch
 	return t, skill, err
 }
 
@@ -154,6 +157,7 @@ func (s *Skills) Reached(ctx context.Context, caller runner.Target, ref manifest
 	if ref.Version != "" || caller.Origin == registry.OriginPath || caller.Package == nil {
 		return s.named(ctx, ref)
 	}
+	epoch := s.parts.Epoch()
 	all, err := s.parts.Registry.List(ctx)
 	if err != nil {
 		return runner.Target{}, err
@@ -177,7 +181,7 @@ func (s *Skills) Reached(ctx context.Context, caller runner.Target, ref manifest
 			WithHint("installing %s again brings it back", name)
 	}
 	t, err := s.Version(ctx, all[n])
-	t.Closure = in
+	t.Closure, t.Epoch = in, epoch
 	return t, err
 }
 

@@ -17,11 +17,13 @@ type Dir struct {
 	dir         *os.Root
 	mount       *mount
 	guest, real string
+	decided     uint64 // as in [File]
 }
 
 // OpenDir opens a directory for listing. Errors are those of [FS.OpenFile].
 func (f *FS) OpenDir(name string) (*Dir, error) {
 	var out *Dir
+	decided := f.decided()
 	err := f.at("open", name, true, []Op{List}, func(p *place) error {
 		switch {
 		case p.info == nil:
@@ -30,7 +32,7 @@ func (f *FS) OpenDir(name string) (*Dir, error) {
 			return ErrNotDir
 		}
 		dir, err := openDir(p.dir, p.name, p.info)
-		out = &Dir{f, dir, f.find(p.guest), p.guest, p.real}
+		out = &Dir{f, dir, f.find(p.guest), p.guest, p.real, decided}
 		return err
 	})
 	return out, err
@@ -66,6 +68,7 @@ func (d *Dir) Sub(name string) (*Dir, error) {
 	if d.fs.find(guest) != d.mount { // a root of its own
 		return d.fs.OpenDir(guest)
 	}
+	decided := d.fs.decided()
 	sub, err := d.open(guest, real, name)
 	if err == errChanged {
 		err = ErrChanging
@@ -73,17 +76,12 @@ func (d *Dir) Sub(name string) (*Dir, error) {
 	if err != nil {
 		return nil, pathError("open", guest, err)
 	}
-	return &Dir{d.fs, sub, d.mount, guest, real}, nil
+	return &Dir{d.fs, sub, d.mount, guest, real, decided}, nil
 }
 
 func (d *Dir) open(guest, real, name string) (*os.Root, error) {
-	if err := d.fs.ask(guest, []Op{List}); err != nil {
+	if err := d.fs.askBoth(guest, real, []Op{List}); err != nil {
 		return nil, err
-	}
-	if g, ok := d.fs.guard.(RealGuard); ok && real != guest {
-		if err := g.CheckReal(List, real); err != nil {
-			return nil, err
-		}
 	}
 	info, err := d.dir.Lstat(name)
 	switch {
@@ -110,7 +108,7 @@ func (d *Dir) Read(max int) (entries []fs.DirEntry, more bool, err error) {
 		d.fs.giveHandle()
 		return nil, false, pathError("open", d.guest, err)
 	}
-	f, err := d.fs.adopt(h, &place{guest: d.guest, info: info}, os.O_RDONLY|Directory)
+	f, err := d.fs.adopt(h, &place{guest: d.guest, real: d.real, info: info}, os.O_RDONLY|Directory, d.decided)
 	if err != nil {
 		return nil, false, pathError("open", d.guest, err)
 	}

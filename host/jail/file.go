@@ -6,25 +6,28 @@ import (
 	"os"
 	"path"
 	"sync"
+	"sync/atomic"
 )
 
 // File is an open file or directory of an FS. Its methods may be called from several goroutines; those
-// that move the position take turns. What it allows was decided when it was opened.
+// that move the position take turns. What it allows was decided when it was opened: see [File.Allowed].
 type File struct {
-	fs    *FS
-	h     *os.File
-	guest string
-	flag  int
-	dir   bool
+	fs          *FS
+	h           *os.File
+	guest, real string
+	flag        int
+	dir         bool
+	decided     atomic.Uint64 // when the guard was last asked; of a RenewedGuard
 
 	mu     sync.Mutex
 	closed bool
 }
 
-// adopt makes a File of an open system file.
-func (f *FS) adopt(h *os.File, p *place, flag int) (*File, error) {
-	out := &File{fs: f, h: h, guest: p.guest, flag: flag}
+// adopt makes a File of an open system file, for which the guard was asked at a time.
+func (f *FS) adopt(h *os.File, p *place, flag int, decided uint64) (*File, error) {
+	out := &File{fs: f, h: h, guest: p.guest, real: p.real, flag: flag}
 	out.dir = p.info != nil && p.info.IsDir()
+	out.decided.Store(decided)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.done {
@@ -34,6 +37,32 @@ func (f *FS) adopt(h *os.File, p *place, flag int) (*File, error) {
 	}
 	f.files[out] = struct{}{}
 	return out, nil
+}
+
+// decided is when the guard is asked that is asked now; 0 for one whose answers stay the same.
+func (f *FS) decided() uint64 {
+	if g, ok := f.guard.(RenewedGuard); ok {
+		return g.Decided()
+	}
+	return 0
+}
+
+// Allowed asks the guard again when its answer may have become another since the file was opened. Whoever keeps a
+// file open asks it before each use.
+func (f *File) Allowed() error {
+	now := f.fs.decided()
+	if now == f.decided.Load() {
+		return nil
+	}
+	ops := []Op{List}
+	if !f.dir {
+		ops = openOps(f.flag &^ (os.O_CREATE | os.O_EXCL))
+	}
+	if err := f.fs.askBoth(f.guest, f.real, ops); err != nil {
+		return pathError("use", f.guest, err)
+	}
+	f.decided.Store(now)
+	return nil
 }
 
 // Path returns the clean absolute path the file was opened under, links resolved.

@@ -82,6 +82,13 @@ type EscapeGuard interface {
 	Escaped(op Op, path string)
 }
 
+// RenewedGuard is a Guard whose answers may become others. As long as Decided returns the same number they are the
+// same; when it returns another one, [File.Allowed] asks again.
+type RenewedGuard interface {
+	Guard
+	Decided() uint64
+}
+
 // GuardFunc is a function as a [Guard].
 type GuardFunc func(op Op, path string) error
 

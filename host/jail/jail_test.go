@@ -527,3 +527,52 @@ func BenchmarkReadFile(b *testing.B) {
 		}
 	}
 }
+
+// renewed is a guard whose answer becomes another.
+type renewed struct {
+	number atomic.Uint64
+	closed atomic.Bool
+	asked  atomic.Int64
+}
+
+func (r *renewed) Decided() uint64 { return r.number.Load() }
+
+func (r *renewed) Check(jail.Op, string) error {
+	r.asked.Add(1)
+	if r.closed.Load() {
+		return errGuard
+	}
+	return nil
+}
+
+// TestAllowed: about an open file the guard is asked again when its answer may be another, and only then.
+func TestAllowed(t *testing.T) {
+	t.Parallel()
+	in, _ := tree(t)
+	g := &renewed{}
+	f := openWith(t, []jail.Root{{Path: in, Write: true}}, g, jail.Quota{})
+	for _, c := range []struct {
+		name string
+		flag int
+	}{{"plain", os.O_RDWR}, {"made", os.O_WRONLY | os.O_CREATE | os.O_EXCL}, {"dir", os.O_RDONLY | jail.Directory}} {
+		g.closed.Store(false)
+		h, err := f.OpenFile(in+"/"+c.name, c.flag, 0o600)
+		must(t, err)
+		asked := g.asked.Load()
+		must(t, h.Allowed())
+		if g.asked.Load() != asked {
+			t.Errorf("%s: asked for nothing", c.name)
+		}
+		g.number.Add(1)
+		must(t, h.Allowed())
+		must(t, h.Allowed())
+		g.number.Add(1)
+		g.closed.Store(true)
+		for range 2 {
+			if err := h.Allowed(); !errors.Is(err, errGuard) {
+				t.Errorf("%s: %v", c.name, err)
+			}
+		}
+		must(t, h.Close())
+	}
+}

@@ -73,16 +73,27 @@ func (f *FS) admit(m *mount, pl *place, p string, ops []Op) error {
 		return ErrEscape
 	}
 	if pl.guest != p {
-		if err := f.ask(pl.guest, ops); err != nil {
-			return err
-		}
+		return f.askBoth(pl.guest, pl.real, ops)
 	}
+	return f.askReal(pl.guest, pl.real, ops)
+}
+
+// askBoth puts every op to the guard, for the path that the guest knows and for that on the host.
+func (f *FS) askBoth(guest, real string, ops []Op) error {
+	if err := f.ask(guest, ops); err != nil {
+		return err
+	}
+	return f.askReal(guest, real, ops)
+}
+
+// askReal puts every op on a path of the host to the guard, where the guest knows it by another one.
+func (f *FS) askReal(guest, real string, ops []Op) error {
 	g, ok := f.guard.(RealGuard)
-	if !ok || pl.real == pl.guest {
+	if !ok || real == guest {
 		return nil
 	}
 	for _, op := range ops {
-		if err := g.CheckReal(op, pl.real); err != nil {
+		if err := g.CheckReal(op, real); err != nil {
 			return err
 		}
 	}

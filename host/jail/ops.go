@@ -28,9 +28,10 @@ const access = os.O_RDONLY | os.O_WRONLY | os.O_RDWR
 // ErrNotDir, ErrChanging, *QuotaError, fs.ErrNotExist, fs.ErrExist, the guard's error or the system's.
 func (f *FS) OpenFile(name string, flag int, perm fs.FileMode) (*File, error) {
 	var out *File
+	decided := f.decided()
 	follow := flag&NoFollow == 0 && flag&(os.O_CREATE|os.O_EXCL) != os.O_CREATE|os.O_EXCL
 	err := f.at("open", name, follow, openOps(flag), func(p *place) (err error) {
-		out, err = f.open(p, flag, perm, needsDir(name))
+		out, err = f.open(p, flag, perm, needsDir(name), decided)
 		return err
 	})
 	return out, err
@@ -55,7 +56,7 @@ func openOps(flag int) []Op {
 }
 
 // open opens or creates what is at a place.
-func (f *FS) open(p *place, flag int, perm fs.FileMode, wantDir bool) (*File, error) {
+func (f *FS) open(p *place, flag int, perm fs.FileMode, wantDir bool, decided uint64) (*File, error) {
 	if err := f.takeHandle(); err != nil {
 		return nil, err
 	}
@@ -64,7 +65,7 @@ func (f *FS) open(p *place, flag int, perm fs.FileMode, wantDir bool) (*File, er
 		f.giveHandle()
 		return nil, err
 	}
-	return f.adopt(h, p, flag)
+	return f.adopt(h, p, flag, decided)
 }
 
 // openPlace returns the system's file for a place.

@@ -169,13 +169,15 @@ func (r *Runner) load(ctx context.Context, a *attempt) error {
 }
 
 // lend makes the environment of the guest: everything it may do, for one call.
-func (r *Runner) lend(_ context.Context, a *attempt) error {
+func (r *Runner) lend(ctx context.Context, a *attempt) error {
 	if a.call.play != nil {
 		r.lendReplayed(a)
 		return nil
 	}
+	now := r.standing(ctx, a.run)
 	a.env = hostfn.NewEnv(a.onStage(hostfn.Settings{
-		Granted: a.granted, Beyond: a.beyond, Approved: a.approved(), Policies: r.policies, Principal: a.principal(),
+		Granted: now.Granted, Policies: now.Policies, Present: r.presentOf(ctx, a.run),
+		Beyond: a.beyond, Approved: a.approved(), Principal: a.principal(),
 		Home: r.settings.Home, Own: r.settings.Own, Workspace: a.call.Workspace,
 		Limits: hostfn.Limits{Files: a.limits.Files, LogBytes: a.limits.LogBytes},
 		KV:     a.state(r.kv), KVQuotaBytes: a.manifest.Limits().KVBytes, KVSchema: kvSchema(a.manifest),

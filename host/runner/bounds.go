@@ -35,9 +35,7 @@ func (r *Runner) bind(a *run) error {
 	if b == nil {
 		return nil
 	}
-	if a.tool.ReadOnly {
-		a.granted = without(a.granted, capability.FSWrite)
-	}
+	a.granted = a.bounded(a.granted)
 	risk := task.RiskOf(a.tool.ReadOnly, a.tool.Idempotent)
 	if a.part != asCall && a.part != asFallback || !b.AskFrom.Asks(risk) {
 		return nil

@@ -33,7 +33,7 @@ func (r *Runner) remembered(a *run, next work) work {
 		if err != nil {
 			return err
 		}
-		key := a.cacheKey(r.policyDigest, code)
+		key := a.cacheKey(r.policyDigest(a.policies), code)
 		output, ok, err := c.get(ctx, key)
 		if err != nil { // it is there to help, and must not be what fails
 			r.log.Warn("cache of results", "skill", a.call.Target.Label, "err", err)
@@ -98,7 +98,19 @@ func (a *run) cacheKey(policies, code manifests.Digest) string {
 	return manifests.DigestOf(b).Hex()
 }
 
-// policyDigest names what a set of policies says.
+// policyDigest names what a set of policies says. It remembers that of the last one,
+// which is in force for long.
+func (r *Runner) policyDigest(s *policies.Set) manifests.Digest {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if d, ok := r.digests[s]; ok {
+		return d
+	}
+	d := policyDigest(s)
+	r.digests = map[*policies.Set]manifests.Digest{s: d}
+	return d
+}
+
 func policyDigest(s *policies.Set) manifests.Digest {
 	var b strings.Builder
 	if s != nil {

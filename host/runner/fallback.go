@@ -79,9 +79,10 @@ func (r *Runner) fallbackCall(ctx context.Context, a *run, ref manifests.Ref) (C
 		c.Allow, c.Config, c.Session = a.call.Allow, a.call.Config, a.call.Session
 		return c, nil
 	}
-	if err := r.mayCall(a, ref.Name); err != nil {
+	if err := r.mayCall(ctx, a, ref.Name); err != nil {
 		return c, err
 	}
+	c.as = ref.Name
 	var err error
 	if c.Target, err = r.settings.Skills.Target(ctx, a.call.Target, ref); err != nil {
 		return c, err
@@ -91,20 +92,12 @@ func (r *Runner) fallbackCall(ctx context.Context, a *run, ref manifests.Ref) (C
 }
 
 // mayCall asks grants and policies whether the skill may have another one run.
-func (r *Runner) mayCall(a *run, name string) error {
+func (r *Runner) mayCall(ctx context.Context, a *run, name string) error {
 	if r.settings.Skills == nil {
 		return task.Errorf(task.KindUsage, "%s cannot be run: there are no installed skills here", name)
 	}
 	q := capability.Request{Action: capability.Skill, Resource: name}
-	by, granted := a.granted.Allows(q)
-	d := policies.Decision{Reason: "the skill was not granted " + q.String()}
-	if granted {
-		_, approved := a.approved().Allows(q)
-		d = r.policies.Decide(policies.Query{
-			Phase: policies.PhaseCall, Principal: a.principal(), Request: q, Granted: true, GrantedBy: by.String(),
-			Approved: approved, Home: r.settings.Home,
-		})
-	}
+	by, d, granted := r.judgeCall(a, r.standing(ctx, a), name)
 	if d.Effect == policies.Allow {
 		a.uses = mergeUses(a.uses, []hostfn.Use{{Request: q.String(), Capability: by.String(), Count: 1}})
 		return nil

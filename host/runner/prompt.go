@@ -15,7 +15,7 @@ import (
 // is in the result, whose Raw is the text of the prompt; the prompt is empty when
 // OK is false.
 func (r *Runner) Render(ctx context.Context, c Call) (prompt.Prompt, task.Result) {
-	a := begin(c, asAsked, nil)
+	a := r.begin(c, asAsked, nil)
 	p, err := r.rendered(ctx, a)
 	a.finish(err)
 	r.recorded(ctx, a)
@@ -39,7 +39,7 @@ func (r *Runner) rendered(ctx context.Context, a *run) (prompt.Prompt, error) {
 // [task.KindSkill]. Without [Settings.Models] there is nobody to ask: see
 // [Runner.Asks].
 func (r *Runner) Ask(ctx context.Context, c Call) task.Result {
-	a := begin(c, asAsked, nil)
+	a := r.begin(c, asAsked, nil)
 	p, err := r.render(ctx, a)
 	if err == nil {
 		var answer prompt.Answer
@@ -103,8 +103,10 @@ func (r *Runner) render(ctx context.Context, a *run) (prompt.Prompt, error) {
 			WithHint("it is a prompt: leave the tool out")
 	}
 	a.result.Tool = manifests.PromptToolName
+	now := r.standing(ctx, a)
 	env := hostfn.NewEnv(a.onStage(hostfn.Settings{
-		Granted: a.granted, Beyond: a.beyond, Approved: a.approved(), Policies: r.policies, Principal: a.principal(),
+		Granted: now.Granted, Policies: now.Policies, Present: r.presentOf(ctx, a),
+		Beyond: a.beyond, Approved: a.approved(), Principal: a.principal(),
 		Home: r.settings.Home, Own: r.settings.Own, Workspace: a.call.Workspace, RunID: string(a.result.RunID),
 	}))
 	defer env.Close()

@@ -40,7 +40,7 @@ type Playback struct {
 // guest was not run.
 func (r *Runner) Replay(ctx context.Context, t Target, p Playback) (task.Result, recording.Outcome) {
 	t.Origin, t.Granted, t.Trial = registry.OriginPath, approval.Granted{}, nil
-	a := begin(Call{Target: t, Tool: p.As.Tool, Input: p.As.Input, Caller: "host:replay", NoCache: true, Limits: Limits{Wall: p.Wall}, play: &p}, asReplay, nil)
+	a := r.begin(Call{Target: t, Tool: p.As.Tool, Input: p.As.Input, Caller: "host:replay", NoCache: true, Limits: Limits{Wall: p.Wall}, play: &p}, asReplay, nil)
 	a.finish(r.settle(ctx, a))
 	r.recorded(ctx, a)
 	return a.result, a.outcome

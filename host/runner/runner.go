@@ -66,6 +66,9 @@ type Target struct {
 	Place Place
 	// Trial is the canary that the call is counted for; nil for none.
 	Trial *registry.Canary
+	// Epoch is that of [Rights] from before the target was looked for; 0 when that is
+	// not known.
+	Epoch uint64
 	// Closure is the one in which an installed version runs, which says what other
 	// skills it reaches; empty for the shared one.
 	Closure string
@@ -138,6 +141,7 @@ type Call struct {
 	// it has no meaning here.
 	Session string
 
+	as      string         // the name by which another skill called it; empty for none
 	lent    capability.Set // what the host lends it for a part of its own call
 	scratch store.KV       // instead of the store, for a migration
 	play    *Playback      // what a replay shows, in place of everything
@@ -184,6 +188,9 @@ type Settings struct {
 	// Ready says why no call may be made: what it was granted, or that it was made,
 	// could not be vouched for. Nil asks nobody.
 	Ready func(context.Context) error
+	// Rights say what decides about a call while it goes on; nil when what it began
+	// with holds to its end.
+	Rights Rights
 	// Trials ends the trials of new versions; nil lets them go on.
 	Trials Trials
 	// Rates are how often a person lets skills be called. Every one that fits a
@@ -202,11 +209,11 @@ type Runner struct {
 	calls    *journal.Journal
 	settings Settings
 
-	policyDigest manifests.Digest
-	gates        gates
-	meter        meter
+	gates gates
+	meter meter
 
 	mu      sync.Mutex
+	digests map[*policies.Set]manifests.Digest // of the policies in force
 	modules map[moduleKey]module
 	checked map[string]*bundle.Package // by the interfaces they provide
 }
@@ -215,7 +222,7 @@ type Runner struct {
 func New(log hclog.Logger, kv store.KV, s *sandbox.Runtime, p *policies.Set, secrets hostfn.SecretSource, n hostfn.Notifier, calls *journal.Journal, settings Settings) *Runner {
 	return &Runner{
 		log: log, kv: kv, sandbox: s, policies: p, secrets: secrets, notifier: n, calls: calls,
-		settings: settings, policyDigest: policyDigest(p), modules: map[moduleKey]module{}, checked: map[string]*bundle.Package{},
+		settings: settings, modules: map[moduleKey]module{}, checked: map[string]*bundle.Package{},
 	}
 }
 
@@ -242,7 +249,10 @@ type run struct {
 	manifest *manifests.Manifest
 	tool     manifests.Tool
 	granted  capability.Set // for this run
-	refused  error          // what was granted is for other bytes
+	refused  error          // what was granted is for other bytes, or nobody knows what is forbidden
+	policies *policies.Set  // in force when it began
+	epoch    uint64         // of Rights, from which on changes count; 0 when none do
+	present  present
 	limits   sandbox.Limits // of each attempt
 	until    time.Time      // end of all attempts; zero: none of its own
 
@@ -271,7 +281,7 @@ func (r *Runner) Run(ctx context.Context, c Call) task.Result {
 
 // serve makes a call, records it and counts it. from is the run it is a part of.
 func (r *Runner) serve(ctx context.Context, c Call, p part, from *run) task.Result {
-	a := begin(c, p, from)
+	a := r.begin(c, p, from)
 	if err := r.ready(ctx, a); err != nil {
 		a.finish(err)
 		return a.result
@@ -296,13 +306,14 @@ func (r *Runner) ready(ctx context.Context, a *run) error {
 }
 
 // begin is a run that was not made yet.
-func begin(c Call, p part, from *run) *run {
+func (r *Runner) begin(c Call, p part, from *run) *run {
 	a := &run{call: c, part: p, from: from, chain: &chain{}, manifest: c.Target.Package.Manifest()}
 	granted, err := c.Target.Granted.To(c.Target.Package.Digest())
 	if a.refused = err; c.Stage != nil {
 		granted = granted.Union(c.Stage.Granted)
 	}
-	a.granted = c.Bounds.cut(granted.Union(c.Allow.Set()).Union(c.lent))
+	a.granted = a.bounded(granted)
+	r.force(a)
 	if from != nil {
 		a.chain = from.chain
 	}
@@ -325,8 +336,7 @@ func (r *Runner) recorded(ctx context.Context, a *run) {
 // barred refuses a call of other bytes than those that something was granted to, and
 // one of a package that was revoked. On a stage and in a replay nothing is real.
 func (r *Runner) barred(ctx context.Context, a *run) error {
-	made := a.call.Stage != nil || a.call.play != nil || a.call.scratch != nil
-	if a.refused != nil || made || a.call.Target.Granted.Bound() || r.settings.Unrevoked == nil {
+	if a.refused != nil || a.imagined() || a.call.Target.Granted.Bound() || r.settings.Unrevoked == nil {
 		return a.refused
 	}
 	return r.settings.Unrevoked(ctx, a.call.Target.Package)

@@ -35,7 +35,7 @@ type Stage struct {
 
 // try makes a call on a stage. Of a prompt, its text is the answer: no model is asked.
 func (r *Runner) try(ctx context.Context, c Call) task.Result {
-	a := begin(c, asTest, nil)
+	a := r.begin(c, asTest, nil)
 	if a.manifest.Type.IsPrompt() {
 		_, err := r.rendered(ctx, a)
 		a.finish(err)

@@ -72,7 +72,7 @@ func (s *Store) List(ctx context.Context) ([]Info, error) {
 		return s.inMemory(nil), nil
 	}
 	err := s.look(ctx, func() (err error) {
-		all, err = s.files()
+		all, err = s.files(ctx)
 		for i := range all {
 			all[i].InUse = inUse(ctx, all[i].base)
 		}
@@ -106,14 +106,14 @@ func (s *Store) inMemory(all []Info) []Info {
 
 // files reads the headers of all files, and deletes what has ended. The lock is
 // held.
-func (s *Store) files() ([]Info, error) {
+func (s *Store) files(ctx context.Context) ([]Info, error) {
 	paths, err := s.paths("*.session")
 	if err != nil {
 		return nil, err
 	}
 	var all []Info
 	for _, path := range paths {
-		i, err := s.file(path)
+		i, err := s.file(ctx, path)
 		if err != nil {
 			return nil, err
 		}
@@ -135,9 +135,9 @@ func (s *Store) paths(pattern string) ([]string, error) {
 }
 
 // file describes one file. The base of one that is not there any more is empty.
-func (s *Store) file(path string) (Info, error) {
+func (s *Store) file(ctx context.Context, path string) (Info, error) {
 	base := strings.TrimSuffix(path, ".session")
-	h, _, found, err := s.read(path, false)
+	h, _, found, err := s.read(ctx, path, false)
 	if errors.Is(err, ErrDamaged) {
 		return s.damaged(base)
 	}
@@ -146,7 +146,7 @@ func (s *Store) file(path string) (Info, error) {
 	}
 	i := h.info(time.Now())
 	i.base = base
-	if i.Ended && h.Discard && s.discard(h.key(), base) == nil {
+	if i.Ended && h.Discard && s.discard(ctx, h.key(), base) == nil {
 		i.base = ""
 	}
 	return i, nil
@@ -190,19 +190,22 @@ func (s *Store) Close(ctx context.Context, i Info) error {
 	if i.Memory {
 		return nil
 	}
-	if err := s.look(ctx, func() error { return s.discard(i.key, i.base) }); err != nil {
+	if err := s.look(ctx, func() error { return s.discard(ctx, i.key, i.base) }); err != nil {
 		return fmt.Errorf("close session %s: %w", i.key, err)
 	}
 	return nil
 }
 
 // discard deletes the files of a session. The lock is held.
-func (s *Store) discard(k Key, base string) error {
+func (s *Store) discard(ctx context.Context, k Key, base string) error {
 	s.forget(k)
+	if err := s.outdate(ctx, k); err != nil {
+		return err
+	}
 	if err := os.Remove(base + ".session"); err != nil {
 		return gone(err)
 	}
-	if !inUse(context.Background(), base) { // whoever looks for its turn looks under the lock
+	if !inUse(ctx, base) { // whoever looks for its turn looks under the lock
 		for _, f := range []string{".turn", ".next"} {
 			if err := gone(os.Remove(base + f)); err != nil {
 				return err
@@ -216,19 +219,22 @@ func (s *Store) discard(k Key, base string) error {
 // not there any more, is a [task.Error].
 func (s *Store) Resume(ctx context.Context, i Info) error {
 	err := s.look(ctx, func() error {
-		h, state, found, err := s.read(i.base+".session", true)
+		h, state, found, err := s.read(ctx, i.base+".session", true)
 		if err != nil {
 			return unreadable(i.key, err)
 		}
 		if !found {
 			return NotFound(i.key.String())
 		}
-		h.Used = time.Now().UnixMilli()
+		h.Used, h.Number = time.Now().UnixMilli(), h.Number+1
 		b, err := s.pack(h, state)
 		if err != nil {
 			return err
 		}
-		return atomicfile.Write(i.base+".session", b)
+		if err := atomicfile.Write(i.base+".session", b); err != nil {
+			return err
+		}
+		return s.note(ctx, h.key(), h.Number)
 	})
 	if err != nil {
 		return fmt.Errorf("resume session %s: %w", i.key, err)
@@ -251,13 +257,13 @@ func (s *Store) Forget(ctx context.Context, owner string) error {
 		return nil
 	}
 	return s.look(ctx, func() error {
-		all, err := s.files()
+		all, err := s.files(ctx)
 		if err != nil {
 			return err
 		}
 		for _, i := range all {
 			if i.key.Place == owner {
-				err = errors.Join(err, s.discard(i.key, i.base))
+				err = errors.Join(err, s.discard(ctx, i.key, i.base))
 			}
 		}
 		return err
@@ -270,7 +276,7 @@ func (s *Store) Sweep(ctx context.Context) error {
 		return nil
 	}
 	return s.look(ctx, func() error {
-		if _, err := s.files(); err != nil {
+		if _, err := s.files(ctx); err != nil {
 			return err
 		}
 		return s.sweepRest(ctx)
@@ -305,8 +311,8 @@ func needed(path string) bool {
 }
 
 // room makes sure that there may be one session more. The lock is held.
-func (s *Store) room(k Key, most int) error {
-	all, err := s.files()
+func (s *Store) room(ctx context.Context, k Key, most int) error {
+	all, err := s.files(ctx)
 	if err != nil {
 		return fmt.Errorf("count the sessions: %w", err)
 	}
@@ -324,8 +330,8 @@ func (s *Store) room(k Key, most int) error {
 }
 
 // fits makes sure that a session may take size bytes. The lock is held.
-func (s *Store) fits(k Key, size int64) error {
-	all, err := s.files()
+func (s *Store) fits(ctx context.Context, k Key, size int64) error {
+	all, err := s.files(ctx)
 	if err != nil {
 		return fmt.Errorf("count the sessions: %w", err)
 	}

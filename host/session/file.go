@@ -2,6 +2,7 @@ package session
 
 import (
 	"bytes"
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
@@ -42,6 +43,9 @@ type header struct {
 	Discard bool             `json:"discard,omitempty"`
 	State   manifests.Digest `json:"state,omitempty"` // empty: none yet
 	Bytes   int64            `json:"bytes"`           // of the state
+	// Number rises with each state, also from one session of the name to the next; 0
+	// in files from before there were numbers.
+	Number uint64 `json:"number,omitempty"`
 }
 
 func (h header) key() Key { return Key{h.Place, h.Owner, h.Name} }
@@ -105,7 +109,7 @@ func cut(err error) error {
 
 // read reads a session's header, and its state if that is wanted. found is false
 // when there is no session.
-func (s *Store) read(path string, wanted bool) (h header, state []byte, found bool, err error) {
+func (s *Store) read(ctx context.Context, path string, wanted bool) (h header, state []byte, found bool, err error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return h, nil, false, nil
@@ -114,7 +118,14 @@ func (s *Store) read(path string, wanted bool) (h header, state []byte, found bo
 		return h, nil, false, err
 	}
 	defer f.Close()
-	if h, err = s.readHeader(f); err != nil || !wanted {
+	h, err = s.readHeader(f)
+	if base, bad := h.key().base(s.dir); err == nil && (bad != nil || base+".session" != path) { // of another session
+		err = ErrDamaged
+	}
+	if err == nil {
+		err = s.newest(ctx, h)
+	}
+	if err != nil || !wanted {
 		return h, nil, true, err
 	}
 	state, err = readState(f, h)

@@ -36,6 +36,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/host/store/filelock"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/internal/lazyregexp"
@@ -48,6 +49,9 @@ var (
 	ErrBusy = errors.New("in use by another call")
 	// ErrDamaged: the file is not what was written. [task.KindVerification].
 	ErrDamaged = errors.New("the file of the session is damaged")
+	// ErrOld: the file is of an earlier state than the last call left, or of a session
+	// that was closed. It is [ErrDamaged], too.
+	ErrOld = fmt.Errorf("%w: it was put back, and is older than what the last call left", ErrDamaged)
 	// ErrVersion: it belongs to another version of the skill. [task.KindConflict].
 	ErrVersion = errors.New("the session belongs to another version of the skill")
 	// ErrEnded: it ended, and its state was kept. [task.KindConflict].
@@ -150,6 +154,7 @@ type Store struct {
 	dir      string
 	key      []byte
 	settings Settings
+	numbers  store.KV // nil for none
 
 	mu   sync.Mutex
 	live map[Key]*live
@@ -161,6 +166,10 @@ func Open(log hclog.Logger, dir string, key []byte, s Settings) *Store {
 	s.Bytes, s.Total, s.LockWait = cmp.Or(s.Bytes, DefaultBytes), cmp.Or(s.Total, DefaultTotal), cmp.Or(s.LockWait, DefaultLockWait)
 	return &Store{log: log, dir: dir, key: key, settings: s, live: map[Key]*live{}}
 }
+
+// Remember has the store say which state of each session is the last one. Without it
+// an older file that is put back is taken.
+func (s *Store) Remember(kv store.KV) { s.numbers = kv }
 
 // look runs f while nobody else looks at the sessions or changes them.
 func (s *Store) look(ctx context.Context, f func() error) error {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 )
@@ -352,6 +354,115 @@ func TestForeignKey(t *testing.T) {
 	thief := Open(hclog.NewNullLogger(), dir, []byte("other"), Settings{})
 	_, err := add(t, thief, work, usual, "x")
 	wantError(t, err, ErrDamaged, task.KindVerification, "session close")
+}
+
+// TestPutBack: the file of a session goes on as no other session, and an older one of the same session as none, also
+// when the session was closed meanwhile.
+func TestPutBack(t *testing.T) {
+	t.Parallel()
+	dir, kv := t.TempDir(), store.Memory()
+	t.Cleanup(func() { kv.Close() })
+	open := func() *Store {
+		s := at(dir, Settings{})
+		s.Remember(kv.KV())
+		return s
+	}
+	other := work
+	other.Name = "home"
+	file := func(k Key) string { return filepath.Join(dir, "skill", "repl", k.Name+"."+whose(k.Owner)+".session") }
+	read := func(k Key) []byte {
+		t.Helper()
+		b, err := os.ReadFile(file(k))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	write := func(k Key, b []byte) {
+		t.Helper()
+		if err := os.WriteFile(file(k), b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refused := func(what string, k Key, is error) {
+		t.Helper()
+		_, err := add(t, open(), k, usual, "x")
+		wantError(t, err, is, task.KindVerification, "skillet session close repl/"+k.Name)
+		if all := list(t, open()); !slices.ContainsFunc(all, func(i Info) bool { return i.Name == k.Name && i.Damaged }) {
+			t.Errorf("%s: listed %+v", what, all)
+		}
+	}
+	mustAdd(t, open(), work, usual, "a", "a")
+	first := read(work)
+	mustAdd(t, open(), work, usual, "b", "ab")
+	mustAdd(t, open(), other, usual, "z", "z")
+	last := read(work)
+
+	write(other, last)
+	refused("another's file", other, ErrDamaged)
+	write(work, first)
+	refused("an older file", work, ErrOld)
+	write(work, last)
+	mustAdd(t, open(), work, usual, "c", "abc")
+
+	// A call that was killed before the store knew of what it left.
+	b, err := open().numbers.Get(t.Context(), work.numberKey())
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustAdd(t, open(), work, usual, "d", "abcd")
+	if _, err := kv.KV().Put(t.Context(), work.numberKey(), b.Value, store.Any); err != nil {
+		t.Fatal(err)
+	}
+	mustAdd(t, open(), work, usual, "e", "abcde")
+
+	last = read(work)
+	for _, i := range list(t, open()) {
+		if i.Name == work.Name {
+			if err := open().Close(t.Context(), i); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	write(work, last)
+	refused("closed", work, ErrOld)
+	if err := os.Remove(file(work)); err != nil {
+		t.Fatal(err)
+	}
+	mustAdd(t, open(), work, usual, "new", "new")
+	write(work, last)
+	refused("of the one before", work, ErrOld)
+}
+
+// TestFromBeforeNumbers: a file that was written before there were numbers goes on, and is an old one from its next
+// call on.
+func TestFromBeforeNumbers(t *testing.T) {
+	t.Parallel()
+	dir, kv := t.TempDir(), store.Memory()
+	t.Cleanup(func() { kv.Close() })
+	s := at(dir, Settings{})
+	now := time.Now().UnixMilli()
+	b, err := s.pack(header{
+		Place: work.Place, Owner: work.Owner, Name: work.Name, Version: usual.Version, Digest: usual.Digest, Created: now, Used: now,
+		Timeout: time.Hour.Milliseconds(), Discard: true, Calls: 1, State: stateDigest([]byte("a")), Bytes: 1,
+	}, []byte("a"))
+	if err != nil || bytes.Contains(b, []byte("number")) {
+		t.Fatalf("%v, %s", err, b)
+	}
+	base, err := work.base(dir)
+	if err == nil {
+		err = errors.Join(os.MkdirAll(filepath.Dir(base), 0o700), os.WriteFile(base+".session", b, 0o600))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Remember(kv.KV())
+	mustAdd(t, s, work, usual, "b", "ab")
+	if err := os.WriteFile(base+".session", b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err = add(t, s, work, usual, "x")
+	wantError(t, err, ErrOld, task.KindVerification, "skillet session close repl/work")
 }
 
 // TestSweep deletes what killed calls left, and nothing else.

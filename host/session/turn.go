@@ -87,7 +87,7 @@ func (t *Turn) take(ctx context.Context) error {
 		return fmt.Errorf("open session %s: %w", t.key, err)
 	}
 	t.lock = l
-	if err := t.open(); err != nil {
+	if err := t.open(ctx); err != nil {
 		return errors.Join(err, l.Release(), t.tidy())
 	}
 	return nil
@@ -102,14 +102,14 @@ func (t *Turn) tidy() error {
 }
 
 // open reads the session, or begins it.
-func (t *Turn) open() error {
-	h, state, found, err := t.find()
+func (t *Turn) open(ctx context.Context) error {
+	h, state, found, err := t.find(ctx)
 	switch {
 	case err != nil:
 		return unreadable(t.key, err)
 	case found && h.ended(time.Now()) && h.Discard:
 		t.after, found, t.state = true, false, nil
-		if err := t.store.discard(t.key, t.base); err != nil {
+		if err := t.store.discard(ctx, t.key, t.base); err != nil {
 			return fmt.Errorf("session %s: %w", t.key, err)
 		}
 	case found && h.ended(time.Now()):
@@ -121,17 +121,17 @@ func (t *Turn) open() error {
 		t.head, t.saved = h, state
 		return nil
 	}
-	return t.begin()
+	return t.begin(ctx)
 }
 
 // find looks for the session in memory and in its file. What is in memory counts
 // as long as it is what the file holds.
-func (t *Turn) find() (h header, state []byte, found bool, err error) {
+func (t *Turn) find(ctx context.Context) (h header, state []byte, found bool, err error) {
 	l := t.store.remembered(t.key)
 	if l != nil && l.memory {
 		return l.head, l.saved, true, nil
 	}
-	h, _, found, err = t.store.read(t.base+".session", false)
+	h, _, found, err = t.store.read(ctx, t.base+".session", false)
 	if err != nil || !found {
 		return h, nil, found, err
 	}
@@ -139,26 +139,34 @@ func (t *Turn) find() (h header, state []byte, found bool, err error) {
 		t.state = l.state
 		return h, nil, true, nil
 	}
-	return t.store.read(t.base+".session", true)
+	return t.store.read(ctx, t.base+".session", true)
 }
 
 // begin makes a new session, so that it counts and can be seen from now on.
-func (t *Turn) begin() error {
+func (t *Turn) begin(ctx context.Context) error {
 	now := time.Now().UnixMilli()
 	t.head = header{
 		Place: t.key.Place, Owner: t.key.Owner, Name: t.key.Name, Version: t.terms.Version, Digest: t.terms.Digest,
 		Created: now, Used: now, Timeout: t.terms.Timeout.Milliseconds(), Discard: t.terms.discards(),
 	}
-	if err := t.store.room(t.key, t.terms.Max); err != nil {
+	if err := t.store.room(ctx, t.key, t.terms.Max); err != nil {
 		return err
 	}
 	if !t.terms.Persist {
 		t.store.remember(t.key, &live{head: t.head, memory: true})
 		return nil
 	}
+	last, err := t.store.last(ctx, t.key)
+	if err != nil {
+		return fmt.Errorf("begin session %s: %w", t.key, err)
+	}
+	t.head.Number = last + 1
 	b, err := t.store.pack(t.head, nil)
 	if err == nil {
 		err = atomicfile.Write(t.base+".session", b)
+	}
+	if err == nil {
+		err = t.store.note(ctx, t.key, t.head.Number)
 	}
 	if err != nil {
 		return fmt.Errorf("begin session %s: %w", t.key, err)
@@ -190,7 +198,7 @@ func (t *Turn) Keep(ctx context.Context, tool string, saved []byte, state any, s
 	next := t.head
 	next.Tool, next.Calls, next.Used = tool, next.Calls+1, time.Now().UnixMilli()
 	next.Timeout, next.Discard = t.terms.Timeout.Milliseconds(), t.terms.discards()
-	next.State, next.Bytes = stateDigest(saved), int64(len(saved))
+	next.State, next.Bytes, next.Number = stateDigest(saved), int64(len(saved)), next.Number+1
 	if err := t.keep(ctx, next, saved); err != nil {
 		if t.terms.Persist { // state is ahead of the file
 			t.store.forget(t.key)
@@ -213,7 +221,7 @@ func (t *Turn) keep(ctx context.Context, next header, saved []byte) error {
 			WithHint("have the skill forget something, or raise session_max_mb of this host")
 	}
 	if !t.terms.Persist {
-		return t.store.look(context.WithoutCancel(ctx), func() error { return t.keepHere(next.Bytes) })
+		return t.store.look(context.WithoutCancel(ctx), func() error { return t.keepHere(ctx, next.Bytes) })
 	}
 	b, err := t.store.pack(next, saved)
 	if err == nil {
@@ -222,7 +230,7 @@ func (t *Turn) keep(ctx context.Context, next header, saved []byte) error {
 	if err != nil {
 		return fmt.Errorf("keep session %s: %w", t.key, err)
 	}
-	err = t.store.look(context.WithoutCancel(ctx), func() error { return t.replace(next.Bytes) })
+	err = t.store.look(context.WithoutCancel(ctx), func() error { return t.replace(context.WithoutCancel(ctx), next) })
 	if err != nil {
 		return errors.Join(err, gone(os.Remove(t.base+".next")))
 	}
@@ -244,19 +252,24 @@ func writeSynced(path string, b []byte) error {
 }
 
 // replace puts the new file in the place of the old one, which must still be there.
-func (t *Turn) replace(size int64) error {
-	h, _, found, err := t.store.read(t.base+".session", false)
+func (t *Turn) replace(ctx context.Context, next header) error {
+	h, _, found, err := t.store.read(ctx, t.base+".session", false)
 	if err == nil && (!found || h != t.head) {
 		return fmt.Errorf("keep session %s: %w", t.key, ErrClosed)
 	}
 	if err == nil {
-		err = t.store.fits(t.key, size)
+		err = t.store.fits(ctx, t.key, next.Bytes)
 	}
 	if err == nil {
 		err = os.Rename(t.base+".next", t.base+".session")
 	}
 	if err == nil {
 		err = atomicfile.SyncDir(filepath.Dir(t.base))
+	}
+	if err == nil {
+		if unknown := t.store.note(ctx, t.key, next.Number); unknown != nil { // the state is kept all the same
+			t.store.log.Warn("an older file of a session would be taken until its next call", "err", unknown)
+		}
 	}
 	if err != nil && !errors.Is(err, ErrLimit) {
 		return fmt.Errorf("keep session %s: %w", t.key, err)
@@ -265,11 +278,11 @@ func (t *Turn) replace(size int64) error {
 }
 
 // keepHere makes sure that a session in memory may go on there.
-func (t *Turn) keepHere(size int64) error {
+func (t *Turn) keepHere(ctx context.Context, size int64) error {
 	if l := t.store.remembered(t.key); l == nil || l.head != t.head {
 		return fmt.Errorf("keep session %s: %w", t.key, ErrClosed)
 	}
-	return t.store.fits(t.key, size)
+	return t.store.fits(ctx, t.key, size)
 }
 
 // Done lets the next call have its turn.

@@ -117,7 +117,7 @@ var imports = map[string][]string{
 	"host/history":         {"host/approval", "host/git", "host/ledger", "host/registry", "host/store", "host/store/atomicfile", "host/store/filelock", "manifests", "manifests/bundle"},
 	"host/agents":          {"host/approval", "host/document", "host/findings", "host/ledger", "host/task", "manifests/agent"},
 	"host/document":        {"host/approval", "host/ledger", "host/store/atomicfile", "host/task"},
-	"host/session":         {"host/store/atomicfile", "host/store/filelock", "host/task", "manifests"},
+	"host/session":         {"host/store", "host/store/atomicfile", "host/store/filelock", "host/task", "manifests"},
 	"host/settings":        {"host/approval", "host/config", "host/document", "host/ledger", "host/task"},
 	"host/evidence":        {"host/approval", "host/casetest", "host/findings", "host/registry", "host/replay", "host/review", "manifests", "manifests/bundle"},
 	"host/watch":           nil,

@@ -66,7 +66,7 @@ var readers = []reader{
 	{"answers of models and plugins", "grpc, protobuf, go-plugin", inHost, "bounds on messages, questions and time",
 		[]string{"google.golang.org/grpc", "github.com/hashicorp/go-plugin"},
 		[]string{"plugins.FuzzHandshake", "plugins/provider/providergrpc.FuzzResponse", "plugins/provider/providergrpc.TestMessageSize", "plugins/agent/agentgrpc.FuzzMessage", "plugins/agent/agentgrpc.TestMessagesAreBounded"}},
-	{"recordings, saved sessions, lock files, exports, backups", "badger, x/mod, our own", inHost, "sizes are checked before memory is taken; sessions are sealed with a key of the home",
+	{"recordings, saved sessions, lock files, exports, backups", "badger, x/mod, our own", inHost, "sizes are checked before memory is taken; sessions are sealed with a key of the home, and to their name and number",
 		[]string{"github.com/dgraph-io/badger", "golang.org/x/mod"},
 		[]string{"host/recording.FuzzParse", "host/session.FuzzFile", "manifests/lockfile.FuzzParse", "host/audit.FuzzVerify", "host/store/badgerstore.FuzzRestore", "host/checkpoint.FuzzParse", "host/memory.FuzzImport"}},
 	{"policies of the home", "cedar", inHost, "64 KB a file, bounded nesting; a person writes them, and none is taken from a package",

@@ -22,6 +22,9 @@ func (f *jailFile) IsDir() bool { return f.file.IsDir() }
 
 // Stat describes it.
 func (f *jailFile) Stat() (Stat, Errno) {
+	if err := f.file.Allowed(); err != nil {
+		return Stat{}, f.jail.errno(err)
+	}
 	info, err := f.file.Stat()
 	if err != nil {
 		return Stat{}, f.jail.errno(err)
@@ -31,12 +34,18 @@ func (f *jailFile) Stat() (Stat, Errno) {
 
 // ReadAt reads from an offset.
 func (f *jailFile) ReadAt(b []byte, off int64) (int, Errno) {
+	if err := f.file.Allowed(); err != nil {
+		return 0, f.jail.errno(err)
+	}
 	n, err := f.file.ReadAt(b, off)
 	return n, f.jail.errno(err)
 }
 
 // WriteAt writes at an offset.
 func (f *jailFile) WriteAt(b []byte, off int64) (int, Errno) {
+	if err := f.file.Allowed(); err != nil {
+		return 0, f.jail.errno(err)
+	}
 	n := int64(len(b))
 	if off > math.MaxInt64-n {
 		return 0, EFBIG
@@ -50,6 +59,9 @@ func (f *jailFile) WriteAt(b []byte, off int64) (int, Errno) {
 
 // Append writes at the end.
 func (f *jailFile) Append(b []byte) (n int, end int64, errno Errno) {
+	if err := f.file.Allowed(); err != nil {
+		return 0, 0, f.jail.errno(err)
+	}
 	info, err := f.file.Stat()
 	if err != nil {
 		return 0, 0, f.jail.errno(err)
@@ -104,6 +116,9 @@ func (f *jailFile) same(next *jail.File) Errno {
 
 // Truncate sets the size.
 func (f *jailFile) Truncate(size int64) Errno {
+	if err := f.file.Allowed(); err != nil {
+		return f.jail.errno(err)
+	}
 	info, err := f.file.Stat()
 	if err != nil {
 		return f.jail.errno(err)
@@ -124,6 +139,9 @@ func (f *jailFile) Sync() Errno { return f.jail.errno(f.file.Sync()) }
 
 // ReadDir returns the next entries.
 func (f *jailFile) ReadDir(n int) ([]Dirent, Errno) {
+	if err := f.file.Allowed(); err != nil {
+		return nil, f.jail.errno(err)
+	}
 	entries, err := f.file.ReadDir(n)
 	listed := f.jail.fs.Usage().Entries - f.jail.before.Entries
 	if errno := f.jail.above("directory entries", int64(listed), int64(f.jail.quota.Entries)); errno != Success {
