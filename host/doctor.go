@@ -59,8 +59,11 @@ func Diagnose(ctx context.Context, o Options) []Check {
 	} {
 		detail, err := c.look(ctx)
 		check := Check{Name: c.name, Detail: detail, Error: Explain(err)}
-		if c.name == "policies" {
+		switch c.name {
+		case "policies":
 			check.Warnings = h.policyWarnings()
+		case "packages":
+			check.Warnings = h.quarantined(ctx)
 		}
 		checks = append(checks, check)
 	}
@@ -157,6 +160,22 @@ func (h *Host) checkPackages(ctx context.Context) (string, error) {
 		}
 	}
 	return fmt.Sprintf("%d read, every byte as approved", len(all)), errors.Join(errs...)
+}
+
+// quarantined are the installed versions that were revoked and are not run, for
+// [Diagnose].
+func (h *Host) quarantined(ctx context.Context) []string {
+	all, err := h.Registry.List(ctx)
+	if err != nil {
+		return nil // which the check says
+	}
+	var lines []string
+	for _, s := range all {
+		if d := s.Disabled; d != nil && d.Quarantined {
+			lines = append(lines, fmt.Sprintf("%s is in quarantine: %s", s.Ref(), d.Reason))
+		}
+	}
+	return lines
 }
 
 func (h *Host) checkSecrets(ctx context.Context) (string, error) {

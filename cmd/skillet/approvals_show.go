@@ -56,6 +56,9 @@ type proposed struct {
 	// Summary is what should not be missed; empty for what is decided already, and for
 	// a call.
 	Summary []evidence.Point `json:"summary"`
+	// Read is what models read of a new skill; nil for what is compared with an active
+	// version, and for what is no package.
+	Read *readByModels `json:"read_by_models,omitempty"`
 	// kind is that of a package that waits.
 	kind manifests.Kind
 	// full is set when nothing is left out.
@@ -84,6 +87,9 @@ func (t *terminal) showProposal(ctx context.Context, h *host.Host, p approval.Pr
 		done()
 		if err != nil {
 			return err
+		}
+		if v.With == "" {
+			v.Read = readBy(pkg.Manifest())
 		}
 	}
 	if undecided(p) {
@@ -232,6 +238,9 @@ func (t *terminal) printEvidence(v proposed) {
 		bounds{v.Limits, v.Cut}.show(t.say, "  limits:")
 	}
 	t.showUpgrade(t.say, v.Upgrade)
+	if v.Read != nil {
+		v.Read.show(t.say, v.full, "`skillet approvals show "+v.ID+" --full`")
+	}
 	if len(v.Interprets) > 0 {
 		t.say("  note: %s", plain(review.InterpreterWords(v.Interprets)))
 	}

@@ -154,7 +154,7 @@ func (t *terminal) showEvent(e event) {
 	if e.Decision != nil {
 		t.say("%s  %s", line, plain(e.Decision.Note))
 		for _, g := range e.Granted {
-			t.say("    + %s", plain(grantText(g)))
+			t.say("    + %s", grantLine(g))
 		}
 		return
 	}

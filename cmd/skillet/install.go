@@ -105,6 +105,10 @@ type planned struct {
 	Findings   findings.Report          `json:"findings"`
 	// Summary is what should not be missed.
 	Summary []evidence.Point `json:"summary"`
+	// Read is what models read of a new skill; nil for what replaces a version.
+	Read *readByModels `json:"read_by_models,omitempty"`
+	// rest says where all is shown of what is cut short.
+	rest string
 	// Replays are what it did on recorded calls; nil when there are none.
 	Replays *replay.Shadow `json:"replays,omitempty"`
 }
@@ -201,13 +205,26 @@ func (t *terminal) installOne(ctx context.Context, h *host.Host, b *batch, next 
 
 // plan plans the installation of a package; as says how it is wanted.
 func (t *terminal) plan(ctx context.Context, c *cli.Context, h *host.Host, next incoming, as closure.Step) (install.Plan, error) {
-	p, err := next.open()
+	req, err := t.request(c, next, as)
 	if err != nil {
 		return install.Plan{}, err
 	}
+	plan, err := h.Installer.Plan(ctx, req)
+	if err == nil {
+		t.tellTrust(plan.Trust)
+	}
+	return plan, err
+}
+
+// request is what is asked of the installer for a package.
+func (t *terminal) request(c *cli.Context, next incoming, as closure.Step) (install.Request, error) {
+	p, err := next.open()
+	if err != nil {
+		return install.Request{}, err
+	}
 	ws, err := workspace(c)
 	if err != nil {
-		return install.Plan{}, err
+		return install.Request{}, err
 	}
 	req := install.Request{
 		Package: p, Source: next.got.Source, SourceKind: string(next.got.Kind), Artifact: next.got.Artifact,
@@ -222,11 +239,7 @@ func (t *terminal) plan(ctx context.Context, c *cli.Context, h *host.Host, next 
 			req.Origin = registry.OriginGenerated
 		}
 	}
-	plan, err := h.Installer.Plan(ctx, req)
-	if err == nil {
-		t.tellTrust(plan.Trust)
-	}
-	return plan, err
+	return req, nil
 }
 
 // submit installs a plan, asking the person at the terminal if somebody has to
@@ -261,7 +274,11 @@ func (t *terminal) show(ctx context.Context, c *cli.Context, h *host.Host, plan 
 		return p, err
 	}
 	p.Limits, p.Cut = h.Enforced(plan.Limits)
-	p.Difference, err = t.compare(ctx, h, pkg, c.Bool("full"), "`skillet install "+next.path+" --dry-run --full` shows them")
+	p.rest = "`skillet install " + next.path + " --dry-run --full`"
+	if plan.Replaces == "" {
+		p.Read = readBy(pkg.Manifest())
+	}
+	p.Difference, err = t.compare(ctx, h, pkg, c.Bool("full"), p.rest+" shows them")
 	if err == nil && plan.Replaces != "" && !plan.Installed {
 		p.Replays, err = t.shadow(ctx, h, pkg)
 	}
@@ -295,6 +312,9 @@ func (t *terminal) showPlan(p planned) {
 		bounds{p.Limits, p.Cut}.show(t.note, "  limits:")
 	}
 	t.showUpgrade(t.note, p.Upgrade)
+	if p.Read != nil {
+		p.Read.show(t.note, p.Difference.full, p.rest)
+	}
 	if p.Tests != nil {
 		t.note("  its test cases: %s", tally(*p.Tests))
 	}
@@ -370,23 +390,8 @@ func (t *terminal) showAsks(k manifests.Kind, asks []approval.Ask) {
 // noteGranted says what a skill may do from now on.
 func (t *terminal) noteGranted(gs []approval.Grant) {
 	for _, g := range gs {
-		t.note("  granted: %s", plain(grantText(g)))
+		t.note("  granted: %s", grantLine(g))
 	}
-}
-
-// grantText is what was granted, in one line: what, as a capability, and on which terms.
-func grantText(g approval.Grant) string {
-	parts := []string{fmt.Sprintf("%s (%s", g.Capability.Words(), g.Capability)}
-	if words := g.Words(); words != "" {
-		parts = append(parts, "only "+words)
-	}
-	if g.MaxUses > 0 {
-		parts = append(parts, count(g.MaxUses, "run"))
-	}
-	if !g.ExpiresAt.IsZero() {
-		parts = append(parts, "until "+when(g.ExpiresAt))
-	}
-	return strings.Join(parts, ", ") + ")"
 }
 
 func (t *terminal) showOutcome(p install.Plan, out install.Outcome) {

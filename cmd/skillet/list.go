@@ -256,7 +256,7 @@ func (t *terminal) showAbout(a about, asks []manifests.RequestedCapability) {
 	}
 	t.say("granted:%s", none(len(a.Grants)))
 	for _, g := range a.Grants {
-		t.say("  %s", grantLine(g))
+		t.say("  %s", standingLine(g))
 	}
 	if d := a.Difference; d != nil && d.With == "" {
 		t.say("nothing to compare with: %s is not installed", plain(m.Name))
@@ -308,17 +308,17 @@ func (t *terminal) showTools(m *manifests.Manifest) {
 	t.say("tools:")
 	for _, tool := range m.Tools {
 		t.say("  %s:%s  %s", plain(m.Name), plain(tool.Name), plain(tool.Description))
-		t.showProperties(tool)
+		showProperties(t.say, tool)
 	}
 }
 
-func (t *terminal) showProperties(tool manifests.Tool) {
+func showProperties(print printer, tool manifests.Tool) {
 	for _, p := range tool.Properties() {
 		need := ""
 		if p.Required {
 			need = ", required"
 		}
-		t.say("      %s (%s%s) %s", plain(p.Name), plain(p.Type), need, plain(p.Description))
+		print("      %s (%s%s) %s", plain(p.Name), plain(p.Type), need, plain(p.Description))
 	}
 }
 

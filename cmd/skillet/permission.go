@@ -85,7 +85,7 @@ func (t *terminal) showGrants(ctx context.Context, h *host.Host, s registry.Skil
 	return t.answer(permissions{s.Ref(), string(s.Digest), append([]approval.Grant{}, gs...), asks}, func() {
 		t.say("%s (sha256:%s) is granted:%s", plain(s.Ref()), s.Digest.Short(), none(len(gs)))
 		for _, g := range gs {
-			t.say("  %s", grantLine(g))
+			t.say("  %s", standingLine(g))
 		}
 		if len(asks) > 0 {
 			t.say("its manifest asks for more, seen from this directory:")
@@ -126,21 +126,31 @@ func openAsks(ctx context.Context, h *host.Host, s registry.Skill, gs []approval
 	return asks, nil
 }
 
+// grantLine is a grant in one line: what, as a capability, and on which terms.
 func grantLine(g approval.Grant) string {
-	line := fmt.Sprintf("%s  (%s) by %s on %s", g.Capability.Words(), g.Capability, g.By, when(g.At))
+	terms := []string{g.Capability.String()}
 	if g.MaxUses > 0 {
-		line += fmt.Sprintf(", used %d of %d times", g.Uses, g.MaxUses)
+		terms = append(terms, count(g.MaxUses, "run"))
 	}
 	if !g.ExpiresAt.IsZero() {
-		line += ", until " + when(g.ExpiresAt)
+		terms = append(terms, "until "+when(g.ExpiresAt))
 	}
 	if words := g.Words(); words != "" {
-		line += ", only " + words
+		terms = append(terms, "only "+words)
+	}
+	return plain(fmt.Sprintf("%s (%s)", g.Capability.Words(), strings.Join(terms, ", ")))
+}
+
+// standingLine is a grant in one line, with who gave it and what became of it.
+func standingLine(g approval.Grant) string {
+	line := fmt.Sprintf("%s by %s on %s", grantLine(g), plain(g.By), when(g.At))
+	if g.MaxUses > 0 {
+		line += fmt.Sprintf(", used %d of %d times", g.Uses, g.MaxUses)
 	}
 	if !g.Live(time.Now()) {
 		line += " (ended)"
 	}
-	return plain(line)
+	return line
 }
 
 func (t *terminal) permissionGrant() *cli.Command {

@@ -2,12 +2,14 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/skillet-run/skillet/manifests"
 )
 
-// maxPromptLines is how many lines of a prompt are shown; --json has all.
+// maxPromptLines is how many lines of a prompt are shown; --json and --full have
+// all.
 const maxPromptLines = 40
 
 // showPrompt shows what a prompt takes and says; nothing for a skill that runs
@@ -23,9 +25,9 @@ func (t *terminal) showPrompt(m *manifests.Manifest) {
 		}
 	}
 	t.say("parameters:%s", none(len(m.Parameters)))
-	t.showProperties(tool)
+	showProperties(t.say, tool)
 	for _, text := range [][2]string{{"prompt", m.Prompt}, {"template", m.PromptTemplate}} {
-		t.showText(text[0], text[1])
+		showText(t.say, text[0], text[1], maxPromptLines, "`skillet info --json`")
 	}
 }
 
@@ -51,18 +53,56 @@ func promptFacts(m *manifests.Manifest) [][2]string {
 	return facts
 }
 
-func (t *terminal) showText(label, text string) {
+// showText prints the first lines of a text; rest says where all of it is.
+func showText(print printer, label, text string, most int, rest string) {
 	if text == "" {
 		return
 	}
-	t.say("%s:", label)
+	print("%s:", label)
 	n := 0
 	for line := range strings.Lines(text) {
-		if n++; n > maxPromptLines {
-			t.say("    ... all of it is in `skillet info --json`")
+		if n++; n > most {
+			print("    ... all of it is in %s", rest)
 			return
 		}
-		t.say("    | %s", visible(strings.TrimSuffix(line, "\n")))
+		print("    | %s", visible(strings.TrimSuffix(line, "\n")))
+	}
+}
+
+// maxReadTools is how many tools are shown of what models read.
+const maxReadTools = 20
+
+// readByModels is what models read of a skill: text with which its author speaks to
+// them.
+type readByModels struct {
+	Description    string           `json:"description"`
+	Tools          []manifests.Tool `json:"tools"`
+	Prompt         string           `json:"prompt,omitempty"`
+	PromptTemplate string           `json:"prompt_template,omitempty"`
+}
+
+func readBy(m *manifests.Manifest) *readByModels {
+	return &readByModels{m.Description, append([]manifests.Tool{}, m.Tools...), m.Prompt, m.PromptTemplate}
+}
+
+// show prints it; full says that nothing is left out, and rest where all of it is.
+func (r *readByModels) show(print printer, full bool, rest string) {
+	tools, lines := maxReadTools, maxPromptLines
+	if full {
+		tools, lines = len(r.Tools), math.MaxInt
+	}
+	print("  what models read of it:")
+	print("    | %s", visible(r.Description))
+	for i, tool := range r.Tools {
+		if i >= tools {
+			print("  ... and %s: %s", count(len(r.Tools)-i, "more tool"), rest)
+			break
+		}
+		print("  tool %s: %s", visible(tool.Name), visible(tool.Description))
+		showProperties(print, tool)
+	}
+	for _, text := range [][2]string{{"  prompt", r.Prompt}, {"  template", r.PromptTemplate}} {
+		showText(print, text[0], text[1], lines, rest)
 	}
 }
 

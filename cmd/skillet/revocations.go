@@ -50,11 +50,16 @@ func (t *terminal) revocationsList() *cli.Command {
 					t.note("nothing is revoked")
 				}
 				for _, r := range all {
-					t.say("%s  %s  %s  by %s: %s", r.RevokedAt.Format("2006-01-02"), plain(r.Target()), plain(r.Name), plain(r.By), plain(r.Reason))
+					t.say("%s", plain(revocationLine(r)))
 				}
 			})
 		}),
 	}
+}
+
+// revocationLine is what was revoked, when, by whom and why.
+func revocationLine(r trust.Revocation) string {
+	return fmt.Sprintf("%s  %s  %s  by %s: %s", r.RevokedAt.Format("2006-01-02"), r.Target(), r.Name, r.By, r.Reason)
 }
 
 func (t *terminal) revocationsImport() *cli.Command {

@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	sources "github.com/skillet-run/skillet/host/source"
+	"github.com/skillet-run/skillet/host/task"
 )
 
 func (t *terminal) searchCommand() *cli.Command {
@@ -36,6 +38,9 @@ func (t *terminal) search(ctx context.Context, c *cli.Context, h *host.Host) err
 	done := t.waiting("searching")
 	found, missing, err := h.Sources().Search(ctx, strings.Join(c.Args().Slice(), " "), sources.Options{PlainHTTP: c.Bool("plain-http")})
 	done()
+	if err == nil && len(found) == 0 && len(missing) == len(h.Config.Settings().Registries) {
+		err = unsearched(missing)
+	}
 	if err != nil {
 		return err
 	}
@@ -53,4 +58,15 @@ func (t *terminal) search(ctx context.Context, c *cli.Context, h *host.Host) err
 			t.note("skillet: registry %s was not searched wholly: %s", plain(m.Registry), plain(m.Reason))
 		}
 	})
+}
+
+// unsearched is the error of a search that found nothing where no registry was
+// searched wholly: that nothing is there cannot be said.
+func unsearched(missing []sources.Absence) error {
+	var words []string
+	for _, m := range missing {
+		words = append(words, fmt.Sprintf("registry %s: %s", m.Registry, m.Reason))
+	}
+	return task.Errorf(task.KindInternal, "nothing was searched wholly, and nothing was found: %s", strings.Join(words, "; ")).
+		WithHint("try again when it answers; `skillet config get registries` shows where it is")
 }

@@ -38,6 +38,10 @@ type trusted struct {
 	Signers []trust.Signer `json:"signers"`
 	Skills  []trust.Skill  `json:"skills"`
 	Roots   []rootInfo     `json:"roots"`
+	// Revoked is what was revoked here or by a list, and Quarantined the installed
+	// versions that are not run for that.
+	Revoked     []trust.Revocation `json:"revoked"`
+	Quarantined []string           `json:"quarantined"`
 }
 
 type rootInfo struct {
@@ -49,7 +53,7 @@ type rootInfo struct {
 func (t *terminal) trustList() *cli.Command {
 	return &cli.Command{
 		Name: "list", Aliases: []string{"ls"},
-		Usage:       "list the signers, skills and trust roots that are known",
+		Usage:       "list the signers, skills and trust roots that are known, and what is revoked",
 		Description: "Examples:\n  skillet trust list\n  skillet trust list --json",
 		Action: t.withState(func(ctx context.Context, _ *cli.Context, h *host.Host) error {
 			all, err := everythingTrusted(ctx, h)
@@ -62,7 +66,7 @@ func (t *terminal) trustList() *cli.Command {
 }
 
 func everythingTrusted(ctx context.Context, h *host.Host) (trusted, error) {
-	all := trusted{Signers: []trust.Signer{}, Skills: []trust.Skill{}, Roots: []rootInfo{}}
+	all := trusted{Signers: []trust.Signer{}, Skills: []trust.Skill{}, Roots: []rootInfo{}, Revoked: []trust.Revocation{}, Quarantined: []string{}}
 	signers, err := h.Trust.Signers(ctx)
 	if err != nil {
 		return all, err
@@ -76,11 +80,25 @@ func everythingTrusted(ctx context.Context, h *host.Host) (trusted, error) {
 		all.Roots = append(all.Roots, rootInfo{r.Name, manifests.DigestOf(r.Document), r.By})
 	}
 	all.Signers, all.Skills = append(all.Signers, signers...), append(all.Skills, skills...)
+	if err != nil {
+		return all, err
+	}
+	revoked, err := h.Trust.Revocations(ctx)
+	if err != nil {
+		return all, err
+	}
+	all.Revoked = append(all.Revoked, revoked...)
+	installed, err := h.Registry.List(ctx)
+	for _, s := range installed {
+		if s.Disabled != nil && s.Disabled.Quarantined {
+			all.Quarantined = append(all.Quarantined, s.Ref())
+		}
+	}
 	return all, err
 }
 
 func (t *terminal) showTrusted(all trusted) {
-	if len(all.Signers)+len(all.Skills)+len(all.Roots) == 0 {
+	if len(all.Signers)+len(all.Skills)+len(all.Roots)+len(all.Revoked) == 0 {
 		t.note("nobody is known yet: who signs what you install first is remembered")
 	}
 	titles := map[signature.Signer]string{}
@@ -103,6 +121,12 @@ func (t *terminal) showTrusted(all trusted) {
 	}
 	for _, r := range all.Roots {
 		t.say("trust root %s  %s", plain(r.Name), r.Digest)
+	}
+	for _, r := range all.Revoked {
+		t.say("revoked %s", plain(revocationLine(r)))
+	}
+	for _, ref := range all.Quarantined {
+		t.say("in quarantine %s, which is not run", plain(ref))
 	}
 }
 

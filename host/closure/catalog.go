@@ -58,8 +58,9 @@ type Catalog struct {
 	skills []registry.Skill // what is installed
 	// far has places be asked for all names, also where something is installed.
 	far bool
-	// wished are names that a person asks for now, whatever is pinned.
-	wished []string
+	// wished are names that a person asks for now, whatever is pinned, and again those
+	// that may go to a version again that they went back from.
+	wished, again []string
 
 	items  map[string][]*item
 	offers map[string][]resolve.Offer
@@ -152,7 +153,7 @@ func (c *Catalog) itemsOf(ctx context.Context, name string) ([]*item, error) {
 		if err != nil {
 			return nil, err
 		}
-		items = merge(items, slices.DeleteFunc(published, func(it *item) bool { return c.barred(name, it.version) }))
+		items = merge(items, slices.DeleteFunc(slices.Clone(published), func(it *item) bool { return c.barred(name, it.version) }))
 	}
 	c.items[name] = items
 	return items, nil
@@ -168,9 +169,15 @@ func (c *Catalog) held(s registry.Skill) bool {
 	return s.Active || len(registry.Dependents(c.skills, s.Digest)) > 0
 }
 
+// inUse reports whether a version is active, or what an active one was resolved to.
+func (c *Catalog) inUse(name, version string) bool {
+	active := slices.DeleteFunc(slices.Clone(c.skills), func(s registry.Skill) bool { return !s.Active })
+	return slices.ContainsFunc(registry.Reachable(c.skills, active), func(s registry.Skill) bool { return s.Name == name && s.Version == version })
+}
+
 // barred reports whether a version is not chosen unless a person names the skill:
 // one that is installed and does not run, or that somebody went back from. What
-// others were resolved to stays.
+// others were resolved to stays, if that was not gone back from as well.
 func (c *Catalog) barred(name string, v semver.Version) bool {
 	version, wished := v.String(), slices.Contains(c.wished, name)
 	return slices.ContainsFunc(c.skills, func(s registry.Skill) bool {
@@ -184,9 +191,7 @@ func (c *Catalog) barred(name string, v semver.Version) bool {
 		case s.Version == version:
 			return s.Disabled != nil && !s.Disabled.All && !c.held(s)
 		}
-		return s.Active && s.Avoids(version) && !slices.ContainsFunc(c.skills, func(o registry.Skill) bool {
-			return o.Name == name && o.Version == version && c.held(o)
-		})
+		return s.Active && s.Avoids(version) && !slices.Contains(c.again, name) && !c.inUse(name, version)
 	})
 }
 

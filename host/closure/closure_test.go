@@ -502,6 +502,74 @@ func TestPinned(t *testing.T) {
 	}
 }
 
+// back makes a version the active one again.
+func (h *home) back(name, version string) {
+	h.t.Helper()
+	s, err := h.registry.Lookup(h.t.Context(), manifests.Ref{Name: name, Version: version})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.apply(registry.RolledBack(s, false))
+}
+
+// What somebody went back from does not come again as what another skill needs, also
+// when an old version of that was resolved to it; unless that is named.
+func TestAgain(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	rep1, rep2 := pack(t, "rep", "1.0.0", "wc ^1", ""), pack(t, "rep", "2.0.0", "wc ^2", "")
+	h.install(hand(rep1, pack(t, "wc", "1.0.0", "", "")), Wish{Name: "rep"})
+	h.install(hand(rep2, pack(t, "wc", "2.0.0", "", "")), Wish{Name: "rep", Exactly: "2.0.0"})
+	h.back("rep", "1.0.0")
+	h.back("wc", "1.0.0")
+	q := Question{Wishes: []Wish{{Name: "rep", Exactly: "2.0.0"}}, Renew: []string{"rep"}}
+	_, err := h.ask(Settings{}, q)
+	if !errors.Is(err, resolve.ErrConflict) || !strings.Contains(task.AsError(err).Hint, "`skillet update rep --to 2.0.0 --again wc`") {
+		t.Errorf("got %v, %s", err, task.AsError(err).Hint)
+	}
+	q.Again = []string{"wc"}
+	p, err := h.ask(Settings{}, q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.carryOut(p)
+	h.want("rep@2.0.0* rep@1.0.0 wc@2.0.0*+ wc@1.0.0+")
+	for _, name := range []string{"wc", "none"} { // wc is not behind any more
+		q.Again = []string{name}
+		if _, err := h.ask(Settings{}, q); task.AsError(err).Kind != task.KindUsage {
+			t.Errorf("%s again: %v", name, err)
+		}
+	}
+}
+
+// What a place publishes is remembered whole, also when some of it may not be chosen.
+func TestPublishedIsKept(t *testing.T) {
+	t.Parallel()
+	h, dir := newHome(t), t.TempDir()
+	one := pack(t, "text", "1.0.0", "", "")
+	for _, p := range []*bundle.Package{one, pack(t, "text", "1.1.0", "", "")} {
+		parcel, err := h.fetcher.Parcel(p, source.Ref{Kind: source.KindLayout, Path: filepath.Join(dir, "text")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.fetcher.Push(t.Context(), parcel, source.Pushing{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	from := []source.Ref{{Kind: source.KindLayout, Path: dir}}
+	h.install(Settings{From: from}, Wish{Name: "text", Exactly: "1.0.0"})
+	s, err := h.registry.Lookup(t.Context(), manifests.Ref{Name: "text"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.apply(registry.Quarantined(s, "it leaks"))
+	all := hand(pack(t, "app", "1.0.0", "text ^3", ""))
+	all.From = from
+	if _, err := h.ask(all, Question{Wishes: []Wish{{Name: "app"}}}); !errors.Is(err, resolve.ErrConflict) {
+		t.Errorf("got %v", err)
+	}
+}
+
 // Dependents and leftovers are found over the whole closure.
 func TestUnneeded(t *testing.T) {
 	t.Parallel()

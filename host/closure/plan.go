@@ -92,6 +92,19 @@ type Question struct {
 	Wishes []Wish
 	// Renew are installed skills of which newer versions are looked for.
 	Renew []string
+	// Again are skills that may go to a version again that a person went back from.
+	Again []string
+}
+
+// mayGoAgain refuses names that do not mean anything in a question.
+func (c *Catalog) mayGoAgain(q Question) error {
+	for _, name := range q.Again {
+		i := slices.IndexFunc(c.skills, func(s registry.Skill) bool { return s.Name == name && s.Active })
+		if i < 0 || c.skills[i].Avoided == nil {
+			return task.Errorf(task.KindUsage, "%s did not go back from any version", name).WithHint("`skillet info %s` shows how it stands", name)
+		}
+	}
+	return nil
 }
 
 // A Plan is the answer: what there is to do, so that everything fits.
@@ -173,6 +186,9 @@ func (c *Catalog) Concerns(m *manifests.Manifest, a *registry.Asked) bool {
 // and with errors that wrap [ErrLie].
 func (c *Catalog) Plan(ctx context.Context, q Question) (*Plan, error) {
 	h, err := c.Home(ctx)
+	if err == nil {
+		err = c.mayGoAgain(q)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -182,6 +198,7 @@ func (c *Catalog) Plan(ctx context.Context, q Question) (*Plan, error) {
 			continue // the newest version may need newer ones of what is here
 		}
 		near := c.reaching(far)
+		near.again = q.Again
 		for _, w := range q.Wishes {
 			near.wished = append(near.wished, w.Name)
 		}
@@ -193,7 +210,7 @@ func (c *Catalog) Plan(ctx context.Context, q Question) (*Plan, error) {
 			return nil, told(err)
 		}
 	}
-	return nil, c.conflicting(conflict)
+	return nil, c.conflicting(conflict, q)
 }
 
 // kept is a graph with the wishes as they will be kept.
@@ -217,7 +234,7 @@ func told(err error) error {
 }
 
 // conflicting says what can be done when nothing fits.
-func (c *Catalog) conflicting(why *resolve.Conflict) error {
+func (c *Catalog) conflicting(why *resolve.Conflict, q Question) error {
 	e := task.Wrap(task.KindConflict, why)
 	for _, s := range c.skills {
 		if s.Pinned != nil && s.Active && strings.Contains(why.Error(), s.Name+" ") {
@@ -225,8 +242,8 @@ func (c *Catalog) conflicting(why *resolve.Conflict) error {
 		}
 	}
 	for _, s := range c.skills {
-		if s.Avoided != nil && s.Avoids(s.Avoided.Version) && strings.Contains(why.Error(), s.Name+" ") {
-			return e.WithHint("%s went back from %s to %s, and stays there: `skillet update %s --to %s` goes to that again", s.Name, s.Avoided.Version, s.Version, s.Name, s.Avoided.Version)
+		if s.Avoided != nil && s.Avoids(s.Avoided.Version) && !q.names(s.Name) && strings.Contains(why.Error(), s.Name+" ") {
+			return e.WithHint("%s went back from %s to %s, and stays there: `%s` goes to that again", s.Name, s.Avoided.Version, s.Version, q.goingAgain(s))
 		}
 	}
 	for _, name := range c.settings.Engines {
@@ -235,6 +252,27 @@ func (c *Catalog) conflicting(why *resolve.Conflict) error {
 		}
 	}
 	return e.WithHint("ask for other versions, or say with --find where else to look; --isolated gives a skill a closure of its own, beside that of the others")
+}
+
+// names reports whether a skill may go to any version.
+func (q Question) names(skill string) bool {
+	return slices.Contains(q.Again, skill) || slices.ContainsFunc(q.Wishes, func(w Wish) bool { return w.Name == skill })
+}
+
+// goingAgain is the command that lets a skill go to the version again that it went
+// back from: by itself, or with what is updated.
+func (q Question) goingAgain(s registry.Skill) string {
+	if len(q.Renew) == 0 {
+		return "skillet update " + s.Name + " --to " + s.Avoided.Version
+	}
+	command := "skillet update " + q.Renew[0]
+	for _, w := range q.Wishes {
+		command += " --to " + w.Exactly
+	}
+	for _, name := range append(slices.Clone(q.Again), s.Name) {
+		command += " --again " + name
+	}
+	return command
 }
 
 func (c *Catalog) resolve(ctx context.Context, h *Home, q Question) (*resolve.Graph, error) {

@@ -99,6 +99,7 @@ func (s *scan) declared(f *file) {
 
 // data looks at the data segments of a module.
 func (s *scan) data(f *file) {
+	said := map[string]bool{} // hosts: a module has the same one in many addresses
 	for p := range texts(f.data) {
 		if p.section != sectionData {
 			continue
@@ -110,7 +111,9 @@ func (s *scan) data(f *file) {
 		s.embedded(f, p.from, text)
 		s.random(f, p.from, text)
 		for _, a := range s.addresses(text) {
-			s.reach.address(s, "SK202", f, a, p.from+a.start, a.end-a.start)
+			if host := a.scheme + "://" + a.host; !said[host] && s.reach.address(s, "SK202", f, a, p.from+a.start, a.end-a.start) {
+				said[host] = true
+			}
 		}
 		s.credentialPaths(f, p.from, text)
 	}

@@ -188,16 +188,18 @@ func (r reach) literal(in *reading, t script.Token) {
 	r.place(in, t)
 }
 
-// address looks at an address somewhere in a file.
-func (r reach) address(s *scan, rule string, f *file, a address, at, n int) {
+// address looks at an address somewhere in a file. It reports whether it is one that
+// is not asked for.
+func (r reach) address(s *scan, rule string, f *file, a address, at, n int) bool {
 	switch {
 	case a.isName() || r.coversURL(a.text):
-		return
+		return false
 	case a.isInternal():
 		s.add("SK205", f, at, n, fmt.Sprintf("%s://%s is within the host's own network, and not asked for", a.scheme, a.host))
 	default:
 		s.add(rule, f, at, n, fmt.Sprintf("%s://%s is not asked for", a.scheme, a.host))
 	}
+	return true
 }
 
 // endings are the top-level domains of which a text without a scheme is taken

@@ -462,6 +462,19 @@ func TestRules(t *testing.T) {
 }
 
 // The table says something in each field, in the form the others have.
+// A module that has a host in many addresses has it once in the report.
+func TestHostsAreSaidOnce(t *testing.T) {
+	t.Parallel()
+	r := scan(t, pack(t, "main.wasm", module("https://collect.example/a https://collect.example/b", "http://collect.example/", "https://other.example", "https://collect.example/a")))
+	var said []string
+	for _, f := range of(r, "SK202") {
+		said = append(said, f.Message)
+	}
+	if want := "https://collect.example is not asked for, http://collect.example is not asked for, https://other.example is not asked for"; strings.Join(said, ", ") != want {
+		t.Errorf("got %q", said)
+	}
+}
+
 func TestTable(t *testing.T) {
 	t.Parallel()
 	last := ""

@@ -1,6 +1,7 @@
 package install
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
+	"github.com/skillet-run/skillet/manifests/bundle"
 )
 
 // A Share says how a new version is tried.
@@ -37,14 +39,15 @@ func (i *Installer) AcceptCanary(ctx context.Context, h approval.Human, p Plan, 
 	if err := h.Check(); err != nil {
 		return Outcome{}, err
 	}
-	if err := p.turnedDown(); err != nil {
+	if err := i.consented(ctx, p); err != nil {
 		return Outcome{}, err
 	}
-	if err := i.canTry(ctx, p, s); err != nil {
-		return Outcome{}, err
+	t := trial{skill: p.Skill, version: p.Version, stable: p.Replaces, is: p.request.Package, was: p.former.pkg}
+	if p.Installed {
+		t.stable = ""
 	}
-	if s.Calls == 0 {
-		s.Calls = DefaultCanaryCalls
+	if err := i.canTry(ctx, t, s); err != nil {
+		return Outcome{}, err
 	}
 	p.aside = true
 	return i.install(ctx, p, h, func(ctx context.Context) ([]ledger.Change, error) {
@@ -52,39 +55,98 @@ func (i *Installer) AcceptCanary(ctx context.Context, h approval.Human, p Plan, 
 		if err != nil {
 			return nil, err
 		}
-		begun, err := registry.CanaryStarted(p.Skill, registry.Canary{
-			Digest: p.Digest, Stable: p.former.digest, Version: p.Version, StableVersion: p.Replaces, Percent: s.Percent, Calls: s.Calls, Replays: s.Replays,
-		})
+		begun, err := t.begun(p.Digest, p.former.digest, s)
 		return append(given, begun), err
 	})
 }
 
-func (i *Installer) canTry(ctx context.Context, p Plan, s Share) error {
+// TryInstalled puts an installed version on trial beside the active one, with the
+// grants that it has. It fails as [Installer.AcceptCanary] and
+// [registry.Skill.Runs] do.
+func (i *Installer) TryInstalled(ctx context.Context, h approval.Human, v registry.Skill, s Share) (Outcome, error) {
+	if err := h.Check(); err != nil {
+		return Outcome{}, err
+	}
+	err := i.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
+		begun, err := i.tryInstalled(ctx, v, s)
+		return ledger.Decision{Kind: "canary", Actor: h.Actor(), Subject: v.Ref(), Note: fmt.Sprintf("begun with %d%% of the calls", s.Percent), Changes: []ledger.Change{begun}}, err
+	})
+	if err != nil {
+		return Outcome{}, err
+	}
+	return i.outcome(ctx, v.Name, v.Version)
+}
+
+func (i *Installer) tryInstalled(ctx context.Context, v registry.Skill, s Share) (ledger.Change, error) {
+	now, err := i.registry.Lookup(ctx, manifests.Ref{Name: v.Name, Version: v.Version})
+	if err == nil {
+		err = now.Runs()
+	}
+	if err != nil {
+		return ledger.Change{}, err
+	}
+	t := trial{skill: now.Name, version: now.Version}
+	if t.is, err = i.registry.Package(ctx, now.Digest); err != nil {
+		return ledger.Change{}, err
+	}
+	active, err := i.registry.Lookup(ctx, manifests.Ref{Name: v.Name})
+	switch {
+	case errors.Is(err, registry.ErrNotFound) || err == nil && active.Digest == now.Digest:
+	case err != nil:
+		return ledger.Change{}, err
+	default:
+		t.stable = active.Version
+		if t.was, err = i.registry.Package(ctx, active.Digest); ctx.Err() != nil {
+			return ledger.Change{}, err
+		}
+	}
+	if err := i.canTry(ctx, t, s); err != nil {
+		return ledger.Change{}, err
+	}
+	return t.begun(now.Digest, active.Digest, s)
+}
+
+// A trial is a version that is measured against the active one.
+type trial struct {
+	skill, version string
+	// stable is the active version; empty for none.
+	stable string
+	// is and was are the packages; was is nil for one that is damaged.
+	is, was *bundle.Package
+}
+
+func (t trial) begun(d, stable manifests.Digest, s Share) (ledger.Change, error) {
+	return registry.CanaryStarted(t.skill, registry.Canary{
+		Digest: d, Stable: stable, Version: t.version, StableVersion: t.stable, Percent: s.Percent, Calls: cmp.Or(s.Calls, DefaultCanaryCalls), Replays: s.Replays,
+	})
+}
+
+func (i *Installer) canTry(ctx context.Context, t trial, s Share) error {
 	switch {
 	case s.Percent < 1 || s.Percent > 99:
 		return task.Errorf(task.KindUsage, "a canary gets 1 to 99 percent of the calls, not %d", s.Percent).WithHint("such as --canary 10%%")
 	case s.Calls < 0:
 		return task.Errorf(task.KindUsage, "a canary takes a number of calls that is not negative, not %d", s.Calls)
-	case p.Replaces == "" || p.Installed:
-		return task.Errorf(task.KindConflict, "try %s@%s: there is no other active version to measure it against", p.Skill, p.Version).
+	case t.stable == "":
+		return task.Errorf(task.KindConflict, "try %s@%s: there is no other active version to measure it against", t.skill, t.version).
 			WithHint("install it without --canary")
-	case p.former.pkg == nil:
-		return task.Errorf(task.KindVerification, "try %s@%s: the active version %s is damaged", p.Skill, p.Version, p.Replaces).
+	case t.was == nil:
+		return task.Errorf(task.KindVerification, "try %s@%s: the active version %s is damaged", t.skill, t.version, t.stable).
 			WithHint("install it without --canary")
 	}
-	was, is := p.former.pkg.Manifest().Security.Permissions.KV, p.request.Package.Manifest().Security.Permissions.KV
+	was, is := t.was.Manifest().Security.Permissions.KV, t.is.Manifest().Security.Permissions.KV
 	if was != nil && is != nil && max(was.SchemaVersion, 1) != max(is.SchemaVersion, 1) {
 		return task.Errorf(task.KindConflict, "try %s@%s: it keeps data of schema version %d, and %s of version %d: the two cannot share it",
-			p.Skill, p.Version, max(is.SchemaVersion, 1), p.Replaces, max(was.SchemaVersion, 1)).
-			WithHint("update without --canary: `skillet rollback %s` takes the data back as well", p.Skill)
+			t.skill, t.version, max(is.SchemaVersion, 1), t.stable, max(was.SchemaVersion, 1)).
+			WithHint("update without --canary: `skillet rollback %s` takes the data back as well", t.skill)
 	}
-	active, err := i.registry.Lookup(ctx, manifests.Ref{Name: p.Skill})
+	active, err := i.registry.Lookup(ctx, manifests.Ref{Name: t.skill})
 	if err != nil {
 		return err
 	}
 	if c := active.Canary; c != nil {
-		return task.Errorf(task.KindConflict, "try %s@%s: %s is on trial already", p.Skill, p.Version, c.Version).
-			WithHint("`skillet update %s --promote` makes it the active version, `skillet rollback %s` ends the trial", p.Skill, p.Skill)
+		return task.Errorf(task.KindConflict, "try %s@%s: %s is on trial already", t.skill, t.version, c.Version).
+			WithHint("`skillet update %s --promote` makes it the active version, `skillet rollback %s` ends the trial", t.skill, t.skill)
 	}
 	return nil
 }

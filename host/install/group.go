@@ -106,7 +106,7 @@ func (i *Installer) groupChanges(ctx context.Context, h approval.Human, g Group)
 
 // memberChanges are the changes that install one package of a group.
 func (i *Installer) memberChanges(ctx context.Context, h approval.Human, g Group, p Plan) ([]ledger.Change, error) {
-	if err := p.turnedDown(); err != nil {
+	if err := i.consented(ctx, p); err != nil {
 		return nil, err
 	}
 	switch err := i.unmoved(ctx, p); {

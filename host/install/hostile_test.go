@@ -561,6 +561,7 @@ func TestWhatWasTurnedDownIsNamed(t *testing.T) {
 		if _, err = p.Submit(t.Context(), plan); !errors.Is(err, install.ErrWaits) {
 			t.Errorf("%s: without a person: %v", name, err)
 		}
+		p.revokedSince(t, name, plan)
 		req := request(pkg, registry.OriginUser)
 		req.Despite = []string{id[:6]}
 		if plan, err = p.Plan(t.Context(), req); err != nil {
@@ -569,5 +570,30 @@ func TestWhatWasTurnedDownIsNamed(t *testing.T) {
 		if _, err := p.Accept(t.Context(), ada, plan); err != nil {
 			t.Errorf("%s: named: %v", name, err)
 		}
+	}
+}
+
+// revokedSince demands that a revocation is what is said of a plan that is turned
+// down as well, whichever way it comes in.
+func (p *parts) revokedSince(t *testing.T, name string, plan install.Plan) {
+	t.Helper()
+	e := trust.Entry{Content: plan.Digest, Reason: "it calls home"}
+	if _, err := p.trust.Revoke(t.Context(), ada, e); err != nil {
+		t.Fatal(err)
+	}
+	for way, do := range map[string]func() error{
+		"alone": func() error { _, err := p.Accept(t.Context(), ada, plan); return err },
+		"group": func() error {
+			_, err := p.AcceptGroup(t.Context(), ada, install.Group{Kind: "install", Subject: "net", Plans: []install.Plan{plan}})
+			return err
+		},
+		"on trial": func() error { _, err := p.AcceptCanary(t.Context(), ada, plan, install.Share{Percent: 10}); return err },
+	} {
+		if err := do(); task.AsError(err).Kind != task.KindVerification || !strings.Contains(err.Error(), "it calls home") {
+			t.Errorf("%s, revoked since, %s: %v", name, way, err)
+		}
+	}
+	if err := p.trust.Unrevoke(t.Context(), ada, e); err != nil {
+		t.Fatal(err)
 	}
 }

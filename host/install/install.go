@@ -7,7 +7,6 @@
 package install
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -200,6 +199,12 @@ func (i *Installer) Plan(ctx context.Context, req Request) (Plan, error) {
 	return p, nil
 }
 
+// Judge says how a package stands by what is known of signers, sources and
+// revocations, as [Installer.Plan] does before it looks at anything else.
+func (i *Installer) Judge(ctx context.Context, req Request) (trust.Verdict, error) {
+	return i.trust.Assess(ctx, req.evidence())
+}
+
 // inspect compares what the module calls with what the manifest asks for.
 func (i *Installer) inspect(_ context.Context, p *Plan) error {
 	found, err := review.Imports(p.request.Package)
@@ -296,8 +301,8 @@ func (i *Installer) Accept(ctx context.Context, h approval.Human, p Plan) (Outco
 	if p.Installed {
 		return i.grantMissing(ctx, h, p)
 	}
-	if err := p.turnedDown(); err != nil { // what is worse, such as a revocation, is said before that
-		return Outcome{}, cmp.Or(i.assess(ctx, &p), err)
+	if err := i.consented(ctx, p); err != nil {
+		return Outcome{}, err
 	}
 	out, err := i.install(ctx, p, h, func(ctx context.Context) ([]ledger.Change, error) { return i.grants(ctx, h, p, p.Asks) })
 	if !errors.Is(err, errSame) {

@@ -30,11 +30,15 @@ func (p Plan) Despite() Plan {
 	return p
 }
 
-// turnedDown refuses a plan of bytes that a person turned down, unless that was
-// named: a yes to everything is no answer to that.
-func (p Plan) turnedDown() error {
+// consented refuses a plan of bytes that a person turned down, unless that was
+// named: a yes to everything is no answer to that. What is worse, such as a
+// revocation since it was planned, is said instead.
+func (i *Installer) consented(ctx context.Context, p Plan) error {
 	if p.Refused == nil || p.named {
 		return nil
+	}
+	if err := i.assess(ctx, &p); err != nil {
+		return err
 	}
 	e := task.Errorf(task.KindDenied, "install %s@%s: %s", p.Skill, p.Version, p.Refused.Words())
 	if p.Refused.Waits {

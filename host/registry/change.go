@@ -24,6 +24,7 @@ const (
 	kindEnabled       = "skill.enabled"
 	kindPinned        = "skill.pinned"
 	kindUnpinned      = "skill.unpinned"
+	kindAvoided       = "skill.avoided"
 	kindCanaryStarted = "canary.started"
 	kindCanaryEnded   = "canary.ended"
 	kindLinked        = "skill.linked"
@@ -158,6 +159,7 @@ func appliers() map[string]applyFunc {
 		kindEnabled:       applyEnabled,
 		kindPinned:        applyPinned,
 		kindUnpinned:      applyUnpinned,
+		kindAvoided:       applyAvoided,
 		kindCanaryStarted: applyCanaryStarted,
 		kindCanaryEnded:   applyCanaryEnded,
 		kindLinked:        applyLinked,

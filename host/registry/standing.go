@@ -288,6 +288,34 @@ func applyUnpinned(ctx context.Context, kv store.KV, _ ledger.Stamp, data json.R
 	return change(ctx, kv, h.Name, func(s *standing) { s.Pinned = nil })
 }
 
+// avoidance is the data of a skill.avoided change.
+type avoidance struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+}
+
+// WentBack is the change after which a skill counts as having gone back from a
+// version to the active one, see [Avoided]. From an earlier one nobody goes back.
+func WentBack(name, version string) (ledger.Change, error) {
+	return ledger.NewChange(kindAvoided, avoidance{name, version})
+}
+
+func applyAvoided(ctx context.Context, kv store.KV, at ledger.Stamp, data json.RawMessage) error {
+	var a avoidance
+	if err := json.Unmarshal(data, &a); err != nil {
+		return err
+	}
+	s, err := standingOf(ctx, kv, a.Name)
+	if err != nil {
+		return err
+	}
+	to, err := versionOf(ctx, kv, a.Name, s.Digest)
+	if err != nil {
+		return fmt.Errorf("go back from %s@%s: the active version: %w", a.Name, a.Version, err)
+	}
+	return change(ctx, kv, a.Name, func(s *standing) { s.avoid(a.Version, to, at) })
+}
+
 // activation is the data of a skill.activated change.
 type activation struct {
 	Name      string           `json:"name"`

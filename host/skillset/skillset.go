@@ -60,6 +60,11 @@ type Entry struct {
 	Active bool   `json:"active"`
 	Pinned bool   `json:"pinned,omitempty"`
 	Reason string `json:"pin_reason,omitempty"`
+	// Avoided is the version that somebody went back from to the active one.
+	Avoided string `json:"avoided,omitempty"`
+	// Stopped says that the version was not run, or with All that no version of the
+	// skill was; nil for one that was.
+	Stopped *Stop `json:"stopped,omitempty"`
 	// Needed is true when nobody asked for the skill, and others needed it.
 	Needed bool `json:"needed,omitempty"`
 	// Source is where it came from.
@@ -68,6 +73,12 @@ type Entry struct {
 	Grants []Grant `json:"grants,omitempty"`
 	// Signatures are the Sigstore bundles that name the package by its digest.
 	Signatures [][]byte `json:"signatures,omitempty"`
+}
+
+// A Stop says why something was not run where the set was made.
+type Stop struct {
+	All    bool   `json:"all,omitempty"`
+	Reason string `json:"reason,omitempty"`
 }
 
 // A Grant is a capability that was given where the set was made.
@@ -135,7 +146,7 @@ type Reader struct {
 	set   Set
 }
 
-// NewReader reads a set to its end, and goes back to its beginning: what a Reader
+// NewReader reads a set to its end before anything of it is used: what a Reader
 // gives was found whole, and whoever installs one package after the other does not
 // stop half way because the set is damaged. The error wraps [ErrMalformed], or is
 // r's.
@@ -157,7 +168,7 @@ func NewReader(r io.ReadSeeker) (*Reader, error) {
 			return nil, err
 		}
 	}
-	return s, s.list()
+	return s, nil
 }
 
 // list reads the list, which is the first file.
@@ -193,7 +204,7 @@ func (s Set) check() error {
 	case len(s.Skills) > maxSkills:
 		return fmt.Errorf("it lists %d packages, which are more than %d", len(s.Skills), maxSkills)
 	}
-	seen := map[string]bool{}
+	seen, active := map[string]bool{}, map[string]bool{}
 	for _, e := range s.Skills {
 		ref, err := manifests.ParseRef(e.Name + "@" + e.Version)
 		if err != nil || ref.Name != e.Name || ref.Version != e.Version {
@@ -202,10 +213,17 @@ func (s Set) check() error {
 		if _, err := manifests.ParseDigest(string(e.Digest)); err != nil {
 			return err
 		}
+		if avoided, err := manifests.ParseRef(e.Name + "@" + e.Avoided); e.Avoided != "" && (err != nil || avoided.Version != e.Avoided) {
+			return fmt.Errorf("%q, which %s went back from, is no version", e.Avoided, e.Name)
+		}
 		if seen[e.File()] {
 			return fmt.Errorf("it lists %s@%s twice", e.Name, e.Version)
 		}
 		seen[e.File()] = true
+		if e.Active && active[e.Name] {
+			return fmt.Errorf("it says of two versions of %s that they are active", e.Name)
+		}
+		active[e.Name] = active[e.Name] || e.Active
 	}
 	return nil
 }
@@ -219,11 +237,15 @@ type Content struct {
 	Package *bundle.Package
 }
 
-// All reads the packages in the order of the list. It ends with an error when one
-// is not what the list says, or something is left over: [ErrMalformed], those of
+// All reads the packages in the order of the list, each time from the beginning. It
+// ends with an error when one is not what the list says, or something is left over: [ErrMalformed], those of
 // package bundle, and the reader's.
 func (s *Reader) All() iter.Seq2[Content, error] {
 	return func(yield func(Content, error) bool) {
+		if err := s.list(); err != nil {
+			yield(Content{}, err)
+			return
+		}
 		for _, e := range s.set.Skills {
 			c, err := s.content(e)
 			if err != nil {

@@ -140,6 +140,8 @@ func TestMalformedSets(t *testing.T) {
 		"no digest":           {{"set.json", `{"v":1,"skills":[` + entry("csv", "1.0.0", "") + `]}`}},
 		"a grant of nothing":  {{"set.json", `{"v":1,"skills":[{"name":"csv","version":"1.0.0","digest":"` + string(p.Digest()) + `","active":true,"grants":[{"capability":"all"}]}]}`}},
 		"twice":               {{"set.json", `{"v":1,"skills":[` + good + `,` + good + `]}`}},
+		"two active":          {{"set.json", `{"v":1,"skills":[` + good + `,` + entry("csv", "1.1.0", string(p.Digest())) + `]}`}},
+		"avoids no version":   {{"set.json", `{"v":1,"skills":[` + strings.Replace(good, "{", `{"avoided":"../x",`, 1) + `]}`}},
 		"a package that lies": {{"set.json", `{"v":1,"skills":[` + entry("text", "1.0.0", string(p.Digest())) + `]}`}, {"skills/text-1.0.0.skill", skill.String()}},
 		"another digest":      {{"set.json", `{"v":1,"skills":[` + entry("csv", "1.0.0", "sha256:"+strings.Repeat("0", 64)) + `]}`}, {"skills/csv-1.0.0.skill", skill.String()}},
 		"not listed":          {{"set.json", `{"v":1,"skills":[]}`}, {"skills/csv-1.0.0.skill", skill.String()}},

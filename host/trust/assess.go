@@ -267,6 +267,15 @@ func (v Verdict) Refusal(accepted ...Flag) error {
 	return err.WithHint("%sif that is meant, add %s", hint, strings.Join(flags, " "))
 }
 
+// Missing are the flags that would accept what stands in the way and were not given;
+// none for a package that nothing stands in the way of, or that no flag helps.
+func (v Verdict) Missing(accepted ...Flag) []Flag {
+	if v.Refusal(append(v.needed(), accepted...)...) != nil {
+		return nil
+	}
+	return slices.DeleteFunc(v.needed(), func(f Flag) bool { return slices.Contains(accepted, f) })
+}
+
 // Harm is nil for a package that may be run without being installed, and a
 // [task.KindVerification] error for one that was revoked, or whose signature is of
 // other bytes.
