@@ -129,6 +129,28 @@ func flagHelp(f cli.Flag) string {
 	return line
 }
 
+// synonyms are what other programs call our commands.
+var synonyms = map[string]string{
+	"add":       "`skillet install`",
+	"allow":     "`skillet permission grant`",
+	"approve":   "`skillet approvals approve`",
+	"delete":    "`skillet remove`",
+	"deny":      "`skillet permission revoke`",
+	"exec":      "`skillet run`",
+	"grant":     "`skillet permission grant`",
+	"history":   "`skillet audit`",
+	"init":      "`skillet new`",
+	"log":       "`skillet audit`, or `skillet task logs`",
+	"logs":      "`skillet task logs`, or `skillet audit`",
+	"ps":        "`skillet task list`, or `skillet list`",
+	"reject":    "`skillet approvals reject`",
+	"revoke":    "`skillet permission revoke`, or `skillet trust revoke`",
+	"show":      "`skillet info`",
+	"undo":      "`skillet rollback`, or `skillet approvals revert`",
+	"uninstall": "`skillet remove`",
+	"upgrade":   "`skillet update`",
+}
+
 // unknownName is the error for a command that does not exist.
 func unknownName(what, name string, among []*cli.Command, otherwise string) error {
 	var names []string
@@ -138,6 +160,9 @@ func unknownName(what, name string, among []*cli.Command, otherwise string) erro
 		}
 	}
 	e := task.Errorf(task.KindUsage, "there is no %s %q", what, name)
+	if meant := synonyms[name]; meant != "" && what == "command" {
+		return e.WithHint("did you mean %s? %s", meant, otherwise)
+	}
 	if best, ok := task.Nearest(name, names); ok {
 		return e.WithHint("did you mean %q? %s", best, otherwise)
 	}
