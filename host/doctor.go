@@ -198,6 +198,9 @@ var endless = map[string][]byte{
 		"\x07\x08\x01\x04spin\x00\x00" + "\x0a\x09\x01\x07\x00\x03\x40\x0c\x00\x0b\x0b"),
 }
 
+// doctorCaller is who runs the module with which the sandbox is checked.
+const doctorCaller = "host:doctor"
+
 // checkSandbox runs a module that never ends, and sees that it does.
 func (h *Host) checkSandbox(ctx context.Context) (string, error) {
 	if err := h.ready(ctx); err != nil { // then nothing is run
@@ -209,7 +212,7 @@ func (h *Host) checkSandbox(ctx context.Context) (string, error) {
 	}
 	res := h.Runner.Run(ctx, runner.Call{
 		Target: runner.Target{Label: "doctor:endless", Package: p, Origin: registry.OriginBundled},
-		Caller: "host:doctor", Limits: runner.Limits{Fuel: 10_000_000, Wall: 5 * time.Second},
+		Caller: doctorCaller, Limits: runner.Limits{Fuel: 10_000_000, Wall: 5 * time.Second},
 	})
 	switch {
 	case res.OK:

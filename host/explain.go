@@ -69,7 +69,7 @@ var meanings = []struct {
 	{bundle.ErrDamaged, task.KindVerification, "get the package from its author again"},
 	{bundle.ErrNoModule, task.KindUsage, "build the module first, where \"command\" says it is: `skillet build DIR`"},
 	{bundle.ErrTooLarge, task.KindVerification, "leave out what the skill does not need"},
-	{context.Canceled, task.KindInternal, "it was interrupted; nothing is half done"},
+	{context.Canceled, task.KindInternal, "nothing is half done; the same command begins again"},
 	{context.DeadlineExceeded, task.KindLimit, "another command may hold the home; try again, or raise lock_wait_seconds"},
 	{fs.ErrNotExist, task.KindNotFound, ""},
 	{fs.ErrPermission, task.KindUsage, "check who owns the file, and its mode"},

@@ -164,7 +164,8 @@ func TestEndOfARight(t *testing.T) {
 		os.Remove(begun)
 		done := make(chan task.Result, 1)
 		go func() {
-			target, _, err := h.Target(t.Context(), manifests.Ref{Name: row.skill.Name})
+			found, err := find(t, h, manifests.Ref{Name: row.skill.Name})
+			target := found.Bare()
 			if err == nil {
 				target.Granted, err = h.Desk.Spend(t.Context(), row.skill, approval.Use{})
 			}

@@ -70,7 +70,7 @@ func (l *loader) addText(file string, text []byte) {
 			File: file, Line: position.Line, Text: withoutTrailer(string(text[position.Offset:end])),
 		}}
 		if message := l.add(p); message != "" {
-			l.problem(&LoadError{File: file, Line: p.Line, Message: message})
+			l.problem(&LoadError{File: file, Line: p.lineIn(message), Message: message})
 			continue
 		}
 		for _, m := range p.mismatches() {
@@ -86,6 +86,28 @@ func (p *policy) lineOf(text string) int {
 		return p.Line
 	}
 	return p.Line + strings.Count(before, "\n")
+}
+
+// namedBy is what a message is about.
+var namedBy = regexp.MustCompile("`([^`]+)`")
+
+// head is where a policy begins, behind its annotations.
+var head = regexp.MustCompile(`(?:permit|forbid)\s*\(`)
+
+// lineIn is the line of a policy with what a message names; its first line for a
+// message that names nothing of it.
+func (p *policy) lineIn(message string) int {
+	start := 0
+	if at := head.FindStringIndex(p.Text); at != nil {
+		start = at[0]
+	}
+	for _, m := range namedBy.FindAllStringSubmatch(message, -1) {
+		word := regexp.MustCompile(`(^|\W)` + regexp.QuoteMeta(m[1]) + `(\W|$)`)
+		if at := word.FindStringIndex(p.Text[start:]); at != nil {
+			return p.Line + strings.Count(p.Text[:start+at[1]-1], "\n")
+		}
+	}
+	return p.Line
 }
 
 // add checks one policy and adds it, or says what is wrong with it.
@@ -174,7 +196,38 @@ func parseProblem(file string, err error) *LoadError {
 		return &LoadError{File: file, Message: message, Err: err}
 	}
 	line, _ := strconv.Atoi(place[1])
-	return &LoadError{File: file, Line: line, Message: "column " + place[2] + ": " + message[len(place[0]):], Err: err}
+	return &LoadError{File: file, Line: line, Message: "column " + place[2] + ": " + parserWords(message[len(place[0]):]), Err: err}
+}
+
+// atToken takes apart what the parser says of a token: which one, and what is wrong.
+var atToken = regexp.MustCompile(`^("(?:[^"\\]|\\.)*"): (?:exact got .* want (.+)|expected (.+)|(.+))$`)
+
+// parserWords says what the parser wanted, in words.
+func parserWords(message string) string {
+	m := atToken.FindStringSubmatch(message)
+	if m == nil {
+		return message
+	}
+	token, err := strconv.Unquote(m[1])
+	if err != nil {
+		return message
+	}
+	there := "there is " + token
+	if token == "" {
+		there = "the text ends"
+	}
+	word, effect := strings.CutPrefix(m[4], "unexpected effect: ")
+	switch {
+	case m[2] != "":
+		return m[2] + " is expected, and " + there
+	case m[3] != "":
+		return strings.ReplaceAll(m[3], "ident", "a name") + " is expected, and " + there
+	case m[4] == "invalid primary":
+		return "a value is expected, and " + there
+	case effect:
+		return fmt.Sprintf("permit or forbid is expected, and there is %q", word)
+	}
+	return m[4] + ": " + there
 }
 
 // schemaMismatch picks one of the validator's lines, which come in no fixed

@@ -162,13 +162,15 @@ func (t *terminal) agentList() *cli.Command {
 				return err
 			}
 			return t.answer(all, func() {
+				var rows [][]string
 				for _, a := range all {
-					if a.Definition == nil {
-						t.say("%-20s broken: %s", plain(a.Name), plain(a.Problem))
-						continue
+					row := []string{a.Name, string(a.Origin), "-", "broken: " + a.Problem}
+					if a.Definition != nil {
+						row[2], row[3] = string(a.Definition.Tier), a.Definition.Description
 					}
-					t.say("%-20s %-8s %-12s %s", plain(a.Name), a.Origin, a.Definition.Tier, plain(a.Definition.Description))
+					rows = append(rows, row)
 				}
+				t.table("NAME\tFROM\tTIER\tDESCRIPTION", rows)
 			})
 		}),
 	}

@@ -51,12 +51,17 @@ func (t *terminal) end(ctx context.Context, err error) int {
 	}
 	e := explain(err)
 	said := reported{}
-	if errors.As(err, &said) {
+	ended := ctx.Err() != nil && errors.Is(err, context.Canceled)
+	switch {
+	case errors.As(err, &said):
 		e = &task.Error{Kind: said.kind}
-	} else {
+		ended = ctx.Err() != nil
+	case ended: // what was going on, and how the program says that it was told to stop, help nobody
+		t.fail(task.Errorf(e.Kind, "interrupted").WithHint("%s", e.Hint))
+	default:
 		t.fail(e)
 	}
-	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, said)) {
+	if ended {
 		return interrupted
 	}
 	return e.Kind.ExitCode()
@@ -213,12 +218,37 @@ func (t *terminal) withHostFor(expect func(*cli.Context) host.Expectation, do ac
 		}
 		o := t.options(c, home)
 		o.Expect = expect(c)
+		if slices.Contains(looking, strings.TrimPrefix(c.Command.HelpName, "skillet ")) && !exists(home) {
+			done, err := emptyHome(&o)
+			if err != nil {
+				return err
+			}
+			defer done()
+		}
 		h, err := host.Open(c.Context, o)
 		if err != nil {
 			return err
 		}
 		return errors.Join(do(c.Context, c, h), h.Close(c.Context))
 	}
+}
+
+// looking are commands that only show what there is. They make no home: where there is
+// none, they show what an empty one has.
+var looking = []string{
+	"list", "info", "tree", "why", "outdated", "stats", "audit", "permission show", "policy list", "secret list", "session list",
+	"trust list", "approvals list", "approvals show", "agent list", "agent show", "task list", "task show", "memory list", "memory search", "memory show",
+}
+
+// emptyHome has a command open a home that is made for it, until done is called.
+func emptyHome(o *host.Options) (done func(), err error) {
+	if o.Home, err = os.MkdirTemp("", "skillet-empty-"); err != nil {
+		return nil, fmt.Errorf("make an empty home: %w", err)
+	}
+	// A key in the keyring would stay.
+	o.Flags = append(slices.Clone(o.Flags), "secret_key=file")
+	dir := o.Home
+	return func() { os.RemoveAll(dir) }, nil
 }
 
 // options are how a command opens a home.

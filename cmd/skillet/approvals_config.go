@@ -21,26 +21,67 @@ func (t *terminal) configSet() *cli.Command {
 			"as a proposal (exit code 6). One that a model wants always waits.\n\n" +
 			"Examples:\n  skillet config set max_memory_mb 512\n  skillet config set log_level debug log_format json --yes\n" +
 			"  skillet config set max_fuel 2000000000 --generated-by gpt-x --rationale 'the last report ran out of it'",
-		Flags:  proposerFlags("change them"),
-		Action: t.withProposals(t.setConfig),
+		Flags: configFlags(),
+		Action: t.withProposals(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+			return t.changeConfig(ctx, c, h, settingsRequest)
+		}),
 	}
 }
 
-func (t *terminal) setConfig(ctx context.Context, c *cli.Context, h *host.Host) error {
+func (t *terminal) configUnset() *cli.Command {
+	return &cli.Command{
+		Name:      "unset",
+		Usage:     "take settings out of " + config.FileName + ", so that their defaults hold, or propose to",
+		ArgsUsage: "KEY...",
+		Description: "It is decided as `skillet config set` is.\n\n" +
+			"Examples:\n  skillet config unset max_memory_mb\n  skillet config unset log_level log_format --yes",
+		Flags: configFlags(),
+		Action: t.withProposals(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+			return t.changeConfig(ctx, c, h, unsetRequest)
+		}),
+	}
+}
+
+// configFlags are those of commands that change settings.
+func configFlags() []cli.Flag {
+	return append(proposerFlags("change them"), &cli.BoolFlag{Name: "dry-run", Usage: "only show what would change"})
+}
+
+// changeConfig changes settings, or proposes to.
+func (t *terminal) changeConfig(ctx context.Context, c *cli.Context, h *host.Host, read func([]string) (settings.Request, error)) error {
 	by, err := t.proposer(c)
 	if err != nil {
 		return err
 	}
-	r, err := settingsRequest(c.Args().Slice())
+	r, err := read(c.Args().Slice())
 	if err != nil {
 		return err
 	}
 	r.Rationale, r.ProposedBy = plain(c.String("rationale")), by
+	if c.Bool("dry-run") {
+		p, err := h.Settings.Plan(r)
+		if err != nil {
+			return err
+		}
+		return t.answer(p.Config.Settings, func() { t.printSettings(p.Config) })
+	}
 	p, err := h.Settings.Propose(ctx, r)
 	if err != nil {
 		return err
 	}
 	return t.decideChange(ctx, c, h, p)
+}
+
+// unsetRequest reads the keys of settings that are to have their defaults.
+func unsetRequest(args []string) (settings.Request, error) {
+	var r settings.Request
+	if len(args) == 0 {
+		return r, task.Errorf(task.KindUsage, "config unset takes a key").WithHint("%s", helpFor("config unset"))
+	}
+	for _, key := range args {
+		r.Settings = append(r.Settings, settings.Setting{Key: key, Unset: true})
+	}
+	return r, nil
 }
 
 // settingsRequest reads keys and values in turn.

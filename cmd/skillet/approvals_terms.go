@@ -15,7 +15,7 @@ import (
 func scopeFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "scope", Usage: "for which calls the grants hold: always, once, run=ID, session=ID"},
-		&cli.StringFlag{Name: "until", Usage: "end the grants at this `TIME`: a date such as 2030-01-31, or 2030-01-31T12:00:00Z, or in 24h"},
+		&cli.StringFlag{Name: "until", Usage: "end the grants at this `TIME`: a date such as 2030-01-31, or 2030-01-31T12:00:00Z, or in 24h or 7d"},
 		&cli.StringSliceFlag{Name: "for", Usage: "only for calls whose input has this `PATH=GLOB`, such as 'url=https://example.com/*'; may be repeated"},
 	}
 }
@@ -68,13 +68,13 @@ func untilTime(text string, now time.Time) (time.Time, error) {
 	if day, dayErr := time.ParseInLocation(time.DateOnly, text, time.Local); dayErr == nil {
 		at, err = day.AddDate(0, 0, 1), nil
 	}
-	if d, spanErr := time.ParseDuration(text); spanErr == nil {
+	if d, spanErr := span(text); spanErr == nil {
 		at, err = now.Add(d), nil
 	}
 	switch {
 	case err != nil:
 		return at, task.Errorf(task.KindUsage, "--until %s: this is no time", text).
-			WithHint("write a date, such as 2030-01-31, a time, such as 2030-01-31T12:00:00Z, or how long, such as 24h")
+			WithHint("write a date, such as 2030-01-31, a time, such as 2030-01-31T12:00:00Z, or how long, such as 24h or 7d")
 	case !at.After(now):
 		return at, task.Errorf(task.KindUsage, "--until %s: that is over", text).WithHint("name a time that is still to come")
 	}

@@ -2,7 +2,9 @@ package main
 
 import (
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -57,7 +59,34 @@ func (l *line) flag(scope []cli.Flag, words []string) {
 		l.missing = words[0]
 		return
 	}
+	if _, ok := lookFor(scope, flagName(words[0])).(*cli.DurationFlag); ok {
+		words = withoutDays(words)
+	}
 	l.flags = append(l.flags, words...)
+}
+
+// withoutDays writes the days of a flag with a time in hours: the library knows no days.
+func withoutDays(words []string) []string {
+	words = slices.Clone(words)
+	last := &words[len(words)-1]
+	name, text := "", *last
+	if len(words) == 1 {
+		name, text, _ = strings.Cut(*last, "=")
+		name += "="
+	}
+	if d, err := span(text); err == nil && strings.HasSuffix(text, "d") {
+		*last = name + d.String()
+	}
+	return words
+}
+
+// span reads a duration in which days may be named: 30d.
+func span(text string) (time.Duration, error) {
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		n, err := strconv.ParseUint(days, 10, 16)
+		return time.Duration(n) * 24 * time.Hour, err
+	}
+	return time.ParseDuration(text)
 }
 
 // args puts the line together again in the order the library wants.
@@ -175,7 +204,7 @@ func noFlag(c *cli.Context, command, name string) error {
 func wanted(f cli.Flag) string {
 	switch f.(type) {
 	case *cli.DurationFlag:
-		return "write a time with its unit, such as 500ms, 30s or 2m"
+		return "write a time with its unit, such as 500ms, 30s, 24h or 7d"
 	case *cli.IntFlag, *cli.Uint64Flag:
 		return "write a whole number"
 	case *cli.BoolFlag:

@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"strconv"
 	"strings"
 	"time"
 
@@ -97,13 +96,9 @@ func moment(c *cli.Context, flag string, now time.Time) (time.Time, error) {
 	return at, nil
 }
 
-// longAgo reads a duration in which days may be named: 30d.
+// longAgo reads a duration that is not negative.
 func longAgo(text string) (time.Duration, error) {
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		n, err := strconv.ParseUint(days, 10, 16)
-		return time.Duration(n) * 24 * time.Hour, err
-	}
-	d, err := time.ParseDuration(text)
+	d, err := span(text)
 	if err == nil && d < 0 {
 		err = errors.New("it is negative")
 	}

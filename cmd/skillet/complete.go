@@ -131,6 +131,7 @@ var flagSources = map[string]source{
 	"lang":    languageNames,
 	"skill":   inHome(skillNames),
 	"session": inHome(sessionsOf),
+	"set":     settingStarts,
 }
 
 // argumentSources are the sources of the arguments of commands.
@@ -189,6 +190,8 @@ var argumentSources = map[string]source{
 	"policy explain":    inHome(explainable),
 	"policy list":       inHome(policyIDs),
 	"config get":        settingNames,
+	"config set":        settingsInTurn,
+	"config unset":      settingNames,
 	"stats":             statSections,
 	"completion":        shells,
 }
@@ -272,12 +275,28 @@ func runnables(q question, h *host.Host) ([]candidate, error) {
 		case len(s.Tools) == 1 && !strings.HasPrefix(q.last, s.Name+":"):
 			found = append(found, candidate{s.Name, s.Description})
 		default:
+			about := aboutTools(q, h, s)
 			for _, tool := range s.Tools {
-				found = append(found, candidate{s.Name + ":" + tool, s.Description})
+				found = append(found, candidate{s.Name + ":" + tool, cmp.Or(about[tool], s.Description)})
 			}
 		}
 	}
 	return found, err
+}
+
+// aboutTools are the descriptions of a skill's tools once its name is typed: they are
+// in its package, and not all packages are read for one key.
+func aboutTools(q question, h *host.Host, s registry.Skill) map[string]string {
+	about := map[string]string{}
+	if !strings.HasPrefix(q.last, s.Name) {
+		return about
+	}
+	if p, err := h.Registry.Package(q.ctx, s.Digest); err == nil {
+		for _, tool := range p.Manifest().Tools {
+			about[tool.Name] = tool.Description
+		}
+	}
+	return about
 }
 
 // skill is the installed skill that the first word names.
@@ -449,6 +468,23 @@ func settingNames(q question) ([]candidate, error) {
 		found = append(found, candidate{v.Key, v.Doc})
 	}
 	return found, nil
+}
+
+// settingStarts are what a KEY=VALUE begins with.
+func settingStarts(q question) ([]candidate, error) {
+	found, err := settingNames(q)
+	for i := range found {
+		found[i].word += "="
+	}
+	return found, err
+}
+
+// settingsInTurn are the names where a line of names and values has one.
+func settingsInTurn(q question) ([]candidate, error) {
+	if len(q.line.words)%2 != 0 {
+		return nil, nil
+	}
+	return settingNames(q)
 }
 
 // registryNames are the registries of the settings.

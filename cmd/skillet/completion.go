@@ -33,6 +33,12 @@ func completion(shell string) (script string, ok bool) {
 	return "", false
 }
 
+// completionScript is what --json prints of a script.
+type completionScript struct {
+	Shell  string `json:"shell"`
+	Script string `json:"script"`
+}
+
 func (t *terminal) completionCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "completion",
@@ -51,8 +57,7 @@ func (t *terminal) completionCommand() *cli.Command {
 			if !ok {
 				return task.Errorf(task.KindUsage, "no completion for %s", args[0]).WithHint("there is one for bash, zsh and fish")
 			}
-			t.say("%s", script)
-			return nil
+			return t.answer(completionScript{args[0], script}, func() { t.say("%s", script) })
 		}),
 	}
 }

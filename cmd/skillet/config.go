@@ -20,7 +20,7 @@ func (t *terminal) configCommand() *cli.Command {
 			"Examples:\n  skillet config list\n  skillet config get models.default\n" +
 			"  skillet config get log_level --set log_level=debug",
 		Subcommands: []*cli.Command{
-			t.configSet(),
+			t.configSet(), t.configUnset(),
 			{
 				Name: "list", Aliases: []string{"ls"},
 				Usage:       "list all settings",

@@ -57,7 +57,7 @@ func (t *terminal) explainRule(id string) error {
 var severityWords = map[findings.Severity]string{
 	findings.Info:  "good to know",
 	findings.Warn:  "deserves a look",
-	findings.Block: "blocks: approving needs --override RULE",
+	findings.Block: "blocks: approving needs --despite RULE",
 }
 
 // wrapped breaks text into lines of at most n bytes, at its spaces.

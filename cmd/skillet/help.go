@@ -26,7 +26,7 @@ func (t *terminal) helpCommand() *cli.Command {
 // help explains the command that names name; the program when there are none.
 func (t *terminal) help(app *cli.App, names []string) error {
 	if len(names) == 0 {
-		return writeHelp(t.out, programTopic(app))
+		return t.writeHelp(programTopic(app))
 	}
 	commands, path := app.Commands, "skillet"
 	var c *cli.Command
@@ -43,7 +43,55 @@ func (t *terminal) help(app *cli.App, names []string) error {
 	if c.Name == "exit-codes" {
 		return t.exitCodes()
 	}
-	return writeHelp(t.out, topic{path, c.Usage, c.ArgsUsage, c.Description, c.Subcommands, c.Flags})
+	return t.writeHelp(topic{path, c.Usage, c.ArgsUsage, c.Description, c.Subcommands, c.Flags})
+}
+
+// writeHelp prints a topic.
+func (t *terminal) writeHelp(p topic) error {
+	if t.json {
+		return t.printJSON(p.data())
+	}
+	return writeHelp(t.out, p)
+}
+
+// helpData is what --json prints of a topic.
+type helpData struct {
+	Command  string        `json:"command"`
+	Usage    string        `json:"usage"`
+	Synopsis string        `json:"synopsis"`
+	Text     string        `json:"text,omitempty"`
+	Commands []commandData `json:"commands"`
+	Flags    []flagData    `json:"flags"`
+}
+
+type commandData struct {
+	Name    string   `json:"name"`
+	Aliases []string `json:"aliases,omitempty"`
+	Usage   string   `json:"usage"`
+}
+
+type flagData struct {
+	Name    string   `json:"name"`
+	Aliases []string `json:"aliases,omitempty"`
+	// Takes is what its value is; empty for a flag that takes none.
+	Takes string `json:"takes,omitempty"`
+	Usage string `json:"usage"`
+	// Default is what it is when it is not given, if that says something.
+	Default string `json:"default,omitempty"`
+}
+
+func (p topic) data() helpData {
+	d := helpData{p.path, p.usage, p.synopsis(), p.text, []commandData{}, []flagData{}}
+	for _, c := range p.commands {
+		if !c.Hidden {
+			d.Commands = append(d.Commands, commandData{c.Name, c.Aliases, c.Usage})
+		}
+	}
+	for _, f := range p.flags {
+		value, usage, usually := flagWords(f)
+		d.Flags = append(d.Flags, flagData{f.Names()[0], f.Names()[1:], value, usage, usually})
+	}
+	return d
 }
 
 // listedBy is the hint that says where the commands below a path are listed.
@@ -110,23 +158,57 @@ func flagHelp(f cli.Flag) string {
 		}
 	}
 	line := "  " + strings.Join(names, ", ")
+	value, usage, usually := flagWords(f)
+	if value != "" {
+		line += " " + value
+	}
+	line += "\t" + usage
+	if usually != "" {
+		line += " (usually " + usually + ")"
+	}
+	return line
+}
+
+// flagWords are what a flag takes, empty for nothing; what it does; and what it is
+// when it is not given, empty for nothing worth saying.
+func flagWords(f cli.Flag) (value, usage, usually string) {
 	d, ok := f.(cli.DocGenerationFlag)
 	if !ok {
-		return line
+		return "", "", ""
 	}
-	usage := d.GetUsage()
+	usage = d.GetUsage()
 	if d.TakesValue() {
-		value := "TEXT"
+		value = "TEXT"
 		if m := quoted().FindStringSubmatch(usage); m != nil {
 			value = m[1]
 		}
-		line += " " + value
 	}
-	line += "\t" + strings.ReplaceAll(usage, "`", "")
-	if v := d.GetValue(); d.TakesValue() && v != "" && v != "0" && v != "0s" && v != "[]" {
-		line += " (usually " + v + ")"
+	if v := d.GetValue(); d.TakesValue() && v != "0" && v != "0s" && v != "[]" {
+		usually = v
 	}
-	return line
+	return value, strings.ReplaceAll(usage, "`", ""), usually
+}
+
+// synonyms are what other programs call our commands.
+var synonyms = map[string]string{
+	"add":       "`skillet install`",
+	"allow":     "`skillet permission grant`",
+	"approve":   "`skillet approvals approve`",
+	"delete":    "`skillet remove`",
+	"deny":      "`skillet permission revoke`",
+	"exec":      "`skillet run`",
+	"grant":     "`skillet permission grant`",
+	"history":   "`skillet audit`",
+	"init":      "`skillet new`",
+	"log":       "`skillet audit`, or `skillet task logs`",
+	"logs":      "`skillet task logs`, or `skillet audit`",
+	"ps":        "`skillet task list`, or `skillet list`",
+	"reject":    "`skillet approvals reject`",
+	"revoke":    "`skillet permission revoke`, or `skillet trust revoke`",
+	"show":      "`skillet info`",
+	"undo":      "`skillet rollback`, or `skillet approvals revert`",
+	"uninstall": "`skillet remove`",
+	"upgrade":   "`skillet update`",
 }
 
 // unknownName is the error for a command that does not exist.
@@ -138,6 +220,9 @@ func unknownName(what, name string, among []*cli.Command, otherwise string) erro
 		}
 	}
 	e := task.Errorf(task.KindUsage, "there is no %s %q", what, name)
+	if meant := synonyms[name]; meant != "" && what == "command" {
+		return e.WithHint("did you mean %s? %s", meant, otherwise)
+	}
 	if best, ok := task.Nearest(name, names); ok {
 		return e.WithHint("did you mean %q? %s", best, otherwise)
 	}

@@ -124,10 +124,11 @@ func standing(s registry.Skill) [][2]string {
 
 func (t *terminal) infoCommand() *cli.Command {
 	return &cli.Command{
-		Name:        "info",
-		Usage:       "show everything about a skill: tools, schemas, what it asks for, limits",
-		ArgsUsage:   "SKILL[@VERSION] | PATH",
-		Description: "Examples:\n  skillet info text\n  skillet info csv@1.0.0 --json\n  skillet info ./my-skill --diff",
+		Name:      "info",
+		Usage:     "show everything about a skill: tools, schemas, what it asks for, limits",
+		ArgsUsage: "SKILL[@VERSION][:TOOL] | PATH[:TOOL]",
+		Description: "Behind a colon, only one tool and its inputs.\n\n" +
+			"Examples:\n  skillet info text\n  skillet info text:statistics\n  skillet info csv@1.0.0 --json\n  skillet info ./my-skill --diff",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "diff", Usage: "also show what is different from the active version"},
 			fullFlag(),
@@ -157,9 +158,13 @@ func (t *terminal) info(ctx context.Context, c *cli.Context, h *host.Host) error
 	if err != nil {
 		return err
 	}
-	p, s, err := t.look(ctx, h, args[0])
+	what, tool := withoutTool(args[0])
+	p, s, err := t.look(ctx, h, what)
 	if err != nil {
 		return err
+	}
+	if tool != "" {
+		return t.infoTool(c, p.Manifest(), tool)
 	}
 	a := about{Digest: p.Digest(), Installed: s, Manifest: p.Manifest(), Files: p.Files(), bounds: enforced(h, p.Manifest().Limits()), Grants: []approval.Grant{}}
 	if s != nil {
@@ -183,6 +188,38 @@ func (t *terminal) info(ctx context.Context, c *cli.Context, h *host.Host) error
 		return err
 	}
 	return t.answer(a, func() { t.showAbout(a, asks) })
+}
+
+// withoutTool takes the tool from what a command names; a skill without one stays as
+// it is, also one that cannot be read.
+func withoutTool(arg string) (skill, tool string) {
+	if path, tool, ok := asPath(arg); ok {
+		return path, tool
+	}
+	ref, err := manifests.ParseRef(arg)
+	if err != nil || ref.Tool == "" {
+		return arg, ""
+	}
+	return strings.TrimSuffix(arg, ":"+ref.Tool), ref.Tool
+}
+
+// infoTool shows one tool.
+func (t *terminal) infoTool(c *cli.Context, m *manifests.Manifest, name string) error {
+	if c.Bool("diff") || c.Bool("full") {
+		return task.Errorf(task.KindUsage, "--diff and --full are about the whole skill, and %s is a tool", name).WithHint("leave :%s out", name)
+	}
+	tool, ok := callable(m, name)
+	if !ok {
+		var names []string
+		for _, one := range m.Tools {
+			names = append(names, one.Name)
+		}
+		return task.Errorf(task.KindNotFound, "%s@%s has no tool %s", m.Name, m.Version, name).WithHint("its tools are: %s", strings.Join(names, ", "))
+	}
+	return t.answer(tool, func() {
+		t.say("%s:%s  %s", plain(m.Name), plain(tool.Name), plain(tool.Description))
+		t.showProperties(tool)
+	})
 }
 
 // fill adds what is known of an installed version.

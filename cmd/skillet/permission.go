@@ -14,6 +14,7 @@ import (
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/registry"
+	"github.com/skillet-run/skillet/host/review"
 	"github.com/skillet-run/skillet/host/secret"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/policies/capability"
@@ -164,9 +165,10 @@ func (t *terminal) permissionGrant() *cli.Command {
 			"  skillet permission grant http 'http:GET http://127.0.0.1:8080/*' --scope once\n" +
 			"  skillet permission grant http 'http:GET https://example.com/*' --until 2030-01-31 --for 'url=https://example.com/a*'",
 		Flags: append([]cli.Flag{
-			&cli.DurationFlag{Name: "expires", Usage: "end the grant after this `TIME`, such as 24h"},
+			&cli.DurationFlag{Name: "expires", Usage: "end the grant after this `TIME`, such as 24h or 7d"},
 			&cli.IntFlag{Name: "uses", Usage: "end the grant after `N` runs"},
 			&cli.StringFlag{Name: "reason", Usage: "why, shown wherever the grant is"},
+			yesFlag("grant what has no bound, such as every file"),
 			&cli.BoolFlag{Name: "dry-run", Usage: "only show what would be granted"},
 		}, scopeFlags()...),
 		Action: t.withState(t.grant),
@@ -190,8 +192,14 @@ func (t *terminal) grant(ctx context.Context, c *cli.Context, h *host.Host) erro
 	if err != nil {
 		return err
 	}
+	if err := t.noteUseless(ctx, h, s, cs); err != nil {
+		return err
+	}
 	if c.Bool("dry-run") {
 		return t.answer(cs, func() { t.noteCapabilities("would grant", s, cs) })
+	}
+	if err := t.confirmBroad(c, s, cs); err != nil {
+		return err
 	}
 	if err := h.Desk.Grant(ctx, t.person(), s, cs, terms); err != nil {
 		return err
@@ -201,6 +209,36 @@ func (t *terminal) grant(ctx context.Context, c *cli.Context, h *host.Host) erro
 		return nil
 	}
 	return t.showGrants(ctx, h, s)
+}
+
+// confirmBroad asks about capabilities that have no bound.
+func (t *terminal) confirmBroad(c *cli.Context, s registry.Skill, cs []capability.Capability) error {
+	var words []string
+	for _, one := range cs {
+		if one.Unbounded() {
+			words = append(words, one.Words())
+		}
+	}
+	if len(words) == 0 || c.Bool("yes") || !t.canAsk() {
+		return nil
+	}
+	return t.confirm("permission grant", plain(fmt.Sprintf("%s could then %s. Grant it?", s.Ref(), strings.Join(words, ", and "))))
+}
+
+// noteUseless says which capabilities a skill has no code for.
+func (t *terminal) noteUseless(ctx context.Context, h *host.Host, s registry.Skill, cs []capability.Capability) error {
+	p, err := h.Registry.Package(ctx, s.Digest)
+	if err != nil || t.json {
+		return err
+	}
+	useless, err := review.Useless(p, cs)
+	if err != nil {
+		return err
+	}
+	for _, one := range useless {
+		t.note("skillet: %s has no code that could use %s", plain(s.Ref()), plain(one.String()))
+	}
+	return nil
 }
 
 func (t *terminal) noteCapabilities(verb string, s registry.Skill, cs []capability.Capability) {
@@ -273,11 +311,19 @@ func terms(c *cli.Context) (approval.Terms, error) {
 
 func (t *terminal) permissionRevoke() *cli.Command {
 	return &cli.Command{
-		Name:        "revoke",
-		Usage:       "take back grants: those that the capability covers",
-		ArgsUsage:   "SKILL[@VERSION] CAPABILITY...",
-		Description: "Examples:\n  skillet permission revoke files \"fs.read:$PWD/docs/**\"\n  skillet permission revoke http 'http:GET https://api.example.com/**'",
-		Flags:       []cli.Flag{&cli.BoolFlag{Name: "dry-run", Usage: "only show what would be taken back"}},
+		Name:      "revoke",
+		Usage:     "take back grants: those that the capability covers",
+		ArgsUsage: "SKILL[@VERSION] CAPABILITY...",
+		Description: "Narrower grants go as well, for what is taken back shall not be left through them: on a\n" +
+			"terminal you are asked first. With --exact only the grants of exactly these capabilities go.\n\n" +
+			"Examples:\n  skillet permission revoke files \"fs.read:$PWD/docs/**\"\n" +
+			"  skillet permission revoke files 'fs.read:/**' --exact\n" +
+			"  skillet permission revoke http 'http:GET https://api.example.com/**'",
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "exact", Usage: "leave narrower grants"},
+			yesFlag("take back narrower grants too"),
+			&cli.BoolFlag{Name: "dry-run", Usage: "only show what would be taken back"},
+		},
 		Action: t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			if c.NArg() < 2 {
 				return task.Errorf(task.KindUsage, "permission revoke takes a skill and a capability").WithHint("`skillet permission show SKILL` lists its grants; `skillet permission reset` takes back all")
@@ -289,6 +335,16 @@ func (t *terminal) permissionRevoke() *cli.Command {
 			return t.revoke(ctx, c, h, cs)
 		}),
 	}
+}
+
+// confirmNarrower asks about grants that go although they are not named.
+func (t *terminal) confirmNarrower(c *cli.Context, s registry.Skill, ending []approval.Grant, cs []capability.Capability) error {
+	named := approval.Exactly(cs)
+	others := approval.Texts(slices.DeleteFunc(slices.Clone(ending), named))
+	if len(cs) == 0 || len(others) == 0 || c.Bool("yes") || !t.canAsk() {
+		return nil
+	}
+	return t.confirm("permission revoke", plain(fmt.Sprintf("%s loses %s too, which --exact leaves. Take them back?", s.Ref(), strings.Join(others, ", "))))
 }
 
 func (t *terminal) permissionReset() *cli.Command {
@@ -323,16 +379,22 @@ func (t *terminal) revoke(ctx context.Context, c *cli.Context, h *host.Host, cs 
 	if err != nil {
 		return err
 	}
-	if c.Bool("dry-run") {
-		gs, err := h.Desk.Grants(ctx, s.Digest)
-		if err != nil {
-			return err
-		}
-		covered := capability.NewSet(cs...)
-		gs = slices.DeleteFunc(gs, func(g approval.Grant) bool { return len(cs) > 0 && !covered.Covers(g.Capability) })
-		return t.showRevoked("would lose", s, gs)
+	meant, revoke := approval.Covered(cs), h.Desk.Revoke
+	if c.Bool("exact") {
+		meant, revoke = approval.Exactly(cs), h.Desk.RevokeExactly
 	}
-	ended, err := h.Desk.Revoke(ctx, t.person().Actor(), s, cs)
+	gs, err := h.Desk.Grants(ctx, s.Digest)
+	if err != nil {
+		return err
+	}
+	ending := slices.DeleteFunc(gs, func(g approval.Grant) bool { return !meant(g) })
+	if c.Bool("dry-run") {
+		return t.showRevoked("would lose", s, ending)
+	}
+	if err := t.confirmNarrower(c, s, ending, cs); err != nil {
+		return err
+	}
+	ended, err := revoke(ctx, t.person().Actor(), s, cs)
 	if err != nil {
 		return err
 	}
@@ -341,10 +403,6 @@ func (t *terminal) revoke(ctx context.Context, c *cli.Context, h *host.Host, cs 
 
 func (t *terminal) showRevoked(verb string, s registry.Skill, ended []approval.Grant) error {
 	return t.answer(permissions{s.Ref(), string(s.Digest), append([]approval.Grant{}, ended...), []ask{}}, func() {
-		var texts []string
-		for _, g := range ended {
-			texts = append(texts, g.Capability.String())
-		}
-		t.note("%s %s: %s%s", plain(s.Ref()), verb, plain(strings.Join(texts, ", ")), strings.TrimSpace(none(len(ended))))
+		t.note("%s %s: %s%s", plain(s.Ref()), verb, plain(strings.Join(approval.Texts(ended), ", ")), strings.TrimSpace(none(len(ended))))
 	})
 }

@@ -26,7 +26,7 @@ func (t *terminal) permissionImport() *cli.Command {
 			"  skillet permission import ./policy.yaml weather --expires 24h",
 		Flags: append([]cli.Flag{
 			yesFlag("grant what the policy allows"),
-			&cli.DurationFlag{Name: "expires", Usage: "end the grants after this `TIME`, such as 24h"},
+			&cli.DurationFlag{Name: "expires", Usage: "end the grants after this `TIME`, such as 24h or 7d"},
 			&cli.IntFlag{Name: "uses", Usage: "end the grants after `N` runs"},
 			&cli.StringFlag{Name: "reason", Usage: "why, shown wherever the grants are"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "only show what would be granted"},

@@ -28,8 +28,10 @@ func (a *answers) Write(b []byte) (int, error) {
 type screen struct {
 	w  io.Writer
 	mu sync.Mutex // guards bar, and that a line is written in one piece
-	// bar is drawn while somebody waits; nil otherwise.
-	bar *progressbar.ProgressBar
+	// bar is drawn while somebody waits; nil otherwise. total is what it goes to, and 0
+	// or less when nobody knows.
+	bar   *progressbar.ProgressBar
+	total int64
 }
 
 // Write erases the bar before it writes; the next turn draws it below.
@@ -86,12 +88,12 @@ func (s *screen) watching(look func() (what string, done, total int64)) (done fu
 func (s *screen) move(what string, done, total int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.bar != nil && s.bar.GetMax64() != barMax(total) {
+	if s.bar != nil && s.total != total {
 		_ = s.bar.Clear()
 		s.bar = nil
 	}
 	if s.bar == nil {
-		s.bar = newBar(s.w, what, total)
+		s.bar, s.total = newBar(s.w, what, total), total
 	} else if total <= 0 {
 		s.bar.Describe(what)
 	}

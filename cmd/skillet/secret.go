@@ -91,10 +91,13 @@ func (t *terminal) secretList() *cli.Command {
 			return t.answer(append([]secret.Info{}, infos...), func() {
 				if len(infos) == 0 {
 					t.note("no secrets are set; `skillet secret set NAME` sets one")
+					return
 				}
+				var rows [][]string
 				for _, s := range infos {
-					t.say("%s\t%s", s.Name, when(s.UpdatedAt))
+					rows = append(rows, []string{s.Name, when(s.UpdatedAt)})
 				}
+				t.table("NAME\tCHANGED", rows)
 			})
 		}),
 	}

@@ -38,7 +38,10 @@ func (t *terminal) exportCommand() *cli.Command {
 			"pinned and granted here; secrets and what skills keep are not in it. The same skills make\n" +
 			"the same bytes.\n\n" +
 			"Examples:\n  skillet export skills.set\n  skillet export reports.set csv text@1.2.0",
-		Flags:  []cli.Flag{&cli.BoolFlag{Name: "dry-run", Usage: "only show what would be in it"}},
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "dry-run", Usage: "only show what would be in it"},
+			&cli.BoolFlag{Name: "force", Usage: "write over a file that is there"},
+		},
 		Action: t.withState(t.export),
 	}
 }
@@ -60,7 +63,7 @@ func (t *terminal) export(ctx context.Context, c *cli.Context, h *host.Host) err
 	}
 	e := exported{Path: c.Args().First(), Skills: entries}
 	if !c.Bool("dry-run") {
-		if e.Bytes, err = writeSet(ctx, h, e.Path, entries); err != nil {
+		if e.Bytes, err = writeSet(ctx, h, e.Path, entries, c.Bool("force")); err != nil {
 			return err
 		}
 	}
@@ -177,9 +180,11 @@ func lastingGrants(gs []approval.Grant) []skillset.Grant {
 
 // writeSet writes to a file that must not exist, which appears whole or not at
 // all.
-func writeSet(ctx context.Context, h *host.Host, path string, entries []skillset.Entry) (int64, error) {
-	if exists(path) {
-		return 0, task.Errorf(task.KindConflict, "%s exists already", path).WithHint("name another file")
+func writeSet(ctx context.Context, h *host.Host, path string, entries []skillset.Entry, over bool) (int64, error) {
+	if st, err := os.Lstat(path); err == nil && !over {
+		return 0, task.Errorf(task.KindConflict, "%s exists already", path).WithHint("name another file, or write over it with --force")
+	} else if err == nil && !st.Mode().IsRegular() {
+		return 0, task.Errorf(task.KindConflict, "%s is not a regular file", path).WithHint("name another file")
 	}
 	f, err := os.OpenFile(path+".part", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {

@@ -50,6 +50,8 @@ type watcher struct {
 	t    *terminal
 	last uint64
 	said string
+	// refused are the refusals that were shown: of a call first, then of its step.
+	refused []string
 }
 
 // work does the work and shows its events meanwhile.
@@ -82,6 +84,13 @@ func (w *watcher) show(e events.Event) error {
 		}
 		return err
 	}
+	if e.Type == events.StepDenied {
+		text := eventText(e, happenedIn(e))
+		if slices.Contains(w.refused, text) {
+			return nil
+		}
+		w.refused = append(w.refused, text)
+	}
 	if words := eventWords(e); words != "" && words != w.said {
 		w.said = words
 		w.t.note("%s", words)
@@ -111,13 +120,18 @@ func happenedIn(e events.Event) (d happened) {
 // maxDone is how many characters of what a step answered are shown on the way.
 const maxDone = 100
 
+// eventText is the text of an event, or of the error that it tells of.
+func eventText(e events.Event, d happened) string {
+	if e.Text == "" && d.Error != nil {
+		return plain(d.Error.Message)
+	}
+	return plain(e.Text)
+}
+
 // eventWords is an event in a line; empty for one that says nothing to a person.
 func eventWords(e events.Event) string {
 	d := happenedIn(e)
-	text := plain(e.Text)
-	if d.Error != nil && text == "" {
-		text = plain(d.Error.Message)
-	}
+	text := eventText(e, d)
 	took := ""
 	if d.TookMS > 0 {
 		took = fmt.Sprintf(" (%s)", time.Duration(d.TookMS*float64(time.Millisecond)).Round(time.Millisecond))
@@ -283,14 +297,17 @@ func (t *terminal) printAnswer(r task.Run) {
 	if t.json || r.Report == nil {
 		return
 	}
-	if answer := strings.TrimSpace(plainLines(r.Report.Answer)); answer != "" {
+	answer := strings.TrimSpace(plainLines(r.Report.Answer))
+	if answer != "" {
 		t.say("%s", answer)
 	}
 	for _, s := range r.Report.Sources {
 		t.note("source: %s", plain(s))
 	}
 	for _, d := range r.Report.Denials {
-		t.note("denied: %s: %s", plain(d.Tool), plain(d.Reason))
+		if !strings.Contains(answer, plain(d.Reason)) || d.Hint != "" {
+			t.note("denied: %s: %s", plain(d.Tool), plain(d.Reason))
+		}
 		if d.Hint != "" {
 			t.note("  hint: %s", plain(d.Hint))
 		}

@@ -145,7 +145,9 @@ func TestInstallAsks(t *testing.T) {
 	s = p.sit("install", "./asks")
 	s.sees("[y/N]")
 	s.types(ctrlC)
-	s.ends(interrupted)
+	if got := s.ends(interrupted); !strings.Contains(got, "skillet: interrupted") || strings.Contains(got, "canceled") {
+		t.Errorf("interrupted, it says\n%s", got)
+	}
 	if got := p.must(0, "list", "--json"); strings.TrimSpace(got) != "[]" {
 		t.Errorf("interrupted, and there is\n%s", got)
 	}
@@ -204,7 +206,7 @@ func TestSecretIsNotShown(t *testing.T) {
 	if got := s.ends(0); strings.Contains(got, "hunter2") {
 		t.Errorf("the secret was shown:\n%s", got)
 	}
-	if got := p.must(0, "secret", "list"); !strings.HasPrefix(got, "github\t") {
+	if got := p.must(0, "secret", "list"); !strings.Contains(got, "\ngithub  ") {
 		t.Errorf("secrets are\n%s", got)
 	}
 
@@ -219,6 +221,40 @@ func TestSecretIsNotShown(t *testing.T) {
 	}
 }
 
+// What has no bound, and what is taken back although nobody named it, is asked about.
+func TestGrantsAreAskedAbout(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	p.pack("asks", "asks", "1.0.0", `"kv":{"reason":"r"}`)
+	p.must(0, "install", "./asks", "--yes")
+	for _, no := range []string{"n\n", "\n"} {
+		s := p.sit("permission", "grant", "asks", "fs.read:/**")
+		s.sees("asks@1.0.0 could then read every file on this computer. Grant it? [y/N]")
+		s.types(no)
+		s.ends(3)
+	}
+	if got := p.must(0, "permission", "show", "asks"); strings.Contains(got, "fs.read:/**") {
+		t.Errorf("refused, and granted is\n%s", got)
+	}
+	s := p.sit("permission", "grant", "asks", "fs.read:/**")
+	s.sees("[y/N]")
+	s.types("y\n")
+	s.ends(0)
+	p.sit("permission", "grant", "asks", "fs.read:/data/**", "fs.write:/data/**").ends(0) // it has a bound
+	p.sit("permission", "grant", "asks", "fs.write:/**", "--yes").ends(0)
+
+	s = p.sit("permission", "revoke", "asks", "fs.read:/**")
+	s.sees("asks@1.0.0 loses fs.read:/data/** too, which --exact leaves. Take them back? [y/N]")
+	s.types("n\n")
+	s.ends(3)
+	p.sit("permission", "revoke", "asks", "fs.read:/**", "--exact").ends(0)
+	p.sit("permission", "revoke", "asks", "fs.write:/**", "--yes").ends(0)
+	if got := p.must(0, "permission", "show", "asks"); !strings.Contains(got, "(fs.read:/data/**)") || strings.Contains(got, "fs.write") || strings.Contains(got, "every file") {
+		t.Errorf("granted is\n%s", got)
+	}
+	p.sit("permission", "revoke", "asks", "fs.read:/data/**").ends(0) // nothing else goes
+}
+
 func TestCtrlCEndsARun(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t)
@@ -226,7 +262,7 @@ func TestCtrlCEndsARun(t *testing.T) {
 	s := p.sit("run", "./spin.wasm")
 	s.sees("running ./spin.wasm")
 	s.types(ctrlC)
-	if got := s.ends(interrupted); !strings.Contains(got, "nothing is half done") {
+	if got := s.ends(interrupted); !strings.Contains(got, "skillet: interrupted") || !strings.Contains(got, "nothing is half done") || strings.Contains(got, "canceled") {
 		t.Errorf("no word about it in\n%s", got)
 	}
 	s = p.sit("run", "./spin.wasm", "--json")

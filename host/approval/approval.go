@@ -284,8 +284,26 @@ func (d *Desk) Grants(ctx context.Context, digest manifests.Digest) ([]Grant, er
 	if err != nil {
 		return nil, fmt.Errorf("list grants: %w", err)
 	}
-	slices.SortFunc(gs, func(a, b Grant) int { return cmp.Or(a.At.Compare(b.At), strings.Compare(a.ID, b.ID)) })
+	slices.SortFunc(gs, earlier)
 	return gs, nil
+}
+
+// earlier orders grants by when they were given.
+func earlier(a, b Grant) int { return cmp.Or(a.At.Compare(b.At), strings.Compare(a.ID, b.ID)) }
+
+// AllGrants are the grants of all packages, as [Desk.Grants] has those of one: it looks
+// into the store once.
+func (d *Desk) AllGrants(ctx context.Context) (map[manifests.Digest][]Grant, error) {
+	gs, err := list[Grant](ctx, d.kv, "grant/")
+	if err != nil {
+		return nil, fmt.Errorf("list grants: %w", err)
+	}
+	slices.SortFunc(gs, earlier)
+	all := map[manifests.Digest][]Grant{}
+	for _, g := range gs {
+		all[g.Digest] = append(all[g.Digest], g)
+	}
+	return all, nil
 }
 
 // Granted is the set of what a package may do at the given time, whatever the

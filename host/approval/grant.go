@@ -77,20 +77,41 @@ func texts(cs []capability.Capability) string {
 // empty. It returns what it ended, and a [task.KindNotFound] error when that
 // would be nothing.
 func (d *Desk) Revoke(ctx context.Context, actor string, s registry.Skill, cs []capability.Capability) ([]Grant, error) {
+	return d.revoke(ctx, actor, s, Covered(cs))
+}
+
+// RevokeExactly ends the grants of exactly these capabilities, and leaves narrower
+// ones. It is [Desk.Revoke] otherwise.
+func (d *Desk) RevokeExactly(ctx context.Context, actor string, s registry.Skill, cs []capability.Capability) ([]Grant, error) {
+	return d.revoke(ctx, actor, s, Exactly(cs))
+}
+
+func (d *Desk) revoke(ctx context.Context, actor string, s registry.Skill, meant func(Grant) bool) ([]Grant, error) {
 	var ended []Grant
 	err := d.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
 		gs, err := d.Grants(ctx, s.Digest)
 		if err != nil {
 			return ledger.Decision{}, err
 		}
-		if ended = covered(gs, cs); len(ended) == 0 {
+		if ended = slices.DeleteFunc(gs, func(g Grant) bool { return !meant(g) }); len(ended) == 0 {
 			return ledger.Decision{}, task.Errorf(task.KindNotFound, "%s has no such grant", s.Ref()).
 				WithHint("`skillet permission show %s` lists its grants", s.Name)
 		}
 		changes, err := RevokedAll(ended)
-		return ledger.Decision{Kind: "revoke", Actor: actor, Subject: s.Ref(), Note: texts(Capabilities(ended).All()), Changes: changes}, err
+		return ledger.Decision{Kind: "revoke", Actor: actor, Subject: s.Ref(), Note: strings.Join(Texts(ended), ", "), Changes: changes}, err
 	})
 	return ended, err
+}
+
+// Texts are the capabilities of gs, each once.
+func Texts(gs []Grant) []string {
+	var all []string
+	for _, g := range gs {
+		if text := g.Capability.String(); !slices.Contains(all, text) {
+			all = append(all, text)
+		}
+	}
+	return all
 }
 
 // RevokedAll are the changes that end all of gs.
@@ -106,12 +127,15 @@ func RevokedAll(gs []Grant) ([]ledger.Change, error) {
 	return cs, nil
 }
 
-func covered(gs []Grant, cs []capability.Capability) []Grant {
-	if len(cs) == 0 {
-		return gs
-	}
+// Covered reports whether cs cover a grant; all grants are when cs is empty.
+func Covered(cs []capability.Capability) func(Grant) bool {
 	set := capability.NewSet(cs...)
-	return slices.DeleteFunc(gs, func(g Grant) bool { return !set.Covers(g.Capability) })
+	return func(g Grant) bool { return len(cs) == 0 || set.Covers(g.Capability) }
+}
+
+// Exactly reports whether a grant is of one of cs.
+func Exactly(cs []capability.Capability) func(Grant) bool {
+	return func(g Grant) bool { return slices.Contains(cs, g.Capability) }
 }
 
 // Capabilities is the set of what gs are about, whether they hold or not.

@@ -194,6 +194,8 @@ type SettingChange struct {
 	// Old is empty when the file does not set it.
 	Old string `json:"old,omitempty"`
 	New string `json:"new"`
+	// Unset says that the file will not set it any more, and New is empty.
+	Unset bool `json:"unset,omitempty"`
 }
 
 // Before is what was in force before a proposal was applied.

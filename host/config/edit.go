@@ -21,14 +21,18 @@ var fixed = []string{"secret_key", "store_key_file"}
 // MaxFile bounds a configuration file that is edited, in bytes.
 const MaxFile = 64 << 10
 
-// A Change is a setting and the value it is to have, as text.
-type Change struct{ Key, Value string }
+// A Change is a setting and the value it is to have, as text; with Unset, it is taken
+// out of the file, so that its default holds.
+type Change struct {
+	Key, Value string
+	Unset      bool
+}
 
 // Edit sets settings in the text of a configuration file, and leaves the other
 // lines as they are. It returns the new text, and the value that each of them had
 // in the file, as text; empty for none. Nothing but those settings is different in
 // what the new text means, and it is valid. Errors are [task.Error]s of
-// [task.KindUsage].
+// [task.KindNotFound] for a setting that does not exist, and [task.KindUsage].
 func Edit(file []byte, changes ...Change) (after []byte, old []string, err error) {
 	after = file
 	for _, c := range changes {
@@ -48,6 +52,10 @@ func Edit(file []byte, changes ...Change) (after []byte, old []string, err error
 func said(changes []Change) string {
 	var all []string
 	for _, c := range changes {
+		if c.Unset {
+			all = append(all, c.Key+" to its default")
+			continue
+		}
 		all = append(all, fmt.Sprintf("%s to %q", c.Key, c.Value))
 	}
 	return strings.Join(all, ", ")
@@ -60,7 +68,7 @@ func (c Change) apply(text *[]byte) (old string, err error) {
 	case !ok && isGroup(c.Key):
 		return "", notOne(task.KindUsage, c.Key, "%s is a group of settings", c.Key)
 	case !ok:
-		return "", unknown(task.KindUsage, c.Key, "setting %s does not exist", c.Key)
+		return "", unknown(task.KindNotFound, c.Key, "setting %s does not exist", c.Key)
 	case l.of.Kind() == reflect.Slice || l.of.Kind() == reflect.Map:
 		return "", task.Errorf(task.KindUsage, "setting %s is a list", c.Key).WithHint("edit %s by hand", FileName)
 	case slices.Contains(fixed, c.Key):
@@ -74,8 +82,12 @@ func (c Change) apply(text *[]byte) (old string, err error) {
 	if was, ok := before[c.Key]; ok {
 		old = fmt.Sprint(was)
 	}
-	after := replaced(*text, c.Key, written(l.of.Kind(), c.Value))
-	if err := onlyChanged(before, after, c.Key); err != nil {
+	if _, there := before[c.Key]; c.Unset && !there {
+		return "", task.Errorf(task.KindNotFound, "setting %s is not set in %s", c.Key, FileName).
+			WithHint("`skillet config list` shows where each setting comes from")
+	}
+	after := c.in(*text, l.of.Kind())
+	if err := onlyChanged(before, after, c.Key, !c.Unset); err != nil {
 		return "", err
 	}
 	*text = after
@@ -103,22 +115,44 @@ func written(k reflect.Kind, value string) string {
 	return string(b)
 }
 
-// replaced is a file with another line for a setting, or one more.
-func replaced(file []byte, key, value string) []byte {
+// in is a file with another line for the setting, or one more; or without it.
+func (c Change) in(file []byte, kind reflect.Kind) []byte {
 	lines := slices.Collect(strings.Lines(string(file)))
 	if n := len(lines); n > 0 && !strings.HasSuffix(lines[n-1], "\n") {
 		lines[n-1] += "\n"
 	}
-	return []byte(strings.Join(withLine(lines, "", strings.Split(key, "."), value), ""))
+	path := strings.Split(c.Key, ".")
+	if c.Unset {
+		return []byte(strings.Join(withoutLine(lines, "", path), ""))
+	}
+	return []byte(strings.Join(withLine(lines, "", path, written(kind, c.Value)), ""))
+}
+
+// withoutLine is lines of one indentation without the one that has the value of a path.
+func withoutLine(lines []string, indent string, path []string) []string {
+	i := lineOf(lines, indent, path[0])
+	if i < 0 {
+		return lines
+	}
+	if len(path) == 1 {
+		return slices.Delete(slices.Clone(lines), i, i+1)
+	}
+	inside, below := block(lines[i+1:], indent)
+	return slices.Replace(slices.Clone(lines), i+1, i+1+len(inside), withoutLine(inside, below, path[1:])...)
+}
+
+// lineOf is the index of the line of an indentation that begins with a name; -1 for none.
+func lineOf(lines []string, indent, name string) int {
+	return slices.IndexFunc(lines, func(l string) bool {
+		rest, ok := strings.CutPrefix(l, indent+name)
+		return ok && strings.HasPrefix(strings.TrimLeft(rest, " \t"), ":")
+	})
 }
 
 // withLine is lines of one indentation in which a path has a value. What is not
 // there is added at the end.
 func withLine(lines []string, indent string, path []string, value string) []string {
-	i := slices.IndexFunc(lines, func(l string) bool {
-		rest, ok := strings.CutPrefix(l, indent+path[0])
-		return ok && strings.HasPrefix(strings.TrimLeft(rest, " \t"), ":")
-	})
+	i := lineOf(lines, indent, path[0])
 	line := indent + path[0] + ": " + value + "\n"
 	if len(path) > 1 {
 		line = indent + path[0] + ":\n"
@@ -154,8 +188,8 @@ func block(lines []string, indent string) (inside []string, own string) {
 	return lines[:end], cmp.Or(own, indent+"  ")
 }
 
-// onlyChanged makes sure that a text is different in one setting.
-func onlyChanged(before map[string]any, after []byte, key string) error {
+// onlyChanged makes sure that a text is different in one setting, which is there or not.
+func onlyChanged(before map[string]any, after []byte, key string, stays bool) error {
 	if len(after) > MaxFile {
 		return task.Errorf(task.KindUsage, "%s would be larger than %d KB", FileName, MaxFile>>10).WithHint("edit it by hand")
 	}
@@ -164,7 +198,7 @@ func onlyChanged(before map[string]any, after []byte, key string) error {
 		return changedAlone(key)
 	}
 	_, there := now[key]
-	if !there || !reflect.DeepEqual(others(now, key), others(before, key)) {
+	if there != stays || !reflect.DeepEqual(others(now, key), others(before, key)) {
 		return changedAlone(key)
 	}
 	return nil

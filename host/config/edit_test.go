@@ -54,8 +54,42 @@ func TestEditRefuses(t *testing.T) {
 		{"", "log_level", "debug" + strings.Repeat(" ", config.MaxFile), "larger"},
 	} {
 		_, _, err := config.Edit([]byte(c.file), config.Change{Key: c.key, Value: c.value})
-		if err == nil || task.AsError(err).Kind != task.KindUsage || !strings.Contains(err.Error(), c.want) {
+		kind := task.KindUsage
+		if c.want == "does not exist" {
+			kind = task.KindNotFound
+		}
+		if err == nil || task.AsError(err).Kind != kind || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q %s=%.20q: %v", c.file, c.key, c.value, err)
+		}
+	}
+}
+
+// A setting that is taken out leaves the others, and their comments, as they are.
+func TestEditUnset(t *testing.T) {
+	for _, c := range []struct{ file, key, want, old string }{
+		{"log_level: debug\n", "log_level", "", "debug"},
+		{"# mine\nlog_level: debug # why\nmin_free_mb: 1\n", "log_level", "# mine\nmin_free_mb: 1\n", "debug"},
+		{"models:\n  # m\n  default: a/b\n  local_only: true\n", "models.local_only", "models:\n  # m\n  default: a/b\n", "true"},
+		{"models:\n  default: a/b\nlog_level: debug\n", "models.default", "models:\nlog_level: debug\n", "a/b"},
+	} {
+		got, old, err := config.Edit([]byte(c.file), config.Change{Key: c.key, Unset: true})
+		if err != nil || string(got) != c.want || !slices.Equal(old, []string{c.old}) {
+			t.Errorf("%q without %s: %q, %q, %v", c.file, c.key, got, old, err)
+		}
+	}
+	for _, c := range []struct {
+		file, key, want string
+		kind            task.Kind
+	}{
+		{"min_free_mb: 1\n", "log_level", "is not set in config.yaml", task.KindNotFound},
+		{"", "log_levle", "does not exist", task.KindNotFound},
+		{"{min_free_mb: 1}\n", "min_free_mb", "changed alone", task.KindUsage},
+		{"log_level: >\n  warn\n", "log_level", "changed alone", task.KindUsage},
+		{"secret_key: file\n", "secret_key", "any more", task.KindUsage},
+	} {
+		_, _, err := config.Edit([]byte(c.file), config.Change{Key: c.key, Unset: true})
+		if e := task.AsError(err); err == nil || e.Kind != c.kind || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q without %s: %v", c.file, c.key, err)
 		}
 	}
 }

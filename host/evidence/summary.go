@@ -191,7 +191,11 @@ func SettingPoints(c approval.ConfigChange, usual func(key string) string) []Poi
 		if was == "" {
 			was = quoted(usual(s.Key)) + " (default)"
 		}
-		ps = append(ps, Point{Other, fmt.Sprintf("%s: %s -> %s", s.Key, was, quoted(s.New))})
+		will := quoted(s.New)
+		if s.Unset {
+			will = quoted(usual(s.Key)) + " (default)"
+		}
+		ps = append(ps, Point{Other, fmt.Sprintf("%s: %s -> %s", s.Key, was, will)})
 	}
 	return ps
 }

@@ -124,19 +124,30 @@ func (r *Repository) Log(n int) ([]Commit, error) {
 	return all, nil
 }
 
-// Paths are those of all files of the last commit, sorted; empty when there is
-// none.
-func (r *Repository) Paths() ([]string, error) {
+// A Listing is the files of one commit, without their contents.
+type Listing struct{ entries []*index.Entry }
+
+// List is the files of the last commit; empty when there is none. Asking a listing
+// reads nothing, however often it is done.
+func (r *Repository) List() (Listing, error) {
 	entries, err := r.entries()
-	if err != nil {
-		return nil, err
-	}
-	paths := make([]string, 0, len(entries))
-	for _, e := range entries {
+	return Listing{entries}, err
+}
+
+// Paths are those of all files, sorted.
+func (l Listing) Paths() []string {
+	paths := make([]string, 0, len(l.entries))
+	for _, e := range l.entries {
 		paths = append(paths, e.Name)
 	}
 	slices.Sort(paths)
-	return paths, nil
+	return paths
+}
+
+// Has reports whether a file is there with this content.
+func (l Listing) Has(file string, content []byte) bool {
+	at, found := slices.BinarySearchFunc(l.entries, file, func(e *index.Entry, name string) int { return strings.Compare(e.Name, name) })
+	return found && l.entries[at].Hash == plumbing.ComputeHash(plumbing.BlobObject, content)
 }
 
 // Read returns a file of a commit; an empty commit means the last one. errors.Is
@@ -236,16 +247,6 @@ func (r *Repository) listed(o *object.Commit) ([]*index.Entry, error) {
 		}
 	}
 	return r.walk(o)
-}
-
-// Has reports whether the last commit has a file with this content.
-func (r *Repository) Has(file string, content []byte) (bool, error) {
-	entries, err := r.entries()
-	if err != nil {
-		return false, err
-	}
-	at, found := slices.BinarySearchFunc(entries, file, func(e *index.Entry, name string) int { return strings.Compare(e.Name, name) })
-	return found && entries[at].Hash == plumbing.ComputeHash(plumbing.BlobObject, content), nil
 }
 
 // walk lists the files of a commit.

@@ -62,7 +62,8 @@ func TestCommits(t *testing.T) {
 	if _, err := r.Read("", "d/e/c.txt"); !errors.Is(err, ErrNoFile) {
 		t.Errorf("a deleted file: %v", err)
 	}
-	if ps, err := r.Paths(); err != nil || strings.Join(ps, " ") != "a.txt d/b.txt" {
+	l, err := r.List()
+	if ps := l.Paths(); err != nil || strings.Join(ps, " ") != "a.txt d/b.txt" {
 		t.Errorf("paths: %v, %v", ps, err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "d", "e")); !errors.Is(err, os.ErrNotExist) {
@@ -191,8 +192,8 @@ func TestCommitTouchesOnlyWhatChanges(t *testing.T) {
 		}
 	}
 	r := open(t, dir)
-	if same, err := r.Has("skills/s8/versions.json", []byte("8")); !same || err != nil {
-		t.Errorf("%v %v", same, err)
+	if l, err := r.List(); err != nil || !l.Has("skills/s8/versions.json", []byte("8")) || l.Has("skills/s8/versions.json", []byte("9")) {
+		t.Errorf("%v", err)
 	}
 	mustCommit(t, r, "one", map[string]string{"skills/s7/versions.json": "new"})
 	written := 0
@@ -212,6 +213,24 @@ func TestCommitTouchesOnlyWhatChanges(t *testing.T) {
 	likesIt(t, dir)
 }
 
+// What was listed is asked without reading anything: a decision looks at each skill.
+func TestListingReadsNothing(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	r := open(t, dir)
+	mustCommit(t, r, "one", map[string]string{"a": "1", "b/c": "2"})
+	l, err := r.List()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if got := l.Paths(); !l.Has("b/c", []byte("2")) || l.Has("b", nil) || len(got) != 2 {
+		t.Errorf("%v", got)
+	}
+}
+
 // What an index says that is not that of the last commit is not believed.
 func TestIndexOfAnotherCommit(t *testing.T) {
 	t.Parallel()
@@ -226,8 +245,8 @@ func TestIndexOfAnotherCommit(t *testing.T) {
 	if err := os.WriteFile(path, old, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if same, err := open(t, dir).Has("a", []byte("3")); !same || err != nil {
-		t.Errorf("%v %v", same, err)
+	if l, err := open(t, dir).List(); err != nil || !l.Has("a", []byte("3")) {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -262,11 +262,11 @@ func (h *History) byHand(ctx context.Context, repo *git.Repository) error {
 	if err != nil || !ok {
 		return err
 	}
-	there, err := repo.Paths()
+	there, err := repo.List()
 	if err != nil {
 		return err
 	}
-	files, err := source{home: h.settings.Home}.others(there)
+	files, err := source{home: h.settings.Home}.others(there.Paths())
 	if err != nil {
 		return err
 	}

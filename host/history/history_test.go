@@ -27,6 +27,24 @@ type parts struct {
 	home     string
 	ledger   *ledger.Ledger
 	registry *registry.Registry
+	// read is what the history reads the state through.
+	read *countedKV
+}
+
+// countedKV counts how often a store is read.
+type countedKV struct {
+	store.KV
+	reads int
+}
+
+func (c *countedKV) Get(ctx context.Context, key string) (store.Entry, error) {
+	c.reads++
+	return c.KV.Get(ctx, key)
+}
+
+func (c *countedKV) List(ctx context.Context, prefix string) ([]store.Entry, error) {
+	c.reads++
+	return c.KV.List(ctx, prefix)
 }
 
 func assemble(t testing.TB) parts {
@@ -39,22 +57,28 @@ func assemble(t testing.TB) parts {
 	s := store.Memory()
 	t.Cleanup(func() { s.Close() })
 	l := ledger.New(j, s.KV(), registry.Projection{}, approval.Projection{})
-	h := history.New(l, s.KV(), s.Blobs(), history.Settings{Home: home, Head: j.Head, LockWait: time.Minute})
-	return parts{h, home, l, registry.New(s.KV(), s.Blobs())}
+	read := &countedKV{KV: s.KV()}
+	h := history.New(l, read, s.Blobs(), history.Settings{Home: home, Head: j.Head, LockWait: time.Minute})
+	return parts{h, home, l, registry.New(s.KV(), s.Blobs()), read}
 }
 
 // install installs a version of a skill with one text and one binary file, and
 // grants it something.
 func (p parts) install(t testing.TB, version string) {
 	t.Helper()
+	p.installAs(t, "calm", version)
+}
+
+func (p parts) installAs(t testing.TB, name, version string) {
+	t.Helper()
 	pkg, err := bundle.FromFiles(map[string][]byte{
-		"skill.json": fmt.Appendf(nil, `{"name":"calm","version":%q,"description":"d","type":"code_inline","command":"main.wasm","tools":[{"name":"run"}]}`, version),
+		"skill.json": fmt.Appendf(nil, `{"name":%q,"version":%q,"description":"d","type":"code_inline","command":"main.wasm","tools":[{"name":"run"}]}`, name, version),
 		"main.wasm":  []byte("\x00asm\x01\x00\x00\x00"), "assets/main.js": []byte("// " + version + "\n"),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.commit(t, "install", "human:ada", "calm@"+version, string(pkg.Digest()), func(ctx context.Context) []ledger.Change {
+	p.commit(t, "install", "human:ada", name+"@"+version, string(pkg.Digest()), func(ctx context.Context) []ledger.Change {
 		if err := p.registry.Keep(ctx, pkg); err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +86,7 @@ func (p parts) install(t testing.TB, version string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		granted, err := approval.NewHuman("ada").Grant("calm", pkg.Digest(), capability.MustParse("kv"), approval.Terms{})
+		granted, err := approval.NewHuman("ada").Grant(name, pkg.Digest(), capability.MustParse("kv"), approval.Terms{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -253,6 +277,27 @@ func TestRemovedSkillsAreGone(t *testing.T) {
 	p.sync(t)
 	if got := p.git(t, "show", "HEAD~1:skills/calm/files.txt"); !strings.Contains(got, "not kept any more") {
 		t.Errorf("made again without the bytes: %s", got)
+	}
+}
+
+// The history of a decision reads the state as often, however many skills there are.
+func TestManySkillsCostNoMoreReads(t *testing.T) {
+	var reads []int
+	for _, n := range []int{2, 40} {
+		p := assemble(t)
+		for i := range n {
+			p.installAs(t, fmt.Sprintf("skill-%d", i), "1.0.0")
+		}
+		p.sync(t)
+		p.installAs(t, "skill-0", "1.1.0")
+		p.read.reads = 0
+		if err := p.Sync(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		reads = append(reads, p.read.reads)
+	}
+	if reads[0] != reads[1] || reads[0] == 0 {
+		t.Errorf("the store was read %v times", reads)
 	}
 }
 

@@ -74,17 +74,26 @@ type grant struct {
 	At         time.Time          `json:"granted_at"`
 }
 
+// before is the last commit. It is read once, and not for each skill: a decision takes
+// as long however many there are.
+type before struct {
+	repo  *git.Repository
+	files git.Listing
+	paths []string
+}
+
 // files are what differs, or may differ, from the last commit.
 func (s source) files(ctx context.Context, repo *git.Repository) ([]git.File, error) {
-	there, err := repo.Paths()
+	last, err := repo.List()
 	if err != nil {
 		return nil, err
 	}
-	files, err := s.skills(ctx, repo, there)
+	c := before{repo, last, last.Paths()}
+	files, err := s.skills(ctx, c)
 	if err != nil || s.home == "" {
 		return files, err
 	}
-	others, err := s.others(there)
+	others, err := s.others(c.paths)
 	return append(files, others...), err
 }
 
@@ -100,8 +109,12 @@ func withGone(files []git.File, there []string, ours func(string) bool) []git.Fi
 }
 
 // skills are the files of all skills.
-func (s source) skills(ctx context.Context, repo *git.Repository, there []string) ([]git.File, error) {
+func (s source) skills(ctx context.Context, last before) ([]git.File, error) {
 	all, err := registry.New(s.kv, s.blobs).List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	given, err := approval.NewDesk(nil, s.kv, nil, approval.Settings{}).AllGrants(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -110,14 +123,14 @@ func (s source) skills(ctx context.Context, repo *git.Repository, there []string
 		byName[v.Name] = append(byName[v.Name], v)
 	}
 	var files []git.File
-	for _, p := range there {
+	for _, p := range last.paths {
 		name, _, ok := strings.Cut(strings.TrimPrefix(p, "skills/"), "/")
 		if ok && strings.HasPrefix(p, "skills/") && byName[name] == nil {
 			files = append(files, git.File{Path: p})
 		}
 	}
 	for name, vs := range byName {
-		fs, err := s.skill(ctx, repo, there, "skills/"+name+"/", vs)
+		fs, err := s.skill(ctx, last, "skills/"+name+"/", vs, given)
 		if err != nil {
 			return nil, err
 		}
@@ -128,28 +141,22 @@ func (s source) skills(ctx context.Context, repo *git.Repository, there []string
 
 // skill are the files of one skill. Its package is looked at only when another
 // version is active than in the last commit.
-func (s source) skill(ctx context.Context, repo *git.Repository, there []string, dir string, vs []registry.Skill) ([]git.File, error) {
+func (s source) skill(ctx context.Context, last before, dir string, vs []registry.Skill, given map[manifests.Digest][]approval.Grant) ([]git.File, error) {
 	listed, active := describe(vs)
-	given, err := s.grants(ctx, vs)
-	if err != nil {
-		return nil, err
-	}
-	files := []git.File{{Path: dir + "versions.json", Content: listed}, {Path: dir + "grants.json", Content: given}}
-	if !s.thorough {
-		if same, err := repo.Has(files[0].Path, listed); err != nil || same {
-			return files, err
-		}
+	files := []git.File{{Path: dir + "versions.json", Content: listed}, {Path: dir + "grants.json", Content: grantsOf(vs, given)}}
+	if !s.thorough && last.files.Has(files[0].Path, listed) {
+		return files, nil
 	}
 	index, err := s.index(ctx, active)
 	if err != nil {
 		return nil, err
 	}
-	if was, err := repo.Read("", dir+"files.txt"); err == nil && string(was) == string(index) {
+	if was, err := last.repo.Read("", dir+"files.txt"); err == nil && string(was) == string(index) {
 		return files, nil
 	}
 	files = append(files, git.File{Path: dir + "files.txt", Content: index})
 	files = append(files, s.texts(ctx, dir+"package/", active)...)
-	return withGone(files, there, func(p string) bool { return strings.HasPrefix(p, dir) }), nil
+	return withGone(files, last.paths, func(p string) bool { return strings.HasPrefix(p, dir) }), nil
 }
 
 // describe is versions.json, and the digest of the active version; empty when
@@ -166,22 +173,18 @@ func describe(vs []registry.Skill) ([]byte, manifests.Digest) {
 	return indented(d), active
 }
 
-func (s source) grants(ctx context.Context, vs []registry.Skill) ([]byte, error) {
-	desk := approval.NewDesk(nil, s.kv, nil, approval.Settings{})
+// grantsOf is grants.json.
+func grantsOf(vs []registry.Skill, given map[manifests.Digest][]approval.Grant) []byte {
 	all := []grant{}
 	for _, v := range vs {
-		gs, err := desk.Grants(ctx, v.Digest)
-		if err != nil {
-			return nil, err
-		}
-		for _, g := range gs {
+		for _, g := range given[v.Digest] {
 			all = append(all, grant{
 				v.Version, g.ID, g.Capability.String(), g.Scope, g.Run, g.Session, g.For,
 				g.ExpiresAt, g.MaxUses, g.Reason, g.By, g.At,
 			})
 		}
 	}
-	return indented(all), nil
+	return indented(all)
 }
 
 // indented is JSON in lines, as git compares it.

@@ -174,7 +174,7 @@ func (e *Env) deny(r capability.Request, granted bool, d policies.Decision) erro
 // markAsk says of the refusal of something granted when a person can lift it by approving the call.
 func (e *Env) markAsk(den *task.Denial, r capability.Request, d policies.Decision) {
 	if den.Asks = d.Effect == policies.Ask && den.Capability != ""; den.Asks && e.s.Principal.Origin == policies.OriginPath {
-		den.Hint = e.hint(r, den.Capability)
+		den.Hint = hint(e.s.Principal, grantFor(r, den.Capability))
 	}
 }
 
@@ -193,28 +193,34 @@ func whyNot(r capability.Request) string {
 	return ""
 }
 
-// offer puts the command that would grant a request into a denial or, where policies would refuse that
-// command, says so: a grant is asked about as what a package wants when it is installed.
+// offer puts the command that would grant a request into a denial, see [Offer].
 func (e *Env) offer(den *task.Denial, r capability.Request, narrowest string) {
-	c, err := capability.Parse(grantFor(r, narrowest))
-	if p := e.present().Policies; err == nil && p != nil && e.s.Principal.Origin != policies.OriginPath {
-		d := p.Decide(policies.Query{Phase: policies.PhaseInstall, Principal: e.s.Principal, Capability: c, Home: e.s.Home})
-		if d.Effect == policies.Deny {
+	Offer(den, e.present().Policies, policies.Query{Principal: e.s.Principal, Home: e.s.Home}, grantFor(r, narrowest))
+}
+
+// Offer puts the command that would grant a capability into a denial or, where policies would refuse
+// that command, says so: a grant is asked about as what a package wants when it is installed. who has the
+// skill and the home.
+func Offer(den *task.Denial, set *policies.Set, who policies.Query, grant string) {
+	c, err := capability.Parse(grant)
+	if err == nil && set != nil && who.Principal.Origin != policies.OriginPath {
+		who.Phase, who.Capability = policies.PhaseInstall, c
+		if d := set.Decide(who); d.Effect == policies.Deny {
 			den.Policies = append(slices.Clone(den.Policies), d.Policies...)
 			den.Reason += ", and may not be given it: " + d.Reason
 			return
 		}
 	}
-	den.Hint = e.hint(r, narrowest)
+	den.Hint = hint(who.Principal, grant)
 }
 
-// hint returns the command that would grant a request.
-func (e *Env) hint(r capability.Request, narrowest string) string {
-	arg := "'" + strings.ReplaceAll(grantFor(r, narrowest), "'", `'\''`) + "'"
-	if e.s.Principal.Origin == policies.OriginPath {
+// hint returns the command that would grant a capability.
+func hint(p policies.Principal, grant string) string {
+	arg := "'" + strings.ReplaceAll(grant, "'", `'\''`) + "'"
+	if p.Origin == policies.OriginPath {
 		return "run it again with --allow " + arg
 	}
-	return "skillet permission grant " + e.s.Principal.Skill + " " + arg
+	return "skillet permission grant " + p.Skill + " " + arg
 }
 
 // grantFor is the capability that a person is offered for a request: of a site all paths.

@@ -364,7 +364,7 @@ func withHint(err error) *task.Error {
 		return e.WithHint("%s", hint)
 	}
 	if e.Kind == task.KindLimit && e.Hint == "" {
-		return e.WithHint("give the task more: --tokens, --deadline, or the agent's own bounds")
+		return e.WithHint("give the task more: --tokens, --timeout, or the agent's own bounds")
 	}
 	return e
 }

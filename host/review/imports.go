@@ -170,6 +170,37 @@ func checkImports(path string, imports []wasmbin.Import, asked manifests.Permiss
 	return all
 }
 
+// Useless are those of cs for which a package has no code: nothing that its module
+// calls could use them. What a prompt or a plugin may use is not known, nor what a
+// script of an interpreter does.
+func Useless(p *bundle.Package, cs []capability.Capability) ([]capability.Capability, error) {
+	path, wasm := moduleOf(p)
+	if wasm == nil {
+		return nil, nil
+	}
+	m, err := inspect(wasm)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	if isInterpreter(p.Manifest(), m) {
+		return nil, nil
+	}
+	var useless []capability.Capability
+	for _, c := range cs {
+		i := slices.IndexFunc(importRules, func(r importRule) bool {
+			return r.asked == c.Action() || r.asked == capability.FSRead && c.Action() == capability.FSWrite
+		})
+		if i < 0 {
+			continue
+		}
+		r := importRules[i]
+		if len(imported(m.Imports, r.needs))+len(imported(m.Imports, r.serves)) == 0 {
+			useless = append(useless, c)
+		}
+	}
+	return useless, nil
+}
+
 // imported are the names of the imports that begin with one of prefixes.
 func imported(imports []wasmbin.Import, prefixes []string) []string {
 	var names []string

@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/skillet-run/skillet/host/approval"
@@ -97,23 +96,21 @@ func (r *Runner) mayCall(ctx context.Context, a *run, name string) error {
 		return task.Errorf(task.KindUsage, "%s cannot be run: there are no installed skills here", name)
 	}
 	q := capability.Request{Action: capability.Skill, Resource: name}
-	by, d, granted := r.judgeCall(a, r.standing(ctx, a), name)
-	if d.Effect == policies.Allow {
+	now := r.standing(ctx, a)
+	by, d, granted := r.judgeCall(a, now, name)
+	if granted && d.Effect == policies.Allow {
 		a.uses = mergeUses(a.uses, []hostfn.Use{{Request: q.String(), Capability: by.String(), Count: 1}})
 		return nil
 	}
-	den := task.Denial{Request: q.String(), Capability: q.String(), Policies: d.Policies, Reason: d.Reason, Asks: d.Effect == policies.Ask, Count: 1}
-	if !granted {
-		den.Hint = fmt.Sprintf("skillet permission grant %s '%s'", a.manifest.Name, q)
+	den := task.Denial{Request: q.String(), Capability: q.String(), Policies: d.Policies, Reason: d.Reason, Asks: granted && d.Effect == policies.Ask, Count: 1}
+	if !granted && d.Effect != policies.Deny {
+		den.Reason, den.Policies = "the skill was not granted "+q.String(), nil
+		hostfn.Offer(&den, now.Policies, policies.Query{Principal: a.principal(), Home: r.settings.Home}, q.String())
 	}
 	a.result.Denials = mergeDenials(a.result.Denials, []task.Denial{den})
 	return denial(a, den)
 }
 
 func denial(a *run, d task.Denial) *task.Error {
-	e := task.Errorf(task.KindDenied, "%s was denied %s: %s", a.call.Target.Label, d.Request, d.Reason)
-	if d.Hint == "" {
-		return e
-	}
-	return e.WithHint("to allow it: %s", d.Hint)
+	return wayOut(task.Errorf(task.KindDenied, "%s was denied %s: %s", a.call.Target.Label, d.Request, d.Reason), a, d)
 }

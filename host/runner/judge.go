@@ -153,6 +153,11 @@ func denied(a *run, d task.Denial, err error) *task.Error {
 	if text := err.Error(); text != "" && !strings.Contains(text, "denied") {
 		e.Message += " (the skill then said: " + text + ")"
 	}
+	return wayOut(e, a, d)
+}
+
+// wayOut adds to the error of a refusal what would allow it, or who decided.
+func wayOut(e *task.Error, a *run, d task.Denial) *task.Error {
 	switch {
 	case d.Hint != "":
 		return e.WithHint("to allow it: %s", d.Hint)
@@ -183,6 +188,14 @@ func said(err error) error {
 // bare reports whether the run is of a module that has no manifest of its own.
 func (a *run) bare() bool { return a.manifest != nil && adopt.IsModule(a.manifest) }
 
+// undeclared reports whether a guest, to which the host refused nothing, says that
+// something was: it was answered inside of its module, from which the functions of the
+// host were taken that its manifest does not ask for.
+func undeclared(err error) bool {
+	var guest *sandbox.GuestError
+	return errors.As(err, &guest) && guest.Kind == string(task.KindDenied)
+}
+
 func hint(a *run, k task.Kind, err error) string {
 	var trap *sandbox.TrapError
 	switch {
@@ -192,6 +205,8 @@ func hint(a *run, k task.Kind, err error) string {
 		return raise(err, a.bare())
 	case errors.As(err, &trap):
 		return "the skill crashed; `--json` shows its logs, and the host is not affected"
+	case k == task.KindSkill && undeclared(err):
+		return "the host refused nothing: what its code uses has to be asked for under security.permissions of its manifest, and it has to be built again; a grant changes nothing"
 	case k == task.KindSkill:
 		return fmt.Sprintf("this is the skill's own answer; `skillet info %s` shows what it takes", a.manifest.Name)
 	}

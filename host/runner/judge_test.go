@@ -9,6 +9,7 @@ import (
 
 	"github.com/skillet-run/skillet/host/adopt"
 	"github.com/skillet-run/skillet/host/hostfn"
+	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/sandbox"
 	"github.com/skillet-run/skillet/host/sandbox/wasmbin/wasmtest"
 	"github.com/skillet-run/skillet/host/task"
@@ -32,6 +33,34 @@ func TestRefusalSaysHowToAllowIt(t *testing.T) {
 				t.Errorf("hint %q, want the way to allow it", e.Hint)
 			}
 		})
+	}
+}
+
+// A refusal by a policy names the policy, and the command that says more.
+func TestPolicyThatRefusesIsNamed(t *testing.T) {
+	refused := []task.Denial{{Request: "fs.read:/etc/shadow", Reason: "never", Policies: []string{"no-system-secrets"}}}
+	for origin, want := range map[registry.Origin]string{
+		registry.OriginPath:      "decided by policy no-system-secrets; `skillet policy list` shows what is in force",
+		registry.OriginGenerated: "decided by policy no-system-secrets; `skillet policy explain tester 'fs.read:/etc/shadow'` says more",
+	} {
+		a := &run{manifest: &manifests.Manifest{Name: "tester"}, result: task.Result{Skill: "tester"}}
+		a.call.Target.Origin = origin
+		if e := explain(a, refused, &sandbox.GuestError{Kind: "denied", Message: "denied"}); e.Hint != want {
+			t.Errorf("%s: hint %q, want %q", origin, e.Hint, want)
+		}
+	}
+}
+
+// A guest that says that it was refused something, to which the host refused nothing,
+// uses what its manifest does not ask for: no grant helps.
+func TestRefusalWithinTheModule(t *testing.T) {
+	a := &run{manifest: &manifests.Manifest{Name: "tester"}}
+	e := explain(a, nil, &sandbox.GuestError{Kind: "denied", Message: "may not read /a"})
+	if e.Kind != task.KindSkill || !strings.Contains(e.Hint, "under security.permissions of its manifest") || strings.Contains(e.Hint, "permission grant") {
+		t.Errorf("%s: %s", e.Kind, e.Hint)
+	}
+	if e := explain(a, nil, &sandbox.GuestError{Kind: "failed", Message: "no"}); !strings.Contains(e.Hint, "the skill's own answer") {
+		t.Errorf("another failure: %s", e.Hint)
 	}
 }
 

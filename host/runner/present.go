@@ -164,15 +164,18 @@ func (a *run) bounded(granted capability.Set) capability.Set {
 	return set
 }
 
-// judgeCall asks what decides about a run whether it may have another skill run.
+// judgeCall asks what decides about a run whether it may have another skill run. Where it
+// was not granted that, d says whether policies would allow it with a grant.
 func (r *Runner) judgeCall(a *run, now *hostfn.Standing, name string) (by capability.Capability, d policies.Decision, granted bool) {
 	q := capability.Request{Action: capability.Skill, Resource: name}
-	if by, granted = now.Granted.Allows(q); !granted {
-		return by, policies.Decision{Reason: fmt.Sprintf("the skill was not granted %s", q)}, false
+	by, granted = now.Granted.Allows(q)
+	grant := by.String()
+	if !granted {
+		grant = q.String()
 	}
 	_, approved := a.approved().Allows(q)
 	return by, now.Policies.Decide(policies.Query{
-		Phase: policies.PhaseCall, Principal: a.principal(), Request: q, Granted: true, GrantedBy: by.String(),
+		Phase: policies.PhaseCall, Principal: a.principal(), Request: q, Granted: true, GrantedBy: grant,
 		Approved: approved, Home: r.settings.Home,
-	}), true
+	}), granted
 }

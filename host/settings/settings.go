@@ -22,8 +22,8 @@ func New(l *ledger.Ledger, d *approval.Desk, home string) *Settings {
 	return &Settings{document.NewKeeper(l, d, home, "host:settings", nil, approval.TypeConfigChange)}
 }
 
-// A Setting is a setting and the value it is to have, as text.
-type Setting struct{ Key, Value string }
+// A Setting is a setting and the value it is to have, as text; with Unset, its default.
+type Setting = config.Change
 
 // A Request is a change that somebody wants.
 type Request struct {
@@ -46,6 +46,9 @@ func (s *Settings) Propose(ctx context.Context, r Request) (approval.Proposal, e
 	return s.Keeper.Propose(ctx, func() (approval.Proposal, error) { return s.proposal(r) })
 }
 
+// Plan is what [Settings.Propose] would record, of which nothing is.
+func (s *Settings) Plan(r Request) (approval.Proposal, error) { return s.proposal(r) }
+
 func (s *Settings) proposal(r Request) (approval.Proposal, error) {
 	before, err := s.Read(config.FileName)
 	if err != nil {
@@ -55,8 +58,12 @@ func (s *Settings) proposal(r Request) (approval.Proposal, error) {
 	var titles []string
 	var changes []config.Change
 	for _, set := range r.Settings {
-		changes = append(changes, config.Change(set))
-		titles = append(titles, set.Key+" to "+set.Value)
+		changes = append(changes, set)
+		if set.Unset {
+			titles = append(titles, set.Key+" to its default")
+		} else {
+			titles = append(titles, set.Key+" to "+set.Value)
+		}
 	}
 	after, old, err := config.Edit(before, changes...)
 	if err != nil {
@@ -64,7 +71,7 @@ func (s *Settings) proposal(r Request) (approval.Proposal, error) {
 	}
 	c.After = after
 	for i, set := range r.Settings {
-		c.Settings = append(c.Settings, approval.SettingChange{Key: set.Key, Old: old[i], New: set.Value})
+		c.Settings = append(c.Settings, approval.SettingChange{Key: set.Key, Old: old[i], New: set.Value, Unset: set.Unset})
 	}
 	return approval.Proposal{
 		Type: approval.TypeConfigChange, Title: "set " + strings.Join(titles, ", "),

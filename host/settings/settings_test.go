@@ -130,11 +130,13 @@ func TestTheFirstSetting(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	p := assemble(t, "min_free_mb: 5\n")
-	for _, set := range []settings.Setting{{Key: "min_free", Value: "1"}, {Key: "min_free_mb", Value: "-1"}, {Key: "secret_key", Value: "file"}} {
+	for _, set := range []settings.Setting{{Key: "min_free_mb", Value: "-1"}, {Key: "secret_key", Value: "file"}} {
 		_, err := p.Propose(t.Context(), settings.Request{Settings: []settings.Setting{set}, ProposedBy: "x"})
 		wantKind(t, set.Key, err, task.KindUsage)
 	}
-	_, err := p.Propose(t.Context(), settings.Request{Settings: []settings.Setting{{Key: "min_free_mb", Value: "5"}}, ProposedBy: "x"})
+	_, err := p.Propose(t.Context(), settings.Request{Settings: []settings.Setting{{Key: "min_free", Value: "1"}}, ProposedBy: "x"})
+	wantKind(t, "a setting that does not exist", err, task.KindNotFound)
+	_, err = p.Propose(t.Context(), settings.Request{Settings: []settings.Setting{{Key: "min_free_mb", Value: "5"}}, ProposedBy: "x"})
 	wantKind(t, "nothing new", err, task.KindConflict)
 	_, err = p.Propose(t.Context(), settings.Request{Rationale: strings.Repeat("x", 5000)})
 	wantKind(t, "too much", err, task.KindUsage)

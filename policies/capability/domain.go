@@ -19,6 +19,22 @@ func (c Capability) NamesDomain() bool {
 	return suffix != domain
 }
 
+// Unbounded reports whether c allows an action on everything there is: every file,
+// every secret, hosts of anybody's, or whatever a program can do.
+func (c Capability) Unbounded() bool {
+	switch c.action {
+	case FSRead, FSWrite:
+		return c.pattern == "/**"
+	case Secret, Skill, Session, Model:
+		return c.pattern == "*"
+	case HTTP:
+		return !c.NamesDomain()
+	case Native:
+		return true
+	}
+	return false
+}
+
 // absorbs reports whether a set that holds c has no need of d. A capability that
 // names a domain says more than one that only allows it.
 func (c Capability) absorbs(d Capability) bool {

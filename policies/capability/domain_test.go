@@ -34,3 +34,16 @@ func TestSetKeepsDomains(t *testing.T) {
 		t.Errorf("a pattern that names a domain keeps %s", got)
 	}
 }
+
+func TestUnbounded(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"fs.read:/**": true, "fs.write:/**": true, "fs.read:/home/**": false, "fs.read:/*": false,
+		"secret:*": true, "secret:git*": false, "skill:*": true, "model:*": true, "model:m": false,
+		"http:GET https://*.github.io/*": true, "http:* https://api.example.com/*": false, "native": true, "kv": false,
+	} {
+		if got := MustParse(text).Unbounded(); got != want {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+}
