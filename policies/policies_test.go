@@ -443,19 +443,41 @@ func TestSchemaIsACopy(t *testing.T) {
 func TestEveryActionIsInTheSchema(t *testing.T) {
 	t.Parallel()
 	s := mustLoad(t, "")
-	resources := map[capability.Action]string{
-		capability.FSRead: "/data/x", capability.FSWrite: "/data/x", capability.HTTP: "https://x.example/",
-		capability.Secret: "x", capability.Skill: "x", capability.Session: "x/y", capability.Model: "x",
+	resources := map[capability.Shape]string{
+		capability.ShapePath: "/data/x", capability.ShapeURL: "https://x.example/", capability.ShapeName: "x",
 	}
 	for _, a := range capability.Actions() {
 		q := queryOf(t, "call | kv")
-		q.Request = capability.Request{Action: a, Resource: resources[a]}
+		q.Request = capability.Request{Action: a, Resource: resources[a.Shape()]}
 		if d := s.Decide(q); d.Effect != Deny {
 			t.Errorf("%s not granted: %s", a, Explain(d))
 		}
 		q.Granted = true
 		if d := s.Decide(q); d.Effect != Allow {
 			t.Errorf("%s granted: %s", a, Explain(d))
+		}
+	}
+}
+
+// The page names the actions with what they are asked about.
+func TestPageListsEveryAction(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../docs/policies.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := map[string][]string{}
+	for _, k := range capability.Kinds() {
+		resource := map[capability.Shape]string{capability.ShapePath: "Path", capability.ShapeURL: "Host"}[k.Shape]
+		if resource == "" {
+			resource = "Name"
+		}
+		rows[resource] = append(rows[resource], string(k.Action))
+	}
+	for resource, actions := range rows {
+		line := "\n| `" + strings.Join(actions, "`, `") + "` | `" + resource + "::"
+		if !strings.Contains(string(page), line) {
+			t.Errorf("docs/policies.md has no line that begins %s", line)
 		}
 	}
 }

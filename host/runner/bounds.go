@@ -82,10 +82,10 @@ func (b *Bounds) cut(s capability.Set) capability.Set {
 	}
 	var files, rest []capability.Capability
 	for _, c := range s.All() {
-		switch c.Action() {
-		case capability.FSRead, capability.FSWrite:
+		switch c.Action().Shape() {
+		case capability.ShapePath:
 			files = append(files, c)
-		case capability.HTTP:
+		case capability.ShapeURL:
 			if !b.Offline {
 				rest = append(rest, c)
 			}
