@@ -284,10 +284,8 @@ func hasName(action string) bool {
 func withNames() []string {
 	var all []string
 	for _, shape := range []capability.Shape{capability.ShapeNone, capability.ShapeName} {
-		for _, k := range capability.Kinds() {
-			if k.Shape == shape {
-				all = append(all, string(k.Action))
-			}
+		for _, a := range capability.ActionsWith(shape) {
+			all = append(all, string(a))
 		}
 	}
 	return all

@@ -466,13 +466,12 @@ func TestPageListsEveryAction(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	resources := map[capability.Shape]string{
+		capability.ShapePath: "Path", capability.ShapeURL: "Host", capability.ShapeName: "Name", capability.ShapeNone: "Name",
+	}
 	rows := map[string][]string{}
 	for _, k := range capability.Kinds() {
-		resource := map[capability.Shape]string{capability.ShapePath: "Path", capability.ShapeURL: "Host"}[k.Shape]
-		if resource == "" {
-			resource = "Name"
-		}
-		rows[resource] = append(rows[resource], string(k.Action))
+		rows[resources[k.Shape]] = append(rows[resources[k.Shape]], string(k.Action))
 	}
 	for resource, actions := range rows {
 		line := "\n| `" + strings.Join(actions, "`, `") + "` | `" + resource + "::"

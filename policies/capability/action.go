@@ -154,6 +154,18 @@ func Actions() []Action {
 	return list
 }
 
+// ActionsWith returns the actions whose resource has a shape, in the order of
+// [Kinds]. The slice is the caller's to keep.
+func ActionsWith(s Shape) []Action {
+	var list []Action
+	for i := range kinds {
+		if kinds[i].Shape == s {
+			list = append(list, kinds[i].Action)
+		}
+	}
+	return list
+}
+
 // AskedIn returns the action that the entries of a field below
 // security.permissions ask for; "" for a field that asks for none.
 func AskedIn(field string) Action {
