@@ -458,25 +458,3 @@ func TestEveryActionIsInTheSchema(t *testing.T) {
 		}
 	}
 }
-
-// The page names the actions with what they are asked about.
-func TestPageListsEveryAction(t *testing.T) {
-	t.Parallel()
-	page, err := os.ReadFile("../docs/policies.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	resources := map[capability.Shape]string{
-		capability.ShapePath: "Path", capability.ShapeURL: "Host", capability.ShapeName: "Name", capability.ShapeNone: "Name",
-	}
-	rows := map[string][]string{}
-	for _, k := range capability.Kinds() {
-		rows[resources[k.Shape]] = append(rows[resources[k.Shape]], string(k.Action))
-	}
-	for resource, actions := range rows {
-		line := "\n| `" + strings.Join(actions, "`, `") + "` | `" + resource + "::"
-		if !strings.Contains(string(page), line) {
-			t.Errorf("docs/policies.md has no line that begins %s", line)
-		}
-	}
-}
