@@ -173,26 +173,6 @@ type Security struct {
 	ResourceLimits ResourceLimits `json:"resource_limits,omitzero"`
 }
 
-// Permissions are the capabilities a skill asks for. The zero value asks for
-// nothing. In a document each entry is an object with a reason, or just its
-// main field as text.
-type Permissions struct {
-	FileRead  []PathPermission `json:"file_read,omitempty"`
-	FileWrite []PathPermission `json:"file_write,omitempty"`
-	// NetworkAccess is true when Network is not empty. [Parse] sets it.
-	NetworkAccess bool                `json:"network_access,omitempty"`
-	Network       []NetworkPermission `json:"network,omitempty"`
-	// ProcessSpawn is always false: true is refused.
-	ProcessSpawn bool                `json:"process_spawn,omitempty"`
-	Secrets      []SecretPermission  `json:"secrets,omitempty"`
-	Skills       []NamePermission    `json:"skills,omitempty"`
-	Models       []NamePermission    `json:"models,omitempty"`
-	KV           *KVPermission       `json:"kv,omitempty"`
-	Notify       *ReasonedPermission `json:"notify,omitempty"`
-	Clock        *ReasonedPermission `json:"clock,omitempty"`
-	Random       *ReasonedPermission `json:"random,omitempty"`
-}
-
 // A PathPermission asks for files. Path is absolute, or relative to the
 // workspace; without a glob it means the file, or the directory and all below.
 type PathPermission struct {

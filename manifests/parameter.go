@@ -126,7 +126,7 @@ func misplacedFields(m *Manifest) []misplaced {
 		{"security.resource_limits", m.Security.ResourceLimits != ResourceLimits{}, false, run, "remove it; context_files and context_window bound a prompt"},
 		{"resilience", !m.Resilience.isZero(), false, run, "remove it"},
 		{"performance", m.Performance != Performance{}, false, run, "remove it"},
-		{"security.permissions", p.beyondReading(), false, "a prompt reads files at most", "keep file_read alone"},
+		{"security.permissions", p.asksBeyond("file_read"), false, "a prompt reads files at most", "keep file_read alone"},
 		{"prompt_template", m.PromptTemplate != "" && m.Type == KindPromptInline, false, "the prompt of a prompt_inline skill is prompt", "remove one of the two"},
 		{"context_files", m.ContextFiles != nil && m.Type == KindPromptInline, false, "a prompt_inline skill takes parameters and no files", `set type to "conversation"`},
 		{"security.permissions.file_read", len(p.FileRead) > 0 && m.ContextFiles == nil, false, "nothing reads them", "name them in context_files, which asks for them"},
@@ -135,12 +135,6 @@ func misplacedFields(m *Manifest) []misplaced {
 
 func (r Resilience) isZero() bool {
 	return r.RetryConfig == nil && r.CircuitBreaker == nil && r.Timeout == 0 && r.FallbackCommand == "" && r.HealthCheck == nil
-}
-
-// beyondReading reports whether p asks for anything but to read files.
-func (p Permissions) beyondReading() bool {
-	return len(p.FileWrite)+len(p.Network)+len(p.Secrets)+len(p.Skills)+len(p.Models) > 0 ||
-		p.KV != nil || p.Notify != nil || p.Clock != nil || p.Random != nil
 }
 
 // misplaced refuses fields that would be ignored.

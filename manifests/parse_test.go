@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/skillet-run/skillet/manifests"
+	"github.com/skillet-run/skillet/policies/goldentest"
 )
 
 // minimal is the smallest manifest of a skill that runs code; extra fields go
@@ -272,27 +272,11 @@ func TestRequests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got []string
+	var got strings.Builder
 	for _, r := range asked {
-		got = append(got, fmt.Sprintf("%s | %s | %s", r.Field, r.Capability, r.Reason))
+		fmt.Fprintf(&got, "%s | %s | %s\n", r.Field, r.Capability, r.Reason)
 	}
-	want := []string{
-		"security.permissions.file_read[0] | fs.read:/work/project/src/** | ",
-		"security.permissions.file_read[1] | fs.read:/data/figures/*.csv | reads last week's figures",
-		"security.permissions.file_write[0] | fs.write:/work/project/output/** | keeps the report there",
-		"security.permissions.network[0] | http:GET,POST https://api.example.com/v1/* | asks for the figures that are missing",
-		"security.permissions.secrets[0] | secret:example-token | the service wants a token",
-		"security.permissions.skills[0] | skill:html-to-text | turns pages into text",
-		"security.permissions.skills[1] | skill:plain-report | writes a simpler report when this one fails",
-		"security.permissions.models[0] | model:fast | shortens long sections",
-		"security.permissions.kv | kv | remembers what was reported before",
-		"security.permissions.notify | notify | says when the report is ready",
-		"security.permissions.clock | clock | dates the report",
-		"security.permissions.random | random | names the report",
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("have:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
+	goldentest.File(t, "testdata/complete.requests.golden", got.String())
 }
 
 func TestRequestedPaths(t *testing.T) {

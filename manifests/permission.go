@@ -2,7 +2,91 @@ package manifests
 
 import (
 	"encoding/json"
+	"slices"
 )
+
+// Permissions are the capabilities a skill asks for. The zero value asks for
+// nothing. In a document each entry is an object with a reason, or just its
+// main field as text.
+type Permissions struct {
+	FileRead  []PathPermission `json:"file_read,omitempty"`
+	FileWrite []PathPermission `json:"file_write,omitempty"`
+	// NetworkAccess is true when Network is not empty. [Parse] sets it.
+	NetworkAccess bool                `json:"network_access,omitempty"`
+	Network       []NetworkPermission `json:"network,omitempty"`
+	// ProcessSpawn is always false: true is refused.
+	ProcessSpawn bool                `json:"process_spawn,omitempty"`
+	Secrets      []SecretPermission  `json:"secrets,omitempty"`
+	Skills       []NamePermission    `json:"skills,omitempty"`
+	Models       []NamePermission    `json:"models,omitempty"`
+	KV           *KVPermission       `json:"kv,omitempty"`
+	Notify       *ReasonedPermission `json:"notify,omitempty"`
+	Clock        *ReasonedPermission `json:"clock,omitempty"`
+	Random       *ReasonedPermission `json:"random,omitempty"`
+}
+
+// A section is a field of the permissions whose entries ask for an action.
+type section struct {
+	field  string
+	there  bool // the manifest has it; a list may still be empty
+	wishes []wish
+}
+
+// sections lists the fields of the permissions in their order. Which action each
+// asks for is in the table of package capability.
+func (p Permissions) sections() []section {
+	return []section{
+		list("file_read", p.FileRead, func(e PathPermission) wish { return wish{resource: e.Path, reason: e.Reason} }),
+		list("file_write", p.FileWrite, func(e PathPermission) wish { return wish{resource: e.Path, reason: e.Reason} }),
+		list("network", p.Network, func(e NetworkPermission) wish {
+			return wish{methods: e.Methods, resource: e.URL, reason: e.Reason}
+		}),
+		list("secrets", p.Secrets, func(e SecretPermission) wish {
+			return wish{resource: e.Name, reason: e.Reason, inject: e.Inject}
+		}),
+		list("skills", p.Skills, NamePermission.wish),
+		list("models", p.Models, NamePermission.wish),
+		single("kv", p.KV, func(e KVPermission) wish { return wish{reason: e.Reason} }),
+		single("notify", p.Notify, ReasonedPermission.wish),
+		single("clock", p.Clock, ReasonedPermission.wish),
+		single("random", p.Random, ReasonedPermission.wish),
+	}
+}
+
+func (p NamePermission) wish() wish     { return wish{resource: p.Name, reason: p.Reason} }
+func (p ReasonedPermission) wish() wish { return wish{reason: p.Reason} }
+
+// permissionsField is where the sections are in a manifest.
+const permissionsField = "security.permissions."
+
+// list is a section of many entries.
+func list[T any](field string, entries []T, read func(T) wish) section {
+	s := section{field: field, there: entries != nil}
+	for i, e := range entries {
+		w := read(e)
+		w.field = permissionsField + field + indexStep(i)
+		s.wishes = append(s.wishes, w)
+	}
+	return s
+}
+
+// single is a section of one entry.
+func single[T any](field string, entry *T, read func(T) wish) section {
+	if entry == nil {
+		return section{field: field}
+	}
+	w := read(*entry)
+	w.field = permissionsField + field
+	return section{field: field, there: true, wishes: []wish{w}}
+}
+
+// asksBeyond reports whether p has an entry of another field than those that are
+// named.
+func (p Permissions) asksBeyond(fields ...string) bool {
+	return slices.ContainsFunc(p.sections(), func(s section) bool {
+		return len(s.wishes) > 0 && !slices.Contains(fields, s.field)
+	})
+}
 
 // Permissions and dependencies may be written as plain text where the main field
 // is all there is to say.

@@ -127,12 +127,10 @@ func pluginFields(m *Manifest) []misplaced {
 	const native = "a plugin is a native process that nothing bounds in this way"
 	p, l := m.Security.Permissions, m.Security.ResourceLimits
 	l.MaxMemoryMB = 0
-	fence := p
-	fence.Secrets, fence.ProcessSpawn, fence.NetworkAccess = nil, false, false
 	return []misplaced{
 		{path: "tools", set: len(m.Tools) > 0, why: "a plugin is called by its contract", out: "remove it"},
 		{path: "snapshot", set: m.Snapshot != "", why: native, out: "remove it"},
-		{path: "security.permissions", set: fence.asksAnything(), why: native, out: "ask for secrets alone: its program can do whatever you can, and the person who installs it is told so"},
+		{path: "security.permissions", set: p.asksBeyond("secrets"), why: native, out: "ask for secrets alone: its program can do whatever you can, and the person who installs it is told so"},
 		{path: "security.resource_limits", set: l != ResourceLimits{}, why: native, out: "leave max_memory_mb alone, and remove the rest"},
 		{path: "resilience", set: !m.Resilience.isZero(), why: "the host starts a plugin again by itself", out: "remove it"},
 		{path: "performance", set: m.Performance != (Performance{}), why: native, out: "remove it"},
@@ -141,6 +139,3 @@ func pluginFields(m *Manifest) []misplaced {
 		{path: "provides", set: len(m.Provides) > 0, why: "no skill can depend on a plugin", out: "remove it"},
 	}
 }
-
-// asksAnything reports whether p asks for anything at all.
-func (p Permissions) asksAnything() bool { return len(p.FileRead) > 0 || p.beyondReading() }

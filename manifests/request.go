@@ -60,30 +60,13 @@ func (m *Manifest) AsksFor(a capability.Action) bool {
 	return a == capability.FSRead && m.ContextFiles != nil || a == capability.Native && m.Type.IsPlugin() || m.Security.Permissions.AsksFor(a)
 }
 
-// AsksFor reports whether p speaks of an action. Reading and writing files are one
-// here: what may write can be made to read by nothing else than a grant.
+// AsksFor reports whether p speaks of an action, by its own field or by another one
+// that shows that a skill may need it; see [capability.Kind].
 func (p Permissions) AsksFor(a capability.Action) bool {
-	switch a {
-	case capability.FSRead, capability.FSWrite:
-		return p.FileRead != nil || p.FileWrite != nil
-	case capability.HTTP:
-		return p.Network != nil
-	case capability.Secret:
-		return p.Secrets != nil
-	case capability.Skill, capability.Session:
-		return p.Skills != nil
-	case capability.Model:
-		return p.Models != nil
-	case capability.KV:
-		return p.KV != nil
-	case capability.Notify:
-		return p.Notify != nil
-	case capability.Clock:
-		return p.Clock != nil
-	case capability.Random:
-		return p.Random != nil
-	}
-	return false
+	k, known := a.Kind()
+	return known && slices.ContainsFunc(p.sections(), func(s section) bool {
+		return s.there && (s.field == k.Field || slices.Contains(k.AlsoIn, s.field))
+	})
 }
 
 // A wish is an entry of the permissions before it is a capability.
@@ -99,63 +82,30 @@ type wish struct {
 
 // wishes lists all entries of the permissions.
 func (m *Manifest) wishes() []wish {
-	const base = "security.permissions."
-	p := m.Security.Permissions
 	var all []wish
-	at := func(section string, i int) string { return base + section + indexStep(i) }
-	for i, e := range p.FileRead {
-		all = append(all, wish{action: capability.FSRead, resource: e.Path, reason: e.Reason, field: at("file_read", i)})
+	for _, s := range m.Security.Permissions.sections() {
+		for _, w := range s.wishes {
+			w.action = capability.AskedIn(s.field)
+			all = append(all, w)
+		}
 	}
-	for i, e := range p.FileWrite {
-		all = append(all, wish{action: capability.FSWrite, resource: e.Path, reason: e.Reason, field: at("file_write", i)})
-	}
-	for i, e := range p.Network {
-		all = append(all, wish{action: capability.HTTP, methods: e.Methods, resource: e.URL, reason: e.Reason, field: at("network", i)})
-	}
-	for i, e := range p.Secrets {
-		all = append(all, wish{action: capability.Secret, resource: e.Name, reason: e.Reason, field: at("secrets", i), inject: e.Inject})
-	}
-	for i, e := range p.Skills {
-		all = append(all, wish{action: capability.Skill, resource: e.Name, reason: e.Reason, field: at("skills", i)})
-	}
-	for i, e := range p.Models {
-		all = append(all, wish{action: capability.Model, resource: e.Name, reason: e.Reason, field: at("models", i)})
-	}
-	if p.KV != nil {
-		all = append(all, wish{action: capability.KV, reason: p.KV.Reason, field: base + "kv"})
-	}
-	all = append(all, p.reasoned(base)...)
 	if m.Type.IsPlugin() {
 		all = append(all, wish{action: capability.Native, reason: "a plugin is a program", field: "type"})
 	}
 	return append(all, m.contextWishes()...)
 }
 
-// reasoned lists the permissions that have a reason and nothing else.
-func (p Permissions) reasoned(base string) []wish {
-	var all []wish
-	for _, e := range []struct {
-		action capability.Action
-		asked  *ReasonedPermission
-	}{{capability.Notify, p.Notify}, {capability.Clock, p.Clock}, {capability.Random, p.Random}} {
-		if e.asked != nil {
-			all = append(all, wish{action: e.action, reason: e.asked.Reason, field: base + string(e.action)})
-		}
-	}
-	return all
-}
-
 // capability reads w as a capability.
 func (w wish) capability(workspace string) (capability.Capability, *Problem) {
 	text := string(w.action)
-	switch w.action {
-	case capability.FSRead, capability.FSWrite:
+	switch w.action.Shape() {
+	case capability.ShapePath:
 		at, p := resolvePath(w.resource, workspace)
 		if p != nil {
 			return capability.Capability{}, p
 		}
 		text += ":" + at
-	case capability.HTTP:
+	case capability.ShapeURL:
 		text += ":" + httpText(w.methods, w.resource)
 	default:
 		if w.resource != "" {

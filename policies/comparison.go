@@ -185,7 +185,7 @@ func (c comparison) pathProblem(actions []string) string {
 // onlyFiles reports whether a policy is about files that a running skill opens.
 func onlyFiles(actions []string) bool {
 	return len(actions) > 0 && !slices.ContainsFunc(actions, func(a string) bool {
-		return a != string(capability.FSRead) && a != string(capability.FSWrite)
+		return capability.Action(a).Shape() != capability.ShapePath
 	})
 }
 

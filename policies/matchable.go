@@ -258,7 +258,7 @@ func nameProblem(name string, actions []string) string {
 	named := slices.DeleteFunc(slices.Clone(actions), func(a string) bool { return !hasName(a) })
 	switch {
 	case actions == nil:
-		named = []string{string(capability.KV), string(capability.Secret), string(capability.Skill), string(capability.Session), string(capability.Model)}
+		named = withNames()
 	case len(named) == 0 && name == "":
 		return ""
 	case len(named) == 0:
@@ -275,14 +275,24 @@ func nameProblem(name string, actions []string) string {
 
 // hasName reports whether the resource of an action is a Name.
 func hasName(action string) bool {
-	switch capability.Action(action) {
-	case capability.FSRead, capability.FSWrite, capability.HTTP, actionInstall:
-		return false
-	}
-	return true
+	shape := capability.Action(action).Shape()
+	return action != actionInstall && (shape == capability.ShapeName || shape == capability.ShapeNone)
 }
 
-// nameProblemOf judges a name for one action of a call.
+// withNames are the actions whose resource is a Name: those that have none, which is
+// the empty name, and then those that have one, whose problem says more.
+func withNames() []string {
+	var all []string
+	for _, shape := range []capability.Shape{capability.ShapeNone, capability.ShapeName} {
+		for _, a := range capability.ActionsWith(shape) {
+			all = append(all, string(a))
+		}
+	}
+	return all
+}
+
+// nameProblemOf judges a name for one action of a call. Of an action that is not
+// named here each name is right that a request can have.
 func nameProblemOf(name string, action capability.Action) string {
 	switch action {
 	case capability.Skill:
@@ -291,17 +301,18 @@ func nameProblemOf(name string, action capability.Action) string {
 		return formProblem(name, sessionForm, "a session is named SKILL/NAME, in lower case")
 	case capability.Secret:
 		return formProblem(name, secretForm, "the name of a secret is made of lower-case letters, digits and . _ -")
-	case capability.Model:
-		return modelProblem(name)
 	}
-	if name == "" {
+	switch {
+	case action.Shape() == capability.ShapeName:
+		return namedProblem(action, name)
+	case name == "":
 		return ""
 	}
 	return fmt.Sprintf("%s has no name; write Name::\"\", or leave the resource open", action)
 }
 
-func modelProblem(name string) string {
-	if _, err := (capability.Request{Action: capability.Model, Resource: name}).Canonical(); err == nil {
+func namedProblem(action capability.Action, name string) string {
+	if _, err := (capability.Request{Action: action, Resource: name}).Canonical(); err == nil {
 		return ""
 	}
 	if strings.Contains(name, "*") {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/skillet-run/skillet/policies/capability"
 )
 
 // What no request has is refused where it stands, with the form to write.
@@ -126,4 +128,25 @@ func checkText(t *testing.T, text string) error {
 	}
 	_, err := Check(file)
 	return err
+}
+
+// A policy may name what an action is asked about: the name in its example, or
+// nothing for an action that has none.
+func TestNamesOfEveryAction(t *testing.T) {
+	t.Parallel()
+	for _, k := range capability.Kinds() {
+		if !hasName(string(k.Action)) {
+			continue
+		}
+		_, name, _ := strings.Cut(k.Example, ":")
+		if why := nameProblem(name, []string{string(k.Action)}); why != "" {
+			t.Errorf("%s is asked about %q, and a policy that says so is refused: %s", k.Action, name, why)
+		}
+		if why := nameProblem(name, nil); why != "" {
+			t.Errorf("a policy for every action may not name %q: %s", name, why)
+		}
+		if why := nameProblem("*", []string{string(k.Action)}); why == "" {
+			t.Errorf("a policy names * as what %s is asked about, which no request has", k.Action)
+		}
+	}
 }

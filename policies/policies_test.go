@@ -443,13 +443,12 @@ func TestSchemaIsACopy(t *testing.T) {
 func TestEveryActionIsInTheSchema(t *testing.T) {
 	t.Parallel()
 	s := mustLoad(t, "")
-	resources := map[capability.Action]string{
-		capability.FSRead: "/data/x", capability.FSWrite: "/data/x", capability.HTTP: "https://x.example/",
-		capability.Secret: "x", capability.Skill: "x", capability.Session: "x/y", capability.Model: "x",
+	resources := map[capability.Shape]string{
+		capability.ShapePath: "/data/x", capability.ShapeURL: "https://x.example/", capability.ShapeName: "x",
 	}
 	for _, a := range capability.Actions() {
 		q := queryOf(t, "call | kv")
-		q.Request = capability.Request{Action: a, Resource: resources[a]}
+		q.Request = capability.Request{Action: a, Resource: resources[a.Shape()]}
 		if d := s.Decide(q); d.Effect != Deny {
 			t.Errorf("%s not granted: %s", a, Explain(d))
 		}

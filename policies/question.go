@@ -67,7 +67,7 @@ func action(name capability.Action) cedar.EntityUID {
 // why the request is ambiguous and so never allowed.
 func (a *question) call(q Query) error {
 	a.action = action(q.Request.Action)
-	if q.Request.Action == capability.HTTP {
+	if q.Request.Action.Shape() == capability.ShapeURL {
 		e, err := q.Request.Endpoint()
 		if err != nil {
 			return problemOf(err)
@@ -83,7 +83,7 @@ func (a *question) call(q Query) error {
 	if err != nil {
 		return problemOf(err)
 	}
-	if r.Action == capability.FSRead || r.Action == capability.FSWrite {
+	if r.Action.Shape() == capability.ShapePath {
 		a.aimAtPath(r.Resource, q.Home)
 	} else {
 		a.aimAtName(r.Resource)

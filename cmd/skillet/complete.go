@@ -20,6 +20,7 @@ import (
 	"github.com/skillet-run/skillet/host/orchestrator"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/manifests"
+	"github.com/skillet-run/skillet/policies/capability"
 )
 
 // A candidate is one word that may come next, and what it is.
@@ -332,13 +333,15 @@ func inputs(q question, h *host.Host) ([]candidate, error) {
 }
 
 func capabilityStarts(question, *host.Host) ([]candidate, error) {
-	return []candidate{
-		{"fs.read:", "read files"}, {"fs.write:", "write files"}, {"http:", "send requests"},
-		{"kv", "keep values"}, {"clock", "tell the time"}, {"random", "be random"},
-		{"notify", "notify you"}, {"secret:", "have a secret added to requests"},
-		{"skill:", "call a skill"}, {"session:", "go on with a session"}, {"model:", "ask a model"},
-		{"native", "run a plugin's program"},
-	}, nil
+	var starts []candidate
+	for _, k := range capability.Kinds() {
+		start := string(k.Action)
+		if k.Shape != capability.ShapeNone {
+			start += ":"
+		}
+		starts = append(starts, candidate{start, k.Help})
+	}
+	return starts, nil
 }
 
 func grantable(q question, h *host.Host) ([]candidate, error) {

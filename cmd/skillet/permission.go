@@ -25,17 +25,25 @@ func (t *terminal) permissionCommand() *cli.Command {
 		Name:  "permission",
 		Usage: "show, grant and revoke what a skill may do",
 		Description: "A grant holds for one version of a skill, byte for byte.\n\n" +
-			"Capabilities:\n" +
-			"  fs.read:/data/**                    read files in /data and below\n" +
-			"  fs.write:/data/out/*.csv            write these files\n" +
-			"  http:GET https://api.example.com/*  send GET requests there\n" +
-			"  kv, clock, random, notify           keep values, tell the time, be random, notify you\n" +
-			"  secret:github                       have the host add this secret to its requests\n\n" +
+			"Capabilities:\n" + capabilityExamples() + "\n" +
 			"Examples:\n  skillet permission show files\n  skillet permission grant files \"fs.read:$PWD/docs/**\"",
 		Subcommands: []*cli.Command{
 			t.permissionShow(), t.permissionGrant(), t.permissionRevoke(), t.permissionReset(), t.permissionSuggest(), t.permissionImport(),
 		},
 	}
+}
+
+// capabilityExamples are an example of each capability and what it means, a line each.
+func capabilityExamples() string {
+	kinds, width := capability.Kinds(), 0
+	for _, k := range kinds {
+		width = max(width, len(k.Example))
+	}
+	var lines strings.Builder
+	for _, k := range kinds {
+		fmt.Fprintf(&lines, "  %-*s  %s\n", width, k.Example, capability.MustParse(k.Example).Words())
+	}
+	return lines.String()
 }
 
 func (t *terminal) permissionShow() *cli.Command {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/skillet-run/skillet/host/guestapi"
 	"github.com/skillet-run/skillet/host/hostfn"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/testcase"
@@ -351,20 +352,20 @@ type asker struct {
 
 // askers are the host functions that a mock can answer, requests apart.
 func askers() map[string]asker {
-	return map[string]asker{
-		"fs_read":       {capability.FSRead, "path", true, true},
-		"fs_write":      {capability.FSWrite, "path", true, true},
-		"fs_list":       {capability.FSRead, "path", true, true},
-		"fs_stat":       {capability.FSRead, "path", true, true},
-		"kv_get":        {capability.KV, "", false, true},
-		"kv_put":        {capability.KV, "", false, true},
-		"kv_delete":     {capability.KV, "", false, true},
-		"kv_list":       {capability.KV, "", false, true},
-		"secret_exists": {capability.Secret, "name", false, true},
-		"notify":        {capability.Notify, "", false, true},
-		"skill_call":    {capability.Skill, "skill", false, false},
-		"model_call":    {capability.Model, "model", false, false},
+	all := map[string]asker{}
+	for _, f := range guestapi.Functions() {
+		shape := f.Action.Shape()
+		if f.Action != "" && shape != capability.ShapeURL {
+			all[f.Name] = asker{f.Action, f.Resource, shape == capability.ShapePath, slices.Contains(staged(), f.Action)}
+		}
 	}
+	return all
+}
+
+// staged are the actions for which a case has something: files, state, made-up
+// secrets, and a list of notifications. Everything else needs a mock.
+func staged() []capability.Action {
+	return []capability.Action{capability.FSRead, capability.FSWrite, capability.KV, capability.Secret, capability.Notify}
 }
 
 // permitted reports whether grants and policies allow a call.

@@ -6,10 +6,13 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/hashicorp/go-hclog"
+
+	"github.com/skillet-run/skillet/host/guestapi"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files and docs/escape.md")
@@ -54,6 +57,36 @@ func TestList(t *testing.T) {
 		t.Errorf("%d attempts", len(names))
 	}
 	golden(t, "testdata/attempts.golden", b.String())
+}
+
+// TestEveryFunctionIsAttempted: an attempt goes through each function that takes a
+// grant, or there is nothing behind it in the lab.
+func TestEveryFunctionIsAttempted(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	for _, name := range files {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasSuffix(name, "_test.go") {
+			text.Write(b)
+		}
+	}
+	nothingBehind := map[string]string{
+		"skill_call": "the lab has no second skill; the runner bounds such calls",
+		"model_call": "the lab has no provider of models",
+	}
+	for _, f := range guestapi.Functions() {
+		attempted := strings.Contains(text.String(), strconv.Quote(f.Name))
+		if why := nothingBehind[f.Name]; f.Action != "" && attempted == (why != "") {
+			t.Errorf("%s is attempted: %v, and it should not be because %q", f.Name, attempted, why)
+		}
+	}
 }
 
 // golden compares a text with a file, or rewrites the file.

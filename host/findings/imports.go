@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/guestapi"
 	"github.com/skillet-run/skillet/host/sandbox/wasmbin"
 )
 
@@ -11,10 +12,7 @@ import (
 // from. A test asks the sandbox whether each is there, and the packages that
 // offer them whether all are here.
 var offered = map[string][]string{
-	"skillet:host/v1": strings.Fields(`
-		input_length input_read output_write error_write response_read
-		fs_read fs_write fs_list fs_stat http_request kv_get kv_put kv_delete kv_list
-		secret_exists log notify skill_call model_call`),
+	guestapi.Module: guestapi.Names(),
 	"extism:host/env": strings.Fields(`
 		alloc free length length_unsafe load_u8 load_u64 store_u8 store_u64
 		input_set input_length input_offset input_load_u8 input_load_u64

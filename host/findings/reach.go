@@ -95,7 +95,7 @@ func (r reach) coversURL(address string) bool {
 // coversPath reports whether a file, or something below it, is asked for.
 func (r reach) coversPath(path string) bool {
 	path = strings.TrimRight(path, "/")
-	for _, action := range []capability.Action{capability.FSRead, capability.FSWrite} {
+	for _, action := range capability.ActionsWith(capability.ShapePath) {
 		if _, ok := r.asked.Allows(capability.Request{Action: action, Resource: path}); ok {
 			return true
 		}

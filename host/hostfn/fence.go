@@ -40,10 +40,10 @@ func newFence(home string, own []string) *fence {
 
 // forbids says whether no skill may do r, and why.
 func (f *fence) forbids(r capability.Request) (policies.Decision, bool) {
-	if r.Action != capability.FSRead && r.Action != capability.FSWrite {
+	if r.Action.Shape() != capability.ShapePath {
 		return policies.Decision{}, false
 	}
-	writes := r.Action == capability.FSWrite
+	writes := r.Action != capability.FSRead
 	switch p := r.Resource; {
 	case writes && strings.EqualFold(path.Base(p), HomeMarker):
 		return ofHome.refusal()

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/guestapi"
 	"github.com/skillet-run/skillet/host/sandbox/wasmbin"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
@@ -26,13 +27,11 @@ type Finding struct {
 	WayOut  string   `json:"way_out,omitempty"`
 }
 
-// An importRule pairs a permission with the functions of the host that have no
-// use without it.
+// An importRule pairs an action with the functions of the host that have no use
+// without it.
 type importRule struct {
-	// permission is the field of the manifest, and asked what it asks for, see
-	// [manifests.Permissions.AsksFor].
-	permission string
-	asked      capability.Action
+	// asked is what the manifest asks for, see [manifests.Permissions.AsksFor].
+	asked capability.Action
 	// needs are the beginnings of the names of functions, behind their module and a
 	// colon, that may only be imported when it is asked for.
 	needs []string
@@ -41,48 +40,45 @@ type importRule struct {
 	serves []string
 }
 
-// importRules is the table. Files are one row: a module that can write can be
+// importRules is the table. The functions of [guestapi.Module] are added by the
+// action each takes a grant for. Files are one row: a module that can write can be
 // made to read by nothing else than a grant.
-var importRules = []importRule{
-	{
-		permission: "network", asked: capability.HTTP,
-		needs: []string{"skillet:host/v1:http_", "extism:host/env:http_request"},
-	},
-	{
-		permission: "kv", asked: capability.KV,
-		needs: []string{"skillet:host/v1:kv_"},
-	},
-	{
-		permission: "file_read or file_write", asked: capability.FSRead,
-		needs: []string{"skillet:host/v1:fs_"}, serves: []string{"wasi_snapshot_preview1:path_"},
-	},
-	{
+func importRules() []importRule {
+	rules := []importRule{
+		{asked: capability.HTTP, needs: []string{"extism:host/env:http_request"}},
+		{asked: capability.KV},
+		{asked: capability.FSRead, serves: []string{"wasi_snapshot_preview1:path_"}},
 		// A secret that is injected is used by the host, for requests.
-		permission: "secrets", asked: capability.Secret,
-		needs: []string{"skillet:host/v1:secret_"}, serves: []string{"skillet:host/v1:http_", "extism:host/env:http_request"},
-	},
-	{
-		permission: "notify", asked: capability.Notify,
-		needs: []string{"skillet:host/v1:notify"},
-	},
-	{
+		{asked: capability.Secret, serves: []string{guestapi.Module + ":http_", "extism:host/env:http_request"}},
+		{asked: capability.Notify},
 		// Also the fallback command of a skill that calls none itself is asked for there.
-		permission: "skills", asked: capability.Skill,
-		needs: []string{"skillet:host/v1:skill_"}, serves: []string{"skillet:host/v1:", "extism:host/env:", "wasi_snapshot_preview1:"},
-	},
-	{
-		permission: "models", asked: capability.Model,
-		needs: []string{"skillet:host/v1:model_"},
-	},
-	{
-		permission: "clock", asked: capability.Clock,
-		serves: []string{"wasi_snapshot_preview1:clock_", "wasi_snapshot_preview1:poll_"},
-	},
-	{
-		permission: "random", asked: capability.Random,
-		serves: []string{"wasi_snapshot_preview1:random_"},
-	},
+		{asked: capability.Skill, serves: []string{guestapi.Module + ":", "extism:host/env:", "wasi_snapshot_preview1:"}},
+		{asked: capability.Model},
+		{asked: capability.Clock, serves: []string{"wasi_snapshot_preview1:clock_", "wasi_snapshot_preview1:poll_"}},
+		{asked: capability.Random, serves: []string{"wasi_snapshot_preview1:random_"}},
+	}
+	for _, f := range guestapi.Functions() {
+		k, needsGrant := f.Action.Kind()
+		if !needsGrant {
+			continue
+		}
+		i := slices.IndexFunc(rules, func(r importRule) bool { return slices.Contains(r.fields(), k.Field) })
+		if i < 0 {
+			i, rules = len(rules), append(rules, importRule{asked: f.Action})
+		}
+		rules[i].needs = append(rules[i].needs, guestapi.Module+":"+f.Name)
+	}
+	return rules
 }
+
+// fields are those under security.permissions in which the action can be asked for.
+func (r importRule) fields() []string {
+	k, _ := r.asked.Kind()
+	return append([]string{k.Field}, k.AlsoIn...)
+}
+
+// permission names the fields in words.
+func (r importRule) permission() string { return strings.Join(r.fields(), " or ") }
 
 // Imports compares what a package's module imports with what its manifest asks
 // for. It finds nothing for a package without a module. The error is that of a
@@ -138,10 +134,10 @@ func isInterpreter(man *manifests.Manifest, m *wasmbin.Module) bool {
 // Lacks returns the field of the manifest without which a module whose manifest asks
 // for p may not import a function of skillet:host/v1; "" for one that it may.
 func Lacks(p manifests.Permissions, name string) string {
-	for _, r := range importRules {
+	for _, r := range importRules() {
 		for _, prefix := range r.needs {
-			if strings.HasPrefix("skillet:host/v1:"+name, prefix) && !p.AsksFor(r.asked) {
-				return r.permission
+			if strings.HasPrefix(guestapi.Module+":"+name, prefix) && !p.AsksFor(r.asked) {
+				return r.permission()
 			}
 		}
 	}
@@ -151,19 +147,19 @@ func Lacks(p manifests.Permissions, name string) string {
 // checkImports applies the table.
 func checkImports(path string, imports []wasmbin.Import, asked manifests.Permissions) []Finding {
 	var all []Finding
-	for _, r := range importRules {
-		needs, serves := imported(imports, r.needs), imported(imports, r.serves)
+	for _, r := range importRules() {
+		needs, serves, permission := imported(imports, r.needs), imported(imports, r.serves), r.permission()
 		switch {
 		case len(needs) > 0 && !asked.AsksFor(r.asked):
 			all = append(all, Finding{
-				Refused: true, Permission: r.permission, Imports: needs,
-				Words:  fmt.Sprintf("%s calls %s, and the manifest does not ask for %s", path, strings.Join(needs, ", "), r.permission),
-				WayOut: wayOut(r.permission),
+				Refused: true, Permission: permission, Imports: needs,
+				Words:  fmt.Sprintf("%s calls %s, and the manifest does not ask for %s", path, strings.Join(needs, ", "), permission),
+				WayOut: r.wayOut(),
 			})
 		case len(needs)+len(serves) == 0 && asked.AsksFor(r.asked):
 			all = append(all, Finding{
-				Permission: r.permission,
-				Words:      fmt.Sprintf("the manifest asks for %s, and %s has no code that could use it", r.permission, path),
+				Permission: permission,
+				Words:      fmt.Sprintf("the manifest asks for %s, and %s has no code that could use it", permission, path),
 			})
 		}
 	}
@@ -205,19 +201,16 @@ func Useless(p *bundle.Package, cs []capability.Capability) ([]capability.Capabi
 func imported(imports []wasmbin.Import, prefixes []string) []string {
 	var names []string
 	for _, i := range imports {
-		for _, p := range prefixes {
-			if strings.HasPrefix(i.Module+":"+i.Name, p) {
-				names = append(names, i.Name)
-			}
+		if slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(i.Module+":"+i.Name, p) }) {
+			names = append(names, i.Name)
 		}
 	}
 	return names
 }
 
-func wayOut(permission string) string {
+func (r importRule) wayOut() string {
 	where := "ask for it under security.permissions in the manifest"
-	switch permission {
-	case "network", "secrets", "skills", "models", "file_read or file_write":
+	if r.asked.Shape() != capability.ShapeNone {
 		where += ", with an empty list when only a person can say what for"
 	}
 	return where + "; or build the module without that call"

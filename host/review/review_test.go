@@ -1,15 +1,19 @@
 package review_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/skillet-run/skillet/host/guestapi"
 	"github.com/skillet-run/skillet/host/hostfn"
 	"github.com/skillet-run/skillet/host/review"
 	"github.com/skillet-run/skillet/host/sandbox/wasmbin/wasmtest"
+	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
+	"github.com/skillet-run/skillet/policies/capability"
 )
 
 // pack makes a package of a module and of files.
@@ -153,6 +157,34 @@ func TestWordsForEveryHostFunction(t *testing.T) {
 	}
 	if w := review.Words("env", "system"); w != unknown {
 		t.Error(w)
+	}
+}
+
+// Whatever takes a grant may be imported by a module whose manifest asks for that,
+// and by no other.
+func TestEveryFunctionNeedsItsPermission(t *testing.T) {
+	t.Parallel()
+	for _, f := range guestapi.Functions() {
+		lacks := review.Lacks(manifests.Permissions{}, f.Name)
+		k, _ := f.Action.Kind()
+		if (lacks == "") != (f.Action == "") || !strings.Contains(lacks, k.Field) {
+			t.Errorf("%s, which takes a grant for %q, lacks %q", f.Name, f.Action, lacks)
+			continue
+		}
+		if f.Action == "" {
+			continue
+		}
+		value := "[]"
+		if k.Shape == capability.ShapeNone {
+			value = "{}"
+		}
+		var asked manifests.Permissions
+		if err := json.Unmarshal([]byte(`{"`+k.Field+`":`+value+`}`), &asked); err != nil {
+			t.Fatal(err)
+		}
+		if lacks := review.Lacks(asked, f.Name); lacks != "" {
+			t.Errorf("%s lacks %q, and the manifest asks for %s", f.Name, lacks, k.Field)
+		}
 	}
 }
 

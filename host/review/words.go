@@ -1,6 +1,10 @@
 package review
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/skillet-run/skillet/host/guestapi"
+)
 
 // A purpose says in words what calling some functions of the host is good for.
 type purpose struct {
@@ -8,27 +12,15 @@ type purpose struct {
 	words          string
 }
 
-// purposes are looked through in order; the first whose prefix fits is meant.
+// purposes are those of the modules that are not described in package guestapi.
+// They are looked through in order; the first whose prefix fits is meant.
 var purposes = []purpose{
-	{"skillet:host/v1", "fs_read", "read files"},
-	{"skillet:host/v1", "fs_list", "list directories"},
-	{"skillet:host/v1", "fs_stat", "look whether files are there"},
-	{"skillet:host/v1", "fs_", "write files"},
-	{"skillet:host/v1", "http_", "send HTTP requests"},
-	{"skillet:host/v1", "kv_", "keep values between calls"},
-	{"skillet:host/v1", "secret_", "ask whether a secret is set"},
-	{"skillet:host/v1", "log", "write to its log"},
-	{"skillet:host/v1", "notify", "show you notifications"},
-	{"skillet:host/v1", "skill_", "call other skills"},
-	{"skillet:host/v1", "model_", "ask models"},
-	{"skillet:host/v1", "", "take input and give an answer"},
-
 	{"extism:host/env", "http_", "send HTTP requests"},
 	{"extism:host/env", "var_", "keep values during a call"},
 	{"extism:host/env", "config_", "read settings it is given"},
 	{"extism:host/env", "log_", "write to its log"},
 	{"extism:host/env", "get_log_level", "write to its log"},
-	{"extism:host/env", "", "take input and give an answer"},
+	{"extism:host/env", "", transferWords},
 
 	{"wasi_snapshot_preview1", "path_", "open, look at and change files"},
 	{"wasi_snapshot_preview1", "fd_", "use open files and the standard streams"},
@@ -42,9 +34,20 @@ var purposes = []purpose{
 	{"wasi_snapshot_preview1", "proc_", "end itself"},
 }
 
+// transferWords are those of functions that reach nothing beyond the guest.
+const transferWords = "take input and give an answer"
+
 // Words says what calling a function of the host is good for. What a call does
 // in the end is up to the grants.
 func Words(module, name string) string {
+	if module == guestapi.Module {
+		for _, f := range guestapi.Functions() {
+			if f.Name == name {
+				return f.Words
+			}
+		}
+		return transferWords
+	}
 	for _, p := range purposes {
 		if p.module == module && strings.HasPrefix(name, p.prefix) {
 			return p.words

@@ -80,10 +80,10 @@ func (b *Bounds) cut(s capability.Set) capability.Set {
 	}
 	var files, rest []capability.Capability
 	for _, c := range s.All() {
-		switch c.Action() {
-		case capability.FSRead, capability.FSWrite:
+		switch c.Action().Shape() {
+		case capability.ShapePath:
 			files = append(files, c)
-		case capability.HTTP:
+		case capability.ShapeURL:
 			if !b.Offline {
 				rest = append(rest, c)
 			}
@@ -101,7 +101,7 @@ func (b *Bounds) files() capability.Set {
 		if strings.ContainsAny(root, "*?[") {
 			continue
 		}
-		for _, action := range []capability.Action{capability.FSRead, capability.FSWrite} {
+		for _, action := range capability.ActionsWith(capability.ShapePath) {
 			c, err := capability.Parse(string(action) + ":" + strings.TrimSuffix(filepath.ToSlash(filepath.Clean(root)), "/") + "/**")
 			if err == nil {
 				all = append(all, c)
@@ -115,9 +115,9 @@ func (b *Bounds) files() capability.Set {
 func (b *Bounds) beyond(r capability.Request) string {
 	switch {
 	case b == nil:
-	case r.Action == capability.HTTP && b.Offline:
+	case r.Action.Shape() == capability.ShapeURL && b.Offline:
 		return "this call sends no requests, whatever was granted: its task is offline"
-	case r.Action == capability.FSRead || r.Action == capability.FSWrite:
+	case r.Action.Shape() == capability.ShapePath:
 		if _, within := b.files().Allows(r); !within {
 			return "this call touches no file outside of " + b.places() + ", whatever was granted"
 		}

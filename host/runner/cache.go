@@ -66,7 +66,7 @@ func (a *run) reproducible() bool {
 func (a *run) keepable() bool {
 	acted := slices.ContainsFunc(a.uses, func(u Use) bool {
 		c, err := capability.Parse(u.Capability)
-		return err != nil || changes(c)
+		return err != nil || c.Changes()
 	})
 	return a.result.Fallback == nil && len(a.result.Denials) == 0 && len(a.result.Asked) == 0 && !acted
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -43,22 +42,7 @@ func (a *run) repeatable() bool {
 	if a.tool.Idempotent || a.tool.ReadOnly {
 		return true
 	}
-	return a.manifest.Type == manifests.KindCodeInline && !slices.ContainsFunc(a.granted.All(), changes)
-}
-
-// changes reports whether a capability allows more than looking. What it does
-// not know does.
-func changes(c capability.Capability) bool {
-	switch c.Action() {
-	case capability.FSRead, capability.Secret, capability.Clock, capability.Random:
-		return false
-	case capability.HTTP:
-		e, _ := c.Endpoint()
-		return slices.ContainsFunc(strings.Split(e.Method, ","), func(m string) bool {
-			return m != "GET" && m != "HEAD" && m != "OPTIONS" // safe methods: RFC 9110, section 9.2.1
-		})
-	}
-	return true
+	return a.manifest.Type == manifests.KindCodeInline && !slices.ContainsFunc(a.granted.All(), capability.Capability.Changes)
 }
 
 // A retry makes attempts until one succeeds, fails for good, or there is no time

@@ -26,7 +26,7 @@ func javaScript() Interpreter {
 		Engine:     qjs.EnginePath,
 		Licence:    "package/LICENSE",
 		Link:       qjs.Link,
-		Prelude:    qjs.Prelude,
+		Prelude:    qjs.Prelude(),
 		Keep:       []string{"eval"},
 		Tool:       qjs.ToolExport,
 		Tools:      qjs.Tools,

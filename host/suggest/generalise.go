@@ -53,10 +53,10 @@ func add(cs []capability.Capability, text string) []capability.Capability {
 // group says with which others a request may be put together, and its path. It
 // is false for one that stands for itself.
 func group(r capability.Request) (kind, p string, ok bool) {
-	switch r.Action {
-	case capability.FSRead, capability.FSWrite:
+	switch r.Action.Shape() {
+	case capability.ShapePath:
 		return string(r.Action), r.Resource, true
-	case capability.HTTP:
+	case capability.ShapeURL:
 		end, err := r.Endpoint()
 		if err != nil {
 			return "", "", false

@@ -48,40 +48,40 @@ func parse(text string) (Capability, *fault) {
 		return Capability{}, faultf(validText(string(HTTP)+":GET "+text), "a URL alone is not a capability")
 	}
 	word, resource, hasResource := strings.Cut(text, ":")
-	s := lookup(Action(word))
+	k := lookup(Action(word))
 	switch {
-	case s == nil:
+	case k == nil:
 		return Capability{}, unknownAction(text, word, resource)
-	case s.shape == shapeNone && hasResource:
-		return Capability{}, faultf(s.example, "%s takes no resource", s.action)
-	case s.shape != shapeNone && !hasResource:
-		return Capability{}, faultf("", "%s needs a resource after a colon, for example %s", s.action, quote(s.example))
+	case k.Shape == ShapeNone && hasResource:
+		return Capability{}, faultf(k.Example, "%s takes no resource", k.Action)
+	case k.Shape != ShapeNone && !hasResource:
+		return Capability{}, faultf("", "%s needs a resource after a colon, for example %s", k.Action, quote(k.Example))
 	}
-	return parseWhole(s, resource)
+	return parseWhole(k, resource)
 }
 
 // parseWhole parses the resource of a known action and completes the fix of a
 // fault, so that it is a capability or nothing.
-func parseWhole(s *spec, resource string) (Capability, *fault) {
-	c, f := parseResource(s, resource)
+func parseWhole(k *Kind, resource string) (Capability, *fault) {
+	c, f := parseResource(k, resource)
 	if f == nil {
 		return c, nil
 	}
 	if f.fix != "" {
-		f.fix = validText(string(s.action) + ":" + f.fix)
+		f.fix = validText(string(k.Action) + ":" + f.fix)
 	}
 	return Capability{}, f
 }
 
-func parseResource(s *spec, resource string) (Capability, *fault) {
-	c := Capability{action: s.action}
+func parseResource(k *Kind, resource string) (Capability, *fault) {
+	c := Capability{action: k.Action}
 	var f *fault
-	switch s.shape {
-	case shapePath:
+	switch k.Shape {
+	case ShapePath:
 		c.pattern, f = parsePathPattern(resource)
-	case shapeURL:
+	case ShapeURL:
 		c.methods, c.site, c.pattern, f = parseURLPattern(resource)
-	case shapeName:
+	case ShapeName:
 		c.pattern, f = parseNamePattern(resource)
 	}
 	return c, f
@@ -93,7 +93,7 @@ func parseResource(s *spec, resource string) (Capability, *fault) {
 func checkText(text string) *fault {
 	switch {
 	case text == "":
-		return faultf("", "it is empty; write an action such as %s", quote(specs[0].example))
+		return faultf("", "it is empty; write an action such as %s", quote(kinds[0].Example))
 	case len(text) > MaxLength:
 		return faultf("", "it is %d bytes long; the limit is %d", len(text), MaxLength)
 	case !utf8.ValidString(text):
@@ -127,14 +127,14 @@ func likelyMeant(text, word, resource string) string {
 	if strings.HasPrefix(text, "https://") {
 		return validText(string(HTTP) + ":GET " + text)
 	}
-	s := nearestSpec(word)
+	k := nearestKind(word)
 	switch {
-	case s == nil:
+	case k == nil:
 		return ""
-	case s.shape == shapeNone:
-		return s.example
+	case k.Shape == ShapeNone:
+		return k.Example
 	}
-	c, f := parseWhole(s, resource)
+	c, f := parseWhole(k, resource)
 	if f != nil {
 		return f.fix
 	}
@@ -145,11 +145,11 @@ func likelyMeant(text, word, resource string) string {
 // "". It looks for no suggestion itself.
 func validText(text string) string {
 	word, resource, hasResource := strings.Cut(text, ":")
-	s := lookup(Action(word))
-	if s == nil || hasResource == (s.shape == shapeNone) || len(text) > MaxLength || checkPrintable(text) != nil {
+	k := lookup(Action(word))
+	if k == nil || hasResource == (k.Shape == ShapeNone) || len(text) > MaxLength || checkPrintable(text) != nil {
 		return ""
 	}
-	c, f := parseResource(s, resource)
+	c, f := parseResource(k, resource)
 	if f != nil {
 		return ""
 	}
@@ -157,9 +157,9 @@ func validText(text string) string {
 }
 
 func actionList() string {
-	words := make([]string, len(specs))
-	for i := range specs {
-		words[i] = string(specs[i].action)
+	words := make([]string, len(kinds))
+	for i := range kinds {
+		words[i] = string(kinds[i].Action)
 	}
 	return strings.Join(words, ", ")
 }
@@ -176,7 +176,7 @@ func (c Capability) String() string {
 func (c Capability) Action() Action { return c.action }
 
 // Resource returns the canonical resource, which is the text after the first
-// colon. It is "" for kv, notify, clock, random, native and the zero value.
+// colon. It is "" for an action with [ShapeNone] and for the zero value.
 func (c Capability) Resource() string {
 	if c.action == HTTP {
 		return c.methods + " " + c.site.String() + c.pattern
@@ -188,7 +188,7 @@ func (c Capability) Resource() string {
 // has no wildcard: "/data" for /data/** and for /data/*.csv, and the file
 // itself for a literal path. It is "" for every other action.
 func (c Capability) Base() string {
-	if c.shape() != shapePath {
+	if c.action.Shape() != ShapePath {
 		return ""
 	}
 	star := strings.IndexByte(c.pattern, '*')
@@ -217,12 +217,12 @@ func (c Capability) Covers(d Capability) bool {
 	case c.action != d.action:
 		return false
 	}
-	switch c.shape() {
-	case shapePath:
+	switch c.action.Shape() {
+	case ShapePath:
 		return pathCovers(c.pattern, d.pattern)
-	case shapeURL:
+	case ShapeURL:
 		return methodsCover(c.methods, d.methods) && c.site.covers(d.site) && prefixCovers(c.pattern, d.pattern)
-	case shapeName:
+	case ShapeName:
 		return prefixCovers(c.pattern, d.pattern)
 	default:
 		return c.action != ""
@@ -240,23 +240,30 @@ func (c Capability) allows(t target) bool {
 	if c.action != t.action {
 		return false
 	}
-	switch c.shape() {
-	case shapePath:
+	switch c.action.Shape() {
+	case ShapePath:
 		return pathMatches(c.pattern, t.resource)
-	case shapeURL:
+	case ShapeURL:
 		return methodsAllow(c.methods, t.method) && c.site.allows(t.site) && prefixMatches(c.pattern, t.resource)
-	case shapeName:
+	case ShapeName:
 		return prefixMatches(c.pattern, t.resource)
 	default:
 		return c.action != ""
 	}
 }
 
-func (c Capability) shape() shape {
-	if s := lookup(c.action); s != nil {
-		return s.shape
+// Changes reports whether c allows more than looking: whether its use may change
+// something that outlives a call. It is true for the zero value: of what is not
+// known the worst is taken.
+func (c Capability) Changes() bool {
+	k := lookup(c.action)
+	switch {
+	case k == nil || !k.Harmless:
+		return true
+	case k.Shape == ShapeURL:
+		return !methodsCover(safeMethods, c.methods)
 	}
-	return shapeNone
+	return false
 }
 
 // MarshalText returns the canonical text; it never fails.

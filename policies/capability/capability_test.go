@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -263,18 +262,6 @@ func fields(t reflect.Type) func(func(reflect.StructField) bool) {
 			if !yield(t.Field(i)) {
 				return
 			}
-		}
-	}
-}
-
-func TestEveryExampleParses(t *testing.T) {
-	t.Parallel()
-	for _, s := range specs {
-		if c := MustParse(s.example); c.Action() != s.action {
-			t.Errorf("the example of %s is %s", s.action, c)
-		}
-		if slices.Contains(s.aliases, string(s.action)) {
-			t.Errorf("%s is its own alias", s.action)
 		}
 	}
 }

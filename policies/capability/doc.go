@@ -10,7 +10,7 @@
 //	http:GET,POST https://*.example.com:8443/*  several methods, any one label
 //	secret:github  skill:html-to-text  model:*  a name, or the start of names
 //	session:js-repl/work                        a skill, and one of its sessions
-//	kv  notify  clock  random                   nothing further to say
+//	kv  notify  clock  random  native           nothing further to say
 //
 // A file pattern is an absolute, clean, slash-separated path. In it "*" stands
 // for any run of characters within a segment and the segment "**" for zero or

@@ -16,10 +16,10 @@ func meet(a, b Capability) []Capability {
 	case b.Covers(a):
 		return []Capability{a}
 	}
-	switch a.shape() {
-	case shapePath:
+	switch a.action.Shape() {
+	case ShapePath:
 		return meetPaths(a, b)
-	case shapeURL:
+	case ShapeURL:
 		return meetURLs(a, b)
 	default: // of two names or starts of names, one covers the other or they share nothing
 		return nil

@@ -13,6 +13,9 @@ var methods = [...]string{
 	"PROPFIND", "PROPPATCH", "PUT", "QUERY", "REPORT", "UNLOCK",
 }
 
+// safeMethods are those that change nothing (RFC 9110, section 9.2.1).
+const safeMethods = "GET,HEAD,OPTIONS"
+
 // parseMethods returns the canonical form of "*" or a comma-separated list.
 func parseMethods(text string) (string, *fault) {
 	if text == "*" {

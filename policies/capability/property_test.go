@@ -144,7 +144,7 @@ func TestNarrowestCapability(t *testing.T) {
 
 // text is String without what kv and its like ignore.
 func (r Request) text() string {
-	if s := lookup(r.Action); s != nil && s.shape == shapeNone {
+	if r.Action.Shape() == ShapeNone {
 		return string(r.Action)
 	}
 	return r.String()

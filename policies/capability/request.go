@@ -15,8 +15,8 @@ type Request struct {
 	Action Action
 	// Method is the HTTP method, for HTTP only; "" means GET.
 	Method string
-	// Resource is an absolute, cleaned path for FSRead and FSWrite, an absolute
-	// URL for HTTP, and a name for Secret, Skill, Session and Model. The other actions
+	// Resource is an absolute, cleaned path for an action with [ShapePath], an
+	// absolute URL for HTTP, and a name for one with [ShapeName]. The other actions
 	// have none; what stands there is shown in String and decides nothing.
 	Resource string
 }
@@ -57,18 +57,18 @@ type target struct {
 }
 
 func (r Request) target() (target, *fault) {
-	s := lookup(r.Action)
-	if s == nil {
+	k := lookup(r.Action)
+	if k == nil {
 		return target{}, faultf("", "unknown action %s", quote(string(r.Action)))
 	}
 	t := target{action: r.Action}
-	switch s.shape {
-	case shapePath:
+	switch k.Shape {
+	case ShapePath:
 		t.resource = r.Resource
 		return t, checkRequestPath(r.Resource)
-	case shapeURL:
+	case ShapeURL:
 		return t.readURL(r)
-	case shapeName:
+	case ShapeName:
 		t.resource = r.Resource
 		return t, checkName(r.Resource)
 	default:

@@ -9,34 +9,20 @@ import (
 // of a sentence that begins "may": "read files in /data and below". It is
 // "do nothing" for the zero value.
 func (c Capability) Words() string {
-	switch c.action {
-	case FSRead:
-		return "read " + fileWords(c.pattern)
-	case FSWrite:
-		return "create, change and delete " + fileWords(c.pattern)
-	case HTTP:
-		return c.httpWords()
-	case KV:
-		return "keep data of its own between calls"
-	case Secret:
-		return "use " + nameWords(c.pattern, "the secret", "secret")
-	case Skill:
-		return "call " + nameWords(c.pattern, "the skill", "skill")
-	case Session:
-		return "go on with " + sessionWords(c.pattern)
-	case Model:
-		return "ask " + nameWords(c.pattern, "the model", "model")
-	case Notify:
-		return "send you notifications"
-	case Clock:
-		return "read the current date and time"
-	case Random:
-		return "draw real random numbers"
-	case Native:
-		return "run a program of its own outside the sandbox, which can do whatever you can do on this computer"
-	default:
-		return "do nothing"
+	if k := lookup(c.action); k != nil {
+		return k.words(c)
 	}
+	return "do nothing"
+}
+
+// always says the same of every capability.
+func always(words string) func(Capability) string {
+	return func(Capability) string { return words }
+}
+
+// named says what is done to one name, or to every name of a kind.
+func named(verb, the, kind string) func(Capability) string {
+	return func(c Capability) string { return verb + " " + nameWords(c.pattern, the, kind) }
 }
 
 func fileWords(pattern string) string {

@@ -108,8 +108,8 @@ func (a *Interface) checkFields(where string, fields []Field) error {
 // checkFunction returns what is wrong with a function.
 func (a *Interface) checkFunction(f Function) error {
 	all := []error{a.checkFields(f.Name+" request", f.Request), a.checkFields(f.Name+" response", f.Response)}
-	if f.Doc == "" || f.Subject == "" || (f.Grant == "") == (f.Free == "") {
-		all = append(all, fmt.Errorf("%s: it needs a doc, a subject, and either a grant or the reason why none", f.Name))
+	if f.Doc == "" || f.Words == "" || f.Subject == "" || (f.Grant == "") == (f.Free == "") {
+		all = append(all, fmt.Errorf("%s: it needs a doc, words, a subject, and either a grant or the reason why none", f.Name))
 	}
 	for _, template := range []string{f.Subject, f.Grant} {
 		for _, m := range placeholder.FindAllStringSubmatch(template, -1) {

@@ -37,10 +37,11 @@ const (
 	endMark   = "generated from sdk/hostapi/interface.json: end"
 )
 
-// Outputs lists what is generated. A language is a row here and a file with its emitter.
+// Outputs lists what is generated. A language of the SDKs is a row here and a file with its emitter.
 func Outputs() []Output {
 	return []Output{
 		{Path: "docs/host-interface.md", emit: emitReference},
+		{Path: "host/guestapi/functions.go", emit: emitHost},
 		{Path: "sdk/go/wire.go", emit: emitGoWire},
 		{Path: "sdk/go/import_wasip1.go", emit: emitGoImports},
 		{Path: "sdk/go/import_other.go", emit: emitGoOther},

@@ -2,7 +2,8 @@
 // skillet:host/v1 (interface.json), and writes from it the low-level part of each
 // language's SDK and the reference page.
 //
-// It is for whoever builds the tree: neither the host nor any guest imports it. It
+// It is for whoever builds the tree: neither the host nor any guest imports it; what the host has to know of the
+// functions is written to package guestapi. It
 // refuses to know how a function works; tests of package hostfn keep the
 // description equal to what the host really decodes, answers and refuses.
 package hostapi
@@ -101,6 +102,9 @@ type Field struct {
 type Function struct {
 	Name string `json:"name"`
 	Doc  string `json:"doc"`
+	// Words say what the function is good for, as the end of a sentence that begins "may", for the person who
+	// looks at what a module imports.
+	Words string `json:"words"`
 	// Subject is what errors of the SDKs begin with: the operation and, in braces, request fields.
 	Subject string `json:"subject"`
 	// Grant is the capability it takes, with request fields in braces. It is empty for a function that is Free.

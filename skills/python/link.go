@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/guestapi"
 	"github.com/skillet-run/skillet/host/sandbox/wasmbin"
 	"github.com/skillet-run/skillet/host/sandbox/wasmlink"
 )
@@ -81,14 +82,8 @@ var replacedText string
 //go:embed driver.py all:lib
 var sources embed.FS
 
-// hostFunctions are the functions of skillet:host/v1 that have its one shape,
-// in the order of their numbers in the driver.
-var hostFunctions = []string{
-	"fs_read", "fs_write", "fs_list", "fs_stat", "http_request", "kv_get", "kv_put", "kv_delete", "kv_list",
-	"secret_exists", "log", "notify", "skill_call", "model_call",
-}
-
-// firstHostFunction is the number of the first of them.
+// firstHostFunction is the number in the driver of the first function of the host that
+// has the one shape; the others follow in the order of their description.
 const firstHostFunction = 7
 
 // Link makes the interpreter of the engine, which is micropython.wasm of the
@@ -216,10 +211,10 @@ func glueText(m *wasmlink.Module) (string, error) {
 // the one of a number.
 func hostCalls() (imports, calls string) {
 	var i, c strings.Builder
-	for n, name := range hostFunctions {
-		fmt.Fprintf(&i, "(import \"skillet:host/v1\" %q (func $host_%s (param i32 i32 i32 i32) (result i64)))\n", name, name)
+	for n, f := range guestapi.Functions() {
+		fmt.Fprintf(&i, "(import \"skillet:host/v1\" %q (func $host_%s (param i32 i32 i32 i32) (result i64)))\n", f.Name, f.Name)
 		fmt.Fprintf(&c, "(if (i32.eq (local.get $number) (i32.const %d)) (then (local.set $lengths (call $host_%s "+
-			"(local.get $a) (local.get $b) (local.get $c) (local.get $d)))))\n", n+firstHostFunction, name)
+			"(local.get $a) (local.get $b) (local.get $c) (local.get $d)))))\n", n+firstHostFunction, f.Name)
 	}
 	return i.String(), c.String()
 }
@@ -282,8 +277,8 @@ func frozen() (data string, driver, length int, err error) {
 		return "", 0, 0, err
 	}
 	table.WriteString("}\n_HOST = {")
-	for i, name := range hostFunctions {
-		fmt.Fprintf(&table, "%q: %d, ", name, i+firstHostFunction)
+	for i, f := range guestapi.Functions() {
+		fmt.Fprintf(&table, "%q: %d, ", f.Name, i+firstHostFunction)
 	}
 	table.WriteString("}\n")
 	code, err := fs.ReadFile(sources, "driver.py")

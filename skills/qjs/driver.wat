@@ -40,22 +40,8 @@
   (import "skillet:host/v1" "error_write" (func $error_write (param i32 i32 i32 i32)))
   (import "skillet:host/v1" "response_read" (func $response_read (param i32 i32)))
 
-  ;; In the order of the prelude's list.
-  (import "skillet:host/v1" "fs_read" (func $fs_read (param i32 i32 i32 i32) (result i64)))
-  (import "skillet:host/v1" "fs_write" (func $fs_write (param i32 i32 i32 i32) (result i64)))
-  (import "skillet:host/v1" "fs_list" (func $fs_list (param i32 i32 i32 i32) (result i64)))
-  (import "skillet:host/v1" "fs_stat" (func $fs_stat (param i32 i32 i32 i32) (result i64)))
-  (import "skillet:host/v1" "http_request" (func $http_request (param i32 i32 i32 i32) (result i64)))
-  (import "skillet:host/v1" "kv_get" (func $kv_get (param i32 i32 i32 i32) (result i64)))
-  (import "skillet:host/v1" "kv_put" (func $kv_put (param i32 i32 i32 i32) (result i64)))
-  (import "skillet:host/v1" "kv_delete" (func $kv_delete (param i32 i32 i32 i32) (result i64)))
-  (import "skillet:host/v1" "kv_list" (func $kv_list (param i32 i32 i32 i32) (result i64)))
-  (import "skillet:host/v1" "secret_exists" (func $secret_exists (param i32 i32 i32 i32) (result i64)))
-  (import "skillet:host/v1" "log" (func $log (param i32 i32 i32 i32) (result i64)))
-  (import "skillet:host/v1" "notify" (func $notify (param i32 i32 i32 i32) (result i64)))
-  (import "skillet:host/v1" "skill_call" (func $skill_call (param i32 i32 i32 i32) (result i64)))
-  (import "skillet:host/v1" "model_call" (func $model_call (param i32 i32 i32 i32) (result i64)))
-
+  ;; Those of the one shape, which are written by Link.
+<imports>
   (global $dispatch (mut i32) (i32.const 0)) ;; the function the prelude ends with
   (global $room (mut i32) (i32.const 0))     ;; 64 bytes for what is small
   (global $meta (mut i32) (i32.const 0))     ;; length of the last answer's meta
@@ -237,24 +223,7 @@
     (call $buffer (local.get $p) (i32.add (global.get $meta) (local.get $n))))
 
   (func $host (param $f i32) (param $m i32) (param $n i32) (param $b i32) (param $s i32) (result i64)
-    block $model_call block $skill_call block $notify block $log block $secret_exists block $kv_list block $kv_delete
-    block $kv_put block $kv_get block $http_request block $fs_stat block $fs_list block $fs_write block $fs_read
-      (br_table $fs_read $fs_write $fs_list $fs_stat $http_request $kv_get $kv_put $kv_delete $kv_list
-        $secret_exists $log $notify $skill_call $model_call (local.get $f))
-    end (return (call $fs_read (local.get $m) (local.get $n) (local.get $b) (local.get $s)))
-    end (return (call $fs_write (local.get $m) (local.get $n) (local.get $b) (local.get $s)))
-    end (return (call $fs_list (local.get $m) (local.get $n) (local.get $b) (local.get $s)))
-    end (return (call $fs_stat (local.get $m) (local.get $n) (local.get $b) (local.get $s)))
-    end (return (call $http_request (local.get $m) (local.get $n) (local.get $b) (local.get $s)))
-    end (return (call $kv_get (local.get $m) (local.get $n) (local.get $b) (local.get $s)))
-    end (return (call $kv_put (local.get $m) (local.get $n) (local.get $b) (local.get $s)))
-    end (return (call $kv_delete (local.get $m) (local.get $n) (local.get $b) (local.get $s)))
-    end (return (call $kv_list (local.get $m) (local.get $n) (local.get $b) (local.get $s)))
-    end (return (call $secret_exists (local.get $m) (local.get $n) (local.get $b) (local.get $s)))
-    end (return (call $log (local.get $m) (local.get $n) (local.get $b) (local.get $s)))
-    end (return (call $notify (local.get $m) (local.get $n) (local.get $b) (local.get $s)))
-    end (return (call $skill_call (local.get $m) (local.get $n) (local.get $b) (local.get $s)))
-    end (call $model_call (local.get $m) (local.get $n) (local.get $b) (local.get $s)))
+<calls>)
 
   ;; ---- what the host calls
 

@@ -11,10 +11,7 @@
 
 	// ---- the host
 
-	const functions = [
-		"fs_read", "fs_write", "fs_list", "fs_stat", "http_request", "kv_get", "kv_put", "kv_delete", "kv_list",
-		"secret_exists", "log", "notify", "skill_call", "model_call",
-	];
+	const functions = ["<functions>"]; // written by Prelude, in the order of the driver's
 
 	const misuse = (message) => Object.assign(new TypeError(message), { kind: "invalid" });
 

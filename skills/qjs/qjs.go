@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/guestapi"
 	"github.com/skillet-run/skillet/host/sandbox/wasmlink"
 )
 
@@ -27,11 +28,18 @@ const Tools = 64
 //go:embed driver.wat
 var driver string
 
-// Prelude is the script that runs before any other. It is the input of the
-// export init.
-//
 //go:embed prelude.js
-var Prelude []byte
+var prelude string
+
+// Prelude returns the script that runs before any other. It is the input of the
+// export init.
+func Prelude() []byte {
+	var names []string
+	for _, f := range guestapi.Functions() {
+		names = append(names, f.Name)
+	}
+	return []byte(strings.Replace(prelude, "<functions>", strings.Join(names, `", "`), 1))
+}
 
 // Manifest is the manifest of the interpreter's package, without its version of
 // the build.
@@ -53,7 +61,7 @@ func Link(engine []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("link the JavaScript engine: %w", err)
 	}
-	d, err := wasmlink.Assemble(withTools(driver))
+	d, err := wasmlink.Assemble(driverText())
 	if err != nil {
 		return nil, fmt.Errorf("link the JavaScript engine: %w", err)
 	}
@@ -71,6 +79,27 @@ func Link(engine []byte) ([]byte, error) {
 
 // ToolExport is the export that runs a tool of a loaded program by its number.
 func ToolExport(i int) string { return fmt.Sprint("tool", i) }
+
+// driverText is the text of the driver with what is written by a table: the
+// functions of the host, and an export for each tool.
+func driverText() string {
+	imports, calls := hostCalls()
+	return withTools(strings.NewReplacer("<imports>", imports, "<calls>", calls).Replace(driver))
+}
+
+// hostCalls writes the imports of the host's functions, and the code that calls
+// the one whose number is $f: each block ends where its function is called.
+func hostCalls() (imports, calls string) {
+	var i, blocks, labels, ends strings.Builder
+	all := guestapi.Functions()
+	for n, f := range all {
+		fmt.Fprintf(&i, "  (import %q %q (func $%s (param i32 i32 i32 i32) (result i64)))\n", guestapi.Module, f.Name, f.Name)
+		fmt.Fprintf(&blocks, "block $%s ", all[len(all)-1-n].Name)
+		fmt.Fprintf(&labels, "$%s ", f.Name)
+		fmt.Fprintf(&ends, "    end (return (call $%s (local.get $m) (local.get $n) (local.get $b) (local.get $s)))\n", f.Name)
+	}
+	return i.String(), fmt.Sprintf("    %s\n      (br_table %s(local.get $f))\n%s    (i64.const 0)", blocks.String(), labels.String(), ends.String())
+}
 
 // withTools adds an export for each tool to the text of the driver.
 func withTools(text string) string {

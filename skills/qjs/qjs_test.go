@@ -1,44 +1,45 @@
 package qjs
 
 import (
-	"encoding/json"
-	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/skillet-run/skillet/host/sandbox/wasmlink"
 	"github.com/skillet-run/skillet/manifests"
+	"github.com/skillet-run/skillet/sdk/hostapi"
 )
 
-// The driver and the prelude have every function of the host, in one order.
+// Scripts reach every function of the host, under its name: the prelude numbers
+// them as the driver does.
 func TestEveryHostFunctionIsThere(t *testing.T) {
 	t.Parallel()
-	b, err := os.ReadFile("../../sdk/hostapi/interface.json")
+	api, err := hostapi.Load()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var described struct {
-		Functions []struct{ Name string }
-	}
-	if err := json.Unmarshal(b, &described); err != nil {
+	m, err := wasmlink.Assemble(driverText())
+	if err != nil {
 		t.Fatal(err)
 	}
-	list := between(t, string(Prelude), "const functions = [", "]")
-	table := between(t, driver, "(br_table", "(local.get $f)")
-	names, labels := strings.Fields(strings.NewReplacer(`"`, "", ",", "").Replace(list)), strings.Fields(table)
-	if len(names) != len(described.Functions) || len(labels) != len(names) {
-		t.Fatalf("%d functions are described, the prelude has %d and the driver %d", len(described.Functions), len(names), len(labels))
+	var described, imported []string
+	for _, f := range api.Functions {
+		described = append(described, f.Name)
 	}
-	for i, f := range described.Functions {
-		if !strings.Contains(list, `"`+f.Name+`"`) {
-			t.Errorf("the prelude does not have %s", f.Name)
+	for _, i := range m.Imports {
+		if i.Module == api.Module && !slices.ContainsFunc(api.Transfer, func(f hostapi.Transfer) bool { return f.Name == i.Name }) {
+			imported = append(imported, i.Name)
 		}
-		if labels[i] != "$"+names[i] {
-			t.Errorf("function %d is %s in the prelude and %s in the driver", i, names[i], labels[i])
-		}
-		if !strings.Contains(driver, `"`+f.Name+`" (func $`+f.Name+" (param i32 i32 i32 i32) (result i64))") {
-			t.Errorf("the driver does not import %s", f.Name)
-		}
+	}
+	if !slices.Equal(imported, described) {
+		t.Errorf("the driver imports %q, described are %q", imported, described)
+	}
+	list, labels := between(t, string(Prelude()), "const functions = [", "]"), between(t, driverText(), "(br_table ", "(local.get $f)")
+	if want := `"` + strings.Join(described, `", "`) + `"`; list != want {
+		t.Errorf("the prelude numbers %s, described are %s", list, want)
+	}
+	if want := "$" + strings.Join(described, " $") + " "; labels != want {
+		t.Errorf("the driver numbers %s, described are %s", labels, want)
 	}
 }
 
@@ -54,7 +55,7 @@ func between(t *testing.T, text, from, to string) string {
 
 func TestDriverAssembles(t *testing.T) {
 	t.Parallel()
-	m, err := wasmlink.Assemble(withTools(driver))
+	m, err := wasmlink.Assemble(driverText())
 	if err != nil {
 		t.Fatal(err)
 	}

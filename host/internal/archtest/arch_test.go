@@ -30,6 +30,7 @@ var imports = map[string][]string{
 	"policies/capability":         nil,
 	"policies":                    {"policies/capability"},
 	"policies/goldentest":         nil,
+	"host/guestapi":               {"policies/capability"},
 	"manifests":                   {"manifests/semver", "policies/capability"},
 	"manifests/semver":            nil,
 	"manifests/testcase":          {"manifests", "policies/capability"},
@@ -99,7 +100,7 @@ var imports = map[string][]string{
 	// Behaviour.
 	"host/findings": {
 		"host/findings/letters", "host/findings/script", "host/findings/secrets", "host/findings/words",
-		"host/sandbox/wasmbin", "manifests", "manifests/bundle", "policies/capability",
+		"host/guestapi", "host/sandbox/wasmbin", "manifests", "manifests/bundle", "policies/capability",
 	},
 	"host/findings/letters": nil,
 	"host/findings/script":  nil,
@@ -125,7 +126,7 @@ var imports = map[string][]string{
 	"host/narrow":          {"host/sandbox/wasmbin", "host/sandbox/wasmlink"},
 	"host/toolchain":       {"host/review", "host/sandbox/wasmbin", "host/task", "manifests", "manifests/bundle"},
 	"host/scaffold":        {"host/task", "host/toolchain", "manifests", "sdk"},
-	"host/review":          {"host/sandbox/wasmbin", "manifests", "manifests/bundle", "manifests/testcase", "policies/capability"},
+	"host/review":          {"host/guestapi", "host/sandbox/wasmbin", "manifests", "manifests/bundle", "manifests/testcase", "policies/capability"},
 	"host/install":         {"host/approval", "host/casetest", "host/findings", "host/ledger", "host/registry", "host/review", "host/store", "host/task", "host/trust", "manifests", "manifests/bundle", "policies", "policies/capability"},
 	"host/hostfn":          {"host/jail", "host/redact", "host/sandbox", "host/store", "host/task", "policies", "policies/capability"},
 	"host/prompt":          {"host/jail", "host/task", "manifests", "manifests/bundle"},
@@ -143,7 +144,7 @@ var imports = map[string][]string{
 	},
 
 	"host/casetest": {
-		"host/hostfn", "host/jail", "host/recording", "host/registry", "host/review", "host/runner", "host/sandbox", "host/sandbox/wasi", "host/store", "host/task",
+		"host/guestapi", "host/hostfn", "host/jail", "host/recording", "host/registry", "host/review", "host/runner", "host/sandbox", "host/sandbox/wasi", "host/store", "host/task",
 		"manifests", "manifests/bundle", "manifests/testcase", "policies", "policies/capability",
 	},
 
@@ -196,8 +197,8 @@ var imports = map[string][]string{
 	"skills/*": {"sdk/go"},
 
 	// Recipes of interpreters: not guests, but what makes them.
-	"skills/qjs":    {"host/sandbox/wasmlink"},
-	"skills/python": {"host/sandbox/wasmbin", "host/sandbox/wasmlink"},
+	"skills/qjs":    {"host/guestapi", "host/sandbox/wasmlink"},
+	"skills/python": {"host/guestapi", "host/sandbox/wasmbin", "host/sandbox/wasmlink"},
 }
 
 // foreign lists the only packages that may import each dependency. Tests may
