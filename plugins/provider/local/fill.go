@@ -234,9 +234,12 @@ func (f *filling) choice(p property) {
 	}
 }
 
-// flag is true when the clause has a word of the name of a property that is false
+// flag is true when the clause has the words of the name of a property that is false
 // by itself, and the other way round behind "no" and "without".
 func (f *filling) flag(p property) {
+	if slices.ContainsFunc(p.means, func(m string) bool { return !f.clause.means(m) }) {
+		return
+	}
 	for i, t := range f.clause.tokens {
 		if t.kind != word || f.used[i] || !p.named(t.mean) || slices.Contains(f.tool.name, t.mean) {
 			continue
@@ -315,7 +318,7 @@ func (f *filling) near(p property, i int) float64 {
 }
 
 // bounds are the words before a number that is the most there may be.
-var bounds = []string{"first", "top", "most", "last", "atmost", "maximum", "max", "limit"}
+var bounds = []string{"first", "top", "most", "atmost", "maximum", "max", "limit"}
 
 // bounds says whether a property is the most there may be of something.
 func (p *property) bounds() bool {
