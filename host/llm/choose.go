@@ -58,6 +58,8 @@ type Candidate struct {
 	Excluded string `json:"excluded,omitempty"`
 	// MayCost is what is reserved for an attempt.
 	MayCost budget.Amount `json:"may_cost"`
+	// Unpriced says that its price is not known, so that no budget of money bounds it.
+	Unpriced bool `json:"unpriced,omitempty"`
 
 	entry
 	place int // in the order of the settings; 0 for all when there is none
@@ -224,7 +226,8 @@ func (r *Router) weigh(ctx context.Context, c Candidate, of choice, req provider
 	}
 	c.input = corrected(of.need.InputTokens, rec.ratio())
 	c.MayCost = cost(c.model, c.input, c.answerRoom(req))
-	f.usd = c.MayCost.USD()
+	f.usd, f.unpriced = c.MayCost.USD(), c.unpriced()
+	c.Unpriced = f.unpriced
 	c.Scores = f.scores()
 	c.Total = c.Scores.Total()
 	if c.Excluded = excluded(c, f); c.Excluded == "" {
@@ -256,6 +259,10 @@ func (e entry) managed() uint64 {
 // free reports whether answers cost nothing and reach nobody: the model is on this
 // machine, and has no price.
 func (e entry) free() bool { return e.local && e.model.InputUSD == 0 && e.model.OutputUSD == 0 }
+
+// unpriced reports whether nobody said what answers cost: the model is elsewhere, where
+// hardly anything is free.
+func (e entry) unpriced() bool { return !e.local && e.model.InputUSD == 0 && e.model.OutputUSD == 0 }
 
 // excluded says why a candidate cannot answer.
 func excluded(c Candidate, f facts) string {

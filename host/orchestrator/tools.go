@@ -377,7 +377,11 @@ func (w *work) recall(ctx context.Context, query string, limit int) ([]agent.Pas
 	}
 	passages := make([]agent.Passage, 0, len(found))
 	for _, m := range found {
-		passages = append(passages, agent.Passage{Source: "memory:" + m.ID, Text: bounded(m.Text, maxMemory)})
+		text := bounded(m.Text, maxMemory)
+		if m.SaidByAgent() {
+			text = "[remembered by " + m.Origin() + ", confirmed by nobody]\n" + text
+		}
+		passages = append(passages, agent.Passage{Source: "memory:" + m.ID, Text: text})
 	}
 	return passages, nil
 }
