@@ -100,3 +100,30 @@ func TestRecalledIsSaidByAnAgent(t *testing.T) {
 		t.Errorf("%+v", found)
 	}
 }
+
+// The way past a refusal is offered with a warning when a text from outside was read before
+// the call, and without one when it was not.
+func TestHintsAfterForeignTexts(t *testing.T) {
+	t.Parallel()
+	for first, warned := range map[string]bool{"lab__look": false, "lab__page": true} {
+		l := newLab(t, nil, Settings{})
+		l.answer = func(c task.ToolCall) task.Result {
+			if c.Tool != "put" {
+				return ok(`{"text":"put x"}`)
+			}
+			return task.Result{Error: task.Errorf(task.KindDenied, "not granted").WithHint("`skillet permission grant lab x`")}
+		}
+		l.agent("general", script{run: func(_ context.Context, _ agent.Task, h agent.Host) (agent.Report, error) {
+			if _, err := call(h, first, `{}`); err != nil {
+				return agent.Report{}, err
+			}
+			_, err := call(h, "lab__put", `{}`)
+			return agent.Report{Problem: "denied"}, err
+		}})
+		r := l.run(l.submit(nil))
+		wantState(t, r, task.Failed)
+		if d := r.Report.Denials; len(d) != 1 || !strings.Contains(d[0].Hint, "permission grant lab x") || strings.Contains(d[0].Hint, "may want this") != warned {
+			t.Errorf("after %s: %+v", first, d)
+		}
+	}
+}
