@@ -158,8 +158,26 @@ type choice struct {
 	unheard []string
 }
 
-// choose weighs the models for a request.
+// choose weighs the models for a request. When there is none because providers that the
+// settings name have not answered yet, those are asked again.
 func (r *Router) choose(ctx context.Context, a Ask) (choice, error) {
+	c, err := r.compare(ctx, a)
+	if err == nil && len(c.chain()) == 0 && r.catalog.askAgain(ctx, c.wanted(r.settings)) {
+		return r.compare(ctx, a)
+	}
+	return c, err
+}
+
+// wanted are the models that the settings name for a choice.
+func (c choice) wanted(s Settings) []string {
+	if c.target.named != "" {
+		return []string{c.target.named}
+	}
+	return s.wanted(c.target.tier)
+}
+
+// compare weighs the models that are known now.
+func (r *Router) compare(ctx context.Context, a Ask) (choice, error) {
 	t, err := r.settings.aim(a)
 	if err != nil {
 		return choice{}, err
@@ -170,11 +188,7 @@ func (r *Router) choose(ctx context.Context, a Ask) (choice, error) {
 	}
 	r.pool.keepLoaded(r.kept(entries))
 	c := choice{target: t, need: needOf(a, r.settings), silent: r.catalog.problems()}
-	wanted := []string{t.named}
-	if t.named == "" {
-		wanted = r.settings.wanted(t.tier)
-	}
-	c.unheard = r.catalog.unheard(wanted, c.need.Local)
+	c.unheard = r.catalog.unheard(c.wanted(r.settings), c.need.Local)
 	seen := map[Ref]bool{}
 	for n, g := range r.settings.groups(t, entries) {
 		for place, ref := range g.refs {
