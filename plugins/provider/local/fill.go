@@ -111,7 +111,7 @@ func (f *filling) phrase(from int, until ...string) (string, int) {
 	i := from
 	for ; i < len(f.clause.tokens); i++ {
 		t := f.clause.tokens[i]
-		if t.kind == pathName || t.kind == web || t.kind == glob || t.kind == mark || f.used[i] || slices.Contains(until, strings.ToLower(t.text)) {
+		if t.kind == pathName || t.kind == web || t.kind == glob || t.kind == mark || f.used[i] || strings.EqualFold(t.text, "or") || slices.Contains(until, strings.ToLower(t.text)) {
 			break
 		}
 		if w := strings.ToLower(t.text); len(words) > 0 || w != "the" && w != "word" && w != "string" && w != "text" && w != "all" {
@@ -262,6 +262,9 @@ func (p *property) named(mean string) bool {
 // amount takes the number whose neighbours are most like the words of a property,
 // if none of the tool's other numbers is more like them.
 func (f *filling) amount(p property) {
+	if slices.Contains(p.about, "frequent") && !f.clause.means("frequent") && !f.clause.means("word") {
+		return // what is most frequent is not the first of anything
+	}
 	best, bestScore := -1, 0.0
 	for i, t := range f.clause.tokens {
 		if t.kind != number || f.used[i] || !p.allows(t.text) {
@@ -347,8 +350,8 @@ func (f *filling) document(p property) {
 			return
 		}
 	}
-	for i := range f.clause.tokens {
-		if p.required && fits(i) {
+	for i := len(f.clause.tokens) - 1; i >= 0 && p.required; i-- { // "validate VALUE against SCHEMA"
+		if fits(i) {
 			f.take(p, i, json.RawMessage(f.clause.tokens[i].text))
 			return
 		}

@@ -138,6 +138,9 @@ func (p *planner) remember(c clause, o outcome) {
 func (p *planner) result(i int) *ref {
 	s := p.steps[i]
 	r := &ref{step: i, field: s.tool.field, form: s.tool.gives}
+	if s.tool.special() == pdfForm && r.form == anyText {
+		r.form = pdfForm // no markup, table or page
+	}
 	if r.form == anyText && s.tool.reads != fromNothing && s.tool.special() == "" {
 		for _, f := range s.fields {
 			name := strings.Trim(string(f.value), `"`)
@@ -300,16 +303,64 @@ func (b *builder) picks(i int, t *tool) bool {
 	if b.clause.tokens[i].kind != word {
 		return false
 	}
+	if b.clause.tokens[i].mean == "sort" && b.clause.says("by") {
+		return !b.fills(func(p *property, _ string) bool { return p.role == roleSorting })
+	}
 	switch strings.ToLower(b.clause.tokens[i].text) {
 	case "last", "starting", "beginning", "ending":
 		return true
 	case "first":
-		return i > 0 && !(i+1 < len(b.clause.tokens) && b.used[i+1])
+		return i > 0 && !(i+1 < len(b.clause.tokens) && b.used[i+1] && b.isMost(b.clause.tokens[i+1].text))
+	case "or":
+		return i > 0 && i+1 < len(b.used) && b.used[i-1] && b.used[i+1] // all conditions have to hold
+	case "only":
+		return !b.chosen(i + 1)
+	case "them", "those", "these":
+		return len(b.clause.sources()) == 0 && b.listed()
 	case "each", "every":
 		counts := slices.Contains(t.name, "count") && !t.every
 		return counts && len(b.clause.sources()) < 2
 	}
 	return false
+}
+
+// chosen reports whether one of the words up to "in", "of" and the like became part of an
+// input, or is the name of a file.
+func (b *builder) chosen(from int) bool {
+	for i, t := range b.clause.tokens[from:] {
+		switch {
+		case t.literal() || b.used[from+i]:
+			return true
+		case slices.Contains([]string{"in", "of", "from", "under", "at", "on"}, strings.ToLower(t.text)):
+			return false
+		}
+	}
+	return false
+}
+
+// fills reports whether an input of the clause's own steps has a property that fits, with
+// its value as JSON.
+func (b *builder) fills(fits func(p *property, value string) bool) bool {
+	return slices.ContainsFunc(b.steps[min(b.from, len(b.steps)):], func(s step) bool {
+		return slices.ContainsFunc(s.fields, func(f field) bool {
+			p := s.tool.property(func(p property) bool { return p.name == f.name })
+			return p != nil && fits(p, string(f.value))
+		})
+	})
+}
+
+// isMost reports whether a number became the most there may be of something.
+func (b *builder) isMost(text string) bool {
+	return b.fills(func(p *property, value string) bool { return p.bounds() && value == text })
+}
+
+// listed reports whether the clause before came to findings, which no tool works on.
+func (b *builder) listed() bool {
+	if len(b.done) == 0 {
+		return false
+	}
+	made := b.done[len(b.done)-1].made
+	return len(made) > 0 && b.steps[made[len(made)-1]].tool.gives == facts
 }
 
 // asksMore reports whether a word asks what the tool does not answer: when or why something
@@ -560,7 +611,8 @@ func (p *planner) toSave(f *filling, c clause, number int) (made field, missed [
 func (f *filling) unwritten() []string {
 	var all []string
 	for i, t := range f.clause.tokens {
-		if !f.used[i] && (t.kind == number || f.picks(i, f.tool) || f.clause.condition(f.lex, i)) {
+		behind := i > f.clause.dest && f.lex.tells(t) && !slices.Contains([]string{"read", "text", "file", "word", "sentence", "row"}, t.mean)
+		if !f.used[i] && (t.kind == number || behind || f.picks(i, f.tool) || f.clause.condition(f.lex, i)) {
 			all = append(all, t.text)
 		}
 	}
