@@ -142,13 +142,32 @@ func (p *providers) Names() []string {
 	names := map[string]bool{localProvider: true}
 	p.mu.Lock()
 	for name := range p.installed {
-		names[name] = true
+		if !p.renamed(name) {
+			names[name] = true
+		}
 	}
 	p.mu.Unlock()
 	for name := range p.configured {
 		names[name] = true
 	}
 	return slices.Sorted(maps.Keys(names))
+}
+
+// renamed reports whether an installed package is only there to be configured under other
+// names: providers of its kind are, and no setting names a model of it. By its own name it
+// would be asked for its models without a key.
+func (p *providers) renamed(name string) bool {
+	if _, configured := p.configured[name]; configured {
+		return false
+	}
+	m := p.h.Config.Settings().Models
+	models := append(m.Fallbacks(), m.Default, p.h.Config.Settings().Memory.Embedder)
+	for _, list := range m.Tiers.Lists() {
+		models = append(models, list...)
+	}
+	of := func(model string) bool { return strings.HasPrefix(model, name+"/") }
+	others := slices.ContainsFunc(slices.Collect(maps.Values(p.configured)), func(c config.Provider) bool { return c.Kind == name && c.Program == "" })
+	return others && !slices.ContainsFunc(models, of)
 }
 
 // onlyLocal reports whether there is no provider that has a language model.

@@ -3,6 +3,9 @@ package host_test
 import (
 	"bytes"
 	"context"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/skillet-run/skillet/host/approval"
@@ -65,6 +68,40 @@ func TestProviderIsLookedAtEachTime(t *testing.T) {
 	}
 	if got := kind(); got != task.KindDenied {
 		t.Errorf("after native was taken from it: %s", got)
+	}
+}
+
+// A package that is configured under another name is asked for nothing under its own,
+// unless its own name is configured or a setting names a model of it.
+func TestRenamedProviders(t *testing.T) {
+	p, err := bundle.FromFiles(map[string][]byte{
+		"skill.json": []byte(`{"name":"openai","version":"1.0.0","description":"d","type":"provider","command":"openai"}`),
+		"openai":     []byte("\x7fELF and no more"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := t.TempDir()
+	var log bytes.Buffer
+	for _, c := range []struct{ config, names string }{
+		{"", "local openai"},
+		{"providers:\n  work:\n    kind: openai\n", "local work"},
+		{"providers:\n  work:\n    kind: openai\n  openai:\n    kind: openai\n", "local openai work"},
+		{"providers:\n  work:\n    kind: openai\nmodels:\n  tiers:\n    fast: work/a, openai/b\n", "local openai work"},
+		{"providers:\n  work:\n    kind: openai\nmemory:\n  embedder: openai/b\n", "local openai work"},
+	} {
+		if err := os.WriteFile(filepath.Join(home, "config.yaml"), []byte(c.config), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		h := open(t, home, &log)
+		if c.config == "" {
+			accept(t, h, p)
+		}
+		names, err := h.ProviderNames(t.Context())
+		if got := strings.Join(names, " "); err != nil || got != c.names {
+			t.Errorf("%q: %s, want %s, %v", c.config, got, c.names, err)
+		}
+		h.Close(t.Context())
 	}
 }
 

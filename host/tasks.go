@@ -203,6 +203,19 @@ func chosen(all []orchestrator.Tool, names []string) ([]orchestrator.Tool, error
 	return some, nil
 }
 
+// MissingTools are those of some names of skills and tools that no task can call now: the
+// skill is not installed, or has no such tool.
+func (h *Host) MissingTools(ctx context.Context, names []string) ([]string, error) {
+	all, err := toolbox{h}.List(ctx, task.Task{})
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		_, err := chosen(all, []string{name})
+		return err == nil
+	}), nil
+}
+
 // Call implements [orchestrator.Tools].
 func (b toolbox) Call(ctx context.Context, c task.ToolCall, pays *budget.Lease, begins func() error) task.Result {
 	began := time.Now()

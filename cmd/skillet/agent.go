@@ -114,6 +114,13 @@ func (t *terminal) agentAdd() *cli.Command {
 			if err != nil {
 				return err
 			}
+			missing, err := h.MissingTools(ctx, agents.Tools(*p.Agent))
+			if err != nil {
+				return err
+			}
+			if len(missing) > 0 {
+				t.note("the agent names tools that are not installed, and cannot call them until they are: %s", plain(strings.Join(missing, ", ")))
+			}
 			return t.decideChange(ctx, c, h, p)
 		}),
 	}
@@ -210,12 +217,16 @@ func (t *terminal) agentShow() *cli.Command {
 			if err != nil {
 				return err
 			}
-			return t.answer(a.Definition, func() { t.printDefinition(a) })
+			missing, err := h.MissingTools(ctx, a.Definition.Tools)
+			if err != nil {
+				return err
+			}
+			return t.answer(a.Definition, func() { t.printDefinition(a, missing) })
 		}),
 	}
 }
 
-func (t *terminal) printDefinition(a host.AgentEntry) {
+func (t *terminal) printDefinition(a host.AgentEntry, missing []string) {
 	d := a.Definition
 	t.say("%s: %s", plain(d.Name), plain(d.Description))
 	t.say("  thinks with the tier %s, up to %s and %s a task", d.Tier, count(d.Iterations(), "time"), d.Timeout())
@@ -232,6 +243,9 @@ func (t *terminal) printDefinition(a host.AgentEntry) {
 		t.say("  may use no tool: it can think and answer")
 	default:
 		t.say("  may use %s, with what they were granted", plain(strings.Join(d.Tools, ", ")))
+	}
+	if len(missing) > 0 {
+		t.say("  not installed: %s", plain(strings.Join(missing, ", ")))
 	}
 	if d.ApprovalRequired {
 		t.say("  a person approves its plans")

@@ -219,6 +219,12 @@ func (t *terminal) searchMemory(ctx context.Context, c *cli.Context, m *memory.M
 // memoryLine is a record in one line.
 func (t *terminal) memoryLine(r memory.Record) string {
 	line := fmt.Sprintf("%s  %s  %-9s %s", r.ID[:8], when(r.Updated), r.Area, short(plain(memory.Shown(r.Text)), 100))
+	if o := r.Origin(); o != "" {
+		line += "  by " + plain(o)
+		if r.Task != "" {
+			line += " in " + plain(shortID(r.Task))
+		}
+	}
 	if len(r.Tags) > 0 {
 		line += "  #" + plain(strings.Join(r.Tags, " #"))
 	}

@@ -305,16 +305,25 @@ func (t *terminal) showDiagnosis(d llm.Diagnosis) {
 	w := d.Weights
 	t.say("the total is %.2f health + %.2f load + %.2f history + %.2f memory + %.2f cost + %.2f fitness", w.Health, w.Load, w.History, w.Memory, w.Cost, w.Fitness)
 	var rows [][]string
+	var unpriced []string
 	for _, k := range d.Candidates {
 		s := k.Scores
+		price := ""
+		if k.Unpriced {
+			price = "its price is not known"
+			unpriced = append(unpriced, k.Provider)
+		}
 		rows = append(rows, []string{
 			k.Provider + "/" + k.Model, fmt.Sprintf("%.3f", k.Total),
 			fmt.Sprintf("%.2f", s.Health), fmt.Sprintf("%.2f", s.Load), fmt.Sprintf("%.2f", s.History),
 			fmt.Sprintf("%.2f", s.Memory), fmt.Sprintf("%.2f", s.Cost), fmt.Sprintf("%.2f", s.Fitness),
-			strings.Join(slices.DeleteFunc([]string{k.Why, k.SetBack, k.Excluded}, func(s string) bool { return s == "" }), "; "),
+			strings.Join(slices.DeleteFunc([]string{k.Why, k.SetBack, k.Excluded, price}, func(s string) bool { return s == "" }), "; "),
 		})
 	}
 	t.table("MODEL\tTOTAL\tHEALTH\tLOAD\tHISTORY\tMEMORY\tCOST\tFITNESS\tWHY", rows)
+	if len(unpriced) > 0 {
+		t.say("budgets in dollars do not bound models without a price; say it in the settings as input_usd and output_usd of providers.%s.models", plain(unpriced[0]))
+	}
 	for _, b := range d.Budget {
 		t.say("budget %s", plain(budgetWords(b)))
 	}

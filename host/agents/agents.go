@@ -68,6 +68,15 @@ func Scan(ctx context.Context, name string, text []byte) (findings.Report, error
 	return findings.ScanDefinition(ctx, name, text, values)
 }
 
+// Tools are those that an agent is to have after a change; none when it is removed.
+func Tools(c approval.AgentChange) []string {
+	d, err := agent.Parse(c.After, c.Name)
+	if err != nil {
+		return nil // no definition is proposed
+	}
+	return d.Tools
+}
+
 // file is the name of the file that defines an agent.
 func file(name string) string { return Dir + "/" + name + extension }
 

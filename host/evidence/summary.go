@@ -208,8 +208,9 @@ func quoted(s string) string {
 	return s
 }
 
-// AgentPoints are what a person should not miss about another definition of an agent.
-func AgentPoints(c approval.AgentChange, r findings.Report) []Point {
+// AgentPoints are what a person should not miss about another definition of an agent, which
+// names some tools that are not there.
+func AgentPoints(c approval.AgentChange, missing []string, r findings.Report) []Point {
 	ps := []Point{{More, "adds the agent " + c.Agent}}
 	switch {
 	case c.Before == nil && c.Builtin != nil:
@@ -220,6 +221,9 @@ func AgentPoints(c approval.AgentChange, r findings.Report) []Point {
 		return []Point{{Less, "removes the agent " + c.Agent}}
 	case c.Before != nil:
 		ps = []Point{{Other, "changes the agent " + c.Agent}}
+	}
+	if len(missing) > 0 {
+		ps = append(ps, Point{Look, "names tools that are not installed, and cannot call them: " + strings.Join(missing, ", ")})
 	}
 	return append(ps, FindingPoints(r)...)
 }

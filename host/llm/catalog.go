@@ -23,6 +23,9 @@ const (
 	refreshTime = 15 * time.Second
 	// downRefresh is after which time one that did not answer is asked again.
 	downRefresh = 30 * time.Second
+	// soonest is after which time one that never answered is asked again when a
+	// request needs it.
+	soonest = 2 * time.Second
 )
 
 // A catalog is what providers offer. What one offered stays while it is down.
@@ -114,6 +117,23 @@ func (c *catalog) unheard(names []string, onlyLocal bool) []string {
 		all = append(all, fmt.Sprintf("%s: its provider %s does not answer: %s", name, owner, l.problem))
 	}
 	return all
+}
+
+// askAgain asks those providers of some models again that never answered, and reports
+// whether any was asked.
+func (c *catalog) askAgain(ctx context.Context, names []string) bool {
+	var owners []string
+	c.mu.Lock()
+	for _, name := range names {
+		owner, _, _ := strings.Cut(name, "/")
+		l := c.known[owner]
+		if l != nil && l.problem != "" && len(l.Models) == 0 && time.Since(l.checked) >= soonest && !slices.Contains(owners, owner) {
+			owners = append(owners, owner)
+		}
+	}
+	c.mu.Unlock()
+	c.refreshEach(ctx, owners)
+	return len(owners) > 0
 }
 
 // problems are the providers that do not answer, with why, by name.

@@ -58,6 +58,8 @@ type Candidate struct {
 	Excluded string `json:"excluded,omitempty"`
 	// MayCost is what is reserved for an attempt.
 	MayCost budget.Amount `json:"may_cost"`
+	// Unpriced says that its price is not known, so that no budget of money bounds it.
+	Unpriced bool `json:"unpriced,omitempty"`
 
 	entry
 	place int // in the order of the settings; 0 for all when there is none
@@ -156,8 +158,26 @@ type choice struct {
 	unheard []string
 }
 
-// choose weighs the models for a request.
+// choose weighs the models for a request. When there is none because providers that the
+// settings name have not answered yet, those are asked again.
 func (r *Router) choose(ctx context.Context, a Ask) (choice, error) {
+	c, err := r.compare(ctx, a)
+	if err == nil && len(c.chain()) == 0 && r.catalog.askAgain(ctx, c.wanted(r.settings)) {
+		return r.compare(ctx, a)
+	}
+	return c, err
+}
+
+// wanted are the models that the settings name for a choice.
+func (c choice) wanted(s Settings) []string {
+	if c.target.named != "" {
+		return []string{c.target.named}
+	}
+	return s.wanted(c.target.tier)
+}
+
+// compare weighs the models that are known now.
+func (r *Router) compare(ctx context.Context, a Ask) (choice, error) {
 	t, err := r.settings.aim(a)
 	if err != nil {
 		return choice{}, err
@@ -168,11 +188,7 @@ func (r *Router) choose(ctx context.Context, a Ask) (choice, error) {
 	}
 	r.pool.keepLoaded(r.kept(entries))
 	c := choice{target: t, need: needOf(a, r.settings), silent: r.catalog.problems()}
-	wanted := []string{t.named}
-	if t.named == "" {
-		wanted = r.settings.wanted(t.tier)
-	}
-	c.unheard = r.catalog.unheard(wanted, c.need.Local)
+	c.unheard = r.catalog.unheard(c.wanted(r.settings), c.need.Local)
 	seen := map[Ref]bool{}
 	for n, g := range r.settings.groups(t, entries) {
 		for place, ref := range g.refs {
@@ -224,7 +240,8 @@ func (r *Router) weigh(ctx context.Context, c Candidate, of choice, req provider
 	}
 	c.input = corrected(of.need.InputTokens, rec.ratio())
 	c.MayCost = cost(c.model, c.input, c.answerRoom(req))
-	f.usd = c.MayCost.USD()
+	f.usd, f.unpriced = c.MayCost.USD(), c.unpriced()
+	c.Unpriced = f.unpriced
 	c.Scores = f.scores()
 	c.Total = c.Scores.Total()
 	if c.Excluded = excluded(c, f); c.Excluded == "" {
@@ -256,6 +273,10 @@ func (e entry) managed() uint64 {
 // free reports whether answers cost nothing and reach nobody: the model is on this
 // machine, and has no price.
 func (e entry) free() bool { return e.local && e.model.InputUSD == 0 && e.model.OutputUSD == 0 }
+
+// unpriced reports whether nobody said what answers cost: the model is elsewhere, where
+// hardly anything is free.
+func (e entry) unpriced() bool { return !e.local && e.model.InputUSD == 0 && e.model.OutputUSD == 0 }
 
 // excluded says why a candidate cannot answer.
 func excluded(c Candidate, f facts) string {

@@ -419,6 +419,28 @@ func TestLastResortAtTheStart(t *testing.T) {
 	}
 }
 
+// TestUpAgain: a provider that was down at the start answers the first request after it
+// came up, and is not asked with each request before.
+func TestUpAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		one := remote("one", says("of one"))
+		one.setDown(errors.New("connection refused"))
+		h := newHost(t, llm.Settings{Tiers: map[llm.Tier][]string{llm.Balanced: {"one/m"}}}, budget.Settings{}, one)
+		if _, err := h.Generate(t.Context(), ask(llm.Balanced)); !errors.Is(err, llm.ErrNoModel) || !strings.Contains(err.Error(), "connection refused") {
+			t.Errorf("got %v", err)
+		}
+		one.setDown(nil)
+		if _, err := h.Generate(t.Context(), ask(llm.Balanced)); !errors.Is(err, llm.ErrNoModel) {
+			t.Errorf("at once: %v", err)
+		}
+		time.Sleep(3 * time.Second)
+		if a := must[llm.Answer](t)(h.Generate(t.Context(), ask(llm.Balanced))); a.Text != "of one" {
+			t.Errorf("got %+v", a)
+		}
+	})
+}
+
 // TestRateLimits: requests and tokens in a minute, and requests at the same time.
 func TestRateLimits(t *testing.T) {
 	t.Parallel()

@@ -21,7 +21,8 @@ type Scores struct {
 	// that has room, and 0.25 for one that others have to be unloaded for.
 	Memory float64 `json:"memory"`
 	// Cost is 0.01/(0.01+usd), where usd is what the request may cost: 1 when it
-	// is free, a half for one cent.
+	// is free, a half for one cent. Of a model elsewhere whose price nobody said it
+	// is 0: free is what is known to be.
 	Cost float64 `json:"cost"`
 	// Fitness is 1, times 0.6 when the request has a schema that the model has to
 	// be told in words, 0.6 when it is to think and cannot, 0.9 when pieces are
@@ -49,6 +50,7 @@ type facts struct {
 	quick    time.Duration
 	room     room
 	usd      float64
+	unpriced bool
 	model    provider.Model
 	need     Need
 }
@@ -57,8 +59,15 @@ type facts struct {
 func (f facts) scores() Scores {
 	return Scores{
 		Health: f.health(), Load: max(0, 1-float64(f.underWay)/float64(max(f.limit, 1))), History: f.historyScore(),
-		Memory: f.room.score(), Cost: 0.01 / (0.01 + f.usd), Fitness: f.fitness(),
+		Memory: f.room.score(), Cost: f.cost(), Fitness: f.fitness(),
 	}
+}
+
+func (f facts) cost() float64 {
+	if f.unpriced {
+		return 0
+	}
+	return 0.01 / (0.01 + f.usd)
 }
 
 func (f facts) health() float64 {

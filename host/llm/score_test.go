@@ -53,6 +53,12 @@ func TestScoresByHand(t *testing.T) {
 			Scores{Health: 0.4, Load: 1, History: 0.4334, Memory: 0.5, Cost: 0.25, Fitness: 0.6}, 0.50418,
 		},
 		{
+			// cost: 0, for a price that nobody said
+			"one elsewhere whose price is not known",
+			facts{record: record{Calls: 1, Success: 1, LatencyMS: 1e-9}, limit: 1, quick: time.Second, model: provider.Model{ContextTokens: 1}, unpriced: true},
+			Scores{1, 1, 1, 1, 0, 1}, 0.85,
+		},
+		{
 			"the best there can be",
 			facts{record: record{Calls: 1, Success: 1, LatencyMS: 1e-9}, limit: 1, quick: time.Second, model: provider.Model{ContextTokens: 1}},
 			Scores{1, 1, 1, 1, 1, 1}, 1,

@@ -372,6 +372,9 @@ func joined(parts []Record, sources []Source) Record {
 		}
 	}
 	maps.Copy(r.Metadata, newest.Metadata)
+	if i := slices.IndexFunc(parts, func(p Record) bool { return p.SaidByAgent() }); i >= 0 {
+		r.Metadata[By] = parts[i].Origin() // what others said does not confirm it
+	}
 	r.bound()
 	return r
 }
@@ -381,7 +384,7 @@ func (d *Draft) bound() {
 	d.Tags = slices.Compact(slices.Sorted(slices.Values(d.Tags)))
 	d.Tags = d.Tags[:min(len(d.Tags), MaxTags)]
 	for _, k := range slices.Sorted(maps.Keys(d.Metadata)) {
-		if len(d.Metadata) > MaxMetadata {
+		if len(d.Metadata) > MaxMetadata && k != By {
 			delete(d.Metadata, k)
 		}
 	}

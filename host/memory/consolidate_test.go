@@ -58,6 +58,28 @@ func TestRepeatedIsMerged(t *testing.T) {
 	})
 }
 
+// What an agent said comes behind the same of a person, also when it is later; merged with
+// it, it stays known as the agent's.
+func TestSaidByAnAgent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := open(t, newStore(t), hashing.New(0), Settings{})
+		all := add(t, m, Draft{Text: "The deploy port is 8443."})
+		time.Sleep(time.Hour)
+		add(t, m, Draft{Text: "The deploy port is 6666.", Area: Main, Metadata: map[string]string{By: "agent:evil"}, Task: "t-1"})
+		if found := search(t, m, Query{Text: "deploy port", Quiet: true}); len(found) != 2 || found[0].ID != all[0].ID || found[1].Origin() != "agent:evil" {
+			t.Errorf("%+v", found)
+		}
+		add(t, m, Draft{Text: "the deploy port is 6666", Area: Main}, Draft{Text: "THE DEPLOY PORT IS 6666", Area: Main, Metadata: map[string]string{By: "host"}})
+		if o := consolidate(t, m); o.Merged != 3 {
+			t.Fatalf("%+v", o)
+		}
+		found, err := m.List(t.Context(), Filter{Areas: []Area{Main}}, 0)
+		if err != nil || len(found) != 1 || !found[0].SaidByAgent() {
+			t.Errorf("%+v, %v", found, err)
+		}
+	})
+}
+
 // Old fragments that belong together become a solution; young ones, and what has
 // nothing to do with it, stay.
 func TestFragmentsAreMerged(t *testing.T) {

@@ -77,22 +77,25 @@ func TestImportance(t *testing.T) {
 		name       string
 		age        time.Duration
 		failed     bool
+		said       bool
 		relevance  float64
 		retrievals uint64
 		want       float64
 	}{
-		{"all there is", 0, false, 1, 10, 0.25 + 0.30 + 0.35 + 0.10},
-		{"a week old", 7 * day, false, 1, 10, 0.125 + 0.30 + 0.35 + 0.10},
-		{"two weeks, never found", 14 * day, false, 0.5, 0, 0.0625 + 0.30 + 0.175},
-		{"a failure just now", 0, true, 0.8, 5, 0.25 + 0.09 + 0.28 + 0.05},
-		{"often found is capped", 0, false, 0, 1000, 0.25 + 0.30 + 0.10},
-		{"opposite is not below irrelevant", 0, false, -1, 0, 0.25 + 0.30},
-		{"rounding above one", 0, false, 1.0001, 0, 0.25 + 0.30 + 0.35},
-		{"from a clock ahead", -day, false, 0, 0, 0.25 + 0.30},
-		{"a forgotten failure", 70 * day, true, 0, 0, 0.25/1024 + 0.09},
-		{"three and a half days", 84 * time.Hour, false, 0, 0, 0.1767767 + 0.30},
+		{"all there is", 0, false, false, 1, 10, 0.25 + 0.30 + 0.35 + 0.10},
+		{"a week old", 7 * day, false, false, 1, 10, 0.125 + 0.30 + 0.35 + 0.10},
+		{"two weeks, never found", 14 * day, false, false, 0.5, 0, 0.0625 + 0.30 + 0.175},
+		{"a failure just now", 0, true, false, 0.8, 5, 0.25 + 0.09 + 0.28 + 0.05},
+		{"often found is capped", 0, false, false, 0, 1000, 0.25 + 0.30 + 0.10},
+		{"opposite is not below irrelevant", 0, false, false, -1, 0, 0.25 + 0.30},
+		{"rounding above one", 0, false, false, 1.0001, 0, 0.25 + 0.30 + 0.35},
+		{"from a clock ahead", -day, false, false, 0, 0, 0.25 + 0.30},
+		{"a forgotten failure", 70 * day, true, false, 0, 0, 0.25/1024 + 0.09},
+		{"three and a half days", 84 * time.Hour, false, false, 0, 0, 0.1767767 + 0.30},
+		{"what an agent said", 0, false, true, 1, 10, 0.25 + 0.18 + 0.35 + 0.10},
+		{"a failure that an agent told", 0, true, true, 1, 10, 0.25 + 0.09 + 0.35 + 0.10},
 	} {
-		got := importanceOf(c.age, c.failed, c.relevance, c.retrievals)
+		got := importanceOf(c.age, c.failed, c.said, c.relevance, c.retrievals)
 		if d := got.Total - c.want; d > 1e-6 || d < -1e-6 {
 			t.Errorf("%s: %+v, want %v", c.name, got, c.want)
 		}

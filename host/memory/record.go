@@ -80,7 +80,7 @@ type Draft struct {
 	Type Type `json:"type,omitempty"`
 	// Tags are sorted, and each is there once.
 	Tags []string `json:"tags,omitempty"`
-	// Metadata is for whoever wrote the record; nothing here looks at it.
+	// Metadata is for whoever wrote the record; of it only [By] is looked at here.
 	Metadata map[string]string `json:"metadata,omitempty"`
 	// Failed says that the record tells of something that did not succeed.
 	Failed bool `json:"failed,omitempty"`
@@ -89,6 +89,18 @@ type Draft struct {
 	// Task is the task it comes from; may be empty.
 	Task string `json:"task,omitempty"`
 }
+
+// By is the key of the metadata that says who wrote a record: "host", "agent:NAME", or
+// nothing for a person.
+const By = "by"
+
+const byAgent = "agent:"
+
+// Origin is who wrote it; empty for a person.
+func (d *Draft) Origin() string { return d.Metadata[By] }
+
+// SaidByAgent reports whether an agent wrote it, and nobody confirmed it.
+func (d *Draft) SaidByAgent() bool { return strings.HasPrefix(d.Origin(), byAgent) }
 
 // A Record is something remembered.
 type Record struct {

@@ -220,6 +220,14 @@ func (w *work) untrusted(s task.Step) bool {
 	return false
 }
 
+// ledBy reports whether a call of a step may follow from a text from outside: the step, or
+// one before it, was answered with such a text.
+func (w *work) ledBy(step string) bool {
+	r := w.now()
+	s := r.Find(step)
+	return s != nil && w.untrusted(*s)
+}
+
 // shareOf is the part of the budget that each agent of a plan may use: all of it when
 // there is one agent, and not so much that nothing is left for others when there are
 // more.

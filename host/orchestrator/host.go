@@ -463,7 +463,7 @@ func (s *scope) Remember(ctx context.Context, m agent.Memory) error {
 	}
 	d := memory.Draft{
 		Text: strings.ToValidUTF8(m.Text, "\uFFFD"), Area: memory.Area(m.Area), Tags: m.Tags, Task: s.w.task.ID,
-		Metadata: map[string]string{"by": "agent:" + s.agent},
+		Metadata: map[string]string{memory.By: "agent:" + s.agent},
 	}
 	if d.Area == "" {
 		d.Area = memory.Main

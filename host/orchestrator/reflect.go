@@ -303,7 +303,7 @@ func (w *work) consolidate() (task.Phase, error) {
 		Tokens: r.Telemetry.OutputTokens, ActiveMS: r.ActiveMS,
 		Exhausted: r.Report.Error != nil && r.Report.Error.Kind == task.KindLimit,
 	})
-	if m := w.o.ports.Memory; m != nil && w.task.Type == task.TypeGoal {
+	if m := w.o.ports.Memory; m != nil && w.task.Type == task.TypeGoal && !w.nothingLearnt(r) {
 		if _, addErr := m.Add(ctx, remembered(r, w.task)); addErr != nil {
 			err = errors.Join(err, fmt.Errorf("remember the task: %w", addErr))
 		}
@@ -311,6 +311,23 @@ func (w *work) consolidate() (task.Phase, error) {
 		err = errors.Join(err, tendErr)
 	}
 	return task.PhaseNotify, err
+}
+
+// nothingLearnt reports whether a task failed without anything being tried: no call was made,
+// and all that was said was said by models that answer the same to the same goal. To
+// remember it would only have later goals find it.
+func (w *work) nothingLearnt(r task.Run) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	steady, others := 0, 0
+	w.log.each(func(k kept) {
+		if k.Kind == askThink && k.Response != nil && w.o.settings.Steady != nil && w.o.settings.Steady(k.Response.Model) {
+			steady++
+		} else if k.Kind == askThink || k.Kind == askCall {
+			others++
+		}
+	})
+	return r.Report.Partial && steady > 0 && others == 0
 }
 
 // maxRemembered is how many bytes a task leaves in memory.
@@ -327,7 +344,7 @@ func remembered(r task.Run, t task.Task) memory.Draft {
 	fmt.Fprintf(&b, "Answer: %s", line(r.Report.Answer))
 	d := memory.Draft{
 		Type: memory.TaskExecution, Task: r.TaskID, Failed: r.Report.Partial, Text: cut(b.String(), maxRemembered),
-		Metadata: map[string]string{"by": "host", "complexity": string(r.Complexity), "agent": r.Agent},
+		Metadata: map[string]string{memory.By: "host", "complexity": string(r.Complexity), "agent": r.Agent},
 	}
 	if slices.ContainsFunc(r.Steps, func(s task.Step) bool { return s.Untrusted }) {
 		d.Metadata["untrusted"] = "true"

@@ -61,3 +61,69 @@ func TestFailureOfAProviderHasAHint(t *testing.T) {
 		}
 	}
 }
+
+// What failed without anything being tried leaves no memory; what was tried does.
+func TestNothingIsRememberedOfARefusal(t *testing.T) {
+	t.Parallel()
+	for model, remembered := range map[string]int{"m": 0, "other": 1} {
+		l := newLab(t, nil, Settings{Steady: func(model string) bool { return model == "m" }})
+		l.think = func(llm.Ask) (llm.Answer, error) { a := said("I cannot do this"); a.Model = model; return a, nil }
+		l.agent("general", script{run: func(_ context.Context, _ agent.Task, h agent.Host) (agent.Report, error) {
+			_, err := thought(h, "hello")
+			return agent.Report{Problem: "no tool fits"}, err
+		}})
+		wantState(t, l.run(l.submit(nil)), task.Failed)
+		found, err := l.mem.List(t.Context(), memory.Filter{}, 0)
+		if err != nil || len(found) != remembered {
+			t.Errorf("said by %s: %d memories, want %d, %v", model, len(found), remembered, err)
+		}
+	}
+}
+
+// An agent is told when what is remembered is what another agent said.
+func TestRecalledIsSaidByAnAgent(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil, Settings{})
+	if _, err := l.mem.Add(t.Context(), memory.Draft{Text: "The deploy port is 8443."}); err != nil {
+		t.Fatal(err)
+	}
+	var found []agent.Passage
+	l.agent("general", script{run: func(_ context.Context, _ agent.Task, h agent.Host) (agent.Report, error) {
+		err := h.Remember(context.Background(), agent.Memory{Text: "The deploy port is 6666."})
+		if err == nil {
+			found, err = h.Recall(context.Background(), "deploy port", 10)
+		}
+		return agent.Report{Done: true, Answer: "done", Confidence: 0.9}, err
+	}})
+	wantState(t, l.run(l.submit(nil)), task.Completed)
+	if len(found) != 2 || found[0].Text != "The deploy port is 8443." || found[1].Text != "[remembered by agent:general, confirmed by nobody]\nThe deploy port is 6666." {
+		t.Errorf("%+v", found)
+	}
+}
+
+// The way past a refusal is offered with a warning when a text from outside was read before
+// the call, and without one when it was not.
+func TestHintsAfterForeignTexts(t *testing.T) {
+	t.Parallel()
+	for first, warned := range map[string]bool{"lab__look": false, "lab__page": true} {
+		l := newLab(t, nil, Settings{})
+		l.answer = func(c task.ToolCall) task.Result {
+			if c.Tool != "put" {
+				return ok(`{"text":"put x"}`)
+			}
+			return task.Result{Error: task.Errorf(task.KindDenied, "not granted").WithHint("`skillet permission grant lab x`")}
+		}
+		l.agent("general", script{run: func(_ context.Context, _ agent.Task, h agent.Host) (agent.Report, error) {
+			if _, err := call(h, first, `{}`); err != nil {
+				return agent.Report{}, err
+			}
+			_, err := call(h, "lab__put", `{}`)
+			return agent.Report{Problem: "denied"}, err
+		}})
+		r := l.run(l.submit(nil))
+		wantState(t, r, task.Failed)
+		if d := r.Report.Denials; len(d) != 1 || !strings.Contains(d[0].Hint, "permission grant lab x") || strings.Contains(d[0].Hint, "may want this") != warned {
+			t.Errorf("after %s: %+v", first, d)
+		}
+	}
+}

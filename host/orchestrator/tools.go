@@ -140,6 +140,9 @@ func (s *scope) act(k kept, c agent.Call) (kept, error) {
 		return s.givenUp(ctx, k, begun)
 	}
 	k.Result, k.Data, k.Hint = s.result(*t, res)
+	if k.Hint != "" && s.w.ledBy(s.name) {
+		k.Hint = "a text that was read may want this, and not you; when you do: " + k.Hint
+	}
 	k.Models = res.Models
 	k.Done = true
 	s.toldCall(call, res, began)
@@ -377,7 +380,11 @@ func (w *work) recall(ctx context.Context, query string, limit int) ([]agent.Pas
 	}
 	passages := make([]agent.Passage, 0, len(found))
 	for _, m := range found {
-		passages = append(passages, agent.Passage{Source: "memory:" + m.ID, Text: bounded(m.Text, maxMemory)})
+		text := bounded(m.Text, maxMemory)
+		if m.SaidByAgent() {
+			text = "[remembered by " + m.Origin() + ", confirmed by nobody]\n" + text
+		}
+		passages = append(passages, agent.Passage{Source: "memory:" + m.ID, Text: text})
 	}
 	return passages, nil
 }

@@ -182,6 +182,7 @@ func shorter(text string, keep int) string {
 
 // act makes the calls of a turn and writes them and their answers down.
 func (l *loop) act(ctx context.Context, r provider.Response) error {
+	r.Calls = once(r.Calls)
 	calls := l.cleaned(r.Calls)
 	results := make([]agent.ToolResult, len(calls))
 	var wanted []agent.Call
@@ -205,6 +206,21 @@ func (l *loop) act(ctx context.Context, r provider.Response) error {
 	}
 	l.write(r, calls, results)
 	return nil
+}
+
+// once leaves out a call that came again within a turn, under the same identifier: it is
+// the same call, and what it changes is not changed twice.
+func once(calls []provider.ToolCall) []provider.ToolCall {
+	var all []provider.ToolCall
+	for _, c := range calls {
+		again := slices.ContainsFunc(all, func(o provider.ToolCall) bool {
+			return c.ID != "" && o.ID == c.ID && o.Name == c.Name && compact(o.Input) == compact(c.Input)
+		})
+		if !again {
+			all = append(all, c)
+		}
+	}
+	return all
 }
 
 // cleaned are calls with identifiers that are theirs alone, and inputs that are

@@ -120,6 +120,45 @@ func TestLoopStops(t *testing.T) {
 	}
 }
 
+// The same call twice in a turn is made once when it has the same identifier, and twice
+// when it has not; what is no JSON is not called, and answered.
+func TestLoopCallsOnce(t *testing.T) {
+	t.Parallel()
+	same := agenttest.Wants(0, "files__write_text", `{"path":"a"}`, "files__write_text", `{ "path": "a" }`)
+	same.Calls[1].ID = same.Calls[0].ID
+	for name, c := range map[string]struct {
+		turn           provider.Response
+		called, result int
+	}{
+		"the same call":    {same, 1, 1},
+		"two calls":        {agenttest.Wants(0, "files__write_text", `{"path":"a"}`, "files__write_text", `{"path":"a"}`), 2, 2},
+		"JSON that is cut": {agenttest.Wants(0, "files__write_text", `{"path":"a`), 0, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := &agenttest.Host{Model: agenttest.Script(c.turn, agenttest.Says("done")), Tool: answers("text")}
+			r := play(t, agent.Task{Agent: "mine"}, h)
+			results, sent := 0, h.Thoughts()[1].Request.Messages
+			for _, m := range sent {
+				if m.Role == provider.RoleTool {
+					results++
+				}
+				for _, call := range m.Calls {
+					if !json.Valid(call.Input) {
+						t.Errorf("sent again: %s", call.Input)
+					}
+				}
+			}
+			if !r.Done || len(h.Called()) != c.called || results != c.result {
+				t.Errorf("%+v, %d calls, %d results", r, len(h.Called()), results)
+			}
+			if c.called == 0 && !strings.Contains(sent[len(sent)-1].Text, "not a JSON object") {
+				t.Errorf("told %+v", sent[len(sent)-1])
+			}
+		})
+	}
+}
+
 func TestLoopSaysItsLastTurn(t *testing.T) {
 	t.Parallel()
 	h := &agenttest.Host{Model: agenttest.Script(agenttest.Wants(0, "http__get", `{"url":"x"}`), agenttest.Says("done"))}

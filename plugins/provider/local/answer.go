@@ -179,16 +179,51 @@ func (w *run) unfit() string {
 		b.WriteString("\nThere are no tools. With some I can read, convert, count, compare, search and the like; with a language model a provider could answer by itself.\n")
 		return b.String()
 	}
-	b.WriteString("\nThese tools there are; name what one of them does, and the file, address or text it is to work on:\n")
-	for i, t := range w.tools {
-		if i == maxListed {
-			fmt.Fprintf(&b, "- and %d more\n", len(w.tools)-i)
-			break
-		}
+	near := w.nearest()
+	if len(near) > 0 {
+		b.WriteString("\nNearest come:\n")
+	}
+	for _, t := range near {
 		first, _, _ := strings.Cut(t.Description, ". ")
 		fmt.Fprintf(&b, "- `%s`: %s\n", t.Name, brief(first))
 	}
+	fmt.Fprintf(&b, "\nThere are %d tools: %s. Name what one of them does, and the file, address or text it is to work on.\n", len(w.tools), w.families())
 	return b.String()
+}
+
+// maxNear is how many tools are named that come nearest to a goal that none fits.
+const maxNear = 5
+
+// nearest are the tools that come nearest to the goal; all of them when they are few.
+func (w *run) nearest() []*tool {
+	if len(w.tools) <= maxNear {
+		return w.tools
+	}
+	var all []*tool
+	for _, o := range w.done {
+		for _, name := range o.near {
+			i := slices.IndexFunc(w.tools, func(t *tool) bool { return t.Name == name })
+			if len(all) < maxNear && !slices.Contains(all, w.tools[i]) {
+				all = append(all, w.tools[i])
+			}
+		}
+	}
+	return all
+}
+
+// families are the first parts of the names of tools, which say what they belong to.
+func (w *run) families() string {
+	var all []string
+	for _, t := range w.tools {
+		name, _, _ := strings.Cut(t.Name, "__")
+		if !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	if more := len(all) - maxListed; more > 0 {
+		all = append(all[:maxListed], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(all, ", ")
 }
 
 // maxListed is how many tools, rows and items are listed.

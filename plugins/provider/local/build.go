@@ -195,7 +195,7 @@ func (b *builder) readPDF(s source) (*ref, bool) {
 	if !ok || !call.whole() {
 		return nil, false
 	}
-	return &ref{step: b.add(call), field: t.field, form: anyText}, true
+	return &ref{step: b.add(call), field: t.field, form: pdfForm}, true
 }
 
 // reader is the tool that reads a source: the one whose words tell so best.

@@ -18,7 +18,7 @@ var comparisons = []struct {
 	op    string
 }{
 	{[]string{"is", "greater", "than", "or", "equal", "to"}, "ge"}, {[]string{"is", "less", "than", "or", "equal", "to"}, "le"},
-	{[]string{"is", "not", "empty"}, "filled"}, {[]string{"is", "empty"}, "empty"}, {[]string{"does", "not", "equal"}, "ne"},
+	{[]string{"is", "not", "empty"}, "filled"}, {[]string{"is", "empty"}, "empty"}, {[]string{"is", "missing"}, "empty"}, {[]string{"is", "blank"}, "empty"}, {[]string{"does", "not", "equal"}, "ne"},
 	{[]string{"is", "greater", "than"}, "gt"}, {[]string{"is", "more", "than"}, "gt"}, {[]string{"is", "less", "than"}, "lt"},
 	{[]string{"is", "at", "least"}, "ge"}, {[]string{"is", "at", "most"}, "le"}, {[]string{"is", "not"}, "ne"},
 	{[]string{"is", "above"}, "gt"}, {[]string{"is", "over"}, "gt"}, {[]string{"is", "below"}, "lt"}, {[]string{"is", "under"}, "lt"},

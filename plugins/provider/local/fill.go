@@ -111,7 +111,7 @@ func (f *filling) phrase(from int, until ...string) (string, int) {
 	i := from
 	for ; i < len(f.clause.tokens); i++ {
 		t := f.clause.tokens[i]
-		if t.kind == pathName || t.kind == web || t.kind == glob || t.kind == mark || f.used[i] || slices.Contains(until, strings.ToLower(t.text)) {
+		if t.kind == pathName || t.kind == web || t.kind == glob || t.kind == mark || f.used[i] || strings.EqualFold(t.text, "or") || slices.Contains(until, strings.ToLower(t.text)) {
 			break
 		}
 		if w := strings.ToLower(t.text); len(words) > 0 || w != "the" && w != "word" && w != "string" && w != "text" && w != "all" {
@@ -234,9 +234,12 @@ func (f *filling) choice(p property) {
 	}
 }
 
-// flag is true when the clause has a word of the name of a property that is false
+// flag is true when the clause has the words of the name of a property that is false
 // by itself, and the other way round behind "no" and "without".
 func (f *filling) flag(p property) {
+	if slices.ContainsFunc(p.means, func(m string) bool { return !f.clause.means(m) }) {
+		return
+	}
 	for i, t := range f.clause.tokens {
 		if t.kind != word || f.used[i] || !p.named(t.mean) || slices.Contains(f.tool.name, t.mean) {
 			continue
@@ -259,6 +262,9 @@ func (p *property) named(mean string) bool {
 // amount takes the number whose neighbours are most like the words of a property,
 // if none of the tool's other numbers is more like them.
 func (f *filling) amount(p property) {
+	if slices.Contains(p.about, "frequent") && !f.clause.means("frequent") && !f.clause.means("word") {
+		return // what is most frequent is not the first of anything
+	}
 	best, bestScore := -1, 0.0
 	for i, t := range f.clause.tokens {
 		if t.kind != number || f.used[i] || !p.allows(t.text) {
@@ -315,7 +321,7 @@ func (f *filling) near(p property, i int) float64 {
 }
 
 // bounds are the words before a number that is the most there may be.
-var bounds = []string{"first", "top", "most", "last", "atmost", "maximum", "max", "limit"}
+var bounds = []string{"first", "top", "most", "atmost", "maximum", "max", "limit"}
 
 // bounds says whether a property is the most there may be of something.
 func (p *property) bounds() bool {
@@ -344,8 +350,8 @@ func (f *filling) document(p property) {
 			return
 		}
 	}
-	for i := range f.clause.tokens {
-		if p.required && fits(i) {
+	for i := len(f.clause.tokens) - 1; i >= 0 && p.required; i-- { // "validate VALUE against SCHEMA"
+		if fits(i) {
 			f.take(p, i, json.RawMessage(f.clause.tokens[i].text))
 			return
 		}

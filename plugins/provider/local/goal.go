@@ -183,11 +183,15 @@ func (c *clause) sources() []source {
 	return all
 }
 
+// forms are what the ends of names of files say.
 var forms = map[string]form{
 	".md": markdown, ".markdown": markdown, ".html": htmlForm, ".htm": htmlForm, ".xhtml": htmlForm, ".csv": csvForm, ".tsv": csvForm,
-	".json": jsonForm, ".jsonl": jsonForm, ".pdf": pdfForm, ".png": binary, ".jpg": binary, ".jpeg": binary, ".gif": binary, ".webp": binary,
-	".zip": binary, ".gz": binary, ".tar": binary, ".wasm": binary, ".exe": binary, ".bin": binary, ".ico": binary, ".mp3": binary, ".mp4": binary,
+	".json": jsonForm, ".jsonl": jsonForm, ".pdf": pdfForm, ".xml": xmlForm, ".svg": xmlForm, ".rss": xmlForm,
 }
+
+// binaries are the ends of names of files that no tool for texts reads or writes.
+var binaries = strings.Fields(`.png .jpg .jpeg .gif .webp .tiff .bmp .ico .psd .zip .gz .tgz .bz2 .xz .7z .rar .tar .wasm .exe .bin .so .dll .jar .class
+.mp3 .mp4 .wav .ogg .mov .avi .xlsx .xls .docx .doc .pptx .ppt .odt .ods .odp .epub .parquet .sqlite .db .ttf .woff .woff2`)
 
 // formOf tells what a file is by the end of its name. A page without one is HTML.
 func formOf(t token) form {
@@ -199,8 +203,12 @@ func formOf(t token) form {
 			return htmlForm
 		}
 	}
-	if f, ok := forms[strings.ToLower(path.Ext(name))]; ok {
+	end := strings.ToLower(path.Ext(name))
+	if f, ok := forms[end]; ok {
 		return f
+	}
+	if slices.Contains(binaries, end) {
+		return binary
 	}
 	if t.kind == web && path.Ext(name) == "" {
 		return htmlForm

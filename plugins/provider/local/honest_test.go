@@ -30,3 +30,15 @@ func TestHonest(t *testing.T) {
 		}
 	}
 }
+
+// TestRefusalIsShort: a greeting is not answered with every tool there is.
+func TestRefusalIsShort(t *testing.T) {
+	t.Parallel()
+	for _, goal := range []string{"hello", "Rename a.txt to b.txt", "Write me a poem about the files in docs"} {
+		w := &run{planner: newLexicon().plan(goal, nil, bundled(t)), conversation: conversation{goal: goal}}
+		answer := w.text()
+		if len(answer) > 1000 || strings.Count(answer, "\n- ") > maxNear || !strings.Contains(answer, "tools: ") || !strings.Contains(answer, "files, ") {
+			t.Errorf("%s: %d bytes:\n%s", goal, len(answer), answer)
+		}
+	}
+}

@@ -59,7 +59,7 @@ var phrases = map[string]string{
 	"tl dr": "summary", "regular expression": "regex", "comma separated": "csv", "web page": "html", "plain text": "text",
 	"table of contents": "toc", "get rid": "delete", "source code": "code", "find out": "tell", "finds out": "tell",
 	"at least": "atleast", "at most": "atmost", "find all": "search", "changed between": "compare", "what changed": "compare",
-	"differ from": "compare", "different from": "compare", "make shorter": "summary", "list of": "list",
+	"differ from": "compare", "different from": "compare", "make shorter": "summary", "list of": "list", "have in common": "shared",
 }
 
 // stop are words that say nothing about what is wanted, and generic those that say
@@ -71,7 +71,7 @@ my your our his her me you we us i he she please kindly want wants wanted need n
 all any each every both either some more most much per via using use used after before first last next afterwards finally now here which what
 how when why whose whom well thanks thank hello hi dear above below again once while under inside over off away along
 plain able whether quick short brief nice simple small little whole full complete version versions important against everything anything something thing things both according given such same other another`
-	generic = `show give get tell present provide return produce display see know explain obtain take work help extract pull out find finds mention mentions mentioned make makes create`
+	generic = `show give get tell present provide return produce display see know obtain take work help extract pull out find finds mention mentions mentioned make makes create`
 )
 
 // A lexicon knows the words of goals and descriptions.

@@ -138,6 +138,9 @@ func (p *planner) remember(c clause, o outcome) {
 func (p *planner) result(i int) *ref {
 	s := p.steps[i]
 	r := &ref{step: i, field: s.tool.field, form: s.tool.gives}
+	if s.tool.special() == pdfForm && r.form == anyText {
+		r.form = pdfForm // no markup, table or page
+	}
 	if r.form == anyText && s.tool.reads != fromNothing && s.tool.special() == "" {
 		for _, f := range s.fields {
 			name := strings.Trim(string(f.value), `"`)
@@ -211,16 +214,22 @@ func (p *planner) score(b *builder, x candidate) (score float64, missed []string
 		chain = append(chain, s.tool)
 	}
 	matched, total, inputs, first := 0.0, 0.0, 0, true
-	deny := false
+	deny, limits := false, false
 	for i, t := range b.clause.tokens {
+		limits = limits || b.clause.limits(p.lex, i)
 		deny = deny || t.kind == word && slices.Contains([]string{"without", "not", "never"}, strings.ToLower(t.text))
-		if b.used[i] && t.kind != pathName && t.kind != web {
+		if place := t.kind == pathName || t.kind == web; place && !handed(p.steps, t) {
+			missed = append(missed, t.written())
+		} else if b.used[i] && !place {
 			inputs++
 			first = false
 			continue
 		}
-		if slices.Contains([]kind{quoted, number, value, pair, glob}, t.kind) && i != b.clause.dest && !p.handed(b, t) {
+		if slices.Contains([]kind{quoted, number, value, pair, glob}, t.kind) && i != b.clause.dest && !handed(p.steps[min(b.from, len(p.steps)):], t) {
 			missed = append(missed, t.written())
+		}
+		if b.picks(i, x.tool) || b.asksMore(i, x.tool) {
+			missed = append(missed, t.text)
 		}
 		if !p.lex.tells(t) || !first && p.beside(b.clause, i) || p.repeats(b.clause, t.mean) {
 			continue
@@ -239,7 +248,7 @@ func (p *planner) score(b *builder, x candidate) (score float64, missed []string
 		if first && best < p.least(t) {
 			return 0, nil
 		}
-		if best == 0 {
+		if !x.accounts(chain, t.mean, limits) && !b.boundsUsed(i) && !slices.Contains(missed, t.text) {
 			missed = append(missed, t.text)
 		}
 		first = false
@@ -253,12 +262,157 @@ func (p *planner) score(b *builder, x candidate) (score float64, missed []string
 	return p.rated(b, x, matched, total, inputs), missed
 }
 
-// handed reports whether a literal of the goal is part of an input of the steps.
-func (p *planner) handed(b *builder, t token) bool {
-	text, _ := json.Marshal(t.text) // a string always can be
-	return slices.ContainsFunc(p.steps[min(b.from, len(p.steps)):], func(s step) bool {
+// accounts reports whether the steps do what a word says: the name or the first sentence of
+// a tool has it, or an input that was filled is for it. A word of an input that is left out
+// says what the tool could do. limits is whether the word says which of the things are
+// wanted: those a tool tells along with them, and nothing else that it is about.
+func (x *candidate) accounts(chain []*tool, mean string, limits bool) bool {
+	for _, k := range chain {
+		if limits && k.along[mean] || !limits && k.weights[mean] >= inFirst {
+			return true
+		}
+	}
+	return slices.ContainsFunc(x.steps, func(s step) bool {
+		return slices.ContainsFunc(s.tool.props, func(q property) bool {
+			return s.has(q.name) && (slices.Contains(q.means, mean) || q.role == roleOther && slices.Contains(q.about, mean))
+		})
+	})
+}
+
+// limits reports whether a word begins to say which things are wanted: "the lines that
+// begin with a", "the files with numbers".
+func (c *clause) limits(l *lexicon, i int) bool {
+	t := c.tokens[i]
+	if t.kind != word || i == 0 {
+		return false
+	}
+	before := c.tokens[i-1]
+	switch strings.ToLower(t.text) {
+	case "with", "containing", "starting", "ending":
+		return true
+	case "that", "which", "who", "whose":
+		return l.tells(before) && !l.actions[before.mean] || before.kind == pathName || before.kind == web
+	}
+	return false
+}
+
+// picks reports whether a word picks some of many by their order, or wants an answer for each
+// of what a tool counts together: only "the first" is known to tools, with a number that
+// became part of an input, and "each" of several files is a call for each.
+func (b *builder) picks(i int, t *tool) bool {
+	if b.clause.tokens[i].kind != word {
+		return false
+	}
+	if b.clause.tokens[i].mean == "sort" && b.clause.says("by") {
+		return !b.fills(func(p *property, _ string) bool { return p.role == roleSorting })
+	}
+	switch strings.ToLower(b.clause.tokens[i].text) {
+	case "last", "starting", "beginning", "ending":
+		return true
+	case "first":
+		return i > 0 && !(i+1 < len(b.clause.tokens) && b.used[i+1] && b.isMost(b.clause.tokens[i+1].text))
+	case "or":
+		return i > 0 && i+1 < len(b.used) && b.used[i-1] && b.used[i+1] // all conditions have to hold
+	case "only":
+		return !b.chosen(i + 1)
+	case "them", "those", "these":
+		return len(b.clause.sources()) == 0 && b.listed()
+	case "each", "every":
+		counts := slices.Contains(t.name, "count") && !t.every
+		return counts && len(b.clause.sources()) < 2
+	}
+	return false
+}
+
+// chosen reports whether one of the words up to "in", "of" and the like became part of an
+// input, or is the name of a file.
+func (b *builder) chosen(from int) bool {
+	for i, t := range b.clause.tokens[from:] {
+		switch {
+		case t.literal() || b.used[from+i]:
+			return true
+		case slices.Contains([]string{"in", "of", "from", "under", "at", "on"}, strings.ToLower(t.text)):
+			return false
+		}
+	}
+	return false
+}
+
+// fills reports whether an input of the clause's own steps has a property that fits, with
+// its value as JSON.
+func (b *builder) fills(fits func(p *property, value string) bool) bool {
+	return slices.ContainsFunc(b.steps[min(b.from, len(b.steps)):], func(s step) bool {
 		return slices.ContainsFunc(s.fields, func(f field) bool {
-			return bytes.Contains(f.value, text[1:len(text)-1]) || string(f.value) == t.text
+			p := s.tool.property(func(p property) bool { return p.name == f.name })
+			return p != nil && fits(p, string(f.value))
+		})
+	})
+}
+
+// isMost reports whether a number became the most there may be of something.
+func (b *builder) isMost(text string) bool {
+	return b.fills(func(p *property, value string) bool { return p.bounds() && value == text })
+}
+
+// listed reports whether the clause before came to findings, which no tool works on.
+func (b *builder) listed() bool {
+	if len(b.done) == 0 {
+		return false
+	}
+	made := b.done[len(b.done)-1].made
+	return len(made) > 0 && b.steps[made[len(made)-1]].tool.gives == facts
+}
+
+// asksMore reports whether a word asks what the tool does not answer: when or why something
+// is, what is to be done on a condition or, at the beginning, whether something is, which the
+// text of a file leaves to the reader.
+func (b *builder) asksMore(i int, t *tool) bool {
+	if b.clause.tokens[i].kind != word {
+		return false
+	}
+	switch strings.ToLower(b.clause.tokens[i].text) {
+	case "when":
+		return t.weights["date"] < inFirst
+	case "why":
+		return true
+	case "is", "are", "was", "were", "does", "did", "has", "have":
+		up := t.reads == fromWeb && !slices.ContainsFunc(b.clause.tokens, b.lex.tells) // that it answers says it
+		return i == 0 && t.gives != facts && !up
+	}
+	return b.clause.condition(b.lex, i)
+}
+
+// condition reports whether a word begins a condition, which no tool knows. Behind a verb,
+// as in "see if", it is a question.
+func (c *clause) condition(l *lexicon, i int) bool {
+	if c.tokens[i].kind != word {
+		return false
+	}
+	switch strings.ToLower(c.tokens[i].text) {
+	case "unless", "until", "otherwise":
+		return true
+	case "if":
+		return i == 0 || !l.isAction(c.tokens[i-1].text) && !slices.Contains([]string{"me", "us", "out"}, strings.ToLower(c.tokens[i-1].text))
+	}
+	return false
+}
+
+// boundsUsed reports whether a word says that the number behind it is the most there may
+// be, and that number became part of an input.
+func (b *builder) boundsUsed(i int) bool {
+	return slices.Contains(bounds, strings.ToLower(b.clause.tokens[i].text)) && i+1 < len(b.used) && b.used[i+1]
+}
+
+// handed reports whether a literal of the goal is part of an input of the steps; the name
+// of a file or a page is all of one.
+func handed(steps []step, t token) bool {
+	text, _ := json.Marshal(t.text) // a string always can be
+	if t.kind != pathName && t.kind != web {
+		text = text[1 : len(text)-1]
+	}
+	return slices.ContainsFunc(steps, func(s step) bool {
+		return slices.ContainsFunc(s.fields, func(f field) bool {
+			return bytes.Contains(f.value, text) || string(f.value) == t.text
 		})
 	})
 }
@@ -376,7 +530,7 @@ func (p *planner) save(c clause, number int) outcome {
 	content := writer.property(func(q property) bool { return q.role == roleContent })
 	f.step.set(target.name, c.tokens[c.dest].text)
 	value, missed, ok := p.toSave(f, c, number)
-	if ok = ok && len(missed) == 0 && p.holds(formOf(c.tokens[c.dest]), value); !ok {
+	if ok = ok && len(missed) == 0 && !p.conditional() && p.holds(formOf(c.tokens[c.dest]), value); !ok {
 		p.steps = p.steps[:before]
 		return o
 	}
@@ -404,7 +558,7 @@ func (p *planner) holds(file form, value field) bool {
 	switch file {
 	case pdfForm, binary:
 		return false
-	case csvForm, htmlForm:
+	case csvForm, htmlForm, xmlForm:
 		return value.ref.form == anyText && read
 	case jsonForm:
 		return value.ref.form == facts || value.ref.form == anyText && read
@@ -434,7 +588,7 @@ func (p *planner) toSave(f *filling, c clause, number int) (made field, missed [
 		if (t.kind == quoted || t.kind == value) && len(c.sources()) == 0 {
 			f.used[i] = true
 			value, ok := f.content(material{text: &c.tokens[i].text}, anyText)
-			return value, nil, ok
+			return value, f.unwritten(), ok
 		}
 	}
 	rest := p.rest(c)
@@ -450,6 +604,24 @@ func (p *planner) toSave(f *filling, c clause, number int) (made field, missed [
 		return field{ref: &ref{step: p.done[n-1].made[0]}}, p.done[n-1].missed, true
 	}
 	return field{}, nil, false
+}
+
+// unwritten are the words of a clause that want something else than that a text is written
+// as it is: how often, where in the file, or only on a condition.
+func (f *filling) unwritten() []string {
+	var all []string
+	for i, t := range f.clause.tokens {
+		behind := i > f.clause.dest && f.lex.tells(t) && !slices.Contains([]string{"read", "text", "file", "word", "sentence", "row"}, t.mean)
+		if !f.used[i] && (t.kind == number || behind || f.picks(i, f.tool) || f.clause.condition(f.lex, i)) {
+			all = append(all, t.text)
+		}
+	}
+	return all
+}
+
+// conditional reports whether a clause so far was a condition for those behind it.
+func (p *planner) conditional() bool {
+	return slices.ContainsFunc(p.done, func(o outcome) bool { return o.clause.condition(p.lex, 0) })
 }
 
 // rest is a clause without the file it writes to and the words that say so. The

@@ -80,6 +80,8 @@ type tool struct {
 	choices [][]string // sets of which one is required, beside what always is
 	name    []string   // concepts of its name
 	weights map[string]float64
+	along   map[string]bool // what it tells along with what it is about
+	every   bool            // it tells of each of several things
 	without map[string]bool // what its description says it does not do
 	reads   medium          // what it reads by itself, from a file or a page
 	gives   form            // what its answer is
@@ -106,6 +108,7 @@ const (
 	htmlForm form = "html"
 	csvForm  form = "csv"
 	jsonForm form = "json"
+	xmlForm  form = "xml"
 	pdfForm  form = "pdf"
 	binary   form = "binary"
 	facts    form = "" // no text to work on, but findings
@@ -162,12 +165,13 @@ func (c *catalog) get(t provider.Tool, take func(provider.Tool) *tool) *tool {
 }
 
 func (l *lexicon) tool(t provider.Tool) *tool {
-	k := &tool{Tool: t, weights: map[string]float64{}, without: map[string]bool{}}
+	k := &tool{Tool: t, weights: map[string]float64{}, along: map[string]bool{}, without: map[string]bool{}}
 	k.name = l.meanings(t.Name)
 	for _, m := range k.name {
 		k.weigh(m, inName)
 	}
 	l.describe(k)
+	k.every = slices.ContainsFunc(wordsOf(t.Description), func(w string) bool { return w == "each" || w == "every" })
 	l.properties(k)
 	k.media(l)
 	return k
@@ -175,8 +179,8 @@ func (l *lexicon) tool(t provider.Tool) *tool {
 
 func (k *tool) weigh(mean string, weight float64) { k.weights[mean] = max(k.weights[mean], weight) }
 
-// describe weighs the words of the description. What stands behind "without" or
-// "never" is not what the tool does.
+// describe weighs the words of the description. What stands behind "with" comes along
+// with what the tool is about; what stands behind "without" or "never" is not what it does.
 func (l *lexicon) describe(k *tool) {
 	for i, sentence := range sentencesOf(k.Description) {
 		weight := inDescription
@@ -184,8 +188,13 @@ func (l *lexicon) describe(k *tool) {
 			weight = inFirst
 		}
 		does, not := negated(sentence)
+		does, along, _ := strings.Cut(does, " with ")
 		for _, m := range l.meanings(does) {
 			k.weigh(m, weight)
+		}
+		for _, m := range l.meanings(along) {
+			k.weigh(m, inDescription)
+			k.along[m] = true
 		}
 		for _, m := range l.meanings(not) {
 			k.without[m] = true
