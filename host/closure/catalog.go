@@ -152,7 +152,7 @@ func (c *Catalog) itemsOf(ctx context.Context, name string) ([]*item, error) {
 		if err != nil {
 			return nil, err
 		}
-		items = merge(items, slices.DeleteFunc(published, func(it *item) bool { return c.barred(name, it.version) }))
+		items = merge(items, slices.DeleteFunc(slices.Clone(published), func(it *item) bool { return c.barred(name, it.version) }))
 	}
 	c.items[name] = items
 	return items, nil

@@ -229,6 +229,11 @@ func (c *Catalog) conflicting(why *resolve.Conflict) error {
 			return e.WithHint("%s went back from %s to %s, and stays there: `skillet update %s --to %s` goes to that again", s.Name, s.Avoided.Version, s.Version, s.Name, s.Avoided.Version)
 		}
 	}
+	for _, s := range c.skills {
+		if err := s.Runs(); err != nil && s.Disabled.Quarantined && strings.Contains(why.Error(), s.Name+" ") {
+			return e.WithHint("%s: it is not chosen; another version of it may be, if there is one", err)
+		}
+	}
 	for _, name := range c.settings.Engines {
 		if strings.Contains(why.Error(), "needs "+name+" ") {
 			return e.WithHint("%s is an interpreter of scripts; get it with: skillet engine add %s", name, name)
