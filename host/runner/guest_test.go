@@ -44,6 +44,7 @@ func newGuest(wasi ...string) *guest {
 		"fs_write":     wasmtest.Sig("i32 i32 i32 i32", "i64"),
 		"kv_get":       wasmtest.Sig("i32 i32 i32 i32", "i64"),
 		"kv_put":       wasmtest.Sig("i32 i32 i32 i32", "i64"),
+		"http_request": wasmtest.Sig("i32 i32 i32 i32", "i64"),
 		"input_length": wasmtest.Sig("", "i64"),
 
 		"skill_call":    wasmtest.Sig("i32 i32 i32 i32", "i64"),
