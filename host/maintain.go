@@ -363,7 +363,11 @@ func (h *Host) unpack(ctx context.Context, backup io.Reader, keep bool) ([]store
 	}
 	o.Blobs = "" // in the store's own directory
 	log, dir := h.Log.Named("store"), h.path(freshStore)
-	if _, err := badgerstore.Restore(ctx, log, backup, dir, o); err != nil {
+	_, err = badgerstore.Restore(ctx, log, backup, dir, o)
+	if errors.Is(err, badgerstore.ErrBackup) && !errors.Is(err, badgerstore.ErrKey) {
+		return nil, task.Wrap(task.KindVerification, err).WithHint("nothing was changed; it is no backup, or one that was damaged: use another")
+	}
+	if err != nil {
 		return nil, err
 	}
 	s, err := badgerstore.Open(log, dir, o)

@@ -35,13 +35,23 @@ var repositoryPaths = []string{
 	"/p/.git/worktrees/w/config.worktree", "/p/.git/worktrees/w/commondir", "/p/.git/rebase-merge/git-rebase-todo", "/p/.git/anything",
 	"/p/.git/refs/remotes/x/config", "/p/.git/logs/config", "/p/.git/logs/hooks/pre-commit", "/p/.git/refs/heads/commondir", "/p/.git/index/x",
 	"/p/.git/objects/x/.git/config", "/p/.git./config", "/p/.GIT/CONFIG", "/p/.g\u200cit/config", "/p/.git /hooks/x", "/p/GIT~1/config",
-	"/p/.git::$INDEX_ALLOCATION/config", "/p/sub/.git", "/p/x.git/HEAD", "/p/HEAD", "/p/HEAD.", "/p/HE\u200bAD", "/p/HEAD::$DATA",
+	"/p/.gi\ufe0ft/config", "/p/.g\u034fit/hooks/x", "/p/HE\u3164AD", "/home/me/.pro\ufb01le", "/home/me/.con\ufb01g/autostart/x.desktop", "/p/.ba\u017fhrc",
+	"/home/me/.\u00dfh/authorized_keys", "/home/me/.\u1e9eh/rc", "/p/.git::$INDEX_ALLOCATION/config", "/p/sub/.git", "/p/x.git/HEAD", "/p/HEAD", "/p/HEAD.", "/p/HE\u200bAD", "/p/HEAD::$DATA",
+}
+
+// startPaths are files by which an attacker got out, or tried to: the table must know them.
+var startPaths = []string{
+	"/p/.repo/repo/main.py", "/p/_darcs/prefs/defaults", "/p/.pijul/config", "/p/_MTN/monotonerc", "/p/.vs/app/v17/.suo", "/p/.externalToolBuilders/x.launch",
+	"/p/.config/mise.toml", "/p/mise/config.toml", "/p/mise.dev.toml", "/p/.mise.dev.local.toml", "/p/.config/mise.dev.toml", "/p/.shadowenv.d/500_x.lisp",
+	"/p/rust-toolchain.toml", "/p/.bazeliskrc", "/p/.RData", "/home/me/.bashrc.d/x.sh", "/home/me/.zshrc.local", "/home/me/.cargo/env", "/home/me/.nvm/nvm.sh",
+	"/home/me/.fzf.bash", "/home/me/.selected_editor", "/home/me/.config/user-dirs.dirs", "/home/me/.asoundrc", "/home/me/.config/pipewire/pipewire.conf",
+	"/home/me/.local/share/gh/extensions/gh-x/gh-x", "/home/me/.bash_logout", "/home/me/.config/environment.d/x.conf", "/home/me/.pam_environment",
 }
 
 // harmlessPaths are files that people have skills write.
 var harmlessPaths = []string{
 	"/p/main.go", "/p/Makefile", "/p/package.json", "/p/.gitignore", "/p/.gitattributes", "/p/.gitmodules", "/p/.github/workflows/ci.yml",
-	"/p/.editorconfig", "/p/.env", "/p/weights.pth", "/p/bin/head", "/p/head", "/p/config", "/p/config/app.yaml", "/p/hooks/useState.ts", "/p/info/x",
+	"/p/.editorconfig", "/p/.env", "/p/.svn/wc.db", "/p/mise/config.go", "/p/.nvmrc", "/p/.python-version", "/p/.github/copilot-instructions.md", "/p/straße/fiﬁ.txt", "/p/weights.pth", "/p/bin/head", "/p/head", "/p/config", "/p/config/app.yaml", "/p/hooks/useState.ts", "/p/info/x",
 	"/p/HEAD.md", "/p/HEADER", "/p/CLAUDE.md", "/p/AGENTS.md", "/p/conftest.py", "/p/tmux.conf", "/p/profile", "/p/git/config", "/p/.git.md", "/p/...",
 	"/home/me/.config/app/settings.json", "/home/me/.local/share/app/data", "/home/me/.cargo/registry/x", "/etc/hosts", "/p/etc/cron.d/x",
 	"/p/.git/objects/ab/cdef", "/p/.git/objects/info/commit-graph", "/p/.git/refs/heads/main", "/p/.git/refs/remotes/origin/HEAD", "/p/.git/logs/HEAD",
@@ -59,7 +69,7 @@ func TestAutorun(t *testing.T) {
 			Request: capability.Request{Action: action, Resource: p},
 		})
 	}
-	for _, p := range slices.Concat(autorunPaths(), repositoryPaths) {
+	for _, p := range slices.Concat(autorunPaths(), repositoryPaths, startPaths) {
 		if d := decide(capability.FSWrite, p); d.Effect != Deny || !slices.Contains(d.Policies, "no-autorun") && !slices.Contains(d.Policies, "no-credentials") {
 			t.Errorf("write %q: %s", p, Explain(d))
 		}

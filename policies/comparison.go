@@ -1,8 +1,12 @@
 package policies
 
 import (
+	"cmp"
 	"fmt"
+	"net/netip"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	cedar "github.com/cedar-policy/cedar-go"
@@ -15,13 +19,13 @@ import (
 // actionInstall is the action of a package that asks for a capability.
 const actionInstall = "install"
 
-// A comparison is an attribute that a condition compares with a text: by == or !=,
-// with contains of a set of texts, or with like.
+// A comparison is an attribute that a condition compares with a text, a number or an
+// address: by == or !=, with contains, containsAny or containsAll of sets, or with like.
 type comparison struct {
 	attribute string
 	want      string
-	like      bool   // want is a pattern
-	text      string // as it stands in the policy
+	like      func(cedar.String) bool // what the pattern want matches; nil for no pattern
+	text      string                  // as it stands in the policy
 }
 
 // comparisonsOf are the comparisons in a policy's conditions.
@@ -35,10 +39,14 @@ func comparisonsOf(p *ast.Policy) []comparison {
 			all = append(all, equalities(n.BinaryNode)...)
 		case ast.NodeTypeContains:
 			all = append(all, memberships(n.BinaryNode)...)
+		case ast.NodeTypeContainsAny:
+			all = append(all, memberships(n.BinaryNode)...)
+		case ast.NodeTypeContainsAll:
+			all = append(all, memberships(n.BinaryNode)...)
 		case ast.NodeTypeLike:
 			if name, ok := attributeOf(n.Arg); ok {
 				text := string(n.Value.MarshalCedar())
-				all = append(all, comparison{attribute: name, want: strings.Trim(text, `"`), like: true, text: text})
+				all = append(all, comparison{attribute: name, want: strings.Trim(text, `"`), like: n.Value.Match, text: text})
 			}
 		}
 	})
@@ -50,30 +58,29 @@ func equalities(n ast.BinaryNode) []comparison {
 		n.Left, n.Right = n.Right, n.Left
 	}
 	name, isAttribute := attributeOf(n.Left)
-	text, isText := textOf(n.Right)
-	if !isAttribute || !isText {
+	want, text, isValue := valueOf(n.Right)
+	if !isAttribute || !isValue {
 		return nil
 	}
-	return []comparison{newComparison(name, text)}
+	return []comparison{{attribute: name, want: want, text: text}}
 }
 
-func newComparison(attribute, want string) comparison {
-	return comparison{attribute: attribute, want: want, text: string(cedar.String(want).MarshalCedar())}
-}
-
-func memberships(n ast.BinaryNode) []comparison {
-	name, isAttribute := attributeOf(n.Right)
-	set, isSet := n.Left.(ast.NodeTypeSet)
-	if !isAttribute || !isSet {
-		return nil
-	}
-	var all []comparison
-	for _, e := range set.Elements {
-		if text, ok := textOf(e); ok {
-			all = append(all, newComparison(name, text))
+// memberships are the comparisons of what is in one set, or is one value, with what
+// is in the other.
+func memberships(n ast.BinaryNode) (all []comparison) {
+	for _, left := range elementsOf(n.Left) {
+		for _, right := range elementsOf(n.Right) {
+			all = append(all, equalities(ast.BinaryNode{Left: left, Right: right})...)
 		}
 	}
 	return all
+}
+
+func elementsOf(n ast.IsNode) []ast.IsNode {
+	if set, ok := n.(ast.NodeTypeSet); ok {
+		return set.Elements
+	}
+	return []ast.IsNode{n}
 }
 
 // attributeOf is the name of an attribute of context or principal: no two of them
@@ -87,13 +94,19 @@ func attributeOf(n ast.IsNode) (string, bool) {
 	return string(access.Value), ok
 }
 
-func textOf(n ast.IsNode) (string, bool) {
-	v, ok := n.(ast.NodeValue)
-	if !ok {
-		return "", false
+// valueOf is a text, a number, or the text of an address, and how it is written.
+func valueOf(n ast.IsNode) (want, text string, ok bool) {
+	if call, isCall := n.(ast.NodeTypeExtensionCall); isCall && call.Name == "ip" && len(call.Args) == 1 {
+		n = call.Args[0]
 	}
-	text, ok := v.Value.(cedar.String)
-	return string(text), ok
+	v, _ := n.(ast.NodeValue)
+	switch v := v.Value.(type) {
+	case cedar.String:
+		return string(v), string(v.MarshalCedar()), true
+	case cedar.Long:
+		return v.String(), v.String(), true
+	}
+	return "", "", false
 }
 
 // words are the attributes with few values.
@@ -108,7 +121,7 @@ var plainly = strings.NewReplacer("write Host::", "write ", "write Name::", "wri
 
 // problem says why an attribute never has the value, and what it has.
 func (c comparison) problem(actions []string) string {
-	if c.like {
+	if c.like != nil {
 		return c.patternProblem(actions)
 	}
 	patterns := (actions == nil || slices.Contains(actions, actionInstall)) && strings.Contains(c.want, "*")
@@ -118,11 +131,15 @@ func (c comparison) problem(actions []string) string {
 	case c.attribute == "wants":
 		return c.oneOf(wanted())
 	case c.attribute == "method":
-		return c.cased(strings.ToUpper, "upper")
+		return cmp.Or(c.cased(strings.ToUpper, "upper"), c.methodProblem())
 	case c.attribute == "capability" || c.attribute == "grant":
 		return c.capabilityProblem()
-	case c.attribute == "digest":
-		return c.digestProblem()
+	case forms[c.attribute].whole != nil:
+		return c.formed()
+	case c.attribute == "port":
+		return c.portProblem()
+	case c.attribute == "address":
+		return c.addressProblem()
 	case patterns:
 		return ""
 	}
@@ -179,7 +196,7 @@ func (c comparison) pathProblem(actions []string) string {
 	case !strings.HasPrefix(c.want, "/"):
 		return `a path begins with "/"`
 	}
-	return ""
+	return c.queryProblem(actions)
 }
 
 // onlyFiles reports whether a policy is about files that a running skill opens.
@@ -203,13 +220,60 @@ func (c comparison) capabilityProblem() string {
 	return ""
 }
 
-var digestForm = lazyregexp.New(`^(sha256:[0-9a-f]{64})?$`)
+func (c comparison) methodProblem() string {
+	if _, err := capability.Parse("http:" + c.want + " https://example.com/"); err != nil {
+		return problemOf(err).Error()
+	}
+	return ""
+}
 
-func (c comparison) digestProblem() string {
-	if digestForm().MatchString(c.want) {
+func (c comparison) portProblem() string {
+	if n, err := strconv.ParseUint(c.want, 10, 16); err == nil && n > 0 {
 		return ""
 	}
-	return `a digest is "sha256:" and 64 hexadecimal digits in lower case`
+	return "a port is a number from 1 to 65535"
+}
+
+// addressProblem judges an address: one that is compared with a range is not in it.
+func (c comparison) addressProblem() string {
+	if p, err := netip.ParsePrefix(c.want); err == nil && !p.IsSingleIP() {
+		return fmt.Sprintf("a host is one address; write `context.address.isInRange(ip(%q))`", c.want)
+	}
+	return ""
+}
+
+// A form is how the values of an attribute of a skill are written.
+type form struct {
+	whole  func() *regexp.Regexp
+	starts []string // what they can begin with
+	words  string
+}
+
+var forms = map[string]form{
+	"digest": {lazyregexp.New(`^(sha256:[0-9a-f]{64})?$`), []string{"sha256:"}, `a digest is "sha256:" and 64 hexadecimal digits in lower case`},
+	"signer": {lazyregexp.New(`^(key:sha256:[0-9a-f]{64}|keyless:[^/]+/.+)?$`), []string{"key:sha256:", "keyless:"},
+		`a signer is "key:sha256:" and 64 hexadecimal digits, or "keyless:ISSUER/IDENTITY"`},
+	"version": {lazyregexp.New(`^((0|[1-9][0-9]*)(\.(0|[1-9][0-9]*)){2}(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?)?$`), strings.Split("0123456789", ""),
+		`a version is written whole, such as "1.2.0", or with like, such as "1.2.*"`},
+}
+
+func (c comparison) formed() string {
+	f := forms[c.attribute]
+	if f.whole().MatchString(c.want) {
+		return ""
+	}
+	return f.words
+}
+
+// begins judges how a pattern of an attribute with a form begins.
+func (c comparison) begins() string {
+	fixed, _, _ := strings.Cut(c.want, "*")
+	for _, start := range forms[c.attribute].starts {
+		if strings.HasPrefix(fixed, start) || strings.HasPrefix(start, fixed) {
+			return ""
+		}
+	}
+	return forms[c.attribute].words
 }
 
 // patternProblem judges the letters of a pattern, and how it begins and ends.
@@ -220,15 +284,76 @@ func (c comparison) patternProblem(actions []string) string {
 	switch c.attribute {
 	case "method":
 		return c.cased(strings.ToUpper, "upper")
-	case "host", "scheme":
-		return c.cased(strings.ToLower, "lower")
+	case "host":
+		return cmp.Or(c.cased(strings.ToLower, "lower"), c.hostPatternProblem())
+	case "scheme":
+		return cmp.Or(c.cased(strings.ToLower, "lower"), c.anyOf(words[c.attribute]))
+	case "home", "origin":
+		return c.anyOf(words[c.attribute])
+	case "wants":
+		return c.anyOf(wanted())
+	case "capability", "grant":
+		return c.actionProblem()
+	case "digest", "signer", "version":
+		return c.begins()
+	case "name":
+		return c.namePatternProblem(actions)
 	case "folded":
 		if why := c.cased(Fold, "lower"); why != "" {
 			return why
 		}
 		return c.pathPatternProblem(true)
 	case "path":
-		return c.pathPatternProblem(onlyFiles(actions))
+		return cmp.Or(c.pathPatternProblem(onlyFiles(actions)), c.queryProblem(actions))
+	}
+	return ""
+}
+
+// anyOf judges a pattern of an attribute with few values.
+func (c comparison) anyOf(values []string) string {
+	if slices.ContainsFunc(values, func(v string) bool { return c.like(cedar.String(v)) }) {
+		return ""
+	}
+	return fmt.Sprintf("context.%s is one of %q", c.attribute, values)
+}
+
+var hostWithPort = lazyregexp.New(`^[^:]*:[0-9]+$`)
+
+func (c comparison) hostPatternProblem() string {
+	switch {
+	case strings.Contains(c.want, "/"):
+		return "a host has no scheme and no path; the scheme is `context.scheme`"
+	case strings.HasSuffix(c.want, ".") || hostWithPort().MatchString(c.want):
+		return "a host has no dot at its end and no port; the port is `context.port`"
+	}
+	return ""
+}
+
+// actionProblem judges the action that a pattern of capabilities names.
+func (c comparison) actionProblem() string {
+	action, _, whole := strings.Cut(c.want, ":")
+	if !whole || strings.Contains(action, "*") || slices.Contains(wanted(), action) {
+		return ""
+	}
+	return fmt.Sprintf("a capability begins with an action: one of %q", wanted()[1:])
+}
+
+// namePatternProblem judges the letters of a pattern for names that have small ones.
+func (c comparison) namePatternProblem(actions []string) string {
+	small := []string{string(capability.Secret), string(capability.Skill), string(capability.Session)}
+	if len(actions) == 0 || slices.ContainsFunc(actions, func(a string) bool { return !slices.Contains(small, a) }) {
+		return ""
+	}
+	if strings.Contains(c.want, "@") {
+		return "a name has no version; the one of the skill that asks is `principal.version`"
+	}
+	return c.cased(strings.ToLower, "lower")
+}
+
+// queryProblem judges the path of a URL: the query is not part of it.
+func (c comparison) queryProblem(actions []string) string {
+	if onlyWeb := len(actions) == 1 && actions[0] == string(capability.HTTP); onlyWeb && strings.ContainsAny(c.want, "?#") {
+		return "context.path is the path of a URL alone, without query and fragment"
 	}
 	return ""
 }
@@ -239,6 +364,8 @@ func (c comparison) pathPatternProblem(file bool) string {
 		return `a path begins with "/"`
 	case strings.Contains(c.want, "//"):
 		return "a path holds no empty segment"
+	case file && slices.ContainsFunc(strings.Split(c.want, "/"), func(name string) bool { return name == "." || name == ".." }):
+		return `a path holds no "." and no ".." segment`
 	case file && len(c.want) > 1 && strings.HasSuffix(c.want, "/"):
 		return fmt.Sprintf(`a path does not end in "/"; write %q for what is in a directory`, c.want+"*")
 	}

@@ -1,10 +1,13 @@
 package policies
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/skillet-run/skillet/internal/absent"
 	"github.com/skillet-run/skillet/internal/strictjson"
@@ -42,7 +45,7 @@ func LoadMaximum(dir string) (*Maximum, error) {
 	file := filepath.ToSlash(filepath.Join(dir, MaximumFile))
 	text, err := readFile(os.DirFS(dir), MaximumFile)
 	if absent.Is(err, filepath.Join(dir, MaximumFile)) {
-		return nil, nil
+		return nil, misnamedMaximum(dir)
 	}
 	if err != nil {
 		return nil, unreadable(file, err)
@@ -54,16 +57,42 @@ func LoadMaximum(dir string) (*Maximum, error) {
 	return m, nil
 }
 
+// misnamedMaximum is an error for a file that was meant to be the maximum, and has
+// another name: it would bound nothing, without a word.
+func misnamedMaximum(dir string) error {
+	entries, _ := os.ReadDir(dir) // where there is no directory, or none that can be listed, there is no such file
+	for _, entry := range entries {
+		name := entry.Name()
+		ext := filepath.Ext(name)
+		meant := slices.Contains([]string{".json", ".jsonc", ".yaml", ".yml", ".toml"}, strings.ToLower(ext))
+		if meant && strings.EqualFold(strings.TrimSuffix(name, ext), strings.TrimSuffix(MaximumFile, ".json")) {
+			return &LoadError{File: filepath.ToSlash(filepath.Join(dir, name)), Message: "it is not read, and bounds nothing: the file is " + MaximumFile + ", in JSON; rename it"}
+		}
+	}
+	return nil
+}
+
 func parseMaximum(text []byte) (*Maximum, error) {
 	m := new(Maximum)
 	if err := strictjson.Unmarshal(text, m); err != nil {
 		return nil, err
 	}
-	if m.MaxMemoryMB < 0 || m.MaxExecutionSeconds < 0 {
-		return nil, errors.New("a maximum is below zero")
+	var given struct {
+		MaxMemoryMB         *int     `json:"max_memory_mb"`
+		MaxExecutionSeconds *float64 `json:"max_execution_seconds"`
+		MaxFuel             *uint64  `json:"max_fuel"`
+	}
+	if err := json.Unmarshal(text, &given); err != nil {
+		return nil, err
+	}
+	if isNone(given.MaxMemoryMB) || isNone(given.MaxExecutionSeconds) || isNone(given.MaxFuel) {
+		return nil, errors.New("a maximum is not above zero; leave it out where there is to be no bound")
 	}
 	return m, nil
 }
+
+// isNone reports whether a bound is given that a Maximum takes for none.
+func isNone[N int | float64 | uint64](n *N) bool { return n != nil && *n <= 0 }
 
 // Within returns a set that decides as s does, and refuses what m does not
 // allow. m may be nil, which bounds nothing.

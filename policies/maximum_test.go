@@ -81,7 +81,14 @@ func TestBadMaximum(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{`{"capability": []}`, `unknown field "capability"`},
 		{`{"capabilities": ["fs.raed:/"]}`, "fs.read"},
-		{`{"max_memory_mb": -1}`, "below zero"},
+		{`{"max_memory_mb": -1}`, "not above zero"},
+		{`{"max_memory_mb": 0}`, "not above zero"},
+		{`{"max_execution_seconds": -0.0}`, "not above zero"},
+		{`{"max_execution_seconds": 1e-400}`, "not above zero"},
+		{`{"max_fuel": 0, "capabilities": []}`, "not above zero"},
+		{`{"max_fuel": 18446744073709551616}`, "18446744073709551616"},
+		{`{"max_execution_seconds": 1e400}`, "1e400"},
+		{"\ufeff{}", "invalid character"},
 		{`{} {}`, "something follows"},
 		{``, "ends before"},
 		{`null`, "null"},
@@ -96,6 +103,23 @@ func TestBadMaximum(t *testing.T) {
 		_, err := LoadMaximum(dir)
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), MaximumFile) {
 			t.Errorf("%.40q: %v, want %q", c.text, err, c.want)
+		}
+	}
+}
+
+// A file that was meant to be the maximum is not passed by.
+func TestMisnamedMaximum(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"Maximum.json", "MAXIMUM.JSON", "maximum.yaml", "maximum.jsonc"} {
+		dir := t.TempDir()
+		write(t, filepath.Join(dir, name), `{"capabilities": []}`)
+		var le *LoadError
+		if m, err := LoadMaximum(dir); m != nil || !errors.As(err, &le) || !strings.Contains(le.Message, MaximumFile) {
+			t.Errorf("%s: %v, %v", name, m, err)
+		}
+		write(t, filepath.Join(dir, MaximumFile), `{}`)
+		if m, err := LoadMaximum(dir); m == nil || err != nil {
+			t.Errorf("beside %s: %v", name, err)
 		}
 	}
 }

@@ -257,12 +257,13 @@ func domainsAbove(uid cedar.EntityUID, host string) []cedar.EntityUID {
 
 // Fold returns a path as file systems that ignore case compare it, so that a
 // forbid for .ssh also bites on .SSH: letters in lower case, also those that
-// become ASCII only by folding, without the invisible characters that HFS+
-// skips, and without the dots and spaces at the end of a name that FAT and NTFS
-// do not store. It is the identity for most paths.
+// become ASCII only by folding, be it two letters of one, without the invisible
+// characters that HFS+ and ext4 skip, and without the dots and spaces at the end
+// of a name that FAT and NTFS do not store. It is the identity for most paths.
 func Fold(file string) string {
 	if needsFolding(file) {
 		file = strings.Map(func(r rune) rune { return unicode.ToLower(unicode.ToUpper(r)) }, visible(file))
+		file = unligated.Replace(file)
 	}
 	if !needsTrimming(file) {
 		return file
@@ -274,10 +275,14 @@ func Fold(file string) string {
 	return strings.Join(names, "/")
 }
 
-// visible returns a path without invisible characters.
+// unligated replaces the letters in lower case that full case folding makes several
+// letters of ASCII, as APFS and ext4 do.
+var unligated = strings.NewReplacer("ß", "ss", "ﬀ", "ff", "ﬁ", "fi", "ﬂ", "fl", "ﬃ", "ffi", "ﬄ", "ffl", "ﬅ", "st", "ﬆ", "st")
+
+// visible returns a path without characters that file systems skip.
 func visible(file string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.Is(unicode.Cf, r) {
+		if unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) {
 			return -1
 		}
 		return r

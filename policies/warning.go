@@ -63,14 +63,14 @@ func pathWarning(file string) string {
 // read: only files whose name ends in ".cedar" are.
 func (l *loader) passBy(fsys fs.FS, dir string, entry fs.DirEntry, shown string) {
 	name, why := entry.Name(), ""
-	switch ext := strings.ToLower(filepath.Ext(name)); {
+	switch {
 	case entry.IsDir():
 		inside, err := fs.Glob(fsys, filepath.ToSlash(filepath.Join(dir, name, "*.[cC][eE][dD][aA][rR]")))
 		if err != nil || len(inside) == 0 {
 			return
 		}
 		why = "directories in a directory of policies are not entered; move its files up"
-	case ext == ".cedar" || ext == ".cedarpolicy":
+	case strings.Contains(strings.ToLower(name), ".cedar"): // and then a space, ".txt", "policy"
 		why = `it is not read as a policy: its name does not end in ".cedar"`
 	default:
 		return

@@ -15,6 +15,7 @@ import (
 	"github.com/skillet-run/skillet/host/audit"
 	"github.com/skillet-run/skillet/host/checkpoint"
 	"github.com/skillet-run/skillet/host/journal"
+	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/task"
 )
 
@@ -23,8 +24,9 @@ func (t *terminal) auditVerify() *cli.Command {
 		Name:  "verify",
 		Usage: "check that nobody changed, cut, reordered or replaced the audit log",
 		Description: "The end of the log is signed with a key of this home at every entry; `skillet audit key`\n" +
-			"shows the public half. What was put back as a whole, with an older end, can only be seen\n" +
-			"by comparing with something that was kept elsewhere: an export.\n\n" +
+			"shows the public half. Decisions that were put back as a whole, with an older end, do not fit\n" +
+			"the store. Where that was put back, too, and for runs, only comparing with something that was\n" +
+			"kept elsewhere tells: an export.\n\n" +
 			"With --export no home is needed: the file and the public key are enough.\n\n" +
 			"Examples:\n  skillet audit verify\n  skillet audit verify --against audit-monday.jsonl\n" +
 			"  skillet audit verify --export audit.jsonl --key audit-key.pem",
@@ -140,6 +142,9 @@ func (t *terminal) verifyHome(ctx context.Context, c *cli.Context, h *host.Host)
 		return err
 	}
 	if err1 == nil && err2 == nil {
+		if err := h.Ledger.Fits(ctx); errors.Is(err, ledger.ErrBehind) {
+			return err
+		}
 		if err := compareAudit(ctx, c, h, t.in, &v); err != nil {
 			return err
 		}

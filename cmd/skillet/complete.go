@@ -111,6 +111,9 @@ func below(cs []*cli.Command, names []string) []*cli.Command {
 func flagNames(flags []cli.Flag) []candidate {
 	found := []candidate{{"--help", "show help"}}
 	for _, f := range flags {
+		if !shown(f) {
+			continue
+		}
 		usage := ""
 		if d, ok := f.(cli.DocGenerationFlag); ok {
 			usage = strings.ReplaceAll(d.GetUsage(), "`", "")

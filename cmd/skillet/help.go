@@ -129,7 +129,9 @@ func writeHelp(out io.Writer, p topic) error {
 	}
 	fmt.Fprint(w, "\nFlags:\n")
 	for _, f := range p.flags {
-		fmt.Fprintln(w, flagHelp(f))
+		if shown(f) {
+			fmt.Fprintln(w, flagHelp(f))
+		}
 	}
 	fmt.Fprint(w, "  --help, -h\tshow this help\n")
 	return w.Flush()
@@ -143,6 +145,12 @@ func (p topic) synopsis() string {
 		return p.path + " [FLAGS] " + p.args
 	}
 	return p.path + " [FLAGS]"
+}
+
+// shown reports whether people are told of a flag.
+func shown(f cli.Flag) bool {
+	v, ok := f.(cli.VisibleFlag)
+	return !ok || v.IsVisible()
 }
 
 var quoted = lazyregexp.New("`([^`]+)`")

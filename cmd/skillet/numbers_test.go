@@ -48,3 +48,19 @@ func TestNumbersOfFlags(t *testing.T) {
 		t.Errorf("only %d values were tried", checked)
 	}
 }
+
+// Each flag that people are told of says what it does.
+func TestFlagsSayWhatTheyDo(t *testing.T) {
+	for path, c := range leaves("skillet", newApp(&terminal{}).Commands) {
+		var help strings.Builder
+		if err := writeHelp(&help, topic{path, c.Usage, c.ArgsUsage, c.Description, c.Subcommands, c.Flags}); err != nil {
+			t.Fatal(err)
+		}
+		_, flags, _ := strings.Cut(help.String(), "\nFlags:\n")
+		for line := range strings.Lines(flags) {
+			if _, what, found := strings.Cut(strings.TrimSpace(line), "  "); !found || strings.TrimSpace(what) == "" {
+				t.Errorf("%s: %q", path, line)
+			}
+		}
+	}
+}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -140,11 +141,13 @@ func testOptions(c *cli.Context) (casetest.Options, error) {
 // subject finds what is to be tested, and builds it if it is a directory with sources.
 func (t *terminal) subject(ctx context.Context, c *cli.Context, h *host.Host, at string) (subject, error) {
 	if st, err := os.Stat(at); err == nil && st.IsDir() {
-		return t.builtSubject(ctx, c, at)
+		s, err := t.builtSubject(ctx, c, at)
+		return s, cmp.Or(err, unrevoked(ctx, h, s))
 	}
 	if strings.ContainsAny(at, `/\`) || filepath.Ext(at) == bundle.Extension || filepath.Ext(at) == ".wasm" {
 		p, err := sources.Open(at)
-		return subject{pkg: p, name: at}, err
+		s := subject{pkg: p, name: at}
+		return s, cmp.Or(err, unrevoked(ctx, h, s))
 	}
 	ref, err := manifests.ParseRef(at)
 	if err != nil {
@@ -152,6 +155,15 @@ func (t *terminal) subject(ctx context.Context, c *cli.Context, h *host.Host, at
 	}
 	g, err := h.Invoke().Find(ctx, invoke.Address{Ref: ref}, nil)
 	return subject{pkg: g.Package(), name: at}, err
+}
+
+// unrevoked refuses to test a package that was revoked, as it refuses to run it.
+func unrevoked(ctx context.Context, h *host.Host, s subject) error {
+	if s.pkg == nil {
+		return nil
+	}
+	_, err := h.Invoke().Local(ctx, s.name, "", s.pkg)
+	return err
 }
 
 func (t *terminal) builtSubject(ctx context.Context, c *cli.Context, dir string) (subject, error) {

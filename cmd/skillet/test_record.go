@@ -41,7 +41,7 @@ func (t *terminal) recordCase(ctx context.Context, c *cli.Context, h *host.Host,
 	if exists(filepath.Join(s.dir, filepath.FromSlash(file))) && !c.Bool("update") {
 		return "", task.Errorf(task.KindConflict, "%s exists already", file).WithHint("give the case another name, or replace it with --update")
 	}
-	call, err := t.recordedCall(c, h, s)
+	call, err := t.recordedCall(ctx, c, h, s)
 	if err != nil {
 		return "", err
 	}
@@ -65,9 +65,12 @@ func (t *terminal) recordCase(ctx context.Context, c *cli.Context, h *host.Host,
 }
 
 // recordedCall is the call that flags ask for.
-func (t *terminal) recordedCall(c *cli.Context, h *host.Host, s subject) (invoke.Invocation, error) {
-	call := invoke.Invocation{Target: h.Invoke().Local(s.name, c.String("tool"), s.pkg), By: t.person(), NoCache: true, Record: true}
-	var err error
+func (t *terminal) recordedCall(ctx context.Context, c *cli.Context, h *host.Host, s subject) (invoke.Invocation, error) {
+	target, err := h.Invoke().Local(ctx, s.name, c.String("tool"), s.pkg)
+	if err != nil {
+		return invoke.Invocation{}, err
+	}
+	call := invoke.Invocation{Target: target, By: t.person(), NoCache: true, Record: true}
 	if c.IsSet("input") {
 		if call.Input, err = t.readInput(c.String("input")); err != nil {
 			return call, err

@@ -570,6 +570,32 @@ func TestPublishedIsKept(t *testing.T) {
 	}
 }
 
+// What is in quarantine is chosen neither where it is nor where it came from, however
+// often that place is asked.
+func TestQuarantinedIsNotChosen(t *testing.T) {
+	t.Parallel()
+	dir, h := t.TempDir(), newHome(t)
+	text := pack(t, "text", "1.0.0", "", "")
+	f, err := os.Create(filepath.Join(dir, text.FileName()))
+	if err := errors.Join(err, text.WriteArchive(f), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	h.install(hand(text), Wish{Name: "text"})
+	skills, err := h.registry.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.apply(registry.Quarantined(skills[0], "it leaks"))
+	s := hand(pack(t, "app", "1.0.0", "text *", ""))
+	s.From = []source.Ref{{Kind: source.KindDirectory, Path: dir}}
+	if _, err := h.ask(s, Question{Wishes: []Wish{{Name: "app"}}}); !errors.Is(err, resolve.ErrConflict) || !strings.Contains(task.AsError(err).Hint, "text@1.0.0 is disabled: it is in quarantine: it leaks") {
+		t.Errorf("%v", err)
+	}
+	later := pack(t, "text", "1.0.1", "", "")
+	h.install(hand(s.Hand[0].Package, later), Wish{Name: "app"})
+	h.want("app@1.0.0* text@1.0.1* text@1.0.0")
+}
+
 // Dependents and leftovers are found over the whole closure.
 func TestUnneeded(t *testing.T) {
 	t.Parallel()

@@ -246,6 +246,11 @@ func (c *Catalog) conflicting(why *resolve.Conflict, q Question) error {
 			return e.WithHint("%s went back from %s to %s, and stays there: `%s` goes to that again", s.Name, s.Avoided.Version, s.Version, q.goingAgain(s))
 		}
 	}
+	for _, s := range c.skills {
+		if err := s.Runs(); err != nil && s.Disabled.Quarantined && strings.Contains(why.Error(), s.Name+" ") {
+			return e.WithHint("%s: it is not chosen; another version of it may be, if there is one", err)
+		}
+	}
 	for _, name := range c.settings.Engines {
 		if strings.Contains(why.Error(), "needs "+name+" ") {
 			return e.WithHint("%s is an interpreter of scripts; get it with: skillet engine add %s", name, name)

@@ -2,10 +2,12 @@ package hostfn
 
 import (
 	"context"
+	"encoding/base64"
 	"net/http"
 	"slices"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/redact"
 	"github.com/skillet-run/skillet/policies/capability"
 )
 
@@ -94,10 +96,50 @@ func (e *Env) inject(ctx context.Context, r outgoing, h http.Header) error {
 		if !validHeader(in.Header, in.Prefix+value) {
 			return failf(KindIO, "the secret %s cannot be sent as a header", in.Secret)
 		}
+		for _, part := range credentialsIn(in.Header, in.Prefix+value) {
+			e.redact.add(part)
+		}
 		e.redact.add(value)
 		h.Set(in.Header, in.Prefix+value)
 	}
 	return nil
+}
+
+// credentialsIn returns what a server takes out of a header field for the credential itself, and may answer without
+// the rest: what stands behind the name of a scheme, the parts of Basic, the values of cookies.
+func credentialsIn(field, value string) (list []string) {
+	if strings.EqualFold(field, "Cookie") {
+		for _, pair := range strings.Split(value, ";") {
+			if _, v, ok := strings.Cut(pair, "="); ok {
+				list = append(list, strings.Trim(v, ` "`))
+			}
+		}
+		return list
+	}
+	scheme, token, ok := strings.Cut(strings.TrimSpace(value), " ")
+	if !ok {
+		return nil
+	}
+	token = strings.TrimSpace(token)
+	list = append(list, token)
+	if strings.EqualFold(scheme, "Basic") {
+		list = append(list, basicParts(token)...)
+	}
+	return list
+}
+
+// basicParts returns what is secret in the token of Basic (RFC 7617): the pair, the password, and the name where it is
+// what counts, because there is no password worth the name.
+func basicParts(token string) []string {
+	pair, err := base64.StdEncoding.DecodeString(token)
+	if err != nil {
+		return nil
+	}
+	name, password, _ := strings.Cut(string(pair), ":")
+	if len(password) < redact.Shortest || password == "x-oauth-basic" {
+		return []string{string(pair), name}
+	}
+	return []string{string(pair), password}
 }
 
 // matches reports whether a request's URL is one the secret is for.

@@ -9,6 +9,7 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log"
@@ -343,6 +344,57 @@ func TestSecretIsScrubbedOfForms(t *testing.T) {
 		t.Errorf("without a secret: %s %q", r.Meta, r.Body)
 	}
 	wantKind(t, "without a secret", fetch(t, plain, "GET", a.URL+"/packed?as=deflate", ""), "")
+}
+
+// TestSecretIsScrubbedOfItsParts: what a server takes out of the header that was added, it may answer without the rest
+// of it, and in the letters of names of headers and hosts.
+func TestSecretIsScrubbedOfItsParts(t *testing.T) {
+	t.Parallel()
+	a := newSite(t)
+	a.mux.HandleFunc("/echo", func(w http.ResponseWriter, r *http.Request) {
+		user, password, _ := r.BasicAuth()
+		scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		answer := map[string]string{"scheme": scheme, "token": token, "user": user, "password": password}
+		for _, c := range r.Cookies() {
+			answer[c.Name] = c.Value
+		}
+		if name := r.Header.Get("X-Key"); name != "" {
+			w.Header().Set(name, "1")
+			w.Header().Set("Location", "https://"+strings.ToLower(name)+".example.com/")
+			answer["upper"], answer["lower"] = strings.ToUpper(name), strings.ToLower(name)
+		}
+		json.NewEncoder(w).Encode(answer)
+	})
+	basic := func(pair string) string { return base64.StdEncoding.EncodeToString([]byte(pair)) }
+	for name, c := range map[string]struct {
+		in     Injection
+		secret string
+		hidden []string
+		shown  string
+	}{
+		"scheme in the secret": {Injection{Header: "Authorization"}, "Bearer tok-q9x7", []string{"tok-q9x7"}, `"scheme":"Bearer"`},
+		"basic":                {Injection{Header: "Authorization", Prefix: "Basic "}, basic("somebody:pass-q9x7"), []string{"pass-q9x7"}, "somebody"},
+		"basic in the secret":  {Injection{Header: "authorization"}, "basic " + basic("somebody:pass-q9x7"), []string{"pass-q9x7"}, "somebody"},
+		"name of basic":        {Injection{Header: "Authorization", Prefix: "Basic "}, basic("tok-q9x7:"), []string{"tok-q9x7"}, `"password":""`},
+		"name before no word":  {Injection{Header: "Authorization", Prefix: "Basic "}, basic("tok-q9x7:x-oauth-basic"), []string{"tok-q9x7"}, "x-oauth-basic"},
+		"cookies":              {Injection{Header: "Cookie"}, `sid=sess-q9x7; csrf="form-q9x7"`, []string{"sess-q9x7", "form-q9x7"}, `"sid"`},
+		"letters":              {Injection{Header: "X-Key"}, "kEy-Q9x7-vAlUe", []string{"key-q9x7-value"}, `"upper"`},
+	} {
+		s := settings(t, a.grant(), "secret:key")
+		s.Secrets = vault{"key": c.secret}
+		c.in.Secret, c.in.URL = "key", a.URL+"/*"
+		s.Injections = []Injection{c.in}
+		r := fetch(t, open(t, s), "GET", a.URL+"/echo", "")
+		got := strings.ToLower(string(r.Meta) + string(r.Body))
+		for _, h := range c.hidden {
+			if strings.Contains(got, h) {
+				t.Errorf("%s: the guest is answered %s %s", name, r.Meta, r.Body)
+			}
+		}
+		if !strings.Contains(string(r.Body), c.shown) || !strings.Contains(string(r.Body), redacted) {
+			t.Errorf("%s: %s, want %s", name, r.Body, c.shown)
+		}
+	}
 }
 
 // TestResponseLimits: however much a server sends, and however it is packed.

@@ -135,10 +135,11 @@ func (s *Service) Look(ctx context.Context, path string) (runner.Target, error) 
 	return runner.Target{Label: path, Package: got.Package, Origin: registry.OriginPath}, nil
 }
 
-// Local is the target of a tool of a package that was just built; tool is empty for its
-// only one.
-func (s *Service) Local(label, tool string, p *bundle.Package) Target {
-	return Target{run: runner.Target{Label: label, Package: p, Origin: registry.OriginPath}, tool: tool}
+// Local is the target of a tool of a package that was just read or built; tool is empty for
+// its only one. What was revoked is refused, as in [Service.Find].
+func (s *Service) Local(ctx context.Context, label, tool string, p *bundle.Package) (Target, error) {
+	t, err := s.Skills.Uninstalled(ctx, label, &source.Fetched{Package: p, Kind: source.KindDirectory, Place: label})
+	return Target{run: t, tool: tool}, err
 }
 
 // fetch gets what is at a path or a source.

@@ -282,17 +282,36 @@ func (l *Ledger) project(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// The last entry that was projected is read again: another journal may be
-	// longer and still not be the one that the store follows.
+	return l.beyond(ctx, c, func(e journal.Entry) error { return l.applyAll(ctx, []journal.Entry{e}) })
+}
+
+// beyond calls fn for what the journal has behind a cursor. The last entry that was
+// projected is read again: another journal may be longer and still not be the one that
+// the store follows.
+func (l *Ledger) beyond(ctx context.Context, c cursor, fn func(journal.Entry) error) error {
 	return l.journal.Replay(ctx, max(c.Seq, 1)-1, func(e journal.Entry) error {
 		switch {
 		case e.Seq > c.Seq:
-			return l.applyAll(ctx, []journal.Entry{e})
+			return fn(e)
 		case e.Hash != c.Hash:
 			return fmt.Errorf("%w: it has another decision %d", ErrBehind, e.Seq)
 		}
 		return nil
 	})
+}
+
+// Fits fails with [ErrBehind] when the store knows a decision that the journal does not
+// have. It changes nothing.
+func (l *Ledger) Fits(ctx context.Context) error {
+	behind, err := l.behind(ctx)
+	if err != nil || !behind {
+		return err
+	}
+	c, _, err := l.cursor(ctx)
+	if err != nil {
+		return err
+	}
+	return l.beyond(ctx, c, func(journal.Entry) error { return nil })
 }
 
 func (l *Ledger) applyAll(ctx context.Context, entries []journal.Entry) error {

@@ -119,6 +119,21 @@ func TestRefusedOnce(t *testing.T) {
 	}
 }
 
+// What a person said to one call says nothing of another, however near it is.
+func TestInputsAreToldApart(t *testing.T) {
+	t.Parallel()
+	for _, pair := range [][2]string{
+		{`{"id":9007199254740992}`, `{"id":9007199254740993}`}, {`{"id":1e400}`, `{"id":1e401}`}, {`{"n":0.1}`, `{"n":0.10000000000000000001}`}, {`{} 1`, `{} 2`},
+	} {
+		if inputDigest(json.RawMessage(pair[0])) == inputDigest(json.RawMessage(pair[1])) {
+			t.Errorf("%s and %s are taken for the same", pair[0], pair[1])
+		}
+	}
+	if inputDigest(json.RawMessage(`{"a":1, "b":[2]}`)) != inputDigest(json.RawMessage(` {"b":[2],"a":1}`)) {
+		t.Error("white space and order count")
+	}
+}
+
 // A call that a skill makes from within a harmless one waits with that.
 func TestCallsWithinWait(t *testing.T) {
 	l := newLab(t, nil, Settings{ApproveFrom: task.RiskHigh})

@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -149,10 +150,13 @@ func (s *scope) act(k kept, c agent.Call) (kept, error) {
 	return k, s.w.keep(k)
 }
 
-// inputDigest recognises an input whatever its white space.
+// inputDigest recognises an input whatever its white space and the order of its members.
+// Numbers keep their digits: two that differ beyond 2^53 are two.
 func inputDigest(input json.RawMessage) string {
 	var v any
-	if json.Unmarshal(input, &v) == nil {
+	d := json.NewDecoder(bytes.NewReader(input))
+	d.UseNumber()
+	if d.Decode(&v) == nil && !d.More() {
 		if text, err := json.Marshal(v); err == nil {
 			input = text
 		}

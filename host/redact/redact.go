@@ -1,7 +1,7 @@
 // Package redact finds the values of secrets in texts and bytes, also where
 // somebody wrote them in another way: escaped for URLs, JSON, HTML or mail, in
-// UTF-16 or UTF-32, in hexadecimal or base64, folded into lines. What it finds the
-// caller replaces. Every part of Skillet that keeps secrets out of something
+// UTF-16 or UTF-32, in hexadecimal or base64, folded into lines, in small letters
+// or capitals. What it finds the caller replaces. Every part of Skillet that keeps secrets out of something
 // uses it.
 //
 // It cannot find a value in a form that nobody thought of: compressed,
@@ -144,7 +144,8 @@ func join(all []span) []span {
 	return out
 }
 
-// matcher finds many strings at once. Each has at least four bytes.
+// matcher finds many strings at once, in small letters and in capitals, as names of
+// headers and of hosts are rewritten. Each has at least four bytes.
 type matcher struct {
 	first  map[[4]byte][]string
 	hashes [1 << 10]uint64 // bits of those of the first four bytes
@@ -154,6 +155,7 @@ func (m *matcher) add(s string) {
 	if len(s) < Shortest {
 		return
 	}
+	s = small(s)
 	if m.first == nil {
 		m.first = map[[4]byte][]string{}
 	}
@@ -166,6 +168,17 @@ func (m *matcher) add(s string) {
 	m.hashes[h>>6] |= 1 << (h & 63)
 }
 
+// small returns a text with the letters of ASCII in lower case, and as long as it was.
+func small(text string) string {
+	b := []byte(text)
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			b[i] = c + 'a' - 'A'
+		}
+	}
+	return string(b)
+}
+
 // hash is one of the four bytes at i.
 func hash(s string, i int) uint16 {
 	x := uint32(s[i]) | uint32(s[i+1])<<8 | uint32(s[i+2])<<16 | uint32(s[i+3])<<24
@@ -175,6 +188,7 @@ func hash(s string, i int) uint16 {
 // find appends where the strings stand in a text, as places of what the text was
 // decoded from; d is nil for a text that was not.
 func (m *matcher) find(found []span, text string, d *decoding) []span {
+	text = small(text)
 	for i := 0; i+4 <= len(text); i++ {
 		if h := hash(text, i); m.hashes[h>>6]&(1<<(h&63)) == 0 {
 			continue

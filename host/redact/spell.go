@@ -22,10 +22,10 @@ const shortestDerived = 8
 // hexadecimal and in base64, alone or in the middle of something longer.
 func spellings(value string) []string {
 	escaped := escapings(value)
-	all := []string{value, strings.ToUpper(escapeAll(value)), escapeAll(value), utf32(value, binary.LittleEndian), utf32(value, binary.BigEndian)}
+	all := []string{value, escapeAll(value), utf32(value, binary.LittleEndian), utf32(value, binary.BigEndian)}
 	all = append(all, escaped...)
 	all = append(all, encodings(value)...)
-	all = append(all, separated(value, "%d", ","), separated(value, "%02x", ":"), separated(value, "%02X", ":"), separated(value, "%02X", "-"),
+	all = append(all, separated(value, "%d", ","), separated(value, "%02x", ":"), separated(value, "%02x", "-"),
 		separated(value, "0x%02x", ","))
 	for _, s := range escaped {
 		for _, e := range encodings(s) {
@@ -45,6 +45,7 @@ func escapings(value string) []string {
 	return []string{
 		url.QueryEscape(value), url.PathEscape(value), strings.ReplaceAll(url.QueryEscape(value), "+", "%20"),
 		inJSON, strings.ReplaceAll(inJSON, "/", `\/`), html.EscapeString(value),
+		strings.ReplaceAll(value, `"`, `""`), strings.ReplaceAll(value, "'", "''"), // CSV and SQL
 		inUTF16(value, binary.LittleEndian), inUTF16(value, binary.BigEndian), latin1(value),
 	}
 }
@@ -53,7 +54,7 @@ func escapings(value string) []string {
 func encodings(value string) []string {
 	b := []byte(value)
 	all := []string{
-		hex.EncodeToString(b), strings.ToUpper(hex.EncodeToString(b)),
+		hex.EncodeToString(b),
 		base64.StdEncoding.EncodeToString(b), base64.RawStdEncoding.EncodeToString(b),
 		base64.URLEncoding.EncodeToString(b), base64.RawURLEncoding.EncodeToString(b),
 	}
@@ -75,7 +76,7 @@ func inBase64(enc *base64.Encoding, b []byte, shift int) string {
 	return text[first:last]
 }
 
-// escapeAll escapes every byte for a URL, in lower case.
+// escapeAll escapes every byte for a URL.
 func escapeAll(s string) string { return "%" + separated(s, "%02x", "%") }
 
 // separated writes each byte in a format, with something between them.

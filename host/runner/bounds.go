@@ -28,8 +28,8 @@ type Bounds struct {
 const maxAskedInput = 64 << 10
 
 // bind has a run keep to its bounds, now that its tool is known: one that says that it
-// changes nothing writes no file, and one that a skill makes, of its own accord or as
-// its fallback, may have to wait for a person.
+// changes nothing writes no file and sends only requests that change nothing, and one
+// that a skill makes, of its own accord or as its fallback, may have to wait for a person.
 func (r *Runner) bind(a *run) error {
 	b := a.call.Bounds
 	if b == nil {
@@ -60,15 +60,50 @@ func (a *run) asks(call task.AskedCall) {
 	}
 }
 
-// without is a set without what allows an action.
-func without(s capability.Set, action capability.Action) capability.Set {
-	return capability.NewSet(slices.DeleteFunc(s.All(), func(c capability.Capability) bool { return c.Action() == action })...)
+// safeMethods are the methods of HTTP that change nothing at the server (RFC 9110, section
+// 9.2.1, and those that are defined as such elsewhere).
+func safeMethods() []string { return []string{"GET", "HEAD", "OPTIONS", "PROPFIND", "QUERY", "REPORT"} }
+
+// reading is what a set allows that changes neither files nor anything at a server.
+func reading(s capability.Set) capability.Set {
+	var all []capability.Capability
+	for _, c := range s.All() {
+		switch c.Action() {
+		case capability.FSWrite:
+		case capability.HTTP:
+			if c, ok := asking(c); ok {
+				all = append(all, c)
+			}
+		default:
+			all = append(all, c)
+		}
+	}
+	return capability.NewSet(all...)
+}
+
+// asking is a capability for HTTP without methods that change something; false when it
+// has no others.
+func asking(c capability.Capability) (capability.Capability, bool) {
+	methods, address, _ := strings.Cut(c.Resource(), " ")
+	safe := safeMethods()
+	if methods != "*" {
+		safe = slices.DeleteFunc(safe, func(m string) bool { return !slices.Contains(strings.Split(methods, ","), m) })
+	}
+	if len(safe) == 0 {
+		return c, false
+	}
+	asks, err := capability.Parse(string(capability.HTTP) + ":" + strings.Join(safe, ",") + " " + address)
+	return asks, err == nil
 }
 
 // beyond says why no grant helps a run with a request; empty for one within its bounds.
 func (a *run) beyond(r capability.Request) string {
-	if a.call.Bounds != nil && a.tool.ReadOnly && r.Action == capability.FSWrite {
+	says := a.call.Bounds != nil && a.tool.ReadOnly
+	switch {
+	case says && r.Action == capability.FSWrite:
 		return "the tool says that it changes nothing, so it writes no file in a task, whatever was granted"
+	case says && r.Action == capability.HTTP && !slices.Contains(safeMethods(), r.Method):
+		return "the tool says that it changes nothing, so it sends no " + r.Method + " in a task, whatever was granted"
 	}
 	return a.call.Bounds.beyond(r)
 }

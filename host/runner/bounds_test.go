@@ -38,3 +38,24 @@ func TestBounds(t *testing.T) {
 		}
 	}
 }
+
+// A tool that changes nothing keeps what reads.
+func TestReading(t *testing.T) {
+	for granted, want := range map[string]string{
+		"http:* https://a.example/*":                       "http:GET,HEAD,OPTIONS,PROPFIND,QUERY,REPORT https://a.example/*",
+		"http:GET https://*.a.example/*":                   "http:GET https://*.a.example/*",
+		"http:DELETE,GET,POST,REPORT https://a.example:1/": "http:GET,REPORT https://a.example:1/",
+		"http:POST https://a.example/*":                    "",
+		"fs.write:/**":                                     "",
+		"fs.read:/**":                                      "fs.read:/**",
+		"kv":                                               "kv",
+	} {
+		set, err := capability.ParseSet(granted)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := reading(set).String(); got != want {
+			t.Errorf("%s: %q, want %q", granted, got, want)
+		}
+	}
+}

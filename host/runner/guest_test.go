@@ -3,11 +3,12 @@ package runner_test
 import (
 	"context"
 	"fmt"
-	"github.com/skillet-run/skillet/host/approval"
 	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/skillet-run/skillet/host/approval"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -44,6 +45,7 @@ func newGuest(wasi ...string) *guest {
 		"fs_write":     wasmtest.Sig("i32 i32 i32 i32", "i64"),
 		"kv_get":       wasmtest.Sig("i32 i32 i32 i32", "i64"),
 		"kv_put":       wasmtest.Sig("i32 i32 i32 i32", "i64"),
+		"http_request": wasmtest.Sig("i32 i32 i32 i32", "i64"),
 		"input_length": wasmtest.Sig("", "i64"),
 
 		"skill_call":    wasmtest.Sig("i32 i32 i32 i32", "i64"),

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -75,7 +78,7 @@ func TestSkillCall(t *testing.T) {
 
 // TestNestedCallsOfARiskWait: a tool that says that it changes nothing has no other
 // change something for it before a person has agreed, neither by a call nor as its
-// fallback; and writes no file itself.
+// fallback; and writes no file itself, and sends nothing that may change something.
 func TestNestedCallsOfARiskWait(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
@@ -117,6 +120,25 @@ func TestNestedCallsOfARiskWait(t *testing.T) {
 		_ = os.Remove(filepath.Join(dir, "a.txt"))
 		if (err == nil) != want || !want && (len(r.Denials) != 1 || !strings.Contains(r.Denials[0].Reason, "changes nothing")) {
 			t.Errorf("%s: %v, %+v", tools, err, r.Denials)
+		}
+	}
+
+	var sent atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { sent.Add(1) }))
+	t.Cleanup(server.Close)
+	for method, want := range map[string]int32{"POST": 0, "DELETE": 0, "GET": 1} {
+		w := newGuest()
+		w.tool("run", w.ask("http_request", fmt.Sprintf(`{"method":%q,"url":%q}`, method, server.URL+"/"), ""), wasmDrop, w.answer("asked"))
+		c := on(skill(t, "liar", w, reads, ""), "run", "http:* "+server.URL+"/*")
+		c.Bounds = &runner.Bounds{}
+		sent.Store(0)
+		r := p.Run(t.Context(), c)
+		if sent.Load() != want || want == 0 && (len(r.Denials) != 1 || !strings.Contains(r.Denials[0].Reason, "it sends no "+method)) {
+			t.Errorf("%s: %d sent, %+v", method, sent.Load(), r.Denials)
+		}
+		c.Bounds = nil
+		if p.Run(t.Context(), c); sent.Load() != want+1 {
+			t.Errorf("%s of a person: %d sent", method, sent.Load())
 		}
 	}
 }

@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -159,7 +158,7 @@ func (r *Runner) stillCalled(ctx context.Context, a *run, d *decided) error {
 func (a *run) bounded(granted capability.Set) capability.Set {
 	set := a.call.Bounds.cut(granted.Union(a.call.Allow.Set()).Union(a.call.lent))
 	if a.call.Bounds != nil && a.tool.ReadOnly {
-		set = without(set, capability.FSWrite)
+		set = reading(set)
 	}
 	return set
 }

@@ -4,12 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"github.com/skillet-run/skillet/host/approval"
-	"github.com/skillet-run/skillet/host/approval/approvaltest"
 	"strings"
 	"sync"
 	"testing"
 	"unicode"
+
+	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/approval/approvaltest"
 
 	"github.com/hashicorp/go-hclog"
 

@@ -81,6 +81,42 @@ func TestBundlingOpensNothingOutside(t *testing.T) {
 	}
 }
 
+// What in a package says where files are found, and what kind they are, leads to none
+// outside of it.
+func TestBundlingHeedsNoConfiguration(t *testing.T) {
+	t.Parallel()
+	const secret = "SECRET-OF-SOMEBODY"
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "secret.json"), []byte(`"`+secret+`"`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.ToSlash(dir) + "/secret.json"
+	up := strings.Repeat("../", 40) + strings.TrimPrefix(file, "/")
+	use := func(name, with string) []byte {
+		return []byte(`import a from "` + name + `"` + with + `; export const tool = () => a`)
+	}
+	in, _ := script.Find("qjs")
+	for name, files := range map[string]script.Tree{
+		"tsconfig":       {"main.ts": use("secret", ""), "tsconfig.json": []byte(`{"extends":"` + file + `","compilerOptions":{"baseUrl":"` + dir + `","paths":{"*":["` + file + `"]}}}`)},
+		"jsconfig":       {"main.ts": use("secret.json", ""), "jsconfig.json": []byte(`{"compilerOptions":{"baseUrl":"` + dir + `"}}`)},
+		"main":           {"main.ts": use("e", ""), "node_modules/e/package.json": []byte(`{"main":"` + up + `"}`)},
+		"module":         {"main.ts": use("e", ""), "node_modules/e/package.json": []byte(`{"module":"` + file + `"}`)},
+		"exports":        {"main.ts": use("e/x", ""), "node_modules/e/package.json": []byte(`{"exports":{"./x":{"import":"` + up + `"}}}`)},
+		"browser":        {"main.ts": use("e", ""), "node_modules/e/package.json": []byte(`{"main":"./x.js","browser":{"./x.js":"` + up + `"}}`)},
+		"imports":        {"main.ts": use("#s", ""), "package.json": []byte(`{"imports":{"#s":"` + up + `"}}`)},
+		"a package up":   {"main.ts": use("../"+up, "")},
+		"name of a file": {"main.ts": use(file, ` with {type: "file"}`)},
+		"text":           {"main.ts": use(up, ` with {type: "text"}`)},
+		"bytes":          {"main.ts": use(file, ` with {type: "bytes"}`)},
+		"style":          {"main.ts": use("./s.css", ` with {type: "css"}`), "s.css": []byte(`@import "` + file + `"; a { background: url(` + file + `) }`)},
+	} {
+		b, err := in.Program(files, "main.ts")
+		if err == nil || bytes.Contains(b, []byte(secret)) || strings.Contains(err.Error(), secret) {
+			t.Errorf("%s: %s, %v", name, b, err)
+		}
+	}
+}
+
 // A comment that names a source map is a comment, whatever it names: a pipe that
 // nobody writes to, a file without an end. And a text that has one is a text.
 func TestSourceMapsAreNotRead(t *testing.T) {
