@@ -183,13 +183,13 @@ func Useless(p *bundle.Package, cs []capability.Capability) ([]capability.Capabi
 	}
 	var useless []capability.Capability
 	for _, c := range cs {
-		i := slices.IndexFunc(importRules, func(r importRule) bool {
+		i := slices.IndexFunc(importRules(), func(r importRule) bool {
 			return r.asked == c.Action() || r.asked == capability.FSRead && c.Action() == capability.FSWrite
 		})
 		if i < 0 {
 			continue
 		}
-		r := importRules[i]
+		r := importRules()[i]
 		if len(imported(m.Imports, r.needs))+len(imported(m.Imports, r.serves)) == 0 {
 			useless = append(useless, c)
 		}
