@@ -1,6 +1,7 @@
 package main
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -62,5 +63,27 @@ func TestFlagsSayWhatTheyDo(t *testing.T) {
 				t.Errorf("%s: %q", path, line)
 			}
 		}
+	}
+}
+
+// What stands for the value of a flag in help is the first thing in back-quotes of its
+// usage, if there is any: a name in capitals, and no command that the usage mentions.
+func TestPlaceholders(t *testing.T) {
+	name := regexp.MustCompile("^[^`]*(`[A-Z][A-Z0-9_=:|,/.@-]*`|$)")
+	checked := 0
+	for path, c := range leaves("skillet", newApp(&terminal{}).Commands) {
+		for _, f := range c.Flags {
+			d, ok := f.(cli.DocGenerationFlag)
+			if !ok || !d.TakesValue() {
+				continue
+			}
+			checked++
+			if !name.MatchString(d.GetUsage()) {
+				t.Errorf("%s --%s: %q", path, f.Names()[0], d.GetUsage())
+			}
+		}
+	}
+	if checked < 100 {
+		t.Errorf("only %d flags were looked at", checked)
 	}
 }
