@@ -432,6 +432,18 @@ func (m *Manifest) Tool(name string) (Tool, bool) {
 	return Tool{}, false
 }
 
+// Callable returns the tool that a call of that name uses, the prompt of a skill that is one
+// among them; an empty name means its only one.
+func (m *Manifest) Callable(name string) (Tool, bool) {
+	if p, ok := m.PromptTool(); ok && (name == "" || name == p.Name) {
+		return p, true
+	}
+	if name != "" {
+		return m.Tool(name)
+	}
+	return m.DefaultTool()
+}
+
 // DefaultTool returns the only tool of the skill; false when it has none or
 // several. A tool that migrates is not counted: nobody calls it.
 func (m *Manifest) DefaultTool() (Tool, bool) {

@@ -193,14 +193,14 @@ func (t *terminal) info(ctx context.Context, c *cli.Context, h *host.Host) error
 // withoutTool takes the tool from what a command names; a skill without one stays as
 // it is, also one that cannot be read.
 func withoutTool(arg string) (skill, tool string) {
-	if path, tool, ok := asPath(arg); ok {
-		return path, tool
-	}
-	ref, err := manifests.ParseRef(arg)
-	if err != nil || ref.Tool == "" {
+	at, err := invoke.ParseAddress(arg)
+	switch {
+	case err != nil || at.Tool == "":
 		return arg, ""
+	case at.Path != "":
+		return at.Path, at.Tool
 	}
-	return strings.TrimSuffix(arg, ":"+ref.Tool), ref.Tool
+	return strings.TrimSuffix(arg, ":"+at.Tool), at.Tool
 }
 
 // infoTool shows one tool.
@@ -208,7 +208,7 @@ func (t *terminal) infoTool(c *cli.Context, m *manifests.Manifest, name string) 
 	if c.Bool("diff") || c.Bool("full") {
 		return task.Errorf(task.KindUsage, "--diff and --full are about the whole skill, and %s is a tool", name).WithHint("leave :%s out", name)
 	}
-	tool, ok := callable(m, name)
+	tool, ok := m.Callable(name)
 	if !ok {
 		var names []string
 		for _, one := range m.Tools {
@@ -218,7 +218,7 @@ func (t *terminal) infoTool(c *cli.Context, m *manifests.Manifest, name string) 
 	}
 	return t.answer(tool, func() {
 		t.say("%s:%s  %s", plain(m.Name), plain(tool.Name), plain(tool.Description))
-		t.showProperties(tool)
+		showProperties(t.say, tool)
 	})
 }
 

@@ -95,16 +95,7 @@ func (t Target) IsPrompt() bool {
 }
 
 // Describe returns the tool that a call would use; false when it has none of that name.
-func (t Target) Describe() (manifests.Tool, bool) {
-	m := t.Manifest()
-	if p, ok := m.PromptTool(); ok && (t.tool == "" || t.tool == p.Name) {
-		return p, true
-	}
-	if t.tool != "" {
-		return m.Tool(t.tool)
-	}
-	return m.DefaultTool()
-}
+func (t Target) Describe() (manifests.Tool, bool) { return t.Manifest().Callable(t.tool) }
 
 // Find finds what an address means. What was revoked is refused, with a
 // [task.KindVerification] error, and what is disabled. A source is fetched; progress is
