@@ -135,18 +135,21 @@ func (r *Runner) decideAgain(ctx context.Context, a *run, before *decided, epoch
 	return d
 }
 
-// stillCalled fails when the run was called by another skill, which may not do that
-// any more.
+// stillCalled fails when the run is a part of another one that nothing is allowed to
+// any more, or that may not have this skill run.
 func (r *Runner) stillCalled(ctx context.Context, a *run, d *decided) error {
-	if a.from == nil || a.call.as == "" {
+	if a.from == nil {
 		return nil
 	}
 	up := r.decided(ctx, a.from)
 	if !up.until.IsZero() && (d.until.IsZero() || up.until.Before(d.until)) {
 		d.until = up.until
 	}
-	if up.Ended != "" {
-		return task.Errorf(task.KindDenied, "it was called by another skill, and %s", up.Ended)
+	switch {
+	case up.Ended != "":
+		return task.Errorf(task.KindDenied, "it works for a call in which nothing is allowed any more: %s", up.Ended)
+	case a.call.as == "":
+		return nil
 	}
 	if _, say, granted := r.judgeCall(a.from, &up.Standing, a.call.as); !granted || say.Effect == policies.Deny {
 		return task.Errorf(task.KindDenied, "%s, which called it, may not do that any more", a.from.call.Target.Label)
