@@ -17,12 +17,14 @@ import (
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/closure"
 	"github.com/skillet-run/skillet/host/install"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/skillset"
 	sources "github.com/skillet-run/skillet/host/source"
 	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/trust"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 	"github.com/skillet-run/skillet/manifests/signature"
@@ -34,9 +36,9 @@ func (t *terminal) exportCommand() *cli.Command {
 		Name:      "export",
 		Usage:     "write installed skills to one file, for another machine",
 		ArgsUsage: "FILE [SKILL[@VERSION]...]",
-		Description: "Without names, everything that is installed. The file has the packages, and what is active,\n" +
-			"pinned and granted here; secrets and what skills keep are not in it. The same skills make\n" +
-			"the same bytes.\n\n" +
+		Description: "Without names, everything that is installed. The file has the packages with their signatures,\n" +
+			"and what is active, gone back from, pinned, disabled and granted here; secrets, trials and\n" +
+			"what skills keep are not in it. The same skills make the same bytes.\n\n" +
 			"Examples:\n  skillet export skills.set\n  skillet export reports.set csv text@1.2.0",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "dry-run", Usage: "only show what would be in it"},
@@ -105,12 +107,28 @@ func (t *terminal) toExport(ctx context.Context, h *host.Host, names []string) (
 		if e.Signatures, err = signaturesOf(ctx, h, s.Digest); err != nil {
 			return nil, err
 		}
-		if s.Active && s.Pinned != nil {
-			e.Pinned, e.Reason = true, s.Pinned.Reason
-		}
+		noteStanding(&e, s)
 		entries = append(entries, e)
 	}
 	return entries, nil
+}
+
+// noteStanding notes in an entry what was decided about a version beyond that it is
+// installed.
+func noteStanding(e *skillset.Entry, s registry.Skill) {
+	if s.Active && s.Pinned != nil {
+		e.Pinned, e.Reason = true, s.Pinned.Reason
+	}
+	if s.Avoided != nil {
+		e.Avoided = s.Avoided.Version
+	}
+	switch d := s.Disabled; {
+	case d == nil || d.All && !s.Active:
+	case d.Quarantined:
+		e.Stopped = &skillset.Stop{Reason: "in quarantine where it comes from: " + d.Reason}
+	default:
+		e.Stopped = &skillset.Stop{All: d.All, Reason: d.Reason}
+	}
 }
 
 // installOrder numbers names so that what is needed comes before what needs it, and
@@ -124,6 +142,12 @@ func installOrder(skills []registry.Skill) map[string]int {
 			needs[s.Name] = append(needs[s.Name], d.Chosen())
 		}
 	}
+	return visited(needs)
+}
+
+// visited numbers names so that each comes after those that it leads to, as far as
+// they do not lead to each other, and otherwise in alphabetical order.
+func visited(leads map[string][]string) map[string]int {
 	order, seen := map[string]int{}, map[string]bool{"": true}
 	var visit func(name string)
 	visit = func(name string) {
@@ -131,12 +155,12 @@ func installOrder(skills []registry.Skill) map[string]int {
 			return
 		}
 		seen[name] = true
-		for _, n := range slices.Sorted(slices.Values(needs[name])) {
+		for _, n := range slices.Sorted(slices.Values(leads[name])) {
 			visit(n)
 		}
 		order[name] = len(order)
 	}
-	for _, name := range slices.Sorted(maps.Keys(needs)) {
+	for _, name := range slices.Sorted(maps.Keys(leads)) {
 		visit(name)
 	}
 	return order
@@ -211,9 +235,11 @@ func (t *terminal) importCommand() *cli.Command {
 		Name:      "import",
 		Usage:     "install the skills of a file that export wrote",
 		ArgsUsage: "FILE",
-		Description: "Each package is checked and asked about as `skillet install` does; what is active and pinned\n" +
-			"in the file will be so here. What was granted elsewhere is not granted here: the commands\n" +
-			"that would are shown.\n\n" +
+		Description: "Each package is checked and asked about as `skillet install` does. The versions that are active\n" +
+			"in the file will be active here, also those that somebody went back to, which no update leaves\n" +
+			"by itself, and what is pinned or disabled there will be so here. What was granted elsewhere\n" +
+			"is not granted here: the commands that would are shown. When a flag is missing that accepts\n" +
+			"what a package lacks, nothing is imported.\n\n" +
 			"Examples:\n  skillet import skills.set --dry-run\n  skillet import skills.set --yes",
 		Flags: []cli.Flag{
 			yesFlag("grant what the packages ask for"),
@@ -256,6 +282,9 @@ func (t *terminal) importSet(ctx context.Context, c *cli.Context, h *host.Host) 
 	if err != nil {
 		return notASet(err)
 	}
+	if err := t.acceptable(ctx, c, h, r); err != nil {
+		return err
+	}
 	all := []imported{}
 	var failed *task.Error
 	for content, err := range r.All() {
@@ -275,7 +304,78 @@ func (t *terminal) importSet(ctx context.Context, c *cli.Context, h *host.Host) 
 		}
 		all = append(all, in)
 	}
+	if err := t.settleSet(ctx, c, h, r.Set()); err != nil {
+		return err
+	}
 	return t.answerEach(all, failed)
+}
+
+// settleSet has what was imported stand as it did where the set comes from, when all
+// of it is there: what one package needs may have made another version of the next
+// the active one.
+func (t *terminal) settleSet(ctx context.Context, c *cli.Context, h *host.Host, s skillset.Set) error {
+	if c.Bool("dry-run") {
+		return nil
+	}
+	var all []install.Standing
+	for _, e := range s.Skills {
+		w := install.Standing{
+			Skill: e.Name, Version: e.Version, Digest: e.Digest, Active: e.Active, Avoided: e.Avoided, Pinned: e.Pinned, PinReason: e.Reason,
+		}
+		if e.Stopped != nil {
+			w.Stopped = &registry.Stop{All: e.Stopped.All, Reason: e.Stopped.Reason}
+		}
+		all = append(all, w)
+	}
+	lines, err := h.Installer.StandAs(ctx, t.person(), c.Args().First(), all)
+	for _, l := range lines {
+		if !t.json {
+			t.note("%s, as where the set comes from", plain(l))
+		}
+	}
+	return err
+}
+
+// maxNamed is how many packages are named in one message.
+const maxNamed = 5
+
+// acceptable refuses a set with packages that lack what a flag would accept, all of
+// them at once, before any is installed.
+func (t *terminal) acceptable(ctx context.Context, c *cli.Context, h *host.Host, r *skillset.Reader) error {
+	var words []string
+	var flags []trust.Flag
+	for content, err := range r.All() {
+		if err != nil {
+			return notASet(err)
+		}
+		req, err := t.request(c, arrived(c, content), closure.Step{})
+		if err != nil {
+			return err
+		}
+		v, err := h.Installer.Judge(ctx, req)
+		if err != nil {
+			return err
+		}
+		if missing := v.Missing(accepted(c)...); len(missing) > 0 {
+			words, flags = append(words, v.Refusal(accepted(c)...).Error()), append(flags, missing...)
+		}
+	}
+	if len(words) == 0 {
+		return nil
+	}
+	if more := len(words) - maxNamed; more > 0 {
+		words = append(words[:maxNamed], "and "+count(more, "more package"))
+	}
+	slices.Sort(flags)
+	flags = slices.Compact(flags)
+	hint := "if that is meant, add"
+	for _, f := range flags {
+		hint += " " + string(f)
+	}
+	if slices.Contains(flags, trust.AllowUnsigned) {
+		hint = "what was installed from a directory has no signature in a set; " + hint
+	}
+	return task.Errorf(task.KindVerification, "nothing of %s is imported: %s", c.Args().First(), strings.Join(words, "; ")).WithHint("%s", hint)
 }
 
 func notASet(err error) error {
@@ -285,26 +385,25 @@ func notASet(err error) error {
 	return err
 }
 
-func (t *terminal) importOne(ctx context.Context, c *cli.Context, h *host.Host, content skillset.Content) (imported, error) {
+// arrived is a package of a set as one that may be installed.
+func arrived(c *cli.Context, content skillset.Content) incoming {
 	got := &sources.Fetched{Package: content.Package, Kind: sources.KindFile, Source: content.Source, Place: content.Source, Version: content.Version}
 	// A set is believed in nothing: only what names the package by its digest counts.
 	got.Artifact, got.Signatures = content.Digest, content.Signatures
-	next := incoming{path: content.File(), got: got}
 	if got.Source == "" {
 		got.Source, got.Place = c.Args().First(), c.Args().First()
 	}
-	in, err := t.installOne(ctx, h, &batch{c: c}, next)
+	return incoming{path: content.File(), got: got}
+}
+
+func (t *terminal) importOne(ctx context.Context, c *cli.Context, h *host.Host, content skillset.Content) (imported, error) {
+	in, err := t.installOne(ctx, h, &batch{c: c}, arrived(c, content))
 	result := imported{installed: in, Wanted: []wantedGrant{}}
 	if err != nil || in.Skill == nil {
 		return result, err
 	}
 	if content.Needed {
 		if err := t.unasked(ctx, h, content.Name); err != nil {
-			return result, err
-		}
-	}
-	if content.Pinned {
-		if _, err := h.Installer.Pin(ctx, t.person().Actor(), content.Name, content.Reason); err != nil {
 			return result, err
 		}
 	}

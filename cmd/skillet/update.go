@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -28,7 +29,8 @@ func (t *terminal) updateCommand() *cli.Command {
 			"when the same trusted signer made both versions, and about everything otherwise. Without\n" +
 			"a terminal, and without --yes, what has to be asked about waits as a proposal (exit code 6).\n" +
 			"A pinned skill is left alone, and one that went back from a version until there is a later one:\n" +
-			"--to names the version to go to all the same. With --canary the new version gets a share of the calls, and\n" +
+			"--to names the version to go to all the same. So it is for what an update needs, which --again\n" +
+			"lets go there. What needs others is updated before them. With --canary the new version gets a share of the calls, and\n" +
 			"is promoted, or rolled back by itself when it fails or costs more.\n\n" +
 			"Examples:\n" +
 			"  skillet update text\n" +
@@ -36,6 +38,7 @@ func (t *terminal) updateCommand() *cli.Command {
 			"  skillet update --all --preview --fail-on-new-capabilities\n" +
 			"  skillet update csv --from ./csv-1.3.0.skill --yes\n" +
 			"  skillet update csv --to 1.3.0\n" +
+			"  skillet update csv --to 1.3.0 --again text\n" +
 			"  skillet update csv --canary 10%\n" +
 			"  skillet update csv --promote",
 		Flags: []cli.Flag{
@@ -48,6 +51,7 @@ func (t *terminal) updateCommand() *cli.Command {
 			&cli.BoolFlag{Name: "promote", Usage: "make the version on trial the active one now"},
 			&cli.StringFlag{Name: "from", Usage: "take the new version from this `PLACE` instead"},
 			&cli.StringFlag{Name: "to", Usage: "go to this later `VERSION`, also to one that you went back from"},
+			&cli.StringSliceFlag{Name: "again", Usage: "let this `SKILL`, which is needed, go to a version that it went back from; may be repeated"},
 			yesFlag("grant what the new version asks for"),
 			fullFlag(), trustSignerFlag(), acceptSourceFlag(), allowUnsignedFlag(), despiteFlag(), noTestsFlag(), allowFailingFlag(),
 			workspaceFlag(),
@@ -83,8 +87,19 @@ type updated struct {
 	// none.
 	Replays *replay.Shadow `json:"replays,omitempty"`
 	// Needs are the packages that change with it.
-	Needs []needed    `json:"needs,omitempty"`
+	Needs []needed `json:"needs,omitempty"`
+	// Moved are the other skills whose active version became another with it.
+	Moved []move      `json:"moved,omitempty"`
 	Error *task.Error `json:"error,omitempty"`
+}
+
+// A move is a change of the active version of a skill.
+type move struct {
+	Skill string `json:"skill"`
+	From  string `json:"from"`
+	To    string `json:"to"`
+	// with is the skill that was updated.
+	with string
 }
 
 func (t *terminal) update(ctx context.Context, c *cli.Context, h *host.Host) error {
@@ -93,17 +108,21 @@ func (t *terminal) update(ctx context.Context, c *cli.Context, h *host.Host) err
 		return err
 	}
 	skills, err := t.toUpdate(ctx, c, h)
+	if err == nil {
+		skills, err = inTurn(ctx, h, skills)
+	}
 	if err != nil {
 		return err
 	}
 	all := []updated{}
 	var failed *task.Error
+	moved := map[string]move{}
 	for _, s := range skills {
-		u, err := t.updateOne(ctx, c, h, s, share)
+		u, err := t.updateNow(ctx, c, h, s, share, moved)
 		if ctx.Err() != nil {
 			return cmp.Or(err, ctx.Err())
 		}
-		u.OK, u.Skill, u.From = err == nil, s.Name, s.Version
+		u.OK, u.Skill = err == nil, s.Name
 		if u.Error = explain(err); err != nil {
 			u.Status, failed = statusFailed, cmp.Or(failed, u.Error)
 		}
@@ -113,18 +132,59 @@ func (t *terminal) update(ctx context.Context, c *cli.Context, h *host.Host) err
 	return t.answerEach(all, failed)
 }
 
+// updateNow updates a skill as it is now: what was updated before it may have moved
+// it, and it may move others.
+func (t *terminal) updateNow(ctx context.Context, c *cli.Context, h *host.Host, s registry.Skill, share install.Share, moved map[string]move) (updated, error) {
+	before, err := h.Registry.List(ctx)
+	if err != nil {
+		return updated{From: s.Version}, err
+	}
+	i := slices.IndexFunc(before, func(o registry.Skill) bool { return o.Name == s.Name && o.Active })
+	if i < 0 {
+		return updated{From: s.Version}, task.Errorf(task.KindConflict, "%s has no active version any more", s.Name).WithHint("`skillet list --all` shows its versions")
+	}
+	u, err := t.updateOne(ctx, c, h, before[i], before, share)
+	u.From = before[i].Version
+	if m, ok := moved[s.Name]; ok && err == nil && u.Status == statusCurrent {
+		u.Status, u.From, u.To, u.Why = statusUpdated, m.From, m.To, "with "+m.with
+	}
+	after, lerr := h.Registry.List(ctx)
+	for _, m := range moves(before, after, s.Name) {
+		if u.Moved = append(u.Moved, m); moved[m.Skill].From != "" {
+			m.From = moved[m.Skill].From
+		}
+		moved[m.Skill] = m
+	}
+	return u, cmp.Or(err, lerr)
+}
+
+// moves are the skills, but the one that was updated, whose active version is another
+// than before.
+func moves(before, after []registry.Skill, with string) []move {
+	var all []move
+	for _, s := range before {
+		i := slices.IndexFunc(after, func(o registry.Skill) bool { return o.Name == s.Name && o.Active })
+		if s.Active && s.Name != with && i >= 0 && after[i].Version != s.Version {
+			all = append(all, move{Skill: s.Name, From: s.Version, To: after[i].Version, with: with})
+		}
+	}
+	return all
+}
+
 // checkUpdate refuses flags that do not go together, and reads the share.
 func checkUpdate(c *cli.Context) (install.Share, error) {
 	s := install.Share{Calls: c.Int("canary-calls")}
 	switch {
 	case c.Bool("all") == c.Args().Present():
 		return s, task.Errorf(task.KindUsage, "update takes names of skills, or --all").WithHint("`skillet list` shows what is installed")
-	case c.Bool("promote") && (c.IsSet("canary") || c.IsSet("from") || c.Bool("preview")):
+	case c.Bool("promote") && (c.IsSet("canary") || c.IsSet("from") || c.IsSet("again") || c.Bool("preview")):
 		return s, task.Errorf(task.KindUsage, "--promote goes with no other way to update").WithHint("`skillet update SKILL --promote`")
 	case c.IsSet("from") && c.NArg() != 1:
 		return s, task.Errorf(task.KindUsage, "--from is for one skill").WithHint("`skillet update SKILL --from PLACE`")
 	case c.IsSet("to") && (c.NArg() != 1 || c.String("to") == "" || c.IsSet("from") || c.Bool("promote")):
 		return s, task.Errorf(task.KindUsage, "--to names the version of one skill, and goes with neither --from nor --promote").WithHint("`skillet update SKILL --to VERSION`")
+	case c.IsSet("again") && c.NArg() != 1:
+		return s, task.Errorf(task.KindUsage, "--again is for what one skill needs").WithHint("`skillet update SKILL --again NAME`")
 	case c.IsSet("canary-calls") && !c.IsSet("canary"):
 		return s, task.Errorf(task.KindUsage, "--canary-calls goes with --canary")
 	case !c.IsSet("canary"):
@@ -164,11 +224,26 @@ func (t *terminal) toUpdate(ctx context.Context, c *cli.Context, h *host.Host) (
 	return found, err
 }
 
-func (t *terminal) updateOne(ctx context.Context, c *cli.Context, h *host.Host, s registry.Skill, share install.Share) (updated, error) {
-	others, err := h.Registry.List(ctx)
+// inTurn are skills in the order in which they are updated: what needs others before
+// those, which it may take along.
+func inTurn(ctx context.Context, h *host.Host, skills []registry.Skill) ([]registry.Skill, error) {
+	all, err := h.Registry.List(ctx)
 	if err != nil {
-		return updated{}, err
+		return nil, err
 	}
+	neededBy := map[string][]string{}
+	for _, s := range all {
+		neededBy[s.Name] = append(neededBy[s.Name], "")
+		for _, d := range s.Dependencies {
+			neededBy[d.Chosen()] = append(neededBy[d.Chosen()], s.Name)
+		}
+	}
+	order := visited(neededBy)
+	slices.SortStableFunc(skills, func(a, b registry.Skill) int { return order[a.Name] - order[b.Name] })
+	return skills, nil
+}
+
+func (t *terminal) updateOne(ctx context.Context, c *cli.Context, h *host.Host, s registry.Skill, others []registry.Skill, share install.Share) (updated, error) {
 	switch {
 	case c.Bool("promote"):
 		return t.promote(ctx, h, s)
@@ -179,7 +254,7 @@ func (t *terminal) updateOne(ctx context.Context, c *cli.Context, h *host.Host, 
 	case s.Canary != nil:
 		return updated{Status: statusSkipped, To: s.Canary.Version, Why: s.Canary.Version + " is on trial; `skillet info " + s.Name + "` shows how it stands"}, nil
 	}
-	if c.IsSet("to") || t.tied(s, others) {
+	if c.IsSet("to") || c.IsSet("again") || t.tied(s, others) {
 		return t.updateTied(ctx, c, h, s, others, share)
 	}
 	done := t.waiting("looking for a newer %s", s.Name)
@@ -319,9 +394,16 @@ func (t *terminal) showUpdated(u updated) {
 		t.note("%s %s is on trial with %d%% of the calls, and promoted after %d good ones; `skillet info %s` shows how it stands", name, plain(u.To), c.Percent, c.Calls, name)
 	case statusPromoted:
 		t.note("%s: %s is the active version now", name, plain(u.To))
-	default:
+	case statusUpdated:
+		if u.Outcome.Skill == nil {
+			t.note("%s was updated from %s to %s %s", name, u.From, plain(u.To), plain(u.Why))
+			break
+		}
 		t.note("updated %s from %s to %s (sha256:%s); `skillet rollback %s` goes back", name, u.From, plain(u.To), u.Outcome.Skill.Digest.Short(), name)
 		t.noteGranted(u.Outcome.Granted)
+	}
+	for _, m := range u.Moved {
+		t.note("  with it, %s went from %s to %s", plain(m.Skill), m.From, plain(m.To))
 	}
 }
 
