@@ -2,9 +2,11 @@ package casetest
 
 import (
 	"errors"
+	"os"
 	"strings"
 	"testing"
 
+	"github.com/skillet-run/skillet/host/guestapi"
 	"github.com/skillet-run/skillet/host/recording"
 	"github.com/skillet-run/skillet/manifests/testcase"
 	"github.com/skillet-run/skillet/sdk/hostapi"
@@ -54,4 +56,26 @@ func mockOf(function string) []testcase.Mock {
 		return nil
 	}
 	return []testcase.Mock{{Call: function}}
+}
+
+// The page says of each action that a function takes a grant for what stands behind
+// it in a case.
+func TestPageListsEveryAction(t *testing.T) {
+	t.Parallel()
+	b, err := os.ReadFile("../../docs/testing.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(b), "| grant | what stands behind it |\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	var grants strings.Builder
+	for line := range strings.Lines(table) {
+		cell, _, _ := strings.Cut(strings.TrimPrefix(line, "| "), " | ")
+		grants.WriteString(cell)
+	}
+	for _, f := range guestapi.Functions() {
+		if f.Action != "" && !strings.Contains(grants.String(), "`"+string(f.Action)+"`") {
+			t.Errorf("docs/testing.md does not say what stands behind %s, which %s takes a grant for", f.Action, f.Name)
+		}
+	}
 }

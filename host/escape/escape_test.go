@@ -83,8 +83,12 @@ func TestEveryFunctionIsAttempted(t *testing.T) {
 	}
 	for _, f := range guestapi.Functions() {
 		attempted := strings.Contains(text.String(), strconv.Quote(f.Name))
-		if why := nothingBehind[f.Name]; f.Action != "" && attempted == (why != "") {
-			t.Errorf("%s is attempted: %v, and it should not be because %q", f.Name, attempted, why)
+		excused := nothingBehind[f.Name] != ""
+		if f.Action != "" && !attempted && !excused {
+			t.Errorf("no attempt goes through %s: add one, or say here why there is none", f.Name)
+		}
+		if attempted && excused {
+			t.Errorf("an attempt goes through %s: take it out of the list here", f.Name)
 		}
 	}
 }

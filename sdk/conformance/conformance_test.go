@@ -3,7 +3,10 @@ package conformance
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -173,6 +176,29 @@ func TestEverythingIsTried(t *testing.T) {
 	for _, k := range api.Kinds {
 		if k.Name != string(hostfn.KindNotRecorded) && !tried["fail "+k.Name] {
 			t.Errorf("no tool reports an error of kind %s", k.Name)
+		}
+	}
+}
+
+// TestEveryLanguageHasEveryTool: the skill in each language has a tool for each function, whether its compiler is here
+// or not.
+func TestEveryLanguageHasEveryTool(t *testing.T) {
+	t.Parallel()
+	api, err := hostapi.Load()
+	must(t, err)
+	files, err := filepath.Glob("*/functions.*")
+	must(t, err)
+	files = append(files, "rust/src/functions.rs")
+	if len(files) != len(languages()) {
+		t.Errorf("%q are not a file for each of %d languages", files, len(languages()))
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		must(t, err)
+		for _, f := range api.Functions {
+			if !regexp.MustCompile(`\b` + f.Name + `\b`).Match(text) {
+				t.Errorf("%s has no tool %s", file, f.Name)
+			}
 		}
 	}
 }
