@@ -221,7 +221,7 @@ func (h *Host) Sessions() *session.Store { return h.sessions }
 // CatchUp brings the store to what the journal says. Call it before reading
 // state.
 func (h *Host) CatchUp(ctx context.Context) error {
-	if err := h.unfinishedRepair(); err != nil {
+	if err := h.UnfinishedRepair(); err != nil {
 		return err
 	}
 	return h.Ledger.CatchUp(ctx)

@@ -23,7 +23,7 @@ import (
 // VerifyStore reads everything in the store and checks it. The report is
 // complete also when there is damage.
 func (h *Host) VerifyStore(ctx context.Context) (badgerstore.Report, error) {
-	if err := h.unfinishedRepair(); err != nil {
+	if err := h.UnfinishedRepair(); err != nil {
 		return badgerstore.Report{}, err
 	}
 	o, err := h.storeOptions()
@@ -283,7 +283,7 @@ func (r Renewal) refused(command string) error {
 
 func (h *Host) rebuild(ctx context.Context, goOn func(Renewal) (bool, error)) (Renewal, error) {
 	r := Renewal{Kinds: []KindCount{}, Lost: []string{}}
-	if err := h.unfinishedRepair(); err != nil {
+	if err := h.UnfinishedRepair(); err != nil {
 		return r, err
 	}
 	if _, err := h.Decisions.Verify(ctx); err != nil {
@@ -338,7 +338,7 @@ var ErrOtherHome = errors.New("the backup is not of this home, or the journal wa
 
 func (h *Host) restore(ctx context.Context, backup io.Reader, goOn bool) (Renewal, error) {
 	r := Renewal{Kinds: []KindCount{}, Lost: []string{}}
-	if err := h.unfinishedRepair(); err != nil {
+	if err := h.UnfinishedRepair(); err != nil {
 		return r, err
 	}
 	err := h.replaceStore(ctx, &r, func(was salvaged) (bool, error) {

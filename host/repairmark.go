@@ -74,9 +74,9 @@ func (h *Host) readRepair() (*begunRepair, error) {
 	return &r, nil
 }
 
-// unfinishedRepair is the error of using a home of which the audit log is being
-// repaired.
-func (h *Host) unfinishedRepair() error {
+// UnfinishedRepair is the error of using a home of which the audit log is being
+// repaired; nil when it is not.
+func (h *Host) UnfinishedRepair() error {
 	if _, err := os.Lstat(h.path("journal", repairMark)); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -121,9 +121,11 @@ func partLine(p audit.Part) string {
 
 // verification is what --json prints of audit verify.
 type verification struct {
-	OK        bool           `json:"ok"`
-	Decisions journal.Report `json:"decisions"`
-	Calls     journal.Report `json:"calls"`
+	OK bool `json:"ok"`
+	// Unfinished says that a repair of the log was begun, and not finished.
+	Unfinished bool           `json:"unfinished,omitempty"`
+	Decisions  journal.Report `json:"decisions"`
+	Calls      journal.Report `json:"calls"`
 	// KnownBy says where it is kept, apart from the log, which key signs it; empty
 	// when there is no key yet. Found is whether the key was there before that, and
 	// was taken as it was found.
@@ -149,7 +151,9 @@ func (t *terminal) verifyHome(ctx context.Context, c *cli.Context, h *host.Host)
 			return err
 		}
 	}
-	v.OK, v.KnownBy = err1 == nil && err2 == nil, []string{}
+	unfinished := h.UnfinishedRepair()
+	v.Unfinished = unfinished != nil
+	v.OK, v.KnownBy = err1 == nil && err2 == nil && !v.Unfinished, []string{}
 	if known, err := h.AuditKeys.Known(ctx); err == nil && len(known.Anchors) > 0 {
 		v.KnownBy, v.Found = known.Places, known.Anchors[0].Found
 	}
@@ -157,7 +161,7 @@ func (t *terminal) verifyHome(ctx context.Context, c *cli.Context, h *host.Host)
 		return err
 	}
 	if !t.json {
-		t.tell(explain(cmp.Or(err1, err2)))
+		t.tell(explain(cmp.Or(err1, err2, unfinished)))
 	}
 	return reported{task.KindVerification}
 }

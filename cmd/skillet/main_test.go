@@ -34,7 +34,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden parts of the scripts")
 
 func TestMain(m *testing.M) {
-	testscript.Main(runs{m}, map[string]func(){"skillet": main, "skillet-bounded": bounded, "skillet-keyring": withKeyring, "ten": tenProvider})
+	testscript.Main(runs{m}, map[string]func(){"skillet": main, "skillet-bounded": bounded, "skillet-keyring": withKeyring, "ten": tenProvider, "paid": paidProvider})
 }
 
 // bounded is the program on a machine whose administrator's directory is $SYSTEM.

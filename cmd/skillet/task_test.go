@@ -115,6 +115,34 @@ func (tenSteps) Generate(_ context.Context, r provider.Request, _ func(provider.
 	return answer, nil
 }
 
+// ask writes settings by which a provider of these tests is asked, and others, and
+// returns where its program is.
+func (p *person) ask(name, others string) (program string) {
+	p.t.Helper()
+	program = filepath.Join(real(p.t, p.work), name)
+	copyFile(p.t, p.program, program)
+	sum := sha256.Sum256(read(p.t, program))
+	p.write("home/config.yaml", fmt.Appendf(nil, "%sproviders:\n  %s:\n    kind: plugin\n    program: %s\n    digest: sha256:%s\n", others, name, program, hex.EncodeToString(sum[:])))
+	return program
+}
+
+// paid is a provider elsewhere whose models cost something.
+type paid struct{ tenSteps }
+
+var paidProvider = func() { plugins.ServeProvider(paid{}) }
+
+func (paid) Info(context.Context) (provider.Info, error) {
+	return provider.Info{Name: "paid", Version: "1.0.0"}, nil
+}
+
+func (p paid) Models(ctx context.Context) ([]provider.Model, error) {
+	all, err := p.tenSteps.Models(ctx)
+	for i := range all {
+		all[i].InputUSD, all[i].OutputUSD = 100, 100
+	}
+	return all, err
+}
+
 func appended(n string) json.RawMessage {
 	return json.RawMessage(fmt.Sprintf(`{"path":"out.txt","text":"%s\n","mode":"append"}`, n))
 }
@@ -145,10 +173,7 @@ func TestTaskKilled(t *testing.T) {
 	p := newPerson(t)
 	borrow(t, p.home)
 	p.must(0, "install", "--yes", p.build("files"))
-	ten := filepath.Join(real(t, p.work), "ten")
-	copyFile(t, p.program, ten)
-	sum := sha256.Sum256(read(t, ten))
-	p.write("home/config.yaml", fmt.Appendf(nil, "tasks:\n  approve_risk: never\n  takeover_seconds: 1\nproviders:\n  ten:\n    kind: plugin\n    program: %s\n    digest: sha256:%s\n", ten, hex.EncodeToString(sum[:])))
+	ten := p.ask("ten", "tasks:\n  approve_risk: never\n  takeover_seconds: 1\n")
 
 	began := time.Now()
 	full := p.tenSteps("out-whole", 0, "")
