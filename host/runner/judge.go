@@ -18,6 +18,7 @@ import (
 	"github.com/skillet-run/skillet/host/sandbox"
 	"github.com/skillet-run/skillet/host/sandbox/worker"
 	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/internal/lazyregexp"
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -183,6 +184,9 @@ func said(err error) error {
 // bare reports whether the run is of a module that has no manifest of its own.
 func (a *run) bare() bool { return a.manifest != nil && adopt.IsModule(a.manifest) }
 
+// inScript fits what interpreters say of a script's own mistake, which ends with the place.
+var inScript = lazyregexp.New(`\(at [^()]+:\d+(?::\d+)?\)$`)
+
 func hint(a *run, k task.Kind, err error) string {
 	var trap *sandbox.TrapError
 	switch {
@@ -192,6 +196,8 @@ func hint(a *run, k task.Kind, err error) string {
 		return raise(err, a.bare())
 	case errors.As(err, &trap):
 		return "the skill crashed; `--json` shows its logs, and the host is not affected"
+	case k == task.KindSkill && inScript().MatchString(err.Error()):
+		return "it happened in the script, there; `--json` shows the log of the call, with the whole stack"
 	case k == task.KindSkill:
 		return fmt.Sprintf("this is the skill's own answer; `skillet info %s` shows what it takes", a.manifest.Name)
 	}
