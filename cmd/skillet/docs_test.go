@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host/scaffold"
 	"github.com/skillet-run/skillet/host/toolchain"
@@ -469,4 +472,64 @@ func shows(printed string, lines []string, ids map[string]string) bool {
 		}
 	}
 	return m != nil
+}
+
+// TestWrittenCommandsExist looks at what the help of each command and the text of each page
+// have a reader type: there is such a command, and it has those flags. (TestPages runs the
+// blocks of pages.)
+func TestWrittenCommandsExist(t *testing.T) {
+	t.Parallel()
+	app := newApp(&terminal{})
+	written := map[string][]string{}
+	for path, c := range leaves("skillet", app.Commands) {
+		written["the help of "+path] = helpExample.FindAllString(c.Description, -1)
+	}
+	for _, page := range pagesOf(t) {
+		for _, m := range typedInText.FindAllStringSubmatch(readPage(t, page), -1) {
+			written[page] = append(written[page], m[1])
+		}
+	}
+	n := 0
+	for where, lines := range written {
+		for _, l := range lines {
+			n++
+			if err := commandIsThere(app, l); err != nil {
+				t.Errorf("%s: %s: %v", where, strings.TrimSpace(l), err)
+			}
+		}
+	}
+	if n < 300 {
+		t.Errorf("only %d commands were found", n)
+	}
+}
+
+var (
+	helpExample = regexp.MustCompile(`(?m)^  skillet .*$`)
+	typedInText = regexp.MustCompile("`(skillet [a-z][^`]*)`")
+)
+
+// commandIsThere reports what of a line does not exist.
+func commandIsThere(app *cli.App, line string) error {
+	commands, flags := app.Commands, app.Flags
+	for _, word := range strings.Fields(line)[1:] {
+		word = strings.Trim(word, "[]`,")
+		switch {
+		case slices.Contains([]string{"|", ";", "&&", ">", "--", `\|`}, word):
+			return nil
+		case strings.HasPrefix(word, "--"):
+			if lookFor(flags, flagName(word)) == nil && word != "--help" {
+				return fmt.Errorf("no flag %s", word)
+			}
+		case len(commands) > 0 && !strings.HasPrefix(word, "-"):
+			c := find(commands, word)
+			if c == nil && word != strings.ToUpper(word) && !strings.Contains(word, "…") {
+				return fmt.Errorf("no command %q", word)
+			}
+			if c == nil {
+				return nil
+			}
+			commands, flags = c.Subcommands, slices.Concat(flags, c.Flags)
+		}
+	}
+	return nil
 }
