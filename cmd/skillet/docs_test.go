@@ -36,11 +36,10 @@ type shownCommand struct {
 
 var (
 	// shownBlock is a console block, a file, or a comment with what the runner does before the next block.
-	shownBlock   = regexp.MustCompile("(?ms)^(?:```console([^\n]*)\n(.*?)^```|```\\w+ (file=[^\n]*)\n(.*?)^```|<!-- run([^\n]*)\n(.*?)^-->)$")
-	exitComment  = regexp.MustCompile(`\s*# exit code (\d+)$`)
-	typedAnswer  = regexp.MustCompile(`^(.*\[y/N\]) (\S+)$`)
-	hiddenAnswer = regexp.MustCompile(`^(.*): \*\*\*$`)
-	identifier   = regexp.MustCompile(`\b[0-9a-f]{8,64}\b`)
+	shownBlock  = regexp.MustCompile("(?ms)^(?:```console([^\n]*)\n(.*?)^```|```\\w+ (file=[^\n]*)\n(.*?)^```|<!-- run([^\n]*)\n(.*?)^-->)$")
+	exitComment = regexp.MustCompile(`\s*# exit code (\d+)$`)
+	typedAnswer = regexp.MustCompile(`^(.*\[y/N\]) (\S+)$`)
+	identifier  = regexp.MustCompile(`\b[0-9a-f]{8,64}\b`)
 )
 
 // pageShells are the shells of a page: one, and one for each language it names.
@@ -195,7 +194,7 @@ var onlyShown = map[string]string{
 	"README.md: skillet install 'git+":                  "git.example is nobody's; host/git fetches over HTTP, sources.txtar from a repository here",
 	"skills/http/README.md: skillet run http:http_get url=https://example.com/ --allow": "it asks a server on the internet; http.txtar asks one here",
 	"skills/http/README.md: skillet run http:http_get url=https://example.com/ --json":  "it asks a server on the internet; http.txtar asks one here",
-	"docs/providers.md: make providers":                                                 "the key is the reader's; make testproviders does the same with servers of its own",
+	"docs/providers.md: make providers":                                                 "the key is the reader's; plugins/providers/endtoend types the same, with servers of its own",
 	"docs/signatures.md: cosign verify-blob":                                            "cosign.txtar runs it with the same flags, where there is a cosign",
 	"plugins/provider/minilm/README.md: python3 -m venv":                                "it downloads 220 MB; the tests of the plugin run with what it leaves",
 	"plugins/provider/minilm/README.md: skillet config set":                             "it needs what the block before it downloads",
@@ -256,10 +255,6 @@ func (s *shownShell) ready(t *testing.T) {
 		case "qjs", "python":
 			if !engineThere(t, need) {
 				t.Skipf("the interpreter %s cannot be had here", need)
-			}
-		case "providers":
-			if _, err := os.Stat("../../dist/openai-1.0.0.skill"); err != nil {
-				t.Skipf("the providers were not built: %v", err)
 			}
 		default:
 			if _, err := exec.LookPath(need); err != nil {
@@ -377,14 +372,11 @@ func (s *session) follow(c shownCommand, from int) (printed, code string, end in
 	s.t.Helper()
 	asked := from
 	for _, line := range c.prints {
-		question, answer := "", ""
-		if m := typedAnswer.FindStringSubmatch(line); m != nil {
-			question, answer = m[1], m[2]
-		} else if m := hiddenAnswer.FindStringSubmatch(line); m != nil {
-			question, answer = m[1], "hunter2hunter2"
-		} else {
+		m := typedAnswer.FindStringSubmatch(line)
+		if m == nil {
 			continue
 		}
+		question := m[1]
 		if i := strings.LastIndex(question, "…"); i >= 0 {
 			question = question[i+len("…"):]
 		}
@@ -393,10 +385,7 @@ func (s *session) follow(c shownCommand, from int) (printed, code string, end in
 			break // and what it prints is not what the page says
 		}
 		asked = at
-		if strings.HasSuffix(line, "***") {
-			s.hides()
-		}
-		s.types(answer + "\n")
+		s.types(m[2] + "\n")
 	}
 	at, ok := s.reads(asked, endOfCommand, "[y/N]")
 	if !ok {
@@ -451,9 +440,6 @@ func shows(printed string, lines []string, ids map[string]string) bool {
 	}
 	var want, names []string
 	for _, l := range lines {
-		if m := hiddenAnswer.FindStringSubmatch(l); m != nil {
-			l = m[1] + "…"
-		}
 		l = strings.ReplaceAll(regexp.QuoteMeta(l), "…", `(?s:.*?)`)
 		want = append(want, identifier.ReplaceAllStringFunc(l, func(id string) string {
 			if ids[id] != "" {
