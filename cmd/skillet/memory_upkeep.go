@@ -117,7 +117,7 @@ func (t *terminal) memoryConsolidate() *cli.Command {
 				return err
 			}
 			return t.answer(o, func() {
-				t.say("merged %d into %d, forgot %d, tidied up %d: %s are left", o.Merged, o.Made, o.Forgotten, o.Swept, count(o.Records, "record"))
+				t.say("merged %d into %d, forgot %d, tidied up %d: %s left", o.Merged, o.Made, o.Forgotten, o.Swept, count(o.Records, "record"))
 				if o.Unfinished {
 					t.note("there is more to do: run it again")
 				}

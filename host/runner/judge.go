@@ -18,6 +18,7 @@ import (
 	"github.com/skillet-run/skillet/host/sandbox"
 	"github.com/skillet-run/skillet/host/sandbox/worker"
 	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/internal/lazyregexp"
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -195,6 +196,8 @@ func undeclared(err error) bool {
 	var guest *sandbox.GuestError
 	return errors.As(err, &guest) && guest.Kind == string(task.KindDenied)
 }
+// inScript fits what interpreters say of a script's own mistake, which ends with the place.
+var inScript = lazyregexp.New(`\(at [^()]+:\d+(?::\d+)?\)$`)
 
 func hint(a *run, k task.Kind, err error) string {
 	var trap *sandbox.TrapError
@@ -207,6 +210,8 @@ func hint(a *run, k task.Kind, err error) string {
 		return "the skill crashed; `--json` shows its logs, and the host is not affected"
 	case k == task.KindSkill && undeclared(err):
 		return "the host refused nothing: what its code uses has to be asked for under security.permissions of its manifest, and it has to be built again; a grant changes nothing"
+	case k == task.KindSkill && inScript().MatchString(err.Error()):
+		return "it happened in the script, there; `--json` shows the log of the call, with the whole stack"
 	case k == task.KindSkill:
 		return fmt.Sprintf("this is the skill's own answer; `skillet info %s` shows what it takes", a.manifest.Name)
 	}
