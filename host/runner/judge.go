@@ -196,6 +196,7 @@ func undeclared(err error) bool {
 	var guest *sandbox.GuestError
 	return errors.As(err, &guest) && guest.Kind == string(task.KindDenied)
 }
+
 // inScript fits what interpreters say of a script's own mistake, which ends with the place.
 var inScript = lazyregexp.New(`\(at [^()]+:\d+(?::\d+)?\)$`)
 
