@@ -256,6 +256,14 @@ def _answer(value):
     _skillet.output(text.encode())
 
 
+def _finished(value):
+    value = _settled(value)
+    files = sys.modules.get("_files")
+    if files:
+        files.finish()
+    return value
+
+
 def _evaluate():
     code = _input().get("code")
     if not isinstance(code, str):
@@ -283,11 +291,11 @@ def _enter(number):
         if number == -1:
             _load()
         elif number == -2:
-            _answer(_settled(_evaluate()))
+            _answer(_finished(_evaluate()))
         elif number >= len(_tools):
             raise _skillet.Misuse("there is no such tool")
         else:
-            _answer(_settled(_tools[number](_input())))
+            _answer(_finished(_tools[number](_input())))
         return 0
     except BaseException as e:
         return _report(e)

@@ -13,14 +13,25 @@ def read(path):
             return b"".join(parts)
 
 
+# those that are open, in the order in which they were opened
+_open = []
+
+
+def finish():
+    # what was written in a call is handed over at its end, also by those that are not closed
+    for w in _open:
+        w.flush()
+
+
 class Writer:
-    # collects what is written, and hands it over when it is closed
+    # collects what is written, and hands it over when it is flushed or closed
     def __init__(self, path, mode):
         if "r" in mode or "+" in mode:
             raise ValueError("a file is opened for reading or for writing")
         self._path, self._text = path, "b" not in mode
         self._how = {"append": True} if "a" in mode else {"create_only": True} if "x" in mode else {}
-        self._parts, self.closed, self.name = [], False, path
+        self._parts, self._made, self.closed, self.name = [], False, False, path
+        _open.append(self)
 
     def write(self, data):
         if self.closed:
@@ -35,12 +46,19 @@ class Writer:
             self.write(line)
 
     def flush(self):
-        pass
+        if self._parts or not self._made:
+            _skillet.request("fs_write", dict(self._how, path=self._path), b"".join(self._parts))
+            self._parts, self._made, self._how = [], True, {"append": True}
 
     def close(self):
         if not self.closed:
-            self.closed = True
-            _skillet.request("fs_write", dict(self._how, path=self._path), b"".join(self._parts))
+            self._end()
+            self.flush()
+
+    def _end(self):
+        self.closed = True
+        if self in _open:
+            _open.remove(self)
 
     def __enter__(self):
         return self
@@ -48,6 +66,8 @@ class Writer:
     def __exit__(self, kind, *rest):
         if kind is None:
             self.close()
+        elif not self.closed:
+            self._end()
 
 
 def listing(path, files):
