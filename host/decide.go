@@ -119,10 +119,18 @@ func (h *Host) checkHistory(ctx context.Context) (string, error) {
 		return detail, nil
 	}
 	var stale *history.StaleError
-	if errors.As(err, &stale) && stale.Edited() {
-		if err = h.History.Repair(ctx); err == nil {
-			return h.History.Check(ctx)
+	switch {
+	case errors.Is(err, history.ErrBehind): // what any command does at its end
+		if err = h.History.Sync(ctx); err == nil {
+			detail, err = h.History.Check(ctx)
 		}
+	case errors.As(err, &stale) && stale.Edited():
+		if err = h.History.Repair(ctx); err == nil {
+			detail, err = h.History.Check(ctx)
+		}
+	}
+	if err == nil {
+		return detail, nil
 	}
 	e := task.Errorf(task.KindVerification, "%w", err).WithHint("it is mended; run `skillet doctor` once more to see that")
 	if err := h.History.Repair(ctx); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/skillet-run/skillet/host/llm"
 	"github.com/skillet-run/skillet/host/memory"
 	"github.com/skillet-run/skillet/host/queue"
+	"github.com/skillet-run/skillet/host/sandbox"
 	"github.com/skillet-run/skillet/host/secret"
 	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/host/store/filelock"
@@ -44,10 +45,10 @@ var meanings = []struct {
 	{memory.ErrConflict, task.KindConflict, "look at it again"},
 	{store.ErrDamaged, task.KindVerification, "run `skillet store verify` to see the extent, then `skillet store rebuild`, or `skillet store restore FILE`"},
 	{store.ErrTooLarge, task.KindLimit, "it is too much for one decision: do it in parts"},
-	{store.ErrReadOnly, task.KindInternal, "make room on the disk, or lower min_free_mb; nothing was lost"},
-	{syscall.ENOSPC, task.KindInternal, "make room on the disk that has it, or name another home with --home; `skillet gc` removes what is not needed; nothing was lost"},
-	{syscall.EDQUOT, task.KindInternal, "make room on the disk that has it, of which you have used what you may; `skillet gc` removes what is not needed; nothing was lost"},
-	{syscall.EROFS, task.KindInternal, "have the disk that has it mounted so that it can be written to, or name another home with --home; nothing was lost"},
+	{store.ErrReadOnly, task.KindFull, "make room on the disk, or lower min_free_mb; nothing was lost"},
+	{syscall.ENOSPC, task.KindFull, "make room on the disk that has it, or name another home with --home; `skillet gc` removes what is not needed; nothing was lost"},
+	{syscall.EDQUOT, task.KindFull, "make room on the disk that has it, of which you have used what you may; `skillet gc` removes what is not needed; nothing was lost"},
+	{syscall.EROFS, task.KindFull, "have the disk that has it mounted so that it can be written to, or name another home with --home; nothing was lost"},
 	{secret.ErrExposed, task.KindVerification, "make it its owner's alone; whoever could read it can open the secrets, so change those too if that may have happened"},
 	{syscall.EFBIG, task.KindInternal, "a file may not grow so large here (see `ulimit -f`); nothing was lost"},
 	{secret.ErrReplaced, task.KindVerification, "somebody changed files of the home: restore it from a backup; or look at what there is with `skillet audit repair --dry-run`, and go on with a new key: `skillet audit repair`"},
@@ -69,6 +70,9 @@ var meanings = []struct {
 	{bundle.ErrDamaged, task.KindVerification, "get the package from its author again"},
 	{bundle.ErrNoModule, task.KindUsage, "build the module first, where \"command\" says it is: `skillet build DIR`"},
 	{bundle.ErrTooLarge, task.KindVerification, "leave out what the skill does not need"},
+	{sandbox.ErrCacheDir, task.KindVerification, "make it your own, with mode 0700; or delete it: compiled code is made again"},
+	{syscall.EISDIR, task.KindUsage, "a file is meant, and this is a directory: name the file"},
+	{syscall.ENOTDIR, task.KindUsage, "a directory is meant, and this is none: name the directory"},
 	{context.Canceled, task.KindInternal, "nothing is half done; the same command begins again"},
 	{context.DeadlineExceeded, task.KindLimit, "another command may hold the home; try again, or raise lock_wait_seconds"},
 	{fs.ErrNotExist, task.KindNotFound, ""},

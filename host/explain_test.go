@@ -3,12 +3,15 @@ package host_test
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/journal"
 	"github.com/skillet-run/skillet/host/ledger"
+	"github.com/skillet-run/skillet/host/sandbox"
 	"github.com/skillet-run/skillet/host/secret"
 	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/host/store/filelock"
@@ -26,6 +29,11 @@ func TestExplain(t *testing.T) {
 		{fmt.Errorf("x: %w", store.ErrDamaged), task.KindVerification},
 		{fmt.Errorf("x: %w", context.DeadlineExceeded), task.KindLimit},
 		{fmt.Errorf("decision 7 %w: %w", ledger.ErrPending, store.ErrReadOnly), task.KindInternal},
+		{fmt.Errorf("x: %w", store.ErrReadOnly), task.KindFull},
+		{&fs.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}, task.KindFull},
+		{&fs.PathError{Op: "read", Path: "x", Err: syscall.EISDIR}, task.KindUsage},
+		{&fs.PathError{Op: "open", Path: "x", Err: syscall.ENOTDIR}, task.KindUsage},
+		{fmt.Errorf("x: %w", sandbox.ErrCacheDir), task.KindVerification},
 		{&filelock.HeldError{Path: "LOCK"}, task.KindLimit},
 		{fmt.Errorf("x: %w", journal.ErrTooLarge), task.KindLimit},
 		{fmt.Errorf("x: %w", store.ErrTooLarge), task.KindLimit},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -72,8 +73,13 @@ func ReadCases(path string) (map[string][]Case, error) {
 	}
 	files := []string{path}
 	if st.IsDir() {
-		if files, err = filepath.Glob(filepath.Join(path, "*.json")); err != nil {
+		names, err := fs.Glob(os.DirFS(path), "*.json") // the path itself is no pattern
+		if err != nil {
 			return nil, &LoadError{File: path, Message: err.Error(), Err: err}
+		}
+		files = files[:0]
+		for _, name := range names {
+			files = append(files, filepath.Join(path, name))
 		}
 	}
 	all := map[string][]Case{}

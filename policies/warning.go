@@ -65,8 +65,8 @@ func (l *loader) passBy(fsys fs.FS, dir string, entry fs.DirEntry, shown string)
 	name, why := entry.Name(), ""
 	switch {
 	case entry.IsDir():
-		inside, err := fs.Glob(fsys, filepath.ToSlash(filepath.Join(dir, name, "*.[cC][eE][dD][aA][rR]")))
-		if err != nil || len(inside) == 0 {
+		inside, err := fs.ReadDir(fsys, filepath.ToSlash(filepath.Join(dir, name)))
+		if err != nil || !slices.ContainsFunc(inside, func(e fs.DirEntry) bool { return strings.EqualFold(filepath.Ext(e.Name()), ".cedar") }) {
 			return
 		}
 		why = "directories in a directory of policies are not entered; move its files up"

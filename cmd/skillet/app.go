@@ -86,6 +86,7 @@ var lastHints = map[task.Kind]string{
 	task.KindApproval:     "`skillet approvals list` shows what waits",
 	task.KindVerification: "`skillet doctor` checks the home",
 	task.KindConflict:     "look at what is there now, and decide again",
+	task.KindFull:         "make room on the disk; `skillet gc` removes what is not needed",
 	task.KindInternal:     "`skillet doctor` checks the home",
 }
 

@@ -394,7 +394,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 
 // modules are the modules that scripts can have.
 var modules = map[string]func() []byte{
-	"echo": echo, "notebook": notebook, "caller": caller, "reader": reader,
+	"echo": echo, "notebook": notebook, "caller": caller, "reader": readerModule,
 	"spin": func() []byte {
 		m := wasmtest.New()
 		m.ExportFunc("spin", m.Func(wasmtest.Signature{}, "", wasmtest.Loop(wasmtest.Empty, wasmtest.Br(0))))
@@ -424,8 +424,8 @@ var modules = map[string]func() []byte{
 	},
 }
 
-// reader makes the file begun, goes on reading data until it is refused, and says so.
-func reader() []byte {
+// readerModule makes the file begun, goes on reading data until it is refused, and says so.
+func readerModule() []byte {
 	m := wasmtest.New()
 	sig := wasmtest.Sig("i32 i32 i32 i32", "i64")
 	read, write := m.ImportFunc("skillet:host/v1", "fs_read", sig), m.ImportFunc("skillet:host/v1", "fs_write", sig)

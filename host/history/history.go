@@ -374,7 +374,7 @@ func (h *History) Check(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if n > 0 {
-		return "", fmt.Errorf("%d of the decisions are not in the git history %s yet", n, h.Dir())
+		return "", fmt.Errorf("%d of the decisions %w %s yet", n, ErrBehind, h.Dir())
 	}
 	if _, err := os.Lstat(h.Dir()); errors.Is(err, fs.ErrNotExist) {
 		return "nothing was decided yet", nil
@@ -403,6 +403,10 @@ func (h *History) Check(ctx context.Context) (string, error) {
 	}
 	return fmt.Sprintf("%s has every decision", h.Dir()), err
 }
+
+// ErrBehind means that decisions are not in the history yet: a process died between the
+// two, or could not write it.
+var ErrBehind = errors.New("are not in the git history")
 
 // A StaleError means that the last commit does not have a file as it is now.
 type StaleError struct {

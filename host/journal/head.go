@@ -170,9 +170,9 @@ func (j *Journal) makeHead() error {
 	if err != nil {
 		return err
 	}
-	parts, err := filepath.Glob(filepath.Join(j.dir, atomicfile.Pattern))
+	parts, err := fs.Glob(os.DirFS(j.dir), atomicfile.Pattern) // the path itself is no pattern
 	for _, p := range parts {
-		err = errors.Join(err, os.Remove(p))
+		err = errors.Join(err, os.Remove(filepath.Join(j.dir, p)))
 	}
 	return errors.Join(err, atomicfile.Write(j.headPath(), b))
 }

@@ -313,3 +313,20 @@ func BenchmarkReplay(b *testing.B) {
 		}
 	}
 }
+
+// The path of a journal is no pattern, whatever is in it.
+func TestOddPath(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "ho[me * ?\n")
+	j := open(t, dir, Options{})
+	unfinished := filepath.Join(dir, ".part-1")
+	if err := os.WriteFile(unfinished, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	write(t, j, 2)
+	if _, err := os.Lstat(unfinished); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("what was not finished is still there: %v", err)
+	}
+	if all, err := read(t.Context(), j, 0); err != nil || len(all) != 2 {
+		t.Errorf("%d entries, %v", len(all), err)
+	}
+}

@@ -11,6 +11,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -114,7 +115,8 @@ func New(j *journal.Journal, kv store.KV, projections ...Projection) *Ledger {
 // Commit makes a decision durable. While decide runs, no other process can
 // commit, so what it reads from the store stays true until its changes are
 // applied. An error from decide changes nothing and is returned as it is.
-// A change that cannot be applied is refused before it is written. When Commit
+// A change that cannot be applied is refused before it is written, and so is any
+// while the store takes no writes. When Commit
 // returns nil, the decision survives a power cut. errors.Is(err, [ErrPending])
 // when it was made and is not in force yet; after every other error it was not
 // made.
@@ -124,6 +126,9 @@ func (l *Ledger) Commit(ctx context.Context, decide func(context.Context) (Decis
 			return nil, err
 		}
 		if err := l.project(ctx); err != nil {
+			return nil, err
+		}
+		if err := l.writable(ctx); err != nil { // before decide, which may change files
 			return nil, err
 		}
 		d, err := decide(ctx)
@@ -142,6 +147,17 @@ func (l *Ledger) Commit(ctx context.Context, decide func(context.Context) (Decis
 		return fmt.Errorf("decision %d %w: %w", entries[0].Seq, ErrPending, err)
 	}
 	return err
+}
+
+// writable returns why the store takes no writes, such as that its disk is full: a
+// decision that it could not take is not made. To delete what is not there writes
+// nothing, and is refused where writing is.
+func (l *Ledger) writable(ctx context.Context) error {
+	err := l.kv.Delete(ctx, cursorKey+"/none", store.Any)
+	if err == nil || errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	return fmt.Errorf("nothing was decided: %w", cmp.Or(errors.Unwrap(err), err)) // without the key, which nobody knows
 }
 
 // CatchUp applies decisions that are in the journal and not yet in the store,

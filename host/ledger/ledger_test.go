@@ -356,3 +356,32 @@ func TestKeysOfOthersAreRefused(t *testing.T) {
 type stray struct{ marks }
 
 func (stray) Keys() []string { return []string{"other/"} }
+
+// full is a store that takes no writes.
+type full struct{ store.KV }
+
+func (full) Put(context.Context, string, []byte, uint64) (uint64, error) {
+	return 0, store.ErrReadOnly
+}
+
+func (full) Delete(context.Context, string, uint64) error { return store.ErrReadOnly }
+
+// What a full store could not take is not decided: nothing of it is in the journal.
+func TestFullStoreDecidesNothing(t *testing.T) {
+	s := store.Memory()
+	defer s.Close()
+	dir := t.TempDir()
+	if err := open(t, dir, s.KV(), nil).Commit(t.Context(), mark("a")); err != nil {
+		t.Fatal(err)
+	}
+	l := open(t, dir, full{s.KV()}, nil)
+	if err := l.Commit(t.Context(), mark("b")); !errors.Is(err, store.ErrReadOnly) || errors.Is(err, ledger.ErrPending) {
+		t.Errorf("Commit = %v", err)
+	}
+	if err := l.CatchUp(t.Context()); err != nil {
+		t.Errorf("CatchUp = %v: something is in the journal", err)
+	}
+	if err := open(t, dir, s.KV(), nil).Commit(t.Context(), mark("c")); err != nil {
+		t.Error(err)
+	}
+}

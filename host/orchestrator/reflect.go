@@ -219,7 +219,7 @@ func (w *work) unchanging(r task.Run) bool {
 				return false
 			case k.Kind == askThink:
 				steady++
-			case k.Result != nil && slices.Contains([]task.Kind{task.KindLimit, task.KindInternal}, task.Kind(k.Result.Kind)):
+			case k.Result != nil && slices.Contains([]task.Kind{task.KindLimit, task.KindFull, task.KindInternal}, task.Kind(k.Result.Kind)):
 				return false
 			}
 		}

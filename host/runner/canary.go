@@ -250,7 +250,7 @@ func counts(res task.Result) bool {
 	if e == nil {
 		return true
 	}
-	return e.Kind != task.KindUsage && e.Kind != task.KindInternal && !errors.Is(e, context.Canceled) &&
+	return e.Kind != task.KindUsage && e.Kind != task.KindFull && e.Kind != task.KindInternal && !errors.Is(e, context.Canceled) &&
 		!errors.Is(e, ErrRate) && !errors.Is(e, ErrOverloaded)
 }
 

@@ -107,6 +107,7 @@ var byKind = map[task.Kind]Verdict{
 	task.KindApproval:     {task.ClassDenied, "approval", Unknown},
 	task.KindVerification: {task.ClassPermanent, "verification", Unknown},
 	task.KindConflict:     {task.ClassPermanent, "conflict", Unknown},
+	task.KindFull:         {task.ClassPermanent, "full", Unknown},
 	task.KindInternal:     {task.ClassPermanent, "internal", Unknown},
 }
 

@@ -22,6 +22,7 @@ const (
 	KindApproval     Kind = "approval"     // waits for a person's approval
 	KindVerification Kind = "verification" // bytes are not what they should be
 	KindConflict     Kind = "conflict"     // it is already so, or somebody changed it first
+	KindFull         Kind = "full"         // the disk takes no more, and nothing was changed
 	KindInternal     Kind = "internal"     // the host's own failure
 )
 
@@ -59,6 +60,7 @@ func Outcomes() []Outcome {
 		{6, KindApproval, "waits for approval by a person"},
 		{7, KindVerification, "verification failed: digest, journal, store or module is not what it should be"},
 		{8, KindConflict, "conflict: it is already so, or somebody else changed it first"},
+		{9, KindFull, "the disk is full or read-only: nothing was changed"},
 		{10, KindInternal, "internal error of the host"},
 	}
 }

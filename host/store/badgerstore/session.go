@@ -190,7 +190,7 @@ func (p *place) roomToWrite() error {
 	}
 	free, err := p.options.free(p.dir)
 	if err != nil {
-		return fmt.Errorf("look for free space: %w", err)
+		return fmt.Errorf("write to store %s: %w", p.dir, err)
 	}
 	if free < p.options.FreeBytes {
 		return fmt.Errorf("store %s is %w: %d MiB are free on its disk, writing needs %d MiB: make room and try again", p.dir, store.ErrReadOnly, free>>20, p.options.FreeBytes>>20)

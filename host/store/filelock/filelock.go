@@ -13,6 +13,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -103,6 +104,9 @@ func lock(ctx context.Context, path string, wait time.Duration, exclusive bool) 
 // open opens a lock file. A link is refused: what it leads to would be written over.
 func open(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|noFollow, 0o600)
+	if errors.Is(err, syscall.EROFS) { // who only reads there has to keep others away as well
+		f, err = os.OpenFile(path, os.O_RDONLY|noFollow, 0)
+	}
 	if err == nil {
 		return f, nil
 	}
