@@ -82,6 +82,25 @@ func TestDeclared(t *testing.T) {
 	}
 }
 
+// TestEveryNameIsDeclared: each value that the SDK in JavaScript defines is declared for TypeScript, whose compiler need
+// not be here to find one that is not.
+func TestEveryNameIsDeclared(t *testing.T) {
+	t.Parallel()
+	real, err := os.ReadFile("../js/skillet.js")
+	must(t, err)
+	declared, err := os.ReadFile("../js/skillet.d.ts")
+	must(t, err)
+	names := regexp.MustCompile(`(?m)^export (?:const|function|class) (\w+)`).FindAllSubmatch(real, -1)
+	if len(names) == 0 {
+		t.Fatal("../js/skillet.js exports nothing: this test looks for another form")
+	}
+	for _, m := range names {
+		if !regexp.MustCompile(`(?m)^export declare (?:const|function|class) ` + string(m[1]) + `\b`).Match(declared) {
+			t.Errorf("%s is in skillet.js, and not declared in skillet.d.ts", m[1])
+		}
+	}
+}
+
 // keys are the names that the module has, each with those of its members.
 func keys(t *testing.T) map[string][]string {
 	t.Helper()
