@@ -340,8 +340,7 @@ func (c comparison) actionProblem() string {
 
 // namePatternProblem judges the letters of a pattern for names that have small ones.
 func (c comparison) namePatternProblem(actions []string) string {
-	small := []string{string(capability.Secret), string(capability.Skill), string(capability.Session)}
-	if len(actions) == 0 || slices.ContainsFunc(actions, func(a string) bool { return !slices.Contains(small, a) }) {
+	if len(actions) == 0 || slices.ContainsFunc(actions, func(a string) bool { return !namesAreLower(a) }) {
 		return ""
 	}
 	if strings.Contains(c.want, "@") {
@@ -350,9 +349,19 @@ func (c comparison) namePatternProblem(actions []string) string {
 	return c.cased(strings.ToLower, "lower")
 }
 
+// namesAreLower reports whether the names of an action have no capital letters.
+func namesAreLower(action string) bool {
+	k, ok := capability.Action(action).Kind()
+	if !ok || k.Shape != capability.ShapeName {
+		return false
+	}
+	_, name, _ := strings.Cut(k.Example, ":")
+	return nameProblemOf(strings.ToUpper(name), k.Action) != ""
+}
+
 // queryProblem judges the path of a URL: the query is not part of it.
 func (c comparison) queryProblem(actions []string) string {
-	if onlyWeb := len(actions) == 1 && actions[0] == string(capability.HTTP); onlyWeb && strings.ContainsAny(c.want, "?#") {
+	if onlyWeb := len(actions) == 1 && capability.Action(actions[0]).Shape() == capability.ShapeURL; onlyWeb && strings.ContainsAny(c.want, "?#") {
 		return "context.path is the path of a URL alone, without query and fragment"
 	}
 	return ""
