@@ -1,9 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -53,19 +55,40 @@ func TestFullAndReadOnlyDisks(t *testing.T) {
 			t.Errorf("something was decided:\n%s\nbefore:\n%s", got, before)
 		}
 	}
+	sound := func() {
+		t.Helper()
+		p.must(0, "store", "verify")
+		if _, out, _ := p.run("doctor"); !regexp.MustCompile(`(?m)^ +ok +store `).MatchString(out) {
+			t.Errorf("doctor does not say that the store is sound:\n%s", out)
+		}
+	}
 	filler := filepath.Join(disk, "filler")
 	if err := os.WriteFile(filler, make([]byte, 80<<20), 0o600); err != nil { // less than min_free_mb is left
 		t.Fatal(err)
 	}
 	undecided()
-	if err := os.Remove(filler); err != nil {
+	last, err := os.Create(filepath.Join(disk, "last"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for err == nil { // not a byte is left
+		_, err = last.Write(make([]byte, 1<<10))
+	}
+	undecided()
+	sound()
+	if err := errors.Join(last.Close(), os.Remove(last.Name()), os.Remove(filler)); err != nil {
 		t.Fatal(err)
 	}
 	p.must(0, "audit", "verify")
+	// What a process that died has left of a copy is in nobody's way.
+	if err := os.Mkdir(filepath.Join(p.home, "store", "db.next"), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	if err := unix.Mount("", disk, "", unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
 		t.Fatal(err)
 	}
 	undecided()
+	sound()
 	if err := unix.Mount("", disk, "", unix.MS_REMOUNT, ""); err != nil {
 		t.Fatal(err)
 	}

@@ -1,12 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -106,6 +106,8 @@ func (tenSteps) Generate(_ context.Context, r provider.Request, _ func(provider.
 	}
 	line := wantedLine.FindStringSubmatch(strings.TrimSpace(goal))
 	switch {
+	case r.Schema != nil && strings.Contains(goal, mixedGoal):
+		answer.Text = mixedPlan()
 	case r.Schema != nil:
 		answer.Text = tenPlan()
 	case line != nil && !called && len(r.Tools) > 0:
@@ -163,6 +165,22 @@ func tenPlan() string {
 	return `{"steps":[` + strings.Join(steps, ",") + `]}`
 }
 
+const (
+	mixedGoal   = "Write five lines into out.txt and look into in.txt meanwhile"
+	mixedWrites = 5
+)
+
+// mixedPlan writes and reads, with nothing said of what comes after what: reads may run
+// side by side, and writes keep their order.
+func mixedPlan() string {
+	var steps []string
+	for n := range mixedWrites {
+		steps = append(steps, fmt.Sprintf(`{"id":"r%d","title":"look","tool":"files__read_text","input":{"path":"in.txt"}}`, n),
+			fmt.Sprintf(`{"id":"w%d","title":"line %d","tool":%q,"input":%s}`, n, n, appendTool, appended(strconv.Itoa(n))))
+	}
+	return `{"steps":[` + strings.Join(steps, ",") + `]}`
+}
+
 // TestTaskKilled kills the host, an agent or the provider somewhere in a task of ten
 // steps, each of which appends a line, and goes on with it: it always ends, no line is
 // there twice, a step that counts as done has its line, and no process is left.
@@ -210,36 +228,186 @@ func TestTaskKilled(t *testing.T) {
 // with the task until it has ended.
 func (p *person) tenSteps(dir string, after time.Duration, victim string) task.Run {
 	p.t.Helper()
-	p.write(filepath.Join(dir, "out.txt"), nil)
-	work := filepath.Join(real(p.t, p.work), dir)
-	allow := []string{"--allow", "fs.read:" + work + "/**", "--allow", "fs.write:" + work + "/**", "--json"}
-	id := strings.TrimSpace(p.must(0, "task", "run", "Write ten lines into out.txt, step by step, as a plan", "--plan", "always", "--dir", dir, "--detach"))
+	id := p.detached("Write ten lines into out.txt, step by step, as a plan", dir)
 	for try := range 20 {
-		cmd := p.command(p.t.Context(), append([]string{"task", "resume", id}, allow...)...)
-		cmd.Stdout, cmd.Stderr = io.Discard, io.Discard
-		if err := cmd.Start(); err != nil {
-			p.t.Fatal(err)
-		}
-		if try == 0 && victim != "" {
-			timer := time.AfterFunc(after, func() { killProcess(cmd.Process.Pid, victim) })
-			defer timer.Stop()
-		}
-		below := watchKin(cmd.Process.Pid)
-		_ = cmd.Wait()
-		if left := below.left(); len(left) > 0 {
-			p.t.Fatalf("%s killed: processes are left: %q", victim, left)
-		}
-		var shown shownTask
-		if err := json.Unmarshal([]byte(p.must(0, "task", "show", id, "--json")), &shown); err != nil {
-			p.t.Fatal(err)
-		}
-		if shown.Run.State.Final() {
-			return shown.Run
+		now := p.resume(id, dir, func(host *os.Process) {
+			if try == 0 && victim != "" {
+				time.Sleep(after)
+				killProcess(host, victim)
+			}
+		})
+		if now.run.State.Final() {
+			return now.run
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
 	p.t.Fatalf("the task %s does not end after a kill of %s:\n%s", id, victim, p.must(0, "task", "show", id))
 	return task.Run{}
+}
+
+// detached is a task in a directory, with an empty file to write to, that nobody works on.
+func (p *person) detached(goal, dir string) (id string) {
+	p.t.Helper()
+	p.write(filepath.Join(dir, "out.txt"), nil)
+	return strings.TrimSpace(p.must(0, "task", "run", goal, "--plan", "always", "--dir", dir, "--detach"))
+}
+
+// resumed is what became of a task that a host went on with.
+type resumed struct {
+	run    task.Run // as it is recorded
+	killed bool     // the host did not end by itself
+	stderr string
+}
+
+// resume goes on with a task, in which its directory may be read and written, until the
+// host has ended, by itself or by what is done to it meanwhile.
+func (p *person) resume(id, dir string, meanwhile func(host *os.Process)) resumed {
+	p.t.Helper()
+	work := filepath.Join(real(p.t, p.work), dir)
+	said, err := os.Create(filepath.Join(p.work, "stderr")) // no pipe, which a process that is left would hold
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer said.Close()
+	cmd := p.command(p.t.Context(), "task", "resume", id, "--allow", "fs.read:"+work+"/**", "--allow", "fs.write:"+work+"/**", "--json")
+	cmd.Stderr = said
+	if err := cmd.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	below := watchKin(cmd.Process.Pid)
+	go meanwhile(cmd.Process)
+	_ = cmd.Wait() // how it ended is in the record
+	if left := below.left(); len(left) > 0 {
+		p.t.Fatalf("processes are left: %q", left)
+	}
+	var shown shownTask
+	if err := json.Unmarshal([]byte(p.must(0, "task", "show", id, "--json")), &shown); err != nil {
+		p.t.Fatal(err)
+	}
+	return resumed{shown.Run, !cmd.ProcessState.Exited(), string(read(p.t, said.Name()))}
+}
+
+// TestParallelTaskKilled kills the host of tasks whose steps read side by side and write
+// one after the other, each in a home of its own: they end, no line is there twice or
+// before its turn, and at most one write for each kill is uncertain, which had begun. The
+// proof does so without compiled code and with the processors busy.
+func TestParallelTaskKilled(t *testing.T) {
+	if runtime.GOOS != "linux" || underRace {
+		t.Skip("it looks for processes in /proc")
+	}
+	p := newPerson(t)
+	borrow(t, p.home)
+	p.must(0, "install", "--yes", p.build("files"))
+	p.ask("ten", "tasks:\n  approve_risk: never\n  takeover_seconds: 1\n")
+	if os.Getenv("SKILLET_PROVE") == "1" {
+		if err := os.RemoveAll(filepath.Join(p.home, "cache")); err != nil {
+			t.Fatal(err)
+		}
+		defer load()()
+	}
+	template := filepath.Join(p.work, "template")
+	if err := os.Rename(p.home, template); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	if r, _ := p.mixedTask(template, "whole"); r.State != task.Completed || len(lines(t, p, "whole")) != mixedWrites {
+		t.Fatalf("without a kill: %s, lines %q", r.State, lines(t, p, "whole"))
+	}
+	took := time.Since(began)
+	n, kills, uncertain, i := rounds(2, 200), 0, 0, 0
+	outcomes := map[task.State]int{}
+	for ; kills < n; i++ {
+		dir := fmt.Sprint("killed-", i)
+		moments := []func(){p.somewhere(dir, took, i), p.somewhere(dir, took, i+1)}
+		r, killed := p.mixedTask(template, dir, moments[:min(len(moments), n-kills)]...)
+		kills, uncertain = kills+killed, uncertain+r.Telemetry.Uncertain
+		outcomes[r.State]++
+		got := lines(t, p, dir)
+		if !slices.IsSorted(got) || len(slices.Compact(slices.Clone(got))) != len(got) {
+			t.Errorf("lines are there twice, or before their turn: %q", got)
+		}
+		for _, s := range r.Steps {
+			if line, write := strings.CutPrefix(s.ID, "w"); write && s.State == task.StepDone && !slices.Contains(got, line) {
+				t.Errorf("the step %s counts as done, and its line is missing: %q", s.ID, got)
+			}
+		}
+	}
+	t.Logf("proof: the hosts of %d tasks with steps side by side killed %d times: %v, %d writes uncertain; none was made twice or before its turn, and none is uncertain that had not begun", i, kills, outcomes, uncertain)
+}
+
+// somewhere waits for a moment to kill a host in: any at all, or, every other time, one
+// near a write.
+func (p *person) somewhere(dir string, took time.Duration, i int) func() {
+	after, written := rand.N(took), rand.N(mixedWrites)
+	if i%2 == 0 {
+		return func() { time.Sleep(after) }
+	}
+	return func() {
+		for end := time.Now().Add(2 * took); time.Now().Before(end); time.Sleep(time.Millisecond) {
+			if b, _ := os.ReadFile(filepath.Join(p.work, dir, "out.txt")); bytes.Count(b, []byte("\n")) >= written {
+				break
+			}
+		}
+		time.Sleep(after / 20)
+	}
+}
+
+// mixedTask runs a task in a copy of a home, kills its host at the moments, one after the
+// other, and goes on with it until it has ended. Killed is how often the host had not
+// ended by itself.
+func (p *person) mixedTask(template, dir string, moments ...func()) (r task.Run, killed int) {
+	p.t.Helper()
+	p.at(template)
+	p.write(filepath.Join(dir, "in.txt"), []byte("something\n"))
+	id := p.detached(mixedGoal, dir)
+	for try := range 20 {
+		before := r.Steps
+		now := p.resume(id, dir, func(host *os.Process) {
+			if try < len(moments) {
+				moments[try]()
+				_ = host.Kill() // unless it has ended
+			}
+		})
+		r = now.run
+		if strings.Contains(now.stderr, "panic") || strings.Contains(now.stderr, "goroutine ") {
+			p.t.Errorf("the host of %s panicked:\n%s", dir, now.stderr)
+		}
+		for _, s := range r.Steps {
+			if s.State == task.StepUncertain && !begun(before, s.ID) {
+				p.t.Errorf("%s: the step %s is uncertain, and had not begun when the host was killed", dir, s.ID)
+			}
+		}
+		if now.killed {
+			killed++
+		}
+		if r.Telemetry.Uncertain > killed {
+			p.t.Errorf("%s: %d calls are uncertain after %d kills", dir, r.Telemetry.Uncertain, killed)
+		}
+		if r.State.Final() {
+			return r, killed
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	p.t.Fatalf("the task %s does not end:\n%s", id, p.must(0, "task", "show", id))
+	return r, killed
+}
+
+// begun reports whether a step had begun when a task was recorded.
+func begun(steps []task.Step, id string) bool {
+	i := slices.IndexFunc(steps, func(s task.Step) bool { return s.ID == id })
+	return i >= 0 && steps[i].State != task.StepPending
+}
+
+// load keeps all processors busy until it is called off.
+func load() (off func()) {
+	ctx, off := context.WithCancel(context.Background())
+	for range runtime.NumCPU() {
+		go func() {
+			for ctx.Err() == nil {
+			}
+		}()
+	}
+	return off
 }
 
 // A process is one of a host's, by its number and when it was started.
@@ -335,10 +503,10 @@ func (k *kin) left() []string {
 }
 
 // killProcess kills a host, or a plugin of it by its command line.
-func killProcess(host int, victim string) {
-	below := descendants(host)
+func killProcess(host *os.Process, victim string) {
+	below := descendants(host.Pid)
 	if victim == "host" {
-		_ = syscall.Kill(host, syscall.SIGKILL)
+		_ = host.Kill()
 		return
 	}
 	for _, p := range below {

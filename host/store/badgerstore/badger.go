@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"strings"
+	"sync/atomic"
+	"syscall"
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/options"
@@ -39,7 +42,7 @@ const (
 
 func (p *place) badgerOptions(dir string, m mode) badger.Options {
 	o := badger.DefaultOptions(dir).
-		WithLogger(badgerLog{p.log.Named("badger")}).
+		WithLogger(badgerLog{p.log.Named("badger"), &closing{}}).
 		WithReadOnly(m == readOnly).
 		WithSyncWrites(true).
 		WithDetectConflicts(false). // one transaction writes at a time
@@ -138,13 +141,61 @@ func (p *place) openBadger(dir string, m mode) (db *badger.DB, err error) {
 	return db, err
 }
 
-func closeBadger(db *badger.DB) error { return guard(db.Close) }
+// closing is how far the closing of a database is.
+type closing struct{ begun, unflushed atomic.Bool }
+
+// errUnflushed means that a database was closed without writing its memory table to a
+// table, because the disk did not take one. All of it is in the log of the memory table.
+var errUnflushed = errors.New("the memory table could not be written")
+
+func closeBadger(db *badger.DB) error {
+	l, ok := db.Opts().Logger.(badgerLog)
+	if ok {
+		l.closing.begun.Store(true)
+	}
+	err := guard(db.Close)
+	if ok && l.closing.unflushed.Load() {
+		return errUnflushed
+	}
+	return err
+}
+
+// unwritable returns the error of the system when Badger says that the disk takes no
+// more, which is no damage. Badger's errors have the system's as text only.
+func unwritable(err error) error {
+	if err == nil {
+		return nil
+	}
+	for _, cause := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS} {
+		if errors.Is(err, cause) || strings.Contains(err.Error(), cause.Error()) {
+			return cause
+		}
+	}
+	return nil
+}
 
 // badgerLog gives Badger's messages to the log. What matters of them comes as
 // an error too, so they are for the curious only.
-type badgerLog struct{ log hclog.Logger }
+type badgerLog struct {
+	log     hclog.Logger
+	closing *closing
+}
 
-func (l badgerLog) Errorf(f string, v ...any)   { l.log.Debug(text(f, v), "severity", "error") }
+// flushFailure begins the message with which Badger's flusher says that it tries again.
+// It does so without an end, and closing waits for it.
+const flushFailure = "error flushing memtable"
+
+// Errorf ends the goroutine of the flusher, which is the caller, when the database is
+// being closed: what it has not written is in the log of the memory table. While the
+// database is in use the flusher may go on, as there may be room again.
+func (l badgerLog) Errorf(f string, v ...any) {
+	l.log.Debug(text(f, v), "severity", "error")
+	if strings.HasPrefix(f, flushFailure) && l.closing.begun.Load() {
+		l.closing.unflushed.Store(true)
+		runtime.Goexit()
+	}
+}
+
 func (l badgerLog) Warningf(f string, v ...any) { l.log.Debug(text(f, v), "severity", "warning") }
 func (l badgerLog) Infof(f string, v ...any)    { l.trace(f, v) }
 func (l badgerLog) Debugf(f string, v ...any)   { l.trace(f, v) }

@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -48,6 +50,43 @@ func fillDisk(dir string) error {
 	}
 	fmt.Println("refused after", n, "and all is there")
 	return nil
+}
+
+// fillDiskAndClose writes, has something else take all files that the disk can have, and
+// closes. Then there is room again.
+func fillDiskAndClose(dir string) error {
+	s, err := Open(nil, dir, Options{FreeBytes: -1})
+	if err != nil {
+		return err
+	}
+	ctx := context.Background()
+	if _, err := s.KV().Put(ctx, "k", []byte("v"), store.MustNotExist); err != nil {
+		return err
+	}
+	var taken []string
+	for err == nil {
+		var f *os.File
+		if f, err = os.CreateTemp(filepath.Dir(dir), "taken"); err == nil {
+			taken = append(taken, f.Name())
+			err = f.Close()
+		}
+	}
+	if err := s.Close(); err != nil {
+		return err
+	}
+	for _, name := range taken {
+		if err := os.Remove(name); err != nil {
+			return err
+		}
+	}
+	if s, err = Open(nil, dir, Options{FreeBytes: -1}); err != nil {
+		return err
+	}
+	if _, err := s.KV().Get(ctx, "k"); err != nil {
+		return err
+	}
+	fmt.Println("closed, and all is there")
+	return s.Close()
 }
 
 // plainFillDisk writes to Badger as it comes until that refuses.

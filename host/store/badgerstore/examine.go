@@ -17,6 +17,8 @@ import (
 	"github.com/dgraph-io/badger/v4/table"
 	"github.com/dgraph-io/ristretto/v2"
 	"github.com/dgraph-io/ristretto/v2/z"
+
+	"github.com/skillet-run/skillet/host/store"
 )
 
 // examine brings a store in order that was not closed: a copy is opened and
@@ -28,7 +30,7 @@ func (p *place) examine(ctx context.Context, h head, files []FileReport) error {
 		// store, and Badger cannot open all that it leaves half made.
 		return p.startOver()
 	}
-	_, err := p.examineCopy(ctx, h, files)
+	_, err := p.examineCopy(ctx, p.path(nextName), h, files)
 	if err == nil {
 		err = p.swap()
 	}
@@ -39,21 +41,26 @@ func (p *place) startOver() error {
 	return errors.Join(os.RemoveAll(p.path(dbName)), os.RemoveAll(p.path(sealName)))
 }
 
-// examineCopy opens a copy of the database in db.next and compares it with
-// HEAD and its tally. The copy stays, closed.
-func (p *place) examineCopy(ctx context.Context, h head, files []FileReport) (tally, error) {
+// examineCopy makes a copy of the database, opens it and compares it with HEAD and its
+// tally. The copy stays, closed.
+func (p *place) examineCopy(ctx context.Context, to string, h head, files []FileReport) (tally, error) {
 	if err := p.checkTables(options.OnTableRead); err != nil {
 		return tally{}, err
 	}
-	if err := p.copyDB(); err != nil {
+	if err := p.copyDB(to); err != nil {
 		return tally{}, fmt.Errorf("examine the store: %w", err)
 	}
-	db, err := p.openBadger(p.path(nextName), examine)
+	db, err := p.openBadger(to, examine)
+	if cause := unwritable(err); cause != nil {
+		return tally{}, fmt.Errorf("examine the store in %s: %w", to, cause)
+	}
 	if err != nil {
 		return tally{}, p.damage(err, "%s cannot be opened: %v%s", dbName, err, changed(files))
 	}
 	found, err := p.examineDB(ctx, db, h)
-	if failed := closeBadger(db); err == nil && failed != nil {
+	if failed := closeBadger(db); errors.Is(failed, errUnflushed) {
+		err = errors.Join(err, fmt.Errorf("examine the store in %s: %w: %w", to, store.ErrReadOnly, failed))
+	} else if err == nil && failed != nil {
 		err = p.damage(failed, "%s cannot be closed: %v", dbName, failed)
 	}
 	var damage *DamageError
@@ -68,9 +75,7 @@ func (p *place) examineDB(ctx context.Context, db *badger.DB, h head) (tally, er
 	if err != nil {
 		return tally{}, err
 	}
-	found, err := s.walk(ctx)
-	found.commits = s.tally.commits
-	return found, errors.Join(err, s.head.Close())
+	return s.walk(ctx)
 }
 
 // changed names the files that are not as they were sealed, if there are any:
@@ -164,16 +169,16 @@ func (t *tables) open(id uint64, tm badger.TableManifest, check options.Checksum
 	})
 }
 
-// copyDB copies the database to db.next. Tables never change, so they are
-// linked where that is possible.
-func (p *place) copyDB() error {
-	if err := os.RemoveAll(p.path(nextName)); err != nil {
+// copyDB copies the database to another directory, in place of what is there. Tables
+// never change, so they are linked where that is possible.
+func (p *place) copyDB(to string) error {
+	if err := os.RemoveAll(to); err != nil {
 		return err
 	}
-	if err := os.Mkdir(p.path(nextName), 0o700); err != nil {
+	if err := os.Mkdir(to, 0o700); err != nil {
 		return err
 	}
-	return copyFiles(p.path(dbName), p.path(nextName), func(string) bool { return true })
+	return copyFiles(p.path(dbName), to, func(string) bool { return true })
 }
 
 func copyFiles(from, to string, want func(name string) bool) error {

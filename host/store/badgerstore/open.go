@@ -52,8 +52,8 @@ func (p *place) prepare(m mode) (head, error) {
 		if err := p.finishSwap(); err != nil {
 			return head{}, err
 		}
-	} else if p.swapping() {
-		return head{}, errNeedsWriter
+	} else if p.swapping() && (!p.exists() || p.roomToWrite() == nil) {
+		return head{}, errNeedsWriter // which a database on a disk that takes no more can do without
 	}
 	h, err := p.readHead()
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -130,6 +130,9 @@ func (p *place) openChecked(ctx context.Context, m mode, h head, walk bool) (*se
 		}
 	}
 	db, err := p.openBadger(p.path(dbName), m)
+	if cause := unwritable(err); cause != nil {
+		return nil, fmt.Errorf("%s cannot be opened: %w", dbName, cause)
+	}
 	if err != nil {
 		return nil, p.damage(err, "%s cannot be opened: %v", dbName, err)
 	}
@@ -165,6 +168,7 @@ func (s *session) walk(ctx context.Context) (found tally, err error) {
 		}
 		return nil
 	})
+	found.commits = s.tally.commits
 	return found, err
 }
 

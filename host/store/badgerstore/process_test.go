@@ -40,6 +40,7 @@ func jobs() map[string]func(dir string) error {
 		"open encrypted and tell": func(dir string) error { return openAndTell(dir, testKey()) },
 		"hold":                    hold,
 		"fill disk":               fillDisk,
+		"fill disk and close":     fillDiskAndClose,
 		"plain fill":              plainFillDisk,
 		"plain read":              plainRead,
 	}

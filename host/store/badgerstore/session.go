@@ -8,6 +8,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/dgraph-io/badger/v4"
 
@@ -30,7 +31,7 @@ type session struct {
 
 	mu     sync.Mutex // held by the transaction that writes
 	tally  tally
-	head   *os.File // HEAD, open for writing; nil when read-only
+	head   *os.File // HEAD, open for writing; nil unless readWrite
 	warned bool     // whether little free space was logged
 }
 
@@ -52,7 +53,7 @@ func (p *place) begin(db *badger.DB, m mode, h head) (*session, error) {
 	if s.tally.commits < h.Commits {
 		return nil, p.damage(nil, "%s: %d transactions were acknowledged, the last one that is there is number %d", dbName, h.Commits, s.tally.commits)
 	}
-	if m == readOnly {
+	if m != readWrite {
 		return s, nil
 	}
 	s.head, err = os.OpenFile(p.path(headName), os.O_WRONLY, 0)
@@ -62,6 +63,10 @@ func (p *place) begin(db *badger.DB, m mode, h head) (*session, error) {
 // end closes the database and seals it.
 func (s *session) end() error {
 	err := closeBadger(s.db)
+	if errors.Is(err, errUnflushed) {
+		s.place.log.Warn("store: the disk is full; nothing is lost: the store is brought in order when it is opened and there is room", "dir", s.place.dir)
+		return s.head.Close() // without a seal, as after a crash
+	}
 	if err != nil {
 		err = s.place.damage(err, "%s could not be closed: %v", dbName, err)
 	}
@@ -185,12 +190,12 @@ func (s *session) writable() error {
 // roomToWrite returns store.ErrReadOnly when the disk is nearly full: Badger
 // writes through a memory map, and a full disk then kills the process.
 func (p *place) roomToWrite() error {
-	if p.options.FreeBytes < 0 {
+	free, err := p.options.free(p.dir)
+	if p.options.FreeBytes < 0 && !errors.Is(err, syscall.EROFS) {
 		return nil
 	}
-	free, err := p.options.free(p.dir)
 	if err != nil {
-		return fmt.Errorf("write to store %s: %w", p.dir, err)
+		return fmt.Errorf("store %s cannot be written to: %w", p.dir, err)
 	}
 	if free < p.options.FreeBytes {
 		return fmt.Errorf("store %s is %w: %d MiB are free on its disk, writing needs %d MiB: make room and try again", p.dir, store.ErrReadOnly, free>>20, p.options.FreeBytes>>20)

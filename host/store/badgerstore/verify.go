@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 
+	"github.com/dgraph-io/badger/v4/options"
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/skillet-run/skillet/host/store"
@@ -81,15 +83,51 @@ func (p *place) verifyDB(ctx context.Context, rep *Report) error {
 	return rep.note(err)
 }
 
-// verifyEntries examines a copy, so that nothing of the store changes.
+// verifyEntries changes nothing of the store. One that was closed is read where it is;
+// otherwise Badger would write, so a copy is examined.
 func (p *place) verifyEntries(ctx context.Context, h head, rep *Report) (tally, error) {
-	if p.swapping() {
+	if rep.Closed {
+		return p.readThrough(ctx, h)
+	}
+	if !p.exists() {
 		if err := p.finishSwap(); err != nil {
 			return tally{}, err
 		}
 	}
-	found, err := p.examineCopy(ctx, h, rep.Files)
-	return found, errors.Join(err, os.RemoveAll(p.path(nextName)))
+	to, remove, err := p.forCopy()
+	if err != nil {
+		return tally{}, err
+	}
+	found, err := p.examineCopy(ctx, to, h, rep.Files)
+	return found, errors.Join(err, remove())
+}
+
+// forCopy returns where a copy of the database is made, and what removes it: beside the
+// database, where its tables can be linked, or among temporary files, which may be on
+// another disk, when that one takes no more.
+func (p *place) forCopy() (to string, remove func() error, err error) {
+	if p.roomToWrite() == nil {
+		to = p.path(nextName)
+		return to, func() error { return os.RemoveAll(to) }, nil
+	}
+	dir, err := os.MkdirTemp("", "skillet-verify-*")
+	if err != nil {
+		return "", nil, fmt.Errorf("copy the database, whose disk takes no more, to another (see TMPDIR): %w", err)
+	}
+	return filepath.Join(dir, dbName), func() error { return os.RemoveAll(dir) }, nil
+}
+
+// readThrough reads all entries of a database that was closed.
+func (p *place) readThrough(ctx context.Context, h head) (found tally, err error) {
+	if err := p.checkTables(options.OnTableRead); err != nil {
+		return tally{}, err
+	}
+	s, err := p.openChecked(ctx, readOnly, h, false)
+	if err != nil {
+		return tally{}, err
+	}
+	found, err = s.walk(ctx)
+	return found, errors.Join(err, s.end())
 }
 
 func (p *place) verifyBlobs(ctx context.Context, rep *Report) error {
