@@ -135,10 +135,30 @@ func (p *place) openBadger(dir string, m mode) (db *badger.DB, err error) {
 	if err != nil && strings.Contains(err.Error(), newFileError) {
 		err = guard(open)
 	}
+	if err == nil && m != readOnly {
+		keepPrivate(dir)
+	}
 	return db, err
 }
 
-func closeBadger(db *badger.DB) error { return guard(db.Close) }
+func closeBadger(db *badger.DB) error {
+	err := guard(db.Close)
+	if o := db.Opts(); !o.ReadOnly && !o.InMemory {
+		keepPrivate(o.Dir)
+	}
+	return err
+}
+
+// keepPrivate takes the files in dir away from others: Badger leaves their modes to
+// the umask. The directory keeps others out already, so an error does not matter.
+func keepPrivate(dir string) {
+	files, _ := os.ReadDir(dir)
+	for _, f := range files {
+		if st, err := f.Info(); err == nil && st.Mode().IsRegular() && st.Mode().Perm()&0o077 != 0 {
+			_ = os.Chmod(filepath.Join(dir, f.Name()), st.Mode().Perm()&0o700)
+		}
+	}
+}
 
 // badgerLog gives Badger's messages to the log. What matters of them comes as
 // an error too, so they are for the curious only.
