@@ -7,12 +7,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/audit"
 	"github.com/skillet-run/skillet/host/checkpoint"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 func (t *terminal) auditExport() *cli.Command {
@@ -45,10 +46,10 @@ func (t *terminal) exportAudit(ctx context.Context, c *cli.Context, h *host.Host
 	}
 	path := c.String("output")
 	if path == "" && c.Bool("force") {
-		return task.Errorf(task.KindUsage, "--force writes over a file, and there is none").WithHint("name it with -o FILE, or leave out --force")
+		return fault.Errorf(fault.KindUsage, "--force writes over a file, and there is none").WithHint("name it with -o FILE, or leave out --force")
 	}
 	if path == "" && t.outTTY {
-		return task.Errorf(task.KindUsage, "an export is for files and pipes").WithHint("name a file with -o FILE; `skillet audit` shows the log")
+		return fault.Errorf(fault.KindUsage, "an export is for files and pipes").WithHint("name a file with -o FILE; `skillet audit` shows the log")
 	}
 	if path == "" {
 		_, err := h.ExportAudit(ctx, t.out, s)
@@ -97,7 +98,7 @@ func moment(c *cli.Context, flag string, now time.Time) (time.Time, error) {
 	}
 	at, err := time.ParseInLocation(time.DateOnly, text, time.Local)
 	if err != nil {
-		return at, task.Errorf(task.KindUsage, "--%s %q is no time", flag, text).WithHint("write a date such as 2026-11-21, a time such as 2026-11-21T18:00:00Z, or how long ago, such as 36h or 30d")
+		return at, fault.Errorf(fault.KindUsage, "--%s %q is no time", flag, text).WithHint("write a date such as 2026-11-21, a time such as 2026-11-21T18:00:00Z, or how long ago, such as 36h or 30d")
 	}
 	return at, nil
 }

@@ -8,11 +8,12 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/script"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
 
@@ -83,7 +84,7 @@ type engine struct {
 	// Installed is the skill that provides it; empty when none does.
 	Installed string `json:"installed,omitempty"`
 	// Error says why what provides it is not run.
-	Error *task.Error `json:"error,omitempty"`
+	Error *fault.Error `json:"error,omitempty"`
 }
 
 func (t *terminal) engineList(ctx context.Context, _ *cli.Context, h *host.Host) error {
@@ -92,7 +93,7 @@ func (t *terminal) engineList(ctx context.Context, _ *cli.Context, h *host.Host)
 	for _, in := range script.Interpreters() {
 		provider, err := h.Scripts().Provider(ctx, in.Name)
 		e := engine{Name: in.Name, Source: "npm:" + in.Source.String(), Integrity: in.Source.Integrity, Files: in.Extensions, Installed: provider}
-		if e.Error = explain(err); err != nil && e.Error.Kind != task.KindDenied {
+		if e.Error = explain(err); err != nil && e.Error.Kind != fault.KindDenied {
 			return err
 		}
 		all = append(all, e)
@@ -125,7 +126,7 @@ func (t *terminal) engineAdd(ctx context.Context, c *cli.Context, h *host.Host) 
 }
 
 func errNoEngine() error {
-	return task.Errorf(task.KindUsage, "name an interpreter").WithHint("there are %s", strings.Join(script.Names(), " and "))
+	return fault.Errorf(fault.KindUsage, "name an interpreter").WithHint("there are %s", strings.Join(script.Names(), " and "))
 }
 
 // engineBuilt is what --json prints of an interpreter that was built.
