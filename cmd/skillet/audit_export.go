@@ -3,10 +3,7 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"strings"
 	"time"
 
@@ -31,7 +28,8 @@ func (t *terminal) auditExport() *cli.Command {
 			"Examples:\n  skillet audit export -o audit.jsonl\n  skillet audit export --runs --since 30d -o runs.jsonl\n" +
 			"  skillet audit export | ssh archive 'cat > audit.jsonl'",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to this `FILE`, which must not exist"},
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to this `FILE`"},
+			&cli.BoolFlag{Name: "force", Usage: "write over the file"},
 			&cli.StringFlag{Name: "since", Usage: "leave out what was before this `TIME`"},
 			&cli.StringFlag{Name: "until", Usage: "leave out what was at this `TIME` or later"},
 			&cli.BoolFlag{Name: "decisions", Usage: "only decisions"},
@@ -47,6 +45,9 @@ func (t *terminal) exportAudit(ctx context.Context, c *cli.Context, h *host.Host
 		return err
 	}
 	path := c.String("output")
+	if path == "" && c.Bool("force") {
+		return fault.Errorf(fault.KindUsage, "--force writes over a file, and there is none").WithHint("name it with -o FILE, or leave out --force")
+	}
 	if path == "" && t.outTTY {
 		return fault.Errorf(fault.KindUsage, "an export is for files and pipes").WithHint("name a file with -o FILE; `skillet audit` shows the log")
 	}
@@ -54,7 +55,12 @@ func (t *terminal) exportAudit(ctx context.Context, c *cli.Context, h *host.Host
 		_, err := h.ExportAudit(ctx, t.out, s)
 		return err
 	}
-	sum, err := auditExportTo(path, func(w io.Writer) (audit.Summary, error) { return h.ExportAudit(ctx, w, s) })
+	var sum audit.Summary
+	_, err = exportTo(path, 0o600, c.Bool("force"), func(w io.Writer) error {
+		var err error
+		sum, err = h.ExportAudit(ctx, w, s)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -104,29 +110,6 @@ func longAgo(text string) (time.Duration, error) {
 		err = errors.New("it is negative")
 	}
 	return d, err
-}
-
-// auditExportTo writes a file that must not exist, which appears whole or not at all.
-func auditExportTo(path string, write func(io.Writer) (audit.Summary, error)) (audit.Summary, error) {
-	if exists(path) {
-		return audit.Summary{}, fault.Errorf(fault.KindConflict, "%s exists already", path).WithHint("name another file")
-	}
-	f, err := os.OpenFile(path+".part", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return audit.Summary{}, fault.Errorf(fault.KindConflict, "%s.part exists: another export is at work, or one was cut short", path).WithHint("delete it, or name another file")
-	}
-	if err != nil {
-		return audit.Summary{}, fmt.Errorf("write export: %w", err)
-	}
-	defer os.Remove(f.Name())
-	sum, err := write(f)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return sum, err
-	}
-	return sum, os.Rename(f.Name(), path)
 }
 
 // auditKeys is what --json prints of audit key.

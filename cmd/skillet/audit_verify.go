@@ -205,6 +205,9 @@ func (t *terminal) showVerification(v verification) {
 		default:
 			t.showSigned(j.name, j.report)
 		}
+		if n := j.report.Unacknowledged; n > 0 && j.report.Damage == nil {
+			t.say("  %s: %s behind the last entry, of a command that was cut short: the next one keeps what is whole and deletes the rest", j.name, count(int(n), "byte"))
+		}
 	}
 	if v.OK && len(v.KnownBy) > 0 {
 		found := ""

@@ -83,6 +83,8 @@ type engine struct {
 	Files []string `json:"files"`
 	// Installed is the skill that provides it; empty when none does.
 	Installed string `json:"installed,omitempty"`
+	// Error says why what provides it is not run.
+	Error *fault.Error `json:"error,omitempty"`
 }
 
 func (t *terminal) engineList(ctx context.Context, _ *cli.Context, h *host.Host) error {
@@ -90,15 +92,20 @@ func (t *terminal) engineList(ctx context.Context, _ *cli.Context, h *host.Host)
 	var rows [][]string
 	for _, in := range script.Interpreters() {
 		provider, err := h.Scripts().Provider(ctx, in.Name)
-		if err != nil {
+		e := engine{Name: in.Name, Source: "npm:" + in.Source.String(), Integrity: in.Source.Integrity, Files: in.Extensions, Installed: provider}
+		if e.Error = explain(err); err != nil && e.Error.Kind != fault.KindDenied {
 			return err
 		}
-		e := engine{Name: in.Name, Source: "npm:" + in.Source.String(), Integrity: in.Source.Integrity, Files: in.Extensions, Installed: provider}
 		all = append(all, e)
 		rows = append(rows, []string{e.Name, strings.Join(e.Files, " "), e.Source, cmp.Or(e.Installed, "-")})
 	}
 	return t.answer(all, func() {
 		t.table("NAME\tRUNS\tENGINE\tINSTALLED", rows)
+		for _, e := range all {
+			if e.Error != nil {
+				t.note("%s is not run: %s", e.Name, plain(e.Error.Message))
+			}
+		}
 	})
 }
 

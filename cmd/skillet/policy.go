@@ -289,7 +289,9 @@ func (t *terminal) policyExplain() *cli.Command {
 		Usage:     "say what would become of a request, and why",
 		ArgsUsage: "SKILL[@VERSION] REQUEST",
 		Description: "Asks grants and policies as a run of the skill would. With --install it asks whether a\n" +
-			"version that wants the capability may be installed.\n\n" +
+			"version that wants the capability may be installed. A host that is named is judged once more by\n" +
+			"its address when a run connects to it, which is not asked here; `skillet policy test` can be\n" +
+			"given an address.\n\n" +
 			"Examples:\n  skillet policy explain files fs.read:/etc/shadow\n" +
 			"  skillet policy explain http 'http:GET https://api.example.com/v1'\n" +
 			"  skillet policy explain http 'http:GET https://*.example.com/*' --install",

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -203,15 +204,21 @@ func lastingGrants(gs []approval.Grant) []skillset.Grant {
 	return slices.Compact(all)
 }
 
-// writeSet writes to a file that must not exist, which appears whole or not at
-// all.
 func writeSet(ctx context.Context, h *host.Host, path string, entries []skillset.Entry, over bool) (int64, error) {
+	return exportTo(path, 0o644, over, func(w io.Writer) error {
+		return skillset.Write(w, entries, func(e skillset.Entry) (*bundle.Package, error) { return h.Registry.Package(ctx, e.Digest) })
+	})
+}
+
+// exportTo writes a file that must not exist, or may be written over, and returns its
+// size. It appears whole or not at all.
+func exportTo(path string, mode fs.FileMode, over bool, write func(io.Writer) error) (int64, error) {
 	if st, err := os.Lstat(path); err == nil && !over {
 		return 0, fault.Errorf(fault.KindConflict, "%s exists already", path).WithHint("name another file, or write over it with --force")
 	} else if err == nil && !st.Mode().IsRegular() {
 		return 0, fault.Errorf(fault.KindConflict, "%s is not a regular file", path).WithHint("name another file")
 	}
-	f, err := os.OpenFile(path+".part", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	f, err := os.OpenFile(path+".part", os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if errors.Is(err, fs.ErrExist) {
 		return 0, fault.Errorf(fault.KindConflict, "%s.part exists: another export is at work, or one was cut short", path).WithHint("delete it, or name another file")
 	}
@@ -220,8 +227,7 @@ func writeSet(ctx context.Context, h *host.Host, path string, entries []skillset
 	}
 	defer os.Remove(f.Name())
 	w := bufio.NewWriter(f)
-	err = skillset.Write(w, entries, func(e skillset.Entry) (*bundle.Package, error) { return h.Registry.Package(ctx, e.Digest) })
-	if err = errors.Join(err, w.Flush()); err != nil {
+	if err := errors.Join(write(w), w.Flush()); err != nil {
 		return 0, errors.Join(err, f.Close())
 	}
 	st, err := f.Stat()
@@ -398,6 +404,15 @@ func arrived(c *cli.Context, content skillset.Content) incoming {
 }
 
 func (t *terminal) importOne(ctx context.Context, c *cli.Context, h *host.Host, content skillset.Content) (imported, error) {
+	// To install what is there would make it the active version for a while.
+	s, err := h.Registry.Lookup(ctx, manifests.Ref{Name: content.Name, Version: content.Version})
+	if err == nil && !content.Active && !s.Active && s.Digest == content.Digest {
+		out := install.Outcome{Skill: &s, Unchanged: true}
+		if !t.json && !c.Bool("dry-run") {
+			t.note("already installed: %s (sha256:%s)", plain(s.Ref()), s.Digest.Short())
+		}
+		return imported{installed: installed{Outcome: out}, Wanted: []wantedGrant{}}, nil
+	}
 	in, err := t.installOne(ctx, h, &batch{c: c}, arrived(c, content))
 	result := imported{installed: in, Wanted: []wantedGrant{}}
 	if err != nil || in.Skill == nil {

@@ -54,6 +54,9 @@ type synced struct {
 	Extra   []string `json:"extra"`
 	// Changed is true when what is installed was resolved otherwise than now.
 	Changed bool `json:"changed"`
+	// NotRun are the versions of the lock that are installed, and disabled or in
+	// quarantine here, with why.
+	NotRun []string `json:"not_run,omitempty"`
 	// Difference says what differs, for --check, one line each.
 	Difference []string `json:"difference,omitempty"`
 }
@@ -88,8 +91,29 @@ func (t *terminal) sync(ctx context.Context, c *cli.Context, h *host.Host) error
 	if err := y.run(ctx, l); err != nil {
 		return err
 	}
+	if y.out.NotRun, err = stopped(ctx, h, l); err != nil {
+		return err
+	}
 	y.out.OK = true
 	return t.answer(y.out, y.told)
+}
+
+// stopped names the versions of a lock that are disabled or in quarantine, which no
+// lock says.
+func stopped(ctx context.Context, h *host.Host, l *lockfile.Lock) ([]string, error) {
+	all, err := h.Registry.List(ctx)
+	var lines []string
+	for _, s := range all {
+		locked := slices.ContainsFunc(l.Packages, func(p lockfile.Package) bool { return p.Name == s.Name && p.Version == s.Version })
+		switch d := s.Disabled; {
+		case !locked || d == nil:
+		case d.Quarantined:
+			lines = append(lines, fmt.Sprintf("%s is in quarantine: %s", s.Ref(), d.Reason))
+		default:
+			lines = append(lines, fmt.Sprintf("%s is disabled by %s%s", s.Ref(), d.By, because(d.Reason, nil)))
+		}
+	}
+	return lines, err
 }
 
 // syncing is a sync on its way.
@@ -262,6 +286,9 @@ func (y *syncing) prune(ctx context.Context) error {
 
 func (y *syncing) told() {
 	t, dry := y.t, y.c.Bool("dry-run")
+	for _, line := range y.out.NotRun {
+		t.note("%s; it is not run", plain(line))
+	}
 	for _, ref := range y.out.Removed {
 		t.note("removed %s, which is not in the lock", plain(ref))
 	}

@@ -17,13 +17,16 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/go-git/go-billy/v5/osfs"
 	gogit "github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/cache"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/format/index"
 	"github.com/go-git/go-git/v5/plumbing/format/packfile"
 	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/plumbing/storer"
+	"github.com/go-git/go-git/v5/storage/filesystem"
 )
 
 // ErrNoFile means that a commit has no file of that path.
@@ -45,23 +48,22 @@ type Repository struct {
 const branch = plumbing.ReferenceName("refs/heads/main")
 
 // OpenRepository opens the repository in dir, and makes one where there is none.
+// Only the owner can reach what is made in it.
 func OpenRepository(dir string) (*Repository, error) {
-	repo, err := gogit.PlainOpen(dir)
+	work := privateFS{osfs.New(dir)}
+	dot, err := work.Chroot(gogit.GitDirName)
+	if err != nil {
+		return nil, fmt.Errorf("open git repository %s: %w", dir, err)
+	}
+	stored := filesystem.NewStorage(dot, cache.NewObjectLRUDefault())
+	repo, err := gogit.Open(stored, work)
 	if errors.Is(err, gogit.ErrRepositoryNotExists) {
-		repo, err = create(dir)
+		repo, err = gogit.InitWithOptions(stored, work, gogit.InitOptions{DefaultBranch: branch})
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open git repository %s: %w", dir, err)
 	}
 	return &Repository{dir: dir, repo: repo}, nil
-}
-
-func create(dir string) (*gogit.Repository, error) {
-	// What is in .git gets the modes of the umask.
-	if err := os.MkdirAll(filepath.Join(dir, gogit.GitDirName), 0o700); err != nil {
-		return nil, err
-	}
-	return gogit.PlainInitWithOptions(dir, &gogit.PlainInitOptions{InitOptions: gogit.InitOptions{DefaultBranch: branch}})
 }
 
 // A Signature says in whose name a commit is made, and when.

@@ -199,7 +199,14 @@ func (j *Journal) complete(ctx context.Context, h head, behind []segment) (lefto
 	if damage := j.checkBehind(h, found); damage != nil || err == nil {
 		return found, damage
 	}
-	return found, j.cut(behind[found.segments], found.end, err)
+	s := behind[found.segments]
+	if err := j.checkInterrupted(s, found.end, err); err != nil {
+		return found, err
+	}
+	if err := os.Truncate(s.path, offsetIn(s, found.end)); err != nil {
+		return found, err
+	}
+	return found, j.syncDir()
 }
 
 // checkBehind refuses several commits behind a signed head, and statements about
@@ -270,10 +277,10 @@ func (j *Journal) acknowledge(h head) error {
 	return j.writeHead(h)
 }
 
-// cut removes from s what lies behind good, which is never anything that was
-// acknowledged. An interrupted write leaves a line without its end, a commit
-// without its last lines, or blocks of zeros; anything else is damage.
-func (j *Journal) cut(s segment, good head, reason error) error {
+// checkInterrupted returns the reason why what lies in s behind good is not right,
+// unless it is what an interrupted write leaves: a line without its end, a commit
+// without its last lines, or blocks of zeros. None of it was acknowledged.
+func (j *Journal) checkInterrupted(s segment, good head, reason error) error {
 	b, err := os.ReadFile(s.path)
 	if err != nil {
 		return err
@@ -285,10 +292,7 @@ func (j *Journal) cut(s segment, good head, reason error) error {
 	if !errors.Is(reason, ErrTorn) && bytes.IndexByte(b[keep:], 0) < 0 {
 		return reason
 	}
-	if err := os.Truncate(s.path, keep); err != nil {
-		return err
-	}
-	return j.syncDir()
+	return nil
 }
 
 // append writes the records behind tail and acknowledges them. When it fails

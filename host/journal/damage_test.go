@@ -228,7 +228,12 @@ func TestWhatLiesBehindTheHead(t *testing.T) {
 		{"half a commit is cut", func(b []byte) []byte { return join(lines(b)[0]) }, 3},
 		{"unwritten blocks are cut", func(b []byte) []byte { clear(b[:50]); return b }, 3},
 		{"zeros are cut", func(b []byte) []byte { clear(b); return b }, 3},
-		{"a whole commit and a torn line", func(b []byte) []byte { return append(b, b[:40]...) }, 5},
+		{"a whole commit and a torn line", func(b []byte) []byte {
+			return append(b, bytes.Replace(b[:40], []byte(`"seq":3`), []byte(`"seq":5`), 1)...)
+		}, 5},
+		{"bytes of no entry are damage", func([]byte) []byte { return []byte("garbage") }, 0},
+		{"the beginning of another entry is damage", func(b []byte) []byte { return bytes.Replace(b[:20], []byte(":3"), []byte(":4"), 1) }, 0},
+		{"lines of no entry are damage", func([]byte) []byte { return []byte("garb\nage\n") }, 0},
 		{"an altered line is damage", func(b []byte) []byte { b[20] ^= 1; return b }, 0},
 		{"swapped lines are damage", func(b []byte) []byte { l := lines(b); return join(l[1], l[0]) }, 0},
 	} {
@@ -237,7 +242,11 @@ func TestWhatLiesBehindTheHead(t *testing.T) {
 			if es, err := read(t.Context(), j, 0); err != nil || len(es) != 2 {
 				t.Fatalf("before the next commit: %d entries, %v; want the 2 acknowledged ones", len(es), err)
 			}
-			_, err := j.Append(t.Context(), Record{Kind: "later"})
+			rep, err := j.Verify(t.Context())
+			if errors.Is(err, ErrDamaged) != (tc.want == 0) || rep.Entries != 2 {
+				t.Fatalf("before the next commit: Verify = %+v %v", rep, err)
+			}
+			_, err = j.Append(t.Context(), Record{Kind: "later"})
 			if tc.want == 0 {
 				if !errors.Is(err, ErrDamaged) {
 					t.Fatalf("Append = %v, want damage", err)
@@ -247,11 +256,30 @@ func TestWhatLiesBehindTheHead(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			rep, err := j.Verify(t.Context())
+			rep, err = j.Verify(t.Context())
 			if err != nil || rep.Entries != tc.want || rep.Unacknowledged != 0 {
 				t.Errorf("Verify = %+v %v, want %d entries", rep, err, tc.want)
 			}
 		})
+	}
+}
+
+func TestWhatLiesInAnEmptyJournal(t *testing.T) {
+	for left, damaged := range map[string]bool{`{"seq":1,"time":`: false, "garbage": true, "garb\nage\n": true} {
+		j := open(t, t.TempDir(), Options{})
+		if err := j.makeHead(); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(j.segment(1).path, []byte(left), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		rep, err := j.Verify(t.Context())
+		if errors.Is(err, ErrDamaged) != damaged || rep.Unacknowledged != int64(len(left)) {
+			t.Errorf("with %q: Verify = %+v %v", left, rep, err)
+		}
+		if _, err := j.Append(t.Context(), Record{Kind: "x"}); errors.Is(err, ErrDamaged) != damaged {
+			t.Errorf("with %q: Append = %v", left, err)
+		}
 	}
 }
 

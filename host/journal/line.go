@@ -59,6 +59,14 @@ func decode(line []byte) (Entry, error) {
 	return e, nil
 }
 
+// begins reports whether a line that lacks its end can be one of the entry with
+// that number.
+func begins(line []byte, seq uint64) bool {
+	want := fmt.Sprintf(`{"seq":%d,`, seq)
+	n := min(len(line), len(want))
+	return string(line[:n]) == want[:n]
+}
+
 // ParseLine returns the entry of a line, with its newline, as [Journal.Lines]
 // gives it. Every byte of the line is checked against the hash; whether it
 // follows another line is for the caller.

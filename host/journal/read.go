@@ -41,7 +41,7 @@ func (r *reader) accept(e Entry, s segment, start, end int64) error {
 
 // segment reads the lines of s from the offset on and gives each entry to fn,
 // with its line.
-// A line without a newline at the end is damage with the cause ErrTorn.
+// The beginning of an entry at the end is damage with the cause ErrTorn.
 func (r *reader) segment(ctx context.Context, s segment, offset int64, fn func(Entry, []byte) error) error {
 	f, err := os.Open(s.path)
 	if err != nil {
@@ -59,6 +59,9 @@ func (r *reader) segment(ctx context.Context, s segment, offset int64, fn func(E
 		line, err := readLine(in)
 		if err == io.EOF && len(line) == 0 {
 			return nil
+		}
+		if err == io.EOF && !begins(line, r.seq+1) {
+			err = errors.New("what stands there is no entry")
 		}
 		if err != nil {
 			return r.damage(s, n, offset, err)
@@ -255,9 +258,10 @@ func (j *Journal) verify(ctx context.Context, rep *Report) error {
 	v := verifier{journal: j, ring: ring, head: h, rep: rep}
 	err = v.read()
 	if err == nil && h.Seq > 0 {
-		if err = j.walk(ctx, h, 0, v.entry); err == nil {
-			err = v.end(ctx)
-		}
+		err = j.walk(ctx, h, 0, v.entry)
+	}
+	if err == nil {
+		err = v.end(ctx)
 	}
 	if err != nil {
 		return err

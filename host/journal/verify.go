@@ -140,11 +140,8 @@ func (v *verifier) entry(e Entry, _ []byte) error {
 
 // end is asked when all entries are right.
 func (v *verifier) end(ctx context.Context) error {
-	if v.ring == nil {
-		return nil
-	}
 	err := v.behind(ctx)
-	if !v.head.signed() && err == nil {
+	if v.ring != nil && !v.head.signed() && err == nil {
 		var size int64
 		if size, err = v.journal.statementsSize(); err == nil {
 			err = v.journal.checkUnsigned(v.ring, v.head, v.last, size)
@@ -156,18 +153,27 @@ func (v *verifier) end(ctx context.Context) error {
 	return err
 }
 
-// behind looks at what lies behind a signed head.
+// behind looks at what lies behind the head: a process that died may have left one
+// commit, or a part of it.
 func (v *verifier) behind(ctx context.Context) error {
 	size, err := v.journal.statementsSize()
-	if err != nil || !v.head.signed() || v.rep.Unacknowledged == 0 && size == v.head.Notes {
+	signed := v.ring != nil && v.head.signed()
+	if err != nil || v.rep.Unacknowledged == 0 && (!signed || size == v.head.Notes) {
 		return err
 	}
 	all, err := v.journal.segments()
 	if err != nil {
 		return err
 	}
-	found, err := lookBehind(ctx, v.head, slices.DeleteFunc(all, func(s segment) bool { return s.first < v.head.Segment }))
-	if err != nil && !errors.Is(err, ErrDamaged) {
+	behind := slices.DeleteFunc(all, func(s segment) bool { return s.first < v.head.Segment })
+	found, err := lookBehind(ctx, v.head, behind)
+	if err != nil && (!errors.Is(err, ErrDamaged) || found.segments < len(behind)-1) {
+		return err
+	}
+	if err != nil {
+		err = v.journal.checkInterrupted(behind[found.segments], found.end, err)
+	}
+	if err != nil || !signed {
 		return err
 	}
 	return v.journal.checkBehind(v.head, found)

@@ -117,6 +117,10 @@ func Write(o Order) ([]string, error) {
 	if err := o.free(names); err != nil {
 		return nil, err
 	}
+	// Somebody who forces it may not know where the link leads.
+	if st, err := os.Lstat(filepath.Clean(o.Dir)); o.Force && err == nil && st.Mode()&fs.ModeSymlink != 0 {
+		return nil, inTheWay(o.Dir, "it is a link")
+	}
 	if st, err := os.Stat(o.Dir); err == nil && !st.IsDir() || err != nil && isThere(os.Lstat(o.Dir)) {
 		return nil, inTheWay(o.Dir, "it is no directory")
 	}

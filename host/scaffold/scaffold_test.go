@@ -140,6 +140,8 @@ func TestALinkLeadsNowhere(t *testing.T) {
 	}
 	refused(file, file)
 	refused(dangling, dangling)
+	refused(link, link)
+	refused(link+"/", link+"/")
 	if _, err := Write(Order{Dir: link, Name: "x", Language: toolchain.WASI}); err != nil { // a directory by another name
 		t.Error(err)
 	}

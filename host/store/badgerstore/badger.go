@@ -138,6 +138,9 @@ func (p *place) openBadger(dir string, m mode) (db *badger.DB, err error) {
 	if err != nil && strings.Contains(err.Error(), newFileError) {
 		err = guard(open)
 	}
+	if err == nil && m != readOnly {
+		keepPrivate(dir)
+	}
 	return db, err
 }
 
@@ -154,6 +157,9 @@ func closeBadger(db *badger.DB) error {
 		l.closing.begun.Store(true)
 	}
 	err := guard(db.Close)
+	if o := db.Opts(); !o.ReadOnly && !o.InMemory {
+		keepPrivate(o.Dir)
+	}
 	if ok && l.closing.unflushed.Load() {
 		return errUnflushed
 	}
@@ -172,6 +178,17 @@ func unwritable(err error) error {
 		}
 	}
 	return nil
+}
+
+// keepPrivate takes the files in dir away from others: Badger leaves their modes to
+// the umask. The directory keeps others out already, so an error does not matter.
+func keepPrivate(dir string) {
+	files, _ := os.ReadDir(dir)
+	for _, f := range files {
+		if st, err := f.Info(); err == nil && st.Mode().IsRegular() && st.Mode().Perm()&0o077 != 0 {
+			_ = os.Chmod(filepath.Join(dir, f.Name()), st.Mode().Perm()&0o700)
+		}
+	}
 }
 
 // badgerLog gives Badger's messages to the log. What matters of them comes as
