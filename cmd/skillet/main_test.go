@@ -760,7 +760,26 @@ func TestScreen(t *testing.T) {
 			t.Errorf("%q is not a line of its own", l)
 		}
 	}
-	if strings.HasSuffix(strings.TrimRight(b.String(), " \r"), "]") {
-		t.Errorf("the bar stays: %q", b.String()[b.Len()-60:])
+	if left := lastRow(b.String()); left != "" {
+		t.Errorf("%q stays on the screen, after %q", left, b.String()[b.Len()-60:])
 	}
+}
+
+// lastRow is what the last row of a terminal shows after a text.
+func lastRow(text string) string {
+	var row []rune
+	at := 0
+	for _, r := range text[strings.LastIndexByte(text, '\n')+1:] {
+		switch {
+		case r == '\r':
+			at = 0
+			continue
+		case at == len(row):
+			row = append(row, r)
+		default:
+			row[at] = r
+		}
+		at++
+	}
+	return strings.TrimSpace(string(row))
 }

@@ -135,7 +135,7 @@ func (t *terminal) noteImported(got host.ImportedRevocations) {
 // revocationsFrom reads a list where a person says that it is.
 func (t *terminal) revocationsFrom(ctx context.Context, h *host.Host, place string, c *cli.Context) (d sources.Document, err error) {
 	bundle := c.String("signature")
-	if at, err := invoke.ParseAddress(place); err == nil && at.Source != "" {
+	if at, bad := invoke.ParseAddress(place); bad == nil && at.Source != "" {
 		d, err = t.fetchRevocations(ctx, h, place, sources.Options{PlainHTTP: c.Bool("plain-http")})
 	} else {
 		bundle = cmp.Or(bundle, place+signature.Extension)
