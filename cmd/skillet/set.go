@@ -293,12 +293,13 @@ func (t *terminal) importSet(ctx context.Context, c *cli.Context, h *host.Host) 
 		return err
 	}
 	all := []imported{}
+	there := isThere(ctx, h, r.Set())
 	var failed *fault.Error
 	for content, err := range r.All() {
 		if err != nil {
 			return notASet(err)
 		}
-		in, err := t.importOne(ctx, c, h, content)
+		in, err := t.importOne(ctx, c, h, content, there)
 		if ctx.Err() != nil {
 			return cmp.Or(err, ctx.Err())
 		}
@@ -403,15 +404,20 @@ func arrived(c *cli.Context, content skillset.Content) incoming {
 	return incoming{path: content.File(), got: got}
 }
 
-func (t *terminal) importOne(ctx context.Context, c *cli.Context, h *host.Host, content skillset.Content) (imported, error) {
-	// To install what is there would make it the active version for a while.
-	s, err := h.Registry.Lookup(ctx, manifests.Ref{Name: content.Name, Version: content.Version})
-	if err == nil && !content.Active && !s.Active && s.Digest == content.Digest {
-		out := install.Outcome{Skill: &s, Unchanged: true}
-		if !t.json && !c.Bool("dry-run") {
-			t.note("already installed: %s (sha256:%s)", plain(s.Ref()), s.Digest.Short())
-		}
-		return imported{installed: installed{Outcome: out}, Wanted: []wantedGrant{}}, nil
+// isThere reports whether all of a set is installed already, and active where it says so.
+func isThere(ctx context.Context, h *host.Host, s skillset.Set) bool {
+	return !slices.ContainsFunc(s.Skills, func(e skillset.Entry) bool {
+		has, err := h.Registry.Lookup(ctx, manifests.Ref{Name: e.Name, Version: e.Version})
+		return err != nil || has.Digest != e.Digest || has.Active != e.Active
+	})
+}
+
+// importOne installs a package of a set. Where all of the set is there nothing is: to
+// install what is not active would make it the active version for a while, which others of
+// the set may not fit.
+func (t *terminal) importOne(ctx context.Context, c *cli.Context, h *host.Host, content skillset.Content, there bool) (imported, error) {
+	if there {
+		return t.importedBefore(ctx, c, h, content)
 	}
 	in, err := t.installOne(ctx, h, &batch{c: c}, arrived(c, content))
 	result := imported{installed: in, Wanted: []wantedGrant{}}
@@ -425,6 +431,19 @@ func (t *terminal) importOne(ctx context.Context, c *cli.Context, h *host.Host, 
 	}
 	result.Wanted, err = t.wanted(ctx, h, content)
 	return result, err
+}
+
+// importedBefore says that a package of a set is there, and which grants are not.
+func (t *terminal) importedBefore(ctx context.Context, c *cli.Context, h *host.Host, content skillset.Content) (imported, error) {
+	s, err := h.Registry.Lookup(ctx, manifests.Ref{Name: content.Name, Version: content.Version})
+	if err != nil {
+		return imported{}, err
+	}
+	if !t.json && !c.Bool("dry-run") {
+		t.note("already installed: %s (sha256:%s)", plain(s.Ref()), s.Digest.Short())
+	}
+	wanted, err := t.wanted(ctx, h, content)
+	return imported{installed: installed{Outcome: install.Outcome{Skill: &s, Unchanged: true}}, Wanted: wanted}, err
 }
 
 // unasked notes that nobody asked for a skill of a set: others needed it.
