@@ -12,6 +12,7 @@ import (
 	"github.com/skillet-run/skillet/host/journal"
 	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/sandbox"
+	"github.com/skillet-run/skillet/host/sandbox/worker"
 	"github.com/skillet-run/skillet/host/secret"
 	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/host/store/filelock"
@@ -33,6 +34,7 @@ func TestExplain(t *testing.T) {
 		{&fs.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}, task.KindFull},
 		{&fs.PathError{Op: "read", Path: "x", Err: syscall.EISDIR}, task.KindUsage},
 		{&fs.PathError{Op: "open", Path: "x", Err: syscall.ENOTDIR}, task.KindUsage},
+		{fmt.Errorf("open: %w: %w", worker.ErrNoProgram, fs.ErrNotExist), task.KindInternal},
 		{fmt.Errorf("x: %w", sandbox.ErrCacheDir), task.KindVerification},
 		{&filelock.HeldError{Path: "LOCK"}, task.KindLimit},
 		{fmt.Errorf("x: %w", journal.ErrTooLarge), task.KindLimit},
