@@ -6,12 +6,13 @@ import (
 	"io"
 	"slices"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/audit"
 	"github.com/skillet-run/skillet/host/checkpoint"
 	"github.com/skillet-run/skillet/host/journal"
 	"github.com/skillet-run/skillet/host/ledger"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 // What statements and exports call the two parts of the audit log.
@@ -48,28 +49,28 @@ func (h *Host) ExportAudit(ctx context.Context, w io.Writer, s audit.Scope) (aud
 }
 
 // AuditKeyFollows checks that the home's audit key is the one that is given, or
-// follows from it. The error is a [task.KindVerification] error otherwise.
+// follows from it. The error is a [fault.KindVerification] error otherwise.
 func (h *Host) AuditKeyFollows(ctx context.Context, key []byte) error {
 	ring, err := h.AuditKeys.Ring(ctx)
 	if err != nil {
 		return err
 	}
 	if ring == nil {
-		return task.Errorf(task.KindVerification, "the audit log of this home is not signed yet").WithHint("its first decision or run makes a key: `skillet audit key`")
+		return fault.Errorf(fault.KindVerification, "the audit log of this home is not signed yet").WithHint("its first decision or run makes a key: `skillet audit key`")
 	}
 	public, err := checkpoint.ReadPublic(key, ring.Name())
 	if err != nil {
-		return task.Wrap(task.KindUsage, err).WithHint("give a file, or the text that `skillet audit key` shows")
+		return fault.Wrap(fault.KindUsage, err).WithHint("give a file, or the text that `skillet audit key` shows")
 	}
 	if _, err := checkpoint.Succession(ring.Keys, public); err != nil {
-		return task.Errorf(task.KindVerification, "the audit log is not signed with the key you know: %w", err).
+		return fault.Errorf(fault.KindVerification, "the audit log is not signed with the key you know: %w", err).
 			WithHint("this home is another one, or its key and its log were replaced; `skillet audit key` shows the key it has")
 	}
 	return nil
 }
 
 // AuditHas checks that the audit log has what an export of this home shows, up
-// to the last entry of each part. The error is a [task.KindVerification] error
+// to the last entry of each part. The error is a [fault.KindVerification] error
 // when it does not: the log was put back to an older state, or replaced.
 func (h *Host) AuditHas(ctx context.Context, f audit.Finding) error {
 	ring, err := h.AuditKeys.Ring(ctx)
@@ -77,7 +78,7 @@ func (h *Host) AuditHas(ctx context.Context, f audit.Finding) error {
 		return err
 	}
 	if ring == nil || !slices.Contains(ring.All(), f.Key) {
-		return task.Errorf(task.KindVerification, "the export is not of this home: it is signed by %s", f.Key).WithHint("`skillet audit key` shows the key of this home")
+		return fault.Errorf(fault.KindVerification, "the export is not of this home: it is signed by %s", f.Key).WithHint("`skillet audit key` shows the key of this home")
 	}
 	for _, p := range f.Logs {
 		if err := h.auditHasPart(ctx, p); err != nil {
@@ -99,13 +100,13 @@ func (h *Host) auditHasPart(ctx context.Context, p audit.Part) error {
 		if e.Hash == p.Hash {
 			return errFound
 		}
-		return task.Errorf(task.KindVerification, "entry %d of the %s is not the one that the export shows: the log was replaced", p.Last, p.Log)
+		return fault.Errorf(fault.KindVerification, "entry %d of the %s is not the one that the export shows: the log was replaced", p.Last, p.Log)
 	})
 	switch {
 	case errors.Is(err, errFound):
 		return nil
 	case err == nil:
-		return task.Errorf(task.KindVerification, "the export shows entry %d of the %s, and the log does not reach that far: an older state was put back", p.Last, p.Log).
+		return fault.Errorf(fault.KindVerification, "the export shows entry %d of the %s, and the log does not reach that far: an older state was put back", p.Last, p.Log).
 			WithHint("the export is what is left of the entries behind it; keep it")
 	}
 	return err

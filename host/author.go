@@ -8,9 +8,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/hostfn"
 	"github.com/skillet-run/skillet/host/sandbox"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 // Offered lists what skills may import, as "module.name".
@@ -40,12 +41,12 @@ type Snapshot struct {
 }
 
 // Examine loads a module and runs its initialisation, in a process of its own and
-// with nothing granted. Errors are [task.Error]s of [task.KindVerification] for a
+// with nothing granted. Errors are [fault.Error]s of [fault.KindVerification] for a
 // module that cannot be loaded.
 func (h *Host) Examine(ctx context.Context, wasm []byte) (Examination, error) {
 	m, err := h.apart.Load(ctx, wasm)
 	if err != nil {
-		return Examination{}, task.Wrap(task.KindVerification, err).WithHint("`skillet build` says more about a module of yours")
+		return Examination{}, fault.Wrap(fault.KindVerification, err).WithHint("`skillet build` says more about a module of yours")
 	}
 	i := m.Info()
 	e := Examination{CompileMS: float64(i.CompileTime) / float64(time.Millisecond), Cached: i.FromCache}

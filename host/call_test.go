@@ -7,10 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/install"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -79,14 +80,14 @@ func TestApproveByType(t *testing.T) {
 		t.Fatal(err)
 	}
 	ada := approval.NewHuman("ada")
-	for kind, c := range map[task.Kind]install.Consent{
-		task.KindVerification: {Digest: strings.Repeat("0", 64)}, task.KindUsage: {Terms: approval.Terms{MaxUses: 1}},
+	for kind, c := range map[fault.Kind]install.Consent{
+		fault.KindVerification: {Digest: strings.Repeat("0", 64)}, fault.KindUsage: {Terms: approval.Terms{MaxUses: 1}},
 	} {
-		if _, err := h.Approve(t.Context(), ada, p.ID, c); err == nil || task.AsError(err).Kind != kind {
+		if _, err := h.Approve(t.Context(), ada, p.ID, c); err == nil || fault.AsError(err).Kind != kind {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
-	if _, err := h.Approve(t.Context(), approval.Human{}, p.ID, install.Consent{}); err == nil || task.AsError(err).Kind != task.KindDenied {
+	if _, err := h.Approve(t.Context(), approval.Human{}, p.ID, install.Consent{}); err == nil || fault.AsError(err).Kind != fault.KindDenied {
 		t.Errorf("nobody approves: %v", err)
 	}
 	out, err := h.Approve(t.Context(), ada, p.ID, install.Consent{Digest: string(p.Digest)})

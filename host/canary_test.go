@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/install"
@@ -15,7 +17,6 @@ import (
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/runner"
 	"github.com/skillet-run/skillet/host/sandbox/wasmbin/wasmtest"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
@@ -169,7 +170,7 @@ func TestDisabledSkillIsNoTarget(t *testing.T) {
 	}
 	for _, version := range []string{"", "1.0.0"} {
 		_, err := find(t, h, manifests.Ref{Name: "worker", Version: version})
-		if e := task.AsError(err); e == nil || e.Kind != task.KindDenied || !strings.Contains(e.Hint, "skillet enable worker") {
+		if e := fault.AsError(err); e == nil || e.Kind != fault.KindDenied || !strings.Contains(e.Hint, "skillet enable worker") {
 			t.Errorf("%q: %+v", version, e)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/agents"
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/document"
@@ -12,7 +14,6 @@ import (
 	"github.com/skillet-run/skillet/host/install"
 	"github.com/skillet-run/skillet/host/settings"
 	"github.com/skillet-run/skillet/host/store"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/plugins/agent/builtin"
 )
 
@@ -33,7 +34,7 @@ func (h *Host) Settle(ctx context.Context) error {
 	var errs []error
 	for _, k := range []*document.Keeper{h.Settings.Keeper, h.Agents.Keeper} {
 		_, err := k.Finish(ctx)
-		if task.AsError(err) != nil && task.AsError(err).Kind == task.KindConflict { // it is stale now, and shown as that
+		if fault.AsError(err) != nil && fault.AsError(err).Kind == fault.KindConflict { // it is stale now, and shown as that
 			h.Log.Warn("a change that was approved could not be applied", "err", err)
 			err = nil
 		}
@@ -65,11 +66,11 @@ func (h *Host) Approve(ctx context.Context, by approval.Human, id string, c inst
 	}
 	switch {
 	case c.Terms.Conditions():
-		err = task.Errorf(task.KindUsage, "approve proposal %s: it is a %s, which grants nothing", p.ID, p.Type).WithHint("leave out --scope, --until and --for")
+		err = fault.Errorf(fault.KindUsage, "approve proposal %s: it is a %s, which grants nothing", p.ID, p.Type).WithHint("leave out --scope, --until and --for")
 	case p.Type.Document():
 		p, err = h.keeper(p.Type).Approve(ctx, by, p, c.Notes, c.Despite)
 	case len(c.Despite) > 0:
-		err = task.Errorf(task.KindUsage, "approve proposal %s: no call is ever in quarantine", p.ID).WithHint("leave out --despite")
+		err = fault.Errorf(fault.KindUsage, "approve proposal %s: no call is ever in quarantine", p.ID).WithHint("leave out --despite")
 	default:
 		p, err = h.Desk.ApproveCall(ctx, by, p, c.Notes)
 	}
@@ -132,7 +133,7 @@ func (h *Host) checkHistory(ctx context.Context) (string, error) {
 	if err == nil {
 		return detail, nil
 	}
-	e := task.Errorf(task.KindVerification, "%w", err).WithHint("it is mended; run `skillet doctor` once more to see that")
+	e := fault.Errorf(fault.KindVerification, "%w", err).WithHint("it is mended; run `skillet doctor` once more to see that")
 	if err := h.History.Repair(ctx); err != nil {
 		e = e.WithHint("it could not be mended: %v; decisions hold all the same", err)
 	}

@@ -11,10 +11,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/runner"
 	"github.com/skillet-run/skillet/host/sandbox"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
 
@@ -25,7 +26,7 @@ type Check struct {
 	// Warnings are what somebody should look at, though nothing is wrong.
 	Warnings []string `json:"warnings,omitempty"`
 	// Error is nil when all is well.
-	Error *task.Error `json:"error,omitempty"`
+	Error *fault.Error `json:"error,omitempty"`
 }
 
 // Diagnose looks at a home and at this machine. It changes nothing but what
@@ -89,7 +90,7 @@ func (h *Host) checkModes(context.Context) (string, error) {
 		}
 		n++
 		if private(h.Home, path) && info.Mode().Perm()&0o077 != 0 {
-			return task.Errorf(task.KindVerification, "%s is open to others (mode %o)", path, info.Mode().Perm()).WithHint("run `chmod -R go= %s`", h.Home)
+			return fault.Errorf(fault.KindVerification, "%s is open to others (mode %o)", path, info.Mode().Perm()).WithHint("run `chmod -R go= %s`", h.Home)
 		}
 		return nil
 	})
@@ -216,7 +217,7 @@ func (h *Host) checkSandbox(ctx context.Context) (string, error) {
 	})
 	switch {
 	case res.OK:
-		return "", task.Errorf(task.KindInternal, "the sandbox did not stop a module that never ends")
+		return "", fault.Errorf(fault.KindInternal, "the sandbox did not stop a module that never ends")
 	case !errors.Is(res.Error, sandbox.ErrFuel) && !errors.Is(res.Error, sandbox.ErrTime):
 		return "", fmt.Errorf("a module that never ends could not be tried: %w", res.Error)
 	}

@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/journal"
 	"github.com/skillet-run/skillet/host/ledger"
@@ -16,46 +18,45 @@ import (
 	"github.com/skillet-run/skillet/host/secret"
 	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/host/store/filelock"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/plugins/provider"
 )
 
 func TestExplain(t *testing.T) {
 	for _, c := range []struct {
 		err  error
-		kind task.Kind
+		kind fault.Kind
 	}{
-		{fmt.Errorf("x: %w", journal.ErrDamaged), task.KindVerification},
-		{task.AsError(fmt.Errorf("record: %w", journal.ErrDamaged)), task.KindVerification},
-		{fmt.Errorf("x: %w", store.ErrDamaged), task.KindVerification},
-		{fmt.Errorf("x: %w", context.DeadlineExceeded), task.KindLimit},
-		{fmt.Errorf("decision 7 %w: %w", ledger.ErrPending, store.ErrReadOnly), task.KindInternal},
-		{fmt.Errorf("x: %w", store.ErrReadOnly), task.KindFull},
-		{&fs.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}, task.KindFull},
-		{&fs.PathError{Op: "read", Path: "x", Err: syscall.EISDIR}, task.KindUsage},
-		{&fs.PathError{Op: "open", Path: "x", Err: syscall.ENOTDIR}, task.KindUsage},
-		{fmt.Errorf("open: %w: %w", worker.ErrNoProgram, fs.ErrNotExist), task.KindInternal},
-		{fmt.Errorf("x: %w", sandbox.ErrCacheDir), task.KindVerification},
-		{&filelock.HeldError{Path: "LOCK"}, task.KindLimit},
-		{fmt.Errorf("x: %w", journal.ErrTooLarge), task.KindLimit},
-		{fmt.Errorf("x: %w", store.ErrTooLarge), task.KindLimit},
-		{task.Errorf(task.KindDenied, "no: %w", store.ErrDamaged), task.KindDenied},
-		{task.Errorf(task.KindInternal, "odd").WithHint("look"), task.KindInternal},
-		{fmt.Errorf("x: %w", secret.ErrExposed), task.KindVerification},
-		{fmt.Errorf("never seen"), task.KindInternal},
+		{fmt.Errorf("x: %w", journal.ErrDamaged), fault.KindVerification},
+		{fault.AsError(fmt.Errorf("record: %w", journal.ErrDamaged)), fault.KindVerification},
+		{fmt.Errorf("x: %w", store.ErrDamaged), fault.KindVerification},
+		{fmt.Errorf("x: %w", context.DeadlineExceeded), fault.KindLimit},
+		{fmt.Errorf("decision 7 %w: %w", ledger.ErrPending, store.ErrReadOnly), fault.KindInternal},
+		{fmt.Errorf("x: %w", store.ErrReadOnly), fault.KindFull},
+		{&fs.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}, fault.KindFull},
+		{&fs.PathError{Op: "read", Path: "x", Err: syscall.EISDIR}, fault.KindUsage},
+		{&fs.PathError{Op: "open", Path: "x", Err: syscall.ENOTDIR}, fault.KindUsage},
+		{fmt.Errorf("open: %w: %w", worker.ErrNoProgram, fs.ErrNotExist), fault.KindInternal},
+		{fmt.Errorf("x: %w", sandbox.ErrCacheDir), fault.KindVerification},
+		{&filelock.HeldError{Path: "LOCK"}, fault.KindLimit},
+		{fmt.Errorf("x: %w", journal.ErrTooLarge), fault.KindLimit},
+		{fmt.Errorf("x: %w", store.ErrTooLarge), fault.KindLimit},
+		{fault.Errorf(fault.KindDenied, "no: %w", store.ErrDamaged), fault.KindDenied},
+		{fault.Errorf(fault.KindInternal, "odd").WithHint("look"), fault.KindInternal},
+		{fmt.Errorf("x: %w", secret.ErrExposed), fault.KindVerification},
+		{fmt.Errorf("never seen"), fault.KindInternal},
 	} {
 		e := host.Explain(c.err)
-		if e.Kind != c.kind || e.Hint == "" && c.kind != task.KindDenied {
+		if e.Kind != c.kind || e.Hint == "" && c.kind != fault.KindDenied {
 			t.Errorf("%v: kind %s, hint %q; want kind %s and a hint", c.err, e.Kind, e.Hint, c.kind)
 		}
 	}
-	for class, kind := range map[provider.Class]task.Kind{
-		provider.ClassRateLimited: task.KindLimit, provider.ClassUnavailable: task.KindInternal, provider.ClassAuth: task.KindDenied,
-		provider.ClassTimeout: task.KindLimit, provider.ClassInvalid: task.KindUsage, provider.ClassInternal: task.KindInternal,
-		provider.ClassRefused: task.KindSkill, provider.ClassContextLength: task.KindLimit, "its own": task.KindInternal,
+	for class, kind := range map[provider.Class]fault.Kind{
+		provider.ClassRateLimited: fault.KindLimit, provider.ClassUnavailable: fault.KindInternal, provider.ClassAuth: fault.KindDenied,
+		provider.ClassTimeout: fault.KindLimit, provider.ClassInvalid: fault.KindUsage, provider.ClassInternal: fault.KindInternal,
+		provider.ClassRefused: fault.KindSkill, provider.ClassContextLength: fault.KindLimit, "its own": fault.KindInternal,
 	} {
 		failed := &provider.Error{Class: class, Message: "of the server"}
-		for _, err := range []error{fmt.Errorf("step answer: %w", failed), task.Wrap(task.KindInternal, failed)} {
+		for _, err := range []error{fmt.Errorf("step answer: %w", failed), fault.Wrap(fault.KindInternal, failed)} {
 			if e := host.Explain(err); e.Kind != kind || e.Hint == "" || strings.Contains(e.Hint, "should not happen") {
 				t.Errorf("%v: kind %s, hint %q; want kind %s", err, e.Kind, e.Hint, kind)
 			}

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/invoke"
@@ -105,16 +107,16 @@ func refused(t *testing.T, home string, k secret.Keyring, want string) {
 	inHome(t, home, k, func(h *host.Host) {
 		_, verr := h.Decisions.Verify(t.Context())
 		_, rerr := h.Calls.Verify(t.Context())
-		if err := errors.Join(verr, rerr); host.Explain(err).Kind != task.KindVerification || !strings.Contains(err.Error(), want) {
+		if err := errors.Join(verr, rerr); host.Explain(err).Kind != fault.KindVerification || !strings.Contains(err.Error(), want) {
 			t.Errorf("verify: %v, want %q", err, want)
 		}
-		if err := h.SetSecret(t.Context(), ada, "later", []byte("hunter2")); verr != nil && (err == nil || host.Explain(err).Kind != task.KindVerification) {
+		if err := h.SetSecret(t.Context(), ada, "later", []byte("hunter2")); verr != nil && (err == nil || host.Explain(err).Kind != fault.KindVerification) {
 			t.Errorf("set a secret: %v", err)
 		} else if has, _ := h.Secrets.Has(t.Context(), "later"); verr != nil && has {
 			t.Error("a secret was sealed to whoever changed the home")
 		}
 		if _, err := h.Registry.List(t.Context()); err == nil && has(t, h) {
-			if res := call(t, h); res.OK || res.Error.Kind != task.KindVerification || res.Figures.HostCalls != 0 {
+			if res := call(t, h); res.OK || res.Error.Kind != fault.KindVerification || res.Figures.HostCalls != 0 {
 				t.Errorf("a call was made: %+v", res.Error)
 			}
 		}
@@ -138,7 +140,7 @@ func repaired(t *testing.T, home string, k secret.Keyring, granted bool) {
 		// Where the store is gone, so is what else it had: that takes a word of its own.
 		lossy := plan.Store != nil && !plan.Store.Whole
 		if lossy {
-			if _, err := h.RepairAudit(t.Context(), ada, false); err == nil || host.Explain(err).Kind != task.KindConflict {
+			if _, err := h.RepairAudit(t.Context(), ada, false); err == nil || host.Explain(err).Kind != fault.KindConflict {
 				t.Errorf("repaired without a word about the store: %v", err)
 			}
 		}
@@ -471,7 +473,7 @@ func TestRepairTakesAPerson(t *testing.T) {
 	lived(t, home, none{})
 	remove(t, home, "keys/audit.age")
 	inHome(t, home, none{}, func(h *host.Host) {
-		if _, err := h.RepairAudit(context.Background(), approval.Human{}, false); host.Explain(err) == nil || host.Explain(err).Kind != task.KindDenied {
+		if _, err := h.RepairAudit(context.Background(), approval.Human{}, false); host.Explain(err) == nil || host.Explain(err).Kind != fault.KindDenied {
 			t.Errorf("nobody repaired it: %v", err)
 		}
 	})

@@ -9,10 +9,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/config"
 	"github.com/skillet-run/skillet/host/history"
 	"github.com/skillet-run/skillet/host/hostfn"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 // makeHome makes the directory, refuses one that others could write to or that
@@ -20,7 +21,7 @@ import (
 // compare it.
 func makeHome(home string) (string, error) {
 	if err := os.MkdirAll(home, 0o700); err != nil {
-		return "", task.Errorf(task.KindUsage, "make home: %w", err).WithHint("name another directory with --home or SKILLET_HOME")
+		return "", fault.Errorf(fault.KindUsage, "make home: %w", err).WithHint("name another directory with --home or SKILLET_HOME")
 	}
 	real, err := filepath.EvalSymlinks(home)
 	if err != nil {
@@ -31,10 +32,10 @@ func makeHome(home string) (string, error) {
 		return "", fmt.Errorf("look at home: %w", err)
 	}
 	if !st.IsDir() {
-		return "", task.Errorf(task.KindUsage, "home %s is not a directory", home).WithHint("name another with --home or SKILLET_HOME")
+		return "", fault.Errorf(fault.KindUsage, "home %s is not a directory", home).WithHint("name another with --home or SKILLET_HOME")
 	}
 	if st.Mode().Perm()&0o022 != 0 {
-		return "", task.Errorf(task.KindVerification, "home %s can be written to by others (mode %o)", home, st.Mode().Perm()).
+		return "", fault.Errorf(fault.KindVerification, "home %s can be written to by others (mode %o)", home, st.Mode().Perm()).
 			WithHint("run `chmod 700 %s`", home)
 	}
 	return real, mark(real)
@@ -57,7 +58,7 @@ func mark(home string) error {
 	}
 	for _, e := range entries {
 		if !ours(e.Name()) {
-			return task.Errorf(task.KindUsage, "%s is no home of skillet's: it has something else in it, %q", home, e.Name()).
+			return fault.Errorf(fault.KindUsage, "%s is no home of skillet's: it has something else in it, %q", home, e.Name()).
 				WithHint("name a new or an empty directory with --home or SKILLET_HOME; to use this one all the same, make the file %s", marker)
 		}
 	}
@@ -66,7 +67,7 @@ func mark(home string) error {
 		return nil
 	}
 	if err != nil {
-		return task.Errorf(task.KindUsage, "make home: %w", err).WithHint("name a directory that can be written to with --home or SKILLET_HOME")
+		return fault.Errorf(fault.KindUsage, "make home: %w", err).WithHint("name a directory that can be written to with --home or SKILLET_HOME")
 	}
 	_, err = f.WriteString(marked)
 	if err := errors.Join(err, f.Close()); err != nil {

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/skillet-run/skillet/host/agents"
@@ -39,7 +41,6 @@ import (
 	"github.com/skillet-run/skillet/host/signer"
 	"github.com/skillet-run/skillet/host/source"
 	"github.com/skillet-run/skillet/host/store/badgerstore"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/host/telemetry"
 	"github.com/skillet-run/skillet/host/trust"
 	"github.com/skillet-run/skillet/manifests"
@@ -142,7 +143,7 @@ func DefaultHome(getenv func(string) string) (string, error) {
 	}
 	h := getenv("HOME")
 	if h == "" {
-		return "", task.Errorf(task.KindUsage, "neither SKILLET_HOME nor HOME is set").
+		return "", fault.Errorf(fault.KindUsage, "neither SKILLET_HOME nor HOME is set").
 			WithHint("name a directory: skillet --home DIR, or export SKILLET_HOME=DIR")
 	}
 	return filepath.Join(h, ".skillet"), nil

@@ -9,11 +9,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/hostfn"
 	"github.com/skillet-run/skillet/host/jail"
 	"github.com/skillet-run/skillet/host/secret"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -75,7 +76,7 @@ func TestHomeIsNoOtherDirectory(t *testing.T) {
 			}
 		}
 		err := open(home)
-		if e := task.AsError(err); c.ok && err != nil || !c.ok && (e == nil || e.Kind != task.KindUsage || e.Hint == "") {
+		if e := fault.AsError(err); c.ok && err != nil || !c.ok && (e == nil || e.Kind != fault.KindUsage || e.Hint == "") {
 			t.Errorf("%s: %v", c.name, err)
 		}
 		entries, err := os.ReadDir(home)

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/hostfn"
 	"github.com/skillet-run/skillet/host/journal"
 	"github.com/skillet-run/skillet/host/secret"
@@ -19,7 +21,6 @@ import (
 	"github.com/skillet-run/skillet/host/store/atomicfile"
 	"github.com/skillet-run/skillet/host/store/badgerstore"
 	"github.com/skillet-run/skillet/host/store/filelock"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 // keyBytes is the length of the host's own keys.
@@ -127,11 +128,11 @@ func (h *Host) storeOptions() (badgerstore.Options, error) {
 	}
 	b, err := readStart(s.StoreKeyFile)
 	if err != nil {
-		return o, task.Errorf(task.KindUsage, "read store_key_file: %w", err)
+		return o, fault.Errorf(fault.KindUsage, "read store_key_file: %w", err)
 	}
 	o.Key, err = hex.DecodeString(strings.TrimSpace(string(b)))
 	if err != nil || len(o.Key) != keyBytes {
-		return o, task.Errorf(task.KindUsage, "store_key_file %s: it must hold %d hexadecimal digits", s.StoreKeyFile, 2*keyBytes).
+		return o, fault.Errorf(fault.KindUsage, "store_key_file %s: it must hold %d hexadecimal digits", s.StoreKeyFile, 2*keyBytes).
 			WithHint("make one with: head -c 32 /dev/urandom | xxd -p -c 64 > FILE; chmod 600 FILE")
 	}
 	return o, nil

@@ -11,12 +11,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/host/store/badgerstore"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/host/trust"
 )
 
@@ -260,7 +261,7 @@ func (h *Host) PlanRebuild(ctx context.Context) (Renewal, error) {
 
 // Rebuild makes the store again: from the journal what decisions made, and of the
 // store everything else. When not all of that can be read it refuses, with a
-// [task.KindConflict] error, unless lossy. It stays as it is when the journal is
+// [fault.KindConflict] error, unless lossy. It stays as it is when the journal is
 // damaged, and in every case until the new one is complete.
 func (h *Host) Rebuild(ctx context.Context, lossy bool) (Renewal, error) {
 	return h.rebuild(ctx, func(r Renewal) (bool, error) {
@@ -277,7 +278,7 @@ func (r Renewal) refused(command string) error {
 	if r.Unreadable > 0 {
 		what = fmt.Sprintf("%d entries (%s)", r.Unreadable, what)
 	}
-	return task.Errorf(task.KindConflict, "%s would lose what cannot be read of the store: %s; nothing was changed", command, what).
+	return fault.Errorf(fault.KindConflict, "%s would lose what cannot be read of the store: %s; nothing was changed", command, what).
 		WithHint("`skillet store rebuild --dry-run` shows what would stay; `skillet store restore FILE` goes back to a backup, and `skillet %s --force` goes on without what is lost", command)
 }
 
@@ -365,7 +366,7 @@ func (h *Host) unpack(ctx context.Context, backup io.Reader, keep bool) ([]store
 	log, dir := h.Log.Named("store"), h.path(freshStore)
 	_, err = badgerstore.Restore(ctx, log, backup, dir, o)
 	if errors.Is(err, badgerstore.ErrBackup) && !errors.Is(err, badgerstore.ErrKey) {
-		return nil, task.Wrap(task.KindVerification, err).WithHint("nothing was changed; it is no backup, or one that was damaged: use another")
+		return nil, fault.Wrap(fault.KindVerification, err).WithHint("nothing was changed; it is no backup, or one that was damaged: use another")
 	}
 	if err != nil {
 		return nil, err

@@ -5,10 +5,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/config"
 	"github.com/skillet-run/skillet/host/memory"
 	"github.com/skillet-run/skillet/host/memory/hashing"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 // memories is the memory of a home, once somebody has asked for it. The zero value
@@ -59,7 +60,7 @@ func (h *Host) embedder(ctx context.Context, name string) (memory.Embedder, erro
 	}
 	e, err := models.Embedder(ctx, name)
 	if err != nil {
-		return nil, task.Errorf(task.KindUsage, "setting memory.embedder: the model %s cannot be asked: %w", name, err).
+		return nil, fault.Errorf(fault.KindUsage, "setting memory.embedder: the model %s cannot be asked: %w", name, err).
 			WithHint("`skillet provider list` shows the models there are; %s needs none", hashingEmbedder)
 	}
 	return e, nil

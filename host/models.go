@@ -9,12 +9,13 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/config"
 	"github.com/skillet-run/skillet/host/llm"
 	"github.com/skillet-run/skillet/host/llm/budget"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/secret"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/plugins"
 	"github.com/skillet-run/skillet/plugins/provider"
@@ -203,11 +204,11 @@ func (p *providers) spec(ctx context.Context, name string) (plugins.Spec, error)
 		return p.configure(ctx, c, plugins.Spec{Name: name, Kind: plugins.KindProvider, Program: c.Program, Digest: c.Digest})
 	case configured:
 		if s, installed = p.packaged(c.Kind); !installed {
-			return plugins.Spec{}, task.Errorf(task.KindNotFound, "the provider %s is of the kind %s, and no package of that name is installed", name, c.Kind).
+			return plugins.Spec{}, fault.Errorf(fault.KindNotFound, "the provider %s is of the kind %s, and no package of that name is installed", name, c.Kind).
 				WithHint("skillet install %s; or name a program in providers.%s.program", c.Kind, name)
 		}
 	case !installed:
-		return plugins.Spec{}, task.Errorf(task.KindNotFound, "there is no provider %s", name).
+		return plugins.Spec{}, fault.Errorf(fault.KindNotFound, "there is no provider %s", name).
 			WithHint("`skillet provider list` shows those there are")
 	}
 	spec, err := p.h.pluginSpec(ctx, s)
@@ -227,7 +228,7 @@ func (p *providers) configure(ctx context.Context, c config.Provider, spec plugi
 	if c.Secret != "" {
 		value, err := p.h.Secrets.Get(ctx, c.Secret)
 		if errors.Is(err, secret.ErrNotFound) {
-			return spec, task.Errorf(task.KindNotFound, "the key of the provider %s is the secret %s, which is not set", spec.Name, c.Secret).
+			return spec, fault.Errorf(fault.KindNotFound, "the key of the provider %s is the secret %s, which is not set", spec.Name, c.Secret).
 				WithHint("skillet secret set %s", c.Secret)
 		}
 		if err != nil {

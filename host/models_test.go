@@ -8,8 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/approval"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 	"github.com/skillet-run/skillet/policies/capability"
@@ -24,15 +25,15 @@ func TestProviderIsLookedAtEachTime(t *testing.T) {
 	if _, err := h.Models(t.Context()); err != nil { // before there is a package
 		t.Fatal(err)
 	}
-	kind := func() task.Kind {
+	kind := func() fault.Kind {
 		t.Helper()
 		_, err := h.Provider(t.Context(), "echo")
 		if err == nil {
 			t.Fatal("a file that is no program was started")
 		}
-		return task.AsError(err).Kind
+		return fault.AsError(err).Kind
 	}
-	if got := kind(); got != task.KindNotFound {
+	if got := kind(); got != fault.KindNotFound {
 		t.Errorf("before it was installed: %s", got)
 	}
 	p, err := bundle.FromFiles(map[string][]byte{
@@ -44,19 +45,19 @@ func TestProviderIsLookedAtEachTime(t *testing.T) {
 	}
 	accept(t, h, p)
 	// It was found, and started in vain.
-	if got := kind(); got == task.KindNotFound || got == task.KindDenied {
+	if got := kind(); got == fault.KindNotFound || got == fault.KindDenied {
 		t.Errorf("after it was installed: %s", got)
 	}
 	if _, err := h.Installer.Disable(t.Context(), "human:ada", manifests.Ref{Name: "echo"}, "a test"); err != nil {
 		t.Fatal(err)
 	}
-	if got := kind(); got != task.KindNotFound {
+	if got := kind(); got != fault.KindNotFound {
 		t.Errorf("after it was disabled: %s", got)
 	}
 	if _, err := h.Installer.Enable(t.Context(), approval.NewHuman("ada"), manifests.Ref{Name: "echo"}); err != nil {
 		t.Fatal(err)
 	}
-	if got := kind(); got == task.KindNotFound || got == task.KindDenied {
+	if got := kind(); got == fault.KindNotFound || got == fault.KindDenied {
 		t.Errorf("after it was enabled again: %s", got)
 	}
 	s, err := h.Registry.Lookup(t.Context(), manifests.Ref{Name: "echo"})
@@ -66,7 +67,7 @@ func TestProviderIsLookedAtEachTime(t *testing.T) {
 	if _, err := h.Desk.Revoke(t.Context(), "human:ada", s, []capability.Capability{capability.MustParse("native")}); err != nil {
 		t.Fatal(err)
 	}
-	if got := kind(); got != task.KindDenied {
+	if got := kind(); got != fault.KindDenied {
 		t.Errorf("after native was taken from it: %s", got)
 	}
 }

@@ -13,12 +13,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/confine"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/secret"
 	"github.com/skillet-run/skillet/host/store/atomicfile"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/plugins"
 	"github.com/skillet-run/skillet/plugins/agent/builtin"
@@ -92,7 +93,7 @@ func (p *plugged) close() {
 // withdraw stops a plugin that is gone or may not run any more, as err says. Another
 // error, such as the end of one caller's context, is none of its other callers' business.
 func (h *Host) withdraw(ctx context.Context, kind plugins.Kind, name string, err error) {
-	if k := task.AsError(err).Kind; k == task.KindNotFound || k == task.KindDenied {
+	if k := fault.AsError(err).Kind; k == fault.KindNotFound || k == fault.KindDenied {
 		h.Plugins().Remove(ctx, kind, name)
 	}
 }
@@ -144,7 +145,7 @@ func (h *Host) pluginSpec(ctx context.Context, s registry.Skill) (plugins.Spec, 
 	}
 	may := func(r capability.Request) bool { return h.mayPlugin(approval.SkillPrincipal(s), granted.Set(), r) }
 	if !may(capability.Request{Action: capability.Native}) {
-		return plugins.Spec{}, task.Errorf(task.KindDenied, "%s may not run: it is a program, and was not granted %s", s.Ref(), capability.Native).
+		return plugins.Spec{}, fault.Errorf(fault.KindDenied, "%s may not run: it is a program, and was not granted %s", s.Ref(), capability.Native).
 			WithHint("skillet permission grant %s %s", s.Name, capability.Native)
 	}
 	program, _ := m.Program(runtime.GOOS, runtime.GOARCH)
@@ -196,7 +197,7 @@ func (h *Host) start(ctx context.Context, s registry.Skill, program manifests.Pr
 		path, err = filepath.Abs(path)
 	}
 	if err != nil {
-		return task.Errorf(task.KindNotFound, "%s is run by %s, which is not on this machine", s.Name, program.Interpreter).
+		return fault.Errorf(fault.KindNotFound, "%s is run by %s, which is not on this machine", s.Name, program.Interpreter).
 			WithHint("install it, or put it into PATH")
 	}
 	spec.Program, spec.Script = path, &plugins.Script{Dir: l.dir, Main: program.File, Files: l.digests}

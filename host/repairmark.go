@@ -8,9 +8,10 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/journal"
 	"github.com/skillet-run/skillet/host/store/atomicfile"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 // A repair of the audit log has several steps. While it is not done the home may give
@@ -80,7 +81,7 @@ func (h *Host) UnfinishedRepair() error {
 	if _, err := os.Lstat(h.path("journal", repairMark)); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return task.Errorf(task.KindVerification, "a repair of the audit log was begun, and is not finished").
+	return fault.Errorf(fault.KindVerification, "a repair of the audit log was begun, and is not finished").
 		WithHint("run `skillet audit repair --yes`; when it is at work just now, wait for it")
 }
 

@@ -11,9 +11,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/store/atomicfile"
 	"github.com/skillet-run/skillet/host/store/filelock"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 // How a store takes the place of another, so that a process which dies at any moment
@@ -106,7 +107,7 @@ func (h *Host) putInPlace() error {
 		err = fmt.Errorf("%q is no name for a store that was", to.Aside)
 	}
 	if err != nil {
-		return task.Errorf(task.KindVerification, "read %s: %w", h.path(storeMark), err).
+		return fault.Errorf(fault.KindVerification, "read %s: %w", h.path(storeMark), err).
 			WithHint("a new store was complete and is in %s, the one as it was in %s or beside it: move one of them to %s, and delete the file", h.path(freshStore), h.path("store"), h.path("store"))
 	}
 	if err := h.rename(to.Aside); err != nil {

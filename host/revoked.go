@@ -8,11 +8,12 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/source"
 	"github.com/skillet-run/skillet/host/store"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/host/trust"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/signature"
@@ -135,7 +136,7 @@ type ImportedRevocations struct {
 // else signed it; what was imported is returned all the same.
 func (h *Host) ImportRevocations(ctx context.Context, by approval.Human, document []byte, bundles [][]byte) (ImportedRevocations, error) {
 	if len(bundles) == 0 {
-		return ImportedRevocations{}, task.Errorf(task.KindVerification, "import revocation list: it is not signed").
+		return ImportedRevocations{}, fault.Errorf(fault.KindVerification, "import revocation list: it is not signed").
 			WithHint("tell whoever published it: `skillet trust revocations push` and `export` sign")
 	}
 	imports, err := h.importSigned(ctx, by, document, bundles)
@@ -155,7 +156,7 @@ func (h *Host) importSigned(ctx context.Context, by approval.Human, document []b
 		case err == nil && !slices.ContainsFunc(imports, func(i trust.Import) bool { return i.Signer == done.Signer }):
 			imports = append(imports, done)
 		case err == nil:
-		case errors.Is(err, trust.ErrRollback) || task.AsError(err).Kind != task.KindVerification:
+		case errors.Is(err, trust.ErrRollback) || fault.AsError(err).Kind != fault.KindVerification:
 			failed = cmp.Or(failed, err)
 		default:
 			passed = cmp.Or(passed, err)

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/install"
@@ -20,7 +22,6 @@ import (
 	"github.com/skillet-run/skillet/host/runner"
 	"github.com/skillet-run/skillet/host/sandbox/wasmbin/wasmtest"
 	"github.com/skillet-run/skillet/host/source"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/host/trust"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
@@ -103,7 +104,7 @@ func TestImportRevocationsOfSeveral(t *testing.T) {
 	}
 	document, strangers := revocationList(t, 5, 9)
 	for name, signatures := range map[string][][]byte{"none": nil, "junk": {[]byte("junk")}, "a stranger's": strangers} {
-		if _, err := h.ImportRevocations(t.Context(), by, document, signatures); task.AsError(err) == nil || task.AsError(err).Kind != task.KindVerification {
+		if _, err := h.ImportRevocations(t.Context(), by, document, signatures); fault.AsError(err) == nil || fault.AsError(err).Kind != fault.KindVerification {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -133,7 +134,7 @@ func TestPublishRevocations(t *testing.T) {
 	if err != nil || d.Source != published.Source {
 		t.Fatalf("%+v, %v", d, err)
 	}
-	if _, err := two.ImportRevocations(ctx, by, d.Content, d.Signatures); task.AsError(err).Kind != task.KindVerification {
+	if _, err := two.ImportRevocations(ctx, by, d.Content, d.Signatures); fault.AsError(err).Kind != fault.KindVerification {
 		t.Errorf("a stranger's list: %v", err)
 	}
 	known, err := one.Trust.Signer(ctx, key.Identity())
@@ -195,7 +196,7 @@ func TestRevokedIsRefusedWhoeverAsks(t *testing.T) {
 	if out, err := h.Installer.Submit(t.Context(), plan); !errors.Is(err, install.ErrWaits) {
 		t.Errorf("without a person it is installed: %+v, %v", out.Skill, err)
 	}
-	if _, err := h.Installer.Plan(t.Context(), install.Request{Package: p, Source: "/src", Origin: registry.OriginUser, Person: by}); task.AsError(err) == nil || task.AsError(err).Kind != task.KindVerification {
+	if _, err := h.Installer.Plan(t.Context(), install.Request{Package: p, Source: "/src", Origin: registry.OriginUser, Person: by}); fault.AsError(err) == nil || fault.AsError(err).Kind != fault.KindVerification {
 		t.Errorf("without a signature, and nobody accepted that: %v", err)
 	}
 	if _, err := h.Trust.Revoke(t.Context(), by, trust.Entry{Content: p.Digest(), Reason: "it steals"}); err != nil {
@@ -203,7 +204,7 @@ func TestRevokedIsRefusedWhoeverAsks(t *testing.T) {
 	}
 	refused := func(what string, err error) {
 		t.Helper()
-		if e := task.AsError(err); e == nil || e.Kind != task.KindVerification || !strings.Contains(e.Message, "it steals") {
+		if e := fault.AsError(err); e == nil || e.Kind != fault.KindVerification || !strings.Contains(e.Message, "it steals") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

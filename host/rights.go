@@ -12,10 +12,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/runner"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/policies"
 )
 
@@ -96,7 +97,7 @@ func (r *rights) Still(ctx context.Context, t runner.Target) (approval.Granted, 
 	}
 	i := slices.IndexFunc(versions, func(s registry.Skill) bool { return s.Digest == t.Package.Digest() })
 	if i < 0 {
-		return approval.Granted{}, task.Errorf(task.KindDenied, "%s was removed", t.Label)
+		return approval.Granted{}, fault.Errorf(fault.KindDenied, "%s was removed", t.Label)
 	}
 	if err := versions[i].Runs(); err != nil {
 		return approval.Granted{}, err

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/registry"
@@ -170,7 +172,7 @@ func TestEndOfARight(t *testing.T) {
 				target.Granted, err = h.Desk.Spend(t.Context(), row.skill, approval.Use{})
 			}
 			if err != nil {
-				done <- task.Result{Error: task.AsError(err)}
+				done <- task.Result{Error: fault.AsError(err)}
 				return
 			}
 			done <- h.Runner.Run(t.Context(), runner.Call{

@@ -8,13 +8,14 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/npm"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/runner"
 	"github.com/skillet-run/skillet/host/sandbox"
 	"github.com/skillet-run/skillet/host/sandbox/worker"
 	"github.com/skillet-run/skillet/host/script"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
@@ -81,7 +82,7 @@ func (s *Scripts) Module(ctx context.Context, t runner.Target, by *bundle.Packag
 		return nil, unknownInterpreter(t.Label, m.Command)
 	}
 	if len(m.Args) == 0 {
-		return nil, task.Errorf(task.KindVerification, "%s: args do not name the script that %s runs", t.Label, m.Command).WithHint(`write "args": ["main.js"]`)
+		return nil, fault.Errorf(fault.KindVerification, "%s: args do not name the script that %s runs", t.Label, m.Command).WithHint(`write "args": ["main.js"]`)
 	}
 	wasm, digest, err := s.moduleOf(ctx, t, in.Name, by)
 	if err != nil {
@@ -152,7 +153,7 @@ func tree(p *bundle.Package) (script.Tree, error) {
 func (s *Scripts) Build(ctx context.Context, source script.Source) ([]byte, error) {
 	in, ok := script.ForFile(source.Main)
 	if !ok {
-		return nil, task.Errorf(task.KindUsage, "build %s: no interpreter is for files of this name", source.Main).
+		return nil, fault.Errorf(fault.KindUsage, "build %s: no interpreter is for files of this name", source.Main).
 			WithHint("there are %s", strings.Join(script.Names(), " and "))
 	}
 	wasm, _, err := s.moduleOf(ctx, runner.Target{Label: source.Main, Origin: registry.OriginPath}, in.Name, nil)
@@ -174,7 +175,7 @@ func (s *Scripts) Engine(ctx context.Context, name string) (map[string][]byte, e
 }
 
 func unknownInterpreter(label, name string) error {
-	return task.Errorf(task.KindUsage, "%s: this host knows no interpreter %q", label, name).
+	return fault.Errorf(fault.KindUsage, "%s: this host knows no interpreter %q", label, name).
 		WithHint("it knows %s; a command can also name a .wasm module in the package", strings.Join(script.Names(), " and "))
 }
 
@@ -189,12 +190,12 @@ func (s *Scripts) moduleOf(ctx context.Context, caller runner.Target, name strin
 		}
 	}
 	if _, ok := p.Manifest().Provides[name]; !ok {
-		return nil, "", task.Errorf(task.KindVerification, "%s needs the interpreter %s, and the skill of that name provides none", caller.Label, name).
+		return nil, "", fault.Errorf(fault.KindVerification, "%s needs the interpreter %s, and the skill of that name provides none", caller.Label, name).
 			WithHint("`skillet engine add %s` installs the one that belongs to this program", name)
 	}
 	_, wasm, err := p.Module()
 	if err != nil {
-		return nil, "", task.Wrap(task.KindVerification, err)
+		return nil, "", fault.Wrap(fault.KindVerification, err)
 	}
 	return wasm, p.Digest(), nil
 }
@@ -213,7 +214,7 @@ func (s *Scripts) provider(ctx context.Context, caller runner.Target, name strin
 		return nil, listErr
 	}
 	if !found {
-		return nil, task.Errorf(task.KindNotFound, "%s needs the interpreter %s, which is not installed: %w", caller.Label, name, err).
+		return nil, fault.Errorf(fault.KindNotFound, "%s needs the interpreter %s, which is not installed: %w", caller.Label, name, err).
 			WithHint("get it with: skillet engine add %s", name)
 	}
 	return p, nil

@@ -4,8 +4,9 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/session"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 // checkSessions looks for sessions that cannot go on.
@@ -17,7 +18,7 @@ func (h *Host) checkSessions(ctx context.Context) (string, error) {
 	ended := 0
 	for _, i := range all {
 		if i.Damaged {
-			return "", task.Errorf(task.KindVerification, "session %s: %w", i.Key(), session.ErrDamaged).
+			return "", fault.Errorf(fault.KindVerification, "session %s: %w", i.Key(), session.ErrDamaged).
 				WithHint("delete it with `skillet session close %s`, or put the file back from a copy of the home", i.Key())
 		}
 		if i.Ended {

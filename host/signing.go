@@ -5,11 +5,12 @@ import (
 	"crypto"
 	"errors"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/signer"
 	"github.com/skillet-run/skillet/host/store"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/host/trust"
 )
 
@@ -66,7 +67,7 @@ func (h *Host) RotateKey(ctx context.Context, by approval.Human) (k, old signer.
 // meanwhile, so that the record and the key agree.
 func (h *Host) keepKey(ctx context.Context, by approval.Human, kind string, do func(context.Context) (signer.Key, error)) (signer.Key, error) {
 	if by == (approval.Human{}) {
-		return signer.Key{}, task.Errorf(task.KindDenied, "only a person can decide which key signs")
+		return signer.Key{}, fault.Errorf(fault.KindDenied, "only a person can decide which key signs")
 	}
 	var k signer.Key
 	err := h.Ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {

@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/invoke"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/runner"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 // checkHealth makes the health checks that skills declare, and looks for skills
@@ -39,7 +40,7 @@ func (h *Host) checkHealth(ctx context.Context) (string, error) {
 
 // examine checks one skill; declared is false for one that does not say how, which
 // is not looked at.
-func (h *Host) examine(ctx context.Context, s registry.Skill) (ill *task.Error, declared bool, err error) {
+func (h *Host) examine(ctx context.Context, s registry.Skill) (ill *fault.Error, declared bool, err error) {
 	p, err := h.Registry.Package(ctx, s.Digest)
 	if err != nil {
 		return nil, false, err
@@ -57,9 +58,9 @@ func (h *Host) examine(ctx context.Context, s registry.Skill) (ill *task.Error, 
 	case err != nil:
 		return nil, true, err
 	case !health.OK:
-		return task.Errorf(health.Error.Kind, "%s does not work: %s", s.Ref(), health.Error.Message).WithHint("`skillet audit` shows its last runs; `skillet remove %s` takes it out", s.Name), true, nil
+		return fault.Errorf(health.Error.Kind, "%s does not work: %s", s.Ref(), health.Error.Message).WithHint("`skillet audit` shows its last runs; `skillet remove %s` takes it out", s.Name), true, nil
 	case health.Circuit.State == runner.CircuitOpen:
-		return task.Errorf(task.KindSkill, "%s is not called until %s: it failed %d times in a row, the last time with: %s",
+		return fault.Errorf(fault.KindSkill, "%s is not called until %s: it failed %d times in a row, the last time with: %s",
 			s.Ref(), health.Circuit.RetryAt.Format(time.RFC3339), health.Circuit.Failures, health.Circuit.Last).
 			WithHint("`skillet audit` shows its last runs"), true, nil
 	}

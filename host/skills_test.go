@@ -6,13 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/install"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/runner"
 	"github.com/skillet-run/skillet/host/sandbox/wasmbin/wasmtest"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 	"github.com/skillet-run/skillet/policies/capability"
@@ -136,7 +137,7 @@ func TestCallsHaveWhatWasGrantedToTheirBytes(t *testing.T) {
 	}
 	second.Granted = first.Granted
 	r := h.Runner.Run(t.Context(), runner.Call{Target: second, Caller: "agent:general"})
-	if r.OK || r.Error.Kind != task.KindDenied || !strings.Contains(r.Error.Message, "was granted is for the package") {
+	if r.OK || r.Error.Kind != fault.KindDenied || !strings.Contains(r.Error.Message, "was granted is for the package") {
 		t.Errorf("with what was granted to another package: ok %v, %v", r.OK, r.Error)
 	}
 }

@@ -11,11 +11,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/event"
 	"github.com/skillet-run/skillet/host/journal"
 	"github.com/skillet-run/skillet/host/queue"
 	"github.com/skillet-run/skillet/host/runner"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 // SkillStats are figures of the runs of one skill.
@@ -27,8 +28,8 @@ type SkillStats struct {
 	Parts int `json:"parts"`
 	// Failures counts calls and parts that failed, by kind, and Denials what they
 	// were refused.
-	Failures map[task.Kind]int `json:"failures"`
-	Denials  int               `json:"denials"`
+	Failures map[fault.Kind]int `json:"failures"`
+	Denials  int                `json:"denials"`
 	// Cached were answered from the cache and did not run.
 	Cached int `json:"cached"`
 	// Fuel is what all of them used together, HostCalls how often they called the
@@ -87,7 +88,7 @@ func (h *Host) SkillStats(ctx context.Context, since time.Time) ([]SkillStats, e
 		}
 		name, _, _ := strings.Cut(r.Skill, "@")
 		if bySkill[name] == nil {
-			bySkill[name] = &SkillStats{Skill: name, Failures: map[task.Kind]int{}}
+			bySkill[name] = &SkillStats{Skill: name, Failures: map[fault.Kind]int{}}
 		}
 		bySkill[name].add(r, e.Time)
 		return nil
@@ -109,7 +110,7 @@ func (s *SkillStats) add(r runner.Record, at time.Time) {
 		s.Parts++
 	}
 	if !r.OK {
-		kind := task.KindInternal
+		kind := fault.KindInternal
 		if r.Error != nil {
 			kind = r.Error.Kind
 		}

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/llm"
 	"github.com/skillet-run/skillet/host/runner"
 	"github.com/skillet-run/skillet/host/task"
@@ -35,18 +37,18 @@ func TestLatency(t *testing.T) {
 }
 
 func TestSkillStatsAdd(t *testing.T) {
-	s := SkillStats{Failures: map[task.Kind]int{}}
+	s := SkillStats{Failures: map[fault.Kind]int{}}
 	at := time.Now()
 	for _, r := range []runner.Record{
 		{OK: true, DurationMS: 2, Fuel: 10, PeakMemoryBytes: 100, HostCalls: 3},
 		{OK: true, Cached: true},
-		{OK: false, Error: &task.Error{Kind: task.KindLimit}, DurationMS: 4, Fuel: 5, PeakMemoryBytes: 50},
-		{OK: false, Error: &task.Error{Kind: task.KindLimit}, Part: "call", Denials: make([]task.Denial, 2)},
+		{OK: false, Error: &fault.Error{Kind: fault.KindLimit}, DurationMS: 4, Fuel: 5, PeakMemoryBytes: 50},
+		{OK: false, Error: &fault.Error{Kind: fault.KindLimit}, Part: "call", Denials: make([]task.Denial, 2)},
 		{OK: false},
 	} {
 		s.add(r, at)
 	}
-	if s.Calls != 4 || s.Parts != 1 || s.Failed() != 3 || s.Failures[task.KindLimit] != 2 || s.Failures[task.KindInternal] != 1 ||
+	if s.Calls != 4 || s.Parts != 1 || s.Failed() != 3 || s.Failures[fault.KindLimit] != 2 || s.Failures[fault.KindInternal] != 1 ||
 		s.Denials != 2 || s.Cached != 1 || s.Fuel != 15 || s.PeakMemoryBytes != 100 || s.HostCalls != 3 || len(s.took) != 4 || s.Last != at {
 		t.Errorf("%+v", s)
 	}

@@ -7,9 +7,10 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/config"
 	"github.com/skillet-run/skillet/host/runner"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/internal/absent"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/policies"
@@ -42,11 +43,11 @@ func (h *Host) readPolicies() (*policies.Set, *policies.Maximum, error) {
 	}
 	m, err := policies.LoadMaximum(h.system)
 	if err != nil {
-		return nil, nil, task.Wrap(task.KindUsage, err).WithHint("its administrator has to correct it: without it nobody knows what is allowed")
+		return nil, nil, fault.Wrap(fault.KindUsage, err).WithHint("its administrator has to correct it: without it nobody knows what is allowed")
 	}
 	p, err := policies.Load(h.policyDirs()...)
 	if err != nil {
-		return nil, nil, task.Wrap(task.KindUsage, err).WithHint("correct the file, or move it out of its directory; `skillet policy check FILE` checks one")
+		return nil, nil, fault.Wrap(fault.KindUsage, err).WithHint("correct the file, or move it out of its directory; `skillet policy check FILE` checks one")
 	}
 	return p.Within(m), m, nil
 }
@@ -72,11 +73,11 @@ func (h *Host) checkSystem() error {
 			continue
 		}
 		if err != nil {
-			return task.Errorf(task.KindUsage, "look at the administrator's bounds: %w", err).
+			return fault.Errorf(fault.KindUsage, "look at the administrator's bounds: %w", err).
 				WithHint("its administrator has to correct it, or take it away: without it nobody knows what is allowed")
 		}
 		if st.Mode().Perm()&0o022 != 0 {
-			return task.Errorf(task.KindVerification, "%s can be changed by others than its owner (mode %o)", path, st.Mode().Perm()).
+			return fault.Errorf(fault.KindVerification, "%s can be changed by others than its owner (mode %o)", path, st.Mode().Perm()).
 				WithHint("its administrator has to run `chmod go-w %s`", path)
 		}
 	}

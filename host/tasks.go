@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/hostfn"
 	"github.com/skillet-run/skillet/host/install"
@@ -196,7 +198,7 @@ func chosen(all []orchestrator.Tool, names []string) ([]orchestrator.Tool, error
 			}
 		}
 		if !found {
-			return nil, task.Errorf(task.KindNotFound, "the tool %s is not installed", name).
+			return nil, fault.Errorf(fault.KindNotFound, "the tool %s is not installed", name).
 				WithHint("`skillet list` shows what is installed; a task names SKILL or SKILL:TOOL")
 		}
 	}
@@ -235,7 +237,7 @@ func (b toolbox) Call(ctx context.Context, c task.ToolCall, pays *budget.Lease, 
 func (b toolbox) call(ctx context.Context, c task.ToolCall, pays *budget.Lease, begins func() error) (task.Result, error) {
 	by, ok := approval.ParseAgent(c.Caller)
 	if !ok {
-		return task.Result{}, task.Errorf(task.KindDenied, "a task's calls are made by agents, and %q is none", c.Caller)
+		return task.Result{}, fault.Errorf(fault.KindDenied, "a task's calls are made by agents, and %q is none", c.Caller)
 	}
 	target, err := b.h.invoke.Find(ctx, invoke.Address{Ref: manifests.Ref{Name: c.Skill}, Tool: c.Tool}, nil)
 	if err != nil {
@@ -323,8 +325,8 @@ type AgentEntry struct {
 	pkg registry.Skill
 }
 
-// Agent is the agent of a name: a [task.KindNotFound] error when there is none, and one
-// of [task.KindVerification] when it cannot be used.
+// Agent is the agent of a name: a [fault.KindNotFound] error when there is none, and one
+// of [fault.KindVerification] when it cannot be used.
 func (h *Host) Agent(ctx context.Context, name string) (AgentEntry, error) {
 	all, err := h.AgentDefinitions(ctx)
 	if err != nil {
@@ -336,7 +338,7 @@ func (h *Host) Agent(ctx context.Context, name string) (AgentEntry, error) {
 		return AgentEntry{}, err
 	}
 	if all[i].Definition == nil {
-		return all[i], task.Errorf(task.KindVerification, "the agent %s cannot be used: %s", name, all[i].Problem)
+		return all[i], fault.Errorf(fault.KindVerification, "the agent %s cannot be used: %s", name, all[i].Problem)
 	}
 	return all[i], nil
 }
@@ -408,7 +410,7 @@ func (i inbox) Propose(ctx context.Context, taskID string, s agent.Skill) (strin
 	case err != nil:
 		return "", err
 	}
-	return "", task.Errorf(task.KindConflict, "%s is installed already, with these bytes", plan.Skill)
+	return "", fault.Errorf(fault.KindConflict, "%s is installed already, with these bytes", plan.Skill)
 }
 
 // taskNotifier tells the person what becomes of tasks.

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/orchestrator"
 	"github.com/skillet-run/skillet/host/queue"
@@ -15,7 +17,7 @@ import (
 )
 
 // Enqueue takes a task in that [Host.WorkOff] does. When too many wait it is turned
-// away, those of low priority first, with a [task.KindLimit] error that says when to
+// away, those of low priority first, with a [fault.KindLimit] error that says when to
 // try again. The task is by's, see [orchestrator.Orchestrator.SubmitBy].
 func (h *Host) Enqueue(ctx context.Context, by approval.Human, t task.Task) (task.Run, error) {
 	o, err := h.Tasks(ctx)
@@ -39,7 +41,7 @@ func turnedAway(err error) error {
 	if !errors.As(err, &full) {
 		return err
 	}
-	return task.Wrap(task.KindLimit, err).WithRetryAfter(full.RetryAfter).
+	return fault.Wrap(fault.KindLimit, err).WithRetryAfter(full.RetryAfter).
 		WithHint("`skillet task work` does what waits; a higher --priority has more room, and the setting tasks.queue_limit makes more")
 }
 
@@ -153,10 +155,10 @@ func (f *force) work(ctx context.Context, d queue.Delivery) error {
 	r, err := f.h.RunTask(ctx, d.Meta[taskOf], f.w.Allow)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	switch e := task.AsError(err); {
+	switch e := fault.AsError(err); {
 	case err == nil && f.w.Done != nil:
 		f.w.Done(r)
-	case err != nil && e.Kind != task.KindConflict && e.Kind != task.KindNotFound && ctx.Err() == nil:
+	case err != nil && e.Kind != fault.KindConflict && e.Kind != fault.KindNotFound && ctx.Err() == nil:
 		f.failed = errors.Join(f.failed, err)
 		return err
 	}

@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
@@ -12,7 +14,6 @@ import (
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/install"
 	"github.com/skillet-run/skillet/host/review"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -53,7 +54,7 @@ func (t *terminal) proposer(c *cli.Context) (actor string, err error) {
 	case model == "":
 		return t.person().Actor(), nil
 	case c.Bool("yes"):
-		return "", task.Errorf(task.KindUsage, "--yes does not go with --generated-by").
+		return "", fault.Errorf(fault.KindUsage, "--yes does not go with --generated-by").
 			WithHint("what a model wants is looked at first: propose it without --yes, then `skillet approvals show`")
 	}
 	return "model:" + plain(model), nil
@@ -66,7 +67,7 @@ func (t *terminal) decideChange(ctx context.Context, c *cli.Context, h *host.Hos
 		return approval.InQuarantine(p, p.Steps[len(p.Steps)-1].Notes)
 	}
 	if c.String("generated-by") != "" || !c.Bool("yes") && !t.canAsk() {
-		return task.Errorf(task.KindApproval, "the change of %s waits for approval: proposal %s", p.File().Name, p.ID).
+		return fault.Errorf(fault.KindApproval, "the change of %s waits for approval: proposal %s", p.File().Name, p.ID).
 			WithHint("look at it with `skillet approvals show %s`, then `skillet approvals approve %s` or `reject`", p.ID, p.ID)
 	}
 	if !c.Bool("yes") {
@@ -130,7 +131,7 @@ func (t *terminal) agentAdd() *cli.Command {
 func definition(path string) ([]byte, error) {
 	st, err := os.Stat(path)
 	if err == nil && st.Size() > manifests.MaxBytes {
-		return nil, task.Errorf(task.KindUsage, "%s is %d bytes long: no definition of an agent is", path, st.Size()).WithHint("at most %d are accepted", manifests.MaxBytes)
+		return nil, fault.Errorf(fault.KindUsage, "%s is %d bytes long: no definition of an agent is", path, st.Size()).WithHint("at most %d are accepted", manifests.MaxBytes)
 	}
 	if err != nil {
 		return nil, err
@@ -192,7 +193,7 @@ func (t *terminal) agentRun() *cli.Command {
 	run.Flags = append(workFlags(), taskFlags()...)
 	run.Action = t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 		if c.NArg() < 2 {
-			return task.Errorf(task.KindUsage, "agent run takes the name of an agent and a goal")
+			return fault.Errorf(fault.KindUsage, "agent run takes the name of an agent and a goal")
 		}
 		if _, err := h.Agent(ctx, c.Args().First()); err != nil {
 			return err

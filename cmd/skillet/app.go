@@ -9,11 +9,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/approval"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/internal/lazyregexp"
 )
 
@@ -55,10 +56,10 @@ func (t *terminal) end(ctx context.Context, err error) int {
 	ended := ctx.Err() != nil && errors.Is(err, context.Canceled)
 	switch {
 	case errors.As(err, &said):
-		e = &task.Error{Kind: said.kind}
+		e = &fault.Error{Kind: said.kind}
 		ended = ctx.Err() != nil
 	case ended: // what was going on, and how the program says that it was told to stop, help nobody
-		t.fail(task.Errorf(e.Kind, "interrupted").WithHint("%s", e.Hint))
+		t.fail(fault.Errorf(e.Kind, "interrupted").WithHint("%s", e.Hint))
 	default:
 		t.fail(e)
 	}
@@ -69,7 +70,7 @@ func (t *terminal) end(ctx context.Context, err error) int {
 }
 
 // explain says what an error means, and always how to get out of it.
-func explain(err error) *task.Error {
+func explain(err error) *fault.Error {
 	e := host.Explain(err)
 	if e == nil || e.Hint != "" {
 		return e
@@ -78,17 +79,17 @@ func explain(err error) *task.Error {
 }
 
 // lastHints are the hints for errors that nobody had a better one for.
-var lastHints = map[task.Kind]string{
-	task.KindSkill:        "this is the skill's own answer; --json shows all of the call",
-	task.KindUsage:        "`skillet help` lists the commands, and explains each with examples",
-	task.KindDenied:       "`skillet audit --denied` shows what was refused, and why",
-	task.KindLimit:        "`skillet config list` shows the limits of this host",
-	task.KindNotFound:     "check how it is written, and that it is there",
-	task.KindApproval:     "`skillet approvals list` shows what waits",
-	task.KindVerification: "`skillet doctor` checks the home",
-	task.KindConflict:     "look at what is there now, and decide again",
-	task.KindFull:         "make room on the disk; `skillet gc` removes what is not needed",
-	task.KindInternal:     "`skillet doctor` checks the home",
+var lastHints = map[fault.Kind]string{
+	fault.KindSkill:        "this is the skill's own answer; --json shows all of the call",
+	fault.KindUsage:        "`skillet help` lists the commands, and explains each with examples",
+	fault.KindDenied:       "`skillet audit --denied` shows what was refused, and why",
+	fault.KindLimit:        "`skillet config list` shows the limits of this host",
+	fault.KindNotFound:     "check how it is written, and that it is there",
+	fault.KindApproval:     "`skillet approvals list` shows what waits",
+	fault.KindVerification: "`skillet doctor` checks the home",
+	fault.KindConflict:     "look at what is there now, and decide again",
+	fault.KindFull:         "make room on the disk; `skillet gc` removes what is not needed",
+	fault.KindInternal:     "`skillet doctor` checks the home",
 }
 
 // interrupted is the exit code of a command that was ended by a signal, as
@@ -96,7 +97,7 @@ var lastHints = map[task.Kind]string{
 const interrupted = 130
 
 // reported is a failure that was printed already.
-type reported struct{ kind task.Kind }
+type reported struct{ kind fault.Kind }
 
 func (reported) Error() string { return "reported" }
 
@@ -167,7 +168,7 @@ func (t *terminal) prepare(c *cli.Command, path string) {
 		case do == nil:
 			return t.help(ctx.App, strings.Fields(path))
 		case c.ArgsUsage == "" && ctx.Args().Present():
-			return task.Errorf(task.KindUsage, "%s takes no arguments, and got %q", path, ctx.Args().First()).WithHint("%s", helpFor(path))
+			return fault.Errorf(fault.KindUsage, "%s takes no arguments, and got %q", path, ctx.Args().First()).WithHint("%s", helpFor(path))
 		}
 		if err := checkNumbers(ctx, path); err != nil {
 			return err
@@ -178,9 +179,9 @@ func (t *terminal) prepare(c *cli.Command, path string) {
 
 // hinted makes sure that an error of usage says how to get out of it.
 func hinted(err error, path string) error {
-	e := (*task.Error)(nil)
-	if errors.As(err, &e) && e.Kind == task.KindUsage && e.Hint == "" {
-		return task.AsError(err).WithHint("%s", helpFor(path))
+	e := (*fault.Error)(nil)
+	if errors.As(err, &e) && e.Kind == fault.KindUsage && e.Hint == "" {
+		return fault.AsError(err).WithHint("%s", helpFor(path))
 	}
 	return err
 }
@@ -276,7 +277,7 @@ func (t *terminal) home(c *cli.Context) (string, error) {
 		return host.DefaultHome(t.getenv)
 	}
 	if c.String("home") == "" {
-		return "", task.Errorf(task.KindUsage, "--home is empty").WithHint("name a directory: --home DIR")
+		return "", fault.Errorf(fault.KindUsage, "--home is empty").WithHint("name a directory: --home DIR")
 	}
 	if c.Command.Name != "dev" { // which tells of interpreters, and those are in the person's own home
 		t.elsewhere = "--home " + quoteWord(c.String("home"))
@@ -323,7 +324,7 @@ func need(c *cli.Context, n int, usage string) ([]string, error) {
 	}
 	path := strings.TrimPrefix(c.Command.HelpName, "skillet ")
 	if len(args) > n {
-		return nil, task.Errorf(task.KindUsage, "%s takes %s, and %q is one too many", path, usage, args[n]).WithHint("%s", helpFor(path))
+		return nil, fault.Errorf(fault.KindUsage, "%s takes %s, and %q is one too many", path, usage, args[n]).WithHint("%s", helpFor(path))
 	}
-	return nil, task.Errorf(task.KindUsage, "%s takes %s", path, usage).WithHint("%s", helpFor(path))
+	return nil, fault.Errorf(fault.KindUsage, "%s takes %s", path, usage).WithHint("%s", helpFor(path))
 }

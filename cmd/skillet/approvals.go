@@ -5,11 +5,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/approval"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 func (t *terminal) approvalsCommand() *cli.Command {
@@ -49,7 +50,7 @@ func (t *terminal) approvalsList() *cli.Command {
 		Action: t.withProposals(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			only := approval.Status(c.String("status"))
 			if c.IsSet("status") && !slices.Contains(approval.Statuses(), only) {
-				return task.Errorf(task.KindUsage, "there is no status %q", only).WithHint("it is one of: %s", statuses())
+				return fault.Errorf(fault.KindUsage, "there is no status %q", only).WithHint("it is one of: %s", statuses())
 			}
 			all, err := h.Desk.Proposals(ctx)
 			if err != nil {

@@ -3,12 +3,13 @@ package main
 import (
 	"context"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/config"
 	"github.com/skillet-run/skillet/host/settings"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 func (t *terminal) configSet() *cli.Command {
@@ -76,7 +77,7 @@ func (t *terminal) changeConfig(ctx context.Context, c *cli.Context, h *host.Hos
 func unsetRequest(args []string) (settings.Request, error) {
 	var r settings.Request
 	if len(args) == 0 {
-		return r, task.Errorf(task.KindUsage, "config unset takes a key").WithHint("%s", helpFor("config unset"))
+		return r, fault.Errorf(fault.KindUsage, "config unset takes a key").WithHint("%s", helpFor("config unset"))
 	}
 	for _, key := range args {
 		r.Settings = append(r.Settings, settings.Setting{Key: key, Unset: true})
@@ -88,7 +89,7 @@ func unsetRequest(args []string) (settings.Request, error) {
 func settingsRequest(args []string) (settings.Request, error) {
 	var r settings.Request
 	if len(args) == 0 || len(args)%2 != 0 {
-		return r, task.Errorf(task.KindUsage, "config set takes a key and a value, or several such pairs").WithHint("%s", helpFor("config set"))
+		return r, fault.Errorf(fault.KindUsage, "config set takes a key and a value, or several such pairs").WithHint("%s", helpFor("config set"))
 	}
 	for i := 0; i < len(args); i += 2 {
 		r.Settings = append(r.Settings, settings.Setting{Key: args[i], Value: args[i+1]})

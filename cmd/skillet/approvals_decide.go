@@ -4,13 +4,14 @@ import (
 	"context"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/install"
 	"github.com/skillet-run/skillet/host/registry"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 func decisionFlags(what string) []cli.Flag {
@@ -48,7 +49,7 @@ func (t *terminal) approve(ctx context.Context, c *cli.Context, h *host.Host) er
 		return err
 	}
 	if c.IsSet("digest") && c.String("digest") == "" {
-		return task.Errorf(task.KindUsage, "--digest is empty").WithHint("give the digest that `skillet approvals show %s` showed", p.ID)
+		return fault.Errorf(fault.KindUsage, "--digest is empty").WithHint("give the digest that `skillet approvals show %s` showed", p.ID)
 	}
 	out, err := h.Approve(ctx, t.person(), p.ID, install.Consent{
 		Digest: c.String("digest"), Notes: c.String("notes"), Despite: c.StringSlice("despite"), Terms: terms,
@@ -131,7 +132,7 @@ func (t *terminal) deciding(ctx context.Context, c *cli.Context, h *host.Host, v
 		return p, err
 	}
 	if !t.canAsk() {
-		return p, task.Errorf(task.KindUsage, "approvals %s needs a yes, and nobody can be asked here", verb).
+		return p, fault.Errorf(fault.KindUsage, "approvals %s needs a yes, and nobody can be asked here", verb).
 			WithHint("look at it with `skillet approvals show %s`, then add --yes", p.ID)
 	}
 	if err := t.showProposal(ctx, h, p, false, true); err != nil {

@@ -4,10 +4,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host/approval"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 // scopeFlags are the flags that say for how long, and for which calls, grants
@@ -55,7 +56,7 @@ func setScope(t *approval.Terms, text string) error {
 	case scope == approval.ScopeSession && id != "":
 		t.Session = id
 	default:
-		return task.Errorf(task.KindUsage, "--scope %s: there is no such scope", text).
+		return fault.Errorf(fault.KindUsage, "--scope %s: there is no such scope", text).
 			WithHint("it is one of: always, once, run=ID, session=ID; --until says how long")
 	}
 	return nil
@@ -73,10 +74,10 @@ func untilTime(text string, now time.Time) (time.Time, error) {
 	}
 	switch {
 	case err != nil:
-		return at, task.Errorf(task.KindUsage, "--until %s: this is no time", text).
+		return at, fault.Errorf(fault.KindUsage, "--until %s: this is no time", text).
 			WithHint("write a date, such as 2030-01-31, a time, such as 2030-01-31T12:00:00Z, or how long, such as 24h or 7d")
 	case !at.After(now):
-		return at, task.Errorf(task.KindUsage, "--until %s: that is over", text).WithHint("name a time that is still to come")
+		return at, fault.Errorf(fault.KindUsage, "--until %s: that is over", text).WithHint("name a time that is still to come")
 	}
 	return at.UTC(), nil
 }

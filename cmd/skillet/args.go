@@ -6,9 +6,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/internal/nearest"
+
 	"github.com/urfave/cli/v2"
 
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/internal/lazyregexp"
 )
 
@@ -181,10 +183,10 @@ func flagError(c *cli.Context, command string, err error) error {
 		return noFlag(c, command, m[1])
 	}
 	if m := invalidValue().FindStringSubmatch(err.Error()); m != nil {
-		return task.Errorf(task.KindUsage, "--%s does not take %q", m[2], m[1]).
+		return fault.Errorf(fault.KindUsage, "--%s does not take %q", m[2], m[1]).
 			WithHint("%s; %s", wanted(lookFor(c.Command.Flags, m[2])), helpFor(command))
 	}
-	return task.Wrap(task.KindUsage, err).WithHint("%s", helpFor(command))
+	return fault.Wrap(fault.KindUsage, err).WithHint("%s", helpFor(command))
 }
 
 func noFlag(c *cli.Context, command, name string) error {
@@ -193,8 +195,8 @@ func noFlag(c *cli.Context, command, name string) error {
 		names = append(names, f.Names()[0])
 	}
 	what := strings.TrimSpace("skillet " + command)
-	e := task.Errorf(task.KindUsage, "%s has no flag --%s", what, name)
-	if best, ok := task.Nearest(name, names); ok {
+	e := fault.Errorf(fault.KindUsage, "%s has no flag --%s", what, name)
+	if best, ok := nearest.Name(name, names); ok {
 		return e.WithHint("did you mean --%s? %s", best, helpFor(command))
 	}
 	return e.WithHint("%s; an argument that begins with a dash goes behind --", helpFor(command))
@@ -215,5 +217,5 @@ func wanted(f cli.Flag) string {
 
 // missingValue is the error of a flag at the end of a line.
 func (l line) missingValue() error {
-	return task.Errorf(task.KindUsage, "%s needs a value", l.missing).WithHint("%s", helpFor(l.command()))
+	return fault.Errorf(fault.KindUsage, "%s needs a value", l.missing).WithHint("%s", helpFor(l.command()))
 }

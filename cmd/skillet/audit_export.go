@@ -10,12 +10,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/audit"
 	"github.com/skillet-run/skillet/host/checkpoint"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 func (t *terminal) auditExport() *cli.Command {
@@ -47,7 +48,7 @@ func (t *terminal) exportAudit(ctx context.Context, c *cli.Context, h *host.Host
 	}
 	path := c.String("output")
 	if path == "" && t.outTTY {
-		return task.Errorf(task.KindUsage, "an export is for files and pipes").WithHint("name a file with -o FILE; `skillet audit` shows the log")
+		return fault.Errorf(fault.KindUsage, "an export is for files and pipes").WithHint("name a file with -o FILE; `skillet audit` shows the log")
 	}
 	if path == "" {
 		_, err := h.ExportAudit(ctx, t.out, s)
@@ -91,7 +92,7 @@ func moment(c *cli.Context, flag string, now time.Time) (time.Time, error) {
 	}
 	at, err := time.ParseInLocation(time.DateOnly, text, time.Local)
 	if err != nil {
-		return at, task.Errorf(task.KindUsage, "--%s %q is no time", flag, text).WithHint("write a date such as 2026-11-21, a time such as 2026-11-21T18:00:00Z, or how long ago, such as 36h or 30d")
+		return at, fault.Errorf(fault.KindUsage, "--%s %q is no time", flag, text).WithHint("write a date such as 2026-11-21, a time such as 2026-11-21T18:00:00Z, or how long ago, such as 36h or 30d")
 	}
 	return at, nil
 }
@@ -108,11 +109,11 @@ func longAgo(text string) (time.Duration, error) {
 // auditExportTo writes a file that must not exist, which appears whole or not at all.
 func auditExportTo(path string, write func(io.Writer) (audit.Summary, error)) (audit.Summary, error) {
 	if exists(path) {
-		return audit.Summary{}, task.Errorf(task.KindConflict, "%s exists already", path).WithHint("name another file")
+		return audit.Summary{}, fault.Errorf(fault.KindConflict, "%s exists already", path).WithHint("name another file")
 	}
 	f, err := os.OpenFile(path+".part", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return audit.Summary{}, task.Errorf(task.KindConflict, "%s.part exists: another export is at work, or one was cut short", path).WithHint("delete it, or name another file")
+		return audit.Summary{}, fault.Errorf(fault.KindConflict, "%s.part exists: another export is at work, or one was cut short", path).WithHint("delete it, or name another file")
 	}
 	if err != nil {
 		return audit.Summary{}, fmt.Errorf("write export: %w", err)

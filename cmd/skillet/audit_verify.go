@@ -9,6 +9,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
@@ -16,7 +18,6 @@ import (
 	"github.com/skillet-run/skillet/host/checkpoint"
 	"github.com/skillet-run/skillet/host/journal"
 	"github.com/skillet-run/skillet/host/ledger"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 func (t *terminal) auditVerify() *cli.Command {
@@ -41,7 +42,7 @@ func (t *terminal) auditVerify() *cli.Command {
 			}
 			t.json = c.Bool("json")
 			if c.IsSet("against") {
-				return task.Errorf(task.KindUsage, "--against compares a home with an export, and --export looks at no home").WithHint("leave one of them out")
+				return fault.Errorf(fault.KindUsage, "--against compares a home with an export, and --export looks at no home").WithHint("leave one of them out")
 			}
 			return t.verifyExport(c.String("export"), c.String("key"))
 		},
@@ -58,7 +59,7 @@ func keyText(arg string) ([]byte, error) {
 	}
 	b, err := readSmall(arg, maxKeyText)
 	if err != nil {
-		return nil, task.Errorf(task.KindUsage, "read the public key: %w", err).WithHint("give a file, or the text that `skillet audit key` shows")
+		return nil, fault.Errorf(fault.KindUsage, "read the public key: %w", err).WithHint("give a file, or the text that `skillet audit key` shows")
 	}
 	return b, nil
 }
@@ -69,14 +70,14 @@ func readAuditExport(path string, stdin io.Reader, key []byte) (audit.Finding, e
 	if path != "-" {
 		f, err := os.Open(path)
 		if err != nil {
-			return audit.Finding{}, task.Errorf(task.KindNotFound, "read the export: %w", err)
+			return audit.Finding{}, fault.Errorf(fault.KindNotFound, "read the export: %w", err)
 		}
 		defer f.Close()
 		in = f
 	}
 	found, err := audit.Verify(in, key)
 	if errors.Is(err, checkpoint.ErrKey) && !errors.Is(err, audit.ErrExport) {
-		return found, task.Wrap(task.KindUsage, err).WithHint("give a file, or the text that `skillet audit key` shows")
+		return found, fault.Wrap(fault.KindUsage, err).WithHint("give a file, or the text that `skillet audit key` shows")
 	}
 	if err != nil {
 		return found, fmt.Errorf("%s: %w", path, err)
@@ -163,7 +164,7 @@ func (t *terminal) verifyHome(ctx context.Context, c *cli.Context, h *host.Host)
 	if !t.json {
 		t.tell(explain(cmp.Or(err1, err2, unfinished)))
 	}
-	return reported{task.KindVerification}
+	return reported{fault.KindVerification}
 }
 
 // compareAudit compares a log that is whole with the key and the export that the

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
@@ -97,7 +99,7 @@ type benched struct {
 
 func (t *terminal) bench(ctx context.Context, c *cli.Context, h *host.Host) error {
 	if !c.Args().Present() {
-		return task.Errorf(task.KindUsage, "bench takes a skill or a path").WithHint("`skillet help bench` shows examples")
+		return fault.Errorf(fault.KindUsage, "bench takes a skill or a path").WithHint("`skillet help bench` shows examples")
 	}
 	call, err := t.invocation(ctx, c, h)
 	if err != nil {

@@ -8,10 +8,11 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/host/toolchain"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
@@ -52,8 +53,8 @@ type built struct {
 	// Output is what was written beside the module; empty for nothing.
 	Output string `json:"output,omitempty"`
 	// Compiler is what the compiler said of source that does not compile.
-	Compiler string      `json:"compiler,omitempty"`
-	Error    *task.Error `json:"error,omitempty"`
+	Compiler string       `json:"compiler,omitempty"`
+	Error    *fault.Error `json:"error,omitempty"`
 }
 
 func (t *terminal) build(ctx context.Context, c *cli.Context) error {
@@ -84,7 +85,7 @@ func oneDir(c *cli.Context) (string, error) {
 	case 1:
 		return c.Args().First(), nil
 	}
-	return "", task.Errorf(task.KindUsage, "%s takes one directory, and %q is one too many", c.Command.Name, c.Args().Get(1))
+	return "", fault.Errorf(fault.KindUsage, "%s takes one directory, and %q is one too many", c.Command.Name, c.Args().Get(1))
 }
 
 // buildAt builds a directory or a script, checks what came out, and writes what
@@ -187,7 +188,7 @@ func writeBuilt(p *bundle.Package, out string) (string, error) {
 	case filepath.Ext(out) == bundle.Extension:
 		return out, writePackage(p, out)
 	}
-	return "", task.Errorf(task.KindUsage, "--output %s: it is neither a .wasm nor a %s file", out, bundle.Extension)
+	return "", fault.Errorf(fault.KindUsage, "--output %s: it is neither a .wasm nor a %s file", out, bundle.Extension)
 }
 
 func writePackage(p *bundle.Package, out string) error {
@@ -200,7 +201,7 @@ func writePackage(p *bundle.Package, out string) error {
 
 func writeModule(from, to string) error {
 	if filepath.Ext(to) != ".wasm" {
-		return task.Errorf(task.KindUsage, "--output %s: without a manifest there is no package to write", to).
+		return fault.Errorf(fault.KindUsage, "--output %s: without a manifest there is no package to write", to).
 			WithHint("write a skill.json, or name a .wasm file")
 	}
 	b, err := os.ReadFile(from)

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
@@ -19,7 +21,6 @@ import (
 	"github.com/skillet-run/skillet/host/narrow"
 	"github.com/skillet-run/skillet/host/review"
 	"github.com/skillet-run/skillet/host/script"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/host/toolchain"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
@@ -51,7 +52,7 @@ func (s *scripts) Script(ctx context.Context, p toolchain.Project) ([]byte, erro
 		return nil, err
 	}
 	wasm, err := h.Scripts().Build(ctx, script.Source{Files: root.FS(), Main: p.Entry})
-	if e := (*task.Error)(nil); errors.As(err, &e) && e.Kind == task.KindVerification {
+	if e := (*fault.Error)(nil); errors.As(err, &e) && e.Kind == fault.KindVerification {
 		return nil, &toolchain.SourceError{Language: p.Language, Err: err}
 	}
 	if err != nil {
@@ -95,7 +96,7 @@ func (s *scripts) close(ctx context.Context) {
 func (t *terminal) buildScript(ctx context.Context, c *cli.Context, path string) (built, error) {
 	out := built{Problems: []toolchain.Problem{}}
 	if !exists(path) {
-		return out, task.Errorf(task.KindNotFound, "build %s: there is no such file", path).WithHint("name a directory, or a main.js, main.ts or main.py")
+		return out, fault.Errorf(fault.KindNotFound, "build %s: there is no such file", path).WithHint("name a directory, or a main.js, main.ts or main.py")
 	}
 	project, err := scriptProject(path)
 	if err != nil {
@@ -158,7 +159,7 @@ type scriptTool struct {
 func scriptPackage(p toolchain.Project, path string, wasm []byte) (*bundle.Package, error) {
 	r, err := inspect.Module(wasm)
 	if err != nil {
-		return nil, task.Wrap(task.KindInternal, fmt.Errorf("build %s: %w", path, err))
+		return nil, fault.Wrap(fault.KindInternal, fmt.Errorf("build %s: %w", path, err))
 	}
 	m := scriptManifest{
 		Name: scriptName(p), Version: "0.1.0", Type: string(manifests.KindCodeInline), Command: toolchain.DefaultModule,
@@ -170,7 +171,7 @@ func scriptPackage(p toolchain.Project, path string, wasm []byte) (*bundle.Packa
 		}
 	}
 	if len(m.Tools) == 0 {
-		return nil, task.Errorf(task.KindUsage, "build %s: it exports no function that could be a tool", path).
+		return nil, fault.Errorf(fault.KindUsage, "build %s: it exports no function that could be a tool", path).
 			WithHint("export one: each exported function is a tool")
 	}
 	b, err := json.MarshalIndent(m, "", "  ")

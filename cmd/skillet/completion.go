@@ -4,9 +4,9 @@ import (
 	"context"
 	_ "embed"
 
-	"github.com/urfave/cli/v2"
+	"github.com/skillet-run/skillet/host/fault"
 
-	"github.com/skillet-run/skillet/host/task"
+	"github.com/urfave/cli/v2"
 )
 
 // The scripts that teach a shell to ask skillet itself what may come next:
@@ -55,7 +55,7 @@ func (t *terminal) completionCommand() *cli.Command {
 			}
 			script, ok := completion(args[0])
 			if !ok {
-				return task.Errorf(task.KindUsage, "no completion for %s", args[0]).WithHint("there is one for bash, zsh and fish")
+				return fault.Errorf(fault.KindUsage, "no completion for %s", args[0]).WithHint("there is one for bash, zsh and fish")
 			}
 			return t.answer(completionScript{args[0], script}, func() { t.say("%s", script) })
 		}),

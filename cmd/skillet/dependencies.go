@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
@@ -15,7 +17,6 @@ import (
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/resolve"
 	sources "github.com/skillet-run/skillet/host/source"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -35,7 +36,7 @@ func places(c *cli.Context) ([]sources.Ref, error) {
 		case sources.KindDirectory, sources.KindRegistry, sources.KindLayout:
 			all = append(all, r)
 		default:
-			return nil, task.Errorf(task.KindUsage, "--find %s: a %s is one package, and no place with several", text, r.Kind).
+			return nil, fault.Errorf(fault.KindUsage, "--find %s: a %s is one package, and no place with several", text, r.Kind).
 				WithHint("a directory begins with ./ or /; registries are oci://HOST/PREFIX, layouts oci-layout:DIR")
 		}
 	}
@@ -92,7 +93,7 @@ func (t *terminal) withNeeds(ctx context.Context, h *host.Host, b *batch, next i
 	m := next.got.Package.Manifest()
 	done := t.waiting("looking for what %s needs", m.Name)
 	plan, err := catalog.Plan(ctx, closure.Question{Wishes: []closure.Wish{b.wish(next)}})
-	if all := b.wishes(next); err != nil && task.AsError(err).Kind == task.KindConflict && len(all) > 1 {
+	if all := b.wishes(next); err != nil && fault.AsError(err).Kind == fault.KindConflict && len(all) > 1 {
 		plan, err = catalog.Plan(ctx, closure.Question{Wishes: all}) // they may need each other's versions
 	}
 	done()

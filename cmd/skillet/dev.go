@@ -10,10 +10,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/host/toolchain"
 	"github.com/skillet-run/skillet/host/watch"
 	"github.com/skillet-run/skillet/manifests"
@@ -87,7 +88,7 @@ func (t *terminal) newDeveloper(ctx context.Context, c *cli.Context, at string) 
 		return nil, fmt.Errorf("--allow: %w", err)
 	}
 	if st, err := os.Stat(at); err != nil || !st.IsDir() {
-		return nil, task.Errorf(task.KindNotFound, "%s is not a directory", at).WithHint("name the directory of a skill; `skillet new` makes one")
+		return nil, fault.Errorf(fault.KindNotFound, "%s is not a directory", at).WithHint("name the directory of a skill; `skillet new` makes one")
 	}
 	if d.dir, err = filepath.EvalSymlinks(at); err == nil {
 		d.dir, err = absolute(d.dir)

@@ -7,8 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/casetest"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests/bundle"
 	"github.com/skillet-run/skillet/manifests/testcase"
 )
@@ -49,9 +50,9 @@ func (d *developer) cases(ctx context.Context, p *bundle.Package, files []string
 	}
 	switch {
 	case len(report.Problems) > 0:
-		return task.Errorf(task.KindUsage, "%s", strings.Join(report.Problems, "\n")).WithHint("correct the test cases")
+		return fault.Errorf(fault.KindUsage, "%s", strings.Join(report.Problems, "\n")).WithHint("correct the test cases")
 	case report.Failed > 0:
-		return task.Errorf(task.KindSkill, "%s of %d failed", count(report.Failed, "test case"), len(report.Results)).
+		return fault.Errorf(fault.KindSkill, "%s of %d failed", count(report.Failed, "test case"), len(report.Results)).
 			WithHint("correct the skill, or the case")
 	}
 	return nil

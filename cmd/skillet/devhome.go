@@ -9,8 +9,9 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 // homeOfProject makes the home of dev in a project, or finds the one that dev made
@@ -19,7 +20,7 @@ import (
 // remembers in the person's own home where it made one.
 func homeOfProject(dir string, getenv func(string) string) (home string, err error) {
 	defer func() {
-		if err != nil && task.AsError(err).Hint == "" {
+		if err != nil && fault.AsError(err).Hint == "" {
 			err = fmt.Errorf("make %s: %w", filepath.Join(dir, devDir), err)
 		}
 	}()
@@ -42,7 +43,7 @@ func homeOfProject(dir string, getenv func(string) string) (home string, err err
 		err = errNotMade
 	}
 	if errors.Is(err, errNotMade) {
-		return "", task.Errorf(task.KindVerification, "%s %w", filepath.Join(dir, devDir), errNotMade).
+		return "", fault.Errorf(fault.KindVerification, "%s %w", filepath.Join(dir, devDir), errNotMade).
 			WithHint("it came with the project, or the project was moved: remove it, or name a home with --home")
 	}
 	if err != nil || there {

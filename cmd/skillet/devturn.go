@@ -10,9 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/install"
 	"github.com/skillet-run/skillet/host/registry"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/host/toolchain"
 	"github.com/skillet-run/skillet/host/watch"
 	"github.com/skillet-run/skillet/manifests"
@@ -33,7 +34,7 @@ type reload struct {
 	Problems []toolchain.Problem `json:"problems,omitempty"`
 	Compiler string              `json:"compiler,omitempty"`
 	Cases    *casesRun           `json:"cases,omitempty"`
-	Error    *task.Error         `json:"error,omitempty"`
+	Error    *fault.Error        `json:"error,omitempty"`
 	// BuildMS, InstallMS and TestMS are the times of the steps in milliseconds, and
 	// TotalMS that from saving to the result.
 	BuildMS   float64 `json:"build_ms"`
@@ -78,7 +79,7 @@ func (d *developer) build(ctx context.Context, r *reload) (*bundle.Package, erro
 		return nil, err
 	}
 	if p == nil {
-		return nil, task.Errorf(task.KindNotFound, "%s has no manifest", d.dir).WithHint("write a skill.json; `skillet new` shows one")
+		return nil, fault.Errorf(fault.KindNotFound, "%s has no manifest", d.dir).WithHint("write a skill.json; `skillet new` shows one")
 	}
 	r.Problems, err = d.t.checkBuilt(p)
 	return p, err

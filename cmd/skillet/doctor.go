@@ -7,12 +7,14 @@ import (
 	"os/exec"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/internal/nearest"
+
 	"github.com/schollz/progressbar/v3"
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/escape"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 func (t *terminal) doctorCommand() *cli.Command {
@@ -37,7 +39,7 @@ func (t *terminal) doctorCommand() *cli.Command {
 			case c.Bool("escape"):
 				return t.escape(ctx, escape.Options{Only: c.StringSlice("only"), Workers: c.Bool("workers")})
 			case c.IsSet("only") || c.Bool("workers"):
-				return task.Errorf(task.KindUsage, "--only and --workers say how the attempts of --escape are made").WithHint("add --escape")
+				return fault.Errorf(fault.KindUsage, "--only and --workers say how the attempts of --escape are made").WithHint("add --escape")
 			}
 			return t.doctor(ctx, c)
 		}),
@@ -64,7 +66,7 @@ func (t *terminal) doctor(ctx context.Context, c *cli.Context) error {
 	if err := t.answer(d, func() { t.showChecks(d) }); err != nil || d.OK {
 		return err
 	}
-	return reported{task.KindVerification}
+	return reported{fault.KindVerification}
 }
 
 func (t *terminal) showChecks(d diagnosis) {
@@ -126,7 +128,7 @@ func (t *terminal) escape(ctx context.Context, o escape.Options) error {
 	if t.json {
 		t.askToReport(found)
 	}
-	return reported{task.KindVerification}
+	return reported{fault.KindVerification}
 }
 
 // noAttempt is the error for an attempt that does not exist.
@@ -135,8 +137,8 @@ func noAttempt(id string) error {
 	for _, a := range escape.List() {
 		ids = append(ids, a.ID)
 	}
-	e := task.Errorf(task.KindNotFound, "there is no attempt %s", id)
-	if best, ok := task.Nearest(id, ids); ok {
+	e := fault.Errorf(fault.KindNotFound, "there is no attempt %s", id)
+	if best, ok := nearest.Name(id, ids); ok {
 		return e.WithHint("did you mean %s? `skillet doctor --escape` shows them all", best)
 	}
 	return e.WithHint("`skillet doctor --escape` shows them all")

@@ -8,11 +8,12 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/script"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
 
@@ -118,7 +119,7 @@ func (t *terminal) engineAdd(ctx context.Context, c *cli.Context, h *host.Host) 
 }
 
 func errNoEngine() error {
-	return task.Errorf(task.KindUsage, "name an interpreter").WithHint("there are %s", strings.Join(script.Names(), " and "))
+	return fault.Errorf(fault.KindUsage, "name an interpreter").WithHint("there are %s", strings.Join(script.Names(), " and "))
 }
 
 // engineBuilt is what --json prints of an interpreter that was built.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/fault"
 )
 
 // Every exit code of the table is reached by a command line, and its error has
@@ -56,7 +56,7 @@ func TestEveryExitCodeIsReached(t *testing.T) {
 		}
 		reached[code] = true
 	}
-	for _, o := range task.Outcomes() {
+	for _, o := range fault.Outcomes() {
 		if !reached[o.Code] {
 			t.Errorf("no command line here ends with %d: %s", o.Code, o.Meaning)
 		}
@@ -66,8 +66,8 @@ func TestEveryExitCodeIsReached(t *testing.T) {
 	}
 }
 
-func kindOf(code int) task.Kind {
-	for _, o := range task.Outcomes() {
+func kindOf(code int) fault.Kind {
+	for _, o := range fault.Outcomes() {
 		if o.Code == code {
 			return o.Kind
 		}
@@ -91,7 +91,7 @@ func (p *person) shell(line string) (code int, stdout, stderr string) {
 func TestExitCodesAreTold(t *testing.T) {
 	p := newPerson(t)
 	var want strings.Builder
-	for _, o := range task.Outcomes() {
+	for _, o := range fault.Outcomes() {
 		fmt.Fprintf(&want, "%d %s %s\n", o.Code, o.Kind, o.Meaning)
 	}
 	for _, args := range [][]string{{"help", "exit-codes"}, {"exit-codes"}} {
@@ -113,7 +113,7 @@ func TestExitCodesAreTold(t *testing.T) {
 // The documentation speaks of no exit code that is not in the table.
 func TestDocumentationKnowsTheExitCodes(t *testing.T) {
 	known := map[int]bool{interrupted: true}
-	for _, o := range task.Outcomes() {
+	for _, o := range fault.Outcomes() {
 		known[o.Code] = true
 	}
 	files, err := filepath.Glob("../../*.md")

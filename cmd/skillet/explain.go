@@ -3,10 +3,11 @@ package main
 import (
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host/findings"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 func (t *terminal) explainCommand() *cli.Command {
@@ -40,7 +41,7 @@ func (t *terminal) showRules() {
 func (t *terminal) explainRule(id string) error {
 	r, ok := findings.Lookup(strings.ToUpper(id))
 	if !ok {
-		return task.Errorf(task.KindNotFound, "there is no rule %s", id).WithHint("`skillet explain` lists the rules")
+		return fault.Errorf(fault.KindNotFound, "there is no rule %s", id).WithHint("`skillet explain` lists the rules")
 	}
 	return t.answer(r, func() {
 		t.say("%s: %s (%s)", r.ID, r.Title, severityWords[r.Severity])

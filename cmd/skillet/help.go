@@ -6,9 +6,11 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/internal/nearest"
+
 	"github.com/urfave/cli/v2"
 
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/internal/lazyregexp"
 )
 
@@ -227,11 +229,11 @@ func unknownName(what, name string, among []*cli.Command, otherwise string) erro
 			names = append(names, c.Names()...)
 		}
 	}
-	e := task.Errorf(task.KindUsage, "there is no %s %q", what, name)
+	e := fault.Errorf(fault.KindUsage, "there is no %s %q", what, name)
 	if meant := synonyms[name]; meant != "" && what == "command" {
 		return e.WithHint("did you mean %s? %s", meant, otherwise)
 	}
-	if best, ok := task.Nearest(name, names); ok {
+	if best, ok := nearest.Name(name, names); ok {
 		return e.WithHint("did you mean %q? %s", best, otherwise)
 	}
 	return e.WithHint("%s", otherwise)

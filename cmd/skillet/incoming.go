@@ -5,9 +5,10 @@ import (
 	"iter"
 	"runtime"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host"
 	sources "github.com/skillet-run/skillet/host/source"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
 
@@ -87,7 +88,7 @@ func signedOrMade(got *sources.Fetched) bool { return got.MadeHere() || len(got.
 func parseSource(text string) (sources.Ref, error) {
 	r, err := sources.Parse(text)
 	if err != nil {
-		return r, task.Wrap(task.KindUsage, err).WithHint("it may be a path, NAME@VERSION, https://, git+https://, oci:// or oci-layout:; `skillet help pull` shows examples")
+		return r, fault.Wrap(fault.KindUsage, err).WithHint("it may be a path, NAME@VERSION, https://, git+https://, oci:// or oci-layout:; `skillet help pull` shows examples")
 	}
 	return r, nil
 }
@@ -98,7 +99,7 @@ func fetchFrom(ctx context.Context, h *host.Host, text string, o sources.Options
 		return nil, err
 	}
 	got, err := h.Sources().Fetch(ctx, r, o)
-	if e := task.AsError(err); e != nil && r.Kind == sources.KindName && r.Constraint == "" && exists(text) {
+	if e := fault.AsError(err); e != nil && r.Kind == sources.KindName && r.Constraint == "" && exists(text) {
 		return nil, e.WithHint("there is a file of that name: to mean it, write ./%s", text)
 	}
 	return got, err

@@ -10,13 +10,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/inspect"
 	"github.com/skillet-run/skillet/host/sandbox/wasmbin"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
@@ -58,7 +59,7 @@ func (t *terminal) inspect(ctx context.Context, c *cli.Context, h *host.Host) er
 		return err
 	}
 	if out.Report, err = inspect.Module(wasm); err != nil {
-		return task.Wrap(task.KindVerification, fmt.Errorf("inspect %s: %w", args[0], err)).WithHint("%s", wasmbin.WayOut)
+		return fault.Wrap(fault.KindVerification, fmt.Errorf("inspect %s: %w", args[0], err)).WithHint("%s", wasmbin.WayOut)
 	}
 	done := t.waiting("compiling %s", filepath.Base(args[0]))
 	out.Examination, err = h.Examine(ctx, wasm)
@@ -81,7 +82,7 @@ func (t *terminal) inspectable(ctx context.Context, h *host.Host, arg string) (i
 	}
 	path, wasm, err := g.Package().Module()
 	if err != nil {
-		return inspected{}, nil, task.Wrap(task.KindUsage, err).WithHint("it has no module to inspect; `skillet info` shows what it is")
+		return inspected{}, nil, fault.Wrap(fault.KindUsage, err).WithHint("it has no module to inspect; `skillet info` shows what it is")
 	}
 	out := inspected{Skill: g.Package().Manifest().Name + "@" + g.Package().Manifest().Version, Path: path}
 	for _, tool := range g.Package().Manifest().Tools {
@@ -99,7 +100,7 @@ func readModule(path string) ([]byte, error) {
 	}
 	defer f.Close()
 	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
-		return nil, task.Errorf(task.KindUsage, "open module %s: it is no file", path).WithHint("name a .wasm file")
+		return nil, fault.Errorf(fault.KindUsage, "open module %s: it is no file", path).WithHint("name a .wasm file")
 	}
 	b, err := io.ReadAll(io.LimitReader(f, bundle.MaxFileBytes+1))
 	if err != nil {

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
@@ -19,7 +21,6 @@ import (
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/replay"
 	"github.com/skillet-run/skillet/host/review"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -75,7 +76,7 @@ func workspace(c *cli.Context) (string, error) {
 	}
 	st, err := os.Stat(dir)
 	if err != nil || !st.IsDir() {
-		return "", task.Errorf(task.KindUsage, "the workspace %q is not a directory", dir).WithHint("name one with --workspace DIR, or run the command in one")
+		return "", fault.Errorf(fault.KindUsage, "the workspace %q is not a directory", dir).WithHint("name one with --workspace DIR, or run the command in one")
 	}
 	dir, err = filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -91,8 +92,8 @@ type installed struct {
 	install.Outcome
 	Plan *planned `json:"plan,omitempty"`
 	// Needs are the packages that come with it, because it needs them.
-	Needs []needed    `json:"needs,omitempty"`
-	Error *task.Error `json:"error,omitempty"`
+	Needs []needed     `json:"needs,omitempty"`
+	Error *fault.Error `json:"error,omitempty"`
 }
 
 // planned is a plan with the limits as they hold on this host, beside the
@@ -115,10 +116,10 @@ type planned struct {
 
 func (t *terminal) install(ctx context.Context, c *cli.Context, h *host.Host) error {
 	if !c.Args().Present() {
-		return task.Errorf(task.KindUsage, "install takes a path, a name or an address of a package").WithHint("`skillet help install` shows examples")
+		return fault.Errorf(fault.KindUsage, "install takes a path, a name or an address of a package").WithHint("`skillet help install` shows examples")
 	}
 	if c.Bool("yes") && c.IsSet("generated-by") {
-		return task.Errorf(task.KindUsage, "--yes does not go with --generated-by").
+		return fault.Errorf(fault.KindUsage, "--yes does not go with --generated-by").
 			WithHint("what a model wrote is looked at first: install it without --yes, then `skillet approvals show`")
 	}
 	return t.installEach(ctx, c, h, c.Args().Slice(), c.Bool("dry-run"))
@@ -128,7 +129,7 @@ func (t *terminal) install(ctx context.Context, c *cli.Context, h *host.Host) er
 // went. The first failure is the one that counts.
 func (t *terminal) installEach(ctx context.Context, c *cli.Context, h *host.Host, names []string, dry bool) error {
 	var all []installed
-	var failed *task.Error
+	var failed *fault.Error
 	b := &batch{c: c, args: names}
 	for next := range t.arrivals(ctx, h, names) {
 		in, err := t.installOne(ctx, h, b, next)
@@ -149,7 +150,7 @@ func (t *terminal) installEach(ctx context.Context, c *cli.Context, h *host.Host
 
 // sumUp says what became of several packages. One that cannot be installed does
 // not keep the others out; the first of them decides the exit code.
-func (t *terminal) sumUp(all []installed, failed *task.Error, dry bool) error {
+func (t *terminal) sumUp(all []installed, failed *fault.Error, dry bool) error {
 	var err error
 	switch {
 	case t.json && len(all) == 1:

@@ -9,11 +9,12 @@ import (
 	"os"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/signer"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests/signature"
 )
 
@@ -59,13 +60,13 @@ func (t *terminal) showSigningKey(h *host.Host, k signer.Key) error {
 func explainKey(err error) error {
 	switch {
 	case errors.Is(err, signer.ErrNoKey):
-		return task.Wrap(task.KindNotFound, err).WithHint("`skillet key create` makes one; so does the first package that is signed")
+		return fault.Wrap(fault.KindNotFound, err).WithHint("`skillet key create` makes one; so does the first package that is signed")
 	case errors.Is(err, signer.ErrExists):
-		return task.Wrap(task.KindConflict, err).WithHint("`skillet key show` shows it; `skillet key rotate` replaces it, and `skillet key import --replace` takes another instead")
+		return fault.Wrap(fault.KindConflict, err).WithHint("`skillet key show` shows it; `skillet key rotate` replaces it, and `skillet key import --replace` takes another instead")
 	case errors.Is(err, signer.ErrPassphrase):
-		return task.Wrap(task.KindUsage, err).WithHint("the same command asks again")
+		return fault.Wrap(fault.KindUsage, err).WithHint("the same command asks again")
 	case errors.Is(err, signer.ErrImport):
-		return task.Wrap(task.KindUsage, err).WithHint("name a private key in PEM: PKCS #8, or cosign's cosign.key")
+		return fault.Wrap(fault.KindUsage, err).WithHint("name a private key in PEM: PKCS #8, or cosign's cosign.key")
 	}
 	return err
 }
@@ -188,7 +189,7 @@ func readSmall(path string, limit int64) ([]byte, error) {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	if int64(len(b)) > limit {
-		return nil, task.Errorf(task.KindUsage, "read %s: it is longer than %d bytes", path, limit).WithHint("check that it is the file you mean")
+		return nil, fault.Errorf(fault.KindUsage, "read %s: it is longer than %d bytes", path, limit).WithHint("check that it is the file you mean")
 	}
 	return b, nil
 }

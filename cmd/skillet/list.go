@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
@@ -13,7 +15,6 @@ import (
 	"github.com/skillet-run/skillet/host/invoke"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/runner"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
@@ -220,7 +221,7 @@ func withoutTool(arg string) (skill, tool string) {
 // infoTool shows one tool.
 func (t *terminal) infoTool(c *cli.Context, m *manifests.Manifest, name string) error {
 	if c.Bool("diff") || c.Bool("full") {
-		return task.Errorf(task.KindUsage, "--diff and --full are about the whole skill, and %s is a tool", name).WithHint("leave :%s out", name)
+		return fault.Errorf(fault.KindUsage, "--diff and --full are about the whole skill, and %s is a tool", name).WithHint("leave :%s out", name)
 	}
 	tool, ok := m.Callable(name)
 	if !ok {
@@ -228,7 +229,7 @@ func (t *terminal) infoTool(c *cli.Context, m *manifests.Manifest, name string) 
 		for _, one := range m.Tools {
 			names = append(names, one.Name)
 		}
-		return task.Errorf(task.KindNotFound, "%s@%s has no tool %s", m.Name, m.Version, name).WithHint("its tools are: %s", strings.Join(names, ", "))
+		return fault.Errorf(fault.KindNotFound, "%s@%s has no tool %s", m.Name, m.Version, name).WithHint("its tools are: %s", strings.Join(names, ", "))
 	}
 	return t.answer(tool, func() {
 		t.say("%s:%s  %s", plain(m.Name), plain(tool.Name), plain(tool.Description))
@@ -266,10 +267,10 @@ func (t *terminal) look(ctx context.Context, h *host.Host, arg string) (*bundle.
 func (t *terminal) lookup(ctx context.Context, h *host.Host, arg string) (registry.Skill, error) {
 	ref, err := manifests.ParseRef(arg)
 	if err != nil {
-		return registry.Skill{}, task.Wrap(task.KindUsage, err).WithHint("`skillet list` shows what is installed")
+		return registry.Skill{}, fault.Wrap(fault.KindUsage, err).WithHint("`skillet list` shows what is installed")
 	}
 	if ref.Tool != "" {
-		return registry.Skill{}, task.Errorf(task.KindUsage, "%s names a tool", arg).WithHint("name the skill alone: %s", ref.Name)
+		return registry.Skill{}, fault.Errorf(fault.KindUsage, "%s names a tool", arg).WithHint("name the skill alone: %s", ref.Name)
 	}
 	return h.Registry.Lookup(ctx, ref)
 }

@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/closure"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests/lockfile"
 )
 
@@ -54,7 +55,7 @@ type locked struct {
 func (t *terminal) writeLock(path string, l *lockfile.Lock) error {
 	b, err := l.Encode()
 	if err != nil {
-		return task.Wrap(task.KindConflict, fmt.Errorf("lock: %w", err)).WithHint("`skillet tree` shows what is installed; a skill without a source cannot be locked")
+		return fault.Wrap(fault.KindConflict, fmt.Errorf("lock: %w", err)).WithHint("`skillet tree` shows what is installed; a skill without a source cannot be locked")
 	}
 	if path == "-" {
 		_, err := t.out.Write(b)
@@ -102,12 +103,12 @@ func replaceFile(path string, content []byte) error {
 func readLock(path string) (*lockfile.Lock, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, task.Wrap(task.KindNotFound, fmt.Errorf("read lock: %w", err)).WithHint("`skillet lock` writes one")
+		return nil, fault.Wrap(fault.KindNotFound, fmt.Errorf("read lock: %w", err)).WithHint("`skillet lock` writes one")
 	}
 	defer f.Close()
 	st, err := f.Stat()
 	if err == nil && st.Size() > lockfile.MaxBytes {
-		return nil, task.Errorf(task.KindUsage, "read lock %s: it has more than %d bytes", path, lockfile.MaxBytes).WithHint("name a file that `skillet lock` wrote")
+		return nil, fault.Errorf(fault.KindUsage, "read lock %s: it has more than %d bytes", path, lockfile.MaxBytes).WithHint("name a file that `skillet lock` wrote")
 	}
 	b, err := readSmall(path, lockfile.MaxBytes) // a device has no size
 	if err != nil {
@@ -115,7 +116,7 @@ func readLock(path string) (*lockfile.Lock, error) {
 	}
 	l, err := lockfile.Parse(b)
 	if err != nil {
-		return nil, task.Wrap(task.KindUsage, fmt.Errorf("%s: %w", path, err)).WithHint("undo what was changed by hand, or `skillet lock` again")
+		return nil, fault.Wrap(fault.KindUsage, fmt.Errorf("%s: %w", path, err)).WithHint("undo what was changed by hand, or `skillet lock` again")
 	}
 	return l, nil
 }

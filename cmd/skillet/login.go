@@ -8,12 +8,13 @@ import (
 	"os"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
 	"github.com/skillet-run/skillet/host"
 	sources "github.com/skillet-run/skillet/host/source"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 func (t *terminal) loginCommand() *cli.Command {
@@ -88,7 +89,7 @@ func (t *terminal) username(c *cli.Context, to string) (string, error) {
 		user = strings.TrimSpace(line)
 	}
 	if user == "" || strings.Contains(user, ":") {
-		return "", task.Errorf(task.KindUsage, "log in to %s: it takes a user name, without a colon", to).WithHint("name it with --username NAME")
+		return "", fault.Errorf(fault.KindUsage, "log in to %s: it takes a user name, without a colon", to).WithHint("name it with --username NAME")
 	}
 	return user, nil
 }
@@ -99,7 +100,7 @@ func (t *terminal) password(c *cli.Context, user, to string) (string, error) {
 	read := func() ([]byte, error) { return limited(t.in, "standard input") }
 	if f, ok := t.in.(*os.File); !c.Bool("password-stdin") {
 		if !ok || !t.inTTY {
-			return "", task.Errorf(task.KindUsage, "log in to %s: nobody can be asked for the password here", to).WithHint("pipe it in, with --password-stdin")
+			return "", fault.Errorf(fault.KindUsage, "log in to %s: nobody can be asked for the password here", to).WithHint("pipe it in, with --password-stdin")
 		}
 		before, err := term.GetState(int(f.Fd()))
 		if err != nil {
@@ -116,7 +117,7 @@ func (t *terminal) password(c *cli.Context, user, to string) (string, error) {
 	}
 	b = bytes.TrimRight(b, "\r\n")
 	if len(b) == 0 {
-		return "", task.Errorf(task.KindUsage, "log in to %s: the password is empty", to).WithHint("type it at the prompt, or pipe it in with --password-stdin")
+		return "", fault.Errorf(fault.KindUsage, "log in to %s: the password is empty", to).WithHint("type it at the prompt, or pipe it in with --password-stdin")
 	}
 	return string(b), nil
 }

@@ -9,11 +9,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/internal/nearest"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/memory"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 func (t *terminal) memoryCommand() *cli.Command {
@@ -85,12 +87,12 @@ func oneOf[T ~string](what string, names []string, all []T) ([]T, error) {
 	var found []T
 	for _, n := range names {
 		if !slices.Contains(all, T(n)) {
-			e := task.Errorf(task.KindUsage, "there is no %s %q", what, n)
+			e := fault.Errorf(fault.KindUsage, "there is no %s %q", what, n)
 			var known []string
 			for _, a := range all {
 				known = append(known, string(a))
 			}
-			if best, ok := task.Nearest(n, known); ok {
+			if best, ok := nearest.Name(n, known); ok {
 				return nil, e.WithHint("did you mean %s? there are %s", best, named(all))
 			}
 			return nil, e.WithHint("there are %s", named(all))
@@ -146,7 +148,7 @@ func (t *terminal) memoryDraft(c *cli.Context) (memory.Draft, error) {
 	for _, pair := range c.StringSlice("meta") {
 		key, value, ok := strings.Cut(pair, "=")
 		if !ok {
-			return d, task.Errorf(task.KindUsage, "--meta %q is no KEY=VALUE", pair).WithHint("such as --meta repo=skillet")
+			return d, fault.Errorf(fault.KindUsage, "--meta %q is no KEY=VALUE", pair).WithHint("such as --meta repo=skillet")
 		}
 		if d.Metadata == nil {
 			d.Metadata = map[string]string{}

@@ -14,11 +14,12 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host/memory"
 	"github.com/skillet-run/skillet/host/store"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 // memoryFigures is what --json prints of memory stats.
@@ -111,7 +112,7 @@ func (t *terminal) memoryConsolidate() *cli.Command {
 			o, err := m.Consolidate(ctx)
 			done()
 			if errors.Is(err, store.ErrHeld) {
-				return task.Wrap(task.KindConflict, err).WithHint("another command is at it; `skillet memory stats` shows when it is done")
+				return fault.Wrap(fault.KindConflict, err).WithHint("another command is at it; `skillet memory stats` shows when it is done")
 			}
 			if err != nil {
 				return err
@@ -160,7 +161,7 @@ func (t *terminal) memoryReindex() *cli.Command {
 			}
 			out := reindexed{after.Embedder, before.Waiting - after.Waiting, after.Waiting}
 			if failed != nil {
-				return task.Wrap(task.AsError(failed).Kind, failed).WithHint("%s made, %d still wait: run it again to go on", count(out.Made, "embedding"), out.Waiting)
+				return fault.Wrap(fault.AsError(failed).Kind, failed).WithHint("%s made, %d still wait: run it again to go on", count(out.Made, "embedding"), out.Waiting)
 			}
 			return t.answer(out, func() { t.say("%s made by %s", count(out.Made, "embedding"), plain(out.Embedder)) })
 		}),
@@ -226,11 +227,11 @@ func (t *terminal) memoryExport() *cli.Command {
 // exportMemory writes a file that must not exist, which appears whole or not at all.
 func exportMemory(ctx context.Context, m *memory.Memory, path string, f memory.Filter) (n int, err error) {
 	if exists(path) {
-		return 0, task.Errorf(task.KindConflict, "%s exists already", path).WithHint("name another file")
+		return 0, fault.Errorf(fault.KindConflict, "%s exists already", path).WithHint("name another file")
 	}
 	file, err := os.OpenFile(path+".part", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return 0, task.Errorf(task.KindConflict, "%s.part exists: another export is at work, or one was cut short", path).WithHint("delete it, or name another file")
+		return 0, fault.Errorf(fault.KindConflict, "%s.part exists: another export is at work, or one was cut short", path).WithHint("delete it, or name another file")
 	}
 	if err != nil {
 		return 0, fmt.Errorf("write %s: %w", path, err)

@@ -11,10 +11,12 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/internal/nearest"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host/scaffold"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/host/toolchain"
 )
 
@@ -72,7 +74,7 @@ func (t *terminal) scaffold(ctx context.Context, c *cli.Context) error {
 func (t *terminal) showMade(m madeSkill) {
 	t.say("%s: %s in %s", plain(m.Dir), count(len(m.Files), "file"), m.Language.Title())
 	if err := m.Compiler.Missing(); err != nil {
-		e := task.AsError(err)
+		e := fault.AsError(err)
 		t.note("  note: %s", e.Message)
 		t.note("  hint: %s", e.Hint)
 	}
@@ -87,14 +89,14 @@ func (t *terminal) language(ctx context.Context, c *cli.Context) (toolchain.Lang
 		return t.chooseLanguage(ctx, c)
 	}
 	if name == "" {
-		return "", task.Errorf(task.KindUsage, "new needs to know the language, and nobody can be asked here").
+		return "", fault.Errorf(fault.KindUsage, "new needs to know the language, and nobody can be asked here").
 			WithHint("add --lang with one of %s; `skillet new --list` shows what is installed", strings.Join(scaffold.Names(), ", "))
 	}
 	if slices.Contains(scaffold.Names(), name) {
 		return toolchain.Language(name), nil
 	}
-	e := task.Errorf(task.KindUsage, "there is no language %q", name)
-	if best, ok := task.Nearest(name, scaffold.Names()); ok {
+	e := fault.Errorf(fault.KindUsage, "there is no language %q", name)
+	if best, ok := nearest.Name(name, scaffold.Names()); ok {
 		return "", e.WithHint("did you mean %s? the languages are: %s", best, strings.Join(scaffold.Names(), ", "))
 	}
 	return "", e.WithHint("the languages are: %s", strings.Join(scaffold.Names(), ", "))
@@ -119,7 +121,7 @@ func (t *terminal) chooseLanguage(ctx context.Context, c *cli.Context) (toolchai
 	if slices.Contains(all, toolchain.Language(line)) {
 		return toolchain.Language(line), nil
 	}
-	return "", task.Errorf(task.KindUsage, "%q is none of the languages", line).WithHint("the same command asks again, or takes --lang")
+	return "", fault.Errorf(fault.KindUsage, "%q is none of the languages", line).WithHint("the same command asks again, or takes --lang")
 }
 
 func (t *terminal) listLanguages(ctx context.Context, c *cli.Context) error {

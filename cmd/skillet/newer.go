@@ -9,10 +9,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/registry"
 	sources "github.com/skillet-run/skillet/host/source"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
@@ -34,12 +35,12 @@ func newer(ctx context.Context, h *host.Host, s registry.Skill, from string) (*i
 	m := got.Package.Manifest()
 	switch {
 	case m.Name != s.Name:
-		return nil, task.Errorf(task.KindConflict, "at %s there is %s now, and not %s", ref, m.Name, s.Name).
+		return nil, fault.Errorf(fault.KindConflict, "at %s there is %s now, and not %s", ref, m.Name, s.Name).
 			WithHint("to install it, name it: `skillet install %s`", ref)
 	case isNewer(m.Version, s.Version):
 		return &incoming{path: ref.String(), got: got}, nil
 	case m.Version == s.Version && got.Package.Digest() != s.Digest:
-		return nil, task.Errorf(task.KindConflict, "%s is at %s with other bytes (%s, installed is %s)", s.Ref(), ref, got.Package.Digest().Short(), s.Digest.Short()).
+		return nil, fault.Errorf(fault.KindConflict, "%s is at %s with other bytes (%s, installed is %s)", s.Ref(), ref, got.Package.Digest().Short(), s.Digest.Short()).
 			WithHint("a version never changes: give what changed a new version")
 	}
 	return nil, nil
@@ -47,8 +48,8 @@ func newer(ctx context.Context, h *host.Host, s registry.Skill, from string) (*i
 
 // noSource says of a place that is gone what can be done about it.
 func noSource(err error, s registry.Skill) error {
-	e := task.AsError(err)
-	if e.Kind != task.KindNotFound {
+	e := fault.AsError(err)
+	if e.Kind != fault.KindNotFound {
 		return err
 	}
 	return e.WithHint("%s came from there; name another place with --from PLACE", s.Ref())

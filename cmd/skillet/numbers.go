@@ -3,9 +3,9 @@ package main
 import (
 	"slices"
 
-	"github.com/urfave/cli/v2"
+	"github.com/skillet-run/skillet/host/fault"
 
-	"github.com/skillet-run/skillet/host/task"
+	"github.com/urfave/cli/v2"
 )
 
 // zeroMeans are the flags for which 0 says something, by command. Any other flag
@@ -28,9 +28,9 @@ func checkNumbers(c *cli.Context, path string) error {
 		if positive || zero && slices.Contains(zeroMeans[path], name) {
 			continue
 		}
-		e := task.Errorf(task.KindUsage, "--%s must be more than 0", name)
+		e := fault.Errorf(fault.KindUsage, "--%s must be more than 0", name)
 		if slices.Contains(zeroMeans[path], name) {
-			e = task.Errorf(task.KindUsage, "--%s must be 0 or more", name)
+			e = fault.Errorf(fault.KindUsage, "--%s must be 0 or more", name)
 		}
 		return e.WithHint("leave it out for what holds without it; %s", helpFor(path))
 	}

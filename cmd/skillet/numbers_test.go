@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/urfave/cli/v2"
+	"github.com/skillet-run/skillet/host/fault"
 
-	"github.com/skillet-run/skillet/host/task"
+	"github.com/urfave/cli/v2"
 )
 
 // No flag takes a number or a time that could be read as no limit at all: what is
@@ -39,7 +39,7 @@ func TestNumbersOfFlags(t *testing.T) {
 				checked++
 				line := append(strings.Fields(path), "--"+name+"="+v)
 				err := newApp(&terminal{}).Run(line)
-				if e := task.AsError(err); err == nil || e.Kind != task.KindUsage || !strings.Contains(e.Message, "--"+name+" must be ") {
+				if e := fault.AsError(err); err == nil || e.Kind != fault.KindUsage || !strings.Contains(e.Message, "--"+name+" must be ") {
 					t.Errorf("%s: %v", strings.Join(line, " "), err)
 				}
 			}

@@ -9,11 +9,12 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/store/atomicfile"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/host/toolchain"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
@@ -163,11 +164,11 @@ func packTo(dir, out string) (*bundle.Package, string, error) {
 // packable refuses what would make a package that nobody can run.
 func packable(dir string) error {
 	if st, err := os.Stat(dir); err == nil && !st.IsDir() {
-		return task.Errorf(task.KindUsage, "pack %s: it is not a directory", dir).WithHint("name the directory with the skill.json")
+		return fault.Errorf(fault.KindUsage, "pack %s: it is not a directory", dir).WithHint("name the directory with the skill.json")
 	}
 	_, err := bundle.ReadDir(dir)
 	if errors.Is(err, bundle.ErrNoModule) {
-		return task.Wrap(task.KindUsage, err).WithHint("build the module first, where \"command\" says it is: `skillet build DIR`")
+		return fault.Wrap(fault.KindUsage, err).WithHint("build the module first, where \"command\" says it is: `skillet build DIR`")
 	}
 	return err
 }

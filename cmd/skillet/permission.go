@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
@@ -16,7 +18,6 @@ import (
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/review"
 	"github.com/skillet-run/skillet/host/secret"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/policies/capability"
 )
 
@@ -186,7 +187,7 @@ func (t *terminal) permissionGrant() *cli.Command {
 func (t *terminal) grant(ctx context.Context, c *cli.Context, h *host.Host) error {
 	args := c.Args().Slice()
 	if len(args) < 2 {
-		return task.Errorf(task.KindUsage, "permission grant takes a skill and a capability").WithHint("`skillet help permission` shows the capabilities")
+		return fault.Errorf(fault.KindUsage, "permission grant takes a skill and a capability").WithHint("`skillet help permission` shows the capabilities")
 	}
 	s, err := t.lookup(ctx, h, args[0])
 	if err != nil {
@@ -260,7 +261,7 @@ func capabilities(texts []string) ([]capability.Capability, error) {
 	for _, text := range texts {
 		c, err := capability.Parse(text)
 		if err != nil {
-			return nil, task.Wrap(task.KindUsage, err).WithHint("%s", inFull(text))
+			return nil, fault.Wrap(fault.KindUsage, err).WithHint("%s", inFull(text))
 		}
 		if err := reachable(c); err != nil {
 			return nil, err
@@ -280,7 +281,7 @@ func reachable(c capability.Capability) error {
 		return nil
 	}
 	if err := secret.CheckName(name); err != nil {
-		return task.Wrap(task.KindUsage, err).WithHint("`skillet secret list` shows the secrets there are")
+		return fault.Wrap(fault.KindUsage, err).WithHint("`skillet secret list` shows the secrets there are")
 	}
 	return nil
 }
@@ -305,7 +306,7 @@ func terms(c *cli.Context) (approval.Terms, error) {
 	terms.Reason = c.String("reason")
 	for _, two := range [][2]string{{"expires", "until"}, {"uses", "scope"}} {
 		if c.IsSet(two[0]) && c.IsSet(two[1]) && (two[0] == "expires" || terms.MaxUses > 0) {
-			return terms, task.Errorf(task.KindUsage, "--%s and --%s say the same in two ways", two[0], two[1]).WithHint("give one of them")
+			return terms, fault.Errorf(fault.KindUsage, "--%s and --%s say the same in two ways", two[0], two[1]).WithHint("give one of them")
 		}
 	}
 	if c.IsSet("expires") {
@@ -334,7 +335,7 @@ func (t *terminal) permissionRevoke() *cli.Command {
 		},
 		Action: t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			if c.NArg() < 2 {
-				return task.Errorf(task.KindUsage, "permission revoke takes a skill and a capability").WithHint("`skillet permission show SKILL` lists its grants; `skillet permission reset` takes back all")
+				return fault.Errorf(fault.KindUsage, "permission revoke takes a skill and a capability").WithHint("`skillet permission show SKILL` lists its grants; `skillet permission reset` takes back all")
 			}
 			cs, err := capabilities(c.Args().Tail())
 			if err != nil {

@@ -5,11 +5,12 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/adopt"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/policies/capability"
 )
 
@@ -86,7 +87,7 @@ func (t *terminal) importPolicy(ctx context.Context, c *cli.Context, h *host.Hos
 	case c.Bool("dry-run"):
 		return t.answer(out, func() {})
 	case len(p.Permits) == 0:
-		return task.Errorf(task.KindUsage, "%s allows nothing that can be granted here", args[0]).WithHint("`skillet permission grant` grants single capabilities")
+		return fault.Errorf(fault.KindUsage, "%s allows nothing that can be granted here", args[0]).WithHint("`skillet permission grant` grants single capabilities")
 	}
 	if !c.Bool("yes") {
 		if err := t.confirm("permission import", "Grant this to "+plain(s.Ref())+"?"); err != nil {

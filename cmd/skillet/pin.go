@@ -3,11 +3,12 @@ package main
 import (
 	"context"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/registry"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -82,7 +83,7 @@ func (t *terminal) onSkill(versions bool, do func(context.Context, *cli.Context,
 			return err
 		}
 		if ref.Version != "" && !versions {
-			return task.Errorf(task.KindUsage, "%s names a version, and this is about the whole skill", args[0]).WithHint("name the skill alone: %s", ref.Name)
+			return fault.Errorf(fault.KindUsage, "%s names a version, and this is about the whole skill", args[0]).WithHint("name the skill alone: %s", ref.Name)
 		}
 		return do(ctx, c, h, ref)
 	})
@@ -92,10 +93,10 @@ func (t *terminal) onSkill(versions bool, do func(context.Context, *cli.Context,
 func skillRef(text string) (manifests.Ref, error) {
 	ref, err := manifests.ParseRef(text)
 	if err != nil {
-		return ref, task.Wrap(task.KindUsage, err).WithHint("`skillet list` shows what is installed")
+		return ref, fault.Wrap(fault.KindUsage, err).WithHint("`skillet list` shows what is installed")
 	}
 	if ref.Tool != "" {
-		return ref, task.Errorf(task.KindUsage, "%s names a tool", text).WithHint("name the skill alone: %s", ref.Name)
+		return ref, fault.Errorf(fault.KindUsage, "%s names a tool", text).WithHint("name the skill alone: %s", ref.Name)
 	}
 	return ref, nil
 }

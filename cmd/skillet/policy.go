@@ -13,11 +13,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/internal/nearest"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/registry"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/internal/absent"
 	"github.com/skillet-run/skillet/policies"
 	"github.com/skillet-run/skillet/policies/capability"
@@ -88,8 +90,8 @@ func policiesByID(all []policies.Policy, ids []string) ([]aPolicy, error) {
 		if slices.Contains(known, id) {
 			continue
 		}
-		e := task.Errorf(task.KindNotFound, "policy %s does not exist", id)
-		if best, ok := task.Nearest(id, known); ok {
+		e := fault.Errorf(fault.KindNotFound, "policy %s does not exist", id)
+		if best, ok := nearest.Name(id, known); ok {
 			return nil, e.WithHint("did you mean %s? `skillet policy list` lists them", best)
 		}
 		return nil, e.WithHint("`skillet policy list` lists them")
@@ -180,7 +182,7 @@ func (t *terminal) checkPolicies(_ context.Context, c *cli.Context) error {
 	if err := t.answer(r, func() { t.showPolicyReport(r) }); err != nil || r.OK {
 		return err
 	}
-	return reported{task.KindUsage}
+	return reported{fault.KindUsage}
 }
 
 // existing are the paths at which there is something.
@@ -257,19 +259,19 @@ func (t *terminal) testPolicies(_ context.Context, c *cli.Context, h *host.Host)
 		}
 	}
 	if len(outcomes) == 0 {
-		return task.Errorf(task.KindNotFound, "there are no test cases in %s", strings.Join(paths, ", ")).WithHint("`skillet help policy test` shows how one is written")
+		return fault.Errorf(fault.KindNotFound, "there are no test cases in %s", strings.Join(paths, ", ")).WithHint("`skillet help policy test` shows how one is written")
 	}
 	if err := t.answer(outcomes, func() { t.showOutcomes(outcomes, failed) }); err != nil || failed == 0 {
 		return err
 	}
-	return reported{task.KindSkill}
+	return reported{fault.KindSkill}
 }
 
 func caseError(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return task.Wrap(task.KindNotFound, err).WithHint("name a file of test cases; `skillet help policy test` shows how one is written")
+		return fault.Wrap(fault.KindNotFound, err).WithHint("name a file of test cases; `skillet help policy test` shows how one is written")
 	}
-	return task.Wrap(task.KindUsage, err).WithHint("`skillet help policy test` shows how a case is written")
+	return fault.Wrap(fault.KindUsage, err).WithHint("`skillet help policy test` shows how a case is written")
 }
 
 func (t *terminal) showOutcomes(outcomes []policies.Outcome, failed int) {
@@ -341,7 +343,7 @@ func (t *terminal) explainPolicy(ctx context.Context, c *cli.Context, h *host.Ho
 	if c.Bool("install") {
 		q.Phase = policies.PhaseInstall
 		if q.Capability, err = capability.Parse(args[1]); err != nil {
-			return task.Wrap(task.KindUsage, err).WithHint("%s", inFull(args[1]))
+			return fault.Wrap(fault.KindUsage, err).WithHint("%s", inFull(args[1]))
 		}
 		e.decide(h.Policies, q)
 	} else {

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/fault"
 )
 
 // rounds is how often a proof is repeated: a few times in every test run, and
@@ -290,7 +290,7 @@ func TestFlippedBitsAreNeverAWrongAnswer(t *testing.T) {
 			switch {
 			case a.code == truth[i].code && withoutTimes(a.text) == withoutTimes(truth[i].text):
 				outcomes["right"]++
-			case a.code == task.KindVerification.ExitCode() && strings.Contains(a.stderr, "hint:"):
+			case a.code == fault.KindVerification.ExitCode() && strings.Contains(a.stderr, "hint:"):
 				outcomes["refused"]++
 			default:
 				t.Errorf("%s: %s: exit code %d\n%s%s\nwant exit code %d\n%s", where, a.name, a.code, a.text, a.stderr, truth[i].code, truth[i].text)

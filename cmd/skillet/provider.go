@@ -7,12 +7,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/llm"
 	"github.com/skillet-run/skillet/host/llm/budget"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/plugins/provider"
 )
 
@@ -143,11 +144,11 @@ func price(m llm.Listed) string {
 
 // A probe is one thing that `provider test` tried.
 type probe struct {
-	What   string      `json:"what"`
-	OK     bool        `json:"ok"`
-	TookMS float64     `json:"took_ms"`
-	Detail string      `json:"detail,omitempty"`
-	Error  *task.Error `json:"error,omitempty"`
+	What   string       `json:"what"`
+	OK     bool         `json:"ok"`
+	TookMS float64      `json:"took_ms"`
+	Detail string       `json:"detail,omitempty"`
+	Error  *fault.Error `json:"error,omitempty"`
 }
 
 // probed is what --json prints of test.
@@ -227,7 +228,7 @@ func (t *terminal) askProvider(ctx context.Context, c *cli.Context, p provider.P
 		try("vector of "+vector, func() (string, error) {
 			r, err := p.Embed(ctx, provider.EmbedRequest{Model: vector, Texts: []string{c.String("prompt")}})
 			if err == nil && len(r.Vectors) != 1 {
-				err = task.Errorf(task.KindSkill, "it made %d vectors of one text", len(r.Vectors))
+				err = fault.Errorf(fault.KindSkill, "it made %d vectors of one text", len(r.Vectors))
 			}
 			if err != nil {
 				return "", err
@@ -237,13 +238,13 @@ func (t *terminal) askProvider(ctx context.Context, c *cli.Context, p provider.P
 	}
 }
 
-func firstFailure(all []probe) task.Kind {
+func firstFailure(all []probe) fault.Kind {
 	for _, tr := range all {
 		if tr.Error != nil {
 			return tr.Error.Kind
 		}
 	}
-	return task.KindInternal
+	return fault.KindInternal
 }
 
 func (t *terminal) showProbed(out probed) {

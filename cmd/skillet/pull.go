@@ -5,11 +5,12 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	sources "github.com/skillet-run/skillet/host/source"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
@@ -102,6 +103,6 @@ func sourceRef(text string, kinds ...sources.Kind) (sources.Ref, error) {
 			return r, nil
 		}
 	}
-	return r, task.Errorf(task.KindUsage, "nothing can be published to a %s, as %s is", r.Kind, text).
+	return r, fault.Errorf(fault.KindUsage, "nothing can be published to a %s, as %s is", r.Kind, text).
 		WithHint("name oci://HOST/REPO, oci-layout:DIR, a FILE.skill, or a name that a registry in config.yaml serves")
 }

@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/registry"
 	sources "github.com/skillet-run/skillet/host/source"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/host/toolchain"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
@@ -124,11 +125,11 @@ func packageOf(ctx context.Context, h *host.Host, text string) (*bundle.Package,
 	}
 	ref, err := manifests.ParseRef(text)
 	if err != nil || ref.Tool != "" {
-		return nil, task.Errorf(task.KindUsage, "%s is no path of a package and no installed skill", text).
+		return nil, fault.Errorf(fault.KindUsage, "%s is no path of a package and no installed skill", text).
 			WithHint("a path begins with ./ or /; `skillet list` shows what is installed")
 	}
 	s, err := h.Registry.Lookup(ctx, ref)
-	if e := task.AsError(err); e != nil && errors.Is(err, registry.ErrNotFound) && exists(ref.Name) {
+	if e := fault.AsError(err); e != nil && errors.Is(err, registry.ErrNotFound) && exists(ref.Name) {
 		return nil, e.WithHint("there is a file of that name: to mean it, write ./%s", text)
 	}
 	if err != nil {

@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/install"
 	"github.com/skillet-run/skillet/host/registry"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -36,7 +37,7 @@ func (t *terminal) removeCommand() *cli.Command {
 
 func (t *terminal) remove(ctx context.Context, c *cli.Context, h *host.Host) error {
 	if !c.Args().Present() && !c.Bool("prune") {
-		return task.Errorf(task.KindUsage, "remove takes the name of a skill").WithHint("`skillet list` shows what is installed")
+		return fault.Errorf(fault.KindUsage, "remove takes the name of a skill").WithHint("`skillet list` shows what is installed")
 	}
 	names, left, err := leftBehind(ctx, c, h)
 	if err != nil {
@@ -116,7 +117,7 @@ func purged(c *cli.Context, refs []manifests.Ref) []string {
 func wholeSkills(c *cli.Context, refs []manifests.Ref, going []registry.Skill) error {
 	for _, ref := range refs {
 		if c.Bool("purge") && ref.Version != "" {
-			return task.Errorf(task.KindUsage, "--purge is about a whole skill, and %s is one version of it", ref).
+			return fault.Errorf(fault.KindUsage, "--purge is about a whole skill, and %s is one version of it", ref).
 				WithHint("`skillet remove %s --purge` removes all versions and what they keep", ref.Name)
 		}
 	}
@@ -148,7 +149,7 @@ func (t *terminal) orPurge(ctx context.Context, h *host.Host, args []string, err
 			continue
 		}
 		if _, left, lerr := h.Registry.Left(ctx, ref.Name); lerr == nil && left {
-			return task.AsError(err).WithHint("it was removed before; `skillet remove %s --purge` deletes what it kept", ref.Name)
+			return fault.AsError(err).WithHint("it was removed before; `skillet remove %s --purge` deletes what it kept", ref.Name)
 		}
 	}
 	return err

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
@@ -32,12 +34,12 @@ var meantForCode = []string{"timeout", "max-memory-mb", "max-fuel", "config", "r
 func renderable(c *cli.Context, target invoke.Target) error {
 	switch {
 	case !target.IsPrompt() && c.Bool("render"):
-		return task.Errorf(task.KindUsage, "%s runs code, and --render prints prompts", target.Label()).WithHint("leave --render out to run it")
+		return fault.Errorf(fault.KindUsage, "%s runs code, and --render prints prompts", target.Label()).WithHint("leave --render out to run it")
 	case !target.IsPrompt():
 		return nil
 	}
 	if i := slices.IndexFunc(meantForCode, c.IsSet); i >= 0 {
-		return task.Errorf(task.KindUsage, "--%s has no meaning for a prompt, which is not run", meantForCode[i]).WithHint("leave it out")
+		return fault.Errorf(fault.KindUsage, "--%s has no meaning for a prompt, which is not run", meantForCode[i]).WithHint("leave it out")
 	}
 	return nil
 }

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
@@ -70,7 +72,7 @@ func (t *terminal) replay(ctx context.Context, c *cli.Context, h *host.Host) err
 	case rep.Error != nil:
 		return rep.Error
 	case !rep.Equal:
-		return reported{task.KindSkill}
+		return reported{fault.KindSkill}
 	}
 	return nil
 }
@@ -79,8 +81,8 @@ func readRecording(path string) (*recording.Recording, error) {
 	rec, err := recording.Read(path)
 	if err != nil {
 		e := explain(err)
-		if e.Kind == task.KindInternal {
-			e = task.Wrap(task.KindVerification, err)
+		if e.Kind == fault.KindInternal {
+			e = fault.Wrap(fault.KindVerification, err)
 		}
 		return nil, e.WithHint("`skillet run ... --record FILE` makes a recording")
 	}
@@ -109,7 +111,7 @@ func (t *terminal) replayed(ctx context.Context, c *cli.Context, h *host.Host, r
 func (t *terminal) otherTarget(ctx context.Context, h *host.Host, arg string) (runner.Target, error) {
 	g, err := t.target(ctx, h, arg)
 	if err == nil && g.Tool() != "" {
-		err = task.Errorf(task.KindUsage, "%s names a tool", arg).WithHint("leave it out: the recording says which tool")
+		err = fault.Errorf(fault.KindUsage, "%s names a tool", arg).WithHint("leave it out: the recording says which tool")
 	}
 	return g.Bare(), err
 }
@@ -133,7 +135,7 @@ func (t *terminal) recordedTarget(ctx context.Context, h *host.Host, rec *record
 	if rec.Path != "" {
 		where += ", nor at " + plain(rec.Path)
 	}
-	return runner.Target{}, task.Errorf(task.KindNotFound, "replay %s: the package that was recorded (sha256:%s) is not there: %s", plain(rec.Ref()), rec.Digest.Short(), where).
+	return runner.Target{}, fault.Errorf(fault.KindNotFound, "replay %s: the package that was recorded (sha256:%s) is not there: %s", plain(rec.Ref()), rec.Digest.Short(), where).
 		WithHint("compare with another version: `skillet replay %s --with DIR|SKILL`", file)
 }
 
@@ -228,10 +230,10 @@ func showShadow(say func(string, ...any), s *replay.Shadow, full bool) {
 // recording; the result has no run then when no call was made either.
 func (t *terminal) runRecorded(ctx context.Context, h *host.Host, in invoke.Invocation, path string) (task.Result, error) {
 	if path == "" {
-		return task.Result{}, task.Errorf(task.KindUsage, "--record is empty").WithHint("name a file: --record call%s", recording.Extension)
+		return task.Result{}, fault.Errorf(fault.KindUsage, "--record is empty").WithHint("name a file: --record call%s", recording.Extension)
 	}
 	if dir := filepath.Dir(path); !exists(dir) {
-		return task.Result{}, task.Errorf(task.KindNotFound, "--record: there is no directory %s", dir).WithHint("nothing was run; make it, or name another file")
+		return task.Result{}, fault.Errorf(fault.KindNotFound, "--record: there is no directory %s", dir).WithHint("nothing was run; make it, or name another file")
 	}
 	if err := replaceable(path); err != nil {
 		return task.Result{}, err
@@ -262,7 +264,7 @@ func replaceable(path string) error {
 	if st.Mode().IsRegular() && (st.Size() == 0 || isRecording(path)) {
 		return nil
 	}
-	return task.Errorf(task.KindConflict, "--record: %s exists, and is no recording", path).WithHint("nothing was run; name another file, or remove this one")
+	return fault.Errorf(fault.KindConflict, "--record: %s exists, and is no recording", path).WithHint("nothing was run; name another file, or remove this one")
 }
 
 // isRecording reports whether a file begins as recordings do.
@@ -332,6 +334,6 @@ func (w *works) shadow(ctx context.Context, main int, u *updated) error {
 
 // differs is the error of an update that does otherwise than before.
 func differs(p install.Plan, s *replay.Shadow) error {
-	return task.Errorf(task.KindSkill, "%s@%s is not installed: %s", p.Skill, p.Version, s.Summary()).
+	return fault.Errorf(fault.KindSkill, "%s@%s is not installed: %s", p.Skill, p.Version, s.Summary()).
 		WithHint("look at it with --preview; without --fail-on-difference it is installed all the same")
 }

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
@@ -15,7 +17,6 @@ import (
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/signer"
 	sources "github.com/skillet-run/skillet/host/source"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/host/trust"
 	"github.com/skillet-run/skillet/manifests/signature"
 )
@@ -161,7 +162,7 @@ func (t *terminal) fetchRevocations(ctx context.Context, h *host.Host, place str
 func listRef(place string) (sources.Ref, error) {
 	r, err := sources.Parse(place)
 	if err != nil {
-		return r, task.Wrap(task.KindUsage, err).WithHint("it may be oci://HOST/REPO, oci-layout:DIR, https://HOST/FILE or a file")
+		return r, fault.Wrap(fault.KindUsage, err).WithHint("it may be oci://HOST/REPO, oci-layout:DIR, https://HOST/FILE or a file")
 	}
 	return r, nil
 }
@@ -189,9 +190,9 @@ type updatedList struct {
 	Imports []trust.Import `json:"imports"`
 	// Isolated are the installed versions that are in quarantine now, and Released
 	// those that are not any more.
-	Isolated []string    `json:"isolated"`
-	Released []string    `json:"released"`
-	Error    *task.Error `json:"error,omitempty"`
+	Isolated []string     `json:"isolated"`
+	Released []string     `json:"released"`
+	Error    *fault.Error `json:"error,omitempty"`
 }
 
 func (t *terminal) updateRevocations(ctx context.Context, c *cli.Context, h *host.Host) error {
@@ -200,11 +201,11 @@ func (t *terminal) updateRevocations(ctx context.Context, c *cli.Context, h *hos
 	}
 	places := h.Config.Settings().RevocationLists
 	if len(places) == 0 {
-		return task.Errorf(task.KindUsage, "no revocation lists are configured").
+		return fault.Errorf(fault.KindUsage, "no revocation lists are configured").
 			WithHint("list where they are under revocation_lists in %s in the home, such as oci://HOST/REPO", config.FileName)
 	}
 	all := []updatedList{}
-	var failed *task.Error
+	var failed *fault.Error
 	for _, place := range places {
 		u, err := t.updateList(ctx, h, place)
 		if ctx.Err() != nil {

@@ -4,11 +4,12 @@ import (
 	"context"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/install"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -40,7 +41,7 @@ func (t *terminal) rollback(ctx context.Context, c *cli.Context, h *host.Host) e
 	}
 	name, version, both := strings.Cut(args[0], "@")
 	if both && c.IsSet("to") || c.IsSet("to") && c.String("to") == "" {
-		return task.Errorf(task.KindUsage, "the version is given twice, or empty").WithHint("`skillet rollback SKILL --to VERSION`")
+		return fault.Errorf(fault.KindUsage, "the version is given twice, or empty").WithHint("`skillet rollback SKILL --to VERSION`")
 	}
 	if c.IsSet("to") {
 		version = c.String("to")

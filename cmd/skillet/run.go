@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
@@ -74,7 +76,7 @@ func expected(c *cli.Context) host.Expectation {
 
 func (t *terminal) run(ctx context.Context, c *cli.Context, h *host.Host) error {
 	if !c.Args().Present() {
-		return task.Errorf(task.KindUsage, "run takes a skill or a path").WithHint("`skillet list` shows what is installed; `skillet help run` shows examples")
+		return fault.Errorf(fault.KindUsage, "run takes a skill or a path").WithHint("`skillet list` shows what is installed; `skillet help run` shows examples")
 	}
 	in, err := t.invocation(ctx, c, h)
 	if err != nil {
@@ -218,7 +220,7 @@ func (t *terminal) invocation(ctx context.Context, c *cli.Context, h *host.Host)
 func limits(c *cli.Context) (runner.Limits, error) {
 	mb := c.Uint64("max-memory-mb")
 	if mb > maxMemoryMB {
-		return runner.Limits{}, task.Errorf(task.KindUsage, "--max-memory-mb %d is more than a module can use", mb).
+		return runner.Limits{}, fault.Errorf(fault.KindUsage, "--max-memory-mb %d is more than a module can use", mb).
 			WithHint("32-bit WebAssembly has %d MB at most", maxMemoryMB)
 	}
 	kb, calls := c.Uint64("max-output-kb"), c.Uint64("max-host-calls")
@@ -236,7 +238,7 @@ func atMost(flag string, n, most uint64) error {
 	if n <= most {
 		return nil
 	}
-	return task.Errorf(task.KindUsage, "--%s %d is more than any call may have", flag, n).WithHint("%d is the most", most)
+	return fault.Errorf(fault.KindUsage, "--%s %d is more than any call may have", flag, n).WithHint("%d is the most", most)
 }
 
 // maxMemoryMB is all that 32-bit WebAssembly can address.
@@ -266,7 +268,7 @@ func pairs(texts []string) (map[string]string, error) {
 	for _, p := range texts {
 		k, v, ok := strings.Cut(p, "=")
 		if !ok || k == "" {
-			return nil, task.Errorf(task.KindUsage, "--config %s: it must be KEY=VALUE", p)
+			return nil, fault.Errorf(fault.KindUsage, "--config %s: it must be KEY=VALUE", p)
 		}
 		m[k] = v
 	}
@@ -284,7 +286,7 @@ func (t *terminal) target(ctx context.Context, h *host.Host, arg string) (invoke
 	done := progress.show(0)
 	target, err := h.Invoke().Find(ctx, at, progress.of(0))
 	done()
-	if e := task.AsError(err); e != nil && at.Installed() && errors.Is(err, registry.ErrNotFound) && exists(at.Ref.Name) {
+	if e := fault.AsError(err); e != nil && at.Installed() && errors.Is(err, registry.ErrNotFound) && exists(at.Ref.Name) {
 		return target, e.WithHint("there is a file of that name: to run it, write ./%s", arg)
 	}
 	for _, n := range target.Notes() {
@@ -308,7 +310,7 @@ func (t *terminal) input(c *cli.Context, target invoke.Target) ([]byte, error) {
 	words := c.Args().Tail()
 	if c.IsSet("input") {
 		if len(words) > 0 {
-			return nil, task.Errorf(task.KindUsage, "--input and key=value pairs do not go together").WithHint("give the whole input in one of the two ways")
+			return nil, fault.Errorf(fault.KindUsage, "--input and key=value pairs do not go together").WithHint("give the whole input in one of the two ways")
 		}
 		return t.readInput(c.String("input"))
 	}
@@ -321,10 +323,10 @@ func (t *terminal) input(c *cli.Context, target invoke.Target) ([]byte, error) {
 	}
 	in, err := manifests.CoerceArgs(tool, words)
 	if err != nil && len(tool.InputSchema) == 0 {
-		return nil, task.Wrap(task.KindUsage, err).WithHint("give it with --input: --input '{...}', --input @FILE, or --input - for standard input")
+		return nil, fault.Wrap(fault.KindUsage, err).WithHint("give it with --input: --input '{...}', --input @FILE, or --input - for standard input")
 	}
 	if err != nil {
-		return nil, task.Wrap(task.KindUsage, err).WithHint("`skillet info %s` shows what %s takes", strings.TrimSuffix(c.Args().First(), ":"+target.Tool()), tool.Name)
+		return nil, fault.Wrap(fault.KindUsage, err).WithHint("`skillet info %s` shows what %s takes", strings.TrimSuffix(c.Args().First(), ":"+target.Tool()), tool.Name)
 	}
 	return in, nil
 }
@@ -343,7 +345,7 @@ func (t *terminal) readInput(text string) ([]byte, error) {
 	}
 	defer f.Close()
 	if st, err := f.Stat(); err == nil && st.IsDir() {
-		return nil, task.Errorf(task.KindUsage, "read the input: %s is a directory", path).WithHint("name a file behind the @")
+		return nil, fault.Errorf(fault.KindUsage, "read the input: %s is a directory", path).WithHint("name a file behind the @")
 	}
 	return unlessEnded(t, func() ([]byte, error) { return limited(f, path) })
 }
@@ -354,7 +356,7 @@ func limited(r io.Reader, name string) ([]byte, error) {
 		return nil, fmt.Errorf("read the input: %w", err)
 	}
 	if len(b) > maxInput {
-		return nil, task.Errorf(task.KindLimit, "the input from %s is larger than %d MB", name, maxInput>>20).
+		return nil, fault.Errorf(fault.KindLimit, "the input from %s is larger than %d MB", name, maxInput>>20).
 			WithHint("have the skill read the file itself: --allow fs.read:/path/of/the/file")
 	}
 	return b, nil

@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/findings"
 	"github.com/skillet-run/skillet/host/invoke"
 	sources "github.com/skillet-run/skillet/host/source"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
@@ -33,7 +34,7 @@ func (t *terminal) scanCommand() *cli.Command {
 				return err
 			}
 			if c.Bool("sarif") && c.Bool("json") {
-				return task.Errorf(task.KindUsage, "--sarif and --json do not go together").WithHint("SARIF is JSON, too: choose one")
+				return fault.Errorf(fault.KindUsage, "--sarif and --json do not go together").WithHint("SARIF is JSON, too: choose one")
 			}
 			if at, err := invoke.ParseAddress(args[0]); err == nil && at.Path != "" { // it needs no home
 				t.json = c.Bool("json")
@@ -86,9 +87,9 @@ func (t *terminal) scan(c *cli.Context, p *bundle.Package) error {
 	case len(blocking) == 0:
 		return nil
 	case t.json || c.Bool("sarif"):
-		return reported{task.KindVerification}
+		return reported{fault.KindVerification}
 	}
-	return task.Errorf(task.KindVerification, "scan %s: %s that no honest package has: %s", p.Manifest().Name, count(r.Count(findings.Block), "finding"), strings.Join(blocking, ", ")).
+	return fault.Errorf(fault.KindVerification, "scan %s: %s that no honest package has: %s", p.Manifest().Name, count(r.Count(findings.Block), "finding"), strings.Join(blocking, ", ")).
 		WithHint("`skillet explain %s` says what the rule looks for, and what to do", blocking[0])
 }
 

@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	sources "github.com/skillet-run/skillet/host/source"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 func (t *terminal) searchCommand() *cli.Command {
@@ -67,6 +68,6 @@ func unsearched(missing []sources.Absence) error {
 	for _, m := range missing {
 		words = append(words, fmt.Sprintf("registry %s: %s", m.Registry, m.Reason))
 	}
-	return task.Errorf(task.KindInternal, "nothing was searched wholly, and nothing was found: %s", strings.Join(words, "; ")).
+	return fault.Errorf(fault.KindInternal, "nothing was searched wholly, and nothing was found: %s", strings.Join(words, "; ")).
 		WithHint("try again when it answers; `skillet config get registries` shows where it is")
 }

@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/secret"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 func (t *terminal) secretCommand() *cli.Command {
@@ -73,7 +74,7 @@ func (t *terminal) readSecret(name string) ([]byte, error) {
 	}
 	value = bytes.TrimRight(value, "\r\n")
 	if len(value) == 0 {
-		return nil, task.Errorf(task.KindUsage, "the value of %s is empty", name).WithHint("type it at the prompt, or pipe it in")
+		return nil, fault.Errorf(fault.KindUsage, "the value of %s is empty", name).WithHint("type it at the prompt, or pipe it in")
 	}
 	return value, nil
 }

@@ -7,11 +7,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	sessions "github.com/skillet-run/skillet/host/session"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -218,9 +219,9 @@ func (t *terminal) findSession(ctx context.Context, c *cli.Context, h *host.Host
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return sessions.Info{}, task.Errorf(task.KindUsage, "several skills have a session %s", name).WithHint("name the skill, too: %s", sessionNames(found))
+		return sessions.Info{}, fault.Errorf(fault.KindUsage, "several skills have a session %s", name).WithHint("name the skill, too: %s", sessionNames(found))
 	case len(others) > 0:
-		return sessions.Info{}, task.Errorf(task.KindNotFound, "session %s: %w of yours", name, sessions.ErrNotFound).WithHint("it is of %s: add --owner", strings.Join(others, ", "))
+		return sessions.Info{}, fault.Errorf(fault.KindNotFound, "session %s: %w of yours", name, sessions.ErrNotFound).WithHint("it is of %s: add --owner", strings.Join(others, ", "))
 	}
 	return sessions.Info{}, sessions.NotFound(name)
 }

@@ -10,11 +10,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/invoke"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -62,7 +63,7 @@ func (t *terminal) pad(ctx context.Context, c *cli.Context, h *host.Host, skill,
 	m := g.Manifest()
 	_, installed := g.Installed()
 	if _, ok := m.Sessions(); !ok || !installed {
-		return pad{}, task.Errorf(task.KindUsage, "%s has no sessions", g.Label()).
+		return pad{}, fault.Errorf(fault.KindUsage, "%s has no sessions", g.Label()).
 			WithHint("skills of type %s have, once they are installed; `skillet info %s` shows the type", manifests.KindCodeSession, m.Name)
 	}
 	n := pad{t: t, h: h, lines: bufio.NewReader(t.in)}
@@ -82,7 +83,7 @@ func textField(m *manifests.Manifest, name string) (string, error) {
 	}
 	ps := slices.DeleteFunc(tool.Properties(), func(p manifests.Property) bool { return !p.Required })
 	if !ok || len(ps) != 1 || ps[0].Type != "string" {
-		return "", task.Errorf(task.KindUsage, "%s has no tool of that name that takes just one text", m.Name).
+		return "", fault.Errorf(fault.KindUsage, "%s has no tool of that name that takes just one text", m.Name).
 			WithHint("name a tool behind a colon; `skillet info %s` shows what each takes", m.Name)
 	}
 	return ps[0].Name, nil

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
@@ -23,7 +25,6 @@ import (
 	"github.com/skillet-run/skillet/host/skillset"
 	sources "github.com/skillet-run/skillet/host/source"
 	"github.com/skillet-run/skillet/host/store"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/host/trust"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
@@ -57,7 +58,7 @@ type exported struct {
 
 func (t *terminal) export(ctx context.Context, c *cli.Context, h *host.Host) error {
 	if !c.Args().Present() {
-		return task.Errorf(task.KindUsage, "export takes the file to write").WithHint("`skillet export FILE`, such as skills.set")
+		return fault.Errorf(fault.KindUsage, "export takes the file to write").WithHint("`skillet export FILE`, such as skills.set")
 	}
 	entries, err := t.toExport(ctx, h, c.Args().Tail())
 	if err != nil {
@@ -206,13 +207,13 @@ func lastingGrants(gs []approval.Grant) []skillset.Grant {
 // all.
 func writeSet(ctx context.Context, h *host.Host, path string, entries []skillset.Entry, over bool) (int64, error) {
 	if st, err := os.Lstat(path); err == nil && !over {
-		return 0, task.Errorf(task.KindConflict, "%s exists already", path).WithHint("name another file, or write over it with --force")
+		return 0, fault.Errorf(fault.KindConflict, "%s exists already", path).WithHint("name another file, or write over it with --force")
 	} else if err == nil && !st.Mode().IsRegular() {
-		return 0, task.Errorf(task.KindConflict, "%s is not a regular file", path).WithHint("name another file")
+		return 0, fault.Errorf(fault.KindConflict, "%s is not a regular file", path).WithHint("name another file")
 	}
 	f, err := os.OpenFile(path+".part", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
-		return 0, task.Errorf(task.KindConflict, "%s.part exists: another export is at work, or one was cut short", path).WithHint("delete it, or name another file")
+		return 0, fault.Errorf(fault.KindConflict, "%s.part exists: another export is at work, or one was cut short", path).WithHint("delete it, or name another file")
 	}
 	if err != nil {
 		return 0, fmt.Errorf("write %s: %w", path, err)
@@ -275,7 +276,7 @@ func (t *terminal) importSet(ctx context.Context, c *cli.Context, h *host.Host) 
 	}
 	defer f.Close()
 	if st, err := f.Stat(); err == nil && st.IsDir() {
-		return task.Errorf(task.KindUsage, "read set: %s is a directory, not a set", args[0]).
+		return fault.Errorf(fault.KindUsage, "read set: %s is a directory, not a set", args[0]).
 			WithHint("`skillet export FILE` makes a set; `skillet install %s` installs what is in a directory", args[0])
 	}
 	r, err := skillset.NewReader(f)
@@ -286,7 +287,7 @@ func (t *terminal) importSet(ctx context.Context, c *cli.Context, h *host.Host) 
 		return err
 	}
 	all := []imported{}
-	var failed *task.Error
+	var failed *fault.Error
 	for content, err := range r.All() {
 		if err != nil {
 			return notASet(err)
@@ -375,12 +376,12 @@ func (t *terminal) acceptable(ctx context.Context, c *cli.Context, h *host.Host,
 	if slices.Contains(flags, trust.AllowUnsigned) {
 		hint = "what was installed from a directory has no signature in a set; " + hint
 	}
-	return task.Errorf(task.KindVerification, "nothing of %s is imported: %s", c.Args().First(), strings.Join(words, "; ")).WithHint("%s", hint)
+	return fault.Errorf(fault.KindVerification, "nothing of %s is imported: %s", c.Args().First(), strings.Join(words, "; ")).WithHint("%s", hint)
 }
 
 func notASet(err error) error {
 	if errors.Is(err, skillset.ErrMalformed) || errors.Is(err, bundle.ErrDamaged) {
-		return task.Wrap(task.KindVerification, err).WithHint("it is no file of `skillet export`, or one that was damaged on its way: get it again")
+		return fault.Wrap(fault.KindVerification, err).WithHint("it is no file of `skillet export`, or one that was damaged on its way: get it again")
 	}
 	return err
 }

@@ -7,10 +7,11 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 func (t *terminal) storeCommand() *cli.Command {
@@ -77,11 +78,11 @@ type backedUp struct {
 // backup writes to a file that must not exist, which appears whole or not at all.
 func backup(ctx context.Context, h *host.Host, path string) (int64, error) {
 	if exists(path) {
-		return 0, task.Errorf(task.KindConflict, "%s exists already", path).WithHint("name another file")
+		return 0, fault.Errorf(fault.KindConflict, "%s exists already", path).WithHint("name another file")
 	}
 	f, err := os.OpenFile(path+".part", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return 0, task.Errorf(task.KindConflict, "%s.part exists: another backup is at work, or one was cut short", path).WithHint("delete it, or name another file")
+		return 0, fault.Errorf(fault.KindConflict, "%s.part exists: another backup is at work, or one was cut short", path).WithHint("delete it, or name another file")
 	}
 	if err != nil {
 		return 0, fmt.Errorf("write backup: %w", err)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
@@ -13,7 +15,6 @@ import (
 	"github.com/skillet-run/skillet/host/install"
 	"github.com/skillet-run/skillet/host/registry"
 	sources "github.com/skillet-run/skillet/host/source"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/lockfile"
 )
@@ -60,13 +61,13 @@ type synced struct {
 func (t *terminal) sync(ctx context.Context, c *cli.Context, h *host.Host) error {
 	path := lockfile.FileName
 	if c.NArg() > 1 {
-		return task.Errorf(task.KindUsage, "sync takes one lock, and %q is one too many", c.Args().Get(1))
+		return fault.Errorf(fault.KindUsage, "sync takes one lock, and %q is one too many", c.Args().Get(1))
 	}
 	if c.Args().Present() {
 		path = c.Args().First()
 	}
 	if c.Bool("check") && (c.Bool("prune") || c.Bool("yes") || c.Bool("dry-run")) {
-		return task.Errorf(task.KindUsage, "--check changes nothing: it goes without --prune, --yes and --dry-run")
+		return fault.Errorf(fault.KindUsage, "--check changes nothing: it goes without --prune, --yes and --dry-run")
 	}
 	l, err := readLock(path)
 	if err != nil {
@@ -139,7 +140,7 @@ func (y *syncing) fetch(ctx context.Context) error {
 			return err
 		}
 		if p.Signer != m.Package.Signer && m.Package.Signer != "" {
-			return task.Errorf(task.KindVerification, "%s is signed by %s, and was by %s when it was locked", m.Package.ID(), signerWords(p.Signer), m.Package.Signer).
+			return fault.Errorf(fault.KindVerification, "%s is signed by %s, and was by %s when it was locked", m.Package.ID(), signerWords(p.Signer), m.Package.Signer).
 				WithHint("find out why before you lock again")
 		}
 		y.plans, y.got = append(y.plans, p), append(y.got, got)
@@ -315,7 +316,7 @@ func (t *terminal) sameLock(c lockfile.Changes, what, path, hint string) error {
 	if c.IsEmpty() {
 		return nil
 	}
-	return task.Errorf(task.KindConflict, what+":\n%s", path, strings.TrimSuffix(c.String(), "\n")).WithHint(hint, path, path)
+	return fault.Errorf(fault.KindConflict, what+":\n%s", path, strings.TrimSuffix(c.String(), "\n")).WithHint(hint, path, path)
 }
 
 // sayLines prints lines of a text that others may have written.

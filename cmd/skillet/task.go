@@ -11,6 +11,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
@@ -136,7 +138,7 @@ func (t *terminal) work(c *cli.Context) (task.Task, error) {
 	}
 	switch {
 	case c.Bool("no-files") && (c.IsSet("dir") || c.IsSet("allow")):
-		return e, task.Errorf(task.KindUsage, "--no-files does not go with --dir and --allow")
+		return e, fault.Errorf(fault.KindUsage, "--no-files does not go with --dir and --allow")
 	}
 	var err error
 	e.Roots, err = roots(c)
@@ -146,7 +148,7 @@ func (t *terminal) work(c *cli.Context) (task.Task, error) {
 // envelope is the task that a command line asks for.
 func (t *terminal) envelope(c *cli.Context, agent string, goal []string) (task.Task, error) {
 	if len(goal) == 0 {
-		return task.Task{}, task.Errorf(task.KindUsage, "task run takes a goal").WithHint("`skillet help task run` shows examples")
+		return task.Task{}, fault.Errorf(fault.KindUsage, "task run takes a goal").WithHint("`skillet help task run` shows examples")
 	}
 	e, err := t.work(c)
 	if err != nil {
@@ -186,10 +188,10 @@ func roots(c *cli.Context) ([]string, error) {
 			real, err = filepath.EvalSymlinks(real)
 		}
 		if err != nil {
-			return nil, task.Errorf(task.KindUsage, "--dir %s: %w", dir, err)
+			return nil, fault.Errorf(fault.KindUsage, "--dir %s: %w", dir, err)
 		}
 		if st, err := os.Stat(real); err != nil || !st.IsDir() {
-			return nil, task.Errorf(task.KindUsage, "--dir %s is no directory", dir)
+			return nil, fault.Errorf(fault.KindUsage, "--dir %s is no directory", dir)
 		}
 		dirs[i] = real
 	}
@@ -202,12 +204,12 @@ func attachment(name string) (task.Attachment, error) {
 		return task.Attachment{}, err
 	}
 	if !st.Mode().IsRegular() || st.Size() > task.MaxAttached {
-		return task.Attachment{}, task.Errorf(task.KindUsage, "--attach %s: it is no file of at most %s", name, size(task.MaxAttached)).
+		return task.Attachment{}, fault.Errorf(fault.KindUsage, "--attach %s: it is no file of at most %s", name, size(task.MaxAttached)).
 			WithHint("put it into the directory of the work, where tools read it")
 	}
 	text, err := os.ReadFile(name)
 	if err == nil && !utf8.Valid(text) {
-		err = task.Errorf(task.KindUsage, "--attach %s: it is no text of UTF-8", name).WithHint("put it into the directory of the work, where tools read it")
+		err = fault.Errorf(fault.KindUsage, "--attach %s: it is no text of UTF-8", name).WithHint("put it into the directory of the work, where tools read it")
 	}
 	return task.Attachment{Name: filepath.Base(name), Text: string(text)}, err
 }
@@ -243,7 +245,7 @@ func (t *terminal) taskList() *cli.Command {
 		Action: t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			f := orchestrator.Filter{State: task.State(c.String("state")), Limit: 20}
 			if f.State != "" && !slices.Contains(task.States(), f.State) {
-				return task.Errorf(task.KindUsage, "no state is called %s", f.State).WithHint("there are %s", named(task.States()))
+				return fault.Errorf(fault.KindUsage, "no state is called %s", f.State).WithHint("there are %s", named(task.States()))
 			}
 			if c.Bool("all") {
 				f.Limit = 0

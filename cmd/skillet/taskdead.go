@@ -3,11 +3,12 @@ package main
 import (
 	"context"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/queue"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 func (t *terminal) taskDead() *cli.Command {
@@ -25,7 +26,7 @@ func (t *terminal) taskDead() *cli.Command {
 			q, requeue, drop := h.Queue(), c.String("requeue"), c.String("drop")
 			switch {
 			case requeue != "" && drop != "":
-				return task.Errorf(task.KindUsage, "--requeue does not go with --drop")
+				return fault.Errorf(fault.KindUsage, "--requeue does not go with --drop")
 			case requeue != "":
 				return t.buried(q.Requeue(ctx, requeue), requeue, "back in the queue")
 			case drop != "":

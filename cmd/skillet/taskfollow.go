@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
@@ -100,12 +102,12 @@ func (w *watcher) show(e events.Event) error {
 
 // happened is what events of tasks say beside their text.
 type happened struct {
-	Step   string      `json:"step"`
-	Agent  string      `json:"agent"`
-	Tool   string      `json:"tool"`
-	TookMS float64     `json:"took_ms"`
-	OK     *bool       `json:"ok"`
-	Error  *task.Error `json:"error"`
+	Step   string       `json:"step"`
+	Agent  string       `json:"agent"`
+	Tool   string       `json:"tool"`
+	TookMS float64      `json:"took_ms"`
+	OK     *bool        `json:"ok"`
+	Error  *fault.Error `json:"error"`
 }
 
 // happenedIn is what an event says beside its text. One that says something else is
@@ -228,13 +230,13 @@ func (t *terminal) concluded(ctx context.Context, r task.Run) error {
 	switch r.State {
 	case task.Completed:
 	case task.WaitingApproval:
-		return t.standing(task.Errorf(task.KindApproval, "the task %s waits for you: %s", id, r.Reason).
+		return t.standing(fault.Errorf(fault.KindApproval, "the task %s waits for you: %s", id, r.Reason).
 			WithHint("`skillet task show %s` shows what for; then `skillet task approve %s` and `skillet task resume %s`, with the --allow that it was run with", id, id, id))
 	case task.Failed:
 		t.printAnswer(r)
 		return t.standing(unreached(r))
 	case task.Cancelled:
-		return t.standing(task.Errorf(task.KindConflict, "the task %s was cancelled: %s", id, r.Reason).WithHint("`skillet task show %s` says how far it came", id))
+		return t.standing(fault.Errorf(fault.KindConflict, "the task %s was cancelled: %s", id, r.Reason).WithHint("`skillet task show %s` says how far it came", id))
 	default:
 		if r.State == task.Paused && r.Phase == task.PhaseAct {
 			t.showSteps(r)
@@ -273,7 +275,7 @@ func (t *terminal) showSteps(r task.Run) {
 }
 
 // standing is an error that JSON was printed for already.
-func (t *terminal) standing(e *task.Error) error {
+func (t *terminal) standing(e *fault.Error) error {
 	if t.json {
 		return reported{e.Kind}
 	}
@@ -281,10 +283,10 @@ func (t *terminal) standing(e *task.Error) error {
 }
 
 // unreached says why a goal was not reached.
-func unreached(r task.Run) *task.Error {
-	e := task.Errorf(task.KindSkill, "the goal of %s was not reached", shortID(r.TaskID))
+func unreached(r task.Run) *fault.Error {
+	e := fault.Errorf(fault.KindSkill, "the goal of %s was not reached", shortID(r.TaskID))
 	if r.Report != nil && r.Report.Error != nil {
-		e = task.Errorf(r.Report.Error.Kind, "the goal of %s was not reached: %s", shortID(r.TaskID), r.Report.Error.Message)
+		e = fault.Errorf(r.Report.Error.Kind, "the goal of %s was not reached: %s", shortID(r.TaskID), r.Report.Error.Message)
 	}
 	if r.Report != nil && len(r.Report.NextSteps) > 0 {
 		return e.WithHint("%s", r.Report.NextSteps[0])

@@ -17,11 +17,12 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"golang.org/x/term"
 
 	"github.com/skillet-run/skillet/host/hostfn"
 	"github.com/skillet-run/skillet/host/secret"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 // A terminal is where a command reads and prints. Answers go to out; progress,
@@ -123,7 +124,7 @@ func (t *terminal) answer(v any, plain func()) error {
 
 // answerEach ends a command that did the same for several things, of which it said
 // already what went wrong: the first failure decides the exit code.
-func (t *terminal) answerEach(all any, failed *task.Error) error {
+func (t *terminal) answerEach(all any, failed *fault.Error) error {
 	if t.json {
 		if err := t.printJSON(all); err != nil {
 			return err
@@ -190,12 +191,12 @@ func escaped(text string) string {
 
 // failure is what --json prints when a command fails.
 type failure struct {
-	OK    bool        `json:"ok"`
-	Error *task.Error `json:"error"`
+	OK    bool         `json:"ok"`
+	Error *fault.Error `json:"error"`
 }
 
 // fail prints an error: what, and how to get out of it.
-func (t *terminal) fail(e *task.Error) {
+func (t *terminal) fail(e *fault.Error) {
 	if t.json && t.printJSON(failure{Error: e.WithHint("%s", t.here(e.Hint))}) == nil {
 		return
 	}
@@ -204,7 +205,7 @@ func (t *terminal) fail(e *task.Error) {
 
 // tell prints an error for people. Further lines of a message are marked, so
 // that none of them can pass for a line of ours.
-func (t *terminal) tell(e *task.Error) {
+func (t *terminal) tell(e *fault.Error) {
 	first, rest, _ := strings.Cut(e.Message, "\n")
 	t.note("skillet: %s", plain(first))
 	for l := range strings.Lines(rest) {
@@ -315,7 +316,7 @@ func (t *terminal) Notify(_ context.Context, n hostfn.Notification) error {
 // confirm asks the person at the terminal; without one, it refuses.
 func (t *terminal) confirm(what, question string) error {
 	if !t.canAsk() {
-		return task.Errorf(task.KindUsage, "%s needs a yes, and nobody can be asked here", what).WithHint("add --yes")
+		return fault.Errorf(fault.KindUsage, "%s needs a yes, and nobody can be asked here", what).WithHint("add --yes")
 	}
 	yes, err := t.ask(question)
 	if err == nil && !yes {
@@ -326,7 +327,7 @@ func (t *terminal) confirm(what, question string) error {
 
 // saidNo is the error of a question that was not answered with yes.
 func saidNo(what string) error {
-	return task.Errorf(task.KindDenied, "%s: you did not say yes", what).
+	return fault.Errorf(fault.KindDenied, "%s: you did not say yes", what).
 		WithHint("nothing was changed; the same command asks again")
 }
 

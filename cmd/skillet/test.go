@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
@@ -18,7 +20,6 @@ import (
 	"github.com/skillet-run/skillet/host/invoke"
 	sources "github.com/skillet-run/skillet/host/source"
 	"github.com/skillet-run/skillet/host/store/atomicfile"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 	"github.com/skillet-run/skillet/manifests/testcase"
@@ -124,7 +125,7 @@ func testOptions(c *cli.Context) (casetest.Options, error) {
 	o := casetest.Options{Jobs: c.Int("jobs")}
 	for _, name := range []string{"tool", "input", "allow", "workspace"} {
 		if c.IsSet(name) && !c.IsSet("record") {
-			return o, task.Errorf(task.KindUsage, "--%s goes with --record only", name).WithHint("a case says itself what it is given; `skillet run` makes a call")
+			return o, fault.Errorf(fault.KindUsage, "--%s goes with --record only", name).WithHint("a case says itself what it is given; `skillet run` makes a call")
 		}
 	}
 	if !c.IsSet("run") {
@@ -132,7 +133,7 @@ func testOptions(c *cli.Context) (casetest.Options, error) {
 	}
 	re, err := regexp.Compile(c.String("run"))
 	if err != nil {
-		return o, task.Errorf(task.KindUsage, "--run: %w", err).WithHint("write a regular expression in RE2 syntax, such as 'empty|long'")
+		return o, fault.Errorf(fault.KindUsage, "--run: %w", err).WithHint("write a regular expression in RE2 syntax, such as 'empty|long'")
 	}
 	o.Match = re
 	return o, nil
@@ -151,7 +152,7 @@ func (t *terminal) subject(ctx context.Context, c *cli.Context, h *host.Host, at
 	}
 	ref, err := manifests.ParseRef(at)
 	if err != nil {
-		return subject{}, task.Wrap(task.KindUsage, err).WithHint("name a directory, a .skill file or an installed skill")
+		return subject{}, fault.Wrap(fault.KindUsage, err).WithHint("name a directory, a .skill file or an installed skill")
 	}
 	g, err := h.Invoke().Find(ctx, invoke.Address{Ref: ref}, nil)
 	return subject{pkg: g.Package(), name: at}, err
@@ -224,7 +225,7 @@ func (t *terminal) concludeTest(c *cli.Context, s subject, out tested) error {
 		t.showTested(out)
 	}
 	if !out.OK {
-		return reported{task.KindSkill}
+		return reported{fault.KindSkill}
 	}
 	return nil
 }
@@ -251,22 +252,22 @@ func (t *terminal) showTested(out tested) {
 func noCases(c *cli.Context, s subject, r casetest.Report) error {
 	m := s.pkg.Manifest()
 	if r.Found > 0 && !m.Type.IsPlugin() {
-		return task.Errorf(task.KindNotFound, "none of the %d test cases of %s matches %s", r.Found, m.Name, c.String("run")).
+		return fault.Errorf(fault.KindNotFound, "none of the %d test cases of %s matches %s", r.Found, m.Name, c.String("run")).
 			WithHint("--run looks at \"file: name\", such as \"tests/a.json: empty\"")
 	}
 	switch {
 	case m.Type.IsPlugin():
-		return task.Errorf(task.KindNotFound, "%s is a plugin: test cases are for tools, and it has none", m.Name).
+		return fault.Errorf(fault.KindNotFound, "%s is a plugin: test cases are for tools, and it has none", m.Name).
 			WithHint("`skillet provider test %s` asks a provider", m.Name)
 	case m.Type.IsPrompt():
-		return task.Errorf(task.KindNotFound, "%s has no test cases", m.Name).
+		return fault.Errorf(fault.KindNotFound, "%s has no test cases", m.Name).
 			WithHint("write tests/first.json: [{\"name\": \"what it shows\", \"input\": {}, \"expect_text\": {\"$contains\": \"what the prompt says\"}}]; `skillet run %s --render` shows the prompt", s.name)
 	}
 	tool := ""
 	if len(m.Tools) > 0 {
 		tool = m.Tools[0].Name
 	}
-	return task.Errorf(task.KindNotFound, "%s has no test cases", m.Name).
+	return fault.Errorf(fault.KindNotFound, "%s has no test cases", m.Name).
 		WithHint("write tests/first.json: [{\"name\": \"what it shows\", \"tool\": %q, \"input\": {}, \"expect\": {}}], or make one of a real call: skillet test --record first --tool %s --input '{}'", tool, tool)
 }
 
@@ -284,7 +285,7 @@ func writeJUnit(file string, r casetest.Report) error {
 // updateGoldens writes the golden files of cases that fail, and reads the package anew.
 func (t *terminal) updateGoldens(ctx context.Context, h *host.Host, s *subject, o casetest.Options) ([]string, error) {
 	if s.dir == "" {
-		return nil, task.Errorf(task.KindUsage, "--update writes into a directory, and %s is none", s.name).WithHint("name the directory of the skill")
+		return nil, fault.Errorf(fault.KindUsage, "--update writes into a directory, and %s is none", s.name).WithHint("name the directory of the skill")
 	}
 	r, err := h.Tester.Run(ctx, s.pkg, o)
 	if err != nil {

@@ -8,12 +8,13 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/casetest"
 	"github.com/skillet-run/skillet/host/invoke"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/internal/lazyregexp"
 	"github.com/skillet-run/skillet/manifests/testcase"
 )
@@ -30,16 +31,16 @@ func (t *terminal) recordCase(ctx context.Context, c *cli.Context, h *host.Host,
 	name := c.String("record")
 	switch {
 	case s.dir == "":
-		return "", task.Errorf(task.KindUsage, "--record writes into a directory, and %s is none", s.name).WithHint("name the directory of the skill")
+		return "", fault.Errorf(fault.KindUsage, "--record writes into a directory, and %s is none", s.name).WithHint("name the directory of the skill")
 	case !s.pkg.Manifest().Type.IsCode():
-		return "", task.Errorf(task.KindUsage, "--record records the call of a tool, and %s is a %s", s.name, s.pkg.Manifest().Type).
+		return "", fault.Errorf(fault.KindUsage, "--record records the call of a tool, and %s is a %s", s.name, s.pkg.Manifest().Type).
 			WithHint("a case of a prompt is its parameters and its text, which `skillet run %s --render` shows", s.name)
 	case !caseName().MatchString(name):
-		return "", task.Errorf(task.KindUsage, "--record %q: a case has a name of letters, digits and . _ -, with which its file is called", name)
+		return "", fault.Errorf(fault.KindUsage, "--record %q: a case has a name of letters, digits and . _ -, with which its file is called", name)
 	}
 	file := testcase.Dir + "/" + name + ".json"
 	if exists(filepath.Join(s.dir, filepath.FromSlash(file))) && !c.Bool("update") {
-		return "", task.Errorf(task.KindConflict, "%s exists already", file).WithHint("give the case another name, or replace it with --update")
+		return "", fault.Errorf(fault.KindConflict, "%s exists already", file).WithHint("give the case another name, or replace it with --update")
 	}
 	call, err := t.recordedCall(ctx, c, h, s)
 	if err != nil {
@@ -59,7 +60,7 @@ func (t *terminal) recordCase(ctx context.Context, c *cli.Context, h *host.Host,
 	}
 	made, err := casetest.Recorded(name, a.Recording, os.ReadFile)
 	if err != nil {
-		return "", task.Wrap(task.KindUsage, err)
+		return "", fault.Wrap(fault.KindUsage, err)
 	}
 	return file, writeCase(s.dir, file, made)
 }
@@ -90,7 +91,7 @@ func writeCase(dir, file string, made testcase.Case) error {
 		return err
 	}
 	if len(b) > maxRecorded {
-		return task.Errorf(task.KindLimit, "the case is %d bytes long, and at most %d are read", len(b), maxRecorded).
+		return fault.Errorf(fault.KindLimit, "the case is %d bytes long, and at most %d are read", len(b), maxRecorded).
 			WithHint("record a call that reads less, or write the case by hand, with long texts in files of tests/data")
 	}
 	if _, err := testcase.Parse(b, file); err != nil { // nobody could run it

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
@@ -13,7 +15,6 @@ import (
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/review"
 	sources "github.com/skillet-run/skillet/host/source"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
@@ -38,7 +39,7 @@ func (t *terminal) updateTied(ctx context.Context, c *cli.Context, h *host.Host,
 			return updated{}, err
 		}
 		if other.Name == s.Name {
-			return updated{}, task.Errorf(task.KindUsage, "--again %s: it is for what %s needs", name, s.Name).WithHint("`skillet update %s --to VERSION` goes to a version again", s.Name)
+			return updated{}, fault.Errorf(fault.KindUsage, "--again %s: it is for what %s needs", name, s.Name).WithHint("`skillet update %s --to VERSION` goes to a version again", s.Name)
 		}
 		q.Again = append(q.Again, other.Name)
 	}
@@ -66,7 +67,7 @@ func (t *terminal) updateTied(ctx context.Context, c *cli.Context, h *host.Host,
 	}
 	plan, err := catalog.Plan(ctx, q)
 	done()
-	if why, ok := held(s, others); err != nil && task.AsError(err).Kind == task.KindConflict && ok && !c.IsSet("to") {
+	if why, ok := held(s, others); err != nil && fault.AsError(err).Kind == fault.KindConflict && ok && !c.IsSet("to") {
 		return why, nil // and it asks for nothing else
 	}
 	if err != nil {
@@ -136,7 +137,7 @@ func (t *terminal) updateGroup(ctx context.Context, w *works, to string, share i
 	}
 	if share.Percent > 0 {
 		if len(w.group.Plans) != 1 || main != 0 || len(w.group.Links)+len(w.group.Activate) > 0 {
-			return u, task.Errorf(task.KindConflict, "try %s@%s: other skills would change with it, and those cannot be on trial together", w.name, to).
+			return u, fault.Errorf(fault.KindConflict, "try %s@%s: other skills would change with it, and those cannot be on trial together", w.name, to).
 				WithHint("`skillet update %s --preview` shows them; update without --canary", w.name)
 		}
 		return t.updateTo(ctx, c, w.h, w.group.Plans[0], incoming{path: w.steps[0].Got.Source, got: w.steps[0].Got}, share)

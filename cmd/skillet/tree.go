@@ -5,13 +5,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/internal/nearest"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/closure"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/resolve"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -51,7 +53,7 @@ func (t *terminal) tree(ctx context.Context, c *cli.Context, h *host.Host) error
 			return err
 		}
 	default:
-		return task.Errorf(task.KindUsage, "tree takes one skill, and %q is one too many", c.Args().Get(1))
+		return fault.Errorf(fault.KindUsage, "tree takes one skill, and %q is one too many", c.Args().Get(1))
 	}
 	twigs := twigsOf(g.Tree())
 	return t.answer(twigs, func() {
@@ -94,7 +96,7 @@ func asIfAsked(home *closure.Home, name string) (*resolve.Graph, error) {
 func notTied(home *closure.Home, name string) error {
 	for _, s := range home.Installed() {
 		if s.Name == name {
-			return task.Errorf(task.KindNotFound, "nobody asked for %s, and nobody needs it any more", s.Ref()).
+			return fault.Errorf(fault.KindNotFound, "nobody asked for %s, and nobody needs it any more", s.Ref()).
 				WithHint("`skillet remove --prune` removes what nobody needs")
 		}
 	}
@@ -102,8 +104,8 @@ func notTied(home *closure.Home, name string) error {
 	for _, s := range home.Installed() {
 		names = append(names, s.Name)
 	}
-	e := task.Errorf(task.KindNotFound, "skill %s is %w", name, registry.ErrNotFound)
-	if best, ok := task.Nearest(name, names); ok {
+	e := fault.Errorf(fault.KindNotFound, "skill %s is %w", name, registry.ErrNotFound)
+	if best, ok := nearest.Name(name, names); ok {
 		return e.WithHint("did you mean %s? `skillet list` shows what is installed", best)
 	}
 	return e.WithHint("`skillet list` shows what is installed")
@@ -204,7 +206,7 @@ func (t *terminal) why(ctx context.Context, c *cli.Context, h *host.Host) error 
 	}
 	ref, err := manifests.ParseRef(args[0])
 	if err != nil || ref.Version != "" || ref.Tool != "" {
-		return task.Errorf(task.KindUsage, "why takes the name of a skill, and got %q", args[0])
+		return fault.Errorf(fault.KindUsage, "why takes the name of a skill, and got %q", args[0])
 	}
 	paths := home.Graph.Why(ref.Name)
 	if len(paths) == 0 {

@@ -8,11 +8,12 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/registry"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/host/trust"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/signature"
@@ -197,7 +198,7 @@ func (t *terminal) namedSigner(ctx context.Context, h *host.Host, word string) (
 	if err == nil {
 		k, err := signature.ParseKey(text)
 		if err != nil {
-			return trust.Signer{}, task.Errorf(task.KindUsage, "%s: %w", word, err).WithHint("name a public key in PEM, as `skillet key export` and `cosign public-key` write it")
+			return trust.Signer{}, fault.Errorf(fault.KindUsage, "%s: %w", word, err).WithHint("name a public key in PEM, as `skillet key export` and `cosign public-key` write it")
 		}
 		return trust.Signer{Signer: k.Signer(), Key: k}, nil
 	}
@@ -206,7 +207,7 @@ func (t *terminal) namedSigner(ctx context.Context, h *host.Host, word string) (
 	}
 	s, ferr := h.Trust.Find(ctx, word)
 	if ferr != nil {
-		return trust.Signer{}, task.Errorf(task.KindNotFound, "%s is neither a file, nor a signer, nor one that is known", word).
+		return trust.Signer{}, fault.Errorf(fault.KindNotFound, "%s is neither a file, nor a signer, nor one that is known", word).
 			WithHint("`skillet trust list` shows who is known")
 	}
 	return trust.Signer{Signer: s.Signer, Key: s.Key}, nil
@@ -214,7 +215,7 @@ func (t *terminal) namedSigner(ctx context.Context, h *host.Host, word string) (
 
 func (t *terminal) addRoot(ctx context.Context, c *cli.Context, h *host.Host) error {
 	if c.NArg() > 0 || c.IsSet("for") || c.IsSet("label") || c.IsSet("revoker") {
-		return task.Errorf(task.KindUsage, "trust add --root takes no signer: whom it names is trusted in a second step")
+		return fault.Errorf(fault.KindUsage, "trust add --root takes no signer: whom it names is trusted in a second step")
 	}
 	path := c.String("root")
 	document, err := readSmall(path, keyless.MaxRootBytes)
@@ -287,7 +288,7 @@ func (t *terminal) revokeTrust(ctx context.Context, c *cli.Context, h *host.Host
 	}
 	if c.Bool("undo") {
 		if c.Bool("dry-run") {
-			return task.Errorf(task.KindUsage, "trust revoke --undo has no --dry-run").WithHint("`skillet trust revocations list` shows what is revoked here")
+			return fault.Errorf(fault.KindUsage, "trust revoke --undo has no --dry-run").WithHint("`skillet trust revocations list` shows what is revoked here")
 		}
 		released, err := h.Unrevoke(ctx, t.person(), e)
 		if err != nil {
@@ -299,7 +300,7 @@ func (t *terminal) revokeTrust(ctx context.Context, c *cli.Context, h *host.Host
 		})
 	}
 	if e.Reason = c.String("reason"); e.Reason == "" {
-		return task.Errorf(task.KindUsage, "trust revoke needs a reason, for whoever meets the refusal").WithHint("add --reason TEXT")
+		return fault.Errorf(fault.KindUsage, "trust revoke needs a reason, for whoever meets the refusal").WithHint("add --reason TEXT")
 	}
 	hit, err := h.RevokedBy(ctx, e)
 	if err != nil {

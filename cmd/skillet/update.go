@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
@@ -14,7 +16,6 @@ import (
 	"github.com/skillet-run/skillet/host/install"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/replay"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/policies"
 )
@@ -89,8 +90,8 @@ type updated struct {
 	// Needs are the packages that change with it.
 	Needs []needed `json:"needs,omitempty"`
 	// Moved are the other skills whose active version became another with it.
-	Moved []move      `json:"moved,omitempty"`
-	Error *task.Error `json:"error,omitempty"`
+	Moved []move       `json:"moved,omitempty"`
+	Error *fault.Error `json:"error,omitempty"`
 }
 
 // A move is a change of the active version of a skill.
@@ -115,7 +116,7 @@ func (t *terminal) update(ctx context.Context, c *cli.Context, h *host.Host) err
 		return err
 	}
 	all := []updated{}
-	var failed *task.Error
+	var failed *fault.Error
 	moved := map[string]move{}
 	for _, s := range skills {
 		u, err := t.updateNow(ctx, c, h, s, share, moved)
@@ -141,7 +142,7 @@ func (t *terminal) updateNow(ctx context.Context, c *cli.Context, h *host.Host, 
 	}
 	i := slices.IndexFunc(before, func(o registry.Skill) bool { return o.Name == s.Name && o.Active })
 	if i < 0 {
-		return updated{From: s.Version}, task.Errorf(task.KindConflict, "%s has no active version any more", s.Name).WithHint("`skillet list --all` shows its versions")
+		return updated{From: s.Version}, fault.Errorf(fault.KindConflict, "%s has no active version any more", s.Name).WithHint("`skillet list --all` shows its versions")
 	}
 	u, err := t.updateOne(ctx, c, h, before[i], before, share)
 	u.From = before[i].Version
@@ -176,24 +177,24 @@ func checkUpdate(c *cli.Context) (install.Share, error) {
 	s := install.Share{Calls: c.Int("canary-calls")}
 	switch {
 	case c.Bool("all") == c.Args().Present():
-		return s, task.Errorf(task.KindUsage, "update takes names of skills, or --all").WithHint("`skillet list` shows what is installed")
+		return s, fault.Errorf(fault.KindUsage, "update takes names of skills, or --all").WithHint("`skillet list` shows what is installed")
 	case c.Bool("promote") && (c.IsSet("canary") || c.IsSet("from") || c.IsSet("again") || c.Bool("preview")):
-		return s, task.Errorf(task.KindUsage, "--promote goes with no other way to update").WithHint("`skillet update SKILL --promote`")
+		return s, fault.Errorf(fault.KindUsage, "--promote goes with no other way to update").WithHint("`skillet update SKILL --promote`")
 	case c.IsSet("from") && c.NArg() != 1:
-		return s, task.Errorf(task.KindUsage, "--from is for one skill").WithHint("`skillet update SKILL --from PLACE`")
+		return s, fault.Errorf(fault.KindUsage, "--from is for one skill").WithHint("`skillet update SKILL --from PLACE`")
 	case c.IsSet("to") && (c.NArg() != 1 || c.String("to") == "" || c.IsSet("from") || c.Bool("promote")):
-		return s, task.Errorf(task.KindUsage, "--to names the version of one skill, and goes with neither --from nor --promote").WithHint("`skillet update SKILL --to VERSION`")
+		return s, fault.Errorf(fault.KindUsage, "--to names the version of one skill, and goes with neither --from nor --promote").WithHint("`skillet update SKILL --to VERSION`")
 	case c.IsSet("again") && c.NArg() != 1:
-		return s, task.Errorf(task.KindUsage, "--again is for what one skill needs").WithHint("`skillet update SKILL --again NAME`")
+		return s, fault.Errorf(fault.KindUsage, "--again is for what one skill needs").WithHint("`skillet update SKILL --again NAME`")
 	case c.IsSet("canary-calls") && !c.IsSet("canary"):
-		return s, task.Errorf(task.KindUsage, "--canary-calls goes with --canary")
+		return s, fault.Errorf(fault.KindUsage, "--canary-calls goes with --canary")
 	case !c.IsSet("canary"):
 		return s, nil
 	}
 	text := strings.TrimSuffix(c.String("canary"), "%")
 	var err error
 	if s.Percent, err = strconv.Atoi(text); err != nil || s.Percent < 1 || s.Percent > 99 {
-		return s, task.Errorf(task.KindUsage, "--canary %s: it must be a whole number of percent, 1%% to 99%%", c.String("canary")).WithHint("such as --canary 10%%")
+		return s, fault.Errorf(fault.KindUsage, "--canary %s: it must be a whole number of percent, 1%% to 99%%", c.String("canary")).WithHint("such as --canary 10%%")
 	}
 	return s, nil
 }
@@ -207,7 +208,7 @@ func (t *terminal) toUpdate(ctx context.Context, c *cli.Context, h *host.Host) (
 			return nil, err
 		}
 		if strings.Contains(name, "@") {
-			return nil, task.Errorf(task.KindUsage, "update takes names without versions, and got %q", name).
+			return nil, fault.Errorf(fault.KindUsage, "update takes names without versions, and got %q", name).
 				WithHint("a later version: `skillet update %s --to VERSION`; an earlier one: `skillet rollback %s --to VERSION`", s.Name, s.Name)
 		}
 		found = append(found, s)
@@ -343,7 +344,7 @@ func (t *terminal) carryOut(ctx context.Context, h *host.Host, plan install.Plan
 	agreed = (agreed || !plan.Waits()) && plan.Origin != registry.OriginGenerated
 	switch {
 	case share.Percent > 0 && !agreed:
-		return install.Outcome{}, "", task.Errorf(task.KindApproval, "%s@%s asks for something, and a canary cannot wait as a proposal", plan.Skill, plan.Version).
+		return install.Outcome{}, "", fault.Errorf(fault.KindApproval, "%s@%s asks for something, and a canary cannot wait as a proposal", plan.Skill, plan.Version).
 			WithHint("look at it with --preview, then add --yes")
 	case share.Percent > 0:
 		out, err := h.Installer.AcceptCanary(ctx, t.person(), plan, share)
@@ -363,7 +364,7 @@ func grows(p install.Plan) error {
 		for _, a := range p.Asks {
 			more = append(more, a.Words)
 		}
-		return task.Errorf(task.KindDenied, "%s@%s comes with it and wants: %s", p.Skill, p.Version, strings.Join(more, "; ")).
+		return fault.Errorf(fault.KindDenied, "%s@%s comes with it and wants: %s", p.Skill, p.Version, strings.Join(more, "; ")).
 			WithHint("look at it with --preview; without --fail-on-new-capabilities you are asked about it")
 	}
 	for _, s := range p.Upgrade.Capabilities {
@@ -371,7 +372,7 @@ func grows(p install.Plan) error {
 			more = append(more, line)
 		}
 	}
-	return task.Errorf(task.KindDenied, "%s@%s wants more than %s: %s", p.Skill, p.Version, p.Replaces, strings.Join(more, "; ")).
+	return fault.Errorf(fault.KindDenied, "%s@%s wants more than %s: %s", p.Skill, p.Version, p.Replaces, strings.Join(more, "; ")).
 		WithHint("look at it with --preview; without --fail-on-new-capabilities you are asked about it")
 }
 

@@ -3,12 +3,13 @@ package main
 import (
 	"context"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/install"
 	"github.com/skillet-run/skillet/host/registry"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 func (t *terminal) verifyCommand() *cli.Command {
@@ -27,7 +28,7 @@ func (t *terminal) verifyCommand() *cli.Command {
 
 func (t *terminal) verify(ctx context.Context, c *cli.Context, h *host.Host) error {
 	if c.Bool("all") == c.Args().Present() {
-		return task.Errorf(task.KindUsage, "verify takes names of skills, or --all").WithHint("`skillet list --all` shows what is installed")
+		return fault.Errorf(fault.KindUsage, "verify takes names of skills, or --all").WithHint("`skillet list --all` shows what is installed")
 	}
 	skills, err := t.toVerify(ctx, c, h)
 	if err != nil {
@@ -54,10 +55,10 @@ func (t *terminal) verify(ctx context.Context, c *cli.Context, h *host.Host) err
 	if bad == 0 {
 		return nil
 	}
-	err = task.Errorf(task.KindVerification, "%d of %s: not what was installed", bad, count(len(all), "version")).
+	err = fault.Errorf(fault.KindVerification, "%d of %s: not what was installed", bad, count(len(all), "version")).
 		WithHint("remove what is damaged, and install it again from its source")
 	if t.json { // it is in what was printed
-		return reported{task.KindVerification}
+		return reported{fault.KindVerification}
 	}
 	return err
 }

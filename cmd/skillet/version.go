@@ -8,9 +8,9 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/urfave/cli/v2"
+	"github.com/skillet-run/skillet/host/fault"
 
-	"github.com/skillet-run/skillet/host/task"
+	"github.com/urfave/cli/v2"
 )
 
 // build is what is known about this program.
@@ -67,15 +67,15 @@ func (t *terminal) exitCodesCommand() *cli.Command {
 
 // exitCode is what --json prints of one row of the table.
 type exitCode struct {
-	Code    int       `json:"code"`
-	Kind    task.Kind `json:"kind"`
-	Meaning string    `json:"meaning"`
+	Code    int        `json:"code"`
+	Kind    fault.Kind `json:"kind"`
+	Meaning string     `json:"meaning"`
 }
 
 // exitCodes prints the table of exit codes.
 func (t *terminal) exitCodes() error {
 	var codes []exitCode
-	for _, o := range task.Outcomes() {
+	for _, o := range fault.Outcomes() {
 		codes = append(codes, exitCode(o))
 	}
 	return t.answer(codes, func() {

@@ -18,8 +18,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/sandbox/wasmbin"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/internal/lazyregexp"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
@@ -79,7 +80,7 @@ func readFile(path string, limit int64) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case !st.Mode().IsRegular():
-		return nil, task.Errorf(task.KindUsage, "%w: it is no file", fs.ErrInvalid).WithHint("name a file")
+		return nil, fault.Errorf(fault.KindUsage, "%w: it is no file", fs.ErrInvalid).WithHint("name a file")
 	}
 	b, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err == nil && int64(len(b)) > limit {
@@ -105,11 +106,11 @@ func skillName(text string) string {
 func toolsOf(wasm []byte, label string) ([]manifests.Tool, error) {
 	m, err := wasmbin.Inspect(wasm, wasmbin.WidestLimits())
 	if err != nil {
-		return nil, task.Errorf(task.KindVerification, "%s: %w", label, err).WithHint("%s", wasmbin.WayOut)
+		return nil, fault.Errorf(fault.KindVerification, "%s: %w", label, err).WithHint("%s", wasmbin.WayOut)
 	}
 	tools := exported(m)
 	if len(tools) == 0 {
-		return nil, task.Errorf(task.KindVerification, "%s exports no function that could be a tool", label).
+		return nil, fault.Errorf(fault.KindVerification, "%s exports no function that could be a tool", label).
 			WithHint("a tool is a function without parameters; a WASI command has _start")
 	}
 	return tools, nil

@@ -12,8 +12,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/sandbox/wasmbin/wasmtest"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -111,24 +112,24 @@ func TestModules(t *testing.T) {
 		}
 		return wasm, nil
 	}
-	for module, kind := range map[string]task.Kind{
+	for module, kind := range map[string]fault.Kind{
 		`{"path":"a.wasm"}`: "",
 		`{"path":"a.wasm","hash":"` + strings.ToUpper(digest) + `"}`: "",
-		`{"path":"a.wasm","hash":"` + strings.Repeat("0", 64) + `"}`: task.KindVerification,
-		`{"path":"a.wasm","hash":"x"}`:                               task.KindUsage,
-		`{"path":"b.wasm"}`:                                          task.KindNotFound,
-		`{"path":"."}`:                                               task.KindNotFound,
+		`{"path":"a.wasm","hash":"` + strings.Repeat("0", 64) + `"}`: fault.KindVerification,
+		`{"path":"a.wasm","hash":"x"}`:                               fault.KindUsage,
+		`{"path":"b.wasm"}`:                                          fault.KindNotFound,
+		`{"path":"."}`:                                               fault.KindNotFound,
 		`{"data":"` + data + `"}`:                                    "",
-		`{"data":"?"}`:                                               task.KindUsage,
-		`{"data":"AAAA"}`:                                            task.KindVerification,
+		`{"data":"?"}`:                                               fault.KindUsage,
+		`{"data":"AAAA"}`:                                            fault.KindVerification,
 		`{"url":"https://example.com/a.wasm","hash":"` + digest + `","method":"GET"}`: "",
-		`{"url":"https://example.com/a.wasm","method":"POST"}`:                        task.KindUsage,
-		`{"url":"https://example.com/a.wasm","headers":{"a":"b"}}`:                    task.KindUsage,
-		`{"name":"main"}`: task.KindUsage,
-		`{"path":"a.wasm"},{"path":"a.wasm","name":"other"}`: task.KindUsage,
+		`{"url":"https://example.com/a.wasm","method":"POST"}`:                        fault.KindUsage,
+		`{"url":"https://example.com/a.wasm","headers":{"a":"b"}}`:                    fault.KindUsage,
+		`{"name":"main"}`: fault.KindUsage,
+		`{"path":"a.wasm"},{"path":"a.wasm","name":"other"}`: fault.KindUsage,
 	} {
 		_, err := Extism(t.Context(), write(t, "a.json", `{"wasm":[`+module+`]}`), get)
-		if got := task.AsError(err); kind == "" && err != nil || kind != "" && (err == nil || got.Kind != kind || got.Hint == "") {
+		if got := fault.AsError(err); kind == "" && err != nil || kind != "" && (err == nil || got.Kind != kind || got.Hint == "") {
 			t.Errorf("%s: %v, want %q", module, err, kind)
 		}
 	}
@@ -167,7 +168,7 @@ func FuzzExtism(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		e, err := parseExtism(data)
 		if err != nil {
-			if task.AsError(err).Kind != task.KindUsage {
+			if fault.AsError(err).Kind != fault.KindUsage {
 				t.Fatal(err)
 			}
 			return

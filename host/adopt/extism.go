@@ -16,7 +16,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
@@ -74,12 +75,12 @@ type extismMemory struct {
 
 // Extism reads the Extism manifest at a path, finds its module, and makes a
 // package of them that asks for what the manifest allows. Relative paths are
-// those of files beside the manifest. Errors are [task.Error]s: of
-// [task.KindUsage] for what is no such manifest, or one this host cannot honour,
-// and of [task.KindVerification] for a module that is not the one it means.
+// those of files beside the manifest. Errors are [fault.Error]s: of
+// [fault.KindUsage] for what is no such manifest, or one this host cannot honour,
+// and of [fault.KindVerification] for a module that is not the one it means.
 func Extism(ctx context.Context, path string, get Get) (*Plugin, error) {
 	if strings.EqualFold(filepath.Ext(path), ".toml") {
-		return nil, task.Errorf(task.KindUsage, "Extism manifests are read in JSON, not in TOML").WithHint("write the same manifest as a .json file")
+		return nil, fault.Errorf(fault.KindUsage, "Extism manifests are read in JSON, not in TOML").WithHint("write the same manifest as a .json file")
 	}
 	b, err := readFile(path, manifests.MaxBytes)
 	if err != nil {
@@ -113,7 +114,7 @@ func pluginName(path string) string {
 // parseExtism reads a manifest.
 func parseExtism(data []byte) (extism, error) {
 	fail := func(errs manifests.Errors) error {
-		return task.Errorf(task.KindUsage, "it is no Extism manifest: %w", errs).
+		return fault.Errorf(fault.KindUsage, "it is no Extism manifest: %w", errs).
 			WithHint("see https://extism.org/docs/concepts/manifest; a skill's own manifest is called skill.json, and lies in a directory that is named instead")
 	}
 	docs, errs := extismForm().ReadEach(data, manifests.FileJSON)
@@ -161,12 +162,12 @@ func (e extism) module(ctx context.Context, dir string, get Get) ([]byte, error)
 			}
 			names = append(names, name)
 		}
-		return nil, task.Errorf(task.KindUsage, "the manifest links %d modules (%s), and a skill is one module: linked modules could read each other's memory, which no limit and no snapshot of one of them sees", len(e.Wasm), strings.Join(names, ", ")).
+		return nil, fault.Errorf(fault.KindUsage, "the manifest links %d modules (%s), and a skill is one module: linked modules could read each other's memory, which no limit and no snapshot of one of them sees", len(e.Wasm), strings.Join(names, ", ")).
 			WithHint("merge them into one, for example with wasm-merge of Binaryen, and name that in the manifest")
 	}
 	w := e.Wasm[0]
 	if len(w.Headers) > 0 || w.Method != "" && !strings.EqualFold(w.Method, "GET") {
-		return nil, task.Errorf(task.KindUsage, "the module is fetched with headers, or with a method other than GET, and this host sends neither").
+		return nil, fault.Errorf(fault.KindUsage, "the module is fetched with headers, or with a method other than GET, and this host sends neither").
 			WithHint("download it, and write \"path\" instead of \"url\"")
 	}
 	wasm, err := w.bytes(ctx, dir, get)
@@ -174,7 +175,7 @@ func (e extism) module(ctx context.Context, dir string, get Get) ([]byte, error)
 		return nil, err
 	}
 	if want := w.digest(); want != "" && want != manifests.DigestOf(wasm) {
-		return nil, task.Errorf(task.KindVerification, "the module is not the one that the manifest means: its digest is %s, and not %s", manifests.DigestOf(wasm).Short(), want.Short()).
+		return nil, fault.Errorf(fault.KindVerification, "the module is not the one that the manifest means: its digest is %s, and not %s", manifests.DigestOf(wasm).Short(), want.Short()).
 			WithHint("get the module again, or ask who made the manifest")
 	}
 	return wasm, nil
@@ -191,13 +192,13 @@ func (w extismModule) bytes(ctx context.Context, dir string, get Get) ([]byte, e
 	switch {
 	case w.URL != "":
 		if get == nil {
-			return nil, task.Errorf(task.KindUsage, "the module is at %s, and nothing is fetched here", w.URL).WithHint("download it, and write \"path\" instead of \"url\"")
+			return nil, fault.Errorf(fault.KindUsage, "the module is at %s, and nothing is fetched here", w.URL).WithHint("download it, and write \"path\" instead of \"url\"")
 		}
 		return get(ctx, w.URL, w.digest())
 	case w.Data != "":
 		b, err := base64.StdEncoding.DecodeString(w.Data)
 		if err != nil {
-			return nil, task.Errorf(task.KindUsage, "the data of the module is no base64: %w", err).WithHint("write the bytes of the module in base64, or \"path\" and the name of its file")
+			return nil, fault.Errorf(fault.KindUsage, "the data of the module is no base64: %w", err).WithHint("write the bytes of the module in base64, or \"path\" and the name of its file")
 		}
 		return b, nil
 	}
@@ -207,7 +208,7 @@ func (w extismModule) bytes(ctx context.Context, dir string, get Get) ([]byte, e
 	}
 	b, err := readFile(at, bundle.MaxFileBytes)
 	if err != nil {
-		return nil, task.Errorf(task.KindNotFound, "read the module: %w", err).WithHint("\"path\" is relative to the manifest")
+		return nil, fault.Errorf(fault.KindNotFound, "read the module: %w", err).WithHint("\"path\" is relative to the manifest")
 	}
 	return b, nil
 }

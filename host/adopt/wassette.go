@@ -10,7 +10,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/policies/capability"
 )
@@ -71,18 +72,18 @@ type wassetteKey struct {
 // Wassette reads the policy.yaml of a component of Wassette: what it allows is
 // what a person may grant, and what it forbids is taken out of that, whole lines
 // at a time. workspace is the absolute directory that relative addresses mean.
-// Errors are [task.Error]s of [task.KindUsage] for what is no such policy.
+// Errors are [fault.Error]s of [fault.KindUsage] for what is no such policy.
 func Wassette(path, workspace string) (*Policy, error) {
 	b, err := readFile(path, manifests.MaxBytes)
 	if err != nil {
-		return nil, task.AsError(err)
+		return nil, fault.AsError(err)
 	}
 	return parseWassette(b, filepath.ToSlash(workspace))
 }
 
 func parseWassette(data []byte, workspace string) (*Policy, error) {
 	fail := func(errs manifests.Errors) error {
-		return task.Errorf(task.KindUsage, "it is no policy of Wassette: %w", errs).
+		return fault.Errorf(fault.KindUsage, "it is no policy of Wassette: %w", errs).
 			WithHint("see https://github.com/microsoft/policy-mcp; `skillet permission grant` grants single capabilities")
 	}
 	docs, errs := wassetteForm().ReadEach(data, "policy.yaml")

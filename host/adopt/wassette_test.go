@@ -4,7 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/policies/capability"
 )
 
@@ -119,7 +120,7 @@ func TestWassetteIsStrict(t *testing.T) {
 		"version: \"1.0\"\nversion: \"1.0\"\npermissions: {}", "a: &x [*x]",
 	} {
 		_, err := parseWassette([]byte(text), "/ws")
-		if e := task.AsError(err); err == nil || e.Kind != task.KindUsage || e.Hint == "" {
+		if e := fault.AsError(err); err == nil || e.Kind != fault.KindUsage || e.Hint == "" {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -138,7 +139,7 @@ func FuzzWassette(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		p, err := parseWassette(data, "/ws")
 		if err != nil {
-			if task.AsError(err).Kind != task.KindUsage {
+			if fault.AsError(err).Kind != fault.KindUsage {
 				t.Fatal(err)
 			}
 			return

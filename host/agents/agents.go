@@ -14,11 +14,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/internal/nearest"
+
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/document"
 	"github.com/skillet-run/skillet/host/findings"
 	"github.com/skillet-run/skillet/host/ledger"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/internal/absent"
 	"github.com/skillet-run/skillet/manifests/agent"
 )
@@ -92,7 +94,7 @@ type Request struct {
 }
 
 // Propose records that somebody wants a new agent, or another definition of one.
-// What is no definition is refused, with a [task.KindUsage] error. The same
+// What is no definition is refused, with a [fault.KindUsage] error. The same
 // definition waits once.
 func (a *Agents) Propose(ctx context.Context, r Request) (approval.Proposal, error) {
 	d, err := agent.Parse(r.Text, r.File)
@@ -100,7 +102,7 @@ func (a *Agents) Propose(ctx context.Context, r Request) (approval.Proposal, err
 		d, err = agent.Parse(r.Text, file(d.Name))
 	}
 	if err != nil {
-		return approval.Proposal{}, task.Wrap(task.KindUsage, err).WithHint("`skillet help agent` shows a definition")
+		return approval.Proposal{}, fault.Wrap(fault.KindUsage, err).WithHint("`skillet help agent` shows a definition")
 	}
 	return a.Keeper.Propose(ctx, func() (approval.Proposal, error) { return a.proposal(d.Name, r) })
 }
@@ -126,9 +128,9 @@ func (a *Agents) proposal(name string, r Request) (approval.Proposal, error) {
 }
 
 // ProposeRemoval records that somebody wants an agent to go. One that is not
-// there is a [task.KindNotFound] error.
+// there is a [fault.KindNotFound] error.
 func (a *Agents) ProposeRemoval(ctx context.Context, name, by, rationale string) (approval.Proposal, error) {
-	if _, err := a.Get(name); err != nil && task.AsError(err).Kind == task.KindNotFound {
+	if _, err := a.Get(name); err != nil && fault.AsError(err).Kind == fault.KindNotFound {
 		return approval.Proposal{}, err
 	}
 	return a.Keeper.Propose(ctx, func() (approval.Proposal, error) {
@@ -138,19 +140,19 @@ func (a *Agents) ProposeRemoval(ctx context.Context, name, by, rationale string)
 
 // missing says that there is no agent of a name, and which one may be meant.
 func (a *Agents) missing(name string) error {
-	e := task.Errorf(task.KindNotFound, "there is no agent %s", name)
+	e := fault.Errorf(fault.KindNotFound, "there is no agent %s", name)
 	var names []string
 	if found, err := a.names(); err == nil {
 		names = found
 	}
-	if best, ok := task.Nearest(name, names); ok {
+	if best, ok := nearest.Name(name, names); ok {
 		return e.WithHint("did you mean %s?", best)
 	}
 	return e.WithHint("`skillet agent list` shows those there are")
 }
 
-// Get is the definition of one agent: a [task.KindNotFound] error when there is
-// none, a [task.KindVerification] error when its file is no definition of it.
+// Get is the definition of one agent: a [fault.KindNotFound] error when there is
+// none, a [fault.KindVerification] error when its file is no definition of it.
 func (a *Agents) Get(name string) (*agent.Definition, error) {
 	if strings.ContainsAny(name, `/\`) || strings.HasPrefix(name, ".") {
 		return nil, a.missing(name)
@@ -172,7 +174,7 @@ func read(name string, text []byte) (*agent.Definition, error) {
 		err = fmt.Errorf("%s defines %s", file(name), d.Name)
 	}
 	if err != nil {
-		return nil, task.Wrap(task.KindVerification, err).WithHint("mend the file, or take it away; `skillet agent add FILE` replaces it")
+		return nil, fault.Wrap(fault.KindVerification, err).WithHint("mend the file, or take it away; `skillet agent add FILE` replaces it")
 	}
 	return d, nil
 }
@@ -192,7 +194,7 @@ func (a *Agents) List() ([]Entry, error) {
 		d, err := a.Get(name)
 		e := Entry{Name: name, Definition: d}
 		if err != nil {
-			e.Problem = task.AsError(err).Message
+			e.Problem = fault.AsError(err).Message
 		}
 		all = append(all, e)
 	}

@@ -6,12 +6,13 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/agents"
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/journal"
 	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/store"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 var ada = approval.NewHuman("ada")
@@ -49,9 +50,9 @@ func (p parts) propose(t *testing.T, text string) approval.Proposal {
 	return got
 }
 
-func wantKind(t *testing.T, what string, err error, want task.Kind) {
+func wantKind(t *testing.T, what string, err error, want fault.Kind) {
 	t.Helper()
-	if err == nil || task.AsError(err).Kind != want || task.AsError(err).Hint == "" {
+	if err == nil || fault.AsError(err).Kind != want || fault.AsError(err).Hint == "" {
 		t.Errorf("%s: %v, want an error of the kind %s with a hint", what, err, want)
 	}
 }
@@ -67,9 +68,9 @@ func TestLife(t *testing.T) {
 		t.Errorf("proposed: %+v", prop)
 	}
 	_, err := p.Get("notes")
-	wantKind(t, "an agent that waits", err, task.KindNotFound)
+	wantKind(t, "an agent that waits", err, fault.KindNotFound)
 	_, err = p.Approve(t.Context(), approval.Human{}, prop, "", nil)
-	wantKindOnly(t, "nobody approves", err, task.KindDenied)
+	wantKindOnly(t, "nobody approves", err, fault.KindDenied)
 	if prop, err = p.Approve(t.Context(), ada, prop, "", nil); err != nil || prop.Status != approval.StatusApplied {
 		t.Fatalf("approved: %+v, %v", prop, err)
 	}
@@ -77,7 +78,7 @@ func TestLife(t *testing.T) {
 		t.Errorf("%+v, %v", d, err)
 	}
 	_, err = p.Propose(t.Context(), agents.Request{Text: []byte(first), File: "x"})
-	wantKind(t, "nothing new", err, task.KindConflict)
+	wantKind(t, "nothing new", err, fault.KindConflict)
 	change := p.propose(t, second)
 	if change.Type != approval.TypeModifyAgent || string(change.Agent.Before) != first {
 		t.Errorf("proposed: %+v", change)
@@ -105,9 +106,9 @@ func TestLife(t *testing.T) {
 	}
 }
 
-func wantKindOnly(t *testing.T, what string, err error, want task.Kind) {
+func wantKindOnly(t *testing.T, what string, err error, want fault.Kind) {
 	t.Helper()
-	if err == nil || task.AsError(err).Kind != want {
+	if err == nil || fault.AsError(err).Kind != want {
 		t.Errorf("%s: %v, want an error of the kind %s", what, err, want)
 	}
 }
@@ -115,10 +116,10 @@ func wantKindOnly(t *testing.T, what string, err error, want task.Kind) {
 func TestRefused(t *testing.T) {
 	p := assemble(t)
 	_, err := p.Propose(t.Context(), agents.Request{Text: []byte("name: ../x\n"), File: "x.yaml"})
-	wantKind(t, "no definition", err, task.KindUsage)
+	wantKind(t, "no definition", err, fault.KindUsage)
 	for _, name := range []string{"notes", "../config", ".", "a/b"} {
 		_, err := p.ProposeRemoval(t.Context(), name, "x", "")
-		wantKind(t, name, err, task.KindNotFound)
+		wantKind(t, name, err, fault.KindNotFound)
 	}
 	if err := os.MkdirAll(filepath.Dir(p.file), 0o700); err != nil {
 		t.Fatal(err)
@@ -129,9 +130,9 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	_, err = p.Get("other")
-	wantKind(t, "a file that defines another", err, task.KindVerification)
+	wantKind(t, "a file that defines another", err, fault.KindVerification)
 	_, err = p.Get("note")
-	wantKind(t, "nearly", err, task.KindNotFound)
+	wantKind(t, "nearly", err, fault.KindNotFound)
 	all, err := p.List()
 	if err != nil || len(all) != 3 || all[0].Problem == "" || all[1].Definition == nil || all[2].Problem == "" {
 		t.Errorf("%+v, %v", all, err)

@@ -23,16 +23,17 @@ import (
 	"strings"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/store"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/policies"
 	"github.com/skillet-run/skillet/policies/capability"
 )
 
 // ErrNotFound means that no proposal or grant has that id. Errors that wrap it
-// are [task.Error]s of [task.KindNotFound].
+// are [fault.Error]s of [fault.KindNotFound].
 var ErrNotFound = errors.New("not found")
 
 // A Principal is who asks for something: a [Human] or an [Agent]. Only this package has
@@ -40,7 +41,7 @@ var ErrNotFound = errors.New("not found")
 type Principal interface {
 	// Actor is the name under which what it does is recorded.
 	Actor() string
-	// Check refuses the zero value, with a [task.KindDenied] error.
+	// Check refuses the zero value, with a [fault.KindDenied] error.
 	Check() error
 
 	principal()
@@ -58,7 +59,7 @@ func (a Agent) Actor() string { return agentPrefix + a.name }
 // Check implements [Principal].
 func (a Agent) Check() error {
 	if a.name == "" {
-		return task.Errorf(task.KindDenied, "an agent has a name")
+		return fault.Errorf(fault.KindDenied, "an agent has a name")
 	}
 	return nil
 }
@@ -88,10 +89,10 @@ func NewHuman(name string) Human { return Human{name} }
 // Actor is the name under which decisions are recorded: "human:ada".
 func (h Human) Actor() string { return "human:" + h.name }
 
-// Check refuses the zero value, with a [task.KindDenied] error.
+// Check refuses the zero value, with a [fault.KindDenied] error.
 func (h Human) Check() error {
 	if h.name == "" {
-		return task.Errorf(task.KindDenied, "only a person can decide")
+		return fault.Errorf(fault.KindDenied, "only a person can decide")
 	}
 	return nil
 }
@@ -146,13 +147,13 @@ func (g Granted) Epoch() uint64 { return g.epoch }
 // Bound reports whether it is of some package, even if nothing is granted to that.
 func (g Granted) Bound() bool { return g.digest != "" }
 
-// To is what is granted to a package. It fails with a [task.KindDenied] error when
+// To is what is granted to a package. It fails with a [fault.KindDenied] error when
 // it was granted to another one.
 func (g Granted) To(d manifests.Digest) (capability.Set, error) {
 	if g.digest == "" || g.digest == d {
 		return g.set, nil
 	}
-	return capability.Set{}, task.Errorf(task.KindDenied, "what was granted is for the package %s, and not for %s", g.digest.Short(), d.Short()).
+	return capability.Set{}, fault.Errorf(fault.KindDenied, "what was granted is for the package %s, and not for %s", g.digest.Short(), d.Short()).
 		WithHint("`skillet permission show SKILL` shows what was granted to which version")
 }
 
@@ -226,10 +227,10 @@ func (d *Desk) Proposal(ctx context.Context, id string) (Proposal, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return Proposal{}, task.Errorf(task.KindNotFound, "proposal %s: %w", id, ErrNotFound).
+		return Proposal{}, fault.Errorf(fault.KindNotFound, "proposal %s: %w", id, ErrNotFound).
 			WithHint("`skillet approvals list --all` shows every proposal")
 	}
-	return Proposal{}, task.Errorf(task.KindUsage, "proposal %s: %d proposals begin so", id, len(found)).
+	return Proposal{}, fault.Errorf(fault.KindUsage, "proposal %s: %d proposals begin so", id, len(found)).
 		WithHint("give more of its id")
 }
 
@@ -243,7 +244,7 @@ const (
 // Pending finds a proposal that still waits and proposes the same as p: the
 // same bytes from the same origin, asking for the same in place of the same
 // version. ok is false when there is none; then it fails with a
-// [task.KindLimit] error when too many wait already.
+// [fault.KindLimit] error when too many wait already.
 func (d *Desk) Pending(ctx context.Context, p Proposal) (found Proposal, ok bool, err error) {
 	ps, err := d.Proposals(ctx)
 	if err != nil {
@@ -263,11 +264,11 @@ func (d *Desk) Pending(ctx context.Context, p Proposal) (found Proposal, ok bool
 		}
 	}
 	if p.Type == TypeCall && calls >= maxPendingCalls {
-		return Proposal{}, false, task.Errorf(task.KindLimit, "%d calls of %s wait for a person already", calls, p.Skill).
+		return Proposal{}, false, fault.Errorf(fault.KindLimit, "%d calls of %s wait for a person already", calls, p.Skill).
 			WithHint("decide some of them first: `skillet approvals list`")
 	}
 	if waiting >= maxPending {
-		return Proposal{}, false, task.Errorf(task.KindLimit, "%d proposals wait already", waiting).
+		return Proposal{}, false, fault.Errorf(fault.KindLimit, "%d proposals wait already", waiting).
 			WithHint("decide some of them first: `skillet approvals list`")
 	}
 	return Proposal{}, false, nil

@@ -7,9 +7,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/store"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/policies/capability"
 )
@@ -76,7 +77,7 @@ func (h Human) Lend(p Proposal) (ledger.Change, error) {
 		return ledger.Change{}, err
 	}
 	if p.Call == nil {
-		return ledger.Change{}, task.Errorf(task.KindInternal, "proposal %s is about no call", p.ID)
+		return ledger.Change{}, fault.Errorf(fault.KindInternal, "proposal %s is about no call", p.ID)
 	}
 	c := *p.Call
 	c.Shown = ""
@@ -207,7 +208,7 @@ func (d *Desk) ApproveCall(ctx context.Context, h Human, p Proposal, notes strin
 }
 
 // RevertCall takes back the lease of a call that was approved. It fails with a
-// [task.KindConflict] error when the call was made already.
+// [fault.KindConflict] error when the call was made already.
 func (d *Desk) RevertCall(ctx context.Context, h Human, p Proposal, notes string) (Proposal, error) {
 	err := d.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
 		now, err := d.Proposal(ctx, p.ID)
@@ -219,7 +220,7 @@ func (d *Desk) RevertCall(ctx context.Context, h Human, p Proposal, notes string
 			return ledger.Decision{}, err
 		}
 		if there, err := d.Lent(ctx, *now.Call); err != nil || !there {
-			return ledger.Decision{}, errors.Join(err, task.Errorf(task.KindConflict, "revert proposal %s: the call was made already, or its time is over", now.ID).
+			return ledger.Decision{}, errors.Join(err, fault.Errorf(fault.KindConflict, "revert proposal %s: the call was made already, or its time is over", now.ID).
 				WithHint("`skillet audit` shows what it did"))
 		}
 		back, err := Returned(now)
@@ -233,6 +234,6 @@ func (d *Desk) RevertCall(ctx context.Context, h Human, p Proposal, notes string
 
 // TooLate is the error for deciding about a proposal that is overdue.
 func TooLate(p Proposal) error {
-	return task.Errorf(task.KindConflict, "approve proposal %s: it expired on %s", p.ID, p.ExpiresAt.Local().Format(time.DateTime)).
+	return fault.Errorf(fault.KindConflict, "approve proposal %s: it expired on %s", p.ID, p.ExpiresAt.Local().Format(time.DateTime)).
 		WithHint("have it proposed again; the setting proposal_expiry_days says how long proposals wait")
 }

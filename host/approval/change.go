@@ -60,7 +60,7 @@ type ended struct {
 
 // Proposed is the change that records a proposal; its id must be new. Without
 // an end of its own it expires after the time the desk is set to. It fails with
-// a [task.KindUsage] error for types that cannot be proposed.
+// a [fault.KindUsage] error for types that cannot be proposed.
 func (d *Desk) Proposed(p Proposal) (ledger.Change, error) {
 	if err := p.Type.Check(); err != nil {
 		return ledger.Change{}, err

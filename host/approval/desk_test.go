@@ -12,12 +12,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/journal"
 	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/store"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/policies"
 	"github.com/skillet-run/skillet/policies/capability"
@@ -103,10 +104,10 @@ func TestLeases(t *testing.T) {
 	if p.take(t, "get", `{"a":1,"b":2}`).ID() != "" {
 		t.Error("the lease was used twice")
 	}
-	if _, err := p.ApproveCall(t.Context(), ada, prop, ""); task.AsError(err).Kind != task.KindConflict {
+	if _, err := p.ApproveCall(t.Context(), ada, prop, ""); fault.AsError(err).Kind != fault.KindConflict {
 		t.Errorf("approved twice: %v", err)
 	}
-	if _, err := p.RevertCall(t.Context(), ada, prop, ""); task.AsError(err).Kind != task.KindConflict {
+	if _, err := p.RevertCall(t.Context(), ada, prop, ""); fault.AsError(err).Kind != fault.KindConflict {
 		t.Errorf("reverted what was done: %v", err)
 	}
 }
@@ -142,7 +143,7 @@ func TestLeasesAreTakenBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	var nobody approval.Human
-	if _, err := p.RevertCall(t.Context(), nobody, prop, ""); task.AsError(err).Kind != task.KindDenied {
+	if _, err := p.RevertCall(t.Context(), nobody, prop, ""); fault.AsError(err).Kind != fault.KindDenied {
 		t.Errorf("nobody reverts: %v", err)
 	}
 	if prop, err = p.RevertCall(t.Context(), ada, prop, "no"); err != nil || prop.Status != approval.StatusStale {
@@ -164,7 +165,7 @@ func TestLateIsTooLate(t *testing.T) {
 		if !prop.Overdue(time.Now()) {
 			t.Error("it is not overdue")
 		}
-		if _, err := p.ApproveCall(t.Context(), ada, prop, ""); task.AsError(err).Kind != task.KindConflict {
+		if _, err := p.ApproveCall(t.Context(), ada, prop, ""); fault.AsError(err).Kind != fault.KindConflict {
 			t.Errorf("approved too late: %v", err)
 		}
 		if p.take(t, "get", `{"a":2}`).ID() != "" {
@@ -180,7 +181,7 @@ func TestWhatASkillAsksForIsBounded(t *testing.T) {
 	}
 	c := approval.NewToolCall("net", digest, "get", []byte("11"))
 	_, err := p.ProposeCall(t.Context(), approval.Proposal{ID: approval.NewID(), Type: approval.TypeCall, Skill: "net", Call: &c})
-	if task.AsError(err).Kind != task.KindLimit {
+	if fault.AsError(err).Kind != fault.KindLimit {
 		t.Errorf("got %v", err)
 	}
 }
@@ -192,7 +193,7 @@ func TestTypes(t *testing.T) {
 			t.Errorf("%s: %v", kind, err)
 		}
 	}
-	if _, err := p.Proposed(approval.Proposal{ID: "id", Type: "new_world"}); err == nil || task.AsError(err).Hint == "" {
+	if _, err := p.Proposed(approval.Proposal{ID: "id", Type: "new_world"}); err == nil || fault.AsError(err).Hint == "" {
 		t.Errorf("got %v", err)
 	}
 }

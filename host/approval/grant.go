@@ -7,9 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/registry"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/policies"
 	"github.com/skillet-run/skillet/policies/capability"
@@ -17,12 +18,12 @@ import (
 
 // Allowed asks the policies whether a package may be given capabilities at
 // all. It is nil when no policy forbids one of them outright, and a
-// [task.KindDenied] error otherwise.
+// [fault.KindDenied] error otherwise.
 func (d *Desk) Allowed(who policies.Principal, set capability.Set) error {
 	for _, c := range set.All() {
 		dec := d.policies.Decide(policies.Query{Phase: policies.PhaseInstall, Principal: who, Capability: c, Home: d.settings.Home})
 		if dec.Effect == policies.Deny {
-			return task.Errorf(task.KindDenied, "%s@%s may not be given %s: %s", who.Skill, who.Version, c, dec.Reason).
+			return fault.Errorf(fault.KindDenied, "%s@%s may not be given %s: %s", who.Skill, who.Version, c, dec.Reason).
 				WithHint("decided by policy %s", strings.Join(dec.Policies, ", "))
 		}
 	}
@@ -36,7 +37,7 @@ func SkillPrincipal(s registry.Skill) policies.Principal {
 
 // Grant gives an installed skill a capability beyond, or again, what it asked
 // for. A policy that forbids it outright refuses. It fails with a
-// [task.KindConflict] error when the skill was removed meanwhile: its grants
+// [fault.KindConflict] error when the skill was removed meanwhile: its grants
 // would wait for whoever installs the same bytes again.
 func (d *Desk) Grant(ctx context.Context, h Human, s registry.Skill, cs []capability.Capability, t Terms) error {
 	if err := d.Allowed(SkillPrincipal(s), capability.NewSet(cs...)); err != nil {
@@ -64,7 +65,7 @@ func (d *Desk) installed(ctx context.Context, s registry.Skill) error {
 		return err
 	}
 	if !slices.ContainsFunc(versions, func(v registry.Skill) bool { return v.Digest == s.Digest }) {
-		return task.Errorf(task.KindConflict, "%s is not installed any more", s.Ref()).WithHint("`skillet list` shows what is")
+		return fault.Errorf(fault.KindConflict, "%s is not installed any more", s.Ref()).WithHint("`skillet list` shows what is")
 	}
 	return nil
 }
@@ -74,7 +75,7 @@ func texts(cs []capability.Capability) string {
 }
 
 // Revoke ends the grants of a skill that cs cover; all of them when cs is
-// empty. It returns what it ended, and a [task.KindNotFound] error when that
+// empty. It returns what it ended, and a [fault.KindNotFound] error when that
 // would be nothing.
 func (d *Desk) Revoke(ctx context.Context, actor string, s registry.Skill, cs []capability.Capability) ([]Grant, error) {
 	return d.revoke(ctx, actor, s, Covered(cs))
@@ -94,7 +95,7 @@ func (d *Desk) revoke(ctx context.Context, actor string, s registry.Skill, meant
 			return ledger.Decision{}, err
 		}
 		if ended = slices.DeleteFunc(gs, func(g Grant) bool { return !meant(g) }); len(ended) == 0 {
-			return ledger.Decision{}, task.Errorf(task.KindNotFound, "%s has no such grant", s.Ref()).
+			return ledger.Decision{}, fault.Errorf(fault.KindNotFound, "%s has no such grant", s.Ref()).
 				WithHint("`skillet permission show %s` lists its grants", s.Name)
 		}
 		changes, err := RevokedAll(ended)

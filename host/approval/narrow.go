@@ -5,8 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/ledger"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/policies/capability"
 )
 
@@ -19,8 +20,8 @@ type Narrowing struct {
 	To []capability.Capability
 }
 
-// Narrow narrows grants in one decision. It fails with a [task.KindConflict] error when one
-// of them is not there any more, and with one of [task.KindUsage] when one would be given
+// Narrow narrows grants in one decision. It fails with a [fault.KindConflict] error when one
+// of them is not there any more, and with one of [fault.KindUsage] when one would be given
 // more than it has; then nothing is changed.
 func (d *Desk) Narrow(ctx context.Context, h Human, ns []Narrowing) error {
 	if err := h.Check(); err != nil {
@@ -28,7 +29,7 @@ func (d *Desk) Narrow(ctx context.Context, h Human, ns []Narrowing) error {
 	}
 	for _, n := range ns {
 		if beyond := capability.NewSet(n.To...).Minus(capability.NewSet(n.Grant.Capability)); !beyond.IsEmpty() {
-			return task.Errorf(task.KindUsage, "narrow %s of %s: it does not allow %s", n.Grant.Capability, n.Skill, strings.Join(beyond.Strings(), ", "))
+			return fault.Errorf(fault.KindUsage, "narrow %s of %s: it does not allow %s", n.Grant.Capability, n.Skill, strings.Join(beyond.Strings(), ", "))
 		}
 	}
 	return d.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) { return d.narrowing(ctx, h, ns) })
@@ -43,7 +44,7 @@ func (d *Desk) narrowing(ctx context.Context, h Human, ns []Narrowing) (ledger.D
 			return dec, err
 		}
 		if !slices.ContainsFunc(now, func(g Grant) bool { return g.ID == n.Grant.ID }) {
-			return dec, task.Errorf(task.KindConflict, "the grants of %s changed meanwhile", n.Skill).WithHint("look at the proposal again")
+			return dec, fault.Errorf(fault.KindConflict, "the grants of %s changed meanwhile", n.Skill).WithHint("look at the proposal again")
 		}
 		changes, err := n.changes(h)
 		if err != nil {

@@ -5,9 +5,10 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/ledger"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/policies/capability"
 )
 
@@ -32,13 +33,13 @@ func TestNarrow(t *testing.T) {
 	for what, c := range map[string]struct {
 		by   approval.Human
 		to   []capability.Capability
-		kind task.Kind
+		kind fault.Kind
 	}{
-		"nobody":        {approval.Human{}, []capability.Capability{within}, task.KindDenied},
-		"more":          {ada, []capability.Capability{beyond}, task.KindUsage},
-		"less and more": {ada, []capability.Capability{within, beyond}, task.KindUsage},
+		"nobody":        {approval.Human{}, []capability.Capability{within}, fault.KindDenied},
+		"more":          {ada, []capability.Capability{beyond}, fault.KindUsage},
+		"less and more": {ada, []capability.Capability{within, beyond}, fault.KindUsage},
 	} {
-		if e := task.AsError(p.Narrow(t.Context(), c.by, narrowing(c.to...))); e == nil || e.Kind != c.kind {
+		if e := fault.AsError(p.Narrow(t.Context(), c.by, narrowing(c.to...))); e == nil || e.Kind != c.kind {
 			t.Errorf("%s: %+v, want %s", what, e, c.kind)
 		}
 	}
@@ -62,7 +63,7 @@ func TestNarrow(t *testing.T) {
 		t.Errorf("of two at once both or none were made: %v, %v", first, second)
 	}
 	for _, err := range []error{first, second} {
-		if e := task.AsError(err); e != nil && e.Kind != task.KindConflict {
+		if e := fault.AsError(err); e != nil && e.Kind != fault.KindConflict {
 			t.Error(err)
 		}
 	}

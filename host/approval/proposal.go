@@ -6,8 +6,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/registry"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/policies/capability"
 )
@@ -41,10 +42,10 @@ func (t Type) Document() bool {
 	return t == TypeConfigChange || t == TypeNewAgent || t == TypeModifyAgent
 }
 
-// Check refuses types that cannot be proposed, with a [task.KindUsage] error.
+// Check refuses types that cannot be proposed, with a [fault.KindUsage] error.
 func (t Type) Check() error {
 	if !slices.Contains(Types(), t) {
-		return task.Errorf(task.KindUsage, "propose %q: there is no such type of proposal", t).
+		return fault.Errorf(fault.KindUsage, "propose %q: there is no such type of proposal", t).
 			WithHint("the types are: %v", Types())
 	}
 	return nil

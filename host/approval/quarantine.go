@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/fault"
 )
 
 // Found says why a proposal is in quarantine: which rules of a scan found
@@ -13,7 +13,7 @@ import (
 func Found(rules []string) string { return "a scan found " + strings.Join(rules, ", ") }
 
 // Screened refuses to approve a proposal in which rules found something, unless the
-// person named each of them: a [task.KindDenied] error that says how.
+// person named each of them: a [fault.KindDenied] error that says how.
 func Screened(p Proposal, rules, despite []string) error {
 	left := slices.DeleteFunc(slices.Clone(rules), func(r string) bool { return slices.Contains(despite, r) })
 	if len(left) == 0 {
@@ -24,7 +24,7 @@ func Screened(p Proposal, rules, despite []string) error {
 }
 
 // InQuarantine is the error for a proposal in which something was found.
-func InQuarantine(p Proposal, why string) *task.Error {
-	return task.Errorf(task.KindDenied, "%s is in quarantine: %s: proposal %s", cmp.Or(p.Ref(), p.File().Name), why, p.ID).
+func InQuarantine(p Proposal, why string) *fault.Error {
+	return fault.Errorf(fault.KindDenied, "%s is in quarantine: %s: proposal %s", cmp.Or(p.Ref(), p.File().Name), why, p.ID).
 		WithHint("`skillet approvals show %s` shows where, `skillet explain RULE` why; `skillet approvals reject %s` refuses it", p.ID, p.ID)
 }

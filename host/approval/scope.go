@@ -9,7 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/policies/capability"
 )
@@ -122,15 +123,15 @@ const (
 
 func (t Terms) check() error {
 	if t.MaxUses < 0 {
-		return task.Errorf(task.KindUsage, "a grant cannot be for %d runs", t.MaxUses).WithHint("give a number of at least 1, or none for any number")
+		return fault.Errorf(fault.KindUsage, "a grant cannot be for %d runs", t.MaxUses).WithHint("give a number of at least 1, or none for any number")
 	}
 	for _, id := range []string{t.Run, t.Session} {
 		if len(id) > maxPatternText {
-			return task.Errorf(task.KindUsage, "the name of a run or a session is %d bytes long, and at most %d are accepted", len(id), maxPatternText)
+			return fault.Errorf(fault.KindUsage, "the name of a run or a session is %d bytes long, and at most %d are accepted", len(id), maxPatternText)
 		}
 	}
 	if len(t.For) > maxPatterns {
-		return task.Errorf(task.KindUsage, "%d patterns are too many for one grant", len(t.For)).WithHint("give at most %d", maxPatterns)
+		return fault.Errorf(fault.KindUsage, "%d patterns are too many for one grant", len(t.For)).WithHint("give at most %d", maxPatterns)
 	}
 	return nil
 }
@@ -150,12 +151,12 @@ type Pattern struct {
 // String is PATH=GLOB.
 func (p Pattern) String() string { return p.Path + "=" + p.Glob }
 
-// ParsePattern reads PATH=GLOB. Errors are [task.Error]s of [task.KindUsage].
+// ParsePattern reads PATH=GLOB. Errors are [fault.Error]s of [fault.KindUsage].
 func ParsePattern(text string) (Pattern, error) {
 	path, glob, ok := strings.Cut(text, "=")
 	p := Pattern{path, glob}
 	if !ok || path == "" || len(text) > maxPatternText || path != "." && slices.Contains(p.steps(), "") {
-		return Pattern{}, task.Errorf(task.KindUsage, "%q is no pattern for an argument", text).
+		return Pattern{}, fault.Errorf(fault.KindUsage, "%q is no pattern for an argument", text).
 			WithHint("write PATH=GLOB, such as 'url=https://example.com/*' or 'options.limit=10'")
 	}
 	return p, nil

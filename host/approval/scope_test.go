@@ -5,7 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/policies/capability"
 )
 
@@ -45,7 +46,7 @@ func TestPatterns(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"", "x", "=x", "a..b=x", ".a=x", "a.=x", strings.Repeat("x", maxPatternText) + "=y"} {
-		if _, err := ParsePattern(bad); err == nil || task.AsError(err).Kind != task.KindUsage {
+		if _, err := ParsePattern(bad); err == nil || fault.AsError(err).Kind != fault.KindUsage {
 			t.Errorf("%.20q: %v", bad, err)
 		}
 	}
@@ -144,7 +145,7 @@ func TestTermsWithoutRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = NewHuman("ada").Grant("files", "sha256:00", read, Terms{MaxUses: -1})
-	if e := task.AsError(err); err == nil || e.Kind != task.KindUsage {
+	if e := fault.AsError(err); err == nil || e.Kind != fault.KindUsage {
 		t.Errorf("granted for -1 runs: %v", err)
 	}
 }

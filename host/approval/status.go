@@ -3,7 +3,7 @@ package approval
 import (
 	"slices"
 
-	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/fault"
 )
 
 // A Status is where a proposal stands.
@@ -110,12 +110,12 @@ func Next(s Status, e Event, by Party) (next Status, ok bool) {
 	return next, true
 }
 
-// next is [Next] for a proposal; a [task.KindConflict] error when the event
+// next is [Next] for a proposal; a [fault.KindConflict] error when the event
 // cannot happen to it.
 func next(p Proposal, e Event, by Party) (Status, error) {
 	to, ok := Next(p.Status, e, by)
 	if !ok {
-		return p.Status, task.Errorf(task.KindConflict, "%s proposal %s: it is already %s", e, p.ID, p.Status).
+		return p.Status, fault.Errorf(fault.KindConflict, "%s proposal %s: it is already %s", e, p.ID, p.Status).
 			WithHint("`skillet approvals show %s` shows who decided", p.ID)
 	}
 	return to, nil

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/fault"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -44,7 +44,7 @@ func writeCauses(t *testing.T, b *strings.Builder, from Status, e Event) {
 	for _, by := range Parties() {
 		to, err := next(Proposal{ID: "id", Status: from}, e, by)
 		if err != nil {
-			if task.AsError(err).Kind != task.KindConflict || to != from {
+			if fault.AsError(err).Kind != fault.KindConflict || to != from {
 				t.Errorf("%s %s %s: %s, %v", from, e, by, to, err)
 			}
 			continue

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/hostfn"
 	"github.com/skillet-run/skillet/host/review"
 	"github.com/skillet-run/skillet/host/runner"
@@ -181,7 +183,7 @@ func ofKind(kind string) string {
 
 // kinds are what the kind of an error may be called: the skill's own word for it, and
 // the host's.
-func kinds(e *task.Error) []string {
+func kinds(e *fault.Error) []string {
 	var all []string
 	if kind, _ := said(e); kind != "" {
 		all = append(all, kind)
@@ -196,10 +198,10 @@ func kinds(e *task.Error) []string {
 }
 
 // failed is an error as a difference shows it: with the first of its kinds.
-func failed(e *task.Error) string { return kinds(e)[0] + ": " + clip(message(e)) }
+func failed(e *fault.Error) string { return kinds(e)[0] + ": " + clip(message(e)) }
 
 // message is what the skill said of its error, or else the host.
-func message(e *task.Error) string {
+func message(e *fault.Error) string {
 	if _, text := said(e); text != "" {
 		return text
 	}
@@ -207,7 +209,7 @@ func message(e *task.Error) string {
 }
 
 // said is what the skill itself said of its failure; empty when it said nothing.
-func said(e *task.Error) (kind, text string) {
+func said(e *fault.Error) (kind, text string) {
 	var guest *sandbox.GuestError
 	var refused *runner.Said
 	switch {

@@ -12,9 +12,10 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/skillet-run/skillet/internal/nearest"
+
 	"github.com/skillet-run/skillet/host/guestapi"
 	"github.com/skillet-run/skillet/host/hostfn"
-	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/testcase"
 	"github.com/skillet-run/skillet/policies/capability"
 )
@@ -96,7 +97,7 @@ func unknownCall(name string) error {
 		names = append(names, n)
 	}
 	slices.Sort(names)
-	if best := manifests.Nearest(name, names); best != "" {
+	if best, ok := nearest.Name(name, names); ok {
 		return fmt.Errorf("there is no host function %s that a mock can answer; did you mean %s?", name, best)
 	}
 	return fmt.Errorf("there is no host function %s that a mock can answer; there are %s, and http", name, strings.Join(names, ", "))

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
@@ -68,8 +70,8 @@ type Result struct {
 	Section string `json:"-"`
 	// Output is what the tool answered, with the placeholders put back; nil when it
 	// did not. Failure is the error it ended with; nil when it answered.
-	Output  []byte      `json:"-"`
-	Failure *task.Error `json:"error,omitempty"`
+	Output  []byte       `json:"-"`
+	Failure *fault.Error `json:"error,omitempty"`
 }
 
 func newReport(p *bundle.Package) Report {

@@ -12,11 +12,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/hostfn"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/runner"
 	"github.com/skillet-run/skillet/host/store"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests/testcase"
 	"github.com/skillet-run/skillet/policies"
 	"github.com/skillet-run/skillet/policies/capability"
@@ -201,11 +202,11 @@ func (t *trial) makeState(ctx context.Context) error {
 // secrets are the made-up ones of a case.
 type secrets map[string]string
 
-// Get returns a value, or an error of [task.KindNotFound].
+// Get returns a value, or an error of [fault.KindNotFound].
 func (s secrets) Get(_ context.Context, name string) ([]byte, error) {
 	v, ok := s[name]
 	if !ok {
-		return nil, task.Errorf(task.KindNotFound, "the case has no secret %s", name).WithHint("write it under secrets")
+		return nil, fault.Errorf(fault.KindNotFound, "the case has no secret %s", name).WithHint("write it under secrets")
 	}
 	return []byte(v), nil
 }

@@ -11,12 +11,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/resolve"
 	"github.com/skillet-run/skillet/host/source"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 	"github.com/skillet-run/skillet/manifests/semver"
@@ -226,7 +227,7 @@ func (c *Catalog) local(name string) ([]*item, error) {
 		}
 		v, err := semver.ParseVersion(got.Version)
 		if err != nil {
-			return nil, task.Wrap(task.KindVerification, fmt.Errorf("%s: %w", got.Source, err))
+			return nil, fault.Wrap(fault.KindVerification, fmt.Errorf("%s: %w", got.Source, err))
 		}
 		items = merge(items, []*item{{name: name, version: v, got: got}})
 	}
@@ -313,7 +314,7 @@ func (c *Catalog) at(ctx context.Context, ref source.Ref, name string) ([]*item,
 // of it.
 func (c *Catalog) list(ctx context.Context, ref source.Ref, name string) ([]*item, error) {
 	all, err := c.fetcher.Versions(ctx, ref, c.settings.Options)
-	if errors.Is(err, source.ErrNoRegistry) || err != nil && task.AsError(err).Kind == task.KindNotFound {
+	if errors.Is(err, source.ErrNoRegistry) || err != nil && fault.AsError(err).Kind == fault.KindNotFound {
 		return nil, nil
 	}
 	if err != nil {
@@ -433,7 +434,7 @@ func truthful(it *item, said source.Claims) error {
 }
 
 func lie(where, format string, args ...any) error {
-	return task.Errorf(task.KindVerification, "%s: %w: %s", where, ErrLie, fmt.Sprintf(format, args...)).
+	return fault.Errorf(fault.KindVerification, "%s: %w: %s", where, ErrLie, fmt.Sprintf(format, args...)).
 		WithHint("tell whoever keeps the place, or get it from another")
 }
 
@@ -549,7 +550,7 @@ func (c *Catalog) publishedOffers(ctx context.Context, name string) ([]resolve.O
 		offers = append(offers, more...)
 	}
 	if len(offers) == 0 && len(absent) > 0 {
-		return nil, task.Errorf(task.KindNotFound, "look for who provides %s: registry %s: %s", name, absent[0].Registry, absent[0].Reason).
+		return nil, fault.Errorf(fault.KindNotFound, "look for who provides %s: registry %s: %s", name, absent[0].Registry, absent[0].Reason).
 			WithHint("`skillet search` shows what the registries have; name a skill that provides it together with the one that needs it")
 	}
 	return offers, nil

@@ -27,7 +27,7 @@ import (
 )
 
 // ErrLie means that a place says something else of a version than the version
-// itself. Errors that wrap it are [task.Error]s of [task.KindVerification].
+// itself. Errors that wrap it are [fault.Error]s of [fault.KindVerification].
 var ErrLie = errors.New("the place does not say the truth about it")
 
 // anyVersion is the constraint of who asks for a skill and no version.

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/skillet-run/skillet/host/ledger"
@@ -20,7 +22,6 @@ import (
 	"github.com/skillet-run/skillet/host/resolve"
 	"github.com/skillet-run/skillet/host/source"
 	"github.com/skillet-run/skillet/host/store"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 	"github.com/skillet-run/skillet/manifests/lockfile"
@@ -213,7 +214,7 @@ func TestClosureGrows(t *testing.T) {
 	if len(p.Steps) != 1 || len(p.Links) != 0 {
 		t.Errorf("what fits is not left alone: %d steps, links %v", len(p.Steps), p.Links)
 	}
-	if _, err := h.ask(all, Question{Wishes: []Wish{{Name: "late"}}}); !errors.Is(err, resolve.ErrConflict) || task.AsError(err).Kind != task.KindConflict {
+	if _, err := h.ask(all, Question{Wishes: []Wish{{Name: "late"}}}); !errors.Is(err, resolve.ErrConflict) || fault.AsError(err).Kind != fault.KindConflict {
 		t.Errorf("early and late cannot be had together: %v", err)
 	} else if !strings.Contains(err.Error(), "late") || !strings.Contains(err.Error(), "early") {
 		t.Errorf("the derivation names not both: %v", err)
@@ -306,7 +307,7 @@ func TestLies(t *testing.T) {
 	s := hand(pack(t, "app", "1.0.0", "text ^1", ""))
 	s.From = []source.Ref{{Kind: source.KindDirectory, Path: dir}}
 	_, err := h.ask(s, Question{Wishes: []Wish{{Name: "app"}}})
-	if !errors.Is(err, ErrLie) || task.AsError(err).Kind != task.KindVerification || !strings.Contains(err.Error(), "it should be text@1.0.0, and is csv@1.0.0") {
+	if !errors.Is(err, ErrLie) || fault.AsError(err).Kind != fault.KindVerification || !strings.Contains(err.Error(), "it should be text@1.0.0, and is csv@1.0.0") {
 		t.Errorf("a file of another skill: %v", err)
 	}
 
@@ -345,7 +346,7 @@ func TestLyingIndex(t *testing.T) {
 	}
 	rewrite(t, at.Path, func(config map[string]any) { delete(config, "dependencies") })
 	_, err = h.ask(s, Question{Wishes: []Wish{{Name: "app"}}})
-	if task.AsError(err) == nil || task.AsError(err).Kind != task.KindVerification || !strings.Contains(err.Error(), `text@1.0.0 needs "secret ^9", and the config says nothing`) {
+	if fault.AsError(err) == nil || fault.AsError(err).Kind != fault.KindVerification || !strings.Contains(err.Error(), `text@1.0.0 needs "secret ^9", and the config says nothing`) {
 		t.Errorf("a lie: %v", err)
 	}
 	h.want("")
@@ -494,7 +495,7 @@ func TestPinned(t *testing.T) {
 		h.install(hand(all.Hand[0].Package, all.Hand[1].Package), Wish{Name: "app"})
 		h.apply(registry.PinnedAt("text", "it works"))
 		_, err := h.ask(all, Question{Wishes: []Wish{{Name: "late"}}})
-		if !errors.Is(err, resolve.ErrConflict) || !strings.Contains(task.AsError(err).Hint, "skillet unpin text") {
+		if !errors.Is(err, resolve.ErrConflict) || !strings.Contains(fault.AsError(err).Hint, "skillet unpin text") {
 			t.Errorf("asked for %v: %v", asked, err)
 		}
 		h.install(all, Wish{Name: "late"}, Wish{Name: "text", Exactly: "1.1.0"}) // unless somebody asks for another
@@ -524,8 +525,8 @@ func TestAgain(t *testing.T) {
 	h.back("wc", "1.0.0")
 	q := Question{Wishes: []Wish{{Name: "rep", Exactly: "2.0.0"}}, Renew: []string{"rep"}}
 	_, err := h.ask(Settings{}, q)
-	if !errors.Is(err, resolve.ErrConflict) || !strings.Contains(task.AsError(err).Hint, "`skillet update rep --to 2.0.0 --again wc`") {
-		t.Errorf("got %v, %s", err, task.AsError(err).Hint)
+	if !errors.Is(err, resolve.ErrConflict) || !strings.Contains(fault.AsError(err).Hint, "`skillet update rep --to 2.0.0 --again wc`") {
+		t.Errorf("got %v, %s", err, fault.AsError(err).Hint)
 	}
 	q.Again = []string{"wc"}
 	p, err := h.ask(Settings{}, q)
@@ -536,7 +537,7 @@ func TestAgain(t *testing.T) {
 	h.want("rep@2.0.0* rep@1.0.0 wc@2.0.0*+ wc@1.0.0+")
 	for _, name := range []string{"wc", "none"} { // wc is not behind any more
 		q.Again = []string{name}
-		if _, err := h.ask(Settings{}, q); task.AsError(err).Kind != task.KindUsage {
+		if _, err := h.ask(Settings{}, q); fault.AsError(err).Kind != fault.KindUsage {
 			t.Errorf("%s again: %v", name, err)
 		}
 	}
@@ -588,7 +589,7 @@ func TestQuarantinedIsNotChosen(t *testing.T) {
 	h.apply(registry.Quarantined(skills[0], "it leaks"))
 	s := hand(pack(t, "app", "1.0.0", "text *", ""))
 	s.From = []source.Ref{{Kind: source.KindDirectory, Path: dir}}
-	if _, err := h.ask(s, Question{Wishes: []Wish{{Name: "app"}}}); !errors.Is(err, resolve.ErrConflict) || !strings.Contains(task.AsError(err).Hint, "text@1.0.0 is disabled: it is in quarantine: it leaks") {
+	if _, err := h.ask(s, Question{Wishes: []Wish{{Name: "app"}}}); !errors.Is(err, resolve.ErrConflict) || !strings.Contains(fault.AsError(err).Hint, "text@1.0.0 is disabled: it is in quarantine: it leaks") {
 		t.Errorf("%v", err)
 	}
 	later := pack(t, "text", "1.0.1", "", "")

@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/resolve"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/lockfile"
 	"github.com/skillet-run/skillet/manifests/semver"
@@ -313,11 +314,11 @@ func (h *Home) Skills() []registry.Skill {
 	return all
 }
 
-// Lock is what is installed as a lock. It fails with a [task.KindConflict] error
+// Lock is what is installed as a lock. It fails with a [fault.KindConflict] error
 // when what is installed does not fit together, as after a removal by force.
 func (h *Home) Lock() (*lockfile.Lock, error) {
 	if len(h.Broken) > 0 {
-		return nil, task.Errorf(task.KindConflict, "lock: what is installed does not fit together: %s", h.Broken[0]).
+		return nil, fault.Errorf(fault.KindConflict, "lock: what is installed does not fit together: %s", h.Broken[0]).
 			WithHint("`skillet tree` shows all of it; installing the skill that lacks something again brings that")
 	}
 	return h.Graph.Lock(func(name string, v semver.Version) lockfile.Artifact {

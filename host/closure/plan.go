@@ -7,10 +7,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/resolve"
 	"github.com/skillet-run/skillet/host/source"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/semver"
 )
@@ -41,7 +42,7 @@ func (w Wish) asked() (*registry.Asked, resolve.Dependency, error) {
 	}
 	r, err := rangeOf(a)
 	if err != nil {
-		return nil, resolve.Dependency{}, task.Wrap(task.KindUsage, fmt.Errorf("%s: %w", w.Name, err))
+		return nil, resolve.Dependency{}, fault.Wrap(fault.KindUsage, fmt.Errorf("%s: %w", w.Name, err))
 	}
 	d := resolve.Dependency{Name: w.Name, Range: r, Isolated: w.Isolated}
 	if w.Isolated {
@@ -52,13 +53,13 @@ func (w Wish) asked() (*registry.Asked, resolve.Dependency, error) {
 
 // Later is the wish for a later version of an installed skill than the active one,
 // asked for as before. installed are all versions that are. It fails with a
-// [task.KindUsage] error for what is no version, with a [task.KindConflict] error
+// [fault.KindUsage] error for what is no version, with a [fault.KindConflict] error
 // for one that is not later, or that the person did not ask for, and as
 // [registry.Skill.Runs] does for one that is disabled.
 func Later(active registry.Skill, installed []registry.Skill, version string) (Wish, error) {
 	v, err := semver.ParseVersion(version)
 	if err != nil {
-		return Wish{}, task.Wrap(task.KindUsage, err)
+		return Wish{}, fault.Wrap(fault.KindUsage, err)
 	}
 	r, err := rangeOf(active.Asked)
 	if err != nil {
@@ -73,14 +74,14 @@ func Later(active registry.Skill, installed []registry.Skill, version string) (W
 			return w, err
 		}
 	}
-	e := task.Errorf(task.KindConflict, "update %s to %s: the active version is %s", active.Name, version, active.Version)
+	e := fault.Errorf(fault.KindConflict, "update %s to %s: the active version is %s", active.Name, version, active.Version)
 	switch order := manifests.CompareVersions(version, active.Version); {
 	case order == 0:
 		return w, e.WithHint("`skillet list --all` shows its versions")
 	case order < 0:
 		return w, e.WithHint("`skillet rollback %s --to %s` goes back", active.Name, version)
 	case w.Constraint != "" && !r.WithPrereleases().Allows(v):
-		return w, task.Errorf(task.KindConflict, "update %s to %s: you asked for %s", active.Name, version, w.Constraint).
+		return w, fault.Errorf(fault.KindConflict, "update %s to %s: you asked for %s", active.Name, version, w.Constraint).
 			WithHint("`skillet install %s@%s` asks for that version instead", active.Name, version)
 	}
 	return w, nil
@@ -101,7 +102,7 @@ func (c *Catalog) mayGoAgain(q Question) error {
 	for _, name := range q.Again {
 		i := slices.IndexFunc(c.skills, func(s registry.Skill) bool { return s.Name == name && s.Active })
 		if i < 0 || c.skills[i].Avoided == nil {
-			return task.Errorf(task.KindUsage, "%s did not go back from any version", name).WithHint("`skillet info %s` shows how it stands", name)
+			return fault.Errorf(fault.KindUsage, "%s did not go back from any version", name).WithHint("`skillet info %s` shows how it stands", name)
 		}
 	}
 	return nil
@@ -181,7 +182,7 @@ func (c *Catalog) Concerns(m *manifests.Manifest, a *registry.Asked) bool {
 
 // Plan finds the versions that fit. At first only what is not here is looked for
 // elsewhere, so that what is installed is used again, and no registry is asked for
-// it; when that leads nowhere, everything is. It fails with a [task.KindConflict]
+// it; when that leads nowhere, everything is. It fails with a [fault.KindConflict]
 // error whose text is the derivation when nothing fits, see [resolve.Conflict];
 // and with errors that wrap [ErrLie].
 func (c *Catalog) Plan(ctx context.Context, q Question) (*Plan, error) {
@@ -228,14 +229,14 @@ func kept(g *resolve.Graph, q Question) *resolve.Graph {
 // told gives errors of a resolution their kind.
 func told(err error) error {
 	if errors.Is(err, resolve.ErrTooHard) {
-		return task.Wrap(task.KindLimit, err).WithHint("ask for narrower versions, such as NAME@^2.1")
+		return fault.Wrap(fault.KindLimit, err).WithHint("ask for narrower versions, such as NAME@^2.1")
 	}
 	return err
 }
 
 // conflicting says what can be done when nothing fits.
 func (c *Catalog) conflicting(why *resolve.Conflict, q Question) error {
-	e := task.Wrap(task.KindConflict, why)
+	e := fault.Wrap(fault.KindConflict, why)
 	for _, s := range c.skills {
 		if s.Pinned != nil && s.Active && strings.Contains(why.Error(), s.Name+" ") {
 			return e.WithHint("%s is pinned at %s: `skillet unpin %s` lets another version be chosen", s.Name, s.Version, s.Name)
@@ -290,7 +291,7 @@ func (c *Catalog) resolve(ctx context.Context, h *Home, q Question) (*resolve.Gr
 		if w.Exactly != "" && !w.Isolated && !(c.far && w.OrOther) {
 			v, err := semver.ParseVersion(w.Exactly)
 			if err != nil {
-				return nil, task.Wrap(task.KindUsage, err)
+				return nil, fault.Wrap(fault.KindUsage, err)
 			}
 			d.Range = exactly(v)
 		}

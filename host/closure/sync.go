@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/resolve"
 	"github.com/skillet-run/skillet/host/source"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/lockfile"
 	"github.com/skillet-run/skillet/manifests/semver"
@@ -45,7 +46,7 @@ func (s *Sync) IsEmpty() bool {
 	return len(s.Missing)+len(s.Links)+len(s.Activate)+len(s.Asked)+len(s.Needed) == 0
 }
 
-// Sync compares the home with a lock. It fails with a [task.KindVerification] error
+// Sync compares the home with a lock. It fails with a [fault.KindVerification] error
 // when a locked version is installed with other bytes.
 func (c *Catalog) Sync(ctx context.Context, l *lockfile.Lock) (*Sync, error) {
 	h, err := c.Home(ctx)
@@ -54,7 +55,7 @@ func (c *Catalog) Sync(ctx context.Context, l *lockfile.Lock) (*Sync, error) {
 	}
 	g, err := resolve.FromLock(l)
 	if err != nil {
-		return nil, task.Wrap(task.KindUsage, err)
+		return nil, fault.Wrap(fault.KindUsage, err)
 	}
 	b := &planner{catalog: c, home: h, graph: g, plan: &Plan{Graph: g}, digests: map[[2]string]manifests.Digest{}}
 	for _, p := range l.Packages {
@@ -84,7 +85,7 @@ func (s *Sync) add(b *planner, n resolve.Node, l *lockfile.Lock) error {
 	p := l.Packages[i]
 	if v, ok := b.home.skill(n.Name, n.Version); ok {
 		if v.Digest != p.Digest {
-			return task.Errorf(task.KindVerification, "%s is installed with the bytes %s, and locked with %s", v.Ref(), v.Digest, p.Digest).
+			return fault.Errorf(fault.KindVerification, "%s is installed with the bytes %s, and locked with %s", v.Ref(), v.Digest, p.Digest).
 				WithHint("a version never changes: find out which is the right one; `skillet remove %s` takes out the installed one", v.Ref())
 		}
 		return nil
@@ -152,12 +153,12 @@ func askedOf(s registry.Skill) registry.Asked {
 }
 
 // FetchLocked gets a locked version from its source. Other bytes than the locked
-// ones are a [task.KindVerification] error.
+// ones are a [fault.KindVerification] error.
 func (c *Catalog) FetchLocked(ctx context.Context, l Locked) (*source.Fetched, error) {
 	p := l.Package
 	ref, err := source.Parse(p.Source)
 	if err != nil {
-		return nil, task.Wrap(task.KindUsage, fmt.Errorf("source of %s: %w", p.ID(), err)).
+		return nil, fault.Wrap(fault.KindUsage, fmt.Errorf("source of %s: %w", p.ID(), err)).
 			WithHint("what was installed from there cannot be fetched again: install it from a place that can, and lock again")
 	}
 	got, err := c.fetcher.Fetch(ctx, ref, c.settings.Options)
@@ -177,7 +178,7 @@ func (c *Catalog) FetchLocked(ctx context.Context, l Locked) (*source.Fetched, e
 }
 
 func unlike(p lockfile.Package, format string, args ...any) error {
-	return task.Errorf(task.KindVerification, "%s at %s is not what is locked: %s", p.ID(), p.Source, fmt.Sprintf(format, args...)).
+	return fault.Errorf(fault.KindVerification, "%s at %s is not what is locked: %s", p.ID(), p.Source, fmt.Sprintf(format, args...)).
 		WithHint("somebody changed what is published, or the lock; find out who before you lock again")
 }
 
@@ -186,7 +187,7 @@ func unlike(p lockfile.Package, format string, args ...any) error {
 func (c *Catalog) Check(ctx context.Context, l *lockfile.Lock) (lockfile.Changes, error) {
 	g, err := resolve.FromLock(l)
 	if err != nil {
-		return lockfile.Changes{}, task.Wrap(task.KindUsage, err)
+		return lockfile.Changes{}, fault.Wrap(fault.KindUsage, err)
 	}
 	r := resolve.Request{Prefer: g}
 	for _, e := range g.Roots {
@@ -195,7 +196,7 @@ func (c *Catalog) Check(ctx context.Context, l *lockfile.Lock) (lockfile.Changes
 	now, err := resolve.Resolve(ctx, c.reaching(false), r)
 	var conflict *resolve.Conflict
 	if errors.As(err, &conflict) {
-		return lockfile.Changes{}, task.Wrap(task.KindConflict, fmt.Errorf("the lock does not fit what its packages need: %w", conflict)).
+		return lockfile.Changes{}, fault.Wrap(fault.KindConflict, fmt.Errorf("the lock does not fit what its packages need: %w", conflict)).
 			WithHint("install or update what you want, and lock again")
 	}
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/fault"
 )
 
 // A bound is what holds for a setting.
@@ -19,7 +19,7 @@ type bound struct {
 func firstBroken(sources map[string]string, bounds []bound) error {
 	for _, b := range bounds {
 		if !b.ok {
-			return task.Errorf(task.KindUsage, "setting %s%s: out of bounds", b.key, from(sources[b.key])).
+			return fault.Errorf(fault.KindUsage, "setting %s%s: out of bounds", b.key, from(sources[b.key])).
 				WithHint("it must be %s", b.want)
 		}
 	}

@@ -10,7 +10,7 @@ package config
 import (
 	"slices"
 
-	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/fault"
 )
 
 // Settings are the settings of a home. Every field that is no group of settings
@@ -117,7 +117,7 @@ func (c *Config) Settings() Settings { return c.settings }
 // listed when they are set.
 func (c *Config) List() []Value { return slices.Clone(c.values) }
 
-// Get returns one setting, and a [task.KindNotFound] error that suggests the
+// Get returns one setting, and a [fault.KindNotFound] error that suggests the
 // nearest key for one that does not exist.
 func (c *Config) Get(key string) (Value, error) {
 	i := slices.IndexFunc(c.values, func(v Value) bool { return v.Key == key })
@@ -125,9 +125,9 @@ func (c *Config) Get(key string) (Value, error) {
 	case i >= 0:
 		return c.values[i], nil
 	case isGroup(key):
-		return Value{}, notOne(task.KindNotFound, key, "%s is a group of settings", key)
+		return Value{}, notOne(fault.KindNotFound, key, "%s is a group of settings", key)
 	case providerKey(key):
-		return Value{}, task.Errorf(task.KindNotFound, "setting %s is not set", key).WithHint("`skillet config list` shows what is set of each provider")
+		return Value{}, fault.Errorf(fault.KindNotFound, "setting %s is not set", key).WithHint("`skillet config list` shows what is set of each provider")
 	}
-	return Value{}, unknown(task.KindNotFound, key, "setting %s does not exist", key)
+	return Value{}, unknown(fault.KindNotFound, key, "setting %s does not exist", key)
 }

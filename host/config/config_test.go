@@ -7,8 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/config"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 func load(t *testing.T, file string, environ ...string) (*config.Config, error) {
@@ -91,8 +92,8 @@ func TestRefusals(t *testing.T) {
 			if err == nil {
 				t.Fatal("accepted")
 			}
-			e := task.AsError(err)
-			if e.Kind != task.KindUsage || !strings.Contains(e.Message, c.message) || !strings.Contains(e.Hint, c.hint) {
+			e := fault.AsError(err)
+			if e.Kind != fault.KindUsage || !strings.Contains(e.Message, c.message) || !strings.Contains(e.Hint, c.hint) {
 				t.Errorf("got %s: %s / %s", e.Kind, e.Message, e.Hint)
 			}
 		})
@@ -105,7 +106,7 @@ func TestGetUnknown(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = c.Get("max_memory")
-	if e := task.AsError(err); e == nil || e.Kind != task.KindNotFound || !strings.Contains(e.Hint, "max_memory_mb") {
+	if e := fault.AsError(err); e == nil || e.Kind != fault.KindNotFound || !strings.Contains(e.Hint, "max_memory_mb") {
 		t.Errorf("got %+v", e)
 	}
 }
@@ -132,12 +133,12 @@ func TestNumbersAreReadAsTheyAreWritten(t *testing.T) {
 		t.Errorf("got %+v", s)
 	}
 	for _, file := range []string{"min_free_mb: 0.5", "max_memory_mb: true", "max_memory_mb: 1.9", "max_fuel: .inf", "max_fuel: -1", "max_fuel: 1e30", "log_level: 5", "max_memory_mb: [7]"} {
-		if _, err := load(t, file+"\n"); err == nil || task.AsError(err).Kind != task.KindUsage {
+		if _, err := load(t, file+"\n"); err == nil || fault.AsError(err).Kind != fault.KindUsage {
 			t.Errorf("%s: %v", file, err)
 		}
 	}
 	for _, v := range []string{"SKILLET_MIN_FREE_MB=0.5", "SKILLET_MAX_MEMORY_MB=0x10", "SKILLET_MAX_FUEL=1_000", "SKILLET_MAX_FUEL=-1"} {
-		if _, err := load(t, "", v); err == nil || task.AsError(err).Kind != task.KindUsage {
+		if _, err := load(t, "", v); err == nil || fault.AsError(err).Kind != fault.KindUsage {
 			t.Errorf("%s: %v", v, err)
 		}
 	}

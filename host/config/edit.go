@@ -8,11 +8,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/knadh/koanf/parsers/yaml"
 	"github.com/knadh/koanf/providers/rawbytes"
 	"github.com/knadh/koanf/v2"
-
-	"github.com/skillet-run/skillet/host/task"
 )
 
 // fixed are settings that must not change in the life of a home.
@@ -31,8 +31,8 @@ type Change struct {
 // Edit sets settings in the text of a configuration file, and leaves the other
 // lines as they are. It returns the new text, and the value that each of them had
 // in the file, as text; empty for none. Nothing but those settings is different in
-// what the new text means, and it is valid. Errors are [task.Error]s of
-// [task.KindNotFound] for a setting that does not exist, and [task.KindUsage].
+// what the new text means, and it is valid. Errors are [fault.Error]s of
+// [fault.KindNotFound] for a setting that does not exist, and [fault.KindUsage].
 func Edit(file []byte, changes ...Change) (after []byte, old []string, err error) {
 	after = file
 	for _, c := range changes {
@@ -43,8 +43,8 @@ func Edit(file []byte, changes ...Change) (after []byte, old []string, err error
 		old = append(old, was)
 	}
 	if _, err := Parse(FileName, after, nil); err != nil {
-		e := task.AsError(err)
-		return nil, nil, task.Errorf(task.KindUsage, "set %s: %w", said(changes), err).WithHint("%s", e.Hint)
+		e := fault.AsError(err)
+		return nil, nil, fault.Errorf(fault.KindUsage, "set %s: %w", said(changes), err).WithHint("%s", e.Hint)
 	}
 	return after, old, nil
 }
@@ -66,13 +66,13 @@ func (c Change) apply(text *[]byte) (old string, err error) {
 	l, ok := findLeaf(c.Key)
 	switch {
 	case !ok && isGroup(c.Key):
-		return "", notOne(task.KindUsage, c.Key, "%s is a group of settings", c.Key)
+		return "", notOne(fault.KindUsage, c.Key, "%s is a group of settings", c.Key)
 	case !ok:
-		return "", unknown(task.KindNotFound, c.Key, "setting %s does not exist", c.Key)
+		return "", unknown(fault.KindNotFound, c.Key, "setting %s does not exist", c.Key)
 	case l.of.Kind() == reflect.Slice || l.of.Kind() == reflect.Map:
-		return "", task.Errorf(task.KindUsage, "setting %s is a list", c.Key).WithHint("edit %s by hand", FileName)
+		return "", fault.Errorf(fault.KindUsage, "setting %s is a list", c.Key).WithHint("edit %s by hand", FileName)
 	case slices.Contains(fixed, c.Key):
-		return "", task.Errorf(task.KindUsage, "setting %s cannot be changed any more", c.Key).
+		return "", fault.Errorf(fault.KindUsage, "setting %s cannot be changed any more", c.Key).
 			WithHint("it is set before the first use of a home: make a new home, and install there what you need")
 	}
 	before, err := members(*text)
@@ -83,7 +83,7 @@ func (c Change) apply(text *[]byte) (old string, err error) {
 		old = fmt.Sprint(was)
 	}
 	if _, there := before[c.Key]; c.Unset && !there {
-		return "", task.Errorf(task.KindNotFound, "setting %s is not set in %s", c.Key, FileName).
+		return "", fault.Errorf(fault.KindNotFound, "setting %s is not set in %s", c.Key, FileName).
 			WithHint("`skillet config list` shows where each setting comes from")
 	}
 	after := c.in(*text, l.of.Kind())
@@ -98,7 +98,7 @@ func (c Change) apply(text *[]byte) (old string, err error) {
 func members(file []byte) (map[string]any, error) {
 	k := koanf.New(".")
 	if err := k.Load(rawbytes.Provider(file), yaml.Parser()); err != nil {
-		return nil, task.Errorf(task.KindUsage, "read %s: %w", FileName, err).WithHint("mend it by hand first")
+		return nil, fault.Errorf(fault.KindUsage, "read %s: %w", FileName, err).WithHint("mend it by hand first")
 	}
 	return k.All(), nil
 }
@@ -191,7 +191,7 @@ func block(lines []string, indent string) (inside []string, own string) {
 // onlyChanged makes sure that a text is different in one setting, which is there or not.
 func onlyChanged(before map[string]any, after []byte, key string, stays bool) error {
 	if len(after) > MaxFile {
-		return task.Errorf(task.KindUsage, "%s would be larger than %d KB", FileName, MaxFile>>10).WithHint("edit it by hand")
+		return fault.Errorf(fault.KindUsage, "%s would be larger than %d KB", FileName, MaxFile>>10).WithHint("edit it by hand")
 	}
 	now, err := members(after)
 	if err != nil {
@@ -216,6 +216,6 @@ func others(all map[string]any, key string) map[string]any {
 }
 
 func changedAlone(key string) error {
-	return task.Errorf(task.KindUsage, "%s is written in a way in which %s cannot be changed alone", FileName, key).
+	return fault.Errorf(fault.KindUsage, "%s is written in a way in which %s cannot be changed alone", FileName, key).
 		WithHint("edit it by hand")
 }

@@ -5,8 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/config"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 func TestEdit(t *testing.T) {
@@ -54,11 +55,11 @@ func TestEditRefuses(t *testing.T) {
 		{"", "log_level", "debug" + strings.Repeat(" ", config.MaxFile), "larger"},
 	} {
 		_, _, err := config.Edit([]byte(c.file), config.Change{Key: c.key, Value: c.value})
-		kind := task.KindUsage
+		kind := fault.KindUsage
 		if c.want == "does not exist" {
-			kind = task.KindNotFound
+			kind = fault.KindNotFound
 		}
-		if err == nil || task.AsError(err).Kind != kind || !strings.Contains(err.Error(), c.want) {
+		if err == nil || fault.AsError(err).Kind != kind || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q %s=%.20q: %v", c.file, c.key, c.value, err)
 		}
 	}
@@ -79,16 +80,16 @@ func TestEditUnset(t *testing.T) {
 	}
 	for _, c := range []struct {
 		file, key, want string
-		kind            task.Kind
+		kind            fault.Kind
 	}{
-		{"min_free_mb: 1\n", "log_level", "is not set in config.yaml", task.KindNotFound},
-		{"", "log_levle", "does not exist", task.KindNotFound},
-		{"{min_free_mb: 1}\n", "min_free_mb", "changed alone", task.KindUsage},
-		{"log_level: >\n  warn\n", "log_level", "changed alone", task.KindUsage},
-		{"secret_key: file\n", "secret_key", "any more", task.KindUsage},
+		{"min_free_mb: 1\n", "log_level", "is not set in config.yaml", fault.KindNotFound},
+		{"", "log_levle", "does not exist", fault.KindNotFound},
+		{"{min_free_mb: 1}\n", "min_free_mb", "changed alone", fault.KindUsage},
+		{"log_level: >\n  warn\n", "log_level", "changed alone", fault.KindUsage},
+		{"secret_key: file\n", "secret_key", "any more", fault.KindUsage},
 	} {
 		_, _, err := config.Edit([]byte(c.file), config.Change{Key: c.key, Unset: true})
-		if e := task.AsError(err); err == nil || e.Kind != c.kind || !strings.Contains(err.Error(), c.want) {
+		if e := fault.AsError(err); err == nil || e.Kind != c.kind || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q without %s: %v", c.file, c.key, err)
 		}
 	}

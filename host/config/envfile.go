@@ -10,7 +10,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/internal/absent"
 )
 
@@ -32,12 +33,12 @@ func (l Layers) envFile(home string) ([]assignment, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, task.Errorf(task.KindUsage, "read environment file: %w", err).WithHint("name one that is there, with --env-file or %s", EnvFileVariable)
+		return nil, fault.Errorf(fault.KindUsage, "read environment file: %w", err).WithHint("name one that is there, with --env-file or %s", EnvFileVariable)
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
 	if err != nil {
-		return nil, task.Errorf(task.KindUsage, "read environment file: %w", err).WithHint("name a file, with --env-file or %s", EnvFileVariable)
+		return nil, fault.Errorf(fault.KindUsage, "read environment file: %w", err).WithHint("name a file, with --env-file or %s", EnvFileVariable)
 	}
 	return parseEnvFile(path, b)
 }
@@ -48,7 +49,7 @@ func (l Layers) envFile(home string) ([]assignment, error) {
 // that is there twice.
 func parseEnvFile(path string, b []byte) ([]assignment, error) {
 	if len(b) > MaxFile || !utf8.Valid(b) {
-		return nil, task.Errorf(task.KindUsage, "environment file %s: it is no text of at most %d KB", path, MaxFile>>10).
+		return nil, fault.Errorf(fault.KindUsage, "environment file %s: it is no text of at most %d KB", path, MaxFile>>10).
 			WithHint("it has lines such as %sLOG_LEVEL=debug", envPrefix)
 	}
 	var as []assignment
@@ -64,13 +65,13 @@ func parseEnvFile(path string, b []byte) ([]assignment, error) {
 		name, value, err := envLine(line)
 		switch {
 		case err != nil:
-			return nil, task.Errorf(task.KindUsage, "%s: %w", place, err).WithHint("a line is NAME=VALUE, such as %sLOG_LEVEL=debug", envPrefix)
+			return nil, fault.Errorf(fault.KindUsage, "%s: %w", place, err).WithHint("a line is NAME=VALUE, such as %sLOG_LEVEL=debug", envPrefix)
 		case !strings.HasPrefix(name, envPrefix):
-			return nil, unknown(task.KindUsage, strings.ToLower(name), "%s: %s names no setting: the names begin with %s", place, name, envPrefix)
+			return nil, unknown(fault.KindUsage, strings.ToLower(name), "%s: %s names no setting: the names begin with %s", place, name, envPrefix)
 		case slices.Contains(notSettings, name):
-			return nil, task.Errorf(task.KindUsage, "%s: %s cannot be set here", place, name).WithHint("set it in the environment")
+			return nil, fault.Errorf(fault.KindUsage, "%s: %s cannot be set here", place, name).WithHint("set it in the environment")
 		case seen[name] > 0:
-			return nil, task.Errorf(task.KindUsage, "%s: %s is there twice, line %d sets it, too", place, name, seen[name]).WithHint("delete one of them")
+			return nil, fault.Errorf(fault.KindUsage, "%s: %s is there twice, line %d sets it, too", place, name, seen[name]).WithHint("delete one of them")
 		}
 		seen[name] = n
 		if value != "" {

@@ -8,7 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/internal/nearest"
 )
 
 // A leaf is a setting that has a value of its own: a field of [Settings], or of
@@ -85,23 +86,23 @@ func isGroup(key string) bool {
 }
 
 // unknown is the error of a key that does not exist, with the one that is nearest.
-func unknown(k task.Kind, key, format string, args ...any) error {
-	e := task.Errorf(k, format, args...)
-	if best, ok := task.Nearest(key, keys(key)); ok {
+func unknown(k fault.Kind, key, format string, args ...any) error {
+	e := fault.Errorf(k, format, args...)
+	if best, ok := nearest.Name(key, keys(key)); ok {
 		return e.WithHint("did you mean %s? `skillet config list` shows every setting", best)
 	}
 	return e.WithHint("`skillet config list` shows every setting")
 }
 
 // notOne is the error of a key that stands for several settings.
-func notOne(k task.Kind, key, format string, args ...any) error {
+func notOne(k fault.Kind, key, format string, args ...any) error {
 	var in []string
 	for _, l := range keys(key) {
 		if strings.HasPrefix(l, key+".") {
 			in = append(in, l)
 		}
 	}
-	return task.Errorf(k, format, args...).WithHint("it has %s", strings.Join(in, ", "))
+	return fault.Errorf(k, format, args...).WithHint("it has %s", strings.Join(in, ", "))
 }
 
 // values are the settings as people see them.

@@ -11,13 +11,14 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/go-viper/mapstructure/v2"
 	"github.com/knadh/koanf/parsers/yaml"
 	"github.com/knadh/koanf/providers/rawbytes"
 	"github.com/knadh/koanf/providers/structs"
 	"github.com/knadh/koanf/v2"
 
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/internal/absent"
 )
 
@@ -51,8 +52,8 @@ type Layers struct {
 	Flags []string
 }
 
-// Load reads the configuration of a home. Errors are [task.Error]s of
-// [task.KindUsage] that name the file or the variable.
+// Load reads the configuration of a home. Errors are [fault.Error]s of
+// [fault.KindUsage] that name the file or the variable.
 func Load(home string, l Layers) (*Config, error) {
 	path := filepath.Join(home, FileName)
 	b, err := os.ReadFile(path)
@@ -101,27 +102,27 @@ func loadFile(k *koanf.Koanf, path string, b []byte, sources map[string]string) 
 	}
 	file := koanf.New(".")
 	if err := file.Load(rawbytes.Provider(b), yaml.Parser()); err != nil {
-		return task.Errorf(task.KindUsage, "read configuration %s: %w", path, err).WithHint("it must be a YAML mapping of settings, with registries, rate_limits and revocation_lists as lists; `skillet config list` shows them")
+		return fault.Errorf(fault.KindUsage, "read configuration %s: %w", path, err).WithHint("it must be a YAML mapping of settings, with registries, rate_limits and revocation_lists as lists; `skillet config list` shows them")
 	}
 	if severalDocuments(b) {
-		return task.Errorf(task.KindUsage, "%s: a second document begins with a line of ---, and its settings would be passed by", path).WithHint("make one mapping of all settings")
+		return fault.Errorf(fault.KindUsage, "%s: a second document begins with a line of ---, and its settings would be passed by", path).WithHint("make one mapping of all settings")
 	}
 	if key := dotted(file.Raw(), ""); key != "" {
-		return task.Errorf(task.KindUsage, "%s: setting %s is written with a dot in it", path, key).WithHint("write it in its group: %s", nested(key))
+		return fault.Errorf(fault.KindUsage, "%s: setting %s is written with a dot in it", path, key).WithHint("write it in its group: %s", nested(key))
 	}
 	for _, key := range file.Keys() {
 		_, ok := findLeaf(key)
 		switch {
 		case ok && file.Get(key) == nil:
-			return task.Errorf(task.KindUsage, "%s: setting %s has no value", path, key).WithHint("give it one, or take the line away for its default")
+			return fault.Errorf(fault.KindUsage, "%s: setting %s has no value", path, key).WithHint("give it one, or take the line away for its default")
 		case ok && key != providersKey:
 			sources[key] = path
 		case isGroup(key) && empty(file.Get(key)):
 			file.Delete(key)
 		case isGroup(key):
-			return notOne(task.KindUsage, key, "%s: setting %s is a group of settings", path, key)
+			return notOne(fault.KindUsage, key, "%s: setting %s is a group of settings", path, key)
 		default:
-			return unknown(task.KindUsage, key, "%s: setting %s does not exist", path, key)
+			return unknown(fault.KindUsage, key, "%s: setting %s does not exist", path, key)
 		}
 	}
 	return k.Merge(file)
@@ -187,11 +188,11 @@ func (a assignment) apply(k *koanf.Koanf, sources map[string]string) error {
 	case a.err != nil:
 		return a.err
 	case !ok && isGroup(a.key):
-		return notOne(task.KindUsage, a.key, "%s: %s is a group of settings", a.source, a.name)
+		return notOne(fault.KindUsage, a.key, "%s: %s is a group of settings", a.source, a.name)
 	case !ok:
-		return unknown(task.KindUsage, a.key, "%s names no setting", a.said())
+		return unknown(fault.KindUsage, a.key, "%s names no setting", a.said())
 	case l.of.Kind() == reflect.Slice || l.of.Kind() == reflect.Map:
-		return task.Errorf(task.KindUsage, "%s cannot hold a list", a.said()).WithHint("write it in %s in the home, under %s", FileName, a.key)
+		return fault.Errorf(fault.KindUsage, "%s cannot hold a list", a.said()).WithHint("write it in %s in the home, under %s", FileName, a.key)
 	}
 	sources[a.key] = a.source
 	return k.Set(a.key, a.value)
@@ -225,7 +226,7 @@ func flags(given []string) []assignment {
 		key, value, ok := strings.Cut(f, "=")
 		a := assignment{key: key, name: key, value: value, source: FlagSource}
 		if !ok {
-			a.err = task.Errorf(task.KindUsage, "%s: %q is no KEY=VALUE", FlagSource, f).WithHint("such as %s log_level=debug", FlagSource)
+			a.err = fault.Errorf(fault.KindUsage, "%s: %q is no KEY=VALUE", FlagSource, f).WithHint("such as %s log_level=debug", FlagSource)
 		}
 		as = append(as, a)
 	}
@@ -271,7 +272,7 @@ func unmarshal(k *koanf.Koanf, path string) (Settings, error) {
 		Result: &s, TagName: "koanf", ErrorUnused: true, DecodeHook: readText,
 	}})
 	if err != nil {
-		return s, task.Errorf(task.KindUsage, "read configuration: %w", err).
+		return s, fault.Errorf(fault.KindUsage, "read configuration: %w", err).
 			WithHint("look at %s, the environment file and the SKILLET_ environment variables; `skillet config list` shows the settings", path)
 	}
 	return s, nil

@@ -8,8 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/config"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 // write makes a file of a home.
@@ -83,7 +84,7 @@ func TestNamedEnvFile(t *testing.T) {
 		}
 	}
 	for _, l := range []config.Layers{{EnvFile: other + "-not"}, {EnvFile: elsewhere}, {Environ: []string{variable + "-not"}}} {
-		if _, err := config.Load(home, l); err == nil || task.AsError(err).Kind != task.KindUsage || task.AsError(err).Hint == "" {
+		if _, err := config.Load(home, l); err == nil || fault.AsError(err).Kind != fault.KindUsage || fault.AsError(err).Hint == "" {
 			t.Errorf("%+v: %v", l, err)
 		}
 	}
@@ -130,8 +131,8 @@ func TestLayersRefuse(t *testing.T) {
 			if err == nil {
 				t.Fatal("accepted")
 			}
-			e := task.AsError(err)
-			if e.Kind != task.KindUsage || !strings.Contains(e.Message, c.message) || !strings.Contains(e.Hint, c.hint) {
+			e := fault.AsError(err)
+			if e.Kind != fault.KindUsage || !strings.Contains(e.Message, c.message) || !strings.Contains(e.Hint, c.hint) {
 				t.Errorf("got %s: %s / %s", e.Kind, e.Message, e.Hint)
 			}
 		})
@@ -161,7 +162,7 @@ func TestGetGroup(t *testing.T) {
 	}
 	for key, hint := range map[string]string{"models": "models.default", "budget.day": "budget.day.usd", "models.defult": "did you mean models.default", "providers.acme.kind": "config list", "providers.acme.knd": "providers.acme.kind"} {
 		_, err := c.Get(key)
-		if e := task.AsError(err); e == nil || e.Kind != task.KindNotFound || !strings.Contains(e.Hint, hint) {
+		if e := fault.AsError(err); e == nil || e.Kind != fault.KindNotFound || !strings.Contains(e.Hint, hint) {
 			t.Errorf("%s: %v", key, err)
 		}
 	}
@@ -182,7 +183,7 @@ func FuzzEnvFile(f *testing.F) {
 		if (c == nil) == (err == nil) {
 			t.Errorf("config %v, error %v", c, err)
 		}
-		if err != nil && task.AsError(err).Kind != task.KindUsage {
+		if err != nil && fault.AsError(err).Kind != fault.KindUsage {
 			t.Error(err)
 		}
 	})

@@ -5,8 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/config"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 func TestProviders(t *testing.T) {
@@ -81,7 +82,7 @@ func TestSettingsOfWorkAreRefused(t *testing.T) {
 		"memory: {consolidate_after_hours: 0}":                                    "memory.consolidate_after_hours",
 	} {
 		_, err := load(t, text)
-		if err == nil || task.AsError(err).Kind != task.KindUsage || !strings.Contains(err.Error(), want) || task.AsError(err).Hint == "" {
+		if err == nil || fault.AsError(err).Kind != fault.KindUsage || !strings.Contains(err.Error(), want) || fault.AsError(err).Hint == "" {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}

@@ -10,7 +10,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/internal/lazyregexp"
 )
 
@@ -94,7 +95,7 @@ func checkProviders(ps Providers, sources map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(ps)) {
 		prefix := providersKey + "." + name + "."
 		if len(name) > 40 || !providerName().MatchString(name) {
-			return task.Errorf(task.KindUsage, "setting %s: %q is no name of a provider", providersKey, name).
+			return fault.Errorf(fault.KindUsage, "setting %s: %q is no name of a provider", providersKey, name).
 				WithHint("it has up to 40 lower-case letters, digits and single dashes between them")
 		}
 		if err := ps[name].check(prefix, sources); err != nil {
@@ -147,7 +148,7 @@ func checkModels(ms []ProviderModel, key, source string) error {
 			{"output_usd", m.OutputUSD, m.OutputUSD >= 0 && m.OutputUSD <= 1e6, "0 to 1000000, for a million tokens"},
 		} {
 			if !c.ok {
-				return task.Errorf(task.KindUsage, "setting %s[%d]%s: the %s is %q", key, i, from(source), c.field, fmt.Sprint(c.value)).WithHint("it must be %s", c.want)
+				return fault.Errorf(fault.KindUsage, "setting %s[%d]%s: the %s is %q", key, i, from(source), c.field, fmt.Sprint(c.value)).WithHint("it must be %s", c.want)
 			}
 		}
 		seen[m.Name] = true

@@ -5,7 +5,8 @@ import (
 	"path"
 	"regexp"
 
-	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/internal/lazyregexp"
 )
 
@@ -50,7 +51,7 @@ func checkRateLimits(rs []RateLimit, source string) error {
 			{"per_seconds", fmt.Sprint(r.PerSeconds), r.PerSeconds > 0 && r.PerSeconds <= 86400*31, "more than 0, at most 2678400"},
 		} {
 			if !c.ok {
-				return task.Errorf(task.KindUsage, "setting %s[%d]%s: the %s is %q", rateLimitsKey, i, from(source), c.field, c.value).WithHint("it must be %s", c.want)
+				return fault.Errorf(fault.KindUsage, "setting %s[%d]%s: the %s is %q", rateLimitsKey, i, from(source), c.field, c.value).WithHint("it must be %s", c.want)
 			}
 		}
 	}

@@ -6,8 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/config"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 func TestRateLimits(t *testing.T) {
@@ -38,7 +39,7 @@ func TestBadRateLimits(t *testing.T) {
 		"{skill: a, max_calls: 1, per_second: 1}":               "per_second",
 	} {
 		_, err := load(t, "rate_limits: ["+text+"]")
-		if e := (*task.Error)(nil); !errors.As(err, &e) || e.Kind != task.KindUsage || !strings.Contains(err.Error(), want) {
+		if e := (*fault.Error)(nil); !errors.As(err, &e) || e.Kind != fault.KindUsage || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}

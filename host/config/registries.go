@@ -7,7 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/internal/lazyregexp"
 )
 
@@ -49,7 +50,7 @@ func checkRegistries(rs []Registry, source string) error {
 	seen := map[string]bool{}
 	for i, r := range rs {
 		refuse := func(hint, format string, args ...any) error {
-			return task.Errorf(task.KindUsage, "setting registries[%d]%s: %s", i, from(source), fmt.Sprintf(format, args...)).WithHint("%s", hint)
+			return fault.Errorf(fault.KindUsage, "setting registries[%d]%s: %s", i, from(source), fmt.Sprintf(format, args...)).WithHint("%s", hint)
 		}
 		switch {
 		case !registryName().MatchString(r.Name):

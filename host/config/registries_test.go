@@ -6,8 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/config"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 func TestRegistries(t *testing.T) {
@@ -56,7 +57,7 @@ func TestRegistriesAreRefused(t *testing.T) {
 		"{name: a, url: 'oci://x'}\n- {name: a, url: 'oci://y.example'}": "twice",
 	} {
 		_, err := load(t, "registries:\n- "+entry+"\n")
-		if err == nil || task.AsError(err).Kind != task.KindUsage || !strings.Contains(err.Error(), want) || task.AsError(err).Hint == "" {
+		if err == nil || fault.AsError(err).Kind != fault.KindUsage || !strings.Contains(err.Error(), want) || fault.AsError(err).Hint == "" {
 			t.Errorf("%s: %v, want %q", entry, err, want)
 		}
 	}

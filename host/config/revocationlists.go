@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/internal/lazyregexp"
 )
 
@@ -20,12 +21,12 @@ var listPlace = lazyregexp.New(`^(oci://|https?://|oci-layout:)[^\s\pC]+$`)
 // checkRevocationLists refuses what cannot be meant, saying which entry it is.
 func checkRevocationLists(places []string, source string) error {
 	if len(places) > maxRevocationLists {
-		return task.Errorf(task.KindUsage, "setting %s%s: it has %d entries", revocationListsKey, from(source), len(places)).
+		return fault.Errorf(fault.KindUsage, "setting %s%s: it has %d entries", revocationListsKey, from(source), len(places)).
 			WithHint("at most %d are accepted", maxRevocationLists)
 	}
 	for i, p := range places {
 		refuse := func(hint, why string) error {
-			return task.Errorf(task.KindUsage, "setting %s[%d]%s: %s", revocationListsKey, i, from(source), why).WithHint("%s", hint)
+			return fault.Errorf(fault.KindUsage, "setting %s[%d]%s: %s", revocationListsKey, i, from(source), why).WithHint("%s", hint)
 		}
 		switch {
 		case !listPlace().MatchString(p):

@@ -7,8 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/config"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 func TestRevocationLists(t *testing.T) {
@@ -44,7 +45,7 @@ func TestBadRevocationLists(t *testing.T) {
 		"[" + strings.Join(many, ", ") + "]": "65 entries",
 	} {
 		_, err := load(t, "revocation_lists: "+text)
-		if e := (*task.Error)(nil); !errors.As(err, &e) || e.Kind != task.KindUsage || e.Hint == "" || !strings.Contains(err.Error(), want) {
+		if e := (*fault.Error)(nil); !errors.As(err, &e) || e.Kind != fault.KindUsage || e.Hint == "" || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}

@@ -19,10 +19,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/store/atomicfile"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/internal/absent"
 )
 
@@ -125,9 +126,9 @@ func (k *Keeper) complete(p approval.Proposal, err error) (approval.Proposal, er
 	case err != nil:
 		return p, err
 	case len(p.ProposedBy) > maxText || len(p.Rationale) > maxText:
-		return p, task.Errorf(task.KindUsage, "propose a change of %s: too much at once", f.Name).WithHint("say it in fewer words")
+		return p, fault.Errorf(fault.KindUsage, "propose a change of %s: too much at once", f.Name).WithHint("say it in fewer words")
 	case same(f.Before, f.After):
-		return p, task.Errorf(task.KindConflict, "propose a change of %s: it says that already", f.Name).
+		return p, fault.Errorf(fault.KindConflict, "propose a change of %s: it says that already", f.Name).
 			WithHint("look at what is there now: nothing has to be changed")
 	}
 	p.ID, p.Title = approval.NewID(), short(p.Title)
@@ -146,8 +147,8 @@ func short(title string) string {
 
 // Approve approves a change and applies it. The file must still be as it was
 // when the change was proposed: otherwise the proposal becomes stale, and the
-// error is a [task.KindConflict] one. What was found in the change is a
-// [task.KindDenied] error, unless despite names each of the rules.
+// error is a [fault.KindConflict] one. What was found in the change is a
+// [fault.KindDenied] error, unless despite names each of the rules.
 func (k *Keeper) Approve(ctx context.Context, h approval.Human, p approval.Proposal, notes string, despite []string) (approval.Proposal, error) {
 	rules, err := k.screen(ctx, p.File())
 	if err == nil {
@@ -222,7 +223,7 @@ func (k *Keeper) finish(ctx context.Context, id string) (approval.Proposal, erro
 	}
 	p, err := k.desk.Proposal(ctx, id)
 	if err == nil && overtaken {
-		err = task.Errorf(task.KindConflict, "approve proposal %s: %s", id, changedSince(p.File().Name)).WithHint("have it proposed again, if it is still wanted")
+		err = fault.Errorf(fault.KindConflict, "approve proposal %s: %s", id, changedSince(p.File().Name)).WithHint("have it proposed again, if it is still wanted")
 	}
 	return p, err
 }
@@ -256,7 +257,7 @@ func (k *Keeper) replace(name string, before, after []byte) (overtaken bool, err
 func same(a, b []byte) bool { return bytes.Equal(a, b) && (a == nil) == (b == nil) }
 
 // Revert puts a file back as it was before a change was applied. It fails with a
-// [task.KindConflict] error when the file was changed since.
+// [fault.KindConflict] error when the file was changed since.
 func (k *Keeper) Revert(ctx context.Context, h approval.Human, p approval.Proposal, notes string) (approval.Proposal, error) {
 	err := k.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
 		now, err := k.desk.Proposal(ctx, p.ID)
@@ -270,7 +271,7 @@ func (k *Keeper) Revert(ctx context.Context, h approval.Human, p approval.Propos
 		f := now.File()
 		overtaken, err := k.replace(f.Name, f.After, f.Before)
 		if err == nil && overtaken {
-			err = task.Errorf(task.KindConflict, "revert proposal %s: %s was changed since it was applied", now.ID, f.Name).
+			err = fault.Errorf(fault.KindConflict, "revert proposal %s: %s was changed since it was applied", now.ID, f.Name).
 				WithHint("`git -C HOME/history log -p %s` shows what it was", f.Name)
 		}
 		return decision("revert", h.Actor(), now, c), err

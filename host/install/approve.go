@@ -7,11 +7,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/findings"
 	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/registry"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 	"github.com/skillet-run/skillet/policies"
@@ -68,16 +69,16 @@ func (i *Installer) Approve(ctx context.Context, h approval.Human, id string, c 
 const minShown = 8
 
 // Shown makes sure that a digest which a person was shown is the proposal's.
-// Errors are [task.Error]s: of [task.KindUsage] for one that is too short to tell
-// anything, of [task.KindVerification] for another one.
+// Errors are [fault.Error]s: of [fault.KindUsage] for one that is too short to tell
+// anything, of [fault.KindVerification] for another one.
 func Shown(p approval.Proposal, digest string) error {
 	shown := strings.TrimPrefix(digest, "sha256:")
 	if digest != "" && len(shown) < minShown {
-		return task.Errorf(task.KindUsage, "approve proposal %s: the digest %q is too short to tell packages apart", p.ID, digest).
+		return fault.Errorf(fault.KindUsage, "approve proposal %s: the digest %q is too short to tell packages apart", p.ID, digest).
 			WithHint("give at least %d of its digits", minShown)
 	}
 	if !strings.HasPrefix(p.Digest.Hex(), shown) {
-		return task.Errorf(task.KindVerification, "approve proposal %s: its digest is %s, not %s", p.ID, p.Digest.Short(), digest).
+		return fault.Errorf(fault.KindVerification, "approve proposal %s: its digest is %s, not %s", p.ID, p.Digest.Short(), digest).
 			WithHint("look at what it proposes now: `skillet approvals show %s`", p.ID)
 	}
 	return nil
@@ -115,11 +116,11 @@ func (i *Installer) reviewed(ctx context.Context, id string, c Consent) (approva
 func open(p approval.Proposal) error {
 	switch {
 	case !p.Type.Package():
-		return task.Errorf(task.KindInternal, "approve proposal %s: it is a %s, and no package", p.ID, p.Type)
+		return fault.Errorf(fault.KindInternal, "approve proposal %s: it is a %s, and no package", p.ID, p.Type)
 	case p.Overdue(time.Now()):
 		return approval.TooLate(p)
 	case p.Status != approval.StatusPending && p.Status != approval.StatusQuarantined:
-		return task.Errorf(task.KindConflict, "approve proposal %s: it is already %s", p.ID, p.Status).
+		return fault.Errorf(fault.KindConflict, "approve proposal %s: it is already %s", p.ID, p.Status).
 			WithHint("`skillet approvals show %s` shows who decided", p.ID)
 	}
 	return nil
@@ -267,7 +268,7 @@ func (i *Installer) stillAllowed(ctx context.Context, p approval.Proposal, alias
 		return f, err
 	}
 	if plan.Replaces != p.Replaces {
-		return f, task.Errorf(task.KindConflict, "approve proposal %s: %s changed since it was proposed: then %s was active, now %s", p.ID, p.Skill, version(p.Replaces), version(plan.Replaces)).
+		return f, fault.Errorf(fault.KindConflict, "approve proposal %s: %s changed since it was proposed: then %s was active, now %s", p.ID, p.Skill, version(p.Replaces), version(plan.Replaces)).
 			WithHint("reject it, and install the package again if it is still wanted")
 	}
 	return f, nil

@@ -6,10 +6,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/install"
 	"github.com/skillet-run/skillet/host/registry"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 	"github.com/skillet-run/skillet/policies/capability"
@@ -69,7 +70,7 @@ func TestExpiry(t *testing.T) {
 		}
 		time.Sleep(approval.DefaultExpiry)
 		_, err := p.Approve(t.Context(), ada, prop.ID, install.Consent{})
-		wantKind(t, err, task.KindConflict)
+		wantKind(t, err, fault.KindConflict)
 		ended, err := p.Settle(t.Context())
 		if err != nil || len(ended) != 1 || ended[0].Status != approval.StatusExpired || ended[0].Steps[0].Party != approval.PartyHost {
 			t.Errorf("ended %+v, %v", ended, err)
@@ -78,7 +79,7 @@ func TestExpiry(t *testing.T) {
 			t.Error("its bytes are kept")
 		}
 		_, err = p.Approve(t.Context(), ada, prop.ID, install.Consent{})
-		wantKind(t, err, task.KindConflict)
+		wantKind(t, err, fault.KindConflict)
 	})
 }
 
@@ -109,15 +110,15 @@ func TestQuarantine(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, err := p.Submit(t.Context(), p.plan(t, pkg, registry.OriginGenerated))
-	wantKind(t, err, task.KindDenied)
+	wantKind(t, err, fault.KindDenied)
 	want(t, "status", out.Proposal.Status, approval.StatusQuarantined)
 	want(t, "by", out.Proposal.DecidedBy, "policy:approvals")
 	want(t, "by", out.Proposal.Steps[0].Party, approval.PartyPolicy)
 	_, err = p.Approve(t.Context(), ada, out.Proposal.ID, install.Consent{Despite: []string{"SK000"}})
-	wantKind(t, err, task.KindDenied)
+	wantKind(t, err, fault.KindDenied)
 	var nobody approval.Human
 	_, err = p.Approve(t.Context(), nobody, out.Proposal.ID, install.Consent{Despite: []string{"SK406"}})
-	wantKind(t, err, task.KindDenied)
+	wantKind(t, err, fault.KindDenied)
 	want(t, "active", p.active(t, "bad"), "")
 	if _, err := p.registry.Package(t.Context(), pkg.Digest()); err != nil {
 		t.Errorf("nobody can look at it: %v", err)
@@ -177,7 +178,7 @@ func TestRevert(t *testing.T) {
 	waiting := p.propose(t, pack(t, "net", "3.0.0", api))
 	var nobody approval.Human
 	_, err := p.Revert(t.Context(), nobody, prop.ID, "")
-	wantKind(t, err, task.KindDenied)
+	wantKind(t, err, fault.KindDenied)
 	got, err := p.Revert(t.Context(), ada, prop.ID, "it is wrong")
 	if err != nil {
 		t.Fatal(err)
@@ -196,7 +197,7 @@ func TestRevert(t *testing.T) {
 		t.Error("the bytes of the other are kept")
 	}
 	_, err = p.Revert(t.Context(), ada, prop.ID, "")
-	wantKind(t, err, task.KindConflict)
+	wantKind(t, err, fault.KindConflict)
 }
 
 func TestRevertOfTheFirst(t *testing.T) {
@@ -214,17 +215,17 @@ func TestRevertRefuses(t *testing.T) {
 	p := assemble(t)
 	pending := p.propose(t, pack(t, "other", "1.0.0", api))
 	_, err := p.Revert(t.Context(), ada, pending.ID, "")
-	wantKind(t, err, task.KindConflict)
+	wantKind(t, err, fault.KindConflict)
 	p.accept(t, pack(t, "net", "1.0.0"))
 	prop := p.approve(t, p.propose(t, pack(t, "net", "2.0.0")).ID, install.Consent{})
 	p.accept(t, pack(t, "net", "3.0.0"))
 	_, err = p.Revert(t.Context(), ada, prop.ID, "")
-	wantKind(t, err, task.KindConflict)
+	wantKind(t, err, fault.KindConflict)
 	last := p.approve(t, p.propose(t, pack(t, "net", "4.0.0")).ID, install.Consent{})
 	if _, err := p.Remove(t.Context(), "human:ada", manifests.Ref{Name: "net", Version: "3.0.0"}); err != nil {
 		t.Fatal(err)
 	}
 	_, err = p.Revert(t.Context(), ada, last.ID, "")
-	wantKind(t, err, task.KindConflict)
+	wantKind(t, err, fault.KindConflict)
 	want(t, "active", p.active(t, "net"), "4.0.0")
 }

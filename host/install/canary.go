@@ -8,10 +8,11 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/registry"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
@@ -33,7 +34,7 @@ const DefaultCanaryCalls = 200
 
 // AcceptCanary installs a planned package beside the active version, with the
 // consent of a person as in [Installer.Accept], and puts it on trial. It fails
-// with a [task.KindConflict] error when there is no active version, when another
+// with a [fault.KindConflict] error when there is no active version, when another
 // one is on trial, or when the two would not share what the skill keeps.
 func (i *Installer) AcceptCanary(ctx context.Context, h approval.Human, p Plan, s Share) (Outcome, error) {
 	if err := h.Check(); err != nil {
@@ -124,19 +125,19 @@ func (t trial) begun(d, stable manifests.Digest, s Share) (ledger.Change, error)
 func (i *Installer) canTry(ctx context.Context, t trial, s Share) error {
 	switch {
 	case s.Percent < 1 || s.Percent > 99:
-		return task.Errorf(task.KindUsage, "a canary gets 1 to 99 percent of the calls, not %d", s.Percent).WithHint("such as --canary 10%%")
+		return fault.Errorf(fault.KindUsage, "a canary gets 1 to 99 percent of the calls, not %d", s.Percent).WithHint("such as --canary 10%%")
 	case s.Calls < 0:
-		return task.Errorf(task.KindUsage, "a canary takes a number of calls that is not negative, not %d", s.Calls)
+		return fault.Errorf(fault.KindUsage, "a canary takes a number of calls that is not negative, not %d", s.Calls)
 	case t.stable == "":
-		return task.Errorf(task.KindConflict, "try %s@%s: there is no other active version to measure it against", t.skill, t.version).
+		return fault.Errorf(fault.KindConflict, "try %s@%s: there is no other active version to measure it against", t.skill, t.version).
 			WithHint("install it without --canary")
 	case t.was == nil:
-		return task.Errorf(task.KindVerification, "try %s@%s: the active version %s is damaged", t.skill, t.version, t.stable).
+		return fault.Errorf(fault.KindVerification, "try %s@%s: the active version %s is damaged", t.skill, t.version, t.stable).
 			WithHint("install it without --canary")
 	}
 	was, is := t.was.Manifest().Security.Permissions.KV, t.is.Manifest().Security.Permissions.KV
 	if was != nil && is != nil && max(was.SchemaVersion, 1) != max(is.SchemaVersion, 1) {
-		return task.Errorf(task.KindConflict, "try %s@%s: it keeps data of schema version %d, and %s of version %d: the two cannot share it",
+		return fault.Errorf(fault.KindConflict, "try %s@%s: it keeps data of schema version %d, and %s of version %d: the two cannot share it",
 			t.skill, t.version, max(is.SchemaVersion, 1), t.stable, max(was.SchemaVersion, 1)).
 			WithHint("update without --canary: `skillet rollback %s` takes the data back as well", t.skill)
 	}
@@ -145,7 +146,7 @@ func (i *Installer) canTry(ctx context.Context, t trial, s Share) error {
 		return err
 	}
 	if c := active.Canary; c != nil {
-		return task.Errorf(task.KindConflict, "try %s@%s: %s is on trial already", t.skill, t.version, c.Version).
+		return fault.Errorf(fault.KindConflict, "try %s@%s: %s is on trial already", t.skill, t.version, c.Version).
 			WithHint("`skillet update %s --promote` makes it the active version, `skillet rollback %s` ends the trial", t.skill, t.skill)
 	}
 	return nil
@@ -177,7 +178,7 @@ func (i *Installer) endCanary(ctx context.Context, actor, skill string, seq uint
 		c := active.Canary
 		switch {
 		case c == nil && seq == 0:
-			return ledger.Decision{}, task.Errorf(task.KindConflict, "%s has no version on trial", active.Name).
+			return ledger.Decision{}, fault.Errorf(fault.KindConflict, "%s has no version on trial", active.Name).
 				WithHint("`skillet update %s --canary 10%%` begins a trial", active.Name)
 		case c == nil || seq != 0 && c.Seq != seq:
 			return ledger.Decision{}, errAlready

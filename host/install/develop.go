@@ -4,10 +4,11 @@ import (
 	"context"
 	"slices"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/registry"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/policies/capability"
 )
@@ -15,10 +16,10 @@ import (
 // Develop installs a planned package that its author is working on, who gives it
 // exactly granted, whatever it asks for: no more, and no less. A version in
 // development may change its bytes; its data is not that of the installed skill.
-// Errors are [task.Error]s, of [task.KindDenied] for what a policy forbids.
+// Errors are [fault.Error]s, of [fault.KindDenied] for what a policy forbids.
 func (i *Installer) Develop(ctx context.Context, h approval.Human, p Plan, granted []capability.Capability) (Outcome, error) {
 	if p.Origin != registry.OriginDevelopment {
-		return Outcome{}, task.Errorf(task.KindInternal, "install %s@%s: it is of the origin %s, and not in development", p.Skill, p.Version, p.Origin)
+		return Outcome{}, fault.Errorf(fault.KindInternal, "install %s@%s: it is of the origin %s, and not in development", p.Skill, p.Version, p.Origin)
 	}
 	if err := i.desk.Allowed(p.who(), capability.NewSet(granted...)); err != nil {
 		return Outcome{}, err

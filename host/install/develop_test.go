@@ -3,8 +3,9 @@ package install_test
 import (
 	"testing"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/registry"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/policies/capability"
 )
@@ -39,12 +40,12 @@ func TestDevelopIsForDevelopment(t *testing.T) {
 	p := assemble(t)
 	pkg := pack(t, "net", "1.0.0", api)
 	_, err := p.Develop(t.Context(), ada, p.plan(t, pkg, registry.OriginUser), nil)
-	wantKind(t, err, task.KindInternal)
+	wantKind(t, err, fault.KindInternal)
 	set, err := capability.ParseSet("fs.read:/proc/**")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = p.Develop(t.Context(), ada, p.plan(t, pkg, registry.OriginDevelopment), set.All())
-	wantKind(t, err, task.KindDenied)
+	wantKind(t, err, fault.KindDenied)
 	want(t, "active", p.active(t, "net"), "")
 }

@@ -8,10 +8,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/registry"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/policies"
 )
@@ -159,7 +160,7 @@ func (i *Installer) complete(ctx context.Context, g Group) error {
 	check := func(who string, ds []registry.Dependency) error {
 		for _, d := range ds {
 			if d.Digest != "" && !there[d.Digest] {
-				return task.Errorf(task.KindConflict, "%s needs %s@%s, which is not installed any more", who, d.Chosen(), d.Version).WithHint("run the command again")
+				return fault.Errorf(fault.KindConflict, "%s needs %s@%s, which is not installed any more", who, d.Chosen(), d.Version).WithHint("run the command again")
 			}
 		}
 		return nil
@@ -195,7 +196,7 @@ func (i *Installer) SubmitGroup(ctx context.Context, g Group) ([]Outcome, error)
 	if len(ids) == 1 {
 		return all, waiting(*all[0].Proposal)
 	}
-	return all, task.Errorf(task.KindApproval, "%s %w, with what it needs: proposals %s", g.Subject, ErrWaits, strings.Join(ids, ", ")).
+	return all, fault.Errorf(fault.KindApproval, "%s %w, with what it needs: proposals %s", g.Subject, ErrWaits, strings.Join(ids, ", ")).
 		WithHint("look at each with `skillet approvals show`, then approve them in that order: what is needed comes first")
 }
 
@@ -209,7 +210,7 @@ func (i *Installer) ready(ctx context.Context, p approval.Proposal) error {
 		if d.Digest == "" || slices.ContainsFunc(all, func(s registry.Skill) bool { return s.Digest == d.Digest }) {
 			continue
 		}
-		e := task.Errorf(task.KindConflict, "approve proposal %s: %s needs %s@%s, which is not installed", p.ID, p.Ref(), d.Chosen(), d.Version)
+		e := fault.Errorf(fault.KindConflict, "approve proposal %s: %s needs %s@%s, which is not installed", p.ID, p.Ref(), d.Chosen(), d.Version)
 		waits, err := i.desk.Proposals(ctx)
 		if err != nil {
 			return err

@@ -10,12 +10,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/install"
 	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/store"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/host/trust"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
@@ -97,7 +98,7 @@ func TestNoSkillAnswersForAnother(t *testing.T) {
 	} {
 		for _, origin := range []registry.Origin{registry.OriginUser, registry.OriginGenerated} {
 			_, err := p.Plan(t.Context(), request(pkg, origin))
-			if e := task.AsError(err); e == nil || e.Kind != task.KindConflict {
+			if e := fault.AsError(err); e == nil || e.Kind != fault.KindConflict {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -111,7 +112,7 @@ func TestAliasIsCheckedAgainWhenItIsApproved(t *testing.T) {
 	proposal := p.propose(t, with(t, "a", "1.0.0", `"aliases":["files"]`))
 	p.accept(t, pack(t, "files", "1.0.0"))
 	_, err := p.Approve(t.Context(), ada, proposal.ID, install.Consent{})
-	wantKind(t, err, task.KindConflict)
+	wantKind(t, err, fault.KindConflict)
 }
 
 // The same bytes ask for other files in another workspace.
@@ -127,7 +128,7 @@ func TestProposalsOfTheSameBytesDiffer(t *testing.T) {
 			t.Fatal(err)
 		}
 		out, err := p.Submit(t.Context(), plan)
-		wantKind(t, err, task.KindApproval)
+		wantKind(t, err, fault.KindApproval)
 		want(t, "asks", out.Proposal.Requested[0].Capability.String(), "fs.read:"+ws+"/src/**")
 		ids[out.Proposal.ID] = true
 	}
@@ -140,7 +141,7 @@ func TestApprovalHoldsForWhatIsReplaced(t *testing.T) {
 	want(t, "replaces", proposal.Replaces, "")
 	p.accept(t, pack(t, "a", "2.0.0"))
 	_, err := p.Approve(t.Context(), ada, proposal.ID, install.Consent{})
-	wantKind(t, err, task.KindConflict)
+	wantKind(t, err, fault.KindConflict)
 	want(t, "active", p.active(t, "a"), "2.0.0")
 }
 
@@ -153,7 +154,7 @@ func TestPlanThatWasOvertakenIsRefused(t *testing.T) {
 	}
 	p.accept(t, with(t, "a", "1.0.0", permissions(`"kv":{"reason":"another package of that name and version"}`)))
 	_, err := p.Submit(t.Context(), stale)
-	wantKind(t, err, task.KindConflict)
+	wantKind(t, err, fault.KindConflict)
 }
 
 func TestShownDigestMustSaySomething(t *testing.T) {
@@ -161,7 +162,7 @@ func TestShownDigestMustSaySomething(t *testing.T) {
 	proposal := p.propose(t, pack(t, "a", "1.0.0"))
 	for _, d := range []string{"sha256:", proposal.Digest.Hex()[:1], "sha256:" + proposal.Digest.Hex()[:7]} {
 		_, err := p.Approve(t.Context(), ada, proposal.ID, install.Consent{Digest: d})
-		if e := task.AsError(err); e == nil || e.Kind != task.KindUsage {
+		if e := fault.AsError(err); e == nil || e.Kind != fault.KindUsage {
 			t.Errorf("%q: %v", d, err)
 		}
 	}
@@ -201,7 +202,7 @@ func TestApprovalAsksThePoliciesAgain(t *testing.T) {
 	proposal := p.propose(t, pack(t, "a", "1.0.0"))
 	strict := p.under(t, `@id("no-generated") @reason("not here") forbid (principal, action == Action::"install", resource) when { context.origin == "generated" };`)
 	_, err := strict.Approve(t.Context(), ada, proposal.ID, install.Consent{})
-	wantKind(t, err, task.KindDenied)
+	wantKind(t, err, fault.KindDenied)
 	want(t, "active", p.active(t, "a"), "")
 }
 
@@ -216,13 +217,13 @@ func TestProposerCannotSpeakAsTheHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, err := p.Submit(t.Context(), plan)
-	wantKind(t, err, task.KindApproval)
+	wantKind(t, err, fault.KindApproval)
 	want(t, "by", out.Proposal.ProposedBy, `model:x\u{a}  asks for nothing\u{1b}[2K`)
 	want(t, "source", out.Proposal.Source, `/src\u{202e}gnp.exe`)
 	want(t, "rationale", out.Proposal.Rationale, `because digest sha256:00 asks for nothing\u{200b}`)
 	req.Rationale = strings.Repeat("x", 5000)
 	_, err = p.Plan(t.Context(), req)
-	wantKind(t, err, task.KindUsage)
+	wantKind(t, err, fault.KindUsage)
 }
 
 // A proposal that no store keeps would have stood in the journal for ever.
@@ -235,7 +236,7 @@ func TestPackageThatAsksForTooMuch(t *testing.T) {
 	all := strings.Join(paths, ",")
 	pkg := with(t, "a", "1.0.0", permissions(`"file_read":[`+all+`],"file_write":[`+all+`]`))
 	_, err := p.Plan(t.Context(), request(pkg, registry.OriginGenerated))
-	wantKind(t, err, task.KindLimit)
+	wantKind(t, err, fault.KindLimit)
 }
 
 // What is recorded has to fit into the store, whatever a manifest asks for.
@@ -261,10 +262,10 @@ func TestProposalsDoNotPileUp(t *testing.T) {
 		return err
 	}
 	for i := range 100 {
-		wantKind(t, submit(i), task.KindApproval)
+		wantKind(t, submit(i), fault.KindApproval)
 	}
-	wantKind(t, submit(100), task.KindLimit)
-	wantKind(t, submit(3), task.KindApproval) // known already
+	wantKind(t, submit(100), fault.KindLimit)
+	wantKind(t, submit(3), fault.KindApproval) // known already
 	ps, err := p.desk.Proposals(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -272,7 +273,7 @@ func TestProposalsDoNotPileUp(t *testing.T) {
 	if _, err := p.Reject(t.Context(), ada, ps[0].ID, ""); err != nil {
 		t.Fatal(err)
 	}
-	wantKind(t, submit(100), task.KindApproval)
+	wantKind(t, submit(100), fault.KindApproval)
 }
 
 func TestRejectedBytesAreDeleted(t *testing.T) {
@@ -409,7 +410,7 @@ func TestNameTakenOverHasNoState(t *testing.T) {
 	}
 	want(t, "effect", plan.Effect, "ask")
 	_, err := p.Submit(t.Context(), plan)
-	wantKind(t, err, task.KindApproval)
+	wantKind(t, err, fault.KindApproval)
 	want(t, "kept while it waits", kept(), 2)
 	if _, err := p.Accept(t.Context(), ada, plan); err != nil {
 		t.Fatal(err)
@@ -430,11 +431,11 @@ func TestNameTakenOverHasNoState(t *testing.T) {
 		t.Fatal(err)
 	}
 	want(t, "kept after a purge", kept(), 0)
-	wantKind(t, p.Purge(t.Context(), "human:ada", "a"), task.KindNotFound)
+	wantKind(t, p.Purge(t.Context(), "human:ada", "a"), fault.KindNotFound)
 	keep() // as if the purge had been killed
 	p.accept(t, pack(t, "a", "3.0.0"))
 	want(t, "kept for one that comes after a purge", kept(), 0)
-	wantKind(t, p.Purge(t.Context(), "human:ada", "a"), task.KindConflict)
+	wantKind(t, p.Purge(t.Context(), "human:ada", "a"), fault.KindConflict)
 }
 
 func TestRemovedSkillIsGrantedNothing(t *testing.T) {
@@ -446,7 +447,7 @@ func TestRemovedSkillIsGrantedNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := p.desk.Grant(t.Context(), ada, s, []capability.Capability{capability.MustParse("kv")}, approval.Terms{})
-	wantKind(t, err, task.KindConflict)
+	wantKind(t, err, fault.KindConflict)
 	p.accept(t, pkg)
 	want(t, "granted", len(p.granted(t, pkg)), 0)
 }
@@ -530,7 +531,7 @@ func TestWhatWasTurnedDownIsNamed(t *testing.T) {
 		},
 		"undecided": func(t *testing.T, p *parts, pkg *bundle.Package) string {
 			_, err := p.Submit(t.Context(), p.plan(t, pkg, registry.OriginGenerated))
-			wantKind(t, err, task.KindApproval)
+			wantKind(t, err, fault.KindApproval)
 			ps, err := p.desk.Proposals(t.Context())
 			if err != nil || len(ps) != 1 {
 				t.Fatalf("%+v, %v", ps, err)
@@ -555,9 +556,9 @@ func TestWhatWasTurnedDownIsNamed(t *testing.T) {
 			t.Errorf("%s: planned %+v, waits %v, %q", name, plan.Refused, plan.Waits(), plan.Warnings)
 		}
 		_, err := p.Accept(t.Context(), ada, plan)
-		wantKind(t, err, task.KindDenied)
+		wantKind(t, err, fault.KindDenied)
 		_, err = p.AcceptGroup(t.Context(), ada, install.Group{Kind: "install", Subject: "net", Plans: []install.Plan{plan}})
-		wantKind(t, err, task.KindDenied)
+		wantKind(t, err, fault.KindDenied)
 		if _, err = p.Submit(t.Context(), plan); !errors.Is(err, install.ErrWaits) {
 			t.Errorf("%s: without a person: %v", name, err)
 		}
@@ -589,7 +590,7 @@ func (p *parts) revokedSince(t *testing.T, name string, plan install.Plan) {
 		},
 		"on trial": func() error { _, err := p.AcceptCanary(t.Context(), ada, plan, install.Share{Percent: 10}); return err },
 	} {
-		if err := do(); task.AsError(err).Kind != task.KindVerification || !strings.Contains(err.Error(), "it calls home") {
+		if err := do(); fault.AsError(err).Kind != fault.KindVerification || !strings.Contains(err.Error(), "it calls home") {
 			t.Errorf("%s, revoked since, %s: %v", name, way, err)
 		}
 	}

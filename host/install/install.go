@@ -14,12 +14,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/casetest"
 	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/review"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/host/trust"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
@@ -168,11 +169,11 @@ func (p Plan) New() []approval.Ask {
 }
 
 // Plan checks a package and says what installing it would do. It changes
-// nothing. Errors are [task.Error]s: of [task.KindVerification] for a module
-// that cannot be accepted, of [task.KindDenied] for what a policy forbids, of
-// [task.KindConflict] for a version that exists with other bytes. A package that
+// nothing. Errors are [fault.Error]s: of [fault.KindVerification] for a module
+// that cannot be accepted, of [fault.KindDenied] for what a policy forbids, of
+// [fault.KindConflict] for a version that exists with other bytes. A package that
 // is revoked, that lacks a signature or that comes from elsewhere than before is
-// refused with [task.KindVerification], before anything of it is compiled.
+// refused with [fault.KindVerification], before anything of it is compiled.
 func (i *Installer) Plan(ctx context.Context, req Request) (Plan, error) {
 	m := req.Package.Manifest()
 	if err := runnable(m); err != nil {
@@ -209,12 +210,12 @@ func (i *Installer) Judge(ctx context.Context, req Request) (trust.Verdict, erro
 func (i *Installer) inspect(_ context.Context, p *Plan) error {
 	found, err := review.Imports(p.request.Package)
 	if err != nil {
-		return task.Wrap(task.KindVerification, fmt.Errorf("%s@%s: %w", p.Skill, p.Version, err))
+		return fault.Wrap(fault.KindVerification, fmt.Errorf("%s@%s: %w", p.Skill, p.Version, err))
 	}
 	p.Warnings = slices.Concat(p.Warnings, agentSkillNotes(p.request.Package.Manifest()), p.request.Notes)
 	for _, f := range found {
 		if f.Refused {
-			return task.Errorf(task.KindVerification, "%s@%s: %s", p.Skill, p.Version, f.Words).WithHint("%s", f.WayOut)
+			return fault.Errorf(fault.KindVerification, "%s@%s: %s", p.Skill, p.Version, f.Words).WithHint("%s", f.WayOut)
 		}
 		p.Warnings = append(p.Warnings, f.Words)
 	}
@@ -250,7 +251,7 @@ func runnable(m *manifests.Manifest) error {
 	for _, p := range ps {
 		lines = append(lines, p.Path+": "+p.Message)
 	}
-	return task.Errorf(task.KindUsage, "%s@%s asks for what this host cannot honour: %s", m.Name, m.Version, strings.Join(lines, "; ")).
+	return fault.Errorf(fault.KindUsage, "%s@%s asks for what this host cannot honour: %s", m.Name, m.Version, strings.Join(lines, "; ")).
 		WithHint("remove these fields from the manifest, or use a skillet that supports them")
 }
 
@@ -267,7 +268,7 @@ type Outcome struct {
 }
 
 // ErrWaits means that the package waits for a person. Errors that wrap it are
-// [task.Error]s of [task.KindApproval].
+// [fault.Error]s of [fault.KindApproval].
 var ErrWaits = errors.New("waits for approval")
 
 // Submit installs a planned package if no person has to be asked, and records
@@ -439,7 +440,7 @@ func (i *Installer) propose(ctx context.Context, p Plan) (Outcome, error) {
 }
 
 func waiting(p approval.Proposal) error {
-	return task.Errorf(task.KindApproval, "%s %w: proposal %s", p.Ref(), ErrWaits, p.ID).
+	return fault.Errorf(fault.KindApproval, "%s %w: proposal %s", p.Ref(), ErrWaits, p.ID).
 		WithHint("look at it with `skillet approvals show %s`, then `skillet approvals approve %s` or `reject`", p.ID, p.ID)
 }
 

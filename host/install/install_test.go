@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/skillet-run/skillet/host/approval"
@@ -22,7 +24,6 @@ import (
 	"github.com/skillet-run/skillet/host/sandbox"
 	"github.com/skillet-run/skillet/host/sandbox/wasmbin/wasmtest"
 	"github.com/skillet-run/skillet/host/store"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/host/trust"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
@@ -131,7 +132,7 @@ func (p *parts) accept(t *testing.T, pkg *bundle.Package) {
 func (p *parts) propose(t *testing.T, pkg *bundle.Package) approval.Proposal {
 	t.Helper()
 	out, err := p.Submit(t.Context(), p.plan(t, pkg, registry.OriginGenerated))
-	wantKind(t, err, task.KindApproval)
+	wantKind(t, err, fault.KindApproval)
 	if !errors.Is(err, install.ErrWaits) || out.Proposal == nil || out.Skill != nil {
 		t.Fatalf("got %+v, %v", out, err)
 	}
@@ -159,9 +160,9 @@ func (p *parts) active(t *testing.T, name string) string {
 	return s.Version
 }
 
-func wantKind(t *testing.T, err error, want task.Kind) {
+func wantKind(t *testing.T, err error, want fault.Kind) {
 	t.Helper()
-	if e := task.AsError(err); e == nil || e.Kind != want {
+	if e := fault.AsError(err); e == nil || e.Kind != want {
 		t.Fatalf("got %v (%+v), want kind %s", err, e, want)
 	}
 }
@@ -204,7 +205,7 @@ func TestWithoutConsentItWaits(t *testing.T) {
 	p := assemble(t)
 	plan := p.plan(t, pack(t, "net", "1.0.0", api), registry.OriginUser)
 	_, err := p.Submit(t.Context(), plan)
-	wantKind(t, err, task.KindApproval)
+	wantKind(t, err, fault.KindApproval)
 	want(t, "active", p.active(t, "net"), "")
 	if _, err = p.Submit(t.Context(), plan); !errors.Is(err, install.ErrWaits) {
 		t.Fatal(err)
@@ -247,18 +248,18 @@ func TestNobodyButAPersonDecides(t *testing.T) {
 	proposal := p.propose(t, pack(t, "net", "1.0.0", api))
 	var nobody approval.Human
 	_, err := p.Approve(t.Context(), nobody, proposal.ID, install.Consent{})
-	wantKind(t, err, task.KindDenied)
+	wantKind(t, err, fault.KindDenied)
 	_, err = p.Reject(t.Context(), nobody, proposal.ID, "")
-	wantKind(t, err, task.KindDenied)
+	wantKind(t, err, fault.KindDenied)
 	_, err = p.Accept(t.Context(), nobody, p.plan(t, pack(t, "other", "1.0.0", api), registry.OriginUser))
-	wantKind(t, err, task.KindDenied)
+	wantKind(t, err, fault.KindDenied)
 	p.accept(t, pack(t, "calm", "1.0.0"))
 	s, err := p.registry.Lookup(t.Context(), manifests.Ref{Name: "calm"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	err = p.desk.Grant(t.Context(), nobody, s, []capability.Capability{capability.MustParse("kv")}, approval.Terms{})
-	wantKind(t, err, task.KindDenied)
+	wantKind(t, err, fault.KindDenied)
 	want(t, "active", p.active(t, "net")+p.active(t, "other"), "")
 }
 
@@ -273,12 +274,12 @@ func TestDecisionsHappenOnce(t *testing.T) {
 	}
 	for _, id := range []string{yes.ID, no.ID} {
 		_, err := p.Approve(t.Context(), ada, id, install.Consent{})
-		wantKind(t, err, task.KindConflict)
+		wantKind(t, err, fault.KindConflict)
 		_, err = p.Reject(t.Context(), ada, id, "")
-		wantKind(t, err, task.KindConflict)
+		wantKind(t, err, fault.KindConflict)
 	}
 	_, err := p.Approve(t.Context(), ada, "ffffffff", install.Consent{})
-	wantKind(t, err, task.KindNotFound)
+	wantKind(t, err, fault.KindNotFound)
 	want(t, "b", p.active(t, "b"), "")
 }
 
@@ -286,7 +287,7 @@ func TestApprovalHoldsForTheBytesThatWereShown(t *testing.T) {
 	p := assemble(t)
 	proposal := p.propose(t, pack(t, "a", "1.0.0"))
 	_, err := p.Approve(t.Context(), ada, proposal.ID, install.Consent{Digest: "0123456789ab"})
-	wantKind(t, err, task.KindVerification)
+	wantKind(t, err, fault.KindVerification)
 	other := p.propose(t, pack(t, "a", "1.0.1"))
 	if other.ID == proposal.ID {
 		t.Error("other bytes are the same proposal")
@@ -295,7 +296,7 @@ func TestApprovalHoldsForTheBytesThatWereShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = p.Approve(t.Context(), ada, proposal.ID, install.Consent{})
-	wantKind(t, err, task.KindConflict) // stale: the person decided about its successor
+	wantKind(t, err, fault.KindConflict) // stale: the person decided about its successor
 }
 
 func TestDamagedProposalCannotBeApproved(t *testing.T) {
@@ -306,7 +307,7 @@ func TestDamagedProposalCannotBeApproved(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := p.Approve(t.Context(), ada, proposal.ID, install.Consent{})
-	wantKind(t, err, task.KindVerification)
+	wantKind(t, err, fault.KindVerification)
 	want(t, "active", p.active(t, "a"), "")
 }
 
@@ -321,7 +322,7 @@ func TestUpgradeIsAskedAboutAgain(t *testing.T) {
 		want(t, "effect", plan.Effect, "ask")
 		want(t, "new", len(plan.New()), 0)
 		out, err := p.Submit(t.Context(), plan)
-		wantKind(t, err, task.KindApproval)
+		wantKind(t, err, fault.KindApproval)
 		want(t, "replaces", out.Proposal.Replaces, "1.0.0")
 		want(t, "active", p.active(t, "net"), "1.0.0")
 	}
@@ -356,13 +357,13 @@ func TestVersionNeverChanges(t *testing.T) {
 	p := assemble(t)
 	p.accept(t, pack(t, "net", "1.0.0"))
 	_, err := p.Plan(t.Context(), request(pack(t, "net", "1.0.0", api), registry.OriginUser))
-	wantKind(t, err, task.KindConflict)
+	wantKind(t, err, fault.KindConflict)
 }
 
 func TestForbiddenByPolicy(t *testing.T) {
 	p := assemble(t)
 	_, err := p.Plan(t.Context(), request(pack(t, "meta", "1.0.0", "http://169.254.169.254/*"), registry.OriginUser))
-	wantKind(t, err, task.KindDenied)
+	wantKind(t, err, fault.KindDenied)
 }
 
 func TestModuleMustFitItsManifest(t *testing.T) {
@@ -374,7 +375,7 @@ func TestModuleMustFitItsManifest(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = p.Plan(t.Context(), request(pkg, registry.OriginUser))
-		if e := task.AsError(err); e == nil || e.Kind != task.KindVerification {
+		if e := fault.AsError(err); e == nil || e.Kind != fault.KindVerification {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -401,7 +402,7 @@ func TestRemove(t *testing.T) {
 		t.Errorf("left behind: %v, %v", blobs, err)
 	}
 	_, err = p.Remove(t.Context(), "human:ada", manifests.Ref{Name: "net"})
-	wantKind(t, err, task.KindNotFound)
+	wantKind(t, err, fault.KindNotFound)
 	p.accept(t, one)
 	want(t, "granted after installing it again", len(p.granted(t, one)), 1)
 }
@@ -432,7 +433,7 @@ func TestGrantTerms(t *testing.T) {
 		t.Errorf("revoked %v, %v", ended, err)
 	}
 	_, err = p.desk.Revoke(t.Context(), "human:ada", s, []capability.Capability{kv})
-	wantKind(t, err, task.KindNotFound)
+	wantKind(t, err, fault.KindNotFound)
 }
 
 // The journal alone is enough: a store built from it has the same state.

@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/review"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/policies"
 )
 
@@ -17,7 +18,7 @@ import (
 func (i *Installer) interprets(_ context.Context, p *Plan) error {
 	names, err := review.Interprets(p.request.Package)
 	if err != nil {
-		return task.Wrap(task.KindVerification, fmt.Errorf("%s@%s: %w", p.Skill, p.Version, err))
+		return fault.Wrap(fault.KindVerification, fmt.Errorf("%s@%s: %w", p.Skill, p.Version, err))
 	}
 	if len(names) == 0 {
 		return nil

@@ -9,9 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/registry"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 	"github.com/skillet-run/skillet/policies"
@@ -64,7 +65,7 @@ func (i *Installer) compare(ctx context.Context, p *Plan, aliases []string) (for
 			}
 		}
 		if v.Version == p.Version && v.Digest != p.Digest && p.Origin != registry.OriginDevelopment {
-			return f, task.Errorf(task.KindConflict, "%s is installed with other bytes (%s, this package is %s)", v.Ref(), v.Digest.Short(), p.Digest.Short()).
+			return f, fault.Errorf(fault.KindConflict, "%s is installed with other bytes (%s, this package is %s)", v.Ref(), v.Digest.Short(), p.Digest.Short()).
 				WithHint("a version never changes: give the package a new version, or `skillet remove %s` first", v.Ref())
 		}
 	}
@@ -74,13 +75,13 @@ func (i *Installer) compare(ctx context.Context, p *Plan, aliases []string) (for
 // unambiguous refuses names and aliases by which two skills would answer: a
 // skill could otherwise be called, or granted something, in place of another.
 func unambiguous(name string, aliases []string, other registry.Skill) error {
-	e := task.Errorf(task.KindConflict, "%s is an alias of %s, which is installed", name, other.Ref())
+	e := fault.Errorf(fault.KindConflict, "%s is an alias of %s, which is installed", name, other.Ref())
 	if slices.Contains(other.Aliases, name) {
 		return e.WithHint("`skillet remove %s` first, or give the package another name", other.Name)
 	}
 	for _, a := range aliases {
 		if a == other.Name || slices.Contains(other.Aliases, a) {
-			return task.Errorf(task.KindConflict, "%s has the alias %s, by which %s is called", name, a, other.Ref()).
+			return fault.Errorf(fault.KindConflict, "%s has the alias %s, by which %s is called", name, a, other.Ref()).
 				WithHint("remove the alias from the manifest, or `skillet remove %s` first", other.Name)
 		}
 	}
@@ -124,7 +125,7 @@ const maxAsks = 256 << 10
 func (i *Installer) judge(_ context.Context, p *Plan) error {
 	asks, err := p.request.Package.Manifest().Requests(p.request.Workspace)
 	if err != nil {
-		return task.Wrap(task.KindUsage, fmt.Errorf("%s: %w", p.Skill, err))
+		return fault.Wrap(fault.KindUsage, fmt.Errorf("%s: %w", p.Skill, err))
 	}
 	total := i.decide(p.who(), capability.Capability{})
 	p.whole = total.Effect
@@ -132,7 +133,7 @@ func (i *Installer) judge(_ context.Context, p *Plan) error {
 		d := i.decide(p.who(), a.Capability)
 		p.Asks = append(p.Asks, p.ask(a, d))
 		if d.Effect == policies.Deny {
-			return task.Errorf(task.KindDenied, "%s@%s may not ask for %s: %s", p.Skill, p.Version, a.Capability, d.Reason).
+			return fault.Errorf(fault.KindDenied, "%s@%s may not ask for %s: %s", p.Skill, p.Version, a.Capability, d.Reason).
 				WithHint("decided by policy %s; remove %s from the manifest, or change the policy", strings.Join(d.Policies, ", "), a.Field)
 		}
 		if d.Effect < total.Effect {
@@ -153,7 +154,7 @@ func (p *Plan) checkSize() error {
 		return err
 	}
 	if len(b) > maxAsks {
-		return task.Errorf(task.KindLimit, "%s@%s asks for so much that it takes %d bytes to say, and at most %d are accepted", p.Skill, p.Version, len(b), maxAsks).
+		return fault.Errorf(fault.KindLimit, "%s@%s asks for so much that it takes %d bytes to say, and at most %d are accepted", p.Skill, p.Version, len(b), maxAsks).
 			WithHint("ask for fewer things, by wider patterns, with shorter reasons")
 	}
 	return nil
@@ -170,7 +171,7 @@ func (i *Installer) decide(who policies.Principal, c capability.Capability) poli
 }
 
 func forbidden(who policies.Principal, d policies.Decision) error {
-	return task.Errorf(task.KindDenied, "%s@%s may not be installed: %s", who.Skill, who.Version, d.Reason).
+	return fault.Errorf(fault.KindDenied, "%s@%s may not be installed: %s", who.Skill, who.Version, d.Reason).
 		WithHint("decided by policy %s", strings.Join(d.Policies, ", "))
 }
 
@@ -198,7 +199,7 @@ func (i *Installer) unmoved(ctx context.Context, p Plan) error {
 	case now.Installed:
 		return errSame
 	}
-	return task.Errorf(task.KindConflict, "%s changed while it was being installed", p.Skill).WithHint("run the command again")
+	return fault.Errorf(fault.KindConflict, "%s changed while it was being installed", p.Skill).WithHint("run the command again")
 }
 
 // errSame ends a commit because somebody else has installed the same bytes since

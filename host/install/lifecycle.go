@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/registry"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -29,9 +30,9 @@ type Rollback struct {
 // changed it, unless keepState. While a canary is on trial, Rollback without a
 // version ends the trial.
 //
-// Errors are [task.Error]s: of [task.KindNotFound] when there is no such version,
-// of [task.KindConflict] when it is active already or could not work with what the
-// skill keeps, of [task.KindVerification] when its bytes are damaged, and those of
+// Errors are [fault.Error]s: of [fault.KindNotFound] when there is no such version,
+// of [fault.KindConflict] when it is active already or could not work with what the
+// skill keeps, of [fault.KindVerification] when its bytes are damaged, and those of
 // [registry.Skill.Runs].
 func (i *Installer) Rollback(ctx context.Context, h approval.Human, ref manifests.Ref, keepState bool) (Rollback, error) {
 	if err := h.Check(); err != nil {
@@ -51,7 +52,7 @@ func (i *Installer) Rollback(ctx context.Context, h approval.Human, ref manifest
 			return ledger.Decision{}, err
 		}
 		if r = now; r.Canary != nil {
-			return ledger.Decision{}, task.Errorf(task.KindConflict, "%s changed while it was being rolled back", r.To.Name).WithHint("run the command again")
+			return ledger.Decision{}, fault.Errorf(fault.KindConflict, "%s changed while it was being rolled back", r.To.Name).WithHint("run the command again")
 		}
 		c, err := registry.RolledBack(r.To, keepState)
 		return ledger.Decision{Kind: "rollback", Actor: h.Actor(), Subject: r.To.Ref(), Note: r.note(), Changes: []ledger.Change{c}}, err
@@ -127,7 +128,7 @@ func (i *Installer) rollbackTarget(ctx context.Context, name, version string, ve
 	if version == "" {
 		to, ok, err := i.registry.Former(ctx, name)
 		if err == nil && !ok {
-			err = task.Errorf(task.KindNotFound, "roll back %s: no version of it was active before that is still installed", name).
+			err = fault.Errorf(fault.KindNotFound, "roll back %s: no version of it was active before that is still installed", name).
 				WithHint("`skillet list --all` shows its versions; name one with --to VERSION")
 		}
 		return to, err
@@ -141,7 +142,7 @@ func (i *Installer) rollbackTarget(ctx context.Context, name, version string, ve
 		return registry.Skill{}, err
 	}
 	if versions[n].Active {
-		return versions[n], task.Errorf(task.KindConflict, "roll back %s: %s is the active version already", name, versions[n].Ref()).
+		return versions[n], fault.Errorf(fault.KindConflict, "roll back %s: %s is the active version already", name, versions[n].Ref()).
 			WithHint("`skillet list --all` shows its versions")
 	}
 	return versions[n], nil
@@ -160,7 +161,7 @@ func (i *Installer) canGoBack(ctx context.Context, s registry.Skill, keepState b
 		return nil
 	}
 	if err := i.engine.FitsState(ctx, p.Manifest()); err != nil {
-		return task.AsError(fmt.Errorf("roll back to %s: %w", s.Ref(), err)).
+		return fault.AsError(fmt.Errorf("roll back to %s: %w", s.Ref(), err)).
 			WithHint("--keep-state rolls back all the same: %s is not run while the data is as it is; `skillet remove %s --purge` deletes it", s.Ref(), s.Name)
 	}
 	return nil
@@ -221,7 +222,7 @@ func digestOf(ref manifests.Ref, all []registry.Skill) manifests.Digest {
 
 // Enable ends what [Installer.Disable] began. Without a version, that is what
 // holds for all of them, and for the active one. What is in quarantine stays
-// there: a [task.KindDenied] error.
+// there: a [fault.KindDenied] error.
 func (i *Installer) Enable(ctx context.Context, h approval.Human, ref manifests.Ref) ([]registry.Skill, error) {
 	if err := h.Check(); err != nil {
 		return nil, err

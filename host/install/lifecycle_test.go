@@ -10,13 +10,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/install"
 	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/sandbox/wasmbin/wasmtest"
 	"github.com/skillet-run/skillet/host/store"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/host/trust"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
@@ -171,7 +172,7 @@ func TestRollback(t *testing.T) {
 	t.Parallel()
 	p := assemble(t)
 	_, err := p.rollback(t, "net")
-	wantKind(t, err, task.KindNotFound)
+	wantKind(t, err, fault.KindNotFound)
 	versions := []string{"1.0.0", "1.1.0", "2.0.0", "1.9.0"} // in this order
 	for _, v := range versions {
 		p.accept(t, pack(t, "net", v, api))
@@ -188,13 +189,13 @@ func TestRollback(t *testing.T) {
 		want(t, "granted", len(p.granted(t, pack(t, "net", c.active, api))), 1)
 	}
 	_, err = p.rollback(t, "net")
-	wantKind(t, err, task.KindNotFound) // nothing before it
+	wantKind(t, err, fault.KindNotFound) // nothing before it
 	_, err = p.rollback(t, "net@1.0.0")
-	wantKind(t, err, task.KindConflict) // active already
+	wantKind(t, err, fault.KindConflict) // active already
 	_, err = p.rollback(t, "net@3.0.0")
-	wantKind(t, err, task.KindNotFound)
+	wantKind(t, err, fault.KindNotFound)
 	_, err = p.Rollback(t.Context(), approval.Human{}, manifests.Ref{Name: "net", Version: "2.0.0"}, false)
-	wantKind(t, err, task.KindDenied)
+	wantKind(t, err, fault.KindDenied)
 	want(t, "active", p.active(t, "net"), "1.0.0")
 }
 
@@ -212,7 +213,7 @@ func TestRollbackSkipsWhatDoesNotRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := p.rollback(t, "net@1.2.0")
-	wantKind(t, err, task.KindDenied)
+	wantKind(t, err, fault.KindDenied)
 	if _, err := p.rollback(t, "net"); err != nil {
 		t.Fatal(err)
 	}
@@ -226,7 +227,7 @@ func TestRollbackSkipsWhatDoesNotRun(t *testing.T) {
 		}
 	}
 	_, err = p.rollback(t, "net@1.3.0")
-	wantKind(t, err, task.KindVerification)
+	wantKind(t, err, fault.KindVerification)
 	want(t, "active", p.active(t, "net"), "1.0.0")
 }
 
@@ -258,7 +259,7 @@ func TestDisabledIsNotRun(t *testing.T) {
 	do(p.Disable(t.Context(), "human:ada", manifests.Ref{Name: "net", Version: "1.0.0"}, ""))
 	runs("one of them", false, true)
 	err := func() error { s, _ := p.registry.Versions(t.Context(), "net"); return s[1].Runs() }()
-	if e := task.AsError(err); e.Kind != task.KindDenied || e.Hint != "`skillet enable net@1.0.0` allows it again" {
+	if e := fault.AsError(err); e.Kind != fault.KindDenied || e.Hint != "`skillet enable net@1.0.0` allows it again" {
 		t.Errorf("got %+v", e)
 	}
 	do(p.Enable(t.Context(), ada, manifests.Ref{Name: "net", Version: "1.0.0"}))
@@ -267,9 +268,9 @@ func TestDisabledIsNotRun(t *testing.T) {
 	isolated(t, p, "net", "2.0.0")
 	runs("revoked", true, false)
 	_, err = p.Enable(t.Context(), ada, manifests.Ref{Name: "net"})
-	wantKind(t, err, task.KindDenied)
+	wantKind(t, err, fault.KindDenied)
 	_, err = p.Enable(t.Context(), approval.Human{}, manifests.Ref{Name: "net", Version: "1.0.0"})
-	wantKind(t, err, task.KindDenied)
+	wantKind(t, err, fault.KindDenied)
 	if _, err := p.rollback(t, "net"); err != nil {
 		t.Fatal(err)
 	}
@@ -328,7 +329,7 @@ func TestSignerIsRememberedWithTheInstallation(t *testing.T) {
 	if _, err := p.trust.Revoke(t.Context(), ada, trust.Entry{Content: next.Digest(), Reason: "it is bad"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Accept(t.Context(), ada, plan); task.AsError(err).Kind != task.KindVerification {
+	if _, err := p.Accept(t.Context(), ada, plan); fault.AsError(err).Kind != fault.KindVerification {
 		t.Errorf("got %v", err)
 	}
 	want(t, "active", p.skill(t, "net").Version, "1.0.0")
@@ -383,7 +384,7 @@ func TestPin(t *testing.T) {
 	t.Parallel()
 	p := assemble(t)
 	_, err := p.Pin(t.Context(), "human:ada", "net", "")
-	wantKind(t, err, task.KindNotFound)
+	wantKind(t, err, fault.KindNotFound)
 	p.accept(t, pack(t, "net", "1.0.0"))
 	if _, err := p.Pin(t.Context(), "human:ada", "net", "works"); err != nil {
 		t.Fatal(err)
@@ -438,15 +439,15 @@ func TestCanaryIsInstalledBeside(t *testing.T) {
 	t.Parallel()
 	p := assemble(t)
 	_, err := p.AcceptCanary(t.Context(), ada, p.plan(t, pack(t, "net", "1.0.0"), registry.OriginUser), install.Share{Percent: 10})
-	wantKind(t, err, task.KindConflict) // nothing to measure it against
+	wantKind(t, err, fault.KindConflict) // nothing to measure it against
 	p.accept(t, pack(t, "net", "1.0.0"))
 	next := p.plan(t, pack(t, "net", "1.1.0", api), registry.OriginUser)
 	for _, percent := range []int{0, -1, 100} {
 		_, err := p.AcceptCanary(t.Context(), ada, next, install.Share{Percent: percent})
-		wantKind(t, err, task.KindUsage)
+		wantKind(t, err, fault.KindUsage)
 	}
 	_, err = p.AcceptCanary(t.Context(), approval.Human{}, next, install.Share{Percent: 10})
-	wantKind(t, err, task.KindDenied)
+	wantKind(t, err, fault.KindDenied)
 	out, err := p.AcceptCanary(t.Context(), ada, next, install.Share{Percent: 10})
 	if err != nil {
 		t.Fatal(err)
@@ -457,7 +458,7 @@ func TestCanaryIsInstalledBeside(t *testing.T) {
 	want(t, "active", p.active(t, "net"), "1.0.0")
 	want(t, "granted", len(p.granted(t, pack(t, "net", "1.1.0", api))), 1)
 	_, err = p.AcceptCanary(t.Context(), ada, p.plan(t, pack(t, "net", "1.2.0"), registry.OriginUser), install.Share{Percent: 10})
-	wantKind(t, err, task.KindConflict) // one at a time
+	wantKind(t, err, fault.KindConflict) // one at a time
 
 	r, err := p.rollback(t, "net")
 	if err != nil || r.Canary == nil {
@@ -469,7 +470,7 @@ func TestCanaryIsInstalledBeside(t *testing.T) {
 		t.Errorf("got %+v, %+v", s.Canary, s.Trial)
 	}
 	_, err = p.EndCanary(t.Context(), ada, "net", registry.VerdictPromoted)
-	wantKind(t, err, task.KindConflict)
+	wantKind(t, err, fault.KindConflict)
 }
 
 // The figures of a trial that is over decide nothing.
@@ -508,7 +509,7 @@ func TestCanaryOfAnotherSchemaIsRefused(t *testing.T) {
 	}
 	p.accept(t, schema("1.0.0", 1))
 	_, err := p.AcceptCanary(t.Context(), ada, p.plan(t, schema("2.0.0", 2), registry.OriginUser), install.Share{Percent: 10})
-	wantKind(t, err, task.KindConflict)
+	wantKind(t, err, fault.KindConflict)
 	if _, err := p.AcceptCanary(t.Context(), ada, p.plan(t, schema("1.1.0", 1), registry.OriginUser), install.Share{Percent: 10}); err != nil {
 		t.Fatal(err)
 	}
@@ -555,7 +556,7 @@ func TestModuleThatCallsMoreThanItAsksFor(t *testing.T) {
 	} {
 		plan, err := p.Plan(t.Context(), request(calling(t, c.calls, c.asks), registry.OriginUser))
 		if c.refused {
-			if e := task.AsError(err); e == nil || e.Kind != task.KindVerification || e.Hint == "" {
+			if e := fault.AsError(err); e == nil || e.Kind != fault.KindVerification || e.Hint == "" {
 				t.Errorf("%s: %v", name, err)
 			}
 			continue

@@ -3,8 +3,9 @@ package install
 import (
 	"context"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/registry"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/policies"
 )
 
@@ -40,7 +41,7 @@ func (i *Installer) consented(ctx context.Context, p Plan) error {
 	if err := i.assess(ctx, &p); err != nil {
 		return err
 	}
-	e := task.Errorf(task.KindDenied, "install %s@%s: %s", p.Skill, p.Version, p.Refused.Words())
+	e := fault.Errorf(fault.KindDenied, "install %s@%s: %s", p.Skill, p.Version, p.Refused.Words())
 	if p.Refused.Waits {
 		return e.WithHint("look at it with `skillet approvals show %s`, then `skillet approvals approve %s` or `reject`; or add --despite %s", p.Refused.ID, p.Refused.ID, p.Refused.ID)
 	}

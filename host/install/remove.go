@@ -7,10 +7,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/registry"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -51,7 +52,7 @@ func (i *Installer) Remove(ctx context.Context, actor string, ref manifests.Ref)
 // Their bytes are deleted unless something else uses them. What a skill kept
 // between its runs stays behind for who installs the same skill again;
 // [Installer.Purge] deletes it. What others need is removed by force only: a
-// [task.KindConflict] error says who they are.
+// [fault.KindConflict] error says who they are.
 func (i *Installer) RemoveAll(ctx context.Context, actor string, what Removing) (Removal, error) {
 	var r Removal
 	err := i.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
@@ -100,7 +101,7 @@ func (i *Installer) PlanRemoval(ctx context.Context, what Removing) (Removal, er
 	}
 	r.Broken = registry.Dependents(stays, digests(r.Gone)...)
 	if len(r.Broken) > 0 && !what.Force {
-		return r, task.Errorf(task.KindConflict, "remove %s: %s by %s", refs(r.Gone), map[bool]string{true: "they are needed", false: "it is needed"}[len(r.Gone) > 1], refs(r.Broken)).
+		return r, fault.Errorf(fault.KindConflict, "remove %s: %s by %s", refs(r.Gone), map[bool]string{true: "they are needed", false: "it is needed"}[len(r.Gone) > 1], refs(r.Broken)).
 			WithHint("remove those, too; or say --force to leave them without it; `skillet why NAME` shows who needs a skill")
 	}
 	return r, nil
@@ -152,7 +153,7 @@ func (i *Installer) removals(ctx context.Context, gone []registry.Skill) ([]ledg
 }
 
 // Purge deletes what a skill that is not installed any more kept between its
-// runs. It fails with a [task.KindConflict] error while a version of it is
+// runs. It fails with a [fault.KindConflict] error while a version of it is
 // installed, and with [registry.ErrNotFound] when it left nothing.
 func (i *Installer) Purge(ctx context.Context, actor, skill string) error {
 	err := i.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
@@ -161,7 +162,7 @@ func (i *Installer) Purge(ctx context.Context, actor, skill string) error {
 			return ledger.Decision{}, err
 		}
 		if len(versions) > 0 {
-			return ledger.Decision{}, task.Errorf(task.KindConflict, "purge %s: %s is installed", skill, versions[0].Ref()).
+			return ledger.Decision{}, fault.Errorf(fault.KindConflict, "purge %s: %s is installed", skill, versions[0].Ref()).
 				WithHint("remove it together with what it keeps: `skillet remove %s --purge`", skill)
 		}
 		_, left, err := i.registry.Left(ctx, skill)
@@ -169,7 +170,7 @@ func (i *Installer) Purge(ctx context.Context, actor, skill string) error {
 			return ledger.Decision{}, err
 		}
 		if !left {
-			return ledger.Decision{}, task.Errorf(task.KindNotFound, "purge %s: it left nothing behind, or is %w", skill, registry.ErrNotFound).
+			return ledger.Decision{}, fault.Errorf(fault.KindNotFound, "purge %s: it left nothing behind, or is %w", skill, registry.ErrNotFound).
 				WithHint("`skillet list` shows what is installed")
 		}
 		c, err := registry.Purged(skill)
@@ -209,7 +210,7 @@ func (i *Installer) leaving(ctx context.Context, ref manifests.Ref) ([]registry.
 // orLeft says of a skill that is not installed whether it left something.
 func (i *Installer) orLeft(ctx context.Context, ref manifests.Ref, err error) error {
 	if _, left, lerr := i.registry.Left(ctx, ref.Name); lerr == nil && left && errors.Is(err, registry.ErrNotFound) {
-		return task.AsError(err).WithHint("it was removed; what it kept is still there: `skillet remove %s --purge` deletes it", ref.Name)
+		return fault.AsError(err).WithHint("it was removed; what it kept is still there: `skillet remove %s --purge` deletes it", ref.Name)
 	}
 	return err
 }

@@ -4,16 +4,17 @@ import (
 	"context"
 	"slices"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/registry"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 )
 
 // Revert undoes what approving a package did: the version goes and its grants
 // end, and the version that was active before is active again, with the grants it
-// had then. It is one decision. It fails with a [task.KindConflict] error when
+// had then. It is one decision. It fails with a [fault.KindConflict] error when
 // another version was made the active one since, or when the version before is not
 // installed any more.
 func (i *Installer) Revert(ctx context.Context, h approval.Human, id, notes string) (approval.Proposal, error) {
@@ -63,7 +64,7 @@ func (i *Installer) swap(p approval.Proposal, versions []registry.Skill) (gone r
 	}
 	now := at(p.Digest)
 	if now < 0 || !versions[now].Active {
-		return gone, nil, task.Errorf(task.KindConflict, "revert proposal %s: %s is not the active version any more", p.ID, p.Ref()).
+		return gone, nil, fault.Errorf(fault.KindConflict, "revert proposal %s: %s is not the active version any more", p.ID, p.Ref()).
 			WithHint("`skillet list --all` shows the versions")
 	}
 	if p.Before == nil || p.Before.Digest == "" || p.Before.Digest == p.Digest {
@@ -71,7 +72,7 @@ func (i *Installer) swap(p approval.Proposal, versions []registry.Skill) (gone r
 	}
 	was := at(p.Before.Digest)
 	if was < 0 {
-		return gone, nil, task.Errorf(task.KindConflict, "revert proposal %s: the version that was active before (%s) is not installed any more", p.ID, p.Before.Digest.Short()).
+		return gone, nil, fault.Errorf(fault.KindConflict, "revert proposal %s: the version that was active before (%s) is not installed any more", p.ID, p.Before.Digest.Short()).
 			WithHint("install it again from its source, or `skillet remove %s`", p.Ref())
 	}
 	return versions[now], &versions[was], nil

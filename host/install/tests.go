@@ -4,9 +4,10 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/casetest"
 	"github.com/skillet-run/skillet/host/registry"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 // Tests say what is made of the test cases that a package brings.
@@ -46,7 +47,7 @@ func (i *Installer) tested(ctx context.Context, p *Plan) error {
 		p.Warnings = append(p.Warnings, despiteTests(r))
 		return nil
 	}
-	return task.Errorf(task.KindVerification, "%s@%s: %s: %s", p.Skill, p.Version, failing(r), firstFailure(r)).
+	return fault.Errorf(fault.KindVerification, "%s@%s: %s: %s", p.Skill, p.Version, failing(r), firstFailure(r)).
 		WithHint("`skillet test --no-build` on its directory or file shows all of it; to install it all the same: --allow-failing-tests")
 }
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/fault"
 )
 
 // Bounds on what a proposer says, in bytes.
@@ -26,7 +26,7 @@ func (r *Request) tidy() error {
 		most int
 	}{{"the name of who proposes", &r.ProposedBy, maxName}, {"the source", &r.Source, maxSource}, {"the rationale", &r.Rationale, maxRationale}} {
 		if len(*t.text) > t.most {
-			return task.Errorf(task.KindUsage, "%s is %d bytes long, and at most %d are accepted", t.what, len(*t.text), t.most).
+			return fault.Errorf(fault.KindUsage, "%s is %d bytes long, and at most %d are accepted", t.what, len(*t.text), t.most).
 				WithHint("say it in fewer words")
 		}
 		*t.text = oneLine(*t.text)

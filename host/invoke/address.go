@@ -7,7 +7,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
@@ -28,7 +29,7 @@ type Address struct {
 
 // ParseAddress reads SKILL[@VERSION][:TOOL], PATH[:TOOL] or SOURCE[:TOOL]. A source has
 // "://" in it, or begins with "oci-layout:". A path has a separator in it, is "." or "..",
-// or ends in ".wasm" or ".skill". The error is a [task.Error] of [task.KindUsage].
+// or ends in ".wasm" or ".skill". The error is a [fault.Error] of [fault.KindUsage].
 func ParseAddress(text string) (Address, error) {
 	if source, tool, ok := parseSource(text); ok {
 		return Address{Source: source, Tool: tool}, nil
@@ -38,7 +39,7 @@ func ParseAddress(text string) (Address, error) {
 	}
 	ref, err := manifests.ParseRef(text)
 	if err != nil {
-		return Address{}, task.Wrap(task.KindUsage, err).WithHint("`skillet list` shows what is installed; a path begins with ./ or /")
+		return Address{}, fault.Wrap(fault.KindUsage, err).WithHint("`skillet list` shows what is installed; a path begins with ./ or /")
 	}
 	return Address{Ref: ref, Tool: ref.Tool}, nil
 }

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/skillet-run/skillet/host/adopt"
@@ -98,7 +100,7 @@ func (t Target) IsPrompt() bool {
 func (t Target) Describe() (manifests.Tool, bool) { return t.Manifest().Callable(t.tool) }
 
 // Find finds what an address means. What was revoked is refused, with a
-// [task.KindVerification] error, and what is disabled. A source is fetched; progress is
+// [fault.KindVerification] error, and what is disabled. A source is fetched; progress is
 // told how much of it came, as in [source.Options]; nil for nobody.
 func (s *Service) Find(ctx context.Context, a Address, progress func(done, total int64)) (Target, error) {
 	if a.Installed() {
@@ -157,7 +159,7 @@ func (s *Service) fetch(ctx context.Context, a Address, progress func(done, tota
 func (s *Service) fetchFrom(ctx context.Context, text string, progress func(done, total int64)) (*source.Fetched, error) {
 	r, err := source.Parse(text)
 	if err != nil {
-		return nil, task.Wrap(task.KindUsage, err).WithHint("it may be a path, NAME@VERSION, https://, git+https://, oci:// or oci-layout:; `skillet help pull` shows examples")
+		return nil, fault.Wrap(fault.KindUsage, err).WithHint("it may be a path, NAME@VERSION, https://, git+https://, oci:// or oci-layout:; `skillet help pull` shows examples")
 	}
 	return s.Sources.Fetch(ctx, r, source.Options{Progress: progress})
 }
@@ -216,7 +218,7 @@ type Answer struct {
 // there is no recording of it.
 //
 // A call of an installed skill that fails because policies ask about what it does waits for
-// a person, as a proposal: its error is then of [task.KindApproval]. When a person has
+// a person, as a proposal: its error is then of [fault.KindApproval]. When a person has
 // approved this very call, byte for byte, that approval is used up.
 func (s *Service) Invoke(ctx context.Context, in Invocation) (Answer, error) {
 	if err := s.check(ctx, in); err != nil {
@@ -237,7 +239,7 @@ func (s *Service) Invoke(ctx context.Context, in Invocation) (Answer, error) {
 // Render returns the prompt that a model would be sent, and asks none.
 func (s *Service) Render(ctx context.Context, in Invocation) (prompt.Prompt, task.Result, error) {
 	if !in.Target.IsPrompt() {
-		return prompt.Prompt{}, task.Result{}, task.Errorf(task.KindUsage, "%s runs code, and has no prompt to print", in.Target.Label())
+		return prompt.Prompt{}, task.Result{}, fault.Errorf(fault.KindUsage, "%s runs code, and has no prompt to print", in.Target.Label())
 	}
 	if err := in.check(); err != nil {
 		return prompt.Prompt{}, task.Result{}, err
@@ -260,16 +262,16 @@ func (s *Service) check(ctx context.Context, in Invocation) error {
 
 func (in Invocation) check() error {
 	if in.Target.run.Package == nil {
-		return task.Errorf(task.KindUsage, "a call of nothing")
+		return fault.Errorf(fault.KindUsage, "a call of nothing")
 	}
 	if in.By == nil {
-		return task.Errorf(task.KindDenied, "%s is called by nobody", in.Target.Label())
+		return fault.Errorf(fault.KindDenied, "%s is called by nobody", in.Target.Label())
 	}
 	if err := in.By.Check(); err != nil || !in.Target.IsPrompt() {
 		return err
 	}
 	if in.Limits != (runner.Limits{}) || len(in.Config) > 0 || in.Record || in.NoCache {
-		return task.Errorf(task.KindUsage, "%s is a prompt, which is not run: limits, config values, recordings and kept answers have no meaning for it", in.Target.Label())
+		return fault.Errorf(fault.KindUsage, "%s is a prompt, which is not run: limits, config values, recordings and kept answers have no meaning for it", in.Target.Label())
 	}
 	return nil
 }

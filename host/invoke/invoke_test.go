@@ -3,10 +3,11 @@ package invoke
 import (
 	"testing"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/runner"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
 
@@ -33,21 +34,21 @@ func TestWhatIsLeftOut(t *testing.T) {
 	ada := approval.NewHuman("ada")
 	for what, c := range map[string]struct {
 		in   Invocation
-		want task.Kind
+		want fault.Kind
 	}{
-		"no target":             {Invocation{By: ada}, task.KindUsage},
-		"no caller":             {Invocation{Target: target(code)}, task.KindDenied},
-		"a person of no name":   {Invocation{Target: target(code), By: approval.Human{}}, task.KindDenied},
-		"an agent of no name":   {Invocation{Target: target(code), By: approval.Agent{}}, task.KindDenied},
+		"no target":             {Invocation{By: ada}, fault.KindUsage},
+		"no caller":             {Invocation{Target: target(code)}, fault.KindDenied},
+		"a person of no name":   {Invocation{Target: target(code), By: approval.Human{}}, fault.KindDenied},
+		"an agent of no name":   {Invocation{Target: target(code), By: approval.Agent{}}, fault.KindDenied},
 		"a person":              {Invocation{Target: target(code), By: ada}, ""},
 		"an agent":              {Invocation{Target: target(code), By: approval.NewAgent("general")}, ""},
-		"a prompt with limits":  {Invocation{Target: target(prompt), By: ada, Limits: runner.Limits{Fuel: 1}}, task.KindUsage},
-		"a prompt with values":  {Invocation{Target: target(prompt), By: ada, Config: map[string]string{"a": "b"}}, task.KindUsage},
-		"a prompt, recorded":    {Invocation{Target: target(prompt), By: ada, Record: true}, task.KindUsage},
-		"a prompt and no cache": {Invocation{Target: target(prompt), By: ada, NoCache: true}, task.KindUsage},
+		"a prompt with limits":  {Invocation{Target: target(prompt), By: ada, Limits: runner.Limits{Fuel: 1}}, fault.KindUsage},
+		"a prompt with values":  {Invocation{Target: target(prompt), By: ada, Config: map[string]string{"a": "b"}}, fault.KindUsage},
+		"a prompt, recorded":    {Invocation{Target: target(prompt), By: ada, Record: true}, fault.KindUsage},
+		"a prompt and no cache": {Invocation{Target: target(prompt), By: ada, NoCache: true}, fault.KindUsage},
 		"a prompt":              {Invocation{Target: target(prompt), By: ada}, ""},
 	} {
-		e := task.AsError(c.in.check())
+		e := fault.AsError(c.in.check())
 		if (e != nil) != (c.want != "") || e != nil && e.Kind != c.want {
 			t.Errorf("%s: %+v, want %q", what, e, c.want)
 		}

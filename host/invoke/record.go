@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/recording"
 	"github.com/skillet-run/skillet/host/replay"
 	"github.com/skillet-run/skillet/host/runner"
@@ -36,7 +38,7 @@ func (s *Service) secretValues(ctx context.Context) ([]recording.Secret, error) 
 func (s *Service) record(ctx context.Context, t Target, c runner.Call) (Answer, error) {
 	secrets, err := s.secretValues(ctx)
 	if err != nil {
-		return Answer{}, task.Errorf(task.KindInternal, "record the call: %w", err).
+		return Answer{}, fault.Errorf(fault.KindInternal, "record the call: %w", err).
 			WithHint("nothing was run; `skillet secret list` shows the secrets")
 	}
 	c.Recorder, c.NoCache = recording.NewRecorder(), true
@@ -55,7 +57,7 @@ func unrecorded(res task.Result, err error) error {
 	if res.Error != nil && errors.Is(err, recording.ErrNothing) {
 		return nil // the call's own error says why nothing ran
 	}
-	return task.Errorf(task.KindLimit, "record the call: %w", err).WithHint("the call itself was made; record one that does less")
+	return fault.Errorf(fault.KindLimit, "record the call: %w", err).WithHint("the call itself was made; record one that does less")
 }
 
 // compareStruck finds out whether it makes a difference that the guest saw the

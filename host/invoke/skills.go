@@ -4,12 +4,13 @@ import (
 	"context"
 	"slices"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/closure"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/runner"
 	"github.com/skillet-run/skillet/host/source"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/host/trust"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
@@ -110,7 +111,7 @@ func Place(s registry.Skill) runner.Place {
 }
 
 // Uninstalled is what is run of a package that is not installed, and was granted
-// nothing. It fails with a [task.KindVerification] error for one that was revoked.
+// nothing. It fails with a [fault.KindVerification] error for one that was revoked.
 func (s *Skills) Uninstalled(ctx context.Context, label string, got *source.Fetched) (runner.Target, error) {
 	m := got.Package.Manifest()
 	err := s.harmless(ctx, trust.Evidence{
@@ -174,10 +175,10 @@ func (s *Skills) Reached(ctx context.Context, caller runner.Target, ref manifest
 	n := slices.IndexFunc(all, func(o registry.Skill) bool { return o.Name == to.Chosen() && o.Digest == to.Digest })
 	switch {
 	case to.Digest == "":
-		return runner.Target{}, task.Errorf(task.KindNotFound, "%s was installed without %s, which is optional: %w", caller.Label, ref.Name, registry.ErrNotFound).
+		return runner.Target{}, fault.Errorf(fault.KindNotFound, "%s was installed without %s, which is optional: %w", caller.Label, ref.Name, registry.ErrNotFound).
 			WithHint("`skillet tree %s` says why; installing it again looks for it again", name)
 	case n < 0:
-		return runner.Target{}, task.Errorf(task.KindNotFound, "%s needs %s@%s, which was removed: %w", caller.Label, to.Chosen(), to.Version, registry.ErrNotFound).
+		return runner.Target{}, fault.Errorf(fault.KindNotFound, "%s needs %s@%s, which was removed: %w", caller.Label, to.Chosen(), to.Version, registry.ErrNotFound).
 			WithHint("installing %s again brings it back", name)
 	}
 	t, err := s.Version(ctx, all[n])

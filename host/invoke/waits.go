@@ -3,6 +3,8 @@ package invoke
 import (
 	"context"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/recording"
 	"github.com/skillet-run/skillet/host/registry"
@@ -41,10 +43,10 @@ func (s *Service) asked(ctx context.Context, t Target, c runner.Call) task.Resul
 		Origin: string(skill.Origin), Limits: c.Target.Package.Manifest().Limits(),
 	})
 	if err != nil {
-		res.Error = task.AsError(err)
+		res.Error = fault.AsError(err)
 		return res
 	}
-	res.Error = task.Errorf(task.KindApproval, "%s waits for approval: %s: proposal %s", skill.Ref()+":"+tc.Tool, res.Error.Message, p.ID).
+	res.Error = fault.Errorf(fault.KindApproval, "%s waits for approval: %s: proposal %s", skill.Ref()+":"+tc.Tool, res.Error.Message, p.ID).
 		WithHint("look at it with `skillet approvals show %s`, then `skillet approvals approve %s` and make the same call again", p.ID, p.ID)
 	return res
 }
@@ -53,7 +55,7 @@ func (s *Service) asked(ctx context.Context, t Target, c runner.Call) task.Resul
 func refused(s registry.Skill, c runner.Call, err error) task.Result {
 	return task.Result{
 		RunID: task.NewRunID(), Skill: s.Ref(), Digest: string(s.Digest), Tool: c.Tool,
-		Logs: []task.LogLine{}, Denials: []task.Denial{}, Error: task.AsError(err),
+		Logs: []task.LogLine{}, Denials: []task.Denial{}, Error: fault.AsError(err),
 	}
 }
 

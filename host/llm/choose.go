@@ -9,8 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/llm/budget"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/plugins/provider"
 )
 
@@ -83,7 +84,7 @@ func (s Settings) aim(a Ask) (target, error) {
 		case Tier(name).Known():
 			return target{tier: Tier(name)}, nil
 		case name == string(a.Tier) && a.Model == "":
-			return target{}, task.Errorf(task.KindUsage, "%w tier %q", ErrInvalid, name).WithHint("the tiers are %s", tierNames())
+			return target{}, fault.Errorf(fault.KindUsage, "%w tier %q", ErrInvalid, name).WithHint("the tiers are %s", tierNames())
 		}
 		return target{tier: a.Tier, named: name}, nil
 	}
@@ -350,10 +351,10 @@ func (c choice) chain() []Candidate {
 func (c choice) none() error {
 	why := c.reasons()
 	if len(why) == 0 {
-		e := task.Errorf(task.KindNotFound, "%w: %s", ErrNoModel, c.target)
+		e := fault.Errorf(fault.KindNotFound, "%w: %s", ErrNoModel, c.target)
 		return e.WithHint("no provider offers such a model: `skillet provider list` shows what there is, `skillet config list` where more are named")
 	}
-	e := task.Errorf(task.KindNotFound, "%w: %s: %s", ErrNoModel, c.target, why[0])
+	e := fault.Errorf(fault.KindNotFound, "%w: %s: %s", ErrNoModel, c.target, why[0])
 	return e.WithHint("%s", strings.Join(append(why[1:], "`skillet provider diagnose` shows all"), "; "))
 }
 

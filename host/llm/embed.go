@@ -6,7 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/plugins/provider"
 )
 
@@ -46,9 +47,9 @@ func (r *Router) Embedder(ctx context.Context, model string) (*Embedder, error) 
 			return &Embedder{r, entries[i]}, nil
 		}
 	}
-	e := task.Errorf(task.KindNotFound, "find an embedding model: %w", ErrNoModel)
+	e := fault.Errorf(fault.KindNotFound, "find an embedding model: %w", ErrNoModel)
 	if model != "" {
-		e = task.Errorf(task.KindNotFound, "find embedding model %s: %w", model, ErrNoModel)
+		e = fault.Errorf(fault.KindNotFound, "find embedding model %s: %w", model, ErrNoModel)
 	}
 	return nil, e.WithHint("`skillet provider list` shows the models that make embeddings; with models.local_only only those on this machine count")
 }

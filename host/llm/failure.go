@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/llm/budget"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/plugins/provider"
 )
 
@@ -17,7 +18,7 @@ type remedy struct {
 	again int
 	// next says which model is asked after that.
 	next next
-	kind task.Kind
+	kind fault.Kind
 	temp bool // it may go away by itself
 }
 
@@ -39,50 +40,50 @@ const (
 func remedyOf(c provider.Class, s Settings) remedy {
 	switch c {
 	case provider.ClassRateLimited:
-		return remedy{1, nextAny, task.KindLimit, true}
+		return remedy{1, nextAny, fault.KindLimit, true}
 	case provider.ClassTimeout:
-		return remedy{1, nextAny, task.KindLimit, true}
+		return remedy{1, nextAny, fault.KindLimit, true}
 	case provider.ClassUnavailable:
-		return remedy{2, nextAny, task.KindInternal, true}
+		return remedy{2, nextAny, fault.KindInternal, true}
 	case provider.ClassInternal:
-		return remedy{1, nextAny, task.KindInternal, true}
+		return remedy{1, nextAny, fault.KindInternal, true}
 	case provider.ClassContextLength:
-		return remedy{0, nextLarger, task.KindLimit, false}
+		return remedy{0, nextLarger, fault.KindLimit, false}
 	case provider.ClassAuth:
-		return remedy{0, nextOther, task.KindDenied, false}
+		return remedy{0, nextOther, fault.KindDenied, false}
 	case provider.ClassRefused:
 		if s.FallbackRefused {
-			return remedy{0, nextAny, task.KindSkill, false}
+			return remedy{0, nextAny, fault.KindSkill, false}
 		}
-		return remedy{0, nextNone, task.KindSkill, false}
+		return remedy{0, nextNone, fault.KindSkill, false}
 	case ClassUnfit:
-		return remedy{0, nextAny, task.KindSkill, false}
+		return remedy{0, nextAny, fault.KindSkill, false}
 	case ClassBudget:
-		return remedy{0, nextAny, task.KindLimit, false}
+		return remedy{0, nextAny, fault.KindLimit, false}
 	case provider.ClassCancelled, classHost:
-		return remedy{0, nextNone, task.KindInternal, false}
+		return remedy{0, nextNone, fault.KindInternal, false}
 	}
-	return remedy{0, nextNone, task.KindUsage, false} // invalid, and what nobody knows
+	return remedy{0, nextNone, fault.KindUsage, false} // invalid, and what nobody knows
 }
 
 // Meaning says what a failure of a provider means to a caller, and what
 // helps.
-func Meaning(c provider.Class) (kind task.Kind, hint string) {
+func Meaning(c provider.Class) (kind fault.Kind, hint string) {
 	switch c {
 	case provider.ClassRateLimited:
-		return task.KindLimit, "the provider has had too many requests: try again later, or lower providers.NAME.requests_per_minute"
+		return fault.KindLimit, "the provider has had too many requests: try again later, or lower providers.NAME.requests_per_minute"
 	case provider.ClassTimeout:
-		return task.KindLimit, "try again, or raise providers.NAME.timeout_seconds"
+		return fault.KindLimit, "try again, or raise providers.NAME.timeout_seconds"
 	case provider.ClassAuth:
-		return task.KindDenied, "the provider refuses its key: put a valid one in its secret with `skillet secret set`"
+		return fault.KindDenied, "the provider refuses its key: put a valid one in its secret with `skillet secret set`"
 	case provider.ClassContextLength:
-		return task.KindLimit, "ask for less at a time, or name a model with more context in models.default"
+		return fault.KindLimit, "ask for less at a time, or name a model with more context in models.default"
 	case provider.ClassRefused:
-		return task.KindSkill, "the model does not want to answer this: ask in another way, or ask another model"
+		return fault.KindSkill, "the model does not want to answer this: ask in another way, or ask another model"
 	case provider.ClassInvalid:
-		return task.KindUsage, "the provider does not take such a request; `skillet provider diagnose` shows which models were considered"
+		return fault.KindUsage, "the provider does not take such a request; `skillet provider diagnose` shows which models were considered"
 	}
-	return task.KindInternal, "the provider failed, not this host: `skillet provider diagnose` shows which models were considered, and why"
+	return fault.KindInternal, "the provider failed, not this host: `skillet provider diagnose` shows which models were considered, and why"
 }
 
 // A failure is why an attempt failed: with a class, and with what caused it.
@@ -135,18 +136,18 @@ func (j *job) report(f *failure) error {
 	if f.class == provider.ClassCancelled {
 		return fmt.Errorf("ask %s: %w", j.target, f.cause)
 	}
-	var e *task.Error
+	var e *fault.Error
 	what := f.cause
 	if f.class == ClassUnfit {
 		what = fmt.Errorf("%w: %w", ErrUnfit, f.cause)
 	}
 	if !errors.As(what, &e) {
-		e = task.Wrap(remedyOf(f.class, j.r.settings).kind, what)
+		e = fault.Wrap(remedyOf(f.class, j.r.settings).kind, what)
 	}
 	c := *e
-	c.Class = task.ClassPermanent
+	c.Class = fault.ClassPermanent
 	if remedyOf(f.class, j.r.settings).temp {
-		c.Class = task.ClassTransient
+		c.Class = fault.ClassTransient
 	}
 	if f.retryAfter > 0 {
 		c.RetryAfterMS = max(f.retryAfter.Milliseconds(), 1)

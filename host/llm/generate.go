@@ -10,11 +10,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/cenkalti/backoff/v5"
 
 	"github.com/skillet-run/skillet/host/event"
 	"github.com/skillet-run/skillet/host/llm/budget"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/plugins/provider"
 )
 
@@ -29,7 +30,7 @@ import (
 // handed out in one piece. An error of Emit ends everything and is returned.
 //
 // The Answer of an error has the attempts and what they cost, and nothing else. Errors
-// are [task.Error]s that wrap [ErrInvalid], [ErrNoModel], [ErrUnfit],
+// are [fault.Error]s that wrap [ErrInvalid], [ErrNoModel], [ErrUnfit],
 // [budget.ErrExhausted], the [*provider.Error] of the last attempt, or what ended
 // ctx.
 func (r *Router) Generate(ctx context.Context, a Ask) (Answer, error) {
@@ -84,7 +85,7 @@ func check(a Ask) (*form, error) {
 		{r.Temperature != nil && !(*r.Temperature >= 0 && *r.Temperature <= 2), "temperature: 0 to 2"},
 	} {
 		if row.bad {
-			return nil, task.Errorf(task.KindUsage, "%w %s", ErrInvalid, row.what)
+			return nil, fault.Errorf(fault.KindUsage, "%w %s", ErrInvalid, row.what)
 		}
 	}
 	return formOf(r.Schema)

@@ -11,10 +11,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/llm"
 	"github.com/skillet-run/skillet/host/llm/budget"
 	"github.com/skillet-run/skillet/host/store"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/plugins/provider"
 )
 
@@ -31,31 +32,31 @@ func TestFailures(t *testing.T) {
 		one, two []answer // nil: there is no second provider
 		asked    string   // how often each was asked
 		want     string   // the answer, or the class of the failure
-		kind     task.Kind
+		kind     fault.Kind
 		most     time.Duration
 	}{
 		{"at once", llm.Settings{}, []answer{says("hello")}, nil, "1", "hello", "", 0},
 		{"unavailable goes away", llm.Settings{}, []answer{fails(provider.ClassUnavailable), fails(provider.ClassUnavailable), says("now")}, []answer{says("other")}, "3 0", "now", "", 2 * time.Second},
 		{"unavailable stays", llm.Settings{}, []answer{fails(provider.ClassUnavailable)}, []answer{says("other")}, "3 1", "other", "", 2 * time.Second},
-		{"unavailable, and nobody else", llm.Settings{}, []answer{fails(provider.ClassUnavailable)}, nil, "3", "unavailable", task.KindInternal, 2 * time.Second},
+		{"unavailable, and nobody else", llm.Settings{}, []answer{fails(provider.ClassUnavailable)}, nil, "3", "unavailable", fault.KindInternal, 2 * time.Second},
 		{"internal", llm.Settings{}, []answer{fails(provider.ClassInternal)}, []answer{says("other")}, "2 1", "other", "", time.Second},
 		{"a broken connection", llm.Settings{}, []answer{{err: errors.New("EOF")}, says("again")}, nil, "2", "again", "", time.Second},
 		{"limited for a moment", llm.Settings{}, []answer{limited(time.Second), says("later")}, []answer{says("other")}, "2 0", "later", "", 2 * time.Second},
 		{"limited for long", llm.Settings{}, []answer{limited(10 * time.Second)}, []answer{says("other")}, "1 1", "other", "", 0},
 		{"limited for long, and nobody else", llm.Settings{}, []answer{limited(10 * time.Second), says("later")}, nil, "2", "later", "", 11 * time.Second},
-		{"limited for too long, and nobody else", llm.Settings{}, []answer{limited(time.Hour)}, nil, "1", "rate_limited", task.KindLimit, 0},
+		{"limited for too long, and nobody else", llm.Settings{}, []answer{limited(time.Hour)}, nil, "1", "rate_limited", fault.KindLimit, 0},
 		{"auth", llm.Settings{}, []answer{fails(provider.ClassAuth)}, []answer{says("other")}, "1 1", "other", "", 0},
-		{"auth, and nobody else", llm.Settings{}, []answer{fails(provider.ClassAuth)}, nil, "1", "auth", task.KindDenied, 0},
-		{"invalid", llm.Settings{}, []answer{fails(provider.ClassInvalid)}, []answer{says("other")}, "1 0", "invalid", task.KindUsage, 0},
-		{"refused", llm.Settings{}, []answer{fails(provider.ClassRefused)}, []answer{says("other")}, "1 0", "refused", task.KindSkill, 0},
+		{"auth, and nobody else", llm.Settings{}, []answer{fails(provider.ClassAuth)}, nil, "1", "auth", fault.KindDenied, 0},
+		{"invalid", llm.Settings{}, []answer{fails(provider.ClassInvalid)}, []answer{says("other")}, "1 0", "invalid", fault.KindUsage, 0},
+		{"refused", llm.Settings{}, []answer{fails(provider.ClassRefused)}, []answer{says("other")}, "1 0", "refused", fault.KindSkill, 0},
 		{"refused, with the setting", llm.Settings{FallbackRefused: true}, []answer{fails(provider.ClassRefused)}, []answer{says("other")}, "1 1", "other", "", 0},
-		{"held back", llm.Settings{}, []answer{{finish: provider.FinishFilter}}, []answer{says("other")}, "1 0", "refused", task.KindSkill, 0},
+		{"held back", llm.Settings{}, []answer{{finish: provider.FinishFilter}}, []answer{says("other")}, "1 0", "refused", fault.KindSkill, 0},
 		{"empty", llm.Settings{}, []answer{{text: " \n"}}, []answer{says("other")}, "1 1", "other", "", 0},
-		{"empty, and nobody else", llm.Settings{}, []answer{{text: " "}}, nil, "1", "", task.KindSkill, 0},
+		{"empty, and nobody else", llm.Settings{}, []answer{{text: " "}}, nil, "1", "", fault.KindSkill, 0},
 		{"too slow", llm.Settings{}, []answer{{text: "late", took: time.Hour}}, []answer{says("other")}, "2 1", "other", "", 190 * time.Second},
 		{"too slow once", llm.Settings{}, []answer{{text: "late", took: time.Hour}, {text: "slow", took: 89 * time.Second}}, nil, "2", "slow", "", 190 * time.Second},
-		{"the limit of the provider", llm.Settings{Limits: map[string]llm.Limit{"one": {Timeout: time.Second}}}, []answer{{text: "late", took: 2 * time.Second}}, nil, "2", "timeout", task.KindLimit, 4 * time.Second},
-		{"one model only", llm.Settings{MaxModels: 1}, []answer{fails(provider.ClassAuth)}, []answer{says("other")}, "1 0", "auth", task.KindDenied, 0},
+		{"the limit of the provider", llm.Settings{Limits: map[string]llm.Limit{"one": {Timeout: time.Second}}}, []answer{{text: "late", took: 2 * time.Second}}, nil, "2", "timeout", fault.KindLimit, 4 * time.Second},
+		{"one model only", llm.Settings{MaxModels: 1}, []answer{fails(provider.ClassAuth)}, []answer{says("other")}, "1 0", "auth", fault.KindDenied, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
@@ -83,7 +84,7 @@ func TestFailures(t *testing.T) {
 					}
 					return
 				}
-				e := task.AsError(err)
+				e := fault.AsError(err)
 				if string(classOf(err)) != row.want || e.Kind != row.kind || e.Hint == "" || !strings.Contains(err.Error(), "one/m") {
 					t.Errorf("got %v: class %q, kind %s, hint %q", err, classOf(err), e.Kind, e.Hint)
 				}
@@ -141,7 +142,7 @@ func TestLongerContext(t *testing.T) {
 		t.Errorf("asked %v", p.asked())
 	}
 	a.Request = question(strings.Repeat("word ", 40_000))
-	if _, err := h.Generate(t.Context(), a); !errors.Is(err, llm.ErrNoModel) || !strings.Contains(task.AsError(err).Hint, "its context has 32000") {
+	if _, err := h.Generate(t.Context(), a); !errors.Is(err, llm.ErrNoModel) || !strings.Contains(fault.AsError(err).Hint, "its context has 32000") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -360,13 +361,13 @@ func TestInvalidAsks(t *testing.T) {
 	} {
 		a := ask(llm.Fast)
 		change(&a)
-		if _, err := h.Generate(t.Context(), a); !errors.Is(err, llm.ErrInvalid) || task.AsError(err).Kind != task.KindUsage {
+		if _, err := h.Generate(t.Context(), a); !errors.Is(err, llm.ErrInvalid) || fault.AsError(err).Kind != fault.KindUsage {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	a := ask("")
 	a.Model = "nobody/knows"
-	if _, err := h.Generate(t.Context(), a); !errors.Is(err, llm.ErrNoModel) || task.AsError(err).Kind != task.KindNotFound {
+	if _, err := h.Generate(t.Context(), a); !errors.Is(err, llm.ErrNoModel) || fault.AsError(err).Kind != fault.KindNotFound {
 		t.Errorf("got %v", err)
 	}
 }
@@ -417,7 +418,7 @@ func TestNobodyIsThere(t *testing.T) {
 	h := newHost(t, llm.Settings{}, budget.Settings{}, p)
 	_, err := h.Generate(t.Context(), ask(llm.Fast))
 	if !errors.Is(err, llm.ErrNoModel) || !strings.Contains(err.Error(), "no model can answer: tier fast: provider p: connection refused") {
-		t.Errorf("got %v: %s", err, task.AsError(err).Hint)
+		t.Errorf("got %v: %s", err, fault.AsError(err).Hint)
 	}
 }
 
@@ -464,7 +465,7 @@ func TestHostFailures(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := h.Generate(t.Context(), ask(llm.Balanced))
-	if !errors.Is(err, store.ErrDamaged) || task.AsError(err).Kind != task.KindInternal || len(one.asked())+len(two.asked()) != 0 {
+	if !errors.Is(err, store.ErrDamaged) || fault.AsError(err).Kind != fault.KindInternal || len(one.asked())+len(two.asked()) != 0 {
 		t.Errorf("got %v", err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/skillet-run/skillet/host/llm"
@@ -18,7 +20,6 @@ import (
 	"github.com/skillet-run/skillet/host/memory"
 	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/host/store/badgerstore"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/plugins/provider"
 )
 
@@ -167,7 +168,7 @@ func TestBudgets(t *testing.T) {
 	a.Model = "dear/m"
 	_, err := h.Generate(ctx, a)
 	var r *budget.Refusal
-	if !errors.As(err, &r) || !errors.Is(err, budget.ErrExhausted) || r.Budget != "task T1" || task.AsError(err).Kind != task.KindLimit || !strings.Contains(task.AsError(err).Hint, "budget.task.usd") {
+	if !errors.As(err, &r) || !errors.Is(err, budget.ErrExhausted) || r.Budget != "task T1" || fault.AsError(err).Kind != fault.KindLimit || !strings.Contains(fault.AsError(err).Hint, "budget.task.usd") {
 		t.Errorf("got %v", err)
 	}
 	st := must[[]budget.Standing](t)(a.Lease.Standings(ctx))
@@ -413,7 +414,7 @@ func TestLastResortAtTheStart(t *testing.T) {
 			t.Errorf("%s: %q, %v", row.name, a.Text, err)
 		case row.asked || row.last:
 		case !errors.Is(err, llm.ErrNoModel) || !strings.Contains(err.Error(), "one/m: its provider one does not answer: 404 Not Found") ||
-			!strings.Contains(task.AsError(err).Hint, "skillet provider diagnose"):
+			!strings.Contains(fault.AsError(err).Hint, "skillet provider diagnose"):
 			t.Errorf("%s: %q, %v", row.name, a.Text, err)
 		}
 	}

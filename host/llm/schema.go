@@ -7,7 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/plugins/provider"
 )
@@ -26,7 +27,7 @@ func formOf(schema json.RawMessage) (*form, error) {
 	}
 	compiled, err := manifests.CompileSchema(schema)
 	if err != nil {
-		return nil, task.Errorf(task.KindUsage, "%w schema of the answer: %s", ErrInvalid, err)
+		return nil, fault.Errorf(fault.KindUsage, "%w schema of the answer: %s", ErrInvalid, err)
 	}
 	plain := string(bytes.TrimSpace(schema))
 	return &form{schema, compiled, plain == "{}" || plain == "true"}, nil

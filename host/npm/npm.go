@@ -22,10 +22,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/skillet-run/skillet/host/store/atomicfile"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 // DefaultRegistry is where packages are fetched from unless told otherwise.
@@ -101,9 +102,9 @@ func New(log hclog.Logger, s Settings) *Fetcher {
 
 // File returns a file of a package by its path in the archive, such as
 // "package/index.js". The archive is taken from where it is kept, or fetched; in
-// either case its hash is checked first. Errors are [task.Error]s: of
-// [task.KindNotFound] when the registry cannot be reached, and of
-// [task.KindVerification] for an archive that is not what was pinned.
+// either case its hash is checked first. Errors are [fault.Error]s: of
+// [fault.KindNotFound] when the registry cannot be reached, and of
+// [fault.KindVerification] for an archive that is not what was pinned.
 func (f *Fetcher) File(ctx context.Context, p Package, name string) ([]byte, error) {
 	archive, err := f.archive(ctx, p)
 	if err != nil {
@@ -111,7 +112,7 @@ func (f *Fetcher) File(ctx context.Context, p Package, name string) ([]byte, err
 	}
 	b, err := extract(archive, name)
 	if err != nil {
-		return nil, task.Wrap(task.KindVerification, fmt.Errorf("read %s of %s: %w", name, p, err))
+		return nil, fault.Wrap(fault.KindVerification, fmt.Errorf("read %s of %s: %w", name, p, err))
 	}
 	return b, nil
 }
@@ -120,7 +121,7 @@ func (f *Fetcher) File(ctx context.Context, p Package, name string) ([]byte, err
 func (f *Fetcher) archive(ctx context.Context, p Package) ([]byte, error) {
 	sum, err := p.sum()
 	if err != nil {
-		return nil, task.Wrap(task.KindInternal, err)
+		return nil, fault.Wrap(fault.KindInternal, err)
 	}
 	for _, file := range f.kept(sum) {
 		b, err := os.ReadFile(file)
@@ -136,7 +137,7 @@ func (f *Fetcher) archive(ctx context.Context, p Package) ([]byte, error) {
 		return nil, err
 	}
 	if !matches(b, sum) {
-		return nil, task.Errorf(task.KindVerification, "fetch %s: %s sent other bytes than were pinned (SHA-512)", p, f.settings.Registry).
+		return nil, fault.Errorf(fault.KindVerification, "fetch %s: %s sent other bytes than were pinned (SHA-512)", p, f.settings.Registry).
 			WithHint("point npm_config_registry at a registry that serves the package unchanged")
 	}
 	f.keep(p, sum, b)
@@ -180,7 +181,7 @@ func (f *Fetcher) keep(p Package, sum, b []byte) {
 func (f *Fetcher) address(p Package) (string, error) {
 	base, err := url.Parse(f.settings.Registry)
 	if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" {
-		return "", task.Errorf(task.KindUsage, "fetch %s: the registry %q is no web address", p, f.settings.Registry).
+		return "", fault.Errorf(fault.KindUsage, "fetch %s: the registry %q is no web address", p, f.settings.Registry).
 			WithHint("set npm_config_registry to one, or leave it unset for " + DefaultRegistry)
 	}
 	return base.JoinPath(p.Name, "-", path.Base(p.Name)+"-"+p.Version+".tgz").String(), nil
@@ -195,7 +196,7 @@ func (f *Fetcher) fetch(ctx context.Context, p Package) ([]byte, error) {
 	f.log.Info("fetching a package", "package", p.String(), "from", address)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return nil, task.Wrap(task.KindUsage, err)
+		return nil, fault.Wrap(fault.KindUsage, err)
 	}
 	response, err := f.client.Do(request)
 	if err != nil {
@@ -210,15 +211,15 @@ func (f *Fetcher) fetch(ctx context.Context, p Package) ([]byte, error) {
 		return nil, unavailable(p, err)
 	}
 	if len(b) > MaxArchive {
-		return nil, task.Errorf(task.KindVerification, "fetch %s: the archive is larger than %d MB", p, MaxArchive>>20)
+		return nil, fault.Errorf(fault.KindVerification, "fetch %s: the archive is larger than %d MB", p, MaxArchive>>20)
 	}
 	return b, nil
 }
 
 func unavailable(p Package, err error) error {
-	e := task.Wrap(task.KindNotFound, fmt.Errorf("fetch %s: %w", p, err)).
+	e := fault.Wrap(fault.KindNotFound, fmt.Errorf("fetch %s: %w", p, err)).
 		WithHint("it is needed once, from the npm registry: set npm_config_registry to a mirror, or take it into npm's cache with: npm cache add %s", p)
-	e.Class = task.ClassTransient
+	e.Class = fault.ClassTransient
 	return e
 }
 

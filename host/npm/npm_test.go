@@ -17,10 +17,11 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/skillet-run/skillet/host/npm"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 // archive is a tarball with one file, and a link of another name.
@@ -120,20 +121,20 @@ func TestFileRefuses(t *testing.T) {
 		registry string
 		p        npm.Package
 		file     string
-		kind     task.Kind
+		kind     fault.Kind
 		want     string
 	}{
-		"other bytes":  {address, other, "package/a.txt", task.KindVerification, "other bytes than were pinned"},
-		"no such file": {address, pinned(b), "package/b.txt", task.KindVerification, "no such file"},
-		"a link":       {address, pinned(b), "package/link", task.KindVerification, "no such file"},
-		"unreachable":  {"http://127.0.0.1:1", pinned(b), "package/a.txt", task.KindNotFound, "fetch @scope/tool@1.2.3"},
-		"not there":    {address + "wrong", pinned(b), "package/a.txt", task.KindNotFound, "404"},
-		"no address":   {"file:///etc", pinned(b), "package/a.txt", task.KindUsage, "no web address"},
-		"too large":    {hugeAddress, pinned(huge), "package/a.txt", task.KindVerification, "larger than 32 MB"},
-		"no pin":       {address, npm.Package{Name: "a", Version: "1", Integrity: "sha1-xyz"}, "a", task.KindInternal, "no SHA-512"},
+		"other bytes":  {address, other, "package/a.txt", fault.KindVerification, "other bytes than were pinned"},
+		"no such file": {address, pinned(b), "package/b.txt", fault.KindVerification, "no such file"},
+		"a link":       {address, pinned(b), "package/link", fault.KindVerification, "no such file"},
+		"unreachable":  {"http://127.0.0.1:1", pinned(b), "package/a.txt", fault.KindNotFound, "fetch @scope/tool@1.2.3"},
+		"not there":    {address + "wrong", pinned(b), "package/a.txt", fault.KindNotFound, "404"},
+		"no address":   {"file:///etc", pinned(b), "package/a.txt", fault.KindUsage, "no web address"},
+		"too large":    {hugeAddress, pinned(huge), "package/a.txt", fault.KindVerification, "larger than 32 MB"},
+		"no pin":       {address, npm.Package{Name: "a", Version: "1", Integrity: "sha1-xyz"}, "a", fault.KindInternal, "no SHA-512"},
 	} {
 		_, err := file(t, npm.Settings{Registry: c.registry}, c.p, c.file)
-		var e *task.Error
+		var e *fault.Error
 		if !errors.As(err, &e) || e.Kind != c.kind || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v (%+v)", name, err, e)
 		}

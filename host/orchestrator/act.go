@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/event"
 	"github.com/skillet-run/skillet/host/llm"
 	"github.com/skillet-run/skillet/host/llm/budget"
@@ -115,7 +117,7 @@ func (w *work) passedOver(r *task.Run, s *task.Step) bool {
 	for _, id := range s.After {
 		if b := r.Find(id); b != nil && b.State.Final() && b.State != task.StepDone && !s.Always {
 			s.State = task.StepSkipped
-			s.Error = task.Errorf(task.KindSkill, "the step %s before it is %s", id, b.State)
+			s.Error = fault.Errorf(fault.KindSkill, "the step %s before it is %s", id, b.State)
 			return true
 		}
 	}
@@ -136,7 +138,7 @@ func allFinal(r *task.Run, ids []string) bool {
 type outcome struct {
 	state task.StepState
 	out   output
-	err   *task.Error
+	err   *fault.Error
 	// calls are what waits for a person, for the sake of a proposal when that is named.
 	calls    []task.WaitingCall
 	proposal string
@@ -224,7 +226,7 @@ func (w *work) ended(s task.Step, o outcome) error {
 }
 
 // shortened is an error of bounded length: it is part of the run.
-func shortened(e *task.Error) *task.Error {
+func shortened(e *fault.Error) *fault.Error {
 	if e == nil {
 		return nil
 	}
@@ -279,7 +281,7 @@ func (w *work) percent(step string, percent float64) {
 func (w *work) doTool(s task.Step) (outcome, error) {
 	input, err := resolve(s.Input, w.find)
 	if err != nil {
-		return outcome{state: task.StepFailed, err: task.AsError(err)}, nil
+		return outcome{state: task.StepFailed, err: fault.AsError(err)}, nil
 	}
 	sc := &scope{w: w, name: s.ID, agent: w.now().Agent, tools: w.tools, lease: w.lease, again: s.Strategy != "", soft: w.soft, single: true, approval: s.Approval}
 	res, err := sc.Call(w.soft, agent.Call{Tool: s.Tool, Input: input})
@@ -291,8 +293,8 @@ func (w *work) doTool(s task.Step) (outcome, error) {
 	w.mu.Unlock()
 	o := outcome{out: outputOf(s.ID, res, k), state: task.StepDone}
 	if !res.OK {
-		o.err = &task.Error{Kind: task.Kind(res.Kind), Message: res.Text, Hint: k.Hint}
-		o.state = cmp.Or(map[task.Kind]task.StepState{task.KindDenied: task.StepDenied}[o.err.Kind], task.StepFailed)
+		o.err = &fault.Error{Kind: fault.Kind(res.Kind), Message: res.Text, Hint: k.Hint}
+		o.state = cmp.Or(map[fault.Kind]task.StepState{fault.KindDenied: task.StepDenied}[o.err.Kind], task.StepFailed)
 		if k.Uncertain {
 			o.state = task.StepUncertain
 		}
@@ -319,7 +321,7 @@ func (w *work) find(step string) (answer, error) {
 	defer w.mu.Unlock()
 	out, ok := w.answers[step]
 	if !ok {
-		return answer{}, task.Errorf(task.KindUsage, "the step %s has no answer", step)
+		return answer{}, fault.Errorf(fault.KindUsage, "the step %s has no answer", step)
 	}
 	return out.answer, nil
 }
@@ -356,14 +358,14 @@ func hopelessError(err error) bool {
 
 // withHint is an error with a hint of how to give a task more, or of what helps where
 // a provider failed.
-func withHint(err error) *task.Error {
-	e := task.AsError(err)
+func withHint(err error) *fault.Error {
+	e := fault.AsError(err)
 	var of *provider.Error
 	if e.Hint == "" && errors.As(err, &of) {
 		_, hint := llm.Meaning(of.Class)
 		return e.WithHint("%s", hint)
 	}
-	if e.Kind == task.KindLimit && e.Hint == "" {
+	if e.Kind == fault.KindLimit && e.Hint == "" {
 		return e.WithHint("give the task more: --tokens, --timeout, or the agent's own bounds")
 	}
 	return e
@@ -371,7 +373,7 @@ func withHint(err error) *task.Error {
 
 // proposalOf is the name of the proposal that an error of kind approval ends in; the
 // error itself when it names none.
-func proposalOf(e *task.Error) string {
+func proposalOf(e *fault.Error) string {
 	if _, id, ok := strings.Cut(e.Message, "proposal "); ok && isID(strings.TrimSpace(id)) {
 		return strings.TrimSpace(id)
 	}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/llm/budget"
 	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/host/task"
@@ -54,7 +56,7 @@ func (w *work) withAgent(at string, b brief, fn func(context.Context, agent.Agen
 	if err != nil {
 		return err
 	}
-	soft, done := context.WithTimeoutCause(w.soft, def.Timeout(), task.Errorf(task.KindLimit, "step %s: the agent %s may take %s", at, b.agent, def.Timeout()))
+	soft, done := context.WithTimeoutCause(w.soft, def.Timeout(), fault.Errorf(fault.KindLimit, "step %s: the agent %s may take %s", at, b.agent, def.Timeout()))
 	defer done()
 	for try := 0; ; try++ {
 		s := &scope{
@@ -297,7 +299,7 @@ func (w *work) passage(s task.Step, of int) agent.Passage {
 	return agent.Passage{Source: "step:" + s.ID, Text: text}
 }
 
-func errorText(e *task.Error) string {
+func errorText(e *fault.Error) string {
 	if e == nil {
 		return ""
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/plugins/agent"
 	"github.com/skillet-run/skillet/plugins/provider"
@@ -136,7 +138,7 @@ func (w *work) outcomeOf(s task.Step, rep agent.Report, err error) (outcome, err
 	case err != nil:
 		o = outcome{state: task.StepFailed, err: withHint(err)}
 	case !rep.Done:
-		o = outcome{state: task.StepFailed, err: task.Errorf(task.KindSkill, "%s", cmp.Or(line(rep.Problem), "the agent did not reach the goal"))}
+		o = outcome{state: task.StepFailed, err: fault.Errorf(fault.KindSkill, "%s", cmp.Or(line(rep.Problem), "the agent did not reach the goal"))}
 	}
 	rep.Confidence = min(1, max(0, rep.Confidence))
 	o.out = output{answer: answer{Text: bounded(rep.Answer, maxAnswer)}, Report: trimmed(rep), Untrusted: w.untrusted(s)}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/plugins/agent"
 	"github.com/skillet-run/skillet/plugins/provider"
@@ -193,7 +195,7 @@ func TestThoughtsNameOnlyTools(t *testing.T) {
 	}})
 	r := l.run(l.submit(func(t *task.Task) { t.Tools = []string{"lab:look"} }))
 	wantState(t, r, task.Failed)
-	if r.Steps[0].Error.Kind != task.KindDenied || len(l.asks) != 0 {
+	if r.Steps[0].Error.Kind != fault.KindDenied || len(l.asks) != 0 {
 		t.Errorf("%+v", r.Steps[0].Error)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/skillet-run/skillet/host/event"
@@ -23,7 +25,7 @@ type instant struct{ field }
 
 func (instant) Call(_ context.Context, c task.ToolCall, _ *budget.Lease, begins func() error) task.Result {
 	if err := begins(); err != nil {
-		return failing(task.KindInternal, err.Error())
+		return failing(fault.KindInternal, err.Error())
 	}
 	return ok(string(c.Args))
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/skillet-run/skillet/host/llm"
@@ -69,14 +71,14 @@ var link = regexp.MustCompile(`\]\(([^)]+)\)`)
 func (d desk) Call(_ context.Context, c task.ToolCall, _ *budget.Lease, _ func() error) task.Result {
 	var in struct{ Path, Markdown, Text string }
 	if err := json.Unmarshal(c.Args, &in); err != nil {
-		return failing(task.KindUsage, err.Error())
+		return failing(fault.KindUsage, err.Error())
 	}
 	var out any
 	switch c.Tool {
 	case "read_text":
 		text, err := os.ReadFile(filepath.Join(d.root, filepath.Base(in.Path)))
 		if err != nil {
-			return failing(task.KindNotFound, err.Error())
+			return failing(fault.KindNotFound, err.Error())
 		}
 		out = map[string]any{"text": string(text), "size": len(text), "truncated": false}
 	case "links":
@@ -91,7 +93,7 @@ func (d desk) Call(_ context.Context, c task.ToolCall, _ *budget.Lease, _ func()
 	}
 	data, err := json.Marshal(out)
 	if err != nil {
-		return failing(task.KindInternal, err.Error())
+		return failing(fault.KindInternal, err.Error())
 	}
 	return ok(string(data))
 }

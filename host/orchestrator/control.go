@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/event"
 	"github.com/skillet-run/skillet/host/task"
@@ -23,8 +25,8 @@ func (o *Orchestrator) move(ctx context.Context, id string, by task.Signal, acto
 
 // named adds the task to an error.
 func named(id string, err error) error {
-	e := task.AsError(err)
-	if e.Kind == task.KindNotFound {
+	e := fault.AsError(err)
+	if e.Kind == fault.KindNotFound {
 		return err
 	}
 	return fmt.Errorf("task %s: %w", id, err)
@@ -33,7 +35,7 @@ func named(id string, err error) error {
 // Pause has a task stand still. The process that works on it, if there is one, ends
 // what it can end without harm and lets calls of tools come to their end. by is who
 // wants it. A task that is not queued, running or waiting is a
-// [task.KindConflict] error.
+// [fault.KindConflict] error.
 func (o *Orchestrator) Pause(ctx context.Context, id, by string) (task.Run, error) {
 	return o.move(ctx, id, task.Pause, by, "paused by "+by, event.TaskPaused)
 }
@@ -45,7 +47,7 @@ func (o *Orchestrator) Resume(ctx context.Context, id, by string) (task.Run, err
 }
 
 // Cancel ends a task at once, also in the middle of a step: calls are given up. Its
-// report says how far it was. A task that has ended is a [task.KindConflict] error.
+// report says how far it was. A task that has ended is a [fault.KindConflict] error.
 func (o *Orchestrator) Cancel(ctx context.Context, id, by, reason string) (task.Run, error) {
 	why := "cancelled by " + by
 	if reason != "" {
@@ -68,7 +70,7 @@ func (o *Orchestrator) Cancel(ctx context.Context, id, by, reason string) (task.
 // Approve has a step begin that waits for a person, or all of them when step is
 // empty. When nothing waits any more, the task is queued. It takes a person: no
 // agent can make a [approval.Human]. A step that waits for a proposal is approved
-// there, and is a [task.KindConflict] error here.
+// there, and is a [fault.KindConflict] error here.
 func (o *Orchestrator) Approve(ctx context.Context, h approval.Human, id, step, notes string) (task.Run, error) {
 	return o.decide(ctx, h, id, task.Decision{Step: step, Approved: true, Notes: notes})
 }
@@ -86,7 +88,7 @@ func (o *Orchestrator) decide(ctx context.Context, h approval.Human, id string, 
 	d.By, d.At, d.Notes = h.Actor(), time.Now().UTC(), line(d.Notes)
 	r, err := o.change(ctx, id, func(r *task.Run) error {
 		if r.State != task.WaitingApproval {
-			return task.Errorf(task.KindConflict, "it is %s, and waits for nobody", r.State)
+			return fault.Errorf(fault.KindConflict, "it is %s, and waits for nobody", r.State)
 		}
 		if err := decideSteps(r, d); err != nil {
 			return err
@@ -116,7 +118,7 @@ func decideSteps(r *task.Run, d task.Decision) error {
 			continue
 		}
 		if found = true; d.Approved && s.Proposal != "" {
-			return task.Errorf(task.KindConflict, "the step %s waits for the proposal %s", s.ID, s.Proposal).
+			return fault.Errorf(fault.KindConflict, "the step %s waits for the proposal %s", s.ID, s.Proposal).
 				WithHint("`skillet approvals approve %s`, then `skillet task resume %s`", s.Proposal, r.TaskID)
 		}
 		one := d
@@ -130,7 +132,7 @@ func decideSteps(r *task.Run, d task.Decision) error {
 		}
 	}
 	if !found {
-		return task.Errorf(task.KindNotFound, "no step %s waits for a person", d.Step)
+		return fault.Errorf(fault.KindNotFound, "no step %s waits for a person", d.Step)
 	}
 	return nil
 }
@@ -142,7 +144,7 @@ func decideStep(s *task.Step, d task.Decision) error {
 		s.Approved = s.Approved || len(s.Calls) == 0
 		return s.Move(task.StepPending)
 	}
-	s.Error = task.Errorf(task.KindDenied, "refused by %s", d.By)
+	s.Error = fault.Errorf(fault.KindDenied, "refused by %s", d.By)
 	s.FinishedAt = d.At
 	return s.Move(task.StepDenied)
 }

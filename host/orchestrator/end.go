@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/event"
 	"github.com/skillet-run/skillet/host/task"
 )
@@ -17,7 +19,7 @@ func (w *work) end(err error) (task.Run, error) {
 	case err == nil:
 		return w.now(), nil
 	case errors.Is(err, errLost):
-		return w.now(), task.Errorf(task.KindConflict, "task %s: another process took it over", w.task.ID)
+		return w.now(), fault.Errorf(fault.KindConflict, "task %s: another process took it over", w.task.ID)
 	case errors.Is(err, errCancelled):
 		return w.leave(w.cancelled)
 	case errors.Is(err, errPaused):
@@ -79,7 +81,7 @@ func msSince(t time.Time) float64 { return float64(time.Since(t).Microseconds())
 func (w *work) cancelled(r *task.Run) error {
 	for i := range r.Steps {
 		if s := &r.Steps[i]; s.State == task.StepRunning {
-			s.Error = task.Errorf(task.KindSkill, "cancelled")
+			s.Error = fault.Errorf(fault.KindSkill, "cancelled")
 			if err := s.Move(task.StepFailed); err != nil {
 				return err
 			}
@@ -170,7 +172,7 @@ func (w *work) late() error {
 	_, err := w.leave(func(r *task.Run) error {
 		for i := range r.Steps {
 			if s := &r.Steps[i]; !s.State.Final() {
-				s.State, s.Error = task.StepSkipped, task.Errorf(task.KindLimit, "%w", errDeadline)
+				s.State, s.Error = task.StepSkipped, fault.Errorf(fault.KindLimit, "%w", errDeadline)
 			}
 		}
 		return nil
@@ -178,7 +180,7 @@ func (w *work) late() error {
 	if err != nil {
 		return err
 	}
-	return w.conclude(task.Failed, task.Errorf(task.KindLimit, "%w", errDeadline).WithHint("give the task more time"))
+	return w.conclude(task.Failed, fault.Errorf(fault.KindLimit, "%w", errDeadline).WithHint("give the task more time"))
 }
 
 // conclude writes the report of a task that comes to its end as state says, because

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/plugins/agent"
 )
@@ -147,7 +149,7 @@ func TestReferences(t *testing.T) {
 	find := func(step string) (answer, error) {
 		a, ok := answers[step]
 		if !ok {
-			return a, task.Errorf(task.KindUsage, "the step %s has no answer", step)
+			return a, fault.Errorf(fault.KindUsage, "the step %s has no answer", step)
 		}
 		return a, nil
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/plugins/agent"
 )
@@ -70,7 +72,7 @@ func (s *scope) wait(calls []numbered, why string) error {
 		}
 	}
 	slices.Sort(names)
-	err := task.Errorf(task.KindApproval, "a person has to agree to a call of %s: %s", strings.Join(slices.Compact(names), ", "), why)
+	err := fault.Errorf(fault.KindApproval, "a person has to agree to a call of %s: %s", strings.Join(slices.Compact(names), ", "), why)
 	return s.stand(waits, err, "")
 }
 
@@ -78,7 +80,7 @@ func (s *scope) wait(calls []numbered, why string) error {
 // to agree to. Once one has, the call is made again, and counts as one with an effect.
 func (s *scope) waitWithin(k kept, c agent.Call, asked []task.AskedCall) (kept, error) {
 	if s.planning {
-		return s.refused(k, task.Errorf(task.KindDenied, "%s calls %s:%s, which a person has to agree to, and none is asked while a plan is made", c.Tool, asked[0].Skill, asked[0].Tool))
+		return s.refused(k, fault.Errorf(fault.KindDenied, "%s calls %s:%s, which a person has to agree to, and none is asked while a plan is made", c.Tool, asked[0].Skill, asked[0].Tool))
 	}
 	k.Waits, k.Done, k.Effect = true, false, true
 	if err := s.w.keep(k); err != nil {
@@ -89,15 +91,15 @@ func (s *scope) waitWithin(k kept, c agent.Call, asked []task.AskedCall) (kept, 
 		why := fmt.Sprintf("%s calls it: %s", c.Tool, a.Risk.Reason())
 		waits = append(waits, s.waiting(k, a.Skill+":"+a.Tool, string(a.Input), a.Risk, why))
 	}
-	err := task.Errorf(task.KindApproval, "a person has to agree to %s, because it calls %s", c.Tool, waits[0].Tool)
+	err := fault.Errorf(fault.KindApproval, "a person has to agree to %s, because it calls %s", c.Tool, waits[0].Tool)
 	return k, s.stand(waits, err, "")
 }
 
 // waitElsewhere stops the scope because a call waits as a proposal. While a plan is made
 // there is no step that could wait, and the call is refused.
-func (s *scope) waitElsewhere(k kept, c agent.Call, why *task.Error) (kept, error) {
+func (s *scope) waitElsewhere(k kept, c agent.Call, why *fault.Error) (kept, error) {
 	if s.planning {
-		return s.refused(k, task.Errorf(task.KindDenied, "%s, and nobody is waited for while a plan is made", why.Message))
+		return s.refused(k, fault.Errorf(fault.KindDenied, "%s, and nobody is waited for while a plan is made", why.Message))
 	}
 	k.Waits, k.Done = true, false
 	if err := s.w.keep(k); err != nil {
@@ -108,7 +110,7 @@ func (s *scope) waitElsewhere(k kept, c agent.Call, why *task.Error) (kept, erro
 }
 
 // stand has the scope stand still for calls.
-func (s *scope) stand(calls []task.WaitingCall, why *task.Error, proposal string) error {
+func (s *scope) stand(calls []task.WaitingCall, why *fault.Error, proposal string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.waits, s.why, s.proposal = calls, why, proposal
@@ -155,7 +157,7 @@ func (w *work) deniedBefore(k kept) *kept {
 	defer w.mu.Unlock()
 	for _, scope := range w.log {
 		for _, had := range scope {
-			denied := had.Done && had.Result != nil && had.Result.Kind == string(task.KindDenied)
+			denied := had.Done && had.Result != nil && had.Result.Kind == string(fault.KindDenied)
 			if denied && had.Kind == askCall && had.Scope != k.Scope && had.Subject == k.Subject && had.Input == k.Input && had.At.After(w.opened) {
 				return &had
 			}

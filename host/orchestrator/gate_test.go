@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/llm"
 	"github.com/skillet-run/skillet/host/task"
@@ -165,7 +167,7 @@ func TestUnattended(t *testing.T) {
 		l := newLab(t, nil, settings)
 		l.plans(agent.Plan{Steps: []agent.Step{{ID: "a", Title: "a", Tool: "lab__send", Input: json.RawMessage(`{}`), Approval: true}}})
 		wanted := task.Task{Goal: "send it", Owner: "human:ada", Planning: task.PlanAlways, ApproveRisk: task.RiskNever}
-		if _, err := l.Submit(t.Context(), wanted); settings.ApproveFrom == task.RiskHigh && task.AsError(err).Kind != task.KindDenied {
+		if _, err := l.Submit(t.Context(), wanted); settings.ApproveFrom == task.RiskHigh && fault.AsError(err).Kind != fault.KindDenied {
 			t.Errorf("nobody asked for it: %v", err)
 		}
 		r, err := l.SubmitBy(t.Context(), approval.NewHuman("ada"), wanted)
@@ -175,7 +177,7 @@ func TestUnattended(t *testing.T) {
 		wantState(t, l.run(r.TaskID), task.Completed)
 	}
 	l := newLab(t, nil, Settings{ApproveFrom: task.RiskHigh})
-	if _, err := l.SubmitBy(t.Context(), approval.Human{}, task.Task{Goal: "g"}); task.AsError(err).Kind != task.KindDenied {
+	if _, err := l.SubmitBy(t.Context(), approval.Human{}, task.Task{Goal: "g"}); fault.AsError(err).Kind != fault.KindDenied {
 		t.Errorf("by nobody: %v", err)
 	}
 	if _, err := l.Submit(t.Context(), task.Task{Goal: "g", Owner: "human:ada", ApproveRisk: task.RiskLow}); err != nil {
@@ -342,7 +344,7 @@ func TestNothingElseHelps(t *testing.T) {
 			l := newLab(t, nil, Settings{Steady: func(model string) bool { return model == "m" }})
 			l.think = c.think
 			l.answer = func(task.ToolCall) task.Result {
-				return task.Result{Error: task.Errorf(task.KindDenied, "not granted").WithHint("`skillet permission grant`")}
+				return task.Result{Error: fault.Errorf(fault.KindDenied, "not granted").WithHint("`skillet permission grant`")}
 			}
 			runs := 0
 			l.agent("general", script{run: func(_ context.Context, _ agent.Task, h agent.Host) (agent.Report, error) {

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/event"
 	"github.com/skillet-run/skillet/host/llm"
 	"github.com/skillet-run/skillet/host/llm/budget"
@@ -50,7 +52,7 @@ type scope struct {
 	used   map[string]int
 	thinks int
 	waits  []task.WaitingCall // what waits for a person, why, and the proposal if there is one
-	why    *task.Error
+	why    *fault.Error
 
 	proposal string
 }
@@ -86,7 +88,7 @@ func (s *scope) take(kind, subject string, asked any) (k kept, found bool, err e
 		Asked any    `json:"asked"`
 	}{kind, asked})
 	if err != nil {
-		return k, false, task.Errorf(task.KindUsage, "what the agent asks is no JSON: %w", err)
+		return k, false, fault.Errorf(fault.KindUsage, "what the agent asks is no JSON: %w", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,13 +105,13 @@ func (s *scope) take(kind, subject string, asked any) (k kept, found bool, err e
 	s.w.mu.Unlock()
 	switch {
 	case found && k.Digest != digest:
-		s.fatal = task.Errorf(task.KindConflict, "step %s: %w: number %d was %s %s, and is %s %s now", s.name, ErrDiverged, s.next, k.Kind, k.Subject, kind, subject).
+		s.fatal = fault.Errorf(fault.KindConflict, "step %s: %w: number %d was %s %s, and is %s %s now", s.name, ErrDiverged, s.next, k.Kind, k.Subject, kind, subject).
 			WithHint("the agent, its definition or its tools changed since; submit the task again")
 		return k, false, s.fatal
 	case found:
 		return k, true, nil
 	case calls >= 2*s.w.o.settings.MaxCalls:
-		s.fatal = task.Errorf(task.KindLimit, "step %s: the agent asked %d things, and may not ask more", s.name, calls)
+		s.fatal = fault.Errorf(fault.KindLimit, "step %s: the agent asked %d things, and may not ask more", s.name, calls)
 		return k, false, s.fatal
 	}
 	return kept{Scope: s.name, Number: s.next, Kind: kind, Digest: digest, At: time.Now().UTC(), Subject: cut(subject, 200)}, false, nil
@@ -121,7 +123,7 @@ func (s *scope) ready(ctx context.Context) error {
 		return s.giveUp(err)
 	}
 	if err := s.soft.Err(); err != nil {
-		return s.giveUp(task.Errorf(task.KindLimit, "step %s: it took longer than it may", s.name))
+		return s.giveUp(fault.Errorf(fault.KindLimit, "step %s: it took longer than it may", s.name))
 	}
 	return ctx.Err()
 }
@@ -219,7 +221,7 @@ func (s *scope) unanswered(ctx context.Context, k kept, err error) error {
 	if errors.Is(err, budget.ErrExhausted) {
 		return s.giveUp(err)
 	}
-	k.Done, k.Failure = true, task.AsError(err)
+	k.Done, k.Failure = true, fault.AsError(err)
 	var of *provider.Error
 	if errors.As(err, &of) {
 		k.Class = of.Class
@@ -243,12 +245,12 @@ func (s *scope) count() {
 func (s *scope) mayThink(t agent.Thought) error {
 	s.count()
 	if s.thoughts > 0 && s.thinks > s.thoughts {
-		return task.Errorf(task.KindLimit, "step %s: the agent %s may think %d times, and did", s.name, s.agent, s.thoughts).
+		return fault.Errorf(fault.KindLimit, "step %s: the agent %s may think %d times, and did", s.name, s.agent, s.thoughts).
 			WithHint("raise max_iterations of the agent")
 	}
 	for _, tool := range t.Request.Tools {
 		if s.tool(tool.Name) == nil {
-			return task.Errorf(task.KindDenied, "step %s: %q is no tool of the task", s.name, cut(tool.Name, 64))
+			return fault.Errorf(fault.KindDenied, "step %s: %q is no tool of the task", s.name, cut(tool.Name, 64))
 		}
 	}
 	return nil
@@ -390,7 +392,7 @@ func (s *scope) uncertain(k kept) (agent.ToolResult, error) {
 func (k *kept) doubt() {
 	k.Done, k.Uncertain = true, true
 	k.Result = &agent.ToolResult{
-		Kind: string(task.KindConflict),
+		Kind: string(fault.KindConflict),
 		Text: "the call was begun and given up: it may or may not have had its effect, and is not made again",
 	}
 }
@@ -508,7 +510,7 @@ func (s *scope) Propose(ctx context.Context, sk agent.Skill) (string, error) {
 		return "", err
 	}
 	if s.w.o.ports.Proposals == nil {
-		err = task.Errorf(task.KindDenied, "nobody takes proposals")
+		err = fault.Errorf(fault.KindDenied, "nobody takes proposals")
 	} else {
 		k.Name, err = s.w.o.ports.Proposals.Propose(ctx, s.w.task.ID, sk)
 	}
@@ -529,7 +531,7 @@ type stepData struct {
 	Tool    string          `json:"tool,omitempty"`
 	Percent *float64        `json:"percent,omitempty"`
 	OK      *bool           `json:"ok,omitempty"`
-	Error   *task.Error     `json:"error,omitempty"`
+	Error   *fault.Error    `json:"error,omitempty"`
 	TookMS  float64         `json:"took_ms,omitempty"`
 	Delta   *provider.Delta `json:"delta,omitempty"`
 	RunID   task.RunID      `json:"run_id,omitempty"`

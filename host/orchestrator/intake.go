@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/memory"
 	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/host/task"
@@ -30,10 +32,10 @@ func (w *work) intake() (task.Phase, error) {
 	}
 	name := route(w.task, defs, w.o.settings)
 	if !slices.ContainsFunc(defs, func(d Definition) bool { return d.Name == name }) {
-		return "", task.Errorf(task.KindNotFound, "there is no agent %s", name).WithHint("`skillet agent list` shows those there are")
+		return "", fault.Errorf(fault.KindNotFound, "there is no agent %s", name).WithHint("`skillet agent list` shows those there are")
 	}
 	if text, err := encode(w.tools); err != nil || len(text) > store.MaxValue {
-		return "", task.Errorf(task.KindLimit, "the descriptions of %d tools have %d bytes; at most %d can be kept", len(w.tools), len(text), store.MaxValue).
+		return "", fault.Errorf(fault.KindLimit, "the descriptions of %d tools have %d bytes; at most %d can be kept", len(w.tools), len(text), store.MaxValue).
 			WithHint("name the tools that the task needs")
 	}
 	if err := w.keepDoc("tools", w.tools); err != nil {
@@ -47,7 +49,7 @@ func (w *work) checkTools() error {
 	for _, named := range w.task.Tools {
 		skill, tool, one := strings.Cut(named, ":")
 		if !slices.ContainsFunc(w.tools, func(t Tool) bool { return t.Skill == skill && (!one || t.Tool == tool) }) {
-			return task.Errorf(task.KindNotFound, "there is no tool %s", named).WithHint("`skillet list` shows the skills that are installed")
+			return fault.Errorf(fault.KindNotFound, "there is no tool %s", named).WithHint("`skillet list` shows the skills that are installed")
 		}
 	}
 	return nil

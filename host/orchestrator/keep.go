@@ -10,6 +10,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/host/task"
 )
@@ -60,7 +62,7 @@ func encode(v any) ([]byte, error) {
 
 // missing is the error for a task that is not there.
 func missing(id string) error {
-	return task.Errorf(task.KindNotFound, "there is no task %s", id).WithHint("`skillet task list` shows those there are")
+	return fault.Errorf(fault.KindNotFound, "there is no task %s", id).WithHint("`skillet task list` shows those there are")
 }
 
 // envelope is the task of a run as it was submitted.
@@ -74,7 +76,7 @@ func (o *Orchestrator) envelope(ctx context.Context, r task.Run) (task.Task, err
 
 func envelopeOf(r task.Run) string { return envelopeKey + r.TaskID + "/" + r.Envelope }
 
-// Task is the envelope of a task: a [task.KindNotFound] error when there is none.
+// Task is the envelope of a task: a [fault.KindNotFound] error when there is none.
 func (o *Orchestrator) Task(ctx context.Context, id string) (task.Task, error) {
 	r, err := o.Get(ctx, id)
 	if err != nil {
@@ -83,7 +85,7 @@ func (o *Orchestrator) Task(ctx context.Context, id string) (task.Task, error) {
 	return o.envelope(ctx, r)
 }
 
-// Get is what is known of the work on a task: a [task.KindNotFound] error when
+// Get is what is known of the work on a task: a [fault.KindNotFound] error when
 // there is no such task.
 func (o *Orchestrator) Get(ctx context.Context, id string) (task.Run, error) {
 	r, _, found, err := read[task.Run](ctx, o.kv, runKey+id)

@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/skillet-run/skillet/host/event"
@@ -66,7 +68,7 @@ func (f field) Call(_ context.Context, c task.ToolCall, _ *budget.Lease, begins 
 		func() error { return f.write(c, ".loaded") }, begins, func() error { pause(); return f.write(c, "."+c.Tool) },
 	} {
 		if err := do(); err != nil {
-			return failing(task.KindInternal, err.Error())
+			return failing(fault.KindInternal, err.Error())
 		}
 	}
 	return ok(string(c.Args))
@@ -152,7 +154,7 @@ func work10(dir, id string) error {
 	case err == nil:
 		err = os.WriteFile(filepath.Join(dir, id+".acknowledged"), nil, 0o600)
 	}
-	if err != nil && task.AsError(err).Kind != task.KindConflict {
+	if err != nil && fault.AsError(err).Kind != fault.KindConflict {
 		return err
 	}
 	r, err := o.Get(ctx, id)
@@ -361,7 +363,7 @@ func TestOneWorkerAtATime(t *testing.T) {
 		ended <- err
 	}()
 	<-begun
-	if _, err := l.Run(t.Context(), id); task.AsError(err).Kind != task.KindConflict {
+	if _, err := l.Run(t.Context(), id); fault.AsError(err).Kind != fault.KindConflict {
 		t.Errorf("two work on it: %v", err)
 	}
 	if p, err := l.Pending(t.Context()); err != nil || len(p) != 0 {
@@ -378,7 +380,7 @@ func TestOneWorkerAtATime(t *testing.T) {
 	}
 	time.Sleep(20 * time.Millisecond)
 	close(release)
-	if err := <-ended; task.AsError(err).Kind != task.KindConflict {
+	if err := <-ended; fault.AsError(err).Kind != fault.KindConflict {
 		t.Errorf("it was lost: %v", err)
 	}
 	if now, err := l.Get(t.Context(), id); err != nil || now.State != task.Running || now.Fence != r.Fence || len(l.called()) != 0 {

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/skillet-run/skillet/host/event"
@@ -172,7 +174,7 @@ func (l *lab) Call(ctx context.Context, c task.ToolCall, pays *budget.Lease, beg
 		l.load(ctx)
 	}
 	if err := begins(); err != nil {
-		return task.Result{Error: task.AsError(err)}
+		return task.Result{Error: fault.AsError(err)}
 	}
 	l.mu.Lock()
 	l.calls = append(l.calls, c)
@@ -192,8 +194,8 @@ func (l *lab) Call(ctx context.Context, c task.ToolCall, pays *budget.Lease, beg
 
 func ok(data string) task.Result { return task.Result{OK: true, Data: json.RawMessage(data)} }
 
-func failing(k task.Kind, message string) task.Result {
-	return task.Result{Error: task.Errorf(k, "%s", message)}
+func failing(k fault.Kind, message string) task.Result {
+	return task.Result{Error: fault.Errorf(k, "%s", message)}
 }
 
 func (l *lab) Propose(_ context.Context, _ string, s agent.Skill) (string, error) {

@@ -53,7 +53,7 @@ import (
 )
 
 // Tools are what tasks may use. An answer never waits for a person: a call that
-// needs one answers with an error of kind [task.KindApproval].
+// needs one answers with an error of kind [fault.KindApproval].
 type Tools interface {
 	// List is the tools that a task may use, of those that it names.
 	List(ctx context.Context, t task.Task) ([]Tool, error)

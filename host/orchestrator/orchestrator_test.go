@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/event"
 	"github.com/skillet-run/skillet/host/llm"
@@ -95,7 +97,7 @@ func TestOneAgent(t *testing.T) {
 	if s, err := l.Status(t.Context(), id); err != nil || s.Percent != 100 || *s.LeftMS != 0 || s.Telemetry.ToolCalls != 1 {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if _, err := l.Run(t.Context(), id); task.AsError(err).Kind != task.KindConflict {
+	if _, err := l.Run(t.Context(), id); fault.AsError(err).Kind != fault.KindConflict {
 		t.Error(err)
 	}
 }
@@ -205,10 +207,10 @@ func TestApprovalGate(t *testing.T) {
 			if !slices.Equal(l.called(), []string{"look"}) || !strings.Contains(r.Reason, "send it") || len(l.told) != 1 {
 				t.Errorf("%v %s %v", l.called(), r.Reason, l.told)
 			}
-			if _, err := l.Approve(t.Context(), approval.Human{}, id, "b", ""); task.AsError(err).Kind != task.KindDenied {
+			if _, err := l.Approve(t.Context(), approval.Human{}, id, "b", ""); fault.AsError(err).Kind != fault.KindDenied {
 				t.Errorf("nobody approved: %v", err)
 			}
-			if _, err := l.Approve(t.Context(), approval.NewHuman("ada"), id, "a", ""); task.AsError(err).Kind != task.KindNotFound {
+			if _, err := l.Approve(t.Context(), approval.NewHuman("ada"), id, "a", ""); fault.AsError(err).Kind != fault.KindNotFound {
 				t.Errorf("approved what does not wait: %v", err)
 			}
 			if r, err := l.Resume(t.Context(), id, "human:ada"); err != nil || r.State != task.Queued {
@@ -226,7 +228,7 @@ func TestApprovalGate(t *testing.T) {
 			if len(r.Approvals) != 1 || r.Approvals[0].By != "human:ada" || r.Approvals[0].Approved != (c.want == task.Completed) {
 				t.Errorf("%+v", r.Approvals)
 			}
-			if c.want == task.Failed && (!r.Report.Partial || r.Report.Error.Kind != task.KindDenied) {
+			if c.want == task.Failed && (!r.Report.Partial || r.Report.Error.Kind != fault.KindDenied) {
 				t.Errorf("%+v", r.Report)
 			}
 		})
@@ -274,7 +276,7 @@ func TestCallWaits(t *testing.T) {
 			var allowed atomic.Bool
 			l.answer = func(c task.ToolCall) task.Result {
 				if c.Tool == "send" && !allowed.Load() {
-					return failing(task.KindApproval, "lab:send waits for approval: proposal abc123")
+					return failing(fault.KindApproval, "lab:send waits for approval: proposal abc123")
 				}
 				return ok(`"sent"`)
 			}
@@ -291,7 +293,7 @@ func TestCallWaits(t *testing.T) {
 			if s := r.Steps[0]; s.State != task.StepWaiting || s.Proposal != "abc123" {
 				t.Errorf("%+v", s)
 			}
-			if _, err := l.Approve(t.Context(), approval.NewHuman("ada"), id, "", ""); task.AsError(err).Kind != task.KindConflict || !strings.Contains(task.AsError(err).Hint, "approvals approve abc123") {
+			if _, err := l.Approve(t.Context(), approval.NewHuman("ada"), id, "", ""); fault.AsError(err).Kind != fault.KindConflict || !strings.Contains(fault.AsError(err).Hint, "approvals approve abc123") {
 				t.Errorf("%v", err)
 			}
 			if refused {
@@ -376,7 +378,7 @@ func TestPartialReport(t *testing.T) {
 	l := newLab(t, nil, Settings{})
 	l.answer = func(c task.ToolCall) task.Result {
 		if c.Step == "b" {
-			return failing(task.KindSkill, "no such page")
+			return failing(fault.KindSkill, "no such page")
 		}
 		return ok(`"seven words"`)
 	}
@@ -427,7 +429,7 @@ func TestBudget(t *testing.T) {
 	l.define("general", func(d *Definition) { d.MaxIterations = 20 })
 	r := l.run(l.submit(func(t *task.Task) { t.Budget.Tokens = 100 }))
 	wantState(t, r, task.Failed)
-	if rep := r.Report; rep.Answer != "2 thoughts" || rep.Error.Kind != task.KindLimit || len(rep.NextSteps) == 0 || !strings.Contains(rep.NextSteps[0], "give the task more") {
+	if rep := r.Report; rep.Answer != "2 thoughts" || rep.Error.Kind != fault.KindLimit || len(rep.NextSteps) == 0 || !strings.Contains(rep.NextSteps[0], "give the task more") {
 		t.Errorf("%+v %v", rep, rep.Error)
 	}
 	for _, rec := range r.Recovery {
@@ -467,10 +469,10 @@ func TestSkillsSpendTheBudget(t *testing.T) {
 			l.spend = func(pays *budget.Lease) task.Result {
 				r, err := pays.Reserve(context.Background(), budget.Amount{Tokens: 40})
 				if err != nil {
-					return failing(task.KindLimit, err.Error())
+					return failing(fault.KindLimit, err.Error())
 				}
 				if err := r.Settle(context.Background(), budget.Amount{Tokens: 40}); err != nil {
-					return failing(task.KindInternal, err.Error())
+					return failing(fault.KindInternal, err.Error())
 				}
 				res := ok(`"asked"`)
 				res.Models = &task.ModelUse{Calls: 1, InputTokens: 30, OutputTokens: 10, MicroUSD: 7, Names: []string{"lab/m"}}
@@ -511,7 +513,7 @@ func TestIterations(t *testing.T) {
 	l.define("general", func(d *Definition) { d.MaxIterations = 3 })
 	r := l.run(l.submit(func(t *task.Task) { t.Budget.Tokens = 50 }))
 	wantState(t, r, task.Failed)
-	if thoughts != 3+spareThoughts || r.Report.Error.Kind != task.KindLimit {
+	if thoughts != 3+spareThoughts || r.Report.Error.Kind != fault.KindLimit {
 		t.Errorf("%d thoughts, %v", thoughts, r.Report.Error)
 	}
 }
@@ -554,7 +556,7 @@ func TestCallsGivenUp(t *testing.T) {
 			l.mu.Unlock()
 		}
 	}
-	l.answer = func(task.ToolCall) task.Result { return failing(task.KindLimit, "cancelled") }
+	l.answer = func(task.ToolCall) task.Result { return failing(fault.KindLimit, "cancelled") }
 	l.agent("general", script{run: func(ctx context.Context, _ agent.Task, h agent.Host) (agent.Report, error) {
 		res, err := h.Call(ctx, agent.Call{Tool: "lab__send", Input: json.RawMessage(`{}`)})
 		return agent.Report{Done: err == nil, Answer: res.Text, Confidence: 1}, err
@@ -636,7 +638,7 @@ func TestPauseAndCancel(t *testing.T) {
 				t.Errorf("%d calls", n)
 			}
 			if how == "pause" {
-				if _, err := l.Run(t.Context(), id); task.AsError(err).Kind != task.KindConflict {
+				if _, err := l.Run(t.Context(), id); fault.AsError(err).Kind != fault.KindConflict {
 					t.Errorf("run while it is paused: %v", err)
 				}
 				if _, err := l.Resume(t.Context(), id, "human:ada"); err != nil {
@@ -798,7 +800,7 @@ func TestToolsOfAgents(t *testing.T) {
 	if got := strings.Join(names, " "); got != "lab__look false false true" || !slices.Equal(l.called(), []string{"look"}) {
 		t.Errorf("%s, called %v", got, l.called())
 	}
-	if r := l.run(l.submit(func(t *task.Task) { t.Tools = []string{"lab:gone"} })); r.Report.Error == nil || r.Report.Error.Kind != task.KindNotFound {
+	if r := l.run(l.submit(func(t *task.Task) { t.Tools = []string{"lab:gone"} })); r.Report.Error == nil || r.Report.Error.Kind != fault.KindNotFound {
 		t.Errorf("%+v", r.Report)
 	}
 }
@@ -860,11 +862,11 @@ func TestListAndDelete(t *testing.T) {
 		t.Error(id, err)
 	}
 	for _, bad := range []string{"", "zzzz", "../" + a} {
-		if _, err := l.Find(t.Context(), bad); task.AsError(err).Kind != task.KindNotFound {
+		if _, err := l.Find(t.Context(), bad); fault.AsError(err).Kind != fault.KindNotFound {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
-	if err := l.Delete(t.Context(), b); task.AsError(err).Kind != task.KindConflict {
+	if err := l.Delete(t.Context(), b); fault.AsError(err).Kind != fault.KindConflict {
 		t.Error(err)
 	}
 	if _, err := l.Cancel(t.Context(), b, "human:bob", ""); err != nil {
@@ -881,11 +883,11 @@ func TestListAndDelete(t *testing.T) {
 	if left, err := l.kv.List(t.Context(), "task/"); err != nil || len(left) != 1 || left[0].Key != historyKey {
 		t.Errorf("%+v, %v", left, err)
 	}
-	if _, err := l.Submit(t.Context(), task.Task{ID: "a/b", Goal: "g", Owner: "o"}); task.AsError(err).Kind != task.KindUsage {
+	if _, err := l.Submit(t.Context(), task.Task{ID: "a/b", Goal: "g", Owner: "o"}); fault.AsError(err).Kind != fault.KindUsage {
 		t.Error(err)
 	}
 	id := l.submit(nil)
-	if _, err := l.Submit(t.Context(), task.Task{ID: id, Goal: "g", Owner: "o"}); task.AsError(err).Kind != task.KindConflict {
+	if _, err := l.Submit(t.Context(), task.Task{ID: id, Goal: "g", Owner: "o"}); fault.AsError(err).Kind != fault.KindConflict {
 		t.Error(err)
 	}
 }
@@ -936,7 +938,7 @@ func TestLongTexts(t *testing.T) {
 	quotes := strings.Repeat(`"`, 60<<10)
 	l.answer = func(c task.ToolCall) task.Result {
 		if c.Tool == "page" {
-			return failing(task.KindSkill, quotes)
+			return failing(fault.KindSkill, quotes)
 		}
 		text, _ := json.Marshal(quotes)
 		return ok(string(text))
@@ -957,7 +959,7 @@ func TestLongTexts(t *testing.T) {
 	if r.State != task.Failed {
 		t.Fatalf("%s: %.300s", r.State, r.Reason)
 	}
-	if r.Report.Error == nil || r.Report.Error.Kind != task.KindSkill || len(r.Recovery) != 4 {
+	if r.Report.Error == nil || r.Report.Error.Kind != fault.KindSkill || len(r.Recovery) != 4 {
 		t.Errorf("%.300v, %d ways", r.Report.Error, len(r.Recovery))
 	}
 	e, err := l.kv.Get(t.Context(), runKey+id)
@@ -983,7 +985,7 @@ func TestDeathBetweenStrategies(t *testing.T) {
 	_, err := l.change(t.Context(), id, func(r *task.Run) error {
 		r.State, r.Phase, r.Agent = task.Running, task.PhaseReflect, "general"
 		r.Steps = []task.Step{
-			{ID: "goal", Agent: "general", State: task.StepFailed, Error: task.Errorf(task.KindSkill, "no")},
+			{ID: "goal", Agent: "general", State: task.StepFailed, Error: fault.Errorf(fault.KindSkill, "no")},
 			{ID: "recover-1", Agent: "general", Strategy: task.ReducedScope, State: task.StepPending},
 		}
 		r.Recovery = []task.Recovery{{Strategy: task.ReducedScope, Because: "no", Steps: []string{"recover-1"}}}

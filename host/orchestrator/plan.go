@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/event"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/plugins/agent"
@@ -319,5 +321,5 @@ func (w *work) definition(name string) (Definition, error) {
 			return d, nil
 		}
 	}
-	return Definition{}, task.Errorf(task.KindNotFound, "there is no agent %s", name).WithHint("`skillet agent list` shows those there are")
+	return Definition{}, fault.Errorf(fault.KindNotFound, "there is no agent %s", name).WithHint("`skillet agent list` shows those there are")
 }

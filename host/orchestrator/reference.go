@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/fault"
 )
 
 // A reference is a place in the input of a step that stands for what another step
@@ -36,7 +36,7 @@ func parseReference(text string) (reference, error) {
 			return r, nil
 		}
 	}
-	return r, task.Errorf(task.KindUsage, "%s%.80s} is no reference: write ${steps.ID.text} or ${steps.ID.json.PATH}", opening, text)
+	return r, fault.Errorf(fault.KindUsage, "%s%.80s} is no reference: write ${steps.ID.text} or ${steps.ID.json.PATH}", opening, text)
 }
 
 // A piece of a text is a text, or a reference.
@@ -61,7 +61,7 @@ func parsePieces(text string) ([]piece, error) {
 		default:
 			end := strings.IndexByte(text[i:], '}')
 			if end < 0 {
-				return nil, task.Errorf(task.KindUsage, "the reference %.80s has no end", text[i:])
+				return nil, fault.Errorf(fault.KindUsage, "the reference %.80s has no end", text[i:])
 			}
 			r, err := parseReference(text[i+len(opening) : i+end])
 			if err != nil {
@@ -98,7 +98,7 @@ func texts(input json.RawMessage) ([]string, error) {
 		return nil, nil
 	}
 	if err := json.Unmarshal(input, &v); err != nil {
-		return nil, task.Errorf(task.KindUsage, "the input is no JSON: %w", err)
+		return nil, fault.Errorf(fault.KindUsage, "the input is no JSON: %w", err)
 	}
 	var all []string
 	_, err := walk(v, func(s string) (any, error) { all = append(all, s); return s, nil })
@@ -146,7 +146,7 @@ func resolve(input json.RawMessage, find func(step string) (answer, error)) (jso
 	d.UseNumber()
 	var v any
 	if err := d.Decode(&v); err != nil {
-		return nil, task.Errorf(task.KindUsage, "the input is no JSON: %w", err)
+		return nil, fault.Errorf(fault.KindUsage, "the input is no JSON: %w", err)
 	}
 	v, err := walk(v, func(s string) (any, error) {
 		pieces, err := parsePieces(s)
@@ -197,7 +197,7 @@ func spoken(v any) string {
 func (r reference) value(find func(step string) (answer, error)) (any, error) {
 	a, err := find(r.step)
 	if err == nil && a.Cut {
-		err = task.Errorf(task.KindLimit, "the answer of the step %s is too long to be handed on: at most %d bytes are", r.step, maxData)
+		err = fault.Errorf(fault.KindLimit, "the answer of the step %s is too long to be handed on: at most %d bytes are", r.step, maxData)
 	}
 	if err != nil || !r.json {
 		return a.Text, err
@@ -210,11 +210,11 @@ func (r reference) value(find func(step string) (answer, error)) (any, error) {
 	d.UseNumber()
 	var v any
 	if err := d.Decode(&v); err != nil {
-		return nil, task.Errorf(task.KindUsage, "the step %s answered no JSON", r.step)
+		return nil, fault.Errorf(fault.KindUsage, "the step %s answered no JSON", r.step)
 	}
 	for i, name := range r.path {
 		if v, err = member(v, name); err != nil {
-			return nil, task.Errorf(task.KindUsage, "the answer of the step %s has no %s: %w", r.step, strings.Join(r.path[:i+1], "."), err)
+			return nil, fault.Errorf(fault.KindUsage, "the answer of the step %s has no %s: %w", r.step, strings.Join(r.path[:i+1], "."), err)
 		}
 	}
 	return v, nil

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/event"
 	"github.com/skillet-run/skillet/host/memory"
 	"github.com/skillet-run/skillet/host/task"
@@ -58,7 +60,7 @@ func strengthen(t *agent.Task, s task.Strategy, set Settings) {
 type verdict struct {
 	met        bool
 	because    string // not met
-	err        *task.Error
+	err        *fault.Error
 	step       string // whose answer it is
 	hopeless   bool   // no other way can help
 	confidence float64
@@ -112,7 +114,7 @@ func hopeless(s task.Step) bool {
 	if s.State == task.StepDenied && s.Approval {
 		return true
 	}
-	return s.Hopeless || s.Agent != "" && s.Error != nil && s.Error.Kind == task.KindNotFound
+	return s.Hopeless || s.Agent != "" && s.Error != nil && s.Error.Kind == fault.KindNotFound
 }
 
 // reflect looks whether the goal is met. When it is not, the next strategy adds steps
@@ -158,7 +160,7 @@ func unmet(v verdict) error {
 		e.Message = v.because
 		return &e
 	}
-	return task.Errorf(task.KindSkill, "%s", v.because).WithHint("say more about the goal, or give the task more tokens")
+	return fault.Errorf(fault.KindSkill, "%s", v.because).WithHint("say more about the goal, or give the task more tokens")
 }
 
 // reportOf is what the agent of a step reported; nil for none.
@@ -219,7 +221,7 @@ func (w *work) unchanging(r task.Run) bool {
 				return false
 			case k.Kind == askThink:
 				steady++
-			case k.Result != nil && slices.Contains([]task.Kind{task.KindLimit, task.KindFull, task.KindInternal}, task.Kind(k.Result.Kind)):
+			case k.Result != nil && slices.Contains([]fault.Kind{fault.KindLimit, fault.KindFull, fault.KindInternal}, fault.Kind(k.Result.Kind)):
 				return false
 			}
 		}
@@ -287,7 +289,7 @@ func (w *work) decomposed(n int) ([]task.Step, error) {
 	}
 	steps, err := w.steps(*p, fmt.Sprintf("r%d-", n))
 	if err == nil && len(steps)+len(r.Steps) > 2*agent.MaxSteps {
-		err = task.Errorf(task.KindLimit, "the plan has %d steps more", len(steps))
+		err = fault.Errorf(fault.KindLimit, "the plan has %d steps more", len(steps))
 	}
 	return steps, err
 }
@@ -301,7 +303,7 @@ func (w *work) consolidate() (task.Phase, error) {
 	err := w.o.learn(ctx, past{
 		Task: r.TaskID, At: time.Now().UTC(), Words: topic(w.task.Goal), Complexity: r.Complexity,
 		Tokens: r.Telemetry.OutputTokens, ActiveMS: r.ActiveMS,
-		Exhausted: r.Report.Error != nil && r.Report.Error.Kind == task.KindLimit,
+		Exhausted: r.Report.Error != nil && r.Report.Error.Kind == fault.KindLimit,
 	})
 	if m := w.o.ports.Memory; m != nil && w.task.Type == task.TypeGoal && !w.nothingLearnt(r) {
 		if _, addErr := m.Add(ctx, remembered(r, w.task)); addErr != nil {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/task"
 )
 
@@ -29,7 +31,7 @@ func (o *Orchestrator) report(ctx context.Context, r *task.Run, cause error) err
 		Artifacts: []task.Artifact{}, Decisions: slices.Clone(r.Notes), NextSteps: []string{}, Steps: []task.StepReport{},
 	}
 	if cause != nil {
-		rep.Error = shortened(task.AsError(cause))
+		rep.Error = shortened(fault.AsError(cause))
 	}
 	addSteps(rep, r, outs)
 	rep.Answer, rep.Confidence = bestAnswer(r, outs)
@@ -135,7 +137,7 @@ func gathered(r *task.Run, outs map[string]output) string {
 func denials(log transcript) []task.DeniedCall {
 	var all []task.DeniedCall
 	log.each(func(k kept) {
-		if k.Kind != askCall || k.Result == nil || k.Result.Kind != string(task.KindDenied) || len(all) == 100 {
+		if k.Kind != askCall || k.Result == nil || k.Result.Kind != string(fault.KindDenied) || len(all) == 100 {
 			return
 		}
 		d := task.DeniedCall{Step: k.Scope, Tool: cut(k.Subject, maxToolName), Reason: line(k.Result.Text), Hint: line(k.Hint)}

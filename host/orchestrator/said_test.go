@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/llm"
 	"github.com/skillet-run/skillet/host/memory"
 	"github.com/skillet-run/skillet/host/task"
@@ -111,7 +113,7 @@ func TestHintsAfterForeignTexts(t *testing.T) {
 			if c.Tool != "put" {
 				return ok(`{"text":"put x"}`)
 			}
-			return task.Result{Error: task.Errorf(task.KindDenied, "not granted").WithHint("`skillet permission grant lab x`")}
+			return task.Result{Error: fault.Errorf(fault.KindDenied, "not granted").WithHint("`skillet permission grant lab x`")}
 		}
 		l.agent("general", script{run: func(_ context.Context, _ agent.Task, h agent.Host) (agent.Report, error) {
 			if _, err := call(h, first, `{}`); err != nil {

@@ -32,7 +32,7 @@ type Status struct {
 	Telemetry task.Telemetry `json:"telemetry"`
 }
 
-// Status is how far a task is: a [task.KindNotFound] error when there is none.
+// Status is how far a task is: a [fault.KindNotFound] error when there is none.
 func (o *Orchestrator) Status(ctx context.Context, id string) (Status, error) {
 	r, err := o.Get(ctx, id)
 	if err != nil {

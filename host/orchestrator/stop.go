@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/llm"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/plugins/agent"
@@ -46,7 +48,7 @@ func (w *work) stopWhen() error {
 		r.Notes = append(r.Notes, "the rest of the plan was not done: "+line(said.Reason))
 		for i := range r.Steps {
 			if s := &r.Steps[i]; s.State == task.StepPending && !s.Always {
-				s.Error = task.Errorf(task.KindSkill, "nothing more was to be done: %s", line(said.Reason))
+				s.Error = fault.Errorf(fault.KindSkill, "nothing more was to be done: %s", line(said.Reason))
 				s.State, s.FinishedAt = task.StepSkipped, time.Now().UTC()
 			}
 		}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/event"
 	"github.com/skillet-run/skillet/host/store"
@@ -18,12 +20,12 @@ import (
 
 // Submit takes a task in and keeps it: when it returns, the task is not lost any
 // more. It is queued, and [Orchestrator.Run] does it. The ID and the time are set
-// here; submitting an ID that is there already is a [task.KindConflict] error, and
-// a task that breaks a rule one of [task.KindUsage]. One that has persons asked about
-// less than the settings is a [task.KindDenied] error, see [Orchestrator.SubmitBy].
+// here; submitting an ID that is there already is a [fault.KindConflict] error, and
+// a task that breaks a rule one of [fault.KindUsage]. One that has persons asked about
+// less than the settings is a [fault.KindDenied] error, see [Orchestrator.SubmitBy].
 func (o *Orchestrator) Submit(ctx context.Context, t task.Task) (task.Run, error) {
 	if t.ApproveRisk != "" && laxer(t.ApproveRisk, o.settings.ApproveFrom) {
-		return task.Run{}, task.Errorf(task.KindDenied, "only a person can have a task ask from the risk %s on: here it is %s", t.ApproveRisk, o.settings.ApproveFrom)
+		return task.Run{}, fault.Errorf(fault.KindDenied, "only a person can have a task ask from the risk %s on: here it is %s", t.ApproveRisk, o.settings.ApproveFrom)
 	}
 	return o.submit(ctx, t)
 }
@@ -54,7 +56,7 @@ func (o *Orchestrator) submit(ctx context.Context, t task.Task) (task.Run, error
 		return task.Run{}, err
 	}
 	if !isID(t.ID) {
-		return task.Run{}, task.Errorf(task.KindUsage, "task: the id %.80q has to be 1 to 64 letters, digits, - and _", t.ID)
+		return task.Run{}, fault.Errorf(fault.KindUsage, "task: the id %.80q has to be 1 to 64 letters, digits, - and _", t.ID)
 	}
 	history, err := o.history(ctx)
 	if err != nil {
@@ -88,7 +90,7 @@ func (o *Orchestrator) submit(ctx context.Context, t task.Task) (task.Run, error
 }
 
 func taken(id string) error {
-	return task.Errorf(task.KindConflict, "there is a task %s already", id)
+	return fault.Errorf(fault.KindConflict, "there is a task %s already", id)
 }
 
 // isID reports whether s can be the ID of a task or a step.
@@ -142,20 +144,20 @@ func (o *Orchestrator) Find(ctx context.Context, prefix string) (string, error) 
 	case len(entries) == 0:
 		return "", missing(prefix)
 	case len(entries) > 1 && entries[0].Key != runKey+prefix:
-		return "", task.Errorf(task.KindUsage, "%d tasks begin with %s", len(entries), prefix).WithHint("write more of the name")
+		return "", fault.Errorf(fault.KindUsage, "%d tasks begin with %s", len(entries), prefix).WithHint("write more of the name")
 	}
 	return strings.TrimPrefix(entries[0].Key, runKey), nil
 }
 
 // Delete forgets a task that has ended, with all that was kept of it: a
-// [task.KindConflict] error when it has not.
+// [fault.KindConflict] error when it has not.
 func (o *Orchestrator) Delete(ctx context.Context, id string) error {
 	r, err := o.Get(ctx, id)
 	if err != nil {
 		return err
 	}
 	if !r.State.Final() {
-		return task.Errorf(task.KindConflict, "the task %s is %s", id, r.State).WithHint("`skillet task cancel %s` ends it", id)
+		return fault.Errorf(fault.KindConflict, "the task %s is %s", id, r.State).WithHint("`skillet task cancel %s` ends it", id)
 	}
 	if err := o.forget(ctx, id); err != nil {
 		return fmt.Errorf("delete task %s: %w", id, err)

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/event"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/plugins/agent"
@@ -103,7 +105,7 @@ func (s *scope) act(k kept, c agent.Call) (kept, error) {
 	d := s.w.decided(k)
 	if d != nil && !d.Approved || s.w.refusedBefore(k) {
 		k.Refused = true
-		return s.refused(k, task.Errorf(task.KindDenied, "a person refused this call"))
+		return s.refused(k, fault.Errorf(fault.KindDenied, "a person refused this call"))
 	}
 	if had := s.w.deniedBefore(k); had != nil && s.again {
 		k.Done, k.Effect, k.Waits, k.Result, k.Hint = true, false, false, had.Result, had.Hint
@@ -131,7 +133,7 @@ func (s *scope) act(k kept, c agent.Call) (kept, error) {
 	switch {
 	case len(res.Asked) > 0:
 		return s.waitWithin(k, c, res.Asked)
-	case !res.OK && res.Error != nil && res.Error.Kind == task.KindApproval:
+	case !res.OK && res.Error != nil && res.Error.Kind == fault.KindApproval:
 		return s.waitElsewhere(k, c, res.Error)
 	}
 	if stop := s.w.stopped(); !res.OK && !begun && stop != nil {
@@ -166,24 +168,24 @@ func inputDigest(input json.RawMessage) string {
 }
 
 // refuse is why a call is not made; nil when it may be.
-func (s *scope) refuse(t *Tool, c agent.Call) *task.Error {
+func (s *scope) refuse(t *Tool, c agent.Call) *fault.Error {
 	switch {
 	case t == nil:
-		return task.Errorf(task.KindDenied, "%q is no tool of this task", cut(c.Tool, maxToolName))
+		return fault.Errorf(fault.KindDenied, "%q is no tool of this task", cut(c.Tool, maxToolName))
 	case s.planning && !t.ReadOnly:
-		return task.Errorf(task.KindDenied, "%s may change something, and is not called while a plan is made", t.Name)
+		return fault.Errorf(fault.KindDenied, "%s may change something, and is not called while a plan is made", t.Name)
 	case s.planning && s.w.askFrom().Asks(t.risk()):
-		return task.Errorf(task.KindDenied, "a person has to agree to calls of %s, and none is asked while a plan is made", t.Name)
+		return fault.Errorf(fault.KindDenied, "a person has to agree to calls of %s, and none is asked while a plan is made", t.Name)
 	case len(c.Input) > task.MaxInputs:
-		return task.Errorf(task.KindLimit, "the input of %s has %d bytes; at most %d are accepted", t.Name, len(c.Input), task.MaxInputs)
+		return fault.Errorf(fault.KindLimit, "the input of %s has %d bytes; at most %d are accepted", t.Name, len(c.Input), task.MaxInputs)
 	case s.w.calls() >= s.w.o.settings.MaxCalls:
-		return task.Errorf(task.KindLimit, "the task made %d calls, and may not make more", s.w.o.settings.MaxCalls)
+		return fault.Errorf(fault.KindLimit, "the task made %d calls, and may not make more", s.w.o.settings.MaxCalls)
 	}
 	if len(c.Input) > 0 && !json.Valid(c.Input) {
-		return task.Errorf(task.KindUsage, "the input of %s is no JSON", t.Name)
+		return fault.Errorf(fault.KindUsage, "the input of %s is no JSON", t.Name)
 	}
 	if err := s.w.schemas.check(*t, cmp.Or(string(c.Input), "{}")); err != nil {
-		return task.Errorf(task.KindUsage, "the input of %s: %w", t.Name, err)
+		return fault.Errorf(fault.KindUsage, "the input of %s: %w", t.Name, err)
 	}
 	return nil
 }
@@ -204,11 +206,11 @@ func (w *work) calls() int {
 }
 
 // refused keeps that a call was not made.
-func (s *scope) refused(k kept, why *task.Error) (kept, error) {
+func (s *scope) refused(k kept, why *fault.Error) (kept, error) {
 	k.Done = true
 	k.Result = &agent.ToolResult{Kind: string(why.Kind), Text: why.Message}
 	t := event.StepCalled
-	if why.Kind == task.KindDenied {
+	if why.Kind == fault.KindDenied {
 		t = event.StepDenied
 	}
 	ok := false
@@ -271,15 +273,15 @@ func (s *scope) givenUp(ctx context.Context, k kept, begun bool) (kept, error) {
 	if stop := s.w.stopped(); stop != nil {
 		return k, stop
 	}
-	return k, task.Errorf(task.KindLimit, "step %s: %s took longer than the step may: %w", s.name, k.Subject, ctx.Err())
+	return k, fault.Errorf(fault.KindLimit, "step %s: %s took longer than the step may: %w", s.name, k.Subject, ctx.Err())
 }
 
 // result is what an agent is told of a result, and what is kept of it beside.
 func (s *scope) result(t Tool, res task.Result) (*agent.ToolResult, json.RawMessage, string) {
 	limit := s.w.o.settings.MaxOutput
 	if !res.OK {
-		e := cmp.Or(res.Error, task.Errorf(task.KindInternal, "the tool gave no reason"))
-		return &agent.ToolResult{Kind: string(e.Kind), Text: bounded(e.Message, limit), Untrusted: t.Untrusted || e.Kind == task.KindSkill}, nil, e.Hint
+		e := cmp.Or(res.Error, fault.Errorf(fault.KindInternal, "the tool gave no reason"))
+		return &agent.ToolResult{Kind: string(e.Kind), Text: bounded(e.Message, limit), Untrusted: t.Untrusted || e.Kind == fault.KindSkill}, nil, e.Hint
 	}
 	text := textOf(res.Data)
 	data := res.Data
@@ -317,7 +319,7 @@ func bounded(text string, n int) string {
 
 // toldCall publishes what became of a call.
 func (s *scope) toldCall(c task.ToolCall, res task.Result, began time.Time) {
-	if s.single && (res.Error == nil || res.Error.Kind != task.KindDenied) { // the step says the same
+	if s.single && (res.Error == nil || res.Error.Kind != fault.KindDenied) { // the step says the same
 		return
 	}
 	d := stepData{Step: s.name, Agent: s.agent, Tool: c.Name, OK: &res.OK, Error: res.Error, TookMS: msSince(began), RunID: res.RunID}
@@ -327,7 +329,7 @@ func (s *scope) toldCall(c task.ToolCall, res task.Result, began time.Time) {
 	t, text := event.StepCalled, ""
 	if res.Error != nil {
 		text = res.Error.Message
-		if res.Error.Kind == task.KindDenied {
+		if res.Error.Kind == fault.KindDenied {
 			t = event.StepDenied
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/plugins/agent"
@@ -66,7 +68,7 @@ type kept struct {
 	Final bool `json:"final,omitempty"`
 	// Failure is why the host could not answer, and Class the class of a failure of a
 	// model, which agents look at.
-	Failure *task.Error    `json:"failure,omitempty"`
+	Failure *fault.Error   `json:"failure,omitempty"`
 	Class   provider.Class `json:"class,omitempty"`
 }
 
@@ -155,7 +157,7 @@ func addCall(sum *task.Telemetry, k kept) {
 	case k.Uncertain || !k.Done:
 		sum.Uncertain++
 	case k.Result == nil || k.Result.OK:
-	case k.Result.Kind == string(task.KindDenied):
+	case k.Result.Kind == string(fault.KindDenied):
 		sum.Denials++
 	default:
 		sum.ToolFailures++
@@ -180,7 +182,7 @@ func (t transcript) had(scope, tool, input string) (all []kept) {
 func (w *work) keep(k kept) error {
 	text, err := encode(k)
 	if err == nil && len(text) > store.MaxValue {
-		err = task.Errorf(task.KindLimit, "%s %s: the answer has %d bytes; at most %d can be kept", k.Kind, k.Subject, len(text), store.MaxValue)
+		err = fault.Errorf(fault.KindLimit, "%s %s: the answer has %d bytes; at most %d can be kept", k.Kind, k.Subject, len(text), store.MaxValue)
 	}
 	if err == nil {
 		_, err = w.o.kv.Put(context.WithoutCancel(w.hard), keptKey+w.task.ID+"/"+k.place(), text, store.Any)

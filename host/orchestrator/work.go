@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/event"
 	"github.com/skillet-run/skillet/host/llm/budget"
 	"github.com/skillet-run/skillet/host/store"
@@ -54,7 +56,7 @@ type work struct {
 // When ctx ends, it stops in good order and the task is queued again.
 //
 // A task that another process works on, is paused, waits or has ended is a
-// [task.KindConflict] error. That a task failed is no error: see its report.
+// [fault.KindConflict] error. That a task failed is no error: see its report.
 func (o *Orchestrator) Run(ctx context.Context, id string) (task.Run, error) {
 	t, err := o.Task(ctx, id)
 	if err != nil {
@@ -108,7 +110,7 @@ func (o *Orchestrator) acquire(ctx context.Context, id string) (store.Lock, erro
 		case getErr != nil:
 			return nil, named(id, getErr)
 		case time.Now().After(until):
-			return nil, task.Errorf(task.KindConflict, "task %s: %s works on it", id, r.Worker).WithHint("`skillet task logs %s --follow` shows what it does", id)
+			return nil, fault.Errorf(fault.KindConflict, "task %s: %s works on it", id, r.Worker).WithHint("`skillet task logs %s --follow` shows what it does", id)
 		}
 		select {
 		case <-time.After(min(o.settings.Lease/8, 250*time.Millisecond)):

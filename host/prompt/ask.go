@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/fault"
 )
 
 // A Model answers prompts.
@@ -26,12 +26,12 @@ type Answer struct {
 }
 
 // Ask has a model answer a prompt, and checks the form of the answer. m may be
-// nil: then there is nobody to ask, which is an error of [task.KindUsage]. An
-// answer that should be JSON and is not is one of [task.KindSkill]; the answer is
+// nil: then there is nobody to ask, which is an error of [fault.KindUsage]. An
+// answer that should be JSON and is not is one of [fault.KindSkill]; the answer is
 // returned with it.
 func Ask(ctx context.Context, m Model, label string, p Prompt) (Answer, error) {
 	if m == nil {
-		return Answer{}, task.Errorf(task.KindUsage, "%s is a prompt, and no model provider is configured that could answer it", label).
+		return Answer{}, fault.Errorf(fault.KindUsage, "%s is a prompt, and no model provider is configured that could answer it", label).
 			WithHint("--render prints the prompt, to be given to a model by hand; `skillet help provider` shows how to configure a provider")
 	}
 	a, err := m.Answer(ctx, p)
@@ -45,7 +45,7 @@ func Ask(ctx context.Context, m Model, label string, p Prompt) (Answer, error) {
 // of JSON can that be said.
 func checkForm(label, format, text string) error {
 	if format == "json" && !json.Valid([]byte(strings.TrimSpace(text))) {
-		return task.Errorf(task.KindSkill, "the model's answer to %s is no JSON", label).
+		return fault.Errorf(fault.KindSkill, "the model's answer to %s is no JSON", label).
 			WithHint("the same prompt again may help; output_format in its manifest demands JSON")
 	}
 	return nil

@@ -11,8 +11,9 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/jail"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -84,7 +85,7 @@ func gather(ctx context.Context, r Request, want manifests.ContextFiles) (*Conte
 	c := &Context{Files: []File{}}
 	paths, err := find(ctx, r.Workspace, want, c)
 	if err != nil {
-		return nil, task.AsError(fmt.Errorf("find the context files of %s: %w", r.Package.Manifest().Name, err))
+		return nil, fault.AsError(fmt.Errorf("find the context files of %s: %w", r.Package.Manifest().Name, err))
 	}
 	total := 0
 	for _, p := range paths {
@@ -101,7 +102,7 @@ func gather(ctx context.Context, r Request, want manifests.ContextFiles) (*Conte
 			continue
 		}
 		if total += len(text); total > MaxBytes {
-			return nil, task.Errorf(task.KindLimit, "the context files have more than %d bytes", MaxBytes).
+			return nil, fault.Errorf(fault.KindLimit, "the context files have more than %d bytes", MaxBytes).
 				WithHint("take fewer or smaller files: context_files in the manifest says which")
 		}
 		c.Files = append(c.Files, File{p, estimated(len(text)), string(text)})
@@ -123,7 +124,7 @@ func find(ctx context.Context, workspace string, want manifests.ContextFiles, c 
 	seen := 0
 	err = fs.WalkDir(root.FS(), ".", func(p string, e fs.DirEntry, err error) error {
 		if seen++; seen > MaxEntries {
-			return task.Errorf(task.KindLimit, "the workspace has more than %d files and directories", MaxEntries).
+			return fault.Errorf(fault.KindLimit, "the workspace has more than %d files and directories", MaxEntries).
 				WithHint("name another with --workspace, or exclude directories in the manifest, such as node_modules/")
 		}
 		switch {

@@ -26,7 +26,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
@@ -123,14 +124,14 @@ type Request struct {
 	Files Reader
 }
 
-// Render renders a prompt. Errors are [task.Error]s: of [task.KindUsage] for
-// parameters that do not fit, and of [task.KindLimit] for a prompt that is too
+// Render renders a prompt. Errors are [fault.Error]s: of [fault.KindUsage] for
+// parameters that do not fit, and of [fault.KindLimit] for a prompt that is too
 // long.
 func Render(ctx context.Context, r Request) (Prompt, error) {
 	m := r.Package.Manifest()
 	tool, ok := m.PromptTool()
 	if !ok {
-		return Prompt{}, task.Errorf(task.KindUsage, "%s is a %s skill: it has no prompt", m.Name, m.Type).
+		return Prompt{}, fault.Errorf(fault.KindUsage, "%s is a %s skill: it has no prompt", m.Name, m.Type).
 			WithHint("run it without --render")
 	}
 	values, err := read(m, tool, r.Input)
@@ -164,9 +165,9 @@ func (p *Prompt) measure(m *manifests.Manifest) error {
 	const hint = "give shorter values, or take fewer or smaller files: context_files in the manifest says which"
 	switch e := p.Estimate; {
 	case n > MaxBytes:
-		return task.Errorf(task.KindLimit, "the prompt of %s has %d bytes, at most %d are sent", m.Name, n, MaxBytes).WithHint(hint)
+		return fault.Errorf(fault.KindLimit, "the prompt of %s has %d bytes, at most %d are sent", m.Name, n, MaxBytes).WithHint(hint)
 	case p.ContextWindow > 0 && e.Tokens > p.ContextWindow:
-		return task.Errorf(task.KindLimit, "the prompt of %s has about %d tokens, and its context_window is %d", m.Name, e.Tokens, p.ContextWindow).WithHint(hint)
+		return fault.Errorf(fault.KindLimit, "the prompt of %s has about %d tokens, and its context_window is %d", m.Name, e.Tokens, p.ContextWindow).WithHint(hint)
 	}
 	return nil
 }

@@ -12,9 +12,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/jail"
 	"github.com/skillet-run/skillet/host/prompt"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests/bundle"
 	"github.com/skillet-run/skillet/policies/goldentest"
 )
@@ -102,7 +103,7 @@ func TestParametersAreChecked(t *testing.T) {
 	p := pack(t, `"type":"prompt_inline","prompt":"{a}","parameters":[{"name":"a","type":"string","pattern":"^[a-z]+$","required":true}]`)
 	for _, input := range []string{``, `{}`, `{"a":"B"}`, `{"a":"b\n"}`, `{"a":1}`, `{"a":"b","c":"d"}`, `{"a":"b","a":"c"}`, `[]`, `x`} {
 		_, err := prompt.Render(t.Context(), prompt.Request{Package: p, Input: json.RawMessage(input)})
-		if e := task.AsError(err); err == nil || e.Kind != task.KindUsage || e.Hint == "" {
+		if e := fault.AsError(err); err == nil || e.Kind != fault.KindUsage || e.Hint == "" {
 			t.Errorf("%s: %v", input, err)
 		}
 	}
@@ -165,13 +166,13 @@ func TestTooLong(t *testing.T) {
 	p := pack(t, `"type":"prompt_inline","prompt":"`+strings.Repeat("{a}", 1000)+`","parameters":[{"name":"a","type":"string"}]`)
 	input := json.RawMessage(`{"a":"` + strings.Repeat("x", 1<<20) + `"}`)
 	_, err := prompt.Render(t.Context(), prompt.Request{Package: p, Input: input})
-	if e := task.AsError(err); err == nil || e.Kind != task.KindLimit {
+	if e := fault.AsError(err); err == nil || e.Kind != fault.KindLimit {
 		t.Error(err)
 	}
 	p = pack(t, `"type":"prompt_inline","prompt":"{a}","parameters":[{"name":"a","type":"integer"}],"context_window":1`)
 	for text, fits := range map[string]bool{`{"a":1234}`: true, `{"a":12345}`: false} {
 		_, err := prompt.Render(t.Context(), prompt.Request{Package: p, Input: json.RawMessage(text)})
-		if e := task.AsError(err); fits != (err == nil) || !fits && e.Kind != task.KindLimit {
+		if e := fault.AsError(err); fits != (err == nil) || !fits && e.Kind != fault.KindLimit {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -249,7 +250,7 @@ func TestAsk(t *testing.T) {
 	t.Parallel()
 	p := render(t, prompt.Request{Package: pack(t, `"type":"prompt_inline","prompt":"p","output_format":"json"`)})
 	_, err := prompt.Ask(t.Context(), nil, "demo@1.0.0", p)
-	if e := task.AsError(err); err == nil || e.Kind != task.KindUsage || !strings.Contains(e.Hint, "--render") {
+	if e := fault.AsError(err); err == nil || e.Kind != fault.KindUsage || !strings.Contains(e.Hint, "--render") {
 		t.Errorf("without a model: %v", err)
 	}
 	says := func(text string, err error) prompt.Model {
@@ -257,7 +258,7 @@ func TestAsk(t *testing.T) {
 	}
 	for text, ok := range map[string]bool{` {"a":1}` + "\n": true, "3": true, "": false, "Sure: {}": false, "{}{}": false} {
 		a, err := prompt.Ask(t.Context(), says(text, nil), "demo", p)
-		if a.Text != text || ok != (err == nil) || !ok && task.AsError(err).Kind != task.KindSkill {
+		if a.Text != text || ok != (err == nil) || !ok && fault.AsError(err).Kind != fault.KindSkill {
 			t.Errorf("%s: %v, %v", text, a, err)
 		}
 	}

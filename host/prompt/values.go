@@ -5,7 +5,8 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -16,11 +17,11 @@ func read(m *manifests.Manifest, tool manifests.Tool, input json.RawMessage) (ma
 		input = json.RawMessage("{}")
 	}
 	if err := m.ValidateInput(tool, input); err != nil {
-		return nil, task.Wrap(task.KindUsage, err).WithHint("`skillet info %s` shows the parameters of its prompt", m.Name)
+		return nil, fault.Wrap(fault.KindUsage, err).WithHint("`skillet info %s` shows the parameters of its prompt", m.Name)
 	}
 	var given map[string]json.RawMessage
 	if err := json.Unmarshal(input, &given); err != nil { // it fits a schema of an object
-		return nil, task.Wrap(task.KindInternal, err)
+		return nil, fault.Wrap(fault.KindInternal, err)
 	}
 	values := map[string]string{}
 	for _, p := range m.Parameters {

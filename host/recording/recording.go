@@ -26,6 +26,8 @@ package recording
 import (
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 )
@@ -138,7 +140,7 @@ type Outcome struct {
 	// Ending is how the guest ended; the zero value is that it answered.
 	Ending Ending `json:"ending,omitzero"`
 	// Error is what the caller was told; nil when OK.
-	Error           *task.Error    `json:"error,omitempty"`
+	Error           *fault.Error   `json:"error,omitempty"`
 	Logs            []task.LogLine `json:"logs"`
 	Denials         []task.Denial  `json:"denials"`
 	Fuel            uint64         `json:"fuel"`

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/task"
 )
 
@@ -54,7 +56,7 @@ func sample() *Recording {
 		},
 		Outcome: Outcome{
 			OK: false, Output: Bytes(`{"n":`), ExitCode: 2, Stderr: Bytes("panic"), Ending: Ending{Reason: "failed", Kind: "invalid", Message: "no"},
-			Error: task.Errorf(task.KindSkill, "no").WithHint("try again"), Logs: []task.LogLine{{Level: "info", Message: "m", Fields: map[string]string{"a": "b"}}},
+			Error: fault.Errorf(fault.KindSkill, "no").WithHint("try again"), Logs: []task.LogLine{{Level: "info", Message: "m", Fields: map[string]string{"a": "b"}}},
 			Denials: []task.Denial{{Request: "kv", Reason: "r", Count: 1}}, Fuel: 12345, PeakMemoryBytes: 1 << 20, HostCalls: 3, DurationMS: 1.5,
 		},
 		Attempt: 2, Struck: []Struck{{"token", "input", true}}, Inexact: "because",

@@ -29,15 +29,17 @@ import (
 	"strings"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/internal/nearest"
+
 	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/store"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
 
 // ErrNotFound means that no installed skill fits a reference. Errors that wrap
-// it are [task.Error]s of [task.KindNotFound].
+// it are [fault.Error]s of [fault.KindNotFound].
 var ErrNotFound = errors.New("not installed")
 
 // An Origin says how a package came to this host. It decides how much a policy
@@ -186,8 +188,8 @@ func notInstalled(ref manifests.Ref, all []Skill) error {
 	for _, s := range all {
 		names = append(append(names, s.Name), s.Aliases...)
 	}
-	e := task.Errorf(task.KindNotFound, "skill %s is %w", ref.Name, ErrNotFound)
-	if best, ok := task.Nearest(ref.Name, names); ok {
+	e := fault.Errorf(fault.KindNotFound, "skill %s is %w", ref.Name, ErrNotFound)
+	if best, ok := nearest.Name(ref.Name, names); ok {
 		return e.WithHint("did you mean %s? `skillet list` shows what is installed", best)
 	}
 	return e.WithHint("`skillet list` shows what is installed; `skillet install PATH` installs a package")
@@ -199,10 +201,10 @@ func noVersion(ref manifests.Ref, named []Skill) error {
 		versions = append(versions, s.Version)
 	}
 	if ref.Version == "" {
-		return task.Errorf(task.KindNotFound, "no version of %s is active: %w", ref.Name, ErrNotFound).
+		return fault.Errorf(fault.KindNotFound, "no version of %s is active: %w", ref.Name, ErrNotFound).
 			WithHint("name a version: %s", strings.Join(versions, ", "))
 	}
-	return task.Errorf(task.KindNotFound, "%s@%s is %w", ref.Name, ref.Version, ErrNotFound).
+	return fault.Errorf(fault.KindNotFound, "%s@%s is %w", ref.Name, ref.Version, ErrNotFound).
 		WithHint("installed versions: %s", strings.Join(versions, ", "))
 }
 
@@ -239,7 +241,7 @@ func (r *Registry) Keep(ctx context.Context, p *bundle.Package) error {
 }
 
 // Package reads a kept package back and verifies every byte of it. Damage and
-// tampering are [task.Error]s of [task.KindVerification].
+// tampering are [fault.Error]s of [fault.KindVerification].
 func (r *Registry) Package(ctx context.Context, d manifests.Digest) (*bundle.Package, error) {
 	index, err := r.blob(ctx, d, "package index")
 	if err != nil {
@@ -274,7 +276,7 @@ func (r *Registry) blob(ctx context.Context, d manifests.Digest, what string) ([
 }
 
 func broken(err error, d manifests.Digest) error {
-	return task.Errorf(task.KindVerification, "package %s: %w", d.Short(), err).
+	return fault.Errorf(fault.KindVerification, "package %s: %w", d.Short(), err).
 		WithHint("the stored bytes are not the ones that were approved: remove the skill and install it again from its source")
 }
 

@@ -8,11 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/sandbox/wasmbin/wasmtest"
 	"github.com/skillet-run/skillet/host/store"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
@@ -133,7 +134,7 @@ func TestLookup(t *testing.T) {
 			}
 			continue
 		}
-		if e := task.AsError(err); !errors.Is(err, registry.ErrNotFound) || e.Kind != task.KindNotFound || !strings.Contains(e.Hint, c.hint) {
+		if e := fault.AsError(err); !errors.Is(err, registry.ErrNotFound) || e.Kind != fault.KindNotFound || !strings.Contains(e.Hint, c.hint) {
 			t.Errorf("%s: got %v, hint %q", c.ref, err, e.Hint)
 		}
 	}
@@ -152,7 +153,7 @@ func TestPackageIsReadBackWhole(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := s.Package(t.Context(), p.Digest())
-		if e := task.AsError(err); e == nil || e.Kind != task.KindVerification || e.Hint == "" {
+		if e := fault.AsError(err); e == nil || e.Kind != fault.KindVerification || e.Hint == "" {
 			t.Errorf("without %s: %v", f.Path, err)
 		}
 		if err := s.Keep(t.Context(), p); err != nil {

@@ -10,9 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/store"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
@@ -376,7 +377,7 @@ func versionOf(ctx context.Context, kv store.KV, name string, d manifests.Digest
 }
 
 // ErrDisabled means that a skill is disabled. Errors that wrap it are
-// [task.Error]s of [task.KindDenied].
+// [fault.Error]s of [fault.KindDenied].
 var ErrDisabled = errors.New("disabled")
 
 // Runs is nil when the version may be run, and otherwise an error that wraps
@@ -387,13 +388,13 @@ func (s Skill) Runs() error {
 	case d == nil:
 		return nil
 	case d.Quarantined:
-		return task.Errorf(task.KindDenied, "%s is %w: it is in quarantine: %s", s.Ref(), ErrDisabled, d.Reason).
+		return fault.Errorf(fault.KindDenied, "%s is %w: it is in quarantine: %s", s.Ref(), ErrDisabled, d.Reason).
 			WithHint("update to a version that is not revoked, go back with `skillet rollback %s`, or `skillet remove %s`", s.Name, s.Ref())
 	case d.Reason != "":
-		return task.Errorf(task.KindDenied, "%s is %w by %s: %s", s.Ref(), ErrDisabled, d.By, d.Reason).
+		return fault.Errorf(fault.KindDenied, "%s is %w by %s: %s", s.Ref(), ErrDisabled, d.By, d.Reason).
 			WithHint("`skillet enable %s` allows it again", s.enables())
 	}
-	return task.Errorf(task.KindDenied, "%s is %w by %s", s.Ref(), ErrDisabled, d.By).
+	return fault.Errorf(fault.KindDenied, "%s is %w by %s", s.Ref(), ErrDisabled, d.By).
 		WithHint("`skillet enable %s` allows it again", s.enables())
 }
 

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/recording"
 	"github.com/skillet-run/skillet/host/review"
 	"github.com/skillet-run/skillet/host/runner"
@@ -50,7 +52,7 @@ type Report struct {
 	// package; empty for none.
 	Inexact string `json:"inexact,omitempty"`
 	// Error says why the guest could not be run; nil when it was, however it ended.
-	Error *task.Error `json:"error,omitempty"`
+	Error *fault.Error `json:"error,omitempty"`
 }
 
 // Figures are one figure of both sides. Ratio is the replay's over the recorded
@@ -96,7 +98,7 @@ const Usual = 30 * time.Second
 
 // Exact replays a recording against the package that it names. The package must
 // be that one, byte for byte: otherwise the report has an error of
-// [task.KindVerification].
+// [fault.KindVerification].
 func (r *Replayer) Exact(ctx context.Context, rec *recording.Recording, t runner.Target, wall time.Duration) Report {
 	p := recording.Play(rec)
 	res, got := r.runner.Replay(ctx, t, runner.Playback{Host: p, Looks: p, As: rec, Exact: true, Wall: wall})
@@ -153,7 +155,7 @@ func begin(rec *recording.Recording, t runner.Target, got recording.Outcome) Rep
 }
 
 // unrun is the error of a replay in which no guest ran.
-func unrun(res task.Result, got recording.Outcome) *task.Error {
+func unrun(res task.Result, got recording.Outcome) *fault.Error {
 	if got.Logs != nil { // a guest that ran has logs, be they none
 		return nil
 	}

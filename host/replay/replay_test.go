@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/skillet-run/skillet/host/approval"
-	"github.com/skillet-run/skillet/host/approval/approvaltest"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -18,6 +16,10 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/approval/approvaltest"
+	"github.com/skillet-run/skillet/host/fault"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -201,7 +203,7 @@ func TestReplayIsExact(t *testing.T) {
 	for seed := range seeds {
 		for _, origin := range []registry.Origin{registry.OriginUser, registry.OriginPath} {
 			r, res := w.record(t, p, "everything", seed, origin)
-			if !res.OK && !strings.Contains(res.Error.Message, "it ends badly") && res.Error.Kind != task.KindDenied {
+			if !res.OK && !strings.Contains(res.Error.Message, "it ends badly") && res.Error.Kind != fault.KindDenied {
 				t.Fatalf("seed %d: %v", seed, res.Error)
 			}
 			r = again(t, r)
@@ -375,7 +377,7 @@ func TestForgedRecordingsAreRefused(t *testing.T) {
 		copied := again(t, r)
 		change(copied)
 		rep := New(w.runner).Exact(t.Context(), copied, target(p), 0)
-		if rep.Error == nil || rep.Error.Kind != task.KindVerification {
+		if rep.Error == nil || rep.Error.Kind != fault.KindVerification {
 			t.Errorf("%s: %+v", name, rep.Error)
 		}
 	}

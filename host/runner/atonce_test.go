@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/skillet-run/skillet/host/hostfn"
@@ -17,7 +19,6 @@ import (
 	"github.com/skillet-run/skillet/host/sandbox"
 	"github.com/skillet-run/skillet/host/sandbox/worker"
 	"github.com/skillet-run/skillet/host/session"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -109,7 +110,7 @@ func TestFaultOfTheHost(t *testing.T) {
 	for name, c := range map[string]runner.Call{"direct": direct, "session": inSession, "apart": path} {
 		for range 3 {
 			r := p.Run(t.Context(), c)
-			if r.OK || r.Error.Kind != task.KindInternal || !errors.Is(r.Error, sandbox.ErrPanic) || errors.Is(r.Error, sandbox.ErrTrap) ||
+			if r.OK || r.Error.Kind != fault.KindInternal || !errors.Is(r.Error, sandbox.ErrPanic) || errors.Is(r.Error, sandbox.ErrTrap) ||
 				!strings.Contains(r.Error.Message, "fault of the host, not of the module: panic: not today") || !strings.Contains(r.Error.Hint, "fault of skillet") {
 				t.Fatalf("%s: %+v", name, r.Error)
 			}
@@ -123,7 +124,7 @@ func TestFaultOfTheHost(t *testing.T) {
 		}
 	}
 	caller := on(skill(t, "caller", newGuest().relay("run", `{"skill":"direct","tool":"run"}`, ""), runTool, ""), "run", "skill:direct")
-	if r := p.Run(t.Context(), caller); told(r) != "failed the skill could not be run" || len(r.Calls) != 1 || r.Calls[0].Error.Kind != task.KindInternal {
+	if r := p.Run(t.Context(), caller); told(r) != "failed the skill could not be run" || len(r.Calls) != 1 || r.Calls[0].Error.Kind != fault.KindInternal {
 		t.Errorf("nested: %q, %+v", told(r), r.Calls)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/adopt"
 	"github.com/skillet-run/skillet/host/hostfn"
 	"github.com/skillet-run/skillet/host/sandbox"
@@ -28,7 +30,7 @@ type attempt struct {
 	guestErr error // how it ended
 }
 
-// attempt runs the guest once. Its error is a [task.Error].
+// attempt runs the guest once. Its error is a [fault.Error].
 func (r *Runner) attempt(ctx context.Context, run *run) error {
 	a, start := &attempt{run: run}, time.Now()
 	err := r.contain(a.run, func() error { return r.phases(ctx, a) })
@@ -127,7 +129,7 @@ func (a *run) wall() (time.Duration, error) {
 	}
 	left := time.Until(a.until)
 	if left <= 0 {
-		return 0, task.Errorf(task.KindLimit, "%w before the guest could be run: the call has waited for too long", sandbox.ErrTime).
+		return 0, fault.Errorf(fault.KindLimit, "%w before the guest could be run: the call has waited for too long", sandbox.ErrTime).
 			WithHint("raise it for one run with --timeout, or in the skill's manifest with resilience.timeout")
 	}
 	return min(a.limits.Wall, left), nil
@@ -279,7 +281,7 @@ func (r *Runner) accept(_ context.Context, a *attempt) error {
 		return nil
 	}
 	if err := a.manifest.ValidateOutput(a.tool, a.reply.Output); err != nil {
-		return task.Wrap(task.KindSkill, err).WithHint("the skill answered with something its own manifest does not allow: report it to its author")
+		return fault.Wrap(fault.KindSkill, err).WithHint("the skill answered with something its own manifest does not allow: report it to its author")
 	}
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/policies/capability"
 )
@@ -47,7 +49,7 @@ func (r *Runner) bind(a *run) error {
 	for at := a.from; at != nil; at = at.from {
 		at.asks(call)
 	}
-	return task.Errorf(task.KindApproval, "a person has to agree to %s:%s: %s", call.Skill, call.Tool, risk.Reason())
+	return fault.Errorf(fault.KindApproval, "a person has to agree to %s:%s: %s", call.Skill, call.Tool, risk.Reason())
 }
 
 // asks notes a call that was not made, once.

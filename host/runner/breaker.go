@@ -5,8 +5,9 @@ import (
 	"errors"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/sandbox"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -67,7 +68,7 @@ func (r *Runner) probe(ctx context.Context, a *run, t ticket) error {
 		return nil
 	}
 	if err := r.examine(ctx, a.call.Target).Error; err != nil {
-		return task.Errorf(task.KindLimit, "%s is not called: %w: its health check failed: %s", a.call.Target.Label, ErrOpen, err.Message).
+		return fault.Errorf(fault.KindLimit, "%s is not called: %w: its health check failed: %s", a.call.Target.Label, ErrOpen, err.Message).
 			WithHint("`skillet doctor` checks it again")
 	}
 	return nil
@@ -129,7 +130,7 @@ func (b breaker) enter(ctx context.Context) (t ticket, err error) {
 
 func (b breaker) refusal(c circuit, wait time.Duration) error {
 	at := time.Now().Add(wait).UTC().Format(time.RFC3339)
-	return task.Errorf(task.KindLimit, "%s is not called: %w: it failed %s in a row, the last time with: %s", b.label, ErrOpen, times(c.Failures), c.Last).
+	return fault.Errorf(fault.KindLimit, "%s is not called: %w: it failed %s in a row, the last time with: %s", b.label, ErrOpen, times(c.Failures), c.Last).
 		WithHint("it is tried again in %s, at %s; `skillet doctor` says whether it works", ceil(wait), at).
 		WithRetryAfter(wait)
 }

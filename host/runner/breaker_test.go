@@ -7,8 +7,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/store"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -52,8 +53,8 @@ func TestBreakerOpensAndCloses(t *testing.T) {
 		}
 		pass(t, other, Failing) // the third in a row, whoever made it
 		_, err := b.enter(t.Context())
-		e := task.AsError(err)
-		if !errors.Is(err, ErrOpen) || e.Kind != task.KindLimit || e.RetryAfterMS != 30_000 ||
+		e := fault.AsError(err)
+		if !errors.Is(err, ErrOpen) || e.Kind != fault.KindLimit || e.RetryAfterMS != 30_000 ||
 			!strings.Contains(e.Message, "3 times in a row") || !strings.Contains(e.Message, "broken") || !strings.Contains(e.Hint, "in 30s") {
 			t.Fatalf("got %+v", e)
 		}

@@ -8,6 +8,8 @@ import (
 	"math"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/task"
 )
@@ -250,7 +252,7 @@ func counts(res task.Result) bool {
 	if e == nil {
 		return true
 	}
-	return e.Kind != task.KindUsage && e.Kind != task.KindFull && e.Kind != task.KindInternal && !errors.Is(e, context.Canceled) &&
+	return e.Kind != fault.KindUsage && e.Kind != fault.KindFull && e.Kind != fault.KindInternal && !errors.Is(e, context.Canceled) &&
 		!errors.Is(e, ErrRate) && !errors.Is(e, ErrOverloaded)
 }
 

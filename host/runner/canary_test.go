@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/skillet-run/skillet/host/registry"
@@ -20,7 +22,7 @@ func arm(n, failed int, ms, fuel float64) Arm {
 	for i := range n {
 		res := task.Result{OK: i >= failed, DurationMS: ms * (0.9 + 0.05*float64(i%5)), Figures: task.Figures{Fuel: uint64(fuel) + uint64(i%7)}}
 		if !res.OK {
-			res.Error = task.Errorf(task.KindSkill, "it fails")
+			res.Error = fault.Errorf(fault.KindSkill, "it fails")
 		}
 		a.count(res)
 	}
@@ -127,14 +129,14 @@ func TestRouteGivesItsShare(t *testing.T) {
 // What is wrong with the request says nothing about the version.
 func TestWhatCountsInATrial(t *testing.T) {
 	t.Parallel()
-	for kind, want := range map[task.Kind]bool{
-		task.KindSkill: true, task.KindLimit: true, task.KindDenied: true, task.KindUsage: false, task.KindInternal: false,
+	for kind, want := range map[fault.Kind]bool{
+		fault.KindSkill: true, fault.KindLimit: true, fault.KindDenied: true, fault.KindUsage: false, fault.KindInternal: false,
 	} {
-		if got := counts(task.Result{Error: task.Errorf(kind, "e")}); got != want {
+		if got := counts(task.Result{Error: fault.Errorf(kind, "e")}); got != want {
 			t.Errorf("%s: %v", kind, got)
 		}
 	}
-	if counts(task.Result{Error: task.Errorf(task.KindLimit, "e: %w", ErrRate)}) {
+	if counts(task.Result{Error: fault.Errorf(fault.KindLimit, "e: %w", ErrRate)}) {
 		t.Error("a call that was not made counts")
 	}
 	var a Arm

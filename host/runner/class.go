@@ -4,16 +4,17 @@ import (
 	"context"
 	"errors"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/hostfn"
 	"github.com/skillet-run/skillet/host/sandbox"
 	"github.com/skillet-run/skillet/host/sandbox/worker"
 	"github.com/skillet-run/skillet/host/session"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 )
 
-// Refusals of calls that were not made. They come in [task.Error]s of
-// [task.KindLimit] that say when to try again.
+// Refusals of calls that were not made. They come in [fault.Error]s of
+// [fault.KindLimit] that say when to try again.
 var (
 	// ErrOverloaded: as many calls of the skill run and wait as may.
 	ErrOverloaded = errors.New("overloaded")
@@ -38,7 +39,7 @@ const (
 // A Verdict is what an outcome means to whoever could try again.
 type Verdict struct {
 	// Class says whether trying again can help; empty for a success.
-	Class task.Class
+	Class fault.Class
 	// Reason is the sort of failure in one word; empty for a success. Those that
 	// a manifest may name in retry_on are [manifests.Reason]s.
 	Reason string
@@ -48,13 +49,13 @@ type Verdict struct {
 
 // The verdicts that several rows of the tables give.
 var (
-	timedOut  = Verdict{task.ClassTransient, string(manifests.ReasonTimeout), Failing}
-	cutOff    = Verdict{task.ClassTransient, string(manifests.ReasonNetworkError), Failing}
-	exhausted = Verdict{task.ClassLimit, string(manifests.ReasonResourceLimit), Failing}
-	failed    = Verdict{task.ClassPermanent, "failed", Failing}
-	refused   = Verdict{task.ClassDenied, "denied", Unknown}
+	timedOut  = Verdict{fault.ClassTransient, string(manifests.ReasonTimeout), Failing}
+	cutOff    = Verdict{fault.ClassTransient, string(manifests.ReasonNetworkError), Failing}
+	exhausted = Verdict{fault.ClassLimit, string(manifests.ReasonResourceLimit), Failing}
+	failed    = Verdict{fault.ClassPermanent, "failed", Failing}
+	refused   = Verdict{fault.ClassDenied, "denied", Unknown}
 	// hurried is a call that had no more time because its caller had none.
-	hurried = Verdict{task.ClassTransient, string(manifests.ReasonTimeout), Unknown}
+	hurried = Verdict{fault.ClassTransient, string(manifests.ReasonTimeout), Unknown}
 )
 
 // bySentinel says what errors mean; the first row that fits counts. A limit
@@ -63,15 +64,15 @@ var bySentinel = []struct {
 	is error
 	Verdict
 }{
-	{context.Canceled, Verdict{task.ClassPermanent, "cancelled", Unknown}},
-	{session.ErrBusy, Verdict{task.ClassLimit, "overloaded", Unknown}},
-	{ErrOverloaded, Verdict{task.ClassLimit, "overloaded", Unknown}},
-	{ErrRate, Verdict{task.ClassLimit, "rate_limit", Unknown}},
-	{ErrOpen, Verdict{task.ClassLimit, "circuit_open", Unknown}},
-	{hostfn.ErrMoving, Verdict{task.ClassTransient, "migrating", Unknown}},
+	{context.Canceled, Verdict{fault.ClassPermanent, "cancelled", Unknown}},
+	{session.ErrBusy, Verdict{fault.ClassLimit, "overloaded", Unknown}},
+	{ErrOverloaded, Verdict{fault.ClassLimit, "overloaded", Unknown}},
+	{ErrRate, Verdict{fault.ClassLimit, "rate_limit", Unknown}},
+	{ErrOpen, Verdict{fault.ClassLimit, "circuit_open", Unknown}},
+	{hostfn.ErrMoving, Verdict{fault.ClassTransient, "migrating", Unknown}},
 	{hostfn.ErrDenied, refused},
 	{sandbox.ErrTime, timedOut},
-	{sandbox.ErrInput, Verdict{task.ClassLimit, "input", Unknown}},
+	{sandbox.ErrInput, Verdict{fault.ClassLimit, "input", Unknown}},
 	{sandbox.ErrMemory, exhausted},
 	{sandbox.ErrFuel, exhausted},
 	{sandbox.ErrOutput, exhausted},
@@ -92,23 +93,23 @@ var byGuestKind = map[hostfn.Kind]Verdict{
 	hostfn.KindIO:       cutOff,
 	hostfn.KindLimit:    exhausted,
 	hostfn.KindDenied:   refused,
-	hostfn.KindInvalid:  {task.ClassPermanent, "invalid", Working},
-	hostfn.KindNotFound: {task.ClassPermanent, "not_found", Working},
-	hostfn.KindConflict: {task.ClassPermanent, "conflict", Working},
+	hostfn.KindInvalid:  {fault.ClassPermanent, "invalid", Working},
+	hostfn.KindNotFound: {fault.ClassPermanent, "not_found", Working},
+	hostfn.KindConflict: {fault.ClassPermanent, "conflict", Working},
 }
 
 // byKind says what is left to be said of an error by its kind.
-var byKind = map[task.Kind]Verdict{
-	task.KindSkill:        {task.ClassPermanent, "bad_answer", Failing},
-	task.KindUsage:        {task.ClassPermanent, "usage", Unknown},
-	task.KindDenied:       refused,
-	task.KindLimit:        {task.ClassLimit, string(manifests.ReasonResourceLimit), Unknown},
-	task.KindNotFound:     {task.ClassPermanent, "not_found", Unknown},
-	task.KindApproval:     {task.ClassDenied, "approval", Unknown},
-	task.KindVerification: {task.ClassPermanent, "verification", Unknown},
-	task.KindConflict:     {task.ClassPermanent, "conflict", Unknown},
-	task.KindFull:         {task.ClassPermanent, "full", Unknown},
-	task.KindInternal:     {task.ClassPermanent, "internal", Unknown},
+var byKind = map[fault.Kind]Verdict{
+	fault.KindSkill:        {fault.ClassPermanent, "bad_answer", Failing},
+	fault.KindUsage:        {fault.ClassPermanent, "usage", Unknown},
+	fault.KindDenied:       refused,
+	fault.KindLimit:        {fault.ClassLimit, string(manifests.ReasonResourceLimit), Unknown},
+	fault.KindNotFound:     {fault.ClassPermanent, "not_found", Unknown},
+	fault.KindApproval:     {fault.ClassDenied, "approval", Unknown},
+	fault.KindVerification: {fault.ClassPermanent, "verification", Unknown},
+	fault.KindConflict:     {fault.ClassPermanent, "conflict", Unknown},
+	fault.KindFull:         {fault.ClassPermanent, "full", Unknown},
+	fault.KindInternal:     {fault.ClassPermanent, "internal", Unknown},
 }
 
 // Judge says what the outcome of a call means; nil is a success. It looks at
@@ -117,8 +118,8 @@ func Judge(err error) Verdict {
 	if err == nil {
 		return Verdict{Skill: Working}
 	}
-	kind := task.AsError(err).Kind
-	if kind == task.KindDenied { // whatever the guest then said or did
+	kind := fault.AsError(err).Kind
+	if kind == fault.KindDenied { // whatever the guest then said or did
 		return refused
 	}
 	var limit *sandbox.LimitError
@@ -150,7 +151,7 @@ func judgeGuest(err error) (Verdict, bool) {
 	case errors.As(err, &failure):
 		return byGuestKind[failure.Kind], true
 	case errors.Is(err, sandbox.ErrTrap):
-		return Verdict{task.ClassPermanent, "crash", Failing}, true
+		return Verdict{fault.ClassPermanent, "crash", Failing}, true
 	}
 	return Verdict{}, false
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/hostfn"
 	"github.com/skillet-run/skillet/host/task"
@@ -48,7 +50,7 @@ func (r *Runner) fallBack(ctx context.Context, a *run, ref manifests.Ref, failur
 	a.result.Fallback = f
 	c, err := r.fallbackCall(ctx, a, ref)
 	if err != nil {
-		f.Error = spoken(task.AsError(err))
+		f.Error = spoken(fault.AsError(err))
 		return failure
 	}
 	res := r.serve(ctx, c, asFallback, a)
@@ -60,7 +62,7 @@ func (r *Runner) fallBack(ctx context.Context, a *run, ref manifests.Ref, failur
 		return failure
 	}
 	if err := a.manifest.ValidateOutput(a.tool, res.Raw); err != nil {
-		f.Error = spoken(task.Errorf(task.KindSkill, "the answer of %s does not fit the tool that failed: %w", f.Command, err))
+		f.Error = spoken(fault.Errorf(fault.KindSkill, "the answer of %s does not fit the tool that failed: %w", f.Command, err))
 		return failure
 	}
 	a.output = res.Raw
@@ -93,7 +95,7 @@ func (r *Runner) fallbackCall(ctx context.Context, a *run, ref manifests.Ref) (C
 // mayCall asks grants and policies whether the skill may have another one run.
 func (r *Runner) mayCall(ctx context.Context, a *run, name string) error {
 	if r.settings.Skills == nil {
-		return task.Errorf(task.KindUsage, "%s cannot be run: there are no installed skills here", name)
+		return fault.Errorf(fault.KindUsage, "%s cannot be run: there are no installed skills here", name)
 	}
 	q := capability.Request{Action: capability.Skill, Resource: name}
 	now := r.standing(ctx, a)
@@ -111,6 +113,6 @@ func (r *Runner) mayCall(ctx context.Context, a *run, name string) error {
 	return denial(a, den)
 }
 
-func denial(a *run, d task.Denial) *task.Error {
-	return wayOut(task.Errorf(task.KindDenied, "%s was denied %s: %s", a.call.Target.Label, d.Request, d.Reason), a, d)
+func denial(a *run, d task.Denial) *fault.Error {
+	return wayOut(fault.Errorf(fault.KindDenied, "%s was denied %s: %s", a.call.Target.Label, d.Request, d.Reason), a, d)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/task"
 )
 
@@ -15,7 +17,7 @@ type Health struct {
 	// OK is true when nothing is wrong.
 	OK bool `json:"ok"`
 	// Error says what is wrong; nil when OK.
-	Error *task.Error `json:"error,omitempty"`
+	Error *fault.Error `json:"error,omitempty"`
 	// Tool is the tool that was called; empty when the manifest names none, and
 	// the module was only loaded.
 	Tool string `json:"tool,omitempty"`
@@ -51,7 +53,7 @@ func (r *Runner) Health(ctx context.Context, t Target) (Health, error) {
 type checkup struct {
 	At      int64      `json:"at"` // Unix milliseconds
 	RunID   task.RunID `json:"run_id,omitempty"`
-	Kind    task.Kind  `json:"kind,omitempty"` // empty: nothing was wrong
+	Kind    fault.Kind `json:"kind,omitempty"` // empty: nothing was wrong
 	Message string     `json:"message,omitempty"`
 	Hint    string     `json:"hint,omitempty"`
 }
@@ -71,7 +73,7 @@ func (r *Runner) lastHealth(ctx context.Context, t Target) (h Health, stands boo
 	}
 	h = Health{Skill: t.Label, Digest: string(t.Package.Digest()), OK: c.Kind == "", Tool: tool.Name, RunID: c.RunID, CheckedAt: at.UTC()}
 	if !h.OK {
-		h.Error = &task.Error{Kind: c.Kind, Message: c.Message, Hint: c.Hint}
+		h.Error = &fault.Error{Kind: c.Kind, Message: c.Message, Hint: c.Hint}
 	}
 	return h, true, nil
 }
@@ -81,7 +83,7 @@ func (r *Runner) examine(ctx context.Context, t Target) Health {
 	h := Health{Skill: t.Label, Digest: string(t.Package.Digest()), CheckedAt: time.Now().UTC()}
 	tool, input, ok := t.Package.Manifest().HealthTool()
 	if !ok {
-		h.Error = task.AsError(r.Check(ctx, t.Package))
+		h.Error = fault.AsError(r.Check(ctx, t.Package))
 		h.OK = h.Error == nil
 		return h
 	}

@@ -11,6 +11,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/adopt"
 	"github.com/skillet-run/skillet/host/hostfn"
 	"github.com/skillet-run/skillet/host/journal"
@@ -41,13 +43,13 @@ func (a *run) finish(err error) {
 }
 
 // told is an error as the caller is told it.
-func (a *run) told(err error) *task.Error {
+func (a *run) told(err error) *fault.Error {
 	e := *spoken(classed(explain(a, nil, err)))
 	return &e
 }
 
 // classed says of an error whether trying again can help.
-func classed(e *task.Error) *task.Error {
+func classed(e *fault.Error) *fault.Error {
 	c := *e
 	c.Class = Judge(e).Class
 	return &c
@@ -100,53 +102,53 @@ func must(b []byte, err error) json.RawMessage {
 // in which they are looked for.
 var kinds = []struct {
 	is   error
-	kind task.Kind
+	kind fault.Kind
 }{
-	{sandbox.ErrPanic, task.KindInternal},
-	{sandbox.ErrMemory, task.KindLimit},
-	{sandbox.ErrFuel, task.KindLimit},
-	{sandbox.ErrTime, task.KindLimit},
-	{sandbox.ErrInput, task.KindLimit},
-	{sandbox.ErrOutput, task.KindLimit},
-	{sandbox.ErrHostCalls, task.KindLimit},
-	{sandbox.ErrTable, task.KindLimit},
-	{sandbox.ErrStack, task.KindLimit},
-	{sandbox.ErrDepth, task.KindLimit},
-	{hostfn.ErrDenied, task.KindDenied},
-	{sandbox.ErrGuest, task.KindSkill},
-	{sandbox.ErrTrap, task.KindSkill},
-	{worker.ErrDied, task.KindSkill},
-	{worker.ErrProtocol, task.KindSkill},
-	{sandbox.ErrNoExport, task.KindVerification},
-	{sandbox.ErrSignature, task.KindVerification},
-	{context.Canceled, task.KindInternal},
-	{context.DeadlineExceeded, task.KindLimit},
+	{sandbox.ErrPanic, fault.KindInternal},
+	{sandbox.ErrMemory, fault.KindLimit},
+	{sandbox.ErrFuel, fault.KindLimit},
+	{sandbox.ErrTime, fault.KindLimit},
+	{sandbox.ErrInput, fault.KindLimit},
+	{sandbox.ErrOutput, fault.KindLimit},
+	{sandbox.ErrHostCalls, fault.KindLimit},
+	{sandbox.ErrTable, fault.KindLimit},
+	{sandbox.ErrStack, fault.KindLimit},
+	{sandbox.ErrDepth, fault.KindLimit},
+	{hostfn.ErrDenied, fault.KindDenied},
+	{sandbox.ErrGuest, fault.KindSkill},
+	{sandbox.ErrTrap, fault.KindSkill},
+	{worker.ErrDied, fault.KindSkill},
+	{worker.ErrProtocol, fault.KindSkill},
+	{sandbox.ErrNoExport, fault.KindVerification},
+	{sandbox.ErrSignature, fault.KindVerification},
+	{context.Canceled, fault.KindInternal},
+	{context.DeadlineExceeded, fault.KindLimit},
 }
 
 // explain says what a failed call means. A guest that gave up after a refusal, or
 // was ended by it, was denied: the refusal, and the command that would lift it, are
 // what a person needs to see.
-func explain(a *run, denials []task.Denial, err error) *task.Error {
-	if e := (*task.Error)(nil); errors.As(err, &e) {
-		return task.AsError(err)
+func explain(a *run, denials []task.Denial, err error) *fault.Error {
+	if e := (*fault.Error)(nil); errors.As(err, &e) {
+		return fault.AsError(err)
 	}
 	for _, v := range kinds {
 		if !errors.Is(err, v.is) {
 			continue
 		}
-		if (v.kind == task.KindSkill || v.kind == task.KindDenied) && len(denials) > 0 {
+		if (v.kind == fault.KindSkill || v.kind == fault.KindDenied) && len(denials) > 0 {
 			return denied(a, denials[len(denials)-1], err)
 		}
 		if a.bare() {
 			err = withFlag(err)
 		}
-		return task.Wrap(v.kind, err).WithHint("%s", hint(a, v.kind, err))
+		return fault.Wrap(v.kind, err).WithHint("%s", hint(a, v.kind, err))
 	}
-	return task.AsError(err)
+	return fault.AsError(err)
 }
 
-func denied(a *run, d task.Denial, err error) *task.Error {
-	e := task.Wrap(task.KindDenied, said(err))
+func denied(a *run, d task.Denial, err error) *fault.Error {
+	e := fault.Wrap(fault.KindDenied, said(err))
 	e.Message = fmt.Sprintf("%s was denied %s", a.result.Skill, d.Request)
 	if !strings.Contains(d.Reason, d.Request) {
 		e.Message += ": " + d.Reason
@@ -158,7 +160,7 @@ func denied(a *run, d task.Denial, err error) *task.Error {
 }
 
 // wayOut adds to the error of a refusal what would allow it, or who decided.
-func wayOut(e *task.Error, a *run, d task.Denial) *task.Error {
+func wayOut(e *fault.Error, a *run, d task.Denial) *fault.Error {
 	switch {
 	case d.Hint != "":
 		return e.WithHint("to allow it: %s", d.Hint)
@@ -172,7 +174,7 @@ func wayOut(e *task.Error, a *run, d task.Denial) *task.Error {
 
 // Said is what a guest said of its failure after something was refused to it; the zero
 // value is that it said nothing. It is
-// the cause of the [task.Error] that tells of the refusal.
+// the cause of the [fault.Error] that tells of the refusal.
 type Said struct{ Kind, Message string }
 
 // Error is the guest's message.
@@ -194,26 +196,26 @@ func (a *run) bare() bool { return a.manifest != nil && adopt.IsModule(a.manifes
 // host were taken that its manifest does not ask for.
 func undeclared(err error) bool {
 	var guest *sandbox.GuestError
-	return errors.As(err, &guest) && guest.Kind == string(task.KindDenied)
+	return errors.As(err, &guest) && guest.Kind == string(fault.KindDenied)
 }
 
 // inScript fits what interpreters say of a script's own mistake, which ends with the place.
 var inScript = lazyregexp.New(`\(at [^()]+:\d+(?::\d+)?\)$`)
 
-func hint(a *run, k task.Kind, err error) string {
+func hint(a *run, k fault.Kind, err error) string {
 	var trap *sandbox.TrapError
 	switch {
 	case errors.Is(err, sandbox.ErrPanic):
 		return "this is a fault of skillet, not of the skill, and of this call alone; please report it with the log, which has where it happened"
-	case k == task.KindLimit:
+	case k == fault.KindLimit:
 		return raise(err, a.bare())
 	case errors.As(err, &trap):
 		return "the skill crashed; `--json` shows its logs, and the host is not affected"
-	case k == task.KindSkill && undeclared(err):
+	case k == fault.KindSkill && undeclared(err):
 		return "the host refused nothing: what its code uses has to be asked for under security.permissions of its manifest, and it has to be built again; a grant changes nothing"
-	case k == task.KindSkill && inScript().MatchString(err.Error()):
+	case k == fault.KindSkill && inScript().MatchString(err.Error()):
 		return "it happened in the script, there; `--json` shows the log of the call, with the whole stack"
-	case k == task.KindSkill:
+	case k == fault.KindSkill:
 		return fmt.Sprintf("this is the skill's own answer; `skillet info %s` shows what it takes", a.manifest.Name)
 	}
 	return ""
@@ -280,17 +282,17 @@ func loadError(path string, err error) error {
 	var late *sandbox.LimitError
 	switch {
 	case errors.As(err, &tooLarge) && tooLarge.Needs > 0:
-		return task.Errorf(task.KindVerification, "%s: %w", path, err).
+		return fault.Errorf(fault.KindVerification, "%s: %w", path, err).
 			WithHint("to accept such modules: `skillet config set %s %d`; they may take longer to compile, and more memory", sandbox.SettingModules, tooLarge.Needs)
 	case errors.As(err, &late):
-		return task.Errorf(task.KindLimit, "%s: %w", path, err).
+		return fault.Errorf(fault.KindLimit, "%s: %w", path, err).
 			WithHint("try again when less is going on, or let it take longer: `skillet config set %s 300`", sandbox.SettingCompileTime)
 	}
 	if errors.Is(err, sandbox.ErrRefused) || errors.Is(err, sandbox.ErrImport) || errors.Is(err, worker.ErrDied) {
-		return task.Errorf(task.KindVerification, "%s: %w", path, err).
+		return fault.Errorf(fault.KindVerification, "%s: %w", path, err).
 			WithHint("%s", sandbox.WayOut)
 	}
-	return task.Errorf(task.KindInternal, "%s: %w", path, err)
+	return fault.Errorf(fault.KindInternal, "%s: %w", path, err)
 }
 
 func orList(names []string) string { return strings.Join(names, ", ") }
@@ -306,7 +308,7 @@ type Record struct {
 	InputDigest     string        `json:"input_digest"`
 	OutputDigest    string        `json:"output_digest,omitempty"`
 	OK              bool          `json:"ok"`
-	Error           *task.Error   `json:"error,omitempty"`
+	Error           *fault.Error  `json:"error,omitempty"`
 	DurationMS      float64       `json:"duration_ms"`
 	Fuel            uint64        `json:"fuel"`
 	PeakMemoryBytes uint64        `json:"peak_memory_bytes"`

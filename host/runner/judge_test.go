@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/adopt"
 	"github.com/skillet-run/skillet/host/hostfn"
 	"github.com/skillet-run/skillet/host/registry"
@@ -26,7 +28,7 @@ func TestRefusalSaysHowToAllowIt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := &run{result: task.Result{Skill: "tester"}}
 			e := explain(a, refused, err)
-			if e.Kind != task.KindDenied || !strings.Contains(e.Message, "tester was denied http:GET:http://example.com/: not granted") {
+			if e.Kind != fault.KindDenied || !strings.Contains(e.Message, "tester was denied http:GET:http://example.com/: not granted") {
 				t.Errorf("%s: %s, want what was denied", e.Kind, e.Message)
 			}
 			if e.Hint != "to allow it: add --allow http:example.com" {
@@ -56,7 +58,7 @@ func TestPolicyThatRefusesIsNamed(t *testing.T) {
 func TestRefusalWithinTheModule(t *testing.T) {
 	a := &run{manifest: &manifests.Manifest{Name: "tester"}}
 	e := explain(a, nil, &sandbox.GuestError{Kind: "denied", Message: "may not read /a"})
-	if e.Kind != task.KindSkill || !strings.Contains(e.Hint, "under security.permissions of its manifest") || strings.Contains(e.Hint, "permission grant") {
+	if e.Kind != fault.KindSkill || !strings.Contains(e.Hint, "under security.permissions of its manifest") || strings.Contains(e.Hint, "permission grant") {
 		t.Errorf("%s: %s", e.Kind, e.Hint)
 	}
 	if e := explain(a, nil, &sandbox.GuestError{Kind: "failed", Message: "no"}); !strings.Contains(e.Hint, "the skill's own answer") {
@@ -80,7 +82,7 @@ func TestLimitSaysHowToRaiseIt(t *testing.T) {
 		{sandbox.ErrInput, bare, "give less at once, or let the skill read a file by itself"},
 	} {
 		e := explain(&run{manifest: row.manifest}, nil, row.err)
-		if e.Kind != task.KindLimit || e.Hint != row.want {
+		if e.Kind != fault.KindLimit || e.Hint != row.want {
 			t.Errorf("%v: %s, hint %q, want %q", row.err, e.Kind, e.Hint, row.want)
 		}
 	}

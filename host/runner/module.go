@@ -3,9 +3,10 @@ package runner
 import (
 	"context"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/sandbox"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
@@ -93,8 +94,8 @@ func (r *Runner) inspect(ctx context.Context, p *bundle.Package) (sandbox.Info, 
 
 // Check loads a package's module and looks for the exports its tools name, and
 // whether it can go on with the data that the installed skill of its name keeps.
-// It runs no code of the package. Errors are [task.Error]s of
-// [task.KindVerification], and of [task.KindConflict] for data that it cannot
+// It runs no code of the package. Errors are [fault.Error]s of
+// [fault.KindVerification], and of [fault.KindConflict] for data that it cannot
 // bring to its own schema version.
 func (r *Runner) Check(ctx context.Context, p *bundle.Package) error {
 	man := p.Manifest()
@@ -121,11 +122,11 @@ func (r *Runner) Check(ctx context.Context, p *bundle.Package) error {
 	for _, t := range man.Tools {
 		f, ok := exports[t.Export]
 		if ok && (len(f.Params) > 0 || len(f.Results) > 1 || len(f.Results) == 1 && f.Results[0] != sandbox.I32) {
-			return task.Errorf(task.KindVerification, "tool %s: the function %s of %s takes parameters, or returns something else than one i32", t.Name, t.Export, man.Command).
+			return fault.Errorf(fault.KindVerification, "tool %s: the function %s of %s takes parameters, or returns something else than one i32", t.Name, t.Export, man.Command).
 				WithHint("a tool reads its input from the host; export a function without parameters")
 		}
 		if !ok {
-			return task.Errorf(task.KindVerification, "tool %s: %s exports no function %s", t.Name, man.Command, t.Export).
+			return fault.Errorf(fault.KindVerification, "tool %s: %s exports no function %s", t.Name, man.Command, t.Export).
 				WithHint("set \"export\" of the tool to a function the module exports")
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/hostfn"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/sandbox"
@@ -36,7 +38,7 @@ type callees struct {
 func (c callees) CallSkill(ctx context.Context, call hostfn.SkillCall) ([]byte, error) {
 	next, err := c.prepare(ctx, call)
 	if err != nil {
-		return nil, answerTo(ctx, task.AsError(err))
+		return nil, answerTo(ctx, fault.AsError(err))
 	}
 	res := c.r.serve(ctx, next, asCall, c.a)
 	c.a.called(res)
@@ -50,7 +52,7 @@ func (c callees) CallSkill(ctx context.Context, call hostfn.SkillCall) ([]byte, 
 func (c callees) prepare(ctx context.Context, call hostfn.SkillCall) (Call, error) {
 	r, a := c.r, c.a
 	if r.settings.Skills == nil {
-		return Call{}, task.Errorf(task.KindNotFound, "%s cannot be called: there are no installed skills here", call.Skill)
+		return Call{}, fault.Errorf(fault.KindNotFound, "%s cannot be called: there are no installed skills here", call.Skill)
 	}
 	t, err := r.settings.Skills.Target(ctx, a.call.Target, manifests.Ref{Name: call.Skill})
 	if err != nil {
@@ -76,9 +78,9 @@ func (a *run) mayNest(t Target) error {
 	way := strings.Join(names, " -> ")
 	switch {
 	case circle:
-		return task.Errorf(task.KindConflict, "the calls go in a circle: %s", way).WithHint("a skill cannot be called from within its own call")
+		return fault.Errorf(fault.KindConflict, "the calls go in a circle: %s", way).WithHint("a skill cannot be called from within its own call")
 	case len(names) > MaxNested:
-		return task.Errorf(task.KindLimit, "more than %d calls within each other: %s", MaxNested, way)
+		return fault.Errorf(fault.KindLimit, "more than %d calls within each other: %s", MaxNested, way)
 	}
 	return nil
 }
@@ -120,23 +122,23 @@ var nestedBySentinel = []struct {
 
 // nestedByKind says which kind of error a guest is told for the others, and
 // whether it is told the words.
-var nestedByKind = map[task.Kind]struct {
+var nestedByKind = map[fault.Kind]struct {
 	kind  hostfn.Kind
 	words bool
 }{
-	task.KindUsage:    {hostfn.KindInvalid, true},
-	task.KindNotFound: {hostfn.KindNotFound, true},
-	task.KindConflict: {hostfn.KindConflict, true},
-	task.KindLimit:    {hostfn.KindLimit, true},
-	task.KindSkill:    {hostfn.KindFailed, true},
+	fault.KindUsage:    {hostfn.KindInvalid, true},
+	fault.KindNotFound: {hostfn.KindNotFound, true},
+	fault.KindConflict: {hostfn.KindConflict, true},
+	fault.KindLimit:    {hostfn.KindLimit, true},
+	fault.KindSkill:    {hostfn.KindFailed, true},
 }
 
 // answerTo is what a guest is told of a call that failed.
-func answerTo(ctx context.Context, e *task.Error) error {
+func answerTo(ctx context.Context, e *fault.Error) error {
 	var reported *sandbox.GuestError
 	var limit *sandbox.LimitError
 	switch {
-	case e.Kind == task.KindDenied || e.Kind == task.KindApproval: // not even by what the skill said then
+	case e.Kind == fault.KindDenied || e.Kind == fault.KindApproval: // not even by what the skill said then
 		return &hostfn.Failure{Kind: hostfn.KindFailed, Message: "the skill could not do it"}
 	case ctx.Err() != nil:
 		return ctx.Err()

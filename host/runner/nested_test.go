@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/skillet-run/skillet/host/approval"
@@ -206,7 +208,7 @@ func TestNothingIsPassedOn(t *testing.T) {
 	if len(r.Denials) > 0 {
 		t.Errorf("the caller was denied %+v", r.Denials)
 	}
-	if e := r.Calls[0].Error; e == nil || e.Kind != task.KindDenied || !strings.Contains(e.Hint, "skillet permission grant callee 'kv'") {
+	if e := r.Calls[0].Error; e == nil || e.Kind != fault.KindDenied || !strings.Contains(e.Hint, "skillet permission grant callee 'kv'") {
 		t.Errorf("a person is told %+v", e)
 	}
 }
@@ -323,7 +325,7 @@ func TestSkillCallEndsWithItsCaller(t *testing.T) {
 	caller := on(skill(t, "caller", newGuest().relay("run", `{"skill":"callee"}`, ""), runTool, ""), "run", "skill:callee")
 	caller.Limits.Wall = 200 * time.Millisecond
 	r := p.Run(t.Context(), caller)
-	if r.OK || r.Error.Kind != task.KindLimit || !strings.Contains(r.Error.Message, "wall time") {
+	if r.OK || r.Error.Kind != fault.KindLimit || !strings.Contains(r.Error.Message, "wall time") {
 		t.Errorf("got %+v", r.Error)
 	}
 	caller.Limits.Wall = 0

@@ -6,7 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
@@ -17,11 +18,11 @@ func checkPlugin(p *bundle.Package) error {
 	program, _ := m.Program(runtime.GOOS, runtime.GOARCH)
 	content, err := p.Read(program.File)
 	if err != nil {
-		return task.Errorf(task.KindVerification, "%s has no program for %s/%s: %s is not in the package", m.Name, runtime.GOOS, runtime.GOARCH, program.File).
+		return fault.Errorf(fault.KindVerification, "%s has no program for %s/%s: %s is not in the package", m.Name, runtime.GOOS, runtime.GOARCH, program.File).
 			WithHint("it is made for %s", strings.Join(madeFor(p), ", "))
 	}
 	if program.Interpreter == "" && !executable(content) {
-		return task.Errorf(task.KindVerification, "%s of %s is no program of this system", program.File, m.Name).
+		return fault.Errorf(fault.KindVerification, "%s of %s is no program of this system", program.File, m.Name).
 			WithHint("a script needs %s as its command", strings.Join(manifests.PluginInterpreters(), " or "))
 	}
 	return nil
@@ -54,9 +55,9 @@ func executable(content []byte) bool {
 
 // notRun says why a package that has no code for the sandbox is not run.
 func notRun(a *run) error {
-	err := task.Errorf(task.KindUsage, "%s is a %s skill: it has no code to run", a.call.Target.Label, a.manifest.Type)
+	err := fault.Errorf(fault.KindUsage, "%s is a %s skill: it has no code to run", a.call.Target.Label, a.manifest.Type)
 	if a.manifest.Type.IsPlugin() {
-		err = task.Errorf(task.KindUsage, "%s is a plugin, %s: it has no tool to call", a.call.Target.Label, article(a.manifest.Type))
+		err = fault.Errorf(fault.KindUsage, "%s is a plugin, %s: it has no tool to call", a.call.Target.Label, article(a.manifest.Type))
 	}
 	switch a.manifest.Type {
 	case manifests.KindProvider:

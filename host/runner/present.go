@@ -6,9 +6,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/hostfn"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/policies"
 	"github.com/skillet-run/skillet/policies/capability"
 )
@@ -22,7 +23,7 @@ type Rights interface {
 	// Policies are those in force.
 	Policies() (*policies.Set, error)
 	// Still is what is left to a target of what it was granted for a call. It fails
-	// with a [task.KindDenied] error when its package is not run any more.
+	// with a [fault.KindDenied] error when its package is not run any more.
 	Still(ctx context.Context, t Target) (approval.Granted, error)
 }
 
@@ -127,9 +128,9 @@ func (r *Runner) decideAgain(ctx context.Context, a *run, before *decided, epoch
 	if err == nil {
 		return d
 	}
-	e := task.AsError(err)
+	e := fault.AsError(err)
 	d.Granted, d.Ended, d.until = capability.Set{}, e.Message, time.Time{}
-	if e.Kind != task.KindDenied {
+	if e.Kind != fault.KindDenied {
 		d.Ended, d.until = "what is granted and forbidden now could not be found out: "+e.Message, time.Now().Add(askAgain)
 	}
 	return d
@@ -147,12 +148,12 @@ func (r *Runner) stillCalled(ctx context.Context, a *run, d *decided) error {
 	}
 	switch {
 	case up.Ended != "":
-		return task.Errorf(task.KindDenied, "it works for a call in which nothing is allowed any more: %s", up.Ended)
+		return fault.Errorf(fault.KindDenied, "it works for a call in which nothing is allowed any more: %s", up.Ended)
 	case a.call.as == "":
 		return nil
 	}
 	if _, say, granted := r.judgeCall(a.from, &up.Standing, a.call.as); !granted || say.Effect == policies.Deny {
-		return task.Errorf(task.KindDenied, "%s, which called it, may not do that any more", a.from.call.Target.Label)
+		return fault.Errorf(fault.KindDenied, "%s, which called it, may not do that any more", a.from.call.Target.Label)
 	}
 	return nil
 }

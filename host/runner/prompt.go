@@ -3,6 +3,8 @@ package runner
 import (
 	"context"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/hostfn"
 	"github.com/skillet-run/skillet/host/prompt"
 	"github.com/skillet-run/skillet/host/task"
@@ -36,7 +38,7 @@ func (r *Runner) rendered(ctx context.Context, a *run) (prompt.Prompt, error) {
 
 // Ask renders a prompt and has a model answer it. Raw of the result is the
 // answer; one that does not have the form that the manifest demands is an error of
-// [task.KindSkill]. Without [Settings.Models] there is nobody to ask: see
+// [fault.KindSkill]. Without [Settings.Models] there is nobody to ask: see
 // [Runner.Asks].
 func (r *Runner) Ask(ctx context.Context, c Call) task.Result {
 	a := r.begin(c, asAsked, nil)
@@ -99,7 +101,7 @@ func (r *Runner) render(ctx context.Context, a *run) (prompt.Prompt, error) {
 		return prompt.Prompt{}, err
 	}
 	if tool := a.call.Tool; tool != "" && tool != manifests.PromptToolName {
-		return prompt.Prompt{}, task.Errorf(task.KindNotFound, "%s has no tool %s", a.call.Target.Label, tool).
+		return prompt.Prompt{}, fault.Errorf(fault.KindNotFound, "%s has no tool %s", a.call.Target.Label, tool).
 			WithHint("it is a prompt: leave the tool out")
 	}
 	a.result.Tool = manifests.PromptToolName

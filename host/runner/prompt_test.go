@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/skillet-run/skillet/host/hostfn"
@@ -72,7 +74,7 @@ func TestRenderReadsWhatIsGranted(t *testing.T) {
 		t.Errorf("run: %+v", res.Error)
 	}
 	call.Tool = "other"
-	if _, res := p.Render(t.Context(), call); res.OK || res.Error.Kind != task.KindNotFound {
+	if _, res := p.Render(t.Context(), call); res.OK || res.Error.Kind != fault.KindNotFound {
 		t.Errorf("another tool: %+v", res.Error)
 	}
 }
@@ -103,13 +105,13 @@ func TestAskAModel(t *testing.T) {
 		return r.Ask(t.Context(), runner.Call{Target: runner.Target{Label: "tester", Package: text(t, members)}})
 	}
 	const inline = `"type":"prompt_inline","prompt":"say"`
-	if res := ask(nil, inline); res.OK || res.Error.Kind != task.KindUsage || !strings.Contains(res.Error.Hint, "--render") {
+	if res := ask(nil, inline); res.OK || res.Error.Kind != fault.KindUsage || !strings.Contains(res.Error.Hint, "--render") {
 		t.Errorf("without a model: %+v", res.Error)
 	}
 	if res := ask(echo{}, inline+`,"model":"fast"`); !res.OK || string(res.Raw) != "fast|text||say" {
 		t.Errorf("%s, %+v", res.Raw, res.Error)
 	}
-	if res := ask(echo{}, inline+`,"output_format":"json"`); res.OK || res.Error.Kind != task.KindSkill {
+	if res := ask(echo{}, inline+`,"output_format":"json"`); res.OK || res.Error.Kind != fault.KindSkill {
 		t.Errorf("an answer that is no JSON: %+v", res.Error)
 	}
 	if res := ask(echo{}, `"type":"conversation","prompt":"be brief","prompt_template":"hello"`); !res.OK || string(res.Raw) != "|text|be brief|hello" {

@@ -7,7 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -32,7 +33,7 @@ func (r *Runner) queued(a *run, next work) work {
 }
 
 func overloaded(a *run, running int, err error) error {
-	return task.Errorf(task.KindLimit, "%s is busy with %s: %w", a.call.Target.Label, count(running, "call"), err).
+	return fault.Errorf(fault.KindLimit, "%s is busy with %s: %w", a.call.Target.Label, count(running, "call"), err).
 		WithHint("try again when they are done; performance.execution in its manifest says how many may run and wait").
 		WithRetryAfter(time.Second)
 }

@@ -6,9 +6,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"golang.org/x/time/rate"
 
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -116,7 +117,7 @@ func (p pace) refusal(b bucket, wait time.Duration) error {
 	if b.By != "" && b.By != p.by {
 		last = ", the last of them by " + b.By
 	}
-	return task.Errorf(task.KindLimit, "%s is %w: %s in %s%s", p.what, ErrRate, count(p.limit.MaxCalls, "call"), seconds(p.limit.PerSeconds), last).
+	return fault.Errorf(fault.KindLimit, "%s is %w: %s in %s%s", p.what, ErrRate, count(p.limit.MaxCalls, "call"), seconds(p.limit.PerSeconds), last).
 		WithHint("try again in %s; %s says how often", ceil(wait), p.whose).
 		WithRetryAfter(wait)
 }

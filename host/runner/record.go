@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/hostfn"
 	"github.com/skillet-run/skillet/host/recording"
@@ -27,7 +29,7 @@ type Playback struct {
 	As *recording.Recording
 	// Exact has the limits be those of the recorded call, under the host's
 	// ceilings, and refuses a package or module that is not the recorded one with
-	// a [task.KindVerification] error. Otherwise limits are the package's.
+	// a [fault.KindVerification] error. Otherwise limits are the package's.
 	Exact bool
 	// Wall is the longest it may take; zero means the limit that holds otherwise.
 	Wall time.Duration
@@ -106,12 +108,12 @@ func (a *attempt) isRecorded(c sandbox.Call) error {
 		{"the function", c.Export, as.Export},
 	} {
 		if claim.has != claim.says {
-			return task.Errorf(task.KindVerification, "replay %s: %s is %s, and the recording says %s", as.Ref(), claim.what, claim.has, clip(line(claim.says), maxRequest)).
+			return fault.Errorf(fault.KindVerification, "replay %s: %s is %s, and the recording says %s", as.Ref(), claim.what, claim.has, clip(line(claim.says), maxRequest)).
 				WithHint("the recording is of another package: --with compares it with this one")
 		}
 	}
 	if !slices.Equal(c.Args, as.Args) {
-		return task.Errorf(task.KindVerification, "replay %s: the recording says other arguments of the module than its manifest", as.Ref()).
+		return fault.Errorf(fault.KindVerification, "replay %s: the recording says other arguments of the module than its manifest", as.Ref()).
 			WithHint("the recording was changed: record the call again")
 	}
 	return nil

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/runner"
@@ -46,7 +48,7 @@ func TestRetryEndsInSuccess(t *testing.T) {
 		}
 		var waited float64
 		for i, a := range r.Attempts[:n-1] {
-			if a.Reason != "network_error" || a.Error.Class != task.ClassTransient || a.Error.Kind != task.KindSkill {
+			if a.Reason != "network_error" || a.Error.Class != fault.ClassTransient || a.Error.Kind != fault.KindSkill {
 				t.Errorf("attempt %d: %+v", i, a)
 			}
 		}
@@ -208,11 +210,11 @@ func TestBreakerIsSharedByProcesses(t *testing.T) {
 		run(one, "run")
 		run(one, "look") // an answer: the skill works
 		run(one, "run")
-		if r := run(two, "run"); r.Error.Kind != task.KindSkill {
+		if r := run(two, "run"); r.Error.Kind != fault.KindSkill {
 			t.Fatalf("got %+v", r.Error)
 		}
 		r := run(one, "look")
-		if !errors.Is(r.Error, runner.ErrOpen) || r.Figures.Attempts != 0 || r.Error.RetryAfterMS != 60_000 || r.Error.Class != task.ClassLimit {
+		if !errors.Is(r.Error, runner.ErrOpen) || r.Figures.Attempts != 0 || r.Error.RetryAfterMS != 60_000 || r.Error.Class != fault.ClassLimit {
 			t.Fatalf("got %+v", r.Error)
 		}
 		if h, err := two.Health(t.Context(), on(pkg, "run").Target); err != nil || h.Circuit.State != runner.CircuitOpen || h.Circuit.Failures != 2 {
@@ -299,11 +301,11 @@ func TestFallbackToAnotherSkill(t *testing.T) {
 	pkg := skill(t, "first", first, runTool, `,"security":{"permissions":{"skills":["second"]}},"resilience":{"fallback_command":"second:help"}`)
 
 	r := p.Run(t.Context(), on(pkg, "run"))
-	if r.OK || r.Fallback.Error == nil || r.Fallback.Error.Kind != task.KindDenied || len(r.Denials) != 1 || !strings.Contains(r.Denials[0].Hint, "skillet permission grant first 'skill:second'") {
+	if r.OK || r.Fallback.Error == nil || r.Fallback.Error.Kind != fault.KindDenied || len(r.Denials) != 1 || !strings.Contains(r.Denials[0].Hint, "skillet permission grant first 'skill:second'") {
 		t.Errorf("not granted: %+v, %+v, %+v", r.Error, r.Fallback, r.Denials)
 	}
 	r = p.Run(t.Context(), on(pkg, "run", "skill:second"))
-	if r.OK || r.Fallback.Error == nil || r.Fallback.Error.Kind != task.KindInternal && r.Fallback.Error.Kind != task.KindNotFound || r.Error.Message != "call run: broken" {
+	if r.OK || r.Fallback.Error == nil || r.Fallback.Error.Kind != fault.KindInternal && r.Fallback.Error.Kind != fault.KindNotFound || r.Error.Message != "call run: broken" {
 		t.Errorf("not installed: %+v, %+v", r.Error, r.Fallback)
 	}
 	m.skills["second"] = on(skill(t, "second", second, `{"name":"help"}`, ""), "help").Target
@@ -344,7 +346,7 @@ func TestRateLimitIsEnforced(t *testing.T) {
 		one, two := m.process(), m.process()
 		for i, p := range []parts{one, two, one, two} {
 			r := p.Run(t.Context(), call(pkg))
-			if r.OK != (i < 2) || !r.OK && (!errors.Is(r.Error, runner.ErrRate) || r.Error.Kind != task.KindLimit || r.Error.RetryAfterMS != 5000 || r.Figures.Attempts != 0) {
+			if r.OK != (i < 2) || !r.OK && (!errors.Is(r.Error, runner.ErrRate) || r.Error.Kind != fault.KindLimit || r.Error.RetryAfterMS != 5000 || r.Figures.Attempts != 0) {
 				t.Errorf("call %d: %+v", i, r.Error)
 			}
 		}
@@ -404,7 +406,7 @@ func TestConcurrencyIsEnforced(t *testing.T) {
 		switch {
 		case r.Figures.Attempts > 0:
 			ran++
-		case errors.Is(r.Error, runner.ErrOverloaded) && r.Error.Kind == task.KindLimit && r.Error.RetryAfterMS > 0:
+		case errors.Is(r.Error, runner.ErrOverloaded) && r.Error.Kind == fault.KindLimit && r.Error.RetryAfterMS > 0:
 			busy++
 		}
 	}

@@ -32,6 +32,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/internal/nearest"
+
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/skillet-run/skillet/host/approval"
@@ -270,7 +273,7 @@ type run struct {
 // work is one way to make a call: the call itself, or the call inside wrappers.
 type work func(ctx context.Context) error
 
-// Run makes the call. Whatever happens is in the result; it has an [task.Error]
+// Run makes the call. Whatever happens is in the result; it has an [fault.Error]
 // when OK is false.
 func (r *Runner) Run(ctx context.Context, c Call) task.Result {
 	if c.Stage != nil {
@@ -329,7 +332,7 @@ func (r *Runner) begin(c Call, p part, from *run) *run {
 func (r *Runner) recorded(ctx context.Context, a *run) {
 	if err := r.record(ctx, a); err != nil {
 		a.result.OK, a.result.Data, a.result.Raw = false, nil, nil
-		a.result.Error = task.AsError(fmt.Errorf("record the run in the audit log: %w", err))
+		a.result.Error = fault.AsError(fmt.Errorf("record the run in the audit log: %w", err))
 	}
 }
 
@@ -383,7 +386,7 @@ func (r *Runner) choose(a *run) error {
 		return notRun(a)
 	}
 	if ps := a.manifest.Unsupported(); len(ps) > 0 {
-		return task.Errorf(task.KindUsage, "%s asks for what this host cannot honour: %s: %s", a.call.Target.Label, ps[0].Path, ps[0].Message).
+		return fault.Errorf(fault.KindUsage, "%s asks for what this host cannot honour: %s: %s", a.call.Target.Label, ps[0].Path, ps[0].Message).
 			WithHint("%s", ps[0].Suggestion)
 	}
 	tool, ok := a.manifest.DefaultTool()
@@ -398,7 +401,7 @@ func (r *Runner) choose(a *run) error {
 	}
 	a.tool, a.result.Tool = tool, tool.Name
 	if kv := a.manifest.Security.Permissions.KV; kv != nil && kv.Migrate == tool.Name && a.part != asMigration {
-		return task.Errorf(task.KindUsage, "%s of %s is run by the host alone, when stored data has to be brought to another schema version", tool.Name, a.call.Target.Label).
+		return fault.Errorf(fault.KindUsage, "%s of %s is run by the host alone, when stored data has to be brought to another schema version", tool.Name, a.call.Target.Label).
 			WithHint("`skillet info %s` shows its tools", a.manifest.Name)
 	}
 	return nil
@@ -410,11 +413,11 @@ func noTool(a *run) error {
 		names = append(names, t.Name)
 	}
 	if a.call.Tool == "" {
-		return task.Errorf(task.KindUsage, "%s has several tools", a.call.Target.Label).
+		return fault.Errorf(fault.KindUsage, "%s has several tools", a.call.Target.Label).
 			WithHint("name one behind a colon, such as `skillet run %s:%s`; its tools are: %s", a.call.Target.Label, names[0], orList(names))
 	}
-	e := task.Errorf(task.KindNotFound, "%s has no tool %s", a.call.Target.Label, a.call.Tool)
-	if best, ok := task.Nearest(a.call.Tool, names); ok {
+	e := fault.Errorf(fault.KindNotFound, "%s has no tool %s", a.call.Target.Label, a.call.Tool)
+	if best, ok := nearest.Name(a.call.Tool, names); ok {
 		return e.WithHint("did you mean %s? its tools are: %s", best, orList(names))
 	}
 	return e.WithHint("its tools are: %s", orList(names))
@@ -424,11 +427,11 @@ func noTool(a *run) error {
 func (r *Runner) admit(a *run) error {
 	if len(a.tool.InputSchema) > 0 && !a.exactly() {
 		if !json.Valid(a.call.Input) {
-			return task.Errorf(task.KindUsage, "the input of %s is not JSON", a.tool.Name).
+			return fault.Errorf(fault.KindUsage, "the input of %s is not JSON", a.tool.Name).
 				WithHint("give an object, `--input '{...}'`, or key=value pairs; `skillet info %s` shows the schema", a.manifest.Name)
 		}
 		if err := a.manifest.ValidateInput(a.tool, a.call.Input); err != nil {
-			return task.Wrap(task.KindUsage, err).WithHint("`skillet info %s` shows what %s takes", a.manifest.Name, a.tool.Name)
+			return fault.Wrap(fault.KindUsage, err).WithHint("`skillet info %s` shows what %s takes", a.manifest.Name, a.tool.Name)
 		}
 	}
 	a.limits = r.limits(a)

@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/registry"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
@@ -14,7 +15,7 @@ import (
 type Scripts interface {
 	// Module returns the module of such a package. by is the interpreter's package;
 	// nil for the one that is installed, and is the target's. Errors are
-	// [task.Error]s that name the script's file, line and column where the script is
+	// [fault.Error]s that name the script's file, line and column where the script is
 	// wrong, and the way to an interpreter that is missing: those wrap
 	// [registry.ErrNotFound].
 	Module(ctx context.Context, t Target, by *bundle.Package) ([]byte, error)
@@ -28,12 +29,12 @@ func (r *Runner) code(ctx context.Context, t Target, looked bool) (code, error) 
 	if !m.Interpreted() {
 		f, err := t.Package.ModuleFile()
 		if err != nil {
-			err = task.Wrap(task.KindVerification, err)
+			err = fault.Wrap(fault.KindVerification, err)
 		}
 		return code{f.Path, f.Digest, func() ([]byte, error) { return t.Package.Read(f.Path) }}, err
 	}
 	if r.settings.Scripts == nil {
-		return code{}, task.Errorf(task.KindNotFound, "%s needs the interpreter %s, and there is none here", t.Label, m.Command)
+		return code{}, fault.Errorf(fault.KindNotFound, "%s needs the interpreter %s, and there is none here", t.Label, m.Command)
 	}
 	wasm, err := r.settings.Scripts.Module(ctx, t, nil)
 	if looked && errors.Is(err, registry.ErrNotFound) {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/sandbox"
 	"github.com/skillet-run/skillet/host/session"
@@ -25,10 +27,10 @@ func (r *Runner) hasSessions(a *run) error {
 	case !a.inSession():
 		return nil
 	case r.settings.Sessions == nil || a.call.Target.Origin == registry.OriginPath:
-		return task.Errorf(task.KindUsage, "%s keeps no sessions: it is not installed", a.call.Target.Label).
+		return fault.Errorf(fault.KindUsage, "%s keeps no sessions: it is not installed", a.call.Target.Label).
 			WithHint("install it, or leave out the session")
 	case a.call.Tape != nil || a.call.Looks != nil:
-		return task.Errorf(task.KindUsage, "a call in session %s cannot be recorded: what it goes on with is in no recording", a.call.Session).
+		return fault.Errorf(fault.KindUsage, "a call in session %s cannot be recorded: what it goes on with is in no recording", a.call.Session).
 			WithHint("record a call without a session")
 	}
 	return session.CheckName(a.call.Session)
@@ -127,10 +129,10 @@ func (a *attempt) cannotGoOn(err error) error {
 	k := a.sessionKey()
 	switch {
 	case errors.Is(err, sandbox.ErrSessionDamaged):
-		return task.Errorf(task.KindVerification, "session %s: %w", k, err).
+		return fault.Errorf(fault.KindVerification, "session %s: %w", k, err).
 			WithHint("delete it with `skillet session close %s` and begin anew", k)
 	case errors.Is(err, sandbox.ErrSession):
-		return task.Errorf(task.KindConflict, "session %s: %w", k, err).
+		return fault.Errorf(fault.KindConflict, "session %s: %w", k, err).
 			WithHint("call it with the directories that were granted when it began; or begin anew under another name, or after `skillet session close %s`", k)
 	}
 	return err
@@ -142,6 +144,6 @@ func fitsSessions(m *manifests.Manifest, info sandbox.Info) error {
 	if _, ok := m.Sessions(); !ok || len(info.Pinned) == 0 {
 		return nil
 	}
-	return task.Errorf(task.KindVerification, "%s is a %s skill, and the state of %s cannot be kept: %s", m.Name, m.Type, m.Command, info.Pinned[0]).
+	return fault.Errorf(fault.KindVerification, "%s is a %s skill, and the state of %s cannot be kept: %s", m.Name, m.Type, m.Command, info.Pinned[0]).
 		WithHint("build it so that it does not do that, or make it a code_inline skill")
 }

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/skillet-run/skillet/host/approval"
@@ -101,7 +103,7 @@ func TestSessionRefusals(t *testing.T) {
 	m, dir := newMachine(t), t.TempDir()
 	p := m.process(keeping(dir, session.Settings{Bytes: 4000}))
 	pkg := notebook(t, `,"session_config":{"max_sessions":2}`)
-	want := func(what string, r task.Result, kind task.Kind, hint string) {
+	want := func(what string, r task.Result, kind fault.Kind, hint string) {
 		t.Helper()
 		if r.OK || r.Error.Kind != kind || !strings.Contains(r.Error.Hint, hint) {
 			t.Errorf("%s: %q, %+v", what, r.Raw, r.Error)
@@ -109,16 +111,16 @@ func TestSessionRefusals(t *testing.T) {
 	}
 	path := in(pkg, "work", "next")
 	path.Target.Origin = registry.OriginPath
-	want("run from a path", p.Run(t.Context(), path), task.KindUsage, "install it")
-	want("nowhere to keep them", m.process().Run(t.Context(), in(pkg, "work", "next")), task.KindUsage, "install it")
+	want("run from a path", p.Run(t.Context(), path), fault.KindUsage, "install it")
+	want("nowhere to keep them", m.process().Run(t.Context(), in(pkg, "work", "next")), fault.KindUsage, "install it")
 	for _, name := range []string{"one", "two"} {
 		if r := p.Run(t.Context(), in(pkg, name, "next")); !r.OK {
 			t.Fatal(r.Error)
 		}
 	}
-	want("a third", p.Run(t.Context(), in(pkg, "three", "next")), task.KindLimit, "skillet session close notebook/NAME")
+	want("a third", p.Run(t.Context(), in(pkg, "three", "next")), fault.KindLimit, "skillet session close notebook/NAME")
 	other := notebook(t, `,"session_config":{"max_sessions":3}`)
-	want("another package", p.Run(t.Context(), in(other, "one", "next")), task.KindConflict, "skillet session close notebook/one")
+	want("another package", p.Run(t.Context(), in(other, "one", "next")), fault.KindConflict, "skillet session close notebook/one")
 
 	g := newGuest()
 	var fill []byte
@@ -128,7 +130,7 @@ func TestSessionRefusals(t *testing.T) {
 	g.tool("run", fill, g.answer("filled"))
 	large := ofType(t, manifests.KindCodeSession, "large", g, runTool, "")
 	r := p.Run(t.Context(), in(large, "big", "run"))
-	want("too large", r, task.KindLimit, "session_max_mb")
+	want("too large", r, fault.KindLimit, "session_max_mb")
 	if again := p.Run(t.Context(), in(large, "big", "run")); again.Session == nil || again.Session.Calls != 0 {
 		t.Errorf("kept what was too large: %+v", again.Session)
 	}
@@ -150,7 +152,7 @@ func TestSessionRefusals(t *testing.T) {
 	}
 	withDir := in(looker, "one", "run")
 	withDir.Allow = approval.NewHuman("ada").Allow(capability.NewSet(capability.MustParse("fs.read:" + t.TempDir() + "/**")))
-	want("other directories", p.Run(t.Context(), withDir), task.KindConflict, "begin anew under another name")
+	want("other directories", p.Run(t.Context(), withDir), fault.KindConflict, "begin anew under another name")
 	if got := answered(p.Run(t.Context(), in(looker, "one", "run"))); got != "b" {
 		t.Errorf("with those it began with: %q", got)
 	}
@@ -180,7 +182,7 @@ func TestDamagedSessionIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := p.Run(t.Context(), in(pkg, "work", "next"))
-		if r.OK || r.Error.Kind != task.KindVerification || !strings.Contains(r.Error.Hint, "skillet session close notebook/work") {
+		if r.OK || r.Error.Kind != fault.KindVerification || !strings.Contains(r.Error.Hint, "skillet session close notebook/work") {
 			t.Fatalf("byte %d of %d: %q, %+v", i, len(whole), r.Raw, r.Error)
 		}
 	}

@@ -9,11 +9,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/hostfn"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/store"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/policies"
 	"github.com/skillet-run/skillet/policies/capability"
@@ -38,7 +39,7 @@ func (r *Runner) prepared(a *run, next work) work {
 				return err
 			}
 			if !a.until.IsZero() && time.Now().After(a.until) {
-				return task.Errorf(task.KindConflict, "%s: %w", a.call.Target.Label, err).WithHint("try again when it is done")
+				return fault.Errorf(fault.KindConflict, "%s: %w", a.call.Target.Label, err).WithHint("try again when it is done")
 			}
 			if err := pause(ctx, time.Second/10); err != nil { // another call does it
 				return err
@@ -68,7 +69,7 @@ func (r *Runner) prepare(ctx context.Context, a *run) error {
 	want, place := kvSchema(a.manifest), a.call.Target.Place
 	switch {
 	case kept && have != want && place == PlaceBeside:
-		return task.Errorf(task.KindConflict, "%s wants data of schema version %d, and another version of it is active, with data of version %d", a.call.Target.Label, want, have).
+		return fault.Errorf(fault.KindConflict, "%s wants data of schema version %d, and another version of it is active, with data of version %d", a.call.Target.Label, want, have).
 			WithHint("make it the active version first: `skillet rollback %s --to %s`", a.manifest.Name, a.manifest.Version)
 	case kept && have > want && place == PlaceActive:
 		err := hostfn.TakeBackState(ctx, data, a.principal(), want)
@@ -94,10 +95,10 @@ func schemaFits(m *manifests.Manifest, have int, kept bool) error {
 	case !kept || have == want:
 		return nil
 	case have > want:
-		return task.Errorf(task.KindConflict, "%s keeps data of schema version %d, and version %s of it knows %d", m.Name, have, m.Version, want).
+		return fault.Errorf(fault.KindConflict, "%s keeps data of schema version %d, and version %s of it knows %d", m.Name, have, m.Version, want).
 			WithHint("run the version that wrote it, or remove the skill with what it keeps")
 	case m.Security.Permissions.KV.Migrate == "":
-		return task.Errorf(task.KindConflict, "%s keeps data of schema version %d, version %s of it wants %d, and it has no tool that migrates", m.Name, have, m.Version, want).
+		return fault.Errorf(fault.KindConflict, "%s keeps data of schema version %d, version %s of it wants %d, and it has no tool that migrates", m.Name, have, m.Version, want).
 			WithHint("its author names one in security.permissions.kv.migrate; until then keep the version you have, or remove the skill with what it keeps")
 	}
 	return nil
@@ -123,7 +124,7 @@ func (r *Runner) convert(ctx context.Context, a *run, from int, scratch store.KV
 	if res.OK {
 		return nil
 	}
-	return task.Errorf(task.KindSkill, "%s could not bring its data from schema version %d to %d, and nothing was changed: %w", a.call.Target.Label, from, to, res.Error).
+	return fault.Errorf(fault.KindSkill, "%s could not bring its data from schema version %d to %d, and nothing was changed: %w", a.call.Target.Label, from, to, res.Error).
 		WithHint("run the version before, and report it to the author")
 }
 
@@ -348,7 +349,7 @@ func (r *Runner) Keeps(ctx context.Context, skill string) (bool, error) {
 
 // FitsState proves that a version of an installed skill can work with what the
 // skill keeps, once that was taken back where it can be. The error is a
-// [task.Error] of [task.KindConflict].
+// [fault.Error] of [fault.KindConflict].
 func (r *Runner) FitsState(ctx context.Context, m *manifests.Manifest) error {
 	s, err := r.State(ctx, m)
 	if err != nil || s.Fits() {

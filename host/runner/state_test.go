@@ -5,11 +5,12 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/runner"
 	"github.com/skillet-run/skillet/host/sandbox/wasmbin/wasmtest"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
 
@@ -82,7 +83,7 @@ func TestMigrationRunsOnce(t *testing.T) {
 		t.Errorf("the old version reads on: %q", got)
 	}
 	r := one.Run(t.Context(), on(v2, "migrate", "kv"))
-	if r.OK || r.Error.Kind != task.KindUsage || !strings.Contains(r.Error.Message, "by the host alone") {
+	if r.OK || r.Error.Kind != fault.KindUsage || !strings.Contains(r.Error.Message, "by the host alone") {
 		t.Errorf("called by hand: %+v", r.Error)
 	}
 }
@@ -104,7 +105,7 @@ func TestMigrationIsRefusedOrWhole(t *testing.T) {
 	}
 	m.install(v1)
 	for _, err := range []error{p.Check(t.Context(), none), p.Run(t.Context(), on(none, "new", "kv")).Error} {
-		if e := task.AsError(err); e == nil || e.Kind != task.KindConflict || !strings.Contains(e.Message, "no tool that migrates") || e.Hint == "" {
+		if e := fault.AsError(err); e == nil || e.Kind != fault.KindConflict || !strings.Contains(e.Message, "no tool that migrates") || e.Hint == "" {
 			t.Errorf("without a tool: %v", err)
 		}
 	}
@@ -112,7 +113,7 @@ func TestMigrationIsRefusedOrWhole(t *testing.T) {
 		t.Errorf("with a tool: %v", err)
 	}
 	r := p.Run(t.Context(), on(half, "new", "kv"))
-	if r.OK || r.Error.Kind != task.KindSkill || !strings.Contains(r.Error.Message, "half way") || !strings.Contains(r.Error.Message, "nothing was changed") {
+	if r.OK || r.Error.Kind != fault.KindSkill || !strings.Contains(r.Error.Message, "half way") || !strings.Contains(r.Error.Message, "nothing was changed") {
 		t.Errorf("got %+v", r.Error)
 	}
 	if got := says(t, p, v1, "old") + says(t, p, v1, "new"); got != "yesno" {
@@ -231,10 +232,10 @@ func TestStateThatCannotBeTakenBack(t *testing.T) {
 		t.Fatal(r.Error)
 	}
 	r := p.Run(t.Context(), at(runner.PlaceActive, v1, "old"))
-	if r.OK || r.Error.Kind != task.KindConflict {
+	if r.OK || r.Error.Kind != fault.KindConflict {
 		t.Errorf("got %+v", r.Error)
 	}
-	if e := task.AsError(p.FitsState(t.Context(), v1.Manifest())); e == nil || e.Kind != task.KindConflict {
+	if e := fault.AsError(p.FitsState(t.Context(), v1.Manifest())); e == nil || e.Kind != fault.KindConflict {
 		t.Errorf("got %v", e)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/task"
 )
 
@@ -41,8 +43,8 @@ func line(text string) string {
 // spoken makes an error safe to show whose text may be the guest's: with a line
 // feed it could add a hint of its own. What is wrong with an input is told in
 // several lines, and is the host's.
-func spoken(e *task.Error) *task.Error {
-	if e.Kind == task.KindUsage {
+func spoken(e *fault.Error) *fault.Error {
+	if e.Kind == fault.KindUsage {
 		return e
 	}
 	c := *e

@@ -18,7 +18,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/toolchain"
 	"github.com/skillet-run/skillet/internal/lazyregexp"
 )
@@ -90,19 +91,19 @@ var skillName = lazyregexp.New(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 // maxName is the longest name of a skill.
 const maxName = 64
 
-// CheckName refuses names that a manifest cannot have. It is a [task.Error] of
-// [task.KindUsage].
+// CheckName refuses names that a manifest cannot have. It is a [fault.Error] of
+// [fault.KindUsage].
 func CheckName(name string) error {
 	if skillName().MatchString(name) && len(name) <= maxName {
 		return nil
 	}
-	return task.Errorf(task.KindUsage, "%q is no name for a skill", name).
+	return fault.Errorf(fault.KindUsage, "%q is no name for a skill", name).
 		WithHint("write lower-case letters, digits and single hyphens, such as word-count")
 }
 
 // Write writes a skill and returns the paths of its files in the directory,
-// sorted. Errors are [task.Error]s: of [task.KindUsage] for a name or a language
-// that cannot be, of [task.KindConflict] for files that are there already, of
+// sorted. Errors are [fault.Error]s: of [fault.KindUsage] for a name or a language
+// that cannot be, of [fault.KindConflict] for files that are there already, of
 // which none is touched.
 func Write(o Order) ([]string, error) {
 	if err := CheckName(o.Name); err != nil {
@@ -173,7 +174,7 @@ func unblocked(root *os.Root, name string) error {
 }
 
 func inTheWay(at, why string) error {
-	return task.Errorf(task.KindUsage, "%s is in the way: %s", at, why).WithHint("remove it, or choose another directory with --dir")
+	return fault.Errorf(fault.KindUsage, "%s is in the way: %s", at, why).WithHint("remove it, or choose another directory with --dir")
 }
 
 func isThere(_ os.FileInfo, err error) bool { return err == nil }
@@ -192,7 +193,7 @@ func (o Order) free(names []string) error {
 	if len(there) == 0 {
 		return nil
 	}
-	return task.Errorf(task.KindConflict, "make %s: %s is there already: %s", o.Name, o.Dir, strings.Join(there, ", ")).
+	return fault.Errorf(fault.KindConflict, "make %s: %s is there already: %s", o.Name, o.Dir, strings.Join(there, ", ")).
 		WithHint("choose another directory with --dir, or have them replaced with --force")
 }
 
@@ -200,7 +201,7 @@ func (o Order) free(names []string) error {
 func (o Order) files() (map[string][]byte, error) {
 	k, ok := kits()[o.Language]
 	if !ok {
-		return nil, task.Errorf(task.KindUsage, "there is no language %q", o.Language).WithHint("the languages are: %s", strings.Join(Names(), ", "))
+		return nil, fault.Errorf(fault.KindUsage, "there is no language %q", o.Language).WithHint("the languages are: %s", strings.Join(Names(), ", "))
 	}
 	all := map[string][]byte{}
 	for _, dir := range []string{"common", k.dir} {

@@ -9,15 +9,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/toolchain"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/testcase"
 )
 
-func wantKind(t *testing.T, err error, want task.Kind) *task.Error {
+func wantKind(t *testing.T, err error, want fault.Kind) *fault.Error {
 	t.Helper()
-	e := task.AsError(err)
+	e := fault.AsError(err)
 	if e == nil || e.Kind != want {
 		t.Fatalf("got %v, want kind %s", err, want)
 	}
@@ -91,7 +92,7 @@ func TestNothingIsOverwritten(t *testing.T) {
 	}
 	o := Order{Dir: dir, Name: "x", Language: toolchain.WASI}
 	_, err := Write(o)
-	if e := wantKind(t, err, task.KindConflict); !strings.Contains(e.Message, "README.md") || !strings.Contains(e.Hint, "--force") {
+	if e := wantKind(t, err, fault.KindConflict); !strings.Contains(e.Message, "README.md") || !strings.Contains(e.Hint, "--force") {
 		t.Errorf("%s; %s", e.Message, e.Hint)
 	}
 	entries, err := os.ReadDir(dir)
@@ -116,7 +117,7 @@ func TestALinkLeadsNowhere(t *testing.T) {
 	refused := func(dir, what string) {
 		t.Helper()
 		_, err := Write(Order{Dir: dir, Name: "x", Language: toolchain.WASI, Force: true})
-		if e := wantKind(t, err, task.KindUsage); !strings.Contains(e.Message, what+" is in the way") {
+		if e := wantKind(t, err, fault.KindUsage); !strings.Contains(e.Message, what+" is in the way") {
 			t.Errorf("%s", e.Message)
 		}
 		if entries, _ := os.ReadDir(elsewhere); len(entries) > 0 {
@@ -147,13 +148,13 @@ func TestALinkLeadsNowhere(t *testing.T) {
 func TestNames(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"", "Word", "a--b", "-a", "a_b", "../x", "a/b", strings.Repeat("a", maxName+1), "x\ny"} {
-		wantKind(t, CheckName(name), task.KindUsage)
+		wantKind(t, CheckName(name), fault.KindUsage)
 		_, err := Write(Order{Dir: t.TempDir(), Name: name, Language: toolchain.WASI})
-		wantKind(t, err, task.KindUsage)
+		wantKind(t, err, fault.KindUsage)
 	}
 	if err := CheckName("word-count2"); err != nil {
 		t.Error(err)
 	}
 	_, err := Write(Order{Dir: t.TempDir(), Name: "x", Language: "cobol"})
-	wantKind(t, err, task.KindUsage)
+	wantKind(t, err, fault.KindUsage)
 }

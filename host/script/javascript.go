@@ -9,10 +9,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/evanw/esbuild/pkg/api"
 
 	"github.com/skillet-run/skillet/host/npm"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/sdk"
 	"github.com/skillet-run/skillet/skills/qjs"
 )
@@ -64,7 +65,7 @@ func nowhere() string {
 func bundleJavaScript(files fs.FS, main string) ([]byte, error) {
 	library, err := sdk.Files("js")
 	if err != nil {
-		return nil, task.Wrap(task.KindInternal, err)
+		return nil, fault.Wrap(fault.KindInternal, err)
 	}
 	b := bundler{files: files, library: library, main: path.Clean(main)}
 	result := api.Build(api.BuildOptions{
@@ -100,7 +101,7 @@ func encodeProgram(files []api.OutputFile) ([]byte, error) {
 		}
 		p.Map = &sourceMap{}
 		if err := json.Unmarshal(f.Contents, p.Map); err != nil {
-			return nil, task.Wrap(task.KindInternal, fmt.Errorf("read the source map: %w", err))
+			return nil, fault.Wrap(fault.KindInternal, fmt.Errorf("read the source map: %w", err))
 		}
 		for i, s := range p.Map.Sources {
 			p.Map.Sources[i] = strings.TrimPrefix(s, packageSpace+":")
@@ -108,7 +109,7 @@ func encodeProgram(files []api.OutputFile) ([]byte, error) {
 	}
 	text, err := json.Marshal(p)
 	if err != nil {
-		return nil, task.Wrap(task.KindInternal, err)
+		return nil, fault.Wrap(fault.KindInternal, err)
 	}
 	return text, nil
 }
@@ -124,11 +125,11 @@ func placed(all []api.Message) api.Message {
 func messageError(main string, m api.Message) error {
 	l := m.Location
 	if l == nil {
-		return task.Errorf(task.KindVerification, "%s: %s", main, m.Text).WithHint("correct the script")
+		return fault.Errorf(fault.KindVerification, "%s: %s", main, m.Text).WithHint("correct the script")
 	}
 	file, ours := strings.CutPrefix(l.File, packageSpace+":")
 	if !ours && !strings.HasPrefix(l.File, librarySpace+":") {
-		return task.Errorf(task.KindVerification, "%s: it leads to a file that is not in the package", main).WithHint("correct the script")
+		return fault.Errorf(fault.KindVerification, "%s: it leads to a file that is not in the package", main).WithHint("correct the script")
 	}
 	if l.LineText == noMap { // the end of the file, and not the author's line
 		l.Line, l.Column, l.LineText = l.Line-1, 0, ""
@@ -137,7 +138,7 @@ func messageError(main string, m api.Message) error {
 	if line := strings.TrimSpace(l.LineText); line != "" {
 		message += ": " + clip(line)
 	}
-	e := task.Errorf(task.KindVerification, "%s", message)
+	e := fault.Errorf(fault.KindVerification, "%s", message)
 	if strings.HasPrefix(m.Text, "Could not resolve ") { // import(`./${name}`)
 		return e.WithHint("write the whole name, once for each file that may be imported")
 	}

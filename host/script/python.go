@@ -9,8 +9,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/npm"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/internal/lazyregexp"
 	"github.com/skillet-run/skillet/sdk"
 	"github.com/skillet-run/skillet/skills/python"
@@ -76,7 +77,7 @@ func collectPython(files fs.FS, main string) ([]byte, error) {
 	}
 	text, err := json.Marshal(c.program)
 	if err != nil {
-		return nil, task.Wrap(task.KindInternal, err)
+		return nil, fault.Wrap(fault.KindInternal, err)
 	}
 	return text, nil
 }
@@ -85,7 +86,7 @@ func noFile(main string, err error) error {
 	if err != nil {
 		return err
 	}
-	return task.Errorf(task.KindVerification, "%s: there is no such file", main)
+	return fault.Errorf(fault.KindVerification, "%s: there is no such file", main)
 }
 
 // add takes a file of the program or of the SDK, and reports whether there is
@@ -102,12 +103,12 @@ func (c *collector) add(name string) (bool, error) {
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid):
 		return false, nil
 	case err != nil:
-		return false, task.Wrap(task.KindInternal, fmt.Errorf("read %s: %w", name, err))
+		return false, fault.Wrap(fault.KindInternal, fmt.Errorf("read %s: %w", name, err))
 	case !utf8.Valid(b):
-		return false, task.Errorf(task.KindVerification, "%s: the text is not UTF-8", name)
+		return false, fault.Errorf(fault.KindVerification, "%s: the text is not UTF-8", name)
 	}
 	if c.size += len(b); c.size > MaxProgram {
-		return false, task.Errorf(task.KindLimit, "%s: the program has more than %d bytes with all it imports", name, MaxProgram)
+		return false, fault.Errorf(fault.KindLimit, "%s: the program has more than %d bytes with all it imports", name, MaxProgram)
 	}
 	c.program.Files[name] = strings.TrimPrefix(string(b), "\ufeff")
 	c.todo = append(c.todo, name)

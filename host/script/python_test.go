@@ -15,9 +15,10 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/sandbox"
 	"github.com/skillet-run/skillet/host/script"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 // pythonEngine is the module of the interpreter, from npm's cache or the registry.
@@ -39,8 +40,8 @@ func python(t testing.TB) (*here, script.Interpreter, []byte) {
 		t.Fatal(err)
 	}
 	wasm, err := pythonEngine()
-	var e *task.Error
-	if errors.As(err, &e) && e.Kind == task.KindNotFound {
+	var e *fault.Error
+	if errors.As(err, &e) && e.Kind == fault.KindNotFound {
 		t.Skipf("no interpreter: %v", err)
 	}
 	if err != nil {
@@ -163,8 +164,8 @@ func TestWrongPythonSaysWhere(t *testing.T) {
 		"IndentationError: unindent":                                  {"main.py": "if True:\n    a = 1\n  b = 2\n"},
 	} {
 		_, err := buildPython(t, files)
-		var e *task.Error
-		if !errors.As(err, &e) || e.Kind != task.KindVerification || !strings.Contains(err.Error(), want) {
+		var e *fault.Error
+		if !errors.As(err, &e) || e.Kind != fault.KindVerification || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
@@ -290,12 +291,12 @@ def run(i):
 func TestPythonThatDoesNotEndAtTheTopLevel(t *testing.T) {
 	t.Parallel()
 	_, err := buildPython(t, map[string]string{"main.py": "a = []\nwhile True: a.append('x' * 1000000)\n"})
-	var e *task.Error
+	var e *fault.Error
 	if !errors.As(err, &e) || !strings.Contains(err.Error(), "MemoryError") {
 		t.Errorf("%v", err)
 	}
 	_, err = buildPython(t, map[string]string{"main.py": "#" + strings.Repeat("x", script.MaxProgram)})
-	if !errors.As(err, &e) || e.Kind != task.KindLimit {
+	if !errors.As(err, &e) || e.Kind != fault.KindLimit {
 		t.Errorf("%v", err)
 	}
 }

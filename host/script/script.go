@@ -19,10 +19,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/npm"
 	"github.com/skillet-run/skillet/host/sandbox"
 	"github.com/skillet-run/skillet/host/sandbox/worker"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 // Revision changes whenever the same interpreter and files give another module
@@ -54,7 +55,7 @@ type Interpreter struct {
 	Tool  func(i int) string
 	Tools int
 	// Program turns files into the input of load. main is the path of the first.
-	// Errors are [task.Error]s that name file, line and column. It runs in a process
+	// Errors are [fault.Error]s that name file, line and column. It runs in a process
 	// that is confined, see [Apart].
 	Program func(files fs.FS, main string) ([]byte, error)
 	// Manifest and Readme are files of the interpreter's package.
@@ -124,12 +125,12 @@ func explain(what string, err error) error {
 	var guest *sandbox.GuestError
 	switch {
 	case errors.As(err, new(*sandbox.LimitError)):
-		return task.Errorf(task.KindLimit, "%s: the code outside of functions does not end within the limits of a build: %w", what, err).
+		return fault.Errorf(fault.KindLimit, "%s: the code outside of functions does not end within the limits of a build: %w", what, err).
 			WithHint("do the work in a tool, or do less of it: a build may take %s and %d MB", buildTime, buildMemory>>20)
 	case errors.As(err, &guest):
-		return task.Errorf(task.KindVerification, "%s: %w", what, guest).WithHint("correct the script; what is outside of functions runs when it is built")
+		return fault.Errorf(fault.KindVerification, "%s: %w", what, guest).WithHint("correct the script; what is outside of functions runs when it is built")
 	case errors.As(err, new(*sandbox.TrapError)):
-		return task.Errorf(task.KindVerification, "%s: the interpreter gave up: %w", what, err)
+		return fault.Errorf(fault.KindVerification, "%s: the interpreter gave up: %w", what, err)
 	}
-	return task.Wrap(task.KindInternal, fmt.Errorf("build %s: %w", what, err))
+	return fault.Wrap(fault.KindInternal, fmt.Errorf("build %s: %w", what, err))
 }

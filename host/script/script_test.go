@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/skillet-run/skillet/host/hostfn"
@@ -18,7 +20,6 @@ import (
 	"github.com/skillet-run/skillet/host/sandbox"
 	"github.com/skillet-run/skillet/host/sandbox/worker"
 	"github.com/skillet-run/skillet/host/script"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 // TestMain runs the tests, or is one of the processes that bundle for them.
@@ -95,8 +96,8 @@ func tools(t testing.TB) (*here, script.Interpreter, []byte) {
 		t.Fatal(err)
 	}
 	wasm, err := engine()
-	var e *task.Error
-	if errors.As(err, &e) && e.Kind == task.KindNotFound {
+	var e *fault.Error
+	if errors.As(err, &e) && e.Kind == fault.KindNotFound {
 		t.Skipf("no interpreter: %v", err)
 	}
 	if err != nil {
@@ -213,8 +214,8 @@ func TestWrongProgramsSayWhere(t *testing.T) {
 		`top-level await`:                 {"main.js": `await 1; export const f = () => 1`},
 	} {
 		_, err := build(t, files)
-		var e *task.Error
-		if !errors.As(err, &e) || e.Kind != task.KindVerification || !strings.Contains(strings.ToLower(err.Error()), strings.ToLower(want)) {
+		var e *fault.Error
+		if !errors.As(err, &e) || e.Kind != fault.KindVerification || !strings.Contains(strings.ToLower(err.Error()), strings.ToLower(want)) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
@@ -310,7 +311,7 @@ func TestHostileBuilds(t *testing.T) {
 		}
 	}
 	huge := "export const s = \"" + strings.Repeat("x", script.MaxProgram) + "\""
-	var e *task.Error
+	var e *fault.Error
 	if _, err := build(t, map[string]string{"main.js": huge}); !errors.As(err, &e) {
 		t.Errorf("huge: %v", err)
 	}

@@ -12,9 +12,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/store/atomicfile"
 	"github.com/skillet-run/skillet/host/store/filelock"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -216,7 +217,7 @@ func (s *Store) discard(ctx context.Context, k Key, base string) error {
 }
 
 // Resume lets a session that has ended go on. The error for one that is damaged, or
-// not there any more, is a [task.Error].
+// not there any more, is a [fault.Error].
 func (s *Store) Resume(ctx context.Context, i Info) error {
 	err := s.look(ctx, func() error {
 		h, state, found, err := s.read(ctx, i.base+".session", true)
@@ -244,7 +245,7 @@ func (s *Store) Resume(ctx context.Context, i Info) error {
 
 // NotFound is the error for a session that is not there.
 func NotFound(name string) error {
-	return task.Errorf(task.KindNotFound, "session %s: %w", name, ErrNotFound).WithHint("`skillet session list` shows those there are")
+	return fault.Errorf(fault.KindNotFound, "session %s: %w", name, ErrNotFound).WithHint("`skillet session list` shows those there are")
 }
 
 // Forget deletes the sessions of a skill, with everything else that is kept of it.
@@ -325,7 +326,7 @@ func (s *Store) room(ctx context.Context, k Key, most int) error {
 	if n < most {
 		return nil
 	}
-	return task.Errorf(task.KindLimit, "session %s: %w: %d of %s are open, and its manifest allows %d", k, ErrLimit, n, k.Skill(), most).
+	return fault.Errorf(fault.KindLimit, "session %s: %w: %d of %s are open, and its manifest allows %d", k, ErrLimit, n, k.Skill(), most).
 		WithHint("close one: `skillet session list` shows them, `skillet session close %s/NAME` closes one", k.Skill())
 }
 
@@ -344,7 +345,7 @@ func (s *Store) fits(ctx context.Context, k Key, size int64) error {
 	if total <= s.settings.Total {
 		return nil
 	}
-	return task.Errorf(task.KindLimit, "session %s: %w: all sessions would take %s, and may take %s; it stays as it was before the call",
+	return fault.Errorf(fault.KindLimit, "session %s: %w: all sessions would take %s, and may take %s; it stays as it was before the call",
 		k, ErrLimit, megabytes(total), megabytes(s.settings.Total)).
 		WithHint("close some: `skillet session list` shows their sizes; or raise sessions_total_mb of this host")
 }

@@ -34,31 +34,32 @@ import (
 	"sync"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/host/store/filelock"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/internal/lazyregexp"
 	"github.com/skillet-run/skillet/manifests"
 )
 
-// What can be wrong with a session. The errors that wrap these are [task.Error]s.
+// What can be wrong with a session. The errors that wrap these are [fault.Error]s.
 var (
-	// ErrBusy: another call goes on with it. [task.KindLimit].
+	// ErrBusy: another call goes on with it. [fault.KindLimit].
 	ErrBusy = errors.New("in use by another call")
-	// ErrDamaged: the file is not what was written. [task.KindVerification].
+	// ErrDamaged: the file is not what was written. [fault.KindVerification].
 	ErrDamaged = errors.New("the file of the session is damaged")
 	// ErrOld: the file is of an earlier state than the last call left, or of a session
 	// that was closed. It is [ErrDamaged], too.
 	ErrOld = fmt.Errorf("%w: it was put back, and is older than what the last call left", ErrDamaged)
-	// ErrVersion: it belongs to another version of the skill. [task.KindConflict].
+	// ErrVersion: it belongs to another version of the skill. [fault.KindConflict].
 	ErrVersion = errors.New("the session belongs to another version of the skill")
-	// ErrEnded: it ended, and its state was kept. [task.KindConflict].
+	// ErrEnded: it ended, and its state was kept. [fault.KindConflict].
 	ErrEnded = errors.New("the session has ended")
-	// ErrNotFound: there is none. [task.KindNotFound].
+	// ErrNotFound: there is none. [fault.KindNotFound].
 	ErrNotFound = errors.New("no such session")
-	// ErrLimit: there are too many, or too much is in them. [task.KindLimit].
+	// ErrLimit: there are too many, or too much is in them. [fault.KindLimit].
 	ErrLimit = errors.New("limit of sessions reached")
 	// ErrClosed: it was closed while the call ran, and what the call left is gone.
 	ErrClosed = errors.New("the session was closed meanwhile")
@@ -84,12 +85,12 @@ var (
 	place       = lazyregexp.New(`^(skill|dev)/[a-z0-9][a-z0-9._-]{0,127}$`)
 )
 
-// CheckName refuses what is no name of a session, with a [task.KindUsage] error.
+// CheckName refuses what is no name of a session, with a [fault.KindUsage] error.
 func CheckName(name string) error {
 	if sessionName().MatchString(name) {
 		return nil
 	}
-	return task.Errorf(task.KindUsage, "%q is no name for a session", name).
+	return fault.Errorf(fault.KindUsage, "%q is no name for a session", name).
 		WithHint("use up to 64 lower-case letters, digits and . _ -, beginning with a letter or digit, such as work")
 }
 

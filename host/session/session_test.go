@@ -13,10 +13,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/skillet-run/skillet/host/store"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -53,9 +54,9 @@ func mustAdd(t testing.TB, s *Store, k Key, terms Terms, text, want string) {
 }
 
 // wantError demands an error of a sentinel and a kind that says how to get out.
-func wantError(t testing.TB, err, is error, kind task.Kind, hint string) {
+func wantError(t testing.TB, err, is error, kind fault.Kind, hint string) {
 	t.Helper()
-	e := task.AsError(err)
+	e := fault.AsError(err)
 	if !errors.Is(err, is) || e.Kind != kind || !strings.Contains(e.Hint, hint) {
 		t.Errorf("got %v (%+v), want %v of kind %s with the hint %q", err, e, is, kind, hint)
 	}
@@ -109,7 +110,7 @@ func TestCallsTakeTurns(t *testing.T) {
 	}
 	other := at(dir, Settings{})
 	_, err = other.Begin(t.Context(), work, usual, 0)
-	wantError(t, err, ErrBusy, task.KindLimit, "skillet session list")
+	wantError(t, err, ErrBusy, fault.KindLimit, "skillet session list")
 	if all := list(t, other); len(all) != 1 || !all[0].InUse {
 		t.Errorf("listed %+v", all)
 	}
@@ -154,10 +155,10 @@ func TestAnotherVersion(t *testing.T) {
 	next := usual
 	next.Version, next.Digest = "1.1.0", manifests.DigestOf([]byte("two"))
 	_, err := add(t, s, work, next, "b")
-	wantError(t, err, ErrVersion, task.KindConflict, "skillet run repl@1.0.0 --session work")
+	wantError(t, err, ErrVersion, fault.KindConflict, "skillet run repl@1.0.0 --session work")
 	next.Version = "1.0.0"
 	_, err = add(t, s, work, next, "b")
-	wantError(t, err, ErrVersion, task.KindConflict, "skillet session close repl/work")
+	wantError(t, err, ErrVersion, fault.KindConflict, "skillet session close repl/work")
 	mustAdd(t, s, work, usual, "b", "ab")
 }
 
@@ -177,7 +178,7 @@ func TestEnd(t *testing.T) {
 	}
 	turn.Done()
 	_, err = add(t, s, other, kept, "b")
-	wantError(t, err, ErrEnded, task.KindConflict, "skillet session resume repl/kept")
+	wantError(t, err, ErrEnded, fault.KindConflict, "skillet session resume repl/kept")
 	time.Sleep(60 * time.Millisecond)
 	all := list(t, at(dir, Settings{}))
 	if len(all) != 1 || !all[0].Ended || all[0].Name != "kept" {
@@ -238,14 +239,14 @@ func TestLimits(t *testing.T) {
 	big := strings.Repeat("x", 90)
 	mustAdd(t, s, name(0), usual, big, big)
 	_, err := add(t, s, name(0), usual, "and 20 bytes more....")
-	wantError(t, err, ErrLimit, task.KindLimit, "session_max_mb")
+	wantError(t, err, ErrLimit, fault.KindLimit, "session_max_mb")
 	mustAdd(t, s, name(0), usual, "y", big+"y") // it is what it was
 	_, err = add(t, s, name(1), usual, strings.Repeat("x", 80))
-	wantError(t, err, ErrLimit, task.KindLimit, "sessions_total_mb")
+	wantError(t, err, ErrLimit, fault.KindLimit, "sessions_total_mb")
 	mustAdd(t, s, name(1), usual, "y", "y")
 	mustAdd(t, s, name(2), usual, "y", "y")
 	_, err = add(t, s, name(3), usual, "y")
-	wantError(t, err, ErrLimit, task.KindLimit, "skillet session close repl/NAME")
+	wantError(t, err, ErrLimit, fault.KindLimit, "skillet session close repl/NAME")
 	mustAdd(t, s, Key{work.Place, "human:bob", "s"}, usual, "y", "y")
 	mustAdd(t, s, Key{"skill/other", work.Owner, "s"}, usual, "y", "y")
 	if files, _ := filepath.Glob(filepath.Join(dir, "*", "*", "s3.*")); len(files) > 0 {
@@ -262,10 +263,10 @@ func TestInMemory(t *testing.T) {
 	mustAdd(t, s, work, here, "a", "a")
 	mustAdd(t, s, work, here, "b", "ab")
 	_, err := add(t, s, work, here, "cd")
-	wantError(t, err, ErrLimit, task.KindLimit, "session_max_mb")
+	wantError(t, err, ErrLimit, fault.KindLimit, "session_max_mb")
 	mustAdd(t, s, work, here, "c", "abc")
 	_, err = add(t, s, Key{work.Place, work.Owner, "other"}, here, "a")
-	wantError(t, err, ErrLimit, task.KindLimit, "session close")
+	wantError(t, err, ErrLimit, fault.KindLimit, "session close")
 	if files, _ := filepath.Glob(filepath.Join(dir, "*", "*", "*.session")); len(files) > 0 {
 		t.Errorf("in files: %v", files)
 	}
@@ -286,7 +287,7 @@ func TestInMemory(t *testing.T) {
 func TestNames(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"", "Work", "../x", "a/b", ".a", "a b", strings.Repeat("a", 65), "wörk"} {
-		if err := CheckName(name); task.AsError(err) == nil || task.AsError(err).Kind != task.KindUsage {
+		if err := CheckName(name); fault.AsError(err) == nil || fault.AsError(err).Kind != fault.KindUsage {
 			t.Errorf("%q: %v", name, err)
 		}
 		if _, err := add(t, at(t.TempDir(), Settings{}), Key{work.Place, work.Owner, name}, usual, ""); err == nil {
@@ -320,7 +321,7 @@ func TestDamage(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := add(t, at(dir, Settings{}), work, usual, "x")
-		wantError(t, err, ErrDamaged, task.KindVerification, "skillet session close repl/work")
+		wantError(t, err, ErrDamaged, fault.KindVerification, "skillet session close repl/work")
 		if t.Failed() {
 			t.Fatal(what)
 		}
@@ -353,7 +354,7 @@ func TestForeignKey(t *testing.T) {
 	mustAdd(t, at(dir, Settings{}), work, usual, "state", "state")
 	thief := Open(hclog.NewNullLogger(), dir, []byte("other"), Settings{})
 	_, err := add(t, thief, work, usual, "x")
-	wantError(t, err, ErrDamaged, task.KindVerification, "session close")
+	wantError(t, err, ErrDamaged, fault.KindVerification, "session close")
 }
 
 // TestPutBack: the file of a session goes on as no other session, and an older one of the same session as none, also
@@ -387,7 +388,7 @@ func TestPutBack(t *testing.T) {
 	refused := func(what string, k Key, is error) {
 		t.Helper()
 		_, err := add(t, open(), k, usual, "x")
-		wantError(t, err, is, task.KindVerification, "skillet session close repl/"+k.Name)
+		wantError(t, err, is, fault.KindVerification, "skillet session close repl/"+k.Name)
 		if all := list(t, open()); !slices.ContainsFunc(all, func(i Info) bool { return i.Name == k.Name && i.Damaged }) {
 			t.Errorf("%s: listed %+v", what, all)
 		}
@@ -462,7 +463,7 @@ func TestFromBeforeNumbers(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = add(t, s, work, usual, "x")
-	wantError(t, err, ErrOld, task.KindVerification, "skillet session close repl/work")
+	wantError(t, err, ErrOld, fault.KindVerification, "skillet session close repl/work")
 }
 
 // TestSweep deletes what killed calls left, and nothing else.

@@ -8,9 +8,10 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/store/atomicfile"
 	"github.com/skillet-run/skillet/host/store/filelock"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 // A Turn is one call's hold on a session: nobody else has it until it is done.
@@ -55,9 +56,9 @@ func (s *Store) Begin(ctx context.Context, k Key, terms Terms, wait time.Duratio
 var errTaken = errors.New("taken")
 
 func busy(k Key, waited time.Duration) error {
-	e := task.Errorf(task.KindLimit, "session %s: %w", k, ErrBusy)
+	e := fault.Errorf(fault.KindLimit, "session %s: %w", k, ErrBusy)
 	if waited > 0 {
-		e = task.Errorf(task.KindLimit, "session %s: %w, for which it was waited for %s", k, ErrBusy, waited.Round(time.Millisecond))
+		e = fault.Errorf(fault.KindLimit, "session %s: %w, for which it was waited for %s", k, ErrBusy, waited.Round(time.Millisecond))
 	}
 	return e.WithHint("try again when that call is done; `skillet session list` shows the sessions, and a call in another one need not wait").
 		WithRetryAfter(time.Second)
@@ -216,7 +217,7 @@ func (t *Turn) Keep(ctx context.Context, tool string, saved []byte, state any, s
 
 func (t *Turn) keep(ctx context.Context, next header, saved []byte) error {
 	if next.Bytes > t.store.settings.Bytes {
-		return task.Errorf(task.KindLimit, "session %s: %w: the call left %s, and a session may have %s; it stays as it was before the call",
+		return fault.Errorf(fault.KindLimit, "session %s: %w: the call left %s, and a session may have %s; it stays as it was before the call",
 			t.key, ErrLimit, megabytes(next.Bytes), megabytes(t.store.settings.Bytes)).
 			WithHint("have the skill forget something, or raise session_max_mb of this host")
 	}
@@ -300,22 +301,22 @@ func unreadable(k Key, err error) error {
 	if !errors.Is(err, ErrDamaged) {
 		return fmt.Errorf("open session %s: %w", k, err)
 	}
-	return task.Errorf(task.KindVerification, "open session %s: %w: it is not what a call left there", k, err).
+	return fault.Errorf(fault.KindVerification, "open session %s: %w: it is not what a call left there", k, err).
 		WithHint("delete it with `skillet session close %s` and begin anew, or put the file back from a copy of the home", k)
 }
 
 func ended(h header) error {
-	return task.Errorf(task.KindConflict, "session %s: %w: nobody called it for %s", h.key(), ErrEnded, time.Duration(h.Timeout)*time.Millisecond).
+	return fault.Errorf(fault.KindConflict, "session %s: %w: nobody called it for %s", h.key(), ErrEnded, time.Duration(h.Timeout)*time.Millisecond).
 		WithHint("go on with what it had: `skillet session resume %s`; or delete that: `skillet session close %s`", h.key(), h.key())
 }
 
 func otherVersion(h header, t Terms) error {
 	k := h.key()
 	if h.Version == t.Version {
-		return task.Errorf(task.KindConflict, "session %s: %w: to another package of version %s, %s", k, ErrVersion, h.Version, h.Digest).
+		return fault.Errorf(fault.KindConflict, "session %s: %w: to another package of version %s, %s", k, ErrVersion, h.Version, h.Digest).
 			WithHint("begin anew under another name, or delete it first: `skillet session close %s`", k)
 	}
-	return task.Errorf(task.KindConflict, "session %s: %w: to %s, and this is %s", k, ErrVersion, h.Version, t.Version).
+	return fault.Errorf(fault.KindConflict, "session %s: %w: to %s, and this is %s", k, ErrVersion, h.Version, t.Version).
 		WithHint("call the version it belongs to: `skillet run %s@%s --session %s`; or delete it and begin anew: `skillet session close %s`", k.Skill(), h.Version, k.Name, k)
 }
 

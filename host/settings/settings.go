@@ -6,11 +6,12 @@ import (
 	"context"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/config"
 	"github.com/skillet-run/skillet/host/document"
 	"github.com/skillet-run/skillet/host/ledger"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 // Settings changes the settings of one home. It is safe for concurrent use, also
@@ -38,10 +39,10 @@ type Request struct {
 const maxSettings = 32
 
 // Propose records that somebody wants other settings. What cannot be applied is
-// refused, with a [task.KindUsage] error. The same change waits once.
+// refused, with a [fault.KindUsage] error. The same change waits once.
 func (s *Settings) Propose(ctx context.Context, r Request) (approval.Proposal, error) {
 	if len(r.Settings) > maxSettings {
-		return approval.Proposal{}, task.Errorf(task.KindUsage, "propose settings: too much at once").WithHint("propose at most %d settings together", maxSettings)
+		return approval.Proposal{}, fault.Errorf(fault.KindUsage, "propose settings: too much at once").WithHint("propose at most %d settings together", maxSettings)
 	}
 	return s.Keeper.Propose(ctx, func() (approval.Proposal, error) { return s.proposal(r) })
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/config"
 	"github.com/skillet-run/skillet/host/journal"
@@ -15,7 +17,6 @@ import (
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/settings"
 	"github.com/skillet-run/skillet/host/store"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 var ada = approval.NewHuman("ada")
@@ -74,9 +75,9 @@ func (p parts) propose(t *testing.T, pairs ...string) approval.Proposal {
 	return got
 }
 
-func wantKind(t *testing.T, what string, err error, want task.Kind) {
+func wantKind(t *testing.T, what string, err error, want fault.Kind) {
 	t.Helper()
-	if err == nil || task.AsError(err).Kind != want {
+	if err == nil || fault.AsError(err).Kind != want {
 		t.Errorf("%s: %v, want an error of the kind %s", what, err, want)
 	}
 }
@@ -94,7 +95,7 @@ func TestChange(t *testing.T) {
 	}
 	var nobody approval.Human
 	_, err := p.Approve(t.Context(), nobody, prop, "", nil)
-	wantKind(t, "nobody approves", err, task.KindDenied)
+	wantKind(t, "nobody approves", err, fault.KindDenied)
 	prop, err = p.Approve(t.Context(), ada, prop, "fine", nil)
 	if err != nil || prop.Status != approval.StatusApplied || p.text(t) != "# mine\nmin_free_mb: 7\nlog_level: \"debug\"\n" {
 		t.Fatalf("approved: %+v, %v, %q", prop, err, p.text(t))
@@ -103,15 +104,15 @@ func TestChange(t *testing.T) {
 		t.Errorf("what is kept: %+v", prop)
 	}
 	_, err = p.Approve(t.Context(), ada, prop, "", nil)
-	wantKind(t, "approve twice", err, task.KindConflict)
+	wantKind(t, "approve twice", err, fault.KindConflict)
 	_, err = p.Revert(t.Context(), nobody, prop, "")
-	wantKind(t, "nobody reverts", err, task.KindDenied)
+	wantKind(t, "nobody reverts", err, fault.KindDenied)
 	prop, err = p.Revert(t.Context(), ada, prop, "not so")
 	if err != nil || prop.Status != approval.StatusStale || p.text(t) != before {
 		t.Errorf("reverted: %+v, %v, %q", prop, err, p.text(t))
 	}
 	_, err = p.Revert(t.Context(), ada, prop, "")
-	wantKind(t, "revert twice", err, task.KindConflict)
+	wantKind(t, "revert twice", err, fault.KindConflict)
 }
 
 func TestTheFirstSetting(t *testing.T) {
@@ -132,14 +133,14 @@ func TestRefused(t *testing.T) {
 	p := assemble(t, "min_free_mb: 5\n")
 	for _, set := range []settings.Setting{{Key: "min_free_mb", Value: "-1"}, {Key: "secret_key", Value: "file"}} {
 		_, err := p.Propose(t.Context(), settings.Request{Settings: []settings.Setting{set}, ProposedBy: "x"})
-		wantKind(t, set.Key, err, task.KindUsage)
+		wantKind(t, set.Key, err, fault.KindUsage)
 	}
 	_, err := p.Propose(t.Context(), settings.Request{Settings: []settings.Setting{{Key: "min_free", Value: "1"}}, ProposedBy: "x"})
-	wantKind(t, "a setting that does not exist", err, task.KindNotFound)
+	wantKind(t, "a setting that does not exist", err, fault.KindNotFound)
 	_, err = p.Propose(t.Context(), settings.Request{Settings: []settings.Setting{{Key: "min_free_mb", Value: "5"}}, ProposedBy: "x"})
-	wantKind(t, "nothing new", err, task.KindConflict)
+	wantKind(t, "nothing new", err, fault.KindConflict)
 	_, err = p.Propose(t.Context(), settings.Request{Rationale: strings.Repeat("x", 5000)})
-	wantKind(t, "too much", err, task.KindUsage)
+	wantKind(t, "too much", err, fault.KindUsage)
 }
 
 // A file that somebody changed since makes a proposal stale, and is not written.
@@ -148,7 +149,7 @@ func TestChangedSince(t *testing.T) {
 	prop := p.propose(t, "min_free_mb", "7")
 	p.write(t, "min_free_mb: 6\n")
 	got, err := p.Approve(t.Context(), ada, prop, "", nil)
-	wantKind(t, "approve", err, task.KindConflict)
+	wantKind(t, "approve", err, fault.KindConflict)
 	if got.Status != approval.StatusStale || p.text(t) != "min_free_mb: 6\n" {
 		t.Errorf("%+v, %q", got, p.text(t))
 	}
@@ -158,7 +159,7 @@ func TestChangedSince(t *testing.T) {
 	}
 	p.write(t, "min_free_mb: 9\n")
 	_, err = p.Revert(t.Context(), ada, prop, "")
-	wantKind(t, "revert", err, task.KindConflict)
+	wantKind(t, "revert", err, fault.KindConflict)
 	if p.text(t) != "min_free_mb: 9\n" {
 		t.Errorf("reverting lost a change: %q", p.text(t))
 	}

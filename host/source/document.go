@@ -7,9 +7,10 @@ import (
 	"net/http"
 	"path/filepath"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/source/oci"
 	"github.com/skillet-run/skillet/host/source/transfer"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -162,9 +163,9 @@ func (f *Fetcher) pushDocument(ctx context.Context, to Ref, kind DocumentType, n
 func TakesDocuments(to Ref) error {
 	switch {
 	case to.Kind != KindRegistry && to.Kind != KindLayout:
-		return task.Wrap(task.KindUsage, fmt.Errorf("%w: nothing can be published to a %s", ErrRef, to.Kind)).WithHint("name oci://HOST/REPO or oci-layout:DIR")
+		return fault.Wrap(fault.KindUsage, fmt.Errorf("%w: nothing can be published to a %s", ErrRef, to.Kind)).WithHint("name oci://HOST/REPO or oci-layout:DIR")
 	case to.Tag != "" || to.Digest != "":
-		return task.Wrap(task.KindUsage, fmt.Errorf("%w: the tags come of what is published", ErrRef)).WithHint("leave out what follows the repository")
+		return fault.Wrap(fault.KindUsage, fmt.Errorf("%w: the tags come of what is published", ErrRef)).WithHint("leave out what follows the repository")
 	}
 	return nil
 }
@@ -173,16 +174,16 @@ func TakesDocuments(to Ref) error {
 func (f *Fetcher) explainDocument(what string, r Ref, err error) error {
 	for _, m := range []struct {
 		is   error
-		kind task.Kind
+		kind fault.Kind
 		hint string
 	}{
-		{oci.ErrOtherType, task.KindUsage, "it is something else than what is wanted here: check the repository and the tag"},
-		{oci.ErrNotDocument, task.KindVerification, "tell whoever published it"},
-		{oci.ErrExists, task.KindConflict, "somebody else publishes there, or this home is older than what it published: name another repository, or publish again, under the next number"},
-		{transfer.ErrTooLarge, task.KindVerification, "it is larger than this host accepts: tell whoever publishes it"},
+		{oci.ErrOtherType, fault.KindUsage, "it is something else than what is wanted here: check the repository and the tag"},
+		{oci.ErrNotDocument, fault.KindVerification, "tell whoever published it"},
+		{oci.ErrExists, fault.KindConflict, "somebody else publishes there, or this home is older than what it published: name another repository, or publish again, under the next number"},
+		{transfer.ErrTooLarge, fault.KindVerification, "it is larger than this host accepts: tell whoever publishes it"},
 	} {
-		if known := (*task.Error)(nil); errors.Is(err, m.is) && !errors.As(err, &known) {
-			return task.Wrap(m.kind, fmt.Errorf("%s: %w", what, err)).WithHint("%s", m.hint)
+		if known := (*fault.Error)(nil); errors.Is(err, m.is) && !errors.As(err, &known) {
+			return fault.Wrap(m.kind, fmt.Errorf("%s: %w", what, err)).WithHint("%s", m.hint)
 		}
 	}
 	return f.explain(what, r, err)

@@ -10,10 +10,11 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/source"
 	"github.com/skillet-run/skillet/host/source/oci"
 	"github.com/skillet-run/skillet/host/source/transfer"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/signature"
 )
@@ -81,13 +82,13 @@ func TestDocuments(t *testing.T) {
 			l.arrives(at+":1", one)
 			l.arrives(first.Source, one)
 			_, err := l.fetch.PushDocument(t.Context(), l.ref(at), letters(), "letter.json", "2", one, source.Options{})
-			refused(t, err, task.KindConflict, oci.ErrExists, "2")
+			refused(t, err, fault.KindConflict, oci.ErrExists, "2")
 			l.arrives(at, two)
 			_, err = l.read(at + ":3")
-			refused(t, err, task.KindNotFound, transfer.ErrNotFound)
+			refused(t, err, fault.KindNotFound, transfer.ErrNotFound)
 			for _, to := range []string{at + ":3", "https://x.example.com/letters", "letters"} {
 				_, err = l.fetch.PushDocument(t.Context(), l.ref(to), letters(), "letter.json", "3", one, source.Options{})
-				refused(t, err, task.KindUsage, source.ErrRef)
+				refused(t, err, fault.KindUsage, source.ErrRef)
 			}
 		})
 	}
@@ -98,18 +99,18 @@ func TestDocumentsThatAreRefused(t *testing.T) {
 	l := newLab(t, true, nil)
 	l.push(pack(t, "csv", "1.0.0", nil), "oci://HOST/csv")
 	_, err := l.read("oci://HOST/csv:1.0.0")
-	refused(t, err, task.KindUsage, oci.ErrOtherType, oci.ConfigType, letters().MediaType)
+	refused(t, err, fault.KindUsage, oci.ErrOtherType, oci.ConfigType, letters().MediaType)
 	l.post(l.letter("one"), "oci://HOST/letters", "1")
 	_, err = l.fetch.Fetch(t.Context(), l.ref("oci://HOST/letters:latest"), source.Options{})
-	refused(t, err, task.KindUsage, oci.ErrNotSkill)
+	refused(t, err, fault.KindUsage, oci.ErrNotSkill)
 	small := letters()
 	small.MaxBytes = 2
 	_, err = l.fetch.Document(t.Context(), l.ref("oci://HOST/letters"), small, source.Options{})
-	refused(t, err, task.KindVerification, transfer.ErrTooLarge, "at most 2")
+	refused(t, err, fault.KindVerification, transfer.ErrTooLarge, "at most 2")
 	_, err = l.read("oci://" + closedPort(t) + "/letters")
-	refused(t, err, task.KindInternal, transfer.ErrUnreachable)
+	refused(t, err, fault.KindInternal, transfer.ErrUnreachable)
 	_, err = l.read("git+https://x.example.com/letters")
-	refused(t, err, task.KindUsage, source.ErrRef)
+	refused(t, err, fault.KindUsage, source.ErrRef)
 }
 
 // Whatever byte of an answer is changed, the same document comes or none; behind
@@ -179,13 +180,13 @@ func TestDocumentsOfAddresses(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	_, err := l.read(s.URL + "/letter.json#" + digestOf(nil))
-	refused(t, err, task.KindVerification, transfer.ErrTampered)
+	refused(t, err, fault.KindVerification, transfer.ErrTampered)
 	_, err = l.read(s.URL + "/large.json")
-	refused(t, err, task.KindVerification, transfer.ErrTooLarge)
+	refused(t, err, fault.KindVerification, transfer.ErrTooLarge)
 	_, err = l.read(s.URL + "/none.json")
-	refused(t, err, task.KindNotFound, transfer.ErrNotFound)
+	refused(t, err, fault.KindNotFound, transfer.ErrNotFound)
 	_, err = l.read("http://x.example.com/letter.json")
-	refused(t, err, task.KindVerification, transfer.ErrTransport)
+	refused(t, err, fault.KindVerification, transfer.ErrTransport)
 }
 
 // A mirror that has a document is asked first; where it has no signature, that

@@ -4,7 +4,8 @@ import (
 	"bytes"
 	"context"
 
-	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
@@ -13,7 +14,7 @@ import (
 // makes the same bytes; it makes no other version.
 func (f *Fetcher) makeEngine(ctx context.Context, r Ref) (*Fetched, error) {
 	if f.settings.Engine == nil {
-		return nil, task.Errorf(task.KindUsage, "no interpreters are made here")
+		return nil, fault.Errorf(fault.KindUsage, "no interpreters are made here")
 	}
 	files, err := f.settings.Engine(ctx, r.Name)
 	if err != nil {
@@ -25,7 +26,7 @@ func (f *Fetcher) makeEngine(ctx context.Context, r Ref) (*Fetched, error) {
 	}
 	m := p.Manifest()
 	if r.Constraint != "" && r.Constraint != m.Version {
-		return nil, task.Errorf(task.KindNotFound, "this program makes %s@%s, and not %s", m.Name, m.Version, r.Constraint).
+		return nil, fault.Errorf(fault.KindNotFound, "this program makes %s@%s, and not %s", m.Name, m.Version, r.Constraint).
 			WithHint("`skillet engine add %s` installs that one; another version of this program makes the other", r.Name)
 	}
 	var archive bytes.Buffer

@@ -13,11 +13,12 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/adopt"
 	"github.com/skillet-run/skillet/host/git"
 	"github.com/skillet-run/skillet/host/source/oci"
 	"github.com/skillet-run/skillet/host/source/transfer"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/host/toolchain"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
@@ -33,11 +34,11 @@ func (f *Fetcher) fetchPath(ctx context.Context, r Ref, o Options) (*Fetched, er
 	info, err := os.Stat(r.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, task.Errorf(task.KindNotFound, "%w", fs.ErrNotExist).WithHint("name a directory with a skill.json, or a .skill file")
+		return nil, fault.Errorf(fault.KindNotFound, "%w", fs.ErrNotExist).WithHint("name a directory with a skill.json, or a .skill file")
 	case err != nil:
 		return nil, err
 	case filepath.Ext(r.Path) == ".wasm":
-		return nil, task.Errorf(task.KindUsage, "it is a module, not a package").
+		return nil, fault.Errorf(fault.KindUsage, "it is a module, not a package").
 			WithHint("write a skill.json beside it and install the directory; `skillet run %s` runs it as it is", r.Path)
 	case info.IsDir():
 		if err := toolchain.Current(r.Path); err != nil {
@@ -81,7 +82,7 @@ func (f *Fetcher) fetchPlugin(ctx context.Context, r Ref, at string, o Options) 
 			return get(ctx, client, address, offset)
 		}, counterOf(o.Progress))
 		if errors.Is(err, transfer.ErrRedirect) {
-			return nil, task.Errorf(task.KindDenied, "the module is at %s, which a manifest may not have fetched: %w", address, err).WithHint(byPath)
+			return nil, fault.Errorf(fault.KindDenied, "the module is at %s, which a manifest may not have fetched: %w", address, err).WithHint(byPath)
 		}
 		return b, err
 	})
@@ -102,9 +103,9 @@ func (f *Fetcher) clientOfStranger(address string) (*http.Client, error) {
 	u, err := parseAddress(address)
 	switch {
 	case err != nil:
-		return nil, task.Errorf(task.KindUsage, "the address of the module is none that is fetched: %w", err).WithHint(byPath)
+		return nil, fault.Errorf(fault.KindUsage, "the address of the module is none that is fetched: %w", err).WithHint(byPath)
 	case u.Scheme != "https":
-		return nil, task.Errorf(task.KindDenied, "the module is at %s, and an address in a manifest needs https", address).WithHint(byPath)
+		return nil, fault.Errorf(fault.KindDenied, "the module is at %s, and an address in a manifest needs https", address).WithHint(byPath)
 	}
 	return f.clientFor(transfer.Place{Host: u.Host, Public: true}), nil
 }

@@ -16,12 +16,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/skillet-run/skillet/host/source"
 	"github.com/skillet-run/skillet/host/source/oci"
 	"github.com/skillet-run/skillet/host/source/transfer"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests/bundle"
 	"github.com/skillet-run/skillet/manifests/signature"
 )
@@ -148,7 +149,7 @@ func (l *lab) intact(at source.Pushed, p *bundle.Package, what string) {
 	l.t.Helper()
 	got, err := l.fetch.Fetch(l.t.Context(), l.ref(at.Source), source.Options{})
 	if err != nil {
-		if task.AsError(err).Hint == "" {
+		if fault.AsError(err).Hint == "" {
 			l.t.Errorf("%s: no way out of %v", what, err)
 		}
 		return
@@ -220,7 +221,7 @@ func TestRegistriesThatMisbehave(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		tamper func(q request) bool
-		kind   task.Kind
+		kind   fault.Kind
 		is     error
 		text   string
 	}{
@@ -229,27 +230,27 @@ func TestRegistriesThatMisbehave(t *testing.T) {
 				answer(q.w, q.real, append(bytes.Clone(q.real.Body.Bytes()), 'x'))
 			}
 			return q.blob
-		}, task.KindVerification, transfer.ErrTampered, "and should have"},
+		}, fault.KindVerification, transfer.ErrTampered, "and should have"},
 		"says a blob is shorter": {func(q request) bool {
 			if q.blob {
 				answer(q.w, q.real, q.real.Body.Bytes()[1:])
 			}
 			return q.blob
-		}, task.KindVerification, transfer.ErrTampered, "and should have"},
+		}, fault.KindVerification, transfer.ErrTampered, "and should have"},
 		"sends a blob that never ends": {func(q request) bool {
 			if q.blob {
 				q.w.WriteHeader(http.StatusOK)
 				endless(q.w)
 			}
 			return q.blob
-		}, task.KindVerification, transfer.ErrTampered, "more than its"},
+		}, fault.KindVerification, transfer.ErrTampered, "more than its"},
 		"sends a manifest that never ends": {func(q request) bool {
 			if strings.Contains(q.r.URL.Path, "/manifests/") {
 				endless(q.w)
 				return true
 			}
 			return false
-		}, task.KindVerification, transfer.ErrTooLarge, "bytes that are accepted"},
+		}, fault.KindVerification, transfer.ErrTooLarge, "bytes that are accepted"},
 		"lies about a digest": {func(q request) bool {
 			if !strings.Contains(q.r.URL.Path, "/manifests/") {
 				return false
@@ -258,49 +259,49 @@ func TestRegistriesThatMisbehave(t *testing.T) {
 			q.w.Header().Set("Content-Type", q.real.Header().Get("Content-Type"))
 			_, _ = q.w.Write(q.real.Body.Bytes())
 			return true
-		}, task.KindVerification, transfer.ErrTampered, "and the registry says"},
+		}, fault.KindVerification, transfer.ErrTampered, "and the registry says"},
 		"redirects elsewhere": {func(q request) bool {
 			if q.blob {
 				http.Redirect(q.w, q.r, elsewhere.URL+"/x", http.StatusTemporaryRedirect)
 			}
 			return q.blob
-		}, task.KindDenied, transfer.ErrRedirect, strings.TrimPrefix(elsewhere.URL, "http://")},
+		}, fault.KindDenied, transfer.ErrRedirect, strings.TrimPrefix(elsewhere.URL, "http://")},
 		"redirects to the cloud's own address": {func(q request) bool {
 			if q.blob {
 				http.Redirect(q.w, q.r, "https://169.254.169.254/latest/meta-data/", http.StatusFound)
 			}
 			return q.blob
-		}, task.KindDenied, transfer.ErrRedirect, "169.254.169.254"},
+		}, fault.KindDenied, transfer.ErrRedirect, "169.254.169.254"},
 		"redirects for ever": {func(q request) bool {
 			if q.blob {
 				http.Redirect(q.w, q.r, q.r.URL.Path, http.StatusFound)
 			}
 			return q.blob
-		}, task.KindDenied, transfer.ErrRedirect, "more than 5 times"},
+		}, fault.KindDenied, transfer.ErrRedirect, "more than 5 times"},
 		"is not there now": {func(q request) bool {
 			q.w.WriteHeader(http.StatusServiceUnavailable)
 			return true
-		}, task.KindInternal, transfer.ErrUnreachable, "503"},
+		}, fault.KindInternal, transfer.ErrUnreachable, "503"},
 		"asks for credentials": {func(q request) bool {
 			q.w.Header().Set("WWW-Authenticate", `Basic realm="r"`)
 			q.w.WriteHeader(http.StatusUnauthorized)
 			return true
-		}, task.KindDenied, transfer.ErrUnauthorized, "`skillet login "},
+		}, fault.KindDenied, transfer.ErrUnauthorized, "`skillet login "},
 		"forbids it": {func(q request) bool {
 			q.w.WriteHeader(http.StatusForbidden)
 			return true
-		}, task.KindDenied, transfer.ErrUnauthorized, "skillet login"},
+		}, fault.KindDenied, transfer.ErrUnauthorized, "skillet login"},
 		"is no registry": {func(q request) bool {
 			q.w.Header().Set("Content-Type", "text/html")
 			fmt.Fprint(q.w, "<html>welcome</html>")
 			return true
-		}, task.KindUsage, oci.ErrNotSkill, "skillet push"},
+		}, fault.KindUsage, oci.ErrNotSkill, "skillet push"},
 		"breaks off each time at once": {func(q request) bool {
 			if q.blob {
 				panic(http.ErrAbortHandler)
 			}
 			return q.blob
-		}, task.KindInternal, transfer.ErrUnreachable, "try again"},
+		}, fault.KindInternal, transfer.ErrUnreachable, "try again"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -370,9 +371,9 @@ func TestDeadlines(t *testing.T) {
 			set.Timeout, set.Client.Stall = c.timeout, c.stall
 			l.with(set)
 			_, err := l.fetch.Fetch(t.Context(), l.ref("oci://HOST/csv:1.0.0"), source.Options{})
-			refused(t, err, task.KindLimit, transfer.ErrTimeout, c.text, "download_timeout_seconds")
+			refused(t, err, fault.KindLimit, transfer.ErrTimeout, c.text, "download_timeout_seconds")
 			_, err = l.fetch.Fetch(t.Context(), l.ref("http://HOST/x.skill"), source.Options{})
-			refused(t, err, task.KindLimit, transfer.ErrTimeout, c.text)
+			refused(t, err, fault.KindLimit, transfer.ErrTimeout, c.text)
 		})
 	}
 }
@@ -382,7 +383,7 @@ func TestRegistryIsDown(t *testing.T) {
 	l := labAt(t, closedPort(t))
 	for _, text := range []string{"oci://HOST/csv:1.0.0", "oci://HOST/csv", "http://HOST/csv.skill", "git+http://HOST/repo"} {
 		_, err := l.fetch.Fetch(t.Context(), l.ref(text), source.Options{})
-		refused(t, err, task.KindInternal, transfer.ErrUnreachable, strings.ReplaceAll(text, "HOST", l.host), "refused")
+		refused(t, err, fault.KindInternal, transfer.ErrUnreachable, strings.ReplaceAll(text, "HOST", l.host), "refused")
 	}
 	if _, err := l.tryPush(pack(t, "csv", "1.0.0", nil), "oci://HOST/csv", source.Pushing{}); err == nil {
 		t.Error("published to nowhere")
@@ -433,7 +434,7 @@ func TestDownloadsGoOn(t *testing.T) {
 	}
 	m.arm(ranges)
 	_, err := l.fetch.Fetch(t.Context(), l.ref("oci://HOST/csv:1.0.0"), source.Options{})
-	refused(t, err, task.KindInternal, transfer.ErrUnreachable)
+	refused(t, err, fault.KindInternal, transfer.ErrUnreachable)
 	parts, err := filepath.Glob(filepath.Join(l.set.Downloads, "*.part"))
 	if err != nil || len(parts) != 1 {
 		t.Fatalf("kept: %v, %v", parts, err)
@@ -488,29 +489,29 @@ func TestArtifactsThatAreNoSkills(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		change func(m *ocispec.Manifest)
-		kind   task.Kind
+		kind   fault.Kind
 		is     error
 	}{
-		"an image":             {func(m *ocispec.Manifest) { m.ArtifactType, m.Config.MediaType = "", ocispec.MediaTypeImageConfig }, task.KindUsage, oci.ErrNotSkill},
-		"an index":             {func(m *ocispec.Manifest) { m.MediaType = ocispec.MediaTypeImageIndex }, task.KindUsage, oci.ErrNotSkill},
-		"a layer too large":    {func(m *ocispec.Manifest) { m.Layers[0].Size = bundle.MaxFileBytes + 1 }, task.KindVerification, bundle.ErrTooLarge},
-		"a negative size":      {func(m *ocispec.Manifest) { m.Layers[0].Size = -1 }, task.KindVerification, oci.ErrMalformed},
-		"a config too large":   {func(m *ocispec.Manifest) { m.Config.Size = 1 << 40 }, task.KindVerification, bundle.ErrTooLarge},
-		"another hash":         {func(m *ocispec.Manifest) { m.Layers[0].Digest = "md5:d41d8cd98f00b204e9800998ecf8427e" }, task.KindVerification, oci.ErrMalformed},
-		"a file without name":  {func(m *ocispec.Manifest) { m.Layers[0].Annotations = nil }, task.KindVerification, oci.ErrMalformed},
-		"a file twice":         {func(m *ocispec.Manifest) { m.Layers = append(m.Layers, m.Layers[0]) }, task.KindVerification, oci.ErrMalformed},
-		"a file out of it":     {func(m *ocispec.Manifest) { m.Layers[0].Annotations[ocispec.AnnotationTitle] = "../../evil" }, task.KindVerification, bundle.ErrUnsafe},
-		"a file too few":       {func(m *ocispec.Manifest) { m.Layers = m.Layers[1:] }, task.KindVerification, oci.ErrMalformed},
-		"names exchanged":      {exchange, task.KindVerification, oci.ErrMalformed},
-		"another content":      {func(m *ocispec.Manifest) { m.Annotations[oci.DigestAnnotation] = digestOf(nil) }, task.KindVerification, oci.ErrMalformed},
-		"a subject":            {func(m *ocispec.Manifest) { m.Subject = &m.Config }, task.KindVerification, oci.ErrMalformed},
-		"an unknown file type": {func(m *ocispec.Manifest) { m.Layers[0].MediaType = "application/zip" }, task.KindVerification, oci.ErrMalformed},
-		"another schema":       {func(m *ocispec.Manifest) { m.SchemaVersion = 1 }, task.KindVerification, oci.ErrMalformed},
+		"an image":             {func(m *ocispec.Manifest) { m.ArtifactType, m.Config.MediaType = "", ocispec.MediaTypeImageConfig }, fault.KindUsage, oci.ErrNotSkill},
+		"an index":             {func(m *ocispec.Manifest) { m.MediaType = ocispec.MediaTypeImageIndex }, fault.KindUsage, oci.ErrNotSkill},
+		"a layer too large":    {func(m *ocispec.Manifest) { m.Layers[0].Size = bundle.MaxFileBytes + 1 }, fault.KindVerification, bundle.ErrTooLarge},
+		"a negative size":      {func(m *ocispec.Manifest) { m.Layers[0].Size = -1 }, fault.KindVerification, oci.ErrMalformed},
+		"a config too large":   {func(m *ocispec.Manifest) { m.Config.Size = 1 << 40 }, fault.KindVerification, bundle.ErrTooLarge},
+		"another hash":         {func(m *ocispec.Manifest) { m.Layers[0].Digest = "md5:d41d8cd98f00b204e9800998ecf8427e" }, fault.KindVerification, oci.ErrMalformed},
+		"a file without name":  {func(m *ocispec.Manifest) { m.Layers[0].Annotations = nil }, fault.KindVerification, oci.ErrMalformed},
+		"a file twice":         {func(m *ocispec.Manifest) { m.Layers = append(m.Layers, m.Layers[0]) }, fault.KindVerification, oci.ErrMalformed},
+		"a file out of it":     {func(m *ocispec.Manifest) { m.Layers[0].Annotations[ocispec.AnnotationTitle] = "../../evil" }, fault.KindVerification, bundle.ErrUnsafe},
+		"a file too few":       {func(m *ocispec.Manifest) { m.Layers = m.Layers[1:] }, fault.KindVerification, oci.ErrMalformed},
+		"names exchanged":      {exchange, fault.KindVerification, oci.ErrMalformed},
+		"another content":      {func(m *ocispec.Manifest) { m.Annotations[oci.DigestAnnotation] = digestOf(nil) }, fault.KindVerification, oci.ErrMalformed},
+		"a subject":            {func(m *ocispec.Manifest) { m.Subject = &m.Config }, fault.KindVerification, oci.ErrMalformed},
+		"an unknown file type": {func(m *ocispec.Manifest) { m.Layers[0].MediaType = "application/zip" }, fault.KindVerification, oci.ErrMalformed},
+		"another schema":       {func(m *ocispec.Manifest) { m.SchemaVersion = 1 }, fault.KindVerification, oci.ErrMalformed},
 		"everything too large": {func(m *ocispec.Manifest) {
 			for i := range m.Layers {
 				m.Layers[i].Size = bundle.MaxFileBytes
 			}
-		}, task.KindVerification, bundle.ErrTooLarge},
+		}, fault.KindVerification, bundle.ErrTooLarge},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -587,5 +588,5 @@ func TestSignaturesOfOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = l.fetch.Fetch(t.Context(), l.ref("oci://HOST/csv:1.0.0"), source.Options{})
-	refused(t, err, task.KindVerification, transfer.ErrTooLarge, "signatures")
+	refused(t, err, fault.KindVerification, transfer.ErrTooLarge, "signatures")
 }

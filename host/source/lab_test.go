@@ -18,13 +18,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/google/go-containerregistry/pkg/registry"
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/skillet-run/skillet/host/source"
 	"github.com/skillet-run/skillet/host/source/transfer"
 	"github.com/skillet-run/skillet/host/store"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 	"github.com/skillet-run/skillet/manifests/signature"
@@ -170,9 +171,9 @@ func (l *lab) signed(got *source.Fetched) {
 
 // refused demands that something fails, with a kind, a sentinel error, a text
 // in its message, and a hint.
-func refused(t *testing.T, err error, kind task.Kind, is error, texts ...string) {
+func refused(t *testing.T, err error, kind fault.Kind, is error, texts ...string) {
 	t.Helper()
-	e := task.AsError(err)
+	e := fault.AsError(err)
 	if e == nil {
 		t.Error("not refused")
 		return

@@ -8,31 +8,32 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/adopt"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
 
 // Open reads the package at a path, a directory or a .skill file, without looking at
-// who signed it. Errors are [task.Error]s, or those of the file system.
+// who signed it. Errors are [fault.Error]s, or those of the file system.
 func Open(path string) (*bundle.Package, error) {
 	switch {
 	case strings.Contains(path, "://"):
-		return nil, task.Errorf(task.KindUsage, "%s is an address, and packages are read from files", path).
+		return nil, fault.Errorf(fault.KindUsage, "%s is an address, and packages are read from files", path).
 			WithHint("download it first, then name the file")
 	case !exists(path):
-		return nil, task.Errorf(task.KindNotFound, "open package %s: %w", path, fs.ErrNotExist).
+		return nil, fault.Errorf(fault.KindNotFound, "open package %s: %w", path, fs.ErrNotExist).
 			WithHint("name a directory with a skill.json, or a .skill file")
 	case filepath.Ext(path) == ".wasm":
-		return nil, task.Errorf(task.KindUsage, "open package %s: it is a module, not a package", path).
+		return nil, fault.Errorf(fault.KindUsage, "open package %s: it is a module, not a package", path).
 			WithHint("write a skill.json beside it and install the directory; `skillet run %s` runs it as it is", path)
 	}
 	p, err := bundle.Open(path)
 	switch {
 	case errors.Is(err, bundle.ErrDamaged):
-		return nil, task.Wrap(task.KindVerification, err).WithHint("it is no package, or one that was damaged on its way: get it again")
+		return nil, fault.Wrap(fault.KindVerification, err).WithHint("it is no package, or one that was damaged on its way: get it again")
 	case errors.Is(err, bundle.ErrNoModule):
-		return nil, task.Wrap(task.KindUsage, err).WithHint("build the module first, where \"command\" says it is: `skillet build DIR`")
+		return nil, fault.Wrap(fault.KindUsage, err).WithHint("build the module first, where \"command\" says it is: `skillet build DIR`")
 	}
 	return p, err
 }

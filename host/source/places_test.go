@@ -23,10 +23,11 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/source"
 	"github.com/skillet-run/skillet/host/source/oci"
 	"github.com/skillet-run/skillet/host/source/transfer"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
@@ -66,7 +67,7 @@ func TestFilesAndDirectories(t *testing.T) {
 	l.signed(l.get(again, p))
 	other := pack(t, "csv", "1.0.0", map[string][]byte{"assets/x": []byte("x")})
 	_, err := l.tryPush(other, path, source.Pushing{})
-	refused(t, err, task.KindConflict, oci.ErrExists, path)
+	refused(t, err, fault.KindConflict, oci.ErrExists, path)
 	parcel, err := l.fetch.Parcel(other, l.ref(path))
 	if err != nil {
 		t.Fatal(err)
@@ -79,12 +80,12 @@ func TestFilesAndDirectories(t *testing.T) {
 	}
 
 	_, err = l.fetch.Fetch(t.Context(), l.ref("./none"), source.Options{})
-	refused(t, err, task.KindNotFound, fs.ErrNotExist, "open package ./none")
+	refused(t, err, fault.KindNotFound, fs.ErrNotExist, "open package ./none")
 	writeTree(t, dir, map[string][]byte{"x.wasm": nil, "bad.skill": []byte("no archive")})
 	_, err = l.fetch.Fetch(t.Context(), l.ref(dir+"/x.wasm"), source.Options{})
-	refused(t, err, task.KindUsage, nil, "it is a module")
+	refused(t, err, fault.KindUsage, nil, "it is a module")
 	_, err = l.fetch.Fetch(t.Context(), l.ref(dir+"/bad.skill"), source.Options{})
-	refused(t, err, task.KindVerification, bundle.ErrDamaged)
+	refused(t, err, fault.KindVerification, bundle.ErrDamaged)
 }
 
 // trick is an archive with an entry that no package has.
@@ -150,26 +151,26 @@ func TestAddresses(t *testing.T) {
 	}
 	l.get(tls.URL+"/moved.skill", p)
 	for path, c := range map[string]struct {
-		kind task.Kind
+		kind fault.Kind
 		is   error
 	}{
-		"/csv.skill#" + someDigest: {task.KindVerification, transfer.ErrTampered},
-		"/none.skill":              {task.KindNotFound, transfer.ErrNotFound},
-		"/broken/csv.skill":        {task.KindInternal, transfer.ErrUnreachable},
-		"/away.skill":              {task.KindDenied, transfer.ErrRedirect},
-		"/endless.skill":           {task.KindVerification, transfer.ErrTooLarge},
-		"/traversal.skill":         {task.KindVerification, bundle.ErrUnsafe},
-		"/link.skill":              {task.KindVerification, bundle.ErrUnsafe},
+		"/csv.skill#" + someDigest: {fault.KindVerification, transfer.ErrTampered},
+		"/none.skill":              {fault.KindNotFound, transfer.ErrNotFound},
+		"/broken/csv.skill":        {fault.KindInternal, transfer.ErrUnreachable},
+		"/away.skill":              {fault.KindDenied, transfer.ErrRedirect},
+		"/endless.skill":           {fault.KindVerification, transfer.ErrTooLarge},
+		"/traversal.skill":         {fault.KindVerification, bundle.ErrUnsafe},
+		"/link.skill":              {fault.KindVerification, bundle.ErrUnsafe},
 	} {
 		_, err := l.fetch.Fetch(t.Context(), l.ref(tls.URL+path), source.Options{})
 		refused(t, err, c.kind, c.is, tls.URL+path)
 	}
 	_, err := labAt(t, "x").fetch.Fetch(t.Context(), l.ref(tls.URL+"/csv.skill"), source.Options{})
-	refused(t, err, task.KindVerification, transfer.ErrTransport)
+	refused(t, err, fault.KindVerification, transfer.ErrTransport)
 	_, err = l.fetch.Fetch(t.Context(), l.ref("http://plain.example/csv.skill"), source.Options{})
-	refused(t, err, task.KindVerification, transfer.ErrTransport, "http://")
+	refused(t, err, fault.KindVerification, transfer.ErrTransport, "http://")
 	_, err = l.fetch.Fetch(t.Context(), l.ref(strings.Replace(plain.URL, "http:", "https:", 1)+"/csv.skill"), source.Options{})
-	refused(t, err, task.KindVerification, transfer.ErrTransport)
+	refused(t, err, fault.KindVerification, transfer.ErrTransport)
 }
 
 func TestGit(t *testing.T) {
@@ -205,14 +206,14 @@ func TestGit(t *testing.T) {
 		}
 		l.get(got.Source, p)
 		_, err := l.fetch.Fetch(t.Context(), l.ref(u+"#v2:skills/csv"), source.Options{})
-		refused(t, err, task.KindNotFound, transfer.ErrNotFound, "v2")
+		refused(t, err, fault.KindNotFound, transfer.ErrNotFound, "v2")
 		_, err = l.fetch.Fetch(t.Context(), l.ref(u+"#v1"), source.Options{})
-		refused(t, err, task.KindUsage, bundle.ErrNoManifest, "skill.json")
+		refused(t, err, fault.KindUsage, bundle.ErrNoManifest, "skill.json")
 	}
 	_, err = l.fetch.Fetch(t.Context(), l.ref("git+"+s.URL+"/none"), source.Options{})
-	refused(t, err, task.KindNotFound, transfer.ErrNotFound, "/none")
+	refused(t, err, fault.KindNotFound, transfer.ErrNotFound, "/none")
 	_, err = l.fetch.Versions(t.Context(), l.ref("git+"+s.URL+"/repo"), source.Options{})
-	refused(t, err, task.KindUsage, source.ErrRef)
+	refused(t, err, fault.KindUsage, source.ErrRef)
 }
 
 // guarded lets those in that say the password.
@@ -247,9 +248,9 @@ func TestLogin(t *testing.T) {
 	p := pack(t, "csv", "1.0.0", map[string][]byte{"assets/big": large(t, 2<<20)})
 
 	_, err := l.tryPush(p, "oci://HOST/csv", source.Pushing{})
-	refused(t, err, task.KindDenied, transfer.ErrUnauthorized, "`skillet login "+l.host+"`")
+	refused(t, err, fault.KindDenied, transfer.ErrUnauthorized, "`skillet login "+l.host+"`")
 	_, err = l.fetch.Login(t.Context(), l.host, "ada", "wrong", source.Options{})
-	refused(t, err, task.KindDenied, transfer.ErrUnauthorized, l.host)
+	refused(t, err, fault.KindDenied, transfer.ErrUnauthorized, l.host)
 	if _, err := os.Stat(filepath.Join(docker, "config.json")); err == nil {
 		t.Error("what the registry refused was kept")
 	}
@@ -282,7 +283,7 @@ func TestLogin(t *testing.T) {
 		return true
 	})
 	_, err = l.fetch.Fetch(t.Context(), l.ref("oci://HOST/csv:1.0.0"), source.Options{})
-	refused(t, err, task.KindDenied, transfer.ErrUnauthorized)
+	refused(t, err, fault.KindDenied, transfer.ErrUnauthorized)
 	if text := fmt.Sprint(sawElsewhere); len(sawElsewhere) == 0 || strings.Contains(text, "Authorization") || strings.Contains(text, "Cookie") {
 		t.Errorf("elsewhere saw %v", sawElsewhere)
 	}
@@ -293,14 +294,14 @@ func TestLogin(t *testing.T) {
 	if b, err := os.ReadFile(kept.Path); err != nil || bytes.Contains(b, []byte(l.host)) {
 		t.Errorf("%s, %v", b, err)
 	}
-	refused(t, l.fetch.Logout(t.Context(), l.host), task.KindNotFound, transfer.ErrNotFound, l.host)
+	refused(t, l.fetch.Logout(t.Context(), l.host), fault.KindNotFound, transfer.ErrNotFound, l.host)
 	for text, want := range map[string]string{"r": l.host, "oci://h.example/x": "h.example", "h.example:5000": "h.example:5000"} {
 		if host, err := l.fetch.HostOf(text); err != nil || host != want {
 			t.Errorf("%s is %s, %v", text, host, err)
 		}
 	}
 	_, err = l.fetch.HostOf("ada@h.example")
-	refused(t, err, task.KindUsage, source.ErrRef)
+	refused(t, err, fault.KindUsage, source.ErrRef)
 }
 
 // The address in an Extism manifest is a stranger's: nothing on this machine or in its network is connected to, nor
@@ -326,17 +327,17 @@ func TestManifestsReachPublicPlacesOnly(t *testing.T) {
 	_, port, _ := net.SplitHostPort(ln.Addr().String())
 	l := labAt(t, "127.0.0.1:1")
 	dir := t.TempDir()
-	for address, kind := range map[string]task.Kind{
-		"http://127.0.0.1:" + port + "/x.wasm": task.KindDenied, "https://127.0.0.1:" + port + "/x.wasm": task.KindDenied,
-		"https://localhost:" + port + "/": task.KindDenied, "https://[::1]:" + port + "/": task.KindDenied, "https://[::ffff:127.0.0.1]:" + port + "/": task.KindDenied,
-		"https://169.254.169.254/latest": task.KindDenied, "https://10.0.0.1/": task.KindDenied, "https://0.0.0.0:" + port + "/": task.KindDenied,
-		"http://example.com/x.wasm": task.KindDenied, "https://a:b@example.com/x.wasm": task.KindUsage, "file:///etc/passwd": task.KindDenied,
-		"ftp://example.com/": task.KindDenied, "example.com/x.wasm": task.KindUsage,
+	for address, kind := range map[string]fault.Kind{
+		"http://127.0.0.1:" + port + "/x.wasm": fault.KindDenied, "https://127.0.0.1:" + port + "/x.wasm": fault.KindDenied,
+		"https://localhost:" + port + "/": fault.KindDenied, "https://[::1]:" + port + "/": fault.KindDenied, "https://[::ffff:127.0.0.1]:" + port + "/": fault.KindDenied,
+		"https://169.254.169.254/latest": fault.KindDenied, "https://10.0.0.1/": fault.KindDenied, "https://0.0.0.0:" + port + "/": fault.KindDenied,
+		"http://example.com/x.wasm": fault.KindDenied, "https://a:b@example.com/x.wasm": fault.KindUsage, "file:///etc/passwd": fault.KindDenied,
+		"ftp://example.com/": fault.KindDenied, "example.com/x.wasm": fault.KindUsage,
 	} {
 		writeTree(t, dir, map[string][]byte{"plug.json": fmt.Appendf(nil, `{"wasm":[{"url":%q}]}`, address)})
 		for _, plain := range []bool{false, true} {
 			_, err := l.fetch.Fetch(t.Context(), l.ref(dir+"/plug.json"), source.Options{PlainHTTP: plain})
-			var e *task.Error
+			var e *fault.Error
 			if !errors.As(err, &e) || e.Kind != kind || !strings.Contains(e.Hint, `write "path"`) {
 				t.Errorf("%s: %v %+v", address, err, e)
 			}

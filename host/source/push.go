@@ -9,9 +9,10 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/source/oci"
 	"github.com/skillet-run/skillet/host/store/atomicfile"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 	"github.com/skillet-run/skillet/manifests/signature"
@@ -50,7 +51,7 @@ func (f *Fetcher) wrap(p *Parcel) (err error) {
 		return p.file()
 	case KindName:
 		if p.To.Name != m.Name || p.To.Constraint != "" && p.To.Constraint != m.Version {
-			return task.Errorf(task.KindUsage, "%w: the package is %s@%s", ErrMismatch, m.Name, m.Version).WithHint("a directory or a file to write begins with ./")
+			return fault.Errorf(fault.KindUsage, "%w: the package is %s@%s", ErrMismatch, m.Name, m.Version).WithHint("a directory or a file to write begins with ./")
 		}
 		s, err := f.named(p.To.Name, Options{})
 		if err != nil {
@@ -68,7 +69,7 @@ func (f *Fetcher) wrap(p *Parcel) (err error) {
 		p.To.Tag = tagOf(m.Version)
 	}
 	if v, ok := versionOf(p.To.Tag); ok && v.Version != m.Version {
-		return task.Errorf(task.KindUsage, "%w: the tag says %s, and the package is %s", ErrMismatch, v.Version, m.Version).WithHint("leave the tag out, or correct the version in the manifest")
+		return fault.Errorf(fault.KindUsage, "%w: the tag says %s, and the package is %s", ErrMismatch, v.Version, m.Version).WithHint("leave the tag out, or correct the version in the manifest")
 	}
 	p.artifact, err = oci.Pack(p.pkg)
 	if err == nil {

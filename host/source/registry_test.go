@@ -9,10 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/source"
 	"github.com/skillet-run/skillet/host/source/oci"
 	"github.com/skillet-run/skillet/host/source/transfer"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 func errorIs(err, target error) bool { return target == nil || errors.Is(err, target) }
@@ -64,7 +65,7 @@ func testRegistry(t *testing.T, l *lab) {
 	}
 	other := pack(t, "csv", "1.0.0", map[string][]byte{"assets/more": []byte("x")})
 	_, err = l.tryPush(other, "oci://HOST/skills/csv", source.Pushing{})
-	refused(t, err, task.KindConflict, oci.ErrExists, "1.0.0", "--replace")
+	refused(t, err, fault.KindConflict, oci.ErrExists, "1.0.0", "--replace")
 	l.get("oci://HOST/skills/csv:1.0.0", one)
 	if _, err = l.tryPush(other, "oci://HOST/skills/csv", source.Pushing{Replace: true, Tags: []string{"stable"}}); err != nil {
 		t.Fatal(err)
@@ -73,11 +74,11 @@ func testRegistry(t *testing.T, l *lab) {
 	l.signed(l.get(at.Source, one))
 
 	_, err = l.fetch.Fetch(t.Context(), l.ref("oci://HOST/skills/csv:9.9.9"), source.Options{})
-	refused(t, err, task.KindNotFound, transfer.ErrNotFound, "oci://"+l.host+"/skills/csv:9.9.9")
+	refused(t, err, fault.KindNotFound, transfer.ErrNotFound, "oci://"+l.host+"/skills/csv:9.9.9")
 	_, err = l.fetch.Fetch(t.Context(), l.ref("oci://HOST/skills/none"), source.Options{})
-	refused(t, err, task.KindNotFound, transfer.ErrNotFound, "oci://"+l.host+"/skills/none")
+	refused(t, err, fault.KindNotFound, transfer.ErrNotFound, "oci://"+l.host+"/skills/none")
 	_, err = l.tryPush(two, "oci://HOST/skills/csv:1.3.0", source.Pushing{})
-	refused(t, err, task.KindUsage, source.ErrMismatch, "1.3.0")
+	refused(t, err, fault.KindUsage, source.ErrMismatch, "1.3.0")
 }
 
 func TestShortNames(t *testing.T) {
@@ -107,14 +108,14 @@ func TestShortNames(t *testing.T) {
 		}
 	}
 	_, err := l.fetch.Fetch(t.Context(), l.ref("csv@^7"), source.Options{})
-	refused(t, err, task.KindNotFound, source.ErrNoVersion, "csv@^7", "3.0.0-beta.1, 2.0.0")
+	refused(t, err, fault.KindNotFound, source.ErrNoVersion, "csv@^7", "3.0.0-beta.1, 2.0.0")
 	// A name that a registry serves is looked for nowhere else.
 	_, err = l.fetch.Fetch(t.Context(), l.ref("acme-tax"), source.Options{})
-	refused(t, err, task.KindNotFound, transfer.ErrNotFound, "registry acme at oci://"+l.host+"/skills")
+	refused(t, err, fault.KindNotFound, transfer.ErrNotFound, "registry acme at oci://"+l.host+"/skills")
 	_, err = public.fetch.Fetch(t.Context(), l.ref("csv"), source.Options{})
-	refused(t, err, task.KindUsage, source.ErrNoRegistry, "config.yaml")
+	refused(t, err, fault.KindUsage, source.ErrNoRegistry, "config.yaml")
 	_, err = l.tryPush(pack(t, "csv", "4.0.0", nil), "text", source.Pushing{})
-	refused(t, err, task.KindUsage, source.ErrMismatch)
+	refused(t, err, fault.KindUsage, source.ErrMismatch)
 }
 
 // A registry that keeps another skill, or another version, under a name is
@@ -127,7 +128,7 @@ func TestPlacesThatServeSomethingElse(t *testing.T) {
 	l.with(set)
 	l.push(pack(t, "evil", "1.0.0", nil), "oci://HOST/csv")
 	_, err := l.fetch.Fetch(t.Context(), l.ref("csv"), source.Options{})
-	refused(t, err, task.KindVerification, source.ErrMismatch, "evil@1.0.0", "csv@1.0.0")
+	refused(t, err, fault.KindVerification, source.ErrMismatch, "evil@1.0.0", "csv@1.0.0")
 	l.get("oci://HOST/csv:1.0.0", pack(t, "evil", "1.0.0", nil)) // by its address it is what it is
 }
 
@@ -151,9 +152,9 @@ func TestLayouts(t *testing.T) {
 		t.Errorf("%v, %v", vs, err)
 	}
 	_, err = l.fetch.Fetch(t.Context(), l.ref("oci-layout:"+dir+":9.0.0"), source.Options{})
-	refused(t, err, task.KindNotFound, transfer.ErrNotFound)
+	refused(t, err, fault.KindNotFound, transfer.ErrNotFound)
 	_, err = l.fetch.Fetch(t.Context(), l.ref("oci-layout:"+dir+"/none"), source.Options{})
-	refused(t, err, task.KindNotFound, transfer.ErrNotFound)
+	refused(t, err, fault.KindNotFound, transfer.ErrNotFound)
 
 	// A registry and a folder have the same bytes.
 	if remote := l.push(one, "oci://HOST/csv"); remote.Artifact != at.Artifact {
@@ -161,7 +162,7 @@ func TestLayouts(t *testing.T) {
 	}
 	other := pack(t, "csv", "1.0.0", map[string][]byte{"assets/y": []byte("y")})
 	_, err = l.tryPush(other, "oci-layout:"+dir, source.Pushing{})
-	refused(t, err, task.KindConflict, oci.ErrExists)
+	refused(t, err, fault.KindConflict, oci.ErrExists)
 
 	// A link in the folder that leads out of it is not followed.
 	blob := filepath.Join(dir, "blobs", "sha256", at.Artifact.Hex())
@@ -209,7 +210,7 @@ func TestMirrors(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	_, err = l.fetch.Fetch(t.Context(), l.ref("oci://HOST/skills/none:1.0.0"), source.Options{})
-	refused(t, err, task.KindNotFound, transfer.ErrNotFound, mirror.host, l.host)
+	refused(t, err, fault.KindNotFound, transfer.ErrNotFound, mirror.host, l.host)
 }
 
 func TestSearch(t *testing.T) {
@@ -253,5 +254,5 @@ func TestSearch(t *testing.T) {
 		}
 	}
 	_, _, err := bare.fetch.Search(t.Context(), "x", source.Options{})
-	refused(t, err, task.KindUsage, source.ErrNoRegistry)
+	refused(t, err, fault.KindUsage, source.ErrNoRegistry)
 }

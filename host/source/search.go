@@ -9,8 +9,9 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/source/oci"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 // Found is a skill that a registry has.
@@ -40,7 +41,7 @@ func (f *Fetcher) Search(ctx context.Context, text string, o Options) ([]Found, 
 	ctx, cancel := f.bounded(ctx)
 	defer cancel()
 	if len(f.settings.Registries) == 0 {
-		return nil, nil, task.Errorf(task.KindUsage, "search: %w", ErrNoRegistry).WithHint("list one under registries in config.yaml in the home: - {name: acme, url: oci://HOST/PREFIX}")
+		return nil, nil, fault.Errorf(fault.KindUsage, "search: %w", ErrNoRegistry).WithHint("list one under registries in config.yaml in the home: - {name: acme, url: oci://HOST/PREFIX}")
 	}
 	found, missing := []Found{}, []Absence{}
 	for _, reg := range f.settings.Registries {

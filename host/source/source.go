@@ -20,12 +20,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/skillet-run/skillet/host/source/oci"
 	"github.com/skillet-run/skillet/host/source/transfer"
 	"github.com/skillet-run/skillet/host/store"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
@@ -130,7 +131,7 @@ func (g *Fetched) MadeHere() bool { return g.Kind == KindDirectory || g.Kind == 
 // Fetch gets the package that a reference means. Errors name the place and what
 // was wanted, and wrap one of this package's, of [transfer]'s, of [oci]'s or of
 // [bundle]'s, or [manifests.Errors]. All but the last, and those of the file
-// system, are [task.Error]s.
+// system, are [fault.Error]s.
 func (f *Fetcher) Fetch(ctx context.Context, r Ref, o Options) (*Fetched, error) {
 	ctx, cancel := f.bounded(ctx)
 	defer cancel()
@@ -178,33 +179,33 @@ func (f *Fetcher) explain(what string, r Ref, err error) error {
 	if errors.Is(err, context.Canceled) {
 		return fmt.Errorf("%s: %w", what, err)
 	}
-	if known := (*task.Error)(nil); errors.As(err, &known) {
+	if known := (*fault.Error)(nil); errors.As(err, &known) {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	for _, m := range []struct {
 		is   error
-		kind task.Kind
+		kind fault.Kind
 		hint string
 	}{
-		{ErrRef, task.KindUsage, "it may be a directory, a .skill file, NAME@VERSION, https://, git+https://, oci:// or oci-layout:"},
-		{ErrNoRegistry, task.KindUsage, "list one under registries in config.yaml in the home, or write the address: oci://HOST/" + r.Name + "; a path begins with ./"},
-		{ErrNoVersion, task.KindNotFound, "`skillet search NAME` shows the versions that are published"},
-		{ErrMismatch, task.KindVerification, "the place serves something else than it says: tell whoever keeps it, or get it from another"},
-		{oci.ErrNotSkill, task.KindUsage, "it is something else than a skill; `skillet push` publishes skills"},
-		{oci.ErrMalformed, task.KindVerification, "tell whoever published it: `skillet push` makes artifacts that are accepted"},
-		{oci.ErrExists, task.KindConflict, "give the package another version, or say --replace to have these bytes instead"},
-		{bundle.ErrNoManifest, task.KindUsage, "a package has a skill.json, skill.yaml or SKILL.md; of a git repository, name the directory with it: #REVISION:DIR"},
-		{bundle.ErrTooLarge, task.KindVerification, "it is larger than any package this host accepts"},
-		{bundle.ErrUnsafe, task.KindVerification, "get the package from its author again, packed by `skillet pack`"},
-		{bundle.ErrDamaged, task.KindVerification, "it is no package, or one that was damaged on its way: get it again"},
-		{bundle.ErrNoModule, task.KindUsage, "build the module first, where \"command\" says it is: `skillet build DIR`"},
+		{ErrRef, fault.KindUsage, "it may be a directory, a .skill file, NAME@VERSION, https://, git+https://, oci:// or oci-layout:"},
+		{ErrNoRegistry, fault.KindUsage, "list one under registries in config.yaml in the home, or write the address: oci://HOST/" + r.Name + "; a path begins with ./"},
+		{ErrNoVersion, fault.KindNotFound, "`skillet search NAME` shows the versions that are published"},
+		{ErrMismatch, fault.KindVerification, "the place serves something else than it says: tell whoever keeps it, or get it from another"},
+		{oci.ErrNotSkill, fault.KindUsage, "it is something else than a skill; `skillet push` publishes skills"},
+		{oci.ErrMalformed, fault.KindVerification, "tell whoever published it: `skillet push` makes artifacts that are accepted"},
+		{oci.ErrExists, fault.KindConflict, "give the package another version, or say --replace to have these bytes instead"},
+		{bundle.ErrNoManifest, fault.KindUsage, "a package has a skill.json, skill.yaml or SKILL.md; of a git repository, name the directory with it: #REVISION:DIR"},
+		{bundle.ErrTooLarge, fault.KindVerification, "it is larger than any package this host accepts"},
+		{bundle.ErrUnsafe, fault.KindVerification, "get the package from its author again, packed by `skillet pack`"},
+		{bundle.ErrDamaged, fault.KindVerification, "it is no package, or one that was damaged on its way: get it again"},
+		{bundle.ErrNoModule, fault.KindUsage, "build the module first, where \"command\" says it is: `skillet build DIR`"},
 	} {
 		if errors.Is(err, m.is) {
-			return task.Wrap(m.kind, fmt.Errorf("%s: %w", what, err)).WithHint("%s", m.hint)
+			return fault.Wrap(m.kind, fmt.Errorf("%s: %w", what, err)).WithHint("%s", m.hint)
 		}
 	}
 	explained := transfer.Explain(what, err)
-	if e := (*task.Error)(nil); errors.Is(err, transfer.ErrUnauthorized) && r.Host != "" && errors.As(explained, &e) {
+	if e := (*fault.Error)(nil); errors.Is(err, transfer.ErrUnauthorized) && r.Host != "" && errors.As(explained, &e) {
 		return e.WithHint("`skillet login %s` stores credentials for it; what others may not see is often answered like that, too", r.Host)
 	}
 	return explained

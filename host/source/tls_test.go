@@ -10,11 +10,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/google/go-containerregistry/pkg/registry"
 
 	"github.com/skillet-run/skillet/host/source"
 	"github.com/skillet-run/skillet/host/source/transfer"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 // secureLab is a lab whose registry speaks TLS, with a certificate authority of its own.
@@ -47,7 +48,7 @@ func TestUnknownAuthority(t *testing.T) {
 	t.Parallel()
 	l, _ := secureLab(t)
 	_, err := l.fetch.Versions(t.Context(), l.ref("oci://HOST/skills/csv"), source.Options{})
-	e := task.AsError(err)
+	e := fault.AsError(err)
 	if !errors.Is(err, transfer.ErrTransport) || !strings.Contains(e.Hint, "SSL_CERT_FILE") || strings.Contains(e.Hint, "plain") {
 		t.Errorf("%v; hint: %s", err, e.Hint)
 	}

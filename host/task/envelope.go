@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/skillet-run/skillet/host/fault"
 )
 
 // Bounds of a task. A goal may come from anywhere.
@@ -125,7 +127,7 @@ func NewID() string {
 }
 
 // Check fills in what was left out and refuses what breaks a rule, with a
-// [KindUsage] error.
+// [fault.KindUsage] error.
 func (t *Task) Check() error {
 	t.Type = orElse(t.Type, TypeGoal)
 	t.Priority = orElse(t.Priority, PriorityNormal)
@@ -147,7 +149,7 @@ func (t *Task) Check() error {
 		{len(t.Inputs) > 0 && !isObject(t.Inputs), "the inputs are no JSON object"},
 	} {
 		if rule.broken {
-			return Errorf(KindUsage, "task: %s", rule.what)
+			return fault.Errorf(fault.KindUsage, "task: %s", rule.what)
 		}
 	}
 	if err := t.checkAttachments(); err != nil {
@@ -160,12 +162,12 @@ func (t *Task) checkAttachments() error {
 	size := 0
 	for _, a := range t.Attachments {
 		if a.Name == "" || len(a.Name) > MaxName || !utf8.ValidString(a.Text) {
-			return Errorf(KindUsage, "task: the attachment %.80q needs a name and a text of UTF-8", a.Name)
+			return fault.Errorf(fault.KindUsage, "task: the attachment %.80q needs a name and a text of UTF-8", a.Name)
 		}
 		size += len(a.Name) + len(a.Text)
 	}
 	if len(t.Attachments) > MaxAttachments || size > MaxAttached {
-		return Errorf(KindUsage, "task: %d attachments of %d bytes; at most %d of together %d bytes are accepted", len(t.Attachments), size, MaxAttachments, MaxAttached).
+		return fault.Errorf(fault.KindUsage, "task: %d attachments of %d bytes; at most %d of together %d bytes are accepted", len(t.Attachments), size, MaxAttachments, MaxAttached).
 			WithHint("put larger files into the work's directory, where tools read them")
 	}
 	return nil
@@ -174,17 +176,17 @@ func (t *Task) checkAttachments() error {
 func (t *Task) checkNames() error {
 	for what, names := range map[string][]string{"tool": t.Tools, "root": t.Roots, "hint": t.ContextHints, "constraint": t.Constraints} {
 		if len(names) > MaxNames {
-			return Errorf(KindUsage, "task: %d %ss; at most %d are accepted", len(names), what, MaxNames)
+			return fault.Errorf(fault.KindUsage, "task: %d %ss; at most %d are accepted", len(names), what, MaxNames)
 		}
 		for _, n := range names {
 			if n == "" || len(n) > MaxName || !utf8.ValidString(n) {
-				return Errorf(KindUsage, "task: the %s %.80q has to have 1 to %d bytes of UTF-8", what, n, MaxName)
+				return fault.Errorf(fault.KindUsage, "task: the %s %.80q has to have 1 to %d bytes of UTF-8", what, n, MaxName)
 			}
 		}
 	}
 	for _, r := range t.Roots {
 		if !filepath.IsAbs(r) {
-			return Errorf(KindUsage, "task: the root %s is no absolute path", r)
+			return fault.Errorf(fault.KindUsage, "task: the root %s is no absolute path", r)
 		}
 	}
 	return nil

@@ -3,6 +3,8 @@ package task
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/skillet-run/skillet/host/fault"
 )
 
 // A ToolCall is one call of a tool, as the work on a task makes it.
@@ -67,9 +69,9 @@ type Report struct {
 	// Sources are where what the answer says is from.
 	Sources []string `json:"sources,omitempty"`
 	// Error says why the task failed; nil when it did not.
-	Error      *Error    `json:"error,omitempty"`
-	StartedAt  time.Time `json:"started_at,omitzero"`
-	FinishedAt time.Time `json:"finished_at,omitzero"`
+	Error      *fault.Error `json:"error,omitempty"`
+	StartedAt  time.Time    `json:"started_at,omitzero"`
+	FinishedAt time.Time    `json:"finished_at,omitzero"`
 }
 
 // An Artifact is something that a task made.

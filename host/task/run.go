@@ -3,6 +3,8 @@ package task
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/skillet-run/skillet/host/fault"
 )
 
 // A Phase is a part of the work on a task.
@@ -129,7 +131,7 @@ type Step struct {
 	// Confidence is what an agent said of its answer.
 	Confidence float64 `json:"confidence,omitempty"`
 	// Error says why it did not succeed.
-	Error *Error `json:"error,omitempty"`
+	Error *fault.Error `json:"error,omitempty"`
 	// Calls are those that wait for a person, and Proposal is the one that has to be
 	// approved for that; empty when the calls themselves are to be agreed to.
 	Calls    []WaitingCall `json:"calls,omitempty"`

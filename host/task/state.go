@@ -1,5 +1,7 @@
 package task
 
+import "github.com/skillet-run/skillet/host/fault"
+
 // A State is where a task is.
 type State string
 
@@ -75,12 +77,12 @@ func transitions() map[transition]State {
 	}
 }
 
-// Next is the state that a signal leads to: a [KindConflict] error when the
+// Next is the state that a signal leads to: a [fault.KindConflict] error when the
 // signal has no meaning in s.
 func (s State) Next(by Signal) (State, error) {
 	to, ok := transitions()[transition{s, by}]
 	if !ok {
-		return s, Errorf(KindConflict, "the task is %s, and there is nothing to %s", s, by)
+		return s, fault.Errorf(fault.KindConflict, "the task is %s, and there is nothing to %s", s, by)
 	}
 	return to, nil
 }
@@ -136,11 +138,11 @@ func stepTransitions() map[stepTransition]bool {
 	}
 }
 
-// To is the state after a move: a [KindConflict] error when a step in s cannot
+// To is the state after a move: a [fault.KindConflict] error when a step in s cannot
 // come to be in to.
 func (s StepState) To(to StepState) (StepState, error) {
 	if !stepTransitions()[stepTransition{s, to}] {
-		return s, Errorf(KindConflict, "a step that is %s cannot become %s", s, to)
+		return s, fault.Errorf(fault.KindConflict, "a step that is %s cannot become %s", s, to)
 	}
 	return to, nil
 }

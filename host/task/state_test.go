@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/task"
 )
 
@@ -37,7 +39,7 @@ func TestTaskStates(t *testing.T) {
 		used[signal] = true
 		switch {
 		case want == "refused":
-			if task.AsError(err) == nil || task.AsError(err).Kind != task.KindConflict || r.State != from {
+			if fault.AsError(err) == nil || fault.AsError(err).Kind != fault.KindConflict || r.State != from {
 				t.Errorf("%d: %s --%s-> %s, %v; want a refusal", i, from, signal, r.State, err)
 			}
 		case err != nil || r.State != task.State(want) || r.Reason != "because":
@@ -75,7 +77,7 @@ func TestStepStates(t *testing.T) {
 			if want := slices.Contains(allowed, fmt.Sprintf("%s %s", from, to)); want != (err == nil) {
 				t.Errorf("%s to %s: %v; want %v", from, to, err, want)
 			}
-			if err != nil && (s.State != from || task.AsError(err).Kind != task.KindConflict) {
+			if err != nil && (s.State != from || fault.AsError(err).Kind != fault.KindConflict) {
 				t.Errorf("%s to %s left %s: %v", from, to, s.State, err)
 			}
 			if from.Final() && err == nil {
@@ -106,7 +108,7 @@ func TestTasksAreChecked(t *testing.T) {
 		"empty tool":    {Goal: "g", Owner: "o", Tools: []string{""}},
 		"many tools":    {Goal: "g", Owner: "o", Tools: make([]string, task.MaxNames+1)},
 	} {
-		if err := bad.Check(); err == nil || task.AsError(err).Kind != task.KindUsage {
+		if err := bad.Check(); err == nil || fault.AsError(err).Kind != fault.KindUsage {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -117,7 +119,7 @@ func TestTasksAreChecked(t *testing.T) {
 	if title := []rune(good.Title()); len(title) != 100 || !strings.HasPrefix(string(title), "count the words éé") {
 		t.Errorf("%q", string(title))
 	}
-	var e *task.Error
+	var e *fault.Error
 	if err := new(task.Task).Check(); !errors.As(err, &e) {
 		t.Error(err)
 	}

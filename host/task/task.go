@@ -10,6 +10,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/google/uuid"
 )
 
@@ -36,7 +38,7 @@ type Result struct {
 	// when it was neither. It is null when OK is false.
 	Data json.RawMessage `json:"data"`
 	// Error says why OK is false; nil otherwise.
-	Error *Error `json:"error,omitempty"`
+	Error *fault.Error `json:"error,omitempty"`
 	// StartedAt and FinishedAt are in UTC.
 	StartedAt  time.Time `json:"started_at"`
 	FinishedAt time.Time `json:"finished_at"`
@@ -160,7 +162,7 @@ func (f Figures) Add(g Figures) Figures {
 // An Attempt is one of several at the same call.
 type Attempt struct {
 	// Error says why it failed; nil for the one that succeeded.
-	Error *Error `json:"error,omitempty"`
+	Error *fault.Error `json:"error,omitempty"`
 	// Reason is what sort of failure it was, finer than its class: "timeout",
 	// "network_error", "resource_limit", "crash" and so on.
 	Reason string `json:"reason,omitempty"`
@@ -175,14 +177,14 @@ type Fallback struct {
 	// Command is what the manifest names: a tool, or skill:tool.
 	Command string `json:"command"`
 	// Because is the error of the call that failed.
-	Because *Error `json:"because"`
+	Because *fault.Error `json:"because"`
 	// RunID, Skill and Digest are those of the run that took its place; empty
 	// when it could not be run.
 	RunID  RunID  `json:"run_id,omitempty"`
 	Skill  string `json:"skill,omitempty"`
 	Digest string `json:"digest,omitempty"`
 	// Error says why it failed as well; nil when its answer was taken.
-	Error *Error `json:"error,omitempty"`
+	Error *fault.Error `json:"error,omitempty"`
 }
 
 // A Session is what a call left for the next one of the same name.
@@ -207,8 +209,8 @@ type Nested struct {
 	Tool  string `json:"tool"`
 	OK    bool   `json:"ok"`
 	// Error says why OK is false; nil otherwise. The calling skill was told less.
-	Error      *Error  `json:"error,omitempty"`
-	DurationMS float64 `json:"duration_ms"`
+	Error      *fault.Error `json:"error,omitempty"`
+	DurationMS float64      `json:"duration_ms"`
 	// Calls are those that were made from within this one.
 	Calls []Nested `json:"calls,omitempty"`
 }

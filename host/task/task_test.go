@@ -8,12 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/task"
 )
 
 func TestExitCodesAreDistinct(t *testing.T) {
-	seen := map[int]task.Kind{}
-	for _, o := range task.Outcomes() {
+	seen := map[int]fault.Kind{}
+	for _, o := range fault.Outcomes() {
 		if k, ok := seen[o.Code]; ok {
 			t.Errorf("code %d stands for %q and %q", o.Code, k, o.Kind)
 		}
@@ -22,7 +24,7 @@ func TestExitCodesAreDistinct(t *testing.T) {
 			t.Errorf("%s: exit code %d, want %d", o.Kind, o.Kind.ExitCode(), o.Code)
 		}
 	}
-	for _, k := range []task.Kind{"", "no such kind"} {
+	for _, k := range []fault.Kind{"", "no such kind"} {
 		if got := k.ExitCode(); got != 10 {
 			t.Errorf("kind %q: exit code %d, want 10", k, got)
 		}
@@ -30,32 +32,22 @@ func TestExitCodesAreDistinct(t *testing.T) {
 }
 
 func TestErrorKeepsCauseAndContext(t *testing.T) {
-	e := task.Errorf(task.KindNotFound, "open %s: %w", "x", fs.ErrNotExist).WithHint("make %s", "x")
+	e := fault.Errorf(fault.KindNotFound, "open %s: %w", "x", fs.ErrNotExist).WithHint("make %s", "x")
 	if !errors.Is(e, fs.ErrNotExist) {
 		t.Error("the cause is lost")
 	}
-	got := task.AsError(fmt.Errorf("install demo: %w", e))
-	if got.Kind != task.KindNotFound || got.Hint != "make x" || got.Message != "install demo: open x: file does not exist" {
+	got := fault.AsError(fmt.Errorf("install demo: %w", e))
+	if got.Kind != fault.KindNotFound || got.Hint != "make x" || got.Message != "install demo: open x: file does not exist" {
 		t.Errorf("got %+v", got)
 	}
 	if !errors.Is(got, fs.ErrNotExist) {
 		t.Error("the cause is lost after AsError")
 	}
-	if task.AsError(nil) != nil {
+	if fault.AsError(nil) != nil {
 		t.Error("AsError(nil) is not nil")
 	}
-	if k := task.AsError(errors.New("boom")).Kind; k != task.KindInternal {
+	if k := fault.AsError(errors.New("boom")).Kind; k != fault.KindInternal {
 		t.Errorf("plain error: kind %s", k)
-	}
-}
-
-func TestNearest(t *testing.T) {
-	words := []string{"install", "remove", "list", "info", "permission"}
-	for word, want := range map[string]string{"isntall": "install", "lsit": "list", "permision": "permission", "xyzzy": "", "LIST": "list"} {
-		got, ok := task.Nearest(word, words)
-		if got != want || ok != (want != "") {
-			t.Errorf("Nearest(%q) = %q, %v; want %q", word, got, ok, want)
-		}
 	}
 }
 
@@ -71,7 +63,7 @@ func TestRunIDsSort(t *testing.T) {
 }
 
 func TestResultFieldNames(t *testing.T) {
-	b, err := json.Marshal(task.Result{Error: &task.Error{Kind: task.KindSkill, Message: "m", Hint: "h"}})
+	b, err := json.Marshal(task.Result{Error: &fault.Error{Kind: fault.KindSkill, Message: "m", Hint: "h"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +89,7 @@ func TestFiguresAddUp(t *testing.T) {
 
 func TestRetryAfter(t *testing.T) {
 	for d, want := range map[time.Duration]int64{time.Second: 1000, time.Microsecond: 1, 0: 1} {
-		if got := task.Errorf(task.KindLimit, "busy").WithRetryAfter(d).RetryAfterMS; got != want {
+		if got := fault.Errorf(fault.KindLimit, "busy").WithRetryAfter(d).RetryAfterMS; got != want {
 			t.Errorf("%s: got %d", d, got)
 		}
 	}

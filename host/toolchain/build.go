@@ -15,7 +15,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/fault"
 )
 
 // Scripts makes modules of scripts, which takes an interpreter.
@@ -86,9 +86,9 @@ func Build(ctx context.Context, dir string, s Settings) (Built, error) {
 }
 
 // Build builds the module where the manifest has it. A module that comes out the
-// same is left as it is. Errors: a [task.Error] of [task.KindNotFound] for
-// programs that are missing, of [task.KindLimit] for a build that does not end,
-// one of [task.KindSkill] that wraps a [*SourceError].
+// same is left as it is. Errors: a [fault.Error] of [fault.KindNotFound] for
+// programs that are missing, of [fault.KindLimit] for a build that does not end,
+// one of [fault.KindSkill] that wraps a [*SourceError].
 func (p Project) Build(ctx context.Context, s Settings) (Built, error) {
 	b := Built{Dir: p.Dir, Language: p.Language, Module: p.Module}
 	if p.Language == "" || p.Module == "" {
@@ -124,18 +124,18 @@ func (p Project) Compile(ctx context.Context, s Settings) ([]byte, error) {
 		wasm, err = p.compile(ctx, s)
 	}
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return nil, task.Errorf(task.KindLimit, "%s did not end within %v", p.Language.Title(), timeout).
+		return nil, fault.Errorf(fault.KindLimit, "%s did not end within %v", p.Language.Title(), timeout).
 			WithHint("give it more time with --timeout")
 	}
 	if wrong := (*SourceError)(nil); errors.As(err, &wrong) {
-		return nil, task.Wrap(task.KindSkill, err).WithHint("correct the source, then build again")
+		return nil, fault.Wrap(fault.KindSkill, err).WithHint("correct the source, then build again")
 	}
 	return wasm, err
 }
 
 func (p Project) script(ctx context.Context, s Settings) ([]byte, error) {
 	if s.Scripts == nil {
-		return nil, task.Errorf(task.KindNotFound, "building %s needs an interpreter, and there is none here", p.Language.Title())
+		return nil, fault.Errorf(fault.KindNotFound, "building %s needs an interpreter, and there is none here", p.Language.Title())
 	}
 	return s.Scripts.Script(ctx, p)
 }
@@ -172,12 +172,12 @@ func (p Project) compile(ctx context.Context, s Settings) ([]byte, error) {
 }
 
 // Test runs the tests of the language itself, such as those of go test. Errors:
-// a [task.Error] of [task.KindUsage] for a language that has none, else those of
+// a [fault.Error] of [fault.KindUsage] for a language that has none, else those of
 // [Project.Compile].
 func (p Project) Test(ctx context.Context, s Settings) error {
 	r, _ := rowOf(p.Language)
 	if r.test == nil {
-		return task.Errorf(task.KindUsage, "%s has no tests that could be run here", p.Language.Title()).
+		return fault.Errorf(fault.KindUsage, "%s has no tests that could be run here", p.Language.Title()).
 			WithHint("leave unit_tests out of the manifest; cases in tests/ are run in every language")
 	}
 	t, f := find(ctx, p.Language, p.Dir, s)
@@ -186,7 +186,7 @@ func (p Project) Test(ctx context.Context, s Settings) error {
 	}
 	for _, st := range r.test(f) {
 		if _, err := p.run(ctx, st, environ(r, s.Environ)); err != nil {
-			return task.Wrap(task.KindSkill, err).WithHint("correct the source, or the test")
+			return fault.Wrap(fault.KindSkill, err).WithHint("correct the source, or the test")
 		}
 	}
 	return nil

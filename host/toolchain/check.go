@@ -5,9 +5,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/internal/nearest"
+
 	"github.com/skillet-run/skillet/host/review"
 	"github.com/skillet-run/skillet/host/sandbox/wasmbin"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
@@ -78,7 +80,7 @@ func wayToExport(name string, w *wasmbin.Module) string {
 			names = append(names, e.Name)
 		}
 	}
-	if best, ok := task.Nearest(name, names); ok {
+	if best, ok := nearest.Name(name, names); ok {
 		return fmt.Sprintf("did you mean %s? the module exports: %s", best, strings.Join(names, ", "))
 	}
 	if len(names) == 0 {
@@ -105,7 +107,7 @@ func checkOffered(path string, w *wasmbin.Module, offered []string) []Problem {
 }
 
 // Refusal sums up what keeps a package from being installed; nil when nothing
-// does. It is a [task.Error] of [task.KindVerification].
+// does. It is a [fault.Error] of [fault.KindVerification].
 func Refusal(name string, all []Problem) error {
 	i := slices.IndexFunc(all, func(p Problem) bool { return p.Refused })
 	if i < 0 {
@@ -117,5 +119,5 @@ func Refusal(name string, all []Problem) error {
 			lines = append(lines, p.Words)
 		}
 	}
-	return task.Errorf(task.KindVerification, "%s cannot be installed: %s", name, strings.Join(lines, "\n")).WithHint("%s", all[i].WayOut)
+	return fault.Errorf(fault.KindVerification, "%s cannot be installed: %s", name, strings.Join(lines, "\n")).WithHint("%s", all[i].WayOut)
 }

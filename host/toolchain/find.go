@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/fault"
 )
 
 // A Need is a program that a language needs, as it was found here.
@@ -118,7 +118,7 @@ func (t Toolchain) Missing() error {
 			lines, ways = append(lines, n.Problem), append(ways, n.Get)
 		}
 	}
-	return task.Errorf(task.KindNotFound, "building %s needs what is not here: %s", t.Title, strings.Join(lines, "; ")).
+	return fault.Errorf(fault.KindNotFound, "building %s needs what is not here: %s", t.Title, strings.Join(lines, "; ")).
 		WithHint("%s", strings.Join(ways, "; then "))
 }
 

@@ -9,7 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -34,8 +35,8 @@ type Project struct {
 // DefaultModule is the path of the module where no manifest names one.
 const DefaultModule = "main.wasm"
 
-// Recognise finds out what is in a directory. Errors are [task.Error]s: of
-// [task.KindNotFound] for a directory that is not there, of [task.KindUsage] for
+// Recognise finds out what is in a directory. Errors are [fault.Error]s: of
+// [fault.KindNotFound] for a directory that is not there, of [fault.KindUsage] for
 // one that has no source of a known language, or a manifest that is wrong.
 func Recognise(dir string) (Project, error) {
 	abs, err := filepath.Abs(dir)
@@ -43,9 +44,9 @@ func Recognise(dir string) (Project, error) {
 		return Project{}, fmt.Errorf("find %s: %w", dir, err)
 	}
 	if st, err := os.Stat(abs); err != nil {
-		return Project{}, task.Errorf(task.KindNotFound, "build %s: %w", dir, fs.ErrNotExist).WithHint("name a directory with the source of a skill; `skillet new` makes one")
+		return Project{}, fault.Errorf(fault.KindNotFound, "build %s: %w", dir, fs.ErrNotExist).WithHint("name a directory with the source of a skill; `skillet new` makes one")
 	} else if !st.IsDir() {
-		return Project{}, task.Errorf(task.KindUsage, "build %s: it is not a directory", dir).WithHint("name the directory of the skill, or a main.js, main.ts or main.py")
+		return Project{}, fault.Errorf(fault.KindUsage, "build %s: it is not a directory", dir).WithHint("name the directory of the skill, or a main.js, main.ts or main.py")
 	}
 	p := Project{Dir: abs, Module: DefaultModule}
 	if p.Manifest, err = readManifest(abs); err != nil {
@@ -60,7 +61,7 @@ func Recognise(dir string) (Project, error) {
 		p.Language, p.Entry = languageOf(abs)
 	}
 	if p.Language == "" && !isFile(filepath.Join(abs, filepath.FromSlash(p.Module))) {
-		return p, task.Errorf(task.KindUsage, "build %s: there is no source of a known language, and no %s", dir, p.Module).
+		return p, fault.Errorf(fault.KindUsage, "build %s: there is no source of a known language, and no %s", dir, p.Module).
 			WithHint("a skill has a go.mod, a Cargo.toml, an asconfig.json, a main.zig, a C or C++ file, or a main.js, main.ts or main.py; `skillet new` makes one")
 	}
 	return p, nil
@@ -92,7 +93,7 @@ func readManifest(dir string) (*manifests.Manifest, error) {
 		}
 		m, err := manifests.Parse(b, name)
 		if err != nil {
-			return nil, task.Wrap(task.KindUsage, err).WithHint("correct the manifest, then build again")
+			return nil, fault.Wrap(fault.KindUsage, err).WithHint("correct the manifest, then build again")
 		}
 		return m, nil
 	}

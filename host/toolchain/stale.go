@@ -11,7 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -50,14 +51,14 @@ func (p Project) keepBuiltOf(wasm []byte) {
 
 // Current refuses a directory whose module is not what its source would make: one
 // that [Project.Build] built, and whose source was changed, added or removed since. Of
-// a module that was made in another way nothing is known. The error is a [task.Error]
-// of [task.KindUsage].
+// a module that was made in another way nothing is known. The error is a [fault.Error]
+// of [fault.KindUsage].
 func Current(dir string) error {
 	changed, module := stale(dir)
 	if changed == "" {
 		return nil
 	}
-	return task.Errorf(task.KindUsage, "%s: %s was changed after %s was built of it", dir, changed, module).
+	return fault.Errorf(fault.KindUsage, "%s: %s was changed after %s was built of it", dir, changed, module).
 		WithHint("skillet build %s", dir)
 }
 

@@ -8,7 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/toolchain"
 )
 
@@ -58,8 +59,8 @@ func TestCurrent(t *testing.T) {
 			}
 		}
 		err := toolchain.Current(dir)
-		var e *task.Error
-		if c.stale != errors.As(err, &e) || c.stale && (e.Kind != task.KindUsage || !strings.Contains(err.Error(), c.file)) {
+		var e *fault.Error
+		if c.stale != errors.As(err, &e) || c.stale && (e.Kind != fault.KindUsage || !strings.Contains(err.Error(), c.file)) {
 			t.Errorf("%s: %v", c.what, err)
 		}
 		if c.stale {
@@ -89,8 +90,8 @@ func FuzzCurrent(f *testing.F) {
 		if err := os.WriteFile(filepath.Join(dir, ".skillet-built"), b, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		var e *task.Error
-		if err := toolchain.Current(dir); err != nil && (!errors.As(err, &e) || e.Kind != task.KindUsage) {
+		var e *fault.Error
+		if err := toolchain.Current(dir); err != nil && (!errors.As(err, &e) || e.Kind != fault.KindUsage) {
 			t.Error(err)
 		}
 	})

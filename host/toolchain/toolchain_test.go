@@ -11,8 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/sandbox/wasmbin/wasmtest"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
 
@@ -29,9 +30,9 @@ func put(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-func wantKind(t *testing.T, err error, want task.Kind) *task.Error {
+func wantKind(t *testing.T, err error, want fault.Kind) *fault.Error {
 	t.Helper()
-	e := task.AsError(err)
+	e := fault.AsError(err)
 	if e == nil || e.Kind != want {
 		t.Fatalf("got %v, want kind %s", err, want)
 	}
@@ -96,15 +97,15 @@ func TestWhatCannotBeRecognised(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	_, err := Recognise(filepath.Join(dir, "none"))
-	wantKind(t, err, task.KindNotFound)
+	wantKind(t, err, fault.KindNotFound)
 	put(t, dir, map[string]string{"notes.txt": ""})
 	_, err = Recognise(filepath.Join(dir, "notes.txt"))
-	wantKind(t, err, task.KindUsage)
+	wantKind(t, err, fault.KindUsage)
 	_, err = Recognise(dir)
-	wantKind(t, err, task.KindUsage)
+	wantKind(t, err, fault.KindUsage)
 	put(t, dir, map[string]string{"main.go": "", "skill.json": `{"colour":1}`})
 	_, err = Recognise(dir)
-	wantKind(t, err, task.KindUsage)
+	wantKind(t, err, fault.KindUsage)
 }
 
 func TestWhatIsMissingIsNamed(t *testing.T) {
@@ -121,7 +122,7 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 			}
 			continue
 		}
-		e := wantKind(t, found.Missing(), task.KindNotFound)
+		e := wantKind(t, found.Missing(), fault.KindNotFound)
 		for _, n := range found.Needs {
 			if !strings.Contains(e.Message, n.Program) || n.Get == "" || !strings.Contains(e.Hint, n.Get) {
 				t.Errorf("%s: %s: %s; hint: %s", l, n.Program, e.Message, e.Hint)
@@ -171,7 +172,7 @@ func project(t *testing.T) Project {
 func TestAnOldCompilerIsRefused(t *testing.T) {
 	t.Parallel()
 	_, err := project(t).Build(t.Context(), pretend(t, "1.20.3", "exit 1"))
-	if e := wantKind(t, err, task.KindNotFound); !strings.Contains(e.Message, "go is 1.20.3, and 1.24 or later is needed") {
+	if e := wantKind(t, err, fault.KindNotFound); !strings.Contains(e.Message, "go is 1.20.3, and 1.24 or later is needed") {
 		t.Error(e.Message)
 	}
 }
@@ -200,7 +201,7 @@ func TestABuildEnds(t *testing.T) {
 	s.Timeout = 300 * time.Millisecond
 	began := time.Now()
 	_, err := project(t).Build(t.Context(), s)
-	if e := wantKind(t, err, task.KindLimit); !strings.Contains(e.Hint, "--timeout") {
+	if e := wantKind(t, err, fault.KindLimit); !strings.Contains(e.Hint, "--timeout") {
 		t.Error(e.Hint)
 	}
 	if time.Since(began) > time.Minute {
@@ -211,7 +212,7 @@ func TestABuildEnds(t *testing.T) {
 func TestACompilerThatWritesNothing(t *testing.T) {
 	t.Parallel()
 	_, err := project(t).Build(t.Context(), pretend(t, "1.30.0", "exit 0"))
-	wantKind(t, err, task.KindSkill)
+	wantKind(t, err, fault.KindSkill)
 }
 
 func TestMuchOutputIsCut(t *testing.T) {
@@ -298,7 +299,7 @@ func TestTestsOfTheLanguage(t *testing.T) {
 		t.Error(err)
 	}
 	p.Language = JS
-	wantKind(t, p.Test(t.Context(), real()), task.KindUsage)
+	wantKind(t, p.Test(t.Context(), real()), fault.KindUsage)
 }
 
 // pack makes a package of a module and a manifest.
@@ -337,7 +338,7 @@ func TestCheck(t *testing.T) {
 	if !strings.Contains(found[0].WayOut, "did you mean runs?") {
 		t.Error(found[0].WayOut)
 	}
-	e := wantKind(t, Refusal("x", found), task.KindVerification)
+	e := wantKind(t, Refusal("x", found), fault.KindVerification)
 	if !strings.Contains(e.Message, "strlen") {
 		t.Error(e.Message)
 	}

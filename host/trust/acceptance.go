@@ -73,7 +73,7 @@ func kept(bundles [][]byte) [][]byte {
 
 // Changes are what installing an accepted package makes remembered: see
 // [Verdict.Changes]. The package is judged again by what is known now: it fails
-// with a [task.KindVerification] error when it was revoked meanwhile, or another
+// with a [fault.KindVerification] error when it was revoked meanwhile, or another
 // signer is remembered for the skill. Call it in the decision that installs.
 func (b *Book) Changes(ctx context.Context, h approval.Human, a Acceptance) ([]ledger.Change, error) {
 	known, err := b.Known(ctx, a.Skill)

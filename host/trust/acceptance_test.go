@@ -5,8 +5,9 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/ledger"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/host/trust"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/signature"
@@ -56,7 +57,7 @@ func TestAcceptanceIsJudgedAgain(t *testing.T) {
 		e := pack(t, "1.0.0", 1)
 		a := h.acceptance(e)
 		meanwhile(h, e)
-		if err := task.AsError(h.take(a)); err == nil || err.Kind != task.KindVerification {
+		if err := fault.AsError(h.take(a)); err == nil || err.Kind != fault.KindVerification {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -84,7 +85,7 @@ func TestRecheck(t *testing.T) {
 	if _, err := h.Revoke(t.Context(), ada, trust.Entry{Signer: public(t, 1).Signer(), Reason: "stolen"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok, err := h.Recheck(t.Context(), e.Content, noArchive); !ok || task.AsError(err) == nil {
+	if _, ok, err := h.Recheck(t.Context(), e.Content, noArchive); !ok || fault.AsError(err) == nil {
 		t.Errorf("its signer was revoked: %v, %v", ok, err)
 	}
 }

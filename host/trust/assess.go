@@ -6,7 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/signature"
 )
@@ -233,7 +234,7 @@ func signers(all []signature.Signature) []signature.Signer {
 }
 
 // Refusal is nil when everything that has to be accepted is in accepted, and a
-// [task.KindVerification] error otherwise, whose hint names what is missing.
+// [fault.KindVerification] error otherwise, whose hint names what is missing.
 func (v Verdict) Refusal(accepted ...Flag) error {
 	var words, flags []string
 	hint, forGood := "", false
@@ -257,7 +258,7 @@ func (v Verdict) Refusal(accepted ...Flag) error {
 	if len(words) == 0 {
 		return nil
 	}
-	err := task.Errorf(task.KindVerification, "%s@%s is %s", v.Skill, v.Version, strings.Join(words, "; "))
+	err := fault.Errorf(fault.KindVerification, "%s@%s is %s", v.Skill, v.Version, strings.Join(words, "; "))
 	if forGood {
 		return err.WithHint("%s", hint)
 	}
@@ -277,12 +278,12 @@ func (v Verdict) Missing(accepted ...Flag) []Flag {
 }
 
 // Harm is nil for a package that may be run without being installed, and a
-// [task.KindVerification] error for one that was revoked, or whose signature is of
+// [fault.KindVerification] error for one that was revoked, or whose signature is of
 // other bytes.
 func (v Verdict) Harm() error {
 	for _, f := range v.Findings {
 		if f.State == Revoked || f.State == Bad {
-			return task.Errorf(task.KindVerification, "%s@%s is %s", v.Skill, v.Version, f.Words).WithHint("%s", f.Hint)
+			return fault.Errorf(fault.KindVerification, "%s@%s is %s", v.Skill, v.Version, f.Words).WithHint("%s", f.Hint)
 		}
 	}
 	return nil

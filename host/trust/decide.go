@@ -8,10 +8,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/store"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/internal/lazyregexp"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/signature"
@@ -60,7 +61,7 @@ func (b *Book) Add(ctx context.Context, h approval.Human, s Signer) (Signer, err
 		}
 		s = known.with(s)
 		if s.Key.IsZero() && strings.HasPrefix(string(s.Signer), "key:") {
-			return nil, task.Errorf(task.KindUsage, "the key of %s is not known", s.Signer.Short()).
+			return nil, fault.Errorf(fault.KindUsage, "the key of %s is not known", s.Signer.Short()).
 				WithHint("name the file of the public key instead, or install something it signed first")
 		}
 		return collect(change(kindSignerAdded, s))
@@ -73,13 +74,13 @@ func (b *Book) Add(ctx context.Context, h approval.Human, s Signer) (Signer, err
 
 func checkSigner(s Signer) error {
 	if _, err := signature.ParseSigner(string(s.Signer)); err != nil {
-		return task.Wrap(task.KindUsage, err)
+		return fault.Wrap(fault.KindUsage, err)
 	}
 	if !s.Key.IsZero() && s.Key.Signer() != s.Signer {
-		return task.Errorf(task.KindUsage, "signer %s: the key is that of %s", s.Signer.Short(), s.Key.Signer().Short())
+		return fault.Errorf(fault.KindUsage, "signer %s: the key is that of %s", s.Signer.Short(), s.Key.Signer().Short())
 	}
 	if len(s.Label) > maxLabel || !printable(s.Label) {
-		return task.Errorf(task.KindUsage, "a label is one line of at most %d bytes", maxLabel)
+		return fault.Errorf(fault.KindUsage, "a label is one line of at most %d bytes", maxLabel)
 	}
 	return CheckNames(s.Names)
 }
@@ -122,13 +123,13 @@ const maxRoot = 256 << 10
 // alone.
 func (b *Book) AddRoot(ctx context.Context, h approval.Human, name string, document []byte) error {
 	if !rootNameForm().MatchString(name) {
-		return task.Errorf(task.KindUsage, "trust root %q: a name is 1 to 64 lower-case letters, digits, dots, dashes and underscores", name)
+		return fault.Errorf(fault.KindUsage, "trust root %q: a name is 1 to 64 lower-case letters, digits, dots, dashes and underscores", name)
 	}
 	if len(document) > maxRoot {
-		return task.Errorf(task.KindUsage, "trust root %s: it has %d bytes, at most %d are accepted", name, len(document), maxRoot)
+		return fault.Errorf(fault.KindUsage, "trust root %s: it has %d bytes, at most %d are accepted", name, len(document), maxRoot)
 	}
 	if _, err := keyless.ParseRoot(document); err != nil {
-		return task.Wrap(task.KindUsage, err).WithHint("it is a trusted_root.json, as `cosign trusted-root create` writes it")
+		return fault.Wrap(fault.KindUsage, err).WithHint("it is a trusted_root.json, as `cosign trusted-root create` writes it")
 	}
 	d := ledger.Decision{Kind: "trust", Subject: "root " + name, Note: string(manifests.DigestOf(document))}
 	return b.commit(ctx, h, d, func(context.Context) ([]ledger.Change, error) {
@@ -152,7 +153,7 @@ func (b *Book) Remove(ctx context.Context, h approval.Human, text string) ([]str
 				return collect(changes...)
 			}
 		}
-		return nil, task.Errorf(task.KindNotFound, "%q is no known signer, skill or trust root", text).WithHint("`skillet trust list` shows what is known")
+		return nil, fault.Errorf(fault.KindNotFound, "%q is no known signer, skill or trust root", text).WithHint("`skillet trust list` shows what is known")
 	})
 	return words, err
 }
@@ -179,7 +180,7 @@ func (b *Book) forgetSigner(ctx context.Context, text string) ([]made, []string,
 		return nil, nil, ignoreNotFound(err)
 	}
 	if s.Own {
-		return nil, nil, task.Errorf(task.KindDenied, "%s signs for this home", s.Signer.Short()).
+		return nil, nil, fault.Errorf(fault.KindDenied, "%s signs for this home", s.Signer.Short()).
 			WithHint("`skillet key rotate` makes another; `skillet trust revoke %s` refuses what this one signed", s.Signer)
 	}
 	changes, words := []made{change(kindSignerRemoved, named{string(s.Signer)})}, []string{"signer " + s.Title()}
@@ -196,8 +197,8 @@ func (b *Book) forgetSigner(ctx context.Context, text string) ([]made, []string,
 }
 
 func ignoreNotFound(err error) error {
-	var e *task.Error
-	if errors.As(err, &e) && e.Kind == task.KindNotFound {
+	var e *fault.Error
+	if errors.As(err, &e) && e.Kind == fault.KindNotFound {
 		return nil
 	}
 	return err
@@ -208,7 +209,7 @@ func ignoreNotFound(err error) error {
 func (b *Book) Revoke(ctx context.Context, h approval.Human, e Entry) ([]RevokedPackage, error) {
 	e.RevokedAt = time.Now().UTC().Truncate(time.Second)
 	if err := e.check(); err != nil {
-		return nil, task.Errorf(task.KindUsage, "revoke: %w", err)
+		return nil, fault.Errorf(fault.KindUsage, "revoke: %w", err)
 	}
 	before, err := b.RevokedPackages(ctx)
 	if err != nil {
@@ -235,11 +236,11 @@ func (b *Book) newlyRevoked(ctx context.Context, before []RevokedPackage) ([]Rev
 }
 
 // Unrevoke takes back what was revoked here; lists of others stay. It fails with
-// a [task.KindNotFound] error when nothing is.
+// a [fault.KindNotFound] error when nothing is.
 func (b *Book) Unrevoke(ctx context.Context, h approval.Human, e Entry) error {
 	return b.commit(ctx, h, ledger.Decision{Kind: "trust.unrevoke", Subject: e.Target()}, func(ctx context.Context) ([]ledger.Change, error) {
 		if _, err := b.kv.Get(ctx, revokedKey(e.Target())); errors.Is(err, store.ErrNotFound) {
-			return nil, task.Errorf(task.KindNotFound, "%s was not revoked here", e.title()).WithHint("`skillet trust revocations list` shows what is revoked, and by whom")
+			return nil, fault.Errorf(fault.KindNotFound, "%s was not revoked here", e.title()).WithHint("`skillet trust revocations list` shows what is revoked, and by whom")
 		} else if err != nil {
 			return nil, err
 		}

@@ -7,10 +7,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/store"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/signature"
 )
@@ -47,7 +48,7 @@ func (b *Book) ImportList(ctx context.Context, h approval.Human, document, bundl
 	}
 	l, err := ParseList(document)
 	if err != nil {
-		return Import{}, task.Wrap(task.KindUsage, err)
+		return Import{}, fault.Wrap(fault.KindUsage, err)
 	}
 	next := imported{Signer: who.Signer, Digest: manifests.DigestOf(document), List: l}
 	before, err := b.RevokedPackages(ctx)
@@ -67,15 +68,15 @@ func (k Known) listSigner(document, bundle []byte) (Signer, error) {
 	e := Evidence{Artifact: manifests.DigestOf(document), Blob: document}
 	s, err := k.verifyArtifact(bundle, e, k.keyring())
 	if err != nil {
-		return Signer{}, task.Wrap(task.KindVerification, fmt.Errorf("import revocation list: %w", err)).WithHint("%s", verifyHint(err))
+		return Signer{}, fault.Wrap(fault.KindVerification, fmt.Errorf("import revocation list: %w", err)).WithHint("%s", verifyHint(err))
 	}
 	who := k.signer(s.Signer)
 	if who.At.IsZero() {
-		return who, task.Errorf(task.KindVerification, "import revocation list: it is signed by %s, who is not known here", s.Signer.Short()).
+		return who, fault.Errorf(fault.KindVerification, "import revocation list: it is signed by %s, who is not known here", s.Signer.Short()).
 			WithHint("`skillet trust add KEY.pem --revoker`, with the public key of whoever signed it, lets them revoke")
 	}
 	if r, ok := revocationOf(k.Revocations, Target{Signers: []signature.Signer{s.Signer}}); ok {
-		return who, task.Errorf(task.KindVerification, "import revocation list: its signer was %s", r.words(k)).WithHint("get a list of another signer")
+		return who, fault.Errorf(fault.KindVerification, "import revocation list: its signer was %s", r.words(k)).WithHint("get a list of another signer")
 	}
 	return who, nil
 }
@@ -122,7 +123,7 @@ func (l imported) follows(old imported) error {
 	if have == had {
 		what = fmt.Sprintf("another list of number %d is known", have)
 	}
-	return task.Wrap(task.KindVerification, fmt.Errorf("import revocation list: %w: %s", ErrRollback, what)).
+	return fault.Wrap(fault.KindVerification, fmt.Errorf("import revocation list: %w: %s", ErrRollback, what)).
 		WithHint("get the newest list of %s; one that is older may hide what was revoked since", l.Signer.Short())
 }
 
@@ -183,7 +184,7 @@ func (b *Book) ownList(ctx context.Context, who signature.Signer) (List, error) 
 	}
 	slices.SortFunc(l.Entries, func(a, b Entry) int { return a.RevokedAt.Compare(b.RevokedAt) })
 	if err := l.check(); err != nil {
-		return List{}, task.Errorf(task.KindLimit, "export revocation list: %w", err).WithHint("take back what need not be revoked any more")
+		return List{}, fault.Errorf(fault.KindLimit, "export revocation list: %w", err).WithHint("take back what need not be revoked any more")
 	}
 	return l, nil
 }

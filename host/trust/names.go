@@ -5,19 +5,20 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/internal/lazyregexp"
 )
 
 // patternForm is the name of a skill, or the beginning of names and a star.
 var patternForm = lazyregexp.New(`^([a-z0-9][a-z0-9._-]{0,62}\*?|\*)$`)
 
-// CheckNames fails with a [task.KindUsage] error unless each pattern is the name
+// CheckNames fails with a [fault.KindUsage] error unless each pattern is the name
 // of a skill, the beginning of names followed by a star, or a star for all.
 func CheckNames(patterns []string) error {
 	for _, p := range patterns {
 		if !patternForm().MatchString(p) {
-			return task.Errorf(task.KindUsage, "%q is no name of skills", p).WithHint("name one skill, such as csv, or the beginning of names and a star, such as 'acme-*'")
+			return fault.Errorf(fault.KindUsage, "%q is no name of skills", p).WithHint("name one skill, such as csv, or the beginning of names and a star, such as 'acme-*'")
 		}
 	}
 	return nil

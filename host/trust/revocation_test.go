@@ -13,8 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/ledger"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/host/trust"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/signature"
@@ -184,15 +185,15 @@ func TestImportListRefuses(t *testing.T) {
 	doc := document(t, trust.List{Sequence: 1})
 	for name, c := range map[string]struct {
 		doc, bundle []byte
-		kind        task.Kind
+		kind        fault.Kind
 	}{
-		"an unknown signer":      {doc, signedBy(t, 9, doc), task.KindVerification},
-		"a revoked signer":       {doc, signedBy(t, 8, doc), task.KindVerification},
-		"a signature of another": {doc, signedBy(t, 7, []byte("other")), task.KindVerification},
-		"no signature":           {doc, nil, task.KindVerification},
-		"no list":                {[]byte("{}"), signedBy(t, 7, []byte("{}")), task.KindUsage},
+		"an unknown signer":      {doc, signedBy(t, 9, doc), fault.KindVerification},
+		"a revoked signer":       {doc, signedBy(t, 8, doc), fault.KindVerification},
+		"a signature of another": {doc, signedBy(t, 7, []byte("other")), fault.KindVerification},
+		"no signature":           {doc, nil, fault.KindVerification},
+		"no list":                {[]byte("{}"), signedBy(t, 7, []byte("{}")), fault.KindUsage},
 	} {
-		var e *task.Error
+		var e *fault.Error
 		if _, err := h.ImportList(t.Context(), ada, c.doc, c.bundle); !errors.As(err, &e) || e.Kind != c.kind {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -217,11 +218,11 @@ func TestRevokeAndTakeBack(t *testing.T) {
 	if v := h.assess(p); v.State != trust.Trusted {
 		t.Errorf("%+v", v)
 	}
-	var te *task.Error
-	if err := h.Unrevoke(ctx, ada, e); !errors.As(err, &te) || te.Kind != task.KindNotFound {
+	var te *fault.Error
+	if err := h.Unrevoke(ctx, ada, e); !errors.As(err, &te) || te.Kind != fault.KindNotFound {
 		t.Errorf("%v", err)
 	}
-	if _, err := h.Revoke(ctx, ada, trust.Entry{Signer: e.Signer}); !errors.As(err, &te) || te.Kind != task.KindUsage {
+	if _, err := h.Revoke(ctx, ada, trust.Entry{Signer: e.Signer}); !errors.As(err, &te) || te.Kind != fault.KindUsage {
 		t.Errorf("without a reason: %v", err)
 	}
 }
@@ -334,8 +335,8 @@ func TestKeyless(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	for name, doc := range map[string][]byte{"Public": root, "empty": nil, "large": make([]byte, 300<<10)} {
-		var te *task.Error
-		if err := h.AddRoot(ctx, ada, name, doc); !errors.As(err, &te) || te.Kind != task.KindUsage {
+		var te *fault.Error
+		if err := h.AddRoot(ctx, ada, name, doc); !errors.As(err, &te) || te.Kind != fault.KindUsage {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -27,10 +27,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/store"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/signature"
 	"github.com/skillet-run/skillet/manifests/signature/keyless"
@@ -271,7 +272,7 @@ func (b *Book) Revocation(ctx context.Context, t Target) (r Revocation, ok bool,
 }
 
 // Find finds known signers by identity, label, or the beginning of a key's
-// digits. It fails with a [task.KindNotFound] error when there is none.
+// digits. It fails with a [fault.KindNotFound] error when there is none.
 func (b *Book) Find(ctx context.Context, text string) (Signer, error) {
 	all, err := b.Signers(ctx)
 	if err != nil {
@@ -289,14 +290,14 @@ func (b *Book) Find(ctx context.Context, text string) (Signer, error) {
 	if len(found) == 1 {
 		return found[0], nil
 	}
-	return Signer{}, task.Errorf(task.KindNotFound, "signer %q: %d known signers are called so", text, len(found)).
+	return Signer{}, fault.Errorf(fault.KindNotFound, "signer %q: %d known signers are called so", text, len(found)).
 		WithHint("`skillet trust list` shows who is known")
 }
 
 // checkHuman refuses the zero value.
 func checkHuman(h approval.Human) error {
 	if h == (approval.Human{}) {
-		return task.Errorf(task.KindDenied, "only a person can decide whom to trust")
+		return fault.Errorf(fault.KindDenied, "only a person can decide whom to trust")
 	}
 	return nil
 }

@@ -15,11 +15,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/journal"
 	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/store"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/host/trust"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/signature"
@@ -241,8 +242,8 @@ func TestStates(t *testing.T) {
 // is needed.
 func checkRefusal(t *testing.T, err error, flags []trust.Flag) {
 	t.Helper()
-	var e *task.Error
-	if err != nil && (!errors.As(err, &e) || e.Kind != task.KindVerification || e.Hint == "") {
+	var e *fault.Error
+	if err != nil && (!errors.As(err, &e) || e.Kind != fault.KindVerification || e.Hint == "") {
 		t.Errorf("%#v", err)
 	}
 	for _, f := range flags {
@@ -274,8 +275,8 @@ func TestOnlyPeopleDecide(t *testing.T) {
 		"changes": changes, "add": add, "remove": remove, "revoke": revoke,
 		"root": h.AddRoot(ctx, nobody, "public", root), "unrevoke": h.Unrevoke(ctx, nobody, trust.Entry{Signer: public(t, 1).Signer()}),
 	} {
-		var e *task.Error
-		if !errors.As(err, &e) || e.Kind != task.KindDenied {
+		var e *fault.Error
+		if !errors.As(err, &e) || e.Kind != fault.KindDenied {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -363,8 +364,8 @@ func TestAdd(t *testing.T) {
 		"a bad label":    {Signer: k.Signer(), Label: "a\nb"},
 		"a longer label": {Signer: k.Signer(), Label: strings.Repeat("a", 200)},
 	} {
-		var e *task.Error
-		if _, err := h.Add(ctx, ada, s); !errors.As(err, &e) || e.Kind != task.KindUsage {
+		var e *fault.Error
+		if _, err := h.Add(ctx, ada, s); !errors.As(err, &e) || e.Kind != fault.KindUsage {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -396,8 +397,8 @@ func TestRemove(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	h.own(5)
-	for text, kind := range map[string]task.Kind{"nothing": task.KindNotFound, string(public(t, 5).Signer()): task.KindDenied} {
-		var e *task.Error
+	for text, kind := range map[string]fault.Kind{"nothing": fault.KindNotFound, string(public(t, 5).Signer()): fault.KindDenied} {
+		var e *fault.Error
 		if _, err := h.Remove(ctx, ada, text); !errors.As(err, &e) || e.Kind != kind {
 			t.Errorf("%s: %v", text, err)
 		}

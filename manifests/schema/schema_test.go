@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/schema"
@@ -136,7 +138,7 @@ func compare(t *testing.T, at string, root, n *node, of reflect.Type, seen map[r
 
 func filled(t *testing.T) map[string]any {
 	at := time.Date(2026, 2, 16, 10, 30, 0, 0, time.UTC)
-	failed := &task.Error{Kind: task.KindDenied, Message: "m", Hint: "h", Class: task.ClassDenied, RetryAfterMS: 3}
+	failed := &fault.Error{Kind: fault.KindDenied, Message: "m", Hint: "h", Class: fault.ClassDenied, RetryAfterMS: 3}
 	done := task.Task{
 		ID: task.NewID(), CreatedAt: at, Goal: "count the words", Inputs: json.RawMessage(`{"n":1}`),
 		Attachments: []task.Attachment{{Name: "a.md", MediaType: "text/markdown", Text: "x"}}, ContextHints: []string{"words"},

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/skillet-run/skillet/internal/nearest"
+
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -60,7 +62,7 @@ func compileMatchers(v map[string]any, exact bool) (*want, error) {
 
 func unknownMatcher(name string, names []string) error {
 	suggestion := "the matchers are " + strings.Join(names, ", ") + `; {"$exact": {...}} stands around an object that has such members itself`
-	if best := manifests.Nearest(name, names); best != "" {
+	if best, ok := nearest.Name(name, names); ok {
 		suggestion = "did you mean " + best + "?"
 	}
 	return wrong(suggestion, "%s is no matcher", name)

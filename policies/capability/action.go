@@ -1,6 +1,10 @@
 package capability
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/skillet-run/skillet/internal/nearest"
+)
 
 // Action names what is done. The zero value names nothing and is granted by
 // nothing.
@@ -211,42 +215,11 @@ func nearestKind(word string) *Kind {
 	for i := range kinds {
 		k := &kinds[i]
 		for _, known := range append([]string{string(k.Action)}, k.aliases...) {
-			d := distance(word, known)
+			d := nearest.Distance(word, known)
 			if d < bestDistance && d < len(known) {
 				best, bestDistance = k, d
 			}
 		}
 	}
 	return best
-}
-
-// distance is the number of single-byte insertions, deletions, substitutions
-// and swaps of neighbours between a and b (optimal string alignment). Words
-// longer than any action are as far away as they are long.
-func distance(a, b string) int {
-	if len(a) > 32 || len(b) > 32 {
-		return max(len(a), len(b))
-	}
-	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := range len(a) {
-		row[0] = i + 1
-		for j := range len(b) {
-			row[j+1] = min(last[j+1]+1, row[j]+1, last[j]+differ(a[i], b[j]))
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				row[j+1] = min(row[j+1], before[j-1]+1)
-			}
-		}
-		before, last, row = last, row, before
-	}
-	return last[len(b)]
-}
-
-func differ(a, b byte) int {
-	if a == b {
-		return 0
-	}
-	return 1
 }

@@ -3,6 +3,8 @@ package capability
 import (
 	"slices"
 	"strings"
+
+	"github.com/skillet-run/skillet/internal/nearest"
 )
 
 // methods are the HTTP methods a capability can name: RFC 9110 without CONNECT
@@ -47,7 +49,7 @@ func checkMethod(name string) *fault {
 func nearestMethod(name string) string {
 	best, bestDistance := "GET", 3
 	for _, m := range methods {
-		if d := distance(name, m); d < bestDistance {
+		if d := nearest.Distance(name, m); d < bestDistance {
 			best, bestDistance = m, d
 		}
 	}

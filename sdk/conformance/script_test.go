@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/skillet-run/skillet/host/hostfn"
@@ -14,7 +16,6 @@ import (
 	"github.com/skillet-run/skillet/host/sandbox"
 	"github.com/skillet-run/skillet/host/sandbox/worker"
 	"github.com/skillet-run/skillet/host/script"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 // builder runs what scripts are built with, and keeps what it has loaded.
@@ -87,8 +88,8 @@ func makeEngine(name string) ([]byte, error) {
 func interpreter(t testing.TB, name string) []byte {
 	t.Helper()
 	wasm, err := engines[name]()
-	var e *task.Error
-	if errors.As(err, &e) && e.Kind == task.KindNotFound {
+	var e *fault.Error
+	if errors.As(err, &e) && e.Kind == fault.KindNotFound {
 		t.Skipf("no interpreter: %v", err)
 	}
 	must(t, err)

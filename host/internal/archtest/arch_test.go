@@ -24,6 +24,7 @@ var imports = map[string][]string{
 	// What knows nothing of this project, and any package may import.
 	"internal/lazyregexp": nil,
 	"internal/absent":     nil,
+	"internal/nearest":    nil,
 	"internal/strictjson": nil,
 
 	// Vocabulary: values and pure functions.
@@ -40,7 +41,8 @@ var imports = map[string][]string{
 	"manifests/bundle":            {"manifests"},
 	"manifests/signature":         {"manifests"},
 	"manifests/signature/keyless": {"manifests", "manifests/signature"},
-	"host/task":                   nil,
+	"host/fault":                  nil,
+	"host/task":                   {"host/fault"},
 	"host/resolve":                {"manifests", "manifests/lockfile", "manifests/semver"},
 	"host/suggest":                {"policies/capability"},
 
@@ -65,8 +67,8 @@ var imports = map[string][]string{
 	"host/store/storetest":   {"host/store"},
 	"host/store/badgerstore": {"host/store", "host/store/atomicfile", "host/store/filelock"},
 	"host/checkpoint":        nil,
-	"host/llm/budget":        {"host/event", "host/store", "host/task"},
-	"host/llm":               {"host/event", "host/llm/budget", "host/store", "host/task", "manifests", "plugins/provider"},
+	"host/llm/budget":        {"host/fault", "host/event", "host/store"},
+	"host/llm":               {"host/fault", "host/event", "host/llm/budget", "host/store", "manifests", "plugins/provider"},
 	"host/llm/skillmodel":    {"host/hostfn", "host/llm", "host/llm/budget", "host/task", "plugins/provider"},
 	"host/event":             {"host/store"},
 	"host/memory":            {"host/event", "host/memory/text", "host/memory/vector", "host/store"},
@@ -90,12 +92,12 @@ var imports = map[string][]string{
 	"host/secret":                {"host/store/atomicfile"},
 	"host/signer":                {"host/secret", "host/store/filelock", "manifests/signature"},
 	"host/skillset":              {"manifests", "manifests/bundle", "policies/capability"},
-	"host/trust":                 {"host/approval", "host/ledger", "host/store", "host/task", "manifests", "manifests/signature", "manifests/signature/keyless"},
+	"host/trust":                 {"host/fault", "host/approval", "host/ledger", "host/store", "manifests", "manifests/signature", "manifests/signature/keyless"},
 	"host/audit":                 {"host/checkpoint", "host/journal", "host/secret", "host/store/filelock"},
 	"host/ledger":                {"host/journal", "host/store"},
-	"host/registry":              {"host/ledger", "host/store", "host/task", "manifests", "manifests/bundle"},
+	"host/registry":              {"host/fault", "host/ledger", "host/store", "manifests", "manifests/bundle"},
 	"host/approval/approvaltest": {"host/approval", "host/ledger", "host/registry", "host/store", "manifests", "policies/capability"},
-	"host/approval":              {"host/ledger", "host/registry", "host/store", "host/task", "manifests", "policies", "policies/capability"},
+	"host/approval":              {"host/fault", "host/ledger", "host/registry", "host/store", "manifests", "policies", "policies/capability"},
 
 	// Behaviour.
 	"host/findings": {
@@ -107,44 +109,44 @@ var imports = map[string][]string{
 	"host/findings/secrets": {"host/findings/words"},
 	"host/findings/words":   nil,
 	"host/git":              nil,
-	"host/adopt":            {"host/sandbox/wasmbin", "host/task", "manifests", "manifests/bundle", "policies/capability"},
+	"host/adopt":            {"host/fault", "host/sandbox/wasmbin", "manifests", "manifests/bundle", "policies/capability"},
 	"host/source": {
-		"host/adopt", "host/git", "host/source/oci", "host/source/transfer", "host/store", "host/store/atomicfile", "host/task", "host/toolchain",
+		"host/fault", "host/adopt", "host/git", "host/source/oci", "host/source/transfer", "host/store", "host/store/atomicfile", "host/toolchain",
 		"manifests", "manifests/bundle", "manifests/semver", "manifests/signature",
 	},
-	"host/closure":         {"host/registry", "host/resolve", "host/source", "host/task", "manifests", "manifests/bundle", "manifests/lockfile", "manifests/semver"},
+	"host/closure":         {"host/fault", "host/registry", "host/resolve", "host/source", "manifests", "manifests/bundle", "manifests/lockfile", "manifests/semver"},
 	"host/source/oci":      {"host/source/transfer", "host/store/atomicfile", "host/store/filelock", "manifests", "manifests/bundle", "manifests/signature"},
-	"host/source/transfer": {"host/store/filelock", "host/task"},
+	"host/source/transfer": {"host/fault", "host/store/filelock"},
 	"host/history":         {"host/approval", "host/git", "host/ledger", "host/registry", "host/store", "host/store/atomicfile", "host/store/filelock", "manifests", "manifests/bundle"},
-	"host/agents":          {"host/approval", "host/document", "host/findings", "host/ledger", "host/task", "manifests/agent"},
-	"host/document":        {"host/approval", "host/ledger", "host/store/atomicfile", "host/task"},
-	"host/session":         {"host/store", "host/store/atomicfile", "host/store/filelock", "host/task", "manifests"},
-	"host/settings":        {"host/approval", "host/config", "host/document", "host/ledger", "host/task"},
+	"host/agents":          {"host/fault", "host/approval", "host/document", "host/findings", "host/ledger", "manifests/agent"},
+	"host/document":        {"host/fault", "host/approval", "host/ledger", "host/store/atomicfile"},
+	"host/session":         {"host/fault", "host/store", "host/store/atomicfile", "host/store/filelock", "manifests"},
+	"host/settings":        {"host/fault", "host/approval", "host/config", "host/document", "host/ledger"},
 	"host/evidence":        {"host/approval", "host/casetest", "host/findings", "host/registry", "host/replay", "host/review", "manifests", "manifests/bundle"},
 	"host/watch":           nil,
 	"host/inspect":         {"host/review", "host/sandbox/wasmbin", "manifests"},
 	"host/narrow":          {"host/sandbox/wasmbin", "host/sandbox/wasmlink"},
-	"host/toolchain":       {"host/review", "host/sandbox/wasmbin", "host/task", "manifests", "manifests/bundle"},
-	"host/scaffold":        {"host/task", "host/toolchain", "manifests", "sdk"},
+	"host/toolchain":       {"host/fault", "host/review", "host/sandbox/wasmbin", "manifests", "manifests/bundle"},
+	"host/scaffold":        {"host/fault", "host/toolchain", "manifests", "sdk"},
 	"host/review":          {"host/guestapi", "host/sandbox/wasmbin", "manifests", "manifests/bundle", "manifests/testcase", "policies/capability"},
-	"host/install":         {"host/approval", "host/casetest", "host/findings", "host/ledger", "host/registry", "host/review", "host/store", "host/task", "host/trust", "manifests", "manifests/bundle", "policies", "policies/capability"},
+	"host/install":         {"host/fault", "host/approval", "host/casetest", "host/findings", "host/ledger", "host/registry", "host/review", "host/store", "host/trust", "manifests", "manifests/bundle", "policies", "policies/capability"},
 	"host/hostfn":          {"host/jail", "host/redact", "host/sandbox", "host/store", "host/task", "policies", "policies/capability"},
-	"host/prompt":          {"host/jail", "host/task", "manifests", "manifests/bundle"},
-	"host/recording":       {"host/hostfn", "host/jail", "host/redact", "host/sandbox", "host/sandbox/wasi", "host/store/atomicfile", "host/task", "manifests"},
-	"host/replay":          {"host/recording", "host/review", "host/runner", "host/task", "manifests", "manifests/bundle"},
+	"host/prompt":          {"host/fault", "host/jail", "manifests", "manifests/bundle"},
+	"host/recording":       {"host/fault", "host/hostfn", "host/jail", "host/redact", "host/sandbox", "host/sandbox/wasi", "host/store/atomicfile", "host/task", "manifests"},
+	"host/replay":          {"host/fault", "host/recording", "host/review", "host/runner", "host/task", "manifests", "manifests/bundle"},
 	"host/runner": {
-		"host/adopt", "host/approval", "host/hostfn", "host/prompt", "host/journal", "host/recording", "host/registry", "host/sandbox", "host/sandbox/wasi", "host/sandbox/worker", "host/session", "host/store", "host/task",
+		"host/fault", "host/adopt", "host/approval", "host/hostfn", "host/prompt", "host/journal", "host/recording", "host/registry", "host/sandbox", "host/sandbox/wasi", "host/sandbox/worker", "host/session", "host/store", "host/task",
 		"manifests", "manifests/bundle", "policies", "policies/capability",
 	},
 
 	// What every call from outside goes through.
 	"host/invoke": {
-		"host/adopt", "host/approval", "host/closure", "host/llm/skillmodel", "host/prompt", "host/recording", "host/registry", "host/replay", "host/runner", "host/secret",
+		"host/fault", "host/adopt", "host/approval", "host/closure", "host/llm/skillmodel", "host/prompt", "host/recording", "host/registry", "host/replay", "host/runner", "host/secret",
 		"host/source", "host/task", "host/toolchain", "host/trust", "manifests", "manifests/bundle", "policies", "policies/capability",
 	},
 
 	"host/casetest": {
-		"host/guestapi", "host/hostfn", "host/jail", "host/recording", "host/registry", "host/review", "host/runner", "host/sandbox", "host/sandbox/wasi", "host/store", "host/task",
+		"host/fault", "host/guestapi", "host/hostfn", "host/jail", "host/recording", "host/registry", "host/review", "host/runner", "host/sandbox", "host/sandbox/wasi", "host/store", "host/task",
 		"manifests", "manifests/bundle", "manifests/testcase", "policies", "policies/capability",
 	},
 
@@ -156,7 +158,7 @@ var imports = map[string][]string{
 
 	// The work on tasks.
 	"host/orchestrator": {
-		"host/approval", "host/event", "host/llm", "host/llm/budget", "host/memory", "host/store", "host/task",
+		"host/fault", "host/approval", "host/event", "host/llm", "host/llm/budget", "host/memory", "host/store", "host/task",
 		"manifests", "manifests/agent", "plugins/agent", "plugins/provider",
 	},
 
@@ -164,15 +166,15 @@ var imports = map[string][]string{
 	"plugins/provider/minilm": nil,
 
 	// Edges and wiring.
-	"host/config":            {"host/task"},
+	"host/config":            {"host/fault"},
 	"host/redact":            nil,
 	"host/telemetry":         {"host/redact"},
-	"host/npm":               {"host/store/atomicfile", "host/task"},
-	"host/script":            {"host/npm", "host/sandbox", "host/sandbox/worker", "host/store/atomicfile", "host/task", "sdk", "skills/qjs", "skills/python"},
+	"host/npm":               {"host/fault", "host/store/atomicfile"},
+	"host/script":            {"host/fault", "host/npm", "host/sandbox", "host/sandbox/worker", "host/store/atomicfile", "sdk", "skills/qjs", "skills/python"},
 	"host":                   {"*"},
 	"host/internal/archtest": nil,
 	"cmd/skillet": {
-		"cmd/skillet/internal/startheap", "cmd/skillet/internal/startworker",
+		"host/fault", "cmd/skillet/internal/startheap", "cmd/skillet/internal/startworker",
 		"host", "host/adopt", "host/agents", "manifests/agent", "host/approval", "host/audit", "host/checkpoint", "host/closure", "host/resolve", "manifests/lockfile", "manifests/semver", "host/suggest", "host/hostfn", "host/config", "host/escape", "host/evidence", "host/findings", "host/install", "host/invoke", "host/journal", "host/ledger", "host/memory", "host/event", "host/queue", "host/llm", "host/llm/budget", "host/orchestrator", "plugins/provider", "host/prompt", "host/recording", "host/registry", "host/replay", "host/review", "host/runner",
 		"host/sandbox/wasmbin", "host/sandbox/worker", "host/secret", "host/session", "host/settings", "host/skillset", "host/store", "host/store/atomicfile", "host/source", "manifests/signature", "manifests/signature/keyless", "host/signer", "host/trust", "host/task", "manifests", "manifests/bundle", "policies", "policies/capability",
 		"host/toolchain", "host/scaffold", "host/watch", "host/inspect", "host/casetest", "manifests/testcase", "host/narrow", "host/script",

@@ -13,9 +13,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/event"
 	"github.com/skillet-run/skillet/host/store"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 const (
@@ -364,7 +365,7 @@ func (r *Refusal) Unwrap() error { return ErrExhausted }
 
 // error is the refusal for a person, with the way out.
 func (r *Refusal) error() error {
-	e := task.Errorf(task.KindLimit, "%w", r)
+	e := fault.Errorf(fault.KindLimit, "%w", r)
 	if r.Resets.IsZero() {
 		return e.WithHint("give the task more, or raise %s for the next ones: `skillet config set %s VALUE`", r.Setting, r.Setting)
 	}

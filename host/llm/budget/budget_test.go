@@ -13,13 +13,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/skillet-run/skillet/host/event"
 	"github.com/skillet-run/skillet/host/llm/budget"
 	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/host/store/badgerstore"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 func tokens(n int64) budget.Amount { return budget.Amount{Tokens: n} }
@@ -116,8 +117,8 @@ func TestRefusal(t *testing.T) {
 				t.Errorf("%s: got %v, %+v", row.amount, err, got)
 				continue
 			}
-			e := task.AsError(err)
-			if e.Kind != task.KindLimit || !strings.Contains(e.Hint, "skillet config set "+row.want.Setting) {
+			e := fault.AsError(err)
+			if e.Kind != fault.KindLimit || !strings.Contains(e.Hint, "skillet config set "+row.want.Setting) {
 				t.Errorf("%s: kind %s, hint %q", row.amount, e.Kind, e.Hint)
 			}
 			if !row.want.Resets.IsZero() && e.RetryAfterMS != time.Until(row.want.Resets).Milliseconds() {

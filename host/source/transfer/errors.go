@@ -12,11 +12,11 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/fault"
 )
 
 // The ways in which getting something can fail, for errors.Is. Errors of this
-// package that wrap one are [task.Error]s that name what was asked for, and say
+// package that wrap one are [fault.Error]s that name what was asked for, and say
 // how to get out of it.
 var (
 	// ErrNotFound: the place answers, and does not have it.
@@ -46,24 +46,24 @@ var (
 // meaning is what an error means to a caller.
 type meaning struct {
 	is    error
-	kind  task.Kind
-	class task.Class
+	kind  fault.Kind
+	class fault.Class
 	hint  string
 }
 
 // meanings are looked through in order.
 func meanings() []meaning {
 	return []meaning{
-		{ErrRedirect, task.KindDenied, task.ClassDenied, "if you trust where it leads, list that host under redirects of the registry in config.yaml"},
-		{ErrTampered, task.KindVerification, task.ClassPermanent, "do not use it: tell whoever keeps that place, or get it from another"},
-		{ErrTooLarge, task.KindVerification, task.ClassLimit, "it is no package this host accepts"},
-		{ErrTimeout, task.KindLimit, task.ClassTransient, "try again: large downloads go on where they stopped; download_timeout_seconds allows more time"},
-		{ErrUnauthorized, task.KindDenied, task.ClassDenied, "`skillet login HOST` stores credentials for a registry"},
-		{ErrNotFound, task.KindNotFound, task.ClassPermanent, "check how it is written, and that it was published"},
-		{errUnknownCA, task.KindVerification, task.ClassPermanent, "if it is your own, name the file of its certificate authority in SSL_CERT_FILE, in the environment of skillet"},
-		{ErrTransport, task.KindVerification, task.ClassPermanent, "a registry without TLS needs plain_http: true in config.yaml, or --plain-http"},
-		{ErrProtocol, task.KindVerification, task.ClassPermanent, "it may be no registry, or something may stand between it and here"},
-		{ErrUnreachable, task.KindInternal, task.ClassTransient, "check the network and the address, or add a mirror in config.yaml; then try again"},
+		{ErrRedirect, fault.KindDenied, fault.ClassDenied, "if you trust where it leads, list that host under redirects of the registry in config.yaml"},
+		{ErrTampered, fault.KindVerification, fault.ClassPermanent, "do not use it: tell whoever keeps that place, or get it from another"},
+		{ErrTooLarge, fault.KindVerification, fault.ClassLimit, "it is no package this host accepts"},
+		{ErrTimeout, fault.KindLimit, fault.ClassTransient, "try again: large downloads go on where they stopped; download_timeout_seconds allows more time"},
+		{ErrUnauthorized, fault.KindDenied, fault.ClassDenied, "`skillet login HOST` stores credentials for a registry"},
+		{ErrNotFound, fault.KindNotFound, fault.ClassPermanent, "check how it is written, and that it was published"},
+		{errUnknownCA, fault.KindVerification, fault.ClassPermanent, "if it is your own, name the file of its certificate authority in SSL_CERT_FILE, in the environment of skillet"},
+		{ErrTransport, fault.KindVerification, fault.ClassPermanent, "a registry without TLS needs plain_http: true in config.yaml, or --plain-http"},
+		{ErrProtocol, fault.KindVerification, fault.ClassPermanent, "it may be no registry, or something may stand between it and here"},
+		{ErrUnreachable, fault.KindInternal, fault.ClassTransient, "check the network and the address, or add a mirror in config.yaml; then try again"},
 	}
 }
 
@@ -73,14 +73,14 @@ func Explain(what string, err error) error {
 	if err == nil {
 		return nil
 	}
-	var known *task.Error
+	var known *fault.Error
 	if errors.As(err, &known) {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	err = Classify(err)
 	for _, m := range meanings() {
 		if errors.Is(err, m.is) {
-			e := task.Wrap(m.kind, fmt.Errorf("%s: %w", what, err)).WithHint("%s", m.hint)
+			e := fault.Wrap(m.kind, fmt.Errorf("%s: %w", what, err)).WithHint("%s", m.hint)
 			e.Class = m.class
 			return e
 		}

@@ -13,8 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/source/transfer"
-	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -221,7 +222,7 @@ func TestExplain(t *testing.T) {
 		transfer.ErrTampered, transfer.ErrRedirect, transfer.ErrTransport, transfer.ErrProtocol, context.DeadlineExceeded,
 	} {
 		err := transfer.Explain("fetch x", fmt.Errorf("outer: %w", is))
-		e := task.AsError(err)
+		e := fault.AsError(err)
 		if e.Hint == "" || e.Class == "" || !strings.HasPrefix(e.Message, "fetch x: ") {
 			t.Errorf("%v: %+v", is, e)
 		}
@@ -229,8 +230,8 @@ func TestExplain(t *testing.T) {
 	if err := transfer.Explain("x", nil); err != nil {
 		t.Errorf("no error became %v", err)
 	}
-	known := task.Errorf(task.KindUsage, "known").WithHint("hint")
-	if e := task.AsError(transfer.Explain("fetch x", known)); e.Kind != task.KindUsage || e.Hint != "hint" || e.Message != "fetch x: known" {
+	known := fault.Errorf(fault.KindUsage, "known").WithHint("hint")
+	if e := fault.AsError(transfer.Explain("fetch x", known)); e.Kind != fault.KindUsage || e.Hint != "hint" || e.Message != "fetch x: known" {
 		t.Errorf("%+v", e)
 	}
 }

@@ -1,10 +1,11 @@
-package task
+// Package fault has the errors that callers of the host see: what kind of failure it is,
+// whether trying again can help, what went wrong in one line, and how to get out of it.
+package fault
 
 import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -143,56 +144,4 @@ func AsError(err error) *Error {
 	c := *e
 	c.Message, c.cause = err.Error(), err
 	return &c
-}
-
-// Nearest returns the candidate most like word, for a "did you mean"; ok is
-// false when none is near enough: a third of the longer word may differ, or
-// one may begin with the other.
-func Nearest(word string, candidates []string) (best string, ok bool) {
-	limit := 3
-	for _, c := range candidates {
-		d := unlikeness(strings.ToLower(word), strings.ToLower(c))
-		if d < limit {
-			best, limit = c, d
-		}
-	}
-	return best, best != ""
-}
-
-// unlikeness is the distance of two words, at most 2 when one of them begins
-// with the other, and 3 for words that have nothing to do with each other.
-func unlikeness(a, b string) int {
-	d := distance(a, b)
-	if 3*d > max(len(a), len(b))+1 {
-		d = 3
-	}
-	if n := min(len(a), len(b)); n >= 3 && a[:n] == b[:n] {
-		d = min(d, 2)
-	}
-	return d
-}
-
-// distance is the edit distance of a and b in bytes, with transpositions of
-// neighbours counting one (Damerau, 1964; the restricted form).
-func distance(a, b string) int {
-	before, above := make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range above {
-		above[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		row := make([]int, len(b)+1)
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			row[j] = min(above[j]+1, row[j-1]+1, above[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
-		before, above = above, row
-	}
-	return above[len(b)]
 }
