@@ -15,6 +15,7 @@ import (
 	"github.com/skillet-run/skillet/host/memory"
 	"github.com/skillet-run/skillet/host/queue"
 	"github.com/skillet-run/skillet/host/sandbox"
+	"github.com/skillet-run/skillet/host/sandbox/worker"
 	"github.com/skillet-run/skillet/host/secret"
 	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/host/store/filelock"
@@ -76,6 +77,7 @@ var meanings = []struct {
 	{syscall.ENOTDIR, fault.KindUsage, "a directory is meant, and this is none: name the directory"},
 	{context.Canceled, fault.KindInternal, "nothing is half done; the same command begins again"},
 	{context.DeadlineExceeded, fault.KindLimit, "another command may hold the home; try again, or raise lock_wait_seconds"},
+	{worker.ErrNoProgram, fault.KindInternal, "on Linux it is found in /proc: have that mounted"},
 	{fs.ErrNotExist, fault.KindNotFound, ""},
 	{fs.ErrPermission, fault.KindUsage, "check who owns the file, and its mode"},
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/skillet-run/skillet/host/journal"
 	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/sandbox"
+	"github.com/skillet-run/skillet/host/sandbox/worker"
 	"github.com/skillet-run/skillet/host/secret"
 	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/host/store/filelock"
@@ -34,6 +35,7 @@ func TestExplain(t *testing.T) {
 		{&fs.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}, fault.KindFull},
 		{&fs.PathError{Op: "read", Path: "x", Err: syscall.EISDIR}, fault.KindUsage},
 		{&fs.PathError{Op: "open", Path: "x", Err: syscall.ENOTDIR}, fault.KindUsage},
+		{fmt.Errorf("open: %w: %w", worker.ErrNoProgram, fs.ErrNotExist), fault.KindInternal},
 		{fmt.Errorf("x: %w", sandbox.ErrCacheDir), fault.KindVerification},
 		{&filelock.HeldError{Path: "LOCK"}, fault.KindLimit},
 		{fmt.Errorf("x: %w", journal.ErrTooLarge), fault.KindLimit},

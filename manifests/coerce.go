@@ -85,8 +85,9 @@ func groupPairs(pairs []string) (keys []string, values map[string][]string, errs
 // goes.
 func propertyOf(root *jsonschema.Schema, key string) (*jsonschema.Schema, *Problem) {
 	known := map[string]bool{}
-	open := false
+	open, closed := false, false // said of any member; of neither, a member that is not named is likely a typing error
 	for s := range inclusive(root) {
+		closed = closed || s.Properties != nil || s.PatternProperties != nil
 		if p, ok := s.Properties[key]; ok {
 			return p, nil
 		}
@@ -102,10 +103,10 @@ func propertyOf(root *jsonschema.Schema, key string) (*jsonschema.Schema, *Probl
 		case *jsonschema.Schema:
 			return rest, nil
 		case bool:
-			open = open || rest
+			open, closed = open || rest, closed || !rest
 		}
 	}
-	if open {
+	if open || !closed {
 		return nil, nil
 	}
 	names := slices.Sorted(maps.Keys(known))

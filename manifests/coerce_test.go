@@ -116,7 +116,8 @@ func checkCoerce(t *testing.T, tool manifests.Tool, pairs []string, want string)
 func TestCoerceArgsOfOpenSchemas(t *testing.T) {
 	t.Parallel()
 	for schema, want := range map[string]string{
-		`{"type": "object"}`: "x: unknown argument; the tool takes none",
+		`{"type": "object"}`:                                                       `{"x":1}`,
+		`{"type": "object", "properties": {}}`:                                     "x: unknown argument; the tool takes none",
 		`{"type": "object", "additionalProperties": true}`:                         `{"x":1}`,
 		`{"type": "object", "additionalProperties": {"type": "string"}}`:           `{"x":"1"}`,
 		`{"type": "object", "additionalProperties": false}`:                        "x: unknown argument; the tool takes none",

@@ -15,6 +15,7 @@ import (
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/internal/lazyregexp"
 )
 
 // run runs one command line and returns its exit code.
@@ -278,7 +279,23 @@ func (t *terminal) home(c *cli.Context) (string, error) {
 	if c.String("home") == "" {
 		return "", fault.Errorf(fault.KindUsage, "--home is empty").WithHint("name a directory: --home DIR")
 	}
+	if c.Command.Name != "dev" { // which tells of interpreters, and those are in the person's own home
+		t.elsewhere = "--home " + quoteWord(c.String("home"))
+	}
 	return absolute(c.String("home"))
+}
+
+// commandInHint is a command of this program that a hint names.
+var commandInHint = lazyregexp.New("(^|`)skillet ([a-z])")
+
+// here is a hint whose commands act on the home that this one acts on.
+func (t *terminal) here(hint string) string {
+	if t.elsewhere == "" || strings.Contains(hint, "--home") {
+		return hint
+	}
+	return commandInHint().ReplaceAllStringFunc(hint, func(at string) string {
+		return at[:len(at)-1] + t.elsewhere + " " + at[len(at)-1:]
+	})
 }
 
 func (t *terminal) getenv(name string) string {

@@ -62,7 +62,7 @@ func (s *scripts) Script(ctx context.Context, p toolchain.Project) ([]byte, erro
 	if p.Manifest != nil {
 		asked = p.Manifest.Security.Permissions
 	}
-	return narrow.Imports(wasm, func(name string) string { return review.Lacks(asked, name) })
+	return narrow.Imports(wasm, p.Manifest != nil, func(name string) string { return review.Lacks(asked, name) })
 }
 
 func (s *scripts) open(ctx context.Context) (*host.Host, error) {

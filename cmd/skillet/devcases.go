@@ -88,7 +88,11 @@ func (t *terminal) showCase(c casetest.Result) {
 	if c.Outcome != casetest.Failed {
 		return
 	}
-	t.note("  failed: %s: %s", plain(c.Name), plain(c.Detail))
+	if len(c.Differences) == 0 { // whose detail is the first of them
+		t.note("  failed: %s: %s", plain(c.Name), plain(c.Detail))
+		return
+	}
+	t.note("  failed: %s", plain(c.Name))
 	for _, x := range c.Differences {
 		t.note("    %s", plain(x.String()))
 	}

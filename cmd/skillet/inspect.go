@@ -17,6 +17,7 @@ import (
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/inspect"
+	"github.com/skillet-run/skillet/host/sandbox/wasmbin"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
@@ -58,7 +59,7 @@ func (t *terminal) inspect(ctx context.Context, c *cli.Context, h *host.Host) er
 		return err
 	}
 	if out.Report, err = inspect.Module(wasm); err != nil {
-		return fault.Wrap(fault.KindVerification, fmt.Errorf("inspect %s: %w", args[0], err)).WithHint("it is not a module this host can run safely")
+		return fault.Wrap(fault.KindVerification, fmt.Errorf("inspect %s: %w", args[0], err)).WithHint("%s", wasmbin.WayOut)
 	}
 	done := t.waiting("compiling %s", filepath.Base(args[0]))
 	out.Examination, err = h.Examine(ctx, wasm)
@@ -229,7 +230,7 @@ func (t *terminal) sayMakers(i inspected) {
 		t.say("made with: %s", visible(strings.Join(made, ", ")))
 	}
 	if i.Names != nil {
-		t.say("names: %s of %s have one", fmt.Sprint(i.Names.Functions), count(i.Functions, "function"))
+		t.say("names: %s of %s have one", fmt.Sprint(i.Names.Functions), count(len(i.Imports)+i.Functions, "function")) // which names imports too
 	}
 }
 

@@ -418,10 +418,14 @@ func (t *terminal) showOutcome(p install.Plan, out install.Outcome) {
 		}
 	}
 	if p.Replaces != "" && p.Replaces != p.Version {
-		moved := "its grants did not move along"
-		if p.Carried {
-			moved = "its grants were carried over: the same signer"
+		moved := ""
+		switch {
+		case !p.HadGrants():
+		case p.Carried:
+			moved = "; its grants were carried over: the same signer"
+		default:
+			moved = "; its grants did not move along"
 		}
-		t.note("  %s@%s stays installed; %s", plain(p.Skill), p.Replaces, moved)
+		t.note("  %s@%s stays installed%s", plain(p.Skill), p.Replaces, moved)
 	}
 }

@@ -66,9 +66,23 @@ func (t *terminal) showSkills(skills []registry.Skill) {
 		if s.Active {
 			active = "*"
 		}
-		rows = append(rows, []string{s.Name, s.Version + active, s.Digest.Short(), strings.Join(notes(s), ", "), strings.Join(s.Tools, " "), short(s.Description, 80)})
+		rows = append(rows, []string{s.Name, s.Version + active, s.Digest.Short(), strings.Join(notes(s), ", "), someOf(s.Tools), short(s.Description, 80)})
 	}
 	t.table("NAME\tVERSION\tDIGEST\tSTATE\tTOOLS\tDESCRIPTION", rows)
+}
+
+// someOf are the first names of a list, as many as a column has room for: a folder of
+// scripts has dozens.
+func someOf(names []string) string {
+	const room = 60
+	text := ""
+	for i, n := range names {
+		if i > 0 && len(text)+1+len(n) > room {
+			return fmt.Sprintf("%s and %d more", text, len(names)-i)
+		}
+		text = strings.TrimSpace(text + " " + n)
+	}
+	return text
 }
 
 // notes are what a person should know of how a version stands; "-" for nothing.

@@ -95,7 +95,13 @@ func (t *terminal) run(ctx context.Context, c *cli.Context, h *host.Host) error 
 	if !res.OK {
 		res.Error = explain(res.Error)
 	}
+	for i, d := range res.Denials {
+		res.Denials[i].Hint = t.here(d.Hint)
+	}
 	if t.json {
+		if res.Error != nil {
+			res.Error = res.Error.WithHint("%s", t.here(res.Error.Hint))
+		}
 		if err := t.printJSON(res); err != nil {
 			return err
 		}

@@ -37,6 +37,8 @@ type terminal struct {
 	// keyring is nil for that of the system.
 	keyring secret.Keyring
 	json    bool
+	// elsewhere is how a command names the home of --home; empty without that flag.
+	elsewhere string
 	// ended is closed when the command is to end: somebody pressed Ctrl-C.
 	ended <-chan struct{}
 	// inTTY, outTTY and errTTY say which of the streams are terminals.
@@ -195,7 +197,7 @@ type failure struct {
 
 // fail prints an error: what, and how to get out of it.
 func (t *terminal) fail(e *fault.Error) {
-	if t.json && t.printJSON(failure{Error: e}) == nil {
+	if t.json && t.printJSON(failure{Error: e.WithHint("%s", t.here(e.Hint))}) == nil {
 		return
 	}
 	t.tell(e)
@@ -210,7 +212,7 @@ func (t *terminal) tell(e *fault.Error) {
 		t.note("  | %s", plain(strings.TrimSuffix(l, "\n")))
 	}
 	if e.Hint != "" {
-		t.note("  hint: %s", plain(e.Hint))
+		t.note("  hint: %s", plain(t.here(e.Hint)))
 	}
 }
 

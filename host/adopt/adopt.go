@@ -106,7 +106,7 @@ func skillName(text string) string {
 func toolsOf(wasm []byte, label string) ([]manifests.Tool, error) {
 	m, err := wasmbin.Inspect(wasm, wasmbin.WidestLimits())
 	if err != nil {
-		return nil, fault.Errorf(fault.KindVerification, "%s: %w", label, err).WithHint("it is not a module this host can run safely")
+		return nil, fault.Errorf(fault.KindVerification, "%s: %w", label, err).WithHint("%s", wasmbin.WayOut)
 	}
 	tools := exported(m)
 	if len(tools) == 0 {

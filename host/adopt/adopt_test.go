@@ -56,10 +56,11 @@ func asked(t testing.TB, p *Plugin) []string {
 func TestPermissions(t *testing.T) {
 	t.Parallel()
 	for members, want := range map[string]string{
-		`"allowed_hosts":["a.example"]`:                      "http:* https://a.example/* http:* http://a.example/*",
+		`"allowed_hosts":["a.example"]`:                      "http:* https://a.example/* http:* http://a.example/*; 1", // of the ports
 		`"allowed_hosts":["A.example:8080"]`:                 "http:* https://a.example:8080/* http:* http://a.example:8080/*",
-		`"allowed_hosts":["127.0.0.1"]`:                      "http:* https://127.0.0.1/* http:* http://127.0.0.1/*",
-		`"allowed_hosts":["*.a.example"]`:                    "http:* https://*.a.example/* http:* http://*.a.example/*; 1",
+		`"allowed_hosts":["127.0.0.1"]`:                      "http:* https://127.0.0.1/* http:* http://127.0.0.1/*; 1",
+		`"allowed_hosts":["127.0.0.1:80","[::1]:81"]`:        "http:* https://127.0.0.1:80/* http:* http://127.0.0.1/* http:* https://[::1]:81/* http:* http://[::1]:81/*",
+		`"allowed_hosts":["*.a.example"]`:                    "http:* https://*.a.example/* http:* http://*.a.example/*; 2",
 		`"allowed_hosts":["*"]`:                              "; 1",
 		`"allowed_hosts":["a?.example","x/y","u@v","a b"]`:   "; 4",
 		`"allowed_hosts":["https://a.example"]`:              "; 1",

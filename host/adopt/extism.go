@@ -225,8 +225,14 @@ func (e extism) plugin(name, label string, wasm []byte) (*Plugin, error) {
 		Type: manifests.KindCodeInline, Command: modulePath, Tools: tools, Config: e.config(),
 	}
 	p.limits(&m, e)
+	var portless []string
 	for _, h := range e.AllowedHosts {
-		p.host(&m, h)
+		if p.host(&m, h) && hostAlone(h) == h {
+			portless = append(portless, h)
+		}
+	}
+	if len(portless) > 0 {
+		p.note("allowed_hosts %s: on ports 80 and 443 alone, where Extism allows any port; write the port in the manifest, as in %q", strings.Join(portless, ", "), portless[0]+":8080")
 	}
 	for _, from := range slices.Sorted(maps.Keys(e.AllowedPaths)) {
 		p.path(&m, from, e.AllowedPaths[from])
@@ -275,14 +281,15 @@ func (p *Plugin) limits(m *manifests.Manifest, e extism) {
 	}
 }
 
-// host asks for a host: for any request to it, over TLS or not.
-func (p *Plugin) host(m *manifests.Manifest, host string) {
+// host asks for a host: for any request to it, over TLS or not. It reports whether
+// that can be asked for.
+func (p *Plugin) host(m *manifests.Manifest, host string) bool {
 	asked := []manifests.NetworkPermission{}
 	for _, scheme := range []string{"https", "http"} {
 		n := manifests.NetworkPermission{URL: scheme + "://" + host + "/*", Methods: []string{"*"}, Reason: "allowed_hosts of its Extism manifest names " + host}
 		if u, err := url.Parse(n.URL); err != nil || u.Hostname() != strings.Trim(hostAlone(host), "[]") || !acceptable(n) {
 			p.note("allowed_hosts %q: not honoured; hosts are granted by name, or as *.example.com: `skillet permission grant %s 'http:GET https://HOST/*'`", host, m.Name)
-			return
+			return false
 		}
 		asked = append(asked, n)
 	}
@@ -290,6 +297,7 @@ func (p *Plugin) host(m *manifests.Manifest, host string) {
 		p.note("allowed_hosts %q: the star stands for one label, so not for a.b%s", host, host[1:])
 	}
 	m.Security.Permissions.Network = append(m.Security.Permissions.Network, asked...)
+	return true
 }
 
 // hostAlone is a host without a port.

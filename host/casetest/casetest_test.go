@@ -70,7 +70,7 @@ func TestErrors(t *testing.T) {
 - {name: no such tool, tool: other, error_kind: not_found}
 - {name: no tool, error_kind: usage}
 `, nil), map[string]string{
-		"another kind":    "error_kind: expected denied, got not_found or skill: nothing here",
+		"another kind":    "error_kind: expected denied, got not_found: nothing here",
 		"another message": "all here",
 		"should answer":   "expected none",
 		"should fail":     "the answer {}",

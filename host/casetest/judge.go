@@ -155,7 +155,7 @@ func (t *trial) outcome(_ context.Context, res task.Result) ([]testcase.Differen
 		return t.failure(res)
 	}
 	if !res.OK {
-		return []testcase.Difference{{Path: "error", Expected: "none", Got: fmt.Sprintf("%s: %s", strings.Join(kinds(res.Error), " or "), clip(message(res.Error)))}}, nil
+		return []testcase.Difference{{Path: "error", Expected: "none", Got: failed(res.Error)}}, nil
 	}
 	return c.Output(res.Raw, t.read, t.fill)
 }
@@ -168,7 +168,7 @@ func (t *trial) failure(res task.Result) ([]testcase.Difference, error) {
 	}
 	var ds []testcase.Difference
 	if has := kinds(res.Error); c.ErrorKind != "" && !slices.Contains(has, c.ErrorKind) {
-		ds = append(ds, testcase.Difference{Path: "error_kind", Expected: c.ErrorKind, Got: strings.Join(has, " or ") + ": " + clip(message(res.Error))})
+		ds = append(ds, testcase.Difference{Path: "error_kind", Expected: c.ErrorKind, Got: failed(res.Error)})
 	}
 	p, err := testcase.CompilePattern(c.ErrorMessage, testcase.Subset)
 	return append(ds, p.MatchText("error_message", message(res.Error))...), err
@@ -196,6 +196,9 @@ func kinds(e *fault.Error) []string {
 	}
 	return all
 }
+
+// failed is an error as a difference shows it: with the first of its kinds.
+func failed(e *fault.Error) string { return kinds(e)[0] + ": " + clip(message(e)) }
 
 // message is what the skill said of its error, or else the host.
 func message(e *fault.Error) string {

@@ -34,6 +34,9 @@ func (p Plan) Waits() bool {
 	return p.Effect == policies.Ask.String() && !p.Carried
 }
 
+// HadGrants reports whether the version before was granted anything for good.
+func (p Plan) HadGrants() bool { return len(p.former.grants) > 0 }
+
 // grants are the changes that give the package what a person agreed to, unless it
 // has that for good. What the former version of the same signer was granted is
 // granted on the same terms.

@@ -26,10 +26,10 @@ const (
 )
 
 // Imports takes the host functions of a module whose permission is lacking: lacks
-// returns its name in the manifest, and "" for a function that stays. The same module
-// comes out when there are none. The error is that of a module that cannot be read, or
-// has no memory.
-func Imports(wasm []byte, lacks func(name string) (permission string)) ([]byte, error) {
+// returns its name in the manifest, and "" for a function that stays; manifest is false
+// for a program that has none. The same module comes out when there are none. The error
+// is that of a module that cannot be read, or has no memory.
+func Imports(wasm []byte, manifest bool, lacks func(name string) (permission string)) ([]byte, error) {
 	m, err := wasmlink.Decode(wasm)
 	if err != nil {
 		return nil, fmt.Errorf("narrow the imports of a module: %w", err)
@@ -41,7 +41,7 @@ func Imports(wasm []byte, lacks func(name string) (permission string)) ([]byte, 
 	if !m.HasMemory {
 		return nil, fmt.Errorf("narrow the imports of a module: it has no memory")
 	}
-	stub, err := wasmlink.Assemble(refusals(names, lacks))
+	stub, err := wasmlink.Assemble(refusals(names, manifest, lacks))
 	if err != nil {
 		return nil, fmt.Errorf("narrow the imports of a module: %w", err)
 	}
@@ -84,14 +84,14 @@ func requests(m *wasmlink.Module, typeIndex uint32) bool {
 
 // refusals is the added code: each function notes its refusal, which is what the
 // next response is.
-func refusals(names []string, lacks func(name string) string) string {
+func refusals(names []string, manifest bool, lacks func(name string) string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "(module (import %q %q (func $read (param i32 i32)))\n", hostModule, reader)
 	fmt.Fprintf(&b, "(import %q %q (memory 0))\n(global $refused (mut i32) (i32.const 0))\n", itself, memory)
 	fmt.Fprintf(&b, "(func (export %q) (param $meta i32) (param $body i32)\n", reader)
 	texts := map[int]string{}
 	for i, name := range names {
-		texts[i] = refusal(name, lacks(name))
+		texts[i] = refusal(name, lacks(name), manifest)
 		fmt.Fprintf(&b, "(i32.eq (global.get $refused) (i32.const %d)) if\n", i+1)
 		for at := 0; at < len(texts[i]); at += 8 {
 			fmt.Fprintf(&b, "(i64.store offset=%d (local.get $meta) (i64.const %d))\n", at, int64(binary.LittleEndian.Uint64([]byte(texts[i][at:at+8]))))
@@ -107,14 +107,18 @@ func refusals(names []string, lacks func(name string) string) string {
 }
 
 // refusal is the response, of a length that is a multiple of eight.
-func refusal(name, permission string) string {
+func refusal(name, permission string, manifest bool) string {
+	wayOut := "the manifest does not ask for it; add " + permission + " under security.permissions, and build again"
+	if !manifest {
+		wayOut = "a script without a manifest can ask for nothing; `skillet new NAME --lang LANGUAGE` makes a directory with one: add " + permission + " under security.permissions there, and build that"
+	}
 	type failure struct {
 		Kind    string `json:"kind"`
 		Message string `json:"message"`
 	}
 	b, err := json.Marshal(struct {
 		Error failure `json:"error"`
-	}{failure{"denied", name + ": the manifest does not ask for it; add " + permission + " under security.permissions, and build again"}})
+	}{failure{"denied", name + ": " + wayOut}})
 	if err != nil {
 		return `{ }     `
 	}

@@ -61,7 +61,7 @@ var permissionOf = map[string]string{"http_request": "network", "kv_get": "kv"}
 func TestWhatIsDroppedIsRefused(t *testing.T) {
 	t.Parallel()
 	wasm := asking(t)
-	narrowed, err := Imports(wasm, func(name string) string { return permissionOf[name] })
+	narrowed, err := Imports(wasm, true, func(name string) string { return permissionOf[name] })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestWhatIsDroppedIsRefused(t *testing.T) {
 	if got := imports(t, narrowed); !slices.Equal(got, want) {
 		t.Errorf("it imports %q", got)
 	}
-	again, err := Imports(wasm, func(name string) string { return permissionOf[name] })
+	again, err := Imports(wasm, true, func(name string) string { return permissionOf[name] })
 	if err != nil || !bytes.Equal(again, narrowed) {
 		t.Errorf("the second time it is another module: %v", err)
 	}
@@ -109,14 +109,28 @@ func TestWhatIsDroppedIsRefused(t *testing.T) {
 	}
 }
 
+// TestWithoutManifest is what a script that is built alone is told.
+func TestWithoutManifest(t *testing.T) {
+	t.Parallel()
+	got := refusal("http_request", "network", false)
+	for _, want := range []string{"http_request: a script without a manifest can ask for nothing", "`skillet new NAME --lang LANGUAGE`", "add network under security.permissions"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%s\nand not %q", got, want)
+		}
+	}
+	if len(got)%8 != 0 {
+		t.Errorf("%d bytes", len(got))
+	}
+}
+
 func TestNothingToDrop(t *testing.T) {
 	t.Parallel()
 	wasm := asking(t)
-	got, err := Imports(wasm, func(string) string { return "" })
+	got, err := Imports(wasm, true, func(string) string { return "" })
 	if err != nil || !bytes.Equal(got, wasm) {
 		t.Errorf("it was changed: %v", err)
 	}
-	if _, err := Imports([]byte("no module"), func(string) string { return "kv" }); err == nil {
+	if _, err := Imports([]byte("no module"), true, func(string) string { return "kv" }); err == nil {
 		t.Error("it is taken for a module")
 	}
 }

@@ -290,7 +290,7 @@ func loadError(path string, err error) error {
 	}
 	if errors.Is(err, sandbox.ErrRefused) || errors.Is(err, sandbox.ErrImport) || errors.Is(err, worker.ErrDied) {
 		return fault.Errorf(fault.KindVerification, "%s: %w", path, err).
-			WithHint("the module is not one this host can run safely; build it again with a supported toolchain")
+			WithHint("%s", sandbox.WayOut)
 	}
 	return fault.Errorf(fault.KindInternal, "%s: %w", path, err)
 }

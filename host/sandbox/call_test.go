@@ -76,6 +76,18 @@ func TestGuestError(t *testing.T) {
 	g.tool("told but 0", args(0, 7, 7, 12), w.Call(g.fail), zero())
 	g.tool("code", w.I32Const(9))
 	m := load(t, g.Bytes())
+	for e, want := range map[sandbox.GuestError]string{
+		{Message: "no such page"}:                              "no such page",
+		{Message: "no such page", Code: 1}:                     "no such page",
+		{Message: "no such page", Code: 0xffffffff}:            "no such page",
+		{Message: "no such page", Code: 7}:                     "no such page (it returned 7)",
+		{Message: "no such page", Code: 0xfffffffe, Kind: "x"}: "no such page (it returned -2)",
+		{Code: 9}: "guest returned 9 without a message",
+	} {
+		if got := e.Error(); got != want {
+			t.Errorf("%+v: %q, want %q", e, got, want)
+		}
+	}
 	for export, want := range map[string]sandbox.GuestError{
 		"told":       {Kind: "invalid", Message: "no such page", Code: 3},
 		"told but 0": {Kind: "invalid", Message: "no such page"},

@@ -6,7 +6,12 @@ import (
 	"fmt"
 	"runtime/debug"
 	"strings"
+
+	"github.com/skillet-run/skillet/host/sandbox/wasmbin"
 )
+
+// WayOut is what helps with a module that is refused.
+const WayOut = wasmbin.WayOut
 
 // Limits that a call can reach. Each is found with errors.Is in the error of
 // [Module.Call], and errors.As finds the [LimitError] that names its value.
@@ -180,10 +185,14 @@ type GuestError struct {
 	Code    uint32 // result or exit code; 0 when it gave only a message
 }
 
-// Error is the guest's own message, or its code.
+// Error is the guest's own message, with a code that says more than that it failed, or
+// the code.
 func (e *GuestError) Error() string {
-	if e.Message == "" {
+	switch code := int32(e.Code); {
+	case e.Message == "":
 		return fmt.Sprintf("guest returned %d without a message", e.Code)
+	case code < -1 || code > 1: // 1 and -1 are what PDKs return of every error
+		return fmt.Sprintf("%s (it returned %d)", e.Message, code)
 	}
 	return e.Message
 }

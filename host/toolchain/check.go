@@ -40,7 +40,7 @@ func Check(p *bundle.Package, offered []string) []Problem {
 	}
 	inspected, err := wasmbin.Inspect(wasm, wasmbin.WidestLimits())
 	if err != nil {
-		return append(all, Problem{true, fmt.Sprintf("%s: %v", path, err), "it is not a module this host can run safely"})
+		return append(all, Problem{true, fmt.Sprintf("%s: %v", path, err), wasmbin.WayOut})
 	}
 	all = append(all, checkExports(path, m, inspected)...)
 	all = append(all, checkOffered(path, inspected, offered)...)

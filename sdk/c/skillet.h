@@ -45,10 +45,12 @@
 #define SKILLET_C extern "C"
 #define SKILLET_STR(literal) (skillet_str{"" literal, sizeof(literal) - 1})
 #define SKILLET_ZERO(type) (type{})
+#define SKILLET_UNSET {}
 #else
 #define SKILLET_C
 #define SKILLET_STR(literal) ((skillet_str){"" literal, sizeof(literal) - 1})
 #define SKILLET_ZERO(type) ((type){0})
+#define SKILLET_UNSET
 #endif
 
 // skillet_str is text or bytes: len bytes from ptr on, with no zero behind them.
@@ -1190,10 +1192,10 @@ SKILLET_FN bool skillet_get_entry_list(const skillet_value *object, const char *
 }
 
 // skillet_fs_read_request is what skillet_fs_read takes. What is zero is left out.
-typedef struct {
+typedef struct skillet_fs_read_request {
 	skillet_str path; // absolute path, or relative to the workspace where there is one
-	int64_t offset; // where to begin; behind the end there is nothing, in bytes
-	int64_t length; // how much; 0 for as much as one call returns, in bytes
+	int64_t offset SKILLET_UNSET; // where to begin; behind the end there is nothing, in bytes
+	int64_t length SKILLET_UNSET; // how much; 0 for as much as one call returns, in bytes
 } skillet_fs_read_request;
 
 // skillet_fs_read_response is what skillet_fs_read answers.
@@ -1224,11 +1226,11 @@ SKILLET_FN bool skillet_fs_read(const skillet_fs_read_request *request, skillet_
 }
 
 // skillet_fs_write_request is what skillet_fs_write takes. What is zero is left out.
-typedef struct {
+typedef struct skillet_fs_write_request {
 	skillet_str path; // absolute path, or relative to the workspace where there is one
-	bool append; // writes behind what is there
-	bool create_only; // refuses to touch a file that exists
-	skillet_str body; // the content
+	bool append SKILLET_UNSET; // writes behind what is there
+	bool create_only SKILLET_UNSET; // refuses to touch a file that exists
+	skillet_str body SKILLET_UNSET; // the content
 } skillet_fs_write_request;
 
 // skillet_fs_write_response is what skillet_fs_write answers.
@@ -1258,10 +1260,10 @@ SKILLET_FN bool skillet_fs_write(const skillet_fs_write_request *request, skille
 }
 
 // skillet_fs_list_request is what skillet_fs_list takes. What is zero is left out.
-typedef struct {
+typedef struct skillet_fs_list_request {
 	skillet_str path; // absolute path, or relative to the workspace where there is one
-	bool recursive; // lists what is below, too
-	int64_t limit; // the most entries to return; 0 for 1000, in entries
+	bool recursive SKILLET_UNSET; // lists what is below, too
+	int64_t limit SKILLET_UNSET; // the most entries to return; 0 for 1000, in entries
 } skillet_fs_list_request;
 
 // skillet_fs_list_response is what skillet_fs_list answers.
@@ -1294,7 +1296,7 @@ SKILLET_FN bool skillet_fs_list(const skillet_fs_list_request *request, skillet_
 }
 
 // skillet_fs_stat_request is what skillet_fs_stat takes. What is zero is left out.
-typedef struct {
+typedef struct skillet_fs_stat_request {
 	skillet_str path; // absolute path, or relative to the workspace where there is one
 } skillet_fs_stat_request;
 
@@ -1328,14 +1330,14 @@ SKILLET_FN bool skillet_fs_stat(const skillet_fs_stat_request *request, skillet_
 }
 
 // skillet_http_request_request is what skillet_http_request takes. What is zero is left out.
-typedef struct {
-	skillet_str method; // HTTP method; GET when it is left out
+typedef struct skillet_http_request_request {
+	skillet_str method SKILLET_UNSET; // HTTP method; GET when it is left out
 	skillet_str url; // absolute URL with scheme http or https
-	const skillet_pair *headers; // header fields, each with all its values
-	size_t headers_count;
-	int64_t timeout_ms; // bounds the exchange with all its redirects; 0 for the host's own limit, in milliseconds
-	int64_t max_bytes; // bounds the body of the response; 0 for the host's own limit, in bytes
-	skillet_str body; // the content to send; empty for none
+	const skillet_pair *headers SKILLET_UNSET; // header fields, each with all its values
+	size_t headers_count SKILLET_UNSET;
+	int64_t timeout_ms SKILLET_UNSET; // bounds the exchange with all its redirects; 0 for the host's own limit, in milliseconds
+	int64_t max_bytes SKILLET_UNSET; // bounds the body of the response; 0 for the host's own limit, in bytes
+	skillet_str body SKILLET_UNSET; // the content to send; empty for none
 } skillet_http_request_request;
 
 // skillet_http_request_response is what skillet_http_request answers.
@@ -1375,7 +1377,7 @@ SKILLET_FN bool skillet_http_request(const skillet_http_request_request *request
 }
 
 // skillet_kv_get_request is what skillet_kv_get takes. What is zero is left out.
-typedef struct {
+typedef struct skillet_kv_get_request {
 	skillet_str key; // valid UTF-8 without control characters
 } skillet_kv_get_request;
 
@@ -1405,11 +1407,11 @@ SKILLET_FN bool skillet_kv_get(const skillet_kv_get_request *request, skillet_kv
 }
 
 // skillet_kv_put_request is what skillet_kv_put takes. What is zero is left out.
-typedef struct {
+typedef struct skillet_kv_put_request {
 	skillet_str key; // valid UTF-8 without control characters
-	int64_t ttl_seconds; // how long the value lives; 0 until it is deleted, in seconds
-	const uint64_t *revision; // stores only if the key still has this revision, with 0 only if it has no value; left out, it stores in any case; null leaves it out
-	skillet_str body; // the value
+	int64_t ttl_seconds SKILLET_UNSET; // how long the value lives; 0 until it is deleted, in seconds
+	const uint64_t *revision SKILLET_UNSET; // stores only if the key still has this revision, with 0 only if it has no value; left out, it stores in any case; null leaves it out
+	skillet_str body SKILLET_UNSET; // the value
 } skillet_kv_put_request;
 
 // skillet_kv_put_response is what skillet_kv_put answers.
@@ -1438,7 +1440,7 @@ SKILLET_FN bool skillet_kv_put(const skillet_kv_put_request *request, skillet_kv
 }
 
 // skillet_kv_delete_request is what skillet_kv_delete takes. What is zero is left out.
-typedef struct {
+typedef struct skillet_kv_delete_request {
 	skillet_str key; // valid UTF-8 without control characters
 } skillet_kv_delete_request;
 
@@ -1466,9 +1468,9 @@ SKILLET_FN bool skillet_kv_delete(const skillet_kv_delete_request *request, skil
 }
 
 // skillet_kv_list_request is what skillet_kv_list takes. What is zero is left out.
-typedef struct {
-	skillet_str prefix; // what the keys begin with; empty for all keys
-	int64_t limit; // the most keys to return; 0 for as many as one call returns, in keys
+typedef struct skillet_kv_list_request {
+	skillet_str prefix SKILLET_UNSET; // what the keys begin with; empty for all keys
+	int64_t limit SKILLET_UNSET; // the most keys to return; 0 for as many as one call returns, in keys
 } skillet_kv_list_request;
 
 // skillet_kv_list_response is what skillet_kv_list answers.
@@ -1497,7 +1499,7 @@ SKILLET_FN bool skillet_kv_list(const skillet_kv_list_request *request, skillet_
 }
 
 // skillet_secret_exists_request is what skillet_secret_exists takes. What is zero is left out.
-typedef struct {
+typedef struct skillet_secret_exists_request {
 	skillet_str name; // name of the secret
 } skillet_secret_exists_request;
 
@@ -1526,11 +1528,11 @@ SKILLET_FN bool skillet_secret_exists(const skillet_secret_exists_request *reque
 }
 
 // skillet_log_request is what skillet_log takes. What is zero is left out.
-typedef struct {
-	skillet_level level; // how much the line matters; info when it is left out
-	const skillet_pair *fields; // named values beside the message; at most 16
-	size_t fields_count;
-	skillet_str body; // the message
+typedef struct skillet_log_request {
+	skillet_level level SKILLET_UNSET; // how much the line matters; info when it is left out
+	const skillet_pair *fields SKILLET_UNSET; // named values beside the message; at most 16
+	size_t fields_count SKILLET_UNSET;
+	skillet_str body SKILLET_UNSET; // the message
 } skillet_log_request;
 
 SKILLET_C SKILLET_IMPORT("log") int64_t skillet_import_log(const void *meta, uint32_t meta_length, const void *body, uint32_t body_length);
@@ -1552,10 +1554,10 @@ SKILLET_FN bool skillet_log(const skillet_log_request *request, skillet_error *e
 }
 
 // skillet_notify_request is what skillet_notify takes. What is zero is left out.
-typedef struct {
-	skillet_severity severity; // how much it matters; info when it is left out
+typedef struct skillet_notify_request {
+	skillet_severity severity SKILLET_UNSET; // how much it matters; info when it is left out
 	skillet_str title; // one line of up to 200 bytes; not empty
-	skillet_str body; // the text, up to 4096 bytes; it may be empty
+	skillet_str body SKILLET_UNSET; // the text, up to 4096 bytes; it may be empty
 } skillet_notify_request;
 
 SKILLET_C SKILLET_IMPORT("notify") int64_t skillet_import_notify(const void *meta, uint32_t meta_length, const void *body, uint32_t body_length);
@@ -1577,11 +1579,11 @@ SKILLET_FN bool skillet_notify(const skillet_notify_request *request, skillet_er
 }
 
 // skillet_skill_call_request is what skillet_skill_call takes. What is zero is left out.
-typedef struct {
+typedef struct skillet_skill_call_request {
 	skillet_str skill; // name of the skill, without a version
-	skillet_str tool; // name of the tool; it may be left out when the skill has only one
-	skillet_str session; // name of the session to go on with, which takes the grant session:{skill}/{session} too
-	skillet_str body; // the input of the tool
+	skillet_str tool SKILLET_UNSET; // name of the tool; it may be left out when the skill has only one
+	skillet_str session SKILLET_UNSET; // name of the session to go on with, which takes the grant session:{skill}/{session} too
+	skillet_str body SKILLET_UNSET; // the input of the tool
 } skillet_skill_call_request;
 
 // skillet_skill_call_response is what skillet_skill_call answers.
@@ -1610,13 +1612,13 @@ SKILLET_FN bool skillet_skill_call(const skillet_skill_call_request *request, sk
 }
 
 // skillet_model_call_request is what skillet_model_call takes. What is zero is left out.
-typedef struct {
+typedef struct skillet_model_call_request {
 	skillet_str model; // name of the model, as the host knows it
-	skillet_str system; // what the model is told before the prompt
-	int64_t max_tokens; // the longest answer; 0 for the host's own limit, in tokens
-	const double *temperature; // how freely the model chooses, from 0 to 2; left out, as the provider has it; null leaves it out
-	skillet_format format; // what the answer is to be; text when it is left out
-	skillet_str body; // the prompt
+	skillet_str system SKILLET_UNSET; // what the model is told before the prompt
+	int64_t max_tokens SKILLET_UNSET; // the longest answer; 0 for the host's own limit, in tokens
+	const double *temperature SKILLET_UNSET; // how freely the model chooses, from 0 to 2; left out, as the provider has it; null leaves it out
+	skillet_format format SKILLET_UNSET; // what the answer is to be; text when it is left out
+	skillet_str body SKILLET_UNSET; // the prompt
 } skillet_model_call_request;
 
 // skillet_model_call_response is what skillet_model_call answers.

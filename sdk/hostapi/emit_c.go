@@ -96,8 +96,12 @@ func (a *Interface) cType(f Field) (typ string, counted bool) {
 	return base + " ", false
 }
 
-// cFields writes the members of a struct.
-func (a *Interface) cFields(t *text, fields []Field, body string) {
+// cUnset is how C++ initialises a member that a designated initialiser does not name; without
+// it the compiler warns of each. In C it is nothing.
+const cUnset = " SKILLET_UNSET"
+
+// cFields writes the members of a struct; unset is behind those that may be left out.
+func (a *Interface) cFields(t *text, fields []Field, body, unset string) {
 	for _, f := range fields {
 		typ, counted := a.cType(f)
 		doc := f.Doc
@@ -107,13 +111,17 @@ func (a *Interface) cFields(t *text, fields []Field, body string) {
 		if f.Nullable {
 			doc += "; null leaves it out"
 		}
-		t.line("\t%s%s; // %s", typ, f.Name, doc)
+		unset := unset
+		if !f.Optional && !f.Nullable {
+			unset = "" // to leave it out is a mistake
+		}
+		t.line("\t%s%s%s; // %s", typ, f.Name, unset, doc)
 		if counted {
-			t.line("\tsize_t %s_count;", f.Name)
+			t.line("\tsize_t %s_count%s;", f.Name, unset)
 		}
 	}
 	if body != "" {
-		t.line("\tskillet_str body; // %s", body)
+		t.line("\tskillet_str body%s; // %s", unset, body)
 	}
 }
 
@@ -123,7 +131,7 @@ func emitCFunctions(a *Interface) ([]byte, error) {
 	for _, r := range a.Records {
 		t.comment("//", "skillet_%s is %s.", r.Name, r.Doc)
 		t.line("typedef struct {")
-		a.cFields(t, r.Fields, "")
+		a.cFields(t, r.Fields, "", "")
 		t.line("} skillet_%s;\n", r.Name)
 		t.line("SKILLET_FN bool skillet_get_%s_list(const skillet_value *object, const char *name, const skillet_%s **to, size_t *count, skillet_error *err) {", r.Name, r.Name)
 		t.line("\tconst skillet_value *v;\n\tif (!skillet_get_array(object, name, &v, err)) return false;\n\tif (v == 0) return true;")
@@ -143,14 +151,14 @@ func (a *Interface) cFunction(t *text, f Function) {
 	name := "skillet_" + f.Name
 	answers := len(f.Response) > 0 || f.ResponseBody != ""
 	t.comment("//", "%s_request is what %s takes. What is zero is left out.", name, name)
-	t.line("typedef struct {")
-	a.cFields(t, f.Request, f.RequestBody)
+	t.line("typedef struct %s_request {", name)
+	a.cFields(t, f.Request, f.RequestBody, cUnset)
 	t.line("} %s_request;\n", name)
 	response := ""
 	if answers {
 		t.comment("//", "%s_response is what %s answers.", name, name)
 		t.line("typedef struct {")
-		a.cFields(t, f.Response, f.ResponseBody)
+		a.cFields(t, f.Response, f.ResponseBody, "")
 		t.line("} %s_response;\n", name)
 		response = name + "_response *response, "
 	}

@@ -28,7 +28,8 @@ func converter(headingIDs bool) goldmark.Markdown {
 }
 
 // splitFrontMatter takes the block between two lines of three dashes off the
-// start of a document, as static site generators and SKILL.md have it.
+// start of a document, as static site generators and SKILL.md have it. What is no
+// fields is text under a thematic break.
 func splitFrontMatter(document string) (front, body string) {
 	document = strings.TrimPrefix(document, "\ufeff")
 	first, rest, found := cutLine(document)
@@ -38,11 +39,26 @@ func splitFrontMatter(document string) (front, body string) {
 	for tail := rest; tail != ""; {
 		line, after, _ := cutLine(tail)
 		if line == "---" || line == "..." {
-			return rest[:len(rest)-len(tail)], after
+			if front = rest[:len(rest)-len(tail)]; !hasFields(front) {
+				return "", document
+			}
+			return front, after
 		}
 		tail = after
 	}
 	return "", document
+}
+
+// hasFields reports whether the first line of a text that is not empty and no comment
+// is a field, or there is no such line.
+func hasFields(front string) bool {
+	for line := range strings.Lines(front) {
+		line = strings.TrimSpace(line)
+		if line != "" && !strings.HasPrefix(line, "#") {
+			return strings.Contains(line, ":")
+		}
+	}
+	return true
 }
 
 // cutLine returns the first line without white space at its end, what follows

@@ -58,6 +58,7 @@ func TestToText(t *testing.T) {
 		{"quote of a list", "> - a\n> - b", "> - a\n> - b\n"},
 		{"link", "[text](http://a/)", "text\n"},
 		{"not front matter", "---\nno end", "---\n\nno end\n"},
+		{"no fields between dashes", "---\nFoo\n---\nbar", "---\n\nFoo\n\nbar\n"},
 		{"windows line ends", "# a\r\n\r\nb\r\nc\r\n", "a\n\nb c\n"},
 		{"byte order mark", "\ufeff# a", "a\n"},
 		{"break of many stars", strings.Repeat("* ", 150), "---\n"},

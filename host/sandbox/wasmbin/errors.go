@@ -19,6 +19,9 @@ var (
 	ErrUnsupported = errors.New("unsupported module")
 )
 
+// WayOut is what helps with a module that was refused.
+const WayOut = "it is not a module this host can run safely; build it for wasm32-wasip1, or with an SDK or an Extism PDK: docs/compatibility.md says what is taken"
+
 // Error says why a module was refused and where.
 type Error struct {
 	// Offset is the position in the module, in bytes from its start.

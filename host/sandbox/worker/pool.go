@@ -78,12 +78,12 @@ var errNoMain = errors.New("this process was started as a worker, and its main d
 
 // NewPool returns a pool without any process. Close it.
 func NewPool(log hclog.Logger, s Settings) (*Pool, error) {
-	program, err := confine.Executable()
 	if IsWorker(os.Args) {
-		err = errNoMain
+		return nil, fmt.Errorf("open worker pool: %w", errNoMain)
 	}
+	program, err := confine.Executable()
 	if err != nil {
-		return nil, fmt.Errorf("open worker pool: %w", err)
+		return nil, fmt.Errorf("open worker pool: %w: %w", ErrNoProgram, err)
 	}
 	if s.Idle == 0 {
 		s.Idle = defaultIdle

@@ -45,6 +45,9 @@ var (
 	// ErrProtocol means that a worker process sent what it must not, and was
 	// killed for it.
 	ErrProtocol = errors.New("worker process broke the protocol")
+	// ErrNoProgram means that this program, which workers are started from, cannot be
+	// found.
+	ErrNoProgram = errors.New("this program cannot be found, and it is what its workers are started from")
 	// ErrClosed means that the pool or runtime was closed.
 	ErrClosed = errors.New("worker pool is closed")
 )
