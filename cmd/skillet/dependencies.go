@@ -28,7 +28,7 @@ func fromFlag() cli.Flag {
 func places(c *cli.Context) ([]sources.Ref, error) {
 	var all []sources.Ref
 	for _, text := range c.StringSlice("find") {
-		r, err := parseSource(text)
+		r, err := sources.ParseArgument(text)
 		if err != nil {
 			return nil, err
 		}
@@ -76,7 +76,7 @@ func (t *terminal) concerns(ctx context.Context, h *host.Host, c *cli.Context, n
 
 // asked says for which versions a person asked who named a package like that.
 func asked(next incoming) *registry.Asked {
-	r, err := parseSource(next.path)
+	r, err := sources.ParseArgument(next.path)
 	if err == nil && r.Kind == sources.KindName && r.Constraint != "latest" {
 		return &registry.Asked{Constraint: r.Constraint}
 	}
@@ -146,7 +146,7 @@ func (b *batch) wishes(next incoming) []closure.Wish {
 func (b *batch) gather(ctx context.Context, h *host.Host, next incoming) {
 	from := h.Sources()
 	for _, arg := range b.args {
-		r, err := parseSource(arg)
+		r, err := sources.ParseArgument(arg)
 		switch {
 		case err != nil:
 		case arg == next.path:

@@ -84,17 +84,8 @@ func prepared(ctx context.Context, h *host.Host, path string, progress func(done
 // not compiled before somebody accepted that.
 func signedOrMade(got *sources.Fetched) bool { return got.MadeHere() || len(got.Signatures) > 0 }
 
-// parseSource reads what a person writes for a package.
-func parseSource(text string) (sources.Ref, error) {
-	r, err := sources.Parse(text)
-	if err != nil {
-		return r, fault.Wrap(fault.KindUsage, err).WithHint("it may be a path, NAME@VERSION, https://, git+https://, oci:// or oci-layout:; `skillet help pull` shows examples")
-	}
-	return r, nil
-}
-
 func fetchFrom(ctx context.Context, h *host.Host, text string, o sources.Options) (*sources.Fetched, error) {
-	r, err := parseSource(text)
+	r, err := sources.ParseArgument(text)
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ import (
 // newer fetches the newest version of a skill from where it came from, or from
 // another place; nil when it is not newer than the one that is active.
 func newer(ctx context.Context, h *host.Host, s registry.Skill, from string) (*incoming, error) {
-	ref, err := parseSource(cmp.Or(from, s.Source))
+	ref, err := sources.ParseArgument(cmp.Or(from, s.Source))
 	if err != nil {
 		return nil, err
 	}

@@ -94,7 +94,7 @@ func (t *terminal) pull(ctx context.Context, c *cli.Context, h *host.Host) error
 
 // sourceRef reads a reference of a command that is not a fetch.
 func sourceRef(text string, kinds ...sources.Kind) (sources.Ref, error) {
-	r, err := parseSource(text)
+	r, err := sources.ParseArgument(text)
 	if err != nil {
 		return r, err
 	}

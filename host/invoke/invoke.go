@@ -157,9 +157,9 @@ func (s *Service) fetch(ctx context.Context, a Address, progress func(done, tota
 }
 
 func (s *Service) fetchFrom(ctx context.Context, text string, progress func(done, total int64)) (*source.Fetched, error) {
-	r, err := source.Parse(text)
+	r, err := source.ParseArgument(text)
 	if err != nil {
-		return nil, fault.Wrap(fault.KindUsage, err).WithHint("it may be a path, NAME@VERSION, https://, git+https://, oci:// or oci-layout:; `skillet help pull` shows examples")
+		return nil, err
 	}
 	return s.Sources.Fetch(ctx, r, source.Options{Progress: progress})
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/fault"
 	"github.com/skillet-run/skillet/internal/lazyregexp"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
@@ -58,6 +59,16 @@ type Ref struct {
 
 // maxRef is the longest text of a reference, in bytes.
 const maxRef = 4096
+
+// ParseArgument is [Parse] of what a person wrote for a package: its error is a
+// [fault.Error] of [fault.KindUsage] that says what may be written.
+func ParseArgument(text string) (Ref, error) {
+	r, err := Parse(text)
+	if err != nil {
+		return r, fault.Wrap(fault.KindUsage, err).WithHint("it may be a path, NAME@VERSION, https://, git+https://, oci:// or oci-layout:; `skillet help pull` shows examples")
+	}
+	return r, nil
+}
 
 // Parse reads a reference. Text with a separator, a dot alone, and names that
 // end in .skill are paths; a name without them is looked for in registries. The
