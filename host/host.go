@@ -15,6 +15,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/skillet-run/skillet/host/admit"
 	"github.com/skillet-run/skillet/host/agents"
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/audit"
@@ -115,6 +116,7 @@ type Host struct {
 
 	skills   *invoke.Skills
 	invoke   *invoke.Service
+	admit    *admit.Service
 	memory   memories
 	plugged  plugged
 	models   routed
@@ -352,6 +354,7 @@ func (h *Host) wire() {
 	h.Tester = casetest.New(h.Runner)
 	h.wireApprovals(kv)
 	h.Installer = install.New(h.Ledger, h.Registry, h.Desk, h.Trust, h.Policies, h.Runner, h.Tester, h.Home)
+	h.wireAdmit()
 }
 
 // ownFiles are the host's own files that may lie outside of the home.

@@ -255,7 +255,7 @@ func (t *terminal) printEvidence(v proposed) {
 		t.say("  much like %s (%.2f: %s): %s", plain(s.Skill), s.Score, plain(strings.Join(s.Shared, ", ")), short(plain(s.Description), maxShownText))
 	}
 	all := "`skillet approvals show " + v.ID + " --full` shows them"
-	comparison{With: v.With, Difference: v.Difference, full: v.full, all: all}.show(t.say)
+	comparison{Comparison: review.Comparison{With: v.With, Difference: v.Difference}, full: v.full, all: all}.show(t.say)
 }
 
 // What is shown of the evidence without --full.

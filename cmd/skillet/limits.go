@@ -5,15 +5,12 @@ import (
 	"strconv"
 
 	"github.com/skillet-run/skillet/host"
+	"github.com/skillet-run/skillet/host/review"
 	"github.com/skillet-run/skillet/manifests"
 )
 
 // bounds are the limits of a skill as they hold on this host.
-type bounds struct {
-	Limits manifests.ResolvedLimits `json:"limits"`
-	// Cut are those that the manifest has higher than this host allows.
-	Cut []host.Cut `json:"limits_cut"`
-}
+type bounds review.Bounds
 
 func enforced(h *host.Host, l manifests.ResolvedLimits) bounds {
 	var b bounds

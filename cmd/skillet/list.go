@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
+	"github.com/skillet-run/skillet/host/admit"
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/invoke"
 	"github.com/skillet-run/skillet/host/registry"
@@ -25,15 +26,14 @@ func (t *terminal) listCommand() *cli.Command {
 		Usage:       "list the installed skills",
 		Description: "Examples:\n  skillet list\n  skillet ls --all\n  skillet list --json",
 		Flags:       []cli.Flag{allFlag("versions that are not active")},
-		Action: t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			if _, err := need(c, 0, "no arguments"); err != nil {
 				return err
 			}
-			all, err := h.Registry.List(ctx)
+			skills, err := h.Admit().List(ctx, t.person(), admit.Listing{All: c.Bool("all")})
 			if err != nil {
 				return err
 			}
-			skills := listed(c, all, func(s registry.Skill) bool { return s.Active })
 			return t.answer(skills, func() { t.showSkills(skills) })
 		}),
 	}
@@ -55,7 +55,7 @@ func listed[T any](c *cli.Context, all []T, usually func(T) bool) []T {
 	return found
 }
 
-func (t *terminal) showSkills(skills []registry.Skill) {
+func (t *terminal) showSkills(skills []admit.Skill) {
 	if len(skills) == 0 {
 		t.note("no skills are installed; `skillet install PATH` installs one")
 		return

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/review"
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -72,18 +73,10 @@ func showText(print printer, label, text string, most int, rest string) {
 // maxReadTools is how many tools are shown of what models read.
 const maxReadTools = 20
 
-// readByModels is what models read of a skill: text with which its author speaks to
-// them.
-type readByModels struct {
-	Description    string           `json:"description"`
-	Tools          []manifests.Tool `json:"tools"`
-	Prompt         string           `json:"prompt,omitempty"`
-	PromptTemplate string           `json:"prompt_template,omitempty"`
-}
+// readByModels is what models read of a skill.
+type readByModels review.ReadByModels
 
-func readBy(m *manifests.Manifest) *readByModels {
-	return &readByModels{m.Description, append([]manifests.Tool{}, m.Tools...), m.Prompt, m.PromptTemplate}
-}
+func readBy(m *manifests.Manifest) *readByModels { return (*readByModels)(review.Read(m)) }
 
 // show prints it; full says that nothing is left out, and rest where all of it is.
 func (r *readByModels) show(print printer, full bool, rest string) {

@@ -28,9 +28,7 @@ const (
 
 // A comparison is a package beside the active version of the same skill.
 type comparison struct {
-	// With is the version that is active; empty when none is.
-	With string `json:"compared_with,omitempty"`
-	review.Difference
+	review.Comparison
 	// full is set when nothing is left out, and all is the command that shows
 	// what was.
 	full bool

@@ -43,6 +43,13 @@ type Difference struct {
 	Module *Module `json:"module,omitempty"`
 }
 
+// A Comparison is a package beside the active version of the same skill.
+type Comparison struct {
+	// With is the version that is active; empty when none is.
+	With string `json:"compared_with,omitempty"`
+	Difference
+}
+
 // A File is one file of the later package, or one that only the earlier has.
 type File struct {
 	bundle.File

@@ -1,0 +1,69 @@
+// Package admit decides what is installed, and answers questions about it, for whoever
+// asks: a person at a terminal, a program, an agent in a task. There is no other way to
+// have a package installed, changed or removed from outside of the host.
+package admit
+
+import (
+	"context"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/closure"
+	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/host/install"
+	"github.com/skillet-run/skillet/host/registry"
+	"github.com/skillet-run/skillet/host/review"
+	"github.com/skillet-run/skillet/host/runner"
+	"github.com/skillet-run/skillet/host/source"
+	"github.com/skillet-run/skillet/host/trust"
+)
+
+// Parts are what a [Service] works on. All of them are needed.
+type Parts struct {
+	Registry  *registry.Registry
+	Desk      *approval.Desk
+	Trust     *trust.Book
+	Installer *install.Installer
+	Runner    *runner.Runner
+	Sources   *source.Fetcher
+	// CatchUp brings the store to what the record of decisions says.
+	CatchUp func(context.Context) error
+	// Ceilings are what no call may exceed.
+	Ceilings review.Ceilings
+	// Engines are the interpreters of scripts that the host can make packages of.
+	Engines []string
+}
+
+// A Service changes what is installed, and answers questions about it. It is safe for
+// concurrent use.
+type Service struct {
+	parts Parts
+	log   hclog.Logger
+}
+
+// New makes a Service.
+func New(log hclog.Logger, p Parts) *Service { return &Service{p, log} }
+
+// ready refuses whoever says not who they are, and brings the store up to date.
+func (s *Service) ready(ctx context.Context, by approval.Principal) error {
+	if err := known(by); err != nil {
+		return err
+	}
+	return s.parts.CatchUp(ctx)
+}
+
+// known refuses nobody.
+func known(by approval.Principal) error {
+	if by == nil {
+		return fault.Errorf(fault.KindDenied, "nobody asks")
+	}
+	return by.Check()
+}
+
+// catalog is what versions of skills can be chosen from: what is installed, and what the
+// sources publish.
+func (s *Service) catalog(ctx context.Context, of closure.Settings) (*closure.Catalog, error) {
+	of.Engines = s.parts.Engines
+	return closure.NewCatalog(ctx, s.log.Named("closure"), s.parts.Registry, s.parts.Sources, of)
+}
