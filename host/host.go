@@ -157,7 +157,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := config.Load(home, config.Layers{EnvFile: o.EnvFile, Environ: o.Environ, Flags: o.Flags})
+	c, err := config.Load(ctx, home, config.Layers{EnvFile: o.EnvFile, Environ: o.Environ, Flags: o.Flags})
 	if err != nil {
 		return nil, err
 	}

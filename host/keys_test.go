@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"sync"
 	"testing"
 
@@ -13,7 +14,7 @@ func TestOneCacheKey(t *testing.T) {
 	t.Parallel()
 	for range 20 {
 		dir := t.TempDir()
-		c, err := config.Load(dir, config.Layers{})
+		c, err := config.Load(context.Background(), dir, config.Layers{})
 		if err != nil {
 			t.Fatal(err)
 		}

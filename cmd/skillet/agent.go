@@ -107,7 +107,7 @@ func (t *terminal) agentAdd() *cli.Command {
 			if err != nil {
 				return err
 			}
-			text, err := definition(args[0])
+			text, err := definition(ctx, args[0])
 			if err != nil {
 				return err
 			}
@@ -128,7 +128,7 @@ func (t *terminal) agentAdd() *cli.Command {
 }
 
 // definition reads a file that somebody says holds a definition.
-func definition(path string) ([]byte, error) {
+func definition(ctx context.Context, path string) ([]byte, error) {
 	st, err := os.Stat(path)
 	if err == nil && st.Size() > manifests.MaxBytes {
 		return nil, fault.Errorf(fault.KindUsage, "%s is %d bytes long: no definition of an agent is", path, st.Size()).WithHint("at most %d are accepted", manifests.MaxBytes)
@@ -136,7 +136,7 @@ func definition(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return readSmall(path, manifests.MaxBytes) // a device has no size
+	return readSmall(ctx, path, manifests.MaxBytes) // a device has no size
 }
 
 // maxAgentLines is how much of a definition, or of its difference, is shown.

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/internal/openfile"
 
 	"github.com/urfave/cli/v2"
 
@@ -44,7 +44,7 @@ func (t *terminal) auditVerify() *cli.Command {
 			if c.IsSet("against") {
 				return fault.Errorf(fault.KindUsage, "--against compares a home with an export, and --export looks at no home").WithHint("leave one of them out")
 			}
-			return t.verifyExport(c.String("export"), c.String("key"))
+			return t.verifyExport(c.Context, c.String("export"), c.String("key"))
 		},
 	}
 }
@@ -53,11 +53,11 @@ func (t *terminal) auditVerify() *cli.Command {
 const maxKeyText = 16 << 10
 
 // keyText is the key that --key names: what is in the file, or the text itself.
-func keyText(arg string) ([]byte, error) {
+func keyText(ctx context.Context, arg string) ([]byte, error) {
 	if arg == "" || strings.HasPrefix(arg, checkpoint.NamePrefix) {
 		return []byte(arg), nil
 	}
-	b, err := readSmall(arg, maxKeyText)
+	b, err := readSmall(ctx, arg, maxKeyText)
 	if err != nil {
 		return nil, fault.Errorf(fault.KindUsage, "read the public key: %w", err).WithHint("give a file, or the text that `skillet audit key` shows")
 	}
@@ -65,10 +65,10 @@ func keyText(arg string) ([]byte, error) {
 }
 
 // readAuditExport verifies an exported file.
-func readAuditExport(path string, stdin io.Reader, key []byte) (audit.Finding, error) {
+func readAuditExport(ctx context.Context, path string, stdin io.Reader, key []byte) (audit.Finding, error) {
 	in := stdin
 	if path != "-" {
-		f, err := os.Open(path)
+		f, err := openfile.Open(ctx, path)
 		if err != nil {
 			return audit.Finding{}, fault.Errorf(fault.KindNotFound, "read the export: %w", err)
 		}
@@ -85,12 +85,12 @@ func readAuditExport(path string, stdin io.Reader, key []byte) (audit.Finding, e
 	return found, nil
 }
 
-func (t *terminal) verifyExport(path, keyArg string) error {
-	key, err := keyText(keyArg)
+func (t *terminal) verifyExport(ctx context.Context, path, keyArg string) error {
+	key, err := keyText(ctx, keyArg)
 	if err != nil {
 		return err
 	}
-	found, err := readAuditExport(path, t.in, key)
+	found, err := readAuditExport(ctx, path, t.in, key)
 	if err != nil {
 		return err
 	}
@@ -170,7 +170,7 @@ func (t *terminal) verifyHome(ctx context.Context, c *cli.Context, h *host.Host)
 // compareAudit compares a log that is whole with the key and the export that the
 // caller knows.
 func compareAudit(ctx context.Context, c *cli.Context, h *host.Host, stdin io.Reader, v *verification) error {
-	key, err := keyText(c.String("key"))
+	key, err := keyText(ctx, c.String("key"))
 	if err != nil {
 		return err
 	}
@@ -182,7 +182,7 @@ func compareAudit(ctx context.Context, c *cli.Context, h *host.Host, stdin io.Re
 	if !c.IsSet("against") {
 		return nil
 	}
-	found, err := readAuditExport(c.String("against"), stdin, key)
+	found, err := readAuditExport(ctx, c.String("against"), stdin, key)
 	if err == nil {
 		v.Against, err = &found, h.AuditHas(ctx, found)
 	}

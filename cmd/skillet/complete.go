@@ -461,7 +461,7 @@ func (q question) settings() (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	return config.Load(home, config.Layers{Environ: q.t.environ})
+	return config.Load(q.ctx, home, config.Layers{Environ: q.t.environ})
 }
 
 func settingNames(q question) ([]candidate, error) {

@@ -64,7 +64,7 @@ func (t *terminal) withConfig(do func(*cli.Context, *config.Config) error) cli.A
 		if err != nil {
 			return err
 		}
-		conf, err := config.Load(home, config.Layers{EnvFile: c.String("env-file"), Environ: t.environ, Flags: c.StringSlice("set")})
+		conf, err := config.Load(c.Context, home, config.Layers{EnvFile: c.String("env-file"), Environ: t.environ, Flags: c.StringSlice("set")})
 		if err != nil {
 			return err
 		}

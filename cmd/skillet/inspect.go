@@ -3,14 +3,15 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/internal/openfile"
 
 	"github.com/urfave/cli/v2"
 
@@ -94,20 +95,14 @@ func (t *terminal) inspectable(ctx context.Context, h *host.Host, arg string) (i
 
 // readModule reads a file that may be a module.
 func readModule(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("open module: %w", err)
-	}
-	defer f.Close()
-	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
-		return nil, fault.Errorf(fault.KindUsage, "open module %s: it is no file", path).WithHint("name a .wasm file")
-	}
-	b, err := io.ReadAll(io.LimitReader(f, bundle.MaxFileBytes+1))
-	if err != nil {
-		return nil, fmt.Errorf("open module: %w", err)
-	}
-	if len(b) > bundle.MaxFileBytes {
+	b, err := openfile.ReadRegular(path, bundle.MaxFileBytes)
+	switch {
+	case errors.Is(err, openfile.ErrNotRegular):
+		return nil, fault.Errorf(fault.KindUsage, "open module %s: it is not a regular file", path).WithHint("name a .wasm file")
+	case errors.Is(err, openfile.ErrTooLarge):
 		return nil, fmt.Errorf("open module %s: more than %d bytes: %w", path, bundle.MaxFileBytes, bundle.ErrTooLarge)
+	case err != nil:
+		return nil, fmt.Errorf("open module: %w", err)
 	}
 	return b, nil
 }

@@ -5,11 +5,11 @@ import (
 	"crypto"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"time"
 
 	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/internal/openfile"
 
 	"github.com/urfave/cli/v2"
 
@@ -158,7 +158,7 @@ func (t *terminal) importKey(ctx context.Context, c *cli.Context, h *host.Host) 
 	if err != nil {
 		return err
 	}
-	private, err := t.readPrivate(args[0])
+	private, err := t.readPrivate(ctx, args[0])
 	if err != nil {
 		return explainKey(err)
 	}
@@ -169,8 +169,8 @@ func (t *terminal) importKey(ctx context.Context, c *cli.Context, h *host.Host) 
 	return t.showSigningKey(h, k)
 }
 
-func (t *terminal) readPrivate(path string) (crypto.Signer, error) {
-	text, err := readSmall(path, maxKeyFile)
+func (t *terminal) readPrivate(ctx context.Context, path string) (crypto.Signer, error) {
+	text, err := readSmall(ctx, path, maxKeyFile)
 	if err != nil {
 		return nil, err
 	}
@@ -178,18 +178,13 @@ func (t *terminal) readPrivate(path string) (crypto.Signer, error) {
 }
 
 // readSmall reads a file of at most limit bytes.
-func readSmall(path string, limit int64) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
-	}
-	if int64(len(b)) > limit {
+func readSmall(ctx context.Context, path string, limit int64) ([]byte, error) {
+	b, err := openfile.Read(ctx, path, limit)
+	switch {
+	case errors.Is(err, openfile.ErrTooLarge):
 		return nil, fault.Errorf(fault.KindUsage, "read %s: it is longer than %d bytes", path, limit).WithHint("check that it is the file you mean")
+	case err != nil:
+		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	return b, nil
 }

@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/internal/openfile"
 
 	"github.com/urfave/cli/v2"
 
@@ -31,7 +34,7 @@ func (t *terminal) lockCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			return t.writeLock(c.String("output"), l)
+			return t.writeLock(ctx, c.String("output"), l)
 		}),
 	}
 }
@@ -52,7 +55,7 @@ type locked struct {
 	Packages int    `json:"packages"`
 }
 
-func (t *terminal) writeLock(path string, l *lockfile.Lock) error {
+func (t *terminal) writeLock(ctx context.Context, path string, l *lockfile.Lock) error {
 	b, err := l.Encode()
 	if err != nil {
 		return fault.Wrap(fault.KindConflict, fmt.Errorf("lock: %w", err)).WithHint("`skillet tree` shows what is installed; a skill without a source cannot be locked")
@@ -62,7 +65,7 @@ func (t *terminal) writeLock(path string, l *lockfile.Lock) error {
 		return err
 	}
 	var changes lockfile.Changes
-	if old, err := readLock(path); err == nil {
+	if old, err := readLock(ctx, path); err == nil {
 		changes = lockfile.Compare(old, l)
 	}
 	if err := replaceFile(path, b); err != nil {
@@ -100,18 +103,14 @@ func replaceFile(path string, content []byte) error {
 	return nil
 }
 
-func readLock(path string) (*lockfile.Lock, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fault.Wrap(fault.KindNotFound, fmt.Errorf("read lock: %w", err)).WithHint("`skillet lock` writes one")
-	}
-	defer f.Close()
-	st, err := f.Stat()
-	if err == nil && st.Size() > lockfile.MaxBytes {
+func readLock(ctx context.Context, path string) (*lockfile.Lock, error) {
+	b, err := openfile.Read(ctx, path, lockfile.MaxBytes)
+	switch {
+	case errors.Is(err, openfile.ErrTooLarge):
 		return nil, fault.Errorf(fault.KindUsage, "read lock %s: it has more than %d bytes", path, lockfile.MaxBytes).WithHint("name a file that `skillet lock` wrote")
-	}
-	b, err := readSmall(path, lockfile.MaxBytes) // a device has no size
-	if err != nil {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fault.Wrap(fault.KindNotFound, fmt.Errorf("read lock: %w", err)).WithHint("`skillet lock` writes one")
+	case err != nil:
 		return nil, fmt.Errorf("read lock: %w", err)
 	}
 	l, err := lockfile.Parse(b)

@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 
 	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/internal/openfile"
 
 	"github.com/urfave/cli/v2"
 
@@ -263,7 +264,7 @@ func (t *terminal) memoryImport() *cli.Command {
 			}
 			from := t.in
 			if args[0] != "-" {
-				f, err := os.Open(args[0])
+				f, err := openfile.Open(ctx, args[0])
 				if err != nil {
 					return fmt.Errorf("import memories: %w", err)
 				}

@@ -57,7 +57,7 @@ func (t *terminal) replay(ctx context.Context, c *cli.Context, h *host.Host) err
 	if err != nil {
 		return err
 	}
-	rec, err := readRecording(args[0])
+	rec, err := readRecording(ctx, args[0])
 	if err != nil {
 		return err
 	}
@@ -77,8 +77,8 @@ func (t *terminal) replay(ctx context.Context, c *cli.Context, h *host.Host) err
 	return nil
 }
 
-func readRecording(path string) (*recording.Recording, error) {
-	rec, err := recording.Read(path)
+func readRecording(ctx context.Context, path string) (*recording.Recording, error) {
+	rec, err := recording.Read(ctx, path)
 	if err != nil {
 		e := explain(err)
 		if e.Kind == fault.KindInternal {

@@ -139,12 +139,12 @@ func (t *terminal) revocationsFrom(ctx context.Context, h *host.Host, place stri
 		d, err = t.fetchRevocations(ctx, h, place, sources.Options{PlainHTTP: c.Bool("plain-http")})
 	} else {
 		bundle = cmp.Or(bundle, place+signature.Extension)
-		d.Content, err = readSmall(place, trust.MaxListBytes)
+		d.Content, err = readSmall(ctx, place, trust.MaxListBytes)
 	}
 	if err != nil || bundle == "" {
 		return d, err
 	}
-	b, err := readSmall(bundle, signature.MaxBytes)
+	b, err := readSmall(ctx, bundle, signature.MaxBytes)
 	d.Signatures = [][]byte{b}
 	return d, err
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/internal/openfile"
 
 	"github.com/urfave/cli/v2"
 
@@ -312,7 +313,7 @@ func (t *terminal) input(c *cli.Context, target invoke.Target) ([]byte, error) {
 		if len(words) > 0 {
 			return nil, fault.Errorf(fault.KindUsage, "--input and key=value pairs do not go together").WithHint("give the whole input in one of the two ways")
 		}
-		return t.readInput(c.String("input"))
+		return t.readInput(c.Context, c.String("input"))
 	}
 	tool, ok := target.Describe()
 	if !ok { // the runner says it better
@@ -331,7 +332,7 @@ func (t *terminal) input(c *cli.Context, target invoke.Target) ([]byte, error) {
 	return in, nil
 }
 
-func (t *terminal) readInput(text string) ([]byte, error) {
+func (t *terminal) readInput(ctx context.Context, text string) ([]byte, error) {
 	path, isFile := strings.CutPrefix(text, "@")
 	switch {
 	case text == "-":
@@ -339,7 +340,7 @@ func (t *terminal) readInput(text string) ([]byte, error) {
 	case !isFile:
 		return []byte(text), nil
 	}
-	f, err := os.Open(path)
+	f, err := openfile.Open(ctx, path)
 	if err != nil {
 		return nil, fmt.Errorf("read the input: %w", err)
 	}

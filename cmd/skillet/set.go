@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/internal/openfile"
 
 	"github.com/urfave/cli/v2"
 
@@ -276,7 +277,7 @@ func (t *terminal) importSet(ctx context.Context, c *cli.Context, h *host.Host) 
 	if err != nil {
 		return err
 	}
-	f, err := os.Open(args[0])
+	f, err := openfile.Open(ctx, args[0])
 	if err != nil {
 		return fmt.Errorf("read set: %w", err)
 	}

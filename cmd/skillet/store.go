@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/internal/openfile"
 
 	"github.com/urfave/cli/v2"
 
@@ -113,7 +114,7 @@ func (t *terminal) storeRestore() *cli.Command {
 			if err != nil {
 				return err
 			}
-			f, err := os.Open(args[0])
+			f, err := openfile.Open(ctx, args[0])
 			if err != nil {
 				return fmt.Errorf("read backup: %w", err)
 			}

@@ -72,7 +72,7 @@ func (t *terminal) sync(ctx context.Context, c *cli.Context, h *host.Host) error
 	if c.Bool("check") && (c.Bool("prune") || c.Bool("yes") || c.Bool("dry-run")) {
 		return fault.Errorf(fault.KindUsage, "--check changes nothing: it goes without --prune, --yes and --dry-run")
 	}
-	l, err := readLock(path)
+	l, err := readLock(ctx, path)
 	if err != nil {
 		return err
 	}

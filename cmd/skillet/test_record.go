@@ -73,7 +73,7 @@ func (t *terminal) recordedCall(ctx context.Context, c *cli.Context, h *host.Hos
 	}
 	call := invoke.Invocation{Target: target, By: t.person(), NoCache: true, Record: true}
 	if c.IsSet("input") {
-		if call.Input, err = t.readInput(c.String("input")); err != nil {
+		if call.Input, err = t.readInput(ctx, c.String("input")); err != nil {
 			return call, err
 		}
 	}

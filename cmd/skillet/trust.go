@@ -194,7 +194,7 @@ func (t *terminal) namedSigner(ctx context.Context, h *host.Host, word string) (
 	if who, err := signature.ParseSigner(word); err == nil {
 		return trust.Signer{Signer: who}, nil
 	}
-	text, err := readSmall(word, maxKeyFile)
+	text, err := readSmall(ctx, word, maxKeyFile)
 	if err == nil {
 		k, err := signature.ParseKey(text)
 		if err != nil {
@@ -218,7 +218,7 @@ func (t *terminal) addRoot(ctx context.Context, c *cli.Context, h *host.Host) er
 		return fault.Errorf(fault.KindUsage, "trust add --root takes no signer: whom it names is trusted in a second step")
 	}
 	path := c.String("root")
-	document, err := readSmall(path, keyless.MaxRootBytes)
+	document, err := readSmall(ctx, path, keyless.MaxRootBytes)
 	if err != nil {
 		return err
 	}

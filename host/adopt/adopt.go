@@ -10,10 +10,8 @@ package adopt
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,6 +20,7 @@ import (
 
 	"github.com/skillet-run/skillet/host/sandbox/wasmbin"
 	"github.com/skillet-run/skillet/internal/lazyregexp"
+	"github.com/skillet-run/skillet/internal/openfile"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
@@ -70,21 +69,12 @@ func pack(m manifests.Manifest, wasm []byte) (*bundle.Package, error) {
 
 // readFile reads a regular file of at most limit bytes.
 func readFile(path string, limit int64) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	st, err := f.Stat()
+	b, err := openfile.ReadRegular(path, limit)
 	switch {
-	case err != nil:
-		return nil, err
-	case !st.Mode().IsRegular():
-		return nil, fault.Errorf(fault.KindUsage, "%w: it is no file", fs.ErrInvalid).WithHint("name a file")
-	}
-	b, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err == nil && int64(len(b)) > limit {
-		err = fmt.Errorf("%w: more than %d bytes", bundle.ErrTooLarge, limit)
+	case errors.Is(err, openfile.ErrNotRegular):
+		return nil, fault.Errorf(fault.KindUsage, "%w", openfile.ErrNotRegular).WithHint("name a file")
+	case errors.Is(err, openfile.ErrTooLarge):
+		return nil, fmt.Errorf("%w: more than %d bytes", bundle.ErrTooLarge, limit)
 	}
 	return b, err
 }

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -20,7 +21,7 @@ func load(t *testing.T, file string, environ ...string) (*config.Config, error) 
 			t.Fatal(err)
 		}
 	}
-	return config.Load(home, config.Layers{Environ: environ})
+	return config.Load(context.Background(), home, config.Layers{Environ: environ})
 }
 
 func TestDefaults(t *testing.T) {

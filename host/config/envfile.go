@@ -1,10 +1,10 @@
 package config
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,11 +13,12 @@ import (
 	"github.com/skillet-run/skillet/host/fault"
 
 	"github.com/skillet-run/skillet/internal/absent"
+	"github.com/skillet-run/skillet/internal/openfile"
 )
 
 // envFile reads the environment file that is named, or the one in the home when
 // there is one.
-func (l Layers) envFile(home string) ([]assignment, error) {
+func (l Layers) envFile(ctx context.Context, home string) ([]assignment, error) {
 	path, named := l.EnvFile, l.EnvFile != ""
 	for _, v := range l.Environ {
 		if value, ok := strings.CutPrefix(v, EnvFileVariable+"="); ok && !named && value != "" {
@@ -28,7 +29,7 @@ func (l Layers) envFile(home string) ([]assignment, error) {
 	if !named {
 		path = filepath.Join(home, EnvFileName)
 	}
-	f, err := os.Open(path)
+	f, err := openfile.Open(ctx, path)
 	if !named && absent.Is(err, path) {
 		return nil, nil
 	}

@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"math"
 	"os"
@@ -52,15 +53,16 @@ type Layers struct {
 	Flags []string
 }
 
-// Load reads the configuration of a home. Errors are [fault.Error]s of
+// Load reads the configuration of a home. An environment file may be a pipe, which is
+// waited for until ctx is done. Errors are [fault.Error]s of
 // [fault.KindUsage] that name the file or the variable.
-func Load(home string, l Layers) (*Config, error) {
+func Load(ctx context.Context, home string, l Layers) (*Config, error) {
 	path := filepath.Join(home, FileName)
 	b, err := os.ReadFile(path)
 	if err != nil && !absent.Is(err, path) {
 		return nil, fmt.Errorf("read configuration: %w", err)
 	}
-	file, err := l.envFile(home)
+	file, err := l.envFile(ctx, home)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -28,7 +29,7 @@ func TestLayers(t *testing.T) {
 	home := t.TempDir()
 	file := write(t, home, config.FileName, "models: {default: a/file, tiers: {fast: a/file, smart: a/file, code: a/file}, local_only: true}\nproviders: {acme: {kind: ollama}}\n")
 	env := write(t, home, config.EnvFileName, "# mine\nexport SKILLET_MODELS_TIERS_FAST='a/envfile' # why\n\nSKILLET_MODELS_TIERS_SMART=a/envfile\nSKILLET_MODELS_TIERS_CODE=\"a/envfile\"\n")
-	c, err := config.Load(home, config.Layers{
+	c, err := config.Load(context.Background(), home, config.Layers{
 		Environ: []string{"SKILLET_MODELS_TIERS_SMART=a/environ", "SKILLET_MODELS_TIERS_CODE=a/environ", "SKILLET_PROVIDERS_MY_OWN_REQUESTS_PER_MINUTE=7", "SKILLET_PROVIDERS_MY_OWN_KIND=local", "SKILLET_MODELS_LOCAL_ONLY=false"},
 		Flags:   []string{"models.tiers.code=a/flag=x", "providers.acme.base_url=http://localhost:1"},
 	})
@@ -78,13 +79,13 @@ func TestNamedEnvFile(t *testing.T) {
 		{config.Layers{Environ: []string{variable}}, "warn", "json"},
 		{config.Layers{Environ: []string{variable}, EnvFile: third}, "warn", "text"},
 	} {
-		got, err := config.Load(home, c.layers)
+		got, err := config.Load(context.Background(), home, c.layers)
 		if err != nil || got.Settings().LogLevel != c.level || got.Settings().LogFormat != c.format {
 			t.Errorf("%+v: %v, %v", c.layers, got, err)
 		}
 	}
 	for _, l := range []config.Layers{{EnvFile: other + "-not"}, {EnvFile: elsewhere}, {Environ: []string{variable + "-not"}}} {
-		if _, err := config.Load(home, l); err == nil || fault.AsError(err).Kind != fault.KindUsage || fault.AsError(err).Hint == "" {
+		if _, err := config.Load(context.Background(), home, l); err == nil || fault.AsError(err).Kind != fault.KindUsage || fault.AsError(err).Hint == "" {
 			t.Errorf("%+v: %v", l, err)
 		}
 	}
@@ -127,7 +128,7 @@ func TestLayersRefuse(t *testing.T) {
 			if c.flag != "" {
 				l.Flags = []string{c.flag}
 			}
-			_, err := config.Load(home, l)
+			_, err := config.Load(context.Background(), home, l)
 			if err == nil {
 				t.Fatal("accepted")
 			}
@@ -179,7 +180,7 @@ func FuzzEnvFile(f *testing.F) {
 			t.Fatal(err)
 		}
 		defer os.Remove(path)
-		c, err := config.Load(home, config.Layers{EnvFile: path})
+		c, err := config.Load(context.Background(), home, config.Layers{EnvFile: path})
 		if (c == nil) == (err == nil) {
 			t.Errorf("config %v, error %v", c, err)
 		}

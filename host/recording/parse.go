@@ -2,17 +2,18 @@ package recording
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/skillet-run/skillet/host/sandbox"
 	"github.com/skillet-run/skillet/host/sandbox/wasi"
 	"github.com/skillet-run/skillet/host/store/atomicfile"
+	"github.com/skillet-run/skillet/internal/openfile"
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -72,9 +73,10 @@ func (r *Recording) Write(path string) error {
 	return nil
 }
 
-// Read reads the recording in a file. Errors: [ErrFormat], those of os.Open.
-func Read(path string) (*Recording, error) {
-	f, err := os.Open(path)
+// Read reads the recording in a file, which may be a pipe. Errors: [ErrFormat], those of
+// os.Open, and that of ctx.
+func Read(ctx context.Context, path string) (*Recording, error) {
+	f, err := openfile.Open(ctx, path)
 	if err != nil {
 		return nil, fmt.Errorf("read the recording: %w", err)
 	}

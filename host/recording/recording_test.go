@@ -261,7 +261,7 @@ func TestShelf(t *testing.T) {
 		t.Fatalf("%d are kept", len(all))
 	}
 	for i, k := range all {
-		r, err := Read(k.Path)
+		r, err := Read(t.Context(), k.Path)
 		must(t, err)
 		if r.Tool != fmt.Sprint("t", 4-i) {
 			t.Errorf("number %d is %s", i, r.Tool)

@@ -392,7 +392,7 @@ func TestTrialOfAnotherVersion(t *testing.T) {
 	if rep.Equal || rep.Error != nil || !strings.Contains(words, `asks for what was not asked before: kv_get {"key":"farewell"}`) || !strings.Contains(words, "not_recorded") {
 		t.Errorf("%v\n%s", rep.Error, words)
 	}
-	s := New(w.runner).Shadow(t.Context(), target(w.pack(t, 2)), []Sample{{Name: "one", Recording: r}, {Name: "two", Load: func() (*recording.Recording, error) {
+	s := New(w.runner).Shadow(t.Context(), target(w.pack(t, 2)), []Sample{{Name: "one", Recording: r}, {Name: "two", Load: func(context.Context) (*recording.Recording, error) {
 		return nil, errors.New("gone")
 	}}})
 	if s.Replayed != 1 || s.Different != 1 || s.Skipped != 1 || s.FuelRatio < 1 {

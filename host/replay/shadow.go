@@ -62,7 +62,7 @@ type Sample struct {
 	Own       bool
 	Recording *recording.Recording
 	// Load reads the recording when it is its turn; nil when it is there.
-	Load func() (*recording.Recording, error)
+	Load func(context.Context) (*recording.Recording, error)
 }
 
 // Shadow tries a version on recordings, in processes of their own and bounded in
@@ -111,7 +111,7 @@ func (r *Replayer) try(ctx context.Context, t runner.Target, sample Sample) Trie
 	rec := sample.Recording
 	if sample.Load != nil {
 		var err error
-		if rec, err = sample.Load(); err != nil {
+		if rec, err = sample.Load(ctx); err != nil {
 			return Tried{Name: sample.Name, Own: sample.Own, Skipped: "it cannot be read: " + err.Error(), Report: Report{Differences: []Difference{}, Changes: []recording.Change{}}}
 		}
 	}
@@ -147,7 +147,7 @@ func FromPackage(p *bundle.Package) (samples []Sample) {
 		if path.Dir(f.Path) != "tests" || !strings.HasSuffix(f.Path, recording.Extension) || len(samples) == maxFilesAll {
 			continue
 		}
-		samples = append(samples, Sample{Name: f.Path, Load: func() (*recording.Recording, error) {
+		samples = append(samples, Sample{Name: f.Path, Load: func(context.Context) (*recording.Recording, error) {
 			if f.Size > maxFile {
 				return nil, fmt.Errorf("it is longer than %d bytes", maxFile)
 			}
@@ -166,8 +166,8 @@ func FromShelf(s *recording.Shelf, skill string) ([]Sample, error) {
 	all, err := s.List(skill)
 	var samples []Sample
 	for _, k := range all {
-		samples = append(samples, Sample{Name: "call of " + k.At.Local().Format("2006-01-02 15:04:05"), Load: func() (*recording.Recording, error) {
-			return recording.Read(k.Path)
+		samples = append(samples, Sample{Name: "call of " + k.At.Local().Format("2006-01-02 15:04:05"), Load: func(ctx context.Context) (*recording.Recording, error) {
+			return recording.Read(ctx, k.Path)
 		}})
 	}
 	return samples, err

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/http"
 	"net/url"
@@ -14,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/internal/openfile"
 
 	"github.com/skillet-run/skillet/host/adopt"
 	"github.com/skillet-run/skillet/host/git"
@@ -126,22 +126,14 @@ func unwrapped(err error) error {
 
 // readFile reads a regular file of at most limit bytes.
 func readFile(path string, limit int64) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(fmt.Errorf("%w: %s is no file", bundle.ErrUnsafe, path), err)
-	}
-	b, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err != nil {
-		return nil, err
-	}
-	if int64(len(b)) > limit {
+	b, err := openfile.ReadRegular(path, limit)
+	switch {
+	case errors.Is(err, openfile.ErrNotRegular):
+		return nil, fmt.Errorf("%w: %w", bundle.ErrUnsafe, err)
+	case errors.Is(err, openfile.ErrTooLarge):
 		return nil, fmt.Errorf("%w: %s has more than %d bytes", bundle.ErrTooLarge, path, limit)
 	}
-	return b, nil
+	return b, err
 }
 
 // ofArchive reads the package in a .skill file.

@@ -24,6 +24,7 @@ var imports = map[string][]string{
 	// What knows nothing of this project, and any package may import.
 	"internal/lazyregexp": nil,
 	"internal/absent":     nil,
+	"internal/openfile":   nil,
 	"internal/nearest":    nil,
 	"internal/strictjson": nil,
 
