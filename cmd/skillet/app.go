@@ -59,7 +59,7 @@ func (t *terminal) end(ctx context.Context, err error) int {
 		e = &fault.Error{Kind: said.kind}
 		ended = ctx.Err() != nil
 	case ended: // what was going on, and how the program says that it was told to stop, help nobody
-		t.fail(fault.Errorf(e.Kind, "interrupted").WithHint("%s", e.Hint))
+		t.fail(fault.Errorf(e.Kind, "interrupted").Hinted(e.Way()))
 	default:
 		t.fail(e)
 	}
@@ -72,7 +72,7 @@ func (t *terminal) end(ctx context.Context, err error) int {
 // explain says what an error means, and always how to get out of it.
 func explain(err error) *fault.Error {
 	e := host.Explain(err)
-	if e == nil || e.Hint != "" {
+	if e == nil || !e.Way().IsZero() {
 		return e
 	}
 	return e.WithHint("%s", lastHints[e.Kind])
@@ -180,7 +180,7 @@ func (t *terminal) prepare(c *cli.Command, path string) {
 // hinted makes sure that an error of usage says how to get out of it.
 func hinted(err error, path string) error {
 	e := (*fault.Error)(nil)
-	if errors.As(err, &e) && e.Kind == fault.KindUsage && e.Hint == "" {
+	if errors.As(err, &e) && e.Kind == fault.KindUsage && e.Way().IsZero() {
 		return fault.AsError(err).WithHint("%s", helpFor(path))
 	}
 	return err

@@ -85,7 +85,7 @@ func (t *terminal) turn(ctx context.Context, h *host.Host, turn orchestrator.Tur
 func (t *terminal) showUpdate(w *watcher, u orchestrator.Update) error {
 	switch {
 	case t.json:
-		line, err := json.Marshal(u)
+		line, err := json.Marshal(t.filled(u))
 		if err == nil {
 			_, err = fmt.Fprintf(t.out, "%s\n", line)
 		}

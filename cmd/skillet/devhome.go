@@ -20,7 +20,7 @@ import (
 // remembers in the person's own home where it made one.
 func homeOfProject(dir string, getenv func(string) string) (home string, err error) {
 	defer func() {
-		if err != nil && fault.AsError(err).Hint == "" {
+		if err != nil && fault.AsError(err).Way().IsZero() {
 			err = fmt.Errorf("make %s: %w", filepath.Join(dir, devDir), err)
 		}
 	}()

@@ -165,7 +165,7 @@ func (t *terminal) event(v any) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err == nil {
+	if err := enc.Encode(t.filled(v)); err == nil {
 		_, _ = io.WriteString(t.out, escaped(b.String())) // a stream that is closed is told at the end
 	}
 }

@@ -80,8 +80,8 @@ func (t *terminal) showChecks(d diagnosis) {
 			continue
 		}
 		t.say("  FAIL  %-10s %s", c.Name, plain(c.Error.Message))
-		if c.Error.Hint != "" {
-			t.say("        hint: %s", plain(c.Error.Hint))
+		if hint := t.way(c.Error.Hint, c.Error.Remedies); hint != "" {
+			t.say("        hint: %s", plain(hint))
 		}
 	}
 }

@@ -76,7 +76,7 @@ func (t *terminal) showMade(m madeSkill) {
 	if err := m.Compiler.Missing(); err != nil {
 		e := fault.AsError(err)
 		t.note("  note: %s", e.Message)
-		t.note("  hint: %s", e.Hint)
+		t.note("  hint: %s", plain(t.way(e.Hint, e.Remedies)))
 	}
 	t.note("next:\n  cd %s\n  skillet test\n  skillet dev", quoteWord(m.Dir))
 }

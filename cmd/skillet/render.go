@@ -98,8 +98,8 @@ func (t *terminal) noteContext(p prompt.Prompt, denials []task.Denial) {
 			return
 		}
 		t.note("skillet: denied %s: %s", plain(d.Request), plain(d.Reason))
-		if d.Hint != "" {
-			t.note("  hint: to allow it: %s", plain(d.Hint))
+		if hint := t.way(d.Hint, d.Remedies); hint != "" {
+			t.note("  hint: to allow it: %s", plain(hint))
 		}
 	}
 }

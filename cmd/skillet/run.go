@@ -96,13 +96,7 @@ func (t *terminal) run(ctx context.Context, c *cli.Context, h *host.Host) error 
 	if !res.OK {
 		res.Error = explain(res.Error)
 	}
-	for i, d := range res.Denials {
-		res.Denials[i].Hint = t.here(d.Hint)
-	}
 	if t.json {
-		if res.Error != nil {
-			res.Error = res.Error.WithHint("%s", t.here(res.Error.Hint))
-		}
 		if err := t.printJSON(res); err != nil {
 			return err
 		}
@@ -133,8 +127,8 @@ func (t *terminal) showResult(res task.Result) error {
 	}
 	for _, d := range res.Denials {
 		t.note("skillet: denied %s: %s", plain(d.Request), plain(d.Reason))
-		if d.Hint != "" {
-			t.note("  hint: to allow it: %s", plain(d.Hint))
+		if hint := t.way(d.Hint, d.Remedies); hint != "" {
+			t.note("  hint: to allow it: %s", plain(hint))
 		}
 	}
 	return t.raw(res.Raw)
@@ -173,8 +167,8 @@ func (t *terminal) noteParts(res task.Result) {
 	for _, c := range res.Calls {
 		if c.Error != nil {
 			t.note("skillet: it called %s, which failed: %s", plain(c.Skill+":"+c.Tool), plain(c.Error.Message))
-			if c.Error.Hint != "" {
-				t.note("  hint: %s", plain(c.Error.Hint))
+			if hint := t.way(c.Error.Hint, c.Error.Remedies); hint != "" {
+				t.note("  hint: %s", plain(hint))
 			}
 		}
 	}

@@ -80,7 +80,7 @@ func (w *watcher) work(ctx context.Context, h *host.Host, o *orchestrator.Orches
 func (w *watcher) show(e events.Event) error {
 	w.last = e.Seq
 	if w.t.json {
-		line, err := json.Marshal(e)
+		line, err := json.Marshal(w.t.filled(e))
 		if err == nil {
 			_, err = fmt.Fprintf(w.t.out, "%s\n", line)
 		}
@@ -219,7 +219,7 @@ func waitingWords(s task.Step) []string {
 func (t *terminal) concluded(ctx context.Context, r task.Run) error {
 	id := shortID(r.TaskID)
 	if t.json {
-		line, err := json.Marshal(r)
+		line, err := json.Marshal(t.filled(r))
 		if err != nil {
 			return err
 		}
@@ -234,7 +234,7 @@ func (t *terminal) concluded(ctx context.Context, r task.Run) error {
 			WithHint("`skillet task show %s` shows what for; then `skillet task approve %s` and `skillet task resume %s`, with the --allow that it was run with", id, id, id))
 	case task.Failed:
 		t.printAnswer(r)
-		return t.standing(unreached(r))
+		return t.standing(t.unreached(r))
 	case task.Cancelled:
 		return t.standing(fault.Errorf(fault.KindConflict, "the task %s was cancelled: %s", id, r.Reason).WithHint("`skillet task show %s` says how far it came", id))
 	default:
@@ -283,13 +283,15 @@ func (t *terminal) standing(e *fault.Error) error {
 }
 
 // unreached says why a goal was not reached.
-func unreached(r task.Run) *fault.Error {
+func (t *terminal) unreached(r task.Run) *fault.Error {
 	e := fault.Errorf(fault.KindSkill, "the goal of %s was not reached", shortID(r.TaskID))
 	if r.Report != nil && r.Report.Error != nil {
 		e = fault.Errorf(r.Report.Error.Kind, "the goal of %s was not reached: %s", shortID(r.TaskID), r.Report.Error.Message)
 	}
-	if r.Report != nil && len(r.Report.NextSteps) > 0 {
-		return e.WithHint("%s", r.Report.NextSteps[0])
+	if r.Report != nil {
+		if steps := t.filled(*r.Report).(task.Report).NextSteps; len(steps) > 0 {
+			return e.WithHint("%s", steps[0])
+		}
 	}
 	return e.WithHint("`skillet task show %s` says how far it came", shortID(r.TaskID))
 }
@@ -307,11 +309,12 @@ func (t *terminal) printAnswer(r task.Run) {
 		t.note("source: %s", plain(s))
 	}
 	for _, d := range r.Report.Denials {
-		if !strings.Contains(answer, plain(d.Reason)) || d.Hint != "" {
+		hint := t.way(d.Hint, d.Remedies)
+		if !strings.Contains(answer, plain(d.Reason)) || hint != "" {
 			t.note("denied: %s: %s", plain(d.Tool), plain(d.Reason))
 		}
-		if d.Hint != "" {
-			t.note("  hint: %s", plain(d.Hint))
+		if hint != "" {
+			t.note("  hint: %s", plain(hint))
 		}
 	}
 	for _, a := range r.Report.Artifacts {

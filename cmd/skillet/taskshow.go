@@ -66,7 +66,7 @@ func (t *terminal) showTask(v shownTask) {
 	}
 	if r.Report != nil {
 		t.say("  %s", plain(r.Report.Summary))
-		for _, n := range r.Report.NextSteps {
+		for _, n := range t.filled(*r.Report).(task.Report).NextSteps {
 			t.say("  next:     %s", plain(n))
 		}
 		t.printAnswer(r)
@@ -106,8 +106,8 @@ func (t *terminal) showStep(s task.Step) {
 	t.say("  %-17s %s: %s (%s%s)", s.State, plain(s.ID), plain(s.Title), what, took)
 	if s.Error != nil {
 		t.say("      %s", plain(s.Error.Message))
-		if s.Error.Hint != "" {
-			t.say("      hint: %s", plain(s.Error.Hint))
+		if hint := t.way(s.Error.Hint, s.Error.Remedies); hint != "" {
+			t.say("      hint: %s", plain(hint))
 		}
 	}
 	if s.State == task.StepWaiting && s.Proposal == "" {
@@ -153,7 +153,7 @@ func (t *terminal) taskLogs() *cli.Command {
 // logEvent prints an event in a line.
 func (t *terminal) logEvent(e events.Event) error {
 	if t.json {
-		line, err := json.Marshal(e)
+		line, err := json.Marshal(t.filled(e))
 		if err == nil {
 			t.say("%s", line)
 		}

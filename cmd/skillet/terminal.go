@@ -144,7 +144,7 @@ func (t *terminal) printJSON(v any) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	if err := enc.Encode(t.filled(v)); err != nil {
 		return err
 	}
 	if b.Len() <= maxIndented {
@@ -197,7 +197,7 @@ type failure struct {
 
 // fail prints an error: what, and how to get out of it.
 func (t *terminal) fail(e *fault.Error) {
-	if t.json && t.printJSON(failure{Error: e.WithHint("%s", t.here(e.Hint))}) == nil {
+	if t.json && t.printJSON(failure{Error: e}) == nil {
 		return
 	}
 	t.tell(e)
@@ -211,8 +211,8 @@ func (t *terminal) tell(e *fault.Error) {
 	for l := range strings.Lines(rest) {
 		t.note("  | %s", plain(strings.TrimSuffix(l, "\n")))
 	}
-	if e.Hint != "" {
-		t.note("  hint: %s", plain(t.here(e.Hint)))
+	if hint := t.way(e.Hint, e.Remedies); hint != "" {
+		t.note("  hint: %s", plain(hint))
 	}
 }
 

@@ -84,8 +84,11 @@ type Error struct {
 	Kind Kind `json:"kind"`
 	// Message says what went wrong, without a period.
 	Message string `json:"message"`
-	// Hint says how to get out of it; may be empty.
+	// Hint says how to get out of it; may be empty. Until an edge has filled it, see [Fill],
+	// it has {0}, {1} and so on in place of Remedies.
 	Hint string `json:"hint,omitempty"`
+	// Remedies are what somebody may do about it, in the order in which Hint speaks of them.
+	Remedies []Remedy `json:"remedies,omitempty"`
 	// Class says whether trying again can help; empty when the failure was not
 	// judged.
 	Class Class `json:"class,omitempty"`
@@ -107,12 +110,20 @@ func Wrap(k Kind, err error) *Error {
 	return &Error{Kind: k, Message: err.Error(), cause: err}
 }
 
-// WithHint returns a copy of e that says how to get out of it.
+// WithHint returns a copy of e that says how to get out of it; see [Hintf].
 func (e *Error) WithHint(format string, args ...any) *Error {
+	return e.Hinted(Hintf(format, args...))
+}
+
+// Hinted returns a copy of e with the hint h.
+func (e *Error) Hinted(h Hint) *Error {
 	c := *e
-	c.Hint = fmt.Sprintf(format, args...)
+	c.Hint, c.Remedies = h.Text, h.Remedies
 	return &c
 }
+
+// Way is the hint of e, with its remedies.
+func (e *Error) Way() Hint { return Hint{e.Hint, e.Remedies} }
 
 // WithRetryAfter returns a copy of e that says when it makes sense to try again.
 // Less than a millisecond counts as one.

@@ -103,4 +103,6 @@ type DeniedCall struct {
 	Reason string `json:"reason"`
 	// Hint is what a person could do; empty when nothing helps.
 	Hint string `json:"hint,omitempty"`
+	// Remedies are what Hint speaks of; see [fault.Error].
+	Remedies []fault.Remedy `json:"remedies,omitempty"`
 }

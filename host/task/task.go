@@ -242,6 +242,8 @@ type Denial struct {
 	// Hint is the command a person could run to allow it; empty when a policy
 	// forbids what no grant can open.
 	Hint string `json:"hint,omitempty"`
+	// Remedies are what Hint speaks of; see [fault.Error].
+	Remedies []fault.Remedy `json:"remedies,omitempty"`
 	// Asks is true when policies ask a person about it, who can approve this very
 	// call.
 	Asks bool `json:"asks,omitempty"`

@@ -274,6 +274,9 @@ func TestWhoDecidesIsAsked(t *testing.T) {
 			if !ok || !slices.Contains(verbs, fn.Name.Name) || !strings.HasPrefix(s.name, "host/") {
 				continue
 			}
+			if strings.HasPrefix(s.name, "host/fault/") { // it says what a person may do, and does nothing
+				continue
+			}
 			asked++
 			if receiver(fn) != "Human" && !slices.ContainsFunc(fn.Type.Params.List, isHuman) {
 				t.Errorf("%s: %s decides without an approval.Human", s.name, fn.Name.Name)

@@ -1,0 +1,316 @@
+package main
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/internal/lazyregexp"
+)
+
+// remedyCommands are the commands of remedies. A parameter stands in braces; one in
+// brackets may be left out, others stand as in capitals when the remedy has none.
+var remedyCommands = map[fault.Action]string{
+	"grant":   "permission grant {skill:SKILL} {capability:CAPABILITY}",
+	"approve": "approvals approve {proposal:ID}",
+	"reject":  "approvals reject {proposal:ID}",
+
+	"install":        "install {source:PATH}",
+	"install_engine": "engine add {skill:NAME}",
+	"update":         "update {skill:NAME}",
+	"roll_back":      "rollback {skill:NAME}",
+	"remove":         "remove {skill:NAME}",
+	"enable":         "enable {skill:NAME}",
+	"unpin":          "unpin {skill:NAME}",
+	"run":            "run {skill:NAME}",
+
+	"set_setting": "config set {setting:KEY} {value:VALUE}",
+	"set_secret":  "secret set {secret:NAME}",
+	"log_in":      "login {host:HOST}",
+
+	"build":   "build {dir:DIR}",
+	"test":    "test",
+	"new":     "new",
+	"pack":    "pack",
+	"publish": "push",
+
+	"close_session":        "session close {session:SKILL/NAME}",
+	"resume_session":       "session resume {session:SKILL/NAME}",
+	"cancel_task":          "task cancel {task:ID}",
+	"resume_task":          "task resume {task:ID}",
+	"follow_task":          "task logs {task:ID} --follow",
+	"work_tasks":           "task work",
+	"add_agent":            "agent add {file:FILE}",
+	"run_agent":            "agent run {agent:NAME} GOAL",
+	"consolidate_memories": "memory consolidate",
+
+	"trust":               "trust add {signer:KEY.pem}",
+	"trust_root":          "trust add --root {file:FILE}",
+	"distrust":            "trust remove",
+	"revoke_signer":       "trust revoke {signer:KEY.pem}",
+	"rotate_key":          "key rotate",
+	"publish_revocations": "trust revocations push",
+
+	"check_home":    "doctor",
+	"check_store":   "store verify",
+	"check_log":     "audit verify",
+	"check_policy":  "policy check {file:FILE}",
+	"repair_log":    "audit repair",
+	"export_log":    "audit export",
+	"rebuild_store": "store rebuild",
+	"restore_store": "store restore {file:FILE}",
+	"free_space":    "gc",
+
+	"show_skill":    "info {skill:NAME}",
+	"show_grants":   "permission show {skill:SKILL}",
+	"show_needs":    "tree {skill}",
+	"show_users":    "why {skill:NAME}",
+	"show_proposal": "approvals show {proposal:ID}",
+	"show_decision": "policy explain {skill:SKILL} {capability:REQUEST}",
+	"show_rule":     "explain {rule:RULE}",
+	"show_routing":  "provider diagnose",
+	"show_log_key":  "audit key",
+	"read":          "help {topic}",
+	"search":        "search {query}",
+
+	"list_skills":        "list",
+	"list_versions":      "list --all",
+	"list_runs":          "audit",
+	"list_proposals":     "approvals list",
+	"list_all_proposals": "approvals list --all",
+	"list_policies":      "policy list",
+	"list_settings":      "config list",
+	"list_secrets":       "secret list",
+	"list_sessions":      "session list",
+	"list_tasks":         "task list",
+	"list_dead_tasks":    "task dead",
+	"list_agents":        "agent list",
+	"list_providers":     "provider list",
+	"list_memories":      "memory list",
+	"list_signers":       "trust list",
+	"list_revocations":   "trust revocations list",
+}
+
+// remedyWords are what is said of the remedies that no command is for.
+var remedyWords = map[fault.Action]func(fault.Remedy) string{
+	"set_field":       func(r fault.Remedy) string { return flagsOf(r.Fields) },
+	"leave_out_field": func(r fault.Remedy) string { return flagsOf(r.Fields) },
+	"choose":          func(r fault.Remedy) string { return strings.Join(r.Choices, ", ") },
+	"show_call":       func(fault.Remedy) string { return "--json" },
+}
+
+// remedyFlags are the flags of the fields that are not called as they are.
+var remedyFlags = map[fault.Field]string{
+	fault.FieldCompare:  "with",
+	fault.FieldSettings: "set",
+}
+
+// flagsOf are fields of a request as flags.
+func flagsOf(fields []fault.FieldValue) string {
+	var all []string
+	for _, f := range fields {
+		all = append(all, "--"+remedyFlag(f.Field))
+		switch {
+		case f.Field == fault.FieldAllow:
+			all = append(all, singleQuoted(f.Value))
+		case f.Value != "":
+			all = append(all, quoteParam(f.Value))
+		}
+	}
+	return strings.Join(all, " ")
+}
+
+// remedyFlag is the name of the flag for a field.
+func remedyFlag(f fault.Field) string {
+	if flag := remedyFlags[f]; flag != "" {
+		return flag
+	}
+	return strings.ReplaceAll(string(f), "_", "-")
+}
+
+var paramInCommand = lazyregexp.New(`\{([a-z]+)(?::([^}]+))?\}`)
+
+// commandOf is the command of a remedy; empty when there is none.
+func (t *terminal) commandOf(r fault.Remedy) string {
+	template := remedyCommands[r.Action]
+	if template == "" {
+		return ""
+	}
+	command := paramInCommand().ReplaceAllStringFunc(template, func(at string) string {
+		m := paramInCommand().FindStringSubmatch(at)
+		switch v := r.Param(fault.Param(m[1])); {
+		case v == "":
+			return m[2]
+		case fault.Param(m[1]) == fault.ParamCapability:
+			return singleQuoted(v)
+		default:
+			return quoteParam(v)
+		}
+	})
+	words := []string{"skillet", t.elsewhere, strings.TrimSpace(command), flagsOf(r.Fields)}
+	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
+}
+
+func singleQuoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
+
+// quoteParam is a word as a shell takes it; a line that a person would have to type
+// otherwise is none.
+func quoteParam(word string) string { return quoteWord(strings.ReplaceAll(word, "\n", " ")) }
+
+// way says how to get out of a failure: the sentence with a command or a flag for each of
+// its remedies. A command that ends the sentence stands there as it is, to be copied.
+func (t *terminal) way(sentence string, remedies []fault.Remedy) string {
+	if len(remedies) == 0 {
+		return t.here(sentence)
+	}
+	if sentence == "" {
+		return t.way("{0}", remedies[:1])
+	}
+	alone := len(remedies) == 1 && (sentence == "{0}" || strings.HasSuffix(sentence, ": {0}"))
+	return fault.Fill(sentence, remedies, func(r fault.Remedy) string {
+		command := t.commandOf(r)
+		words := remedyWords[r.Action]
+		switch {
+		case command != "" && alone:
+			return command
+		case command != "":
+			return "`" + command + "`"
+		case words != nil:
+			return words(r)
+		}
+		return r.Words()
+	})
+}
+
+// filled is a copy of what is to be printed in which the hints say what there is for their
+// remedies. What has no hints is not copied.
+func (t *terminal) filled(v any) any {
+	if v == nil || !hasHints(reflect.TypeOf(v)) {
+		return v
+	}
+	c := reflect.New(reflect.TypeOf(v)).Elem()
+	c.Set(reflect.ValueOf(v))
+	t.fill(c)
+	return c.Interface()
+}
+
+// fill fills the hints in v, which may be set; what it leads to is copied before.
+func (t *terminal) fill(v reflect.Value) {
+	switch {
+	case !hasHints(v.Type()):
+	case v.Kind() == reflect.Pointer && !v.IsNil():
+		c := reflect.New(v.Type().Elem())
+		c.Elem().Set(v.Elem())
+		t.fill(c.Elem())
+		v.Set(c)
+	case v.Kind() == reflect.Interface && !v.IsNil():
+		v.Set(reflect.ValueOf(t.filled(v.Interface())))
+	case v.Kind() == reflect.Slice && !v.IsNil():
+		c := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+		reflect.Copy(c, v)
+		v.Set(c)
+		t.fillEach(c)
+	case v.Kind() == reflect.Array:
+		t.fillEach(v)
+	case v.Kind() == reflect.Map && !v.IsNil():
+		c := reflect.MakeMapWithSize(v.Type(), v.Len())
+		for k, e := range v.Seq2() {
+			to := reflect.New(e.Type()).Elem()
+			to.Set(e)
+			t.fill(to)
+			c.SetMapIndex(k, to)
+		}
+		v.Set(c)
+	case v.Kind() == reflect.Struct:
+		t.fillStruct(v)
+	}
+}
+
+func (t *terminal) fillEach(list reflect.Value) {
+	for i := range list.Len() {
+		t.fill(list.Index(i))
+	}
+}
+
+func (t *terminal) fillStruct(v reflect.Value) {
+	if isHint(v.Type()) {
+		hint, remedies := v.FieldByName("Hint"), v.FieldByName("Remedies")
+		hint.SetString(t.way(hint.String(), remedies.Interface().([]fault.Remedy)))
+	}
+	for f, field := range v.Fields() {
+		if f.IsExported() || f.Anonymous && f.Type.Kind() == reflect.Struct {
+			t.fill(field)
+		}
+	}
+	if !v.CanInterface() { // an embedded struct
+		return
+	}
+	if r, ok := v.Addr().Interface().(*task.Report); ok {
+		r.NextSteps = nextSteps(*r)
+	}
+}
+
+// nextSteps are the next steps of a report whose hints are filled, with what helps against
+// its failure and against what was refused.
+func nextSteps(r task.Report) []string {
+	var hints []string
+	if r.Error != nil {
+		hints = append(hints, r.Error.Hint)
+	}
+	for _, d := range r.Denials {
+		hints = append(hints, d.Hint)
+	}
+	steps := slices.Clone(r.NextSteps)
+	for _, h := range hints {
+		if h != "" && !slices.Contains(steps, h) {
+			steps = append(steps, h)
+		}
+	}
+	return steps
+}
+
+// isHint reports whether a struct has a hint with its remedies.
+func isHint(of reflect.Type) bool {
+	hint, has := of.FieldByName("Hint")
+	remedies, knows := of.FieldByName("Remedies")
+	return has && knows && hint.Type.Kind() == reflect.String && remedies.Type == reflect.TypeFor[[]fault.Remedy]()
+}
+
+// hintTypes keeps what [hasHints] found.
+var hintTypes sync.Map
+
+// hasHints reports whether values of a type may lead to hints.
+func hasHints(of reflect.Type) bool {
+	if known, ok := hintTypes.Load(of); ok {
+		return known.(bool)
+	}
+	has := leadsToHints(of, map[reflect.Type]bool{})
+	hintTypes.Store(of, has)
+	return has
+}
+
+func leadsToHints(of reflect.Type, seen map[reflect.Type]bool) bool {
+	if seen[of] {
+		return false
+	}
+	seen[of] = true
+	switch of.Kind() {
+	case reflect.Interface:
+		return true
+	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
+		return leadsToHints(of.Elem(), seen)
+	case reflect.Struct:
+		if isHint(of) {
+			return true
+		}
+		for f := range of.Fields() {
+			if (f.IsExported() || f.Anonymous) && leadsToHints(f.Type, seen) {
+				return true
+			}
+		}
+	}
+	return false
+}
