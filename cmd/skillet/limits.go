@@ -4,19 +4,11 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/review"
-	"github.com/skillet-run/skillet/manifests"
 )
 
 // bounds are the limits of a skill as they hold on this host.
 type bounds review.Bounds
-
-func enforced(h *host.Host, l manifests.ResolvedLimits) bounds {
-	var b bounds
-	b.Limits, b.Cut = h.Enforced(l)
-	return b
-}
 
 // grouped writes a large number so that its size is seen: 200,000,000,000.
 func grouped(n uint64) string {

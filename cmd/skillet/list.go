@@ -12,12 +12,9 @@ import (
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/admit"
-	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/invoke"
 	"github.com/skillet-run/skillet/host/registry"
-	"github.com/skillet-run/skillet/host/runner"
 	"github.com/skillet-run/skillet/manifests"
-	"github.com/skillet-run/skillet/manifests/bundle"
 )
 
 func (t *terminal) listCommand() *cli.Command {
@@ -148,24 +145,8 @@ func (t *terminal) infoCommand() *cli.Command {
 			&cli.BoolFlag{Name: "diff", Usage: "also show what is different from the active version"},
 			fullFlag(),
 		},
-		Action: t.withState(t.info),
+		Action: t.withHost(t.info),
 	}
-}
-
-// about is what info shows.
-type about struct {
-	Digest    manifests.Digest    `json:"digest"`
-	Installed *registry.Skill     `json:"installed,omitempty"`
-	Manifest  *manifests.Manifest `json:"manifest"`
-	Files     []bundle.File       `json:"files"`
-	bounds
-	Grants []approval.Grant `json:"grants"`
-	// Canary is how the trial of a new version stands; nil when there is none.
-	Canary *runner.Report `json:"canary,omitempty"`
-	// Former are the versions that were active before, the latest first.
-	Former []registry.Skill `json:"former,omitempty"`
-	// Difference is what is different from the active version, when asked for.
-	Difference *comparison `json:"difference,omitempty"`
 }
 
 func (t *terminal) info(ctx context.Context, c *cli.Context, h *host.Host) error {
@@ -173,95 +154,40 @@ func (t *terminal) info(ctx context.Context, c *cli.Context, h *host.Host) error
 	if err != nil {
 		return err
 	}
-	what, tool := withoutTool(args[0])
-	p, s, err := t.look(ctx, h, what)
+	of, err := invoke.ParseAddress(args[0])
 	if err != nil {
 		return err
 	}
-	if tool != "" {
-		return t.infoTool(c, p.Manifest(), tool)
-	}
-	a := about{Digest: p.Digest(), Installed: s, Manifest: p.Manifest(), Files: p.Files(), bounds: enforced(h, p.Manifest().Limits()), Grants: []approval.Grant{}}
-	if s != nil {
-		if err := a.fill(ctx, h, *s); err != nil {
-			return err
-		}
-	}
-	if c.Bool("diff") || c.Bool("full") {
-		d, err := t.compare(ctx, h, p, c.Bool("full"), "`skillet info "+args[0]+" --diff --full` shows them")
-		if err != nil {
-			return err
-		}
-		a.Difference = &d
+	if of.Tool != "" {
+		return t.infoTool(ctx, c, h, of)
 	}
 	ws, err := workspace(c)
 	if err != nil {
 		return err
 	}
-	asks, err := a.Manifest.Requests(ws)
+	in, err := h.Admit().Info(ctx, t.person(), admit.InfoRequest{Of: of, Difference: c.Bool("diff"), Full: c.Bool("full"), Workspace: ws})
 	if err != nil {
 		return err
 	}
-	return t.answer(a, func() { t.showAbout(a, asks) })
-}
-
-// withoutTool takes the tool from what a command names; a skill without one stays as
-// it is, also one that cannot be read.
-func withoutTool(arg string) (skill, tool string) {
-	at, err := invoke.ParseAddress(arg)
-	switch {
-	case err != nil || at.Tool == "":
-		return arg, ""
-	case at.Path != "":
-		return at.Path, at.Tool
-	}
-	return strings.TrimSuffix(arg, ":"+at.Tool), at.Tool
-}
-
-// infoTool shows one tool.
-func (t *terminal) infoTool(c *cli.Context, m *manifests.Manifest, name string) error {
-	if c.Bool("diff") || c.Bool("full") {
-		return fault.Errorf(fault.KindUsage, "--diff and --full are about the whole skill, and %s is a tool", name).WithHint("leave :%s out", name)
-	}
-	tool, ok := m.Callable(name)
-	if !ok {
-		var names []string
-		for _, one := range m.Tools {
-			names = append(names, one.Name)
-		}
-		return fault.Errorf(fault.KindNotFound, "%s@%s has no tool %s", m.Name, m.Version, name).WithHint("its tools are: %s", strings.Join(names, ", "))
-	}
-	return t.answer(tool, func() {
-		t.say("%s:%s  %s", plain(m.Name), plain(tool.Name), plain(tool.Description))
-		showProperties(t.say, tool)
+	return t.answer(in, func() {
+		t.showInfo(in)
+		t.showCompared(in, c.Bool("full"), "`skillet info "+args[0]+" --diff --full` shows them")
 	})
 }
 
-// fill adds what is known of an installed version.
-func (a *about) fill(ctx context.Context, h *host.Host, s registry.Skill) (err error) {
-	if a.Grants, err = h.Desk.Grants(ctx, s.Digest); err != nil {
-		return err
+// infoTool shows one tool.
+func (t *terminal) infoTool(ctx context.Context, c *cli.Context, h *host.Host, of invoke.Address) error {
+	if c.Bool("diff") || c.Bool("full") {
+		return fault.Errorf(fault.KindUsage, "--diff and --full are about the whole skill, and %s is a tool", of.Tool).WithHint("leave :%s out", of.Tool)
 	}
-	if a.Former, err = h.Registry.History(ctx, s.Name); err != nil || s.Canary == nil {
-		return err
-	}
-	report, err := h.Runner.Canary(ctx, s.Name, *s.Canary)
-	a.Canary = &report
-	return err
-}
-
-// look finds a package by reference, or by path.
-func (t *terminal) look(ctx context.Context, h *host.Host, arg string) (*bundle.Package, *registry.Skill, error) {
-	if at, err := invoke.ParseAddress(arg); err == nil && at.Path != "" {
-		target, err := h.Invoke().Look(ctx, at.Path)
-		return target.Package, nil, err
-	}
-	s, err := t.lookup(ctx, h, arg)
+	tool, err := h.Admit().Tool(ctx, t.person(), of)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	p, err := h.Registry.Package(ctx, s.Digest)
-	return p, &s, err
+	return t.answer(tool, func() {
+		t.say("%s:%s  %s", plain(tool.Skill), plain(tool.Name), plain(tool.Description))
+		showProperties(t.say, tool.Tool)
+	})
 }
 
 func (t *terminal) lookup(ctx context.Context, h *host.Host, arg string) (registry.Skill, error) {
@@ -275,7 +201,7 @@ func (t *terminal) lookup(ctx context.Context, h *host.Host, arg string) (regist
 	return h.Registry.Lookup(ctx, ref)
 }
 
-func (t *terminal) showAbout(a about, asks []manifests.RequestedCapability) {
+func (t *terminal) showInfo(a admit.Info) {
 	m := a.Manifest
 	t.say("%s@%s  %s", plain(m.Name), plain(m.Version), a.Digest)
 	t.say("%s", plain(m.Description))
@@ -293,7 +219,7 @@ func (t *terminal) showAbout(a about, asks []manifests.RequestedCapability) {
 		}
 	}
 	if m.Type.IsCode() {
-		a.bounds.show(t.say, "limits:   ")
+		bounds(a.Bounds).show(t.say, "limits:   ")
 	}
 	if s, ok := m.Sessions(); ok {
 		t.say("%-10s %s", "sessions:", sessionBounds(s))
@@ -301,8 +227,8 @@ func (t *terminal) showAbout(a about, asks []manifests.RequestedCapability) {
 	t.showTrials(a)
 	t.showPrompt(m)
 	t.showTools(m)
-	t.say("asks for:%s", none(len(asks)))
-	for _, r := range asks {
+	t.say("asks for:%s", none(len(a.Asks)))
+	for _, r := range a.Asks {
 		t.say("  %s%s", plain(r.Capability.Words()), because(plain(r.Reason), nil))
 		t.say("      %s", plain(r.Capability.String()))
 	}
@@ -310,16 +236,22 @@ func (t *terminal) showAbout(a about, asks []manifests.RequestedCapability) {
 	for _, g := range a.Grants {
 		t.say("  %s", standingLine(g))
 	}
+}
+
+// showCompared says what is different from the active version, if that was asked for; all
+// is the command that shows what is left out.
+func (t *terminal) showCompared(a admit.Info, full bool, all string) {
+	name := plain(a.Manifest.Name)
 	if d := a.Difference; d != nil && d.With == "" {
-		t.say("nothing to compare with: %s is not installed", plain(m.Name))
+		t.say("nothing to compare with: %s is not installed", name)
 	} else if d != nil {
-		t.say("compared with %s@%s, which is active:", plain(m.Name), plain(d.With))
-		d.show(t.say)
+		t.say("compared with %s@%s, which is active:", name, plain(d.With))
+		comparison{*d, full, all}.show(t.say)
 	}
 }
 
 // showTrials says how a trial stands, and how the last one ended.
-func (t *terminal) showTrials(a about) {
+func (t *terminal) showTrials(a admit.Info) {
 	if len(a.Former) > 0 {
 		var refs []string
 		for _, s := range a.Former {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,9 +9,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/registry"
+	"github.com/skillet-run/skillet/host/admit"
 	"github.com/skillet-run/skillet/host/review"
-	"github.com/skillet-run/skillet/manifests"
+	"github.com/skillet-run/skillet/internal/text"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
 
@@ -35,38 +34,11 @@ type comparison struct {
 	all  string
 }
 
-// compare puts a package beside the active version of its skill. Without full,
-// the difference is brief; of a skill that is not installed, the texts are left
-// out, as nothing can be different in them.
+// compare puts a package beside the active version of its skill; all is the command
+// that shows what is left out without full.
 func (t *terminal) compare(ctx context.Context, h *host.Host, p *bundle.Package, full bool, all string) (comparison, error) {
-	c := comparison{full: full, all: all}
-	before, version, err := activePackage(ctx, h, p.Manifest().Name)
-	if err != nil {
-		return c, err
-	}
-	limits := review.Brief()
-	switch {
-	case full:
-		limits = review.Limits{}
-	case before == nil:
-		limits.Lines = -1
-	}
-	c.With, c.Difference = version, review.Compare(before, p, limits)
-	return c, nil
-}
-
-// activePackage is the active version of a skill; nil when it is not installed,
-// or only an alias of another, or damaged: then there is nothing to compare with.
-func activePackage(ctx context.Context, h *host.Host, skill string) (*bundle.Package, string, error) {
-	s, err := h.Registry.Lookup(ctx, manifests.Ref{Name: skill})
-	if errors.Is(err, registry.ErrNotFound) || err == nil && s.Name != skill {
-		return nil, "", nil
-	}
-	if err != nil {
-		return nil, "", err
-	}
-	p, err := h.Registry.Package(ctx, s.Digest)
-	return p, s.Version, err
+	c, err := h.Admit().Compare(ctx, t.person(), admit.CompareRequest{Package: p, Full: full})
+	return comparison{c, full, all}, err
 }
 
 // A printer prints one line, of an answer or for people.
@@ -193,12 +165,4 @@ func (c comparison) names(all []string) string {
 }
 
 // count is "1 file", "2 files".
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	if stem, ok := strings.CutSuffix(what, "y"); ok && !strings.HasSuffix(stem, "a") {
-		return fmt.Sprintf("%d %sies", n, stem)
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
+func count(n int, what string) string { return text.Count(n, what) }

@@ -8,8 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/install"
-	"github.com/skillet-run/skillet/host/registry"
+	"github.com/skillet-run/skillet/host/admit"
 )
 
 func (t *terminal) verifyCommand() *cli.Command {
@@ -22,7 +21,7 @@ func (t *terminal) verifyCommand() *cli.Command {
 			"code is 7.\n\n" +
 			"Examples:\n  skillet verify --all\n  skillet verify text csv@1.2.0 --json",
 		Flags:  []cli.Flag{&cli.BoolFlag{Name: "all", Usage: "everything that is installed"}},
-		Action: t.withState(t.verify),
+		Action: t.withHost(t.verify),
 	}
 }
 
@@ -30,48 +29,31 @@ func (t *terminal) verify(ctx context.Context, c *cli.Context, h *host.Host) err
 	if c.Bool("all") == c.Args().Present() {
 		return fault.Errorf(fault.KindUsage, "verify takes names of skills, or --all").WithHint("`skillet list --all` shows what is installed")
 	}
-	skills, err := t.toVerify(ctx, c, h)
-	if err != nil {
-		return err
-	}
-	all, bad := []install.Verified{}, 0
-	for _, s := range skills {
-		done := t.waiting("checking %s", s.Ref())
-		v, err := h.Installer.Verify(ctx, s)
-		done()
+	r := admit.VerifyRequest{All: c.Bool("all")}
+	for _, arg := range c.Args().Slice() {
+		ref, err := skillRef(arg)
 		if err != nil {
 			return err
 		}
-		if all = append(all, v); !v.OK {
-			bad++
-		}
+		r.Skills = append(r.Skills, ref)
+	}
+	var done func()
+	r.Begins = func(s admit.Skill) { done = t.waiting("checking %s", s.Ref()) }
+	r.Ends = func(s admit.Skill, v admit.Verified) {
+		done()
 		t.showVerified(s, v)
 	}
-	if t.json {
-		if err := t.printJSON(all); err != nil {
-			return err
-		}
+	all, err := h.Admit().Verify(ctx, t.person(), r)
+	if all == nil || !t.json {
+		return err
 	}
-	if bad == 0 {
-		return nil
+	if perr := t.printJSON(all); perr != nil || err == nil {
+		return perr
 	}
-	err = fault.Errorf(fault.KindVerification, "%d of %s: not what was installed", bad, count(len(all), "version")).
-		WithHint("remove what is damaged, and install it again from its source")
-	if t.json { // it is in what was printed
-		return reported{fault.KindVerification}
-	}
-	return err
+	return reported{fault.KindVerification} // it is in what was printed
 }
 
-func (t *terminal) toVerify(ctx context.Context, c *cli.Context, h *host.Host) ([]registry.Skill, error) {
-	if c.Bool("all") {
-		return h.Registry.List(ctx)
-	}
-	_, found, err := t.leaving(ctx, h, c.Args().Slice())
-	return found, err
-}
-
-func (t *terminal) showVerified(s registry.Skill, v install.Verified) {
+func (t *terminal) showVerified(s admit.Skill, v admit.Verified) {
 	if t.json {
 		return
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/skillet-run/skillet/host/closure"
 	"github.com/skillet-run/skillet/host/fault"
 	"github.com/skillet-run/skillet/host/install"
+	"github.com/skillet-run/skillet/host/invoke"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/review"
 	"github.com/skillet-run/skillet/host/runner"
@@ -27,6 +28,7 @@ type Parts struct {
 	Installer *install.Installer
 	Runner    *runner.Runner
 	Sources   *source.Fetcher
+	Invoke    *invoke.Service
 	// CatchUp brings the store to what the record of decisions says.
 	CatchUp func(context.Context) error
 	// Ceilings are what no call may exceed.

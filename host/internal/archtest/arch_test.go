@@ -27,6 +27,7 @@ var imports = map[string][]string{
 	"internal/openfile":   nil,
 	"internal/nearest":    nil,
 	"internal/strictjson": nil,
+	"internal/text":       nil,
 
 	// Vocabulary: values and pure functions.
 	"policies/capability":         nil,
@@ -148,7 +149,7 @@ var imports = map[string][]string{
 
 	// Changes to what is installed, and questions about it.
 	"host/admit": {
-		"host/fault", "host/approval", "host/closure", "host/install", "host/registry", "host/resolve", "host/review", "host/runner", "host/source", "host/trust",
+		"host/fault", "host/approval", "host/closure", "host/install", "host/invoke", "host/registry", "host/resolve", "host/review", "host/runner", "host/source", "host/trust",
 		"manifests", "manifests/bundle", "manifests/lockfile",
 	},
 
