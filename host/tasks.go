@@ -63,10 +63,10 @@ func (h *Host) RunTask(ctx context.Context, id string, allow approval.OneRun) (t
 
 // Converse answers a turn of a conversation, see [orchestrator.Orchestrator.Converse],
 // with what a person allows as in [Host.RunTask].
-func (h *Host) Converse(ctx context.Context, turn orchestrator.Turn, allow approval.OneRun, emit func(orchestrator.Update) error) (task.Run, error) {
+func (h *Host) Converse(ctx context.Context, turn orchestrator.Turn, allow approval.OneRun, emit func(orchestrator.Update) error) (orchestrator.Reply, error) {
 	o, err := h.Tasks(ctx)
 	if err != nil {
-		return task.Run{}, err
+		return orchestrator.Reply{}, err
 	}
 	id := ""
 	defer func() { h.tasks.allow(id, approval.OneRun{}) }()

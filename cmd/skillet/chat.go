@@ -68,17 +68,14 @@ func (t *terminal) chat(ctx context.Context, c *cli.Context, h *host.Host) error
 // turn answers one line.
 func (t *terminal) turn(ctx context.Context, h *host.Host, turn orchestrator.Turn, allow approval.OneRun) (answer string, err error) {
 	w := watcher{t: t}
-	r, err := h.Converse(ctx, turn, allow, func(u orchestrator.Update) error { return t.showUpdate(&w, u) })
+	reply, err := h.Converse(ctx, turn, allow, func(u orchestrator.Update) error { return t.showUpdate(&w, u) })
 	if err != nil {
 		return "", err
 	}
-	if r.Report != nil {
-		answer = r.Report.Answer
-	}
-	if r.State == task.WaitingApproval && !t.json {
+	if r := reply.Run; r != nil && r.State == task.WaitingApproval && !t.json {
 		t.note("the task %s waits for you: `skillet task show %s`", shortID(r.TaskID), shortID(r.TaskID))
 	}
-	return answer, nil
+	return reply.Answer, nil
 }
 
 // showUpdate shows what happens to a turn.

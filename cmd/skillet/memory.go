@@ -177,7 +177,7 @@ func (t *terminal) memorySearch() *cli.Command {
 		Flags: append(filterFlags(),
 			&cli.IntFlag{Name: "limit", Usage: "the `NUMBER` of memories to show", Value: memory.DefaultLimit},
 			&cli.StringFlag{Name: "by", Usage: "the `ORDER`: importance, or rank, which is how well it fits alone", Value: "importance"},
-			&cli.Float64Flag{Name: "min-relevance", Usage: "leave out what is less near than this `NUMBER`, 0 to 1, and has no word of the query"},
+			&cli.Float64Flag{Name: "min-relevance", Usage: "leave out what is less near than this `NUMBER`, 0 to 1, and has no word of the query; 0 leaves out nothing (default: what the embedder can tell apart)"},
 			&cli.BoolFlag{Name: "quiet", Usage: "do not count what is found as found"},
 		),
 		Action: t.withMemory(t.searchMemory),
@@ -199,8 +199,12 @@ func (t *terminal) searchMemory(ctx context.Context, c *cli.Context, m *memory.M
 	if _, err := oneOf("order", []string{c.String("by")}, slices.Sorted(maps.Keys(orders))); err != nil {
 		return err
 	}
+	least := c.Float64("min-relevance")
+	if c.IsSet("min-relevance") && least == 0 { // leave out nothing
+		least = -1
+	}
 	found, err := m.Search(ctx, memory.Query{
-		Text: args[0], Filter: f, Limit: c.Int("limit"), Order: orders[c.String("by")], MinRelevance: c.Float64("min-relevance"), Quiet: c.Bool("quiet"),
+		Text: args[0], Filter: f, Limit: c.Int("limit"), Order: orders[c.String("by")], MinRelevance: least, Quiet: c.Bool("quiet"),
 	})
 	if err != nil {
 		return err

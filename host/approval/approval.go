@@ -36,6 +36,16 @@ import (
 // are [fault.Error]s of [fault.KindNotFound].
 var ErrNotFound = errors.New("not found")
 
+// A WaitsError is the cause of errors that end in a proposal: nothing goes on before a
+// person has decided about it.
+type WaitsError struct {
+	// Proposal is its ID.
+	Proposal string
+}
+
+// Error implements error.
+func (e *WaitsError) Error() string { return "proposal " + e.Proposal }
+
 // A Principal is who asks for something: a [Human] or an [Agent]. Only this package has
 // such types, so that nobody can be taken for another.
 type Principal interface {

@@ -46,7 +46,7 @@ func (s *Service) asked(ctx context.Context, t Target, c runner.Call) task.Resul
 		res.Error = fault.AsError(err)
 		return res
 	}
-	res.Error = fault.Errorf(fault.KindApproval, "%s waits for approval: %s: proposal %s", skill.Ref()+":"+tc.Tool, res.Error.Message, p.ID).
+	res.Error = fault.Errorf(fault.KindApproval, "%s waits for approval: %s: %w", skill.Ref()+":"+tc.Tool, res.Error.Message, &approval.WaitsError{Proposal: p.ID}).
 		WithHint("look at it with `skillet approvals show %s`, then `skillet approvals approve %s` and make the same call again", p.ID, p.ID)
 	return res
 }

@@ -112,7 +112,7 @@ func TestRememberAndFind(t *testing.T) {
 	if a := all[0]; a.Area != Solutions || len(a.Tags) != 2 || a.Created.IsZero() || !isID(a.ID) {
 		t.Errorf("%+v", a)
 	}
-	found := search(t, m, Query{Text: "how do I parse a CSV file?"})
+	found := search(t, m, Query{Text: "how do I parse a CSV file?", MinRelevance: -1})
 	if len(found) != 4 || found[0].ID != all[0].ID || found[0].VectorRank != 1 || found[0].TextRank != 1 {
 		t.Fatalf("%+v", found)
 	}
@@ -131,12 +131,12 @@ func TestRememberAndFind(t *testing.T) {
 		{Filter{Tags: []string{"csv", "parsing"}}, 0},
 		{Filter{Areas: []Area{Instruments}}, 3},
 	} {
-		if got := search(t, m, Query{Text: "csv", Filter: c.filter}); len(got) != 1 || got[0].ID != all[c.want].ID {
+		if got := search(t, m, Query{Text: "csv", Filter: c.filter, MinRelevance: -1}); len(got) != 1 || got[0].ID != all[c.want].ID {
 			t.Errorf("%+v: %+v", c.filter, got)
 		}
 	}
 	for _, f := range []Filter{{Since: time.Now().Add(time.Hour)}, {Until: time.Now().Add(-time.Hour)}, {Tags: []string{"csv", "http"}}} {
-		if got := search(t, m, Query{Text: "csv", Filter: f}); len(got) != 0 {
+		if got := search(t, m, Query{Text: "csv", Filter: f, MinRelevance: -1}); len(got) != 0 {
 			t.Errorf("%+v: %+v", f, got)
 		}
 	}
@@ -484,7 +484,7 @@ func TestTwoProcesses(t *testing.T) {
 func TestStats(t *testing.T) {
 	m := open(t, newStore(t), hashing.New(0), Settings{})
 	add(t, m, Draft{Text: "one", Tags: []string{"x"}}, Draft{Text: "three", Type: ToolRun, Failed: true, Tags: []string{"x", "y"}}, Draft{Text: "five", Pinned: true})
-	search(t, m, Query{Text: "one"})
+	search(t, m, Query{Text: "one", MinRelevance: -1})
 	s, err := m.Stats(t.Context())
 	if err != nil || s.Records != 3 || s.Areas[Fragments] != 2 || s.Types[ToolRun] != 1 || s.Tags["x"] != 2 || s.TextBytes != 12 ||
 		s.Failed != 1 || s.Pinned != 1 || s.Retrievals != 3 || s.Waiting != 0 || s.Vectors.Vectors != 3 || s.Oldest.IsZero() || s.Embedder != "hashing-1/384" {

@@ -46,7 +46,8 @@ type Query struct {
 	// Order is how they are sorted.
 	Order Order
 	// MinRelevance leaves out records whose cosine to the query is below it and
-	// that have no word of it. Zero leaves out none.
+	// that have no word of what it asks about. Zero means that of the settings; less
+	// than zero leaves out none.
 	MinRelevance float64
 	// Quiet does not count the records as found.
 	Quiet bool
@@ -80,6 +81,26 @@ func (q *Query) check() error {
 	return nil
 }
 
+const (
+	// minRelevance is the cosine below which an embedder that knows meaning takes two
+	// texts to be about different things.
+	minRelevance = 0.2
+	// minHashed is that of one that counts common words and letters: sentences about
+	// different things come to 0.33 by the words that all of them have.
+	minHashed = 0.35
+)
+
+// floor is the cosine below which a record needs a word of the query.
+func (m *Memory) floor(q *Query) float64 {
+	switch {
+	case q.MinRelevance != 0:
+		return q.MinRelevance
+	case m.settings.Hybrid:
+		return minHashed
+	}
+	return minRelevance
+}
+
 // Search finds records by meaning and by words. Three times as many candidates as
 // asked for are taken from each index and fused by rank; of the best of those, again
 // three times as many, the most important are returned. When the embedder fails, that
@@ -97,7 +118,7 @@ func (m *Memory) Search(ctx context.Context, q Query) ([]Match, error) {
 	if err != nil {
 		return nil, fmt.Errorf("search memories: %w", err)
 	}
-	matches := fuse(near, m.words.Search(q.Text, q.Limit*oversample, keep))
+	matches := fuse(near, m.words.Search(text.Subject(q.Text), q.Limit*oversample, keep))
 	matches = m.weigh(matches[:min(len(matches), q.Limit*oversample)], vector, &q)
 	matches, err = m.fill(ctx, matches, q.Limit)
 	if err != nil {
@@ -166,7 +187,7 @@ func (m *Memory) weigh(all []Match, query []float32, q *Query) []Match {
 		if query != nil {
 			relevance, _ = m.vectors.Score(a.ID, query)
 		}
-		if float64(relevance) < q.MinRelevance && a.TextRank == 0 {
+		if float64(relevance) < m.floor(q) && a.TextRank == 0 {
 			continue
 		}
 		a.Importance = h.importance(m.relevance(float64(relevance), a.TextScore, h.embedded))

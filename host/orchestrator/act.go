@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/skillet-run/skillet/host/fault"
 
+	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/event"
 	"github.com/skillet-run/skillet/host/llm"
 	"github.com/skillet-run/skillet/host/llm/budget"
@@ -91,7 +91,7 @@ func (w *work) ready(places int) (begin []task.Step, err error) {
 			switch {
 			case s.Approval && !s.Approved && s.Tool == "": // of a tool, the very call waits
 				to = task.StepWaiting
-				told = append(told, func() { w.tell(event.TaskWaiting, s.Title, stepData{Step: s.ID, Agent: s.Agent, Tool: s.Tool}) })
+				told = append(told, func() { w.tell(event.TaskWaiting, s.Title, event.Step{Step: s.ID, Agent: s.Agent, Tool: s.Tool}) })
 			case len(begin) >= places:
 				continue
 			default:
@@ -174,7 +174,7 @@ func (o *Orchestrator) outputs(ctx context.Context, id string, steps []task.Step
 // do does one step and writes down what became of it. The error is why the task has
 // to stop; that a step failed is none.
 func (w *work) do(s task.Step) error {
-	w.tell(event.StepStarted, s.Title, stepData{Step: s.ID, Agent: s.Agent, Tool: s.Tool})
+	w.tell(event.StepStarted, s.Title, event.Step{Step: s.ID, Agent: s.Agent, Tool: s.Tool})
 	var o outcome
 	var err error
 	switch {
@@ -249,7 +249,7 @@ func (w *work) toldStep(s task.Step, o outcome) {
 	}
 	r := w.now()
 	percent := percentOf(r)
-	w.tell(cmp.Or(t, event.StepFailed), text, stepData{
+	w.tell(cmp.Or(t, event.StepFailed), text, event.Step{
 		Step: s.ID, Agent: s.Agent, Tool: s.Tool, Error: o.err, TookMS: msSince(s.StartedAt), TaskPercent: &percent, Done: countFinal(r.Steps), Steps: len(r.Steps),
 	})
 }
@@ -351,7 +351,7 @@ func (s *scope) stop(err error) (outcome, error) {
 func hopelessError(err error) bool {
 	var refusal *budget.Refusal
 	if errors.As(err, &refusal) {
-		return !strings.Contains(refusal.Budget, " of task ")
+		return refusal.Part == ""
 	}
 	return errors.Is(err, ErrDiverged) || errors.Is(err, budget.ErrExhausted)
 }
@@ -374,8 +374,9 @@ func withHint(err error) *fault.Error {
 // proposalOf is the name of the proposal that an error of kind approval ends in; the
 // error itself when it names none.
 func proposalOf(e *fault.Error) string {
-	if _, id, ok := strings.Cut(e.Message, "proposal "); ok && isID(strings.TrimSpace(id)) {
-		return strings.TrimSpace(id)
+	var waits *approval.WaitsError
+	if errors.As(e, &waits) {
+		return waits.Proposal
 	}
 	return cut(e.Message, maxLine)
 }

@@ -22,7 +22,8 @@ type Turn struct {
 
 // An Update is what a person is told while a turn is answered.
 type Update struct {
-	// Kind is "acknowledgement", "progress" or "answer".
+	// Kind is "acknowledgement", "progress" or "answer". Plain talk has an answer alone, and
+	// no task.
 	Kind string `json:"kind"`
 	Text string `json:"text,omitempty"`
 	// Event is what happened; nil for the other kinds.
@@ -30,13 +31,29 @@ type Update struct {
 	TaskID string       `json:"task_id"`
 }
 
-// Converse answers a turn of a conversation. It acknowledges at once, before any model
-// is asked. What is simple is answered by the agent for conversations; everything else
+// A Reply is what came of a turn.
+type Reply struct {
+	// Answer is what was answered; empty when the task has no report yet.
+	Answer string
+	// Run is how the task is: it may wait for a person, or be paused. It is nil when none was
+	// made, because nothing was to be done.
+	Run *task.Run
+}
+
+// Converse answers a turn of a conversation. Plain talk, such as a greeting, is answered at
+// once, without a task and without a model. Everything else is acknowledged at once, before
+// any model is asked. What is simple is answered by the agent for conversations; the rest
 // becomes a task, whose progress is told as it is made. emit is called by one goroutine
 // at a time, and an error of it is returned when the turn is over; the task goes on.
-//
-// The run says how the task is then: it may wait for a person, or be paused.
-func (o *Orchestrator) Converse(ctx context.Context, turn Turn, emit func(Update) error) (task.Run, error) {
+func (o *Orchestrator) Converse(ctx context.Context, turn Turn, emit func(Update) error) (Reply, error) {
+	if reply, ok := talk(turn.Task.Goal); ok {
+		text, err := o.small(ctx, reply, turn.Task)
+		say := &speaker{emit: emit}
+		if err == nil {
+			say.say(Update{Kind: "answer", Text: text})
+		}
+		return Reply{Answer: text}, errors.Join(err, say.err)
+	}
 	t := turn.Task
 	t.Type = task.TypeGoal
 	if c, _ := classify(t.Goal); c == task.Simple && t.Agent == "" {
@@ -47,7 +64,7 @@ func (o *Orchestrator) Converse(ctx context.Context, turn Turn, emit func(Update
 	}
 	r, err := o.Submit(ctx, t)
 	if err != nil {
-		return r, err
+		return Reply{}, err
 	}
 	say := &speaker{emit: emit, id: r.TaskID}
 	say.say(Update{Kind: "acknowledgement", Text: acknowledgement(t.Type, r)})
@@ -60,10 +77,12 @@ func (o *Orchestrator) Converse(ctx context.Context, turn Turn, emit func(Update
 	}
 	followed.Wait()
 	done()
+	reply := Reply{Run: &r}
 	if r.Report != nil {
-		say.say(Update{Kind: "answer", Text: r.Report.Answer})
+		reply.Answer = r.Report.Answer
+		say.say(Update{Kind: "answer", Text: reply.Answer})
 	}
-	return r, errors.Join(err, say.err)
+	return reply, errors.Join(err, say.err)
 }
 
 // acknowledgement says what happens now.

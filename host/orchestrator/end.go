@@ -221,11 +221,7 @@ func (w *work) notify() (task.Phase, error) {
 		return "", err
 	}
 	r := w.now()
-	w.tell(t, r.Report.Summary, struct {
-		Partial    bool           `json:"partial"`
-		Confidence float64        `json:"confidence"`
-		Telemetry  task.Telemetry `json:"telemetry"`
-	}{r.Report.Partial, r.Report.Confidence, r.Telemetry})
+	w.tell(t, r.Report.Summary, event.Ended{Partial: r.Report.Partial, Confidence: r.Report.Confidence, Telemetry: r.Telemetry})
 	w.notice(r, r.Report.Summary)
 	return "", nil
 }

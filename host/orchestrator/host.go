@@ -384,7 +384,7 @@ func (s *scope) uncertain(k kept) (agent.ToolResult, error) {
 	if err := s.w.keep(k); err != nil {
 		return agent.ToolResult{}, s.giveUp(err)
 	}
-	s.w.tell(event.StepUncertain, k.Subject+": "+k.Result.Text, stepData{Step: s.name, Agent: s.agent, Tool: k.Subject})
+	s.w.tell(event.StepUncertain, k.Subject+": "+k.Result.Text, event.Step{Step: s.name, Agent: s.agent, Tool: k.Subject})
 	return *k.Result, nil
 }
 
@@ -493,7 +493,7 @@ func (s *scope) Progress(_ context.Context, p agent.Progress) error {
 		p.Percent = &percent
 		s.w.percent(s.name, percent)
 	}
-	s.w.tell(event.TaskProgress, p.Message, stepData{Step: s.name, Agent: s.agent, Percent: p.Percent})
+	s.w.tell(event.TaskProgress, p.Message, event.Step{Step: s.name, Agent: s.agent, Percent: p.Percent})
 	return nil
 }
 
@@ -522,22 +522,4 @@ func (s *scope) Propose(ctx context.Context, sk agent.Skill) (string, error) {
 		return "", s.giveUp(err)
 	}
 	return k.Name, nil
-}
-
-// stepData is the data of events about a step.
-type stepData struct {
-	Step    string          `json:"step"`
-	Agent   string          `json:"agent,omitempty"`
-	Tool    string          `json:"tool,omitempty"`
-	Percent *float64        `json:"percent,omitempty"`
-	OK      *bool           `json:"ok,omitempty"`
-	Error   *fault.Error    `json:"error,omitempty"`
-	TookMS  float64         `json:"took_ms,omitempty"`
-	Delta   *provider.Delta `json:"delta,omitempty"`
-	RunID   task.RunID      `json:"run_id,omitempty"`
-	Input   json.RawMessage `json:"input,omitempty"`
-	// TaskPercent, Done and Steps are how far the task is, where a step has ended.
-	TaskPercent *float64 `json:"task_percent,omitempty"`
-	Done        int      `json:"done,omitempty"`
-	Steps       int      `json:"steps,omitempty"`
 }

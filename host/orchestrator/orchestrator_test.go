@@ -276,7 +276,7 @@ func TestCallWaits(t *testing.T) {
 			var allowed atomic.Bool
 			l.answer = func(c task.ToolCall) task.Result {
 				if c.Tool == "send" && !allowed.Load() {
-					return failing(fault.KindApproval, "lab:send waits for approval: proposal abc123")
+					return task.Result{Error: fault.Errorf(fault.KindApproval, "look at proposal zzz: %w", &approval.WaitsError{Proposal: "abc123"})}
 				}
 				return ok(`"sent"`)
 			}
@@ -823,7 +823,7 @@ func TestConverse(t *testing.T) {
 			}
 			l.agent("conversation", script{run: run})
 			l.agent("general", script{run: run})
-			r, err := l.Converse(t.Context(), Turn{Task: task.Task{Goal: goal, Owner: "human:ada", Planning: task.PlanNever}, Before: "hello"}, func(u Update) error {
+			reply, err := l.Converse(t.Context(), Turn{Task: task.Task{Goal: goal, Owner: "human:ada", Planning: task.PlanNever}, Before: "hello"}, func(u Update) error {
 				mu.Lock()
 				defer mu.Unlock()
 				kinds = append(kinds, u.Kind)
@@ -835,7 +835,7 @@ func TestConverse(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			wantState(t, r, task.Completed)
+			wantState(t, *reply.Run, task.Completed)
 			if kinds[0] != "acknowledgement" || kinds[len(kinds)-1] != "answer" || !slices.Contains(kinds, "progress") {
 				t.Errorf("%v", kinds)
 			}

@@ -43,11 +43,7 @@ func (w *work) plan() (task.Phase, error) {
 	if err != nil {
 		return "", err
 	}
-	w.tell(event.TaskPlanned, fmt.Sprintf("%d steps, %s risk", len(steps), risk), struct {
-		Steps []task.Step `json:"steps"`
-		Risk  task.Risk   `json:"risk"`
-		Note  string      `json:"note,omitempty"`
-	}{steps, risk, note})
+	w.tell(event.TaskPlanned, fmt.Sprintf("%d steps, %s risk", len(steps), risk), event.Planned{Steps: steps, Risk: risk, Note: note})
 	return task.PhaseAct, nil
 }
 

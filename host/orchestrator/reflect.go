@@ -265,10 +265,7 @@ func (w *work) recover(s task.Strategy, v verdict) (begun bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	w.tell(event.TaskRecovered, v.because, struct {
-		Strategy task.Strategy `json:"strategy"`
-		Steps    []string      `json:"steps"`
-	}{s, ids})
+	w.tell(event.TaskRecovered, v.because, event.Recovered{Strategy: s, Steps: ids})
 	return true, nil
 }
 

@@ -72,11 +72,7 @@ func (o *Orchestrator) submit(ctx context.Context, t task.Task) (task.Run, error
 	}
 	if err = write(ctx, o.kv, envelopeOf(r), t, store.MustNotExist); err == nil {
 		// Told first, so that the run knows where its events begin.
-		r.FirstEvent = o.tell(ctx, r.TaskID, event.TaskCreated, t.Owner, r.Title, struct {
-			Complexity task.Complexity `json:"complexity"`
-			Confidence float64         `json:"confidence"`
-			Estimate   int64           `json:"estimate"`
-		}{r.Complexity, r.Confidence, r.Estimate})
+		r.FirstEvent = o.tell(ctx, r.TaskID, event.TaskCreated, t.Owner, r.Title, event.Created{Complexity: r.Complexity, Confidence: r.Confidence, Estimate: r.Estimate})
 		err = write(ctx, o.kv, runKey+t.ID, r, store.MustNotExist)
 	}
 	switch {

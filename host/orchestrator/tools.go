@@ -214,7 +214,7 @@ func (s *scope) refused(k kept, why *fault.Error) (kept, error) {
 		t = event.StepDenied
 	}
 	ok := false
-	s.w.tell(t, why.Message, stepData{Step: s.name, Agent: s.agent, Tool: cut(k.Subject, maxToolName), OK: &ok, Error: why})
+	s.w.tell(t, why.Message, event.Step{Step: s.name, Agent: s.agent, Tool: cut(k.Subject, maxToolName), OK: &ok, Error: why})
 	return k, s.w.keep(k)
 }
 
@@ -268,7 +268,7 @@ func (s *scope) givenUp(ctx context.Context, k kept, begun bool) (kept, error) {
 		if err := s.w.keep(k); err != nil {
 			return k, err
 		}
-		s.w.tell(event.StepUncertain, k.Subject+": "+k.Result.Text, stepData{Step: s.name, Agent: s.agent, Tool: k.Subject})
+		s.w.tell(event.StepUncertain, k.Subject+": "+k.Result.Text, event.Step{Step: s.name, Agent: s.agent, Tool: k.Subject})
 	}
 	if stop := s.w.stopped(); stop != nil {
 		return k, stop
@@ -322,7 +322,7 @@ func (s *scope) toldCall(c task.ToolCall, res task.Result, began time.Time) {
 	if s.single && (res.Error == nil || res.Error.Kind != fault.KindDenied) { // the step says the same
 		return
 	}
-	d := stepData{Step: s.name, Agent: s.agent, Tool: c.Name, OK: &res.OK, Error: res.Error, TookMS: msSince(began), RunID: res.RunID}
+	d := event.Step{Step: s.name, Agent: s.agent, Tool: c.Name, OK: &res.OK, Error: res.Error, TookMS: msSince(began), RunID: res.RunID}
 	if len(c.Args) <= 2<<10 {
 		d.Input = c.Args
 	}
@@ -368,7 +368,7 @@ func (p *pieces) flush() {
 		return
 	}
 	d := provider.Delta{Text: cut(p.delta.Text, 2*maxPiece), Thinking: cut(p.delta.Thinking, 2*maxPiece)}
-	p.w.tell(event.TaskPartial, "", stepData{Step: p.step, Agent: p.agent, Delta: &d})
+	p.w.tell(event.TaskPartial, "", event.Step{Step: p.step, Agent: p.agent, Delta: &d})
 	p.delta, p.last = provider.Delta{}, time.Now()
 }
 

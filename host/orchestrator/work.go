@@ -149,10 +149,7 @@ func (w *work) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.tell(event.TaskStarted, "", struct {
-		Attempt int    `json:"attempt"`
-		Worker  string `json:"worker"`
-	}{r.Attempts, r.Worker})
+	w.tell(event.TaskStarted, "", event.Started{Attempt: r.Attempts, Worker: r.Worker})
 	return nil
 }
 

@@ -72,7 +72,7 @@ var imports = map[string][]string{
 	"host/llm/budget":        {"host/fault", "host/event", "host/store"},
 	"host/llm":               {"host/fault", "host/event", "host/llm/budget", "host/store", "manifests", "plugins/provider"},
 	"host/llm/skillmodel":    {"host/hostfn", "host/llm", "host/llm/budget", "host/task", "plugins/provider"},
-	"host/event":             {"host/store"},
+	"host/event":             {"host/fault", "host/store", "host/task", "plugins/provider"},
 	"host/memory":            {"host/event", "host/memory/text", "host/memory/vector", "host/store"},
 	"host/memory/hashing":    {"host/memory/text"},
 	"host/memory/text":       nil,

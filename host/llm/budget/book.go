@@ -227,7 +227,7 @@ func (b *book) fits(p place, name string, acc *account, a Amount) error {
 			continue
 		}
 		r := &Refusal{
-			Budget: budgetName(name, p.task), Unit: k.unit, Limit: limit, Used: k.of(acc.Used), Held: k.of(held),
+			Budget: budgetName(name, p.task), Part: partOf(name), Unit: k.unit, Limit: limit, Used: k.of(acc.Used), Held: k.of(held),
 			Asked: asked, Left: max(limit-used, 0), Resets: b.resets(name), Setting: setting(name, k.unit),
 		}
 		if !acc.Exhausted {
@@ -312,14 +312,22 @@ func kinds() []kind {
 
 // budgetName says whose an account is.
 func budgetName(name, taskID string) string {
-	agent, ok := strings.CutPrefix(name, taskAccount+"/")
-	switch {
-	case ok:
-		return agent + " of task " + taskID
+	switch part := partOf(name); {
+	case part != "":
+		return part + " of task " + taskID
 	case name == taskAccount:
 		return "task " + taskID
 	}
 	return name
+}
+
+// partOf is the part of a task that an account is of; empty when it is of more.
+func partOf(name string) string {
+	part, ok := strings.CutPrefix(name, taskAccount+"/")
+	if !ok {
+		return ""
+	}
+	return part
 }
 
 // setting is what raises the limit of an account.
@@ -335,9 +343,12 @@ func setting(name, unit string) string {
 type Refusal struct {
 	// Budget is "day", "month", "task T1" or "research of task T1".
 	Budget string `json:"budget"`
-	Unit   string `json:"unit"` // "tokens" or "usd"
-	Limit  int64  `json:"limit"`
-	Used   int64  `json:"used"`
+	// Part is the part of a task whose own budget it is, such as "research"; empty for the
+	// budgets of a whole task, a day and a month.
+	Part  string `json:"part,omitempty"`
+	Unit  string `json:"unit"` // "tokens" or "usd"
+	Limit int64  `json:"limit"`
+	Used  int64  `json:"used"`
 	// Held is what calls that are under way have reserved.
 	Held  int64 `json:"held"`
 	Asked int64 `json:"asked"`

@@ -103,7 +103,7 @@ func TestRefusal(t *testing.T) {
 			want   budget.Refusal
 			says   []string
 		}{
-			{inner, tokens(700), budget.Refusal{Budget: "research of task T1", Unit: "tokens", Limit: 1000, Held: 400, Asked: 700, Left: 600, Setting: "budget.task.tokens"},
+			{inner, tokens(700), budget.Refusal{Budget: "research of task T1", Part: "research", Unit: "tokens", Limit: 1000, Held: 400, Asked: 700, Left: 600, Setting: "budget.task.tokens"},
 				[]string{"600 tokens of 1000 tokens left", "400 tokens reserved", "700 tokens may be needed"}},
 			{lease, tokens(4601), budget.Refusal{Budget: "task T1", Unit: "tokens", Limit: 5000, Held: 400, Asked: 4601, Left: 4600, Setting: "budget.task.tokens"}, nil},
 			{one.Host(), tokens(99_601), budget.Refusal{Budget: "day", Unit: "tokens", Limit: 100_000, Held: 400, Asked: 99_601, Left: 99_600,

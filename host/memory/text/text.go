@@ -55,6 +55,36 @@ func English() []string {
 		"of on or our she so such that the their then there these they this to was we were which will with you your")
 }
 
+// asking are words by which English questions ask, beside those of [English].
+const asking = "about any can could did do does how i'm i've me my please shall should some tell than us what when where which who whose why would"
+
+// stops are the words that say nothing about what a query is about.
+var stops = sync.OnceValue(func() map[string]bool {
+	all := map[string]bool{}
+	for _, w := range append(English(), strings.Fields(asking)...) {
+		for t := range Tokens(w) {
+			all[t] = true
+		}
+	}
+	return all
+})
+
+// Subject is a query without the words that nearly every English text or question has, so
+// that what is found has to do with what it asks about. A query of such words alone stays
+// as it is.
+func Subject(query string) string {
+	var kept []string
+	for t := range Tokens(query) {
+		if !stops()[t] {
+			kept = append(kept, t)
+		}
+	}
+	if len(kept) == 0 {
+		return query
+	}
+	return strings.Join(kept, " ")
+}
+
 // A Hit is a text that was found.
 type Hit struct {
 	ID    string
