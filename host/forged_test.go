@@ -15,6 +15,7 @@ import (
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/govern"
 	"github.com/skillet-run/skillet/host/invoke"
 	"github.com/skillet-run/skillet/host/journal"
 	"github.com/skillet-run/skillet/host/secret"
@@ -51,6 +52,12 @@ func (r *ring) Set(name, value string) error {
 	}
 	r.texts[name] = value
 	return nil
+}
+
+func setSecret(t *testing.T, h *host.Host, name, value string) error {
+	t.Helper()
+	_, err := h.Govern().Secrets.Set(t.Context(), ada, govern.SetSecret{Name: name, Value: []byte(value)})
+	return err
 }
 
 // none is a session without a keyring.
@@ -110,7 +117,7 @@ func refused(t *testing.T, home string, k secret.Keyring, want string) {
 		if err := errors.Join(verr, rerr); host.Explain(err).Kind != fault.KindVerification || !strings.Contains(err.Error(), want) {
 			t.Errorf("verify: %v, want %q", err, want)
 		}
-		if err := h.SetSecret(t.Context(), ada, "later", []byte("hunter2")); verr != nil && (err == nil || host.Explain(err).Kind != fault.KindVerification) {
+		if err := setSecret(t, h, "later", "hunter2"); verr != nil && (err == nil || host.Explain(err).Kind != fault.KindVerification) {
 			t.Errorf("set a secret: %v", err)
 		} else if has, _ := h.Secrets.Has(t.Context(), "later"); verr != nil && has {
 			t.Error("a secret was sealed to whoever changed the home")
@@ -158,7 +165,7 @@ func repaired(t *testing.T, home string, k secret.Keyring, granted bool) {
 				t.Error(err)
 			}
 		}
-		if err := h.SetSecret(t.Context(), ada, "later", []byte("hunter2")); err != nil {
+		if err := setSecret(t, h, "later", "hunter2"); err != nil {
 			t.Error(err)
 		}
 		if !has(t, h) {
@@ -361,7 +368,7 @@ func TestLockedKeyring(t *testing.T) {
 		}
 	})
 	inHome(t, t.TempDir(), k, func(h *host.Host) {
-		if err := h.SetSecret(t.Context(), ada, "x", []byte("y")); !errors.Is(err, secret.ErrLocked) {
+		if err := setSecret(t, h, "x", "y"); !errors.Is(err, secret.ErrLocked) {
 			t.Errorf("a new home: %v", err)
 		}
 	})
@@ -446,17 +453,17 @@ func TestRotationIsFollowed(t *testing.T) {
 		home := t.TempDir()
 		lived(t, home, k)
 		inHome(t, home, k, func(h *host.Host) {
-			if _, err := h.RotateAuditKey(t.Context(), ada); err != nil {
+			if _, err := h.Govern().Audit.RotateKey(t.Context(), ada); err != nil {
 				t.Fatal(err)
 			}
 		})
 		inHome(t, home, k, func(h *host.Host) {
-			ring, err := h.AuditKey(t.Context())
+			keys, err := h.Govern().Audit.Key(t.Context(), ada)
 			if err != nil {
 				t.Fatal(err)
 			}
 			known, err := h.AuditKeys.Known(t.Context())
-			if err != nil || len(known.Anchors) == 0 || known.Anchors[0].AuditKey != ring.Current().String() {
+			if err != nil || len(known.Anchors) == 0 || known.Anchors[0].AuditKey != keys.Key.String() {
 				t.Errorf("known by %+v, %v", known, err)
 			}
 			if res := call(t, h); !res.OK {

@@ -23,6 +23,7 @@ import (
 	"github.com/skillet-run/skillet/host/config"
 	"github.com/skillet-run/skillet/host/event"
 	"github.com/skillet-run/skillet/host/evidence"
+	"github.com/skillet-run/skillet/host/govern"
 	"github.com/skillet-run/skillet/host/history"
 	"github.com/skillet-run/skillet/host/hostfn"
 	"github.com/skillet-run/skillet/host/install"
@@ -117,6 +118,7 @@ type Host struct {
 	skills   *invoke.Skills
 	invoke   *invoke.Service
 	admit    *admit.Service
+	govern   govern.Services
 	memory   memories
 	plugged  plugged
 	models   routed
@@ -263,7 +265,7 @@ func (h *Host) openJournals(context.Context) error {
 	for _, j := range []struct {
 		name, log string
 		to        **journal.Journal
-	}{{"decisions", logDecisions, &h.Decisions}, {"calls", logRuns, &h.Calls}} {
+	}{{"decisions", audit.Decisions, &h.Decisions}, {"calls", audit.Runs, &h.Calls}} {
 		dir := h.path("journal", j.name)
 		if err := journal.FinishRepair(dir); err != nil {
 			return err
@@ -353,6 +355,7 @@ func (h *Host) wire() {
 	h.wireInvoke()
 	h.Tester = casetest.New(h.Runner)
 	h.wireApprovals(kv)
+	h.wireGovern()
 	h.Installer = install.New(h.Ledger, h.Registry, h.Desk, h.Trust, h.Policies, h.Runner, h.Tester, h.Home)
 	h.wireAdmit()
 }

@@ -63,7 +63,7 @@ func (h *Host) PlanAuditRepair(ctx context.Context) (AuditRepair, error) {
 	}
 	vouched := h.vouched(ctx, r.Key)
 	if runs {
-		if err := h.planPart(ctx, damagedPart{"calls", logRuns, &r.Runs}); err != nil {
+		if err := h.planPart(ctx, damagedPart{"calls", audit.Runs, &r.Runs}); err != nil {
 			return r, err
 		}
 	}
@@ -230,10 +230,10 @@ func (h *Host) repairJournals(ctx context.Context, r *AuditRepair, key *KeyRepai
 	}
 	var parts []damagedPart
 	if runs {
-		parts = append(parts, damagedPart{"calls", logRuns, &r.Runs})
+		parts = append(parts, damagedPart{"calls", audit.Runs, &r.Runs})
 	}
 	if decisions {
-		parts = append(parts, damagedPart{"decisions", logDecisions, &r.Decisions})
+		parts = append(parts, damagedPart{"decisions", audit.Decisions, &r.Decisions})
 	}
 	for _, p := range parts {
 		if err := h.planPart(ctx, p); err != nil {
@@ -262,7 +262,7 @@ type damagedPart struct {
 
 // usable is what [journal.RepairDir] asks about entries of a part.
 func (h *Host) usable(ctx context.Context, p damagedPart) (ask func(journal.Entry) error, end func()) {
-	if p.log != logDecisions {
+	if p.log != audit.Decisions {
 		return nil, func() {}
 	}
 	replica := h.replica()

@@ -115,7 +115,7 @@ func TestPublishRevocations(t *testing.T) {
 	t.Parallel()
 	ctx, by := t.Context(), approval.NewHuman("ada")
 	one, two := knows(t, by), knows(t, by)
-	key, _, err := one.SigningKey(ctx, by)
+	key, _, err := one.Govern().Keys.Ensure(ctx, by)
 	if err != nil {
 		t.Fatal(err)
 	}

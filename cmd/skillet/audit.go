@@ -2,19 +2,13 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"slices"
-	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/govern"
 	"github.com/skillet-run/skillet/host/journal"
-	"github.com/skillet-run/skillet/host/ledger"
-	"github.com/skillet-run/skillet/host/runner"
 )
 
 func (t *terminal) auditCommand() *cli.Command {
@@ -45,20 +39,8 @@ func auditFlags() []cli.Flag {
 	}
 }
 
-// An event is one line of the audit log: a decision or a run.
-type event struct {
-	Time     time.Time      `json:"time"`
-	Kind     string         `json:"kind"`
-	Actor    string         `json:"actor"`
-	Subject  string         `json:"subject"`
-	Decision *ledger.Record `json:"decision,omitempty"`
-	// Granted are the grants that a decision gave.
-	Granted []approval.Grant `json:"granted,omitempty"`
-	Run     *runner.Record   `json:"run,omitempty"`
-}
-
 func (t *terminal) audit(ctx context.Context, c *cli.Context, h *host.Host) error {
-	events, err := collect(ctx, h, c.Int("limit"), c.String("skill"), c.Bool("denied"))
+	events, err := h.Govern().Audit.Events(ctx, t.person(), govern.EventsRequest{Limit: c.Int("limit"), Skill: c.String("skill"), Denied: c.Bool("denied")})
 	if err != nil {
 		return err
 	}
@@ -72,84 +54,7 @@ func (t *terminal) audit(ctx context.Context, c *cli.Context, h *host.Host) erro
 	})
 }
 
-// collect returns the last events that fit, decisions and runs merged by time.
-// It keeps no more of them than it needs, however long the log is.
-func collect(ctx context.Context, h *host.Host, limit int, skill string, denied bool) ([]event, error) {
-	decisions, runs := recent{limit: limit}, recent{limit: limit}
-	whole := skill != "" || denied
-	after, err := begin(h.Decisions, limit, whole)
-	if err != nil {
-		return nil, err
-	}
-	err = h.Ledger.History(ctx, after, func(r ledger.Record) error {
-		given, err := approval.Given(r.Changes)
-		decisions.take(event{Time: r.Time, Kind: r.Kind, Actor: r.Actor, Subject: r.Subject, Decision: &r, Granted: given}, skill, denied)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	if after, err = begin(h.Calls, limit, whole); err != nil {
-		return nil, err
-	}
-	err = h.Calls.Replay(ctx, after, func(e journal.Entry) error {
-		var r runner.Record
-		if err := json.Unmarshal(e.Data, &r); err != nil {
-			return fmt.Errorf("read run %d of the audit log: %w", e.Seq, err)
-		}
-		runs.take(event{Time: e.Time, Kind: e.Kind, Actor: e.Actor, Subject: r.Skill, Run: &r}, skill, denied)
-		return nil
-	})
-	events := append(decisions.list(), runs.list()...)
-	slices.SortStableFunc(events, func(a, b event) int { return a.Time.Compare(b.Time) })
-	return events[max(0, len(events)-limit):], err
-}
-
-// begin is the entry after which a journal is read: where all entries fit, the
-// last ones are enough.
-func begin(j *journal.Journal, limit int, whole bool) (after uint64, err error) {
-	if whole {
-		return 0, nil
-	}
-	last, _, err := j.Head()
-	return last - min(last, uint64(limit)), err
-}
-
-// A recent keeps the last events it is given, up to a limit of at least 1.
-type recent struct {
-	limit int
-	ring  []event
-	next  int // where the next one goes, when the ring is full: the oldest is there
-}
-
-// take keeps an event that fits.
-func (r *recent) take(e event, skill string, denied bool) {
-	switch {
-	case !e.about(skill, denied):
-	case len(r.ring) < r.limit:
-		r.ring = append(r.ring, e)
-	default:
-		r.ring[r.next] = e
-		r.next = (r.next + 1) % r.limit
-	}
-}
-
-// list is what was kept, oldest first.
-func (r *recent) list() []event {
-	return append(append([]event{}, r.ring[r.next:]...), r.ring[:r.next]...)
-}
-
-// about reports whether e is about a skill, when one is named, and has a
-// refusal, when only those are wanted.
-func (e event) about(skill string, denied bool) bool {
-	name, _, _ := strings.Cut(e.Subject, "@")
-	if skill != "" && skill != e.Subject && skill != name {
-		return false
-	}
-	return !denied || e.Run != nil && len(e.Run.Denials) > 0
-}
-
-func (t *terminal) showEvent(e event) {
+func (t *terminal) showEvent(e govern.Event) {
 	line := fmt.Sprintf("%s  %-8s %-28s %s", e.Time.Local().Format("2006-01-02 15:04:05"), e.Kind, plain(e.Subject), plain(e.Actor))
 	if e.Decision != nil {
 		t.say("%s  %s", line, plain(e.Decision.Note))
@@ -158,7 +63,7 @@ func (t *terminal) showEvent(e event) {
 		}
 		return
 	}
-	t.say("%s  %s  %s  %.1f ms, %d fuel", line, plain(e.Run.Tool), verdict(e.Run), e.Run.DurationMS, e.Run.Fuel)
+	t.say("%s  %s  %s  %.1f ms, %d fuel", line, plain(e.Run.Tool), verdict(e), e.Run.DurationMS, e.Run.Fuel)
 	if e.Run.OnBehalfOf != "" {
 		t.say("    %s for %s, as a part of run %s", plain(e.Run.Part), plain(e.Run.OnBehalfOf), e.Run.Of)
 	}
@@ -167,11 +72,11 @@ func (t *terminal) showEvent(e event) {
 	}
 }
 
-func verdict(r *runner.Record) string {
-	if r.OK {
+func verdict(e govern.Event) string {
+	if e.Run.OK {
 		return "ok"
 	}
-	return string(r.Error.Kind)
+	return string(e.Run.Error.Kind)
 }
 
 func (t *terminal) auditRepair() *cli.Command {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"io"
 	"strings"
 	"time"
 
@@ -12,8 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/audit"
-	"github.com/skillet-run/skillet/host/checkpoint"
+	"github.com/skillet-run/skillet/host/govern"
 )
 
 func (t *terminal) auditExport() *cli.Command {
@@ -52,15 +50,10 @@ func (t *terminal) exportAudit(ctx context.Context, c *cli.Context, h *host.Host
 		return fault.Errorf(fault.KindUsage, "an export is for files and pipes").WithHint("name a file with -o FILE; `skillet audit` shows the log")
 	}
 	if path == "" {
-		_, err := h.ExportAudit(ctx, t.out, s)
+		_, err := h.Govern().Audit.Export(ctx, t.person(), t.out, s)
 		return err
 	}
-	var sum audit.Summary
-	_, err = exportTo(path, 0o600, c.Bool("force"), func(w io.Writer) error {
-		var err error
-		sum, err = h.ExportAudit(ctx, w, s)
-		return err
-	})
+	sum, err := h.Govern().Audit.ExportFile(ctx, t.person(), govern.ExportFile{Path: path, Over: c.Bool("force"), Scope: s})
 	if err != nil {
 		return err
 	}
@@ -71,7 +64,7 @@ func (t *terminal) exportAudit(ctx context.Context, c *cli.Context, h *host.Host
 }
 
 // auditScope is what the flags name of the log.
-func auditScope(c *cli.Context, now time.Time) (s audit.Scope, err error) {
+func auditScope(c *cli.Context, now time.Time) (s govern.Scope, err error) {
 	for _, log := range []string{"decisions", "runs"} {
 		if c.Bool(log) {
 			s.Logs = append(s.Logs, log)
@@ -112,15 +105,6 @@ func longAgo(text string) (time.Duration, error) {
 	return d, err
 }
 
-// auditKeys is what --json prints of audit key.
-type auditKeys struct {
-	Home string            `json:"home"`
-	Key  checkpoint.Public `json:"key"`
-	PEM  string            `json:"pem"`
-	// Keys are all keys the home had, the first one first.
-	Keys []checkpoint.Entry `json:"keys"`
-}
-
 func (t *terminal) auditKey() *cli.Command {
 	return &cli.Command{
 		Name:  "key",
@@ -137,37 +121,38 @@ func (t *terminal) auditKey() *cli.Command {
 				"with the new key at once, and what the old one signs from then on is refused.\n\n" +
 				"Examples:\n  skillet audit key rotate --yes",
 			Flags: []cli.Flag{yesFlag("sign with a new key")},
-			Action: t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+			Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 				if !c.Bool("yes") {
 					if err := t.confirm("audit key rotate", "Sign the audit log with a new key from now on?"); err != nil {
 						return err
 					}
 				}
-				if _, err := h.RotateAuditKey(ctx, t.person()); err != nil {
+				keys, err := h.Govern().Audit.RotateKey(ctx, t.person())
+				if err != nil {
 					return err
 				}
-				return t.showKey(ctx, c, h)
+				return t.showKeys(c, keys)
 			}),
 		}},
 	}
 }
 
 func (t *terminal) showKey(ctx context.Context, c *cli.Context, h *host.Host) error {
-	ring, err := h.AuditKey(ctx)
+	keys, err := h.Govern().Audit.Key(ctx, t.person())
 	if err != nil {
 		return err
 	}
-	pem, err := ring.Current().PEM()
-	if err != nil {
-		return err
-	}
-	return t.answer(auditKeys{ring.Name(), ring.Current(), string(pem), ring.Keys}, func() {
+	return t.showKeys(c, keys)
+}
+
+func (t *terminal) showKeys(c *cli.Context, keys govern.AuditKeys) error {
+	return t.answer(keys, func() {
 		if c.Bool("pem") {
-			t.say("%s", strings.TrimSuffix(string(pem), "\n"))
+			t.say("%s", strings.TrimSuffix(keys.PEM, "\n"))
 			return
 		}
-		t.say("%s", ring.Current())
-		for _, k := range ring.Keys[:len(ring.Keys)-1] {
+		t.say("%s", keys.Key)
+		for _, k := range keys.Keys[:len(keys.Keys)-1] {
 			t.note("until it was replaced: %s", k.Key)
 		}
 	})

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -14,10 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/audit"
-	"github.com/skillet-run/skillet/host/checkpoint"
-	"github.com/skillet-run/skillet/host/journal"
-	"github.com/skillet-run/skillet/host/ledger"
+	"github.com/skillet-run/skillet/host/govern"
 )
 
 func (t *terminal) auditVerify() *cli.Command {
@@ -54,7 +49,7 @@ const maxKeyText = 16 << 10
 
 // keyText is the key that --key names: what is in the file, or the text itself.
 func keyText(ctx context.Context, arg string) ([]byte, error) {
-	if arg == "" || strings.HasPrefix(arg, checkpoint.NamePrefix) {
+	if arg == "" || govern.IsAuditKey(arg) {
 		return []byte(arg), nil
 	}
 	b, err := readSmall(ctx, arg, maxKeyText)
@@ -64,25 +59,16 @@ func keyText(ctx context.Context, arg string) ([]byte, error) {
 	return b, nil
 }
 
-// readAuditExport verifies an exported file.
-func readAuditExport(ctx context.Context, path string, stdin io.Reader, key []byte) (audit.Finding, error) {
-	in := stdin
-	if path != "-" {
-		f, err := openfile.Open(ctx, path)
-		if err != nil {
-			return audit.Finding{}, fault.Errorf(fault.KindNotFound, "read the export: %w", err)
-		}
-		defer f.Close()
-		in = f
+// openExport opens an exported file; "-" is standard input.
+func (t *terminal) openExport(ctx context.Context, path string) (io.ReadCloser, error) {
+	if path == "-" {
+		return io.NopCloser(t.in), nil
 	}
-	found, err := audit.Verify(in, key)
-	if errors.Is(err, checkpoint.ErrKey) && !errors.Is(err, audit.ErrExport) {
-		return found, fault.Wrap(fault.KindUsage, err).WithHint("give a file, or the text that `skillet audit key` shows")
-	}
+	f, err := openfile.Open(ctx, path)
 	if err != nil {
-		return found, fmt.Errorf("%s: %w", path, err)
+		return nil, fault.Errorf(fault.KindNotFound, "read the export: %w", err)
 	}
-	return found, nil
+	return f, nil
 }
 
 func (t *terminal) verifyExport(ctx context.Context, path, keyArg string) error {
@@ -90,9 +76,14 @@ func (t *terminal) verifyExport(ctx context.Context, path, keyArg string) error 
 	if err != nil {
 		return err
 	}
-	found, err := readAuditExport(ctx, path, t.in, key)
+	in, err := t.openExport(ctx, path)
 	if err != nil {
 		return err
+	}
+	defer in.Close()
+	found, err := govern.VerifyExport(in, key)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
 	}
 	return t.answer(found, func() {
 		t.say("ok: %d entries of %s, each chained to the one before", found.Entries, plain(found.Home))
@@ -106,7 +97,7 @@ func (t *terminal) verifyExport(ctx context.Context, path, keyArg string) error 
 	})
 }
 
-func partLine(p audit.Part) string {
+func partLine(p govern.Part) string {
 	if p.Last < p.First {
 		return fmt.Sprintf("%s: none", plain(p.Log))
 	}
@@ -120,82 +111,40 @@ func partLine(p audit.Part) string {
 	return line
 }
 
-// verification is what --json prints of audit verify.
-type verification struct {
-	OK bool `json:"ok"`
-	// Unfinished says that a repair of the log was begun, and not finished.
-	Unfinished bool           `json:"unfinished,omitempty"`
-	Decisions  journal.Report `json:"decisions"`
-	Calls      journal.Report `json:"calls"`
-	// KnownBy says where it is kept, apart from the log, which key signs it; empty
-	// when there is no key yet. Found is whether the key was there before that, and
-	// was taken as it was found.
-	KnownBy []string `json:"known_by"`
-	Found   bool     `json:"found,omitempty"`
-	// Against is what the export shows that the log was compared with.
-	Against *audit.Finding `json:"against,omitempty"`
-}
-
 func (t *terminal) verifyHome(ctx context.Context, c *cli.Context, h *host.Host) error {
-	var v verification
-	var err1, err2 error
-	v.Decisions, err1 = h.Decisions.Verify(ctx)
-	v.Calls, err2 = h.Calls.Verify(ctx)
-	if err := cmp.Or(err1, err2); err != nil && v.Decisions.Damage == nil && v.Calls.Damage == nil {
+	var req govern.VerifyRequest
+	var err error
+	if req.Key, err = keyText(ctx, c.String("key")); err != nil {
 		return err
 	}
-	if err1 == nil && err2 == nil {
-		if err := h.Ledger.Fits(ctx); errors.Is(err, ledger.ErrBehind) {
+	if path := c.String("against"); c.IsSet("against") {
+		in, err := t.openExport(ctx, path)
+		if err != nil {
 			return err
 		}
-		if err := compareAudit(ctx, c, h, t.in, &v); err != nil {
-			return err
-		}
+		defer in.Close()
+		req.Against = in
 	}
-	unfinished := h.UnfinishedRepair()
-	v.Unfinished = unfinished != nil
-	v.OK, v.KnownBy = err1 == nil && err2 == nil && !v.Unfinished, []string{}
-	if known, err := h.AuditKeys.Known(ctx); err == nil && len(known.Anchors) > 0 {
-		v.KnownBy, v.Found = known.Places, known.Anchors[0].Found
+	v, err := h.Govern().Audit.Verify(ctx, t.person(), req)
+	if err != nil {
+		return err
 	}
 	if err := t.answer(v, func() { t.showVerification(v) }); err != nil || v.OK {
 		return err
 	}
 	if !t.json {
-		t.tell(explain(cmp.Or(err1, err2, unfinished)))
+		t.tell(explain(v.Problem))
 	}
 	return reported{fault.KindVerification}
 }
 
-// compareAudit compares a log that is whole with the key and the export that the
-// caller knows.
-func compareAudit(ctx context.Context, c *cli.Context, h *host.Host, stdin io.Reader, v *verification) error {
-	key, err := keyText(ctx, c.String("key"))
-	if err != nil {
-		return err
-	}
-	if len(key) > 0 {
-		if err := h.AuditKeyFollows(ctx, key); err != nil {
-			return err
-		}
-	}
-	if !c.IsSet("against") {
-		return nil
-	}
-	found, err := readAuditExport(ctx, c.String("against"), stdin, key)
-	if err == nil {
-		v.Against, err = &found, h.AuditHas(ctx, found)
-	}
-	return err
-}
-
-func (t *terminal) showVerification(v verification) {
+func (t *terminal) showVerification(v govern.Verification) {
 	if v.OK {
 		t.say("ok: %d decisions and %d runs, each chained to the one before", v.Decisions.Entries, v.Calls.Entries)
 	}
 	for _, j := range []struct {
 		name   string
-		report journal.Report
+		report govern.Report
 	}{{"decisions", v.Decisions}, {"runs", v.Calls}} {
 		switch d := j.report.Damage; {
 		case d != nil:
@@ -222,7 +171,7 @@ func (t *terminal) showVerification(v verification) {
 }
 
 // showSigned says what of a log that is whole is signed.
-func (t *terminal) showSigned(name string, r journal.Report) {
+func (t *terminal) showSigned(name string, r govern.Report) {
 	s := r.Signed
 	switch {
 	case r.Entries == 0:

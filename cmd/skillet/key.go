@@ -2,11 +2,8 @@ package main
 
 import (
 	"context"
-	"crypto"
 	"errors"
 	"fmt"
-	"os"
-	"time"
 
 	"github.com/skillet-run/skillet/host/fault"
 	"github.com/skillet-run/skillet/internal/openfile"
@@ -14,8 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/signer"
-	"github.com/skillet-run/skillet/manifests/signature"
+	"github.com/skillet-run/skillet/host/govern"
 )
 
 func (t *terminal) keyCommand() *cli.Command {
@@ -30,19 +26,7 @@ func (t *terminal) keyCommand() *cli.Command {
 	}
 }
 
-// keyInfo is what --json prints of the signing key.
-type keyInfo struct {
-	Signer    signature.Signer `json:"signer"`
-	Algorithm string           `json:"algorithm"`
-	PublicKey signature.Key    `json:"public_key"`
-	MadeAt    time.Time        `json:"made_at"`
-	Imported  bool             `json:"imported"`
-	SealedBy  string           `json:"sealed_by"`
-	Retired   []signer.Retired `json:"retired"`
-}
-
-func (t *terminal) showSigningKey(h *host.Host, k signer.Key) error {
-	info := keyInfo{k.Identity(), k.Public().Algorithm(), k.Public(), k.MadeAt(), k.Imported(), h.SecretKey.Where(), k.Retired()}
+func (t *terminal) showSigningKey(info govern.SigningKey) error {
 	return t.answer(info, func() {
 		origin := "made here"
 		if info.Imported {
@@ -56,32 +40,17 @@ func (t *terminal) showSigningKey(h *host.Host, k signer.Key) error {
 	})
 }
 
-// explainKey says how to get out of an error about the signing key.
-func explainKey(err error) error {
-	switch {
-	case errors.Is(err, signer.ErrNoKey):
-		return fault.Wrap(fault.KindNotFound, err).WithHint("`skillet key create` makes one; so does the first package that is signed")
-	case errors.Is(err, signer.ErrExists):
-		return fault.Wrap(fault.KindConflict, err).WithHint("`skillet key show` shows it; `skillet key rotate` replaces it, and `skillet key import --replace` takes another instead")
-	case errors.Is(err, signer.ErrPassphrase):
-		return fault.Wrap(fault.KindUsage, err).WithHint("the same command asks again")
-	case errors.Is(err, signer.ErrImport):
-		return fault.Wrap(fault.KindUsage, err).WithHint("name a private key in PEM: PKCS #8, or cosign's cosign.key")
-	}
-	return err
-}
-
 func (t *terminal) keyShow() *cli.Command {
 	return &cli.Command{
 		Name:        "show",
 		Usage:       "show which key signs, and the keys before it",
 		Description: "Examples:\n  skillet key show\n  skillet key show --json",
-		Action: t.withState(func(ctx context.Context, _ *cli.Context, h *host.Host) error {
-			k, err := h.Signer.Key(ctx)
+		Action: t.withHost(func(ctx context.Context, _ *cli.Context, h *host.Host) error {
+			k, err := h.Govern().Keys.Show(ctx, t.person())
 			if err != nil {
-				return explainKey(err)
+				return err
 			}
-			return t.showSigningKey(h, k)
+			return t.showSigningKey(k)
 		}),
 	}
 }
@@ -91,12 +60,12 @@ func (t *terminal) keyCreate() *cli.Command {
 		Name:        "create",
 		Usage:       "make the signing key now, and not when it is first needed",
 		Description: "Examples:\n  skillet key create",
-		Action: t.withState(func(ctx context.Context, _ *cli.Context, h *host.Host) error {
-			k, err := h.CreateKey(ctx, t.person())
+		Action: t.withHost(func(ctx context.Context, _ *cli.Context, h *host.Host) error {
+			k, err := h.Govern().Keys.Create(ctx, t.person())
 			if err != nil {
-				return explainKey(err)
+				return err
 			}
-			return t.showSigningKey(h, k)
+			return t.showSigningKey(k)
 		}),
 	}
 }
@@ -107,34 +76,29 @@ func (t *terminal) keyExport() *cli.Command {
 		Usage:       "print the public key, for `cosign verify --key` and `skillet trust add`",
 		Description: "The private key is never printed.\n\nExamples:\n  skillet key export\n  skillet key export --output me.pub",
 		Flags:       []cli.Flag{&cli.StringFlag{Name: "output", Usage: "write it to this `FILE`"}},
-		Action: t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			k, err := h.Signer.Key(ctx)
-			if err != nil {
-				return explainKey(err)
-			}
+		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			if path := c.String("output"); path != "" {
-				return t.writePublic(k, path)
+				return t.writePublic(ctx, h, path)
+			}
+			k, err := h.Govern().Keys.Show(ctx, t.person())
+			if err != nil {
+				return err
 			}
 			if t.json {
-				return t.showSigningKey(h, k)
+				return t.showSigningKey(k)
 			}
-			_, err = t.out.Write(k.Public().PEM())
+			_, err = t.out.Write(k.PublicKey.PEM())
 			return err
 		}),
 	}
 }
 
-func (t *terminal) writePublic(k signer.Key, path string) error {
-	if err := os.WriteFile(path, k.Public().PEM(), 0o644); err != nil {
-		return fmt.Errorf("write the public key: %w", err)
+func (t *terminal) writePublic(ctx context.Context, h *host.Host, path string) error {
+	f, err := h.Govern().Keys.Export(ctx, t.person(), path)
+	if err != nil {
+		return err
 	}
-	return t.answer(keyFile{path, k.Identity()}, func() { t.note("wrote the public key of %s to %s", k.Identity().Short(), plain(path)) })
-}
-
-// keyFile is what --json prints of a public key that was written.
-type keyFile struct {
-	Path   string           `json:"path"`
-	Signer signature.Signer `json:"signer"`
+	return t.answer(f, func() { t.note("wrote the public key of %s to %s", f.Signer.Short(), plain(path)) })
 }
 
 func (t *terminal) keyImport() *cli.Command {
@@ -146,7 +110,7 @@ func (t *terminal) keyImport() *cli.Command {
 			"passphrase is asked for, or read from standard input.\n\n" +
 			"Examples:\n  skillet key import cosign.key\n  skillet key import release.pem --replace",
 		Flags:  []cli.Flag{&cli.BoolFlag{Name: "replace", Usage: "retire the key that is there"}},
-		Action: t.withState(t.importKey),
+		Action: t.withHost(t.importKey),
 	}
 }
 
@@ -158,23 +122,20 @@ func (t *terminal) importKey(ctx context.Context, c *cli.Context, h *host.Host) 
 	if err != nil {
 		return err
 	}
-	private, err := t.readPrivate(ctx, args[0])
-	if err != nil {
-		return explainKey(err)
+	req := govern.ImportKey{Replace: c.Bool("replace")}
+	if req.PEM, err = readSmall(ctx, args[0], maxKeyFile); err != nil {
+		return err
 	}
-	k, err := h.ImportKey(ctx, t.person(), private, c.Bool("replace"))
-	if err != nil {
-		return explainKey(err)
+	if govern.NeedsPassphrase(req.PEM) {
+		if req.Passphrase, err = t.readSecret("the passphrase"); err != nil {
+			return err
+		}
 	}
-	return t.showSigningKey(h, k)
-}
-
-func (t *terminal) readPrivate(ctx context.Context, path string) (crypto.Signer, error) {
-	text, err := readSmall(ctx, path, maxKeyFile)
+	k, err := h.Govern().Keys.Import(ctx, t.person(), req)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return signer.ParsePrivate(text, func() ([]byte, error) { return t.readSecret("the passphrase") })
+	return t.showSigningKey(k)
 }
 
 // readSmall reads a file of at most limit bytes.
@@ -198,27 +159,23 @@ func (t *terminal) keyRotate() *cli.Command {
 			"`skillet trust revoke KEY --reason stolen`.\n\n" +
 			"Examples:\n  skillet key rotate --yes",
 		Flags: []cli.Flag{yesFlag("make a new key")},
-		Action: t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			if _, err := h.Signer.Key(ctx); err != nil {
-				return explainKey(err)
+		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+			if _, err := h.Govern().Keys.Show(ctx, t.person()); err != nil {
+				return err
 			}
 			if !c.Bool("yes") {
 				if err := t.confirm("key rotate", "Retire the signing key and make a new one?"); err != nil {
 					return err
 				}
 			}
-			k, old, err := h.RotateKey(ctx, t.person())
+			k, err := h.Govern().Keys.Rotate(ctx, t.person())
 			if err != nil {
-				return explainKey(err)
+				return err
 			}
-			t.noteRotated(old)
-			return t.showSigningKey(h, k)
+			if !t.json {
+				t.note("retired %s", k.Retired[len(k.Retired)-1].Key.Signer())
+			}
+			return t.showSigningKey(k)
 		}),
-	}
-}
-
-func (t *terminal) noteRotated(old signer.Key) {
-	if !t.json {
-		t.note("retired %s", old.Identity())
 	}
 }

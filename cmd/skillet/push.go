@@ -100,7 +100,7 @@ func (t *terminal) showPushed(p pushedPackage) {
 // sign signs a package in the form in which it is published: the artifact, and
 // the package whatever its form.
 func (t *terminal) sign(ctx context.Context, h *host.Host, p *bundle.Package, artifact manifests.Digest) ([]byte, signature.Signer, error) {
-	key, made, err := h.SigningKey(ctx, t.person())
+	key, made, err := h.Govern().Keys.Ensure(ctx, t.person())
 	if err != nil {
 		return nil, "", err
 	}

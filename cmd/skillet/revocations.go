@@ -260,9 +260,9 @@ type revocationFiles struct {
 // revokingKey is the key that signs a revocation list, which is made when there is
 // none.
 func (t *terminal) revokingKey(ctx context.Context, h *host.Host) (signer.Key, error) {
-	k, made, err := h.SigningKey(ctx, t.person())
+	k, made, err := h.Govern().Keys.Ensure(ctx, t.person())
 	if err != nil {
-		return k, explainKey(err)
+		return k, err
 	}
 	if made {
 		t.noteNewKey(k.Identity())

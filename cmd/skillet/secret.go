@@ -12,7 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/secret"
+	"github.com/skillet-run/skillet/host/govern"
 )
 
 func (t *terminal) secretCommand() *cli.Command {
@@ -34,24 +34,23 @@ func (t *terminal) secretSet() *cli.Command {
 		ArgsUsage: "NAME",
 		Description: "The value is never an argument, where others on the machine could read it.\n\n" +
 			"Examples:\n  skillet secret set github\n  pass show github | skillet secret set github",
-		Action: t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			args, err := need(c, 1, "one name, and its value from the prompt or standard input")
 			if err != nil {
 				return err
 			}
-			if err := secret.CheckName(args[0]); err != nil {
+			if err := govern.CheckSecretName(args[0]); err != nil {
 				return err
 			}
 			value, err := t.readSecret(args[0])
 			if err != nil {
 				return err
 			}
-			if err := h.SetSecret(ctx, t.person(), args[0], value); err != nil {
+			set, err := h.Govern().Secrets.Set(ctx, t.person(), govern.SetSecret{Name: args[0], Value: value})
+			if err != nil {
 				return err
 			}
-			return t.answer(secret.Info{Name: args[0]}, func() {
-				t.note("set the secret %s, sealed with the key in: %s", args[0], h.SecretKey.Where())
-			})
+			return t.answer(set, func() { t.note("set the secret %s, sealed with the key in: %s", args[0], set.SealedBy) })
 		}),
 	}
 }
@@ -85,11 +84,11 @@ func (t *terminal) secretList() *cli.Command {
 		Usage:       "list the names of secrets",
 		Description: "Examples:\n  skillet secret list\n  skillet secret list --json",
 		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			infos, err := h.Secrets.List(ctx)
+			infos, err := h.Govern().Secrets.List(ctx, t.person())
 			if err != nil {
 				return err
 			}
-			return t.answer(append([]secret.Info{}, infos...), func() {
+			return t.answer(infos, func() {
 				if len(infos) == 0 {
 					t.note("no secrets are set; `skillet secret set NAME` sets one")
 					return
@@ -111,15 +110,12 @@ func (t *terminal) secretDelete() *cli.Command {
 		ArgsUsage:   "NAME",
 		Description: "Examples:\n  skillet secret delete github --yes",
 		Flags:       []cli.Flag{yesFlag("delete it")},
-		Action: t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			args, err := need(c, 1, "one name")
 			if err != nil {
 				return err
 			}
-			if ok, err := h.Secrets.Has(ctx, args[0]); err != nil || !ok {
-				if err == nil {
-					err = fmt.Errorf("secret %s: %w", args[0], secret.ErrNotFound)
-				}
+			if _, err := h.Govern().Secrets.Find(ctx, t.person(), args[0]); err != nil {
 				return err
 			}
 			if !c.Bool("yes") {
@@ -127,10 +123,11 @@ func (t *terminal) secretDelete() *cli.Command {
 					return err
 				}
 			}
-			if err := h.DeleteSecret(ctx, t.person(), args[0]); err != nil {
+			gone, err := h.Govern().Secrets.Delete(ctx, t.person(), args[0])
+			if err != nil {
 				return err
 			}
-			return t.answer(secret.Info{Name: args[0]}, func() { t.note("deleted the secret %s", args[0]) })
+			return t.answer(gone, func() { t.note("deleted the secret %s", args[0]) })
 		}),
 	}
 }

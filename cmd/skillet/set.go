@@ -1,15 +1,12 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -23,6 +20,7 @@ import (
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/closure"
 	"github.com/skillet-run/skillet/host/install"
+	"github.com/skillet-run/skillet/host/outfile"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/skillset"
 	sources "github.com/skillet-run/skillet/host/source"
@@ -206,36 +204,9 @@ func lastingGrants(gs []approval.Grant) []skillset.Grant {
 }
 
 func writeSet(ctx context.Context, h *host.Host, path string, entries []skillset.Entry, over bool) (int64, error) {
-	return exportTo(path, 0o644, over, func(w io.Writer) error {
+	return outfile.Write(path, outfile.Options{Mode: 0o644, Over: over}, func(w io.Writer) error {
 		return skillset.Write(w, entries, func(e skillset.Entry) (*bundle.Package, error) { return h.Registry.Package(ctx, e.Digest) })
 	})
-}
-
-// exportTo writes a file that must not exist, or may be written over, and returns its
-// size. It appears whole or not at all.
-func exportTo(path string, mode fs.FileMode, over bool, write func(io.Writer) error) (int64, error) {
-	if st, err := os.Lstat(path); err == nil && !over {
-		return 0, fault.Errorf(fault.KindConflict, "%s exists already", path).WithHint("name another file, or write over it with --force")
-	} else if err == nil && !st.Mode().IsRegular() {
-		return 0, fault.Errorf(fault.KindConflict, "%s is not a regular file", path).WithHint("name another file")
-	}
-	f, err := os.OpenFile(path+".part", os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if errors.Is(err, fs.ErrExist) {
-		return 0, fault.Errorf(fault.KindConflict, "%s.part exists: another export is at work, or one was cut short", path).WithHint("delete it, or name another file")
-	}
-	if err != nil {
-		return 0, fmt.Errorf("write %s: %w", path, err)
-	}
-	defer os.Remove(f.Name())
-	w := bufio.NewWriter(f)
-	if err := errors.Join(write(w), w.Flush()); err != nil {
-		return 0, errors.Join(err, f.Close())
-	}
-	st, err := f.Stat()
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return 0, fmt.Errorf("write %s: %w", path, err)
-	}
-	return st.Size(), os.Rename(f.Name(), path)
 }
 
 func (t *terminal) importCommand() *cli.Command {

@@ -30,6 +30,12 @@ const (
 	endLast  = "last"
 )
 
+// The names of the two parts of the audit log.
+const (
+	Decisions = "decisions"
+	Runs      = "runs"
+)
+
 // A Log is one part of the audit log.
 type Log struct {
 	Name    string // as statements call it

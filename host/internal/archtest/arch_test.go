@@ -152,6 +152,11 @@ var imports = map[string][]string{
 		"host/fault", "host/approval", "host/closure", "host/install", "host/invoke", "host/registry", "host/resolve", "host/review", "host/runner", "host/source", "host/trust",
 		"manifests", "manifests/bundle", "manifests/lockfile",
 	},
+	// Who decides what.
+	"host/govern": {
+		"host/fault", "host/approval", "host/audit", "host/checkpoint", "host/journal", "host/ledger", "host/outfile", "host/runner", "host/secret", "host/signer", "host/trust", "manifests/signature",
+	},
+	"host/outfile": {"host/fault"},
 
 	"host/casetest": {
 		"host/fault", "host/guestapi", "host/hostfn", "host/jail", "host/recording", "host/registry", "host/review", "host/runner", "host/sandbox", "host/sandbox/wasi", "host/store", "host/task",
@@ -183,7 +188,7 @@ var imports = map[string][]string{
 	"host/internal/archtest": nil,
 	"cmd/skillet": {
 		"host/fault", "cmd/skillet/internal/startheap", "cmd/skillet/internal/startworker",
-		"host", "host/admit", "host/adopt", "host/agents", "manifests/agent", "host/approval", "host/audit", "host/checkpoint", "host/closure", "host/resolve", "manifests/lockfile", "manifests/semver", "host/suggest", "host/hostfn", "host/config", "host/escape", "host/evidence", "host/findings", "host/install", "host/invoke", "host/journal", "host/ledger", "host/memory", "host/event", "host/queue", "host/llm", "host/llm/budget", "host/orchestrator", "plugins/provider", "host/prompt", "host/recording", "host/registry", "host/replay", "host/review", "host/runner",
+		"host", "host/admit", "host/adopt", "host/agents", "manifests/agent", "host/approval", "host/govern", "host/outfile", "host/closure", "host/resolve", "manifests/lockfile", "manifests/semver", "host/suggest", "host/hostfn", "host/config", "host/escape", "host/evidence", "host/findings", "host/install", "host/invoke", "host/journal", "host/ledger", "host/memory", "host/event", "host/queue", "host/llm", "host/llm/budget", "host/orchestrator", "plugins/provider", "host/prompt", "host/recording", "host/registry", "host/replay", "host/review", "host/runner",
 		"host/sandbox/wasmbin", "host/sandbox/worker", "host/secret", "host/session", "host/settings", "host/skillset", "host/store", "host/store/atomicfile", "host/source", "manifests/signature", "manifests/signature/keyless", "host/signer", "host/trust", "host/task", "manifests", "manifests/bundle", "policies", "policies/capability",
 		"host/toolchain", "host/scaffold", "host/watch", "host/inspect", "host/casetest", "manifests/testcase", "host/narrow", "host/script",
 	},

@@ -1,4 +1,4 @@
-package main
+package govern_test
 
 import (
 	"fmt"
@@ -8,32 +8,14 @@ import (
 	"time"
 
 	"github.com/skillet-run/skillet/host"
+	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/govern"
 	"github.com/skillet-run/skillet/host/journal"
 	"github.com/skillet-run/skillet/host/runner"
 	"github.com/skillet-run/skillet/host/task"
 )
 
-func TestRecentKeepsTheLast(t *testing.T) {
-	t.Parallel()
-	for limit := 1; limit < 6; limit++ {
-		r, want := recent{limit: limit}, []string{}
-		for i := range 12 {
-			subject := fmt.Sprintf("s%d@1.0.0", i%3)
-			r.take(event{Subject: subject, Kind: fmt.Sprint(i)}, "s1", false)
-			if i%3 == 1 {
-				want = append(want, fmt.Sprint(i))
-			}
-			want = want[max(0, len(want)-limit):]
-			var got []string
-			for _, e := range r.list() {
-				got = append(got, e.Kind)
-			}
-			if !slices.Equal(got, want) || len(r.ring) > limit {
-				t.Fatalf("limit %d: got %v, want %v", limit, got, want)
-			}
-		}
-	}
-}
+var ada = approval.NewHuman("ada")
 
 // longLog makes a home with n runs in its audit log, every tenth of which was
 // refused something.
@@ -63,7 +45,7 @@ func longLog(tb testing.TB, n int) *host.Host {
 	return h
 }
 
-func TestCollect(t *testing.T) {
+func TestEvents(t *testing.T) {
 	t.Parallel()
 	h := longLog(t, 2500)
 	for _, c := range []struct {
@@ -81,14 +63,14 @@ func TestCollect(t *testing.T) {
 		{1000, "skill-0", true, 36, 0, 2450},
 		{10, "nobody", false, 0, 0, 0},
 	} {
-		events, err := collect(t.Context(), h, c.limit, c.skill, c.denied)
+		events, err := h.Govern().Audit.Events(t.Context(), ada, govern.EventsRequest{Limit: c.limit, Skill: c.skill, Denied: c.denied})
 		if err != nil || len(events) != c.n {
 			t.Fatalf("%+v: %d events, %v", c, len(events), err)
 		}
 		if c.n > 0 && (events[0].Run.DurationMS != c.first || events[c.n-1].Run.DurationMS != c.last) {
 			t.Errorf("%+v: from %v to %v", c, events[0].Run.DurationMS, events[c.n-1].Run.DurationMS)
 		}
-		if !slices.IsSortedFunc(events, func(a, b event) int { return a.Time.Compare(b.Time) }) || events == nil {
+		if !slices.IsSortedFunc(events, func(a, b govern.Event) int { return a.Time.Compare(b.Time) }) || events == nil {
 			t.Errorf("%+v: not in order", c)
 		}
 	}
@@ -105,7 +87,7 @@ func BenchmarkAudit(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				begun := time.Now()
-				events, err := collect(b.Context(), h, 100, c.skill, c.denied)
+				events, err := h.Govern().Audit.Events(b.Context(), ada, govern.EventsRequest{Skill: c.skill, Denied: c.denied})
 				if err != nil || len(events) != 100 {
 					b.Fatalf("%d events after %s: %v", len(events), time.Since(begun), err)
 				}

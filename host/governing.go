@@ -1,0 +1,27 @@
+package host
+
+import (
+	"github.com/skillet-run/skillet/host/govern"
+	"github.com/skillet-run/skillet/host/signer"
+	"github.com/skillet-run/skillet/host/store"
+	"github.com/skillet-run/skillet/host/trust"
+)
+
+// Govern has the services for who decides what.
+func (h *Host) Govern() govern.Services { return h.govern }
+
+func (h *Host) wireGovern() {
+	h.govern = govern.New(h.Log.Named("govern"), govern.Parts{
+		CatchUp: h.CatchUp, Unfinished: h.UnfinishedRepair,
+		Ledger: h.Ledger, Trust: h.Trust,
+		Signer: h.Signer, Secrets: h.Secrets, SecretKey: h.SecretKey,
+		Decisions: h.Decisions, Calls: h.Calls, AuditKeys: h.AuditKeys,
+	})
+}
+
+// wireTrust keeps the signing key beside the key of the audit log: where one of
+// them is, no new identity is made in place of one that is lost.
+func (h *Host) wireTrust(kv store.KV) {
+	h.Signer = signer.Open(h.path("keys"), h.SecretKey)
+	h.Trust = trust.New(h.Ledger, kv)
+}
