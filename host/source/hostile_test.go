@@ -318,6 +318,28 @@ func TestRegistriesThatMisbehave(t *testing.T) {
 	}
 }
 
+// TestListsThatNeverEnd: a list is cut off, and refused as what it is.
+func TestListsThatNeverEnd(t *testing.T) {
+	t.Parallel()
+	m := &tamperer{}
+	l := newLab(t, true, m.between)
+	l.push(pack(t, "csv", "1.0.0", nil), "oci://HOST/csv")
+	m.arm(func(w http.ResponseWriter, r *http.Request, _ *httptest.ResponseRecorder) bool {
+		if !strings.HasSuffix(r.URL.Path, "/tags/list") && !strings.HasSuffix(r.URL.Path, "/_catalog") {
+			return false
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"name":"csv","tags":[`)
+		for {
+			if _, err := fmt.Fprint(w, strings.Repeat(`"1.0.0",`, 1<<10)); err != nil {
+				return true
+			}
+		}
+	})
+	_, err := l.fetch.Versions(t.Context(), l.ref("oci://HOST/csv"), source.Options{})
+	refused(t, err, fault.KindVerification, transfer.ErrTooLarge, l.host, "a list of more than")
+}
+
 // nothingKept demands that of what was refused nothing is left to go on with.
 func (l *lab) nothingKept(is error) {
 	l.t.Helper()

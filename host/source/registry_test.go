@@ -153,8 +153,10 @@ func TestLayouts(t *testing.T) {
 	}
 	_, err = l.fetch.Fetch(t.Context(), l.ref("oci-layout:"+dir+":9.0.0"), source.Options{})
 	refused(t, err, fault.KindNotFound, transfer.ErrNotFound)
-	_, err = l.fetch.Fetch(t.Context(), l.ref("oci-layout:"+dir+"/none"), source.Options{})
-	refused(t, err, fault.KindNotFound, transfer.ErrNotFound)
+	for _, place := range []string{dir + "/none", dir + "/index.json", os.DevNull} {
+		_, err = l.fetch.Fetch(t.Context(), l.ref("oci-layout:"+place+":1.0.0"), source.Options{})
+		refused(t, err, fault.KindNotFound, transfer.ErrNotFound)
+	}
 
 	// A registry and a folder have the same bytes.
 	if remote := l.push(one, "oci://HOST/csv"); remote.Artifact != at.Artifact {

@@ -40,6 +40,9 @@ const maxIndexBytes = 16 << 20
 func (l *Layout) read(name string, limit int64) ([]byte, error) {
 	root, err := os.OpenRoot(l.dir)
 	if err != nil {
+		if st, serr := os.Stat(l.dir); serr == nil && !st.IsDir() { // OpenRoot has no error for that
+			err = fmt.Errorf("%w: %s is not a directory", transfer.ErrNotFound, l.dir)
+		}
 		return nil, missing(err)
 	}
 	defer root.Close()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 
 	"github.com/opencontainers/go-digest"
@@ -56,10 +57,36 @@ func (c Connection) Repository(name string) (*Remote, error) {
 	}
 	r := &Remote{client: c.auth(), scheme: c.Place.Scheme(), downloads: c.Downloads, known: c.Known}
 	r.repo = &remote.Repository{
-		Client: r.client, Reference: ref, PlainHTTP: r.scheme == "http",
-		TagListMaxPages: maxPages, ReferrerListMaxPages: maxPages, MaxMetadataBytes: maxListBytes, SkipReferrersGC: true,
+		Client: bounded{r.client}, Reference: ref, PlainHTTP: r.scheme == "http",
+		TagListMaxPages: maxPages, ReferrerListMaxPages: maxPages, MaxMetadataBytes: maxListBytes + 1, SkipReferrersGC: true,
 	}
 	return r, nil
+}
+
+// bounded is a client for lists. The library cuts a list that is too long, and what is left
+// of it looks like a broken connection; here it fails with [transfer.ErrTooLarge].
+type bounded struct{ *auth.Client }
+
+// Do sends a request.
+func (b bounded) Do(req *http.Request) (*http.Response, error) {
+	resp, err := b.Client.Do(req)
+	if err == nil {
+		resp.Body = &boundedBody{resp.Body, maxListBytes}
+	}
+	return resp, err
+}
+
+type boundedBody struct {
+	io.ReadCloser
+	left int64
+}
+
+func (b *boundedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return 0, fmt.Errorf("%w: a list of more than %d bytes", transfer.ErrTooLarge, maxListBytes)
+	}
+	return n, err
 }
 
 // get asks for a part of the repository.
@@ -181,7 +208,7 @@ func (r *Remote) put(ctx context.Context, a *Artifact, signatures [][]byte, tags
 // Repositories lists the repositories of the registry, where it has a catalog.
 func (c Connection) Repositories(ctx context.Context) ([]string, error) {
 	reg := remote.Registry{RepositoryOptions: remote.RepositoryOptions{
-		Reference: registry.Reference{Registry: c.Place.Host}, Client: c.auth(), PlainHTTP: c.Place.Scheme() == "http", MaxMetadataBytes: maxListBytes,
+		Reference: registry.Reference{Registry: c.Place.Host}, Client: bounded{c.auth()}, PlainHTTP: c.Place.Scheme() == "http", MaxMetadataBytes: maxListBytes + 1,
 	}}
 	var all []string
 	err := reg.Repositories(ctx, "", func(page []string) error {
