@@ -105,6 +105,9 @@ func partLine(p govern.Part) string {
 	for _, r := range p.Adopted {
 		line += fmt.Sprintf("; %s were unsigned and adopted", r)
 	}
+	for _, r := range p.Carried {
+		line += fmt.Sprintf("; %s were carried over by a repair", r)
+	}
 	for _, r := range p.Lost {
 		line += fmt.Sprintf("; %s were lost before a repair", r)
 	}
@@ -186,6 +189,9 @@ func (t *terminal) showSigned(name string, r govern.Report) {
 	}
 	for _, a := range s.Adopted {
 		t.say("    entries %s were found unsigned, and adopted on %s", a.Range, when(a.Time))
+	}
+	for _, a := range s.Carried {
+		t.say("    entries %s were carried over by a repair on %s, with new numbers", a.Range, when(a.Time))
 	}
 	for _, at := range s.Repairs {
 		t.say("    repaired on %s", when(at))

@@ -60,9 +60,11 @@ type Part struct {
 	// From and To are the times of the first and last entry; zero for none.
 	From time.Time `json:"from,omitzero"`
 	To   time.Time `json:"to,omitzero"`
-	// Adopted are entries that nobody had signed when a key signed for them, and
-	// Lost those that a repair could not keep, by their numbers before it.
+	// Adopted are entries that nobody had signed when a key signed for them, Carried
+	// those that a repair took over from a damaged log, and Lost those that it could
+	// not keep, by their numbers before it.
 	Adopted []checkpoint.Range `json:"adopted,omitempty"`
+	Carried []checkpoint.Range `json:"carried,omitempty"`
 	Lost    []checkpoint.Range `json:"lost,omitempty"`
 }
 
@@ -292,7 +294,11 @@ func (r *reader) kept(c checkpoint.Checkpoint, digest string) error {
 		return r.wrong("the checkpoint does not follow the one before it")
 	}
 	r.after = digest
-	if c.Adopted != (checkpoint.Range{}) {
+	switch {
+	case c.Adopted == (checkpoint.Range{}):
+	case c.Repaired:
+		r.part.Carried = append(r.part.Carried, c.Adopted)
+	default:
 		r.part.Adopted = append(r.part.Adopted, c.Adopted)
 	}
 	r.part.Lost = append(r.part.Lost, c.Lost...)

@@ -386,7 +386,7 @@ func TestRepairSignsAnew(t *testing.T) {
 		t.Fatalf("%+v %v", r, err)
 	}
 	rep, err := j.Verify(t.Context())
-	if err != nil || rep.Signed == nil || rep.Signed.From != 6 || len(rep.Signed.Repairs) != 1 || !slices.Equal(rep.Signed.Lost, []checkpoint.Range{{First: 2, Last: 2}}) {
+	if err != nil || rep.Signed == nil || rep.Signed.From != 6 || len(rep.Signed.Repairs) != 1 || len(rep.Signed.Carried) != 1 || len(rep.Signed.Adopted) != 0 || !slices.Equal(rep.Signed.Lost, []checkpoint.Range{{First: 2, Last: 2}}) {
 		t.Fatalf("%+v %v", rep.Signed, err)
 	}
 	write(t, j, 1)

@@ -26,13 +26,16 @@ type Signed struct {
 	Statements int `json:"statements"`
 	// Adopted are entries that nobody had signed when a key signed for them.
 	Adopted []Adoption `json:"adopted,omitempty"`
+	// Carried are entries that a repair took over from a damaged journal. They have
+	// other numbers and hashes since, so what was signed before does not cover them.
+	Carried []Adoption `json:"carried,omitempty"`
 	// Repairs are the times the journal was made again of what was left of a
 	// damaged one, and Lost the numbers of what was not, in the damaged one.
 	Repairs []time.Time        `json:"repairs,omitempty"`
 	Lost    []checkpoint.Range `json:"lost,omitempty"`
 }
 
-// An Adoption is a run of entries that were found unsigned, and when.
+// An Adoption is a run of entries that were found without a signature that covers them, and when.
 type Adoption struct {
 	checkpoint.Range
 	Time time.Time `json:"time"`
@@ -108,7 +111,11 @@ func (v *verifier) take(s statement) error {
 // add notes what a statement says.
 func (r *Signed) add(c checkpoint.Checkpoint) {
 	r.Statements++
-	if c.Adopted != (checkpoint.Range{}) {
+	switch {
+	case c.Adopted == (checkpoint.Range{}):
+	case c.Repaired:
+		r.Carried = append(r.Carried, Adoption{c.Adopted, c.Time})
+	default:
 		r.Adopted = append(r.Adopted, Adoption{c.Adopted, c.Time})
 	}
 	if c.Adopted.First == 1 {
