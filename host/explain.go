@@ -82,9 +82,20 @@ var meanings = []struct {
 	{fs.ErrPermission, fault.KindUsage, "check who owns the file, and its mode"},
 }
 
+// shortages are errors of the system that mean the same whoever met them: they say
+// nothing of the file that could not be opened.
+var shortages = []error{syscall.EMFILE, syscall.ENFILE}
+
 // Explain says what an error means to a caller. A [fault.Error] that says so
 // itself stays as it is; nil stays nil.
 func Explain(err error) *fault.Error {
+	for _, is := range shortages {
+		if errors.Is(err, is) {
+			e := fault.Wrap(fault.KindLimit, err).WithHint("allow more open files (`ulimit -n 1024`), or close what has many open; nothing was lost")
+			e.Class = fault.ClassLimit
+			return e
+		}
+	}
 	var known *fault.Error
 	if err == nil || errors.As(err, &known) && known.Kind != fault.KindInternal {
 		return fault.AsError(err)

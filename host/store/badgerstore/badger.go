@@ -130,6 +130,9 @@ func (p *place) openBadger(dir string, m mode) (db *badger.DB, err error) {
 	if err := p.checkLengths(dir, m); err != nil {
 		return nil, err
 	}
+	if err := roomForFiles(dir); err != nil {
+		return nil, err
+	}
 	open := func() error {
 		db, err = badger.Open(p.badgerOptions(dir, m))
 		return err
@@ -166,13 +169,14 @@ func closeBadger(db *badger.DB) error {
 	return err
 }
 
-// unwritable returns the error of the system when Badger says that the disk takes no
-// more, which is no damage. Badger's errors have the system's as text only.
-func unwritable(err error) error {
+// ofSystem returns the error of the system when Badger says that the disk takes no
+// more, or that too many files are open, which is not damage. Badger's errors have the
+// system's as text only.
+func ofSystem(err error) error {
 	if err == nil {
 		return nil
 	}
-	for _, cause := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS} {
+	for _, cause := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EMFILE, syscall.ENFILE} {
 		if errors.Is(err, cause) || strings.Contains(err.Error(), cause.Error()) {
 			return cause
 		}

@@ -51,7 +51,7 @@ func (p *place) examineCopy(ctx context.Context, to string, h head, files []File
 		return tally{}, fmt.Errorf("examine the store: %w", err)
 	}
 	db, err := p.openBadger(to, examine)
-	if cause := unwritable(err); cause != nil {
+	if cause := ofSystem(err); cause != nil {
 		return tally{}, fmt.Errorf("examine the store in %s: %w", to, cause)
 	}
 	if err != nil {

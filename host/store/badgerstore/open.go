@@ -130,7 +130,7 @@ func (p *place) openChecked(ctx context.Context, m mode, h head, walk bool) (*se
 		}
 	}
 	db, err := p.openBadger(p.path(dbName), m)
-	if cause := unwritable(err); cause != nil {
+	if cause := ofSystem(err); cause != nil {
 		return nil, fmt.Errorf("%s cannot be opened: %w", dbName, cause)
 	}
 	if err != nil {
