@@ -27,7 +27,11 @@ func TestDoctorMendsTheHistory(t *testing.T) {
 	}
 	look := func() string {
 		t.Helper()
-		for _, c := range host.Diagnose(t.Context(), options(home, &log)) {
+		d, err := host.Diagnose(t.Context(), ada, options(home, &log))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range d.Checks {
 			if c.Name == "history" && c.Error != nil {
 				return c.Error.Message
 			}

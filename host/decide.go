@@ -111,31 +111,3 @@ func (h *Host) keepHistory(ctx context.Context) {
 		h.Log.Warn("the git history is not up to date; the next command tries again", "err", err)
 	}
 }
-
-// checkHistory looks whether the git history has what decisions led to. What is
-// wrong with it is mended at once.
-func (h *Host) checkHistory(ctx context.Context) (string, error) {
-	detail, err := h.History.Check(ctx)
-	if err == nil {
-		return detail, nil
-	}
-	var stale *history.StaleError
-	switch {
-	case errors.Is(err, history.ErrBehind): // what any command does at its end
-		if err = h.History.Sync(ctx); err == nil {
-			detail, err = h.History.Check(ctx)
-		}
-	case errors.As(err, &stale) && stale.Edited():
-		if err = h.History.Repair(ctx); err == nil {
-			detail, err = h.History.Check(ctx)
-		}
-	}
-	if err == nil {
-		return detail, nil
-	}
-	e := fault.Errorf(fault.KindVerification, "%w", err).WithHint("it is mended; run `skillet doctor` once more to see that")
-	if err := h.History.Repair(ctx); err != nil {
-		e = e.WithHint("it could not be mended: %v; decisions hold all the same", err)
-	}
-	return "", e
-}

@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/host/upkeep"
 
 	"github.com/skillet-run/skillet/host/audit"
 	"github.com/skillet-run/skillet/host/journal"
@@ -36,7 +37,7 @@ var meanings = []struct {
 	{journal.ErrDamaged, fault.KindVerification, "`skillet audit verify` shows the extent; then restore the home from a backup, or go on with what is whole: `skillet audit repair`"},
 	{journal.ErrTooLarge, fault.KindLimit, "it is too much for one decision: do it in parts"},
 	{filelock.ErrHeld, fault.KindLimit, "another command holds the home; try again when it is done"},
-	{ErrOtherHome, fault.KindVerification, "nothing was changed; use a backup of this home, or restore the journal that was here when the backup was made"},
+	{upkeep.ErrOtherHome, fault.KindVerification, "nothing was changed; use a backup of this home, or restore the journal that was here when the backup was made"},
 	{ledger.ErrLost, fault.KindVerification, "put the store back from where it is (a copy of the home, or store.aside-… in it), or go back to a backup: `skillet store restore FILE`; `skillet store rebuild --force` makes one of the decisions alone"},
 	{ledger.ErrBehind, fault.KindVerification, "the journal was cut or replaced: restore it from a backup, or, if it is the one to keep, run `skillet store rebuild`"},
 	{queue.ErrNotFound, fault.KindNotFound, "`skillet task dead` lists what was given up"},

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/host/upkeep"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/approval"
@@ -140,18 +141,18 @@ func has(t *testing.T, h *host.Host) bool {
 func repaired(t *testing.T, home string, k secret.Keyring, granted bool) {
 	t.Helper()
 	inHome(t, home, k, func(h *host.Host) {
-		plan, err := h.PlanAuditRepair(t.Context())
+		plan, err := h.Upkeep().PlanAuditRepair(t.Context(), ada)
 		if err != nil {
 			t.Fatal(err)
 		}
 		// Where the store is gone, so is what else it had: that takes a word of its own.
 		lossy := plan.Store != nil && !plan.Store.Whole
 		if lossy {
-			if _, err := h.RepairAudit(t.Context(), ada, false); err == nil || host.Explain(err).Kind != fault.KindConflict {
+			if _, err := h.Upkeep().RepairAudit(t.Context(), ada, upkeep.RepairRequest{}); err == nil || host.Explain(err).Kind != fault.KindConflict {
 				t.Errorf("repaired without a word about the store: %v", err)
 			}
 		}
-		done, err := h.RepairAudit(t.Context(), ada, lossy)
+		done, err := h.Upkeep().RepairAudit(t.Context(), ada, upkeep.RepairRequest{Lossy: lossy})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -363,7 +364,7 @@ func TestLockedKeyring(t *testing.T) {
 	copied(t, forger, home, "journal", "history", "keys/audit.age", "keys/identity", "store", ".skillet-home")
 	refused(t, home, k, "locked")
 	inHome(t, home, k, func(h *host.Host) {
-		if _, err := h.RepairAudit(t.Context(), ada, false); !errors.Is(err, secret.ErrLocked) {
+		if _, err := h.Upkeep().RepairAudit(t.Context(), ada, upkeep.RepairRequest{}); !errors.Is(err, secret.ErrLocked) {
 			t.Errorf("repair: %v", err)
 		}
 	})
@@ -480,7 +481,7 @@ func TestRepairTakesAPerson(t *testing.T) {
 	lived(t, home, none{})
 	remove(t, home, "keys/audit.age")
 	inHome(t, home, none{}, func(h *host.Host) {
-		if _, err := h.RepairAudit(context.Background(), approval.Human{}, false); host.Explain(err) == nil || host.Explain(err).Kind != fault.KindDenied {
+		if _, err := h.Upkeep().RepairAudit(context.Background(), approval.Human{}, upkeep.RepairRequest{}); host.Explain(err) == nil || host.Explain(err).Kind != fault.KindDenied {
 			t.Errorf("nobody repaired it: %v", err)
 		}
 	})
@@ -492,20 +493,20 @@ func TestRestoredStoreSaysNothingOlder(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	lived(t, home, none{})
-	var backup bytes.Buffer
+	backup := filepath.Join(t.TempDir(), "backup")
 	inHome(t, home, none{}, func(h *host.Host) {
-		if err := h.Backup(t.Context(), &backup); err != nil {
+		if _, err := h.Upkeep().BackUp(t.Context(), ada, upkeep.BackupRequest{Path: backup}); err != nil {
 			t.Fatal(err)
 		}
 	})
 	remove(t, home, "keys/audit.age")
 	inHome(t, home, none{}, func(h *host.Host) {
-		if _, err := h.RepairAudit(t.Context(), ada, false); err != nil {
+		if _, err := h.Upkeep().RepairAudit(t.Context(), ada, upkeep.RepairRequest{}); err != nil {
 			t.Fatal(err)
 		}
 	})
 	inHome(t, home, none{}, func(h *host.Host) {
-		if _, err := h.Restore(t.Context(), &backup); err != nil {
+		if _, err := h.Upkeep().Restore(t.Context(), ada, upkeep.RestoreRequest{Path: backup}); err != nil {
 			t.Fatal(err)
 		}
 	})

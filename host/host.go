@@ -11,8 +11,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/skillet-run/skillet/host/fault"
-
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/skillet-run/skillet/host/admit"
@@ -34,6 +32,7 @@ import (
 	"github.com/skillet-run/skillet/host/recording"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/replay"
+	"github.com/skillet-run/skillet/host/rules"
 	"github.com/skillet-run/skillet/host/runner"
 	"github.com/skillet-run/skillet/host/sandbox"
 	"github.com/skillet-run/skillet/host/sandbox/worker"
@@ -42,16 +41,17 @@ import (
 	"github.com/skillet-run/skillet/host/settings"
 	"github.com/skillet-run/skillet/host/signer"
 	"github.com/skillet-run/skillet/host/source"
-	"github.com/skillet-run/skillet/host/store/badgerstore"
+	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/host/telemetry"
 	"github.com/skillet-run/skillet/host/trust"
+	"github.com/skillet-run/skillet/host/upkeep"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/policies"
 )
 
 // Options say which home is opened, and for whom.
 type Options struct {
-	// Home is the directory; it is made when it does not exist. [DefaultHome]
+	// Home is the directory; it is made when it does not exist. [upkeep.DefaultHome]
 	// finds the usual one.
 	Home string
 	// Environ is the environment settings are read from, in the form of
@@ -64,7 +64,7 @@ type Options struct {
 	LogOutput io.Writer
 	// Notifier receives the notifications of skills.
 	Notifier hostfn.Notifier
-	// System is the directory of the administrator's bounds, usually [SystemDir];
+	// System is the directory of the administrator's bounds, usually [rules.SystemDir];
 	// empty for none.
 	System string
 	// Expect is what the home is opened for.
@@ -123,13 +123,14 @@ type Host struct {
 	plugged  plugged
 	models   routed
 	tasks    working
-	system   string
+	upkeep   *upkeep.Service
+	rules    rules.Places
 	maximum  *policies.Maximum // nil for none
-	rules    string            // as ruleFiles has it, from when Policies were read
+	marked   string            // as [rules.Places.Mark] has it, from when Policies were read
 	rights   *rights
 	sessions *session.Store
 	scripts  *Scripts
-	store    *badgerstore.Store
+	store    store.Opened
 	sources  *source.Fetcher
 	workers  *worker.Pool
 	sandbox  *sandbox.Runtime
@@ -140,22 +141,9 @@ type Host struct {
 	aside sync.WaitGroup // what is done beside a command
 }
 
-// DefaultHome is $SKILLET_HOME, or .skillet in the user's home directory.
-func DefaultHome(getenv func(string) string) (string, error) {
-	if h := getenv("SKILLET_HOME"); h != "" {
-		return filepath.Abs(h)
-	}
-	h := getenv("HOME")
-	if h == "" {
-		return "", fault.Errorf(fault.KindUsage, "neither SKILLET_HOME nor HOME is set").
-			WithHint("name a directory: skillet --home DIR, or export SKILLET_HOME=DIR")
-	}
-	return filepath.Join(h, ".skillet"), nil
-}
-
 // Open opens a home. Close it when done.
 func Open(ctx context.Context, o Options) (*Host, error) {
-	home, err := makeHome(o.Home)
+	home, err := upkeep.MakeHome(o.Home)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +152,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		return nil, err
 	}
 	s := c.Settings()
-	h := &Host{Home: home, Config: c, system: o.System, notifier: o.Notifier}
+	h := &Host{Home: home, Config: c, rules: rules.Places{Home: home, System: o.System}, notifier: o.Notifier}
 	h.SecretKey = secret.NewKey(h.keyOptions(o.Keyring))
 	h.Secrets = secret.Open(h.path("secrets"), h.SecretKey)
 	h.AuditKeys = audit.NewKeeper(h.path("keys"), h.SecretKey, h.Secrets)
@@ -220,13 +208,20 @@ func (h *Host) redactor(ctx context.Context) *telemetry.Redactor {
 	})
 }
 
+// openPolicies reads the policies in force, and the administrator's bounds.
+func (h *Host) openPolicies(context.Context) (err error) {
+	h.marked = h.rules.Mark() // from before they are read
+	h.Policies, h.maximum, err = h.rules.Read()
+	return err
+}
+
 // Sessions are the sessions of skills.
 func (h *Host) Sessions() *session.Store { return h.sessions }
 
 // CatchUp brings the store to what the journal says. Call it before reading
 // state.
 func (h *Host) CatchUp(ctx context.Context) error {
-	if err := h.UnfinishedRepair(); err != nil {
+	if err := upkeep.UnfinishedRepair(h.Home); err != nil {
 		return err
 	}
 	return h.Ledger.CatchUp(ctx)
@@ -283,14 +278,10 @@ func (h *Host) journalOptions(log string) journal.Options {
 }
 
 func (h *Host) openStore(ctx context.Context) error {
-	o, err := h.storeOptions()
+	opened, err := upkeep.OpenStore(ctx, h.Log.Named("store"), h.Home, h.Config.Settings())
 	if err == nil {
-		err = h.finishReplacement(ctx)
+		h.store = opened
 	}
-	if err != nil {
-		return err
-	}
-	h.store, err = badgerstore.OpenShared(h.Log.Named("store"), h.path("store"), o)
 	return err
 }
 
@@ -333,11 +324,11 @@ func (h *Host) openSandbox(ctx context.Context) error {
 func (h *Host) wire() {
 	s := h.Config.Settings()
 	kv := h.store.KV()
-	h.SecretKey.Anchors().UseShelf(anchorShelf{kv})
+	h.SecretKey.Anchors().UseShelf(upkeep.AnchorShelf{KV: kv})
 	h.sessions.Remember(kv)
 	h.Events = event.NewBus(h.Log.Named("event"), h.store)
 	h.Registry = registry.New(kv, h.store.Blobs())
-	h.Ledger = ledger.New(h.Decisions, kv, projections()...)
+	h.Ledger = ledger.New(h.Decisions, kv, upkeep.Projections()...)
 	h.wireTrust(kv)
 	h.wireSources()
 	h.rights = newRights(h)
@@ -358,6 +349,7 @@ func (h *Host) wire() {
 	h.wireGovern()
 	h.Installer = install.New(h.Ledger, h.Registry, h.Desk, h.Trust, h.Policies, h.Runner, h.Tester, h.Home)
 	h.wireAdmit()
+	h.wireUpkeep()
 }
 
 // ownFiles are the host's own files that may lie outside of the home.

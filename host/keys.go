@@ -3,23 +3,17 @@ package host
 import (
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/fault"
-
 	"github.com/skillet-run/skillet/host/hostfn"
 	"github.com/skillet-run/skillet/host/journal"
 	"github.com/skillet-run/skillet/host/secret"
-	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/host/store/atomicfile"
-	"github.com/skillet-run/skillet/host/store/badgerstore"
 	"github.com/skillet-run/skillet/host/store/filelock"
 )
 
@@ -85,26 +79,6 @@ func (h *Host) keyOptions(k secret.Keyring) secret.KeyOptions {
 	return o
 }
 
-// anchorShelf is the copy in the store of what the home is known by.
-type anchorShelf struct{ kv store.KV }
-
-const anchorKey = "host/anchor"
-
-// Load returns nil when there is none.
-func (s anchorShelf) Load(ctx context.Context) ([]byte, error) {
-	e, err := s.kv.Get(ctx, anchorKey)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, nil
-	}
-	return e.Value, err
-}
-
-// Save replaces it.
-func (s anchorShelf) Save(ctx context.Context, b []byte) error {
-	_, err := s.kv.Put(ctx, anchorKey, b, store.Any)
-	return err
-}
-
 // ready says why no call may be made: the record of decisions, which says what was
 // granted, or that of runs is not what this home signed.
 func (h *Host) ready(ctx context.Context) error {
@@ -114,39 +88,4 @@ func (h *Host) ready(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// storeOptions are the store's options as configured.
-func (h *Host) storeOptions() (badgerstore.Options, error) {
-	s := h.Config.Settings()
-	o := badgerstore.Options{LockWait: seconds(s.LockWaitSeconds), FreeBytes: int64(s.MinFreeMB) << 20, Blobs: h.path("blobs")}
-	if s.MinFreeMB == 0 {
-		o.FreeBytes = -1 // off
-	}
-	if s.StoreKeyFile == "" {
-		return o, nil
-	}
-	b, err := readStart(s.StoreKeyFile)
-	if err != nil {
-		return o, fault.Errorf(fault.KindUsage, "read store_key_file: %w", err)
-	}
-	o.Key, err = hex.DecodeString(strings.TrimSpace(string(b)))
-	if err != nil || len(o.Key) != keyBytes {
-		return o, fault.Errorf(fault.KindUsage, "store_key_file %s: it must hold %d hexadecimal digits", s.StoreKeyFile, 2*keyBytes).
-			WithHint("make one with: head -c 32 /dev/urandom | xxd -p -c 64 > FILE; chmod 600 FILE")
-	}
-	return o, nil
-}
-
-// maxKeyFile is how much of a key file is read; more is no key.
-const maxKeyFile = 4 << 10
-
-// readStart reads the beginning of a file.
-func readStart(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxKeyFile))
 }

@@ -2,12 +2,7 @@ package host
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -34,13 +29,13 @@ type rights struct {
 
 	mu        sync.Mutex
 	decisions string // as [journal.Journal.Mark] has it
-	rules     string // as ruleFiles has it
+	rules     string // as [rules.Places.Mark] has it
 	set       *policies.Set
 	err       error // why there is no set
 }
 
 func newRights(h *Host) *rights {
-	r := &rights{h: h, began: time.Now(), decisions: h.Decisions.Mark(), rules: h.rules, set: h.Policies}
+	r := &rights{h: h, began: time.Now(), decisions: h.Decisions.Mark(), rules: h.marked, set: h.Policies}
 	r.epoch.Store(1)
 	return r
 }
@@ -64,12 +59,12 @@ func (r *rights) Epoch() uint64 {
 // look looks whether anything changed. Policies are read again when their files did;
 // one that cannot be read has nothing be allowed.
 func (r *rights) look() {
-	decisions, rules := r.h.Decisions.Mark(), r.h.ruleFiles()
+	decisions, rules := r.h.Decisions.Mark(), r.h.rules.Mark()
 	if decisions == r.decisions && rules == r.rules {
 		return
 	}
 	if rules != r.rules {
-		r.set, _, r.err = r.h.readPolicies()
+		r.set, _, r.err = r.h.rules.Read()
 	}
 	r.decisions, r.rules = decisions, rules
 	r.epoch.Add(1)
@@ -103,34 +98,4 @@ func (r *rights) Still(ctx context.Context, t runner.Target) (approval.Granted, 
 		return approval.Granted{}, err
 	}
 	return r.h.Desk.Still(ctx, t.Granted)
-}
-
-// ruleFiles is another text when files changed that policies and bounds are read from.
-func (h *Host) ruleFiles() string {
-	var b strings.Builder
-	if h.system != "" {
-		describe(&b, h.system)
-		describe(&b, filepath.Join(h.system, policies.MaximumFile))
-	}
-	for _, dir := range h.policyDirs() {
-		describe(&b, dir)
-		entries, err := os.ReadDir(dir)
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			fmt.Fprintln(&b, err)
-		}
-		for _, e := range entries {
-			describe(&b, filepath.Join(dir, e.Name()))
-		}
-	}
-	return b.String()
-}
-
-// describe writes what tells a file from what it was before.
-func describe(b *strings.Builder, path string) {
-	st, err := os.Stat(path)
-	if err != nil {
-		fmt.Fprintln(b, err)
-		return
-	}
-	fmt.Fprintln(b, path, st.Mode(), st.Size(), st.ModTime().UnixNano())
 }

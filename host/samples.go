@@ -8,15 +8,13 @@ import (
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/replay"
 	"github.com/skillet-run/skillet/host/runner"
+	"github.com/skillet-run/skillet/host/upkeep"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
 
-// recordings is the directory of the home with the recordings of recent calls.
-const recordings = "recordings"
-
 func (h *Host) wireRecordings(s config.Settings) {
-	h.Recordings = recording.NewShelf(h.path(recordings), recording.Bounds{
+	h.Recordings = recording.NewShelf(h.path(upkeep.RecordingsDir), recording.Bounds{
 		Calls: s.RecordCalls, Bytes: int64(s.RecordCallsMB) << 20, Age: days(s.RecordCallsDays),
 	})
 	h.Replays = replay.New(h.Runner)

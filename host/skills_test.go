@@ -59,7 +59,11 @@ func TestDoctorChecksHealth(t *testing.T) {
 		if err := h.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		for _, c := range host.Diagnose(t.Context(), options(home, &log)) {
+		d, err := host.Diagnose(t.Context(), ada, options(home, &log))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range d.Checks {
 			text := c.Detail
 			if c.Error != nil {
 				text = c.Error.Message

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/host/upkeep"
 
 	"github.com/skillet-run/skillet/host/event"
 	"github.com/skillet-run/skillet/host/journal"
@@ -83,7 +84,7 @@ func (h *Host) SkillStats(ctx context.Context, since time.Time) ([]SkillStats, e
 		if err := json.Unmarshal(e.Data, &r); err != nil {
 			return fmt.Errorf("read run %d of the audit log: %w", e.Seq, err)
 		}
-		if e.Actor == doctorCaller { // the module with which it checks the sandbox is no skill
+		if e.Actor == upkeep.DoctorCaller { // the module with which it checks the sandbox is no skill
 			return nil
 		}
 		name, _, _ := strings.Cut(r.Skill, "@")

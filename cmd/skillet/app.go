@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/host/upkeep"
 
 	"github.com/urfave/cli/v2"
 
@@ -274,7 +275,7 @@ func (t *terminal) withState(do action) cli.ActionFunc {
 
 func (t *terminal) home(c *cli.Context) (string, error) {
 	if !c.IsSet("home") {
-		return host.DefaultHome(t.getenv)
+		return upkeep.DefaultHome(t.getenv)
 	}
 	if c.String("home") == "" {
 		return "", fault.Errorf(fault.KindUsage, "--home is empty").WithHint("name a directory: --home DIR")

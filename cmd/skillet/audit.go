@@ -9,6 +9,7 @@ import (
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/govern"
 	"github.com/skillet-run/skillet/host/journal"
+	"github.com/skillet-run/skillet/host/upkeep"
 )
 
 func (t *terminal) auditCommand() *cli.Command {
@@ -96,7 +97,7 @@ func (t *terminal) auditRepair() *cli.Command {
 			"Examples:\n  skillet audit repair --dry-run\n  skillet audit repair --yes",
 		Flags: []cli.Flag{yesFlag("repair"), forceFlag(), &cli.BoolFlag{Name: "dry-run", Usage: "only show what can be kept"}},
 		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			plan, err := h.PlanAuditRepair(ctx)
+			plan, err := h.Upkeep().PlanAuditRepair(ctx, t.person())
 			if err != nil || c.Bool("dry-run") || plan.Key == nil && plan.Decisions == nil && plan.Runs == nil {
 				return t.repaired(plan, err)
 			}
@@ -108,19 +109,19 @@ func (t *terminal) auditRepair() *cli.Command {
 					return err
 				}
 			}
-			return t.repaired(h.RepairAudit(ctx, t.person(), c.Bool("force")))
+			return t.repaired(h.Upkeep().RepairAudit(ctx, t.person(), upkeep.RepairRequest{Lossy: c.Bool("force")}))
 		}),
 	}
 }
 
-func (t *terminal) repaired(r host.AuditRepair, err error) error {
+func (t *terminal) repaired(r upkeep.AuditRepair, err error) error {
 	if err != nil {
 		return err
 	}
 	return t.answer(r, func() { t.showRepair(t.note, r) })
 }
 
-func (t *terminal) showRepair(print printer, r host.AuditRepair) {
+func (t *terminal) showRepair(print printer, r upkeep.AuditRepair) {
 	if r.Key != nil {
 		t.showKeyRepair(print, r.Key)
 	}
@@ -157,7 +158,7 @@ func (t *terminal) showRepair(print printer, r host.AuditRepair) {
 	}
 }
 
-func (t *terminal) showKeyRepair(print printer, k *host.KeyRepair) {
+func (t *terminal) showKeyRepair(print printer, k *upkeep.KeyRepair) {
 	print("the key: %s", plain(k.What))
 	if k.Vouched {
 		print("  the decisions are signed with the key this home is known by")

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/host/upkeep"
 
 	"github.com/urfave/cli/v2"
 
@@ -71,7 +72,7 @@ func (s *scripts) open(ctx context.Context) (*host.Host, error) {
 	if s.h != nil {
 		return s.h, nil
 	}
-	home, err := host.DefaultHome(s.t.getenv)
+	home, err := upkeep.DefaultHome(s.t.getenv)
 	if s.c.Command.Name != "dev" { // whose --home is the one that it installs into
 		home, err = s.t.home(s.c)
 	}

@@ -12,7 +12,7 @@ import (
 // and is completed in a shell.
 func TestEveryCapabilityIsInHelpAndCompletion(t *testing.T) {
 	help := find(newApp(&terminal{}).Commands, "permission").Description
-	starts, err := capabilityStarts(question{}, nil)
+	starts, err := capabilityStarts(question{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -20,7 +20,7 @@ func TestEveryCapabilityIsInHelpAndCompletion(t *testing.T) {
 		if words := capability.MustParse(k.Example).Words(); !strings.Contains(help, "\n  "+k.Example+" ") || !strings.Contains(help, words) {
 			t.Errorf("the help of permission does not have %s, %s", k.Example, words)
 		}
-		fits := func(c candidate) bool { return strings.HasPrefix(k.Example, c.word) && c.about == k.Help }
+		fits := func(c candidate) bool { return strings.HasPrefix(k.Example, c.Word) && c.About == k.Help }
 		if !slices.ContainsFunc(starts, fits) {
 			t.Errorf("nothing completes %s", k.Example)
 		}

@@ -14,17 +14,12 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/config"
-	"github.com/skillet-run/skillet/host/memory"
-	"github.com/skillet-run/skillet/host/orchestrator"
-	"github.com/skillet-run/skillet/host/registry"
-	"github.com/skillet-run/skillet/manifests"
-	"github.com/skillet-run/skillet/policies/capability"
+	"github.com/skillet-run/skillet/host/upkeep"
 )
 
 // A candidate is one word that may come next, and what it is.
-type candidate struct{ word, about string }
+type candidate = upkeep.Candidate
 
 // completeTime bounds how long a person at the Tab key waits.
 const completeTime = 2 * time.Second
@@ -40,7 +35,7 @@ func (t *terminal) completeCommand() *cli.Command {
 			ctx, cancel := context.WithTimeout(c.Context, completeTime)
 			defer cancel()
 			for _, found := range t.complete(ctx, c.App, c.Args().Slice()) {
-				t.say("%s\t%s", plain(found.word), plain(found.about))
+				t.say("%s\t%s", plain(found.Word), plain(found.About))
 			}
 			return nil
 		},
@@ -56,7 +51,7 @@ func (t *terminal) complete(ctx context.Context, app *cli.App, words []string) [
 	l := takeApart(app, append([]string{"skillet"}, before...))
 	q := question{ctx: ctx, t: t, line: l, last: last}
 	return slices.DeleteFunc(q.candidates(app), func(c candidate) bool {
-		return !strings.HasPrefix(c.word, last)
+		return !strings.HasPrefix(c.Word, last)
 	})
 }
 
@@ -90,7 +85,7 @@ func commandNames(cs []*cli.Command) []candidate {
 	var found []candidate
 	for _, c := range cs {
 		if !c.Hidden {
-			found = append(found, candidate{c.Name, c.Usage})
+			found = append(found, candidate{Word: c.Name, About: c.Usage})
 		}
 	}
 	return found
@@ -109,7 +104,7 @@ func below(cs []*cli.Command, names []string) []*cli.Command {
 }
 
 func flagNames(flags []cli.Flag) []candidate {
-	found := []candidate{{"--help", "show help"}}
+	found := []candidate{{Word: "--help", About: "show help"}}
 	for _, f := range flags {
 		if !shown(f) {
 			continue
@@ -118,7 +113,7 @@ func flagNames(flags []cli.Flag) []candidate {
 		if d, ok := f.(cli.DocGenerationFlag); ok {
 			usage = strings.ReplaceAll(d.GetUsage(), "`", "")
 		}
-		found = append(found, candidate{"--" + f.Names()[0], usage})
+		found = append(found, candidate{Word: "--" + f.Names()[0], About: usage})
 	}
 	return found
 }
@@ -129,70 +124,70 @@ type source func(question) ([]candidate, error)
 // flagSources are the sources of the values of flags; flags without one take a
 // file, or something only a person knows.
 var flagSources = map[string]source{
-	"allow":   inHome(capabilityStarts),
+	"allow":   capabilityStarts,
 	"input":   inputFiles,
-	"with":    inHome(skillNames),
+	"with":    inHome(upkeep.SourceSkills),
 	"lang":    languageNames,
-	"skill":   inHome(skillNames),
-	"session": inHome(sessionsOf),
+	"skill":   inHome(upkeep.SourceSkills),
+	"session": inHome(upkeep.SourceSession),
 	"set":     settingStarts,
 }
 
 // argumentSources are the sources of the arguments of commands.
 var argumentSources = map[string]source{
-	"run":               inHome(runnables),
-	"info":              inHome(skillNames),
-	"remove":            inHome(skillNames),
-	"update":            inHome(skillNames),
-	"why":               inHome(skillNames),
-	"tree":              inHome(skillNames),
-	"rollback":          inHome(skillNames),
-	"pin":               inHome(skillNames),
-	"unpin":             inHome(skillNames),
-	"enable":            inHome(skillNames),
-	"disable":           inHome(skillNames),
-	"verify":            inHome(skillNames),
-	"export":            inHome(exportable),
-	"scan":              inHome(skillNames),
-	"inspect":           inHome(skillNames),
-	"bench":             inHome(runnables),
-	"test":              inHome(skillNames),
+	"run":               inHome(upkeep.SourceTools),
+	"info":              inHome(upkeep.SourceSkills),
+	"remove":            inHome(upkeep.SourceSkills),
+	"update":            inHome(upkeep.SourceSkills),
+	"why":               inHome(upkeep.SourceSkills),
+	"tree":              inHome(upkeep.SourceSkills),
+	"rollback":          inHome(upkeep.SourceSkills),
+	"pin":               inHome(upkeep.SourceSkills),
+	"unpin":             inHome(upkeep.SourceSkills),
+	"enable":            inHome(upkeep.SourceSkills),
+	"disable":           inHome(upkeep.SourceSkills),
+	"verify":            inHome(upkeep.SourceSkills),
+	"export":            then(nil, inHome(upkeep.SourceSkills)),
+	"scan":              inHome(upkeep.SourceSkills),
+	"inspect":           inHome(upkeep.SourceSkills),
+	"bench":             inHome(upkeep.SourceTools),
+	"test":              inHome(upkeep.SourceSkills),
 	"explain":           ruleNames,
-	"push":              inHome(skillNames),
+	"push":              inHome(upkeep.SourceSkills),
 	"login":             registryNames,
 	"logout":            registryNames,
 	"engine add":        engineNames,
 	"engine build":      engineNames,
-	"permission show":   inHome(skillNames),
-	"permission reset":  inHome(skillNames),
-	"permission grant":  inHome(grantable),
-	"permission revoke": inHome(revocable),
-	"approvals show":    inHome(proposals(false)),
-	"approvals approve": inHome(proposals(true)),
-	"approvals reject":  inHome(proposals(true)),
-	"approvals revert":  inHome(proposals(false)),
-	"session open":      inHome(skillNames),
-	"session list":      inHome(sessionsOf),
-	"session show":      inHome(sessionsOf),
-	"session close":     inHome(sessionsOf),
-	"session resume":    inHome(sessionsOf),
-	"task show":         inHome(taskIDs),
-	"task logs":         inHome(taskIDs),
-	"task pause":        inHome(taskIDs),
-	"task resume":       inHome(taskIDs),
-	"task cancel":       inHome(taskIDs),
-	"task approve":      inHome(taskIDs),
-	"task refuse":       inHome(taskIDs),
-	"task remove":       inHome(taskIDs),
-	"agent run":         inHome(agentNames),
-	"agent show":        inHome(agentNames),
-	"provider test":     inHome(providerNames),
-	"memory show":       inHome(memoryIDs),
-	"memory remove":     inHome(memoryIDs),
-	"secret set":        inHome(secretNames),
-	"secret delete":     inHome(secretNames),
-	"policy explain":    inHome(explainable),
-	"policy list":       inHome(policyIDs),
+	"permission show":   inHome(upkeep.SourceSkills),
+	"permission reset":  inHome(upkeep.SourceSkills),
+	"permission grant":  then(inHome(upkeep.SourceSkills), capabilityStarts),
+	"permission revoke": then(inHome(upkeep.SourceSkills), inHome(upkeep.SourceGrants)),
+	"approvals show":    inHome(upkeep.SourceProposals),
+	"approvals approve": inHome(upkeep.SourceWaiting),
+	"approvals reject":  inHome(upkeep.SourceWaiting),
+	"approvals revert":  inHome(upkeep.SourceProposals),
+	"session open":      inHome(upkeep.SourceSkills),
+	"session list":      inHome(upkeep.SourceOwners),
+	"session show":      inHome(upkeep.SourceSessions),
+	"session close":     inHome(upkeep.SourceSessions),
+	"session resume":    inHome(upkeep.SourceSessions),
+	"task show":         then(inHome(upkeep.SourceTasks), nil),
+	"task logs":         then(inHome(upkeep.SourceTasks), nil),
+	"task pause":        then(inHome(upkeep.SourceTasks), nil),
+	"task resume":       then(inHome(upkeep.SourceTasks), nil),
+	"task cancel":       then(inHome(upkeep.SourceTasks), nil),
+	"task approve":      then(inHome(upkeep.SourceTasks), nil),
+	"task refuse":       then(inHome(upkeep.SourceTasks), nil),
+	"task remove":       then(inHome(upkeep.SourceTasks), nil),
+	"agent run":         then(inHome(upkeep.SourceAgents), nil),
+	"agent show":        then(inHome(upkeep.SourceAgents), nil),
+	"provider test":     inHome(upkeep.SourceProviders),
+	"memory show":       inHome(upkeep.SourceMemories),
+	"memory remove":     inHome(upkeep.SourceMemories),
+	"secret set":        inHome(upkeep.SourceSecrets),
+	"secret delete":     inHome(upkeep.SourceSecrets),
+	"policy explain":    then(inHome(upkeep.SourceSkills), capabilityStarts),
+	"policy list":       inHome(upkeep.SourcePolicies),
 	"config get":        settingNames,
 	"config set":        settingsInTurn,
 	"config unset":      settingNames,
@@ -225,12 +220,22 @@ func (q question) home() (string, error) {
 	if home != "" {
 		return absolute(home)
 	}
-	return host.DefaultHome(q.t.getenv)
+	return upkeep.DefaultHome(q.t.getenv)
 }
 
-// inHome makes a source of what looks into a home. There must be one: looking
+// then has a source for the first argument, and another for those after it.
+func then(first, next source) source {
+	return func(q question) ([]candidate, error) {
+		if len(q.line.words) == 0 {
+			return q.source(first), nil
+		}
+		return q.source(next), nil
+	}
+}
+
+// inHome makes a source of one that looks into a home. There must be one: looking
 // must not make it.
-func inHome(look func(question, *host.Host) ([]candidate, error)) source {
+func inHome(from upkeep.Source) source {
 	return func(q question) ([]candidate, error) {
 		home, err := q.home()
 		if err != nil {
@@ -244,215 +249,8 @@ func inHome(look func(question, *host.Host) ([]candidate, error)) source {
 			return nil, err
 		}
 		defer h.Close(q.ctx)
-		if err := h.CatchUp(q.ctx); err != nil {
-			return nil, err
-		}
-		return look(q, h)
+		return h.Upkeep().Complete(q.ctx, q.t.person(), upkeep.CompletionRequest{Source: from, Words: q.line.words, Last: q.last})
 	}
-}
-
-func skillNames(q question, h *host.Host) ([]candidate, error) {
-	skills, err := h.Registry.List(q.ctx)
-	var found []candidate
-	for _, s := range skills {
-		if s.Active {
-			found = append(found, candidate{s.Name, s.Description})
-		}
-		if several(skills, s.Name) {
-			found = append(found, candidate{s.Ref(), s.Description})
-		}
-	}
-	return found, err
-}
-
-// runnables are the tools of the active skills, and behind one of them the
-// names of its inputs.
-func runnables(q question, h *host.Host) ([]candidate, error) {
-	if len(q.line.words) > 0 {
-		return inputs(q, h)
-	}
-	skills, err := h.Registry.List(q.ctx)
-	var found []candidate
-	for _, s := range skills {
-		switch {
-		case !s.Active:
-		case len(s.Tools) == 1 && !strings.HasPrefix(q.last, s.Name+":"):
-			found = append(found, candidate{s.Name, s.Description})
-		default:
-			about := aboutTools(q, h, s)
-			for _, tool := range s.Tools {
-				found = append(found, candidate{s.Name + ":" + tool, cmp.Or(about[tool], s.Description)})
-			}
-		}
-	}
-	return found, err
-}
-
-// aboutTools are the descriptions of a skill's tools once its name is typed: they are
-// in its package, and not all packages are read for one key.
-func aboutTools(q question, h *host.Host, s registry.Skill) map[string]string {
-	about := map[string]string{}
-	if !strings.HasPrefix(q.last, s.Name) {
-		return about
-	}
-	if p, err := h.Registry.Package(q.ctx, s.Digest); err == nil {
-		for _, tool := range p.Manifest().Tools {
-			about[tool.Name] = tool.Description
-		}
-	}
-	return about
-}
-
-// skill is the installed skill that the first word names.
-func (q question) skill(h *host.Host) (manifests.Ref, registry.Skill, error) {
-	ref, err := manifests.ParseRef(q.line.words[0])
-	if err != nil {
-		return ref, registry.Skill{}, err
-	}
-	s, err := h.Registry.Lookup(q.ctx, ref)
-	return ref, s, err
-}
-
-func inputs(q question, h *host.Host) ([]candidate, error) {
-	ref, s, err := q.skill(h)
-	if err != nil {
-		return nil, err
-	}
-	p, err := h.Registry.Package(q.ctx, s.Digest)
-	if err != nil {
-		return nil, err
-	}
-	tool, ok := p.Manifest().DefaultTool()
-	if ref.Tool != "" {
-		tool, ok = p.Manifest().Tool(ref.Tool)
-	}
-	var found []candidate
-	for _, property := range tool.Properties() {
-		if ok && !slices.ContainsFunc(q.line.words, func(w string) bool { return strings.HasPrefix(w, property.Name+"=") }) {
-			found = append(found, candidate{property.Name + "=", property.Description})
-		}
-	}
-	return found, nil
-}
-
-func capabilityStarts(question, *host.Host) ([]candidate, error) {
-	var starts []candidate
-	for _, k := range capability.Kinds() {
-		start := string(k.Action)
-		if k.Shape != capability.ShapeNone {
-			start += ":"
-		}
-		starts = append(starts, candidate{start, k.Help})
-	}
-	return starts, nil
-}
-
-func grantable(q question, h *host.Host) ([]candidate, error) {
-	if len(q.line.words) == 0 {
-		return skillNames(q, h)
-	}
-	return capabilityStarts(q, h)
-}
-
-func revocable(q question, h *host.Host) ([]candidate, error) {
-	if len(q.line.words) == 0 {
-		return skillNames(q, h)
-	}
-	_, s, err := q.skill(h)
-	if err != nil {
-		return nil, err
-	}
-	grants, err := h.Desk.Grants(q.ctx, s.Digest)
-	var found []candidate
-	for _, g := range grants {
-		found = append(found, candidate{g.Capability.String(), g.Capability.Words()})
-	}
-	return found, err
-}
-
-// exportable are skills, behind the file.
-func exportable(q question, h *host.Host) ([]candidate, error) {
-	if len(q.line.words) == 0 {
-		return nil, nil
-	}
-	return skillNames(q, h)
-}
-
-// proposals are ids: of all proposals, or of those that wait.
-func proposals(waiting bool) func(question, *host.Host) ([]candidate, error) {
-	return func(q question, h *host.Host) ([]candidate, error) {
-		all, err := h.Desk.Proposals(q.ctx)
-		var found []candidate
-		for _, p := range all {
-			if !waiting || p.Status == approval.StatusPending {
-				found = append(found, candidate{p.ID, p.Title + ", proposed by " + p.ProposedBy})
-			}
-		}
-		return found, err
-	}
-}
-
-// taskIDs are those of tasks, the newest, where the task is what is asked for.
-func taskIDs(q question, h *host.Host) ([]candidate, error) {
-	if len(q.line.words) > 0 {
-		return nil, nil
-	}
-	o, err := h.Tasks(q.ctx)
-	if err != nil {
-		return nil, err
-	}
-	all, err := o.List(q.ctx, orchestrator.Filter{Limit: 50})
-	var found []candidate
-	for _, r := range all {
-		found = append(found, candidate{shortID(r.TaskID), string(r.State) + ": " + r.Title})
-	}
-	return found, err
-}
-
-func agentNames(q question, h *host.Host) ([]candidate, error) {
-	if len(q.line.words) > 0 {
-		return nil, nil
-	}
-	all, err := h.AgentDefinitions(q.ctx)
-	var found []candidate
-	for _, a := range all {
-		if a.Definition != nil {
-			found = append(found, candidate{a.Name, a.Definition.Description})
-		}
-	}
-	return found, err
-}
-
-func providerNames(q question, h *host.Host) ([]candidate, error) {
-	names, err := h.ProviderNames(q.ctx)
-	var found []candidate
-	for _, n := range names {
-		found = append(found, candidate{n, ""})
-	}
-	return found, err
-}
-
-// memoryIDs are those of what is remembered, the latest.
-func memoryIDs(q question, h *host.Host) ([]candidate, error) {
-	m, err := h.Memory(q.ctx)
-	if err != nil {
-		return nil, err
-	}
-	all, err := m.List(q.ctx, memory.Filter{}, 50)
-	var found []candidate
-	for _, r := range all {
-		found = append(found, candidate{r.ID[:8], memory.Shown(r.Text)})
-	}
-	return found, err
-}
-
-func secretNames(q question, h *host.Host) ([]candidate, error) {
-	infos, err := h.Secrets.List(q.ctx)
-	var found []candidate
-	for _, s := range infos {
-		found = append(found, candidate{s.Name, "changed " + when(s.UpdatedAt)})
-	}
-	return found, err
 }
 
 // settings are those of the home the line speaks of.
@@ -471,7 +269,7 @@ func settingNames(q question) ([]candidate, error) {
 	}
 	var found []candidate
 	for _, v := range c.List() {
-		found = append(found, candidate{v.Key, v.Doc})
+		found = append(found, candidate{Word: v.Key, About: v.Doc})
 	}
 	return found, nil
 }
@@ -480,7 +278,7 @@ func settingNames(q question) ([]candidate, error) {
 func settingStarts(q question) ([]candidate, error) {
 	found, err := settingNames(q)
 	for i := range found {
-		found[i].word += "="
+		found[i].Word += "="
 	}
 	return found, err
 }
@@ -501,7 +299,7 @@ func registryNames(q question) ([]candidate, error) {
 	}
 	var found []candidate
 	for _, r := range c.Settings().Registries {
-		found = append(found, candidate{r.Name, r.URL})
+		found = append(found, candidate{Word: r.Name, About: r.URL})
 	}
 	return found, nil
 }
@@ -517,12 +315,14 @@ func inputFiles(q question) ([]candidate, error) {
 	var found []candidate
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), name) && !e.IsDir() {
-			found = append(found, candidate{"@" + dir + e.Name(), "a file"})
+			found = append(found, candidate{Word: "@" + dir + e.Name(), About: "a file"})
 		}
 	}
 	return found, err
 }
 
+func capabilityStarts(question) ([]candidate, error) { return upkeep.CapabilityStarts(), nil }
+
 func shells(question) ([]candidate, error) {
-	return []candidate{{"bash", ""}, {"zsh", ""}, {"fish", ""}}, nil
+	return []candidate{{Word: "bash"}, {Word: "zsh"}, {Word: "fish"}}, nil
 }

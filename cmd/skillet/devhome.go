@@ -10,8 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/skillet-run/skillet/host/fault"
-
-	"github.com/skillet-run/skillet/host"
+	"github.com/skillet-run/skillet/host/upkeep"
 )
 
 // homeOfProject makes the home of dev in a project, or finds the one that dev made
@@ -24,7 +23,7 @@ func homeOfProject(dir string, getenv func(string) string) (home string, err err
 			err = fmt.Errorf("make %s: %w", filepath.Join(dir, devDir), err)
 		}
 	}()
-	own, err := host.DefaultHome(getenv)
+	own, err := upkeep.DefaultHome(getenv)
 	if err != nil {
 		return "", err
 	}

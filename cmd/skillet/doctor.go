@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/skillet-run/skillet/host/fault"
-	"github.com/skillet-run/skillet/internal/nearest"
+	"github.com/skillet-run/skillet/host/upkeep"
 
 	"github.com/schollz/progressbar/v3"
 	"github.com/urfave/cli/v2"
@@ -37,7 +37,7 @@ func (t *terminal) doctorCommand() *cli.Command {
 		Action: t.withoutHome(func(ctx context.Context, c *cli.Context) error {
 			switch {
 			case c.Bool("escape"):
-				return t.escape(ctx, escape.Options{Only: c.StringSlice("only"), Workers: c.Bool("workers")})
+				return t.escape(ctx, upkeep.EscapeRequest{Only: c.StringSlice("only"), Workers: c.Bool("workers")})
 			case c.IsSet("only") || c.Bool("workers"):
 				return fault.Errorf(fault.KindUsage, "--only and --workers say how the attempts of --escape are made").WithHint("add --escape")
 			}
@@ -46,22 +46,14 @@ func (t *terminal) doctorCommand() *cli.Command {
 	}
 }
 
-// diagnosis is what --json prints of doctor.
-type diagnosis struct {
-	OK     bool         `json:"ok"`
-	Home   string       `json:"home"`
-	Checks []host.Check `json:"checks"`
-}
-
 func (t *terminal) doctor(ctx context.Context, c *cli.Context) error {
 	home, err := t.home(c)
 	if err != nil {
 		return err
 	}
-	d := diagnosis{OK: true, Home: home}
-	d.Checks = host.Diagnose(ctx, t.options(c, home))
-	for _, check := range d.Checks {
-		d.OK = d.OK && check.Error == nil
+	d, err := host.Diagnose(ctx, t.person(), t.options(c, home))
+	if err != nil {
+		return err
 	}
 	if err := t.answer(d, func() { t.showChecks(d) }); err != nil || d.OK {
 		return err
@@ -69,7 +61,7 @@ func (t *terminal) doctor(ctx context.Context, c *cli.Context) error {
 	return reported{fault.KindVerification}
 }
 
-func (t *terminal) showChecks(d diagnosis) {
+func (t *terminal) showChecks(d upkeep.Diagnosis) {
 	t.say("home %s", d.Home)
 	for _, c := range d.Checks {
 		for _, w := range c.Warnings {
@@ -102,27 +94,24 @@ func (t *terminal) attemptsCommand() *cli.Command {
 }
 
 // escape makes the attempts, and says what became of them.
-func (t *terminal) escape(ctx context.Context, o escape.Options) error {
-	if id := escape.Unknown(o.Only); id != "" {
-		return noAttempt(id)
-	}
+func (t *terminal) escape(ctx context.Context, q upkeep.EscapeRequest) error {
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find this program: %w", err)
 	}
-	start := func(ctx context.Context, args []string) *exec.Cmd {
+	q.Start = func(ctx context.Context, args []string) *exec.Cmd {
 		cmd := exec.CommandContext(ctx, self, append([]string{attemptsArg, "--"}, args...)...)
 		cmd.Args[0] = os.Args[0] // the same program under the same name
 		return cmd
 	}
 	begin, done := t.counting()
-	o.Begin = begin
-	found, err := escape.Supervise(ctx, start, o)
+	q.Begin = begin
+	found, err := upkeep.Escape(ctx, t.person(), q)
 	done()
 	if err != nil {
 		return err
 	}
-	if err := t.answer(found, func() { t.showAttempts(found) }); err != nil || escape.Contained(found) {
+	if err := t.answer(found, func() { t.showAttempts(found) }); err != nil || upkeep.Contained(found) {
 		return err
 	}
 	if t.json {
@@ -131,21 +120,8 @@ func (t *terminal) escape(ctx context.Context, o escape.Options) error {
 	return reported{fault.KindVerification}
 }
 
-// noAttempt is the error for an attempt that does not exist.
-func noAttempt(id string) error {
-	var ids []string
-	for _, a := range escape.List() {
-		ids = append(ids, a.ID)
-	}
-	e := fault.Errorf(fault.KindNotFound, "there is no attempt %s", id)
-	if best, ok := nearest.Name(id, ids); ok {
-		return e.WithHint("did you mean %s? `skillet doctor --escape` shows them all", best)
-	}
-	return e.WithHint("`skillet doctor --escape` shows them all")
-}
-
 // counting shows a person how far the attempts are. done takes that away.
-func (t *terminal) counting() (begin func(n, of int, a escape.Attempt), done func()) {
+func (t *terminal) counting() (begin func(n, of int, a upkeep.Attempt), done func()) {
 	if !t.errTTY || t.json {
 		return nil, func() {}
 	}
@@ -153,7 +129,7 @@ func (t *terminal) counting() (begin func(n, of int, a escape.Attempt), done fun
 }
 
 // counting draws that the n-th of some attempts, counted from 0, begins.
-func (s *screen) counting(n, of int, a escape.Attempt) {
+func (s *screen) counting(n, of int, a upkeep.Attempt) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.bar == nil {
@@ -170,7 +146,7 @@ func (s *screen) counting(n, of int, a escape.Attempt) {
 const maxStopped = 72
 
 // showAttempts prints the table, and what is to be reported.
-func (t *terminal) showAttempts(found []escape.Finding) {
+func (t *terminal) showAttempts(found []upkeep.Finding) {
 	var rows [][]string
 	for _, f := range found {
 		stopped, contained := short(f.Stopped, maxStopped), "yes"
@@ -180,7 +156,7 @@ func (t *terminal) showAttempts(found []escape.Finding) {
 		rows = append(rows, []string{f.ID, f.Tries, stopped, contained})
 	}
 	t.table("ATTEMPT\tTRIES TO\tWHAT STOPPED IT\tCONTAINED", rows)
-	if escape.Contained(found) {
+	if upkeep.Contained(found) {
 		t.say("all %d attempts were contained", len(found))
 		return
 	}
@@ -188,7 +164,7 @@ func (t *terminal) showAttempts(found []escape.Finding) {
 }
 
 // askToReport names the attempts that got through, and says where that belongs.
-func (t *terminal) askToReport(found []escape.Finding) {
+func (t *terminal) askToReport(found []upkeep.Finding) {
 	var ids []string
 	for _, f := range found {
 		if !f.Contained {

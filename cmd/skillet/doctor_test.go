@@ -5,8 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/skillet-run/skillet/host/escape"
 )
 
 // TestEscapeAtATerminal shows a person how far it is, and then the table alone.
@@ -72,21 +70,5 @@ func TestEscapeReports(t *testing.T) {
 	}
 	if left, err := os.ReadDir(tmp); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
-	}
-}
-
-// TestNoAttempt names what is near.
-func TestNoAttempt(t *testing.T) {
-	t.Parallel()
-	if e := noAttempt("redirect-oot"); !strings.Contains(e.Error()+explain(e).Hint, "did you mean redirect-out") {
-		t.Errorf("%v, %s", e, explain(e).Hint)
-	}
-	if e := noAttempt("zzzz"); strings.Contains(explain(e).Hint, "did you mean") || explain(e).Hint == "" {
-		t.Errorf("%v, %s", e, explain(e).Hint)
-	}
-	for _, a := range escape.List() {
-		if len(a.ID) > 20 {
-			t.Errorf("%s is too long for the progress line", a.ID)
-		}
 	}
 }

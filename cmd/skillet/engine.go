@@ -190,7 +190,7 @@ func packFiles(files map[string][]byte, dir string) (engineBuilt, error) {
 func engineNames(question) ([]candidate, error) {
 	var found []candidate
 	for _, in := range script.Interpreters() {
-		found = append(found, candidate{in.Name, "runs " + strings.Join(in.Extensions, " ")})
+		found = append(found, candidate{Word: in.Name, About: "runs " + strings.Join(in.Extensions, " ")})
 	}
 	return found, nil
 }

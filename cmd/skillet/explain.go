@@ -78,7 +78,7 @@ func wrapped(text string, n int) []string {
 func ruleNames(question) ([]candidate, error) {
 	var found []candidate
 	for _, r := range findings.Rules() {
-		found = append(found, candidate{r.ID, r.Title})
+		found = append(found, candidate{Word: r.ID, About: r.Title})
 	}
 	return found, nil
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
+	"github.com/skillet-run/skillet/host/upkeep"
 )
 
 func (t *terminal) gcCommand() *cli.Command {
@@ -20,8 +21,8 @@ func (t *terminal) gcCommand() *cli.Command {
 			&cli.BoolFlag{Name: "compiled", Usage: "delete compiled code, too"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "only show what would be deleted"},
 		},
-		Action: t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			g, err := h.CollectGarbage(ctx, c.Bool("compiled"), c.Bool("dry-run"))
+		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+			g, err := h.Upkeep().CollectGarbage(ctx, t.person(), upkeep.GarbageRequest{Delete: !c.Bool("dry-run"), Compiled: c.Bool("compiled")})
 			if err != nil {
 				return err
 			}

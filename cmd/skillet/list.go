@@ -339,14 +339,3 @@ func names(skills []registry.Skill) string {
 	}
 	return strings.Join(refs, ", ")
 }
-
-// several reports whether more than one version of a skill is installed.
-func several(skills []registry.Skill, name string) bool {
-	n := 0
-	for _, s := range skills {
-		if s.Name == name {
-			n++
-		}
-	}
-	return n > 1
-}

@@ -13,6 +13,7 @@ import (
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/script"
 	"github.com/skillet-run/skillet/host/secret"
+	"github.com/skillet-run/skillet/host/upkeep"
 )
 
 func main() {
@@ -22,7 +23,7 @@ func main() {
 	if host.IsPlugin(os.Args) {
 		os.Exit(host.ServePlugin(os.Args[3]))
 	}
-	os.Exit(skilletMain(host.SystemDir(), nil))
+	os.Exit(skilletMain(upkeep.SystemDir(), nil))
 }
 
 // skilletMain runs the command line, within the bounds of an administrator. No

@@ -145,7 +145,7 @@ func (t *terminal) listLanguages(ctx context.Context, c *cli.Context) error {
 func languageNames(question) ([]candidate, error) {
 	var found []candidate
 	for _, l := range scaffold.Languages() {
-		found = append(found, candidate{string(l), l.Title()})
+		found = append(found, candidate{Word: string(l), About: l.Title()})
 	}
 	return found, nil
 }

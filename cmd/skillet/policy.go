@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/host/upkeep"
 	"github.com/skillet-run/skillet/internal/nearest"
 
 	"github.com/urfave/cli/v2"
@@ -29,7 +30,7 @@ func (t *terminal) policyCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "policy",
 		Usage: "show, check, test and explain the Cedar policies that decide above all grants",
-		Description: "Policies come with skillet, from the administrator of this machine (" + host.SystemDir() + ")\n" +
+		Description: "Policies come with skillet, from the administrator of this machine (" + upkeep.SystemDir() + ")\n" +
 			"and from policies/*.cedar in the home. None of them lifts a forbid of another.\n\n" +
 			"Examples:\n  skillet policy list\n  skillet policy explain files fs.read:/etc/shadow\n" +
 			"  skillet policy check mine.cedar\n  skillet policy test",
@@ -436,20 +437,4 @@ func (t *terminal) policySchema() *cli.Command {
 			return t.raw(policies.Schema())
 		}),
 	}
-}
-
-func policyIDs(_ question, h *host.Host) ([]candidate, error) {
-	var found []candidate
-	for _, p := range h.Policies.List() {
-		found = append(found, candidate{p.ID, p.Reason})
-	}
-	return found, nil
-}
-
-// explainable are the skills, and behind one of them how requests begin.
-func explainable(q question, h *host.Host) ([]candidate, error) {
-	if len(q.line.words) > 0 {
-		return capabilityStarts(q, h)
-	}
-	return skillNames(q, h)
 }

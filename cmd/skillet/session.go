@@ -245,22 +245,3 @@ func sessionNames(all []sessions.Info) string {
 	}
 	return strings.Join(names, ", ")
 }
-
-// sessionsOf are the names of sessions, for completion: with their skill, or, behind
-// the skill in a line, alone.
-func sessionsOf(q question, h *host.Host) ([]candidate, error) {
-	all, err := h.Sessions().List(q.ctx)
-	var found []candidate
-	for _, i := range all {
-		about := count(i.Calls, "call") + ", idle " + ago(i.IdleSeconds)
-		switch {
-		case q.line.command() == "session list":
-			found = append(found, candidate{i.Skill, "has sessions"})
-		case q.line.command() != "run":
-			found = append(found, candidate{i.Key().String(), about})
-		case len(q.line.words) == 0 || strings.HasPrefix(q.line.words[0], i.Skill):
-			found = append(found, candidate{i.Name, "of " + i.Skill + ", " + about})
-		}
-	}
-	return slices.Compact(found), err
-}

@@ -234,7 +234,7 @@ func ofLimit(used string, limit int64, shown string) string {
 func statSections(question) ([]candidate, error) {
 	var found []candidate
 	for _, name := range sectionNames() {
-		found = append(found, candidate{name, "a section"})
+		found = append(found, candidate{Word: name, About: "a section"})
 	}
 	return found, nil
 }

@@ -2,17 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-
-	"github.com/skillet-run/skillet/host/fault"
-	"github.com/skillet-run/skillet/internal/openfile"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
+	"github.com/skillet-run/skillet/host/upkeep"
 )
 
 func (t *terminal) storeCommand() *cli.Command {
@@ -36,7 +30,7 @@ func (t *terminal) storeVerify() *cli.Command {
 			if _, err := need(c, 0, "no arguments"); err != nil {
 				return err
 			}
-			r, err := h.VerifyStore(ctx)
+			r, err := h.Upkeep().VerifyStore(ctx, t.person())
 			if err != nil {
 				if !t.json {
 					for _, d := range r.Damage {
@@ -56,47 +50,18 @@ func (t *terminal) storeBackup() *cli.Command {
 		Usage:       "write the state of the store to a file, consistent at one moment",
 		ArgsUsage:   "FILE",
 		Description: "Examples:\n  skillet store backup skillet-backup.bin",
-		Action: t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			args, err := need(c, 1, "one file")
 			if err != nil {
 				return err
 			}
-			n, err := backup(ctx, h, args[0])
+			b, err := h.Upkeep().BackUp(ctx, t.person(), upkeep.BackupRequest{Path: args[0]})
 			if err != nil {
 				return err
 			}
-			return t.answer(backedUp{args[0], n}, func() { t.note("wrote %s, %d bytes", args[0], n) })
+			return t.answer(b, func() { t.note("wrote %s, %d bytes", b.Path, b.Bytes) })
 		}),
 	}
-}
-
-// backedUp is what --json prints of a backup.
-type backedUp struct {
-	Path  string `json:"path"`
-	Bytes int64  `json:"bytes"`
-}
-
-// backup writes to a file that must not exist, which appears whole or not at all.
-func backup(ctx context.Context, h *host.Host, path string) (int64, error) {
-	if exists(path) {
-		return 0, fault.Errorf(fault.KindConflict, "%s exists already", path).WithHint("name another file")
-	}
-	f, err := os.OpenFile(path+".part", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return 0, fault.Errorf(fault.KindConflict, "%s.part exists: another backup is at work, or one was cut short", path).WithHint("delete it, or name another file")
-	}
-	if err != nil {
-		return 0, fmt.Errorf("write backup: %w", err)
-	}
-	defer os.Remove(f.Name())
-	if err := h.Backup(ctx, f); err != nil {
-		return 0, errors.Join(err, f.Close())
-	}
-	st, err := f.Stat()
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return 0, fmt.Errorf("write backup: %w", err)
-	}
-	return st.Size(), os.Rename(f.Name(), path)
 }
 
 func (t *terminal) storeRestore() *cli.Command {
@@ -114,13 +79,9 @@ func (t *terminal) storeRestore() *cli.Command {
 			if err != nil {
 				return err
 			}
-			f, err := openfile.Open(ctx, args[0])
-			if err != nil {
-				return fmt.Errorf("read backup: %w", err)
-			}
-			defer f.Close()
+			q := upkeep.RestoreRequest{Path: args[0]}
 			if c.Bool("dry-run") {
-				r, err := h.PlanRestore(ctx, f)
+				r, err := h.Upkeep().PlanRestore(ctx, t.person(), q)
 				return t.renewed("would restore", r, err)
 			}
 			if !c.Bool("yes") {
@@ -128,7 +89,7 @@ func (t *terminal) storeRestore() *cli.Command {
 					return err
 				}
 			}
-			r, err := h.Restore(ctx, f)
+			r, err := h.Upkeep().Restore(ctx, t.person(), q)
 			return t.renewed("restored", r, err)
 		}),
 	}
@@ -150,7 +111,7 @@ func (t *terminal) storeRebuild() *cli.Command {
 				return err
 			}
 			if c.Bool("dry-run") {
-				r, err := h.PlanRebuild(ctx)
+				r, err := h.Upkeep().PlanRebuild(ctx, t.person())
 				return t.renewed("would make the store again from", r, err)
 			}
 			if !c.Bool("yes") {
@@ -158,7 +119,7 @@ func (t *terminal) storeRebuild() *cli.Command {
 					return err
 				}
 			}
-			r, err := h.Rebuild(ctx, c.Bool("force"))
+			r, err := h.Upkeep().Rebuild(ctx, t.person(), upkeep.RebuildRequest{Lossy: c.Bool("force")})
 			return t.renewed("made the store again from", r, err)
 		}),
 	}
@@ -169,14 +130,14 @@ func forceFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "force", Usage: "go on although a part of the store cannot be read, and is lost"}
 }
 
-func (t *terminal) renewed(what string, r host.Renewal, err error) error {
+func (t *terminal) renewed(what string, r upkeep.Renewal, err error) error {
 	if err != nil {
 		return err
 	}
 	return t.answer(r, func() { t.showRenewal(t.note, what, r) })
 }
 
-func (t *terminal) showRenewal(print printer, what string, r host.Renewal) {
+func (t *terminal) showRenewal(print printer, what string, r upkeep.Renewal) {
 	print("%s %d decisions; in the store:", what, r.Decisions)
 	for _, k := range r.Kinds {
 		if k.Before == k.After {

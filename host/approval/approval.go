@@ -57,6 +57,15 @@ type Principal interface {
 	principal()
 }
 
+// CheckPrincipal refuses nobody, which is nil or the zero value of a principal, with a
+// [fault.KindDenied] error.
+func CheckPrincipal(p Principal) error {
+	if p == nil {
+		return fault.Errorf(fault.KindDenied, "nobody asks")
+	}
+	return p.Check()
+}
+
 // An Agent is a plugin that works on a task. It makes calls, and decides nothing.
 type Agent struct{ name string }
 

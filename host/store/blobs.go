@@ -50,6 +50,14 @@ func blobError(op, digest string, err error) error {
 	return fmt.Errorf("%s blob %s: %w", op, digest, err)
 }
 
+// existingBlobs are the blobs in a directory; nil when it is not there.
+func existingBlobs(dir string) (Blobs, error) {
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return DirBlobs(dir)
+}
+
 // dirBlobs is a Blobs on an OCI image layout directory.
 type dirBlobs struct{ dir string }
 

@@ -64,10 +64,13 @@ var imports = map[string][]string{
 	"host/confine":                  nil,
 
 	"host/store":             {"host/store/atomicfile", "host/store/filelock"},
+	"host/store/backup":      {"host/store"},
+	"host/store/space":       {"host/store"},
+	"host/store/backends":    {"host/store", "host/store/badgerstore"},
 	"host/store/atomicfile":  nil,
 	"host/store/filelock":    nil,
 	"host/store/storetest":   {"host/store"},
-	"host/store/badgerstore": {"host/store", "host/store/atomicfile", "host/store/filelock"},
+	"host/store/badgerstore": {"host/store", "host/store/atomicfile", "host/store/backup", "host/store/filelock", "host/store/space"},
 	"host/checkpoint":        nil,
 	"host/llm/budget":        {"host/fault", "host/event", "host/store"},
 	"host/llm":               {"host/fault", "host/event", "host/llm/budget", "host/store", "manifests", "plugins/provider"},
@@ -158,6 +161,13 @@ var imports = map[string][]string{
 	},
 	"host/outfile": {"host/fault"},
 
+	// Keeping a home in order.
+	"host/upkeep": {
+		"host/fault", "host/approval", "host/audit", "host/checkpoint", "host/config", "host/escape", "host/history", "host/hostfn", "host/install", "host/invoke", "host/journal", "host/ledger", "host/memory",
+		"host/recording", "host/registry", "host/rules", "host/runner", "host/sandbox", "host/sandbox/worker", "host/secret", "host/session", "host/store", "host/store/atomicfile", "host/store/backends", "host/store/backup", "host/store/filelock",
+		"host/trust", "manifests", "manifests/bundle", "policies", "policies/capability",
+	},
+
 	"host/casetest": {
 		"host/fault", "host/guestapi", "host/hostfn", "host/jail", "host/recording", "host/registry", "host/review", "host/runner", "host/sandbox", "host/sandbox/wasi", "host/store", "host/task",
 		"manifests", "manifests/bundle", "manifests/testcase", "policies", "policies/capability",
@@ -180,6 +190,7 @@ var imports = map[string][]string{
 
 	// Edges and wiring.
 	"host/config":            {"host/fault"},
+	"host/rules":             {"host/fault", "policies"},
 	"host/redact":            nil,
 	"host/telemetry":         {"host/redact"},
 	"host/npm":               {"host/fault", "host/store/atomicfile"},

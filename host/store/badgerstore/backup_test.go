@@ -13,12 +13,19 @@ import (
 	"testing"
 
 	"github.com/skillet-run/skillet/host/store"
+	"github.com/skillet-run/skillet/host/store/backup"
+)
+
+// How a backup begins: magic, version, flags and salt.
+const (
+	backupMagic  = "SKILLETB"
+	backupHeader = len(backupMagic) + 2 + 16
 )
 
 func digest(content []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(content)) }
 
-// backup makes a store with some of everything and backs it up.
-func backup(t testing.TB, o Options, blobs ...[]byte) (b []byte, entries map[string]string) {
+// backedUp makes a store with some of everything and backs it up.
+func backedUp(t testing.TB, o Options, blobs ...[]byte) (b []byte, entries map[string]string) {
 	t.Helper()
 	s := mustOpen(t, t.TempDir(), o)
 	defer mustClose(t, s)
@@ -49,8 +56,8 @@ func sealedOptions() Options {
 func TestBackupAndRestore(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]Options{"plain": testOptions(), "with a key": sealedOptions()} {
-		large := bytes.Repeat([]byte("wasm"), blobChunk/2)
-		b, want := backup(t, o, large, nil)
+		large := bytes.Repeat([]byte("wasm"), (256<<10)/2)
+		b, want := backedUp(t, o, large, nil)
 		dir := filepath.Join(t.TempDir(), "new")
 		totals, err := Restore(t.Context(), testLog(t), bytes.NewReader(b), dir, o)
 		if err != nil || totals.Entries != len(want) || totals.Blobs != 3 {
@@ -97,7 +104,7 @@ func TestBackupOfASharedStore(t *testing.T) {
 
 func TestRestoreRefusesAFullDirectory(t *testing.T) {
 	t.Parallel()
-	b, _ := backup(t, testOptions())
+	b, _ := backedUp(t, testOptions())
 	dir := t.TempDir()
 	want := populate(t, dir, testOptions(), 1)
 	if _, err := Restore(t.Context(), testLog(t), bytes.NewReader(b), dir, testOptions()); !errors.Is(err, fs.ErrExist) {
@@ -108,8 +115,8 @@ func TestRestoreRefusesAFullDirectory(t *testing.T) {
 
 func TestRestoreWithAnotherKey(t *testing.T) {
 	t.Parallel()
-	plain, _ := backup(t, testOptions())
-	sealed, _ := backup(t, sealedOptions())
+	plain, _ := backedUp(t, testOptions())
+	sealed, _ := backedUp(t, sealedOptions())
 	other := testOptions()
 	other.Key = bytes.Repeat([]byte("k"), 16)
 	for name, tc := range map[string]struct {
@@ -121,7 +128,7 @@ func TestRestoreWithAnotherKey(t *testing.T) {
 		"sealed, with another": {sealed, other},
 	} {
 		dir := filepath.Join(t.TempDir(), "new")
-		if _, err := Restore(t.Context(), testLog(t), bytes.NewReader(tc.b), dir, tc.o); !errors.Is(err, ErrKey) {
+		if _, err := Restore(t.Context(), testLog(t), bytes.NewReader(tc.b), dir, tc.o); !errors.Is(err, store.ErrKey) {
 			t.Errorf("%s: Restore = %v, want ErrKey", name, err)
 		}
 		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
@@ -136,12 +143,12 @@ type collector struct {
 	blobs int
 }
 
-func (c *collector) item(key string, value []byte) error { c.items[key] = string(value); return nil }
-func (c *collector) blob(string, []byte) error           { c.blobs++; return nil }
+func (c *collector) Item(key string, value []byte) error { c.items[key] = string(value); return nil }
+func (c *collector) Blob(string, []byte) error           { c.blobs++; return nil }
 
 func readAll(b, key []byte) (collector, error) {
 	c := collector{items: map[string]string{}}
-	_, err := readBackup(bytes.NewReader(b), key, &c)
+	_, err := backup.Read(bytes.NewReader(b), key, &c)
 	return c, err
 }
 
@@ -150,22 +157,22 @@ func readAll(b, key []byte) (collector, error) {
 func TestDamagedBackupIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]Options{"plain": testOptions(), "sealed": sealedOptions()} {
-		b, want := backup(t, o)
+		b, want := backedUp(t, o)
 		for bit := 0; bit < len(b)*8; bit += 1 + bit/4096 {
 			bad := bytes.Clone(b)
 			bad[bit/8] ^= 1 << (bit % 8)
 			if c, err := readAll(bad, o.Key); err == nil && !maps.Equal(c.items, want) {
 				t.Fatalf("%s: bit %d changes what comes back", name, bit)
-			} else if err == nil && (bit/8 >= headerSize || len(o.Key) > 0) {
+			} else if err == nil && (bit/8 >= backupHeader || len(o.Key) > 0) {
 				t.Fatalf("%s: bit %d is not noticed", name, bit)
 			}
 		}
 		for n := 0; n < len(b); n += 1 + n/50 {
-			if _, err := readAll(b[:n], o.Key); !errors.Is(err, ErrBackup) || !errors.Is(err, store.ErrDamaged) {
+			if _, err := readAll(b[:n], o.Key); !errors.Is(err, backup.ErrBackup) || !errors.Is(err, store.ErrDamaged) {
 				t.Fatalf("%s: the first %d bytes: %v, want ErrBackup", name, n, err)
 			}
 		}
-		if _, err := readAll(append(bytes.Clone(b), 0), o.Key); !errors.Is(err, ErrBackup) {
+		if _, err := readAll(append(bytes.Clone(b), 0), o.Key); !errors.Is(err, backup.ErrBackup) {
 			t.Errorf("%s: with one more byte: %v, want ErrBackup", name, err)
 		}
 	}
@@ -173,9 +180,9 @@ func TestDamagedBackupIsRefused(t *testing.T) {
 
 func TestDamagedBackupRestoresNothing(t *testing.T) {
 	t.Parallel()
-	b, _ := backup(t, testOptions())
+	b, _ := backedUp(t, testOptions())
 	dir := filepath.Join(t.TempDir(), "new")
-	if _, err := Restore(t.Context(), testLog(t), bytes.NewReader(b[:len(b)-9]), dir, testOptions()); !errors.Is(err, ErrBackup) {
+	if _, err := Restore(t.Context(), testLog(t), bytes.NewReader(b[:len(b)-9]), dir, testOptions()); !errors.Is(err, backup.ErrBackup) {
 		t.Errorf("Restore = %v, want ErrBackup", err)
 	}
 	left, err := filepath.Glob(dir + "*")
@@ -186,21 +193,21 @@ func TestDamagedBackupRestoresNothing(t *testing.T) {
 
 func TestNewerBackupIsRefused(t *testing.T) {
 	t.Parallel()
-	b, _ := backup(t, testOptions())
+	b, _ := backedUp(t, testOptions())
 	b[len(backupMagic)]++
 	if _, err := readAll(b, nil); err == nil || !strings.Contains(err.Error(), "newer") {
-		t.Errorf("readBackup = %v, want it to ask for a newer version", err)
+		t.Errorf("Read = %v, want it to ask for a newer version", err)
 	}
 }
 
 // FuzzRestore reads foreign bytes as a backup: they are refused, or are a whole
 // one.
 func FuzzRestore(f *testing.F) {
-	plain, _ := backup(f, testOptions())
-	sealed, _ := backup(f, sealedOptions())
+	plain, _ := backedUp(f, testOptions())
+	sealed, _ := backedUp(f, sealedOptions())
 	f.Add(plain, false)
 	f.Add(sealed, true)
-	f.Add(plain[:headerSize+20], false)
+	f.Add(plain[:backupHeader+20], false)
 	f.Add([]byte(backupMagic), false)
 	f.Add([]byte(nil), true)
 	f.Fuzz(func(t *testing.T, b []byte, withKey bool) {
@@ -209,7 +216,7 @@ func FuzzRestore(f *testing.F) {
 			key = testKey()
 		}
 		c := collector{items: map[string]string{}}
-		totals, err := readBackup(bytes.NewReader(b), key, &c)
+		totals, err := backup.Read(bytes.NewReader(b), key, &c)
 		if err == nil && (totals.Blobs != c.blobs || totals.Entries < len(c.items)) {
 			t.Fatalf("totals %+v, given %d items and %d blobs", totals, len(c.items), c.blobs)
 		}
@@ -292,7 +299,7 @@ func TestSalvageWithoutKeys(t *testing.T) {
 		want := populate(t, dir, o, 1)
 		other := testOptions()
 		other.Key = bytes.Repeat([]byte("k"), 32)
-		if _, err := Salvage(t.Context(), testLog(t), dir, other); !errors.Is(err, ErrKey) {
+		if _, err := Salvage(t.Context(), testLog(t), dir, other); !errors.Is(err, store.ErrKey) {
 			t.Errorf("%s: Salvage with another key = %v, want ErrKey", name, err)
 		}
 		damage(t, filepath.Join(dir, dbName, "KEYREGISTRY"), 20)

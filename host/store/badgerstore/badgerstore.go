@@ -46,107 +46,21 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"time"
 
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/skillet-run/skillet/host/store"
 )
 
-// Options are the settings of a store. The zero value is ready to use.
-type Options struct {
-	// Key encrypts the entries at rest: 16, 24 or 32 bytes for AES-128, -192 or
-	// -256; nil for none. Blobs are not encrypted. A store keeps the key it was
-	// made with.
-	Key []byte
-	// Blobs is the directory of the blobs; empty means blobs in the store's.
-	Blobs string
-	// Delivery is how queues hand out jobs.
-	Delivery store.Delivery
-	// FreeBytes is how much of the file system must be free for writing; below
-	// it writes return [store.ErrReadOnly]. Badger dies on a full disk. Zero
-	// means 256 MiB, less than zero turns the watch off.
-	FreeBytes int64
-	// WarnBytes is the free space below which a warning is logged, once; zero
-	// means twice FreeBytes.
-	WarnBytes int64
-	// LockWait is how long to wait for another process that has the store;
-	// zero means 10 seconds.
-	LockWait time.Duration
-	// Linger is how long a shared store stays open for the next call; zero
-	// means 50 ms. It is cut short when another process waits.
-	Linger time.Duration
-	// Poll is how often a shared store looks for changes of other processes in
-	// Watch, Follow and Pull; zero means 25 ms.
-	Poll time.Duration
-	// CheckBytes is the size of store up to which every opening reads and
-	// compares all entries, and a shared opening all files; zero means 64 MiB.
-	// Larger stores are compared so after a crash, when opened by [Open] (the
-	// files only) and by [Verify].
-	CheckBytes int64
+// Options are the settings of a store. Stores that are larger than CheckBytes are compared
+// after a crash, when opened by [Open] (the files only) and by [Verify].
+type Options = store.Options
 
-	free func(dir string) (int64, error) // for tests; nil means the system's
-	step []migration                     // for tests; nil means migrations
+// hooks are what tests replace.
+type hooks struct {
+	free func(dir string) (int64, error) // nil means the system's
+	step []migration                     // nil means migrations
 }
-
-// Defaults of the zero fields of [Options].
-const (
-	DefaultFreeBytes  = 256 << 20
-	DefaultLockWait   = 10 * time.Second
-	DefaultLinger     = 50 * time.Millisecond
-	DefaultCheckBytes = 64 << 20
-)
-
-func (o Options) orDefault(dir string) Options {
-	if o.Blobs == "" {
-		o.Blobs = filepath.Join(dir, "blobs")
-	}
-	if o.FreeBytes == 0 {
-		o.FreeBytes = DefaultFreeBytes
-	}
-	if o.WarnBytes == 0 {
-		o.WarnBytes = 2 * o.FreeBytes
-	}
-	if o.LockWait <= 0 {
-		o.LockWait = DefaultLockWait
-	}
-	if o.Linger <= 0 {
-		o.Linger = DefaultLinger
-	}
-	if o.CheckBytes == 0 {
-		o.CheckBytes = DefaultCheckBytes
-	}
-	if o.free == nil {
-		o.free = freeBytes
-	}
-	if o.step == nil {
-		o.step = migrations()
-	}
-	return o
-}
-
-// ErrKey means that the store was made with another key, or with none.
-var ErrKey = errors.New("the key is not the store's")
-
-// DamageError says what of a store is damaged. errors.Is finds
-// [store.ErrDamaged] in it.
-type DamageError struct {
-	Dir   string // the store
-	What  string // the file or entry, and what is wrong with it
-	Cause error  // may be nil
-}
-
-// Error says what is damaged and which commands help.
-func (e *DamageError) Error() string {
-	return fmt.Sprintf("store %s is damaged: %s; run `skillet store verify` to see all of it, then `skillet store restore FILE` to go back to a backup, or `skillet store rebuild` to make it anew from the journal", e.Dir, e.What)
-}
-
-// Is reports whether target is [store.ErrDamaged].
-func (e *DamageError) Is(target error) bool { return target == store.ErrDamaged }
-
-// Unwrap returns the cause.
-func (e *DamageError) Unwrap() error { return e.Cause }
 
 // Store is a store on Badger. See [store.Store].
 type Store struct {
@@ -166,14 +80,17 @@ type snapshotter interface {
 // checked and brought in order first.
 //
 // errors.Is(err, [store.ErrDamaged]) when it is damaged, [filelock.ErrHeld]
-// when another process has it, [ErrKey] when it has another key.
+// when another process has it, [store.ErrKey] when it has another key.
 func Open(log hclog.Logger, dir string, o Options) (*Store, error) {
-	p := newPlace(log, dir, o)
+	return newPlace(log, dir, o).open()
+}
+
+func (p *place) open() (*Store, error) {
 	e, err := openExclusive(p)
 	if err != nil {
-		return nil, fmt.Errorf("open store %s: %w", dir, err)
+		return nil, fmt.Errorf("open store %s: %w", p.dir, err)
 	}
-	s, err := p.assemble(e, store.Settings{Delivery: o.Delivery})
+	s, err := p.assemble(e, store.Settings{Delivery: p.options.Delivery})
 	if err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
@@ -185,14 +102,17 @@ func Open(log hclog.Logger, dir string, o Options) (*Store, error) {
 // writer at a time, keeps it for [Options.Linger] and lets others in. A call
 // that finds it taken waits up to [Options.LockWait] and then returns an error
 // that errors.Is [filelock.ErrHeld] and names the holder. Errors of opening
-// ([store.ErrDamaged], [ErrKey]) come from the calls.
+// ([store.ErrDamaged], [store.ErrKey]) come from the calls.
 func OpenShared(log hclog.Logger, dir string, o Options) (*Store, error) {
-	p := newPlace(log, dir, o)
+	return newPlace(log, dir, o).openShared()
+}
+
+func (p *place) openShared() (*Store, error) {
 	if err := p.make(); err != nil {
-		return nil, fmt.Errorf("open store %s: %w", dir, err)
+		return nil, fmt.Errorf("open store %s: %w", p.dir, err)
 	}
 	e := newShared(p)
-	return p.assemble(e, store.Settings{Delivery: o.Delivery, Changes: p.changes, Poll: o.Poll})
+	return p.assemble(e, store.Settings{Delivery: p.options.Delivery, Changes: p.changes, Poll: p.options.Poll})
 }
 
 func (p *place) assemble(e snapshotter, s store.Settings) (*Store, error) {

@@ -21,18 +21,23 @@ func testLog(t testing.TB) hclog.Logger {
 	return hclog.New(&hclog.LoggerOptions{Level: hclog.Trace, Output: t.Output()})
 }
 
-func mustOpen(t testing.TB, dir string, o Options) *Store {
+// hooked is a place with at most one set of hooks.
+func hooked(t testing.TB, dir string, o Options, h []hooks) *place {
+	return append(h, hooks{})[0].place(testLog(t), dir, o)
+}
+
+func mustOpen(t testing.TB, dir string, o Options, h ...hooks) *Store {
 	t.Helper()
-	s, err := Open(testLog(t), dir, o)
+	s, err := hooked(t, dir, o, h).open()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-func mustShare(t testing.TB, dir string, o Options) *Store {
+func mustShare(t testing.TB, dir string, o Options, h ...hooks) *Store {
 	t.Helper()
-	s, err := OpenShared(testLog(t), dir, o)
+	s, err := hooked(t, dir, o, h).openShared()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/skillet-run/skillet/host/store"
+	"github.com/skillet-run/skillet/host/store/atomicfile"
 )
 
 // Create makes a store of items, by the keys of the engine, in a directory that must
@@ -26,7 +26,7 @@ func Create(ctx context.Context, log hclog.Logger, dir string, o Options, items 
 	}
 	to := &restorer{ctx: ctx, store: s}
 	for _, it := range items {
-		if err = errors.Join(ctx.Err(), to.item(it.Key, it.Value)); err != nil {
+		if err = errors.Join(ctx.Err(), to.Item(it.Key, it.Value)); err != nil {
 			break
 		}
 	}
@@ -34,7 +34,7 @@ func Create(ctx context.Context, log hclog.Logger, dir string, o Options, items 
 		err = to.flush(number)
 	}
 	if err = errors.Join(err, s.Close()); err == nil {
-		err = Sync(dir)
+		err = atomicfile.SyncTree(dir)
 	}
 	if err != nil {
 		return fmt.Errorf("create store %s: %w", dir, err)
@@ -54,14 +54,4 @@ func (s *Store) Items(ctx context.Context) (all []store.Item, err error) {
 		return nil
 	})
 	return all, err
-}
-
-// Sync has everything in the directory of a closed store on the disk.
-func Sync(dir string) error {
-	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.IsDir() && !d.Type().IsRegular() {
-			return err
-		}
-		return syncPath(path)
-	})
 }

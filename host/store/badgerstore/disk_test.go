@@ -102,20 +102,24 @@ func plainFillDisk(dir string) error {
 	return nil
 }
 
-// space is a disk whose free space a test sets.
-type space struct{ free int64 }
+// disk is one whose free space a test sets.
+type disk struct{ free int64 }
 
-func (d *space) options() Options {
+func (d *disk) hooks() hooks {
+	return hooks{free: func(string) (int64, error) { return d.free, nil }}
+}
+
+// watched are options with a watch of the free space.
+func watched() Options {
 	o := testOptions()
 	o.FreeBytes = 100
-	o.free = func(string) (int64, error) { return d.free, nil }
 	return o
 }
 
 func TestLittleSpaceMakesReadOnly(t *testing.T) {
 	t.Parallel()
-	disk, dir := &space{free: 1000}, t.TempDir()
-	s := mustOpen(t, dir, disk.options())
+	disk, dir := &disk{free: 1000}, t.TempDir()
+	s := mustOpen(t, dir, watched(), disk.hooks())
 	fill(t, s, 0, 1)
 	disk.free = 99
 	_, err := s.KV().Put(t.Context(), "a", nil, store.Any)
@@ -134,12 +138,12 @@ func TestLittleSpaceMakesReadOnly(t *testing.T) {
 
 func TestOpenedWithLittleSpace(t *testing.T) {
 	t.Parallel()
-	disk, dir := &space{free: 1000}, t.TempDir()
-	want := populate(t, dir, disk.options(), 1)
+	disk, dir := &disk{free: 1000}, t.TempDir()
+	want := populate(t, dir, testOptions(), 1)
 	disk.free = 0
 	for name, open := range map[string]func() *Store{
-		"exclusive": func() *Store { return mustOpen(t, dir, disk.options()) },
-		"shared":    func() *Store { return mustShare(t, dir, disk.options()) },
+		"exclusive": func() *Store { return mustOpen(t, dir, watched(), disk.hooks()) },
+		"shared":    func() *Store { return mustShare(t, dir, watched(), disk.hooks()) },
 	} {
 		s := open()
 		if got, err := dump(t, s); err != nil || len(got) != len(want) {
@@ -152,11 +156,11 @@ func TestOpenedWithLittleSpace(t *testing.T) {
 			t.Errorf("%s: Close = %v", name, err)
 		}
 	}
-	if _, err := Open(testLog(t), t.TempDir(), disk.options()); !errors.Is(err, store.ErrReadOnly) {
+	if _, err := disk.hooks().place(testLog(t), t.TempDir(), watched()).open(); !errors.Is(err, store.ErrReadOnly) {
 		t.Errorf("Open of a new store = %v, want ErrReadOnly", err)
 	}
 	disk.free = 1000
-	s := mustOpen(t, dir, disk.options())
+	s := mustOpen(t, dir, watched(), disk.hooks())
 	fill(t, s, 500, 1)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -165,10 +169,10 @@ func TestOpenedWithLittleSpace(t *testing.T) {
 
 func TestExclusiveStoreOpenedWithLittleSpaceStaysReadOnly(t *testing.T) {
 	t.Parallel()
-	disk, dir := &space{free: 1000}, t.TempDir()
-	populate(t, dir, disk.options(), 1)
+	disk, dir := &disk{free: 1000}, t.TempDir()
+	populate(t, dir, testOptions(), 1)
 	disk.free = 0
-	s := mustOpen(t, dir, disk.options())
+	s := mustOpen(t, dir, watched(), disk.hooks())
 	defer s.Close()
 	disk.free = 1000
 	if _, err := s.KV().Put(t.Context(), "a", nil, store.Any); !errors.Is(err, store.ErrReadOnly) || !strings.Contains(err.Error(), "open it again") {

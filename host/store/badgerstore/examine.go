@@ -24,7 +24,7 @@ import (
 // examine brings a store in order that was not closed: a copy is opened and
 // compared with what was acknowledged, and takes the original's place when all
 // is there. Otherwise the original stays as it is, for [Salvage].
-func (p *place) examine(ctx context.Context, h head, files []FileReport) error {
+func (p *place) examine(ctx context.Context, h head, files []store.FileReport) error {
 	if h.Commits == 0 {
 		// Nothing was ever acknowledged: the process died while it made the
 		// store, and Badger cannot open all that it leaves half made.
@@ -43,7 +43,7 @@ func (p *place) startOver() error {
 
 // examineCopy makes a copy of the database, opens it and compares it with HEAD and its
 // tally. The copy stays, closed.
-func (p *place) examineCopy(ctx context.Context, to string, h head, files []FileReport) (tally, error) {
+func (p *place) examineCopy(ctx context.Context, to string, h head, files []store.FileReport) (tally, error) {
 	if err := p.checkTables(options.OnTableRead); err != nil {
 		return tally{}, err
 	}
@@ -63,7 +63,7 @@ func (p *place) examineCopy(ctx context.Context, to string, h head, files []File
 	} else if err == nil && failed != nil {
 		err = p.damage(failed, "%s cannot be closed: %v", dbName, failed)
 	}
-	var damage *DamageError
+	var damage *store.DamageError
 	if errors.As(err, &damage) {
 		damage.What += changed(files)
 	}
@@ -80,10 +80,10 @@ func (p *place) examineDB(ctx context.Context, db *badger.DB, h head) (tally, er
 
 // changed names the files that are not as they were sealed, if there are any:
 // those are where to look.
-func changed(files []FileReport) string {
+func changed(files []store.FileReport) string {
 	var names []string
 	for _, f := range files {
-		if f.State == FileChanged || f.State == FileMissing {
+		if f.State == store.FileChanged || f.State == store.FileMissing {
 			names = append(names, fmt.Sprintf("%s (%s)", f.Name, f.State))
 		}
 	}

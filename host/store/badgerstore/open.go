@@ -18,7 +18,7 @@ type migration func(store.Tx) error
 func migrations() []migration { return nil }
 
 // format is the format of the stores this version writes.
-func (p *place) format() int { return 1 + len(p.options.step) }
+func (p *place) format() int { return 1 + len(p.steps) }
 
 // openSession opens the store while its lock is held: exclusively, unless the
 // mode is readOnly. It is examined first when it was not closed cleanly. all
@@ -52,7 +52,7 @@ func (p *place) prepare(m mode) (head, error) {
 		if err := p.finishSwap(); err != nil {
 			return head{}, err
 		}
-	} else if p.swapping() && (!p.exists() || p.roomToWrite() == nil) {
+	} else if p.swapping() && (!p.exists() || p.room.Room() == nil) {
 		return head{}, errNeedsWriter // which a database on a disk that takes no more can do without
 	}
 	h, err := p.readHead()
@@ -73,7 +73,7 @@ func (p *place) checkHead(h head) error {
 		return fmt.Errorf("the store has format %d, this version of skillet knows %d: use a newer one", h.Format, p.format())
 	}
 	if h.Key != p.fingerprint() {
-		return fmt.Errorf("%w: %s", ErrKey, keyHint(h.Key, p.fingerprint()))
+		return fmt.Errorf("%w: %s", store.ErrKey, keyHint(h.Key, p.fingerprint()))
 	}
 	return nil
 }
@@ -113,7 +113,7 @@ func (p *place) ensureClean(ctx context.Context, m mode, h head, all bool) (smal
 	if m == readOnly {
 		return false, errNeedsWriter
 	}
-	if err := p.roomToWrite(); err != nil {
+	if err := p.room.Room(); err != nil {
 		return false, err
 	}
 	return small, p.examine(ctx, h, files)
@@ -122,7 +122,7 @@ func (p *place) ensureClean(ctx context.Context, m mode, h head, all bool) (smal
 // openChecked opens the database, whose files are as they were written.
 func (p *place) openChecked(ctx context.Context, m mode, h head, walk bool) (*session, error) {
 	if m == readWrite {
-		if err := p.roomToWrite(); errors.Is(err, store.ErrReadOnly) && p.exists() {
+		if err := p.room.Room(); errors.Is(err, store.ErrReadOnly) && p.exists() {
 			p.log.Warn("store: opened for reading only", "dir", p.dir, "reason", err)
 			m = readOnly
 		} else if err != nil {
@@ -180,7 +180,7 @@ func (p *place) migrate(ctx context.Context, s *session) error {
 	if s.mode == readOnly {
 		return errors.Join(errNeedsWriter, s.end())
 	}
-	for _, step := range p.options.step[s.tally.format-1:] {
+	for _, step := range p.steps[s.tally.format-1:] {
 		err := s.update(ctx, func(t store.Tx) error {
 			own := t.(*tx)
 			own.tally.format, own.wrote = own.tally.format+1, true

@@ -24,9 +24,9 @@ func mustClose(t testing.TB, s *Store) {
 }
 
 // sameAs opens the store and compares all it has.
-func sameAs(t *testing.T, dir string, o Options, want map[string]string) {
+func sameAs(t *testing.T, dir string, o Options, want map[string]string, h ...hooks) {
 	t.Helper()
-	s := mustOpen(t, dir, o)
+	s := mustOpen(t, dir, o, h...)
 	defer mustClose(t, s)
 	if got, err := dump(t, s); err != nil || !maps.Equal(got, want) {
 		t.Errorf("%d entries, want the %d that were written; %v", len(got), len(want), err)
@@ -115,18 +115,18 @@ func TestEncryption(t *testing.T) {
 	for name, key := range map[string][]byte{"none": nil, "another": bytes.Repeat([]byte("k"), 32)} {
 		wrong := testOptions()
 		wrong.Key = key
-		if _, err := Open(testLog(t), dir, wrong); !errors.Is(err, ErrKey) || errors.Is(err, store.ErrDamaged) {
-			t.Errorf("Open with key %s = %v, want ErrKey", name, err)
+		if _, err := Open(testLog(t), dir, wrong); !errors.Is(err, store.ErrKey) || errors.Is(err, store.ErrDamaged) {
+			t.Errorf("Open with key %s = %v, want store.ErrKey", name, err)
 		}
-		if _, err := Verify(t.Context(), testLog(t), dir, wrong); !errors.Is(err, ErrKey) {
-			t.Errorf("Verify with key %s = %v, want ErrKey", name, err)
+		if _, err := Verify(t.Context(), testLog(t), dir, wrong); !errors.Is(err, store.ErrKey) {
+			t.Errorf("Verify with key %s = %v, want store.ErrKey", name, err)
 		}
 	}
 	sameAs(t, dir, o, want)
 	plain := t.TempDir()
 	populate(t, plain, testOptions(), 1)
-	if _, err := Open(testLog(t), plain, o); !errors.Is(err, ErrKey) {
-		t.Errorf("Open of a plain store with a key = %v, want ErrKey", err)
+	if _, err := Open(testLog(t), plain, o); !errors.Is(err, store.ErrKey) {
+		t.Errorf("Open of a plain store with a key = %v, want store.ErrKey", err)
 	}
 }
 
@@ -134,8 +134,8 @@ func TestKeyOfWrongLength(t *testing.T) {
 	t.Parallel()
 	o := testOptions()
 	o.Key = []byte("short")
-	if _, err := Open(testLog(t), t.TempDir(), o); !errors.Is(err, ErrKey) || errors.Is(err, store.ErrDamaged) {
-		t.Errorf("Open = %v, want ErrKey", err)
+	if _, err := Open(testLog(t), t.TempDir(), o); !errors.Is(err, store.ErrKey) || errors.Is(err, store.ErrDamaged) {
+		t.Errorf("Open = %v, want store.ErrKey", err)
 	}
 }
 
@@ -260,15 +260,14 @@ func TestMigration(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	want := populate(t, dir, testOptions(), 1)
-	o := testOptions()
-	o.step = []migration{func(tx store.Tx) error { return tx.Set("new", []byte("in format 2")) }}
+	next := hooks{step: []migration{func(tx store.Tx) error { return tx.Set("new", []byte("in format 2")) }}}
 	want["new"] = "in format 2"
-	s := mustShare(t, dir, o)
+	s := mustShare(t, dir, testOptions(), next)
 	if got, err := dump(t, s); err != nil || !maps.Equal(got, want) {
 		t.Errorf("after the migration: %d entries, want %d; %v", len(got), len(want), err)
 	}
 	mustClose(t, s)
-	sameAs(t, dir, o, want)
+	sameAs(t, dir, testOptions(), want, next)
 	if _, err := Open(testLog(t), dir, testOptions()); err == nil || !strings.Contains(err.Error(), "newer") {
 		t.Errorf("Open by an older version = %v, want it to ask for a newer one", err)
 	}
@@ -278,9 +277,9 @@ func TestFailedMigrationChangesNothing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	want := populate(t, dir, testOptions(), 1)
-	o, no := testOptions(), errors.New("no")
-	o.step = []migration{func(tx store.Tx) error { return errors.Join(tx.Set("new", nil), no) }}
-	if _, err := Open(testLog(t), dir, o); !errors.Is(err, no) {
+	no := errors.New("no")
+	failing := hooks{step: []migration{func(tx store.Tx) error { return errors.Join(tx.Set("new", nil), no) }}}
+	if _, err := failing.place(testLog(t), dir, testOptions()).open(); !errors.Is(err, no) {
 		t.Errorf("Open = %v, want the migration's error", err)
 	}
 	sameAs(t, dir, testOptions(), want)

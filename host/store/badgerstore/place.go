@@ -21,8 +21,10 @@ import (
 	"github.com/dgraph-io/badger/v4"
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/host/store/atomicfile"
 	"github.com/skillet-run/skillet/host/store/filelock"
+	"github.com/skillet-run/skillet/host/store/space"
 )
 
 // place is the directory of a store, open or not.
@@ -30,14 +32,25 @@ type place struct {
 	log     hclog.Logger
 	dir     string
 	options Options
+	room    space.Watch
+	steps   []migration
 	lasting bool // whether sessions last, and Badger is to merge tables meanwhile
 }
 
-func newPlace(log hclog.Logger, dir string, o Options) *place {
+func newPlace(log hclog.Logger, dir string, o Options) *place { return hooks{}.place(log, dir, o) }
+
+func (h hooks) place(log hclog.Logger, dir string, o Options) *place {
 	if log == nil {
 		log = hclog.NewNullLogger()
 	}
-	return &place{log: log, dir: dir, options: o.orDefault(dir)}
+	if o = o.OrDefault(); o.Blobs == "" {
+		o.Blobs = filepath.Join(dir, "blobs")
+	}
+	if h.step == nil {
+		h.step = migrations()
+	}
+	w := space.Watch{Log: log, Dir: dir, FreeBytes: o.FreeBytes, WarnBytes: o.WarnBytes, Free: h.free}
+	return &place{log: log, dir: dir, options: o, room: w, steps: h.step}
 }
 
 func (p *place) path(name string) string { return filepath.Join(p.dir, name) }
@@ -55,13 +68,13 @@ const (
 )
 
 func (p *place) damage(cause error, format string, args ...any) error {
-	return &DamageError{Dir: p.dir, What: fmt.Sprintf(format, args...), Cause: cause}
+	return &store.DamageError{Dir: p.dir, What: fmt.Sprintf(format, args...), Cause: cause}
 }
 
 // lock begins all use of a store: it takes its lock behind everyone who waits
 // already. They hold TURN, one after the other.
 func (p *place) lock(ctx context.Context, exclusive bool) (*filelock.Lock, error) {
-	if err := p.checkKey(); err != nil {
+	if err := p.options.CheckKey(); err != nil {
 		return nil, err
 	}
 	begin, wait := time.Now(), p.options.LockWait
@@ -193,15 +206,6 @@ func (p *place) makeHead() error {
 }
 
 func (p *place) firstHead() head { return head{Format: p.format(), Key: p.fingerprint()} }
-
-// checkKey refuses a key no cipher takes.
-func (p *place) checkKey() error {
-	switch len(p.options.Key) {
-	case 0, 16, 24, 32:
-		return nil
-	}
-	return fmt.Errorf("%w: a key has 16, 24 or 32 bytes, this one has %d", ErrKey, len(p.options.Key))
-}
 
 // fingerprint identifies the key without giving anything of it away.
 func (p *place) fingerprint() string {
@@ -349,35 +353,17 @@ func fileCRC(path string) (uint32, error) {
 	return h.Sum32(), nil
 }
 
-// FileReport is the state of one of Badger's files.
-type FileReport struct {
-	Name  string
-	Size  int64
-	State FileState
-}
-
-// FileState compares a file with the seal.
-type FileState string
-
-// The states of a file.
-const (
-	FileSealed  FileState = "sealed"  // as it was when the store was closed
-	FileNew     FileState = "new"     // not in the seal: the store was not closed
-	FileChanged FileState = "changed" // not as it was sealed
-	FileMissing FileState = "missing" // sealed, and gone
-)
-
 // compare compares Badger's files with the seal; read says whether to read
 // them, or to look at sizes and times only.
-func (p *place) compare(s seal, read bool) ([]FileReport, error) {
+func (p *place) compare(s seal, read bool) ([]store.FileReport, error) {
 	files, err := listFiles(p.path(dbName))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	var all []FileReport
+	var all []store.FileReport
 	for _, was := range s.Files {
 		if !slices.ContainsFunc(files, func(f sealedFile) bool { return f.Name == was.Name }) {
-			all = append(all, FileReport{was.Name, was.Size, FileMissing})
+			all = append(all, store.FileReport{Name: was.Name, Size: was.Size, State: store.FileMissing})
 		}
 	}
 	for _, f := range files {
@@ -385,37 +371,37 @@ func (p *place) compare(s seal, read bool) ([]FileReport, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, FileReport{f.Name, f.Size, state})
+		all = append(all, store.FileReport{Name: f.Name, Size: f.Size, State: state})
 	}
 	return all, nil
 }
 
-func (p *place) compareFile(s seal, f sealedFile, read bool) (FileState, error) {
+func (p *place) compareFile(s seal, f sealedFile, read bool) (store.FileState, error) {
 	i := slices.IndexFunc(s.Files, func(was sealedFile) bool { return was.Name == f.Name })
 	switch {
 	case i < 0:
-		return FileNew, nil
+		return store.FileNew, nil
 	case s.Files[i].Size != f.Size, !read && !s.Files[i].like(f):
-		return FileChanged, nil
+		return store.FileChanged, nil
 	case !read:
-		return FileSealed, nil
+		return store.FileSealed, nil
 	}
 	crc, err := fileCRC(p.path(filepath.Join(dbName, f.Name)))
 	if err != nil {
 		return "", err
 	}
 	if crc != s.Files[i].CRC {
-		return FileChanged, nil
+		return store.FileChanged, nil
 	}
-	return FileSealed, nil
+	return store.FileSealed, nil
 }
 
 // isClean reports whether all files are as a clean close left them.
-func isClean(s seal, files []FileReport) bool {
-	return s.Format > 0 && !slices.ContainsFunc(files, func(f FileReport) bool { return f.State != FileSealed })
+func isClean(s seal, files []store.FileReport) bool {
+	return s.Format > 0 && !slices.ContainsFunc(files, func(f store.FileReport) bool { return f.State != store.FileSealed })
 }
 
-func totalSize(files []FileReport) (n int64) {
+func totalSize(files []store.FileReport) (n int64) {
 	for _, f := range files {
 		n += f.Size
 	}

@@ -23,24 +23,6 @@ import (
 	"github.com/skillet-run/skillet/host/store/filelock"
 )
 
-// SalvageReport says what [Salvage] could read.
-type SalvageReport struct {
-	Entries  int      // entries of the engine that were read and match their envelopes
-	Expected uint64   // entries that should be there; 0 when that cannot be told
-	Whole    bool     // they are all that was acknowledged, as it was written last
-	Lost     []string // what could not be read, for people; may say something of a whole store, too
-}
-
-// Remains are what is still whole of a store.
-type Remains struct {
-	SalvageReport
-	// Items are the entries, by the keys of the engine, in their order.
-	Items []store.Item
-	// Number is not below any number that the store gave out, as far as that can be
-	// told from what was read.
-	Number uint64
-}
-
 // Salvage reads what is still whole of a store, damaged or not. Nothing in dir
 // changes.
 //
@@ -48,9 +30,9 @@ type Remains struct {
 // is whole not always the last: where the newest version of an entry is lost an
 // older one may stand in for it, and what was deleted may be back. What matters must
 // be checked against the journal. An error means that nothing can be read at all:
-// fs.ErrNotExist when there is no store, [ErrKey] when it has another key,
+// fs.ErrNotExist when there is no store, [store.ErrKey] when it has another key,
 // [store.ErrDamaged] when what is left cannot be decrypted.
-func Salvage(ctx context.Context, log hclog.Logger, dir string, o Options) (*Remains, error) {
+func Salvage(ctx context.Context, log hclog.Logger, dir string, o Options) (*store.Remains, error) {
 	h, err := Hold(ctx, log, dir, o)
 	if err != nil {
 		return nil, err
@@ -83,7 +65,7 @@ func Hold(ctx context.Context, log hclog.Logger, dir string, o Options) (*Held, 
 func (h *Held) Release() error { return h.lock.Release() }
 
 // Salvage is the function of that name for a store that is held.
-func (h *Held) Salvage(ctx context.Context) (*Remains, error) {
+func (h *Held) Salvage(ctx context.Context) (*store.Remains, error) {
 	r, err := h.place.salvage(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("salvage store %s: %w", h.place.dir, err)
@@ -91,10 +73,10 @@ func (h *Held) Salvage(ctx context.Context) (*Remains, error) {
 	return r, nil
 }
 
-func (p *place) salvage(ctx context.Context) (*Remains, error) {
+func (p *place) salvage(ctx context.Context) (*store.Remains, error) {
 	h, err := p.readHead()
 	if err == nil && h.Key != p.fingerprint() {
-		return nil, fmt.Errorf("%w: %s", ErrKey, keyHint(h.Key, p.fingerprint()))
+		return nil, fmt.Errorf("%w: %s", store.ErrKey, keyHint(h.Key, p.fingerprint()))
 	}
 	r := &rescue{place: p, dir: p.source(), newest: map[string]version{}, acknowledged: max(h.Commits, p.readSeal().Commits)}
 	if err != nil && p.exists() {
@@ -124,7 +106,7 @@ type rescue struct {
 	keys         *tables
 	acknowledged uint64 // transactions, as far as is known
 	newest       map[string]version
-	report       SalvageReport
+	report       store.SalvageReport
 }
 
 // version is what is known of a key.
@@ -154,14 +136,14 @@ func (r *rescue) offerValue(key []byte, at uint64, envelope []byte) error {
 }
 
 // remains are what was collected.
-func (r *rescue) remains(ctx context.Context) (*Remains, error) {
+func (r *rescue) remains(ctx context.Context) (*store.Remains, error) {
 	was, err := r.lastTally()
 	if err != nil {
 		r.lost("the tally: %v", err)
 	}
 	e := store.MemoryEngine()
 	defer e.Close()
-	all := &Remains{Number: was.number}
+	all := &store.Remains{Number: was.number}
 	if err := e.Update(ctx, func(tx store.Tx) error { return r.fill(tx, was) }); err != nil {
 		return nil, err
 	}

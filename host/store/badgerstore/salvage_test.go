@@ -73,7 +73,7 @@ func aroundOneByte(t *testing.T, src string, o Options, want map[string]string) 
 // jobs by: that is made again of the jobs.
 const mostLost = 1
 
-func checkRemains(t *testing.T, what string, r *Remains, want map[string]string) {
+func checkRemains(t *testing.T, what string, r *store.Remains, want map[string]string) {
 	t.Helper()
 	got := map[string]string{}
 	for _, it := range r.Items {

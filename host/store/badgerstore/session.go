@@ -8,7 +8,6 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
-	"syscall"
 
 	"github.com/dgraph-io/badger/v4"
 
@@ -177,42 +176,14 @@ func (s *session) acknowledge() error {
 
 // writable checks that writing is possible and safe.
 func (s *session) writable() error {
-	err := s.place.roomToWrite()
+	err := s.place.room.Room()
 	if err == nil && s.mode == readOnly {
 		return fmt.Errorf("store %s is %w: its disk was nearly full when it was opened: open it again", s.place.dir, store.ErrReadOnly)
 	}
 	if err == nil && !s.warned {
-		s.warned = s.place.warnOfLittleRoom()
+		s.warned = s.place.room.Warn()
 	}
 	return err
-}
-
-// roomToWrite returns store.ErrReadOnly when the disk is nearly full: Badger
-// writes through a memory map, and a full disk then kills the process.
-func (p *place) roomToWrite() error {
-	free, err := p.options.free(p.dir)
-	if p.options.FreeBytes < 0 && !errors.Is(err, syscall.EROFS) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("store %s cannot be written to: %w", p.dir, err)
-	}
-	if free < p.options.FreeBytes {
-		return fmt.Errorf("store %s is %w: %d MiB are free on its disk, writing needs %d MiB: make room and try again", p.dir, store.ErrReadOnly, free>>20, p.options.FreeBytes>>20)
-	}
-	return nil
-}
-
-func (p *place) warnOfLittleRoom() bool {
-	if p.options.FreeBytes < 0 {
-		return false
-	}
-	free, err := p.options.free(p.dir)
-	if err != nil || free >= p.options.WarnBytes {
-		return false
-	}
-	p.log.Warn("store: the disk is getting full", "dir", p.dir, "free_mib", free>>20, "read_only_below_mib", p.options.FreeBytes>>20)
-	return true
 }
 
 // reader is a store.Reader.

@@ -14,49 +14,28 @@ import (
 	"github.com/skillet-run/skillet/host/store"
 )
 
-// Report is what [Verify] found.
-type Report struct {
-	Entries uint64       // entries that were read and are as they were written
-	Commits uint64       // transactions
-	Closed  bool         // the store was closed cleanly
-	Files   []FileReport // Badger's files
-	Blobs   int          // blobs that match their digests
-	Damage  []string     // everything that is damaged, for people; empty when nothing is
-}
-
 // Verify reads the whole store in dir, which no process may have open
 // meanwhile ([Options.LockWait]), and changes nothing. The report is complete
 // also when there is an error: errors.Is(err, [store.ErrDamaged]) when
 // anything is damaged, fs.ErrNotExist when there is no store.
-func Verify(ctx context.Context, log hclog.Logger, dir string, o Options) (Report, error) {
+func Verify(ctx context.Context, log hclog.Logger, dir string, o Options) (store.Report, error) {
 	p := newPlace(log, dir, o)
 	if _, err := os.Stat(dir); err != nil {
-		return Report{}, fmt.Errorf("verify store: %w", err)
+		return store.Report{}, fmt.Errorf("verify store: %w", err)
 	}
 	l, err := p.lock(ctx, true)
 	if err != nil {
-		return Report{}, fmt.Errorf("verify store %s: %w", dir, err)
+		return store.Report{}, fmt.Errorf("verify store %s: %w", dir, err)
 	}
-	var rep Report
-	err = errors.Join(p.verifyDB(ctx, &rep), p.verifyBlobs(ctx, &rep), l.Release())
+	var rep store.Report
+	err = errors.Join(p.verifyDB(ctx, &rep), rep.VerifyBlobs(ctx, p.options.Blobs), l.Release())
 	if err != nil {
 		err = fmt.Errorf("verify store %s: %w", dir, err)
 	}
 	return rep, err
 }
 
-// note adds damage to the report and hands the error on.
-func (r *Report) note(err error) error {
-	var damage *DamageError
-	if errors.As(err, &damage) {
-		r.Damage = append(r.Damage, damage.What)
-	} else if errors.Is(err, store.ErrDamaged) {
-		r.Damage = append(r.Damage, err.Error())
-	}
-	return err
-}
-
-func (p *place) verifyDB(ctx context.Context, rep *Report) error {
+func (p *place) verifyDB(ctx context.Context, rep *store.Report) error {
 	h, err := p.readHead()
 	if errors.Is(err, fs.ErrNotExist) && !p.exists() {
 		return fmt.Errorf("there is no store: %w", fs.ErrNotExist)
@@ -65,7 +44,7 @@ func (p *place) verifyDB(ctx context.Context, rep *Report) error {
 		err = p.damage(err, "%s is missing", headName)
 	}
 	if err != nil {
-		return rep.note(err)
+		return rep.Note(err)
 	}
 	if err := p.checkHead(h); err != nil {
 		return err
@@ -80,12 +59,12 @@ func (p *place) verifyDB(ctx context.Context, rep *Report) error {
 	}
 	found, err := p.verifyEntries(ctx, h, rep)
 	rep.Entries, rep.Commits = found.count, found.commits
-	return rep.note(err)
+	return rep.Note(err)
 }
 
 // verifyEntries changes nothing of the store. One that was closed is read where it is;
 // otherwise Badger would write, so a copy is examined.
-func (p *place) verifyEntries(ctx context.Context, h head, rep *Report) (tally, error) {
+func (p *place) verifyEntries(ctx context.Context, h head, rep *store.Report) (tally, error) {
 	if rep.Closed {
 		return p.readThrough(ctx, h)
 	}
@@ -106,7 +85,7 @@ func (p *place) verifyEntries(ctx context.Context, h head, rep *Report) (tally, 
 // database, where its tables can be linked, or among temporary files, which may be on
 // another disk, when that one takes no more.
 func (p *place) forCopy() (to string, remove func() error, err error) {
-	if p.roomToWrite() == nil {
+	if p.room.Room() == nil {
 		to = p.path(nextName)
 		return to, func() error { return os.RemoveAll(to) }, nil
 	}
@@ -128,23 +107,4 @@ func (p *place) readThrough(ctx context.Context, h head) (found tally, err error
 	}
 	found, err = s.walk(ctx)
 	return found, errors.Join(err, s.end())
-}
-
-func (p *place) verifyBlobs(ctx context.Context, rep *Report) error {
-	if _, err := os.Stat(p.options.Blobs); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	blobs, err := store.DirBlobs(p.options.Blobs)
-	if err != nil {
-		return err
-	}
-	digests, err := blobs.List(ctx)
-	for _, d := range digests {
-		_, failed := blobs.Get(ctx, d)
-		if failed == nil {
-			rep.Blobs++
-		}
-		err = errors.Join(err, rep.note(failed))
-	}
-	return err
 }

@@ -1,4 +1,4 @@
-package host
+package upkeep
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/skillet-run/skillet/host/approval"
 )
 
 // Garbage is what a home does not need.
@@ -30,31 +32,45 @@ type Garbage struct {
 // abandoned is the age at which the beginning of a download is garbage.
 const abandoned = time.Hour
 
-// CollectGarbage deletes what the home does not need: nothing that is lost by it
-// cannot be made again, but recordings that the settings say are not to be kept. With compiled it deletes compiled code as well; with dry
-// it deletes nothing, and says what it would.
-func (h *Host) CollectGarbage(ctx context.Context, compiled, dry bool) (Garbage, error) {
+// A GarbageRequest says what is deleted.
+type GarbageRequest struct {
+	// Delete deletes; otherwise it is only counted.
+	Delete bool
+	// Compiled is for compiled code as well.
+	Compiled bool
+}
+
+// CollectGarbage deletes what the home does not need. All that is lost by it can be made
+// again, but for recordings that the settings say are not to be kept.
+func (s *Service) CollectGarbage(ctx context.Context, by approval.Principal, q GarbageRequest) (Garbage, error) {
 	var g Garbage
-	var err error
-	if g.Packages, err = h.Installer.Sweep(ctx, dry); err != nil {
+	if err := approval.CheckPrincipal(by); err != nil {
 		return g, err
 	}
-	if g.Recordings, g.RecordingBytes, err = h.Recordings.Prune(dry); err != nil {
+	err := s.CatchUp(ctx)
+	if err != nil {
+		return g, err
+	}
+	dry := !q.Delete
+	if g.Packages, err = s.Installer.Sweep(ctx, dry); err != nil {
+		return g, err
+	}
+	if g.Recordings, g.RecordingBytes, err = s.Recordings.Prune(dry); err != nil {
 		return g, err
 	}
 	if !dry {
-		if err := h.sessions.Sweep(ctx); err != nil {
+		if err := s.Sessions.Sweep(ctx); err != nil {
 			return g, err
 		}
 	}
-	if g.Packed, err = h.History.Pack(ctx, dry); err != nil {
+	if g.Packed, err = s.History.Pack(ctx, dry); err != nil {
 		return g, err
 	}
 	before := time.Now().Add(-abandoned)
-	if g.Downloads, err = g.clear(h.path("cache", "downloads"), before, dry); err != nil || !compiled {
+	if g.Downloads, err = g.clear(s.path("cache", "downloads"), before, dry); err != nil || !q.Compiled {
 		return g, err
 	}
-	g.Compiled, err = g.clear(h.path("cache", "compiled"), time.Now(), dry)
+	g.Compiled, err = g.clear(s.path("cache", "compiled"), time.Now(), dry)
 	return g, err
 }
 

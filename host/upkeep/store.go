@@ -1,4 +1,4 @@
-package host
+package upkeep
 
 import (
 	"cmp"
@@ -12,37 +12,85 @@ import (
 	"strings"
 
 	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/host/store/atomicfile"
+	"github.com/skillet-run/skillet/host/store/backup"
+	"github.com/skillet-run/skillet/internal/openfile"
 
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/store"
-	"github.com/skillet-run/skillet/host/store/badgerstore"
 	"github.com/skillet-run/skillet/host/trust"
 )
 
+// A StoreReport is what checking the store found.
+type StoreReport = store.Report
+
 // VerifyStore reads everything in the store and checks it. The report is
 // complete also when there is damage.
-func (h *Host) VerifyStore(ctx context.Context) (badgerstore.Report, error) {
-	if err := h.UnfinishedRepair(); err != nil {
-		return badgerstore.Report{}, err
+func (s *Service) VerifyStore(ctx context.Context, by approval.Principal) (StoreReport, error) {
+	if err := approval.CheckPrincipal(by); err != nil {
+		return StoreReport{}, err
 	}
-	o, err := h.storeOptions()
+	return s.verifyStore(ctx)
+}
+
+func (s *Service) verifyStore(ctx context.Context) (StoreReport, error) {
+	if err := UnfinishedRepair(s.Home); err != nil {
+		return StoreReport{}, err
+	}
+	o, err := s.storeOptions()
 	if err != nil {
-		return badgerstore.Report{}, err
+		return StoreReport{}, err
 	}
-	r, err := badgerstore.Verify(ctx, h.Log.Named("store"), h.path("store"), o)
+	r, err := s.backend().Verify(ctx, s.log, s.path("store"), o)
 	if errors.Is(err, fs.ErrNotExist) { // nothing was ever stored
 		return r, nil
 	}
 	return r, err
 }
 
-// Backup writes the state of the store, and every stored package, to w. The
-// backup is encrypted when the store is.
-func (h *Host) Backup(ctx context.Context, w io.Writer) error {
-	_, err := h.store.Backup(ctx, w)
-	return err
+// A BackupRequest says where a backup goes.
+type BackupRequest struct {
+	// Path is of a file that must not exist. It appears whole or not at all.
+	Path string
+}
+
+// A Backup is one that was written.
+type Backup struct {
+	Path  string `json:"path"`
+	Bytes int64  `json:"bytes"`
+}
+
+// BackUp writes the state of the store, and every stored package, to a file. The
+// backup is encrypted when the store is. The error is a [fault.KindConflict] error when
+// there is such a file.
+func (s *Service) BackUp(ctx context.Context, by approval.Principal, r BackupRequest) (Backup, error) {
+	if err := approval.CheckPrincipal(by); err != nil {
+		return Backup{}, err
+	}
+	if err := s.CatchUp(ctx); err != nil {
+		return Backup{}, err
+	}
+	if _, err := os.Lstat(r.Path); err == nil {
+		return Backup{}, fault.Errorf(fault.KindConflict, "%s exists already", r.Path).WithHint("name another file")
+	}
+	f, err := os.OpenFile(r.Path+".part", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return Backup{}, fault.Errorf(fault.KindConflict, "%s.part exists: another backup is at work, or one was cut short", r.Path).WithHint("delete it, or name another file")
+	}
+	if err != nil {
+		return Backup{}, fmt.Errorf("write backup: %w", err)
+	}
+	defer os.Remove(f.Name())
+	if _, err := s.Store.Backup(ctx, f); err != nil {
+		return Backup{}, errors.Join(err, f.Close())
+	}
+	st, err := f.Stat()
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return Backup{}, fmt.Errorf("write backup: %w", err)
+	}
+	return Backup{r.Path, st.Size()}, os.Rename(f.Name(), r.Path)
 }
 
 // A Renewal is what became of a store that was made again.
@@ -157,65 +205,65 @@ type salvaged struct {
 
 // salvage reads the store, damaged or not, and keeps everybody from it until release
 // is called.
-func (h *Host) salvage(ctx context.Context, r *Renewal) (s salvaged, release func() error, err error) {
-	o, err := h.storeOptions()
+func (s *Service) salvage(ctx context.Context, r *Renewal) (was salvaged, release func() error, err error) {
+	o, err := s.storeOptions()
 	if err != nil {
-		return s, nil, err
+		return was, nil, err
 	}
-	if err := h.store.Close(); err != nil {
-		h.Log.Warn("close the store", "err", err)
+	if err := s.Store.Close(); err != nil {
+		s.log.Warn("close the store", "err", err)
 	}
-	held, err := badgerstore.Hold(ctx, h.Log.Named("store"), h.path("store"), o)
+	held, err := s.backend().Hold(ctx, s.log, s.path("store"), o)
 	if errors.Is(err, fs.ErrNotExist) {
-		r.Whole = h.untouched()
+		r.Whole = s.untouched()
 		if !r.Whole {
 			r.Lost = append(r.Lost, "there is no store")
 		}
-		return s, func() error { return nil }, nil
+		return was, func() error { return nil }, nil
 	}
 	if err != nil {
-		return s, nil, err
+		return was, nil, err
 	}
 	found, err := held.Salvage(ctx)
 	switch {
 	case errors.Is(err, store.ErrDamaged): // nothing can be read at all
 		r.Lost = append(r.Lost, err.Error())
 	case err != nil:
-		return s, nil, errors.Join(err, held.Release())
+		return was, nil, errors.Join(err, held.Release())
 	default:
 		r.found(found)
-		s = salvaged{found.Items, found.Number}
-		if len(h.kept(s)) == len(s.items) && !h.untouched() {
+		was = salvaged{found.Items, found.Number}
+		if len(s.kept(was)) == len(was.items) && !s.untouched() {
 			r.Whole, r.Lost = false, append(r.Lost, "it has none of the decisions, so it is not the one that was here")
 		}
 	}
-	return s, held.Release, nil
+	return was, held.Release, nil
 }
 
-func (r *Renewal) found(s *badgerstore.Remains) {
-	r.Whole, r.Lost = s.Whole, append(r.Lost, s.Lost...)
-	r.Unreadable = max(0, int(s.Expected)-s.Entries)
+func (r *Renewal) found(m *store.Remains) {
+	r.Whole, r.Lost = m.Whole, append(r.Lost, m.Lost...)
+	r.Unreadable = max(0, int(m.Expected)-m.Entries)
 	if !r.Whole && len(r.Lost) == 0 {
 		r.Lost = append(r.Lost, "what could be read is not what was written last")
 	}
 }
 
 // untouched reports whether nothing was ever decided, so that there may be no store.
-func (h *Host) untouched() bool {
-	seq, _, err := h.Decisions.Head()
+func (s *Service) untouched() bool {
+	seq, _, err := s.Decisions.Head()
 	return err == nil && seq == 0
 }
 
-// projections are the parts of the state that decisions make.
-func projections() []ledger.Projection {
+// Projections are the parts of the state that decisions make.
+func Projections() []ledger.Projection {
 	return []ledger.Projection{registry.Projection{}, approval.Projection{}, trust.Projection{}}
 }
 
 // kept are the entries that are not made from the journal.
-func (h *Host) kept(was salvaged) []store.Item {
+func (s *Service) kept(was salvaged) []store.Item {
 	return slices.DeleteFunc(slices.Clone(was.items), func(it store.Item) bool {
 		part, name := store.PartOf(it.Key)
-		return part == store.PartKV && h.Ledger.Makes(name)
+		return part == store.PartKV && s.Ledger.Makes(name)
 	})
 }
 
@@ -228,11 +276,11 @@ type renewed struct {
 
 // renew makes the state again in memory: of the journal what decisions made, and of
 // was everything else.
-func (h *Host) renew(ctx context.Context, was salvaged) (*renewed, error) {
-	n := &renewed{engine: store.MemoryOf(h.kept(was), was.number)}
+func (s *Service) renew(ctx context.Context, was salvaged) (*renewed, error) {
+	n := &renewed{engine: store.MemoryOf(s.kept(was), was.number)}
 	n.store = store.New(n.engine, nil, store.Settings{})
-	n.ledger = ledger.New(h.Decisions, n.store.KV(), projections()...)
-	h.SecretKey.Anchors().UseShelf(anchorShelf{n.store.KV()}) // until the store is open again
+	n.ledger = ledger.New(s.Decisions, n.store.KV(), Projections()...)
+	s.SecretKey.Anchors().UseShelf(AnchorShelf{n.store.KV()}) // until the store is open again
 	_, err := n.ledger.Rebuild(ctx)
 	return n, err
 }
@@ -254,18 +302,31 @@ func (n *renewed) items(ctx context.Context) (all []store.Item, number uint64, e
 	return all, number, err
 }
 
-// PlanRebuild says what [Host.Rebuild] would find.
-func (h *Host) PlanRebuild(ctx context.Context) (Renewal, error) {
-	return h.rebuild(ctx, func(Renewal) (bool, error) { return false, nil })
+// PlanRebuild says what [Service.Rebuild] would find.
+func (s *Service) PlanRebuild(ctx context.Context, by approval.Principal) (Renewal, error) {
+	if err := approval.CheckPrincipal(by); err != nil {
+		return Renewal{}, err
+	}
+	return s.rebuild(ctx, func(Renewal) (bool, error) { return false, nil })
 }
 
-// Rebuild makes the store again: from the journal what decisions made, and of the
-// store everything else. When not all of that can be read it refuses, with a
-// [fault.KindConflict] error, unless lossy. It stays as it is when the journal is
-// damaged, and in every case until the new one is complete.
-func (h *Host) Rebuild(ctx context.Context, lossy bool) (Renewal, error) {
-	return h.rebuild(ctx, func(r Renewal) (bool, error) {
-		if !r.Whole && !lossy {
+// A RebuildRequest says how a store is made again.
+type RebuildRequest struct {
+	// Lossy goes on although not all of the store can be read.
+	Lossy bool
+}
+
+// Rebuild makes the store again, with the backend that the settings name: from the
+// journal what decisions made, and of the store everything else. When not all of that
+// can be read it refuses, with a [fault.KindConflict] error, unless the request says
+// otherwise. The store stays as it is when the journal is damaged, and in every case
+// until the new one is complete.
+func (s *Service) Rebuild(ctx context.Context, by approval.Human, q RebuildRequest) (Renewal, error) {
+	if err := by.Check(); err != nil {
+		return Renewal{}, err
+	}
+	return s.rebuild(ctx, func(r Renewal) (bool, error) {
+		if !r.Whole && !q.Lossy {
 			return false, r.refused("store rebuild")
 		}
 		return true, nil
@@ -282,74 +343,99 @@ func (r Renewal) refused(command string) error {
 		WithHint("`skillet store rebuild --dry-run` shows what would stay; `skillet store restore FILE` goes back to a backup, and `skillet %s --force` goes on without what is lost", command)
 }
 
-func (h *Host) rebuild(ctx context.Context, goOn func(Renewal) (bool, error)) (Renewal, error) {
+func (s *Service) rebuild(ctx context.Context, goOn func(Renewal) (bool, error)) (Renewal, error) {
 	r := Renewal{Kinds: []KindCount{}, Lost: []string{}}
-	if err := h.UnfinishedRepair(); err != nil {
+	if err := UnfinishedRepair(s.Home); err != nil {
 		return r, err
 	}
-	if _, err := h.Decisions.Verify(ctx); err != nil {
+	if _, err := s.Decisions.Verify(ctx); err != nil {
 		return r, err
 	}
-	err := h.replaceStore(ctx, &r, func(was salvaged) (bool, error) {
-		n, err := h.renew(ctx, was)
+	err := s.replaceStore(ctx, &r, func(was salvaged) (bool, error) {
+		n, err := s.renew(ctx, was)
 		if err != nil {
 			return false, err
 		}
-		return h.build(ctx, &r, was, n, goOn)
+		return s.build(ctx, &r, was, n, goOn)
 	})
 	return r, err
 }
 
 // build makes the store of a state beside the one there is, if goOn says so.
-func (h *Host) build(ctx context.Context, r *Renewal, was salvaged, n *renewed, goOn func(Renewal) (bool, error)) (bool, error) {
+func (s *Service) build(ctx context.Context, r *Renewal, was salvaged, n *renewed, goOn func(Renewal) (bool, error)) (bool, error) {
 	items, number, err := n.items(ctx)
 	if err != nil {
 		return false, err
 	}
 	r.count(was.items, items)
-	if r.Decisions, _, err = h.Decisions.Head(); err != nil {
+	if r.Decisions, _, err = s.Decisions.Head(); err != nil {
 		return false, err
 	}
 	if yes, err := goOn(*r); err != nil || !yes {
 		return false, err
 	}
-	o, err := h.storeOptions()
+	o, err := s.storeOptions()
 	if err == nil {
-		err = badgerstore.Create(ctx, h.Log.Named("store"), h.path(freshStore), o, items, number)
+		err = s.wanted().Create(ctx, s.log, s.path(freshStore), o, items, number)
 	}
 	return err == nil, err
 }
 
-// PlanRestore says what [Host.Restore] would do, or why it would refuse.
-func (h *Host) PlanRestore(ctx context.Context, backup io.Reader) (Renewal, error) {
-	return h.restore(ctx, backup, false)
+// A RestoreRequest says which backup is gone back to.
+type RestoreRequest struct {
+	// Path is the file. Backup is read instead when it is not nil.
+	Path   string
+	Backup io.Reader
+}
+
+// PlanRestore says what [Service.Restore] would do, or why it would refuse.
+func (s *Service) PlanRestore(ctx context.Context, by approval.Principal, q RestoreRequest) (Renewal, error) {
+	if err := approval.CheckPrincipal(by); err != nil {
+		return Renewal{}, err
+	}
+	return s.restoreFrom(ctx, q, false)
 }
 
 // Restore goes back to a backup of this home. Decisions made since are applied again
 // from the journal, so what is lost is what skills kept, and what was remembered and
 // done, since. A backup that does not fit the journal is refused, with
 // [ErrOtherHome], and nothing is changed then.
-func (h *Host) Restore(ctx context.Context, backup io.Reader) (Renewal, error) {
-	return h.restore(ctx, backup, true)
+func (s *Service) Restore(ctx context.Context, by approval.Human, q RestoreRequest) (Renewal, error) {
+	if err := by.Check(); err != nil {
+		return Renewal{}, err
+	}
+	return s.restoreFrom(ctx, q, true)
+}
+
+func (s *Service) restoreFrom(ctx context.Context, q RestoreRequest, goOn bool) (Renewal, error) {
+	if q.Backup != nil {
+		return s.restore(ctx, q.Backup, goOn)
+	}
+	f, err := openfile.Open(ctx, q.Path)
+	if err != nil {
+		return Renewal{}, fmt.Errorf("read backup: %w", err)
+	}
+	defer f.Close()
+	return s.restore(ctx, f, goOn)
 }
 
 // ErrOtherHome means that a backup has decisions that the journal of this home does
 // not have.
 var ErrOtherHome = errors.New("the backup is not of this home, or the journal was cut or replaced since")
 
-func (h *Host) restore(ctx context.Context, backup io.Reader, goOn bool) (Renewal, error) {
+func (s *Service) restore(ctx context.Context, from io.Reader, goOn bool) (Renewal, error) {
 	r := Renewal{Kinds: []KindCount{}, Lost: []string{}}
-	if err := h.UnfinishedRepair(); err != nil {
+	if err := UnfinishedRepair(s.Home); err != nil {
 		return r, err
 	}
-	err := h.replaceStore(ctx, &r, func(was salvaged) (bool, error) {
-		items, err := h.unpack(ctx, backup, goOn)
+	err := s.replaceStore(ctx, &r, func(was salvaged) (bool, error) {
+		items, err := s.unpack(ctx, from, goOn)
 		if err != nil {
 			return false, err
 		}
 		r.count(was.items, items)
 		r.Whole, r.Unreadable, r.Lost = true, 0, []string{} // the backup is
-		r.Decisions, _, err = h.Decisions.Head()
+		r.Decisions, _, err = s.Decisions.Head()
 		return goOn, err
 	})
 	return r, err
@@ -357,36 +443,36 @@ func (h *Host) restore(ctx context.Context, backup io.Reader, goOn bool) (Renewa
 
 // unpack makes the store of a backup, beside the one there is, bring it to what the
 // journal says, and returns what is in it. With keep its packages come to the others.
-func (h *Host) unpack(ctx context.Context, backup io.Reader, keep bool) ([]store.Item, error) {
-	o, err := h.storeOptions()
+func (s *Service) unpack(ctx context.Context, from io.Reader, keep bool) ([]store.Item, error) {
+	o, err := s.storeOptions()
 	if err != nil {
 		return nil, err
 	}
 	o.Blobs = "" // in the store's own directory
-	log, dir := h.Log.Named("store"), h.path(freshStore)
-	_, err = badgerstore.Restore(ctx, log, backup, dir, o)
-	if errors.Is(err, badgerstore.ErrBackup) && !errors.Is(err, badgerstore.ErrKey) {
+	b, dir := s.wanted(), s.path(freshStore)
+	_, err = b.Restore(ctx, s.log, from, dir, o)
+	if errors.Is(err, backup.ErrBackup) && !errors.Is(err, store.ErrKey) {
 		return nil, fault.Wrap(fault.KindVerification, err).WithHint("nothing was changed; it is no backup, or one that was damaged: use another")
 	}
 	if err != nil {
 		return nil, err
 	}
-	s, err := badgerstore.Open(log, dir, o)
+	opened, err := b.Open(s.log, dir, o)
 	if err != nil {
 		return nil, err
 	}
-	items, err := h.adopt(ctx, s, keep)
-	if err = errors.Join(err, s.Close()); err == nil {
-		err = errors.Join(os.RemoveAll(h.path(freshStore, "blobs")), badgerstore.Sync(dir))
+	items, err := s.adopt(ctx, opened, keep)
+	if err = errors.Join(err, opened.Close()); err == nil {
+		err = errors.Join(os.RemoveAll(s.path(freshStore, "blobs")), atomicfile.SyncTree(dir))
 	}
 	return items, err
 }
 
 // adopt brings a store from a backup to what the journal says.
-func (h *Host) adopt(ctx context.Context, s *badgerstore.Store, keep bool) (items []store.Item, err error) {
+func (s *Service) adopt(ctx context.Context, from store.Opened, keep bool) (items []store.Item, err error) {
 	// What the backup says the home was known by may be older than what it is.
-	h.SecretKey.Anchors().UseShelf(anchorShelf{store.Memory().KV()})
-	err = ledger.New(h.Decisions, s.KV(), projections()...).Follow(ctx)
+	s.SecretKey.Anchors().UseShelf(AnchorShelf{store.Memory().KV()})
+	err = ledger.New(s.Decisions, from.KV(), Projections()...).Follow(ctx)
 	if errors.Is(err, ledger.ErrBehind) {
 		return nil, fmt.Errorf("restore: %w: %w", ErrOtherHome, err)
 	}
@@ -394,11 +480,11 @@ func (h *Host) adopt(ctx context.Context, s *badgerstore.Store, keep bool) (item
 		return nil, err
 	}
 	if keep {
-		if err := copyBlobs(ctx, s.Blobs(), h.store.Blobs()); err != nil {
+		if err := copyBlobs(ctx, from.Blobs(), s.Store.Blobs()); err != nil {
 			return nil, err
 		}
 	}
-	return s.Items(ctx)
+	return from.Items(ctx)
 }
 
 func copyBlobs(ctx context.Context, from, to store.Blobs) error {

@@ -1,4 +1,4 @@
-package host
+package upkeep
 
 import (
 	"context"
@@ -11,7 +11,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/host/session"
 
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/runner"
@@ -19,7 +21,7 @@ import (
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
 
-// A Check is one thing [Diagnose] looked at.
+// A Check is one thing [Service.Diagnose] looked at.
 type Check struct {
 	Name   string `json:"name"`
 	Detail string `json:"detail,omitempty"`
@@ -29,55 +31,61 @@ type Check struct {
 	Error *fault.Error `json:"error,omitempty"`
 }
 
-// Diagnose looks at a home and at this machine. It changes nothing but what
-// opening a home changes. A home that cannot be opened is one failed check.
-func Diagnose(ctx context.Context, o Options) []Check {
-	h, err := Open(ctx, o)
-	if err != nil {
-		return []Check{{Name: "open", Error: Explain(err)}}
+// A Diagnosis is what is right and wrong with a home and this machine.
+type Diagnosis struct {
+	OK     bool    `json:"ok"`
+	Home   string  `json:"home"`
+	Checks []Check `json:"checks"`
+}
+
+// Add adds a check.
+func (d *Diagnosis) Add(c Check) {
+	d.OK, d.Checks = d.OK && c.Error == nil, append(d.Checks, c)
+}
+
+// Diagnose looks at the home and at this machine. It changes nothing but what
+// opening a home changes.
+func (s *Service) Diagnose(ctx context.Context, by approval.Principal) (Diagnosis, error) {
+	if err := approval.CheckPrincipal(by); err != nil {
+		return Diagnosis{}, err
 	}
-	var checks []Check
+	d := Diagnosis{OK: true, Home: s.Home, Checks: []Check{}}
 	for _, c := range []struct {
 		name string
 		look func(context.Context) (string, error)
+		warn func(context.Context) []string
 	}{
-		{"home", h.checkModes},
-		{"settings", h.checkSettings},
-		{"policies", h.checkPolicies},
-		{"audit", h.checkJournals},
-		{"store", h.checkStore},
-		{"state", h.checkState},
-		{"history", h.checkHistory},
-		{"packages", h.checkPackages},
-		{"health", h.checkHealth},
-		{"secrets", h.checkSecrets},
-		{"sessions", h.checkSessions},
-		{"engine", h.checkEngine},
-		{"cache", h.checkCache},
-		{"limits", h.checkLimits},
-		{"workers", h.checkWorkers},
-		{"sandbox", h.checkSandbox},
+		{"home", s.checkModes, nil},
+		{"settings", s.checkSettings, nil},
+		{"policies", s.checkPolicies, s.policyWarnings},
+		{"audit", s.checkJournals, nil},
+		{"store", s.checkStore, nil},
+		{"state", s.checkState, nil},
+		{"history", s.checkHistory, nil},
+		{"packages", s.checkPackages, s.quarantined},
+		{"health", s.checkHealth, nil},
+		{"secrets", s.checkSecrets, nil},
+		{"sessions", s.checkSessions, nil},
+		{"engine", s.checkEngine, nil},
+		{"cache", s.checkCache, nil},
+		{"limits", s.checkLimits, nil},
+		{"workers", s.checkWorkers, nil},
+		{"sandbox", s.checkSandbox, nil},
 	} {
 		detail, err := c.look(ctx)
-		check := Check{Name: c.name, Detail: detail, Error: Explain(err)}
-		switch c.name {
-		case "policies":
-			check.Warnings = h.policyWarnings()
-		case "packages":
-			check.Warnings = h.quarantined(ctx)
+		check := Check{Name: c.name, Detail: detail, Error: s.Explain(err)}
+		if c.warn != nil {
+			check.Warnings = c.warn(ctx)
 		}
-		checks = append(checks, check)
+		d.Add(check)
 	}
-	if err := h.Close(ctx); err != nil {
-		checks = append(checks, Check{Name: "close", Error: Explain(err)})
-	}
-	return checks
+	return d, nil
 }
 
 // checkModes looks for files that others could read or write.
-func (h *Host) checkModes(context.Context) (string, error) {
+func (s *Service) checkModes(context.Context) (string, error) {
 	n := 0
-	err := filepath.WalkDir(h.Home, func(path string, d os.DirEntry, err error) error {
+	err := filepath.WalkDir(s.Home, func(path string, d os.DirEntry, err error) error {
 		if errors.Is(err, os.ErrNotExist) { // another command may be at work
 			return nil
 		}
@@ -89,8 +97,8 @@ func (h *Host) checkModes(context.Context) (string, error) {
 			return nil
 		}
 		n++
-		if private(h.Home, path) && info.Mode().Perm()&0o077 != 0 {
-			return fault.Errorf(fault.KindVerification, "%s is open to others (mode %o)", path, info.Mode().Perm()).WithHint("run `chmod -R go= %s`", h.Home)
+		if private(s.Home, path) && info.Mode().Perm()&0o077 != 0 {
+			return fault.Errorf(fault.KindVerification, "%s is open to others (mode %o)", path, info.Mode().Perm()).WithHint("run `chmod -R go= %s`", s.Home)
 		}
 		return nil
 	})
@@ -112,9 +120,9 @@ func private(home, path string) bool {
 	return rel == "." || filepath.Dir(rel) == "keys" || filepath.Dir(rel) == "secrets"
 }
 
-func (h *Host) checkSettings(context.Context) (string, error) {
+func (s *Service) checkSettings(context.Context) (string, error) {
 	set := 0
-	for _, v := range h.Config.List() {
+	for _, v := range s.Config.List() {
 		if v.Source != "default" {
 			set++
 		}
@@ -122,12 +130,12 @@ func (h *Host) checkSettings(context.Context) (string, error) {
 	return fmt.Sprintf("%d set, the others have their defaults", set), nil
 }
 
-func (h *Host) checkJournals(ctx context.Context) (string, error) {
-	d, err := h.Decisions.Verify(ctx)
+func (s *Service) checkJournals(ctx context.Context) (string, error) {
+	d, err := s.Decisions.Verify(ctx)
 	if err != nil {
 		return "", err
 	}
-	c, err := h.Calls.Verify(ctx)
+	c, err := s.Calls.Verify(ctx)
 	detail := fmt.Sprintf("%d decisions, %d runs, chains unbroken", d.Entries, c.Entries)
 	if d.Signed != nil {
 		detail += " and signed"
@@ -135,61 +143,61 @@ func (h *Host) checkJournals(ctx context.Context) (string, error) {
 	return detail, err
 }
 
-func (h *Host) checkStore(ctx context.Context) (string, error) {
-	r, err := h.VerifyStore(ctx)
+func (s *Service) checkStore(ctx context.Context) (string, error) {
+	r, err := s.verifyStore(ctx)
 	return fmt.Sprintf("%d entries, all as written", r.Entries), err
 }
 
-func (h *Host) checkState(ctx context.Context) (string, error) {
-	if err := h.CatchUp(ctx); err != nil {
+func (s *Service) checkState(ctx context.Context) (string, error) {
+	if err := s.CatchUp(ctx); err != nil {
 		return "", err
 	}
-	all, err := h.Registry.List(ctx)
+	all, err := s.Registry.List(ctx)
 	return fmt.Sprintf("%d versions installed", len(all)), err
 }
 
 // checkPackages reads every installed package byte by byte.
-func (h *Host) checkPackages(ctx context.Context) (string, error) {
-	all, err := h.Registry.List(ctx)
+func (s *Service) checkPackages(ctx context.Context) (string, error) {
+	all, err := s.Registry.List(ctx)
 	if err != nil {
 		return "", err
 	}
 	var errs []error
-	for _, s := range all {
-		if _, err := h.Registry.Package(ctx, s.Digest); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", s.Ref(), err))
+	for _, skill := range all {
+		if _, err := s.Registry.Package(ctx, skill.Digest); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", skill.Ref(), err))
 		}
 	}
 	return fmt.Sprintf("%d read, every byte as approved", len(all)), errors.Join(errs...)
 }
 
 // quarantined are the installed versions that were revoked and are not run, for
-// [Diagnose].
-func (h *Host) quarantined(ctx context.Context) []string {
-	all, err := h.Registry.List(ctx)
+// [Service.Diagnose].
+func (s *Service) quarantined(ctx context.Context) []string {
+	all, err := s.Registry.List(ctx)
 	if err != nil {
 		return nil // which the check says
 	}
 	var lines []string
-	for _, s := range all {
-		if d := s.Disabled; d != nil && d.Quarantined {
-			lines = append(lines, fmt.Sprintf("%s is in quarantine: %s", s.Ref(), d.Reason))
+	for _, skill := range all {
+		if d := skill.Disabled; d != nil && d.Quarantined {
+			lines = append(lines, fmt.Sprintf("%s is in quarantine: %s", skill.Ref(), d.Reason))
 		}
 	}
 	return lines
 }
 
-func (h *Host) checkSecrets(ctx context.Context) (string, error) {
-	infos, err := h.Secrets.List(ctx)
+func (s *Service) checkSecrets(ctx context.Context) (string, error) {
+	infos, err := s.Secrets.List(ctx)
 	if err != nil {
 		return "", err
 	}
-	for _, s := range infos {
-		if _, err := h.Secrets.Get(ctx, s.Name); err != nil {
+	for _, i := range infos {
+		if _, err := s.Secrets.Get(ctx, i.Name); err != nil {
 			return "", err
 		}
 	}
-	return fmt.Sprintf("%d, sealed with the key in: %s", len(infos), h.SecretKey.Where()), nil
+	return fmt.Sprintf("%d, sealed with the key in: %s", len(infos), s.SecretKey.Where()), nil
 }
 
 // endless is (module (func (export "spin") (loop br 0))), with a manifest.
@@ -199,21 +207,21 @@ var endless = map[string][]byte{
 		"\x07\x08\x01\x04spin\x00\x00" + "\x0a\x09\x01\x07\x00\x03\x40\x0c\x00\x0b\x0b"),
 }
 
-// doctorCaller is who runs the module with which the sandbox is checked.
-const doctorCaller = "host:doctor"
+// DoctorCaller is who runs the module with which the sandbox is checked.
+const DoctorCaller = "host:doctor"
 
 // checkSandbox runs a module that never ends, and sees that it does.
-func (h *Host) checkSandbox(ctx context.Context) (string, error) {
-	if err := h.ready(ctx); err != nil { // then nothing is run
+func (s *Service) checkSandbox(ctx context.Context) (string, error) {
+	if err := s.Ready(ctx); err != nil { // then nothing is run
 		return "", err
 	}
 	p, err := bundle.FromFiles(endless)
 	if err != nil {
 		return "", err
 	}
-	res := h.Runner.Run(ctx, runner.Call{
+	res := s.Runner.Run(ctx, runner.Call{
 		Target: runner.Target{Label: "doctor:endless", Package: p, Origin: registry.OriginBundled},
-		Caller: doctorCaller, Limits: runner.Limits{Fuel: 10_000_000, Wall: 5 * time.Second},
+		Caller: DoctorCaller, Limits: runner.Limits{Fuel: 10_000_000, Wall: 5 * time.Second},
 	})
 	switch {
 	case res.OK:
@@ -228,12 +236,12 @@ func (h *Host) checkSandbox(ctx context.Context) (string, error) {
 const engineModule = "github.com/tetratelabs/wazero"
 
 // checkEngine says what runs modules, and how instances become fresh again.
-func (h *Host) checkEngine(context.Context) (string, error) {
+func (s *Service) checkEngine(context.Context) (string, error) {
 	kind := "interpreter"
 	if runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64" { // where it has a compiler
 		kind = "compiler"
 	}
-	return fmt.Sprintf("wazero %s, %s for %s; instances are reset by: %s", engineVersion(), kind, runtime.GOARCH, h.sandbox.Strategy()), nil
+	return fmt.Sprintf("wazero %s, %s for %s; instances are reset by: %s", engineVersion(), kind, runtime.GOARCH, s.Sandbox.Strategy()), nil
 }
 
 // engineVersion is the version of the engine that was built in.
@@ -250,8 +258,8 @@ func engineVersion() string {
 
 // checkCache looks at the compiled code that is kept. That it is whole is seen
 // whenever it is used.
-func (h *Host) checkCache(context.Context) (string, error) {
-	dir := h.path("cache", "compiled")
+func (s *Service) checkCache(context.Context) (string, error) {
+	dir := s.path("cache", "compiled")
 	files, size := 0, int64(0)
 	err := filepath.WalkDir(dir, func(_ string, d os.DirEntry, err error) error {
 		if errors.Is(err, os.ErrNotExist) || err == nil && d.IsDir() { // another command may be at work
@@ -269,16 +277,16 @@ func (h *Host) checkCache(context.Context) (string, error) {
 }
 
 // checkLimits says what bounds a call when its manifest does not, and at most.
-func (h *Host) checkLimits(context.Context) (string, error) {
-	l, s := sandbox.DefaultLimits(), h.ceilings()
+func (s *Service) checkLimits(context.Context) (string, error) {
+	l, c := sandbox.DefaultLimits(), s.Ceilings
 	return fmt.Sprintf("memory %d MB (at most %d), %v (at most %v), fuel %d (at most %d), output %d KB, log %d KB, %d host calls, HTTP answer %d MB",
-		l.MemoryBytes>>20, s.MaxMemoryMB, l.Wall, seconds(s.MaxExecutionSeconds), l.Fuel, s.MaxFuel,
-		l.OutputBytes>>10, l.LogBytes>>10, l.HostCalls, s.HTTPMaxMB), nil
+		l.MemoryBytes>>20, c.MaxMemoryMB, l.Wall, seconds(c.MaxExecutionSeconds), l.Fuel, c.MaxFuel,
+		l.OutputBytes>>10, l.LogBytes>>10, l.HostCalls, c.HTTPMaxMB), nil
 }
 
 // checkWorkers starts a worker process, and says what bounds it.
-func (h *Host) checkWorkers(context.Context) (string, error) {
-	walls, err := h.workers.Walls()
+func (s *Service) checkWorkers(context.Context) (string, error) {
+	walls, err := s.Workers.Walls()
 	var holds, not []string
 	for _, w := range walls {
 		if w.Holds {
@@ -292,4 +300,40 @@ func (h *Host) checkWorkers(context.Context) (string, error) {
 		detail += "; not by: " + strings.Join(not, ", ")
 	}
 	return detail, err
+}
+
+func (s *Service) checkPolicies(context.Context) (string, error) {
+	detail := fmt.Sprintf("%d in force", len(s.Policies.List()))
+	if s.Bounds != "" {
+		detail += ", within " + s.Bounds
+	}
+	return detail, nil
+}
+
+// policyWarnings are what the authors of policies should know.
+func (s *Service) policyWarnings(context.Context) []string {
+	var all []string
+	for _, w := range s.Policies.Warnings() {
+		all = append(all, w.String())
+	}
+	return all
+}
+
+// checkSessions looks for sessions that cannot go on.
+func (s *Service) checkSessions(ctx context.Context) (string, error) {
+	all, err := s.Sessions.List(ctx)
+	if err != nil {
+		return "", err
+	}
+	ended := 0
+	for _, i := range all {
+		if i.Damaged {
+			return "", fault.Errorf(fault.KindVerification, "session %s: %w", i.Key(), session.ErrDamaged).
+				WithHint("delete it with `skillet session close %s`, or put the file back from a copy of the home", i.Key())
+		}
+		if i.Ended {
+			ended++
+		}
+	}
+	return fmt.Sprintf("%d open, %d ended and kept", len(all)-ended, ended), nil
 }

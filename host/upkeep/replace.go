@@ -1,4 +1,4 @@
-package host
+package upkeep
 
 import (
 	"context"
@@ -35,67 +35,79 @@ type replacement struct {
 
 // replaceStore has make look at the store, which nobody uses meanwhile, and make
 // another beside it; when make says that it did, that takes its place.
-func (h *Host) replaceStore(ctx context.Context, r *Renewal, make func(salvaged) (bool, error)) (err error) {
-	turn, err := h.takeTurn(ctx)
+func (s *Service) replaceStore(ctx context.Context, r *Renewal, make func(salvaged) (bool, error)) (err error) {
+	turn, err := s.slot().takeTurn(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, turn.Release()) }()
-	if err := errors.Join(h.putInPlace(), os.RemoveAll(h.path(freshStore))); err != nil {
+	if err := errors.Join(s.slot().putInPlace(), os.RemoveAll(s.path(freshStore))); err != nil {
 		return err
 	}
-	was, release, err := h.salvage(ctx, r)
+	was, release, err := s.salvage(ctx, r)
 	if err != nil {
-		return errors.Join(err, h.reopen(ctx))
+		return errors.Join(err, s.reopen(ctx))
 	}
 	made, err := make(was)
 	if err == nil && made {
-		r.Aside, err = h.announce()
+		r.Aside, err = s.slot().announce()
 	}
 	if err != nil || !made {
-		return errors.Join(err, os.RemoveAll(h.path(freshStore)), release(), h.reopen(ctx))
+		return errors.Join(err, os.RemoveAll(s.path(freshStore)), release(), s.reopen(ctx))
 	}
-	return errors.Join(h.putInPlace(), release(), h.reopen(ctx))
+	return errors.Join(s.slot().putInPlace(), release(), s.reopen(ctx))
 }
 
-func (h *Host) takeTurn(ctx context.Context) (*filelock.Lock, error) {
-	return filelock.Acquire(ctx, h.path(storeTurn), seconds(h.Config.Settings().LockWaitSeconds))
+// slot is where the store of a home is.
+type slot struct {
+	home string
+	wait time.Duration // for others that make a store
+}
+
+func (p slot) path(name string) string { return filepath.Join(p.home, name) }
+
+func (s *Service) slot() slot {
+	return slot{s.Home, seconds(s.Config.Settings().LockWaitSeconds)}
+}
+
+func (p slot) takeTurn(ctx context.Context) (*filelock.Lock, error) {
+	return filelock.Acquire(ctx, p.path(storeTurn), p.wait)
 }
 
 // announce writes the mark, and returns where the old store will be.
-func (h *Host) announce() (string, error) {
+func (p slot) announce() (string, error) {
 	aside := asideName()
-	if _, err := os.Lstat(h.path("store")); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Lstat(p.path("store")); errors.Is(err, fs.ErrNotExist) {
 		aside = ""
 	}
 	b, err := json.Marshal(replacement{aside})
 	if err == nil {
-		err = atomicfile.SyncDir(h.Home)
+		err = atomicfile.SyncDir(p.home)
 	}
 	if err == nil {
-		err = atomicfile.Write(h.path(storeMark), append(b, '\n'))
+		err = atomicfile.Write(p.path(storeMark), append(b, '\n'))
 	}
 	if err != nil || aside == "" {
 		return "", err
 	}
-	return h.path(aside), nil
+	return p.path(aside), nil
 }
 
-// finishReplacement does the rest of what a process that died began.
-func (h *Host) finishReplacement(ctx context.Context) error {
-	if _, err := os.Lstat(h.path(storeMark)); errors.Is(err, fs.ErrNotExist) {
+// finish does the rest of what a process that died began.
+func (p slot) finish(ctx context.Context) error {
+	if _, err := os.Lstat(p.path(storeMark)); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	turn, err := h.takeTurn(ctx)
+	turn, err := p.takeTurn(ctx)
 	if err != nil {
 		return err
 	}
-	return errors.Join(h.putInPlace(), turn.Release())
+	return errors.Join(p.putInPlace(), turn.Release())
 }
 
 // putInPlace does what the mark says, as far as it was not done. The turn is held.
-func (h *Host) putInPlace() error {
-	b, err := os.ReadFile(h.path(storeMark))
+func (p slot) putInPlace() error {
+	b, err := os.ReadFile(p.path(storeMark))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -107,29 +119,29 @@ func (h *Host) putInPlace() error {
 		err = fmt.Errorf("%q is no name for a store that was", to.Aside)
 	}
 	if err != nil {
-		return fault.Errorf(fault.KindVerification, "read %s: %w", h.path(storeMark), err).
-			WithHint("a new store was complete and is in %s, the one as it was in %s or beside it: move one of them to %s, and delete the file", h.path(freshStore), h.path("store"), h.path("store"))
+		return fault.Errorf(fault.KindVerification, "read %s: %w", p.path(storeMark), err).
+			WithHint("a new store was complete and is in %s, the one as it was in %s or beside it: move one of them to %s, and delete the file", p.path(freshStore), p.path("store"), p.path("store"))
 	}
-	if err := h.rename(to.Aside); err != nil {
+	if err := p.rename(to.Aside); err != nil {
 		return fmt.Errorf("put the new store in its place: %w", err)
 	}
-	return errors.Join(atomicfile.SyncDir(h.Home), os.Remove(h.path(storeMark)), atomicfile.SyncDir(h.Home))
+	return errors.Join(atomicfile.SyncDir(p.home), os.Remove(p.path(storeMark)), atomicfile.SyncDir(p.home))
 }
 
 // rename gives both stores their names, unless they have them already.
-func (h *Host) rename(aside string) error {
-	if _, err := os.Lstat(h.path(freshStore)); errors.Is(err, fs.ErrNotExist) {
+func (p slot) rename(aside string) error {
+	if _, err := os.Lstat(p.path(freshStore)); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if _, err := os.Lstat(h.path(aside)); aside == "" || err == nil {
+	if _, err := os.Lstat(p.path(aside)); aside == "" || err == nil {
 		// What is there now came between: a command that began before the mark was
 		// written made an empty one.
 		aside = asideName()
 	}
-	if err := os.Rename(h.path("store"), h.path(aside)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Rename(p.path("store"), p.path(aside)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return os.Rename(h.path(freshStore), h.path("store"))
+	return os.Rename(p.path(freshStore), p.path("store"))
 }
 
 // asideName is what a store is called that is kept aside now.
@@ -139,11 +151,12 @@ func asideName() string {
 
 const asidePrefix = "store.aside-"
 
-// reopen opens the store anew and wires everything to it.
-func (h *Host) reopen(ctx context.Context) error {
-	if err := h.openStore(ctx); err != nil {
+// reopen has the home open the store anew, and goes on with that.
+func (s *Service) reopen(ctx context.Context) error {
+	parts, err := s.Reopen(ctx)
+	if err != nil {
 		return err
 	}
-	h.wire()
-	return h.SecretKey.Anchors().Refill(ctx)
+	s.Parts = parts
+	return nil
 }

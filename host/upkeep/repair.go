@@ -1,4 +1,4 @@
-package host
+package upkeep
 
 import (
 	"context"
@@ -50,24 +50,31 @@ type KeyRepair struct {
 	Aside []string `json:"aside,omitempty"`
 }
 
-// PlanAuditRepair says what [Host.RepairAudit] would do.
-func (h *Host) PlanAuditRepair(ctx context.Context) (AuditRepair, error) {
+// PlanAuditRepair says what [Service.RepairAudit] would do.
+func (s *Service) PlanAuditRepair(ctx context.Context, by approval.Principal) (AuditRepair, error) {
 	r := AuditRepair{Ended: []string{}, Gone: []string{}}
-	var err error
-	if r.Key, err = h.keyRepair(ctx); err != nil {
-		return r, err
-	}
-	runs, decisions, err := h.damagedJournals(ctx, r.Key)
+	err := approval.CheckPrincipal(by)
 	if err != nil {
 		return r, err
 	}
-	vouched := h.vouched(ctx, r.Key)
+	if r.Key, err = s.keyRepair(ctx); err != nil {
+		return r, err
+	}
+	runs, decisions, err := s.damagedJournals(ctx, r.Key)
+	if err != nil {
+		return r, err
+	}
+	vouched := s.vouched(ctx, r.Key)
 	if runs {
+<<<<<<< HEAD:host/repair.go
 		if err := h.planPart(ctx, damagedPart{"calls", audit.Runs, &r.Runs}); err != nil {
+=======
+		if err := s.planPart(ctx, damagedPart{"calls", audit.Runs, &r.Runs}); err != nil {
+>>>>>>> 9afed15 (upkeep: keep a home in order in a service of its own; store: what a backend does is a contract, and backups one format):host/upkeep/repair.go
 			return r, err
 		}
 	}
-	begun, err := h.readRepair()
+	begun, err := s.readRepair()
 	if err != nil {
 		return r, err
 	}
@@ -78,26 +85,26 @@ func (h *Host) PlanAuditRepair(ctx context.Context) (AuditRepair, error) {
 	if !decisions && r.Decisions == nil {
 		return r, nil
 	}
-	if err := h.planDecisions(ctx, &r, decisions, vouched); err != nil {
+	if err := s.planDecisions(ctx, &r, decisions, vouched); err != nil {
 		return r, err
 	}
-	look, err := h.lookAtStore(ctx)
+	look, err := s.lookAtStore(ctx)
 	look.Decisions, r.Store = r.Decisions.Kept, &look
 	return r, err
 }
 
 // planDecisions says what becomes of what decisions gave. When the journal is whole its
 // repair was begun, and the rest is to be done.
-func (h *Host) planDecisions(ctx context.Context, r *AuditRepair, damaged, vouched bool) error {
-	replica := h.replica()
+func (s *Service) planDecisions(ctx context.Context, r *AuditRepair, damaged, vouched bool) error {
+	replica := s.replica()
 	defer replica.close()
 	if damaged {
-		plan, err := journal.PlanRepair(h.path("journal", "decisions"), replica.take(ctx))
+		plan, err := journal.PlanRepair(s.path("journal", "decisions"), replica.take(ctx))
 		if err != nil {
 			return err
 		}
 		r.Decisions = &plan
-	} else if err := h.Decisions.Replay(ctx, 0, replica.take(ctx)); err != nil {
+	} else if err := s.Decisions.Replay(ctx, 0, replica.take(ctx)); err != nil {
 		return err
 	}
 	if len(r.Decisions.Lost) == 0 && vouched {
@@ -105,25 +112,25 @@ func (h *Host) planDecisions(ctx context.Context, r *AuditRepair, damaged, vouch
 	}
 	now, err := replica.held(ctx)
 	if err == nil {
-		_, err = now.reconcile(r, h.knownIf(ctx, vouched))
+		_, err = now.reconcile(r, s.knownIf(ctx, vouched))
 	}
 	return err
 }
 
 // keyRepair says what is wrong with the key of the audit log; nil when nothing
 // is.
-func (h *Host) keyRepair(ctx context.Context) (*KeyRepair, error) {
-	_, err := h.AuditKeys.Ring(ctx)
+func (s *Service) keyRepair(ctx context.Context) (*KeyRepair, error) {
+	_, err := s.AuditKeys.Ring(ctx)
 	if err == nil || !errors.Is(err, audit.ErrNoKey) || errors.Is(err, secret.ErrLocked) || errors.Is(err, secret.ErrExposed) {
 		return nil, err
 	}
-	return &KeyRepair{What: err.Error(), Vouched: h.signedAsKnown(ctx)}, nil
+	return &KeyRepair{What: err.Error(), Vouched: s.signedAsKnown(ctx)}, nil
 }
 
 // signedAsKnown reports whether the decisions are signed with the key the home
 // is known by.
-func (h *Host) signedAsKnown(ctx context.Context) bool {
-	known, err := h.SecretKey.Anchors().Load(ctx)
+func (s *Service) signedAsKnown(ctx context.Context) bool {
+	known, err := s.SecretKey.Anchors().Load(ctx)
 	if err != nil {
 		return false
 	}
@@ -135,32 +142,32 @@ func (h *Host) signedAsKnown(ctx context.Context) bool {
 		}
 		keys = append(keys, k)
 	}
-	return h.Decisions.SignedBy(keys...)
+	return s.Decisions.SignedBy(keys...)
 }
 
 // vouched reports whether the decisions are the home's, as far as anything can be
 // known: what says otherwise is a signature that is not there, or is another's.
-func (h *Host) vouched(ctx context.Context, k *KeyRepair) bool {
+func (s *Service) vouched(ctx context.Context, k *KeyRepair) bool {
 	if k != nil {
 		return k.Vouched
 	}
-	_, err := h.Decisions.Verify(ctx)
+	_, err := s.Decisions.Verify(ctx)
 	if !errors.Is(err, journal.ErrSignature) {
 		return true
 	}
-	ring, err := h.AuditKeys.Ring(ctx)
+	ring, err := s.AuditKeys.Ring(ctx)
 	if err != nil || ring == nil {
 		return false
 	}
-	return slices.ContainsFunc(ring.Valid(), func(p checkpoint.Public) bool { return h.Decisions.SignedBy(p) })
+	return slices.ContainsFunc(ring.Valid(), func(p checkpoint.Public) bool { return s.Decisions.SignedBy(p) })
 }
 
 // renewKey makes a new key when something is wrong with the one there is.
-func (h *Host) renewKey(ctx context.Context, k *KeyRepair) error {
+func (s *Service) renewKey(ctx context.Context, k *KeyRepair) error {
 	if k == nil {
 		return nil
 	}
-	ring, aside, err := h.AuditKeys.Renew(ctx)
+	ring, aside, err := s.AuditKeys.Renew(ctx)
 	k.Aside = aside
 	if err != nil {
 		return err
@@ -171,11 +178,17 @@ func (h *Host) renewKey(ctx context.Context, k *KeyRepair) error {
 
 // knownIf is what the store knows, when the decisions are the home's; otherwise
 // nothing is known.
-func (h *Host) knownIf(ctx context.Context, vouched bool) *holdings {
+func (s *Service) knownIf(ctx context.Context, vouched bool) *holdings {
 	if !vouched {
 		return nil
 	}
-	return h.remembered(ctx)
+	return s.remembered(ctx)
+}
+
+// A RepairRequest says how the audit log is repaired.
+type RepairRequest struct {
+	// Lossy goes on although not all of the store can be read.
+	Lossy bool
 }
 
 // RepairAudit makes the damaged parts of the audit log again, of what is whole
@@ -183,46 +196,46 @@ func (h *Host) knownIf(ctx context.Context, vouched bool) *holdings {
 // the home is known by, is replaced by a new one. A decision that is lost may have
 // been one that took something away, so nothing that decisions gave stays in force
 // unless the store knew it too; and nothing at all when nobody vouches for the
-// decisions. The store is made again as [Host.Rebuild] does it, and with lossy as that
+// decisions. The store is made again as [Service.Rebuild] does it, and lossy as that
 // says. A repair that was interrupted is finished by the next one, and until then the
 // home is not used.
-func (h *Host) RepairAudit(ctx context.Context, by approval.Human, lossy bool) (AuditRepair, error) {
+func (s *Service) RepairAudit(ctx context.Context, by approval.Human, q RepairRequest) (AuditRepair, error) {
 	r := AuditRepair{Ended: []string{}, Gone: []string{}}
 	if err := by.Check(); err != nil {
 		return r, err
 	}
-	key, err := h.keyRepair(ctx)
+	key, err := s.keyRepair(ctx)
 	if err != nil {
 		return r, err
 	}
-	runs, decisions, err := h.damagedJournals(ctx, key)
+	runs, decisions, err := s.damagedJournals(ctx, key)
 	if err != nil {
 		return r, err
 	}
-	begun, err := h.readRepair()
+	begun, err := s.readRepair()
 	if err != nil || key == nil && !runs && !decisions && begun == nil {
 		return r, err
 	}
 	r.Key = key
-	vouched := h.vouched(ctx, key)
+	vouched := s.vouched(ctx, key)
 	if begun != nil { // what it found before it changed something counts
 		begun.fill(&r)
 		vouched = vouched && begun.Vouched
 	}
-	if err := h.repairJournals(ctx, &r, key, runs, decisions, vouched, lossy); err != nil {
+	if err := s.repairJournals(ctx, &r, key, runs, decisions, vouched, q.Lossy); err != nil {
 		return r, err
 	}
-	if err := h.repairStore(ctx, by, &r, vouched); err != nil {
+	if err := s.repairStore(ctx, by, &r, vouched); err != nil {
 		return r, err
 	}
-	return r, h.endRepair()
+	return r, s.endRepair()
 }
 
 // repairJournals makes the damaged journals again, when the store can be made again
 // after that.
-func (h *Host) repairJournals(ctx context.Context, r *AuditRepair, key *KeyRepair, runs, decisions, vouched, lossy bool) error {
+func (s *Service) repairJournals(ctx context.Context, r *AuditRepair, key *KeyRepair, runs, decisions, vouched, lossy bool) error {
 	if decisions || r.Decisions != nil {
-		if look, err := h.lookAtStore(ctx); err != nil {
+		if look, err := s.lookAtStore(ctx); err != nil {
 			return err
 		} else if !look.Whole && !lossy {
 			return look.refused("audit repair")
@@ -230,24 +243,31 @@ func (h *Host) repairJournals(ctx context.Context, r *AuditRepair, key *KeyRepai
 	}
 	var parts []damagedPart
 	if runs {
+<<<<<<< HEAD:host/repair.go
 		parts = append(parts, damagedPart{"calls", audit.Runs, &r.Runs})
 	}
 	if decisions {
 		parts = append(parts, damagedPart{"decisions", audit.Decisions, &r.Decisions})
+=======
+		parts = append(parts, damagedPart{"calls", audit.Runs, &r.Runs})
+	}
+	if decisions {
+		parts = append(parts, damagedPart{"decisions", audit.Decisions, &r.Decisions})
+>>>>>>> 9afed15 (upkeep: keep a home in order in a service of its own; store: what a backend does is a contract, and backups one format):host/upkeep/repair.go
 	}
 	for _, p := range parts {
-		if err := h.planPart(ctx, p); err != nil {
+		if err := s.planPart(ctx, p); err != nil {
 			return err
 		}
 	}
-	if err := h.beginRepair(r, vouched); err != nil {
+	if err := s.beginRepair(r, vouched); err != nil {
 		return err
 	}
-	if err := h.renewKey(ctx, key); err != nil {
+	if err := s.renewKey(ctx, key); err != nil {
 		return err
 	}
 	for _, p := range parts {
-		if err := h.repairPart(ctx, p); err != nil {
+		if err := s.repairPart(ctx, p); err != nil {
 			return err
 		}
 	}
@@ -261,38 +281,43 @@ type damagedPart struct {
 }
 
 // usable is what [journal.RepairDir] asks about entries of a part.
+<<<<<<< HEAD:host/repair.go
 func (h *Host) usable(ctx context.Context, p damagedPart) (ask func(journal.Entry) error, end func()) {
 	if p.log != audit.Decisions {
+=======
+func (s *Service) usable(ctx context.Context, p damagedPart) (ask func(journal.Entry) error, end func()) {
+	if p.log != audit.Decisions {
+>>>>>>> 9afed15 (upkeep: keep a home in order in a service of its own; store: what a backend does is a contract, and backups one format):host/upkeep/repair.go
 		return nil, func() {}
 	}
-	replica := h.replica()
+	replica := s.replica()
 	return replica.take(ctx), replica.close
 }
 
-func (h *Host) planPart(ctx context.Context, p damagedPart) error {
-	ask, end := h.usable(ctx, p)
+func (s *Service) planPart(ctx context.Context, p damagedPart) error {
+	ask, end := s.usable(ctx, p)
 	defer end()
-	plan, err := journal.PlanRepair(h.path("journal", p.dir), ask)
+	plan, err := journal.PlanRepair(s.path("journal", p.dir), ask)
 	*p.repair = &plan
 	return err
 }
 
-func (h *Host) repairPart(ctx context.Context, p damagedPart) error {
-	ask, end := h.usable(ctx, p)
+func (s *Service) repairPart(ctx context.Context, p damagedPart) error {
+	ask, end := s.usable(ctx, p)
 	defer end()
-	done, err := journal.RepairDir(ctx, h.path("journal", p.dir), ask, h.journalOptions(p.log))
+	done, err := journal.RepairDir(ctx, s.path("journal", p.dir), ask, s.JournalOptions(p.log))
 	*p.repair = &done
 	if err == nil { // the home is known by what the log is now
-		err = h.AuditKeys.Remember(ctx, p.log, 0)
+		err = s.AuditKeys.Remember(ctx, p.log, 0)
 	}
 	return err
 }
 
 // lookAtStore says what a repair would carry over of the store.
-func (h *Host) lookAtStore(ctx context.Context) (Renewal, error) {
+func (s *Service) lookAtStore(ctx context.Context) (Renewal, error) {
 	r := Renewal{Kinds: []KindCount{}, Lost: []string{}}
-	err := h.replaceStore(ctx, &r, func(was salvaged) (bool, error) {
-		kept := h.kept(was)
+	err := s.replaceStore(ctx, &r, func(was salvaged) (bool, error) {
+		kept := s.kept(was)
 		r.count(kept, kept)
 		return false, nil
 	})
@@ -302,33 +327,33 @@ func (h *Host) lookAtStore(ctx context.Context) (Renewal, error) {
 // repairStore makes the store again of the repaired journal, if that is the one of
 // decisions. The repair is recorded, and ends what has to end, before the store that
 // was is replaced: what it knew is needed for that.
-func (h *Host) repairStore(ctx context.Context, by approval.Human, r *AuditRepair, vouched bool) error {
+func (s *Service) repairStore(ctx context.Context, by approval.Human, r *AuditRepair, vouched bool) error {
 	if r.Decisions == nil {
-		return h.recordRepair(ctx, by, r, vouched, h.Ledger, nil, nil)
+		return s.recordRepair(ctx, by, r, vouched, s.Ledger, nil, nil)
 	}
-	known := h.knownIf(ctx, vouched)
+	known := s.knownIf(ctx, vouched)
 	r.Store = &Renewal{Kinds: []KindCount{}, Lost: []string{}}
-	return h.replaceStore(ctx, r.Store, func(was salvaged) (bool, error) {
-		n, err := h.renew(ctx, was)
+	return s.replaceStore(ctx, r.Store, func(was salvaged) (bool, error) {
+		n, err := s.renew(ctx, was)
 		if err == nil {
-			err = h.recordRepair(ctx, by, r, vouched, n.ledger, n.store.KV(), known)
+			err = s.recordRepair(ctx, by, r, vouched, n.ledger, n.store.KV(), known)
 		}
 		if err != nil {
 			return false, err
 		}
-		return h.build(ctx, r.Store, was, n, func(Renewal) (bool, error) { return true, nil })
+		return s.build(ctx, r.Store, was, n, func(Renewal) (bool, error) { return true, nil })
 	})
 }
 
 // recordRepair writes into the audit log that it was repaired, and ends what has
 // to end.
-func (h *Host) recordRepair(ctx context.Context, by approval.Human, r *AuditRepair, vouched bool, l *ledger.Ledger, kv store.KV, known *holdings) error {
+func (s *Service) recordRepair(ctx context.Context, by approval.Human, r *AuditRepair, vouched bool, l *ledger.Ledger, kv store.KV, known *holdings) error {
 	return l.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
 		d := ledger.Decision{Kind: "repair", Actor: by.Actor(), Subject: "audit log", Note: r.note()}
 		if r.Decisions == nil || len(r.Decisions.Lost) == 0 && vouched {
 			return d, nil
 		}
-		now, err := h.heldIn(ctx, kv, l)
+		now, err := s.heldIn(ctx, kv, l)
 		if err == nil {
 			d.Changes, err = now.reconcile(r, known)
 		}
@@ -337,9 +362,9 @@ func (h *Host) recordRepair(ctx context.Context, by approval.Human, r *AuditRepa
 }
 
 // heldIn reads what a state has.
-func (h *Host) heldIn(ctx context.Context, kv store.KV, l *ledger.Ledger) (*holdings, error) {
-	desk := approval.NewDesk(l, kv, h.Policies, approval.Settings{Home: h.Home})
-	return held(ctx, registry.New(kv, h.store.Blobs()), desk, trust.New(l, kv))
+func (s *Service) heldIn(ctx context.Context, kv store.KV, l *ledger.Ledger) (*holdings, error) {
+	desk := approval.NewDesk(l, kv, s.Policies, approval.Settings{Home: s.Home})
+	return held(ctx, registry.New(kv, s.Store.Blobs()), desk, trust.New(l, kv))
 }
 
 func (r *AuditRepair) note() string {
@@ -376,7 +401,7 @@ const maxNoted = 20
 
 // damagedJournals reports which of the two journals are damaged. With a new key
 // both have to be signed anew.
-func (h *Host) damagedJournals(ctx context.Context, k *KeyRepair) (runs, decisions bool, err error) {
+func (s *Service) damagedJournals(ctx context.Context, k *KeyRepair) (runs, decisions bool, err error) {
 	if k != nil {
 		return true, true, nil
 	}
@@ -387,7 +412,7 @@ func (h *Host) damagedJournals(ctx context.Context, k *KeyRepair) (runs, decisio
 		}
 		return errors.Is(verr, journal.ErrDamaged)
 	}
-	runs, decisions = damaged(h.Calls), damaged(h.Decisions)
+	runs, decisions = damaged(s.Calls), damaged(s.Decisions)
 	return runs, decisions, err
 }
 
@@ -428,10 +453,10 @@ func held(ctx context.Context, r *registry.Registry, d *approval.Desk, b *trust.
 }
 
 // remembered is what the store knows; nil when it cannot be read, or is gone.
-func (h *Host) remembered(ctx context.Context) *holdings {
-	hs, err := held(ctx, h.Registry, h.Desk, h.Trust)
+func (s *Service) remembered(ctx context.Context) *holdings {
+	hs, err := held(ctx, s.Registry, s.Desk, s.Trust)
 	if err != nil {
-		h.Log.Warn("the store does not help to repair the audit log", "err", err)
+		s.log.Warn("the store does not help to repair the audit log", "err", err)
 		return nil
 	}
 	if len(hs.skills)+len(hs.proposals) == 0 && hs.trust.Empty() {
@@ -548,14 +573,14 @@ func (hs *holdings) endTrust(r *AuditRepair, known *holdings) []made {
 // A replica is a state that is made of decisions one by one, apart from the
 // home's.
 type replica struct {
-	store  store.Store
-	ledger *ledger.Ledger
-	host   *Host
+	store   store.Store
+	ledger  *ledger.Ledger
+	service *Service
 }
 
-func (h *Host) replica() *replica {
-	s := store.Memory()
-	return &replica{s, ledger.New(nil, s.KV(), projections()...), h}
+func (s *Service) replica() *replica {
+	m := store.Memory()
+	return &replica{m, ledger.New(nil, m.KV(), Projections()...), s}
 }
 
 // take is the function that applies one decision, or says why that cannot be.
@@ -569,7 +594,7 @@ func (r *replica) take(ctx context.Context) func(journal.Entry) error {
 }
 
 func (r *replica) held(ctx context.Context) (*holdings, error) {
-	return r.host.heldIn(ctx, r.store.KV(), r.ledger)
+	return r.service.heldIn(ctx, r.store.KV(), r.ledger)
 }
 
 func (r *replica) close() { r.store.Close() }

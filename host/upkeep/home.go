@@ -1,4 +1,4 @@
-package host
+package upkeep
 
 import (
 	"errors"
@@ -10,16 +10,33 @@ import (
 	"strings"
 
 	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/host/rules"
 
 	"github.com/skillet-run/skillet/host/config"
 	"github.com/skillet-run/skillet/host/history"
 	"github.com/skillet-run/skillet/host/hostfn"
 )
 
-// makeHome makes the directory, refuses one that others could write to or that
+// DefaultHome is $SKILLET_HOME, or .skillet in the user's home directory.
+func DefaultHome(getenv func(string) string) (string, error) {
+	if h := getenv("SKILLET_HOME"); h != "" {
+		return filepath.Abs(h)
+	}
+	h := getenv("HOME")
+	if h == "" {
+		return "", fault.Errorf(fault.KindUsage, "neither SKILLET_HOME nor HOME is set").
+			WithHint("name a directory: skillet --home DIR, or export SKILLET_HOME=DIR")
+	}
+	return filepath.Join(h, ".skillet"), nil
+}
+
+// SystemDir is the directory of the administrator's bounds on this machine.
+func SystemDir() string { return rules.SystemDir() }
+
+// MakeHome makes the directory, refuses one that others could write to or that
 // is something else, and returns its path without symbolic links, as policies
 // compare it.
-func makeHome(home string) (string, error) {
+func MakeHome(home string) (string, error) {
 	if err := os.MkdirAll(home, 0o700); err != nil {
 		return "", fault.Errorf(fault.KindUsage, "make home: %w", err).WithHint("name another directory with --home or SKILLET_HOME")
 	}
@@ -76,11 +93,14 @@ func mark(home string) error {
 	return nil
 }
 
+// RecordingsDir is the directory of a home with the recordings of recent calls.
+const RecordingsDir = "recordings"
+
 // ours reports whether a name is one that a home has, or that a person may put
 // into one before its first use. lost+found is a file system's own.
 func ours(name string) bool {
 	known := []string{
-		config.FileName, config.EnvFileName, "policies", "journal", "store", "blobs", "cache", "secrets", "keys", "logs", recordings, "sessions", history.Dir, history.Lock, "lost+found", hostfn.HomeMarker,
+		config.FileName, config.EnvFileName, "policies", "journal", "store", "blobs", "cache", "secrets", "keys", "logs", RecordingsDir, "sessions", history.Dir, history.Lock, "lost+found", hostfn.HomeMarker,
 	}
 	return slices.Contains(known, name) || strings.HasPrefix(name, "store.") || strings.HasPrefix(name, history.Dir+".")
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package badgerstore
+package space
 
 import (
 	"errors"
@@ -15,10 +15,10 @@ import (
 // what a session makes.
 const freeFiles = 64
 
-// freeBytes is the free space of the file system that dir is on. The error is EROFS
+// Free is the free space of the file system that dir is on. The error is EROFS
 // where nothing can be written, and [store.ErrReadOnly] where hardly a file can be made,
 // however much is free.
-func freeBytes(dir string) (int64, error) {
+func Free(dir string) (int64, error) {
 	if err := unix.Access(dir, unix.W_OK); errors.Is(err, unix.EROFS) {
 		return 0, err
 	}

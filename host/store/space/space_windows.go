@@ -1,9 +1,9 @@
-package badgerstore
+package space
 
 import "golang.org/x/sys/windows"
 
-// freeBytes is the free space of the volume that dir is on.
-func freeBytes(dir string) (int64, error) {
+// Free is the free space of the volume that dir is on.
+func Free(dir string) (int64, error) {
 	path, err := windows.UTF16PtrFromString(dir)
 	if err != nil {
 		return 0, err

@@ -1,4 +1,4 @@
-package host
+package upkeep
 
 import (
 	"encoding/json"
@@ -46,10 +46,10 @@ func (b *begunRepair) fill(r *AuditRepair) {
 }
 
 // beginRepair writes the mark.
-func (h *Host) beginRepair(r *AuditRepair, vouched bool) error {
+func (s *Service) beginRepair(r *AuditRepair, vouched bool) error {
 	b, err := json.Marshal(begunRepair{vouched, r.Key, r.Decisions, r.Runs})
 	if err == nil {
-		err = atomicfile.Write(h.path("journal", repairMark), append(b, '\n'))
+		err = atomicfile.Write(s.path("journal", repairMark), append(b, '\n'))
 	}
 	if err != nil {
 		return fmt.Errorf("repair the audit log: %w", err)
@@ -58,8 +58,8 @@ func (h *Host) beginRepair(r *AuditRepair, vouched bool) error {
 }
 
 // readRepair returns what the mark says; nil when no repair was begun.
-func (h *Host) readRepair() (*begunRepair, error) {
-	path := h.path("journal", repairMark)
+func (s *Service) readRepair() (*begunRepair, error) {
+	path := s.path("journal", repairMark)
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -77,8 +77,8 @@ func (h *Host) readRepair() (*begunRepair, error) {
 
 // UnfinishedRepair is the error of using a home of which the audit log is being
 // repaired; nil when it is not.
-func (h *Host) UnfinishedRepair() error {
-	if _, err := os.Lstat(h.path("journal", repairMark)); errors.Is(err, fs.ErrNotExist) {
+func UnfinishedRepair(home string) error {
+	if _, err := os.Lstat(filepath.Join(home, "journal", repairMark)); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return fault.Errorf(fault.KindVerification, "a repair of the audit log was begun, and is not finished").
@@ -86,8 +86,8 @@ func (h *Host) UnfinishedRepair() error {
 }
 
 // endRepair deletes the mark.
-func (h *Host) endRepair() error {
-	path := h.path("journal", repairMark)
+func (s *Service) endRepair() error {
+	path := s.path("journal", repairMark)
 	if err := errors.Join(os.Remove(path), atomicfile.SyncDir(filepath.Dir(path))); err != nil {
 		return fmt.Errorf("repair the audit log: %w", err)
 	}

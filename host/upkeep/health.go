@@ -1,4 +1,4 @@
-package host
+package upkeep
 
 import (
 	"context"
@@ -14,17 +14,17 @@ import (
 
 // checkHealth makes the health checks that skills declare, and looks for skills
 // that are left alone because they fail.
-func (h *Host) checkHealth(ctx context.Context) (string, error) {
-	skills, err := h.Registry.List(ctx)
+func (s *Service) checkHealth(ctx context.Context) (string, error) {
+	skills, err := s.Registry.List(ctx)
 	if err != nil {
 		return "", err
 	}
 	checked := 0
-	for _, s := range skills {
-		if !s.Active || s.Disabled != nil {
+	for _, skill := range skills {
+		if !skill.Active || skill.Disabled != nil {
 			continue
 		}
-		ill, ok, err := h.examine(ctx, s)
+		ill, ok, err := s.examine(ctx, skill)
 		if err != nil {
 			return "", err
 		}
@@ -40,8 +40,8 @@ func (h *Host) checkHealth(ctx context.Context) (string, error) {
 
 // examine checks one skill; declared is false for one that does not say how, which
 // is not looked at.
-func (h *Host) examine(ctx context.Context, s registry.Skill) (ill *fault.Error, declared bool, err error) {
-	p, err := h.Registry.Package(ctx, s.Digest)
+func (s *Service) examine(ctx context.Context, skill registry.Skill) (ill *fault.Error, declared bool, err error) {
+	p, err := s.Registry.Package(ctx, skill.Digest)
 	if err != nil {
 		return nil, false, err
 	}
@@ -49,19 +49,19 @@ func (h *Host) examine(ctx context.Context, s registry.Skill) (ill *fault.Error,
 	if r.CircuitBreaker == nil && (r.HealthCheck == nil || !r.HealthCheck.Enabled) {
 		return nil, false, nil
 	}
-	granted, err := h.Desk.Granted(ctx, s.Digest, time.Now())
+	granted, err := s.Desk.Granted(ctx, skill.Digest, time.Now())
 	if err != nil {
 		return nil, true, err
 	}
-	health, err := h.Runner.Health(ctx, runner.Target{Label: s.Ref(), Package: p, Origin: s.Origin, Signer: s.Signer, Granted: granted, Place: invoke.Place(s)})
+	health, err := s.Runner.Health(ctx, runner.Target{Label: skill.Ref(), Package: p, Origin: skill.Origin, Signer: skill.Signer, Granted: granted, Place: invoke.Place(skill)})
 	switch {
 	case err != nil:
 		return nil, true, err
 	case !health.OK:
-		return fault.Errorf(health.Error.Kind, "%s does not work: %s", s.Ref(), health.Error.Message).WithHint("`skillet audit` shows its last runs; `skillet remove %s` takes it out", s.Name), true, nil
+		return fault.Errorf(health.Error.Kind, "%s does not work: %s", skill.Ref(), health.Error.Message).WithHint("`skillet audit` shows its last runs; `skillet remove %s` takes it out", skill.Name), true, nil
 	case health.Circuit.State == runner.CircuitOpen:
 		return fault.Errorf(fault.KindSkill, "%s is not called until %s: it failed %d times in a row, the last time with: %s",
-			s.Ref(), health.Circuit.RetryAt.Format(time.RFC3339), health.Circuit.Failures, health.Circuit.Last).
+			skill.Ref(), health.Circuit.RetryAt.Format(time.RFC3339), health.Circuit.Failures, health.Circuit.Last).
 			WithHint("`skillet audit` shows its last runs"), true, nil
 	}
 	return nil, true, nil

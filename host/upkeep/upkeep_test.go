@@ -1,0 +1,67 @@
+package upkeep
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/escape"
+	"github.com/skillet-run/skillet/host/fault"
+)
+
+// Every method refuses nobody, before it looks at anything else: the service has no parts.
+func TestNobody(t *testing.T) {
+	s := reflect.ValueOf(&Service{})
+	asked := 0
+	for i := range s.NumMethod() {
+		m := s.Type().Method(i)
+		asked++
+		for what, by := range map[string]reflect.Value{
+			"nobody": {}, "a person of no name": reflect.ValueOf(approval.Human{}), "an agent of no name": reflect.ValueOf(approval.Agent{}),
+		} {
+			in := []reflect.Value{s, reflect.ValueOf(t.Context())}
+			for j := 2; j < m.Type.NumIn(); j++ {
+				in = append(in, reflect.Zero(m.Type.In(j)))
+			}
+			if by.IsValid() && by.Type().AssignableTo(m.Type.In(2)) {
+				in[2] = by
+			}
+			out := m.Func.Call(in)
+			err, _ := out[len(out)-1].Interface().(error)
+			if e := fault.AsError(err); e == nil || e.Kind != fault.KindDenied {
+				t.Errorf("%s, asked by %s: %v, want it denied", m.Name, what, err)
+			}
+		}
+	}
+	if asked < 8 {
+		t.Errorf("only %d methods", asked)
+	}
+	if _, err := Escape(t.Context(), nil, EscapeRequest{}); fault.AsError(err).Kind != fault.KindDenied {
+		t.Errorf("Escape = %v", err)
+	}
+}
+
+// Each source that has a name finds words, and has its place in the table.
+func TestSources(t *testing.T) {
+	for name, look := range sources {
+		if look == nil || strings.TrimSpace(string(name)) == "" {
+			t.Errorf("source %q does not look at anything", name)
+		}
+	}
+}
+
+func TestNoAttempt(t *testing.T) {
+	t.Parallel()
+	if e := noAttempt("redirect-oot"); !strings.Contains(e.Error()+fault.AsError(e).Hint, "did you mean redirect-out") {
+		t.Errorf("%v, %s", e, fault.AsError(e).Hint)
+	}
+	if e := noAttempt("zzzz"); strings.Contains(fault.AsError(e).Hint, "did you mean") || fault.AsError(e).Hint == "" {
+		t.Errorf("%v, %s", e, fault.AsError(e).Hint)
+	}
+	for _, a := range escape.List() {
+		if len(a.ID) > 20 {
+			t.Errorf("%s is too long for the progress line", a.ID)
+		}
+	}
+}
