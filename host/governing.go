@@ -5,6 +5,7 @@ import (
 	"github.com/skillet-run/skillet/host/signer"
 	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/host/trust"
+	"github.com/skillet-run/skillet/host/upkeep"
 )
 
 // Govern has the services for who decides what.
@@ -12,7 +13,7 @@ func (h *Host) Govern() govern.Services { return h.govern }
 
 func (h *Host) wireGovern() {
 	h.govern = govern.New(h.Log.Named("govern"), govern.Parts{
-		CatchUp: h.CatchUp, Unfinished: h.UnfinishedRepair,
+		CatchUp: h.CatchUp, Unfinished: func() error { return upkeep.UnfinishedRepair(h.Home) },
 		Ledger: h.Ledger, Trust: h.Trust,
 		Signer: h.Signer, Secrets: h.Secrets, SecretKey: h.SecretKey,
 		Decisions: h.Decisions, Calls: h.Calls, AuditKeys: h.AuditKeys,

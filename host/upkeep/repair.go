@@ -66,11 +66,7 @@ func (s *Service) PlanAuditRepair(ctx context.Context, by approval.Principal) (A
 	}
 	vouched := s.vouched(ctx, r.Key)
 	if runs {
-<<<<<<< HEAD:host/repair.go
-		if err := h.planPart(ctx, damagedPart{"calls", audit.Runs, &r.Runs}); err != nil {
-=======
 		if err := s.planPart(ctx, damagedPart{"calls", audit.Runs, &r.Runs}); err != nil {
->>>>>>> 9afed15 (upkeep: keep a home in order in a service of its own; store: what a backend does is a contract, and backups one format):host/upkeep/repair.go
 			return r, err
 		}
 	}
@@ -243,17 +239,10 @@ func (s *Service) repairJournals(ctx context.Context, r *AuditRepair, key *KeyRe
 	}
 	var parts []damagedPart
 	if runs {
-<<<<<<< HEAD:host/repair.go
 		parts = append(parts, damagedPart{"calls", audit.Runs, &r.Runs})
 	}
 	if decisions {
 		parts = append(parts, damagedPart{"decisions", audit.Decisions, &r.Decisions})
-=======
-		parts = append(parts, damagedPart{"calls", audit.Runs, &r.Runs})
-	}
-	if decisions {
-		parts = append(parts, damagedPart{"decisions", audit.Decisions, &r.Decisions})
->>>>>>> 9afed15 (upkeep: keep a home in order in a service of its own; store: what a backend does is a contract, and backups one format):host/upkeep/repair.go
 	}
 	for _, p := range parts {
 		if err := s.planPart(ctx, p); err != nil {
@@ -281,13 +270,8 @@ type damagedPart struct {
 }
 
 // usable is what [journal.RepairDir] asks about entries of a part.
-<<<<<<< HEAD:host/repair.go
-func (h *Host) usable(ctx context.Context, p damagedPart) (ask func(journal.Entry) error, end func()) {
-	if p.log != audit.Decisions {
-=======
 func (s *Service) usable(ctx context.Context, p damagedPart) (ask func(journal.Entry) error, end func()) {
 	if p.log != audit.Decisions {
->>>>>>> 9afed15 (upkeep: keep a home in order in a service of its own; store: what a backend does is a contract, and backups one format):host/upkeep/repair.go
 		return nil, func() {}
 	}
 	replica := s.replica()

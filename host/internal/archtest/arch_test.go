@@ -200,7 +200,7 @@ var imports = map[string][]string{
 	"cmd/skillet": {
 		"host/fault", "cmd/skillet/internal/startheap", "cmd/skillet/internal/startworker",
 		"host", "host/admit", "host/adopt", "host/agents", "manifests/agent", "host/approval", "host/govern", "host/outfile", "host/closure", "host/resolve", "manifests/lockfile", "manifests/semver", "host/suggest", "host/hostfn", "host/config", "host/escape", "host/evidence", "host/findings", "host/install", "host/invoke", "host/journal", "host/ledger", "host/memory", "host/event", "host/queue", "host/llm", "host/llm/budget", "host/orchestrator", "plugins/provider", "host/prompt", "host/recording", "host/registry", "host/replay", "host/review", "host/runner",
-		"host/sandbox/wasmbin", "host/sandbox/worker", "host/secret", "host/session", "host/settings", "host/skillset", "host/store", "host/store/atomicfile", "host/source", "manifests/signature", "manifests/signature/keyless", "host/signer", "host/trust", "host/task", "manifests", "manifests/bundle", "policies", "policies/capability",
+		"host/sandbox/wasmbin", "host/sandbox/worker", "host/secret", "host/session", "host/settings", "host/skillset", "host/store", "host/store/atomicfile", "host/source", "manifests/signature", "manifests/signature/keyless", "host/signer", "host/trust", "host/task", "host/upkeep", "manifests", "manifests/bundle", "policies", "policies/capability",
 		"host/toolchain", "host/scaffold", "host/watch", "host/inspect", "host/casetest", "manifests/testcase", "host/narrow", "host/script",
 	},
 	"cmd/skillet/internal/startheap":   nil,
