@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/host/outfile"
 	"github.com/skillet-run/skillet/host/store/atomicfile"
 	"github.com/skillet-run/skillet/host/store/backup"
 	"github.com/skillet-run/skillet/internal/openfile"
@@ -72,25 +73,14 @@ func (s *Service) BackUp(ctx context.Context, by approval.Principal, r BackupReq
 	if err := s.CatchUp(ctx); err != nil {
 		return Backup{}, err
 	}
-	if _, err := os.Lstat(r.Path); err == nil {
-		return Backup{}, fault.Errorf(fault.KindConflict, "%s exists already", r.Path).WithHint("name another file")
+	n, err := outfile.Write(r.Path, outfile.Options{}, func(w io.Writer) error {
+		_, err := s.Store.Backup(ctx, w)
+		return err
+	})
+	if e := fault.AsError(err); e != nil && e.Kind == fault.KindConflict {
+		return Backup{}, e.WithHint("name another file") // none is written over
 	}
-	f, err := os.OpenFile(r.Path+".part", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return Backup{}, fault.Errorf(fault.KindConflict, "%s.part exists: another backup is at work, or one was cut short", r.Path).WithHint("delete it, or name another file")
-	}
-	if err != nil {
-		return Backup{}, fmt.Errorf("write backup: %w", err)
-	}
-	defer os.Remove(f.Name())
-	if _, err := s.Store.Backup(ctx, f); err != nil {
-		return Backup{}, errors.Join(err, f.Close())
-	}
-	st, err := f.Stat()
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return Backup{}, fmt.Errorf("write backup: %w", err)
-	}
-	return Backup{r.Path, st.Size()}, os.Rename(f.Name(), r.Path)
+	return Backup{r.Path, n}, err
 }
 
 // A Renewal is what became of a store that was made again.

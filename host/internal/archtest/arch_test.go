@@ -163,7 +163,7 @@ var imports = map[string][]string{
 
 	// Keeping a home in order.
 	"host/upkeep": {
-		"host/fault", "host/approval", "host/audit", "host/checkpoint", "host/config", "host/escape", "host/history", "host/hostfn", "host/install", "host/invoke", "host/journal", "host/ledger", "host/memory",
+		"host/fault", "host/approval", "host/audit", "host/checkpoint", "host/config", "host/escape", "host/history", "host/hostfn", "host/install", "host/invoke", "host/journal", "host/ledger", "host/memory", "host/outfile",
 		"host/recording", "host/registry", "host/rules", "host/runner", "host/sandbox", "host/sandbox/worker", "host/secret", "host/session", "host/store", "host/store/atomicfile", "host/store/backends", "host/store/backup", "host/store/filelock",
 		"host/trust", "manifests", "manifests/bundle", "policies", "policies/capability",
 	},
