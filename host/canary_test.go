@@ -55,7 +55,7 @@ func planned(t *testing.T, h *host.Host, p *bundle.Package) install.Plan {
 // find finds an installed skill as a call does.
 func find(t *testing.T, h *host.Host, ref manifests.Ref) (invoke.Target, error) {
 	t.Helper()
-	return h.Invoke().Find(t.Context(), invoke.Address{Ref: ref}, nil)
+	return h.Invoke().Find(t.Context(), ada, invoke.Address{Ref: ref}, nil)
 }
 
 // called calls the skill n times, as any caller does who names no version.

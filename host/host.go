@@ -17,6 +17,7 @@ import (
 	"github.com/skillet-run/skillet/host/agents"
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/audit"
+	"github.com/skillet-run/skillet/host/author"
 	"github.com/skillet-run/skillet/host/casetest"
 	"github.com/skillet-run/skillet/host/config"
 	"github.com/skillet-run/skillet/host/event"
@@ -36,6 +37,7 @@ import (
 	"github.com/skillet-run/skillet/host/runner"
 	"github.com/skillet-run/skillet/host/sandbox"
 	"github.com/skillet-run/skillet/host/sandbox/worker"
+	"github.com/skillet-run/skillet/host/script"
 	"github.com/skillet-run/skillet/host/secret"
 	"github.com/skillet-run/skillet/host/session"
 	"github.com/skillet-run/skillet/host/settings"
@@ -129,7 +131,9 @@ type Host struct {
 	marked   string            // as [rules.Places.Mark] has it, from when Policies were read
 	rights   *rights
 	sessions *session.Store
-	scripts  *Scripts
+	scripts  *author.Scripts
+	shelf    *script.Shelf
+	options  Options
 	store    store.Opened
 	sources  *source.Fetcher
 	workers  *worker.Pool
@@ -152,7 +156,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		return nil, err
 	}
 	s := c.Settings()
-	h := &Host{Home: home, Config: c, rules: rules.Places{Home: home, System: o.System}, notifier: o.Notifier}
+	h := &Host{Home: home, Config: c, options: o, rules: rules.Places{Home: home, System: o.System}, notifier: o.Notifier}
 	h.SecretKey = secret.NewKey(h.keyOptions(o.Keyring))
 	h.Secrets = secret.Open(h.path("secrets"), h.SecretKey)
 	h.AuditKeys = audit.NewKeeper(h.path("keys"), h.SecretKey, h.Secrets)
@@ -317,7 +321,7 @@ func (h *Host) openSandbox(ctx context.Context) error {
 		Bytes: int64(s.SessionMaxMB) << 20, Total: int64(s.SessionsTotalMB) << 20, LockWait: seconds(s.LockWaitSeconds),
 	})
 	h.apart = worker.NewRuntime(h.Log.Named("worker"), h.workers, h.sandbox, hostfn.Functions(), 0)
-	h.scripts = newScripts(h, key)
+	h.shelf = script.NewShelf(h.Log.Named("script"), h.path("cache", "scripts"), key)
 	return nil
 }
 
@@ -334,6 +338,7 @@ func (h *Host) wire() {
 	h.rights = newRights(h)
 	h.Desk = approval.NewDesk(h.Ledger, kv, h.Policies, approval.Settings{Home: h.Home, Expiry: days(s.ProposalExpiryDays), Epoch: h.rights.Epoch})
 	h.wireSkills()
+	h.wireScripts()
 	h.Runner = runner.New(h.Log.Named("run"), kv, h.sandbox, h.Policies, h.Secrets, notifier(h.notifier), h.Calls, runner.Settings{
 		Home: h.Home, Own: ownFiles(s),
 		Ceilings:    h.callCeilings(),

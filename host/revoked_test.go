@@ -222,9 +222,9 @@ func TestRevokedIsRefusedWhoeverAsks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, err = h.Invoke().Find(t.Context(), invoke.Address{Path: dir}, nil)
+	_, err = h.Invoke().Find(t.Context(), ada, invoke.Address{Path: dir}, nil)
 	refused("a path", err)
-	_, err = h.Invoke().Local(t.Context(), "worker", "", p)
+	_, err = h.Invoke().Local(t.Context(), ada, "worker", "", p)
 	refused("a package just built", err)
 	for _, origin := range []registry.Origin{registry.OriginPath, registry.OriginUser} {
 		r := h.Runner.Run(t.Context(), runner.Call{Target: runner.Target{Label: "worker", Package: p, Origin: origin}, Caller: "agent:general"})

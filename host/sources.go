@@ -24,7 +24,7 @@ func (h *Host) wireSources() {
 		Registries: registries, Downloads: h.path("cache", "downloads"), Timeout: seconds(s.DownloadTimeoutSeconds),
 		Client: transfer.Settings{UserAgent: "skillet"},
 		Engine: func(ctx context.Context, name string) (map[string][]byte, error) {
-			return h.Scripts().Engine(ctx, name)
+			return h.scripts.Engine(ctx, name)
 		},
 	})
 }

@@ -239,7 +239,7 @@ func (b toolbox) call(ctx context.Context, c task.ToolCall, pays *budget.Lease, 
 	if !ok {
 		return task.Result{}, fault.Errorf(fault.KindDenied, "a task's calls are made by agents, and %q is none", c.Caller)
 	}
-	target, err := b.h.invoke.Find(ctx, invoke.Address{Ref: manifests.Ref{Name: c.Skill}, Tool: c.Tool}, nil)
+	target, err := b.h.invoke.Find(ctx, by, invoke.Address{Ref: manifests.Ref{Name: c.Skill}, Tool: c.Tool}, nil)
 	if err != nil {
 		return task.Result{}, err
 	}

@@ -45,19 +45,19 @@ func authorEnviron(home string) []string {
 	return env
 }
 
-// An author is a person with compilers.
-type author struct{ *person }
+// A writer is a person with compilers.
+type writer struct{ *person }
 
-func newAuthor(t *testing.T) author {
+func newAuthor(t *testing.T) writer {
 	t.Helper()
 	p := newPerson(t)
 	borrow(t, p.home)
-	return author{p}
+	return writer{p}
 }
 
 // in runs a command in a directory, which must end well, and returns what it
 // printed and how long it took.
-func (a author) in(dir string, args ...string) (string, time.Duration) {
+func (a writer) in(dir string, args ...string) (string, time.Duration) {
 	a.t.Helper()
 	ctx, cancel := context.WithTimeout(a.t.Context(), 4*time.Minute) // a first C++ build makes the library
 	defer cancel()
@@ -126,7 +126,7 @@ func TestNewSkills(t *testing.T) {
 }
 
 // reproducible builds the same skill in another directory.
-func (a author) reproducible(name string, l toolchain.Language) {
+func (a writer) reproducible(name string, l toolchain.Language) {
 	a.t.Helper()
 	elsewhere := filepath.Join(a.work, "elsewhere", "deeper")
 	if err := os.MkdirAll(elsewhere, 0o755); err != nil {
@@ -156,7 +156,7 @@ func interpreter(l toolchain.Language) string {
 }
 
 // engine installs the interpreter of a script language.
-func (a author) engine(l toolchain.Language) {
+func (a writer) engine(l toolchain.Language) {
 	a.t.Helper()
 	if !l.IsScript() {
 		return

@@ -4,17 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
+	"github.com/skillet-run/skillet/host/author"
 	"github.com/skillet-run/skillet/host/fault"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/toolchain"
-	"github.com/skillet-run/skillet/manifests/bundle"
 )
 
 func (t *terminal) buildCommand() *cli.Command {
@@ -33,47 +31,70 @@ func (t *terminal) buildCommand() *cli.Command {
 			"  skillet build main.js -o greeter.skill",
 		Flags: append(buildFlags(),
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "also write the module to this `FILE`.wasm, or the package, not signed, to FILE.skill"}),
-		Action: t.withoutHome(t.build),
+		Action: t.withAuthor(t.build),
 	}
 }
 
 // buildFlags are those of every command that builds.
 func buildFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.DurationFlag{Name: "timeout", Value: toolchain.DefaultTimeout, Usage: "end the compiler after this `TIME`"},
+		&cli.DurationFlag{Name: "timeout", Value: author.DefaultTimeout, Usage: "end the compiler after this `TIME`"},
 	}
 }
 
-// built is what --json prints of build.
-type built struct {
-	OK bool `json:"ok"`
-	toolchain.Built
-	// Problems are what is wrong with the package, and what is worth knowing.
-	Problems []toolchain.Problem `json:"problems"`
-	// Output is what was written beside the module; empty for nothing.
-	Output string `json:"output,omitempty"`
-	// Compiler is what the compiler said of source that does not compile.
-	Compiler string       `json:"compiler,omitempty"`
-	Error    *fault.Error `json:"error,omitempty"`
+// withAuthor is a command for authors, which opens the home only when it needs it.
+func (t *terminal) withAuthor(do func(context.Context, *cli.Context, *author.Service) error) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		t.json = c.Bool("json")
+		later := host.OpenLater(t.options(c, ""), func() (string, error) { return t.home(c) })
+		return errors.Join(do(c.Context, c, later.Author()), later.Close(c.Context))
+	}
 }
 
-func (t *terminal) build(ctx context.Context, c *cli.Context) error {
+// progress shows what takes a while.
+func (t *terminal) progress(what string) (done func()) { return t.waiting("%s", what) }
+
+func (t *terminal) build(ctx context.Context, c *cli.Context, s *author.Service) error {
 	at, err := oneDir(c)
 	if err != nil {
 		return err
 	}
-	out, err := t.buildAt(ctx, c, at)
-	if out.Error = explain(err); err == nil {
-		out.OK = true
+	out, err := s.Build(ctx, t.person(), author.BuildRequest{
+		Path: at, Output: c.String("output"), Timeout: c.Duration("timeout"), Progress: t.progress,
+	})
+	t.noteBuilt(out)
+	if err == nil {
 		return t.answer(out, func() { t.showBuilt(out) })
 	}
 	if !t.json {
 		return err
 	}
+	out.Error = explain(err)
 	if err := t.printJSON(out); err != nil {
 		return err
 	}
 	return reported{out.Error.Kind}
+}
+
+// noteBuilt says what the compiler said, and what is worth knowing of a package.
+func (t *terminal) noteBuilt(b author.Built) {
+	if t.json {
+		return
+	}
+	if b.Compiler != "" {
+		t.note("%s", plainLines(b.Compiler))
+	}
+	t.noteProblems(b.Problems)
+}
+
+// noteProblems says what is worth knowing of a package. What keeps it from being
+// installed is an error.
+func (t *terminal) noteProblems(all []author.Problem) {
+	for _, found := range all {
+		if !found.Refused {
+			t.note("  note: %s", plain(found.Words))
+		}
+	}
 }
 
 // oneDir is the argument of a command that works on a directory, the current one
@@ -88,130 +109,7 @@ func oneDir(c *cli.Context) (string, error) {
 	return "", fault.Errorf(fault.KindUsage, "%s takes one directory, and %q is one too many", c.Command.Name, c.Args().Get(1))
 }
 
-// buildAt builds a directory or a script, checks what came out, and writes what
-// -o asks for.
-func (t *terminal) buildAt(ctx context.Context, c *cli.Context, at string) (built, error) {
-	if isScript(at) {
-		return t.buildScript(ctx, c, at)
-	}
-	b := t.builders(c)
-	defer b.close(ctx)
-	made, p, err := t.buildPackage(ctx, b, at)
-	out := built{Built: made, Problems: []toolchain.Problem{}, Compiler: compilerOutput(err)}
-	if err != nil {
-		return out, err
-	}
-	if p == nil {
-		if out.Output = c.String("output"); out.Output == "" {
-			return out, nil
-		}
-		return out, writeModule(filepath.Join(made.Dir, filepath.FromSlash(made.Module)), out.Output)
-	}
-	if out.Problems, err = t.checkBuilt(p); err != nil {
-		return out, err
-	}
-	out.Output, err = writeBuilt(p, c.String("output"))
-	return out, err
-}
-
-// buildPackage builds a directory in place and reads the package in it; nil when
-// it has no manifest. What the compiler says is shown.
-func (t *terminal) buildPackage(ctx context.Context, b builder, dir string) (toolchain.Built, *bundle.Package, error) {
-	made, err := t.buildModule(ctx, b, dir)
-	if err != nil {
-		return made, nil, err
-	}
-	p, err := bundle.ReadDir(made.Dir)
-	if errors.Is(err, bundle.ErrNoManifest) {
-		return made, nil, nil
-	}
-	return made, p, err
-}
-
-// buildModule builds a directory in place, and does nothing for one that has no
-// source. What the compiler says is shown; it is an error already then.
-func (t *terminal) buildModule(ctx context.Context, b builder, dir string) (toolchain.Built, error) {
-	done := t.waiting("building %s", filepath.Base(dir))
-	made, err := toolchain.Build(ctx, dir, b.Settings)
-	done()
-	if text := compilerOutput(err); text != "" && !t.json {
-		t.note("%s", plainLines(text))
-	}
-	return made, err
-}
-
-// A builder is what builds may use. Close it.
-type builder struct {
-	toolchain.Settings
-	*scripts
-}
-
-// builders are what builds may use: the compilers of this machine, and the
-// interpreters of the home.
-func (t *terminal) builders(c *cli.Context) builder {
-	s := &scripts{t: t, c: c}
-	return builder{toolchain.Settings{Environ: t.environ, Tools: t.getenv("SKILLET_TOOLS"), Timeout: c.Duration("timeout"), Scripts: s}, s}
-}
-
-// compilerOutput is what the compiler said, when that is why err is.
-func compilerOutput(err error) string {
-	wrong := (*toolchain.SourceError)(nil)
-	if errors.As(err, &wrong) {
-		return wrong.Output
-	}
-	return ""
-}
-
-// checkBuilt compares a package with itself, shows what is worth knowing, and
-// refuses what could not be installed.
-func (t *terminal) checkBuilt(p *bundle.Package) ([]toolchain.Problem, error) {
-	all := toolchain.Check(p, host.Offered())
-	for _, found := range all {
-		if !found.Refused && !t.json {
-			t.note("  note: %s", plain(found.Words))
-		}
-	}
-	return all, toolchain.Refusal(p.Manifest().Name, all)
-}
-
-// writeBuilt writes a package, or its module, to a file; "" writes nothing.
-func writeBuilt(p *bundle.Package, out string) (string, error) {
-	switch {
-	case out == "":
-		return "", nil
-	case filepath.Ext(out) == ".wasm":
-		_, wasm, err := p.Module()
-		if err != nil {
-			return "", err
-		}
-		return out, os.WriteFile(out, wasm, 0o644)
-	case filepath.Ext(out) == bundle.Extension:
-		return out, writePackage(p, out)
-	}
-	return "", fault.Errorf(fault.KindUsage, "--output %s: it is neither a .wasm nor a %s file", out, bundle.Extension)
-}
-
-func writePackage(p *bundle.Package, out string) error {
-	f, err := os.Create(out)
-	if err != nil {
-		return fmt.Errorf("write the package: %w", err)
-	}
-	return errors.Join(p.WriteArchive(f), f.Close())
-}
-
-func writeModule(from, to string) error {
-	if filepath.Ext(to) != ".wasm" {
-		return fault.Errorf(fault.KindUsage, "--output %s: without a manifest there is no package to write", to).
-			WithHint("write a skill.json, or name a .wasm file")
-	}
-	b, err := os.ReadFile(from)
-	if err != nil {
-		return fmt.Errorf("write the module: %w", err)
-	}
-	return os.WriteFile(to, b, 0o644)
-}
-
-func (t *terminal) showBuilt(b built) {
+func (t *terminal) showBuilt(b author.Built) {
 	switch {
 	case b.Language == "" && b.Module == "":
 		t.say("%s: it has no code, and there is nothing to build", plain(filepath.Base(b.Dir)))

@@ -1,36 +1,28 @@
 package main
 
 import (
-	"context"
+	"bytes"
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"slices"
+	"io"
 	"strings"
 	"time"
-
-	"github.com/skillet-run/skillet/host/fault"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/toolchain"
-	"github.com/skillet-run/skillet/host/watch"
-	"github.com/skillet-run/skillet/manifests"
-	"github.com/skillet-run/skillet/manifests/bundle"
-	"github.com/skillet-run/skillet/policies/capability"
+	"github.com/skillet-run/skillet/host/author"
+	"github.com/skillet-run/skillet/host/upkeep"
 )
-
-// devDir is the directory in a project that belongs to dev.
-const devDir = ".skillet-dev"
 
 func (t *terminal) devCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "dev",
 		Usage:     "build, install and test a skill each time it is saved",
 		ArgsUsage: "[DIR]",
-		Description: "Works in a home of its own, in " + devDir + " of the project, whose path it prints: another terminal\n" +
+		Description: "Works in a home of its own, in " + author.DevDir + " of the project, whose path it prints: another terminal\n" +
 			"runs what was built last with `skillet --home THAT run NAME`. A version that does not build, or does not\n" +
 			"fit its manifest, is shown with what is wrong, and the one before it stays. What the manifest asks for is\n" +
 			"not granted in that home, only what --allow gives; test cases have the grants that they name. Compilers, and tests of the language\n" +
@@ -44,115 +36,41 @@ func (t *terminal) devCommand() *cli.Command {
 			&cli.StringSliceFlag{Name: "allow", Usage: "grant this `CAPABILITY` to the skill in the home of dev; may be repeated"},
 			&cli.BoolFlag{Name: "no-tests", Usage: "run no test cases"},
 		),
-		Action: t.withoutHome(t.dev),
+		Action: t.dev,
 	}
 }
 
-func (t *terminal) dev(ctx context.Context, c *cli.Context) error {
+func (t *terminal) dev(c *cli.Context) error {
+	t.json = c.Bool("json")
 	at, err := oneDir(c)
 	if err != nil {
 		return err
 	}
-	d, err := t.newDeveloper(ctx, c, at)
-	if err != nil {
-		return err
+	r := author.DevRequest{
+		Dir: at, Once: c.Bool("once"), NoTests: c.Bool("no-tests"), Timeout: c.Duration("timeout"), Progress: t.progress,
+		Ready: t.greet, Turn: t.showTurn,
 	}
-	defer d.close(ctx)
-	d.greet()
-	if c.Bool("once") {
-		return d.once(ctx)
+	if !t.json {
+		r.Case = t.showCase
 	}
-	return d.watch(ctx)
-}
-
-// A developer works on one project.
-type developer struct {
-	t     *terminal
-	c     *cli.Context
-	h     *host.Host
-	b     builder
-	dir   string // absolute, without symbolic links
-	home  string
-	allow []capability.Capability
-	// temporary is the directory that goes when dev ends; empty for none.
-	temporary string
-	// installed is true once a version is.
-	installed bool
-}
-
-// newDeveloper opens the home of a project.
-func (t *terminal) newDeveloper(ctx context.Context, c *cli.Context, at string) (*developer, error) {
-	d := &developer{t: t, c: c, b: t.builders(c)}
-	var err error
-	if d.allow, err = capabilities(c.StringSlice("allow")); err != nil {
-		return nil, fmt.Errorf("--allow: %w", err)
+	if r.Allow, err = capabilities(c.StringSlice("allow")); err != nil {
+		return fmt.Errorf("--allow: %w", err)
 	}
-	if st, err := os.Stat(at); err != nil || !st.IsDir() {
-		return nil, fault.Errorf(fault.KindNotFound, "%s is not a directory", at).WithHint("name the directory of a skill; `skillet new` makes one")
+	if c.IsSet("home") {
+		if r.Home, err = t.home(c); err != nil {
+			return err
+		}
 	}
-	if d.dir, err = filepath.EvalSymlinks(at); err == nil {
-		d.dir, err = absolute(d.dir)
+	// Interpreters, and what was revoked, are in the person's own home.
+	own := host.OpenLater(t.options(c, ""), func() (string, error) { return upkeep.DefaultHome(t.getenv) })
+	turns := false
+	show := r.Turn
+	r.Turn = func(turn author.Turn) { turns = true; show(turn) }
+	err = errors.Join(own.Author().Dev(c.Context, t.person(), r), own.Close(c.Context))
+	if r.Once && turns && err != nil && c.Context.Err() == nil {
+		return reported{explain(err).Kind}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("find %s: %w", at, err)
-	}
-	settings := d.settings()
-	if err := d.makeHome(c, settings); err != nil {
-		return nil, err
-	}
-	o := t.options(c, d.home)
-	if settings.DebugMode && t.getenv("SKILLET_LOG_LEVEL") == "" {
-		o.Environ = append(slices.Clone(o.Environ), "SKILLET_LOG_LEVEL=debug")
-	}
-	d.h, err = host.Open(ctx, o)
-	if err != nil {
-		d.removeTemporary()
-		return nil, err
-	}
-	return d, nil
-}
-
-// settings are what the manifest says about development, as it is now. One that
-// cannot be read says nothing: the build says why.
-func (d *developer) settings() manifests.Development {
-	p, err := toolchain.Recognise(d.dir)
-	if err != nil || p.Manifest == nil || p.Manifest.Development == nil {
-		return manifests.Development{}
-	}
-	return *p.Manifest.Development
-}
-
-// makeHome chooses the home: what --home says, a new one for each time, or the one
-// of the project.
-func (d *developer) makeHome(c *cli.Context, s manifests.Development) (err error) {
-	switch {
-	case c.IsSet("home"):
-		d.home, err = d.t.home(c)
-		return err
-	case s.SessionIsolation:
-		d.temporary, err = os.MkdirTemp("", "skillet-dev-")
-		d.home = filepath.Join(d.temporary, "home")
-		return err
-	}
-	d.home, err = homeOfProject(d.dir, d.t.getenv)
 	return err
-}
-
-func (d *developer) removeTemporary() {
-	if d.temporary != "" {
-		_ = os.RemoveAll(d.temporary) // nothing in it is missed, and a restart cleans up
-	}
-}
-
-// close ends the work. The bytes of versions that were replaced go.
-func (d *developer) close(ctx context.Context) {
-	ctx = context.WithoutCancel(ctx)
-	d.b.close(ctx)
-	_, err := d.h.Installer.Sweep(ctx, false)
-	if err = errors.Join(err, d.h.Close(ctx)); err != nil {
-		d.t.note("skillet: close %s: %s", d.home, plain(err.Error()))
-	}
-	d.removeTemporary()
 }
 
 // greeting is the first line of --json.
@@ -162,46 +80,99 @@ type greeting struct {
 	Home  string `json:"home"`
 }
 
-func (d *developer) greet() {
-	if d.t.json {
-		d.t.event(greeting{"ready", d.dir, d.home})
+func (t *terminal) greet(dir, home string) {
+	if t.json {
+		t.event(greeting{"ready", dir, home})
 		return
 	}
-	d.t.note("in another terminal: skillet --home %s run NAME", quoteWord(d.home))
+	t.note("in another terminal: skillet --home %s run NAME", quoteWord(home))
 }
 
-func (d *developer) once(ctx context.Context) error {
-	r := d.reload(ctx, watch.Change{At: time.Now()})
-	d.report(r)
+// showTurn shows what came of a change.
+func (t *terminal) showTurn(r author.Turn) {
 	if r.Error != nil {
-		return reported{r.Error.Kind}
+		r.Error = explain(r.Error)
 	}
-	return ctx.Err()
+	if t.json {
+		t.event(r)
+		return
+	}
+	if r.Compiler != "" {
+		t.note("%s", plainLines(r.Compiler))
+	}
+	t.noteProblems(r.Problems)
+	if r.Error != nil {
+		t.tell(r.Error)
+	}
+	stays := ""
+	switch {
+	case r.Before:
+		stays = "; the version before it stays"
+	case r.Replaced:
+		stays = "; it serves now"
+	}
+	t.say("%s %s%s%s", when(time.Now()), turnWords(r), stays, changedBy(r.Changed))
 }
 
-// watch goes on until somebody ends it, which is no failure.
-func (d *developer) watch(ctx context.Context) error {
-	w, err := watch.Open(d.dir, watch.Settings{Ignore: d.outputs()})
-	if err != nil {
-		return err
+// turnWords says in a line what came of a change.
+func turnWords(r author.Turn) string {
+	verdict := "ok"
+	if r.Error != nil {
+		verdict = "failed"
 	}
-	defer w.Close()
-	for change := (watch.Change{At: time.Now()}); ctx.Err() == nil; {
-		d.report(d.reload(ctx, change))
-		if change, err = w.Next(ctx); err != nil && ctx.Err() == nil {
-			return err
-		}
+	tests := ""
+	if r.Cases != nil {
+		tests = ", " + casesWords(*r.Cases)
 	}
-	return nil
+	return plain(cmp.Or(r.Skill, "build")) + " " + verdict + " in " + millis(r.TotalMS) + tests
 }
 
-// outputs are what a build writes into the project.
-func (d *developer) outputs() []string {
-	all := []string{devDir, "*" + bundle.Extension, "*.sigstore.json", "*.wasm"}
-	if p, err := toolchain.Recognise(d.dir); err == nil && p.Language == "" {
-		all = all[:len(all)-1] // the module is the source: somebody else builds it
+func casesWords(r author.CasesRun) string {
+	text := fmt.Sprintf("%d of %s passed", r.Passed, count(r.Passed+r.Failed+r.Skipped, "case"))
+	if r.Left > 0 {
+		text += fmt.Sprintf(", %d not run again", r.Left)
 	}
-	return all
+	return text
+}
+
+func changedBy(paths []string) string {
+	const shown = 3
+	if len(paths) == 0 {
+		return ""
+	}
+	text := strings.Join(paths[:min(len(paths), shown)], ", ")
+	if len(paths) > shown {
+		text += " and others"
+	}
+	return " (" + plain(text) + ")"
+}
+
+// showCase shows a case that failed, and what any of them logged.
+func (t *terminal) showCase(c author.CaseResult) {
+	for _, l := range c.Logs {
+		t.note("[%s] %s%s", plain(l.Level), plain(l.Message), fields(l))
+	}
+	if c.Outcome != author.CaseFailed {
+		return
+	}
+	if len(c.Differences) == 0 { // whose detail is the first of them
+		t.note("  failed: %s: %s", plain(c.Name), plain(c.Detail))
+		return
+	}
+	t.note("  failed: %s", plain(c.Name))
+	for _, x := range c.Differences {
+		t.note("    %s", plain(x.String()))
+	}
+}
+
+// event prints a line of JSON.
+func (t *terminal) event(v any) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(t.filled(v)); err == nil {
+		_, _ = io.WriteString(t.out, escaped(b.String())) // a stream that is closed is told at the end
+	}
 }
 
 // quoteWord is a word as a shell takes it.

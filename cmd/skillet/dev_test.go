@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/skillet-run/skillet/host/author"
 	"github.com/skillet-run/skillet/host/toolchain"
 )
 
@@ -63,9 +64,9 @@ func (w *watching) line(to any) {
 }
 
 // next waits for a result that is, or is not, good.
-func (w *watching) next(ok bool) reload {
+func (w *watching) next(ok bool) author.Turn {
 	w.t.Helper()
-	var r reload
+	var r author.Turn
 	w.line(&r)
 	if r.OK != ok || r.Event != "result" || r.TotalMS <= 0 {
 		w.t.Fatalf("%+v, %+v", r, r.Error)

@@ -308,7 +308,7 @@ func newClone(t *testing.T) clone {
 
 // A reader is a person who types what a page shows.
 type reader struct {
-	author
+	writer
 	clone
 	dir string
 }
@@ -324,7 +324,7 @@ func newReader(t *testing.T, built clone) reader {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	return reader{author{p}, built, dir}
+	return reader{writer{p}, built, dir}
 }
 
 // environ is that of the shell: $CLONE is the tree with what was built of it.

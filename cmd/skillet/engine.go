@@ -3,18 +3,12 @@ package main
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
-
-	"github.com/skillet-run/skillet/host/fault"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/script"
-	"github.com/skillet-run/skillet/manifests/bundle"
+	"github.com/skillet-run/skillet/host/author"
 )
 
 func (t *terminal) engineCommand() *cli.Command {
@@ -37,7 +31,7 @@ func (t *terminal) engineListCommand() *cli.Command {
 		Name:        "list",
 		Usage:       "list the interpreters, and which of them are installed",
 		Description: "Examples:\n  skillet engine list\n  skillet engine list --json",
-		Action:      t.withState(t.engineList),
+		Action:      t.withAuthor(t.engineList),
 	}
 }
 
@@ -70,33 +64,20 @@ func (t *terminal) engineBuildCommand() *cli.Command {
 			"  skillet engine build qjs\n" +
 			"  skillet engine build qjs --output dist",
 		Flags:  []cli.Flag{&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: ".", Usage: "write the files to `DIR`"}},
-		Action: t.withHost(t.engineBuild),
+		Action: t.withAuthor(t.engineBuild),
 	}
 }
 
-// engine is what --json prints of an interpreter.
-type engine struct {
-	Name      string `json:"name"`
-	Source    string `json:"source"`
-	Integrity string `json:"integrity"`
-	// Files are the endings of scripts it runs.
-	Files []string `json:"files"`
-	// Installed is the skill that provides it; empty when none does.
-	Installed string `json:"installed,omitempty"`
-	// Error says why what provides it is not run.
-	Error *fault.Error `json:"error,omitempty"`
-}
-
-func (t *terminal) engineList(ctx context.Context, _ *cli.Context, h *host.Host) error {
-	var all []engine
+func (t *terminal) engineList(ctx context.Context, _ *cli.Context, s *author.Service) error {
+	all, err := s.Engines(ctx, t.person())
+	if err != nil {
+		return err
+	}
 	var rows [][]string
-	for _, in := range script.Interpreters() {
-		provider, err := h.Scripts().Provider(ctx, in.Name)
-		e := engine{Name: in.Name, Source: "npm:" + in.Source.String(), Integrity: in.Source.Integrity, Files: in.Extensions, Installed: provider}
-		if e.Error = explain(err); err != nil && e.Error.Kind != fault.KindDenied {
-			return err
+	for i, e := range all {
+		if e.Error != nil {
+			all[i].Error = explain(e.Error)
 		}
-		all = append(all, e)
 		rows = append(rows, []string{e.Name, strings.Join(e.Files, " "), e.Source, cmp.Or(e.Installed, "-")})
 	}
 	return t.answer(all, func() {
@@ -110,39 +91,15 @@ func (t *terminal) engineList(ctx context.Context, _ *cli.Context, h *host.Host)
 }
 
 func (t *terminal) engineAdd(ctx context.Context, c *cli.Context, h *host.Host) error {
-	names := c.Args().Slice()
-	if len(names) == 0 {
-		return errNoEngine()
-	}
-	var from []string
-	for _, name := range names {
-		if _, ok := script.Find(name); !ok {
-			_, err := h.Scripts().Engine(ctx, name) // says which there are
-			return err
-		}
-		from = append(from, "engine:"+name)
+	from, err := author.EngineAddresses(c.Args().Slice())
+	if err != nil {
+		return err
 	}
 	return t.installEach(ctx, c, h, from, false)
 }
 
-func errNoEngine() error {
-	return fault.Errorf(fault.KindUsage, "name an interpreter").WithHint("there are %s", strings.Join(script.Names(), " and "))
-}
-
-// engineBuilt is what --json prints of an interpreter that was built.
-type engineBuilt struct {
-	Name    string `json:"name"`
-	Version string `json:"version"`
-	Digest  string `json:"digest"`
-	Path    string `json:"path"`
-}
-
-func (t *terminal) engineBuild(ctx context.Context, c *cli.Context, h *host.Host) error {
-	dir := c.String("output")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("build engines: %w", err)
-	}
-	made, err := t.buildEngines(ctx, c, h, dir)
+func (t *terminal) engineBuild(ctx context.Context, c *cli.Context, s *author.Service) error {
+	made, err := s.BuildEngines(ctx, t.person(), author.BuildEnginesRequest{Names: c.Args().Slice(), Dir: c.String("output"), Progress: t.progress})
 	if err != nil {
 		return err
 	}
@@ -153,44 +110,11 @@ func (t *terminal) engineBuild(ctx context.Context, c *cli.Context, h *host.Host
 	})
 }
 
-// buildEngines writes the packages of the named interpreters to a directory.
-func (t *terminal) buildEngines(ctx context.Context, c *cli.Context, h *host.Host, dir string) ([]engineBuilt, error) {
-	names := c.Args().Slice()
-	if len(names) == 0 {
-		return nil, errNoEngine()
-	}
-	var made []engineBuilt
-	for _, name := range names {
-		done := t.waiting("building %s", name)
-		files, err := h.Scripts().Engine(ctx, name)
-		done()
-		if err != nil {
-			return nil, err
-		}
-		m, err := packFiles(files, dir)
-		if err != nil {
-			return nil, err
-		}
-		made = append(made, m)
-	}
-	return made, nil
-}
-
-// packFiles packs files as NAME-VERSION.skill in a directory.
-func packFiles(files map[string][]byte, dir string) (engineBuilt, error) {
-	p, err := bundle.FromFiles(files)
-	if err != nil {
-		return engineBuilt{}, err
-	}
-	out, err := writeBuilt(p, filepath.Join(dir, p.FileName()))
-	return engineBuilt{p.Manifest().Name, p.Manifest().Version, string(p.Digest()), out}, err
-}
-
 // engineNames are the interpreters there are.
 func engineNames(question) ([]candidate, error) {
 	var found []candidate
-	for _, in := range script.Interpreters() {
-		found = append(found, candidate{Word: in.Name, About: "runs " + strings.Join(in.Extensions, " ")})
+	for _, e := range author.KnownEngines() {
+		found = append(found, candidate{Word: e.Name, About: "runs " + strings.Join(e.Files, " ")})
 	}
 	return found, nil
 }

@@ -3,24 +3,17 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/skillet-run/skillet/host/fault"
-	"github.com/skillet-run/skillet/internal/openfile"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/approval"
-	"github.com/skillet-run/skillet/host/inspect"
-	"github.com/skillet-run/skillet/host/sandbox/wasmbin"
-	"github.com/skillet-run/skillet/manifests"
-	"github.com/skillet-run/skillet/manifests/bundle"
+	"github.com/skillet-run/skillet/host/author"
+	"github.com/skillet-run/skillet/host/invoke"
 )
 
 func (t *terminal) inspectCommand() *cli.Command {
@@ -37,95 +30,32 @@ func (t *terminal) inspectCommand() *cli.Command {
 	}
 }
 
-// inspected is what --json prints of inspect.
-type inspected struct {
-	// Skill is name@version, and Tools the names of its tools; empty for a module
-	// alone.
-	Skill string   `json:"skill,omitempty"`
-	Path  string   `json:"path"`
-	Tools []string `json:"tools,omitempty"`
-	// Asks is what its manifest asks for.
-	Asks []ask `json:"asks,omitempty"`
-	inspect.Report
-	host.Examination
-}
-
 func (t *terminal) inspect(ctx context.Context, c *cli.Context, h *host.Host) error {
 	args, err := need(c, 1, "one module, package or skill")
 	if err != nil {
 		return err
 	}
-	out, wasm, err := t.inspectable(ctx, h, args[0])
+	r := author.InspectRequest{Progress: t.progress}
+	shown := func() {}
+	if filepath.Ext(args[0]) == ".wasm" {
+		r.Module = args[0]
+	} else {
+		if r.Address, err = invoke.ParseAddress(args[0]); err != nil {
+			return err
+		}
+		progress := t.downloading(args)
+		r.Fetched, shown = progress.of(0), progress.show(0)
+	}
+	out, err := h.Author().Inspect(ctx, t.person(), r)
+	shown()
+	t.noteAll(out.Notes)
 	if err != nil {
 		return err
-	}
-	if out.Report, err = inspect.Module(wasm); err != nil {
-		return fault.Wrap(fault.KindVerification, fmt.Errorf("inspect %s: %w", args[0], err)).WithHint("%s", wasmbin.WayOut)
-	}
-	done := t.waiting("compiling %s", filepath.Base(args[0]))
-	out.Examination, err = h.Examine(ctx, wasm)
-	done()
-	if err != nil {
-		return fmt.Errorf("inspect %s: %w", args[0], err)
 	}
 	return t.answer(out, func() { t.showInspected(out) })
 }
 
-// inspectable finds the module that an argument means.
-func (t *terminal) inspectable(ctx context.Context, h *host.Host, arg string) (inspected, []byte, error) {
-	if filepath.Ext(arg) == ".wasm" {
-		wasm, err := readModule(arg)
-		return inspected{Path: arg}, wasm, err
-	}
-	g, err := t.target(ctx, h, arg)
-	if err != nil {
-		return inspected{}, nil, err
-	}
-	path, wasm, err := g.Package().Module()
-	if err != nil {
-		return inspected{}, nil, fault.Wrap(fault.KindUsage, err).WithHint("it has no module to inspect; `skillet info` shows what it is")
-	}
-	out := inspected{Skill: g.Package().Manifest().Name + "@" + g.Package().Manifest().Version, Path: path}
-	for _, tool := range g.Package().Manifest().Tools {
-		out.Tools = append(out.Tools, tool.Name)
-	}
-	out.Asks, err = asksHere(g.Package().Manifest())
-	return out, wasm, err
-}
-
-// readModule reads a file that may be a module.
-func readModule(path string) ([]byte, error) {
-	b, err := openfile.ReadRegular(path, bundle.MaxFileBytes)
-	switch {
-	case errors.Is(err, openfile.ErrNotRegular):
-		return nil, fault.Errorf(fault.KindUsage, "open module %s: it is not a regular file", path).WithHint("name a .wasm file")
-	case errors.Is(err, openfile.ErrTooLarge):
-		return nil, fmt.Errorf("open module %s: more than %d bytes: %w", path, bundle.MaxFileBytes, bundle.ErrTooLarge)
-	case err != nil:
-		return nil, fmt.Errorf("open module: %w", err)
-	}
-	return b, nil
-}
-
-// asksHere is what a manifest asks for, where relative paths mean the current
-// directory.
-func asksHere(m *manifests.Manifest) ([]ask, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return nil, fmt.Errorf("find the current directory: %w", err)
-	}
-	requests, err := m.Requests(dir)
-	if err != nil {
-		return nil, err
-	}
-	asks := []ask{}
-	for _, r := range requests {
-		asks = append(asks, ask{r.Capability, r.Capability.Words(), r.Reason})
-	}
-	return asks, nil
-}
-
-func (t *terminal) showInspected(i inspected) {
+func (t *terminal) showInspected(i author.Inspected) {
 	t.say("%s: %s, sha256:%s, %s", plain(cmp.Or(i.Skill, i.Path)), size(i.Bytes), i.Digest.Short(), i.ABI)
 	if len(i.Tools) > 0 {
 		t.say("tools: %s", plain(strings.Join(i.Tools, ", ")))
@@ -161,7 +91,7 @@ func (t *terminal) sayAsks(asks []approval.Ask) {
 }
 
 // sayImports lists what a module imports by what it is good for.
-func (t *terminal) sayImports(all []inspect.Function) {
+func (t *terminal) sayImports(all []author.Function) {
 	if len(all) == 0 {
 		t.say("imports nothing")
 		return
@@ -192,9 +122,9 @@ func few(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
-func (t *terminal) saySections(i inspected) {
+func (t *terminal) saySections(i author.Inspected) {
 	all := slices.Clone(i.Sections)
-	slices.SortStableFunc(all, func(a, b inspect.Section) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	slices.SortStableFunc(all, func(a, b author.Section) int { return cmp.Compare(b.Bytes, a.Bytes) })
 	const most = 12
 	t.say("sections:")
 	for _, s := range all[:min(len(all), most)] {
@@ -216,7 +146,7 @@ func (t *terminal) saySections(i inspected) {
 	}
 }
 
-func (t *terminal) sayMakers(i inspected) {
+func (t *terminal) sayMakers(i author.Inspected) {
 	var made []string
 	for _, p := range i.Producers {
 		made = append(made, strings.TrimSpace(p.Name+" "+p.Version))
@@ -229,7 +159,7 @@ func (t *terminal) sayMakers(i inspected) {
 	}
 }
 
-func (t *terminal) sayCosts(i inspected) {
+func (t *terminal) sayCosts(i author.Inspected) {
 	in := i.Instrumented
 	share := 0.0
 	if before := in.Bytes - in.AddedBytes; before > 0 {

@@ -19,6 +19,7 @@ import (
 	"github.com/skillet-run/skillet/host/install"
 	"github.com/skillet-run/skillet/host/invoke"
 	"github.com/skillet-run/skillet/host/recording"
+	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/replay"
 	"github.com/skillet-run/skillet/host/runner"
 	"github.com/skillet-run/skillet/host/task"
@@ -126,8 +127,8 @@ func (t *terminal) recordedTarget(ctx context.Context, h *host.Host, rec *record
 	}
 	if rec.Path != "" {
 		for _, path := range []string{rec.Path, filepath.Join(filepath.Dir(file), rec.Path)} {
-			if target, err := h.Invoke().Look(ctx, path); err == nil && target.Package.Digest() == rec.Digest {
-				return target, nil
+			if p, err := h.Invoke().Look(ctx, t.person(), path); err == nil && p.Digest() == rec.Digest {
+				return runner.Target{Label: path, Package: p, Origin: registry.OriginPath}, nil
 			}
 		}
 	}

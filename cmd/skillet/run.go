@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -19,7 +18,6 @@ import (
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/invoke"
-	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/runner"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/manifests"
@@ -279,17 +277,19 @@ func (t *terminal) target(ctx context.Context, h *host.Host, arg string) (invoke
 	}
 	progress := t.downloading([]string{arg})
 	done := progress.show(0)
-	target, err := h.Invoke().Find(ctx, at, progress.of(0))
+	target, err := h.Invoke().Find(ctx, t.person(), at, progress.of(0))
 	done()
-	if e := fault.AsError(err); e != nil && at.Installed() && errors.Is(err, registry.ErrNotFound) && exists(at.Ref.Name) {
-		return target, e.WithHint("there is a file of that name: to run it, write ./%s", arg)
-	}
-	for _, n := range target.Notes() {
+	t.noteAll(target.Notes())
+	return target, err
+}
+
+// noteAll says what a person should know of a package.
+func (t *terminal) noteAll(notes []string) {
+	for _, n := range notes {
 		if !t.json {
 			t.note("skillet: %s", plain(n))
 		}
 	}
-	return target, err
 }
 
 func exists(path string) bool {

@@ -5,16 +5,13 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/author"
 	"github.com/skillet-run/skillet/host/fault"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/findings"
 	"github.com/skillet-run/skillet/host/invoke"
-	sources "github.com/skillet-run/skillet/host/source"
-	"github.com/skillet-run/skillet/manifests"
-	"github.com/skillet-run/skillet/manifests/bundle"
 )
 
 func (t *terminal) scanCommand() *cli.Command {
@@ -28,72 +25,41 @@ func (t *terminal) scanCommand() *cli.Command {
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "sarif", Usage: "print a SARIF 2.1.0 log, for services that show findings beside source"},
 		},
-		Action: func(c *cli.Context) error {
-			args, err := need(c, 1, "one skill or path")
-			if err != nil {
-				return err
-			}
-			if c.Bool("sarif") && c.Bool("json") {
-				return fault.Errorf(fault.KindUsage, "--sarif and --json do not go together").WithHint("SARIF is JSON, too: choose one")
-			}
-			if at, err := invoke.ParseAddress(args[0]); err == nil && at.Path != "" { // it needs no home
-				t.json = c.Bool("json")
-				p, err := sources.Runnable(c.Context, at.Path)
-				if err != nil {
-					return err
-				}
-				return t.scan(c, p)
-			}
-			return t.withState(t.scanInstalled)(c)
-		},
+		Action: t.withAuthor(t.scan),
 	}
-}
-
-func (t *terminal) scanInstalled(ctx context.Context, c *cli.Context, h *host.Host) error {
-	s, err := t.lookup(ctx, h, c.Args().First())
-	if err != nil {
-		return err
-	}
-	p, err := h.Registry.Package(ctx, s.Digest)
-	if err != nil {
-		return err
-	}
-	return t.scan(c, p)
-}
-
-// scanned is what --json prints of scan.
-type scanned struct {
-	Name     string            `json:"name"`
-	Version  string            `json:"version"`
-	Digest   manifests.Digest  `json:"digest"`
-	Worst    findings.Severity `json:"worst,omitempty"`
-	Blocking []string          `json:"blocking"`
-	findings.Report
 }
 
 // scan reports on a package. It is an error when a finding blocks.
-func (t *terminal) scan(c *cli.Context, p *bundle.Package) error {
-	done := t.waiting("reading %s", p.Manifest().Name)
-	r, err := findings.Scan(c.Context, p)
-	done()
+func (t *terminal) scan(ctx context.Context, c *cli.Context, s *author.Service) error {
+	args, err := need(c, 1, "one skill or path")
 	if err != nil {
 		return err
 	}
-	if err := t.showScan(c, p, r); err != nil {
+	if c.Bool("sarif") && c.Bool("json") {
+		return fault.Errorf(fault.KindUsage, "--sarif and --json do not go together").WithHint("SARIF is JSON, too: choose one")
+	}
+	at, err := invoke.ParseAddress(args[0])
+	if err != nil {
 		return err
 	}
-	blocking := r.Blocking()
+	r, err := s.Scan(ctx, t.person(), author.ScanRequest{Address: at, Progress: t.progress})
+	if err != nil {
+		return err
+	}
+	if err := t.showScan(c, r); err != nil {
+		return err
+	}
 	switch {
-	case len(blocking) == 0:
+	case len(r.Blocking) == 0:
 		return nil
 	case t.json || c.Bool("sarif"):
 		return reported{fault.KindVerification}
 	}
-	return fault.Errorf(fault.KindVerification, "scan %s: %s that no honest package has: %s", p.Manifest().Name, count(r.Count(findings.Block), "finding"), strings.Join(blocking, ", ")).
-		WithHint("`skillet explain %s` says what the rule looks for, and what to do", blocking[0])
+	return fault.Errorf(fault.KindVerification, "scan %s: %s that no honest package has: %s", r.Name, count(r.Count(findings.Block), "finding"), strings.Join(r.Blocking, ", ")).
+		WithHint("`skillet explain %s` says what the rule looks for, and what to do", r.Blocking[0])
 }
 
-func (t *terminal) showScan(c *cli.Context, p *bundle.Package, r findings.Report) error {
+func (t *terminal) showScan(c *cli.Context, r author.Scanned) error {
 	if c.Bool("sarif") {
 		log, err := r.SARIF(buildInfo().Version)
 		if err != nil {
@@ -101,11 +67,9 @@ func (t *terminal) showScan(c *cli.Context, p *bundle.Package, r findings.Report
 		}
 		return writeEscaped(t.out, log)
 	}
-	m := p.Manifest()
-	all := scanned{m.Name, m.Version, p.Digest(), r.Worst(), append([]string{}, r.Blocking()...), r}
-	return t.answer(all, func() {
-		showFindings(t.say, r)
-		t.note("%s@%s: %s", plain(m.Name), plain(m.Version), totals(r))
+	return t.answer(r, func() {
+		showFindings(t.say, r.Report)
+		t.note("%s@%s: %s", plain(r.Name), plain(r.Version), totals(r.Report))
 	})
 }
 

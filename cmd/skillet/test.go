@@ -2,27 +2,16 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"regexp"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/author"
 	"github.com/skillet-run/skillet/host/fault"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/casetest"
-	"github.com/skillet-run/skillet/host/invoke"
-	sources "github.com/skillet-run/skillet/host/source"
 	"github.com/skillet-run/skillet/host/store/atomicfile"
-	"github.com/skillet-run/skillet/manifests"
-	"github.com/skillet-run/skillet/manifests/bundle"
-	"github.com/skillet-run/skillet/manifests/testcase"
 )
 
 func (t *terminal) testCommand() *cli.Command {
@@ -55,140 +44,79 @@ func (t *terminal) testCommand() *cli.Command {
 			&cli.StringSliceFlag{Name: "allow", Usage: "with --record: allow this `CAPABILITY`; may be repeated"},
 			workspaceFlag(),
 		),
-		Action: t.withState(t.test),
+		Action: t.withAuthor(t.test),
 	}
 }
 
-// A subject is what is tested.
-type subject struct {
-	pkg *bundle.Package
-	// dir is where its sources are; empty for what is packed or installed.
-	dir string
-	// name is what it was called.
-	name string
-}
-
-// tested is what --json prints of test.
-type tested struct {
-	OK bool `json:"ok"`
-	casetest.Report
-	// Updated are the golden files that were written, and Recorded the case that was
-	// recorded; empty for none.
-	Updated  []string `json:"updated,omitempty"`
-	Recorded string   `json:"recorded,omitempty"`
-}
-
-func (t *terminal) test(ctx context.Context, c *cli.Context, h *host.Host) error {
+func (t *terminal) test(ctx context.Context, c *cli.Context, s *author.Service) error {
 	at, err := oneDir(c)
 	if err != nil {
 		return err
 	}
-	o, err := testOptions(c)
-	if err != nil {
-		return err
-	}
-	s, err := t.subject(ctx, c, h, at)
-	if err != nil {
-		return err
-	}
-	out := tested{}
-	if c.IsSet("record") {
-		if out.Recorded, err = t.recordCase(ctx, c, h, s); err != nil {
-			return err
-		}
-		o.Match = only(out.Recorded)
-		if s.pkg, err = bundle.ReadDir(s.dir); err != nil {
-			return err
-		}
-	}
-	if c.Bool("update") {
-		if out.Updated, err = t.updateGoldens(ctx, h, &s, o); err != nil {
-			return err
-		}
-	}
-	if !t.json {
-		o.Done = func(r casetest.Result) { t.showResultOf(r, c.Bool("verbose")) }
-	}
-	if out.Report, err = h.Tester.Run(ctx, s.pkg, o); err != nil {
-		return err
-	}
-	return t.concludeTest(c, s, out)
-}
-
-// only matches the cases of one file.
-func only(file string) *regexp.Regexp {
-	return regexp.MustCompile("^" + regexp.QuoteMeta(file+": "))
-}
-
-// testOptions are those that flags ask for.
-func testOptions(c *cli.Context) (casetest.Options, error) {
-	o := casetest.Options{Jobs: c.Int("jobs")}
 	for _, name := range []string{"tool", "input", "allow", "workspace"} {
 		if c.IsSet(name) && !c.IsSet("record") {
-			return o, fault.Errorf(fault.KindUsage, "--%s goes with --record only", name).WithHint("a case says itself what it is given; `skillet run` makes a call")
+			return fault.Errorf(fault.KindUsage, "--%s goes with --record only", name).WithHint("a case says itself what it is given; `skillet run` makes a call")
 		}
 	}
-	if !c.IsSet("run") {
-		return o, nil
+	r := author.TestRequest{
+		Skill: at, Build: !c.Bool("no-build"), Timeout: c.Duration("timeout"), Match: c.String("run"), Jobs: c.Int("jobs"),
+		Update: c.Bool("update"), Built: t.noteBuilt, Progress: t.progress,
 	}
-	re, err := regexp.Compile(c.String("run"))
+	recorded := author.RecordedCase{}
+	if c.IsSet("record") {
+		if recorded, err = t.recordCase(ctx, c, s, at); err != nil {
+			return err
+		}
+		r.Match, r.Build = recorded.Match, false
+	}
+	if !t.json {
+		r.Done = func(r author.CaseResult) { t.showResultOf(r, c.Bool("verbose")) }
+	}
+	out, err := s.Test(ctx, t.person(), r)
 	if err != nil {
-		return o, fault.Errorf(fault.KindUsage, "--run: %w", err).WithHint("write a regular expression in RE2 syntax, such as 'empty|long'")
+		return err
 	}
-	o.Match = re
-	return o, nil
+	out.Recorded = recorded.File
+	return t.concludeTest(c, out)
 }
 
-// subject finds what is to be tested, and builds it if it is a directory with sources.
-func (t *terminal) subject(ctx context.Context, c *cli.Context, h *host.Host, at string) (subject, error) {
-	if st, err := os.Stat(at); err == nil && st.IsDir() {
-		s, err := t.builtSubject(ctx, c, at)
-		return s, cmp.Or(err, unrevoked(ctx, h, s))
+// recordCase makes a test case of a real call.
+func (t *terminal) recordCase(ctx context.Context, c *cli.Context, s *author.Service, at string) (author.RecordedCase, error) {
+	r := author.RecordRequest{
+		Skill: at, Build: !c.Bool("no-build"), Timeout: c.Duration("timeout"), Name: c.String("record"), Replace: c.Bool("update"),
+		Tool: c.String("tool"), Built: t.noteBuilt, Progress: t.progress,
 	}
-	if strings.ContainsAny(at, `/\`) || filepath.Ext(at) == bundle.Extension || filepath.Ext(at) == ".wasm" {
-		p, err := sources.Open(at)
-		s := subject{pkg: p, name: at}
-		return s, cmp.Or(err, unrevoked(ctx, h, s))
-	}
-	ref, err := manifests.ParseRef(at)
-	if err != nil {
-		return subject{}, fault.Wrap(fault.KindUsage, err).WithHint("name a directory, a .skill file or an installed skill")
-	}
-	g, err := h.Invoke().Find(ctx, invoke.Address{Ref: ref}, nil)
-	return subject{pkg: g.Package(), name: at}, err
-}
-
-// unrevoked refuses to test a package that was revoked, as it refuses to run it.
-func unrevoked(ctx context.Context, h *host.Host, s subject) error {
-	if s.pkg == nil {
-		return nil
-	}
-	_, err := h.Invoke().Local(ctx, s.name, "", s.pkg)
-	return err
-}
-
-func (t *terminal) builtSubject(ctx context.Context, c *cli.Context, dir string) (subject, error) {
-	if !c.Bool("no-build") {
-		if _, err := t.buildAt(ctx, c, dir); err != nil {
-			return subject{}, err
+	var err error
+	if c.IsSet("input") {
+		if r.Input, err = t.readInput(ctx, c.String("input")); err != nil {
+			return author.RecordedCase{}, err
 		}
 	}
-	p, err := sources.Open(dir)
-	return subject{pkg: p, dir: dir, name: dir}, err
+	if r.Allow, err = t.allow(c); err != nil {
+		return author.RecordedCase{}, err
+	}
+	if r.Workspace, err = workspace(c); err != nil {
+		return author.RecordedCase{}, err
+	}
+	made, err := s.Record(ctx, t.person(), r)
+	for _, secret := range made.TooShort {
+		t.note("skillet: the secret %s is too short to be struck out: look at the case before giving it away", plain(secret))
+	}
+	return made, err
 }
 
 // showResultOf shows a case: one that failed with all that is wrong with it.
-func (t *terminal) showResultOf(r casetest.Result, verbose bool) {
+func (t *terminal) showResultOf(r author.CaseResult, verbose bool) {
 	at := fmt.Sprintf("%s:%d: %s", visible(r.File), r.Line, visible(r.Name))
 	switch {
-	case r.Outcome == casetest.Failed:
+	case r.Outcome == author.CaseFailed:
 		t.say("FAIL %s (%s)", at, visible(r.Tool))
 		for _, line := range r.Lines() {
 			t.say("       %s", visible(line))
 		}
 	case !verbose:
 		return
-	case r.Outcome == casetest.Skipped:
+	case r.Outcome == author.CaseSkipped:
 		t.say("skip %s: %s", at, visible(r.Detail))
 		return
 	default:
@@ -207,13 +135,9 @@ func (t *terminal) showResultOf(r casetest.Result, verbose bool) {
 }
 
 // concludeTest writes the reports and says how it went.
-func (t *terminal) concludeTest(c *cli.Context, s subject, out tested) error {
-	r := out.Report
-	if out.OK = r.OK(); len(r.Results) == 0 && len(r.Problems) == 0 {
-		return noCases(c, s, r)
-	}
+func (t *terminal) concludeTest(c *cli.Context, out author.Tested) error {
 	if file := c.String("junit"); file != "" {
-		if err := writeJUnit(file, r); err != nil {
+		if err := writeJUnit(file, out); err != nil {
 			return err
 		}
 	}
@@ -230,7 +154,7 @@ func (t *terminal) concludeTest(c *cli.Context, s subject, out tested) error {
 	return nil
 }
 
-func (t *terminal) showTested(out tested) {
+func (t *terminal) showTested(out author.Tested) {
 	r := out.Report
 	for _, p := range r.Problems {
 		t.say("FAIL %s", strings.ReplaceAll(plainLines(p), "\n", "\n       "))
@@ -248,87 +172,13 @@ func (t *terminal) showTested(out tested) {
 	t.say("%s@%s: %s in %.2f s%s", plain(r.Skill), plain(r.Version), tally(r), r.DurationMS/1000, most)
 }
 
-// noCases says how to write a case.
-func noCases(c *cli.Context, s subject, r casetest.Report) error {
-	m := s.pkg.Manifest()
-	if r.Found > 0 && !m.Type.IsPlugin() {
-		return fault.Errorf(fault.KindNotFound, "none of the %d test cases of %s matches %s", r.Found, m.Name, c.String("run")).
-			WithHint("--run looks at \"file: name\", such as \"tests/a.json: empty\"")
-	}
-	switch {
-	case m.Type.IsPlugin():
-		return fault.Errorf(fault.KindNotFound, "%s is a plugin: test cases are for tools, and it has none", m.Name).
-			WithHint("`skillet provider test %s` asks a provider", m.Name)
-	case m.Type.IsPrompt():
-		return fault.Errorf(fault.KindNotFound, "%s has no test cases", m.Name).
-			WithHint("write tests/first.json: [{\"name\": \"what it shows\", \"input\": {}, \"expect_text\": {\"$contains\": \"what the prompt says\"}}]; `skillet run %s --render` shows the prompt", s.name)
-	}
-	tool := ""
-	if len(m.Tools) > 0 {
-		tool = m.Tools[0].Name
-	}
-	return fault.Errorf(fault.KindNotFound, "%s has no test cases", m.Name).
-		WithHint("write tests/first.json: [{\"name\": \"what it shows\", \"tool\": %q, \"input\": {}, \"expect\": {}}], or make one of a real call: skillet test --record first --tool %s --input '{}'", tool, tool)
-}
-
-func writeJUnit(file string, r casetest.Report) error {
+func writeJUnit(file string, r author.Tested) error {
 	var b bytes.Buffer
-	if err := casetest.WriteJUnit(&b, r); err != nil {
+	if err := r.WriteJUnit(&b); err != nil {
 		return err
 	}
 	if err := atomicfile.Write(file, b.Bytes()); err != nil {
 		return fmt.Errorf("write the JUnit report: %w", err)
 	}
 	return nil
-}
-
-// updateGoldens writes the golden files of cases that fail, and reads the package anew.
-func (t *terminal) updateGoldens(ctx context.Context, h *host.Host, s *subject, o casetest.Options) ([]string, error) {
-	if s.dir == "" {
-		return nil, fault.Errorf(fault.KindUsage, "--update writes into a directory, and %s is none", s.name).WithHint("name the directory of the skill")
-	}
-	r, err := h.Tester.Run(ctx, s.pkg, o)
-	if err != nil {
-		return nil, err
-	}
-	root, err := os.OpenRoot(s.dir)
-	if err != nil {
-		return nil, fmt.Errorf("update golden files: %w", err)
-	}
-	defer root.Close()
-	var updated []string
-	for _, x := range r.Results {
-		if x.Outcome != casetest.Failed || x.Golden == "" || x.Failure != nil {
-			continue
-		}
-		if err := writeGolden(root, x); err != nil {
-			return updated, fmt.Errorf("update %s: %w", x.Golden, err)
-		}
-		updated = append(updated, x.Golden)
-	}
-	s.pkg, err = bundle.ReadDir(s.dir)
-	return updated, err
-}
-
-// writeGolden writes what a case came to into its golden file.
-func writeGolden(root *os.Root, r casetest.Result) error {
-	name := filepath.FromSlash(r.Golden)
-	if r.Section == "" {
-		if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			return err
-		}
-		return root.WriteFile(name, testcase.GoldenFile(r.Golden, r.Output), 0o644)
-	}
-	if !bytes.HasSuffix(r.Output, []byte("\n")) && filepath.Ext(r.Section) == ".txt" {
-		return errors.New("a section ends with a line feed, and the output does not: use expect_file instead")
-	}
-	old, err := root.ReadFile(name)
-	if err != nil {
-		return err
-	}
-	text, ok := testcase.WithSection(old, r.Section, string(testcase.GoldenFile(r.Section, r.Output)))
-	if !ok {
-		return errors.New("the section " + r.Section + " is not there any more")
-	}
-	return root.WriteFile(name, text, 0o644)
 }

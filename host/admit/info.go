@@ -63,7 +63,7 @@ func (s *Service) Info(ctx context.Context, by approval.Principal, r InfoRequest
 	if err := s.ready(ctx, by); err != nil {
 		return Info{}, err
 	}
-	p, skill, err := s.look(ctx, r.Of)
+	p, skill, err := s.look(ctx, by, r.Of)
 	if err != nil {
 		return Info{}, err
 	}
@@ -86,11 +86,11 @@ func (s *Service) Info(ctx context.Context, by approval.Principal, r InfoRequest
 }
 
 // look finds a package that is installed or at a path.
-func (s *Service) look(ctx context.Context, of invoke.Address) (*bundle.Package, *Skill, error) {
+func (s *Service) look(ctx context.Context, by approval.Principal, of invoke.Address) (*bundle.Package, *Skill, error) {
 	switch {
 	case of.Path != "":
-		target, err := s.parts.Invoke.Look(ctx, of.Path)
-		return target.Package, nil, err
+		p, err := s.parts.Invoke.Look(ctx, by, of.Path)
+		return p, nil, err
 	case !of.Installed():
 		return nil, nil, fault.Errorf(fault.KindUsage, "%q names neither an installed skill nor a path", of.Source).
 			WithHint("`skillet list` shows what is installed; a path begins with ./ or /")
@@ -129,7 +129,7 @@ func (s *Service) Tool(ctx context.Context, by approval.Principal, of invoke.Add
 	if err := s.ready(ctx, by); err != nil {
 		return Tool{}, err
 	}
-	p, _, err := s.look(ctx, of)
+	p, _, err := s.look(ctx, by, of)
 	if err != nil {
 		return Tool{}, err
 	}

@@ -44,6 +44,18 @@ func ParseAddress(text string) (Address, error) {
 	return Address{Ref: ref, Tool: ref.Tool}, nil
 }
 
+// String is the address as a person writes it.
+func (a Address) String() string {
+	text := a.Path + a.Source
+	if a.Installed() {
+		return a.Ref.String()
+	}
+	if a.Tool != "" {
+		text += ":" + a.Tool
+	}
+	return text
+}
+
 // Installed reports whether the address names an installed skill.
 func (a Address) Installed() bool { return a.Ref.Name != "" }
 

@@ -7,27 +7,20 @@ package invoke
 
 import (
 	"context"
-	"path/filepath"
-	"strings"
 
 	"github.com/skillet-run/skillet/host/fault"
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/skillet-run/skillet/host/adopt"
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/llm/skillmodel"
 	"github.com/skillet-run/skillet/host/prompt"
 	"github.com/skillet-run/skillet/host/recording"
-	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/replay"
 	"github.com/skillet-run/skillet/host/runner"
 	"github.com/skillet-run/skillet/host/secret"
 	"github.com/skillet-run/skillet/host/source"
 	"github.com/skillet-run/skillet/host/task"
-	"github.com/skillet-run/skillet/host/toolchain"
-	"github.com/skillet-run/skillet/manifests"
-	"github.com/skillet-run/skillet/manifests/bundle"
 )
 
 // Parts are what a [Service] works on. All but Warm are needed.
@@ -51,126 +44,6 @@ type Service struct {
 
 // New makes a Service.
 func New(log hclog.Logger, p Parts) *Service { return &Service{p, log} }
-
-// A Target is what an address leads to. Only [Service.Find] and [Service.Local] make one;
-// the zero value cannot be called. It says nothing of what the skill may do: that is
-// found out at each call.
-type Target struct {
-	run       runner.Target
-	tool      string
-	installed *registry.Skill
-	notes     []string
-}
-
-// Label is how messages name it.
-func (t Target) Label() string { return t.run.Label }
-
-// Package is what would be run.
-func (t Target) Package() *bundle.Package { return t.run.Package }
-
-// Manifest is that of its package.
-func (t Target) Manifest() *manifests.Manifest { return t.run.Package.Manifest() }
-
-// Tool is the tool that the address named; empty for none.
-func (t Target) Tool() string { return t.tool }
-
-// Installed returns the installed version; false for what was found at a path or
-// fetched, which has no grants.
-func (t Target) Installed() (registry.Skill, bool) {
-	if t.installed == nil {
-		return registry.Skill{}, false
-	}
-	return *t.installed, true
-}
-
-// Notes say what a person should know of a package that was made of something else.
-func (t Target) Notes() []string { return t.notes }
-
-// Bare is the target without grants, for replays.
-func (t Target) Bare() runner.Target { return t.run }
-
-// IsPrompt reports whether the target's tool is text for a model, which no code runs for.
-func (t Target) IsPrompt() bool {
-	m := t.Manifest()
-	_, script := m.Script(t.tool)
-	return m.Type.IsPrompt() && !script
-}
-
-// Describe returns the tool that a call would use; false when it has none of that name.
-func (t Target) Describe() (manifests.Tool, bool) { return t.Manifest().Callable(t.tool) }
-
-// Find finds what an address means. What was revoked is refused, with a
-// [fault.KindVerification] error, and what is disabled. A source is fetched; progress is
-// told how much of it came, as in [source.Options]; nil for nobody.
-func (s *Service) Find(ctx context.Context, a Address, progress func(done, total int64)) (Target, error) {
-	if a.Installed() {
-		if err := s.Skills.parts.CatchUp(ctx); err != nil {
-			return Target{}, err
-		}
-		t, skill, err := s.Skills.Installed(ctx, a.Ref)
-		return Target{run: t, tool: a.Tool, installed: &skill}, err
-	}
-	got, err := s.fetch(ctx, a, progress)
-	if err != nil {
-		return Target{}, err
-	}
-	label := a.Path + a.Source
-	t, err := s.Skills.Uninstalled(ctx, label, got)
-	return Target{run: t, tool: a.Tool, notes: got.Notes}, err
-}
-
-// Look is [Service.Find] for a path, also of what was revoked: to look at, not to run.
-func (s *Service) Look(ctx context.Context, path string) (runner.Target, error) {
-	got, err := s.fetch(ctx, Address{Path: path}, nil)
-	if err != nil {
-		return runner.Target{}, err
-	}
-	return runner.Target{Label: path, Package: got.Package, Origin: registry.OriginPath}, nil
-}
-
-// Local is the target of a tool of a package that was just read or built; tool is empty for
-// its only one. What was revoked is refused, as in [Service.Find].
-func (s *Service) Local(ctx context.Context, label, tool string, p *bundle.Package) (Target, error) {
-	t, err := s.Skills.Uninstalled(ctx, label, &source.Fetched{Package: p, Kind: source.KindDirectory, Place: label})
-	return Target{run: t, tool: tool}, err
-}
-
-// fetch gets what is at a path or a source.
-func (s *Service) fetch(ctx context.Context, a Address, progress func(done, total int64)) (*source.Fetched, error) {
-	switch {
-	case a.Source != "":
-		return s.fetchFrom(ctx, a.Source, progress)
-	case adopt.IsExtism(a.Path) && exists(a.Path):
-		return s.fetchFrom(ctx, a.Path, progress)
-	}
-	if err := toolchain.Current(a.Path); err != nil {
-		return nil, err
-	}
-	p, err := source.Runnable(ctx, a.Path)
-	if err != nil {
-		return nil, err
-	}
-	if filepath.Ext(a.Path) == bundle.Extension { // with who signed it
-		return s.fetchFrom(ctx, notName(a.Path), progress)
-	}
-	return &source.Fetched{Package: p, Kind: source.KindDirectory, Place: a.Path}, nil
-}
-
-func (s *Service) fetchFrom(ctx context.Context, text string, progress func(done, total int64)) (*source.Fetched, error) {
-	r, err := source.ParseArgument(text)
-	if err != nil {
-		return nil, err
-	}
-	return s.Sources.Fetch(ctx, r, source.Options{Progress: progress})
-}
-
-// notName writes a path so that it is not taken for a name.
-func notName(path string) string {
-	if strings.ContainsRune(path, filepath.Separator) {
-		return path
-	}
-	return "." + string(filepath.Separator) + path
-}
 
 // An Invocation is one call that somebody wants made. All but Target and By may be left
 // out, which allows and asks for less.
@@ -238,11 +111,11 @@ func (s *Service) Invoke(ctx context.Context, in Invocation) (Answer, error) {
 
 // Render returns the prompt that a model would be sent, and asks none.
 func (s *Service) Render(ctx context.Context, in Invocation) (prompt.Prompt, task.Result, error) {
-	if !in.Target.IsPrompt() {
-		return prompt.Prompt{}, task.Result{}, fault.Errorf(fault.KindUsage, "%s runs code, and has no prompt to print", in.Target.Label())
-	}
 	if err := in.check(); err != nil {
 		return prompt.Prompt{}, task.Result{}, err
+	}
+	if !in.Target.IsPrompt() {
+		return prompt.Prompt{}, task.Result{}, fault.Errorf(fault.KindUsage, "%s runs code, and has no prompt to print", in.Target.Label())
 	}
 	c, err := s.granted(ctx, in)
 	if err != nil {
@@ -250,6 +123,14 @@ func (s *Service) Render(ctx context.Context, in Invocation) (prompt.Prompt, tas
 	}
 	p, res := s.Runner.Render(ctx, c)
 	return p, res, nil
+}
+
+// known refuses who is nobody.
+func known(by approval.Principal) error {
+	if by == nil {
+		return fault.Errorf(fault.KindDenied, "nobody asks for this")
+	}
+	return by.Check()
 }
 
 // check refuses what cannot be done before any grant is spent on it.
@@ -261,14 +142,14 @@ func (s *Service) check(ctx context.Context, in Invocation) error {
 }
 
 func (in Invocation) check() error {
+	if err := known(in.By); err != nil {
+		return err
+	}
 	if in.Target.run.Package == nil {
 		return fault.Errorf(fault.KindUsage, "a call of nothing")
 	}
-	if in.By == nil {
-		return fault.Errorf(fault.KindDenied, "%s is called by nobody", in.Target.Label())
-	}
-	if err := in.By.Check(); err != nil || !in.Target.IsPrompt() {
-		return err
+	if !in.Target.IsPrompt() {
+		return nil
 	}
 	if in.Limits != (runner.Limits{}) || len(in.Config) > 0 || in.Record || in.NoCache {
 		return fault.Errorf(fault.KindUsage, "%s is a prompt, which is not run: limits, config values, recordings and kept answers have no meaning for it", in.Target.Label())

@@ -32,10 +32,17 @@ func Open(path string) (*bundle.Package, error) {
 	switch {
 	case errors.Is(err, bundle.ErrDamaged):
 		return nil, fault.Wrap(fault.KindVerification, err).WithHint("it is no package, or one that was damaged on its way: get it again")
-	case errors.Is(err, bundle.ErrNoModule):
-		return nil, fault.Wrap(fault.KindUsage, err).WithHint("build the module first, where \"command\" says it is: `skillet build DIR`")
 	}
-	return p, err
+	return p, Unbuilt(path, err)
+}
+
+// Unbuilt says of a directory whose module is not there how to get it. Any other error,
+// and nil, stays as it is.
+func Unbuilt(path string, err error) error {
+	if st, statErr := os.Stat(path); !errors.Is(err, bundle.ErrNoModule) || statErr != nil || !st.IsDir() {
+		return err
+	}
+	return fault.Wrap(fault.KindUsage, err).WithHint("build the module first, where \"command\" says it is: `skillet build %s`", path)
 }
 
 // Runnable reads what is at a path and can be run: a package as [Open] does, a module,

@@ -182,6 +182,9 @@ func (f *Fetcher) explain(what string, r Ref, err error) error {
 	if known := (*fault.Error)(nil); errors.As(err, &known) {
 		return fmt.Errorf("%s: %w", what, err)
 	}
+	if r.Kind == KindDirectory && errors.Is(err, bundle.ErrNoModule) {
+		return Unbuilt(r.Path, fmt.Errorf("%s: %w", what, err))
+	}
 	for _, m := range []struct {
 		is   error
 		kind fault.Kind

@@ -160,6 +160,12 @@ var imports = map[string][]string{
 		"host/fault", "host/approval", "host/audit", "host/checkpoint", "host/journal", "host/ledger", "host/outfile", "host/runner", "host/secret", "host/signer", "host/trust", "manifests/signature",
 	},
 	"host/outfile": {"host/fault"},
+	// What authors do.
+	"host/author": {
+		"host/approval", "host/casetest", "host/fault", "host/findings", "host/hostfn", "host/inspect", "host/install", "host/invoke", "host/narrow", "host/npm", "host/registry", "host/review", "host/runner",
+		"host/sandbox", "host/sandbox/wasmbin", "host/sandbox/worker", "host/scaffold", "host/script", "host/source", "host/store/atomicfile", "host/task", "host/toolchain", "host/watch",
+		"manifests", "manifests/bundle", "manifests/signature", "manifests/testcase", "policies/capability",
+	},
 
 	// Keeping a home in order.
 	"host/upkeep": {
@@ -199,7 +205,7 @@ var imports = map[string][]string{
 	"host/internal/archtest": nil,
 	"cmd/skillet": {
 		"host/fault", "cmd/skillet/internal/startheap", "cmd/skillet/internal/startworker",
-		"host", "host/admit", "host/adopt", "host/agents", "manifests/agent", "host/approval", "host/govern", "host/outfile", "host/closure", "host/resolve", "manifests/lockfile", "manifests/semver", "host/suggest", "host/hostfn", "host/config", "host/escape", "host/evidence", "host/findings", "host/install", "host/invoke", "host/journal", "host/ledger", "host/memory", "host/event", "host/queue", "host/llm", "host/llm/budget", "host/orchestrator", "plugins/provider", "host/prompt", "host/recording", "host/registry", "host/replay", "host/review", "host/runner",
+		"host", "host/admit", "host/adopt", "host/author", "host/agents", "manifests/agent", "host/approval", "host/govern", "host/outfile", "host/closure", "host/resolve", "manifests/lockfile", "manifests/semver", "host/suggest", "host/hostfn", "host/config", "host/escape", "host/evidence", "host/findings", "host/install", "host/invoke", "host/journal", "host/ledger", "host/memory", "host/event", "host/queue", "host/llm", "host/llm/budget", "host/orchestrator", "plugins/provider", "host/prompt", "host/recording", "host/registry", "host/replay", "host/review", "host/runner",
 		"host/sandbox/wasmbin", "host/sandbox/worker", "host/secret", "host/session", "host/settings", "host/skillset", "host/store", "host/store/atomicfile", "host/source", "manifests/signature", "manifests/signature/keyless", "host/signer", "host/trust", "host/task", "host/upkeep", "manifests", "manifests/bundle", "policies", "policies/capability",
 		"host/toolchain", "host/scaffold", "host/watch", "host/inspect", "host/casetest", "manifests/testcase", "host/narrow", "host/script",
 	},

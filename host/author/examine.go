@@ -1,4 +1,4 @@
-package host
+package author
 
 import (
 	"bytes"
@@ -12,10 +12,11 @@ import (
 
 	"github.com/skillet-run/skillet/host/hostfn"
 	"github.com/skillet-run/skillet/host/sandbox"
+	"github.com/skillet-run/skillet/host/sandbox/worker"
 )
 
-// Offered lists what skills may import, as "module.name".
-func Offered() []string { return sandbox.Offered(hostfn.Functions()) }
+// offered lists what skills may import, as "module.name".
+func offered() []string { return sandbox.Offered(hostfn.Functions()) }
 
 // An Examination is what loading a module and running its initialisation shows.
 type Examination struct {
@@ -40,11 +41,11 @@ type Snapshot struct {
 	Fuel uint64 `json:"fuel"`
 }
 
-// Examine loads a module and runs its initialisation, in a process of its own and
+// examine loads a module and runs its initialisation, in a process of its own and
 // with nothing granted. Errors are [fault.Error]s of [fault.KindVerification] for a
 // module that cannot be loaded.
-func (h *Host) Examine(ctx context.Context, wasm []byte) (Examination, error) {
-	m, err := h.apart.Load(ctx, wasm)
+func examine(ctx context.Context, apart *worker.Runtime, wasm []byte) (Examination, error) {
+	m, err := apart.Load(ctx, wasm)
 	if err != nil {
 		return Examination{}, fault.Wrap(fault.KindVerification, err).WithHint("`skillet build` says more about a module of yours")
 	}
@@ -53,19 +54,19 @@ func (h *Host) Examine(ctx context.Context, wasm []byte) (Examination, error) {
 	if err := m.Close(ctx); err != nil {
 		return e, err
 	}
-	if e.Snapshot, err = h.snapshot(ctx, wasm); err != nil {
+	if e.Snapshot, err = snapshotOf(ctx, apart, wasm); err != nil {
 		e.Note = err.Error()
 	}
 	return e, ctx.Err()
 }
 
-// snapshot has a module write down its state after its initialisation.
-func (h *Host) snapshot(ctx context.Context, wasm []byte) (*Snapshot, error) {
+// snapshotOf has a module write down its state after its initialisation.
+func snapshotOf(ctx context.Context, apart *worker.Runtime, wasm []byte) (*Snapshot, error) {
 	prepared, err := sandbox.Preinitialisable(wasm)
 	if err != nil {
 		return nil, err
 	}
-	m, err := h.apart.Load(ctx, prepared)
+	m, err := apart.Load(ctx, prepared)
 	if err != nil {
 		return nil, err
 	}

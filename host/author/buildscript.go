@@ -1,6 +1,7 @@
-package main
+package author
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,15 +10,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/skillet-run/skillet/host/fault"
-	"github.com/skillet-run/skillet/host/upkeep"
 
-	"github.com/urfave/cli/v2"
-
-	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/inspect"
 	"github.com/skillet-run/skillet/host/narrow"
 	"github.com/skillet-run/skillet/host/review"
@@ -27,20 +23,14 @@ import (
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
 
-// scripts builds scripts with the interpreters of a home, which is opened when it
-// is first needed.
-type scripts struct {
-	t *terminal
-	c *cli.Context
-
-	mu sync.Mutex
-	h  *host.Host
-}
+// builtBy builds scripts with the interpreters of a home. It implements
+// [toolchain.Scripts].
+type builtBy struct{ s *Service }
 
 // Script builds the module of a script. It imports what its manifest asks for:
 // the interpreter it is made of imports everything.
-func (s *scripts) Script(ctx context.Context, p toolchain.Project) ([]byte, error) {
-	h, err := s.open(ctx)
+func (b builtBy) Script(ctx context.Context, p toolchain.Project) ([]byte, error) {
+	h, err := b.s.state(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -49,10 +39,7 @@ func (s *scripts) Script(ctx context.Context, p toolchain.Project) ([]byte, erro
 		return nil, err
 	}
 	defer root.Close()
-	if err := h.CatchUp(ctx); err != nil {
-		return nil, err
-	}
-	wasm, err := h.Scripts().Build(ctx, script.Source{Files: root.FS(), Main: p.Entry})
+	wasm, err := h.Scripts.Build(ctx, script.Source{Files: root.FS(), Main: p.Entry})
 	if e := (*fault.Error)(nil); errors.As(err, &e) && e.Kind == fault.KindVerification {
 		return nil, &toolchain.SourceError{Language: p.Language, Err: err}
 	}
@@ -66,74 +53,44 @@ func (s *scripts) Script(ctx context.Context, p toolchain.Project) ([]byte, erro
 	return narrow.Imports(wasm, p.Manifest != nil, func(name string) string { return review.Lacks(asked, name) })
 }
 
-func (s *scripts) open(ctx context.Context) (*host.Host, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.h != nil {
-		return s.h, nil
-	}
-	home, err := upkeep.DefaultHome(s.t.getenv)
-	if s.c.Command.Name != "dev" { // whose --home is the one that it installs into
-		home, err = s.t.home(s.c)
-	}
-	if err != nil {
-		return nil, err
-	}
-	s.h, err = host.Open(ctx, s.t.options(s.c, home))
-	return s.h, err
-}
-
-func (s *scripts) close(ctx context.Context) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.h != nil {
-		_ = s.h.Close(context.WithoutCancel(ctx)) // it only read
-		s.h = nil
-	}
-}
-
 // buildScript makes a package of a script that has no manifest: each function
 // that it exports is a tool that takes an object and asks for nothing.
-func (t *terminal) buildScript(ctx context.Context, c *cli.Context, path string) (built, error) {
-	out := built{Problems: []toolchain.Problem{}}
-	if !exists(path) {
-		return out, fault.Errorf(fault.KindNotFound, "build %s: there is no such file", path).WithHint("name a directory, or a main.js, main.ts or main.py")
+func (s *Service) buildScript(ctx context.Context, r BuildRequest) (Built, error) {
+	out := Built{Problems: []Problem{}}
+	if _, err := os.Lstat(r.Path); err != nil {
+		return out, fault.Errorf(fault.KindNotFound, "build %s: there is no such file", r.Path).WithHint("name a directory, or a main.js, main.ts or main.py")
 	}
-	project, err := scriptProject(path)
+	project, err := scriptProject(r.Path)
 	if err != nil {
 		return out, err
 	}
-	s := t.builders(c)
-	defer s.close(ctx)
-	done := t.waiting("building %s", filepath.Base(path))
+	done := r.Progress.step("building " + filepath.Base(r.Path))
 	began := time.Now()
-	wasm, err := project.Compile(ctx, s.Settings)
+	wasm, err := project.Compile(ctx, s.compilers(r.Timeout))
 	done()
 	out.Built = toolchain.Built{
 		Dir: project.Dir, Language: project.Language, Module: toolchain.DefaultModule, Bytes: int64(len(wasm)), Changed: true,
 		DurationMS: milliseconds(time.Since(began)),
 	}
 	if err != nil {
-		return out, fmt.Errorf("build %s: %w", path, err)
+		return out, fmt.Errorf("build %s: %w", r.Path, err)
 	}
-	p, err := scriptPackage(project, path, wasm)
+	p, err := scriptPackage(project, r.Path, wasm)
 	if err != nil {
 		return out, err
 	}
-	if out.Problems, err = t.checkBuilt(p); err != nil {
+	if out.Problems, err = check(p); err != nil {
 		return out, err
 	}
-	target := c.String("output")
-	if target == "" {
-		target = p.FileName()
-	}
-	out.Output, err = writeBuilt(p, target)
+	out.Output, err = writeBuilt(p, cmp.Or(r.Output, p.FileName()))
 	return out, err
 }
 
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
 // scriptProject is a script as a project of its own.
 func scriptProject(path string) (toolchain.Project, error) {
-	abs, err := absolute(path)
+	abs, err := filepath.Abs(path)
 	languages := map[string]toolchain.Language{".js": toolchain.JS, ".mjs": toolchain.JS, ".ts": toolchain.TS, ".py": toolchain.Python}
 	return toolchain.Project{
 		Dir: filepath.Dir(abs), Entry: filepath.Base(abs), Module: toolchain.DefaultModule, Language: languages[strings.ToLower(filepath.Ext(abs))],

@@ -1,4 +1,4 @@
-package host
+package author
 
 import (
 	"context"
@@ -8,7 +8,10 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/hashicorp/go-hclog"
+
 	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/host/invoke"
 
 	"github.com/skillet-run/skillet/host/npm"
 	"github.com/skillet-run/skillet/host/registry"
@@ -24,22 +27,31 @@ import (
 // home, and the packages of interpreters. Whatever runs while something is built
 // runs in a worker process.
 type Scripts struct {
-	h     *Host
-	shelf *script.Shelf
+	parts ScriptsParts
 
 	mu     sync.Mutex
 	loaded map[manifests.Digest]*worker.Module // interpreters
 	built  map[string][]byte                   // modules by their ids
 }
 
-// Scripts makes modules of scripts in this home.
-func (h *Host) Scripts() *Scripts { return h.scripts }
+// ScriptsParts are what [Scripts] works on. All are needed.
+type ScriptsParts struct {
+	Log hclog.Logger
+	// Shelf keeps modules that were made.
+	Shelf *script.Shelf
+	// Apart and Workers run what is run while something is built.
+	Apart   *worker.Runtime
+	Workers *worker.Pool
+	// Skills and Registry find interpreters.
+	Skills   *invoke.Skills
+	Registry *registry.Registry
+	// Engines is the directory where downloaded engines are kept.
+	Engines string
+}
 
-func newScripts(h *Host, key []byte) *Scripts {
-	return &Scripts{
-		h: h, shelf: script.NewShelf(h.Log.Named("script"), h.path("cache", "scripts"), key),
-		loaded: map[manifests.Digest]*worker.Module{}, built: map[string][]byte{},
-	}
+// NewScripts makes a Scripts.
+func NewScripts(p ScriptsParts) *Scripts {
+	return &Scripts{parts: p, loaded: map[manifests.Digest]*worker.Module{}, built: map[string][]byte{}}
 }
 
 // Run runs an export of a module in a worker process, and keeps the module
@@ -54,7 +66,7 @@ func (s *Scripts) Run(ctx context.Context, wasm []byte, c sandbox.Call) (sandbox
 
 // Do has a worker process do a job.
 func (s *Scripts) Do(ctx context.Context, j worker.Job, input []byte, answer func([]byte) ([]byte, error)) ([]byte, error) {
-	return s.h.workers.Do(ctx, j, input, answer)
+	return s.parts.Workers.Do(ctx, j, input, answer)
 }
 
 func (s *Scripts) load(ctx context.Context, wasm []byte) (*worker.Module, error) {
@@ -64,7 +76,7 @@ func (s *Scripts) load(ctx context.Context, wasm []byte) (*worker.Module, error)
 	if m, ok := s.loaded[d]; ok {
 		return m, nil
 	}
-	m, err := s.h.apart.Load(ctx, wasm)
+	m, err := s.parts.Apart.Load(ctx, wasm)
 	if err == nil {
 		s.loaded[d] = m
 	}
@@ -110,7 +122,7 @@ func (s *Scripts) kept(id string) ([]byte, bool) {
 	if wasm, ok := s.built[id]; ok {
 		return wasm, true
 	}
-	wasm, ok := s.shelf.Get(id)
+	wasm, ok := s.parts.Shelf.Get(id)
 	if ok {
 		s.hold(id, wasm)
 	}
@@ -118,7 +130,7 @@ func (s *Scripts) kept(id string) ([]byte, bool) {
 }
 
 func (s *Scripts) keep(id string, wasm []byte) {
-	s.shelf.Put(id, wasm)
+	s.parts.Shelf.Put(id, wasm)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.hold(id, wasm)
@@ -170,7 +182,7 @@ func (s *Scripts) Engine(ctx context.Context, name string) (map[string][]byte, e
 	if !ok {
 		return nil, unknownInterpreter("engine", name)
 	}
-	fetch := npm.New(s.h.Log.Named("npm"), npm.FromEnvironment(os.Getenv, s.h.path("cache", "npm")))
+	fetch := npm.New(s.parts.Log.Named("npm"), npm.FromEnvironment(os.Getenv, s.parts.Engines))
 	return script.Engine(ctx, s, fetch, in)
 }
 
@@ -202,7 +214,7 @@ func (s *Scripts) moduleOf(ctx context.Context, caller runner.Target, name strin
 
 // provider is the installed package that provides an interpreter to a caller.
 func (s *Scripts) provider(ctx context.Context, caller runner.Target, name string) (*bundle.Package, error) {
-	t, err := s.h.skills.Reached(ctx, caller, manifests.Ref{Name: name})
+	t, err := s.parts.Skills.Reached(ctx, caller, manifests.Ref{Name: name})
 	if err == nil {
 		return t.Package, nil
 	}
@@ -222,7 +234,7 @@ func (s *Scripts) provider(ctx context.Context, caller runner.Target, name strin
 
 // anyProvider finds an active skill that provides an interface under another name.
 func (s *Scripts) anyProvider(ctx context.Context, name string) (*bundle.Package, bool, error) {
-	all, err := s.h.Registry.List(ctx)
+	all, err := s.parts.Registry.List(ctx)
 	if err != nil {
 		return nil, false, err
 	}
@@ -230,12 +242,12 @@ func (s *Scripts) anyProvider(ctx context.Context, name string) (*bundle.Package
 		if !skill.Active || skill.Runs() != nil {
 			continue
 		}
-		m, err := s.h.Registry.Manifest(ctx, skill.Digest)
+		m, err := s.parts.Registry.Manifest(ctx, skill.Digest)
 		if err != nil {
 			return nil, false, fmt.Errorf("look for who provides %s: %w", name, err)
 		}
 		if _, ok := m.Provides[name]; ok {
-			p, err := s.h.Registry.Package(ctx, skill.Digest)
+			p, err := s.parts.Registry.Package(ctx, skill.Digest)
 			return p, err == nil, err
 		}
 	}

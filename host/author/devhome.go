@@ -1,4 +1,4 @@
-package main
+package author
 
 import (
 	"crypto/sha256"
@@ -10,20 +10,19 @@ import (
 	"path/filepath"
 
 	"github.com/skillet-run/skillet/host/fault"
-	"github.com/skillet-run/skillet/host/upkeep"
 )
 
 // homeOfProject makes the home of dev in a project, or finds the one that dev made
 // there. What came with a project is neither used nor written to: a link leads
 // somewhere else, and a home has grants and settings of whoever made it. So dev
 // remembers in the person's own home where it made one.
-func homeOfProject(dir string, getenv func(string) string) (home string, err error) {
+func homeOfProject(dir string, ownHome func() (string, error)) (home string, err error) {
 	defer func() {
 		if err != nil && fault.AsError(err).Way().IsZero() {
-			err = fmt.Errorf("make %s: %w", filepath.Join(dir, devDir), err)
+			err = fmt.Errorf("make %s: %w", filepath.Join(dir, DevDir), err)
 		}
 	}()
-	own, err := upkeep.DefaultHome(getenv)
+	own, err := ownHome()
 	if err != nil {
 		return "", err
 	}
@@ -32,17 +31,17 @@ func homeOfProject(dir string, getenv func(string) string) (home string, err err
 		return "", err
 	}
 	defer root.Close()
-	home = filepath.Join(dir, devDir, "home")
+	home = filepath.Join(dir, DevDir, "home")
 	known := filepath.Join(own, "cache", "dev", hashed(home))
-	there, err := isPlainDir(root, devDir)
+	there, err := isPlainDir(root, DevDir)
 	if err == nil && there {
-		there, err = isPlainDir(root, devDir+"/home")
+		there, err = isPlainDir(root, DevDir+"/home")
 	}
 	if _, gone := os.Stat(known); err == nil && there && gone != nil {
 		err = errNotMade
 	}
 	if errors.Is(err, errNotMade) {
-		return "", fault.Errorf(fault.KindVerification, "%s %w", filepath.Join(dir, devDir), errNotMade).
+		return "", fault.Errorf(fault.KindVerification, "%s %w", filepath.Join(dir, DevDir), errNotMade).
 			WithHint("it came with the project, or the project was moved: remove it, or name a home with --home")
 	}
 	if err != nil || there {
@@ -67,10 +66,10 @@ func isPlainDir(root *os.Root, name string) (bool, error) {
 }
 
 func makeHomeOfProject(root *os.Root, known string) error {
-	if err := root.MkdirAll(devDir+"/home", 0o700); err != nil {
+	if err := root.MkdirAll(DevDir+"/home", 0o700); err != nil {
 		return err
 	}
-	ignore := devDir + "/.gitignore"
+	ignore := DevDir + "/.gitignore"
 	if err := root.Remove(ignore); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
