@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,13 +14,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
+	"github.com/skillet-run/skillet/host/admit"
 	"github.com/skillet-run/skillet/host/approval"
-	"github.com/skillet-run/skillet/host/closure"
 	"github.com/skillet-run/skillet/host/evidence"
-	"github.com/skillet-run/skillet/host/findings"
-	"github.com/skillet-run/skillet/host/install"
-	"github.com/skillet-run/skillet/host/registry"
-	"github.com/skillet-run/skillet/host/replay"
 	"github.com/skillet-run/skillet/host/review"
 	"github.com/skillet-run/skillet/manifests"
 )
@@ -63,6 +60,10 @@ func yesFlag(what string) cli.Flag {
 	return &cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask: " + what}
 }
 
+func fromFlag() cli.Flag {
+	return &cli.StringSliceFlag{Name: "find", Usage: "look in this `PLACE` for what is needed before any registry is asked: a directory of .skill files, oci://HOST/PREFIX or oci-layout:DIR; may be repeated"}
+}
+
 func workspaceFlag() cli.Flag {
 	return &cli.StringFlag{Name: "workspace", Usage: "the `DIR` that relative paths mean (default: the current one)"}
 }
@@ -85,35 +86,6 @@ func workspace(c *cli.Context) (string, error) {
 	return absolute(dir)
 }
 
-// installed is what --json prints of one package.
-type installed struct {
-	OK   bool   `json:"ok"`
-	Path string `json:"path"`
-	install.Outcome
-	Plan *planned `json:"plan,omitempty"`
-	// Needs are the packages that come with it, because it needs them.
-	Needs []needed     `json:"needs,omitempty"`
-	Error *fault.Error `json:"error,omitempty"`
-}
-
-// planned is a plan with the limits as they hold on this host, beside the
-// version that is active.
-type planned struct {
-	install.Plan
-	Limits     manifests.ResolvedLimits `json:"limits"`
-	Cut        []host.Cut               `json:"limits_cut"`
-	Difference comparison               `json:"difference"`
-	Findings   findings.Report          `json:"findings"`
-	// Summary is what should not be missed.
-	Summary []evidence.Point `json:"summary"`
-	// Read is what models read of a new skill; nil for what replaces a version.
-	Read *readByModels `json:"read_by_models,omitempty"`
-	// rest says where all is shown of what is cut short.
-	rest string
-	// Replays are what it did on recorded calls; nil when there are none.
-	Replays *replay.Shadow `json:"replays,omitempty"`
-}
-
 func (t *terminal) install(ctx context.Context, c *cli.Context, h *host.Host) error {
 	if !c.Args().Present() {
 		return fault.Errorf(fault.KindUsage, "install takes a path, a name or an address of a package").WithHint("`skillet help install` shows examples")
@@ -128,20 +100,30 @@ func (t *terminal) install(ctx context.Context, c *cli.Context, h *host.Host) er
 // installEach installs what is named, one after the other, and says how each
 // went. The first failure is the one that counts.
 func (t *terminal) installEach(ctx context.Context, c *cli.Context, h *host.Host, names []string, dry bool) error {
-	var all []installed
+	progress := t.downloading(names)
+	b, err := h.Admit().Fetch(ctx, t.person(), admit.Fetch{Names: names, Progress: progress.of})
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	var all []admit.Installed
 	var failed *fault.Error
-	b := &batch{c: c, args: names}
-	for next := range t.arrivals(ctx, h, names) {
-		in, err := t.installOne(ctx, h, b, next)
+	for i, name := range names {
+		done := progress.show(i)
+		arrival := b.Next(ctx)
+		done()
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		in, err := t.installOne(ctx, c, h, arrival)
 		if ctx.Err() != nil {
 			return cmp.Or(err, ctx.Err())
 		}
-		if in.Error = explain(err); err != nil && failed == nil {
+		if in.Path = name; failed == nil {
 			failed = in.Error
 		}
-		in.OK, in.Path = err == nil, next.path
 		all = append(all, in)
-		if err != nil && !t.json {
+		if in.Error != nil && !t.json {
 			t.tell(in.Error)
 		}
 	}
@@ -150,7 +132,7 @@ func (t *terminal) installEach(ctx context.Context, c *cli.Context, h *host.Host
 
 // sumUp says what became of several packages. One that cannot be installed does
 // not keep the others out; the first of them decides the exit code.
-func (t *terminal) sumUp(all []installed, failed *fault.Error, dry bool) error {
+func (t *terminal) sumUp(all []admit.Installed, failed *fault.Error, dry bool) error {
 	var err error
 	switch {
 	case t.json && len(all) == 1:
@@ -176,145 +158,148 @@ func (t *terminal) sumUp(all []installed, failed *fault.Error, dry bool) error {
 	return reported{failed.Kind}
 }
 
-func (t *terminal) installOne(ctx context.Context, h *host.Host, b *batch, next incoming) (installed, error) {
-	c := b.c
-	if more, err := t.concerns(ctx, h, c, next); err != nil || more {
-		if err != nil {
-			return installed{}, err
-		}
-		return t.withNeeds(ctx, h, b, next)
-	}
-	done := t.waiting("checking %s", filepath.Base(next.path))
-	plan, err := t.plan(ctx, c, h, next, closure.Step{Asked: asked(next)})
-	done()
-	if err != nil {
-		return installed{}, err
-	}
-	if c.Bool("dry-run") {
-		p, err := t.show(ctx, c, h, plan, next)
-		if err == nil {
-			t.summarize(p)
-		}
-		return installed{Plan: &p}, err
-	}
-	out, err := t.submit(ctx, c, h, plan, next)
-	if err == nil {
-		t.showOutcome(plan, out)
-	}
-	return installed{Outcome: out}, err
-}
-
-// plan plans the installation of a package; as says how it is wanted.
-func (t *terminal) plan(ctx context.Context, c *cli.Context, h *host.Host, next incoming, as closure.Step) (install.Plan, error) {
-	req, err := t.request(c, next, as)
-	if err != nil {
-		return install.Plan{}, err
-	}
-	plan, err := h.Installer.Plan(ctx, req)
-	if err == nil {
-		t.tellTrust(plan.Trust)
-	}
-	return plan, err
-}
-
-// request is what is asked of the installer for a package.
-func (t *terminal) request(c *cli.Context, next incoming, as closure.Step) (install.Request, error) {
-	p, err := next.open()
-	if err != nil {
-		return install.Request{}, err
-	}
+// installOne plans the installation of one package, shows it to whom it is to be shown,
+// asks, and carries it out.
+func (t *terminal) installOne(ctx context.Context, c *cli.Context, h *host.Host, a *admit.Arrival) (admit.Installed, error) {
 	ws, err := workspace(c)
 	if err != nil {
-		return install.Request{}, err
+		return admit.Installation(a.Name, nil, admit.Result{}, explain(err)), err
 	}
-	req := install.Request{
-		Package: p, Source: next.got.Source, SourceKind: string(next.got.Kind), Artifact: next.got.Artifact,
-		Origin: registry.OriginUser, ProposedBy: t.person().Actor(), Person: t.person(),
-		Rationale: c.String("rationale"), Workspace: ws, Notes: next.got.Notes,
-		Directory: next.got.MadeHere(), Archive: next.got.Archive, Signatures: next.got.Signatures, Accepted: accepted(c), Despite: c.StringSlice("despite"),
-		Dependencies: as.Dependencies, Needed: as.Needed, Asked: as.Asked, Beside: as.Beside, Tests: testsOf(c),
+	change := admit.Install{
+		Arrival: a, Find: c.StringSlice("find"), Isolated: c.Bool("isolated"), GeneratedBy: c.String("generated-by"), Rationale: c.String("rationale"),
+		Terms: t.terms(c, ws, c.Bool("dry-run")),
 	}
-	if model := c.String("generated-by"); model != "" {
-		req.ProposedBy = "model:" + model
-		if !as.Needed { // what is needed was not written by the model
-			req.Origin = registry.OriginGenerated
+	plan, r, err := t.carryOut(ctx, c, h, change, c.Bool("dry-run"), func(p *admit.Plan) string {
+		t.showPackages(p, c.Bool("full"))
+		if n := len(p.Packages); n > 1 {
+			return fmt.Sprintf("Install and grant all of this, %s?", count(n, "package"))
 		}
+		return "Install and grant this?"
+	})
+	if err == nil && !c.Bool("dry-run") {
+		t.told(plan, r)
 	}
-	return req, nil
+	return admit.Installation(a.Name, plan, r, explain(err)), err
 }
 
-// submit installs a plan, asking the person at the terminal if somebody has to
-// be asked and this person may answer.
-func (t *terminal) submit(ctx context.Context, c *cli.Context, h *host.Host, p install.Plan, next incoming) (install.Outcome, error) {
-	ask := p.Waits() && p.Origin != registry.OriginGenerated
+// terms are what the flags say about all packages of a change.
+func (t *terminal) terms(c *cli.Context, workspace string, dry bool) admit.Terms {
+	look := admit.LookNever
 	switch {
-	case p.Carried && !p.Installed: // nothing is asked about that was not answered before
-		return h.Installer.Accept(ctx, t.person(), p)
-	case !ask || !c.Bool("yes") && !t.canAsk():
-		return h.Installer.Submit(ctx, p)
+	case dry:
+		look = admit.LookAlways
+	case t.canAsk() && !c.Bool("yes"):
+		look = admit.LookIfAsked
 	}
-	if !c.Bool("yes") {
-		shown, err := t.show(ctx, c, h, p, next)
-		if err != nil {
-			return install.Outcome{}, err
-		}
-		t.summarize(shown)
-		if err := t.confirm("install "+p.Skill, "Install and grant this?"); err != nil {
-			return install.Outcome{}, err
-		}
-		p = p.Despite()
+	return admit.Terms{
+		Workspace: workspace, Accepted: accepted(c), Despite: c.StringSlice("despite"), Tests: testsOf(c),
+		Look: look, Whole: c.Bool("full"), Progress: t.doing(),
 	}
-	return h.Installer.Accept(ctx, t.person(), p)
 }
 
-// show shows a plan, and what is different from the active version.
-func (t *terminal) show(ctx context.Context, c *cli.Context, h *host.Host, plan install.Plan, next incoming) (planned, error) {
-	p := planned{Plan: plan}
-	pkg, err := next.open()
-	if err != nil {
-		return p, err
+// doing shows what the planning of a change is busy with.
+func (t *terminal) doing() func(admit.Doing) {
+	done := func() {}
+	words := map[admit.Stage]string{
+		admit.StageNewer: "looking for a newer %s", admit.StageResolve: "looking for what %s needs",
+		admit.StageCheck: "checking %s", admit.StageReplay: "trying %s on recorded calls",
 	}
-	p.Limits, p.Cut = h.Enforced(plan.Limits)
-	p.rest = "`skillet install " + next.path + " --dry-run --full`"
-	if plan.Replaces == "" {
-		p.Read = readBy(pkg.Manifest())
+	return func(d admit.Doing) {
+		done()
+		if done = func() {}; d.Stage != "" {
+			done = t.waiting(words[d.Stage], d.Skill)
+		}
 	}
-	p.Difference, err = t.compare(ctx, h, pkg, c.Bool("full"), p.rest+" shows them")
-	if err == nil && plan.Replaces != "" && !plan.Installed {
-		p.Replays, err = t.shadow(ctx, h, pkg)
+}
+
+// maxAgain is how often a change is planned again because others changed the same.
+const maxAgain = 10
+
+// carryOut plans a change, asks who has to be asked, and commits it. show is called for
+// plans that are looked at, and returns the question. With dry, nothing is committed. What
+// nobody was asked about is planned again when others changed the same meanwhile.
+func (t *terminal) carryOut(ctx context.Context, c *cli.Context, h *host.Host, change admit.Change, dry bool, show func(*admit.Plan) string) (*admit.Plan, admit.Result, error) {
+	for n := 0; ; n++ {
+		p, err := h.Admit().Plan(ctx, t.person(), change)
+		if err != nil {
+			return nil, admit.Result{}, err
+		}
+		if n == 0 {
+			t.tellTrust(p)
+		}
+		ask := p.Asks() && !c.Bool("yes") && t.canAsk() && !dry
+		question := ""
+		if dry || ask || p.Kind == "update" {
+			question = show(p)
+		}
+		switch {
+		case p.Refused != nil:
+			return p, admit.Result{}, p.Refused
+		case dry:
+			return p, admit.Result{}, nil
+		}
+		consent := admit.NotAsked
+		switch {
+		case ask:
+			if err := t.confirm(p.Kind+" "+p.Skill, question); err != nil {
+				return p, admit.Result{}, err
+			}
+			consent = admit.Shown
+		case c.Bool("yes"):
+			consent = admit.Beforehand
+		}
+		r, err := h.Admit().Commit(ctx, t.person(), p, consent)
+		if errors.Is(err, admit.ErrMoved) && !ask && n < maxAgain {
+			continue
+		}
+		return p, r, err
 	}
-	if err == nil {
-		p.Findings, err = findings.Scan(ctx, pkg)
+}
+
+// tellTrust says who is met for the first time, and what was accepted.
+func (t *terminal) tellTrust(p *admit.Plan) {
+	for _, pkg := range p.Packages {
+		for _, known := range pkg.Trust {
+			if known.Noted && !t.json {
+				t.note("%s@%s: %s", plain(pkg.Skill), plain(pkg.Version), plain(known.Words))
+			}
+		}
 	}
-	if err != nil {
-		return p, err
+}
+
+// showPackages shows all that would be installed, and what else changes.
+func (t *terminal) showPackages(p *admit.Plan, full bool) {
+	if t.json {
+		return
 	}
-	p.Summary = evidence.Subject{
-		Kind: p.Kind, Asks: p.Asks, Replaces: p.Replaces, Signer: p.Signer, Upgrade: p.Upgrade, Findings: p.Findings, Tests: p.Tests, Replays: p.Replays,
-	}.Summary()
-	if !t.json {
-		t.showPlan(p)
+	for i := range p.Packages {
+		if who := p.Packages[i].For; who != "" {
+			t.note("needed by %s:", plain(who))
+		}
+		t.showPlan(&p.Packages[i], full)
 	}
-	return p, nil
+	t.showRest(p)
+	t.summarize(p.Packages)
 }
 
 // showPlan prints all that is known about a package.
-func (t *terminal) showPlan(p planned) {
+func (t *terminal) showPlan(p *admit.Package, full bool) {
+	rest := "`skillet install " + p.Name + " --dry-run --full`"
 	t.note("%s@%s (%s, sha256:%s) from %s", plain(p.Skill), plain(p.Version), p.Origin, p.Digest.Short(), plain(p.Source))
 	if p.Replaces != "" {
 		t.note("  replaces %s as the active version", p.Replaces)
 	}
-	if p.Difference.With != "" && !p.Installed || p.Difference.full {
-		p.Difference.show(t.note)
+	if p.Difference.With != "" && !p.Installed || full {
+		comparison{p.Difference, full, rest + " shows them"}.show(t.note)
 	}
-	showShadow(t.note, p.Replays, p.Difference.full)
+	showShadow(t.note, p.Replays, full)
 	t.showAsks(p.Kind, p.Asks)
 	if p.Kind.IsCode() {
 		bounds{p.Limits, p.Cut}.show(t.note, "  limits:")
 	}
 	t.showUpgrade(t.note, p.Upgrade)
 	if p.Read != nil {
-		p.Read.show(t.note, p.Difference.full, p.rest)
+		(*readByModels)(p.Read).show(t.note, full, rest)
 	}
 	if p.Tests != nil {
 		t.note("  its test cases: %s", tally(*p.Tests))
@@ -331,19 +316,56 @@ func (t *terminal) showPlan(p planned) {
 	}
 }
 
-// summarize prints what should not be missed of plans that were shown, as the last
+// summarize prints what should not be missed of packages that were shown, as the last
 // thing before a person is asked about them.
-func (t *terminal) summarize(plans ...planned) {
-	if t.json {
-		return
-	}
-	for _, p := range plans {
+func (t *terminal) summarize(all []admit.Package) {
+	for _, p := range all {
 		title := "install " + p.Skill + "@" + p.Version
 		if p.Replaces != "" {
 			title = "replace " + p.Skill + "@" + p.Replaces + " by " + p.Version
 		}
 		showSummary(t.note, title, p.Summary)
 	}
+}
+
+// showRest says what else changes, and what is left out.
+func (t *terminal) showRest(p *admit.Plan) {
+	if t.json {
+		return
+	}
+	for _, l := range p.Links {
+		t.note("%s will use %s", plain(l.Name), plain(linkWords(l)))
+	}
+	for _, s := range p.Activate {
+		t.note("%s becomes the active version again", plain(s.Ref()))
+	}
+	for _, o := range p.Omitted {
+		t.note("%s %s, which is optional for %s, is left out:", plain(o.Skill), plain(o.Constraint), plain(cmp.Or(o.By, "what you asked for")))
+		for l := range strings.Lines(o.Reason) {
+			t.note("  | %s", plain(strings.TrimSuffix(l, "\n")))
+		}
+	}
+}
+
+func linkWords(l admit.Link) string {
+	var texts []string
+	for _, d := range l.Dependencies {
+		if d.Digest != "" {
+			texts = append(texts, d.Chosen()+"@"+d.Version)
+		}
+	}
+	return cmp.Or(strings.Join(texts, ", "), "nothing")
+}
+
+// told says what was installed.
+func (t *terminal) told(p *admit.Plan, r admit.Result) {
+	for _, b := range r.Became {
+		t.showOutcome(b.Package, b.Outcome)
+		if who := b.Package.For; who != "" && !t.json {
+			t.note("  needed by %s", plain(who))
+		}
+	}
+	t.showRest(p)
 }
 
 // showUpgrade says all that becomes different from the version that is replaced.
@@ -395,7 +417,7 @@ func (t *terminal) noteGranted(gs []approval.Grant) {
 	}
 }
 
-func (t *terminal) showOutcome(p install.Plan, out install.Outcome) {
+func (t *terminal) showOutcome(p *admit.Package, out admit.Outcome) {
 	if t.json || out.Skill == nil {
 		return
 	}

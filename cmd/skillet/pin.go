@@ -24,8 +24,8 @@ func (t *terminal) pinCommand() *cli.Command {
 		ArgsUsage:   "SKILL",
 		Description: "Examples:\n  skillet pin csv --reason 'reports depend on its rounding'\n  skillet pin csv --json",
 		Flags:       []cli.Flag{reasonFlag()},
-		Action: t.onSkill(false, func(ctx context.Context, c *cli.Context, h *host.Host, ref manifests.Ref) error {
-			all, err := h.Installer.Pin(ctx, t.person().Actor(), ref.Name, c.String("reason"))
+		Action: t.onSkill(func(ctx context.Context, c *cli.Context, h *host.Host, skill string) error {
+			all, err := h.Admit().Pin(ctx, t.person(), skill, c.String("reason"))
 			return t.decided(all, err, "%s is pinned; `skillet unpin %s` lets it be updated again")
 		}),
 	}
@@ -37,8 +37,8 @@ func (t *terminal) unpinCommand() *cli.Command {
 		Usage:       "let a pinned skill be updated again",
 		ArgsUsage:   "SKILL",
 		Description: "Examples:\n  skillet unpin csv",
-		Action: t.onSkill(false, func(ctx context.Context, _ *cli.Context, h *host.Host, ref manifests.Ref) error {
-			all, err := h.Installer.Unpin(ctx, t.person().Actor(), ref.Name)
+		Action: t.onSkill(func(ctx context.Context, _ *cli.Context, h *host.Host, skill string) error {
+			all, err := h.Admit().Unpin(ctx, t.person(), skill)
 			return t.decided(all, err, "%s is not pinned; `skillet update %s` updates it")
 		}),
 	}
@@ -51,8 +51,8 @@ func (t *terminal) disableCommand() *cli.Command {
 		ArgsUsage:   "SKILL[@VERSION]",
 		Description: "It stays installed and keeps its grants and its data.\n\nExamples:\n  skillet disable weather --reason 'sends too much'\n  skillet disable csv@1.2.0",
 		Flags:       []cli.Flag{reasonFlag()},
-		Action: t.onSkill(true, func(ctx context.Context, c *cli.Context, h *host.Host, ref manifests.Ref) error {
-			all, err := h.Installer.Disable(ctx, t.person().Actor(), ref, c.String("reason"))
+		Action: t.onSkill(func(ctx context.Context, c *cli.Context, h *host.Host, skill string) error {
+			all, err := h.Admit().Disable(ctx, t.person(), skill, c.String("reason"))
 			return t.decided(all, err, "%s is disabled; `skillet enable %s` allows it again")
 		}),
 	}
@@ -64,28 +64,21 @@ func (t *terminal) enableCommand() *cli.Command {
 		Usage:       "let a disabled skill, or one version of it, be run again",
 		ArgsUsage:   "SKILL[@VERSION]",
 		Description: "What is in quarantine because it was revoked stays there.\n\nExamples:\n  skillet enable weather\n  skillet enable csv@1.2.0",
-		Action: t.onSkill(true, func(ctx context.Context, _ *cli.Context, h *host.Host, ref manifests.Ref) error {
-			all, err := h.Installer.Enable(ctx, t.person(), ref)
+		Action: t.onSkill(func(ctx context.Context, _ *cli.Context, h *host.Host, skill string) error {
+			all, err := h.Admit().Enable(ctx, t.person(), skill)
 			return t.decided(all, err, "%s is enabled; `skillet run %s` runs it")
 		}),
 	}
 }
 
-// onSkill is a command about one skill, or with versions about one version.
-func (t *terminal) onSkill(versions bool, do func(context.Context, *cli.Context, *host.Host, manifests.Ref) error) cli.ActionFunc {
+// onSkill is a command about one skill, or one version of it.
+func (t *terminal) onSkill(do func(context.Context, *cli.Context, *host.Host, string) error) cli.ActionFunc {
 	return t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 		args, err := need(c, 1, "one skill")
 		if err != nil {
 			return err
 		}
-		ref, err := skillRef(args[0])
-		if err != nil {
-			return err
-		}
-		if ref.Version != "" && !versions {
-			return fault.Errorf(fault.KindUsage, "%s names a version, and this is about the whole skill", args[0]).WithHint("name the skill alone: %s", ref.Name)
-		}
-		return do(ctx, c, h, ref)
+		return do(ctx, c, h, args[0])
 	})
 }
 

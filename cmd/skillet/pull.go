@@ -106,3 +106,18 @@ func sourceRef(text string, kinds ...sources.Kind) (sources.Ref, error) {
 	return r, fault.Errorf(fault.KindUsage, "nothing can be published to a %s, as %s is", r.Kind, text).
 		WithHint("name oci://HOST/REPO, oci-layout:DIR, a FILE.skill, or a name that a registry in config.yaml serves")
 }
+
+// fetch gets one package, and shows on a terminal how much of it came.
+func (t *terminal) fetch(ctx context.Context, h *host.Host, text string, plain bool) (*sources.Fetched, error) {
+	progress := t.downloading([]string{text})
+	defer progress.show(0)()
+	r, err := sources.ParseArgument(text)
+	if err != nil {
+		return nil, err
+	}
+	got, err := h.Sources().Fetch(ctx, r, sources.Options{PlainHTTP: plain, Progress: progress.of(0)})
+	if e := fault.AsError(err); e != nil && r.Kind == sources.KindName && r.Constraint == "" && exists(text) {
+		return nil, e.WithHint("there is a file of that name: to mean it, write ./%s", text)
+	}
+	return got, err
+}

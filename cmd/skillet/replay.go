@@ -16,14 +16,12 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/install"
 	"github.com/skillet-run/skillet/host/invoke"
 	"github.com/skillet-run/skillet/host/recording"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/replay"
 	"github.com/skillet-run/skillet/host/runner"
 	"github.com/skillet-run/skillet/host/task"
-	"github.com/skillet-run/skillet/manifests/bundle"
 )
 
 func (t *terminal) replayCommand() *cli.Command {
@@ -294,47 +292,4 @@ func (t *terminal) noteRecording(r *recording.Recording, path string, tooShort [
 	if r.Inexact != "" {
 		t.note("  a replay may differ: %s", plain(r.Inexact))
 	}
-}
-
-// shadow tries a package on recorded calls.
-func (t *terminal) shadow(ctx context.Context, h *host.Host, p *bundle.Package) (*replay.Shadow, error) {
-	defer t.waiting("trying %s on recorded calls", p.Manifest().Name)()
-	return h.Shadow(ctx, p)
-}
-
-// shadowUpdate tries a new version on recorded calls before it is installed, and
-// says what came of it.
-func (t *terminal) shadowUpdate(ctx context.Context, h *host.Host, next incoming, u *updated) error {
-	p, err := next.open()
-	if err != nil {
-		return err
-	}
-	u.Replays, err = t.shadow(ctx, h, p)
-	if err == nil && !t.json && u.Replays != nil {
-		t.note("%s %s:", plain(p.Manifest().Name), plain(p.Manifest().Version))
-		showShadow(t.note, u.Replays, false)
-	}
-	return err
-}
-
-// shadow tries the skill that is updated, unless that was done to show it.
-func (w *works) shadow(ctx context.Context, main int, u *updated) error {
-	if u.Plan != nil {
-		u.Replays = u.Plan.Replays
-	} else if main >= 0 {
-		got := w.steps[main].Got
-		if err := w.t.shadowUpdate(ctx, w.h, incoming{path: got.Source, got: got}, u); err != nil {
-			return err
-		}
-	}
-	if w.c.Bool("fail-on-difference") && u.Replays != nil && u.Replays.Different > 0 {
-		return differs(w.group.Plans[main], u.Replays)
-	}
-	return nil
-}
-
-// differs is the error of an update that does otherwise than before.
-func differs(p install.Plan, s *replay.Shadow) error {
-	return fault.Errorf(fault.KindSkill, "%s@%s is not installed: %s", p.Skill, p.Version, s.Summary()).
-		WithHint("look at it with --preview; without --fail-on-difference it is installed all the same")
 }

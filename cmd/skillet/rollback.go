@@ -9,7 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/install"
+	"github.com/skillet-run/skillet/host/admit"
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -46,25 +46,20 @@ func (t *terminal) rollback(ctx context.Context, c *cli.Context, h *host.Host) e
 	if c.IsSet("to") {
 		version = c.String("to")
 	}
-	if version != "" {
-		name += "@" + version
-	}
-	ref, err := skillRef(name)
-	if err != nil {
+	p, r, err := t.carryOut(ctx, c, h, admit.Rollback{Skill: name, To: version, KeepState: c.Bool("keep-state")}, c.Bool("dry-run"), unshown)
+	switch {
+	case err != nil:
 		return err
+	case c.Bool("dry-run"):
+		return t.rolledBack("would go", *p.Rollback)
 	}
-	if c.Bool("dry-run") {
-		r, err := h.Installer.PlanRollback(ctx, ref, c.Bool("keep-state"))
-		return t.rolledBack("would go", r, err)
-	}
-	r, err := h.Installer.Rollback(ctx, t.person(), ref, c.Bool("keep-state"))
-	return t.rolledBack("went", r, err)
+	return t.rolledBack("went", *r.Rollback)
 }
 
-func (t *terminal) rolledBack(verb string, r install.Rollback, err error) error {
-	if err != nil {
-		return err
-	}
+// unshown is for plans of which nothing is shown before they are carried out.
+func unshown(*admit.Plan) string { return "" }
+
+func (t *terminal) rolledBack(verb string, r admit.RolledBack) error {
 	return t.answer(r, func() {
 		switch {
 		case r.Canary != nil:

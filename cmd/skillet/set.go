@@ -17,6 +17,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
+	"github.com/skillet-run/skillet/host/admit"
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/closure"
 	"github.com/skillet-run/skillet/host/install"
@@ -232,7 +233,7 @@ func (t *terminal) importCommand() *cli.Command {
 
 // imported is what --json prints of one package.
 type imported struct {
-	installed
+	admit.Installed
 	// Wanted are the capabilities that were granted elsewhere and are not here.
 	Wanted []wantedGrant `json:"granted_elsewhere"`
 }
@@ -366,14 +367,14 @@ func notASet(err error) error {
 }
 
 // arrived is a package of a set as one that may be installed.
-func arrived(c *cli.Context, content skillset.Content) incoming {
+func arrived(c *cli.Context, content skillset.Content) *sources.Fetched {
 	got := &sources.Fetched{Package: content.Package, Kind: sources.KindFile, Source: content.Source, Place: content.Source, Version: content.Version}
 	// A set is believed in nothing: only what names the package by its digest counts.
 	got.Artifact, got.Signatures = content.Digest, content.Signatures
 	if got.Source == "" {
 		got.Source, got.Place = c.Args().First(), c.Args().First()
 	}
-	return incoming{path: content.File(), got: got}
+	return got
 }
 
 // isThere reports whether all of a set is installed already, and active where it says so.
@@ -391,8 +392,8 @@ func (t *terminal) importOne(ctx context.Context, c *cli.Context, h *host.Host, 
 	if there {
 		return t.importedBefore(ctx, c, h, content)
 	}
-	in, err := t.installOne(ctx, h, &batch{c: c}, arrived(c, content))
-	result := imported{installed: in, Wanted: []wantedGrant{}}
+	in, err := t.installOne(ctx, c, h, admit.Arrived(content.File(), arrived(c, content)))
+	result := imported{Installed: in, Wanted: []wantedGrant{}}
 	if err != nil || in.Skill == nil {
 		return result, err
 	}
@@ -415,7 +416,7 @@ func (t *terminal) importedBefore(ctx context.Context, c *cli.Context, h *host.H
 		t.note("already installed: %s (sha256:%s)", plain(s.Ref()), s.Digest.Short())
 	}
 	wanted, err := t.wanted(ctx, h, content)
-	return imported{installed: installed{Outcome: install.Outcome{Skill: &s, Unchanged: true}}, Wanted: wanted}, err
+	return imported{Installed: admit.Installed{Outcome: install.Outcome{Skill: &s, Unchanged: true}}, Wanted: wanted}, err
 }
 
 // unasked notes that nobody asked for a skill of a set: others needed it.

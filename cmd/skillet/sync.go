@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
+	"github.com/skillet-run/skillet/host/admit"
 	"github.com/skillet-run/skillet/host/closure"
 	"github.com/skillet-run/skillet/host/install"
 	"github.com/skillet-run/skillet/host/registry"
@@ -45,9 +46,9 @@ func (t *terminal) syncCommand() *cli.Command {
 
 // synced is what --json prints of sync.
 type synced struct {
-	OK        bool     `json:"ok"`
-	Installed []needed `json:"installed"`
-	Removed   []string `json:"removed"`
+	OK        bool           `json:"ok"`
+	Installed []admit.Needed `json:"installed"`
+	Removed   []string       `json:"removed"`
 	// Missing are packages that are not installed yet, Extra those that are not in
 	// the lock.
 	Missing []string `json:"missing"`
@@ -87,7 +88,7 @@ func (t *terminal) sync(ctx context.Context, c *cli.Context, h *host.Host) error
 	if err != nil {
 		return err
 	}
-	y := &syncing{t: t, h: h, c: c, catalog: catalog, sync: s, out: synced{Installed: []needed{}, Removed: []string{}, Missing: []string{}, Extra: []string{}}}
+	y := &syncing{t: t, h: h, c: c, catalog: catalog, sync: s, out: synced{Installed: []admit.Needed{}, Removed: []string{}, Missing: []string{}, Extra: []string{}}}
 	if err := y.run(ctx, l); err != nil {
 		return err
 	}
@@ -159,7 +160,7 @@ func (y *syncing) fetch(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		p, err := y.t.plan(ctx, y.c, y.h, incoming{path: got.Source, got: got}, closure.Step{Dependencies: m.Dependencies, Needed: m.Needed, Asked: m.Asked, Beside: m.Beside})
+		p, err := y.t.planLocked(ctx, y.c, y.h, got, closure.Step{Dependencies: m.Dependencies, Needed: m.Needed, Asked: m.Asked, Beside: m.Beside})
 		if err != nil {
 			return err
 		}
@@ -187,18 +188,20 @@ func (y *syncing) show(ctx context.Context) error {
 	if !ask && !y.c.Bool("dry-run") {
 		return nil
 	}
-	var shown []planned
+	var shown []admit.Package
 	for n, p := range y.plans {
-		s, err := y.t.show(ctx, y.c, y.h, p, incoming{path: y.got[n].Source, got: y.got[n]})
+		s, err := y.t.showLocked(ctx, y.c, y.h, p, y.got[n])
 		if err != nil {
 			return err
 		}
 		shown = append(shown, s)
 		if y.c.Bool("dry-run") {
-			y.out.Installed = append(y.out.Installed, needed{Skill: p.Skill, Version: p.Version, Plan: &s})
+			y.out.Installed = append(y.out.Installed, admit.Needed{Skill: p.Skill, Version: p.Version, Plan: &s})
 		}
 	}
-	y.t.summarize(shown...)
+	if !y.t.json {
+		y.t.summarize(shown)
+	}
 	if !ask || y.c.Bool("dry-run") {
 		return nil
 	}
@@ -229,9 +232,9 @@ func (y *syncing) install(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		y.out.Installed = append(y.out.Installed, needed{Skill: p.Skill, Version: p.Version, Outcome: out[0]})
+		y.out.Installed = append(y.out.Installed, admit.Needed{Skill: p.Skill, Version: p.Version, Outcome: out[0]})
 		if !y.t.json {
-			y.t.showOutcome(p, out[0])
+			y.t.showOutcome(&admit.Package{Plan: p}, out[0])
 		}
 	}
 	if len(waiting) == 0 {
@@ -333,7 +336,7 @@ func (t *terminal) checkLock(ctx context.Context, catalog *closure.Catalog, path
 	if err := t.sameLock(changes, "%s is not what its packages need", path, "`skillet sync %s` and `skillet update --all`, then `skillet lock -o %s`"); err != nil {
 		return err
 	}
-	return t.answer(synced{OK: true, Installed: []needed{}, Removed: []string{}, Missing: []string{}, Extra: []string{}}, func() {
+	return t.answer(synced{OK: true, Installed: []admit.Needed{}, Removed: []string{}, Missing: []string{}, Extra: []string{}}, func() {
 		t.note("the home is what %s says: %s", plain(path), count(len(l.Packages), "package"))
 	})
 }

@@ -3,7 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
-	"slices"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -12,12 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/closure"
-	"github.com/skillet-run/skillet/host/install"
-	"github.com/skillet-run/skillet/host/registry"
-	"github.com/skillet-run/skillet/host/replay"
-	"github.com/skillet-run/skillet/manifests"
-	"github.com/skillet-run/skillet/policies"
+	"github.com/skillet-run/skillet/host/admit"
 )
 
 func (t *terminal) updateCommand() *cli.Command {
@@ -48,7 +43,7 @@ func (t *terminal) updateCommand() *cli.Command {
 			&cli.BoolFlag{Name: "fail-on-new-capabilities", Usage: "do not update what asks for more than before: exit code 3"},
 			&cli.BoolFlag{Name: "fail-on-difference", Usage: "do not update what does otherwise than before on recorded calls: exit code 1"},
 			&cli.StringFlag{Name: "canary", Usage: "try the new version with this `SHARE` of the calls, such as 10%"},
-			&cli.IntFlag{Name: "canary-calls", Usage: "promote it after `N` of its calls", DefaultText: strconv.Itoa(install.DefaultCanaryCalls)},
+			&cli.IntFlag{Name: "canary-calls", Usage: "promote it after `N` of its calls", DefaultText: strconv.Itoa(admit.DefaultTrialCalls)},
 			&cli.BoolFlag{Name: "promote", Usage: "make the version on trial the active one now"},
 			&cli.StringFlag{Name: "from", Usage: "take the new version from this `PLACE` instead"},
 			&cli.StringFlag{Name: "to", Usage: "go to this later `VERSION`, also to one that you went back from"},
@@ -61,120 +56,71 @@ func (t *terminal) updateCommand() *cli.Command {
 	}
 }
 
-// What became of a skill that was to be updated.
-const (
-	statusUpdated  = "updated"
-	statusTrial    = "on_trial"
-	statusPromoted = "promoted"
-	statusPreview  = "available"
-	statusCurrent  = "current"
-	statusPinned   = "pinned"
-	statusSkipped  = "skipped"
-	statusFailed   = "failed"
-)
-
-// updated is what --json prints of one skill.
-type updated struct {
-	OK     bool   `json:"ok"`
-	Skill  string `json:"skill"`
-	Status string `json:"status"`
-	From   string `json:"from"`
-	To     string `json:"to,omitempty"`
-	// Why says why it was left alone.
-	Why string `json:"why,omitempty"`
-	install.Outcome
-	Plan *planned `json:"plan,omitempty"`
-	// Replays are what the new version did on recorded calls; nil when there are
-	// none.
-	Replays *replay.Shadow `json:"replays,omitempty"`
-	// Needs are the packages that change with it.
-	Needs []needed `json:"needs,omitempty"`
-	// Moved are the other skills whose active version became another with it.
-	Moved []move       `json:"moved,omitempty"`
-	Error *fault.Error `json:"error,omitempty"`
-}
-
-// A move is a change of the active version of a skill.
-type move struct {
-	Skill string `json:"skill"`
-	From  string `json:"from"`
-	To    string `json:"to"`
-	// with is the skill that was updated.
-	with string
-}
-
 func (t *terminal) update(ctx context.Context, c *cli.Context, h *host.Host) error {
 	share, err := checkUpdate(c)
 	if err != nil {
 		return err
 	}
-	skills, err := t.toUpdate(ctx, c, h)
-	if err == nil {
-		skills, err = inTurn(ctx, h, skills)
-	}
+	ws, err := workspace(c)
 	if err != nil {
 		return err
 	}
-	all := []updated{}
+	updates, err := h.Admit().Updates(ctx, t.person(), c.Args().Slice()...)
+	if err != nil {
+		return err
+	}
+	all := []admit.Updated{}
 	var failed *fault.Error
-	moved := map[string]move{}
-	for _, s := range skills {
-		u, err := t.updateNow(ctx, c, h, s, share, moved)
+	for _, skill := range updates.Skills {
+		p, r, err := t.updateOne(ctx, c, h, admit.Update{
+			Skill: skill, To: c.String("to"), From: c.String("from"), Again: c.StringSlice("again"), EvenDisabled: !c.Bool("all"), Share: share, Promote: c.Bool("promote"),
+			NothingNew: c.Bool("fail-on-new-capabilities"), NothingDifferent: c.Bool("fail-on-difference"), Terms: t.terms(c, ws, c.Bool("preview")),
+		})
 		if ctx.Err() != nil {
 			return cmp.Or(err, ctx.Err())
 		}
-		u.OK, u.Skill = err == nil, s.Name
-		if u.Error = explain(err); err != nil {
-			u.Status, failed = statusFailed, cmp.Or(failed, u.Error)
-		}
+		u := updates.Became(skill, p, r, explain(err))
+		failed = cmp.Or(failed, u.Error)
 		all = append(all, u)
 		t.showUpdated(u)
 	}
 	return t.answerEach(all, failed)
 }
 
-// updateNow updates a skill as it is now: what was updated before it may have moved
-// it, and it may move others.
-func (t *terminal) updateNow(ctx context.Context, c *cli.Context, h *host.Host, s registry.Skill, share install.Share, moved map[string]move) (updated, error) {
-	before, err := h.Registry.List(ctx)
-	if err != nil {
-		return updated{From: s.Version}, err
-	}
-	i := slices.IndexFunc(before, func(o registry.Skill) bool { return o.Name == s.Name && o.Active })
-	if i < 0 {
-		return updated{From: s.Version}, fault.Errorf(fault.KindConflict, "%s has no active version any more", s.Name).WithHint("`skillet list --all` shows its versions")
-	}
-	u, err := t.updateOne(ctx, c, h, before[i], before, share)
-	u.From = before[i].Version
-	if m, ok := moved[s.Name]; ok && err == nil && u.Status == statusCurrent {
-		u.Status, u.From, u.To, u.Why = statusUpdated, m.From, m.To, "with "+m.with
-	}
-	after, lerr := h.Registry.List(ctx)
-	for _, m := range moves(before, after, s.Name) {
-		if u.Moved = append(u.Moved, m); moved[m.Skill].From != "" {
-			m.From = moved[m.Skill].From
+// updateOne plans the update of one skill, shows it to whom it is to be shown, asks, and
+// carries it out.
+func (t *terminal) updateOne(ctx context.Context, c *cli.Context, h *host.Host, change admit.Update) (*admit.Plan, admit.Result, error) {
+	return t.carryOut(ctx, c, h, change, c.Bool("preview"), func(p *admit.Plan) string {
+		t.showUpdatePlan(c, p)
+		if n := len(p.Packages); n > 1 {
+			return fmt.Sprintf("Install and grant all of this, %s?", count(n, "package"))
 		}
-		moved[m.Skill] = m
-	}
-	return u, cmp.Or(err, lerr)
+		return "Update and grant this?"
+	})
 }
 
-// moves are the skills, but the one that was updated, whose active version is another
-// than before.
-func moves(before, after []registry.Skill, with string) []move {
-	var all []move
-	for _, s := range before {
-		i := slices.IndexFunc(after, func(o registry.Skill) bool { return o.Name == s.Name && o.Active })
-		if s.Active && s.Name != with && i >= 0 && after[i].Version != s.Version {
-			all = append(all, move{Skill: s.Name, From: s.Version, To: after[i].Version, with: with})
+// showUpdatePlan shows what an update comes to: all of it to who looks at it, and otherwise
+// what the new version did on recorded calls.
+func (t *terminal) showUpdatePlan(c *cli.Context, p *admit.Plan) {
+	main := p.Main()
+	looked := main != nil && main.Looked
+	if looked || c.Bool("preview") && len(p.Activate) > 0 {
+		t.showPackages(p, c.Bool("full"))
+	}
+	for _, up := range p.Upgrades {
+		if c.Bool("preview") && !t.json {
+			t.showUpgrade(t.note, up)
 		}
 	}
-	return all
+	if p.Replays != nil && !looked && !t.json {
+		t.note("%s %s:", plain(p.Skill), plain(p.To))
+		showShadow(t.note, p.Replays, false)
+	}
 }
 
 // checkUpdate refuses flags that do not go together, and reads the share.
-func checkUpdate(c *cli.Context) (install.Share, error) {
-	s := install.Share{Calls: c.Int("canary-calls")}
+func checkUpdate(c *cli.Context) (admit.Share, error) {
+	s := admit.Share{Calls: c.Int("canary-calls")}
 	switch {
 	case c.Bool("all") == c.Args().Present():
 		return s, fault.Errorf(fault.KindUsage, "update takes names of skills, or --all").WithHint("`skillet list` shows what is installed")
@@ -199,203 +145,26 @@ func checkUpdate(c *cli.Context) (install.Share, error) {
 	return s, nil
 }
 
-// toUpdate are the active versions of the skills that a command names.
-func (t *terminal) toUpdate(ctx context.Context, c *cli.Context, h *host.Host) ([]registry.Skill, error) {
-	var found []registry.Skill
-	for _, name := range c.Args().Slice() {
-		s, err := t.lookup(ctx, h, name)
-		if err != nil {
-			return nil, err
-		}
-		if strings.Contains(name, "@") {
-			return nil, fault.Errorf(fault.KindUsage, "update takes names without versions, and got %q", name).
-				WithHint("a later version: `skillet update %s --to VERSION`; an earlier one: `skillet rollback %s --to VERSION`", s.Name, s.Name)
-		}
-		found = append(found, s)
-	}
-	if !c.Bool("all") {
-		return found, nil
-	}
-	all, err := h.Registry.List(ctx)
-	for _, s := range all {
-		if s.Active {
-			found = append(found, s)
-		}
-	}
-	return found, err
-}
-
-// inTurn are skills in the order in which they are updated: what needs others before
-// those, which it may take along.
-func inTurn(ctx context.Context, h *host.Host, skills []registry.Skill) ([]registry.Skill, error) {
-	all, err := h.Registry.List(ctx)
-	if err != nil {
-		return nil, err
-	}
-	neededBy := map[string][]string{}
-	for _, s := range all {
-		neededBy[s.Name] = append(neededBy[s.Name], "")
-		for _, d := range s.Dependencies {
-			neededBy[d.Chosen()] = append(neededBy[d.Chosen()], s.Name)
-		}
-	}
-	order := visited(neededBy)
-	slices.SortStableFunc(skills, func(a, b registry.Skill) int { return order[a.Name] - order[b.Name] })
-	return skills, nil
-}
-
-func (t *terminal) updateOne(ctx context.Context, c *cli.Context, h *host.Host, s registry.Skill, others []registry.Skill, share install.Share) (updated, error) {
-	switch {
-	case c.Bool("promote"):
-		return t.promote(ctx, h, s)
-	case s.Pinned != nil:
-		return updated{Status: statusPinned, Why: "pinned by " + s.Pinned.By + because(s.Pinned.Reason, nil) + "; `skillet unpin " + s.Name + "` lets it be updated"}, nil
-	case s.Disabled != nil && c.Bool("all"):
-		return updated{Status: statusSkipped, Why: "disabled; `skillet update " + s.Name + "` updates it all the same"}, nil
-	case s.Canary != nil:
-		return updated{Status: statusSkipped, To: s.Canary.Version, Why: s.Canary.Version + " is on trial; `skillet info " + s.Name + "` shows how it stands"}, nil
-	}
-	if c.IsSet("to") || c.IsSet("again") || t.tied(s, others) {
-		return t.updateTied(ctx, c, h, s, others, share)
-	}
-	done := t.waiting("looking for a newer %s", s.Name)
-	next, err := newer(ctx, h, s, c.String("from"))
-	done()
-	if err != nil || next == nil {
-		return updated{Status: statusCurrent}, err
-	}
-	if len(next.got.Package.Manifest().Dependencies) > 0 {
-		return t.updateTied(ctx, c, h, s, others, share)
-	}
-	if why := unwanted(s, others, next.got.Version); why != "" {
-		return updated{Status: statusSkipped, To: next.got.Version, Why: why}, nil
-	}
-	plan, err := t.plan(ctx, c, h, *next, closure.Step{})
-	if err != nil {
-		return updated{To: next.got.Version}, err
-	}
-	return t.updateTo(ctx, c, h, plan, *next, share)
-}
-
-// unwanted says why an update does not go to a version by itself; empty when it
-// does.
-func unwanted(s registry.Skill, others []registry.Skill, version string) string {
-	again := "; `skillet update " + s.Name + " --to " + version + "` goes to it all the same"
-	if tr := s.Trial; tr != nil && tr.Verdict == registry.VerdictRolledBack && tr.Version == version {
-		return version + " was on trial and rolled back: " + tr.Reason + again
-	}
-	if s.Avoids(version) {
-		return "it went back from " + s.Avoided.Version + " by " + s.Avoided.By + ", and no later version fits" + again
-	}
-	for _, o := range others {
-		if d := o.Disabled; o.Name == s.Name && o.Version == version && d != nil && !d.All {
-			return version + " is disabled by " + d.By + because(d.Reason, nil) + "; `skillet enable " + o.Ref() + "` allows it again"
-		}
-	}
-	return ""
-}
-
-func (t *terminal) promote(ctx context.Context, h *host.Host, s registry.Skill) (updated, error) {
-	now, err := h.Installer.EndCanary(ctx, t.person(), s.Name, registry.VerdictPromoted)
-	return updated{Status: statusPromoted, To: now.Version}, err
-}
-
-// updateTo shows a plan, asks, and carries it out.
-func (t *terminal) updateTo(ctx context.Context, c *cli.Context, h *host.Host, plan install.Plan, next incoming, share install.Share) (updated, error) {
-	u := updated{Status: statusUpdated, To: plan.Version}
-	ask := plan.Waits() && !c.Bool("yes") && t.canAsk() && plan.Origin != registry.OriginGenerated
-	if c.Bool("preview") || ask {
-		p, err := t.show(ctx, c, h, plan, next)
-		if u.Plan = &p; err != nil {
-			return u, err
-		}
-		u.Replays = p.Replays
-		t.summarize(p)
-	} else if err := t.shadowUpdate(ctx, h, next, &u); err != nil {
-		return u, err
-	}
-	if c.Bool("fail-on-difference") && u.Replays != nil && u.Replays.Different > 0 {
-		return u, differs(plan, u.Replays)
-	}
-	if c.Bool("fail-on-new-capabilities") && plan.Upgrade != nil && plan.Upgrade.Grows() {
-		return u, grows(plan)
-	}
-	if c.Bool("preview") {
-		u.Status = statusPreview
-		return u, nil
-	}
-	if ask {
-		if err := t.confirm("update "+plan.Skill, "Update and grant this?"); err != nil {
-			return u, err
-		}
-		plan = plan.Despite()
-	}
-	if u.Replays != nil {
-		share.Replays = u.Replays.Summary()
-	}
-	var err error
-	u.Outcome, u.Status, err = t.carryOut(ctx, h, plan, share, ask || c.Bool("yes"))
-	return u, err
-}
-
-// carryOut installs a planned version; agreed says that the person was asked, or
-// did not want to be.
-func (t *terminal) carryOut(ctx context.Context, h *host.Host, plan install.Plan, share install.Share, agreed bool) (install.Outcome, string, error) {
-	agreed = (agreed || !plan.Waits()) && plan.Origin != registry.OriginGenerated
-	switch {
-	case share.Percent > 0 && !agreed:
-		return install.Outcome{}, "", fault.Errorf(fault.KindApproval, "%s@%s asks for something, and a canary cannot wait as a proposal", plan.Skill, plan.Version).
-			WithHint("look at it with --preview, then add --yes")
-	case share.Percent > 0:
-		out, err := h.Installer.AcceptCanary(ctx, t.person(), plan, share)
-		return out, statusTrial, err
-	case agreed && plan.Effect == policies.Ask.String():
-		out, err := h.Installer.Accept(ctx, t.person(), plan)
-		return out, statusUpdated, err
-	}
-	out, err := h.Installer.Submit(ctx, plan)
-	return out, statusUpdated, err
-}
-
-// grows is the error of an update that asks for more.
-func grows(p install.Plan) error {
-	var more []string
-	if p.Upgrade == nil { // it is new, and comes with what is updated
-		for _, a := range p.Asks {
-			more = append(more, a.Words)
-		}
-		return fault.Errorf(fault.KindDenied, "%s@%s comes with it and wants: %s", p.Skill, p.Version, strings.Join(more, "; ")).
-			WithHint("look at it with --preview; without --fail-on-new-capabilities you are asked about it")
-	}
-	for _, s := range p.Upgrade.Capabilities {
-		if line := s.Words; s.Change == "added" || s.Change == "widened" {
-			more = append(more, line)
-		}
-	}
-	return fault.Errorf(fault.KindDenied, "%s@%s wants more than %s: %s", p.Skill, p.Version, p.Replaces, strings.Join(more, "; ")).
-		WithHint("look at it with --preview; without --fail-on-new-capabilities you are asked about it")
-}
-
-func (t *terminal) showUpdated(u updated) {
+func (t *terminal) showUpdated(u admit.Updated) {
 	if t.json {
 		return
 	}
 	name := plain(u.Skill)
 	switch u.Status {
-	case statusFailed:
+	case admit.StatusFailed:
 		t.tell(u.Error)
-	case statusCurrent:
+	case admit.StatusCurrent:
 		t.note("%s %s is the newest%s", name, u.From, plain(u.Why))
-	case statusPinned, statusSkipped:
+	case admit.StatusPinned, admit.StatusSkipped:
 		t.note("%s %s: left alone: %s", name, u.From, plain(u.Why))
-	case statusPreview:
+	case admit.StatusPreview:
 		t.note("%s %s: would be updated to %s", name, u.From, plain(u.To))
-	case statusTrial:
+	case admit.StatusTrial:
 		c := u.Outcome.Skill.Canary
 		t.note("%s %s is on trial with %d%% of the calls, and promoted after %d good ones; `skillet info %s` shows how it stands", name, plain(u.To), c.Percent, c.Calls, name)
-	case statusPromoted:
+	case admit.StatusPromoted:
 		t.note("%s: %s is the active version now", name, plain(u.To))
-	case statusUpdated:
+	case admit.StatusUpdated:
 		if u.Outcome.Skill == nil {
 			t.note("%s was updated from %s to %s %s", name, u.From, plain(u.To), plain(u.Why))
 			break
@@ -406,10 +175,4 @@ func (t *terminal) showUpdated(u updated) {
 	for _, m := range u.Moved {
 		t.note("  with it, %s went from %s to %s", plain(m.Skill), m.From, plain(m.To))
 	}
-}
-
-// isNewer reports whether a version is one to update to: later, and a release
-// unless the one before was none.
-func isNewer(version, than string) bool {
-	return manifests.CompareVersions(version, than) > 0 && (!strings.Contains(version, "-") || strings.Contains(than, "-"))
 }

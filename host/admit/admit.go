@@ -1,6 +1,13 @@
 // Package admit decides what is installed, and answers questions about it, for whoever
 // asks: a person at a terminal, a program, an agent in a task. There is no other way to
 // have a package installed, changed or removed from outside of the host.
+//
+// A [Change] is planned, which changes nothing and says all that would happen as data; a
+// [Plan] is then committed, with what a person says to it. Signers, sources, revocations
+// and policies are looked at while a change is planned, and whoever plans can leave
+// nothing of that out. A plan names the state that it was made from, and is refused when
+// that has changed. Only a person can consent to a plan; what a model wrote waits as a
+// proposal, whoever consents.
 package admit
 
 import (
@@ -13,11 +20,14 @@ import (
 	"github.com/skillet-run/skillet/host/fault"
 	"github.com/skillet-run/skillet/host/install"
 	"github.com/skillet-run/skillet/host/invoke"
+	"github.com/skillet-run/skillet/host/recording"
 	"github.com/skillet-run/skillet/host/registry"
+	"github.com/skillet-run/skillet/host/replay"
 	"github.com/skillet-run/skillet/host/review"
 	"github.com/skillet-run/skillet/host/runner"
 	"github.com/skillet-run/skillet/host/source"
 	"github.com/skillet-run/skillet/host/trust"
+	"github.com/skillet-run/skillet/manifests/bundle"
 )
 
 // Parts are what a [Service] works on. All of them are needed.
@@ -29,6 +39,10 @@ type Parts struct {
 	Runner    *runner.Runner
 	Sources   *source.Fetcher
 	Invoke    *invoke.Service
+	// Recordings are those of recent calls, and Shadow tries a package on them, with
+	// nothing done for real; nil for one of which there are none.
+	Recordings *recording.Shelf
+	Shadow     func(context.Context, *bundle.Package) (*replay.Shadow, error)
 	// CatchUp brings the store to what the record of decisions says.
 	CatchUp func(context.Context) error
 	// Ceilings are what no call may exceed.

@@ -27,6 +27,9 @@ type Share struct {
 	// Replays says in one line what it did on recorded calls before; empty when
 	// there were none.
 	Replays string
+	// Since is what the trial of an installed version was planned from, as
+	// [Request.Since].
+	Since *State
 }
 
 // DefaultCanaryCalls is how many calls a version on trial has to take.
@@ -79,6 +82,9 @@ func (i *Installer) TryInstalled(ctx context.Context, h approval.Human, v regist
 }
 
 func (i *Installer) tryInstalled(ctx context.Context, v registry.Skill, s Share) (ledger.Change, error) {
+	if err := i.unchanged(ctx, s.Since, []string{v.Name}); err != nil {
+		return ledger.Change{}, err
+	}
 	now, err := i.registry.Lookup(ctx, manifests.Ref{Name: v.Name, Version: v.Version})
 	if err == nil {
 		err = now.Runs()

@@ -31,6 +31,9 @@ type Group struct {
 	Links    []registry.Link
 	Activate []registry.Skill
 	Asked    map[string]*registry.Asked
+	// Since is what the group was planned from, as [Request.Since] is for one package:
+	// it is compared for all skills that the group names.
+	Since *State
 }
 
 // Waits reports whether a person has to be asked about any of it, see
@@ -45,9 +48,12 @@ func (i *Installer) AcceptGroup(ctx context.Context, h approval.Human, g Group) 
 	}
 	err := i.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
 		changes, err := i.groupChanges(ctx, h, g)
-		return ledger.Decision{Kind: g.Kind, Actor: h.Actor(), Subject: g.Subject, Note: g.note(), Changes: changes}, err
+		if err == nil && len(changes) == 0 {
+			err = errAlready
+		}
+		return ledger.Decision{Kind: g.kind(), Actor: h.Actor(), Subject: g.Subject, Note: g.note(), Changes: changes}, err
 	})
-	if err != nil {
+	if err != nil && !errors.Is(err, errAlready) {
 		return nil, err
 	}
 	var all []Outcome
@@ -56,12 +62,40 @@ func (i *Installer) AcceptGroup(ctx context.Context, h approval.Human, g Group) 
 		if err != nil {
 			return all, err
 		}
+		out.Unchanged = p.Installed && len(p.New()) == 0
 		all = append(all, out)
 	}
 	return all, nil
 }
 
+// kind is that of the decision: where all packages are there already, they are only
+// granted something.
+func (g Group) kind() string {
+	if len(g.Plans) > 0 && len(g.Links)+len(g.Activate)+len(g.Asked) == 0 && !slices.ContainsFunc(g.Plans, func(p Plan) bool { return !p.Installed }) {
+		return "grant"
+	}
+	return g.Kind
+}
+
+// names are the skills that a group is about.
+func (g Group) names() []string {
+	names := slices.Sorted(maps.Keys(g.Asked))
+	for _, p := range g.Plans {
+		names = append(names, p.Skill)
+	}
+	for _, l := range g.Links {
+		names = append(names, l.Name)
+	}
+	for _, s := range g.Activate {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
 func (g Group) note() string {
+	if len(g.Plans) == 1 {
+		return g.Plans[0].note()
+	}
 	var refs []string
 	for _, p := range g.Plans {
 		refs = append(refs, p.Skill+"@"+p.Version+" "+p.Digest.Short())
@@ -70,6 +104,9 @@ func (g Group) note() string {
 }
 
 func (i *Installer) groupChanges(ctx context.Context, h approval.Human, g Group) ([]ledger.Change, error) {
+	if err := i.unchanged(ctx, g.Since, g.names()); err != nil {
+		return nil, err
+	}
 	if err := i.complete(ctx, g); err != nil {
 		return nil, err
 	}
@@ -118,6 +155,8 @@ func (i *Installer) memberChanges(ctx context.Context, h approval.Human, g Group
 		return i.grants(ctx, h, p, p.New())
 	case err != nil:
 		return nil, err
+	case p.Installed:
+		return i.grants(ctx, h, p, p.New())
 	}
 	if err := i.makeRoom(ctx, p.Skill, p.Signer, p.Source, p.Digest); err != nil {
 		return nil, err
@@ -178,26 +217,48 @@ func (i *Installer) complete(ctx context.Context, g Group) error {
 	return nil
 }
 
-// SubmitGroup records a proposal for each package of a group, in the order in
-// which they can be approved. The error wraps [ErrWaits] and names them all.
+// SubmitGroup records a proposal for each package of a group that is not installed, in
+// the order in which they can be approved. The error wraps [ErrWaits] and names them all.
 func (i *Installer) SubmitGroup(ctx context.Context, g Group) ([]Outcome, error) {
 	var all []Outcome
 	var ids []string
+	if err := i.unchanged(ctx, g.Since, g.names()); err != nil {
+		return nil, err
+	}
 	for n, p := range g.Plans {
 		if n == len(g.Plans)-1 {
 			p.links = g.Links
 		}
-		out, err := i.propose(ctx, p)
-		if out.Proposal == nil || !isWaiting(err) {
+		out, err := i.submitMember(ctx, p)
+		if out.Proposal != nil || out.Skill != nil {
+			all = append(all, out)
+		}
+		if err != nil && !isWaiting(err) {
 			return all, err
 		}
-		all, ids = append(all, out), append(ids, out.Proposal.ID)
+		if out.Proposal != nil {
+			ids = append(ids, out.Proposal.ID)
+		}
 	}
-	if len(ids) == 1 {
-		return all, waiting(*all[0].Proposal)
+	switch len(ids) {
+	case 0:
+		return all, nil
+	case 1:
+		n := slices.IndexFunc(all, func(o Outcome) bool { return o.Proposal != nil })
+		return all, waiting(*all[n].Proposal)
 	}
 	return all, fault.Errorf(fault.KindApproval, "%s %w, with what it needs: proposals %s", g.Subject, ErrWaits, strings.Join(ids, ", ")).
 		WithHint("look at each with `skillet approvals show`, then approve them in that order: what is needed comes first")
+}
+
+// submitMember has one package of a group wait, unless it is installed already.
+func (i *Installer) submitMember(ctx context.Context, p Plan) (Outcome, error) {
+	if !p.Installed {
+		return i.propose(ctx, p)
+	}
+	out, err := i.outcome(ctx, p.Skill, p.Version)
+	out.Unchanged = true
+	return out, err
 }
 
 // ready refuses to approve what needs something that is not installed yet.

@@ -102,6 +102,10 @@ type Request struct {
 	Workspace string
 	// Tests say what is made of the package's test cases.
 	Tests Tests
+	// Since is what the plan is made from: when that has changed as far as it is about
+	// this skill, nothing is done, see [ErrMoved]. With nil, only another active version
+	// is noticed.
+	Since *State
 }
 
 // A Plan says what an installation would do.

@@ -189,6 +189,9 @@ func (p *Plan) ask(a manifests.RequestedCapability, d policies.Decision) approva
 // unmoved refuses a plan that somebody else overtook. With errSame it was by
 // installing the same bytes, which is no conflict: see Installer.refresh.
 func (i *Installer) unmoved(ctx context.Context, p Plan) error {
+	if err := i.unchanged(ctx, p.request.Since, []string{p.Skill}, p.Digest); err != nil {
+		return err
+	}
 	now := Plan{Skill: p.Skill, Version: p.Version, Digest: p.Digest, Origin: p.Origin}
 	f, err := i.compare(ctx, &now, p.request.Package.Manifest().Aliases)
 	switch {

@@ -35,6 +35,12 @@ type Rollback struct {
 // skill keeps, of [fault.KindVerification] when its bytes are damaged, and those of
 // [registry.Skill.Runs].
 func (i *Installer) Rollback(ctx context.Context, h approval.Human, ref manifests.Ref, keepState bool) (Rollback, error) {
+	return i.RollbackSince(ctx, h, ref, keepState, nil)
+}
+
+// RollbackSince is [Installer.Rollback] as it was planned from a state: when that has
+// changed for the skill, nothing is done, see [ErrMoved].
+func (i *Installer) RollbackSince(ctx context.Context, h approval.Human, ref manifests.Ref, keepState bool, since *State) (Rollback, error) {
 	if err := h.Check(); err != nil {
 		return Rollback{}, err
 	}
@@ -43,10 +49,16 @@ func (i *Installer) Rollback(ctx context.Context, h approval.Human, ref manifest
 		return r, err
 	}
 	if r.Canary != nil {
+		if err := i.unchanged(ctx, since, []string{r.To.Name}); err != nil {
+			return r, err
+		}
 		_, err := i.EndCanary(ctx, h, r.To.Name, registry.VerdictRolledBack)
 		return r, err
 	}
 	err = i.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
+		if err := i.unchanged(ctx, since, []string{ref.Name, r.To.Name}); err != nil {
+			return ledger.Decision{}, err
+		}
 		now, err := i.PlanRollback(ctx, ref, keepState)
 		if err != nil {
 			return ledger.Decision{}, err

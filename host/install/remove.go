@@ -23,6 +23,8 @@ type Removing struct {
 	Force bool
 	// Prune removes also what nobody needs any more.
 	Prune bool
+	// Since is what this was planned from, as [Request.Since].
+	Since *State
 }
 
 // A Removal is what goes, and what that means for others.
@@ -56,8 +58,14 @@ func (i *Installer) Remove(ctx context.Context, actor string, ref manifests.Ref)
 func (i *Installer) RemoveAll(ctx context.Context, actor string, what Removing) (Removal, error) {
 	var r Removal
 	err := i.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
-		var err error
+		err := i.unchanged(ctx, what.Since, namesIn(what.Refs))
+		if err != nil {
+			return ledger.Decision{}, err
+		}
 		if r, err = i.PlanRemoval(ctx, what); err != nil {
+			return ledger.Decision{}, err
+		}
+		if err := i.unchanged(ctx, what.Since, namesOf(r.All(), r.Broken)); err != nil {
 			return ledger.Decision{}, err
 		}
 		d := ledger.Decision{Kind: "remove", Actor: actor, Subject: subject(what, r.All())}
@@ -120,6 +128,22 @@ func digests(all []registry.Skill) []manifests.Digest {
 		ds = append(ds, s.Digest)
 	}
 	return ds
+}
+
+func namesIn(all []manifests.Ref) []string {
+	var names []string
+	for _, ref := range all {
+		names = append(names, ref.Name)
+	}
+	return names
+}
+
+func namesOf(lists ...[]registry.Skill) []string {
+	var names []string
+	for _, s := range slices.Concat(lists...) {
+		names = append(names, s.Name)
+	}
+	return names
 }
 
 func refs(all []registry.Skill) string {

@@ -152,7 +152,7 @@ var imports = map[string][]string{
 
 	// Changes to what is installed, and questions about it.
 	"host/admit": {
-		"host/fault", "host/approval", "host/closure", "host/install", "host/invoke", "host/registry", "host/resolve", "host/review", "host/runner", "host/source", "host/trust",
+		"host/fault", "host/approval", "host/closure", "host/evidence", "host/findings", "host/install", "host/invoke", "host/recording", "host/registry", "host/replay", "host/resolve", "host/review", "host/runner", "host/source", "host/trust",
 		"manifests", "manifests/bundle", "manifests/lockfile",
 	},
 	// Who decides what.

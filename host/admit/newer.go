@@ -1,4 +1,4 @@
-package main
+package admit
 
 import (
 	"cmp"
@@ -10,37 +10,35 @@ import (
 	"strings"
 
 	"github.com/skillet-run/skillet/host/fault"
-
-	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/registry"
-	sources "github.com/skillet-run/skillet/host/source"
+	"github.com/skillet-run/skillet/host/source"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
 
 // newer fetches the newest version of a skill from where it came from, or from
 // another place; nil when it is not newer than the one that is active.
-func newer(ctx context.Context, h *host.Host, s registry.Skill, from string) (*incoming, error) {
-	ref, err := sources.ParseArgument(cmp.Or(from, s.Source))
+func (s *Service) newer(ctx context.Context, v registry.Skill, from string) (*source.Fetched, error) {
+	ref, err := source.ParseArgument(cmp.Or(from, v.Source))
 	if err != nil {
 		return nil, err
 	}
-	if ref, err = newest(ctx, h, ref, s); err != nil || ref == (sources.Ref{}) {
+	if ref, err = s.newest(ctx, ref, v); err != nil || ref == (source.Ref{}) {
 		return nil, err
 	}
-	got, err := h.Sources().Fetch(ctx, ref, sources.Options{})
+	got, err := s.parts.Sources.Fetch(ctx, ref, source.Options{})
 	if err != nil {
-		return nil, noSource(err, s)
+		return nil, noSource(err, v)
 	}
 	m := got.Package.Manifest()
 	switch {
-	case m.Name != s.Name:
-		return nil, fault.Errorf(fault.KindConflict, "at %s there is %s now, and not %s", ref, m.Name, s.Name).
+	case m.Name != v.Name:
+		return nil, fault.Errorf(fault.KindConflict, "at %s there is %s now, and not %s", ref, m.Name, v.Name).
 			WithHint("to install it, name it: `skillet install %s`", ref)
-	case isNewer(m.Version, s.Version):
-		return &incoming{path: ref.String(), got: got}, nil
-	case m.Version == s.Version && got.Package.Digest() != s.Digest:
-		return nil, fault.Errorf(fault.KindConflict, "%s is at %s with other bytes (%s, installed is %s)", s.Ref(), ref, got.Package.Digest().Short(), s.Digest.Short()).
+	case isNewer(m.Version, v.Version):
+		return got, nil
+	case m.Version == v.Version && got.Package.Digest() != v.Digest:
+		return nil, fault.Errorf(fault.KindConflict, "%s is at %s with other bytes (%s, installed is %s)", v.Ref(), ref, got.Package.Digest().Short(), v.Digest.Short()).
 			WithHint("a version never changes: give what changed a new version")
 	}
 	return nil, nil
@@ -59,31 +57,31 @@ func noSource(err error, s registry.Skill) error {
 // with a list of versions the newest of them, for a file the newest beside it, for
 // everything else the same without a version. It is the zero value when the list
 // has nothing newer.
-func newest(ctx context.Context, h *host.Host, ref sources.Ref, s registry.Skill) (sources.Ref, error) {
+func (s *Service) newest(ctx context.Context, ref source.Ref, v registry.Skill) (source.Ref, error) {
 	switch ref.Kind {
-	case sources.KindFile:
-		return newestFile(ref, s)
-	case sources.KindRegistry, sources.KindLayout, sources.KindName:
-		return newestPublished(ctx, h, ref, s)
+	case source.KindFile:
+		return newestFile(ref, v)
+	case source.KindRegistry, source.KindLayout, source.KindName:
+		return s.newestPublished(ctx, ref, v)
 	}
 	ref.Digest, ref.Revision = "", ""
-	if ref.Kind == sources.KindEngine {
+	if ref.Kind == source.KindEngine {
 		ref.Constraint = "" // this program makes one version
 	}
 	return ref, nil
 }
 
-func newestPublished(ctx context.Context, h *host.Host, ref sources.Ref, s registry.Skill) (sources.Ref, error) {
+func (s *Service) newestPublished(ctx context.Context, ref source.Ref, now registry.Skill) (source.Ref, error) {
 	ref.Tag, ref.Digest = "", ""
-	all, err := h.Sources().Versions(ctx, ref, sources.Options{})
+	all, err := s.parts.Sources.Versions(ctx, ref, source.Options{})
 	if err != nil {
 		return ref, err
 	}
-	i := slices.IndexFunc(all, func(v sources.Version) bool { return isNewer(v.Version, s.Version) })
+	i := slices.IndexFunc(all, func(v source.Version) bool { return isNewer(v.Version, now.Version) })
 	if i < 0 {
-		return sources.Ref{}, nil
+		return source.Ref{}, nil
 	}
-	if ref.Kind == sources.KindName {
+	if ref.Kind == source.KindName {
 		ref.Constraint = all[i].Version
 	} else {
 		ref.Tag = all[i].Tag
@@ -93,7 +91,7 @@ func newestPublished(ctx context.Context, h *host.Host, ref sources.Ref, s regis
 
 // newestFile looks through the .skill files beside one, which are named by skill
 // and version. The file itself may have been replaced.
-func newestFile(ref sources.Ref, s registry.Skill) (sources.Ref, error) {
+func newestFile(ref source.Ref, s registry.Skill) (source.Ref, error) {
 	entries, err := os.ReadDir(filepath.Dir(ref.Path))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return ref, err

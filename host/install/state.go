@@ -1,0 +1,100 @@
+package install
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/host/registry"
+	"github.com/skillet-run/skillet/manifests"
+)
+
+// ErrMoved means that what a plan was made from has changed since. Errors that wrap it
+// are [fault.Error]s of [fault.KindConflict].
+var ErrMoved = errors.New("changed since this was planned")
+
+// A State is what a plan is made from: the installed versions and how they stand, what
+// they were granted for good, and what was decided about packages before. Take it with
+// [Installer.State] before anything else is looked at.
+type State struct {
+	skills    map[string]string // a digest by name
+	proposals map[manifests.Digest]string
+}
+
+// State reads how everything stands now.
+func (i *Installer) State(ctx context.Context) (*State, error) {
+	all, err := i.registry.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	grants, err := i.desk.AllGrants(ctx)
+	if err != nil {
+		return nil, err
+	}
+	proposals, err := i.desk.Proposals(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := &State{skills: map[string]string{}, proposals: map[manifests.Digest]string{}}
+	for _, v := range all {
+		if err := s.add(v, grants[v.Digest]); err != nil {
+			return nil, err
+		}
+	}
+	for _, p := range proposals {
+		s.proposals[p.Digest] += p.ID + " " + string(p.Status) + "\n"
+	}
+	return s, nil
+}
+
+// add sums up one version and what it was granted. A grant for a number of runs is for
+// runs of that version: that one more was made changes nothing for a plan.
+func (s *State) add(v registry.Skill, grants []approval.Grant) error {
+	now := time.Now()
+	grants = slices.DeleteFunc(slices.Clone(grants), func(g approval.Grant) bool { return !g.Standing(now) })
+	b, err := json.Marshal(struct {
+		Before string
+		Skill  registry.Skill
+		Grants []approval.Grant
+	}{s.skills[v.Name], v, grants})
+	if err != nil {
+		return fmt.Errorf("sum up %s: %w", v.Ref(), err)
+	}
+	sum := sha256.Sum256(b)
+	s.skills[v.Name] = hex.EncodeToString(sum[:])
+	return nil
+}
+
+// unchanged refuses what was planned from a state that does not hold any more, as far as
+// it is about these skills and packages. A nil state is one that nothing was planned from.
+func (i *Installer) unchanged(ctx context.Context, since *State, skills []string, packages ...manifests.Digest) error {
+	if since == nil {
+		return nil
+	}
+	now, err := i.State(ctx)
+	if err != nil {
+		return err
+	}
+	for _, name := range skills {
+		if since.skills[name] != now.skills[name] {
+			return moved(name)
+		}
+	}
+	for _, d := range packages {
+		if since.proposals[d] != now.proposals[d] {
+			return moved("what was proposed of " + d.Short())
+		}
+	}
+	return nil
+}
+
+func moved(what string) error {
+	return fault.Errorf(fault.KindConflict, "%s %w", what, ErrMoved).WithHint("run the command again")
+}
