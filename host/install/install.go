@@ -401,6 +401,9 @@ func (i *Installer) install(ctx context.Context, p Plan, h approval.Human, conse
 func (i *Installer) propose(ctx context.Context, p Plan) (Outcome, error) {
 	var proposal approval.Proposal
 	bad := ""
+	if err := i.assess(ctx, &p); err != nil { // it may have been revoked since it was planned
+		return Outcome{}, err
+	}
 	err := i.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
 		if err := i.unmoved(ctx, p); err != nil {
 			return ledger.Decision{}, err
