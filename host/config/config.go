@@ -35,6 +35,8 @@ type Settings struct {
 	HTTPMaxMB int `koanf:"http_max_mb" doc:"the largest HTTP response body a skill may receive, in MB"`
 	// SecretKey says where the identity that seals secrets is kept.
 	SecretKey string `koanf:"secret_key" doc:"where the key that seals secrets is kept: auto, file, keyring"`
+	// StoreBackend is what new stores are made with: one of [StoreBackends].
+	StoreBackend string `koanf:"store_backend" doc:"what keeps the store: badger, a database for homes of any size, or file, one file that is read into memory; skillet store rebuild moves a home from one to the other"`
 	// StoreKeyFile names a file with the key that encrypts the store at rest.
 	StoreKeyFile string `koanf:"store_key_file" doc:"file with 32 bytes as 64 hexadecimal digits that encrypts the store at rest; empty for none; set it before the first use of a home"`
 	// LockWaitSeconds bounds how long a command waits for another.
@@ -74,6 +76,9 @@ type Settings struct {
 	Memory Memory `koanf:"memory"`
 }
 
+// StoreBackends are the names of what can keep the store; the first is the default.
+func StoreBackends() []string { return []string{"badger", "file"} }
+
 // Defaults are the settings of a home without a configuration.
 func Defaults() Settings {
 	return Settings{
@@ -81,7 +86,7 @@ func Defaults() Settings {
 		MaxMemoryMB: 1024, MaxExecutionSeconds: 300, MaxFuel: 1_000_000_000_000,
 		ModuleLimitFactor: 1, CompileTimeoutSeconds: 60,
 		HTTPTimeoutSeconds: 30, HTTPMaxMB: 10,
-		SecretKey: "auto", LockWaitSeconds: 30, ProposalExpiryDays: 30, MinFreeMB: 64,
+		SecretKey: "auto", StoreBackend: StoreBackends()[0], LockWaitSeconds: 30, ProposalExpiryDays: 30, MinFreeMB: 64,
 		DownloadTimeoutSeconds: 600, SessionMaxMB: 64, SessionsTotalMB: 1024, RecordCallsMB: 32, RecordCallsDays: 30,
 		RateLimits: []RateLimit{}, Registries: []Registry{}, RevocationLists: []string{},
 		Models: Models{CacheTTLSeconds: 3600, MemoryMB: 8192}, Providers: Providers{},

@@ -59,7 +59,7 @@ func (s *Service) Diagnose(ctx context.Context, by approval.Principal) (Diagnosi
 		{"settings", s.checkSettings, nil},
 		{"policies", s.checkPolicies, s.policyWarnings},
 		{"audit", s.checkJournals, nil},
-		{"store", s.checkStore, nil},
+		{"store", s.checkStore, s.otherBackend},
 		{"state", s.checkState, nil},
 		{"history", s.checkHistory, nil},
 		{"packages", s.checkPackages, s.quarantined},
@@ -146,6 +146,15 @@ func (s *Service) checkJournals(ctx context.Context) (string, error) {
 func (s *Service) checkStore(ctx context.Context) (string, error) {
 	r, err := s.verifyStore(ctx)
 	return fmt.Sprintf("%d entries, all as written", r.Entries), err
+}
+
+// otherBackend says that the store is not kept in what the settings say.
+func (s *Service) otherBackend(context.Context) []string {
+	is, wanted := s.backend().Name(), s.wanted().Name()
+	if is == wanted {
+		return nil
+	}
+	return []string{fmt.Sprintf("it is kept by %s, and the setting store_backend says %s: rebuilding the store moves it", is, wanted)}
 }
 
 func (s *Service) checkState(ctx context.Context) (string, error) {

@@ -20,7 +20,8 @@ import (
 // storeDir is the directory of the store in a home.
 const storeDir = "store"
 
-// OpenStore opens the store of a home for several processes. A replacement of the store
+// OpenStore opens the store of a home for several processes, with the backend that made
+// it, or with that of the settings when there is none. A replacement of the store
 // that was interrupted is finished first. A store that is damaged is an error of its
 // calls, so that it can be checked and made again.
 func OpenStore(ctx context.Context, log hclog.Logger, home string, s config.Settings) (store.Opened, error) {
@@ -32,17 +33,11 @@ func OpenStore(ctx context.Context, log hclog.Logger, home string, s config.Sett
 		return nil, err
 	}
 	dir := filepath.Join(home, storeDir)
-	return backends.Of(dir, wanted(s)).OpenShared(log, dir, o)
-}
-
-// wanted is the backend that the settings name.
-func wanted(config.Settings) store.Backend {
-	b, _ := backends.Named("")
-	return b
+	return backends.Of(dir, backends.Named(s.StoreBackend)).OpenShared(log, dir, o)
 }
 
 // wanted is the backend that new stores are made with.
-func (s *Service) wanted() store.Backend { return wanted(s.Config.Settings()) }
+func (s *Service) wanted() store.Backend { return backends.Named(s.Config.Settings().StoreBackend) }
 
 // backend is that of the store there is.
 func (s *Service) backend() store.Backend { return backends.Of(s.path(storeDir), s.wanted()) }

@@ -68,7 +68,7 @@ var readers = []reader{
 		[]string{"plugins.FuzzHandshake", "plugins/provider/providergrpc.FuzzResponse", "plugins/provider/providergrpc.TestMessageSize", "plugins/agent/agentgrpc.FuzzMessage", "plugins/agent/agentgrpc.TestMessagesAreBounded"}},
 	{"recordings, saved sessions, lock files, exports, backups", "badger, x/mod, our own", inHost, "sizes are checked before memory is taken; sessions are sealed with a key of the home, and to their name and number",
 		[]string{"github.com/dgraph-io/badger", "golang.org/x/mod"},
-		[]string{"host/recording.FuzzParse", "host/session.FuzzFile", "manifests/lockfile.FuzzParse", "host/audit.FuzzVerify", "host/store/badgerstore.FuzzRestore", "host/checkpoint.FuzzParse", "host/memory.FuzzImport"}},
+		[]string{"host/recording.FuzzParse", "host/session.FuzzFile", "manifests/lockfile.FuzzParse", "host/audit.FuzzVerify", "host/store/badgerstore.FuzzRestore", "host/store/filestore.FuzzRead", "host/checkpoint.FuzzParse", "host/memory.FuzzImport"}},
 	{"policies of the home", "cedar", inHost, "64 KB a file, bounded nesting; a person writes them, and none is taken from a package",
 		[]string{"github.com/cedar-policy/cedar-go"}, []string{"policies.FuzzLoad", "policies.TestDeepNesting"}},
 	{"PDF, HTML, Markdown, CSV, jq, and any other format", "the skill's", guest, "memory, fuel and time of the call; no files but those granted",

@@ -6,7 +6,6 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/host/store/storetest"
 )
 
@@ -44,14 +43,9 @@ func mustShare(t testing.TB, dir string, o Options, h ...hooks) *Store {
 	return s
 }
 
-func TestConformance(t *testing.T) {
+func TestBackend(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T) store.Store { return mustOpen(t, t.TempDir(), testOptions()) })
-}
-
-func TestConformanceShared(t *testing.T) {
-	t.Parallel()
-	storetest.Run(t, func(t *testing.T) store.Store { return mustShare(t, t.TempDir(), testOptions()) })
+	storetest.RunBackend(t, Backend())
 }
 
 func testKey() []byte { return []byte("0123456789abcdef0123456789abcdef") }

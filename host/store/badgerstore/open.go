@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 
 	"github.com/dgraph-io/badger/v4/options"
 
@@ -62,10 +63,26 @@ func (p *place) prepare(m mode) (head, error) {
 	if files, err := listFiles(p.path(dbName)); !errors.Is(err, fs.ErrNotExist) && (err != nil || len(files) > 0) {
 		return head{}, errors.Join(err, p.damage(nil, "%s is missing", headName))
 	}
+	if err := p.strange(); err != nil {
+		return head{}, err
+	}
 	if m == readOnly {
 		return head{}, errNeedsWriter
 	}
 	return p.firstHead(), p.makeHead()
+}
+
+// strange refuses a directory in which something else is than this backend writes.
+func (p *place) strange() error {
+	entries, err := os.ReadDir(p.dir)
+	for _, f := range entries {
+		switch f.Name() {
+		case lockName, turnName, sealName, dbName, nextName, oldName, keysName, "blobs":
+		default:
+			return fmt.Errorf("%w: it has %s, and no %s", store.ErrOtherBackend, f.Name(), headName)
+		}
+	}
+	return err
 }
 
 func (p *place) checkHead(h head) error {
