@@ -1,6 +1,9 @@
 package wasmbin
 
-import "bytes"
+import (
+	"bytes"
+	"strconv"
+)
 
 // Modules that differ in what [Skeleton] leaves out have the same machine code.
 // It is of use for those with much data and little code: programs that an
@@ -8,13 +11,18 @@ import "bytes"
 const (
 	minSkeletonData = 64 << 10
 	maxSkeletonCode = 1 << 20
+	// For modules with so much data there may be more code.
+	muchSkeletonData = 4 << 20
+	mostSkeletonCode = 16 << 20
 )
 
 // Skeleton returns what the machine code of an instrumented module depends on:
-// the module without the contents of its memory, and with zero in its mutable
-// globals of numbers. ok is false when there is no use in that: for modules with
-// less than 64 KiB of data or more than 1 MiB of code, with passive data segments
-// behind active ones, or with globals that begin with anything but a constant.
+// the module without the contents and the size of its memory, with zero in its
+// mutable globals of numbers, and with numbers for the names of the functions it
+// exports. ok is false when there is no use in that: for modules with less than 64 KiB
+// of data or more than 1 MiB of code (16 MiB if they have 4 MiB of data), with passive
+// data segments behind active ones, or with globals that begin with anything but a
+// constant.
 // Passive segments stay, without their contents; a module whose code names others
 // has a skeleton that does not compile.
 func Skeleton(wasm []byte) (skeleton []byte, ok bool) {
@@ -23,7 +31,7 @@ func Skeleton(wasm []byte) (skeleton []byte, ok bool) {
 		return nil, false
 	}
 	s.measure()
-	if s.data < minSkeletonData || s.code > maxSkeletonCode {
+	if s.data < minSkeletonData || s.code > maxSkeletonCode && (s.code > mostSkeletonCode || s.data < muchSkeletonData) {
 		return nil, false
 	}
 	s.out = append(make([]byte, 0, len(wasm)), wasm[:headerBytes]...)
@@ -98,12 +106,51 @@ func (s *skeletoniser) copySection() {
 		content = s.emptyData()
 	case secDataCount:
 		content = appendU32(nil, uint32(s.passive))
+	case secMemory:
+		c := cursor{b: s.b, pos: at, end: at + n, section: "memory"}
+		content = emptyMemory(&c, content)
+		s.unfit = s.unfit || c.err != nil
+	case secExport:
+		c := cursor{b: s.b, pos: at, end: at + n, section: "export"}
+		content = unnamedExports(&c)
+		s.unfit = s.unfit || c.err != nil
 	case secGlobal:
 		g := globalZeroer{cursor: cursor{b: s.b, pos: at, end: at + n, section: "global"}}
 		content = g.section()
 		s.unfit = s.unfit || g.unfit || g.err != nil
 	}
 	s.out = appendSection(s.out, id, content)
+}
+
+// emptyMemory is a memory section with a memory that starts with no page.
+func emptyMemory(c *cursor, section []byte) []byte {
+	n, flags := c.u32(), c.u8()
+	c.u32()
+	if c.err != nil || n != 1 {
+		return section
+	}
+	return append(append(appendU32(nil, n), flags, 0), c.b[c.pos:c.end]...)
+}
+
+// unnamedExports is an export section with numbers for the names of functions.
+func unnamedExports(c *cursor) []byte {
+	n := c.u32()
+	out := appendU32(nil, n)
+	for i := range n {
+		from := c.pos
+		c.skip(c.size("name"))
+		named := c.b[from:c.pos]
+		kind := c.u8()
+		index := c.u32()
+		if c.err != nil {
+			return nil
+		}
+		if Kind(kind) == Func {
+			named = appendName(nil, strconv.Itoa(int(i)))
+		}
+		out = appendU32(append(append(out, named...), kind), index)
+	}
+	return out
 }
 
 // globalZeroer copies a global section.

@@ -41,6 +41,13 @@ func TestSkeleton(t *testing.T) {
 	if !bytes.Equal(one, two) || len(one) > 10<<10 {
 		t.Errorf("skeletons of %d and %d bytes", len(one), len(two))
 	}
+	other := bytes.Replace(scripted(1, 1, nil), []byte("\x03run\x00"), []byte("\x03jog\x00"), 1)
+	if !bytes.Equal(skeleton(other), one) {
+		t.Error("the name of an exported function makes another skeleton")
+	}
+	if larger := bytes.Replace(scripted(1, 1, nil), []byte("\x05\x03\x01\x00\x03"), []byte("\x05\x03\x01\x00\x04"), 1); !bytes.Equal(skeleton(larger), one) {
+		t.Error("the size of the memory makes another skeleton")
+	}
 	passive := func(m *w.Module) { m.PassiveData([]byte("abc")) }
 	uses := func(m *w.Module) {
 		s := m.PassiveData([]byte("abc"))
