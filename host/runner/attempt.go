@@ -228,7 +228,7 @@ func (r *Runner) execute(ctx context.Context, a *attempt) error {
 		return err
 	}
 	c, err := a.taped(sandbox.Call{
-		Export: a.tool.Export, Input: a.call.Input, Args: arguments(a.run), Limits: limits, FS: fs,
+		Export: a.tool.Export, Input: a.call.Input, Args: arguments(a.run), Limits: limits, FS: fs, Scratch: scratch(a.manifest, limits),
 		Clock:   a.env.Allows(capability.Request{Action: capability.Clock}),
 		Random:  a.env.Allows(capability.Request{Action: capability.Random}),
 		Restart: a.manifest.Snapshot == manifests.SnapshotNone || a.call.Fresh,
@@ -250,6 +250,15 @@ func (r *Runner) execute(ctx context.Context, a *attempt) error {
 	a.reply, err = do(ctx, c)
 	a.ran, a.guestErr = true, err
 	return err
+}
+
+// scratch is how many bytes of files a script may have in memory: a quarter of what
+// it may have of that. Modules get no such directory.
+func scratch(m *manifests.Manifest, l sandbox.Limits) int64 {
+	if !m.Interpreted() {
+		return 0
+	}
+	return int64(l.Filled().MemoryBytes / 4)
 }
 
 // arguments are those of a WASI command: the manifest's, then the tool's name

@@ -33,6 +33,11 @@ type Call struct {
 	// in another process. It is given what is to be told of every quota that
 	// stands in the way.
 	Files func(refused func(*jail.QuotaError)) wasi.FS
+	// Scratch gives a guest that can open files through WASI a directory of its own
+	// at [wasi.ScratchPath], in memory: empty when the call begins, gone when it ends,
+	// with at most so many bytes. It does not pass the Tape. 0 means none; where the
+	// call has files at that place it has those.
+	Scratch int64
 	// Clock gives the real time. Without it time begins at 2022-01-01 00:00
 	// UTC with each call and moves by a millisecond each time it is asked, and
 	// by the length of every sleep.

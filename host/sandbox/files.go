@@ -16,8 +16,9 @@ type fileTree struct {
 }
 
 // newFileTree returns nil for a call without files.
-func newFileTree(c *Call) *fileTree {
-	if c.FS == nil && c.Files == nil && c.Tape == nil {
+func (m *Module) newFileTree(c *Call) *fileTree {
+	scratch := c.Scratch > 0 && m.opensFiles
+	if c.FS == nil && c.Files == nil && c.Tape == nil && !scratch {
 		return nil
 	}
 	t := &fileTree{}
@@ -30,6 +31,9 @@ func newFileTree(c *Call) *fileTree {
 		t.FS = c.Tape.Files(open, t.refuse)
 	case open != nil:
 		t.FS = open(t.refuse)
+	}
+	if scratch {
+		t.FS = wasi.NewScratch(t.FS, c.Scratch)
 	}
 	if t.FS == nil {
 		return nil

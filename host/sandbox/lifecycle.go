@@ -16,7 +16,7 @@ import (
 // obtain returns an instance for the call, to be prepared as it says: one that
 // waited, or a new one. There is one also with an error.
 func (m *Module) obtain(ctx *callContext, c *Call) (*instance, start, error) {
-	files := newFileTree(c)
+	files := m.newFileTree(c)
 	p := m.poolFor(c, files)
 	how, err := p.startFor(ctx, c)
 	in := how.waiting

@@ -63,9 +63,11 @@ type Module struct {
 	sum      digest // of the bytes given to Load
 	arena    bool   // it is linked to an arena: see arena.go
 	wasi     bool   // imports something of WASI
-	info     Info
-	users    *users // that are in calls
-	pools    poolsBySurroundings
+	// opensFiles says that it imports path_open.
+	opensFiles bool
+	info       Info
+	users      *users // that are in calls
+	pools      poolsBySurroundings
 }
 
 // Load checks, instruments and compiles a module, or takes its machine code
@@ -149,6 +151,7 @@ func (m *Module) describe(plan *wasmbin.Instrumented) {
 	for _, i := range d.Imports {
 		m.info.Imports = append(m.info.Imports, FuncType{i.Module, i.Name, valueTypes(i.Type.Params), valueTypes(i.Type.Results)})
 		m.wasi = m.wasi || i.Module == wasiModule
+		m.opensFiles = m.opensFiles || i.Module == wasiModule && i.Name == "path_open"
 	}
 	for _, e := range d.Exports {
 		if e.Kind == wasmbin.Func {
