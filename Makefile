@@ -52,7 +52,7 @@ skills/%/main.wasm: FORCE
 FORCE:
 
 engines: build ## build the interpreters of scripts into dist/; needs the npm registry, or npm's cache, once
-	bin/skillet engine build qjs python --output dist
+	bin/skillet engine build qjs python cpython --output dist
 
 demo: skills ## see untrusted code do useful work, and fail to do anything else
 	CGO_ENABLED=0 $(GO) run $(RELEASE) ./cmd/demo

@@ -263,7 +263,7 @@ func (s *shownShell) ready(t *testing.T) {
 	}
 	for _, need := range s.needs {
 		switch need {
-		case "qjs", "python":
+		case "qjs", "python", "cpython":
 			if !engineThere(t, need) {
 				t.Skipf("the interpreter %s cannot be had here", need)
 			}

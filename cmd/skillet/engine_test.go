@@ -26,6 +26,11 @@ func engineThere(t *testing.T, name string) bool {
 	in, _ := script.Find(name)
 	fetch := npm.New(hclog.NewNullLogger(), npm.FromEnvironment(os.Getenv, filepath.Join(t.TempDir(), "npm")))
 	_, err := fetch.File(context.Background(), in.Source, in.Engine)
+	for _, l := range in.Licences {
+		if err == nil {
+			_, err = fetch.File(context.Background(), l.Source, l.File)
+		}
+	}
 	if err != nil {
 		t.Logf("no engine for scripts: %v", err)
 	}

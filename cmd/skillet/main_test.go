@@ -207,7 +207,7 @@ func TestScripts(t *testing.T) {
 			switch name {
 			case "extism":
 				return extismErr == nil, nil
-			case "qjs", "python":
+			case "qjs", "python", "cpython":
 				return engineThere(t, name), nil
 			}
 			return false, fmt.Errorf("unknown condition %s", name)

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
+	"time"
 
 	"github.com/skillet-run/skillet/host/fault"
 
@@ -32,7 +34,7 @@ func Build(ctx context.Context, run Runner, in Interpreter, interpreter []byte, 
 	if len(program) > MaxProgram {
 		return nil, fault.Errorf(fault.KindLimit, "%s: the program has %d bytes with all it imports, at most %d", s.Main, len(program), MaxProgram)
 	}
-	state, err := initialise(ctx, run, interpreter, program)
+	state, err := initialise(ctx, run, interpreter, program, buildTime)
 	if err != nil {
 		return nil, explain(s.Main, err)
 	}
@@ -47,9 +49,9 @@ func Build(ctx context.Context, run Runner, in Interpreter, interpreter []byte, 
 	return wasm, nil
 }
 
-// initialise runs a module's initialisation with an input.
-func initialise(ctx context.Context, run Runner, wasm, input []byte) (*sandbox.State, error) {
-	r, err := run.Run(ctx, wasm, sandbox.Call{Export: sandbox.PreinitExport, Input: input, Limits: limits()})
+// initialise runs a module's initialisation with an input, for so long at most.
+func initialise(ctx context.Context, run Runner, wasm, input []byte, wall time.Duration) (*sandbox.State, error) {
+	r, err := run.Run(ctx, wasm, sandbox.Call{Export: sandbox.PreinitExport, Input: input, Limits: limits(wall)})
 	if err != nil {
 		return nil, err
 	}
@@ -57,6 +59,9 @@ func initialise(ctx context.Context, run Runner, wasm, input []byte) (*sandbox.S
 }
 
 var errNoTools = errors.New("it offers no function; export one for each tool of the manifest")
+
+// unused is an export that is no tool, under a name that no function has.
+func unused(name string) sandbox.Renamed { return sandbox.Renamed{Name: name, As: "unused:" + name} }
 
 // tools reads the names load has written, and says which export is which tool.
 func (in Interpreter) tools(output []byte) (list []sandbox.Renamed, err error) {
@@ -70,8 +75,17 @@ func (in Interpreter) tools(output []byte) (list []sandbox.Renamed, err error) {
 	case len(names) > in.Tools:
 		return nil, fmt.Errorf("it offers %d functions, at most %d", len(names), in.Tools)
 	}
+	if in.Alike {
+		list = append(list, unused(sandbox.PreinitExport))
+		for _, name := range append(slices.Clone(in.Keep), loadExport) {
+			list = append(list, unused(name))
+		}
+	}
 	for i, name := range names {
 		list = append(list, sandbox.Renamed{Name: in.Tool(i), As: name})
+	}
+	for i := len(names); in.Alike && i < in.Tools; i++ {
+		list = append(list, unused(in.Tool(i)))
 	}
 	return list, nil
 }

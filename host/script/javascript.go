@@ -28,6 +28,7 @@ func javaScript() Interpreter {
 		Licence:    "package/LICENSE",
 		Link:       qjs.Link,
 		Prelude:    qjs.Prelude(),
+		Start:      "init",
 		Keep:       []string{"eval"},
 		Tool:       qjs.ToolExport,
 		Tools:      qjs.Tools,

@@ -29,6 +29,7 @@ func pythonRow() Interpreter {
 		Engine:     python.EnginePath,
 		Licence:    python.LicencePath,
 		Link:       python.Link,
+		Start:      "init",
 		Keep:       []string{"eval"},
 		Tool:       python.ToolExport,
 		Tools:      python.Tools,

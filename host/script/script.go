@@ -42,11 +42,14 @@ type Interpreter struct {
 	// are files in its archive.
 	Source          npm.Package
 	Engine, Licence string
+	// Licences are texts of licences that the archive does not have.
+	Licences []Licence
 	// Link joins the engine with what connects it to the host. The result exports
-	// init, which is called once with Prelude as its input; load, which takes a
+	// Start, which is called once with Prelude as its input; load, which takes a
 	// program as its input and writes the names of its tools to the output, as a
 	// list in JSON; and the tools.
 	Link    func(engine []byte) ([]byte, error)
+	Start   string
 	Prelude []byte
 	// Keep are exports of the linked module that stay exports of the interpreter,
 	// besides those of tools: the tools of its own package.
@@ -54,6 +57,11 @@ type Interpreter struct {
 	// Tool is the export that runs a program's tool by its number, below Tools.
 	Tool  func(i int) string
 	Tools int
+	// Alike has the module of each program export all that the interpreter does, so that
+	// all have its code, which is then compiled once: see wasmbin.Skeleton. It takes
+	// a Start that is load itself, and a link that exports what exports lists, in its
+	// order.
+	Alike bool
 	// Program turns files into the input of load. main is the path of the first.
 	// Errors are [fault.Error]s that name file, line and column. It runs in a process
 	// that is confined, see [Apart].
@@ -62,9 +70,19 @@ type Interpreter struct {
 	Manifest, Readme []byte
 }
 
+// A Licence is the text of a licence in the archive of an npm package.
+type Licence struct {
+	Source npm.Package
+	// File is its path in the archive. One in JSON has the text in the member
+	// licenseText, as the package spdx-license-list writes it.
+	File string
+	// As is its name in assets of the interpreter's package.
+	As string
+}
+
 // Interpreters lists all there are, in order of their names.
 func Interpreters() []Interpreter {
-	return []Interpreter{pythonRow(), javaScript()}
+	return []Interpreter{cpythonRow(), pythonRow(), javaScript()}
 }
 
 // Find returns the interpreter of a name.
@@ -104,10 +122,10 @@ type Runner interface {
 }
 
 // limits bounds what runs while something is built.
-func limits() sandbox.Limits {
+func limits(wall time.Duration) sandbox.Limits {
 	l := sandbox.PreinitLimits(buildMemory)
 	l.Fuel = buildFuel
-	l.Wall = buildTime
+	l.Wall = wall
 	l.InputBytes = MaxProgram
 	return l
 }
@@ -116,6 +134,8 @@ const (
 	buildMemory = 64 << 20
 	buildFuel   = 20_000_000_000
 	buildTime   = 10 * time.Second
+	// engineTime is how long a prelude may take: it is that of this program.
+	engineTime = 2 * time.Minute
 	// MaxProgram is the largest program, in bytes: all of its files together.
 	MaxProgram = 8 << 20
 )

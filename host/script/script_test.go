@@ -27,8 +27,15 @@ func TestMain(m *testing.M) {
 	if script.IsApart(os.Args) {
 		os.Exit(script.Apart())
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	for _, do := range atEnd {
+		do()
+	}
+	os.Exit(code)
 }
+
+// atEnd is done when all tests have run.
+var atEnd []func()
 
 // here runs modules in this process, and keeps what it has loaded.
 type here struct {

@@ -201,7 +201,7 @@ var imports = map[string][]string{
 	"host/redact":            nil,
 	"host/telemetry":         {"host/redact"},
 	"host/npm":               {"host/fault", "host/store/atomicfile"},
-	"host/script":            {"host/fault", "host/npm", "host/sandbox", "host/sandbox/worker", "host/store/atomicfile", "sdk", "skills/qjs", "skills/python"},
+	"host/script":            {"host/fault", "host/npm", "host/sandbox", "host/sandbox/worker", "host/store/atomicfile", "sdk", "skills/cpython", "skills/qjs", "skills/python"},
 	"host":                   {"*"},
 	"host/internal/archtest": nil,
 	"cmd/skillet": {
@@ -230,8 +230,9 @@ var imports = map[string][]string{
 	"skills/*": {"sdk/go"},
 
 	// Recipes of interpreters: not guests, but what makes them.
-	"skills/qjs":    {"host/guestapi", "host/sandbox/wasmlink"},
-	"skills/python": {"host/guestapi", "host/sandbox/wasmbin", "host/sandbox/wasmlink"},
+	"skills/qjs":     {"host/guestapi", "host/sandbox/wasmlink"},
+	"skills/python":  {"host/guestapi", "host/sandbox/wasmbin", "host/sandbox/wasmlink"},
+	"skills/cpython": {"host/guestapi", "host/sandbox/wasmbin", "host/sandbox/wasmlink"},
 }
 
 // foreign lists the only packages that may import each dependency. Tests may
