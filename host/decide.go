@@ -20,7 +20,7 @@ import (
 // wireApprovals wires what carries out and shows what is proposed.
 func (h *Host) wireApprovals(kv store.KV) {
 	h.Settings = settings.New(h.Ledger, h.Desk, h.Home)
-	h.Agents = agents.New(h.Ledger, h.Desk, h.Home, builtin.Text)
+	h.agents = agents.New(h.Ledger, h.Desk, h.Home, builtin.Text)
 	h.Evidence = evidence.New(h.Registry, h.Tester)
 	h.History = history.New(h.Ledger, kv, h.store.Blobs(), history.Settings{
 		Home: h.Home, Head: h.Decisions.Head, LockWait: seconds(h.Config.Settings().LockWaitSeconds),
@@ -32,7 +32,7 @@ func (h *Host) wireApprovals(kv store.KV) {
 // them.
 func (h *Host) Settle(ctx context.Context) error {
 	var errs []error
-	for _, k := range []*document.Keeper{h.Settings.Keeper, h.Agents.Keeper} {
+	for _, k := range []*document.Keeper{h.Settings.Keeper, h.agents.Keeper} {
 		_, err := k.Finish(ctx)
 		if fault.AsError(err) != nil && fault.AsError(err).Kind == fault.KindConflict { // it is stale now, and shown as that
 			h.Log.Warn("a change that was approved could not be applied", "err", err)
@@ -49,7 +49,7 @@ func (h *Host) keeper(t approval.Type) *document.Keeper {
 	if t == approval.TypeConfigChange {
 		return h.Settings.Keeper
 	}
-	return h.Agents.Keeper
+	return h.agents.Keeper
 }
 
 // Approve approves a proposal, of whatever type, and carries it out.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+	"github.com/skillet-run/skillet/host/work"
 
 	"github.com/skillet-run/skillet/host/admit"
 	"github.com/skillet-run/skillet/host/agents"
@@ -103,7 +104,6 @@ type Host struct {
 	Installer *install.Installer
 	Runner    *runner.Runner
 	Settings  *settings.Settings
-	Agents    *agents.Agents
 	Tester    *casetest.Tester
 	Evidence  *evidence.Collector
 	History   *history.History
@@ -121,10 +121,11 @@ type Host struct {
 	invoke   *invoke.Service
 	admit    *admit.Service
 	govern   govern.Services
-	memory   memories
-	plugged  plugged
-	models   routed
-	tasks    working
+	agents   *agents.Agents
+	plugins  *work.Plugins
+	models   *work.Models
+	work     *work.Service
+	working  *work.Inside
 	upkeep   *upkeep.Service
 	rules    rules.Places
 	maximum  *policies.Maximum // nil for none
@@ -245,8 +246,7 @@ func (h *Host) Close(ctx context.Context) error {
 		errs = append(errs, h.workers.Close())
 	}
 	h.aside.Wait()
-	h.plugged.close()
-	errs = append(errs, h.models.close(), h.memory.close())
+	errs = append(errs, h.closeWork()...)
 	if h.Events != nil {
 		h.Events.Close()
 	}
@@ -339,13 +339,14 @@ func (h *Host) wire() {
 	h.Desk = approval.NewDesk(h.Ledger, kv, h.Policies, approval.Settings{Home: h.Home, Expiry: days(s.ProposalExpiryDays), Epoch: h.rights.Epoch})
 	h.wireSkills()
 	h.wireScripts()
+	h.wireModels()
 	h.Runner = runner.New(h.Log.Named("run"), kv, h.sandbox, h.Policies, h.Secrets, notifier(h.notifier), h.Calls, runner.Settings{
 		Home: h.Home, Own: ownFiles(s),
 		Ceilings:    h.callCeilings(),
 		HTTPTimeout: seconds(s.HTTPTimeoutSeconds), HTTPBytes: int64(s.HTTPMaxMB) << 20,
 		Workers: h.apart, Sessions: h.sessions, Skills: h.skills, Unrevoked: h.skills.Unrevoked, Scripts: h.scripts, Trials: trials{h}, Rights: h.rights, Rates: rates(s),
 		Ready:  h.ready,
-		Models: skillmodel.New(languageModels{h}), Asks: languageModels{h}.ready,
+		Models: skillmodel.New(h.models), Asks: h.models.Ready,
 	})
 	h.wireRecordings(s)
 	h.wireInvoke()
@@ -353,6 +354,7 @@ func (h *Host) wire() {
 	h.wireApprovals(kv)
 	h.wireGovern()
 	h.Installer = install.New(h.Ledger, h.Registry, h.Desk, h.Trust, h.Policies, h.Runner, h.Tester, h.Home)
+	h.wireWork()
 	h.wireAdmit()
 	h.wireUpkeep()
 }

@@ -4,9 +4,9 @@ import (
 	"os"
 	"testing"
 
-	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/sandbox/worker"
 	"github.com/skillet-run/skillet/host/script"
+	"github.com/skillet-run/skillet/host/work"
 )
 
 // TestMain runs the tests, or is one of their workers.
@@ -17,8 +17,8 @@ func TestMain(m *testing.M) {
 	if script.IsApart(os.Args) {
 		os.Exit(script.Apart())
 	}
-	if host.IsPlugin(os.Args) {
-		os.Exit(host.ServePlugin(os.Args[3]))
+	if work.IsPlugin(os.Args) {
+		os.Exit(work.ServePlugin(os.Args[3]))
 	}
 	os.Exit(m.Run())
 }

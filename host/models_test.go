@@ -2,13 +2,13 @@ package host_test
 
 import (
 	"bytes"
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/host/work"
 
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/manifests"
@@ -22,16 +22,16 @@ func TestProviderIsLookedAtEachTime(t *testing.T) {
 	var log bytes.Buffer
 	h := open(t, t.TempDir(), &log)
 	defer h.Close(t.Context())
-	if _, err := h.Models(t.Context()); err != nil { // before there is a package
+	if _, err := h.Work().Providers().Names(t.Context(), approval.NewHuman("ada")); err != nil { // before there is a package
 		t.Fatal(err)
 	}
 	kind := func() fault.Kind {
 		t.Helper()
-		_, err := h.Provider(t.Context(), "echo")
-		if err == nil {
-			t.Fatal("a file that is no program was started")
+		out, err := h.Work().Providers().Test(t.Context(), approval.NewHuman("ada"), work.TestRequest{Provider: "echo"})
+		if err != nil || out.OK {
+			t.Fatalf("a file that is no program was started: %v", err)
 		}
-		return fault.AsError(err).Kind
+		return out.Trials[0].Error.Kind
 	}
 	if got := kind(); got != fault.KindNotFound {
 		t.Errorf("before it was installed: %s", got)
@@ -98,30 +98,10 @@ func TestRenamedProviders(t *testing.T) {
 		if c.config == "" {
 			accept(t, h, p)
 		}
-		names, err := h.ProviderNames(t.Context())
+		names, err := h.Work().Providers().Names(t.Context(), approval.NewHuman("ada"))
 		if got := strings.Join(names, " "); err != nil || got != c.names {
 			t.Errorf("%q: %s, want %s, %v", c.config, got, c.names, err)
 		}
 		h.Close(t.Context())
-	}
-}
-
-// A caller that goes away takes no provider from the others.
-func TestProviderOutlivesItsCallers(t *testing.T) {
-	var log bytes.Buffer
-	h := open(t, t.TempDir(), &log)
-	defer h.Close(t.Context())
-	if _, err := h.Provider(t.Context(), "local"); err != nil {
-		t.Fatal(err)
-	}
-	before := h.Plugins().Status()
-	gone, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := h.Provider(gone, "local"); err == nil {
-		t.Fatal("a caller that is gone was given a provider")
-	}
-	after := h.Plugins().Status()
-	if len(before) != 1 || len(after) != 1 || after[0].PID != before[0].PID || after[0].PID == 0 {
-		t.Errorf("before %+v, after %+v", before, after)
 	}
 }

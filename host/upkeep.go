@@ -6,7 +6,6 @@ import (
 
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/config"
-	"github.com/skillet-run/skillet/host/orchestrator"
 	"github.com/skillet-run/skillet/host/runner"
 	"github.com/skillet-run/skillet/host/upkeep"
 	"github.com/skillet-run/skillet/manifests"
@@ -49,7 +48,7 @@ func (h *Host) upkeepParts() upkeep.Parts {
 		Recordings: h.Recordings, Sessions: h.sessions, Secrets: h.Secrets, SecretKey: h.SecretKey, AuditKeys: h.AuditKeys,
 		Runner: h.Runner, Sandbox: h.sandbox, Workers: h.workers, Ceilings: h.ceilings(),
 		JournalOptions: h.journalOptions, CatchUp: h.CatchUp, Ready: h.ready, Explain: Explain, Reopen: h.reopen,
-		Memory: h.Memory, Tasks: h.taskNames, Agents: h.agentNames, Providers: h.providerNames,
+		Memory: h.working.Memory, Tasks: h.taskNames, Agents: h.agentNames, Providers: h.providerNames,
 	}
 	if h.maximum != nil {
 		p.Bounds = filepath.Join(h.rules.System, policies.MaximumFile)
@@ -106,11 +105,7 @@ func rates(s config.Settings) []runner.Rate {
 const shownTasks = 50
 
 func (h *Host) taskNames(ctx context.Context) ([]upkeep.Candidate, error) {
-	o, err := h.Tasks(ctx)
-	if err != nil {
-		return nil, err
-	}
-	all, err := o.List(ctx, orchestrator.Filter{Limit: shownTasks})
+	all, err := h.working.Tasks(ctx, shownTasks)
 	var found []upkeep.Candidate
 	for _, r := range all {
 		found = append(found, upkeep.Candidate{Word: r.TaskID[:min(len(r.TaskID), 12)], About: string(r.State) + ": " + r.Title})
@@ -119,7 +114,7 @@ func (h *Host) taskNames(ctx context.Context) ([]upkeep.Candidate, error) {
 }
 
 func (h *Host) agentNames(ctx context.Context) ([]upkeep.Candidate, error) {
-	all, err := h.AgentDefinitions(ctx)
+	all, err := h.working.Agents(ctx)
 	var found []upkeep.Candidate
 	for _, a := range all {
 		if a.Definition != nil {
@@ -130,7 +125,7 @@ func (h *Host) agentNames(ctx context.Context) ([]upkeep.Candidate, error) {
 }
 
 func (h *Host) providerNames(ctx context.Context) ([]upkeep.Candidate, error) {
-	names, err := h.ProviderNames(ctx)
+	names, err := h.working.Providers(ctx)
 	var found []upkeep.Candidate
 	for _, n := range names {
 		found = append(found, upkeep.Candidate{Word: n})

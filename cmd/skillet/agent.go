@@ -6,11 +6,11 @@ import (
 	"strings"
 
 	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/host/work"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/agents"
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/install"
 	"github.com/skillet-run/skillet/host/review"
@@ -103,26 +103,23 @@ func (t *terminal) agentAdd() *cli.Command {
 			if err != nil {
 				return err
 			}
-			by, err := t.proposer(c)
-			if err != nil {
+			if _, err := t.proposer(c); err != nil {
 				return err
 			}
 			text, err := definition(ctx, args[0])
 			if err != nil {
 				return err
 			}
-			p, err := h.Agents.Propose(ctx, agents.Request{Text: text, File: args[0], ProposedBy: by, Rationale: plain(c.String("rationale"))})
+			p, err := h.Work().Agents().Propose(ctx, t.person(), work.Definition{
+				Text: text, File: args[0], Model: plain(c.String("generated-by")), Rationale: plain(c.String("rationale")),
+			})
 			if err != nil {
 				return err
 			}
-			missing, err := h.MissingTools(ctx, agents.Tools(*p.Agent))
-			if err != nil {
-				return err
+			if len(p.Missing) > 0 {
+				t.note("the agent names tools that are not installed, and cannot call them until they are: %s", plain(strings.Join(p.Missing, ", ")))
 			}
-			if len(missing) > 0 {
-				t.note("the agent names tools that are not installed, and cannot call them until they are: %s", plain(strings.Join(missing, ", ")))
-			}
-			return t.decideChange(ctx, c, h, p)
+			return t.decideChange(ctx, c, h, p.Proposal)
 		}),
 	}
 }
@@ -165,14 +162,14 @@ func (t *terminal) agentList() *cli.Command {
 		Usage:       "list the agents",
 		Description: "Examples:\n  skillet agent list\n  skillet agent list --json",
 		Action: t.withProposals(func(ctx context.Context, _ *cli.Context, h *host.Host) error {
-			all, err := h.AgentDefinitions(ctx)
+			all, err := h.Work().Agents().List(ctx, t.person())
 			if err != nil {
 				return err
 			}
 			return t.answer(all, func() {
 				var rows [][]string
 				for _, a := range all {
-					row := []string{a.Name, string(a.Origin), "-", "broken: " + a.Problem}
+					row := []string{a.Name, a.Origin, "-", "broken: " + a.Problem}
 					if a.Definition != nil {
 						row[2], row[3] = string(a.Definition.Tier), a.Definition.Description
 					}
@@ -195,9 +192,6 @@ func (t *terminal) agentRun() *cli.Command {
 		if c.NArg() < 2 {
 			return fault.Errorf(fault.KindUsage, "agent run takes the name of an agent and a goal")
 		}
-		if _, err := h.Agent(ctx, c.Args().First()); err != nil {
-			return err
-		}
 		return t.runTask(ctx, c, h, c.Args().First(), c.Args().Tail())
 	})
 	return run
@@ -214,20 +208,16 @@ func (t *terminal) agentShow() *cli.Command {
 			if err != nil {
 				return err
 			}
-			a, err := h.Agent(ctx, args[0])
+			a, err := h.Work().Agents().Show(ctx, t.person(), args[0])
 			if err != nil {
 				return err
 			}
-			missing, err := h.MissingTools(ctx, a.Definition.Tools)
-			if err != nil {
-				return err
-			}
-			return t.answer(a.Definition, func() { t.printDefinition(a, missing) })
+			return t.answer(a.Definition, func() { t.printDefinition(a) })
 		}),
 	}
 }
 
-func (t *terminal) printDefinition(a host.AgentEntry, missing []string) {
+func (t *terminal) printDefinition(a work.AgentView) {
 	d := a.Definition
 	t.say("%s: %s", plain(d.Name), plain(d.Description))
 	t.say("  thinks with the tier %s, up to %s and %s a task", d.Tier, count(d.Iterations(), "time"), d.Timeout())
@@ -245,8 +235,8 @@ func (t *terminal) printDefinition(a host.AgentEntry, missing []string) {
 	default:
 		t.say("  may use %s, with what they were granted", plain(strings.Join(d.Tools, ", ")))
 	}
-	if len(missing) > 0 {
-		t.say("  not installed: %s", plain(strings.Join(missing, ", ")))
+	if len(a.Missing) > 0 {
+		t.say("  not installed: %s", plain(strings.Join(a.Missing, ", ")))
 	}
 	if d.ApprovalRequired {
 		t.say("  a person approves its plans")
@@ -269,11 +259,12 @@ func (t *terminal) agentRemove() *cli.Command {
 			if err != nil {
 				return err
 			}
-			by, err := t.proposer(c)
-			if err != nil {
+			if _, err := t.proposer(c); err != nil {
 				return err
 			}
-			p, err := h.Agents.ProposeRemoval(ctx, args[0], by, plain(c.String("rationale")))
+			p, err := h.Work().Agents().ProposeRemoval(ctx, t.person(), work.Removal{
+				Name: args[0], Model: plain(c.String("generated-by")), Rationale: plain(c.String("rationale")),
+			})
 			if err != nil {
 				return err
 			}

@@ -94,7 +94,7 @@ func (t *terminal) showProposal(ctx context.Context, h *host.Host, p approval.Pr
 		}
 	}
 	if undecided(p) {
-		if err := v.summarize(ctx, h); err != nil {
+		if err := v.summarize(ctx, t, h); err != nil {
 			return err
 		}
 	}
@@ -102,12 +102,12 @@ func (t *terminal) showProposal(ctx context.Context, h *host.Host, p approval.Pr
 }
 
 // summarize fills in what should not be missed about what a proposal changes.
-func (v *proposed) summarize(ctx context.Context, h *host.Host) (err error) {
+func (v *proposed) summarize(ctx context.Context, t *terminal, h *host.Host) (err error) {
 	switch {
 	case v.Config != nil:
 		v.Summary = evidence.SettingPoints(*v.Config, config.Default)
 	case v.Agent != nil:
-		missing, missingErr := h.MissingTools(ctx, agents.Tools(*v.Agent))
+		missing, missingErr := h.Work().Agents().MissingTools(ctx, t.person(), agents.Tools(*v.Agent))
 		v.Findings, err = agents.Scan(ctx, v.Agent.Name, v.Agent.After)
 		v.Summary, err = evidence.AgentPoints(*v.Agent, missing, v.Findings), errors.Join(err, missingErr)
 	case v.Type.Package():

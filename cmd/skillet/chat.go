@@ -12,13 +12,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/approval"
-	"github.com/skillet-run/skillet/host/orchestrator"
-	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/work"
 )
-
-// maxBefore is how many bytes of what was said before a turn is given.
-const maxBefore = 16 << 10
 
 func (t *terminal) chatCommand() *cli.Command {
 	return &cli.Command{
@@ -34,27 +29,33 @@ func (t *terminal) chatCommand() *cli.Command {
 }
 
 func (t *terminal) chat(ctx context.Context, c *cli.Context, h *host.Host) error {
-	work, err := t.work(c)
+	q, err := use(c)
 	if err != nil {
 		return err
 	}
-	work.Agent = c.String("agent")
+	q.Agent = c.String("agent")
 	allow, err := t.allow(c)
 	if err != nil {
 		return err
 	}
-	in, before := bufio.NewReader(t.in), ""
+	w := watcher{t: t}
+	turn := work.ChatRequest{Said: q, Allow: allow, Tell: func(u work.Update) error { return t.showUpdate(&w, u) }}
+	in := bufio.NewReader(t.in)
 	for {
 		if t.inTTY && !t.json {
 			fmt.Fprint(t.err, "> ")
 		}
 		line, err := unlessEnded(t, func() (string, error) { return in.ReadString('\n') })
-		if work.Goal = strings.TrimSpace(line); work.Goal != "" {
-			answer, err := t.turn(ctx, h, orchestrator.Turn{Task: work, Before: before}, allow)
+		if turn.Said.Goal = strings.TrimSpace(line); turn.Said.Goal != "" {
+			w.said = nil
+			reply, err := h.Work().Tasks().Chat(ctx, t.person(), turn)
 			if err != nil {
 				return err
 			}
-			before = lastBytes(before+"Person: "+work.Goal+"\nAnswer: "+answer+"\n", maxBefore)
+			turn.Before = reply.Before
+			if r := reply.Run; r != nil && r.State == work.WaitingApproval && !t.json {
+				t.note("the task %s waits for you: %s; `skillet task show %s`", shortID(r.TaskID), plain(r.Reason), shortID(r.TaskID))
+			}
 		}
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -65,21 +66,8 @@ func (t *terminal) chat(ctx context.Context, c *cli.Context, h *host.Host) error
 	}
 }
 
-// turn answers one line.
-func (t *terminal) turn(ctx context.Context, h *host.Host, turn orchestrator.Turn, allow approval.OneRun) (answer string, err error) {
-	w := watcher{t: t}
-	reply, err := h.Converse(ctx, turn, allow, func(u orchestrator.Update) error { return t.showUpdate(&w, u) })
-	if err != nil {
-		return "", err
-	}
-	if r := reply.Run; r != nil && r.State == task.WaitingApproval && !t.json {
-		t.note("the task %s waits for you: `skillet task show %s`", shortID(r.TaskID), shortID(r.TaskID))
-	}
-	return reply.Answer, nil
-}
-
 // showUpdate shows what happens to a turn.
-func (t *terminal) showUpdate(w *watcher, u orchestrator.Update) error {
+func (t *terminal) showUpdate(w *watcher, u work.Update) error {
 	switch {
 	case t.json:
 		line, err := json.Marshal(t.filled(u))
@@ -95,12 +83,4 @@ func (t *terminal) showUpdate(w *watcher, u orchestrator.Update) error {
 		t.note("%s", plain(u.Text))
 	}
 	return nil
-}
-
-// lastBytes is the end of a text, of at most n bytes and whole characters.
-func lastBytes(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[len(s)-n:], "")
 }

@@ -10,18 +10,18 @@ import (
 
 	_ "github.com/skillet-run/skillet/cmd/skillet/internal/startheap"
 	_ "github.com/skillet-run/skillet/cmd/skillet/internal/startworker" // a worker never comes to main
-	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/script"
 	"github.com/skillet-run/skillet/host/secret"
 	"github.com/skillet-run/skillet/host/upkeep"
+	"github.com/skillet-run/skillet/host/work"
 )
 
 func main() {
 	if script.IsApart(os.Args) {
 		os.Exit(script.Apart())
 	}
-	if host.IsPlugin(os.Args) {
-		os.Exit(host.ServePlugin(os.Args[3]))
+	if work.IsPlugin(os.Args) {
+		os.Exit(work.ServePlugin(os.Args[3]))
 	}
 	os.Exit(skilletMain(upkeep.SystemDir(), nil))
 }

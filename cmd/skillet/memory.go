@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/host/work"
 	"github.com/skillet-run/skillet/internal/nearest"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/memory"
 )
 
 func (t *terminal) memoryCommand() *cli.Command {
@@ -24,7 +24,7 @@ func (t *terminal) memoryCommand() *cli.Command {
 		Usage: "what tasks learnt: add, search, list, consolidate, export",
 		Description: "A memory is a text with an area, a type and tags. It is found by its words and by what it\n" +
 			"means, as far as the embedder knows meaning: the setting memory.embedder.\n\n" +
-			"Areas: " + named(memory.Areas()) + ".\nTypes: " + named(memory.Types()) + ".\n\n" +
+			"Areas: " + named(work.Areas()) + ".\nTypes: " + named(work.MemoryTypes()) + ".\n\n" +
 			"Examples:\n  skillet memory add 'The build needs Go 1.26.' --tag build\n  skillet memory search 'what does the build need?'\n" +
 			"  skillet memory list --area solutions --since 7d",
 		Subcommands: []*cli.Command{
@@ -42,11 +42,12 @@ func named[T ~string](all []T) string {
 	return strings.Join(names, ", ")
 }
 
-// withMemory opens the memory of the home for a command.
-func (t *terminal) withMemory(do func(ctx context.Context, c *cli.Context, m *memory.Memory) error) cli.ActionFunc {
+// withMemory hands on the memory of the home, and what shows that it is read.
+func (t *terminal) withMemory(do func(ctx context.Context, c *cli.Context, m *work.Memories) error) cli.ActionFunc {
 	return t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+		m := h.Work().Memories()
 		done := t.waiting("reading the memory")
-		m, err := h.Memory(ctx)
+		_, err := m.Stats(ctx, t.person()) // reads it
 		done()
 		if err != nil {
 			return err
@@ -66,11 +67,11 @@ func filterFlags() []cli.Flag {
 	}
 }
 
-func memoryFilter(c *cli.Context) (f memory.Filter, err error) {
-	if f.Areas, err = oneOf("area", c.StringSlice("area"), memory.Areas()); err != nil {
+func memoryFilter(c *cli.Context) (f work.Filter, err error) {
+	if f.Areas, err = oneOf("area", c.StringSlice("area"), work.Areas()); err != nil {
 		return f, err
 	}
-	if f.Types, err = oneOf("type", c.StringSlice("type"), memory.Types()); err != nil {
+	if f.Types, err = oneOf("type", c.StringSlice("type"), work.MemoryTypes()); err != nil {
 		return f, err
 	}
 	f.Tags = c.StringSlice("tag")
@@ -112,37 +113,37 @@ func (t *terminal) memoryAdd() *cli.Command {
 			"  git log -1 | skillet memory add - --type task_execution --tag release --meta repo=skillet",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "area", Usage: "the `AREA` it goes into"},
-			&cli.StringFlag{Name: "type", Usage: "the `TYPE` of what it tells", Value: string(memory.Knowledge)},
+			&cli.StringFlag{Name: "type", Usage: "the `TYPE` of what it tells", Value: string(work.Knowledge)},
 			&cli.StringSliceFlag{Name: "tag", Usage: "a `TAG`; several may be given"},
 			&cli.StringSliceFlag{Name: "meta", Usage: "`KEY=VALUE` that goes with it; several may be given"},
 			&cli.StringFlag{Name: "task", Usage: "the `ID` of the task it comes from"},
 			&cli.BoolFlag{Name: "failed", Usage: "it tells of something that did not succeed"},
 			&cli.BoolFlag{Name: "pin", Usage: "never merge or forget it"},
 		},
-		Action: t.withMemory(func(ctx context.Context, c *cli.Context, m *memory.Memory) error {
+		Action: t.withMemory(func(ctx context.Context, c *cli.Context, m *work.Memories) error {
 			d, err := t.memoryDraft(c)
 			if err != nil {
 				return err
 			}
-			added, err := m.Add(ctx, d)
+			r, err := m.Add(ctx, t.person(), d)
 			if err != nil {
 				return err
 			}
-			return t.answer(added[0], func() {
-				t.say("%s", added[0].ID)
-				t.note("remembered in %s as %s", added[0].Area, added[0].Type)
+			return t.answer(r, func() {
+				t.say("%s", r.ID)
+				t.note("remembered in %s as %s", r.Area, r.Type)
 			})
 		}),
 	}
 }
 
-func (t *terminal) memoryDraft(c *cli.Context) (memory.Draft, error) {
+func (t *terminal) memoryDraft(c *cli.Context) (work.MemoryDraft, error) {
 	args, err := need(c, 1, "one text, or - for standard input")
 	if err != nil {
-		return memory.Draft{}, err
+		return work.MemoryDraft{}, err
 	}
-	d := memory.Draft{
-		Text: args[0], Area: memory.Area(c.String("area")), Type: memory.Type(c.String("type")), Tags: c.StringSlice("tag"),
+	d := work.MemoryDraft{
+		Text: args[0], Area: work.Area(c.String("area")), Type: work.MemoryType(c.String("type")), Tags: c.StringSlice("tag"),
 		Failed: c.Bool("failed"), Pinned: c.Bool("pin"), Task: c.String("task"),
 	}
 	for _, pair := range c.StringSlice("meta") {
@@ -156,7 +157,7 @@ func (t *terminal) memoryDraft(c *cli.Context) (memory.Draft, error) {
 		d.Metadata[key] = value
 	}
 	if d.Text == "-" {
-		b, err := io.ReadAll(io.LimitReader(t.in, memory.MaxText+1))
+		b, err := io.ReadAll(io.LimitReader(t.in, work.MaxText+1))
 		if err != nil {
 			return d, fmt.Errorf("read the text: %w", err)
 		}
@@ -175,7 +176,7 @@ func (t *terminal) memorySearch() *cli.Command {
 			"Examples:\n  skillet memory search 'how do we release?'\n  skillet memory search proxy --area solutions --limit 3 --json\n" +
 			"  skillet memory search 'reports for Ada' --by rank --quiet",
 		Flags: append(filterFlags(),
-			&cli.IntFlag{Name: "limit", Usage: "the `NUMBER` of memories to show", Value: memory.DefaultLimit},
+			&cli.IntFlag{Name: "limit", Usage: "the `NUMBER` of memories to show", Value: work.DefaultLimit},
 			&cli.StringFlag{Name: "by", Usage: "the `ORDER`: importance, or rank, which is how well it fits alone", Value: "importance"},
 			&cli.Float64Flag{Name: "min-relevance", Usage: "leave out what is less near than this `NUMBER`, 0 to 1, and has no word of the query; 0 leaves out nothing (default: what the embedder can tell apart)"},
 			&cli.BoolFlag{Name: "quiet", Usage: "do not count what is found as found"},
@@ -185,9 +186,9 @@ func (t *terminal) memorySearch() *cli.Command {
 }
 
 // orders are the orders of a search by their names.
-var orders = map[string]memory.Order{"importance": memory.ByImportance, "rank": memory.ByRank}
+var orders = map[string]work.Order{"importance": work.ByImportance, "rank": work.ByRank}
 
-func (t *terminal) searchMemory(ctx context.Context, c *cli.Context, m *memory.Memory) error {
+func (t *terminal) searchMemory(ctx context.Context, c *cli.Context, m *work.Memories) error {
 	args, err := need(c, 1, "one query")
 	if err != nil {
 		return err
@@ -203,28 +204,26 @@ func (t *terminal) searchMemory(ctx context.Context, c *cli.Context, m *memory.M
 	if c.IsSet("min-relevance") && least == 0 { // leave out nothing
 		least = -1
 	}
-	found, err := m.Search(ctx, memory.Query{
+	found, err := m.Search(ctx, t.person(), work.Query{
 		Text: args[0], Filter: f, Limit: c.Int("limit"), Order: orders[c.String("by")], MinRelevance: least, Quiet: c.Bool("quiet"),
 	})
 	if err != nil {
 		return err
 	}
-	if err := t.noteWaiting(ctx, m); err != nil {
-		return err
-	}
-	return t.answer(append([]memory.Match{}, found...), func() {
-		if len(found) == 0 {
+	t.noteWaiting(found)
+	return t.answer(append([]work.Match{}, found.Matches...), func() {
+		if len(found.Matches) == 0 {
 			t.note("nothing is remembered about that")
 		}
-		for _, r := range found {
+		for _, r := range found.Matches {
 			t.say("%.2f  %s  (near %.2f)", r.Importance.Total, t.memoryLine(r.Record), r.Importance.Relevance)
 		}
 	})
 }
 
 // memoryLine is a record in one line.
-func (t *terminal) memoryLine(r memory.Record) string {
-	line := fmt.Sprintf("%s  %s  %-9s %s", r.ID[:8], when(r.Updated), r.Area, short(plain(memory.Shown(r.Text)), 100))
+func (t *terminal) memoryLine(r work.Record) string {
+	line := fmt.Sprintf("%s  %s  %-9s %s", r.ID[:8], when(r.Updated), r.Area, short(plain(work.Shown(r.Text)), 100))
 	if o := r.Origin(); o != "" {
 		line += "  by " + plain(o)
 		if r.Task != "" {
@@ -251,24 +250,24 @@ func (t *terminal) memoryList() *cli.Command {
 		Usage:       "list what is remembered, the latest first",
 		Description: "Examples:\n  skillet memory list\n  skillet memory list --type failure_pattern --since 30d --limit 10 --json",
 		Flags:       append(filterFlags(), &cli.IntFlag{Name: "limit", Usage: "the `NUMBER` of memories to list; 0 lists all", Value: 50}),
-		Action: t.withMemory(func(ctx context.Context, c *cli.Context, m *memory.Memory) error {
+		Action: t.withMemory(func(ctx context.Context, c *cli.Context, m *work.Memories) error {
 			f, err := memoryFilter(c)
 			if err != nil {
 				return err
 			}
 			limit := c.Int("limit")
-			all, err := m.List(ctx, f, limit)
+			all, n, err := m.List(ctx, t.person(), f, limit)
 			if err != nil {
 				return err
 			}
-			return t.answer(append([]memory.Record{}, all...), func() {
+			return t.answer(append([]work.Record{}, all...), func() {
 				if len(all) == 0 {
 					t.note("nothing fits; `skillet memory add TEXT` remembers something")
 				}
 				for _, r := range all {
 					t.say("%s", t.memoryLine(r))
 				}
-				if n := m.Len(); len(all) == limit && n > limit {
+				if len(all) == limit && n > limit {
 					t.note("there may be more: %s in all; --limit 0 lists all", count(n, "memory record"))
 				}
 			})
@@ -282,16 +281,12 @@ func (t *terminal) memoryShow() *cli.Command {
 		Usage:       "show one memory whole",
 		ArgsUsage:   "ID",
 		Description: "The beginning of an ID is enough.\n\nExamples:\n  skillet memory show 1f0c2a9b\n  skillet memory show 1f0c2a9b --json",
-		Action: t.withMemory(func(ctx context.Context, c *cli.Context, m *memory.Memory) error {
+		Action: t.withMemory(func(ctx context.Context, c *cli.Context, m *work.Memories) error {
 			args, err := need(c, 1, "one ID")
 			if err != nil {
 				return err
 			}
-			id, err := m.Find(args[0])
-			if err != nil {
-				return err
-			}
-			r, err := m.Get(ctx, id)
+			r, err := m.Show(ctx, t.person(), args[0])
 			if err != nil {
 				return err
 			}
@@ -300,7 +295,7 @@ func (t *terminal) memoryShow() *cli.Command {
 	}
 }
 
-func (t *terminal) printMemory(r memory.Record) {
+func (t *terminal) printMemory(r work.Record) {
 	t.say("%s  %s in %s", r.ID, r.Type, r.Area)
 	t.say("  written %s, changed %s, found %s", when(r.Created), when(r.Updated), count(int(r.Retrievals), "time"))
 	for _, fact := range []struct {
@@ -318,9 +313,9 @@ func (t *terminal) printMemory(r memory.Record) {
 		}
 	}
 	for _, k := range slices.Sorted(maps.Keys(r.Metadata)) {
-		t.say("  %s = %s", plain(k), plain(memory.Shown(r.Metadata[k])))
+		t.say("  %s = %s", plain(k), plain(work.Shown(r.Metadata[k])))
 	}
-	for line := range strings.Lines(memory.Shown(r.Text)) {
+	for line := range strings.Lines(work.Shown(r.Text)) {
 		t.say("  | %s", plain(strings.TrimSuffix(line, "\n")))
 	}
 }
@@ -332,18 +327,14 @@ func (t *terminal) memoryRemove() *cli.Command {
 		ArgsUsage:   "ID...",
 		Description: "The beginning of an ID is enough. It cannot be undone; `skillet memory export` keeps a copy.\n\nExamples:\n  skillet memory remove 1f0c2a9b\n  skillet memory remove 1f0c2a9b 77de0c31 --yes",
 		Flags:       []cli.Flag{yesFlag("forget them")},
-		Action: t.withMemory(func(ctx context.Context, c *cli.Context, m *memory.Memory) error {
+		Action: t.withMemory(func(ctx context.Context, c *cli.Context, m *work.Memories) error {
 			if !c.Args().Present() {
 				_, err := need(c, 1, "at least one ID")
 				return err
 			}
-			var all []memory.Record
+			var all []work.Record
 			for _, prefix := range c.Args().Slice() {
-				id, err := m.Find(prefix)
-				if err != nil {
-					return err
-				}
-				r, err := m.Get(ctx, id)
+				r, err := m.Show(ctx, t.person(), prefix)
 				if err != nil {
 					return err
 				}
@@ -357,10 +348,8 @@ func (t *terminal) memoryRemove() *cli.Command {
 					return err
 				}
 			}
-			for _, r := range all {
-				if err := m.Delete(ctx, r.ID); err != nil {
-					return err
-				}
+			if err := m.Remove(ctx, t.person(), all); err != nil {
+				return err
 			}
 			return t.answer(all, func() { t.note("forgot %s", count(len(all), "memory record")) })
 		}),

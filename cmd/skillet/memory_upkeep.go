@@ -1,42 +1,27 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"maps"
-	"os"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/host/work"
 	"github.com/skillet-run/skillet/internal/openfile"
 
 	"github.com/urfave/cli/v2"
-
-	"github.com/skillet-run/skillet/host/memory"
-	"github.com/skillet-run/skillet/host/store"
 )
-
-// memoryFigures is what --json prints of memory stats.
-type memoryFigures struct {
-	memory.Stats
-	// Due says why a consolidation is due; empty when none is.
-	Due string `json:"due,omitempty"`
-}
 
 func (t *terminal) memoryStats() *cli.Command {
 	return &cli.Command{
 		Name:        "stats",
 		Usage:       "figures of the memory",
 		Description: "Examples:\n  skillet memory stats\n  skillet memory stats --json",
-		Action: t.withMemory(func(ctx context.Context, _ *cli.Context, m *memory.Memory) error {
-			f, err := figuresOfMemory(ctx, m)
+		Action: t.withMemory(func(ctx context.Context, _ *cli.Context, m *work.Memories) error {
+			f, err := m.Stats(ctx, t.person())
 			if err != nil {
 				return err
 			}
@@ -45,17 +30,10 @@ func (t *terminal) memoryStats() *cli.Command {
 	}
 }
 
-func figuresOfMemory(ctx context.Context, m *memory.Memory) (f memoryFigures, err error) {
-	if f.Stats, err = m.Stats(ctx); err == nil {
-		f.Due, err = m.Due(ctx)
-	}
-	return f, err
-}
-
 // maxTags is how many tags the figures name.
 const maxTags = 10
 
-func (t *terminal) printMemoryStats(f memoryFigures) {
+func (t *terminal) printMemoryStats(f work.MemoryStats) {
 	t.say("%s, %s of text", count(f.Records, "record"), size(f.TextBytes))
 	t.say("  areas     %s", counted(f.Areas, 0))
 	t.say("  types     %s", counted(f.Types, 0))
@@ -99,26 +77,17 @@ func (t *terminal) memoryConsolidate() *cli.Command {
 			"when. What is merged is deleted only when what was made of it is stored.\n\n" +
 			"Examples:\n  skillet memory consolidate\n  skillet memory consolidate --if-due --json",
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "if-due", Usage: "do nothing when none is due"}},
-		Action: t.withMemory(func(ctx context.Context, c *cli.Context, m *memory.Memory) error {
-			if c.Bool("if-due") {
-				why, err := m.Due(ctx)
-				if err != nil {
-					return err
-				}
-				if why == "" {
-					return t.answer(memory.Outcome{Reason: "none is due", Records: m.Len()}, func() { t.note("none is due") })
-				}
-			}
-			done := t.waitingFor(func() string { return "consolidating: " + count(m.Len(), "memory record") })
-			o, err := m.Consolidate(ctx)
-			done()
-			if errors.Is(err, store.ErrHeld) {
-				return fault.Wrap(fault.KindConflict, err).WithHint("another command is at it; `skillet memory stats` shows when it is done")
-			}
+		Action: t.withMemory(func(ctx context.Context, c *cli.Context, m *work.Memories) error {
+			q := work.ConsolidateRequest{IfDue: c.Bool("if-due"), Progress: t.following(func(n int) string { return "consolidating: " + count(n, "memory record") })}
+			o, done, err := m.Consolidate(ctx, t.person(), q)
 			if err != nil {
 				return err
 			}
 			return t.answer(o, func() {
+				if !done {
+					t.note("none is due")
+					return
+				}
 				t.say("merged %d into %d, forgot %d, tidied up %d: %s left", o.Merged, o.Made, o.Forgotten, o.Swept, count(o.Records, "record"))
 				if o.Unfinished {
 					t.note("there is more to do: run it again")
@@ -128,13 +97,14 @@ func (t *terminal) memoryConsolidate() *cli.Command {
 	}
 }
 
-// reindexed is what --json prints of memory reindex.
-type reindexed struct {
-	Embedder string `json:"embedder"`
-	// Made is how many embeddings were missing and are there now, Waiting how many
-	// still are missing.
-	Made    int `json:"made"`
-	Waiting int `json:"waiting"`
+// following shows how far long work is, by a number that is looked at.
+func (t *terminal) following(words func(n int) string) work.Progress {
+	return func(look func() int) (done func()) {
+		if !t.errTTY || t.json {
+			return func() {}
+		}
+		return t.err.watching(func() (string, int64, int64) { return plain(words(look())), 0, 0 })
+	}
 }
 
 func (t *terminal) memoryReindex() *cli.Command {
@@ -145,24 +115,12 @@ func (t *terminal) memoryReindex() *cli.Command {
 			"Every command that opens the memory makes some of them; this one makes all. What was\n" +
 			"made stays when it is interrupted, and the next one goes on.\n\n" +
 			"Examples:\n  skillet config set memory.embedder minilm/all-MiniLM-L6-v2 --yes\n  skillet memory reindex\n  skillet memory reindex --json",
-		Action: t.withMemory(func(ctx context.Context, _ *cli.Context, m *memory.Memory) error {
-			before, err := m.Stats(ctx)
-			if err != nil {
-				return err
-			}
-			var made atomic.Int64
-			done := t.waitingFor(func() string {
-				return fmt.Sprintf("embedding: %d of %s", made.Load(), count(before.Waiting, "memory record"))
+		Action: t.withMemory(func(ctx context.Context, _ *cli.Context, m *work.Memories) error {
+			out, err := m.Reindex(ctx, t.person(), func(waiting int) work.Progress {
+				return t.following(func(n int) string { return fmt.Sprintf("embedding: %d of %s", n, count(waiting, "memory record")) })
 			})
-			_, failed := m.Embed(ctx, func(n int) { made.Store(int64(n)) })
-			done()
-			after, err := m.Stats(context.WithoutCancel(ctx))
 			if err != nil {
-				return err
-			}
-			out := reindexed{after.Embedder, before.Waiting - after.Waiting, after.Waiting}
-			if failed != nil {
-				return fault.Wrap(fault.AsError(failed).Kind, failed).WithHint("%s made, %d still wait: run it again to go on", count(out.Made, "embedding"), out.Waiting)
+				return fault.Wrap(fault.AsError(err).Kind, err).WithHint("%s made, %d still wait: run it again to go on", count(out.Made, "embedding"), out.Waiting)
 			}
 			return t.answer(out, func() { t.say("%s made by %s", count(out.Made, "embedding"), plain(out.Embedder)) })
 		}),
@@ -170,30 +128,11 @@ func (t *terminal) memoryReindex() *cli.Command {
 }
 
 // noteWaiting says that not all memories are found by what they mean.
-func (t *terminal) noteWaiting(ctx context.Context, m *memory.Memory) error {
-	if t.json {
-		return nil
-	}
-	s, err := m.Stats(ctx)
-	if err == nil && s.Waiting > 0 {
+func (t *terminal) noteWaiting(f work.Found) {
+	if !t.json && f.Waiting > 0 {
 		t.note("%d of %s have no embedding of %s yet, and are found by their words only; `skillet memory reindex` makes them",
-			s.Waiting, count(s.Records, "memory record"), plain(s.Embedder))
+			f.Waiting, count(f.Records, "memory record"), plain(f.Embedder))
 	}
-	return err
-}
-
-// waitingFor is [terminal.waiting] for what changes meanwhile.
-func (t *terminal) waitingFor(look func() string) (done func()) {
-	if !t.errTTY || t.json {
-		return func() {}
-	}
-	return t.err.watching(func() (string, int64, int64) { return plain(look()), 0, 0 })
-}
-
-// memoryExported is what --json prints of memory export.
-type memoryExported struct {
-	Path    string `json:"path"`
-	Records int    `json:"records"`
 }
 
 func (t *terminal) memoryExport() *cli.Command {
@@ -203,7 +142,7 @@ func (t *terminal) memoryExport() *cli.Command {
 		ArgsUsage:   "FILE|-",
 		Description: "Embeddings are not in it; they are made again where it is imported.\n\nExamples:\n  skillet memory export memory.jsonl\n  skillet memory export - --area main | ssh laptop skillet memory import -",
 		Flags:       filterFlags(),
-		Action: t.withMemory(func(ctx context.Context, c *cli.Context, m *memory.Memory) error {
+		Action: t.withMemory(func(ctx context.Context, c *cli.Context, m *work.Memories) error {
 			args, err := need(c, 1, "one file, or - for standard output")
 			if err != nil {
 				return err
@@ -213,40 +152,16 @@ func (t *terminal) memoryExport() *cli.Command {
 				return err
 			}
 			if args[0] == "-" {
-				_, err := m.Export(ctx, t.out, f)
+				_, err := m.Export(ctx, t.person(), t.out, f)
 				return err
 			}
-			n, err := exportMemory(ctx, m, args[0], f)
+			out, err := m.ExportFile(ctx, t.person(), args[0], f)
 			if err != nil {
 				return err
 			}
-			return t.answer(memoryExported{args[0], n}, func() { t.note("wrote %s: %s", plain(args[0]), count(n, "record")) })
+			return t.answer(out, func() { t.note("wrote %s: %s", plain(out.Path), count(out.Records, "record")) })
 		}),
 	}
-}
-
-// exportMemory writes a file that must not exist, which appears whole or not at all.
-func exportMemory(ctx context.Context, m *memory.Memory, path string, f memory.Filter) (n int, err error) {
-	if exists(path) {
-		return 0, fault.Errorf(fault.KindConflict, "%s exists already", path).WithHint("name another file")
-	}
-	file, err := os.OpenFile(path+".part", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return 0, fault.Errorf(fault.KindConflict, "%s.part exists: another export is at work, or one was cut short", path).WithHint("delete it, or name another file")
-	}
-	if err != nil {
-		return 0, fmt.Errorf("write %s: %w", path, err)
-	}
-	defer os.Remove(file.Name())
-	w := bufio.NewWriter(file)
-	n, err = m.Export(ctx, w, f)
-	if err == nil {
-		err = cmp.Or(w.Flush(), file.Sync())
-	}
-	if err = errors.Join(err, file.Close()); err != nil {
-		return n, err
-	}
-	return n, os.Rename(file.Name(), path)
 }
 
 func (t *terminal) memoryImport() *cli.Command {
@@ -257,7 +172,7 @@ func (t *terminal) memoryImport() *cli.Command {
 		Description: "All lines are checked before anything is stored. What is there already stays as it is.\n\n" +
 			"Examples:\n  skillet memory import memory.jsonl\n  skillet memory import memory.jsonl --replace --json",
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "replace", Usage: "replace what is there by what was changed later"}},
-		Action: t.withMemory(func(ctx context.Context, c *cli.Context, m *memory.Memory) error {
+		Action: t.withMemory(func(ctx context.Context, c *cli.Context, m *work.Memories) error {
 			args, err := need(c, 1, "one file, or - for standard input")
 			if err != nil {
 				return err
@@ -271,7 +186,9 @@ func (t *terminal) memoryImport() *cli.Command {
 				defer f.Close()
 				from = f
 			}
-			done, err := t.importMemory(ctx, m, from, c.Bool("replace"))
+			done, err := m.Import(ctx, t.person(), work.ImportRequest{
+				From: from, Replace: c.Bool("replace"), Progress: t.following(func(n int) string { return "importing: " + count(n, "new record") }),
+			})
 			if err != nil {
 				return err
 			}
@@ -280,11 +197,4 @@ func (t *terminal) memoryImport() *cli.Command {
 			})
 		}),
 	}
-}
-
-func (t *terminal) importMemory(ctx context.Context, m *memory.Memory, from io.Reader, replace bool) (memory.Imported, error) {
-	before := m.Len()
-	done := t.waitingFor(func() string { return "importing: " + count(m.Len()-before, "new record") })
-	defer done()
-	return m.Import(ctx, from, replace)
 }

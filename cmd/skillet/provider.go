@@ -5,16 +5,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/host/work"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/llm"
-	"github.com/skillet-run/skillet/host/llm/budget"
-	"github.com/skillet-run/skillet/plugins/provider"
 )
 
 func (t *terminal) providerCommand() *cli.Command {
@@ -35,58 +32,23 @@ func (t *terminal) providerCommand() *cli.Command {
 	}
 }
 
-// withModels opens the router for a command.
-func (t *terminal) withModels(do func(ctx context.Context, c *cli.Context, h *host.Host, m *llm.Router) error) cli.ActionFunc {
-	return t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-		m, err := h.Models(ctx)
-		if err != nil {
-			return err
-		}
-		return do(ctx, c, h, m)
-	})
-}
-
 func (t *terminal) providerList() *cli.Command {
 	return &cli.Command{
 		Name: "list", Aliases: []string{"ls"}, Usage: "list the models of all providers, and what they can do",
 		Description: "Asks each provider, which has it started.\n\nExamples:\n  skillet provider list\n  skillet provider list --json",
-		Action: t.withModels(func(ctx context.Context, c *cli.Context, h *host.Host, m *llm.Router) error {
+		Action: t.withState(func(ctx context.Context, _ *cli.Context, h *host.Host) error {
 			done := t.waiting("asking the providers")
-			err := m.Refresh(ctx)
-			if err != nil && ctx.Err() != nil {
-				done()
-				return err
-			}
-			all, err := m.Models(ctx)
-			if err == nil {
-				all, err = withSilent(ctx, h, all)
-			}
+			all, err := h.Work().Providers().List(ctx, t.person())
 			done()
 			if err != nil {
 				return err
 			}
-			return t.answer(append([]llm.Listed{}, all...), func() { t.listModels(all) })
+			return t.answer(append([]work.Listed{}, all...), func() { t.listModels(all) })
 		}),
 	}
 }
 
-// withSilent adds the providers of which no model is known, with why.
-func withSilent(ctx context.Context, h *host.Host, all []llm.Listed) ([]llm.Listed, error) {
-	names, err := h.ProviderNames(ctx)
-	for _, name := range names {
-		if slices.ContainsFunc(all, func(l llm.Listed) bool { return l.Provider == name }) {
-			continue
-		}
-		silent := llm.Listed{Provider: name, Problem: "it has no models"}
-		if _, err := h.Provider(ctx, name); err != nil {
-			silent.Problem = explain(err).Message
-		}
-		all = append(all, silent)
-	}
-	return all, err
-}
-
-func (t *terminal) listModels(all []llm.Listed) {
+func (t *terminal) listModels(all []work.Listed) {
 	var rows [][]string
 	for _, m := range all {
 		tiers := make([]string, 0, len(m.In))
@@ -109,7 +71,7 @@ func dash(s string) string {
 	return s
 }
 
-func abilities(m provider.Model) []string {
+func abilities(m work.Model) []string {
 	var can []string
 	for _, a := range []struct {
 		has  bool
@@ -132,7 +94,7 @@ func tokens(n int) string {
 	return fmt.Sprint(n)
 }
 
-func price(m llm.Listed) string {
+func price(m work.Listed) string {
 	if m.InputUSD == 0 && m.OutputUSD == 0 {
 		if m.Local {
 			return "free"
@@ -140,23 +102,6 @@ func price(m llm.Listed) string {
 		return "-"
 	}
 	return fmt.Sprintf("%.2f in, %.2f out", m.InputUSD, m.OutputUSD)
-}
-
-// A probe is one thing that `provider test` tried.
-type probe struct {
-	What   string       `json:"what"`
-	OK     bool         `json:"ok"`
-	TookMS float64      `json:"took_ms"`
-	Detail string       `json:"detail,omitempty"`
-	Error  *fault.Error `json:"error,omitempty"`
-}
-
-// probed is what --json prints of test.
-type probed struct {
-	Provider string        `json:"provider"`
-	OK       bool          `json:"ok"`
-	Info     provider.Info `json:"info"`
-	Trials   []probe       `json:"trials"`
 }
 
 func (t *terminal) providerTest() *cli.Command {
@@ -177,19 +122,17 @@ func (t *terminal) testProvider(ctx context.Context, c *cli.Context, h *host.Hos
 	if err != nil {
 		return err
 	}
-	out := probed{Provider: args[0], OK: true}
-	var p provider.Provider
-	try := func(what string, do func() (string, error)) bool {
-		done := t.waiting("%s: %s", args[0], what)
-		began := time.Now()
-		detail, err := do()
-		done()
-		tr := probe{What: what, OK: err == nil, TookMS: float64(time.Since(began).Microseconds()) / 1000, Detail: detail, Error: explain(err)}
-		out.Trials, out.OK = append(out.Trials, tr), out.OK && tr.OK
-		return tr.OK
+	out, err := h.Work().Providers().Test(ctx, t.person(), work.TestRequest{
+		Provider: args[0], Model: c.String("model"), Prompt: c.String("prompt"),
+		Begins: func(what string) func() { return t.waiting("%s: %s", args[0], what) },
+	})
+	if err != nil {
+		return err
 	}
-	if try("start", func() (string, error) { p, err = h.Provider(ctx, args[0]); return "", err }) {
-		t.askProvider(ctx, c, p, &out, try)
+	for i, tr := range out.Trials {
+		if tr.Error != nil {
+			out.Trials[i].Error = explain(tr.Error)
+		}
 	}
 	if err := t.answer(out, func() { t.showProbed(out) }); err != nil {
 		return err
@@ -200,45 +143,7 @@ func (t *terminal) testProvider(ctx context.Context, c *cli.Context, h *host.Hos
 	return nil
 }
 
-func (t *terminal) askProvider(ctx context.Context, c *cli.Context, p provider.Provider, out *probed, try func(string, func() (string, error)) bool) {
-	var models []provider.Model
-	try("health", func() (string, error) { return "", p.Health(ctx) })
-	try("info", func() (s string, err error) { out.Info, err = p.Info(ctx); return out.Info.Note, err })
-	if !try("models", func() (s string, err error) { models, err = p.Models(ctx); return count(len(models), "model"), err }) {
-		return
-	}
-	named := func(can func(provider.Model) bool) string {
-		i := slices.IndexFunc(models, func(m provider.Model) bool { return can(m) && (!c.IsSet("model") || m.Name == c.String("model")) })
-		if i < 0 {
-			return ""
-		}
-		return models[i].Name
-	}
-	text, vector := named(func(m provider.Model) bool { return m.Text }), named(func(m provider.Model) bool { return m.Embeddings })
-	if c.IsSet("model") && text == "" && vector == "" {
-		text = c.String("model") // a server may have more models than it lists
-	}
-	if text != "" {
-		try("text of "+text, func() (string, error) {
-			r, err := p.Generate(ctx, provider.Request{Model: text, MaxTokens: 64, Messages: []provider.Message{{Role: provider.RoleUser, Text: c.String("prompt")}}}, nil)
-			return fmt.Sprintf("%q, %d tokens in, %d out", short(r.Text, 80), r.Usage.InputTokens, r.Usage.OutputTokens), err
-		})
-	}
-	if vector != "" {
-		try("vector of "+vector, func() (string, error) {
-			r, err := p.Embed(ctx, provider.EmbedRequest{Model: vector, Texts: []string{c.String("prompt")}})
-			if err == nil && len(r.Vectors) != 1 {
-				err = fault.Errorf(fault.KindSkill, "it made %d vectors of one text", len(r.Vectors))
-			}
-			if err != nil {
-				return "", err
-			}
-			return fmt.Sprintf("%d dimensions", len(r.Vectors[0])), nil
-		})
-	}
-}
-
-func firstFailure(all []probe) fault.Kind {
+func firstFailure(all []work.Probe) fault.Kind {
 	for _, tr := range all {
 		if tr.Error != nil {
 			return tr.Error.Kind
@@ -247,7 +152,7 @@ func firstFailure(all []probe) fault.Kind {
 	return fault.KindInternal
 }
 
-func (t *terminal) showProbed(out probed) {
+func (t *terminal) showProbed(out work.Probed) {
 	for _, tr := range out.Trials {
 		state := "ok"
 		if !tr.OK {
@@ -273,23 +178,16 @@ func (t *terminal) providerDiagnose() *cli.Command {
 			&cli.BoolFlag{Name: "schema", Usage: "the request wants JSON that fits a schema"},
 			&cli.BoolFlag{Name: "local-only", Usage: "only models from which nothing leaves this machine"},
 		},
-		Action: t.withModels(t.diagnose),
+		Action: t.withState(t.diagnose),
 	}
 }
 
-func (t *terminal) diagnose(ctx context.Context, c *cli.Context, _ *host.Host, m *llm.Router) error {
-	a := llm.Ask{Tier: llm.Tier(c.String("tier")), Model: c.String("model"), Purpose: "diagnose", LocalOnly: c.Bool("local-only")}
-	if c.Args().Present() {
-		a.Request.Messages = []provider.Message{{Role: provider.RoleUser, Text: strings.Join(c.Args().Slice(), " ")}}
-	}
-	if c.Bool("tools") {
-		a.Request.Tools = []provider.Tool{{Name: "tool", Description: "a tool", InputSchema: []byte(`{"type":"object"}`)}}
-	}
-	if c.Bool("schema") {
-		a.Request.Schema = []byte(`{"type":"object"}`)
-	}
+func (t *terminal) diagnose(ctx context.Context, c *cli.Context, h *host.Host) error {
 	done := t.waiting("asking the providers")
-	d, err := m.Diagnose(ctx, a)
+	d, err := h.Work().Providers().Diagnose(ctx, t.person(), work.DiagnoseRequest{
+		Tier: work.Tier(c.String("tier")), Model: c.String("model"), Prompt: strings.Join(c.Args().Slice(), " "),
+		Tools: c.Bool("tools"), Schema: c.Bool("schema"), LocalOnly: c.Bool("local-only"),
+	})
 	done()
 	if err != nil {
 		return err
@@ -297,7 +195,7 @@ func (t *terminal) diagnose(ctx context.Context, c *cli.Context, _ *host.Host, m
 	return t.answer(d, func() { t.showDiagnosis(d) })
 }
 
-func (t *terminal) showDiagnosis(d llm.Diagnosis) {
+func (t *terminal) showDiagnosis(d work.Diagnosis) {
 	if len(d.Order) == 0 {
 		t.say("no model can answer this")
 	} else {
@@ -326,7 +224,7 @@ func (t *terminal) showDiagnosis(d llm.Diagnosis) {
 		t.say("budgets in dollars do not bound models without a price; say it in the settings as input_usd and output_usd of providers.%s.models", plain(unpriced[0]))
 	}
 	for _, b := range d.Budget {
-		t.say("budget %s", plain(budgetWords(b)))
+		t.say("%s", plain(budgetWords(b)))
 	}
 	if d.Short != "" {
 		t.say("refused by a budget: %s", plain(d.Short))
@@ -334,20 +232,26 @@ func (t *terminal) showDiagnosis(d llm.Diagnosis) {
 	t.say("kept answer: %s", plain(d.Cached))
 }
 
-// budgetWords is how a budget stands, in a line.
-func budgetWords(s budget.Standing) string {
-	amount := func(a budget.Amount) string {
-		return fmt.Sprintf("%d tokens, %.4f USD", a.Tokens, a.USD())
+// budgetWords is how a budget stands, in a line: what is used, of what there is, and that
+// nothing bounds it where that is so.
+func budgetWords(s work.Standing) string {
+	used := []string{fmt.Sprintf("%d tokens", s.Used.Tokens), dollars(s.Used.MicroUSD)}
+	bound := s.Limit.Tokens > 0 || s.Limit.MicroUSD > 0
+	switch {
+	case s.Limit.Tokens > 0:
+		used[0] = fmt.Sprintf("%d of %d tokens", s.Used.Tokens, s.Limit.Tokens)
+	case bound:
+		used[0] += " (no bound)"
 	}
-	line := s.Budget + ": used " + amount(s.Used)
-	if s.Limit.Tokens > 0 {
-		line += fmt.Sprintf(" of %d tokens", s.Limit.Tokens)
+	switch {
+	case s.Limit.MicroUSD > 0:
+		used[1] += " of " + dollars(s.Limit.MicroUSD)
+	case bound:
+		used[1] += " (no bound)"
 	}
-	if s.Limit.MicroUSD > 0 {
-		line += fmt.Sprintf(" of %.2f USD", s.Limit.USD())
-	}
-	if s.Limit.Tokens <= 0 && s.Limit.MicroUSD <= 0 {
-		line += ", without a limit"
+	line := fmt.Sprintf("budget of the %s: %s used", s.Budget, strings.Join(used, ", "))
+	if !bound {
+		line += ", no bound"
 	}
 	if !s.Resets.IsZero() {
 		line += ", begins anew " + when(s.Resets)

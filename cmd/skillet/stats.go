@@ -11,8 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	events "github.com/skillet-run/skillet/host/event"
-	"github.com/skillet-run/skillet/host/queue"
+	"github.com/skillet-run/skillet/host/work"
 )
 
 func (t *terminal) statsCommand() *cli.Command {
@@ -33,11 +32,11 @@ func (t *terminal) statsCommand() *cli.Command {
 // out.
 type figures struct {
 	Since  time.Time          `json:"since,omitzero"`
-	Skills *[]host.SkillStats `json:"skills,omitempty"`
-	Models *host.ModelStats   `json:"models,omitempty"`
-	Memory *memoryFigures     `json:"memory,omitempty"`
-	Events *host.EventStats   `json:"events,omitempty"`
-	Queue  *queue.Stats       `json:"queue,omitempty"`
+	Skills *[]work.SkillStats `json:"skills,omitempty"`
+	Models *work.ModelStats   `json:"models,omitempty"`
+	Memory *work.MemoryStats  `json:"memory,omitempty"`
+	Events *work.EventStats   `json:"events,omitempty"`
+	Queue  *work.QueueStats   `json:"queue,omitempty"`
 }
 
 // A section is one part of the figures: how it is got, and how it is shown.
@@ -50,34 +49,30 @@ type section struct {
 // sections are all of them, in the order in which they are shown.
 func sections() []section {
 	return []section{
-		{"skills", func(ctx context.Context, _ *terminal, h *host.Host, f *figures) error {
-			s, err := h.SkillStats(ctx, f.Since)
+		{"skills", func(ctx context.Context, t *terminal, h *host.Host, f *figures) error {
+			s, err := h.Work().Usage().Skills(ctx, t.person(), f.Since)
 			f.Skills = &s
 			return err
 		}, (*terminal).showSkillStats},
-		{"models", func(ctx context.Context, _ *terminal, h *host.Host, f *figures) error {
-			s, err := h.ModelStats(ctx, f.Since)
+		{"models", func(ctx context.Context, t *terminal, h *host.Host, f *figures) error {
+			s, err := h.Work().Usage().Models(ctx, t.person(), f.Since)
 			f.Models = &s
 			return err
 		}, (*terminal).showModelStats},
 		{"memory", func(ctx context.Context, t *terminal, h *host.Host, f *figures) error {
 			done := t.waiting("reading the memory")
-			m, err := h.Memory(ctx)
+			s, err := h.Work().Memories().Stats(ctx, t.person())
 			done()
-			if err != nil {
-				return err
-			}
-			s, err := figuresOfMemory(ctx, m)
 			f.Memory = &s
 			return err
 		}, func(t *terminal, f *figures) { t.say("memory:"); t.printMemoryStats(*f.Memory) }},
-		{"events", func(ctx context.Context, _ *terminal, h *host.Host, f *figures) error {
-			s, err := h.EventStats(ctx, f.Since)
+		{"events", func(ctx context.Context, t *terminal, h *host.Host, f *figures) error {
+			s, err := h.Work().Usage().Events(ctx, t.person(), f.Since)
 			f.Events = &s
 			return err
 		}, (*terminal).showEventStats},
-		{"queue", func(ctx context.Context, _ *terminal, h *host.Host, f *figures) error {
-			s, err := h.Queue().Stats(ctx)
+		{"queue", func(ctx context.Context, t *terminal, h *host.Host, f *figures) error {
+			s, err := h.Work().Usage().Queue(ctx, t.person())
 			f.Queue = &s
 			return err
 		}, (*terminal).showQueueStats},
@@ -139,7 +134,7 @@ func (t *terminal) showSkillStats(f *figures) {
 }
 
 // failuresIn are the failures by kind.
-func failuresIn(s host.SkillStats) string {
+func failuresIn(s work.SkillStats) string {
 	n := s.Failed()
 	if n == 0 {
 		return "0"
@@ -167,7 +162,7 @@ func (t *terminal) showEventStats(f *figures) {
 	t.say("events: %d", f.Events.Events)
 	if f.Events.Events > 0 {
 		t.say("  from %s to %s", when(f.Events.First), when(f.Events.Last))
-		for _, d := range events.Types() {
+		for _, d := range work.EventTypes() {
 			if n := f.Events.Types[d.Type]; n > 0 {
 				t.say("  %-22s %6d  %s", d.Type, n, d.Doc)
 			}
@@ -204,7 +199,7 @@ func (t *terminal) showModelStats(f *figures) {
 	}
 	for _, part := range []struct {
 		name string
-		rows []host.ModelUse
+		rows []work.ModelUse
 	}{{"MODEL", m.Models}, {"TIER", m.Tiers}, {"DAY", m.Days}} {
 		if len(part.rows) == 0 {
 			continue
@@ -219,15 +214,8 @@ func (t *terminal) showModelStats(f *figures) {
 		t.table("  "+part.name+"\tCALLS\tFAILED\tCACHED\tTOKENS IN\tOUT\tCOST\tEACH", rows)
 	}
 	for _, b := range m.Budgets {
-		t.say("  budget of the %s: %s tokens, %s", b.Budget, ofLimit(fmt.Sprint(b.Used.Tokens), b.Limit.Tokens, fmt.Sprint(b.Limit.Tokens)), ofLimit(dollars(b.Used.MicroUSD), b.Limit.MicroUSD, dollars(b.Limit.MicroUSD)))
+		t.say("  %s", plain(budgetWords(b)))
 	}
-}
-
-func ofLimit(used string, limit int64, shown string) string {
-	if limit <= 0 {
-		return used + " of no bound"
-	}
-	return used + " of " + shown
 }
 
 // statSections are the sections, for completion.

@@ -4,21 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
-	"time"
-	"unicode/utf8"
 
 	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/host/work"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/llm/budget"
-	"github.com/skillet-run/skillet/host/orchestrator"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 func (t *terminal) taskCommand() *cli.Command {
@@ -93,143 +86,94 @@ func agentFlag() cli.Flag {
 // taskFlags are about one task.
 func taskFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "plan", Usage: "make a plan first: `WHEN` is auto, always or never; with only, it is shown, and followed when you resume the task", Value: string(task.PlanAuto)},
+		&cli.StringFlag{Name: "plan", Usage: "make a plan first: `WHEN` is auto, always or never; with only, it is shown, and followed when you resume the task", Value: string(work.PlanAuto)},
 		&cli.StringFlag{Name: "approve-risk", Usage: "have calls of this `RISK` or more wait for you: low, medium, high, or never for a task that nobody watches (default: the setting tasks.approve_risk)"},
 		&cli.StringSliceFlag{Name: "attach", Usage: "give it the text of this `FILE`; several may be given"},
 		&cli.StringFlag{Name: "input", Usage: "values for it, a `JSON` object"},
 		&cli.StringSliceFlag{Name: "hint", Usage: "`WORDS` that help to find what is remembered about it"},
 		&cli.DurationFlag{Name: "timeout", Usage: "it has to be done in this `TIME`"},
-		&cli.StringFlag{Name: "priority", Usage: "who goes first in 'skillet task work': `WHICH` is high, normal or low", Value: string(task.PriorityNormal)},
+		&cli.StringFlag{Name: "priority", Usage: "who goes first in 'skillet task work': `WHICH` is high, normal or low", Value: string(work.PriorityNormal)},
 		&cli.BoolFlag{Name: "detach", Usage: "only take it in, for `skillet task work` or `skillet task resume`"},
 	}
 }
 
 func (t *terminal) runTask(ctx context.Context, c *cli.Context, h *host.Host, agent string, goal []string) error {
-	wanted, err := t.envelope(c, agent, goal)
+	wanted, err := t.goal(c, h, agent, goal)
 	if err != nil {
 		return err
 	}
-	if c.Bool("detach") {
-		r, err := h.Enqueue(ctx, t.person(), wanted)
-		if err != nil {
-			return err
-		}
+	r, err := h.Work().Tasks().Submit(ctx, t.person(), wanted)
+	if err != nil {
+		return err
+	}
+	if wanted.Queue {
 		return t.answer(r, func() {
 			t.say("%s", r.TaskID)
 			t.note("taken in: `skillet task work` does what waits, `skillet task resume %s` this task", shortID(r.TaskID))
 		})
 	}
-	o, err := h.Tasks(ctx)
-	if err != nil {
-		return err
-	}
-	r, err := o.SubmitBy(ctx, t.person(), wanted)
-	if err != nil {
-		return err
-	}
-	return t.follow(ctx, c, h, r.TaskID)
+	return t.follow(ctx, c, h, work.DoRequest{ID: r.TaskID, History: true})
 }
 
-// work is what a command line says of work, without what is to be done.
-func (t *terminal) work(c *cli.Context) (task.Task, error) {
-	e := task.Task{
-		Owner: t.person().Actor(), Tools: c.StringSlice("tool"), Offline: c.Bool("offline"), Constraints: c.StringSlice("constraint"),
-		Budget: task.Budget{Tokens: c.Int64("tokens"), MicroUSD: budget.MicroUSD(c.Float64("usd"))},
+// use is what a command line says that work may use, without what is to be done.
+func use(c *cli.Context) (work.TaskRequest, error) {
+	q := work.TaskRequest{
+		Tools: c.StringSlice("tool"), Online: !c.Bool("offline"), Constraints: c.StringSlice("constraint"),
+		Tokens: c.Int64("tokens"), USD: c.Float64("usd"),
 	}
-	switch {
-	case c.Bool("no-files") && (c.IsSet("dir") || c.IsSet("allow")):
-		return e, fault.Errorf(fault.KindUsage, "--no-files does not go with --dir and --allow")
-	}
-	var err error
-	e.Roots, err = roots(c)
-	return e, err
-}
-
-// envelope is the task that a command line asks for.
-func (t *terminal) envelope(c *cli.Context, agent string, goal []string) (task.Task, error) {
-	if len(goal) == 0 {
-		return task.Task{}, fault.Errorf(fault.KindUsage, "task run takes a goal").WithHint("`skillet help task run` shows examples")
-	}
-	e, err := t.work(c)
-	if err != nil {
-		return e, err
-	}
-	e.Goal, e.Agent, e.ContextHints = strings.Join(goal, " "), agent, c.StringSlice("hint")
-	e.Planning, e.Priority, e.ApproveRisk = task.Planning(c.String("plan")), task.Priority(c.String("priority")), task.Risk(c.String("approve-risk"))
-	if c.IsSet("timeout") {
-		e.Deadline = time.Now().Add(c.Duration("timeout")).UTC()
-	}
-	if s := c.String("input"); s != "" {
-		e.Inputs = json.RawMessage(s)
-	}
-	for _, name := range c.StringSlice("attach") {
-		a, err := attachment(name)
-		if err != nil {
-			return e, err
+	if c.Bool("no-files") {
+		if c.IsSet("dir") || c.IsSet("allow") {
+			return q, fault.Errorf(fault.KindUsage, "--no-files does not go with --dir and --allow")
 		}
-		e.Attachments = append(e.Attachments, a)
+		return q, nil
 	}
-	return e, e.Check()
-}
-
-// roots are the directories of the work, without symbolic links: what a tool opens is
-// checked by the path that it really has.
-func roots(c *cli.Context) ([]string, error) {
 	dirs := c.StringSlice("dir")
-	switch {
-	case c.Bool("no-files"):
-		return nil, nil
-	case len(dirs) == 0:
+	if len(dirs) == 0 {
 		dirs = []string{"."}
 	}
-	for i, dir := range dirs {
-		real, err := absolute(dir)
-		if err == nil {
-			real, err = filepath.EvalSymlinks(real)
-		}
+	for _, dir := range dirs {
+		whole, err := absolute(dir)
 		if err != nil {
-			return nil, fault.Errorf(fault.KindUsage, "--dir %s: %w", dir, err)
+			return q, err
 		}
-		if st, err := os.Stat(real); err != nil || !st.IsDir() {
-			return nil, fault.Errorf(fault.KindUsage, "--dir %s is no directory", dir)
-		}
-		dirs[i] = real
+		q.Dirs = append(q.Dirs, whole)
 	}
-	return dirs, nil
+	return q, nil
 }
 
-func attachment(name string) (task.Attachment, error) {
-	st, err := os.Stat(name)
+// goal is the task that a command line asks for.
+func (t *terminal) goal(c *cli.Context, h *host.Host, agent string, goal []string) (work.TaskRequest, error) {
+	if len(goal) == 0 {
+		return work.TaskRequest{}, fault.Errorf(fault.KindUsage, "task run takes a goal").WithHint("`skillet help task run` shows examples")
+	}
+	q, err := use(c)
 	if err != nil {
-		return task.Attachment{}, err
+		return q, err
 	}
-	if !st.Mode().IsRegular() || st.Size() > task.MaxAttached {
-		return task.Attachment{}, fault.Errorf(fault.KindUsage, "--attach %s: it is no file of at most %s", name, size(task.MaxAttached)).
-			WithHint("put it into the directory of the work, where tools read it")
+	q.Goal, q.Agent, q.Hints = strings.Join(goal, " "), agent, c.StringSlice("hint")
+	q.Planning, q.Priority, q.ApproveRisk = work.Planning(c.String("plan")), work.Priority(c.String("priority")), work.Risk(c.String("approve-risk"))
+	q.Timeout, q.Queue = c.Duration("timeout"), c.Bool("detach")
+	if s := c.String("input"); s != "" {
+		q.Inputs = json.RawMessage(s)
 	}
-	text, err := os.ReadFile(name)
-	if err == nil && !utf8.Valid(text) {
-		err = fault.Errorf(fault.KindUsage, "--attach %s: it is no text of UTF-8", name).WithHint("put it into the directory of the work, where tools read it")
+	for _, name := range c.StringSlice("attach") {
+		a, err := h.Work().Tasks().Attach(t.person(), name)
+		if err != nil {
+			return q, err
+		}
+		q.Attachments = append(q.Attachments, a)
 	}
-	return task.Attachment{Name: filepath.Base(name), Text: string(text)}, err
+	return q, nil
 }
 
-// withTask finds the task that the first argument begins.
-func (t *terminal) withTask(more string, do func(ctx context.Context, c *cli.Context, h *host.Host, o *orchestrator.Orchestrator, id string) error) cli.ActionFunc {
+// withTask hands on the task that the first argument begins.
+func (t *terminal) withTask(more string, do func(ctx context.Context, c *cli.Context, h *host.Host, id string) error) cli.ActionFunc {
 	return t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 		if !c.Args().Present() || c.NArg() > 1 && more == "" || c.NArg() > 2 {
 			_, err := need(c, 1, "one task"+more)
 			return err
 		}
-		o, err := h.Tasks(ctx)
-		if err != nil {
-			return err
-		}
-		id, err := o.Find(ctx, c.Args().First())
-		if err != nil {
-			return err
-		}
-		return do(ctx, c, h, o, id)
+		return do(ctx, c, h, c.Args().First())
 	})
 }
 
@@ -243,27 +187,20 @@ func (t *terminal) taskList() *cli.Command {
 			&cli.BoolFlag{Name: "all", Usage: "all of them, not only the newest 20"},
 		},
 		Action: t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			f := orchestrator.Filter{State: task.State(c.String("state")), Limit: 20}
-			if f.State != "" && !slices.Contains(task.States(), f.State) {
-				return fault.Errorf(fault.KindUsage, "no state is called %s", f.State).WithHint("there are %s", named(task.States()))
-			}
+			q := work.ListRequest{State: work.State(c.String("state")), Limit: 20}
 			if c.Bool("all") {
-				f.Limit = 0
+				q.Limit = 0
 			}
-			o, err := h.Tasks(ctx)
+			all, err := h.Work().Tasks().List(ctx, t.person(), q)
 			if err != nil {
 				return err
 			}
-			all, err := o.List(ctx, f)
-			if err != nil {
-				return err
-			}
-			return t.answer(append([]task.Run{}, all...), func() { t.listTasks(all) })
+			return t.answer(append([]work.Run{}, all...), func() { t.listTasks(all) })
 		}),
 	}
 }
 
-func (t *terminal) listTasks(all []task.Run) {
+func (t *terminal) listTasks(all []work.Run) {
 	if len(all) == 0 {
 		t.note("no tasks; `skillet task run GOAL` begins one")
 		return
@@ -292,8 +229,8 @@ func (t *terminal) taskPause() *cli.Command {
 	return &cli.Command{
 		Name: "pause", Usage: "have a task stand still until it is resumed", ArgsUsage: "ID",
 		Description: "The process that works on it ends what it can end without harm.\n\nExamples:\n  skillet task pause 3f2a",
-		Action: t.withTask("", func(ctx context.Context, c *cli.Context, h *host.Host, o *orchestrator.Orchestrator, id string) error {
-			r, err := o.Pause(ctx, id, t.person().Actor())
+		Action: t.withTask("", func(ctx context.Context, c *cli.Context, h *host.Host, id string) error {
+			r, err := h.Work().Tasks().Pause(ctx, t.person(), id)
 			return t.moved(r, err)
 		}),
 	}
@@ -304,15 +241,12 @@ func (t *terminal) taskResume() *cli.Command {
 		Name: "resume", Usage: "go on with a task that was paused, interrupted or waits", ArgsUsage: "ID",
 		Description: "What was done is not done again.\n\nExamples:\n  skillet task resume 3f2a\n  skillet task resume 3f2a --detach",
 		Flags:       []cli.Flag{allowFlag(), &cli.BoolFlag{Name: "detach", Usage: "only have it wait for `skillet task work`"}},
-		Action: t.withTask("", func(ctx context.Context, c *cli.Context, h *host.Host, o *orchestrator.Orchestrator, id string) error {
-			r, err := o.Get(ctx, id)
-			if err == nil && (r.State == task.Paused || r.State == task.WaitingApproval) {
-				r, err = o.Resume(ctx, id, t.person().Actor())
-			}
+		Action: t.withTask("", func(ctx context.Context, c *cli.Context, h *host.Host, id string) error {
+			r, err := h.Work().Tasks().Resume(ctx, t.person(), id)
 			if err != nil || c.Bool("detach") {
 				return t.moved(r, err)
 			}
-			return t.follow(ctx, c, h, id)
+			return t.follow(ctx, c, h, work.DoRequest{ID: r.TaskID})
 		}),
 	}
 }
@@ -322,15 +256,15 @@ func (t *terminal) taskCancel() *cli.Command {
 		Name: "cancel", Usage: "end a task; its report says how far it was", ArgsUsage: "ID",
 		Description: "Examples:\n  skillet task cancel 3f2a --reason 'not needed any more'",
 		Flags:       []cli.Flag{&cli.StringFlag{Name: "reason", Usage: "why, kept in the report, as `TEXT`"}},
-		Action: t.withTask("", func(ctx context.Context, c *cli.Context, h *host.Host, o *orchestrator.Orchestrator, id string) error {
-			r, err := o.Cancel(ctx, id, t.person().Actor(), plain(c.String("reason")))
+		Action: t.withTask("", func(ctx context.Context, c *cli.Context, h *host.Host, id string) error {
+			r, err := h.Work().Tasks().Cancel(ctx, t.person(), id, plain(c.String("reason")))
 			return t.moved(r, err)
 		}),
 	}
 }
 
 // moved says what became of a task.
-func (t *terminal) moved(r task.Run, err error) error {
+func (t *terminal) moved(r work.Run, err error) error {
 	if err != nil {
 		return err
 	}
@@ -343,8 +277,8 @@ func (t *terminal) taskApprove() *cli.Command {
 		Description: "Without a step, all that wait. `skillet task show` shows them; then `skillet task resume` goes on.\n\n" +
 			"Examples:\n  skillet task approve 3f2a\n  skillet task approve 3f2a write --notes 'looked at it'",
 		Flags: []cli.Flag{notesFlag()},
-		Action: t.withTask(" and a step", func(ctx context.Context, c *cli.Context, h *host.Host, o *orchestrator.Orchestrator, id string) error {
-			r, err := o.Approve(ctx, t.person(), id, c.Args().Get(1), plain(c.String("notes")))
+		Action: t.withTask(" and a step", func(ctx context.Context, c *cli.Context, h *host.Host, id string) error {
+			r, err := t.decide(ctx, c, h, id, true)
 			return t.moved(r, err)
 		}),
 	}
@@ -355,11 +289,16 @@ func (t *terminal) taskRefuse() *cli.Command {
 		Name: "refuse", Usage: "have a step not begin that waits for you", ArgsUsage: "ID [STEP]",
 		Description: "The task goes on without it, and without what waits for it.\n\nExamples:\n  skillet task refuse 3f2a write --notes 'not in this directory'",
 		Flags:       []cli.Flag{notesFlag()},
-		Action: t.withTask(" and a step", func(ctx context.Context, c *cli.Context, h *host.Host, o *orchestrator.Orchestrator, id string) error {
-			r, err := o.Refuse(ctx, t.person(), id, c.Args().Get(1), plain(c.String("notes")))
+		Action: t.withTask(" and a step", func(ctx context.Context, c *cli.Context, h *host.Host, id string) error {
+			r, err := t.decide(ctx, c, h, id, false)
 			return t.moved(r, err)
 		}),
 	}
+}
+
+// decide tells what the person decides about steps.
+func (t *terminal) decide(ctx context.Context, c *cli.Context, h *host.Host, id string, yes bool) (work.Run, error) {
+	return h.Work().Tasks().Decide(ctx, t.person(), work.Decision{ID: id, Step: c.Args().Get(1), Approved: yes, Notes: plain(c.String("notes"))})
 }
 
 func notesFlag() cli.Flag {
@@ -370,8 +309,9 @@ func (t *terminal) taskRemove() *cli.Command {
 	return &cli.Command{
 		Name: "remove", Aliases: []string{"rm"}, Usage: "forget a task that has ended, with all that was kept of it", ArgsUsage: "ID",
 		Description: "What it did stays in the audit log.\n\nExamples:\n  skillet task remove 3f2a",
-		Action: t.withTask("", func(ctx context.Context, c *cli.Context, h *host.Host, o *orchestrator.Orchestrator, id string) error {
-			if err := o.Delete(ctx, id); err != nil {
+		Action: t.withTask("", func(ctx context.Context, c *cli.Context, h *host.Host, id string) error {
+			id, err := h.Work().Tasks().Remove(ctx, t.person(), id)
+			if err != nil {
 				return err
 			}
 			return t.answer(struct {

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/work"
 	"github.com/skillet-run/skillet/plugins"
 	"github.com/skillet-run/skillet/plugins/provider"
 )
@@ -71,6 +72,9 @@ func real(t *testing.T, dir string) string {
 	}
 	return dir
 }
+
+// taskView is what --json prints of a task.
+type taskView = work.TaskView
 
 // tenSteps is a provider that plans ten steps that append a line each, three of them
 // by an agent, and has that agent call the tool.
@@ -280,7 +284,7 @@ func (p *person) resume(id, dir string, meanwhile func(host *os.Process)) resume
 	if left := below.left(); len(left) > 0 {
 		p.t.Fatalf("processes are left: %q", left)
 	}
-	var shown shownTask
+	var shown taskView
 	if err := json.Unmarshal([]byte(p.must(0, "task", "show", id, "--json")), &shown); err != nil {
 		p.t.Fatal(err)
 	}

@@ -4,11 +4,11 @@ import (
 	"context"
 
 	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/host/work"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/queue"
 )
 
 func (t *terminal) taskDead() *cli.Command {
@@ -23,20 +23,20 @@ func (t *terminal) taskDead() *cli.Command {
 			&cli.StringFlag{Name: "drop", Usage: "forget the dead letter `ID`; the task stays"},
 		},
 		Action: t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			q, requeue, drop := h.Queue(), c.String("requeue"), c.String("drop")
+			tasks, requeue, drop := h.Work().Tasks(), c.String("requeue"), c.String("drop")
 			switch {
 			case requeue != "" && drop != "":
 				return fault.Errorf(fault.KindUsage, "--requeue does not go with --drop")
 			case requeue != "":
-				return t.buried(q.Requeue(ctx, requeue), requeue, "back in the queue")
+				return t.buried(tasks.Requeue(ctx, t.person(), requeue), requeue, "back in the queue")
 			case drop != "":
-				return t.buried(q.Drop(ctx, drop), drop, "dropped")
+				return t.buried(tasks.Drop(ctx, t.person(), drop), drop, "dropped")
 			}
-			all, err := q.Dead(ctx)
+			all, err := tasks.Dead(ctx, t.person())
 			if err != nil {
 				return err
 			}
-			return t.answer(append([]queue.DeadLetter{}, all...), func() {
+			return t.answer(append([]work.DeadLetter{}, all...), func() {
 				if len(all) == 0 {
 					t.note("the queue gave nothing up")
 				}

@@ -3,82 +3,53 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/host/work"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	events "github.com/skillet-run/skillet/host/event"
-	"github.com/skillet-run/skillet/host/orchestrator"
 	"github.com/skillet-run/skillet/host/task"
 )
 
 // follow works on a task, shows what happens, and prints what came out. On a terminal
 // it asks about steps that wait for a person, and goes on.
-func (t *terminal) follow(ctx context.Context, c *cli.Context, h *host.Host, id string) error {
+func (t *terminal) follow(ctx context.Context, c *cli.Context, h *host.Host, q work.DoRequest) error {
 	allow, err := t.allow(c)
 	if err != nil {
 		return err
 	}
-	o, err := h.Tasks(ctx)
-	if err != nil {
-		return err
-	}
 	w := watcher{t: t}
+	q.Allow, q.Watch = allow, w.show
 	for {
-		r, err := w.work(ctx, h, o, id, func() (task.Run, error) { return h.RunTask(ctx, id, allow) })
+		r, err := h.Work().Tasks().Do(ctx, t.person(), q)
 		if err != nil {
 			return err
 		}
-		again, err := t.decideSteps(ctx, o, &r)
+		q.History = false
+		again, err := t.decideSteps(ctx, h, &r)
 		if err != nil {
 			return err
 		}
 		if !again {
-			return t.concluded(ctx, r)
+			return w.concluded(ctx, r)
 		}
 	}
 }
 
-// watcher shows the events of a task, each once.
+// watcher shows the events of a task. What it said is not said again at the end.
 type watcher struct {
 	t    *terminal
-	last uint64
-	said string
-	// refused are the refusals that were shown: of a call first, then of its step.
-	refused []string
-}
-
-// work does the work and shows its events meanwhile.
-func (w *watcher) work(ctx context.Context, h *host.Host, o *orchestrator.Orchestrator, id string, do func() (task.Run, error)) (task.Run, error) {
-	watching, done := context.WithCancel(context.WithoutCancel(ctx))
-	defer done()
-	var shown sync.WaitGroup
-	var failed error
-	shown.Go(func() { failed = o.Follow(watching, id, w.last, w.show) })
-	r, err := do()
-	if err != nil || r.State == task.Queued || r.State == task.Running { // nobody ends the following
-		done()
-	} else {
-		time.AfterFunc(2*time.Second, done)
-	}
-	shown.Wait()
-	if errors.Is(failed, context.Canceled) {
-		failed = nil
-	}
-	return r, errors.Join(err, failed)
+	said []string // texts, as plain has them
 }
 
 // show prints an event: as a line of JSON, or in words.
-func (w *watcher) show(e events.Event) error {
-	w.last = e.Seq
+func (w *watcher) show(e work.Event) error {
 	if w.t.json {
 		line, err := json.Marshal(w.t.filled(e))
 		if err == nil {
@@ -86,81 +57,79 @@ func (w *watcher) show(e events.Event) error {
 		}
 		return err
 	}
-	if e.Type == events.StepDenied {
-		text := eventText(e, happenedIn(e))
-		if slices.Contains(w.refused, text) {
-			return nil
-		}
-		w.refused = append(w.refused, text)
+	text := eventText(e)
+	if e.Type == work.StepDenied && w.knows(text) { // of a call first, then of its step
+		return nil
 	}
-	if words := eventWords(e); words != "" && words != w.said {
-		w.said = words
-		w.t.note("%s", words)
+	words := eventWords(e)
+	if words == "" {
+		return nil
+	}
+	w.t.note("%s", words)
+	w.said = append(w.said, text)
+	if err := e.Step().Error; err != nil {
+		w.hint("    hint: %s", err.Way())
 	}
 	return nil
 }
 
-// happened is what events of tasks say beside their text.
-type happened struct {
-	Step   string       `json:"step"`
-	Agent  string       `json:"agent"`
-	Tool   string       `json:"tool"`
-	TookMS float64      `json:"took_ms"`
-	OK     *bool        `json:"ok"`
-	Error  *fault.Error `json:"error"`
+// hint shows what helps, unless it was shown.
+func (w *watcher) hint(format string, h fault.Hint) {
+	if text := w.t.way(h.Text, h.Remedies); text != "" && !w.knows(text) {
+		w.t.note(format, plain(text))
+		w.said = append(w.said, plain(text))
+	}
 }
 
-// happenedIn is what an event says beside its text. One that says something else is
-// shown by its text.
-func happenedIn(e events.Event) (d happened) {
-	if len(e.Data) > 0 {
-		_ = json.Unmarshal(e.Data, &d)
-	}
-	return d
+// knows reports whether a text was shown.
+func (w *watcher) knows(text string) bool {
+	return text != "" && slices.Contains(w.said, plain(text))
 }
 
 // maxDone is how many characters of what a step answered are shown on the way.
 const maxDone = 100
 
 // eventText is the text of an event, or of the error that it tells of.
-func eventText(e events.Event, d happened) string {
-	if e.Text == "" && d.Error != nil {
-		return plain(d.Error.Message)
+func eventText(e work.Event) string {
+	if err := e.Step().Error; e.Text == "" && err != nil {
+		return plain(err.Message)
 	}
 	return plain(e.Text)
 }
 
-// eventWords is an event in a line; empty for one that says nothing to a person.
-func eventWords(e events.Event) string {
-	d := happenedIn(e)
-	text := eventText(e, d)
+// eventWords is an event in a line; empty for one that says nothing to a person, or what the
+// end says.
+func eventWords(e work.Event) string {
+	d := e.Step()
+	text := eventText(e)
 	took := ""
 	if d.TookMS > 0 {
 		took = fmt.Sprintf(" (%s)", time.Duration(d.TookMS*float64(time.Millisecond)).Round(time.Millisecond))
 	}
 	by := plain(strings.Trim(d.Agent+" "+d.Tool, " "))
 	switch e.Type {
-	case events.TaskPlanned:
+	case work.TaskPlanned:
 		return "plan: " + text
-	case events.TaskProgress:
+	case work.TaskProgress:
 		return "  " + text
-	case events.TaskRecovered:
+	case work.TaskRecovered:
 		return "trying in another way: " + text
-	case events.TaskWaiting:
-		return "waits for you: " + text
-	case events.TaskPaused, events.TaskCancelled, events.TaskResumed:
+	case work.TaskPaused, work.TaskCancelled, work.TaskResumed:
 		return strings.TrimRight(strings.TrimPrefix(string(e.Type), "task.")+": "+text, ": ")
-	case events.StepStarted:
+	case work.StepStarted:
 		return "> " + text
-	case events.StepCompleted: // all of it is in the answer, or `skillet task show` has it
+	case work.StepCompleted:
+		if d.Tool == "" { // what an agent answers is the answer, or part of it
+			return "  done" + took
+		}
 		return "  done" + took + ": " + short(text, maxDone)
-	case events.StepFailed:
+	case work.StepFailed:
 		return "  failed: " + text + took
-	case events.StepDenied:
+	case work.StepDenied:
 		return "  denied: " + by + ": " + text
-	case events.StepUncertain:
+	case work.StepUncertain:
 		return "  nobody knows whether it happened: " + text
-	case events.StepCalled:
+	case work.StepCalled:
 		if d.OK != nil && !*d.OK {
 			return "  " + by + " failed: " + text
 		}
@@ -171,12 +140,12 @@ func eventWords(e events.Event) string {
 
 // decideSteps asks a person about the steps that wait for one, and reports whether the
 // task goes on.
-func (t *terminal) decideSteps(ctx context.Context, o *orchestrator.Orchestrator, r *task.Run) (again bool, err error) {
-	if r.State != task.WaitingApproval || !t.canAsk() {
+func (t *terminal) decideSteps(ctx context.Context, h *host.Host, r *work.Run) (again bool, err error) {
+	if r.State != work.WaitingApproval || !t.canAsk() {
 		return false, nil
 	}
 	for _, s := range r.Steps {
-		if s.State != task.StepWaiting || s.Proposal != "" {
+		if s.State != work.StepWaiting || s.Proposal != "" {
 			continue
 		}
 		t.note("the step %s waits for you: %s", plain(s.ID), plain(s.Title))
@@ -187,11 +156,7 @@ func (t *terminal) decideSteps(ctx context.Context, o *orchestrator.Orchestrator
 		if err != nil {
 			return false, err
 		}
-		decide := o.Refuse
-		if yes {
-			decide = o.Approve
-		}
-		if *r, err = decide(ctx, t.person(), r.TaskID, s.ID, ""); err != nil {
+		if *r, err = h.Work().Tasks().Decide(ctx, t.person(), work.Decision{ID: r.TaskID, Step: s.ID, Approved: yes}); err != nil {
 			return false, err
 		}
 	}
@@ -200,7 +165,7 @@ func (t *terminal) decideSteps(ctx context.Context, o *orchestrator.Orchestrator
 
 // waitingWords say what a step waits for: the calls that it would make, or what an agent
 // is given to do.
-func waitingWords(s task.Step) []string {
+func waitingWords(s work.Step) []string {
 	if len(s.Calls) == 0 {
 		return []string{fmt.Sprintf("the agent %s is given: %s", plain(s.Agent), plain(short(s.Goal, 2000)))}
 	}
@@ -216,8 +181,8 @@ func waitingWords(s task.Step) []string {
 }
 
 // concluded prints what came out, and says by the exit code what that is.
-func (t *terminal) concluded(ctx context.Context, r task.Run) error {
-	id := shortID(r.TaskID)
+func (w *watcher) concluded(ctx context.Context, r work.Run) error {
+	t, id := w.t, shortID(r.TaskID)
 	if t.json {
 		line, err := json.Marshal(t.filled(r))
 		if err != nil {
@@ -228,17 +193,17 @@ func (t *terminal) concluded(ctx context.Context, r task.Run) error {
 		}
 	}
 	switch r.State {
-	case task.Completed:
-	case task.WaitingApproval:
+	case work.Completed:
+	case work.WaitingApproval:
 		return t.standing(fault.Errorf(fault.KindApproval, "the task %s waits for you: %s", id, r.Reason).
 			WithHint("`skillet task show %s` shows what for; then `skillet task approve %s` and `skillet task resume %s`, with the --allow that it was run with", id, id, id))
-	case task.Failed:
-		t.printAnswer(r)
-		return t.standing(t.unreached(r))
-	case task.Cancelled:
-		return t.standing(fault.Errorf(fault.KindConflict, "the task %s was cancelled: %s", id, r.Reason).WithHint("`skillet task show %s` says how far it came", id))
+	case work.Failed:
+		w.printAnswer(r)
+		return t.standing(w.unreached(r))
+	case work.Cancelled:
+		return t.standing(fault.Errorf(fault.KindConflict, "the task %s was cancelled%s", id, w.unlessKnown(r.Reason)).WithHint("`skillet task show %s` says how far it came", id))
 	default:
-		if r.State == task.Paused && r.Phase == task.PhaseAct {
+		if r.State == work.Paused && r.Phase == work.PhaseAct {
 			t.showSteps(r)
 		}
 		if err := ctx.Err(); err != nil {
@@ -248,13 +213,21 @@ func (t *terminal) concluded(ctx context.Context, r task.Run) error {
 		t.note("the task %s is %s: `skillet task resume %s` goes on with it", id, r.State, id)
 		return nil
 	}
-	t.printAnswer(r)
+	w.printAnswer(r)
 	return nil
 }
 
+// unlessKnown is a reason behind a colon; empty for one that was shown.
+func (w *watcher) unlessKnown(reason string) string {
+	if reason == "" || w.knows(reason) {
+		return ""
+	}
+	return ": " + reason
+}
+
 // showSteps prints the steps of a plan of which none was begun.
-func (t *terminal) showSteps(r task.Run) {
-	if t.json || slices.ContainsFunc(r.Steps, func(s task.Step) bool { return s.State != task.StepPending }) {
+func (t *terminal) showSteps(r work.Run) {
+	if t.json || slices.ContainsFunc(r.Steps, func(s work.Step) bool { return s.State != work.StepPending }) {
 		return
 	}
 	for _, s := range r.Steps {
@@ -282,22 +255,40 @@ func (t *terminal) standing(e *fault.Error) error {
 	return e
 }
 
-// unreached says why a goal was not reached.
-func (t *terminal) unreached(r task.Run) *fault.Error {
-	e := fault.Errorf(fault.KindSkill, "the goal of %s was not reached", shortID(r.TaskID))
+// unreached says why a goal was not reached, unless that was shown with its step.
+func (w *watcher) unreached(r work.Run) *fault.Error {
+	t, id := w.t, shortID(r.TaskID)
+	e := fault.Errorf(fault.KindSkill, "the goal of %s was not reached", id)
 	if r.Report != nil && r.Report.Error != nil {
-		e = fault.Errorf(r.Report.Error.Kind, "the goal of %s was not reached: %s", shortID(r.TaskID), r.Report.Error.Message)
+		why := ": " + r.Report.Error.Message
+		if s := w.shownFailure(r); s != "" {
+			why = ": see the step " + s
+		}
+		e = fault.Errorf(r.Report.Error.Kind, "the goal of %s was not reached%s", id, why)
 	}
 	if r.Report != nil {
-		if steps := t.filled(*r.Report).(task.Report).NextSteps; len(steps) > 0 {
-			return e.WithHint("%s", steps[0])
+		for _, next := range t.filled(*r.Report).(work.Report).NextSteps {
+			if !w.knows(next) {
+				return e.WithHint("%s", next)
+			}
 		}
 	}
-	return e.WithHint("`skillet task show %s` says how far it came", shortID(r.TaskID))
+	return e.WithHint("`skillet task show %s` says how far it came", id)
+}
+
+// shownFailure is the first step that did not succeed, if why was shown.
+func (w *watcher) shownFailure(r work.Run) string {
+	for _, s := range r.Steps {
+		if s.Error != nil && w.knows(s.Error.Message) {
+			return s.ID
+		}
+	}
+	return ""
 }
 
 // printAnswer prints the answer of a task, and what a person should know beside it.
-func (t *terminal) printAnswer(r task.Run) {
+func (w *watcher) printAnswer(r work.Run) {
+	t := w.t
 	if t.json || r.Report == nil {
 		return
 	}
@@ -309,13 +300,11 @@ func (t *terminal) printAnswer(r task.Run) {
 		t.note("source: %s", plain(s))
 	}
 	for _, d := range r.Report.Denials {
-		hint := t.way(d.Hint, d.Remedies)
-		if !strings.Contains(answer, plain(d.Reason)) || hint != "" {
+		if !w.knows(d.Reason) {
 			t.note("denied: %s: %s", plain(d.Tool), plain(d.Reason))
+			w.said = append(w.said, plain(d.Reason))
 		}
-		if hint != "" {
-			t.note("  hint: %s", plain(hint))
-		}
+		w.hint("  hint: %s", fault.Hint{Text: d.Hint, Remedies: d.Remedies})
 	}
 	for _, a := range r.Report.Artifacts {
 		if a.Kind == "proposal" {

@@ -11,29 +11,16 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	events "github.com/skillet-run/skillet/host/event"
-	"github.com/skillet-run/skillet/host/orchestrator"
-	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/work"
 )
-
-// shownTask is what --json prints of a task.
-type shownTask struct {
-	Task   task.Task           `json:"task"`
-	Status orchestrator.Status `json:"status"`
-	Run    task.Run            `json:"run"`
-}
 
 func (t *terminal) taskShow() *cli.Command {
 	return &cli.Command{
 		Name: "show", Usage: "show how far a task is, its steps and its report", ArgsUsage: "ID",
 		Description: "The beginning of an ID is enough.\n\nExamples:\n  skillet task show 3f2a\n  skillet task show 3f2a --json",
-		Action: t.withTask("", func(ctx context.Context, c *cli.Context, h *host.Host, o *orchestrator.Orchestrator, id string) error {
-			var v shownTask
-			var errs [3]error
-			v.Task, errs[0] = o.Task(ctx, id)
-			v.Status, errs[1] = o.Status(ctx, id)
-			v.Run, errs[2] = o.Get(ctx, id)
-			if err := errors.Join(errs[:]...); err != nil {
+		Action: t.withTask("", func(ctx context.Context, c *cli.Context, h *host.Host, id string) error {
+			v, err := h.Work().Tasks().Show(ctx, t.person(), id)
+			if err != nil {
 				return err
 			}
 			return t.answer(v, func() { t.showTask(v) })
@@ -41,9 +28,13 @@ func (t *terminal) taskShow() *cli.Command {
 	}
 }
 
-func (t *terminal) showTask(v shownTask) {
+func (t *terminal) showTask(v work.TaskView) {
 	r := v.Run
-	t.say("%s  %s%s", shortID(r.TaskID), r.State, because(plain(r.Reason), nil))
+	why := r.Reason
+	if r.Report != nil || r.State == work.WaitingApproval { // the summary says it, or the steps that wait
+		why = ""
+	}
+	t.say("%s  %s%s", shortID(r.TaskID), r.State, because(plain(why), nil))
 	t.say("  goal:     %s", plain(short(v.Task.Goal, 500)))
 	t.say("  done:     %.0f %%%s", v.Status.Percent, leftWords(v.Status))
 	t.say("  begun:    %s by %s%s", when(r.CreatedAt), plain(r.Owner), agentWords(r))
@@ -58,59 +49,67 @@ func (t *terminal) showTask(v shownTask) {
 	}
 	c := v.Status.Telemetry
 	t.say("  cost:     %d tokens in, %d out, %.4f USD; %s, %s", c.InputTokens, c.OutputTokens, float64(c.MicroUSD)/1e6, count(c.ModelCalls, "thought"), count(c.ToolCalls, "tool call"))
+	shown := watcher{t: t}
 	for _, s := range r.Steps {
-		t.showStep(s)
+		shown.step(s)
 	}
 	for _, rec := range r.Recovery {
 		t.say("  tried:    %s because %s: %s", rec.Strategy, plain(rec.Because), plain(rec.Outcome))
 	}
 	if r.Report != nil {
 		t.say("  %s", plain(r.Report.Summary))
-		for _, n := range t.filled(*r.Report).(task.Report).NextSteps {
-			t.say("  next:     %s", plain(n))
+		shown.printAnswer(r)
+		for _, n := range t.filled(*r.Report).(work.Report).NextSteps {
+			if !shown.knows(n) {
+				t.say("  next:     %s", plain(n))
+			}
 		}
-		t.printAnswer(r)
 	}
-	if r.State == task.WaitingApproval {
+	if r.State == work.WaitingApproval {
 		t.note("`skillet task approve %s` or `refuse`; then `skillet task resume %s`, with the --allow that it was run with", shortID(r.TaskID), shortID(r.TaskID))
 	}
 }
 
-func askWords(r task.Risk) string {
-	if r == task.RiskNever {
+func askWords(r work.Risk) string {
+	if r == work.RiskNever {
 		return "about no call"
 	}
 	return "about calls of " + string(r) + " risk or more"
 }
 
-func agentWords(r task.Run) string {
+func agentWords(r work.Run) string {
 	if r.Agent == "" {
 		return ""
 	}
 	return ", given to the agent " + plain(r.Agent)
 }
 
-func leftWords(s orchestrator.Status) string {
+func leftWords(s work.Status) string {
 	if s.LeftMS == nil || s.State.Final() {
 		return ""
 	}
 	return fmt.Sprintf(", about %s left, from its %s", time.Duration(*s.LeftMS*float64(time.Millisecond)).Round(time.Second), s.Basis)
 }
 
-func (t *terminal) showStep(s task.Step) {
+// step shows a step.
+func (w *watcher) step(s work.Step) {
+	t := w.t
 	what := plain(s.Tool + s.Agent)
 	took := ""
 	if !s.FinishedAt.IsZero() && !s.StartedAt.IsZero() {
 		took = fmt.Sprintf(", %s", s.FinishedAt.Sub(s.StartedAt).Round(time.Millisecond))
 	}
 	t.say("  %-17s %s: %s (%s%s)", s.State, plain(s.ID), plain(s.Title), what, took)
-	if s.Error != nil {
+	waits := s.State == work.StepWaiting && s.Proposal == "" // what for says more than the error
+	if s.Error != nil && !waits {
 		t.say("      %s", plain(s.Error.Message))
+		w.said = append(w.said, plain(s.Error.Message))
 		if hint := t.way(s.Error.Hint, s.Error.Remedies); hint != "" {
 			t.say("      hint: %s", plain(hint))
+			w.said = append(w.said, plain(hint))
 		}
 	}
-	if s.State == task.StepWaiting && s.Proposal == "" {
+	if waits {
 		for _, line := range waitingWords(s) {
 			t.say("      %s", line)
 		}
@@ -128,30 +127,14 @@ func (t *terminal) taskLogs() *cli.Command {
 			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on until the task stands still"},
 			&cli.Uint64Flag{Name: "after", Usage: "only events with a number above `N`"},
 		},
-		Action: t.withTask("", func(ctx context.Context, c *cli.Context, h *host.Host, o *orchestrator.Orchestrator, id string) error {
-			r, err := o.Get(ctx, id)
-			if err != nil {
-				return err
-			}
-			if c.Bool("follow") && (r.State == task.Running || r.State == task.Queued) {
-				return o.Follow(ctx, id, c.Uint64("after"), t.logEvent)
-			}
-			all, err := o.Logs(ctx, id, c.Uint64("after"))
-			if err != nil {
-				return err
-			}
-			for _, e := range all {
-				if err := t.logEvent(e); err != nil {
-					return err
-				}
-			}
-			return nil
+		Action: t.withTask("", func(ctx context.Context, c *cli.Context, h *host.Host, id string) error {
+			return h.Work().Tasks().Logs(ctx, t.person(), work.LogsRequest{ID: id, After: c.Uint64("after"), Follow: c.Bool("follow"), Each: t.logEvent})
 		}),
 	}
 }
 
 // logEvent prints an event in a line.
-func (t *terminal) logEvent(e events.Event) error {
+func (t *terminal) logEvent(e work.Event) error {
 	if t.json {
 		line, err := json.Marshal(t.filled(e))
 		if err == nil {
@@ -159,10 +142,10 @@ func (t *terminal) logEvent(e events.Event) error {
 		}
 		return err
 	}
-	if e.Type == events.TaskPartial { // a piece of an answer
+	if e.Type == work.TaskPartial { // a piece of an answer
 		return nil
 	}
-	d := happenedIn(e)
+	d := e.Step()
 	parts := []string{e.Time.Local().Format("15:04:05.000"), fmt.Sprintf("%-17s", e.Type)}
 	for _, p := range []string{d.Step, d.Agent, d.Tool, e.Actor, e.Text} {
 		if p != "" {
@@ -188,7 +171,7 @@ func (t *terminal) taskWork() *cli.Command {
 
 // workedOff is what --json prints of work.
 type workedOff struct {
-	Tasks []task.Run `json:"tasks"`
+	Tasks []work.Run `json:"tasks"`
 }
 
 func (t *terminal) workOff(ctx context.Context, c *cli.Context, h *host.Host) error {
@@ -196,8 +179,8 @@ func (t *terminal) workOff(ctx context.Context, c *cli.Context, h *host.Host) er
 	if err != nil {
 		return err
 	}
-	out := workedOff{Tasks: []task.Run{}}
-	err = h.WorkOff(ctx, host.Work{Allow: allow, Watch: c.Bool("watch"), Done: func(r task.Run) {
+	out := workedOff{Tasks: []work.Run{}}
+	err = h.Work().Tasks().WorkOff(ctx, t.person(), work.WorkRequest{Allow: allow, Watch: c.Bool("watch"), Done: func(r work.Run) {
 		out.Tasks = append(out.Tasks, r)
 		if !t.json {
 			t.note("%s is %s: %s", shortID(r.TaskID), r.State, plain(r.Title))

@@ -175,6 +175,13 @@ var imports = map[string][]string{
 		"host/trust", "manifests", "manifests/bundle", "policies", "policies/capability",
 	},
 
+	// What an edge does with goals, and what answers for them.
+	"host/work": {
+		"host/fault", "host/agents", "host/approval", "host/config", "host/confine", "host/event", "host/hostfn", "host/install", "host/invoke", "host/journal", "host/llm", "host/llm/budget",
+		"host/llm/skillmodel", "host/memory", "host/memory/hashing", "host/orchestrator", "host/queue", "host/registry", "host/runner", "host/secret", "host/store", "host/store/atomicfile", "host/task",
+		"manifests", "manifests/agent", "manifests/bundle", "plugins", "plugins/agent", "plugins/agent/builtin", "plugins/provider", "plugins/provider/local", "policies", "policies/capability",
+	},
+
 	"host/casetest": {
 		"host/fault", "host/guestapi", "host/hostfn", "host/jail", "host/recording", "host/registry", "host/review", "host/runner", "host/sandbox", "host/sandbox/wasi", "host/store", "host/task",
 		"manifests", "manifests/bundle", "manifests/testcase", "policies", "policies/capability",
@@ -206,7 +213,7 @@ var imports = map[string][]string{
 	"host/internal/archtest": nil,
 	"cmd/skillet": {
 		"host/fault", "cmd/skillet/internal/startheap", "cmd/skillet/internal/startworker",
-		"host", "host/admit", "host/adopt", "host/author", "host/agents", "manifests/agent", "host/approval", "host/govern", "host/outfile", "host/closure", "host/resolve", "manifests/lockfile", "manifests/semver", "host/suggest", "host/hostfn", "host/config", "host/escape", "host/evidence", "host/findings", "host/install", "host/invoke", "host/journal", "host/ledger", "host/memory", "host/event", "host/queue", "host/llm", "host/llm/budget", "host/orchestrator", "plugins/provider", "host/prompt", "host/recording", "host/registry", "host/replay", "host/review", "host/runner",
+		"host", "host/work", "host/admit", "host/adopt", "host/author", "host/agents", "manifests/agent", "host/approval", "host/govern", "host/outfile", "host/closure", "host/resolve", "manifests/lockfile", "manifests/semver", "host/suggest", "host/hostfn", "host/config", "host/escape", "host/evidence", "host/findings", "host/install", "host/invoke", "host/journal", "host/ledger", "host/prompt", "host/recording", "host/registry", "host/replay", "host/review", "host/runner",
 		"host/sandbox/wasmbin", "host/sandbox/worker", "host/secret", "host/session", "host/settings", "host/skillset", "host/store", "host/store/atomicfile", "host/source", "manifests/signature", "manifests/signature/keyless", "host/signer", "host/trust", "host/task", "host/upkeep", "manifests", "manifests/bundle", "policies", "policies/capability",
 		"host/toolchain", "host/scaffold", "host/watch", "host/inspect", "host/casetest", "manifests/testcase", "host/narrow", "host/script",
 	},

@@ -1,4 +1,4 @@
-package host
+package work
 
 import (
 	"math/rand/v2"

@@ -1,4 +1,4 @@
-package host
+package work
 
 import (
 	"context"
@@ -16,19 +16,15 @@ import (
 	"github.com/skillet-run/skillet/host/task"
 )
 
-// Enqueue takes a task in that [Host.WorkOff] does. When too many wait it is turned
+// enqueue takes a task in that [Tasks.WorkOff] does. When too many wait it is turned
 // away, those of low priority first, with a [fault.KindLimit] error that says when to
-// try again. The task is by's, see [orchestrator.Orchestrator.SubmitBy].
-func (h *Host) Enqueue(ctx context.Context, by approval.Human, t task.Task) (task.Run, error) {
-	o, err := h.Tasks(ctx)
-	if err != nil {
-		return task.Run{}, err
-	}
-	q := h.Queue()
+// try again.
+func (s *Service) enqueue(ctx context.Context, by approval.Principal, t task.Task) (task.Run, error) {
+	q := s.queue()
 	if err := q.Admit(ctx, queue.Item{Owner: by.Actor(), Priority: urgency(t.Priority)}); err != nil {
 		return task.Run{}, turnedAway(err)
 	}
-	r, err := o.SubmitBy(ctx, by, t)
+	r, err := s.submit(ctx, by, t)
 	if err != nil {
 		return r, err
 	}
@@ -42,7 +38,7 @@ func turnedAway(err error) error {
 		return err
 	}
 	return fault.Wrap(fault.KindLimit, err).WithRetryAfter(full.RetryAfter).
-		WithHint("`skillet task work` does what waits; a higher --priority has more room, and the setting tasks.queue_limit makes more")
+		Hinted(fault.Hintf("%s does what waits; a higher priority has more room, and the setting tasks.queue_limit makes more", fault.WorkTasks()))
 }
 
 // urgency is a task's priority in the queue.
@@ -74,9 +70,9 @@ func push(ctx context.Context, q *queue.Queue, r task.Run) error {
 	return err
 }
 
-// Work says how tasks that wait are done.
-type Work struct {
-	// Allow is as in [Host.RunTask], for every task.
+// A WorkRequest says how tasks that wait are done.
+type WorkRequest struct {
+	// Allow is as in [DoRequest], for every task.
 	Allow approval.OneRun
 	// Watch waits for more when nothing waits.
 	Watch bool
@@ -93,14 +89,17 @@ const watchEvery = 500 * time.Millisecond
 // processes, as the setting tasks.concurrency says, until nothing waits, or with
 // Watch until ctx ends. A task that another process took meanwhile is left to it.
 // One that cannot be worked on is a dead letter of the queue.
-func (h *Host) WorkOff(ctx context.Context, w Work) error {
-	o, err := h.Tasks(ctx)
+func (t *Tasks) WorkOff(ctx context.Context, by approval.Human, w WorkRequest) error {
+	if err := allows(by, w.Allow); err != nil {
+		return err
+	}
+	o, err := t.s.open(ctx)
 	if err != nil {
 		return err
 	}
 	working, stop := context.WithCancel(ctx)
 	defer stop()
-	f := &force{h: h, w: w, ctx: ctx, q: h.Queue(), freed: make(chan struct{}, 1)}
+	f := &force{s: t.s, w: w, ctx: ctx, q: t.s.queue(), freed: make(chan struct{}, 1)}
 	ended := make(chan error, 1)
 	go func() { ended <- f.q.Run(working, f.work) }()
 	err = f.feed(ctx, o)
@@ -110,8 +109,8 @@ func (h *Host) WorkOff(ctx context.Context, w Work) error {
 
 // force is what works on tasks.
 type force struct {
-	h     *Host
-	w     Work
+	s     *Service
+	w     WorkRequest
 	ctx   context.Context // whose end is that of the command
 	q     *queue.Queue
 	freed chan struct{}
@@ -152,7 +151,7 @@ func (f *force) work(ctx context.Context, d queue.Delivery) error {
 	defer cancel()
 	defer context.AfterFunc(f.ctx, cancel)()
 	defer f.free()
-	r, err := f.h.RunTask(ctx, d.Meta[taskOf], f.w.Allow)
+	r, err := f.s.run(ctx, d.Meta[taskOf], f.w.Allow)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch e := fault.AsError(err); {

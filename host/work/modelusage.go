@@ -1,4 +1,4 @@
-package host
+package work
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/llm"
 	"github.com/skillet-run/skillet/host/llm/budget"
 )
@@ -32,10 +33,13 @@ type ModelStats struct {
 // noTier is the name under which uses without a tier are added up.
 const noTier = "none"
 
-// ModelStats returns the figures since the day of a time; the zero time means all.
-func (h *Host) ModelStats(ctx context.Context, since time.Time) (ModelStats, error) {
+// Models returns the figures since the day of a time; the zero time means all.
+func (u *Usage) Models(ctx context.Context, by approval.Principal, since time.Time) (ModelStats, error) {
 	s := ModelStats{}
-	models, err := h.Models(ctx)
+	if err := notAgent(by); err != nil {
+		return s, err
+	}
+	models, err := u.s.parts.Models.Router(ctx)
 	if err != nil {
 		return s, err
 	}
@@ -48,7 +52,7 @@ func (h *Host) ModelStats(ctx context.Context, since time.Time) (ModelStats, err
 		return s, err
 	}
 	s.sum(uses)
-	ledger, err := h.Budget(ctx)
+	ledger, err := u.s.parts.Models.Budget(ctx)
 	if err != nil {
 		return s, err
 	}

@@ -1,4 +1,4 @@
-package host
+package work
 
 import (
 	"bytes"
@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/skillet-run/skillet/host/fault"
+
+	"github.com/hashicorp/go-hclog"
 
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/confine"
@@ -57,13 +59,31 @@ func ServePlugin(name string) int {
 	return 0
 }
 
-// plugged is what supervises the plugins of a home, once somebody has asked for one.
-// The zero value is ready to use.
-type plugged struct {
+// PluginParts are what [Plugins] work on. All are needed.
+type PluginParts struct {
+	Home     string
+	Registry *registry.Registry
+	Desk     *approval.Desk
+	Policies *policies.Set
+	Secrets  *secret.Vault
+	// CatchUp brings the store to what was decided.
+	CatchUp func(context.Context) error
+}
+
+// Plugins starts and supervises the plugins of a home: those that come with the program,
+// and those that are installed as packages. No process is started before it is asked for.
+// It is safe for concurrent use.
+type Plugins struct {
+	PluginParts
+	log hclog.Logger
+
 	mu         sync.Mutex
 	supervisor *plugins.Supervisor
 	laid       map[manifests.Digest]laid
 }
+
+// NewPlugins makes Plugins. Close them when done.
+func NewPlugins(log hclog.Logger, p PluginParts) *Plugins { return &Plugins{PluginParts: p, log: log} }
 
 // laid are the files of a package of a plugin, where they are started from.
 type laid struct {
@@ -72,34 +92,39 @@ type laid struct {
 	digests map[string]string // by the names in the package
 }
 
-// Plugins supervises the plugins of the home. They are stopped when it is closed.
-func (h *Host) Plugins() *plugins.Supervisor {
-	h.plugged.mu.Lock()
-	defer h.plugged.mu.Unlock()
-	if h.plugged.supervisor == nil {
-		h.plugged.supervisor = plugins.New(h.Log.Named("plugin"), plugins.Settings{Dir: h.path("cache", "plugins")})
+// Supervisor is what runs the processes.
+func (h *Plugins) Supervisor() *plugins.Supervisor {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.supervisor == nil {
+		h.supervisor = plugins.New(h.log, plugins.Settings{Dir: h.path("cache", "plugins")})
 	}
-	return h.plugged.supervisor
+	return h.supervisor
 }
 
-func (p *plugged) close() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.supervisor != nil {
-		p.supervisor.Close()
+func (h *Plugins) path(elem ...string) string {
+	return filepath.Join(append([]string{h.Home}, elem...)...)
+}
+
+// Close stops all processes.
+func (h *Plugins) Close() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.supervisor != nil {
+		h.supervisor.Close()
 	}
 }
 
 // withdraw stops a plugin that is gone or may not run any more, as err says. Another
 // error, such as the end of one caller's context, is none of its other callers' business.
-func (h *Host) withdraw(ctx context.Context, kind plugins.Kind, name string, err error) {
+func (h *Plugins) withdraw(ctx context.Context, kind plugins.Kind, name string, err error) {
 	if k := fault.AsError(err).Kind; k == fault.KindNotFound || k == fault.KindDenied {
-		h.Plugins().Remove(ctx, kind, name)
+		h.Supervisor().Remove(ctx, kind, name)
 	}
 }
 
-// pluginPackages are the active packages of a kind of plugins, by name.
-func (h *Host) pluginPackages(ctx context.Context, kind manifests.Kind) (map[string]registry.Skill, error) {
+// packages are the active packages of a kind of plugins, by name.
+func (h *Plugins) packages(ctx context.Context, kind manifests.Kind) (map[string]registry.Skill, error) {
 	found := map[string]registry.Skill{}
 	err := h.eachActive(ctx, false, func(s registry.Skill, m *manifests.Manifest) { // what has tools is no plugin
 		if m.Type == kind {
@@ -111,7 +136,7 @@ func (h *Host) pluginPackages(ctx context.Context, kind manifests.Kind) (map[str
 
 // eachActive hands on the active versions that are not disabled and have tools, or have
 // none, with their manifests: reading one takes longer than finding it.
-func (h *Host) eachActive(ctx context.Context, tools bool, do func(registry.Skill, *manifests.Manifest)) error {
+func (h *Plugins) eachActive(ctx context.Context, tools bool, do func(registry.Skill, *manifests.Manifest)) error {
 	if err := h.CatchUp(ctx); err != nil {
 		return err
 	}
@@ -132,9 +157,9 @@ func (h *Host) eachActive(ctx context.Context, tools bool, do func(registry.Skil
 	return nil
 }
 
-// pluginSpec says how the process of an installed plugin is started. What it was not
+// spec says how the process of an installed plugin is started. What it was not
 // granted it does not get: without the capability native it is not started at all.
-func (h *Host) pluginSpec(ctx context.Context, s registry.Skill) (plugins.Spec, error) {
+func (h *Plugins) spec(ctx context.Context, s registry.Skill) (plugins.Spec, error) {
 	m, err := h.Registry.Manifest(ctx, s.Digest)
 	if err != nil {
 		return plugins.Spec{}, err
@@ -143,10 +168,10 @@ func (h *Host) pluginSpec(ctx context.Context, s registry.Skill) (plugins.Spec, 
 	if err != nil {
 		return plugins.Spec{}, err
 	}
-	may := func(r capability.Request) bool { return h.mayPlugin(approval.SkillPrincipal(s), granted.Set(), r) }
+	may := func(r capability.Request) bool { return h.may(approval.SkillPrincipal(s), granted.Set(), r) }
 	if !may(capability.Request{Action: capability.Native}) {
 		return plugins.Spec{}, fault.Errorf(fault.KindDenied, "%s may not run: it is a program, and was not granted %s", s.Ref(), capability.Native).
-			WithHint("skillet permission grant %s %s", s.Name, capability.Native)
+			Hinted(fault.Hintf("%s", fault.Grant(s.Name, string(capability.Native))))
 	}
 	program, _ := m.Program(runtime.GOOS, runtime.GOARCH)
 	spec := plugins.Spec{
@@ -173,8 +198,8 @@ func (h *Host) pluginSpec(ctx context.Context, s registry.Skill) (plugins.Spec, 
 	return spec, h.start(ctx, s, program, &spec)
 }
 
-// mayPlugin asks grants and policies.
-func (h *Host) mayPlugin(who policies.Principal, granted capability.Set, r capability.Request) bool {
+// may asks grants and policies.
+func (h *Plugins) may(who policies.Principal, granted capability.Set, r capability.Request) bool {
 	by, ok := granted.Allows(r)
 	return ok && h.Policies.Decide(policies.Query{
 		Phase: policies.PhaseCall, Principal: who, Request: r, Granted: true, GrantedBy: by.String(), Home: h.Home,
@@ -183,7 +208,7 @@ func (h *Host) mayPlugin(who policies.Principal, granted capability.Set, r capab
 
 // start fills in what is started. The supervisor runs a private copy, and checks its
 // digest.
-func (h *Host) start(ctx context.Context, s registry.Skill, program manifests.Program, spec *plugins.Spec) error {
+func (h *Plugins) start(ctx context.Context, s registry.Skill, program manifests.Program, spec *plugins.Spec) error {
 	l, err := h.lay(ctx, s.Digest, program)
 	if err != nil {
 		return err
@@ -206,10 +231,10 @@ func (h *Host) start(ctx context.Context, s registry.Skill, program manifests.Pr
 
 // lay writes the files of a plugin to where they are started from. A provider is looked
 // up for each request, and its package may be large: it is read once.
-func (h *Host) lay(ctx context.Context, digest manifests.Digest, program manifests.Program) (laid, error) {
-	h.plugged.mu.Lock()
-	defer h.plugged.mu.Unlock()
-	if l, ok := h.plugged.laid[digest]; ok {
+func (h *Plugins) lay(ctx context.Context, digest manifests.Digest, program manifests.Program) (laid, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if l, ok := h.laid[digest]; ok {
 		if _, err := os.Lstat(l.file); err == nil {
 			return l, nil
 		}
@@ -236,10 +261,10 @@ func (h *Host) lay(ctx context.Context, digest manifests.Digest, program manifes
 	if l.digests[program.File] == "" {
 		return laid{}, fmt.Errorf("start %s of package %s: %w", program.File, p.Manifest().Name, fs.ErrNotExist)
 	}
-	if h.plugged.laid == nil {
-		h.plugged.laid = map[manifests.Digest]laid{}
+	if h.laid == nil {
+		h.laid = map[manifests.Digest]laid{}
 	}
-	h.plugged.laid[digest] = l
+	h.laid[digest] = l
 	return l, nil
 }
 

@@ -1,4 +1,4 @@
-package host
+package work
 
 import (
 	"cmp"
@@ -12,11 +12,10 @@ import (
 	"time"
 
 	"github.com/skillet-run/skillet/host/fault"
-	"github.com/skillet-run/skillet/host/upkeep"
 
+	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/event"
 	"github.com/skillet-run/skillet/host/journal"
-	"github.com/skillet-run/skillet/host/queue"
 	"github.com/skillet-run/skillet/host/runner"
 )
 
@@ -72,11 +71,17 @@ func latencyOf(took []float64) Latency {
 	return Latency{rank(0.5), rank(0.9), rank(0.99), took[len(took)-1]}
 }
 
-// SkillStats returns the figures of the runs since a time, from the audit log; the
+// Usage has figures of what ran. Agents see none: what others did is not theirs to know.
+type Usage struct{ s *Service }
+
+// Skills returns the figures of the runs since a time, from the audit log; the
 // skill that was called most comes first.
-func (h *Host) SkillStats(ctx context.Context, since time.Time) ([]SkillStats, error) {
+func (u *Usage) Skills(ctx context.Context, by approval.Principal, since time.Time) ([]SkillStats, error) {
+	if err := notAgent(by); err != nil {
+		return nil, err
+	}
 	bySkill := map[string]*SkillStats{}
-	err := h.Calls.Replay(ctx, 0, func(e journal.Entry) error {
+	err := u.s.parts.Calls.Replay(ctx, 0, func(e journal.Entry) error {
 		if e.Kind != runner.KindRun || e.Time.Before(since) {
 			return nil
 		}
@@ -84,7 +89,7 @@ func (h *Host) SkillStats(ctx context.Context, since time.Time) ([]SkillStats, e
 		if err := json.Unmarshal(e.Data, &r); err != nil {
 			return fmt.Errorf("read run %d of the audit log: %w", e.Seq, err)
 		}
-		if e.Actor == upkeep.DoctorCaller { // the module with which it checks the sandbox is no skill
+		if e.Actor == u.s.parts.Doctor { // the module with which it checks the sandbox is no skill
 			return nil
 		}
 		name, _, _ := strings.Cut(r.Skill, "@")
@@ -137,10 +142,13 @@ type EventStats struct {
 	Last   time.Time          `json:"last,omitzero"`
 }
 
-// EventStats counts the events since a time.
-func (h *Host) EventStats(ctx context.Context, since time.Time) (EventStats, error) {
+// Events counts the events since a time.
+func (u *Usage) Events(ctx context.Context, by approval.Principal, since time.Time) (EventStats, error) {
 	s := EventStats{Types: map[event.Type]int{}}
-	all, err := h.Events.Read(ctx, "*", 0, 0)
+	if err := notAgent(by); err != nil {
+		return s, err
+	}
+	all, err := u.s.parts.Models.Events.Read(ctx, "*", 0, 0)
 	for _, e := range all {
 		if e.Time.Before(since) {
 			continue
@@ -155,8 +163,10 @@ func (h *Host) EventStats(ctx context.Context, since time.Time) (EventStats, err
 	return s, err
 }
 
-// Queue is the queue that tasks wait in.
-func (h *Host) Queue() *queue.Queue {
-	s := h.Config.Settings().Tasks
-	return queue.New(h.Log.Named("queue"), h.store, h.Events, queue.Settings{Name: "tasks", Limit: s.QueueLimit, Concurrency: s.Concurrency})
+// Queue returns the figures of the queue that tasks wait in, as they are now.
+func (u *Usage) Queue(ctx context.Context, by approval.Principal) (QueueStats, error) {
+	if err := notAgent(by); err != nil {
+		return QueueStats{}, err
+	}
+	return u.s.queue().Stats(ctx)
 }

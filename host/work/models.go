@@ -1,4 +1,4 @@
-package host
+package work
 
 import (
 	"context"
@@ -8,65 +8,87 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/skillet-run/skillet/host/fault"
 
+	"github.com/hashicorp/go-hclog"
+
 	"github.com/skillet-run/skillet/host/config"
+	"github.com/skillet-run/skillet/host/event"
 	"github.com/skillet-run/skillet/host/llm"
 	"github.com/skillet-run/skillet/host/llm/budget"
+	"github.com/skillet-run/skillet/host/memory"
+	"github.com/skillet-run/skillet/host/memory/hashing"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/secret"
+	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/plugins"
 	"github.com/skillet-run/skillet/plugins/provider"
 	"github.com/skillet-run/skillet/plugins/provider/local"
 )
 
-// routed is the router of a home, once somebody has asked for a model. The zero
-// value is ready to use.
-type routed struct {
+// ModelParts are what [Models] work on. All are needed.
+type ModelParts struct {
+	Plugins *Plugins
+	Config  *config.Config
+	Store   store.Store
+	Events  *event.Bus
+}
+
+// Models asks the models of a home's providers: those that are installed or configured, and
+// the local one. Their processes are started when they are asked. It is safe for concurrent
+// use.
+type Models struct {
+	ModelParts
+	log hclog.Logger
+
 	mu     sync.Mutex
 	router *llm.Router
 	ledger *budget.Ledger
 	named  *providers
 }
 
-func (r *routed) close() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.router == nil {
+// NewModels makes Models. Close them when done.
+func NewModels(log hclog.Logger, p ModelParts) *Models { return &Models{ModelParts: p, log: log} }
+
+// Close ends what was asked for. It does not stop the plugins.
+func (m *Models) Close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.router == nil {
 		return nil
 	}
-	return r.router.Close()
+	return m.router.Close()
 }
 
-// Models asks the models of the home's providers: those that are installed or
-// configured, and the local one. Their processes are started when they are asked.
-func (h *Host) Models(ctx context.Context) (*llm.Router, error) {
-	err := h.openModels(ctx)
-	return h.models.router, err
+// Router asks models.
+func (m *Models) Router(ctx context.Context) (*llm.Router, error) {
+	err := m.open(ctx)
+	return m.router, err
 }
 
 // Budget is what models may cost.
-func (h *Host) Budget(ctx context.Context) (*budget.Ledger, error) {
-	err := h.openModels(ctx)
-	return h.models.ledger, err
+func (m *Models) Budget(ctx context.Context) (*budget.Ledger, error) {
+	err := m.open(ctx)
+	return m.ledger, err
 }
 
-func (h *Host) openModels(ctx context.Context) error {
-	h.models.mu.Lock()
-	defer h.models.mu.Unlock()
-	if h.models.router != nil {
+func (m *Models) open(ctx context.Context) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.router != nil {
 		return nil
 	}
-	named, err := h.providers(ctx)
-	if err != nil {
+	s := m.Config.Settings()
+	named := &providers{plugins: m.Plugins, settings: s}
+	if err := named.look(ctx); err != nil {
 		return err
 	}
-	s := h.Config.Settings()
-	h.models.named = named
-	h.models.ledger = budget.Open(h.Log.Named("budget"), h.store.KV(), h.Events, budgetSettings(s.Budget))
-	h.models.router = llm.New(h.Log.Named("models"), h.store, h.Events, h.models.ledger, named, modelSettings(s))
+	m.named = named
+	m.ledger = budget.Open(m.log.Named("budget"), m.Store.KV(), m.Events, budgetSettings(s.Budget))
+	m.router = llm.New(m.log.Named("models"), m.Store, m.Events, m.ledger, named, modelSettings(s))
 	return nil
 }
 
@@ -106,21 +128,16 @@ func modelSettings(s config.Settings) llm.Settings {
 // providers are those of a home: the local one, what is installed, and what is
 // configured, which may say how an installed one is started, once or several times.
 type providers struct {
-	h          *Host
-	configured config.Providers
+	plugins  *Plugins
+	settings config.Settings
 
 	mu        sync.Mutex
 	installed map[string]registry.Skill
 }
 
-func (h *Host) providers(ctx context.Context) (*providers, error) {
-	p := &providers{h: h, configured: h.Config.Settings().Providers}
-	return p, p.look(ctx)
-}
-
 // look sees what is installed now.
 func (p *providers) look(ctx context.Context) error {
-	installed, err := p.h.pluginPackages(ctx, manifests.KindProvider)
+	installed, err := p.plugins.packages(ctx, manifests.KindProvider)
 	if err != nil {
 		return err
 	}
@@ -148,7 +165,7 @@ func (p *providers) Names() []string {
 		}
 	}
 	p.mu.Unlock()
-	for name := range p.configured {
+	for name := range p.settings.Providers {
 		names[name] = true
 	}
 	return slices.Sorted(maps.Keys(names))
@@ -158,23 +175,23 @@ func (p *providers) Names() []string {
 // names: providers of its kind are, and no setting names a model of it. By its own name it
 // would be asked for its models without a key.
 func (p *providers) renamed(name string) bool {
-	if _, configured := p.configured[name]; configured {
+	if _, configured := p.settings.Providers[name]; configured {
 		return false
 	}
-	m := p.h.Config.Settings().Models
-	models := append(m.Fallbacks(), m.Default, p.h.Config.Settings().Memory.Embedder)
+	m := p.settings.Models
+	models := append(m.Fallbacks(), m.Default, p.settings.Memory.Embedder)
 	for _, list := range m.Tiers.Lists() {
 		models = append(models, list...)
 	}
 	of := func(model string) bool { return strings.HasPrefix(model, name+"/") }
-	others := slices.ContainsFunc(slices.Collect(maps.Values(p.configured)), func(c config.Provider) bool { return c.Kind == name && c.Program == "" })
+	others := slices.ContainsFunc(slices.Collect(maps.Values(p.settings.Providers)), func(c config.Provider) bool { return c.Kind == name && c.Program == "" })
 	return others && !slices.ContainsFunc(models, of)
 }
 
 // onlyLocal reports whether there is no provider that has a language model.
 func (p *providers) onlyLocal() bool {
 	return !slices.ContainsFunc(p.Names(), func(name string) bool {
-		return name != localProvider && p.configured[name].Kind != localProvider
+		return name != localProvider && p.settings.Providers[name].Kind != localProvider
 	})
 }
 
@@ -188,14 +205,14 @@ func (p *providers) Provider(ctx context.Context, name string) (provider.Provide
 		spec, err = p.spec(ctx, name)
 	}
 	if err != nil {
-		p.h.withdraw(ctx, plugins.KindProvider, name, err)
+		p.plugins.withdraw(ctx, plugins.KindProvider, name, err)
 		return nil, fmt.Errorf("start provider %s: %w", name, err)
 	}
-	return p.h.Plugins().Provider(ctx, spec)
+	return p.plugins.Supervisor().Provider(ctx, spec)
 }
 
 func (p *providers) spec(ctx context.Context, name string) (plugins.Spec, error) {
-	c, configured := p.configured[name]
+	c, configured := p.settings.Providers[name]
 	s, installed := p.packaged(name)
 	switch {
 	case configured && c.Kind == localProvider, !configured && !installed && name == localProvider:
@@ -205,13 +222,13 @@ func (p *providers) spec(ctx context.Context, name string) (plugins.Spec, error)
 	case configured:
 		if s, installed = p.packaged(c.Kind); !installed {
 			return plugins.Spec{}, fault.Errorf(fault.KindNotFound, "the provider %s is of the kind %s, and no package of that name is installed", name, c.Kind).
-				WithHint("skillet install %s; or name a program in providers.%s.program", c.Kind, name)
+				Hinted(fault.Hintf("%s, or %s", fault.Install(c.Kind), fault.SetSetting("providers."+name+".program", "")))
 		}
 	case !installed:
 		return plugins.Spec{}, fault.Errorf(fault.KindNotFound, "there is no provider %s", name).
-			WithHint("`skillet provider list` shows those there are")
+			Hinted(fault.Hintf("%s shows those there are", fault.List(fault.Providers)))
 	}
-	spec, err := p.h.pluginSpec(ctx, s)
+	spec, err := p.plugins.spec(ctx, s)
 	if err != nil || !configured {
 		return spec, err
 	}
@@ -226,10 +243,10 @@ func (p *providers) configure(ctx context.Context, c config.Provider, spec plugi
 	spec.Env = append(spec.Env, c.Env...)
 	prefix := strings.ToUpper(strings.ReplaceAll(c.Kind, "-", "_"))
 	if c.Secret != "" {
-		value, err := p.h.Secrets.Get(ctx, c.Secret)
+		value, err := p.plugins.Secrets.Get(ctx, c.Secret)
 		if errors.Is(err, secret.ErrNotFound) {
 			return spec, fault.Errorf(fault.KindNotFound, "the key of the provider %s is the secret %s, which is not set", spec.Name, c.Secret).
-				WithHint("skillet secret set %s", c.Secret)
+				Hinted(fault.Hintf("%s", fault.SetSecret(c.Secret)))
 		}
 		if err != nil {
 			return spec, err
@@ -261,30 +278,27 @@ func withVariable(env []string, suffix, prefix, value string) []string {
 // and has no language model.
 var errNoLanguageModel = errors.New("no provider of language models is installed or configured")
 
-// languageModels answers the model calls of skills, and prompts.
-type languageModels struct{ h *Host }
-
-// ready says why nobody answers; nil when somebody does.
-func (l languageModels) ready(ctx context.Context) error {
-	if _, err := l.h.Models(ctx); err != nil {
+// Ready says why no language model answers skills and prompts; nil when one does.
+func (m *Models) Ready(ctx context.Context) error {
+	if err := m.open(ctx); err != nil {
 		return err
 	}
-	if l.h.models.named.onlyLocal() {
+	if m.named.onlyLocal() {
 		return errNoLanguageModel
 	}
 	return nil
 }
 
-// Generate implements [skillmodel.Generator].
-func (l languageModels) Generate(ctx context.Context, a llm.Ask) (llm.Answer, error) {
-	if err := l.ready(ctx); err != nil {
+// Generate implements [skillmodel.Generator], for the model calls of skills, and prompts.
+func (m *Models) Generate(ctx context.Context, a llm.Ask) (llm.Answer, error) {
+	if err := m.Ready(ctx); err != nil {
 		return llm.Answer{}, fmt.Errorf("%w: %w", llm.ErrNoModel, err)
 	}
 	a.Accept = notPlanned
-	return l.h.models.router.Generate(ctx, a)
+	return m.router.Generate(ctx, a)
 }
 
-// notPlanned refuses what the local provider answers, which is no language model.
+// notPlanned refuses what the local provider answers, which has no language model.
 func notPlanned(r provider.Response) error {
 	if r.Model == local.Planner {
 		return errNoLanguageModel
@@ -293,17 +307,36 @@ func notPlanned(r provider.Response) error {
 }
 
 // Provider is the provider of a name, started.
-func (h *Host) Provider(ctx context.Context, name string) (provider.Provider, error) {
-	if err := h.openModels(ctx); err != nil {
+func (m *Models) Provider(ctx context.Context, name string) (provider.Provider, error) {
+	if err := m.open(ctx); err != nil {
 		return nil, err
 	}
-	return h.models.named.Provider(ctx, name)
+	return m.named.Provider(ctx, name)
 }
 
-// ProviderNames are the names of the home's providers, sorted.
-func (h *Host) ProviderNames(ctx context.Context) ([]string, error) {
-	if err := h.openModels(ctx); err != nil {
+// Names are the names of the home's providers, sorted.
+func (m *Models) Names(ctx context.Context) ([]string, error) {
+	if err := m.open(ctx); err != nil {
 		return nil, err
 	}
-	return h.models.named.Names(), nil
+	return m.named.Names(), nil
 }
+
+// Embedder makes vectors of memories, as a setting names it.
+func (m *Models) Embedder(ctx context.Context, name string) (memory.Embedder, error) {
+	if name == hashingEmbedder {
+		return hashing.New(0), nil
+	}
+	router, err := m.Router(ctx)
+	if err != nil {
+		return nil, err
+	}
+	e, err := router.Embedder(ctx, name)
+	if err != nil {
+		return nil, fault.Errorf(fault.KindUsage, "setting memory.embedder: the model %s cannot be asked: %w", name, err).
+			Hinted(fault.Hintf("%s shows the models there are; %s needs none", fault.List(fault.Providers), hashingEmbedder))
+	}
+	return e, nil
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
