@@ -251,7 +251,7 @@ func budgetWords(s work.Standing) string {
 	}
 	line := fmt.Sprintf("budget of the %s: %s used", s.Budget, strings.Join(used, ", "))
 	if !bound {
-		line += ", no bound"
+		return line + ", no bound"
 	}
 	if !s.Resets.IsZero() {
 		line += ", begins anew " + when(s.Resets)

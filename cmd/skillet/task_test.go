@@ -48,6 +48,17 @@ func TestTaskOffline(t *testing.T) {
 	if code == 0 || !strings.Contains(errs, "skillet permission grant files") {
 		t.Errorf("not allowed: exit code %d\n%s%s", code, out, errs)
 	}
+	// Each thing is said once: what was denied, and what would allow it.
+	for _, said := range []string{"was denied fs.read:", "skillet permission grant files", "[warning]"} {
+		if n := strings.Count(errs, said); n > 1 || said == "[warning]" && n > 0 {
+			t.Errorf("%q is said %d times:\n%s", said, n, errs)
+		}
+	}
+	// So is what waits, and what it waits for.
+	code, _, errs = p.run("task", "run", "Save a summary of README.md to summary.txt", "--dir", "notes", "--allow", allow)
+	if code != 6 || strings.Count(errs, "waits for you") != 1 || strings.Count(errs, "files__write_text with") != 1 {
+		t.Errorf("waits: exit code %d\n%s", code, errs)
+	}
 	// The permission reaches no further than the directory of the work.
 	code, out, errs = p.run("task", "run", "Summarise ../secret.txt", "--dir", "notes", "--allow", "fs.read:/**")
 	if code == 0 || !strings.Contains(out+errs, "whatever was granted") {

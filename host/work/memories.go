@@ -1,14 +1,9 @@
 package work
 
 import (
-	"bufio"
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"sync/atomic"
 	"time"
 
@@ -17,6 +12,7 @@ import (
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/config"
 	"github.com/skillet-run/skillet/host/memory"
+	"github.com/skillet-run/skillet/host/outfile"
 	"github.com/skillet-run/skillet/host/store"
 )
 
@@ -243,26 +239,12 @@ func (m *Memories) ExportFile(ctx context.Context, by approval.Human, path strin
 	if err != nil {
 		return Exported{}, err
 	}
-	if _, err := os.Lstat(path); err == nil {
-		return Exported{}, fault.Errorf(fault.KindConflict, "%s exists already", path).WithHint("name another file")
-	}
-	file, err := os.OpenFile(path+".part", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return Exported{}, fault.Errorf(fault.KindConflict, "%s.part exists: another export is at work, or one was cut short", path).WithHint("delete it, or name another file")
-	}
-	if err != nil {
-		return Exported{}, fmt.Errorf("write %s: %w", path, err)
-	}
-	defer os.Remove(file.Name())
-	w := bufio.NewWriter(file)
-	n, err := mem.Export(ctx, w, f)
-	if err == nil {
-		err = cmp.Or(w.Flush(), file.Sync())
-	}
-	if err = errors.Join(err, file.Close()); err != nil {
-		return Exported{}, err
-	}
-	return Exported{path, n}, os.Rename(file.Name(), path)
+	n := 0
+	_, err = outfile.Write(path, outfile.Options{}, func(w io.Writer) (err error) {
+		n, err = mem.Export(ctx, w, f)
+		return err
+	})
+	return Exported{path, n}, err
 }
 
 // An ImportRequest is what [Memories.Export] wrote, to be added.

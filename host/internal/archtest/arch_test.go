@@ -178,7 +178,7 @@ var imports = map[string][]string{
 	// What an edge does with goals, and what answers for them.
 	"host/work": {
 		"host/fault", "host/agents", "host/approval", "host/config", "host/confine", "host/event", "host/hostfn", "host/install", "host/invoke", "host/journal", "host/llm", "host/llm/budget",
-		"host/llm/skillmodel", "host/memory", "host/memory/hashing", "host/orchestrator", "host/queue", "host/registry", "host/runner", "host/secret", "host/store", "host/store/atomicfile", "host/task",
+		"host/llm/skillmodel", "host/memory", "host/memory/hashing", "host/orchestrator", "host/outfile", "host/queue", "host/registry", "host/runner", "host/secret", "host/store", "host/store/atomicfile", "host/task",
 		"manifests", "manifests/agent", "manifests/bundle", "plugins", "plugins/agent", "plugins/agent/builtin", "plugins/provider", "plugins/provider/local", "policies", "policies/capability",
 	},
 
