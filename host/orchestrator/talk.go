@@ -106,7 +106,8 @@ func examples(tools []Tool) []string {
 	return first[:min(len(first), maxExamples)]
 }
 
-// exampleText is the text of an example of a schema that is one short line and nothing else.
+// exampleText is the text of an example of a schema: one short line, and beside it nothing
+// that a goal would have to say, too.
 func exampleText(schema json.RawMessage) (string, bool) {
 	var s struct {
 		Examples []map[string]any `json:"examples"`
@@ -115,17 +116,28 @@ func exampleText(schema json.RawMessage) (string, bool) {
 		return "", false
 	}
 	for _, e := range s.Examples {
-		if len(e) != 1 {
-			continue
-		}
-		for _, v := range e {
-			text, ok := v.(string)
-			if ok && text != "" && len(text) <= maxExample && !strings.ContainsAny(text, "\n\"\\<") {
-				return text, true
-			}
+		if text, ok := onlyText(e); ok && text != "" && len(text) <= maxExample && !strings.ContainsAny(text, "\n\"\\<") {
+			return text, true
 		}
 	}
 	return "", false
+}
+
+// onlyText is the one text of an input that has numbers and the like beside it.
+func onlyText(input map[string]any) (text string, ok bool) {
+	for _, v := range input {
+		switch v := v.(type) {
+		case string:
+			if ok {
+				return "", false
+			}
+			text, ok = v, true
+		case float64, bool:
+		default:
+			return "", false
+		}
+	}
+	return text, ok
 }
 
 // families are the skills of tools.

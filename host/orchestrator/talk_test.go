@@ -34,6 +34,8 @@ func TestTalkMakesNoTask(t *testing.T) {
 	l := newLab(t, nil, Settings{})
 	l.tools = []Tool{
 		{Skill: "text", Tool: "count_words", ReadOnly: true, InputSchema: json.RawMessage(`{"examples":[{"text":"a\nb"},{"text":"It is late."}]}`)},
+		{Skill: "text", Tool: "shorten", ReadOnly: true, InputSchema: json.RawMessage(`{"examples":[{"text":"Rain fell.","sentences":1}]}`)},
+		{Skill: "query", Tool: "run", ReadOnly: true, InputSchema: json.RawMessage(`{"examples":[{"expression":".a","data":{"a":1}}]}`)},
 		{Skill: "mail", Tool: "send", InputSchema: json.RawMessage(`{"examples":[{"text":"Dear all"}]}`)},
 		{Skill: "web", Tool: "get", ReadOnly: true, Untrusted: true, InputSchema: json.RawMessage(`{"examples":[{"url":"https://example.com"}]}`)},
 	}
@@ -45,7 +47,7 @@ func TestTalkMakesNoTask(t *testing.T) {
 	if err != nil || reply.Run != nil || strings.Join(kinds, " ") != "answer" {
 		t.Fatalf("%+v, %v, %v", reply, kinds, err)
 	}
-	if want := "Hello. For example, say:\n- count words of \"It is late.\""; reply.Answer != want {
+	if want := "Hello. For example, say:\n- count words of \"It is late.\"\n- shorten of \"Rain fell.\""; reply.Answer != want {
 		t.Errorf("%q, want %q", reply.Answer, want)
 	}
 	if all, err := l.List(t.Context(), Filter{}); err != nil || len(all) != 0 {
