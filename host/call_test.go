@@ -7,11 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/skillet-run/skillet/host/fault"
-
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/approval"
-	"github.com/skillet-run/skillet/host/install"
+	"github.com/skillet-run/skillet/host/govern"
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -84,24 +82,25 @@ func TestApproveByType(t *testing.T) {
 		t.Fatal(err)
 	}
 	ada := approval.NewHuman("ada")
-	for kind, c := range map[fault.Kind]install.Consent{
-		fault.KindVerification: {Digest: strings.Repeat("0", 64)}, fault.KindUsage: {Terms: approval.Terms{MaxUses: 1}},
+	proposals := h.Govern().Proposals
+	for want, c := range map[string]govern.Approval{
+		"nobody says which digest":      {ID: p.ID},
+		"its digest is":                 {ID: p.ID, Digest: strings.Repeat("0", 64)},
+		"which grants nothing":          {ID: p.ID, Digest: string(p.Digest), Terms: govern.Terms{Uses: 1}},
+		"no call is ever in quarantine": {ID: p.ID, Digest: string(p.Digest), Despite: []string{"SK101"}},
 	} {
-		if _, err := h.Approve(t.Context(), ada, p.ID, c); err == nil || fault.AsError(err).Kind != kind {
+		if _, err := proposals.Approve(t.Context(), ada, c); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
-	if _, err := h.Approve(t.Context(), approval.Human{}, p.ID, install.Consent{}); err == nil || fault.AsError(err).Kind != fault.KindDenied {
-		t.Errorf("nobody approves: %v", err)
-	}
-	out, err := h.Approve(t.Context(), ada, p.ID, install.Consent{Digest: string(p.Digest)})
+	out, err := proposals.Approve(t.Context(), ada, govern.Approval{ID: p.ID, Digest: string(p.Digest)})
 	if err != nil || out.Skill != nil || out.Proposal.Status != approval.StatusApplied {
 		t.Errorf("%+v, %v", out, err)
 	}
-	if p, err = h.Revert(t.Context(), ada, p.ID, ""); err != nil || p.Status != approval.StatusStale {
+	if p, err = proposals.Revert(t.Context(), ada, govern.Decision{ID: p.ID}); err != nil || p.Status != approval.StatusStale {
 		t.Errorf("%+v, %v", p, err)
 	}
-	if err := h.Settle(t.Context()); err != nil {
+	if err := proposals.Settle(t.Context(), ada); err != nil {
 		t.Error(err)
 	}
 }

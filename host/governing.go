@@ -1,6 +1,9 @@
 package host
 
 import (
+	"context"
+
+	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/govern"
 	"github.com/skillet-run/skillet/host/signer"
 	"github.com/skillet-run/skillet/host/store"
@@ -13,9 +16,16 @@ func (h *Host) Govern() govern.Services { return h.govern }
 
 func (h *Host) wireGovern() {
 	h.govern = govern.New(h.Log.Named("govern"), govern.Parts{
-		CatchUp: h.CatchUp, Unfinished: func() error { return upkeep.UnfinishedRepair(h.Home) },
-		Ledger: h.Ledger, Trust: h.Trust,
-		Signer: h.Signer, Secrets: h.Secrets, SecretKey: h.SecretKey,
+		CatchUp: h.CatchUp, Unfinished: func() error { return upkeep.UnfinishedRepair(h.Home) }, Explain: Explain,
+		Home: h.Home, Policies: h.rights.Policies,
+		Ledger: h.Ledger, Registry: h.Registry, Desk: h.Desk, Trust: h.Trust,
+		Installer: h.Installer, Settings: h.Settings, Agents: h.agents, Sources: h.sources,
+		Evidence: h.Evidence, Replay: h.Shadow, Ceilings: h.most(),
+		MissingTools: func(ctx context.Context, by approval.Principal, names []string) ([]string, error) {
+			return h.Work().Agents().MissingTools(ctx, by, names)
+		},
+		RevocationLists: h.Config.Settings().RevocationLists,
+		Signer:          h.Signer, Secrets: h.Secrets, SecretKey: h.SecretKey,
 		Decisions: h.Decisions, Calls: h.Calls, AuditKeys: h.AuditKeys,
 	})
 }

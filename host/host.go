@@ -352,10 +352,10 @@ func (h *Host) wire() {
 	h.wireInvoke()
 	h.Tester = casetest.New(h.Runner)
 	h.wireApprovals(kv)
-	h.wireGovern()
 	h.Installer = install.New(h.Ledger, h.Registry, h.Desk, h.Trust, h.Policies, h.Runner, h.Tester, h.Home)
 	h.wireWork()
 	h.wireAdmit()
+	h.wireGovern()
 	h.wireUpkeep()
 }
 

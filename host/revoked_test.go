@@ -16,6 +16,7 @@ import (
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/govern"
 	"github.com/skillet-run/skillet/host/install"
 	"github.com/skillet-run/skillet/host/invoke"
 	"github.com/skillet-run/skillet/host/registry"
@@ -83,19 +84,22 @@ func TestImportRevocationsOfSeveral(t *testing.T) {
 	t.Parallel()
 	by := approval.NewHuman("ada")
 	h := knows(t, by, 1, 2)
+	take := func(document []byte, signatures [][]byte) (govern.ImportedList, error) {
+		return h.Govern().Signers.ImportRevocations(t.Context(), by, govern.ImportList{Content: document, Signatures: signatures})
+	}
 	document, bundles := revocationList(t, 3, 9, 1, 2, 1)
-	got, err := h.ImportRevocations(t.Context(), by, document, append([][]byte{[]byte("junk")}, bundles...))
-	if err != nil || len(got.Imports) != 2 || got.Imports[0].Sequence != 3 || got.Imports[0].Signer == got.Imports[1].Signer {
+	got, err := take(document, append([][]byte{[]byte("junk")}, bundles...))
+	if err != nil || len(got.Also) != 1 || got.Sequence != 3 || got.Signer == got.Also[0].Signer {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	document, bundles = revocationList(t, 4, 2)
-	if _, err := h.ImportRevocations(t.Context(), by, document, bundles); err != nil {
+	if _, err := take(document, bundles); err != nil {
 		t.Fatal(err)
 	}
 	// Older for one, the same for the other: it is said, and takes nothing back.
 	document, bundles = revocationList(t, 3, 1, 2)
-	got, err = h.ImportRevocations(t.Context(), by, document, bundles)
-	if !errors.Is(err, trust.ErrRollback) || len(got.Imports) != 1 {
+	got, err = take(document, bundles)
+	if !errors.Is(err, trust.ErrRollback) || len(got.Imports()) != 1 {
 		t.Errorf("%+v, %v", got, err)
 	}
 	_, two := aSigner(t, 2)
@@ -104,7 +108,7 @@ func TestImportRevocationsOfSeveral(t *testing.T) {
 	}
 	document, strangers := revocationList(t, 5, 9)
 	for name, signatures := range map[string][][]byte{"none": nil, "junk": {[]byte("junk")}, "a stranger's": strangers} {
-		if _, err := h.ImportRevocations(t.Context(), by, document, signatures); fault.AsError(err) == nil || fault.AsError(err).Kind != fault.KindVerification {
+		if _, err := take(document, signatures); fault.AsError(err) == nil || fault.AsError(err).Kind != fault.KindVerification {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -122,19 +126,18 @@ func TestPublishRevocations(t *testing.T) {
 	if _, err := one.Trust.Revoke(ctx, by, trust.Entry{Content: manifests.DigestOf(nil), Reason: "it leaks"}); err != nil {
 		t.Fatal(err)
 	}
-	to, err := source.Parse("oci-layout:" + filepath.Join(t.TempDir(), "revoked"))
-	if err != nil {
-		t.Fatal(err)
+	to := "oci-layout:" + filepath.Join(t.TempDir(), "revoked")
+	push := func(to string) (govern.PublishedList, error) {
+		return one.Govern().Signers.PushRevocations(ctx, by, govern.PushList{To: to})
 	}
-	published, err := one.PublishRevocations(ctx, by, key, to, source.Options{})
-	if err != nil || published.Sequence != 1 || published.Signer != key.Identity() {
+	published, err := push(to)
+	if err != nil || published.Sequence != 1 || published.Signer != key.Identity() || published.NewKey {
 		t.Fatalf("%+v, %v", published, err)
 	}
-	d, err := two.FetchRevocations(ctx, to, source.Options{})
-	if err != nil || d.Source != published.Source {
-		t.Fatalf("%+v, %v", d, err)
+	take := func() (govern.ImportedList, error) {
+		return two.Govern().Signers.ImportRevocations(ctx, by, govern.ImportList{Source: to})
 	}
-	if _, err := two.ImportRevocations(ctx, by, d.Content, d.Signatures); fault.AsError(err).Kind != fault.KindVerification {
+	if _, err := take(); fault.AsError(err) == nil || fault.AsError(err).Kind != fault.KindVerification {
 		t.Errorf("a stranger's list: %v", err)
 	}
 	known, err := one.Trust.Signer(ctx, key.Identity())
@@ -144,15 +147,14 @@ func TestPublishRevocations(t *testing.T) {
 	if _, err := two.Trust.Add(ctx, by, trust.Signer{Signer: key.Identity(), Key: known.Key, Revoker: true}); err != nil {
 		t.Fatal(err)
 	}
-	got, err := two.ImportRevocations(ctx, by, d.Content, d.Signatures)
-	if err != nil || len(got.Imports) != 1 || len(got.Imports[0].Added) != 1 {
+	got, err := take()
+	if err != nil || len(got.Imports()) != 1 || len(got.Added) != 1 || got.Source != published.Source {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if r, ok, err := two.Trust.Revocation(ctx, trust.Target{Content: manifests.DigestOf(nil)}); err != nil || !ok || r.Reason != "it leaks" {
 		t.Errorf("%+v, %v, %v", r, ok, err)
 	}
-	to.Tag = "7"
-	if _, err := one.PublishRevocations(ctx, by, key, to, source.Options{}); !errors.Is(err, source.ErrRef) {
+	if _, err := push(to + ":7"); !errors.Is(err, source.ErrRef) {
 		t.Error(err)
 	}
 }

@@ -11,8 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/approval"
-	"github.com/skillet-run/skillet/host/install"
+	"github.com/skillet-run/skillet/host/govern"
 	"github.com/skillet-run/skillet/host/review"
 	"github.com/skillet-run/skillet/manifests"
 )
@@ -46,42 +45,35 @@ func proposerFlags(yes string) []cli.Flag {
 	}
 }
 
-// proposer is who wants a change: the person, or the model that --generated-by
-// names. A model's wish goes with no --yes.
-func (t *terminal) proposer(c *cli.Context) (actor string, err error) {
+// proposingModel is the model that --generated-by names, which wants a change; empty for
+// the person. A model's wish goes with no --yes.
+func proposingModel(c *cli.Context) (string, error) {
 	model := c.String("generated-by")
-	switch {
-	case model == "":
-		return t.person().Actor(), nil
-	case c.Bool("yes"):
+	if model != "" && c.Bool("yes") {
 		return "", fault.Errorf(fault.KindUsage, "--yes does not go with --generated-by").
 			WithHint("what a model wants is looked at first: propose it without --yes, then `skillet approvals show`")
 	}
-	return "model:" + plain(model), nil
+	return plain(model), nil
 }
 
 // decideChange has the person decide at once about a change of a file that they
 // want themselves. Others wait.
-func (t *terminal) decideChange(ctx context.Context, c *cli.Context, h *host.Host, p approval.Proposal) error {
-	if p.Status == approval.StatusQuarantined {
-		return approval.InQuarantine(p, p.Steps[len(p.Steps)-1].Notes)
-	}
-	if c.String("generated-by") != "" || !c.Bool("yes") && !t.canAsk() {
-		return fault.Errorf(fault.KindApproval, "the change of %s waits for approval: proposal %s", p.File().Name, p.ID).
-			WithHint("look at it with `skillet approvals show %s`, then `skillet approvals approve %s` or `reject`", p.ID, p.ID)
+func (t *terminal) decideChange(ctx context.Context, c *cli.Context, h *host.Host, p govern.Proposal) error {
+	if p.Status == govern.StatusQuarantined || c.String("generated-by") != "" || !c.Bool("yes") && !t.canAsk() {
+		return govern.Waiting(p)
 	}
 	if !c.Bool("yes") {
-		if err := t.showProposal(ctx, h, p, false, false); err != nil {
+		if err := t.showProposal(ctx, h, govern.ShowProposal{ID: p.ID, NoTests: true}); err != nil {
 			return err
 		}
 		if err := t.confirm(strings.TrimPrefix(c.Command.HelpName, "skillet "), "Change this?"); err != nil {
-			if _, rejected := h.Installer.Reject(ctx, t.person(), p.ID, "not meant"); rejected != nil {
+			if _, rejected := h.Govern().Proposals.Reject(ctx, t.person(), govern.Decision{ID: p.ID, Notes: "not meant"}); rejected != nil {
 				return rejected
 			}
 			return err
 		}
 	}
-	out, err := h.Approve(ctx, t.person(), p.ID, install.Consent{Digest: string(p.Digest)})
+	out, err := h.Govern().Proposals.Approve(ctx, t.person(), govern.Approval{ID: p.ID, Digest: string(p.Digest)})
 	if err != nil {
 		return err
 	}
@@ -103,7 +95,7 @@ func (t *terminal) agentAdd() *cli.Command {
 			if err != nil {
 				return err
 			}
-			if _, err := t.proposer(c); err != nil {
+			if _, err := proposingModel(c); err != nil {
 				return err
 			}
 			text, err := definition(ctx, args[0])
@@ -140,7 +132,7 @@ func definition(ctx context.Context, path string) ([]byte, error) {
 const maxAgentLines = 200
 
 // printAgent shows what would be different about a definition.
-func (t *terminal) printAgent(c *approval.AgentChange) {
+func (t *terminal) printAgent(c *govern.AgentChange) {
 	before, after := c.Definitions()
 	d := review.Text(before, after, review.Limits{Lines: maxAgentLines, LineBytes: 400})
 	of := ""
@@ -259,7 +251,7 @@ func (t *terminal) agentRemove() *cli.Command {
 			if err != nil {
 				return err
 			}
-			if _, err := t.proposer(c); err != nil {
+			if _, err := proposingModel(c); err != nil {
 				return err
 			}
 			p, err := h.Work().Agents().ProposeRemoval(ctx, t.person(), work.Removal{

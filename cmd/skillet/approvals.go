@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/skillet-run/skillet/host/fault"
@@ -10,7 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/govern"
 )
 
 func (t *terminal) approvalsCommand() *cli.Command {
@@ -29,8 +28,8 @@ func (t *terminal) approvalsCommand() *cli.Command {
 // withProposals opens the home, brings its state up to date, and ends what waits
 // in vain.
 func (t *terminal) withProposals(do action) cli.ActionFunc {
-	return t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-		if err := h.Settle(ctx); err != nil {
+	return t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+		if err := h.Govern().Proposals.Settle(ctx, t.person()); err != nil {
 			return err
 		}
 		return do(ctx, c, h)
@@ -47,36 +46,23 @@ func (t *terminal) approvalsList() *cli.Command {
 			allFlag("those that are decided"),
 			&cli.StringFlag{Name: "status", Usage: "only those with this `STATUS`: " + statuses()},
 		},
-		Action: t.withProposals(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			only := approval.Status(c.String("status"))
-			if c.IsSet("status") && !slices.Contains(approval.Statuses(), only) {
-				return fault.Errorf(fault.KindUsage, "there is no status %q", only).WithHint("it is one of: %s", statuses())
+		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+			req := govern.ListProposals{All: c.Bool("all"), Status: govern.Status(c.String("status"))}
+			if c.IsSet("status") && req.Status == "" {
+				return fault.Errorf(fault.KindUsage, "--status is empty").WithHint("it is one of: %s", statuses())
 			}
-			all, err := h.Desk.Proposals(ctx)
+			ps, err := h.Govern().Proposals.List(ctx, t.person(), req)
 			if err != nil {
 				return err
 			}
-			ps := listed(c, all, func(p approval.Proposal) bool { return only != "" || undecided(p) })
-			ps = slices.DeleteFunc(ps, func(p approval.Proposal) bool { return only != "" && p.Status != only })
 			return t.answer(ps, func() { t.showProposals(ps) })
 		}),
 	}
 }
 
-func statuses() string {
-	var names []string
-	for _, s := range approval.Statuses() {
-		names = append(names, string(s))
-	}
-	return strings.Join(names, ", ")
-}
+func statuses() string { return strings.Join(govern.Statuses(), ", ") }
 
-// undecided reports whether a person can still approve a proposal.
-func undecided(p approval.Proposal) bool {
-	return p.Status.Waits() || p.Status == approval.StatusQuarantined
-}
-
-func (t *terminal) showProposals(ps []approval.Proposal) {
+func (t *terminal) showProposals(ps []govern.Proposal) {
 	if len(ps) == 0 {
 		t.note("nothing waits for approval")
 		return
@@ -84,7 +70,7 @@ func (t *terminal) showProposals(ps []approval.Proposal) {
 	var rows [][]string
 	for _, p := range ps {
 		until := ""
-		if p.Status == approval.StatusPending {
+		if p.Status == govern.StatusPending {
 			until = when(p.ExpiresAt)
 		}
 		rows = append(rows, []string{p.ID, string(p.Status), p.Title, p.ProposedBy, when(p.CreatedAt), until})
@@ -99,15 +85,15 @@ func (t *terminal) approvalsExpire() *cli.Command {
 		Description: "Ends those whose time is over (the setting proposal_expiry_days), and those whose\n" +
 			"skill is at another version by now. Every other command about proposals does so too.\n\n" +
 			"Examples:\n  skillet approvals expire\n  skillet approvals expire --json",
-		Action: t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			if _, err := need(c, 0, "nothing"); err != nil {
 				return err
 			}
-			ended, err := h.Installer.Settle(ctx)
+			ended, err := h.Govern().Proposals.Expire(ctx, t.person())
 			if err != nil {
 				return err
 			}
-			return t.answer(append([]approval.Proposal{}, ended...), func() {
+			return t.answer(ended, func() {
 				for _, p := range ended {
 					t.note("%s %s: %s (%s)", p.ID, p.Status, plain(p.Title), plain(p.Notes))
 				}

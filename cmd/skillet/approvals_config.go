@@ -9,7 +9,7 @@ import (
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/config"
-	"github.com/skillet-run/skillet/host/settings"
+	"github.com/skillet-run/skillet/host/govern"
 )
 
 func (t *terminal) configSet() *cli.Command {
@@ -23,7 +23,7 @@ func (t *terminal) configSet() *cli.Command {
 			"Examples:\n  skillet config set max_memory_mb 512\n  skillet config set log_level debug log_format json --yes\n" +
 			"  skillet config set max_fuel 2000000000 --generated-by gpt-x --rationale 'the last report ran out of it'",
 		Flags: configFlags(),
-		Action: t.withProposals(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			return t.changeConfig(ctx, c, h, settingsRequest)
 		}),
 	}
@@ -37,7 +37,7 @@ func (t *terminal) configUnset() *cli.Command {
 		Description: "It is decided as `skillet config set` is.\n\n" +
 			"Examples:\n  skillet config unset max_memory_mb\n  skillet config unset log_level log_format --yes",
 		Flags: configFlags(),
-		Action: t.withProposals(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			return t.changeConfig(ctx, c, h, unsetRequest)
 		}),
 	}
@@ -49,24 +49,23 @@ func configFlags() []cli.Flag {
 }
 
 // changeConfig changes settings, or proposes to.
-func (t *terminal) changeConfig(ctx context.Context, c *cli.Context, h *host.Host, read func([]string) (settings.Request, error)) error {
-	by, err := t.proposer(c)
+func (t *terminal) changeConfig(ctx context.Context, c *cli.Context, h *host.Host, read func([]string) ([]govern.Setting, error)) error {
+	model, err := proposingModel(c)
 	if err != nil {
 		return err
 	}
-	r, err := read(c.Args().Slice())
-	if err != nil {
+	req := govern.ChangeSettings{Model: model, Rationale: plain(c.String("rationale"))}
+	if req.Settings, err = read(c.Args().Slice()); err != nil {
 		return err
 	}
-	r.Rationale, r.ProposedBy = plain(c.String("rationale")), by
 	if c.Bool("dry-run") {
-		p, err := h.Settings.Plan(r)
+		p, err := h.Govern().Proposals.PlanSettings(ctx, t.person(), req)
 		if err != nil {
 			return err
 		}
 		return t.answer(p.Config.Settings, func() { t.printSettings(p.Config) })
 	}
-	p, err := h.Settings.Propose(ctx, r)
+	p, err := h.Govern().Proposals.ProposeSettings(ctx, t.person(), req)
 	if err != nil {
 		return err
 	}
@@ -74,25 +73,23 @@ func (t *terminal) changeConfig(ctx context.Context, c *cli.Context, h *host.Hos
 }
 
 // unsetRequest reads the keys of settings that are to have their defaults.
-func unsetRequest(args []string) (settings.Request, error) {
-	var r settings.Request
+func unsetRequest(args []string) (all []govern.Setting, err error) {
 	if len(args) == 0 {
-		return r, fault.Errorf(fault.KindUsage, "config unset takes a key").WithHint("%s", helpFor("config unset"))
+		return nil, fault.Errorf(fault.KindUsage, "config unset takes a key").WithHint("%s", helpFor("config unset"))
 	}
 	for _, key := range args {
-		r.Settings = append(r.Settings, settings.Setting{Key: key, Unset: true})
+		all = append(all, govern.Setting{Key: key, Unset: true})
 	}
-	return r, nil
+	return all, nil
 }
 
 // settingsRequest reads keys and values in turn.
-func settingsRequest(args []string) (settings.Request, error) {
-	var r settings.Request
+func settingsRequest(args []string) (all []govern.Setting, err error) {
 	if len(args) == 0 || len(args)%2 != 0 {
-		return r, fault.Errorf(fault.KindUsage, "config set takes a key and a value, or several such pairs").WithHint("%s", helpFor("config set"))
+		return nil, fault.Errorf(fault.KindUsage, "config set takes a key and a value, or several such pairs").WithHint("%s", helpFor("config set"))
 	}
 	for i := 0; i < len(args); i += 2 {
-		r.Settings = append(r.Settings, settings.Setting{Key: args[i], Value: args[i+1]})
+		all = append(all, govern.Setting{Key: args[i], Value: args[i+1]})
 	}
-	return r, nil
+	return all, nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -9,9 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/approval"
-	"github.com/skillet-run/skillet/host/install"
-	"github.com/skillet-run/skillet/host/registry"
+	"github.com/skillet-run/skillet/host/govern"
 )
 
 func decisionFlags(what string) []cli.Flag {
@@ -35,7 +34,7 @@ func (t *terminal) approvalsApprove() *cli.Command {
 			&cli.StringFlag{Name: "digest", Usage: "the `DIGEST` you were shown, or its beginning: refuse if it is another"},
 			&cli.StringSliceFlag{Name: "despite", Usage: "approve although this `RULE` found something; may be repeated"},
 		), scopeFlags()...),
-		Action: t.withProposals(t.approve),
+		Action: t.withHost(t.approve),
 	}
 }
 
@@ -51,8 +50,8 @@ func (t *terminal) approve(ctx context.Context, c *cli.Context, h *host.Host) er
 	if c.IsSet("digest") && c.String("digest") == "" {
 		return fault.Errorf(fault.KindUsage, "--digest is empty").WithHint("give the digest that `skillet approvals show %s` showed", p.ID)
 	}
-	out, err := h.Approve(ctx, t.person(), p.ID, install.Consent{
-		Digest: c.String("digest"), Notes: c.String("notes"), Despite: c.StringSlice("despite"), Terms: terms,
+	out, err := h.Govern().Proposals.Approve(ctx, t.person(), govern.Approval{
+		ID: p.ID, Digest: cmp.Or(c.String("digest"), string(p.Digest)), Notes: c.String("notes"), Despite: c.StringSlice("despite"), Terms: terms,
 	})
 	if err != nil {
 		return err
@@ -61,7 +60,7 @@ func (t *terminal) approve(ctx context.Context, c *cli.Context, h *host.Host) er
 }
 
 // noteApproved says what an approval led to.
-func (t *terminal) noteApproved(out install.Outcome) {
+func (t *terminal) noteApproved(out govern.Outcome) {
 	p := out.Proposal
 	switch {
 	case out.Skill != nil:
@@ -81,12 +80,12 @@ func (t *terminal) approvalsReject() *cli.Command {
 		ArgsUsage:   "ID",
 		Description: "Examples:\n  skillet approvals reject 3f9a --notes 'it has no business on the network' --yes",
 		Flags:       decisionFlags("reject it"),
-		Action: t.withProposals(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			p, err := t.deciding(ctx, c, h, "reject")
 			if err != nil {
 				return err
 			}
-			p, err = h.Installer.Reject(ctx, t.person(), p.ID, c.String("notes"))
+			p, err = h.Govern().Proposals.Reject(ctx, t.person(), govern.Decision{ID: p.ID, Notes: c.String("notes")})
 			if err != nil {
 				return err
 			}
@@ -105,12 +104,12 @@ func (t *terminal) approvalsRevert() *cli.Command {
 			"call that was not made yet may not be made any more. It is a decision of its own.\n\n" +
 			"Examples:\n  skillet approvals list --status applied\n  skillet approvals revert 3f9a --notes 'it answers nonsense' --yes",
 		Flags: decisionFlags("revert it"),
-		Action: t.withProposals(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			p, err := t.deciding(ctx, c, h, "revert")
 			if err != nil {
 				return err
 			}
-			p, err = h.Revert(ctx, t.person(), p.ID, c.String("notes"))
+			p, err = h.Govern().Proposals.Revert(ctx, t.person(), govern.Decision{ID: p.ID, Notes: c.String("notes")})
 			if err != nil {
 				return err
 			}
@@ -121,13 +120,13 @@ func (t *terminal) approvalsRevert() *cli.Command {
 
 // deciding finds the proposal a decision is about, and makes sure that the
 // person means it: they see it and say yes, or said --yes.
-func (t *terminal) deciding(ctx context.Context, c *cli.Context, h *host.Host, verb string) (approval.Proposal, error) {
+func (t *terminal) deciding(ctx context.Context, c *cli.Context, h *host.Host, verb string) (govern.Proposal, error) {
 	args, err := need(c, 1, "one id")
 	if err != nil {
-		return approval.Proposal{}, err
+		return govern.Proposal{}, err
 	}
-	p, err := h.Desk.Proposal(ctx, args[0])
-	open := undecided(p) || verb == "revert" && p.Status == approval.StatusApplied
+	p, err := h.Govern().Proposals.Find(ctx, t.person(), args[0])
+	open := govern.Undecided(p) || verb == "revert" && p.Status == govern.StatusApplied
 	if err != nil || c.Bool("yes") || !open {
 		return p, err
 	}
@@ -135,14 +134,14 @@ func (t *terminal) deciding(ctx context.Context, c *cli.Context, h *host.Host, v
 		return p, fault.Errorf(fault.KindUsage, "approvals %s needs a yes, and nobody can be asked here", verb).
 			WithHint("look at it with `skillet approvals show %s`, then add --yes", p.ID)
 	}
-	if err := t.showProposal(ctx, h, p, false, true); err != nil {
+	if err := t.showProposal(ctx, h, govern.ShowProposal{ID: p.ID}); err != nil {
 		return p, err
 	}
 	return p, t.confirm("approvals "+verb, strings.ToUpper(verb[:1])+verb[1:]+" this?")
 }
 
 // toolsOf is the end of a sentence that says which tools a skill has.
-func toolsOf(s registry.Skill) string {
+func toolsOf(s govern.Skill) string {
 	if len(s.Tools) == 0 {
 		return ""
 	}

@@ -2,20 +2,13 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/agents"
-	"github.com/skillet-run/skillet/host/approval"
-	"github.com/skillet-run/skillet/host/casetest"
-	"github.com/skillet-run/skillet/host/config"
-	"github.com/skillet-run/skillet/host/evidence"
-	"github.com/skillet-run/skillet/host/findings"
-	"github.com/skillet-run/skillet/host/review"
+	"github.com/skillet-run/skillet/host/govern"
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -33,95 +26,36 @@ func (t *terminal) approvalsShow() *cli.Command {
 			"`skillet help replay`; --no-tests leaves out both.\n\n" +
 			"Examples:\n  skillet approvals show 3f9a\n  skillet approvals show 3f9a --full\n  skillet approvals show 3f9a --json",
 		Flags: []cli.Flag{fullFlag(), &cli.BoolFlag{Name: "no-tests", Usage: "do not run the tests of the package, and replay nothing"}},
-		Action: t.withProposals(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			args, err := need(c, 1, "one id")
 			if err != nil {
 				return err
 			}
-			p, err := h.Desk.Proposal(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			return t.showProposal(ctx, h, p, c.Bool("full"), !c.Bool("no-tests"))
+			return t.showProposal(ctx, h, govern.ShowProposal{ID: args[0], Full: c.Bool("full"), NoTests: c.Bool("no-tests")})
 		}),
 	}
 }
 
-// proposed is what --json prints of a proposal: the limits are those that hold
-// on this host.
+// proposed is a proposal as it is shown.
 type proposed struct {
-	approval.Proposal
-	Limits manifests.ResolvedLimits `json:"limits"`
-	Cut    []host.Cut               `json:"limits_cut"`
-	evidence.Evidence
-	// Summary is what should not be missed; empty for what is decided already, and for
-	// a call.
-	Summary []evidence.Point `json:"summary"`
-	// Read is what models read of a new skill; nil for what is compared with an active
-	// version, and for what is no package.
-	Read *readByModels `json:"read_by_models,omitempty"`
-	// kind is that of a package that waits.
-	kind manifests.Kind
+	govern.Proposed
 	// full is set when nothing is left out.
 	full bool
 }
 
-func (t *terminal) showProposal(ctx context.Context, h *host.Host, p approval.Proposal, full, tests bool) error {
-	v := proposed{Proposal: p, full: full}
-	v.Limits, v.Cut = h.Enforced(p.Limits)
-	v.Files, v.Similar, v.Findings.Findings, v.Summary = []review.File{}, []evidence.Similar{}, []findings.Finding{}, []evidence.Point{}
-	if p.Type.Package() && undecided(p) {
-		pkg, err := h.Registry.Package(ctx, p.Digest)
-		if err != nil {
-			return err
-		}
-		v.kind = pkg.Manifest().Type
-		o := evidence.Options{Limits: review.Brief(), Tests: tests, Signer: p.Signer, Workspace: p.Workspace}
-		if full {
-			o.Limits = review.Limits{}
-		}
-		if tests {
-			o.Replay = h.Shadow
-		}
-		done := t.waiting("looking at %s", p.Ref())
-		v.Evidence, err = h.Evidence.Collect(ctx, pkg, o)
-		done()
-		if err != nil {
-			return err
-		}
-		if v.With == "" {
-			v.Read = readBy(pkg.Manifest())
-		}
+func (t *terminal) showProposal(ctx context.Context, h *host.Host, req govern.ShowProposal) error {
+	done := t.waiting("looking at %s", req.ID)
+	v, err := h.Govern().Proposals.Show(ctx, t.person(), req)
+	done()
+	if err != nil {
+		return err
 	}
-	if undecided(p) {
-		if err := v.summarize(ctx, t, h); err != nil {
-			return err
-		}
-	}
-	return t.answer(v, func() { t.printProposal(v) })
-}
-
-// summarize fills in what should not be missed about what a proposal changes.
-func (v *proposed) summarize(ctx context.Context, t *terminal, h *host.Host) (err error) {
-	switch {
-	case v.Config != nil:
-		v.Summary = evidence.SettingPoints(*v.Config, config.Default)
-	case v.Agent != nil:
-		missing, missingErr := h.Work().Agents().MissingTools(ctx, t.person(), agents.Tools(*v.Agent))
-		v.Findings, err = agents.Scan(ctx, v.Agent.Name, v.Agent.After)
-		v.Summary, err = evidence.AgentPoints(*v.Agent, missing, v.Findings), errors.Join(err, missingErr)
-	case v.Type.Package():
-		v.Summary = evidence.Subject{
-			Kind: v.kind, Asks: v.Requested, Replaces: v.With, Signer: v.Signer, Upgrade: v.Upgrade,
-			Findings: v.Findings, Tests: v.Tests, Replays: v.Replays,
-		}.Summary()
-	}
-	return err
+	return t.answer(v, func() { t.printProposal(proposed{v, req.Full}) })
 }
 
 // showSummary prints what should not be missed, as the last thing before a person
 // is asked.
-func showSummary(print printer, title string, points []evidence.Point) {
+func showSummary(print printer, title string, points []govern.Point) {
 	if len(points) == 0 {
 		return
 	}
@@ -138,10 +72,10 @@ func (t *terminal) printProposal(v proposed) {
 		t.printAgent(v.Agent)
 	case v.Call != nil:
 		t.printCall(v.Proposal)
-	case v.Type.Package() && !undecided(v.Proposal):
-		t.printRequested(v.kind, v.Requested)
+	case v.Type.Package() && !govern.Undecided(v.Proposal):
+		t.printRequested(v.Kind, v.Requested)
 	}
-	if !undecided(v.Proposal) {
+	if !govern.Undecided(v.Proposal) {
 		if v.Config != nil {
 			t.printSettings(v.Config)
 		}
@@ -153,7 +87,7 @@ func (t *terminal) printProposal(v proposed) {
 	} else if v.Agent != nil {
 		t.printFindings(v)
 	}
-	if v.Status == approval.StatusQuarantined {
+	if v.Status == govern.StatusQuarantined {
 		t.printSteps(v.Proposal)
 	}
 	showSummary(t.say, v.Title, v.Summary)
@@ -162,7 +96,7 @@ func (t *terminal) printProposal(v proposed) {
 }
 
 // printHead says who proposes what, and why.
-func (t *terminal) printHead(p approval.Proposal) {
+func (t *terminal) printHead(p govern.Proposal) {
 	t.say("proposal %s: %s (%s, %s)", p.ID, plain(p.Title), p.Type, p.Status)
 	from := ""
 	if p.Source != "" {
@@ -179,15 +113,15 @@ func (t *terminal) printHead(p approval.Proposal) {
 		t.say("  because: %s", plain(p.Rationale))
 	}
 	t.say("  digest %s", p.Digest)
-	if p.Status == approval.StatusPending {
+	if p.Status == govern.StatusPending {
 		t.say("  waits until %s", when(p.ExpiresAt))
 	}
 }
 
 // printSettings says what settings were changed, without what they were before if
 // that was no more than their default.
-func (t *terminal) printSettings(c *approval.ConfigChange) {
-	for _, p := range evidence.SettingPoints(*c, config.Default) {
+func (t *terminal) printSettings(c *govern.ConfigChange) {
+	for _, p := range govern.SettingPoints(*c) {
 		t.say("%s %s", p.Mark, visible(p.Text))
 	}
 }
@@ -195,7 +129,7 @@ func (t *terminal) printSettings(c *approval.ConfigChange) {
 // maxInputLines is how much of the input of a call is shown.
 const maxInputLines = 40
 
-func (t *terminal) printCall(p approval.Proposal) {
+func (t *terminal) printCall(p govern.Proposal) {
 	t.say("  the tool %s of %s (sha256:%s), once, with this input:", plain(p.Call.Tool), plain(p.Ref()), p.Call.Digest.Short())
 	n := 0
 	for line := range strings.Lines(p.Call.Shown) {
@@ -213,9 +147,9 @@ func (t *terminal) printCall(p approval.Proposal) {
 
 // printRequested lists what a proposal asks for; a + marks what no earlier
 // version was granted.
-func (t *terminal) printRequested(k manifests.Kind, asks []approval.Ask) {
+func (t *terminal) printRequested(k manifests.Kind, asks []govern.ProposalAsk) {
 	if len(asks) == 0 {
-		t.say("  asks for nothing: %s", evidence.Unaided(k))
+		t.say("  asks for nothing: %s", govern.Unaided(k))
 	}
 	for _, a := range asks {
 		mark := map[bool]string{true: "+", false: " "}[a.New]
@@ -225,7 +159,7 @@ func (t *terminal) printRequested(k manifests.Kind, asks []approval.Ask) {
 }
 
 // printSteps says what became of a proposal.
-func (t *terminal) printSteps(p approval.Proposal) {
+func (t *terminal) printSteps(p govern.Proposal) {
 	if len(p.Steps) == 0 && p.DecidedBy != "" { // decided before steps were kept
 		t.say("  %s by %s on %s%s", p.Status, plain(p.DecidedBy), when(p.DecidedAt), because(plain(p.Notes), nil))
 	}
@@ -235,19 +169,19 @@ func (t *terminal) printSteps(p approval.Proposal) {
 }
 
 func (t *terminal) printEvidence(v proposed) {
-	t.printRequested(v.kind, v.Requested)
-	if v.kind.IsCode() {
+	t.printRequested(v.Kind, v.Requested)
+	if v.Kind.IsCode() {
 		bounds{v.Limits, v.Cut}.show(t.say, "  limits:")
 	}
 	t.showUpgrade(t.say, v.Upgrade)
 	if v.Read != nil {
-		v.Read.show(t.say, v.full, "`skillet approvals show "+v.ID+" --full`")
+		(*readByModels)(v.Read).show(t.say, v.full, "`skillet approvals show "+v.ID+" --full`")
 	}
 	if len(v.Interprets) > 0 {
-		t.say("  note: %s", plain(review.InterpreterWords(v.Interprets)))
+		t.say("  note: %s", plain(govern.InterpreterWords(v.Interprets)))
 	}
 	t.printFindings(v)
-	if v.Tests != nil && !v.kind.IsPlugin() {
+	if v.Tests != nil && !v.Kind.IsPlugin() {
 		t.printTests(v)
 	}
 	showShadow(t.say, v.Replays, v.full)
@@ -255,7 +189,7 @@ func (t *terminal) printEvidence(v proposed) {
 		t.say("  much like %s (%.2f: %s): %s", plain(s.Skill), s.Score, plain(strings.Join(s.Shared, ", ")), short(plain(s.Description), maxShownText))
 	}
 	all := "`skillet approvals show " + v.ID + " --full` shows them"
-	comparison{Comparison: review.Comparison{With: v.With, Difference: v.Difference}, full: v.full, all: all}.show(t.say)
+	comparison{Comparison: govern.Comparison{With: v.With, Difference: v.Difference}, full: v.full, all: all}.show(t.say)
 }
 
 // What is shown of the evidence without --full.
@@ -289,7 +223,7 @@ func (t *terminal) printFindings(v proposed) {
 }
 
 // place is where a finding is: "main.js:3:1: ".
-func place(f findings.Finding) string {
+func place(f govern.CodeFinding) string {
 	switch {
 	case f.File == "":
 		return ""
@@ -309,7 +243,7 @@ func (t *terminal) printTests(v proposed) {
 		s.Passed, s.Failed, s.Skipped, s.Fuel, float64(s.PeakMemoryBytes)/(1<<20))
 	shown := 0
 	for _, r := range s.Results {
-		if r.Outcome == casetest.Passed && !v.full {
+		if r.Outcome == govern.TestPassed && !v.full {
 			continue
 		}
 		if shown++; shown > maxShownTests && !v.full {

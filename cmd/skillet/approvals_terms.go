@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -8,7 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/govern"
 )
 
 // scopeFlags are the flags that say for how long, and for which calls, grants
@@ -21,21 +22,19 @@ func scopeFlags() []cli.Flag {
 	}
 }
 
-// scopeTerms are the terms that these flags mean.
-func scopeTerms(c *cli.Context) (approval.Terms, error) {
-	var terms approval.Terms
-	if err := setScope(&terms, c.String("scope")); err != nil {
+// scopeTerms are the terms that these flags mean: without any, for always.
+func scopeTerms(c *cli.Context) (govern.Terms, error) {
+	terms, err := parseScope(c.String("scope"))
+	if err != nil {
 		return terms, err
 	}
 	if c.IsSet("until") {
-		at, err := untilTime(c.String("until"), time.Now())
-		if err != nil {
+		if terms.Until, err = untilTime(c.String("until"), time.Now()); err != nil {
 			return terms, err
 		}
-		terms.ExpiresAt = at
 	}
 	for _, text := range c.StringSlice("for") {
-		p, err := approval.ParsePattern(text)
+		p, err := govern.ParsePattern(text)
 		if err != nil {
 			return terms, err
 		}
@@ -44,22 +43,19 @@ func scopeTerms(c *cli.Context) (approval.Terms, error) {
 	return terms, nil
 }
 
-// setScope reads a scope as it is typed.
-func setScope(t *approval.Terms, text string) error {
+// parseScope reads a scope as it is typed.
+func parseScope(text string) (govern.Terms, error) {
 	kind, id, named := strings.Cut(text, "=")
-	switch scope := approval.Scope(kind); {
-	case text == "", scope == approval.ScopeAlways && !named:
-	case scope == approval.ScopeOnce && !named:
-		t.MaxUses = 1
-	case scope == approval.ScopeRun && id != "":
-		t.Run = id
-	case scope == approval.ScopeSession && id != "":
-		t.Session = id
+	t := govern.Terms{Scope: cmp.Or(govern.Scope(kind), govern.ScopeAlways), ID: id}
+	switch {
+	case text == "":
+	case !named && (t.Scope == govern.ScopeAlways || t.Scope == govern.ScopeOnce):
+	case id != "" && (t.Scope == govern.ScopeRun || t.Scope == govern.ScopeSession):
 	default:
-		return fault.Errorf(fault.KindUsage, "--scope %s: there is no such scope", text).
+		return t, fault.Errorf(fault.KindUsage, "--scope %s: there is no such scope", text).
 			WithHint("it is one of: always, once, run=ID, session=ID; --until says how long")
 	}
-	return nil
+	return t, nil
 }
 
 // untilTime reads when grants end. A date alone means the end of that day, where

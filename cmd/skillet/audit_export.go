@@ -64,7 +64,7 @@ func (t *terminal) exportAudit(ctx context.Context, c *cli.Context, h *host.Host
 }
 
 // auditScope is what the flags name of the log.
-func auditScope(c *cli.Context, now time.Time) (s govern.Scope, err error) {
+func auditScope(c *cli.Context, now time.Time) (s govern.ExportScope, err error) {
 	for _, log := range []string{"decisions", "runs"} {
 		if c.Bool(log) {
 			s.Logs = append(s.Logs, log)

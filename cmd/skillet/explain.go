@@ -7,7 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/skillet-run/skillet/host/findings"
+	"github.com/skillet-run/skillet/host/govern"
 )
 
 func (t *terminal) explainCommand() *cli.Command {
@@ -19,7 +19,7 @@ func (t *terminal) explainCommand() *cli.Command {
 		Action: func(c *cli.Context) error {
 			t.json = c.Bool("json")
 			if !c.Args().Present() {
-				return t.answer(findings.Rules(), t.showRules)
+				return t.answer(govern.Rules(), t.showRules)
 			}
 			args, err := need(c, 1, "one rule")
 			if err != nil {
@@ -32,16 +32,16 @@ func (t *terminal) explainCommand() *cli.Command {
 
 func (t *terminal) showRules() {
 	var rows [][]string
-	for _, r := range findings.Rules() {
+	for _, r := range govern.Rules() {
 		rows = append(rows, []string{r.ID, string(r.Severity), r.Title})
 	}
 	t.table("RULE\tSEVERITY\tTITLE", rows)
 }
 
 func (t *terminal) explainRule(id string) error {
-	r, ok := findings.Lookup(strings.ToUpper(id))
-	if !ok {
-		return fault.Errorf(fault.KindNotFound, "there is no rule %s", id).WithHint("`skillet explain` lists the rules")
+	r, err := govern.RuleOf(id)
+	if err != nil {
+		return fault.AsError(err).WithHint("`skillet explain` lists the rules")
 	}
 	return t.answer(r, func() {
 		t.say("%s: %s (%s)", r.ID, r.Title, severityWords[r.Severity])
@@ -55,10 +55,10 @@ func (t *terminal) explainRule(id string) error {
 }
 
 // severityWords say what a severity means for whoever decides.
-var severityWords = map[findings.Severity]string{
-	findings.Info:  "good to know",
-	findings.Warn:  "deserves a look",
-	findings.Block: "blocks: approving needs --despite RULE",
+var severityWords = map[govern.Severity]string{
+	"info":  "good to know",
+	"warn":  "deserves a look",
+	"block": "blocks: approving needs --despite RULE",
 }
 
 // wrapped breaks text into lines of at most n bytes, at its spaces.
@@ -77,7 +77,7 @@ func wrapped(text string, n int) []string {
 // ruleNames are the rules, for completion.
 func ruleNames(question) ([]candidate, error) {
 	var found []candidate
-	for _, r := range findings.Rules() {
+	for _, r := range govern.Rules() {
 		found = append(found, candidate{Word: r.ID, About: r.Title})
 	}
 	return found, nil

@@ -14,10 +14,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/approval"
-	"github.com/skillet-run/skillet/host/registry"
-	"github.com/skillet-run/skillet/host/review"
-	"github.com/skillet-run/skillet/host/secret"
+	"github.com/skillet-run/skillet/host/govern"
+	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/policies/capability"
 )
 
@@ -53,91 +51,47 @@ func (t *terminal) permissionShow() *cli.Command {
 		Usage:       "show what a skill asks for and what it was granted",
 		ArgsUsage:   "SKILL[@VERSION]",
 		Description: "Examples:\n  skillet permission show files\n  skillet permission show files --json",
-		Action: t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			args, err := need(c, 1, "one skill")
 			if err != nil {
 				return err
 			}
-			s, err := t.lookup(ctx, h, args[0])
+			skill, err := skillRef(args[0])
 			if err != nil {
 				return err
 			}
-			return t.showGrants(ctx, h, s)
+			return t.showGrants(ctx, h, skill)
 		}),
 	}
 }
 
-// permissions is what --json prints of a skill's grants.
-type permissions struct {
-	Skill  string           `json:"skill"`
-	Digest string           `json:"digest"`
-	Grants []approval.Grant `json:"grants"`
-	// Asks is what the manifest asks for and no live grant covers.
-	Asks []ask `json:"asks"`
-}
-
-// An ask is what a manifest asks for, with its reason.
-type ask struct {
-	Capability capability.Capability `json:"capability"`
-	Words      string                `json:"words"`
-	Reason     string                `json:"reason,omitempty"`
-}
-
-func (t *terminal) showGrants(ctx context.Context, h *host.Host, s registry.Skill) error {
-	gs, err := h.Desk.Grants(ctx, s.Digest)
+// showGrants shows the grants of a skill, and what else it asks for, where relative paths
+// mean the current directory.
+func (t *terminal) showGrants(ctx context.Context, h *host.Host, skill manifests.Ref) error {
+	dir, err := os.Getwd()
+	if err != nil {
+		return fmt.Errorf("find the current directory: %w", err)
+	}
+	p, err := h.Govern().Grants.Show(ctx, t.person(), skill, dir)
 	if err != nil {
 		return err
 	}
-	asks, err := openAsks(ctx, h, s, gs)
-	if err != nil {
-		return err
-	}
-	return t.answer(permissions{s.Ref(), string(s.Digest), append([]approval.Grant{}, gs...), asks}, func() {
-		t.say("%s (sha256:%s) is granted:%s", plain(s.Ref()), s.Digest.Short(), none(len(gs)))
-		for _, g := range gs {
+	return t.answer(p, func() {
+		t.say("%s (sha256:%s) is granted:%s", plain(p.Skill), p.Digest.Short(), none(len(p.Grants)))
+		for _, g := range p.Grants {
 			t.say("  %s", standingLine(g))
 		}
-		if len(asks) > 0 {
+		if len(p.Asks) > 0 {
 			t.say("its manifest asks for more, seen from this directory:")
 		}
-		for _, a := range asks {
+		for _, a := range p.Asks {
 			t.say("  %s  (%s)%s", plain(a.Words), plain(a.Capability.String()), because(plain(a.Reason), nil))
 		}
 	})
 }
 
-// openAsks is what a skill's manifest asks for and was not granted for all calls,
-// where relative paths mean the current directory.
-func openAsks(ctx context.Context, h *host.Host, s registry.Skill, gs []approval.Grant) ([]ask, error) {
-	p, err := h.Registry.Package(ctx, s.Digest)
-	if err != nil {
-		return nil, err
-	}
-	dir, err := os.Getwd()
-	if err != nil {
-		return nil, fmt.Errorf("find the current directory: %w", err)
-	}
-	requests, err := p.Manifest().Requests(dir)
-	if err != nil {
-		return nil, err
-	}
-	var live []capability.Capability
-	for _, g := range gs {
-		if g.Live(time.Now()) && !g.Conditional() {
-			live = append(live, g.Capability)
-		}
-	}
-	granted, asks := capability.NewSet(live...), []ask{}
-	for _, r := range requests {
-		if !granted.Covers(r.Capability) {
-			asks = append(asks, ask{r.Capability, r.Capability.Words(), r.Reason})
-		}
-	}
-	return asks, nil
-}
-
 // grantLine is a grant in one line: what, as a capability, and on which terms.
-func grantLine(g approval.Grant) string {
+func grantLine(g govern.Grant) string {
 	terms := []string{g.Capability.String()}
 	if g.MaxUses > 0 {
 		terms = append(terms, count(g.MaxUses, "run"))
@@ -152,7 +106,7 @@ func grantLine(g approval.Grant) string {
 }
 
 // standingLine is a grant in one line, with who gave it and what became of it.
-func standingLine(g approval.Grant) string {
+func standingLine(g govern.Grant) string {
 	line := fmt.Sprintf("%s by %s on %s", grantLine(g), plain(g.By), when(g.At))
 	if g.MaxUses > 0 {
 		line += fmt.Sprintf(", used %d of %d times", g.Uses, g.MaxUses)
@@ -180,7 +134,7 @@ func (t *terminal) permissionGrant() *cli.Command {
 			yesFlag("grant what has no bound, such as every file"),
 			&cli.BoolFlag{Name: "dry-run", Usage: "only show what would be granted"},
 		}, scopeFlags()...),
-		Action: t.withState(t.grant),
+		Action: t.withHost(t.grant),
 	}
 }
 
@@ -189,70 +143,57 @@ func (t *terminal) grant(ctx context.Context, c *cli.Context, h *host.Host) erro
 	if len(args) < 2 {
 		return fault.Errorf(fault.KindUsage, "permission grant takes a skill and a capability").WithHint("`skillet help permission` shows the capabilities")
 	}
-	s, err := t.lookup(ctx, h, args[0])
+	var req govern.GrantRequest
+	var err error
+	if req.Skill, err = skillRef(args[0]); err != nil {
+		return err
+	}
+	if req.Capabilities, err = capabilities(args[1:]); err != nil {
+		return err
+	}
+	if req.Terms, err = terms(c); err != nil {
+		return err
+	}
+	plan, err := h.Govern().Grants.Plan(ctx, t.person(), req)
 	if err != nil {
 		return err
 	}
-	cs, err := capabilities(args[1:])
-	if err != nil {
-		return err
-	}
-	terms, err := terms(c)
-	if err != nil {
-		return err
-	}
-	if err := t.noteUseless(ctx, h, s, cs); err != nil {
-		return err
+	for _, one := range plan.Useless {
+		if !t.json {
+			t.note("skillet: %s has no code that could use %s", plain(plan.Skill), plain(one.String()))
+		}
 	}
 	if c.Bool("dry-run") {
-		return t.answer(cs, func() { t.noteCapabilities("would grant", s, cs) })
+		return t.answer(plan.Capabilities, func() { t.noteCapabilities("would grant", plan) })
 	}
-	if err := t.confirmBroad(c, s, cs); err != nil {
+	if err := t.confirmBroad(c, plan); err != nil {
 		return err
 	}
-	if err := h.Desk.Grant(ctx, t.person(), s, cs, terms); err != nil {
+	if err := h.Govern().Grants.Grant(ctx, t.person(), plan, govern.GrantConsent{Unbounded: true}); err != nil {
 		return err
 	}
 	if !t.json {
-		t.noteCapabilities("granted", s, cs)
+		t.noteCapabilities("granted", plan)
 		return nil
 	}
-	return t.showGrants(ctx, h, s)
+	return t.showGrants(ctx, h, req.Skill)
 }
 
 // confirmBroad asks about capabilities that have no bound.
-func (t *terminal) confirmBroad(c *cli.Context, s registry.Skill, cs []capability.Capability) error {
+func (t *terminal) confirmBroad(c *cli.Context, plan govern.GrantPlan) error {
 	var words []string
-	for _, one := range cs {
-		if one.Unbounded() {
-			words = append(words, one.Words())
-		}
+	for _, one := range plan.Unbounded {
+		words = append(words, one.Words())
 	}
 	if len(words) == 0 || c.Bool("yes") || !t.canAsk() {
 		return nil
 	}
-	return t.confirm("permission grant", plain(fmt.Sprintf("%s could then %s. Grant it?", s.Ref(), strings.Join(words, ", and "))))
+	return t.confirm("permission grant", plain(fmt.Sprintf("%s could then %s. Grant it?", plan.Skill, strings.Join(words, ", and "))))
 }
 
-// noteUseless says which capabilities a skill has no code for.
-func (t *terminal) noteUseless(ctx context.Context, h *host.Host, s registry.Skill, cs []capability.Capability) error {
-	p, err := h.Registry.Package(ctx, s.Digest)
-	if err != nil || t.json {
-		return err
-	}
-	useless, err := review.Useless(p, cs)
-	if err != nil {
-		return err
-	}
-	for _, one := range useless {
-		t.note("skillet: %s has no code that could use %s", plain(s.Ref()), plain(one.String()))
-	}
-	return nil
-}
-
-func (t *terminal) noteCapabilities(verb string, s registry.Skill, cs []capability.Capability) {
-	for _, c := range cs {
-		t.note("%s %s: %s", verb, plain(s.Ref()), plain(c.Words()))
+func (t *terminal) noteCapabilities(verb string, plan govern.GrantPlan) {
+	for _, c := range plan.Capabilities {
+		t.note("%s %s: %s", verb, plain(plan.Skill), plain(c.Words()))
 	}
 }
 
@@ -263,7 +204,7 @@ func capabilities(texts []string) ([]capability.Capability, error) {
 		if err != nil {
 			return nil, fault.Wrap(fault.KindUsage, err).WithHint("%s", inFull(text))
 		}
-		if err := reachable(c); err != nil {
+		if err := govern.CheckCapability(c); err != nil {
 			return nil, err
 		}
 		if !slices.Contains(cs, c) {
@@ -271,19 +212,6 @@ func capabilities(texts []string) ([]capability.Capability, error) {
 		}
 	}
 	return cs, nil
-}
-
-// reachable refuses to name secrets that cannot be: a grant of one would look as
-// if it meant something.
-func reachable(c capability.Capability) error {
-	name, pattern := strings.CutSuffix(c.Resource(), "*")
-	if c.Action() != capability.Secret || pattern && name == "" {
-		return nil
-	}
-	if err := secret.CheckName(name); err != nil {
-		return fault.Wrap(fault.KindUsage, err).WithHint("`skillet secret list` shows the secrets there are")
-	}
-	return nil
 }
 
 // inFull is the hint for a capability that cannot be read: the whole path, if
@@ -298,22 +226,22 @@ func inFull(text string) string {
 	return "`skillet help permission` shows the capabilities"
 }
 
-func terms(c *cli.Context) (approval.Terms, error) {
+func terms(c *cli.Context) (govern.Terms, error) {
 	terms, err := scopeTerms(c)
 	if err != nil {
 		return terms, err
 	}
 	terms.Reason = c.String("reason")
 	for _, two := range [][2]string{{"expires", "until"}, {"uses", "scope"}} {
-		if c.IsSet(two[0]) && c.IsSet(two[1]) && (two[0] == "expires" || terms.MaxUses > 0) {
+		if c.IsSet(two[0]) && c.IsSet(two[1]) && (two[0] == "expires" || terms.Scope == govern.ScopeOnce) {
 			return terms, fault.Errorf(fault.KindUsage, "--%s and --%s say the same in two ways", two[0], two[1]).WithHint("give one of them")
 		}
 	}
 	if c.IsSet("expires") {
-		terms.ExpiresAt = time.Now().Add(c.Duration("expires")).UTC()
+		terms.Until = time.Now().Add(c.Duration("expires")).UTC()
 	}
 	if c.IsSet("uses") {
-		terms.MaxUses = c.Int("uses")
+		terms.Uses = c.Int("uses")
 	}
 	return terms, nil
 }
@@ -333,7 +261,7 @@ func (t *terminal) permissionRevoke() *cli.Command {
 			yesFlag("take back narrower grants too"),
 			&cli.BoolFlag{Name: "dry-run", Usage: "only show what would be taken back"},
 		},
-		Action: t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			if c.NArg() < 2 {
 				return fault.Errorf(fault.KindUsage, "permission revoke takes a skill and a capability").WithHint("`skillet permission show SKILL` lists its grants; `skillet permission reset` takes back all")
 			}
@@ -341,19 +269,17 @@ func (t *terminal) permissionRevoke() *cli.Command {
 			if err != nil {
 				return err
 			}
-			return t.revoke(ctx, c, h, cs)
+			return t.revoke(ctx, c, h, govern.RevokeRequest{Capabilities: cs, Exact: c.Bool("exact")})
 		}),
 	}
 }
 
 // confirmNarrower asks about grants that go although they are not named.
-func (t *terminal) confirmNarrower(c *cli.Context, s registry.Skill, ending []approval.Grant, cs []capability.Capability) error {
-	named := approval.Exactly(cs)
-	others := approval.Texts(slices.DeleteFunc(slices.Clone(ending), named))
-	if len(cs) == 0 || len(others) == 0 || c.Bool("yes") || !t.canAsk() {
+func (t *terminal) confirmNarrower(c *cli.Context, plan govern.RevokePlan) error {
+	if len(plan.Narrower) == 0 || c.Bool("yes") || !t.canAsk() {
 		return nil
 	}
-	return t.confirm("permission revoke", plain(fmt.Sprintf("%s loses %s too, which --exact leaves. Take them back?", s.Ref(), strings.Join(others, ", "))))
+	return t.confirm("permission revoke", plain(fmt.Sprintf("%s loses %s too, which --exact leaves. Take them back?", plan.Skill, strings.Join(govern.Texts(plan.Narrower), ", "))))
 }
 
 func (t *terminal) permissionReset() *cli.Command {
@@ -366,7 +292,7 @@ func (t *terminal) permissionReset() *cli.Command {
 			yesFlag("take them back"),
 			&cli.BoolFlag{Name: "dry-run", Usage: "only show what would be taken back"},
 		},
-		Action: t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			args, err := need(c, 1, "one skill")
 			if err != nil {
 				return err
@@ -376,42 +302,35 @@ func (t *terminal) permissionReset() *cli.Command {
 					return err
 				}
 			}
-			return t.revoke(ctx, c, h, nil)
+			return t.revoke(ctx, c, h, govern.RevokeRequest{All: true})
 		}),
 	}
 }
 
-// revoke takes back the grants of the skill that cs cover, all when cs is
-// empty; with --dry-run it only shows them.
-func (t *terminal) revoke(ctx context.Context, c *cli.Context, h *host.Host, cs []capability.Capability) error {
-	s, err := t.lookup(ctx, h, c.Args().First())
+// revoke takes back grants of the skill; with --dry-run it only shows them.
+func (t *terminal) revoke(ctx context.Context, c *cli.Context, h *host.Host, req govern.RevokeRequest) (err error) {
+	if req.Skill, err = skillRef(c.Args().First()); err != nil {
+		return err
+	}
+	plan, err := h.Govern().Grants.PlanRevoke(ctx, t.person(), req)
 	if err != nil {
 		return err
 	}
-	meant, revoke := approval.Covered(cs), h.Desk.Revoke
-	if c.Bool("exact") {
-		meant, revoke = approval.Exactly(cs), h.Desk.RevokeExactly
-	}
-	gs, err := h.Desk.Grants(ctx, s.Digest)
-	if err != nil {
-		return err
-	}
-	ending := slices.DeleteFunc(gs, func(g approval.Grant) bool { return !meant(g) })
 	if c.Bool("dry-run") {
-		return t.showRevoked("would lose", s, ending)
+		return t.showRevoked("would lose", plan.View())
 	}
-	if err := t.confirmNarrower(c, s, ending, cs); err != nil {
+	if err := t.confirmNarrower(c, plan); err != nil {
 		return err
 	}
-	ended, err := revoke(ctx, t.person().Actor(), s, cs)
+	ended, err := h.Govern().Grants.Revoke(ctx, t.person(), plan)
 	if err != nil {
 		return err
 	}
-	return t.showRevoked("lost", s, ended)
+	return t.showRevoked("lost", ended)
 }
 
-func (t *terminal) showRevoked(verb string, s registry.Skill, ended []approval.Grant) error {
-	return t.answer(permissions{s.Ref(), string(s.Digest), append([]approval.Grant{}, ended...), []ask{}}, func() {
-		t.note("%s %s: %s%s", plain(s.Ref()), verb, plain(strings.Join(approval.Texts(ended), ", ")), strings.TrimSpace(none(len(ended))))
+func (t *terminal) showRevoked(verb string, ended govern.Permissions) error {
+	return t.answer(ended, func() {
+		t.note("%s %s: %s%s", plain(ended.Skill), verb, plain(strings.Join(govern.Texts(ended.Grants), ", ")), strings.TrimSpace(none(len(ended.Grants))))
 	})
 }

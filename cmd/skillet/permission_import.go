@@ -2,16 +2,13 @@ package main
 
 import (
 	"context"
-	"path/filepath"
-	"slices"
 
 	"github.com/skillet-run/skillet/host/fault"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/adopt"
-	"github.com/skillet-run/skillet/policies/capability"
+	"github.com/skillet-run/skillet/host/govern"
 )
 
 func (t *terminal) permissionImport() *cli.Command {
@@ -33,26 +30,8 @@ func (t *terminal) permissionImport() *cli.Command {
 			&cli.BoolFlag{Name: "dry-run", Usage: "only show what would be granted"},
 			workspaceFlag(),
 		}, scopeFlags()...),
-		Action: t.withState(t.importPolicy),
+		Action: t.withHost(t.importPolicy),
 	}
-}
-
-// An allowance is what --json prints of a policy.
-type allowance struct {
-	Skill   string         `json:"skill"`
-	Digest  string         `json:"digest"`
-	Permits []adopt.Permit `json:"permits"`
-	Refused []refusedLine  `json:"refused"`
-	// Granted is whether the permits were granted.
-	Granted bool `json:"granted"`
-}
-
-// A refusedLine is one line of a policy that cannot be granted.
-type refusedLine struct {
-	Line   int    `json:"line"`
-	Field  string `json:"field"`
-	Reason string `json:"reason"`
-	Hint   string `json:"hint,omitempty"`
 }
 
 func (t *terminal) importPolicy(ctx context.Context, c *cli.Context, h *host.Host) error {
@@ -60,64 +39,41 @@ func (t *terminal) importPolicy(ctx context.Context, c *cli.Context, h *host.Hos
 	if err != nil {
 		return err
 	}
-	s, err := t.lookup(ctx, h, args[1])
+	req := govern.ImportRequest{File: args[0]}
+	if req.Skill, err = skillRef(args[1]); err != nil {
+		return err
+	}
+	if req.Terms, err = terms(c); err != nil {
+		return err
+	}
+	if req.Workspace, err = workspace(c); err != nil {
+		return err
+	}
+	out, err := h.Govern().Grants.PlanImport(ctx, t.person(), req)
 	if err != nil {
 		return err
 	}
-	terms, err := terms(c)
-	if err != nil {
-		return err
-	}
-	ws, err := workspace(c)
-	if err != nil {
-		return err
-	}
-	p, err := adopt.Wassette(args[0], ws)
-	if err != nil {
-		return err
-	}
-	if terms.Reason == "" {
-		terms.Reason = "allowed by " + filepath.Base(args[0])
-	}
-	out := allowance{Skill: s.Ref(), Digest: string(s.Digest), Permits: p.Permits, Refused: refusedLines(p)}
 	if !t.json {
 		t.showPolicy(out)
 	}
 	switch {
 	case c.Bool("dry-run"):
 		return t.answer(out, func() {})
-	case len(p.Permits) == 0:
+	case len(out.Permits) == 0:
 		return fault.Errorf(fault.KindUsage, "%s allows nothing that can be granted here", args[0]).WithHint("`skillet permission grant` grants single capabilities")
 	}
 	if !c.Bool("yes") {
-		if err := t.confirm("permission import", "Grant this to "+plain(s.Ref())+"?"); err != nil {
+		if err := t.confirm("permission import", "Grant this to "+plain(out.Skill)+"?"); err != nil {
 			return err
 		}
 	}
-	if err := h.Desk.Grant(ctx, t.person(), s, permitted(p), terms); err != nil {
+	if out, err = h.Govern().Grants.Import(ctx, t.person(), out, govern.GrantConsent{Unbounded: true}); err != nil {
 		return err
 	}
-	out.Granted = true
-	return t.answer(out, func() { t.note("gave %s %s", plain(s.Ref()), count(len(p.Permits), "grant")) })
+	return t.answer(out, func() { t.note("gave %s %s", plain(out.Skill), count(len(out.Permits), "grant")) })
 }
 
-func permitted(p *adopt.Policy) []capability.Capability {
-	var cs []capability.Capability
-	for _, permit := range p.Permits {
-		cs = append(cs, permit.Capability)
-	}
-	return slices.Clip(cs)
-}
-
-func refusedLines(p *adopt.Policy) []refusedLine {
-	lines := []refusedLine{}
-	for _, r := range p.Refused {
-		lines = append(lines, refusedLine{r.Line, r.Path, r.Message, r.Suggestion})
-	}
-	return lines
-}
-
-func (t *terminal) showPolicy(p allowance) {
+func (t *terminal) showPolicy(p govern.Allowance) {
 	t.note("the policy allows %s:%s", plain(p.Skill), none(len(p.Permits)))
 	for _, permit := range p.Permits {
 		t.note("  + %s", plain(permit.Capability.Words()))

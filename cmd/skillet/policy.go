@@ -3,26 +3,17 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"maps"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/skillet-run/skillet/host/fault"
 	"github.com/skillet-run/skillet/host/upkeep"
-	"github.com/skillet-run/skillet/internal/nearest"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/registry"
-	"github.com/skillet-run/skillet/internal/absent"
-	"github.com/skillet-run/skillet/policies"
+	"github.com/skillet-run/skillet/host/govern"
 	"github.com/skillet-run/skillet/policies/capability"
 )
 
@@ -38,39 +29,14 @@ func (t *terminal) policyCommand() *cli.Command {
 	}
 }
 
-// aPolicy is what --json prints of a policy.
-type aPolicy struct {
-	ID     string `json:"id"`
-	Effect string `json:"effect"`
-	Reason string `json:"reason,omitempty"`
-	File   string `json:"file"`
-	Line   int    `json:"line"`
-	Text   string `json:"text"`
-}
-
-func aPolicyOf(p policies.Policy) aPolicy {
-	return aPolicy{p.ID, effectWord(p.Effect), p.Reason, p.File, p.Line, p.Text}
-}
-
-// effectWord is what a policy does, rather than what a decision is.
-func effectWord(e policies.Effect) string {
-	switch e {
-	case policies.Allow:
-		return "permit"
-	case policies.Ask:
-		return "ask"
-	}
-	return "forbid"
-}
-
 func (t *terminal) policyList() *cli.Command {
 	return &cli.Command{
 		Name: "list", Aliases: []string{"ls"},
 		Usage:       "list the policies in force, or show some of them",
 		ArgsUsage:   "[ID...]",
 		Description: "Examples:\n  skillet policy list\n  skillet policy list no-credentials\n  skillet policy list --json",
-		Action: t.withHost(func(_ context.Context, c *cli.Context, h *host.Host) error {
-			found, err := policiesByID(h.Policies.List(), c.Args().Slice())
+		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+			found, err := h.Govern().Policies.List(ctx, t.person(), c.Args().Slice())
 			if err != nil {
 				return err
 			}
@@ -79,28 +45,7 @@ func (t *terminal) policyList() *cli.Command {
 	}
 }
 
-func policiesByID(all []policies.Policy, ids []string) ([]aPolicy, error) {
-	found, known := []aPolicy{}, []string{}
-	for _, p := range all {
-		known = append(known, p.ID)
-		if len(ids) == 0 || slices.Contains(ids, p.ID) {
-			found = append(found, aPolicyOf(p))
-		}
-	}
-	for _, id := range ids {
-		if slices.Contains(known, id) {
-			continue
-		}
-		e := fault.Errorf(fault.KindNotFound, "policy %s does not exist", id)
-		if best, ok := nearest.Name(id, known); ok {
-			return nil, e.WithHint("did you mean %s? `skillet policy list` lists them", best)
-		}
-		return nil, e.WithHint("`skillet policy list` lists them")
-	}
-	return found, nil
-}
-
-func (t *terminal) showPolicies(ps []aPolicy, whole bool) {
+func (t *terminal) showPolicies(ps []govern.Policy, whole bool) {
 	var rows [][]string
 	for _, p := range ps {
 		if whole {
@@ -129,28 +74,12 @@ func (t *terminal) policyCheck() *cli.Command {
 	}
 }
 
-// policyProblem is what is wrong at one place.
-type policyProblem struct {
-	File    string `json:"file"`
-	Line    int    `json:"line,omitempty"`
-	Message string `json:"message"`
-}
-
-// place is the file, and the line where that is known.
-func (p policyProblem) place() string {
+// policyPlace is the file of a problem, and the line where that is known.
+func policyPlace(p govern.PolicyProblem) string {
 	if p.Line == 0 {
 		return plain(p.File)
 	}
 	return fmt.Sprintf("%s:%d", plain(p.File), p.Line)
-}
-
-// policyReport is what --json prints of a check.
-type policyReport struct {
-	OK       bool            `json:"ok"`
-	Policies int             `json:"policies"`
-	Problems []policyProblem `json:"problems"`
-	// Warnings are no mistakes: they may be meant, or be true on this machine only.
-	Warnings []policyProblem `json:"warnings"`
 }
 
 func (t *terminal) checkPolicies(_ context.Context, c *cli.Context) error {
@@ -160,46 +89,24 @@ func (t *terminal) checkPolicies(_ context.Context, c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		paths = existing(filepath.Join(home, "policies"), filepath.Join(t.system, "policies"))
+		paths = govern.PolicyDirs(home, t.system)
 	}
-	r := policyReport{Problems: []policyProblem{}, Warnings: []policyProblem{}}
-	builtIn, err := policies.Default()
+	r, err := govern.CheckPolicies(paths)
 	if err != nil {
 		return err
 	}
-	r.Policies = len(builtIn.List())
-	for _, path := range paths {
-		set, err := policies.Check(path)
-		if err != nil {
-			r.Problems = append(r.Problems, problemsIn(err)...)
-			continue
-		}
-		r.Policies += len(set.List()) - len(builtIn.List())
-		for _, w := range set.Warnings() {
-			r.Warnings = append(r.Warnings, policyProblem{w.File, w.Line, w.Message})
-		}
-	}
-	r.OK = len(r.Problems) == 0
 	if err := t.answer(r, func() { t.showPolicyReport(r) }); err != nil || r.OK {
 		return err
 	}
 	return reported{fault.KindUsage}
 }
 
-// existing are the paths at which there is something.
-func existing(paths ...string) []string {
-	return slices.DeleteFunc(paths, func(p string) bool {
-		_, err := os.Stat(p)
-		return absent.Is(err, p)
-	})
-}
-
-func (t *terminal) showPolicyReport(r policyReport) {
+func (t *terminal) showPolicyReport(r govern.PolicyReport) {
 	for _, p := range r.Problems {
-		t.say("%s: %s", p.place(), plain(p.Message))
+		t.say("%s: %s", policyPlace(p), plain(p.Message))
 	}
 	for _, w := range r.Warnings {
-		t.say("warning: %s: %s", w.place(), plain(w.Message))
+		t.say("warning: %s: %s", policyPlace(w), plain(w.Message))
 	}
 	switch {
 	case !r.OK:
@@ -208,21 +115,6 @@ func (t *terminal) showPolicyReport(r policyReport) {
 	default:
 		t.say("%s, all well", count(r.Policies, "policy"))
 	}
-}
-
-// problemsIn takes apart what policies.Load joins.
-func problemsIn(err error) []policyProblem {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		var all []policyProblem
-		for _, e := range joined.Unwrap() {
-			all = append(all, problemsIn(e)...)
-		}
-		return all
-	}
-	if e := (*policies.LoadError)(nil); errors.As(err, &e) {
-		return []policyProblem{{e.File, e.Line, e.Message}}
-	}
-	return []policyProblem{{Message: err.Error()}}
 }
 
 func (t *terminal) policyTest() *cli.Command {
@@ -238,29 +130,16 @@ func (t *terminal) policyTest() *cli.Command {
 	}
 }
 
-func (t *terminal) testPolicies(_ context.Context, c *cli.Context, h *host.Host) error {
-	paths := c.Args().Slice()
-	if len(paths) == 0 {
-		paths = []string{filepath.Join(h.Home, "policies", "tests")}
+func (t *terminal) testPolicies(ctx context.Context, c *cli.Context, h *host.Host) error {
+	outcomes, err := h.Govern().Policies.Test(ctx, t.person(), c.Args().Slice())
+	if err != nil {
+		return err
 	}
-	outcomes, failed := []policies.Outcome{}, 0
-	for _, path := range paths {
-		files, err := policies.ReadCases(path)
-		if err != nil {
-			return caseError(err)
+	failed := 0
+	for _, o := range outcomes {
+		if !o.OK {
+			failed++
 		}
-		for _, file := range slices.Sorted(maps.Keys(files)) {
-			for _, one := range files[file] {
-				o := h.Policies.Try(file, one, h.Home)
-				if !o.OK {
-					failed++
-				}
-				outcomes = append(outcomes, o)
-			}
-		}
-	}
-	if len(outcomes) == 0 {
-		return fault.Errorf(fault.KindNotFound, "there are no test cases in %s", strings.Join(paths, ", ")).WithHint("`skillet help policy test` shows how one is written")
 	}
 	if err := t.answer(outcomes, func() { t.showOutcomes(outcomes, failed) }); err != nil || failed == 0 {
 		return err
@@ -268,14 +147,7 @@ func (t *terminal) testPolicies(_ context.Context, c *cli.Context, h *host.Host)
 	return reported{fault.KindSkill}
 }
 
-func caseError(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return fault.Wrap(fault.KindNotFound, err).WithHint("name a file of test cases; `skillet help policy test` shows how one is written")
-	}
-	return fault.Wrap(fault.KindUsage, err).WithHint("`skillet help policy test` shows how a case is written")
-}
-
-func (t *terminal) showOutcomes(outcomes []policies.Outcome, failed int) {
+func (t *terminal) showOutcomes(outcomes []govern.CaseOutcome, failed int) {
 	for _, o := range outcomes {
 		if !o.OK {
 			t.say("FAIL  %s: %s %s: %s", plain(filepath.Base(o.File)), plain(cmp.Or(o.Name, o.Skill)), plain(cmp.Or(o.Request, "install "+o.Install)), plain(o.Problem))
@@ -300,27 +172,14 @@ func (t *terminal) policyExplain() *cli.Command {
 			&cli.BoolFlag{Name: "install", Usage: "ask about a package that asks for this capability"},
 			&cli.StringSliceFlag{Name: "allow", Usage: "as if `CAPABILITY` were granted too; may be given again"},
 		},
-		Action: t.withState(t.explainPolicy),
+		Action: t.withHost(t.explainPolicy),
 	}
 }
 
 // explanation is what --json prints of an explanation.
 type explanation struct {
-	Skill   string `json:"skill"`
-	Request string `json:"request"`
-	// Effect is the answer: "allow", "ask" or "deny".
-	Effect string `json:"effect"`
-	Reason string `json:"reason,omitempty"`
-	// Grant is the capability that covers the request; empty when none does.
-	Grant    string    `json:"grant,omitempty"`
-	Policies []aPolicy `json:"policies"`
-	// IfGranted is the answer if a person granted it; empty when a grant covers
-	// it already.
-	IfGranted string `json:"if_granted,omitempty"`
-	// Granting is what the policies say to granting it, which they are asked as about
-	// a package that wants it; nil when that would be of no use.
-	Granting *explanation `json:"granting,omitempty"`
-	Hint     string       `json:"hint,omitempty"`
+	govern.Explanation
+	Hint string `json:"hint,omitempty"`
 }
 
 func (t *terminal) explainPolicy(ctx context.Context, c *cli.Context, h *host.Host) error {
@@ -328,77 +187,27 @@ func (t *terminal) explainPolicy(ctx context.Context, c *cli.Context, h *host.Ho
 	if err != nil {
 		return err
 	}
-	s, err := t.lookup(ctx, h, args[0])
-	if err != nil {
+	req := govern.ExplainRequest{Request: args[1]}
+	if req.Skill, err = skillRef(args[0]); err != nil {
 		return err
 	}
-	allowed, err := capabilities(c.StringSlice("allow"))
-	if err != nil {
+	if req.Allow, err = capabilities(c.StringSlice("allow")); err != nil {
 		return err
 	}
-	given, err := h.Desk.Granted(ctx, s.Digest, time.Now())
-	if err != nil {
-		return err
-	}
-	granted := given.Set().Union(capability.NewSet(allowed...))
-	q := policies.Query{Principal: principalOf(s), Home: h.Home}
-	e := explanation{Skill: s.Ref(), Request: args[1]}
 	if c.Bool("install") {
-		q.Phase = policies.PhaseInstall
-		if q.Capability, err = capability.Parse(args[1]); err != nil {
+		if req.Installing, err = capability.Parse(args[1]); err != nil {
 			return fault.Wrap(fault.KindUsage, err).WithHint("%s", inFull(args[1]))
 		}
-		e.decide(h.Policies, q)
-	} else {
-		q.Request = policies.ParseRequest(args[1])
-		e.decideCall(h.Policies, q, granted, s.Name)
+	}
+	e := explanation{}
+	if e.Explanation, err = h.Govern().Policies.Explain(ctx, t.person(), req); err != nil {
+		return err
+	}
+	if e.Missing != (capability.Capability{}) {
+		name, _, _ := strings.Cut(e.Skill, "@")
+		e.Hint = "skillet permission grant " + name + " '" + e.Missing.String() + "'"
 	}
 	return t.answer(e, func() { t.showExplanation(e) })
-}
-
-func principalOf(s registry.Skill) policies.Principal {
-	return policies.Principal{Skill: s.Name, Version: s.Version, Digest: string(s.Digest), Signer: s.Signer, Origin: string(s.Origin)}
-}
-
-func (e *explanation) decide(set *policies.Set, q policies.Query) {
-	d := set.Decide(q)
-	e.Effect, e.Reason, e.Policies = d.Effect.String(), d.Reason, []aPolicy{}
-	for _, p := range set.List() {
-		if slices.Contains(d.Policies, p.ID) {
-			e.Policies = append(e.Policies, aPolicyOf(p))
-		}
-	}
-}
-
-// decideCall answers as a run would: what no grant covers is denied, whatever
-// the policies say about it.
-func (e *explanation) decideCall(set *policies.Set, q policies.Query, granted capability.Set, skill string) {
-	for _, c := range granted.All() {
-		if e.Effect == policies.Allow.String() || !c.Allows(q.Request) {
-			continue
-		}
-		q.Granted, q.GrantedBy, e.Grant = true, c.String(), c.String()
-		e.decide(set, q)
-	}
-	if e.Grant != "" {
-		return
-	}
-	narrowest, err := q.Request.Capability()
-	if err != nil { // then no grant helps, and the policies say why
-		e.decide(set, q)
-		return
-	}
-	q.Granted, q.GrantedBy = true, narrowest.String()
-	e.decide(set, q)
-	e.IfGranted, e.Effect = e.Effect, policies.Deny.String()
-	if e.IfGranted == policies.Allow.String() {
-		e.Reason, e.Policies = "no grant covers it", []aPolicy{}
-		e.Granting = &explanation{Skill: e.Skill, Request: narrowest.String()}
-		e.Granting.decide(set, policies.Query{Phase: policies.PhaseInstall, Principal: q.Principal, Capability: narrowest, Home: q.Home})
-	}
-	if e.Granting != nil && e.Granting.Effect != policies.Deny.String() {
-		e.Hint = "skillet permission grant " + skill + " '" + narrowest.String() + "'"
-	}
 }
 
 func (t *terminal) showExplanation(e explanation) {
@@ -412,7 +221,7 @@ func (t *terminal) showExplanation(e explanation) {
 	if e.IfGranted != "" {
 		t.say("  if it were granted: %s", e.IfGranted)
 	}
-	if g := e.Granting; g != nil && g.Effect == policies.Deny.String() {
+	if g := e.Granting; g != nil && g.Denies() {
 		t.say("  granting it: %s: %s", g.Effect, plain(g.Reason))
 		for _, p := range g.Policies {
 			t.say("  %s %s (%s:%d): %s", p.Effect, p.ID, plain(p.File), p.Line, plain(p.Reason))
@@ -432,9 +241,9 @@ func (t *terminal) policySchema() *cli.Command {
 			if t.json {
 				return t.printJSON(struct {
 					Schema string `json:"schema"`
-				}{string(policies.Schema())})
+				}{string(govern.PolicySchema())})
 			}
-			return t.raw(policies.Schema())
+			return t.raw(govern.PolicySchema())
 		}),
 	}
 }

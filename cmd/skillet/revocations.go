@@ -4,21 +4,14 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"github.com/skillet-run/skillet/host/fault"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/config"
+	"github.com/skillet-run/skillet/host/govern"
 	"github.com/skillet-run/skillet/host/invoke"
-	"github.com/skillet-run/skillet/host/registry"
-	"github.com/skillet-run/skillet/host/signer"
-	sources "github.com/skillet-run/skillet/host/source"
-	"github.com/skillet-run/skillet/host/trust"
-	"github.com/skillet-run/skillet/manifests/signature"
 )
 
 func (t *terminal) trustRevocations() *cli.Command {
@@ -41,12 +34,12 @@ func (t *terminal) revocationsList() *cli.Command {
 		Name: "list", Aliases: []string{"ls"},
 		Usage:       "list what is revoked, by whom and why",
 		Description: "Examples:\n  skillet trust revocations list\n  skillet trust revocations list --json",
-		Action: t.withState(func(ctx context.Context, _ *cli.Context, h *host.Host) error {
-			all, err := h.Trust.Revocations(ctx)
+		Action: t.withHost(func(ctx context.Context, _ *cli.Context, h *host.Host) error {
+			all, err := h.Govern().Signers.Revocations(ctx, t.person())
 			if err != nil {
 				return err
 			}
-			return t.answer(append([]trust.Revocation{}, all...), func() {
+			return t.answer(all, func() {
 				if len(all) == 0 {
 					t.note("nothing is revoked")
 				}
@@ -59,7 +52,7 @@ func (t *terminal) revocationsList() *cli.Command {
 }
 
 // revocationLine is what was revoked, when, by whom and why.
-func revocationLine(r trust.Revocation) string {
+func revocationLine(r govern.Revocation) string {
 	return fmt.Sprintf("%s  %s  %s  by %s: %s", r.RevokedAt.Format("2006-01-02"), r.Target(), r.Name, r.By, r.Reason)
 }
 
@@ -80,19 +73,8 @@ func (t *terminal) revocationsImport() *cli.Command {
 			&cli.StringFlag{Name: "signature", Usage: "its Sigstore bundle, if that is not beside it, as `FILE`"},
 			plainHTTPFlag(),
 		},
-		Action: t.withState(t.importRevocations),
+		Action: t.withHost(t.importRevocations),
 	}
-}
-
-// importedList is what --json prints of a list that was imported.
-type importedList struct {
-	trust.Import
-	// Also is what it changed for other signers of the same list.
-	Also []trust.Import `json:"also,omitempty"`
-	// Isolated are the installed versions that are in quarantine now, and Released
-	// those that are not any more.
-	Isolated []string `json:"isolated"`
-	Released []string `json:"released"`
 }
 
 func (t *terminal) importRevocations(ctx context.Context, c *cli.Context, h *host.Host) error {
@@ -100,71 +82,50 @@ func (t *terminal) importRevocations(ctx context.Context, c *cli.Context, h *hos
 	if err != nil {
 		return err
 	}
-	d, err := t.revocationsFrom(ctx, h, args[0], c)
+	req, err := readList(ctx, args[0], c)
 	if err != nil {
 		return err
 	}
-	got, err := h.ImportRevocations(ctx, t.person(), d.Content, d.Signatures)
+	done := func() {}
+	if req.Source != "" {
+		done = t.waiting("fetching %s", args[0])
+	}
+	got, err := h.Govern().Signers.ImportRevocations(ctx, t.person(), req)
+	done()
 	if err != nil {
 		if !t.json {
-			t.noteImported(got)
+			t.noteImported(got.Imports(), got.Isolated, got.Released)
 		}
 		return err
 	}
-	return t.answer(importedList{got.Imports[0], got.Imports[1:], refsOf(got.Isolated), refsOf(got.Released)}, func() { t.noteImported(got) })
-}
-
-func refsOf(skills []registry.Skill) []string {
-	refs := []string{}
-	for _, s := range skills {
-		refs = append(refs, s.Ref())
-	}
-	return refs
+	return t.answer(got, func() { t.noteImported(got.Imports(), got.Isolated, got.Released) })
 }
 
 // noteImported says what a list changed.
-func (t *terminal) noteImported(got host.ImportedRevocations) {
-	for _, i := range got.Imports {
+func (t *terminal) noteImported(imports []govern.Import, isolated, released []string) {
+	for _, i := range imports {
 		t.note("list %d of %s, issued on %s: %d more revoked, %d less", i.Sequence, plain(i.Signer.Short()), when(i.IssuedAt), len(i.Added), len(i.Dropped))
 		t.noteRevoked(i.Revoked)
 	}
-	t.noteIsolated(got.Isolated)
-	t.noteReleased(got.Released)
+	t.noteIsolated(isolated)
+	t.noteReleased(released)
 }
 
-// revocationsFrom reads a list where a person says that it is.
-func (t *terminal) revocationsFrom(ctx context.Context, h *host.Host, place string, c *cli.Context) (d sources.Document, err error) {
+// readList reads a list where a person says that it is, or names where it is published.
+func readList(ctx context.Context, place string, c *cli.Context) (req govern.ImportList, err error) {
 	bundle := c.String("signature")
 	if at, bad := invoke.ParseAddress(place); bad == nil && at.Source != "" {
-		d, err = t.fetchRevocations(ctx, h, place, sources.Options{PlainHTTP: c.Bool("plain-http")})
+		req.Source, req.PlainHTTP = place, c.Bool("plain-http")
 	} else {
-		bundle = cmp.Or(bundle, place+signature.Extension)
-		d.Content, err = readSmall(ctx, place, trust.MaxListBytes)
+		bundle = cmp.Or(bundle, place+govern.SignatureExtension)
+		req.Content, err = readSmall(ctx, place, govern.MaxListBytes)
 	}
 	if err != nil || bundle == "" {
-		return d, err
+		return req, err
 	}
-	b, err := readSmall(ctx, bundle, signature.MaxBytes)
-	d.Signatures = [][]byte{b}
-	return d, err
-}
-
-func (t *terminal) fetchRevocations(ctx context.Context, h *host.Host, place string, o sources.Options) (sources.Document, error) {
-	r, err := listRef(place)
-	if err != nil {
-		return sources.Document{}, err
-	}
-	defer t.waiting("fetching %s", place)()
-	return h.FetchRevocations(ctx, r, o)
-}
-
-// listRef reads where a list is published.
-func listRef(place string) (sources.Ref, error) {
-	r, err := sources.Parse(place)
-	if err != nil {
-		return r, fault.Wrap(fault.KindUsage, err).WithHint("it may be oci://HOST/REPO, oci-layout:DIR, https://HOST/FILE or a file")
-	}
-	return r, nil
+	b, err := readSmall(ctx, bundle, govern.MaxSignatureBytes)
+	req.Signatures = [][]byte{b}
+	return req, err
 }
 
 func (t *terminal) revocationsUpdate() *cli.Command {
@@ -175,68 +136,45 @@ func (t *terminal) revocationsUpdate() *cli.Command {
 			"does. One that cannot be had, or is refused, is named, and does not keep the others out; the\n" +
 			"exit code is then that of the first.\n\n" +
 			"Examples:\n  skillet trust revocations update\n  skillet trust revocations update --json",
-		Action: t.withState(t.updateRevocations),
+		Action: t.withHost(t.updateRevocations),
 	}
-}
-
-// updatedList is what --json prints of one place of a list.
-type updatedList struct {
-	OK   bool   `json:"ok"`
-	List string `json:"list"` // as the settings name it
-	// Source is the list by its digest; From where its bytes came from, if that
-	// is elsewhere.
-	Source  string         `json:"source,omitempty"`
-	From    string         `json:"from,omitempty"`
-	Imports []trust.Import `json:"imports"`
-	// Isolated are the installed versions that are in quarantine now, and Released
-	// those that are not any more.
-	Isolated []string     `json:"isolated"`
-	Released []string     `json:"released"`
-	Error    *fault.Error `json:"error,omitempty"`
 }
 
 func (t *terminal) updateRevocations(ctx context.Context, c *cli.Context, h *host.Host) error {
 	if _, err := need(c, 0, "no arguments"); err != nil {
 		return err
 	}
-	places := h.Config.Settings().RevocationLists
-	if len(places) == 0 {
-		return fault.Errorf(fault.KindUsage, "no revocation lists are configured").
-			WithHint("list where they are under revocation_lists in %s in the home, such as oci://HOST/REPO", config.FileName)
-	}
-	all := []updatedList{}
+	done := func() {}
 	var failed *fault.Error
-	for _, place := range places {
-		u, err := t.updateList(ctx, h, place)
-		if ctx.Err() != nil {
-			return cmp.Or(err, ctx.Err())
-		}
-		u.OK, u.Error = err == nil, explain(err)
-		failed = cmp.Or(failed, u.Error)
-		all = append(all, u)
-		if err != nil && !t.json {
-			t.tell(u.Error)
+	all, err := h.Govern().Signers.UpdateRevocations(ctx, t.person(), govern.UpdateLists{
+		Begins: func(place string) { done = t.waiting("fetching %s", place) },
+		Done: func(u govern.UpdatedList) {
+			done()
+			failed = cmp.Or(failed, u.Error)
+			t.noteUpdated(u)
+		},
+	})
+	if err != nil {
+		done()
+		return err
+	}
+	for i, u := range all {
+		if u.Error != nil {
+			all[i].Error = explain(u.Error)
 		}
 	}
 	return t.answerEach(all, failed)
 }
 
-func (t *terminal) updateList(ctx context.Context, h *host.Host, place string) (updatedList, error) {
-	u := updatedList{List: place, Imports: []trust.Import{}, Isolated: []string{}, Released: []string{}}
-	d, err := t.fetchRevocations(ctx, h, place, sources.Options{})
-	if err != nil {
-		return u, err
+// noteUpdated says what came of one list.
+func (t *terminal) noteUpdated(u govern.UpdatedList) {
+	if t.json {
+		return
 	}
-	got, err := h.ImportRevocations(ctx, t.person(), d.Content, d.Signatures)
-	u.Source, u.From, u.Isolated, u.Released = d.Source, d.From, refsOf(got.Isolated), refsOf(got.Released)
-	u.Imports = append(u.Imports, got.Imports...)
-	if !t.json {
-		t.noteImported(got)
+	t.noteImported(u.Imports, u.Isolated, u.Released)
+	if u.Error != nil {
+		t.tell(explain(u.Error))
 	}
-	if err != nil {
-		return u, fmt.Errorf("%s: %w", place, err)
-	}
-	return u, nil
 }
 
 func (t *terminal) revocationsExport() *cli.Command {
@@ -246,28 +184,8 @@ func (t *terminal) revocationsExport() *cli.Command {
 		ArgsUsage: "FILE",
 		Description: "Writes FILE and FILE.sigstore.json. Each export has the next number.\n\n" +
 			"Examples:\n  skillet trust revocations export revoked.json",
-		Action: t.withState(t.exportRevocations),
+		Action: t.withHost(t.exportRevocations),
 	}
-}
-
-// revocationFiles is what --json prints of a list that was written.
-type revocationFiles struct {
-	List      string           `json:"list"`
-	Signature string           `json:"signature"`
-	Signer    signature.Signer `json:"signer"`
-}
-
-// revokingKey is the key that signs a revocation list, which is made when there is
-// none.
-func (t *terminal) revokingKey(ctx context.Context, h *host.Host) (signer.Key, error) {
-	k, made, err := h.Govern().Keys.Ensure(ctx, t.person())
-	if err != nil {
-		return k, err
-	}
-	if made {
-		t.noteNewKey(k.Identity())
-	}
-	return k, nil
 }
 
 func (t *terminal) exportRevocations(ctx context.Context, c *cli.Context, h *host.Host) error {
@@ -275,20 +193,12 @@ func (t *terminal) exportRevocations(ctx context.Context, c *cli.Context, h *hos
 	if err != nil {
 		return err
 	}
-	k, err := t.revokingKey(ctx, h)
+	out, err := h.Govern().Signers.ExportRevocations(ctx, t.person(), args[0])
 	if err != nil {
 		return err
 	}
-	document, bundle, err := h.Trust.ExportList(ctx, t.person(), k, filepath.Base(args[0]))
-	if err != nil {
-		return err
-	}
-	for path, b := range map[string][]byte{args[0]: document, args[0] + signature.Extension: bundle} {
-		if err := os.WriteFile(path, b, 0o644); err != nil {
-			return fmt.Errorf("write the revocation list: %w", err)
-		}
-	}
-	return t.answer(revocationFiles{args[0], args[0] + signature.Extension, k.Identity()}, func() { t.note("wrote %s and %s", plain(args[0]), plain(args[0]+signature.Extension)) })
+	t.noteNewKey(out.NewKey, out.Signer.Short())
+	return t.answer(out, func() { t.note("wrote %s and %s", plain(out.List), plain(out.Signature)) })
 }
 
 func (t *terminal) revocationsPush() *cli.Command {
@@ -301,7 +211,7 @@ func (t *terminal) revocationsPush() *cli.Command {
 			"Examples:\n  skillet trust revocations push oci://registry.example/security/revoked\n" +
 			"  skillet trust revocations push oci-layout:/media/stick/revoked",
 		Flags:  []cli.Flag{plainHTTPFlag()},
-		Action: t.withState(t.pushRevocations),
+		Action: t.withHost(t.pushRevocations),
 	}
 }
 
@@ -310,23 +220,13 @@ func (t *terminal) pushRevocations(ctx context.Context, c *cli.Context, h *host.
 	if err != nil {
 		return err
 	}
-	to, err := listRef(args[0])
-	if err != nil {
-		return err
-	}
-	if err := sources.TakesDocuments(to); err != nil { // before a key is made
-		return err
-	}
-	k, err := t.revokingKey(ctx, h)
-	if err != nil {
-		return err
-	}
 	done := t.waiting("publishing to %s", args[0])
-	out, err := h.PublishRevocations(ctx, t.person(), k, to, sources.Options{PlainHTTP: c.Bool("plain-http")})
+	out, err := h.Govern().Signers.PushRevocations(ctx, t.person(), govern.PushList{To: args[0], PlainHTTP: c.Bool("plain-http")})
 	done()
 	if err != nil {
 		return err
 	}
+	t.noteNewKey(out.NewKey, out.Signer.Short())
 	return t.answer(out, func() {
 		t.say("%s", plain(out.Source))
 		t.note("published list %d as %s and :latest", out.Sequence, plain(out.Ref))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,11 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/registry"
-	"github.com/skillet-run/skillet/host/trust"
-	"github.com/skillet-run/skillet/manifests"
-	"github.com/skillet-run/skillet/manifests/signature"
-	"github.com/skillet-run/skillet/manifests/signature/keyless"
+	"github.com/skillet-run/skillet/host/govern"
 )
 
 func (t *terminal) trustCommand() *cli.Command {
@@ -34,30 +31,13 @@ func (t *terminal) trustCommand() *cli.Command {
 	}
 }
 
-// trusted is what --json prints of all that is known.
-type trusted struct {
-	Signers []trust.Signer `json:"signers"`
-	Skills  []trust.Skill  `json:"skills"`
-	Roots   []rootInfo     `json:"roots"`
-	// Revoked is what was revoked here or by a list, and Quarantined the installed
-	// versions that are not run for that.
-	Revoked     []trust.Revocation `json:"revoked"`
-	Quarantined []string           `json:"quarantined"`
-}
-
-type rootInfo struct {
-	Name   string           `json:"name"`
-	Digest manifests.Digest `json:"digest"`
-	By     string           `json:"by"`
-}
-
 func (t *terminal) trustList() *cli.Command {
 	return &cli.Command{
 		Name: "list", Aliases: []string{"ls"},
 		Usage:       "list the signers, skills and trust roots that are known, and what is revoked",
 		Description: "Examples:\n  skillet trust list\n  skillet trust list --json",
-		Action: t.withState(func(ctx context.Context, _ *cli.Context, h *host.Host) error {
-			all, err := everythingTrusted(ctx, h)
+		Action: t.withHost(func(ctx context.Context, _ *cli.Context, h *host.Host) error {
+			all, err := h.Govern().Signers.List(ctx, t.person())
 			if err != nil {
 				return err
 			}
@@ -66,45 +46,13 @@ func (t *terminal) trustList() *cli.Command {
 	}
 }
 
-func everythingTrusted(ctx context.Context, h *host.Host) (trusted, error) {
-	all := trusted{Signers: []trust.Signer{}, Skills: []trust.Skill{}, Roots: []rootInfo{}, Revoked: []trust.Revocation{}, Quarantined: []string{}}
-	signers, err := h.Trust.Signers(ctx)
-	if err != nil {
-		return all, err
-	}
-	skills, err := h.Trust.Skills(ctx)
-	if err != nil {
-		return all, err
-	}
-	roots, err := h.Trust.Roots(ctx)
-	for _, r := range roots {
-		all.Roots = append(all.Roots, rootInfo{r.Name, manifests.DigestOf(r.Document), r.By})
-	}
-	all.Signers, all.Skills = append(all.Signers, signers...), append(all.Skills, skills...)
-	if err != nil {
-		return all, err
-	}
-	revoked, err := h.Trust.Revocations(ctx)
-	if err != nil {
-		return all, err
-	}
-	all.Revoked = append(all.Revoked, revoked...)
-	installed, err := h.Registry.List(ctx)
-	for _, s := range installed {
-		if s.Disabled != nil && s.Disabled.Quarantined {
-			all.Quarantined = append(all.Quarantined, s.Ref())
-		}
-	}
-	return all, err
-}
-
-func (t *terminal) showTrusted(all trusted) {
+func (t *terminal) showTrusted(all govern.Trusted) {
 	if len(all.Signers)+len(all.Skills)+len(all.Roots)+len(all.Revoked) == 0 {
 		t.note("nobody is known yet: who signs what you install first is remembered")
 	}
-	titles := map[signature.Signer]string{}
+	titles := map[string]string{}
 	for _, s := range all.Signers {
-		titles[s.Signer] = s.Title()
+		titles[string(s.Signer)] = s.Title()
 		t.say("signer %s  %s", plain(s.Title()), plain(string(s.Signer)))
 		for _, line := range signerLines(s) {
 			t.say("  %s", plain(line))
@@ -113,10 +61,7 @@ func (t *terminal) showTrusted(all trusted) {
 	for _, s := range all.Skills {
 		by := "not signed"
 		if s.Signer != "" {
-			by = "signed by " + titles[s.Signer]
-			if titles[s.Signer] == "" {
-				by = "signed by " + s.Signer.Short()
-			}
+			by = "signed by " + cmp.Or(titles[string(s.Signer)], s.Signer.Short())
 		}
 		t.say("skill %s  %s, from %s", plain(s.Name), plain(by), plain(s.Source))
 	}
@@ -131,7 +76,7 @@ func (t *terminal) showTrusted(all trusted) {
 	}
 }
 
-func signerLines(s trust.Signer) []string {
+func signerLines(s govern.Signer) []string {
 	var lines []string
 	if len(s.Names) > 0 {
 		lines = append(lines, "has the names: "+strings.Join(s.Names, ", "))
@@ -160,7 +105,7 @@ func (t *terminal) trustAdd() *cli.Command {
 			&cli.BoolFlag{Name: "revoker", Usage: "its revocation lists count for what others signed, too"},
 			&cli.StringFlag{Name: "root", Usage: "add the trust root in this `FILE`"},
 		},
-		Action: t.withState(t.addTrust),
+		Action: t.withHost(t.addTrust),
 	}
 }
 
@@ -172,13 +117,14 @@ func (t *terminal) addTrust(ctx context.Context, c *cli.Context, h *host.Host) e
 	if err != nil {
 		return err
 	}
-	s, err := t.namedSigner(ctx, h, args[0])
+	req, err := readSigner(ctx, args[0])
 	if err != nil {
 		return err
 	}
-	s.Label, s.Names, s.Revoker = c.String("label"), c.StringSlice("for"), c.Bool("revoker")
-	if s, err = h.Trust.Add(ctx, t.person(), s); err != nil {
-		return err
+	req.Label, req.Names, req.Revoker = c.String("label"), c.StringSlice("for"), c.Bool("revoker")
+	s, err := h.Govern().Signers.Add(ctx, t.person(), req)
+	if err != nil {
+		return fmt.Errorf("%s: %w", args[0], err)
 	}
 	return t.answer(s, func() {
 		t.note("knows %s", plain(s.Title()))
@@ -188,29 +134,17 @@ func (t *terminal) addTrust(ctx context.Context, c *cli.Context, h *host.Host) e
 	})
 }
 
-// namedSigner is the signer that a word names: a file of a public key, a
-// signer's text, or one that is known.
-func (t *terminal) namedSigner(ctx context.Context, h *host.Host, word string) (trust.Signer, error) {
-	if who, err := signature.ParseSigner(word); err == nil {
-		return trust.Signer{Signer: who}, nil
+// readSigner reads what names a signer: a file of a public key, or anything else that the
+// host may know it by.
+func readSigner(ctx context.Context, word string) (govern.AddSigner, error) {
+	if govern.IsSigner(word) {
+		return govern.AddSigner{Signer: word}, nil
 	}
-	text, err := readSmall(ctx, word, maxKeyFile)
-	if err == nil {
-		k, err := signature.ParseKey(text)
-		if err != nil {
-			return trust.Signer{}, fault.Errorf(fault.KindUsage, "%s: %w", word, err).WithHint("name a public key in PEM, as `skillet key export` and `cosign public-key` write it")
-		}
-		return trust.Signer{Signer: k.Signer(), Key: k}, nil
+	key, err := readSmall(ctx, word, maxKeyFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return govern.AddSigner{Signer: word}, nil
 	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return trust.Signer{}, err
-	}
-	s, ferr := h.Trust.Find(ctx, word)
-	if ferr != nil {
-		return trust.Signer{}, fault.Errorf(fault.KindNotFound, "%s is neither a file, nor a signer, nor one that is known", word).
-			WithHint("`skillet trust list` shows who is known")
-	}
-	return trust.Signer{Signer: s.Signer, Key: s.Key}, nil
+	return govern.AddSigner{Key: key}, err
 }
 
 func (t *terminal) addRoot(ctx context.Context, c *cli.Context, h *host.Host) error {
@@ -218,15 +152,16 @@ func (t *terminal) addRoot(ctx context.Context, c *cli.Context, h *host.Host) er
 		return fault.Errorf(fault.KindUsage, "trust add --root takes no signer: whom it names is trusted in a second step")
 	}
 	path := c.String("root")
-	document, err := readSmall(ctx, path, keyless.MaxRootBytes)
+	document, err := readSmall(ctx, path, govern.MaxRootBytes)
 	if err != nil {
 		return err
 	}
 	name := strings.ToLower(strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)))
-	if err := h.Trust.AddRoot(ctx, t.person(), name, document); err != nil {
+	root, err := h.Govern().Signers.AddRoot(ctx, t.person(), govern.AddRoot{Name: name, Document: document})
+	if err != nil {
 		return err
 	}
-	return t.answer(rootInfo{name, manifests.DigestOf(document), t.person().Actor()}, func() {
+	return t.answer(root, func() {
 		t.note("keyless signatures are verified with the trust root %s; nobody is trusted by that alone", plain(name))
 	})
 }
@@ -239,7 +174,7 @@ func (t *terminal) trustRemove() *cli.Command {
 		Description: "What is forgotten is met for the first time again. To have it refused instead, revoke it.\n\n" +
 			"Examples:\n  skillet trust remove csv\n  skillet trust remove acme --yes",
 		Flags: []cli.Flag{yesFlag("forget it")},
-		Action: t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			args, err := need(c, 1, "one signer, skill or trust root")
 			if err != nil {
 				return err
@@ -249,7 +184,7 @@ func (t *terminal) trustRemove() *cli.Command {
 					return err
 				}
 			}
-			words, err := h.Trust.Remove(ctx, t.person(), args[0])
+			words, err := h.Govern().Signers.Remove(ctx, t.person(), args[0])
 			if err != nil {
 				return err
 			}
@@ -273,7 +208,7 @@ func (t *terminal) trustRevoke() *cli.Command {
 			&cli.BoolFlag{Name: "dry-run", Usage: "only show what would be put into quarantine"},
 			yesFlag("revoke it"),
 		},
-		Action: t.withState(t.revokeTrust),
+		Action: t.withHost(t.revokeTrust),
 	}
 }
 
@@ -282,56 +217,52 @@ func (t *terminal) revokeTrust(ctx context.Context, c *cli.Context, h *host.Host
 	if err != nil {
 		return err
 	}
-	e, err := t.revocable(ctx, h, args[0])
-	if err != nil {
-		return err
-	}
 	if c.Bool("undo") {
-		if c.Bool("dry-run") {
-			return fault.Errorf(fault.KindUsage, "trust revoke --undo has no --dry-run").WithHint("`skillet trust revocations list` shows what is revoked here")
-		}
-		released, err := h.Unrevoke(ctx, t.person(), e)
-		if err != nil {
-			return err
-		}
-		return t.answer(e, func() {
-			t.note("%s is not revoked here any more", plain(e.Target()))
-			t.noteReleased(released)
-		})
+		return t.unrevokeTrust(ctx, c, h, args[0])
 	}
-	if e.Reason = c.String("reason"); e.Reason == "" {
+	if c.String("reason") == "" {
 		return fault.Errorf(fault.KindUsage, "trust revoke needs a reason, for whoever meets the refusal").WithHint("add --reason TEXT")
 	}
-	hit, err := h.RevokedBy(ctx, e)
+	plan, err := h.Govern().Signers.PlanRevoke(ctx, t.person(), govern.RevokePackages{What: args[0], Reason: c.String("reason")})
 	if err != nil {
 		return err
 	}
 	if c.Bool("dry-run") {
-		return t.answer(hit, func() { t.noteHit(hit) })
+		return t.answer(plan.Skills, func() { t.noteHit(plan.Skills) })
 	}
-	if len(hit) > 0 && !c.Bool("yes") && t.canAsk() {
-		t.noteHit(hit)
-		if err := t.confirm("trust revoke", "Revoke "+plain(e.Target())+"?"); err != nil {
+	if len(plan.Skills) > 0 && !c.Bool("yes") && t.canAsk() {
+		t.noteHit(plan.Skills)
+		if err := t.confirm("trust revoke", "Revoke "+plain(plan.Entry.Target())+"?"); err != nil {
 			return err
 		}
 	}
-	revoked, err := h.Trust.Revoke(ctx, t.person(), e)
+	done, err := h.Govern().Signers.Revoke(ctx, t.person(), plan)
 	if err != nil {
 		return err
 	}
-	isolated, err := h.IsolateRevoked(ctx, t.person())
+	return t.answer(done.Packages, func() {
+		t.note("revoked %s", plain(plan.Entry.Target()))
+		t.noteRevoked(done.Packages)
+		t.noteIsolated(done.Isolated)
+	})
+}
+
+func (t *terminal) unrevokeTrust(ctx context.Context, c *cli.Context, h *host.Host, what string) error {
+	if c.Bool("dry-run") {
+		return fault.Errorf(fault.KindUsage, "trust revoke --undo has no --dry-run").WithHint("`skillet trust revocations list` shows what is revoked here")
+	}
+	done, err := h.Govern().Signers.Unrevoke(ctx, t.person(), what)
 	if err != nil {
 		return err
 	}
-	return t.answer(append([]trust.RevokedPackage{}, revoked...), func() {
-		t.note("revoked %s", plain(e.Target()))
-		t.noteRevoked(revoked)
-		t.noteIsolated(isolated)
+	return t.answer(done, func() {
+		t.note("%s is not revoked here any more", plain(done.Target()))
+		t.noteReleased(done.Released)
 	})
 }
 
 // noteHit says what revoking something would stop.
-func (t *terminal) noteHit(skills []registry.Skill) {
+func (t *terminal) noteHit(skills []govern.Skill) {
 	if len(skills) == 0 {
 		t.note("nothing that is installed would be put into quarantine")
 	}
@@ -344,46 +275,27 @@ func (t *terminal) noteHit(skills []registry.Skill) {
 	}
 }
 
-func (t *terminal) noteReleased(skills []registry.Skill) {
-	for _, s := range skills {
-		t.note("  %s is not in quarantine any more", plain(s.Ref()))
+func (t *terminal) noteReleased(refs []string) {
+	for _, ref := range refs {
+		t.note("  %s is not in quarantine any more", plain(ref))
 	}
 }
 
-func (t *terminal) noteIsolated(skills []registry.Skill) {
-	for _, s := range skills {
-		t.note("  %s is in quarantine: it is not run any more", plain(s.Ref()))
+func (t *terminal) noteIsolated(refs []string) {
+	for _, ref := range refs {
+		t.note("  %s is in quarantine: it is not run any more", plain(ref))
 	}
 }
 
-// revocable is what a word names that can be revoked.
-func (t *terminal) revocable(ctx context.Context, h *host.Host, word string) (trust.Entry, error) {
-	if d, err := manifests.ParseDigest(strings.TrimPrefix(word, "artifact:")); err == nil {
-		if strings.HasPrefix(word, "artifact:") {
-			return trust.Entry{Artifact: d}, nil
-		}
-		return trust.Entry{Content: d}, nil
-	}
-	if who, err := signature.ParseSigner(word); err == nil {
-		return trust.Entry{Signer: who}, nil
-	}
-	if s, err := h.Trust.Find(ctx, word); err == nil {
-		return trust.Entry{Signer: s.Signer, Name: s.Label}, nil
-	}
-	s, err := t.lookup(ctx, h, word)
-	if err != nil {
-		return trust.Entry{}, err
-	}
-	return trust.Entry{Content: s.Digest, Name: s.Ref()}, nil
-}
-
-func (t *terminal) noteRevoked(revoked []trust.RevokedPackage) {
+func (t *terminal) noteRevoked(revoked []govern.RevokedPackage) {
 	for _, r := range revoked {
 		t.note("  %s, which was accepted here on %s, is revoked by that", plain(r.Package.Skill+"@"+r.Package.Version), when(r.Package.At))
 	}
 }
 
 // noteNewKey says, once, that the home signs with a key of its own now.
-func (t *terminal) noteNewKey(who signature.Signer) {
-	t.note("made a signing key, %s: `skillet key export` prints its public part", who.Short())
+func (t *terminal) noteNewKey(made bool, who string) {
+	if made {
+		t.note("made a signing key, %s: `skillet key export` prints its public part", who)
+	}
 }

@@ -78,23 +78,46 @@ func texts(cs []capability.Capability) string {
 // empty. It returns what it ended, and a [fault.KindNotFound] error when that
 // would be nothing.
 func (d *Desk) Revoke(ctx context.Context, actor string, s registry.Skill, cs []capability.Capability) ([]Grant, error) {
-	return d.revoke(ctx, actor, s, Covered(cs))
+	return d.revoke(ctx, actor, s, Covered(cs), func([]Grant) error { return nil })
 }
 
-// RevokeExactly ends the grants of exactly these capabilities, and leaves narrower
-// ones. It is [Desk.Revoke] otherwise.
-func (d *Desk) RevokeExactly(ctx context.Context, actor string, s registry.Skill, cs []capability.Capability) ([]Grant, error) {
-	return d.revoke(ctx, actor, s, Exactly(cs))
+// RevokePlanned ends the grants of a skill that are meant, which are the ones that a person
+// was shown. It fails with a [fault.KindConflict] error when those are others by now, and is
+// [Desk.Revoke] otherwise.
+func (d *Desk) RevokePlanned(ctx context.Context, h Human, s registry.Skill, meant func(Grant) bool, shown []Grant) ([]Grant, error) {
+	if err := h.Check(); err != nil {
+		return nil, err
+	}
+	ids := idsOf(shown)
+	return d.revoke(ctx, h.Actor(), s, meant, func(ended []Grant) error {
+		if slices.Equal(idsOf(ended), ids) {
+			return nil
+		}
+		return fault.Errorf(fault.KindConflict, "the grants of %s changed meanwhile", s.Ref()).WithHint("look at them again")
+	})
 }
 
-func (d *Desk) revoke(ctx context.Context, actor string, s registry.Skill, meant func(Grant) bool) ([]Grant, error) {
+func idsOf(gs []Grant) []string {
+	var ids []string
+	for _, g := range gs {
+		ids = append(ids, g.ID)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func (d *Desk) revoke(ctx context.Context, actor string, s registry.Skill, meant func(Grant) bool, check func([]Grant) error) ([]Grant, error) {
 	var ended []Grant
 	err := d.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
 		gs, err := d.Grants(ctx, s.Digest)
 		if err != nil {
 			return ledger.Decision{}, err
 		}
-		if ended = slices.DeleteFunc(gs, func(g Grant) bool { return !meant(g) }); len(ended) == 0 {
+		ended = slices.DeleteFunc(gs, func(g Grant) bool { return !meant(g) })
+		if err := check(ended); err != nil {
+			return ledger.Decision{}, err
+		}
+		if len(ended) == 0 {
 			return ledger.Decision{}, fault.Errorf(fault.KindNotFound, "%s has no such grant", s.Ref()).
 				WithHint("`skillet permission show %s` lists its grants", s.Name)
 		}

@@ -8,15 +8,19 @@ import (
 	"github.com/skillet-run/skillet/host/fault"
 
 	"github.com/skillet-run/skillet/host/ledger"
+	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/policies/capability"
 )
 
 // A Narrowing ends a grant, and gives less in its place.
 type Narrowing struct {
-	// Skill is the version it was given to, as NAME@VERSION.
-	Skill string
-	Grant Grant
-	// To are given on the terms of Grant, which allows each of them; none when it only ends.
+	// Skill is the version it was given to, as NAME@VERSION, and Digest that of its package.
+	Skill  string
+	Digest manifests.Digest
+	// Grant is the id of the grant.
+	Grant string
+	// To are given on the terms of the grant, which allows each of them; none when it only
+	// ends.
 	To []capability.Capability
 }
 
@@ -27,11 +31,6 @@ func (d *Desk) Narrow(ctx context.Context, h Human, ns []Narrowing) error {
 	if err := h.Check(); err != nil {
 		return err
 	}
-	for _, n := range ns {
-		if beyond := capability.NewSet(n.To...).Minus(capability.NewSet(n.Grant.Capability)); !beyond.IsEmpty() {
-			return fault.Errorf(fault.KindUsage, "narrow %s of %s: it does not allow %s", n.Grant.Capability, n.Skill, strings.Join(beyond.Strings(), ", "))
-		}
-	}
 	return d.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) { return d.narrowing(ctx, h, ns) })
 }
 
@@ -39,14 +38,15 @@ func (d *Desk) narrowing(ctx context.Context, h Human, ns []Narrowing) (ledger.D
 	dec := ledger.Decision{Kind: "narrow", Actor: h.Actor()}
 	var refs, notes []string
 	for _, n := range ns {
-		now, err := d.Grants(ctx, n.Grant.Digest)
+		now, err := d.Grants(ctx, n.Digest)
 		if err != nil {
 			return dec, err
 		}
-		if !slices.ContainsFunc(now, func(g Grant) bool { return g.ID == n.Grant.ID }) {
+		at := slices.IndexFunc(now, func(g Grant) bool { return g.ID == n.Grant })
+		if at < 0 {
 			return dec, fault.Errorf(fault.KindConflict, "the grants of %s changed meanwhile", n.Skill).WithHint("look at the proposal again")
 		}
-		changes, err := n.changes(h)
+		changes, err := n.changes(h, now[at])
 		if err != nil {
 			return dec, err
 		}
@@ -54,20 +54,25 @@ func (d *Desk) narrowing(ctx context.Context, h Human, ns []Narrowing) (ledger.D
 		if !slices.Contains(refs, n.Skill) {
 			refs = append(refs, n.Skill)
 		}
-		notes = append(notes, n.words())
+		notes = append(notes, n.words(now[at].Capability))
 	}
 	dec.Subject, dec.Note = strings.Join(refs, ", "), strings.Join(notes, "; ")
 	return dec, nil
 }
 
-func (n Narrowing) changes(h Human) ([]ledger.Change, error) {
-	revoked, err := Revoked(n.Grant)
+// changes are those that narrow a grant. They take its terms from what was granted, and
+// not from whoever asks.
+func (n Narrowing) changes(h Human, was Grant) ([]ledger.Change, error) {
+	if beyond := capability.NewSet(n.To...).Minus(capability.NewSet(was.Capability)); !beyond.IsEmpty() {
+		return nil, fault.Errorf(fault.KindUsage, "narrow %s of %s: it does not allow %s", was.Capability, n.Skill, strings.Join(beyond.Strings(), ", "))
+	}
+	revoked, err := Revoked(was)
 	if err != nil {
 		return nil, err
 	}
 	changes := []ledger.Change{revoked}
 	for _, c := range n.To {
-		g := n.Grant
+		g := was
 		g.Capability = c
 		given, err := h.Regrant(g)
 		if err != nil {
@@ -78,9 +83,9 @@ func (n Narrowing) changes(h Human) ([]ledger.Change, error) {
 	return changes, nil
 }
 
-func (n Narrowing) words() string {
+func (n Narrowing) words(was capability.Capability) string {
 	if len(n.To) == 0 {
-		return "without " + n.Grant.Capability.String()
+		return "without " + was.String()
 	}
-	return n.Grant.Capability.String() + " to " + strings.Join(capability.NewSet(n.To...).Strings(), ", ")
+	return was.String() + " to " + strings.Join(capability.NewSet(n.To...).Strings(), ", ")
 }

@@ -28,7 +28,7 @@ func TestNarrow(t *testing.T) {
 		t.Fatalf("%d grants, %v", len(given), err)
 	}
 	narrowing := func(to ...capability.Capability) []approval.Narrowing {
-		return []approval.Narrowing{{Skill: "net@1.0.0", Grant: given[0], To: to}}
+		return []approval.Narrowing{{Skill: "net@1.0.0", Digest: digest, Grant: given[0].ID, To: to}}
 	}
 	for what, c := range map[string]struct {
 		by   approval.Human

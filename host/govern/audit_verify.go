@@ -21,8 +21,8 @@ import (
 
 // The views of an export; see package audit.
 type (
-	// A Scope is what is exported. The zero value is everything.
-	Scope = audit.Scope
+	// An ExportScope is what is exported. The zero value is everything.
+	ExportScope = audit.Scope
 	// A Summary is what was exported.
 	Summary = audit.Summary
 	// A Finding is what an export that is right shows, and a Part what it has of one log.
@@ -32,7 +32,7 @@ type (
 
 // Export writes what is asked for of the audit log to w, in a form that can be verified
 // without the home.
-func (a *Audit) Export(ctx context.Context, by approval.Principal, w io.Writer, s Scope) (Summary, error) {
+func (a *Audit) Export(ctx context.Context, by approval.Principal, w io.Writer, s ExportScope) (Summary, error) {
 	if err := known(by); err != nil {
 		return Summary{}, err
 	}
@@ -44,7 +44,7 @@ type ExportFile struct {
 	Path string
 	// Over has a file written over that is there; without it that is a conflict.
 	Over  bool
-	Scope Scope
+	Scope ExportScope
 }
 
 // ExportFile writes an export to a file that only its owner reads.

@@ -1,5 +1,6 @@
-// Package govern is the application layer for who decides what: secrets, the keys that
-// sign, and the audit log.
+// Package govern is the application layer for who decides what: proposals,
+// grants, policies, signers and what is revoked, the keys that sign, secrets, and the audit
+// log.
 //
 // Each of its services takes a principal before everything else. Queries, and whatever
 // writes a file, take an [approval.Principal]; a decision takes an [approval.Human].
@@ -14,13 +15,23 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/skillet-run/skillet/host/agents"
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/audit"
+	"github.com/skillet-run/skillet/host/evidence"
+	"github.com/skillet-run/skillet/host/install"
 	"github.com/skillet-run/skillet/host/journal"
 	"github.com/skillet-run/skillet/host/ledger"
+	"github.com/skillet-run/skillet/host/registry"
+	"github.com/skillet-run/skillet/host/replay"
+	"github.com/skillet-run/skillet/host/review"
 	"github.com/skillet-run/skillet/host/secret"
+	"github.com/skillet-run/skillet/host/settings"
 	"github.com/skillet-run/skillet/host/signer"
+	"github.com/skillet-run/skillet/host/source"
 	"github.com/skillet-run/skillet/host/trust"
+	"github.com/skillet-run/skillet/manifests/bundle"
+	"github.com/skillet-run/skillet/policies"
 )
 
 // Parts are what the services work on. All are needed.
@@ -30,8 +41,32 @@ type Parts struct {
 	CatchUp    func(context.Context) error
 	Unfinished func() error
 
-	Ledger *ledger.Ledger
-	Trust  *trust.Book
+	// Home is the home directory, and Policies are those in force.
+	Home     string
+	Policies func() (*policies.Set, error)
+
+	Ledger   *ledger.Ledger
+	Registry *registry.Registry
+	Desk     *approval.Desk
+	Trust    *trust.Book
+	// Installer carries out what is decided about packages, and Settings and Agents what is
+	// decided about files of the home.
+	Installer *install.Installer
+	Settings  *settings.Settings
+	Agents    *agents.Agents
+	Sources   *source.Fetcher
+
+	// Evidence gathers what is known about a package, Replay what it does on recorded calls.
+	Evidence *evidence.Collector
+	Replay   func(context.Context, *bundle.Package) (*replay.Shadow, error)
+	// Ceilings are what no call may exceed, and MissingTools those of some names that no
+	// installed skill has.
+	Ceilings     review.Ceilings
+	MissingTools func(ctx context.Context, by approval.Principal, names []string) ([]string, error)
+	// RevocationLists are the places of the setting of that name, and Explain says what an
+	// error means to a caller.
+	RevocationLists []string
+	Explain         func(error) *fault.Error
 
 	// Signer keeps the key that signs packages, Secrets the secrets of requests, and
 	// SecretKey what seals both.
@@ -44,18 +79,29 @@ type Parts struct {
 	Decisions *journal.Journal
 	Calls     *journal.Journal
 	AuditKeys *audit.Keeper
+
+	log hclog.Logger
 }
 
 // Services are the services of this package. They are safe for concurrent use.
 type Services struct {
-	Secrets *Secrets
-	Keys    *Keys
-	Audit   *Audit
+	Proposals *Proposals
+	Grants    *Grants
+	Policies  *Policies
+	Signers   *Signers
+	Keys      *Keys
+	Secrets   *Secrets
+	Audit     *Audit
 }
 
 // New makes the services.
-func New(_ hclog.Logger, p Parts) Services {
-	return Services{Secrets: &Secrets{&p}, Keys: &Keys{&p}, Audit: &Audit{&p}}
+func New(log hclog.Logger, p Parts) Services {
+	p.log = log
+	keys := &Keys{&p}
+	return Services{
+		Proposals: &Proposals{&p}, Grants: &Grants{&p}, Policies: &Policies{&p},
+		Signers: &Signers{&p, keys}, Keys: keys, Secrets: &Secrets{&p}, Audit: &Audit{&p},
+	}
 }
 
 // known refuses nobody.

@@ -158,7 +158,9 @@ var imports = map[string][]string{
 	},
 	// Who decides what.
 	"host/govern": {
-		"host/fault", "host/approval", "host/audit", "host/checkpoint", "host/journal", "host/ledger", "host/outfile", "host/runner", "host/secret", "host/signer", "host/trust", "manifests/signature",
+		"host/fault", "host/adopt", "host/agents", "host/approval", "host/audit", "host/casetest", "host/checkpoint", "host/config", "host/document", "host/evidence", "host/findings",
+		"host/install", "host/journal", "host/ledger", "host/outfile", "host/registry", "host/replay", "host/review", "host/runner", "host/secret", "host/settings", "host/signer", "host/source", "host/store", "host/suggest", "host/trust",
+		"manifests", "manifests/bundle", "manifests/signature", "manifests/signature/keyless", "policies", "policies/capability",
 	},
 	"host/outfile": {"host/fault"},
 	// What authors do.
