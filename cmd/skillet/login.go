@@ -14,7 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/skillet-run/skillet/host"
-	sources "github.com/skillet-run/skillet/host/source"
+	"github.com/skillet-run/skillet/host/admit"
 )
 
 func (t *terminal) loginCommand() *cli.Command {
@@ -37,16 +37,12 @@ func (t *terminal) loginCommand() *cli.Command {
 	}
 }
 
-// loggedIn is what --json prints of login.
-type loggedIn struct {
-	Host      string `json:"host"`
-	Username  string `json:"username"`
-	Path      string `json:"path"`
-	Plaintext bool   `json:"plaintext"`
-}
-
 func (t *terminal) login(ctx context.Context, c *cli.Context, h *host.Host) error {
-	to, err := t.registryHost(c, h)
+	args, err := need(c, 1, "one registry")
+	if err != nil {
+		return err
+	}
+	to, err := h.Admit().RegistryHost(ctx, t.person(), args[0])
 	if err != nil {
 		return err
 	}
@@ -58,24 +54,16 @@ func (t *terminal) login(ctx context.Context, c *cli.Context, h *host.Host) erro
 	if err != nil {
 		return err
 	}
-	kept, err := h.Sources().Login(ctx, to, user, password, sources.Options{PlainHTTP: c.Bool("plain-http")})
+	kept, err := h.Admit().Login(ctx, t.person(), admit.LoginRequest{Host: to, Username: user, Password: password, PlainHTTP: c.Bool("plain-http")})
 	if err != nil {
 		return err
 	}
-	return t.answer(loggedIn{to, user, kept.Path, kept.Plaintext}, func() {
+	return t.answer(kept, func() {
 		t.note("logged in to %s as %s", to, plain(user))
 		if kept.Plaintext {
 			t.note("skillet: the password is in %s as it is; a credential helper (credsStore in that file) keeps it better", kept.Path)
 		}
 	})
-}
-
-func (t *terminal) registryHost(c *cli.Context, h *host.Host) (string, error) {
-	args, err := need(c, 1, "one registry")
-	if err != nil {
-		return "", err
-	}
-	return h.Sources().HostOf(args[0])
 }
 
 func (t *terminal) username(c *cli.Context, to string) (string, error) {
@@ -129,11 +117,12 @@ func (t *terminal) logoutCommand() *cli.Command {
 		ArgsUsage:   "HOST",
 		Description: "Examples:\n  skillet logout registry.example",
 		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			from, err := t.registryHost(c, h)
+			args, err := need(c, 1, "one registry")
 			if err != nil {
 				return err
 			}
-			if err := h.Sources().Logout(ctx, from); err != nil {
+			from, err := h.Admit().Logout(ctx, t.person(), args[0])
+			if err != nil {
 				return err
 			}
 			return t.answer(struct {

@@ -2,17 +2,11 @@ package main
 
 import (
 	"context"
-	"os"
-	"path/filepath"
-
-	"github.com/skillet-run/skillet/host/fault"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	sources "github.com/skillet-run/skillet/host/source"
-	"github.com/skillet-run/skillet/manifests"
-	"github.com/skillet-run/skillet/manifests/bundle"
+	"github.com/skillet-run/skillet/host/admit"
 )
 
 func (t *terminal) pullCommand() *cli.Command {
@@ -46,37 +40,21 @@ func plainHTTPFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "plain-http", Usage: "reach the place without TLS: anybody on the way can see and change what is sent"}
 }
 
-// pulledFile is what --json prints of pull.
-type pulledFile struct {
-	Name       string           `json:"name"`
-	Version    string           `json:"version"`
-	Digest     manifests.Digest `json:"digest"`
-	Source     string           `json:"source"`
-	From       string           `json:"from,omitempty"`
-	Artifact   manifests.Digest `json:"artifact,omitempty"`
-	Path       string           `json:"path"`
-	Signatures []string         `json:"signatures"` // paths
-}
-
 func (t *terminal) pull(ctx context.Context, c *cli.Context, h *host.Host) error {
 	args, err := need(c, 1, "one package")
 	if err != nil {
 		return err
 	}
-	got, err := t.fetch(ctx, h, args[0], c.Bool("plain-http"))
+	progress := t.downloading(args)
+	done := progress.show(0)
+	p, err := h.Admit().Pull(ctx, t.person(), admit.PullRequest{
+		From: args[0], Output: c.String("output"), Replace: c.Bool("replace"),
+		Transfer: admit.Transfer{PlainHTTP: c.Bool("plain-http"), Progress: progress.of(0)},
+	})
+	done()
 	if err != nil {
 		return err
 	}
-	out := c.String("output")
-	if st, err := os.Stat(out); filepath.Ext(out) != bundle.Extension || err == nil && st.IsDir() {
-		out = filepath.Join(out, got.Package.FileName())
-	}
-	signatures, err := h.Sources().Write(got, out, c.Bool("replace"))
-	if err != nil {
-		return err
-	}
-	m := got.Package.Manifest()
-	p := pulledFile{m.Name, m.Version, got.Package.Digest(), got.Source, got.From, got.Artifact, out, signatures}
 	return t.answer(p, func() {
 		t.say("%s", p.Path)
 		t.note("%s@%s sha256:%s from %s", plain(p.Name), plain(p.Version), p.Digest.Short(), plain(p.Source))
@@ -90,34 +68,4 @@ func (t *terminal) pull(ctx context.Context, c *cli.Context, h *host.Host) error
 			t.note("  it is not signed")
 		}
 	})
-}
-
-// sourceRef reads a reference of a command that is not a fetch.
-func sourceRef(text string, kinds ...sources.Kind) (sources.Ref, error) {
-	r, err := sources.ParseArgument(text)
-	if err != nil {
-		return r, err
-	}
-	for _, k := range kinds {
-		if r.Kind == k {
-			return r, nil
-		}
-	}
-	return r, fault.Errorf(fault.KindUsage, "nothing can be published to a %s, as %s is", r.Kind, text).
-		WithHint("name oci://HOST/REPO, oci-layout:DIR, a FILE.skill, or a name that a registry in config.yaml serves")
-}
-
-// fetch gets one package, and shows on a terminal how much of it came.
-func (t *terminal) fetch(ctx context.Context, h *host.Host, text string, plain bool) (*sources.Fetched, error) {
-	progress := t.downloading([]string{text})
-	defer progress.show(0)()
-	r, err := sources.ParseArgument(text)
-	if err != nil {
-		return nil, err
-	}
-	got, err := h.Sources().Fetch(ctx, r, sources.Options{PlainHTTP: plain, Progress: progress.of(0)})
-	if e := fault.AsError(err); e != nil && r.Kind == sources.KindName && r.Constraint == "" && exists(text) {
-		return nil, e.WithHint("there is a file of that name: to mean it, write ./%s", text)
-	}
-	return got, err
 }

@@ -2,16 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
-
-	"github.com/skillet-run/skillet/host/fault"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/registry"
-	sources "github.com/skillet-run/skillet/host/source"
-	"github.com/skillet-run/skillet/host/toolchain"
+	"github.com/skillet-run/skillet/host/admit"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 	"github.com/skillet-run/skillet/manifests/signature"
@@ -40,54 +35,28 @@ func (t *terminal) pushCommand() *cli.Command {
 	}
 }
 
-// pushedPackage is what --json prints of push.
-type pushedPackage struct {
-	Name    string           `json:"name"`
-	Version string           `json:"version"`
-	Digest  manifests.Digest `json:"digest"`
-	sources.Pushed
-	Signer string `json:"signer,omitempty"`
-}
-
 func (t *terminal) push(ctx context.Context, c *cli.Context, h *host.Host) error {
 	args, err := need(c, 2, "a package and a place to publish it to")
 	if err != nil {
 		return err
 	}
-	to, err := sourceRef(args[1], sources.KindRegistry, sources.KindLayout, sources.KindFile, sources.KindDirectory, sources.KindName)
-	if err != nil {
-		return err
-	}
-	p, err := packageOf(ctx, h, args[0])
-	if err != nil {
-		return err
-	}
-	parcel, err := h.Sources().Parcel(p, to)
-	if err != nil {
-		return err
-	}
-	m := p.Manifest()
-	out := pushedPackage{Name: m.Name, Version: m.Version, Digest: p.Digest()}
-	progress := t.downloading([]string{parcel.To.String()})
-	how := sources.Pushing{Tags: c.StringSlice("tag"), Replace: c.Bool("replace")}
-	how.PlainHTTP, how.Progress = c.Bool("plain-http"), progress.of(0)
-	if !c.Bool("no-sign") {
-		b, by, err := t.sign(ctx, h, p, parcel.Artifact)
-		if err != nil {
-			return err
-		}
-		how.Signatures, out.Signer = [][]byte{b}, string(by)
-	}
+	progress := t.downloading(args[1:])
 	done := progress.show(0)
-	out.Pushed, err = h.Sources().Push(ctx, parcel, how)
+	p, err := h.Admit().Push(ctx, t.person(), admit.PushRequest{
+		Package: args[0], To: args[1], Unsigned: c.Bool("no-sign"), Tags: c.StringSlice("tag"), Replace: c.Bool("replace"),
+		Transfer: admit.Transfer{PlainHTTP: c.Bool("plain-http"), Progress: progress.of(0)},
+	})
 	done()
+	if p.NewKey {
+		t.note("skillet: made the key that signs packages: %s", p.Signer)
+	}
 	if err != nil {
 		return err
 	}
-	return t.answer(out, func() { t.showPushed(out) })
+	return t.answer(p, func() { t.showPushed(p) })
 }
 
-func (t *terminal) showPushed(p pushedPackage) {
+func (t *terminal) showPushed(p admit.Pushed) {
 	t.say("%s", p.Source)
 	t.note("published %s@%s as %s", plain(p.Name), plain(p.Version), plain(p.Ref))
 	if !p.Signed {
@@ -113,27 +82,4 @@ func (t *terminal) sign(ctx context.Context, h *host.Host, p *bundle.Package, ar
 		signature.Subject{Name: m.Name + "@" + m.Version, Digest: p.Digest()},
 	)
 	return b, key.Identity(), err
-}
-
-// packageOf is the package at a path, or that of an installed skill.
-func packageOf(ctx context.Context, h *host.Host, text string) (*bundle.Package, error) {
-	if sources.IsPath(text) {
-		if err := toolchain.Current(text); err != nil {
-			return nil, err
-		}
-		return sources.Open(text)
-	}
-	ref, err := manifests.ParseRef(text)
-	if err != nil || ref.Tool != "" {
-		return nil, fault.Errorf(fault.KindUsage, "%s is no path of a package and no installed skill", text).
-			WithHint("a path begins with ./ or /; `skillet list` shows what is installed")
-	}
-	s, err := h.Registry.Lookup(ctx, ref)
-	if e := fault.AsError(err); e != nil && errors.Is(err, registry.ErrNotFound) && exists(ref.Name) {
-		return nil, e.WithHint("there is a file of that name: to mean it, write ./%s", text)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return h.Registry.Package(ctx, s.Digest)
 }

@@ -2,15 +2,12 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strings"
-
-	"github.com/skillet-run/skillet/host/fault"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	sources "github.com/skillet-run/skillet/host/source"
+	"github.com/skillet-run/skillet/host/admit"
 )
 
 func (t *terminal) searchCommand() *cli.Command {
@@ -28,26 +25,16 @@ func (t *terminal) searchCommand() *cli.Command {
 	}
 }
 
-// searched is what --json prints of search.
-type searched struct {
-	Found []sources.Found `json:"found"`
-	// Missing are registries that were not, or not wholly, searched.
-	Missing []sources.Absence `json:"missing"`
-}
-
 func (t *terminal) search(ctx context.Context, c *cli.Context, h *host.Host) error {
 	done := t.waiting("searching")
-	found, missing, err := h.Sources().Search(ctx, strings.Join(c.Args().Slice(), " "), sources.Options{PlainHTTP: c.Bool("plain-http")})
+	r, err := h.Admit().Search(ctx, t.person(), admit.SearchRequest{Text: strings.Join(c.Args().Slice(), " "), PlainHTTP: c.Bool("plain-http")})
 	done()
-	if err == nil && len(found) == 0 && len(missing) == len(h.Config.Settings().Registries) {
-		err = unsearched(missing)
-	}
 	if err != nil {
 		return err
 	}
-	return t.answer(searched{found, missing}, func() {
+	return t.answer(r, func() {
 		var rows [][]string
-		for _, f := range found {
+		for _, f := range r.Found {
 			rows = append(rows, []string{f.Name, f.Version, f.Registry, short(f.Description, 60)})
 		}
 		if len(rows) > 0 {
@@ -55,19 +42,8 @@ func (t *terminal) search(ctx context.Context, c *cli.Context, h *host.Host) err
 		} else {
 			t.note("nothing found")
 		}
-		for _, m := range missing {
+		for _, m := range r.Missing {
 			t.note("skillet: registry %s was not searched wholly: %s", plain(m.Registry), plain(m.Reason))
 		}
 	})
-}
-
-// unsearched is the error of a search that found nothing where no registry was
-// searched wholly: that nothing is there cannot be said.
-func unsearched(missing []sources.Absence) error {
-	var words []string
-	for _, m := range missing {
-		words = append(words, fmt.Sprintf("registry %s: %s", m.Registry, m.Reason))
-	}
-	return fault.Errorf(fault.KindInternal, "nothing was searched wholly, and nothing was found: %s", strings.Join(words, "; ")).
-		WithHint("try again when it answers; `skillet config get registries` shows where it is")
 }

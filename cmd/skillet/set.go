@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -21,15 +20,12 @@ import (
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/closure"
 	"github.com/skillet-run/skillet/host/install"
-	"github.com/skillet-run/skillet/host/outfile"
 	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/skillset"
 	sources "github.com/skillet-run/skillet/host/source"
-	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/host/trust"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
-	"github.com/skillet-run/skillet/manifests/signature"
 	"github.com/skillet-run/skillet/policies/capability"
 )
 
@@ -46,105 +42,36 @@ func (t *terminal) exportCommand() *cli.Command {
 			&cli.BoolFlag{Name: "dry-run", Usage: "only show what would be in it"},
 			&cli.BoolFlag{Name: "force", Usage: "write over a file that is there"},
 		},
-		Action: t.withState(t.export),
+		Action: t.withHost(t.export),
 	}
-}
-
-// exported is what --json prints of an export.
-type exported struct {
-	Path   string           `json:"path"`
-	Bytes  int64            `json:"bytes"`
-	Skills []skillset.Entry `json:"skills"`
 }
 
 func (t *terminal) export(ctx context.Context, c *cli.Context, h *host.Host) error {
 	if !c.Args().Present() {
 		return fault.Errorf(fault.KindUsage, "export takes the file to write").WithHint("`skillet export FILE`, such as skills.set")
 	}
-	entries, err := t.toExport(ctx, h, c.Args().Tail())
+	r := admit.ExportRequest{Path: c.Args().First(), Overwrite: c.Bool("force"), DryRun: c.Bool("dry-run")}
+	for _, arg := range c.Args().Tail() {
+		ref, err := skillRef(arg)
+		if err != nil {
+			return err
+		}
+		r.Skills = append(r.Skills, ref)
+	}
+	e, err := h.Admit().Export(ctx, t.person(), r)
 	if err != nil {
 		return err
 	}
-	e := exported{Path: c.Args().First(), Skills: entries}
-	if !c.Bool("dry-run") {
-		if e.Bytes, err = writeSet(ctx, h, e.Path, entries, c.Bool("force")); err != nil {
-			return err
-		}
-	}
 	return t.answer(e, func() {
-		for _, s := range entries {
+		for _, s := range e.Skills {
 			t.say("%s@%s", plain(s.Name), plain(s.Version))
 		}
-		if c.Bool("dry-run") {
-			t.note("would write %s: %s", plain(e.Path), count(len(entries), "package"))
+		if r.DryRun {
+			t.note("would write %s: %s", plain(e.Path), count(len(e.Skills), "package"))
 		} else {
-			t.note("wrote %s: %s, %d bytes", plain(e.Path), count(len(entries), "package"), e.Bytes)
+			t.note("wrote %s: %s, %d bytes", plain(e.Path), count(len(e.Skills), "package"), e.Bytes)
 		}
 	})
-}
-
-// toExport lists what is exported, with what it needs: what is needed before what
-// needs it, and of each skill the active version last.
-func (t *terminal) toExport(ctx context.Context, h *host.Host, names []string) ([]skillset.Entry, error) {
-	all, err := h.Registry.List(ctx)
-	skills := all
-	if len(names) > 0 && err == nil {
-		_, skills, err = t.leaving(ctx, h, names)
-	}
-	if err != nil {
-		return nil, err
-	}
-	skills = registry.Reachable(all, skills)
-	order := installOrder(skills)
-	slices.SortFunc(skills, func(a, b registry.Skill) int {
-		return cmp.Or(order[a.Name]-order[b.Name], rank(a)-rank(b), manifests.CompareVersions(a.Version, b.Version))
-	})
-	entries := []skillset.Entry{}
-	for _, s := range skills {
-		gs, err := h.Desk.Grants(ctx, s.Digest)
-		if err != nil {
-			return nil, err
-		}
-		e := skillset.Entry{Name: s.Name, Version: s.Version, Digest: s.Digest, Active: s.Active, Needed: s.Needed, Source: s.Source, Grants: lastingGrants(gs)}
-		if e.Signatures, err = signaturesOf(ctx, h, s.Digest); err != nil {
-			return nil, err
-		}
-		noteStanding(&e, s)
-		entries = append(entries, e)
-	}
-	return entries, nil
-}
-
-// noteStanding notes in an entry what was decided about a version beyond that it is
-// installed.
-func noteStanding(e *skillset.Entry, s registry.Skill) {
-	if s.Active && s.Pinned != nil {
-		e.Pinned, e.Reason = true, s.Pinned.Reason
-	}
-	if s.Avoided != nil {
-		e.Avoided = s.Avoided.Version
-	}
-	switch d := s.Disabled; {
-	case d == nil || d.All && !s.Active:
-	case d.Quarantined:
-		e.Stopped = &skillset.Stop{Reason: "in quarantine where it comes from: " + d.Reason}
-	default:
-		e.Stopped = &skillset.Stop{All: d.All, Reason: d.Reason}
-	}
-}
-
-// installOrder numbers names so that what is needed comes before what needs it, and
-// otherwise in alphabetical order. Versions of two skills may need each other; then
-// one of them comes first.
-func installOrder(skills []registry.Skill) map[string]int {
-	needs := map[string][]string{}
-	for _, s := range skills {
-		needs[s.Name] = append(needs[s.Name], "")
-		for _, d := range s.Dependencies {
-			needs[s.Name] = append(needs[s.Name], d.Chosen())
-		}
-	}
-	return visited(needs)
 }
 
 // visited numbers names so that each comes after those that it leads to, as far as
@@ -168,29 +95,6 @@ func visited(leads map[string][]string) map[string]int {
 	return order
 }
 
-// signaturesOf are the signatures of an installed version that name it by its
-// digest: those of the artifact alone say nothing about it in another form.
-func signaturesOf(ctx context.Context, h *host.Host, d manifests.Digest) ([][]byte, error) {
-	p, err := h.Trust.Package(ctx, d)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, nil
-	}
-	var named [][]byte
-	for _, b := range p.Bundles {
-		if _, err := signature.Verify(b, d, signature.Keyring{}); !errors.Is(err, signature.ErrMismatch) {
-			named = append(named, b)
-		}
-	}
-	return named, err
-}
-
-func rank(s registry.Skill) int {
-	if s.Active {
-		return 1
-	}
-	return 0
-}
-
 // lastingGrants are those without an end, in the order of their texts, so that
 // the same skills make the same set.
 func lastingGrants(gs []approval.Grant) []skillset.Grant {
@@ -202,12 +106,6 @@ func lastingGrants(gs []approval.Grant) []skillset.Grant {
 	}
 	slices.SortFunc(all, func(a, b skillset.Grant) int { return strings.Compare(a.Capability.String(), b.Capability.String()) })
 	return slices.Compact(all)
-}
-
-func writeSet(ctx context.Context, h *host.Host, path string, entries []skillset.Entry, over bool) (int64, error) {
-	return outfile.Write(path, outfile.Options{Mode: 0o644, Over: over}, func(w io.Writer) error {
-		return skillset.Write(w, entries, func(e skillset.Entry) (*bundle.Package, error) { return h.Registry.Package(ctx, e.Digest) })
-	})
 }
 
 func (t *terminal) importCommand() *cli.Command {

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -16,6 +18,7 @@ import (
 	"github.com/skillet-run/skillet/host/install"
 	"github.com/skillet-run/skillet/host/registry"
 	sources "github.com/skillet-run/skillet/host/source"
+	"github.com/skillet-run/skillet/internal/openfile"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/lockfile"
 )
@@ -73,6 +76,9 @@ func (t *terminal) sync(ctx context.Context, c *cli.Context, h *host.Host) error
 	if c.Bool("check") && (c.Bool("prune") || c.Bool("yes") || c.Bool("dry-run")) {
 		return fault.Errorf(fault.KindUsage, "--check changes nothing: it goes without --prune, --yes and --dry-run")
 	}
+	if c.Bool("check") {
+		return t.checkLock(ctx, h, path)
+	}
 	l, err := readLock(ctx, path)
 	if err != nil {
 		return err
@@ -80,9 +86,6 @@ func (t *terminal) sync(ctx context.Context, c *cli.Context, h *host.Host) error
 	catalog, err := h.Catalog(ctx, closure.Settings{})
 	if err != nil {
 		return err
-	}
-	if c.Bool("check") {
-		return t.checkLock(ctx, catalog, path, l)
 	}
 	s, err := catalog.Sync(ctx, l)
 	if err != nil {
@@ -317,36 +320,14 @@ func (y *syncing) told() {
 }
 
 // checkLock compares the home with a lock, and the lock with itself.
-func (t *terminal) checkLock(ctx context.Context, catalog *closure.Catalog, path string, l *lockfile.Lock) error {
-	home, err := catalog.Home(ctx)
+func (t *terminal) checkLock(ctx context.Context, h *host.Host, path string) error {
+	l, err := h.Admit().CheckLock(ctx, t.person(), path)
 	if err != nil {
-		return err
-	}
-	now, err := home.Lock()
-	if err != nil {
-		return err
-	}
-	if err := t.sameLock(lockfile.Compare(l, now), "the home is not what %s says", path, "`skillet sync %s` makes it so; `skillet lock -o %s` writes down what is installed"); err != nil {
-		return err
-	}
-	changes, err := catalog.Check(ctx, l)
-	if err != nil {
-		return err
-	}
-	if err := t.sameLock(changes, "%s is not what its packages need", path, "`skillet sync %s` and `skillet update --all`, then `skillet lock -o %s`"); err != nil {
 		return err
 	}
 	return t.answer(synced{OK: true, Installed: []admit.Needed{}, Removed: []string{}, Missing: []string{}, Extra: []string{}}, func() {
-		t.note("the home is what %s says: %s", plain(path), count(len(l.Packages), "package"))
+		t.note("the home is what %s says: %s", plain(path), count(l.Packages, "package"))
 	})
-}
-
-// sameLock fails with the difference when there is one.
-func (t *terminal) sameLock(c lockfile.Changes, what, path, hint string) error {
-	if c.IsEmpty() {
-		return nil
-	}
-	return fault.Errorf(fault.KindConflict, what+":\n%s", path, strings.TrimSuffix(c.String(), "\n")).WithHint(hint, path, path)
 }
 
 // sayLines prints lines of a text that others may have written.
@@ -354,4 +335,21 @@ func (t *terminal) sayLines(text string) {
 	for l := range strings.Lines(text) {
 		t.say("%s", plain(strings.TrimSuffix(l, "\n")))
 	}
+}
+
+func readLock(ctx context.Context, path string) (*lockfile.Lock, error) {
+	b, err := openfile.Read(ctx, path, lockfile.MaxBytes)
+	switch {
+	case errors.Is(err, openfile.ErrTooLarge):
+		return nil, fault.Errorf(fault.KindUsage, "read lock %s: it has more than %d bytes", path, lockfile.MaxBytes).WithHint("name a file that `skillet lock` wrote")
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fault.Wrap(fault.KindNotFound, fmt.Errorf("read lock: %w", err)).WithHint("`skillet lock` writes one")
+	case err != nil:
+		return nil, fmt.Errorf("read lock: %w", err)
+	}
+	l, err := lockfile.Parse(b)
+	if err != nil {
+		return nil, fault.Wrap(fault.KindUsage, fmt.Errorf("%s: %w", path, err)).WithHint("undo what was changed by hand, or `skillet lock` again")
+	}
+	return l, nil
 }

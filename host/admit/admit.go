@@ -27,6 +27,7 @@ import (
 	"github.com/skillet-run/skillet/host/runner"
 	"github.com/skillet-run/skillet/host/source"
 	"github.com/skillet-run/skillet/host/trust"
+	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
 
@@ -43,6 +44,9 @@ type Parts struct {
 	// nothing done for real; nil for one of which there are none.
 	Recordings *recording.Shelf
 	Shadow     func(context.Context, *bundle.Package) (*replay.Shadow, error)
+	// Sign signs a package, in the form of artifact and in any other, with the key of the
+	// home, which it makes when there is none.
+	Sign func(ctx context.Context, by approval.Human, p *bundle.Package, artifact manifests.Digest) (Signature, error)
 	// CatchUp brings the store to what the record of decisions says.
 	CatchUp func(context.Context) error
 	// Ceilings are what no call may exceed.
@@ -75,6 +79,17 @@ func known(by approval.Principal) error {
 		return fault.Errorf(fault.KindDenied, "nobody asks")
 	}
 	return by.Check()
+}
+
+// writes is [known] for what writes files where the caller says: an agent may not.
+func writes(by approval.Principal) error {
+	if err := known(by); err != nil {
+		return err
+	}
+	if _, agent := by.(approval.Agent); agent {
+		return fault.Errorf(fault.KindDenied, "%s may not write files of this machine", by.Actor())
+	}
+	return nil
 }
 
 // catalog is what versions of skills can be chosen from: what is installed, and what the

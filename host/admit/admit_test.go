@@ -1,6 +1,7 @@
 package admit
 
 import (
+	"context"
 	"reflect"
 	"testing"
 
@@ -19,7 +20,11 @@ func TestNobody(t *testing.T) {
 			if !ok {
 				continue
 			}
-			out := v.Method(i).Call(args)
+			call := v.Method(i).Call
+			if m.Type.IsVariadic() {
+				call = v.Method(i).CallSlice
+			}
+			out := call(args)
 			err, _ := out[len(out)-1].Interface().(error)
 			if e := fault.AsError(err); e == nil || e.Kind != fault.KindDenied {
 				t.Errorf("%s by %#v: %v, want it denied", m.Name, by, err)
@@ -49,4 +54,18 @@ func arguments(t *testing.T, m reflect.Type, by approval.Principal) (args []refl
 		args = append(args, arg)
 	}
 	return args, true
+}
+
+// An agent may look, and writes no file where it says.
+func TestAgentsWriteNoFiles(t *testing.T) {
+	s, by := &Service{}, approval.NewAgent("general")
+	s.parts.CatchUp = func(context.Context) error { return nil }
+	for what, do := range map[string]func() error{
+		"pull":   func() error { _, err := s.Pull(t.Context(), by, PullRequest{From: "./a", Output: "."}); return err },
+		"export": func() error { _, err := s.Export(t.Context(), by, ExportRequest{Path: "a.set"}); return err },
+	} {
+		if e := fault.AsError(do()); e == nil || e.Kind != fault.KindDenied {
+			t.Errorf("%s by an agent: %v, want it denied", what, e)
+		}
+	}
 }

@@ -93,7 +93,7 @@ func (s *Service) look(ctx context.Context, by approval.Principal, of invoke.Add
 		return p, nil, err
 	case !of.Installed():
 		return nil, nil, fault.Errorf(fault.KindUsage, "%q names neither an installed skill nor a path", of.Source).
-			WithHint("`skillet list` shows what is installed; a path begins with ./ or /")
+			WithHint("%s shows what is installed; a path begins with ./ or /", fault.List(fault.Skills))
 	}
 	skill, err := s.parts.Registry.Lookup(ctx, manifests.Ref{Name: of.Ref.Name, Version: of.Ref.Version})
 	if err != nil {

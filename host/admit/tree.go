@@ -104,9 +104,9 @@ func notTied(home *closure.Home, name string) error {
 	}
 	e := fault.Errorf(fault.KindNotFound, "skill %s is %w", name, registry.ErrNotFound)
 	if best, ok := nearest.Name(name, names); ok {
-		return e.WithHint("did you mean %s? `skillet list` shows what is installed", best)
+		return e.WithHint("did you mean %s? %s shows what is installed", best, fault.List(fault.Skills))
 	}
-	return e.WithHint("`skillet list` shows what is installed")
+	return e.WithHint("%s shows what is installed", fault.List(fault.Skills))
 }
 
 func branches(all []resolve.Branch) []Branch {

@@ -56,7 +56,7 @@ func (s *Service) Verify(ctx context.Context, by approval.Principal, r VerifyReq
 func (s *Service) toVerify(ctx context.Context, r VerifyRequest) ([]Skill, error) {
 	switch {
 	case r.All == (len(r.Skills) > 0):
-		return nil, fault.Errorf(fault.KindUsage, "verify takes names of skills, or all").WithHint("`skillet list --all` shows what is installed")
+		return nil, fault.Errorf(fault.KindUsage, "verify takes names of skills, or all").WithHint("%s shows what is installed", fault.List(fault.Versions))
 	case r.All:
 		return s.parts.Registry.List(ctx)
 	}

@@ -60,6 +60,9 @@ func (f *Fetcher) Search(ctx context.Context, text string, o Options) ([]Found, 
 	return found, missing, nil
 }
 
+// Registries is how many registries a search looks through.
+func (f *Fetcher) Registries() int { return len(f.settings.Registries) }
+
 // searchIn looks through one registry, several repositories at once.
 func (f *Fetcher) searchIn(ctx context.Context, reg Registry, text string, o Options) ([]Found, error) {
 	names, err := f.namesIn(ctx, reg, o)

@@ -153,8 +153,8 @@ var imports = map[string][]string{
 
 	// Changes to what is installed, and questions about it.
 	"host/admit": {
-		"host/fault", "host/approval", "host/closure", "host/evidence", "host/findings", "host/install", "host/invoke", "host/recording", "host/registry", "host/replay", "host/resolve", "host/review", "host/runner", "host/source", "host/trust",
-		"manifests", "manifests/bundle", "manifests/lockfile",
+		"host/fault", "host/approval", "host/closure", "host/evidence", "host/findings", "host/install", "host/invoke", "host/outfile", "host/recording", "host/registry", "host/replay", "host/resolve", "host/review", "host/runner", "host/skillset", "host/source", "host/store", "host/store/atomicfile", "host/toolchain", "host/trust",
+		"manifests", "manifests/bundle", "manifests/lockfile", "manifests/signature",
 	},
 	// Who decides what.
 	"host/govern": {
