@@ -171,15 +171,20 @@ func (t *terminal) installOne(ctx context.Context, c *cli.Context, h *host.Host,
 	}
 	plan, r, err := t.carryOut(ctx, c, h, change, c.Bool("dry-run"), func(p *admit.Plan) string {
 		t.showPackages(p, c.Bool("full"))
-		if n := len(p.Packages); n > 1 {
-			return fmt.Sprintf("Install and grant all of this, %s?", count(n, "package"))
-		}
-		return "Install and grant this?"
+		return installQuestion(p)
 	})
 	if err == nil && !c.Bool("dry-run") {
 		t.told(plan, r)
 	}
 	return admit.Installation(a.Name, plan, r, explain(err)), err
+}
+
+// installQuestion is what a person is asked about the packages of a plan.
+func installQuestion(p *admit.Plan) string {
+	if n := len(p.Packages); n > 1 {
+		return fmt.Sprintf("Install and grant all of this, %s?", count(n, "package"))
+	}
+	return "Install and grant this?"
 }
 
 // terms are what the flags say about all packages of a change.
@@ -202,7 +207,7 @@ func (t *terminal) doing() func(admit.Doing) {
 	done := func() {}
 	words := map[admit.Stage]string{
 		admit.StageNewer: "looking for a newer %s", admit.StageResolve: "looking for what %s needs",
-		admit.StageCheck: "checking %s", admit.StageReplay: "trying %s on recorded calls",
+		admit.StageCheck: "checking %s", admit.StageReplay: "trying %s on recorded calls", admit.StageFetch: "fetching %s",
 	}
 	return func(d admit.Doing) {
 		done()
@@ -241,7 +246,7 @@ func (t *terminal) carryOut(ctx context.Context, c *cli.Context, h *host.Host, c
 		consent := admit.NotAsked
 		switch {
 		case ask:
-			if err := t.confirm(p.Kind+" "+p.Skill, question); err != nil {
+			if err := t.confirm(strings.TrimSpace(p.Kind+" "+p.Skill), question); err != nil {
 				return p, admit.Result{}, err
 			}
 			consent = admit.Shown

@@ -7,9 +7,6 @@ import (
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/admit"
-	"github.com/skillet-run/skillet/manifests"
-	"github.com/skillet-run/skillet/manifests/bundle"
-	"github.com/skillet-run/skillet/manifests/signature"
 )
 
 func (t *terminal) pushCommand() *cli.Command {
@@ -64,22 +61,4 @@ func (t *terminal) showPushed(p admit.Pushed) {
 		return
 	}
 	t.note("  signed by %s", p.Signer)
-}
-
-// sign signs a package in the form in which it is published: the artifact, and
-// the package whatever its form.
-func (t *terminal) sign(ctx context.Context, h *host.Host, p *bundle.Package, artifact manifests.Digest) ([]byte, signature.Signer, error) {
-	key, made, err := h.Govern().Keys.Ensure(ctx, t.person())
-	if err != nil {
-		return nil, "", err
-	}
-	if made {
-		t.note("skillet: made the key that signs packages: %s", key.Identity())
-	}
-	m := p.Manifest()
-	b, err := key.Sign(
-		signature.Subject{Name: m.Name, Digest: artifact},
-		signature.Subject{Name: m.Name + "@" + m.Version, Digest: p.Digest()},
-	)
-	return b, key.Identity(), err
 }

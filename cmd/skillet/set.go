@@ -3,29 +3,14 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
-	"time"
-
-	"github.com/skillet-run/skillet/host/fault"
-	"github.com/skillet-run/skillet/internal/openfile"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/admit"
-	"github.com/skillet-run/skillet/host/approval"
-	"github.com/skillet-run/skillet/host/closure"
-	"github.com/skillet-run/skillet/host/install"
-	"github.com/skillet-run/skillet/host/registry"
-	"github.com/skillet-run/skillet/host/skillset"
-	sources "github.com/skillet-run/skillet/host/source"
-	"github.com/skillet-run/skillet/host/trust"
-	"github.com/skillet-run/skillet/manifests"
-	"github.com/skillet-run/skillet/manifests/bundle"
+	"github.com/skillet-run/skillet/host/fault"
 	"github.com/skillet-run/skillet/policies/capability"
 )
 
@@ -74,40 +59,6 @@ func (t *terminal) export(ctx context.Context, c *cli.Context, h *host.Host) err
 	})
 }
 
-// visited numbers names so that each comes after those that it leads to, as far as
-// they do not lead to each other, and otherwise in alphabetical order.
-func visited(leads map[string][]string) map[string]int {
-	order, seen := map[string]int{}, map[string]bool{"": true}
-	var visit func(name string)
-	visit = func(name string) {
-		if seen[name] {
-			return
-		}
-		seen[name] = true
-		for _, n := range slices.Sorted(slices.Values(leads[name])) {
-			visit(n)
-		}
-		order[name] = len(order)
-	}
-	for _, name := range slices.Sorted(maps.Keys(leads)) {
-		visit(name)
-	}
-	return order
-}
-
-// lastingGrants are those without an end, in the order of their texts, so that
-// the same skills make the same set.
-func lastingGrants(gs []approval.Grant) []skillset.Grant {
-	var all []skillset.Grant
-	for _, g := range gs {
-		if g.Standing(time.Now()) && g.ExpiresAt.IsZero() {
-			all = append(all, skillset.Grant{Capability: g.Capability, Reason: g.Reason})
-		}
-	}
-	slices.SortFunc(all, func(a, b skillset.Grant) int { return strings.Compare(a.Capability.String(), b.Capability.String()) })
-	return slices.Compact(all)
-}
-
 func (t *terminal) importCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "import",
@@ -125,7 +76,7 @@ func (t *terminal) importCommand() *cli.Command {
 			fullFlag(), trustSignerFlag(), acceptSourceFlag(), allowUnsignedFlag(), despiteFlag(), noTestsFlag(), allowFailingFlag(),
 			workspaceFlag(),
 		},
-		Action: t.withState(t.importSet),
+		Action: t.withHost(t.importSet),
 	}
 }
 
@@ -147,205 +98,65 @@ func (t *terminal) importSet(ctx context.Context, c *cli.Context, h *host.Host) 
 	if err != nil {
 		return err
 	}
-	f, err := openfile.Open(ctx, args[0])
+	ws, err := workspace(c)
 	if err != nil {
-		return fmt.Errorf("read set: %w", err)
-	}
-	defer f.Close()
-	if st, err := f.Stat(); err == nil && st.IsDir() {
-		return fault.Errorf(fault.KindUsage, "read set: %s is a directory, not a set", args[0]).
-			WithHint("`skillet export FILE` makes a set; `skillet install %s` installs what is in a directory", args[0])
-	}
-	r, err := skillset.NewReader(f)
-	if err != nil {
-		return notASet(err)
-	}
-	if err := t.acceptable(ctx, c, h, r); err != nil {
 		return err
 	}
-	all := []imported{}
-	there := isThere(ctx, h, r.Set())
-	var failed *fault.Error
-	for content, err := range r.All() {
-		if err != nil {
-			return notASet(err)
-		}
-		in, err := t.importOne(ctx, c, h, content, there)
-		if ctx.Err() != nil {
-			return cmp.Or(err, ctx.Err())
-		}
-		in.OK, in.Path = err == nil, content.Name+"@"+content.Version
-		if in.Error = explain(err); err != nil {
+	dry := c.Bool("dry-run")
+	plan, r, err := t.carryOut(ctx, c, h, admit.Import{Set: args[0], Terms: t.terms(c, ws, dry)}, dry, func(p *admit.Plan) string {
+		t.showPackages(p, c.Bool("full"))
+		return installQuestion(p)
+	})
+	imports := r.Imports
+	if dry && plan != nil {
+		imports = plan.Imports
+	}
+	all, failed := []imported{}, (*fault.Error)(nil)
+	for _, in := range imports {
+		if in.Error != nil {
+			in.Error = explain(in.Error)
 			failed = cmp.Or(failed, in.Error)
-			if !t.json {
-				t.tell(in.Error)
-			}
 		}
-		all = append(all, in)
+		if !t.json {
+			t.showImported(in, dry)
+		}
+		all = append(all, imported{in.Installed, wantedGrants(in)})
 	}
-	if err := t.settleSet(ctx, c, h, r.Set()); err != nil {
+	if err != nil && failed == nil {
 		return err
 	}
-	return t.answerEach(all, failed)
-}
-
-// settleSet has what was imported stand as it did where the set comes from, when all
-// of it is there: what one package needs may have made another version of the next
-// the active one.
-func (t *terminal) settleSet(ctx context.Context, c *cli.Context, h *host.Host, s skillset.Set) error {
-	if c.Bool("dry-run") {
-		return nil
-	}
-	var all []install.Standing
-	for _, e := range s.Skills {
-		w := install.Standing{
-			Skill: e.Name, Version: e.Version, Digest: e.Digest, Active: e.Active, Avoided: e.Avoided, Pinned: e.Pinned, PinReason: e.Reason,
-		}
-		if e.Stopped != nil {
-			w.Stopped = &registry.Stop{All: e.Stopped.All, Reason: e.Stopped.Reason}
-		}
-		all = append(all, w)
-	}
-	lines, err := h.Installer.StandAs(ctx, t.person(), c.Args().First(), all)
-	for _, l := range lines {
+	for _, l := range r.Settled {
 		if !t.json {
 			t.note("%s, as where the set comes from", plain(l))
 		}
 	}
-	return err
+	return t.answerEach(all, failed)
 }
 
-// maxNamed is how many packages are named in one message.
-const maxNamed = 5
-
-// acceptable refuses a set with packages that lack what a flag would accept, all of
-// them at once, before any is installed.
-func (t *terminal) acceptable(ctx context.Context, c *cli.Context, h *host.Host, r *skillset.Reader) error {
-	var words []string
-	var flags []trust.Flag
-	for content, err := range r.All() {
-		if err != nil {
-			return notASet(err)
+// showImported says what became of one package of a set; of a plan, what is wrong with it.
+func (t *terminal) showImported(in admit.Imported, dry bool) {
+	switch {
+	case in.Error != nil:
+		t.tell(in.Error)
+	case dry:
+	case in.Change != nil:
+		if !slices.ContainsFunc(in.Change.Packages, func(p admit.Package) bool { return p.Looked }) { // nobody was told before
+			t.tellTrust(in.Change)
 		}
-		req, err := t.request(c, arrived(c, content), closure.Step{})
-		if err != nil {
-			return err
-		}
-		v, err := h.Installer.Judge(ctx, req)
-		if err != nil {
-			return err
-		}
-		if missing := v.Missing(accepted(c)...); len(missing) > 0 {
-			words, flags = append(words, v.Refusal(accepted(c)...).Error()), append(flags, missing...)
-		}
+		t.told(in.Change, in.Result)
+	case in.Skill != nil:
+		t.note("already installed: %s (sha256:%s)", plain(in.Skill.Ref()), in.Skill.Digest.Short())
 	}
-	if len(words) == 0 {
-		return nil
+	for _, w := range wantedGrants(in) {
+		t.note("  it could %s where it comes from; to allow it here: %s", plain(w.Capability.Words()), plain(w.Command))
 	}
-	if more := len(words) - maxNamed; more > 0 {
-		words = append(words[:maxNamed], "and "+count(more, "more package"))
-	}
-	slices.Sort(flags)
-	flags = slices.Compact(flags)
-	hint := "if that is meant, add"
-	for _, f := range flags {
-		hint += " " + string(f)
-	}
-	if slices.Contains(flags, trust.AllowUnsigned) {
-		hint = "what was installed from a directory has no signature in a set; " + hint
-	}
-	return fault.Errorf(fault.KindVerification, "nothing of %s is imported: %s", c.Args().First(), strings.Join(words, "; ")).WithHint("%s", hint)
 }
 
-func notASet(err error) error {
-	if errors.Is(err, skillset.ErrMalformed) || errors.Is(err, bundle.ErrDamaged) {
-		return fault.Wrap(fault.KindVerification, err).WithHint("it is no file of `skillet export`, or one that was damaged on its way: get it again")
+// wantedGrants are the grants of a set that do not hold here, with what would give them.
+func wantedGrants(in admit.Imported) []wantedGrant {
+	all := []wantedGrant{}
+	for _, c := range in.Wanted {
+		all = append(all, wantedGrant{c, fmt.Sprintf("skillet permission grant %s@%s '%s'", in.Name, in.Version, c)})
 	}
-	return err
-}
-
-// arrived is a package of a set as one that may be installed.
-func arrived(c *cli.Context, content skillset.Content) *sources.Fetched {
-	got := &sources.Fetched{Package: content.Package, Kind: sources.KindFile, Source: content.Source, Place: content.Source, Version: content.Version}
-	// A set is believed in nothing: only what names the package by its digest counts.
-	got.Artifact, got.Signatures = content.Digest, content.Signatures
-	if got.Source == "" {
-		got.Source, got.Place = c.Args().First(), c.Args().First()
-	}
-	return got
-}
-
-// isThere reports whether all of a set is installed already, and active where it says so.
-func isThere(ctx context.Context, h *host.Host, s skillset.Set) bool {
-	return !slices.ContainsFunc(s.Skills, func(e skillset.Entry) bool {
-		has, err := h.Registry.Lookup(ctx, manifests.Ref{Name: e.Name, Version: e.Version})
-		return err != nil || has.Digest != e.Digest || has.Active != e.Active
-	})
-}
-
-// importOne installs a package of a set. Where all of the set is there nothing is: to
-// install what is not active would make it the active version for a while, which others of
-// the set may not fit.
-func (t *terminal) importOne(ctx context.Context, c *cli.Context, h *host.Host, content skillset.Content, there bool) (imported, error) {
-	if there {
-		return t.importedBefore(ctx, c, h, content)
-	}
-	in, err := t.installOne(ctx, c, h, admit.Arrived(content.File(), arrived(c, content)))
-	result := imported{Installed: in, Wanted: []wantedGrant{}}
-	if err != nil || in.Skill == nil {
-		return result, err
-	}
-	if content.Needed {
-		if err := t.unasked(ctx, h, content.Name); err != nil {
-			return result, err
-		}
-	}
-	result.Wanted, err = t.wanted(ctx, h, content)
-	return result, err
-}
-
-// importedBefore says that a package of a set is there, and which grants are not.
-func (t *terminal) importedBefore(ctx context.Context, c *cli.Context, h *host.Host, content skillset.Content) (imported, error) {
-	s, err := h.Registry.Lookup(ctx, manifests.Ref{Name: content.Name, Version: content.Version})
-	if err != nil {
-		return imported{}, err
-	}
-	if !t.json && !c.Bool("dry-run") {
-		t.note("already installed: %s (sha256:%s)", plain(s.Ref()), s.Digest.Short())
-	}
-	wanted, err := t.wanted(ctx, h, content)
-	return imported{Installed: admit.Installed{Outcome: install.Outcome{Skill: &s, Unchanged: true}}, Wanted: wanted}, err
-}
-
-// unasked notes that nobody asked for a skill of a set: others needed it.
-func (t *terminal) unasked(ctx context.Context, h *host.Host, skill string) error {
-	s, err := h.Registry.Lookup(ctx, manifests.Ref{Name: skill})
-	if err != nil || s.Needed {
-		return err
-	}
-	_, err = h.Installer.AcceptGroup(ctx, t.person(), install.Group{Kind: "import", Subject: s.Ref(), Asked: map[string]*registry.Asked{skill: nil}})
-	return err
-}
-
-// wanted are the grants of a set that do not hold here.
-func (t *terminal) wanted(ctx context.Context, h *host.Host, content skillset.Content) ([]wantedGrant, error) {
-	gs, err := h.Desk.Grants(ctx, content.Digest)
-	if err != nil {
-		return nil, err
-	}
-	var have []capability.Capability
-	for _, g := range lastingGrants(gs) {
-		have = append(have, g.Capability)
-	}
-	set, all := capability.NewSet(have...), []wantedGrant{}
-	for _, g := range content.Grants {
-		if set.Covers(g.Capability) {
-			continue
-		}
-		w := wantedGrant{g.Capability, fmt.Sprintf("skillet permission grant %s@%s '%s'", content.Name, content.Version, g.Capability)}
-		if all = append(all, w); !t.json {
-			t.note("  it could %s where it comes from; to allow it here: %s", plain(g.Capability.Words()), plain(w.Command))
-		}
-	}
-	return all, nil
+	return all
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // A Change is what somebody wants changed of what is installed: [Install], [Update],
-// [Removal] or [Rollback].
+// [Removal], [Rollback], [Sync] or [Import].
 type Change interface {
 	// plan says in p what would happen.
 	plan(ctx context.Context, s *Service, p *Plan) error
@@ -85,6 +85,7 @@ const (
 	StageResolve Stage = "resolve" // looking for what a skill needs
 	StageCheck   Stage = "check"   // checking a package
 	StageReplay  Stage = "replay"  // trying it on recorded calls
+	StageFetch   Stage = "fetch"   // fetching a package
 )
 
 // tell says what is being done until the function that it returns is called.

@@ -35,9 +35,14 @@ type Result struct {
 	// version became another.
 	Status Status `json:"status,omitempty"`
 	Moved  []Move `json:"moved,omitempty"`
-	// Removal and Rollback are what became of those changes.
+	// Removal, Rollback, Sync and Imports are what became of those changes.
 	Removal  *Removed    `json:"removal,omitempty"`
 	Rollback *RolledBack `json:"rollback,omitempty"`
+	Sync     *Synced     `json:"sync,omitempty"`
+	Imports  []Imported  `json:"imports,omitempty"`
+	// Settled says how imported skills stand now because they did where they come from,
+	// one line each.
+	Settled []string `json:"settled,omitempty"`
 }
 
 // Became is what became of one package.

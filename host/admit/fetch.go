@@ -47,10 +47,6 @@ type Arrival struct {
 	batch *Batch
 }
 
-// Arrived is a package that was got in another way than by [Service.Fetch], such as out
-// of a set. What got says of it is judged as if it had been fetched.
-func Arrived(name string, got *source.Fetched) *Arrival { return &Arrival{Name: name, got: got} }
-
 // Err says why there is no package; nil when there is one.
 func (a *Arrival) Err() error { return a.err }
 

@@ -72,7 +72,7 @@ func readLock(ctx context.Context, path string) (*lockfile.Lock, error) {
 	b, err := openfile.Read(ctx, path, lockfile.MaxBytes)
 	switch {
 	case errors.Is(err, openfile.ErrTooLarge):
-		return nil, fault.Errorf(fault.KindUsage, "read lock %s: it has more than %d bytes", path, lockfile.MaxBytes).WithHint("name a file that `skillet lock` wrote")
+		return nil, fault.Errorf(fault.KindUsage, "read lock %s: it is longer than %d bytes", path, lockfile.MaxBytes).WithHint("name a file that `skillet lock` wrote")
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fault.Wrap(fault.KindNotFound, fmt.Errorf("read lock: %w", err)).WithHint("`skillet lock` writes one")
 	case err != nil:

@@ -29,7 +29,7 @@ var ErrMoved = install.ErrMoved
 // A Plan says what a change would do. Only [Service.Plan] makes one that can be
 // committed, and it can be committed once.
 type Plan struct {
-	// Kind is what is planned: "install", "update", "remove" or "rollback".
+	// Kind is what is planned: "install", "update", "remove", "rollback", "sync" or "import".
 	Kind string `json:"kind"`
 	// Skill is the skill that was named, From its active version and To the one that
 	// becomes active; empty for none.
@@ -54,9 +54,11 @@ type Plan struct {
 	// Upgrades are what becomes different with each of Activate, for an update; nil where
 	// that cannot be told.
 	Upgrades []*review.Upgrade `json:"upgrades,omitempty"`
-	// Removal and Rollback are what those changes would do.
+	// Removal, Rollback, Sync and Imports are what those changes would do.
 	Removal  *Removed    `json:"removal,omitempty"`
 	Rollback *RolledBack `json:"rollback,omitempty"`
+	Sync     *Synced     `json:"sync,omitempty"`
+	Imports  []Imported  `json:"imports,omitempty"`
 	// Waits is true when a person has to be asked, and Proposed when it is recorded as
 	// proposals whatever a person says to this plan.
 	Waits    bool `json:"waits"`

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -97,4 +98,21 @@ func (i *Installer) unchanged(ctx context.Context, since *State, skills []string
 
 func moved(what string) error {
 	return fault.Errorf(fault.KindConflict, "%s %w", what, ErrMoved).WithHint("run the command again")
+}
+
+// Unmoved refuses what was planned from a state about all that is installed, when any of
+// it has changed since, with [ErrMoved].
+func (i *Installer) Unmoved(ctx context.Context, since *State) error {
+	now, err := i.State(ctx)
+	if err != nil {
+		return err
+	}
+	for _, skills := range []map[string]string{since.skills, now.skills} {
+		for _, name := range slices.Sorted(maps.Keys(skills)) {
+			if since.skills[name] != now.skills[name] {
+				return moved(name)
+			}
+		}
+	}
+	return nil
 }
