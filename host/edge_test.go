@@ -39,6 +39,8 @@ type lineRequest struct {
 	Call    string          `json:"call"`
 	Input   json.RawMessage `json:"input"`
 	Text    string          `json:"text"`
+	ID      string          `json:"id"`
+	Digest  string          `json:"digest"`
 }
 
 // A lineAnswer is the result of a request, or why there is none.
@@ -53,6 +55,8 @@ var lineVerbs = map[string]func(*linesEdge, context.Context, lineRequest) (any, 
 	"plan":     (*linesEdge).plan,
 	"remove":   (*linesEdge).remove,
 	"commit":   (*linesEdge).commit,
+	"waiting":  (*linesEdge).waiting,
+	"approve":  (*linesEdge).approve,
 	"run":      (*linesEdge).run,
 	"list":     (*linesEdge).list,
 	"ask":      (*linesEdge).ask,
@@ -115,6 +119,15 @@ func (e *linesEdge) commit(ctx context.Context, r lineRequest) (any, error) {
 		consent = admit.Shown
 	}
 	return e.h.Admit().Commit(ctx, e.by, e.plans[r.Plan-1], consent)
+}
+
+func (e *linesEdge) waiting(ctx context.Context, _ lineRequest) (any, error) {
+	return e.h.Govern().Proposals.List(ctx, e.by, govern.ListProposals{})
+}
+
+func (e *linesEdge) approve(ctx context.Context, r lineRequest) (any, error) {
+	person, _ := e.by.(approval.Human) // nobody else decides
+	return e.h.Govern().Proposals.Approve(ctx, person, govern.Approval{ID: r.ID, Digest: r.Digest})
 }
 
 func (e *linesEdge) run(ctx context.Context, r lineRequest) (any, error) {
@@ -232,11 +245,27 @@ func TestOneMoreEdgeForOthers(t *testing.T) {
 	h, dir := opened(t), echoDir(t)
 	plan := fmt.Sprintf(`{"do":"plan","package":%q}`, dir)
 	agent := &linesEdge{h: h, by: approval.NewAgent("general")}
-	answers := agent.say(t, plan, `{"do":"commit","plan":1,"yes":true}`, plan, `{"do":"commit","plan":2}`, `{"do":"list"}`)
-	for i, want := range []fault.Kind{"", fault.KindDenied, "", fault.KindApproval, ""} {
+	answers := agent.say(t, plan, `{"do":"commit","plan":1,"yes":true}`, plan, `{"do":"commit","plan":2}`, `{"do":"list"}`, `{"do":"waiting"}`)
+	for i, want := range []fault.Kind{"", fault.KindDenied, "", fault.KindApproval, "", ""} {
 		if a := answers[i]; a.OK != (want == "") || want != "" && a.Error.Kind != want {
 			t.Errorf("an agent's request %d: %+v, want %q", i+1, a, want)
 		}
+	}
+	waiting, _ := answers[5].Result.([]any)
+	if len(waiting) != 1 {
+		t.Fatalf("what the agent proposed does not wait: %+v", answers[5])
+	}
+	proposal := waiting[0].(map[string]any)
+	approve := fmt.Sprintf(`{"do":"approve","id":%q,"digest":%q}`, proposal["id"], proposal["digest"])
+	if a := agent.say(t, approve)[0]; a.OK || a.Error.Kind != fault.KindDenied {
+		t.Errorf("an agent approves: %+v, want it denied", a)
+	}
+	person := &linesEdge{h: h, by: approval.NewHuman("ada")}
+	if a := person.say(t, fmt.Sprintf(`{"do":"approve","id":%q}`, proposal["id"]))[0]; a.OK {
+		t.Error("a person approved without saying which bytes they were shown")
+	}
+	if as := person.say(t, approve, `{"do":"run","call":"echo","input":1}`); !as[0].OK || !as[1].OK {
+		t.Errorf("a person approves, and calls: %+v", as)
 	}
 	for verb := range lineVerbs {
 		nobody := &linesEdge{h: h}
