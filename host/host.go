@@ -112,11 +112,11 @@ type Host struct {
 	Signer    *signer.Safe
 	Trust     *trust.Book
 	AuditKeys *audit.Keeper
-	Events    *event.Bus
 	// Recordings are those of recent calls, and Replays makes them again.
 	Recordings *recording.Shelf
 	Replays    *replay.Replayer
 
+	events   *event.Bus
 	skills   *invoke.Skills
 	invoke   *invoke.Service
 	admit    *admit.Service
@@ -247,8 +247,8 @@ func (h *Host) Close(ctx context.Context) error {
 	}
 	h.aside.Wait()
 	errs = append(errs, h.closeWork()...)
-	if h.Events != nil {
-		h.Events.Close()
+	if h.events != nil {
+		h.events.Close()
 	}
 	if h.store != nil {
 		errs = append(errs, h.store.Close())
@@ -330,7 +330,7 @@ func (h *Host) wire() {
 	kv := h.store.KV()
 	h.SecretKey.Anchors().UseShelf(upkeep.AnchorShelf{KV: kv})
 	h.sessions.Remember(kv)
-	h.Events = event.NewBus(h.Log.Named("event"), h.store)
+	h.events = event.NewBus(h.Log.Named("event"), h.store)
 	h.Registry = registry.New(kv, h.store.Blobs())
 	h.Ledger = ledger.New(h.Decisions, kv, upkeep.Projections()...)
 	h.wireTrust(kv)

@@ -17,7 +17,7 @@ func (h *Host) wireModels() {
 	h.plugins = work.NewPlugins(h.Log.Named("plugin"), work.PluginParts{
 		Home: h.Home, Registry: h.Registry, Desk: h.Desk, Policies: h.Policies, Secrets: h.Secrets, CatchUp: h.CatchUp,
 	})
-	h.models = work.NewModels(h.Log, work.ModelParts{Plugins: h.plugins, Config: h.Config, Store: h.store, Events: h.Events})
+	h.models = work.NewModels(h.Log, work.ModelParts{Plugins: h.plugins, Config: h.Config, Store: h.store, Events: h.events})
 }
 
 func (h *Host) wireWork() {

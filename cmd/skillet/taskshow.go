@@ -53,11 +53,14 @@ func (t *terminal) showTask(v work.TaskView) {
 	for _, s := range r.Steps {
 		shown.step(s)
 	}
-	for _, rec := range r.Recovery {
-		t.say("  tried:    %s because %s: %s", rec.Strategy, plain(rec.Because), plain(rec.Outcome))
-	}
+	failed := shown.shownFailure(r)
+	t.showRecovery(r.Recovery, failed != "")
 	if r.Report != nil {
-		t.say("  %s", plain(r.Report.Summary))
+		if r.Report.Error != nil && failed != "" {
+			t.say("  The goal is not reached: %d of %s over; see the step %s.", v.Status.Done, count(v.Status.Steps, "step"), plain(failed))
+		} else {
+			t.say("  %s", plain(r.Report.Summary))
+		}
 		shown.printAnswer(r)
 		for _, n := range t.filled(*r.Report).(work.Report).NextSteps {
 			if !shown.knows(n) {
@@ -67,6 +70,24 @@ func (t *terminal) showTask(v work.TaskView) {
 	}
 	if r.State == work.WaitingApproval {
 		t.note("`skillet task approve %s` or `refuse`; then `skillet task resume %s`, with the --allow that it was run with", shortID(r.TaskID), shortID(r.TaskID))
+	}
+}
+
+// showRecovery shows what was tried in other ways, those together that came to the same.
+// known says that the steps told why.
+func (t *terminal) showRecovery(all []work.Recovery, known bool) {
+	same := func(a, b work.Recovery) bool { return a.Because == b.Because && a.Outcome == b.Outcome }
+	for len(all) > 0 {
+		var names []string
+		first := all[0]
+		for len(all) > 0 && same(first, all[0]) {
+			names, all = append(names, string(all[0].Strategy)), all[1:]
+		}
+		why := ""
+		if !known {
+			why = " because " + first.Because
+		}
+		t.say("  tried:    %s%s: %s", strings.Join(names, ", "), plain(why), plain(first.Outcome))
 	}
 }
 

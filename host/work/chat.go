@@ -43,6 +43,9 @@ func (t *Tasks) Chat(ctx context.Context, by approval.Principal, q ChatRequest) 
 	if err != nil {
 		return ChatReply{}, err
 	}
+	if err := t.s.knows(ctx, q.Said.Agent); err != nil {
+		return ChatReply{}, err
+	}
 	o, err := t.s.open(ctx)
 	if err != nil {
 		return ChatReply{}, err

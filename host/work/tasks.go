@@ -71,15 +71,22 @@ func (t *Tasks) Submit(ctx context.Context, by approval.Principal, q TaskRequest
 	if err != nil {
 		return Run{}, err
 	}
-	if q.Agent != "" {
-		if _, err := t.s.agent(ctx, q.Agent); err != nil {
-			return Run{}, err
-		}
+	if err := t.s.knows(ctx, q.Agent); err != nil {
+		return Run{}, err
 	}
 	if q.Queue {
 		return t.s.enqueue(ctx, by, e)
 	}
 	return t.s.submit(ctx, by, e)
+}
+
+// knows refuses the name of an agent that is not there, or cannot be used.
+func (s *Service) knows(ctx context.Context, agent string) error {
+	if agent == "" {
+		return nil
+	}
+	_, err := s.agent(ctx, agent)
+	return err
 }
 
 // submit keeps a task of by's.

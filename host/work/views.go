@@ -20,6 +20,7 @@ type (
 	Run        = task.Run
 	Step       = task.Step
 	Report     = task.Report
+	Recovery   = task.Recovery
 	State      = task.State
 	StepState  = task.StepState
 	Planning   = task.Planning
