@@ -57,7 +57,7 @@ func (t *terminal) showTask(v work.TaskView) {
 	t.showRecovery(r.Recovery, failed != "")
 	if r.Report != nil {
 		if r.Report.Error != nil && failed != "" {
-			t.say("  The goal is not reached: %d of %s over; see the step %s.", v.Status.Done, count(v.Status.Steps, "step"), plain(failed))
+			t.say("  The goal is not reached: see the step %s.", plain(failed))
 		} else {
 			t.say("  %s", plain(r.Report.Summary))
 		}
