@@ -78,6 +78,7 @@ var remedyCommands = map[fault.Action]string{
 
 	"list_skills":        "list",
 	"list_versions":      "list --all",
+	"list_outdated":      "outdated",
 	"list_runs":          "audit",
 	"list_proposals":     "approvals list",
 	"list_all_proposals": "approvals list --all",

@@ -80,7 +80,7 @@ func (t *terminal) update(ctx context.Context, c *cli.Context, h *host.Host) err
 			return cmp.Or(err, ctx.Err())
 		}
 		u := updates.Became(skill, p, r, explain(err))
-		failed = cmp.Or(failed, u.Error)
+		u.Why, failed = t.way(u.Why, u.Remedies), cmp.Or(failed, u.Error)
 		all = append(all, u)
 		t.showUpdated(u)
 	}

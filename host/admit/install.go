@@ -114,7 +114,7 @@ func places(texts []string) ([]source.Ref, error) {
 		case source.KindDirectory, source.KindRegistry, source.KindLayout:
 			all = append(all, r)
 		default:
-			return nil, fault.Errorf(fault.KindUsage, "--find %s: a %s is one package, and no place with several", text, r.Kind).
+			return nil, fault.Errorf(fault.KindUsage, "look in %s: a %s is one package, and no place with several", text, r.Kind).
 				WithHint("a directory begins with ./ or /; registries are oci://HOST/PREFIX, layouts oci-layout:DIR")
 		}
 	}

@@ -34,7 +34,7 @@ func (s *Service) newer(ctx context.Context, v registry.Skill, from string) (*so
 	switch {
 	case m.Name != v.Name:
 		return nil, fault.Errorf(fault.KindConflict, "at %s there is %s now, and not %s", ref, m.Name, v.Name).
-			WithHint("to install it, name it: `skillet install %s`", ref)
+			WithHint("to install it, name it: %s", fault.Install(ref.String()))
 	case isNewer(m.Version, v.Version):
 		return got, nil
 	case m.Version == v.Version && got.Package.Digest() != v.Digest:
@@ -50,7 +50,7 @@ func noSource(err error, s registry.Skill) error {
 	if e.Kind != fault.KindNotFound {
 		return err
 	}
-	return e.WithHint("%s came from there; name another place with --from PLACE", s.Ref())
+	return e.WithHint("%s came from there; name another place with %s", s.Ref(), fault.Set(fault.FieldFrom, "PLACE"))
 }
 
 // newest is the reference to the newest version at the place of one: for a place

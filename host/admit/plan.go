@@ -37,9 +37,10 @@ type Plan struct {
 	From  string `json:"from,omitempty"`
 	To    string `json:"to,omitempty"`
 	// Status says of an update how it stands, and Why the reason when there is nothing
-	// to do.
-	Status Status `json:"status,omitempty"`
-	Why    string `json:"why,omitempty"`
+	// to do: with {0} for the first of Remedies, and so on.
+	Status   Status         `json:"status,omitempty"`
+	Why      string         `json:"why,omitempty"`
+	Remedies []fault.Remedy `json:"remedies,omitempty"`
 	// Packages are what would be installed or granted something: what is needed before
 	// what needs it.
 	Packages []Package `json:"packages,omitempty"`

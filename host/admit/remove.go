@@ -35,7 +35,7 @@ func (r Removed) IsEmpty() bool { return len(r.All())+len(r.Purged) == 0 }
 func (c Removal) plan(ctx context.Context, s *Service, p *Plan) error {
 	p.Kind = "remove"
 	if len(c.Skills) == 0 && !c.Prune {
-		return fault.Errorf(fault.KindUsage, "remove takes the name of a skill").WithHint("`skillet list` shows what is installed")
+		return fault.Errorf(fault.KindUsage, "remove takes the name of a skill").WithHint("%s shows what is installed", fault.List(fault.Skills))
 	}
 	names, gone, err := s.leftBehind(ctx, c)
 	if err != nil {
@@ -48,8 +48,8 @@ func (c Removal) plan(ctx context.Context, s *Service, p *Plan) error {
 	r := Removed{Purged: gone}
 	for _, ref := range what.Refs {
 		if c.Purge && ref.Version != "" {
-			return fault.Errorf(fault.KindUsage, "--purge is about a whole skill, and %s is one version of it", ref).
-				WithHint("`skillet remove %s --purge` removes all versions and what they keep", ref.Name)
+			return fault.Errorf(fault.KindUsage, "remove %s: what it keeps belongs to the whole skill, and this is one version of it", ref).
+				WithHint("%s removes all versions and what they keep", fault.Remove(ref.Name).With(fault.FieldPurge))
 		}
 		if c.Purge {
 			r.Purged = append(r.Purged, ref.Name)
@@ -71,7 +71,7 @@ func (c Removal) plan(ctx context.Context, s *Service, p *Plan) error {
 
 func (s *Service) remove(ctx context.Context, by approval.Principal, what install.Removing, r Removed, c Consent) (_ Result, err error) {
 	if c == NotAsked {
-		return Result{}, fault.Errorf(fault.KindUsage, "remove needs a yes, and nobody can be asked here").WithHint("add --yes")
+		return Result{}, fault.Errorf(fault.KindUsage, "remove needs a yes, and nobody can be asked here").WithHint("add %s", fault.Set(fault.FieldYes))
 	}
 	if len(r.All()) > 0 {
 		if r.Removal, err = s.parts.Installer.RemoveAll(ctx, by.Actor(), what); err != nil {
@@ -158,7 +158,7 @@ func (s *Service) orPurge(ctx context.Context, names []string, err error) error 
 			continue
 		}
 		if _, left, lerr := s.parts.Registry.Left(ctx, ref.Name); lerr == nil && left {
-			return fault.AsError(err).WithHint("it was removed before; `skillet remove %s --purge` deletes what it kept", ref.Name)
+			return fault.AsError(err).WithHint("it was removed before; %s deletes what it kept", fault.Remove(ref.Name).With(fault.FieldPurge))
 		}
 	}
 	return err

@@ -49,7 +49,7 @@ func (c Rollback) plan(ctx context.Context, s *Service, p *Plan) error {
 func reference(text string) (manifests.Ref, error) {
 	ref, err := manifests.ParseRef(text)
 	if err != nil {
-		return ref, fault.Wrap(fault.KindUsage, err).WithHint("`skillet list` shows what is installed")
+		return ref, fault.Wrap(fault.KindUsage, err).WithHint("%s shows what is installed", fault.List(fault.Skills))
 	}
 	if ref.Tool != "" {
 		return ref, fault.Errorf(fault.KindUsage, "%s names a tool", text).WithHint("name the skill alone: %s", ref.Name)

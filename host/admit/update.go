@@ -78,7 +78,7 @@ func (c Update) plan(ctx context.Context, s *Service, p *Plan) error {
 		if _, err := s.parts.Registry.Lookup(ctx, manifests.Ref{Name: c.Skill}); err != nil {
 			return err
 		}
-		return fault.Errorf(fault.KindConflict, "%s has no active version any more", c.Skill).WithHint("`skillet list --all` shows its versions")
+		return fault.Errorf(fault.KindConflict, "%s has no active version any more", c.Skill).WithHint("%s shows its versions", fault.List(fault.Versions))
 	}
 	u.now = all[i]
 	p.Skill, p.From, p.Proposed = u.now.Name, u.now.Version, false
@@ -98,8 +98,8 @@ type update struct {
 }
 
 // leave has the plan do nothing.
-func (u *update) leave(status Status, to, why string) error {
-	u.p.Status, u.p.To, u.p.Why, u.p.commit = status, to, why, nothing
+func (u *update) leave(status Status, to string, why fault.Hint) error {
+	u.p.Status, u.p.To, u.p.Why, u.p.Remedies, u.p.commit = status, to, why.Text, why.Remedies, nothing
 	return nil
 }
 
@@ -109,11 +109,11 @@ func (u *update) plan(ctx context.Context) error {
 	case u.c.Promote:
 		return u.promote()
 	case s.Pinned != nil:
-		return u.leave(StatusPinned, "", "pinned by "+s.Pinned.By+because(s.Pinned.Reason)+"; `skillet unpin "+s.Name+"` lets it be updated")
+		return u.leave(StatusPinned, "", fault.Hintf("pinned by %s%s; %s lets it be updated", s.Pinned.By, because(s.Pinned.Reason), fault.Unpin(s.Name)))
 	case s.Disabled != nil && !u.c.EvenDisabled:
-		return u.leave(StatusSkipped, "", "disabled; `skillet update "+s.Name+"` updates it all the same")
+		return u.leave(StatusSkipped, "", fault.Hintf("disabled; %s updates it all the same", fault.Update(s.Name)))
 	case s.Canary != nil:
-		return u.leave(StatusSkipped, s.Canary.Version, s.Canary.Version+" is on trial; `skillet info "+s.Name+"` shows how it stands")
+		return u.leave(StatusSkipped, s.Canary.Version, fault.Hintf("%s is on trial; %s shows how it stands", s.Canary.Version, fault.ShowSkill(s.Name)))
 	}
 	if u.c.To != "" || len(u.c.Again) > 0 || u.tied() {
 		return u.together(ctx)
@@ -125,11 +125,11 @@ func (u *update) plan(ctx context.Context) error {
 	case err != nil:
 		return err
 	case got == nil:
-		return u.leave(StatusCurrent, "", "")
+		return u.leave(StatusCurrent, "", fault.Hint{})
 	case len(got.Package.Manifest().Dependencies) > 0:
 		return u.together(ctx)
 	}
-	if why := u.unwanted(got.Version); why != "" {
+	if why := u.unwanted(got.Version); !why.IsZero() {
 		return u.leave(StatusSkipped, got.Version, why)
 	}
 	return u.admit(ctx, alone(closure.Step{Got: got}), got.Version)
@@ -197,7 +197,7 @@ func (u *update) together(ctx context.Context) error {
 		case !ok || !isNewer(next, u.now.Version):
 			return u.behind(ctx, catalog)
 		}
-		if why := u.unwanted(next); why != "" {
+		if why := u.unwanted(next); !why.IsZero() {
 			return u.leave(StatusSkipped, next, why)
 		}
 	}
@@ -213,8 +213,8 @@ func (u *update) question(ctx context.Context) (closure.Question, []*source.Fetc
 			return q, nil, err
 		}
 		if other.Name == u.now.Name {
-			return q, nil, fault.Errorf(fault.KindUsage, "--again %s: it is for what %s needs", name, u.now.Name).
-				WithHint("`skillet update %s --to VERSION` goes to a version again", u.now.Name)
+			return q, nil, fault.Errorf(fault.KindUsage, "update %s: it may go again to a version only of what it needs, not of itself", u.now.Name).
+				WithHint("%s goes to a version again", fault.Update(u.now.Name).With(fault.FieldTo, "VERSION"))
 		}
 		q.Again = append(q.Again, other.Name)
 	}
@@ -231,7 +231,7 @@ func (u *update) question(ctx context.Context) (closure.Question, []*source.Fetc
 		return q, nil, err
 	}
 	if got == nil {
-		return q, nil, u.leave(StatusCurrent, "", "")
+		return q, nil, u.leave(StatusCurrent, "", fault.Hint{})
 	}
 	q.Wishes = []closure.Wish{{Name: u.now.Name, Exactly: got.Version, Prereleases: strings.Contains(got.Version, "-"), Isolated: u.now.Asked != nil && u.now.Asked.Closure != ""}}
 	return q, []*source.Fetched{got}, nil
@@ -239,7 +239,7 @@ func (u *update) question(ctx context.Context) (closure.Question, []*source.Fetc
 
 // held says of a skill for which nothing later was chosen whether that is because
 // somebody went back from it, or disabled it.
-func (u *update) held() (version, why string, ok bool) {
+func (u *update) held() (version string, why fault.Hint, ok bool) {
 	var later []string
 	if u.now.Avoided != nil {
 		later = append(later, u.now.Avoided.Version)
@@ -250,44 +250,45 @@ func (u *update) held() (version, why string, ok bool) {
 		}
 	}
 	for _, version := range later {
-		if why := u.unwanted(version); why != "" && isNewer(version, u.now.Version) {
+		if why := u.unwanted(version); !why.IsZero() && isNewer(version, u.now.Version) {
 			return version, why, true
 		}
 	}
-	return "", "", false
+	return "", fault.Hint{}, false
 }
 
 // unwanted says why an update does not go to a version by itself; empty when it does.
-func (u *update) unwanted(version string) string {
+func (u *update) unwanted(version string) fault.Hint {
 	s := u.now
 	if u.c.To != "" {
-		return ""
+		return fault.Hint{}
 	}
-	again := "; `skillet update " + s.Name + " --to " + version + "` goes to it all the same"
+	again := fault.Update(s.Name).With(fault.FieldTo, version)
 	if tr := s.Trial; tr != nil && tr.Verdict == registry.VerdictRolledBack && tr.Version == version {
-		return version + " was on trial and rolled back: " + tr.Reason + again
+		return fault.Hintf("%s was on trial and rolled back: %s; %s goes to it all the same", version, tr.Reason, again)
 	}
 	if s.Avoids(version) {
-		return "it went back from " + s.Avoided.Version + " by " + s.Avoided.By + ", and no later version fits" + again
+		return fault.Hintf("it went back from %s by %s, and no later version fits; %s goes to it all the same", s.Avoided.Version, s.Avoided.By, again)
 	}
 	for _, o := range u.all {
 		if d := o.Disabled; o.Name == s.Name && o.Version == version && d != nil && !d.All {
-			return version + " is disabled by " + d.By + because(d.Reason) + "; `skillet enable " + o.Ref() + "` allows it again"
+			return fault.Hintf("%s is disabled by %s%s; %s allows it again", version, d.By, because(d.Reason), fault.Enable(o.Ref()))
 		}
 	}
-	return ""
+	return fault.Hint{}
 }
 
 // behind says why nothing later than the active version was chosen.
 func (u *update) behind(ctx context.Context, catalog *closure.Catalog) error {
-	why, s := "", u.now
+	var why fault.Hint
+	s := u.now
 	newest, asked, err := catalog.Newest(ctx, s)
 	switch {
 	case err != nil || newest == "" || !isNewer(newest, s.Version):
 	case asked != "" && isNewer(asked, s.Version):
-		why = " that fits together with the others; `skillet outdated` shows what is published"
+		why = fault.Hintf(" that fits together with the others; %s shows what is published", fault.List(fault.Outdated))
 	default:
-		why = " of " + s.Asked.Constraint + ", which you asked for; there is " + newest + ", and `skillet install " + s.Name + "@^" + newest + "` asks for that"
+		why = fault.Hintf(" of %s, which you asked for; there is %s, and %s asks for that", s.Asked.Constraint, newest, fault.Install(s.Name+"@^"+newest))
 	}
 	if err != nil {
 		return err
@@ -339,7 +340,7 @@ func (u *update) tries(ctx context.Context) error {
 		p.commit = u.tryInstalled
 	default:
 		return fault.Errorf(fault.KindConflict, "try %s@%s: other skills would change with it, and those cannot be on trial together", p.Skill, p.To).
-			WithHint("`skillet update %s --preview` shows them; update without --canary", p.Skill)
+			WithHint("%s shows them; update without %s", fault.Update(p.Skill).With(fault.FieldDryRun), fault.LeaveOut(fault.FieldCanary))
 	}
 	return nil
 }
@@ -358,7 +359,7 @@ func (u *update) tryNew(ctx context.Context, s *Service, by approval.Principal, 
 	plan := u.p.group.Plans[0]
 	if !ok || u.p.Waits && c == NotAsked {
 		return Result{}, fault.Errorf(fault.KindApproval, "%s@%s asks for something, and a canary cannot wait as a proposal", plan.Skill, plan.Version).
-			WithHint("look at it with --preview, then add --yes")
+			WithHint("look at it with %s, then add %s", fault.Set(fault.FieldDryRun), fault.Set(fault.FieldYes))
 	}
 	if c == Shown && u.p.Packages[0].Looked {
 		plan = plan.Despite()
@@ -434,26 +435,26 @@ func (u *update) examine(ctx context.Context, v registry.Skill) error {
 
 // grows is the error of an update that asks for more.
 func grows(p install.Plan) *fault.Error {
-	const hint = "look at it with --preview; without --fail-on-new-capabilities you are asked about it"
+	hint := fault.Hintf("look at it with %s; without %s you are asked about it", fault.Set(fault.FieldDryRun), fault.LeaveOut(fault.FieldFailOnNewCapabilities))
 	var more []string
 	if p.Upgrade == nil { // it is new, and comes with what is updated
 		for _, a := range p.Asks {
 			more = append(more, a.Words)
 		}
-		return fault.Errorf(fault.KindDenied, "%s@%s comes with it and wants: %s", p.Skill, p.Version, strings.Join(more, "; ")).WithHint(hint)
+		return fault.Errorf(fault.KindDenied, "%s@%s comes with it and wants: %s", p.Skill, p.Version, strings.Join(more, "; ")).Hinted(hint)
 	}
 	for _, c := range p.Upgrade.Capabilities {
 		if c.Change == "added" || c.Change == "widened" {
 			more = append(more, c.Words)
 		}
 	}
-	return fault.Errorf(fault.KindDenied, "%s@%s wants more than %s: %s", p.Skill, p.Version, p.Replaces, strings.Join(more, "; ")).WithHint(hint)
+	return fault.Errorf(fault.KindDenied, "%s@%s wants more than %s: %s", p.Skill, p.Version, p.Replaces, strings.Join(more, "; ")).Hinted(hint)
 }
 
 // differs is the error of an update that does otherwise than before.
 func differs(skill, version, summary string) *fault.Error {
 	return fault.Errorf(fault.KindSkill, "%s@%s is not installed: %s", skill, version, summary).
-		WithHint("look at it with --preview; without --fail-on-difference it is installed all the same")
+		WithHint("look at it with %s; without %s it is installed all the same", fault.Set(fault.FieldDryRun), fault.LeaveOut(fault.FieldFailOnDifference))
 }
 
 // isNewer reports whether a version is one to update to: later, and a release unless

@@ -21,8 +21,9 @@ type Updated struct {
 	Status Status `json:"status"`
 	From   string `json:"from"`
 	To     string `json:"to,omitempty"`
-	// Why says why it was left alone.
-	Why string `json:"why,omitempty"`
+	// Why says why it was left alone, with {0} for the first of Remedies, and so on.
+	Why      string         `json:"why,omitempty"`
+	Remedies []fault.Remedy `json:"remedies,omitempty"`
 	install.Outcome
 	Plan *Package `json:"plan,omitempty"`
 	// Replays are what the new version did on recorded calls; nil when there are none.
@@ -69,7 +70,7 @@ func (s *Service) Updates(ctx context.Context, by approval.Principal, names ...s
 		}
 		if strings.Contains(name, "@") {
 			return nil, fault.Errorf(fault.KindUsage, "update takes names without versions, and got %q", name).
-				WithHint("a later version: `skillet update %s --to VERSION`; an earlier one: `skillet rollback %s --to VERSION`", v.Name, v.Name)
+				WithHint("a later version: %s; an earlier one: %s", fault.Update(v.Name).With(fault.FieldTo, "VERSION"), fault.RollBack(v.Name).With(fault.FieldTo, "VERSION"))
 		}
 		u.Skills = append(u.Skills, v.Name)
 	}
@@ -118,7 +119,7 @@ func (u *Updates) Became(skill string, p *Plan, r Result, e *fault.Error) Update
 	if p == nil {
 		return v
 	}
-	v.From, v.To, v.Why, v.Replays = p.From, p.To, p.Why, p.Replays
+	v.From, v.To, v.Why, v.Remedies, v.Replays = p.From, p.To, p.Why, p.Remedies, p.Replays
 	if e == nil {
 		v.Status = p.Status
 		if r.Status != "" {
@@ -127,7 +128,7 @@ func (u *Updates) Became(skill string, p *Plan, r Result, e *fault.Error) Update
 	}
 	v.Plan, v.Needs = needs(p, r)
 	if m, ok := u.moved[skill]; ok && v.Status == StatusCurrent {
-		v.Status, v.From, v.To, v.Why = StatusUpdated, m.From, m.To, "with "+m.With
+		v.Status, v.From, v.To, v.Why, v.Remedies = StatusUpdated, m.From, m.To, "with "+m.With, nil
 	}
 	for _, m := range v.Moved {
 		if before, ok := u.moved[m.Skill]; ok {
@@ -155,7 +156,7 @@ func moves(before, after []registry.Skill, with string) []Move {
 func (s *Service) lookup(ctx context.Context, name string) (registry.Skill, error) {
 	ref, err := manifests.ParseRef(name)
 	if err != nil {
-		return registry.Skill{}, fault.Wrap(fault.KindUsage, err).WithHint("`skillet list` shows what is installed")
+		return registry.Skill{}, fault.Wrap(fault.KindUsage, err).WithHint("%s shows what is installed", fault.List(fault.Skills))
 	}
 	if ref.Tool != "" {
 		return registry.Skill{}, fault.Errorf(fault.KindUsage, "%s names a tool", name).WithHint("name the skill alone: %s", ref.Name)

@@ -77,6 +77,7 @@ type Things string
 const (
 	Skills       Things = "skills"
 	Versions     Things = "versions" // of the skills that are installed, all
+	Outdated     Things = "outdated" // skills of which there are later versions
 	Runs         Things = "runs"     // and decisions: the audit log
 	Proposals    Things = "proposals"
 	AllProposals Things = "all_proposals"
@@ -318,6 +319,7 @@ const (
 	FieldDryRun    Field = "dry_run"
 	FieldEnvFile   Field = "env_file"
 	FieldFind      Field = "find"
+	FieldFrom      Field = "from"
 	FieldFor       Field = "for"
 	FieldHome      Field = "home"
 	FieldInput     Field = "input"
@@ -333,6 +335,10 @@ const (
 	FieldTo        Field = "to"
 	FieldUntil     Field = "until"
 	FieldWorkspace Field = "workspace"
+
+	// What an update refuses.
+	FieldFailOnNewCapabilities Field = "fail_on_new_capabilities"
+	FieldFailOnDifference      Field = "fail_on_difference"
 )
 
 // Fields returns all fields that remedies name.
@@ -344,5 +350,6 @@ func Fields() []Field {
 		FieldAgain, FieldCanary, FieldCompare, FieldConfig, FieldDir, FieldDryRun, FieldEnvFile, FieldFind, FieldFor,
 		FieldHome, FieldInput, FieldIsolated, FieldNoBuild, FieldPlainHTTP, FieldPromote, FieldRender, FieldRevoker,
 		FieldScope, FieldSession, FieldSettings, FieldTo, FieldUntil, FieldWorkspace,
+		FieldFrom, FieldFailOnNewCapabilities, FieldFailOnDifference,
 	}
 }

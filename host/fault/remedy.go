@@ -133,7 +133,7 @@ var actions = []ActionRow{
 
 	{actInstall, "install a package", params(ParamSource), nil},
 	{actInstallEngine, "install an interpreter of scripts", params(ParamSkill), nil},
-	{actUpdate, "update a skill", params(ParamSkill), []Field{FieldTo, FieldAgain, FieldCanary, FieldPromote}},
+	{actUpdate, "update a skill", params(ParamSkill), []Field{FieldTo, FieldAgain, FieldCanary, FieldPromote, FieldDryRun}},
 	{actRollBack, "go back to an earlier version of a skill", params(ParamSkill), []Field{FieldTo}},
 	{actRemove, "remove a skill", params(ParamSkill), []Field{FieldPurge}},
 	{actEnable, "enable a version again", params(ParamSkill), nil},
@@ -191,6 +191,7 @@ var actions = []ActionRow{
 	{actSearch, "search what is published", params(ParamQuery), nil},
 	{Skills.action(), "see the skills that are installed", nil, nil},
 	{Versions.action(), "see all versions that are installed", nil, nil},
+	{Outdated.action(), "see the skills of which there are later versions", nil, nil},
 	{Runs.action(), "see the audit log", nil, nil},
 	{Proposals.action(), "see the proposals that wait", nil, nil},
 	{AllProposals.action(), "see all proposals", nil, nil},
