@@ -53,7 +53,8 @@ func (i *Installer) AcceptGroup(ctx context.Context, h approval.Human, g Group) 
 		}
 		return ledger.Decision{Kind: g.kind(), Actor: h.Actor(), Subject: g.Subject, Note: g.note(), Changes: changes}, err
 	})
-	if err != nil && !errors.Is(err, errAlready) {
+	already := errors.Is(err, errAlready)
+	if err != nil && !already {
 		return nil, err
 	}
 	var all []Outcome
@@ -62,7 +63,7 @@ func (i *Installer) AcceptGroup(ctx context.Context, h approval.Human, g Group) 
 		if err != nil {
 			return all, err
 		}
-		out.Unchanged = p.Installed && len(p.New()) == 0
+		out.Unchanged = already || p.Installed && len(p.New()) == 0
 		all = append(all, out)
 	}
 	return all, nil
@@ -254,7 +255,9 @@ func (i *Installer) SubmitGroup(ctx context.Context, g Group) ([]Outcome, error)
 // submitMember has one package of a group wait, unless it is installed already.
 func (i *Installer) submitMember(ctx context.Context, p Plan) (Outcome, error) {
 	if !p.Installed {
-		return i.propose(ctx, p)
+		if out, err := i.propose(ctx, p); !errors.Is(err, errSame) {
+			return out, err
+		}
 	}
 	out, err := i.outcome(ctx, p.Skill, p.Version)
 	out.Unchanged = true

@@ -278,67 +278,30 @@ var ErrWaits = errors.New("waits for approval")
 // Submit installs a planned package if no person has to be asked, and records
 // a proposal otherwise, which it returns with an error that wraps [ErrWaits].
 func (i *Installer) Submit(ctx context.Context, p Plan) (Outcome, error) {
-	if p.Installed {
-		out, err := i.outcome(ctx, p.Skill, p.Version)
-		out.Unchanged = true
-		return out, err
+	if !p.Installed && p.Effect == policies.Allow.String() && p.request.Person.Check() == nil {
+		return i.Accept(ctx, p.request.Person, p)
 	}
-	var out Outcome
-	var err error
-	if p.Effect == policies.Allow.String() && p.request.Person.Check() == nil {
-		out, err = i.install(ctx, p, p.request.Person, func(context.Context) ([]ledger.Change, error) { return nil, nil })
-	} else {
-		out, err = i.propose(ctx, p)
-	}
-	if !errors.Is(err, errSame) {
-		return out, err
-	}
-	if err := i.refresh(ctx, &p); err != nil {
-		return Outcome{}, err
-	}
-	return i.Submit(ctx, p)
+	return one(i.SubmitGroup(ctx, p.alone()))
 }
 
 // Accept installs a planned package with the consent of a person, who was
 // shown the plan: everything it asks for is granted. When these bytes are
 // installed already, it is granted what it asks for and does not have yet.
 func (i *Installer) Accept(ctx context.Context, h approval.Human, p Plan) (Outcome, error) {
-	if p.Installed {
-		return i.grantMissing(ctx, h, p)
-	}
-	if err := i.consented(ctx, p); err != nil {
-		return Outcome{}, err
-	}
-	out, err := i.install(ctx, p, h, func(ctx context.Context) ([]ledger.Change, error) { return i.grants(ctx, h, p, p.Asks) })
-	if !errors.Is(err, errSame) {
-		return out, err
-	}
-	if err := i.refresh(ctx, &p); err != nil {
-		return Outcome{}, err
-	}
-	return i.Accept(ctx, h, p)
+	return one(i.AcceptGroup(ctx, h, p.alone()))
 }
 
-// grantMissing gives an installed package what it asks for and was not granted:
-// the same package may ask for other files in another workspace, and grants
-// may have been taken back.
-func (i *Installer) grantMissing(ctx context.Context, h approval.Human, p Plan) (Outcome, error) {
-	if len(p.New()) == 0 {
-		return i.Submit(ctx, p)
-	}
-	err := i.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
-		if err := i.unmoved(ctx, p); err != nil {
-			return ledger.Decision{}, err
-		}
-		changes, err := i.grants(ctx, h, p, p.New())
-		return ledger.Decision{
-			Kind: "grant", Actor: h.Actor(), Subject: p.Skill + "@" + p.Version, Note: string(p.Digest), Changes: changes,
-		}, err
-	})
-	if err != nil {
+// alone is a group of one package.
+func (p Plan) alone() Group {
+	return Group{Kind: "install", Subject: p.Skill + "@" + p.Version, Plans: []Plan{p}}
+}
+
+// one is what became of a group of one package.
+func one(all []Outcome, err error) (Outcome, error) {
+	if len(all) == 0 {
 		return Outcome{}, err
 	}
-	return i.outcome(ctx, p.Skill, p.Version)
+	return all[0], err
 }
 
 // outcome is what a decision led to. It is made: an interruption that comes now

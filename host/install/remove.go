@@ -243,7 +243,7 @@ func (i *Installer) orLeft(ctx context.Context, ref manifests.Ref, err error) er
 func (i *Installer) removal(ctx context.Context, gone, rest []registry.Skill) ([]ledger.Change, error) {
 	var changes []ledger.Change
 	// The active one goes last: what stays behind is known as its.
-	gone = slices.SortedStableFunc(slices.Values(gone), func(a, b registry.Skill) int { return one(a.Active) - one(b.Active) })
+	gone = slices.SortedStableFunc(slices.Values(gone), func(a, b registry.Skill) int { return order(a.Active) - order(b.Active) })
 	for n, s := range gone {
 		gs, err := i.desk.Grants(ctx, s.Digest)
 		if err != nil {
@@ -263,7 +263,7 @@ func (i *Installer) removal(ctx context.Context, gone, rest []registry.Skill) ([
 	return changes, nil
 }
 
-func one(yes bool) int {
+func order(yes bool) int {
 	if yes {
 		return 1
 	}
