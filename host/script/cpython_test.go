@@ -155,6 +155,7 @@ func TestCPythonErrors(t *testing.T) {
 		{"asks", ``, "denied: get key a: denied"},
 		{"tells", `{"n":"x"}`, "invalid: n: must be a whole number"},
 		{"opens", `"/etc/passwd"`, "denied: FileNotFoundError: [Errno 44] No such file or directory: '/etc/passwd': denied"},
+		{"saves", `"out.txt"`, "denied: FileNotFoundError: [Errno 44] No such file or directory: 'out.txt': not granted; what may be written is in /tmp"},
 		{"opens", `"/tmp/none"`, "failed: FileNotFoundError"},
 		{"starts", ``, "subprocess: no programs can be started here; call another skill with skillet.skills.call (at main.py:"},
 		{"shells", ``, "os.system: no programs can be started here"},
@@ -280,6 +281,21 @@ func TestWrongCPythonSaysWhere(t *testing.T) {
 		if !errors.As(err, &e) || e.Kind != fault.KindVerification || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
+	}
+}
+
+// A file of the program comes before a module of the library with its name.
+func TestCPythonOwnNames(t *testing.T) {
+	h, in, wasm := cpython(t)
+	built, err := script.Build(context.Background(), h, in, wasm, script.Source{Main: "csv.py", Files: script.Tree{
+		"csv.py":      []byte("import textwrap, html.own\ndef run(x): return [textwrap.own, html.own.n]\n"),
+		"textwrap.py": []byte("own = 1\n"), "html/__init__.py": nil, "html/own.py": []byte("n = 2\n"),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := h.Run(context.Background(), built, sandbox.Call{Export: "run"}); err != nil || string(r.Output) != "[1, 2]" {
+		t.Errorf("%s, %v", r.Output, err)
 	}
 }
 

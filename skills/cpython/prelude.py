@@ -6,7 +6,7 @@ import sys
 import abc, argparse, array, ast, asyncio, atexit, base64, binascii, bisect, builtins, calendar, codecs, collections
 import collections.abc, configparser, contextlib, contextvars, copy, csv, dataclasses, datetime, decimal, difflib, enum, errno
 import fnmatch, fractions, functools, gc, getpass, glob, gzip, hashlib, heapq, hmac, html, html.entities, html.parser, importlib
-import importlib.machinery, inspect, io, itertools, json, keyword, linecache, locale, logging, math, mimetypes, numbers, operator, os, pathlib
+import importlib.machinery, importlib.util, inspect, io, itertools, json, keyword, linecache, locale, logging, math, mimetypes, numbers, operator, os, pathlib
 import pickle, platform, pprint, queue, random, re, secrets, selectors, shlex, shutil, signal, socket, stat, statistics
 import string, struct, subprocess, tempfile, textwrap, threading, time, token, tokenize, traceback, types, typing
 import unicodedata, urllib.error, urllib.parse, urllib.request, uuid, warnings, weakref, xml.dom.minidom, xml.etree.ElementTree
@@ -249,6 +249,9 @@ def _kind(text, file):
     return tools or not (guarded or acts), guarded or acts and not tools
 
 
+# What Python has imported before it looks for files the first time.
+_BEGUN = {"sys", "builtins", "time", "posix", "zipimport", "encodings", "codecs", "io", "abc", "site", "os", "stat", "posixpath", "genericpath"}
+
 _tools = []
 _main = ""     # the program's first file
 _program = None  # its code
@@ -261,8 +264,16 @@ def _load():
     _main = asked["main"] + ".py"
     tools, program = _kind(_Loader.files[_main], _main)
     names = []
+    for file in _Loader.files:
+        # One of the program comes before one of the same name of the library, as it
+        # does where Python looks for files.
+        name = file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        if name in sys.modules and name not in _BEGUN:
+            del sys.modules[name]
     if tools:
-        main = importlib.import_module(asked["main"])
+        spec = _Loader.find_spec(asked["main"])
+        main = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+        _Loader.exec_module(main)
         names = [n for n in dir(main) if _is_tool(n, getattr(main, n))]
         _tools[:] = [getattr(main, n) for n in names]
     if program:
@@ -280,7 +291,10 @@ def _is_tool(name, value):
     if name[0] == "_" or not callable(value) or isinstance(value, type):
         return False
     owner = (getattr(value, "__module__", None) or "").partition(".")[0]
-    return owner not in sys.stdlib_module_names and owner != "skillet" and not isinstance(value, types.BuiltinFunctionType)
+    if owner == "skillet" or isinstance(value, types.BuiltinFunctionType):
+        return False
+    ours = owner + ".py" in _Loader.files or owner + "/__init__.py" in _Loader.files
+    return ours or owner not in sys.stdlib_module_names
 
 
 def _command_line(b):
@@ -368,14 +382,21 @@ def _trace(e):
     return "".join(t.format())
 
 
-def _denied(e):
-    # What a file that is not granted is to the host: so that the host says how to grant it.
+# How a line looks that writes a file.
+_WRITES = re.compile(r"""['"][wax]b?\+?t?['"]|write_|mkdir|makedirs|touch|\.save\(""")
+
+
+def _denied(e, at):
+    # What the host says of a file that was not found: if it is not granted, the host
+    # tells its user how it can be.
     path = e.filename
     if not isinstance(path, str) or _building:
         return None
     path = os.path.abspath(path)
     if path.startswith(("/usr/", "/tmp/")):
         return None
+    if _WRITES.search(at):
+        return {"message": f"not granted; what may be written is in {tempfile.gettempdir()}, or in a directory that was granted"}
     try:
         meta = json.loads(_call("fs_stat", json.dumps({"path": path}))[0])
     except Exception:
@@ -401,7 +422,7 @@ def _report(e):
         message = f"{name}: {message}" if message else name
     if isinstance(e, MemoryError):
         kind = "limit"
-    if isinstance(e, OSError) and not _building and (failure := _denied(e)):
+    if isinstance(e, OSError) and not _building and (failure := _denied(e, at)):
         kind, message = "denied", f"{message}: {failure['message']}"
     _ask(_ERROR, kind.encode(), (f"{message} (at {at})" if at else message).encode("utf-8", "replace"))
     if at:

@@ -83,6 +83,11 @@ def opens(x):
     return open(x).read()
 
 
+def saves(x):
+    with open(x, "w") as f:
+        f.write("text")
+
+
 def tells(x):
     print("one", end=" ")
     print("two\nthree")
