@@ -224,19 +224,20 @@ type Hint struct {
 
 // Hintf makes a Hint. An argument that is a [Remedy], which takes the verb %s, stands for
 // what an edge says for it, and one that is a Hint for all that this says. The sentence
-// itself spells no command and no flag.
+// itself spells no command and no flag:
+//
+//	fault.Hintf("%s shows it; to remove it with what it keeps: %s", fault.ShowSkill(name), fault.Remove(name).With(fault.FieldPurge))
 func Hintf(format string, args ...any) Hint {
 	var h Hint
-	said := slices.Clone(args)
 	for i, a := range args {
 		switch a := a.(type) {
 		case Remedy:
-			said[i] = h.slot(a)
+			args[i] = h.slot(a)
 		case Hint:
-			said[i] = Fill(a.Text, a.Remedies, h.slot)
+			args[i] = Fill(a.Text, a.Remedies, h.slot)
 		}
 	}
-	h.Text = fmt.Sprintf(format, said...)
+	h.Text = fmt.Sprintf(format, args...)
 	return h
 }
 
@@ -248,6 +249,9 @@ func (h *Hint) slot(r Remedy) string {
 
 // IsZero reports whether the hint says nothing.
 func (h Hint) IsZero() bool { return h.Text == "" && len(h.Remedies) == 0 }
+
+// String is the hint with the remedies in words.
+func (h Hint) String() string { return Fill(h.Text, h.Remedies, Remedy.String) }
 
 // JoinHints is one hint of several, with sep between them. Those that say nothing are
 // left out.
@@ -277,8 +281,8 @@ func Fill(text string, remedies []Remedy, say func(Remedy) string) string {
 	return strings.NewReplacer(said...).Replace(text)
 }
 
-// Words are what a remedy does, for an edge that has nothing better to say.
-func (r Remedy) Words() string {
+// String says in words what a remedy does, for an edge that has nothing better to say.
+func (r Remedy) String() string {
 	i := slices.IndexFunc(actions, func(a ActionRow) bool { return a.Action == r.Action })
 	if i < 0 {
 		return string(r.Action)
