@@ -182,7 +182,7 @@ func (t *terminal) way(sentence string, remedies []fault.Remedy) string {
 		case words != nil:
 			return words(r)
 		}
-		return r.String()
+		return r.Words()
 	})
 }
 

@@ -129,7 +129,7 @@ func TestModules(t *testing.T) {
 		`{"path":"a.wasm"},{"path":"a.wasm","name":"other"}`: fault.KindUsage,
 	} {
 		_, err := Extism(t.Context(), write(t, "a.json", `{"wasm":[`+module+`]}`), get)
-		if got := fault.AsError(err); kind == "" && err != nil || kind != "" && (err == nil || got.Kind != kind || got.Hint == "") {
+		if got := fault.AsError(err); kind == "" && err != nil || kind != "" && (err == nil || got.Kind != kind || got.Way().String() == "") {
 			t.Errorf("%s: %v, want %q", module, err, kind)
 		}
 	}

@@ -84,7 +84,7 @@ func Wassette(path, workspace string) (*Policy, error) {
 func parseWassette(data []byte, workspace string) (*Policy, error) {
 	fail := func(errs manifests.Errors) error {
 		return fault.Errorf(fault.KindUsage, "it is no policy of Wassette: %w", errs).
-			WithHint("see https://github.com/microsoft/policy-mcp; `skillet permission grant` grants single capabilities")
+			WithHint("see https://github.com/microsoft/policy-mcp; %s grants single capabilities", fault.Grant("", ""))
 	}
 	docs, errs := wassetteForm().ReadEach(data, "policy.yaml")
 	if len(errs) > 0 {

@@ -120,7 +120,7 @@ func TestWassetteIsStrict(t *testing.T) {
 		"version: \"1.0\"\nversion: \"1.0\"\npermissions: {}", "a: &x [*x]",
 	} {
 		_, err := parseWassette([]byte(text), "/ws")
-		if e := fault.AsError(err); err == nil || e.Kind != fault.KindUsage || e.Hint == "" {
+		if e := fault.AsError(err); err == nil || e.Kind != fault.KindUsage || e.Way().String() == "" {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

@@ -102,7 +102,7 @@ func (a *Agents) Propose(ctx context.Context, r Request) (approval.Proposal, err
 		d, err = agent.Parse(r.Text, file(d.Name))
 	}
 	if err != nil {
-		return approval.Proposal{}, fault.Wrap(fault.KindUsage, err).WithHint("`skillet help agent` shows a definition")
+		return approval.Proposal{}, fault.Wrap(fault.KindUsage, err).WithHint("%s shows a definition", fault.Read("agent"))
 	}
 	return a.Keeper.Propose(ctx, func() (approval.Proposal, error) { return a.proposal(d.Name, r) })
 }
@@ -146,9 +146,9 @@ func (a *Agents) missing(name string) error {
 		names = found
 	}
 	if best, ok := nearest.Name(name, names); ok {
-		return e.WithHint("did you mean %s?", best)
+		return e.WithHint("did you mean %s?", fault.Choose(best))
 	}
-	return e.WithHint("`skillet agent list` shows those there are")
+	return e.WithHint("%s shows those there are", fault.List(fault.Agents))
 }
 
 // Get is the definition of one agent: a [fault.KindNotFound] error when there is
@@ -174,7 +174,7 @@ func read(name string, text []byte) (*agent.Definition, error) {
 		err = fmt.Errorf("%s defines %s", file(name), d.Name)
 	}
 	if err != nil {
-		return nil, fault.Wrap(fault.KindVerification, err).WithHint("mend the file, or take it away; `skillet agent add FILE` replaces it")
+		return nil, fault.Wrap(fault.KindVerification, err).WithHint("mend the file, or take it away; %s replaces it", fault.AddAgent(""))
 	}
 	return d, nil
 }

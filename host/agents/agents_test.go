@@ -52,7 +52,7 @@ func (p parts) propose(t *testing.T, text string) approval.Proposal {
 
 func wantKind(t *testing.T, what string, err error, want fault.Kind) {
 	t.Helper()
-	if err == nil || fault.AsError(err).Kind != want || fault.AsError(err).Hint == "" {
+	if err == nil || fault.AsError(err).Kind != want || fault.AsError(err).Way().String() == "" {
 		t.Errorf("%s: %v, want an error of the kind %s with a hint", what, err, want)
 	}
 }

@@ -173,7 +173,7 @@ func (g Granted) To(d manifests.Digest) (capability.Set, error) {
 		return g.set, nil
 	}
 	return capability.Set{}, fault.Errorf(fault.KindDenied, "what was granted is for the package %s, and not for %s", g.digest.Short(), d.Short()).
-		WithHint("`skillet permission show SKILL` shows what was granted to which version")
+		WithHint("%s shows what was granted to which version", fault.ShowGrants(""))
 }
 
 // Settings are those of a [Desk].
@@ -247,7 +247,7 @@ func (d *Desk) Proposal(ctx context.Context, id string) (Proposal, error) {
 		return found[0], nil
 	case 0:
 		return Proposal{}, fault.Errorf(fault.KindNotFound, "proposal %s: %w", id, ErrNotFound).
-			WithHint("`skillet approvals list --all` shows every proposal")
+			WithHint("%s shows every proposal", fault.List(fault.AllProposals))
 	}
 	return Proposal{}, fault.Errorf(fault.KindUsage, "proposal %s: %d proposals begin so", id, len(found)).
 		WithHint("give more of its id")
@@ -284,11 +284,11 @@ func (d *Desk) Pending(ctx context.Context, p Proposal) (found Proposal, ok bool
 	}
 	if p.Type == TypeCall && calls >= maxPendingCalls {
 		return Proposal{}, false, fault.Errorf(fault.KindLimit, "%d calls of %s wait for a person already", calls, p.Skill).
-			WithHint("decide some of them first: `skillet approvals list`")
+			WithHint("decide some of them first: %s", fault.List(fault.Proposals))
 	}
 	if waiting >= maxPending {
 		return Proposal{}, false, fault.Errorf(fault.KindLimit, "%d proposals wait already", waiting).
-			WithHint("decide some of them first: `skillet approvals list`")
+			WithHint("decide some of them first: %s", fault.List(fault.Proposals))
 	}
 	return Proposal{}, false, nil
 }

@@ -221,7 +221,7 @@ func (d *Desk) RevertCall(ctx context.Context, h Human, p Proposal, notes string
 		}
 		if there, err := d.Lent(ctx, *now.Call); err != nil || !there {
 			return ledger.Decision{}, errors.Join(err, fault.Errorf(fault.KindConflict, "revert proposal %s: the call was made already, or its time is over", now.ID).
-				WithHint("`skillet audit` shows what it did"))
+				WithHint("%s shows what it did", fault.List(fault.Runs)))
 		}
 		back, err := Returned(now)
 		return ledger.Decision{Kind: "revert", Actor: h.Actor(), Subject: now.Ref(), Note: string(now.Digest), Changes: []ledger.Change{c, back}}, err

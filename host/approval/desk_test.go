@@ -193,7 +193,7 @@ func TestTypes(t *testing.T) {
 			t.Errorf("%s: %v", kind, err)
 		}
 	}
-	if _, err := p.Proposed(approval.Proposal{ID: "id", Type: "new_world"}); err == nil || fault.AsError(err).Hint == "" {
+	if _, err := p.Proposed(approval.Proposal{ID: "id", Type: "new_world"}); err == nil || fault.AsError(err).Way().String() == "" {
 		t.Errorf("got %v", err)
 	}
 }

@@ -65,7 +65,7 @@ func (d *Desk) installed(ctx context.Context, s registry.Skill) error {
 		return err
 	}
 	if !slices.ContainsFunc(versions, func(v registry.Skill) bool { return v.Digest == s.Digest }) {
-		return fault.Errorf(fault.KindConflict, "%s is not installed any more", s.Ref()).WithHint("`skillet list` shows what is")
+		return fault.Errorf(fault.KindConflict, "%s is not installed any more", s.Ref()).WithHint("%s shows what is", fault.List(fault.Skills))
 	}
 	return nil
 }
@@ -119,7 +119,7 @@ func (d *Desk) revoke(ctx context.Context, actor string, s registry.Skill, meant
 		}
 		if len(ended) == 0 {
 			return ledger.Decision{}, fault.Errorf(fault.KindNotFound, "%s has no such grant", s.Ref()).
-				WithHint("`skillet permission show %s` lists its grants", s.Name)
+				WithHint("%s lists its grants", fault.ShowGrants(s.Name))
 		}
 		changes, err := RevokedAll(ended)
 		return ledger.Decision{Kind: "revoke", Actor: actor, Subject: s.Ref(), Note: strings.Join(Texts(ended), ", "), Changes: changes}, err

@@ -20,11 +20,11 @@ func Screened(p Proposal, rules, despite []string) error {
 		return nil
 	}
 	return InQuarantine(p, Found(left)).
-		WithHint("`skillet approvals show %s` shows where; to approve it all the same: `skillet approvals approve %s --despite %s`", p.ID, p.ID, strings.Join(left, " --despite "))
+		WithHint("%s shows where; to approve it all the same: %s", fault.ShowProposal(p.ID), fault.Approve(p.ID).With(fault.FieldDespite, left...))
 }
 
 // InQuarantine is the error for a proposal in which something was found.
 func InQuarantine(p Proposal, why string) *fault.Error {
 	return fault.Errorf(fault.KindDenied, "%s is in quarantine: %s: proposal %s", cmp.Or(p.Ref(), p.File().Name), why, p.ID).
-		WithHint("`skillet approvals show %s` shows where, `skillet explain RULE` why; `skillet approvals reject %s` refuses it", p.ID, p.ID)
+		WithHint("%s shows where, %s why; %s refuses it", fault.ShowProposal(p.ID), fault.ShowRule(""), fault.Reject(p.ID))
 }

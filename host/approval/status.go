@@ -116,7 +116,7 @@ func next(p Proposal, e Event, by Party) (Status, error) {
 	to, ok := Next(p.Status, e, by)
 	if !ok {
 		return p.Status, fault.Errorf(fault.KindConflict, "%s proposal %s: it is already %s", e, p.ID, p.Status).
-			WithHint("`skillet approvals show %s` shows who decided", p.ID)
+			WithHint("%s shows who decided", fault.ShowProposal(p.ID))
 	}
 	return to, nil
 }

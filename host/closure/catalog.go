@@ -551,7 +551,7 @@ func (c *Catalog) publishedOffers(ctx context.Context, name string) ([]resolve.O
 	}
 	if len(offers) == 0 && len(absent) > 0 {
 		return nil, fault.Errorf(fault.KindNotFound, "look for who provides %s: registry %s: %s", name, absent[0].Registry, absent[0].Reason).
-			WithHint("`skillet search` shows what the registries have; name a skill that provides it together with the one that needs it")
+			WithHint("%s shows what the registries have; name a skill that provides it together with the one that needs it", fault.Search(""))
 	}
 	return offers, nil
 }

@@ -495,7 +495,7 @@ func TestPinned(t *testing.T) {
 		h.install(hand(all.Hand[0].Package, all.Hand[1].Package), Wish{Name: "app"})
 		h.apply(registry.PinnedAt("text", "it works"))
 		_, err := h.ask(all, Question{Wishes: []Wish{{Name: "late"}}})
-		if !errors.Is(err, resolve.ErrConflict) || !strings.Contains(fault.AsError(err).Hint, "skillet unpin text") {
+		if !errors.Is(err, resolve.ErrConflict) || !strings.Contains(fault.AsError(err).Way().String(), "[unpin text]") {
 			t.Errorf("asked for %v: %v", asked, err)
 		}
 		h.install(all, Wish{Name: "late"}, Wish{Name: "text", Exactly: "1.1.0"}) // unless somebody asks for another
@@ -525,8 +525,8 @@ func TestAgain(t *testing.T) {
 	h.back("wc", "1.0.0")
 	q := Question{Wishes: []Wish{{Name: "rep", Exactly: "2.0.0"}}, Renew: []string{"rep"}}
 	_, err := h.ask(Settings{}, q)
-	if !errors.Is(err, resolve.ErrConflict) || !strings.Contains(fault.AsError(err).Hint, "`skillet update rep --to 2.0.0 --again wc`") {
-		t.Errorf("got %v, %s", err, fault.AsError(err).Hint)
+	if !errors.Is(err, resolve.ErrConflict) || !strings.Contains(fault.AsError(err).Way().String(), "[update rep to=2.0.0 again=wc]") {
+		t.Errorf("got %v, %s", err, fault.AsError(err).Way().String())
 	}
 	q.Again = []string{"wc"}
 	p, err := h.ask(Settings{}, q)
@@ -589,7 +589,7 @@ func TestQuarantinedIsNotChosen(t *testing.T) {
 	h.apply(registry.Quarantined(skills[0], "it leaks"))
 	s := hand(pack(t, "app", "1.0.0", "text *", ""))
 	s.From = []source.Ref{{Kind: source.KindDirectory, Path: dir}}
-	if _, err := h.ask(s, Question{Wishes: []Wish{{Name: "app"}}}); !errors.Is(err, resolve.ErrConflict) || !strings.Contains(fault.AsError(err).Hint, "text@1.0.0 is disabled: it is in quarantine: it leaks") {
+	if _, err := h.ask(s, Question{Wishes: []Wish{{Name: "app"}}}); !errors.Is(err, resolve.ErrConflict) || !strings.Contains(fault.AsError(err).Way().String(), "text@1.0.0 is disabled: it is in quarantine: it leaks") {
 		t.Errorf("%v", err)
 	}
 	later := pack(t, "text", "1.0.1", "", "")

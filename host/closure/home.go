@@ -319,7 +319,7 @@ func (h *Home) Skills() []registry.Skill {
 func (h *Home) Lock() (*lockfile.Lock, error) {
 	if len(h.Broken) > 0 {
 		return nil, fault.Errorf(fault.KindConflict, "lock: what is installed does not fit together: %s", h.Broken[0]).
-			WithHint("`skillet tree` shows all of it; installing the skill that lacks something again brings that")
+			WithHint("%s shows all of it; installing the skill that lacks something again brings that", fault.ShowNeeds(""))
 	}
 	return h.Graph.Lock(func(name string, v semver.Version) lockfile.Artifact {
 		s, _ := h.skill(name, v)

@@ -77,12 +77,12 @@ func Later(active registry.Skill, installed []registry.Skill, version string) (W
 	e := fault.Errorf(fault.KindConflict, "update %s to %s: the active version is %s", active.Name, version, active.Version)
 	switch order := manifests.CompareVersions(version, active.Version); {
 	case order == 0:
-		return w, e.WithHint("`skillet list --all` shows its versions")
+		return w, e.WithHint("%s shows its versions", fault.List(fault.Versions))
 	case order < 0:
-		return w, e.WithHint("`skillet rollback %s --to %s` goes back", active.Name, version)
+		return w, e.WithHint("%s goes back", fault.RollBack(active.Name).With(fault.FieldTo, version))
 	case w.Constraint != "" && !r.WithPrereleases().Allows(v):
 		return w, fault.Errorf(fault.KindConflict, "update %s to %s: you asked for %s", active.Name, version, w.Constraint).
-			WithHint("`skillet install %s@%s` asks for that version instead", active.Name, version)
+			WithHint("%s asks for that version instead", fault.Install(active.Name+"@"+version))
 	}
 	return w, nil
 }
@@ -102,7 +102,7 @@ func (c *Catalog) mayGoAgain(q Question) error {
 	for _, name := range q.Again {
 		i := slices.IndexFunc(c.skills, func(s registry.Skill) bool { return s.Name == name && s.Active })
 		if i < 0 || c.skills[i].Avoided == nil {
-			return fault.Errorf(fault.KindUsage, "%s did not go back from any version", name).WithHint("`skillet info %s` shows how it stands", name)
+			return fault.Errorf(fault.KindUsage, "%s did not go back from any version", name).WithHint("%s shows how it stands", fault.ShowSkill(name))
 		}
 	}
 	return nil
@@ -239,12 +239,12 @@ func (c *Catalog) conflicting(why *resolve.Conflict, q Question) error {
 	e := fault.Wrap(fault.KindConflict, why)
 	for _, s := range c.skills {
 		if s.Pinned != nil && s.Active && strings.Contains(why.Error(), s.Name+" ") {
-			return e.WithHint("%s is pinned at %s: `skillet unpin %s` lets another version be chosen", s.Name, s.Version, s.Name)
+			return e.WithHint("%s is pinned at %s: %s lets another version be chosen", s.Name, s.Version, fault.Unpin(s.Name))
 		}
 	}
 	for _, s := range c.skills {
 		if s.Avoided != nil && s.Avoids(s.Avoided.Version) && !q.names(s.Name) && strings.Contains(why.Error(), s.Name+" ") {
-			return e.WithHint("%s went back from %s to %s, and stays there: `%s` goes to that again", s.Name, s.Avoided.Version, s.Version, q.goingAgain(s))
+			return e.WithHint("%s went back from %s to %s, and stays there: %s goes to that again", s.Name, s.Avoided.Version, s.Version, q.goingAgain(s))
 		}
 	}
 	for _, s := range c.skills {
@@ -254,10 +254,10 @@ func (c *Catalog) conflicting(why *resolve.Conflict, q Question) error {
 	}
 	for _, name := range c.settings.Engines {
 		if strings.Contains(why.Error(), "needs "+name+" ") {
-			return e.WithHint("%s is an interpreter of scripts; get it with: skillet engine add %s", name, name)
+			return e.WithHint("%s is an interpreter of scripts; get it with: %s", name, fault.InstallEngine(name))
 		}
 	}
-	return e.WithHint("ask for other versions, or say with --find where else to look; --isolated gives a skill a closure of its own, beside that of the others")
+	return e.WithHint("ask for other versions, or say with %s where else to look; %s gives a skill a closure of its own, beside that of the others", fault.Set(fault.FieldFind), fault.Set(fault.FieldIsolated))
 }
 
 // names reports whether a skill may go to any version.
@@ -265,20 +265,17 @@ func (q Question) names(skill string) bool {
 	return slices.Contains(q.Again, skill) || slices.ContainsFunc(q.Wishes, func(w Wish) bool { return w.Name == skill })
 }
 
-// goingAgain is the command that lets a skill go to the version again that it went
-// back from: by itself, or with what is updated.
-func (q Question) goingAgain(s registry.Skill) string {
+// goingAgain lets a skill go to the version again that it went back from: by itself, or
+// with what is updated.
+func (q Question) goingAgain(s registry.Skill) fault.Remedy {
 	if len(q.Renew) == 0 {
-		return "skillet update " + s.Name + " --to " + s.Avoided.Version
+		return fault.Update(s.Name).With(fault.FieldTo, s.Avoided.Version)
 	}
-	command := "skillet update " + q.Renew[0]
+	r := fault.Update(q.Renew[0])
 	for _, w := range q.Wishes {
-		command += " --to " + w.Exactly
+		r = r.With(fault.FieldTo, w.Exactly)
 	}
-	for _, name := range append(slices.Clone(q.Again), s.Name) {
-		command += " --again " + name
-	}
-	return command
+	return r.With(fault.FieldAgain, append(slices.Clone(q.Again), s.Name)...)
 }
 
 func (c *Catalog) resolve(ctx context.Context, h *Home, q Question) (*resolve.Graph, error) {

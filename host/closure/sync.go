@@ -86,7 +86,7 @@ func (s *Sync) add(b *planner, n resolve.Node, l *lockfile.Lock) error {
 	if v, ok := b.home.skill(n.Name, n.Version); ok {
 		if v.Digest != p.Digest {
 			return fault.Errorf(fault.KindVerification, "%s is installed with the bytes %s, and locked with %s", v.Ref(), v.Digest, p.Digest).
-				WithHint("a version never changes: find out which is the right one; `skillet remove %s` takes out the installed one", v.Ref())
+				WithHint("a version never changes: find out which is the right one; %s takes out the installed one", fault.Remove(v.Ref()))
 		}
 		return nil
 	}

@@ -132,7 +132,7 @@ func (c *Config) Get(key string) (Value, error) {
 	case isGroup(key):
 		return Value{}, notOne(fault.KindNotFound, key, "%s is a group of settings", key)
 	case providerKey(key):
-		return Value{}, fault.Errorf(fault.KindNotFound, "setting %s is not set", key).WithHint("`skillet config list` shows what is set of each provider")
+		return Value{}, fault.Errorf(fault.KindNotFound, "setting %s is not set", key).WithHint("%s shows what is set of each provider", fault.List(fault.Settings))
 	}
 	return Value{}, unknown(fault.KindNotFound, key, "setting %s does not exist", key)
 }

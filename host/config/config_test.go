@@ -74,9 +74,9 @@ func TestRefusals(t *testing.T) {
 	for _, c := range []struct{ name, file, env, message, hint string }{
 		{"a second document", "log_level: info\n---\nlog_level: debug\n", "", "a second document", "one mapping"},
 		{"null", "rate_limits: null\n", "", "setting rate_limits has no value", "its default"},
-		{"typo in the file", "log_levle: info\n", "", "setting log_levle does not exist", "did you mean log_level"},
-		{"typo in the environment", "", "SKILLET_LOG_LEVLE=info", "SKILLET_LOG_LEVLE names no setting", "did you mean log_level"},
-		{"wrong type", "max_memory_mb: many\n", "", "max_memory_mb", "config list"},
+		{"typo in the file", "log_levle: info\n", "", "setting log_levle does not exist", "did you mean [choose log_level"},
+		{"typo in the environment", "", "SKILLET_LOG_LEVLE=info", "SKILLET_LOG_LEVLE names no setting", "did you mean [choose log_level"},
+		{"wrong type", "max_memory_mb: many\n", "", "max_memory_mb", "[list_settings]"},
 		{"out of bounds", "max_memory_mb: 9999\n", "", "max_memory_mb", "1 to 4096"},
 		{"out of bounds in the environment", "", "SKILLET_HTTP_MAX_MB=0", "SKILLET_HTTP_MAX_MB", "1 to 1024"},
 		{"no word of it", "log_level: loud\n", "", "log_level", "trace, debug"},
@@ -94,8 +94,8 @@ func TestRefusals(t *testing.T) {
 				t.Fatal("accepted")
 			}
 			e := fault.AsError(err)
-			if e.Kind != fault.KindUsage || !strings.Contains(e.Message, c.message) || !strings.Contains(e.Hint, c.hint) {
-				t.Errorf("got %s: %s / %s", e.Kind, e.Message, e.Hint)
+			if e.Kind != fault.KindUsage || !strings.Contains(e.Message, c.message) || !strings.Contains(e.Way().String(), c.hint) {
+				t.Errorf("got %s: %s / %s", e.Kind, e.Message, e.Way().String())
 			}
 		})
 	}
@@ -107,7 +107,7 @@ func TestGetUnknown(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = c.Get("max_memory")
-	if e := fault.AsError(err); e == nil || e.Kind != fault.KindNotFound || !strings.Contains(e.Hint, "max_memory_mb") {
+	if e := fault.AsError(err); e == nil || e.Kind != fault.KindNotFound || !strings.Contains(e.Way().String(), "max_memory_mb") {
 		t.Errorf("got %+v", e)
 	}
 }

@@ -44,7 +44,7 @@ func Edit(file []byte, changes ...Change) (after []byte, old []string, err error
 	}
 	if _, err := Parse(FileName, after, nil); err != nil {
 		e := fault.AsError(err)
-		return nil, nil, fault.Errorf(fault.KindUsage, "set %s: %w", said(changes), err).WithHint("%s", e.Hint)
+		return nil, nil, fault.Errorf(fault.KindUsage, "set %s: %w", said(changes), err).Hinted(e.Way())
 	}
 	return after, old, nil
 }
@@ -84,7 +84,7 @@ func (c Change) apply(text *[]byte) (old string, err error) {
 	}
 	if _, there := before[c.Key]; c.Unset && !there {
 		return "", fault.Errorf(fault.KindNotFound, "setting %s is not set in %s", c.Key, FileName).
-			WithHint("`skillet config list` shows where each setting comes from")
+			WithHint("%s shows where each setting comes from", fault.List(fault.Settings))
 	}
 	after := c.in(*text, l.of.Kind())
 	if err := onlyChanged(before, after, c.Key, !c.Unset); err != nil {

@@ -89,9 +89,9 @@ func isGroup(key string) bool {
 func unknown(k fault.Kind, key, format string, args ...any) error {
 	e := fault.Errorf(k, format, args...)
 	if best, ok := nearest.Name(key, keys(key)); ok {
-		return e.WithHint("did you mean %s? `skillet config list` shows every setting", best)
+		return e.WithHint("did you mean %s? %s shows every setting", fault.Choose(best), fault.List(fault.Settings))
 	}
-	return e.WithHint("`skillet config list` shows every setting")
+	return e.WithHint("%s shows every setting", fault.List(fault.Settings))
 }
 
 // notOne is the error of a key that stands for several settings.

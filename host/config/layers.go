@@ -104,7 +104,7 @@ func loadFile(k *koanf.Koanf, path string, b []byte, sources map[string]string) 
 	}
 	file := koanf.New(".")
 	if err := file.Load(rawbytes.Provider(b), yaml.Parser()); err != nil {
-		return fault.Errorf(fault.KindUsage, "read configuration %s: %w", path, err).WithHint("it must be a YAML mapping of settings, with registries, rate_limits and revocation_lists as lists; `skillet config list` shows them")
+		return fault.Errorf(fault.KindUsage, "read configuration %s: %w", path, err).WithHint("it must be a YAML mapping of settings, with registries, rate_limits and revocation_lists as lists; %s shows them", fault.List(fault.Settings))
 	}
 	if severalDocuments(b) {
 		return fault.Errorf(fault.KindUsage, "%s: a second document begins with a line of ---, and its settings would be passed by", path).WithHint("make one mapping of all settings")
@@ -228,7 +228,7 @@ func flags(given []string) []assignment {
 		key, value, ok := strings.Cut(f, "=")
 		a := assignment{key: key, name: key, value: value, source: FlagSource}
 		if !ok {
-			a.err = fault.Errorf(fault.KindUsage, "%s: %q is no KEY=VALUE", FlagSource, f).WithHint("such as %s log_level=debug", FlagSource)
+			a.err = fault.Errorf(fault.KindUsage, "%s: %q is no KEY=VALUE", FlagSource, f).WithHint("such as %s", fault.Set(fault.FieldSettings, "log_level=debug"))
 		}
 		as = append(as, a)
 	}
@@ -275,7 +275,7 @@ func unmarshal(k *koanf.Koanf, path string) (Settings, error) {
 	}})
 	if err != nil {
 		return s, fault.Errorf(fault.KindUsage, "read configuration: %w", err).
-			WithHint("look at %s, the environment file and the SKILLET_ environment variables; `skillet config list` shows the settings", path)
+			WithHint("look at %s, the environment file and the SKILLET_ environment variables; %s shows the settings", path, fault.List(fault.Settings))
 	}
 	return s, nil
 }

@@ -85,7 +85,7 @@ func TestNamedEnvFile(t *testing.T) {
 		}
 	}
 	for _, l := range []config.Layers{{EnvFile: other + "-not"}, {EnvFile: elsewhere}, {Environ: []string{variable + "-not"}}} {
-		if _, err := config.Load(context.Background(), home, l); err == nil || fault.AsError(err).Kind != fault.KindUsage || fault.AsError(err).Hint == "" {
+		if _, err := config.Load(context.Background(), home, l); err == nil || fault.AsError(err).Kind != fault.KindUsage || fault.AsError(err).Way().String() == "" {
 			t.Errorf("%+v: %v", l, err)
 		}
 	}
@@ -93,20 +93,20 @@ func TestNamedEnvFile(t *testing.T) {
 
 func TestLayersRefuse(t *testing.T) {
 	for _, c := range []struct{ name, file, env, environ, flag, message, hint string }{
-		{"a typo in a group", "models: {defualt: a/b}", "", "", "", "setting models.defualt does not exist", "did you mean models.default"},
-		{"a typo of a provider", "providers: {acme: {knd: local}}", "", "", "", "providers.acme.knd", "did you mean providers.acme.kind"},
+		{"a typo in a group", "models: {defualt: a/b}", "", "", "", "setting models.defualt does not exist", "did you mean [choose models.default"},
+		{"a typo of a provider", "providers: {acme: {knd: local}}", "", "", "", "providers.acme.knd", "did you mean [choose providers.acme.kind"},
 		{"a provider without a kind", "providers: {acme: {secret: x}}", "", "", "", "providers.acme.kind", "openai, anthropic"},
 		{"a name", "providers: {ACME: {kind: local}}", "", "", "", `"ACME" is no name`, "lower-case"},
 		{"a key with a dot", "models.default: a/b", "", "", "", "models.default is written with a dot", "models: {default: ...}"},
 		{"a group with a value", "models: a/b", "", "", "", "models is a group", "models.default"},
 		{"a provider with a value", "providers: {acme: local}", "", "", "", "providers.acme is a group", "providers.acme.kind"},
-		{"a variable", "", "", "SKILLET_MODELS_DEFUALT=a/b", "", "SKILLET_MODELS_DEFUALT names no setting", "did you mean models.default"},
+		{"a variable", "", "", "SKILLET_MODELS_DEFUALT=a/b", "", "SKILLET_MODELS_DEFUALT names no setting", "did you mean [choose models.default"},
 		{"a variable of a group", "", "", "SKILLET_MODELS=a/b", "", "SKILLET_MODELS", "models.default"},
 		{"a variable of a list", "", "", "SKILLET_PROVIDERS_A_MODELS=x", "", "cannot hold a list", "providers.a.models"},
 		{"the variable of all providers", "", "", "SKILLET_PROVIDERS=x", "", "cannot hold a list", "providers"},
 		{"a switch", "", "", "SKILLET_MODELS_LOCAL_ONLY=1", "", "neither true nor false", ""},
-		{"a typo in the environment file", "", "\nSKILLET_LOG_LEVLE=x", "", "", "env:2: SKILLET_LOG_LEVLE names no setting", "did you mean log_level"},
-		{"not ours", "", "LOG_LEVEL=debug", "", "", "env:1: LOG_LEVEL names no setting", "did you mean log_level"},
+		{"a typo in the environment file", "", "\nSKILLET_LOG_LEVLE=x", "", "", "env:2: SKILLET_LOG_LEVLE names no setting", "did you mean [choose log_level"},
+		{"not ours", "", "LOG_LEVEL=debug", "", "", "env:1: LOG_LEVEL names no setting", "did you mean [choose log_level"},
 		{"the home", "", "SKILLET_HOME=/x", "", "", "SKILLET_HOME cannot be set here", "environment"},
 		{"twice", "", "SKILLET_LOG_LEVEL=info\nSKILLET_LOG_LEVEL=warn", "", "", "env:2: SKILLET_LOG_LEVEL is there twice, line 1", "delete"},
 		{"no line", "", "SKILLET_LOG_LEVEL", "", "", "env:1: it is no NAME=VALUE", "NAME=VALUE"},
@@ -115,7 +115,7 @@ func TestLayersRefuse(t *testing.T) {
 		{"out of bounds in the environment file", "", "SKILLET_LOG_LEVEL=loud", "", "", "env:1): out of bounds", "trace"},
 		{"no text", "", "SKILLET_LOG_LEVEL=\xff", "", "", "no text", ""},
 		{"a flag", "", "", "", "log_level", "KEY=VALUE", "log_level=debug"},
-		{"a typo in a flag", "", "", "", "log_levle=info", "--set: log_levle names no setting", "did you mean log_level"},
+		{"a typo in a flag", "", "", "", "log_levle=info", "--set: log_levle names no setting", "did you mean [choose log_level"},
 		{"out of bounds in a flag", "", "", "", "log_level=", "log_level (from --set)", "trace"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -133,8 +133,8 @@ func TestLayersRefuse(t *testing.T) {
 				t.Fatal("accepted")
 			}
 			e := fault.AsError(err)
-			if e.Kind != fault.KindUsage || !strings.Contains(e.Message, c.message) || !strings.Contains(e.Hint, c.hint) {
-				t.Errorf("got %s: %s / %s", e.Kind, e.Message, e.Hint)
+			if e.Kind != fault.KindUsage || !strings.Contains(e.Message, c.message) || !strings.Contains(e.Way().String(), c.hint) {
+				t.Errorf("got %s: %s / %s", e.Kind, e.Message, e.Way().String())
 			}
 		})
 	}
@@ -161,9 +161,9 @@ func TestGetGroup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for key, hint := range map[string]string{"models": "models.default", "budget.day": "budget.day.usd", "models.defult": "did you mean models.default", "providers.acme.kind": "config list", "providers.acme.knd": "providers.acme.kind"} {
+	for key, hint := range map[string]string{"models": "models.default", "budget.day": "budget.day.usd", "models.defult": "did you mean [choose models.default", "providers.acme.kind": "[list_settings]", "providers.acme.knd": "providers.acme.kind"} {
 		_, err := c.Get(key)
-		if e := fault.AsError(err); e == nil || e.Kind != fault.KindNotFound || !strings.Contains(e.Hint, hint) {
+		if e := fault.AsError(err); e == nil || e.Kind != fault.KindNotFound || !strings.Contains(e.Way().String(), hint) {
 			t.Errorf("%s: %v", key, err)
 		}
 	}

@@ -82,7 +82,7 @@ func TestSettingsOfWorkAreRefused(t *testing.T) {
 		"memory: {consolidate_after_hours: 0}":                                    "memory.consolidate_after_hours",
 	} {
 		_, err := load(t, text)
-		if err == nil || fault.AsError(err).Kind != fault.KindUsage || !strings.Contains(err.Error(), want) || fault.AsError(err).Hint == "" {
+		if err == nil || fault.AsError(err).Kind != fault.KindUsage || !strings.Contains(err.Error(), want) || fault.AsError(err).Way().String() == "" {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}

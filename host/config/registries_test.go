@@ -57,7 +57,7 @@ func TestRegistriesAreRefused(t *testing.T) {
 		"{name: a, url: 'oci://x'}\n- {name: a, url: 'oci://y.example'}": "twice",
 	} {
 		_, err := load(t, "registries:\n- "+entry+"\n")
-		if err == nil || fault.AsError(err).Kind != fault.KindUsage || !strings.Contains(err.Error(), want) || fault.AsError(err).Hint == "" {
+		if err == nil || fault.AsError(err).Kind != fault.KindUsage || !strings.Contains(err.Error(), want) || fault.AsError(err).Way().String() == "" {
 			t.Errorf("%s: %v, want %q", entry, err, want)
 		}
 	}

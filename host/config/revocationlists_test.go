@@ -45,7 +45,7 @@ func TestBadRevocationLists(t *testing.T) {
 		"[" + strings.Join(many, ", ") + "]": "65 entries",
 	} {
 		_, err := load(t, "revocation_lists: "+text)
-		if e := (*fault.Error)(nil); !errors.As(err, &e) || e.Kind != fault.KindUsage || e.Hint == "" || !strings.Contains(err.Error(), want) {
+		if e := (*fault.Error)(nil); !errors.As(err, &e) || e.Kind != fault.KindUsage || e.Way().String() == "" || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}

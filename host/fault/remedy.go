@@ -250,7 +250,7 @@ func (h *Hint) slot(r Remedy) string {
 // IsZero reports whether the hint says nothing.
 func (h Hint) IsZero() bool { return h.Text == "" && len(h.Remedies) == 0 }
 
-// String is the hint with the remedies in words.
+// String is the hint with its remedies in short, for logs and tests.
 func (h Hint) String() string { return Fill(h.Text, h.Remedies, Remedy.String) }
 
 // JoinHints is one hint of several, with sep between them. Those that say nothing are
@@ -281,8 +281,23 @@ func Fill(text string, remedies []Remedy, say func(Remedy) string) string {
 	return strings.NewReplacer(said...).Replace(text)
 }
 
-// String says in words what a remedy does, for an edge that has nothing better to say.
+// String is the remedy in short, for logs and tests: [grant text kv].
 func (r Remedy) String() string {
+	words := []string{string(r.Action)}
+	if i := slices.IndexFunc(actions, func(a ActionRow) bool { return a.Action == r.Action }); i >= 0 {
+		for _, p := range actions[i].Params {
+			words = append(words, r.Param(p))
+		}
+	}
+	for _, f := range r.Fields {
+		words = append(words, strings.TrimSuffix(string(f.Field)+"="+f.Value, "="))
+	}
+	words = slices.DeleteFunc(append(words, r.Choices...), func(w string) bool { return w == "" })
+	return "[" + strings.Join(words, " ") + "]"
+}
+
+// Words say what a remedy does, for an edge that has nothing better to say.
+func (r Remedy) Words() string {
 	i := slices.IndexFunc(actions, func(a ActionRow) bool { return a.Action == r.Action })
 	if i < 0 {
 		return string(r.Action)

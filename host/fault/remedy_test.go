@@ -71,8 +71,8 @@ func TestActions(t *testing.T) {
 		seen[row.Action] = true
 		s := row.Sample()
 		for _, p := range row.Params {
-			if s.Param(p) == "" || !strings.Contains(s.String(), s.Param(p)) {
-				t.Errorf("%s: no parameter %s in %q", row.Action, p, s.String())
+			if s.Param(p) == "" || !strings.Contains(s.Words(), s.Param(p)) {
+				t.Errorf("%s: no parameter %s in %q", row.Action, p, s.Words())
 			}
 		}
 		for _, f := range row.Fields {

@@ -75,7 +75,7 @@ func TestAskedOfAPath(t *testing.T) {
 	s.Principal.Origin = policies.OriginPath
 	e := open(t, s)
 	wantKind(t, "read", call(t, e, "fs_read", field("path", dir+"/a.txt"), nil), KindDenied)
-	if d := e.Denials(); len(d) == 0 || d[0].Hint != "run it again with --allow 'fs.read:"+dir+"/a.txt'" {
+	if d := e.Denials(); len(d) == 0 || d[0].Way().String() != "run it again with [set_field allow=fs.read:"+dir+"/a.txt]" {
 		t.Errorf("denials %+v", d)
 	}
 }
@@ -98,7 +98,7 @@ forbid (principal, action == Action::"install", resource) unless { principal.sig
 		wantKind(t, "a file", call(t, e, "fs_read", field("path", "/data/a"), nil), KindDenied)
 		wantKind(t, "a host", call(t, e, "http_request", field("url", "https://example.com/a"), nil), KindDenied)
 		for _, d := range e.Denials() {
-			if (d.Hint != "") != offered || slices.Contains(d.Policies, "team-only") == offered || strings.Contains(d.Reason, "may not be given it") == offered {
+			if (d.Way().String() != "") != offered || slices.Contains(d.Policies, "team-only") == offered || strings.Contains(d.Reason, "may not be given it") == offered {
 				t.Errorf("signed by %q: %+v", signer, d)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/skillet-run/skillet/host/fault"
 	"github.com/skillet-run/skillet/host/jail"
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/policies"
@@ -174,7 +175,7 @@ func (e *Env) deny(r capability.Request, granted bool, d policies.Decision) erro
 // markAsk says of the refusal of something granted when a person can lift it by approving the call.
 func (e *Env) markAsk(den *task.Denial, r capability.Request, d policies.Decision) {
 	if den.Asks = d.Effect == policies.Ask && den.Capability != ""; den.Asks && e.s.Principal.Origin == policies.OriginPath {
-		den.Hint = hint(e.s.Principal, grantFor(r, den.Capability))
+		den.Hinted(hint(e.s.Principal, grantFor(r, den.Capability)))
 	}
 }
 
@@ -193,13 +194,13 @@ func whyNot(r capability.Request) string {
 	return ""
 }
 
-// offer puts the command that would grant a request into a denial, see [Offer].
+// offer puts what would grant a request into a denial, see [Offer].
 func (e *Env) offer(den *task.Denial, r capability.Request, narrowest string) {
 	Offer(den, e.present().Policies, policies.Query{Principal: e.s.Principal, Home: e.s.Home}, grantFor(r, narrowest))
 }
 
-// Offer puts the command that would grant a capability into a denial or, where policies would refuse
-// that command, says so: a grant is asked about as what a package wants when it is installed. who has the
+// Offer puts what would grant a capability into a denial or, where policies would refuse the grant,
+// says so: a grant is asked about as what a package wants when it is installed. who has the
 // skill and the home.
 func Offer(den *task.Denial, set *policies.Set, who policies.Query, grant string) {
 	c, err := capability.Parse(grant)
@@ -211,16 +212,15 @@ func Offer(den *task.Denial, set *policies.Set, who policies.Query, grant string
 			return
 		}
 	}
-	den.Hint = hint(who.Principal, grant)
+	den.Hinted(hint(who.Principal, grant))
 }
 
-// hint returns the command that would grant a capability.
-func hint(p policies.Principal, grant string) string {
-	arg := "'" + strings.ReplaceAll(grant, "'", `'\''`) + "'"
+// hint says how to grant a capability.
+func hint(p policies.Principal, grant string) fault.Hint {
 	if p.Origin == policies.OriginPath {
-		return "run it again with --allow " + arg
+		return fault.Hintf("run it again with %s", fault.Set(fault.FieldAllow, grant))
 	}
-	return "skillet permission grant " + p.Skill + " " + arg
+	return fault.Hintf("%s", fault.Grant(p.Skill, grant))
 }
 
 // grantFor is the capability that a person is offered for a request: of a site all paths.
@@ -376,8 +376,8 @@ func (g guard) Escaped(op jail.Op, p string) {
 		den.Policies, den.Reason = d.Policies, den.Reason+"; "+d.Reason
 	default:
 		den.Capability = c.String()
-		if g.e.offer(&den, r, c.String()); den.Hint != "" {
-			den.Hint += ", and name it by that path"
+		if g.e.offer(&den, r, c.String()); !den.Way().IsZero() {
+			den.Hinted(fault.Hintf("%s, and name it by that path", den.Way()))
 		}
 	}
 	g.e.record(den)

@@ -33,7 +33,7 @@ func TestOtherHomesAreFencedOff(t *testing.T) {
 		}
 	}
 	for _, d := range e.Denials() {
-		if len(d.Policies) != 1 || d.Policies[0] != "no-skillet-home" || d.Hint != "" {
+		if len(d.Policies) != 1 || d.Policies[0] != "no-skillet-home" || d.Way().String() != "" {
 			t.Errorf("denial %+v", d)
 		}
 	}
@@ -91,19 +91,19 @@ func TestEscapeSaysWhere(t *testing.T) {
 	must(t, os.MkdirAll(path.Dir(dir)+"/.ssh", 0o700))
 	must(t, os.WriteFile(path.Dir(dir)+"/.ssh/id", nil, 0o600))
 	for link, want := range map[string][]string{
-		"/out": {"leads to " + outside, "skillet permission grant tester 'fs.read:" + outside + "', and name it by that path"},
+		"/out": {"leads to " + outside, "[grant tester fs.read:" + outside + "], and name it by that path"},
 		"/key": {"credentials are never opened to a skill", ""},
 	} {
 		e := env(t, "fs.read:"+dir+"/**")
 		wantKind(t, link, call(t, e, "fs_read", field("path", dir+link), nil), KindDenied)
 		d := e.Denials()
-		if len(d) != 1 || !strings.Contains(d[0].Reason, want[0]) || d[0].Hint != want[1] {
+		if len(d) != 1 || !strings.Contains(d[0].Reason, want[0]) || d[0].Way().String() != want[1] {
 			t.Errorf("%s: %+v", link, d)
 		}
 	}
 	e := env(t, "fs.write:"+dir+"/**")
 	wantKind(t, "write", call(t, e, "fs_write", field("path", dir+"/out"), []byte("x")), KindDenied)
-	if d := e.Denials(); len(d) != 1 || !strings.HasPrefix(d[0].Request, "fs.write:") || !strings.Contains(d[0].Hint, "'fs.write:"+outside) {
+	if d := e.Denials(); len(d) != 1 || !strings.HasPrefix(d[0].Request, "fs.write:") || !strings.Contains(d[0].Way().String(), "[grant tester fs.write:"+outside) {
 		t.Errorf("write: %+v", d)
 	}
 	e = env(t, "fs.read:"+dir+"/**")

@@ -276,7 +276,7 @@ func TestNothingWithoutGrants(t *testing.T) {
 				}
 			}
 			d := e.Denials()
-			if len(d) != 1 || d[0].Hint == "" || d[0].Capability == "" || d[0].Count < 1 || !strings.Contains(d[0].Reason, "not granted") {
+			if len(d) != 1 || d[0].Way().String() == "" || d[0].Capability == "" || d[0].Count < 1 || !strings.Contains(d[0].Reason, "not granted") {
 				t.Errorf("recorded %+v", d)
 			}
 			if len(e.Uses()) != 0 {
@@ -326,18 +326,18 @@ func TestDenialsTell(t *testing.T) {
 		hint       string
 	}{
 		{nil, "fs_read", `{"path":"/etc/passwd"}`, "fs.read:/etc/passwd", "fs.read:/etc/passwd", "",
-			"not granted", "skillet permission grant tester 'fs.read:/etc/passwd'"},
+			"not granted", "[grant tester fs.read:/etc/passwd]"},
 		{nil, "fs_write", `{"path":"/tmp/it's"}`, "fs.write:/tmp/it's", "fs.write:/tmp/it's", "",
-			"not granted", `skillet permission grant tester 'fs.write:/tmp/it'\''s'`},
+			"not granted", `[grant tester fs.write:/tmp/it's]`},
 		{nil, "http_request", `{"method":"POST","url":"https://host.example/v1/x?key=1"}`, "http:POST https://host.example/v1/x",
-			"http:POST https://host.example/v1/x", "", "not granted", "skillet permission grant tester 'http:POST https://host.example/*'"},
-		{nil, "kv_get", `{"key":"k"}`, "kv", "kv", "", "not granted", "skillet permission grant tester 'kv'"},
+			"http:POST https://host.example/v1/x", "", "not granted", "[grant tester http:POST https://host.example/*]"},
+		{nil, "kv_get", `{"key":"k"}`, "kv", "kv", "", "not granted", "[grant tester kv]"},
 		{nil, "secret_exists", `{"name":"github"}`, "secret:github", "secret:github", "", "not granted",
-			"skillet permission grant tester 'secret:github'"},
-		{nil, "skill_call", `{"skill":"csv","tool":"stats"}`, "skill:csv", "skill:csv", "", "not granted", "skillet permission grant tester 'skill:csv'"},
+			"[grant tester secret:github]"},
+		{nil, "skill_call", `{"skill":"csv","tool":"stats"}`, "skill:csv", "skill:csv", "", "not granted", "[grant tester skill:csv]"},
 		{[]string{"skill:js-repl"}, "skill_call", `{"skill":"js-repl","session":"work"}`, "session:js-repl/work", "session:js-repl/work", "",
-			"not granted", "skillet permission grant tester 'session:js-repl/work'"},
-		{nil, "model_call", `{"model":"fast"}`, "model:fast", "model:fast", "", "not granted", "skillet permission grant tester 'model:fast'"},
+			"not granted", "[grant tester session:js-repl/work]"},
+		{nil, "model_call", `{"model":"fast"}`, "model:fast", "model:fast", "", "not granted", "[grant tester model:fast]"},
 		{[]string{"fs.read:/home/**"}, "fs_read", `{"path":"/home/u/.ssh/id_rsa"}`, "fs.read:/home/u/.ssh/id_rsa",
 			"fs.read:/home/u/.ssh/id_rsa", "no-credentials", "credentials", ""},
 		{nil, "fs_read", `{"path":"/home/u/.ssh/id_rsa"}`, "fs.read:/home/u/.ssh/id_rsa",
@@ -357,7 +357,7 @@ func TestDenialsTell(t *testing.T) {
 			continue
 		}
 		d := all[0]
-		if d.Request != c.request || d.Capability != c.capability || d.Hint != c.hint || d.Count != 2 ||
+		if d.Request != c.request || d.Capability != c.capability || d.Way().String() != c.hint || d.Count != 2 ||
 			strings.Join(d.Policies, ",") != c.policy || !strings.Contains(d.Reason, c.reason) {
 			t.Errorf("%s:\ngot  %+v\nwant %+v", c.meta, d, c)
 		}
@@ -370,8 +370,8 @@ func TestHintForUninstalled(t *testing.T) {
 	s.Principal.Origin = policies.OriginPath
 	e := open(t, s)
 	call(t, e, "kv_get", `{"key":"k"}`, nil)
-	if d := e.Denials(); d[0].Hint != "run it again with --allow 'kv'" {
-		t.Errorf("hint %q", d[0].Hint)
+	if d := e.Denials(); d[0].Way().String() != "run it again with [set_field allow=kv]" {
+		t.Errorf("hint %q", d[0].Way().String())
 	}
 }
 

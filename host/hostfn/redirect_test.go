@@ -46,7 +46,7 @@ func TestRedirectToUngranted(t *testing.T) {
 				}
 			}
 		}
-		if d := e.Denials(); len(d) == 0 || !strings.Contains(d[0].Request, "/stolen") || d[0].Hint == "" {
+		if d := e.Denials(); len(d) == 0 || !strings.Contains(d[0].Request, "/stolen") || d[0].Way().String() == "" {
 			t.Errorf("recorded %+v", d)
 		}
 	}

@@ -329,7 +329,7 @@ func TestRebindingHint(t *testing.T) {
 	fetch(t, e, "GET", "http://h.example:81/a", "")
 	fetch(t, e, "GET", "http://meta.example/a", "")
 	d := e.Denials()
-	if len(d) != 2 || d[0].Hint != "skillet permission grant tester 'http:GET http://10.1.2.3:81/*'" || d[1].Hint != "" {
+	if len(d) != 2 || d[0].Way().String() != "[grant tester http:GET http://10.1.2.3:81/*]" || d[1].Way().String() != "" {
 		t.Errorf("denials %+v", d)
 	}
 }
@@ -369,7 +369,7 @@ func TestNewDomain(t *testing.T) {
 		}
 		wantKind(t, "not named", fetch(t, e, "GET", "http://a.github.io"+s.port()+"/x", ""), KindDenied)
 		den := e.Denials()[0]
-		if want := "skillet permission grant tester '" + one + "'"; den.Hint != want || !slices.Contains(den.Policies, "ask-new-domain") {
+		if want := "[grant tester " + one + "]"; den.Way().String() != want || !slices.Contains(den.Policies, "ask-new-domain") {
 			t.Errorf("the refusal is %+v; want the hint %s", den, want)
 		}
 	}
@@ -424,7 +424,7 @@ func TestForbiddenAddress(t *testing.T) {
 		for _, from := range []string{name + "/x", s.URL + "/away"} {
 			e, before := open(t, set), s.hits()
 			wantKind(t, what+": "+from, fetch(t, e, "GET", from, ""), KindDenied)
-			if d := e.Denials(); len(d) != 1 || !slices.Contains(d[0].Policies, "closed") || !strings.Contains(d[0].Reason, "nothing on this machine") || d[0].Hint != "" {
+			if d := e.Denials(); len(d) != 1 || !slices.Contains(d[0].Policies, "closed") || !strings.Contains(d[0].Reason, "nothing on this machine") || d[0].Way().String() != "" {
 				t.Errorf("%s: %s: recorded %+v", what, from, d)
 			}
 			for _, r := range s.seen[before:] {

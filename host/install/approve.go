@@ -79,7 +79,7 @@ func Shown(p approval.Proposal, digest string) error {
 	}
 	if !strings.HasPrefix(p.Digest.Hex(), shown) {
 		return fault.Errorf(fault.KindVerification, "approve proposal %s: its digest is %s, not %s", p.ID, p.Digest.Short(), digest).
-			WithHint("look at what it proposes now: `skillet approvals show %s`", p.ID)
+			WithHint("look at what it proposes now: %s", fault.ShowProposal(p.ID))
 	}
 	return nil
 }
@@ -121,7 +121,7 @@ func open(p approval.Proposal) error {
 		return approval.TooLate(p)
 	case p.Status != approval.StatusPending && p.Status != approval.StatusQuarantined:
 		return fault.Errorf(fault.KindConflict, "approve proposal %s: it is already %s", p.ID, p.Status).
-			WithHint("`skillet approvals show %s` shows who decided", p.ID)
+			WithHint("%s shows who decided", fault.ShowProposal(p.ID))
 	}
 	return nil
 }

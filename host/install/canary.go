@@ -131,21 +131,21 @@ func (t trial) begun(d, stable manifests.Digest, s Share) (ledger.Change, error)
 func (i *Installer) canTry(ctx context.Context, t trial, s Share) error {
 	switch {
 	case s.Percent < 1 || s.Percent > 99:
-		return fault.Errorf(fault.KindUsage, "a canary gets 1 to 99 percent of the calls, not %d", s.Percent).WithHint("such as --canary 10%%")
+		return fault.Errorf(fault.KindUsage, "a canary gets 1 to 99 percent of the calls, not %d", s.Percent).WithHint("such as %s", fault.Set(fault.FieldCanary, "10%"))
 	case s.Calls < 0:
 		return fault.Errorf(fault.KindUsage, "a canary takes a number of calls that is not negative, not %d", s.Calls)
 	case t.stable == "":
 		return fault.Errorf(fault.KindConflict, "try %s@%s: there is no other active version to measure it against", t.skill, t.version).
-			WithHint("install it without --canary")
+			WithHint("install it without %s", fault.LeaveOut(fault.FieldCanary))
 	case t.was == nil:
 		return fault.Errorf(fault.KindVerification, "try %s@%s: the active version %s is damaged", t.skill, t.version, t.stable).
-			WithHint("install it without --canary")
+			WithHint("install it without %s", fault.LeaveOut(fault.FieldCanary))
 	}
 	was, is := t.was.Manifest().Security.Permissions.KV, t.is.Manifest().Security.Permissions.KV
 	if was != nil && is != nil && max(was.SchemaVersion, 1) != max(is.SchemaVersion, 1) {
 		return fault.Errorf(fault.KindConflict, "try %s@%s: it keeps data of schema version %d, and %s of version %d: the two cannot share it",
 			t.skill, t.version, max(is.SchemaVersion, 1), t.stable, max(was.SchemaVersion, 1)).
-			WithHint("update without --canary: `skillet rollback %s` takes the data back as well", t.skill)
+			WithHint("update without %s: %s takes the data back as well", fault.LeaveOut(fault.FieldCanary), fault.RollBack(t.skill))
 	}
 	active, err := i.registry.Lookup(ctx, manifests.Ref{Name: t.skill})
 	if err != nil {
@@ -153,7 +153,7 @@ func (i *Installer) canTry(ctx context.Context, t trial, s Share) error {
 	}
 	if c := active.Canary; c != nil {
 		return fault.Errorf(fault.KindConflict, "try %s@%s: %s is on trial already", t.skill, t.version, c.Version).
-			WithHint("`skillet update %s --promote` makes it the active version, `skillet rollback %s` ends the trial", t.skill, t.skill)
+			WithHint("%s makes it the active version, %s ends the trial", fault.Update(t.skill).With(fault.FieldPromote), fault.RollBack(t.skill))
 	}
 	return nil
 }
@@ -185,7 +185,7 @@ func (i *Installer) endCanary(ctx context.Context, actor, skill string, seq uint
 		switch {
 		case c == nil && seq == 0:
 			return ledger.Decision{}, fault.Errorf(fault.KindConflict, "%s has no version on trial", active.Name).
-				WithHint("`skillet update %s --canary 10%%` begins a trial", active.Name)
+				WithHint("%s begins a trial", fault.Update(active.Name).With(fault.FieldCanary, "10%"))
 		case c == nil || seq != 0 && c.Seq != seq:
 			return ledger.Decision{}, errAlready
 		}

@@ -249,7 +249,7 @@ func (i *Installer) SubmitGroup(ctx context.Context, g Group) ([]Outcome, error)
 		return all, waiting(*all[n].Proposal)
 	}
 	return all, fault.Errorf(fault.KindApproval, "%s %w, with what it needs: proposals %s", g.Subject, ErrWaits, strings.Join(ids, ", ")).
-		WithHint("look at each with `skillet approvals show`, then approve them in that order: what is needed comes first")
+		WithHint("look at each with %s, then approve them in that order: what is needed comes first", fault.ShowProposal(""))
 }
 
 // submitMember has one package of a group wait, unless it is installed already.
@@ -280,7 +280,7 @@ func (i *Installer) ready(ctx context.Context, p approval.Proposal) error {
 			return err
 		}
 		if n := slices.IndexFunc(waits, func(o approval.Proposal) bool { return o.Digest == d.Digest && o.Status == approval.StatusPending }); n >= 0 {
-			return e.WithHint("it waits, too: `skillet approvals approve %s` first", waits[n].ID)
+			return e.WithHint("it waits, too: %s first", fault.Approve(waits[n].ID))
 		}
 		return e.WithHint("install it first, or reject this and install the whole again")
 	}

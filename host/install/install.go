@@ -411,7 +411,7 @@ func (i *Installer) propose(ctx context.Context, p Plan) (Outcome, error) {
 
 func waiting(p approval.Proposal) error {
 	return fault.Errorf(fault.KindApproval, "%s %w: proposal %s", p.Ref(), ErrWaits, p.ID).
-		WithHint("look at it with `skillet approvals show %s`, then `skillet approvals approve %s` or `reject`", p.ID, p.ID)
+		WithHint("look at it with %s, then %s or %s", fault.ShowProposal(p.ID), fault.Approve(p.ID), fault.Reject(p.ID))
 }
 
 func isWaiting(err error) bool { return errors.Is(err, ErrWaits) }

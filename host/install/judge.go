@@ -66,7 +66,7 @@ func (i *Installer) compare(ctx context.Context, p *Plan, aliases []string) (for
 		}
 		if v.Version == p.Version && v.Digest != p.Digest && p.Origin != registry.OriginDevelopment {
 			return f, fault.Errorf(fault.KindConflict, "%s is installed with other bytes (%s, this package is %s)", v.Ref(), v.Digest.Short(), p.Digest.Short()).
-				WithHint("a version never changes: give the package a new version, or `skillet remove %s` first", v.Ref())
+				WithHint("a version never changes: give the package a new version, or %s first", fault.Remove(v.Ref()))
 		}
 	}
 	return f, nil
@@ -77,12 +77,12 @@ func (i *Installer) compare(ctx context.Context, p *Plan, aliases []string) (for
 func unambiguous(name string, aliases []string, other registry.Skill) error {
 	e := fault.Errorf(fault.KindConflict, "%s is an alias of %s, which is installed", name, other.Ref())
 	if slices.Contains(other.Aliases, name) {
-		return e.WithHint("`skillet remove %s` first, or give the package another name", other.Name)
+		return e.WithHint("%s first, or give the package another name", fault.Remove(other.Name))
 	}
 	for _, a := range aliases {
 		if a == other.Name || slices.Contains(other.Aliases, a) {
 			return fault.Errorf(fault.KindConflict, "%s has the alias %s, by which %s is called", name, a, other.Ref()).
-				WithHint("remove the alias from the manifest, or `skillet remove %s` first", other.Name)
+				WithHint("remove the alias from the manifest, or %s first", fault.Remove(other.Name))
 		}
 	}
 	return nil

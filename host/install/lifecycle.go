@@ -141,7 +141,7 @@ func (i *Installer) rollbackTarget(ctx context.Context, name, version string, ve
 		to, ok, err := i.registry.Former(ctx, name)
 		if err == nil && !ok {
 			err = fault.Errorf(fault.KindNotFound, "roll back %s: no version of it was active before that is still installed", name).
-				WithHint("`skillet list --all` shows its versions; name one with --to VERSION")
+				WithHint("%s shows its versions; name one with %s", fault.List(fault.Versions), fault.Set(fault.FieldTo, "VERSION"))
 		}
 		return to, err
 	}
@@ -155,7 +155,7 @@ func (i *Installer) rollbackTarget(ctx context.Context, name, version string, ve
 	}
 	if versions[n].Active {
 		return versions[n], fault.Errorf(fault.KindConflict, "roll back %s: %s is the active version already", name, versions[n].Ref()).
-			WithHint("`skillet list --all` shows its versions")
+			WithHint("%s shows its versions", fault.List(fault.Versions))
 	}
 	return versions[n], nil
 }
@@ -174,7 +174,7 @@ func (i *Installer) canGoBack(ctx context.Context, s registry.Skill, keepState b
 	}
 	if err := i.engine.FitsState(ctx, p.Manifest()); err != nil {
 		return fault.AsError(fmt.Errorf("roll back to %s: %w", s.Ref(), err)).
-			WithHint("--keep-state rolls back all the same: %s is not run while the data is as it is; `skillet remove %s --purge` deletes it", s.Ref(), s.Name)
+			WithHint("%s rolls back all the same: %s is not run while the data is as it is; %s deletes it", fault.Set(fault.FieldKeepState), s.Ref(), fault.Remove(s.Name).With(fault.FieldPurge))
 	}
 	return nil
 }

@@ -259,7 +259,7 @@ func TestDisabledIsNotRun(t *testing.T) {
 	do(p.Disable(t.Context(), "human:ada", manifests.Ref{Name: "net", Version: "1.0.0"}, ""))
 	runs("one of them", false, true)
 	err := func() error { s, _ := p.registry.Versions(t.Context(), "net"); return s[1].Runs() }()
-	if e := fault.AsError(err); e.Kind != fault.KindDenied || e.Hint != "`skillet enable net@1.0.0` allows it again" {
+	if e := fault.AsError(err); e.Kind != fault.KindDenied || e.Way().String() != "[enable net@1.0.0] allows it again" {
 		t.Errorf("got %+v", e)
 	}
 	do(p.Enable(t.Context(), ada, manifests.Ref{Name: "net", Version: "1.0.0"}))
@@ -556,7 +556,7 @@ func TestModuleThatCallsMoreThanItAsksFor(t *testing.T) {
 	} {
 		plan, err := p.Plan(t.Context(), request(calling(t, c.calls, c.asks), registry.OriginUser))
 		if c.refused {
-			if e := fault.AsError(err); e == nil || e.Kind != fault.KindVerification || e.Hint == "" {
+			if e := fault.AsError(err); e == nil || e.Kind != fault.KindVerification || e.Way().String() == "" {
 				t.Errorf("%s: %v", name, err)
 			}
 			continue

@@ -110,7 +110,7 @@ func (i *Installer) PlanRemoval(ctx context.Context, what Removing) (Removal, er
 	r.Broken = registry.Dependents(stays, digests(r.Gone)...)
 	if len(r.Broken) > 0 && !what.Force {
 		return r, fault.Errorf(fault.KindConflict, "remove %s: %s by %s", refs(r.Gone), map[bool]string{true: "they are needed", false: "it is needed"}[len(r.Gone) > 1], refs(r.Broken)).
-			WithHint("remove those, too; or say --force to leave them without it; `skillet why NAME` shows who needs a skill")
+			WithHint("remove those, too; or say %s to leave them without it; %s shows who needs a skill", fault.Set(fault.FieldForce), fault.ShowUsers(""))
 	}
 	return r, nil
 }
@@ -187,7 +187,7 @@ func (i *Installer) Purge(ctx context.Context, actor, skill string) error {
 		}
 		if len(versions) > 0 {
 			return ledger.Decision{}, fault.Errorf(fault.KindConflict, "purge %s: %s is installed", skill, versions[0].Ref()).
-				WithHint("remove it together with what it keeps: `skillet remove %s --purge`", skill)
+				WithHint("remove it together with what it keeps: %s", fault.Remove(skill).With(fault.FieldPurge))
 		}
 		_, left, err := i.registry.Left(ctx, skill)
 		if err != nil {
@@ -195,7 +195,7 @@ func (i *Installer) Purge(ctx context.Context, actor, skill string) error {
 		}
 		if !left {
 			return ledger.Decision{}, fault.Errorf(fault.KindNotFound, "purge %s: it left nothing behind, or is %w", skill, registry.ErrNotFound).
-				WithHint("`skillet list` shows what is installed")
+				WithHint("%s shows what is installed", fault.List(fault.Skills))
 		}
 		c, err := registry.Purged(skill)
 		return ledger.Decision{Kind: "purge", Actor: actor, Subject: skill, Changes: []ledger.Change{c}}, err
@@ -234,7 +234,7 @@ func (i *Installer) leaving(ctx context.Context, ref manifests.Ref) ([]registry.
 // orLeft says of a skill that is not installed whether it left something.
 func (i *Installer) orLeft(ctx context.Context, ref manifests.Ref, err error) error {
 	if _, left, lerr := i.registry.Left(ctx, ref.Name); lerr == nil && left && errors.Is(err, registry.ErrNotFound) {
-		return fault.AsError(err).WithHint("it was removed; what it kept is still there: `skillet remove %s --purge` deletes it", ref.Name)
+		return fault.AsError(err).WithHint("it was removed; what it kept is still there: %s deletes it", fault.Remove(ref.Name).With(fault.FieldPurge))
 	}
 	return err
 }

@@ -65,7 +65,7 @@ func (i *Installer) swap(p approval.Proposal, versions []registry.Skill) (gone r
 	now := at(p.Digest)
 	if now < 0 || !versions[now].Active {
 		return gone, nil, fault.Errorf(fault.KindConflict, "revert proposal %s: %s is not the active version any more", p.ID, p.Ref()).
-			WithHint("`skillet list --all` shows the versions")
+			WithHint("%s shows the versions", fault.List(fault.Versions))
 	}
 	if p.Before == nil || p.Before.Digest == "" || p.Before.Digest == p.Digest {
 		return versions[now], nil, nil
@@ -73,7 +73,7 @@ func (i *Installer) swap(p approval.Proposal, versions []registry.Skill) (gone r
 	was := at(p.Before.Digest)
 	if was < 0 {
 		return gone, nil, fault.Errorf(fault.KindConflict, "revert proposal %s: the version that was active before (%s) is not installed any more", p.ID, p.Before.Digest.Short()).
-			WithHint("install it again from its source, or `skillet remove %s`", p.Ref())
+			WithHint("install it again from its source, or %s", fault.Remove(p.Ref()))
 	}
 	return versions[now], &versions[was], nil
 }

@@ -39,7 +39,7 @@ func ParseAddress(text string) (Address, error) {
 	}
 	ref, err := manifests.ParseRef(text)
 	if err != nil {
-		return Address{}, fault.Wrap(fault.KindUsage, err).WithHint("`skillet list` shows what is installed; a path begins with ./ or /")
+		return Address{}, fault.Wrap(fault.KindUsage, err).WithHint("%s shows what is installed; a path begins with ./ or /", fault.List(fault.Skills))
 	}
 	return Address{Ref: ref, Tool: ref.Tool}, nil
 }

@@ -39,7 +39,7 @@ func (s *Service) record(ctx context.Context, t Target, c runner.Call) (Answer, 
 	secrets, err := s.secretValues(ctx)
 	if err != nil {
 		return Answer{}, fault.Errorf(fault.KindInternal, "record the call: %w", err).
-			WithHint("nothing was run; `skillet secret list` shows the secrets")
+			WithHint("nothing was run; %s shows the secrets", fault.List(fault.Secrets))
 	}
 	c.Recorder, c.NoCache = recording.NewRecorder(), true
 	a := Answer{Result: s.call(ctx, t, c)}

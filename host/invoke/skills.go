@@ -176,7 +176,7 @@ func (s *Skills) Reached(ctx context.Context, caller runner.Target, ref manifest
 	switch {
 	case to.Digest == "":
 		return runner.Target{}, fault.Errorf(fault.KindNotFound, "%s was installed without %s, which is optional: %w", caller.Label, ref.Name, registry.ErrNotFound).
-			WithHint("`skillet tree %s` says why; installing it again looks for it again", name)
+			WithHint("%s says why; installing it again looks for it again", fault.ShowNeeds(name))
 	case n < 0:
 		return runner.Target{}, fault.Errorf(fault.KindNotFound, "%s needs %s@%s, which was removed: %w", caller.Label, to.Chosen(), to.Version, registry.ErrNotFound).
 			WithHint("installing %s again brings it back", name)

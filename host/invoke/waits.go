@@ -47,7 +47,7 @@ func (s *Service) asked(ctx context.Context, t Target, c runner.Call) task.Resul
 		return res
 	}
 	res.Error = fault.Errorf(fault.KindApproval, "%s waits for approval: %s: %w", skill.Ref()+":"+tc.Tool, res.Error.Message, &approval.WaitsError{Proposal: p.ID}).
-		WithHint("look at it with `skillet approvals show %s`, then `skillet approvals approve %s` and make the same call again", p.ID, p.ID)
+		WithHint("look at it with %s, then %s and make the same call again", fault.ShowProposal(p.ID), fault.Approve(p.ID))
 	return res
 }
 

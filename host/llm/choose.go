@@ -352,10 +352,10 @@ func (c choice) none() error {
 	why := c.reasons()
 	if len(why) == 0 {
 		e := fault.Errorf(fault.KindNotFound, "%w: %s", ErrNoModel, c.target)
-		return e.WithHint("no provider offers such a model: `skillet provider list` shows what there is, `skillet config list` where more are named")
+		return e.WithHint("no provider offers such a model: %s shows what there is, %s where more are named", fault.List(fault.Providers), fault.List(fault.Settings))
 	}
 	e := fault.Errorf(fault.KindNotFound, "%w: %s: %s", ErrNoModel, c.target, why[0])
-	return e.WithHint("%s", strings.Join(append(why[1:], "`skillet provider diagnose` shows all"), "; "))
+	return e.WithHint("%s%s shows all", strings.Join(append(why[1:], ""), "; "), fault.ShowRouting())
 }
 
 // reasons say why no model is asked: first those of models that were asked for.

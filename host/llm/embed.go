@@ -51,7 +51,7 @@ func (r *Router) Embedder(ctx context.Context, model string) (*Embedder, error) 
 	if model != "" {
 		e = fault.Errorf(fault.KindNotFound, "find embedding model %s: %w", model, ErrNoModel)
 	}
-	return nil, e.WithHint("`skillet provider list` shows the models that make embeddings; with models.local_only only those on this machine count")
+	return nil, e.WithHint("%s shows the models that make embeddings; with models.local_only only those on this machine count", fault.List(fault.Providers))
 }
 
 // Embed makes a vector of each text, with the model that [Router.Embedder] finds for

@@ -68,22 +68,22 @@ func remedyOf(c provider.Class, s Settings) remedy {
 
 // Meaning says what a failure of a provider means to a caller, and what
 // helps.
-func Meaning(c provider.Class) (kind fault.Kind, hint string) {
+func Meaning(c provider.Class) (kind fault.Kind, hint fault.Hint) {
 	switch c {
 	case provider.ClassRateLimited:
-		return fault.KindLimit, "the provider has had too many requests: try again later, or lower providers.NAME.requests_per_minute"
+		return fault.KindLimit, fault.Hintf("the provider has had too many requests: try again later, or lower providers.NAME.requests_per_minute")
 	case provider.ClassTimeout:
-		return fault.KindLimit, "try again, or raise providers.NAME.timeout_seconds"
+		return fault.KindLimit, fault.Hintf("try again, or raise providers.NAME.timeout_seconds")
 	case provider.ClassAuth:
-		return fault.KindDenied, "the provider refuses its key: put a valid one in its secret with `skillet secret set`"
+		return fault.KindDenied, fault.Hintf("the provider refuses its key: put a valid one in its secret with %s", fault.SetSecret(""))
 	case provider.ClassContextLength:
-		return fault.KindLimit, "ask for less at a time, or name a model with more context in models.default"
+		return fault.KindLimit, fault.Hintf("ask for less at a time, or name a model with more context in models.default")
 	case provider.ClassRefused:
-		return fault.KindSkill, "the model does not want to answer this: ask in another way, or ask another model"
+		return fault.KindSkill, fault.Hintf("the model does not want to answer this: ask in another way, or ask another model")
 	case provider.ClassInvalid:
-		return fault.KindUsage, "the provider does not take such a request; `skillet provider diagnose` shows which models were considered"
+		return fault.KindUsage, fault.Hintf("the provider does not take such a request; %s shows which models were considered", fault.ShowRouting())
 	}
-	return fault.KindInternal, "the provider failed, not this host: `skillet provider diagnose` shows which models were considered, and why"
+	return fault.KindInternal, fault.Hintf("the provider failed, not this host: %s shows which models were considered, and why", fault.ShowRouting())
 }
 
 // A failure is why an attempt failed: with a class, and with what caused it.
@@ -152,8 +152,8 @@ func (j *job) report(f *failure) error {
 	if f.retryAfter > 0 {
 		c.RetryAfterMS = max(f.retryAfter.Milliseconds(), 1)
 	}
-	if c.Hint == "" {
-		c.Hint = "`skillet provider diagnose` shows which models were considered, and why"
+	if c.Way().IsZero() {
+		c = *c.WithHint("%s shows which models were considered, and why", fault.ShowRouting())
 	}
 	return fmt.Errorf("ask %s: %s: %w", j.target, j.asked(), &c)
 }

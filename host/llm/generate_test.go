@@ -85,8 +85,8 @@ func TestFailures(t *testing.T) {
 					return
 				}
 				e := fault.AsError(err)
-				if string(classOf(err)) != row.want || e.Kind != row.kind || e.Hint == "" || !strings.Contains(err.Error(), "one/m") {
-					t.Errorf("got %v: class %q, kind %s, hint %q", err, classOf(err), e.Kind, e.Hint)
+				if string(classOf(err)) != row.want || e.Kind != row.kind || e.Way().String() == "" || !strings.Contains(err.Error(), "one/m") {
+					t.Errorf("got %v: class %q, kind %s, hint %q", err, classOf(err), e.Kind, e.Way().String())
 				}
 			})
 		})
@@ -142,7 +142,7 @@ func TestLongerContext(t *testing.T) {
 		t.Errorf("asked %v", p.asked())
 	}
 	a.Request = question(strings.Repeat("word ", 40_000))
-	if _, err := h.Generate(t.Context(), a); !errors.Is(err, llm.ErrNoModel) || !strings.Contains(fault.AsError(err).Hint, "its context has 32000") {
+	if _, err := h.Generate(t.Context(), a); !errors.Is(err, llm.ErrNoModel) || !strings.Contains(fault.AsError(err).Way().String(), "its context has 32000") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -418,7 +418,7 @@ func TestNobodyIsThere(t *testing.T) {
 	h := newHost(t, llm.Settings{}, budget.Settings{}, p)
 	_, err := h.Generate(t.Context(), ask(llm.Fast))
 	if !errors.Is(err, llm.ErrNoModel) || !strings.Contains(err.Error(), "no model can answer: tier fast: provider p: connection refused") {
-		t.Errorf("got %v: %s", err, fault.AsError(err).Hint)
+		t.Errorf("got %v: %s", err, fault.AsError(err).Way().String())
 	}
 }
 

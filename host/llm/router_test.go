@@ -168,7 +168,7 @@ func TestBudgets(t *testing.T) {
 	a.Model = "dear/m"
 	_, err := h.Generate(ctx, a)
 	var r *budget.Refusal
-	if !errors.As(err, &r) || !errors.Is(err, budget.ErrExhausted) || r.Budget != "task T1" || fault.AsError(err).Kind != fault.KindLimit || !strings.Contains(fault.AsError(err).Hint, "budget.task.usd") {
+	if !errors.As(err, &r) || !errors.Is(err, budget.ErrExhausted) || r.Budget != "task T1" || fault.AsError(err).Kind != fault.KindLimit || !strings.Contains(fault.AsError(err).Way().String(), "budget.task.usd") {
 		t.Errorf("got %v", err)
 	}
 	st := must[[]budget.Standing](t)(a.Lease.Standings(ctx))
@@ -414,7 +414,7 @@ func TestLastResortAtTheStart(t *testing.T) {
 			t.Errorf("%s: %q, %v", row.name, a.Text, err)
 		case row.asked || row.last:
 		case !errors.Is(err, llm.ErrNoModel) || !strings.Contains(err.Error(), "one/m: its provider one does not answer: 404 Not Found") ||
-			!strings.Contains(fault.AsError(err).Hint, "skillet provider diagnose"):
+			!strings.Contains(fault.AsError(err).Way().String(), "[show_routing]"):
 			t.Errorf("%s: %q, %v", row.name, a.Text, err)
 		}
 	}

@@ -231,8 +231,20 @@ func shortened(e *fault.Error) *fault.Error {
 		return nil
 	}
 	c := *e
-	c.Message, c.Hint = bounded(e.Message, maxShown), bounded(e.Hint, maxShown)
-	return &c
+	c.Message = bounded(e.Message, maxShown)
+	return c.Hinted(shortHint(e.Way(), maxShown))
+}
+
+// shortHint is a hint of at most so many bytes. One with remedies that is longer says
+// nothing: cut in the middle it would help nobody.
+func shortHint(h fault.Hint, most int) fault.Hint {
+	switch {
+	case len(h.Remedies) == 0:
+		h.Text = bounded(h.Text, most)
+	case len(h.String()) > most:
+		return fault.Hint{}
+	}
+	return h
 }
 
 // maxShown is how many bytes of what a step answered are in the run itself.
@@ -293,7 +305,7 @@ func (w *work) doTool(s task.Step) (outcome, error) {
 	w.mu.Unlock()
 	o := outcome{out: outputOf(s.ID, res, k), state: task.StepDone}
 	if !res.OK {
-		o.err = &fault.Error{Kind: fault.Kind(res.Kind), Message: res.Text, Hint: k.Hint}
+		o.err = &fault.Error{Kind: fault.Kind(res.Kind), Message: res.Text, Hint: k.Hint, Remedies: k.Remedies}
 		o.state = cmp.Or(map[fault.Kind]task.StepState{fault.KindDenied: task.StepDenied}[o.err.Kind], task.StepFailed)
 		if k.Uncertain {
 			o.state = task.StepUncertain
@@ -361,12 +373,12 @@ func hopelessError(err error) bool {
 func withHint(err error) *fault.Error {
 	e := fault.AsError(err)
 	var of *provider.Error
-	if e.Hint == "" && errors.As(err, &of) {
+	if e.Way().IsZero() && errors.As(err, &of) {
 		_, hint := llm.Meaning(of.Class)
-		return e.WithHint("%s", hint)
+		return e.Hinted(hint)
 	}
-	if e.Kind == fault.KindLimit && e.Hint == "" {
-		return e.WithHint("give the task more: --tokens, --timeout, or the agent's own bounds")
+	if e.Kind == fault.KindLimit && e.Way().IsZero() {
+		return e.WithHint("give the task more: %s, %s, or the agent's own bounds", fault.Set(fault.FieldTokens), fault.Set(fault.FieldTimeout))
 	}
 	return e
 }

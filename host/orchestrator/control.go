@@ -119,7 +119,7 @@ func decideSteps(r *task.Run, d task.Decision) error {
 		}
 		if found = true; d.Approved && s.Proposal != "" {
 			return fault.Errorf(fault.KindConflict, "the step %s waits for the proposal %s", s.ID, s.Proposal).
-				WithHint("`skillet approvals approve %s`, then `skillet task resume %s`", s.Proposal, r.TaskID)
+				WithHint("%s, then %s", fault.Approve(s.Proposal), fault.ResumeTask(r.TaskID))
 		}
 		one := d
 		one.Step = s.ID

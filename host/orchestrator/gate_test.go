@@ -344,7 +344,7 @@ func TestNothingElseHelps(t *testing.T) {
 			l := newLab(t, nil, Settings{Steady: func(model string) bool { return model == "m" }})
 			l.think = c.think
 			l.answer = func(task.ToolCall) task.Result {
-				return task.Result{Error: fault.Errorf(fault.KindDenied, "not granted").WithHint("`skillet permission grant`")}
+				return task.Result{Error: fault.Errorf(fault.KindDenied, "not granted").WithHint("%s", fault.Grant("", ""))}
 			}
 			runs := 0
 			l.agent("general", script{run: func(_ context.Context, _ agent.Task, h agent.Host) (agent.Report, error) {

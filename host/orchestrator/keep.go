@@ -62,7 +62,7 @@ func encode(v any) ([]byte, error) {
 
 // missing is the error for a task that is not there.
 func missing(id string) error {
-	return fault.Errorf(fault.KindNotFound, "there is no task %s", id).WithHint("`skillet task list` shows those there are")
+	return fault.Errorf(fault.KindNotFound, "there is no task %s", id).WithHint("%s shows those there are", fault.List(fault.Tasks))
 }
 
 // envelope is the task of a run as it was submitted.
@@ -135,9 +135,8 @@ func shrunk(r task.Run) task.Run {
 		s := &r.Steps[i]
 		s.Output, s.Title = cut(s.Output, shown), cut(s.Title, shown)
 		if s.Error != nil {
-			e := *s.Error
-			e.Message, e.Hint = cut(e.Message, 2*shown), cut(e.Hint, 2*shown)
-			s.Error = &e
+			s.Error = s.Error.Hinted(shortHint(s.Error.Way(), 2*shown))
+			s.Error.Message = cut(s.Error.Message, 2*shown)
 		}
 	}
 	if r.Report != nil {

@@ -293,7 +293,7 @@ func TestCallWaits(t *testing.T) {
 			if s := r.Steps[0]; s.State != task.StepWaiting || s.Proposal != "abc123" {
 				t.Errorf("%+v", s)
 			}
-			if _, err := l.Approve(t.Context(), approval.NewHuman("ada"), id, "", ""); fault.AsError(err).Kind != fault.KindConflict || !strings.Contains(fault.AsError(err).Hint, "approvals approve abc123") {
+			if _, err := l.Approve(t.Context(), approval.NewHuman("ada"), id, "", ""); fault.AsError(err).Kind != fault.KindConflict || !strings.Contains(fault.AsError(err).Way().String(), "[approve abc123]") {
 				t.Errorf("%v", err)
 			}
 			if refused {
@@ -429,7 +429,7 @@ func TestBudget(t *testing.T) {
 	l.define("general", func(d *Definition) { d.MaxIterations = 20 })
 	r := l.run(l.submit(func(t *task.Task) { t.Budget.Tokens = 100 }))
 	wantState(t, r, task.Failed)
-	if rep := r.Report; rep.Answer != "2 thoughts" || rep.Error.Kind != fault.KindLimit || len(rep.NextSteps) == 0 || !strings.Contains(rep.NextSteps[0], "give the task more") {
+	if rep := r.Report; rep.Answer != "2 thoughts" || rep.Error.Kind != fault.KindLimit || !strings.Contains(rep.Error.Way().String(), "give the task more") {
 		t.Errorf("%+v %v", rep, rep.Error)
 	}
 	for _, rec := range r.Recovery {

@@ -140,7 +140,7 @@ func denials(log transcript) []task.DeniedCall {
 		if k.Kind != askCall || k.Result == nil || k.Result.Kind != string(fault.KindDenied) || len(all) == 100 {
 			return
 		}
-		d := task.DeniedCall{Step: k.Scope, Tool: cut(k.Subject, maxToolName), Reason: line(k.Result.Text), Hint: line(k.Hint)}
+		d := task.DeniedCall{Step: k.Scope, Tool: cut(k.Subject, maxToolName), Reason: line(k.Result.Text), Hint: line(k.Hint), Remedies: k.Remedies}
 		if !slices.ContainsFunc(all, func(o task.DeniedCall) bool { return o.Tool == d.Tool && o.Reason == d.Reason }) {
 			all = append(all, d)
 		}
@@ -148,16 +148,9 @@ func denials(log transcript) []task.DeniedCall {
 	return all
 }
 
-// adviseOn adds what a person could do now.
+// adviseOn adds what a person could do now, beside what the failure and what was refused
+// say by themselves.
 func adviseOn(rep *task.Report, r *task.Run) {
-	if rep.Error != nil && rep.Error.Hint != "" {
-		rep.NextSteps = append(rep.NextSteps, rep.Error.Hint)
-	}
-	for _, d := range rep.Denials {
-		if d.Hint != "" && !slices.Contains(rep.NextSteps, d.Hint) {
-			rep.NextSteps = append(rep.NextSteps, d.Hint)
-		}
-	}
 	for _, s := range r.Steps {
 		if s.State == task.StepUncertain {
 			rep.NextSteps = append(rep.NextSteps, fmt.Sprintf("look whether %s of the step %s had its effect: nobody knows, and it was not called again", s.Tool, s.ID))

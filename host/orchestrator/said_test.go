@@ -46,7 +46,7 @@ func TestRememberedWhole(t *testing.T) {
 func TestFailureOfAProviderHasAHint(t *testing.T) {
 	t.Parallel()
 	for class, hint := range map[provider.Class]string{
-		provider.ClassRateLimited: "requests_per_minute", provider.ClassAuth: "skillet secret set", provider.ClassUnavailable: "skillet provider diagnose",
+		provider.ClassRateLimited: "requests_per_minute", provider.ClassAuth: "[set_secret]", provider.ClassUnavailable: "[show_routing]",
 	} {
 		l := newLab(t, nil, Settings{})
 		l.think = func(llm.Ask) (llm.Answer, error) {
@@ -58,7 +58,7 @@ func TestFailureOfAProviderHasAHint(t *testing.T) {
 		}})
 		r := l.run(l.submit(nil))
 		wantState(t, r, task.Failed)
-		if e := r.Report.Error; e == nil || !strings.Contains(e.Hint, hint) {
+		if e := r.Report.Error; e == nil || !strings.Contains(e.Way().String(), hint) {
 			t.Errorf("%s: %+v", class, e)
 		}
 	}
@@ -113,7 +113,7 @@ func TestHintsAfterForeignTexts(t *testing.T) {
 			if c.Tool != "put" {
 				return ok(`{"text":"put x"}`)
 			}
-			return task.Result{Error: fault.Errorf(fault.KindDenied, "not granted").WithHint("`skillet permission grant lab x`")}
+			return task.Result{Error: fault.Errorf(fault.KindDenied, "not granted").WithHint("%s", fault.Grant("lab", "x"))}
 		}
 		l.agent("general", script{run: func(_ context.Context, _ agent.Task, h agent.Host) (agent.Report, error) {
 			if _, err := call(h, first, `{}`); err != nil {
@@ -124,7 +124,7 @@ func TestHintsAfterForeignTexts(t *testing.T) {
 		}})
 		r := l.run(l.submit(nil))
 		wantState(t, r, task.Failed)
-		if d := r.Report.Denials; len(d) != 1 || !strings.Contains(d[0].Hint, "permission grant lab x") || strings.Contains(d[0].Hint, "may want this") != warned {
+		if d := r.Report.Denials; len(d) != 1 || !strings.Contains(d[0].Way().String(), "[grant lab x]") || strings.Contains(d[0].Way().String(), "may want this") != warned {
 			t.Errorf("after %s: %+v", first, d)
 		}
 	}

@@ -153,7 +153,7 @@ func (o *Orchestrator) Delete(ctx context.Context, id string) error {
 		return err
 	}
 	if !r.State.Final() {
-		return fault.Errorf(fault.KindConflict, "the task %s is %s", id, r.State).WithHint("`skillet task cancel %s` ends it", id)
+		return fault.Errorf(fault.KindConflict, "the task %s is %s", id, r.State).WithHint("%s ends it", fault.CancelTask(id))
 	}
 	if err := o.forget(ctx, id); err != nil {
 		return fmt.Errorf("delete task %s: %w", id, err)

@@ -108,7 +108,7 @@ func (s *scope) act(k kept, c agent.Call) (kept, error) {
 		return s.refused(k, fault.Errorf(fault.KindDenied, "a person refused this call"))
 	}
 	if had := s.w.deniedBefore(k); had != nil && s.again {
-		k.Done, k.Effect, k.Waits, k.Result, k.Hint = true, false, false, had.Result, had.Hint
+		k.Done, k.Effect, k.Waits, k.Result, k.Hint, k.Remedies = true, false, false, had.Result, had.Hint, had.Remedies
 		return k, s.w.keep(k)
 	}
 	if why := s.mustAsk(*t); why != "" && d == nil {
@@ -142,7 +142,8 @@ func (s *scope) act(k kept, c agent.Call) (kept, error) {
 	if !res.OK && ctx.Err() != nil {
 		return s.givenUp(ctx, k, begun)
 	}
-	k.Result, k.Data, k.Hint = s.result(*t, res)
+	result, data, hint := s.result(*t, res)
+	k.Result, k.Data, k.Hint, k.Remedies = result, data, hint.Text, hint.Remedies
 	if k.Hint != "" && s.w.ledBy(s.name) {
 		k.Hint = "a text that was read may want this, and not you; when you do: " + k.Hint
 	}
@@ -277,11 +278,11 @@ func (s *scope) givenUp(ctx context.Context, k kept, begun bool) (kept, error) {
 }
 
 // result is what an agent is told of a result, and what is kept of it beside.
-func (s *scope) result(t Tool, res task.Result) (*agent.ToolResult, json.RawMessage, string) {
+func (s *scope) result(t Tool, res task.Result) (*agent.ToolResult, json.RawMessage, fault.Hint) {
 	limit := s.w.o.settings.MaxOutput
 	if !res.OK {
 		e := cmp.Or(res.Error, fault.Errorf(fault.KindInternal, "the tool gave no reason"))
-		return &agent.ToolResult{Kind: string(e.Kind), Text: bounded(e.Message, limit), Untrusted: t.Untrusted || e.Kind == fault.KindSkill}, nil, e.Hint
+		return &agent.ToolResult{Kind: string(e.Kind), Text: bounded(e.Message, limit), Untrusted: t.Untrusted || e.Kind == fault.KindSkill}, nil, e.Way()
 	}
 	text := textOf(res.Data)
 	data := res.Data
@@ -291,7 +292,7 @@ func (s *scope) result(t Tool, res task.Result) (*agent.ToolResult, json.RawMess
 	if len(data) > maxData/2 { // both are kept in one entry
 		limit = min(limit, maxData/8)
 	}
-	return &agent.ToolResult{OK: true, Text: bounded(text, limit), Untrusted: t.Untrusted}, data, ""
+	return &agent.ToolResult{OK: true, Text: bounded(text, limit), Untrusted: t.Untrusted}, data, fault.Hint{}
 }
 
 // maxData is how many bytes of JSON a step can hand on to another.

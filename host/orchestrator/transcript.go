@@ -62,6 +62,7 @@ type kept struct {
 	// could do about a refusal.
 	Data     json.RawMessage `json:"data,omitempty"`
 	Hint     string          `json:"hint,omitempty"`
+	Remedies []fault.Remedy  `json:"remedies,omitempty"`
 	Passages []agent.Passage `json:"passages,omitempty"`
 	Name     string          `json:"name,omitempty"` // of a proposal
 	// Final says that nobody answers other attempts either.

@@ -110,7 +110,7 @@ func (o *Orchestrator) acquire(ctx context.Context, id string) (store.Lock, erro
 		case getErr != nil:
 			return nil, named(id, getErr)
 		case time.Now().After(until):
-			return nil, fault.Errorf(fault.KindConflict, "task %s: %s works on it", id, r.Worker).WithHint("`skillet task logs %s --follow` shows what it does", id)
+			return nil, fault.Errorf(fault.KindConflict, "task %s: %s works on it", id, r.Worker).WithHint("%s shows what it does", fault.FollowTask(id))
 		}
 		select {
 		case <-time.After(min(o.settings.Lease/8, 250*time.Millisecond)):

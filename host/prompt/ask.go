@@ -32,7 +32,7 @@ type Answer struct {
 func Ask(ctx context.Context, m Model, label string, p Prompt) (Answer, error) {
 	if m == nil {
 		return Answer{}, fault.Errorf(fault.KindUsage, "%s is a prompt, and no model provider is configured that could answer it", label).
-			WithHint("--render prints the prompt, to be given to a model by hand; `skillet help provider` shows how to configure a provider")
+			WithHint("%s prints the prompt, to be given to a model by hand; %s shows how to configure a provider", fault.Set(fault.FieldRender), fault.Read("provider"))
 	}
 	a, err := m.Answer(ctx, p)
 	if err != nil {

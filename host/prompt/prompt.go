@@ -132,7 +132,7 @@ func Render(ctx context.Context, r Request) (Prompt, error) {
 	tool, ok := m.PromptTool()
 	if !ok {
 		return Prompt{}, fault.Errorf(fault.KindUsage, "%s is a %s skill: it has no prompt", m.Name, m.Type).
-			WithHint("run it without --render")
+			WithHint("run it without %s", fault.LeaveOut(fault.FieldRender))
 	}
 	values, err := read(m, tool, r.Input)
 	if err != nil {

@@ -103,7 +103,7 @@ func TestParametersAreChecked(t *testing.T) {
 	p := pack(t, `"type":"prompt_inline","prompt":"{a}","parameters":[{"name":"a","type":"string","pattern":"^[a-z]+$","required":true}]`)
 	for _, input := range []string{``, `{}`, `{"a":"B"}`, `{"a":"b\n"}`, `{"a":1}`, `{"a":"b","c":"d"}`, `{"a":"b","a":"c"}`, `[]`, `x`} {
 		_, err := prompt.Render(t.Context(), prompt.Request{Package: p, Input: json.RawMessage(input)})
-		if e := fault.AsError(err); err == nil || e.Kind != fault.KindUsage || e.Hint == "" {
+		if e := fault.AsError(err); err == nil || e.Kind != fault.KindUsage || e.Way().String() == "" {
 			t.Errorf("%s: %v", input, err)
 		}
 	}
@@ -250,7 +250,7 @@ func TestAsk(t *testing.T) {
 	t.Parallel()
 	p := render(t, prompt.Request{Package: pack(t, `"type":"prompt_inline","prompt":"p","output_format":"json"`)})
 	_, err := prompt.Ask(t.Context(), nil, "demo@1.0.0", p)
-	if e := fault.AsError(err); err == nil || e.Kind != fault.KindUsage || !strings.Contains(e.Hint, "--render") {
+	if e := fault.AsError(err); err == nil || e.Kind != fault.KindUsage || !strings.Contains(e.Way().String(), "render]") {
 		t.Errorf("without a model: %v", err)
 	}
 	says := func(text string, err error) prompt.Model {

@@ -17,7 +17,7 @@ func read(m *manifests.Manifest, tool manifests.Tool, input json.RawMessage) (ma
 		input = json.RawMessage("{}")
 	}
 	if err := m.ValidateInput(tool, input); err != nil {
-		return nil, fault.Wrap(fault.KindUsage, err).WithHint("`skillet info %s` shows the parameters of its prompt", m.Name)
+		return nil, fault.Wrap(fault.KindUsage, err).WithHint("%s shows the parameters of its prompt", fault.ShowSkill(m.Name))
 	}
 	var given map[string]json.RawMessage
 	if err := json.Unmarshal(input, &given); err != nil { // it fits a schema of an object

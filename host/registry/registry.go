@@ -190,9 +190,9 @@ func notInstalled(ref manifests.Ref, all []Skill) error {
 	}
 	e := fault.Errorf(fault.KindNotFound, "skill %s is %w", ref.Name, ErrNotFound)
 	if best, ok := nearest.Name(ref.Name, names); ok {
-		return e.WithHint("did you mean %s? `skillet list` shows what is installed", best)
+		return e.WithHint("did you mean %s? %s shows what is installed", fault.Choose(best), fault.List(fault.Skills))
 	}
-	return e.WithHint("`skillet list` shows what is installed; `skillet install PATH` installs a package")
+	return e.WithHint("%s shows what is installed; %s installs a package", fault.List(fault.Skills), fault.Install(""))
 }
 
 func noVersion(ref manifests.Ref, named []Skill) error {

@@ -120,8 +120,8 @@ func TestLookup(t *testing.T) {
 		{"md", "markdown@1.0.0", ""},
 		{"markdown@1.0.0", "markdown@1.0.0", ""},
 		{"markdown@2.0.0", "", "installed versions: 1.0.0"},
-		{"markdwon", "", "did you mean markdown"},
-		{"nothing-like-it", "", "skillet list"},
+		{"markdwon", "", "did you mean [choose markdown"},
+		{"nothing-like-it", "", "[list_skills]"},
 	} {
 		ref, err := manifests.ParseRef(c.ref)
 		if err != nil {
@@ -134,8 +134,8 @@ func TestLookup(t *testing.T) {
 			}
 			continue
 		}
-		if e := fault.AsError(err); !errors.Is(err, registry.ErrNotFound) || e.Kind != fault.KindNotFound || !strings.Contains(e.Hint, c.hint) {
-			t.Errorf("%s: got %v, hint %q", c.ref, err, e.Hint)
+		if e := fault.AsError(err); !errors.Is(err, registry.ErrNotFound) || e.Kind != fault.KindNotFound || !strings.Contains(e.Way().String(), c.hint) {
+			t.Errorf("%s: got %v, hint %q", c.ref, err, e.Way().String())
 		}
 	}
 }
@@ -153,7 +153,7 @@ func TestPackageIsReadBackWhole(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := s.Package(t.Context(), p.Digest())
-		if e := fault.AsError(err); e == nil || e.Kind != fault.KindVerification || e.Hint == "" {
+		if e := fault.AsError(err); e == nil || e.Kind != fault.KindVerification || e.Way().String() == "" {
 			t.Errorf("without %s: %v", f.Path, err)
 		}
 		if err := s.Keep(t.Context(), p); err != nil {

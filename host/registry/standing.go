@@ -389,13 +389,13 @@ func (s Skill) Runs() error {
 		return nil
 	case d.Quarantined:
 		return fault.Errorf(fault.KindDenied, "%s is %w: it is in quarantine: %s", s.Ref(), ErrDisabled, d.Reason).
-			WithHint("update to a version that is not revoked, go back with `skillet rollback %s`, or `skillet remove %s`", s.Name, s.Ref())
+			WithHint("update to a version that is not revoked, go back with %s, or %s", fault.RollBack(s.Name), fault.Remove(s.Ref()))
 	case d.Reason != "":
 		return fault.Errorf(fault.KindDenied, "%s is %w by %s: %s", s.Ref(), ErrDisabled, d.By, d.Reason).
-			WithHint("`skillet enable %s` allows it again", s.enables())
+			WithHint("%s allows it again", fault.Enable(s.enables()))
 	}
 	return fault.Errorf(fault.KindDenied, "%s is %w by %s", s.Ref(), ErrDisabled, d.By).
-		WithHint("`skillet enable %s` allows it again", s.enables())
+		WithHint("%s allows it again", fault.Enable(s.enables()))
 }
 
 func (s Skill) enables() string {

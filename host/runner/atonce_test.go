@@ -111,7 +111,7 @@ func TestFaultOfTheHost(t *testing.T) {
 		for range 3 {
 			r := p.Run(t.Context(), c)
 			if r.OK || r.Error.Kind != fault.KindInternal || !errors.Is(r.Error, sandbox.ErrPanic) || errors.Is(r.Error, sandbox.ErrTrap) ||
-				!strings.Contains(r.Error.Message, "fault of the host, not of the module: panic: not today") || !strings.Contains(r.Error.Hint, "fault of skillet") {
+				!strings.Contains(r.Error.Message, "fault of the host, not of the module: panic: not today") || !strings.Contains(r.Error.Way().String(), "fault of skillet") {
 				t.Fatalf("%s: %+v", name, r.Error)
 			}
 			if r.Figures.Pooled {

@@ -69,7 +69,7 @@ func (r *Runner) probe(ctx context.Context, a *run, t ticket) error {
 	}
 	if err := r.examine(ctx, a.call.Target).Error; err != nil {
 		return fault.Errorf(fault.KindLimit, "%s is not called: %w: its health check failed: %s", a.call.Target.Label, ErrOpen, err.Message).
-			WithHint("`skillet doctor` checks it again")
+			WithHint("%s checks it again", fault.CheckHome())
 	}
 	return nil
 }
@@ -131,7 +131,7 @@ func (b breaker) enter(ctx context.Context) (t ticket, err error) {
 func (b breaker) refusal(c circuit, wait time.Duration) error {
 	at := time.Now().Add(wait).UTC().Format(time.RFC3339)
 	return fault.Errorf(fault.KindLimit, "%s is not called: %w: it failed %s in a row, the last time with: %s", b.label, ErrOpen, times(c.Failures), c.Last).
-		WithHint("it is tried again in %s, at %s; `skillet doctor` says whether it works", ceil(wait), at).
+		WithHint("it is tried again in %s, at %s; %s says whether it works", ceil(wait), at, fault.CheckHome()).
 		WithRetryAfter(wait)
 }
 

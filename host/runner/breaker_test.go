@@ -55,7 +55,7 @@ func TestBreakerOpensAndCloses(t *testing.T) {
 		_, err := b.enter(t.Context())
 		e := fault.AsError(err)
 		if !errors.Is(err, ErrOpen) || e.Kind != fault.KindLimit || e.RetryAfterMS != 30_000 ||
-			!strings.Contains(e.Message, "3 times in a row") || !strings.Contains(e.Message, "broken") || !strings.Contains(e.Hint, "in 30s") {
+			!strings.Contains(e.Message, "3 times in a row") || !strings.Contains(e.Message, "broken") || !strings.Contains(e.Way().String(), "in 30s") {
 			t.Fatalf("got %+v", e)
 		}
 		time.Sleep(29 * time.Second)

@@ -56,6 +56,8 @@ type checkup struct {
 	Kind    fault.Kind `json:"kind,omitempty"` // empty: nothing was wrong
 	Message string     `json:"message,omitempty"`
 	Hint    string     `json:"hint,omitempty"`
+	// Remedies are those of Hint; nil for none.
+	Remedies *[]fault.Remedy `json:"remedies,omitempty"`
 }
 
 func (r *Runner) checkup(t Target) cell[checkup] { return cell[checkup]{r.kv, healthKey(t)} }
@@ -74,6 +76,9 @@ func (r *Runner) lastHealth(ctx context.Context, t Target) (h Health, stands boo
 	h = Health{Skill: t.Label, Digest: string(t.Package.Digest()), OK: c.Kind == "", Tool: tool.Name, RunID: c.RunID, CheckedAt: at.UTC()}
 	if !h.OK {
 		h.Error = &fault.Error{Kind: c.Kind, Message: c.Message, Hint: c.Hint}
+		if c.Remedies != nil {
+			h.Error.Remedies = *c.Remedies
+		}
 	}
 	return h, true, nil
 }
@@ -94,7 +99,7 @@ func (r *Runner) examine(ctx context.Context, t Target) Health {
 	}
 	c := checkup{At: h.CheckedAt.UnixMilli(), RunID: h.RunID}
 	if h.Error != nil {
-		c.Kind, c.Message, c.Hint = h.Error.Kind, h.Error.Message, h.Error.Hint
+		c.Kind, c.Message, c.Hint, c.Remedies = h.Error.Kind, h.Error.Message, h.Error.Hint, &h.Error.Remedies
 	}
 	if err := r.checkup(t).update(context.WithoutCancel(ctx), func(checkup) checkup { return c }); err != nil {
 		r.log.Warn("keep the outcome of a health check", "skill", t.Label, "err", err)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -126,8 +127,7 @@ var kinds = []struct {
 }
 
 // explain says what a failed call means. A guest that gave up after a refusal, or
-// was ended by it, was denied: the refusal, and the command that would lift it, are
-// what a person needs to see.
+// was ended by it, was denied: the refusal, and what would lift it, are what a person needs to see.
 func explain(a *run, denials []task.Denial, err error) *fault.Error {
 	if e := (*fault.Error)(nil); errors.As(err, &e) {
 		return fault.AsError(err)
@@ -140,9 +140,9 @@ func explain(a *run, denials []task.Denial, err error) *fault.Error {
 			return denied(a, denials[len(denials)-1], err)
 		}
 		if a.bare() {
-			err = withFlag(err)
+			err = withoutField(err)
 		}
-		return fault.Wrap(v.kind, err).WithHint("%s", hint(a, v.kind, err))
+		return fault.Wrap(v.kind, err).Hinted(hint(a, v.kind, err))
 	}
 	return fault.AsError(err)
 }
@@ -162,14 +162,14 @@ func denied(a *run, d task.Denial, err error) *fault.Error {
 // wayOut adds to the error of a refusal what would allow it, or who decided.
 func wayOut(e *fault.Error, a *run, d task.Denial) *fault.Error {
 	switch {
-	case d.Hint != "":
-		return e.WithHint("to allow it: %s", d.Hint)
+	case !d.Way().IsZero():
+		return e.WithHint("to allow it: %s", d.Way())
 	case len(d.Policies) == 0:
 		return e
 	case a.call.Target.Origin == registry.OriginPath:
-		return e.WithHint("decided by policy %s; `skillet policy list` shows what is in force", strings.Join(d.Policies, ", "))
+		return e.WithHint("decided by policy %s; %s shows what is in force", strings.Join(d.Policies, ", "), fault.List(fault.Policies))
 	}
-	return e.WithHint("decided by policy %s; `skillet policy explain %s '%s'` says more", strings.Join(d.Policies, ", "), a.manifest.Name, d.Request)
+	return e.WithHint("decided by policy %s; %s says more", strings.Join(d.Policies, ", "), fault.ShowDecision(a.manifest.Name, d.Request))
 }
 
 // Said is what a guest said of its failure after something was refused to it; the zero
@@ -202,42 +202,42 @@ func undeclared(err error) bool {
 // inScript fits what interpreters say of a script's own mistake, which ends with the place.
 var inScript = lazyregexp.New(`\(at [^()]+:\d+(?::\d+)?\)$`)
 
-func hint(a *run, k fault.Kind, err error) string {
+func hint(a *run, k fault.Kind, err error) fault.Hint {
 	var trap *sandbox.TrapError
 	switch {
 	case errors.Is(err, sandbox.ErrPanic):
-		return "this is a fault of skillet, not of the skill, and of this call alone; please report it with the log, which has where it happened"
+		return fault.Hintf("this is a fault of skillet, not of the skill, and of this call alone; please report it with the log, which has where it happened")
 	case k == fault.KindLimit:
 		return raise(err, a.bare())
 	case errors.As(err, &trap):
-		return "the skill crashed; `--json` shows its logs, and the host is not affected"
+		return fault.Hintf("the skill crashed; %s shows its logs, and the host is not affected", fault.ShowCall())
 	case k == fault.KindSkill && undeclared(err):
-		return "the host refused nothing: what its code uses has to be asked for under security.permissions of its manifest, and it has to be built again; a grant changes nothing"
+		return fault.Hintf("the host refused nothing: what its code uses has to be asked for under security.permissions of its manifest, and it has to be built again; a grant changes nothing")
 	case k == fault.KindSkill && inScript().MatchString(err.Error()):
-		return "it happened in the script, there; `--json` shows the log of the call, with the whole stack"
+		return fault.Hintf("it happened in the script, there; %s shows the log of the call, with the whole stack", fault.ShowCall())
 	case k == fault.KindSkill:
-		return fmt.Sprintf("this is the skill's own answer; `skillet info %s` shows what it takes", a.manifest.Name)
+		return fault.Hintf("this is the skill's own answer; %s shows what it takes", fault.ShowSkill(a.manifest.Name))
 	}
-	return ""
+	return fault.Hint{}
 }
 
-// raisedBy are the flags of one run that raise limits.
+// raisedBy are the fields of one call that raise limits.
 var raisedBy = []struct {
-	is   error
-	flag string
+	is    error
+	field fault.Field
 }{
-	{sandbox.ErrMemory, "--max-memory-mb"},
-	{sandbox.ErrFuel, "--max-fuel"},
-	{sandbox.ErrTime, "--timeout"},
-	{sandbox.ErrOutput, "--max-output-kb"},
-	{sandbox.ErrHostCalls, "--max-host-calls"},
+	{sandbox.ErrMemory, fault.FieldMaxMemoryMB},
+	{sandbox.ErrFuel, fault.FieldMaxFuel},
+	{sandbox.ErrTime, fault.FieldTimeout},
+	{sandbox.ErrOutput, fault.FieldMaxOutputKB},
+	{sandbox.ErrHostCalls, fault.FieldMaxHostCalls},
 }
 
-// flagFor is the flag that raises the limit that err is about; empty for none.
-func flagFor(err error) string {
+// fieldFor is the field that raises the limit that err is about; empty for none.
+func fieldFor(err error) fault.Field {
 	for _, f := range raisedBy {
 		if errors.Is(err, f.is) {
-			return f.flag
+			return f.field
 		}
 	}
 	return ""
@@ -245,35 +245,35 @@ func flagFor(err error) string {
 
 // raise says how to raise a limit for one run, or for good. A bare module has no
 // manifest that could say it.
-func raise(err error, bare bool) string {
-	flag := flagFor(err)
+func raise(err error, bare bool) fault.Hint {
+	field := fieldFor(err)
 	switch {
 	case errors.Is(err, sandbox.ErrInput): // no setting raises it
-		return "give less at once, or let the skill read a file by itself"
-	case flag == "" && bare:
-		return "give the module a manifest, and raise it there, under security.resource_limits"
-	case flag == "":
-		return "raise it in the skill's manifest, under security.resource_limits"
+		return fault.Hintf("give less at once, or let the skill read a file by itself")
+	case field == "" && bare:
+		return fault.Hintf("give the module a manifest, and raise it there, under security.resource_limits")
+	case field == "":
+		return fault.Hintf("raise it in the skill's manifest, under security.resource_limits")
 	}
-	way := "raise it for one run with " + flag
+	way := fault.Hintf("raise it for one run with %s", fault.Set(field))
 	if !bare {
-		way += ", or in the skill's manifest"
+		way = fault.Hintf("%s, or in the skill's manifest", way)
 	}
 	if errors.Is(err, sandbox.ErrOutput) || errors.Is(err, sandbox.ErrHostCalls) { // no setting bounds them
 		return way
 	}
-	return way + "; the host's own ceiling is in `skillet config list`"
+	return fault.Hintf("%s; the host's own ceiling is in %s", way, fault.List(fault.Settings))
 }
 
-// withFlag is err with the flag in place of the manifest's field, which a bare
+// withoutField is err without the manifest's field that raises the limit, which a bare
 // module does not have.
-func withFlag(err error) error {
-	limit, flag := (*sandbox.LimitError)(nil), flagFor(err)
-	if flag == "" || !errors.As(err, &limit) || limit.Setting == "" {
+func withoutField(err error) error {
+	limit := (*sandbox.LimitError)(nil)
+	if !errors.As(err, &limit) {
 		return err
 	}
 	said := *limit
-	said.Setting = flag
+	said.Setting = ""
 	return &said
 }
 
@@ -283,10 +283,10 @@ func loadError(path string, err error) error {
 	switch {
 	case errors.As(err, &tooLarge) && tooLarge.Needs > 0:
 		return fault.Errorf(fault.KindVerification, "%s: %w", path, err).
-			WithHint("to accept such modules: `skillet config set %s %d`; they may take longer to compile, and more memory", sandbox.SettingModules, tooLarge.Needs)
+			WithHint("to accept such modules: %s; they may take longer to compile, and more memory", fault.SetSetting(sandbox.SettingModules, strconv.FormatUint(uint64(tooLarge.Needs), 10)))
 	case errors.As(err, &late):
 		return fault.Errorf(fault.KindLimit, "%s: %w", path, err).
-			WithHint("try again when less is going on, or let it take longer: `skillet config set %s 300`", sandbox.SettingCompileTime)
+			WithHint("try again when less is going on, or let it take longer: %s", fault.SetSetting(sandbox.SettingCompileTime, "300"))
 	}
 	if errors.Is(err, sandbox.ErrRefused) || errors.Is(err, sandbox.ErrImport) || errors.Is(err, worker.ErrDied) {
 		return fault.Errorf(fault.KindVerification, "%s: %w", path, err).

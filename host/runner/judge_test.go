@@ -19,7 +19,7 @@ import (
 )
 
 func TestRefusalSaysHowToAllowIt(t *testing.T) {
-	refused := []task.Denial{{Request: "http:GET:http://example.com/", Reason: "not granted", Hint: "add --allow http:example.com"}}
+	refused := []task.Denial{{Request: "http:GET:http://example.com/", Reason: "not granted", Hint: "add {0}", Remedies: []fault.Remedy{fault.Set(fault.FieldAllow, "http:example.com")}}}
 	for name, err := range map[string]error{
 		"the guest was ended by it": errors.Join(sandbox.ErrTrap, &hostfn.Failure{Kind: hostfn.KindDenied}),
 		"the guest then gave up":    &sandbox.GuestError{Kind: "failed", Message: "no page"},
@@ -31,8 +31,8 @@ func TestRefusalSaysHowToAllowIt(t *testing.T) {
 			if e.Kind != fault.KindDenied || !strings.Contains(e.Message, "tester was denied http:GET:http://example.com/: not granted") {
 				t.Errorf("%s: %s, want what was denied", e.Kind, e.Message)
 			}
-			if e.Hint != "to allow it: add --allow http:example.com" {
-				t.Errorf("hint %q, want the way to allow it", e.Hint)
+			if e.Way().String() != "to allow it: add [set_field allow=http:example.com]" {
+				t.Errorf("hint %q, want the way to allow it", e.Way().String())
 			}
 		})
 	}
@@ -42,13 +42,13 @@ func TestRefusalSaysHowToAllowIt(t *testing.T) {
 func TestPolicyThatRefusesIsNamed(t *testing.T) {
 	refused := []task.Denial{{Request: "fs.read:/etc/shadow", Reason: "never", Policies: []string{"no-system-secrets"}}}
 	for origin, want := range map[registry.Origin]string{
-		registry.OriginPath:      "decided by policy no-system-secrets; `skillet policy list` shows what is in force",
-		registry.OriginGenerated: "decided by policy no-system-secrets; `skillet policy explain tester 'fs.read:/etc/shadow'` says more",
+		registry.OriginPath:      "decided by policy no-system-secrets; [list_policies] shows what is in force",
+		registry.OriginGenerated: "decided by policy no-system-secrets; [show_decision tester fs.read:/etc/shadow] says more",
 	} {
 		a := &run{manifest: &manifests.Manifest{Name: "tester"}, result: task.Result{Skill: "tester"}}
 		a.call.Target.Origin = origin
-		if e := explain(a, refused, &sandbox.GuestError{Kind: "denied", Message: "denied"}); e.Hint != want {
-			t.Errorf("%s: hint %q, want %q", origin, e.Hint, want)
+		if e := explain(a, refused, &sandbox.GuestError{Kind: "denied", Message: "denied"}); e.Way().String() != want {
+			t.Errorf("%s: hint %q, want %q", origin, e.Way().String(), want)
 		}
 	}
 }
@@ -58,11 +58,11 @@ func TestPolicyThatRefusesIsNamed(t *testing.T) {
 func TestRefusalWithinTheModule(t *testing.T) {
 	a := &run{manifest: &manifests.Manifest{Name: "tester"}}
 	e := explain(a, nil, &sandbox.GuestError{Kind: "denied", Message: "may not read /a"})
-	if e.Kind != fault.KindSkill || !strings.Contains(e.Hint, "under security.permissions of its manifest") || strings.Contains(e.Hint, "permission grant") {
-		t.Errorf("%s: %s", e.Kind, e.Hint)
+	if e.Kind != fault.KindSkill || !strings.Contains(e.Way().String(), "under security.permissions of its manifest") || strings.Contains(e.Way().String(), "permission grant") {
+		t.Errorf("%s: %s", e.Kind, e.Way().String())
 	}
-	if e := explain(a, nil, &sandbox.GuestError{Kind: "failed", Message: "no"}); !strings.Contains(e.Hint, "the skill's own answer") {
-		t.Errorf("another failure: %s", e.Hint)
+	if e := explain(a, nil, &sandbox.GuestError{Kind: "failed", Message: "no"}); !strings.Contains(e.Way().String(), "the skill's own answer") {
+		t.Errorf("another failure: %s", e.Way().String())
 	}
 }
 
@@ -73,17 +73,17 @@ func TestLimitSaysHowToRaiseIt(t *testing.T) {
 		manifest *manifests.Manifest
 		want     string
 	}{
-		{sandbox.ErrMemory, written, "raise it for one run with --max-memory-mb, or in the skill's manifest; the host's own ceiling is in `skillet config list`"},
-		{sandbox.ErrMemory, bare, "raise it for one run with --max-memory-mb; the host's own ceiling is in `skillet config list`"},
-		{sandbox.ErrTime, bare, "raise it for one run with --timeout; the host's own ceiling is in `skillet config list`"},
-		{sandbox.ErrOutput, written, "raise it for one run with --max-output-kb, or in the skill's manifest"},
-		{sandbox.ErrOutput, bare, "raise it for one run with --max-output-kb"},
-		{sandbox.ErrHostCalls, bare, "raise it for one run with --max-host-calls"},
+		{sandbox.ErrMemory, written, "raise it for one run with [set_field max_memory_mb], or in the skill's manifest; the host's own ceiling is in [list_settings]"},
+		{sandbox.ErrMemory, bare, "raise it for one run with [set_field max_memory_mb]; the host's own ceiling is in [list_settings]"},
+		{sandbox.ErrTime, bare, "raise it for one run with [set_field timeout]; the host's own ceiling is in [list_settings]"},
+		{sandbox.ErrOutput, written, "raise it for one run with [set_field max_output_kb], or in the skill's manifest"},
+		{sandbox.ErrOutput, bare, "raise it for one run with [set_field max_output_kb]"},
+		{sandbox.ErrHostCalls, bare, "raise it for one run with [set_field max_host_calls]"},
 		{sandbox.ErrInput, bare, "give less at once, or let the skill read a file by itself"},
 	} {
 		e := explain(&run{manifest: row.manifest}, nil, row.err)
-		if e.Kind != fault.KindLimit || e.Hint != row.want {
-			t.Errorf("%v: %s, hint %q, want %q", row.err, e.Kind, e.Hint, row.want)
+		if e.Kind != fault.KindLimit || e.Way().String() != row.want {
+			t.Errorf("%v: %s, hint %q, want %q", row.err, e.Kind, e.Way().String(), row.want)
 		}
 	}
 }

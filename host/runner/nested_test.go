@@ -73,7 +73,7 @@ func TestSkillCall(t *testing.T) {
 
 	caller.Target.Granted = approval.Granted{}
 	r = p.Run(t.Context(), caller)
-	if told(r) != "denied denied" || len(r.Denials) != 1 || r.Denials[0].Hint != "skillet permission grant caller 'skill:callee'" || len(p.records(t)) != 3 {
+	if told(r) != "denied denied" || len(r.Denials) != 1 || r.Denials[0].Way().String() != "[grant caller skill:callee]" || len(p.records(t)) != 3 {
 		t.Errorf("not granted: %q, %+v", told(r), r.Denials)
 	}
 }
@@ -179,7 +179,7 @@ func TestBoundsArePassedOn(t *testing.T) {
 		if got := r.OK; got != (tt.want == "ok read") {
 			t.Errorf("%s within %+v: ok %v, %+v", tt.file, tt.bounds, got, r.Denials)
 		}
-		if !r.OK && (len(r.Denials) != 1 || r.Denials[0].Hint != "" || !strings.Contains(r.Denials[0].Reason, "whatever was granted")) {
+		if !r.OK && (len(r.Denials) != 1 || r.Denials[0].Way().String() != "" || !strings.Contains(r.Denials[0].Reason, "whatever was granted")) {
 			t.Errorf("refused with %+v", r.Denials)
 		}
 		m.lend(reader)
@@ -208,7 +208,7 @@ func TestNothingIsPassedOn(t *testing.T) {
 	if len(r.Denials) > 0 {
 		t.Errorf("the caller was denied %+v", r.Denials)
 	}
-	if e := r.Calls[0].Error; e == nil || e.Kind != fault.KindDenied || !strings.Contains(e.Hint, "skillet permission grant callee 'kv'") {
+	if e := r.Calls[0].Error; e == nil || e.Kind != fault.KindDenied || !strings.Contains(e.Way().String(), "[grant callee kv]") {
 		t.Errorf("a person is told %+v", e)
 	}
 }

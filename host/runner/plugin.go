@@ -61,11 +61,11 @@ func notRun(a *run) error {
 	}
 	switch a.manifest.Type {
 	case manifests.KindProvider:
-		return err.WithHint("`skillet provider list` shows its models, which tasks and skills ask")
+		return err.WithHint("%s shows its models, which tasks and skills ask", fault.List(fault.Providers))
 	case manifests.KindAgent:
-		return err.WithHint("`skillet agent run %s GOAL` has it work", a.manifest.Name)
+		return err.WithHint("%s has it work", fault.RunAgent(a.manifest.Name))
 	}
-	return err.WithHint("it is text for a model: `skillet run %s --render` prints it", a.manifest.Name)
+	return err.WithHint("it is text for a model: %s prints it", fault.Run(a.manifest.Name).With(fault.FieldRender))
 }
 
 func article(k manifests.Kind) string {

@@ -62,7 +62,7 @@ func TestRenderReadsWhatIsGranted(t *testing.T) {
 	if !res.OK || res.Tool != "prompt" || !strings.Contains(string(res.Raw), "the text of a.txt") || strings.Contains(string(res.Raw), "b.txt") {
 		t.Errorf("%+v\n%s", res, res.Raw)
 	}
-	if len(got.Context.Files) != 1 || len(res.Denials) != 1 || res.Denials[0].Request != "fs.read:"+dir+"/b.txt" || res.Denials[0].Hint == "" {
+	if len(got.Context.Files) != 1 || len(res.Denials) != 1 || res.Denials[0].Request != "fs.read:"+dir+"/b.txt" || res.Denials[0].Way().String() == "" {
 		t.Errorf("%+v, %+v", got.Context, res.Denials)
 	}
 	rec := p.records(t)[0]
@@ -70,7 +70,7 @@ func TestRenderReadsWhatIsGranted(t *testing.T) {
 	if !rec.OK || rec.Tool != "prompt" || !slices.ContainsFunc(rec.Used, read) || len(rec.Denials) != 1 {
 		t.Errorf("recorded %+v", rec)
 	}
-	if res := p.Run(t.Context(), call); res.OK || !strings.Contains(res.Error.Hint, "--render") {
+	if res := p.Run(t.Context(), call); res.OK || !strings.Contains(res.Error.Way().String(), "render]") {
 		t.Errorf("run: %+v", res.Error)
 	}
 	call.Tool = "other"
@@ -105,7 +105,7 @@ func TestAskAModel(t *testing.T) {
 		return r.Ask(t.Context(), runner.Call{Target: runner.Target{Label: "tester", Package: text(t, members)}})
 	}
 	const inline = `"type":"prompt_inline","prompt":"say"`
-	if res := ask(nil, inline); res.OK || res.Error.Kind != fault.KindUsage || !strings.Contains(res.Error.Hint, "--render") {
+	if res := ask(nil, inline); res.OK || res.Error.Kind != fault.KindUsage || !strings.Contains(res.Error.Way().String(), "render]") {
 		t.Errorf("without a model: %+v", res.Error)
 	}
 	if res := ask(echo{}, inline+`,"model":"fast"`); !res.OK || string(res.Raw) != "fast|text||say" {

@@ -109,7 +109,7 @@ func (a *attempt) isRecorded(c sandbox.Call) error {
 	} {
 		if claim.has != claim.says {
 			return fault.Errorf(fault.KindVerification, "replay %s: %s is %s, and the recording says %s", as.Ref(), claim.what, claim.has, clip(line(claim.says), maxRequest)).
-				WithHint("the recording is of another package: --with compares it with this one")
+				WithHint("the recording is of another package: %s compares it with this one", fault.Set(fault.FieldCompare))
 		}
 	}
 	if !slices.Equal(c.Args, as.Args) {

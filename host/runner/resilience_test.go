@@ -301,7 +301,7 @@ func TestFallbackToAnotherSkill(t *testing.T) {
 	pkg := skill(t, "first", first, runTool, `,"security":{"permissions":{"skills":["second"]}},"resilience":{"fallback_command":"second:help"}`)
 
 	r := p.Run(t.Context(), on(pkg, "run"))
-	if r.OK || r.Fallback.Error == nil || r.Fallback.Error.Kind != fault.KindDenied || len(r.Denials) != 1 || !strings.Contains(r.Denials[0].Hint, "skillet permission grant first 'skill:second'") {
+	if r.OK || r.Fallback.Error == nil || r.Fallback.Error.Kind != fault.KindDenied || len(r.Denials) != 1 || !strings.Contains(r.Denials[0].Way().String(), "[grant first skill:second]") {
 		t.Errorf("not granted: %+v, %+v, %+v", r.Error, r.Fallback, r.Denials)
 	}
 	r = p.Run(t.Context(), on(pkg, "run", "skill:second"))
@@ -377,7 +377,7 @@ func TestRatesOfAPerson(t *testing.T) {
 			ok   bool
 		}{{"run", true}, {"run", false}, {"run", false}, {"walk", true}, {"walk", true}, {"walk", false}} {
 			r := p.Run(t.Context(), on(pkg, c.tool))
-			if r.OK != c.ok || !r.OK && (!errors.Is(r.Error, runner.ErrRate) || !strings.Contains(r.Error.Hint, "rate_limits")) {
+			if r.OK != c.ok || !r.OK && (!errors.Is(r.Error, runner.ErrRate) || !strings.Contains(r.Error.Way().String(), "rate_limits")) {
 				t.Errorf("call %d of %s: %+v", i, c.tool, r.Error)
 			}
 		}

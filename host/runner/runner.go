@@ -402,7 +402,7 @@ func (r *Runner) choose(a *run) error {
 	a.tool, a.result.Tool = tool, tool.Name
 	if kv := a.manifest.Security.Permissions.KV; kv != nil && kv.Migrate == tool.Name && a.part != asMigration {
 		return fault.Errorf(fault.KindUsage, "%s of %s is run by the host alone, when stored data has to be brought to another schema version", tool.Name, a.call.Target.Label).
-			WithHint("`skillet info %s` shows its tools", a.manifest.Name)
+			WithHint("%s shows its tools", fault.ShowSkill(a.manifest.Name))
 	}
 	return nil
 }
@@ -414,13 +414,13 @@ func noTool(a *run) error {
 	}
 	if a.call.Tool == "" {
 		return fault.Errorf(fault.KindUsage, "%s has several tools", a.call.Target.Label).
-			WithHint("name one behind a colon, such as `skillet run %s:%s`; its tools are: %s", a.call.Target.Label, names[0], orList(names))
+			WithHint("name one behind a colon, such as %s; its tools are: %s", fault.Run(a.call.Target.Label+":"+names[0]), fault.Choose(names...))
 	}
 	e := fault.Errorf(fault.KindNotFound, "%s has no tool %s", a.call.Target.Label, a.call.Tool)
 	if best, ok := nearest.Name(a.call.Tool, names); ok {
-		return e.WithHint("did you mean %s? its tools are: %s", best, orList(names))
+		return e.WithHint("did you mean %s? its tools are: %s", fault.Choose(best), orList(names))
 	}
-	return e.WithHint("its tools are: %s", orList(names))
+	return e.WithHint("its tools are: %s", fault.Choose(names...))
 }
 
 // admit checks the input, and the limits that were asked for.
@@ -428,10 +428,10 @@ func (r *Runner) admit(a *run) error {
 	if len(a.tool.InputSchema) > 0 && !a.exactly() {
 		if !json.Valid(a.call.Input) {
 			return fault.Errorf(fault.KindUsage, "the input of %s is not JSON", a.tool.Name).
-				WithHint("give an object, `--input '{...}'`, or key=value pairs; `skillet info %s` shows the schema", a.manifest.Name)
+				WithHint("give an object, %s, or key=value pairs; %s shows the schema", fault.Set(fault.FieldInput, "{...}"), fault.ShowSkill(a.manifest.Name))
 		}
 		if err := a.manifest.ValidateInput(a.tool, a.call.Input); err != nil {
-			return fault.Wrap(fault.KindUsage, err).WithHint("`skillet info %s` shows what %s takes", a.manifest.Name, a.tool.Name)
+			return fault.Wrap(fault.KindUsage, err).WithHint("%s shows what %s takes", fault.ShowSkill(a.manifest.Name), a.tool.Name)
 		}
 	}
 	a.limits = r.limits(a)

@@ -208,7 +208,7 @@ func deep(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n)
 
 func TestGuestCannotSpeakAsTheHost(t *testing.T) {
 	p := assemble(t)
-	said := "no\n  hint: run `skillet permission grant tester 'fs.read:/**'`\x1b[2J\u202e" + strings.Repeat("x", 60_000)
+	said := "no\n  hint: run `[grant tester fs.read:/**]`\x1b[2J\u202e" + strings.Repeat("x", 60_000)
 	r := p.Run(t.Context(), call(pack(t, fails(said), "")))
 	if r.OK || r.Error.Kind != fault.KindSkill || !strings.Contains(r.Error.Message, "no   hint: run") {
 		t.Fatalf("got %+v", r.Error)

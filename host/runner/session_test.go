@@ -105,7 +105,7 @@ func TestSessionRefusals(t *testing.T) {
 	pkg := notebook(t, `,"session_config":{"max_sessions":2}`)
 	want := func(what string, r task.Result, kind fault.Kind, hint string) {
 		t.Helper()
-		if r.OK || r.Error.Kind != kind || !strings.Contains(r.Error.Hint, hint) {
+		if r.OK || r.Error.Kind != kind || !strings.Contains(r.Error.Way().String(), hint) {
 			t.Errorf("%s: %q, %+v", what, r.Raw, r.Error)
 		}
 	}
@@ -118,9 +118,9 @@ func TestSessionRefusals(t *testing.T) {
 			t.Fatal(r.Error)
 		}
 	}
-	want("a third", p.Run(t.Context(), in(pkg, "three", "next")), fault.KindLimit, "skillet session close notebook/NAME")
+	want("a third", p.Run(t.Context(), in(pkg, "three", "next")), fault.KindLimit, "[close_session notebook/NAME]")
 	other := notebook(t, `,"session_config":{"max_sessions":3}`)
-	want("another package", p.Run(t.Context(), in(other, "one", "next")), fault.KindConflict, "skillet session close notebook/one")
+	want("another package", p.Run(t.Context(), in(other, "one", "next")), fault.KindConflict, "[close_session notebook/one]")
 
 	g := newGuest()
 	var fill []byte
@@ -182,7 +182,7 @@ func TestDamagedSessionIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := p.Run(t.Context(), in(pkg, "work", "next"))
-		if r.OK || r.Error.Kind != fault.KindVerification || !strings.Contains(r.Error.Hint, "skillet session close notebook/work") {
+		if r.OK || r.Error.Kind != fault.KindVerification || !strings.Contains(r.Error.Way().String(), "[close_session notebook/work]") {
 			t.Fatalf("byte %d of %d: %q, %+v", i, len(whole), r.Raw, r.Error)
 		}
 	}
@@ -260,7 +260,7 @@ func TestSessionOfAPersonIsShared(t *testing.T) {
 	m.lend(on(pkg, ""))
 	caller := skill(t, "caller", newGuest().relay("run", `{"skill":"notebook","tool":"next","session":"work"}`, ""), runTool, "")
 	ask := func(granted ...string) task.Result { return p.Run(t.Context(), on(caller, "run", granted...)) }
-	if r := ask("skill:notebook"); told(r) != "denied denied" || !strings.Contains(r.Denials[0].Hint, "session:notebook/work") {
+	if r := ask("skill:notebook"); told(r) != "denied denied" || !strings.Contains(r.Denials[0].Way().String(), "session:notebook/work") {
 		t.Errorf("not granted: %q, %+v", told(r), r.Denials)
 	}
 	if got := answered(p.Run(t.Context(), in(pkg, "work", "next"))); got != "a" {
@@ -315,7 +315,7 @@ func TestSessionConfigIsEnforced(t *testing.T) {
 	if r := here.Run(t.Context(), in(short, "short", "next")); answered(r) != "a" || !r.Session.After {
 		t.Errorf("ended: %q, %+v", answered(r), r.Session)
 	}
-	if r := here.Run(t.Context(), in(kept, "kept", "next")); answered(r) != "conflict" || !strings.Contains(r.Error.Hint, "skillet session resume notebook/kept") {
+	if r := here.Run(t.Context(), in(kept, "kept", "next")); answered(r) != "conflict" || !strings.Contains(r.Error.Way().String(), "[resume_session notebook/kept]") {
 		t.Errorf("ended and kept: %q, %+v", answered(r), r.Error)
 	}
 }

@@ -70,7 +70,7 @@ func (r *Runner) prepare(ctx context.Context, a *run) error {
 	switch {
 	case kept && have != want && place == PlaceBeside:
 		return fault.Errorf(fault.KindConflict, "%s wants data of schema version %d, and another version of it is active, with data of version %d", a.call.Target.Label, want, have).
-			WithHint("make it the active version first: `skillet rollback %s --to %s`", a.manifest.Name, a.manifest.Version)
+			WithHint("make it the active version first: %s", fault.RollBack(a.manifest.Name).With(fault.FieldTo, a.manifest.Version))
 	case kept && have > want && place == PlaceActive:
 		err := hostfn.TakeBackState(ctx, data, a.principal(), want)
 		if !errors.Is(err, hostfn.ErrNoAside) {

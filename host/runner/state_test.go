@@ -105,7 +105,7 @@ func TestMigrationIsRefusedOrWhole(t *testing.T) {
 	}
 	m.install(v1)
 	for _, err := range []error{p.Check(t.Context(), none), p.Run(t.Context(), on(none, "new", "kv")).Error} {
-		if e := fault.AsError(err); e == nil || e.Kind != fault.KindConflict || !strings.Contains(e.Message, "no tool that migrates") || e.Hint == "" {
+		if e := fault.AsError(err); e == nil || e.Kind != fault.KindConflict || !strings.Contains(e.Message, "no tool that migrates") || e.Way().String() == "" {
 			t.Errorf("without a tool: %v", err)
 		}
 	}

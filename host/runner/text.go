@@ -52,12 +52,11 @@ func spoken(e *fault.Error) *fault.Error {
 	return &c
 }
 
-// clipDenials shortens what was asked for. A command that would be cut is no
-// hint any more.
+// clipDenials shortens what was asked for. A hint that would be cut is no hint any more.
 func clipDenials(ds []task.Denial) {
 	for i, d := range ds {
-		if len(d.Hint) > 2*maxRequest {
-			ds[i].Hint = ""
+		if len(d.Way().String()) > 2*maxRequest {
+			ds[i].Hinted(fault.Hint{})
 		}
 		ds[i].Request, ds[i].Capability, ds[i].Reason = clip(d.Request, maxRequest), clip(d.Capability, maxRequest), clip(d.Reason, maxRequest)
 	}

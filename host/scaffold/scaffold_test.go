@@ -92,8 +92,8 @@ func TestNothingIsOverwritten(t *testing.T) {
 	}
 	o := Order{Dir: dir, Name: "x", Language: toolchain.WASI}
 	_, err := Write(o)
-	if e := wantKind(t, err, fault.KindConflict); !strings.Contains(e.Message, "README.md") || !strings.Contains(e.Hint, "--force") {
-		t.Errorf("%s; %s", e.Message, e.Hint)
+	if e := wantKind(t, err, fault.KindConflict); !strings.Contains(e.Message, "README.md") || !strings.Contains(e.Way().String(), "[set_field force]") {
+		t.Errorf("%s; %s", e.Message, e.Way().String())
 	}
 	entries, err := os.ReadDir(dir)
 	if b, _ := os.ReadFile(mine); err != nil || string(b) != "mine" || len(entries) != 1 {

@@ -27,6 +27,8 @@ import (
 
 	"filippo.io/age"
 
+	"github.com/skillet-run/skillet/host/fault"
+
 	"github.com/skillet-run/skillet/host/store/atomicfile"
 	"github.com/skillet-run/skillet/internal/absent"
 	"github.com/skillet-run/skillet/internal/lazyregexp"
@@ -148,7 +150,7 @@ func (v *Vault) Get(ctx context.Context, name string) ([]byte, error) {
 	}
 	s, err := unseal(id, b)
 	if err != nil || s.Name != name {
-		return nil, fmt.Errorf("secret %s: %w: set it again with `skillet secret set %s`", name, ErrDamaged, name)
+		return nil, fault.Errorf(fault.KindVerification, "secret %s: %w", name, ErrDamaged).WithHint("set it again: %s", fault.SetSecret(name))
 	}
 	return s.Value, nil
 }

@@ -245,7 +245,7 @@ func (s *Store) Resume(ctx context.Context, i Info) error {
 
 // NotFound is the error for a session that is not there.
 func NotFound(name string) error {
-	return fault.Errorf(fault.KindNotFound, "session %s: %w", name, ErrNotFound).WithHint("`skillet session list` shows those there are")
+	return fault.Errorf(fault.KindNotFound, "session %s: %w", name, ErrNotFound).WithHint("%s shows those there are", fault.List(fault.Sessions))
 }
 
 // Forget deletes the sessions of a skill, with everything else that is kept of it.
@@ -327,7 +327,7 @@ func (s *Store) room(ctx context.Context, k Key, most int) error {
 		return nil
 	}
 	return fault.Errorf(fault.KindLimit, "session %s: %w: %d of %s are open, and its manifest allows %d", k, ErrLimit, n, k.Skill(), most).
-		WithHint("close one: `skillet session list` shows them, `skillet session close %s/NAME` closes one", k.Skill())
+		WithHint("close one: %s shows them, %s closes one", fault.List(fault.Sessions), fault.CloseSession(k.Skill()+"/NAME"))
 }
 
 // fits makes sure that a session may take size bytes. The lock is held.
@@ -347,5 +347,5 @@ func (s *Store) fits(ctx context.Context, k Key, size int64) error {
 	}
 	return fault.Errorf(fault.KindLimit, "session %s: %w: all sessions would take %s, and may take %s; it stays as it was before the call",
 		k, ErrLimit, megabytes(total), megabytes(s.settings.Total)).
-		WithHint("close some: `skillet session list` shows their sizes; or raise sessions_total_mb of this host")
+		WithHint("close some: %s shows their sizes; or raise sessions_total_mb of this host", fault.List(fault.Sessions))
 }

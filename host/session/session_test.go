@@ -58,7 +58,7 @@ func mustAdd(t testing.TB, s *Store, k Key, terms Terms, text, want string) {
 func wantError(t testing.TB, err, is error, kind fault.Kind, hint string) {
 	t.Helper()
 	e := fault.AsError(err)
-	if !errors.Is(err, is) || e.Kind != kind || !strings.Contains(e.Hint, hint) {
+	if !errors.Is(err, is) || e.Kind != kind || !strings.Contains(e.Way().String(), hint) {
 		t.Errorf("got %v (%+v), want %v of kind %s with the hint %q", err, e, is, kind, hint)
 	}
 }
@@ -111,7 +111,7 @@ func TestCallsTakeTurns(t *testing.T) {
 	}
 	other := at(dir, Settings{})
 	_, err = other.Begin(t.Context(), work, usual, 0)
-	wantError(t, err, ErrBusy, fault.KindLimit, "skillet session list")
+	wantError(t, err, ErrBusy, fault.KindLimit, "[list_sessions]")
 	if all := list(t, other); len(all) != 1 || !all[0].InUse {
 		t.Errorf("listed %+v", all)
 	}
@@ -156,10 +156,10 @@ func TestAnotherVersion(t *testing.T) {
 	next := usual
 	next.Version, next.Digest = "1.1.0", manifests.DigestOf([]byte("two"))
 	_, err := add(t, s, work, next, "b")
-	wantError(t, err, ErrVersion, fault.KindConflict, "skillet run repl@1.0.0 --session work")
+	wantError(t, err, ErrVersion, fault.KindConflict, "[run repl@1.0.0 session=work]")
 	next.Version = "1.0.0"
 	_, err = add(t, s, work, next, "b")
-	wantError(t, err, ErrVersion, fault.KindConflict, "skillet session close repl/work")
+	wantError(t, err, ErrVersion, fault.KindConflict, "[close_session repl/work]")
 	mustAdd(t, s, work, usual, "b", "ab")
 }
 
@@ -183,7 +183,7 @@ func end(t *testing.T) {
 	}
 	turn.Done()
 	_, err = add(t, s, other, kept, "b")
-	wantError(t, err, ErrEnded, fault.KindConflict, "skillet session resume repl/kept")
+	wantError(t, err, ErrEnded, fault.KindConflict, "[resume_session repl/kept]")
 	time.Sleep(60 * time.Millisecond)
 	all := list(t, at(dir, Settings{}))
 	if len(all) != 1 || !all[0].Ended || all[0].Name != "kept" {
@@ -251,7 +251,7 @@ func TestLimits(t *testing.T) {
 	mustAdd(t, s, name(1), usual, "y", "y")
 	mustAdd(t, s, name(2), usual, "y", "y")
 	_, err = add(t, s, name(3), usual, "y")
-	wantError(t, err, ErrLimit, fault.KindLimit, "skillet session close repl/NAME")
+	wantError(t, err, ErrLimit, fault.KindLimit, "[close_session repl/NAME]")
 	mustAdd(t, s, Key{work.Place, "human:bob", "s"}, usual, "y", "y")
 	mustAdd(t, s, Key{"skill/other", work.Owner, "s"}, usual, "y", "y")
 	if files, _ := filepath.Glob(filepath.Join(dir, "*", "*", "s3.*")); len(files) > 0 {
@@ -271,7 +271,7 @@ func TestInMemory(t *testing.T) {
 	wantError(t, err, ErrLimit, fault.KindLimit, "session_max_mb")
 	mustAdd(t, s, work, here, "c", "abc")
 	_, err = add(t, s, Key{work.Place, work.Owner, "other"}, here, "a")
-	wantError(t, err, ErrLimit, fault.KindLimit, "session close")
+	wantError(t, err, ErrLimit, fault.KindLimit, "[close_session ")
 	if files, _ := filepath.Glob(filepath.Join(dir, "*", "*", "*.session")); len(files) > 0 {
 		t.Errorf("in files: %v", files)
 	}
@@ -326,7 +326,7 @@ func TestDamage(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := add(t, at(dir, Settings{}), work, usual, "x")
-		wantError(t, err, ErrDamaged, fault.KindVerification, "skillet session close repl/work")
+		wantError(t, err, ErrDamaged, fault.KindVerification, "[close_session repl/work]")
 		if t.Failed() {
 			t.Fatal(what)
 		}
@@ -359,7 +359,7 @@ func TestForeignKey(t *testing.T) {
 	mustAdd(t, at(dir, Settings{}), work, usual, "state", "state")
 	thief := Open(hclog.NewNullLogger(), dir, []byte("other"), Settings{})
 	_, err := add(t, thief, work, usual, "x")
-	wantError(t, err, ErrDamaged, fault.KindVerification, "session close")
+	wantError(t, err, ErrDamaged, fault.KindVerification, "[close_session ")
 }
 
 // TestPutBack: the file of a session goes on as no other session, and an older one of the same session as none, also
@@ -393,7 +393,7 @@ func TestPutBack(t *testing.T) {
 	refused := func(what string, k Key, is error) {
 		t.Helper()
 		_, err := add(t, open(), k, usual, "x")
-		wantError(t, err, is, fault.KindVerification, "skillet session close repl/"+k.Name)
+		wantError(t, err, is, fault.KindVerification, "[close_session repl/"+k.Name)
 		if all := list(t, open()); !slices.ContainsFunc(all, func(i Info) bool { return i.Name == k.Name && i.Damaged }) {
 			t.Errorf("%s: listed %+v", what, all)
 		}
@@ -468,7 +468,7 @@ func TestFromBeforeNumbers(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = add(t, s, work, usual, "x")
-	wantError(t, err, ErrOld, fault.KindVerification, "skillet session close repl/work")
+	wantError(t, err, ErrOld, fault.KindVerification, "[close_session repl/work]")
 }
 
 // TestSweep deletes what killed calls left, and nothing else.

@@ -60,7 +60,7 @@ func busy(k Key, waited time.Duration) error {
 	if waited > 0 {
 		e = fault.Errorf(fault.KindLimit, "session %s: %w, for which it was waited for %s", k, ErrBusy, waited.Round(time.Millisecond))
 	}
-	return e.WithHint("try again when that call is done; `skillet session list` shows the sessions, and a call in another one need not wait").
+	return e.WithHint("try again when that call is done; %s shows the sessions, and a call in another one need not wait", fault.List(fault.Sessions)).
 		WithRetryAfter(time.Second)
 }
 
@@ -302,22 +302,22 @@ func unreadable(k Key, err error) error {
 		return fmt.Errorf("open session %s: %w", k, err)
 	}
 	return fault.Errorf(fault.KindVerification, "open session %s: %w: it is not what a call left there", k, err).
-		WithHint("delete it with `skillet session close %s` and begin anew, or put the file back from a copy of the home", k)
+		WithHint("delete it with %s and begin anew, or put the file back from a copy of the home", fault.CloseSession(k.String()))
 }
 
 func ended(h header) error {
 	return fault.Errorf(fault.KindConflict, "session %s: %w: nobody called it for %s", h.key(), ErrEnded, time.Duration(h.Timeout)*time.Millisecond).
-		WithHint("go on with what it had: `skillet session resume %s`; or delete that: `skillet session close %s`", h.key(), h.key())
+		WithHint("go on with what it had: %s; or delete that: %s", fault.ResumeSession(h.key().String()), fault.CloseSession(h.key().String()))
 }
 
 func otherVersion(h header, t Terms) error {
 	k := h.key()
 	if h.Version == t.Version {
 		return fault.Errorf(fault.KindConflict, "session %s: %w: to another package of version %s, %s", k, ErrVersion, h.Version, h.Digest).
-			WithHint("begin anew under another name, or delete it first: `skillet session close %s`", k)
+			WithHint("begin anew under another name, or delete it first: %s", fault.CloseSession(k.String()))
 	}
 	return fault.Errorf(fault.KindConflict, "session %s: %w: to %s, and this is %s", k, ErrVersion, h.Version, t.Version).
-		WithHint("call the version it belongs to: `skillet run %s@%s --session %s`; or delete it and begin anew: `skillet session close %s`", k.Skill(), h.Version, k.Name, k)
+		WithHint("call the version it belongs to: %s; or delete it and begin anew: %s", fault.Run(k.Skill()+"@"+h.Version).With(fault.FieldSession, k.Name), fault.CloseSession(k.String()))
 }
 
 func megabytes(n int64) string {

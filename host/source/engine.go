@@ -27,7 +27,7 @@ func (f *Fetcher) makeEngine(ctx context.Context, r Ref) (*Fetched, error) {
 	m := p.Manifest()
 	if r.Constraint != "" && r.Constraint != m.Version {
 		return nil, fault.Errorf(fault.KindNotFound, "this program makes %s@%s, and not %s", m.Name, m.Version, r.Constraint).
-			WithHint("`skillet engine add %s` installs that one; another version of this program makes the other", r.Name)
+			WithHint("%s installs that one; another version of this program makes the other", fault.InstallEngine(r.Name))
 	}
 	var archive bytes.Buffer
 	if err := p.WriteArchive(&archive); err != nil {

@@ -39,7 +39,7 @@ func (f *Fetcher) fetchPath(ctx context.Context, r Ref, o Options) (*Fetched, er
 		return nil, err
 	case filepath.Ext(r.Path) == ".wasm":
 		return nil, fault.Errorf(fault.KindUsage, "it is a module, not a package").
-			WithHint("write a skill.json beside it and install the directory; `skillet run %s` runs it as it is", r.Path)
+			WithHint("write a skill.json beside it and install the directory; %s runs it as it is", fault.Run(r.Path))
 	case info.IsDir():
 		if err := toolchain.Current(r.Path); err != nil {
 			return nil, err

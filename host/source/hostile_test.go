@@ -149,7 +149,7 @@ func (l *lab) intact(at source.Pushed, p *bundle.Package, what string) {
 	l.t.Helper()
 	got, err := l.fetch.Fetch(l.t.Context(), l.ref(at.Source), source.Options{})
 	if err != nil {
-		if fault.AsError(err).Hint == "" {
+		if fault.AsError(err).Way().String() == "" {
 			l.t.Errorf("%s: no way out of %v", what, err)
 		}
 		return
@@ -286,16 +286,16 @@ func TestRegistriesThatMisbehave(t *testing.T) {
 			q.w.Header().Set("WWW-Authenticate", `Basic realm="r"`)
 			q.w.WriteHeader(http.StatusUnauthorized)
 			return true
-		}, fault.KindDenied, transfer.ErrUnauthorized, "`skillet login "},
+		}, fault.KindDenied, transfer.ErrUnauthorized, "[log_in "},
 		"forbids it": {func(q request) bool {
 			q.w.WriteHeader(http.StatusForbidden)
 			return true
-		}, fault.KindDenied, transfer.ErrUnauthorized, "skillet login"},
+		}, fault.KindDenied, transfer.ErrUnauthorized, "[log_in"},
 		"is no registry": {func(q request) bool {
 			q.w.Header().Set("Content-Type", "text/html")
 			fmt.Fprint(q.w, "<html>welcome</html>")
 			return true
-		}, fault.KindUsage, oci.ErrNotSkill, "skillet push"},
+		}, fault.KindUsage, oci.ErrNotSkill, "[publish]"},
 		"breaks off each time at once": {func(q request) bool {
 			if q.blob {
 				panic(http.ErrAbortHandler)

@@ -178,12 +178,12 @@ func refused(t *testing.T, err error, kind fault.Kind, is error, texts ...string
 		t.Error("not refused")
 		return
 	}
-	if e.Kind != kind || !errorIs(err, is) || e.Hint == "" {
-		t.Errorf("kind %s, hint %q: %v; want kind %s, %v", e.Kind, e.Hint, err, kind, is)
+	if e.Kind != kind || !errorIs(err, is) || e.Way().String() == "" {
+		t.Errorf("kind %s, hint %q: %v; want kind %s, %v", e.Kind, e.Way().String(), err, kind, is)
 	}
 	for _, text := range texts {
-		if !strings.Contains(e.Message+"\n"+e.Hint, text) {
-			t.Errorf("%q is not in %q / %q", text, e.Message, e.Hint)
+		if !strings.Contains(e.Message+"\n"+e.Way().String(), text) {
+			t.Errorf("%q is not in %q / %q", text, e.Message, e.Way().String())
 		}
 	}
 	if strings.Contains(e.Message, "\n") {

@@ -26,7 +26,7 @@ func Open(path string) (*bundle.Package, error) {
 			WithHint("name a directory with a skill.json, or a .skill file")
 	case filepath.Ext(path) == ".wasm":
 		return nil, fault.Errorf(fault.KindUsage, "open package %s: it is a module, not a package", path).
-			WithHint("write a skill.json beside it and install the directory; `skillet run %s` runs it as it is", path)
+			WithHint("write a skill.json beside it and install the directory; %s runs it as it is", fault.Run(path))
 	}
 	p, err := bundle.Open(path)
 	switch {
@@ -42,7 +42,7 @@ func Unbuilt(path string, err error) error {
 	if st, statErr := os.Stat(path); !errors.Is(err, bundle.ErrNoModule) || statErr != nil || !st.IsDir() {
 		return err
 	}
-	return fault.Wrap(fault.KindUsage, err).WithHint("build the module first, where \"command\" says it is: `skillet build %s`", path)
+	return fault.Wrap(fault.KindUsage, err).WithHint("build the module first, where \"command\" says it is: %s", fault.Build(path))
 }
 
 // Runnable reads what is at a path and can be run: a package as [Open] does, a module,

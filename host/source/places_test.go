@@ -248,7 +248,7 @@ func TestLogin(t *testing.T) {
 	p := pack(t, "csv", "1.0.0", map[string][]byte{"assets/big": large(t, 2<<20)})
 
 	_, err := l.tryPush(p, "oci://HOST/csv", source.Pushing{})
-	refused(t, err, fault.KindDenied, transfer.ErrUnauthorized, "`skillet login "+l.host+"`")
+	refused(t, err, fault.KindDenied, transfer.ErrUnauthorized, "[log_in "+l.host+"]")
 	_, err = l.fetch.Login(t.Context(), l.host, "ada", "wrong", source.Options{})
 	refused(t, err, fault.KindDenied, transfer.ErrUnauthorized, l.host)
 	if _, err := os.Stat(filepath.Join(docker, "config.json")); err == nil {
@@ -338,7 +338,7 @@ func TestManifestsReachPublicPlacesOnly(t *testing.T) {
 		for _, plain := range []bool{false, true} {
 			_, err := l.fetch.Fetch(t.Context(), l.ref(dir+"/plug.json"), source.Options{PlainHTTP: plain})
 			var e *fault.Error
-			if !errors.As(err, &e) || e.Kind != kind || !strings.Contains(e.Hint, `write "path"`) {
+			if !errors.As(err, &e) || e.Kind != kind || !strings.Contains(e.Way().String(), `write "path"`) {
 				t.Errorf("%s: %v %+v", address, err, e)
 			}
 		}

@@ -65,7 +65,7 @@ const maxRef = 4096
 func ParseArgument(text string) (Ref, error) {
 	r, err := Parse(text)
 	if err != nil {
-		return r, fault.Wrap(fault.KindUsage, err).WithHint("it may be a path, NAME@VERSION, https://, git+https://, oci:// or oci-layout:; `skillet help pull` shows examples")
+		return r, fault.Wrap(fault.KindUsage, err).WithHint("it may be a path, NAME@VERSION, https://, git+https://, oci:// or oci-layout:; %s shows examples", fault.Read("pull"))
 	}
 	return r, nil
 }

@@ -65,7 +65,7 @@ func testRegistry(t *testing.T, l *lab) {
 	}
 	other := pack(t, "csv", "1.0.0", map[string][]byte{"assets/more": []byte("x")})
 	_, err = l.tryPush(other, "oci://HOST/skills/csv", source.Pushing{})
-	refused(t, err, fault.KindConflict, oci.ErrExists, "1.0.0", "--replace")
+	refused(t, err, fault.KindConflict, oci.ErrExists, "1.0.0", "[set_field replace]")
 	l.get("oci://HOST/skills/csv:1.0.0", one)
 	if _, err = l.tryPush(other, "oci://HOST/skills/csv", source.Pushing{Replace: true, Tags: []string{"stable"}}); err != nil {
 		t.Fatal(err)

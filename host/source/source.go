@@ -188,28 +188,28 @@ func (f *Fetcher) explain(what string, r Ref, err error) error {
 	for _, m := range []struct {
 		is   error
 		kind fault.Kind
-		hint string
+		hint fault.Hint
 	}{
-		{ErrRef, fault.KindUsage, "it may be a directory, a .skill file, NAME@VERSION, https://, git+https://, oci:// or oci-layout:"},
-		{ErrNoRegistry, fault.KindUsage, "list one under registries in config.yaml in the home, or write the address: oci://HOST/" + r.Name + "; a path begins with ./"},
-		{ErrNoVersion, fault.KindNotFound, "`skillet search NAME` shows the versions that are published"},
-		{ErrMismatch, fault.KindVerification, "the place serves something else than it says: tell whoever keeps it, or get it from another"},
-		{oci.ErrNotSkill, fault.KindUsage, "it is something else than a skill; `skillet push` publishes skills"},
-		{oci.ErrMalformed, fault.KindVerification, "tell whoever published it: `skillet push` makes artifacts that are accepted"},
-		{oci.ErrExists, fault.KindConflict, "give the package another version, or say --replace to have these bytes instead"},
-		{bundle.ErrNoManifest, fault.KindUsage, "a package has a skill.json, skill.yaml or SKILL.md; of a git repository, name the directory with it: #REVISION:DIR"},
-		{bundle.ErrTooLarge, fault.KindVerification, "it is larger than any package this host accepts"},
-		{bundle.ErrUnsafe, fault.KindVerification, "get the package from its author again, packed by `skillet pack`"},
-		{bundle.ErrDamaged, fault.KindVerification, "it is no package, or one that was damaged on its way: get it again"},
-		{bundle.ErrNoModule, fault.KindUsage, "build the module first, where \"command\" says it is: `skillet build DIR`"},
+		{ErrRef, fault.KindUsage, fault.Hintf("it may be a directory, a .skill file, NAME@VERSION, https://, git+https://, oci:// or oci-layout:")},
+		{ErrNoRegistry, fault.KindUsage, fault.Hintf("list one under registries in config.yaml in the home, or write the address: oci://HOST/%s; a path begins with ./", r.Name)},
+		{ErrNoVersion, fault.KindNotFound, fault.Hintf("%s shows the versions that are published", fault.Search("NAME"))},
+		{ErrMismatch, fault.KindVerification, fault.Hintf("the place serves something else than it says: tell whoever keeps it, or get it from another")},
+		{oci.ErrNotSkill, fault.KindUsage, fault.Hintf("it is something else than a skill; %s publishes skills", fault.Publish())},
+		{oci.ErrMalformed, fault.KindVerification, fault.Hintf("tell whoever published it: %s makes artifacts that are accepted", fault.Publish())},
+		{oci.ErrExists, fault.KindConflict, fault.Hintf("give the package another version, or say %s to have these bytes instead", fault.Set(fault.FieldReplace))},
+		{bundle.ErrNoManifest, fault.KindUsage, fault.Hintf("a package has a skill.json, skill.yaml or SKILL.md; of a git repository, name the directory with it: #REVISION:DIR")},
+		{bundle.ErrTooLarge, fault.KindVerification, fault.Hintf("it is larger than any package this host accepts")},
+		{bundle.ErrUnsafe, fault.KindVerification, fault.Hintf("get the package from its author again, packed by %s", fault.Pack())},
+		{bundle.ErrDamaged, fault.KindVerification, fault.Hintf("it is no package, or one that was damaged on its way: get it again")},
+		{bundle.ErrNoModule, fault.KindUsage, fault.Hintf("build the module first, where \"command\" says it is: %s", fault.Build(""))},
 	} {
 		if errors.Is(err, m.is) {
-			return fault.Wrap(m.kind, fmt.Errorf("%s: %w", what, err)).WithHint("%s", m.hint)
+			return fault.Wrap(m.kind, fmt.Errorf("%s: %w", what, err)).Hinted(m.hint)
 		}
 	}
 	explained := transfer.Explain(what, err)
 	if e := (*fault.Error)(nil); errors.Is(err, transfer.ErrUnauthorized) && r.Host != "" && errors.As(explained, &e) {
-		return e.WithHint("`skillet login %s` stores credentials for it; what others may not see is often answered like that, too", r.Host)
+		return e.WithHint("%s stores credentials for it; what others may not see is often answered like that, too", fault.LogIn(r.Host))
 	}
 	return explained
 }

@@ -49,8 +49,8 @@ func TestUnknownAuthority(t *testing.T) {
 	l, _ := secureLab(t)
 	_, err := l.fetch.Versions(t.Context(), l.ref("oci://HOST/skills/csv"), source.Options{})
 	e := fault.AsError(err)
-	if !errors.Is(err, transfer.ErrTransport) || !strings.Contains(e.Hint, "SSL_CERT_FILE") || strings.Contains(e.Hint, "plain") {
-		t.Errorf("%v; hint: %s", err, e.Hint)
+	if !errors.Is(err, transfer.ErrTransport) || !strings.Contains(e.Way().String(), "SSL_CERT_FILE") || strings.Contains(e.Way().String(), "plain") {
+		t.Errorf("%v; hint: %s", err, e.Way().String())
 	}
 }
 

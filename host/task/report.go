@@ -106,3 +106,6 @@ type DeniedCall struct {
 	// Remedies are what Hint speaks of; see [fault.Error].
 	Remedies []fault.Remedy `json:"remedies,omitempty"`
 }
+
+// Way says how to get out of it.
+func (d DeniedCall) Way() fault.Hint { return fault.Hint{Text: d.Hint, Remedies: d.Remedies} }

@@ -239,8 +239,8 @@ type Denial struct {
 	Policies []string `json:"policies,omitempty"`
 	// Reason says in words why it was refused.
 	Reason string `json:"reason"`
-	// Hint is the command a person could run to allow it; empty when a policy
-	// forbids what no grant can open.
+	// Hint is what a person could do to allow it; empty when a policy forbids what no
+	// grant can open.
 	Hint string `json:"hint,omitempty"`
 	// Remedies are what Hint speaks of; see [fault.Error].
 	Remedies []fault.Remedy `json:"remedies,omitempty"`
@@ -250,3 +250,9 @@ type Denial struct {
 	// Count is how often the same thing was refused in this call; at least 1.
 	Count int `json:"count"`
 }
+
+// Hinted says how to get out of it.
+func (d *Denial) Hinted(h fault.Hint) { d.Hint, d.Remedies = h.Text, h.Remedies }
+
+// Way says how to get out of it.
+func (d Denial) Way() fault.Hint { return fault.Hint{Text: d.Hint, Remedies: d.Remedies} }

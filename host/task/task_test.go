@@ -37,7 +37,7 @@ func TestErrorKeepsCauseAndContext(t *testing.T) {
 		t.Error("the cause is lost")
 	}
 	got := fault.AsError(fmt.Errorf("install demo: %w", e))
-	if got.Kind != fault.KindNotFound || got.Hint != "make x" || got.Message != "install demo: open x: file does not exist" {
+	if got.Kind != fault.KindNotFound || got.Way().String() != "make x" || got.Message != "install demo: open x: file does not exist" {
 		t.Errorf("got %+v", got)
 	}
 	if !errors.Is(got, fs.ErrNotExist) {

@@ -44,7 +44,7 @@ func Recognise(dir string) (Project, error) {
 		return Project{}, fmt.Errorf("find %s: %w", dir, err)
 	}
 	if st, err := os.Stat(abs); err != nil {
-		return Project{}, fault.Errorf(fault.KindNotFound, "build %s: %w", dir, fs.ErrNotExist).WithHint("name a directory with the source of a skill; `skillet new` makes one")
+		return Project{}, fault.Errorf(fault.KindNotFound, "build %s: %w", dir, fs.ErrNotExist).WithHint("name a directory with the source of a skill; %s makes one", fault.New())
 	} else if !st.IsDir() {
 		return Project{}, fault.Errorf(fault.KindUsage, "build %s: it is not a directory", dir).WithHint("name the directory of the skill, or a main.js, main.ts or main.py")
 	}
@@ -62,7 +62,7 @@ func Recognise(dir string) (Project, error) {
 	}
 	if p.Language == "" && !isFile(filepath.Join(abs, filepath.FromSlash(p.Module))) {
 		return p, fault.Errorf(fault.KindUsage, "build %s: there is no source of a known language, and no %s", dir, p.Module).
-			WithHint("a skill has a go.mod, a Cargo.toml, an asconfig.json, a main.zig, a C or C++ file, or a main.js, main.ts or main.py; `skillet new` makes one")
+			WithHint("a skill has a go.mod, a Cargo.toml, an asconfig.json, a main.zig, a C or C++ file, or a main.js, main.ts or main.py; %s makes one", fault.New())
 	}
 	return p, nil
 }

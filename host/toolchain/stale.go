@@ -59,7 +59,7 @@ func Current(dir string) error {
 		return nil
 	}
 	return fault.Errorf(fault.KindUsage, "%s: %s was changed after %s was built of it", dir, changed, module).
-		WithHint("skillet build %s", dir)
+		WithHint("%s", fault.Build(dir))
 }
 
 // stale returns a source that was changed since the module of a directory was built;

@@ -124,8 +124,8 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 		}
 		e := wantKind(t, found.Missing(), fault.KindNotFound)
 		for _, n := range found.Needs {
-			if !strings.Contains(e.Message, n.Program) || n.Get == "" || !strings.Contains(e.Hint, n.Get) {
-				t.Errorf("%s: %s: %s; hint: %s", l, n.Program, e.Message, e.Hint)
+			if !strings.Contains(e.Message, n.Program) || n.Get == "" || !strings.Contains(e.Way().String(), n.Get) {
+				t.Errorf("%s: %s: %s; hint: %s", l, n.Program, e.Message, e.Way().String())
 			}
 		}
 	}
@@ -201,8 +201,8 @@ func TestABuildEnds(t *testing.T) {
 	s.Timeout = 300 * time.Millisecond
 	began := time.Now()
 	_, err := project(t).Build(t.Context(), s)
-	if e := wantKind(t, err, fault.KindLimit); !strings.Contains(e.Hint, "--timeout") {
-		t.Error(e.Hint)
+	if e := wantKind(t, err, fault.KindLimit); !strings.Contains(e.Way().String(), "[set_field timeout]") {
+		t.Error(e.Way().String())
 	}
 	if time.Since(began) > time.Minute {
 		t.Error("what the compiler started was waited for")

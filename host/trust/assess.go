@@ -56,6 +56,11 @@ const (
 	AllowUnsigned Flag = "--allow-unsigned"
 )
 
+// field is the field of a request that says it.
+func (f Flag) field() fault.Field {
+	return fault.Field(strings.ReplaceAll(strings.TrimPrefix(string(f), "--"), "-", "_"))
+}
+
 // A Question is a package to judge, with its signatures verified.
 type Question struct {
 	Evidence
@@ -74,9 +79,13 @@ type Finding struct {
 	Flag Flag `json:"flag,omitempty"`
 	// Refused is whether it stands in the way: without a Flag, for good.
 	Refused bool `json:"refused,omitempty"`
-	// Hint is the way out where there is no flag.
+	// Hint is the way out where there is no flag; see [fault.Error].
 	Hint string `json:"hint,omitempty"`
+	// Remedies are what Hint speaks of.
+	Remedies []fault.Remedy `json:"remedies,omitempty"`
 }
+
+func (f *Finding) hinted(h fault.Hint) { f.Hint, f.Remedies = h.Text, h.Remedies }
 
 // A Verdict is how a package stands, and why. It comes from [Assess]; the zero
 // value accepts nothing.
@@ -140,13 +149,12 @@ func (v *Verdict) judgeSigner(who signature.Signer) Finding {
 	case s.signs(v.Skill):
 		return Finding{State: Trusted, Words: fmt.Sprintf("signed by %s, for whom %s is reserved", s.Title(), v.Skill)}
 	case len(s.Names) > 0:
-		return Finding{
-			State: WrongName, Refused: true, Words: fmt.Sprintf("signed by %s, and %s", s.Title(), s.forNames()),
-			Hint: fmt.Sprintf("`skillet trust add %s --for %s` adds the name", s.Signer, v.Skill),
-		}
+		f := Finding{State: WrongName, Refused: true, Words: fmt.Sprintf("signed by %s, and %s", s.Title(), s.forNames())}
+		f.hinted(fault.Hintf("%s adds the name", fault.Trust(string(s.Signer)).With(fault.FieldFor, v.Skill)))
+		return f
 	case len(reserved) > 0:
 		change.Words = fmt.Sprintf("signed by %s, and %s is reserved for %s", s.Title(), v.Skill, titles(reserved))
-		change.Hint = fmt.Sprintf("`skillet trust add %s --for %s` lets this signer have the name, too", s.Signer, v.Skill)
+		change.hinted(fault.Hintf("%s lets this signer have the name, too", fault.Trust(string(s.Signer)).With(fault.FieldFor, v.Skill)))
 		return change
 	case before == who:
 		return Finding{State: Trusted, Words: "signed by " + s.Title() + ", as before"}
@@ -167,12 +175,14 @@ func (v *Verdict) judgeNone() Finding {
 	if bad, unverified := v.failures(); bad != nil {
 		return Finding{State: Bad, Refused: true, Words: "not validly signed: " + bad.Error(), Hint: "fetch it again; if it stays so, tell whoever publishes it"}
 	} else if unverified != nil {
-		f.State, f.Words, f.Hint = UnknownKey, "signed by nobody who can be verified here: "+unverified.Error(), verifyHint(unverified)
+		f.State, f.Words = UnknownKey, "signed by nobody who can be verified here: "+unverified.Error()
+		f.hinted(verifyHint(unverified))
 	}
 	switch {
 	case len(reserved) > 0:
 		f.Flag, f.Words = "", fmt.Sprintf("%s, and %s is reserved for %s", f.Words, v.Skill, titles(reserved))
-		f.State, f.Hint = WasSigned, "install a version that is signed, or take the name back with `skillet trust remove`"
+		f.State = WasSigned
+		f.hinted(fault.Hintf("install a version that is signed, or take the name back with %s", fault.Distrust()))
 	case before != "":
 		f.State, f.Words = WasSigned, fmt.Sprintf("%s, and before by %s", f.Words, v.known.signer(before).Title())
 	case v.question.Directory && f.State == Unsigned:
@@ -197,11 +207,11 @@ func (v *Verdict) failures() (bad, unverified error) {
 	return bad, unverified
 }
 
-func verifyHint(err error) string {
+func verifyHint(err error) fault.Hint {
 	if errors.Is(err, signature.ErrKeyless) {
-		return "`skillet trust add --root trusted_root.json` makes keyless signatures verifiable"
+		return fault.Hintf("%s makes keyless signatures verifiable", fault.TrustRoot("trusted_root.json"))
 	}
-	return "`skillet trust add KEY.pem` with the public key of whoever signed it"
+	return fault.Hintf("%s with the public key of whoever signed it", fault.Trust(""))
 }
 
 // judgeSource says whether the source changed.
@@ -236,8 +246,10 @@ func signers(all []signature.Signature) []signature.Signer {
 // Refusal is nil when everything that has to be accepted is in accepted, and a
 // [fault.KindVerification] error otherwise, whose hint names what is missing.
 func (v Verdict) Refusal(accepted ...Flag) error {
-	var words, flags []string
-	hint, forGood := "", false
+	var words []string
+	var hint fault.Hint
+	var missing []Flag
+	forGood := false
 	for _, f := range v.Findings {
 		if !f.Refused || f.Flag != "" && slices.Contains(accepted, f.Flag) {
 			continue
@@ -246,10 +258,10 @@ func (v Verdict) Refusal(accepted ...Flag) error {
 		if f.Flag == "" {
 			forGood = true
 		} else {
-			flags = append(flags, string(f.Flag))
+			missing = append(missing, f.Flag)
 		}
-		if hint == "" {
-			hint = f.Hint
+		if hint.IsZero() {
+			hint = fault.Hint{Text: f.Hint, Remedies: f.Remedies}
 		}
 	}
 	if v.State == "" {
@@ -260,12 +272,13 @@ func (v Verdict) Refusal(accepted ...Flag) error {
 	}
 	err := fault.Errorf(fault.KindVerification, "%s@%s is %s", v.Skill, v.Version, strings.Join(words, "; "))
 	if forGood {
-		return err.WithHint("%s", hint)
+		return err.Hinted(hint)
 	}
-	if hint != "" {
-		hint += "; or "
+	accept := fault.Set(missing[0].field())
+	for _, f := range missing[1:] {
+		accept = accept.With(f.field())
 	}
-	return err.WithHint("%sif that is meant, add %s", hint, strings.Join(flags, " "))
+	return err.Hinted(fault.JoinHints("; or ", hint, fault.Hintf("if that is meant, add %s", accept)))
 }
 
 // Missing are the flags that would accept what stands in the way and were not given;
@@ -283,7 +296,7 @@ func (v Verdict) Missing(accepted ...Flag) []Flag {
 func (v Verdict) Harm() error {
 	for _, f := range v.Findings {
 		if f.State == Revoked || f.State == Bad {
-			return fault.Errorf(fault.KindVerification, "%s@%s is %s", v.Skill, v.Version, f.Words).WithHint("%s", f.Hint)
+			return fault.Errorf(fault.KindVerification, "%s@%s is %s", v.Skill, v.Version, f.Words).Hinted(fault.Hint{Text: f.Hint, Remedies: f.Remedies})
 		}
 	}
 	return nil

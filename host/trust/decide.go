@@ -153,7 +153,7 @@ func (b *Book) Remove(ctx context.Context, h approval.Human, text string) ([]str
 				return collect(changes...)
 			}
 		}
-		return nil, fault.Errorf(fault.KindNotFound, "%q is no known signer, skill or trust root", text).WithHint("`skillet trust list` shows what is known")
+		return nil, fault.Errorf(fault.KindNotFound, "%q is no known signer, skill or trust root", text).WithHint("%s shows what is known", fault.List(fault.Signers))
 	})
 	return words, err
 }
@@ -181,7 +181,7 @@ func (b *Book) forgetSigner(ctx context.Context, text string) ([]made, []string,
 	}
 	if s.Own {
 		return nil, nil, fault.Errorf(fault.KindDenied, "%s signs for this home", s.Signer.Short()).
-			WithHint("`skillet key rotate` makes another; `skillet trust revoke %s` refuses what this one signed", s.Signer)
+			WithHint("%s makes another; %s refuses what this one signed", fault.RotateKey(), fault.RevokeSigner(string(s.Signer)))
 	}
 	changes, words := []made{change(kindSignerRemoved, named{string(s.Signer)})}, []string{"signer " + s.Title()}
 	skills, err := b.Skills(ctx)
@@ -240,7 +240,7 @@ func (b *Book) newlyRevoked(ctx context.Context, before []RevokedPackage) ([]Rev
 func (b *Book) Unrevoke(ctx context.Context, h approval.Human, e Entry) error {
 	return b.commit(ctx, h, ledger.Decision{Kind: "trust.unrevoke", Subject: e.Target()}, func(ctx context.Context) ([]ledger.Change, error) {
 		if _, err := b.kv.Get(ctx, revokedKey(e.Target())); errors.Is(err, store.ErrNotFound) {
-			return nil, fault.Errorf(fault.KindNotFound, "%s was not revoked here", e.title()).WithHint("`skillet trust revocations list` shows what is revoked, and by whom")
+			return nil, fault.Errorf(fault.KindNotFound, "%s was not revoked here", e.title()).WithHint("%s shows what is revoked, and by whom", fault.List(fault.Revocations))
 		} else if err != nil {
 			return nil, err
 		}

@@ -68,12 +68,12 @@ func (k Known) listSigner(document, bundle []byte) (Signer, error) {
 	e := Evidence{Artifact: manifests.DigestOf(document), Blob: document}
 	s, err := k.verifyArtifact(bundle, e, k.keyring())
 	if err != nil {
-		return Signer{}, fault.Wrap(fault.KindVerification, fmt.Errorf("import revocation list: %w", err)).WithHint("%s", verifyHint(err))
+		return Signer{}, fault.Wrap(fault.KindVerification, fmt.Errorf("import revocation list: %w", err)).Hinted(verifyHint(err))
 	}
 	who := k.signer(s.Signer)
 	if who.At.IsZero() {
 		return who, fault.Errorf(fault.KindVerification, "import revocation list: it is signed by %s, who is not known here", s.Signer.Short()).
-			WithHint("`skillet trust add KEY.pem --revoker`, with the public key of whoever signed it, lets them revoke")
+			WithHint("%s, with the public key of whoever signed it, lets them revoke", fault.Trust("").With(fault.FieldRevoker))
 	}
 	if r, ok := revocationOf(k.Revocations, Target{Signers: []signature.Signer{s.Signer}}); ok {
 		return who, fault.Errorf(fault.KindVerification, "import revocation list: its signer was %s", r.words(k)).WithHint("get a list of another signer")

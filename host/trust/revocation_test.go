@@ -321,7 +321,7 @@ func TestKeyless(t *testing.T) {
 	}
 	e := trust.Evidence{Skill: "a", Version: "1.0.0", Source: "https://x.example.com", Artifact: manifests.DigestOf(blob), Bundles: [][]byte{bundle}}
 	v := h.assess(e)
-	if v.State != trust.UnknownKey || !strings.Contains(v.Findings[0].Hint, "--root") {
+	if v.State != trust.UnknownKey || !strings.Contains(fmt.Sprint(v.Findings[0].Remedies), "[trust_root trusted_root.json]") {
 		t.Errorf("without a root: %+v", v.Findings)
 	}
 	if err := h.AddRoot(ctx, ada, "public", root); err != nil {

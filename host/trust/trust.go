@@ -291,7 +291,7 @@ func (b *Book) Find(ctx context.Context, text string) (Signer, error) {
 		return found[0], nil
 	}
 	return Signer{}, fault.Errorf(fault.KindNotFound, "signer %q: %d known signers are called so", text, len(found)).
-		WithHint("`skillet trust list` shows who is known")
+		WithHint("%s shows who is known", fault.List(fault.Signers))
 }
 
 // checkHuman refuses the zero value.

@@ -243,11 +243,11 @@ func TestStates(t *testing.T) {
 func checkRefusal(t *testing.T, err error, flags []trust.Flag) {
 	t.Helper()
 	var e *fault.Error
-	if err != nil && (!errors.As(err, &e) || e.Kind != fault.KindVerification || e.Hint == "") {
+	if err != nil && (!errors.As(err, &e) || e.Kind != fault.KindVerification || e.Way().String() == "") {
 		t.Errorf("%#v", err)
 	}
 	for _, f := range flags {
-		if e == nil || !strings.Contains(e.Hint, string(f)) {
+		if e == nil || !strings.Contains(e.Way().String(), strings.ReplaceAll(strings.TrimPrefix(string(f), "--"), "-", "_")) {
 			t.Errorf("%v does not name %s", e, f)
 		}
 	}

@@ -95,7 +95,7 @@ var imports = map[string][]string{
 	"host/sandbox/worker":           {"host/confine", "host/jail", "host/sandbox", "host/sandbox/wasi"},
 
 	// State: each owns its types and its keys in the store.
-	"host/secret":                {"host/store/atomicfile"},
+	"host/secret":                {"host/fault", "host/store/atomicfile"},
 	"host/signer":                {"host/secret", "host/store/filelock", "manifests/signature"},
 	"host/skillset":              {"manifests", "manifests/bundle", "policies/capability"},
 	"host/trust":                 {"host/fault", "host/approval", "host/ledger", "host/store", "manifests", "manifests/signature", "manifests/signature/keyless"},
@@ -136,7 +136,7 @@ var imports = map[string][]string{
 	"host/scaffold":        {"host/fault", "host/toolchain", "manifests", "sdk"},
 	"host/review":          {"host/guestapi", "host/sandbox/wasmbin", "manifests", "manifests/bundle", "manifests/testcase", "policies/capability"},
 	"host/install":         {"host/fault", "host/approval", "host/casetest", "host/findings", "host/ledger", "host/registry", "host/review", "host/store", "host/trust", "manifests", "manifests/bundle", "policies", "policies/capability"},
-	"host/hostfn":          {"host/jail", "host/redact", "host/sandbox", "host/store", "host/task", "policies", "policies/capability"},
+	"host/hostfn":          {"host/fault", "host/jail", "host/redact", "host/sandbox", "host/store", "host/task", "policies", "policies/capability"},
 	"host/prompt":          {"host/fault", "host/jail", "manifests", "manifests/bundle"},
 	"host/recording":       {"host/fault", "host/hostfn", "host/jail", "host/redact", "host/sandbox", "host/sandbox/wasi", "host/store/atomicfile", "host/task", "manifests"},
 	"host/replay":          {"host/fault", "host/recording", "host/review", "host/runner", "host/task", "manifests", "manifests/bundle"},

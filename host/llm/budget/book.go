@@ -378,9 +378,9 @@ func (r *Refusal) Unwrap() error { return ErrExhausted }
 func (r *Refusal) error() error {
 	e := fault.Errorf(fault.KindLimit, "%w", r)
 	if r.Resets.IsZero() {
-		return e.WithHint("give the task more, or raise %s for the next ones: `skillet config set %s VALUE`", r.Setting, r.Setting)
+		return e.WithHint("give the task more, or raise %s for the next ones: %s", r.Setting, fault.SetSetting(r.Setting, ""))
 	}
-	return e.WithHint("it begins anew at %s; `skillet config set %s VALUE` raises it", r.Resets.Format(time.RFC3339), r.Setting).
+	return e.WithHint("it begins anew at %s; %s raises it", r.Resets.Format(time.RFC3339), fault.SetSetting(r.Setting, "")).
 		WithRetryAfter(time.Until(r.Resets))
 }
 

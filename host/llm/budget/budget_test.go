@@ -118,8 +118,8 @@ func TestRefusal(t *testing.T) {
 				continue
 			}
 			e := fault.AsError(err)
-			if e.Kind != fault.KindLimit || !strings.Contains(e.Hint, "skillet config set "+row.want.Setting) {
-				t.Errorf("%s: kind %s, hint %q", row.amount, e.Kind, e.Hint)
+			if e.Kind != fault.KindLimit || !strings.Contains(e.Way().String(), "[set_setting "+row.want.Setting) {
+				t.Errorf("%s: kind %s, hint %q", row.amount, e.Kind, e.Way().String())
 			}
 			if !row.want.Resets.IsZero() && e.RetryAfterMS != time.Until(row.want.Resets).Milliseconds() {
 				t.Errorf("%s: try again in %d ms", row.amount, e.RetryAfterMS)

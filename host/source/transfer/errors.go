@@ -48,22 +48,22 @@ type meaning struct {
 	is    error
 	kind  fault.Kind
 	class fault.Class
-	hint  string
+	hint  fault.Hint
 }
 
 // meanings are looked through in order.
 func meanings() []meaning {
 	return []meaning{
-		{ErrRedirect, fault.KindDenied, fault.ClassDenied, "if you trust where it leads, list that host under redirects of the registry in config.yaml"},
-		{ErrTampered, fault.KindVerification, fault.ClassPermanent, "do not use it: tell whoever keeps that place, or get it from another"},
-		{ErrTooLarge, fault.KindVerification, fault.ClassLimit, "it is no package this host accepts"},
-		{ErrTimeout, fault.KindLimit, fault.ClassTransient, "try again: large downloads go on where they stopped; download_timeout_seconds allows more time"},
-		{ErrUnauthorized, fault.KindDenied, fault.ClassDenied, "`skillet login HOST` stores credentials for a registry"},
-		{ErrNotFound, fault.KindNotFound, fault.ClassPermanent, "check how it is written, and that it was published"},
-		{errUnknownCA, fault.KindVerification, fault.ClassPermanent, "if it is your own, name the file of its certificate authority in SSL_CERT_FILE, in the environment of skillet"},
-		{ErrTransport, fault.KindVerification, fault.ClassPermanent, "a registry without TLS needs plain_http: true in config.yaml, or --plain-http"},
-		{ErrProtocol, fault.KindVerification, fault.ClassPermanent, "it may be no registry, or something may stand between it and here"},
-		{ErrUnreachable, fault.KindInternal, fault.ClassTransient, "check the network and the address, or add a mirror in config.yaml; then try again"},
+		{ErrRedirect, fault.KindDenied, fault.ClassDenied, fault.Hintf("if you trust where it leads, list that host under redirects of the registry in config.yaml")},
+		{ErrTampered, fault.KindVerification, fault.ClassPermanent, fault.Hintf("do not use it: tell whoever keeps that place, or get it from another")},
+		{ErrTooLarge, fault.KindVerification, fault.ClassLimit, fault.Hintf("it is no package this host accepts")},
+		{ErrTimeout, fault.KindLimit, fault.ClassTransient, fault.Hintf("try again: large downloads go on where they stopped; download_timeout_seconds allows more time")},
+		{ErrUnauthorized, fault.KindDenied, fault.ClassDenied, fault.Hintf("%s stores credentials for a registry", fault.LogIn(""))},
+		{ErrNotFound, fault.KindNotFound, fault.ClassPermanent, fault.Hintf("check how it is written, and that it was published")},
+		{errUnknownCA, fault.KindVerification, fault.ClassPermanent, fault.Hintf("if it is your own, name the file of its certificate authority in SSL_CERT_FILE, in the environment of skillet")},
+		{ErrTransport, fault.KindVerification, fault.ClassPermanent, fault.Hintf("a registry without TLS needs plain_http: true in config.yaml, or %s", fault.Set(fault.FieldPlainHTTP))},
+		{ErrProtocol, fault.KindVerification, fault.ClassPermanent, fault.Hintf("it may be no registry, or something may stand between it and here")},
+		{ErrUnreachable, fault.KindInternal, fault.ClassTransient, fault.Hintf("check the network and the address, or add a mirror in config.yaml; then try again")},
 	}
 }
 
@@ -80,7 +80,7 @@ func Explain(what string, err error) error {
 	err = Classify(err)
 	for _, m := range meanings() {
 		if errors.Is(err, m.is) {
-			e := fault.Wrap(m.kind, fmt.Errorf("%s: %w", what, err)).WithHint("%s", m.hint)
+			e := fault.Wrap(m.kind, fmt.Errorf("%s: %w", what, err)).Hinted(m.hint)
 			e.Class = m.class
 			return e
 		}

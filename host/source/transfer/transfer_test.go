@@ -223,7 +223,7 @@ func TestExplain(t *testing.T) {
 	} {
 		err := transfer.Explain("fetch x", fmt.Errorf("outer: %w", is))
 		e := fault.AsError(err)
-		if e.Hint == "" || e.Class == "" || !strings.HasPrefix(e.Message, "fetch x: ") {
+		if e.Way().String() == "" || e.Class == "" || !strings.HasPrefix(e.Message, "fetch x: ") {
 			t.Errorf("%v: %+v", is, e)
 		}
 	}
@@ -231,7 +231,7 @@ func TestExplain(t *testing.T) {
 		t.Errorf("no error became %v", err)
 	}
 	known := fault.Errorf(fault.KindUsage, "known").WithHint("hint")
-	if e := fault.AsError(transfer.Explain("fetch x", known)); e.Kind != fault.KindUsage || e.Hint != "hint" || e.Message != "fetch x: known" {
+	if e := fault.AsError(transfer.Explain("fetch x", known)); e.Kind != fault.KindUsage || e.Way().String() != "hint" || e.Message != "fetch x: known" {
 		t.Errorf("%+v", e)
 	}
 }
