@@ -18,14 +18,15 @@ var remedyCommands = map[fault.Action]string{
 	"approve": "approvals approve {proposal:ID}",
 	"reject":  "approvals reject {proposal:ID}",
 
-	"install":        "install {source:PATH}",
-	"install_engine": "engine add {skill:NAME}",
-	"update":         "update {skill:NAME}",
-	"roll_back":      "rollback {skill:NAME}",
-	"remove":         "remove {skill:NAME}",
-	"enable":         "enable {skill:NAME}",
-	"unpin":          "unpin {skill:NAME}",
-	"run":            "run {skill:NAME}",
+	"install":         "install {source:PATH}",
+	"install_engine":  "engine add {skill:NAME}",
+	"update":          "update {skill:NAME}",
+	"roll_back":       "rollback {skill:NAME}",
+	"remove":          "remove {skill:NAME}",
+	"remove_unneeded": "remove --prune",
+	"enable":          "enable {skill:NAME}",
+	"unpin":           "unpin {skill:NAME}",
+	"run":             "run {skill:NAME}",
 
 	"set_setting": "config set {setting:KEY} {value:VALUE}",
 	"set_secret":  "secret set {secret:NAME}",
@@ -45,6 +46,7 @@ var remedyCommands = map[fault.Action]string{
 	"work_tasks":           "task work",
 	"add_agent":            "agent add {file:FILE}",
 	"run_agent":            "agent run {agent:NAME} GOAL",
+	"test_provider":        "provider test {provider:NAME}",
 	"consolidate_memories": "memory consolidate",
 
 	"trust":               "trust add {signer:KEY.pem}",
@@ -52,6 +54,9 @@ var remedyCommands = map[fault.Action]string{
 	"distrust":            "trust remove",
 	"revoke_signer":       "trust revoke {signer:KEY.pem}",
 	"rotate_key":          "key rotate",
+	"make_key":            "key create",
+	"import_key":          "key import {file}",
+	"show_key":            "key show",
 	"publish_revocations": "trust revocations push",
 
 	"check_home":    "doctor",
@@ -107,6 +112,8 @@ var remedyWords = map[fault.Action]func(fault.Remedy) string{
 var remedyFlags = map[fault.Field]string{
 	fault.FieldCompare:  "with",
 	fault.FieldSettings: "set",
+	fault.FieldLanguage: "lang",
+	fault.FieldMatch:    "run",
 }
 
 // flagsOf are fields of a request as flags.
@@ -115,7 +122,7 @@ func flagsOf(fields []fault.FieldValue) string {
 	for _, f := range fields {
 		all = append(all, "--"+remedyFlag(f.Field))
 		switch {
-		case f.Field == fault.FieldAllow:
+		case f.Field == fault.FieldAllow || f.Field == fault.FieldInput && f.Value != "":
 			all = append(all, singleQuoted(f.Value))
 		case f.Value != "":
 			all = append(all, quoteParam(f.Value))

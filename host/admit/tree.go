@@ -95,7 +95,7 @@ func notTied(home *closure.Home, name string) error {
 	for _, s := range home.Installed() {
 		if s.Name == name {
 			return fault.Errorf(fault.KindNotFound, "nobody asked for %s, and nobody needs it any more", s.Ref()).
-				WithHint("`skillet remove --prune` removes what nobody needs")
+				WithHint("%s removes what nobody needs", fault.RemoveUnneeded())
 		}
 	}
 	var names []string
@@ -104,7 +104,7 @@ func notTied(home *closure.Home, name string) error {
 	}
 	e := fault.Errorf(fault.KindNotFound, "skill %s is %w", name, registry.ErrNotFound)
 	if best, ok := nearest.Name(name, names); ok {
-		return e.WithHint("did you mean %s? %s shows what is installed", best, fault.List(fault.Skills))
+		return e.WithHint("did you mean %s? %s shows what is installed", fault.Choose(best), fault.List(fault.Skills))
 	}
 	return e.WithHint("%s shows what is installed", fault.List(fault.Skills))
 }

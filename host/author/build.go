@@ -128,7 +128,7 @@ func writeBuilt(p *bundle.Package, out string) (string, error) {
 	case filepath.Ext(out) == bundle.Extension:
 		return out, writePackage(p, out)
 	}
-	return "", fault.Errorf(fault.KindUsage, "--output %s: it is neither a .wasm nor a %s file", out, bundle.Extension)
+	return "", fault.Errorf(fault.KindUsage, "write %s: it is neither a .wasm nor a %s file", out, bundle.Extension)
 }
 
 func writePackage(p *bundle.Package, out string) error {
@@ -141,7 +141,7 @@ func writePackage(p *bundle.Package, out string) error {
 
 func writeModule(from, to string) error {
 	if filepath.Ext(to) != ".wasm" {
-		return fault.Errorf(fault.KindUsage, "--output %s: without a manifest there is no package to write", to).
+		return fault.Errorf(fault.KindUsage, "write %s: without a manifest there is no package to write", to).
 			WithHint("write a skill.json, or name a .wasm file")
 	}
 	b, err := os.ReadFile(from)

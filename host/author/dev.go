@@ -90,7 +90,7 @@ type developer struct {
 func (s *Service) newDeveloper(ctx context.Context, by approval.Human, r DevRequest) (*developer, error) {
 	d := &developer{s: s, by: by, request: r}
 	if st, err := os.Stat(r.Dir); err != nil || !st.IsDir() {
-		return nil, fault.Errorf(fault.KindNotFound, "%s is not a directory", r.Dir).WithHint("name the directory of a skill; `skillet new` makes one")
+		return nil, fault.Errorf(fault.KindNotFound, "%s is not a directory", r.Dir).WithHint("name the directory of a skill; %s makes one", fault.New())
 	}
 	var err error
 	if d.dir, err = filepath.EvalSymlinks(r.Dir); err == nil {

@@ -95,7 +95,7 @@ func (d *developer) build(ctx context.Context, t *Turn) (*bundle.Package, error)
 		return nil, err
 	}
 	if p == nil {
-		return nil, fault.Errorf(fault.KindNotFound, "%s has no manifest", d.dir).WithHint("write a skill.json; `skillet new` shows one")
+		return nil, fault.Errorf(fault.KindNotFound, "%s has no manifest", d.dir).WithHint("write a skill.json; %s shows one", fault.New())
 	}
 	t.Problems, err = check(p)
 	return p, err

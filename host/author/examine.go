@@ -47,7 +47,7 @@ type Snapshot struct {
 func examine(ctx context.Context, apart *worker.Runtime, wasm []byte) (Examination, error) {
 	m, err := apart.Load(ctx, wasm)
 	if err != nil {
-		return Examination{}, fault.Wrap(fault.KindVerification, err).WithHint("`skillet build` says more about a module of yours")
+		return Examination{}, fault.Wrap(fault.KindVerification, err).WithHint("%s says more about a module of yours", fault.Build(""))
 	}
 	i := m.Info()
 	e := Examination{CompileMS: float64(i.CompileTime) / float64(time.Millisecond), Cached: i.FromCache}

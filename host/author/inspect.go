@@ -100,7 +100,7 @@ func inspectable(ctx context.Context, h Home, by approval.Principal, r InspectRe
 	m := t.Manifest()
 	path, wasm, err := t.Package().Module()
 	if err != nil {
-		return Inspected{Notes: t.Notes()}, nil, fault.Wrap(fault.KindUsage, err).WithHint("it has no module to inspect; `skillet info` shows what it is")
+		return Inspected{Notes: t.Notes()}, nil, fault.Wrap(fault.KindUsage, err).WithHint("it has no module to inspect; %s shows what it is", fault.ShowSkill(""))
 	}
 	out := Inspected{Skill: m.Name + "@" + m.Version, Path: path, Notes: t.Notes()}
 	for _, tool := range m.Tools {

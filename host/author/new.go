@@ -67,7 +67,7 @@ func checkLanguage(l Language) error {
 	list := strings.Join(all, ", ")
 	if l == "" {
 		return fault.Errorf(fault.KindUsage, "new needs to know the language, and nobody can be asked here").
-			WithHint("add --lang with one of %s; `skillet new --list` shows what is installed", list)
+			WithHint("add %s with one of %s; %s shows what is installed", fault.Set(fault.FieldLanguage), fault.Choose(all...), fault.New().With(fault.FieldList))
 	}
 	if slices.Contains(all, string(l)) {
 		return nil

@@ -92,16 +92,16 @@ func (s *Service) Record(ctx context.Context, by approval.Human, r RecordRequest
 func (r RecordRequest) file(s subject) (string, error) {
 	switch {
 	case s.dir == "":
-		return "", fault.Errorf(fault.KindUsage, "--record writes into a directory, and %s is none", s.name).WithHint("name the directory of the skill")
+		return "", fault.Errorf(fault.KindUsage, "a case is recorded into a directory, and %s is none", s.name).WithHint("name the directory of the skill")
 	case !s.pkg.Manifest().Type.IsCode():
-		return "", fault.Errorf(fault.KindUsage, "--record records the call of a tool, and %s is a %s", s.name, s.pkg.Manifest().Type).
-			WithHint("a case of a prompt is its parameters and its text, which `skillet run %s --render` shows", s.name)
+		return "", fault.Errorf(fault.KindUsage, "the call of a tool can be recorded, and %s is a %s", s.name, s.pkg.Manifest().Type).
+			WithHint("a case of a prompt is its parameters and its text, which %s shows", fault.Run(s.name).With(fault.FieldRender))
 	case !caseName().MatchString(r.Name):
-		return "", fault.Errorf(fault.KindUsage, "--record %q: a case has a name of letters, digits and . _ -, with which its file is called", r.Name)
+		return "", fault.Errorf(fault.KindUsage, "record %q: a case has a name of letters, digits and . _ -, with which its file is called", r.Name)
 	}
 	file := testcase.Dir + "/" + r.Name + ".json"
 	if _, err := os.Lstat(filepath.Join(s.dir, filepath.FromSlash(file))); err == nil && !r.Replace {
-		return "", fault.Errorf(fault.KindConflict, "%s exists already", file).WithHint("give the case another name, or replace it with --update")
+		return "", fault.Errorf(fault.KindConflict, "%s exists already", file).WithHint("give the case another name, or replace it with %s", fault.Set(fault.FieldUpdate))
 	}
 	return file, nil
 }

@@ -53,7 +53,7 @@ func (s *Service) scannable(ctx context.Context, by approval.Principal, a invoke
 		}
 		return source.Runnable(ctx, a.Path)
 	case !a.Installed():
-		return nil, fault.Errorf(fault.KindUsage, "a scan is of an installed skill or a path").WithHint("`skillet list` shows what is installed; a path begins with ./ or /")
+		return nil, fault.Errorf(fault.KindUsage, "a scan is of an installed skill or a path").WithHint("%s shows what is installed; a path begins with ./ or /", fault.List(fault.Skills))
 	}
 	h, err := s.state(ctx)
 	if err != nil {

@@ -203,7 +203,7 @@ func (s *Scripts) moduleOf(ctx context.Context, caller runner.Target, name strin
 	}
 	if _, ok := p.Manifest().Provides[name]; !ok {
 		return nil, "", fault.Errorf(fault.KindVerification, "%s needs the interpreter %s, and the skill of that name provides none", caller.Label, name).
-			WithHint("`skillet engine add %s` installs the one that belongs to this program", name)
+			WithHint("%s installs the one that belongs to this program", fault.InstallEngine(name))
 	}
 	_, wasm, err := p.Module()
 	if err != nil {
@@ -227,7 +227,7 @@ func (s *Scripts) provider(ctx context.Context, caller runner.Target, name strin
 	}
 	if !found {
 		return nil, fault.Errorf(fault.KindNotFound, "%s needs the interpreter %s, which is not installed: %w", caller.Label, name, err).
-			WithHint("get it with: skillet engine add %s", name)
+			WithHint("get it with: %s", fault.InstallEngine(name))
 	}
 	return p, nil
 }

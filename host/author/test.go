@@ -113,7 +113,7 @@ func (r TestRequest) options(by approval.Principal) (casetest.Options, error) {
 		return o, err
 	}
 	if o.Match, err = regexp.Compile(r.Match); err != nil {
-		return o, fault.Errorf(fault.KindUsage, "--run: %w", err).WithHint("write a regular expression in RE2 syntax, such as 'empty|long'")
+		return o, fault.Errorf(fault.KindUsage, "which cases to run: %w", err).WithHint("write a regular expression in RE2 syntax, such as 'empty|long'")
 	}
 	return o, nil
 }
@@ -170,28 +170,28 @@ func noCases(s subject, match string, r casetest.Report) error {
 	m := s.pkg.Manifest()
 	if r.Found > 0 && !m.Type.IsPlugin() {
 		return fault.Errorf(fault.KindNotFound, "none of the %d test cases of %s matches %s", r.Found, m.Name, match).
-			WithHint("--run looks at \"file: name\", such as \"tests/a.json: empty\"")
+			WithHint("%s looks at \"file: name\", such as \"tests/a.json: empty\"", fault.Set(fault.FieldMatch))
 	}
 	switch {
 	case m.Type.IsPlugin():
 		return fault.Errorf(fault.KindNotFound, "%s is a plugin: test cases are for tools, and it has none", m.Name).
-			WithHint("`skillet provider test %s` asks a provider", m.Name)
+			WithHint("%s asks a provider", fault.TestProvider(m.Name))
 	case m.Type.IsPrompt():
 		return fault.Errorf(fault.KindNotFound, "%s has no test cases", m.Name).
-			WithHint("write tests/first.json: [{\"name\": \"what it shows\", \"input\": {}, \"expect_text\": {\"$contains\": \"what the prompt says\"}}]; `skillet run %s --render` shows the prompt", s.name)
+			WithHint("write tests/first.json: [{\"name\": \"what it shows\", \"input\": {}, \"expect_text\": {\"$contains\": \"what the prompt says\"}}]; %s shows the prompt", fault.Run(s.name).With(fault.FieldRender))
 	}
 	tool := ""
 	if len(m.Tools) > 0 {
 		tool = m.Tools[0].Name
 	}
 	return fault.Errorf(fault.KindNotFound, "%s has no test cases", m.Name).
-		WithHint("write tests/first.json: [{\"name\": \"what it shows\", \"tool\": %q, \"input\": {}, \"expect\": {}}], or make one of a real call: skillet test --record first --tool %s --input '{}'", tool, tool)
+		WithHint("write tests/first.json: [{\"name\": \"what it shows\", \"tool\": %q, \"input\": {}, \"expect\": {}}], or make one of a real call: %s", tool, fault.Test().With(fault.FieldRecord, "first").With(fault.FieldTool, tool).With(fault.FieldInput, "{}"))
 }
 
 // updateGoldens writes the golden files of cases that fail, and reads the package anew.
 func updateGoldens(ctx context.Context, h Home, s *subject, o casetest.Options) ([]string, error) {
 	if s.dir == "" {
-		return nil, fault.Errorf(fault.KindUsage, "--update writes into a directory, and %s is none", s.name).WithHint("name the directory of the skill")
+		return nil, fault.Errorf(fault.KindUsage, "golden files are written into a directory, and %s is none", s.name).WithHint("name the directory of the skill")
 	}
 	r, err := h.Tester.Run(ctx, s.pkg, o)
 	if err != nil {

@@ -11,6 +11,7 @@ const (
 	actUpdate        Action = "update"
 	actRollBack      Action = "roll_back"
 	actRemove        Action = "remove"
+	actPrune         Action = "remove_unneeded"
 	actEnable        Action = "enable"
 	actUnpin         Action = "unpin"
 	actRun           Action = "run"
@@ -33,6 +34,7 @@ const (
 	actWorkTasks     Action = "work_tasks"
 	actAddAgent      Action = "add_agent"
 	actRunAgent      Action = "run_agent"
+	actTestProvider  Action = "test_provider"
 	actConsolidate   Action = "consolidate_memories"
 
 	actTrust              Action = "trust"
@@ -40,6 +42,9 @@ const (
 	actDistrust           Action = "distrust"
 	actRevokeSigner       Action = "revoke_signer"
 	actRotateKey          Action = "rotate_key"
+	actMakeKey            Action = "make_key"
+	actImportKey          Action = "import_key"
+	actShowKey            Action = "show_key"
 	actPublishRevocations Action = "publish_revocations"
 
 	actCheckHome    Action = "check_home"
@@ -122,6 +127,9 @@ func Update(skill string) Remedy { return Remedy{Action: actUpdate, Skill: skill
 // RollBack goes back to an earlier version of a skill, the one of [FieldTo] or the last.
 func RollBack(skill string) Remedy { return Remedy{Action: actRollBack, Skill: skill} }
 
+// RemoveUnneeded removes what nobody asked for, and nobody needs any more.
+func RemoveUnneeded() Remedy { return Remedy{Action: actPrune} }
+
 // Remove removes a skill or a version; with [FieldPurge] also what it keeps.
 func Remove(skill string) Remedy { return Remedy{Action: actRemove, Skill: skill} }
 
@@ -148,10 +156,12 @@ func LogIn(host string) Remedy { return Remedy{Action: actLogIn, Host: host} }
 // Build builds the skill in a directory.
 func Build(dir string) Remedy { return Remedy{Action: actBuild, Dir: dir} }
 
-// Test tests a package; with [FieldNoBuild] the one that is there.
+// Test tests a package; with [FieldNoBuild] the one that is there, with [FieldRecord] it
+// makes a case of a call.
 func Test() Remedy { return Remedy{Action: actTest} }
 
-// New makes a directory with the source of a new skill.
+// New makes a directory with the source of a new skill; with [FieldList] it shows the
+// languages.
 func New() Remedy { return Remedy{Action: actNew} }
 
 // Pack makes a package of a directory.
@@ -184,6 +194,9 @@ func AddAgent(file string) Remedy { return Remedy{Action: actAddAgent, File: fil
 // RunAgent gives an agent a goal.
 func RunAgent(name string) Remedy { return Remedy{Action: actRunAgent, Agent: name} }
 
+// TestProvider asks a provider something.
+func TestProvider(name string) Remedy { return Remedy{Action: actTestProvider, Provider: name} }
+
 // Consolidate merges memories and forgets some.
 func Consolidate() Remedy { return Remedy{Action: actConsolidate} }
 
@@ -203,10 +216,19 @@ func RevokeSigner(signer string) Remedy { return Remedy{Action: actRevokeSigner,
 // RotateKey makes another key to sign with.
 func RotateKey() Remedy { return Remedy{Action: actRotateKey} }
 
+// MakeKey makes the key of this home to sign with.
+func MakeKey() Remedy { return Remedy{Action: actMakeKey} }
+
+// ImportKey takes another key to sign with; with [FieldReplace] in place of the one there is.
+func ImportKey(file string) Remedy { return Remedy{Action: actImportKey, File: file} }
+
+// ShowKey shows the key that this home signs with.
+func ShowKey() Remedy { return Remedy{Action: actShowKey} }
+
 // PublishRevocations signs a list of revocations and publishes it.
 func PublishRevocations() Remedy { return Remedy{Action: actPublishRevocations} }
 
-// CheckHome checks the home.
+// CheckHome checks the home; with [FieldEscape] also that no skill gets out.
 func CheckHome() Remedy { return Remedy{Action: actCheckHome} }
 
 // CheckStore checks the store.
@@ -318,22 +340,29 @@ const (
 	FieldDir       Field = "dir"
 	FieldDryRun    Field = "dry_run"
 	FieldEnvFile   Field = "env_file"
+	FieldEscape    Field = "escape"
 	FieldFind      Field = "find"
 	FieldFrom      Field = "from"
 	FieldFor       Field = "for"
 	FieldHome      Field = "home"
 	FieldInput     Field = "input"
 	FieldIsolated  Field = "isolated"
+	FieldLanguage  Field = "language"
+	FieldList      Field = "list"
+	FieldMatch     Field = "match"
 	FieldNoBuild   Field = "no_build"
 	FieldPlainHTTP Field = "plain_http"
 	FieldPromote   Field = "promote"
+	FieldRecord    Field = "record"
 	FieldRender    Field = "render"
 	FieldRevoker   Field = "revoker"
 	FieldScope     Field = "scope"
 	FieldSession   Field = "session"
 	FieldSettings  Field = "settings"
 	FieldTo        Field = "to"
+	FieldTool      Field = "tool"
 	FieldUntil     Field = "until"
+	FieldUpdate    Field = "update"
 	FieldWorkspace Field = "workspace"
 
 	// What an update refuses.
@@ -347,7 +376,7 @@ func Fields() []Field {
 		FieldAllow, FieldAllowUnsigned, FieldTrustSigner, FieldAcceptSource, FieldAllowFailingTests, FieldDespite,
 		FieldForce, FieldYes, FieldKeepState, FieldPurge, FieldReplace,
 		FieldMaxMemoryMB, FieldMaxFuel, FieldTimeout, FieldMaxOutputKB, FieldMaxHostCalls, FieldTokens, FieldPriority,
-		FieldAgain, FieldCanary, FieldCompare, FieldConfig, FieldDir, FieldDryRun, FieldEnvFile, FieldFind, FieldFor,
+		FieldAgain, FieldCanary, FieldCompare, FieldConfig, FieldDir, FieldDryRun, FieldEnvFile, FieldEscape, FieldLanguage, FieldList, FieldMatch, FieldRecord, FieldTool, FieldUpdate, FieldFind, FieldFor,
 		FieldHome, FieldInput, FieldIsolated, FieldNoBuild, FieldPlainHTTP, FieldPromote, FieldRender, FieldRevoker,
 		FieldScope, FieldSession, FieldSettings, FieldTo, FieldUntil, FieldWorkspace,
 		FieldFrom, FieldFailOnNewCapabilities, FieldFailOnDifference,

@@ -24,6 +24,7 @@ const (
 	ParamSession    Param = "session"    // SKILL/NAME
 	ParamTask       Param = "task"       // the id of a task
 	ParamAgent      Param = "agent"      // the name of an agent
+	ParamProvider   Param = "provider"   // the name of a provider
 	ParamSigner     Param = "signer"     // a file of a key, or the id of one
 	ParamHost       Param = "host"       // HOST or HOST:PORT of a registry
 	ParamFile       Param = "file"       // a path of a file
@@ -48,6 +49,7 @@ type Remedy struct {
 	Session    string `json:"session,omitempty"`
 	Task       string `json:"task,omitempty"`
 	Agent      string `json:"agent,omitempty"`
+	Provider   string `json:"provider,omitempty"`
 	Signer     string `json:"signer,omitempty"`
 	Host       string `json:"host,omitempty"`
 	File       string `json:"file,omitempty"`
@@ -82,7 +84,7 @@ func (r *Remedy) at(p Param) *string {
 	return map[Param]*string{
 		ParamSkill: &r.Skill, ParamCapability: &r.Capability, ParamProposal: &r.Proposal, ParamSetting: &r.Setting,
 		ParamValue: &r.Value, ParamSecret: &r.Secret, ParamSession: &r.Session, ParamTask: &r.Task, ParamAgent: &r.Agent,
-		ParamSigner: &r.Signer, ParamHost: &r.Host, ParamFile: &r.File, ParamDir: &r.Dir, ParamSource: &r.Source,
+		ParamProvider: &r.Provider, ParamSigner: &r.Signer, ParamHost: &r.Host, ParamFile: &r.File, ParamDir: &r.Dir, ParamSource: &r.Source,
 		ParamTopic: &r.Topic, ParamRule: &r.Rule, ParamQuery: &r.Query,
 	}[p]
 }
@@ -136,6 +138,7 @@ var actions = []ActionRow{
 	{actUpdate, "update a skill", params(ParamSkill), []Field{FieldTo, FieldAgain, FieldCanary, FieldPromote, FieldDryRun}},
 	{actRollBack, "go back to an earlier version of a skill", params(ParamSkill), []Field{FieldTo}},
 	{actRemove, "remove a skill", params(ParamSkill), []Field{FieldPurge}},
+	{actPrune, "remove what nobody needs", nil, nil},
 	{actEnable, "enable a version again", params(ParamSkill), nil},
 	{actUnpin, "let another version of a skill be chosen", params(ParamSkill), nil},
 	{actRun, "call a skill", params(ParamSkill), []Field{FieldRender, FieldSession}},
@@ -145,8 +148,8 @@ var actions = []ActionRow{
 	{actLogIn, "store credentials for a registry", params(ParamHost), nil},
 
 	{actBuild, "build the skill in a directory", params(ParamDir), nil},
-	{actTest, "test a package", nil, []Field{FieldNoBuild}},
-	{actNew, "make a directory for a new skill", nil, nil},
+	{actTest, "test a package", nil, []Field{FieldNoBuild, FieldRecord, FieldTool, FieldInput}},
+	{actNew, "make a directory for a new skill", nil, []Field{FieldList, FieldLanguage}},
 	{actPack, "make a package of a directory", nil, nil},
 	{actPublish, "sign and publish a package", nil, nil},
 
@@ -158,20 +161,24 @@ var actions = []ActionRow{
 	{actWorkTasks, "do the tasks that wait", nil, nil},
 	{actAddAgent, "add an agent, or replace it", params(ParamFile), nil},
 	{actRunAgent, "give an agent a goal", params(ParamAgent), nil},
+	{actTestProvider, "ask a provider something", params(ParamProvider), nil},
 	{actConsolidate, "merge and forget memories", nil, nil},
 
 	{actTrust, "trust a signer", params(ParamSigner), []Field{FieldFor, FieldRevoker}},
 	{actTrustRoot, "trust a root of keyless signatures", params(ParamFile), nil},
 	{actDistrust, "forget a signer, a root or a name", nil, nil},
 	{actRevokeSigner, "refuse what a signer signed", params(ParamSigner), nil},
+	{actMakeKey, "make a key to sign with", nil, nil},
+	{actImportKey, "take another key to sign with", params(ParamFile), []Field{FieldReplace}},
+	{actShowKey, "see the key that this home signs with", nil, nil},
 	{actRotateKey, "make another key to sign with", nil, nil},
 	{actPublishRevocations, "sign and publish a list of revocations", nil, nil},
 
-	{actCheckHome, "check the home", nil, nil},
+	{actCheckHome, "check the home", nil, []Field{FieldEscape}},
 	{actCheckStore, "check the store", nil, nil},
 	{actCheckLog, "check the audit log", nil, nil},
 	{actCheckPolicy, "check a file of policies", params(ParamFile), nil},
-	{actRepairLog, "go on with what is whole of the audit log", nil, []Field{FieldDryRun, FieldYes}},
+	{actRepairLog, "go on with what is whole of the audit log", nil, []Field{FieldDryRun, FieldYes, FieldForce}},
 	{actExportLog, "write a signed export of the audit log", nil, nil},
 	{actRebuildStore, "make the store anew from the journal", nil, []Field{FieldDryRun, FieldForce}},
 	{actRestoreStore, "go back to a backup of the store", params(ParamFile), nil},

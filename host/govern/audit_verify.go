@@ -65,7 +65,7 @@ func (a *Audit) ExportFile(ctx context.Context, by approval.Principal, req Expor
 func VerifyExport(in io.Reader, key []byte) (Finding, error) {
 	found, err := audit.Verify(in, key)
 	if errors.Is(err, checkpoint.ErrKey) && !errors.Is(err, audit.ErrExport) {
-		return found, fault.Wrap(fault.KindUsage, err).WithHint("give a file, or the text that `skillet audit key` shows")
+		return found, fault.Wrap(fault.KindUsage, err).WithHint("give a file, or the text that %s shows", fault.ShowLogKey())
 	}
 	return found, err
 }
@@ -160,15 +160,15 @@ func (a *Audit) follows(ctx context.Context, key []byte) error {
 		return err
 	}
 	if ring == nil {
-		return fault.Errorf(fault.KindVerification, "the audit log of this home is not signed yet").WithHint("its first decision or run makes a key: `skillet audit key`")
+		return fault.Errorf(fault.KindVerification, "the audit log of this home is not signed yet").WithHint("its first decision or run makes a key: %s", fault.ShowLogKey())
 	}
 	public, err := checkpoint.ReadPublic(key, ring.Name())
 	if err != nil {
-		return fault.Wrap(fault.KindUsage, err).WithHint("give a file, or the text that `skillet audit key` shows")
+		return fault.Wrap(fault.KindUsage, err).WithHint("give a file, or the text that %s shows", fault.ShowLogKey())
 	}
 	if _, err := checkpoint.Succession(ring.Keys, public); err != nil {
 		return fault.Errorf(fault.KindVerification, "the audit log is not signed with the key you know: %w", err).
-			WithHint("this home is another one, or its key and its log were replaced; `skillet audit key` shows the key it has")
+			WithHint("this home is another one, or its key and its log were replaced; %s shows the key it has", fault.ShowLogKey())
 	}
 	return nil
 }
@@ -181,7 +181,7 @@ func (a *Audit) has(ctx context.Context, f Finding) error {
 		return err
 	}
 	if ring == nil || !slices.Contains(ring.All(), f.Key) {
-		return fault.Errorf(fault.KindVerification, "the export is not of this home: it is signed by %s", f.Key).WithHint("`skillet audit key` shows the key of this home")
+		return fault.Errorf(fault.KindVerification, "the export is not of this home: it is signed by %s", f.Key).WithHint("%s shows the key of this home", fault.ShowLogKey())
 	}
 	for _, p := range f.Logs {
 		if err := a.hasPart(ctx, p); err != nil {

@@ -166,9 +166,9 @@ func (k *Keys) keep(ctx context.Context, by approval.Human, kind string, do func
 func explainKey(err error) error {
 	switch {
 	case errors.Is(err, signer.ErrNoKey):
-		return fault.Wrap(fault.KindNotFound, err).WithHint("`skillet key create` makes one; so does the first package that is signed")
+		return fault.Wrap(fault.KindNotFound, err).WithHint("%s makes one; so does the first package that is signed", fault.MakeKey())
 	case errors.Is(err, signer.ErrExists):
-		return fault.Wrap(fault.KindConflict, err).WithHint("`skillet key show` shows it; `skillet key rotate` replaces it, and `skillet key import --replace` takes another instead")
+		return fault.Wrap(fault.KindConflict, err).WithHint("%s shows it; %s replaces it, and %s takes another instead", fault.ShowKey(), fault.RotateKey(), fault.ImportKey("").With(fault.FieldReplace))
 	case errors.Is(err, signer.ErrPassphrase):
 		return fault.Wrap(fault.KindUsage, err).WithHint("the same command asks again")
 	case errors.Is(err, signer.ErrImport):

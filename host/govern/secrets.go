@@ -87,7 +87,7 @@ func (s *Secrets) Find(ctx context.Context, by approval.Principal, name string) 
 	i := slices.IndexFunc(all, func(o Secret) bool { return o.Name == name })
 	if i < 0 {
 		return Secret{}, fault.Wrap(fault.KindNotFound, fmt.Errorf("secret %s: %w", name, secret.ErrNotFound)).
-			WithHint("`skillet secret list` shows the names")
+			WithHint("%s shows the names", fault.List(fault.Secrets))
 	}
 	return all[i], nil
 }

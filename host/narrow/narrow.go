@@ -110,7 +110,7 @@ func refusals(names []string, manifest bool, lacks func(name string) string) str
 func refusal(name, permission string, manifest bool) string {
 	wayOut := "the manifest does not ask for it; add " + permission + " under security.permissions, and build again"
 	if !manifest {
-		wayOut = "a script without a manifest can ask for nothing; `skillet new NAME --lang LANGUAGE` makes a directory with one: add " + permission + " under security.permissions there, and build that"
+		wayOut = "a script without a manifest can ask for nothing: make a directory with one, add " + permission + " under security.permissions there, and build that"
 	}
 	type failure struct {
 		Kind    string `json:"kind"`

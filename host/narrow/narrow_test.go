@@ -113,7 +113,7 @@ func TestWhatIsDroppedIsRefused(t *testing.T) {
 func TestWithoutManifest(t *testing.T) {
 	t.Parallel()
 	got := refusal("http_request", "network", false)
-	for _, want := range []string{"http_request: a script without a manifest can ask for nothing", "`skillet new NAME --lang LANGUAGE`", "add network under security.permissions"} {
+	for _, want := range []string{"http_request: a script without a manifest can ask for nothing", "make a directory with one", "add network under security.permissions"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%s\nand not %q", got, want)
 		}

@@ -28,7 +28,7 @@ func Write(path string, o Options, write func(io.Writer) error) (int64, error) {
 		o.Mode = 0o600
 	}
 	if st, err := os.Lstat(path); err == nil && !o.Over {
-		return 0, fault.Errorf(fault.KindConflict, "%s exists already", path).WithHint("name another file, or write over it with --force")
+		return 0, fault.Errorf(fault.KindConflict, "%s exists already", path).WithHint("name another file, or write over it with %s", fault.Set(fault.FieldForce))
 	} else if err == nil && !st.Mode().IsRegular() {
 		return 0, fault.Errorf(fault.KindConflict, "%s is not a regular file", path).WithHint("name another file")
 	}

@@ -47,7 +47,7 @@ func (p Places) Read() (*policies.Set, *policies.Maximum, error) {
 	}
 	set, err := policies.Load(p.dirs()...)
 	if err != nil {
-		return nil, nil, fault.Wrap(fault.KindUsage, err).WithHint("correct the file, or move it out of its directory; `skillet policy check FILE` checks one")
+		return nil, nil, fault.Wrap(fault.KindUsage, err).WithHint("correct the file, or move it out of its directory; %s checks one", fault.CheckPolicy(""))
 	}
 	return set.Within(m), m, nil
 }

@@ -157,9 +157,9 @@ type DamageError struct {
 	Cause error  // may be nil
 }
 
-// Error says what is damaged and which commands help.
+// Error says what is damaged.
 func (e *DamageError) Error() string {
-	return fmt.Sprintf("store %s is damaged: %s; run `skillet store verify` to see all of it, then `skillet store restore FILE` to go back to a backup, or `skillet store rebuild` to make it anew from the journal", e.Dir, e.What)
+	return fmt.Sprintf("store %s is damaged: %s", e.Dir, e.What)
 }
 
 // Is reports whether target is [ErrDamaged].

@@ -338,7 +338,7 @@ func (s *Service) checkSessions(ctx context.Context) (string, error) {
 	for _, i := range all {
 		if i.Damaged {
 			return "", fault.Errorf(fault.KindVerification, "session %s: %w", i.Key(), session.ErrDamaged).
-				WithHint("delete it with `skillet session close %s`, or put the file back from a copy of the home", i.Key())
+				WithHint("delete it with %s, or put the file back from a copy of the home", fault.CloseSession(i.Key().String()))
 		}
 		if i.Ended {
 			ended++

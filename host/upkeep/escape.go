@@ -53,7 +53,7 @@ func noAttempt(id string) error {
 	}
 	e := fault.Errorf(fault.KindNotFound, "there is no attempt %s", id)
 	if best, ok := nearest.Name(id, ids); ok {
-		return e.WithHint("did you mean %s? `skillet doctor --escape` shows them all", best)
+		return e.WithHint("did you mean %s? %s shows them all", fault.Choose(best), fault.CheckHome().With(fault.FieldEscape))
 	}
-	return e.WithHint("`skillet doctor --escape` shows them all")
+	return e.WithHint("%s shows them all", fault.CheckHome().With(fault.FieldEscape))
 }

@@ -58,11 +58,11 @@ func (s *Service) examine(ctx context.Context, skill registry.Skill) (ill *fault
 	case err != nil:
 		return nil, true, err
 	case !health.OK:
-		return fault.Errorf(health.Error.Kind, "%s does not work: %s", skill.Ref(), health.Error.Message).WithHint("`skillet audit` shows its last runs; `skillet remove %s` takes it out", skill.Name), true, nil
+		return fault.Errorf(health.Error.Kind, "%s does not work: %s", skill.Ref(), health.Error.Message).WithHint("%s shows its last runs; %s takes it out", fault.List(fault.Runs), fault.Remove(skill.Name)), true, nil
 	case health.Circuit.State == runner.CircuitOpen:
 		return fault.Errorf(fault.KindSkill, "%s is not called until %s: it failed %d times in a row, the last time with: %s",
 			skill.Ref(), health.Circuit.RetryAt.Format(time.RFC3339), health.Circuit.Failures, health.Circuit.Last).
-			WithHint("`skillet audit` shows its last runs"), true, nil
+			WithHint("%s shows its last runs", fault.List(fault.Runs)), true, nil
 	}
 	return nil, true, nil
 }

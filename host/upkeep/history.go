@@ -29,7 +29,7 @@ func (s *Service) checkHistory(ctx context.Context) (string, error) {
 	if err == nil {
 		return detail, nil
 	}
-	e := fault.Errorf(fault.KindVerification, "%w", err).WithHint("it is mended; run `skillet doctor` once more to see that")
+	e := fault.Errorf(fault.KindVerification, "%w", err).WithHint("it is mended; run %s once more to see that", fault.CheckHome())
 	if err := s.History.Repair(ctx); err != nil {
 		e = e.WithHint("it could not be mended: %v; decisions hold all the same", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/audit"
 	"github.com/skillet-run/skillet/host/checkpoint"
+	"github.com/skillet-run/skillet/host/fault"
 	"github.com/skillet-run/skillet/host/journal"
 	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/registry"
@@ -234,7 +235,7 @@ func (s *Service) repairJournals(ctx context.Context, r *AuditRepair, key *KeyRe
 		if look, err := s.lookAtStore(ctx); err != nil {
 			return err
 		} else if !look.Whole && !lossy {
-			return look.refused("audit repair")
+			return look.refused("audit repair", fault.RepairLog())
 		}
 	}
 	var parts []damagedPart

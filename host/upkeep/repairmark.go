@@ -82,7 +82,7 @@ func UnfinishedRepair(home string) error {
 		return nil
 	}
 	return fault.Errorf(fault.KindVerification, "a repair of the audit log was begun, and is not finished").
-		WithHint("run `skillet audit repair --yes`; when it is at work just now, wait for it")
+		WithHint("run %s; when it is at work just now, wait for it", fault.RepairLog().With(fault.FieldYes))
 }
 
 // endRepair deletes the mark.

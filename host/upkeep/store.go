@@ -317,20 +317,21 @@ func (s *Service) Rebuild(ctx context.Context, by approval.Human, q RebuildReque
 	}
 	return s.rebuild(ctx, func(r Renewal) (bool, error) {
 		if !r.Whole && !q.Lossy {
-			return false, r.refused("store rebuild")
+			return false, r.refused("store rebuild", fault.RebuildStore())
 		}
 		return true, nil
 	})
 }
 
 // refused is the error of what would lose something.
-func (r Renewal) refused(command string) error {
+func (r Renewal) refused(command string, again fault.Remedy) error {
 	what := strings.Join(r.Lost, "; ")
 	if r.Unreadable > 0 {
 		what = fmt.Sprintf("%d entries (%s)", r.Unreadable, what)
 	}
 	return fault.Errorf(fault.KindConflict, "%s would lose what cannot be read of the store: %s; nothing was changed", command, what).
-		WithHint("`skillet store rebuild --dry-run` shows what would stay; `skillet store restore FILE` goes back to a backup, and `skillet %s --force` goes on without what is lost", command)
+		WithHint("%s shows what would stay; %s goes back to a backup, and %s goes on without what is lost",
+			fault.RebuildStore().With(fault.FieldDryRun), fault.RestoreStore(""), again.With(fault.FieldForce))
 }
 
 func (s *Service) rebuild(ctx context.Context, goOn func(Renewal) (bool, error)) (Renewal, error) {

@@ -172,7 +172,7 @@ func tryOpen(t *testing.T, dir string, o Options, want map[string]string, exclus
 		t.Fatalf("%s: %d entries came back, other than the %d that were written", what, len(is), len(want))
 	case !errors.Is(err, store.ErrDamaged):
 		t.Fatalf("%s: %v is not ErrDamaged", what, err)
-	case !strings.Contains(err.Error(), "skillet store restore"):
+	case !strings.Contains(err.Error(), " is damaged: "):
 		t.Fatalf("%s: %v does not say what to do", what, err)
 	default:
 		got.damaged++

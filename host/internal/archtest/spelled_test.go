@@ -1,0 +1,97 @@
+package archtest
+
+import (
+	"go/ast"
+	"go/token"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// spelledYet are the strings of libraries that spell a command or a flag of the command
+// line and are left to be said by a [fault.Remedy], or have to be as they are. Nothing is
+// added here: what helps against a failure is a remedy, which each edge says in its own way.
+var spelledYet = []string{}
+
+// foreignFlags has the flags of compilers.
+const foreignFlags = "host/toolchain/"
+
+var (
+	spelledCommand = regexp.MustCompile("(?:^|[^a-z./-])skillet ([a-z]+)")
+	spelledFlag    = regexp.MustCompile("(?:^|[ (`])--[a-z]")
+)
+
+// Strings of libraries spell no command and no flag of the command line: over HTTP and MCP
+// they would be wrong.
+func TestLibrariesSpellNoCommands(t *testing.T) {
+	all := sources(t)
+	verbs := map[string]bool{}
+	for _, s := range all {
+		if strings.HasPrefix(s.name, "cmd/skillet/") {
+			ast.Inspect(s.file, func(n ast.Node) bool { return commandNamed(n, verbs) })
+		}
+	}
+	if len(verbs) < 50 {
+		t.Fatalf("only %d commands were found", len(verbs))
+	}
+	found := map[string]bool{}
+	for _, s := range all {
+		if !strings.HasPrefix(s.name, "host/") && !strings.HasPrefix(s.name, "manifests/") && !strings.HasPrefix(s.name, "policies/") && !strings.HasPrefix(s.name, "plugins/") {
+			continue
+		}
+		for text, at := range stringsOf(s) {
+			m := spelledCommand.FindStringSubmatch(text)
+			if (m == nil || !verbs[m[1]]) && (!spelledFlag.MatchString(text) || strings.HasPrefix(s.name, foreignFlags)) {
+				continue
+			}
+			if found[text] = true; !slices.Contains(spelledYet, text) {
+				t.Errorf("%s: %q spells a command or a flag: make it a fault.Remedy", at, text)
+			}
+		}
+	}
+	for _, text := range spelledYet {
+		if !found[text] {
+			t.Errorf("no string is %q any more: take it from the list", text)
+		}
+	}
+}
+
+// commandNamed keeps the name of a command that n defines.
+func commandNamed(n ast.Node, verbs map[string]bool) bool {
+	lit, ok := n.(*ast.CompositeLit)
+	if !ok {
+		return true
+	}
+	if of, ok := lit.Type.(*ast.SelectorExpr); !ok || of.Sel.Name != "Command" {
+		return true
+	}
+	for _, e := range lit.Elts {
+		kv, ok := e.(*ast.KeyValueExpr)
+		if !ok {
+			continue
+		}
+		key, _ := kv.Key.(*ast.Ident)
+		if value, ok := kv.Value.(*ast.BasicLit); ok && key != nil && key.Name == "Name" {
+			verbs[strings.Trim(value.Value, `"`)] = true
+		}
+	}
+	return true
+}
+
+// stringsOf are the strings of a file, each with a place where it is.
+func stringsOf(s source) map[string]token.Position {
+	all := map[string]token.Position{}
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		lit, ok := n.(*ast.BasicLit)
+		if !ok || lit.Kind != token.STRING {
+			return true
+		}
+		if text, err := strconv.Unquote(lit.Value); err == nil {
+			all[text] = s.fset.Position(lit.Pos())
+		}
+		return true
+	})
+	return all
+}
