@@ -26,61 +26,66 @@ import (
 	"github.com/skillet-run/skillet/plugins/provider"
 )
 
-// meanings pairs the errors of the parts with what they mean to a caller, in
-// the order in which they are looked for.
-var meanings = []struct {
+// meaning is what an error means to a caller.
+type meaning struct {
 	is   error
 	kind fault.Kind
-	hint string
-}{
-	{ledger.ErrPending, fault.KindInternal, "make sure that the disk has room and run `skillet doctor`; do not repeat the command: what it decided holds"},
-	{journal.ErrDamaged, fault.KindVerification, "`skillet audit verify` shows the extent; then restore the home from a backup, or go on with what is whole: `skillet audit repair`"},
-	{journal.ErrTooLarge, fault.KindLimit, "it is too much for one decision: do it in parts"},
-	{filelock.ErrHeld, fault.KindLimit, "another command holds the home; try again when it is done"},
-	{upkeep.ErrOtherHome, fault.KindVerification, "nothing was changed; use a backup of this home, or restore the journal that was here when the backup was made"},
-	{ledger.ErrLost, fault.KindVerification, "put the store back from where it is (a copy of the home, or store.aside-… in it), or go back to a backup: `skillet store restore FILE`; `skillet store rebuild --force` makes one of the decisions alone"},
-	{ledger.ErrBehind, fault.KindVerification, "the journal was cut or replaced: restore it from a backup, or, if it is the one to keep, run `skillet store rebuild`"},
-	{queue.ErrNotFound, fault.KindNotFound, "`skillet task dead` lists what was given up"},
-	{queue.ErrInvalid, fault.KindUsage, ""},
-	{memory.ErrInvalid, fault.KindUsage, ""},
-	{memory.ErrNotFound, fault.KindNotFound, "`skillet memory list` shows what there is"},
-	{memory.ErrFull, fault.KindLimit, "`skillet memory consolidate` merges and forgets; or raise memory.max_records"},
-	{memory.ErrConflict, fault.KindConflict, "look at it again"},
-	{store.ErrDamaged, fault.KindVerification, "run `skillet store verify` to see the extent, then `skillet store rebuild`, or `skillet store restore FILE`"},
-	{store.ErrTooLarge, fault.KindLimit, "it is too much for one decision: do it in parts"},
-	{store.ErrReadOnly, fault.KindFull, "make room on the disk, or lower min_free_mb; nothing was lost"},
-	{syscall.ENOSPC, fault.KindFull, "make room on the disk that has it, or name another home with --home; `skillet gc` removes what is not needed; nothing was lost"},
-	{syscall.EDQUOT, fault.KindFull, "make room on the disk that has it, of which you have used what you may; `skillet gc` removes what is not needed; nothing was lost"},
-	{syscall.EROFS, fault.KindFull, "have the disk that has it mounted so that it can be written to, or name another home with --home; nothing was lost"},
-	{secret.ErrExposed, fault.KindVerification, "make it its owner's alone; whoever could read it can open the secrets, so change those too if that may have happened"},
-	{syscall.EFBIG, fault.KindInternal, "a file may not grow so large here (see `ulimit -f`); nothing was lost"},
-	{secret.ErrReplaced, fault.KindVerification, "somebody changed files of the home: restore it from a backup; or look at what there is with `skillet audit repair --dry-run`, and go on with a new key: `skillet audit repair`"},
-	{secret.ErrLocked, fault.KindVerification, "unlock the keyring; a home that never used one can do without: export SKILLET_SECRET_KEY=file"},
-	{audit.ErrNoKey, fault.KindVerification, "unlock the keyring, or set secret_key to the place the identity is in; when it is gone for good, delete what it sealed and run `skillet audit repair`"},
-	{audit.ErrExport, fault.KindVerification, "get the export again from who made it; `skillet audit export` writes one"},
-	{secret.ErrNoKey, fault.KindVerification, "restore the key, or set secret_key to the place it is in"},
-	{secret.ErrNotFound, fault.KindNotFound, "`skillet secret list` shows the names"},
-	{secret.ErrName, fault.KindUsage, "choose another name"},
-	{secret.ErrTooLarge, fault.KindUsage, ""},
-	{secret.ErrDamaged, fault.KindVerification, ""},
-	{signature.ErrMalformed, fault.KindVerification, "it is no Sigstore bundle, or one that was damaged on its way: get it again"},
-	{signature.ErrInvalid, fault.KindVerification, "the bytes are not the ones that were signed: get them again"},
-	{signature.ErrMismatch, fault.KindVerification, "the signature is of something else: get both again"},
-	{signature.ErrUnsupported, fault.KindVerification, "have it signed by `skillet push`, or by `cosign sign --key`"},
-	{manifests.ErrDigest, fault.KindVerification, "the bytes are not the ones that were approved"},
-	{bundle.ErrNoManifest, fault.KindUsage, "a package has a skill.json, skill.yaml or SKILL.md"},
-	{bundle.ErrUnsafe, fault.KindVerification, "get the package from its author again, packed by `skillet pack`"},
-	{bundle.ErrDamaged, fault.KindVerification, "get the package from its author again"},
-	{bundle.ErrNoModule, fault.KindUsage, "build the module first, where \"command\" says it is: `skillet build DIR`"},
-	{bundle.ErrTooLarge, fault.KindVerification, "leave out what the skill does not need"},
-	{sandbox.ErrCacheDir, fault.KindVerification, "make it your own, with mode 0700; or delete it: compiled code is made again"},
-	{syscall.EISDIR, fault.KindUsage, "a file is meant, and this is a directory: name the file"},
-	{syscall.ENOTDIR, fault.KindUsage, "a directory is meant, and this is none: name the directory"},
-	{context.Canceled, fault.KindInternal, "nothing is half done; the same command begins again"},
-	{context.DeadlineExceeded, fault.KindLimit, "another command may hold the home; try again, or raise lock_wait_seconds"},
-	{worker.ErrNoProgram, fault.KindInternal, "on Linux it is found in /proc: have that mounted"},
-	{fs.ErrNotExist, fault.KindNotFound, ""},
-	{fs.ErrPermission, fault.KindUsage, "check who owns the file, and its mode"},
+	hint fault.Hint
+}
+
+// meanings pairs the errors of the parts with what they mean to a caller, in
+// the order in which they are looked for.
+func meanings() []meaning {
+	return []meaning{
+		{ledger.ErrPending, fault.KindInternal, fault.Hintf("make sure that the disk has room and run %s; do not repeat the command: what it decided holds", fault.CheckHome())},
+		{journal.ErrDamaged, fault.KindVerification, fault.Hintf("%s shows the extent; then restore the home from a backup, or go on with what is whole: %s", fault.CheckLog(), fault.RepairLog())},
+		{journal.ErrTooLarge, fault.KindLimit, fault.Hintf("it is too much for one decision: do it in parts")},
+		{filelock.ErrHeld, fault.KindLimit, fault.Hintf("another command holds the home; try again when it is done")},
+		{upkeep.ErrOtherHome, fault.KindVerification, fault.Hintf("nothing was changed; use a backup of this home, or restore the journal that was here when the backup was made")},
+		{ledger.ErrLost, fault.KindVerification, fault.Hintf("put the store back from where it is (a copy of the home, or store.aside-… in it), or go back to a backup: %s; %s makes one of the decisions alone", fault.RestoreStore(""), fault.RebuildStore().With(fault.FieldForce))},
+		{ledger.ErrBehind, fault.KindVerification, fault.Hintf("the journal was cut or replaced: restore it from a backup, or, if it is the one to keep, run %s", fault.RebuildStore())},
+		{queue.ErrNotFound, fault.KindNotFound, fault.Hintf("%s lists what was given up", fault.List(fault.DeadTasks))},
+		{queue.ErrInvalid, fault.KindUsage, fault.Hint{}},
+		{memory.ErrInvalid, fault.KindUsage, fault.Hint{}},
+		{memory.ErrNotFound, fault.KindNotFound, fault.Hintf("%s shows what there is", fault.List(fault.Memories))},
+		{memory.ErrFull, fault.KindLimit, fault.Hintf("%s merges and forgets; or raise memory.max_records", fault.Consolidate())},
+		{memory.ErrConflict, fault.KindConflict, fault.Hintf("look at it again")},
+		{store.ErrDamaged, fault.KindVerification, fault.Hintf("run %s to see the extent, then %s, or %s", fault.CheckStore(), fault.RebuildStore(), fault.RestoreStore(""))},
+		{store.ErrTooLarge, fault.KindLimit, fault.Hintf("it is too much for one decision: do it in parts")},
+		{store.ErrReadOnly, fault.KindFull, fault.Hintf("make room on the disk, or lower min_free_mb; nothing was lost")},
+		{syscall.ENOSPC, fault.KindFull, fault.Hintf("make room on the disk that has it, or name another home with %s; %s removes what is not needed; nothing was lost", fault.Set(fault.FieldHome), fault.FreeSpace())},
+		{syscall.EDQUOT, fault.KindFull, fault.Hintf("make room on the disk that has it, of which you have used what you may; %s removes what is not needed; nothing was lost", fault.FreeSpace())},
+		{syscall.EROFS, fault.KindFull, fault.Hintf("have the disk that has it mounted so that it can be written to, or name another home with %s; nothing was lost", fault.Set(fault.FieldHome))},
+		{secret.ErrExposed, fault.KindVerification, fault.Hintf("make it its owner's alone; whoever could read it can open the secrets, so change those too if that may have happened")},
+		{syscall.EFBIG, fault.KindInternal, fault.Hintf("a file may not grow so large here (see `ulimit -f`); nothing was lost")},
+		{secret.ErrReplaced, fault.KindVerification, fault.Hintf("somebody changed files of the home: restore it from a backup; or look at what there is with %s, and go on with a new key: %s", fault.RepairLog().With(fault.FieldDryRun), fault.RepairLog())},
+		{secret.ErrLocked, fault.KindVerification, fault.Hintf("unlock the keyring; a home that never used one can do without: export SKILLET_SECRET_KEY=file")},
+		{audit.ErrNoKey, fault.KindVerification, fault.Hintf("unlock the keyring, or set secret_key to the place the identity is in; when it is gone for good, delete what it sealed and run %s", fault.RepairLog())},
+		{audit.ErrExport, fault.KindVerification, fault.Hintf("get the export again from who made it; %s writes one", fault.ExportLog())},
+		{secret.ErrNoKey, fault.KindVerification, fault.Hintf("restore the key, or set secret_key to the place it is in")},
+		{secret.ErrNotFound, fault.KindNotFound, fault.Hintf("%s shows the names", fault.List(fault.Secrets))},
+		{secret.ErrName, fault.KindUsage, fault.Hintf("choose another name")},
+		{secret.ErrTooLarge, fault.KindUsage, fault.Hint{}},
+		{secret.ErrDamaged, fault.KindVerification, fault.Hint{}},
+		{signature.ErrMalformed, fault.KindVerification, fault.Hintf("it is no Sigstore bundle, or one that was damaged on its way: get it again")},
+		{signature.ErrInvalid, fault.KindVerification, fault.Hintf("the bytes are not the ones that were signed: get them again")},
+		{signature.ErrMismatch, fault.KindVerification, fault.Hintf("the signature is of something else: get both again")},
+		{signature.ErrUnsupported, fault.KindVerification, fault.Hintf("have it signed by %s, or by `cosign sign` with a key", fault.Publish())},
+		{manifests.ErrDigest, fault.KindVerification, fault.Hintf("the bytes are not the ones that were approved")},
+		{bundle.ErrNoManifest, fault.KindUsage, fault.Hintf("a package has a skill.json, skill.yaml or SKILL.md")},
+		{bundle.ErrUnsafe, fault.KindVerification, fault.Hintf("get the package from its author again, packed by %s", fault.Pack())},
+		{bundle.ErrDamaged, fault.KindVerification, fault.Hintf("get the package from its author again")},
+		{bundle.ErrNoModule, fault.KindUsage, fault.Hintf("build the module first, where \"command\" says it is: %s", fault.Build(""))},
+		{bundle.ErrTooLarge, fault.KindVerification, fault.Hintf("leave out what the skill does not need")},
+		{sandbox.ErrCacheDir, fault.KindVerification, fault.Hintf("make it your own, with mode 0700; or delete it: compiled code is made again")},
+		{syscall.EISDIR, fault.KindUsage, fault.Hintf("a file is meant, and this is a directory: name the file")},
+		{syscall.ENOTDIR, fault.KindUsage, fault.Hintf("a directory is meant, and this is none: name the directory")},
+		{context.Canceled, fault.KindInternal, fault.Hintf("nothing is half done; the same command begins again")},
+		{context.DeadlineExceeded, fault.KindLimit, fault.Hintf("another command may hold the home; try again, or raise lock_wait_seconds")},
+		{worker.ErrNoProgram, fault.KindInternal, fault.Hintf("on Linux it is found in /proc: have that mounted")},
+		{fs.ErrNotExist, fault.KindNotFound, fault.Hint{}},
+		{fs.ErrPermission, fault.KindUsage, fault.Hintf("check who owns the file, and its mode")},
+	}
 }
 
 // shortages are errors of the system that mean the same whoever met them: they say
@@ -104,18 +109,18 @@ func Explain(err error) *fault.Error {
 	if ps := (manifests.Errors)(nil); errors.As(err, &ps) {
 		return fault.Wrap(fault.KindUsage, err).WithHint("correct the manifest; its schema is in the documentation of the manifest")
 	}
-	for _, m := range meanings {
+	for _, m := range meanings() {
 		if errors.Is(err, m.is) {
-			return fault.Wrap(m.kind, err).WithHint("%s", m.hint)
+			return fault.Wrap(m.kind, err).Hinted(m.hint)
 		}
 	}
-	if known != nil && known.Hint != "" {
+	if known != nil && !known.Way().IsZero() {
 		return fault.AsError(err)
 	}
 	var of *provider.Error
 	if errors.As(err, &of) {
 		kind, hint := llm.Meaning(of.Class)
-		return fault.Wrap(kind, err).WithHint("%s", hint)
+		return fault.Wrap(kind, err).Hinted(hint)
 	}
-	return fault.Wrap(fault.KindInternal, err).WithHint("this should not happen; `skillet doctor` checks the home")
+	return fault.Wrap(fault.KindInternal, err).WithHint("this should not happen; %s checks the home", fault.CheckHome())
 }

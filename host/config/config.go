@@ -64,7 +64,7 @@ type Settings struct {
 	Registries []Registry `koanf:"registries" doc:"registries that short names are looked for in, a list: name, url, names, mirrors, redirects, plain_http"`
 	// RevocationLists are where lists of what is revoked are fetched from; they
 	// can only be set in the file.
-	RevocationLists []string `koanf:"revocation_lists" doc:"revocation lists that skillet trust revocations update fetches, a list of oci://, oci-layout: and https:// addresses"`
+	RevocationLists []string `koanf:"revocation_lists" doc:"revocation lists that are fetched, a list of oci://, oci-layout: and https:// addresses"`
 	// Models says which models are asked, and Providers who answers for them.
 	Models    Models    `koanf:"models"`
 	Providers Providers `koanf:"providers" doc:"who answers requests for models: providers.NAME.kind and so on"`

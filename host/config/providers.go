@@ -36,7 +36,7 @@ type Provider struct {
 	// BaseURL is where its server is; empty for the usual one.
 	BaseURL string `koanf:"base_url" json:"base_url,omitempty" doc:"where its server is, http:// or https://; empty: the usual one"`
 	// Secret names the secret in the vault that holds its key; empty for none.
-	Secret string `koanf:"secret" json:"secret,omitempty" doc:"the name of the secret that holds its key: skillet secret set NAME"`
+	Secret string `koanf:"secret" json:"secret,omitempty" doc:"the name of the secret that holds its key"`
 	// Program is the plugin to start, and Digest what its file must hash to.
 	Program string `koanf:"program" json:"program,omitempty" doc:"the file of the plugin to start, an absolute path"`
 	Digest  string `koanf:"digest" json:"digest,omitempty" doc:"what that file must hash to: sha256: and 64 hexadecimal digits"`

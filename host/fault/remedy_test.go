@@ -3,9 +3,11 @@ package fault
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -122,4 +124,25 @@ func constantsOf(t *testing.T, of string) []string {
 		return true
 	})
 	return all
+}
+
+// The page of errors has each action with its parameters and fields, as the table has it.
+func TestPageOfErrors(t *testing.T) {
+	t.Parallel()
+	b, err := os.ReadFile("../../docs/errors.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range Actions() {
+		var names []string
+		for _, p := range row.Params {
+			names = append(names, "`"+string(p)+"`")
+		}
+		for _, f := range row.Fields {
+			names = append(names, string(f))
+		}
+		if line := fmt.Sprintf("| `%s` | %s | %s |\n", row.Action, strings.Join(names, ", "), row.Words); !strings.Contains(string(b), line) {
+			t.Errorf("docs/errors.md lacks: %s", line)
+		}
+	}
 }
