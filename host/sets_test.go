@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -126,5 +127,46 @@ func TestSetsThatAreOvertaken(t *testing.T) {
 		if wantFault(t, c.what, err, fault.KindConflict); !errors.Is(err, admit.ErrMoved) {
 			t.Errorf("%s: %v", c.what, err)
 		}
+	}
+}
+
+// needing is a directory with a skill that needs another one, of a version 1.
+func needing(t *testing.T, name, needs string) string {
+	t.Helper()
+	dir := skillDir(t, name, "1.0.0")
+	path := filepath.Join(dir, "skill.json")
+	b, err := os.ReadFile(path)
+	b = bytes.Replace(b, []byte("{"), []byte(`{"dependencies":{"`+needs+`":"^1"},`), 1)
+	if err := errors.Join(err, os.WriteFile(path, b, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// What the packages of a set need of each other is found in it, also for who looks at them
+// before anything is installed.
+func TestSetsOfSkillsThatNeedEachOther(t *testing.T) {
+	ada := approval.NewHuman("ada")
+	one, set := opened(t), filepath.Join(t.TempDir(), "a.set")
+	for _, dir := range []string{skillDir(t, "fetcher", "1.0.0", anAddress), needing(t, "app", "fetcher")} {
+		if err := installed(t.Context(), one, ada, dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if e, err := one.Admit().Export(t.Context(), ada, admit.ExportRequest{Path: set}); err != nil || len(e.Skills) != 2 || e.Skills[0].Name != "fetcher" {
+		t.Fatalf("export: %+v, %v", e, err)
+	}
+	two := opened(t)
+	p := planOf(t, two, ada, admit.Import{Set: set, Terms: admit.Terms{Accepted: []admit.Flag{admit.AllowUnsigned}}})
+	if len(p.Imports) != 2 || p.Imports[0].Error != nil || p.Imports[1].Error != nil || len(p.Packages) == 0 || p.Packages[0].Skill != "fetcher" {
+		t.Fatalf("the plan has %+v", p.Imports)
+	}
+	r, err := two.Admit().Commit(t.Context(), ada, p, admit.Shown)
+	if err != nil || len(r.Imports) != 2 || !r.Imports[1].OK {
+		t.Errorf("%+v, %v", r.Imports, err)
+	}
+	tree, err := two.Admit().Tree(t.Context(), ada, admit.TreeRequest{Skill: "app"})
+	if err != nil || len(tree.Branches) != 1 || len(tree.Branches[0].Branches) != 1 || tree.Branches[0].Branches[0].Skill != "fetcher" {
+		t.Errorf("%+v, %v", tree, err)
 	}
 }

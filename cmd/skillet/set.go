@@ -64,11 +64,11 @@ func (t *terminal) importCommand() *cli.Command {
 		Name:      "import",
 		Usage:     "install the skills of a file that export wrote",
 		ArgsUsage: "FILE",
-		Description: "Each package is checked and asked about as `skillet install` does. The versions that are active\n" +
-			"in the file will be active here, also those that somebody went back to, which no update leaves\n" +
-			"by itself, and what is pinned or disabled there will be so here. What was granted elsewhere\n" +
-			"is not granted here: the commands that would are shown. When a flag is missing that accepts\n" +
-			"what a package lacks, nothing is imported.\n\n" +
+		Description: "Each package is checked as `skillet install` does; at a terminal you are asked once, about all of\n" +
+			"them. The versions that are active in the file will be active here, also those that somebody\n" +
+			"went back to, which no update leaves by itself, and what is pinned or disabled there will be so\n" +
+			"here. What was granted elsewhere is not granted here: the commands that would are shown. When a\n" +
+			"flag is missing that accepts what a package lacks, nothing is imported.\n\n" +
 			"Examples:\n  skillet import skills.set --dry-run\n  skillet import skills.set --yes",
 		Flags: []cli.Flag{
 			yesFlag("grant what the packages ask for"),
