@@ -48,7 +48,7 @@ func (c Removal) plan(ctx context.Context, s *Service, p *Plan) error {
 	r := Removed{Purged: gone}
 	for _, ref := range what.Refs {
 		if c.Purge && ref.Version != "" {
-			return fault.Errorf(fault.KindUsage, "remove %s: what it keeps belongs to the whole skill, and this is one version of it", ref).
+			return fault.Errorf(fault.KindUsage, "remove %s: to delete what is kept is about a whole skill, and this is one version of it", ref).
 				WithHint("%s removes all versions and what they keep", fault.Remove(ref.Name).With(fault.FieldPurge))
 		}
 		if c.Purge {
