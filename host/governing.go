@@ -17,7 +17,7 @@ func (h *Host) Govern() govern.Services { return h.govern }
 func (h *Host) wireGovern() {
 	h.govern = govern.New(h.Log.Named("govern"), govern.Parts{
 		CatchUp: h.CatchUp, Unfinished: func() error { return upkeep.UnfinishedRepair(h.Home) }, Explain: Explain,
-		Home: h.Home, Policies: h.rights.Policies,
+		Home: h.Home, Policies: h.watch.Policies,
 		Ledger: h.Ledger, Registry: h.Registry, Desk: h.Desk, Trust: h.Trust,
 		Installer: h.Installer, Settings: h.Settings, Agents: h.agents, Sources: h.sources,
 		Evidence: h.Evidence, Replay: h.Shadow, Ceilings: h.most(),

@@ -45,6 +45,7 @@ import (
 	"github.com/skillet-run/skillet/host/signer"
 	"github.com/skillet-run/skillet/host/source"
 	"github.com/skillet-run/skillet/host/store"
+	"github.com/skillet-run/skillet/host/store/keyfile"
 	"github.com/skillet-run/skillet/host/telemetry"
 	"github.com/skillet-run/skillet/host/trust"
 	"github.com/skillet-run/skillet/host/upkeep"
@@ -130,7 +131,7 @@ type Host struct {
 	rules    rules.Places
 	maximum  *policies.Maximum // nil for none
 	marked   string            // as [rules.Places.Mark] has it, from when Policies were read
-	rights   *rights
+	watch    *rules.Watch
 	sessions *session.Store
 	scripts  *author.Scripts
 	shelf    *script.Shelf
@@ -301,10 +302,10 @@ func (h *Host) openWorkers(expect bool) (err error) {
 
 func (h *Host) openSandbox(ctx context.Context) error {
 	dir := h.path("cache", "compiled")
-	key, err := h.cacheKey(ctx)
+	key, err := keyfile.Ensure(ctx, h.path("keys", "cache"), seconds(h.Config.Settings().LockWaitSeconds))
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS) {
 		h.Log.Warn("compiled code is not kept", "error", err)
-		key, dir, err = newKey(), "", nil
+		key, dir, err = keyfile.New(), "", nil
 	}
 	if err != nil {
 		return err
@@ -335,8 +336,8 @@ func (h *Host) wire() {
 	h.Ledger = ledger.New(h.Decisions, kv, upkeep.Projections()...)
 	h.wireTrust(kv)
 	h.wireSources()
-	h.rights = newRights(h)
-	h.Desk = approval.NewDesk(h.Ledger, kv, h.Policies, approval.Settings{Home: h.Home, Expiry: days(s.ProposalExpiryDays), Epoch: h.rights.Epoch})
+	h.watch = rules.NewWatch(h.rules, h.marked, h.Policies, h.Decisions.Mark)
+	h.Desk = approval.NewDesk(h.Ledger, kv, h.Policies, approval.Settings{Home: h.Home, Expiry: days(s.ProposalExpiryDays), Epoch: h.watch.Epoch})
 	h.wireSkills()
 	h.wireScripts()
 	h.wireModels()
@@ -344,7 +345,7 @@ func (h *Host) wire() {
 		Home: h.Home, Own: ownFiles(s),
 		Ceilings:    h.callCeilings(),
 		HTTPTimeout: seconds(s.HTTPTimeoutSeconds), HTTPBytes: int64(s.HTTPMaxMB) << 20,
-		Workers: h.apart, Sessions: h.sessions, Skills: h.skills, Unrevoked: h.skills.Unrevoked, Scripts: h.scripts, Trials: trials{h}, Rights: h.rights, Rates: rates(s),
+		Workers: h.apart, Sessions: h.sessions, Skills: h.skills, Unrevoked: h.skills.Unrevoked, Scripts: h.scripts, Trials: trials{h}, Rights: rights{h.watch, h.skills}, Rates: rates(s),
 		Ready:  h.ready,
 		Models: skillmodel.New(h.models), Asks: h.models.Ready,
 	})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/skillet-run/skillet/host/invoke"
 	"github.com/skillet-run/skillet/host/registry"
+	"github.com/skillet-run/skillet/host/rules"
 )
 
 // Invoke makes calls of skills.
@@ -14,7 +15,7 @@ func (h *Host) Invoke() *invoke.Service { return h.invoke }
 // wireSkills makes what finds skills. The runner is made of it, and asked by it.
 func (h *Host) wireSkills() {
 	h.skills = invoke.NewSkills(invoke.SkillsParts{
-		Registry: h.Registry, Desk: h.Desk, Trust: h.Trust, CatchUp: h.CatchUp, Epoch: h.rights.Epoch,
+		Registry: h.Registry, Desk: h.Desk, Trust: h.Trust, CatchUp: h.CatchUp, Epoch: h.watch.Epoch,
 		Route: func(ctx context.Context, skill string, c registry.Canary) (bool, error) {
 			return h.Runner.Route(ctx, skill, c)
 		},
@@ -34,6 +35,12 @@ func (h *Host) expectRecord(ctx context.Context) {
 	h.keyed.Do(func() {
 		h.aside.Go(func() { _, _ = h.AuditKeys.Ring(context.WithoutCancel(ctx)) })
 	})
+}
+
+// rights say what people and policies decide at present.
+type rights struct {
+	*rules.Watch
+	*invoke.Skills
 }
 
 // trials ends trials by the way in that there is.

@@ -116,7 +116,7 @@ func CheckCapability(c capability.Capability) error {
 		return nil
 	}
 	if err := CheckSecretName(name); err != nil {
-		return fault.AsError(err).WithHint("`skillet secret list` shows the secrets there are")
+		return fault.AsError(err).WithHint("%s shows the secrets there are", fault.List(fault.Secrets))
 	}
 	return nil
 }

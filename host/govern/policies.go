@@ -77,9 +77,9 @@ func (s *Policies) List(_ context.Context, by approval.Principal, ids []string) 
 func noPolicy(id string, names []string) error {
 	e := fault.Errorf(fault.KindNotFound, "policy %s does not exist", id)
 	if best, ok := nearest.Name(id, names); ok {
-		return e.WithHint("did you mean %s? `skillet policy list` lists them", best)
+		return e.WithHint("did you mean %s? %s lists them", best, fault.List(fault.Policies))
 	}
-	return e.WithHint("`skillet policy list` lists them")
+	return e.WithHint("%s lists them", fault.List(fault.Policies))
 }
 
 // A CaseOutcome is what became of a test case of policies.
@@ -111,16 +111,16 @@ func (s *Policies) Test(_ context.Context, by approval.Principal, paths []string
 		}
 	}
 	if len(outcomes) == 0 {
-		return nil, fault.Errorf(fault.KindNotFound, "there are no test cases in %s", strings.Join(paths, ", ")).WithHint("`skillet help policy test` shows how one is written")
+		return nil, fault.Errorf(fault.KindNotFound, "there are no test cases in %s", strings.Join(paths, ", ")).WithHint("%s shows how one is written", fault.Read("policy test"))
 	}
 	return outcomes, nil
 }
 
 func caseError(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return fault.Wrap(fault.KindNotFound, err).WithHint("name a file of test cases; `skillet help policy test` shows how one is written")
+		return fault.Wrap(fault.KindNotFound, err).WithHint("name a file of test cases; %s shows how one is written", fault.Read("policy test"))
 	}
-	return fault.Wrap(fault.KindUsage, err).WithHint("`skillet help policy test` shows how a case is written")
+	return fault.Wrap(fault.KindUsage, err).WithHint("%s shows how a case is written", fault.Read("policy test"))
 }
 
 // An ExplainRequest asks what would become of a request, and why.

@@ -56,7 +56,7 @@ func (s *Secrets) Set(ctx context.Context, by approval.Human, req SetSecret) (St
 }
 
 func emptySecret(name string) error {
-	return fault.Errorf(fault.KindUsage, "the value of %s is empty", name).WithHint("type it at the prompt, or pipe it in")
+	return fault.Errorf(fault.KindUsage, "the value of %s is empty", name).WithHint("a secret has at least one byte")
 }
 
 // Delete deletes a secret, and records that. It fails with a [fault.KindNotFound] error

@@ -135,6 +135,29 @@ func (s *Skills) harmless(ctx context.Context, e trust.Evidence) error {
 	return v.Harm()
 }
 
+// Still is what is left to a target of what it was granted for a call. It fails when
+// its package was disabled, put into quarantine, removed or revoked.
+func (s *Skills) Still(ctx context.Context, t runner.Target) (approval.Granted, error) {
+	if err := s.parts.CatchUp(ctx); err != nil {
+		return approval.Granted{}, err
+	}
+	if !t.Granted.Bound() {
+		return t.Granted, s.Unrevoked(ctx, t.Package)
+	}
+	versions, err := s.parts.Registry.Versions(ctx, t.Package.Manifest().Name)
+	if err != nil {
+		return approval.Granted{}, err
+	}
+	i := slices.IndexFunc(versions, func(s registry.Skill) bool { return s.Digest == t.Package.Digest() })
+	if i < 0 {
+		return approval.Granted{}, fault.Errorf(fault.KindDenied, "%s was removed", t.Label)
+	}
+	if err := versions[i].Runs(); err != nil {
+		return approval.Granted{}, err
+	}
+	return s.parts.Desk.Still(ctx, t.Granted)
+}
+
 // Target returns the skill that ref means to a caller: of what the caller needs, the
 // version that its closure has; of everything else, and where ref names a version,
 // the one that is installed. It implements [runner.Skills].

@@ -69,6 +69,7 @@ var imports = map[string][]string{
 	"host/store/backends":    {"host/store", "host/store/badgerstore", "host/store/filestore"},
 	"host/store/filestore":   {"host/store", "host/store/atomicfile", "host/store/backup", "host/store/filelock", "host/store/space"},
 	"host/store/atomicfile":  nil,
+	"host/store/keyfile":     {"host/store/atomicfile", "host/store/filelock"},
 	"host/store/filelock":    nil,
 	"host/store/storetest":   {"host/store", "host/store/backup", "host/store/filelock"},
 	"host/store/badgerstore": {"host/store", "host/store/atomicfile", "host/store/backup", "host/store/filelock", "host/store/space"},

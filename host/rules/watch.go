@@ -1,0 +1,74 @@
+package rules
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/skillet-run/skillet/policies"
+)
+
+// lookEvery is how often it is looked whether anything was decided, while somebody
+// asks. So what a call asks for later than that after a decision is decided by it.
+const lookEvery = 20 * time.Millisecond
+
+// A Watch says what people and policies decide at present: those of all processes that
+// have the home open, and of the administrator. It is safe for concurrent use.
+type Watch struct {
+	places  Places
+	decided func() string
+	began   time.Time
+	looked  atomic.Int64 // when it was last looked, since began
+	epoch   atomic.Uint64
+
+	mu        sync.Mutex
+	decisions string // as decided has it
+	marked    string // as [Places.Mark] has it
+	set       *policies.Set
+	err       error // why there is no set
+}
+
+// NewWatch makes a Watch. The set was read when the places had the mark; decided returns
+// another text when something was decided since.
+func NewWatch(p Places, mark string, set *policies.Set, decided func() string) *Watch {
+	w := &Watch{places: p, decided: decided, began: time.Now(), decisions: decided(), marked: mark, set: set}
+	w.epoch.Store(1)
+	return w
+}
+
+// Epoch is another number soon after a decision, or a change of policies or of the
+// administrator's bounds.
+func (w *Watch) Epoch() uint64 {
+	now := time.Since(w.began)
+	if now-time.Duration(w.looked.Load()) < lookEvery {
+		return w.epoch.Load()
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if now-time.Duration(w.looked.Load()) >= lookEvery { // nobody else did
+		w.look()
+		w.looked.Store(int64(now))
+	}
+	return w.epoch.Load()
+}
+
+// look looks whether anything changed. Policies are read again when their files did;
+// one that cannot be read has nothing be allowed.
+func (w *Watch) look() {
+	decisions, mark := w.decided(), w.places.Mark()
+	if decisions == w.decisions && mark == w.marked {
+		return
+	}
+	if mark != w.marked {
+		w.set, _, w.err = w.places.Read()
+	}
+	w.decisions, w.marked = decisions, mark
+	w.epoch.Add(1)
+}
+
+// Policies are those in force.
+func (w *Watch) Policies() (*policies.Set, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.set, w.err
+}
