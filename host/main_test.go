@@ -4,21 +4,13 @@ import (
 	"os"
 	"testing"
 
-	"github.com/skillet-run/skillet/host/sandbox/worker"
-	"github.com/skillet-run/skillet/host/script"
-	"github.com/skillet-run/skillet/host/work"
+	"github.com/skillet-run/skillet/host"
 )
 
 // TestMain runs the tests, or is one of their workers.
 func TestMain(m *testing.M) {
-	if worker.IsWorker(os.Args) {
-		os.Exit(worker.Main())
-	}
-	if script.IsApart(os.Args) {
-		os.Exit(script.Apart())
-	}
-	if work.IsPlugin(os.Args) {
-		os.Exit(work.ServePlugin(os.Args[3]))
+	if code, ok := host.Roles().Run(os.Args); ok {
+		os.Exit(code)
 	}
 	os.Exit(m.Run())
 }

@@ -145,7 +145,6 @@ func (t *terminal) commands() []*cli.Command {
 		t.newCommand(), t.buildCommand(), t.devCommand(), t.inspectCommand(), t.benchCommand(), t.engineCommand(),
 		t.packCommand(), t.gcCommand(), t.searchCommand(), t.pullCommand(), t.pushCommand(), t.loginCommand(), t.logoutCommand(), t.storeCommand(), t.configCommand(), t.doctorCommand(),
 		t.completionCommand(), t.versionCommand(), t.exitCodesCommand(), t.helpCommand(), t.completeCommand(),
-		t.attemptsCommand(),
 	}
 	for _, c := range cs {
 		t.prepare(c, c.Name)

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
-	"os/exec"
 	"strings"
 
 	"github.com/skillet-run/skillet/host/fault"
@@ -14,7 +12,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/escape"
 )
 
 func (t *terminal) doctorCommand() *cli.Command {
@@ -78,32 +75,8 @@ func (t *terminal) showChecks(d upkeep.Diagnosis) {
 	}
 }
 
-// attemptsArg is the hidden command that makes the attempts of doctor --escape,
-// in a process of its own.
-const attemptsArg = "__attempts"
-
-func (t *terminal) attemptsCommand() *cli.Command {
-	return &cli.Command{
-		Name: attemptsArg, Hidden: true,
-		Usage:     "make the attempts of doctor --escape in this process",
-		ArgsUsage: "DIR WALL ID...",
-		Action: t.withoutHome(func(ctx context.Context, c *cli.Context) error {
-			return escape.Serve(ctx, t.out, t.err, c.Args().Slice())
-		}),
-	}
-}
-
 // escape makes the attempts, and says what became of them.
 func (t *terminal) escape(ctx context.Context, q upkeep.EscapeRequest) error {
-	self, err := os.Executable()
-	if err != nil {
-		return fmt.Errorf("find this program: %w", err)
-	}
-	q.Start = func(ctx context.Context, args []string) *exec.Cmd {
-		cmd := exec.CommandContext(ctx, self, append([]string{attemptsArg, "--"}, args...)...)
-		cmd.Args[0] = os.Args[0] // the same program under the same name
-		return cmd
-	}
 	begin, done := t.counting()
 	q.Begin = begin
 	found, err := upkeep.Escape(ctx, t.person(), q)

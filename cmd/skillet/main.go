@@ -9,19 +9,15 @@ import (
 	"syscall"
 
 	_ "github.com/skillet-run/skillet/cmd/skillet/internal/startheap"
-	_ "github.com/skillet-run/skillet/cmd/skillet/internal/startworker" // a worker never comes to main
-	"github.com/skillet-run/skillet/host/script"
+	_ "github.com/skillet-run/skillet/cmd/skillet/internal/startworker" // a worker begins before main
+	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/secret"
 	"github.com/skillet-run/skillet/host/upkeep"
-	"github.com/skillet-run/skillet/host/work"
 )
 
 func main() {
-	if script.IsApart(os.Args) {
-		os.Exit(script.Apart())
-	}
-	if work.IsPlugin(os.Args) {
-		os.Exit(work.ServePlugin(os.Args[3]))
+	if code, ok := host.Roles().Run(os.Args); ok {
+		os.Exit(code)
 	}
 	os.Exit(skilletMain(upkeep.SystemDir(), nil))
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/skillet-run/skillet/host/sandbox/worker"
+	"github.com/skillet-run/skillet/internal/reexec"
 )
 
 // TestWorkersInitializeLittle starts this program as a worker whose parent is gone, and
@@ -20,7 +20,7 @@ func TestWorkersInitializeLittle(t *testing.T) {
 	}
 	defer nothing.Close()
 	var said strings.Builder
-	c := exec.Command(os.Args[0], worker.Argument)
+	c := exec.Command(os.Args[0], reexec.Worker.Word)
 	c.Env, c.Stderr = []string{"GODEBUG=inittrace=1"}, &said
 	c.ExtraFiles = []*os.File{nothing, nothing} // where it receives; it cannot send
 	_ = c.Run()

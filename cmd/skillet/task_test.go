@@ -21,6 +21,7 @@ import (
 
 	"github.com/skillet-run/skillet/host/task"
 	"github.com/skillet-run/skillet/host/work"
+	"github.com/skillet-run/skillet/internal/reexec"
 	"github.com/skillet-run/skillet/plugins"
 	"github.com/skillet-run/skillet/plugins/provider"
 )
@@ -214,7 +215,7 @@ func TestTaskKilled(t *testing.T) {
 	if got := lines(t, p, "out-whole"); !slices.Equal(got, []string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"}) || full.State != task.Completed {
 		t.Fatalf("without a kill: %s, lines %q", full.State, got)
 	}
-	victims := []string{"host", "plugin serve builtin", ten}
+	victims := []string{"host", reexec.Plugin.Word + " builtin", ten}
 	n := rounds(3, 200)
 	outcomes := map[string]int{}
 	for i := range n {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/skillet-run/skillet/host/sandbox/worker"
+	"github.com/skillet-run/skillet/internal/reexec"
 )
 
 // What this test binary does when its first argument says so.
@@ -23,7 +24,7 @@ const (
 
 // TestMain runs the tests, or is one of those processes.
 func TestMain(m *testing.M) {
-	if worker.IsWorker(os.Args) {
+	if reexec.Worker.Is(os.Args) {
 		os.Exit(worker.Main())
 	}
 	if len(os.Args) < 2 || !strings.HasPrefix(os.Args[1], "__") {

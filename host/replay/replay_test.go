@@ -20,6 +20,7 @@ import (
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/approval/approvaltest"
 	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/internal/reexec"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -40,7 +41,7 @@ import (
 
 // TestMain runs the tests, or is one of their workers.
 func TestMain(m *testing.M) {
-	if worker.IsWorker(os.Args) {
+	if reexec.Worker.Is(os.Args) {
 		os.Exit(worker.Main())
 	}
 	code := m.Run()

@@ -15,12 +15,13 @@ import (
 	"github.com/skillet-run/skillet/host/sandbox"
 	"github.com/skillet-run/skillet/host/sandbox/worker"
 	"github.com/skillet-run/skillet/host/store"
+	"github.com/skillet-run/skillet/internal/reexec"
 	"github.com/skillet-run/skillet/policies"
 )
 
 // TestMain runs the tests, or is one of their workers.
 func TestMain(m *testing.M) {
-	if worker.IsWorker(os.Args) {
+	if reexec.Worker.Is(os.Args) {
 		os.Exit(worker.Main())
 	}
 	os.Exit(m.Run())

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/internal/reexec"
 
 	"github.com/skillet-run/skillet/host/sandbox/worker"
 )
@@ -22,13 +23,6 @@ import (
 // programs of one's own: it opens files by itself, and what nests deep enough ends its
 // process. So it works in a process without files, behind the walls of a worker, and
 // asks for each file of the package.
-
-// apartWord is the argument by which a program knows that it is to bundle.
-const apartWord = "bundle-script"
-
-// IsApart reports whether a program was started to bundle one program of a script.
-// Its main function must then return [Apart] as its exit code before anything else.
-func IsApart(args []string) bool { return len(args) == 2 && args[1] == apartWord }
 
 const (
 	// maxStack bounds the stack of a process that bundles, in bytes, and apartMemory
@@ -56,8 +50,8 @@ type reply struct {
 	Error   *fault.Error
 }
 
-// Apart is the whole life of a process that bundles.
-func Apart() int {
+// Apart is the whole life of a process in the role [reexec.Bundler].
+func Apart([]string) int {
 	debug.SetMaxStack(maxStack)
 	debug.SetGCPercent(100) // from the start
 	return worker.Serve(bundle)
@@ -91,7 +85,7 @@ func programOf(ctx context.Context, run Runner, in Interpreter, s Source) ([]byt
 	if err != nil {
 		return nil, fault.Wrap(fault.KindInternal, err)
 	}
-	job := worker.Job{Argument: apartWord, MemoryBytes: apartMemory, Time: apartTime, OutputBytes: maxOutput}
+	job := worker.Job{Argument: reexec.Bundler.Word, MemoryBytes: apartMemory, Time: apartTime, OutputBytes: maxOutput}
 	output, err := run.Do(ctx, job, q, (&shown{files: s.Files}).answer)
 	var known *fault.Error
 	switch {

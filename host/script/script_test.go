@@ -12,6 +12,7 @@ import (
 	"testing/fstest"
 
 	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/internal/reexec"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -24,8 +25,8 @@ import (
 
 // TestMain runs the tests, or is one of the processes that bundle for them.
 func TestMain(m *testing.M) {
-	if script.IsApart(os.Args) {
-		os.Exit(script.Apart())
+	if reexec.Bundler.Is(os.Args) {
+		os.Exit(script.Apart(nil))
 	}
 	code := m.Run()
 	for _, do := range atEnd {

@@ -2,12 +2,17 @@ package upkeep
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"os/exec"
+	"os/signal"
+	"syscall"
 
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/escape"
 	"github.com/skillet-run/skillet/host/fault"
 	"github.com/skillet-run/skillet/internal/nearest"
+	"github.com/skillet-run/skillet/internal/reexec"
 )
 
 // An Attempt is a guest that tries to get out of the sandbox, and a Finding what became
@@ -23,8 +28,6 @@ type EscapeRequest struct {
 	Only []string
 	// Workers makes them in worker processes, as skills run that nobody approved.
 	Workers bool
-	// Start starts this program so that it calls [ServeEscape] with the arguments.
-	Start func(ctx context.Context, args []string) *exec.Cmd
 	// Begin is told before each attempt, with its number from 0 and how many there are.
 	// Nil is for nobody.
 	Begin func(n, of int, a Attempt)
@@ -39,7 +42,27 @@ func Escape(ctx context.Context, by approval.Principal, q EscapeRequest) ([]Find
 	if id := escape.Unknown(q.Only); id != "" {
 		return nil, noAttempt(id)
 	}
-	return escape.Supervise(ctx, q.Start, escape.Options{Only: q.Only, Workers: q.Workers, Begin: q.Begin})
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program: %w", err)
+	}
+	start := func(ctx context.Context, args []string) *exec.Cmd {
+		cmd := exec.CommandContext(ctx, self, reexec.Attempts.Arguments(args...)...)
+		cmd.Args[0] = os.Args[0] // the same program under the same name
+		return cmd
+	}
+	return escape.Supervise(ctx, start, escape.Options{Only: q.Only, Workers: q.Workers, Begin: q.Begin})
+}
+
+// ServeEscape is the whole life of a process in the role [reexec.Attempts].
+func ServeEscape(args []string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := escape.Serve(ctx, os.Stdout, os.Stderr, args); err != nil {
+		fmt.Fprintln(os.Stderr, "skillet:", err)
+		return 1
+	}
+	return 0
 }
 
 // Contained reports whether nothing got out.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/internal/reexec"
 
 	"github.com/skillet-run/skillet/host/agents"
 	"github.com/skillet-run/skillet/host/approval"
@@ -159,7 +160,7 @@ func (s staff) spec(ctx context.Context, name string) (plugins.Spec, error) {
 	if a.Origin == AgentPackage {
 		return s.s.parts.Models.Plugins.spec(ctx, a.pkg)
 	}
-	return plugins.Spec{Name: builtin.Name, Kind: plugins.KindAgent, Args: servePlugin(builtin.Name)}, nil
+	return plugins.Spec{Name: builtin.Name, Kind: plugins.KindAgent, Args: reexec.Plugin.Arguments(builtin.Name)}, nil
 }
 
 // The origins of agents.

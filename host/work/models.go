@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/internal/reexec"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -216,7 +217,7 @@ func (p *providers) spec(ctx context.Context, name string) (plugins.Spec, error)
 	s, installed := p.packaged(name)
 	switch {
 	case configured && c.Kind == localProvider, !configured && !installed && name == localProvider:
-		return plugins.Spec{Name: name, Kind: plugins.KindProvider, Args: servePlugin(localProvider)}, nil
+		return plugins.Spec{Name: name, Kind: plugins.KindProvider, Args: reexec.Plugin.Arguments(localProvider)}, nil
 	case configured && c.Program != "":
 		return p.configure(ctx, c, plugins.Spec{Name: name, Kind: plugins.KindProvider, Program: c.Program, Digest: c.Digest})
 	case configured:

@@ -36,18 +36,9 @@ const BuiltinVersion = "1.0.0"
 // localProvider is the name of the provider that needs no network.
 const localProvider = "local"
 
-// servePlugin are the arguments with which this program is one of its plugins.
-func servePlugin(name string) []string { return []string{"plugin", "serve", name} }
-
-// IsPlugin reports whether a process was started as a plugin of this program's own:
-// main then ends with what [ServePlugin] returns.
-func IsPlugin(args []string) bool {
-	return len(args) == 4 && args[1] == "plugin" && args[2] == "serve"
-}
-
 // ServePlugin is the process of a plugin that comes with the program.
-func ServePlugin(name string) int {
-	switch name {
+func ServePlugin(args []string) int {
+	switch name := args[0]; name {
 	case localProvider:
 		plugins.ServeProvider(local.New())
 	case builtin.Name:

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/internal/reexec"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -67,8 +68,8 @@ var engines = map[string]func() ([]byte, error){
 
 // TestMain runs the tests, or is one of the processes that bundle for them.
 func TestMain(m *testing.M) {
-	if script.IsApart(os.Args) {
-		os.Exit(script.Apart())
+	if reexec.Bundler.Is(os.Args) {
+		os.Exit(script.Apart(nil))
 	}
 	os.Exit(m.Run())
 }

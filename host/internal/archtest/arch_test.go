@@ -216,8 +216,8 @@ var imports = map[string][]string{
 	"host/internal/archtest": nil,
 	"cmd/skillet": {
 		"host/fault", "cmd/skillet/internal/startheap", "cmd/skillet/internal/startworker",
-		"host", "host/work", "host/admit", "host/adopt", "host/author", "host/agents", "manifests/agent", "host/approval", "host/govern", "host/outfile", "manifests/lockfile", "manifests/semver", "host/suggest", "host/hostfn", "host/config", "host/escape", "host/evidence", "host/findings", "host/install", "host/invoke", "host/journal", "host/ledger", "host/prompt", "host/recording", "host/registry", "host/replay", "host/review", "host/runner",
-		"host/sandbox/wasmbin", "host/sandbox/worker", "host/secret", "host/session", "host/settings", "host/store", "host/store/atomicfile", "host/source", "manifests/signature", "manifests/signature/keyless", "host/signer", "host/trust", "host/task", "host/upkeep", "manifests", "manifests/bundle", "policies", "policies/capability",
+		"host", "host/work", "host/admit", "host/adopt", "host/author", "host/agents", "manifests/agent", "host/approval", "host/govern", "host/outfile", "manifests/lockfile", "manifests/semver", "host/suggest", "host/hostfn", "host/config", "host/evidence", "host/findings", "host/install", "host/invoke", "host/journal", "host/ledger", "host/prompt", "host/recording", "host/registry", "host/replay", "host/review", "host/runner",
+		"host/sandbox/wasmbin", "host/secret", "host/session", "host/settings", "host/store", "host/store/atomicfile", "host/source", "manifests/signature", "manifests/signature/keyless", "host/signer", "host/trust", "host/task", "host/upkeep", "manifests", "manifests/bundle", "policies", "policies/capability",
 		"host/toolchain", "host/scaffold", "host/watch", "host/inspect", "host/casetest", "manifests/testcase", "host/narrow", "host/script",
 	},
 	"cmd/skillet/internal/startheap":   nil,

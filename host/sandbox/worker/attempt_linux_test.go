@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/skillet-run/skillet/internal/reexec"
 	"golang.org/x/sys/unix"
 )
 
@@ -167,7 +168,7 @@ func TestWithin(t *testing.T) {
 	proc := within(t, p, 512<<20)
 	defer p.drop(proc)
 	for name, want := range map[string]string{
-		"own files": "<nil>", "arguments": Argument, "descriptors": "0:20666 ",
+		"own files": "<nil>", "arguments": reexec.Worker.Word, "descriptors": "0:20666 ",
 	} {
 		if came, err := try(proc, name, ""); err != nil || came != want {
 			t.Errorf("%s: %q, %v, want %q", name, came, err, want)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/skillet-run/skillet/host/sandbox"
+	"github.com/skillet-run/skillet/internal/reexec"
 )
 
 // loadReactor loads the reactor in workers.
@@ -322,7 +323,7 @@ func resources(t *testing.T) (u used) {
 	for _, thread := range threads {
 		b, _ := os.ReadFile(filepath.Join("/proc/self/task", thread.Name(), "children"))
 		for _, child := range strings.Fields(string(b)) {
-			if line, _ := os.ReadFile("/proc/" + child + "/cmdline"); strings.Contains(string(line), Argument) || len(line) == 0 {
+			if line, _ := os.ReadFile("/proc/" + child + "/cmdline"); strings.Contains(string(line), reexec.Worker.Word) || len(line) == 0 {
 				u.children++
 			}
 		}

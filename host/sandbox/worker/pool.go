@@ -13,6 +13,7 @@ import (
 
 	"github.com/skillet-run/skillet/host/confine"
 	"github.com/skillet-run/skillet/host/sandbox"
+	"github.com/skillet-run/skillet/internal/reexec"
 )
 
 // Settings configures a Pool. The zero value is usable.
@@ -78,7 +79,7 @@ var errNoMain = errors.New("this process was started as a worker, and its main d
 
 // NewPool returns a pool without any process. Close it.
 func NewPool(log hclog.Logger, s Settings) (*Pool, error) {
-	if IsWorker(os.Args) {
+	if reexec.Worker.Is(os.Args) {
 		return nil, fmt.Errorf("open worker pool: %w", errNoMain)
 	}
 	program, err := confine.Executable()
@@ -130,7 +131,7 @@ func (p *Pool) take() (*process, error) {
 	if spare != nil {
 		p.drop(spare)
 	}
-	proc, err := p.start(Argument)
+	proc, err := p.start(reexec.Worker.Word)
 	p.prepare()
 	return proc, err
 }
@@ -204,7 +205,7 @@ func (p *Pool) makeSpare() {
 	go func() {
 		var proc *process
 		err := sandbox.Contain(func() (err error) {
-			proc, err = p.start(Argument)
+			proc, err = p.start(reexec.Worker.Word)
 			return err
 		})
 		if err != nil && !errors.Is(err, ErrClosed) {

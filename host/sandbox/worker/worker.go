@@ -1,7 +1,8 @@
 // Package worker is the second wall around modules: it compiles them, and runs
 // those nobody has approved yet, in processes of their own that can be lost.
 //
-// A worker process is this program again, told by its first argument. It has no
+// A worker process is this program again, in the role [reexec.Worker]; main and TestMain
+// look for that before they do anything else, and then leave everything to [Main]. It has no
 // environment, no standard input, no network, no files but those of an empty
 // directory made for it, and bounds on memory, processor time, files and
 // threads; it ends with its parent. On Linux the system holds it to that: by
@@ -25,17 +26,9 @@ import (
 	"strings"
 )
 
-// Argument is the first argument of a process that is to be a worker.
-const Argument = "skillet-worker-process"
-
 // protocol is the version of the messages. Both sides are the same file, so it
 // only tells a program that was replaced while it ran.
 const protocol = 2
-
-// IsWorker reports whether the arguments of this process, the name of the
-// program first, say that it is to be a worker. main and TestMain look before
-// they do anything else, and then leave everything to [Main].
-func IsWorker(args []string) bool { return len(args) == 2 && args[1] == Argument }
 
 var (
 	// ErrDied means that a worker process ended before it had answered: it

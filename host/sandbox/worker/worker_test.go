@@ -15,10 +15,11 @@ import (
 
 	"github.com/skillet-run/skillet/host/sandbox"
 	w "github.com/skillet-run/skillet/host/sandbox/wasmbin/wasmtest"
+	"github.com/skillet-run/skillet/internal/reexec"
 )
 
 func TestMain(m *testing.M) {
-	if IsWorker(os.Args) {
+	if reexec.Worker.Is(os.Args) {
 		all := maps.Clone(tries)
 		maps.Copy(all, linuxTries())
 		os.Exit(serve(nil, all))
@@ -193,7 +194,7 @@ func TestOtherProgram(t *testing.T) {
 			t.Errorf("%s: %v", program, err)
 		}
 	}
-	if IsWorker([]string{"skillet", "run"}) || IsWorker([]string{"skillet", Argument, "x"}) || !IsWorker([]string{"skillet", Argument}) {
+	if is := reexec.Worker.Is; is([]string{"skillet", "run"}) || is([]string{"skillet", reexec.Worker.Word, "x"}) || !is([]string{"skillet", reexec.Worker.Word}) {
 		t.Error("arguments")
 	}
 }

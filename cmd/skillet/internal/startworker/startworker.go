@@ -3,8 +3,8 @@
 // this program does there, such as compiling schemas and registering messages, a worker
 // never uses: it would make each run of what nobody approved wait.
 //
-// Importing the package is all. In a process that is no worker it does nothing. It refuses
-// to know what a worker does.
+// Importing the package is all. In a process that is not a worker it does nothing. It only
+// saves time: a worker that came to main would find its role in the table of package host.
 package startworker
 
 import (
@@ -14,6 +14,7 @@ import (
 	// Before this one, which changes what it does.
 	_ "github.com/skillet-run/skillet/cmd/skillet/internal/startheap"
 	"github.com/skillet-run/skillet/host/sandbox/worker"
+	"github.com/skillet-run/skillet/internal/reexec"
 )
 
 // unswept has a worker collect garbage at four times the four megabytes at which Go does
@@ -25,7 +26,7 @@ const unswept = 400
 // The worker has a goroutine of its own, because this one is tied to its thread until main
 // begins, and each answer would wait for two threads to take turns.
 func init() {
-	if !worker.IsWorker(os.Args) {
+	if !reexec.Worker.Is(os.Args) {
 		return
 	}
 	debug.SetGCPercent(unswept)
