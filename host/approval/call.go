@@ -2,7 +2,6 @@ package approval
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -124,24 +123,16 @@ func (d *Desk) TakeLease(ctx context.Context, c ToolCall) (Lease, error) {
 	return Lease{l.ID, l.Set}, err
 }
 
-func applyLent(ctx context.Context, kv store.KV, at ledger.Stamp, data json.RawMessage) error {
-	var l lent
-	if err := json.Unmarshal(data, &l); err != nil {
-		return err
-	}
+func applyLent(ctx context.Context, kv store.KV, at ledger.Stamp, l lent) error {
 	l.By, l.At = at.Actor, at.Time
 	return put(ctx, kv, l.Call.key(), l)
 }
 
-func applyConsumed(ctx context.Context, kv store.KV, at ledger.Stamp, data json.RawMessage) error {
-	return applyReturned(ctx, kv, at, data)
+func applyConsumed(ctx context.Context, kv store.KV, at ledger.Stamp, r returned) error {
+	return applyReturned(ctx, kv, at, r)
 }
 
-func applyReturned(ctx context.Context, kv store.KV, _ ledger.Stamp, data json.RawMessage) error {
-	var r returned
-	if err := json.Unmarshal(data, &r); err != nil {
-		return err
-	}
+func applyReturned(ctx context.Context, kv store.KV, _ ledger.Stamp, r returned) error {
 	l, err := get[lent](ctx, kv, r.Call.key())
 	if errors.Is(err, store.ErrNotFound) || err == nil && l.ID != r.ID {
 		return nil
@@ -149,7 +140,7 @@ func applyReturned(ctx context.Context, kv store.KV, _ ledger.Stamp, data json.R
 	if err != nil {
 		return err
 	}
-	return drop(ctx, kv, r.Call.key())
+	return ledger.Drop(ctx, kv, r.Call.key())
 }
 
 // ProposeCall records that a call waits for a person, because policies ask about

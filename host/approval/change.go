@@ -209,47 +209,22 @@ func Used(g Grant) (ledger.Change, error) {
 	return ledger.NewChange(kindUsed, ended{g.ID, g.Digest, g.Uses + 1})
 }
 
-// A Projection applies this package's changes to the store.
-type Projection struct{}
-
-var _ ledger.Projection = Projection{}
-
-type applyFunc func(context.Context, store.KV, ledger.Stamp, json.RawMessage) error
-
-func appliers() map[string]applyFunc {
-	return map[string]applyFunc{
-		kindProposed: applyProposed,
-		kindDecided:  applyDecided,
-		kindGranted:  applyGranted,
-		kindBounded:  applyGranted,
-		kindRevoked:  applyRevoked,
-		kindUsed:     applyUsed,
-		kindLent:     applyLent,
-		kindConsumed: applyConsumed,
-		kindReturned: applyReturned,
-	}
+// Projection applies the changes of this package to the store.
+func Projection() ledger.Projection {
+	return ledger.Table{Name: "approval", State: []string{"proposal/", "grant/", "lease/"}, Kinds: map[string]ledger.Apply{
+		kindProposed: ledger.On(applyProposed),
+		kindDecided:  ledger.On(applyDecided),
+		kindGranted:  ledger.On(applyGranted),
+		kindBounded:  ledger.On(applyGranted),
+		kindRevoked:  ledger.On(applyRevoked),
+		kindUsed:     ledger.On(applyUsed),
+		kindLent:     ledger.On(applyLent),
+		kindConsumed: ledger.On(applyConsumed),
+		kindReturned: ledger.On(applyReturned),
+	}}
 }
 
-// Owns reports whether this package applies changes of this kind.
-func (Projection) Owns(kind string) bool { return appliers()[kind] != nil }
-
-// Keys are what the keys of the desk begin with.
-func (Projection) Keys() []string { return []string{"proposal/", "grant/", "lease/"} }
-
-// Apply brings the store to the state after c.
-func (Projection) Apply(ctx context.Context, kv store.KV, at ledger.Stamp, c ledger.Change) error {
-	apply, ok := appliers()[c.Kind]
-	if !ok {
-		return fmt.Errorf("approval does not know changes of kind %q", c.Kind)
-	}
-	return apply(ctx, kv, at, c.Data)
-}
-
-func applyProposed(ctx context.Context, kv store.KV, at ledger.Stamp, data json.RawMessage) error {
-	var p Proposal
-	if err := json.Unmarshal(data, &p); err != nil {
-		return err
-	}
+func applyProposed(ctx context.Context, kv store.KV, at ledger.Stamp, p Proposal) error {
 	p.CreatedAt = at.Time
 	if p.ExpiresAt.IsZero() { // form 1
 		p.ExpiresAt = at.Time.Add(DefaultExpiry)
@@ -257,11 +232,7 @@ func applyProposed(ctx context.Context, kv store.KV, at ledger.Stamp, data json.
 	return put(ctx, kv, "proposal/"+p.ID, p)
 }
 
-func applyDecided(ctx context.Context, kv store.KV, at ledger.Stamp, data json.RawMessage) error {
-	var d decided
-	if err := json.Unmarshal(data, &d); err != nil {
-		return err
-	}
+func applyDecided(ctx context.Context, kv store.KV, at ledger.Stamp, d decided) error {
 	p, err := get[Proposal](ctx, kv, "proposal/"+d.ID)
 	if err != nil {
 		return err
@@ -316,28 +287,16 @@ func (p *Proposal) step(d decided, at ledger.Stamp) error {
 	return nil
 }
 
-func applyGranted(ctx context.Context, kv store.KV, at ledger.Stamp, data json.RawMessage) error {
-	var g Grant
-	if err := json.Unmarshal(data, &g); err != nil {
-		return err
-	}
+func applyGranted(ctx context.Context, kv store.KV, at ledger.Stamp, g Grant) error {
 	g.By, g.At = at.Actor, at.Time
 	return put(ctx, kv, grantKey(g.Digest, g.ID), g)
 }
 
-func applyRevoked(ctx context.Context, kv store.KV, _ ledger.Stamp, data json.RawMessage) error {
-	var e ended
-	if err := json.Unmarshal(data, &e); err != nil {
-		return err
-	}
-	return drop(ctx, kv, grantKey(e.Digest, e.ID))
+func applyRevoked(ctx context.Context, kv store.KV, _ ledger.Stamp, e ended) error {
+	return ledger.Drop(ctx, kv, grantKey(e.Digest, e.ID))
 }
 
-func applyUsed(ctx context.Context, kv store.KV, _ ledger.Stamp, data json.RawMessage) error {
-	var e ended
-	if err := json.Unmarshal(data, &e); err != nil {
-		return err
-	}
+func applyUsed(ctx context.Context, kv store.KV, _ ledger.Stamp, e ended) error {
 	g, err := get[Grant](ctx, kv, grantKey(e.Digest, e.ID))
 	if errors.Is(err, store.ErrNotFound) { // revoked since
 		return nil
@@ -350,12 +309,3 @@ func applyUsed(ctx context.Context, kv store.KV, _ ledger.Stamp, data json.RawMe
 }
 
 func grantKey(d manifests.Digest, id string) string { return "grant/" + d.Hex() + "/" + id }
-
-// drop deletes a key that may be gone.
-func drop(ctx context.Context, kv store.KV, key string) error {
-	err := kv.Delete(ctx, key, store.Any)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
-	return err
-}

@@ -45,7 +45,7 @@ func assemble(t *testing.T, expiry time.Duration) parts {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := ledger.New(j, s.KV(), registry.Projection{}, approval.Projection{})
+	l := ledger.New(j, s.KV(), registry.Projection(), approval.Projection())
 	return parts{approval.NewDesk(l, s.KV(), ps, approval.Settings{Home: "/home", Expiry: expiry}), l, s.KV()}
 }
 
@@ -230,7 +230,7 @@ func TestFormOneIsRead(t *testing.T) {
 		{Kind: "proposal.made", Data: json.RawMessage(`{"id":"old","type":"modify_skill","status":"pending","requested":[]}`)},
 		{Kind: "proposal.decided", Data: json.RawMessage(`{"id":"old","status":"approved","notes":"fine"}`)},
 	} {
-		if err := (approval.Projection{}).Apply(t.Context(), p.kv, at, c); err != nil {
+		if err := approval.Projection().Apply(t.Context(), p.kv, at, c); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -255,7 +255,7 @@ func TestDecisionsAreAppliedOnce(t *testing.T) {
 	at := ledger.Stamp{Seq: 9, Time: time.Now(), Actor: "human:ada"}
 	for range 2 {
 		for _, c := range changes {
-			if err := (approval.Projection{}).Apply(t.Context(), p.kv, at, c); err != nil {
+			if err := approval.Projection().Apply(t.Context(), p.kv, at, c); err != nil {
 				t.Fatal(err)
 			}
 		}

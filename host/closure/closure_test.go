@@ -84,7 +84,7 @@ func (h *home) apply(c ledger.Change, err error) {
 		h.t.Fatal(err)
 	}
 	h.seq++
-	if err := (registry.Projection{}).Apply(h.t.Context(), h.kv, ledger.Stamp{Seq: h.seq, Time: time.Unix(int64(h.seq), 0), Actor: "human:ada"}, c); err != nil {
+	if err := registry.Projection().Apply(h.t.Context(), h.kv, ledger.Stamp{Seq: h.seq, Time: time.Unix(int64(h.seq), 0), Actor: "human:ada"}, c); err != nil {
 		h.t.Fatal(err)
 	}
 }

@@ -71,7 +71,7 @@ func assemble(t *testing.T) parts {
 	}
 	run := runner.New(log, s.KV(), rt, ps, nil, nil, open(), runner.Settings{Home: "/home/x/.skillet", Workers: apart})
 	r := registry.New(s.KV(), s.Blobs())
-	return parts{New(r, casetest.New(run)), r, ledger.New(open(), s.KV(), registry.Projection{}, approval.Projection{})}
+	return parts{New(r, casetest.New(run)), r, ledger.New(open(), s.KV(), registry.Projection(), approval.Projection())}
 }
 
 func (p parts) install(t *testing.T, pkg *bundle.Package) {

@@ -328,7 +328,7 @@ func (h *History) replay(ctx context.Context, repo *git.Repository, records []le
 func apply(ctx context.Context, kv store.KV, r ledger.Record) error {
 	at := ledger.Stamp{Seq: r.Seq, Time: r.Time, Actor: r.Actor}
 	for _, c := range r.Changes {
-		for _, p := range []ledger.Projection{registry.Projection{}, approval.Projection{}} {
+		for _, p := range []ledger.Projection{registry.Projection(), approval.Projection()} {
 			if !p.Owns(c.Kind) {
 				continue
 			}

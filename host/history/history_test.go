@@ -56,7 +56,7 @@ func assemble(t testing.TB) parts {
 	}
 	s := store.Memory()
 	t.Cleanup(func() { s.Close() })
-	l := ledger.New(j, s.KV(), registry.Projection{}, approval.Projection{})
+	l := ledger.New(j, s.KV(), registry.Projection(), approval.Projection())
 	read := &countedKV{KV: s.KV()}
 	h := history.New(l, read, s.Blobs(), history.Settings{Home: home, Head: j.Head, LockWait: time.Minute})
 	return parts{h, home, l, registry.New(s.KV(), s.Blobs()), read}

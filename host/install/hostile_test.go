@@ -512,7 +512,7 @@ func (p *parts) over(t *testing.T, kv store.KV) *install.Installer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := ledger.New(p.journal, kv, registry.Projection{}, approval.Projection{}, trust.Projection{})
+	l := ledger.New(p.journal, kv, registry.Projection(), approval.Projection(), trust.Projection())
 	const home = "/home/x/.skillet"
 	return install.New(l, registry.New(kv, p.store.Blobs()), approval.NewDesk(l, kv, ps, approval.Settings{Home: home}), trust.New(l, kv), ps, anything{}, nil, home)
 }

@@ -65,7 +65,7 @@ func assemble(t *testing.T) *parts {
 		t.Fatal(err)
 	}
 	p := &parts{store: s, journal: j, registry: registry.New(s.KV(), s.Blobs())}
-	p.ledger = ledger.New(j, s.KV(), registry.Projection{}, approval.Projection{}, trust.Projection{})
+	p.ledger = ledger.New(j, s.KV(), registry.Projection(), approval.Projection(), trust.Projection())
 	p.trust = trust.New(p.ledger, s.KV())
 	p.desk = approval.NewDesk(p.ledger, s.KV(), ps, approval.Settings{Home: "/home/x/.skillet"})
 	run := runner.New(log, s.KV(), rt, ps, nil, nil, calls, runner.Settings{Home: "/home/x/.skillet"})
@@ -451,7 +451,7 @@ func TestRebuiltStateIsTheSame(t *testing.T) {
 	}
 	fresh := store.Memory()
 	defer fresh.Close()
-	if _, err := ledger.New(p.journal, fresh.KV(), registry.Projection{}, approval.Projection{}, trust.Projection{}).Rebuild(t.Context()); err != nil {
+	if _, err := ledger.New(p.journal, fresh.KV(), registry.Projection(), approval.Projection(), trust.Projection()).Rebuild(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	want(t, "state", dump(t, fresh.KV()), dump(t, p.store.KV()))

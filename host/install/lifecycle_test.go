@@ -428,7 +428,7 @@ func TestRebuiltLifecycleIsTheSame(t *testing.T) {
 	check(nil, p.Purge(t.Context(), "human:ada", "other"))
 	fresh := store.Memory()
 	defer fresh.Close()
-	if _, err := ledger.New(p.journal, fresh.KV(), registry.Projection{}, approval.Projection{}, trust.Projection{}).Rebuild(t.Context()); err != nil {
+	if _, err := ledger.New(p.journal, fresh.KV(), registry.Projection(), approval.Projection(), trust.Projection()).Rebuild(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	want(t, "state", dump(t, fresh.KV()), dump(t, p.store.KV()))

@@ -64,11 +64,7 @@ func CanaryStarted(name string, c Canary) (ledger.Change, error) {
 	return ledger.NewChange(kindCanaryStarted, canaryStart{name, c})
 }
 
-func applyCanaryStarted(ctx context.Context, kv store.KV, at ledger.Stamp, data json.RawMessage) error {
-	var c canaryStart
-	if err := json.Unmarshal(data, &c); err != nil {
-		return err
-	}
+func applyCanaryStarted(ctx context.Context, kv store.KV, at ledger.Stamp, c canaryStart) error {
 	c.Seq, c.By, c.At = at.Seq, at.Actor, at.Time
 	return change(ctx, kv, c.Name, func(s *standing) { s.Canary = &c.Canary })
 }
@@ -87,11 +83,7 @@ func CanaryEnded(name string, v Verdict, reason string, report json.RawMessage) 
 	return ledger.NewChange(kindCanaryEnded, canaryEnd{name, v, reason, report})
 }
 
-func applyCanaryEnded(ctx context.Context, kv store.KV, at ledger.Stamp, data json.RawMessage) error {
-	var c canaryEnd
-	if err := json.Unmarshal(data, &c); err != nil {
-		return err
-	}
+func applyCanaryEnded(ctx context.Context, kv store.KV, at ledger.Stamp, c canaryEnd) error {
 	return change(ctx, kv, c.Name, func(s *standing) {
 		if s.Canary == nil { // applied before
 			return

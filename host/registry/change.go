@@ -3,8 +3,6 @@ package registry
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -144,56 +142,33 @@ func Removed(s Skill, others []Skill) (ledger.Change, error) {
 	return ledger.NewChange(kindRemoved, r)
 }
 
-// A Projection applies the registry's changes to the store.
-type Projection struct{}
-
-type applyFunc func(context.Context, store.KV, ledger.Stamp, json.RawMessage) error
-
-func appliers() map[string]applyFunc {
-	return map[string]applyFunc{
-		kindInstalled:     applyInstalled,
-		kindRemoved:       applyRemoved,
-		kindPurged:        applyPurged,
-		kindActivated:     applyActivated,
-		kindDisabled:      applyDisabled,
-		kindEnabled:       applyEnabled,
-		kindPinned:        applyPinned,
-		kindUnpinned:      applyUnpinned,
-		kindAvoided:       applyAvoided,
-		kindCanaryStarted: applyCanaryStarted,
-		kindCanaryEnded:   applyCanaryEnded,
-		kindLinked:        applyLinked,
-		kindAsked:         applyAsked,
-	}
+// Projection applies the changes of the registry to the store.
+func Projection() ledger.Projection {
+	return ledger.Table{Name: "registry", State: []string{"skill/", "active/", "left/"}, Kinds: map[string]ledger.Apply{
+		kindInstalled:     ledger.On(applyInstalled),
+		kindRemoved:       ledger.On(applyRemoved),
+		kindPurged:        ledger.On(applyPurged),
+		kindActivated:     ledger.On(applyActivated),
+		kindDisabled:      ledger.On(applyDisabled),
+		kindEnabled:       ledger.On(applyEnabled),
+		kindPinned:        ledger.On(applyPinned),
+		kindUnpinned:      ledger.On(applyUnpinned),
+		kindAvoided:       ledger.On(applyAvoided),
+		kindCanaryStarted: ledger.On(applyCanaryStarted),
+		kindCanaryEnded:   ledger.On(applyCanaryEnded),
+		kindLinked:        ledger.On(applyLinked),
+		kindAsked:         ledger.On(applyAsked),
+	}}
 }
 
-// Owns reports whether the registry applies changes of this kind.
-func (Projection) Owns(kind string) bool { return appliers()[kind] != nil }
-
-// Keys are what the keys of the registry begin with.
-func (Projection) Keys() []string { return []string{"skill/", "active/", "left/"} }
-
-// Apply brings the store to the state after c.
-func (Projection) Apply(ctx context.Context, kv store.KV, at ledger.Stamp, c ledger.Change) error {
-	apply, ok := appliers()[c.Kind]
-	if !ok {
-		return fmt.Errorf("registry does not know changes of kind %q", c.Kind)
-	}
-	return apply(ctx, kv, at, c.Data)
-}
-
-func applyInstalled(ctx context.Context, kv store.KV, at ledger.Stamp, data json.RawMessage) error {
-	var rec record
-	if err := json.Unmarshal(data, &rec); err != nil {
-		return err
-	}
+func applyInstalled(ctx context.Context, kv store.KV, at ledger.Stamp, rec record) error {
 	stored := rec
 	stored.InstalledAt, stored.InstalledBy = at.Time, at.Actor
 	stored.Beside, stored.Needed, stored.Asked = false, false, nil
 	if err := put(ctx, kv, skillKey(rec.Name, rec.Digest), stored); err != nil {
 		return err
 	}
-	if err := drop(ctx, kv, leftKey(rec.Name)); err != nil || rec.Beside {
+	if err := ledger.Drop(ctx, kv, leftKey(rec.Name)); err != nil || rec.Beside {
 		return err
 	}
 	return change(ctx, kv, rec.Name, func(s *standing) {
@@ -203,12 +178,8 @@ func applyInstalled(ctx context.Context, kv store.KV, at ledger.Stamp, data json
 	})
 }
 
-func applyRemoved(ctx context.Context, kv store.KV, at ledger.Stamp, data json.RawMessage) error {
-	var r removal
-	if err := json.Unmarshal(data, &r); err != nil {
-		return err
-	}
-	if err := drop(ctx, kv, skillKey(r.Name, r.Digest)); err != nil {
+func applyRemoved(ctx context.Context, kv store.KV, at ledger.Stamp, r removal) error {
+	if err := ledger.Drop(ctx, kv, skillKey(r.Name, r.Digest)); err != nil {
 		return err
 	}
 	if r.Left != nil {
@@ -222,7 +193,7 @@ func applyRemoved(ctx context.Context, kv store.KV, at ledger.Stamp, data json.R
 		return err
 	}
 	if len(rest) == 0 {
-		return drop(ctx, kv, standingKey(r.Name))
+		return ledger.Drop(ctx, kv, standingKey(r.Name))
 	}
 	return change(ctx, kv, r.Name, func(s *standing) { s.leave(r.Digest, r.Next) })
 }
@@ -235,13 +206,5 @@ func put(ctx context.Context, kv store.KV, key string, v any) error {
 		return err
 	}
 	_, err = kv.Put(ctx, key, b, store.Any)
-	return err
-}
-
-func drop(ctx context.Context, kv store.KV, key string) error {
-	err := kv.Delete(ctx, key, store.Any)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
 	return err
 }

@@ -2,7 +2,6 @@ package registry
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -73,11 +72,7 @@ type Link struct {
 // versions than before.
 func Linked(l Link) (ledger.Change, error) { return ledger.NewChange(kindLinked, l) }
 
-func applyLinked(ctx context.Context, kv store.KV, _ ledger.Stamp, data json.RawMessage) error {
-	var l Link
-	if err := json.Unmarshal(data, &l); err != nil {
-		return err
-	}
+func applyLinked(ctx context.Context, kv store.KV, _ ledger.Stamp, l Link) error {
 	e, err := kv.Get(ctx, skillKey(l.Name, l.Digest))
 	if err != nil {
 		return fmt.Errorf("link %s: the version %s: %w", l.Name, l.Digest.Short(), err)
@@ -102,11 +97,7 @@ func AskedFor(skill string, a *Asked) (ledger.Change, error) {
 	return ledger.NewChange(kindAsked, wanted{skill, a})
 }
 
-func applyAsked(ctx context.Context, kv store.KV, _ ledger.Stamp, data json.RawMessage) error {
-	var w wanted
-	if err := json.Unmarshal(data, &w); err != nil {
-		return err
-	}
+func applyAsked(ctx context.Context, kv store.KV, _ ledger.Stamp, w wanted) error {
 	if _, err := kv.Get(ctx, standingKey(w.Name)); errors.Is(err, store.ErrNotFound) {
 		return fmt.Errorf("ask for %s: it is %w", w.Name, ErrNotFound)
 	}

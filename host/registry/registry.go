@@ -32,7 +32,6 @@ import (
 	"github.com/skillet-run/skillet/host/fault"
 	"github.com/skillet-run/skillet/internal/nearest"
 
-	"github.com/skillet-run/skillet/host/ledger"
 	"github.com/skillet-run/skillet/host/store"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
@@ -406,5 +405,3 @@ func decodeRecord(e store.Entry) (record, error) {
 	}
 	return rec, nil
 }
-
-var _ ledger.Projection = Projection{}

@@ -58,7 +58,7 @@ func (s *shelf) apply(c ledger.Change, err error) {
 	}
 	s.seq++
 	at := ledger.Stamp{Seq: s.seq, Time: time.Unix(int64(s.seq), 0).UTC(), Actor: "human:ada"}
-	if err := (registry.Projection{}).Apply(s.t.Context(), s.store.KV(), at, c); err != nil {
+	if err := registry.Projection().Apply(s.t.Context(), s.store.KV(), at, c); err != nil {
 		s.t.Fatal(err)
 	}
 }

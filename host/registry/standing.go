@@ -213,11 +213,7 @@ func Enabled(name string, d manifests.Digest) (ledger.Change, error) {
 	return ledger.NewChange(kindEnabled, stop{Name: name, Digest: d})
 }
 
-func applyDisabled(ctx context.Context, kv store.KV, at ledger.Stamp, data json.RawMessage) error {
-	var c stop
-	if err := json.Unmarshal(data, &c); err != nil {
-		return err
-	}
+func applyDisabled(ctx context.Context, kv store.KV, at ledger.Stamp, c stop) error {
 	why := Stop{Quarantined: c.Quarantined, Reason: c.Reason, By: at.Actor, At: at.Time}
 	return change(ctx, kv, c.Name, func(s *standing) {
 		if c.Digest == "" {
@@ -239,11 +235,7 @@ func applyDisabled(ctx context.Context, kv store.KV, at ledger.Stamp, data json.
 	})
 }
 
-func applyEnabled(ctx context.Context, kv store.KV, _ ledger.Stamp, data json.RawMessage) error {
-	var c stop
-	if err := json.Unmarshal(data, &c); err != nil {
-		return err
-	}
+func applyEnabled(ctx context.Context, kv store.KV, _ ledger.Stamp, c stop) error {
 	return change(ctx, kv, c.Name, func(s *standing) {
 		if c.Digest == "" {
 			s.Disabled = nil
@@ -273,19 +265,11 @@ func Unpinned(name string) (ledger.Change, error) {
 	return ledger.NewChange(kindUnpinned, hold{Name: name})
 }
 
-func applyPinned(ctx context.Context, kv store.KV, at ledger.Stamp, data json.RawMessage) error {
-	var h hold
-	if err := json.Unmarshal(data, &h); err != nil {
-		return err
-	}
+func applyPinned(ctx context.Context, kv store.KV, at ledger.Stamp, h hold) error {
 	return change(ctx, kv, h.Name, func(s *standing) { s.Pinned = &Pin{Reason: h.Reason, By: at.Actor, At: at.Time} })
 }
 
-func applyUnpinned(ctx context.Context, kv store.KV, _ ledger.Stamp, data json.RawMessage) error {
-	var h hold
-	if err := json.Unmarshal(data, &h); err != nil {
-		return err
-	}
+func applyUnpinned(ctx context.Context, kv store.KV, _ ledger.Stamp, h hold) error {
 	return change(ctx, kv, h.Name, func(s *standing) { s.Pinned = nil })
 }
 
@@ -301,11 +285,7 @@ func WentBack(name, version string) (ledger.Change, error) {
 	return ledger.NewChange(kindAvoided, avoidance{name, version})
 }
 
-func applyAvoided(ctx context.Context, kv store.KV, at ledger.Stamp, data json.RawMessage) error {
-	var a avoidance
-	if err := json.Unmarshal(data, &a); err != nil {
-		return err
-	}
+func applyAvoided(ctx context.Context, kv store.KV, at ledger.Stamp, a avoidance) error {
 	s, err := standingOf(ctx, kv, a.Name)
 	if err != nil {
 		return err
@@ -337,11 +317,7 @@ func RolledBack(s Skill, keepState bool) (ledger.Change, error) {
 	return ledger.NewChange(kindActivated, activation{s.Name, s.Digest, true, keepState})
 }
 
-func applyActivated(ctx context.Context, kv store.KV, at ledger.Stamp, data json.RawMessage) error {
-	var a activation
-	if err := json.Unmarshal(data, &a); err != nil {
-		return err
-	}
+func applyActivated(ctx context.Context, kv store.KV, at ledger.Stamp, a activation) error {
 	to, err := versionOf(ctx, kv, a.Name, a.Digest)
 	if err != nil {
 		return fmt.Errorf("activate %s: the version %s: %w", a.Name, a.Digest.Short(), err)
@@ -526,10 +502,6 @@ func Purged(name string) (ledger.Change, error) {
 	return ledger.NewChange(kindPurged, hold{Name: name})
 }
 
-func applyPurged(ctx context.Context, kv store.KV, _ ledger.Stamp, data json.RawMessage) error {
-	var h hold
-	if err := json.Unmarshal(data, &h); err != nil {
-		return err
-	}
-	return drop(ctx, kv, leftKey(h.Name))
+func applyPurged(ctx context.Context, kv store.KV, _ ledger.Stamp, h hold) error {
+	return ledger.Drop(ctx, kv, leftKey(h.Name))
 }

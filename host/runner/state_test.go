@@ -129,7 +129,7 @@ func (m *machine) install(p *bundle.Package) {
 	m.t.Helper()
 	c, err := registry.Installed(p, "test", registry.OriginUser)
 	if err == nil {
-		err = registry.Projection{}.Apply(m.t.Context(), m.store.KV(), ledger.Stamp{}, c)
+		err = registry.Projection().Apply(m.t.Context(), m.store.KV(), ledger.Stamp{}, c)
 	}
 	if err != nil {
 		m.t.Fatal(err)

@@ -37,7 +37,7 @@ func assemble(t *testing.T, text string) parts {
 	}
 	s := store.Memory()
 	t.Cleanup(func() { s.Close() })
-	l := ledger.New(j, s.KV(), registry.Projection{}, approval.Projection{})
+	l := ledger.New(j, s.KV(), registry.Projection(), approval.Projection())
 	d := approval.NewDesk(l, s.KV(), nil, approval.Settings{Home: home})
 	p := parts{settings.New(l, d, home), d, l, filepath.Join(home, config.FileName)}
 	if text != "" {

@@ -2,8 +2,6 @@ package trust
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/ledger"
@@ -89,15 +87,9 @@ func collect(all ...made) ([]ledger.Change, error) {
 	return changes, nil
 }
 
-// A Projection applies this package's changes to the store.
-type Projection struct{}
-
-var _ ledger.Projection = Projection{}
-
-type applyFunc func(context.Context, store.KV, ledger.Stamp, json.RawMessage) error
-
-func appliers() map[string]applyFunc {
-	return map[string]applyFunc{
+// Projection applies the changes of this package to the store.
+func Projection() ledger.Projection {
+	return ledger.Table{Name: "trust", State: []string{"trust/"}, Kinds: map[string]ledger.Apply{
 		kindSignerAdded: keep(func(s *Signer, at ledger.Stamp) string {
 			s.By, s.At = at.Actor, at.Time
 			return signerKey(s.Signer)
@@ -126,42 +118,19 @@ func appliers() map[string]applyFunc {
 		kindSkillForgotten: forget(skillKey),
 		kindRootRemoved:    forget(rootKey),
 		kindUnrevoked:      forget(revokedKey),
-	}
+	}}
 }
 
 // keep is how a change puts a record; stamp completes it and returns its key.
-func keep[T any](stamp func(*T, ledger.Stamp) string) applyFunc {
-	return func(ctx context.Context, kv store.KV, at ledger.Stamp, data json.RawMessage) error {
-		var v T
-		if err := json.Unmarshal(data, &v); err != nil {
-			return err
-		}
+func keep[T any](stamp func(*T, ledger.Stamp) string) ledger.Apply {
+	return ledger.On(func(ctx context.Context, kv store.KV, at ledger.Stamp, v T) error {
 		return put(ctx, kv, stamp(&v, at), v)
-	}
+	})
 }
 
 // forget is how a change takes a record away.
-func forget(key func(name string) string) applyFunc {
-	return func(ctx context.Context, kv store.KV, _ ledger.Stamp, data json.RawMessage) error {
-		var n named
-		if err := json.Unmarshal(data, &n); err != nil {
-			return err
-		}
-		return drop(ctx, kv, key(n.Name))
-	}
-}
-
-// Owns reports whether this package applies changes of this kind.
-func (Projection) Owns(kind string) bool { return appliers()[kind] != nil }
-
-// Keys are what the keys of the book begin with.
-func (Projection) Keys() []string { return []string{"trust/"} }
-
-// Apply brings the store to the state after c.
-func (Projection) Apply(ctx context.Context, kv store.KV, at ledger.Stamp, c ledger.Change) error {
-	apply, ok := appliers()[c.Kind]
-	if !ok {
-		return fmt.Errorf("trust does not know changes of kind %q", c.Kind)
-	}
-	return apply(ctx, kv, at, c.Data)
+func forget(key func(name string) string) ledger.Apply {
+	return ledger.On(func(ctx context.Context, kv store.KV, _ ledger.Stamp, n named) error {
+		return ledger.Drop(ctx, kv, key(n.Name))
+	})
 }

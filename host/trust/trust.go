@@ -319,14 +319,6 @@ func put[T any](ctx context.Context, kv store.KV, key string, v T) error {
 	return err
 }
 
-func drop(ctx context.Context, kv store.KV, key string) error {
-	err := kv.Delete(ctx, key, store.Any)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
-	return err
-}
-
 func decode[T any](e store.Entry) (T, error) {
 	var s stored[T]
 	if err := json.Unmarshal(e.Value, &s); err != nil {

@@ -41,7 +41,7 @@ func newHome(t *testing.T) home {
 	}
 	s := store.Memory()
 	t.Cleanup(func() { s.Close() })
-	l := ledger.New(j, s.KV(), trust.Projection{})
+	l := ledger.New(j, s.KV(), trust.Projection())
 	return home{trust.New(l, s.KV()), l, t}
 }
 
@@ -313,14 +313,14 @@ func TestRebuild(t *testing.T) {
 	first, second := store.Memory(), store.Memory()
 	defer first.Close()
 	defer second.Close()
-	l := ledger.New(j, first.KV(), trust.Projection{})
+	l := ledger.New(j, first.KV(), trust.Projection())
 	h := home{trust.New(l, first.KV()), l, t}
 	h.add(trust.Signer{Key: public(t, 3), Names: []string{"acme-*"}, Revoker: true})
 	h.accept(pack(t, "1.0.0", 1))
 	if _, err := h.Revoke(t.Context(), ada, trust.Entry{Content: pack(t, "9").Content, Reason: "x"}); err != nil {
 		t.Fatal(err)
 	}
-	again := ledger.New(j, second.KV(), trust.Projection{})
+	again := ledger.New(j, second.KV(), trust.Projection())
 	if _, err := again.Rebuild(t.Context()); err != nil {
 		t.Fatal(err)
 	}

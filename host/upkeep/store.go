@@ -246,7 +246,7 @@ func (s *Service) untouched() bool {
 
 // Projections are the parts of the state that decisions make.
 func Projections() []ledger.Projection {
-	return []ledger.Projection{registry.Projection{}, approval.Projection{}, trust.Projection{}}
+	return []ledger.Projection{registry.Projection(), approval.Projection(), trust.Projection()}
 }
 
 // kept are the entries that are not made from the journal.

@@ -22,7 +22,7 @@ func Granted(h approval.Human, d manifests.Digest, set capability.Set) approval.
 	for _, c := range set.All() {
 		change, err := h.Grant("test", d, c, approval.Terms{})
 		must(err)
-		must(approval.Projection{}.Apply(ctx, kv, ledger.Stamp{Actor: h.Actor(), Time: time.Now()}, change))
+		must(approval.Projection().Apply(ctx, kv, ledger.Stamp{Actor: h.Actor(), Time: time.Now()}, change))
 	}
 	granted, err := approval.NewDesk(nil, kv, nil, approval.Settings{}).Spend(ctx, registry.Skill{Digest: d}, approval.Use{})
 	must(err)
