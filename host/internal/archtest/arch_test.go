@@ -26,6 +26,7 @@ var imports = map[string][]string{
 	"internal/absent":     nil,
 	"internal/openfile":   nil,
 	"internal/nearest":    nil,
+	"internal/reexec":     nil,
 	"internal/strictjson": nil,
 	"internal/text":       nil,
 

@@ -208,7 +208,7 @@ func TestOnlyPeopleMakeDecisions(t *testing.T) {
 		}
 		for _, d := range s.file.Decls {
 			fn, ok := d.(*ast.FuncDecl)
-			if !ok || slices.Contains([]string{"Events", "Parties", "appliers", "Given"}, fn.Name.Name) {
+			if !ok || slices.Contains([]string{"Events", "Parties", "Projection", "Given"}, fn.Name.Name) {
 				continue
 			}
 			ast.Inspect(fn, func(n ast.Node) bool {
