@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/skillet-run/skillet/host/fault"
@@ -38,18 +37,6 @@ func (t *terminal) listCommand() *cli.Command {
 
 func allFlag(others string) cli.Flag {
 	return &cli.BoolFlag{Name: "all", Usage: "also " + others}
-}
-
-// listed is what a list command lists: what is wanted usually, or with --all
-// everything. It is not nil, so that JSON has a list.
-func listed[T any](c *cli.Context, all []T, usually func(T) bool) []T {
-	found := []T{}
-	for _, v := range all {
-		if c.Bool("all") || usually(v) {
-			found = append(found, v)
-		}
-	}
-	return found
 }
 
 func (t *terminal) showSkills(skills []admit.Skill) {
@@ -190,17 +177,6 @@ func (t *terminal) infoTool(ctx context.Context, c *cli.Context, h *host.Host, o
 	})
 }
 
-func (t *terminal) lookup(ctx context.Context, h *host.Host, arg string) (registry.Skill, error) {
-	ref, err := manifests.ParseRef(arg)
-	if err != nil {
-		return registry.Skill{}, fault.Wrap(fault.KindUsage, err).WithHint("`skillet list` shows what is installed")
-	}
-	if ref.Tool != "" {
-		return registry.Skill{}, fault.Errorf(fault.KindUsage, "%s names a tool", arg).WithHint("name the skill alone: %s", ref.Name)
-	}
-	return h.Registry.Lookup(ctx, ref)
-}
-
 func (t *terminal) showInfo(a admit.Info) {
 	m := a.Manifest
 	t.say("%s@%s  %s", plain(m.Name), plain(m.Version), a.Digest)
@@ -304,32 +280,6 @@ func showProperties(print printer, tool manifests.Tool) {
 		}
 		print("      %s (%s%s) %s", plain(p.Name), plain(p.Type), need, plain(p.Description))
 	}
-}
-
-// leaving finds what is to be removed: all of it, before anything is.
-func (t *terminal) leaving(ctx context.Context, h *host.Host, args []string) (refs []manifests.Ref, going []registry.Skill, err error) {
-	for _, arg := range args {
-		s, err := t.lookup(ctx, h, arg)
-		if err != nil {
-			return nil, nil, err
-		}
-		ref, err := manifests.ParseRef(arg)
-		if err != nil {
-			return nil, nil, err
-		}
-		ref.Name = s.Name
-		if slices.Contains(refs, ref) {
-			continue
-		}
-		versions := []registry.Skill{s}
-		if ref.Version == "" {
-			if versions, err = h.Registry.Versions(ctx, s.Name); err != nil {
-				return nil, nil, err
-			}
-		}
-		refs, going = append(refs, ref), append(going, versions...)
-	}
-	return refs, going, nil
 }
 
 func names(skills []registry.Skill) string {

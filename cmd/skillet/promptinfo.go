@@ -76,8 +76,6 @@ const maxReadTools = 20
 // readByModels is what models read of a skill.
 type readByModels review.ReadByModels
 
-func readBy(m *manifests.Manifest) *readByModels { return (*readByModels)(review.Read(m)) }
-
 // show prints it; full says that nothing is left out, and rest where all of it is.
 func (r *readByModels) show(print printer, full bool, rest string) {
 	tools, lines := maxReadTools, maxPromptLines

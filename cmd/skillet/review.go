@@ -1,18 +1,14 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/admit"
 	"github.com/skillet-run/skillet/host/review"
 	"github.com/skillet-run/skillet/internal/text"
-	"github.com/skillet-run/skillet/manifests/bundle"
 )
 
 func fullFlag() cli.Flag {
@@ -32,13 +28,6 @@ type comparison struct {
 	// what was.
 	full bool
 	all  string
-}
-
-// compare puts a package beside the active version of its skill; all is the command
-// that shows what is left out without full.
-func (t *terminal) compare(ctx context.Context, h *host.Host, p *bundle.Package, full bool, all string) (comparison, error) {
-	c, err := h.Admit().Compare(ctx, t.person(), admit.CompareRequest{Package: p, Full: full})
-	return comparison{c, full, all}, err
 }
 
 // A printer prints one line, of an answer or for people.

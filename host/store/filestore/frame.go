@@ -145,7 +145,7 @@ func newCodec(h head, key []byte) (*codec, error) {
 	if err != nil || len(key) == 0 {
 		return &codec{salt: salt}, err
 	}
-	derived, err := hkdf.Key(sha256.New, key, salt, "skillet store file", 32)
+	derived, err := hkdf.Key(sha256.New, key, salt, "skillet-file-store", 32)
 	if err != nil {
 		return nil, err
 	}
