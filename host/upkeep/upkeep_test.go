@@ -2,6 +2,7 @@ package upkeep
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,11 +54,17 @@ func TestSources(t *testing.T) {
 
 func TestNoAttempt(t *testing.T) {
 	t.Parallel()
-	if e := noAttempt("redirect-oot"); !strings.Contains(e.Error()+fault.AsError(e).Hint, "did you mean redirect-out") {
-		t.Errorf("%v, %s", e, fault.AsError(e).Hint)
+	choices := func(err error) (all []string) {
+		for _, r := range fault.AsError(err).Remedies {
+			all = append(all, r.Choices...)
+		}
+		return all
 	}
-	if e := noAttempt("zzzz"); strings.Contains(fault.AsError(e).Hint, "did you mean") || fault.AsError(e).Hint == "" {
-		t.Errorf("%v, %s", e, fault.AsError(e).Hint)
+	if e := noAttempt("redirect-oot"); !slices.Equal(choices(e), []string{"redirect-out"}) {
+		t.Errorf("%v, choices %q", e, choices(e))
+	}
+	if e := noAttempt("zzzz"); len(choices(e)) > 0 || fault.AsError(e).Hint == "" {
+		t.Errorf("%v, choices %q", e, choices(e))
 	}
 	for _, a := range escape.List() {
 		if len(a.ID) > 20 {
