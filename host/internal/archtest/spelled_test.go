@@ -18,7 +18,6 @@ var spelledYet = []string{
 	// The beginnings of files, and what they are sealed for.
 	"skillet session 1\n",
 	"skillet store backup",
-	"skillet store file",
 	"skillet store key",
 	// A source of settings, and what a verdict says accepts a finding: both are in JSON.
 	"--set",
