@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -170,7 +171,7 @@ func TestDisabledSkillIsNoTarget(t *testing.T) {
 	}
 	for _, version := range []string{"", "1.0.0"} {
 		_, err := find(t, h, manifests.Ref{Name: "worker", Version: version})
-		if e := fault.AsError(err); e == nil || e.Kind != fault.KindDenied || !strings.Contains(e.Hint, "skillet enable worker") {
+		if e := fault.AsError(err); e == nil || e.Kind != fault.KindDenied || len(e.Remedies) != 1 || !reflect.DeepEqual(e.Remedies[0], fault.Enable("worker")) {
 			t.Errorf("%q: %+v", version, e)
 		}
 	}
