@@ -135,6 +135,18 @@ func (a *run) wall() (time.Duration, error) {
 	return min(a.limits.Wall, left), nil
 }
 
+// wallSet is the limit of time that an attempt is told of which may take wall: as it was
+// set, and not what other attempts, and a tool that this one stands in for, left of it.
+func (r *Runner) wallSet(a *run, wall time.Duration) time.Duration {
+	switch {
+	case a.call.wall > 0:
+		return a.call.wall
+	case wall < a.limits.Wall:
+		return r.total(a)
+	}
+	return wall
+}
+
 // principal is the skill, as policies and its own state know it.
 func (a *run) principal() policies.Principal {
 	t := a.call.Target
@@ -227,6 +239,7 @@ func (r *Runner) execute(ctx context.Context, a *attempt) error {
 	if limits.Wall, err = a.wall(); err != nil {
 		return err
 	}
+	limits.WallSet = r.wallSet(a.run, limits.Wall)
 	c, err := a.taped(sandbox.Call{
 		Export: a.tool.Export, Input: a.call.Input, Args: arguments(a.run), Limits: limits, FS: fs, Scratch: scratch(a.manifest, limits),
 		Clock:   a.env.Allows(capability.Request{Action: capability.Clock}),

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -74,7 +75,7 @@ func (r *Runner) fallBack(ctx context.Context, a *run, ref manifests.Ref, failur
 func (r *Runner) fallbackCall(ctx context.Context, a *run, ref manifests.Ref) (Call, error) {
 	c := Call{Target: a.call.Target, Tool: ref.Tool, Input: a.call.Input, Workspace: a.call.Workspace, Bounds: a.call.Bounds, Caller: a.call.Caller, Limits: a.call.Limits, Begins: a.call.Begins}
 	if c.Limits.Wall > 0 { // the caller's limit is for all of it
-		c.Limits.Wall = max(time.Until(a.until), time.Millisecond)
+		c.Limits.Wall, c.wall = max(time.Until(a.until), time.Millisecond), cmp.Or(a.call.wall, r.total(a))
 	}
 	if ref.Name == "" {
 		c.Allow, c.Config, c.Session = a.call.Allow, a.call.Config, a.call.Session

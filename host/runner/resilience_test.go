@@ -175,8 +175,24 @@ func TestTimeoutBoundsLaterAttempts(t *testing.T) {
 		}
 	})
 	r := p.Run(t.Context(), on(pkg, "run", "fs.read:"+file))
-	if r.OK || !strings.Contains(r.Error.Message, "time limit") || strings.Contains(r.Error.Message, "limit of 1s") {
+	if r.OK || !strings.Contains(r.Error.Message, "time limit of 1s reached") { // as it was set, not what was left
 		t.Errorf("got %+v after %v", r.Error, reasons(r.Attempts))
+	}
+}
+
+// A fallback command has what the tool left of the time, and its error tells all of it.
+func TestTimeoutOfFallbackIsToldAsSet(t *testing.T) {
+	t.Parallel()
+	p := newMachine(t).process()
+	g := newGuest()
+	g.tool("fails", g.fail("io", "no"))
+	g.tool("plan_b", spin())
+	pkg := skill(t, "tester", g, `{"name":"fails"},{"name":"plan_b"}`, `,"resilience":{"fallback_command":"plan_b"}`)
+	c := on(pkg, "fails")
+	c.Limits.Wall = time.Second
+	r := p.Run(t.Context(), c)
+	if f := r.Fallback; r.OK || f == nil || f.Error == nil || !strings.Contains(f.Error.Message, "time limit of 1s reached") {
+		t.Errorf("got %+v, %+v", r.Error, f)
 	}
 }
 

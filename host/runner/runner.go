@@ -144,6 +144,7 @@ type Call struct {
 	// it has no meaning here.
 	Session string
 
+	wall    time.Duration  // what the caller's limit was of which Limits.Wall is left; 0 for the same
 	as      string         // the name by which another skill called it; empty for none
 	lent    capability.Set // what the host lends it for a part of its own call
 	scratch store.KV       // instead of the store, for a migration

@@ -176,7 +176,7 @@ func (in *instance) timeOver(elapsed time.Duration) error {
 }
 
 func (in *instance) wallError() error {
-	return in.limit("wall time", in.call.Limits.Wall.String(), "max_execution_time", ErrTime)
+	return in.limit("wall time", in.call.Limits.WallSet.String(), "max_execution_time", ErrTime)
 }
 
 // limit makes the error of a limit that a manifest's field raises.

@@ -19,6 +19,9 @@ type Limits struct {
 	// Wall is the longest the call may last on the clock, whoever spends it:
 	// the guest, a host function or a sleep.
 	Wall time.Duration
+	// WallSet is what Wall was set to, where Wall is only what is left of it: errors
+	// tell it.
+	WallSet time.Duration
 	// InputBytes is the longest input that is accepted.
 	InputBytes int64
 	// OutputBytes is the longest output, and the longest standard output of a
@@ -74,6 +77,7 @@ func (l Limits) filled() Limits {
 	orElse(&l.MemoryBytes, d.MemoryBytes)
 	orElse(&l.Fuel, d.Fuel)
 	orElse(&l.Wall, d.Wall)
+	orElse(&l.WallSet, l.Wall)
 	orElse(&l.InputBytes, d.InputBytes)
 	orElse(&l.OutputBytes, d.OutputBytes)
 	orElse(&l.LogBytes, d.LogBytes)

@@ -193,7 +193,7 @@ func (t *talk) lost(ctx context.Context, err error) error {
 	case cause != nil:
 		return fmt.Errorf("stopped: %w", cause)
 	case over:
-		return limitError("time", "wall time", t.call.Limits.Wall.String(), "security.resource_limits.max_execution_time")
+		return limitError("time", "wall time", t.call.Limits.WallSet.String(), "security.resource_limits.max_execution_time")
 	}
 	return err
 }
