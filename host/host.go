@@ -221,9 +221,6 @@ func (h *Host) openPolicies(context.Context) (err error) {
 	return err
 }
 
-// Sessions are the sessions of skills.
-func (h *Host) Sessions() *session.Store { return h.sessions }
-
 // CatchUp brings the store to what the journal says. Call it before reading
 // state.
 func (h *Host) CatchUp(ctx context.Context) error {

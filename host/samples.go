@@ -20,22 +20,6 @@ func (h *Host) wireRecordings(s config.Settings) {
 	h.Replays = replay.New(h.Runner)
 }
 
-// Recorded finds the installed package that a recording was made of, by its
-// digest; false when it is not installed.
-func (h *Host) Recorded(ctx context.Context, r *recording.Recording) (runner.Target, bool, error) {
-	all, err := h.Registry.List(ctx)
-	if err != nil {
-		return runner.Target{}, false, err
-	}
-	for _, s := range all {
-		if s.Digest == r.Digest {
-			t, err := h.skills.Version(ctx, s)
-			return t, true, err
-		}
-	}
-	return runner.Target{}, false, nil
-}
-
 // Samples are the recordings that a package can be tried on: those of recent calls
 // of the skill, those that its active version brings, and those it brings itself.
 func (h *Host) Samples(ctx context.Context, p *bundle.Package) ([]replay.Sample, error) {

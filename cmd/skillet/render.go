@@ -2,12 +2,7 @@ package main
 
 import (
 	"context"
-	"slices"
 	"strings"
-
-	"github.com/skillet-run/skillet/host/fault"
-
-	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/invoke"
@@ -24,24 +19,6 @@ type rendered struct {
 	prompt.Prompt
 	// Denials are the files that were refused.
 	Denials []task.Denial `json:"denials"`
-}
-
-// meantForCode are the flags of run that have no meaning for a prompt.
-var meantForCode = []string{"timeout", "max-memory-mb", "max-fuel", "config", "record", "no-cache"}
-
-// renderable refuses flags that have no meaning for a skill of this kind, before any
-// grant is spent on it.
-func renderable(c *cli.Context, target invoke.Target) error {
-	switch {
-	case !target.IsPrompt() && c.Bool("render"):
-		return fault.Errorf(fault.KindUsage, "%s runs code, and --render prints prompts", target.Label()).WithHint("leave --render out to run it")
-	case !target.IsPrompt():
-		return nil
-	}
-	if i := slices.IndexFunc(meantForCode, c.IsSet); i >= 0 {
-		return fault.Errorf(fault.KindUsage, "--%s has no meaning for a prompt, which is not run", meantForCode[i]).WithHint("leave it out")
-	}
-	return nil
 }
 
 // render prints a prompt.

@@ -1,14 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/skillet-run/skillet/host/fault"
@@ -17,11 +11,7 @@ import (
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/invoke"
-	"github.com/skillet-run/skillet/host/recording"
-	"github.com/skillet-run/skillet/host/registry"
 	"github.com/skillet-run/skillet/host/replay"
-	"github.com/skillet-run/skillet/host/runner"
-	"github.com/skillet-run/skillet/host/task"
 )
 
 func (t *terminal) replayCommand() *cli.Command {
@@ -45,9 +35,9 @@ func (t *terminal) replayCommand() *cli.Command {
 			"  skillet replay stats.recording.json --with csv@1.3.0 --json",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "with", Usage: "run this `DIR`, file or installed SKILL[@VERSION] instead, and compare"},
-			&cli.DurationFlag{Name: "timeout", Usage: "end the replay after this `TIME`", Value: replay.Usual},
+			&cli.DurationFlag{Name: "timeout", Usage: "end the replay after this `TIME`", Value: invoke.ReplayTimeout},
 		},
-		Action: t.withState(t.replay),
+		Action: t.withHost(t.replay),
 	}
 }
 
@@ -56,15 +46,22 @@ func (t *terminal) replay(ctx context.Context, c *cli.Context, h *host.Host) err
 	if err != nil {
 		return err
 	}
-	rec, err := readRecording(ctx, args[0])
+	r := invoke.ReplayRequest{File: args[0], Timeout: c.Duration("timeout")}
+	shown := t.waiting("replaying %s", args[0])
+	if c.IsSet("with") {
+		if r.With, err = invoke.ParseAddress(c.String("with")); err != nil {
+			return fmt.Errorf("--with: %w", err)
+		}
+		progress := t.downloading([]string{c.String("with")})
+		r.Fetched, shown = progress.of(0), progress.show(0)
+	}
+	rep, err := h.Invoke().Replay(ctx, t.person(), r)
+	shown()
+	t.noteAll(rep.Notes)
 	if err != nil {
 		return err
 	}
-	rep, err := t.replayed(ctx, c, h, rec, args[0])
-	if err != nil {
-		return err
-	}
-	if err := t.answer(rep, func() { t.showReplay(rep, rec, c.IsSet("with")) }); err != nil {
+	if err := t.answer(rep, func() { t.showReplay(rep, c.IsSet("with")) }); err != nil {
 		return err
 	}
 	switch {
@@ -76,77 +73,15 @@ func (t *terminal) replay(ctx context.Context, c *cli.Context, h *host.Host) err
 	return nil
 }
 
-func readRecording(ctx context.Context, path string) (*recording.Recording, error) {
-	rec, err := recording.Read(ctx, path)
-	if err != nil {
-		e := explain(err)
-		if e.Kind == fault.KindInternal {
-			e = fault.Wrap(fault.KindVerification, err)
-		}
-		return nil, e.WithHint("`skillet run ... --record FILE` makes a recording")
-	}
-	return rec, nil
-}
-
-// replayed runs a recording, exactly or with another version.
-func (t *terminal) replayed(ctx context.Context, c *cli.Context, h *host.Host, rec *recording.Recording, file string) (replay.Report, error) {
-	if !c.IsSet("with") {
-		target, err := t.recordedTarget(ctx, h, rec, file)
-		if err != nil {
-			return replay.Report{}, err
-		}
-		defer t.waiting("replaying %s", rec.Ref())()
-		return h.Replays.Exact(ctx, rec, target, c.Duration("timeout")), ctx.Err()
-	}
-	target, err := t.otherTarget(ctx, h, c.String("with"))
-	if err != nil {
-		return replay.Report{}, fmt.Errorf("--with: %w", err)
-	}
-	defer t.waiting("replaying %s", rec.Ref())()
-	return h.Replays.Try(ctx, rec, target, c.Duration("timeout")), ctx.Err()
-}
-
-// otherTarget is what --with names.
-func (t *terminal) otherTarget(ctx context.Context, h *host.Host, arg string) (runner.Target, error) {
-	g, err := t.target(ctx, h, arg)
-	if err == nil && g.Tool() != "" {
-		err = fault.Errorf(fault.KindUsage, "%s names a tool", arg).WithHint("leave it out: the recording says which tool")
-	}
-	return g.Bare(), err
-}
-
-// recordedTarget finds the package that a recording was made of: the installed
-// one, or the one at the path that was run, from here or from beside the
-// recording. Whether it is that one is found out when it runs.
-func (t *terminal) recordedTarget(ctx context.Context, h *host.Host, rec *recording.Recording, file string) (runner.Target, error) {
-	target, ok, err := h.Recorded(ctx, rec)
-	if ok || err != nil {
-		return target, err
-	}
-	if rec.Path != "" {
-		for _, path := range []string{rec.Path, filepath.Join(filepath.Dir(file), rec.Path)} {
-			if p, err := h.Invoke().Look(ctx, t.person(), path); err == nil && p.Digest() == rec.Digest {
-				return runner.Target{Label: path, Package: p, Origin: registry.OriginPath}, nil
-			}
-		}
-	}
-	where := "it is not installed"
-	if rec.Path != "" {
-		where += ", nor at " + plain(rec.Path)
-	}
-	return runner.Target{}, fault.Errorf(fault.KindNotFound, "replay %s: the package that was recorded (sha256:%s) is not there: %s", plain(rec.Ref()), rec.Digest.Short(), where).
-		WithHint("compare with another version: `skillet replay %s --with DIR|SKILL`", file)
-}
-
 // maxShownWords is how many lines of differences are shown of one replay.
 const maxShownWords = 60
 
-func (t *terminal) showReplay(r replay.Report, rec *recording.Recording, with bool) {
+func (t *terminal) showReplay(r invoke.Replayed, with bool) {
 	if r.Error != nil {
 		return
 	}
 	what := plain(r.Recorded + ":" + r.Tool)
-	events := count(len(rec.Events), "event")
+	events := count(r.Events, "event")
 	switch {
 	case r.Equal && with:
 		t.say("%s, recorded on %s: %s answers the same, and asks for the same (%s)", what, when(r.RecordedAt), plain(r.Replayed), events)
@@ -225,60 +160,8 @@ func showShadow(say func(string, ...any), s *replay.Shadow, full bool) {
 	}
 }
 
-// runRecorded makes a call and writes its recording. With an error there is no
-// recording; the result has no run then when no call was made either.
-func (t *terminal) runRecorded(ctx context.Context, h *host.Host, in invoke.Invocation, path string) (task.Result, error) {
-	if path == "" {
-		return task.Result{}, fault.Errorf(fault.KindUsage, "--record is empty").WithHint("name a file: --record call%s", recording.Extension)
-	}
-	if dir := filepath.Dir(path); !exists(dir) {
-		return task.Result{}, fault.Errorf(fault.KindNotFound, "--record: there is no directory %s", dir).WithHint("nothing was run; make it, or name another file")
-	}
-	if err := replaceable(path); err != nil {
-		return task.Result{}, err
-	}
-	in.Record = true
-	a, err := h.Invoke().Invoke(ctx, in)
-	rec := a.Recording
-	if err == nil && rec != nil {
-		if err = rec.Write(path); err == nil {
-			t.noteRecording(rec, path, a.TooShort)
-		}
-	}
-	if err == nil && rec == nil && !t.json {
-		t.note("skillet: nothing ran, so there is no recording")
-	}
-	return a.Result, err
-}
-
-// replaceable refuses to write a recording over anything but a recording.
-func replaceable(path string) error {
-	st, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("--record: %w", err)
-	}
-	if st.Mode().IsRegular() && (st.Size() == 0 || isRecording(path)) {
-		return nil
-	}
-	return fault.Errorf(fault.KindConflict, "--record: %s exists, and is no recording", path).WithHint("nothing was run; name another file, or remove this one")
-}
-
-// isRecording reports whether a file begins as recordings do.
-func isRecording(path string) bool {
-	f, err := os.Open(path)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	head, err := io.ReadAll(io.LimitReader(f, 64))
-	return err == nil && bytes.HasPrefix(bytes.TrimLeft(head, "{ \n"), []byte(`"skillet_recording"`))
-}
-
 // noteRecording says what was written, and what was taken out of it.
-func (t *terminal) noteRecording(r *recording.Recording, path string, tooShort []string) {
+func (t *terminal) noteRecording(r *invoke.Recording, path string, tooShort []string) {
 	if t.json {
 		return
 	}

@@ -18,9 +18,7 @@ import (
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/approval"
 	"github.com/skillet-run/skillet/host/invoke"
-	"github.com/skillet-run/skillet/host/runner"
 	"github.com/skillet-run/skillet/host/task"
-	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/policies/capability"
 )
 
@@ -84,10 +82,11 @@ func (t *terminal) run(ctx context.Context, c *cli.Context, h *host.Host) error 
 	if c.Bool("render") {
 		return t.render(ctx, h, in)
 	}
-	t.noteCuts(h, in.Limits)
 	done := t.waiting("running %s", in.Target.Label())
-	res, err := t.invoke(ctx, c, h, in)
+	a, err := h.Invoke().Invoke(ctx, in)
 	done()
+	t.noteCuts(a.Cuts)
+	res := a.Result
 	if err != nil && res.RunID == "" {
 		return err
 	}
@@ -103,16 +102,19 @@ func (t *terminal) run(ctx context.Context, c *cli.Context, h *host.Host) error 
 		}
 		return reported{res.Error.Kind}
 	}
+	t.noteRecorded(a, in.RecordTo, err)
 	return cmp.Or(t.showResult(res), err)
 }
 
-// invoke makes the call, and writes its recording when that is asked for.
-func (t *terminal) invoke(ctx context.Context, c *cli.Context, h *host.Host, in invoke.Invocation) (task.Result, error) {
-	if c.IsSet("record") {
-		return t.runRecorded(ctx, h, in, c.String("record"))
+// noteRecorded says what was recorded, where that was asked for.
+func (t *terminal) noteRecorded(a invoke.Answer, path string, err error) {
+	switch {
+	case path == "" || t.json || err != nil:
+	case a.Recording == nil:
+		t.note("skillet: nothing ran, so there is no recording")
+	default:
+		t.noteRecording(a.Recording, path, a.TooShort)
 	}
-	a, err := h.Invoke().Invoke(ctx, in)
-	return a.Result, err
 }
 
 func (t *terminal) showResult(res task.Result) error {
@@ -187,11 +189,12 @@ func (t *terminal) invocation(ctx context.Context, c *cli.Context, h *host.Host)
 	if err != nil {
 		return invoke.Invocation{}, err
 	}
-	if err := renderable(c, target); err != nil {
-		return invoke.Invocation{}, err
-	}
 	in := invoke.Invocation{
 		Target: target, By: t.person(), NoCache: c.Bool("no-cache"), Run: c.String("run"), Session: c.String("session"),
+		RecordTo: c.String("record"), Limits: limits(c),
+	}
+	if c.IsSet("record") && in.RecordTo == "" {
+		return in, fault.Errorf(fault.KindUsage, "--record is empty").WithHint("name a file: --record call.recording.json")
 	}
 	if in.Input, err = t.input(c, target); err != nil {
 		return in, err
@@ -202,45 +205,21 @@ func (t *terminal) invocation(ctx context.Context, c *cli.Context, h *host.Host)
 	if in.Config, err = pairs(c.StringSlice("config")); err != nil {
 		return in, err
 	}
-	if in.Workspace, err = workspace(c); err != nil {
-		return in, err
-	}
-	in.Limits, err = limits(c)
+	in.Workspace, err = workspace(c)
 	return in, err
 }
 
 // limits are the limits that flags ask for.
-func limits(c *cli.Context) (runner.Limits, error) {
-	mb := c.Uint64("max-memory-mb")
-	if mb > maxMemoryMB {
-		return runner.Limits{}, fault.Errorf(fault.KindUsage, "--max-memory-mb %d is more than a module can use", mb).
-			WithHint("32-bit WebAssembly has %d MB at most", maxMemoryMB)
+func limits(c *cli.Context) invoke.Limits {
+	return invoke.Limits{
+		MemoryMB: c.Uint64("max-memory-mb"), Fuel: c.Uint64("max-fuel"), Timeout: c.Duration("timeout"),
+		OutputKB: c.Uint64("max-output-kb"), HostCalls: c.Uint64("max-host-calls"),
 	}
-	kb, calls := c.Uint64("max-output-kb"), c.Uint64("max-host-calls")
-	if err := cmp.Or(atMost("max-output-kb", kb, manifests.CeilingOutputKB), atMost("max-host-calls", calls, manifests.CeilingHostCalls)); err != nil {
-		return runner.Limits{}, err
-	}
-	return runner.Limits{
-		MemoryBytes: mb << 20, Fuel: c.Uint64("max-fuel"), Wall: c.Duration("timeout"),
-		OutputBytes: int64(kb) << 10, HostCalls: int(calls),
-	}, nil
 }
-
-// atMost refuses a limit that no call can have.
-func atMost(flag string, n, most uint64) error {
-	if n <= most {
-		return nil
-	}
-	return fault.Errorf(fault.KindUsage, "--%s %d is more than any call may have", flag, n).WithHint("%d is the most", most)
-}
-
-// maxMemoryMB is all that 32-bit WebAssembly can address.
-const maxMemoryMB = 4096
 
 // noteCuts says which of the limits that flags ask for are above what this host
 // allows.
-func (t *terminal) noteCuts(h *host.Host, l runner.Limits) {
-	_, cuts := h.Enforced(manifests.ResolvedLimits{MemoryBytes: l.MemoryBytes, Fuel: l.Fuel, Seconds: l.Wall.Seconds()})
+func (t *terminal) noteCuts(cuts []invoke.Cut) {
 	for _, c := range cuts {
 		if !t.json {
 			t.note("skillet: %s instead of %s: the setting %s of this host allows no more", c.Allowed, c.Asked, c.Setting)
@@ -309,21 +288,7 @@ func (t *terminal) input(c *cli.Context, target invoke.Target) ([]byte, error) {
 		}
 		return t.readInput(c.Context, c.String("input"))
 	}
-	tool, ok := target.Describe()
-	if !ok { // the runner says it better
-		return []byte("{}"), nil
-	}
-	if len(words) == 0 && len(tool.InputSchema) == 0 {
-		return nil, nil
-	}
-	in, err := manifests.CoerceArgs(tool, words)
-	if err != nil && len(tool.InputSchema) == 0 {
-		return nil, fault.Wrap(fault.KindUsage, err).WithHint("give it with --input: --input '{...}', --input @FILE, or --input - for standard input")
-	}
-	if err != nil {
-		return nil, fault.Wrap(fault.KindUsage, err).WithHint("`skillet info %s` shows what %s takes", strings.TrimSuffix(c.Args().First(), ":"+target.Tool()), tool.Name)
-	}
-	return in, nil
+	return target.Input(words)
 }
 
 func (t *terminal) readInput(ctx context.Context, text string) ([]byte, error) {

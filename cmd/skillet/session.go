@@ -3,16 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
-
-	"github.com/skillet-run/skillet/host/fault"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	sessions "github.com/skillet-run/skillet/host/session"
+	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/invoke"
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -44,12 +41,11 @@ func (t *terminal) sessionList() *cli.Command {
 				_, err := need(c, 1, "one skill at most")
 				return err
 			}
-			all, err := h.Sessions().List(ctx)
+			all, err := h.Invoke().Sessions(ctx, t.person(), c.Args().First())
 			if err != nil {
 				return err
 			}
-			all = slices.DeleteFunc(all, func(i sessions.Info) bool { return c.Args().Present() && i.Skill != c.Args().First() })
-			return t.answer(append([]sessions.Info{}, all...), func() {
+			return t.answer(all, func() {
 				if len(all) == 0 {
 					t.note("no sessions; `skillet run SKILL --session NAME` begins one of a code_session skill")
 				}
@@ -62,7 +58,7 @@ func (t *terminal) sessionList() *cli.Command {
 }
 
 // sessionLine is a session in one line.
-func (t *terminal) sessionLine(i sessions.Info) string {
+func (t *terminal) sessionLine(i invoke.Session) string {
 	name := plain(i.Key().String())
 	if i.Damaged {
 		return fmt.Sprintf("%-24s damaged, %s; `skillet session close %s` deletes it", name, size(i.Bytes), name)
@@ -75,7 +71,7 @@ func (t *terminal) sessionLine(i sessions.Info) string {
 	return line
 }
 
-func sessionEnd(i sessions.Info) string {
+func sessionEnd(i invoke.Session) string {
 	switch {
 	case i.Ended:
 		return "ended " + when(i.ExpiresAt)
@@ -111,16 +107,16 @@ func (t *terminal) sessionShow() *cli.Command {
 			if err != nil {
 				return err
 			}
-			i, err := t.findSession(ctx, c, h, args[0])
+			found, err := h.Invoke().FindSessions(ctx, t.person(), invoke.SessionRequest{Names: args, Owner: c.String("owner")})
 			if err != nil {
 				return err
 			}
-			return t.answer(i, func() { t.showSession(i) })
+			return t.answer(found[0], func() { t.showSession(found[0]) })
 		}),
 	}
 }
 
-func (t *terminal) showSession(i sessions.Info) {
+func (t *terminal) showSession(i invoke.Session) {
 	rows := [][2]string{{"session", i.Key().String()}}
 	if i.Damaged {
 		rows = append(rows, [2]string{"damaged", "the file is not what a call left there; it can only be closed"})
@@ -146,7 +142,7 @@ func (t *terminal) sessionClose() *cli.Command {
 			"Examples:\n  skillet session close js-repl/work\n  skillet session close work notes",
 		Flags: []cli.Flag{ownerFlag()},
 		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			return t.eachSession(ctx, c, h, "closed", h.Sessions().Close)
+			return t.eachSession(ctx, c, "closed", h.Invoke().CloseSessions)
 		}),
 	}
 }
@@ -159,7 +155,7 @@ func (t *terminal) sessionResume() *cli.Command {
 		Description: "Examples:\n  skillet session resume notebook/work",
 		Flags:       []cli.Flag{ownerFlag()},
 		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			return t.eachSession(ctx, c, h, "resumed", h.Sessions().Resume)
+			return t.eachSession(ctx, c, "resumed", h.Invoke().ResumeSessions)
 		}),
 	}
 }
@@ -168,62 +164,21 @@ func ownerFlag() cli.Flag {
 	return &cli.StringFlag{Name: "owner", Usage: "whose session it is, such as human:`NAME`; left out: yours"}
 }
 
-// eachSession does something with all sessions that are named, once all are found.
-func (t *terminal) eachSession(ctx context.Context, c *cli.Context, h *host.Host, done string, do func(context.Context, sessions.Info) error) error {
+// eachSession does something with all sessions that are named.
+func (t *terminal) eachSession(ctx context.Context, c *cli.Context, done string, do func(context.Context, approval.Principal, invoke.SessionRequest) ([]invoke.Session, error)) error {
 	if !c.Args().Present() {
 		_, err := need(c, 1, "at least one session")
 		return err
 	}
-	all := []sessions.Info{}
-	for _, name := range c.Args().Slice() {
-		i, err := t.findSession(ctx, c, h, name)
-		if err != nil {
-			return err
-		}
-		all = append(all, i)
-	}
-	for _, i := range all {
-		if err := do(ctx, i); err != nil {
-			return err
-		}
+	all, err := do(ctx, t.person(), invoke.SessionRequest{Names: c.Args().Slice(), Owner: c.String("owner")})
+	if err != nil {
+		return err
 	}
 	return t.answer(all, func() {
 		for _, i := range all {
 			t.note("%s %s", done, plain(i.Key().String()))
 		}
 	})
-}
-
-// findSession finds the one session that a name means.
-func (t *terminal) findSession(ctx context.Context, c *cli.Context, h *host.Host, name string) (sessions.Info, error) {
-	all, err := h.Sessions().List(ctx)
-	if err != nil {
-		return sessions.Info{}, err
-	}
-	owner := t.person().Actor()
-	if c.IsSet("owner") {
-		owner = c.String("owner")
-	}
-	var found []sessions.Info
-	var others []string
-	for _, i := range all {
-		switch {
-		case name != i.Name && name != i.Key().String():
-		case i.Damaged || i.Owner == owner:
-			found = append(found, i)
-		default:
-			others = append(others, i.Owner)
-		}
-	}
-	switch {
-	case len(found) == 1:
-		return found[0], nil
-	case len(found) > 1:
-		return sessions.Info{}, fault.Errorf(fault.KindUsage, "several skills have a session %s", name).WithHint("name the skill, too: %s", sessionNames(found))
-	case len(others) > 0:
-		return sessions.Info{}, fault.Errorf(fault.KindNotFound, "session %s: %w of yours", name, sessions.ErrNotFound).WithHint("it is of %s: add --owner", strings.Join(others, ", "))
-	}
-	return sessions.Info{}, sessions.NotFound(name)
 }
 
 // sessionBounds says what holds for the sessions of a skill.
@@ -236,12 +191,4 @@ func sessionBounds(s manifests.Sessions) string {
 		text += ", and can be resumed then"
 	}
 	return text
-}
-
-func sessionNames(all []sessions.Info) string {
-	var names []string
-	for _, i := range all {
-		names = append(names, i.Key().String())
-	}
-	return strings.Join(names, ", ")
 }

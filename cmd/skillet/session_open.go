@@ -7,16 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
-
-	"github.com/skillet-run/skillet/host/fault"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/invoke"
-	"github.com/skillet-run/skillet/manifests"
 )
 
 func (t *terminal) sessionOpen() *cli.Command {
@@ -60,33 +56,13 @@ func (t *terminal) pad(ctx context.Context, c *cli.Context, h *host.Host, skill,
 	if err != nil {
 		return pad{}, err
 	}
-	m := g.Manifest()
-	_, installed := g.Installed()
-	if _, ok := m.Sessions(); !ok || !installed {
-		return pad{}, fault.Errorf(fault.KindUsage, "%s has no sessions", g.Label()).
-			WithHint("skills of type %s have, once they are installed; `skillet info %s` shows the type", manifests.KindCodeSession, m.Name)
-	}
 	n := pad{t: t, h: h, lines: bufio.NewReader(t.in)}
 	n.call = invoke.Invocation{Target: g, By: t.person(), Session: name}
 	if n.call.Workspace, err = workspace(c); err != nil {
 		return n, err
 	}
-	n.field, err = textField(m, g.Tool())
+	n.field, err = g.SessionField()
 	return n, err
-}
-
-// textField is the one text that a tool demands.
-func textField(m *manifests.Manifest, name string) (string, error) {
-	tool, ok := m.DefaultTool()
-	if name != "" {
-		tool, ok = m.Tool(name)
-	}
-	ps := slices.DeleteFunc(tool.Properties(), func(p manifests.Property) bool { return !p.Required })
-	if !ok || len(ps) != 1 || ps[0].Type != "string" {
-		return "", fault.Errorf(fault.KindUsage, "%s has no tool of that name that takes just one text", m.Name).
-			WithHint("name a tool behind a colon; `skillet info %s` shows what each takes", m.Name)
-	}
-	return ps[0].Name, nil
 }
 
 // each calls the tool with each piece of the input. What goes wrong with one is

@@ -329,6 +329,7 @@ const (
 	FieldTimeout      Field = "timeout"
 	FieldMaxOutputKB  Field = "max_output_kb"
 	FieldMaxHostCalls Field = "max_host_calls"
+	FieldNoCache      Field = "no_cache"
 	FieldTokens       Field = "tokens"
 	FieldPriority     Field = "priority"
 
@@ -351,6 +352,7 @@ const (
 	FieldList      Field = "list"
 	FieldMatch     Field = "match"
 	FieldNoBuild   Field = "no_build"
+	FieldOwner     Field = "owner"
 	FieldPlainHTTP Field = "plain_http"
 	FieldPromote   Field = "promote"
 	FieldRecord    Field = "record"
@@ -375,9 +377,9 @@ func Fields() []Field {
 	return []Field{
 		FieldAllow, FieldAllowUnsigned, FieldTrustSigner, FieldAcceptSource, FieldAllowFailingTests, FieldDespite,
 		FieldForce, FieldYes, FieldKeepState, FieldPurge, FieldReplace,
-		FieldMaxMemoryMB, FieldMaxFuel, FieldTimeout, FieldMaxOutputKB, FieldMaxHostCalls, FieldTokens, FieldPriority,
+		FieldMaxMemoryMB, FieldMaxFuel, FieldTimeout, FieldMaxOutputKB, FieldMaxHostCalls, FieldNoCache, FieldTokens, FieldPriority,
 		FieldAgain, FieldCanary, FieldCompare, FieldConfig, FieldDir, FieldDryRun, FieldEnvFile, FieldEscape, FieldLanguage, FieldList, FieldMatch, FieldRecord, FieldTool, FieldUpdate, FieldFind, FieldFor,
-		FieldHome, FieldInput, FieldIsolated, FieldNoBuild, FieldPlainHTTP, FieldPromote, FieldRender, FieldRevoker,
+		FieldHome, FieldInput, FieldIsolated, FieldNoBuild, FieldOwner, FieldPlainHTTP, FieldPromote, FieldRender, FieldRevoker,
 		FieldScope, FieldSession, FieldSettings, FieldTo, FieldUntil, FieldWorkspace,
 		FieldFrom, FieldFailOnNewCapabilities, FieldFailOnDifference,
 	}

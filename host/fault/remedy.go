@@ -141,7 +141,7 @@ var actions = []ActionRow{
 	{actPrune, "remove what nobody needs", nil, nil},
 	{actEnable, "enable a version again", params(ParamSkill), nil},
 	{actUnpin, "let another version of a skill be chosen", params(ParamSkill), nil},
-	{actRun, "call a skill", params(ParamSkill), []Field{FieldRender, FieldSession}},
+	{actRun, "call a skill", params(ParamSkill), []Field{FieldRender, FieldSession, FieldRecord}},
 
 	{actSetSetting, "change a setting", params(ParamSetting, ParamValue), nil},
 	{actSetSecret, "set a secret", params(ParamSecret), nil},

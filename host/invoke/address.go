@@ -56,6 +56,12 @@ func (a Address) String() string {
 	return text
 }
 
+// skill is the address without the tool.
+func (a Address) skill() string {
+	a.Tool, a.Ref.Tool = "", ""
+	return a.String()
+}
+
 // Installed reports whether the address names an installed skill.
 func (a Address) Installed() bool { return a.Ref.Name != "" }
 

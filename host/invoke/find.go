@@ -23,6 +23,7 @@ import (
 // found out at each call.
 type Target struct {
 	run       runner.Target
+	name      string // as it was called, without the tool
 	tool      string
 	installed *registry.Skill
 	notes     []string
@@ -74,22 +75,22 @@ func (s *Service) Find(ctx context.Context, by approval.Principal, a Address, pr
 		return Target{}, err
 	}
 	if a.Installed() {
-		if err := s.Skills.parts.CatchUp(ctx); err != nil {
+		if err := s.parts.Skills.parts.CatchUp(ctx); err != nil {
 			return Target{}, err
 		}
-		t, skill, err := s.Skills.Installed(ctx, a.Ref)
-		return Target{run: t, tool: a.Tool, installed: &skill}, elsewhere(a, err)
+		t, skill, err := s.parts.Skills.Installed(ctx, a.Ref)
+		return Target{run: t, name: a.skill(), tool: a.Tool, installed: &skill}, elsewhere(a, err)
 	}
 	got, err := s.fetch(ctx, by, a, progress)
 	if err != nil {
 		return Target{}, err
 	}
-	t, err := s.Skills.Uninstalled(ctx, a.Path+a.Source, got)
+	t, err := s.parts.Skills.Uninstalled(ctx, a.Path+a.Source, got)
 	if err != nil {
-		return Target{run: t, tool: a.Tool}, err
+		return Target{run: t, name: a.skill(), tool: a.Tool}, err
 	}
 	notes, err := s.refused(ctx, got.Package.Digest())
-	return Target{run: t, tool: a.Tool, notes: append(notes, got.Notes...)}, err
+	return Target{run: t, name: a.skill(), tool: a.Tool, notes: append(notes, got.Notes...)}, err
 }
 
 // elsewhere says of an installed skill that was not found that there is a file of its name.
@@ -103,10 +104,10 @@ func elsewhere(a Address, err error) error {
 // refused says who turned a package down that is run without being installed, which
 // nobody has to allow: it is granted nothing.
 func (s *Service) refused(ctx context.Context, d manifests.Digest) ([]string, error) {
-	if err := s.Skills.parts.CatchUp(ctx); err != nil {
+	if err := s.parts.Skills.parts.CatchUp(ctx); err != nil {
 		return nil, err
 	}
-	r, err := s.Desk.Refused(ctx, d)
+	r, err := s.parts.Desk.Refused(ctx, d)
 	if r == nil || err != nil {
 		return nil, err
 	}
@@ -134,14 +135,14 @@ func (s *Service) Read(ctx context.Context, by approval.Principal, ref manifests
 	if ref.Tool != "" {
 		return nil, fault.Errorf(fault.KindUsage, "%s names a tool", ref).WithHint("name the skill alone: %s", ref.Name)
 	}
-	if err := s.Skills.parts.CatchUp(ctx); err != nil {
+	if err := s.parts.Skills.parts.CatchUp(ctx); err != nil {
 		return nil, err
 	}
-	skill, err := s.Skills.parts.Registry.Lookup(ctx, ref)
+	skill, err := s.parts.Skills.parts.Registry.Lookup(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
-	return s.Skills.parts.Registry.Package(ctx, skill.Digest)
+	return s.parts.Skills.parts.Registry.Package(ctx, skill.Digest)
 }
 
 // Local is the target of a tool of a package that was just read or built; tool is empty for
@@ -153,8 +154,8 @@ func (s *Service) Local(ctx context.Context, by approval.Principal, label, tool 
 	if p == nil {
 		return Target{}, fault.Errorf(fault.KindUsage, "%s: a package is needed", label)
 	}
-	t, err := s.Skills.Uninstalled(ctx, label, &source.Fetched{Package: p, Kind: source.KindDirectory, Place: label})
-	return Target{run: t, tool: tool}, err
+	t, err := s.parts.Skills.Uninstalled(ctx, label, &source.Fetched{Package: p, Kind: source.KindDirectory, Place: label})
+	return Target{run: t, name: label, tool: tool}, err
 }
 
 // fetch gets what is at a path or a source.
@@ -188,7 +189,7 @@ func (s *Service) fetchFrom(ctx context.Context, text string, progress func(done
 	if err != nil {
 		return nil, err
 	}
-	return s.Sources.Fetch(ctx, r, source.Options{Progress: progress})
+	return s.parts.Sources.Fetch(ctx, r, source.Options{Progress: progress})
 }
 
 // notName writes a path so that it is not taken for a name.

@@ -6,6 +6,7 @@
 package invoke
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/skillet-run/skillet/host/fault"
@@ -17,8 +18,10 @@ import (
 	"github.com/skillet-run/skillet/host/prompt"
 	"github.com/skillet-run/skillet/host/recording"
 	"github.com/skillet-run/skillet/host/replay"
+	"github.com/skillet-run/skillet/host/review"
 	"github.com/skillet-run/skillet/host/runner"
 	"github.com/skillet-run/skillet/host/secret"
+	"github.com/skillet-run/skillet/host/session"
 	"github.com/skillet-run/skillet/host/source"
 	"github.com/skillet-run/skillet/host/task"
 )
@@ -32,14 +35,17 @@ type Parts struct {
 	Secrets    *secret.Vault
 	Recordings *recording.Shelf
 	Replays    *replay.Replayer
+	Sessions   *session.Store
+	// Ceilings are what no call may exceed.
+	Ceilings review.Ceilings
 	// Warm is called when a call begins, to open meanwhile what its record needs.
 	Warm func(context.Context)
 }
 
 // A Service makes calls. It is safe for concurrent use.
 type Service struct {
-	Parts
-	log hclog.Logger
+	parts Parts
+	log   hclog.Logger
 }
 
 // New makes a Service.
@@ -61,7 +67,7 @@ type Invocation struct {
 	// Workspace is the absolute directory against which relative paths resolve.
 	Workspace string
 	// Limits lower or raise those of the manifest, up to what the host allows.
-	Limits runner.Limits
+	Limits Limits
 	// Config are values an Extism guest reads.
 	Config map[string]string
 	// Bounds are what the call keeps to beside its grants. An agent's call without has
@@ -73,15 +79,22 @@ type Invocation struct {
 	// NoCache has the tool run even if its answer was kept, and keeps nothing. Fresh has it
 	// begin with an instance made anew.
 	NoCache, Fresh bool
-	// Record has the call recorded; its answer then has the recording.
-	Record bool
+	// Record has the call recorded; its answer then has the recording. RecordTo is a file to
+	// write it to, too, where nothing else is than another recording; empty for none.
+	Record   bool
+	RecordTo string
 }
+
+// A Recording is what the guest saw in a call.
+type Recording = recording.Recording
 
 // An Answer is what came of an invocation.
 type Answer struct {
 	task.Result
+	// Cuts are the limits that were asked for and that the host makes smaller.
+	Cuts []Cut
 	// Recording is that of the call; nil when none was asked for, or nothing ran.
-	Recording *recording.Recording
+	Recording *Recording
 	// TooShort names secrets that are too short to be struck out of the recording.
 	TooShort []string
 }
@@ -98,15 +111,19 @@ func (s *Service) Invoke(ctx context.Context, in Invocation) (Answer, error) {
 		return Answer{}, err
 	}
 	c, err := s.granted(ctx, in)
-	switch {
-	case err != nil:
+	if err != nil {
 		return Answer{}, err
-	case in.Target.IsPrompt():
-		return Answer{Result: s.Runner.Ask(ctx, c)}, nil
-	case in.Record:
-		return s.record(ctx, in.Target, c)
 	}
-	return Answer{Result: s.call(ctx, in.Target, c)}, nil
+	a := Answer{Cuts: in.Limits.cuts(s.parts.Ceilings)}
+	switch {
+	case in.Target.IsPrompt():
+		a.Result = s.parts.Runner.Ask(ctx, c)
+	case in.Record || in.RecordTo != "":
+		err = s.record(ctx, in, c, &a)
+	default:
+		a.Result = s.call(ctx, in.Target, c)
+	}
+	return a, err
 }
 
 // Render returns the prompt that a model would be sent, and asks none.
@@ -115,13 +132,14 @@ func (s *Service) Render(ctx context.Context, in Invocation) (prompt.Prompt, tas
 		return prompt.Prompt{}, task.Result{}, err
 	}
 	if !in.Target.IsPrompt() {
-		return prompt.Prompt{}, task.Result{}, fault.Errorf(fault.KindUsage, "%s runs code, and has no prompt to print", in.Target.Label())
+		return prompt.Prompt{}, task.Result{}, fault.Errorf(fault.KindUsage, "%s runs code, and has no prompt to print", in.Target.Label()).
+			WithHint("leave %s out to run it", fault.LeaveOut(fault.FieldRender))
 	}
 	c, err := s.granted(ctx, in)
 	if err != nil {
 		return prompt.Prompt{}, task.Result{}, err
 	}
-	p, res := s.Runner.Render(ctx, c)
+	p, res := s.parts.Runner.Render(ctx, c)
 	return p, res, nil
 }
 
@@ -138,7 +156,7 @@ func (s *Service) check(ctx context.Context, in Invocation) error {
 	if err := in.check(); err != nil || !in.Target.IsPrompt() {
 		return err
 	}
-	return s.Runner.Asks(ctx, in.Target.Label())
+	return s.parts.Runner.Asks(ctx, in.Target.Label())
 }
 
 func (in Invocation) check() error {
@@ -148,11 +166,30 @@ func (in Invocation) check() error {
 	if in.Target.run.Package == nil {
 		return fault.Errorf(fault.KindUsage, "a call of nothing")
 	}
-	if !in.Target.IsPrompt() {
-		return nil
+	if err := cmp.Or(in.Limits.check(), in.recordable()); err != nil || !in.Target.IsPrompt() {
+		return err
 	}
-	if in.Limits != (runner.Limits{}) || len(in.Config) > 0 || in.Record || in.NoCache {
-		return fault.Errorf(fault.KindUsage, "%s is a prompt, which is not run: limits, config values, recordings and kept answers have no meaning for it", in.Target.Label())
+	return in.withoutCode()
+}
+
+// withoutCode refuses what has no meaning for a prompt.
+func (in Invocation) withoutCode() error {
+	for _, f := range []struct {
+		field fault.Field
+		set   bool
+	}{
+		{fault.FieldTimeout, in.Limits.Timeout != 0},
+		{fault.FieldMaxMemoryMB, in.Limits.MemoryMB != 0},
+		{fault.FieldMaxFuel, in.Limits.Fuel != 0},
+		{fault.FieldMaxOutputKB, in.Limits.OutputKB != 0},
+		{fault.FieldMaxHostCalls, in.Limits.HostCalls != 0},
+		{fault.FieldConfig, len(in.Config) > 0},
+		{fault.FieldRecord, in.Record || in.RecordTo != ""},
+		{fault.FieldNoCache, in.NoCache},
+	} {
+		if f.set {
+			return fault.Errorf(fault.KindUsage, "%s has no meaning for a prompt, which is not run", f.field).WithHint("leave %s out", fault.LeaveOut(f.field))
+		}
 	}
 	return nil
 }
@@ -162,7 +199,7 @@ func (in Invocation) check() error {
 func (s *Service) granted(ctx context.Context, in Invocation) (runner.Call, error) {
 	c := runner.Call{
 		Target: in.Target.run, Tool: in.Target.tool, Input: in.Input, Caller: in.By.Actor(), Allow: in.Allow, Session: in.Session,
-		Workspace: in.Workspace, Limits: in.Limits, Config: in.Config, Bounds: in.Bounds, Begins: in.Begins, NoCache: in.NoCache, Fresh: in.Fresh,
+		Workspace: in.Workspace, Limits: in.Limits.bounds(), Config: in.Config, Bounds: in.Bounds, Begins: in.Begins, NoCache: in.NoCache, Fresh: in.Fresh,
 	}
 	if _, agent := in.By.(approval.Agent); agent && c.Bounds == nil {
 		c.Bounds = &runner.Bounds{Offline: true}
@@ -172,14 +209,14 @@ func (s *Service) granted(ctx context.Context, in Invocation) (runner.Call, erro
 		return c, nil
 	}
 	var err error
-	c.Target.Granted, err = s.Desk.Spend(ctx, skill, approval.Use{Run: in.Run, Session: in.Session, Input: in.Input})
+	c.Target.Granted, err = s.parts.Desk.Spend(ctx, skill, approval.Use{Run: in.Run, Session: in.Session, Input: in.Input})
 	return c, err
 }
 
 // call makes a call, and counts what models it asked.
 func (s *Service) call(ctx context.Context, t Target, c runner.Call) task.Result {
-	if s.Warm != nil {
-		s.Warm(ctx)
+	if s.parts.Warm != nil {
+		s.parts.Warm(ctx)
 	}
 	ctx, asked := skillmodel.Counting(ctx)
 	res := s.asked(ctx, t, c)

@@ -42,7 +42,7 @@ func TestWhatIsLeftOut(t *testing.T) {
 		"an agent of no name":   {Invocation{Target: target(code), By: approval.Agent{}}, fault.KindDenied},
 		"a person":              {Invocation{Target: target(code), By: ada}, ""},
 		"an agent":              {Invocation{Target: target(code), By: approval.NewAgent("general")}, ""},
-		"a prompt with limits":  {Invocation{Target: target(prompt), By: ada, Limits: runner.Limits{Fuel: 1}}, fault.KindUsage},
+		"a prompt with limits":  {Invocation{Target: target(prompt), By: ada, Limits: Limits{Fuel: 1}}, fault.KindUsage},
 		"a prompt with values":  {Invocation{Target: target(prompt), By: ada, Config: map[string]string{"a": "b"}}, fault.KindUsage},
 		"a prompt, recorded":    {Invocation{Target: target(prompt), By: ada, Record: true}, fault.KindUsage},
 		"a prompt and no cache": {Invocation{Target: target(prompt), By: ada, NoCache: true}, fault.KindUsage},

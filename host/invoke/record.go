@@ -1,9 +1,14 @@
 package invoke
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/skillet-run/skillet/host/fault"
@@ -17,13 +22,13 @@ import (
 // secretValues are the values of all secrets, which must not be in a recording.
 // One that cannot be read could not be struck out.
 func (s *Service) secretValues(ctx context.Context) ([]recording.Secret, error) {
-	infos, err := s.Secrets.List(ctx)
+	infos, err := s.parts.Secrets.List(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list the secrets that are to be struck out: %w", err)
 	}
 	var all []recording.Secret
 	for _, i := range infos {
-		v, err := s.Secrets.Get(ctx, i.Name)
+		v, err := s.parts.Secrets.Get(ctx, i.Name)
 		if err != nil {
 			return nil, fmt.Errorf("read the secret %s, to strike it out: %w", i.Name, err)
 		}
@@ -35,21 +40,56 @@ func (s *Service) secretValues(ctx context.Context) ([]recording.Secret, error) 
 // record makes a call, and records it. Where values of secrets were taken out of what
 // the guest saw, the recording is replayed at once, to say whether that makes a
 // difference.
-func (s *Service) record(ctx context.Context, t Target, c runner.Call) (Answer, error) {
+func (s *Service) record(ctx context.Context, in Invocation, c runner.Call, a *Answer) error {
 	secrets, err := s.secretValues(ctx)
 	if err != nil {
-		return Answer{}, fault.Errorf(fault.KindInternal, "record the call: %w", err).
+		return fault.Errorf(fault.KindInternal, "record the call: %w", err).
 			WithHint("nothing was run; %s shows the secrets", fault.List(fault.Secrets))
 	}
 	c.Recorder, c.NoCache = recording.NewRecorder(), true
-	a := Answer{Result: s.call(ctx, t, c)}
+	a.Result = s.call(ctx, in.Target, c)
 	r, err := c.Recorder.Recording()
 	if err != nil {
-		return a, unrecorded(a.Result, err)
+		return unrecorded(a.Result, err)
 	}
 	a.Recording, a.TooShort = r, r.Strike(secrets)
 	s.compareStruck(ctx, r, c.Target)
-	return a, nil
+	if in.RecordTo == "" {
+		return nil
+	}
+	return r.Write(in.RecordTo)
+}
+
+// recordable refuses to record to where something else is than a recording.
+func (in Invocation) recordable() error {
+	path := in.RecordTo
+	if path == "" {
+		return nil
+	}
+	if dir := filepath.Dir(path); !exists(dir) {
+		return fault.Errorf(fault.KindNotFound, "record the call: there is no directory %s", dir).WithHint("nothing was run; make it, or name another file")
+	}
+	st, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("record the call: %w", err)
+	case st.Mode().IsRegular() && (st.Size() == 0 || isRecording(path)):
+		return nil
+	}
+	return fault.Errorf(fault.KindConflict, "record the call: %s exists, and is no recording", path).WithHint("nothing was run; name another file, or remove this one")
+}
+
+// isRecording reports whether a file begins as recordings do.
+func isRecording(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head, err := io.ReadAll(io.LimitReader(f, 64))
+	return err == nil && bytes.HasPrefix(bytes.TrimLeft(head, "{ \n"), []byte(`"skillet_recording"`))
 }
 
 // unrecorded says why there is no recording of a call that was made.
@@ -70,7 +110,7 @@ func (s *Service) compareStruck(ctx context.Context, r *recording.Recording, t r
 	if !seen || r.Outcome.Ending.Clock {
 		return
 	}
-	rep := s.Replays.Exact(ctx, r, t, replay.Usual)
+	rep := s.parts.Replays.Exact(ctx, r, t, replay.Usual)
 	if rep.Equal {
 		r.Inexact = ""
 		return
@@ -94,7 +134,7 @@ func (s *Service) keep(ctx context.Context, rec *recording.Recorder) {
 	}
 	if err == nil {
 		r.Strike(secrets)
-		err = s.Recordings.Keep(r)
+		err = s.parts.Recordings.Keep(r)
 	}
 	if err != nil {
 		s.log.Warn("the call is not kept as a recording", "err", err)

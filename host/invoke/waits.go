@@ -18,26 +18,26 @@ import (
 func (s *Service) asked(ctx context.Context, t Target, c runner.Call) task.Result {
 	skill, ok := t.Installed()
 	if !ok {
-		return s.Runner.Run(ctx, c)
+		return s.parts.Runner.Run(ctx, c)
 	}
 	tc := approval.NewToolCall(skill.Name, skill.Digest, toolName(c), c.Input)
-	lease, err := s.Desk.TakeLease(ctx, tc)
+	lease, err := s.parts.Desk.TakeLease(ctx, tc)
 	if err != nil {
 		return refused(skill, c, err)
 	}
 	if lease.ID() != "" {
 		c.Lease, c.NoCache = lease, true
 	}
-	if c.Recorder == nil && s.Recordings.Keeps() {
+	if c.Recorder == nil && s.parts.Recordings.Keeps() {
 		c.Recorder = recording.NewRecorder()
 		defer s.keep(ctx, c.Recorder)
 	}
-	res := s.Runner.Run(ctx, c)
+	res := s.parts.Runner.Run(ctx, c)
 	asked := askedAbout(res.Denials, lease)
 	if res.OK || len(asked) == 0 {
 		return res
 	}
-	p, err := s.Desk.ProposeCall(ctx, approval.Proposal{
+	p, err := s.parts.Desk.ProposeCall(ctx, approval.Proposal{
 		ID: approval.NewID(), Type: approval.TypeCall, Title: "call " + skill.Ref() + ":" + tc.Tool + " once with this input",
 		Skill: skill.Name, Version: skill.Version, Call: &tc, Requested: asked, ProposedBy: c.Caller,
 		Origin: string(skill.Origin), Limits: c.Target.Package.Manifest().Limits(),

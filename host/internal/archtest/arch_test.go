@@ -149,7 +149,7 @@ var imports = map[string][]string{
 
 	// What every call from outside goes through.
 	"host/invoke": {
-		"host/fault", "host/adopt", "host/approval", "host/closure", "host/llm/skillmodel", "host/prompt", "host/recording", "host/registry", "host/replay", "host/runner", "host/secret",
+		"host/fault", "host/adopt", "host/approval", "host/closure", "host/llm/skillmodel", "host/prompt", "host/recording", "host/registry", "host/replay", "host/review", "host/runner", "host/secret", "host/session",
 		"host/source", "host/task", "host/toolchain", "host/trust", "manifests", "manifests/bundle", "policies", "policies/capability",
 	},
 
