@@ -94,7 +94,7 @@ func (r RecordRequest) file(s subject) (string, error) {
 	case s.dir == "":
 		return "", fault.Errorf(fault.KindUsage, "a case is recorded into a directory, and %s is none", s.name).WithHint("name the directory of the skill")
 	case !s.pkg.Manifest().Type.IsCode():
-		return "", fault.Errorf(fault.KindUsage, "the call of a tool can be recorded, and %s is a %s", s.name, s.pkg.Manifest().Type).
+		return "", fault.Errorf(fault.KindUsage, "only the call of a tool can be recorded, and %s is a %s", s.name, s.pkg.Manifest().Type).
 			WithHint("a case of a prompt is its parameters and its text, which %s shows", fault.Run(s.name).With(fault.FieldRender))
 	case !caseName().MatchString(r.Name):
 		return "", fault.Errorf(fault.KindUsage, "record %q: a case has a name of letters, digits and . _ -, with which its file is called", r.Name)
