@@ -67,23 +67,15 @@ func New(log hclog.Logger, p Parts) *Service { return &Service{p, log} }
 
 // ready refuses whoever says not who they are, and brings the store up to date.
 func (s *Service) ready(ctx context.Context, by approval.Principal) error {
-	if err := known(by); err != nil {
+	if err := approval.CheckPrincipal(by); err != nil {
 		return err
 	}
 	return s.parts.CatchUp(ctx)
 }
 
-// known refuses nobody.
-func known(by approval.Principal) error {
-	if by == nil {
-		return fault.Errorf(fault.KindDenied, "nobody asks")
-	}
-	return by.Check()
-}
-
-// writes is [known] for what writes files where the caller says: an agent may not.
+// writes is [approval.CheckPrincipal] for what writes files where the caller says: an agent may not.
 func writes(by approval.Principal) error {
-	if err := known(by); err != nil {
+	if err := approval.CheckPrincipal(by); err != nil {
 		return err
 	}
 	if _, agent := by.(approval.Agent); agent {

@@ -86,7 +86,7 @@ func (s *Service) Commit(ctx context.Context, by approval.Principal, p *Plan, c 
 	return r, cmp.Or(err, lerr)
 }
 
-// install installs all packages of a plan or none, or has all of them wait.
+// install installs all packages of a plan or none, or records all of them as proposals.
 func (p *Plan) install(ctx context.Context, s *Service, by approval.Principal, c Consent) (Result, error) {
 	outs, err := p.decide(ctx, s, by, c)
 	r := Result{Status: p.Status.done()}

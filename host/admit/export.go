@@ -27,7 +27,7 @@ type ExportRequest struct {
 	Overwrite bool
 	// Skills are versions or whole skills; empty for everything that is installed.
 	Skills []manifests.Ref
-	// DryRun has it only say what would be in the set.
+	// DryRun only says what would be in the set, and writes nothing.
 	DryRun bool
 }
 

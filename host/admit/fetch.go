@@ -63,7 +63,7 @@ const maxAhead = 4
 
 // Fetch begins to fetch packages.
 func (s *Service) Fetch(ctx context.Context, by approval.Principal, f Fetch) (*Batch, error) {
-	if err := known(by); err != nil {
+	if err := approval.CheckPrincipal(by); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)

@@ -76,7 +76,7 @@ type Plan struct {
 	group     install.Group
 	closure   *closure.Plan
 	// standing is the version of the named skill that is installed already, as it was
-	// looked at again; it is no member of the group.
+	// looked at again; it is not a member of the group.
 	standing *install.Plan
 	commit   func(context.Context, *Service, approval.Principal, Consent) (Result, error)
 	spent    atomic.Bool

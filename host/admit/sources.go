@@ -59,7 +59,7 @@ type SearchResult struct {
 // [fault.KindInternal] error when it found nothing and no registry was searched wholly:
 // that nothing is there cannot be said.
 func (s *Service) Search(ctx context.Context, by approval.Principal, r SearchRequest) (SearchResult, error) {
-	if err := known(by); err != nil {
+	if err := approval.CheckPrincipal(by); err != nil {
 		return SearchResult{}, err
 	}
 	found, missing, err := s.parts.Sources.Search(ctx, r.Text, source.Options{PlainHTTP: r.PlainHTTP})
@@ -279,7 +279,7 @@ func (s *Service) Logout(ctx context.Context, by approval.Human, registry string
 // RegistryHost is the host that is meant by a host, the address of a registry, or the name
 // of one in the settings.
 func (s *Service) RegistryHost(_ context.Context, by approval.Principal, text string) (string, error) {
-	if err := known(by); err != nil {
+	if err := approval.CheckPrincipal(by); err != nil {
 		return "", err
 	}
 	return s.parts.Sources.HostOf(text)

@@ -97,7 +97,7 @@ type update struct {
 	all []registry.Skill // what is installed
 }
 
-// leave has the plan do nothing.
+// leave makes the plan one that changes nothing, and says why.
 func (u *update) leave(status Status, to string, why fault.Hint) error {
 	u.p.Status, u.p.To, u.p.Why, u.p.Remedies, u.p.commit = status, to, why.Text, why.Remedies, nothing
 	return nil
@@ -328,7 +328,7 @@ func (u *update) admit(ctx context.Context, c *closure.Plan, to string) error {
 	return nil
 }
 
-// tries has the version be tried with a share of the calls, if that is wanted.
+// tries puts the version on trial with a share of the calls, if that is wanted.
 func (u *update) tries(ctx context.Context) error {
 	p := u.p
 	switch {

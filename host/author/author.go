@@ -99,17 +99,9 @@ type (
 // DefaultTimeout bounds a build that has no other bound.
 const DefaultTimeout = toolchain.DefaultTimeout
 
-// known refuses who is nobody.
-func known(by approval.Principal) error {
-	if by == nil {
-		return fault.Errorf(fault.KindDenied, "nobody asks for this")
-	}
-	return by.Check()
-}
-
 // person refuses who is not a person, for what is done with a person's rights.
 func person(by approval.Principal, what string) (approval.Human, error) {
-	if err := known(by); err != nil {
+	if err := approval.CheckPrincipal(by); err != nil {
 		return approval.Human{}, err
 	}
 	h, ok := by.(approval.Human)

@@ -86,7 +86,7 @@ type Benched struct {
 // Bench makes a call again and again, and says what that takes. They are calls like any
 // other, with their grants and effects. The first that fails ends it, with its error.
 func (s *Service) Bench(ctx context.Context, by approval.Principal, r BenchRequest) (Benched, error) {
-	if err := known(by); err != nil {
+	if err := approval.CheckPrincipal(by); err != nil {
 		return Benched{}, err
 	}
 	h, err := s.parts.Home(ctx)

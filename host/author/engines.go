@@ -38,7 +38,7 @@ func KnownEngines() []Engine {
 
 // Engines are the interpreters that this program knows, and which skills provide them.
 func (s *Service) Engines(ctx context.Context, by approval.Principal) ([]Engine, error) {
-	if err := known(by); err != nil {
+	if err := approval.CheckPrincipal(by); err != nil {
 		return nil, err
 	}
 	h, err := s.state(ctx)

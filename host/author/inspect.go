@@ -62,7 +62,7 @@ type (
 // Inspect takes a module apart, compiles it, and runs its initialisation in a process of
 // its own with nothing granted. It calls no tool.
 func (s *Service) Inspect(ctx context.Context, by approval.Principal, r InspectRequest) (Inspected, error) {
-	if err := known(by); err != nil {
+	if err := approval.CheckPrincipal(by); err != nil {
 		return Inspected{}, err
 	}
 	h, err := s.parts.Home(ctx)

@@ -56,7 +56,7 @@ func (s *Service) New(ctx context.Context, by approval.Human, r NewRequest) (Mad
 
 // Toolchains are the languages in which skills can be begun, each with what of it is here.
 func (s *Service) Toolchains(ctx context.Context, by approval.Principal) ([]Toolchain, error) {
-	if err := known(by); err != nil {
+	if err := approval.CheckPrincipal(by); err != nil {
 		return nil, err
 	}
 	return toolchain.FindAll(ctx, scaffold.Languages(), s.compilers(0)), nil

@@ -32,7 +32,7 @@ type Scanned struct {
 // Scan reads a package without running it, and says what to look at. What was revoked, and
 // what is disabled, is scanned, too. Of a path it needs no home.
 func (s *Service) Scan(ctx context.Context, by approval.Principal, r ScanRequest) (Scanned, error) {
-	if err := known(by); err != nil {
+	if err := approval.CheckPrincipal(by); err != nil {
 		return Scanned{}, err
 	}
 	p, err := s.scannable(ctx, by, r.Address)

@@ -105,7 +105,7 @@ func (s *Service) Test(ctx context.Context, by approval.Principal, r TestRequest
 // options are how the cases are run, for who may ask for that.
 func (r TestRequest) options(by approval.Principal) (casetest.Options, error) {
 	o := casetest.Options{Jobs: r.Jobs}
-	err := known(by)
+	err := approval.CheckPrincipal(by)
 	if r.Build || r.Update {
 		_, err = person(by, "building a skill, and writing its files,")
 	}

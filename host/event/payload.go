@@ -20,7 +20,7 @@ type Created struct {
 type Planned struct {
 	Steps []task.Step `json:"steps"`
 	Risk  task.Risk   `json:"risk"`
-	// Note says why there is no more of a plan; empty otherwise.
+	// Note says why the plan was cut short; empty otherwise.
 	Note string `json:"note,omitempty"`
 }
 

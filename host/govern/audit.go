@@ -47,7 +47,7 @@ const DefaultEvents = 100
 // Events returns the last entries that fit, decisions and runs merged by time, oldest
 // first. It keeps no more of them than it needs, however long the log is.
 func (a *Audit) Events(ctx context.Context, by approval.Principal, req EventsRequest) ([]Event, error) {
-	if err := known(by); err != nil {
+	if err := approval.CheckPrincipal(by); err != nil {
 		return nil, err
 	}
 	if req.Limit <= 0 {
@@ -156,7 +156,7 @@ type AuditKeys struct {
 // Key returns the keys that vouch for the audit log, and makes the first one when there is
 // none.
 func (a *Audit) Key(ctx context.Context, by approval.Principal) (AuditKeys, error) {
-	if err := known(by); err != nil {
+	if err := approval.CheckPrincipal(by); err != nil {
 		return AuditKeys{}, err
 	}
 	ring, err := a.p.AuditKeys.Make(ctx)

@@ -33,7 +33,7 @@ type (
 // Export writes what is asked for of the audit log to w, in a form that can be verified
 // without the home.
 func (a *Audit) Export(ctx context.Context, by approval.Principal, w io.Writer, s ExportScope) (Summary, error) {
-	if err := known(by); err != nil {
+	if err := approval.CheckPrincipal(by); err != nil {
 		return Summary{}, err
 	}
 	return audit.Export(ctx, w, a.p.AuditKeys, []audit.Log{{Name: audit.Decisions, Journal: a.p.Decisions}, {Name: audit.Runs, Journal: a.p.Calls}}, s)
@@ -49,7 +49,7 @@ type ExportFile struct {
 
 // ExportFile writes an export to a file that only its owner reads.
 func (a *Audit) ExportFile(ctx context.Context, by approval.Principal, req ExportFile) (Summary, error) {
-	if err := known(by); err != nil {
+	if err := approval.CheckPrincipal(by); err != nil {
 		return Summary{}, err
 	}
 	var sum Summary
@@ -106,7 +106,7 @@ type VerifyRequest struct {
 // is damaged is no error but a Problem of the result. One that is another than the key or
 // the export of the request show is a [fault.KindVerification] error.
 func (a *Audit) Verify(ctx context.Context, by approval.Principal, req VerifyRequest) (Verification, error) {
-	if err := known(by); err != nil {
+	if err := approval.CheckPrincipal(by); err != nil {
 		return Verification{}, err
 	}
 	v := Verification{KnownBy: []string{}}

@@ -104,17 +104,9 @@ func New(log hclog.Logger, p Parts) Services {
 	}
 }
 
-// known refuses nobody.
-func known(by approval.Principal) error {
-	if by == nil {
-		return fault.Errorf(fault.KindDenied, "nobody asks for it")
-	}
-	return by.Check()
-}
-
 // begin refuses nobody, and brings the state to what was decided last.
 func (p *Parts) begin(ctx context.Context, by approval.Principal) error {
-	if err := known(by); err != nil {
+	if err := approval.CheckPrincipal(by); err != nil {
 		return err
 	}
 	return p.CatchUp(ctx)

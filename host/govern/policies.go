@@ -52,7 +52,7 @@ func effectWord(e policies.Effect) string {
 
 // List returns the policies in force that have the ids, or all when none is named.
 func (s *Policies) List(_ context.Context, by approval.Principal, ids []string) ([]Policy, error) {
-	if err := known(by); err != nil {
+	if err := approval.CheckPrincipal(by); err != nil {
 		return nil, err
 	}
 	set, err := s.p.Policies()
@@ -88,7 +88,7 @@ type CaseOutcome = policies.Outcome
 // Test puts test cases to the policies in force. paths are files of cases, or directories
 // of such; without any, the cases of the home are read. A wrong answer is no error.
 func (s *Policies) Test(_ context.Context, by approval.Principal, paths []string) ([]CaseOutcome, error) {
-	if err := known(by); err != nil {
+	if err := approval.CheckPrincipal(by); err != nil {
 		return nil, err
 	}
 	set, err := s.p.Policies()

@@ -343,7 +343,7 @@ type PublishedList struct {
 // PushRevocations makes a signed list of what was revoked here, and publishes it: under its
 // number, and as the latest. A number whose publication failed is not used again.
 func (s *Signers) PushRevocations(ctx context.Context, by approval.Human, req PushList) (PublishedList, error) {
-	if err := known(by); err != nil {
+	if err := approval.CheckPrincipal(by); err != nil {
 		return PublishedList{}, err
 	}
 	to, err := listRef(req.To)

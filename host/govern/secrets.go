@@ -94,7 +94,7 @@ func (s *Secrets) Find(ctx context.Context, by approval.Principal, name string) 
 
 // List returns all secrets, by name.
 func (s *Secrets) List(ctx context.Context, by approval.Principal) ([]Secret, error) {
-	if err := known(by); err != nil {
+	if err := approval.CheckPrincipal(by); err != nil {
 		return nil, err
 	}
 	all, err := s.p.Secrets.List(ctx)

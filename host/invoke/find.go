@@ -71,7 +71,7 @@ func (t Target) Describe() (manifests.Tool, bool) { return t.Manifest().Callable
 // a path, or fetches a source; progress is told how much of it came, as in
 // [source.Options]; nil for nobody.
 func (s *Service) Find(ctx context.Context, by approval.Principal, a Address, progress func(done, total int64)) (Target, error) {
-	if err := known(by); err != nil {
+	if err := approval.CheckPrincipal(by); err != nil {
 		return Target{}, err
 	}
 	if a.Installed() {
@@ -116,7 +116,7 @@ func (s *Service) refused(ctx context.Context, d manifests.Digest) ([]string, er
 
 // Look is [Service.Find] for a path, also of what was revoked: to look at, not to run.
 func (s *Service) Look(ctx context.Context, by approval.Principal, path string) (*bundle.Package, error) {
-	if err := known(by); err != nil {
+	if err := approval.CheckPrincipal(by); err != nil {
 		return nil, err
 	}
 	got, err := s.fetch(ctx, by, Address{Path: path}, nil)
@@ -129,7 +129,7 @@ func (s *Service) Look(ctx context.Context, by approval.Principal, path string) 
 // Read returns the package of an installed version, also of one that is disabled: to look
 // at, not to run.
 func (s *Service) Read(ctx context.Context, by approval.Principal, ref manifests.Ref) (*bundle.Package, error) {
-	if err := known(by); err != nil {
+	if err := approval.CheckPrincipal(by); err != nil {
 		return nil, err
 	}
 	if ref.Tool != "" {
@@ -148,7 +148,7 @@ func (s *Service) Read(ctx context.Context, by approval.Principal, ref manifests
 // Local is the target of a tool of a package that was just read or built; tool is empty for
 // its only one. What was revoked is refused, as in [Service.Find].
 func (s *Service) Local(ctx context.Context, by approval.Principal, label, tool string, p *bundle.Package) (Target, error) {
-	if err := known(by); err != nil {
+	if err := approval.CheckPrincipal(by); err != nil {
 		return Target{}, err
 	}
 	if p == nil {

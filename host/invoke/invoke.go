@@ -143,14 +143,6 @@ func (s *Service) Render(ctx context.Context, in Invocation) (prompt.Prompt, tas
 	return p, res, nil
 }
 
-// known refuses who is nobody.
-func known(by approval.Principal) error {
-	if by == nil {
-		return fault.Errorf(fault.KindDenied, "nobody asks for this")
-	}
-	return by.Check()
-}
-
 // check refuses what cannot be done before any grant is spent on it.
 func (s *Service) check(ctx context.Context, in Invocation) error {
 	if err := in.check(); err != nil || !in.Target.IsPrompt() {
@@ -160,7 +152,7 @@ func (s *Service) check(ctx context.Context, in Invocation) error {
 }
 
 func (in Invocation) check() error {
-	if err := known(in.By); err != nil {
+	if err := approval.CheckPrincipal(in.By); err != nil {
 		return err
 	}
 	if in.Target.run.Package == nil {

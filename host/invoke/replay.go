@@ -46,7 +46,7 @@ type Replayed struct {
 // [fault.KindVerification] for what is not a recording, of [fault.KindNotFound] when the
 // package that was recorded is not there.
 func (s *Service) Replay(ctx context.Context, by approval.Principal, r ReplayRequest) (Replayed, error) {
-	if err := known(by); err != nil {
+	if err := approval.CheckPrincipal(by); err != nil {
 		return Replayed{}, err
 	}
 	rec, err := readRecording(ctx, r.File)

@@ -17,7 +17,7 @@ type Session = session.Info
 // Sessions are the sessions of the home, those of one skill alone when it is not empty. A
 // principal who is not a person sees its own.
 func (s *Service) Sessions(ctx context.Context, by approval.Principal, skill string) ([]Session, error) {
-	if err := known(by); err != nil {
+	if err := approval.CheckPrincipal(by); err != nil {
 		return nil, err
 	}
 	all, err := s.parts.Sessions.List(ctx)
