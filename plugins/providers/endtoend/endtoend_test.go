@@ -259,7 +259,7 @@ func TestSkillAsks(t *testing.T) {
 		t.Errorf("the run does not say what was asked of a model: %s", out)
 	}
 	_, errs := m.must(1, "task", "run", "Measure the lake", "--no-files", "--plan", "always", "--tokens", "50000")
-	if !strings.Contains(errs, "the step two is failed") || !strings.Contains(errs, "the budget for models does not have as much") {
+	if !strings.Contains(errs, "see the step two") || !strings.Contains(errs, "the budget for models does not have as much") {
 		t.Errorf("a task asked for more than it has: %s", errs)
 	}
 	out, _ = m.must(0, "task", "run", "Measure the lake", "--no-files", "--plan", "always", "--tokens", "500000", "--json")
