@@ -66,14 +66,14 @@ NOT_EMULATED := Hole|Bomb|TestMutants|TestNothingLeaks
 arm64: ## run the sandbox's tests as arm64 code; needs qemu-aarch64 (Debian: qemu-user)
 	@command -v qemu-aarch64 > /dev/null || { echo 'there is no qemu-aarch64 here'; exit 1; }
 	CGO_ENABLED=0 GOARCH=arm64 $(GO) test -short -count=1 -timeout 30m -exec qemu-aarch64 -skip '$(NOT_EMULATED)' \
-	  ./host/sandbox/wasmbin ./host/sandbox/wasi ./host/sandbox
+	  ./host/engine/sandbox/wasmbin ./host/engine/sandbox/wasi ./host/engine/sandbox
 
 check: ## formatting, vet, staticcheck, the import table, generated files
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'not formatted: run gofmt -w'; exit 1; }
 	$(GO) vet ./...
 	GOOS=wasip1 GOARCH=wasm $(GO) build ./sdk/go ./sdk/conformance/go ./skills/...
 	$(GO) run $(STATICCHECK) ./...
-	$(GO) test -count=1 ./host/internal/archtest
+	$(GO) test -count=1 ./internal/archtest
 	$(GO) mod tidy -diff
 	cd bench && $(GO) vet ./... && $(GO) run $(STATICCHECK) ./... && $(GO) mod tidy -diff
 	cd bench && CGO_ENABLED=0 $(GO) vet ./...
@@ -109,13 +109,13 @@ testdata: ## build the benchmark's guests that are not Go, see bench/guests/READ
 	bench/guests/build.sh
 
 # The rules of secrets are made of the gitleaks module, by a program that is a module of its own.
-GITLEAKS := host/findings/secrets/gitleaks
+GITLEAKS := host/review/findings/secrets/gitleaks
 
 generate: ## make what is made of other sources: the SDKs' low-level parts, the plugins' gRPC, the rules of secrets, documentation
 	$(GO) run ./sdk/hostapi/generate
 	cd plugins/proto && $(GO) run .
 	cd $(GITLEAKS) && $(GO) run . > rules.new && mv rules.new ../rules.json
-	$(GO) test -count=1 -run '^TestDocumentation$$' ./host/findings -update
+	$(GO) test -count=1 -run '^TestDocumentation$$' ./host/review/findings -update
 
 fuzz: ## run every fuzz target for FUZZTIME
 	@set -e; n=0; for d in $$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u); do \

@@ -19,7 +19,7 @@ import (
 
 	"github.com/skillet-run/skillet/bench/guests"
 	"github.com/skillet-run/skillet/bench/report"
-	"github.com/skillet-run/skillet/host/sandbox"
+	"github.com/skillet-run/skillet/host/engine/sandbox"
 )
 
 const (

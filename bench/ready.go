@@ -13,7 +13,7 @@ import (
 	"github.com/skillet-run/skillet/bench/guests"
 	"github.com/skillet-run/skillet/bench/measure"
 	"github.com/skillet-run/skillet/bench/report"
-	"github.com/skillet-run/skillet/host/sandbox"
+	"github.com/skillet-run/skillet/host/engine/sandbox"
 )
 
 // The rows of a module whose machine code is in the cache on disk, in a

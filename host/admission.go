@@ -3,9 +3,9 @@ package host
 import (
 	"context"
 
-	"github.com/skillet-run/skillet/host/admit"
-	"github.com/skillet-run/skillet/host/approval"
-	"github.com/skillet-run/skillet/host/script"
+	"github.com/skillet-run/skillet/host/app/admit"
+	"github.com/skillet-run/skillet/host/author/script"
+	"github.com/skillet-run/skillet/host/record/approval"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )

@@ -11,11 +11,11 @@ import (
 	"testing"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/admit"
-	"github.com/skillet-run/skillet/host/approval"
-	"github.com/skillet-run/skillet/host/fault"
-	"github.com/skillet-run/skillet/host/sandbox/wasmbin/wasmtest"
-	"github.com/skillet-run/skillet/host/trust"
+	"github.com/skillet-run/skillet/host/app/admit"
+	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/host/engine/sandbox/wasmbin/wasmtest"
+	"github.com/skillet-run/skillet/host/record/approval"
+	"github.com/skillet-run/skillet/host/record/trust"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/policies/capability"
 )

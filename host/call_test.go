@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/approval"
-	"github.com/skillet-run/skillet/host/govern"
+	"github.com/skillet-run/skillet/host/app/govern"
+	"github.com/skillet-run/skillet/host/record/approval"
 	"github.com/skillet-run/skillet/manifests"
 )
 

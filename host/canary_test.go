@@ -8,16 +8,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/host/base/fault"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/app/invoke"
+	"github.com/skillet-run/skillet/host/engine/sandbox/wasmbin/wasmtest"
 	"github.com/skillet-run/skillet/host/install"
-	"github.com/skillet-run/skillet/host/invoke"
-	"github.com/skillet-run/skillet/host/ledger"
-	"github.com/skillet-run/skillet/host/registry"
-	"github.com/skillet-run/skillet/host/runner"
-	"github.com/skillet-run/skillet/host/sandbox/wasmbin/wasmtest"
+	"github.com/skillet-run/skillet/host/record/approval"
+	"github.com/skillet-run/skillet/host/record/ledger"
+	"github.com/skillet-run/skillet/host/record/registry"
+	"github.com/skillet-run/skillet/host/run/runner"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )

@@ -3,11 +3,11 @@ package host
 import (
 	"context"
 
-	"github.com/skillet-run/skillet/host/agents"
-	"github.com/skillet-run/skillet/host/evidence"
-	"github.com/skillet-run/skillet/host/history"
-	"github.com/skillet-run/skillet/host/settings"
-	"github.com/skillet-run/skillet/host/store"
+	"github.com/skillet-run/skillet/host/base/store"
+	"github.com/skillet-run/skillet/host/install/evidence"
+	"github.com/skillet-run/skillet/host/record/agents"
+	"github.com/skillet-run/skillet/host/record/history"
+	"github.com/skillet-run/skillet/host/record/settings"
 	"github.com/skillet-run/skillet/plugins/agent/builtin"
 )
 

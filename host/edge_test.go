@@ -12,12 +12,12 @@ import (
 	"testing"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/admit"
-	"github.com/skillet-run/skillet/host/approval"
-	"github.com/skillet-run/skillet/host/fault"
-	"github.com/skillet-run/skillet/host/govern"
-	"github.com/skillet-run/skillet/host/invoke"
-	"github.com/skillet-run/skillet/host/work"
+	"github.com/skillet-run/skillet/host/app/admit"
+	"github.com/skillet-run/skillet/host/app/govern"
+	"github.com/skillet-run/skillet/host/app/invoke"
+	"github.com/skillet-run/skillet/host/app/work"
+	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/host/record/approval"
 )
 
 // A lines edge reads requests, a line of JSON each, and answers each with one. It parses,

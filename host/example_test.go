@@ -10,11 +10,11 @@ import (
 	"path/filepath"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/admit"
-	"github.com/skillet-run/skillet/host/approval"
-	"github.com/skillet-run/skillet/host/invoke"
-	"github.com/skillet-run/skillet/host/sandbox/wasmbin/wasmtest"
-	"github.com/skillet-run/skillet/host/work"
+	"github.com/skillet-run/skillet/host/app/admit"
+	"github.com/skillet-run/skillet/host/app/invoke"
+	"github.com/skillet-run/skillet/host/app/work"
+	"github.com/skillet-run/skillet/host/engine/sandbox/wasmbin/wasmtest"
+	"github.com/skillet-run/skillet/host/record/approval"
 )
 
 // writeEcho writes the package of a skill that answers its input, and asks for the clock.

@@ -8,16 +8,16 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/host/base/fault"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/journal"
-	"github.com/skillet-run/skillet/host/ledger"
-	"github.com/skillet-run/skillet/host/sandbox"
-	"github.com/skillet-run/skillet/host/sandbox/worker"
-	"github.com/skillet-run/skillet/host/secret"
-	"github.com/skillet-run/skillet/host/store"
-	"github.com/skillet-run/skillet/host/store/filelock"
+	"github.com/skillet-run/skillet/host/base/secret"
+	"github.com/skillet-run/skillet/host/base/store"
+	"github.com/skillet-run/skillet/host/base/store/filelock"
+	"github.com/skillet-run/skillet/host/engine/sandbox"
+	"github.com/skillet-run/skillet/host/engine/sandbox/worker"
+	"github.com/skillet-run/skillet/host/record/journal"
+	"github.com/skillet-run/skillet/host/record/ledger"
 	"github.com/skillet-run/skillet/plugins/provider"
 )
 

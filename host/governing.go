@@ -3,12 +3,12 @@ package host
 import (
 	"context"
 
-	"github.com/skillet-run/skillet/host/approval"
-	"github.com/skillet-run/skillet/host/govern"
-	"github.com/skillet-run/skillet/host/signer"
-	"github.com/skillet-run/skillet/host/store"
-	"github.com/skillet-run/skillet/host/trust"
-	"github.com/skillet-run/skillet/host/upkeep"
+	"github.com/skillet-run/skillet/host/app/govern"
+	"github.com/skillet-run/skillet/host/app/upkeep"
+	"github.com/skillet-run/skillet/host/base/store"
+	"github.com/skillet-run/skillet/host/record/approval"
+	"github.com/skillet-run/skillet/host/record/signer"
+	"github.com/skillet-run/skillet/host/record/trust"
 )
 
 // Govern has the services for who decides what.

@@ -9,12 +9,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/host/base/fault"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/hostfn"
-	"github.com/skillet-run/skillet/host/jail"
-	"github.com/skillet-run/skillet/host/secret"
+	"github.com/skillet-run/skillet/host/base/secret"
+	"github.com/skillet-run/skillet/host/engine/jail"
+	"github.com/skillet-run/skillet/host/run/hostfn"
 	"github.com/skillet-run/skillet/manifests"
 )
 

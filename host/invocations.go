@@ -4,9 +4,9 @@ import (
 	"context"
 	"encoding/json"
 
-	"github.com/skillet-run/skillet/host/invoke"
-	"github.com/skillet-run/skillet/host/registry"
-	"github.com/skillet-run/skillet/host/rules"
+	"github.com/skillet-run/skillet/host/app/invoke"
+	"github.com/skillet-run/skillet/host/record/registry"
+	"github.com/skillet-run/skillet/host/record/rules"
 )
 
 // Invoke makes calls of skills.

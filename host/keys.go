@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/hostfn"
-	"github.com/skillet-run/skillet/host/journal"
-	"github.com/skillet-run/skillet/host/secret"
+	"github.com/skillet-run/skillet/host/base/secret"
+	"github.com/skillet-run/skillet/host/record/journal"
+	"github.com/skillet-run/skillet/host/run/hostfn"
 )
 
 // keyOptions say where the identity of the home is, and what the home is known by.

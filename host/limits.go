@@ -1,7 +1,7 @@
 package host
 
 import (
-	"github.com/skillet-run/skillet/host/review"
+	"github.com/skillet-run/skillet/host/review/review"
 	"github.com/skillet-run/skillet/manifests"
 )
 

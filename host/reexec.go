@@ -1,10 +1,10 @@
 package host
 
 import (
-	"github.com/skillet-run/skillet/host/sandbox/worker"
-	"github.com/skillet-run/skillet/host/script"
-	"github.com/skillet-run/skillet/host/upkeep"
-	"github.com/skillet-run/skillet/host/work"
+	"github.com/skillet-run/skillet/host/app/upkeep"
+	"github.com/skillet-run/skillet/host/app/work"
+	"github.com/skillet-run/skillet/host/author/script"
+	"github.com/skillet-run/skillet/host/engine/sandbox/worker"
 	"github.com/skillet-run/skillet/internal/reexec"
 )
 

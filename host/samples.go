@@ -3,12 +3,12 @@ package host
 import (
 	"context"
 
-	"github.com/skillet-run/skillet/host/config"
-	"github.com/skillet-run/skillet/host/recording"
-	"github.com/skillet-run/skillet/host/registry"
-	"github.com/skillet-run/skillet/host/replay"
-	"github.com/skillet-run/skillet/host/runner"
-	"github.com/skillet-run/skillet/host/upkeep"
+	"github.com/skillet-run/skillet/host/app/upkeep"
+	"github.com/skillet-run/skillet/host/base/config"
+	"github.com/skillet-run/skillet/host/record/registry"
+	"github.com/skillet-run/skillet/host/run/recording"
+	"github.com/skillet-run/skillet/host/run/replay"
+	"github.com/skillet-run/skillet/host/run/runner"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )

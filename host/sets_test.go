@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/admit"
-	"github.com/skillet-run/skillet/host/approval"
-	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/host/app/admit"
+	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/host/record/approval"
 )
 
 // given is a home with a skill that was granted something, a set of it and a lock.

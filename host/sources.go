@@ -3,8 +3,8 @@ package host
 import (
 	"context"
 
-	"github.com/skillet-run/skillet/host/source"
-	"github.com/skillet-run/skillet/host/source/transfer"
+	"github.com/skillet-run/skillet/host/fetch/source"
+	"github.com/skillet-run/skillet/host/fetch/source/transfer"
 )
 
 // Sources gets and publishes packages as the settings of this home say: from

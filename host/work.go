@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"github.com/skillet-run/skillet/host/upkeep"
-	"github.com/skillet-run/skillet/host/work"
+	"github.com/skillet-run/skillet/host/app/upkeep"
+	"github.com/skillet-run/skillet/host/app/work"
 )
 
 // Work has goals done, and shows what that rests on.

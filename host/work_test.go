@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/skillet-run/skillet/host/approval"
-	"github.com/skillet-run/skillet/host/fault"
-	"github.com/skillet-run/skillet/host/work"
+	"github.com/skillet-run/skillet/host/app/work"
+	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/host/record/approval"
 )
 
 // A task is whose it is that submits it: an agent makes none of a person's, asks persons no

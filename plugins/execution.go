@@ -19,7 +19,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/skillet-run/skillet/host/confine"
+	"github.com/skillet-run/skillet/host/engine/confine"
 )
 
 // An execution is one process of a plugin, from before its start until nothing of

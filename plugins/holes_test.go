@@ -23,7 +23,7 @@ import (
 
 	goplugin "github.com/hashicorp/go-plugin"
 
-	"github.com/skillet-run/skillet/host/confine"
+	"github.com/skillet-run/skillet/host/engine/confine"
 	"github.com/skillet-run/skillet/plugins/provider"
 	"github.com/skillet-run/skillet/plugins/provider/providergrpc"
 )

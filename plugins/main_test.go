@@ -20,7 +20,7 @@ import (
 	goplugin "github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
 
-	"github.com/skillet-run/skillet/host/confine"
+	"github.com/skillet-run/skillet/host/engine/confine"
 	"github.com/skillet-run/skillet/plugins/agent"
 	"github.com/skillet-run/skillet/plugins/agent/builtin"
 	"github.com/skillet-run/skillet/plugins/provider"

@@ -25,7 +25,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/skillet-run/skillet/host/confine"
+	"github.com/skillet-run/skillet/host/engine/confine"
 	"github.com/skillet-run/skillet/plugins/provider/providergrpc"
 )
 

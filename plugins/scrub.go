@@ -3,7 +3,7 @@ package plugins
 import (
 	"errors"
 
-	"github.com/skillet-run/skillet/host/redact"
+	"github.com/skillet-run/skillet/host/base/redact"
 	"github.com/skillet-run/skillet/plugins/provider"
 )
 

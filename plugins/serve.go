@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/skillet-run/skillet/host/confine"
+	"github.com/skillet-run/skillet/host/engine/confine"
 	"github.com/skillet-run/skillet/plugins/agent"
 	"github.com/skillet-run/skillet/plugins/agent/agentgrpc"
 	"github.com/skillet-run/skillet/plugins/provider"

@@ -9,7 +9,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/skillet-run/skillet/host/confine"
+	"github.com/skillet-run/skillet/host/engine/confine"
 	"github.com/skillet-run/skillet/plugins/provider"
 )
 

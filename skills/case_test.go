@@ -6,11 +6,11 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/skillet-run/skillet/host/casetest"
-	"github.com/skillet-run/skillet/host/journal"
-	"github.com/skillet-run/skillet/host/runner"
-	"github.com/skillet-run/skillet/host/sandbox"
-	"github.com/skillet-run/skillet/host/store"
+	"github.com/skillet-run/skillet/host/base/store"
+	"github.com/skillet-run/skillet/host/engine/sandbox"
+	"github.com/skillet-run/skillet/host/record/journal"
+	"github.com/skillet-run/skillet/host/run/casetest"
+	"github.com/skillet-run/skillet/host/run/runner"
 	"github.com/skillet-run/skillet/manifests/testcase"
 	"github.com/skillet-run/skillet/policies"
 )

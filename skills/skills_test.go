@@ -14,8 +14,8 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/skillet-run/skillet/host/hostfn"
-	"github.com/skillet-run/skillet/host/sandbox"
+	"github.com/skillet-run/skillet/host/engine/sandbox"
+	"github.com/skillet-run/skillet/host/run/hostfn"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )

@@ -11,7 +11,7 @@ import (
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 
 	"github.com/skillet-run/skillet/bench/guests"
-	"github.com/skillet-run/skillet/host/sandbox/wasmbin"
+	"github.com/skillet-run/skillet/host/engine/sandbox/wasmbin"
 )
 
 // bare is wazero used directly, without fuel: warm keeps one instance from

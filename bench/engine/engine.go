@@ -13,8 +13,8 @@ import (
 	"github.com/tetratelabs/wazero/api"
 
 	"github.com/skillet-run/skillet/bench/guests"
-	"github.com/skillet-run/skillet/host/sandbox"
-	"github.com/skillet-run/skillet/host/sandbox/reference"
+	"github.com/skillet-run/skillet/host/engine/sandbox"
+	"github.com/skillet-run/skillet/host/engine/sandbox/reference"
 )
 
 // A Caller calls exports of one guest. It is used by one goroutine.

@@ -9,7 +9,7 @@ import (
 	"github.com/tetratelabs/wazero/api"
 
 	"github.com/skillet-run/skillet/bench/guests"
-	"github.com/skillet-run/skillet/host/sandbox/wasmbin"
+	"github.com/skillet-run/skillet/host/engine/sandbox/wasmbin"
 )
 
 // metered is wazero warm with a module that package wasmbin instrumented, and

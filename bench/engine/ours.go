@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/skillet-run/skillet/bench/guests"
-	"github.com/skillet-run/skillet/host/sandbox"
+	"github.com/skillet-run/skillet/host/engine/sandbox"
 )
 
 // ours is the sandbox of this project with its default limits: fuel, a

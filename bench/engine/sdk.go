@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/skillet-run/skillet/bench/guests"
-	"github.com/skillet-run/skillet/host/sandbox/reference"
+	"github.com/skillet-run/skillet/host/engine/sandbox/reference"
 )
 
 // sdk is the Extism Go SDK: warm keeps one plug-in from call to call, fresh

@@ -5,14 +5,14 @@ import (
 	"os"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/fault"
-	"github.com/skillet-run/skillet/host/work"
+	"github.com/skillet-run/skillet/host/app/work"
+	"github.com/skillet-run/skillet/host/base/fault"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/govern"
-	"github.com/skillet-run/skillet/host/review"
+	"github.com/skillet-run/skillet/host/app/govern"
+	"github.com/skillet-run/skillet/host/review/review"
 	"github.com/skillet-run/skillet/manifests"
 )
 

@@ -9,13 +9,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/fault"
-	"github.com/skillet-run/skillet/host/upkeep"
+	"github.com/skillet-run/skillet/host/app/upkeep"
+	"github.com/skillet-run/skillet/host/base/fault"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/approval"
+	"github.com/skillet-run/skillet/host/record/approval"
 	"github.com/skillet-run/skillet/internal/lazyregexp"
 )
 

@@ -5,12 +5,12 @@ import (
 	"context"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/host/base/fault"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/govern"
+	"github.com/skillet-run/skillet/host/app/govern"
 )
 
 func decisionFlags(what string) []cli.Flag {

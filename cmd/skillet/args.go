@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/host/base/fault"
 	"github.com/skillet-run/skillet/internal/nearest"
 
 	"github.com/urfave/cli/v2"

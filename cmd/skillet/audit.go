@@ -7,9 +7,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/govern"
-	"github.com/skillet-run/skillet/host/journal"
-	"github.com/skillet-run/skillet/host/upkeep"
+	"github.com/skillet-run/skillet/host/app/govern"
+	"github.com/skillet-run/skillet/host/app/upkeep"
+	"github.com/skillet-run/skillet/host/record/journal"
 )
 
 func (t *terminal) auditCommand() *cli.Command {

@@ -6,12 +6,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/host/base/fault"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/govern"
+	"github.com/skillet-run/skillet/host/app/govern"
 )
 
 func (t *terminal) auditExport() *cli.Command {

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/skillet-run/skillet/host/scaffold"
-	"github.com/skillet-run/skillet/host/toolchain"
+	"github.com/skillet-run/skillet/host/author/scaffold"
+	"github.com/skillet-run/skillet/host/author/toolchain"
 )
 
 // authorEnviron is what an author's shell has: compilers keep their caches where

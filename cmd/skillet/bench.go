@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/skillet-run/skillet/host/author"
-	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/host/app/author"
+	"github.com/skillet-run/skillet/host/base/fault"
 
 	"github.com/urfave/cli/v2"
 

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/base/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )

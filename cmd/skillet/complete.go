@@ -14,8 +14,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/config"
-	"github.com/skillet-run/skillet/host/upkeep"
+	"github.com/skillet-run/skillet/host/app/upkeep"
+	"github.com/skillet-run/skillet/host/base/config"
 )
 
 // A candidate is one word that may come next, and what it is.

@@ -4,7 +4,7 @@ import (
 	"context"
 	_ "embed"
 
-	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/host/base/fault"
 
 	"github.com/urfave/cli/v2"
 )

@@ -6,7 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/skillet-run/skillet/host/config"
+	"github.com/skillet-run/skillet/host/base/config"
 )
 
 func (t *terminal) configCommand() *cli.Command {

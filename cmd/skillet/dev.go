@@ -13,8 +13,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/author"
-	"github.com/skillet-run/skillet/host/upkeep"
+	"github.com/skillet-run/skillet/host/app/author"
+	"github.com/skillet-run/skillet/host/app/upkeep"
 )
 
 func (t *terminal) devCommand() *cli.Command {

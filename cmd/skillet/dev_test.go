@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/skillet-run/skillet/host/author"
-	"github.com/skillet-run/skillet/host/toolchain"
+	"github.com/skillet-run/skillet/host/app/author"
+	"github.com/skillet-run/skillet/host/author/toolchain"
 )
 
 // A watching is `skillet dev --json` in a project.

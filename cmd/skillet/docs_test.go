@@ -16,8 +16,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/skillet-run/skillet/host/scaffold"
-	"github.com/skillet-run/skillet/host/toolchain"
+	"github.com/skillet-run/skillet/host/author/scaffold"
+	"github.com/skillet-run/skillet/host/author/toolchain"
 )
 
 // A shownShell is what a page has a reader type into one shell.
@@ -202,7 +202,7 @@ var onlyShown = map[string]string{
 	"docs/compatibility.md: skillet run counting:count": "agentskill.txtar runs it, with the folder that it needs",
 	"docs/escape.md: go test ./host/escape":             "it writes that table anew; the gate runs the test without -update",
 	"CONTRIBUTING.md: make build":                       ".ci/run makes most of it; the others take hours, or an emulator",
-	"README.md: skillet install 'git+":                  "git.example is nobody's; host/git fetches over HTTP, sources.txtar from a repository here",
+	"README.md: skillet install 'git+":                  "git.example is nobody's; host/base/git fetches over HTTP, sources.txtar from a repository here",
 	"skills/http/README.md: skillet run http:http_get url=https://example.com/ --allow": "it asks a server on the internet; http.txtar asks one here",
 	"skills/http/README.md: skillet run http:http_get url=https://example.com/ --json":  "it asks a server on the internet; http.txtar asks one here",
 	"docs/providers.md: make providers":                                                 "the key is the reader's; plugins/providers/endtoend types the same, with servers of its own",

@@ -8,7 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/author"
+	"github.com/skillet-run/skillet/host/app/author"
 )
 
 func (t *terminal) engineCommand() *cli.Command {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/skillet-run/skillet/host/npm"
-	"github.com/skillet-run/skillet/host/script"
+	"github.com/skillet-run/skillet/host/author/npm"
+	"github.com/skillet-run/skillet/host/author/script"
 )
 
 // npmCache is where npm keeps what it has fetched.

@@ -3,11 +3,11 @@ package main
 import (
 	"strings"
 
-	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/host/base/fault"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/skillet-run/skillet/host/govern"
+	"github.com/skillet-run/skillet/host/app/govern"
 )
 
 func (t *terminal) explainCommand() *cli.Command {

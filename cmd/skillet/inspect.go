@@ -11,9 +11,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/approval"
-	"github.com/skillet-run/skillet/host/author"
-	"github.com/skillet-run/skillet/host/invoke"
+	"github.com/skillet-run/skillet/host/app/author"
+	"github.com/skillet-run/skillet/host/app/invoke"
+	"github.com/skillet-run/skillet/host/record/approval"
 )
 
 func (t *terminal) inspectCommand() *cli.Command {

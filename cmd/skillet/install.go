@@ -9,15 +9,15 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/host/base/fault"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/admit"
-	"github.com/skillet-run/skillet/host/approval"
-	"github.com/skillet-run/skillet/host/evidence"
-	"github.com/skillet-run/skillet/host/review"
+	"github.com/skillet-run/skillet/host/app/admit"
+	"github.com/skillet-run/skillet/host/install/evidence"
+	"github.com/skillet-run/skillet/host/record/approval"
+	"github.com/skillet-run/skillet/host/review/review"
 	"github.com/skillet-run/skillet/manifests"
 )
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/skillet-run/skillet/host/review"
+	"github.com/skillet-run/skillet/host/review/review"
 )
 
 // bounds are the limits of a skill as they hold on this host.

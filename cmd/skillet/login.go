@@ -8,13 +8,13 @@ import (
 	"os"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/host/base/fault"
 
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/admit"
+	"github.com/skillet-run/skillet/host/app/admit"
 )
 
 func (t *terminal) loginCommand() *cli.Command {

@@ -11,8 +11,8 @@ import (
 	_ "github.com/skillet-run/skillet/cmd/skillet/internal/startheap"
 	_ "github.com/skillet-run/skillet/cmd/skillet/internal/startworker" // a worker begins before main
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/secret"
-	"github.com/skillet-run/skillet/host/upkeep"
+	"github.com/skillet-run/skillet/host/app/upkeep"
+	"github.com/skillet-run/skillet/host/base/secret"
 )
 
 func main() {

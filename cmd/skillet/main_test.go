@@ -27,8 +27,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/urfave/cli/v2"
 
-	"github.com/skillet-run/skillet/host/sandbox/wasmbin/wasmtest"
-	"github.com/skillet-run/skillet/host/secret"
+	"github.com/skillet-run/skillet/host/base/secret"
+	"github.com/skillet-run/skillet/host/engine/sandbox/wasmbin/wasmtest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden parts of the scripts")

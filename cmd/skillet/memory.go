@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/skillet-run/skillet/host/fault"
-	"github.com/skillet-run/skillet/host/work"
+	"github.com/skillet-run/skillet/host/app/work"
+	"github.com/skillet-run/skillet/host/base/fault"
 	"github.com/skillet-run/skillet/internal/nearest"
 
 	"github.com/urfave/cli/v2"

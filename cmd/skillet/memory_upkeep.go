@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/fault"
-	"github.com/skillet-run/skillet/host/work"
+	"github.com/skillet-run/skillet/host/app/work"
+	"github.com/skillet-run/skillet/host/base/fault"
 	"github.com/skillet-run/skillet/internal/openfile"
 
 	"github.com/urfave/cli/v2"

@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 
-	"github.com/skillet-run/skillet/host/author"
+	"github.com/skillet-run/skillet/host/app/author"
 	"github.com/urfave/cli/v2"
 )
 

@@ -3,12 +3,12 @@ package main
 import (
 	"context"
 
-	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/host/base/fault"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/govern"
+	"github.com/skillet-run/skillet/host/app/govern"
 )
 
 func (t *terminal) permissionImport() *cli.Command {

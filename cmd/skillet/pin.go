@@ -3,12 +3,12 @@ package main
 import (
 	"context"
 
-	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/host/base/fault"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/registry"
+	"github.com/skillet-run/skillet/host/record/registry"
 	"github.com/skillet-run/skillet/manifests"
 )
 

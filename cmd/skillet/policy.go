@@ -7,13 +7,13 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/fault"
-	"github.com/skillet-run/skillet/host/upkeep"
+	"github.com/skillet-run/skillet/host/app/upkeep"
+	"github.com/skillet-run/skillet/host/base/fault"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/govern"
+	"github.com/skillet-run/skillet/host/app/govern"
 	"github.com/skillet-run/skillet/policies/capability"
 )
 

@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/review"
+	"github.com/skillet-run/skillet/host/review/review"
 	"github.com/skillet-run/skillet/manifests"
 )
 

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/host/base/fault"
 )
 
 // rounds is how often a proof is repeated: a few times in every test run, and

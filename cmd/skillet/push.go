@@ -6,7 +6,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/admit"
+	"github.com/skillet-run/skillet/host/app/admit"
 )
 
 func (t *terminal) pushCommand() *cli.Command {

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/skillet-run/skillet/host/sandbox/wasmbin/wasmtest"
+	"github.com/skillet-run/skillet/host/engine/sandbox/wasmbin/wasmtest"
 )
 
 // keeper has the tools put, which keeps a value, and get, which answers with it.

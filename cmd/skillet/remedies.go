@@ -6,8 +6,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/skillet-run/skillet/host/fault"
-	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/host/base/task"
 	"github.com/skillet-run/skillet/internal/lazyregexp"
 )
 

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/skillet-run/skillet/host/fault"
-	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/host/base/task"
 )
 
 // Each action has a command or words, whose flags and arguments this program has.

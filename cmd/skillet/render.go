@@ -5,9 +5,9 @@ import (
 	"strings"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/invoke"
-	"github.com/skillet-run/skillet/host/prompt"
-	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/app/invoke"
+	"github.com/skillet-run/skillet/host/base/task"
+	"github.com/skillet-run/skillet/host/run/prompt"
 )
 
 // rendered is what --json prints of a prompt.

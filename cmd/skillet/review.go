@@ -7,7 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/skillet-run/skillet/host/review"
+	"github.com/skillet-run/skillet/host/review/review"
 	"github.com/skillet-run/skillet/internal/text"
 )
 

@@ -5,13 +5,13 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/host/base/fault"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/govern"
-	"github.com/skillet-run/skillet/host/invoke"
+	"github.com/skillet-run/skillet/host/app/govern"
+	"github.com/skillet-run/skillet/host/app/invoke"
 )
 
 func (t *terminal) trustRevocations() *cli.Command {

@@ -4,12 +4,12 @@ import (
 	"context"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/host/base/fault"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/admit"
+	"github.com/skillet-run/skillet/host/app/admit"
 	"github.com/skillet-run/skillet/manifests"
 )
 

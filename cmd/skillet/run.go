@@ -10,15 +10,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/host/base/fault"
 	"github.com/skillet-run/skillet/internal/openfile"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/approval"
-	"github.com/skillet-run/skillet/host/invoke"
-	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/app/invoke"
+	"github.com/skillet-run/skillet/host/base/task"
+	"github.com/skillet-run/skillet/host/record/approval"
 	"github.com/skillet-run/skillet/policies/capability"
 )
 

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/author"
-	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/host/app/author"
+	"github.com/skillet-run/skillet/host/base/fault"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/skillet-run/skillet/host/findings"
-	"github.com/skillet-run/skillet/host/invoke"
+	"github.com/skillet-run/skillet/host/app/invoke"
+	"github.com/skillet-run/skillet/host/review/findings"
 )
 
 func (t *terminal) scanCommand() *cli.Command {

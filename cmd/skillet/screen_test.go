@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	events "github.com/skillet-run/skillet/host/event"
+	events "github.com/skillet-run/skillet/host/agents/event"
 )
 
 // A refusal that a call and then its step tell of is shown once; others are shown.

@@ -12,7 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/invoke"
+	"github.com/skillet-run/skillet/host/app/invoke"
 )
 
 func (t *terminal) sessionOpen() *cli.Command {

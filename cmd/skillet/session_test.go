@@ -15,7 +15,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/skillet-run/skillet/host/sandbox/wasmbin/wasmtest"
+	"github.com/skillet-run/skillet/host/engine/sandbox/wasmbin/wasmtest"
 )
 
 // notebook has the tools next, which counts its calls in memory and answers aa, ab,

@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/urfave/cli/v2"
 
-	"github.com/skillet-run/skillet/host/admit"
+	"github.com/skillet-run/skillet/host/app/admit"
 )
 
 func trustSignerFlag() cli.Flag {

@@ -28,12 +28,12 @@ func TestWorkersInitializeLittle(t *testing.T) {
 	for _, m := range regexp.MustCompile(`(?m)^init (\S+) @`).FindAllStringSubmatch(said.String(), -1) {
 		initialized[m[1]] = true
 	}
-	if !initialized["github.com/skillet-run/skillet/host/sandbox/worker"] {
+	if !initialized["github.com/skillet-run/skillet/host/engine/sandbox/worker"] {
 		t.Fatalf("no worker: %s", said.String())
 	}
 	for _, needless := range []string{
 		"github.com/asaskevich/govalidator", "github.com/dgraph-io/badger/v4", "github.com/santhosh-tekuri/jsonschema/v6",
-		"google.golang.org/grpc", "net/http", "github.com/skillet-run/skillet/host/hostfn", "main",
+		"google.golang.org/grpc", "net/http", "github.com/skillet-run/skillet/host/run/hostfn", "main",
 	} {
 		if initialized[needless] {
 			t.Errorf("a worker initializes %s", needless)

@@ -11,7 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/work"
+	"github.com/skillet-run/skillet/host/app/work"
 )
 
 func (t *terminal) statsCommand() *cli.Command {

@@ -19,8 +19,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/skillet-run/skillet/host/task"
-	"github.com/skillet-run/skillet/host/work"
+	"github.com/skillet-run/skillet/host/app/work"
+	"github.com/skillet-run/skillet/host/base/task"
 	"github.com/skillet-run/skillet/internal/reexec"
 	"github.com/skillet-run/skillet/plugins"
 	"github.com/skillet-run/skillet/plugins/provider"

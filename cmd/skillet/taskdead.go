@@ -3,8 +3,8 @@ package main
 import (
 	"context"
 
-	"github.com/skillet-run/skillet/host/fault"
-	"github.com/skillet-run/skillet/host/work"
+	"github.com/skillet-run/skillet/host/app/work"
+	"github.com/skillet-run/skillet/host/base/fault"
 
 	"github.com/urfave/cli/v2"
 

@@ -8,13 +8,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/skillet-run/skillet/host/fault"
-	"github.com/skillet-run/skillet/host/work"
+	"github.com/skillet-run/skillet/host/app/work"
+	"github.com/skillet-run/skillet/host/base/fault"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/base/task"
 )
 
 // follow works on a task, shows what happens, and prints what came out. On a terminal

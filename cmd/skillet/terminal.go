@@ -17,12 +17,12 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/host/base/fault"
 
 	"golang.org/x/term"
 
-	"github.com/skillet-run/skillet/host/hostfn"
-	"github.com/skillet-run/skillet/host/secret"
+	"github.com/skillet-run/skillet/host/base/secret"
+	"github.com/skillet-run/skillet/host/run/hostfn"
 )
 
 // A terminal is where a command reads and prints. Answers go to out; progress,

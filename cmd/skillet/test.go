@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/author"
-	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/host/app/author"
+	"github.com/skillet-run/skillet/host/base/fault"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/skillet-run/skillet/host/store/atomicfile"
+	"github.com/skillet-run/skillet/host/base/store/atomicfile"
 )
 
 func (t *terminal) testCommand() *cli.Command {

@@ -5,8 +5,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/skillet-run/skillet/host/casetest"
 	"github.com/skillet-run/skillet/host/install"
+	"github.com/skillet-run/skillet/host/run/casetest"
 )
 
 func noTestsFlag() cli.Flag {

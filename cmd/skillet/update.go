@@ -7,12 +7,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/host/base/fault"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/admit"
+	"github.com/skillet-run/skillet/host/app/admit"
 )
 
 func (t *terminal) updateCommand() *cli.Command {

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/skillet-run/skillet/host/sandbox/worker"
+	"github.com/skillet-run/skillet/host/engine/sandbox/worker"
 	"github.com/skillet-run/skillet/internal/reexec"
 )
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/skillet-run/skillet/host/sandbox"
-	w "github.com/skillet-run/skillet/host/sandbox/wasmbin/wasmtest"
+	"github.com/skillet-run/skillet/host/engine/sandbox"
+	w "github.com/skillet-run/skillet/host/engine/sandbox/wasmbin/wasmtest"
 )
 
 // someFuel is about ten milliseconds of work.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/skillet-run/skillet/host/guestapi"
+	"github.com/skillet-run/skillet/host/base/guestapi"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files and docs/escape.md")

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/hostfn"
-	"github.com/skillet-run/skillet/host/sandbox"
-	w "github.com/skillet-run/skillet/host/sandbox/wasmbin/wasmtest"
+	"github.com/skillet-run/skillet/host/engine/sandbox"
+	w "github.com/skillet-run/skillet/host/engine/sandbox/wasmbin/wasmtest"
+	"github.com/skillet-run/skillet/host/run/hostfn"
 )
 
 // walk is what a WASI command did.

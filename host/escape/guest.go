@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"slices"
 
-	w "github.com/skillet-run/skillet/host/sandbox/wasmbin/wasmtest"
+	w "github.com/skillet-run/skillet/host/engine/sandbox/wasmbin/wasmtest"
 )
 
 // The modules guests import from.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/hostfn"
-	"github.com/skillet-run/skillet/host/sandbox"
+	"github.com/skillet-run/skillet/host/engine/sandbox"
+	"github.com/skillet-run/skillet/host/run/hostfn"
 )
 
 // ask is one question to a host function.

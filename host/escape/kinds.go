@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"github.com/skillet-run/skillet/host/hostfn"
-	"github.com/skillet-run/skillet/host/jail"
-	"github.com/skillet-run/skillet/host/sandbox"
-	w "github.com/skillet-run/skillet/host/sandbox/wasmbin/wasmtest"
+	"github.com/skillet-run/skillet/host/engine/jail"
+	"github.com/skillet-run/skillet/host/engine/sandbox"
+	w "github.com/skillet-run/skillet/host/engine/sandbox/wasmbin/wasmtest"
+	"github.com/skillet-run/skillet/host/run/hostfn"
 )
 
 // kindAttempts open what is no file.

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/skillet-run/skillet/host/sandbox"
-	"github.com/skillet-run/skillet/host/sandbox/wasmbin"
-	w "github.com/skillet-run/skillet/host/sandbox/wasmbin/wasmtest"
+	"github.com/skillet-run/skillet/host/engine/sandbox"
+	"github.com/skillet-run/skillet/host/engine/sandbox/wasmbin"
+	w "github.com/skillet-run/skillet/host/engine/sandbox/wasmbin/wasmtest"
 )
 
 // body is a module of one function, given as encoded.

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/hostfn"
+	"github.com/skillet-run/skillet/host/run/hostfn"
 )
 
 // get is the request for a page.

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/skillet-run/skillet/host/hostfn"
-	"github.com/skillet-run/skillet/host/sandbox"
+	"github.com/skillet-run/skillet/host/engine/sandbox"
+	"github.com/skillet-run/skillet/host/run/hostfn"
 )
 
 // isDenied reports whether a call was ended by a refusal.

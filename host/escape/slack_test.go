@@ -12,9 +12,9 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/skillet-run/skillet/host/hostfn"
-	"github.com/skillet-run/skillet/host/jail"
-	"github.com/skillet-run/skillet/host/sandbox"
+	"github.com/skillet-run/skillet/host/engine/jail"
+	"github.com/skillet-run/skillet/host/engine/sandbox"
+	"github.com/skillet-run/skillet/host/run/hostfn"
 	"github.com/skillet-run/skillet/policies"
 	"github.com/skillet-run/skillet/policies/capability"
 )

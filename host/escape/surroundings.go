@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/skillet-run/skillet/host/hostfn"
-	"github.com/skillet-run/skillet/host/sandbox"
-	w "github.com/skillet-run/skillet/host/sandbox/wasmbin/wasmtest"
+	"github.com/skillet-run/skillet/host/engine/sandbox"
+	w "github.com/skillet-run/skillet/host/engine/sandbox/wasmbin/wasmtest"
+	"github.com/skillet-run/skillet/host/run/hostfn"
 )
 
 // vault is a source of secrets.

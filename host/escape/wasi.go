@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	w "github.com/skillet-run/skillet/host/sandbox/wasmbin/wasmtest"
+	w "github.com/skillet-run/skillet/host/engine/sandbox/wasmbin/wasmtest"
 )
 
 // wasiFunctions are the functions of WASI preview 1 that guests use here.

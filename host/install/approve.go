@@ -7,12 +7,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/host/base/fault"
 
-	"github.com/skillet-run/skillet/host/approval"
-	"github.com/skillet-run/skillet/host/findings"
-	"github.com/skillet-run/skillet/host/ledger"
-	"github.com/skillet-run/skillet/host/registry"
+	"github.com/skillet-run/skillet/host/record/approval"
+	"github.com/skillet-run/skillet/host/record/ledger"
+	"github.com/skillet-run/skillet/host/record/registry"
+	"github.com/skillet-run/skillet/host/review/findings"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 	"github.com/skillet-run/skillet/policies"

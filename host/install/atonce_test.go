@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/skillet-run/skillet/host/install"
-	"github.com/skillet-run/skillet/host/registry"
+	"github.com/skillet-run/skillet/host/record/registry"
 )
 
 // TestSameAtOnce installs the same package from plans that were all made before any

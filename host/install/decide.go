@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/skillet-run/skillet/host/approval"
-	"github.com/skillet-run/skillet/host/ledger"
+	"github.com/skillet-run/skillet/host/record/approval"
+	"github.com/skillet-run/skillet/host/record/ledger"
 	"github.com/skillet-run/skillet/manifests"
 )
 

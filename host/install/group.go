@@ -8,11 +8,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/host/base/fault"
 
-	"github.com/skillet-run/skillet/host/approval"
-	"github.com/skillet-run/skillet/host/ledger"
-	"github.com/skillet-run/skillet/host/registry"
+	"github.com/skillet-run/skillet/host/record/approval"
+	"github.com/skillet-run/skillet/host/record/ledger"
+	"github.com/skillet-run/skillet/host/record/registry"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/policies"
 )

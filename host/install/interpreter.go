@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/host/base/fault"
 
-	"github.com/skillet-run/skillet/host/registry"
-	"github.com/skillet-run/skillet/host/review"
+	"github.com/skillet-run/skillet/host/record/registry"
+	"github.com/skillet-run/skillet/host/review/review"
 	"github.com/skillet-run/skillet/policies"
 )
 

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/skillet-run/skillet/host/engine/sandbox/wasmbin/wasmtest"
 	"github.com/skillet-run/skillet/host/install"
-	"github.com/skillet-run/skillet/host/registry"
-	"github.com/skillet-run/skillet/host/sandbox/wasmbin/wasmtest"
+	"github.com/skillet-run/skillet/host/record/registry"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
 

@@ -3,9 +3,9 @@ package install
 import (
 	"context"
 
-	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/host/base/fault"
 
-	"github.com/skillet-run/skillet/host/registry"
+	"github.com/skillet-run/skillet/host/record/registry"
 	"github.com/skillet-run/skillet/policies"
 )
 

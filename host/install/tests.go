@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/host/base/fault"
 
-	"github.com/skillet-run/skillet/host/casetest"
-	"github.com/skillet-run/skillet/host/registry"
+	"github.com/skillet-run/skillet/host/record/registry"
+	"github.com/skillet-run/skillet/host/run/casetest"
 )
 
 // Tests say what is made of the test cases that a package brings.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/host/base/fault"
 )
 
 // Bounds on what a proposer says, in bytes.

@@ -6,11 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/skillet-run/skillet/host/approval"
-	"github.com/skillet-run/skillet/host/ledger"
-	"github.com/skillet-run/skillet/host/registry"
-	"github.com/skillet-run/skillet/host/store"
-	"github.com/skillet-run/skillet/host/trust"
+	"github.com/skillet-run/skillet/host/base/store"
+	"github.com/skillet-run/skillet/host/record/approval"
+	"github.com/skillet-run/skillet/host/record/ledger"
+	"github.com/skillet-run/skillet/host/record/registry"
+	"github.com/skillet-run/skillet/host/record/trust"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/skillet-run/skillet/host/registry"
+	"github.com/skillet-run/skillet/host/record/registry"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/host/base/fault"
 
-	"github.com/skillet-run/skillet/host/task"
+	"github.com/skillet-run/skillet/host/base/task"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/schema"
 	"github.com/skillet-run/skillet/plugins/agent"

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/skillet-run/skillet/host/hostfn"
+	"github.com/skillet-run/skillet/host/run/hostfn"
 )
 
 // FuzzAssemblyScriptJSON has the reader and the writer of JSON that are our own in AssemblyScript take any bytes: what is

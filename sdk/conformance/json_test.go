@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/skillet-run/skillet/host/hostfn"
+	"github.com/skillet-run/skillet/host/run/hostfn"
 )
 
 // numbers are decimals that are hard to read, and doubles that are hard to write.

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/skillet-run/skillet/host/toolchain"
+	"github.com/skillet-run/skillet/host/author/toolchain"
 	"github.com/skillet-run/skillet/sdk"
 )
 

@@ -7,16 +7,16 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/skillet-run/skillet/host/fault"
+	"github.com/skillet-run/skillet/host/base/fault"
 	"github.com/skillet-run/skillet/internal/reexec"
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/skillet-run/skillet/host/hostfn"
-	"github.com/skillet-run/skillet/host/npm"
-	"github.com/skillet-run/skillet/host/sandbox"
-	"github.com/skillet-run/skillet/host/sandbox/worker"
-	"github.com/skillet-run/skillet/host/script"
+	"github.com/skillet-run/skillet/host/author/npm"
+	"github.com/skillet-run/skillet/host/author/script"
+	"github.com/skillet-run/skillet/host/engine/sandbox"
+	"github.com/skillet-run/skillet/host/engine/sandbox/worker"
+	"github.com/skillet-run/skillet/host/run/hostfn"
 )
 
 // builder runs what scripts are built with, and keeps what it has loaded.

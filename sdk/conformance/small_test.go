@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/skillet-run/skillet/host/hostfn"
-	"github.com/skillet-run/skillet/host/sandbox"
-	"github.com/skillet-run/skillet/host/sandbox/wasmbin"
+	"github.com/skillet-run/skillet/host/engine/sandbox"
+	"github.com/skillet-run/skillet/host/engine/sandbox/wasmbin"
+	"github.com/skillet-run/skillet/host/run/hostfn"
 )
 
 // greetings are the smallest tool, as the documentation of each SDK shows it.

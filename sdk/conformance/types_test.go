@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/skillet-run/skillet/host/hostfn"
-	"github.com/skillet-run/skillet/host/sandbox"
+	"github.com/skillet-run/skillet/host/engine/sandbox"
+	"github.com/skillet-run/skillet/host/run/hostfn"
 )
 
 // tsc is TypeScript's compiler, or the test is skipped.

@@ -18,9 +18,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/skillet-run/skillet/host/hostfn"
-	"github.com/skillet-run/skillet/host/jail"
-	"github.com/skillet-run/skillet/host/store"
+	"github.com/skillet-run/skillet/host/base/store"
+	"github.com/skillet-run/skillet/host/engine/jail"
+	"github.com/skillet-run/skillet/host/run/hostfn"
 	"github.com/skillet-run/skillet/policies"
 	"github.com/skillet-run/skillet/policies/capability"
 )

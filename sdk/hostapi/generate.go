@@ -41,7 +41,7 @@ const (
 func Outputs() []Output {
 	return []Output{
 		{Path: "docs/host-interface.md", emit: emitReference},
-		{Path: "host/guestapi/functions.go", emit: emitHost},
+		{Path: "host/base/guestapi/functions.go", emit: emitHost},
 		{Path: "sdk/go/wire.go", emit: emitGoWire},
 		{Path: "sdk/go/import_wasip1.go", emit: emitGoImports},
 		{Path: "sdk/go/import_other.go", emit: emitGoOther},

@@ -3,7 +3,7 @@
 // in the middle of a prelude so that a call need not start it.
 //
 // It knows the one build it was written for, and refuses to know scripts and
-// packages; host/script builds the one and uses the other.
+// packages; host/author/script builds the one and uses the other.
 package cpython
 
 import (
@@ -14,9 +14,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/guestapi"
-	"github.com/skillet-run/skillet/host/sandbox/wasmbin"
-	"github.com/skillet-run/skillet/host/sandbox/wasmlink"
+	"github.com/skillet-run/skillet/host/base/guestapi"
+	"github.com/skillet-run/skillet/host/engine/sandbox/wasmbin"
+	"github.com/skillet-run/skillet/host/engine/sandbox/wasmlink"
 )
 
 // The npm package with the engine, CPython 3.12.0 compiled by VMware's WebAssembly

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/skillet-run/skillet/host/sandbox/wasmlink"
+	"github.com/skillet-run/skillet/host/engine/sandbox/wasmlink"
 	"github.com/skillet-run/skillet/sdk/hostapi"
 )
 

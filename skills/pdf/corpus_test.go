@@ -18,8 +18,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/skillet-run/skillet/host/hostfn"
-	"github.com/skillet-run/skillet/host/sandbox"
+	"github.com/skillet-run/skillet/host/engine/sandbox"
+	"github.com/skillet-run/skillet/host/run/hostfn"
 	"github.com/skillet-run/skillet/policies"
 	"github.com/skillet-run/skillet/policies/capability"
 )

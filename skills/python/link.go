@@ -4,7 +4,7 @@
 // what MicroPython lacks.
 //
 // It knows the one build it was written for, and refuses to know scripts and
-// packages; host/script builds the one and uses the other.
+// packages; host/author/script builds the one and uses the other.
 package python
 
 import (
@@ -14,9 +14,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/guestapi"
-	"github.com/skillet-run/skillet/host/sandbox/wasmbin"
-	"github.com/skillet-run/skillet/host/sandbox/wasmlink"
+	"github.com/skillet-run/skillet/host/base/guestapi"
+	"github.com/skillet-run/skillet/host/engine/sandbox/wasmbin"
+	"github.com/skillet-run/skillet/host/engine/sandbox/wasmlink"
 )
 
 // The npm package with the engine, MicroPython compiled by Emscripten, and files

@@ -1,6 +1,6 @@
 // Package qjs is the recipe of the JavaScript interpreter: where QuickJS comes
 // from, the driver that joins it to the host's interface, and what scripts find
-// besides the language. It refuses to know scripts and packages; host/script
+// besides the language. It refuses to know scripts and packages; host/author/script
 // builds the one and uses the other.
 package qjs
 
@@ -9,8 +9,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/guestapi"
-	"github.com/skillet-run/skillet/host/sandbox/wasmlink"
+	"github.com/skillet-run/skillet/host/base/guestapi"
+	"github.com/skillet-run/skillet/host/engine/sandbox/wasmlink"
 )
 
 // The npm package with the engine, QuickJS-NG compiled to a WASI reactor, and

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/skillet-run/skillet/host/sandbox/wasmlink"
+	"github.com/skillet-run/skillet/host/engine/sandbox/wasmlink"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/sdk/hostapi"
 )

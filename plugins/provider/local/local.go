@@ -1,6 +1,6 @@
 // Package local is a provider that needs no network, no key and no model: it
 // matches the words of a goal to the words of tools, and plans calls from that. Its
-// vectors are those of host/memory/hashing.
+// vectors are those of host/agents/memory/hashing.
 //
 // It refuses to know what words mean. A goal that no tool's words fit is answered
 // with that, and never with a guess; nothing in it writes text of its own. What tools
@@ -15,7 +15,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/skillet-run/skillet/host/memory/hashing"
+	"github.com/skillet-run/skillet/host/agents/memory/hashing"
 	"github.com/skillet-run/skillet/plugins/provider"
 )
 
@@ -27,7 +27,7 @@ const Version = "1.1.0"
 const (
 	// Planner answers with calls of tools, with plans, and with what came of them.
 	Planner = "planner-1"
-	// Hashing makes vectors: see host/memory/hashing, whose name for it is
+	// Hashing makes vectors: see host/agents/memory/hashing, whose name for it is
 	// "hashing-1/384".
 	Hashing = "hashing-1"
 )

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/skillet-run/skillet/host/memory/hashing"
+	"github.com/skillet-run/skillet/host/agents/memory/hashing"
 	"github.com/skillet-run/skillet/plugins/provider"
 	"github.com/skillet-run/skillet/plugins/provider/local"
 	"github.com/skillet-run/skillet/plugins/provider/providertest"

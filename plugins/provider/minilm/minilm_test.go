@@ -17,10 +17,10 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/skillet-run/skillet/host/event"
-	"github.com/skillet-run/skillet/host/memory"
-	"github.com/skillet-run/skillet/host/memory/hashing"
-	"github.com/skillet-run/skillet/host/store"
+	"github.com/skillet-run/skillet/host/agents/event"
+	"github.com/skillet-run/skillet/host/agents/memory"
+	"github.com/skillet-run/skillet/host/agents/memory/hashing"
+	"github.com/skillet-run/skillet/host/base/store"
 	"github.com/skillet-run/skillet/plugins"
 	"github.com/skillet-run/skillet/plugins/provider"
 	"github.com/skillet-run/skillet/plugins/provider/providertest"

@@ -13,7 +13,7 @@ import (
 
 	// Before this one, which changes what it does.
 	_ "github.com/skillet-run/skillet/cmd/skillet/internal/startheap"
-	"github.com/skillet-run/skillet/host/sandbox/worker"
+	"github.com/skillet-run/skillet/host/engine/sandbox/worker"
 	"github.com/skillet-run/skillet/internal/reexec"
 )
 

@@ -5,7 +5,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/skillet-run/skillet/host/sandbox/worker"
+	"github.com/skillet-run/skillet/host/engine/sandbox/worker"
 )
 
 // The program of this test has no main that knows of workers, so whatever a worker

@@ -1,0 +1,196 @@
+package govern
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/skillet-run/skillet/host/record/approval"
+	"github.com/skillet-run/skillet/host/record/checkpoint"
+	"github.com/skillet-run/skillet/host/record/journal"
+	"github.com/skillet-run/skillet/host/record/ledger"
+	"github.com/skillet-run/skillet/host/run/runner"
+)
+
+// Audit shows what was decided and what was run, proves that nobody changed the record of
+// it, and hands it on. Its queries do not need the store, which may be damaged.
+type Audit struct{ p *Parts }
+
+// An Event is one entry of the audit log: a decision or a run.
+type Event struct {
+	Time     time.Time      `json:"time"`
+	Kind     string         `json:"kind"`
+	Actor    string         `json:"actor"`
+	Subject  string         `json:"subject"`
+	Decision *ledger.Record `json:"decision,omitempty"`
+	// Granted are the grants that a decision gave.
+	Granted []approval.Grant `json:"granted,omitempty"`
+	Run     *runner.Record   `json:"run,omitempty"`
+}
+
+// An EventsRequest says which entries are wanted.
+type EventsRequest struct {
+	// Limit is how many are returned, the last ones; 0 means [DefaultEvents].
+	Limit int
+	// Skill leaves out what is not about it: NAME or NAME@VERSION. Denied leaves out all
+	// but runs in which something was refused.
+	Skill  string
+	Denied bool
+}
+
+// DefaultEvents is how many entries are returned when no limit is named.
+const DefaultEvents = 100
+
+// Events returns the last entries that fit, decisions and runs merged by time, oldest
+// first. It keeps no more of them than it needs, however long the log is.
+func (a *Audit) Events(ctx context.Context, by approval.Principal, req EventsRequest) ([]Event, error) {
+	if err := approval.CheckPrincipal(by); err != nil {
+		return nil, err
+	}
+	if req.Limit <= 0 {
+		req.Limit = DefaultEvents
+	}
+	decisions, err := a.decisions(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	runs, err := a.runs(ctx, req)
+	events := append(decisions, runs...)
+	slices.SortStableFunc(events, func(a, b Event) int { return a.Time.Compare(b.Time) })
+	return events[max(0, len(events)-req.Limit):], err
+}
+
+func (a *Audit) decisions(ctx context.Context, req EventsRequest) ([]Event, error) {
+	last := recent{limit: req.Limit}
+	after, err := req.begin(a.p.Decisions)
+	if err != nil {
+		return nil, err
+	}
+	err = a.p.Ledger.History(ctx, after, func(r ledger.Record) error {
+		given, err := approval.Given(r.Changes)
+		last.take(Event{Time: r.Time, Kind: r.Kind, Actor: r.Actor, Subject: r.Subject, Decision: &r, Granted: given}, req)
+		return err
+	})
+	return last.list(), err
+}
+
+func (a *Audit) runs(ctx context.Context, req EventsRequest) ([]Event, error) {
+	last := recent{limit: req.Limit}
+	after, err := req.begin(a.p.Calls)
+	if err != nil {
+		return nil, err
+	}
+	err = a.p.Calls.Replay(ctx, after, func(e journal.Entry) error {
+		r, err := runRecord(e)
+		if err == nil {
+			last.take(Event{Time: e.Time, Kind: e.Kind, Actor: e.Actor, Subject: r.Skill, Run: &r}, req)
+		}
+		return err
+	})
+	return last.list(), err
+}
+
+// runRecord reads an entry of the record of runs.
+func runRecord(e journal.Entry) (r runner.Record, err error) {
+	if err := json.Unmarshal(e.Data, &r); err != nil {
+		return r, fmt.Errorf("read run %d of the audit log: %w", e.Seq, err)
+	}
+	return r, nil
+}
+
+// begin is the entry after which a journal is read: where all entries fit, the last ones
+// are enough.
+func (r EventsRequest) begin(j *journal.Journal) (after uint64, err error) {
+	if r.Skill != "" || r.Denied {
+		return 0, nil
+	}
+	last, _, err := j.Head()
+	return last - min(last, uint64(r.Limit)), err
+}
+
+// fits reports whether an event is asked for.
+func (r EventsRequest) fits(e Event) bool {
+	name, _, _ := strings.Cut(e.Subject, "@")
+	if r.Skill != "" && r.Skill != e.Subject && r.Skill != name {
+		return false
+	}
+	return !r.Denied || e.Run != nil && len(e.Run.Denials) > 0
+}
+
+// A recent keeps the last events it is given, up to a limit of at least 1.
+type recent struct {
+	limit int
+	ring  []Event
+	next  int // where the next one goes, when the ring is full: the oldest is there
+}
+
+// take keeps an event that fits.
+func (r *recent) take(e Event, req EventsRequest) {
+	switch {
+	case !req.fits(e):
+	case len(r.ring) < r.limit:
+		r.ring = append(r.ring, e)
+	default:
+		r.ring[r.next] = e
+		r.next = (r.next + 1) % r.limit
+	}
+}
+
+// list is what was kept, oldest first.
+func (r *recent) list() []Event {
+	return append(append([]Event{}, r.ring[r.next:]...), r.ring[:r.next]...)
+}
+
+// AuditKeys are the public keys that the audit log is signed with.
+type AuditKeys struct {
+	Home string            `json:"home"`
+	Key  checkpoint.Public `json:"key"`
+	PEM  string            `json:"pem"`
+	// Keys are all keys the home had, the first one first.
+	Keys []checkpoint.Entry `json:"keys"`
+}
+
+// Key returns the keys that vouch for the audit log, and makes the first one when there is
+// none.
+func (a *Audit) Key(ctx context.Context, by approval.Principal) (AuditKeys, error) {
+	if err := approval.CheckPrincipal(by); err != nil {
+		return AuditKeys{}, err
+	}
+	ring, err := a.p.AuditKeys.Make(ctx)
+	if err != nil {
+		return AuditKeys{}, err
+	}
+	return auditKeys(ring)
+}
+
+func auditKeys(ring *checkpoint.Ring) (AuditKeys, error) {
+	pem, err := ring.Current().PEM()
+	return AuditKeys{ring.Name(), ring.Current(), string(pem), ring.Keys}, err
+}
+
+// RotateKey makes a new key for the audit log, signs both parts of it with that, records
+// who wanted it, and retires the key so far.
+func (a *Audit) RotateKey(ctx context.Context, by approval.Human) (AuditKeys, error) {
+	if err := a.p.begin(ctx, by); err != nil {
+		return AuditKeys{}, err
+	}
+	ring, err := a.p.AuditKeys.Rotate(ctx, func(ctx context.Context) error {
+		ring, err := a.p.AuditKeys.Ring(ctx)
+		if err != nil {
+			return err
+		}
+		if err := a.p.Calls.Sign(ctx); err != nil {
+			return err
+		}
+		return a.p.Ledger.Commit(ctx, func(context.Context) (ledger.Decision, error) {
+			return ledger.Decision{Kind: "rotate", Actor: by.Actor(), Subject: "audit key", Note: "from now on " + ring.Current().String()}, nil
+		})
+	})
+	if err != nil {
+		return AuditKeys{}, err
+	}
+	return auditKeys(ring)
+}

@@ -1,0 +1,141 @@
+package govern
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/skillet-run/skillet/host/base/fault"
+
+	"github.com/skillet-run/skillet/host/base/config"
+	"github.com/skillet-run/skillet/host/install/evidence"
+	"github.com/skillet-run/skillet/host/record/agents"
+	"github.com/skillet-run/skillet/host/record/approval"
+	"github.com/skillet-run/skillet/host/review/findings"
+	"github.com/skillet-run/skillet/host/review/review"
+	"github.com/skillet-run/skillet/host/run/casetest"
+	"github.com/skillet-run/skillet/manifests"
+)
+
+// A ShowProposal says what is wanted of a proposal.
+type ShowProposal struct {
+	ID string
+	// Full has all of what is different, however long it is.
+	Full bool
+	// NoTests leaves out the tests of the package, and what it does on recorded calls.
+	NoTests bool
+}
+
+// The views of what is known about what is proposed.
+type (
+	// A Point is one line of a summary, and a Rule what a static scan looks for.
+	Point    = evidence.Point
+	Rule     = findings.Rule
+	Severity = findings.Severity
+	// A Comparison is a package beside the active version of its skill.
+	Comparison = review.Comparison
+	// A CodeFinding is what a static scan found.
+	CodeFinding = findings.Finding
+)
+
+// TestPassed is the outcome of a test of a package that passed.
+const TestPassed = casetest.Passed
+
+// A Proposed is a proposal with what a person should know before deciding about it. The
+// limits are those that hold on this host.
+type Proposed struct {
+	Proposal
+	Limits manifests.ResolvedLimits `json:"limits"`
+	Cut    []review.Cut             `json:"limits_cut"`
+	evidence.Evidence
+	// Summary is what should not be missed; empty for what is decided already, and for a
+	// call.
+	Summary []Point `json:"summary"`
+	// Read is what models read of a new skill; nil for what is compared with an active
+	// version, and for what is no package.
+	Read *review.ReadByModels `json:"read_by_models,omitempty"`
+	// Kind is that of a package that waits.
+	Kind manifests.Kind `json:"-"`
+}
+
+// Show gathers what a person should know before deciding about a proposal. Its tests run in
+// processes of their own, with nothing real behind their grants.
+func (s *Proposals) Show(ctx context.Context, by approval.Principal, req ShowProposal) (Proposed, error) {
+	p, err := s.Find(ctx, by, req.ID)
+	if err != nil {
+		return Proposed{}, err
+	}
+	bounds := s.p.Ceilings.Bounds(p.Limits)
+	v := Proposed{Proposal: p, Limits: bounds.Limits, Cut: bounds.Cut}
+	v.Files, v.Similar, v.Findings.Findings, v.Summary = []review.File{}, []evidence.Similar{}, []findings.Finding{}, []Point{}
+	if !Undecided(p) {
+		return v, nil
+	}
+	if p.Type.Package() {
+		if err := s.collect(ctx, req, &v); err != nil {
+			return v, err
+		}
+	}
+	return v, s.summarize(ctx, by, &v)
+}
+
+// collect gathers the evidence about a package that waits.
+func (s *Proposals) collect(ctx context.Context, req ShowProposal, v *Proposed) error {
+	pkg, err := s.p.Registry.Package(ctx, v.Digest)
+	if err != nil {
+		return err
+	}
+	v.Kind = pkg.Manifest().Type
+	o := evidence.Options{Limits: review.Brief(), Tests: !req.NoTests, Signer: v.Signer, Workspace: v.Workspace}
+	if req.Full {
+		o.Limits = review.Limits{}
+	}
+	if !req.NoTests {
+		o.Replay = s.p.Replay
+	}
+	if v.Evidence, err = s.p.Evidence.Collect(ctx, pkg, o); err == nil && v.With == "" {
+		v.Read = review.Read(pkg.Manifest())
+	}
+	return err
+}
+
+// summarize fills in what should not be missed about what a proposal changes.
+func (s *Proposals) summarize(ctx context.Context, by approval.Principal, v *Proposed) (err error) {
+	switch {
+	case v.Config != nil:
+		v.Summary = SettingPoints(*v.Config)
+	case v.Agent != nil:
+		missing, missingErr := s.p.MissingTools(ctx, by, agents.Tools(*v.Agent))
+		v.Findings, err = agents.Scan(ctx, v.Agent.Name, v.Agent.After)
+		v.Summary, err = evidence.AgentPoints(*v.Agent, missing, v.Findings), errors.Join(err, missingErr)
+	case v.Type.Package():
+		v.Summary = evidence.Subject{
+			Kind: v.Kind, Asks: v.Requested, Replaces: v.With, Signer: v.Signer, Upgrade: v.Upgrade,
+			Findings: v.Findings, Tests: v.Tests, Replays: v.Replays,
+		}.Summary()
+	}
+	return err
+}
+
+// SettingPoints say what settings were changed, without what they were before if that was no
+// more than their default.
+func SettingPoints(c ConfigChange) []Point { return evidence.SettingPoints(c, config.Default) }
+
+// Unaided is what a skill of a kind can do with nothing granted.
+func Unaided(k manifests.Kind) string { return evidence.Unaided(k) }
+
+// InterpreterWords say that a package can run scripts for others.
+func InterpreterWords(interfaces []string) string { return review.InterpreterWords(interfaces) }
+
+// Rules are what static scans look for.
+func Rules() []Rule { return findings.Rules() }
+
+// RuleOf returns the rule with an id, in whatever case. It fails with a
+// [fault.KindNotFound] error.
+func RuleOf(id string) (Rule, error) {
+	r, ok := findings.Lookup(strings.ToUpper(id))
+	if !ok {
+		return r, fault.Errorf(fault.KindNotFound, "there is no rule %s", id)
+	}
+	return r, nil
+}

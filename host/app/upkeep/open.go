@@ -1,0 +1,104 @@
+package upkeep
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/skillet-run/skillet/host/base/config"
+	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/host/base/store"
+	"github.com/skillet-run/skillet/host/base/store/backends"
+)
+
+// storeDir is the directory of the store in a home.
+const storeDir = "store"
+
+// OpenStore opens the store of a home for several processes, with the backend that made
+// it, or with that of the settings when there is none. A replacement of the store
+// that was interrupted is finished first. A store that is damaged is an error of its
+// calls, so that it can be checked and made again.
+func OpenStore(ctx context.Context, log hclog.Logger, home string, s config.Settings) (store.Opened, error) {
+	o, err := storeOptions(home, s)
+	if err == nil {
+		err = slot{home, seconds(s.LockWaitSeconds)}.finish(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	dir := filepath.Join(home, storeDir)
+	return backends.Of(dir, backends.Named(s.StoreBackend)).OpenShared(log, dir, o)
+}
+
+// wanted is the backend that new stores are made with.
+func (s *Service) wanted() store.Backend { return backends.Named(s.Config.Settings().StoreBackend) }
+
+// backend is that of the store there is.
+func (s *Service) backend() store.Backend { return backends.Of(s.path(storeDir), s.wanted()) }
+
+func (s *Service) storeOptions() (store.Options, error) {
+	return storeOptions(s.Home, s.Config.Settings())
+}
+
+// keyBytes is the length of the key that encrypts a store.
+const keyBytes = 32
+
+// storeOptions are the store's options as configured.
+func storeOptions(home string, s config.Settings) (store.Options, error) {
+	o := store.Options{LockWait: seconds(s.LockWaitSeconds), FreeBytes: int64(s.MinFreeMB) << 20, Blobs: filepath.Join(home, "blobs")}
+	if s.MinFreeMB == 0 {
+		o.FreeBytes = -1 // off
+	}
+	if s.StoreKeyFile == "" {
+		return o, nil
+	}
+	b, err := readStart(s.StoreKeyFile)
+	if err != nil {
+		return o, fault.Errorf(fault.KindUsage, "read store_key_file: %w", err)
+	}
+	o.Key, err = hex.DecodeString(strings.TrimSpace(string(b)))
+	if err != nil || len(o.Key) != keyBytes {
+		return o, fault.Errorf(fault.KindUsage, "store_key_file %s: it must hold %d hexadecimal digits", s.StoreKeyFile, 2*keyBytes).
+			WithHint("make one with: head -c 32 /dev/urandom | xxd -p -c 64 > FILE; chmod 600 FILE")
+	}
+	return o, nil
+}
+
+// maxKeyFile is how much of a key file is read; more is no key.
+const maxKeyFile = 4 << 10
+
+// readStart reads the beginning of a file.
+func readStart(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxKeyFile))
+}
+
+// AnchorShelf is the copy in the store of what the home is known by.
+type AnchorShelf struct{ KV store.KV }
+
+const anchorKey = "host/anchor"
+
+// Load returns nil when there is none.
+func (a AnchorShelf) Load(ctx context.Context) ([]byte, error) {
+	e, err := a.KV.Get(ctx, anchorKey)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	return e.Value, err
+}
+
+// Save replaces it.
+func (a AnchorShelf) Save(ctx context.Context, b []byte) error {
+	_, err := a.KV.Put(ctx, anchorKey, b, store.Any)
+	return err
+}

@@ -1,0 +1,172 @@
+package work
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/skillet-run/skillet/host/base/fault"
+
+	"github.com/skillet-run/skillet/host/agents/event"
+	"github.com/skillet-run/skillet/host/record/approval"
+	"github.com/skillet-run/skillet/host/record/journal"
+	"github.com/skillet-run/skillet/host/run/runner"
+)
+
+// SkillStats are figures of the runs of one skill.
+type SkillStats struct {
+	Skill string `json:"skill"`
+	// Calls were asked for by somebody; Parts were made for other runs, such as
+	// calls by other skills, and are not among them.
+	Calls int `json:"calls"`
+	Parts int `json:"parts"`
+	// Failures counts calls and parts that failed, by kind, and Denials what they
+	// were refused.
+	Failures map[fault.Kind]int `json:"failures"`
+	Denials  int                `json:"denials"`
+	// Cached were answered from the cache and did not run.
+	Cached int `json:"cached"`
+	// Fuel is what all of them used together, HostCalls how often they called the
+	// host, and PeakMemoryBytes the most that one took.
+	Fuel            uint64 `json:"fuel"`
+	HostCalls       int    `json:"host_calls"`
+	PeakMemoryBytes uint64 `json:"peak_memory_bytes"`
+	// Latency is of those that ran.
+	Latency Latency   `json:"latency"`
+	Last    time.Time `json:"last"`
+
+	took []float64
+}
+
+// Failed is how many calls and parts failed.
+func (s SkillStats) Failed() (n int) {
+	for _, c := range s.Failures {
+		n += c
+	}
+	return n
+}
+
+// Latency says how long runs took, in milliseconds: half of them at most P50MS, and
+// so on.
+type Latency struct {
+	P50MS float64 `json:"p50_ms"`
+	P90MS float64 `json:"p90_ms"`
+	P99MS float64 `json:"p99_ms"`
+	MaxMS float64 `json:"max_ms"`
+}
+
+// latencyOf has the nearest rank of each part.
+func latencyOf(took []float64) Latency {
+	if len(took) == 0 {
+		return Latency{}
+	}
+	slices.Sort(took)
+	rank := func(p float64) float64 { return took[max(0, int(math.Ceil(p*float64(len(took))))-1)] }
+	return Latency{rank(0.5), rank(0.9), rank(0.99), took[len(took)-1]}
+}
+
+// Usage has figures of what ran. Agents see none: what others did is not theirs to know.
+type Usage struct{ s *Service }
+
+// Skills returns the figures of the runs since a time, from the audit log; the
+// skill that was called most comes first.
+func (u *Usage) Skills(ctx context.Context, by approval.Principal, since time.Time) ([]SkillStats, error) {
+	if err := notAgent(by); err != nil {
+		return nil, err
+	}
+	bySkill := map[string]*SkillStats{}
+	err := u.s.parts.Calls.Replay(ctx, 0, func(e journal.Entry) error {
+		if e.Kind != runner.KindRun || e.Time.Before(since) {
+			return nil
+		}
+		var r runner.Record
+		if err := json.Unmarshal(e.Data, &r); err != nil {
+			return fmt.Errorf("read run %d of the audit log: %w", e.Seq, err)
+		}
+		if e.Actor == u.s.parts.Doctor { // the module with which it checks the sandbox is no skill
+			return nil
+		}
+		name, _, _ := strings.Cut(r.Skill, "@")
+		if bySkill[name] == nil {
+			bySkill[name] = &SkillStats{Skill: name, Failures: map[fault.Kind]int{}}
+		}
+		bySkill[name].add(r, e.Time)
+		return nil
+	})
+	all := []SkillStats{}
+	for _, name := range slices.Sorted(maps.Keys(bySkill)) {
+		s := *bySkill[name]
+		s.Latency = latencyOf(s.took)
+		all = append(all, s)
+	}
+	slices.SortStableFunc(all, func(a, b SkillStats) int { return cmp.Compare(b.Calls+b.Parts, a.Calls+a.Parts) })
+	return all, err
+}
+
+func (s *SkillStats) add(r runner.Record, at time.Time) {
+	if r.Part == "" {
+		s.Calls++
+	} else {
+		s.Parts++
+	}
+	if !r.OK {
+		kind := fault.KindInternal
+		if r.Error != nil {
+			kind = r.Error.Kind
+		}
+		s.Failures[kind]++
+	}
+	if r.Cached {
+		s.Cached++
+	} else {
+		s.took = append(s.took, r.DurationMS)
+	}
+	s.Denials += len(r.Denials)
+	s.Fuel += r.Fuel
+	s.HostCalls += r.HostCalls
+	s.PeakMemoryBytes = max(s.PeakMemoryBytes, r.PeakMemoryBytes)
+	s.Last = at
+}
+
+// EventStats count events.
+type EventStats struct {
+	Events int                `json:"events"`
+	Types  map[event.Type]int `json:"types"`
+	First  time.Time          `json:"first,omitzero"`
+	Last   time.Time          `json:"last,omitzero"`
+}
+
+// Events counts the events since a time.
+func (u *Usage) Events(ctx context.Context, by approval.Principal, since time.Time) (EventStats, error) {
+	s := EventStats{Types: map[event.Type]int{}}
+	if err := notAgent(by); err != nil {
+		return s, err
+	}
+	all, err := u.s.parts.Models.Events.Read(ctx, "*", 0, 0)
+	for _, e := range all {
+		if e.Time.Before(since) {
+			continue
+		}
+		if s.Events == 0 {
+			s.First = e.Time
+		}
+		s.Events++
+		s.Types[e.Type]++
+		s.Last = e.Time
+	}
+	return s, err
+}
+
+// Queue returns the figures of the queue that tasks wait in, as they are now.
+func (u *Usage) Queue(ctx context.Context, by approval.Principal) (QueueStats, error) {
+	if err := notAgent(by); err != nil {
+		return QueueStats{}, err
+	}
+	return u.s.queue().Stats(ctx)
+}

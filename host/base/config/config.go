@@ -1,0 +1,138 @@
+// Package config reads the settings of a home. Each has a default, which is
+// overridden by the home's config.yaml, then by an environment file, then by the
+// environment, then by flags; then it is frozen. An unknown key is an error
+// wherever it stands, and every value knows where it came from.
+//
+// It knows what the settings mean to people, not what the packages do with
+// them.
+package config
+
+import (
+	"slices"
+
+	"github.com/skillet-run/skillet/host/base/fault"
+)
+
+// Settings are the settings of a home. Every field that is no group of settings
+// has a "doc" tag: the text that `skillet config list` shows.
+type Settings struct {
+	// LogLevel is the least severe level that is logged.
+	LogLevel string `koanf:"log_level" doc:"least severe level that is logged: trace, debug, info, warn, error, off"`
+	// LogFormat is "text" or "json".
+	LogFormat string `koanf:"log_format" doc:"form of the log on standard error: text or json"`
+	// MaxMemoryMB, MaxExecutionSeconds and MaxFuel are ceilings over what
+	// manifests and flags may ask for.
+	MaxMemoryMB         int     `koanf:"max_memory_mb" doc:"the most memory any call may have, in MB, whatever its manifest says"`
+	MaxExecutionSeconds float64 `koanf:"max_execution_seconds" doc:"the longest any call may take, in seconds, whatever its manifest says"`
+	MaxFuel             uint64  `koanf:"max_fuel" doc:"the most fuel any call may use, whatever its manifest says"`
+	// ModuleLimitFactor widens what modules may be, and CompileTimeoutSeconds bounds
+	// compiling one.
+	ModuleLimitFactor     int     `koanf:"module_limit_factor" doc:"how many times the usual bounds on a module are accepted, such as its size, functions, nesting and the estimated work to compile it"`
+	CompileTimeoutSeconds float64 `koanf:"compile_timeout_seconds" doc:"the longest it may take to compile one module, in seconds"`
+	// HTTPTimeoutSeconds bounds one HTTP request of a guest.
+	HTTPTimeoutSeconds float64 `koanf:"http_timeout_seconds" doc:"the longest one HTTP request of a skill may take, in seconds"`
+	// HTTPMaxMB bounds the body of one HTTP response.
+	HTTPMaxMB int `koanf:"http_max_mb" doc:"the largest HTTP response body a skill may receive, in MB"`
+	// SecretKey says where the identity that seals secrets is kept.
+	SecretKey string `koanf:"secret_key" doc:"where the key that seals secrets is kept: auto, file, keyring"`
+	// StoreBackend is what new stores are made with: one of [StoreBackends].
+	StoreBackend string `koanf:"store_backend" doc:"what keeps the store: badger, a database for homes of any size, or file, one file that is read into memory; skillet store rebuild moves a home from one to the other"`
+	// StoreKeyFile names a file with the key that encrypts the store at rest.
+	StoreKeyFile string `koanf:"store_key_file" doc:"file with 32 bytes as 64 hexadecimal digits that encrypts the store at rest; empty for none; set it before the first use of a home"`
+	// LockWaitSeconds bounds how long a command waits for another.
+	LockWaitSeconds float64 `koanf:"lock_wait_seconds" doc:"how long a command waits for another command's lock, in seconds"`
+	// ProposalExpiryDays is how long a proposal waits for a person.
+	ProposalExpiryDays float64 `koanf:"proposal_expiry_days" doc:"how long a proposal waits for a person before it expires, in days"`
+	// MinFreeMB is the free space below which the store takes no more writes.
+	MinFreeMB int `koanf:"min_free_mb" doc:"free disk space below which nothing more is written, in MB"`
+	// DownloadTimeoutSeconds bounds fetching or publishing one package.
+	DownloadTimeoutSeconds float64 `koanf:"download_timeout_seconds" doc:"the longest it may take to fetch or publish one package, in seconds"`
+	// SessionMaxMB and SessionsTotalMB bound the state of one session, and of all.
+	SessionMaxMB    int `koanf:"session_max_mb" doc:"the most that one session of a skill may keep, in MB"`
+	SessionsTotalMB int `koanf:"sessions_total_mb" doc:"the most that all sessions together may keep, in MB"`
+	// RecordCalls is how many recent calls of each installed skill are kept as
+	// recordings; 0 keeps none. RecordCallsMB and RecordCallsDays bound how much
+	// they take of each skill, and how old they become.
+	RecordCalls     int     `koanf:"record_calls" doc:"how many recent calls of each installed skill are kept as recordings, on which updates are tried; 0 keeps none"`
+	RecordCallsMB   int     `koanf:"record_calls_mb" doc:"the most that the kept recordings of one skill may take, in MB"`
+	RecordCallsDays float64 `koanf:"record_calls_days" doc:"how long recordings of calls are kept, in days"`
+	// RateLimits are how often skills may be called; they can only be set in the
+	// file.
+	RateLimits []RateLimit `koanf:"rate_limits" doc:"how often skills may be called, a list: skill, tool, max_calls, per_seconds"`
+	// Registries are where short names are looked for; they can only be set in
+	// the file.
+	Registries []Registry `koanf:"registries" doc:"registries that short names are looked for in, a list: name, url, names, mirrors, redirects, plain_http"`
+	// RevocationLists are where lists of what is revoked are fetched from; they
+	// can only be set in the file.
+	RevocationLists []string `koanf:"revocation_lists" doc:"revocation lists that are fetched, a list of oci://, oci-layout: and https:// addresses"`
+	// Models says which models are asked, and Providers who answers for them.
+	Models    Models    `koanf:"models"`
+	Providers Providers `koanf:"providers" doc:"who answers requests for models: providers.NAME.kind and so on"`
+	// Budget is what models may cost.
+	Budget Budget `koanf:"budget"`
+	// Tasks bound what is done at the same time.
+	Tasks Tasks `koanf:"tasks"`
+	// Memory says how much is remembered.
+	Memory Memory `koanf:"memory"`
+}
+
+// StoreBackends are the names of what can keep the store; the first is the default.
+func StoreBackends() []string { return []string{"badger", "file"} }
+
+// Defaults are the settings of a home without a configuration.
+func Defaults() Settings {
+	return Settings{
+		LogLevel: "warn", LogFormat: "text",
+		MaxMemoryMB: 1024, MaxExecutionSeconds: 300, MaxFuel: 1_000_000_000_000,
+		ModuleLimitFactor: 1, CompileTimeoutSeconds: 60,
+		HTTPTimeoutSeconds: 30, HTTPMaxMB: 10,
+		SecretKey: "auto", StoreBackend: StoreBackends()[0], LockWaitSeconds: 30, ProposalExpiryDays: 30, MinFreeMB: 64,
+		DownloadTimeoutSeconds: 600, SessionMaxMB: 64, SessionsTotalMB: 1024, RecordCallsMB: 32, RecordCallsDays: 30,
+		RateLimits: []RateLimit{}, Registries: []Registry{}, RevocationLists: []string{},
+		Models: Models{CacheTTLSeconds: 3600, MemoryMB: 8192}, Providers: Providers{},
+		Budget: Budget{
+			Day: Allowance{Tokens: 5_000_000, USD: 10}, Month: Allowance{Tokens: 50_000_000, USD: 100}, Task: Allowance{Tokens: 500_000, USD: 2},
+			AlertPercent: 80,
+		},
+		Tasks:  Tasks{Concurrency: 2, QueueLimit: 1000, TimeoutSeconds: 3600, TakeoverSeconds: 15, ApproveRisk: "high"},
+		Memory: Memory{Embedder: "hashing", MaxRecords: 200_000, ConsolidateAfterCount: 150_000, ConsolidateAfterHours: 24},
+	}
+}
+
+// A Value is one setting as people see it.
+type Value struct {
+	Key   string `json:"key"`
+	Value any    `json:"value"`
+	// Source is "default", the path of the file, the path and line of the
+	// environment file, the environment variable, or [FlagSource].
+	Source string `json:"source"`
+	Doc    string `json:"doc"`
+}
+
+// A Config is the settings together with their sources. It does not change.
+type Config struct {
+	settings Settings
+	values   []Value
+}
+
+// Settings are the values in force.
+func (c *Config) Settings() Settings { return c.settings }
+
+// List returns every setting in the order of [Settings]; those of a provider are
+// listed when they are set.
+func (c *Config) List() []Value { return slices.Clone(c.values) }
+
+// Get returns one setting, and a [fault.KindNotFound] error that suggests the
+// nearest key for one that does not exist.
+func (c *Config) Get(key string) (Value, error) {
+	i := slices.IndexFunc(c.values, func(v Value) bool { return v.Key == key })
+	switch {
+	case i >= 0:
+		return c.values[i], nil
+	case isGroup(key):
+		return Value{}, notOne(fault.KindNotFound, key, "%s is a group of settings", key)
+	case providerKey(key):
+		return Value{}, fault.Errorf(fault.KindNotFound, "setting %s is not set", key).WithHint("%s shows what is set of each provider", fault.List(fault.Settings))
+	}
+	return Value{}, unknown(fault.KindNotFound, key, "setting %s does not exist", key)
+}

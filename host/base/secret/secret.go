@@ -1,0 +1,245 @@
+// Package secret keeps credentials at rest: one encrypted file each, sealed to
+// an age identity that lives in the operating system's keyring or in a file
+// that only its owner can read.
+//
+// It hands values to the host, never to a guest, and it knows neither skills
+// nor grants.
+//
+// # Files
+//
+//	DIR/NAME.age      age encryption (age-encryption.org/v1) of {"name":NAME,"value":base64}
+//	KEYS/identity     an age X25519 identity, when the keyring does not hold it
+package secret
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"filippo.io/age"
+
+	"github.com/skillet-run/skillet/host/base/fault"
+
+	"github.com/skillet-run/skillet/host/base/store/atomicfile"
+	"github.com/skillet-run/skillet/internal/absent"
+	"github.com/skillet-run/skillet/internal/lazyregexp"
+)
+
+var (
+	// ErrNotFound means that no secret has that name.
+	ErrNotFound = errors.New("no such secret")
+	// ErrName means that the name is not one a secret can have.
+	ErrName = errors.New("a secret's name is 1 to 64 lower-case letters, digits, dots, dashes and underscores, and starts with a letter or digit")
+	// ErrDamaged means that a secret's file does not decrypt to what was set.
+	ErrDamaged = errors.New("the secret's file is damaged")
+	// ErrTooLarge means that the value is longer than [MaxBytes].
+	ErrTooLarge = fmt.Errorf("a secret has at most %d bytes", MaxBytes)
+)
+
+// MaxBytes is the longest value a secret can have.
+const MaxBytes = 64 << 10
+
+var nameForm = lazyregexp.New(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+
+// An Info tells about a secret without its value.
+type Info struct {
+	Name      string    `json:"name"`
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// A Vault keeps secrets in a directory. It is safe for concurrent use, also by
+// several processes: each write replaces one file atomically.
+type Vault struct {
+	dir string
+	key *Key
+}
+
+// Open makes a Vault over dir, which need not exist yet.
+func Open(dir string, key *Key) *Vault { return &Vault{dir: dir, key: key} }
+
+// CheckName returns [ErrName] for a name no secret can have.
+func CheckName(name string) error {
+	if !nameForm().MatchString(name) {
+		return fmt.Errorf("secret %q: %w", name, ErrName)
+	}
+	return nil
+}
+
+type sealed struct {
+	Name  string `json:"name"`
+	Value []byte `json:"value"`
+}
+
+// Set stores value under name, replacing an earlier one.
+func (v *Vault) Set(ctx context.Context, name string, value []byte) error {
+	if err := CheckName(name); err != nil {
+		return err
+	}
+	if len(value) > MaxBytes {
+		return fmt.Errorf("set secret %s: %w", name, ErrTooLarge)
+	}
+	id, err := v.identity(ctx)
+	if err != nil {
+		return fmt.Errorf("set secret %s: %w", name, err)
+	}
+	b, err := seal(id, sealed{name, value})
+	if err != nil {
+		return fmt.Errorf("set secret %s: %w", name, err)
+	}
+	if err := os.MkdirAll(v.dir, 0o700); err != nil {
+		return fmt.Errorf("set secret %s: %w", name, err)
+	}
+	if err := atomicfile.Write(v.path(name), b); err != nil {
+		return fmt.Errorf("set secret %s: %w", name, err)
+	}
+	return nil
+}
+
+// identity finds the identity to seal with, and makes one only when there is
+// nothing yet that a lost one could have sealed.
+func (v *Vault) identity(ctx context.Context) (*age.X25519Identity, error) {
+	id, err := v.key.load(ctx)
+	if !errors.Is(err, ErrNoKey) {
+		return id, err
+	}
+	infos, lerr := v.List(ctx)
+	if lerr != nil {
+		return nil, lerr
+	}
+	if len(infos) > 0 {
+		// Another process may have made both since the first look.
+		if id, err := v.key.load(ctx); err == nil {
+			return id, nil
+		}
+		return nil, fmt.Errorf("%w: restore it, or delete the %d secrets it sealed first", err, len(infos))
+	}
+	known, lerr := v.key.anchors.Load(ctx)
+	if lerr != nil {
+		return nil, lerr
+	}
+	if len(known.Anchors) > 0 {
+		return nil, fmt.Errorf("%w, and the home is known by it", err)
+	}
+	return v.key.create()
+}
+
+// Get returns the value of a secret. It fails with [ErrNotFound] or [ErrDamaged].
+func (v *Vault) Get(ctx context.Context, name string) ([]byte, error) {
+	if err := CheckName(name); err != nil {
+		return nil, err
+	}
+	b, err := os.ReadFile(v.path(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("secret %s: %w", name, ErrNotFound)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get secret %s: %w", name, err)
+	}
+	id, err := v.key.load(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("get secret %s: %w", name, err)
+	}
+	s, err := unseal(id, b)
+	if err != nil || s.Name != name {
+		return nil, fault.Errorf(fault.KindVerification, "secret %s: %w", name, ErrDamaged).WithHint("set it again: %s", fault.SetSecret(name))
+	}
+	return s.Value, nil
+}
+
+// Has reports whether a secret of that name is set.
+func (v *Vault) Has(_ context.Context, name string) (bool, error) {
+	if err := CheckName(name); err != nil {
+		return false, err
+	}
+	_, err := os.Lstat(v.path(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// List returns what secrets there are, in order of name.
+func (v *Vault) List(context.Context) ([]Info, error) {
+	entries, err := os.ReadDir(v.dir)
+	if absent.Is(err, v.dir) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list secrets: %w", err)
+	}
+	var infos []Info
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), ".age")
+		if !ok || CheckName(name) != nil {
+			continue
+		}
+		st, err := e.Info()
+		if err != nil {
+			return nil, fmt.Errorf("list secrets: %w", err)
+		}
+		infos = append(infos, Info{name, st.ModTime().UTC()})
+	}
+	slices.SortFunc(infos, func(a, b Info) int { return strings.Compare(a.Name, b.Name) })
+	return infos, nil
+}
+
+// Delete removes a secret. It fails with [ErrNotFound].
+func (v *Vault) Delete(_ context.Context, name string) error {
+	if err := CheckName(name); err != nil {
+		return err
+	}
+	err := os.Remove(v.path(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("secret %s: %w", name, ErrNotFound)
+	}
+	if err != nil {
+		return fmt.Errorf("delete secret %s: %w", name, err)
+	}
+	return atomicfile.SyncDir(v.dir)
+}
+
+// File is the path of the file that has a secret, or would have it.
+func (v *Vault) File(name string) string { return v.path(name) }
+
+func (v *Vault) path(name string) string { return filepath.Join(v.dir, name+".age") }
+
+func seal(id *age.X25519Identity, s sealed) ([]byte, error) {
+	plain, err := json.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	w, err := age.Encrypt(&out, id.Recipient())
+	if err != nil {
+		return nil, err
+	}
+	if _, err := w.Write(plain); err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
+
+func unseal(id *age.X25519Identity, b []byte) (sealed, error) {
+	var s sealed
+	r, err := age.Decrypt(bytes.NewReader(b), id)
+	if err != nil {
+		return s, err
+	}
+	plain, err := io.ReadAll(io.LimitReader(r, 4*MaxBytes))
+	if err != nil {
+		return s, err
+	}
+	return s, json.Unmarshal(plain, &s)
+}

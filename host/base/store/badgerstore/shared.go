@@ -1,0 +1,146 @@
+package badgerstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/skillet-run/skillet/host/base/store"
+	"github.com/skillet-run/skillet/host/base/store/filelock"
+)
+
+// shared is an engine that opens the store for each call and keeps it for a
+// moment. Calls of one process come one after the other.
+type shared struct {
+	place *place
+	turn  chan struct{} // holds one token: the right to use what follows
+
+	closed  bool
+	session *session // nil when the store is not open
+	lock    *filelock.Lock
+	opened  time.Time
+	used    time.Time // end of the last call
+	failed  error     // of closing the store in the background; for the next call
+}
+
+func newShared(p *place) *shared {
+	e := &shared{place: p, turn: make(chan struct{}, 1)}
+	e.turn <- struct{}{}
+	return e
+}
+
+// When another process waits, a store in use is given up after fairShare and
+// an idle one after lookAround.
+const (
+	fairShare  = 50 * time.Millisecond
+	lookAround = 5 * time.Millisecond
+)
+
+// View implements store.Engine.
+func (e *shared) View(ctx context.Context, fn func(store.Reader) error) error {
+	return e.call(ctx, readOnly, func(s *session) error {
+		return s.view(func(r reader) error { return fn(r) })
+	})
+}
+
+// Update implements store.Engine.
+func (e *shared) Update(ctx context.Context, fn func(store.Tx) error) error {
+	return e.call(ctx, readWrite, func(s *session) error { return s.update(ctx, fn) })
+}
+
+func (e *shared) snapshot(ctx context.Context, fn func(snapshot) error) error {
+	return e.call(ctx, readOnly, func(s *session) error { return s.snapshot(fn) })
+}
+
+// Close implements store.Engine.
+func (e *shared) Close() error {
+	<-e.turn
+	defer e.giveTurn()
+	e.closed = true
+	return errors.Join(e.failed, e.give())
+}
+
+func (e *shared) giveTurn() { e.turn <- struct{}{} }
+
+// call runs fn with the store open.
+func (e *shared) call(ctx context.Context, m mode, fn func(*session) error) error {
+	select {
+	case <-e.turn:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer e.giveTurn()
+	if e.closed {
+		return store.ErrClosed
+	}
+	if err := e.take(ctx, m); err != nil {
+		return fmt.Errorf("open store %s: %w", e.place.dir, err)
+	}
+	err := fn(e.session)
+	e.used = time.Now()
+	if errors.Is(err, store.ErrDamaged) || time.Since(e.opened) > fairShare && e.place.contended() {
+		return errors.Join(err, e.give())
+	}
+	return err
+}
+
+// take opens the store unless it is open in a way that does.
+func (e *shared) take(ctx context.Context, m mode) error {
+	if failed := e.failed; failed != nil {
+		e.failed = nil
+		return failed
+	}
+	if e.session != nil && e.session.mode >= m {
+		return nil
+	}
+	if err := e.give(); err != nil {
+		return err
+	}
+	err := e.open(ctx, m)
+	if errors.Is(err, errNeedsWriter) {
+		err = e.open(ctx, readWrite)
+	}
+	return err
+}
+
+func (e *shared) open(ctx context.Context, m mode) error {
+	l, err := e.place.lock(ctx, m != readOnly)
+	if err != nil {
+		return err
+	}
+	s, err := e.place.openSession(ctx, m, false)
+	if err != nil {
+		return errors.Join(err, l.Release())
+	}
+	e.session, e.lock, e.opened, e.used = s, l, time.Now(), time.Now()
+	go e.linger(s)
+	return nil
+}
+
+// give closes the store, if it is open, and lets others in.
+func (e *shared) give() error {
+	if e.session == nil {
+		return nil
+	}
+	err := errors.Join(e.session.end(), e.lock.Release())
+	e.session, e.lock = nil, nil
+	return err
+}
+
+// linger closes the store when it has been idle long enough. It ends with the
+// session it was started for.
+func (e *shared) linger(s *session) {
+	for {
+		time.Sleep(lookAround)
+		<-e.turn
+		if e.session != s {
+			e.giveTurn()
+			return
+		}
+		if idle := time.Since(e.used); idle >= e.place.options.Linger || idle >= lookAround && e.place.contended() {
+			e.failed = e.give()
+		}
+		e.giveTurn()
+	}
+}

@@ -1,0 +1,337 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/experimental"
+
+	"github.com/skillet-run/skillet/host/engine/sandbox/wasmbin"
+)
+
+// A source is what a module is loaded from.
+type source struct {
+	id   codeID
+	wasm []byte                // as it was given
+	made *wasmbin.Instrumented // of it; nil until it is needed
+	most int                   // see Options.ModuleFactor
+	kept *keptModule           // in place of that, or nil
+}
+
+// instrumented is the module as it is compiled.
+func (s *source) instrumented() (*wasmbin.Instrumented, error) {
+	if s.made != nil {
+		return s.made, nil
+	}
+	err := contain(func() (err error) {
+		s.made, err = wasmbin.Instrument(s.wasm, gateLimits(s.most), instrumentOptions())
+		return err
+	})
+	if errors.Is(err, wasmbin.ErrTooLarge) {
+		err = &ModuleLimitError{Needs: s.needs(), cause: err}
+	}
+	if err != nil {
+		return nil, errors.Join(ErrRefused, err)
+	}
+	return s.made, nil
+}
+
+// needs is the smallest ModuleFactor with which the gate would let the module
+// through, or 0.
+func (s *source) needs() int {
+	accepted := func(factor int) bool {
+		_, err := wasmbin.Inspect(s.wasm, gateLimits(factor))
+		return err == nil
+	}
+	if !accepted(wasmbin.MaxFactor) {
+		return 0
+	}
+	factor := s.most + 1
+	for !accepted(factor) {
+		factor++
+	}
+	return factor
+}
+
+// plan says what is known of the module, from what was kept if there is
+// anything.
+func (s *source) plan() (*wasmbin.Instrumented, error) {
+	if s.kept != nil {
+		return s.kept.plan, nil
+	}
+	return s.instrumented()
+}
+
+// find looks for what was kept of a module. discarded says that it was of no
+// use.
+func (r *Runtime) find(wasm []byte, sum digest, withCode bool) (s *source, discarded bool) {
+	s = &source{wasm: wasm, most: r.factor}
+	if r.cache != nil && compilesHere() {
+		s.id = r.cache.identify(sum)
+		s.kept, discarded = r.cache.fetch(s.id, withCode)
+	}
+	return s, discarded
+}
+
+// compile gets the machine code of a module: from what was kept, or from the
+// compiler. Without a place for code it is compiled in memory.
+func (m *Module) compile(ctx context.Context, s *source) error {
+	start := time.Now()
+	defer func() { m.info.CompileTime += time.Since(start) }()
+	r := m.runtime
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case r.noPlace != nil && r.compiler != nil:
+		return fmt.Errorf("%w: there is no place for its code: %w", ErrCompile, r.noPlace)
+	case r.cache == nil || !compilesHere():
+		return m.compileInMemory(ctx, s)
+	case s.kept != nil && m.loadFound(s):
+		return nil
+	}
+	kept, err := r.obtainKept(ctx, s)
+	if err == nil {
+		m.code, err = r.loadKept(kept)
+		m.info.FromCache = err == nil && kept.path != ""
+	}
+	if isFileError(err) && r.compiler == nil {
+		r.log.Warn("compiled code was not kept", "error", err)
+		return m.compileInMemory(ctx, s)
+	}
+	return compileError(ctx, err)
+}
+
+// loadFound loads what was kept of a module. What cannot be loaded is discarded,
+// unless it is the disk that is in the way.
+func (m *Module) loadFound(s *source) bool {
+	var err error
+	m.code, err = m.runtime.loadKept(s.kept)
+	switch {
+	case err == nil:
+		m.info.FromCache = true
+	case !isFileError(err):
+		m.runtime.cache.discard(s.id, err)
+		m.info.CacheDiscarded = true
+	}
+	return err == nil
+}
+
+func (m *Module) compileInMemory(ctx context.Context, s *source) error {
+	made, err := s.instrumented()
+	if err == nil {
+		m.code, err = m.runtime.compileTurn(ctx, made.Wasm)
+	}
+	return err
+}
+
+// obtainKept has the code of a module made and keeps it, or takes it from who
+// does that at the same time: in this process or, where there is a cache, in
+// another one.
+func (r *Runtime) obtainKept(ctx context.Context, s *source) (*keptModule, error) {
+	return r.making.share(ctx, s.id.digest, func() (*keptModule, error) {
+		unlock := r.cache.lockCode(ctx, s.id)
+		defer unlock()
+		if kept, _ := r.cache.fetch(s.id, true); kept != nil {
+			return kept, nil
+		}
+		made, err := s.instrumented()
+		if err != nil {
+			return nil, err
+		}
+		kept, err := r.produce(ctx, made)
+		if err == nil {
+			r.cache.keepOrSay(s.id, kept)
+		}
+		return kept, err
+	})
+}
+
+// compileError says of an error that the module was not compiled, unless it is
+// the caller who gave up, or what is wrong with the module.
+func compileError(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() != nil || errors.Is(err, ErrCompile) || errors.Is(err, ErrRefused) || errors.Is(err, ErrPanic) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrCompile, err)
+}
+
+// produce makes what is kept of a module.
+func (r *Runtime) produce(ctx context.Context, made *wasmbin.Instrumented) (k *keptModule, err error) {
+	k = &keptModule{plan: made}
+	if k.hull, err = wasmbin.Hull(made.Wasm); err != nil {
+		return k, err
+	}
+	if skeleton, ok := wasmbin.Skeleton(made.Wasm); ok && !r.cache.temp {
+		if k.code, err = r.share(ctx, skeleton, k.hull); err == nil || ctx.Err() != nil {
+			return k, err
+		}
+	}
+	k.code, err = r.makeCode(ctx, made.Wasm)
+	return k, err
+}
+
+// share is the code of a module that others with the same skeleton have too. It
+// is made of the skeleton, so that what else is in a module that was compiled
+// before has no part in it. Each module still has a name of its own, by which
+// the engine knows whose code it is given.
+func (r *Runtime) share(ctx context.Context, skeleton, hull []byte) (Code, error) {
+	id := r.cache.identifyShared(skeleton)
+	kept, _ := r.cache.fetch(id, true)
+	if kept == nil {
+		code, err := r.makeCode(ctx, skeleton)
+		if err != nil {
+			return code, err
+		}
+		kept = &keptModule{plan: &wasmbin.Instrumented{Module: &wasmbin.Module{}}, code: code}
+		r.cache.keepOrSay(id, kept)
+	}
+	named, err := r.makeCode(ctx, hull)
+	return Code{named.Name, kept.code.Bytes}, err
+}
+
+// makeCode has code made: by the compiler of Options, or here when it is this
+// compilation's turn.
+func (r *Runtime) makeCode(ctx context.Context, wasm []byte) (code Code, err error) {
+	if r.compiler != nil {
+		return r.fetchCode(ctx, wasm)
+	}
+	return inTurn(ctx, r, func() (Code, error) { return CompileCode(context.Background(), wasm, 1) }, nil)
+}
+
+// fetchCode asks the compiler of Options, and looks at what it gives.
+func (r *Runtime) fetchCode(ctx context.Context, wasm []byte) (Code, error) {
+	code, err := r.compiler.Compile(ctx, wasm)
+	if err == nil {
+		err = code.check()
+	}
+	if err != nil && !errors.Is(err, ErrCompile) {
+		err = fmt.Errorf("%w: %w", ErrCompile, err)
+	}
+	return code, err
+}
+
+// loadKept loads verified code, and refuses when it is not that of the hull:
+// the engine would compile then, but for a context that is over, which it looks
+// at before it compiles with several workers.
+//
+// The same code is loaded by one at a time: the engine gives the second what the
+// first has not finished, and ends the process when that is called.
+func (r *Runtime) loadKept(k *keptModule) (wazero.CompiledModule, error) {
+	staged, err := r.cache.put(k)
+	if err != nil {
+		return nil, err
+	}
+	defer r.cache.release(k.code.Name)
+	staged.load.Lock()
+	defer staged.load.Unlock()
+	ctx, cancel := context.WithCancelCause(experimental.WithCompilationWorkers(context.Background(), 2))
+	cancel(errNotItsCode)
+	return r.compileNow(ctx, k.hull)
+}
+
+var errNotItsCode = errors.New("the code is of another module")
+
+// inTurn makes something when no other compilation goes on in this process. The
+// compiler cannot be interrupted: when ctx ends first, or the time of a
+// compilation is over, it runs on by itself, keeps its turn, and what it made is
+// dropped. It must not be given more than one worker, because a panic in one of
+// the engine's workers ends the process.
+func inTurn[T any](ctx context.Context, r *Runtime, do func() (T, error), drop func(T)) (made T, err error) {
+	select {
+	case r.compile <- struct{}{}:
+	case <-ctx.Done():
+		return made, context.Cause(ctx)
+	}
+	if err := r.users.enter(0); err != nil {
+		<-r.compile
+		return made, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, r.compileTime, CompileTimeError(r.compileTime))
+	defer cancel()
+	type outcome struct {
+		made T
+		err  error
+	}
+	done := make(chan outcome)
+	go func() {
+		defer r.users.leave(0)
+		defer func() { <-r.compile }()
+		var o outcome
+		o.err = contain(func() (err error) { o.made, err = do(); return err })
+		select {
+		case done <- o:
+		case <-ctx.Done():
+			if o.err == nil && drop != nil {
+				drop(o.made)
+			}
+		}
+	}()
+	select {
+	case o := <-done:
+		return o.made, o.err
+	case <-ctx.Done():
+		return made, context.Cause(ctx)
+	}
+}
+
+// CompileTimeError is the error of a compilation that has taken as long as it
+// may. It is a [LimitError], in which errors.Is finds [ErrCompile] and
+// context.DeadlineExceeded.
+func CompileTimeError(most time.Duration) error {
+	return &LimitError{What: "compilation time", Limit: most.String(), Setting: SettingCompileTime, kind: ErrCompile}
+}
+
+// The settings of a host that raise what no manifest does.
+const (
+	SettingCompileTime = "compile_timeout_seconds"
+	SettingModules     = "module_limit_factor"
+)
+
+// compileTurn compiles into memory when it is this compilation's turn.
+func (r *Runtime) compileTurn(ctx context.Context, wasm []byte) (wazero.CompiledModule, error) {
+	return inTurn(ctx, r, func() (wazero.CompiledModule, error) {
+		code, err := r.compileNow(context.Background(), wasm)
+		if isFileError(err) {
+			// Only writing the code to the disk failed. wazero keeps it in memory,
+			// and finds it there when asked again.
+			code, err = r.compileNow(context.Background(), wasm)
+		}
+		if r.cache != nil {
+			r.cache.forget()
+		}
+		if err != nil {
+			err = fmt.Errorf("%w: %w", ErrCompile, err)
+		}
+		return code, err
+	}, func(code wazero.CompiledModule) {
+		_ = contain(func() error { return code.Close(context.Background()) })
+	})
+}
+
+// isFileError reports whether err comes from the operating system's files.
+func isFileError(err error) bool {
+	var path *fs.PathError
+	var link *os.LinkError
+	return errors.As(err, &path) || errors.As(err, &link)
+}
+
+// isDiskError reports whether a disk is full, or cannot be written to.
+func isDiskError(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS)
+}
+
+// compileNow runs wazero's compiler, or has it read staged code. The context
+// carries no listener, and no workers unless nothing is to be compiled.
+func (r *Runtime) compileNow(ctx context.Context, wasm []byte) (code wazero.CompiledModule, err error) {
+	err = contain(func() (err error) {
+		code, err = r.engine.CompileModule(ctx, wasm)
+		return err
+	})
+	return code, err
+}

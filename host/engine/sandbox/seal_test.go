@@ -1,0 +1,145 @@
+package sandbox
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/skillet-run/skillet/host/engine/sandbox/wasmbin"
+)
+
+// keptExample is the file of a small module.
+func keptExample(tb testing.TB, c *codeCache, id codeID) (*keptModule, []byte) {
+	tb.Helper()
+	wasm := []byte("\x00asm\x01\x00\x00\x00\x01\x04\x01\x60\x00\x00\x03\x02\x01\x00\x07\x05\x01\x01r\x00\x00\x0a\x04\x01\x02\x00\x0b")
+	plan, err := wasmbin.Instrument(wasm, gateLimits(1), instrumentOptions())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	hull, err := wasmbin.Hull(plan.Wasm)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	plan.Wasm = nil
+	k := &keptModule{plan: plan, hull: hull, code: Code{strings.Repeat("ab", 32), []byte("machine code")}}
+	parts, err := k.parts()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return k, slices.Concat(bytes.Join(parts, nil), c.seal(id, parts...), []byte(keptMagic))
+}
+
+// FuzzUnseal finds no file that verifies but the one that was sealed.
+func FuzzUnseal(f *testing.F) {
+	c := &codeCache{key: []byte("key"), kept: "kept-x"}
+	id := codeID{digest: "d", engine: "wazero-v1"}
+	want, whole := keptExample(f, c, id)
+	f.Add(whole)
+	f.Add(whole[:len(whole)-1])
+	f.Add(whole[len(whole)-keptLeast:])
+	f.Add([]byte(keptMagic))
+	f.Add([]byte(nil))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		got, err := c.unseal(id, bytes.NewReader(b), 0, int64(len(b)))
+		if (err == nil) != bytes.Equal(b, whole) {
+			t.Fatalf("%d bytes: %v", len(b), err)
+		}
+		if err == nil && !reflect.DeepEqual(got, want) {
+			t.Fatalf("got %+v, want %+v", got, want)
+		}
+		if _, err := c.unseal(codeID{digest: "e", engine: id.engine}, bytes.NewReader(b), 0, int64(len(b))); err == nil {
+			t.Fatal("the file of another module verifies")
+		}
+		if len(b) < keptLeast {
+			return
+		}
+		code, err := codeLength(bytes.NewReader(b), int64(len(b)))
+		if err != nil {
+			return
+		}
+		got, err = c.unseal(id, bytes.NewReader(b), code, int64(len(b)))
+		if (err == nil) != bytes.Equal(b, whole) {
+			t.Fatalf("%d bytes, without code: %v", len(b), err)
+		}
+		if err == nil && (len(got.code.Bytes) > 0 || !bytes.Equal(got.hull, want.hull) || !reflect.DeepEqual(got.plan, want.plan)) {
+			t.Fatalf("without code: got %+v, want %+v", got, want)
+		}
+	})
+}
+
+// FuzzKept reads anything as what is kept of a module, without harm.
+func FuzzKept(f *testing.F) {
+	_, whole := keptExample(f, &codeCache{kept: "kept-x"}, codeID{})
+	whole = whole[:len(whole)-len(keptMagic)-sha256.Size]
+	f.Add(whole)
+	f.Add(whole[len(whole)-keptTable:])
+	f.Add(bytes.Replace(whole, []byte("{"), []byte("["), 1))
+	f.Add([]byte(nil))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		k, err := parseKept(b)
+		if (k == nil) != (err != nil) || err == nil && (k.plan.Module == nil || !isCodeName(k.code.Name)) {
+			t.Fatalf("%+v, %v", k, err)
+		}
+	})
+}
+
+func TestByteCount(t *testing.T) {
+	for n, want := range map[uint64]string{0: "0 bytes", 1000: "1000 bytes", 1 << 10: "1 KiB", 3 << 20: "3 MiB", 4 << 30: "4 GiB", 1<<20 + 1: "1048577 bytes"} {
+		if got := byteCount(n); got != want {
+			t.Errorf("%d: %s, want %s", n, got, want)
+		}
+	}
+}
+
+// TestHeapMemory is linear memory where no address space can be reserved.
+func TestHeapMemory(t *testing.T) {
+	budget := memoryBudget{limit: 10}
+	m := linearMemory{budget: &budget, most: 12, heap: []byte{}}
+	copy(m.Reallocate(2), "ab")
+	if b := m.Reallocate(9); string(b) != "ab\x00\x00\x00\x00\x00\x00\x00" {
+		t.Errorf("grown memory is %q", b)
+	}
+	if m.Reallocate(11) != nil || !budget.refused || budget.peak != 9 {
+		t.Errorf("grew past the limit: %+v", budget)
+	}
+	m.Free()
+	m.Free()
+	if budget.used != 0 {
+		t.Errorf("%d bytes are still counted", budget.used)
+	}
+}
+
+// FuzzCode reads anything as code without harm; what is accepted has no count
+// beyond its own size.
+func FuzzCode(f *testing.F) {
+	name := strings.Repeat("ab", 32)
+	whole := "WAZEVO\x03dev\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00\xc3\xc3crc0\x00\x00\x00\x00\x00"
+	f.Add([]byte(whole))
+	f.Add([]byte(whole[:len(whole)-1]))
+	f.Add([]byte("WAZEVO\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00crc0\x01\xff\xff\xff\xff\xff\xff\xff\xff"))
+	f.Add([]byte("WAZEVO\x00\xff\xff\xff\xff"))
+	f.Add([]byte(nil))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if (Code{Name: "x", Bytes: b}).check() == nil {
+			t.Error("code without a name is accepted")
+		}
+		if (Code{Name: name, Bytes: b}).check() == nil && (Code{Name: name, Bytes: append(b, 0)}).check() == nil {
+			t.Error("code may go on behind its end")
+		}
+	})
+}
+
+func TestCodeCheck(t *testing.T) {
+	code, err := CompileCode(t.Context(), []byte("\x00asm\x01\x00\x00\x00\x01\x04\x01\x60\x00\x00\x03\x02\x01\x00\x0a\x04\x01\x02\x00\x0b"), 1)
+	if err != nil || code.check() != nil {
+		t.Errorf("compile: %v, check: %v", err, code.check())
+	}
+	for n := range code.Bytes {
+		if (Code{code.Name, code.Bytes[:n]}).check() == nil {
+			t.Errorf("the first %d of %d bytes are accepted", n, len(code.Bytes))
+		}
+	}
+}

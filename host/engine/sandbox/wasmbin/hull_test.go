@@ -1,0 +1,115 @@
+package wasmbin_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"github.com/skillet-run/skillet/host/engine/sandbox/wasmbin"
+	w "github.com/skillet-run/skillet/host/engine/sandbox/wasmbin/wasmtest"
+)
+
+var update = flag.Bool("update", false, "write golden files")
+
+// hull is that of an instrumented module.
+func hull(tb testing.TB, wasm []byte) []byte {
+	tb.Helper()
+	h, err := wasmbin.Hull(wasm)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return h
+}
+
+// TestHullDeclaresTheSame compares what hulls and modules declare, and that no
+// two hulls are alike.
+func TestHullDeclaresTheSame(t *testing.T) {
+	t.Parallel()
+	r := newRuntime(t, runtimeConfig())
+	for seed := range uint64(100) {
+		wasm := instrument(t, w.Random(rand.New(rand.NewPCG(seed, 3))), snapshotOptions)
+		h := hull(t, wasm)
+		want, err := wasmbin.InspectOwn(wasm, roomy())
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := wasmbin.InspectOwn(h, roomy())
+		if err != nil {
+			t.Fatal(err)
+		}
+		got.CodeBytes, got.CompileWork, got.WritesTables = want.CodeBytes, want.CompileWork, want.WritesTables
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("seed %d: the hull declares\n%+v, the module\n%+v", seed, got, want)
+		}
+		if err := compiles(r, h); err != nil {
+			t.Errorf("seed %d: %v", seed, err)
+		}
+	}
+	one, two := countFrom(t, 1), countFrom(t, 2)
+	if bytes.Equal(hull(t, one), hull(t, two)) || len(hull(t, one)) != len(hull(t, two)) {
+		t.Error("modules that differ in a constant have the same hull, or declare something else")
+	}
+}
+
+// countFrom is a module that differs from others like it in its code alone.
+func countFrom(tb testing.TB, n int32) []byte {
+	m := w.New()
+	m.ExportFunc("run", m.Func(w.Sig("", "i32"), "", w.I32Const(n)))
+	return instrument(tb, m.Bytes(), options)
+}
+
+func TestHullOfNoModule(t *testing.T) {
+	t.Parallel()
+	whole := countFrom(t, 1)
+	for n := range whole {
+		h, err := wasmbin.Hull(whole[:n])
+		var e *wasmbin.Error
+		if err != nil && (!errors.As(err, &e) || h != nil) {
+			t.Errorf("the first %d bytes: %v", n, err)
+		}
+	}
+	for _, wasm := range []string{"", "\x00asm", "\x00asm\x01\x00\x00\x00\x0a", "\x00asm\x01\x00\x00\x00\x0a\x09\x01", "\x00asm\x01\x00\x00\x00\x0a\x02\xff\x7f"} {
+		if _, err := wasmbin.Hull([]byte(wasm)); !errors.Is(err, wasmbin.ErrMalformed) {
+			t.Errorf("%q: %v", wasm, err)
+		}
+	}
+}
+
+// TestRevision fails when Instrument makes something else of a module than it
+// did, and Revision says that it does not. What -update writes is good for the
+// Revision there is: change that first.
+func TestRevision(t *testing.T) {
+	t.Parallel()
+	h := sha256.New()
+	list := [][]byte{fullModule(), countModule(), fibModule(), bulkModule(), switchModule(), callTree()}
+	for seed := range uint64(300) {
+		list = append(list, w.Random(rand.New(rand.NewPCG(seed, 4))))
+	}
+	for _, wasm := range list {
+		i, err := wasmbin.Instrument(wasm, wasmbin.DefaultLimits(), snapshotOptions)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(h, "%x\n%+v\n%+v\n%v\n%v\n", sha256.Sum256(i.Wasm), *i.Module, i.Globals, i.Start, i.Pinned)
+		h.Write(hull(t, i.Wasm))
+	}
+	got := fmt.Sprintf("revision %d: %x\n", wasmbin.Revision, h.Sum(nil))
+	path := filepath.Join("testdata", "revision.golden")
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if want, err := os.ReadFile(path); err != nil || got != string(want) {
+		t.Errorf("instrumented modules are not what they were (%v)\n got %swant %s"+
+			"add one to Revision, so that nothing kept of earlier ones is used, and run this test with -update", err, got, want)
+	}
+}

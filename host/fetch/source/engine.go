@@ -1,0 +1,43 @@
+package source
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/skillet-run/skillet/host/base/fault"
+
+	"github.com/skillet-run/skillet/manifests"
+	"github.com/skillet-run/skillet/manifests/bundle"
+)
+
+// makeEngine makes the package of an interpreter. The same version of this program
+// makes the same bytes; it makes no other version.
+func (f *Fetcher) makeEngine(ctx context.Context, r Ref) (*Fetched, error) {
+	if f.settings.Engine == nil {
+		return nil, fault.Errorf(fault.KindUsage, "no interpreters are made here")
+	}
+	files, err := f.settings.Engine(ctx, r.Name)
+	if err != nil {
+		return nil, err
+	}
+	p, err := bundle.FromFiles(files)
+	if err != nil {
+		return nil, err
+	}
+	m := p.Manifest()
+	if r.Constraint != "" && r.Constraint != m.Version {
+		return nil, fault.Errorf(fault.KindNotFound, "this program makes %s@%s, and not %s", m.Name, m.Version, r.Constraint).
+			WithHint("%s installs that one; another version of this program makes the other", fault.InstallEngine(r.Name))
+	}
+	var archive bytes.Buffer
+	if err := p.WriteArchive(&archive); err != nil {
+		return nil, err
+	}
+	place := Ref{Kind: KindEngine, Name: r.Name}
+	made := place
+	made.Constraint = m.Version
+	return &Fetched{
+		Package: p, Kind: KindEngine, Source: made.String(), Place: place.String(), Version: m.Version,
+		Artifact: manifests.DigestOf(archive.Bytes()), Archive: archive.Bytes(),
+	}, nil
+}

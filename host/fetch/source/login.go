@@ -1,0 +1,47 @@
+package source
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/skillet-run/skillet/host/fetch/source/oci"
+)
+
+// HostOf is the host that a person means by a host, the address of a registry,
+// or the name of a configured one. The error wraps [ErrRef].
+func (f *Fetcher) HostOf(text string) (string, error) {
+	if i := slices.IndexFunc(f.settings.Registries, func(r Registry) bool { return r.Name == text }); i >= 0 {
+		host, _ := split(f.settings.Registries[i].URL)
+		return host, nil
+	}
+	host, _ := split(strings.TrimSuffix(text, "/"))
+	if !isHost(host) {
+		return "", f.explain("find the registry "+text, Ref{}, fmt.Errorf("%w: %q is no host; write HOST or HOST:PORT", ErrRef, text))
+	}
+	return host, nil
+}
+
+// Login asks a registry whether a name and a password are good, and stores them
+// where Docker stores them. The error wraps [transfer.ErrUnauthorized] when they
+// are not.
+func (f *Fetcher) Login(ctx context.Context, host, user, password string, o Options) (oci.Kept, error) {
+	ctx, cancel := f.bounded(ctx)
+	defer cancel()
+	r := Ref{Kind: KindRegistry, Host: host}
+	kept, err := f.credentials.Login(ctx, f.connect(f.site(r, o), host), user, password)
+	if err != nil {
+		return oci.Kept{}, f.explain("log in to "+host, r, err)
+	}
+	return kept, nil
+}
+
+// Logout deletes the name and the password for a registry. The error wraps
+// [transfer.ErrNotFound] when there are none.
+func (f *Fetcher) Logout(ctx context.Context, host string) error {
+	if err := f.credentials.Logout(ctx, dialled(host)); err != nil {
+		return f.explain("log out of "+host, Ref{}, err)
+	}
+	return nil
+}

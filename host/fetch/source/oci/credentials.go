@@ -1,0 +1,93 @@
+package oci
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"oras.land/oras-go/v2/registry"
+	"oras.land/oras-go/v2/registry/remote"
+	"oras.land/oras-go/v2/registry/remote/auth"
+	"oras.land/oras-go/v2/registry/remote/credentials"
+
+	"github.com/skillet-run/skillet/host/fetch/source/transfer"
+)
+
+// Credentials are those that Docker and other clients of registries share:
+// config.json in $DOCKER_CONFIG or ~/.docker, and the credential helpers it
+// names. Each is sent to the registry it was stored for alone.
+type Credentials struct{}
+
+func (*Credentials) open(plaintext bool) (*credentials.DynamicStore, error) {
+	s, err := credentials.NewStoreFromDocker(credentials.StoreOptions{AllowPlaintextPut: plaintext, DetectDefaultNativeStore: true})
+	if err != nil {
+		return nil, fmt.Errorf("open the Docker credential store: %w", err)
+	}
+	return s, nil
+}
+
+// find is the credential for a registry; none when there is none.
+func (c *Credentials) find(ctx context.Context, host string) (auth.Credential, error) {
+	s, err := c.open(false)
+	if err != nil {
+		return auth.EmptyCredential, err
+	}
+	return credentials.Credential(s)(ctx, host)
+}
+
+// Kept says where a credential was stored.
+type Kept struct {
+	Path string `json:"path"` // of the configuration file
+	// Plaintext says that it is in that file as it is, because the file names
+	// no credential helper.
+	Plaintext bool `json:"plaintext"`
+}
+
+// Login asks the registry of a connection whether a name and a password are
+// good, and stores them.
+func (c *Credentials) Login(ctx context.Context, to Connection, user, password string) (Kept, error) {
+	reg := &remote.Registry{RepositoryOptions: remote.RepositoryOptions{
+		Reference: registry.Reference{Registry: registryOf(to.Place.Host)}, Client: to.auth(), PlainHTTP: to.Place.Scheme() == "http",
+	}}
+	s, err := c.open(false)
+	if err != nil {
+		return Kept{}, err
+	}
+	cred := auth.Credential{Username: user, Password: password}
+	kept := Kept{Path: s.ConfigPath()}
+	err = credentials.Login(ctx, s, reg, cred)
+	if errors.Is(err, credentials.ErrPlaintextPutDisabled) {
+		if s, err = c.open(true); err != nil {
+			return Kept{}, err
+		}
+		kept.Plaintext = true
+		err = s.Put(ctx, credentials.ServerAddressFromRegistry(registryOf(to.Place.Host)), cred)
+	}
+	if err != nil {
+		return Kept{}, translate(err)
+	}
+	return kept, nil
+}
+
+// Logout deletes the credential for a registry. The error wraps
+// [transfer.ErrNotFound] when there is none.
+func (c *Credentials) Logout(ctx context.Context, host string) error {
+	s, err := c.open(true)
+	if err != nil {
+		return err
+	}
+	name := credentials.ServerAddressFromRegistry(registryOf(host))
+	if cred, err := s.Get(ctx, name); err != nil || cred == auth.EmptyCredential {
+		return errors.Join(fmt.Errorf("%w: no credentials for %s are stored", transfer.ErrNotFound, host), err)
+	}
+	return s.Delete(ctx, name)
+}
+
+// registryOf is the name of the registry at a host: Docker Hub has another name
+// for that, under which its credentials are stored.
+func registryOf(host string) string {
+	if host == "registry-1.docker.io" {
+		return "docker.io"
+	}
+	return host
+}

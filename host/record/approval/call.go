@@ -1,0 +1,230 @@
+package approval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/skillet-run/skillet/host/base/fault"
+
+	"github.com/skillet-run/skillet/host/base/store"
+	"github.com/skillet-run/skillet/host/record/ledger"
+	"github.com/skillet-run/skillet/manifests"
+	"github.com/skillet-run/skillet/policies/capability"
+)
+
+// A ToolCall is one call of a tool of one package, byte for byte.
+type ToolCall struct {
+	Skill  string           `json:"skill"`
+	Digest manifests.Digest `json:"digest"`
+	Tool   string           `json:"tool"`
+	// Input is the digest of the input in canonical form ([CanonicalDigest]), and
+	// Shown its beginning, for people.
+	Input manifests.Digest `json:"input"`
+	Shown string           `json:"shown,omitempty"`
+}
+
+// maxShown bounds how much of an input is kept with a proposal, in bytes.
+const maxShown = 16 << 10
+
+// NewToolCall describes a call.
+func NewToolCall(skill string, d manifests.Digest, tool string, input []byte) ToolCall {
+	return ToolCall{skill, d, tool, CanonicalDigest(input), string(input[:min(len(input), maxShown)])}
+}
+
+// key is where the lease of the call is.
+func (c ToolCall) key() string {
+	id := manifests.DigestOf(fmt.Appendf(nil, "%s\n%q\n%s", c.Digest, c.Tool, c.Input))
+	return "lease/" + id.Hex()
+}
+
+// A Lease lets one call be made once, although policies ask about what it does.
+// Only [Desk.TakeLease] makes one that is good for anything; the zero value lifts
+// nothing.
+type Lease struct {
+	id  string
+	set capability.Set
+}
+
+// ID is the proposal that a person approved; empty for the zero value.
+func (l Lease) ID() string { return l.id }
+
+// Set is what was asked about, and may be done.
+func (l Lease) Set() capability.Set { return l.set }
+
+// lent is the stored form of a lease, and the data of a lease.given change.
+type lent struct {
+	ID   string         `json:"id"` // of the proposal
+	Call ToolCall       `json:"call"`
+	Set  capability.Set `json:"set"`
+	// ExpiresAt is when it ends unused.
+	ExpiresAt time.Time `json:"expires_at"`
+	By        string    `json:"by,omitempty"`
+	At        time.Time `json:"at,omitzero"`
+}
+
+// returned is the data of lease.used and lease.ended changes.
+type returned struct {
+	ID   string   `json:"id"`
+	Call ToolCall `json:"call"`
+}
+
+// Lend is the change that lets the call of p be made once.
+func (h Human) Lend(p Proposal) (ledger.Change, error) {
+	if err := h.Check(); err != nil {
+		return ledger.Change{}, err
+	}
+	if p.Call == nil {
+		return ledger.Change{}, fault.Errorf(fault.KindInternal, "proposal %s is about no call", p.ID)
+	}
+	c := *p.Call
+	c.Shown = ""
+	return ledger.NewChange(kindLent, lent{ID: p.ID, Call: c, Set: p.Capabilities(), ExpiresAt: p.ExpiresAt})
+}
+
+// Returned is the change that ends the lease of p, if it was not used yet.
+func Returned(p Proposal) (ledger.Change, error) {
+	c := *p.Call
+	c.Shown = ""
+	return ledger.NewChange(kindReturned, returned{p.ID, c})
+}
+
+// Lent reports whether the lease of a call that was approved is there, and not
+// used yet.
+func (d *Desk) Lent(ctx context.Context, c ToolCall) (bool, error) {
+	l, err := get[lent](ctx, d.kv, c.key())
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil && time.Now().Before(l.ExpiresAt), err
+}
+
+// TakeLease takes the lease of a call: it is used up from then on, whatever
+// becomes of the call. Without one it returns the zero value.
+func (d *Desk) TakeLease(ctx context.Context, c ToolCall) (Lease, error) {
+	if there, err := d.Lent(ctx, c); err != nil || !there {
+		return Lease{}, err
+	}
+	var l lent
+	err := d.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
+		var err error
+		if l, err = get[lent](ctx, d.kv, c.key()); err != nil {
+			return ledger.Decision{}, err
+		}
+		change, err := ledger.NewChange(kindConsumed, returned{l.ID, l.Call})
+		return ledger.Decision{
+			Kind: "use", Actor: "skill:" + c.Skill, Subject: c.Skill, Note: "lease of proposal " + l.ID, Changes: []ledger.Change{change},
+		}, err
+	})
+	if errors.Is(err, store.ErrNotFound) { // another call was first
+		return Lease{}, nil
+	}
+	return Lease{l.ID, l.Set}, err
+}
+
+func applyLent(ctx context.Context, kv store.KV, at ledger.Stamp, l lent) error {
+	l.By, l.At = at.Actor, at.Time
+	return put(ctx, kv, l.Call.key(), l)
+}
+
+func applyConsumed(ctx context.Context, kv store.KV, at ledger.Stamp, r returned) error {
+	return applyReturned(ctx, kv, at, r)
+}
+
+func applyReturned(ctx context.Context, kv store.KV, _ ledger.Stamp, r returned) error {
+	l, err := get[lent](ctx, kv, r.Call.key())
+	if errors.Is(err, store.ErrNotFound) || err == nil && l.ID != r.ID {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return ledger.Drop(ctx, kv, r.Call.key())
+}
+
+// ProposeCall records that a call waits for a person, because policies ask about
+// what it does. The same call waits once.
+func (d *Desk) ProposeCall(ctx context.Context, p Proposal) (Proposal, error) {
+	var err error
+	said := *p.Call
+	said.Shown = "" // which Input is the digest of, however it is written
+	if p.Digest, err = DigestOf(said); err != nil {
+		return p, err
+	}
+	err = d.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
+		waiting, ok, err := d.Pending(ctx, p)
+		if err != nil {
+			return ledger.Decision{}, err
+		}
+		if ok {
+			p = waiting
+			return ledger.Decision{}, errKnown
+		}
+		c, err := d.Proposed(p)
+		return ledger.Decision{Kind: "propose", Actor: p.ProposedBy, Subject: p.Ref(), Note: string(p.Digest), Changes: []ledger.Change{c}}, err
+	})
+	if err != nil && !errors.Is(err, errKnown) {
+		return p, err
+	}
+	return d.Proposal(context.WithoutCancel(ctx), p.ID)
+}
+
+// errKnown ends a commit because the same is proposed already.
+var errKnown = errors.New("proposed already")
+
+// ApproveCall lets the call of a proposal be made once.
+func (d *Desk) ApproveCall(ctx context.Context, h Human, p Proposal, notes string) (Proposal, error) {
+	err := d.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
+		now, err := d.Proposal(ctx, p.ID)
+		if err != nil {
+			return ledger.Decision{}, err
+		}
+		if now.Overdue(time.Now()) {
+			return ledger.Decision{}, TooLate(now)
+		}
+		changes, err := h.Enacted(now, notes)
+		if err != nil {
+			return ledger.Decision{}, err
+		}
+		l, err := h.Lend(now)
+		return ledger.Decision{
+			Kind: "approve", Actor: h.Actor(), Subject: now.Ref(), Note: string(now.Digest), Changes: append(changes, l),
+		}, err
+	})
+	if err != nil {
+		return p, err
+	}
+	return d.Proposal(context.WithoutCancel(ctx), p.ID)
+}
+
+// RevertCall takes back the lease of a call that was approved. It fails with a
+// [fault.KindConflict] error when the call was made already.
+func (d *Desk) RevertCall(ctx context.Context, h Human, p Proposal, notes string) (Proposal, error) {
+	err := d.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
+		now, err := d.Proposal(ctx, p.ID)
+		if err != nil {
+			return ledger.Decision{}, err
+		}
+		c, err := h.Reverted(now, notes)
+		if err != nil {
+			return ledger.Decision{}, err
+		}
+		if there, err := d.Lent(ctx, *now.Call); err != nil || !there {
+			return ledger.Decision{}, errors.Join(err, fault.Errorf(fault.KindConflict, "revert proposal %s: the call was made already, or its time is over", now.ID).
+				WithHint("%s shows what it did", fault.List(fault.Runs)))
+		}
+		back, err := Returned(now)
+		return ledger.Decision{Kind: "revert", Actor: h.Actor(), Subject: now.Ref(), Note: string(now.Digest), Changes: []ledger.Change{c, back}}, err
+	})
+	if err != nil {
+		return p, err
+	}
+	return d.Proposal(context.WithoutCancel(ctx), p.ID)
+}
+
+// TooLate is the error for deciding about a proposal that is overdue.
+func TooLate(p Proposal) error {
+	return fault.Errorf(fault.KindConflict, "approve proposal %s: it expired on %s", p.ID, p.ExpiresAt.Local().Format(time.DateTime)).
+		WithHint("have it proposed again; the setting proposal_expiry_days says how long proposals wait")
+}

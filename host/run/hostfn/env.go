@@ -1,0 +1,272 @@
+package hostfn
+
+import (
+	"context"
+	"crypto/x509"
+	"net"
+	"path"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/skillet-run/skillet/host/base/store"
+	"github.com/skillet-run/skillet/host/base/task"
+	"github.com/skillet-run/skillet/host/engine/jail"
+	"github.com/skillet-run/skillet/policies"
+	"github.com/skillet-run/skillet/policies/capability"
+)
+
+// SecretSource holds the values of secrets. Get of a name that is not stored is an error.
+type SecretSource interface {
+	Get(ctx context.Context, name string) ([]byte, error)
+	Has(ctx context.Context, name string) (bool, error)
+}
+
+// Injection makes the host add a secret to requests as a header. The guest sees neither.
+type Injection struct {
+	// Secret is the secret's name. The skill also needs the grant secret:NAME.
+	Secret string
+	// URL is the pattern of addresses that get the header, written as in an http capability, without
+	// methods: https://api.example.com/*. All methods match.
+	URL string
+	// Header is the name of the header, such as "Authorization".
+	Header string
+	// Prefix stands before the secret in the header, such as "Bearer ".
+	Prefix string
+}
+
+// Settings is what one call may do and with what. The zero value can do nothing.
+type Settings struct {
+	// Granted is all that was granted to the skill.
+	Granted capability.Set
+	// Beyond says why no grant helps with a request in this call; empty for one that
+	// a grant would allow. nil says so of every request.
+	Beyond func(capability.Request) string
+	// Present says what decides at the moment, in the place of Granted and Policies, which say what did when
+	// the call began; nil when that holds to the end of the call. It is asked at each host call, so it must be quick,
+	// and return the same pointer as long as nothing changed. It is called from several goroutines.
+	Present func() *Standing
+	// Approved is what a person approved for this very call: policies that ask about it do not stand in its
+	// way. It grants nothing.
+	Approved capability.Set
+	// Policies may refuse what is granted. Without any, everything is refused.
+	Policies *policies.Set
+	// Principal is the skill that runs. Its name is also the name of its key-value state.
+	Principal policies.Principal
+	// Home is the absolute path of the host's own directory, links resolved. Policies protect it; without
+	// it they refuse every file.
+	Home string
+	// Own are absolute paths of the host's own files that lie outside of Home, which no grant opens.
+	Own []string
+	// Workspace is the absolute directory that relative paths of the guest mean. Without one they are
+	// refused.
+	Workspace string
+	Limits    Limits
+	// KV is the store for the skill's state; nil has the kv functions fail.
+	KV store.KV
+	// KVQuotaBytes bounds the skill's state; 0 means DefaultKVBytes.
+	KVQuotaBytes int64
+	// KVSchema is the version of the skill's stored data; 0 means 1. State of another version is not opened.
+	KVSchema int
+	// Secrets holds the values for Injections; nil holds none.
+	Secrets    SecretSource
+	Injections []Injection
+	// Notifier delivers notifications; nil has the notify function fail.
+	Notifier Notifier
+	// Skills runs other skills; nil has the skill_call function fail.
+	Skills Skills
+	// Models asks models; nil has the model_call function fail.
+	Models Models
+	// Log gets what the guest must not know of failures; nil drops it.
+	Log hclog.Logger
+	// Config is what the Extism function config_get reads, before sandbox.Call.Config.
+	Config map[string]string
+	// MaxHTTPBytes bounds each request body and each response body; 0 means DefaultHTTPBytes.
+	MaxHTTPBytes int64
+	// HTTPTimeout bounds each exchange with all its redirects; 0 means DefaultHTTPTimeout.
+	HTTPTimeout time.Duration
+	// Resolver looks up host names; nil means the system's.
+	Resolver *net.Resolver
+	// RootCAs are the certificate authorities that are trusted; nil means the system's.
+	RootCAs *x509.CertPool
+	// RunID is passed on with notifications.
+	RunID string
+	// Tape is what each host call passes through; nil lets all of them act.
+	Tape Tape
+	// Stage stands in for the machine; nil for the machine itself.
+	Stage *Stage
+}
+
+// Standing is what decides about a call at one moment. It is not changed.
+type Standing struct {
+	Granted  capability.Set
+	Policies *policies.Set
+	// Ended says why nothing is allowed any more, whatever was granted; empty when that is not so.
+	Ended string
+	// Epoch is another number for each Standing of a call.
+	Epoch uint64
+}
+
+// Limits bounds what one call does through this package, beside those of HTTP and key-value state in
+// Settings. A zero field means its default.
+type Limits struct {
+	// Files bounds file access; see jail.Quota for the defaults.
+	Files jail.Quota
+	// LogBytes is how much of the log is kept; default 64 KiB. Then a last line says so.
+	LogBytes int64
+	// Notifications is how many notifications one call may send; default 5.
+	Notifications int
+	// VarBytes bounds the Extism variables; default 1 MiB.
+	VarBytes int64
+}
+
+// Defaults of Settings and Limits.
+const (
+	DefaultKVBytes       = 10 << 20
+	DefaultHTTPBytes     = 10 << 20
+	DefaultHTTPTimeout   = 30 * time.Second
+	DefaultLogBytes      = 64 << 10
+	DefaultNotifications = 5
+	DefaultVarBytes      = 1 << 20
+)
+
+// Env is the environment of one call: what host functions may do for it, and what they did. Give it to
+// the sandbox as sandbox.Call.Env, and Close it after the call. It is safe for concurrent use.
+type Env struct {
+	s     Settings
+	log   hclog.Logger
+	began *Standing
+
+	redact *redactor
+	web    *web
+	fence  *fence
+
+	mu       sync.Mutex
+	fs       *jail.FS
+	fsErr    error
+	roots    []jail.Root
+	denials  []task.Denial
+	uses     []Use
+	used     map[capability.Request]int // index in uses
+	rest     []Use                      // by grant, when uses is full
+	allowed  map[capability.Request]capability.Capability
+	decided  *Standing // by which what is in allowed is
+	logs     []task.LogLine
+	logBytes int64
+	notified int
+	vars     map[string][]byte
+	varBytes int64
+	last     lastResponse
+	closed   bool
+}
+
+// NewEnv makes the environment of one call. It opens nothing.
+func NewEnv(s Settings) *Env {
+	fill(&s.KVQuotaBytes, DefaultKVBytes)
+	fill(&s.KVSchema, 1)
+	fill(&s.MaxHTTPBytes, DefaultHTTPBytes)
+	fill(&s.HTTPTimeout, DefaultHTTPTimeout)
+	fill(&s.Limits.LogBytes, DefaultLogBytes)
+	fill(&s.Limits.Notifications, DefaultNotifications)
+	fill(&s.Limits.VarBytes, DefaultVarBytes)
+	if s.Log == nil {
+		s.Log = hclog.NewNullLogger()
+	}
+	if s.Stage != nil {
+		s.Skills, s.Models = nil, nil
+	}
+	e := &Env{s: s, log: s.Log, redact: &redactor{}, roots: s.roots(), vars: map[string][]byte{}}
+	e.allowed, e.used = map[capability.Request]capability.Capability{}, map[capability.Request]int{}
+	e.began = &Standing{Granted: s.Granted, Policies: s.Policies}
+	e.web, e.fence = newWeb(s), newFence(s.Home, s.Own)
+	return e
+}
+
+// fill gives a field that is not positive its default.
+func fill[T int | int64 | time.Duration](v *T, fallback T) {
+	if *v <= 0 {
+		*v = fallback
+	}
+}
+
+// present is what decides now.
+func (e *Env) present() *Standing {
+	if e.s.Present == nil {
+		return e.began
+	}
+	return e.s.Present()
+}
+
+// FS returns the file tree of the call, which is opened the first time: the roots of all file grants,
+// guarded by the same checks as the fs functions. Without file grants it has no roots. Close closes it.
+func (e *Env) FS() (*jail.FS, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.fs == nil && e.fsErr == nil && !e.closed {
+		e.fs, e.fsErr = jail.Open(e.roots, guard{e}, e.s.Limits.Files)
+	}
+	if e.closed {
+		return nil, jail.ErrEscape
+	}
+	return e.fs, e.fsErr
+}
+
+// fewest returns roots without those inside another one that allows as much: the guard decides within.
+func fewest(all []jail.Root) []jail.Root {
+	slices.SortStableFunc(all, func(a, b jail.Root) int { return len(a.Path) - len(b.Path) })
+	for i := range all { // a root that can be written makes every root in it and at it writable
+		for _, r := range all {
+			all[i].Write = all[i].Write || r.Write && below(all[i].Path, r.Path)
+		}
+	}
+	var out []jail.Root
+	for _, r := range all {
+		if !slices.ContainsFunc(out, func(o jail.Root) bool { return below(r.Path, o.Path) && o.Write == r.Write }) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// below reports whether the clean path p is dir or in it.
+func below(p, dir string) bool {
+	return p == dir || dir == "/" || len(p) > len(dir) && p[:len(dir)] == dir && p[len(dir)] == '/'
+}
+
+// path returns the absolute path that a guest's path means.
+func (e *Env) path(p string) (string, error) {
+	if p != "" && p[0] != '/' {
+		if e.s.Workspace == "" {
+			return "", failf(KindInvalid, "the path is relative and there is no workspace")
+		}
+		dir := p[len(p)-1] == '/'
+		if p = path.Join(e.s.Workspace, p); dir {
+			p += "/"
+		}
+	}
+	if _, err := jail.Clean(p); err != nil {
+		return "", err
+	}
+	return p, nil
+}
+
+// Logs returns the lines the guest logged so far, redacted and without control characters.
+func (e *Env) Logs() []task.LogLine {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.logs)
+}
+
+// Close closes the call's files and connections. What was recorded can still be read.
+func (e *Env) Close() {
+	e.mu.Lock()
+	e.closed = true
+	tree := e.fs
+	e.mu.Unlock()
+	if tree != nil {
+		tree.Close()
+	}
+	e.web.close()
+}

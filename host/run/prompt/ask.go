@@ -1,0 +1,52 @@
+package prompt
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/skillet-run/skillet/host/base/fault"
+)
+
+// A Model answers prompts.
+type Model interface {
+	// Answer sends a prompt to the model it names, or to the usual one.
+	Answer(ctx context.Context, p Prompt) (Answer, error)
+}
+
+// An Answer is what a model said.
+type Answer struct {
+	Text string `json:"text"`
+	// Model is the one that answered.
+	Model string `json:"model"`
+	// FinishReason is why it stopped, in the provider's words.
+	FinishReason string `json:"finish_reason,omitempty"`
+	InputTokens  int    `json:"input_tokens"`
+	OutputTokens int    `json:"output_tokens"`
+}
+
+// Ask has a model answer a prompt, and checks the form of the answer. m may be
+// nil: then there is nobody to ask, which is an error of [fault.KindUsage]. An
+// answer that should be JSON and is not is one of [fault.KindSkill]; the answer is
+// returned with it.
+func Ask(ctx context.Context, m Model, label string, p Prompt) (Answer, error) {
+	if m == nil {
+		return Answer{}, fault.Errorf(fault.KindUsage, "%s is a prompt, and no model provider is configured that could answer it", label).
+			WithHint("%s prints the prompt, to be given to a model by hand; %s shows how to configure a provider", fault.Set(fault.FieldRender), fault.Read("provider"))
+	}
+	a, err := m.Answer(ctx, p)
+	if err != nil {
+		return a, err
+	}
+	return a, checkForm(label, p.OutputFormat, a.Text)
+}
+
+// checkForm refuses an answer that is not in the form the manifest demands. Only
+// of JSON can that be said.
+func checkForm(label, format, text string) error {
+	if format == "json" && !json.Valid([]byte(strings.TrimSpace(text))) {
+		return fault.Errorf(fault.KindSkill, "the model's answer to %s is no JSON", label).
+			WithHint("the same prompt again may help; output_format in its manifest demands JSON")
+	}
+	return nil
+}
