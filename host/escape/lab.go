@@ -15,7 +15,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/skillet-run/skillet/host/base/store"
-	"github.com/skillet-run/skillet/host/base/store/badgerstore"
+	"github.com/skillet-run/skillet/host/base/store/backends"
 	"github.com/skillet-run/skillet/host/engine/sandbox"
 	"github.com/skillet-run/skillet/host/engine/sandbox/wasmbin"
 	"github.com/skillet-run/skillet/host/run/hostfn"
@@ -40,7 +40,7 @@ type lab struct {
 
 	site, other *site // the one that is granted, and the one that is not
 	mayVisit    bool  // the attempt is granted the other one too
-	kv          *badgerstore.Store
+	kv          store.Store
 
 	heard           []string // all that guests were able to put out
 	stops, breaches []string
@@ -260,10 +260,10 @@ func (l *lab) hear(t told) {
 	}
 }
 
-// store opens the lab's store.
+// store opens the lab's store, of the kind that a home has when nothing else is said.
 func (l *lab) store() store.KV {
 	if l.kv == nil {
-		s, err := badgerstore.Open(l.log, l.path("home/store"), badgerstore.Options{FreeBytes: -1})
+		s, err := backends.Named("").Open(l.log, l.path("home/store"), store.Options{FreeBytes: -1})
 		if !l.must(err) {
 			return nil
 		}
