@@ -1,13 +1,10 @@
 package main
 
 import (
-	"reflect"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/skillet-run/skillet/host/base/fault"
-	"github.com/skillet-run/skillet/host/base/task"
 	"github.com/skillet-run/skillet/internal/lazyregexp"
 )
 
@@ -194,131 +191,5 @@ func (t *terminal) way(sentence string, remedies []fault.Remedy) string {
 }
 
 // filled is a copy of what is to be printed in which the hints say what there is for their
-// remedies. What has no hints is not copied.
-func (t *terminal) filled(v any) any {
-	if v == nil || !hasHints(reflect.TypeOf(v)) {
-		return v
-	}
-	c := reflect.New(reflect.TypeOf(v)).Elem()
-	c.Set(reflect.ValueOf(v))
-	t.fill(c)
-	return c.Interface()
-}
-
-// fill fills the hints in v, which may be set; what it leads to is copied before.
-func (t *terminal) fill(v reflect.Value) {
-	switch {
-	case !hasHints(v.Type()):
-	case v.Kind() == reflect.Pointer && !v.IsNil():
-		c := reflect.New(v.Type().Elem())
-		c.Elem().Set(v.Elem())
-		t.fill(c.Elem())
-		v.Set(c)
-	case v.Kind() == reflect.Interface && !v.IsNil():
-		v.Set(reflect.ValueOf(t.filled(v.Interface())))
-	case v.Kind() == reflect.Slice && !v.IsNil():
-		c := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
-		reflect.Copy(c, v)
-		v.Set(c)
-		t.fillEach(c)
-	case v.Kind() == reflect.Array:
-		t.fillEach(v)
-	case v.Kind() == reflect.Map && !v.IsNil():
-		c := reflect.MakeMapWithSize(v.Type(), v.Len())
-		for k, e := range v.Seq2() {
-			to := reflect.New(e.Type()).Elem()
-			to.Set(e)
-			t.fill(to)
-			c.SetMapIndex(k, to)
-		}
-		v.Set(c)
-	case v.Kind() == reflect.Struct:
-		t.fillStruct(v)
-	}
-}
-
-func (t *terminal) fillEach(list reflect.Value) {
-	for i := range list.Len() {
-		t.fill(list.Index(i))
-	}
-}
-
-func (t *terminal) fillStruct(v reflect.Value) {
-	if isHint(v.Type()) {
-		hint, remedies := v.FieldByName("Hint"), v.FieldByName("Remedies")
-		hint.SetString(t.way(hint.String(), remedies.Interface().([]fault.Remedy)))
-	}
-	for f, field := range v.Fields() {
-		if f.IsExported() || f.Anonymous && f.Type.Kind() == reflect.Struct {
-			t.fill(field)
-		}
-	}
-	if !v.CanInterface() { // an embedded struct
-		return
-	}
-	if r, ok := v.Addr().Interface().(*task.Report); ok {
-		r.NextSteps = nextSteps(*r)
-	}
-}
-
-// nextSteps are the next steps of a report whose hints are filled, with what helps against
-// its failure and against what was refused.
-func nextSteps(r task.Report) []string {
-	var hints []string
-	if r.Error != nil {
-		hints = append(hints, r.Error.Hint)
-	}
-	for _, d := range r.Denials {
-		hints = append(hints, d.Hint)
-	}
-	steps := slices.Clone(r.NextSteps)
-	for _, h := range hints {
-		if h != "" && !slices.Contains(steps, h) {
-			steps = append(steps, h)
-		}
-	}
-	return steps
-}
-
-// isHint reports whether a struct has a hint with its remedies.
-func isHint(of reflect.Type) bool {
-	hint, has := of.FieldByName("Hint")
-	remedies, knows := of.FieldByName("Remedies")
-	return has && knows && hint.Type.Kind() == reflect.String && remedies.Type == reflect.TypeFor[[]fault.Remedy]()
-}
-
-// hintTypes keeps what [hasHints] found.
-var hintTypes sync.Map
-
-// hasHints reports whether values of a type may lead to hints.
-func hasHints(of reflect.Type) bool {
-	if known, ok := hintTypes.Load(of); ok {
-		return known.(bool)
-	}
-	has := leadsToHints(of, map[reflect.Type]bool{})
-	hintTypes.Store(of, has)
-	return has
-}
-
-func leadsToHints(of reflect.Type, seen map[reflect.Type]bool) bool {
-	if seen[of] {
-		return false
-	}
-	seen[of] = true
-	switch of.Kind() {
-	case reflect.Interface:
-		return true
-	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
-		return leadsToHints(of.Elem(), seen)
-	case reflect.Struct:
-		if isHint(of) {
-			return true
-		}
-		for f := range of.Fields() {
-			if (f.IsExported() || f.Anonymous) && leadsToHints(f.Type, seen) {
-				return true
-			}
-		}
-	}
-	return false
-}
+// remedies.
+func (t *terminal) filled(v any) any { return fault.Filled(v, t.way) }

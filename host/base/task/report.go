@@ -2,6 +2,7 @@ package task
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/skillet-run/skillet/host/base/fault"
@@ -72,6 +73,24 @@ type Report struct {
 	Error      *fault.Error `json:"error,omitempty"`
 	StartedAt  time.Time    `json:"started_at,omitzero"`
 	FinishedAt time.Time    `json:"finished_at,omitzero"`
+}
+
+// HintsFilled implements [fault.Filler]: what helps against the failure, and against what was
+// refused, is among the next steps.
+func (r *Report) HintsFilled() {
+	var hints []string
+	if r.Error != nil {
+		hints = append(hints, r.Error.Hint)
+	}
+	for _, d := range r.Denials {
+		hints = append(hints, d.Hint)
+	}
+	r.NextSteps = slices.Clone(r.NextSteps)
+	for _, h := range hints {
+		if h != "" && !slices.Contains(r.NextSteps, h) {
+			r.NextSteps = append(r.NextSteps, h)
+		}
+	}
 }
 
 // An Artifact is something that a task made.
