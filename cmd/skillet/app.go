@@ -15,7 +15,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/record/approval"
+	"github.com/skillet-run/skillet/host/app/principal"
 	"github.com/skillet-run/skillet/internal/lazyregexp"
 )
 
@@ -309,11 +309,11 @@ func (t *terminal) getenv(name string) string {
 
 // person is whoever sits at this terminal: the account the process runs as.
 // What the environment says is not asked, because anything can have set it.
-func (t *terminal) person() approval.Human {
+func (t *terminal) person() principal.Human {
 	if u, err := user.Current(); err == nil && u.Username != "" {
-		return approval.NewHuman(strings.ReplaceAll(plain(u.Username), "\n", " "))
+		return principal.NewHuman(strings.ReplaceAll(plain(u.Username), "\n", " "))
 	}
-	return approval.NewHuman(fmt.Sprintf("uid-%d", os.Getuid()))
+	return principal.NewHuman(fmt.Sprintf("uid-%d", os.Getuid()))
 }
 
 // need returns the arguments of a command that takes exactly n of them.

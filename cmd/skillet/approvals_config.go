@@ -9,7 +9,6 @@ import (
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/govern"
-	"github.com/skillet-run/skillet/host/base/config"
 )
 
 func (t *terminal) configSet() *cli.Command {
@@ -17,7 +16,7 @@ func (t *terminal) configSet() *cli.Command {
 		Name:      "set",
 		Usage:     "change settings, or propose to",
 		ArgsUsage: "KEY VALUE [KEY VALUE...]",
-		Description: "Writes " + config.FileName + " in the home when you agree, and keeps what it was: `skillet\n" +
+		Description: "Writes " + govern.SettingsFile + " in the home when you agree, and keeps what it was: `skillet\n" +
 			"approvals revert` puts it back. Without a terminal, and without --yes, the change waits\n" +
 			"as a proposal (exit code 6). One that a model wants always waits.\n\n" +
 			"Examples:\n  skillet config set max_memory_mb 512\n  skillet config set log_level debug log_format json --yes\n" +
@@ -32,7 +31,7 @@ func (t *terminal) configSet() *cli.Command {
 func (t *terminal) configUnset() *cli.Command {
 	return &cli.Command{
 		Name:      "unset",
-		Usage:     "take settings out of " + config.FileName + ", so that their defaults hold, or propose to",
+		Usage:     "take settings out of " + govern.SettingsFile + ", so that their defaults hold, or propose to",
 		ArgsUsage: "KEY...",
 		Description: "It is decided as `skillet config set` is.\n\n" +
 			"Examples:\n  skillet config unset max_memory_mb\n  skillet config unset log_level log_format --yes",

@@ -189,7 +189,7 @@ func (t *terminal) printEvidence(v proposed) {
 		t.say("  much like %s (%.2f: %s): %s", plain(s.Skill), s.Score, plain(strings.Join(s.Shared, ", ")), short(plain(s.Description), maxShownText))
 	}
 	all := "`skillet approvals show " + v.ID + " --full` shows them"
-	comparison{Comparison: govern.Comparison{With: v.With, Difference: v.Difference}, full: v.full, all: all}.show(t.say)
+	showLines(t.say, v.Compared().Lines(v.full, all))
 }
 
 // What is shown of the evidence without --full.

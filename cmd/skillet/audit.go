@@ -9,7 +9,6 @@ import (
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/govern"
 	"github.com/skillet-run/skillet/host/app/upkeep"
-	"github.com/skillet-run/skillet/host/record/journal"
 )
 
 func (t *terminal) auditCommand() *cli.Command {
@@ -98,7 +97,7 @@ func (t *terminal) auditRepair() *cli.Command {
 		Flags: []cli.Flag{yesFlag("repair"), forceFlag(), &cli.BoolFlag{Name: "dry-run", Usage: "only show what can be kept"}},
 		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			plan, err := h.Upkeep().PlanAuditRepair(ctx, t.person())
-			if err != nil || c.Bool("dry-run") || plan.Key == nil && plan.Decisions == nil && plan.Runs == nil {
+			if err != nil || c.Bool("dry-run") || plan.Whole() {
 				return t.repaired(plan, err)
 			}
 			if !c.Bool("yes") {
@@ -125,22 +124,20 @@ func (t *terminal) showRepair(print printer, r upkeep.AuditRepair) {
 	if r.Key != nil {
 		t.showKeyRepair(print, r.Key)
 	}
-	if r.Key == nil && r.Decisions == nil && r.Runs == nil {
+	if r.Whole() {
 		print("the audit log is whole; there is nothing to repair")
 	}
-	for _, j := range []struct {
-		name   string
-		repair *journal.Repair
-	}{{"decisions", r.Decisions}, {"runs", r.Runs}} {
-		if j.repair == nil {
-			continue
+	for _, p := range r.Damaged() {
+		lost := "and none are lost"
+		if len(p.Lost) > 0 {
+			lost = "and some are lost:"
 		}
-		print("%s: %d are whole, %s", j.name, j.repair.Kept, lost(j.repair.Lost))
-		for _, l := range j.repair.Lost {
+		print("%s: %d are whole, %s", p.Name, p.Kept, lost)
+		for _, l := range p.Lost {
 			print("  lost: %s", plain(l.String()))
 		}
-		if j.repair.Aside != "" {
-			print("  as they were: %s", j.repair.Aside)
+		if p.Aside != "" {
+			print("  as they were: %s", p.Aside)
 		}
 	}
 	for _, e := range r.Ended {
@@ -173,11 +170,4 @@ func (t *terminal) showKeyRepair(print printer, k *upkeep.KeyRepair) {
 	for _, f := range k.Aside {
 		print("  as it was: %s", plain(f))
 	}
-}
-
-func lost(ls []journal.Loss) string {
-	if len(ls) == 0 {
-		return "and none are lost"
-	}
-	return "and some are lost:"
 }

@@ -15,7 +15,6 @@ import (
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/upkeep"
-	"github.com/skillet-run/skillet/host/base/config"
 )
 
 // A candidate is one word that may come next, and what it is.
@@ -253,26 +252,21 @@ func inHome(from upkeep.Source) source {
 	}
 }
 
-// settings are those of the home the line speaks of.
-func (q question) settings() (*config.Config, error) {
-	home, err := q.home()
-	if err != nil {
-		return nil, err
+// inSettings makes a source of one that reads the settings of the home.
+func inSettings(from upkeep.SettingsSource) source {
+	return func(q question) ([]candidate, error) {
+		home, err := q.home()
+		if err != nil {
+			return nil, err
+		}
+		return upkeep.CompleteSettings(q.ctx, home, q.t.environ, from)
 	}
-	return config.Load(q.ctx, home, config.Layers{Environ: q.t.environ})
 }
 
-func settingNames(q question) ([]candidate, error) {
-	c, err := q.settings()
-	if err != nil {
-		return nil, err
-	}
-	var found []candidate
-	for _, v := range c.List() {
-		found = append(found, candidate{Word: v.Key, About: v.Doc})
-	}
-	return found, nil
-}
+var (
+	settingNames  = inSettings(upkeep.SettingNames)
+	registryNames = inSettings(upkeep.RegistryNames)
+)
 
 // settingStarts are what a KEY=VALUE begins with.
 func settingStarts(q question) ([]candidate, error) {
@@ -289,19 +283,6 @@ func settingsInTurn(q question) ([]candidate, error) {
 		return nil, nil
 	}
 	return settingNames(q)
-}
-
-// registryNames are the registries of the settings.
-func registryNames(q question) ([]candidate, error) {
-	c, err := q.settings()
-	if err != nil {
-		return nil, err
-	}
-	var found []candidate
-	for _, r := range c.Settings().Registries {
-		found = append(found, candidate{Word: r.Name, About: r.URL})
-	}
-	return found, nil
 }
 
 // inputFiles are the files that the beginning of @FILE fits.

@@ -15,9 +15,7 @@ import (
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/admit"
-	"github.com/skillet-run/skillet/host/install/evidence"
-	"github.com/skillet-run/skillet/host/record/approval"
-	"github.com/skillet-run/skillet/host/review/review"
+	"github.com/skillet-run/skillet/host/app/govern"
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -295,7 +293,7 @@ func (t *terminal) showPlan(p *admit.Package, full bool) {
 		t.note("  replaces %s as the active version", p.Replaces)
 	}
 	if p.Difference.With != "" && !p.Installed || full {
-		comparison{p.Difference, full, rest + " shows them"}.show(t.note)
+		showLines(t.note, p.Difference.Lines(full, rest+" shows them"))
 	}
 	showShadow(t.note, p.Replays, full)
 	t.showAsks(p.Kind, p.Asks)
@@ -374,7 +372,7 @@ func (t *terminal) told(p *admit.Plan, r admit.Result) {
 }
 
 // showUpgrade says all that becomes different from the version that is replaced.
-func (t *terminal) showUpgrade(print printer, u *review.Upgrade) {
+func (t *terminal) showUpgrade(print printer, u *admit.Upgrade) {
 	if u == nil || u.IsEmpty() {
 		return
 	}
@@ -396,9 +394,9 @@ func because(reason string, ids []string) string {
 }
 
 // showAsks lists capabilities in words, the new ones marked.
-func (t *terminal) showAsks(k manifests.Kind, asks []approval.Ask) {
+func (t *terminal) showAsks(k manifests.Kind, asks []admit.Ask) {
 	if len(asks) == 0 {
-		t.note("  asks for nothing: %s", evidence.Unaided(k))
+		t.note("  asks for nothing: %s", govern.Unaided(k))
 		return
 	}
 	t.note("  asks to:")
@@ -416,7 +414,7 @@ func (t *terminal) showAsks(k manifests.Kind, asks []approval.Ask) {
 }
 
 // noteGranted says what a skill may do from now on.
-func (t *terminal) noteGranted(gs []approval.Grant) {
+func (t *terminal) noteGranted(gs []admit.Grant) {
 	for _, g := range gs {
 		t.note("  granted: %s", grantLine(g))
 	}

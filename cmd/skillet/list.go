@@ -12,7 +12,6 @@ import (
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/admit"
 	"github.com/skillet-run/skillet/host/app/invoke"
-	"github.com/skillet-run/skillet/host/record/registry"
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -70,7 +69,7 @@ func someOf(names []string) string {
 }
 
 // notes are what a person should know of how a version stands; "-" for nothing.
-func notes(s registry.Skill) []string {
+func notes(s admit.Skill) []string {
 	var all []string
 	if d := s.Disabled; d != nil {
 		all = append(all, map[bool]string{true: "quarantined", false: "disabled"}[d.Quarantined])
@@ -91,7 +90,7 @@ func notes(s registry.Skill) []string {
 }
 
 // standing is the same in full sentences.
-func standing(s registry.Skill) [][2]string {
+func standing(s admit.Skill) [][2]string {
 	var all [][2]string
 	add := func(label, by, reason string) {
 		all = append(all, [2]string{label, "by " + by + because(reason, nil)})
@@ -222,7 +221,7 @@ func (t *terminal) showCompared(a admit.Info, full bool, all string) {
 		t.say("nothing to compare with: %s is not installed", name)
 	} else if d != nil {
 		t.say("compared with %s@%s, which is active:", name, plain(d.With))
-		comparison{*d, full, all}.show(t.say)
+		showLines(t.say, d.Lines(full, all))
 	}
 }
 
@@ -249,8 +248,7 @@ func (t *terminal) showTrials(a admit.Info) {
 	}
 	if s := a.Installed; s != nil && s.Trial != nil {
 		tr := s.Trial
-		verdict := map[registry.Verdict]string{registry.VerdictPromoted: "was promoted", registry.VerdictRolledBack: "was rolled back", registry.VerdictEnded: "was ended"}[tr.Verdict]
-		t.say("%-10s the trial of %s %s on %s by %s%s", "last trial:", plain(tr.Version), verdict, when(tr.EndedAt), plain(tr.EndedBy), because(plain(tr.Reason), nil))
+		t.say("%-10s the trial of %s %s on %s by %s%s", "last trial:", plain(tr.Version), tr.Verdict.Words(), when(tr.EndedAt), plain(tr.EndedBy), because(plain(tr.Reason), nil))
 	}
 }
 
@@ -282,7 +280,7 @@ func showProperties(print printer, tool manifests.Tool) {
 	}
 }
 
-func names(skills []registry.Skill) string {
+func names(skills []admit.Skill) string {
 	var refs []string
 	for _, s := range skills {
 		refs = append(refs, s.Ref())

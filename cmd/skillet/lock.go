@@ -7,7 +7,6 @@ import (
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/admit"
-	"github.com/skillet-run/skillet/manifests/lockfile"
 )
 
 func (t *terminal) lockCommand() *cli.Command {
@@ -17,7 +16,7 @@ func (t *terminal) lockCommand() *cli.Command {
 		Description: "The lock has what you asked for, and of everything that needs: the version, the digests, the\n" +
 			"source and the signer. `skillet sync` makes another home the same.\n\n" +
 			"Examples:\n  skillet lock\n  skillet lock -o tools.lock\n  skillet lock -o -",
-		Flags:  []cli.Flag{&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: lockfile.FileName, Usage: "the `FILE` to write; - for the terminal"}},
+		Flags:  []cli.Flag{&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: admit.LockFile, Usage: "the `FILE` to write; - for the terminal"}},
 		Action: t.withHost(t.lock),
 	}
 }

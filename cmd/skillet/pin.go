@@ -8,7 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/record/registry"
+	"github.com/skillet-run/skillet/host/app/admit"
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -95,7 +95,7 @@ func skillRef(text string) (manifests.Ref, error) {
 }
 
 // decided says what was decided about versions of a skill.
-func (t *terminal) decided(all []registry.Skill, err error, text string) error {
+func (t *terminal) decided(all []admit.Skill, err error, text string) error {
 	if err != nil {
 		return err
 	}

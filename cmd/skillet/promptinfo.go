@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/review/review"
+	"github.com/skillet-run/skillet/host/app/admit"
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -74,7 +74,7 @@ func showText(print printer, label, text string, most int, rest string) {
 const maxReadTools = 20
 
 // readByModels is what models read of a skill.
-type readByModels review.ReadByModels
+type readByModels admit.ReadByModels
 
 // show prints it; full says that nothing is left out, and rest where all of it is.
 func (r *readByModels) show(print printer, full bool, rest string) {

@@ -17,8 +17,7 @@ import (
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/invoke"
-	"github.com/skillet-run/skillet/host/base/task"
-	"github.com/skillet-run/skillet/host/record/approval"
+	"github.com/skillet-run/skillet/host/app/principal"
 	"github.com/skillet-run/skillet/policies/capability"
 )
 
@@ -117,7 +116,7 @@ func (t *terminal) noteRecorded(a invoke.Answer, path string, err error) {
 	}
 }
 
-func (t *terminal) showResult(res task.Result) error {
+func (t *terminal) showResult(res invoke.Result) error {
 	t.noteWay(res)
 	for _, l := range res.Logs {
 		t.note("[%s] %s%s", plain(l.Level), plain(l.Message), fields(l))
@@ -135,7 +134,7 @@ func (t *terminal) showResult(res task.Result) error {
 }
 
 // noteWay says how the answer was come by, when that was not the plain way.
-func (t *terminal) noteWay(res task.Result) {
+func (t *terminal) noteWay(res invoke.Result) {
 	if res.Cached {
 		t.note("skillet: an answer that was kept; --no-cache runs the tool")
 	}
@@ -157,7 +156,7 @@ func (t *terminal) noteWay(res task.Result) {
 
 // noteParts says what became of the session of a call, and of the calls made from
 // within it.
-func (t *terminal) noteParts(res task.Result) {
+func (t *terminal) noteParts(res invoke.Result) {
 	if s := res.Session; s != nil && s.After {
 		t.note("skillet: the session %s had ended; this is a new one", plain(s.Name))
 	}
@@ -175,7 +174,7 @@ func (t *terminal) noteParts(res task.Result) {
 }
 
 // fields are the fields of a log line, in order of their names.
-func fields(l task.LogLine) string {
+func fields(l invoke.LogLine) string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(l.Fields)) {
 		fmt.Fprintf(&b, " %s=%s", plain(name), plain(l.Fields[name]))
@@ -227,10 +226,10 @@ func (t *terminal) noteCuts(cuts []invoke.Cut) {
 	}
 }
 
-func (t *terminal) allow(c *cli.Context) (approval.OneRun, error) {
+func (t *terminal) allow(c *cli.Context) (principal.OneRun, error) {
 	cs, err := capabilities(c.StringSlice("allow"))
 	if err != nil {
-		return approval.OneRun{}, fmt.Errorf("--allow: %w", err)
+		return principal.OneRun{}, fmt.Errorf("--allow: %w", err)
 	}
 	return t.person().Allow(capability.NewSet(cs...)), nil
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/invoke"
-	"github.com/skillet-run/skillet/host/record/approval"
+	"github.com/skillet-run/skillet/host/app/principal"
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -165,7 +165,7 @@ func ownerFlag() cli.Flag {
 }
 
 // eachSession does something with all sessions that are named.
-func (t *terminal) eachSession(ctx context.Context, c *cli.Context, done string, do func(context.Context, approval.Principal, invoke.SessionRequest) ([]invoke.Session, error)) error {
+func (t *terminal) eachSession(ctx context.Context, c *cli.Context, done string, do func(context.Context, principal.Principal, invoke.SessionRequest) ([]invoke.Session, error)) error {
 	if !c.Args().Present() {
 		_, err := need(c, 1, "at least one session")
 		return err

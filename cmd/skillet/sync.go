@@ -9,7 +9,6 @@ import (
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/admit"
 	"github.com/skillet-run/skillet/host/base/fault"
-	"github.com/skillet-run/skillet/manifests/lockfile"
 )
 
 func (t *terminal) syncCommand() *cli.Command {
@@ -37,7 +36,7 @@ func (t *terminal) syncCommand() *cli.Command {
 }
 
 func (t *terminal) sync(ctx context.Context, c *cli.Context, h *host.Host) error {
-	path := lockfile.FileName
+	path := admit.LockFile
 	if c.NArg() > 1 {
 		return fault.Errorf(fault.KindUsage, "sync takes one lock, and %q is one too many", c.Args().Get(1))
 	}

@@ -21,8 +21,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/skillet-run/skillet/host/base/secret"
-	"github.com/skillet-run/skillet/host/run/hostfn"
+	"github.com/skillet-run/skillet/host"
 )
 
 // A terminal is where a command reads and prints. Answers go to out; progress,
@@ -35,7 +34,7 @@ type terminal struct {
 	// system is the directory of the administrator's bounds.
 	system string
 	// keyring is nil for that of the system.
-	keyring secret.Keyring
+	keyring host.Keyring
 	json    bool
 	// elsewhere is how a command names the home of --home; empty without that flag.
 	elsewhere string
@@ -304,7 +303,7 @@ func (t *terminal) raw(b []byte) error {
 }
 
 // Notify shows a notification of a skill.
-func (t *terminal) Notify(_ context.Context, n hostfn.Notification) error {
+func (t *terminal) Notify(_ context.Context, n host.Notification) error {
 	line := fmt.Sprintf("[%s] %s", n.Severity, n.Skill)
 	if n.Title != "" {
 		line += ": " + n.Title

@@ -151,16 +151,16 @@ func TestWhoSpeaksForAPerson(t *testing.T) {
 	calls := 0
 	for _, p := range load(t) {
 		for _, name := range p.GoFiles {
-			for _, pos := range callsOf(t, filepath.Join(p.Dir, name), "approval", "NewHuman") {
+			for _, pos := range callsOf(t, filepath.Join(p.Dir, name), "principal", "NewHuman") {
 				calls++
 				if file := path.Join(p.ImportPath, name); !slices.Contains(allowed, file) {
-					t.Errorf("%s makes an approval.Human at %s; only %v may", file, pos, allowed)
+					t.Errorf("%s makes a principal.Human at %s; only %v may", file, pos, allowed)
 				}
 			}
 		}
 	}
 	if calls == 0 {
-		t.Error("nobody makes an approval.Human: this test looks for the wrong name")
+		t.Error("nobody makes a principal.Human: this test looks for the wrong name")
 	}
 }
 

@@ -110,15 +110,10 @@ var against = map[string]string{
 	"cmd/skillet > host/base/store/atomicfile": notMovedYet,
 	"cmd/skillet > host/base/task":             notMovedYet,
 	"cmd/skillet > host/install":               notMovedYet,
-	"cmd/skillet > host/install/evidence":      notMovedYet,
 	"cmd/skillet > host/record/approval":       notMovedYet,
-	"cmd/skillet > host/record/journal":        notMovedYet,
-	"cmd/skillet > host/record/registry":       notMovedYet,
 	"cmd/skillet > host/review/findings":       notMovedYet,
 	"cmd/skillet > host/review/review":         notMovedYet,
 	"cmd/skillet > host/run/casetest":          notMovedYet,
-	"cmd/skillet > host/run/hostfn":            notMovedYet,
-	"cmd/skillet > host/run/prompt":            notMovedYet,
 	"cmd/skillet > host/run/replay":            notMovedYet,
 }
 

@@ -23,6 +23,12 @@ type (
 	Bounds = review.Bounds
 	// A Comparison is a package beside the active version of the same skill.
 	Comparison = review.Comparison
+	// An Ask is a capability that a package asks for, and an Upgrade what becomes different
+	// with it.
+	Ask     = approval.Ask
+	Upgrade = review.Upgrade
+	// ReadByModels is what models read of a skill.
+	ReadByModels = review.ReadByModels
 	// A TrialReport says how the trial of a new version stands.
 	TrialReport = runner.Report
 )

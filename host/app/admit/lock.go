@@ -17,6 +17,9 @@ import (
 	"github.com/skillet-run/skillet/manifests/lockfile"
 )
 
+// LockFile is the usual name of a lock.
+const LockFile = lockfile.FileName
+
 // Locked says what was written down.
 type Locked struct {
 	Path     string `json:"path"`

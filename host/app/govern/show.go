@@ -38,6 +38,9 @@ type (
 	CodeFinding = findings.Finding
 )
 
+// Compared is a package beside the active version of its skill.
+func (p Proposed) Compared() Comparison { return Comparison{With: p.With, Difference: p.Difference} }
+
 // TestPassed is the outcome of a test of a package that passed.
 const TestPassed = casetest.Passed
 

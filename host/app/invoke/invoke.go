@@ -88,9 +88,18 @@ type Invocation struct {
 // A Recording is what the guest saw in a call.
 type Recording = recording.Recording
 
+// What results are made of.
+type (
+	// A Result is what came of a call.
+	Result = task.Result
+	// A LogLine is a line that the guest logged, and a Denial something that was refused.
+	LogLine = task.LogLine
+	Denial  = task.Denial
+)
+
 // An Answer is what came of an invocation.
 type Answer struct {
-	task.Result
+	Result
 	// Cuts are the limits that were asked for and that the host makes smaller.
 	Cuts []Cut
 	// Recording is that of the call; nil when none was asked for, or nothing ran.
@@ -126,21 +135,33 @@ func (s *Service) Invoke(ctx context.Context, in Invocation) (Answer, error) {
 	return a, err
 }
 
-// Render returns the prompt that a model would be sent, and asks none.
-func (s *Service) Render(ctx context.Context, in Invocation) (prompt.Prompt, task.Result, error) {
+// A Rendered is a prompt as a model would be sent it.
+type Rendered struct {
+	OK     bool       `json:"ok"`
+	Skill  string     `json:"skill"`
+	Digest string     `json:"digest"`
+	RunID  task.RunID `json:"run_id"`
+	prompt.Prompt
+	// Denials are the files that were refused.
+	Denials []Denial `json:"denials"`
+}
+
+// Render returns the prompt that a model would be sent, and asks none. Where the result is
+// not OK there is no prompt.
+func (s *Service) Render(ctx context.Context, in Invocation) (Rendered, Result, error) {
 	if err := in.check(); err != nil {
-		return prompt.Prompt{}, task.Result{}, err
+		return Rendered{}, Result{}, err
 	}
 	if !in.Target.IsPrompt() {
-		return prompt.Prompt{}, task.Result{}, fault.Errorf(fault.KindUsage, "%s runs code, and has no prompt to print", in.Target.Label()).
+		return Rendered{}, Result{}, fault.Errorf(fault.KindUsage, "%s runs code, and has no prompt to print", in.Target.Label()).
 			WithHint("leave %s out to run it", fault.LeaveOut(fault.FieldRender))
 	}
 	c, err := s.granted(ctx, in)
 	if err != nil {
-		return prompt.Prompt{}, task.Result{}, err
+		return Rendered{}, Result{}, err
 	}
 	p, res := s.parts.Runner.Render(ctx, c)
-	return p, res, nil
+	return Rendered{res.OK, res.Skill, res.Digest, res.RunID, p, res.Denials}, res, nil
 }
 
 // check refuses what cannot be done before any grant is spent on it.

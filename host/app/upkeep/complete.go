@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/skillet-run/skillet/host/agents/memory"
+	"github.com/skillet-run/skillet/host/base/config"
 	"github.com/skillet-run/skillet/host/record/approval"
 	"github.com/skillet-run/skillet/host/record/registry"
 	"github.com/skillet-run/skillet/host/run/session"
@@ -191,6 +192,35 @@ func (s *Service) inputs(ctx context.Context, q CompletionRequest) ([]Candidate,
 		}
 	}
 	return found, nil
+}
+
+// A SettingsSource is where candidates are found in the settings of a home.
+type SettingsSource func(*config.Config) []Candidate
+
+// CompleteSettings returns the words of a source. The home need not be there, and is not
+// made.
+func CompleteSettings(ctx context.Context, home string, environ []string, from SettingsSource) ([]Candidate, error) {
+	c, err := config.Load(ctx, home, config.Layers{Environ: environ})
+	if err != nil {
+		return nil, err
+	}
+	return from(c), nil
+}
+
+// SettingNames are the settings.
+func SettingNames(c *config.Config) (found []Candidate) {
+	for _, v := range c.List() {
+		found = append(found, Candidate{v.Key, v.Doc})
+	}
+	return found
+}
+
+// RegistryNames are the registries that the settings name.
+func RegistryNames(c *config.Config) (found []Candidate) {
+	for _, r := range c.Settings().Registries {
+		found = append(found, Candidate{r.Name, r.URL})
+	}
+	return found
 }
 
 // CapabilityStarts are how capabilities begin. It needs no home.

@@ -37,6 +37,21 @@ type AuditRepair struct {
 	Store *Renewal `json:"store,omitempty"`
 }
 
+// Whole reports whether there is nothing to repair.
+func (r AuditRepair) Whole() bool { return r.Key == nil && r.Decisions == nil && r.Runs == nil }
+
+// A DamagedPart is what became of one part of the log: decisions, or runs.
+type DamagedPart struct {
+	Name string
+	*journal.Repair
+}
+
+// Damaged are the parts that are, or were, damaged.
+func (r AuditRepair) Damaged() []DamagedPart {
+	all := []DamagedPart{{"decisions", r.Decisions}, {"runs", r.Runs}}
+	return slices.DeleteFunc(all, func(p DamagedPart) bool { return p.Repair == nil })
+}
+
 // A KeyRepair is what became of a key that was missing, or was another than the
 // home is known by.
 type KeyRepair struct {

@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/skillet-run/skillet/host/base/store"
@@ -41,6 +42,9 @@ const (
 	VerdictRolledBack Verdict = "rolled_back" // it was worse, and gets no calls any more
 	VerdictEnded      Verdict = "ended"       // a person ended the trial without either
 )
+
+// Words say what became of the version on trial: "was rolled back".
+func (v Verdict) Words() string { return "was " + strings.ReplaceAll(string(v), "_", " ") }
 
 // A Trial is the report of a canary that ended.
 type Trial struct {

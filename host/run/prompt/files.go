@@ -9,11 +9,12 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/skillet-run/skillet/host/base/fault"
-
 	"github.com/skillet-run/skillet/host/engine/jail"
+	"github.com/skillet-run/skillet/internal/text"
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -69,6 +70,41 @@ const (
 	TooMany    Reason = "too_many"   // max_files were taken before; it was not read
 	Unreadable Reason = "unreadable" // it went away, or the system refuses
 )
+
+// reasons say each reason in words, in the order in which they are listed.
+var reasons = []struct {
+	reason Reason
+	words  string
+}{
+	{Denied, "may not be read"},
+	{TooLarge, "larger than max_file_size_kb"},
+	{Binary, "no text"},
+	{TooMany, "beyond max_files"},
+	{Unreadable, "could not be read"},
+}
+
+// Missing says which files are not in the prompt, a line for each reason, with at most most
+// names in it.
+func (c *Context) Missing(most int) []string {
+	var lines []string
+	for _, why := range reasons {
+		n := c.Counts[why.reason]
+		if n == 0 {
+			continue
+		}
+		var names []string
+		for _, f := range c.LeftOut {
+			if f.Reason == why.reason && len(names) < most {
+				names = append(names, f.Path)
+			}
+		}
+		if len(names) < n {
+			names = append(names, "...")
+		}
+		lines = append(lines, fmt.Sprintf("left out %s (%s): %s", text.Count(n, "file"), why.words, strings.Join(names, ", ")))
+	}
+	return lines
+}
 
 func (c *Context) leaveOut(p string, why Reason) {
 	if c.Counts == nil {
