@@ -61,10 +61,10 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// The README has an example of each action, and of no other.
-func TestReadmeListsEveryAction(t *testing.T) {
+// Its page has an example of each action, and of no other.
+func TestPageListsEveryAction(t *testing.T) {
 	t.Parallel()
-	b, err := os.ReadFile("../../README.md")
+	b, err := os.ReadFile("../../docs/capabilities.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,6 +88,6 @@ func TestReadmeListsEveryAction(t *testing.T) {
 	slices.Sort(want)
 	slices.Sort(listed)
 	if !slices.Equal(slices.Compact(listed), want) {
-		t.Errorf("the README lists %v, and the actions are %v", listed, want)
+		t.Errorf("the page lists %v, and the actions are %v", listed, want)
 	}
 }
