@@ -90,7 +90,7 @@ func (l link) String() string {
 }
 
 var (
-	code      = regexp.MustCompile("(?ms)^( *)(```+|~~~+).*?^ *(```+|~~~+) *$|`[^`\n]*`")
+	code      = regexp.MustCompile("(?ms)^( *)(```+|~~~+).*?^ *(```+|~~~+) *$|<!--.*?-->|`[^`\n]*`")
 	linked    = regexp.MustCompile(`\]\(<?([^)\s>]+)>?(?: "[^"]*")?\)`)
 	elsewhere = regexp.MustCompile(`^[a-z+]+:`)
 	heading   = regexp.MustCompile(`(?m)^#{1,6} +(.*?) *#*$`)
