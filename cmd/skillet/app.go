@@ -9,13 +9,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/app/upkeep"
-	"github.com/skillet-run/skillet/host/base/fault"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/principal"
+	"github.com/skillet-run/skillet/host/app/upkeep"
+	"github.com/skillet-run/skillet/host/base/fault"
 	"github.com/skillet-run/skillet/internal/lazyregexp"
 )
 
@@ -173,6 +172,11 @@ func (t *terminal) prepare(c *cli.Command, path string) {
 		if err := checkNumbers(ctx, path); err != nil {
 			return err
 		}
+		if a, ok := takes[path]; ok {
+			if _, err := need(ctx, a.n, a.what); err != nil {
+				return err
+			}
+		}
 		return hinted(do(ctx), path)
 	}
 }
@@ -314,6 +318,44 @@ func (t *terminal) person() principal.Human {
 		return principal.NewHuman(strings.ReplaceAll(plain(u.Username), "\n", " "))
 	}
 	return principal.NewHuman(fmt.Sprintf("uid-%d", os.Getuid()))
+}
+
+// takes says how many arguments commands take, where that is one number, and what they are.
+var takes = map[string]struct {
+	n    int
+	what string
+}{
+	"import":                   {1, "one file"},
+	"why":                      {1, "one skill"},
+	"info":                     {1, "one skill or path"},
+	"rollback":                 {1, "one skill"},
+	"pin":                      {1, "one skill"},
+	"unpin":                    {1, "one skill"},
+	"enable":                   {1, "one skill"},
+	"disable":                  {1, "one skill"},
+	"pull":                     {1, "one package"},
+	"push":                     {2, "a package and a place to publish it to"},
+	"login":                    {1, "one registry"},
+	"logout":                   {1, "one registry"},
+	"trust remove":             {1, "one signer, skill or trust root"},
+	"trust revoke":             {1, "one package, artifact or signer"},
+	"trust revocations import": {1, "one file, reference or address"},
+	"trust revocations export": {1, "one file"},
+	"trust revocations push":   {1, "one place to publish to"},
+	"key import":               {1, "one file"},
+	"permission show":          {1, "one skill"},
+	"permission reset":         {1, "one skill"},
+	"permission import":        {2, "a policy.yaml and a skill"},
+	"policy explain":           {2, "a skill and a request"},
+	"approvals approve":        {1, "one id"},
+	"approvals reject":         {1, "one id"},
+	"approvals revert":         {1, "one id"},
+	"approvals show":           {1, "one id"},
+	"secret set":               {1, "one name, and its value from the prompt or standard input"},
+	"secret delete":            {1, "one name"},
+	"session show":             {1, "one session"},
+	"session open":             {2, "a skill and the name of a session"},
+	"completion":               {1, "the name of a shell"},
 }
 
 // need returns the arguments of a command that takes exactly n of them.

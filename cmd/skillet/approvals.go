@@ -4,12 +4,11 @@ import (
 	"context"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/base/fault"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/govern"
+	"github.com/skillet-run/skillet/host/base/fault"
 )
 
 func (t *terminal) approvalsCommand() *cli.Command {
@@ -52,10 +51,7 @@ func (t *terminal) approvalsList() *cli.Command {
 				return fault.Errorf(fault.KindUsage, "--status is empty").WithHint("it is one of: %s", statuses())
 			}
 			ps, err := h.Govern().Proposals.List(ctx, t.person(), req)
-			if err != nil {
-				return err
-			}
-			return t.answer(ps, func() { t.showProposals(ps) })
+			return t.answered(ps, err, func() { t.showProposals(ps) })
 		}),
 	}
 }
@@ -86,14 +82,8 @@ func (t *terminal) approvalsExpire() *cli.Command {
 			"skill is at another version by now. Every other command about proposals does so too.\n\n" +
 			"Examples:\n  skillet approvals expire\n  skillet approvals expire --json",
 		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			if _, err := need(c, 0, "nothing"); err != nil {
-				return err
-			}
 			ended, err := h.Govern().Proposals.Expire(ctx, t.person())
-			if err != nil {
-				return err
-			}
-			return t.answer(ended, func() {
+			return t.answered(ended, err, func() {
 				for _, p := range ended {
 					t.note("%s %s: %s (%s)", p.ID, p.Status, plain(p.Title), plain(p.Notes))
 				}

@@ -5,12 +5,11 @@ import (
 	"context"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/base/fault"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/govern"
+	"github.com/skillet-run/skillet/host/base/fault"
 )
 
 func decisionFlags(what string) []cli.Flag {
@@ -53,10 +52,7 @@ func (t *terminal) approve(ctx context.Context, c *cli.Context, h *host.Host) er
 	out, err := h.Govern().Proposals.Approve(ctx, t.person(), govern.Approval{
 		ID: p.ID, Digest: cmp.Or(c.String("digest"), string(p.Digest)), Notes: c.String("notes"), Despite: c.StringSlice("despite"), Terms: terms,
 	})
-	if err != nil {
-		return err
-	}
-	return t.answer(out, func() { t.noteApproved(out) })
+	return t.answered(out, err, func() { t.noteApproved(out) })
 }
 
 // noteApproved says what an approval led to.
@@ -86,10 +82,7 @@ func (t *terminal) approvalsReject() *cli.Command {
 				return err
 			}
 			p, err = h.Govern().Proposals.Reject(ctx, t.person(), govern.Decision{ID: p.ID, Notes: c.String("notes")})
-			if err != nil {
-				return err
-			}
-			return t.answer(p, func() { t.note("rejected %s: %s", p.ID, plain(p.Title)) })
+			return t.answered(p, err, func() { t.note("rejected %s: %s", p.ID, plain(p.Title)) })
 		}),
 	}
 }
@@ -110,10 +103,7 @@ func (t *terminal) approvalsRevert() *cli.Command {
 				return err
 			}
 			p, err = h.Govern().Proposals.Revert(ctx, t.person(), govern.Decision{ID: p.ID, Notes: c.String("notes")})
-			if err != nil {
-				return err
-			}
-			return t.answer(p, func() { t.note("reverted %s: %s", p.ID, plain(p.Title)) })
+			return t.answered(p, err, func() { t.note("reverted %s: %s", p.ID, plain(p.Title)) })
 		}),
 	}
 }
@@ -121,10 +111,7 @@ func (t *terminal) approvalsRevert() *cli.Command {
 // deciding finds the proposal a decision is about, and makes sure that the
 // person means it: they see it and say yes, or said --yes.
 func (t *terminal) deciding(ctx context.Context, c *cli.Context, h *host.Host, verb string) (govern.Proposal, error) {
-	args, err := need(c, 1, "one id")
-	if err != nil {
-		return govern.Proposal{}, err
-	}
+	args := c.Args().Slice()
 	p, err := h.Govern().Proposals.Find(ctx, t.person(), args[0])
 	open := govern.Undecided(p) || verb == "revert" && p.Status == govern.StatusApplied
 	if err != nil || c.Bool("yes") || !open {

@@ -27,10 +27,7 @@ func (t *terminal) approvalsShow() *cli.Command {
 			"Examples:\n  skillet approvals show 3f9a\n  skillet approvals show 3f9a --full\n  skillet approvals show 3f9a --json",
 		Flags: []cli.Flag{fullFlag(), &cli.BoolFlag{Name: "no-tests", Usage: "do not run the tests of the package, and replay nothing"}},
 		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			args, err := need(c, 1, "one id")
-			if err != nil {
-				return err
-			}
+			args := c.Args().Slice()
 			return t.showProposal(ctx, h, govern.ShowProposal{ID: args[0], Full: c.Bool("full"), NoTests: c.Bool("no-tests")})
 		}),
 	}
@@ -47,10 +44,7 @@ func (t *terminal) showProposal(ctx context.Context, h *host.Host, req govern.Sh
 	done := t.waiting("looking at %s", req.ID)
 	v, err := h.Govern().Proposals.Show(ctx, t.person(), req)
 	done()
-	if err != nil {
-		return err
-	}
-	return t.answer(v, func() { t.printProposal(proposed{v, req.Full}) })
+	return t.answered(v, err, func() { t.printProposal(proposed{v, req.Full}) })
 }
 
 // showSummary prints what should not be missed, as the last thing before a person

@@ -5,11 +5,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/skillet-run/skillet/host/base/fault"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host/app/govern"
+	"github.com/skillet-run/skillet/host/base/fault"
 )
 
 // scopeFlags are the flags that say for how long, and for which calls, grants

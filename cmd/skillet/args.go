@@ -6,12 +6,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/skillet-run/skillet/host/base/fault"
-	"github.com/skillet-run/skillet/internal/nearest"
-
 	"github.com/urfave/cli/v2"
 
+	"github.com/skillet-run/skillet/host/base/fault"
 	"github.com/skillet-run/skillet/internal/lazyregexp"
+	"github.com/skillet-run/skillet/internal/nearest"
 )
 
 // A line is a command line taken apart. Flags may stand anywhere in it, so

@@ -41,10 +41,7 @@ func auditFlags() []cli.Flag {
 
 func (t *terminal) audit(ctx context.Context, c *cli.Context, h *host.Host) error {
 	events, err := h.Govern().Audit.Events(ctx, t.person(), govern.EventsRequest{Limit: c.Int("limit"), Skill: c.String("skill"), Denied: c.Bool("denied")})
-	if err != nil {
-		return err
-	}
-	return t.answer(events, func() {
+	return t.answered(events, err, func() {
 		if len(events) == 0 {
 			t.note("nothing in the audit log fits")
 		}
@@ -114,10 +111,7 @@ func (t *terminal) auditRepair() *cli.Command {
 }
 
 func (t *terminal) repaired(r upkeep.AuditRepair, err error) error {
-	if err != nil {
-		return err
-	}
-	return t.answer(r, func() { t.showRepair(t.note, r) })
+	return t.answered(r, err, func() { t.showRepair(t.note, r) })
 }
 
 func (t *terminal) showRepair(print printer, r upkeep.AuditRepair) {

@@ -6,12 +6,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/skillet-run/skillet/host/base/fault"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/govern"
+	"github.com/skillet-run/skillet/host/base/fault"
 )
 
 func (t *terminal) auditExport() *cli.Command {
@@ -54,10 +53,7 @@ func (t *terminal) exportAudit(ctx context.Context, c *cli.Context, h *host.Host
 		return err
 	}
 	sum, err := h.Govern().Audit.ExportFile(ctx, t.person(), govern.ExportFile{Path: path, Over: c.Bool("force"), Scope: s})
-	if err != nil {
-		return err
-	}
-	return t.answer(sum, func() {
+	return t.answered(sum, err, func() {
 		t.note("wrote %s: %d entries, signed by %s", plain(path), sum.Entries, sum.Key)
 		t.note("to verify it: skillet audit verify --export %s --key %s", plain(path), sum.Key)
 	})
@@ -122,10 +118,8 @@ func (t *terminal) auditKey() *cli.Command {
 				"Examples:\n  skillet audit key rotate --yes",
 			Flags: []cli.Flag{yesFlag("sign with a new key")},
 			Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-				if !c.Bool("yes") {
-					if err := t.confirm("audit key rotate", "Sign the audit log with a new key from now on?"); err != nil {
-						return err
-					}
+				if err := t.agreed(c, "Sign the audit log with a new key from now on?"); err != nil {
+					return err
 				}
 				keys, err := h.Govern().Audit.RotateKey(ctx, t.person())
 				if err != nil {

@@ -6,13 +6,12 @@ import (
 	"io"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/base/fault"
-	"github.com/skillet-run/skillet/internal/openfile"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/govern"
+	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/internal/openfile"
 )
 
 func (t *terminal) auditVerify() *cli.Command {

@@ -4,9 +4,9 @@ import (
 	"context"
 	_ "embed"
 
-	"github.com/skillet-run/skillet/host/base/fault"
-
 	"github.com/urfave/cli/v2"
+
+	"github.com/skillet-run/skillet/host/base/fault"
 )
 
 // The scripts that teach a shell to ask skillet itself what may come next:
@@ -49,10 +49,7 @@ func (t *terminal) completionCommand() *cli.Command {
 			"Examples:\n  source <(skillet completion bash)\n  skillet completion zsh > ~/.zfunc/_skillet\n" +
 			"  skillet completion fish > ~/.config/fish/completions/skillet.fish",
 		Action: t.withoutHome(func(_ context.Context, c *cli.Context) error {
-			args, err := need(c, 1, "the name of a shell")
-			if err != nil {
-				return err
-			}
+			args := c.Args().Slice()
 			script, ok := completion(args[0])
 			if !ok {
 				return fault.Errorf(fault.KindUsage, "no completion for %s", args[0]).WithHint("there is one for bash, zsh and fish")

@@ -3,11 +3,10 @@ package main
 import (
 	"strings"
 
-	"github.com/skillet-run/skillet/host/base/fault"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host/app/govern"
+	"github.com/skillet-run/skillet/host/base/fault"
 )
 
 func (t *terminal) explainCommand() *cli.Command {

@@ -6,12 +6,11 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/skillet-run/skillet/host/base/fault"
-	"github.com/skillet-run/skillet/internal/nearest"
-
 	"github.com/urfave/cli/v2"
 
+	"github.com/skillet-run/skillet/host/base/fault"
 	"github.com/skillet-run/skillet/internal/lazyregexp"
+	"github.com/skillet-run/skillet/internal/nearest"
 )
 
 func (t *terminal) helpCommand() *cli.Command {

@@ -5,13 +5,12 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/skillet-run/skillet/host/base/fault"
-	"github.com/skillet-run/skillet/internal/openfile"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/govern"
+	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/internal/openfile"
 )
 
 func (t *terminal) keyCommand() *cli.Command {
@@ -95,10 +94,7 @@ func (t *terminal) keyExport() *cli.Command {
 
 func (t *terminal) writePublic(ctx context.Context, h *host.Host, path string) error {
 	f, err := h.Govern().Keys.Export(ctx, t.person(), path)
-	if err != nil {
-		return err
-	}
-	return t.answer(f, func() { t.note("wrote the public key of %s to %s", f.Signer.Short(), plain(path)) })
+	return t.answered(f, err, func() { t.note("wrote the public key of %s to %s", f.Signer.Short(), plain(path)) })
 }
 
 func (t *terminal) keyImport() *cli.Command {
@@ -117,11 +113,8 @@ func (t *terminal) keyImport() *cli.Command {
 // maxKeyFile is the longest file of a private key that is read, in bytes.
 const maxKeyFile = 64 << 10
 
-func (t *terminal) importKey(ctx context.Context, c *cli.Context, h *host.Host) error {
-	args, err := need(c, 1, "one file")
-	if err != nil {
-		return err
-	}
+func (t *terminal) importKey(ctx context.Context, c *cli.Context, h *host.Host) (err error) {
+	args := c.Args().Slice()
 	req := govern.ImportKey{Replace: c.Bool("replace")}
 	if req.PEM, err = readSmall(ctx, args[0], maxKeyFile); err != nil {
 		return err
@@ -163,10 +156,8 @@ func (t *terminal) keyRotate() *cli.Command {
 			if _, err := h.Govern().Keys.Show(ctx, t.person()); err != nil {
 				return err
 			}
-			if !c.Bool("yes") {
-				if err := t.confirm("key rotate", "Retire the signing key and make a new one?"); err != nil {
-					return err
-				}
+			if err := t.agreed(c, "Retire the signing key and make a new one?"); err != nil {
+				return err
 			}
 			k, err := h.Govern().Keys.Rotate(ctx, t.person())
 			if err != nil {

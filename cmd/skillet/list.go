@@ -5,13 +5,12 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/base/fault"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/admit"
 	"github.com/skillet-run/skillet/host/app/invoke"
+	"github.com/skillet-run/skillet/host/base/fault"
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -22,14 +21,8 @@ func (t *terminal) listCommand() *cli.Command {
 		Description: "Examples:\n  skillet list\n  skillet ls --all\n  skillet list --json",
 		Flags:       []cli.Flag{allFlag("versions that are not active")},
 		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			if _, err := need(c, 0, "no arguments"); err != nil {
-				return err
-			}
 			skills, err := h.Admit().List(ctx, t.person(), admit.Listing{All: c.Bool("all")})
-			if err != nil {
-				return err
-			}
-			return t.answer(skills, func() { t.showSkills(skills) })
+			return t.answered(skills, err, func() { t.showSkills(skills) })
 		}),
 	}
 }
@@ -136,10 +129,7 @@ func (t *terminal) infoCommand() *cli.Command {
 }
 
 func (t *terminal) info(ctx context.Context, c *cli.Context, h *host.Host) error {
-	args, err := need(c, 1, "one skill or path")
-	if err != nil {
-		return err
-	}
+	args := c.Args().Slice()
 	of, err := invoke.ParseAddress(args[0])
 	if err != nil {
 		return err
@@ -152,10 +142,7 @@ func (t *terminal) info(ctx context.Context, c *cli.Context, h *host.Host) error
 		return err
 	}
 	in, err := h.Admit().Info(ctx, t.person(), admit.InfoRequest{Of: of, Difference: c.Bool("diff"), Full: c.Bool("full"), Workspace: ws})
-	if err != nil {
-		return err
-	}
-	return t.answer(in, func() {
+	return t.answered(in, err, func() {
 		t.showInfo(in)
 		t.showCompared(in, c.Bool("full"), "`skillet info "+args[0]+" --diff --full` shows them")
 	})
@@ -167,10 +154,7 @@ func (t *terminal) infoTool(ctx context.Context, c *cli.Context, h *host.Host, o
 		return fault.Errorf(fault.KindUsage, "--diff and --full are about the whole skill, and %s is a tool", of.Tool).WithHint("leave :%s out", of.Tool)
 	}
 	tool, err := h.Admit().Tool(ctx, t.person(), of)
-	if err != nil {
-		return err
-	}
-	return t.answer(tool, func() {
+	return t.answered(tool, err, func() {
 		t.say("%s:%s  %s", plain(tool.Skill), plain(tool.Name), plain(tool.Description))
 		showProperties(t.say, tool.Tool)
 	})

@@ -8,13 +8,12 @@ import (
 	"os"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/base/fault"
-
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/admit"
+	"github.com/skillet-run/skillet/host/base/fault"
 )
 
 func (t *terminal) loginCommand() *cli.Command {
@@ -38,10 +37,7 @@ func (t *terminal) loginCommand() *cli.Command {
 }
 
 func (t *terminal) login(ctx context.Context, c *cli.Context, h *host.Host) error {
-	args, err := need(c, 1, "one registry")
-	if err != nil {
-		return err
-	}
+	args := c.Args().Slice()
 	to, err := h.Admit().RegistryHost(ctx, t.person(), args[0])
 	if err != nil {
 		return err
@@ -55,10 +51,7 @@ func (t *terminal) login(ctx context.Context, c *cli.Context, h *host.Host) erro
 		return err
 	}
 	kept, err := h.Admit().Login(ctx, t.person(), admit.LoginRequest{Host: to, Username: user, Password: password, PlainHTTP: c.Bool("plain-http")})
-	if err != nil {
-		return err
-	}
-	return t.answer(kept, func() {
+	return t.answered(kept, err, func() {
 		t.note("logged in to %s as %s", to, plain(user))
 		if kept.Plaintext {
 			t.note("skillet: the password is in %s as it is; a credential helper (credsStore in that file) keeps it better", kept.Path)
@@ -117,10 +110,7 @@ func (t *terminal) logoutCommand() *cli.Command {
 		ArgsUsage:   "HOST",
 		Description: "Examples:\n  skillet logout registry.example",
 		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			args, err := need(c, 1, "one registry")
-			if err != nil {
-				return err
-			}
+			args := c.Args().Slice()
 			from, err := h.Admit().Logout(ctx, t.person(), args[0])
 			if err != nil {
 				return err

@@ -3,9 +3,9 @@ package main
 import (
 	"slices"
 
-	"github.com/skillet-run/skillet/host/base/fault"
-
 	"github.com/urfave/cli/v2"
+
+	"github.com/skillet-run/skillet/host/base/fault"
 )
 
 // zeroMeans are the flags for which 0 says something, by command. Any other flag

@@ -9,12 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/skillet-run/skillet/host/base/fault"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/govern"
+	"github.com/skillet-run/skillet/host/base/fault"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/policies/capability"
 )
@@ -52,10 +51,7 @@ func (t *terminal) permissionShow() *cli.Command {
 		ArgsUsage:   "SKILL[@VERSION]",
 		Description: "Examples:\n  skillet permission show files\n  skillet permission show files --json",
 		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			args, err := need(c, 1, "one skill")
-			if err != nil {
-				return err
-			}
+			args := c.Args().Slice()
 			skill, err := skillRef(args[0])
 			if err != nil {
 				return err
@@ -73,10 +69,7 @@ func (t *terminal) showGrants(ctx context.Context, h *host.Host, skill manifests
 		return fmt.Errorf("find the current directory: %w", err)
 	}
 	p, err := h.Govern().Grants.Show(ctx, t.person(), skill, dir)
-	if err != nil {
-		return err
-	}
-	return t.answer(p, func() {
+	return t.answered(p, err, func() {
 		t.say("%s (sha256:%s) is granted:%s", plain(p.Skill), p.Digest.Short(), none(len(p.Grants)))
 		for _, g := range p.Grants {
 			t.say("  %s", standingLine(g))
@@ -293,10 +286,7 @@ func (t *terminal) permissionReset() *cli.Command {
 			&cli.BoolFlag{Name: "dry-run", Usage: "only show what would be taken back"},
 		},
 		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			args, err := need(c, 1, "one skill")
-			if err != nil {
-				return err
-			}
+			args := c.Args().Slice()
 			if !c.Bool("yes") && !c.Bool("dry-run") {
 				if err := t.confirm("permission reset", "Take back every grant of "+plain(args[0])+"?"); err != nil {
 					return err

@@ -3,12 +3,11 @@ package main
 import (
 	"context"
 
-	"github.com/skillet-run/skillet/host/base/fault"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/govern"
+	"github.com/skillet-run/skillet/host/base/fault"
 )
 
 func (t *terminal) permissionImport() *cli.Command {
@@ -34,11 +33,8 @@ func (t *terminal) permissionImport() *cli.Command {
 	}
 }
 
-func (t *terminal) importPolicy(ctx context.Context, c *cli.Context, h *host.Host) error {
-	args, err := need(c, 2, "a policy.yaml and a skill")
-	if err != nil {
-		return err
-	}
+func (t *terminal) importPolicy(ctx context.Context, c *cli.Context, h *host.Host) (err error) {
+	args := c.Args().Slice()
 	req := govern.ImportRequest{File: args[0]}
 	if req.Skill, err = skillRef(args[1]); err != nil {
 		return err
@@ -62,10 +58,8 @@ func (t *terminal) importPolicy(ctx context.Context, c *cli.Context, h *host.Hos
 	case len(out.Permits) == 0:
 		return fault.Errorf(fault.KindUsage, "%s allows nothing that can be granted here", args[0]).WithHint("`skillet permission grant` grants single capabilities")
 	}
-	if !c.Bool("yes") {
-		if err := t.confirm("permission import", "Grant this to "+plain(out.Skill)+"?"); err != nil {
-			return err
-		}
+	if err := t.agreed(c, "Grant this to "+plain(out.Skill)+"?"); err != nil {
+		return err
 	}
 	if out, err = h.Govern().Grants.Import(ctx, t.person(), out, govern.GrantConsent{Unbounded: true}); err != nil {
 		return err

@@ -3,12 +3,11 @@ package main
 import (
 	"context"
 
-	"github.com/skillet-run/skillet/host/base/fault"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/admit"
+	"github.com/skillet-run/skillet/host/base/fault"
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -74,10 +73,7 @@ func (t *terminal) enableCommand() *cli.Command {
 // onSkill is a command about one skill, or one version of it.
 func (t *terminal) onSkill(do func(context.Context, *cli.Context, *host.Host, string) error) cli.ActionFunc {
 	return t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-		args, err := need(c, 1, "one skill")
-		if err != nil {
-			return err
-		}
+		args := c.Args().Slice()
 		return do(ctx, c, h, args[0])
 	})
 }
@@ -96,10 +92,7 @@ func skillRef(text string) (manifests.Ref, error) {
 
 // decided says what was decided about versions of a skill.
 func (t *terminal) decided(all []admit.Skill, err error, text string) error {
-	if err != nil {
-		return err
-	}
-	return t.answer(all, func() {
+	return t.answered(all, err, func() {
 		name := plain(all[0].Name)
 		if len(all) == 1 && !all[0].Active {
 			name = plain(all[0].Ref())

@@ -7,13 +7,12 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/app/upkeep"
-	"github.com/skillet-run/skillet/host/base/fault"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/govern"
+	"github.com/skillet-run/skillet/host/app/upkeep"
+	"github.com/skillet-run/skillet/host/base/fault"
 	"github.com/skillet-run/skillet/policies/capability"
 )
 
@@ -37,10 +36,7 @@ func (t *terminal) policyList() *cli.Command {
 		Description: "Examples:\n  skillet policy list\n  skillet policy list no-credentials\n  skillet policy list --json",
 		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			found, err := h.Govern().Policies.List(ctx, t.person(), c.Args().Slice())
-			if err != nil {
-				return err
-			}
-			return t.answer(found, func() { t.showPolicies(found, c.Args().Present()) })
+			return t.answered(found, err, func() { t.showPolicies(found, c.Args().Present()) })
 		}),
 	}
 }
@@ -182,11 +178,8 @@ type explanation struct {
 	Hint string `json:"hint,omitempty"`
 }
 
-func (t *terminal) explainPolicy(ctx context.Context, c *cli.Context, h *host.Host) error {
-	args, err := need(c, 2, "a skill and a request")
-	if err != nil {
-		return err
-	}
+func (t *terminal) explainPolicy(ctx context.Context, c *cli.Context, h *host.Host) (err error) {
+	args := c.Args().Slice()
 	req := govern.ExplainRequest{Request: args[1]}
 	if req.Skill, err = skillRef(args[0]); err != nil {
 		return err

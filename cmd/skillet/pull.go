@@ -41,10 +41,7 @@ func plainHTTPFlag() cli.Flag {
 }
 
 func (t *terminal) pull(ctx context.Context, c *cli.Context, h *host.Host) error {
-	args, err := need(c, 1, "one package")
-	if err != nil {
-		return err
-	}
+	args := c.Args().Slice()
 	progress := t.downloading(args)
 	done := progress.show(0)
 	p, err := h.Admit().Pull(ctx, t.person(), admit.PullRequest{
@@ -52,10 +49,7 @@ func (t *terminal) pull(ctx context.Context, c *cli.Context, h *host.Host) error
 		Transfer: admit.Transfer{PlainHTTP: c.Bool("plain-http"), Progress: progress.of(0)},
 	})
 	done()
-	if err != nil {
-		return err
-	}
-	return t.answer(p, func() {
+	return t.answered(p, err, func() {
 		t.say("%s", p.Path)
 		t.note("%s@%s sha256:%s from %s", plain(p.Name), plain(p.Version), p.Digest.Short(), plain(p.Source))
 		if p.From != "" {

@@ -33,10 +33,7 @@ func (t *terminal) pushCommand() *cli.Command {
 }
 
 func (t *terminal) push(ctx context.Context, c *cli.Context, h *host.Host) error {
-	args, err := need(c, 2, "a package and a place to publish it to")
-	if err != nil {
-		return err
-	}
+	args := c.Args().Slice()
 	progress := t.downloading(args[1:])
 	done := progress.show(0)
 	p, err := h.Admit().Push(ctx, t.person(), admit.PushRequest{
@@ -47,10 +44,7 @@ func (t *terminal) push(ctx context.Context, c *cli.Context, h *host.Host) error
 	if p.NewKey {
 		t.note("skillet: made the key that signs packages: %s", p.Signer)
 	}
-	if err != nil {
-		return err
-	}
-	return t.answer(p, func() { t.showPushed(p) })
+	return t.answered(p, err, func() { t.showPushed(p) })
 }
 
 func (t *terminal) showPushed(p admit.Pushed) {

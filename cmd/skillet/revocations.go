@@ -5,13 +5,12 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/skillet-run/skillet/host/base/fault"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/govern"
 	"github.com/skillet-run/skillet/host/app/invoke"
+	"github.com/skillet-run/skillet/host/base/fault"
 )
 
 func (t *terminal) trustRevocations() *cli.Command {
@@ -36,10 +35,7 @@ func (t *terminal) revocationsList() *cli.Command {
 		Description: "Examples:\n  skillet trust revocations list\n  skillet trust revocations list --json",
 		Action: t.withHost(func(ctx context.Context, _ *cli.Context, h *host.Host) error {
 			all, err := h.Govern().Signers.Revocations(ctx, t.person())
-			if err != nil {
-				return err
-			}
-			return t.answer(all, func() {
+			return t.answered(all, err, func() {
 				if len(all) == 0 {
 					t.note("nothing is revoked")
 				}
@@ -78,10 +74,7 @@ func (t *terminal) revocationsImport() *cli.Command {
 }
 
 func (t *terminal) importRevocations(ctx context.Context, c *cli.Context, h *host.Host) error {
-	args, err := need(c, 1, "one file, reference or address")
-	if err != nil {
-		return err
-	}
+	args := c.Args().Slice()
 	req, err := readList(ctx, args[0], c)
 	if err != nil {
 		return err
@@ -141,9 +134,6 @@ func (t *terminal) revocationsUpdate() *cli.Command {
 }
 
 func (t *terminal) updateRevocations(ctx context.Context, c *cli.Context, h *host.Host) error {
-	if _, err := need(c, 0, "no arguments"); err != nil {
-		return err
-	}
 	done := func() {}
 	var failed *fault.Error
 	all, err := h.Govern().Signers.UpdateRevocations(ctx, t.person(), govern.UpdateLists{
@@ -189,10 +179,7 @@ func (t *terminal) revocationsExport() *cli.Command {
 }
 
 func (t *terminal) exportRevocations(ctx context.Context, c *cli.Context, h *host.Host) error {
-	args, err := need(c, 1, "one file")
-	if err != nil {
-		return err
-	}
+	args := c.Args().Slice()
 	out, err := h.Govern().Signers.ExportRevocations(ctx, t.person(), args[0])
 	if err != nil {
 		return err
@@ -216,10 +203,7 @@ func (t *terminal) revocationsPush() *cli.Command {
 }
 
 func (t *terminal) pushRevocations(ctx context.Context, c *cli.Context, h *host.Host) error {
-	args, err := need(c, 1, "one place to publish to")
-	if err != nil {
-		return err
-	}
+	args := c.Args().Slice()
 	done := t.waiting("publishing to %s", args[0])
 	out, err := h.Govern().Signers.PushRevocations(ctx, t.person(), govern.PushList{To: args[0], PlainHTTP: c.Bool("plain-http")})
 	done()

@@ -4,12 +4,11 @@ import (
 	"context"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/base/fault"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/admit"
+	"github.com/skillet-run/skillet/host/base/fault"
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -35,10 +34,7 @@ func (t *terminal) rollbackCommand() *cli.Command {
 }
 
 func (t *terminal) rollback(ctx context.Context, c *cli.Context, h *host.Host) error {
-	args, err := need(c, 1, "one skill")
-	if err != nil {
-		return err
-	}
+	args := c.Args().Slice()
 	name, version, both := strings.Cut(args[0], "@")
 	if both && c.IsSet("to") || c.IsSet("to") && c.String("to") == "" {
 		return fault.Errorf(fault.KindUsage, "the version is given twice, or empty").WithHint("`skillet rollback SKILL --to VERSION`")

@@ -10,14 +10,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/base/fault"
-	"github.com/skillet-run/skillet/internal/openfile"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/invoke"
 	"github.com/skillet-run/skillet/host/app/principal"
+	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/internal/openfile"
 	"github.com/skillet-run/skillet/policies/capability"
 )
 

@@ -29,10 +29,7 @@ func (t *terminal) search(ctx context.Context, c *cli.Context, h *host.Host) err
 	done := t.waiting("searching")
 	r, err := h.Admit().Search(ctx, t.person(), admit.SearchRequest{Text: strings.Join(c.Args().Slice(), " "), PlainHTTP: c.Bool("plain-http")})
 	done()
-	if err != nil {
-		return err
-	}
-	return t.answer(r, func() {
+	return t.answered(r, err, func() {
 		var rows [][]string
 		for _, f := range r.Found {
 			rows = append(rows, []string{f.Name, f.Version, f.Registry, short(f.Description, 60)})

@@ -6,13 +6,12 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/skillet-run/skillet/host/base/fault"
-
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/govern"
+	"github.com/skillet-run/skillet/host/base/fault"
 )
 
 func (t *terminal) secretCommand() *cli.Command {
@@ -35,10 +34,7 @@ func (t *terminal) secretSet() *cli.Command {
 		Description: "The value is never an argument, where others on the machine could read it.\n\n" +
 			"Examples:\n  skillet secret set github\n  pass show github | skillet secret set github",
 		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			args, err := need(c, 1, "one name, and its value from the prompt or standard input")
-			if err != nil {
-				return err
-			}
+			args := c.Args().Slice()
 			if err := govern.CheckSecretName(args[0]); err != nil {
 				return err
 			}
@@ -47,10 +43,7 @@ func (t *terminal) secretSet() *cli.Command {
 				return err
 			}
 			set, err := h.Govern().Secrets.Set(ctx, t.person(), govern.SetSecret{Name: args[0], Value: value})
-			if err != nil {
-				return err
-			}
-			return t.answer(set, func() { t.note("set the secret %s, sealed with the key in: %s", args[0], set.SealedBy) })
+			return t.answered(set, err, func() { t.note("set the secret %s, sealed with the key in: %s", args[0], set.SealedBy) })
 		}),
 	}
 }
@@ -85,10 +78,7 @@ func (t *terminal) secretList() *cli.Command {
 		Description: "Examples:\n  skillet secret list\n  skillet secret list --json",
 		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			infos, err := h.Govern().Secrets.List(ctx, t.person())
-			if err != nil {
-				return err
-			}
-			return t.answer(infos, func() {
+			return t.answered(infos, err, func() {
 				if len(infos) == 0 {
 					t.note("no secrets are set; `skillet secret set NAME` sets one")
 					return
@@ -111,23 +101,15 @@ func (t *terminal) secretDelete() *cli.Command {
 		Description: "Examples:\n  skillet secret delete github --yes",
 		Flags:       []cli.Flag{yesFlag("delete it")},
 		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			args, err := need(c, 1, "one name")
-			if err != nil {
-				return err
-			}
+			args := c.Args().Slice()
 			if _, err := h.Govern().Secrets.Find(ctx, t.person(), args[0]); err != nil {
 				return err
 			}
-			if !c.Bool("yes") {
-				if err := t.confirm("secret delete", "Delete the secret "+plain(args[0])+"?"); err != nil {
-					return err
-				}
-			}
-			gone, err := h.Govern().Secrets.Delete(ctx, t.person(), args[0])
-			if err != nil {
+			if err := t.agreed(c, "Delete the secret "+plain(args[0])+"?"); err != nil {
 				return err
 			}
-			return t.answer(gone, func() { t.note("deleted the secret %s", args[0]) })
+			gone, err := h.Govern().Secrets.Delete(ctx, t.person(), args[0])
+			return t.answered(gone, err, func() { t.note("deleted the secret %s", args[0]) })
 		}),
 	}
 }

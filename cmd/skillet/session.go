@@ -42,10 +42,7 @@ func (t *terminal) sessionList() *cli.Command {
 				return err
 			}
 			all, err := h.Invoke().Sessions(ctx, t.person(), c.Args().First())
-			if err != nil {
-				return err
-			}
-			return t.answer(all, func() {
+			return t.answered(all, err, func() {
 				if len(all) == 0 {
 					t.note("no sessions; `skillet run SKILL --session NAME` begins one of a code_session skill")
 				}
@@ -103,10 +100,7 @@ func (t *terminal) sessionShow() *cli.Command {
 		Description: "Examples:\n  skillet session show js-repl/work\n  skillet session show work --json",
 		Flags:       []cli.Flag{ownerFlag()},
 		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			args, err := need(c, 1, "one session")
-			if err != nil {
-				return err
-			}
+			args := c.Args().Slice()
 			found, err := h.Invoke().FindSessions(ctx, t.person(), invoke.SessionRequest{Names: args, Owner: c.String("owner")})
 			if err != nil {
 				return err
@@ -171,10 +165,7 @@ func (t *terminal) eachSession(ctx context.Context, c *cli.Context, done string,
 		return err
 	}
 	all, err := do(ctx, t.person(), invoke.SessionRequest{Names: c.Args().Slice(), Owner: c.String("owner")})
-	if err != nil {
-		return err
-	}
-	return t.answer(all, func() {
+	return t.answered(all, err, func() {
 		for _, i := range all {
 			t.note("%s %s", done, plain(i.Key().String()))
 		}

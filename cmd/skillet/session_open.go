@@ -26,10 +26,7 @@ func (t *terminal) sessionOpen() *cli.Command {
 			"Examples:\n  skillet session open js-repl work\n  skillet session open python-repl work < setup.py",
 		Flags: []cli.Flag{workspaceFlag()},
 		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			args, err := need(c, 2, "a skill and the name of a session")
-			if err != nil {
-				return err
-			}
+			args := c.Args().Slice()
 			n, err := t.pad(ctx, c, h, args[0], args[1])
 			if err != nil {
 				return err

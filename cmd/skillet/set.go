@@ -44,10 +44,7 @@ func (t *terminal) export(ctx context.Context, c *cli.Context, h *host.Host) err
 		r.Skills = append(r.Skills, ref)
 	}
 	e, err := h.Admit().Export(ctx, t.person(), r)
-	if err != nil {
-		return err
-	}
-	return t.answer(e, func() {
+	return t.answered(e, err, func() {
 		for _, s := range e.Skills {
 			t.say("%s@%s", plain(s.Name), plain(s.Version))
 		}
@@ -94,10 +91,7 @@ type wantedGrant struct {
 }
 
 func (t *terminal) importSet(ctx context.Context, c *cli.Context, h *host.Host) error {
-	args, err := need(c, 1, "one file")
-	if err != nil {
-		return err
-	}
+	args := c.Args().Slice()
 	ws, err := workspace(c)
 	if err != nil {
 		return err

@@ -17,11 +17,11 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/skillet-run/skillet/host/base/fault"
-
+	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
 	"github.com/skillet-run/skillet/host"
+	"github.com/skillet-run/skillet/host/base/fault"
 )
 
 // A terminal is where a command reads and prints. Answers go to out; progress,
@@ -119,6 +119,23 @@ func (t *terminal) answer(v any, plain func()) error {
 		return nil
 	}
 	return t.printJSON(v)
+}
+
+// answered ends a command whose service has answered v, or failed.
+func (t *terminal) answered(v any, err error, plain func()) error {
+	if err != nil {
+		return err
+	}
+	return t.answer(v, plain)
+}
+
+// agreed reports whether a person agrees to what a command is about to do: with --yes, or
+// when asked. The error is nil only then.
+func (t *terminal) agreed(c *cli.Context, question string) error {
+	if c.Bool("yes") {
+		return nil
+	}
+	return t.confirm(strings.TrimPrefix(c.Command.HelpName, "skillet "), question)
 }
 
 // answerEach ends a command that did the same for several things, of which it said

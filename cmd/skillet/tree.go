@@ -27,10 +27,7 @@ func (t *terminal) tree(ctx context.Context, c *cli.Context, h *host.Host) error
 		return fault.Errorf(fault.KindUsage, "tree takes one skill, and %q is one too many", c.Args().Get(1))
 	}
 	tree, err := h.Admit().Tree(ctx, t.person(), admit.TreeRequest{Skill: c.Args().First()})
-	if err != nil {
-		return err
-	}
-	return t.answer(tree.Branches, func() {
+	return t.answered(tree.Branches, err, func() {
 		if len(tree.Branches) == 0 {
 			t.note("no skills are installed; `skillet install PATH` installs one")
 		}
@@ -97,19 +94,13 @@ func (t *terminal) whyCommand() *cli.Command {
 }
 
 func (t *terminal) why(ctx context.Context, c *cli.Context, h *host.Host) error {
-	args, err := need(c, 1, "one skill")
-	if err != nil {
-		return err
-	}
+	args := c.Args().Slice()
 	ref, err := manifests.ParseRef(args[0])
 	if err != nil || ref.Version != "" || ref.Tool != "" {
 		return fault.Errorf(fault.KindUsage, "why takes the name of a skill, and got %q", args[0])
 	}
 	ways, err := h.Admit().Why(ctx, t.person(), ref.Name)
-	if err != nil {
-		return err
-	}
-	return t.answer(ways.Paths, func() {
+	return t.answered(ways.Paths, err, func() {
 		for _, p := range ways.Paths {
 			t.say("%s", plain(pathWords(p)))
 		}
@@ -140,10 +131,7 @@ func (t *terminal) outdated(ctx context.Context, _ *cli.Context, h *host.Host) e
 	done := t.waiting("looking for newer versions")
 	all, err := h.Admit().Outdated(ctx, t.person())
 	done()
-	if err != nil {
-		return err
-	}
-	return t.answer(all, func() {
+	return t.answered(all, err, func() {
 		if len(all) == 0 {
 			t.note("everything is the newest")
 			return

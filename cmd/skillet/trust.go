@@ -9,12 +9,11 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/base/fault"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/govern"
+	"github.com/skillet-run/skillet/host/base/fault"
 )
 
 func (t *terminal) trustCommand() *cli.Command {
@@ -38,10 +37,7 @@ func (t *terminal) trustList() *cli.Command {
 		Description: "Examples:\n  skillet trust list\n  skillet trust list --json",
 		Action: t.withHost(func(ctx context.Context, _ *cli.Context, h *host.Host) error {
 			all, err := h.Govern().Signers.List(ctx, t.person())
-			if err != nil {
-				return err
-			}
-			return t.answer(all, func() { t.showTrusted(all) })
+			return t.answered(all, err, func() { t.showTrusted(all) })
 		}),
 	}
 }
@@ -158,10 +154,7 @@ func (t *terminal) addRoot(ctx context.Context, c *cli.Context, h *host.Host) er
 	}
 	name := strings.ToLower(strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)))
 	root, err := h.Govern().Signers.AddRoot(ctx, t.person(), govern.AddRoot{Name: name, Document: document})
-	if err != nil {
-		return err
-	}
-	return t.answer(root, func() {
+	return t.answered(root, err, func() {
 		t.note("keyless signatures are verified with the trust root %s; nobody is trusted by that alone", plain(name))
 	})
 }
@@ -175,20 +168,12 @@ func (t *terminal) trustRemove() *cli.Command {
 			"Examples:\n  skillet trust remove csv\n  skillet trust remove acme --yes",
 		Flags: []cli.Flag{yesFlag("forget it")},
 		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			args, err := need(c, 1, "one signer, skill or trust root")
-			if err != nil {
+			args := c.Args().Slice()
+			if err := t.agreed(c, "Forget "+plain(args[0])+"?"); err != nil {
 				return err
-			}
-			if !c.Bool("yes") {
-				if err := t.confirm("trust remove", "Forget "+plain(args[0])+"?"); err != nil {
-					return err
-				}
 			}
 			words, err := h.Govern().Signers.Remove(ctx, t.person(), args[0])
-			if err != nil {
-				return err
-			}
-			return t.answer(words, func() { t.note("forgot %s", plain(strings.Join(words, ", "))) })
+			return t.answered(words, err, func() { t.note("forgot %s", plain(strings.Join(words, ", "))) })
 		}),
 	}
 }
@@ -213,10 +198,7 @@ func (t *terminal) trustRevoke() *cli.Command {
 }
 
 func (t *terminal) revokeTrust(ctx context.Context, c *cli.Context, h *host.Host) error {
-	args, err := need(c, 1, "one package, artifact or signer")
-	if err != nil {
-		return err
-	}
+	args := c.Args().Slice()
 	if c.Bool("undo") {
 		return t.unrevokeTrust(ctx, c, h, args[0])
 	}
@@ -237,10 +219,7 @@ func (t *terminal) revokeTrust(ctx context.Context, c *cli.Context, h *host.Host
 		}
 	}
 	done, err := h.Govern().Signers.Revoke(ctx, t.person(), plan)
-	if err != nil {
-		return err
-	}
-	return t.answer(done.Packages, func() {
+	return t.answered(done.Packages, err, func() {
 		t.note("revoked %s", plain(plan.Entry.Target()))
 		t.noteRevoked(done.Packages)
 		t.noteIsolated(done.Isolated)
@@ -252,10 +231,7 @@ func (t *terminal) unrevokeTrust(ctx context.Context, c *cli.Context, h *host.Ho
 		return fault.Errorf(fault.KindUsage, "trust revoke --undo has no --dry-run").WithHint("`skillet trust revocations list` shows what is revoked here")
 	}
 	done, err := h.Govern().Signers.Unrevoke(ctx, t.person(), what)
-	if err != nil {
-		return err
-	}
-	return t.answer(done, func() {
+	return t.answered(done, err, func() {
 		t.note("%s is not revoked here any more", plain(done.Target()))
 		t.noteReleased(done.Released)
 	})

@@ -7,12 +7,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/base/fault"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/admit"
+	"github.com/skillet-run/skillet/host/base/fault"
 )
 
 func (t *terminal) updateCommand() *cli.Command {

@@ -3,12 +3,11 @@ package main
 import (
 	"context"
 
-	"github.com/skillet-run/skillet/host/base/fault"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/admit"
+	"github.com/skillet-run/skillet/host/base/fault"
 )
 
 func (t *terminal) verifyCommand() *cli.Command {
