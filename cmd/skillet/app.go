@@ -24,7 +24,7 @@ func run(ctx context.Context, t *terminal, args []string) int {
 	l := takeApart(app, args)
 	t.json, t.ended = l.has("json"), ctx.Done()
 	err := t.start(ctx, app, l)
-	if failed := t.out.failed; err == nil && failed != nil {
+	if failed := t.out.Failed; err == nil && failed != nil {
 		err = fmt.Errorf("print the answer: %w", failed)
 	}
 	return t.end(ctx, err)

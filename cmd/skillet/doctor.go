@@ -8,7 +8,6 @@ import (
 	"github.com/skillet-run/skillet/host/app/upkeep"
 	"github.com/skillet-run/skillet/host/base/fault"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
@@ -98,20 +97,7 @@ func (t *terminal) counting() (begin func(n, of int, a upkeep.Attempt), done fun
 	if !t.errTTY || t.json {
 		return nil, func() {}
 	}
-	return t.err.counting, t.err.erase
-}
-
-// counting draws that the n-th of some attempts, counted from 0, begins.
-func (s *screen) counting(n, of int, a upkeep.Attempt) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.bar == nil {
-		s.bar = progressbar.NewOptions(of, progressbar.OptionSetWriter(s.w), progressbar.OptionSetWidth(20),
-			progressbar.OptionShowCount(), progressbar.OptionSetPredictTime(false), progressbar.OptionClearOnFinish())
-	}
-	s.bar.Describe(fmt.Sprintf("%-20s", a.ID))
-	// A terminal that cannot show progress must not stop the work.
-	_ = s.bar.Set(n)
+	return func(n, of int, a upkeep.Attempt) { t.err.Count(n, of, fmt.Sprintf("%-20s", a.ID)) }, t.err.Erase
 }
 
 // maxStopped is how much of what stopped an attempt is shown in the table; all

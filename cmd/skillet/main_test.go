@@ -21,8 +21,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
-	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/urfave/cli/v2"
@@ -616,29 +614,6 @@ func TestTakeApart(t *testing.T) {
 	}
 }
 
-func TestPlain(t *testing.T) {
-	for in, want := range map[string]string{
-		"a\x1b[2Jb": "a\uFFFD[2Jb", "tab\tand\nline": "tab and line", "\u202Etxt.exe": "\uFFFDtxt.exe", "\r": "\uFFFD",
-		"日本語": "日本語", "\u009b2J": "\uFFFD2J", "\xff": "\uFFFD", "a\u2028b": "a\uFFFDb",
-	} {
-		if got := plain(in); got != want {
-			t.Errorf("%q became %q, want %q", in, got, want)
-		}
-	}
-	if got := plainLines("a\n\tb\x1b"); got != "a\n\tb\uFFFD" {
-		t.Errorf("got %q", got)
-	}
-}
-
-func FuzzPlain(f *testing.F) {
-	f.Add("a\x1b]0;title\x07\u202e\r\n\x9b")
-	f.Fuzz(func(t *testing.T, s string) {
-		if got := plain(s); strings.ContainsFunc(got, func(r rune) bool { return r != harmless(r) }) || !utf8.ValidString(got) {
-			t.Errorf("%q became %q", s, got)
-		}
-	})
-}
-
 // A line that is taken apart and put together has the words it had, and is
 // then taken apart into the same.
 func FuzzTakeApart(f *testing.F) {
@@ -669,24 +644,6 @@ func wordsOf(line []string) []string {
 	words := slices.DeleteFunc(slices.Clone(line), func(s string) bool { return s == "--" })
 	slices.Sort(words)
 	return words
-}
-
-func FuzzEscaped(f *testing.F) {
-	f.Add(hostile)
-	f.Fuzz(func(t *testing.T, s string) {
-		want, err := json.Marshal(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := escaped(string(want))
-		var a, b string
-		if json.Unmarshal(want, &a) != nil || json.Unmarshal([]byte(got), &b) != nil || a != b {
-			t.Errorf("%q means %q, and %q means %q", want, a, got, b)
-		}
-		if strings.ContainsFunc(got, func(r rune) bool { return r != harmless(r) }) {
-			t.Errorf("%q has control characters", got)
-		}
-	})
 }
 
 // What the scripts make of a line, in the shells that are here.
@@ -732,54 +689,4 @@ printf '%s\n' "${COMPREPLY[@]}"
 			t.Errorf("%q: bash completes %q, want %q, %v", c.line, got, c.want, err)
 		}
 	}
-}
-
-// While somebody waits, lines are written in one piece and the bar is gone
-// before each of them.
-func TestScreen(t *testing.T) {
-	var b bytes.Buffer
-	s := &screen{w: &b}
-	done := s.waiting("working")
-	var writers sync.WaitGroup
-	for i := range 4 {
-		writers.Go(func() {
-			for range 50 {
-				fmt.Fprintf(s, "line of %d\n", i)
-				time.Sleep(10 * time.Millisecond)
-			}
-		})
-	}
-	writers.Wait()
-	done()
-	done()
-	if !strings.Contains(b.String(), "working") {
-		t.Errorf("no bar in %q", b.String())
-	}
-	for l := range strings.Lines(b.String()) {
-		if i := strings.LastIndex(l, "\r"); strings.HasSuffix(l, "\n") && !strings.HasPrefix(l[i+1:], "line of ") {
-			t.Errorf("%q is not a line of its own", l)
-		}
-	}
-	if left := lastRow(b.String()); left != "" {
-		t.Errorf("%q stays on the screen, after %q", left, b.String()[b.Len()-60:])
-	}
-}
-
-// lastRow is what the last row of a terminal shows after a text.
-func lastRow(text string) string {
-	var row []rune
-	at := 0
-	for _, r := range text[strings.LastIndexByte(text, '\n')+1:] {
-		switch {
-		case r == '\r':
-			at = 0
-			continue
-		case at == len(row):
-			row = append(row, r)
-		default:
-			row[at] = r
-		}
-		at++
-	}
-	return strings.TrimSpace(string(row))
 }

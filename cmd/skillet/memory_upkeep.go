@@ -103,7 +103,7 @@ func (t *terminal) following(words func(n int) string) work.Progress {
 		if !t.errTTY || t.json {
 			return func() {}
 		}
-		return t.err.watching(func() (string, int64, int64) { return plain(words(look())), 0, 0 })
+		return t.err.Watching(func() (string, int64, int64) { return plain(words(look())), 0, 0 })
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/registry"
 
+	"github.com/skillet-run/skillet/cmd/skillet/internal/screen"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
 
@@ -131,12 +132,12 @@ func drip(ctx context.Context, w http.ResponseWriter, r *http.Request, behind ht
 func TestDownloadsAreShown(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
-	s := &terminal{err: &screen{w: &b}, errTTY: true}
+	s := &terminal{err: screen.New(&b), errTTY: true}
 	d := s.downloading([]string{"oci://h/x"})
 	done := d.show(0)
 	for i := range 8 {
 		d.of(0)(int64(i)<<20, 8<<20)
-		time.Sleep(turn)
+		time.Sleep(screen.Turn)
 	}
 	done()
 	if !strings.Contains(b.String(), "fetching oci://h/x") || !strings.Contains(b.String(), "%") {
@@ -148,7 +149,7 @@ func TestDownloadsAreShown(t *testing.T) {
 	b.Reset()
 	s.errTTY = false // a pipe
 	done = s.downloading([]string{"x"}).show(0)
-	time.Sleep(patience + turn)
+	time.Sleep(screen.Patience + screen.Turn)
 	done()
 	if b.Len() > 0 {
 		t.Errorf("in a pipe there is %q", b.String())

@@ -13,13 +13,11 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
+	"github.com/skillet-run/skillet/cmd/skillet/internal/screen"
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/base/fault"
 )
@@ -28,8 +26,8 @@ import (
 // questions, warnings and errors go to err, so that out can be piped.
 type terminal struct {
 	in      io.Reader
-	out     *answers
-	err     *screen
+	out     *screen.Answers
+	err     *screen.Screen
 	environ []string
 	// system is the directory of the administrator's bounds.
 	system string
@@ -46,7 +44,7 @@ type terminal struct {
 
 func newTerminal(in, out, err *os.File, environ []string) *terminal {
 	return &terminal{
-		in: in, out: &answers{w: out}, err: &screen{w: err}, environ: environ,
+		in: in, out: screen.NewAnswers(out), err: screen.New(err), environ: environ,
 		inTTY: isTerminal(in), outTTY: isTerminal(out), errTTY: isTerminal(err),
 	}
 }
@@ -61,7 +59,7 @@ func (t *terminal) waiting(format string, args ...any) (done func()) {
 	if !t.errTTY || t.json {
 		return func() {}
 	}
-	return t.err.waiting(plain(fmt.Sprintf(format, args...)))
+	return t.err.Waiting(plain(fmt.Sprintf(format, args...)))
 }
 
 // ask puts a yes-or-no question; anything but yes is no.
@@ -173,38 +171,6 @@ func (t *terminal) printJSON(v any) error {
 	return writeEscaped(t.out, b.Bytes())
 }
 
-// writeEscaped writes JSON piece by piece, so that no second copy is made.
-func writeEscaped(w io.Writer, b []byte) error {
-	for len(b) > 0 {
-		n := min(len(b), maxIndented)
-		for n < len(b) && !utf8.RuneStart(b[n]) {
-			n++
-		}
-		if _, err := io.WriteString(w, escaped(string(b[:n]))); err != nil {
-			return err
-		}
-		b = b[n:]
-	}
-	return nil
-}
-
-// escaped is JSON in which characters that do something to a terminal are
-// written as escapes: the encoder leaves DEL, the C1 controls and those that
-// turn text around as they are. They can only be inside of strings.
-func escaped(text string) string {
-	var b strings.Builder
-	for _, r := range strings.ToValidUTF8(text, "\uFFFD") {
-		if r == '\n' || harmless(r) == r {
-			b.WriteRune(r)
-		} else {
-			for _, unit := range utf16.AppendRune(nil, r) {
-				fmt.Fprintf(&b, `\u%04x`, unit)
-			}
-		}
-	}
-	return b.String()
-}
-
 // failure is what --json prints when a command fails.
 type failure struct {
 	OK    bool         `json:"ok"`
@@ -244,62 +210,6 @@ func (t *terminal) table(header string, rows [][]string) {
 		fmt.Fprintln(w, strings.Join(cells, "\t"))
 	}
 	w.Flush()
-}
-
-// plain makes text of others' safe to show as part of one line: it could
-// otherwise move the cursor, or make lines that look like ours, and change
-// what a person believes they approve.
-func plain(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' {
-			return ' '
-		}
-		return harmless(r)
-	}, s)
-}
-
-// plainLines is [plain] for text that has lines of its own.
-func plainLines(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' {
-			return r
-		}
-		return harmless(r)
-	}, s)
-}
-
-// visible is text of others' as part of one line, with every character that
-// would not be seen written out: for whoever has to judge the text itself.
-func visible(s string) string {
-	var b strings.Builder
-	for _, r := range strings.ToValidUTF8(s, "\uFFFD") {
-		switch {
-		case unicode.IsPrint(r):
-			b.WriteRune(r)
-		case r == '\n' || r == '\r' || r == '\t':
-			b.WriteString(map[rune]string{'\n': `\n`, '\r': `\r`, '\t': `\t`}[r])
-		default:
-			fmt.Fprintf(&b, `\u{%x}`, r)
-		}
-	}
-	return b.String()
-}
-
-// harmless is r, or U+FFFD for a character that does something to a terminal
-// rather than appear on it.
-func harmless(r rune) rune {
-	if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r) {
-		return unicode.ReplacementChar
-	}
-	return r
-}
-
-// short cuts text to n characters.
-func short(s string, n int) string {
-	if r := []rune(s); len(r) > n {
-		return strings.TrimRight(string(r[:n-1]), " ") + "…"
-	}
-	return s
 }
 
 // when is a time as people read it, where they are.

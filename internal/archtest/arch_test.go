@@ -45,7 +45,7 @@ var foreign = map[string][]string{
 	"github.com/knadh/koanf":                {"host/base/config"},
 	"github.com/opencontainers":             {"host/fetch/source/oci"},
 	"github.com/rivo/uniseg":                {"skills/text"},
-	"github.com/schollz/progressbar":        {"cmd/skillet"},
+	"github.com/schollz/progressbar":        {"cmd/skillet/internal/screen"},
 	"github.com/santhosh-tekuri/jsonschema": {"manifests", "skills/json"},
 	"github.com/secure-systems-lab":         {"manifests/signature", "host/record/signer"},
 	"github.com/sigstore/protobuf-specs":    {"manifests/signature"},
