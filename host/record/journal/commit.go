@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -43,7 +44,7 @@ func (j *Journal) Commit(ctx context.Context, decide func() ([]Record, error), a
 			err = errors.Join(err, failed)
 		}
 	}()
-	ring, tail, _, err := j.refresh(ctx)
+	ring, tail, last, err := j.refresh(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("commit to journal %s: %w", j.dir, err)
 	}
@@ -51,10 +52,11 @@ func (j *Journal) Commit(ctx context.Context, decide func() ([]Record, error), a
 	if err != nil || len(records) == 0 {
 		return nil, err
 	}
-	entries, err = j.append(ring, tail, records)
-	if err != nil {
+	one := &appending{records: records}
+	if err := cmp.Or(j.append(ring, tail, j.after(ring, last), []*appending{one}), one.err); err != nil {
 		return nil, fmt.Errorf("commit to journal %s: %w", j.dir, err)
 	}
+	entries = one.entries
 	if tail.Seq == 0 {
 		j.rememberFirst(ctx)
 	}
@@ -83,7 +85,7 @@ func (j *Journal) lock(ctx context.Context) (release func() error, err error) {
 	case <-ctx.Done():
 		return nil, &filelock.HeldError{Path: path, PID: os.Getpid(), Waited: time.Since(begin), Cause: ctx.Err()}
 	}
-	l, err := filelock.Acquire(ctx, path, j.options.LockWait)
+	l, err := j.lockFile(ctx, path)
 	if err != nil {
 		j.turn <- struct{}{}
 		return nil, err
@@ -92,6 +94,15 @@ func (j *Journal) lock(ctx context.Context) (release func() error, err error) {
 		defer func() { j.turn <- struct{}{} }()
 		return l.Release()
 	}, nil
+}
+
+// lockFile locks the other processes out. What this one has written and not signed is
+// signed first.
+func (j *Journal) lockFile(ctx context.Context, path string) (*filelock.Lock, error) {
+	if err := j.closeWindow(); err != nil {
+		return nil, err
+	}
+	return filelock.Acquire(ctx, path, j.options.LockWait)
 }
 
 // refresh returns the keys to go on with, and the end of the journal after what
@@ -181,6 +192,7 @@ func (j *Journal) adopt(ctx context.Context, ring *checkpoint.Ring, h head, last
 // leftover is what lies behind a head.
 type leftover struct {
 	commits int   // complete ones
+	writes  int   // how often some were written: what was written together has one time
 	end     head  // of the last complete one; the head itself when there is none
 	last    Entry // its last entry
 	// segments counts the segments that are right; with an error the next one is
@@ -189,8 +201,8 @@ type leftover struct {
 }
 
 // complete finds the complete commits in the segments behind h, and cuts what
-// follows them. A process that dies leaves one at most, so several behind a
-// signed head are damage.
+// follows them. A process that dies leaves what it wrote together at most, so more
+// behind a signed head is damage.
 func (j *Journal) complete(ctx context.Context, h head, behind []segment) (leftover, error) {
 	found, err := lookBehind(ctx, h, behind)
 	if err != nil && (!errors.Is(err, ErrDamaged) || found.segments < len(behind)-1) {
@@ -209,13 +221,13 @@ func (j *Journal) complete(ctx context.Context, h head, behind []segment) (lefto
 	return found, j.syncDir()
 }
 
-// checkBehind refuses several commits behind a signed head, and statements about
-// entries that are not there.
+// checkBehind refuses what was written more than once behind a signed head, and
+// statements about entries that are not there.
 func (j *Journal) checkBehind(h head, found leftover) error {
 	if !h.signed() {
 		return nil
 	}
-	if found.commits < 2 {
+	if found.writes < 2 {
 		return j.checkStatementsBehind(h, found.end.Seq)
 	}
 	return j.sealDamage(headName, "it names entry %d, but %d commits lie behind it, up to entry %d: an older head was put back", h.Seq, found.commits, found.end.Seq)
@@ -227,9 +239,13 @@ func lookBehind(ctx context.Context, h head, behind []segment) (leftover, error)
 	found := leftover{end: h}
 	for _, s := range behind {
 		err := r.segment(ctx, s, offsetIn(s, h), func(e Entry, _ []byte) error {
-			if e.More == 0 {
-				found.commits, found.end, found.last = found.commits+1, r.last, e
+			if e.More > 0 {
+				return nil
 			}
+			if found.commits == 0 || !e.Time.Equal(found.last.Time) {
+				found.writes++
+			}
+			found.commits, found.end, found.last = found.commits+1, r.last, e
 			return nil
 		})
 		if err == nil && r.more > 0 {
@@ -295,53 +311,37 @@ func (j *Journal) checkInterrupted(s segment, good head, reason error) error {
 	return nil
 }
 
-// append writes the records behind tail and acknowledges them. When it fails
-// it leaves the journal as it was.
-func (j *Journal) append(ring *checkpoint.Ring, tail head, records []Record) ([]Entry, error) {
-	entries, lines, err := j.chain(tail, records)
-	if err != nil {
-		return nil, err
+// append writes the records of each behind tail and acknowledges them, as of now. When
+// it fails it leaves the journal as it was. A record that cannot be written is the error
+// of its own.
+func (j *Journal) append(ring *checkpoint.Ring, tail head, now time.Time, all []*appending) error {
+	lines, at := chain(tail, now, all)
+	if at == tail {
+		return nil
 	}
-	var all []byte
-	for _, l := range lines {
-		all = append(all, l...)
+	next := j.place(tail, tail.Seq+1, int64(len(lines)))
+	done := at.in(next)
+	if err := j.sign(ring, tail, &done, now); err != nil {
+		return err
 	}
-	next := j.place(tail, entries[0].Seq, int64(len(all)))
-	last := entries[len(entries)-1]
-	done := head{
-		Seq: last.Seq, Hash: last.Hash, Segment: next.Segment,
-		Start: next.End + int64(len(all)-len(lines[len(lines)-1])),
-		End:   next.End + int64(len(all)),
-	}
-	if err := j.sign(ring, tail, &done, last.Time); err != nil {
-		return nil, err
-	}
-	err = j.writeLines(next, all)
+	err := j.writeLines(next, lines)
 	if err == nil {
 		err = j.writeHead(done)
 	}
 	if err != nil {
-		return nil, errors.Join(err, j.takeBack(tail, next))
+		return errors.Join(err, j.takeBack(tail, next))
 	}
-	return entries, nil
+	return nil
 }
 
-// chain makes entries of the records, with their lines.
-func (j *Journal) chain(tail head, records []Record) ([]Entry, [][]byte, error) {
+// after is the time of what is committed now. No two commits of a signed journal have one
+// time unless they were written together: see [leftover].
+func (j *Journal) after(r *checkpoint.Ring, last Entry) time.Time {
 	now := j.options.Clock().UTC()
-	seq, prev := tail.Seq, tail.Hash
-	var entries []Entry
-	var lines [][]byte
-	for i, rec := range records {
-		seq++
-		e := Entry{Seq: seq, Time: now, Kind: rec.Kind, Actor: rec.Actor, Prev: prev, More: len(records) - 1 - i}
-		line, err := fill(&e, rec)
-		if err != nil {
-			return nil, nil, fmt.Errorf("record %q: %w", rec.Kind, err)
-		}
-		entries, lines, prev = append(entries, e), append(lines, line), e.Hash
+	if r != nil && now.Equal(last.Time) {
+		return now.Add(1)
 	}
-	return entries, lines, nil
+	return now
 }
 
 // fill gives e the record's data and returns the line, from which e is read

@@ -117,6 +117,14 @@ func (j *Journal) readHead() (head, error) {
 	return head{}, fmt.Errorf("read journal %s: its head kept changing", j.dir)
 }
 
+// acknowledged is the head after all that this process wrote.
+func (j *Journal) acknowledged() (head, error) {
+	if err := j.Flush(); err != nil {
+		return head{}, err
+	}
+	return j.readHead()
+}
+
 // unwritten reports whether a full disk or a power cut kept a new head from being
 // written: it has no or not all bytes, or zeros. One that is there is written over
 // in place, and never gets shorter.

@@ -25,7 +25,8 @@
 //
 // HEAD is written after the segment, in place, and is what acknowledges a
 // commit: a journal that ends before its head was shortened. What lies behind
-// the head was never acknowledged. The next commit adopts what is complete of
+// the head was never acknowledged, or only as surviving the death of the process
+// (see [Options]). The next commit adopts what is complete of
 // it and cuts what is torn. A full disk or a power cut can leave a HEAD without
 // its bytes only where there was none before: without entries that is an empty
 // journal, with entries it is damage.
@@ -40,13 +41,14 @@
 // SIGNATURES. Each has the digest of the one before it, and the head has that of
 // the last, so none can be taken away.
 //
+// Commits that are written together have one time, and one signature.
+//
 // A commit checks the signature it is about to replace: what was not signed here
 // is never signed over. Who has an old copy of all files can put it back; only
 // somebody who remembers a later signature can tell.
 package journal
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -91,6 +93,9 @@ type Options struct {
 	// SegmentBytes is the size above which a new segment is begun; zero means
 	// 16 MiB.
 	SegmentBytes int64
+	// Window is how long what [Journal.Append] writes may wait to be signed, synced and
+	// acknowledged together with what follows it: see there. Zero is for nothing waits.
+	Window time.Duration
 	// LockWait is how long a commit waits for another process's; zero means as
 	// long as its context lives. Then errors.Is finds [filelock.ErrHeld].
 	LockWait time.Duration
@@ -119,14 +124,18 @@ func (o Options) orDefault() Options {
 	return o
 }
 
-// Journal is an open journal. It is safe for concurrent use, and holds
-// neither a lock nor an open file between calls.
+// Journal is an open journal. It is safe for concurrent use. Between calls it holds
+// neither a lock nor an open file, except for up to [Options.Window] after an Append.
 type Journal struct {
 	dir     string
 	options Options
 	turn    chan struct{} // holds one token: the right to commit in this process
 	mine    signature     // the last one made here; for whoever holds the token
 	ready   atomic.Bool   // what [Journal.Ready] found
+
+	queue  *queue
+	window *window     // nil for none; for whoever holds the token
+	open   atomic.Bool // whether there is a window
 }
 
 // Open returns the journal in dir, which is made when it does not exist. It
@@ -135,7 +144,7 @@ func Open(dir string, o Options) (*Journal, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("open journal %s: %w", dir, err)
 	}
-	j := &Journal{dir: dir, options: o.orDefault(), turn: make(chan struct{}, 1)}
+	j := &Journal{dir: dir, options: o.orDefault(), turn: make(chan struct{}, 1), queue: newQueue()}
 	j.turn <- struct{}{}
 	return j, nil
 }
@@ -145,7 +154,7 @@ func Open(dir string, o Options) (*Journal, error) {
 // whether the entries are there. errors.Is(err, [ErrDamaged]) when the head is
 // missing or altered.
 func (j *Journal) Head() (seq uint64, hash string, err error) {
-	h, err := j.readHead()
+	h, err := j.acknowledged()
 	return h.Seq, h.Hash, err
 }
 
@@ -183,11 +192,6 @@ func parseSegmentName(f fs.DirEntry) (first uint64, ok bool) {
 	digits, isSegment := strings.CutSuffix(f.Name(), segmentExt)
 	first, err := strconv.ParseUint(digits, 10, 64)
 	return first, isSegment && err == nil && segmentName(first) == f.Name() && f.Type().IsRegular()
-}
-
-// Append commits the records, whatever the journal says. See [Journal.Commit].
-func (j *Journal) Append(ctx context.Context, records ...Record) ([]Entry, error) {
-	return j.Commit(ctx, func() ([]Record, error) { return records, nil }, nil)
 }
 
 // ErrDamaged means that the journal is not what was written. The error is a

@@ -27,6 +27,7 @@ const (
 	countEnv   = "SKILLET_TEST_COUNT"
 	limitEnv   = "SKILLET_TEST_FILE_LIMIT"
 	ringEnv    = "SKILLET_TEST_RING" // a file with the keys to sign with
+	windowEnv  = "SKILLET_TEST_WINDOW"
 )
 
 func TestMain(m *testing.M) {
@@ -40,6 +41,9 @@ func child(dir string) int {
 	o := Options{SegmentBytes: 4 << 10, Log: "calls"}
 	if path := os.Getenv(ringEnv); path != "" {
 		o.Keys = &held{ring: must(checkpoint.ReadRing(must(os.ReadFile(path))))}
+	}
+	if w := os.Getenv(windowEnv); w != "" {
+		o.Window = must(time.ParseDuration(w))
 	}
 	j, err := Open(dir, o)
 	if err != nil {

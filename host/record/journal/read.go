@@ -115,7 +115,7 @@ func (j *Journal) Replay(ctx context.Context, after uint64, fn func(Entry) error
 
 // Lines is [Journal.Replay] with the line of each entry, as it is chained.
 func (j *Journal) Lines(ctx context.Context, after uint64, fn func(e Entry, line []byte) error) error {
-	h, err := j.readHead()
+	h, err := j.acknowledged()
 	if err != nil || h.Seq > 0 && after >= h.Seq {
 		return err
 	}
@@ -243,7 +243,7 @@ func (j *Journal) verify(ctx context.Context, rep *Report) error {
 	if err != nil {
 		return fmt.Errorf("verify journal %s: %w", j.dir, err)
 	}
-	h, err := j.readHead()
+	h, err := j.acknowledged()
 	if err != nil {
 		return err
 	}

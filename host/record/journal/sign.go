@@ -138,7 +138,7 @@ func (j *Journal) checkSeal(r *checkpoint.Ring, h head, last Entry) error {
 // SignedBy reports whether the end of the journal is signed by each of the keys
 // that are given, of which there is at least one. It does not look at the entries.
 func (j *Journal) SignedBy(keys ...checkpoint.Public) bool {
-	h, err := j.readHead()
+	h, err := j.acknowledged()
 	if err != nil || !h.signed() || len(keys) == 0 {
 		return false
 	}
@@ -514,7 +514,7 @@ func parseStatement(line []byte, after string) (s statement, err error) {
 // Statements gives the statements that were kept to fn, as notes. It checks
 // that they follow each other, and no signature: [Journal.Verify] does.
 func (j *Journal) Statements(fn func(c checkpoint.Checkpoint, note []byte) error) error {
-	h, err := j.readHead()
+	h, err := j.acknowledged()
 	if err != nil || !h.signed() {
 		return err
 	}
