@@ -40,7 +40,9 @@ func callsOfEcho(b testing.TB, o host.Options) func(input []byte) (invoke.Answer
 // sandbox and record.
 func BenchmarkGoverned(b *testing.B) {
 	var log bytes.Buffer
-	call := callsOfEcho(b, options(b.TempDir(), &log))
+	o := options(b.TempDir(), &log)
+	o.Serves = true
+	call := callsOfEcho(b, o)
 	for _, callers := range []struct {
 		name string
 		n    int

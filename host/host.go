@@ -73,6 +73,9 @@ type Options struct {
 	System string
 	// Expect is what the home is opened for.
 	Expect Expectation
+	// Serves is true for a process that stays and makes many calls: the setting audit_sync
+	// says what that changes.
+	Serves bool
 	// Keyring is where keys may be kept, and what homes are known by; nil means
 	// that of the system.
 	Keyring secret.Keyring
@@ -132,6 +135,7 @@ type Host struct {
 	maximum  *policies.Maximum // nil for none
 	marked   string            // as [rules.Places.Mark] has it, from when Policies were read
 	watch    *rules.Watch
+	decided  *journal.Marker
 	sessions *session.Store
 	scripts  *author.Scripts
 	shelf    *script.Shelf
@@ -245,6 +249,12 @@ func (h *Host) Close(ctx context.Context) error {
 	}
 	h.aside.Wait()
 	errs = append(errs, h.closeWork()...)
+	if h.Calls != nil {
+		errs = append(errs, h.Calls.Flush())
+	}
+	if h.decided != nil {
+		h.decided.Close()
+	}
 	if h.events != nil {
 		h.events.Close()
 	}
@@ -262,13 +272,16 @@ func (h *Host) openJournals(context.Context) error {
 	for _, j := range []struct {
 		name, log string
 		to        **journal.Journal
-	}{{"decisions", audit.Decisions, &h.Decisions}, {"calls", audit.Runs, &h.Calls}} {
+		window    time.Duration
+	}{{"decisions", audit.Decisions, &h.Decisions, 0}, {"calls", audit.Runs, &h.Calls, h.auditWindow()}} {
 		dir := h.path("journal", j.name)
 		if err := journal.FinishRepair(dir); err != nil {
 			return err
 		}
+		o := h.journalOptions(j.log)
+		o.Window = j.window
 		var err error
-		if *j.to, err = journal.Open(dir, h.journalOptions(j.log)); err != nil {
+		if *j.to, err = journal.Open(dir, o); err != nil {
 			return err
 		}
 	}
@@ -277,6 +290,21 @@ func (h *Host) openJournals(context.Context) error {
 
 func (h *Host) journalOptions(log string) journal.Options {
 	return journal.Options{Sync: true, LockWait: seconds(h.Config.Settings().LockWaitSeconds), Keys: h.AuditKeys, Log: log}
+}
+
+// auditWindow is how long the record of a call may wait to be synced: zero unless the
+// home is served or its configuration says so.
+func (h *Host) auditWindow() time.Duration {
+	switch h.Config.Settings().AuditSync {
+	case config.SyncEach:
+		return 0
+	case config.SyncGroup:
+		return config.SyncWindow
+	}
+	if h.options.Serves {
+		return config.SyncWindow
+	}
+	return 0
 }
 
 func (h *Host) openStore(ctx context.Context) error {
@@ -333,8 +361,9 @@ func (h *Host) wire() {
 	h.Ledger = ledger.New(h.Decisions, kv, upkeep.Projections()...)
 	h.wireTrust(kv)
 	h.wireSources()
-	h.watch = rules.NewWatch(h.rules, h.marked, h.Policies, h.Decisions.Mark)
-	h.Desk = approval.NewDesk(h.Ledger, kv, h.Policies, approval.Settings{Home: h.Home, Expiry: days(s.ProposalExpiryDays), Epoch: h.watch.Epoch})
+	h.decided = h.Decisions.Marker()
+	h.watch = rules.NewWatch(h.rules, h.marked, h.Policies, h.decided.Count)
+	h.Desk = approval.NewDesk(h.Ledger, kv, h.Policies, approval.Settings{Home: h.Home, Expiry: days(s.ProposalExpiryDays), Epoch: h.watch.Now})
 	h.wireSkills()
 	h.wireScripts()
 	h.wireModels()

@@ -15,7 +15,7 @@ func (h *Host) Invoke() *invoke.Service { return h.invoke }
 // wireSkills makes what finds skills. The runner is made of it, and asked by it.
 func (h *Host) wireSkills() {
 	h.skills = invoke.NewSkills(invoke.SkillsParts{
-		Registry: h.Registry, Desk: h.Desk, Trust: h.Trust, CatchUp: h.CatchUp, Epoch: h.watch.Epoch,
+		Registry: h.Registry, Desk: h.Desk, Trust: h.Trust, CatchUp: h.CatchUp, Epoch: h.watch.Epoch, Now: h.watch.Now,
 		Route: func(ctx context.Context, skill string, c registry.Canary) (bool, error) {
 			return h.Runner.Route(ctx, skill, c)
 		},

@@ -75,10 +75,7 @@ func (s *Service) Find(ctx context.Context, by approval.Principal, a Address, pr
 		return Target{}, err
 	}
 	if a.Installed() {
-		if err := s.parts.Skills.parts.CatchUp(ctx); err != nil {
-			return Target{}, err
-		}
-		t, skill, err := s.parts.Skills.Installed(ctx, a.Ref)
+		t, skill, err := s.parts.Skills.Called(ctx, a.Ref)
 		return Target{run: t, name: a.skill(), tool: a.Tool, installed: &skill}, elsewhere(a, err)
 	}
 	got, err := s.fetch(ctx, by, a, progress)

@@ -3,6 +3,8 @@ package invoke
 import (
 	"sync"
 
+	"github.com/skillet-run/skillet/host/record/registry"
+	"github.com/skillet-run/skillet/host/run/runner"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
@@ -41,4 +43,37 @@ func (r *recent) add(d manifests.Digest, p *bundle.Package) {
 	}
 	r.packages[d] = p
 	r.bytes += size
+}
+
+// A callee is what a call of an installed skill runs.
+type callee struct {
+	target runner.Target
+	skill  registry.Skill
+}
+
+// found keeps what calls ran, in one epoch: see [SkillsParts.Now]. The zero value is empty
+// and ready to use.
+type found struct {
+	mu    sync.Mutex
+	epoch uint64
+	all   map[manifests.Ref]callee
+}
+
+// maxFound bounds how many callees are kept.
+const maxFound = 4096
+
+func (f *found) get(epoch uint64, ref manifests.Ref) (callee, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c, ok := f.all[ref]
+	return c, ok && f.epoch == epoch
+}
+
+func (f *found) add(epoch uint64, ref manifests.Ref, c callee) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.epoch != epoch || f.all == nil || len(f.all) >= maxFound {
+		f.epoch, f.all = epoch, map[manifests.Ref]callee{}
+	}
+	f.all[ref] = c
 }

@@ -20,6 +20,7 @@ import (
 type Skills struct {
 	parts  SkillsParts
 	recent recent
+	found  found
 }
 
 // SkillsParts are what [Skills] works on. All are needed.
@@ -31,12 +32,30 @@ type SkillsParts struct {
 	CatchUp func(context.Context) error
 	// Route reports whether a call of a skill goes to the version on trial.
 	Route func(ctx context.Context, skill string, c registry.Canary) (bool, error)
-	// Epoch is that of [runner.Rights].
-	Epoch func() uint64
+	// Epoch is that of [runner.Rights], and Now another number at once when anything was
+	// decided.
+	Epoch, Now func() uint64
 }
 
 // NewSkills makes a Skills.
 func NewSkills(p SkillsParts) *Skills { return &Skills{parts: p} }
+
+// Called is [Skills.Installed] in the state that was decided last. What it found it finds
+// again without looking, until something is decided.
+func (s *Skills) Called(ctx context.Context, ref manifests.Ref) (runner.Target, registry.Skill, error) {
+	epoch := s.parts.Now()
+	if f, ok := s.found.get(epoch, ref); ok {
+		return f.target, f.skill, nil
+	}
+	if err := s.parts.CatchUp(ctx); err != nil {
+		return runner.Target{}, registry.Skill{}, err
+	}
+	t, skill, err := s.Installed(ctx, ref)
+	if err == nil && skill.Canary == nil {
+		s.found.add(epoch, ref, callee{t, skill})
+	}
+	return t, skill, err
+}
 
 // Installed finds the installed version that a call of ref runs, without what it may
 // do: the active one, the one that ref names, or, for its share of the calls that

@@ -86,6 +86,7 @@ func check(s Settings, sources map[string]string) error {
 		{"http_max_mb", s.HTTPMaxMB >= 1 && s.HTTPMaxMB <= 1024, "1 to 1024"},
 		{"secret_key", slices.Contains([]string{"auto", "file", "keyring"}, s.SecretKey), "auto, file or keyring"},
 		{"store_backend", slices.Contains(StoreBackends(), s.StoreBackend), strings.Join(StoreBackends(), " or ")},
+		{"audit_sync", slices.Contains([]string{SyncAuto, SyncEach, SyncGroup}, s.AuditSync), "auto, each or group"},
 		{"lock_wait_seconds", s.LockWaitSeconds > 0 && s.LockWaitSeconds <= 3600, "more than 0, at most 3600"},
 		{"proposal_expiry_days", s.ProposalExpiryDays > 0 && s.ProposalExpiryDays <= 3650, "more than 0, at most 3650"},
 		{"min_free_mb", s.MinFreeMB >= 0, "0 or more"},

@@ -9,6 +9,7 @@ package config
 
 import (
 	"slices"
+	"time"
 
 	"github.com/skillet-run/skillet/host/base/fault"
 )
@@ -37,6 +38,9 @@ type Settings struct {
 	SecretKey string `koanf:"secret_key" doc:"where the key that seals secrets is kept: auto, file, keyring"`
 	// StoreBackend is what new stores are made with: one of [StoreBackends].
 	StoreBackend string `koanf:"store_backend" doc:"what keeps the store: badger, a database for homes of any size, or file, one file that is read into memory; skillet store rebuild moves a home from one to the other"`
+	// AuditSync says when the record of a call is on the disk: [SyncAuto], [SyncEach] or
+	// [SyncGroup].
+	AuditSync string `koanf:"audit_sync" doc:"when the record of a call is on the disk: each, before the call is answered; group, at most 10 ms later, so that a power cut may take the records of that time; auto, group where a service makes the calls and each elsewhere"`
 	// StoreKeyFile names a file with the key that encrypts the store at rest.
 	StoreKeyFile string `koanf:"store_key_file" doc:"file with 32 bytes as 64 hexadecimal digits that encrypts the store at rest; empty for none; set it before the first use of a home"`
 	// LockWaitSeconds bounds how long a command waits for another.
@@ -76,6 +80,16 @@ type Settings struct {
 	Memory Memory `koanf:"memory"`
 }
 
+// What the setting audit_sync can be.
+const (
+	SyncAuto  = "auto"
+	SyncEach  = "each"
+	SyncGroup = "group"
+)
+
+// SyncWindow is how long the record of a call waits to be synced with [SyncGroup].
+const SyncWindow = 10 * time.Millisecond
+
 // StoreBackends are the names of what can keep the store; the first is the default.
 func StoreBackends() []string { return []string{"badger", "file"} }
 
@@ -86,7 +100,7 @@ func Defaults() Settings {
 		MaxMemoryMB: 1024, MaxExecutionSeconds: 300, MaxFuel: 1_000_000_000_000,
 		ModuleLimitFactor: 1, CompileTimeoutSeconds: 60,
 		HTTPTimeoutSeconds: 30, HTTPMaxMB: 10,
-		SecretKey: "auto", StoreBackend: StoreBackends()[0], LockWaitSeconds: 30, ProposalExpiryDays: 30, MinFreeMB: 64,
+		SecretKey: "auto", StoreBackend: StoreBackends()[0], AuditSync: SyncAuto, LockWaitSeconds: 30, ProposalExpiryDays: 30, MinFreeMB: 64,
 		DownloadTimeoutSeconds: 600, SessionMaxMB: 64, SessionsTotalMB: 1024, RecordCallsMB: 32, RecordCallsDays: 30,
 		RateLimits: []RateLimit{}, Registries: []Registry{}, RevocationLists: []string{},
 		Models: Models{CacheTTLSeconds: 3600, MemoryMB: 8192}, Providers: Providers{},

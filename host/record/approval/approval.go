@@ -184,7 +184,7 @@ type Settings struct {
 	// [DefaultExpiry].
 	Expiry time.Duration
 	// Epoch is another number once any decision was made since; nil for nobody who
-	// asks.
+	// asks, and nothing is kept in memory.
 	Epoch func() uint64
 }
 
@@ -204,6 +204,8 @@ type Desk struct {
 	kv       store.KV
 	policies *policies.Set
 	settings Settings
+	kept     recent[manifests.Digest, []Grant]
+	leases   recent[string, map[string]bool]
 }
 
 // NewDesk makes a Desk.
@@ -306,6 +308,24 @@ func (d *Desk) Grants(ctx context.Context, digest manifests.Digest) ([]Grant, er
 	}
 	slices.SortFunc(gs, earlier)
 	return gs, nil
+}
+
+// current are the grants of a package after all that was decided before epoch.
+func (d *Desk) current(ctx context.Context, epoch uint64, digest manifests.Digest) ([]Grant, error) {
+	if d.settings.Epoch == nil {
+		return d.Grants(ctx, digest)
+	}
+	if gs, ok := d.kept.get(epoch, digest); ok {
+		return gs, nil
+	}
+	if err := d.ledger.CatchUp(ctx); err != nil {
+		return nil, err
+	}
+	gs, err := d.Grants(ctx, digest)
+	if err == nil {
+		d.kept.add(epoch, digest, gs)
+	}
+	return gs, err
 }
 
 // earlier orders grants by when they were given.

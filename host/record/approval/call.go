@@ -33,10 +33,13 @@ func NewToolCall(skill string, d manifests.Digest, tool string, input []byte) To
 	return ToolCall{skill, d, tool, CanonicalDigest(input), string(input[:min(len(input), maxShown)])}
 }
 
+// leasesKey is what the keys of leases begin with.
+const leasesKey = "lease/"
+
 // key is where the lease of the call is.
 func (c ToolCall) key() string {
 	id := manifests.DigestOf(fmt.Appendf(nil, "%s\n%q\n%s", c.Digest, c.Tool, c.Input))
-	return "lease/" + id.Hex()
+	return leasesKey + id.Hex()
 }
 
 // A Lease lets one call be made once, although policies ask about what it does.
@@ -100,9 +103,37 @@ func (d *Desk) Lent(ctx context.Context, c ToolCall) (bool, error) {
 	return err == nil && time.Now().Before(l.ExpiresAt), err
 }
 
+// mayBeLent is false when there is no lease of a call, as far as is known without looking
+// for it.
+func (d *Desk) mayBeLent(ctx context.Context, c ToolCall) (bool, error) {
+	if d.settings.Epoch == nil {
+		return true, nil
+	}
+	epoch := d.settings.Epoch()
+	if all, ok := d.leases.get(epoch, leasesKey); ok {
+		return all[c.key()], nil
+	}
+	if err := d.ledger.CatchUp(ctx); err != nil {
+		return false, err
+	}
+	entries, err := d.kv.List(ctx, leasesKey)
+	if err != nil {
+		return false, fmt.Errorf("list approved calls: %w", err)
+	}
+	all := map[string]bool{}
+	for _, e := range entries {
+		all[e.Key] = true
+	}
+	d.leases.add(epoch, leasesKey, all)
+	return all[c.key()], nil
+}
+
 // TakeLease takes the lease of a call: it is used up from then on, whatever
 // becomes of the call. Without one it returns the zero value.
 func (d *Desk) TakeLease(ctx context.Context, c ToolCall) (Lease, error) {
+	if there, err := d.mayBeLent(ctx, c); err != nil || !there {
+		return Lease{}, err
+	}
 	if there, err := d.Lent(ctx, c); err != nil || !there {
 		return Lease{}, err
 	}

@@ -171,7 +171,7 @@ func Capabilities(gs []Grant) capability.Set {
 // of runs and holds for the call, and returns what the skill may do in it.
 func (d *Desk) Spend(ctx context.Context, s registry.Skill, u Use) (Granted, error) {
 	epoch := d.settings.epoch()
-	gs, err := d.Grants(ctx, s.Digest)
+	gs, err := d.current(ctx, epoch, s.Digest)
 	if err != nil {
 		return Granted{}, err
 	}

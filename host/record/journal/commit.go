@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/skillet-run/skillet/host/base/store/filelock"
 	"github.com/skillet-run/skillet/host/record/checkpoint"
@@ -337,15 +338,15 @@ func (j *Journal) append(ring *checkpoint.Ring, tail head, now time.Time, all []
 // after is the time of what is committed now. No two commits of a signed journal have one
 // time unless they were written together: see [leftover].
 func (j *Journal) after(r *checkpoint.Ring, last Entry) time.Time {
-	now := j.options.Clock().UTC()
+	now := j.options.Clock().Round(0).UTC() // without what a line does not have
 	if r != nil && now.Equal(last.Time) {
 		return now.Add(1)
 	}
 	return now
 }
 
-// fill gives e the record's data and returns the line, from which e is read
-// again: so the caller sees exactly what a later reader will see.
+// fill gives e the record's data and returns the line. The caller sees exactly what a
+// later reader will see.
 func fill(e *Entry, rec Record) ([]byte, error) {
 	if rec.Kind == "" {
 		return nil, errors.New("a record needs a kind")
@@ -358,10 +359,9 @@ func fill(e *Entry, rec Record) ([]byte, error) {
 		e.Data = data
 	}
 	line, err := encode(e)
-	if err != nil {
-		return nil, err
+	if err == nil && !utf8.ValidString(e.Kind+e.Actor) { // JSON has other bytes
+		*e, err = decode(line)
 	}
-	*e, err = decode(line)
 	return line, err
 }
 

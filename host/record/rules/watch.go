@@ -16,21 +16,21 @@ const lookEvery = 20 * time.Millisecond
 // have the home open, and of the administrator. It is safe for concurrent use.
 type Watch struct {
 	places  Places
-	decided func() string
+	decided func() uint64
 	began   time.Time
 	looked  atomic.Int64 // when it was last looked, since began
 	epoch   atomic.Uint64
 
 	mu        sync.Mutex
-	decisions string // as decided has it
+	decisions uint64 // as decided has it
 	marked    string // as [Places.Mark] has it
 	set       *policies.Set
 	err       error // why there is no set
 }
 
 // NewWatch makes a Watch. The set was read when the places had the mark; decided returns
-// another text when something was decided since.
-func NewWatch(p Places, mark string, set *policies.Set, decided func() string) *Watch {
+// another number when something was decided since.
+func NewWatch(p Places, mark string, set *policies.Set, decided func() uint64) *Watch {
 	w := &Watch{places: p, decided: decided, began: time.Now(), decisions: decided(), marked: mark, set: set}
 	w.epoch.Store(1)
 	return w
@@ -50,6 +50,18 @@ func (w *Watch) Epoch() uint64 {
 		w.looked.Store(int64(now))
 	}
 	return w.epoch.Load()
+}
+
+// Now is [Watch.Epoch], and another number at once after a decision. It is for the
+// beginning of a call, and costs a read of one sector.
+func (w *Watch) Now() uint64 {
+	w.mu.Lock()
+	decided := w.decided() != w.decisions
+	w.mu.Unlock()
+	if decided {
+		w.looked.Store(int64(-lookEvery))
+	}
+	return w.Epoch()
 }
 
 // look looks whether anything changed. Policies are read again when their files did;
