@@ -10,6 +10,7 @@ import (
 	"io"
 	"log"
 	"log/slog"
+	"slices"
 
 	"github.com/hashicorp/go-hclog"
 )
@@ -39,7 +40,7 @@ func New(o Options) hclog.Logger {
 	}
 	return redacted{hclog.New(&hclog.LoggerOptions{
 		Name: "skillet", Output: o.Output, Level: level, JSONFormat: o.JSON, DisableTime: false,
-	}), r}
+	}), r, nil}
 }
 
 // redacted is a logger that strikes secrets out of messages and arguments. It
@@ -48,6 +49,9 @@ func New(o Options) hclog.Logger {
 type redacted struct {
 	hclog.Logger
 	r *Redactor
+	// implied are the arguments of With, which are looked through when a line is
+	// written: most loggers of calls write none.
+	implied []any
 }
 
 func (l redacted) args(args []any) []any {
@@ -75,7 +79,7 @@ func (l redacted) Log(level hclog.Level, msg string, args ...any) {
 	if level < l.GetLevel() { // nothing is written, so nothing need be struck out
 		return
 	}
-	l.Logger.Log(level, l.r.Text(msg), l.args(args)...)
+	l.whole().Log(level, l.r.Text(msg), l.args(args)...)
 }
 func (l redacted) Trace(msg string, args ...any) { l.Log(hclog.Trace, msg, args...) }
 func (l redacted) Debug(msg string, args ...any) { l.Log(hclog.Debug, msg, args...) }
@@ -83,12 +87,23 @@ func (l redacted) Info(msg string, args ...any)  { l.Log(hclog.Info, msg, args..
 func (l redacted) Warn(msg string, args ...any)  { l.Log(hclog.Warn, msg, args...) }
 func (l redacted) Error(msg string, args ...any) { l.Log(hclog.Error, msg, args...) }
 
-func (l redacted) With(args ...any) hclog.Logger {
-	return redacted{l.Logger.With(l.args(args)...), l.r}
+// whole is the logger with the arguments of With.
+func (l redacted) whole() hclog.Logger {
+	if len(l.implied) == 0 {
+		return l.Logger
+	}
+	return l.Logger.With(l.args(l.implied)...)
 }
-func (l redacted) Named(name string) hclog.Logger { return redacted{l.Logger.Named(name), l.r} }
+
+func (l redacted) With(args ...any) hclog.Logger {
+	return redacted{l.Logger, l.r, slices.Concat(l.implied, args)}
+}
+func (l redacted) ImpliedArgs() []any { return l.whole().ImpliedArgs() }
+func (l redacted) Named(name string) hclog.Logger {
+	return redacted{l.Logger.Named(name), l.r, l.implied}
+}
 func (l redacted) ResetNamed(name string) hclog.Logger {
-	return redacted{l.Logger.ResetNamed(name), l.r}
+	return redacted{l.Logger.ResetNamed(name), l.r, l.implied}
 }
 
 func (l redacted) StandardLogger(o *hclog.StandardLoggerOptions) *log.Logger {
@@ -99,7 +114,7 @@ func (l redacted) StandardWriter(o *hclog.StandardLoggerOptions) io.Writer {
 	if o == nil { // hclog's own logger does not take nil here
 		o = &hclog.StandardLoggerOptions{}
 	}
-	return lineWriter{l.Logger.StandardWriter(o), l.r}
+	return lineWriter{l.whole().StandardWriter(o), l.r}
 }
 
 // lineWriter strikes secrets out of whole writes; the standard library's

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -43,15 +44,27 @@ const (
 
 // web is the HTTP side of one call.
 type web struct {
-	transport http.RoundTripper
-	found     found
+	settings Settings
+	found    found
+
+	mu        sync.Mutex
+	transport http.RoundTripper // nil until something is sent
 }
 
-// newWeb makes what carries the requests of one call. Nothing is dialled.
-func newWeb(s Settings) *web { return &web{transport: s.exchange()} }
+// carrier is what carries the requests of the call. Most calls send none.
+func (w *web) carrier() http.RoundTripper {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.transport == nil {
+		w.transport = w.settings.exchange()
+	}
+	return w.transport
+}
 
 // close closes the connections.
 func (w *web) close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if t, ok := w.transport.(*http.Transport); ok {
 		t.CloseIdleConnections()
 	}
@@ -197,7 +210,7 @@ func (e *Env) send(ctx context.Context, r outgoing, by capability.Capability) (*
 		return nil, err
 	}
 	e.askForWhole(req.Header)
-	resp, err := e.web.transport.RoundTrip(req)
+	resp, err := e.web.carrier().RoundTrip(req)
 	if err != nil {
 		return nil, e.sendFailure(r, err)
 	}
