@@ -3,10 +3,12 @@ package host_test
 import (
 	"bytes"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/admit"
+	"github.com/skillet-run/skillet/host/app/govern"
 	"github.com/skillet-run/skillet/host/app/invoke"
 	"github.com/skillet-run/skillet/host/record/approval"
 	"github.com/skillet-run/skillet/manifests"
@@ -33,6 +35,88 @@ func callsOfEcho(b testing.TB, o host.Options) func(input []byte) (invoke.Answer
 			return invoke.Answer{}, err
 		}
 		return h.Invoke().Invoke(b.Context(), invoke.Invocation{Target: t, By: ada, Input: input})
+	}
+}
+
+// What another process decides is seen by the next call here, which finds its skill and
+// its grants in memory.
+func TestDecisionsElsewhereAreSeenByTheNextCall(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	h, other := open(t, home, &bytes.Buffer{}), open(t, home, &bytes.Buffer{})
+	defer h.Close(t.Context())
+	defer other.Close(t.Context())
+	add(t, h, "calm", `,"security":{"permissions":{"clock":{"reason":"r"}}}`, 0)
+	runs := func() bool { return makes(t, h, "calm", "").OK }
+	granted := func() bool {
+		skill, err := h.Registry.Lookup(t.Context(), manifests.Ref{Name: "calm"})
+		must(t, err)
+		g, err := h.Desk.Spend(t.Context(), skill, approval.Use{})
+		must(t, err)
+		return len(g.Set().Strings()) > 0
+	}
+	for range 20 {
+		if !runs() || !runs() || !granted() || !granted() {
+			t.Fatal("it does not run, or was granted nothing")
+		}
+		_, err := other.Admit().Disable(t.Context(), ada, "calm", "to see")
+		must(t, err)
+		if runs() {
+			t.Fatal("it runs although it was disabled elsewhere")
+		}
+		_, err = other.Admit().Enable(t.Context(), ada, "calm")
+		must(t, err)
+		if !runs() {
+			t.Fatal("it does not run although it was enabled elsewhere")
+		}
+	}
+	plan, err := other.Govern().Grants.PlanRevoke(t.Context(), ada, govern.RevokeRequest{Skill: manifests.Ref{Name: "calm"}, All: true})
+	must(t, err)
+	_, err = other.Govern().Grants.Revoke(t.Context(), ada, plan)
+	must(t, err)
+	if granted() {
+		t.Error("it still has a grant that was taken back elsewhere")
+	}
+}
+
+// With the records of calls written in groups, what was called is on record for whoever
+// asks here, and elsewhere when the host is closed.
+func TestServedCallsAreOnRecord(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	o := options(home, &bytes.Buffer{})
+	o.Serves = true
+	h, err := host.Open(t.Context(), o)
+	must(t, err)
+	add(t, h, "calm", "", 0)
+	var all sync.WaitGroup
+	for range 50 {
+		all.Go(func() {
+			if r := makes(t, h, "calm", ""); !r.OK {
+				t.Errorf("%+v", r.Error)
+			}
+		})
+	}
+	all.Wait()
+	count := func(h *host.Host) int {
+		events, err := h.Govern().Audit.Events(t.Context(), ada, govern.EventsRequest{})
+		must(t, err)
+		n := 0
+		for _, e := range events {
+			if e.Run != nil {
+				n++
+			}
+		}
+		return n
+	}
+	if n := count(h); n != 50 {
+		t.Errorf("%d calls are on record, want 50", n)
+	}
+	must(t, h.Close(t.Context()))
+	other := open(t, home, &bytes.Buffer{})
+	defer other.Close(t.Context())
+	if n := count(other); n != 50 {
+		t.Errorf("elsewhere %d calls are on record, want 50", n)
 	}
 }
 

@@ -304,7 +304,7 @@ func (j *Journal) closeWindow() error {
 	}
 	w.timer.Stop()
 	j.window = nil
-	j.open.Store(false)
+	defer j.open.Store(false) // until then [Journal.Flush] waits
 	err := w.seal(j)
 	if err != nil {
 		j.ready.Store(false)

@@ -150,6 +150,19 @@ func TestWindow(t *testing.T) {
 	}
 }
 
+// Who reads while a window is being closed waits until it is.
+func TestReadAtTheEndOfAWindow(t *testing.T) {
+	t.Parallel()
+	j := open(t, t.TempDir(), Options{Window: time.Millisecond, Keys: newKeys(t), Log: "calls", Clock: time.Now, Sync: true})
+	for n := range uint64(100) {
+		must(j.Append(t.Context(), Record{Kind: "k"}))
+		time.Sleep(time.Duration(rand.IntN(1500)) * time.Microsecond)
+		if seq, _, err := j.Head(); err != nil || seq != n+1 {
+			t.Fatalf("the journal ends with entry %d, want %d: %v", seq, n+1, err)
+		}
+	}
+}
+
 // A window ends by itself.
 func TestWindowEnds(t *testing.T) {
 	t.Parallel()
