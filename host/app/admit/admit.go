@@ -73,12 +73,13 @@ func (s *Service) ready(ctx context.Context, by approval.Principal) error {
 	return s.parts.CatchUp(ctx)
 }
 
-// writes is [approval.CheckPrincipal] for what writes files where the caller says: an agent may not.
+// writes is [approval.CheckPrincipal] for what writes files where the caller says: only a
+// person may.
 func writes(by approval.Principal) error {
 	if err := approval.CheckPrincipal(by); err != nil {
 		return err
 	}
-	if _, agent := by.(approval.Agent); agent {
+	if _, person := by.(approval.Human); !person {
 		return fault.Errorf(fault.KindDenied, "%s may not write files of this machine", by.Actor())
 	}
 	return nil

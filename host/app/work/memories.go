@@ -42,13 +42,13 @@ func (m *Memories) open(ctx context.Context, by approval.Principal) (*memory.Mem
 	return m.s.memory(ctx)
 }
 
-// Add remembers something. What an agent adds is marked as its own.
+// Add remembers something. What others than persons add is marked as their own.
 func (m *Memories) Add(ctx context.Context, by approval.Principal, d MemoryDraft) (Record, error) {
 	mem, err := m.open(ctx, by)
 	if err != nil {
 		return Record{}, err
 	}
-	if ownOnly(by) {
+	if _, person := by.(approval.Human); !person {
 		meta := map[string]string{}
 		for k, v := range d.Metadata {
 			meta[k] = v

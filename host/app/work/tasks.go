@@ -179,10 +179,16 @@ func (t *Tasks) find(ctx context.Context, by approval.Principal, prefix string) 
 	return o, id, err
 }
 
-// ownOnly reports whether somebody sees their own tasks alone: everybody but persons.
+// ownOnly reports whether somebody sees their own tasks alone: everybody but persons, and
+// programs that were let see all.
 func ownOnly(by approval.Principal) bool {
-	_, person := by.(approval.Human)
-	return !person
+	switch by := by.(type) {
+	case approval.Human:
+		return false
+	case approval.Program:
+		return !by.SeesAll()
+	}
+	return true
 }
 
 // A DoRequest says how a task is worked on. All but ID may be left out.

@@ -46,7 +46,7 @@ type WaitsError struct {
 // Error implements error.
 func (e *WaitsError) Error() string { return "proposal " + e.Proposal }
 
-// A Principal is who asks for something: a [Human] or an [Agent]. Only this package has
+// A Principal is who asks for something: a [Human], an [Agent] or a [Program]. Only this package has
 // such types, so that nobody can be taken for another.
 type Principal interface {
 	// Actor is the name under which what it does is recorded.
@@ -94,8 +94,33 @@ func ParseAgent(actor string) (a Agent, ok bool) {
 // Name is that of the agent.
 func (a Agent) Name() string { return a.name }
 
-func (Agent) principal() {}
-func (Human) principal() {}
+// A Program is whatever a token lets in that is neither a person nor an agent: a script, a
+// dashboard, another service. It makes calls and asks for changes, and decides nothing.
+type Program struct {
+	name    string
+	seesAll bool
+}
+
+// NewProgram makes a Program. seesAll has it see what others asked for, such as their tasks.
+func NewProgram(name string, seesAll bool) Program { return Program{name, seesAll} }
+
+// Actor implements [Principal]: "program:nightly".
+func (p Program) Actor() string { return "program:" + p.name }
+
+// Check implements [Principal].
+func (p Program) Check() error {
+	if p.name == "" {
+		return fault.Errorf(fault.KindDenied, "a program has a name")
+	}
+	return nil
+}
+
+// SeesAll reports whether it sees what others asked for.
+func (p Program) SeesAll() bool { return p.seesAll }
+
+func (Agent) principal()   {}
+func (Human) principal()   {}
+func (Program) principal() {}
 
 // A Human is a person who decides. Only entry points where a person is present
 // make one; a test lists them. The zero value decides nothing.
