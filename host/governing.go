@@ -8,6 +8,7 @@ import (
 	"github.com/skillet-run/skillet/host/base/store"
 	"github.com/skillet-run/skillet/host/record/approval"
 	"github.com/skillet-run/skillet/host/record/signer"
+	"github.com/skillet-run/skillet/host/record/token"
 	"github.com/skillet-run/skillet/host/record/trust"
 )
 
@@ -18,7 +19,7 @@ func (h *Host) wireGovern() {
 	h.govern = govern.New(h.Log.Named("govern"), govern.Parts{
 		CatchUp: h.CatchUp, Unfinished: func() error { return upkeep.UnfinishedRepair(h.Home) }, Explain: Explain,
 		Home: h.Home, Policies: h.watch.Policies,
-		Ledger: h.Ledger, Registry: h.Registry, Desk: h.Desk, Trust: h.Trust,
+		Ledger: h.Ledger, Registry: h.Registry, Desk: h.Desk, Trust: h.Trust, Tokens: token.New(h.Ledger, h.store.KV()),
 		Installer: h.Installer, Settings: h.Settings, Agents: h.agents, Sources: h.sources,
 		Evidence: h.Evidence, Replay: h.Shadow, Ceilings: h.most(),
 		MissingTools: func(ctx context.Context, by approval.Principal, names []string) ([]string, error) {

@@ -7,6 +7,7 @@ import (
 	"github.com/skillet-run/skillet/host/app/upkeep"
 	"github.com/skillet-run/skillet/host/base/config"
 	"github.com/skillet-run/skillet/host/record/approval"
+	"github.com/skillet-run/skillet/host/record/token"
 	"github.com/skillet-run/skillet/host/run/runner"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/policies"
@@ -44,7 +45,7 @@ func (h *Host) wireUpkeep() {
 func (h *Host) upkeepParts() upkeep.Parts {
 	p := upkeep.Parts{
 		Home: h.Home, Config: h.Config, Store: h.store, Decisions: h.Decisions, Calls: h.Calls, Ledger: h.Ledger,
-		Registry: h.Registry, Desk: h.Desk, Trust: h.Trust, Installer: h.Installer, Policies: h.Policies, History: h.History,
+		Registry: h.Registry, Desk: h.Desk, Trust: h.Trust, Tokens: token.New(h.Ledger, h.store.KV()), Installer: h.Installer, Policies: h.Policies, History: h.History,
 		Recordings: h.Recordings, Sessions: h.sessions, Secrets: h.Secrets, SecretKey: h.SecretKey, AuditKeys: h.AuditKeys,
 		Runner: h.Runner, Sandbox: h.sandbox, Workers: h.workers, Ceilings: h.ceilings(),
 		JournalOptions: h.journalOptions, CatchUp: h.CatchUp, Ready: h.ready, Explain: Explain, Reopen: h.reopen,

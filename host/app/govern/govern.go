@@ -27,6 +27,7 @@ import (
 	"github.com/skillet-run/skillet/host/record/registry"
 	"github.com/skillet-run/skillet/host/record/settings"
 	"github.com/skillet-run/skillet/host/record/signer"
+	"github.com/skillet-run/skillet/host/record/token"
 	"github.com/skillet-run/skillet/host/record/trust"
 	"github.com/skillet-run/skillet/host/review/review"
 	"github.com/skillet-run/skillet/host/run/replay"
@@ -49,6 +50,7 @@ type Parts struct {
 	Registry *registry.Registry
 	Desk     *approval.Desk
 	Trust    *trust.Book
+	Tokens   *token.Book
 	// Installer carries out what is decided about packages, and Settings and Agents what is
 	// decided about files of the home.
 	Installer *install.Installer
@@ -92,6 +94,7 @@ type Services struct {
 	Keys      *Keys
 	Secrets   *Secrets
 	Audit     *Audit
+	Tokens    *Tokens
 }
 
 // New makes the services.
@@ -100,7 +103,7 @@ func New(log hclog.Logger, p Parts) Services {
 	keys := &Keys{&p}
 	return Services{
 		Proposals: &Proposals{&p}, Grants: &Grants{&p}, Policies: &Policies{&p},
-		Signers: &Signers{&p, keys}, Keys: keys, Secrets: &Secrets{&p}, Audit: &Audit{&p},
+		Signers: &Signers{&p, keys}, Keys: keys, Secrets: &Secrets{&p}, Audit: &Audit{&p}, Tokens: &Tokens{&p},
 	}
 }
 

@@ -39,6 +39,7 @@ const (
 	SourceAgents    Source = "agents"
 	SourceProviders Source = "providers"
 	SourceMemories  Source = "memories" // the latest
+	SourceTokens    Source = "tokens"
 )
 
 // sources is the table of what each source looks at.
@@ -57,6 +58,7 @@ var sources = map[Source]func(*Service, context.Context, CompletionRequest) ([]C
 	SourceAgents:    named(func(p Parts) namer { return p.Agents }),
 	SourceProviders: named(func(p Parts) namer { return p.Providers }),
 	SourceMemories:  (*Service).memoryIDs,
+	SourceTokens:    (*Service).tokenNames,
 }
 
 // A CompletionRequest asks how a line goes on.
@@ -332,3 +334,12 @@ func (s *Service) memoryIDs(ctx context.Context, _ CompletionRequest) ([]Candida
 
 // mostNames is how many memories are candidates.
 const mostNames = 50
+
+func (s *Service) tokenNames(ctx context.Context, _ CompletionRequest) ([]Candidate, error) {
+	all, err := s.Tokens.List(ctx)
+	var found []Candidate
+	for _, t := range all {
+		found = append(found, Candidate{Word: t.Name, About: string(t.Role)})
+	}
+	return found, err
+}

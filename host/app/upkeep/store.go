@@ -21,6 +21,7 @@ import (
 	"github.com/skillet-run/skillet/host/record/approval"
 	"github.com/skillet-run/skillet/host/record/ledger"
 	"github.com/skillet-run/skillet/host/record/registry"
+	"github.com/skillet-run/skillet/host/record/token"
 	"github.com/skillet-run/skillet/host/record/trust"
 )
 
@@ -132,6 +133,7 @@ var kinds = []struct{ prefix, name string }{
 	{"grant/", "grants"},
 	{"proposal/", "proposals"},
 	{"trust/", "entries about trust"},
+	{"token/", "tokens of the service"},
 	{"session/", "numbers of sessions"},
 }
 
@@ -246,7 +248,7 @@ func (s *Service) untouched() bool {
 
 // Projections are the parts of the state that decisions make.
 func Projections() []ledger.Projection {
-	return []ledger.Projection{registry.Projection(), approval.Projection(), trust.Projection()}
+	return []ledger.Projection{registry.Projection(), approval.Projection(), trust.Projection(), token.Projection()}
 }
 
 // kept are the entries that are not made from the journal.

@@ -28,6 +28,7 @@ import (
 	"github.com/skillet-run/skillet/host/record/journal"
 	"github.com/skillet-run/skillet/host/record/ledger"
 	"github.com/skillet-run/skillet/host/record/registry"
+	"github.com/skillet-run/skillet/host/record/token"
 	"github.com/skillet-run/skillet/host/record/trust"
 	"github.com/skillet-run/skillet/host/run/recording"
 	"github.com/skillet-run/skillet/host/run/runner"
@@ -46,6 +47,7 @@ type Parts struct {
 	Registry   *registry.Registry
 	Desk       *approval.Desk
 	Trust      *trust.Book
+	Tokens     *token.Book
 	Installer  *install.Installer
 	Policies   *policies.Set
 	History    *history.History
