@@ -91,6 +91,8 @@ const (
 	ExpectPath
 	// ExpectSkill is running an installed skill: its manifest will be read.
 	ExpectSkill
+	// ExpectMuch is a service: the store stays open while no other process wants it.
+	ExpectMuch
 )
 
 // A Host is an opened home. It is safe for concurrent use, and several
@@ -308,7 +310,11 @@ func (h *Host) auditWindow() time.Duration {
 }
 
 func (h *Host) openStore(ctx context.Context) error {
-	opened, err := upkeep.OpenStore(ctx, h.Log.Named("store"), h.Home, h.Config.Settings())
+	linger := time.Duration(0)
+	if h.options.Expect == ExpectMuch {
+		linger = time.Hour
+	}
+	opened, err := upkeep.OpenStore(ctx, h.Log.Named("store"), h.Home, h.Config.Settings(), linger)
 	if err == nil {
 		h.store = opened
 	}

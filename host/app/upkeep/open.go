@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -23,9 +24,11 @@ const storeDir = "store"
 // OpenStore opens the store of a home for several processes, with the backend that made
 // it, or with that of the settings when there is none. A replacement of the store
 // that was interrupted is finished first. A store that is damaged is an error of its
-// calls, so that it can be checked and made again.
-func OpenStore(ctx context.Context, log hclog.Logger, home string, s config.Settings) (store.Opened, error) {
+// calls, so that it can be checked and made again. linger is how long it stays open for the
+// next call while nobody else wants it; 0 for a moment.
+func OpenStore(ctx context.Context, log hclog.Logger, home string, s config.Settings, linger time.Duration) (store.Opened, error) {
 	o, err := storeOptions(home, s)
+	o.Linger = linger
 	if err == nil {
 		err = slot{home, seconds(s.LockWaitSeconds)}.finish(ctx)
 	}

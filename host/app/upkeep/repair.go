@@ -216,6 +216,9 @@ func (s *Service) RepairAudit(ctx context.Context, by approval.Human, q RepairRe
 	if err := by.Check(); err != nil {
 		return r, err
 	}
+	if err := alone(ctx, s.Home); err != nil {
+		return r, err
+	}
 	key, err := s.keyRepair(ctx)
 	if err != nil {
 		return r, err

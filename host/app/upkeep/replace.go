@@ -36,6 +36,9 @@ type replacement struct {
 // replaceStore has make look at the store, which nobody uses meanwhile, and make
 // another beside it; when make says that it did, that takes its place.
 func (s *Service) replaceStore(ctx context.Context, r *Renewal, make func(salvaged) (bool, error)) (err error) {
+	if err := alone(ctx, s.Home); err != nil {
+		return err
+	}
 	turn, err := s.slot().takeTurn(ctx)
 	if err != nil {
 		return err
