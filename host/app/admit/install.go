@@ -2,6 +2,7 @@ package admit
 
 import (
 	"context"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -28,6 +29,9 @@ type Install struct {
 	// it asks for. Rationale is why it should be installed.
 	GeneratedBy string
 	Rationale   string
+	// Remote says that whoever asks is not at this machine: what is named has to be the name
+	// or the address of what is published. Only a person may name an absolute path.
+	Remote bool
 	Terms
 }
 
@@ -38,12 +42,36 @@ func (c Install) plan(ctx context.Context, s *Service, p *Plan) error {
 		if c.Package == "" {
 			return fault.Errorf(fault.KindUsage, "install: no package is named")
 		}
+		if err := c.reachable(p.by); err != nil {
+			return err
+		}
 		a = s.arrive(ctx, c.Package, nil, false)
 	}
 	if a.err != nil {
 		return a.err
 	}
 	return p.arrived(ctx, s, a, c)
+}
+
+// reachable refuses what somebody who is not at this machine may not name.
+func (c Install) reachable(by approval.Principal) error {
+	if !c.Remote {
+		return nil
+	}
+	r, err := source.ParseArgument(c.Package)
+	if err != nil {
+		return err
+	}
+	_, person := by.(approval.Human)
+	switch {
+	case r.Kind == source.KindName || r.Kind == source.KindRegistry:
+		return nil
+	case !person:
+		return fault.Errorf(fault.KindDenied, "%s may name what is published in a registry, and %q is not", by.Actor(), c.Package)
+	case (r.Kind == source.KindDirectory || r.Kind == source.KindFile) && !filepath.IsAbs(c.Package):
+		return fault.Errorf(fault.KindUsage, "the path %q is not absolute", c.Package)
+	}
+	return nil
 }
 
 // arrived plans the installation of a package that was fetched.

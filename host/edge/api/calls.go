@@ -1,0 +1,76 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/skillet-run/skillet/host/app/govern"
+	"github.com/skillet-run/skillet/host/app/invoke"
+)
+
+// An Invocation is a call of a tool. All of it may be left out.
+type Invocation struct {
+	Input json.RawMessage `json:"input,omitempty" doc:"What the tool is given: JSON that fits its schema."`
+	// Session is the one to go on with.
+	Session   string     `json:"session,omitempty" maxLength:"200" doc:"The session to go on with, of a skill that has them."`
+	Workspace string     `json:"workspace,omitempty" doc:"The absolute directory against which relative paths resolve."`
+	Limits    CallLimits `json:"limits,omitzero" doc:"Limits of this call, up to what the host allows."`
+	NoCache   bool       `json:"no_cache,omitempty" doc:"Runs the tool even if its answer was kept."`
+}
+
+// CallLimits lower or raise those of a manifest for one call.
+type CallLimits struct {
+	MemoryMB  uint64  `json:"max_memory_mb,omitempty"`
+	Fuel      uint64  `json:"max_fuel,omitempty"`
+	Seconds   float64 `json:"timeout_seconds,omitempty" minimum:"0" maximum:"86400"`
+	OutputKB  uint64  `json:"max_output_kb,omitempty"`
+	HostCalls uint64  `json:"max_host_calls,omitempty"`
+}
+
+func (l CallLimits) limits() invoke.Limits {
+	return invoke.Limits{
+		MemoryMB: l.MemoryMB, Fuel: l.Fuel, Timeout: time.Duration(l.Seconds * float64(time.Second)), OutputKB: l.OutputKB, HostCalls: l.HostCalls,
+	}
+}
+
+// A CallResult is what came of a call that was made.
+type CallResult struct {
+	invoke.Result
+	// Cuts are the limits that were asked for and that the host made smaller.
+	Cuts []invoke.Cut `json:"limits_cut,omitempty" nullable:"false"`
+}
+
+type invokeTool struct {
+	Named
+	Tool string `path:"tool" maxLength:"200" doc:"The name of the tool."`
+	Body Invocation
+}
+
+func calls(a *API) {
+	add(a, route{
+		method: http.MethodPost, path: "/v1/skills/{skill}/tools/{tool}/invoke", id: "invoke-tool", tag: "calls", body: MaxInput,
+		summary: "Calls a tool; the answer is 200 whenever the call was made, and ok says whether the tool answered", rights: needs(govern.RightCall),
+	}, a.invoke)
+}
+
+func (a *API) invoke(ctx context.Context, p govern.Pass, in *invokeTool) (CallResult, error) {
+	ref, err := in.ref()
+	if err != nil {
+		return CallResult{}, err
+	}
+	if err := p.Call(ref.Name, in.Tool); err != nil {
+		return CallResult{}, err
+	}
+	ref.Tool = in.Tool
+	t, err := a.s.Invoke.Find(ctx, p.By(), invoke.Address{Ref: ref, Tool: in.Tool}, nil)
+	if err != nil {
+		return CallResult{}, err
+	}
+	answer, err := a.s.Invoke.Invoke(ctx, invoke.Invocation{
+		Target: t, By: p.By(), Input: in.Body.Input, Session: in.Body.Session, Workspace: in.Body.Workspace,
+		Limits: in.Body.Limits.limits(), NoCache: in.Body.NoCache,
+	})
+	return CallResult{answer.Result, answer.Cuts}, err
+}

@@ -1,0 +1,83 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"github.com/skillet-run/skillet/host/app/admit"
+	"github.com/skillet-run/skillet/host/app/govern"
+	"github.com/skillet-run/skillet/host/app/invoke"
+	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/manifests"
+)
+
+// Named names a skill, or one version of it.
+type Named struct {
+	Skill string `path:"skill" maxLength:"200" doc:"NAME or NAME@VERSION." example:"text"`
+}
+
+func (n Named) ref() (manifests.Ref, error) {
+	ref, err := manifests.ParseRef(n.Skill)
+	switch {
+	case err != nil:
+		return ref, fault.Wrap(fault.KindUsage, err).WithHint("%s shows what is installed", fault.List(fault.Skills))
+	case ref.Tool != "":
+		return ref, fault.Errorf(fault.KindUsage, "%s names a tool", n.Skill).WithHint("name the skill alone: %s", ref.Name)
+	}
+	return ref, nil
+}
+
+// seen is the skill, if the token has something to do with it.
+func (n Named) seen(p govern.Pass) (manifests.Ref, error) {
+	ref, err := n.ref()
+	if err == nil && !p.Sees(ref.Name) {
+		err = p.Call(ref.Name, "")
+	}
+	return ref, err
+}
+
+type listSkills struct {
+	Window
+	All bool `query:"all" doc:"Every version, not only the active ones."`
+}
+
+type showSkill struct {
+	Named
+	Workspace string `query:"workspace" doc:"The absolute directory that relative paths in the manifest mean."`
+}
+
+// A Disabling says why a skill is disabled.
+type Disabling struct {
+	Reason string `json:"reason,omitempty" maxLength:"500"`
+}
+
+func skills(a *API) {
+	const tag = "skills"
+	add(a, route{method: http.MethodGet, path: "/v1/skills", id: "list-skills", tag: tag, summary: "Lists installed skills", rights: needs(govern.RightFind)},
+		func(ctx context.Context, p govern.Pass, in *listSkills) (Page[admit.Skill], error) {
+			all, err := a.s.Admit.List(ctx, p.By(), admit.Listing{All: in.All})
+			return page(in.Window, slices.DeleteFunc(all, func(s admit.Skill) bool { return !p.Sees(s.Name) }), err)
+		})
+	add(a, route{method: http.MethodGet, path: "/v1/skills/{skill}", id: "show-skill", tag: tag, summary: "Shows a skill: its manifest, limits and grants", rights: needs(govern.RightFind)},
+		func(ctx context.Context, p govern.Pass, in *showSkill) (admit.Info, error) {
+			ref, err := in.seen(p)
+			if err != nil {
+				return admit.Info{}, err
+			}
+			return a.s.Admit.Info(ctx, p.By(), admit.InfoRequest{Of: invoke.Address{Ref: ref}, Workspace: in.Workspace})
+		})
+	add(a, route{method: http.MethodPost, path: "/v1/skills/{skill}/enable", id: "enable-skill", tag: tag, summary: "Has a skill run again that was disabled", rights: needs(govern.RightDecide)},
+		func(ctx context.Context, p govern.Pass, in *Named) (Page[admit.Skill], error) {
+			all, err := a.s.Admit.Enable(ctx, p.Person(), in.Skill)
+			return Page[admit.Skill]{Items: append([]admit.Skill{}, all...)}, err
+		})
+	add(a, route{method: http.MethodPost, path: "/v1/skills/{skill}/disable", id: "disable-skill", tag: tag, summary: "Has a skill not run any more", rights: needs(govern.RightDecide)},
+		func(ctx context.Context, p govern.Pass, in *struct {
+			Named
+			Body Disabling
+		}) (Page[admit.Skill], error) {
+			all, err := a.s.Admit.Disable(ctx, p.Person(), in.Skill, in.Body.Reason)
+			return Page[admit.Skill]{Items: append([]admit.Skill{}, all...)}, err
+		})
+}
