@@ -1,0 +1,207 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/skillet-run/skillet/host"
+	"github.com/skillet-run/skillet/host/app/upkeep"
+	"github.com/skillet-run/skillet/host/app/work"
+	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/host/edge/api"
+)
+
+// defaultListen is where the service listens when nobody says.
+const defaultListen = "127.0.0.1:7777"
+
+func (t *terminal) serveCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "serve",
+		Usage: "serve the home over HTTP, to programs on this machine",
+		Description: "Serves skills, tasks, approvals, memories and the audit log under /v1, to who shows a token:\n" +
+			"`skillet token create` makes one. /v1/openapi.json describes every route. Tasks that wait are\n" +
+			"worked on, as in `skillet task work --watch`.\n\n" +
+			"One process serves a home. Other commands go on sharing the home with it, but for those that\n" +
+			"replace the store or repair the audit log. Settings are read once: start it again after a change.\n\n" +
+			"SIGTERM or Ctrl-C has it take in nothing more, and end when what runs is done, or after --drain.\n\n" +
+			"Examples:\n  skillet serve\n  skillet serve --listen 127.0.0.1:0 --json\n  skillet serve --no-tasks --drain 30s",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "listen", Usage: "listen at `HOST:PORT`; the host has to be this machine, and port 0 takes any that is free", Value: defaultListen},
+			&cli.DurationFlag{Name: "drain", Usage: "how long requests that run may go on once it is told to end, `TIME`", Value: 10 * time.Second},
+			&cli.BoolFlag{Name: "no-tasks", Usage: "work on no tasks"},
+		},
+		Action: t.withHostFor(func(*cli.Context) host.Expectation { return host.ExpectMuch }, t.serve),
+	}
+}
+
+// serve serves the home until the command is told to end.
+func (t *terminal) serve(ctx context.Context, c *cli.Context, h *host.Host) (err error) {
+	if err := h.CatchUp(ctx); err != nil {
+		return err
+	}
+	if err := checkListen(c.String("listen")); err != nil {
+		return err
+	}
+	if c.Duration("drain") < 0 {
+		return fault.Errorf(fault.KindUsage, "--drain %s has no meaning", c.Duration("drain")).WithHint("give a time, or 0s")
+	}
+	claim, err := h.Upkeep().Claim(ctx, t.person())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, claim.Release()) }()
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", c.String("listen"))
+	if err != nil {
+		return fault.Errorf(fault.KindUsage, "serve: %w", err).WithHint("name another port: --listen 127.0.0.1:0 takes any that is free")
+	}
+	s := newService(h, c.Duration("drain"))
+	at, err := claim.Announce("http://" + l.Addr().String())
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	if err := t.sayServing(h, at); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	if c.Bool("no-tasks") {
+		return s.run(ctx, l)
+	}
+	return t.whileWorking(ctx, h, func(ctx context.Context) error { return s.run(ctx, l) })
+}
+
+// served is what the command prints when it begins.
+type served struct {
+	Home string `json:"home"`
+	upkeep.Serving
+}
+
+func (t *terminal) sayServing(h *host.Host, at upkeep.Serving) error {
+	return t.answer(served{h.Home, at}, func() {
+		t.say("serving %s at %s; a token: `skillet token create NAME --role caller`", plain(h.Home), at.Address)
+	})
+}
+
+// checkListen refuses to listen where others than this machine could come from: tokens would
+// be read on the way.
+func checkListen(address string) error {
+	name, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return fault.Errorf(fault.KindUsage, "--listen %s: it is not HOST:PORT", address).WithHint("such as --listen %s", defaultListen)
+	}
+	if ip := net.ParseIP(name); name == "localhost" || ip != nil && ip.IsLoopback() {
+		return nil
+	}
+	return fault.Errorf(fault.KindUsage, "--listen %s: whoever is between could read the tokens there, which needs TLS, and skillet serve has none", address).
+		WithHint("listen on this machine alone, --listen %s, and let a proxy that has TLS stand before it", defaultListen)
+}
+
+// whileWorking has the tasks that wait be worked on while do runs.
+func (t *terminal) whileWorking(ctx context.Context, h *host.Host, do func(context.Context) error) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var working sync.WaitGroup
+	var failed error
+	working.Go(func() {
+		failed = h.Work().Tasks().WorkOff(ctx, t.person(), work.WorkRequest{Watch: true})
+		if ctx.Err() != nil && errors.Is(failed, context.Canceled) {
+			failed = nil
+		}
+		stop() // without tasks there is no service
+	})
+	err := do(ctx)
+	stop()
+	working.Wait()
+	return errors.Join(err, failed)
+}
+
+// A service answers requests over HTTP.
+type service struct {
+	server *http.Server
+	drain  time.Duration
+	cancel context.CancelFunc // ends requests that run
+	ending chan struct{}      // closed when no more are taken in
+}
+
+func newService(h *host.Host, drain time.Duration) *service {
+	s := &service{drain: drain, ending: make(chan struct{})}
+	edge := api.New(h.Log.Named("api"), api.Services{
+		Admit: h.Admit(), Invoke: h.Invoke(), Govern: h.Govern(), Work: h.Work(), Explain: host.Explain,
+		Ready: func(ctx context.Context) error {
+			select {
+			case <-s.ending:
+				return fault.Errorf(fault.KindConflict, "the service is about to end")
+			default:
+				return h.CatchUp(ctx)
+			}
+		},
+	}, api.Settings{Version: buildInfo().Version})
+	requests, cancel := context.WithCancel(context.Background())
+	s.cancel = cancel
+	s.server = &http.Server{
+		Handler: edge.Handler(thisMachine), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		BaseContext: func(net.Listener) context.Context { return requests },
+		ErrorLog:    h.Log.Named("http").StandardLogger(nil),
+	}
+	s.server.RegisterOnShutdown(edge.EndStreams)
+	return s
+}
+
+// thisMachine reports whether a request names this machine: a page that a browser was led to
+// by another name does not speak for whoever sits here.
+func thisMachine(hostport string) bool {
+	name := hostport
+	if n, _, err := net.SplitHostPort(hostport); err == nil {
+		name = n
+	}
+	name = strings.Trim(name, "[]")
+	return slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, strings.ToLower(name)) || net.ParseIP(name).IsLoopback()
+}
+
+// run answers requests until ctx ends. Those that run then may go on for the time of the
+// drain, and are cancelled after it.
+func (s *service) run(ctx context.Context, l net.Listener) error {
+	defer s.cancel()
+	failed := make(chan error, 1)
+	go func() { failed <- s.server.Serve(l) }()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+	}
+	close(s.ending)
+	draining, stop := context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(s.drain, time.Nanosecond))
+	defer stop()
+	err := s.server.Shutdown(draining)
+	if errors.Is(err, context.DeadlineExceeded) {
+		s.cancel()
+		err = s.abandon()
+	}
+	if err != nil {
+		return fmt.Errorf("serve: %w", err)
+	}
+	return nil
+}
+
+// abandonTime is how long requests that were cancelled may take to notice it.
+const abandonTime = 2 * time.Second
+
+// abandon waits for requests that were cancelled, and closes what is left.
+func (s *service) abandon() error {
+	ctx, stop := context.WithTimeout(context.Background(), abandonTime)
+	defer stop()
+	if err := s.server.Shutdown(ctx); errors.Is(err, context.DeadlineExceeded) {
+		return s.server.Close()
+	} else if err != nil {
+		return err
+	}
+	return nil
+}
