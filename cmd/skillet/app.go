@@ -353,6 +353,8 @@ var takes = map[string]struct {
 	"approvals show":           {1, "one id"},
 	"secret set":               {1, "one name, and its value from the prompt or standard input"},
 	"secret delete":            {1, "one name"},
+	"token create":             {1, "the name of a token"},
+	"token revoke":             {1, "the name of a token"},
 	"session show":             {1, "one session"},
 	"session open":             {2, "a skill and the name of a session"},
 	"completion":               {1, "the name of a shell"},

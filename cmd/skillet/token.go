@@ -43,15 +43,11 @@ func (t *terminal) tokenCreate() *cli.Command {
 			&cli.DurationFlag{Name: "for", Usage: "how long it is good for, `TIME`", Value: govern.DefaultTokenLife},
 		},
 		Action: t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			args, err := need(c, 1, "the name of a token")
-			if err != nil {
-				return err
-			}
 			if c.Duration("for") <= 0 {
 				return fault.Errorf(fault.KindUsage, "--for %s: the token would have ended already", c.Duration("for")).WithHint("give a time, such as --for 24h")
 			}
 			made, err := h.Govern().Tokens.Create(ctx, t.person(), govern.CreateToken{
-				Name: args[0], Role: govern.Role(c.String("role")), Skills: c.StringSlice("skill"), Life: c.Duration("for"),
+				Name: c.Args().First(), Role: govern.Role(c.String("role")), Skills: c.StringSlice("skill"), Life: c.Duration("for"),
 			})
 			if err != nil {
 				return err
@@ -105,11 +101,7 @@ func (t *terminal) tokenRevoke() *cli.Command {
 		ArgsUsage:   "NAME",
 		Description: "A service that runs lets nobody in with it any more.\n\nExamples:\n  skillet token revoke nightly",
 		Action: t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			args, err := need(c, 1, "the name of a token")
-			if err != nil {
-				return err
-			}
-			ended, err := h.Govern().Tokens.Revoke(ctx, t.person(), args[0])
+			ended, err := h.Govern().Tokens.Revoke(ctx, t.person(), c.Args().First())
 			if err != nil {
 				return err
 			}
