@@ -115,6 +115,13 @@ func TestEndOfARight(t *testing.T) {
 	}
 	policy := filepath.Join(home, "policies", "closed.cedar")
 	maximum := filepath.Join(system, "maximum.json")
+	put := func(path, content string) error { // at once: a call that is under way reads it
+		must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		aside := filepath.Join(t.TempDir(), "aside")
+		must(t, os.WriteFile(aside, []byte(content), 0o600))
+		return os.Rename(aside, path)
+	}
+	span := 3 * time.Second
 	for _, row := range []struct {
 		name            string
 		skill           registry.Skill
@@ -132,7 +139,7 @@ func TestEndOfARight(t *testing.T) {
 			func() { regrant(here, read, approval.Terms{}) }, "fs.read:" + dir + "/data", "was not granted"},
 		{"expired", here, "run", "", func() {
 			must(t, revoke(h.Desk, here, read))
-			regrant(here, read, approval.Terms{ExpiresAt: time.Now().Add(3 * time.Second)})
+			regrant(here, read, approval.Terms{ExpiresAt: time.Now().Add(span)})
 		}, func() error { return nil }, func() {
 			must(t, revoke(h.Desk, here, read))
 			regrant(here, read, approval.Terms{})
@@ -145,53 +152,59 @@ func TestEndOfARight(t *testing.T) {
 			must(t, err)
 		}, "fs.read:" + dir + "/data", "it misbehaves"},
 		{"forbidden by a new policy", here, "run", "", nil, func() error {
-			must(t, os.MkdirAll(filepath.Dir(policy), 0o700))
-			return os.WriteFile(policy, fmt.Appendf(nil, "@id(\"closed\")\n@reason(\"it is closed now\")\nforbid (principal, action == Action::\"fs.read\", resource in Path::%q);\n", dir), 0o600)
+			return put(policy, fmt.Sprintf("@id(\"closed\")\n@reason(\"it is closed now\")\nforbid (principal, action == Action::\"fs.read\", resource in Path::%q);\n", dir))
 		}, func() { must(t, os.Remove(policy)) }, "fs.read:" + dir + "/data", "it is closed now"},
 		{"forbidden as a policy cannot be read", here, "run", "", nil, func() error {
-			return os.WriteFile(policy, []byte("forbid ("), 0o600)
+			return put(policy, "forbid (")
 		}, func() { must(t, os.Remove(policy)) }, "fs.read:" + dir + "/data", "closed.cedar"},
 		{"beyond a lowered maximum", here, "run", "", nil, func() error {
-			return os.WriteFile(maximum, []byte(`{"capabilities":["kv","fs.write:/**","skill:*"],"reason":"ask the desk"}`), 0o600)
+			return put(maximum, `{"capabilities":["kv","fs.write:/**","skill:*"],"reason":"ask the desk"}`)
 		}, func() { must(t, os.Remove(maximum)) }, "fs.read:" + dir + "/data", "ask the desk"},
 		{"revoked from the skill that was called", caller, "run", "", nil, func() error { return revoke(h.Desk, here, read) },
 			func() { regrant(here, read, approval.Terms{}) }, "", ""},
 		{"revoked: to call the skill", caller, "run", "", nil, func() error { return revoke(other.Desk, caller, capability.MustParse("skill:reads")) },
 			func() { regrant(caller, capability.MustParse("skill:reads"), approval.Terms{}) }, "", ""},
 	} {
-		if row.before != nil {
-			row.before()
+		begin := func() (done chan task.Result, early *task.Result) {
+			if row.before != nil {
+				row.before()
+			}
+			begun := filepath.Join(dir, "begun")
+			os.Remove(begun)
+			done = make(chan task.Result, 1)
+			go func() {
+				found, err := find(t, h, manifests.Ref{Name: row.skill.Name})
+				target := found.Bare()
+				if err == nil {
+					target.Granted, err = h.Desk.Spend(t.Context(), row.skill, approval.Use{})
+				}
+				if err != nil {
+					done <- task.Result{Error: fault.AsError(err)}
+					return
+				}
+				done <- h.Runner.Run(t.Context(), runner.Call{
+					Target: target, Tool: row.tool, Session: row.session, Caller: ada.Actor(),
+					Limits: runner.Limits{Wall: time.Minute, HostCalls: manifests.CeilingHostCalls, Fuel: 1 << 50},
+				})
+			}()
+			for settled := 0; settled < 50; time.Sleep(time.Millisecond) {
+				if _, err := os.Stat(begun); err == nil {
+					settled++
+				}
+				select {
+				case r := <-done:
+					return nil, &r
+				default:
+				}
+			}
+			return done, nil
 		}
-		begun := filepath.Join(dir, "begun")
-		os.Remove(begun)
-		done := make(chan task.Result, 1)
-		go func() {
-			found, err := find(t, h, manifests.Ref{Name: row.skill.Name})
-			target := found.Bare()
-			if err == nil {
-				target.Granted, err = h.Desk.Spend(t.Context(), row.skill, approval.Use{})
-			}
-			if err != nil {
-				done <- task.Result{Error: fault.AsError(err)}
-				return
-			}
-			done <- h.Runner.Run(t.Context(), runner.Call{
-				Target: target, Tool: row.tool, Session: row.session, Caller: ada.Actor(),
-				Limits: runner.Limits{Wall: time.Minute, HostCalls: manifests.CeilingHostCalls, Fuel: 1 << 50},
-			})
-		}()
-		for started := time.Now(); ; time.Sleep(time.Millisecond) {
-			if _, err := os.Stat(begun); err == nil {
-				break
-			}
-			if time.Since(started) > 30*time.Second {
-				t.Fatalf("%s: it does not begin: %+v", row.name, (<-done).Error)
-			}
+		done, early := begin()
+		for ; early != nil && row.before != nil && span < 20*time.Second; done, early = begin() {
+			span *= 2 // a busy machine did not begin before its right ended
 		}
-		select {
-		case r := <-done:
-			t.Fatalf("%s: it ended before its right did: %+v %+v", row.name, r.Error, r.Denials)
-		case <-time.After(50 * time.Millisecond):
+		if early != nil {
+			t.Fatalf("%s: it ended before its right did: %+v %+v", row.name, early.Error, early.Denials)
 		}
 		must(t, row.end())
 		r := <-done
