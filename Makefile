@@ -49,6 +49,9 @@ packed-%: skills/%/main.wasm
 skills/%/main.wasm: FORCE
 	GOOS=wasip1 GOARCH=wasm $(GOBUILD) -buildmode=c-shared -o $@ ./skills/$*
 
+# Without this make deletes them again, as files between a source and a package.
+.PRECIOUS: skills/%/main.wasm
+
 FORCE:
 
 engines: build ## build the interpreters of scripts into dist/; needs the npm registry, or npm's cache, once
