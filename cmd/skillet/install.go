@@ -166,8 +166,8 @@ func (t *terminal) installOne(ctx context.Context, c *cli.Context, h *host.Host,
 		Arrival: a, Find: c.StringSlice("find"), Isolated: c.Bool("isolated"), GeneratedBy: c.String("generated-by"), Rationale: c.String("rationale"),
 		Terms: t.terms(c, ws, c.Bool("dry-run")),
 	}
-	plan, r, err := t.carryOut(ctx, c, h, change, c.Bool("dry-run"), func(p *admit.Plan) string {
-		t.showPackages(p, c.Bool("full"))
+	plan, r, err := t.carryOut(ctx, c, h, change, c.Bool("dry-run"), func(p *admit.Plan, d detail) string {
+		t.showPackages(p, d)
 		return installQuestion(p)
 	})
 	if err == nil && !c.Bool("dry-run") {
@@ -217,10 +217,29 @@ func (t *terminal) doing() func(admit.Doing) {
 // maxAgain is how often a change is planned again because others changed the same.
 const maxAgain = 10
 
+// A detail is how much of a plan is shown.
+type detail int
+
+// brief leaves to the summary what the summary says, so that it is what a person sees
+// before a question; full leaves nothing out.
+const (
+	brief detail = iota
+	usual
+	full
+)
+
+// details is how much of a plan is shown to who did not ask for the rest.
+func details(c *cli.Context) detail {
+	if c.Bool("full") {
+		return full
+	}
+	return usual
+}
+
 // carryOut plans a change, asks who has to be asked, and commits it. show is called for
 // plans that are looked at, and returns the question. With dry, nothing is committed. What
 // nobody was asked about is planned again when others changed the same meanwhile.
-func (t *terminal) carryOut(ctx context.Context, c *cli.Context, h *host.Host, change admit.Change, dry bool, show func(*admit.Plan) string) (*admit.Plan, admit.Result, error) {
+func (t *terminal) carryOut(ctx context.Context, c *cli.Context, h *host.Host, change admit.Change, dry bool, show func(*admit.Plan, detail) string) (*admit.Plan, admit.Result, error) {
 	for n := 0; ; n++ {
 		p, err := h.Admit().Plan(ctx, t.person(), change)
 		if err != nil {
@@ -232,7 +251,11 @@ func (t *terminal) carryOut(ctx context.Context, c *cli.Context, h *host.Host, c
 		ask := p.Asks() && !c.Bool("yes") && t.canAsk() && !dry
 		question := ""
 		if dry || ask || p.Kind == "update" {
-			question = show(p)
+			d := details(c)
+			if ask && d != full {
+				d = brief
+			}
+			question = show(p, d)
 		}
 		switch {
 		case p.Refused != nil:
@@ -243,7 +266,7 @@ func (t *terminal) carryOut(ctx context.Context, c *cli.Context, h *host.Host, c
 		consent := admit.NotAsked
 		switch {
 		case ask:
-			if err := t.confirm(strings.TrimSpace(p.Kind+" "+p.Skill), question); err != nil {
+			if err := t.confirmDetailed(strings.TrimSpace(p.Kind+" "+p.Skill), question, func() { show(p, usual) }); err != nil {
 				return p, admit.Result{}, err
 			}
 			consent = admit.Shown
@@ -270,7 +293,7 @@ func (t *terminal) tellTrust(p *admit.Plan) {
 }
 
 // showPackages shows all that would be installed, and what else changes.
-func (t *terminal) showPackages(p *admit.Plan, full bool) {
+func (t *terminal) showPackages(p *admit.Plan, d detail) {
 	if t.json {
 		return
 	}
@@ -278,16 +301,38 @@ func (t *terminal) showPackages(p *admit.Plan, full bool) {
 		if who := p.Packages[i].For; who != "" {
 			t.note("needed by %s:", plain(who))
 		}
-		t.showPlan(&p.Packages[i], full)
+		t.showPlan(&p.Packages[i], d)
 	}
 	t.showRest(p)
+	if d == brief {
+		t.note("answer d to see the rest first: tools, limits, what models read, what is different")
+	}
 	t.summarize(p.Packages)
 }
 
-// showPlan prints all that is known about a package.
-func (t *terminal) showPlan(p *admit.Package, full bool) {
-	rest := "`skillet install " + p.Name + " --dry-run --full`"
+// showPlan prints what is known about a package, or of that what no summary says.
+func (t *terminal) showPlan(p *admit.Package, d detail) {
 	t.note("%s@%s (%s, sha256:%s) from %s", plain(p.Skill), plain(p.Version), p.Origin, p.Digest.Short(), plain(p.Source))
+	if d != brief {
+		t.showContent(p, d == full)
+	}
+	for _, w := range p.Warnings {
+		t.note("  note: %s", plain(w))
+	}
+	if l := p.Forgets; l != nil {
+		t.note("  what another skill of this name kept is deleted: the one from %s", plain(l.Source))
+	}
+	if d != brief {
+		t.note("  policies say: %s%s", p.Effect, because(p.Reason, p.Policies))
+	}
+	if p.Carried {
+		t.note("  the same signer: what %s was granted is carried over", p.Replaces)
+	}
+}
+
+// showContent prints what a package is, asks for and did in its tests.
+func (t *terminal) showContent(p *admit.Package, full bool) {
+	rest := "`skillet install " + p.Name + " --dry-run --full`"
 	if p.Replaces != "" {
 		t.note("  replaces %s as the active version", p.Replaces)
 	}
@@ -305,16 +350,6 @@ func (t *terminal) showPlan(p *admit.Package, full bool) {
 	}
 	if p.Tests != nil {
 		t.note("  its test cases: %s", tally(*p.Tests))
-	}
-	for _, w := range p.Warnings {
-		t.note("  note: %s", plain(w))
-	}
-	if l := p.Forgets; l != nil {
-		t.note("  what another skill of this name kept is deleted: the one from %s", plain(l.Source))
-	}
-	t.note("  policies say: %s%s", p.Effect, because(p.Reason, p.Policies))
-	if p.Carried {
-		t.note("  the same signer: what %s was granted is carried over", p.Replaces)
 	}
 }
 

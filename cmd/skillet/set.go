@@ -97,8 +97,8 @@ func (t *terminal) importSet(ctx context.Context, c *cli.Context, h *host.Host) 
 		return err
 	}
 	dry := c.Bool("dry-run")
-	plan, r, err := t.carryOut(ctx, c, h, admit.Import{Set: args[0], Terms: t.terms(c, ws, dry)}, dry, func(p *admit.Plan) string {
-		t.showPackages(p, c.Bool("full"))
+	plan, r, err := t.carryOut(ctx, c, h, admit.Import{Set: args[0], Terms: t.terms(c, ws, dry)}, dry, func(p *admit.Plan, d detail) string {
+		t.showPackages(p, d)
 		return installQuestion(p)
 	})
 	imports := r.Imports

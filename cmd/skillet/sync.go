@@ -55,8 +55,8 @@ func (t *terminal) sync(ctx context.Context, c *cli.Context, h *host.Host) error
 	}
 	dry := c.Bool("dry-run")
 	change := admit.Sync{Lock: path, Prune: c.Bool("prune"), Terms: t.terms(c, ws, dry)}
-	plan, r, err := t.carryOut(ctx, c, h, change, dry, func(p *admit.Plan) string {
-		t.showPackages(p, c.Bool("full"))
+	plan, r, err := t.carryOut(ctx, c, h, change, dry, func(p *admit.Plan, d detail) string {
+		t.showPackages(p, d)
 		return syncQuestion(p, change.Prune)
 	})
 	for _, b := range r.Became {

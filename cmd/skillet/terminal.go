@@ -64,19 +64,23 @@ func (t *terminal) waiting(format string, args ...any) (done func()) {
 
 // ask puts a yes-or-no question; anything but yes is no.
 func (t *terminal) ask(question string) (bool, error) {
+	word, err := t.answerTo(question)
+	return isYes(word), err
+}
+
+func isYes(word string) bool { return word == "y" || word == "yes" }
+
+// answerTo puts a question, and returns the answer in small letters.
+func (t *terminal) answerTo(question string) (string, error) {
 	fmt.Fprintf(t.err, "%s [y/N] ", question)
 	line, err := unlessEnded(t, func() (string, error) { return bufio.NewReader(t.in).ReadString('\n') })
 	if err != nil {
 		fmt.Fprintln(t.err)
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
-		return false, fmt.Errorf("read the answer: %w", err)
+		return "", fmt.Errorf("read the answer: %w", err)
 	}
-	switch strings.ToLower(strings.TrimSpace(line)) {
-	case "y", "yes":
-		return true, nil
-	}
-	return false, nil
+	return strings.ToLower(strings.TrimSpace(line)), nil
 }
 
 // unlessEnded waits for read, or for the end of the command: a person who is
@@ -249,6 +253,23 @@ func (t *terminal) confirm(what, question string) error {
 		return saidNo(what)
 	}
 	return err
+}
+
+// confirmDetailed is confirm for what was shown in short: the answer d has details shown,
+// and asks again.
+func (t *terminal) confirmDetailed(what, question string, details func()) error {
+	for {
+		word, err := t.answerTo(question)
+		switch {
+		case err != nil:
+			return err
+		case isYes(word):
+			return nil
+		case word != "d":
+			return saidNo(what)
+		}
+		details()
+	}
 }
 
 // saidNo is the error of a question that was not answered with yes.

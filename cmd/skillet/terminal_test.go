@@ -119,10 +119,20 @@ func TestInstallAsks(t *testing.T) {
 
 	s := p.sit("install", "./asks")
 	s.sees("Install and grant this? [y/N]")
-	for _, want := range []string{"asks@1.0.0", "keep data of its own between calls", "because: to remember what it saw"} {
+	for _, want := range []string{"asks@1.0.0", "keep data of its own between calls: to remember what it saw", "answer d to see the rest"} {
 		if !strings.Contains(s.shown(), want) {
 			t.Errorf("the question does not show %q:\n%s", want, s.shown())
 		}
+	}
+	// What comes before the summary is short, so that the summary is what is seen.
+	before, _, found := strings.Cut(s.shown(), "in short, install asks@1.0.0:")
+	if n := strings.Count(before, "\n"); !found || n > 4 {
+		t.Errorf("%d lines stand above the summary:\n%s", n, s.shown())
+	}
+	short := len(s.shown())
+	s.types("d\n")
+	for _, want := range []string{"because: to remember what it saw", "limits:", "tool echo", "policies say:", "in short, install asks@1.0.0:", "Install and grant this? [y/N]"} {
+		s.seesAfter(short, want)
 	}
 	s.types("n\n")
 	if got := s.ends(3); !strings.Contains(got, "you did not say yes") || !strings.Contains(got, "hint: nothing was changed") {

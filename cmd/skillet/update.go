@@ -89,8 +89,8 @@ func (t *terminal) update(ctx context.Context, c *cli.Context, h *host.Host) err
 // updateOne plans the update of one skill, shows it to whom it is to be shown, asks, and
 // carries it out.
 func (t *terminal) updateOne(ctx context.Context, c *cli.Context, h *host.Host, change admit.Update) (*admit.Plan, admit.Result, error) {
-	return t.carryOut(ctx, c, h, change, c.Bool("preview"), func(p *admit.Plan) string {
-		t.showUpdatePlan(c, p)
+	return t.carryOut(ctx, c, h, change, c.Bool("preview"), func(p *admit.Plan, d detail) string {
+		t.showUpdatePlan(c, p, d)
 		if n := len(p.Packages); n > 1 {
 			return fmt.Sprintf("Install and grant all of this, %s?", count(n, "package"))
 		}
@@ -100,11 +100,11 @@ func (t *terminal) updateOne(ctx context.Context, c *cli.Context, h *host.Host, 
 
 // showUpdatePlan shows what an update comes to: all of it to who looks at it, and otherwise
 // what the new version did on recorded calls.
-func (t *terminal) showUpdatePlan(c *cli.Context, p *admit.Plan) {
+func (t *terminal) showUpdatePlan(c *cli.Context, p *admit.Plan, d detail) {
 	main := p.Main()
 	looked := main != nil && main.Looked
 	if looked || c.Bool("preview") && len(p.Activate) > 0 {
-		t.showPackages(p, c.Bool("full"))
+		t.showPackages(p, d)
 	}
 	for _, up := range p.Upgrades {
 		if c.Bool("preview") && !t.json {
