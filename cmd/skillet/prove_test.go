@@ -218,13 +218,14 @@ func killed(t *testing.T, p *person, template string, args []string) {
 	before := p.summary()
 	start := time.Now()
 	p.must(0, args...)
-	took := time.Since(start)
+	when := moments{time.Since(start) * 5 / 4}
 	after := p.summary()
 
 	n, acknowledged, done := rounds(4, 50), 0, 0
 	for range n {
 		p.at(template)
-		said := p.kill(rand.N(took+took/4), args)
+		said := p.kill(when.next(), args)
+		when.had(said)
 		if said {
 			acknowledged++
 		}
@@ -243,6 +244,21 @@ func killed(t *testing.T, p *person, template string, args []string) {
 		p.must(0, "run", "back", "--input", "x")
 	}
 	t.Logf("proof: %s killed %d times: %d were done, %d of them acknowledged, none lost, none half done", args[0], n, done, acknowledged)
+}
+
+// moments are when commands that take about as long are killed: anywhere in them, and now
+// and then behind their end. A machine becomes busier or less busy meanwhile, so what became of
+// the last one moves the span.
+type moments struct{ span time.Duration }
+
+func (m *moments) next() time.Duration { return rand.N(m.span) }
+
+func (m *moments) had(ended bool) {
+	if ended {
+		m.span -= m.span / 20
+	} else {
+		m.span += m.span / 50
+	}
 }
 
 // kill runs a command, kills it after a time, and says whether it had ended

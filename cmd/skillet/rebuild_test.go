@@ -159,12 +159,14 @@ func TestKilledRebuildsLoseNothing(t *testing.T) {
 			prepare()
 			start := time.Now()
 			p.must(0, c.args...)
-			took := time.Since(start)
+			when := moments{time.Since(start) * 5 / 4}
 			ended, told := 0, 0
 			n := rounds(4, 300)
 			for i := range n {
 				prepare()
-				if p.kill(rand.N(took+took/4), c.args) {
+				said := p.kill(when.next(), c.args)
+				when.had(said)
+				if said {
 					ended++
 				}
 				got, named := p.recovered(looks[i%len(looks)], "audit", "repair", "--yes")
