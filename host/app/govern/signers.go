@@ -214,6 +214,10 @@ func (s *Signers) revocable(ctx context.Context, word string) (trust.Entry, erro
 	if found, err := s.p.Trust.Find(ctx, word); err == nil {
 		return trust.Entry{Signer: found.Signer, Name: found.Label}, nil
 	}
+	if strings.HasPrefix(word, "key:") {
+		return trust.Entry{}, fault.Errorf(fault.KindNotFound, "no signer that is known is %s, and it is not whole", word).
+			WithHint("%s shows who is known", fault.List(fault.Signers))
+	}
 	ref, err := manifests.ParseRef(word)
 	if err != nil {
 		return trust.Entry{}, fault.Wrap(fault.KindUsage, err).WithHint("%s shows what is installed", fault.List(fault.Skills))

@@ -2,11 +2,14 @@ package source
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/base/fault"
 	"github.com/skillet-run/skillet/host/fetch/source/oci"
+	"github.com/skillet-run/skillet/host/fetch/source/transfer"
 )
 
 // HostOf is the host that a person means by a host, the address of a registry,
@@ -41,7 +44,11 @@ func (f *Fetcher) Login(ctx context.Context, host, user, password string, o Opti
 // [transfer.ErrNotFound] when there are none.
 func (f *Fetcher) Logout(ctx context.Context, host string) error {
 	if err := f.credentials.Logout(ctx, dialled(host)); err != nil {
-		return f.explain("log out of "+host, Ref{}, err)
+		err = f.explain("log out of "+host, Ref{}, err)
+		if e := (*fault.Error)(nil); errors.Is(err, transfer.ErrNotFound) && errors.As(err, &e) {
+			return e.WithHint("what is stored is in the config.json of Docker; %s stores more", fault.LogIn(host))
+		}
+		return err
 	}
 	return nil
 }

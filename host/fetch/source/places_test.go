@@ -182,6 +182,9 @@ func TestGit(t *testing.T) {
 	l := labAt(t, "127.0.0.1:1")
 	p := pack(t, "csv", "1.0.0", nil)
 	root := t.TempDir()
+	unbuilt := files("raw", "1.0.0", map[string][]byte{"main.go": []byte("package main")})
+	delete(unbuilt, "main.wasm")
+	writeTree(t, filepath.Join(root, "repo", "skills", "raw"), unbuilt)
 	writeTree(t, filepath.Join(root, "repo", "skills", "csv"), files("csv", "1.0.0", map[string][]byte{"main.go": []byte("package main")}))
 	repo := filepath.Join(root, "repo")
 	run := func(args ...string) string {
@@ -209,6 +212,13 @@ func TestGit(t *testing.T) {
 		refused(t, err, fault.KindNotFound, transfer.ErrNotFound, "v2")
 		_, err = l.fetch.Fetch(t.Context(), l.ref(u+"#v1"), source.Options{})
 		refused(t, err, fault.KindUsage, bundle.ErrNoManifest, "skill.json")
+		_, err = l.fetch.Fetch(t.Context(), l.ref(u+"#v1:skills/raw"), source.Options{})
+		refused(t, err, fault.KindUsage, bundle.ErrNoModule)
+		e := fault.AsError(err)
+		if !strings.Contains(e.Hint, "git clone "+strings.TrimPrefix(u, "git+")+" repo`, check out v1, then") || len(e.Remedies) != 2 ||
+			e.Remedies[0].Dir != "./repo/skills/raw" || e.Remedies[1].Source != "./repo/skills/raw" {
+			t.Errorf("it does not say how to build it: %q %+v", e.Hint, e.Remedies)
+		}
 	}
 	_, err = l.fetch.Fetch(t.Context(), l.ref("git+"+s.URL+"/none"), source.Options{})
 	refused(t, err, fault.KindNotFound, transfer.ErrNotFound, "/none")

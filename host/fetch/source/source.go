@@ -185,6 +185,9 @@ func (f *Fetcher) explain(what string, r Ref, err error) error {
 	if r.Kind == KindDirectory && errors.Is(err, bundle.ErrNoModule) {
 		return Unbuilt(r.Path, fmt.Errorf("%s: %w", what, err))
 	}
+	if r.Kind == KindGit && errors.Is(err, bundle.ErrNoModule) {
+		return fault.Wrap(fault.KindUsage, fmt.Errorf("%s: %w", what, err)).Hinted(buildClone(r))
+	}
 	for _, m := range []struct {
 		is   error
 		kind fault.Kind
@@ -201,7 +204,7 @@ func (f *Fetcher) explain(what string, r Ref, err error) error {
 		{bundle.ErrTooLarge, fault.KindVerification, fault.Hintf("it is larger than any package this host accepts")},
 		{bundle.ErrUnsafe, fault.KindVerification, fault.Hintf("get the package from its author again, packed by %s", fault.Pack())},
 		{bundle.ErrDamaged, fault.KindVerification, fault.Hintf("it is no package, or one that was damaged on its way: get it again")},
-		{bundle.ErrNoModule, fault.KindUsage, fault.Hintf("build the module first, where \"command\" says it is: %s", fault.Build(""))},
+		{bundle.ErrNoModule, fault.KindUsage, fault.Hintf("it was packed without its module: who packs it runs %s first, and then %s", fault.Build(""), fault.Pack())},
 	} {
 		if errors.Is(err, m.is) {
 			return fault.Wrap(m.kind, fmt.Errorf("%s: %w", what, err)).Hinted(m.hint)
@@ -212,6 +215,17 @@ func (f *Fetcher) explain(what string, r Ref, err error) error {
 		return e.WithHint("%s stores credentials for it; what others may not see is often answered like that, too", fault.LogIn(r.Host))
 	}
 	return explained
+}
+
+// buildClone says how to get the module of a skill whose repository has its source alone.
+func buildClone(r Ref) fault.Hint {
+	clone := strings.TrimSuffix(path.Base(strings.TrimSuffix(r.URL, "/.git")), ".git")
+	dir := "./" + path.Join(clone, r.Subdir)
+	revision := ""
+	if r.Revision != "" {
+		revision = "check out " + r.Revision + ", "
+	}
+	return fault.Hintf("the repository has its source: `git clone %s %s`, "+revision+"then %s and %s", r.URL, clone, fault.Build(dir), fault.Install(dir))
 }
 
 // ErrMismatch means that a place serves another skill, or another version, than
