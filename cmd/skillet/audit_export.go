@@ -25,8 +25,8 @@ func (t *terminal) auditExport() *cli.Command {
 			"Examples:\n  skillet audit export -o audit.jsonl\n  skillet audit export --runs --since 30d -o runs.jsonl\n" +
 			"  skillet audit export | ssh archive 'cat > audit.jsonl'",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to this `FILE`"},
-			&cli.BoolFlag{Name: "force", Usage: "write over the file"},
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to this `FILE`; - for standard output"},
+			overFlag(),
 			&cli.StringFlag{Name: "since", Usage: "leave out what was before this `TIME`"},
 			&cli.StringFlag{Name: "until", Usage: "leave out what was at this `TIME` or later"},
 			&cli.BoolFlag{Name: "decisions", Usage: "only decisions"},
@@ -42,6 +42,9 @@ func (t *terminal) exportAudit(ctx context.Context, c *cli.Context, h *host.Host
 		return err
 	}
 	path := c.String("output")
+	if path == standardOutput {
+		path = ""
+	}
 	if path == "" && c.Bool("force") {
 		return fault.Errorf(fault.KindUsage, "--force writes over a file, and there is none").WithHint("name it with -o FILE, or leave out --force")
 	}

@@ -99,6 +99,9 @@ func (t *terminal) engineAdd(ctx context.Context, c *cli.Context, h *host.Host) 
 }
 
 func (t *terminal) engineBuild(ctx context.Context, c *cli.Context, s *author.Service) error {
+	if err := notPiped(c); err != nil {
+		return err
+	}
 	made, err := s.BuildEngines(ctx, t.person(), author.BuildEnginesRequest{Names: c.Args().Slice(), Dir: c.String("output"), Progress: t.progress})
 	if err != nil {
 		return err

@@ -74,10 +74,10 @@ func (t *terminal) keyExport() *cli.Command {
 		Name:        "export",
 		Usage:       "print the public key, for `cosign verify --key` and `skillet trust add`",
 		Description: "The private key is never printed.\n\nExamples:\n  skillet key export\n  skillet key export --output me.pub",
-		Flags:       []cli.Flag{&cli.StringFlag{Name: "output", Usage: "write it to this `FILE`"}},
+		Flags:       []cli.Flag{&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write it to this `FILE`; - for standard output"}, overFlag()},
 		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			if path := c.String("output"); path != "" {
-				return t.writePublic(ctx, h, path)
+			if path := c.String("output"); path != "" && path != standardOutput {
+				return t.writePublic(ctx, h, govern.ExportKey{Path: path, Over: c.Bool("force")})
 			}
 			k, err := h.Govern().Keys.Show(ctx, t.person())
 			if err != nil {
@@ -92,9 +92,9 @@ func (t *terminal) keyExport() *cli.Command {
 	}
 }
 
-func (t *terminal) writePublic(ctx context.Context, h *host.Host, path string) error {
-	f, err := h.Govern().Keys.Export(ctx, t.person(), path)
-	return t.answered(f, err, func() { t.note("wrote the public key of %s to %s", f.Signer.Short(), plain(path)) })
+func (t *terminal) writePublic(ctx context.Context, h *host.Host, to govern.ExportKey) error {
+	f, err := h.Govern().Keys.Export(ctx, t.person(), to)
+	return t.answered(f, err, func() { t.note("wrote the public key of %s to %s", f.Signer.Short(), plain(f.Path)) })
 }
 
 func (t *terminal) keyImport() *cli.Command {

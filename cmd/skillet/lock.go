@@ -16,21 +16,24 @@ func (t *terminal) lockCommand() *cli.Command {
 		Description: "The lock has what you asked for, and of everything that needs: the version, the digests, the\n" +
 			"source and the signer. `skillet sync` makes another home the same.\n\n" +
 			"Examples:\n  skillet lock\n  skillet lock -o tools.lock\n  skillet lock -o -",
-		Flags:  []cli.Flag{&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: admit.LockFile, Usage: "the `FILE` to write; - for the terminal"}},
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: admit.LockFile, Usage: "the `FILE` to write; - for standard output"},
+			&cli.BoolFlag{Name: "force", Usage: "write over a file that is there and is not a lock"},
+		},
 		Action: t.withHost(t.lock),
 	}
 }
 
 func (t *terminal) lock(ctx context.Context, c *cli.Context, h *host.Host) error {
-	path, r := c.String("output"), admit.LockRequest{}
-	if path != "-" {
+	path, r := c.String("output"), admit.LockRequest{Over: c.Bool("force")}
+	if path != standardOutput {
 		r.Path = path
 	}
 	l, err := h.Admit().Lock(ctx, t.person(), r)
 	if err != nil {
 		return err
 	}
-	if path == "-" {
+	if path == standardOutput {
 		_, err := t.out.Write(l.Content)
 		return err
 	}

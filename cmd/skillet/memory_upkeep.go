@@ -141,7 +141,7 @@ func (t *terminal) memoryExport() *cli.Command {
 		Usage:       "write memories as lines of JSON, to a file or a pipe",
 		ArgsUsage:   "FILE|-",
 		Description: "Embeddings are not in it; they are made again where it is imported.\n\nExamples:\n  skillet memory export memory.jsonl\n  skillet memory export - --area main | ssh laptop skillet memory import -",
-		Flags:       filterFlags(),
+		Flags:       append(filterFlags(), overFlag()),
 		Action: t.withMemory(func(ctx context.Context, c *cli.Context, m *work.Memories) error {
 			args, err := need(c, 1, "one file, or - for standard output")
 			if err != nil {
@@ -151,11 +151,11 @@ func (t *terminal) memoryExport() *cli.Command {
 			if err != nil {
 				return err
 			}
-			if args[0] == "-" {
+			if args[0] == standardOutput {
 				_, err := m.Export(ctx, t.person(), t.out, f)
 				return err
 			}
-			out, err := m.ExportFile(ctx, t.person(), args[0], f)
+			out, err := m.ExportFile(ctx, t.person(), work.ExportFile{Path: args[0], Over: c.Bool("force")}, f)
 			if err != nil {
 				return err
 			}

@@ -26,6 +26,9 @@ func (t *terminal) packCommand() *cli.Command {
 }
 
 func (t *terminal) pack(ctx context.Context, c *cli.Context, s *author.Service) error {
+	if err := notPiped(c); err != nil {
+		return err
+	}
 	dir := "."
 	if c.Args().Present() {
 		args, err := need(c, 1, "one directory")

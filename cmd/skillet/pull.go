@@ -29,7 +29,7 @@ func (t *terminal) pullCommand() *cli.Command {
 			"  skillet pull 'git+https://git.example/tools#main:skills/csv' -o csv.skill",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: ".", Usage: "the `DIR` or FILE.skill to write"},
-			&cli.BoolFlag{Name: "replace", Usage: "write over another package of that name"},
+			&cli.BoolFlag{Name: "replace", Aliases: []string{"force"}, Usage: "write over another package of that name"},
 			plainHTTPFlag(),
 		},
 		Action: t.withHost(t.pull),
@@ -41,6 +41,9 @@ func plainHTTPFlag() cli.Flag {
 }
 
 func (t *terminal) pull(ctx context.Context, c *cli.Context, h *host.Host) error {
+	if err := notPiped(c); err != nil {
+		return err
+	}
 	args := c.Args().Slice()
 	progress := t.downloading(args)
 	done := progress.show(0)

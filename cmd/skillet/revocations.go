@@ -174,13 +174,14 @@ func (t *terminal) revocationsExport() *cli.Command {
 		ArgsUsage: "FILE",
 		Description: "Writes FILE and FILE.sigstore.json. Each export has the next number.\n\n" +
 			"Examples:\n  skillet trust revocations export revoked.json",
+		Flags:  []cli.Flag{overFlag()},
 		Action: t.withHost(t.exportRevocations),
 	}
 }
 
 func (t *terminal) exportRevocations(ctx context.Context, c *cli.Context, h *host.Host) error {
 	args := c.Args().Slice()
-	out, err := h.Govern().Signers.ExportRevocations(ctx, t.person(), args[0])
+	out, err := h.Govern().Signers.ExportRevocations(ctx, t.person(), govern.ExportList{Path: args[0], Over: c.Bool("force")})
 	if err != nil {
 		return err
 	}

@@ -18,14 +18,15 @@ func (t *terminal) exportCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "export",
 		Usage:     "write installed skills to one file, for another machine",
-		ArgsUsage: "FILE [SKILL[@VERSION]...]",
+		ArgsUsage: "FILE|- [SKILL[@VERSION]...]",
 		Description: "Without names, everything that is installed. The file has the packages with their signatures,\n" +
 			"and what is active, gone back from, pinned, disabled and granted here; secrets, trials and\n" +
 			"what skills keep are not in it. The same skills make the same bytes.\n\n" +
-			"Examples:\n  skillet export skills.set\n  skillet export reports.set csv text@1.2.0",
+			"Examples:\n  skillet export skills.set\n  skillet export reports.set csv text@1.2.0\n" +
+			"  skillet export - csv | ssh laptop 'cat > csv.set'",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "dry-run", Usage: "only show what would be in it"},
-			&cli.BoolFlag{Name: "force", Usage: "write over a file that is there"},
+			overFlag(),
 		},
 		Action: t.withHost(t.export),
 	}
@@ -36,6 +37,12 @@ func (t *terminal) export(ctx context.Context, c *cli.Context, h *host.Host) err
 		return fault.Errorf(fault.KindUsage, "export takes the file to write").WithHint("`skillet export FILE`, such as skills.set")
 	}
 	r := admit.ExportRequest{Path: c.Args().First(), Overwrite: c.Bool("force"), DryRun: c.Bool("dry-run")}
+	if r.Path == standardOutput && !r.DryRun {
+		if err := t.notShown("a set"); err != nil {
+			return err
+		}
+		r.To = t.out
+	}
 	for _, arg := range c.Args().Tail() {
 		ref, err := skillRef(arg)
 		if err != nil {
@@ -44,6 +51,9 @@ func (t *terminal) export(ctx context.Context, c *cli.Context, h *host.Host) err
 		r.Skills = append(r.Skills, ref)
 	}
 	e, err := h.Admit().Export(ctx, t.person(), r)
+	if r.To != nil {
+		return err
+	}
 	return t.answered(e, err, func() {
 		for _, s := range e.Skills {
 			t.say("%s@%s", plain(s.Name), plain(s.Version))

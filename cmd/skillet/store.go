@@ -48,15 +48,23 @@ func (t *terminal) storeBackup() *cli.Command {
 	return &cli.Command{
 		Name:        "backup",
 		Usage:       "write the state of the store to a file, consistent at one moment",
-		ArgsUsage:   "FILE",
-		Description: "Examples:\n  skillet store backup skillet-backup.bin",
+		ArgsUsage:   "FILE|-",
+		Description: "Examples:\n  skillet store backup skillet-backup.bin\n  skillet store backup - | ssh archive 'cat > skillet-backup.bin'",
+		Flags:       []cli.Flag{overFlag()},
 		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			args, err := need(c, 1, "one file")
 			if err != nil {
 				return err
 			}
-			b, err := h.Upkeep().BackUp(ctx, t.person(), upkeep.BackupRequest{Path: args[0]})
-			if err != nil {
+			r := upkeep.BackupRequest{Path: args[0], Over: c.Bool("force")}
+			if r.Path == standardOutput {
+				if err := t.notShown("a backup"); err != nil {
+					return err
+				}
+				r.To = t.out
+			}
+			b, err := h.Upkeep().BackUp(ctx, t.person(), r)
+			if err != nil || r.To != nil {
 				return err
 			}
 			return t.answer(b, func() { t.note("wrote %s, %d bytes", b.Path, b.Bytes) })

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -19,7 +20,9 @@ import (
 
 	"github.com/skillet-run/skillet/cmd/skillet/internal/screen"
 	"github.com/skillet-run/skillet/host"
+	"github.com/skillet-run/skillet/host/app/admit"
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/internal/lazyregexp"
 )
 
 // A terminal is where a command reads and prints. Answers go to out; progress,
@@ -202,6 +205,50 @@ func (t *terminal) tell(e *fault.Error) {
 	}
 }
 
+// downPlaces are failures of places that skills come from, such as a registry that does not
+// answer: of each one is told, with all that it concerns.
+type downPlaces []downPlace
+
+type downPlace struct {
+	key   string
+	names []string
+	err   *fault.Error
+}
+
+var placeInMessage = lazyregexp.New(`[a-z+-]+://[^/\s]+`)
+
+// take keeps a failure when it is one of a place.
+func (d *downPlaces) take(name string, e *fault.Error) bool {
+	if e == nil {
+		return false
+	}
+	reason := admit.PlaceFailure(e)
+	if reason == "" {
+		return false
+	}
+	key := placeInMessage().FindString(e.Message) + " " + reason
+	i := slices.IndexFunc(*d, func(p downPlace) bool { return p.key == key })
+	if i >= 0 {
+		(*d)[i].names = append((*d)[i].names, name)
+		return true
+	}
+	*d = append(*d, downPlace{key, []string{name}, e})
+	return true
+}
+
+func (t *terminal) tellDown(all downPlaces) {
+	if t.json {
+		return
+	}
+	for _, d := range all {
+		e := *d.err
+		if len(d.names) > 1 {
+			e.Message = strings.Join(d.names, ", ") + ": " + admit.PlaceFailure(d.err)
+		}
+		t.tell(&e)
+	}
+}
+
 // table prints rows in columns.
 func (t *terminal) table(header string, rows [][]string) {
 	w := tabwriter.NewWriter(t.out, 0, 4, 2, ' ', 0)
@@ -270,6 +317,30 @@ func (t *terminal) confirmDetailed(what, question string, details func()) error 
 		}
 		details()
 	}
+}
+
+// standardOutput is how a command line names standard output as a file to write.
+const standardOutput = "-"
+
+// overFlag is that of all commands that write a file for others.
+func overFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "force", Usage: "write over a file that is there"}
+}
+
+// notShown refuses to write to a terminal what nobody could read there.
+func (t *terminal) notShown(what string) error {
+	if !t.outTTY {
+		return nil
+	}
+	return fault.Errorf(fault.KindUsage, "%s is for files and pipes", what).WithHint("name a file")
+}
+
+// notPiped refuses standard output for what is a directory, or several files.
+func notPiped(c *cli.Context) error {
+	if c.String("output") != standardOutput {
+		return nil
+	}
+	return fault.Errorf(fault.KindUsage, "--output -: it writes more than one stream of bytes").WithHint("name a file or a directory; ./- is one called -")
 }
 
 // saidNo is the error of a question that was not answered with yes.

@@ -25,6 +25,8 @@ type ExportRequest struct {
 	// Path is the file. Overwrite allows that one that is there is replaced.
 	Path      string
 	Overwrite bool
+	// To is written to instead, when it is not nil.
+	To io.Writer
 	// Skills are versions or whole skills; empty for everything that is installed.
 	Skills []manifests.Ref
 	// DryRun only says what would be in the set, and writes nothing.
@@ -48,7 +50,7 @@ func (s *Service) Export(ctx context.Context, by approval.Principal, r ExportReq
 	if err := s.ready(ctx, by); err != nil {
 		return Exported{}, err
 	}
-	if r.Path == "" && !r.DryRun {
+	if r.Path == "" && r.To == nil && !r.DryRun {
 		return Exported{}, fault.Errorf(fault.KindUsage, "export takes the file to write")
 	}
 	e := Exported{Path: r.Path}
@@ -56,9 +58,13 @@ func (s *Service) Export(ctx context.Context, by approval.Principal, r ExportReq
 	if e.Skills, err = s.toExport(ctx, r.Skills); err != nil || r.DryRun {
 		return e, err
 	}
-	e.Bytes, err = outfile.Write(r.Path, outfile.Options{Mode: 0o644, Over: r.Overwrite}, func(w io.Writer) error {
+	write := func(w io.Writer) error {
 		return skillset.Write(w, e.Skills, func(e skillset.Entry) (*bundle.Package, error) { return s.parts.Registry.Package(ctx, e.Digest) })
-	})
+	}
+	if r.To != nil {
+		return e, write(r.To)
+	}
+	e.Bytes, err = outfile.Write(r.Path, outfile.Options{Mode: 0o644, Over: r.Overwrite}, write)
 	return e, err
 }
 

@@ -1,6 +1,7 @@
 package admit
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/host/base/outfile"
 	"github.com/skillet-run/skillet/host/base/store/atomicfile"
 	"github.com/skillet-run/skillet/host/install/closure"
 	"github.com/skillet-run/skillet/host/record/approval"
@@ -34,8 +36,10 @@ type Locked struct {
 
 // A LockRequest says where the lock is written. With the zero value it is only returned.
 type LockRequest struct {
-	// Path is the file, which is replaced when it is there.
+	// Path is the file. A lock that is there is replaced; anything else is a conflict
+	// unless Over is set.
 	Path string
+	Over bool
 }
 
 // Lock writes down exactly what is installed, with what it needs.
@@ -59,6 +63,9 @@ func (s *Service) Lock(ctx context.Context, by approval.Principal, r LockRequest
 	if err := writes(by); err != nil {
 		return Locked{}, err
 	}
+	if err := outfile.Check(r.Path, r.Over || isLock(ctx, r.Path)); err != nil {
+		return Locked{}, err
+	}
 	if old, err := readLock(ctx, r.Path); err == nil {
 		if c := lockfile.Compare(old, l); !c.IsEmpty() {
 			out.Changes = c.String()
@@ -68,6 +75,12 @@ func (s *Service) Lock(ctx context.Context, by approval.Principal, r LockRequest
 		return Locked{}, fmt.Errorf("write %s: %w", r.Path, err)
 	}
 	return out, nil
+}
+
+// isLock reports whether a file is a lock, or was one before somebody changed it.
+func isLock(ctx context.Context, path string) bool {
+	b, err := openfile.Read(ctx, path, lockfile.MaxBytes)
+	return err == nil && (len(b) == 0 || bytes.Contains(b, []byte(`"lockfile_version"`)))
 }
 
 // readLock reads a file that Lock wrote.

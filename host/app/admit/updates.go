@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/host/fetch/source/transfer"
 	"github.com/skillet-run/skillet/host/install"
 	"github.com/skillet-run/skillet/host/record/approval"
 	"github.com/skillet-run/skillet/host/record/registry"
@@ -138,6 +139,11 @@ func (u *Updates) Became(skill string, p *Plan, r Result, e *fault.Error) Update
 	}
 	return v
 }
+
+// PlaceFailure is what is wrong with the place that something was to come from, without what
+// that was: a registry that is down fails alike for all of its packages. It is empty for
+// other errors.
+func PlaceFailure(err error) string { return transfer.Reason(err) }
 
 // moves are the skills, but the one that was updated, whose active version is another
 // than before.

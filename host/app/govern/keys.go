@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"io"
 	"time"
 
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/host/base/outfile"
 
 	"github.com/skillet-run/skillet/host/record/approval"
 	"github.com/skillet-run/skillet/host/record/ledger"
@@ -57,16 +58,27 @@ type KeyFile struct {
 	Signer signature.Signer `json:"signer"`
 }
 
+// An ExportKey asks for the public key in a file. Over has one written over that is there;
+// without it that is a conflict.
+type ExportKey struct {
+	Path string
+	Over bool
+}
+
 // Export writes the public key to a file, as PEM.
-func (k *Keys) Export(ctx context.Context, by approval.Principal, path string) (KeyFile, error) {
+func (k *Keys) Export(ctx context.Context, by approval.Principal, req ExportKey) (KeyFile, error) {
 	key, err := k.Show(ctx, by)
 	if err != nil {
 		return KeyFile{}, err
 	}
-	if err := os.WriteFile(path, key.PublicKey.PEM(), 0o644); err != nil {
+	_, err = outfile.Write(req.Path, outfile.Options{Mode: 0o644, Over: req.Over}, func(w io.Writer) error {
+		_, err := w.Write(key.PublicKey.PEM())
+		return err
+	})
+	if err != nil {
 		return KeyFile{}, fmt.Errorf("write the public key: %w", err)
 	}
-	return KeyFile{path, key.Signer}, nil
+	return KeyFile{req.Path, key.Signer}, nil
 }
 
 // Create makes the signing key. It fails with a [fault.KindConflict] error when there is

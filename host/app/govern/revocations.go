@@ -5,12 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"io"
 	"path/filepath"
 	"slices"
 	"strconv"
 
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/host/base/outfile"
 
 	"github.com/skillet-run/skillet/host/base/store"
 	"github.com/skillet-run/skillet/host/fetch/source"
@@ -304,24 +305,41 @@ type ListFiles struct {
 	NewKey bool `json:"-"`
 }
 
+// An ExportList asks for a list of what was revoked here in a file. Over has files written
+// over that are there; without it they are a conflict.
+type ExportList struct {
+	Path string
+	Over bool
+}
+
 // ExportRevocations writes what was revoked here to a file as a list, and its signature
 // beside it, for others to import. Each export has the next number.
-func (s *Signers) ExportRevocations(ctx context.Context, by approval.Human, path string) (ListFiles, error) {
+func (s *Signers) ExportRevocations(ctx context.Context, by approval.Human, req ExportList) (ListFiles, error) {
+	if err := by.Check(); err != nil {
+		return ListFiles{}, err
+	}
+	sig := req.Path + signature.Extension
+	if err := cmp.Or(outfile.Check(req.Path, req.Over), outfile.Check(sig, req.Over)); err != nil {
+		return ListFiles{}, err
+	}
 	key, made, err := s.keys.Ensure(ctx, by)
 	if err != nil {
 		return ListFiles{}, err
 	}
-	document, bundle, err := s.p.Trust.ExportList(ctx, by, key, filepath.Base(path))
+	document, bundle, err := s.p.Trust.ExportList(ctx, by, key, filepath.Base(req.Path))
 	if err != nil {
 		return ListFiles{}, err
 	}
-	out := ListFiles{path, path + signature.Extension, key.Identity(), made}
-	for file, b := range map[string][]byte{out.List: document, out.Signature: bundle} {
-		if err := os.WriteFile(file, b, 0o644); err != nil {
+	for file, b := range map[string][]byte{req.Path: document, sig: bundle} {
+		_, err := outfile.Write(file, outfile.Options{Mode: 0o644, Over: req.Over}, func(w io.Writer) error {
+			_, err := w.Write(b)
+			return err
+		})
+		if err != nil {
 			return ListFiles{}, fmt.Errorf("write the revocation list: %w", err)
 		}
 	}
-	return out, nil
+	return ListFiles{req.Path, sig, key.Identity(), made}, nil
 }
 
 // A PushList asks for a list of what was revoked here to be published.

@@ -54,8 +54,12 @@ func (s *Service) verifyStore(ctx context.Context) (StoreReport, error) {
 
 // A BackupRequest says where a backup goes.
 type BackupRequest struct {
-	// Path is of a file that must not exist. It appears whole or not at all.
+	// Path is of a file, which appears whole or not at all. Over has one written over that
+	// is there; without it that is a conflict.
 	Path string
+	Over bool
+	// To is written to instead, when it is not nil.
+	To io.Writer
 }
 
 // A Backup is one that was written.
@@ -74,13 +78,14 @@ func (s *Service) BackUp(ctx context.Context, by approval.Principal, r BackupReq
 	if err := s.CatchUp(ctx); err != nil {
 		return Backup{}, err
 	}
-	n, err := outfile.Write(r.Path, outfile.Options{}, func(w io.Writer) error {
+	if r.To != nil {
+		_, err := s.Store.Backup(ctx, r.To)
+		return Backup{}, err
+	}
+	n, err := outfile.Write(r.Path, outfile.Options{Over: r.Over}, func(w io.Writer) error {
 		_, err := s.Store.Backup(ctx, w)
 		return err
 	})
-	if e := fault.AsError(err); e != nil && e.Kind == fault.KindConflict {
-		return Backup{}, e.WithHint("name another file") // none is written over
-	}
 	return Backup{r.Path, n}, err
 }
 

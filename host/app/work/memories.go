@@ -232,19 +232,25 @@ type Exported struct {
 	Records int    `json:"records"`
 }
 
-// ExportFile is [Memories.Export] to a file that must not exist, which appears whole or not
-// at all.
-func (m *Memories) ExportFile(ctx context.Context, by approval.Human, path string, f Filter) (Exported, error) {
+// An ExportFile is a file for memories. Over has one written over that is there; without it
+// that is a conflict.
+type ExportFile struct {
+	Path string
+	Over bool
+}
+
+// ExportFile is [Memories.Export] to a file, which appears whole or not at all.
+func (m *Memories) ExportFile(ctx context.Context, by approval.Human, to ExportFile, f Filter) (Exported, error) {
 	mem, err := m.open(ctx, by)
 	if err != nil {
 		return Exported{}, err
 	}
 	n := 0
-	_, err = outfile.Write(path, outfile.Options{}, func(w io.Writer) (err error) {
+	_, err = outfile.Write(to.Path, outfile.Options{Over: to.Over}, func(w io.Writer) (err error) {
 		n, err = mem.Export(ctx, w, f)
 		return err
 	})
-	return Exported{path, n}, err
+	return Exported{to.Path, n}, err
 }
 
 // An ImportRequest is what [Memories.Export] wrote, to be added.

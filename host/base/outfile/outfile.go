@@ -21,16 +21,27 @@ type Options struct {
 	Over bool
 }
 
+// Check refuses, with a [fault.KindConflict] error, a path that [Write] would not write to.
+func Check(path string, over bool) error {
+	switch st, err := os.Lstat(path); {
+	case err != nil:
+		return nil
+	case !over:
+		return fault.Errorf(fault.KindConflict, "%s exists already", path).WithHint("name another file, or write over it with %s", fault.Set(fault.FieldForce))
+	case !st.Mode().IsRegular():
+		return fault.Errorf(fault.KindConflict, "%s is not a regular file", path).WithHint("name another file")
+	}
+	return nil
+}
+
 // Write writes a file, and returns its size in bytes. It appears whole or not at all: what
 // is written is in PATH.part until then.
 func Write(path string, o Options, write func(io.Writer) error) (int64, error) {
 	if o.Mode == 0 {
 		o.Mode = 0o600
 	}
-	if st, err := os.Lstat(path); err == nil && !o.Over {
-		return 0, fault.Errorf(fault.KindConflict, "%s exists already", path).WithHint("name another file, or write over it with %s", fault.Set(fault.FieldForce))
-	} else if err == nil && !st.Mode().IsRegular() {
-		return 0, fault.Errorf(fault.KindConflict, "%s is not a regular file", path).WithHint("name another file")
+	if err := Check(path, o.Over); err != nil {
+		return 0, err
 	}
 	f, err := os.OpenFile(path+".part", os.O_WRONLY|os.O_CREATE|os.O_EXCL, o.Mode)
 	if errors.Is(err, fs.ErrExist) {

@@ -156,3 +156,19 @@ func Status(resp *http.Response) error {
 	}
 	return fmt.Errorf("%w: it answers %s", is, resp.Status)
 }
+
+// Reason is what is wrong with a place, without what it was asked for: of all that is asked
+// of a place that is down, it is the same. It is empty for what may be wrong with one thing
+// that it has.
+func Reason(err error) string {
+	for _, is := range []error{ErrUnreachable, ErrTimeout, ErrUnauthorized, ErrTransport} {
+		if !errors.Is(err, is) {
+			continue
+		}
+		for next := errors.Unwrap(err); next != nil && next.Error() != is.Error(); next = errors.Unwrap(err) {
+			err = next
+		}
+		return err.Error()
+	}
+	return ""
+}
