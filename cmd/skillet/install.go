@@ -105,6 +105,7 @@ func (t *terminal) installEach(ctx context.Context, c *cli.Context, h *host.Host
 	defer b.Close()
 	var all []admit.Installed
 	var failed *fault.Error
+	var down downPlaces
 	for i, name := range names {
 		done := progress.show(i)
 		arrival := b.Next(ctx)
@@ -120,10 +121,11 @@ func (t *terminal) installEach(ctx context.Context, c *cli.Context, h *host.Host
 			failed = in.Error
 		}
 		all = append(all, in)
-		if in.Error != nil && !t.json {
+		if in.Error != nil && !t.json && !down.take(name, in.Error) {
 			t.tell(in.Error)
 		}
 	}
+	t.tellDown(down)
 	return t.sumUp(all, failed, dry)
 }
 

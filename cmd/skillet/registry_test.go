@@ -56,6 +56,44 @@ func writeEcho(w io.Writer) error {
 	return p.WriteArchive(w)
 }
 
+// A registry that does not answer is told once, with all that it concerns, and what it does
+// not concern is done.
+func TestDownRegistryIsToldOnce(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	s := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0)), registry.WithReferrersSupport(true)))
+	place := "oci://" + strings.TrimPrefix(s.URL, "http://") + "/skills/"
+	p.pack("here", "here", "1.0.0", "")
+	p.must(0, "install", "./here")
+	for _, name := range []string{"one", "two", "three"} {
+		p.pack(name, name, "1.0.0", "")
+		p.must(0, "push", "./"+name, place+name)
+	}
+	p.must(0, "install", place+"one", place+"two", place+"three")
+	s.Close()
+	for _, c := range []struct {
+		args  []string
+		names string
+	}{
+		{[]string{"update", "--all"}, "one, three, two"},
+		{[]string{"install", place + "one:2.0.0", place + "two:2.0.0"}, place + "one:2.0.0, " + place + "two:2.0.0"},
+	} {
+		code, out, errs := p.run(c.args...)
+		if code != 10 || strings.Count(out+errs, "unreachable") != 1 || !strings.Contains(errs, "skillet: "+c.names+": unreachable: ") || strings.Count(errs, "hint:") != 1 {
+			t.Errorf("%q: exit code %d, want one sentence about %s:\n%s%s", c.args, code, c.names, out, errs)
+		}
+	}
+	if _, _, errs := p.run("update", "--all"); !strings.Contains(errs, "here 1.0.0 is the newest") {
+		t.Errorf("what needs no registry is not updated: %s", errs)
+	}
+	if _, out, _ := p.run("update", "--all", "--json"); strings.Count(out, "unreachable") != 3 {
+		t.Errorf("a program is told of each:\n%s", out)
+	}
+	if code, _, errs := p.run("update", "one"); code != 10 || !strings.Contains(errs, "versions of "+place+"one: unreachable") {
+		t.Errorf("one: exit code %d\n%s", code, errs)
+	}
+}
+
 // A registry whose downloads take their time, and a program that is killed in
 // the middle of one: nothing is installed, and the next one goes on.
 func TestKilledWhileFetching(t *testing.T) {

@@ -70,6 +70,7 @@ func (t *terminal) update(ctx context.Context, c *cli.Context, h *host.Host) err
 	}
 	all := []admit.Updated{}
 	var failed *fault.Error
+	var down downPlaces
 	for _, skill := range updates.Skills {
 		p, r, err := t.updateOne(ctx, c, h, admit.Update{
 			Skill: skill, To: c.String("to"), From: c.String("from"), Again: c.StringSlice("again"), EvenDisabled: !c.Bool("all"), Share: share, Promote: c.Bool("promote"),
@@ -81,8 +82,11 @@ func (t *terminal) update(ctx context.Context, c *cli.Context, h *host.Host) err
 		u := updates.Became(skill, p, r, explain(err))
 		u.Why, failed = t.way(u.Why, u.Remedies), cmp.Or(failed, u.Error)
 		all = append(all, u)
-		t.showUpdated(u)
+		if !down.take(u.Skill, u.Error) {
+			t.showUpdated(u)
+		}
 	}
+	t.tellDown(down)
 	return t.answerEach(all, failed)
 }
 
