@@ -85,7 +85,7 @@ func TestServedCallsAreOnRecord(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	o := options(home, &bytes.Buffer{})
-	o.Serves = true
+	o.Expect = host.ExpectMuch
 	h, err := host.Open(t.Context(), o)
 	must(t, err)
 	add(t, h, "calm", "", 0)
@@ -125,7 +125,7 @@ func TestServedCallsAreOnRecord(t *testing.T) {
 func BenchmarkGoverned(b *testing.B) {
 	var log bytes.Buffer
 	o := options(b.TempDir(), &log)
-	o.Serves = true
+	o.Expect = host.ExpectMuch
 	call := callsOfEcho(b, o)
 	for _, callers := range []struct {
 		name string

@@ -73,16 +73,13 @@ type Options struct {
 	System string
 	// Expect is what the home is opened for.
 	Expect Expectation
-	// Serves is true for a process that stays and makes many calls: the setting audit_sync
-	// says what that changes.
-	Serves bool
 	// Keyring is where keys may be kept, and what homes are known by; nil means
 	// that of the system.
 	Keyring secret.Keyring
 }
 
 // An Expectation is what a home is opened for, so that what takes long is begun before it
-// is asked for. It changes nothing else.
+// is asked for. It changes nothing else, but for [ExpectMuch].
 type Expectation int
 
 const (
@@ -91,7 +88,8 @@ const (
 	ExpectPath
 	// ExpectSkill is running an installed skill: its manifest will be read.
 	ExpectSkill
-	// ExpectMuch is a service: the store stays open while no other process wants it.
+	// ExpectMuch is a service: the store stays open while no other process wants it, and
+	// the setting audit_sync may have records of calls wait for each other.
 	ExpectMuch
 )
 
@@ -303,7 +301,7 @@ func (h *Host) auditWindow() time.Duration {
 	case config.SyncGroup:
 		return config.SyncWindow
 	}
-	if h.options.Serves {
+	if h.options.Expect == ExpectMuch {
 		return config.SyncWindow
 	}
 	return 0
