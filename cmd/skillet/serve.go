@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -65,7 +66,16 @@ func (t *terminal) serve(ctx context.Context, c *cli.Context, h *host.Host) (err
 		return fault.Errorf(fault.KindUsage, "serve: %w", err).WithHint("name another port: --listen 127.0.0.1:0 takes any that is free")
 	}
 	s := newService(h, c.Duration("drain"))
-	at, err := claim.Announce("http://" + l.Addr().String())
+	ls := []net.Listener{l}
+	socket, err := listenLocally(ctx, claim)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	at, err := claim.Announce("http://"+l.Addr().String(), "")
+	if socket != nil {
+		ls = append(ls, socket)
+		at, err = claim.Announce("http://"+l.Addr().String(), socket.Addr().String())
+	}
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
@@ -73,9 +83,29 @@ func (t *terminal) serve(ctx context.Context, c *cli.Context, h *host.Host) (err
 		return errors.Join(err, l.Close())
 	}
 	if c.Bool("no-tasks") {
-		return s.run(ctx, l)
+		return s.run(ctx, ls...)
 	}
-	return t.whileWorking(ctx, h, func(ctx context.Context) error { return s.run(ctx, l) })
+	return t.whileWorking(ctx, h, func(ctx context.Context) error { return s.run(ctx, ls...) })
+}
+
+// longestSocket is the longest path of a socket that every system takes.
+const longestSocket = 100
+
+// listenLocally listens at the local socket of the home, which only its owner may open. It
+// is nil where the system does not say who is at the other end, and where the path is too long.
+func listenLocally(ctx context.Context, claim *upkeep.Claim) (net.Listener, error) {
+	path, err := claim.Socket()
+	if err != nil || !api.LocalSocket || len(path) > longestSocket {
+		return nil, err
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("serve: %w", err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
 }
 
 // served is what the command prints when it begins.
@@ -148,8 +178,8 @@ func newService(h *host.Host, drain time.Duration) *service {
 	s.cancel = cancel
 	s.server = &http.Server{
 		Handler: edge.Handler(thisMachine), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-		BaseContext: func(net.Listener) context.Context { return requests },
-		ErrorLog:    h.Log.Named("http").StandardLogger(nil),
+		BaseContext: func(net.Listener) context.Context { return requests }, ConnContext: edge.ConnContext,
+		ErrorLog: h.Log.Named("http").StandardLogger(nil),
 	}
 	s.server.RegisterOnShutdown(edge.EndStreams)
 	return s
@@ -168,10 +198,12 @@ func thisMachine(hostport string) bool {
 
 // run answers requests until ctx ends. Those that run then may go on for the time of the
 // drain, and are cancelled after it.
-func (s *service) run(ctx context.Context, l net.Listener) error {
+func (s *service) run(ctx context.Context, ls ...net.Listener) error {
 	defer s.cancel()
-	failed := make(chan error, 1)
-	go func() { failed <- s.server.Serve(l) }()
+	failed := make(chan error, len(ls))
+	for _, l := range ls {
+		go func() { failed <- s.server.Serve(l) }()
+	}
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serve: %w", err)

@@ -154,6 +154,9 @@ func (p Pass) May(any ...Right) error {
 	if p.token.Role.Has(any...) {
 		return nil
 	}
+	if p.by == nil {
+		return fault.Wrap(fault.KindDenied, fmt.Errorf("%w: nobody asks", ErrNotAdmitted))
+	}
 	var names []string
 	for _, r := range any {
 		names = append(names, string(r))

@@ -100,7 +100,7 @@ const RecordingsDir = "recordings"
 // into one before its first use. lost+found is a file system's own.
 func ours(name string) bool {
 	known := []string{
-		config.FileName, config.EnvFileName, "policies", "journal", "store", "blobs", "cache", "secrets", "keys", "logs", RecordingsDir, "sessions", history.Dir, history.Lock, servingLock, servingFile, "lost+found", hostfn.HomeMarker,
+		config.FileName, config.EnvFileName, "policies", "journal", "store", "blobs", "cache", "secrets", "keys", "logs", RecordingsDir, "sessions", history.Dir, history.Lock, servingLock, servingFile, servingSock, "lost+found", hostfn.HomeMarker,
 	}
 	return slices.Contains(known, name) || strings.HasPrefix(name, "store.") || strings.HasPrefix(name, history.Dir+".")
 }

@@ -22,6 +22,7 @@ import (
 const (
 	servingLock = "serve.lock"
 	servingFile = "serve.json"
+	servingSock = "serve.sock"
 )
 
 // Serving says which process serves a home.
@@ -31,6 +32,8 @@ type Serving struct {
 	Since time.Time `json:"since"`
 	// Address is where it serves HTTP; empty while it begins.
 	Address string `json:"address,omitempty"`
+	// Socket is the path of the local socket; empty for none.
+	Socket string `json:"socket,omitempty"`
 }
 
 // words say who serves a home.
@@ -70,13 +73,23 @@ func (s *Service) Claim(ctx context.Context, by approval.Human) (*Claim, error) 
 }
 
 // Announce says where the home is served.
-func (c *Claim) Announce(address string) (Serving, error) {
-	s := Serving{PID: os.Getpid(), Since: time.Now().UTC().Truncate(time.Second), Address: address}
+func (c *Claim) Announce(address, socket string) (Serving, error) {
+	s := Serving{PID: os.Getpid(), Since: time.Now().UTC().Truncate(time.Second), Address: address, Socket: socket}
 	b, err := json.Marshal(s)
 	if err != nil {
 		return s, err
 	}
 	return s, atomicfile.Write(filepath.Join(c.home, servingFile), append(b, '\n'))
+}
+
+// Socket is where the local socket of the service is. What a service that was killed left
+// there is deleted.
+func (c *Claim) Socket() (string, error) {
+	path := filepath.Join(c.home, servingSock)
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	return path, nil
 }
 
 // Release lets another process serve the home. It may be called again.

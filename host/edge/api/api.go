@@ -316,13 +316,17 @@ func (a *API) admitted(rights []govern.Right) func(huma.Context, func(huma.Conte
 			pr.Status, pr.Title = http.StatusUnauthorized, http.StatusText(http.StatusUnauthorized)
 			pr.headers.Set("WWW-Authenticate", `Bearer realm="skillet"`)
 		}
-		a.log.Warn("refused", "operation", ctx.Operation().OperationID, "status", pr.Status, "token", p.Name(), "from", ctx.RemoteAddr(), "why", pr.Detail)
+		a.log.Warn("refused", "operation", ctx.Operation().OperationID, "status", pr.Status, "who", p.Name(), "from", ctx.RemoteAddr(), "why", pr.Detail)
 		writeTo(ctx, pr)
 	}
 }
 
-// pass is who shows the token in a request.
+// pass is who shows the token in a request, or who is at the other end of the local socket
+// when none is shown.
 func (a *API) pass(ctx huma.Context) (govern.Pass, error) {
+	if p, ok := local(ctx.Context()); ok && ctx.Header("Authorization") == "" {
+		return a.s.Govern.Tokens.AdmitLocal(ctx.Context(), p)
+	}
 	scheme, secret, _ := strings.Cut(ctx.Header("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
 		secret = ""
