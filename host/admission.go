@@ -17,7 +17,7 @@ func (h *Host) wireAdmit() {
 	h.admit = admit.New(h.Log.Named("admit"), admit.Parts{
 		Registry: h.Registry, Desk: h.Desk, Trust: h.Trust, Installer: h.Installer, Runner: h.Runner, Sources: h.sources, Invoke: h.invoke,
 		Recordings: h.Recordings, Shadow: h.Shadow,
-		Sign: h.sign, CatchUp: h.CatchUp, Ceilings: h.most(), Engines: script.Names(),
+		Sign: h.sign, CatchUp: h.CatchUp, Ceilings: h.ceilings(), Engines: script.Names(),
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/skillet-run/skillet/host/record/agents"
 	"github.com/skillet-run/skillet/host/record/history"
 	"github.com/skillet-run/skillet/host/record/settings"
+	"github.com/skillet-run/skillet/internal/duration"
 	"github.com/skillet-run/skillet/plugins/agent/builtin"
 )
 
@@ -17,7 +18,7 @@ func (h *Host) wireApprovals(kv store.KV) {
 	h.agents = agents.New(h.Ledger, h.Desk, h.Home, builtin.Text)
 	h.Evidence = evidence.New(h.Registry, h.Tester)
 	h.History = history.New(h.Ledger, kv, h.store.Blobs(), history.Settings{
-		Home: h.Home, Head: h.Decisions.Head, LockWait: seconds(h.Config.Settings().LockWaitSeconds),
+		Home: h.Home, Head: h.Decisions.Head, LockWait: duration.OfSeconds(h.Config.Settings().LockWaitSeconds),
 	})
 }
 

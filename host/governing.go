@@ -21,7 +21,7 @@ func (h *Host) wireGovern() {
 		Home: h.Home, Policies: h.watch.Policies,
 		Ledger: h.Ledger, Registry: h.Registry, Desk: h.Desk, Trust: h.Trust, Tokens: token.New(h.Ledger, h.store.KV()),
 		Installer: h.Installer, Settings: h.Settings, Agents: h.agents, Sources: h.sources,
-		Evidence: h.Evidence, Replay: h.Shadow, Ceilings: h.most(),
+		Evidence: h.Evidence, Replay: h.Shadow, Ceilings: h.ceilings(),
 		MissingTools: func(ctx context.Context, by approval.Principal, names []string) ([]string, error) {
 			return h.Work().Agents().MissingTools(ctx, by, names)
 		},

@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+
 	"github.com/skillet-run/skillet/host/app/work"
+	"github.com/skillet-run/skillet/internal/duration"
 
 	"github.com/skillet-run/skillet/host/agents/event"
 	"github.com/skillet-run/skillet/host/agents/llm/skillmodel"
@@ -289,7 +291,7 @@ func (h *Host) openJournals(context.Context) error {
 }
 
 func (h *Host) journalOptions(log string) journal.Options {
-	return journal.Options{Sync: true, LockWait: seconds(h.Config.Settings().LockWaitSeconds), Keys: h.AuditKeys, Log: log}
+	return journal.Options{Sync: true, LockWait: duration.OfSeconds(h.Config.Settings().LockWaitSeconds), Keys: h.AuditKeys, Log: log}
 }
 
 // auditWindow is how long the record of a call may wait to be synced: zero unless the
@@ -322,7 +324,7 @@ func (h *Host) openStore(ctx context.Context) error {
 func (h *Host) openWorkers(expect bool) (err error) {
 	s := h.Config.Settings()
 	if h.workers, err = worker.NewPool(h.Log.Named("worker"), worker.Settings{
-		CompileTime: seconds(s.CompileTimeoutSeconds), CompileBytes: uint64(s.ModuleLimitFactor) * worker.DefaultCompileBytes,
+		CompileTime: duration.OfSeconds(s.CompileTimeoutSeconds), CompileBytes: uint64(s.ModuleLimitFactor) * worker.DefaultCompileBytes,
 	}); err == nil && expect {
 		h.workers.Expect()
 	}
@@ -331,7 +333,7 @@ func (h *Host) openWorkers(expect bool) (err error) {
 
 func (h *Host) openSandbox(ctx context.Context) error {
 	dir := h.path("cache", "compiled")
-	key, err := keyfile.Ensure(ctx, h.path("keys", "cache"), seconds(h.Config.Settings().LockWaitSeconds))
+	key, err := keyfile.Ensure(ctx, h.path("keys", "cache"), duration.OfSeconds(h.Config.Settings().LockWaitSeconds))
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS) {
 		h.Log.Warn("compiled code is not kept", "error", err)
 		key, dir, err = keyfile.New(), "", nil
@@ -342,13 +344,13 @@ func (h *Host) openSandbox(ctx context.Context) error {
 	s := h.Config.Settings()
 	h.sandbox, err = sandbox.New(ctx, h.Log.Named("sandbox"), sandbox.Options{
 		CacheDir: dir, CacheKey: key, Compiler: h.workers, Functions: hostfn.Functions(),
-		CompileTime: seconds(s.CompileTimeoutSeconds), ModuleFactor: s.ModuleLimitFactor,
+		CompileTime: duration.OfSeconds(s.CompileTimeoutSeconds), ModuleFactor: s.ModuleLimitFactor,
 	})
 	if err != nil {
 		return err
 	}
 	h.sessions = session.Open(h.Log.Named("session"), h.path("sessions"), key, session.Settings{
-		Bytes: int64(s.SessionMaxMB) << 20, Total: int64(s.SessionsTotalMB) << 20, LockWait: seconds(s.LockWaitSeconds),
+		Bytes: int64(s.SessionMaxMB) << 20, Total: int64(s.SessionsTotalMB) << 20, LockWait: duration.OfSeconds(s.LockWaitSeconds),
 	})
 	h.apart = worker.NewRuntime(h.Log.Named("worker"), h.workers, h.sandbox, hostfn.Functions(), 0)
 	h.shelf = script.NewShelf(h.Log.Named("script"), h.path("cache", "scripts"), key)
@@ -373,8 +375,8 @@ func (h *Host) wire() {
 	h.wireModels()
 	h.Runner = runner.New(h.Log.Named("run"), kv, h.sandbox, h.Policies, h.Secrets, notifier(h.notifier), h.Calls, runner.Settings{
 		Home: h.Home, Own: ownFiles(s),
-		Ceilings:    h.callCeilings(),
-		HTTPTimeout: seconds(s.HTTPTimeoutSeconds), HTTPBytes: int64(s.HTTPMaxMB) << 20,
+		Ceilings:    h.ceilings(),
+		HTTPTimeout: duration.OfSeconds(s.HTTPTimeoutSeconds), HTTPBytes: int64(s.HTTPMaxMB) << 20,
 		Workers: h.apart, Sessions: h.sessions, Skills: h.skills, Unrevoked: h.skills.Unrevoked, Scripts: h.scripts, Trials: trials{h}, Rights: rights{h.watch, h.skills}, Rates: rates(s),
 		Ready:  h.ready,
 		Models: skillmodel.New(h.models), Asks: h.models.Ready,
@@ -409,7 +411,5 @@ func notifier(n hostfn.Notifier) hostfn.Notifier {
 
 // notifications is how many one skill may send in a minute.
 const notifications = 10
-
-func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 func days(d float64) time.Duration { return time.Duration(d * float64(24*time.Hour)) }

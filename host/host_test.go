@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/policies/limit"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/base/secret"
@@ -98,7 +99,7 @@ func TestManifestsAskForWhatCanBe(t *testing.T) {
 			t.Errorf("%q: the vault takes it: %v; a manifest may name it: %v (%v)", name, keeps, err == nil, err)
 		}
 	}
-	if manifests.CeilingFileSizeMB<<20 > jail.DefaultTotalBytes {
-		t.Errorf("a manifest may ask for files of %d MB, and no call can write so much", manifests.CeilingFileSizeMB)
+	if most := limit.FileSize.Ceiling(); most > jail.DefaultTotalBytes {
+		t.Errorf("a manifest may ask for files of %s, and no call can write so much", limit.FileSize.Text(most))
 	}
 }

@@ -25,7 +25,7 @@ func (h *Host) wireSkills() {
 func (h *Host) wireInvoke() {
 	h.invoke = invoke.New(h.Log, invoke.Parts{
 		Skills: h.skills, Sources: h.sources, Runner: h.Runner, Desk: h.Desk, Secrets: h.Secrets,
-		Recordings: h.Recordings, Replays: h.Replays, Sessions: h.sessions, Ceilings: h.most(), Warm: h.expectRecord,
+		Recordings: h.Recordings, Replays: h.Replays, Sessions: h.sessions, Ceilings: h.ceilings(), Warm: h.expectRecord,
 	})
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 	"github.com/skillet-run/skillet/policies/capability"
+	"github.com/skillet-run/skillet/policies/limit"
 )
 
 // reads is a skill that goes on reading a file until it is refused: with the host
@@ -184,7 +185,7 @@ func TestEndOfARight(t *testing.T) {
 				}
 				done <- h.Runner.Run(t.Context(), runner.Call{
 					Target: target, Tool: row.tool, Session: row.session, Caller: ada.Actor(),
-					Limits: runner.Limits{Wall: time.Minute, HostCalls: manifests.CeilingHostCalls, Fuel: 1 << 50},
+					Limits: limit.Set{Seconds: 60, HostCalls: int(limit.HostCalls.Ceiling()), Fuel: 1 << 50},
 				})
 			}()
 			for settled := 0; settled < 50; time.Sleep(time.Millisecond) {

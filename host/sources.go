@@ -5,6 +5,7 @@ import (
 
 	"github.com/skillet-run/skillet/host/fetch/source"
 	"github.com/skillet-run/skillet/host/fetch/source/transfer"
+	"github.com/skillet-run/skillet/internal/duration"
 )
 
 // Sources gets and publishes packages as the settings of this home say: from
@@ -21,7 +22,7 @@ func (h *Host) wireSources() {
 		}
 	}
 	h.sources = source.New(h.Log.Named("source"), h.store.Blobs(), source.Settings{
-		Registries: registries, Downloads: h.path("cache", "downloads"), Timeout: seconds(s.DownloadTimeoutSeconds),
+		Registries: registries, Downloads: h.path("cache", "downloads"), Timeout: duration.OfSeconds(s.DownloadTimeoutSeconds),
 		Client: transfer.Settings{UserAgent: "skillet"},
 		Engine: func(ctx context.Context, name string) (map[string][]byte, error) {
 			return h.scripts.Engine(ctx, name)

@@ -11,6 +11,7 @@ import (
 	"github.com/skillet-run/skillet/host/run/runner"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/policies"
+	"github.com/skillet-run/skillet/policies/limit"
 )
 
 // Upkeep keeps the home in order.
@@ -68,29 +69,12 @@ func (h *Host) reopen(ctx context.Context) (upkeep.Parts, error) {
 
 // ceilings are what no call may exceed: the settings of the home, and what the
 // administrator allows.
-func (h *Host) ceilings() config.Settings {
-	s, m := h.Config.Settings(), h.maximum
-	if m == nil {
-		return s
+func (h *Host) ceilings() limit.Set {
+	c := h.Config.Settings().Ceilings
+	if h.maximum != nil {
+		c = c.Lowered(h.maximum.Ceilings)
 	}
-	if m.MaxMemoryMB > 0 {
-		s.MaxMemoryMB = min(s.MaxMemoryMB, m.MaxMemoryMB)
-	}
-	if m.MaxExecutionSeconds > 0 {
-		s.MaxExecutionSeconds = min(s.MaxExecutionSeconds, m.MaxExecutionSeconds)
-	}
-	if m.MaxFuel > 0 {
-		s.MaxFuel = min(s.MaxFuel, m.MaxFuel)
-	}
-	return s
-}
-
-// callCeilings are the ceilings as the runner takes them.
-func (h *Host) callCeilings() runner.Limits {
-	s := h.ceilings()
-	return runner.Limits{
-		MemoryBytes: uint64(s.MaxMemoryMB) << 20, Fuel: s.MaxFuel, Wall: seconds(s.MaxExecutionSeconds),
-	}
+	return c.Set()
 }
 
 // rates are how often skills may be called, as the runner takes them.

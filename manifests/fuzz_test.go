@@ -13,6 +13,7 @@ import (
 
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/policies/capability"
+	"github.com/skillet-run/skillet/policies/limit"
 )
 
 // addFiles seeds f with the documents in testdata.
@@ -79,7 +80,7 @@ func checkManifest(t *testing.T, m *manifests.Manifest) {
 		t.Fatalf("reads back differently:\n%s\n%s\n%v", text, second, err)
 	}
 	l := m.Limits()
-	if l.Seconds <= 0 || l.Seconds > manifests.CeilingExecutionSeconds || l.MemoryBytes == 0 || l.Fuel == 0 || l.OutputBytes == 0 {
+	if l.Seconds <= 0 || limit.Time.Of(l) > limit.Time.Ceiling() || l.MemoryBytes == 0 || l.Fuel == 0 || l.OutputBytes == 0 {
 		t.Fatalf("unbounded: %+v", l)
 	}
 }

@@ -15,6 +15,8 @@ package manifests
 
 import (
 	"encoding/json"
+
+	"github.com/skillet-run/skillet/policies/limit"
 )
 
 // The names a manifest file may have, in the order in which they are looked
@@ -226,7 +228,7 @@ type NamePermission struct {
 // A KVPermission asks for the skill's own key-value store.
 type KVPermission struct {
 	Reason string `json:"reason,omitempty"`
-	// MaxMB is the quota in MiB; 0 = [DefaultKVMB].
+	// MaxMB is the quota in MiB; 0 is the default of [limit.KV].
 	MaxMB int `json:"max_mb,omitempty"`
 	// SchemaVersion is the version of the skill's stored data; 0 = 1.
 	SchemaVersion int `json:"schema_version,omitempty"`
@@ -242,15 +244,7 @@ type ReasonedPermission struct {
 
 // ResourceLimits bound one call. A zero field means its default; see
 // [Manifest.Limits].
-type ResourceLimits struct {
-	MaxMemoryMB      int     `json:"max_memory_mb,omitempty"`      // MiB
-	MaxCPUPercent    int     `json:"max_cpu_percent,omitempty"`    // percent of one core
-	MaxExecutionTime float64 `json:"max_execution_time,omitempty"` // seconds of wall time
-	MaxFuel          uint64  `json:"max_fuel,omitempty"`           // units of fuel
-	MaxOutputKB      int     `json:"max_output_kb,omitempty"`      // KiB
-	MaxFileSizeMB    int     `json:"max_file_size_mb,omitempty"`   // MiB a file
-	MaxHostCalls     int     `json:"max_host_calls,omitempty"`     // calls of host functions
-}
+type ResourceLimits = limit.Fields
 
 // Resilience says what happens when a call fails.
 type Resilience struct {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/policies/goldentest"
+	"github.com/skillet-run/skillet/policies/limit"
 )
 
 // minimal is the smallest manifest of a skill that runs code; extra fields go
@@ -213,14 +214,12 @@ func TestDepth(t *testing.T) {
 
 func TestCeilings(t *testing.T) {
 	t.Parallel()
-	for field, ceiling := range map[string]float64{
-		"max_memory_mb":      manifests.CeilingMemoryMB,
-		"max_execution_time": manifests.CeilingExecutionSeconds,
-		"max_fuel":           manifests.CeilingFuel,
-		"max_output_kb":      manifests.CeilingOutputKB,
-		"max_file_size_mb":   manifests.CeilingFileSizeMB,
-		"max_host_calls":     manifests.CeilingHostCalls,
-	} {
+	for _, l := range limit.All() {
+		field, ok := strings.CutPrefix(l.Path(), "security.resource_limits.")
+		if !ok {
+			continue
+		}
+		ceiling := l.Number(l.Ceiling())
 		text := func(value float64) string {
 			return fmt.Sprintf(minimal, fmt.Sprintf(`, "security": {"resource_limits": {%q: %.0f}}`, field, value))
 		}
@@ -235,29 +234,29 @@ func TestCeilings(t *testing.T) {
 
 func TestLimits(t *testing.T) {
 	t.Parallel()
-	defaults := manifests.ResolvedLimits{
+	defaults := limit.Set{
 		MemoryBytes: 64 << 20, Seconds: 30, Fuel: 200_000_000_000, OutputBytes: 1 << 20, FileSizeBytes: 10 << 20, HostCalls: 10_000,
 	}
-	with := func(change func(l *manifests.ResolvedLimits)) manifests.ResolvedLimits {
+	with := func(change func(l *limit.Set)) limit.Set {
 		l := defaults
 		change(&l)
 		return l
 	}
-	const limit = `, "security": {"resource_limits": {%s}}`
-	for extra, want := range map[string]manifests.ResolvedLimits{
-		"":                                       defaults,
-		fmt.Sprintf(limit, `"max_memory_mb": 1`): with(func(l *manifests.ResolvedLimits) { l.MemoryBytes = 1 << 20 }),
-		fmt.Sprintf(limit, `"max_execution_time": 2`):                                     with(func(l *manifests.ResolvedLimits) { l.Seconds = 2 }),
-		fmt.Sprintf(limit, `"max_fuel": 3`):                                               with(func(l *manifests.ResolvedLimits) { l.Fuel = 3 }),
-		fmt.Sprintf(limit, `"max_output_kb": 4`):                                          with(func(l *manifests.ResolvedLimits) { l.OutputBytes = 4 << 10 }),
-		fmt.Sprintf(limit, `"max_file_size_mb": 5`):                                       with(func(l *manifests.ResolvedLimits) { l.FileSizeBytes = 5 << 20 }),
-		fmt.Sprintf(limit, `"max_host_calls": 6`):                                         with(func(l *manifests.ResolvedLimits) { l.HostCalls = 6 }),
-		`, "resilience": {"timeout": 90}`:                                                 with(func(l *manifests.ResolvedLimits) { l.Seconds = 90 }),
-		`, "resilience": {"timeout": 0.5}`:                                                with(func(l *manifests.ResolvedLimits) { l.Seconds = 0.5 }),
-		`, "resilience": {"timeout": 5}` + fmt.Sprintf(limit, `"max_execution_time": 60`): with(func(l *manifests.ResolvedLimits) { l.Seconds = 5 }),
-		`, "resilience": {"timeout": 60}` + fmt.Sprintf(limit, `"max_execution_time": 5`): with(func(l *manifests.ResolvedLimits) { l.Seconds = 5 }),
-		`, "security": {"permissions": {"kv": "counts"}}`:                                 with(func(l *manifests.ResolvedLimits) { l.KVBytes = 10 << 20 }),
-		`, "security": {"permissions": {"kv": {"max_mb": 3}}}`:                            with(func(l *manifests.ResolvedLimits) { l.KVBytes = 3 << 20 }),
+	const section = `, "security": {"resource_limits": {%s}}`
+	for extra, want := range map[string]limit.Set{
+		"": defaults,
+		fmt.Sprintf(section, `"max_memory_mb": 1`):                                          with(func(l *limit.Set) { l.MemoryBytes = 1 << 20 }),
+		fmt.Sprintf(section, `"max_execution_time": 2`):                                     with(func(l *limit.Set) { l.Seconds = 2 }),
+		fmt.Sprintf(section, `"max_fuel": 3`):                                               with(func(l *limit.Set) { l.Fuel = 3 }),
+		fmt.Sprintf(section, `"max_output_kb": 4`):                                          with(func(l *limit.Set) { l.OutputBytes = 4 << 10 }),
+		fmt.Sprintf(section, `"max_file_size_mb": 5`):                                       with(func(l *limit.Set) { l.FileSizeBytes = 5 << 20 }),
+		fmt.Sprintf(section, `"max_host_calls": 6`):                                         with(func(l *limit.Set) { l.HostCalls = 6 }),
+		`, "resilience": {"timeout": 90}`:                                                   with(func(l *limit.Set) { l.Seconds = 90 }),
+		`, "resilience": {"timeout": 0.5}`:                                                  with(func(l *limit.Set) { l.Seconds = 0.5 }),
+		`, "resilience": {"timeout": 5}` + fmt.Sprintf(section, `"max_execution_time": 60`): with(func(l *limit.Set) { l.Seconds = 5 }),
+		`, "resilience": {"timeout": 60}` + fmt.Sprintf(section, `"max_execution_time": 5`): with(func(l *limit.Set) { l.Seconds = 5 }),
+		`, "security": {"permissions": {"kv": "counts"}}`:                                   with(func(l *limit.Set) { l.KVBytes = 10 << 20 }),
+		`, "security": {"permissions": {"kv": {"max_mb": 3}}}`:                              with(func(l *limit.Set) { l.KVBytes = 3 << 20 }),
 	} {
 		if got := parse(t, fmt.Sprintf(minimal, extra)).Limits(); got != want {
 			t.Errorf("%s: have %+v, want %+v", extra, got, want)

@@ -12,6 +12,7 @@ import (
 	"github.com/skillet-run/skillet/internal/absent"
 	"github.com/skillet-run/skillet/internal/strictjson"
 	"github.com/skillet-run/skillet/policies/capability"
+	"github.com/skillet-run/skillet/policies/limit"
 )
 
 // MaximumFile is the name of the file that [LoadMaximum] reads.
@@ -26,11 +27,8 @@ const maximumID = "administrator-maximum"
 type Maximum struct {
 	// Capabilities bound every grant. An empty list, unlike none, allows nothing.
 	Capabilities *capability.Set `json:"capabilities,omitempty"`
-	// MaxMemoryMB is in MiB, MaxExecutionSeconds of wall time, MaxFuel in units of
-	// fuel; each bounds one call.
-	MaxMemoryMB         int     `json:"max_memory_mb,omitempty"`
-	MaxExecutionSeconds float64 `json:"max_execution_seconds,omitempty"`
-	MaxFuel             uint64  `json:"max_fuel,omitempty"`
+	// Ceilings bound each call.
+	limit.Ceilings
 	// Reason is shown with every refusal.
 	Reason string `json:"reason,omitempty"`
 }
@@ -77,22 +75,17 @@ func parseMaximum(text []byte) (*Maximum, error) {
 	if err := strictjson.Unmarshal(text, m); err != nil {
 		return nil, err
 	}
-	var given struct {
-		MaxMemoryMB         *int     `json:"max_memory_mb"`
-		MaxExecutionSeconds *float64 `json:"max_execution_seconds"`
-		MaxFuel             *uint64  `json:"max_fuel"`
-	}
+	var given map[string]json.RawMessage
 	if err := json.Unmarshal(text, &given); err != nil {
 		return nil, err
 	}
-	if isNone(given.MaxMemoryMB) || isNone(given.MaxExecutionSeconds) || isNone(given.MaxFuel) {
-		return nil, errors.New("a maximum is not above zero; leave it out where there is to be no bound")
+	for _, l := range limit.All() {
+		if _, ok := given[l.Setting()]; ok && m.Of(l) <= 0 {
+			return nil, errors.New("a maximum is not above zero; leave it out where there is to be no bound")
+		}
 	}
 	return m, nil
 }
-
-// isNone reports whether a bound is given that a Maximum takes for none.
-func isNone[N int | float64 | uint64](n *N) bool { return n != nil && *n <= 0 }
 
 // Within returns a set that decides as s does, and refuses what m does not
 // allow. m may be nil, which bounds nothing.

@@ -296,11 +296,3 @@ func TestLookingCommandsExist(t *testing.T) {
 		}
 	}
 }
-
-func TestGrouped(t *testing.T) {
-	for n, want := range map[uint64]string{0: "0", 999: "999", 1000: "1,000", 200_000_000_000: "200,000,000,000"} {
-		if got := grouped(n); got != want {
-			t.Errorf("%d: %s", n, got)
-		}
-	}
-}

@@ -1,33 +1,57 @@
 package main
 
 import (
-	"fmt"
-	"strconv"
+	"strings"
 
-	"github.com/skillet-run/skillet/host/review/review"
+	"github.com/urfave/cli/v2"
+
+	"github.com/skillet-run/skillet/host/app/invoke"
+	"github.com/skillet-run/skillet/policies/limit"
 )
 
-// bounds are the limits of a skill as they hold on this host.
-type bounds review.Bounds
-
-// grouped writes a large number so that its size is seen: 200,000,000,000.
-func grouped(n uint64) string {
-	text := strconv.FormatUint(n, 10)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
+// limitFlags are the flags that change limits of one call.
+func limitFlags() (all []cli.Flag) {
+	for _, l := range limit.All() {
+		switch name := limitFlag(l); {
+		case name == "":
+		case l.IsTime():
+			all = append(all, &cli.DurationFlag{Name: name, Usage: l.Help()})
+		default:
+			all = append(all, &cli.Uint64Flag{Name: name, Usage: l.Help()})
+		}
 	}
-	return text
+	return all
 }
+
+// limitFlag is the name of the flag for a limit; empty for none.
+func limitFlag(l limit.Limit) string { return strings.ReplaceAll(l.Request(), "_", "-") }
+
+// limits are the limits that flags ask for.
+func limits(c *cli.Context) (asked invoke.Limits) {
+	for _, l := range limit.All() {
+		switch name := limitFlag(l); {
+		case name == "":
+		case l.IsTime():
+			l.Put(&asked, int64(c.Duration(name)))
+		default:
+			l.Put(&asked, l.Value(c.Uint64(name)))
+		}
+	}
+	return asked
+}
+
+// bounds are the limits of a skill as they hold on this host.
+type bounds limit.Bounds
 
 // show prints the limits behind a label, and which of them the host made smaller.
 func (b bounds) show(print printer, label string) {
-	l := b.Limits
-	kept := ""
-	if l.KVBytes > 0 {
-		kept = fmt.Sprintf(", %d MB of values of its own", l.KVBytes>>20)
+	var all []string
+	for _, l := range limit.All() {
+		if v := l.Of(b.Limits); v > 0 {
+			all = append(all, l.Brief(v))
+		}
 	}
-	print("%s %d MB memory, %g s, %s fuel, %d KB output, %d host calls, %d MB a file%s",
-		label, l.MemoryBytes>>20, l.Seconds, grouped(l.Fuel), l.OutputBytes>>10, l.HostCalls, l.FileSizeBytes>>20, kept)
+	print("%s %s", label, strings.Join(all, ", "))
 	for _, c := range b.Cut {
 		print("    %s: the manifest says %s, and the setting %s of this host allows %s", c.Limit, c.Asked, c.Setting, c.Allowed)
 	}

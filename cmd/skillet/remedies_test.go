@@ -7,6 +7,7 @@ import (
 
 	"github.com/skillet-run/skillet/host/base/fault"
 	"github.com/skillet-run/skillet/host/base/task"
+	"github.com/skillet-run/skillet/policies/limit"
 )
 
 // Each action has a command or words, whose flags and arguments this program has.
@@ -49,7 +50,13 @@ func TestEveryFieldIsAFlag(t *testing.T) {
 	t.Parallel()
 	app := newApp(&terminal{})
 	ours := flagsBelow(app.Flags, app.Commands)
-	for _, f := range fault.Fields() {
+	fields := fault.Fields()
+	for _, l := range limit.All() {
+		if l.Request() != "" {
+			fields = append(fields, fault.Field(l.Request()))
+		}
+	}
+	for _, f := range fields {
 		if lookFor(ours, remedyFlag(f)) == nil {
 			t.Errorf("%s: no command has the flag --%s", f, remedyFlag(f))
 		}

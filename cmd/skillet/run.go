@@ -37,14 +37,9 @@ func (t *terminal) runCommand() *cli.Command {
 			"  skillet run ./count_vowels.wasm:count_vowels --input 'hello'\n" +
 			"  skillet run oci://registry.example/skills/text:1.2.0:statistics text='Once is enough.'\n" +
 			"  skillet run commit-message style=plain --render",
-		Flags: []cli.Flag{
+		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "input", Usage: "the input: `JSON`, @FILE, or - for standard input"},
 			&cli.StringSliceFlag{Name: "allow", Usage: "allow this `CAPABILITY` for this run alone; may be repeated"},
-			&cli.DurationFlag{Name: "timeout", Usage: "end the call after this `TIME`, such as 500ms or 2m"},
-			&cli.Uint64Flag{Name: "max-memory-mb", Usage: "the most memory the guest may have, in `MB`"},
-			&cli.Uint64Flag{Name: "max-fuel", Usage: "the most fuel the guest may use"},
-			&cli.Uint64Flag{Name: "max-output-kb", Usage: "the longest answer the guest may give, in `KB`"},
-			&cli.Uint64Flag{Name: "max-host-calls", Usage: "how many calls of the host's functions the guest may make"},
 			&cli.StringSliceFlag{Name: "config", Usage: "a `KEY=VALUE` that an Extism guest reads with config_get; may be repeated"},
 			&cli.BoolFlag{Name: "render", Usage: "print the prompt of a skill that is one, as a model would be sent it"},
 			&cli.StringFlag{Name: "record", Usage: "write a recording of the call to `FILE`, for `skillet replay`; values of secrets are struck out"},
@@ -52,7 +47,7 @@ func (t *terminal) runCommand() *cli.Command {
 			&cli.StringFlag{Name: "run", Usage: "the run this call is a step of, as `ID`: grants for that run hold"},
 			&cli.StringFlag{Name: "session", Usage: "the session this call belongs to, as `NAME`: a code_session skill goes on with it, and grants for it hold"},
 			workspaceFlag(),
-		},
+		}, limitFlags()...),
 		Action: t.withHostFor(expected, t.run),
 	}
 }
@@ -205,14 +200,6 @@ func (t *terminal) invocation(ctx context.Context, c *cli.Context, h *host.Host)
 	}
 	in.Workspace, err = workspace(c)
 	return in, err
-}
-
-// limits are the limits that flags ask for.
-func limits(c *cli.Context) invoke.Limits {
-	return invoke.Limits{
-		MemoryMB: c.Uint64("max-memory-mb"), Fuel: c.Uint64("max-fuel"), Timeout: c.Duration("timeout"),
-		OutputKB: c.Uint64("max-output-kb"), HostCalls: c.Uint64("max-host-calls"),
-	}
 }
 
 // noteCuts says which of the limits that flags ask for are above what this host

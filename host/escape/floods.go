@@ -90,7 +90,7 @@ func messageAttempts() []attempt {
 			p := newReactor("log")
 			p.then(times(500, p.request("log", `{"level":"info"}`, strings.Repeat("x", 4000)), w.Drop()))
 			s := l.settings()
-			s.Limits.LogBytes = 64 << 10
+			s.LogBytes = 64 << 10
 			e := l.envOf(s)
 			t := l.run(p.tool(), e)
 			size := 0

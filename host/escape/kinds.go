@@ -206,7 +206,7 @@ func (c *command) orTrap(code []byte) []byte {
 // and what is on the disk.
 func (l *lab) flood(code func(c *command, at func(string) string) []byte, what string) *hostfn.Env {
 	s := l.settings(l.files("open")...)
-	s.Limits.Files = quota()
+	s.Files = quota()
 	e := l.envOf(s)
 	c := newCommand()
 	c.then(code(c, func(name string) string { return l.below(e, name) }))

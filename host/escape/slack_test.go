@@ -100,10 +100,8 @@ func looseLimits() []loosening {
 		},
 		{
 			"no quotas", settingsOf(func(_ *lab, s *hostfn.Settings) {
-				s.Limits = hostfn.Limits{
-					Files:    jail.Quota{OpenFiles: most, FileBytes: 1 << 50, TotalBytes: 1 << 50, Files: most, Entries: most},
-					LogBytes: most, Notifications: most, VarBytes: most,
-				}
+				s.Files = jail.Quota{OpenFiles: most, FileBytes: 1 << 50, TotalBytes: 1 << 50, Files: most, Entries: most}
+				s.LogBytes, s.Notifications, s.VarBytes = most, most, most
 				s.KVQuotaBytes, s.MaxHTTPBytes, s.HTTPTimeout = most, most, attemptTime
 			}),
 			"open-file-flood disk-flood huge-file file-count-flood listing-flood huge-response packed-response log-flood notify-flood kv-flood variable-flood",

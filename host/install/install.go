@@ -25,6 +25,7 @@ import (
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 	"github.com/skillet-run/skillet/policies"
+	"github.com/skillet-run/skillet/policies/limit"
 )
 
 // An Engine knows the code of packages.
@@ -136,7 +137,7 @@ type Plan struct {
 	Reason   string   `json:"reason,omitempty"`
 	Policies []string `json:"policies,omitempty"`
 	// Limits bound each call of the skill.
-	Limits manifests.ResolvedLimits `json:"limits"`
+	Limits limit.Set `json:"limits"`
 	// Upgrade is what is different from the version it replaces; nil when it
 	// replaces none.
 	Upgrade *review.Upgrade `json:"upgrade,omitempty"`

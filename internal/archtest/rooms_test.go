@@ -20,7 +20,7 @@ type room struct {
 var vocabulary = []string{"policies", "manifests"}
 
 // edge is what the edges import: they parse, call and print.
-var edge = []string{"host", "host/app", "host/base/fault", "policies/capability", "manifests"}
+var edge = []string{"host", "host/app", "host/base/fault", "policies/capability", "policies/limit", "manifests"}
 
 // rooms is the house from the top down. Any package may import what is in internal.
 var rooms = []room{
@@ -30,7 +30,7 @@ var rooms = []room{
 	{"cmd/demo", nil},
 	{"host/edge", edge},
 	{"host", []string{
-		"host/app", "host/install", "host/agents", "host/run", "host/author", "host/record", "host/review", "host/fetch", "host/engine", "host/base",
+		"host/app", "host/install", "host/agents", "host/run", "host/author", "host/record", "host/fetch", "host/engine", "host/base",
 		"plugins/agent/builtin", "plugins/provider", "policies", "manifests",
 	}},
 	{"host/app", []string{
@@ -48,10 +48,10 @@ var rooms = []room{
 	{"host/record", append([]string{"host/review/findings", "host/base"}, vocabulary...)},
 	// A package that is built here is refused when its sources are newer: package source
 	// asks toolchain, so fetch lies above author.
-	{"host/fetch", append([]string{"host/author/toolchain", "host/engine/sandbox/wasmbin", "host/base/fault", "host/base/git", "host/base/store", "policies/capability"}, "manifests")},
+	{"host/fetch", append([]string{"host/author/toolchain", "host/engine/sandbox/wasmbin", "host/base/fault", "host/base/git", "host/base/store", "policies/capability", "policies/limit"}, "manifests")},
 	{"host/author", []string{"host/review/review", "skills/qjs", "skills/python", "skills/cpython", "sdk", "host/engine", "host/base/fault", "host/base/store/atomicfile", "manifests"}},
 	// Bytes in, facts out: nothing of this machine.
-	{"host/review", []string{"host/engine/sandbox/wasmbin", "host/base/guestapi", "policies/capability", "manifests"}},
+	{"host/review", []string{"host/engine/sandbox/wasmbin", "host/base/guestapi", "policies/capability", "policies/limit", "manifests"}},
 	{"plugins", []string{"host/engine/confine", "host/base/redact", "manifests"}},
 
 	// Interpreters are built on this side; what they become are guests.
@@ -64,9 +64,9 @@ var rooms = []room{
 
 	// Runs WebAssembly: knows no skill, manifest or policy.
 	{"host/engine", nil},
-	{"host/base", []string{"policies/capability"}},
+	{"host/base", []string{"policies/capability", "policies/limit"}},
 	{"sdk", nil},
-	{"manifests", []string{"policies/capability"}},
+	{"manifests", []string{"policies/capability", "policies/limit"}},
 	{"policies", nil},
 	{"internal", nil},
 }

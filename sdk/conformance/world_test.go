@@ -116,11 +116,9 @@ func (w *world) settings(t testing.TB) hostfn.Settings {
 	s := hostfn.Settings{
 		Granted: granted, Policies: rules, Home: "/nowhere/.skillet", KV: w.kv, Secrets: vault{w.c.World.Unreadable},
 		Notifier: w, Skills: w, Models: w, MaxHTTPBytes: w.c.World.HTTPBytes,
-		Principal: policies.Principal{Skill: "conformance", Version: "1.0.0", Origin: policies.OriginUser},
-		Limits: hostfn.Limits{
-			Files:         jail.Quota{FileBytes: w.c.World.FileBytes, Entries: w.c.World.Entries},
-			Notifications: w.c.World.Notifications,
-		},
+		Principal:     policies.Principal{Skill: "conformance", Version: "1.0.0", Origin: policies.OriginUser},
+		Files:         jail.Quota{FileBytes: w.c.World.FileBytes, Entries: w.c.World.Entries},
+		Notifications: w.c.World.Notifications,
 	}
 	if w.c.World.NoNotifier {
 		s.Notifier = nil

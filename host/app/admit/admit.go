@@ -23,12 +23,12 @@ import (
 	"github.com/skillet-run/skillet/host/record/approval"
 	"github.com/skillet-run/skillet/host/record/registry"
 	"github.com/skillet-run/skillet/host/record/trust"
-	"github.com/skillet-run/skillet/host/review/review"
 	"github.com/skillet-run/skillet/host/run/recording"
 	"github.com/skillet-run/skillet/host/run/replay"
 	"github.com/skillet-run/skillet/host/run/runner"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
+	"github.com/skillet-run/skillet/policies/limit"
 )
 
 // Parts are what a [Service] works on. All of them are needed.
@@ -50,7 +50,7 @@ type Parts struct {
 	// CatchUp brings the store to what the record of decisions says.
 	CatchUp func(context.Context) error
 	// Ceilings are what no call may exceed.
-	Ceilings review.Ceilings
+	Ceilings limit.Set
 	// Engines are the interpreters of scripts that the host can make packages of.
 	Engines []string
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/skillet-run/skillet/host/run/runner"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
+	"github.com/skillet-run/skillet/policies/limit"
 )
 
 // What views are made of.
@@ -20,7 +21,7 @@ type (
 	// A Grant is a capability that a person gave to a version.
 	Grant = approval.Grant
 	// Bounds are the limits of a skill as they hold on this host.
-	Bounds = review.Bounds
+	Bounds = limit.Bounds
 	// A Comparison is a package beside the active version of the same skill.
 	Comparison = review.Comparison
 	// An Ask is a capability that a package asks for, and an Upgrade what becomes different
@@ -74,7 +75,7 @@ func (s *Service) Info(ctx context.Context, by approval.Principal, r InfoRequest
 		return Info{}, err
 	}
 	m := p.Manifest()
-	in := Info{Digest: p.Digest(), Installed: skill, Manifest: m, Files: p.Files(), Bounds: s.parts.Ceilings.Bounds(m.Limits()), Grants: []Grant{}}
+	in := Info{Digest: p.Digest(), Installed: skill, Manifest: m, Files: p.Files(), Bounds: m.Limits().Within(s.parts.Ceilings), Grants: []Grant{}}
 	if skill != nil {
 		if err := s.addState(ctx, &in, *skill); err != nil {
 			return Info{}, err

@@ -18,7 +18,7 @@ import (
 	"github.com/skillet-run/skillet/host/review/findings"
 	"github.com/skillet-run/skillet/host/review/review"
 	"github.com/skillet-run/skillet/host/run/replay"
-	"github.com/skillet-run/skillet/manifests"
+	"github.com/skillet-run/skillet/policies/limit"
 )
 
 // ErrMoved means that a plan cannot be committed because what it was made from has
@@ -87,8 +87,8 @@ type Package struct {
 	install.Plan
 	// Limits are those that hold on this host, and Cut those of the manifest that it
 	// makes smaller.
-	Limits manifests.ResolvedLimits `json:"limits"`
-	Cut    []review.Cut             `json:"limits_cut"`
+	Limits limit.Set   `json:"limits"`
+	Cut    []limit.Cut `json:"limits_cut"`
 	// Difference is the package beside the active version of its skill.
 	Difference Comparison      `json:"difference"`
 	Findings   findings.Report `json:"findings"`
@@ -251,7 +251,7 @@ func (p *Plan) stands(ctx context.Context, s *Service, named *Arrival) error {
 
 func (s *Service) packageOf(plan install.Plan, got *source.Fetched) Package {
 	pkg := Package{Plan: plan, Name: got.Source, Summary: []evidence.Point{}, got: got}
-	bounds := s.parts.Ceilings.Bounds(plan.Limits)
+	bounds := plan.Limits.Within(s.parts.Ceilings)
 	pkg.Limits, pkg.Cut = bounds.Limits, bounds.Cut
 	for _, f := range plan.Trust.Findings {
 		pkg.Trust = append(pkg.Trust, Trusted{Words: f.Words, Noted: f.Refused || f.State == trust.FirstSeen})

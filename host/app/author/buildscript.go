@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/internal/duration"
 
 	"github.com/skillet-run/skillet/host/author/script"
 	"github.com/skillet-run/skillet/host/author/toolchain"
@@ -70,7 +71,7 @@ func (s *Service) buildScript(ctx context.Context, r BuildRequest) (Built, error
 	done()
 	out.Built = toolchain.Built{
 		Dir: project.Dir, Language: project.Language, Module: toolchain.DefaultModule, Bytes: int64(len(wasm)), Changed: true,
-		DurationMS: milliseconds(time.Since(began)),
+		DurationMS: duration.Milliseconds(time.Since(began)),
 	}
 	if err != nil {
 		return out, fmt.Errorf("build %s: %w", r.Path, err)
@@ -85,8 +86,6 @@ func (s *Service) buildScript(ctx context.Context, r BuildRequest) (Built, error
 	out.Output, err = writeBuilt(p, cmp.Or(r.Output, p.FileName()))
 	return out, err
 }
-
-func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // scriptProject is a script as a project of its own.
 func scriptProject(path string) (toolchain.Project, error) {

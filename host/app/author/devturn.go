@@ -12,6 +12,7 @@ import (
 	"github.com/skillet-run/skillet/host/base/fault"
 	"github.com/skillet-run/skillet/host/install"
 	"github.com/skillet-run/skillet/host/record/registry"
+	"github.com/skillet-run/skillet/internal/duration"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
@@ -64,7 +65,7 @@ func (d *developer) turn(ctx context.Context, change watch.Change) (Turn, error)
 		t.Compiler = CompilerOutput(err)
 	}
 	t.OK, t.Before = err == nil, t.Skill == "" && d.installed
-	t.TotalMS = milliseconds(time.Since(change.At))
+	t.TotalMS = duration.Milliseconds(time.Since(change.At))
 	if d.request.Turn != nil {
 		d.request.Turn(t)
 	}
@@ -82,14 +83,14 @@ func (d *developer) steps(ctx context.Context, change watch.Change, t *Turn) err
 		return err
 	}
 	began := time.Now()
-	defer func() { t.TestMS = milliseconds(time.Since(began)) }()
+	defer func() { t.TestMS = duration.Milliseconds(time.Since(began)) }()
 	return d.tests(ctx, p, change, t)
 }
 
 // build builds the project, and compares what came out with the manifest.
 func (d *developer) build(ctx context.Context, t *Turn) (*bundle.Package, error) {
 	began := time.Now()
-	defer func() { t.BuildMS = milliseconds(time.Since(began)) }()
+	defer func() { t.BuildMS = duration.Milliseconds(time.Since(began)) }()
 	_, p, err := d.s.buildPackage(ctx, BuildRequest{Path: d.dir, Timeout: d.request.Timeout, Progress: d.request.Progress})
 	if err != nil {
 		return nil, err
@@ -105,7 +106,7 @@ func (d *developer) build(ctx context.Context, t *Turn) (*bundle.Package, error)
 // the first one to stay.
 func (d *developer) install(ctx context.Context, p *bundle.Package, t *Turn) error {
 	began := time.Now()
-	defer func() { t.InstallMS = milliseconds(time.Since(began)) }()
+	defer func() { t.InstallMS = duration.Milliseconds(time.Since(began)) }()
 	if err := d.unrevoked(ctx, p); err != nil {
 		return err
 	}

@@ -29,10 +29,10 @@ import (
 	"github.com/skillet-run/skillet/host/record/signer"
 	"github.com/skillet-run/skillet/host/record/token"
 	"github.com/skillet-run/skillet/host/record/trust"
-	"github.com/skillet-run/skillet/host/review/review"
 	"github.com/skillet-run/skillet/host/run/replay"
 	"github.com/skillet-run/skillet/manifests/bundle"
 	"github.com/skillet-run/skillet/policies"
+	"github.com/skillet-run/skillet/policies/limit"
 )
 
 // Parts are what the services work on. All are needed.
@@ -63,7 +63,7 @@ type Parts struct {
 	Replay   func(context.Context, *bundle.Package) (*replay.Shadow, error)
 	// Ceilings are what no call may exceed, and MissingTools those of some names that no
 	// installed skill has.
-	Ceilings     review.Ceilings
+	Ceilings     limit.Set
 	MissingTools func(ctx context.Context, by approval.Principal, names []string) ([]string, error)
 	// RevocationLists are the places of the setting of that name, and Explain says what an
 	// error means to a caller.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/policies/limit"
 
 	"github.com/skillet-run/skillet/host/base/config"
 	"github.com/skillet-run/skillet/host/install/evidence"
@@ -48,8 +49,8 @@ const TestPassed = casetest.Passed
 // limits are those that hold on this host.
 type Proposed struct {
 	Proposal
-	Limits manifests.ResolvedLimits `json:"limits"`
-	Cut    []review.Cut             `json:"limits_cut"`
+	Limits limit.Set   `json:"limits"`
+	Cut    []limit.Cut `json:"limits_cut"`
 	evidence.Evidence
 	// Summary is what should not be missed; empty for what is decided already, and for a
 	// call.
@@ -68,7 +69,7 @@ func (s *Proposals) Show(ctx context.Context, by approval.Principal, req ShowPro
 	if err != nil {
 		return Proposed{}, err
 	}
-	bounds := s.p.Ceilings.Bounds(p.Limits)
+	bounds := p.Limits.Within(s.p.Ceilings)
 	v := Proposed{Proposal: p, Limits: bounds.Limits, Cut: bounds.Cut}
 	v.Files, v.Similar, v.Findings.Findings, v.Summary = []review.File{}, []evidence.Similar{}, []findings.Finding{}, []Point{}
 	if !Undecided(p) {

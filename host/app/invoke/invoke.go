@@ -10,6 +10,7 @@ import (
 	"context"
 
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/policies/limit"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -18,7 +19,6 @@ import (
 	"github.com/skillet-run/skillet/host/base/task"
 	"github.com/skillet-run/skillet/host/fetch/source"
 	"github.com/skillet-run/skillet/host/record/approval"
-	"github.com/skillet-run/skillet/host/review/review"
 	"github.com/skillet-run/skillet/host/run/prompt"
 	"github.com/skillet-run/skillet/host/run/recording"
 	"github.com/skillet-run/skillet/host/run/replay"
@@ -37,7 +37,7 @@ type Parts struct {
 	Replays    *replay.Replayer
 	Sessions   *session.Store
 	// Ceilings are what no call may exceed.
-	Ceilings review.Ceilings
+	Ceilings limit.Set
 	// Warm is called when a call begins, to open meanwhile what its record needs.
 	Warm func(context.Context)
 }
@@ -66,7 +66,8 @@ type Invocation struct {
 	Run, Session string
 	// Workspace is the absolute directory against which relative paths resolve.
 	Workspace string
-	// Limits lower or raise those of the manifest, up to what the host allows.
+	// Limits lower or raise those of the manifest, up to what the host allows. A zero field
+	// leaves what holds without it.
 	Limits Limits
 	// Config are values an Extism guest reads.
 	Config map[string]string
@@ -123,7 +124,7 @@ func (s *Service) Invoke(ctx context.Context, in Invocation) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	a := Answer{Cuts: in.Limits.cuts(s.parts.Ceilings)}
+	a := Answer{Cuts: in.Limits.Within(s.parts.Ceilings).Cut}
 	switch {
 	case in.Target.IsPrompt():
 		a.Result = s.parts.Runner.Ask(ctx, c)
@@ -179,7 +180,7 @@ func (in Invocation) check() error {
 	if in.Target.run.Package == nil {
 		return fault.Errorf(fault.KindUsage, "a call of nothing")
 	}
-	if err := cmp.Or(in.Limits.check(), in.recordable()); err != nil || !in.Target.IsPrompt() {
+	if err := cmp.Or(checkLimits(in.Limits), in.recordable()); err != nil || !in.Target.IsPrompt() {
 		return err
 	}
 	return in.withoutCode()
@@ -187,19 +188,19 @@ func (in Invocation) check() error {
 
 // withoutCode refuses what has no meaning for a prompt.
 func (in Invocation) withoutCode() error {
-	for _, f := range []struct {
+	type given struct {
 		field fault.Field
 		set   bool
-	}{
-		{fault.FieldTimeout, in.Limits.Timeout != 0},
-		{fault.FieldMaxMemoryMB, in.Limits.MemoryMB != 0},
-		{fault.FieldMaxFuel, in.Limits.Fuel != 0},
-		{fault.FieldMaxOutputKB, in.Limits.OutputKB != 0},
-		{fault.FieldMaxHostCalls, in.Limits.HostCalls != 0},
+	}
+	var all []given
+	for _, l := range limit.All() {
+		all = append(all, given{fault.Field(l.Request()), l.Of(in.Limits) != 0})
+	}
+	for _, f := range append(all, []given{
 		{fault.FieldConfig, len(in.Config) > 0},
 		{fault.FieldRecord, in.Record || in.RecordTo != ""},
 		{fault.FieldNoCache, in.NoCache},
-	} {
+	}...) {
 		if f.set {
 			return fault.Errorf(fault.KindUsage, "%s has no meaning for a prompt, which is not run", f.field).WithHint("leave %s out", fault.LeaveOut(f.field))
 		}
@@ -212,7 +213,7 @@ func (in Invocation) withoutCode() error {
 func (s *Service) granted(ctx context.Context, in Invocation) (runner.Call, error) {
 	c := runner.Call{
 		Target: in.Target.run, Tool: in.Target.tool, Input: in.Input, Caller: in.By.Actor(), Allow: in.Allow, Session: in.Session,
-		Workspace: in.Workspace, Limits: in.Limits.bounds(), Config: in.Config, Bounds: in.Bounds, Begins: in.Begins, NoCache: in.NoCache, Fresh: in.Fresh,
+		Workspace: in.Workspace, Limits: in.Limits, Config: in.Config, Bounds: in.Bounds, Begins: in.Begins, NoCache: in.NoCache, Fresh: in.Fresh,
 	}
 	if _, agent := in.By.(approval.Agent); agent && c.Bounds == nil {
 		c.Bounds = &runner.Bounds{Offline: true}

@@ -1,58 +1,37 @@
 package invoke
 
 import (
-	"time"
+	"strconv"
 
 	"github.com/skillet-run/skillet/host/base/fault"
-	"github.com/skillet-run/skillet/host/review/review"
-	"github.com/skillet-run/skillet/host/run/runner"
-	"github.com/skillet-run/skillet/manifests"
+	"github.com/skillet-run/skillet/policies/limit"
 )
 
-// Limits lower or raise those of a manifest for one call, up to what the host allows. Zero
-// is what holds without them.
-type Limits struct {
-	MemoryMB  uint64
-	Fuel      uint64
-	Timeout   time.Duration
-	OutputKB  uint64
-	HostCalls uint64
-}
+type (
+	// Limits are those that a request asks for; a zero field asks for nothing.
+	Limits = limit.Set
+	// A Cut is a limit that a setting of the host makes smaller.
+	Cut = limit.Cut
+)
 
-// A Cut is a limit that a setting of the host makes smaller.
-type Cut = review.Cut
-
-// maxMemoryMB is all that 32-bit WebAssembly can address.
-const maxMemoryMB = 4096
-
-// check refuses a limit that no call can have.
-func (l Limits) check() error {
-	switch {
-	case l.MemoryMB > maxMemoryMB:
-		return fault.Errorf(fault.KindUsage, "max_memory_mb %d is more than a module can use", l.MemoryMB).
-			WithHint("32-bit WebAssembly has %d MB at most", maxMemoryMB)
-	case l.OutputKB > manifests.CeilingOutputKB:
-		return tooMuch(fault.FieldMaxOutputKB, l.OutputKB, manifests.CeilingOutputKB)
-	case l.HostCalls > manifests.CeilingHostCalls:
-		return tooMuch(fault.FieldMaxHostCalls, l.HostCalls, manifests.CeilingHostCalls)
-	case l.Timeout < 0:
-		return fault.Errorf(fault.KindUsage, "a timeout of %s has no meaning", l.Timeout).WithHint("give a time, or none")
+// checkLimits refuses limits that no call can have.
+func checkLimits(s Limits) error {
+	for _, l := range limit.All() {
+		switch v := l.Of(s); {
+		case v != 0 && l.Request() == "":
+			return fault.Errorf(fault.KindUsage, "a call cannot have a limit of its own on %s", l.What()).WithHint("change it in the manifest: %s", l.Path())
+		case v < 0:
+			return fault.Errorf(fault.KindUsage, "%s %s has no meaning", l.Request(), l.Text(v)).WithHint("give more than 0, or leave it out")
+		case v > l.Most() && l.Why() != "":
+			return fault.Errorf(fault.KindUsage, "%s %s is more than a module can use", l.Request(), numberOf(l, v)).WithHint("%s", l.Why())
+		case v > l.Most() && l.Setting() == "": // others are cut, and the caller is told
+			return fault.Errorf(fault.KindUsage, "%s %s is more than any call may have", l.Request(), numberOf(l, v)).WithHint("%s is the most", numberOf(l, l.Most()))
+		}
 	}
 	return nil
 }
 
-func tooMuch(f fault.Field, n, most uint64) error {
-	return fault.Errorf(fault.KindUsage, "%s %d is more than any call may have", f, n).WithHint("%d is the most", most)
-}
-
-// bounds are the limits as the runner takes them.
-func (l Limits) bounds() runner.Limits {
-	return runner.Limits{
-		MemoryBytes: l.MemoryMB << 20, Fuel: l.Fuel, Wall: l.Timeout, OutputBytes: int64(l.OutputKB) << 10, HostCalls: int(l.HostCalls),
-	}
-}
-
-// cuts are those of the limits that the ceilings of the host make smaller.
-func (l Limits) cuts(c review.Ceilings) []Cut {
-	return c.Bounds(manifests.ResolvedLimits{MemoryBytes: l.MemoryMB << 20, Fuel: l.Fuel, Seconds: l.Timeout.Seconds()}).Cut
+// numberOf is a value as a request names it.
+func numberOf(l limit.Limit, v int64) string {
+	return strconv.FormatFloat(l.Number(v), 'f', -1, 64)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/skillet-run/skillet/host/record/approval"
 	"github.com/skillet-run/skillet/host/record/registry"
 	"github.com/skillet-run/skillet/host/run/session"
+	"github.com/skillet-run/skillet/internal/duration"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/policies/capability"
 )
@@ -298,7 +299,7 @@ func aboutSession(i session.Info) string {
 	if i.Calls == 1 {
 		calls = "call"
 	}
-	return fmt.Sprintf("%d %s, idle %s", i.Calls, calls, seconds(i.IdleSeconds).Round(time.Second))
+	return fmt.Sprintf("%d %s, idle %s", i.Calls, calls, duration.OfSeconds(i.IdleSeconds).Round(time.Second))
 }
 
 func (s *Service) secretNames(ctx context.Context, _ CompletionRequest) ([]Candidate, error) {

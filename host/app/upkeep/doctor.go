@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
-	"time"
 
 	"github.com/skillet-run/skillet/host/base/fault"
 	"github.com/skillet-run/skillet/host/record/approval"
@@ -19,6 +18,7 @@ import (
 	"github.com/skillet-run/skillet/host/record/registry"
 	"github.com/skillet-run/skillet/host/run/runner"
 	"github.com/skillet-run/skillet/manifests/bundle"
+	"github.com/skillet-run/skillet/policies/limit"
 )
 
 // A Check is one thing [Service.Diagnose] looked at.
@@ -230,7 +230,7 @@ func (s *Service) checkSandbox(ctx context.Context) (string, error) {
 	}
 	res := s.Runner.Run(ctx, runner.Call{
 		Target: runner.Target{Label: "doctor:endless", Package: p, Origin: registry.OriginBundled},
-		Caller: DoctorCaller, Limits: runner.Limits{Fuel: 10_000_000, Wall: 5 * time.Second},
+		Caller: DoctorCaller, Limits: limit.Set{Fuel: 10_000_000, Seconds: 5},
 	})
 	switch {
 	case res.OK:
@@ -287,10 +287,16 @@ func (s *Service) checkCache(context.Context) (string, error) {
 
 // checkLimits says what bounds a call when its manifest does not, and at most.
 func (s *Service) checkLimits(context.Context) (string, error) {
-	l, c := sandbox.DefaultLimits(), s.Ceilings
-	return fmt.Sprintf("memory %d MB (at most %d), %v (at most %v), fuel %d (at most %d), output %d KB, log %d KB, %d host calls, HTTP answer %d MB",
-		l.MemoryBytes>>20, c.MaxMemoryMB, l.Wall, seconds(c.MaxExecutionSeconds), l.Fuel, c.MaxFuel,
-		l.OutputBytes>>10, l.LogBytes>>10, l.HostCalls, c.HTTPMaxMB), nil
+	var all []string
+	for _, l := range limit.All() {
+		text := l.Brief(l.Default())
+		if most := l.Of(s.Ceilings); most > 0 {
+			text += " (at most " + l.Text(most) + ")"
+		}
+		all = append(all, text)
+	}
+	all = append(all, fmt.Sprintf("%d KB log", sandbox.DefaultLimits().LogBytes>>10), fmt.Sprintf("%d MB HTTP answer", s.Config.Settings().HTTPMaxMB))
+	return strings.Join(all, ", "), nil
 }
 
 // checkWorkers starts a worker process, and says what bounds it.

@@ -16,6 +16,7 @@ import (
 	"github.com/skillet-run/skillet/host/base/fault"
 	"github.com/skillet-run/skillet/host/base/store"
 	"github.com/skillet-run/skillet/host/base/store/backends"
+	"github.com/skillet-run/skillet/internal/duration"
 )
 
 // storeDir is the directory of the store in a home.
@@ -30,7 +31,7 @@ func OpenStore(ctx context.Context, log hclog.Logger, home string, s config.Sett
 	o, err := storeOptions(home, s)
 	o.Linger = linger
 	if err == nil {
-		err = slot{home, seconds(s.LockWaitSeconds)}.finish(ctx)
+		err = slot{home, duration.OfSeconds(s.LockWaitSeconds)}.finish(ctx)
 	}
 	if err != nil {
 		return nil, err
@@ -54,7 +55,7 @@ const keyBytes = 32
 
 // storeOptions are the store's options as configured.
 func storeOptions(home string, s config.Settings) (store.Options, error) {
-	o := store.Options{LockWait: seconds(s.LockWaitSeconds), FreeBytes: int64(s.MinFreeMB) << 20, Blobs: filepath.Join(home, "blobs")}
+	o := store.Options{LockWait: duration.OfSeconds(s.LockWaitSeconds), FreeBytes: int64(s.MinFreeMB) << 20, Blobs: filepath.Join(home, "blobs")}
 	if s.MinFreeMB == 0 {
 		o.FreeBytes = -1 // off
 	}

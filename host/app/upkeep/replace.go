@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/internal/duration"
 
 	"github.com/skillet-run/skillet/host/base/store/atomicfile"
 	"github.com/skillet-run/skillet/host/base/store/filelock"
@@ -70,7 +71,7 @@ type slot struct {
 func (p slot) path(name string) string { return filepath.Join(p.home, name) }
 
 func (s *Service) slot() slot {
-	return slot{s.Home, seconds(s.Config.Settings().LockWaitSeconds)}
+	return slot{s.Home, duration.OfSeconds(s.Config.Settings().LockWaitSeconds)}
 }
 
 func (p slot) takeTurn(ctx context.Context) (*filelock.Lock, error) {

@@ -10,7 +10,6 @@ package upkeep
 import (
 	"context"
 	"path/filepath"
-	"time"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -34,6 +33,7 @@ import (
 	"github.com/skillet-run/skillet/host/run/runner"
 	"github.com/skillet-run/skillet/host/run/session"
 	"github.com/skillet-run/skillet/policies"
+	"github.com/skillet-run/skillet/policies/limit"
 )
 
 // Parts are what a [Service] works on. All are needed.
@@ -62,8 +62,8 @@ type Parts struct {
 
 	// Bounds is the file with the administrator's bounds; empty for none.
 	Bounds string
-	// Ceilings are the settings that bound calls, as the administrator lowers them.
-	Ceilings config.Settings
+	// Ceilings are what no call may exceed.
+	Ceilings limit.Set
 	// JournalOptions are those with which a part of the audit log is opened.
 	JournalOptions func(log string) journal.Options
 	// CatchUp brings the store to what the journal says. Ready says why no call may be
@@ -92,5 +92,3 @@ func New(log hclog.Logger, p Parts) *Service { return &Service{p, log.Named("sto
 func (s *Service) path(elem ...string) string {
 	return filepath.Join(append([]string{s.Home}, elem...)...)
 }
-
-func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }

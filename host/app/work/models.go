@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/internal/duration"
 	"github.com/skillet-run/skillet/internal/reexec"
 
 	"github.com/hashicorp/go-hclog"
@@ -106,7 +106,7 @@ func budgetSettings(b config.Budget) budget.Settings {
 
 func modelSettings(s config.Settings) llm.Settings {
 	l := llm.Settings{
-		Default: s.Models.Default, LocalOnly: s.Models.LocalOnly, CacheTTL: seconds(s.Models.CacheTTLSeconds),
+		Default: s.Models.Default, LocalOnly: s.Models.LocalOnly, CacheTTL: duration.OfSeconds(s.Models.CacheTTLSeconds),
 		Fallback: s.Models.Fallbacks(), FallbackRefused: s.Models.FallbackRefused,
 		LastResort:  []string{localProvider + "/" + local.Planner, localProvider + "/" + local.Hashing},
 		MemoryBytes: uint64(s.Models.MemoryMB) << 20, Tiers: map[llm.Tier][]string{}, Limits: map[string]llm.Limit{}, Models: map[string][]provider.Model{},
@@ -115,7 +115,7 @@ func modelSettings(s config.Settings) llm.Settings {
 		l.Tiers[llm.Tier(tier)] = names
 	}
 	for name, p := range s.Providers {
-		l.Limits[name] = llm.Limit{RequestsPerMinute: p.RequestsPerMinute, TokensPerMinute: p.TokensPerMinute, Timeout: seconds(p.TimeoutSeconds)}
+		l.Limits[name] = llm.Limit{RequestsPerMinute: p.RequestsPerMinute, TokensPerMinute: p.TokensPerMinute, Timeout: duration.OfSeconds(p.TimeoutSeconds)}
 		for _, m := range p.Models {
 			l.Models[name] = append(l.Models[name], provider.Model{
 				Name: m.Name, Tiers: m.Tiers, ContextTokens: m.ContextTokens, OutputTokens: m.OutputTokens,
@@ -339,5 +339,3 @@ func (m *Models) Embedder(ctx context.Context, name string) (memory.Embedder, er
 	}
 	return e, nil
 }
-
-func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/internal/duration"
 
 	"github.com/skillet-run/skillet/host/agents/llm/budget"
 	"github.com/skillet-run/skillet/host/agents/orchestrator"
@@ -269,7 +270,7 @@ func (s *Service) run(ctx context.Context, id string, allow approval.OneRun) (ta
 
 // work works on a task as long as the settings let it.
 func (s *Service) work(ctx context.Context, o *orchestrator.Orchestrator, id string) (task.Run, error) {
-	longest := seconds(s.parts.Models.Config.Settings().Tasks.TimeoutSeconds)
+	longest := duration.OfSeconds(s.parts.Models.Config.Settings().Tasks.TimeoutSeconds)
 	timer := time.AfterFunc(longest, func() {
 		why := fmt.Sprintf("it took longer than %s, the setting tasks.timeout_seconds", longest)
 		if _, err := o.Cancel(context.WithoutCancel(ctx), id, "host:tasks", why); err != nil {

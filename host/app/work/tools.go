@@ -118,7 +118,7 @@ func (b toolbox) call(ctx context.Context, c task.ToolCall, pays *budget.Lease, 
 	in := invoke.Invocation{
 		Target: target, By: by, Input: c.Args, Bounds: bounds(c), Begins: begins,
 		Allow:  b.s.allows(c.Task, target.Manifest()),
-		Limits: invoke.Limits{Timeout: time.Duration(c.TimeoutMS) * time.Millisecond},
+		Limits: invoke.Limits{Seconds: float64(c.TimeoutMS) / 1000},
 	}
 	if len(c.Roots) > 0 {
 		in.Workspace = c.Roots[0]

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/internal/duration"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -197,7 +198,7 @@ func (s *Service) taskSettings() orchestrator.Settings {
 		Steady:      func(model string) bool { return model == local.Planner },
 		ApproveFrom: task.Risk(set.Tasks.ApproveRisk), Redact: s.parts.Redact,
 		MaxTask: task.Budget{Tokens: set.Budget.Task.Tokens, MicroUSD: budget.MicroUSD(set.Budget.Task.USD)},
-		Lease:   seconds(set.Tasks.TakeoverSeconds),
+		Lease:   duration.OfSeconds(set.Tasks.TakeoverSeconds),
 		Agent:   builtin.General, Planner: builtin.Planner, Conversation: builtin.Conversation,
 	}
 }

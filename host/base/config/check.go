@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/policies/limit"
 )
 
 // A bound is what holds for a setting.
@@ -24,6 +25,21 @@ func firstBroken(sources map[string]string, bounds []bound) error {
 		}
 	}
 	return nil
+}
+
+// boundsOfCalls are those of the limits on a call.
+func boundsOfCalls(c limit.Ceilings) (all []bound) {
+	for _, l := range limit.All() {
+		if l.Setting() == "" {
+			continue
+		}
+		want := fmt.Sprintf("1 to %.0f", l.Number(l.Most()))
+		if l.IsTime() {
+			want = fmt.Sprintf("more than 0, at most %g", l.Number(l.Most()))
+		}
+		all = append(all, bound{l.Setting(), c.Of(l) > 0 && c.Of(l) <= l.Most(), want})
+	}
+	return all
 }
 
 // boundsOfWork are those of models, budgets, tasks and the memory.
@@ -74,12 +90,9 @@ func isModel(text string) bool {
 
 // check refuses values that are out of bounds, naming where they came from.
 func check(s Settings, sources map[string]string) error {
-	err := firstBroken(sources, []bound{
+	err := firstBroken(sources, append(boundsOfCalls(s.Ceilings), []bound{
 		{"log_level", slices.Contains([]string{"trace", "debug", "info", "warn", "error", "off"}, s.LogLevel), "trace, debug, info, warn, error or off"},
 		{"log_format", slices.Contains([]string{"text", "json"}, s.LogFormat), "text or json"},
-		{"max_memory_mb", s.MaxMemoryMB >= 1 && s.MaxMemoryMB <= 4096, "1 to 4096"},
-		{"max_execution_seconds", s.MaxExecutionSeconds > 0 && s.MaxExecutionSeconds <= 86400, "more than 0, at most 86400"},
-		{"max_fuel", s.MaxFuel > 0 && s.MaxFuel <= 1<<62, "1 to 4611686018427387904"},
 		{"module_limit_factor", s.ModuleLimitFactor >= 1 && s.ModuleLimitFactor <= 16, "1 to 16"},
 		{"compile_timeout_seconds", s.CompileTimeoutSeconds >= 1 && s.CompileTimeoutSeconds <= 3600, "1 to 3600"},
 		{"http_timeout_seconds", s.HTTPTimeoutSeconds > 0 && s.HTTPTimeoutSeconds <= 3600, "more than 0, at most 3600"},
@@ -96,7 +109,7 @@ func check(s Settings, sources map[string]string) error {
 		{"record_calls_mb", s.RecordCallsMB >= 1 && s.RecordCallsMB <= 1<<16, "1 to 65536"},
 		{"record_calls_days", s.RecordCallsDays > 0 && s.RecordCallsDays <= 3650, "more than 0, at most 3650"},
 		{"download_timeout_seconds", s.DownloadTimeoutSeconds > 0 && s.DownloadTimeoutSeconds <= 86400, "more than 0, at most 86400"},
-	})
+	}...))
 	if err == nil {
 		err = firstBroken(sources, boundsOfWork(s))
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/policies/limit"
 )
 
 // Settings are the settings of a home. Every field that is no group of settings
@@ -21,11 +22,8 @@ type Settings struct {
 	LogLevel string `koanf:"log_level" doc:"least severe level that is logged: trace, debug, info, warn, error, off"`
 	// LogFormat is "text" or "json".
 	LogFormat string `koanf:"log_format" doc:"form of the log on standard error: text or json"`
-	// MaxMemoryMB, MaxExecutionSeconds and MaxFuel are ceilings over what
-	// manifests and flags may ask for.
-	MaxMemoryMB         int     `koanf:"max_memory_mb" doc:"the most memory any call may have, in MB, whatever its manifest says"`
-	MaxExecutionSeconds float64 `koanf:"max_execution_seconds" doc:"the longest any call may take, in seconds, whatever its manifest says"`
-	MaxFuel             uint64  `koanf:"max_fuel" doc:"the most fuel any call may use, whatever its manifest says"`
+	// Ceilings bound what manifests and requests may ask for.
+	limit.Ceilings `koanf:",squash,flatten"`
 	// ModuleLimitFactor widens what modules may be, and CompileTimeoutSeconds bounds
 	// compiling one.
 	ModuleLimitFactor     int     `koanf:"module_limit_factor" doc:"how many times the usual bounds on a module are accepted, such as its size, functions, nesting and the estimated work to compile it"`
@@ -97,7 +95,7 @@ func StoreBackends() []string { return []string{"badger", "file"} }
 func Defaults() Settings {
 	return Settings{
 		LogLevel: "warn", LogFormat: "text",
-		MaxMemoryMB: 1024, MaxExecutionSeconds: 300, MaxFuel: 1_000_000_000_000,
+		Ceilings:          limit.DefaultCeilings(),
 		ModuleLimitFactor: 1, CompileTimeoutSeconds: 60,
 		HTTPTimeoutSeconds: 30, HTTPMaxMB: 10,
 		SecretKey: "auto", StoreBackend: StoreBackends()[0], AuditSync: SyncAuto, LockWaitSeconds: 30, ProposalExpiryDays: 30, MinFreeMB: 64,

@@ -28,6 +28,10 @@ func leaves(t reflect.Type, prefix string, index []int) []leaf {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		key, at := prefix+f.Tag.Get("koanf"), append(slices.Clone(index), i)
+		if f.Anonymous {
+			all = append(all, leaves(f.Type, prefix, at)...)
+			continue
+		}
 		if f.Type.Kind() == reflect.Struct {
 			all = append(all, leaves(f.Type, key+".", at)...)
 			continue

@@ -323,15 +323,11 @@ const (
 	FieldPurge             Field = "purge"               // that what the skill keeps is deleted
 	FieldReplace           Field = "replace"             // other bytes under the same version
 
-	// Bounds of a call or a task.
-	FieldMaxMemoryMB  Field = "max_memory_mb"
-	FieldMaxFuel      Field = "max_fuel"
-	FieldTimeout      Field = "timeout"
-	FieldMaxOutputKB  Field = "max_output_kb"
-	FieldMaxHostCalls Field = "max_host_calls"
-	FieldNoCache      Field = "no_cache"
-	FieldTokens       Field = "tokens"
-	FieldPriority     Field = "priority"
+	// Bounds of a call or a task; those of calls have the names that package limit gives them.
+	FieldTimeout  Field = "timeout"
+	FieldNoCache  Field = "no_cache"
+	FieldTokens   Field = "tokens"
+	FieldPriority Field = "priority"
 
 	// Others.
 	FieldAgain     Field = "again"
@@ -372,12 +368,12 @@ const (
 	FieldFailOnDifference      Field = "fail_on_difference"
 )
 
-// Fields returns all fields that remedies name.
+// Fields returns the fields that remedies name, beside those of package limit.
 func Fields() []Field {
 	return []Field{
 		FieldAllow, FieldAllowUnsigned, FieldTrustSigner, FieldAcceptSource, FieldAllowFailingTests, FieldDespite,
 		FieldForce, FieldYes, FieldKeepState, FieldPurge, FieldReplace,
-		FieldMaxMemoryMB, FieldMaxFuel, FieldTimeout, FieldMaxOutputKB, FieldMaxHostCalls, FieldNoCache, FieldTokens, FieldPriority,
+		FieldTimeout, FieldNoCache, FieldTokens, FieldPriority,
 		FieldAgain, FieldCanary, FieldCompare, FieldConfig, FieldDir, FieldDryRun, FieldEnvFile, FieldEscape, FieldLanguage, FieldList, FieldMatch, FieldRecord, FieldTool, FieldUpdate, FieldFind, FieldFor,
 		FieldHome, FieldInput, FieldIsolated, FieldNoBuild, FieldOwner, FieldPlainHTTP, FieldPromote, FieldRender, FieldRevoker,
 		FieldScope, FieldSession, FieldSettings, FieldTo, FieldUntil, FieldWorkspace,

@@ -4,10 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"time"
 
 	"github.com/skillet-run/skillet/host/app/govern"
 	"github.com/skillet-run/skillet/host/app/invoke"
+	"github.com/skillet-run/skillet/policies/limit"
 )
 
 // An Invocation is a call of a tool. All of it may be left out.
@@ -30,9 +30,11 @@ type CallLimits struct {
 }
 
 func (l CallLimits) limits() invoke.Limits {
-	return invoke.Limits{
-		MemoryMB: l.MemoryMB, Fuel: l.Fuel, Timeout: time.Duration(l.Seconds * float64(time.Second)), OutputKB: l.OutputKB, HostCalls: l.HostCalls,
+	asked := invoke.Limits{Seconds: l.Seconds}
+	for of, n := range map[limit.Limit]uint64{limit.Memory: l.MemoryMB, limit.Fuel: l.Fuel, limit.Output: l.OutputKB, limit.HostCalls: l.HostCalls} {
+		of.Put(&asked, of.Value(n))
 	}
+	return asked
 }
 
 // A CallResult is what came of a call that was made.

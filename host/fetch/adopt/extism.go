@@ -20,6 +20,7 @@ import (
 
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
+	"github.com/skillet-run/skillet/policies/limit"
 )
 
 //go:embed extism.schema.json
@@ -262,15 +263,16 @@ const pagesPerMB = 16
 func (p *Plugin) limits(m *manifests.Manifest, e extism) {
 	l := &m.Security.ResourceLimits
 	if n := e.Memory.MaxPages; n > 0 {
-		l.MaxMemoryMB = min((n+pagesPerMB-1)/pagesPerMB, manifests.CeilingMemoryMB)
+		l.MaxMemoryMB = min((n+pagesPerMB-1)/pagesPerMB, int(limit.Memory.Number(limit.Memory.Ceiling())))
 		if l.MaxMemoryMB*pagesPerMB != n {
 			p.note("memory.max_pages %d: limited to %d MB, which is %d pages", n, l.MaxMemoryMB, l.MaxMemoryMB*pagesPerMB)
 		}
 	}
 	if n := e.TimeoutMS; n > 0 {
-		l.MaxExecutionTime = min(float64(n)/1000, manifests.CeilingExecutionSeconds)
-		if n > manifests.CeilingExecutionSeconds*1000 {
-			p.note("timeout_ms %d: limited to %d seconds", n, manifests.CeilingExecutionSeconds)
+		most := limit.Time.Number(limit.Time.Ceiling())
+		l.MaxExecutionTime = min(float64(n)/1000, most)
+		if float64(n) > most*1000 {
+			p.note("timeout_ms %d: limited to %g seconds", n, most)
 		}
 	}
 	if n := e.Memory.MaxHTTPResponseBytes; n != nil {

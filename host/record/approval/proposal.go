@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/policies/limit"
 
 	"github.com/skillet-run/skillet/host/record/registry"
 	"github.com/skillet-run/skillet/manifests"
@@ -70,8 +71,8 @@ type Proposal struct {
 	Replaces string `json:"replaces,omitempty"`
 	// Requested is what the package asks for, with the reasons it gives, and
 	// Limits are the bounds of each call.
-	Requested []Ask                    `json:"requested"`
-	Limits    manifests.ResolvedLimits `json:"limits"`
+	Requested []Ask     `json:"requested"`
+	Limits    limit.Set `json:"limits"`
 	// Config is what a config_change changes, Agent what a new_agent or
 	// modify_agent does, and Call what a call calls.
 	Config *ConfigChange `json:"config,omitempty"`

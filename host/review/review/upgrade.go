@@ -10,6 +10,7 @@ import (
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 	"github.com/skillet-run/skillet/policies/capability"
+	"github.com/skillet-run/skillet/policies/limit"
 )
 
 // The ways in which what a package asks for, or is bounded by, changes, beside
@@ -245,49 +246,23 @@ func sentSteps(before, after map[string]bool) []Step {
 	return steps
 }
 
-// limitSteps compare the bounds of a call.
-func limitSteps(before, after manifests.ResolvedLimits) []Step {
+// limitSteps compare the limits of a call.
+func limitSteps(before, after limit.Set) []Step {
 	steps := []Step{}
-	for _, l := range []struct {
-		what    string
-		was, is float64
-		unit    string
-	}{
-		{"memory", float64(before.MemoryBytes), float64(after.MemoryBytes), "bytes"},
-		{"time", before.Seconds, after.Seconds, "seconds"},
-		{"fuel", float64(before.Fuel), float64(after.Fuel), "units"},
-		{"output", float64(before.OutputBytes), float64(after.OutputBytes), "bytes"},
-		{"the size of a file", float64(before.FileSizeBytes), float64(after.FileSizeBytes), "bytes"},
-		{"calls of the host", float64(before.HostCalls), float64(after.HostCalls), "calls"},
-		{"what it keeps", float64(before.KVBytes), float64(after.KVBytes), "bytes"},
-	} {
-		if l.was == l.is || l.was == 0 || l.is == 0 { // what it may keep follows from whether it asks to
+	for _, l := range limit.All() {
+		was, is := l.Of(before), l.Of(after)
+		if was == is || was == 0 || is == 0 { // what it may keep follows from whether it asks to
 			continue
 		}
-		s := Step{Change: Raised, Before: amount(l.was, l.unit), After: amount(l.is, l.unit)}
+		s := Step{Change: Raised, Before: l.Text(was), After: l.Text(is)}
 		verb := "may use more"
-		if l.is < l.was {
+		if is < was {
 			s.Change, verb = Lowered, "may use less"
 		}
-		s.Words = fmt.Sprintf("%s: %s at most %s (before: %s)", verb, l.what, s.After, s.Before)
+		s.Words = fmt.Sprintf("%s: %s at most %s (before: %s)", verb, l.What(), s.After, s.Before)
 		steps = append(steps, s)
 	}
 	return steps
-}
-
-// amount is a number with its unit: bytes in MB or KB where that is exact.
-func amount(n float64, unit string) string {
-	if unit == "bytes" {
-		for _, u := range []struct {
-			size float64
-			name string
-		}{{1 << 20, "MB"}, {1 << 10, "KB"}} {
-			if n >= u.size && n == u.size*float64(int64(n/u.size)) {
-				return strconv.FormatFloat(n/u.size, 'f', -1, 64) + " " + u.name
-			}
-		}
-	}
-	return strconv.FormatFloat(n, 'f', -1, 64) + " " + unit
 }
 
 func signerStep(before, after string) *Step {

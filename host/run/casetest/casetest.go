@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/skillet-run/skillet/host/run/runner"
+	"github.com/skillet-run/skillet/internal/duration"
 	"github.com/skillet-run/skillet/manifests/bundle"
 	"github.com/skillet-run/skillet/manifests/testcase"
 	"github.com/skillet-run/skillet/policies"
@@ -134,7 +135,7 @@ func (t *Tester) Run(ctx context.Context, p *bundle.Package, o Options) (Report,
 		s.end = began.Add(o.MaxTime)
 	}
 	s.run(ctx, &r)
-	r.DurationMS = milliseconds(time.Since(began))
+	r.DurationMS = duration.Milliseconds(time.Since(began))
 	return r, ctx.Err()
 }
 
@@ -248,11 +249,9 @@ func (s *suite) one(ctx context.Context, i int) *Result {
 	if ctx.Err() != nil {
 		return nil
 	}
-	r.DurationMS = milliseconds(time.Since(began))
+	r.DurationMS = duration.Milliseconds(time.Since(began))
 	return &r
 }
-
-func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // label names the package in messages.
 func label(p *bundle.Package) string {

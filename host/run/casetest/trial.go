@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/internal/duration"
 
 	"github.com/skillet-run/skillet/host/base/store"
 	"github.com/skillet-run/skillet/host/record/registry"
@@ -21,6 +22,7 @@ import (
 	"github.com/skillet-run/skillet/manifests/testcase"
 	"github.com/skillet-run/skillet/policies"
 	"github.com/skillet-run/skillet/policies/capability"
+	"github.com/skillet-run/skillet/policies/limit"
 )
 
 // serverAddress is where the web server of a case is, for the skill. No such server
@@ -94,7 +96,7 @@ func (t *trial) prepare(ctx context.Context) (runner.Call, error) {
 	}
 	return runner.Call{
 		Target: runner.Target{Label: label(t.suite.pkg), Package: t.suite.pkg, Origin: registry.OriginPath},
-		Tool:   t.c.Tool, Input: input, Workspace: t.dir, Caller: Caller, Limits: runner.Limits{Wall: t.wall()},
+		Tool:   t.c.Tool, Input: input, Workspace: t.dir, Caller: Caller, Limits: limit.Set{Seconds: t.wall().Seconds()},
 		Config: t.c.Config, NoCache: true, Tape: t.mocks, Looks: newLooks(t.c.Clock, t.c.Seed),
 		Stage: &runner.Stage{
 			Stage: hostfn.Stage{Web: t.mocks}, Granted: t.granted, KV: t.kv, Secrets: secrets(t.c.Secrets), Notifier: &t.sent,
@@ -105,9 +107,9 @@ func (t *trial) prepare(ctx context.Context) (runner.Call, error) {
 
 // wall is how long the case may take.
 func (t *trial) wall() time.Duration {
-	most, want := t.suite.options.MaxCaseTime, time.Duration(t.c.Timeout*float64(time.Second))
+	most, want := t.suite.options.MaxCaseTime, duration.OfSeconds(t.c.Timeout)
 	if want == 0 {
-		want = time.Duration(t.suite.pkg.Manifest().Limits().Seconds * float64(time.Second))
+		want = t.suite.pkg.Manifest().Limits().Wall()
 	}
 	if t.cut = most > 0 && most < want; t.cut {
 		return most

@@ -65,7 +65,7 @@ func TestAutorunFilesAreNotWritten(t *testing.T) {
 	must(t, os.MkdirAll(dir+"/full/hooks", 0o755))
 	must(t, os.WriteFile(dir+"/full/hooks/pre-commit", nil, 0o755))
 	s := settings(t, "fs.read:"+dir+"/**", "fs.write:"+dir+"/**")
-	s.Limits.Files = jail.Quota{Entries: 1 << 20}
+	s.Files = jail.Quota{Entries: 1 << 20}
 	for _, row := range append(policies.Autoruns(), policies.Autorun{By: "git", Paths: []string{
 		".git", ".git/config", ".git/hooks", ".git/hooks/pre-commit", ".git/info/attributes", ".git/modules/sub/config", ".git/worktrees/w/config.worktree",
 		".git/commondir", ".git/refs/remotes/x/config", "HEAD", "x.git/HEAD",

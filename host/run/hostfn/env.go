@@ -63,7 +63,14 @@ type Settings struct {
 	// Workspace is the absolute directory that relative paths of the guest mean. Without one they are
 	// refused.
 	Workspace string
-	Limits    Limits
+	// Files bounds file access; see jail.Quota for the defaults.
+	Files jail.Quota
+	// LogBytes is how much of the log is kept; 0 means DefaultLogBytes. Then a last line says so.
+	LogBytes int64
+	// Notifications is how many notifications one call may send; 0 means DefaultNotifications.
+	Notifications int
+	// VarBytes bounds the Extism variables; 0 means DefaultVarBytes.
+	VarBytes int64
 	// KV is the store for the skill's state; nil has the kv functions fail.
 	KV store.KV
 	// KVQuotaBytes bounds the skill's state; 0 means DefaultKVBytes.
@@ -109,20 +116,7 @@ type Standing struct {
 	Epoch uint64
 }
 
-// Limits bounds what one call does through this package, beside those of HTTP and key-value state in
-// Settings. A zero field means its default.
-type Limits struct {
-	// Files bounds file access; see jail.Quota for the defaults.
-	Files jail.Quota
-	// LogBytes is how much of the log is kept; default 64 KiB. Then a last line says so.
-	LogBytes int64
-	// Notifications is how many notifications one call may send; default 5.
-	Notifications int
-	// VarBytes bounds the Extism variables; default 1 MiB.
-	VarBytes int64
-}
-
-// Defaults of Settings and Limits.
+// Defaults of Settings.
 const (
 	DefaultKVBytes       = 10 << 20
 	DefaultHTTPBytes     = 10 << 20
@@ -168,9 +162,9 @@ func NewEnv(s Settings) *Env {
 	fill(&s.KVSchema, 1)
 	fill(&s.MaxHTTPBytes, DefaultHTTPBytes)
 	fill(&s.HTTPTimeout, DefaultHTTPTimeout)
-	fill(&s.Limits.LogBytes, DefaultLogBytes)
-	fill(&s.Limits.Notifications, DefaultNotifications)
-	fill(&s.Limits.VarBytes, DefaultVarBytes)
+	fill(&s.LogBytes, DefaultLogBytes)
+	fill(&s.Notifications, DefaultNotifications)
+	fill(&s.VarBytes, DefaultVarBytes)
 	if s.Log == nil {
 		s.Log = hclog.NewNullLogger()
 	}
@@ -205,7 +199,7 @@ func (e *Env) FS() (*jail.FS, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.fs == nil && e.fsErr == nil && !e.closed {
-		e.fs, e.fsErr = jail.Open(e.roots, guard{e}, e.s.Limits.Files)
+		e.fs, e.fsErr = jail.Open(e.roots, guard{e}, e.s.Files)
 	}
 	if e.closed {
 		return nil, jail.ErrEscape

@@ -252,7 +252,7 @@ func extismVarSet(ctx context.Context, e *Env, g *sandbox.Guest, stack []uint64)
 // varOverhead is what a variable counts beside its name and value, in bytes.
 const varOverhead = 40
 
-// setVar keeps a variable, within Limits.VarBytes.
+// setVar keeps a variable, within VarBytes.
 func (e *Env) setVar(name string, value []byte) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -260,8 +260,8 @@ func (e *Env) setVar(name string, value []byte) error {
 	if old, ok := e.vars[name]; ok {
 		size -= int64(len(name) + len(old) + varOverhead)
 	}
-	if e.varBytes+size > e.s.Limits.VarBytes {
-		return failf(KindLimit, "variables of more than %d bytes", e.s.Limits.VarBytes)
+	if e.varBytes+size > e.s.VarBytes {
+		return failf(KindLimit, "variables of more than %d bytes", e.s.VarBytes)
 	}
 	e.vars[name] = value
 	e.varBytes += size

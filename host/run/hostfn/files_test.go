@@ -165,7 +165,7 @@ func TestFileLimits(t *testing.T) {
 	t.Parallel()
 	dir := tree(t)
 	s := settings(t, "fs.write:"+dir+"/**", "fs.read:"+dir+"/**")
-	s.Limits.Files = jail.Quota{FileBytes: 10, TotalBytes: 25, Files: 3, Entries: 7}
+	s.Files = jail.Quota{FileBytes: 10, TotalBytes: 25, Files: 3, Entries: 7}
 	e := open(t, s)
 	write := func(name, meta, body string) reply {
 		return call(t, e, "fs_write", fmt.Sprintf(`{"path":%q%s}`, dir+"/"+name, meta), []byte(body))

@@ -95,7 +95,7 @@ func (e *Env) hostLine(level, msg string) {
 func (e *Env) keep(l task.LogLine, size int64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	limit := e.s.Limits.LogBytes
+	limit := e.s.LogBytes
 	if e.logBytes > limit {
 		return
 	}
@@ -176,7 +176,7 @@ func notify(ctx context.Context, e *Env, meta, body []byte) (any, []byte, error)
 	case e.s.Notifier == nil:
 		return nil, nil, failf(KindIO, "there is nobody to notify here")
 	case !e.mayNotify():
-		return nil, nil, failf(KindLimit, "at most %d notifications a call", e.s.Limits.Notifications)
+		return nil, nil, failf(KindLimit, "at most %d notifications a call", e.s.Notifications)
 	}
 	return struct{}{}, nil, e.s.Notifier.Notify(ctx, n)
 }
@@ -185,7 +185,7 @@ func notify(ctx context.Context, e *Env, meta, body []byte) (any, []byte, error)
 func (e *Env) mayNotify() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.notified >= e.s.Limits.Notifications {
+	if e.notified >= e.s.Notifications {
 		return false
 	}
 	e.notified++

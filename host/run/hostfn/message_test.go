@@ -49,7 +49,7 @@ func TestLog(t *testing.T) {
 func TestLogLimit(t *testing.T) {
 	t.Parallel()
 	s := settings(t)
-	s.Limits.LogBytes = 1000
+	s.LogBytes = 1000
 	e := open(t, s)
 	for range 10_000 {
 		e.Log(sandbox.LevelInfo, "0123456789")
@@ -77,7 +77,7 @@ func TestNotify(t *testing.T) {
 	t.Parallel()
 	box := &inbox{}
 	s := settings(t, "notify")
-	s.Notifier, s.RunID, s.Limits.Notifications = box, "run-1", 3
+	s.Notifier, s.RunID, s.Notifications = box, "run-1", 3
 	e := open(t, s)
 	e.redact.add("hunter2-secret")
 	for _, sev := range []string{"warning", "warn", ""} {
@@ -134,7 +134,7 @@ func TestExtismImports(t *testing.T) {
 	rt := runtime(t)
 	s := settings(t)
 	s.Config = map[string]string{"size": "9"}
-	s.Limits.VarBytes = 100
+	s.VarBytes = 100
 	e := open(t, s)
 	run := func(name string, args ...string) string {
 		t.Helper()

@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/host/engine/sandbox"
 
 	"github.com/skillet-run/skillet/host/base/task"
 	"github.com/skillet-run/skillet/manifests"
@@ -91,6 +92,22 @@ type Limits struct {
 	LogBytes    int64  `json:"log_bytes"`
 	HostCalls   int    `json:"host_calls"`
 	TableElems  uint32 `json:"table_elems"`
+}
+
+// LimitsOf are limits of the sandbox, with no zero among them, as a recording has them.
+func LimitsOf(l sandbox.Limits) Limits {
+	return Limits{
+		MemoryBytes: l.MemoryBytes, Fuel: l.Fuel, WallMS: max(l.Wall.Milliseconds(), 1), InputBytes: l.InputBytes,
+		OutputBytes: l.OutputBytes, LogBytes: l.LogBytes, HostCalls: l.HostCalls, TableElems: l.TableElems,
+	}
+}
+
+// Sandbox is the limits as the sandbox takes them.
+func (l Limits) Sandbox() sandbox.Limits {
+	return sandbox.Limits{
+		MemoryBytes: l.MemoryBytes, Fuel: l.Fuel, Wall: time.Duration(l.WallMS) * time.Millisecond, InputBytes: l.InputBytes,
+		OutputBytes: l.OutputBytes, LogBytes: l.LogBytes, HostCalls: l.HostCalls, TableElems: l.TableElems,
+	}
 }
 
 // A Tree is the directories that are open when the guest begins.

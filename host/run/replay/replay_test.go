@@ -37,6 +37,7 @@ import (
 	"github.com/skillet-run/skillet/manifests/bundle"
 	"github.com/skillet-run/skillet/policies"
 	"github.com/skillet-run/skillet/policies/capability"
+	"github.com/skillet-run/skillet/policies/limit"
 )
 
 // TestMain runs the tests, or is one of their workers.
@@ -412,7 +413,7 @@ func TestClockEndsTheCall(t *testing.T) {
 	rec := recording.NewRecorder()
 	w.runner.Run(t.Context(), runner.Call{
 		Target: runner.Target{Label: "everything", Package: p, Origin: registry.OriginUser}, Tool: "spin", Input: []byte("{}"),
-		Caller: "human:test", Recorder: rec, Limits: runner.Limits{Wall: 300 * time.Millisecond},
+		Caller: "human:test", Recorder: rec, Limits: limit.Set{Seconds: 0.3},
 	})
 	r, err := rec.Recording()
 	must(t, err)

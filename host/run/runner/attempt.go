@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/internal/duration"
 
 	"github.com/skillet-run/skillet/host/base/store"
 	"github.com/skillet-run/skillet/host/base/task"
@@ -111,15 +112,13 @@ func (a *attempt) figures() task.Figures {
 
 // tried notes how an attempt went.
 func (a *run) tried(err error, took time.Duration) {
-	t := task.Attempt{WaitMS: milliseconds(a.pause), DurationMS: milliseconds(took)}
+	t := task.Attempt{WaitMS: duration.Milliseconds(a.pause), DurationMS: duration.Milliseconds(took)}
 	if err != nil {
 		t.Error, t.Reason = a.told(err), Judge(err).Reason
 		t.Error.Message = clip(t.Error.Message, maxRequest)
 	}
 	a.tries, a.pause = append(a.tries, t), 0
 }
-
-func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // wall is how long an attempt may take: what is left, when there were others
 // before it or it waited.
@@ -193,8 +192,8 @@ func (r *Runner) lend(ctx context.Context, a *attempt) error {
 		Granted: now.Granted, Policies: now.Policies, Present: r.presentOf(ctx, a.run),
 		Beyond: a.beyond, Approved: a.approved(), Principal: a.principal(),
 		Home: r.settings.Home, Own: r.settings.Own, Workspace: a.call.Workspace,
-		Limits: hostfn.Limits{Files: a.limits.Files, LogBytes: a.limits.LogBytes},
-		KV:     a.state(r.kv), KVQuotaBytes: a.manifest.Limits().KVBytes, KVSchema: kvSchema(a.manifest),
+		Files: a.limits.Files, LogBytes: a.limits.LogBytes,
+		KV: a.state(r.kv), KVQuotaBytes: a.manifest.Limits().KVBytes, KVSchema: kvSchema(a.manifest),
 		Secrets: r.secrets, Injections: injections(a.manifest), Notifier: r.notifier,
 		Skills: callees{r, a.run}, Models: r.settings.Models,
 		Log: r.log.With("run_id", string(a.result.RunID), "skill", a.call.Target.Label), Config: a.config(),

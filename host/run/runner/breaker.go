@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/internal/duration"
 
-	"github.com/skillet-run/skillet/host/engine/sandbox"
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -46,19 +46,7 @@ func (r *Runner) guarded(a *run, next work) work {
 // it less than the manifest asks for: that is no failure of the skill, and a caller
 // must not be able to have others be refused.
 func (a *run) endedByCaller(ctx context.Context, err error) bool {
-	want, usual := a.call.Limits, a.manifest.Limits()
-	return ctx.Err() != nil ||
-		errors.Is(err, sandbox.ErrTime) && less(want.Wall, seconds(usual.Seconds)) ||
-		errors.Is(err, sandbox.ErrFuel) && less(want.Fuel, usual.Fuel) ||
-		errors.Is(err, sandbox.ErrMemory) && less(want.MemoryBytes, usual.MemoryBytes) ||
-		errors.Is(err, sandbox.ErrOutput) && less(want.OutputBytes, usual.OutputBytes) ||
-		errors.Is(err, sandbox.ErrHostCalls) && less(want.HostCalls, usual.HostCalls)
-}
-
-// less reports whether a caller wants a lower limit than the manifest has; 0 wants
-// nothing.
-func less[T uint64 | int64 | int | time.Duration](want, usual T) bool {
-	return want > 0 && want < usual
+	return ctx.Err() != nil || a.lowered(err)
 }
 
 // probe asks the skill's health check, if it has one, before a call is let
@@ -195,7 +183,7 @@ func (c circuit) probed(now time.Time, skill Condition, p manifests.CircuitBreak
 }
 
 func (c circuit) open(now time.Time, p manifests.CircuitBreaker) circuit {
-	c.OpenUntil, c.Probes = now.Add(seconds(p.RecoveryTimeout)).UnixMilli(), p.HalfOpenProbes
+	c.OpenUntil, c.Probes = now.Add(duration.OfSeconds(p.RecoveryTimeout)).UnixMilli(), p.HalfOpenProbes
 	return c
 }
 

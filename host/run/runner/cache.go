@@ -12,6 +12,7 @@ import (
 
 	"github.com/skillet-run/skillet/host/base/store"
 	"github.com/skillet-run/skillet/host/record/registry"
+	"github.com/skillet-run/skillet/internal/duration"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/policies"
 	"github.com/skillet-run/skillet/policies/capability"
@@ -139,7 +140,7 @@ type cacheAccount struct {
 func (r *Runner) cache(owner string, p *manifests.Caching) cache {
 	return cache{
 		kv: r.kv, account: cell[cacheAccount]{r.kv, cacheKeys + owner}, prefix: cachedKeys + owner + "/",
-		ttl: seconds(p.ResultCacheTTL), quota: int64(cmp.Or(p.MaxCacheSizeMB, manifests.DefaultCacheMB)) << 20,
+		ttl: duration.OfSeconds(p.ResultCacheTTL), quota: int64(cmp.Or(p.MaxCacheSizeMB, manifests.DefaultCacheMB)) << 20,
 	}
 }
 

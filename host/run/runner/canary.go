@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/internal/duration"
 
 	"github.com/skillet-run/skillet/host/base/task"
 	"github.com/skillet-run/skillet/host/record/registry"
@@ -120,7 +121,7 @@ func (f Figures) regression() string {
 		return fmt.Sprintf("its calls take %.1f times the fuel: %.0f (before: %.0f)", factor, c.Fuel.Mean(), s.Fuel.Mean())
 	}
 	factor, worse := c.Time.worse(s.Time)
-	if worse && c.Time.Mean()-s.Time.Mean() > milliseconds(minSlower) {
+	if worse && c.Time.Mean()-s.Time.Mean() > duration.Milliseconds(minSlower) {
 		return fmt.Sprintf("its calls take %.1f times the time: %.1f ms (before: %.1f ms)", factor, c.Time.Mean(), s.Time.Mean())
 	}
 	return ""
@@ -266,6 +267,6 @@ func (arm *Arm) count(res task.Result) {
 	f := res.Figures
 	// Loading is paid by the first call after a start, whichever version that is.
 	waited := time.Duration(f.QueuedNS + f.CompileNS + f.SnapshotNS + f.InstantiateNS)
-	arm.Time.add(res.DurationMS - milliseconds(waited))
+	arm.Time.add(res.DurationMS - duration.Milliseconds(waited))
 	arm.Fuel.add(float64(f.Fuel))
 }

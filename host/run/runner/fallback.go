@@ -74,8 +74,8 @@ func (r *Runner) fallBack(ctx context.Context, a *run, ref manifests.Ref, failur
 // with what was granted to whose tool it is.
 func (r *Runner) fallbackCall(ctx context.Context, a *run, ref manifests.Ref) (Call, error) {
 	c := Call{Target: a.call.Target, Tool: ref.Tool, Input: a.call.Input, Workspace: a.call.Workspace, Bounds: a.call.Bounds, Caller: a.call.Caller, Limits: a.call.Limits, Begins: a.call.Begins}
-	if c.Limits.Wall > 0 { // the caller's limit is for all of it
-		c.Limits.Wall, c.wall = max(time.Until(a.until), time.Millisecond), cmp.Or(a.call.wall, r.total(a))
+	if c.Limits.Seconds > 0 { // the caller's limit is for all of it
+		c.Limits.Seconds, c.wall = max(time.Until(a.until), time.Millisecond).Seconds(), cmp.Or(a.call.wall, r.total(a))
 	}
 	if ref.Name == "" {
 		c.Allow, c.Config, c.Session = a.call.Allow, a.call.Config, a.call.Session

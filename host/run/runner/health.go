@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/internal/duration"
 
 	"github.com/skillet-run/skillet/host/base/task"
 )
@@ -70,7 +71,7 @@ func (r *Runner) lastHealth(ctx context.Context, t Target) (h Health, stands boo
 	}
 	c, _, err := r.checkup(t).read(ctx)
 	at := time.UnixMilli(c.At)
-	if err != nil || time.Since(at) >= seconds(t.Package.Manifest().Resilience.HealthCheck.Interval) {
+	if err != nil || time.Since(at) >= duration.OfSeconds(t.Package.Manifest().Resilience.HealthCheck.Interval) {
 		return h, false, err
 	}
 	h = Health{Skill: t.Label, Digest: string(t.Package.Digest()), OK: c.Kind == "", Tool: tool.Name, RunID: c.RunID, CheckedAt: at.UTC()}

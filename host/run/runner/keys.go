@@ -47,9 +47,6 @@ func healthKey(t Target) string {
 
 func rateKey(t Target) string { return aboutKeys + owner(t) + "/rate" }
 
-// seconds is a length of time from a manifest, where it has ceilings that fit.
-func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
-
 // ceil is a length of time for people: not shorter, and without fractions that
 // nobody reads.
 func ceil(d time.Duration) time.Duration {

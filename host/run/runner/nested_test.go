@@ -323,12 +323,12 @@ func TestSkillCallEndsWithItsCaller(t *testing.T) {
 	p := m.process()
 	m.lend(on(skill(t, "callee", newGuest().tool("run", spin()), runTool, ""), "run"))
 	caller := on(skill(t, "caller", newGuest().relay("run", `{"skill":"callee"}`, ""), runTool, ""), "run", "skill:callee")
-	caller.Limits.Wall = 200 * time.Millisecond
+	caller.Limits.Seconds = 0.2
 	r := p.Run(t.Context(), caller)
 	if r.OK || r.Error.Kind != fault.KindLimit || !strings.Contains(r.Error.Message, "wall time") {
 		t.Errorf("got %+v", r.Error)
 	}
-	caller.Limits.Wall = 0
+	caller.Limits.Seconds = 0
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(100*time.Millisecond, cancel)
 	if r := p.Run(ctx, caller); r.OK || !strings.Contains(r.Error.Message, "cancel") {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/internal/duration"
 
 	"golang.org/x/time/rate"
 
@@ -117,7 +118,7 @@ func (p pace) refusal(b bucket, wait time.Duration) error {
 	if b.By != "" && b.By != p.by {
 		last = ", the last of them by " + b.By
 	}
-	return fault.Errorf(fault.KindLimit, "%s is %w: %s in %s%s", p.what, ErrRate, count(p.limit.MaxCalls, "call"), seconds(p.limit.PerSeconds), last).
+	return fault.Errorf(fault.KindLimit, "%s is %w: %s in %s%s", p.what, ErrRate, count(p.limit.MaxCalls, "call"), duration.OfSeconds(p.limit.PerSeconds), last).
 		WithHint("try again in %s; %s says how often", ceil(wait), p.whose).
 		WithRetryAfter(wait)
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/internal/duration"
+	"github.com/skillet-run/skillet/policies/limit"
 
 	"github.com/skillet-run/skillet/host/base/task"
 	"github.com/skillet-run/skillet/host/engine/sandbox"
@@ -42,7 +44,7 @@ type Playback struct {
 // guest was not run.
 func (r *Runner) Replay(ctx context.Context, t Target, p Playback) (task.Result, recording.Outcome) {
 	t.Origin, t.Granted, t.Trial = registry.OriginPath, approval.Granted{}, nil
-	a := r.begin(Call{Target: t, Tool: p.As.Tool, Input: p.As.Input, Caller: "host:replay", NoCache: true, Limits: Limits{Wall: p.Wall}, play: &p}, asReplay, nil)
+	a := r.begin(Call{Target: t, Tool: p.As.Tool, Input: p.As.Input, Caller: "host:replay", NoCache: true, Limits: limit.Set{Seconds: p.Wall.Seconds()}, play: &p}, asReplay, nil)
 	a.finish(r.settle(ctx, a))
 	r.recorded(ctx, a)
 	return a.result, a.outcome
@@ -52,7 +54,7 @@ func (r *Runner) Replay(ctx context.Context, t Target, p Playback) (task.Result,
 func (r *Runner) lendReplayed(a *attempt) {
 	p := a.call.play
 	a.env = hostfn.NewEnv(hostfn.Settings{
-		Limits: hostfn.Limits{LogBytes: a.limits.LogBytes}, Config: p.As.Config, Tape: p.Host, RunID: string(a.result.RunID),
+		LogBytes: a.limits.LogBytes, Config: p.As.Config, Tape: p.Host, RunID: string(a.result.RunID),
 		Log: r.log.With("run_id", string(a.result.RunID), "skill", a.call.Target.Label),
 	})
 }
@@ -119,29 +121,15 @@ func (a *attempt) isRecorded(c sandbox.Call) error {
 	return nil
 }
 
-// playedLimits are the limits of a recorded call, under the ceilings.
-func (r *Runner) playedLimits(a *run) sandbox.Limits {
-	as, top := a.call.play.As.Limits, r.settings.Ceilings
-	return sandbox.Limits{
-		MemoryBytes: bounded(as.MemoryBytes, 0, top.MemoryBytes), Fuel: bounded(as.Fuel, 0, top.Fuel),
-		Wall:       bounded(a.call.Limits.Wall, time.Duration(as.WallMS)*time.Millisecond, top.Wall),
-		InputBytes: as.InputBytes, OutputBytes: as.OutputBytes, LogBytes: as.LogBytes,
-		HostCalls: as.HostCalls, TableElems: as.TableElems,
-	}
-}
-
 // head is what is known of a call before the guest runs.
 func (a *attempt) head(c sandbox.Call) recording.Recording {
-	t, l := a.call.Target, c.Limits.Filled()
+	t := a.call.Target
 	head := recording.Recording{
 		Skill: a.manifest.Name, Version: a.manifest.Version, Digest: t.Package.Digest(), Module: manifests.Digest(a.module.Info().Digest),
 		Tool: a.tool.Name, Export: c.Export, Args: c.Args, Input: c.Input, Config: c.Config,
 		Grants: a.granted.Strings(), Workspace: a.call.Workspace,
 		Clock: c.Clock, Random: c.Random, Seed: c.Seed, Restart: c.Restart,
-		Limits: recording.Limits{
-			MemoryBytes: l.MemoryBytes, Fuel: l.Fuel, WallMS: max(l.Wall.Milliseconds(), 1), InputBytes: l.InputBytes,
-			OutputBytes: l.OutputBytes, LogBytes: l.LogBytes, HostCalls: l.HostCalls, TableElems: l.TableElems,
-		},
+		Limits: recording.LimitsOf(c.Limits.Filled()),
 	}
 	if t.Origin == registry.OriginPath {
 		head.Path = t.Label
@@ -162,7 +150,7 @@ func (a *attempt) ended(err error) {
 		OK: err == nil, Output: a.reply.Output, ExitCode: a.reply.ExitCode, Stderr: a.reply.Stderr, Ending: endingOf(a.guestErr),
 		Logs: append([]task.LogLine{}, a.env.Logs()...), Denials: append([]task.Denial{}, a.env.Denials()...),
 		Fuel: a.reply.Fuel, PeakMemoryBytes: a.reply.PeakMemoryBytes, HostCalls: a.reply.HostCalls,
-		DurationMS: milliseconds(a.reply.Duration),
+		DurationMS: duration.Milliseconds(a.reply.Duration),
 	}
 	if err != nil {
 		o.Error = a.told(err)

@@ -147,7 +147,7 @@ func TestTimeoutBoundsAllAttempts(t *testing.T) {
 			p := m.process()
 			for range 10 {
 				c := on(row.pkg, "run")
-				c.Limits.Wall = row.wall
+				c.Limits.Seconds = row.wall.Seconds()
 				start := time.Now()
 				r := p.Run(t.Context(), c)
 				if took := time.Since(start); r.OK || took > row.most || r.Figures.Attempts == 10 {
@@ -189,7 +189,7 @@ func TestTimeoutOfFallbackIsToldAsSet(t *testing.T) {
 	g.tool("plan_b", spin())
 	pkg := skill(t, "tester", g, `{"name":"fails"},{"name":"plan_b"}`, `,"resilience":{"fallback_command":"plan_b"}`)
 	c := on(pkg, "fails")
-	c.Limits.Wall = time.Second
+	c.Limits.Seconds = 1
 	r := p.Run(t.Context(), c)
 	if f := r.Fallback; r.OK || f == nil || f.Error == nil || !strings.Contains(f.Error.Message, "time limit of 1s reached") {
 		t.Errorf("got %+v, %+v", r.Error, f)
@@ -407,7 +407,7 @@ func TestConcurrencyIsEnforced(t *testing.T) {
 	g.tool("run", spin())
 	pkg := skill(t, "tester", g, runTool, `,"performance":{"execution":{"max_concurrent_calls":1,"execution_queue_size":1}}`)
 	c := on(pkg, "run")
-	c.Limits.Wall = 300 * time.Millisecond
+	c.Limits.Seconds = 0.3
 	var wg sync.WaitGroup
 	results := make([]task.Result, 3)
 	for i := range results {
@@ -670,9 +670,9 @@ func TestCallersEndIsNoFailure(t *testing.T) {
 		`,"resilience":{"circuit_breaker":{"failure_threshold":1,"recovery_timeout":3600}}`)
 	m.lend(on(pkg, ""))
 	nested := on(skill(t, "caller", newGuest().relay("run", `{"skill":"callee","tool":"spins"}`, ""), runTool, ""), "run", "skill:callee")
-	nested.Limits.Wall = 50 * time.Millisecond
+	nested.Limits.Seconds = 0.05
 	timed, poor := on(pkg, "spins"), on(pkg, "spins")
-	timed.Limits.Wall, poor.Limits.Fuel = 50*time.Millisecond, 1000
+	timed.Limits.Seconds, poor.Limits.Fuel = 0.05, 1000
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	for name, run := range map[string]func() task.Result{

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cenkalti/backoff/v5"
 
+	"github.com/skillet-run/skillet/internal/duration"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/policies/capability"
 )
@@ -107,5 +108,5 @@ func (p *pauses) longest(n int) time.Duration {
 	case manifests.BackoffExponential:
 		factor = float64(uint64(1) << min(n-1, 62))
 	}
-	return seconds(min(p.policy.BaseDelay*factor, p.policy.MaxDelay))
+	return duration.OfSeconds(min(p.policy.BaseDelay*factor, p.policy.MaxDelay))
 }

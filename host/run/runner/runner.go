@@ -29,10 +29,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/internal/duration"
 	"github.com/skillet-run/skillet/internal/nearest"
 
 	"github.com/hashicorp/go-hclog"
@@ -52,6 +54,7 @@ import (
 	"github.com/skillet-run/skillet/manifests/bundle"
 	"github.com/skillet-run/skillet/policies"
 	"github.com/skillet-run/skillet/policies/capability"
+	"github.com/skillet-run/skillet/policies/limit"
 )
 
 // A Target is what is run: a package, and what it may do.
@@ -122,7 +125,7 @@ type Call struct {
 	Caller string
 	// Limits lower or raise the manifest's limits; zero fields keep them. The
 	// ceilings of [Settings] hold in any case.
-	Limits Limits
+	Limits limit.Set
 	// Config are the values an Extism guest reads with config_get.
 	Config map[string]string
 	// Recorder keeps what the guest sees of the world; nil for nobody.
@@ -144,20 +147,11 @@ type Call struct {
 	// it has no meaning here.
 	Session string
 
-	wall    time.Duration  // what the caller's limit was of which Limits.Wall is left; 0 for the same
+	wall    time.Duration  // what the caller's limit was of which Limits.Seconds are left; 0 for the same
 	as      string         // the name by which another skill called it; empty for none
 	lent    capability.Set // what the host lends it for a part of its own call
 	scratch store.KV       // instead of the store, for a migration
 	play    *Playback      // what a replay shows, in place of everything
-}
-
-// Limits are a caller's wishes. Zero fields mean the manifest's.
-type Limits struct {
-	MemoryBytes uint64
-	Fuel        uint64
-	Wall        time.Duration
-	OutputBytes int64 // no more than [manifests.CeilingOutputKB]
-	HostCalls   int   // no more than [manifests.CeilingHostCalls]
 }
 
 // Settings are what the runner never goes beyond.
@@ -167,7 +161,8 @@ type Settings struct {
 	Home string
 	Own  []string
 	// Ceilings bound every call, whatever a manifest or a caller says.
-	Ceilings Limits
+	// A zero field is the ceiling of the table.
+	Ceilings limit.Set
 	// HTTPTimeout bounds one request of a guest; HTTPBytes its response body.
 	HTTPTimeout time.Duration
 	HTTPBytes   int64
@@ -419,7 +414,7 @@ func noTool(a *run) error {
 	}
 	e := fault.Errorf(fault.KindNotFound, "%s has no tool %s", a.call.Target.Label, a.call.Tool)
 	if best, ok := nearest.Name(a.call.Tool, names); ok {
-		return e.WithHint("did you mean %s? its tools are: %s", fault.Choose(best), orList(names))
+		return e.WithHint("did you mean %s? its tools are: %s", fault.Choose(best), strings.Join(names, ", "))
 	}
 	return e.WithHint("its tools are: %s", fault.Choose(names...))
 }
@@ -442,31 +437,6 @@ func (r *Runner) admit(a *run) error {
 	return nil
 }
 
-// limits are the manifest's, changed as the caller wished, under the ceilings.
-func (r *Runner) limits(a *run) sandbox.Limits {
-	if a.exactly() {
-		return r.playedLimits(a)
-	}
-	m, want, top := a.manifest.Limits(), a.call.Limits, r.settings.Ceilings
-	l := sandbox.DefaultLimits()
-	l.MemoryBytes = bounded(want.MemoryBytes, m.MemoryBytes, top.MemoryBytes)
-	l.Fuel = bounded(want.Fuel, m.Fuel, top.Fuel)
-	l.Wall = bounded(want.Wall, seconds(m.Seconds), top.Wall)
-	l.OutputBytes = bounded(want.OutputBytes, m.OutputBytes, manifests.CeilingOutputKB<<10)
-	l.HostCalls = bounded(want.HostCalls, m.HostCalls, manifests.CeilingHostCalls)
-	l.Files.FileBytes = m.FileSizeBytes
-	return l
-}
-
-// total bounds all attempts together, with what comes between; 0 for no bound.
-func (r *Runner) total(a *run) time.Duration {
-	top := r.settings.Ceilings.Wall
-	if t := bounded(a.call.Limits.Wall, seconds(a.manifest.Resilience.Timeout), top); t > 0 {
-		return t
-	}
-	return top
-}
-
 // left is what is left of the time for all attempts; 0 when that has no end.
 func (a *run) left() time.Duration {
 	if a.until.IsZero() {
@@ -486,17 +456,6 @@ func (a *run) patience() time.Duration {
 // longest is more than the call can take.
 func (a *run) longest() time.Duration {
 	p := a.manifest.Retries()
-	each := 2*a.limits.Wall + seconds(p.MaxDelay) // waiting for others, and running
+	each := 2*a.limits.Wall + duration.OfSeconds(p.MaxDelay) // waiting for others, and running
 	return time.Duration(p.MaxAttempts+1)*each + 10*time.Second
-}
-
-// bounded is want, or else usual, but no more than top; a zero top is none.
-func bounded[T uint64 | int64 | int | time.Duration](want, usual, top T) T {
-	if want == 0 {
-		want = usual
-	}
-	if top > 0 {
-		want = min(want, top)
-	}
-	return want
 }

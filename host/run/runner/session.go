@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/internal/duration"
 
 	"github.com/skillet-run/skillet/host/base/task"
 	"github.com/skillet-run/skillet/host/engine/sandbox"
@@ -51,7 +52,7 @@ func (r *Runner) sessioned(a *run, next work) work {
 		start := time.Now()
 		turn, err := r.settings.Sessions.Begin(ctx, a.sessionKey(), session.Terms{
 			Version: a.manifest.Version, Digest: a.call.Target.Package.Digest(),
-			Timeout: seconds(bounds.Seconds), Max: bounds.Max, Persist: bounds.Persist, Discard: bounds.Discard,
+			Timeout: duration.OfSeconds(bounds.Seconds), Max: bounds.Max, Persist: bounds.Persist, Discard: bounds.Discard,
 		}, wait)
 		a.queued += time.Since(start)
 		if err != nil {

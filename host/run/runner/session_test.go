@@ -231,7 +231,7 @@ func TestSessionIsClosedDuringACall(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	impatient := in(pkg, "work", "next")
-	impatient.Limits.Wall = 50 * time.Millisecond
+	impatient.Limits.Seconds = 0.05
 	if r := p.Run(t.Context(), impatient); answered(r) != "limit" || !errors.Is(r.Error, session.ErrBusy) {
 		t.Errorf("while another call goes on: %q, %+v", r.Raw, r.Error)
 	}

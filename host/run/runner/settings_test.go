@@ -16,7 +16,7 @@ import (
 func TestEverySettingIsFilled(t *testing.T) {
 	t.Parallel()
 	leftOut := map[string]string{
-		"Resolver": "the system's", "RootCAs": "the system's", "Stage": "set where there is one, by onStage",
+		"Resolver": "the system's", "RootCAs": "the system's", "Notifications": "the default", "VarBytes": "the default", "Stage": "set where there is one, by onStage",
 	}
 	filled := settingsIn(t, "attempt.go")
 	s := reflect.TypeFor[hostfn.Settings]()

@@ -103,16 +103,3 @@ func bareModule(t *testing.T) *manifests.Manifest {
 	}
 	return p.Manifest()
 }
-
-func TestCallersLimits(t *testing.T) {
-	r := &Runner{}
-	a := &run{manifest: &manifests.Manifest{}}
-	a.call.Limits = Limits{OutputBytes: 5, HostCalls: 7}
-	if l := r.limits(a); l.OutputBytes != 5 || l.HostCalls != 7 {
-		t.Errorf("output %d, host calls %d; want 5 and 7", l.OutputBytes, l.HostCalls)
-	}
-	a.call.Limits = Limits{OutputBytes: 1 << 40, HostCalls: 1 << 30}
-	if l := r.limits(a); l.OutputBytes != manifests.CeilingOutputKB<<10 || l.HostCalls != manifests.CeilingHostCalls {
-		t.Errorf("output %d, host calls %d; want the ceilings", l.OutputBytes, l.HostCalls)
-	}
-}
