@@ -49,7 +49,7 @@ func (c *checker) check() {
 
 func (c *checker) identity() {
 	if !isVersion(c.m.Version) {
-		c.report("version", "write three numbers, such as 1.2.0", "%q is no semantic version", c.m.Version)
+		c.report("version", "write three numbers, such as 1.2.0", "%q is not a semantic version", c.m.Version)
 	}
 	for i, a := range c.m.Aliases {
 		if a == c.m.Name {
@@ -96,7 +96,7 @@ func (c *checker) command() {
 	}
 }
 
-// interpreter checks what goes with a command that is no module: the script, and
+// interpreter checks what goes with a command that is not a module: the script, and
 // the interpreter as something the skill depends on, so that the one it was
 // approved with is the one that runs it.
 func (c *checker) interpreter(command string) {
@@ -146,7 +146,7 @@ func (c *checker) tools() {
 			c.unique(exports, export, i, at+".export", "export")
 		}
 		if export == "_initialize" {
-			c.report(at+".export", "name another function", "_initialize is called by the host, and is no tool")
+			c.report(at+".export", "name another function", "_initialize is called by the host, and is not a tool")
 		}
 		c.schema(at+".input_schema", t.InputSchema)
 		c.schema(at+".output_schema", t.OutputSchema)
@@ -273,7 +273,7 @@ func (c *checker) globs(at string, globs []string) {
 func (c *checker) constraint(at, text string) {
 	var refused *semver.Error
 	if _, err := semver.ParseRange(text); errors.As(err, &refused) {
-		c.report(at, refused.Suggestion(), "%q is no version constraint", refused.Text)
+		c.report(at, refused.Suggestion(), "%q is not a version constraint", refused.Text)
 	}
 }
 
@@ -287,7 +287,7 @@ func (c *checker) versions() {
 	}
 	for name, version := range c.m.Provides {
 		if !isVersion(version) {
-			c.report(join("provides", keyStep(name)), "write three numbers, such as 1.2.0", "%q is no semantic version", version)
+			c.report(join("provides", keyStep(name)), "write three numbers, such as 1.2.0", "%q is not a semantic version", version)
 		}
 	}
 }

@@ -23,7 +23,7 @@ import (
 //   - where the schema does not say, JSON is tried, then text.
 //
 // The value is not checked any further: see [Manifest.ValidateInput]. A key the
-// schema does not know, a key given twice that is no list, and a value of the
+// schema does not know, a key given twice that is not a list, and a value of the
 // wrong type are problems. The error wraps [ErrInput] and [Errors].
 func CoerceArgs(tool Tool, pairs []string) (json.RawMessage, error) {
 	out, errs := coerce(tool, pairs)
@@ -70,7 +70,7 @@ func groupPairs(pairs []string) (keys []string, values map[string][]string, errs
 	for _, pair := range pairs {
 		key, value, ok := strings.Cut(pair, "=")
 		if !ok || key == "" {
-			errs = append(errs, Problem{Message: fmt.Sprintf("%s is no key=value pair", show(pair)), Suggestion: "write key=value"})
+			errs = append(errs, Problem{Message: fmt.Sprintf("%s is not a key=value pair", show(pair)), Suggestion: "write key=value"})
 			continue
 		}
 		if len(values[key]) == 0 {
@@ -212,7 +212,7 @@ func coerceAll(s *jsonschema.Schema, texts []string) (json.RawMessage, *Problem)
 	w := typesOf(s)
 	if !w["array"] {
 		if len(texts) > 1 {
-			return nil, &Problem{Message: fmt.Sprintf("given %d times", len(texts)), Suggestion: "give it once; it is no list"}
+			return nil, &Problem{Message: fmt.Sprintf("given %d times", len(texts)), Suggestion: "give it once; it is not a list"}
 		}
 		return coerceOne(w, texts[0])
 	}

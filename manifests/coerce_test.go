@@ -53,7 +53,7 @@ func TestCoerceArgs(t *testing.T) {
 		{[]string{"count=007"}, `count: wants a whole number, has "007"`},
 		{[]string{"count= 7"}, `count: wants a whole number, has " 7"`},
 		{[]string{"count=1e99999"}, `count: wants a whole number, has "1e99999"`},
-		{[]string{"count=1", "count=2"}, `count: given 2 times; give it once; it is no list`},
+		{[]string{"count=1", "count=2"}, `count: given 2 times; give it once; it is not a list`},
 		{[]string{"ratio=0.25"}, `{"ratio":0.25}`},
 		{[]string{"ratio=.5"}, `ratio: wants a number, has ".5"`},
 		{[]string{"deep=true"}, `{"deep":true}`},
@@ -90,8 +90,8 @@ func TestCoerceArgs(t *testing.T) {
 		{[]string{"choice=true"}, `{"choice":true}`},
 		{[]string{"choice=x"}, `{"choice":"x"}`},
 		{[]string{"txet=a"}, "txet: unknown argument; did you mean text?"},
-		{[]string{"text"}, `"text" is no key=value pair; write key=value`},
-		{[]string{"=5"}, `"=5" is no key=value pair; write key=value`},
+		{[]string{"text"}, `"text" is not a key=value pair; write key=value`},
+		{[]string{"=5"}, `"=5" is not a key=value pair; write key=value`},
 		{[]string{"text=\xff"}, "text: is not valid UTF-8"},
 	} {
 		checkCoerce(t, tool, c.pairs, c.want)

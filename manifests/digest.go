@@ -14,7 +14,7 @@ import (
 type Digest string
 
 // ErrDigest is what a digest error wraps: bytes that are not the ones a digest
-// names, or a text that is no digest.
+// names, or a text that is not a digest.
 var ErrDigest = errors.New("digest mismatch")
 
 const digestPrefix = "sha256:"

@@ -166,7 +166,7 @@ func tellPlain(k jsonschema.ErrorKind) string {
 		if large := (*PatternSizeError)(nil); errors.As(k.Err, &large) {
 			return fmt.Sprintf("has %s: %v", show(k.Got), large)
 		}
-		return fmt.Sprintf("has %s, which is no valid %s", show(k.Got), k.Want)
+		return fmt.Sprintf("has %s, which is not a valid %s", show(k.Got), k.Want)
 	case *kind.MinLength:
 		return fmt.Sprintf("has %s, wants at least %d", count(k.Got, "character"), k.Want)
 	case *kind.MaxLength:

@@ -400,7 +400,7 @@ type AgentSkill struct {
 	AllowedTools []string
 	// Compatibility says what the skill needs around it.
 	Compatibility string
-	// Metadata is the free mapping of the front matter; what is no text in it is
+	// Metadata is the free mapping of the front matter; what is not text in it is
 	// JSON.
 	Metadata map[string]string
 	// Scripts are the programs in the folder; see [ParseFolder].

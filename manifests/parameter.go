@@ -40,7 +40,7 @@ func (c *checker) pattern(at string, p Parameter) *regexp.Regexp {
 	}
 	re, _, err := CompilePattern(p.Pattern)
 	if err != nil {
-		c.report(at, "write RE2 syntax, such as ^[a-z]+$", "is no regular expression: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+		c.report(at, "write RE2 syntax, such as ^[a-z]+$", "is not a regular expression: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 		return nil
 	}
 	return re
@@ -80,7 +80,7 @@ func (c *checker) placeholders() {
 		for _, part := range parts {
 			name := part.Name
 			if name != "" && !used[name] && !known(name) {
-				c.report(at, fmt.Sprintf("add a parameter called %s, or write {{%s}} for the text {%s}", name, name, name), "has {%s}, which is no parameter", name)
+				c.report(at, fmt.Sprintf("add a parameter called %s, or write {{%s}} for the text {%s}", name, name, name), "has {%s}, which is not a parameter", name)
 			}
 			used[name] = true
 		}

@@ -39,7 +39,7 @@ type Program struct {
 }
 
 // Program is what the plugin is started with on a system and a processor, as Go
-// names them; ok is false for everything that is no plugin.
+// names them; ok is false for everything that is not a plugin.
 func (m *Manifest) Program(os, arch string) (p Program, ok bool) {
 	if !m.Type.IsPlugin() {
 		return Program{}, false
@@ -98,7 +98,7 @@ func (c *checker) pluginEnvironment() {
 	for name := range c.m.Config {
 		given[name] = true
 		if !environmentName.MatchString(name) {
-			c.report(join("config", keyStep(name)), "write upper-case letters, digits and _", "is no name of an environment variable")
+			c.report(join("config", keyStep(name)), "write upper-case letters, digits and _", "is not a name of an environment variable")
 		}
 	}
 	for i, s := range c.m.Security.Permissions.Secrets {

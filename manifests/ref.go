@@ -16,7 +16,7 @@ type Ref struct {
 	Tool    string // a tool's name; empty = the only tool
 }
 
-// ErrRef is what the error of a text that is no [Ref] wraps.
+// ErrRef is what the error of a text that is not a [Ref] wraps.
 var ErrRef = errors.New("not a skill reference")
 
 var (

@@ -20,7 +20,7 @@ type RequestedCapability struct {
 	// "security.permissions.file_read[0]".
 	Field string
 	// Inject is where the host would put the secret that is asked for; nil when
-	// nowhere, and for everything that is no secret.
+	// nowhere, and for everything that is not a secret.
 	Inject *Injection
 }
 
@@ -158,7 +158,7 @@ func resolvePath(text, workspace string) (string, *Problem) {
 	case path.IsAbs(text):
 		return withBelow(path.Clean(text)), nil
 	case !path.IsAbs(workspace):
-		return "", &Problem{Message: fmt.Sprintf("%q is relative and there is no workspace", text), Suggestion: "give a workspace, or write an absolute path"}
+		return "", &Problem{Message: fmt.Sprintf("%q is relative and no workspace is set", text), Suggestion: "give a workspace, or write an absolute path"}
 	case strings.Contains(workspace, "*"):
 		return "", &Problem{Message: fmt.Sprintf("%q is relative to the workspace %q, whose name has a *", text, workspace), Suggestion: "use another workspace, or write an absolute path"}
 	}

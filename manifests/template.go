@@ -49,7 +49,7 @@ func (m *Manifest) PromptParts() []PromptPart {
 }
 
 // TemplateParts takes [Manifest.PromptTemplate] apart, in which every {name} is a
-// placeholder. One that is no parameter stands for the context files; see
+// placeholder. One that is not a parameter stands for the context files; see
 // [Manifest.ContextName].
 func (m *Manifest) TemplateParts() []PromptPart {
 	return splitPrompt(m.PromptTemplate, func(string) bool { return true })

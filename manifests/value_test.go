@@ -56,7 +56,7 @@ func TestValidateInput(t *testing.T) {
 		`{"name": "Ada", "age": -1}`:      "age: has -1, wants at least 0",
 		`{"name": "Ada", "age": 150}`:     "age: has 150, wants less than 150",
 		`{"name": "Ada", "age": 1.5}`:     "age: wants a whole number, has a number",
-		`{"name": "Ada", "mail": "x"}`:    `mail: has "x", which is no valid email`,
+		`{"name": "Ada", "mail": "x"}`:    `mail: has "x", which is not a valid email`,
 		`{"name": "Ada", "mood": "gald"}`: `mood: has "gald", wants one of "glad", "sad"; did you mean glad?`,
 		`{"name": "Ada", "nmae": 1}`:      "nmae: unknown field",
 		`{"name": "Ada", "friends": [{"name": "Bob"}, {"name": "bob"}]}`:            `friends[1].name: has "bob", which does not match ^[A-Z]`,

@@ -16,7 +16,7 @@ import (
 // of both gRPC contracts.
 const Protocol = 1
 
-// cookie is what tells a program that it is started as a plugin. It is no secret.
+// cookie is what tells a program that it is started as a plugin. It is not a secret.
 func cookie() goplugin.HandshakeConfig {
 	return goplugin.HandshakeConfig{
 		ProtocolVersion: Protocol, MagicCookieKey: "SKILLET_PLUGIN", MagicCookieValue: "a4c1f0d27b5e4e90",

@@ -90,15 +90,15 @@ func reserved() []string {
 func (s *Spec) check() error {
 	switch {
 	case s.Name == "" || strings.ContainsAny(s.Name, "/\\\x00"):
-		return fmt.Errorf("%q is no name of a plugin", s.Name)
+		return fmt.Errorf("%q is not a name of a plugin", s.Name)
 	case s.Program == "" && (s.Digest != "" || s.Script != nil):
-		return errors.New("there is no program")
+		return errors.New("no program")
 	case s.Program != "" && !filepath.IsAbs(s.Program):
 		return fmt.Errorf("the program %s has no absolute path", s.Program)
 	case s.Program != "" && s.Script == nil && s.Digest == "":
-		return fmt.Errorf("there is no digest of %s", s.Program)
+		return fmt.Errorf("no digest of %s", s.Program)
 	case s.Digest != "" && !isDigest(s.Digest):
-		return fmt.Errorf("%q is no digest: sha256: and 64 hexadecimal digits in lower case", s.Digest)
+		return fmt.Errorf("%q is not a digest: sha256: and 64 hexadecimal digits in lower case", s.Digest)
 	}
 	for _, entry := range s.Env {
 		if !strings.Contains(entry, "=") || slices.ContainsFunc(reserved(), func(p string) bool { return strings.HasPrefix(entry, p) }) {

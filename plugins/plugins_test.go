@@ -119,9 +119,9 @@ func TestRefusedPrograms(t *testing.T) {
 	}{
 		"another program": {Spec{Program: bad, Digest: digest}, ErrDigest, "bad"},
 		"no file":         {Spec{Program: good + "2", Digest: digest}, os.ErrNotExist, "good2"},
-		"a directory":     {Spec{Program: filepath.Dir(good), Digest: digest}, nil, "no regular file"},
+		"a directory":     {Spec{Program: filepath.Dir(good), Digest: digest}, nil, "not a regular file"},
 		"no digest":       {Spec{Program: good}, nil, "no digest of"},
-		"half a digest":   {Spec{Program: good, Digest: "sha256:12"}, nil, "is no digest"},
+		"half a digest":   {Spec{Program: good, Digest: "sha256:12"}, nil, "is not a digest"},
 		"relative":        {Spec{Program: "good", Digest: digest}, nil, "absolute"},
 		"the loader":      {Spec{Env: []string{"LD_PRELOAD=/x"}}, nil, `"LD_PRELOAD" cannot be set`},
 		"the handshake":   {Spec{Env: []string{"PLUGIN_CLIENT_CERT=x"}}, nil, "cannot be set"},

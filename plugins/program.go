@@ -58,7 +58,7 @@ func checkFile(f *os.File, digest string) error {
 		return err
 	}
 	if !info.Mode().IsRegular() {
-		return errors.New("it is no regular file")
+		return errors.New("not a regular file")
 	}
 	if digest == "" {
 		return nil
@@ -102,7 +102,7 @@ type copies string
 // not there or is not what it should be.
 func (c copies) open(program, digest string) (*os.File, error) {
 	if c == "" {
-		return nil, errors.New("there is no directory for copies of programs")
+		return nil, errors.New("no directory for copies of programs")
 	}
 	if err := c.prepare(); err != nil {
 		return nil, err

@@ -77,7 +77,7 @@ func begin() error {
 	return confine.LimitSelf(limits)
 }
 
-// parseLimits reads what environment has written. What is no number is no limit.
+// parseLimits reads what environment has written. What is not a number means no limit.
 func parseLimits(text string) (l confine.Limits) {
 	fields := []*uint64{&l.MemoryBytes, &l.OpenFiles, &l.CPUSeconds}
 	for i, part := range strings.Split(text, ",") {

@@ -240,7 +240,7 @@ func (p *supervised) bury() {
 	}
 }
 
-// forget has nothing be asked of a process that has ended.
+// forget drops a connection to a process that has ended.
 func (p *supervised) forget(c *connection) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

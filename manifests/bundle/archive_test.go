@@ -112,14 +112,14 @@ func hostileArchives() map[string]hostile {
 		"backslash":    {file(`assets\..\evil`), `assets\..\evil`, bundle.ErrUnsafe, "has a name with one of"},
 		"drive":        {file("assets/C:evil"), "assets/C:evil", bundle.ErrUnsafe, "has a name with one of"},
 		"device name":  {file("assets/nul.txt"), "assets/nul.txt", bundle.ErrUnsafe, "device"},
-		"dot":          {file("./README.md"), "./README.md", bundle.ErrUnsafe, "no clean path"},
+		"dot":          {file("./README.md"), "./README.md", bundle.ErrUnsafe, "not a clean path"},
 		"hidden":       {file("assets/.ssh/config"), "assets/.ssh/config", bundle.ErrUnsafe, "is hidden"},
 		"control":      {file("assets/a\x1b[2J"), "assets/a\x1b[2J", bundle.ErrUnsafe, "cannot be seen"},
 		"long":         {file("assets/" + strings.Repeat("x", 500)), "assets/" + strings.Repeat("x", 500), bundle.ErrUnsafe, "bytes"},
 		"not UTF-8": {func(a *archive) {
 			a.entry(tar.Header{Typeflag: tar.TypeReg, Name: "assets/\xff", Format: tar.FormatGNU}, "")
 		}, "assets/\xff", bundle.ErrUnsafe, "not UTF-8"},
-		"no part":       {file("install.sh"), "install.sh", bundle.ErrUnsafe, "is no part of a package"},
+		"no part":       {file("install.sh"), "install.sh", bundle.ErrUnsafe, "does not belong to a package"},
 		"symbolic link": {entry(tar.Header{Typeflag: tar.TypeSymlink, Name: note, Linkname: "/etc"}), note, bundle.ErrUnsafe, `a symbolic link to "/etc"`},
 		"hard link":     {entry(tar.Header{Typeflag: tar.TypeLink, Name: note, Linkname: "/etc/passwd"}), note, bundle.ErrUnsafe, "a hard link"},
 		"character":     {entry(tar.Header{Typeflag: tar.TypeChar, Name: note, Devmajor: 1, Devminor: 3}), note, bundle.ErrUnsafe, "a device"},

@@ -166,7 +166,7 @@ func findManifest(files map[string][]byte) (*manifests.Manifest, error) {
 	case len(found) == 0 && hasSkillMD:
 		return manifests.ParseFolder(skillMD, manifests.FileSkillMD, slices.Collect(maps.Keys(files)))
 	case len(found) == 0:
-		return nil, fmt.Errorf("%w: there is no %s and no %s", ErrNoManifest, manifests.FileJSON, manifests.FileSkillMD)
+		return nil, fmt.Errorf("%w: it has neither %s nor %s", ErrNoManifest, manifests.FileJSON, manifests.FileSkillMD)
 	}
 	m, err := manifests.Parse(files[found[0]], found[0])
 	if err != nil {
@@ -195,7 +195,7 @@ func checkSkillMD(data []byte, m *manifests.Manifest) error {
 func checkContents(files map[string][]byte, m *manifests.Manifest) error {
 	for _, path := range slices.Sorted(maps.Keys(files)) {
 		if !belongs(path, m) {
-			return refuse(path, "is no part of a package; put it in assets, or leave it out")
+			return refuse(path, "does not belong to a package; put it in assets, or leave it out")
 		}
 	}
 	if m.Type.IsPlugin() {

@@ -240,12 +240,12 @@ func TestFromFilesRefuses(t *testing.T) {
 		want   error
 		text   string
 	}{
-		"nothing":        {func(f map[string][]byte) { clear(f) }, bundle.ErrNoManifest, "there is no skill.json"},
+		"nothing":        {func(f map[string][]byte) { clear(f) }, bundle.ErrNoManifest, "it has neither skill.json"},
 		"two manifests":  {func(f map[string][]byte) { f["skill.yaml"] = f["skill.json"] }, bundle.ErrNoManifest, "skill.json and skill.yaml"},
 		"no module":      {func(f map[string][]byte) { delete(f, "bin/main.wasm") }, bundle.ErrNoModule, "bin/main.wasm"},
 		"another skill":  {func(f map[string][]byte) { f["SKILL.md"] = []byte(strings.Replace(skillMD, "demo", "other", 1)) }, bundle.ErrUnsafe, "is about other"},
-		"source":         {func(f map[string][]byte) { f["main.go"] = nil }, bundle.ErrUnsafe, `"main.go" is no part`},
-		"second module":  {func(f map[string][]byte) { f["bin/other.wasm"] = nil }, bundle.ErrUnsafe, `"bin/other.wasm" is no part`},
+		"source":         {func(f map[string][]byte) { f["main.go"] = nil }, bundle.ErrUnsafe, `"main.go" does not belong`},
+		"second module":  {func(f map[string][]byte) { f["bin/other.wasm"] = nil }, bundle.ErrUnsafe, `"bin/other.wasm" does not belong`},
 		"asset as file":  {func(f map[string][]byte) { f["assets"] = nil }, bundle.ErrUnsafe, `"assets" is`},
 		"file as parent": {func(f map[string][]byte) { f["README.md/x"] = nil }, bundle.ErrUnsafe, "is a directory, and"},
 		"large file":     {func(f map[string][]byte) { f["assets/large"] = make([]byte, bundle.MaxFileBytes+1) }, bundle.ErrTooLarge, `"assets/large"`},

@@ -32,9 +32,9 @@ func checkPath(p string) error {
 	case slices.Contains(names, ".."):
 		return refuse(p, "leaves the package")
 	case p != path.Clean(p):
-		return refuse(p, "is no clean path; it would be %q", path.Clean(p))
+		return refuse(p, "is not a clean path; it would be %q", path.Clean(p))
 	case !filepath.IsLocal(p):
-		return refuse(p, "is no path inside the package")
+		return refuse(p, "is not a path inside the package")
 	case len(names) > MaxPathDepth:
 		return refuse(p, "is %d levels deep, at most %d are accepted", len(names), MaxPathDepth)
 	case !norm.NFC.IsNormalString(p):

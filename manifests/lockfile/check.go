@@ -80,20 +80,20 @@ func (c *checker) pack(at string, i int, p Package) {
 
 func (c *checker) name(at, name string) {
 	if len(name) > maxName || !skillName.MatchString(name) {
-		c.report(at, fmt.Sprintf("%q is no name", name), "write lower-case letters, digits and single hyphens, such as html-to-text")
+		c.report(at, fmt.Sprintf("%q is not a name", name), "write lower-case letters, digits and single hyphens, such as html-to-text")
 	}
 }
 
 func (c *checker) version(at, text string) {
 	var refused *semver.Error
 	if _, err := semver.ParseVersion(text); errors.As(err, &refused) {
-		c.report(at, fmt.Sprintf("%q is no semantic version", refused.Text), refused.Suggestion())
+		c.report(at, fmt.Sprintf("%q is not a semantic version", refused.Text), refused.Suggestion())
 	}
 }
 
 func (c *checker) digest(at string, d manifests.Digest) {
 	if _, err := manifests.ParseDigest(string(d)); err != nil {
-		c.report(at, fmt.Sprintf("%.80q is no digest", string(d)), `write "sha256:" and 64 lower-case hexadecimal digits`)
+		c.report(at, fmt.Sprintf("%.80q is not a digest", string(d)), `write "sha256:" and 64 lower-case hexadecimal digits`)
 	}
 }
 
@@ -127,12 +127,12 @@ func (c *checker) requirements(at, closure string, all []Requirement, key func(r
 func (c *checker) requirement(at, closure string, r Requirement) {
 	c.name(at+".name", r.Name)
 	if r.Closure != "" && !strings.HasPrefix(r.Closure, r.Name+"@") {
-		c.report(at+".closure", fmt.Sprintf("%q is no closure of %s", r.Closure, r.Name), "write name@constraint")
+		c.report(at+".closure", fmt.Sprintf("%q is not a closure of %s", r.Closure, r.Name), "write name@constraint")
 	}
 	constraint, err := semver.ParseRange(r.Constraint)
 	var refused *semver.Error
 	if errors.As(err, &refused) {
-		c.report(at+".constraint", fmt.Sprintf("%q is no version constraint", refused.Text), refused.Suggestion())
+		c.report(at+".constraint", fmt.Sprintf("%q is not a version constraint", refused.Text), refused.Suggestion())
 		return
 	}
 	if r.Prereleases {

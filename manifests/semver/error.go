@@ -8,9 +8,9 @@ import (
 
 // What an [*Error] wraps.
 var (
-	// ErrVersion means a text is no version.
+	// ErrVersion means a text is not a version.
 	ErrVersion = errors.New("no semantic version")
-	// ErrRange means a text is no version constraint.
+	// ErrRange means a text is not a version constraint.
 	ErrRange = errors.New("no version constraint")
 )
 

@@ -18,7 +18,7 @@ import (
 	"github.com/skillet-run/skillet/manifests"
 )
 
-// ErrKey means that something is no public key that signatures are verified
+// ErrKey means that something is not a public key that signatures are verified
 // with: ed25519, ECDSA on P-256, P-384 or P-521, and RSA of 2048 to 8192 bits.
 var ErrKey = errors.New("not a public key that is supported")
 
@@ -119,7 +119,7 @@ func (k Key) Algorithm() string { return k.algorithm }
 // Signer is the identity of who holds the key.
 func (k Key) Signer() Signer { return Signer(keyPrefix + manifests.DigestOf(k.der).Hex()) }
 
-// IsZero reports whether k is no key.
+// IsZero reports whether k is not a key.
 func (k Key) IsZero() bool { return k.public == nil }
 
 // MarshalText is [Key.PEM]; the zero value is empty.

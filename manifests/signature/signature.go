@@ -26,7 +26,7 @@ const (
 	// MediaType is that of a bundle, also as the artifact type of a referrer.
 	MediaType = "application/vnd.dev.sigstore.bundle.v0.3+json"
 	// PredicateType says that a statement is a signature, and no other
-	// attestation: that a scan found something, for one, is no reason to trust.
+	// attestation: the result of a scan, for one, does not make a package trusted.
 	PredicateType = "https://sigstore.dev/cosign/sign/v1"
 	// StatementType is that of in-toto statements (in-toto Attestation
 	// Framework, v1).
@@ -47,7 +47,7 @@ const (
 // The errors a caller may test for. All but [ErrUnknownKey], [ErrKeyless] and
 // [ErrNeedsBytes] mean that the signature is worth nothing.
 var (
-	// ErrMalformed means that the bytes are no bundle that this package reads.
+	// ErrMalformed means that the bytes are not a bundle that this package reads.
 	ErrMalformed = errors.New("no valid Sigstore bundle")
 	// ErrUnsupported means a bundle of another version or purpose.
 	ErrUnsupported = errors.New("not a signature of a kind that is accepted")

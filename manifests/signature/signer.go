@@ -19,7 +19,7 @@ import (
 // the first slash ends it. The zero value is nobody.
 type Signer string
 
-// ErrSigner means that a text is no signer.
+// ErrSigner means that a text is not a signer.
 var ErrSigner = errors.New(`want "key:sha256:" and 64 hexadecimal digits, or "keyless:ISSUER/IDENTITY"`)
 
 const (

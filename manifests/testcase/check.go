@@ -96,7 +96,7 @@ func (k *checker) expectations() {
 		k.report("", `say what has to come of it: "expect" for the answer, or "error_kind"`, "the case expects nothing")
 	}
 	if _, err := manifests.CompileSchema(c.ExpectSchema); c.ExpectSchema != nil && err != nil {
-		k.report("expect_schema", "", "is no JSON Schema: %v", err)
+		k.report("expect_schema", "", "is not a JSON Schema: %v", err)
 	}
 }
 
@@ -172,7 +172,7 @@ func (k *checker) paths() {
 
 func (k *checker) workspacePath(field, name string) {
 	if !isLocal(name) {
-		k.report(manifests.KeyPath(field, name), "write a relative path without . and .., such as data/a.txt", "is no path in the workspace")
+		k.report(manifests.KeyPath(field, name), "write a relative path without . and .., such as data/a.txt", "is not a path in the workspace")
 	}
 }
 
@@ -267,7 +267,7 @@ func (k *checker) pattern(at string, raw json.RawMessage, m Mode) {
 // must not be there.
 func (k *checker) textPattern(at string, raw json.RawMessage) {
 	if len(raw) > 0 && raw[0] != '"' && raw[0] != '{' && string(raw) != "null" {
-		k.report(at, `write a text, or a matcher such as {"$contains": "..."}`, "is no pattern of a text")
+		k.report(at, `write a text, or a matcher such as {"$contains": "..."}`, "is not a pattern of a text")
 		return
 	}
 	k.pattern(at, raw, Subset)
@@ -327,7 +327,7 @@ func (k *checker) serve() {
 	for _, name := range slices.Sorted(maps.Keys(k.c.Serve)) {
 		at := manifests.KeyPath("serve", name)
 		if !strings.HasPrefix(name, "/") {
-			k.report(at, "begin it with a slash, such as /page", "is no path of a server")
+			k.report(at, "begin it with a slash, such as /page", "is not a path of a server")
 		}
 		k.payload(at, k.c.Serve[name].Payload)
 	}

@@ -65,7 +65,7 @@ func unknownMatcher(name string, names []string) error {
 	if best, ok := nearest.Name(name, names); ok {
 		suggestion = "did you mean " + best + "?"
 	}
-	return wrong(suggestion, "%s is no matcher", name)
+	return wrong(suggestion, "%s is not a matcher", name)
 }
 
 func matchAny(v any, _ map[string]any, _ bool) (matcher, error) {
@@ -90,7 +90,7 @@ func typeNames() []string {
 func matchType(v any, _ map[string]any, _ bool) (matcher, error) {
 	name, _ := v.(string)
 	if !slices.Contains(typeNames(), name) {
-		return nil, wrong("write one of "+strings.Join(typeNames(), ", "), "%s is no type", brief(v))
+		return nil, wrong("write one of "+strings.Join(typeNames(), ", "), "%s is not a type", brief(v))
 	}
 	return func(c *comparison, at string, got any) {
 		if has := typeOf(got); has != name && (name != "number" || has != "integer") {
@@ -138,7 +138,7 @@ func compileRegex(text string) (re *regexp.Regexp, states int, err error) {
 	case errors.As(err, &tooLarge), states > maxStates:
 		return nil, 0, wrong("write a simpler one", "the regular expression is too large")
 	case err != nil:
-		return nil, 0, wrong("write it in RE2 syntax", "is no regular expression: %v", err)
+		return nil, 0, wrong("write it in RE2 syntax", "is not a regular expression: %v", err)
 	}
 	return re, states, nil
 }
@@ -272,20 +272,20 @@ func lengths(v any) (low, high int, err error) {
 	if n, ok := v.(json.Number); ok {
 		x, err := n.Int64()
 		if err != nil || x < 0 {
-			return 0, 0, wrong(help, "%s is no length", n)
+			return 0, 0, wrong(help, "%s is not a length", n)
 		}
 		return int(x), int(x), nil
 	}
 	bounds, ok := v.(map[string]any)
 	if !ok || len(bounds) == 0 {
-		return 0, 0, wrong(help, "%s is no length", brief(v))
+		return 0, 0, wrong(help, "%s is not a length", brief(v))
 	}
 	for name, b := range bounds {
 		n, _ := b.(json.Number)
 		x, err := n.Int64()
 		switch {
 		case err != nil || x < 0 || name != "min" && name != "max":
-			return 0, 0, wrong(help, "%s %s is no length", name, brief(b))
+			return 0, 0, wrong(help, "%s %s is not a length", name, brief(b))
 		case name == "min":
 			low = int(x)
 		default:
@@ -302,11 +302,11 @@ const schemaSteps = maxSteps / 20
 func matchSchema(v any, _ map[string]any, _ bool) (matcher, error) {
 	raw, err := json.Marshal(v)
 	if err != nil {
-		return nil, wrong("", "is no JSON Schema: %v", err)
+		return nil, wrong("", "is not a JSON Schema: %v", err)
 	}
 	s, err := manifests.CompileSchema(raw)
 	if err != nil {
-		return nil, wrong("", "is no JSON Schema: %v", err)
+		return nil, wrong("", "is not a JSON Schema: %v", err)
 	}
 	return func(c *comparison, at string, got any) {
 		if !c.spend(at, schemaSteps) {

@@ -129,7 +129,7 @@ func compileObject(v map[string]any, exact bool) (*want, error) {
 	return w, nil
 }
 
-// other is a member of an object that is no matcher.
+// other is a member of an object that is not a matcher.
 func other(v map[string]any) string {
 	for _, name := range slices.Sorted(maps.Keys(v)) {
 		if !strings.HasPrefix(name, "$") {

@@ -82,8 +82,8 @@ type Passage struct {
 type Host interface {
 	// Think asks a model.
 	Think(ctx context.Context, t Thought) (provider.Response, error)
-	// Call calls one of the task's tools. A tool that fails or is refused is no
-	// error: see [ToolResult].
+	// Call calls one of the task's tools. A tool that fails or is refused is not
+	// an error: see [ToolResult].
 	Call(ctx context.Context, c Call) (ToolResult, error)
 	// Recall finds what is remembered.
 	Recall(ctx context.Context, query string, limit int) ([]Passage, error)

@@ -91,14 +91,14 @@ func (c *planCheck) step(s Step) {
 	}
 	for _, id := range s.After {
 		if _, ok := c.index[id]; !ok || id == s.ID {
-			c.say("step %s: waits for %q, which is no other step", clip(s.ID), clip(id))
+			c.say("step %s: waits for %q, which is not another step", clip(s.ID), clip(id))
 		}
 	}
 }
 
 func (c *planCheck) tool(s Step) {
 	if !slices.ContainsFunc(c.task.Tools, func(t provider.Tool) bool { return t.Name == s.Tool }) {
-		c.say("step %s: there is no tool %q", clip(s.ID), clip(s.Tool))
+		c.say("step %s: unknown tool %q", clip(s.ID), clip(s.Tool))
 	}
 	if !isObject(s.Input) {
 		c.say("step %s: its input is not a JSON object", clip(s.ID))
@@ -108,7 +108,7 @@ func (c *planCheck) tool(s Step) {
 func (c *planCheck) agent(s Step) {
 	known := s.Agent == c.task.Agent || slices.ContainsFunc(c.task.Agents, func(i Info) bool { return i.Name == s.Agent })
 	if !known {
-		c.say("step %s: there is no agent %q", clip(s.ID), clip(s.Agent))
+		c.say("step %s: unknown agent %q", clip(s.ID), clip(s.Agent))
 	}
 	if strings.TrimSpace(s.Goal) == "" {
 		c.say("step %s: gives the agent no goal", clip(s.ID))

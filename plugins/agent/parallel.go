@@ -15,8 +15,8 @@ type Parallel interface {
 	Calls(ctx context.Context, calls []Call) ([]ToolResult, error)
 }
 
-// CallAll has a host make calls that do not wait for each other: at once when it is
-// [Parallel], one after the other when it is not. An agent that makes calls from
+// CallAll makes calls that do not depend on each other: at once if the host is [Parallel],
+// else one after the other. An agent that makes calls from
 // several goroutines instead makes them in another order each time, and cannot be
 // started again.
 func CallAll(ctx context.Context, h Host, calls []Call) ([]ToolResult, error) {

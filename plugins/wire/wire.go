@@ -40,7 +40,7 @@ func Fits(what string, m proto.Message) error {
 	return nil
 }
 
-// Text is a string as it may be sent: bytes that are no UTF-8 are replaced.
+// Text is a string as it may be sent: bytes that are not UTF-8 are replaced.
 func Text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 // Texts is Text of each.

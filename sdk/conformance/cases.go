@@ -85,7 +85,7 @@ func inputs() []Case {
 	return []Case{
 		{Name: "echo", Call: Call{"echo", "some bytes"}, Output: "some bytes", Raw: true},
 		{Name: "echo nothing", Call: Call{"echo", ""}, Output: "", Raw: true},
-		{Name: "echo what is no text", Call: Call{"echo", "\x00\xff\xfe\n\x80"}, Output: "\x00\xff\xfe\n\x80", Raw: true},
+		{Name: "echo what is not text", Call: Call{"echo", "\x00\xff\xfe\n\x80"}, Output: "\x00\xff\xfe\n\x80", Raw: true},
 		{Name: "echo 1 MB", Call: Call{"echo", Long(1 << 20)}, Output: Long(1 << 20), Raw: true},
 		{Name: "values", Call: Call{"values", everything}, Output: everything},
 		{Name: "values that are nothing", Call: Call{"values", nothing}, Output: nothing},
@@ -105,9 +105,9 @@ func inputs() []Case {
 		{Name: "values with a wrong list", Call: Call{"values", `{"list":{}}`}, Kind: "invalid", Message: "...list"},
 		{Name: "values with something wrong in it", Call: Call{"values", `{"inner":{"depth":true}}`}, Kind: "invalid", Message: "...depth"},
 		{Name: "values with a wrong flag", Call: Call{"values", `{"flag":"true"}`}, Kind: "invalid", Message: "...flag"},
-		{Name: "values that are no object", Call: Call{"values", `[1]`}, Kind: "invalid"},
+		{Name: "values that are not objects", Call: Call{"values", `[1]`}, Kind: "invalid"},
 		{Name: "values that end early", Call: Call{"values", `{"text":"a`}, Kind: "invalid"},
-		{Name: "values that are no JSON", Call: Call{"values", `{text:1}`}, Kind: "invalid"},
+		{Name: "values that are not JSON", Call: Call{"values", `{text:1}`}, Kind: "invalid"},
 		{Name: "values with more behind", Call: Call{"values", `{} {}`}, Kind: "invalid"},
 	}
 }

@@ -90,7 +90,7 @@ func (a *Interface) checkFields(where string, fields []Field) error {
 		known := isEnum || isRecord || slices.Contains([]Base{String, Bool, Int, Uint, Float, Time}, f.Type.Base)
 		switch {
 		case seen[f.Name] || !words.MatchString(f.Name):
-			all = append(all, fmt.Errorf("%s: field %q is no name, or there twice", where, f.Name))
+			all = append(all, fmt.Errorf("%s: field %q is not a name, or there twice", where, f.Name))
 		case !known:
 			all = append(all, fmt.Errorf("%s: field %s has the unknown type %s", where, f.Name, f.Type))
 		case f.Doc == "":

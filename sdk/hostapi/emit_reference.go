@@ -28,7 +28,7 @@ addresses are ` + "`i32`" + `, unsigned. Every address must lie in the memory, a
 	for _, k := range a.Kinds {
 		t.line("| `%s` | %s |", k.Name, k.Doc)
 	}
-	t.line("\nEvery function may also answer `invalid` for request data that is no JSON object or has a member it does not know,\n" +
+	t.line("\nEvery function may also answer `invalid` for request data that is not JSON object or has a member it does not know,\n" +
 		"`limit` for request data that is too long, `io` when the host's own disk fails, and `timeout` when the time of the call is\n" +
 		"over. The message of a refusal is always `denied`: what was tried, why it was refused and what would allow it is told to\n" +
 		"the person, not to the skill.\n")

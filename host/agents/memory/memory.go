@@ -82,9 +82,9 @@ type Settings struct {
 	Consolidation Consolidation
 	// Summarizer shortens what is merged; nil means [Extractive].
 	Summarizer Summarizer
-	// Hybrid has the relevance of a record be the mean of the cosine and of how well
-	// its words fit: for an embedder that knows no meaning, whose cosine is a poorer
-	// count of common words than the text index has.
+	// Hybrid means that the relevance of a record is the mean of the cosine and of how
+	// well its words fit. It is for embedders that know no meaning: their cosine counts
+	// common words less well than the text index does.
 	Hybrid bool
 	// Flush is how long counts of what was found stay in memory before they are
 	// stored; a crash forgets those. Zero means a second.

@@ -145,7 +145,7 @@ func (d *Draft) check() error {
 		{!utf8.ValidString(d.Text), "the text is not UTF-8"},
 		{len(d.Tags) > MaxTags, fmt.Sprintf("%d tags, at most %d are kept", len(d.Tags), MaxTags)},
 		{len(d.Metadata) > MaxMetadata, fmt.Sprintf("%d entries of metadata, at most %d are kept", len(d.Metadata), MaxMetadata)},
-		{d.Task != "" && !isLabel(d.Task), fmt.Sprintf("the task %q is no ID", clip(d.Task))},
+		{d.Task != "" && !isLabel(d.Task), fmt.Sprintf("the task %q is not an ID", clip(d.Task))},
 	} {
 		if rule.broken {
 			return fmt.Errorf("%w: %s", ErrInvalid, rule.what)

@@ -143,13 +143,13 @@ func readLine(line []byte, now time.Time) (Record, error) {
 	}
 	for i := range r.Sources {
 		if !isID(r.Sources[i].ID) {
-			return r, fmt.Errorf("%w: a source %q is no ID", ErrInvalid, clip(r.Sources[i].ID))
+			return r, fmt.Errorf("%w: a source %q is not an ID", ErrInvalid, clip(r.Sources[i].ID))
 		}
 		r.Sources[i].Revision = 0
 	}
 	switch {
 	case !isID(r.ID):
-		return r, fmt.Errorf("%w: %q is no ID", ErrInvalid, clip(r.ID))
+		return r, fmt.Errorf("%w: %q is not an ID", ErrInvalid, clip(r.ID))
 	case r.Created.IsZero() || r.Updated.Before(r.Created) || r.Updated.After(now) || r.Retrieved.After(now):
 		return r, fmt.Errorf("%w: created %s and updated %s cannot be", ErrInvalid, r.Created, r.Updated)
 	case len(r.Sources) > maxSources || r.Retrievals > maxCount:

@@ -37,7 +37,7 @@ const (
 
 // An Item is a piece of work.
 type Item struct {
-	// ID names it; pushing an ID again, while it is known, is no second item. Empty
+	// ID names it; pushing an ID again while it is known adds nothing. Empty
 	// means a new one.
 	ID string `json:"id"`
 	// Owner is whom it is done for, which limits of owners count; may be empty.

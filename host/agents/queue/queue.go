@@ -137,7 +137,7 @@ func (s Settings) room(p store.Priority) int {
 }
 
 // Push adds an item and returns its ID. An ID that is known already is not added
-// again, and that is no error. The error wraps [ErrInvalid], or is a [*FullError]
+// again, and that is not an error. The error wraps [ErrInvalid], or is a [*FullError]
 // when too many wait; several processes that push at the same moment may exceed
 // the limit by one each.
 func (q *Queue) Push(ctx context.Context, i Item) (id string, err error) {

@@ -42,7 +42,7 @@ type Tx interface {
 	Reader
 	// Set writes the value of key.
 	Set(key string, value []byte) error
-	// Delete removes key; it is no error when there is none.
+	// Delete removes key; it is not an error when there is none.
 	Delete(key string) error
 	// Number returns a number above all that Number returned in transactions
 	// that took effect; the first is 1.

@@ -135,7 +135,7 @@ const (
 
 // Job is a unit of work in a queue.
 type Job struct {
-	ID       string        // pushing an ID again, while known, is no second job
+	ID       string        // pushing an ID again, while known, adds no second job
 	Priority Priority      // zero value: High
 	After    time.Duration // not handed out earlier than this after the Push; zero: at once
 	Body     []byte        // at most MaxValue bytes

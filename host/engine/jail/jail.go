@@ -26,7 +26,7 @@ import (
 	"sync"
 )
 
-// Op is the kind of access a [Guard] is asked about. The zero value is no operation and is never asked.
+// Op is the kind of access a [Guard] is asked about. The zero value is not an operation and is never asked.
 type Op int
 
 const (

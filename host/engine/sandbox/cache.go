@@ -222,10 +222,10 @@ func (c *codeCache) tryStage() (held bool, err error) {
 	return c.lock != nil, err
 }
 
-// lockCode waits while another process makes the code of a module, and has others
-// wait until unlock. Without a lock it goes on when ctx ends, when that takes
-// longer than any compilation may, and where there are no locks or no room for
-// one: then the code is made twice, and that is all.
+// lockCode waits while another process compiles the module, and makes others wait
+// until unlock. It goes on without the lock when ctx ends, when waiting takes longer
+// than a compilation may, and where locks cannot be had: then the module is only
+// compiled twice.
 func (c *codeCache) lockCode(ctx context.Context, id codeID) (unlock func()) {
 	path := filepath.Join(c.kept, id.digest+lockSuffix)
 	if c.temp || !canLock {

@@ -112,7 +112,7 @@ func (r *Runtime) LoadImage(i Image) (*Module, error) {
 	defer r.users.leave(0)
 	m := r.newModule()
 	if copy(m.sum[:], i.Digest) != len(m.sum) || r.cache == nil {
-		return nil, fmt.Errorf("load image: %w: it has no digest, or there is no place for its code", ErrCompile)
+		return nil, fmt.Errorf("load image: %w: it has no digest, or no directory for its code", ErrCompile)
 	}
 	kept := &keptModule{plan: &wasmbin.Instrumented{}, hull: i.Hull, code: i.Code}
 	err := errors.Join(kept.readPlan(i.Plan), i.Code.check())
@@ -166,7 +166,7 @@ func (m *Module) obtainCode(ctx context.Context, s *source) (*keptModule, error)
 		return s.kept, nil
 	}
 	if r.noPlace != nil && r.compiler != nil {
-		return nil, fmt.Errorf("%w: there is no place for its code: %w", ErrCompile, r.noPlace)
+		return nil, fmt.Errorf("%w: no directory for its code: %w", ErrCompile, r.noPlace)
 	}
 	if r.cache == nil {
 		return r.makeWithoutCache(ctx, s)
@@ -187,8 +187,8 @@ func (r *Runtime) makeWithoutCache(ctx context.Context, s *source) (kept *keptMo
 	return kept, err
 }
 
-// compileInto has the engine compile a module into a directory and returns what
-// it wrote there.
+// compileInto compiles a module into a directory and returns what the engine wrote
+// there.
 func compileInto(ctx context.Context, dir string, wasm []byte) (code Code, err error) {
 	cache, err := wazero.NewCompilationCacheWithDir(dir)
 	if err != nil {

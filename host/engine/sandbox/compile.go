@@ -89,7 +89,7 @@ func (m *Module) compile(ctx context.Context, s *source) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case r.noPlace != nil && r.compiler != nil:
-		return fmt.Errorf("%w: there is no place for its code: %w", ErrCompile, r.noPlace)
+		return fmt.Errorf("%w: no directory for its code: %w", ErrCompile, r.noPlace)
 	case r.cache == nil || !compilesHere():
 		return m.compileInMemory(ctx, s)
 	case s.kept != nil && m.loadFound(s):

@@ -61,7 +61,7 @@ var (
 	// ErrClosed means the runtime or module was closed.
 	ErrClosed = errors.New("closed")
 	// ErrCacheDir means the directory of compiled code could be written by
-	// somebody else, or is no directory.
+	// somebody else, or is not a directory.
 	ErrCacheDir = errors.New("unsafe cache directory")
 )
 

@@ -123,8 +123,8 @@ func (in *instance) tick() {
 const ticksPerYield = 3
 
 // yield lets other goroutines run when all processors are busy. While one is
-// idle it takes whatever can run; all that yielding would do is to wake it, and
-// have the guest go on there, where nothing of it is in the caches.
+// idle it takes whatever can run; yielding would only wake it, and move the guest to a processor with
+// nothing of it in its caches.
 func (in *instance) yield() {
 	if in.busy == nil {
 		in.busy = []metrics.Sample{{Name: "/sched/goroutines/running:goroutines"}, {Name: "/sched/gomaxprocs:threads"}}

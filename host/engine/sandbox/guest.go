@@ -73,7 +73,7 @@ func (g *Guest) Write(ptr uint32, b []byte) error {
 	return g.in.Write(ptr, b)
 }
 
-// Block returns a copy of the Extism block at off. Offset 0 is no block and
+// Block returns a copy of the Extism block at off. Offset 0 is not a block and
 // gives nil.
 func (g *Guest) Block(off uint64) ([]byte, error) {
 	if g.in == nil {

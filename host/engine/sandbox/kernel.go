@@ -186,7 +186,7 @@ func (k *kernel) held() int64 {
 	return int64(cap(k.arena))
 }
 
-// free gives a block back. Offsets that are no block do nothing.
+// free gives a block back. Offsets that are not a block do nothing.
 func (k *kernel) free(off uint64) {
 	b, ok := k.blocks[off]
 	if !ok {

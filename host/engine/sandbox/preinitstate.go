@@ -84,7 +84,7 @@ func (s *State) read(output []byte) error {
 		}
 	}
 	if len(output) < stateTrailer {
-		return fmt.Errorf("%d bytes are no state", len(output))
+		return fmt.Errorf("%d bytes are not a state", len(output))
 	}
 	trailer := output[len(output)-stateTrailer:]
 	pages, globals := binary.LittleEndian.Uint64(trailer), binary.LittleEndian.Uint64(trailer[8:])

@@ -26,7 +26,7 @@ import (
 const MaxRootBytes = 1 << 20
 
 var (
-	// ErrRoot means that a document is no trust root that can be used.
+	// ErrRoot means that a document is not a trust root that can be used.
 	ErrRoot = errors.New("no usable trust root")
 	// ErrIdentity means that a signature is good, and of somebody else.
 	ErrIdentity = errors.New("signed by somebody else")

@@ -171,16 +171,16 @@ func offered(t *testing.T, s Settings, h *Host) {
 	}
 	for _, c := range h.Called() {
 		if !known(c.Tool) {
-			t.Errorf("it called %q, which is no tool of the task", c.Tool)
+			t.Errorf("it called %q, which is not a tool of the task", c.Tool)
 		}
 		if !json.Valid(c.Input) || !strings.HasPrefix(strings.TrimSpace(string(c.Input)), "{") {
-			t.Errorf("it called %s with %q, which is no JSON object", c.Tool, c.Input)
+			t.Errorf("it called %s with %q, which is not JSON object", c.Tool, c.Input)
 		}
 	}
 	for _, thought := range h.Thoughts() {
 		for _, tool := range thought.Request.Tools {
 			if !known(tool.Name) {
-				t.Errorf("it offered %q, which is no tool of the task", tool.Name)
+				t.Errorf("it offered %q, which is not a tool of the task", tool.Name)
 			}
 		}
 		if thought.Request.Model != "" {
@@ -330,8 +330,8 @@ func testFailingTools(t *testing.T, a agent.Agent, s Settings) {
 	}
 }
 
-// testData has texts from outside give orders. A model must be able to tell that
-// they are no instructions: they stand in the result of a tool, or are marked.
+// testData gives the agent texts from outside that look like orders. A model must be able
+// to tell that they are data: they are in the result of a tool, or marked.
 func testData(t *testing.T, a agent.Agent, s Settings) {
 	s.Task.Context = []agent.Passage{{Source: "memory:2", Text: hostile}}
 	h := s.host()
@@ -362,8 +362,8 @@ func unmarked(text string) string {
 	return b.String()
 }
 
-// testSideBySide has a model ask for calls at once, and compares the order in which
-// they are made with that in which it asked.
+// testSideBySide plays a model that asks for several calls at once, and compares the order
+// in which they are made with the order in which it asked.
 func testSideBySide(t *testing.T, a agent.Agent, s Settings) {
 	if s.NoTools {
 		t.Skip("it calls no tools")

@@ -167,7 +167,7 @@ func (h *Host) Propose(ctx context.Context, s agent.Skill) (string, error) {
 func copied[T any](v *T) *T {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // only for a value that is no JSON, which a test must not hand over
+		panic(err) // only for a value that is not JSON, which a test must not hand over
 	}
 	c := new(T)
 	if err := json.Unmarshal(b, c); err != nil {

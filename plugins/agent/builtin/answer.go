@@ -12,7 +12,7 @@ import (
 // maxAnswer bounds what is read of an answer of a model, in bytes.
 const maxAnswer = 4 << 20
 
-var errNoObject = errors.New("there is no JSON object in it")
+var errNoObject = errors.New("it has no JSON object")
 
 // findObject finds the JSON object in an answer of a model, which may have words
 // or a fence of Markdown around it. The first that begins a line or the text and

@@ -85,7 +85,7 @@ func (b *builtins) Run(ctx context.Context, t agent.Task, h agent.Host) (agent.R
 
 var (
 	errNoGoal = errors.New("the goal is empty")
-	errNoHost = errors.New("there is no host")
+	errNoHost = errors.New("no host")
 )
 
 func (b *builtins) start(t agent.Task, h agent.Host) (*work, role, error) {

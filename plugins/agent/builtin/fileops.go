@@ -18,7 +18,7 @@ func runFileOps(ctx context.Context, w *work) (agent.Report, error) {
 	l := w.loop()
 	l.tools = slices.DeleteFunc(slices.Clone(l.tools), func(t provider.Tool) bool { return !takesPath(t) })
 	if len(l.tools) == 0 {
-		return w.unable("there are no tools for files among those of the task", "Give the task a skill for files, such as files."), nil
+		return w.unable("the task has no tools for files", "Give the task a skill for files, such as files."), nil
 	}
 	l.before = func(ctx context.Context, c provider.ToolCall) error {
 		if onlyLooks(c.Name) {

@@ -251,7 +251,7 @@ func (l *loop) wrong(i int, c, asked provider.ToolCall) string {
 	case i >= maxAtOnce:
 		return fmt.Sprintf("not called: a turn may have %d calls", maxAtOnce)
 	case !slices.ContainsFunc(l.tools, func(t provider.Tool) bool { return t.Name == c.Name }):
-		return "not called: there is no such tool"
+		return "not called: unknown tool"
 	case len(bytes.TrimSpace(asked.Input)) > 0 && !isObject(asked.Input):
 		return "not called: the input is not a JSON object"
 	}

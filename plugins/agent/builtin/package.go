@@ -71,7 +71,7 @@ func unpack(text string) (pkg, error) {
 		err = json.Unmarshal(object, &a)
 	}
 	if err == nil && len(a.Files) == 0 {
-		err = errors.New("there are no files in it")
+		err = errors.New("it has no files")
 	}
 	if err == nil && len(a.Files) > maxFiles {
 		err = fmt.Errorf("it has %d files, and may have %d", len(a.Files), maxFiles)

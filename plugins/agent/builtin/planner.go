@@ -195,7 +195,7 @@ func namesOfInput(schema, input json.RawMessage) error {
 	}
 	for _, name := range sortedKeys(fields) {
 		if _, ok := s.Properties[name]; !ok {
-			return fmt.Errorf("there is no %s", name)
+			return fmt.Errorf("%s not found", name)
 		}
 	}
 	return nil

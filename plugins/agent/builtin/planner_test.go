@@ -44,7 +44,7 @@ func TestPlanner(t *testing.T) {
 		{"an input that does not fit", []string{misfit, goodPlan}, 3, 2, "its input does not fit files__read_text"},
 		{"a late input that does not fit", []string{later, goodPlan}, 3, 2, "path is missing"},
 		{"without waiting", []string{strings.Replace(goodPlan, `,"after":["read"]`, "", 1)}, 3, 1, ""},
-		{"waiting for nothing", []string{strings.ReplaceAll(goodPlan, "steps.read", "steps.none"), goodPlan}, 3, 2, "which is no other step"},
+		{"waiting for nothing", []string{strings.ReplaceAll(goodPlan, "steps.read", "steps.none"), goodPlan}, 3, 2, "which is not another step"},
 		{"never right", []string{misfit}, 1, 2, "does not fit"},
 		{"no JSON", []string{"I would rather not."}, 1, 2, "not the JSON"},
 	} {

@@ -13,9 +13,9 @@ import (
 	"github.com/skillet-run/skillet/plugins/provider"
 )
 
-// runResearch has a loop whose texts are numbered sources, and holds its answer to
-// them: a number that is no source, or an answer without any, is asked for once
-// more. Without a single source there is no answer at all.
+// runResearch runs a loop whose texts are numbered sources, and checks its answer: one
+// with a number that is not a source, or without any number, is asked for once more.
+// Without any source the goal has no answer.
 func runResearch(ctx context.Context, w *work) (agent.Report, error) {
 	s := &sources{}
 	l := w.loop()
@@ -72,7 +72,7 @@ func dropRefusal(ctx context.Context, err error) error {
 func (l *loop) cite(s *sources, o outcome) agent.Report {
 	if len(s.all) == 0 {
 		l.tally.unsourced = true
-		r := l.reportOf(outcome{"No source was found, so there is no answer.", "nothing that was read says anything about it"})
+		r := l.reportOf(outcome{"No source was found, so the question has no answer.", "nothing that was read says anything about it"})
 		r.NextSteps = []string{"Name a page or a file to read, or give the task a tool that searches or fetches."}
 		return r
 	}
@@ -120,7 +120,7 @@ func (s *sources) wrong(answer string) string {
 }
 
 // renumber numbers the sources that an answer names from 1, in the order in which
-// it does, and takes out and counts the numbers that are no source.
+// it does, and takes out and counts the numbers that are not sources.
 func (s *sources) renumber(answer string) (text string, cited []agent.Passage, unknown int) {
 	numbers := map[int]int{}
 	text = citation().ReplaceAllStringFunc(answer, func(m string) string {

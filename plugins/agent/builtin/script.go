@@ -10,7 +10,7 @@ import (
 
 // What scripts must keep to is looked for in their text: comments and strings are
 // told from code, and functions and imports found in what is left. That is enough
-// to send a careless answer back. It is no wall: a script that means harm can hide
+// to send a careless answer back. It is not a wall: a script that means harm can hide
 // from it, and meets the sandbox.
 
 // A scriptKind is how scripts of a language are read.
@@ -26,7 +26,7 @@ var scriptKinds = map[string]scriptKind{
 	"python": {".py", scanPython, functionsOfPython, importsOfPython},
 }
 
-// A span is a piece of a program that is no code.
+// A span is a piece of a program that is not code.
 type span struct {
 	start, end int
 	comment    bool // else a string
@@ -133,7 +133,7 @@ func (c *packageCheck) tools(file string, all []function) {
 			name = t.Export
 		}
 		if !slices.ContainsFunc(all, func(f function) bool { return f.tool && f.name == name }) {
-			c.say("%s: there is no function %s for the tool %s", file, name, t.Name)
+			c.say("%s: function %s for the tool %s not found", file, name, t.Name)
 		}
 	}
 }
@@ -145,7 +145,7 @@ func (c *packageCheck) imports(file string, s *source, kind scriptKind) {
 			continue
 		}
 		if kind.extension == ".js" && module != "skillet" {
-			c.say("%s: imports %s, which is neither \"skillet\" nor a file of the package: there are no other modules", file, module)
+			c.say("%s: imports %s, which is neither \"skillet\" nor a file of the package; other modules do not exist", file, module)
 			continue
 		}
 		if len(c.rules.AllowedImports) > 0 && !covered(module, c.rules.AllowedImports) {

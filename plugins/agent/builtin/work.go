@@ -140,7 +140,7 @@ type tally struct {
 	cut           bool // the answer is not whole
 	stopped       bool // the work was not ended by the agent itself
 	unsourced     bool // no source stands behind the answer
-	doubted       bool // the model says itself that it is no answer to all of the goal
+	doubted       bool // the model says itself that it is not an answer to all of the goal
 }
 
 // confidence is a figure from 0 to 1, rounded to hundredths. It is made of what

@@ -98,7 +98,7 @@ func (w *run) problems() []string {
 		case p.problem != "":
 			all = append(all, "- `"+name+"` was not called: "+p.problem+".")
 		case p.answer == nil:
-			all = append(all, "- `"+name+"` was not called: there was no turn left for it.")
+			all = append(all, "- `"+name+"` was not called: no turn was left for it.")
 		case p.answer.failed:
 			all = append(all, "- `"+name+"` failed: "+brief(p.answer.text))
 		case parseAnswer(p.answer.text).status >= 400:
@@ -176,7 +176,7 @@ func (w *run) unfit() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s “%s”. I match the words of a goal to tools, without a language model, and no tool fits.\n", provider.LowConfidence, cannot, brief(w.goal))
 	if len(w.tools) == 0 {
-		b.WriteString("\nThere are no tools. With some I can read, convert, count, compare, search and the like; with a language model a provider could answer by itself.\n")
+		b.WriteString("\nI have no tools. With some I can read, convert, count, compare, search and the like; with a language model a provider could answer by itself.\n")
 		return b.String()
 	}
 	near := w.nearest()

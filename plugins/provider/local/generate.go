@@ -31,7 +31,7 @@ func (p *Provider) Generate(ctx context.Context, r provider.Request, emit func(p
 // check refuses what cannot be answered.
 func check(r provider.Request) error {
 	if r.Model != Planner {
-		return refuse(provider.ClassInvalid, "there is no model %q for text; there is %s", r.Model, Planner)
+		return refuse(provider.ClassInvalid, "unknown model %q for text; it is called %s", r.Model, Planner)
 	}
 	if t := r.Temperature; t != nil && !(*t >= 0 && *t <= 2) {
 		return refuse(provider.ClassInvalid, "the temperature is %v, and must be from 0 to 2", *t)
@@ -47,7 +47,7 @@ func check(r provider.Request) error {
 		}
 	}
 	if !asked {
-		return refuse(provider.ClassInvalid, "there is no message of the user, so there is no goal")
+		return refuse(provider.ClassInvalid, "the request has no message of the user, and so no goal")
 	}
 	if n := inputTokens(r); n > contextTokens {
 		return refuse(provider.ClassContextLength, "the request has about %d tokens, and may have %d", n, contextTokens)

@@ -76,7 +76,7 @@ func (p *Provider) Models(context.Context) ([]provider.Model, error) {
 // Embed implements provider.Provider.
 func (p *Provider) Embed(ctx context.Context, r provider.EmbedRequest) (provider.EmbedResponse, error) {
 	if r.Model != Hashing {
-		return provider.EmbedResponse{}, refuse(provider.ClassInvalid, "there is no model %q for vectors; there is %s", r.Model, Hashing)
+		return provider.EmbedResponse{}, refuse(provider.ClassInvalid, "unknown model %q for vectors; it is called %s", r.Model, Hashing)
 	}
 	vectors, err := p.embedder.Embed(ctx, r.Texts)
 	if err != nil {
@@ -92,7 +92,7 @@ func (p *Provider) Embed(ctx context.Context, r provider.EmbedRequest) (provider
 // Load implements provider.Provider: both models are always ready.
 func (p *Provider) Load(_ context.Context, model string) error {
 	if !slices.Contains([]string{Planner, Hashing}, model) {
-		return refuse(provider.ClassInvalid, "there is no model %q; there are %s and %s", model, Planner, Hashing)
+		return refuse(provider.ClassInvalid, "unknown model %q; the models are %s and %s", model, Planner, Hashing)
 	}
 	return nil
 }

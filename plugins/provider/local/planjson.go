@@ -36,7 +36,7 @@ func (p *planner) json(goal string, agents []string) (string, error) {
 		out.Steps = append(out.Steps, p.forAgent(goal, agents)...)
 	}
 	if len(out.Steps) == 0 {
-		return "", refuse(provider.ClassRefused, "the words of no tool fit the goal %q, and there is no agent to hand it to", brief(goal))
+		return "", refuse(provider.ClassRefused, "the words of no tool fit the goal %q, and no agent can take it", brief(goal))
 	}
 	b, err := json.Marshal(out)
 	if err != nil {

@@ -181,7 +181,7 @@ func (a *reply) rescue(body string) {
 	}
 }
 
-// field is a member as text; without a name, or of what is no object, all of it.
+// field is a member as text; without a name, or of what is not an object, all of it.
 func (a reply) field(name string) (string, bool) {
 	if name == "" || a.members == nil {
 		return a.text, true

@@ -37,7 +37,7 @@ type token struct {
 	mean string
 }
 
-// literal says whether a token is no part of the language.
+// literal says whether a token is not a part of the language.
 func (t token) literal() bool { return t.kind > number }
 
 // maxGoal is how many bytes of a goal are read; the rest of a longer one is text
@@ -222,7 +222,7 @@ func trimAddress(a string) string {
 	return a
 }
 
-// classify says what a chunk that is no word is.
+// classify says what a chunk that is not a word is.
 func classify(c string) (token, bool) {
 	bare := strings.ToLower(c)
 	switch {

@@ -56,7 +56,7 @@ type property struct {
 // schemaType is the "type" of a schema, which may be several.
 type schemaType []string
 
-// UnmarshalJSON takes one name or a list of them; anything else is no type.
+// UnmarshalJSON takes one name or a list of them; anything else is not a type.
 func (t *schemaType) UnmarshalJSON(b []byte) error {
 	var one string
 	if json.Unmarshal(b, &one) == nil {

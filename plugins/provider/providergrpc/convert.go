@@ -60,7 +60,7 @@ func decodeMessage(p *providerpb.Message) (m provider.Message, err error) {
 	return m, err
 }
 
-// EncodeTool and DecodeTool convert a tool. Decoding fails when its schema is no
+// EncodeTool and DecodeTool convert a tool. Decoding fails when its schema is not
 // JSON.
 func EncodeTool(t provider.Tool) *providerpb.Tool {
 	return &providerpb.Tool{Name: wire.Text(t.Name), Description: wire.Text(t.Description), InputSchema: t.InputSchema}
@@ -162,7 +162,7 @@ func encodeVectors(vectors [][]float32) []*providerpb.Vector {
 }
 
 // decodeVectors fails when there are not as many as there are texts, or they are
-// not all of one length, or one has a value that is no number.
+// not all of one length, or one has a value that is not a number.
 func decodeVectors(list []*providerpb.Vector, texts int) ([][]float32, error) {
 	if len(list) != texts {
 		return nil, fmt.Errorf("%d vectors for %d texts", len(list), texts)

@@ -43,7 +43,7 @@ const (
 )
 
 // Status is an error of a provider as it is sent: a status with an Error as its
-// detail. An error that is no *provider.Error is an internal one, and one of a
+// detail. An error that is not a *provider.Error is an internal one, and one of a
 // context says cancelled or timeout. nil stays nil.
 func Status(err error) error {
 	if err == nil {
@@ -124,7 +124,7 @@ func withoutDetail(s *status.Status) *provider.Error {
 	return e
 }
 
-// knownClass takes what is no class for a failure of the provider.
+// knownClass takes what is not a class for a failure of the provider.
 func knownClass(name string) provider.Class {
 	for _, row := range classes {
 		if string(row.class) == name {

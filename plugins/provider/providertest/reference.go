@@ -51,14 +51,14 @@ func refusal(class provider.Class, format string, a ...any) error {
 // check refuses what no model could answer.
 func (Reference) check(r provider.Request) error {
 	if r.Model != referenceText {
-		return refusal(provider.ClassInvalid, "there is no text model %q", r.Model)
+		return refusal(provider.ClassInvalid, "unknown text model %q", r.Model)
 	}
 	if len(r.Messages) == 0 {
-		return refusal(provider.ClassInvalid, "there are no messages")
+		return refusal(provider.ClassInvalid, "the request has no messages")
 	}
 	for _, m := range r.Messages {
 		if m.Role != provider.RoleUser && m.Role != provider.RoleAssistant && m.Role != provider.RoleTool {
-			return refusal(provider.ClassInvalid, "there is no role %q", m.Role)
+			return refusal(provider.ClassInvalid, "unknown role %q", m.Role)
 		}
 	}
 	return nil
@@ -156,7 +156,7 @@ func (Reference) measure(r provider.Request, a provider.Response) provider.Respo
 // Embed implements provider.Provider.
 func (Reference) Embed(ctx context.Context, r provider.EmbedRequest) (provider.EmbedResponse, error) {
 	if r.Model != referenceVectors {
-		return provider.EmbedResponse{}, refusal(provider.ClassInvalid, "there is no model %q for vectors", r.Model)
+		return provider.EmbedResponse{}, refusal(provider.ClassInvalid, "unknown model %q for vectors", r.Model)
 	}
 	if err := pause(ctx, false); err != nil {
 		return provider.EmbedResponse{}, err
@@ -188,7 +188,7 @@ func letterVector(text string) []float32 {
 // Load implements provider.Provider.
 func (Reference) Load(_ context.Context, model string) error {
 	if model != referenceText && model != referenceVectors {
-		return refusal(provider.ClassInvalid, "there is no model %q", model)
+		return refusal(provider.ClassInvalid, "unknown model %q", model)
 	}
 	return nil
 }

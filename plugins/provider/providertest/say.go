@@ -32,7 +32,7 @@ func (s *suite) health(t *testing.T, c *caller) {
 
 func (s *suite) models(t *testing.T, c *caller) {
 	if len(c.models) == 0 {
-		t.Fatal("there are no models")
+		t.Fatal("no models")
 	}
 	again, err := c.p.Models(c.ctx)
 	if err != nil {
@@ -95,7 +95,7 @@ func (s *suite) generate(t *testing.T, c *caller) {
 		pieces++
 		text, thinking = text+d.Text, thinking+d.Thinking
 		if !utf8.ValidString(d.Text) || !utf8.ValidString(d.Thinking) {
-			t.Errorf("a piece is no UTF-8: %q", d)
+			t.Errorf("a piece is not UTF-8: %q", d)
 		}
 		return nil
 	})
@@ -104,7 +104,7 @@ func (s *suite) generate(t *testing.T, c *caller) {
 	}
 	checkResponse(t, r)
 	if m.Streaming && pieces == 0 {
-		t.Error("the model streams, and there were no pieces")
+		t.Error("the model streams, and sent no pieces")
 	}
 	if pieces > 0 && (text != r.Text || thinking != r.Thinking) {
 		t.Errorf("the pieces make up %q and %q, the whole is %q and %q", text, thinking, r.Text, r.Thinking)

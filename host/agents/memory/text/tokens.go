@@ -16,7 +16,7 @@ const MaxTerm = 64
 // and width. A term is a run of letters, digits and marks. Scripts that put no
 // space between words give each pair of neighbouring characters instead. An
 // apostrophe within a word is left out, as are characters that cannot be seen.
-// Bytes that are no UTF-8 end a word. No language is assumed, so nothing is stemmed.
+// Bytes that are not UTF-8 end a word. No language is assumed, so nothing is stemmed.
 func Tokens(s string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		t := tokeniser{rest: fold(s), yield: yield}

@@ -33,8 +33,8 @@ const MaxDimensions = 8192
 
 // Errors a caller may test for. They come wrapped.
 var (
-	// ErrVector: the vector has the wrong number of components, or one that is no
-	// number, or no direction.
+	// ErrVector: the vector has the wrong number of components, or one that is not
+	// a number, or no direction.
 	ErrVector = errors.New("not a usable vector")
 	// ErrFull: the index has [Settings].Max vectors.
 	ErrFull = errors.New("the index is full")
@@ -225,7 +225,7 @@ func (x *Index) shrink() {
 }
 
 // Score returns the cosine of the angle between a query and the vector of an ID,
-// and whether there is one. A query that is no vector of the index has none.
+// and whether there is one. A query that is not a vector of the index has none.
 func (x *Index) Score(id string, query []float32) (float32, bool) {
 	q, err := x.unit(query)
 	if err != nil {

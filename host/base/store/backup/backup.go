@@ -50,7 +50,7 @@ const (
 	recordTotals = 'e'
 )
 
-// ErrBackup means that what was read is no whole backup. It is
+// ErrBackup means that what was read is not a whole backup. It is
 // [store.ErrDamaged] as well.
 var ErrBackup = fmt.Errorf("the backup is %w", store.ErrDamaged)
 
@@ -406,8 +406,8 @@ func (b *reader) finish() error {
 	return nil
 }
 
-// Restore has fill make a store of a backup beside dir, and gives it the name of dir when
-// it is whole. A directory that has anything in it is refused: fs.ErrExist.
+// Restore calls fill to make a store from a backup in a directory beside dir, and renames
+// it to dir when it is complete. A directory that has anything in it is refused: fs.ErrExist.
 func Restore(dir string, fill func(part string) (store.Totals, error)) (store.Totals, error) {
 	t, err := restore(dir, fill)
 	if err != nil {

@@ -183,7 +183,7 @@ func (p *place) changes() (uint64, error) {
 }
 
 // writeHead writes HEAD in place. It is not synced: a head that is older than
-// the store is no damage, and the disk must not be waited for twice.
+// the store is not damage, and the disk must not be waited for twice.
 func (p *place) writeHead(h head) error {
 	b, err := h.encode()
 	if err != nil {

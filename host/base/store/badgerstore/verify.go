@@ -38,7 +38,7 @@ func Verify(ctx context.Context, log hclog.Logger, dir string, o Options) (store
 func (p *place) verifyDB(ctx context.Context, rep *store.Report) error {
 	h, err := p.readHead()
 	if errors.Is(err, fs.ErrNotExist) && !p.exists() {
-		return fmt.Errorf("there is no store: %w", fs.ErrNotExist)
+		return fmt.Errorf("store not found: %w", fs.ErrNotExist)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		err = p.damage(err, "%s is missing", headName)

@@ -151,7 +151,7 @@ func acquire(ctx context.Context, f *os.File, wait time.Duration, exclusive bool
 }
 
 // writePID leaves a note for [HeldError]. It is a courtesy: the lock holds
-// without it, so its failure is no failure.
+// without it, so an error is ignored.
 func writePID(f *os.File) {
 	_, _ = f.WriteAt(fmt.Appendf(nil, "%-20d\n", os.Getpid()), 0)
 }

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// noFollow has the opening of a link fail.
+// noFollow makes opening a link an error.
 const noFollow = unix.O_NOFOLLOW
 
 // tryLock takes the lock if it is free.

@@ -13,7 +13,7 @@ import (
 )
 
 // read makes the state of a whole file. What a process that died left behind the last
-// frame is no damage: see the package comment.
+// frame is not damage: see the package comment.
 func (p *place) read(b []byte) (*state, error) {
 	h, err := decodeHeads(b)
 	if err != nil {

@@ -33,7 +33,7 @@
 // # Guards
 //
 // A transaction is written and synced before it is acknowledged; then the head counts it,
-// which is not synced: a head that is behind is no damage. What a process that died left
+// which is not synced: a head that is behind is not damage. What a process that died left
 // of a frame is cut off by the next that writes, if the head does not count it and no
 // whole frame follows. Everything else that does not fit is damage.
 package filestore
@@ -286,7 +286,7 @@ func (backend) Verify(ctx context.Context, log hclog.Logger, dir string, o store
 func (p *place) verify(rep *store.Report) error {
 	b, err := os.ReadFile(p.path(logName))
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is no store: %w", fs.ErrNotExist)
+		return fmt.Errorf("store not found: %w", fs.ErrNotExist)
 	}
 	if err != nil {
 		return err

@@ -2,7 +2,7 @@
 // SDK, as the SDK does it: it is what results are compared with in tests and
 // times in benchmarks.
 //
-// It is no way to run untrusted code. The SDK's allow-lists stay empty, so a
+// It is not a way to run untrusted code. The SDK's allow-lists stay empty, so a
 // plug-in reaches no file and no host, but nothing stands in front of the
 // compiler, recursion is not stopped by the timeout, and the input may arrive
 // empty when memory is short. It refuses to know of anything but bytes,
@@ -153,7 +153,7 @@ func (m *Module) Instance(ctx context.Context) (*Instance, error) {
 	return &Instance{p, memories.last}, nil
 }
 
-// Call runs an export. A result other than 0 is in Code; it is no error.
+// Call runs an export. A result other than 0 is in Code; it is not an error.
 func (i *Instance) Call(ctx context.Context, export string, input []byte) (Result, error) {
 	ctx = context.WithValue(ctx, linearKey{}, i.own)
 	code, output, err := i.plugin.CallWithContext(ctx, export, input)

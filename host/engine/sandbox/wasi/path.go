@@ -112,7 +112,7 @@ func pathFilestatGet(s *State, mem []byte, p []uint64) Errno {
 	return errno
 }
 
-// pathFilestatSetTimes sets the times of what is at a path, if it is no link.
+// pathFilestatSetTimes sets the times of what is at a path, if it is not a link.
 func pathFilestatSetTimes(s *State, mem []byte, p []uint64) Errno {
 	accessed, modified, errno := s.times(p[4], p[5], u32(p[6]))
 	if errno != Success {
@@ -163,7 +163,7 @@ func pathRemoveDirectory(s *State, mem []byte, p []uint64) Errno {
 	return s.remove(mem, p, true, PathRemoveDirectory)
 }
 
-// pathUnlinkFile removes what is no directory.
+// pathUnlinkFile removes what is not a directory.
 func pathUnlinkFile(s *State, mem []byte, p []uint64) Errno {
 	return s.remove(mem, p, false, PathUnlinkFile)
 }

@@ -67,7 +67,7 @@ func (b *body) sequence(f *fields) {
 		case n.list:
 			b.folded(n)
 		case n.quoted:
-			b.fail(n.at, "a string is no instruction")
+			b.fail(n.at, "a string is not an instruction")
 		default:
 			b.flat(n, f)
 		}
@@ -279,7 +279,7 @@ func number(bits int) func(*body, []byte, operation, *fields) []byte {
 		}
 		v, ok := integer(n.word, bits)
 		if !ok || n.quoted || n.list {
-			b.fail(n.at, "%q is no number of %d bits", n.word, bits)
+			b.fail(n.at, "%q is not a number of %d bits", n.word, bits)
 		}
 		return appendSigned(out, v)
 	}
@@ -293,7 +293,7 @@ func floating(bits int) func(*body, []byte, operation, *fields) []byte {
 		}
 		v, ok := float(n.word, bits)
 		if !ok || n.quoted || n.list {
-			b.fail(n.at, "%q is no floating-point number", n.word)
+			b.fail(n.at, "%q is not a floating-point number", n.word)
 		}
 		return appendFloat(out, v, bits)
 	}
@@ -368,7 +368,7 @@ func (b *body) access(out []byte, o operation, f *fields) []byte {
 		for align = 0; align < 4 && 1<<align < bytes; align++ {
 		}
 		if 1<<align != bytes {
-			b.fail(f.at(), "alignment %d is no power of two up to 8", bytes)
+			b.fail(f.at(), "alignment %d is not a power of two up to 8", bytes)
 		}
 	}
 	return appendU32(appendU32(out, align), offset)

@@ -103,7 +103,7 @@ func (l *linker) placeSingle(m *Module, v *moves) error {
 	return nil
 }
 
-// shared counts the imports of a kind that are no functions.
+// shared counts the imports of a kind that are not functions.
 func (m *Module) shared(k wasmbin.Kind) int {
 	n := 0
 	for _, s := range m.Shared {
@@ -224,7 +224,7 @@ func (l *linker) sharedItem(s Shared) (uint32, error) {
 	}
 	u, known := l.unit(s.Module)
 	if !known {
-		return refuse("there is no such unit, and only functions can stay imported")
+		return refuse("unit not found, and only functions can stay imported")
 	}
 	m := l.units[u].Module
 	e, ok := m.Export(s.Name)

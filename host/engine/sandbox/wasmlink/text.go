@@ -208,7 +208,7 @@ func (a *assembler) valueType(n *node) wasmbin.ValueType {
 	}
 	t, ok := valueTypes[n.word]
 	if !ok || n.quoted {
-		a.fail(n.at, "%q is no type of values", n.word)
+		a.fail(n.at, "%q is not a type of values", n.word)
 	}
 	return t
 }

@@ -92,9 +92,9 @@ func (w *unwinder) check() error {
 	case w.Collector != 0 && !defined:
 		return unwindErrorf("collector: no function %d is defined", w.Collector)
 	case w.Collector != 0 && (int64(w.Stack) >= int64(len(w.Globals)) || w.Globals[w.Stack].Global != wasmbin.Global{Type: wasmbin.I32, Mutable: true}):
-		return unwindErrorf("stack pointer: global %d is no mutable i32", w.Stack)
+		return unwindErrorf("stack pointer: global %d is not a mutable i32", w.Stack)
 	case w.Collector != 0 && !w.HasMemory:
-		return unwindErrorf("there is no memory for a stack")
+		return unwindErrorf("no memory for a stack")
 	case taken:
 		return unwindErrorf("the export %q is taken", w.Flag)
 	}

@@ -175,7 +175,7 @@ func TestUnwindRefuses(t *testing.T) {
 	}{
 		"does not import":        {`(module (memory 1))`, unwinding},
 		"no function 9":          {head + `)`, wasmlink.Unwinding{Module: "env", Throw: "throw", Flag: "flag", Collector: 9}},
-		"no mutable i32":         {head + `(func))`, wasmlink.Unwinding{Module: "env", Throw: "throw", Flag: "flag", Collector: 1, Stack: 4}},
+		"not a mutable i32":      {head + `(func))`, wasmlink.Unwinding{Module: "env", Throw: "throw", Flag: "flag", Collector: 1, Stack: 4}},
 		"is taken":               {head + `(func (export "flag")))`, unwinding},
 		"more than one result":   {head + `(func (result i32 i32) call $throw i32.const 1 i32.const 2))`, unwinding},
 		"a tail call":            {head + `(func call $throw return_call $throw))`, unwinding},

@@ -109,7 +109,7 @@ func (m *Module) KeepExports(names ...string) error {
 	for _, name := range names {
 		e, ok := m.Export(name)
 		if !ok {
-			return fmt.Errorf("keep exports: there is no %s", name)
+			return fmt.Errorf("keep exports: %s not found", name)
 		}
 		kept = append(kept, e)
 	}

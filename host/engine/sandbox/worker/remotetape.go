@@ -12,14 +12,14 @@ type remoteTape struct {
 	waits bool
 }
 
-// Clock reads the clock here and has the parent say what the guest sees.
+// Clock reads the clock here and asks the parent what the guest sees.
 func (t *remoteTape) Clock(id uint32, read func() int64) (int64, wasi.Errno) {
 	var s seen
 	t.child.ask(kindLook, &look{Clock: id, Now: read()}, kindSeen, &s)
 	return s.Now, wasi.Errno(s.Errno)
 }
 
-// Random draws here, where randomness is as good, and has the parent say what
+// Random draws here, where randomness is as good, and asks the parent what
 // the guest gets.
 func (t *remoteTape) Random(b []byte, draw func(b []byte)) wasi.Errno {
 	draw(b)

@@ -9,4 +9,4 @@ import (
 
 // filterCalls has no filter: the engine has no compiler for this machine
 // either.
-func filterCalls() error { return errors.New("there is no filter for " + runtime.GOARCH) }
+func filterCalls() error { return errors.New("no filter for " + runtime.GOARCH) }

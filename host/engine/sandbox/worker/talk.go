@@ -266,7 +266,7 @@ func (t *talk) serveFile(f frame) error {
 	return t.proc.wire.send(kindFileDone, f.call, done)
 }
 
-// serveLook has the tape say what the guest sees in place of what the worker did.
+// serveLook asks the tape what the guest sees in place of what the worker read.
 func (t *talk) serveLook(f frame) error {
 	var l look
 	if err := decode(f.body, &l); err != nil {
