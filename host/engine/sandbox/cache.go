@@ -29,7 +29,7 @@ import (
 // directory for wazero to read; a file wazero wrote there is sealed and moved
 // to the kept ones.
 //
-// What a kept file holds is told beside keptModule.
+// What a kept file holds is told beside cachedModule.
 type codeCache struct {
 	log   hclog.Logger
 	key   []byte
@@ -54,12 +54,12 @@ type staged struct {
 }
 
 const (
-	stagePrefix = "stage-"
-	keptPrefix  = "kept-"
-	newPrefix   = "new-"
-	tempPrefix  = "skillet-code-"
-	codeSuffix  = ".code"
-	lockSuffix  = ".lock"
+	stagePrefix  = "stage-"
+	cachedPrefix = "kept-"
+	newPrefix    = "new-"
+	tempPrefix   = "skillet-code-"
+	codeSuffix   = ".code"
+	lockSuffix   = ".lock"
 
 	// cacheBudget is how many bytes of code are kept; beyond, what was not
 	// used for longest goes first.
@@ -137,7 +137,7 @@ func (c *codeCache) open(dir string) (memory wazero.CompilationCache, err error)
 		return nil, err
 	}
 	c.removeStale()
-	c.kept = filepath.Join(c.dir, keptPrefix+processor())
+	c.kept = filepath.Join(c.dir, cachedPrefix+processor())
 	if err := os.MkdirAll(c.kept, 0o700); err != nil {
 		return nil, err
 	}
@@ -277,7 +277,7 @@ func isAt(f *os.File, path string) bool {
 // removed when it is old.
 func (c *codeCache) removeStale() {
 	removeStages(c.dir)
-	for _, kept := range list(c.dir, keptPrefix) {
+	for _, kept := range list(c.dir, cachedPrefix) {
 		for _, p := range list(kept, "") {
 			if name := filepath.Base(p); strings.HasPrefix(name, newPrefix) || strings.HasSuffix(name, lockSuffix) {
 				removeOld(p)
@@ -315,7 +315,7 @@ func (c *codeCache) shrink(budget int64) {
 		info fs.FileInfo
 	}
 	var files []file
-	for _, kept := range list(c.dir, keptPrefix) {
+	for _, kept := range list(c.dir, cachedPrefix) {
 		for _, p := range list(kept, "") {
 			if info, err := os.Lstat(p); err == nil && info.Mode().IsRegular() {
 				files = append(files, file{p, info})
@@ -348,7 +348,7 @@ func (c *codeCache) close() error {
 
 // put puts verified code where wazero looks for it, until release. A kept file is
 // linked there, where that can be done: nobody writes to it any more.
-func (c *codeCache) put(k *keptModule) (*staged, error) {
+func (c *codeCache) put(k *cachedModule) (*staged, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	name := k.code.Name
@@ -366,7 +366,7 @@ func (c *codeCache) put(k *keptModule) (*staged, error) {
 }
 
 // writeCode writes the code, from where it is.
-func (k *keptModule) writeCode(w io.Writer) error {
+func (k *cachedModule) writeCode(w io.Writer) error {
 	if k.code.Bytes != nil {
 		_, err := w.Write(k.code.Bytes)
 		return err

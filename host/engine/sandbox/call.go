@@ -124,8 +124,8 @@ func (m *Module) admit(ctx context.Context, c *Call, began time.Duration, r *Res
 	if depth >= MaxDepth {
 		return &LimitError{What: "call depth", Limit: fmt.Sprintf("%d calls", MaxDepth), kind: ErrDepth}
 	}
-	l := m.runtime.lanes.enter()
-	defer func() { m.runtime.lanes.leave(l) }()
+	l := m.runtime.shards.enter()
+	defer func() { m.runtime.shards.leave(l) }()
 	count := l.index
 	if err := m.users.enter(count); err != nil {
 		return err
@@ -139,9 +139,9 @@ func (m *Module) admit(ctx context.Context, c *Call, began time.Duration, r *Res
 		defer slots.giveBack(l)
 		return m.execute(ctx, c, l, began, r)
 	}
-	m.runtime.lanes.leave(l)
+	m.runtime.shards.leave(l)
 	err := slots.wait(ctx, c.Waits)
-	l = m.runtime.lanes.enter()
+	l = m.runtime.shards.enter()
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func (m *Module) admit(ctx context.Context, c *Call, began time.Duration, r *Res
 
 // execute runs the call in an instance that nobody has used, as far as any
 // guest can tell. Its time began at began, after epoch.
-func (m *Module) execute(ctx context.Context, c *Call, l *lane, began time.Duration, r *Result) error {
+func (m *Module) execute(ctx context.Context, c *Call, l *shard, began time.Duration, r *Result) error {
 	bound := newCallContext(ctx, l, began, c.Limits.Wall)
 	defer bound.release()
 	in, how, err := m.obtain(bound, c)

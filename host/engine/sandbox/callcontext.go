@@ -15,7 +15,7 @@ import (
 type callContext struct {
 	parent context.Context
 	in     *instance
-	lane   *lane
+	shard  *shard
 	began  time.Duration // after epoch
 	wall   time.Duration // the call's own deadline, after began
 	most   time.Duration // that, or the parent's when it is earlier
@@ -36,10 +36,10 @@ type instanceKey struct{}
 
 // newCallContext returns the context of a call that began some time after epoch.
 // Release it.
-func newCallContext(parent context.Context, l *lane, began, wall time.Duration) *callContext {
+func newCallContext(parent context.Context, l *shard, began, wall time.Duration) *callContext {
 	c := l.bound
 	if c == nil {
-		c = &callContext{lane: l}
+		c = &callContext{shard: l}
 	} else {
 		l.bound = nil
 		c.ended.Store(false)
@@ -123,7 +123,7 @@ func (c *callContext) Value(key any) any {
 	return c.parent.Value(key)
 }
 
-// release ends the context when the call is over. The next call of the lane has
+// release ends the context when the call is over. The next call of the shard has
 // it, unless somebody may have kept it.
 func (c *callContext) release() {
 	c.ended.Store(true)
@@ -133,7 +133,7 @@ func (c *callContext) release() {
 	}
 	if !c.shared {
 		c.parent, c.in = nil, nil
-		c.lane.bound = c
+		c.shard.bound = c
 	}
 }
 

@@ -21,7 +21,7 @@ import (
 // Code is the machine code of one instrumented module in the form the engine
 // keeps it, good for this build of the program on this processor.
 type Code struct {
-	Name  string // what the engine calls it: 64 hexadecimal digits. It is that of the module's hull: see wasmbin.Hull
+	Name  string // what the engine calls it: 64 hexadecimal digits. It is that of the module's stub: see wasmbin.Stub
 	Bytes []byte
 }
 
@@ -36,7 +36,7 @@ type Compiler interface {
 }
 
 // CompileCode compiles an instrumented module with so many workers at once and
-// returns its machine code. Of a wasmbin.Hull it returns its name and code that
+// returns its machine code. Of a wasmbin.Stub it returns its name and code that
 // does nothing. A module that is bad enough ends the process, and
 // a panic in a worker does: call it where that may happen. It needs a place for
 // one file in os.TempDir. Errors: [ErrCompile], ctx's error.
@@ -59,18 +59,18 @@ func CompileCode(ctx context.Context, wasm []byte, workers int) (code Code, err 
 	return code, nil
 }
 
-// compileBoth compiles a module, and its hull for the name that the engine
-// gives to that. Of a hull it makes the name and no more.
+// compileBoth compiles a module, and its stub for the name that the engine
+// gives to that. Of a stub it makes the name and no more.
 func compileBoth(ctx context.Context, dir string, wasm []byte) (code Code, err error) {
 	code, err = compileInto(ctx, filepath.Join(dir, "code"), wasm)
-	if err != nil || wasmbin.IsHull(wasm) {
+	if err != nil || wasmbin.IsStub(wasm) {
 		return code, err
 	}
-	hull, err := wasmbin.Hull(wasm)
+	stub, err := wasmbin.Stub(wasm)
 	if err != nil {
 		return code, err
 	}
-	shell, err := compileInto(ctx, filepath.Join(dir, "hull"), hull)
+	shell, err := compileInto(ctx, filepath.Join(dir, "stub"), stub)
 	code.Name = shell.Name
 	return code, err
 }
@@ -78,7 +78,7 @@ func compileBoth(ctx context.Context, dir string, wasm []byte) (code Code, err e
 // Prepared is a module that was checked and compiled here, and is to be loaded
 // somewhere else.
 type Prepared struct {
-	kept   *keptModule
+	kept   *cachedModule
 	module *Module
 }
 
@@ -88,7 +88,7 @@ type Prepared struct {
 type Image struct {
 	Digest []byte // SHA-256 of the bytes given to Prepare
 	Plan   []byte // what instrumentation has found out, in JSON
-	Hull   []byte // see wasmbin.Hull
+	Stub   []byte // see wasmbin.Stub
 	Code   Code
 }
 
@@ -98,7 +98,7 @@ func (p *Prepared) CodeBytes() int { return len(p.kept.code.Bytes) }
 // Image is the module for another process. Nobody may change its slices.
 func (p *Prepared) Image() (Image, error) {
 	plan, err := p.kept.planText()
-	return Image{p.module.sum[:], plan, p.kept.hull, p.kept.code}, err
+	return Image{p.module.sum[:], plan, p.kept.stub, p.kept.code}, err
 }
 
 // LoadImage loads what [Prepared.Image] of the same program has returned, and
@@ -114,7 +114,7 @@ func (r *Runtime) LoadImage(i Image) (*Module, error) {
 	if copy(m.sum[:], i.Digest) != len(m.sum) || r.cache == nil {
 		return nil, fmt.Errorf("load image: %w: it has no digest, or no directory for its code", ErrCompile)
 	}
-	kept := &keptModule{plan: &wasmbin.Instrumented{}, hull: i.Hull, code: i.Code}
+	kept := &cachedModule{plan: &wasmbin.Instrumented{}, stub: i.Stub, code: i.Code}
 	err := errors.Join(kept.readPlan(i.Plan), i.Code.check())
 	if err != nil {
 		return nil, fmt.Errorf("load image of %.19s: %w: %w", m.sum, ErrCompile, err)
@@ -123,7 +123,7 @@ func (r *Runtime) LoadImage(i Image) (*Module, error) {
 	if err = r.unresolved(m.info.Imports); err != nil {
 		return nil, err
 	}
-	if m.code, err = r.loadKept(kept); err != nil {
+	if m.code, err = r.loadCached(kept); err != nil {
 		return nil, fmt.Errorf("load image of %.19s: %w: %w", m.sum, ErrCompile, err)
 	}
 	r.keep(m)
@@ -159,29 +159,29 @@ func (r *Runtime) Prepare(ctx context.Context, wasm []byte) (*Prepared, error) {
 }
 
 // obtainCode takes the code of a module from what was kept, or has it made.
-func (m *Module) obtainCode(ctx context.Context, s *source) (*keptModule, error) {
+func (m *Module) obtainCode(ctx context.Context, s *source) (*cachedModule, error) {
 	r := m.runtime
 	if s.kept != nil {
 		m.info.FromCache = true
 		return s.kept, nil
 	}
-	if r.noPlace != nil && r.compiler != nil {
-		return nil, fmt.Errorf("%w: no directory for its code: %w", ErrCompile, r.noPlace)
+	if r.noCodeDir != nil && r.compiler != nil {
+		return nil, fmt.Errorf("%w: no directory for its code: %w", ErrCompile, r.noCodeDir)
 	}
 	if r.cache == nil {
 		return r.makeWithoutCache(ctx, s)
 	}
-	kept, err := r.obtainKept(ctx, s)
+	kept, err := r.obtainCached(ctx, s)
 	m.info.FromCache = err == nil && kept.path != ""
 	return kept, compileError(ctx, err)
 }
 
-func (r *Runtime) makeWithoutCache(ctx context.Context, s *source) (kept *keptModule, err error) {
-	kept = &keptModule{}
+func (r *Runtime) makeWithoutCache(ctx context.Context, s *source) (kept *cachedModule, err error) {
+	kept = &cachedModule{}
 	if kept.plan, err = s.instrumented(); err != nil {
 		return nil, err
 	}
-	if kept.hull, err = wasmbin.Hull(kept.plan.Wasm); err == nil {
+	if kept.stub, err = wasmbin.Stub(kept.plan.Wasm); err == nil {
 		kept.code, err = CompileCode(ctx, kept.plan.Wasm, 1)
 	}
 	return kept, err

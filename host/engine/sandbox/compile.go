@@ -21,7 +21,7 @@ type source struct {
 	wasm []byte                // as it was given
 	made *wasmbin.Instrumented // of it; nil until it is needed
 	most int                   // see Options.ModuleFactor
-	kept *keptModule           // in place of that, or nil
+	kept *cachedModule         // in place of that, or nil
 }
 
 // instrumented is the module as it is compiled.
@@ -88,16 +88,16 @@ func (m *Module) compile(ctx context.Context, s *source) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case r.noPlace != nil && r.compiler != nil:
-		return fmt.Errorf("%w: no directory for its code: %w", ErrCompile, r.noPlace)
+	case r.noCodeDir != nil && r.compiler != nil:
+		return fmt.Errorf("%w: no directory for its code: %w", ErrCompile, r.noCodeDir)
 	case r.cache == nil || !compilesHere():
 		return m.compileInMemory(ctx, s)
 	case s.kept != nil && m.loadFound(s):
 		return nil
 	}
-	kept, err := r.obtainKept(ctx, s)
+	kept, err := r.obtainCached(ctx, s)
 	if err == nil {
-		m.code, err = r.loadKept(kept)
+		m.code, err = r.loadCached(kept)
 		m.info.FromCache = err == nil && kept.path != ""
 	}
 	if isFileError(err) && r.compiler == nil {
@@ -111,7 +111,7 @@ func (m *Module) compile(ctx context.Context, s *source) error {
 // unless it is the disk that is in the way.
 func (m *Module) loadFound(s *source) bool {
 	var err error
-	m.code, err = m.runtime.loadKept(s.kept)
+	m.code, err = m.runtime.loadCached(s.kept)
 	switch {
 	case err == nil:
 		m.info.FromCache = true
@@ -130,11 +130,11 @@ func (m *Module) compileInMemory(ctx context.Context, s *source) error {
 	return err
 }
 
-// obtainKept has the code of a module made and keeps it, or takes it from who
+// obtainCached has the code of a module made and keeps it, or takes it from who
 // does that at the same time: in this process or, where there is a cache, in
 // another one.
-func (r *Runtime) obtainKept(ctx context.Context, s *source) (*keptModule, error) {
-	return r.making.share(ctx, s.id.digest, func() (*keptModule, error) {
+func (r *Runtime) obtainCached(ctx context.Context, s *source) (*cachedModule, error) {
+	return r.making.share(ctx, s.id.digest, func() (*cachedModule, error) {
 		unlock := r.cache.lockCode(ctx, s.id)
 		defer unlock()
 		if kept, _ := r.cache.fetch(s.id, true); kept != nil {
@@ -162,13 +162,13 @@ func compileError(ctx context.Context, err error) error {
 }
 
 // produce makes what is kept of a module.
-func (r *Runtime) produce(ctx context.Context, made *wasmbin.Instrumented) (k *keptModule, err error) {
-	k = &keptModule{plan: made}
-	if k.hull, err = wasmbin.Hull(made.Wasm); err != nil {
+func (r *Runtime) produce(ctx context.Context, made *wasmbin.Instrumented) (k *cachedModule, err error) {
+	k = &cachedModule{plan: made}
+	if k.stub, err = wasmbin.Stub(made.Wasm); err != nil {
 		return k, err
 	}
 	if skeleton, ok := wasmbin.Skeleton(made.Wasm); ok && !r.cache.temp {
-		if k.code, err = r.share(ctx, skeleton, k.hull); err == nil || ctx.Err() != nil {
+		if k.code, err = r.share(ctx, skeleton, k.stub); err == nil || ctx.Err() != nil {
 			return k, err
 		}
 	}
@@ -180,7 +180,7 @@ func (r *Runtime) produce(ctx context.Context, made *wasmbin.Instrumented) (k *k
 // is made of the skeleton, so that what else is in a module that was compiled
 // before has no part in it. Each module still has a name of its own, by which
 // the engine knows whose code it is given.
-func (r *Runtime) share(ctx context.Context, skeleton, hull []byte) (Code, error) {
+func (r *Runtime) share(ctx context.Context, skeleton, stub []byte) (Code, error) {
 	id := r.cache.identifyShared(skeleton)
 	kept, _ := r.cache.fetch(id, true)
 	if kept == nil {
@@ -188,10 +188,10 @@ func (r *Runtime) share(ctx context.Context, skeleton, hull []byte) (Code, error
 		if err != nil {
 			return code, err
 		}
-		kept = &keptModule{plan: &wasmbin.Instrumented{Module: &wasmbin.Module{}}, code: code}
+		kept = &cachedModule{plan: &wasmbin.Instrumented{Module: &wasmbin.Module{}}, code: code}
 		r.cache.keepOrSay(id, kept)
 	}
-	named, err := r.makeCode(ctx, hull)
+	named, err := r.makeCode(ctx, stub)
 	return Code{named.Name, kept.code.Bytes}, err
 }
 
@@ -216,13 +216,13 @@ func (r *Runtime) fetchCode(ctx context.Context, wasm []byte) (Code, error) {
 	return code, err
 }
 
-// loadKept loads verified code, and refuses when it is not that of the hull:
+// loadCached loads verified code, and refuses when it is not that of the stub:
 // the engine would compile then, but for a context that is over, which it looks
 // at before it compiles with several workers.
 //
 // The same code is loaded by one at a time: the engine gives the second what the
 // first has not finished, and ends the process when that is called.
-func (r *Runtime) loadKept(k *keptModule) (wazero.CompiledModule, error) {
+func (r *Runtime) loadCached(k *cachedModule) (wazero.CompiledModule, error) {
 	staged, err := r.cache.put(k)
 	if err != nil {
 		return nil, err
@@ -232,7 +232,7 @@ func (r *Runtime) loadKept(k *keptModule) (wazero.CompiledModule, error) {
 	defer staged.load.Unlock()
 	ctx, cancel := context.WithCancelCause(experimental.WithCompilationWorkers(context.Background(), 2))
 	cancel(errNotItsCode)
-	return r.compileNow(ctx, k.hull)
+	return r.compileNow(ctx, k.stub)
 }
 
 var errNotItsCode = errors.New("the code is of another module")

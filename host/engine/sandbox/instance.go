@@ -45,7 +45,7 @@ type instance struct {
 	busy     []metrics.Sample
 
 	pool *pool // where it goes after the call; nil if nowhere
-	place
+	poolEntry
 	cost int64 // bytes it holds while it waits, about
 
 	kernel   kernel

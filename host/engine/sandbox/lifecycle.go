@@ -26,7 +26,7 @@ func (m *Module) obtain(ctx *callContext, c *Call) (*instance, start, error) {
 		in.arm(c, files)
 	}
 	in.bind(ctx)
-	if how.at != nil || how.shoot {
+	if how.at != nil || how.takeSnapshot {
 		in.pool = p
 	}
 	return in, how, err
@@ -40,8 +40,8 @@ func (in *instance) prepare(how start) error {
 		return in.resume()
 	}
 	err := contain(func() error { return in.openAt(how.at) })
-	if how.shoot {
-		in.shoot(err)
+	if how.takeSnapshot {
+		in.snapshotModule(err)
 	}
 	if err == nil && in.starting {
 		in.begin()
@@ -69,14 +69,14 @@ func (p *pool) startFor(ctx *callContext, c *Call) (start, error) {
 	if p == nil {
 		return start{}, nil
 	}
-	how := p.take(c, ctx.lane)
-	for c.session != nil && how.waiting == nil && how.at == nil && !how.shoot && how.wait != nil {
+	how := p.take(c, ctx.shard)
+	for c.session != nil && how.waiting == nil && how.at == nil && !how.takeSnapshot && how.wait != nil {
 		select {
 		case <-how.wait:
 		case <-ctx.Done():
 			return start{}, fmt.Errorf("wait for the snapshot: %w", context.Cause(ctx))
 		}
-		if next := p.take(c, ctx.lane); next.wait == how.wait {
+		if next := p.take(c, ctx.shard); next.wait == how.wait {
 			return next, nil // it came to nothing
 		} else {
 			how = next
@@ -101,9 +101,9 @@ func (in *instance) begin() {
 	in.wasi.Begin(in.call.Clock, in.call.Random, in.call.Seed)
 }
 
-// shoot takes the snapshot of the module after the initialisation, or notes why
-// there can be none. Without one the call goes on as any first call does.
-func (in *instance) shoot(failed error) {
+// snapshotModule takes the snapshot of the module after the initialisation and publishes
+// it, or notes why it cannot be had. Then the call goes on as any first call does.
+func (in *instance) snapshotModule(failed error) {
 	began := time.Now()
 	var s *snapshot
 	var pinned string
@@ -116,7 +116,7 @@ func (in *instance) shoot(failed error) {
 			pinned = "the system refused the memory for it"
 		}
 	}
-	in.pool.developed(s, pinned)
+	in.pool.publishSnapshot(s, pinned)
 	if s == nil {
 		in.pool = nil
 	}
@@ -162,7 +162,7 @@ func (m *Module) giveBack(in *instance, err error, bound *callContext, f *Figure
 	ended := bound.elapsed()
 	f.ResetTime = ended - began
 	if fit {
-		p.put(in, bound.lane, bound.began+ended)
+		p.put(in, bound.shard, bound.began+ended)
 	} else {
 		f.Strategy = StrategyNone
 		p.drop(in)

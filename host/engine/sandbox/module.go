@@ -122,7 +122,7 @@ func (r *Runtime) loadModule(wasm []byte, sum digest, withCode bool, compile fun
 	return m, nil
 }
 
-func (r *Runtime) newModule() *Module { return &Module{runtime: r, users: newUsers(len(r.lanes.all))} }
+func (r *Runtime) newModule() *Module { return &Module{runtime: r, users: newUsers(len(r.shards.all))} }
 
 // instrumentOptions is what every module is instrumented for.
 func instrumentOptions() wasmbin.Options {

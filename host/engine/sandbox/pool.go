@@ -13,9 +13,12 @@ import (
 // are worth. Those that were not used for longest go first, about.
 //
 // An instance stays on the lists while a call uses it, and counts there with
-// what it held when it last waited: so a call that finds one in its lane, and
-// leaves it there, takes no lock. Who of a call and those who let instances go
-// gets one is decided by instance.state alone.
+// what it held when it last waited: so a call that finds one in its shard, and
+// leaves it there, takes no lock. Calls and eviction race for an instance: a
+// compare-and-swap on instance.state decides.
+//
+//	stateRuns --wait--> stateWaits --claim--> stateRuns
+//	                    stateWaits --evict--> stateGone
 type pools struct {
 	budget int64
 	keep   time.Duration
@@ -71,12 +74,12 @@ func (q *queue) remove(in *instance) {
 const (
 	stateRuns  = iota // for a call, or was just made
 	stateWaits        // for the next
-	stateGone         // somebody lets go of it
+	stateGone         // evicted
 )
 
-// place is where an instance stands in the pools. Who has the instance, by its
+// poolEntry is what the pools know of an instance. Who has the instance, by its
 // state, may read listed and counts, and write them under pools.mu.
-type place struct {
+type poolEntry struct {
 	state  atomic.Int32
 	used   atomic.Int64 // when its last call ended, after epoch
 	listed bool
@@ -90,7 +93,7 @@ type place struct {
 // A pool has the snapshot of one module and the instances that wait there.
 type pool struct {
 	pools  *pools
-	near   []nearInstance // of each lane
+	recent []recentInstance // of each shard
 	closed atomic.Bool
 
 	// Under pools.mu.
@@ -103,14 +106,14 @@ type pool struct {
 	users    int // instances that have the snapshot, listed or not
 }
 
-// nearInstance is the one that was last used in a lane.
-type nearInstance struct {
+// recentInstance is the one that was last used in a shard.
+type recentInstance struct {
 	in atomic.Pointer[instance]
 	_  [cacheLine - 8]byte
 }
 
-func newPool(all *pools, lanes int) *pool {
-	return &pool{pools: all, near: make([]nearInstance, lanes)}
+func newPool(all *pools, shards int) *pool {
+	return &pool{pools: all, recent: make([]recentInstance, shards)}
 }
 
 // PoolStats says what is kept for the next calls.
@@ -133,15 +136,15 @@ func (ps *pools) stats() (s PoolStats) {
 
 // start is how a call gets its instance.
 type start struct {
-	waiting *instance       // one that waited, or nil for a new one
-	at      *snapshot       // to put a new one at, or nil to initialise it
-	shoot   bool            // the caller takes the snapshot and hands it to developed
-	wait    <-chan struct{} // when there is no snapshot: closed when there may be one
+	waiting      *instance       // one that waited, or nil for a new one
+	at           *snapshot       // to put a new one at, or nil to initialise it
+	takeSnapshot bool            // the caller takes the snapshot and hands it to publishSnapshot
+	wait         <-chan struct{} // when there is no snapshot: closed when there may be one
 }
 
 // take finds out how a call gets its instance.
-func (p *pool) take(c *Call, l *lane) start {
-	if in := p.near[l.index].in.Load(); in != nil && p.claim(in, c) {
+func (p *pool) take(c *Call, l *shard) start {
+	if in := p.recent[l.index].in.Load(); in != nil && p.claim(in, c) {
 		return start{waiting: in}
 	}
 	return p.find(c)
@@ -159,7 +162,7 @@ func (p *pool) claim(in *instance, c *Call) bool {
 	return false
 }
 
-// find is take for a call that finds nothing in its lane. The second call of a
+// find is take for a call that finds nothing in its shard. The second call of a
 // module takes the snapshot: a process that makes only one has no use for it. A
 // call that cannot have the memory of the snapshot starts anew, and meets its
 // limit there.
@@ -170,11 +173,11 @@ func (p *pool) find(c *Call) start {
 	switch {
 	case p.snapshot == nil:
 		p.calls++
-		shoot := (p.calls > 1 || c.session != nil) && !p.taking && p.pinned == "" && !p.closed.Load()
-		if shoot {
+		takeSnapshot := (p.calls > 1 || c.session != nil) && !p.taking && p.pinned == "" && !p.closed.Load()
+		if takeSnapshot {
 			p.taking, p.taken = true, make(chan struct{})
 		}
-		return start{shoot: shoot, wait: p.taken}
+		return start{takeSnapshot: takeSnapshot, wait: p.taken}
 	case p.snapshot.peak > c.Limits.MemoryBytes:
 		return start{}
 	}
@@ -190,8 +193,8 @@ func (p *pool) find(c *Call) start {
 	return start{at: p.snapshot}
 }
 
-// developed hands the snapshot over, or says why there is none.
-func (p *pool) developed(s *snapshot, pinned string) {
+// publishSnapshot hands the snapshot over, or says why there is none.
+func (p *pool) publishSnapshot(s *snapshot, pinned string) {
 	p.pools.mu.Lock()
 	defer p.pools.mu.Unlock()
 	p.taking, p.snapshot, p.pinned = false, s, pinned
@@ -202,12 +205,12 @@ func (p *pool) developed(s *snapshot, pinned string) {
 }
 
 // put keeps an instance for the next call, and lets go of others when there is
-// no room for all. In the lane it is found first.
-func (p *pool) put(in *instance, l *lane, used time.Duration) {
+// no room for all. In the shard it is found first.
+func (p *pool) put(in *instance, l *shard, used time.Duration) {
 	in.used.Store(int64(used))
 	if in.listed && in.cost <= in.counts && in.counts-in.cost <= costSlack {
-		if near := &p.near[l.index].in; near.Load() != in {
-			near.Store(in)
+		if recent := &p.recent[l.index].in; recent.Load() != in {
+			recent.Store(in)
 		}
 		p.wait(in)
 		return
@@ -220,7 +223,7 @@ func (p *pool) put(in *instance, l *lane, used time.Duration) {
 		return
 	}
 	p.list(in)
-	p.near[l.index].in.Store(in)
+	p.recent[l.index].in.Store(in)
 	in.state.Store(stateWaits)
 	gone := ps.evict()
 	ps.watch()
@@ -231,9 +234,9 @@ func (p *pool) put(in *instance, l *lane, used time.Duration) {
 // costSlack is how much more an instance may count than it holds.
 const costSlack = 64 << 10
 
-// wait has an instance that is listed wait, unless nothing does any more. Who
-// closes a pool says so before looking for those that wait, and this looks
-// after: one of the two lets go of it.
+// wait marks a listed instance as waiting, unless the pool is closed. Closing sets
+// closed before it looks for instances that wait, and wait looks at closed after
+// marking: one of the two drops the instance.
 func (p *pool) wait(in *instance) {
 	in.state.Store(stateWaits)
 	if (p.closed.Load() || p.pools.closed.Load()) && in.state.CompareAndSwap(stateWaits, stateGone) {
@@ -258,8 +261,8 @@ func (p *pool) remove(in *instance) {
 	if i := slices.Index(p.listed, in); i >= 0 {
 		p.listed = slices.Delete(p.listed, i, i+1)
 	}
-	for i := range p.near {
-		p.near[i].in.CompareAndSwap(in, nil)
+	for i := range p.recent {
+		p.recent[i].in.CompareAndSwap(in, nil)
 	}
 	p.pools.listed.remove(in)
 	p.pools.bytes -= in.counts
@@ -285,8 +288,8 @@ func (p *pool) release() {
 	}
 }
 
-// letGo takes an instance off the lists, unless it runs.
-func (in *instance) letGo() bool {
+// evict takes an instance off the lists, unless it runs.
+func (in *instance) evict() bool {
 	if !in.state.CompareAndSwap(stateWaits, stateGone) {
 		return false
 	}
@@ -294,16 +297,16 @@ func (in *instance) letGo() bool {
 	return true
 }
 
-// evict takes off the lists what is too much. An instance that runs, or was
-// used since it got its place, gets one among the newest instead: once, and so
-// the loop ends.
+// evict takes instances off the lists until the rest is within the budget. An instance
+// that runs, or was used since it was listed, becomes the newest instead. Each is looked
+// at twice at most, so the loop ends.
 func (ps *pools) evict() (gone []*instance) {
 	for n := 2 * ps.listed.n; n > 0 && ps.bytes > ps.budget; n-- {
 		in := ps.listed.oldest
 		if in == nil {
 			break
 		}
-		if used := in.used.Load(); used != in.since || !in.letGo() {
+		if used := in.used.Load(); used != in.since || !in.evict() {
 			in.since = used
 			ps.listed.remove(in)
 			ps.listed.add(in)
@@ -314,14 +317,14 @@ func (ps *pools) evict() (gone []*instance) {
 	return gone
 }
 
-// unused takes off the lists what waits and was last used before a time. It
+// unused evicts what waits and was last used before a time. It
 // returns the earliest time that any other was used.
 func (ps *pools) unused(before int64) (gone []*instance, oldest int64) {
 	oldest = math.MaxInt64
 	var next *instance
 	for in := ps.listed.oldest; in != nil; in = next {
 		next = in.newer
-		if used := in.used.Load(); used < before && in.letGo() {
+		if used := in.used.Load(); used < before && in.evict() {
 			gone = append(gone, in)
 		} else {
 			oldest = min(oldest, max(used, before))
@@ -330,7 +333,7 @@ func (ps *pools) unused(before int64) (gone []*instance, oldest int64) {
 	return gone, oldest
 }
 
-// watch lets go of instances when their time is over.
+// watch evicts instances when their time is over.
 func (ps *pools) watch() {
 	if ps.timer == nil && ps.listed.n > 0 {
 		ps.timer = time.AfterFunc(ps.keep, ps.expire)
@@ -362,15 +365,15 @@ func closeAll(gone []*instance) {
 	}
 }
 
-// close lets go of all instances of one module, and of its snapshot once the
-// last call that uses it is over.
+// close evicts all instances of one module, and frees its snapshot once the last
+// call that uses it is over.
 func (p *pool) close() {
 	ps := p.pools
 	ps.mu.Lock()
 	p.closed.Store(true)
 	var gone []*instance
 	for _, in := range slices.Clone(p.listed) {
-		if in.letGo() {
+		if in.evict() {
 			gone = append(gone, in)
 		}
 	}
@@ -382,7 +385,7 @@ func (p *pool) close() {
 	ps.mu.Unlock()
 }
 
-// close lets go of everything that waits, and keeps nothing any more.
+// close evicts everything that waits, and keeps nothing any more.
 func (ps *pools) close() {
 	ps.mu.Lock()
 	ps.closed.Store(true)

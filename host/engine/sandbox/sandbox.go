@@ -82,17 +82,17 @@ const (
 
 // A Runtime compiles and runs modules. It is safe for concurrent use.
 type Runtime struct {
-	log      hclog.Logger
-	engine   wazero.Runtime
-	memory   wazero.CompilationCache // compiled code in memory; goes last
-	cache    *codeCache              // nil without Options.CacheDir and Compiler
-	noPlace  error                   // why there is none in spite of them
-	compiler Compiler                // nil compiles here
-	offered  map[string]FuncType     // by qualified name
-	lanes    *lanes
-	slots    *slots
-	compile  chan struct{} // one token: one compilation at a time
-	making   makings
+	log       hclog.Logger
+	engine    wazero.Runtime
+	memory    wazero.CompilationCache // compiled code in memory; goes last
+	cache     *codeCache              // nil without Options.CacheDir and Compiler
+	noCodeDir error                   // why there is none in spite of them
+	compiler  Compiler                // nil compiles here
+	offered   map[string]FuncType     // by qualified name
+	shards    *shards
+	slots     *slots
+	compile   chan struct{} // one token: one compilation at a time
+	making    makings
 
 	compileTime time.Duration
 	factor      int // see Options.ModuleFactor
@@ -110,7 +110,7 @@ type Runtime struct {
 // Options that cannot be offered.
 func New(ctx context.Context, log hclog.Logger, o Options) (*Runtime, error) {
 	r := &Runtime{log: log, key: slices.Clone(o.CacheKey), compile: make(chan struct{}, 1),
-		lanes: newLanes(), users: newUsers(1), modules: map[*Module]struct{}{}}
+		shards: newShards(), users: newUsers(1), modules: map[*Module]struct{}{}}
 	orElse(&o.MaxConcurrent, DefaultConcurrent)
 	orElse(&o.CompileTime, DefaultCompileTime)
 	orElse(&o.ModuleFactor, 1)
@@ -121,7 +121,7 @@ func New(ctx context.Context, log hclog.Logger, o Options) (*Runtime, error) {
 	if o.MaxConcurrent < 0 {
 		return nil, fmt.Errorf("open sandbox: MaxConcurrent %d is negative", o.MaxConcurrent)
 	}
-	r.slots = newSlots(o.MaxConcurrent, r.lanes)
+	r.slots = newSlots(o.MaxConcurrent, r.shards)
 	var err error
 	if r.strategy, err = chooseStrategy(o.Reset); err != nil {
 		return nil, fmt.Errorf("open sandbox: %w", err)
@@ -164,7 +164,7 @@ func (r *Runtime) openCache(o Options) (err error) {
 		r.cache, r.memory, err = openCodeCache(r.log, "", o)
 	}
 	if isDiskError(err) {
-		r.cache, r.memory, r.noPlace = nil, wazero.NewCompilationCache(), err
+		r.cache, r.memory, r.noCodeDir = nil, wazero.NewCompilationCache(), err
 		err = nil
 	}
 	return err

@@ -11,36 +11,36 @@ import (
 	"github.com/skillet-run/skillet/host/engine/sandbox/wasmbin"
 )
 
-// keptExample is the file of a small module.
-func keptExample(tb testing.TB, c *codeCache, id codeID) (*keptModule, []byte) {
+// cachedExample is the file of a small module.
+func cachedExample(tb testing.TB, c *codeCache, id codeID) (*cachedModule, []byte) {
 	tb.Helper()
 	wasm := []byte("\x00asm\x01\x00\x00\x00\x01\x04\x01\x60\x00\x00\x03\x02\x01\x00\x07\x05\x01\x01r\x00\x00\x0a\x04\x01\x02\x00\x0b")
 	plan, err := wasmbin.Instrument(wasm, gateLimits(1), instrumentOptions())
 	if err != nil {
 		tb.Fatal(err)
 	}
-	hull, err := wasmbin.Hull(plan.Wasm)
+	stub, err := wasmbin.Stub(plan.Wasm)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	plan.Wasm = nil
-	k := &keptModule{plan: plan, hull: hull, code: Code{strings.Repeat("ab", 32), []byte("machine code")}}
+	k := &cachedModule{plan: plan, stub: stub, code: Code{strings.Repeat("ab", 32), []byte("machine code")}}
 	parts, err := k.parts()
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return k, slices.Concat(bytes.Join(parts, nil), c.seal(id, parts...), []byte(keptMagic))
+	return k, slices.Concat(bytes.Join(parts, nil), c.seal(id, parts...), []byte(cachedMagic))
 }
 
 // FuzzUnseal finds no file that verifies but the one that was sealed.
 func FuzzUnseal(f *testing.F) {
 	c := &codeCache{key: []byte("key"), kept: "kept-x"}
 	id := codeID{digest: "d", engine: "wazero-v1"}
-	want, whole := keptExample(f, c, id)
+	want, whole := cachedExample(f, c, id)
 	f.Add(whole)
 	f.Add(whole[:len(whole)-1])
-	f.Add(whole[len(whole)-keptLeast:])
-	f.Add([]byte(keptMagic))
+	f.Add(whole[len(whole)-cachedLeast:])
+	f.Add([]byte(cachedMagic))
 	f.Add([]byte(nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		got, err := c.unseal(id, bytes.NewReader(b), 0, int64(len(b)))
@@ -53,7 +53,7 @@ func FuzzUnseal(f *testing.F) {
 		if _, err := c.unseal(codeID{digest: "e", engine: id.engine}, bytes.NewReader(b), 0, int64(len(b))); err == nil {
 			t.Fatal("the file of another module verifies")
 		}
-		if len(b) < keptLeast {
+		if len(b) < cachedLeast {
 			return
 		}
 		code, err := codeLength(bytes.NewReader(b), int64(len(b)))
@@ -64,7 +64,7 @@ func FuzzUnseal(f *testing.F) {
 		if (err == nil) != bytes.Equal(b, whole) {
 			t.Fatalf("%d bytes, without code: %v", len(b), err)
 		}
-		if err == nil && (len(got.code.Bytes) > 0 || !bytes.Equal(got.hull, want.hull) || !reflect.DeepEqual(got.plan, want.plan)) {
+		if err == nil && (len(got.code.Bytes) > 0 || !bytes.Equal(got.stub, want.stub) || !reflect.DeepEqual(got.plan, want.plan)) {
 			t.Fatalf("without code: got %+v, want %+v", got, want)
 		}
 	})
@@ -72,14 +72,14 @@ func FuzzUnseal(f *testing.F) {
 
 // FuzzKept reads anything as what is kept of a module, without harm.
 func FuzzKept(f *testing.F) {
-	_, whole := keptExample(f, &codeCache{kept: "kept-x"}, codeID{})
-	whole = whole[:len(whole)-len(keptMagic)-sha256.Size]
+	_, whole := cachedExample(f, &codeCache{kept: "kept-x"}, codeID{})
+	whole = whole[:len(whole)-len(cachedMagic)-sha256.Size]
 	f.Add(whole)
-	f.Add(whole[len(whole)-keptTable:])
+	f.Add(whole[len(whole)-cachedTable:])
 	f.Add(bytes.Replace(whole, []byte("{"), []byte("["), 1))
 	f.Add([]byte(nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		k, err := parseKept(b)
+		k, err := parseCached(b)
 		if (k == nil) != (err != nil) || err == nil && (k.plan.Module == nil || !isCodeName(k.code.Name)) {
 			t.Fatalf("%+v, %v", k, err)
 		}

@@ -28,11 +28,11 @@ func scripted(first byte, start int32, names bool) []byte {
 }
 
 // sizes compiles, and keeps how many bytes it was given each time, with those of
-// hulls as zero.
+// stubs as zero.
 func sizes(given *[]int) compilerFunc {
 	return func(ctx context.Context, wasm []byte) (sandbox.Code, error) {
 		n := len(wasm)
-		if wasmbin.IsHull(wasm) {
+		if wasmbin.IsStub(wasm) {
 			n = 0
 		}
 		*given = append(*given, n)
@@ -57,12 +57,12 @@ func TestSharedCode(t *testing.T) {
 	}
 	answer(scripted(1, 10, false), 11)
 	if len(given) != 2 || given[0] == 0 || given[0] > 10<<10 || given[1] != 0 {
-		t.Fatalf("the first was compiled as %v bytes, want a skeleton and a hull", given)
+		t.Fatalf("the first was compiled as %v bytes, want a skeleton and a stub", given)
 	}
 	answer(scripted(2, 20, false), 22)
 	answer(scripted(3, -1, false), 2)
 	if len(given) != 4 || given[2] != 0 || given[3] != 0 {
-		t.Errorf("the others were compiled as %v bytes, want their hulls alone", given[2:])
+		t.Errorf("the others were compiled as %v bytes, want their stubs alone", given[2:])
 	}
 	if info := answer(scripted(2, 20, false), 22); !info.FromCache || len(given) != 4 {
 		t.Errorf("what is kept was compiled again: %v", given)

@@ -45,7 +45,7 @@ func (ps *poolsBySurroundings) of(key string, r *Runtime) *pool {
 		if ps.all == nil {
 			ps.all = map[string]*pool{}
 		}
-		p = newPool(r.pools, len(r.lanes.all))
+		p = newPool(r.pools, len(r.shards.all))
 		ps.all[key] = p
 		if key == "" {
 			ps.none.Store(p)

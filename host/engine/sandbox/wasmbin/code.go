@@ -10,9 +10,9 @@ import (
 type codeWriter struct {
 	meter
 	checker
-	ends    tails   // see restructure
-	labels  []label // see place
-	looping int     // loops among them
+	ends    loopEnds // see restructure
+	labels  []label  // see place
+	looping int      // loops among them
 	entry   charge
 	edits   []edit // in order of at
 	body    []byte
@@ -48,8 +48,8 @@ func (r *rewriter) codeContent() []byte {
 	for i := range list {
 		list[i] = r.source(uint32(r.imported + i))
 	}
-	if r.maxFare > 0 {
-		r.setFares(list)
+	if r.maxCallCost > 0 {
+		r.setCallCosts(list)
 	}
 	section := r.cursor
 	for i := range list {
@@ -126,7 +126,7 @@ func (r *rewriter) restructure(results bool) {
 		return
 	}
 	if bytes.Contains(r.b[r.pos:r.end], dispatchHead) {
-		r.read(straighten(r.cursor, &r.bounds))
+		r.read(rebuildLoops(r.cursor, &r.bounds))
 	}
 	r.code.ends.find(r.cursor, &r.bounds)
 	if r.unrolling > 0 {
@@ -173,7 +173,7 @@ func (r *rewriter) meterBody(index uint32) {
 	for r.pos < r.end {
 		r.next(&w.in, &r.bounds)
 		if r.options.Fuel {
-			w.addCost(r.fare(&w.in))
+			w.addCost(r.callCost(&w.in))
 			w.add(&w.in, w.addStep(&w.in), r.cursor)
 		}
 		if length < 0 || length > smallBulk || !w.in.movesMemory() {

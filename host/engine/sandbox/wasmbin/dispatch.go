@@ -100,8 +100,8 @@ func (c *cursor) targets(in *instr) []uint32 {
 // emptyBlock reports whether a block takes and leaves no values.
 func (in *instr) emptyBlock() bool { return in.bt < 0 && in.bt&0x7f == blockEmpty }
 
-// surveyor walks through a function with a dispatch loop and learns its jumps.
-type surveyor struct {
+// jumpScanner walks through a function with a dispatch loop and learns its jumps.
+type jumpScanner struct {
 	cursor
 	*dispatch
 	place
@@ -139,7 +139,7 @@ func (j *jump) add(in *instr) {
 // loop in ways that it must not.
 func (d *dispatch) survey(c cursor, b *bounds) bool {
 	d.back = slices.Repeat([]int{none}, d.parts)
-	s := &surveyor{cursor: c, dispatch: d, place: place{part: none}}
+	s := &jumpScanner{cursor: c, dispatch: d, place: place{part: none}}
 	var in instr
 	for s.pos < s.end && !s.odd {
 		if s.pos == d.at {
@@ -152,9 +152,9 @@ func (d *dispatch) survey(c cursor, b *bounds) bool {
 	return !s.odd
 }
 
-func (s *surveyor) next(in *instr, b *bounds) { s.cursor.next(in, b) }
+func (s *jumpScanner) next(in *instr, b *bounds) { s.cursor.next(in, b) }
 
-func (s *surveyor) step(in *instr) {
+func (s *jumpScanner) step(in *instr) {
 	switch in.op {
 	case opLocalGet:
 		s.odd = s.odd || in.x == s.dispatch.next && !s.fresh
@@ -175,7 +175,7 @@ func (in *instr) branches() bool {
 	return in.op >= opBlock && in.op <= opReturn || in.op == opReturnCall || in.op == opReturnCallIndirect
 }
 
-func (s *surveyor) control(in *instr) {
+func (s *jumpScanner) control(in *instr) {
 	if s.part == none {
 		return
 	}
@@ -195,7 +195,7 @@ func (s *surveyor) control(in *instr) {
 	}
 }
 
-func (s *surveyor) leave() {
+func (s *jumpScanner) leave() {
 	switch {
 	case s.inner > 0:
 		s.inner--
@@ -208,7 +208,7 @@ func (s *surveyor) leave() {
 }
 
 // branch looks at a branch inside the loop. jumps says that it may be a jump.
-func (s *surveyor) branch(label uint32, jumps bool) {
+func (s *jumpScanner) branch(label uint32, jumps bool) {
 	out := int64(label) - int64(s.inner) // counted from the innermost block of the loop
 	loop := int64(s.parts - 1 - s.part)
 	if out < 0 || out > loop {

@@ -110,7 +110,7 @@
 //
 // Two kinds of loops are written anew before they are metered. Prices are those
 // of the new code. A function that is one loop around a br_table, with jumps
-// that set a local and branch to the loop, is straightened: jumps ahead become
+// that set a local and branch to the loop, is rebuilt: jumps ahead become
 // branches, and the parts that a jump back goes over become a loop. Go's
 // compiler writes all functions so. What is behind the first part of a loop
 // without loops in it, up to 384 bytes, is written once more in front of it,
@@ -140,7 +140,7 @@
 //	    JSON       0.92   1.18          JSON     1.21   1.36
 //	    regexp     0.85   1.20          regexp   1.16   1.27
 //
-// The geometric mean of the Go programs is 0.82, because straightened code is
+// The geometric mean of the Go programs is 0.82, because rebuilt code is
 // faster than what Go's compiler writes, that of the Rust ones 1.06. What is
 // above 1.1 is loops of few turns and functions that do little between calls: a
 // charge is a load, a subtraction, a store and a comparison, at the least one

@@ -18,7 +18,7 @@ func InstrumentExactly(wasm []byte, l Limits, o Options) ([]byte, error) {
 		return nil, err
 	}
 	r := newRewriter(d, o)
-	r.plan, r.unrolling, r.maxFare = r.planExactly, 0, 0
+	r.plan, r.unrolling, r.maxCallCost = r.planExactly, 0, 0
 	return r.write(), nil
 }
 
@@ -38,15 +38,15 @@ func (r *rewriter) planExactly(uint32) {
 	}
 }
 
-// Straightened counts the functions of a module whose dispatch loop Instrument
-// straightens.
-func Straightened(wasm []byte) (n int) {
+// Rebuilt counts the functions of a module whose dispatch loop Instrument makes
+// into loops and branches.
+func Rebuilt(wasm []byte) (n int) {
 	d := newDecoder(wasm, DefaultLimits())
 	if d.decode() != nil {
 		return 0
 	}
 	for _, c := range d.functions() {
-		if straighten(c, &d.bounds) != nil {
+		if rebuildLoops(c, &d.bounds) != nil {
 			n++
 		}
 	}
@@ -54,7 +54,7 @@ func Straightened(wasm []byte) (n int) {
 }
 
 // Unrolled counts the loops of a module that Instrument unrolls, in code that
-// it does not straighten.
+// it does not rebuild.
 func Unrolled(wasm []byte) (n int) {
 	d := newDecoder(wasm, DefaultLimits())
 	if d.decode() != nil {
@@ -68,21 +68,21 @@ func Unrolled(wasm []byte) (n int) {
 	return n
 }
 
-// Fares counts the functions of a module whose entry is paid for where they
+// CallCosts counts the functions of a module whose entry is paid for where they
 // are called, and those of them that have a door.
-func Fares(wasm []byte) (fares, doors int) {
+func CallCosts(wasm []byte) (callCosts, doors int) {
 	d := newDecoder(wasm, DefaultLimits())
 	if d.decode() != nil {
 		return 0, 0
 	}
 	r := newRewriter(d, Options{Fuel: true, MaxMemoryPages: 1 << 16, MaxTableElems: 1 << 16})
 	r.write()
-	for _, f := range r.fares {
+	for _, f := range r.callCosts {
 		if f > 0 {
-			fares++
+			callCosts++
 		}
 	}
-	return fares, len(r.doors)
+	return callCosts, len(r.doors)
 }
 
 // functions returns the code of each function.

@@ -68,8 +68,8 @@ func FuzzInstrument(f *testing.F) {
 		if (before == nil) != (after == nil) {
 			t.Errorf("compiles: %v, after instrumentation: %v", before, after)
 		}
-		if err := compiles(r, hull(t, i.Wasm)); err != nil && after == nil {
-			t.Errorf("the hull does not compile: %v", err)
+		if err := compiles(r, stub(t, i.Wasm)); err != nil && after == nil {
+			t.Errorf("the stub does not compile: %v", err)
 		}
 	})
 }

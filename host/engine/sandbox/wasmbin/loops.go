@@ -58,17 +58,17 @@ func (l *loops) closeLoop() {
 	slices.SortFunc(p.carried, func(x, y uint32) int { return int(l.types[x]) - int(l.types[y]) })
 }
 
-// tails are the blocks that end where a loop does, by the offsets of their
+// loopEnds are the blocks that end where a loop does, by the offsets of their
 // opcodes: a branch to one leaves the loop.
-type tails []int
+type loopEnds []int
 
-func (t tails) has(at int) bool {
+func (t loopEnds) has(at int) bool {
 	_, found := slices.BinarySearch(t, at)
 	return found
 }
 
 // find finds those of the code that c is at.
-func (t *tails) find(c cursor, b *bounds) {
+func (t *loopEnds) find(c cursor, b *bounds) {
 	*t = (*t)[:0]
 	type block struct {
 		at   int

@@ -24,9 +24,9 @@ type rewriter struct {
 	code    codeWriter
 	plan    func(index uint32) // finds the charges and edits of a body's code
 
-	maxFare int64
-	fares   []int64           // of the functions the module defines, nil for none
-	doors   map[uint32]uint32 // by function, see door
+	maxCallCost int64
+	callCosts   []int64           // of the functions the module defines, nil for none
+	doors       map[uint32]uint32 // by function, see door
 
 	unrolling int // bytes that unrolling may still add
 	points    int // places that take fuel or look whether there is any
@@ -49,7 +49,7 @@ func (r *rewriter) addFuel() {
 	r.tick = uint32(r.imported)
 	r.fuel = uint32(r.globals)
 	r.unrolling = freeUnrolling + r.module.CodeBytes/unrollingPerCode
-	r.maxFare = maxFare
+	r.maxCallCost = maxCallCost
 	r.globals++ // in code that is written and read again
 	r.add.types = append(r.add.types, appendFuncType(nil, FuncType{}))
 	r.add.imports = append(r.add.imports, encodeImport(TickModule, TickName, uint32(r.types)))

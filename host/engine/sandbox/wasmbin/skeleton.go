@@ -26,7 +26,7 @@ const (
 // Passive segments stay, without their contents; a module whose code names others
 // has a skeleton that does not compile.
 func Skeleton(wasm []byte) (skeleton []byte, ok bool) {
-	s := skeletoniser{huller: huller{cursor: cursor{b: wasm, end: len(wasm), section: "module"}}}
+	s := skeletoniser{stubWriter: stubWriter{cursor: cursor{b: wasm, end: len(wasm), section: "module"}}}
 	if s.pos = headerBytes; len(wasm) < headerBytes {
 		return nil, false
 	}
@@ -42,7 +42,7 @@ func Skeleton(wasm []byte) (skeleton []byte, ok bool) {
 }
 
 type skeletoniser struct {
-	huller
+	stubWriter
 	data, code int // bytes of the two sections
 	passive    int // segments at the beginning of the data section
 	unfit      bool
@@ -209,9 +209,9 @@ func (g *globalZeroer) expression() {
 	g.unfit = g.u8() != opEnd || g.unfit
 }
 
-// IsHull reports whether a module ends like a [Hull]. No instrumented module
+// IsStub reports whether a module ends like a [Stub]. No instrumented module
 // does: they have no custom sections.
-func IsHull(wasm []byte) bool {
-	last := appendSection(nil, secCustom, append(appendName(nil, hullSection), make([]byte, hullSum)...))
-	return len(wasm) > len(last) && bytes.HasPrefix(wasm[len(wasm)-len(last):], last[:len(last)-hullSum])
+func IsStub(wasm []byte) bool {
+	last := appendSection(nil, secCustom, append(appendName(nil, stubSection), make([]byte, stubSum)...))
+	return len(wasm) > len(last) && bytes.HasPrefix(wasm[len(wasm)-len(last):], last[:len(last)-stubSum])
 }

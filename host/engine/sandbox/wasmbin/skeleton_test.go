@@ -89,18 +89,18 @@ func TestNoSkeleton(t *testing.T) {
 	}
 }
 
-func TestIsHull(t *testing.T) {
+func TestIsStub(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {
 		wasm := instrument(t, w.Random(rand.New(rand.NewPCG(seed, 3))), snapshotOptions)
-		if wasmbin.IsHull(wasm) || !wasmbin.IsHull(hull(t, wasm)) {
-			t.Errorf("seed %d: module %v, hull %v", seed, wasmbin.IsHull(wasm), wasmbin.IsHull(hull(t, wasm)))
+		if wasmbin.IsStub(wasm) || !wasmbin.IsStub(stub(t, wasm)) {
+			t.Errorf("seed %d: module %v, stub %v", seed, wasmbin.IsStub(wasm), wasmbin.IsStub(stub(t, wasm)))
 		}
 	}
 	m := w.New()
-	m.Custom("skillet:hull", make([]byte, 32))
-	if wasmbin.IsHull(instrument(t, m.Bytes(), snapshotOptions)) || wasmbin.IsHull(nil) {
-		t.Error("a guest can pass for a hull")
+	m.Custom("skillet:stub", make([]byte, 32))
+	if wasmbin.IsStub(instrument(t, m.Bytes(), snapshotOptions)) || wasmbin.IsStub(nil) {
+		t.Error("a guest can pass for a stub")
 	}
 }
 
@@ -113,6 +113,6 @@ func FuzzSkeleton(f *testing.F) {
 		if s, ok := wasmbin.Skeleton(wasm); ok && len(s) > len(wasm)+16 {
 			t.Fatalf("%d bytes became %d", len(wasm), len(s))
 		}
-		wasmbin.IsHull(wasm)
+		wasmbin.IsStub(wasm)
 	})
 }

@@ -63,7 +63,7 @@ type unroller struct {
 	bounds  *bounds
 	types   []FuncType
 	fuel    uint32 // global
-	ends    tails
+	ends    loopEnds
 	open    []framed
 	current candidate
 	found   []candidate

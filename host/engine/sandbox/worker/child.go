@@ -147,7 +147,7 @@ func (c *child) load(m *load) (err error) {
 	if c.runtime != nil {
 		return fmt.Errorf("%w: a second module", errMalformed)
 	}
-	size := len(m.Image.Hull) + len(m.Image.Code.Bytes)
+	size := len(m.Image.Stub) + len(m.Image.Code.Bytes)
 	c.runtime, err = sandbox.New(context.Background(), hclog.NewNullLogger(), sandbox.Options{Compiler: loadsOnly{}, Functions: c.functions(), MaxConcurrent: 1})
 	if err == nil {
 		c.module, err = c.runtime.LoadImage(m.Image)

@@ -2,7 +2,7 @@ package wasmbin
 
 import "slices"
 
-// Limits of what straightening makes of a dispatch loop.
+// Limits of what rebuilding loops makes of a dispatch loop.
 const (
 	maxLevels       = 32  // loops nested in each other
 	maxLevelTargets = 1   // targets of all their br_tables together, for each one of the original
@@ -17,7 +17,7 @@ type level struct {
 	first, last int
 	low, high   int // values of next that lead to these parts are among low to high
 	loop        bool
-	twice       bool // see straightener
+	twice       bool // see loopBuilder
 	outer       int  // level it is inside of
 }
 
@@ -29,7 +29,7 @@ func (l *level) single() bool { return l.loop && l.first == l.last }
 // part, so that they need not look where to.
 func (l *level) plain() bool { return l.twice || l.single() }
 
-// straightener writes a function with its dispatch loop made into structured
+// loopBuilder writes a function with its dispatch loop made into structured
 // code: a jump ahead becomes a branch to the part, and the parts that a jump
 // back goes over become a loop. So a turn of a loop is a turn of a loop again,
 // to the compiler as to the meter, and not one of a switch.
@@ -49,7 +49,7 @@ func (l *level) plain() bool { return l.twice || l.single() }
 //	  end
 //	  loop  block last ... block second  first  end second ... end last  end
 //	end
-type straightener struct {
+type loopBuilder struct {
 	cursor
 	*dispatch
 	place
@@ -68,14 +68,14 @@ type straightener struct {
 	turns bool  // a level that is written twice is written for the second time
 }
 
-// straighten returns the code that c is at with its first dispatch loop
-// straightened, or nil if there is none.
-func straighten(c cursor, b *bounds) []byte {
+// rebuildLoops returns the code that c is at with its first dispatch loop
+// rebuilt, or nil if there is none.
+func rebuildLoops(c cursor, b *bounds) []byte {
 	d := findDispatch(c, b)
 	if d == nil || !d.survey(c, b) {
 		return nil
 	}
-	s := &straightener{cursor: c, dispatch: d}
+	s := &loopBuilder{cursor: c, dispatch: d}
 	s.findLevels()
 	s.out = append(make([]byte, 0, (c.end-c.pos)*5/4+64), c.b[c.pos:d.at]...)
 	s.pos = d.starts[0]
@@ -92,10 +92,10 @@ func straighten(c cursor, b *bounds) []byte {
 	return append(s.out, c.b[d.starts[d.parts]:c.end]...)
 }
 
-func (s *straightener) next(in *instr, b *bounds) { s.cursor.next(in, b) }
+func (s *loopBuilder) next(in *instr, b *bounds) { s.cursor.next(in, b) }
 
 // findLevels decides which parts become loops.
-func (s *straightener) findLevels() {
+func (s *loopBuilder) findLevels() {
 	s.findValues()
 	s.begins = slices.Repeat([]int{none}, s.parts)
 	s.inside, s.block = make([]int, s.parts), make([]int, s.parts)
@@ -120,14 +120,14 @@ func (s *straightener) findLevels() {
 
 // repeatable reports whether the level of these parts is to be written twice: it
 // has more than one, no loop in it, and what is behind the first is small.
-func (s *straightener) repeatable(first, last int) bool {
+func (s *loopBuilder) repeatable(first, last int) bool {
 	jumpedTo := func(end int) bool { return end != none }
 	return last > first && !slices.ContainsFunc(s.back[first+1:last+1], jumpedTo) &&
 		s.starts[last+1]-s.starts[first+1] <= maxEntryBytes
 }
 
 // findValues finds the values of next that lead to each part.
-func (s *straightener) findValues() {
+func (s *loopBuilder) findValues() {
 	s.value = slices.Repeat([]int{len(s.dispatch.labels) - 1}, s.parts)
 	s.most = make([]int, s.parts)
 	for v, part := range s.dispatch.labels {
@@ -138,7 +138,7 @@ func (s *straightener) findValues() {
 
 // nest returns for each part that is jumped back to the last part of the loop
 // that begins there, such that of two loops one is in the other or behind it.
-func (s *straightener) nest() []int {
+func (s *loopBuilder) nest() []int {
 	ends := slices.Clone(s.back)
 	var around []int
 	for part, end := range ends {
@@ -162,7 +162,7 @@ func (s *straightener) nest() []int {
 
 // order finds the level of each part, and whether the outermost has to be a
 // loop, because a part that is jumped back to is in no other.
-func (s *straightener) order() {
+func (s *loopBuilder) order() {
 	l := 0
 	for part := range s.parts {
 		for s.levels[l].last < part {
@@ -180,7 +180,7 @@ func (s *straightener) order() {
 
 // landing is the part of level l whose block leads to a part in l: the part
 // itself, or the first of the loop it is in.
-func (s *straightener) landing(l, part int) int {
+func (s *loopBuilder) landing(l, part int) int {
 	for in := s.inside[part]; in != l; in = s.levels[in].outer {
 		part = s.levels[in].first
 	}
@@ -189,7 +189,7 @@ func (s *straightener) landing(l, part int) int {
 
 // begin writes the head of a level, up to the code of its first part, or of the
 // second of one that is written twice.
-func (s *straightener) begin(l int) {
+func (s *loopBuilder) begin(l int) {
 	v := &s.levels[l]
 	if v.twice {
 		s.beginEntry(l)
@@ -212,7 +212,7 @@ func (s *straightener) begin(l int) {
 }
 
 // beginEntry begins a level that is written twice.
-func (s *straightener) beginEntry(l int) {
+func (s *loopBuilder) beginEntry(l int) {
 	v := &s.levels[l]
 	s.openBlock(opBlock)
 	s.head[l] = s.openBlock(opBlock)
@@ -227,12 +227,12 @@ func (s *straightener) beginEntry(l int) {
 }
 
 // alone reports whether only one value of next leads to a part.
-func (s *straightener) alone(part int) bool {
+func (s *loopBuilder) alone(part int) bool {
 	return s.value[part] == s.most[part] && s.most[part] < len(s.dispatch.labels)-1
 }
 
 // beginTurns begins to write it for the second time.
-func (s *straightener) beginTurns(l int) {
+func (s *loopBuilder) beginTurns(l int) {
 	v := &s.levels[l]
 	if !s.dead {
 		s.out = appendIndexed(s.out, opBr, 1)
@@ -245,19 +245,19 @@ func (s *straightener) beginTurns(l int) {
 }
 
 // goTo goes on with the code of a part.
-func (s *straightener) goTo(part int) {
+func (s *loopBuilder) goTo(part int) {
 	s.pos, s.part, s.dead, s.jump = s.starts[part], part, false, jump{}
 }
 
 // openBlock writes the opcode of a block, and returns how many are around it.
-func (s *straightener) openBlock(op byte) int {
+func (s *loopBuilder) openBlock(op byte) int {
 	s.out = append(s.out, op, blockEmpty)
 	s.open++
 	return s.open - 1
 }
 
 // openParts opens the blocks of the parts of a level from one on.
-func (s *straightener) openParts(l, first int) {
+func (s *loopBuilder) openParts(l, first int) {
 	for part := s.levels[l].last; part >= first; part-- {
 		part = s.landing(l, part)
 		s.block[part] = s.openBlock(opBlock)
@@ -265,24 +265,24 @@ func (s *straightener) openParts(l, first int) {
 }
 
 // ifFirst writes a branch that is taken if next leads to the first part.
-func (s *straightener) ifFirst(v *level, label int) {
+func (s *loopBuilder) ifFirst(v *level, label int) {
 	s.out = append(s.appendNext(opLocalGet), opI32Const)
 	s.out = append(appendSigned(s.out, int64(s.value[v.first])), opI32Eq)
 	s.out = appendIndexed(s.out, opBrIf, uint32(label))
 }
 
-func (s *straightener) appendNext(op byte) []byte {
+func (s *loopBuilder) appendNext(op byte) []byte {
 	return appendIndexed(s.out, op, s.dispatch.next)
 }
 
 // setNext makes next lead to a part.
-func (s *straightener) setNext(part int) {
+func (s *loopBuilder) setNext(part int) {
 	s.out = appendSigned(append(s.out, opI32Const), int64(s.value[part]))
 	s.out = s.appendNext(opLocalSet)
 }
 
 // appendTable appends the br_table of a level.
-func (s *straightener) appendTable(l int) {
+func (s *loopBuilder) appendTable(l int) {
 	v := &s.levels[l]
 	s.out = s.appendNext(opLocalGet)
 	if v.low > 0 {
@@ -297,7 +297,7 @@ func (s *straightener) appendTable(l int) {
 
 // appendTarget appends the label for a part, or for the first where the part
 // is not in the level: next never has such a value there.
-func (s *straightener) appendTarget(l, part int) {
+func (s *loopBuilder) appendTarget(l, part int) {
 	if v := &s.levels[l]; part < v.first || part > v.last {
 		part = v.first
 	}
@@ -305,13 +305,13 @@ func (s *straightener) appendTarget(l, part int) {
 }
 
 // closeBlock ends the innermost block or level.
-func (s *straightener) closeBlock() {
+func (s *loopBuilder) closeBlock() {
 	s.out = append(s.out, opEnd)
 	s.open--
 }
 
 // step writes the next instruction.
-func (s *straightener) step(in *instr) {
+func (s *loopBuilder) step(in *instr) {
 	switch {
 	case in.op == opI32Const:
 		s.set = len(s.out)
@@ -322,7 +322,7 @@ func (s *straightener) step(in *instr) {
 	s.out = append(s.out, s.b[in.at:in.end]...)
 }
 
-func (s *straightener) control(in *instr) {
+func (s *loopBuilder) control(in *instr) {
 	switch in.op {
 	case opBlock, opLoop, opIf:
 		s.inner++
@@ -344,14 +344,14 @@ func (s *straightener) control(in *instr) {
 }
 
 // label is the new label of a branch that is not a jump.
-func (s *straightener) label(label uint32) uint32 {
+func (s *loopBuilder) label(label uint32) uint32 {
 	if int64(label) < int64(s.inner) {
 		return label
 	}
 	return label - uint32(s.parts-s.part) + uint32(s.open)
 }
 
-func (s *straightener) branchTable(in *instr) {
+func (s *loopBuilder) branchTable(in *instr) {
 	s.out = appendIndexed(s.out, opBrTable, in.x)
 	for _, label := range s.targets(in) {
 		s.out = appendU32(s.out, s.label(label))
@@ -359,7 +359,7 @@ func (s *straightener) branchTable(in *instr) {
 	s.dead = s.dead || s.inner == 0
 }
 
-func (s *straightener) branch(in *instr) {
+func (s *loopBuilder) branch(in *instr) {
 	if int64(in.x)-int64(s.inner) == int64(s.parts-1-s.part) {
 		s.out = s.out[:s.set]
 		s.jumpTo(s.to(s.jump.value))
@@ -371,7 +371,7 @@ func (s *straightener) branch(in *instr) {
 
 // jumpTo writes a jump: a branch to the block of a part, or to a loop that
 // goes on with it.
-func (s *straightener) jumpTo(part int) {
+func (s *loopBuilder) jumpTo(part int) {
 	l := s.inside[s.part]
 	var at int
 	if part > s.part {
@@ -395,7 +395,7 @@ func (s *straightener) jumpTo(part int) {
 }
 
 // leave ends a block inside of a part, or the part.
-func (s *straightener) leave() {
+func (s *loopBuilder) leave() {
 	if s.inner > 0 {
 		s.inner--
 		s.out = append(s.out, opEnd)

@@ -58,14 +58,14 @@ func doors() []byte {
 
 // Functions that are paid for where they are called cost what their
 // instructions do, and the fuel does not depend on the slice.
-func TestFares(t *testing.T) {
+func TestCallCosts(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		name         string
-		wasm         []byte
-		arg          uint64
-		fares, doors int
-		more         int64 // than the exact sum
+		name             string
+		wasm             []byte
+		arg              uint64
+		callCosts, doors int
+		more             int64 // than the exact sum
 	}{
 		{"small function", small(10), 1, 1, 0, 0},
 		{"small function, often", small(3_000), 1, 1, 0, 0},
@@ -75,8 +75,8 @@ func TestFares(t *testing.T) {
 		{"large function", largeCallee(), 1, 0, 0, 0},
 		{"start function", startCallee(), 1, 0, 0, 0},
 	} {
-		if fares, doors := wasmbin.Fares(c.wasm); fares != c.fares || doors != c.doors {
-			t.Errorf("%s: %d fares and %d doors, want %d and %d", c.name, fares, doors, c.fares, c.doors)
+		if callCosts, doors := wasmbin.CallCosts(c.wasm); callCosts != c.callCosts || doors != c.doors {
+			t.Errorf("%s: %d call costs and %d doors, want %d and %d", c.name, callCosts, doors, c.callCosts, c.doors)
 		}
 		want := exactSum(t, c.wasm, c.arg)
 		for _, slice := range []int64{1, 50, plenty} {
@@ -108,7 +108,7 @@ func startCallee() []byte {
 
 // A budget that does not reach for a call of a small function stops the caller
 // before it.
-func TestFaresAreTakenBeforeTheCall(t *testing.T) {
+func TestCallCostsAreTakenBeforeTheCall(t *testing.T) {
 	t.Parallel()
 	m := w.New()
 	calls := m.Global(w.I32, true, w.I32Const(0))
@@ -127,16 +127,16 @@ func TestFaresAreTakenBeforeTheCall(t *testing.T) {
 	}
 }
 
-// TestRandomModulesHaveFares makes sure that what random modules prove is
-// proved of fares and doors too.
-func TestRandomModulesHaveFares(t *testing.T) {
+// TestRandomModulesHaveCallCosts makes sure that what random modules prove is
+// proved of call costs and doors too.
+func TestRandomModulesHaveCallCosts(t *testing.T) {
 	t.Parallel()
-	var fares, doors int
+	var callCosts, doors int
 	for seed := range uint64(300) {
-		f, d := wasmbin.Fares(w.Random(rand.New(rand.NewPCG(seed, 1))))
-		fares, doors = fares+f, doors+d
+		f, d := wasmbin.CallCosts(w.Random(rand.New(rand.NewPCG(seed, 1))))
+		callCosts, doors = callCosts+f, doors+d
 	}
-	if fares < 30 || doors < 5 {
-		t.Errorf("%d fares and %d doors", fares, doors)
+	if callCosts < 30 || doors < 5 {
+		t.Errorf("%d call costs and %d doors", callCosts, doors)
 	}
 }

@@ -107,7 +107,7 @@ func (s *switcher) jump(loop int) []byte {
 	return w.Code(w.I32Const(int32(s.r.IntN(len(s.table)+2))), w.LocalSet(switchNext), w.Br(loop))
 }
 
-// A loop around a br_table takes the same way when it is straightened,
+// A loop around a br_table takes the same way when it is rebuilt,
 // wherever it begins.
 func TestDispatchLoopsBehaveTheSame(t *testing.T) {
 	t.Parallel()
@@ -119,17 +119,17 @@ func TestDispatchLoopsBehaveTheSame(t *testing.T) {
 	for seed := first; seed < first+n; seed++ {
 		s := &switcher{r: rand.New(rand.NewPCG(seed, 0))}
 		wasm := s.module()
-		straightened := wasmbin.Straightened(wasm)
-		if (straightened == 0) != s.again {
-			t.Errorf("seed %d: %d functions were straightened, within a loop: %v", seed, straightened, s.again)
+		rebuilt := wasmbin.Rebuilt(wasm)
+		if (rebuilt == 0) != s.again {
+			t.Errorf("seed %d: %d functions were rebuilt, within a loop: %v", seed, rebuilt, s.again)
 		}
-		straight += straightened
+		straight += rebuilt
 		if d.compareSwitch(t, wasm, len(s.table)); t.Failed() {
 			t.Fatalf("seed %d", seed)
 		}
 	}
 	if straight < int(n)/2 {
-		t.Errorf("only %d of %d functions were straightened", straight, n)
+		t.Errorf("only %d of %d functions were rebuilt", straight, n)
 	}
 }
 
@@ -248,8 +248,8 @@ func TestOddDispatchLoops(t *testing.T) {
 	for _, c := range cases {
 		m := w.New()
 		m.ExportFunc("run", m.Func(w.Sig("i32", ""), "i32", c.code))
-		if got := wasmbin.Straightened(m.Bytes()); got != c.want {
-			t.Errorf("%s: %d functions were straightened, want %d", c.name, got, c.want)
+		if got := wasmbin.Rebuilt(m.Bytes()); got != c.want {
+			t.Errorf("%s: %d functions were rebuilt, want %d", c.name, got, c.want)
 		}
 		instrumented := instrument(t, m.Bytes(), options)
 		if err := compiles(newRuntime(t, runtimeConfig()), m.Bytes()); err != nil {
@@ -261,7 +261,7 @@ func TestOddDispatchLoops(t *testing.T) {
 	}
 }
 
-// Loops whose jumps nest deeper than is straightened still work: the innermost
+// Loops whose jumps nest deeper than is rebuilt still work: the innermost
 // loop around takes the jump.
 func TestDeeplyNestedJumps(t *testing.T) {
 	t.Parallel()
@@ -290,7 +290,7 @@ func TestDeeplyNestedJumps(t *testing.T) {
 			t.Errorf("run(%d) = %d, want %d", next, b, a)
 		}
 	}
-	if got := wasmbin.Straightened(m.Bytes()); got != 1 {
-		t.Errorf("%d functions were straightened", got)
+	if got := wasmbin.Rebuilt(m.Bytes()); got != 1 {
+		t.Errorf("%d functions were rebuilt", got)
 	}
 }

@@ -18,24 +18,24 @@ import (
 
 var update = flag.Bool("update", false, "write golden files")
 
-// hull is that of an instrumented module.
-func hull(tb testing.TB, wasm []byte) []byte {
+// stub is that of an instrumented module.
+func stub(tb testing.TB, wasm []byte) []byte {
 	tb.Helper()
-	h, err := wasmbin.Hull(wasm)
+	h, err := wasmbin.Stub(wasm)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return h
 }
 
-// TestHullDeclaresTheSame compares what hulls and modules declare, and that no
-// two hulls are alike.
-func TestHullDeclaresTheSame(t *testing.T) {
+// TestStubDeclaresTheSame compares what stubs and modules declare, and that no
+// two stubs are alike.
+func TestStubDeclaresTheSame(t *testing.T) {
 	t.Parallel()
 	r := newRuntime(t, runtimeConfig())
 	for seed := range uint64(100) {
 		wasm := instrument(t, w.Random(rand.New(rand.NewPCG(seed, 3))), snapshotOptions)
-		h := hull(t, wasm)
+		h := stub(t, wasm)
 		want, err := wasmbin.InspectOwn(wasm, roomy())
 		if err != nil {
 			t.Fatal(err)
@@ -46,15 +46,15 @@ func TestHullDeclaresTheSame(t *testing.T) {
 		}
 		got.CodeBytes, got.CompileWork, got.WritesTables = want.CodeBytes, want.CompileWork, want.WritesTables
 		if !reflect.DeepEqual(got, want) {
-			t.Errorf("seed %d: the hull declares\n%+v, the module\n%+v", seed, got, want)
+			t.Errorf("seed %d: the stub declares\n%+v, the module\n%+v", seed, got, want)
 		}
 		if err := compiles(r, h); err != nil {
 			t.Errorf("seed %d: %v", seed, err)
 		}
 	}
 	one, two := countFrom(t, 1), countFrom(t, 2)
-	if bytes.Equal(hull(t, one), hull(t, two)) || len(hull(t, one)) != len(hull(t, two)) {
-		t.Error("modules that differ in a constant have the same hull, or declare something else")
+	if bytes.Equal(stub(t, one), stub(t, two)) || len(stub(t, one)) != len(stub(t, two)) {
+		t.Error("modules that differ in a constant have the same stub, or declare something else")
 	}
 }
 
@@ -65,18 +65,18 @@ func countFrom(tb testing.TB, n int32) []byte {
 	return instrument(tb, m.Bytes(), options)
 }
 
-func TestHullOfNoModule(t *testing.T) {
+func TestStubOfNoModule(t *testing.T) {
 	t.Parallel()
 	whole := countFrom(t, 1)
 	for n := range whole {
-		h, err := wasmbin.Hull(whole[:n])
+		h, err := wasmbin.Stub(whole[:n])
 		var e *wasmbin.Error
 		if err != nil && (!errors.As(err, &e) || h != nil) {
 			t.Errorf("the first %d bytes: %v", n, err)
 		}
 	}
 	for _, wasm := range []string{"", "\x00asm", "\x00asm\x01\x00\x00\x00\x0a", "\x00asm\x01\x00\x00\x00\x0a\x09\x01", "\x00asm\x01\x00\x00\x00\x0a\x02\xff\x7f"} {
-		if _, err := wasmbin.Hull([]byte(wasm)); !errors.Is(err, wasmbin.ErrMalformed) {
+		if _, err := wasmbin.Stub([]byte(wasm)); !errors.Is(err, wasmbin.ErrMalformed) {
 			t.Errorf("%q: %v", wasm, err)
 		}
 	}
@@ -98,7 +98,7 @@ func TestRevision(t *testing.T) {
 			t.Fatal(err)
 		}
 		fmt.Fprintf(h, "%x\n%+v\n%+v\n%v\n%v\n", sha256.Sum256(i.Wasm), *i.Module, i.Globals, i.Start, i.Pinned)
-		h.Write(hull(t, i.Wasm))
+		h.Write(stub(t, i.Wasm))
 	}
 	got := fmt.Sprintf("revision %d: %x\n", wasmbin.Revision, h.Sum(nil))
 	path := filepath.Join("testdata", "revision.golden")

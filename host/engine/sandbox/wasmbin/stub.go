@@ -7,19 +7,19 @@ import "crypto/sha256"
 // good for the same revision, Limits and Options only.
 const Revision = 7
 
-// hullSection is the custom section that tells one hull from another.
-const hullSection = ReservedPrefix + "hull"
+// stubSection is the custom section that tells one stub from another.
+const stubSection = ReservedPrefix + "hull" // as it was called when modules were first cached
 
-// hullSum is how many bytes that section holds.
-const hullSum = sha256.Size
+// stubSum is how many bytes that section holds.
+const stubSum = sha256.Size
 
-// Hull returns a module that declares all that an instrumented module does, but
+// Stub returns a module that declares all that an instrumented module does, but
 // whose functions do nothing but trap. With the machine code of the module it
-// is all that a host needs: there is no code to decode and to check. Hulls of
+// is all that a host needs: there is no code to decode and to check. Stubs of
 // different modules are different. The error is an *Error for bytes whose
 // sections cannot be told apart.
-func Hull(wasm []byte) ([]byte, error) {
-	h := huller{cursor: cursor{b: wasm, end: len(wasm), section: "module"}}
+func Stub(wasm []byte) ([]byte, error) {
+	h := stubWriter{cursor: cursor{b: wasm, end: len(wasm), section: "module"}}
 	if h.pos = headerBytes; len(wasm) < headerBytes {
 		h.malformed(0, "a module of %d bytes", len(wasm))
 	}
@@ -31,16 +31,16 @@ func Hull(wasm []byte) ([]byte, error) {
 		return nil, h.err
 	}
 	sum := sha256.Sum256(wasm)
-	return appendSection(h.out, secCustom, append(appendName(nil, hullSection), sum[:]...)), nil
+	return appendSection(h.out, secCustom, append(appendName(nil, stubSection), sum[:]...)), nil
 }
 
-type huller struct {
+type stubWriter struct {
 	cursor
 	out []byte
 }
 
 // copySection copies a section; that of code without the code.
-func (h *huller) copySection() {
+func (h *stubWriter) copySection() {
 	id := h.u8()
 	n := h.size("section")
 	if h.err != nil {

@@ -19,29 +19,29 @@ import (
 	"github.com/skillet-run/skillet/host/engine/sandbox/wasmbin"
 )
 
-// A keptModule is what is kept of a module between runs: enough to load it
+// A cachedModule is what is kept of a module between runs: enough to load it
 // without checking, instrumenting or even decoding its code.
 //
-// The file is: machine code, plan, hull, the name wazero gave the code (64 hex
-// digits), the lengths of plan and hull (4 bytes each, little-endian), seal (32
+// The file is: machine code, plan, stub, the name wazero gave the code (64 hex
+// digits), the lengths of plan and stub (4 bytes each, little-endian), seal (32
 // bytes), magic. The code comes first so that wazero can be given the file as it
 // is: it does not look behind the code. The plan is a wasmbin.Instrumented in
 // JSON, without the module itself. The seal is HMAC-SHA-256 with the cache key,
 // or SHA-256 without one, over a domain text, the identity of the module and
 // machine, and all that is in front of the seal.
-type keptModule struct {
+type cachedModule struct {
 	plan *wasmbin.Instrumented // its Wasm is nil
-	hull []byte                // see wasmbin.Hull
+	stub []byte                // see wasmbin.Stub
 	code Code                  // its Bytes are nil when they were verified and stay in the file
 	path string                // of the file; empty before there is one
 }
 
 const (
-	keptMagic  = "\x00skillet code 2\n"
-	keptDomain = "skillet compiled code\x00"
-	nameLen    = 2 * sha256.Size
-	keptTable  = nameLen + 4 + 4
-	keptLeast  = keptTable + sha256.Size + len(keptMagic)
+	cachedMagic  = "\x00skillet code 2\n"
+	cachedDomain = "skillet compiled code\x00"
+	nameLen      = 2 * sha256.Size
+	cachedTable  = nameLen + 4 + 4
+	cachedLeast  = cachedTable + sha256.Size + len(cachedMagic)
 )
 
 // A codeID names a module, what was made of it, and the engine that compiles
@@ -82,7 +82,7 @@ func (c *codeCache) seal(id codeID, parts ...[]byte) []byte {
 // sealed begins the seal of what is kept of a module.
 func (c *codeCache) sealed(id codeID) hash.Hash {
 	h := newSeal(c.key)
-	fmt.Fprintf(h, "%s%s\x00%s\x00%s\x00", keptDomain, filepath.Base(c.kept), id.engine, id.digest)
+	fmt.Fprintf(h, "%s%s\x00%s\x00%s\x00", cachedDomain, filepath.Base(c.kept), id.engine, id.digest)
 	return h
 }
 
@@ -97,7 +97,7 @@ func newSeal(key []byte) hash.Hash {
 // fetch returns what is kept of a module, verified, with its code or, to be loaded
 // from the file, without. It returns nil when there is nothing. A file that does not
 // verify is deleted, and discarded is true.
-func (c *codeCache) fetch(id codeID, withCode bool) (k *keptModule, discarded bool) {
+func (c *codeCache) fetch(id codeID, withCode bool) (k *cachedModule, discarded bool) {
 	k, err := c.read(id, withCode)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -115,12 +115,12 @@ var errSeal = errors.New("seal does not match")
 
 // read returns the verified contents of a kept file. Without code, that is verified
 // piece by piece, and never in memory as a whole.
-func (c *codeCache) read(id codeID, withCode bool) (*keptModule, error) {
+func (c *codeCache) read(id codeID, withCode bool) (*cachedModule, error) {
 	info, err := os.Lstat(c.path(id))
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() || info.Size() > maxCodeFile || info.Size() < int64(keptLeast) {
+	if !info.Mode().IsRegular() || info.Size() > maxCodeFile || info.Size() < int64(cachedLeast) {
 		return nil, errSeal
 	}
 	f, err := os.Open(c.path(id))
@@ -149,7 +149,7 @@ func (c *codeCache) read(id codeID, withCode bool) (*keptModule, error) {
 }
 
 // sealSize is what follows the sealed part of a kept file.
-const sealSize = sha256.Size + len(keptMagic)
+const sealSize = sha256.Size + len(cachedMagic)
 
 // codeLength is how much of a kept file is code, as its table says, which is not
 // verified yet.
@@ -158,8 +158,8 @@ func codeLength(f io.ReaderAt, size int64) (int64, error) {
 	if _, err := f.ReadAt(lengths[:], size-int64(sealSize+len(lengths))); err != nil {
 		return 0, err
 	}
-	plan, hull := binary.LittleEndian.Uint32(lengths[:]), binary.LittleEndian.Uint32(lengths[4:])
-	code := size - int64(keptTable+sealSize) - int64(plan) - int64(hull)
+	plan, stub := binary.LittleEndian.Uint32(lengths[:]), binary.LittleEndian.Uint32(lengths[4:])
+	code := size - int64(cachedTable+sealSize) - int64(plan) - int64(stub)
 	if code < 0 {
 		return 0, errKept
 	}
@@ -168,7 +168,7 @@ func codeLength(f io.ReaderAt, size int64) (int64, error) {
 
 // unseal verifies a kept file of a size and takes it apart. What comes before from is
 // not kept in memory.
-func (c *codeCache) unseal(id codeID, f io.Reader, from, size int64) (*keptModule, error) {
+func (c *codeCache) unseal(id codeID, f io.Reader, from, size int64) (*cachedModule, error) {
 	h := c.sealed(id)
 	if _, err := io.CopyBuffer(h, io.LimitReader(f, from), make([]byte, 256<<10)); err != nil {
 		return nil, err
@@ -177,7 +177,7 @@ func (c *codeCache) unseal(id codeID, f io.Reader, from, size int64) (*keptModul
 	if _, err := io.ReadFull(f, b); err != nil {
 		return nil, err
 	}
-	b, ok := bytes.CutSuffix(b, []byte(keptMagic))
+	b, ok := bytes.CutSuffix(b, []byte(cachedMagic))
 	if !ok || len(b) < sha256.Size {
 		return nil, errSeal
 	}
@@ -186,23 +186,23 @@ func (c *codeCache) unseal(id codeID, f io.Reader, from, size int64) (*keptModul
 	if !hmac.Equal(seal, h.Sum(nil)) {
 		return nil, errSeal
 	}
-	return parseKept(b)
+	return parseCached(b)
 }
 
 var errKept = errors.New("not what is kept of a module")
 
-// parseKept takes apart what is in front of the seal.
-func parseKept(b []byte) (*keptModule, error) {
-	if len(b) < keptTable {
+// parseCached takes apart what is in front of the seal.
+func parseCached(b []byte) (*cachedModule, error) {
+	if len(b) < cachedTable {
 		return nil, errKept
 	}
-	b, table := b[:len(b)-keptTable], b[len(b)-keptTable:]
-	name, hull, plan := string(table[:nameLen]), uint64(binary.LittleEndian.Uint32(table[nameLen+4:])), uint64(binary.LittleEndian.Uint32(table[nameLen:]))
-	if plan+hull > uint64(len(b)) || !isCodeName(name) {
+	b, table := b[:len(b)-cachedTable], b[len(b)-cachedTable:]
+	name, stub, plan := string(table[:nameLen]), uint64(binary.LittleEndian.Uint32(table[nameLen+4:])), uint64(binary.LittleEndian.Uint32(table[nameLen:]))
+	if plan+stub > uint64(len(b)) || !isCodeName(name) {
 		return nil, errKept
 	}
-	code := uint64(len(b)) - plan - hull
-	k := &keptModule{plan: &wasmbin.Instrumented{}, hull: b[code+plan:], code: Code{name, b[:code:code]}}
+	code := uint64(len(b)) - plan - stub
+	k := &cachedModule{plan: &wasmbin.Instrumented{}, stub: b[code+plan:], code: Code{name, b[:code:code]}}
 	if err := k.readPlan(b[code : code+plan]); err != nil {
 		return nil, err
 	}
@@ -210,13 +210,13 @@ func parseKept(b []byte) (*keptModule, error) {
 }
 
 // planText is the plan in JSON, without the module itself.
-func (k *keptModule) planText() ([]byte, error) {
+func (k *cachedModule) planText() ([]byte, error) {
 	plan := *k.plan
 	plan.Wasm = nil
 	return json.Marshal(plan)
 }
 
-func (k *keptModule) readPlan(text []byte) error {
+func (k *cachedModule) readPlan(text []byte) error {
 	if err := json.Unmarshal(text, k.plan); err != nil || k.plan.Module == nil {
 		return errors.Join(errKept, err)
 	}
@@ -224,11 +224,11 @@ func (k *keptModule) readPlan(text []byte) error {
 }
 
 // parts are what is in front of the seal.
-func (k *keptModule) parts() ([][]byte, error) {
+func (k *cachedModule) parts() ([][]byte, error) {
 	text, err := k.planText()
 	table := binary.LittleEndian.AppendUint32([]byte(k.code.Name), uint32(len(text)))
-	table = binary.LittleEndian.AppendUint32(table, uint32(len(k.hull)))
-	return [][]byte{k.code.Bytes, text, k.hull, table}, err
+	table = binary.LittleEndian.AppendUint32(table, uint32(len(k.stub)))
+	return [][]byte{k.code.Bytes, text, k.stub, table}, err
 }
 
 // isCodeName reports whether name is 64 hexadecimal digits.
@@ -247,14 +247,14 @@ func (c *codeCache) discard(id codeID, why error) {
 
 // keepOrSay keeps a module. That it was not kept costs time and nothing else,
 // so it is only logged.
-func (c *codeCache) keepOrSay(id codeID, k *keptModule) {
+func (c *codeCache) keepOrSay(id codeID, k *cachedModule) {
 	if err := c.keep(id, k); err != nil {
 		c.log.Warn("compiled code was not kept", "module", id.digest, "error", err)
 	}
 }
 
 // keep writes one file, whole or not at all.
-func (c *codeCache) keep(id codeID, k *keptModule) error {
+func (c *codeCache) keep(id codeID, k *cachedModule) error {
 	if c.temp {
 		return nil
 	}
@@ -263,7 +263,7 @@ func (c *codeCache) keep(id codeID, k *keptModule) error {
 		return err
 	}
 	return writeWhole(c.kept, filepath.Base(c.path(id)), true, func(w io.Writer) error {
-		for _, part := range append(parts, c.seal(id, parts...), []byte(keptMagic)) {
+		for _, part := range append(parts, c.seal(id, parts...), []byte(cachedMagic)) {
 			if _, err := w.Write(part); err != nil {
 				return err
 			}

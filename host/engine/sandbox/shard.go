@@ -11,13 +11,13 @@ import (
 // Calls on several processors at once share a module, its instances and the
 // slots of the runtime. Whatever two of them write at the same time goes from
 // the cache of one processor to that of the other and back, which for small
-// calls takes longer than the calls. So each processor has a lane, and in it
+// calls takes longer than the calls. So each processor has a shard, and in it
 // what its calls need as a rule: the slot and the instance that the call before
 // used. Only what is not found there is looked for where all see it.
 
-// lane is what one call at a time has for itself.
-type lane struct {
-	index int // of what there is one of for each lane
+// shard is what one call at a time has for itself.
+type shard struct {
+	index int // of what there is one of for each shard
 	spare bool
 	taken atomic.Bool
 	slot  atomic.Bool  // a slot waits here: see slots
@@ -29,30 +29,30 @@ type lane struct {
 // most, because they fetch lines in pairs.
 const cacheLine = 128
 
-// There are more lanes than processors, as calls that are interrupted or wait for
-// something keep theirs. Calls beyond maxLanes share one.
+// There are more shards than processors, as calls that are interrupted or wait for
+// something keep theirs. Calls beyond maxShards share one.
 const (
-	lanesPerProcessor = 4
-	maxLanes          = 64
+	shardsPerProcessor = 4
+	maxShards          = 64
 )
 
-// lanes are those of a runtime.
-type lanes struct {
-	all  []lane
-	near sync.Pool // of *lane: the one that was used last on this processor
+// shards are those of a runtime.
+type shards struct {
+	all    []shard
+	recent sync.Pool // of *shard: the one that was used last on this processor
 }
 
-func newLanes() *lanes {
-	ls := &lanes{all: make([]lane, min(lanesPerProcessor*runtime.GOMAXPROCS(0), maxLanes))}
+func newShards() *shards {
+	ls := &shards{all: make([]shard, min(shardsPerProcessor*runtime.GOMAXPROCS(0), maxShards))}
 	for i := range ls.all {
 		ls.all[i].index = i
 	}
 	return ls
 }
 
-// enter takes a lane until leave. When all are taken it makes a spare one.
-func (ls *lanes) enter() *lane {
-	if l, ok := ls.near.Get().(*lane); ok && l.taken.CompareAndSwap(false, true) {
+// enter takes a shard until leave. When all are taken it makes a spare one.
+func (ls *shards) enter() *shard {
+	if l, ok := ls.recent.Get().(*shard); ok && l.taken.CompareAndSwap(false, true) {
 		return l
 	}
 	for i := range ls.all {
@@ -60,34 +60,34 @@ func (ls *lanes) enter() *lane {
 			return l
 		}
 	}
-	return &lane{spare: true}
+	return &shard{spare: true}
 }
 
-func (ls *lanes) leave(l *lane) {
+func (ls *shards) leave(l *shard) {
 	if !l.spare {
 		l.taken.Store(false)
-		ls.near.Put(l)
+		ls.recent.Put(l)
 	}
 }
 
 // slots bounds how many calls run at once. A slot that nobody uses is in the
-// lane it was last used in, or on the list of free ones.
+// shard it was last used in, or on the list of free ones.
 type slots struct {
-	lanes   *lanes
+	shards  *shards
 	free    chan struct{}
 	waiting atomic.Int64 // calls that found none
 }
 
-func newSlots(n int, ls *lanes) *slots {
-	s := &slots{lanes: ls, free: make(chan struct{}, n)}
+func newSlots(n int, ls *shards) *slots {
+	s := &slots{shards: ls, free: make(chan struct{}, n)}
 	for range n {
 		s.free <- struct{}{}
 	}
 	return s
 }
 
-// take takes a slot, of the lane if it has one.
-func (s *slots) take(l *lane) bool { return l.slot.CompareAndSwap(true, false) || s.find() }
+// take takes a slot, of the shard if it has one.
+func (s *slots) take(l *shard) bool { return l.slot.CompareAndSwap(true, false) || s.find() }
 
 // find takes a slot from wherever there is one.
 func (s *slots) find() bool {
@@ -96,8 +96,8 @@ func (s *slots) find() bool {
 		return true
 	default:
 	}
-	for i := range s.lanes.all {
-		if s.lanes.all[i].slot.CompareAndSwap(true, false) {
+	for i := range s.shards.all {
+		if s.shards.all[i].slot.CompareAndSwap(true, false) {
 			return true
 		}
 	}
@@ -125,7 +125,7 @@ func (s *slots) wait(ctx context.Context, waits func(bool)) error {
 }
 
 // giveBack ends the use of a slot.
-func (s *slots) giveBack(l *lane) {
+func (s *slots) giveBack(l *shard) {
 	if !l.spare && s.waiting.Load() == 0 && l.slot.CompareAndSwap(false, true) {
 		if s.waiting.Load() == 0 || !l.slot.CompareAndSwap(true, false) {
 			return

@@ -3,36 +3,36 @@ package wasmbin
 import "fmt"
 
 // The charge at the entry of a small function is left out where only direct
-// calls lead there: what it takes, the fare, is a part of what the call costs
-// the caller, who has a charge anyway. A function that calls itself is entered
-// by a door from elsewhere: an added function that charges the fare and calls
-// it.
+// calls lead there: its call cost is a part of what the caller is charged for the
+// call, and the caller has a charge anyway. A function that calls itself is entered
+// by a door from elsewhere: an added function that charges the call cost and
+// calls it.
 const (
-	maxFare       = 64
+	maxCallCost   = 64
 	maxDoors      = 256
 	maxDoorParams = 16
 )
 
-// setFares decides which functions have fares.
-func (r *rewriter) setFares(list []source) {
-	section, fares := r.cursor, make([]int64, len(list))
+// setCallCosts decides which functions have a call cost.
+func (r *rewriter) setCallCosts(list []source) {
+	section, callCosts := r.cursor, make([]int64, len(list))
 	for i := range list {
 		s := &list[i]
-		if !r.mayHaveFare(s.index) {
+		if !r.mayHaveCallCost(s.index) {
 			continue
 		}
 		r.open(s)
 		r.plan(s.index)
-		if e := r.code.entry; e.check == unchecked && e.cost <= r.maxFare {
-			fares[i] = e.cost
+		if e := r.code.entry; e.check == unchecked && e.cost <= r.maxCallCost {
+			callCosts[i] = e.cost
 			r.addDoor(s.index, e.cost)
 		}
 	}
-	r.cursor, r.fares = section, fares
+	r.cursor, r.callCosts = section, callCosts
 }
 
-// mayHaveFare reports whether a function is small, and called often enough.
-func (r *rewriter) mayHaveFare(index uint32) bool {
+// mayHaveCallCost reports whether a function is small, and called often enough.
+func (r *rewriter) mayHaveCallCost(index uint32) bool {
 	s := r.shapeOf(index)
 	switch {
 	case !s.called || s.checked() || r.module.HasStart && r.start == index:
@@ -43,12 +43,12 @@ func (r *rewriter) mayHaveFare(index uint32) bool {
 	return s.self && len(r.doors) < maxDoors && len(r.typeOf(index).Params) <= maxDoorParams
 }
 
-// fare returns what the caller pays for a function where it calls it.
-func (r *rewriter) fare(in *instr) int64 {
-	if r.fares == nil || in.op != opCall && in.op != opReturnCall || int(in.x) < r.imported {
+// callCost returns what the caller pays for a function where it calls it.
+func (r *rewriter) callCost(in *instr) int64 {
+	if r.callCosts == nil || in.op != opCall && in.op != opReturnCall || int(in.x) < r.imported {
 		return 0
 	}
-	return r.fares[int(in.x)-r.imported]
+	return r.callCosts[int(in.x)-r.imported]
 }
 
 // entry places the charges of the function whose steps are at hand, but for
@@ -57,8 +57,8 @@ func (r *rewriter) entry(index uint32) charge {
 	check := r.findChecks() > leafCost || r.shapeOf(index).checked()
 	a := r.place()
 	e := charge{cost: a.due}
-	if r.fares != nil {
-		e.cost = max(a.due-r.fares[int(index)-r.imported], 0)
+	if r.callCosts != nil {
+		e.cost = max(a.due-r.callCosts[int(index)-r.imported], 0)
 	}
 	if check || a.call {
 		e.check = checkEntry
@@ -82,14 +82,14 @@ func (w *codeWriter) checkCalls() {
 }
 
 // addDoor adds the function by which tables, exports and references reach one
-// with a fare.
-func (r *rewriter) addDoor(index uint32, fare int64) {
+// with a call cost.
+func (r *rewriter) addDoor(index uint32, callCost int64) {
 	if !r.declared[index] {
 		return
 	}
 	t := r.typeOf(index)
 	r.doors[index] = r.helper(fmt.Sprint("door", index), func() (FuncType, []byte) {
-		b := r.appendCharge([]byte{0}, fare)
+		b := r.appendCharge([]byte{0}, callCost)
 		for i := range t.Params {
 			b = appendIndexed(b, opLocalGet, uint32(i))
 		}
