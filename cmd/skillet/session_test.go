@@ -65,8 +65,9 @@ func caller() []byte {
 	return m.Bytes()
 }
 
+// A session lasts longer than the longest proof.
 const notebookManifest = `{"name":"notebook","version":"1.0.0","description":"Counts.","type":"code_session","command":"main.wasm",
-	"tools":[{"name":"next"},{"name":"slow"},{"name":"crash"}]}`
+	"session_config":{"session_timeout":86400},"tools":[{"name":"next"},{"name":"slow"},{"name":"crash"}]}`
 
 func newNotebook(t *testing.T) *person {
 	p := newPerson(t)
