@@ -2,37 +2,35 @@ package main
 
 import (
 	"context"
-	"os"
 	"strings"
-
-	"github.com/skillet-run/skillet/host/app/work"
-	"github.com/skillet-run/skillet/host/base/fault"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/govern"
-	"github.com/skillet-run/skillet/host/review/review"
+	"github.com/skillet-run/skillet/host/app/work"
+	"github.com/skillet-run/skillet/host/base/fault"
 	"github.com/skillet-run/skillet/manifests"
 )
 
 func (t *terminal) agentCommand() *cli.Command {
 	return &cli.Command{
-		Name:  "agent",
-		Usage: "define agents: what they are for, and which tools they may use",
-		Description: "A definition is a YAML or JSON file:\n\n" +
-			"  name: release-notes\n" +
-			"  description: Writes release notes out of a change log.\n" +
-			"  model_tier: smart                # fast, balanced, smart, code or conversation\n" +
-			"  tools: [text, \"markdown:to_html\"]\n" +
-			"  max_iterations: 3\n" +
-			"  system_prompt: |\n" +
-			"    You write release notes. Never invent a change.\n\n" +
-			"It grants nothing: an agent has at most what its tools were granted. What a model wants\n" +
-			"to define waits for approval.\n\n" +
-			"Examples:\n  skillet agent add release-notes.yaml\n  skillet agent list\n  skillet agent show release-notes\n" +
-			"  skillet agent run release-notes 'Write the notes of CHANGELOG.md'",
-		Subcommands: []*cli.Command{t.agentAdd(), t.agentList(), t.agentShow(), t.agentRun(), t.agentRemove()},
+		Name: "agent",
+		Subcommands: []*cli.Command{
+			{Name: "add", Flags: proposerFlags("define it"), Action: t.withProposals(one("one file", t.addAgent))},
+			{Name: "list", Aliases: []string{"ls"}, Action: t.withProposals(t.listAgents)},
+			{Name: "show", Action: t.withProposals(one("one name", t.showAgent))},
+			{
+				Name: "run", Flags: append(workFlags(), taskFlags()...),
+				Action: t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+					if c.NArg() < 2 {
+						return fault.Errorf(fault.KindUsage, "agent run takes the name of an agent and a goal")
+					}
+					return t.runTask(ctx, c, h, c.Args().First(), c.Args().Tail())
+				}),
+			},
+			{Name: "remove", Aliases: []string{"rm"}, Flags: proposerFlags("remove it"), Action: t.withProposals(one("one name", t.removeAgent))},
+		},
 	}
 }
 
@@ -59,7 +57,7 @@ func proposingModel(c *cli.Context) (string, error) {
 // decideChange has the person decide at once about a change of a file that they
 // want themselves. Others wait.
 func (t *terminal) decideChange(ctx context.Context, c *cli.Context, h *host.Host, p govern.Proposal) error {
-	if p.Status == govern.StatusQuarantined || c.String("generated-by") != "" || !c.Bool("yes") && !t.canAsk() {
+	if !govern.DecidedAtOnce(t.person(), p) || !c.Bool("yes") && !t.canAsk() {
 		return govern.Waiting(p)
 	}
 	if !c.Bool("yes") {
@@ -74,72 +72,48 @@ func (t *terminal) decideChange(ctx context.Context, c *cli.Context, h *host.Hos
 		}
 	}
 	out, err := h.Govern().Proposals.Approve(ctx, t.person(), govern.Approval{ID: p.ID, Digest: string(p.Digest)})
+	return answered(t, out, err, t.noteApproved)
+}
+
+func (t *terminal) addAgent(ctx context.Context, c *cli.Context, h *host.Host, file string) error {
+	model, err := proposingModel(c)
 	if err != nil {
 		return err
 	}
-	return t.answer(out, func() { t.noteApproved(out) })
-}
-
-func (t *terminal) agentAdd() *cli.Command {
-	return &cli.Command{
-		Name:      "add",
-		Usage:     "define an agent, or define it anew, or propose to",
-		ArgsUsage: "FILE",
-		Description: "Writes the definition into the directory agents of the home when you agree, and keeps what\n" +
-			"was there: `skillet approvals revert` puts it back. Without a terminal, and without --yes,\n" +
-			"it waits as a proposal (exit code 6). One that a model wants always waits.\n\n" +
-			"Examples:\n  skillet agent add release-notes.yaml\n  skillet agent add release-notes.yaml --generated-by gpt-x --rationale 'you ask for notes each week'",
-		Flags: proposerFlags("define it"),
-		Action: t.withProposals(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			args, err := need(c, 1, "one file")
-			if err != nil {
-				return err
-			}
-			if _, err := proposingModel(c); err != nil {
-				return err
-			}
-			text, err := definition(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			p, err := h.Work().Agents().Propose(ctx, t.person(), work.Definition{
-				Text: text, File: args[0], Model: plain(c.String("generated-by")), Rationale: plain(c.String("rationale")),
-			})
-			if err != nil {
-				return err
-			}
-			if len(p.Missing) > 0 {
-				t.note("the agent names tools that are not installed, and cannot call them until they are: %s", plain(strings.Join(p.Missing, ", ")))
-			}
-			return t.decideChange(ctx, c, h, p.Proposal)
-		}),
-	}
-}
-
-// definition reads a file that somebody says holds a definition.
-func definition(ctx context.Context, path string) ([]byte, error) {
-	st, err := os.Stat(path)
-	if err == nil && st.Size() > manifests.MaxBytes {
-		return nil, fault.Errorf(fault.KindUsage, "%s is %d bytes long: no definition of an agent is", path, st.Size()).WithHint("at most %d are accepted", manifests.MaxBytes)
-	}
+	text, err := readSmall(ctx, file, manifests.MaxBytes)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return readSmall(ctx, path, manifests.MaxBytes) // a device has no size
+	p, err := h.Work().Agents().Propose(ctx, t.person(), work.Definition{Text: text, File: file, Model: model, Rationale: plain(c.String("rationale"))})
+	if err != nil {
+		return err
+	}
+	if len(p.Missing) > 0 {
+		t.note("the agent names tools that are not installed, and cannot call them until they are: %s", plain(strings.Join(p.Missing, ", ")))
+	}
+	return t.decideChange(ctx, c, h, p.Proposal)
 }
 
-// maxAgentLines is how much of a definition, or of its difference, is shown.
-const maxAgentLines = 200
+func (t *terminal) removeAgent(ctx context.Context, c *cli.Context, h *host.Host, name string) error {
+	model, err := proposingModel(c)
+	if err != nil {
+		return err
+	}
+	p, err := h.Work().Agents().ProposeRemoval(ctx, t.person(), work.Removal{Name: name, Model: model, Rationale: plain(c.String("rationale"))})
+	if err != nil {
+		return err
+	}
+	return t.decideChange(ctx, c, h, p)
+}
 
 // printAgent shows what would be different about a definition.
 func (t *terminal) printAgent(c *govern.AgentChange) {
-	before, after := c.Definitions()
-	d := review.Text(before, after, review.Limits{Lines: maxAgentLines, LineBytes: 400})
 	of := ""
 	if c.Before == nil && c.Builtin != nil {
 		of = ", compared with the one that comes with the program"
 	}
 	t.say("  the definition of the agent %s%s:", plain(c.Agent), of)
+	d := govern.CompareDefinitions(c)
 	for _, line := range d.Diff {
 		t.say("    | %s", visible(line))
 	}
@@ -148,65 +122,24 @@ func (t *terminal) printAgent(c *govern.AgentChange) {
 	}
 }
 
-func (t *terminal) agentList() *cli.Command {
-	return &cli.Command{
-		Name: "list", Aliases: []string{"ls"},
-		Usage:       "list the agents",
-		Description: "Examples:\n  skillet agent list\n  skillet agent list --json",
-		Action: t.withProposals(func(ctx context.Context, _ *cli.Context, h *host.Host) error {
-			all, err := h.Work().Agents().List(ctx, t.person())
-			if err != nil {
-				return err
+func (t *terminal) listAgents(ctx context.Context, _ *cli.Context, h *host.Host) error {
+	all, err := h.Work().Agents().List(ctx, t.person())
+	return answered(t, all, err, func(all []work.AgentEntry) {
+		var rows [][]string
+		for _, a := range all {
+			row := []string{a.Name, a.Origin, "-", "broken: " + a.Problem}
+			if a.Definition != nil {
+				row[2], row[3] = string(a.Definition.Tier), a.Definition.Description
 			}
-			return t.answer(all, func() {
-				var rows [][]string
-				for _, a := range all {
-					row := []string{a.Name, a.Origin, "-", "broken: " + a.Problem}
-					if a.Definition != nil {
-						row[2], row[3] = string(a.Definition.Tier), a.Definition.Description
-					}
-					rows = append(rows, row)
-				}
-				t.table("NAME\tFROM\tTIER\tDESCRIPTION", rows)
-			})
-		}),
-	}
-}
-
-func (t *terminal) agentRun() *cli.Command {
-	run := t.taskRun()
-	run.Usage, run.ArgsUsage = "have an agent do a task", "NAME GOAL"
-	run.Description = "The same as `skillet task run --agent NAME GOAL`, whose help explains it.\n\n" +
-		"Examples:\n  skillet agent run fileops 'Which files here are larger than a megabyte?' --allow \"fs.read:$PWD/**\"\n" +
-		"  skillet agent run code 'Write a skill that counts vowels'"
-	run.Flags = append(workFlags(), taskFlags()...)
-	run.Action = t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-		if c.NArg() < 2 {
-			return fault.Errorf(fault.KindUsage, "agent run takes the name of an agent and a goal")
+			rows = append(rows, row)
 		}
-		return t.runTask(ctx, c, h, c.Args().First(), c.Args().Tail())
+		t.table("NAME\tFROM\tTIER\tDESCRIPTION", rows)
 	})
-	return run
 }
 
-func (t *terminal) agentShow() *cli.Command {
-	return &cli.Command{
-		Name:        "show",
-		Usage:       "show the definition of an agent",
-		ArgsUsage:   "NAME",
-		Description: "Examples:\n  skillet agent show release-notes\n  skillet agent show release-notes --json",
-		Action: t.withProposals(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			args, err := need(c, 1, "one name")
-			if err != nil {
-				return err
-			}
-			a, err := h.Work().Agents().Show(ctx, t.person(), args[0])
-			if err != nil {
-				return err
-			}
-			return t.answer(a.Definition, func() { t.printDefinition(a) })
-		}),
-	}
+func (t *terminal) showAgent(ctx context.Context, _ *cli.Context, h *host.Host, name string) error {
+	a, err := h.Work().Agents().Show(ctx, t.person(), name)
+	return answered(t, a.Definition, err, func(*work.AgentDefinition) { t.printDefinition(a) })
 }
 
 func (t *terminal) printDefinition(a work.AgentView) {
@@ -236,31 +169,5 @@ func (t *terminal) printDefinition(a work.AgentView) {
 	t.say("  instructions:")
 	for line := range strings.Lines(d.SystemPrompt) {
 		t.say("    %s", visible(strings.TrimRight(line, "\n")))
-	}
-}
-
-func (t *terminal) agentRemove() *cli.Command {
-	return &cli.Command{
-		Name: "remove", Aliases: []string{"rm"},
-		Usage:       "remove an agent, or propose to",
-		ArgsUsage:   "NAME",
-		Description: "`skillet approvals revert` puts it back.\n\nExamples:\n  skillet agent remove release-notes\n  skillet agent remove release-notes --yes",
-		Flags:       proposerFlags("remove it"),
-		Action: t.withProposals(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			args, err := need(c, 1, "one name")
-			if err != nil {
-				return err
-			}
-			if _, err := proposingModel(c); err != nil {
-				return err
-			}
-			p, err := h.Work().Agents().ProposeRemoval(ctx, t.person(), work.Removal{
-				Name: args[0], Model: plain(c.String("generated-by")), Rationale: plain(c.String("rationale")),
-			})
-			if err != nil {
-				return err
-			}
-			return t.decideChange(ctx, c, h, p)
-		}),
 	}
 }

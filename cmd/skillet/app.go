@@ -145,6 +145,7 @@ func (t *terminal) commands() []*cli.Command {
 		t.packCommand(), t.gcCommand(), t.searchCommand(), t.pullCommand(), t.pushCommand(), t.loginCommand(), t.logoutCommand(), t.storeCommand(), t.configCommand(), t.doctorCommand(),
 		t.completionCommand(), t.versionCommand(), t.exitCodesCommand(), t.helpCommand(), t.completeCommand(),
 	}
+	describe(cs, "", textsOfCommands())
 	for _, c := range cs {
 		t.prepare(c, c.Name)
 	}

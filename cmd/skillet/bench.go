@@ -14,16 +14,7 @@ import (
 
 func (t *terminal) benchCommand() *cli.Command {
 	return &cli.Command{
-		Name:      "bench",
-		Usage:     "measure the calls of a tool",
-		ArgsUsage: "SKILL[@VERSION][:TOOL] | PATH[:TOOL]  [KEY=VALUE...]",
-		Description: "Calls a tool again and again, with an instance made anew for each call and with one that is brought\n" +
-			"back to its snapshot, and shows the median and the 95th percentile of both, what of that is making the\n" +
-			"instance ready and bringing it back, and what the calls used. They are calls like any other: they need\n" +
-			"their grants, have their effects, and are in the audit log; writing it is not part of the figures. What is\n" +
-			"not installed runs in a process of its own, which takes about 0.1 ms more a call.\n\n" +
-			"Examples:\n  skillet bench text:statistics text='How many words are these?'\n  skillet bench ./word-count path=$PWD/README.md --allow \"fs.read:$PWD/**\"\n" +
-			"  skillet bench text:statistics --input @page.json --time 5s --json",
+		Name: "bench",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "input", Usage: "the input: `JSON`, @FILE, or - for standard input"},
 			&cli.StringSliceFlag{Name: "allow", Usage: "allow this `CAPABILITY` for these calls; may be repeated"},
@@ -46,10 +37,7 @@ func (t *terminal) bench(ctx context.Context, c *cli.Context, h *host.Host) erro
 	done := t.waiting("calling %s", call.Target.Label())
 	out, err := h.Author().Bench(ctx, t.person(), author.BenchRequest{Call: call, Calls: c.Int("calls"), Time: c.Duration("time")})
 	done()
-	if err != nil {
-		return err
-	}
-	return t.answer(out, func() { t.showBenched(out) })
+	return answered(t, out, err, t.showBenched)
 }
 
 func (t *terminal) showBenched(b author.Benched) {

@@ -17,18 +17,7 @@ import (
 
 func (t *terminal) buildCommand() *cli.Command {
 	return &cli.Command{
-		Name:      "build",
-		Usage:     "build the module of a skill where it is, and check what came out",
-		ArgsUsage: "[DIR | main.js | main.ts | main.py]",
-		Description: "Finds out what the directory is written in, builds the module that its manifest names, and\n" +
-			"compares it with the manifest as `skillet install` does. Go, Rust, C, C++, Zig and AssemblyScript\n" +
-			"take a compiler, and what is missing is named with how to get it; `skillet new --list` shows what is\n" +
-			"here. JavaScript, TypeScript and Python take none. Of a script without a manifest a package is made,\n" +
-			"whose tools are the functions that it exports.\n\n" +
-			"A compiler runs with your rights: build a stranger's project only when you trust it. A built package\n" +
-			"that you were given needs no building, and runs in the sandbox.\n\n" +
-			"Examples:\n  skillet build\n  skillet build ./word-count\n  skillet build ./word-count -o word-count.skill\n" +
-			"  skillet build main.js -o greeter.skill",
+		Name: "build",
 		Flags: append(buildFlags(),
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "also write the module to this `FILE`.wasm, or the package, not signed, to FILE.skill"}),
 		Action: t.withAuthor(t.build),
@@ -45,7 +34,6 @@ func buildFlags() []cli.Flag {
 // withAuthor is a command for authors, which opens the home only when it needs it.
 func (t *terminal) withAuthor(do func(context.Context, *cli.Context, *author.Service) error) cli.ActionFunc {
 	return func(c *cli.Context) error {
-		t.json = c.Bool("json")
 		later := host.OpenLater(t.options(c, ""), func() (string, error) { return t.home(c) })
 		return errors.Join(do(c.Context, c, later.Author()), later.Close(c.Context))
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,12 +16,7 @@ import (
 
 func (t *terminal) chatCommand() *cli.Command {
 	return &cli.Command{
-		Name:  "chat",
-		Usage: "talk: each line is answered, and what takes work becomes a task",
-		Description: "Reads lines until the end of the input or Ctrl-C. Each is acknowledged at once. A simple one is answered by\n" +
-			"the agent for conversations; another becomes a task, whose steps are shown as they happen. What was\n" +
-			"said before goes along. With --json, each update is a line of JSON.\n\n" +
-			"Examples:\n  skillet chat\n  skillet chat --allow \"fs.read:$PWD/**\"\n  echo 'What links does README.md have?' | skillet chat --json",
+		Name:   "chat",
 		Flags:  append(workFlags(), agentFlag()),
 		Action: t.withState(t.chat),
 	}
@@ -38,8 +32,8 @@ func (t *terminal) chat(ctx context.Context, c *cli.Context, h *host.Host) error
 	if err != nil {
 		return err
 	}
-	w := watcher{t: t}
-	turn := work.ChatRequest{Said: q, Allow: allow, Tell: func(u work.Update) error { return t.showUpdate(&w, u) }}
+	w := t.watcher()
+	turn := work.ChatRequest{Said: q, Allow: allow, Tell: func(u work.Update) error { return t.showUpdate(w, u) }}
 	in := bufio.NewReader(t.in)
 	for {
 		if t.inTTY && !t.json {
@@ -47,7 +41,7 @@ func (t *terminal) chat(ctx context.Context, c *cli.Context, h *host.Host) error
 		}
 		line, err := unlessEnded(t, func() (string, error) { return in.ReadString('\n') })
 		if turn.Said.Goal = strings.TrimSpace(line); turn.Said.Goal != "" {
-			w.said = nil
+			w.Reset()
 			reply, err := h.Work().Tasks().Chat(ctx, t.person(), turn)
 			if err != nil {
 				return err
@@ -70,11 +64,7 @@ func (t *terminal) chat(ctx context.Context, c *cli.Context, h *host.Host) error
 func (t *terminal) showUpdate(w *watcher, u work.Update) error {
 	switch {
 	case t.json:
-		line, err := json.Marshal(t.filled(u))
-		if err == nil {
-			_, err = fmt.Fprintf(t.out, "%s\n", line)
-		}
-		return err
+		return t.line(u)
 	case u.Event != nil:
 		return w.show(*u.Event)
 	case u.Kind == "answer":

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -19,9 +16,7 @@ import (
 
 func (t *terminal) devCommand() *cli.Command {
 	return &cli.Command{
-		Name:      "dev",
-		Usage:     "build, install and test a skill each time it is saved",
-		ArgsUsage: "[DIR]",
+		Name: "dev",
 		Description: "Works in a home of its own, in " + author.DevDir + " of the project, whose path it prints: another terminal\n" +
 			"runs what was built last with `skillet --home THAT run NAME`. A version that does not build, or does not\n" +
 			"fit its manifest, is shown with what is wrong, and the one before it stays. What the manifest asks for is\n" +
@@ -82,7 +77,7 @@ type greeting struct {
 
 func (t *terminal) greet(dir, home string) {
 	if t.json {
-		t.event(greeting{"ready", dir, home})
+		_ = t.line(greeting{"ready", dir, home}) // a stream that is closed is told at the end
 		return
 	}
 	t.note("in another terminal: skillet --home %s run NAME", quoteWord(home))
@@ -94,7 +89,7 @@ func (t *terminal) showTurn(r author.Turn) {
 		r.Error = explain(r.Error)
 	}
 	if t.json {
-		t.event(r)
+		_ = t.line(r)
 		return
 	}
 	if r.Compiler != "" {
@@ -162,16 +157,6 @@ func (t *terminal) showCase(c author.CaseResult) {
 	t.note("  failed: %s", plain(c.Name))
 	for _, x := range c.Differences {
 		t.note("    %s", plain(x.String()))
-	}
-}
-
-// event prints a line of JSON.
-func (t *terminal) event(v any) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(t.filled(v)); err == nil {
-		_, _ = io.WriteString(t.out, escaped(b.String())) // a stream that is closed is told at the end
 	}
 }
 

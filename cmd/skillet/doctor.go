@@ -15,16 +15,7 @@ import (
 
 func (t *terminal) doctorCommand() *cli.Command {
 	return &cli.Command{
-		Name:  "doctor",
-		Usage: "check the home and this machine, and say what is wrong",
-		Description: "Checks permissions, settings, policies, the audit log, the store, every installed\n" +
-			"package byte by byte, and that the sandbox holds. Exit code 7 when a check fails.\n\n" +
-			"With --escape it runs hostile guests instead, each of which tries to get out of the\n" +
-			"sandbox: by files, network, memory, endless work, floods, what earlier calls left,\n" +
-			"and modules made to harm the compiler. It prints what stopped each of them, and does\n" +
-			"not touch the home. Exit code 0 only if all were contained.\n\n" +
-			"Examples:\n  skillet doctor\n  skillet doctor --json\n  skillet doctor --escape\n" +
-			"  skillet doctor --escape --only redirect-out --only fifo\n  skillet doctor --escape --workers",
+		Name: "doctor",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "escape", Usage: "run guests that try to get out of the sandbox"},
 			&cli.BoolFlag{Name: "workers", Usage: "with --escape: run them in worker processes, as skills that nobody approved"},
@@ -48,10 +39,7 @@ func (t *terminal) doctor(ctx context.Context, c *cli.Context) error {
 		return err
 	}
 	d, err := host.Diagnose(ctx, t.person(), t.options(c, home))
-	if err != nil {
-		return err
-	}
-	if err := t.answer(d, func() { t.showChecks(d) }); err != nil || d.OK {
+	if err := answered(t, d, err, t.showChecks); err != nil || d.OK {
 		return err
 	}
 	return reported{fault.KindVerification}
@@ -80,10 +68,7 @@ func (t *terminal) escape(ctx context.Context, q upkeep.EscapeRequest) error {
 	q.Begin = begin
 	found, err := upkeep.Escape(ctx, t.person(), q)
 	done()
-	if err != nil {
-		return err
-	}
-	if err := t.answer(found, func() { t.showAttempts(found) }); err != nil || upkeep.Contained(found) {
+	if err := answered(t, found, err, t.showAttempts); err != nil || upkeep.Contained(found) {
 		return err
 	}
 	if t.json {

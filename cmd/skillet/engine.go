@@ -12,59 +12,18 @@ import (
 )
 
 func (t *terminal) engineCommand() *cli.Command {
+	// It was made here, of what this program has pinned, and it is what was asked for.
+	yes := &cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Value: true, Hidden: true}
 	return &cli.Command{
-		Name:  "engine",
-		Usage: "get the interpreters that run scripts",
-		Description: "A script is run by an interpreter, which is a skill itself: its package is made here, of an\n" +
-			"engine from the npm registry whose SHA-512 this program knows. No compiler is needed, and\n" +
-			"the registry only once.\n\n" +
-			"Examples:\n" +
-			"  skillet engine list\n" +
-			"  skillet engine add qjs\n" +
-			"  skillet engine build qjs --output dist",
-		Subcommands: []*cli.Command{t.engineListCommand(), t.engineAddCommand(), t.engineBuildCommand()},
-	}
-}
-
-func (t *terminal) engineListCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "list",
-		Usage:       "list the interpreters, and which of them are installed",
-		Description: "Examples:\n  skillet engine list\n  skillet engine list --json",
-		Action:      t.withAuthor(t.engineList),
-	}
-}
-
-func (t *terminal) engineAddCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "add",
-		Usage:     "build interpreters and install them",
-		ArgsUsage: "NAME...",
-		Description: "Builds the package of an interpreter and installs it as any other. It asks for nothing: what\n" +
-			"a script may do is what the script was granted. The npm registry is npm_config_registry, or\n" +
-			"that of npm; what npm has in its cache is taken from there.\n\n" +
-			"Examples:\n" +
-			"  skillet engine add qjs",
-		Flags: []cli.Flag{
-			despiteFlag(),
-			// It was made here, of what this program has pinned, and it is what was asked for.
-			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Value: true, Hidden: true},
+		Name: "engine",
+		Subcommands: []*cli.Command{
+			{Name: "list", Action: t.withAuthor(t.engineList)},
+			{Name: "add", Flags: []cli.Flag{despiteFlag(), yes}, Action: t.withState(t.engineAdd)},
+			{
+				Name: "build", Flags: []cli.Flag{&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: ".", Usage: "write the files to `DIR`"}},
+				Action: t.withAuthor(t.engineBuild),
+			},
 		},
-		Action: t.withState(t.engineAdd),
-	}
-}
-
-func (t *terminal) engineBuildCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "build",
-		Usage:     "build interpreters as .skill files, without installing them",
-		ArgsUsage: "NAME...",
-		Description: "The same version of this program makes the same files, byte for byte.\n\n" +
-			"Examples:\n" +
-			"  skillet engine build qjs\n" +
-			"  skillet engine build qjs --output dist",
-		Flags:  []cli.Flag{&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: ".", Usage: "write the files to `DIR`"}},
-		Action: t.withAuthor(t.engineBuild),
 	}
 }
 

@@ -13,19 +13,11 @@ import (
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/author"
 	"github.com/skillet-run/skillet/host/app/invoke"
-	"github.com/skillet-run/skillet/host/record/approval"
 )
 
 func (t *terminal) inspectCommand() *cli.Command {
 	return &cli.Command{
-		Name:      "inspect",
-		Usage:     "show what a module is made of, and what it costs",
-		ArgsUsage: "FILE.wasm | FILE.skill | DIR | SKILL[@VERSION]",
-		Description: "Shows imports with what they are good for, exports, memory, the size of each section, who made it, what\n" +
-			"a package asks for, and what it costs to run it within bounds: what is added to its code, how long it\n" +
-			"takes to compile, and how large the state is that each call begins with. The module is compiled, and its\n" +
-			"initialisation run, in a process of its own with nothing granted; no tool is called.\n\n" +
-			"Examples:\n  skillet inspect main.wasm\n  skillet inspect ./word-count\n  skillet inspect word-count --json",
+		Name:   "inspect",
 		Action: t.withHost(t.inspect),
 	}
 }
@@ -49,10 +41,7 @@ func (t *terminal) inspect(ctx context.Context, c *cli.Context, h *host.Host) er
 	out, err := h.Author().Inspect(ctx, t.person(), r)
 	shown()
 	t.noteAll(out.Notes)
-	if err != nil {
-		return err
-	}
-	return t.answer(out, func() { t.showInspected(out) })
+	return answered(t, out, err, t.showInspected)
 }
 
 func (t *terminal) showInspected(i author.Inspected) {
@@ -61,11 +50,7 @@ func (t *terminal) showInspected(i author.Inspected) {
 		t.say("tools: %s", plain(strings.Join(i.Tools, ", ")))
 	}
 	if i.Skill != "" {
-		var asks []approval.Ask
-		for _, a := range i.Asks {
-			asks = append(asks, approval.Ask{Capability: a.Capability, Words: a.Words, Reason: a.Reason})
-		}
-		t.sayAsks(asks)
+		t.sayAsks(i.Asks)
 	}
 	t.sayImports(i.Imports)
 	var exports []string
@@ -79,7 +64,7 @@ func (t *terminal) showInspected(i author.Inspected) {
 }
 
 // sayAsks lists what a manifest asks for.
-func (t *terminal) sayAsks(asks []approval.Ask) {
+func (t *terminal) sayAsks(asks []author.Ask) {
 	if len(asks) == 0 {
 		t.say("asks for nothing: it can compute and answer")
 		return

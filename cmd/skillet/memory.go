@@ -9,41 +9,65 @@ import (
 	"strings"
 	"time"
 
-	"github.com/skillet-run/skillet/host/app/work"
-	"github.com/skillet-run/skillet/host/base/fault"
-	"github.com/skillet-run/skillet/internal/nearest"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
+	"github.com/skillet-run/skillet/host/app/work"
+	"github.com/skillet-run/skillet/host/base/fault"
 )
 
 func (t *terminal) memoryCommand() *cli.Command {
 	return &cli.Command{
-		Name:  "memory",
-		Usage: "what tasks learnt: add, search, list, consolidate, export",
+		Name: "memory",
 		Description: "A memory is a text with an area, a type and tags. It is found by its words and by what it\n" +
 			"means, as far as the embedder knows meaning: the setting memory.embedder.\n\n" +
 			"Areas: " + named(work.Areas()) + ".\nTypes: " + named(work.MemoryTypes()) + ".\n\n" +
 			"Examples:\n  skillet memory add 'The build needs Go 1.26.' --tag build\n  skillet memory search 'what does the build need?'\n" +
 			"  skillet memory list --area solutions --since 7d",
 		Subcommands: []*cli.Command{
-			t.memoryAdd(), t.memorySearch(), t.memoryList(), t.memoryShow(), t.memoryRemove(),
-			t.memoryStats(), t.memoryReindex(), t.memoryConsolidate(), t.memoryExport(), t.memoryImport(),
+			{Name: "add", Flags: memoryFlags(), Action: t.withMemory(t.addMemory)},
+			{Name: "search", Aliases: []string{"recall"}, Flags: searchFlags(), Action: t.withMemory(one("one query", t.searchMemory))},
+			{
+				Name: "list", Aliases: []string{"ls"},
+				Flags:  append(filterFlags(), &cli.IntFlag{Name: "limit", Usage: "the `NUMBER` of memories to list; 0 lists all", Value: 50}),
+				Action: t.withMemory(t.listMemories),
+			},
+			{Name: "show", Action: t.withMemory(one("one ID", func(ctx context.Context, _ *cli.Context, m *work.Memories, id string) error {
+				r, err := m.Show(ctx, t.person(), id)
+				return answered(t, r, err, t.printMemory)
+			}))},
+			{Name: "remove", Aliases: []string{"rm"}, Flags: []cli.Flag{yesFlag("forget them")}, Action: t.withMemory(t.removeMemories)},
+			{Name: "stats", Action: t.withMemory(func(ctx context.Context, _ *cli.Context, m *work.Memories) error {
+				f, err := m.Stats(ctx, t.person())
+				return answered(t, f, err, t.printMemoryStats)
+			})},
+			{Name: "reindex", Action: t.withMemory(t.reindexMemory)},
+			{
+				Name: "consolidate", Flags: []cli.Flag{&cli.BoolFlag{Name: "if-due", Usage: "do nothing when none is due"}},
+				Action: t.withMemory(t.consolidateMemory),
+			},
+			{Name: "export", Flags: append(filterFlags(), overFlag()), Action: t.withMemory(one("one file, or - for standard output", t.exportMemories))},
+			{
+				Name: "import", Flags: []cli.Flag{&cli.BoolFlag{Name: "replace", Usage: "replace what is there by what was changed later"}},
+				Action: t.withMemory(one("one file, or - for standard input", t.importMemories)),
+			},
 		},
 	}
 }
 
-func named[T ~string](all []T) string {
-	var names []string
-	for _, a := range all {
-		names = append(names, string(a))
+func named[T ~string](all []T) string { return strings.Join(as[string](all), ", ") }
+
+// as has names as another type.
+func as[To, From ~string](names []From) []To {
+	var all []To
+	for _, n := range names {
+		all = append(all, To(n))
 	}
-	return strings.Join(names, ", ")
+	return all
 }
 
-// withMemory hands on the memory of the home, and what shows that it is read.
-func (t *terminal) withMemory(do func(ctx context.Context, c *cli.Context, m *work.Memories) error) cli.ActionFunc {
+// withMemory hands on the memory of the home, and shows that it is read.
+func (t *terminal) withMemory(do func(context.Context, *cli.Context, *work.Memories) error) cli.ActionFunc {
 	return t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 		m := h.Work().Memories()
 		done := t.waiting("reading the memory")
@@ -68,13 +92,7 @@ func filterFlags() []cli.Flag {
 }
 
 func memoryFilter(c *cli.Context) (f work.Filter, err error) {
-	if f.Areas, err = oneOf("area", c.StringSlice("area"), work.Areas()); err != nil {
-		return f, err
-	}
-	if f.Types, err = oneOf("type", c.StringSlice("type"), work.MemoryTypes()); err != nil {
-		return f, err
-	}
-	f.Tags = c.StringSlice("tag")
+	f.Areas, f.Types, f.Tags = as[work.Area](c.StringSlice("area")), as[work.MemoryType](c.StringSlice("type")), c.StringSlice("tag")
 	now := time.Now()
 	if f.Since, err = moment(c, "since", now); err != nil {
 		return f, err
@@ -83,58 +101,29 @@ func memoryFilter(c *cli.Context) (f work.Filter, err error) {
 	return f, err
 }
 
-// oneOf refuses names that are none of those there are.
-func oneOf[T ~string](what string, names []string, all []T) ([]T, error) {
-	var found []T
-	for _, n := range names {
-		if !slices.Contains(all, T(n)) {
-			e := fault.Errorf(fault.KindUsage, "there is no %s %q", what, n)
-			var known []string
-			for _, a := range all {
-				known = append(known, string(a))
-			}
-			if best, ok := nearest.Name(n, known); ok {
-				return nil, e.WithHint("did you mean %s? there are %s", best, named(all))
-			}
-			return nil, e.WithHint("there are %s", named(all))
-		}
-		found = append(found, T(n))
+// memoryFlags describe a memory.
+func memoryFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "area", Usage: "the `AREA` it goes into"},
+		&cli.StringFlag{Name: "type", Usage: "the `TYPE` of what it tells", Value: string(work.Knowledge)},
+		&cli.StringSliceFlag{Name: "tag", Usage: "a `TAG`; several may be given"},
+		&cli.StringSliceFlag{Name: "meta", Usage: "`KEY=VALUE` that goes with it; several may be given"},
+		&cli.StringFlag{Name: "task", Usage: "the `ID` of the task it comes from"},
+		&cli.BoolFlag{Name: "failed", Usage: "it tells of something that did not succeed"},
+		&cli.BoolFlag{Name: "pin", Usage: "never merge or forget it"},
 	}
-	return found, nil
 }
 
-func (t *terminal) memoryAdd() *cli.Command {
-	return &cli.Command{
-		Name:      "add",
-		Usage:     "remember something",
-		ArgsUsage: "TEXT|-",
-		Description: "- reads the text from standard input. Without --area it goes where its type belongs.\n\n" +
-			"Examples:\n  skillet memory add 'Ada wants reports as tables.' --type user_preference --pin\n" +
-			"  git log -1 | skillet memory add - --type task_execution --tag release --meta repo=skillet",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "area", Usage: "the `AREA` it goes into"},
-			&cli.StringFlag{Name: "type", Usage: "the `TYPE` of what it tells", Value: string(work.Knowledge)},
-			&cli.StringSliceFlag{Name: "tag", Usage: "a `TAG`; several may be given"},
-			&cli.StringSliceFlag{Name: "meta", Usage: "`KEY=VALUE` that goes with it; several may be given"},
-			&cli.StringFlag{Name: "task", Usage: "the `ID` of the task it comes from"},
-			&cli.BoolFlag{Name: "failed", Usage: "it tells of something that did not succeed"},
-			&cli.BoolFlag{Name: "pin", Usage: "never merge or forget it"},
-		},
-		Action: t.withMemory(func(ctx context.Context, c *cli.Context, m *work.Memories) error {
-			d, err := t.memoryDraft(c)
-			if err != nil {
-				return err
-			}
-			r, err := m.Add(ctx, t.person(), d)
-			if err != nil {
-				return err
-			}
-			return t.answer(r, func() {
-				t.say("%s", r.ID)
-				t.note("remembered in %s as %s", r.Area, r.Type)
-			})
-		}),
+func (t *terminal) addMemory(ctx context.Context, c *cli.Context, m *work.Memories) error {
+	d, err := t.memoryDraft(c)
+	if err != nil {
+		return err
 	}
+	r, err := m.Add(ctx, t.person(), d)
+	return answered(t, r, err, func(r work.Record) {
+		t.say("%s", r.ID)
+		t.note("remembered in %s as %s", r.Area, r.Type)
+	})
 }
 
 func (t *terminal) memoryDraft(c *cli.Context) (work.MemoryDraft, error) {
@@ -166,56 +155,37 @@ func (t *terminal) memoryDraft(c *cli.Context) (work.MemoryDraft, error) {
 	return d, nil
 }
 
-func (t *terminal) memorySearch() *cli.Command {
-	return &cli.Command{
-		Name: "search", Aliases: []string{"recall"},
-		Usage:     "find what is remembered about something",
-		ArgsUsage: "QUERY",
-		Description: "What matters most comes first: how recent it is, whether it tells of a success, how near it\n" +
-			"is to the query, and how often it was found. docs/memory.md has the formula.\n\n" +
-			"Examples:\n  skillet memory search 'how do we release?'\n  skillet memory search proxy --area solutions --limit 3 --json\n" +
-			"  skillet memory search 'reports for Ada' --by rank --quiet",
-		Flags: append(filterFlags(),
-			&cli.IntFlag{Name: "limit", Usage: "the `NUMBER` of memories to show", Value: work.DefaultLimit},
-			&cli.StringFlag{Name: "by", Usage: "the `ORDER`: importance, or rank, which is how well it fits alone", Value: "importance"},
-			&cli.Float64Flag{Name: "min-relevance", Usage: "leave out what is less near than this `NUMBER`, 0 to 1, and has no word of the query; 0 leaves out nothing (default: what the embedder can tell apart)"},
-			&cli.BoolFlag{Name: "quiet", Usage: "do not count what is found as found"},
-		),
-		Action: t.withMemory(t.searchMemory),
-	}
+func searchFlags() []cli.Flag {
+	return append(filterFlags(),
+		&cli.IntFlag{Name: "limit", Usage: "the `NUMBER` of memories to show", Value: work.DefaultLimit},
+		&cli.StringFlag{Name: "by", Usage: "the `ORDER`: importance, or rank, which is how well it fits alone", Value: "importance"},
+		&cli.Float64Flag{Name: "min-relevance", Usage: "leave out what is less near than this `NUMBER`, 0 to 1, and has no word of the query; 0 leaves out nothing (default: what the embedder can tell apart)"},
+		&cli.BoolFlag{Name: "quiet", Usage: "do not count what is found as found"},
+	)
 }
 
-// orders are the orders of a search by their names.
-var orders = map[string]work.Order{"importance": work.ByImportance, "rank": work.ByRank}
-
-func (t *terminal) searchMemory(ctx context.Context, c *cli.Context, m *work.Memories) error {
-	args, err := need(c, 1, "one query")
-	if err != nil {
-		return err
-	}
+func (t *terminal) searchMemory(ctx context.Context, c *cli.Context, m *work.Memories, query string) error {
 	f, err := memoryFilter(c)
 	if err != nil {
 		return err
 	}
-	if _, err := oneOf("order", []string{c.String("by")}, slices.Sorted(maps.Keys(orders))); err != nil {
-		return err
+	q := work.Query{Text: query, Filter: f, Limit: c.Int("limit"), MinRelevance: c.Float64("min-relevance"), Quiet: c.Bool("quiet")}
+	if c.IsSet("min-relevance") && q.MinRelevance == 0 { // leave out nothing
+		q.MinRelevance = -1
 	}
-	least := c.Float64("min-relevance")
-	if c.IsSet("min-relevance") && least == 0 { // leave out nothing
-		least = -1
+	if by := c.String("by"); by != "importance" {
+		q.Order = work.Order(by)
 	}
-	found, err := m.Search(ctx, t.person(), work.Query{
-		Text: args[0], Filter: f, Limit: c.Int("limit"), Order: orders[c.String("by")], MinRelevance: least, Quiet: c.Bool("quiet"),
-	})
-	if err != nil {
-		return err
+	found, err := m.Search(ctx, t.person(), q)
+	if err == nil && !t.json && found.Waiting > 0 {
+		t.note("%d of %s have no embedding of %s yet, and are found by their words only; `skillet memory reindex` makes them",
+			found.Waiting, count(found.Records, "memory record"), plain(found.Embedder))
 	}
-	t.noteWaiting(found)
-	return t.answer(append([]work.Match{}, found.Matches...), func() {
-		if len(found.Matches) == 0 {
+	return answered(t, found.Matches, err, func(all []work.Match) {
+		if len(all) == 0 {
 			t.note("nothing is remembered about that")
 		}
-		for _, r := range found.Matches {
+		for _, r := range all {
 			t.say("%.2f  %s  (near %.2f)", r.Importance.Total, t.memoryLine(r.Record), r.Importance.Relevance)
 		}
 	})
@@ -244,55 +214,24 @@ func (t *terminal) memoryLine(r work.Record) string {
 	return line
 }
 
-func (t *terminal) memoryList() *cli.Command {
-	return &cli.Command{
-		Name: "list", Aliases: []string{"ls"},
-		Usage:       "list what is remembered, the latest first",
-		Description: "Examples:\n  skillet memory list\n  skillet memory list --type failure_pattern --since 30d --limit 10 --json",
-		Flags:       append(filterFlags(), &cli.IntFlag{Name: "limit", Usage: "the `NUMBER` of memories to list; 0 lists all", Value: 50}),
-		Action: t.withMemory(func(ctx context.Context, c *cli.Context, m *work.Memories) error {
-			f, err := memoryFilter(c)
-			if err != nil {
-				return err
-			}
-			limit := c.Int("limit")
-			all, n, err := m.List(ctx, t.person(), f, limit)
-			if err != nil {
-				return err
-			}
-			return t.answer(append([]work.Record{}, all...), func() {
-				if len(all) == 0 {
-					t.note("nothing fits; `skillet memory add TEXT` remembers something")
-				}
-				for _, r := range all {
-					t.say("%s", t.memoryLine(r))
-				}
-				if len(all) == limit && n > limit {
-					t.note("there may be more: %s in all; --limit 0 lists all", count(n, "memory record"))
-				}
-			})
-		}),
+func (t *terminal) listMemories(ctx context.Context, c *cli.Context, m *work.Memories) error {
+	f, err := memoryFilter(c)
+	if err != nil {
+		return err
 	}
-}
-
-func (t *terminal) memoryShow() *cli.Command {
-	return &cli.Command{
-		Name:        "show",
-		Usage:       "show one memory whole",
-		ArgsUsage:   "ID",
-		Description: "The beginning of an ID is enough.\n\nExamples:\n  skillet memory show 1f0c2a9b\n  skillet memory show 1f0c2a9b --json",
-		Action: t.withMemory(func(ctx context.Context, c *cli.Context, m *work.Memories) error {
-			args, err := need(c, 1, "one ID")
-			if err != nil {
-				return err
-			}
-			r, err := m.Show(ctx, t.person(), args[0])
-			if err != nil {
-				return err
-			}
-			return t.answer(r, func() { t.printMemory(r) })
-		}),
-	}
+	limit := c.Int("limit")
+	all, n, err := m.List(ctx, t.person(), f, limit)
+	return answered(t, all, err, func(all []work.Record) {
+		if len(all) == 0 {
+			t.note("nothing fits; `skillet memory add TEXT` remembers something")
+		}
+		for _, r := range all {
+			t.say("%s", t.memoryLine(r))
+		}
+		if len(all) == limit && n > limit {
+			t.note("there may be more: %s in all; --limit 0 lists all", count(n, "memory record"))
+		}
+	})
 }
 
 func (t *terminal) printMemory(r work.Record) {
@@ -320,38 +259,26 @@ func (t *terminal) printMemory(r work.Record) {
 	}
 }
 
-func (t *terminal) memoryRemove() *cli.Command {
-	return &cli.Command{
-		Name: "remove", Aliases: []string{"rm"},
-		Usage:       "forget memories",
-		ArgsUsage:   "ID...",
-		Description: "The beginning of an ID is enough. It cannot be undone; `skillet memory export` keeps a copy.\n\nExamples:\n  skillet memory remove 1f0c2a9b\n  skillet memory remove 1f0c2a9b 77de0c31 --yes",
-		Flags:       []cli.Flag{yesFlag("forget them")},
-		Action: t.withMemory(func(ctx context.Context, c *cli.Context, m *work.Memories) error {
-			if !c.Args().Present() {
-				_, err := need(c, 1, "at least one ID")
-				return err
-			}
-			var all []work.Record
-			for _, prefix := range c.Args().Slice() {
-				r, err := m.Show(ctx, t.person(), prefix)
-				if err != nil {
-					return err
-				}
-				all = append(all, r)
-			}
-			if !c.Bool("yes") {
-				for _, r := range all {
-					t.note("%s", t.memoryLine(r))
-				}
-				if err := t.confirm("memory remove", "Forget "+count(len(all), "memory record")+"?"); err != nil {
-					return err
-				}
-			}
-			if err := m.Remove(ctx, t.person(), all); err != nil {
-				return err
-			}
-			return t.answer(all, func() { t.note("forgot %s", count(len(all), "memory record")) })
-		}),
+func (t *terminal) removeMemories(ctx context.Context, c *cli.Context, m *work.Memories) error {
+	if !c.Args().Present() {
+		_, err := need(c, 1, "at least one ID")
+		return err
 	}
+	var all []work.Record
+	for _, prefix := range c.Args().Slice() {
+		r, err := m.Show(ctx, t.person(), prefix)
+		if err != nil {
+			return err
+		}
+		all = append(all, r)
+	}
+	if !c.Bool("yes") {
+		for _, r := range all {
+			t.note("%s", t.memoryLine(r))
+		}
+	}
+	if err := t.agreed(c, "Forget "+count(len(all), "memory record")+"?"); err != nil {
+		return err
+	}
+	return answered(t, all, m.Remove(ctx, t.person(), all), func(all []work.Record) { t.note("forgot %s", count(len(all), "memory record")) })
 }

@@ -18,14 +18,9 @@ import (
 
 func (t *terminal) newCommand() *cli.Command {
 	return &cli.Command{
-		Name:      "new",
-		Usage:     "make a new skill that works, in the language of your choice",
-		ArgsUsage: "NAME",
-		Description: "Writes a small skill with manifest, source, test cases and the SDK of the language, so that it\n" +
-			"builds without the network. Without --lang it asks, or lists the languages with what is installed here.\n\n" +
-			"Examples:\n  skillet new word-count --lang js\n  skillet new word-count --lang go --dir ./skills/word-count\n  skillet new --list",
+		Name: "new",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "lang", Usage: "the `LANGUAGE`: " + languageList()},
+			&cli.StringFlag{Name: "lang", Usage: "the `LANGUAGE`: " + named(author.Languages())},
 			&cli.StringFlag{Name: "dir", Usage: "the `DIR` to write to (default: one called NAME)"},
 			&cli.BoolFlag{Name: "force", Usage: "write over files that are there"},
 			&cli.BoolFlag{Name: "list", Usage: "list the languages, and what of their compilers is here"},
@@ -52,10 +47,7 @@ func (t *terminal) scaffold(ctx context.Context, c *cli.Context, s *author.Servi
 		}
 	}
 	made, err := s.New(ctx, t.person(), author.NewRequest{Name: args[0], Language: lang, Dir: c.String("dir"), Force: c.Bool("force")})
-	if err != nil {
-		return err
-	}
-	return t.answer(made, func() { t.showMade(made) })
+	return answered(t, made, err, t.showMade)
 }
 
 func (t *terminal) showMade(m author.Made) {
@@ -95,14 +87,11 @@ func (t *terminal) chooseLanguage(ctx context.Context, s *author.Service) (autho
 
 func (t *terminal) listLanguages(ctx context.Context, s *author.Service) error {
 	all, err := s.Toolchains(ctx, t.person())
-	if err != nil {
-		return err
-	}
-	var rows [][]string
-	for _, f := range all {
-		rows = append(rows, []string{string(f.Language), f.Title, f.Words()})
-	}
-	return t.answer(all, func() {
+	return answered(t, all, err, func(all []author.Toolchain) {
+		var rows [][]string
+		for _, f := range all {
+			rows = append(rows, []string{string(f.Language), f.Title, f.Words()})
+		}
 		t.table("LANGUAGE\tWRITTEN IN\tHERE", rows)
 		for _, f := range all {
 			for _, n := range f.Needs {
@@ -120,13 +109,4 @@ func languageNames(question) ([]candidate, error) {
 		found = append(found, candidate{Word: string(l), About: l.Title()})
 	}
 	return found, nil
-}
-
-// languageList names the languages.
-func languageList() string {
-	var names []string
-	for _, l := range author.Languages() {
-		names = append(names, string(l))
-	}
-	return strings.Join(names, ", ")
 }

@@ -9,13 +9,7 @@ import (
 
 func (t *terminal) packCommand() *cli.Command {
 	return &cli.Command{
-		Name:      "pack",
-		Usage:     "make a .skill file of a directory, the same bytes every time, and sign it",
-		ArgsUsage: "[DIR]",
-		Description: "Without DIR it is this directory. A module whose source was changed after `skillet build`, `test` or\n" +
-			"`dev` built it is built again first. The signature is written beside the file, as a Sigstore bundle. It is made with the key of\n" +
-			"this home, which is made when it is first needed; `skillet key show` shows it.\n\n" +
-			"Examples:\n  skillet pack ./skills/text\n  skillet pack ./skills/text --output dist\n  skillet pack ./skills/text --no-sign",
+		Name: "pack",
 		Flags: append(buildFlags(),
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: ".", Usage: "the `DIR` or FILE.skill to write"},
 			&cli.BoolFlag{Name: "no-build", Usage: "pack the module that is there, whatever became of its source"},
@@ -29,25 +23,18 @@ func (t *terminal) pack(ctx context.Context, c *cli.Context, s *author.Service) 
 	if err := notPiped(c); err != nil {
 		return err
 	}
-	dir := "."
-	if c.Args().Present() {
-		args, err := need(c, 1, "one directory")
-		if err != nil {
-			return err
-		}
-		dir = args[0]
+	dir, err := oneDir(c)
+	if err != nil {
+		return err
 	}
 	out, err := s.Pack(ctx, t.person(), author.PackRequest{
 		Dir: dir, Output: c.String("output"), Build: !c.Bool("no-build"), Stale: c.Bool("no-build"), Unsigned: c.Bool("no-sign"),
 		Timeout: c.Duration("timeout"), Progress: t.progress,
 	})
-	if err != nil {
-		if text := author.CompilerOutput(err); text != "" && !t.json {
-			t.note("%s", plainLines(text))
-		}
-		return err
+	if text := author.CompilerOutput(err); text != "" && !t.json {
+		t.note("%s", plainLines(text))
 	}
-	return t.answer(out, func() { t.showPacked(out) })
+	return answered(t, out, err, t.showPacked)
 }
 
 func (t *terminal) showPacked(p author.Packed) {
@@ -67,8 +54,5 @@ func (t *terminal) showPacked(p author.Packed) {
 
 // withoutHome is a command that needs no home.
 func (t *terminal) withoutHome(do func(context.Context, *cli.Context) error) cli.ActionFunc {
-	return func(c *cli.Context) error {
-		t.json = c.Bool("json")
-		return do(c.Context, c)
-	}
+	return func(c *cli.Context) error { return do(c.Context, c) }
 }

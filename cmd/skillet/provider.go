@@ -6,46 +6,45 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/app/work"
-	"github.com/skillet-run/skillet/host/base/fault"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
+	"github.com/skillet-run/skillet/host/app/work"
 )
 
 func (t *terminal) providerCommand() *cli.Command {
 	return &cli.Command{
-		Name:  "provider",
-		Usage: "what answers requests for models: list, test, and say why a model is chosen",
-		Description: "A provider is a plugin, a process of its own. The provider `local` comes with the program: it\n" +
-			"needs no network, and has no language model. Others are packages of the type provider, installed\n" +
-			"and approved like skills, and configured by settings:\n\n" +
-			"  skillet install openai-1.0.0.skill\n" +
-			"  skillet secret set openai\n" +
-			"  skillet config set providers.work.kind openai\n" +
-			"  skillet config set providers.work.secret openai\n" +
-			"  skillet config set providers.work.base_url https://llm.example.com/v1\n" +
-			"  skillet config set models.tiers.smart work/gpt-5\n\n" +
-			"Examples:\n  skillet provider list\n  skillet provider test local\n  skillet provider diagnose --tier smart",
-		Subcommands: []*cli.Command{t.providerList(), t.providerTest(), t.providerDiagnose()},
+		Name: "provider",
+		Subcommands: []*cli.Command{
+			{Name: "list", Aliases: []string{"ls"}, Action: t.withState(t.listProviders)},
+			{
+				Name: "test",
+				Flags: []cli.Flag{
+					&cli.StringFlag{Name: "model", Usage: "ask this `MODEL` (default: the first that makes text, and the first that makes vectors)"},
+					&cli.StringFlag{Name: "prompt", Usage: "ask this `TEXT`", Value: work.DefaultPrompt},
+				},
+				Action: t.withState(one("one provider", t.testProvider)),
+			},
+			{
+				Name: "diagnose",
+				Flags: []cli.Flag{
+					&cli.StringFlag{Name: "tier", Usage: "ask this `TIER`: fast, balanced, smart, code or conversation"},
+					&cli.StringFlag{Name: "model", Usage: "ask this `MODEL`, as PROVIDER/MODEL"},
+					&cli.BoolFlag{Name: "tools", Usage: "the request has tools"},
+					&cli.BoolFlag{Name: "schema", Usage: "the request wants JSON that fits a schema"},
+					&cli.BoolFlag{Name: "local-only", Usage: "only models from which nothing leaves this machine"},
+				},
+				Action: t.withState(t.diagnose),
+			},
+		},
 	}
 }
 
-func (t *terminal) providerList() *cli.Command {
-	return &cli.Command{
-		Name: "list", Aliases: []string{"ls"}, Usage: "list the models of all providers, and what they can do",
-		Description: "Asks each provider, which has it started.\n\nExamples:\n  skillet provider list\n  skillet provider list --json",
-		Action: t.withState(func(ctx context.Context, _ *cli.Context, h *host.Host) error {
-			done := t.waiting("asking the providers")
-			all, err := h.Work().Providers().List(ctx, t.person())
-			done()
-			if err != nil {
-				return err
-			}
-			return t.answer(append([]work.Listed{}, all...), func() { t.listModels(all) })
-		}),
-	}
+func (t *terminal) listProviders(ctx context.Context, _ *cli.Context, h *host.Host) error {
+	done := t.waiting("asking the providers")
+	all, err := h.Work().Providers().List(ctx, t.person())
+	done()
+	return answered(t, all, err, t.listModels)
 }
 
 func (t *terminal) listModels(all []work.Listed) {
@@ -104,27 +103,10 @@ func price(m work.Listed) string {
 	return fmt.Sprintf("%.2f in, %.2f out", m.InputUSD, m.OutputUSD)
 }
 
-func (t *terminal) providerTest() *cli.Command {
-	return &cli.Command{
-		Name: "test", Usage: "start a provider and ask it: what it is, a short text, a vector", ArgsUsage: "NAME",
-		Description: "Asks the model directly, past budgets and the kept answers; a provider that is paid is paid for it.\n\n" +
-			"Examples:\n  skillet provider test local\n  skillet provider test work --model gpt-5-mini",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "model", Usage: "ask this `MODEL` (default: the first that makes text, and the first that makes vectors)"},
-			&cli.StringFlag{Name: "prompt", Usage: "ask this `TEXT`", Value: "Say hello in one word."},
-		},
-		Action: t.withState(t.testProvider),
-	}
-}
-
-func (t *terminal) testProvider(ctx context.Context, c *cli.Context, h *host.Host) error {
-	args, err := need(c, 1, "one provider")
-	if err != nil {
-		return err
-	}
+func (t *terminal) testProvider(ctx context.Context, c *cli.Context, h *host.Host, name string) error {
 	out, err := h.Work().Providers().Test(ctx, t.person(), work.TestRequest{
-		Provider: args[0], Model: c.String("model"), Prompt: c.String("prompt"),
-		Begins: func(what string) func() { return t.waiting("%s: %s", args[0], what) },
+		Provider: name, Model: c.String("model"), Prompt: c.String("prompt"),
+		Begins: func(what string) func() { return t.waiting("%s: %s", name, what) },
 	})
 	if err != nil {
 		return err
@@ -138,18 +120,9 @@ func (t *terminal) testProvider(ctx context.Context, c *cli.Context, h *host.Hos
 		return err
 	}
 	if !out.OK {
-		return reported{firstFailure(out.Trials)}
+		return reported{out.Failed()}
 	}
 	return nil
-}
-
-func firstFailure(all []work.Probe) fault.Kind {
-	for _, tr := range all {
-		if tr.Error != nil {
-			return tr.Error.Kind
-		}
-	}
-	return fault.KindInternal
 }
 
 func (t *terminal) showProbed(out work.Probed) {
@@ -165,23 +138,6 @@ func (t *terminal) showProbed(out work.Probed) {
 	}
 }
 
-func (t *terminal) providerDiagnose() *cli.Command {
-	return &cli.Command{
-		Name: "diagnose", Usage: "say which models a request would go to, in which order, and why", ArgsUsage: "[PROMPT]",
-		Description: "Shows every model with its scores, what is excluded and why, and the budgets. No model is asked.\n\n" +
-			"Examples:\n  skillet provider diagnose --tier smart\n  skillet provider diagnose --model work/gpt-5 'Write a poem'\n" +
-			"  skillet provider diagnose --tier fast --tools --json",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "tier", Usage: "ask this `TIER`: fast, balanced, smart, code or conversation"},
-			&cli.StringFlag{Name: "model", Usage: "ask this `MODEL`, as PROVIDER/MODEL"},
-			&cli.BoolFlag{Name: "tools", Usage: "the request has tools"},
-			&cli.BoolFlag{Name: "schema", Usage: "the request wants JSON that fits a schema"},
-			&cli.BoolFlag{Name: "local-only", Usage: "only models from which nothing leaves this machine"},
-		},
-		Action: t.withState(t.diagnose),
-	}
-}
-
 func (t *terminal) diagnose(ctx context.Context, c *cli.Context, h *host.Host) error {
 	done := t.waiting("asking the providers")
 	d, err := h.Work().Providers().Diagnose(ctx, t.person(), work.DiagnoseRequest{
@@ -189,10 +145,7 @@ func (t *terminal) diagnose(ctx context.Context, c *cli.Context, h *host.Host) e
 		Tools: c.Bool("tools"), Schema: c.Bool("schema"), LocalOnly: c.Bool("local-only"),
 	})
 	done()
-	if err != nil {
-		return err
-	}
-	return t.answer(d, func() { t.showDiagnosis(d) })
+	return answered(t, d, err, t.showDiagnosis)
 }
 
 func (t *terminal) showDiagnosis(d work.Diagnosis) {

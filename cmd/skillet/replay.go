@@ -11,28 +11,11 @@ import (
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/invoke"
-	"github.com/skillet-run/skillet/host/run/replay"
 )
 
 func (t *terminal) replayCommand() *cli.Command {
 	return &cli.Command{
-		Name:      "replay",
-		Usage:     "make a recorded call again, with nothing real behind it",
-		ArgsUsage: "FILE",
-		Description: "Runs the call that `skillet run --record FILE` recorded against the same package: the\n" +
-			"installed one with its digest, or the one at the path that was run. The guest sees what\n" +
-			"it saw then: answers of the host, the time, randomness and files come from the\n" +
-			"recording, and nothing is done for real. The answer, the log and the fuel must come out\n" +
-			"the same; the first thing that does not is shown, and the exit code is 1.\n\n" +
-			"With --with, another version runs: what it answers differently is shown, which calls of\n" +
-			"the host it adds, leaves out or changes, and its fuel and memory beside the recorded\n" +
-			"ones. What was not recorded is answered with an error of its own, and shown. The exit\n" +
-			"code is 1 when the answer or the calls are different.\n\n" +
-			"Examples:\n" +
-			"  skillet run csv:stats --input @numbers.json --record stats.recording.json\n" +
-			"  skillet replay stats.recording.json\n" +
-			"  skillet replay stats.recording.json --with ./csv\n" +
-			"  skillet replay stats.recording.json --with csv@1.3.0 --json",
+		Name: "replay",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "with", Usage: "run this `DIR`, file or installed SKILL[@VERSION] instead, and compare"},
 			&cli.DurationFlag{Name: "timeout", Usage: "end the replay after this `TIME`", Value: invoke.ReplayTimeout},
@@ -113,7 +96,7 @@ func (t *terminal) sayWords(lines []string, indent string) {
 	}
 }
 
-func ratio(f replay.Figures) string {
+func ratio(f invoke.ReplayFigures) string {
 	if f.Recorded == 0 {
 		return fmt.Sprint(f.Replayed)
 	}
@@ -128,7 +111,7 @@ const (
 
 // showShadow says how a version did on recorded calls. Without full, only some of
 // those that are different are shown, in brief.
-func showShadow(say func(string, ...any), s *replay.Shadow, full bool) {
+func showShadow(say func(string, ...any), s *invoke.Shadow, full bool) {
 	if s == nil {
 		return
 	}

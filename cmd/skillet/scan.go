@@ -5,23 +5,16 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/app/author"
-	"github.com/skillet-run/skillet/host/base/fault"
-
 	"github.com/urfave/cli/v2"
 
+	"github.com/skillet-run/skillet/host/app/author"
 	"github.com/skillet-run/skillet/host/app/invoke"
-	"github.com/skillet-run/skillet/host/review/findings"
+	"github.com/skillet-run/skillet/host/base/fault"
 )
 
 func (t *terminal) scanCommand() *cli.Command {
 	return &cli.Command{
-		Name:      "scan",
-		Usage:     "read a package without running it, and say what to look at: secrets, hidden text, odd code",
-		ArgsUsage: "SKILL[@VERSION] | PATH",
-		Description: "It ends with 7 when a finding blocks. `skillet explain RULE` says what a rule looks for.\n" +
-			"A package without findings is not a safe one: it only hides nothing plainly.\n\n" +
-			"Examples:\n  skillet scan ./my-skill\n  skillet scan csv@1.0.0 --json\n  skillet scan my-skill-1.2.0.skill --sarif > findings.sarif",
+		Name: "scan",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "sarif", Usage: "print a SARIF 2.1.0 log, for services that show findings beside source"},
 		},
@@ -55,7 +48,7 @@ func (t *terminal) scan(ctx context.Context, c *cli.Context, s *author.Service) 
 	case t.json || c.Bool("sarif"):
 		return reported{fault.KindVerification}
 	}
-	return fault.Errorf(fault.KindVerification, "scan %s: %s that no honest package has: %s", r.Name, count(r.Count(findings.Block), "finding"), strings.Join(r.Blocking, ", ")).
+	return fault.Errorf(fault.KindVerification, "scan %s: %s that no honest package has: %s", r.Name, count(r.Count(author.Block), "finding"), strings.Join(r.Blocking, ", ")).
 		WithHint("`skillet explain %s` says what the rule looks for, and what to do", r.Blocking[0])
 }
 
@@ -74,7 +67,7 @@ func (t *terminal) showScan(c *cli.Context, r author.Scanned) error {
 }
 
 // showFindings prints findings, for a person who decides.
-func showFindings(print printer, r findings.Report) {
+func showFindings(print printer, r author.Findings) {
 	for _, f := range r.Findings {
 		print("%-5s %s  %s: %s", f.Severity, f.Rule, findingPlace(f), visible(f.Message))
 		if f.Excerpt != "" {
@@ -87,7 +80,7 @@ func showFindings(print printer, r findings.Report) {
 }
 
 // findingPlace is where a finding is.
-func findingPlace(f findings.Finding) string {
+func findingPlace(f author.Finding) string {
 	switch {
 	case f.Line > 0:
 		return fmt.Sprintf("%s:%d:%d", visible(f.File), f.Line, f.Column)
@@ -98,12 +91,12 @@ func findingPlace(f findings.Finding) string {
 }
 
 // totals says how many findings there are.
-func totals(r findings.Report) string {
+func totals(r author.Findings) string {
 	var parts []string
 	for _, s := range []struct {
-		findings.Severity
+		author.Severity
 		words string
-	}{{findings.Block, "to block"}, {findings.Warn, "to look at"}, {findings.Info, "to know"}} {
+	}{{author.Block, "to block"}, {author.Warn, "to look at"}, {author.Info, "to know"}} {
 		if n := r.Count(s.Severity); n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, s.words))
 		}

@@ -16,75 +16,10 @@ import (
 
 func (t *terminal) statsCommand() *cli.Command {
 	return &cli.Command{
-		Name:      "stats",
-		Usage:     "figures of what ran: skills, models, memory, events, queue",
-		ArgsUsage: "[SECTION...]",
-		Description: "Figures of skills are made from the audit log. Those of the memory and of the queue are of\n" +
-			"now, whatever --since says, and models are counted by days of UTC.\n\n" +
-			"A time is a date (2026-11-21), RFC 3339, or how long ago (36h, 30d).\n\n" +
-			"Examples:\n  skillet stats\n  skillet stats skills models --since 7d\n  skillet stats --json",
+		Name:   "stats",
 		Flags:  []cli.Flag{&cli.StringFlag{Name: "since", Usage: "leave out what was before this `TIME`"}},
 		Action: t.withState(t.stats),
 	}
-}
-
-// figures are what --json prints of stats; sections that nobody asked for are left
-// out.
-type figures struct {
-	Since  time.Time          `json:"since,omitzero"`
-	Skills *[]work.SkillStats `json:"skills,omitempty"`
-	Models *work.ModelStats   `json:"models,omitempty"`
-	Memory *work.MemoryStats  `json:"memory,omitempty"`
-	Events *work.EventStats   `json:"events,omitempty"`
-	Queue  *work.QueueStats   `json:"queue,omitempty"`
-}
-
-// A section is one part of the figures: how it is got, and how it is shown.
-type section struct {
-	name string
-	get  func(ctx context.Context, t *terminal, h *host.Host, f *figures) error
-	show func(t *terminal, f *figures)
-}
-
-// sections are all of them, in the order in which they are shown.
-func sections() []section {
-	return []section{
-		{"skills", func(ctx context.Context, t *terminal, h *host.Host, f *figures) error {
-			s, err := h.Work().Usage().Skills(ctx, t.person(), f.Since)
-			f.Skills = &s
-			return err
-		}, (*terminal).showSkillStats},
-		{"models", func(ctx context.Context, t *terminal, h *host.Host, f *figures) error {
-			s, err := h.Work().Usage().Models(ctx, t.person(), f.Since)
-			f.Models = &s
-			return err
-		}, (*terminal).showModelStats},
-		{"memory", func(ctx context.Context, t *terminal, h *host.Host, f *figures) error {
-			done := t.waiting("reading the memory")
-			s, err := h.Work().Memories().Stats(ctx, t.person())
-			done()
-			f.Memory = &s
-			return err
-		}, func(t *terminal, f *figures) { t.say("memory:"); t.printMemoryStats(*f.Memory) }},
-		{"events", func(ctx context.Context, t *terminal, h *host.Host, f *figures) error {
-			s, err := h.Work().Usage().Events(ctx, t.person(), f.Since)
-			f.Events = &s
-			return err
-		}, (*terminal).showEventStats},
-		{"queue", func(ctx context.Context, t *terminal, h *host.Host, f *figures) error {
-			s, err := h.Work().Usage().Queue(ctx, t.person())
-			f.Queue = &s
-			return err
-		}, (*terminal).showQueueStats},
-	}
-}
-
-func sectionNames() []string {
-	var names []string
-	for _, s := range sections() {
-		names = append(names, s.name)
-	}
-	return names
 }
 
 func (t *terminal) stats(ctx context.Context, c *cli.Context, h *host.Host) error {
@@ -92,39 +27,46 @@ func (t *terminal) stats(ctx context.Context, c *cli.Context, h *host.Host) erro
 	if err != nil {
 		return err
 	}
-	wanted, err := oneOf("section", c.Args().Slice(), sectionNames())
-	if err != nil {
-		return err
-	}
-	f := figures{Since: since}
-	var chosen []section
-	for _, s := range sections() {
-		if len(wanted) > 0 && !slices.Contains(wanted, s.name) {
-			continue
-		}
-		if err := s.get(ctx, t, h, &f); err != nil {
-			return fmt.Errorf("figures of %s: %w", s.name, err)
-		}
-		chosen = append(chosen, s)
-	}
-	return t.answer(f, func() {
-		for i, s := range chosen {
-			if i > 0 {
-				t.say("")
-			}
-			s.show(t, &f)
-		}
-	})
+	done := t.waiting("reading the figures")
+	f, err := h.Work().Usage().Figures(ctx, t.person(), work.FiguresRequest{Since: since, Sections: c.Args().Slice()})
+	done()
+	return answered(t, f, err, t.showFigures)
 }
 
-func (t *terminal) showSkillStats(f *figures) {
-	if len(*f.Skills) == 0 {
+// showFigures prints the sections that are there, with an empty line between them.
+func (t *terminal) showFigures(f work.Figures) {
+	var shown []func()
+	if f.Skills != nil {
+		shown = append(shown, func() { t.showSkillStats(*f.Skills) })
+	}
+	if f.Models != nil {
+		shown = append(shown, func() { t.showModelStats(*f.Models) })
+	}
+	if f.Memory != nil {
+		shown = append(shown, func() { t.say("memory:"); t.printMemoryStats(*f.Memory) })
+	}
+	if f.Events != nil {
+		shown = append(shown, func() { t.showEventStats(*f.Events) })
+	}
+	if f.Queue != nil {
+		shown = append(shown, func() { t.showQueueStats(*f.Queue) })
+	}
+	for i, show := range shown {
+		if i > 0 {
+			t.say("")
+		}
+		show()
+	}
+}
+
+func (t *terminal) showSkillStats(all []work.SkillStats) {
+	if len(all) == 0 {
 		t.say("skills: nothing ran")
 		return
 	}
 	t.say("skills:")
 	var rows [][]string
-	for _, s := range *f.Skills {
+	for _, s := range all {
 		rows = append(rows, []string{
 			"  " + s.Skill, fmt.Sprint(s.Calls), fmt.Sprint(s.Parts), failuresIn(s), fmt.Sprint(s.Denials), fmt.Sprint(s.Cached),
 			fmt.Sprint(s.Fuel), size(int64(s.PeakMemoryBytes)), took(s.Latency.P50MS), took(s.Latency.P90MS), took(s.Latency.P99MS), when(s.Last),
@@ -158,20 +100,19 @@ func took(ms float64) string {
 	return d.Round(time.Microsecond).String()
 }
 
-func (t *terminal) showEventStats(f *figures) {
-	t.say("events: %d", f.Events.Events)
-	if f.Events.Events > 0 {
-		t.say("  from %s to %s", when(f.Events.First), when(f.Events.Last))
+func (t *terminal) showEventStats(e work.EventStats) {
+	t.say("events: %d", e.Events)
+	if e.Events > 0 {
+		t.say("  from %s to %s", when(e.First), when(e.Last))
 		for _, d := range work.EventTypes() {
-			if n := f.Events.Types[d.Type]; n > 0 {
+			if n := e.Types[d.Type]; n > 0 {
 				t.say("  %-22s %6d  %s", d.Type, n, d.Doc)
 			}
 		}
 	}
 }
 
-func (t *terminal) showQueueStats(f *figures) {
-	q := f.Queue
+func (t *terminal) showQueueStats(q work.QueueStats) {
 	t.say("queue: %d waiting, %d delayed, %d running, %s", q.Waiting, q.Delayed, q.Running, count(q.DeadLetters, "dead letter"))
 	if len(q.Priorities) > 0 {
 		t.say("  priorities %s", counted(q.Priorities, 0))
@@ -190,8 +131,7 @@ func (t *terminal) showQueueStats(f *figures) {
 // dollars are millionths of US dollars as people read them.
 func dollars(micro int64) string { return fmt.Sprintf("$%.4f", float64(micro)/1e6) }
 
-func (t *terminal) showModelStats(f *figures) {
-	m := f.Models
+func (t *terminal) showModelStats(m work.ModelStats) {
 	if m.Total.Calls+m.Total.Cached == 0 {
 		t.say("models: none was asked")
 	} else {
@@ -221,7 +161,7 @@ func (t *terminal) showModelStats(f *figures) {
 // statSections are the sections, for completion.
 func statSections(question) ([]candidate, error) {
 	var found []candidate
-	for _, name := range sectionNames() {
+	for _, name := range work.Sections() {
 		found = append(found, candidate{Word: name, About: "a section"})
 	}
 	return found, nil

@@ -6,31 +6,77 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/skillet-run/skillet/host/app/work"
-	"github.com/skillet-run/skillet/host/base/fault"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
+	"github.com/skillet-run/skillet/host/app/work"
+	"github.com/skillet-run/skillet/host/base/fault"
 )
 
 func (t *terminal) taskCommand() *cli.Command {
+	notes := &cli.StringFlag{Name: "notes", Usage: "why, kept with the decision, as `TEXT`"}
 	return &cli.Command{
-		Name:  "task",
-		Usage: "have goals done by agents, with installed skills as their only hands",
-		Description: "A task is a goal in words. An agent plans how it is reached and calls tools of installed\n" +
-			"skills, each with what was granted to it and no more; models are asked as `skillet provider\n" +
-			"list` shows. Without a provider of language models the local one plans, by the words of\n" +
-			"the goal and of the tools.\n\n" +
-			"Each step is kept: a task goes on after a crash, and no step with an effect is done twice.\n\n" +
-			"Examples:\n" +
-			"  skillet task run 'Summarise README.md and list its links'\n" +
-			"  skillet task run 'What changed?' --attach CHANGELOG.md --agent research --tokens 20000\n" +
-			"  skillet task list\n" +
-			"  skillet task show 3f2a",
+		Name: "task",
 		Subcommands: []*cli.Command{
-			t.taskRun(), t.taskList(), t.taskShow(), t.taskLogs(), t.taskPause(), t.taskResume(), t.taskCancel(),
-			t.taskApprove(), t.taskRefuse(), t.taskRemove(), t.taskWork(), t.taskDead(),
+			{
+				Name: "run", Flags: append(append(workFlags(), agentFlag()), taskFlags()...),
+				Action: t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+					return t.runTask(ctx, c, h, c.String("agent"), c.Args().Slice())
+				}),
+			},
+			{
+				Name: "list", Aliases: []string{"ls"},
+				Flags: []cli.Flag{
+					&cli.StringFlag{Name: "state", Usage: "those in this `STATE`: queued, running, waiting_approval, paused, completed, failed or cancelled"},
+					&cli.BoolFlag{Name: "all", Usage: "all of them, not only the newest 20"},
+				},
+				Action: t.withState(t.listTasks),
+			},
+			{Name: "show", Action: t.withTask("", func(ctx context.Context, c *cli.Context, h *host.Host, id string) error {
+				v, err := h.Work().Tasks().Show(ctx, t.person(), id)
+				return answered(t, v, err, t.showTask)
+			})},
+			{
+				Name: "logs",
+				Flags: []cli.Flag{
+					&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on until the task stands still"},
+					&cli.Uint64Flag{Name: "after", Usage: "only events with a number above `N`"},
+				},
+				Action: t.withTask("", func(ctx context.Context, c *cli.Context, h *host.Host, id string) error {
+					return h.Work().Tasks().Logs(ctx, t.person(), work.LogsRequest{ID: id, After: c.Uint64("after"), Follow: c.Bool("follow"), Each: t.logEvent})
+				}),
+			},
+			{Name: "pause", Action: t.movingTask("", func(ctx context.Context, c *cli.Context, s *work.Tasks, id string) (work.Run, error) {
+				return s.Pause(ctx, t.person(), id)
+			})},
+			{
+				Name: "resume", Flags: []cli.Flag{allowFlag(), &cli.BoolFlag{Name: "detach", Usage: "only have it wait for `skillet task work`"}},
+				Action: t.withTask("", t.resumeTask),
+			},
+			{
+				Name: "cancel", Flags: []cli.Flag{&cli.StringFlag{Name: "reason", Usage: "why, kept in the report, as `TEXT`"}},
+				Action: t.movingTask("", func(ctx context.Context, c *cli.Context, s *work.Tasks, id string) (work.Run, error) {
+					return s.Cancel(ctx, t.person(), id, plain(c.String("reason")))
+				}),
+			},
+			{Name: "approve", Flags: []cli.Flag{notes}, Action: t.movingTask(" and a step", t.decideStep(true))},
+			{Name: "refuse", Flags: []cli.Flag{notes}, Action: t.movingTask(" and a step", t.decideStep(false))},
+			{Name: "remove", Aliases: []string{"rm"}, Action: t.withTask("", func(ctx context.Context, c *cli.Context, h *host.Host, id string) error {
+				r, err := h.Work().Tasks().Remove(ctx, t.person(), id)
+				return answered(t, r, err, func(r work.Removed) { t.note("removed %s", shortID(r.Removed)) })
+			})},
+			{
+				Name: "work", Flags: []cli.Flag{allowFlag(), &cli.BoolFlag{Name: "watch", Usage: "wait for more"}},
+				Action: t.withState(t.workTasks),
+			},
+			{
+				Name: "dead",
+				Flags: []cli.Flag{
+					&cli.StringFlag{Name: "requeue", Usage: "put the dead letter `ID` back into the queue"},
+					&cli.StringFlag{Name: "drop", Usage: "forget the dead letter `ID`; the task stays"},
+				},
+				Action: t.withState(t.deadTasks),
+			},
 		},
 	}
 }
@@ -38,31 +84,6 @@ func (t *terminal) taskCommand() *cli.Command {
 // allowFlag is what a person allows the calls of tasks that this process works on.
 func allowFlag() cli.Flag {
 	return &cli.StringSliceFlag{Name: "allow", Usage: "allow this `CAPABILITY` to the skills that ask for its kind, within the directories of the task, as long as this command works on it"}
-}
-
-func (t *terminal) taskRun() *cli.Command {
-	return &cli.Command{
-		Name:      "run",
-		Usage:     "have a goal done, and print the answer",
-		ArgsUsage: "GOAL",
-		Description: "Shows the steps as they happen, and prints the answer at the end. In a pipe with --json each\n" +
-			"event is a line of JSON, and the last line is the report. Ctrl-C has the task wait:\n" +
-			"`skillet task resume` goes on with it.\n\n" +
-			"Exit codes: 0 when the goal is reached, 1 when it is not (the report says how far it came),\n" +
-			"6 when it waits for you.\n\n" +
-			"Calls that change something wait for you, with what they are called with: `skillet task approve`\n" +
-			"lets them be made. --approve-risk never is for a task that nobody watches.\n\n" +
-			"Examples:\n" +
-			"  skillet task run 'Summarise README.md and list its links' --allow \"fs.read:$PWD/**\"\n" +
-			"  skillet task run 'Which of these is overdue?' --attach invoices.csv\n" +
-			"  skillet task run 'Sort my notes by topic' --dir ~/notes --agent fileops --constraint 'change no file'\n" +
-			"  skillet task run 'Save a summary of README.md to summary.txt' --plan only\n" +
-			"  skillet task run 'Write a skill that counts vowels' --agent code --usd 0.50",
-		Flags: append(append(workFlags(), agentFlag()), taskFlags()...),
-		Action: t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			return t.runTask(ctx, c, h, c.String("agent"), c.Args().Slice())
-		}),
-	}
 }
 
 // workFlags say what work may use, and cost.
@@ -177,146 +198,98 @@ func (t *terminal) withTask(more string, do func(ctx context.Context, c *cli.Con
 	})
 }
 
-func (t *terminal) taskList() *cli.Command {
-	return &cli.Command{
-		Name: "list", Aliases: []string{"ls"},
-		Usage:       "list tasks, the newest first",
-		Description: "Examples:\n  skillet task list\n  skillet task list --state waiting_approval\n  skillet task list --all --json",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "state", Usage: "those in this `STATE`: queued, running, waiting_approval, paused, completed, failed or cancelled"},
-			&cli.BoolFlag{Name: "all", Usage: "all of them, not only the newest 20"},
-		},
-		Action: t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			q := work.ListRequest{State: work.State(c.String("state")), Limit: 20}
-			if c.Bool("all") {
-				q.Limit = 0
-			}
-			all, err := h.Work().Tasks().List(ctx, t.person(), q)
-			if err != nil {
-				return err
-			}
-			return t.answer(append([]work.Run{}, all...), func() { t.listTasks(all) })
-		}),
+// movingTask is a command that brings a task into another state, and says into which.
+func (t *terminal) movingTask(more string, do func(ctx context.Context, c *cli.Context, s *work.Tasks, id string) (work.Run, error)) cli.ActionFunc {
+	return t.withTask(more, func(ctx context.Context, c *cli.Context, h *host.Host, id string) error {
+		r, err := do(ctx, c, h.Work().Tasks(), id)
+		return answered(t, r, err, t.showState)
+	})
+}
+
+func (t *terminal) showState(r work.Run) {
+	t.say("%s is %s%s", shortID(r.TaskID), r.State, because(plain(r.Reason), nil))
+}
+
+// decideStep decides about the steps of a task that wait for the person.
+func (t *terminal) decideStep(yes bool) func(context.Context, *cli.Context, *work.Tasks, string) (work.Run, error) {
+	return func(ctx context.Context, c *cli.Context, s *work.Tasks, id string) (work.Run, error) {
+		return s.Decide(ctx, t.person(), work.Decision{ID: id, Step: c.Args().Get(1), Approved: yes, Notes: plain(c.String("notes"))})
 	}
 }
 
-func (t *terminal) listTasks(all []work.Run) {
-	if len(all) == 0 {
-		t.note("no tasks; `skillet task run GOAL` begins one")
-		return
+func (t *terminal) resumeTask(ctx context.Context, c *cli.Context, h *host.Host, id string) error {
+	r, err := h.Work().Tasks().Resume(ctx, t.person(), id)
+	if err != nil || c.Bool("detach") {
+		return answered(t, r, err, t.showState)
 	}
-	var rows [][]string
-	for _, r := range all {
-		done := 0
-		for _, s := range r.Steps {
-			if s.State.Final() {
-				done++
+	return t.follow(ctx, c, h, work.DoRequest{ID: r.TaskID})
+}
+
+func (t *terminal) listTasks(ctx context.Context, c *cli.Context, h *host.Host) error {
+	q := work.ListRequest{State: work.State(c.String("state")), Limit: 20}
+	if c.Bool("all") {
+		q.Limit = 0
+	}
+	all, err := h.Work().Tasks().List(ctx, t.person(), q)
+	return answered(t, all, err, func(all []work.Run) {
+		if len(all) == 0 {
+			t.note("no tasks; `skillet task run GOAL` begins one")
+			return
+		}
+		var rows [][]string
+		for _, r := range all {
+			steps := "-"
+			if len(r.Steps) > 0 {
+				steps = fmt.Sprintf("%d/%d", work.StepsDone(r), len(r.Steps))
 			}
+			rows = append(rows, []string{shortID(r.TaskID), string(r.State), steps, when(r.CreatedAt), r.Title})
 		}
-		steps := "-"
-		if len(r.Steps) > 0 {
-			steps = fmt.Sprintf("%d/%d", done, len(r.Steps))
-		}
-		rows = append(rows, []string{shortID(r.TaskID), string(r.State), steps, when(r.CreatedAt), r.Title})
-	}
-	t.table("ID\tSTATE\tSTEPS\tSINCE\tGOAL", rows)
+		t.table("ID\tSTATE\tSTEPS\tSINCE\tGOAL", rows)
+	})
 }
 
 // shortID is enough of the ID of a task to name it.
 func shortID(id string) string { return id[:min(len(id), 12)] }
 
-func (t *terminal) taskPause() *cli.Command {
-	return &cli.Command{
-		Name: "pause", Usage: "have a task stand still until it is resumed", ArgsUsage: "ID",
-		Description: "The process that works on it ends what it can end without harm.\n\nExamples:\n  skillet task pause 3f2a",
-		Action: t.withTask("", func(ctx context.Context, c *cli.Context, h *host.Host, id string) error {
-			r, err := h.Work().Tasks().Pause(ctx, t.person(), id)
-			return t.moved(r, err)
-		}),
+func (t *terminal) deadTasks(ctx context.Context, c *cli.Context, h *host.Host) error {
+	tasks, requeue, drop := h.Work().Tasks(), c.String("requeue"), c.String("drop")
+	told := func(l work.LetterState) { t.note("%s is %s", plain(l.ID), l.State) }
+	switch {
+	case requeue != "" && drop != "":
+		return fault.Errorf(fault.KindUsage, "--requeue does not go with --drop")
+	case requeue != "":
+		l, err := tasks.Requeue(ctx, t.person(), requeue)
+		return answered(t, l, err, told)
+	case drop != "":
+		l, err := tasks.Drop(ctx, t.person(), drop)
+		return answered(t, l, err, told)
 	}
+	all, err := tasks.Dead(ctx, t.person())
+	return answered(t, all, err, func(all []work.DeadLetter) {
+		if len(all) == 0 {
+			t.note("the queue gave nothing up")
+		}
+		for _, d := range all {
+			t.say("%s  %s  begun %s: %s", plain(d.ID), when(d.At), count(d.Attempts, "time"), plain(d.Why))
+		}
+	})
 }
 
-func (t *terminal) taskResume() *cli.Command {
-	return &cli.Command{
-		Name: "resume", Usage: "go on with a task that was paused, interrupted or waits", ArgsUsage: "ID",
-		Description: "What was done is not done again.\n\nExamples:\n  skillet task resume 3f2a\n  skillet task resume 3f2a --detach",
-		Flags:       []cli.Flag{allowFlag(), &cli.BoolFlag{Name: "detach", Usage: "only have it wait for `skillet task work`"}},
-		Action: t.withTask("", func(ctx context.Context, c *cli.Context, h *host.Host, id string) error {
-			r, err := h.Work().Tasks().Resume(ctx, t.person(), id)
-			if err != nil || c.Bool("detach") {
-				return t.moved(r, err)
-			}
-			return t.follow(ctx, c, h, work.DoRequest{ID: r.TaskID})
-		}),
-	}
-}
-
-func (t *terminal) taskCancel() *cli.Command {
-	return &cli.Command{
-		Name: "cancel", Usage: "end a task; its report says how far it was", ArgsUsage: "ID",
-		Description: "Examples:\n  skillet task cancel 3f2a --reason 'not needed any more'",
-		Flags:       []cli.Flag{&cli.StringFlag{Name: "reason", Usage: "why, kept in the report, as `TEXT`"}},
-		Action: t.withTask("", func(ctx context.Context, c *cli.Context, h *host.Host, id string) error {
-			r, err := h.Work().Tasks().Cancel(ctx, t.person(), id, plain(c.String("reason")))
-			return t.moved(r, err)
-		}),
-	}
-}
-
-// moved says what became of a task.
-func (t *terminal) moved(r work.Run, err error) error {
+func (t *terminal) workTasks(ctx context.Context, c *cli.Context, h *host.Host) error {
+	allow, err := t.allow(c)
 	if err != nil {
 		return err
 	}
-	return t.answer(r, func() { t.say("%s is %s%s", shortID(r.TaskID), r.State, because(plain(r.Reason), nil)) })
-}
-
-func (t *terminal) taskApprove() *cli.Command {
-	return &cli.Command{
-		Name: "approve", Usage: "let a step begin that waits for you", ArgsUsage: "ID [STEP]",
-		Description: "Without a step, all that wait. `skillet task show` shows them; then `skillet task resume` goes on.\n\n" +
-			"Examples:\n  skillet task approve 3f2a\n  skillet task approve 3f2a write --notes 'looked at it'",
-		Flags: []cli.Flag{notesFlag()},
-		Action: t.withTask(" and a step", func(ctx context.Context, c *cli.Context, h *host.Host, id string) error {
-			r, err := t.decide(ctx, c, h, id, true)
-			return t.moved(r, err)
-		}),
-	}
-}
-
-func (t *terminal) taskRefuse() *cli.Command {
-	return &cli.Command{
-		Name: "refuse", Usage: "have a step not begin that waits for you", ArgsUsage: "ID [STEP]",
-		Description: "The task goes on without it, and without what waits for it.\n\nExamples:\n  skillet task refuse 3f2a write --notes 'not in this directory'",
-		Flags:       []cli.Flag{notesFlag()},
-		Action: t.withTask(" and a step", func(ctx context.Context, c *cli.Context, h *host.Host, id string) error {
-			r, err := t.decide(ctx, c, h, id, false)
-			return t.moved(r, err)
-		}),
-	}
-}
-
-// decide tells what the person decides about steps.
-func (t *terminal) decide(ctx context.Context, c *cli.Context, h *host.Host, id string, yes bool) (work.Run, error) {
-	return h.Work().Tasks().Decide(ctx, t.person(), work.Decision{ID: id, Step: c.Args().Get(1), Approved: yes, Notes: plain(c.String("notes"))})
-}
-
-func notesFlag() cli.Flag {
-	return &cli.StringFlag{Name: "notes", Usage: "why, kept with the decision, as `TEXT`"}
-}
-
-func (t *terminal) taskRemove() *cli.Command {
-	return &cli.Command{
-		Name: "remove", Aliases: []string{"rm"}, Usage: "forget a task that has ended, with all that was kept of it", ArgsUsage: "ID",
-		Description: "What it did stays in the audit log.\n\nExamples:\n  skillet task remove 3f2a",
-		Action: t.withTask("", func(ctx context.Context, c *cli.Context, h *host.Host, id string) error {
-			id, err := h.Work().Tasks().Remove(ctx, t.person(), id)
-			if err != nil {
-				return err
-			}
-			return t.answer(struct {
-				Removed string `json:"removed"`
-			}{id}, func() { t.note("removed %s", shortID(id)) })
-		}),
-	}
+	done := work.Worked{Tasks: []work.Run{}}
+	err = h.Work().Tasks().WorkOff(ctx, t.person(), work.WorkRequest{Allow: allow, Watch: c.Bool("watch"), Done: func(r work.Run) {
+		done.Tasks = append(done.Tasks, r)
+		if !t.json {
+			t.note("%s is %s: %s", shortID(r.TaskID), r.State, plain(r.Title))
+		}
+	}})
+	return answered(t, done, err, func(done work.Worked) {
+		if len(done.Tasks) == 0 {
+			t.note("nothing waits")
+		}
+	})
 }

@@ -2,19 +2,15 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
-
-	"github.com/skillet-run/skillet/host/app/work"
-	"github.com/skillet-run/skillet/host/base/fault"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/base/task"
+	"github.com/skillet-run/skillet/host/app/work"
+	"github.com/skillet-run/skillet/host/base/fault"
 )
 
 // follow works on a task, shows what happens, and prints what came out. On a terminal
@@ -24,7 +20,7 @@ func (t *terminal) follow(ctx context.Context, c *cli.Context, h *host.Host, q w
 	if err != nil {
 		return err
 	}
-	w := watcher{t: t}
+	w := t.watcher()
 	q.Allow, q.Watch = allow, w.show
 	for {
 		r, err := h.Work().Tasks().Do(ctx, t.person(), q)
@@ -42,100 +38,25 @@ func (t *terminal) follow(ctx context.Context, c *cli.Context, h *host.Host, q w
 	}
 }
 
-// watcher shows the events of a task. What it said is not said again at the end.
+// A watcher shows what happens to a task.
 type watcher struct {
-	t    *terminal
-	said []string // texts, as plain has them
+	t *terminal
+	work.Transcript
+}
+
+func (t *terminal) watcher() *watcher {
+	return &watcher{t, work.Transcript{Way: func(h fault.Hint) string { return t.way(h.Text, h.Remedies) }}}
 }
 
 // show prints an event: as a line of JSON, or in words.
 func (w *watcher) show(e work.Event) error {
 	if w.t.json {
-		line, err := json.Marshal(w.t.filled(e))
-		if err == nil {
-			_, err = fmt.Fprintf(w.t.out, "%s\n", line)
-		}
-		return err
+		return w.t.line(e)
 	}
-	text := eventText(e)
-	if e.Type == work.StepDenied && w.knows(text) { // of a call first, then of its step
-		return nil
-	}
-	words := eventWords(e)
-	if words == "" {
-		return nil
-	}
-	w.t.note("%s", words)
-	w.said = append(w.said, text)
-	if err := e.Step().Error; err != nil {
-		w.hint("    hint: %s", err.Way())
+	for _, line := range w.Event(e) {
+		w.t.note("%s", plain(line))
 	}
 	return nil
-}
-
-// hint shows what helps, unless it was shown.
-func (w *watcher) hint(format string, h fault.Hint) {
-	if text := w.t.way(h.Text, h.Remedies); text != "" && !w.knows(text) {
-		w.t.note(format, plain(text))
-		w.said = append(w.said, plain(text))
-	}
-}
-
-// knows reports whether a text was shown.
-func (w *watcher) knows(text string) bool {
-	return text != "" && slices.Contains(w.said, plain(text))
-}
-
-// maxDone is how many characters of what a step answered are shown on the way.
-const maxDone = 100
-
-// eventText is the text of an event, or of the error that it tells of.
-func eventText(e work.Event) string {
-	if err := e.Step().Error; e.Text == "" && err != nil {
-		return plain(err.Message)
-	}
-	return plain(e.Text)
-}
-
-// eventWords is an event in a line; empty for one that says nothing to a person, or what the
-// end says.
-func eventWords(e work.Event) string {
-	d := e.Step()
-	text := eventText(e)
-	took := ""
-	if d.TookMS > 0 {
-		took = fmt.Sprintf(" (%s)", time.Duration(d.TookMS*float64(time.Millisecond)).Round(time.Millisecond))
-	}
-	by := plain(strings.Trim(d.Agent+" "+d.Tool, " "))
-	switch e.Type {
-	case work.TaskPlanned:
-		return "plan: " + text
-	case work.TaskProgress:
-		return "  " + text
-	case work.TaskRecovered:
-		return "trying in another way: " + text
-	case work.TaskPaused, work.TaskCancelled, work.TaskResumed:
-		return strings.TrimRight(strings.TrimPrefix(string(e.Type), "task.")+": "+text, ": ")
-	case work.StepStarted:
-		return "> " + text
-	case work.StepCompleted:
-		if d.Tool == "" { // what an agent answers is the answer, or part of it
-			return "  done" + took
-		}
-		return "  done" + took + ": " + short(text, maxDone)
-	case work.StepFailed:
-		return "  failed: " + text + took
-	case work.StepDenied:
-		return "  denied: " + by + ": " + text
-	case work.StepUncertain:
-		return "  nobody knows whether it happened: " + text
-	case work.StepCalled:
-		if d.OK != nil && !*d.OK {
-			return "  " + by + " failed: " + text
-		}
-		return "  " + by
-	}
-	return ""
 }
 
 // decideSteps asks a person about the steps that wait for one, and reports whether the
@@ -145,7 +66,7 @@ func (t *terminal) decideSteps(ctx context.Context, h *host.Host, r *work.Run) (
 		return false, nil
 	}
 	for _, s := range r.Steps {
-		if s.State != work.StepWaiting || s.Proposal != "" {
+		if !work.Undecided(s) {
 			continue
 		}
 		t.note("the step %s waits for you: %s", plain(s.ID), plain(s.Title))
@@ -160,7 +81,7 @@ func (t *terminal) decideSteps(ctx context.Context, h *host.Host, r *work.Run) (
 			return false, err
 		}
 	}
-	return r.State == task.Queued, nil
+	return r.State == work.Queued, nil
 }
 
 // waitingWords say what a step waits for: the calls that it would make, or what an agent
@@ -184,11 +105,7 @@ func waitingWords(s work.Step) []string {
 func (w *watcher) concluded(ctx context.Context, r work.Run) error {
 	t, id := w.t, shortID(r.TaskID)
 	if t.json {
-		line, err := json.Marshal(t.filled(r))
-		if err != nil {
-			return err
-		}
-		if _, err := fmt.Fprintf(t.out, "%s\n", line); err != nil {
+		if err := t.line(r); err != nil {
 			return err
 		}
 	}
@@ -199,9 +116,17 @@ func (w *watcher) concluded(ctx context.Context, r work.Run) error {
 			WithHint("`skillet task show %s` shows what for; then `skillet task approve %s` and `skillet task resume %s`, with the --allow that it was run with", id, id, id))
 	case work.Failed:
 		w.printAnswer(r)
-		return t.standing(w.unreached(r))
+		e := w.Unreached(id, r)
+		if e.Way().IsZero() {
+			e = e.WithHint("`skillet task show %s` says how far it came", id)
+		}
+		return t.standing(e)
 	case work.Cancelled:
-		return t.standing(fault.Errorf(fault.KindConflict, "the task %s was cancelled%s", id, w.unlessKnown(r.Reason)).WithHint("`skillet task show %s` says how far it came", id))
+		why := ""
+		if r.Reason != "" && !w.Said(r.Reason) {
+			why = ": " + r.Reason
+		}
+		return t.standing(fault.Errorf(fault.KindConflict, "the task %s was cancelled%s", id, why).WithHint("`skillet task show %s` says how far it came", id))
 	default:
 		if r.State == work.Paused && r.Phase == work.PhaseAct {
 			t.showSteps(r)
@@ -215,14 +140,6 @@ func (w *watcher) concluded(ctx context.Context, r work.Run) error {
 	}
 	w.printAnswer(r)
 	return nil
-}
-
-// unlessKnown is a reason behind a colon; empty for one that was shown.
-func (w *watcher) unlessKnown(reason string) string {
-	if reason == "" || w.knows(reason) {
-		return ""
-	}
-	return ": " + reason
 }
 
 // showSteps prints the steps of a plan of which none was begun.
@@ -255,60 +172,16 @@ func (t *terminal) standing(e *fault.Error) error {
 	return e
 }
 
-// unreached says why a goal was not reached, unless that was shown with its step.
-func (w *watcher) unreached(r work.Run) *fault.Error {
-	t, id := w.t, shortID(r.TaskID)
-	e := fault.Errorf(fault.KindSkill, "the goal of %s was not reached", id)
-	if r.Report != nil && r.Report.Error != nil {
-		why := ": " + r.Report.Error.Message
-		if s := w.shownFailure(r); s != "" {
-			why = ": see the step " + s
-		}
-		e = fault.Errorf(r.Report.Error.Kind, "the goal of %s was not reached%s", id, why)
-	}
-	if r.Report != nil {
-		for _, next := range t.filled(*r.Report).(work.Report).NextSteps {
-			if !w.knows(next) {
-				return e.WithHint("%s", next)
-			}
-		}
-	}
-	return e.WithHint("`skillet task show %s` says how far it came", id)
-}
-
-// shownFailure is the first step that did not succeed, if why was shown.
-func (w *watcher) shownFailure(r work.Run) string {
-	for _, s := range r.Steps {
-		if s.Error != nil && w.knows(s.Error.Message) {
-			return s.ID
-		}
-	}
-	return ""
-}
-
-// printAnswer prints the answer of a task, and what a person should know beside it.
+// printAnswer prints the answer of a task, and what a person should know besides it.
 func (w *watcher) printAnswer(r work.Run) {
 	t := w.t
 	if t.json || r.Report == nil {
 		return
 	}
-	answer := strings.TrimSpace(plainLines(r.Report.Answer))
-	if answer != "" {
+	if answer := strings.TrimSpace(plainLines(r.Report.Answer)); answer != "" {
 		t.say("%s", answer)
 	}
-	for _, s := range r.Report.Sources {
-		t.note("source: %s", plain(s))
-	}
-	for _, d := range r.Report.Denials {
-		if !w.knows(d.Reason) {
-			t.note("denied: %s: %s", plain(d.Tool), plain(d.Reason))
-			w.said = append(w.said, plain(d.Reason))
-		}
-		w.hint("  hint: %s", fault.Hint{Text: d.Hint, Remedies: d.Remedies})
-	}
-	for _, a := range r.Report.Artifacts {
-		if a.Kind == "proposal" {
-			t.note("proposed: %s; `skillet approvals show %s` shows it", plain(a.Title), plain(a.Name))
-		}
+	for _, line := range w.Notes(*r.Report) {
+		t.note("%s", plain(line))
 	}
 }

@@ -1,32 +1,12 @@
 package main
 
 import (
-	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
-	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/work"
 )
-
-func (t *terminal) taskShow() *cli.Command {
-	return &cli.Command{
-		Name: "show", Usage: "show how far a task is, its steps and its report", ArgsUsage: "ID",
-		Description: "The beginning of an ID is enough.\n\nExamples:\n  skillet task show 3f2a\n  skillet task show 3f2a --json",
-		Action: t.withTask("", func(ctx context.Context, c *cli.Context, h *host.Host, id string) error {
-			v, err := h.Work().Tasks().Show(ctx, t.person(), id)
-			if err != nil {
-				return err
-			}
-			return t.answer(v, func() { t.showTask(v) })
-		}),
-	}
-}
 
 func (t *terminal) showTask(v work.TaskView) {
 	r := v.Run
@@ -49,12 +29,18 @@ func (t *terminal) showTask(v work.TaskView) {
 	}
 	c := v.Status.Telemetry
 	t.say("  cost:     %d tokens in, %d out, %.4f USD; %s, %s", c.InputTokens, c.OutputTokens, float64(c.MicroUSD)/1e6, count(c.ModelCalls, "thought"), count(c.ToolCalls, "tool call"))
-	shown := watcher{t: t}
+	shown := t.watcher()
 	for _, s := range r.Steps {
 		shown.step(s)
 	}
-	failed := shown.shownFailure(r)
-	t.showRecovery(r.Recovery, failed != "")
+	failed := shown.FailedStep(r)
+	for _, tried := range work.Retries(r.Recovery) {
+		why := ""
+		if failed == "" {
+			why = " because " + tried.Because
+		}
+		t.say("  tried:    %s%s: %s", strings.Join(tried.Strategies, ", "), plain(why), plain(tried.Outcome))
+	}
 	if r.Report != nil {
 		if r.Report.Error != nil && failed != "" {
 			t.say("  The goal is not reached: see the step %s.", plain(failed))
@@ -62,32 +48,12 @@ func (t *terminal) showTask(v work.TaskView) {
 			t.say("  %s", plain(r.Report.Summary))
 		}
 		shown.printAnswer(r)
-		for _, n := range t.filled(*r.Report).(work.Report).NextSteps {
-			if !shown.knows(n) {
-				t.say("  next:     %s", plain(n))
-			}
+		for _, n := range shown.NextSteps(*r.Report) {
+			t.say("  next:     %s", plain(n))
 		}
 	}
 	if r.State == work.WaitingApproval {
 		t.note("`skillet task approve %s` or `refuse`; then `skillet task resume %s`, with the --allow that it was run with", shortID(r.TaskID), shortID(r.TaskID))
-	}
-}
-
-// showRecovery shows what was tried in other ways, those together that came to the same.
-// known says that the steps told why.
-func (t *terminal) showRecovery(all []work.Recovery, known bool) {
-	same := func(a, b work.Recovery) bool { return a.Because == b.Because && a.Outcome == b.Outcome }
-	for len(all) > 0 {
-		var names []string
-		first := all[0]
-		for len(all) > 0 && same(first, all[0]) {
-			names, all = append(names, string(all[0].Strategy)), all[1:]
-		}
-		why := ""
-		if !known {
-			why = " because " + first.Because
-		}
-		t.say("  tried:    %s%s: %s", strings.Join(names, ", "), plain(why), plain(first.Outcome))
 	}
 }
 
@@ -115,22 +81,15 @@ func leftWords(s work.Status) string {
 // step shows a step.
 func (w *watcher) step(s work.Step) {
 	t := w.t
-	what := plain(s.Tool + s.Agent)
 	took := ""
 	if !s.FinishedAt.IsZero() && !s.StartedAt.IsZero() {
 		took = fmt.Sprintf(", %s", s.FinishedAt.Sub(s.StartedAt).Round(time.Millisecond))
 	}
-	t.say("  %-17s %s: %s (%s%s)", s.State, plain(s.ID), plain(s.Title), what, took)
-	waits := s.State == work.StepWaiting && s.Proposal == "" // what for says more than the error
-	if s.Error != nil && !waits {
-		t.say("      %s", plain(s.Error.Message))
-		w.said = append(w.said, plain(s.Error.Message))
-		if hint := t.way(s.Error.Hint, s.Error.Remedies); hint != "" {
-			t.say("      hint: %s", plain(hint))
-			w.said = append(w.said, plain(hint))
-		}
+	t.say("  %-17s %s: %s (%s%s)", s.State, plain(s.ID), plain(s.Title), plain(s.Tool+s.Agent), took)
+	for _, line := range w.Failure(s) {
+		t.say("      %s", plain(line))
 	}
-	if waits {
+	if work.Undecided(s) {
 		for _, line := range waitingWords(s) {
 			t.say("      %s", line)
 		}
@@ -140,28 +99,10 @@ func (w *watcher) step(s work.Step) {
 	}
 }
 
-func (t *terminal) taskLogs() *cli.Command {
-	return &cli.Command{
-		Name: "logs", Usage: "show what happened to a task, in order", ArgsUsage: "ID",
-		Description: "With --json, each event is a line.\n\nExamples:\n  skillet task logs 3f2a\n  skillet task logs 3f2a --follow\n  skillet task logs 3f2a --after 120 --json",
-		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on until the task stands still"},
-			&cli.Uint64Flag{Name: "after", Usage: "only events with a number above `N`"},
-		},
-		Action: t.withTask("", func(ctx context.Context, c *cli.Context, h *host.Host, id string) error {
-			return h.Work().Tasks().Logs(ctx, t.person(), work.LogsRequest{ID: id, After: c.Uint64("after"), Follow: c.Bool("follow"), Each: t.logEvent})
-		}),
-	}
-}
-
 // logEvent prints an event in a line.
 func (t *terminal) logEvent(e work.Event) error {
 	if t.json {
-		line, err := json.Marshal(t.filled(e))
-		if err == nil {
-			t.say("%s", line)
-		}
-		return err
+		return t.line(e)
 	}
 	if e.Type == work.TaskPartial { // a piece of an answer
 		return nil
@@ -175,44 +116,4 @@ func (t *terminal) logEvent(e work.Event) error {
 	}
 	t.say("%6d  %s", e.Seq, strings.Join(parts, "  "))
 	return nil
-}
-
-func (t *terminal) taskWork() *cli.Command {
-	return &cli.Command{
-		Name:  "work",
-		Usage: "do the tasks that wait: urgent ones first, several at a time",
-		Description: "Takes what `skillet task run --detach` took in, and what was interrupted: also tasks whose\n" +
-			"process died. Ends when nothing waits any more, or with --watch when it is interrupted; what is\n" +
-			"not done then waits again.\n\n" +
-			"Examples:\n  skillet task work\n  skillet task work --watch --allow \"fs.read:$PWD/**\"",
-		Flags:  []cli.Flag{allowFlag(), &cli.BoolFlag{Name: "watch", Usage: "wait for more"}},
-		Action: t.withState(t.workOff),
-	}
-}
-
-// workedOff is what --json prints of work.
-type workedOff struct {
-	Tasks []work.Run `json:"tasks"`
-}
-
-func (t *terminal) workOff(ctx context.Context, c *cli.Context, h *host.Host) error {
-	allow, err := t.allow(c)
-	if err != nil {
-		return err
-	}
-	out := workedOff{Tasks: []work.Run{}}
-	err = h.Work().Tasks().WorkOff(ctx, t.person(), work.WorkRequest{Allow: allow, Watch: c.Bool("watch"), Done: func(r work.Run) {
-		out.Tasks = append(out.Tasks, r)
-		if !t.json {
-			t.note("%s is %s: %s", shortID(r.TaskID), r.State, plain(r.Title))
-		}
-	}})
-	if err != nil && !(c.Bool("watch") && errors.Is(err, context.Canceled)) {
-		return err
-	}
-	return t.answer(out, func() {
-		if len(out.Tasks) == 0 {
-			t.note("nothing waits")
-		}
-	})
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"strings"
@@ -10,27 +9,11 @@ import (
 	"github.com/skillet-run/skillet/host/base/fault"
 
 	"github.com/urfave/cli/v2"
-
-	"github.com/skillet-run/skillet/host/base/store/atomicfile"
 )
 
 func (t *terminal) testCommand() *cli.Command {
 	return &cli.Command{
-		Name:      "test",
-		Usage:     "run the test cases of a skill",
-		ArgsUsage: "[DIR | FILE.skill | SKILL[@VERSION]]",
-		Description: "Runs the cases in tests/*.json, *.yaml and *.txtar of a skill, several at once, each in a workspace of\n" +
-			"its own that is deleted. What a case grants holds for it alone, and only its files, mocks and made-up\n" +
-			"secrets stand behind it: no case reaches a file, a server or a secret of this machine. A directory with\n" +
-			"sources is built first, by compilers that run with your rights: for the project of a stranger, use\n" +
-			"--no-build. What a case can say is in docs/testing.md.\n\n" +
-			"--update writes the golden files of cases anew (expect_file, and the sections of .txtar files). --record\n" +
-			"makes a case of a real run: it calls the tool with what --allow gives, and writes down what the call\n" +
-			"was told, with the values of secrets struck out.\n\n" +
-			"The exit code is 0 when all cases pass, and 1 when one fails.\n\n" +
-			"Examples:\n  skillet test\n  skillet test ./word-count --run 'empty' --verbose\n  skillet test --junit report.xml\n" +
-			"  skillet test --update\n" +
-			"  skillet test --record fetches --tool fetch --input '{\"url\":\"https://example.com/\"}' --allow 'http:GET https://example.com/*'",
+		Name: "test",
 		Flags: append(buildFlags(),
 			&cli.StringFlag{Name: "run", Usage: "only the cases whose \"file: name\" matches this regular expression, as `REGEXP`"},
 			&cli.IntFlag{Name: "jobs", Aliases: []string{"j"}, Usage: "run `N` cases at once (default: one a processor)"},
@@ -137,16 +120,12 @@ func (t *terminal) showResultOf(r author.CaseResult, verbose bool) {
 // concludeTest writes the reports and says how it went.
 func (t *terminal) concludeTest(c *cli.Context, out author.Tested) error {
 	if file := c.String("junit"); file != "" {
-		if err := writeJUnit(file, out); err != nil {
+		if err := out.WriteJUnit(file); err != nil {
 			return err
 		}
 	}
-	if t.json {
-		if err := t.printJSON(out); err != nil {
-			return err
-		}
-	} else {
-		t.showTested(out)
+	if err := answered(t, out, nil, t.showTested); err != nil {
+		return err
 	}
 	if !out.OK {
 		return reported{fault.KindSkill}
@@ -170,15 +149,4 @@ func (t *terminal) showTested(out author.Tested) {
 		most = fmt.Sprintf("; at most %d fuel, %s", r.Fuel, size(int64(r.PeakMemoryBytes)))
 	}
 	t.say("%s@%s: %s in %.2f s%s", plain(r.Skill), plain(r.Version), tally(r), r.DurationMS/1000, most)
-}
-
-func writeJUnit(file string, r author.Tested) error {
-	var b bytes.Buffer
-	if err := r.WriteJUnit(&b); err != nil {
-		return err
-	}
-	if err := atomicfile.Write(file, b.Bytes()); err != nil {
-		return fmt.Errorf("write the JUnit report: %w", err)
-	}
-	return nil
 }

@@ -5,8 +5,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/skillet-run/skillet/host/install"
-	"github.com/skillet-run/skillet/host/run/casetest"
+	"github.com/skillet-run/skillet/host/app/admit"
+	"github.com/skillet-run/skillet/host/app/author"
 )
 
 func noTestsFlag() cli.Flag {
@@ -18,18 +18,18 @@ func allowFailingFlag() cli.Flag {
 }
 
 // testsOf is what the flags say of the test cases of packages.
-func testsOf(c *cli.Context) install.Tests {
+func testsOf(c *cli.Context) admit.Tests {
 	switch {
 	case c.Bool("no-tests"):
-		return install.TestsLeftOut
+		return admit.TestsLeftOut
 	case c.Bool("allow-failing-tests"):
-		return install.TestsMayFail
+		return admit.TestsMayFail
 	}
-	return install.TestsPass
+	return admit.TestsPass
 }
 
 // tally says how many test cases passed.
-func tally(r casetest.Report) string {
+func tally(r author.CaseReport) string {
 	text := fmt.Sprintf("%d passed", r.Passed)
 	for _, x := range []struct {
 		n    int

@@ -44,9 +44,7 @@ func buildInfo() build {
 
 func (t *terminal) versionCommand() *cli.Command {
 	return &cli.Command{
-		Name:        "version",
-		Usage:       "print the version",
-		Description: "Examples:\n  skillet version\n  skillet version --json",
+		Name: "version",
 		Action: t.withoutHome(func(context.Context, *cli.Context) error {
 			b := buildInfo()
 			return t.answer(b, func() {
@@ -58,10 +56,8 @@ func (t *terminal) versionCommand() *cli.Command {
 
 func (t *terminal) exitCodesCommand() *cli.Command {
 	return &cli.Command{
-		Name:        "exit-codes",
-		Usage:       "list the exit codes of all commands",
-		Description: "Examples:\n  skillet exit-codes --json\n  skillet help exit-codes",
-		Action:      func(*cli.Context) error { return t.exitCodes() },
+		Name:   "exit-codes",
+		Action: func(*cli.Context) error { return t.exitCodes() },
 	}
 }
 

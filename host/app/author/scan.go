@@ -29,6 +29,20 @@ type Scanned struct {
 	findings.Report
 }
 
+// What a scan finds, and how grave that is.
+type (
+	Findings = findings.Report
+	Finding  = findings.Finding
+	Severity = findings.Severity
+)
+
+// The severities.
+const (
+	Info  = findings.Info
+	Warn  = findings.Warn
+	Block = findings.Block
+)
+
 // Scan reads a package without running it, and says what to look at. What was revoked, and
 // what is disabled, is scanned, too. Of a path it needs no home.
 func (s *Service) Scan(ctx context.Context, by approval.Principal, r ScanRequest) (Scanned, error) {

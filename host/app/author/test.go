@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/skillet-run/skillet/host/app/invoke"
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/host/base/store/atomicfile"
 	"github.com/skillet-run/skillet/host/fetch/source"
 	"github.com/skillet-run/skillet/host/record/approval"
 	"github.com/skillet-run/skillet/host/run/casetest"
@@ -44,8 +44,12 @@ type TestRequest struct {
 	Progress Progress
 }
 
-// A CaseResult is what came of one test case.
-type CaseResult = casetest.Result
+// A CaseResult is what came of one test case, and a CaseReport what came of those of a
+// package.
+type (
+	CaseResult = casetest.Result
+	CaseReport = casetest.Report
+)
 
 // The outcomes of a test case.
 const (
@@ -65,8 +69,18 @@ type Tested struct {
 	Recorded string   `json:"recorded,omitempty"`
 }
 
-// WriteJUnit writes what came of them in the format of JUnit.
-func (t Tested) WriteJUnit(w io.Writer) error { return casetest.WriteJUnit(w, t.Report) }
+// WriteJUnit writes what came of them to a file, in the format of JUnit.
+func (t Tested) WriteJUnit(file string) error {
+	var b bytes.Buffer
+	err := casetest.WriteJUnit(&b, t.Report)
+	if err == nil {
+		err = atomicfile.Write(file, b.Bytes())
+	}
+	if err != nil {
+		return fmt.Errorf("write the JUnit report: %w", err)
+	}
+	return nil
+}
 
 // Test runs the test cases of a skill, each in a workspace of its own, with what it grants
 // and nothing real behind that. That cases fail is not an error. Errors are

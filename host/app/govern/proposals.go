@@ -272,6 +272,12 @@ func (s *Proposals) ProposeSettings(ctx context.Context, by approval.Principal, 
 	return s.p.Settings.Propose(ctx, req.wanted(by))
 }
 
+// DecidedAtOnce reports whether the one who proposed a change of a file may decide about it
+// at once: it is their own, and nothing was found in it.
+func DecidedAtOnce(by approval.Human, p Proposal) bool {
+	return p.Status == StatusPending && p.ProposedBy == by.Actor()
+}
+
 // Waiting is the error of a proposal of a change that nobody decides at once: of
 // [fault.KindApproval], or [fault.KindDenied] when something was found in it.
 func Waiting(p Proposal) error {

@@ -125,6 +125,16 @@ func (s *Proposals) summarize(ctx context.Context, by approval.Principal, v *Pro
 // more than their default.
 func SettingPoints(c ConfigChange) []Point { return evidence.SettingPoints(c, config.Default) }
 
+// maxDefinitionLines is how much of the difference between two definitions is shown.
+const maxDefinitionLines = 200
+
+// CompareDefinitions compares the definitions of an agent before and after a change, line by
+// line. Long ones are cut short.
+func CompareDefinitions(c *AgentChange) review.File {
+	before, after := c.Definitions()
+	return review.Text(before, after, review.Limits{Lines: maxDefinitionLines, LineBytes: 400})
+}
+
 // Unaided is what a skill of a kind can do with nothing granted.
 func Unaided(k manifests.Kind) string { return evidence.Unaided(k) }
 

@@ -32,6 +32,13 @@ type ReplayRequest struct {
 // ReplayTimeout bounds a replay that has no other bound.
 const ReplayTimeout = replay.Usual
 
+// ReplayFigures are a figure of the recorded call and of the replay, and a Shadow is how a
+// version did on recorded calls.
+type (
+	ReplayFigures = replay.Figures
+	Shadow        = replay.Shadow
+)
+
 // Replayed is what came of a replay.
 type Replayed struct {
 	replay.Report

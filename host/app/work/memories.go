@@ -72,9 +72,18 @@ type Found struct {
 	Embedder         string
 }
 
+// checkFilter refuses names of areas and types that do not exist.
+func checkFilter(f Filter) error {
+	return errors.Join(eachOneOf("area", f.Areas, Areas()), eachOneOf("type", f.Types, MemoryTypes()))
+}
+
 // Search finds records by meaning and by words, and leaves out what is far from the query.
+// An area or a type that does not exist is a [fault.KindUsage] error.
 func (m *Memories) Search(ctx context.Context, by approval.Principal, q Query) (Found, error) {
 	mem, err := m.open(ctx, by)
+	if err == nil {
+		err = checkFilter(q.Filter)
+	}
 	if err != nil {
 		return Found{}, err
 	}
@@ -83,13 +92,16 @@ func (m *Memories) Search(ctx context.Context, by approval.Principal, q Query) (
 		return Found{}, err
 	}
 	s, err := mem.Stats(ctx)
-	return Found{found, s.Waiting, s.Records, s.Embedder}, err
+	return Found{append([]Match{}, found...), s.Waiting, s.Records, s.Embedder}, err
 }
 
 // List returns the records that f selects, the latest first, limit at most (0 for all), and
-// how many there are of all kinds.
+// how many there are of all kinds. Its errors are those of [Memories.Search].
 func (m *Memories) List(ctx context.Context, by approval.Principal, f Filter, limit int) ([]Record, int, error) {
 	mem, err := m.open(ctx, by)
+	if err == nil {
+		err = checkFilter(f)
+	}
 	if err != nil {
 		return nil, 0, err
 	}
@@ -220,6 +232,9 @@ func (m *Memories) Reindex(ctx context.Context, by approval.Human, progress func
 // Export writes the records that f selects to w, as lines of JSON, and returns how many.
 func (m *Memories) Export(ctx context.Context, by approval.Human, w io.Writer, f Filter) (int, error) {
 	mem, err := m.open(ctx, by)
+	if err == nil {
+		err = checkFilter(f)
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -242,6 +257,9 @@ type ExportFile struct {
 // ExportFile is [Memories.Export] to a file, which appears whole or not at all.
 func (m *Memories) ExportFile(ctx context.Context, by approval.Human, to ExportFile, f Filter) (Exported, error) {
 	mem, err := m.open(ctx, by)
+	if err == nil {
+		err = checkFilter(f)
+	}
 	if err != nil {
 		return Exported{}, err
 	}

@@ -53,7 +53,7 @@ func (p *Providers) List(ctx context.Context, by approval.Principal) ([]Listed, 
 		}
 		all = append(all, silent)
 	}
-	return all, err
+	return append([]Listed{}, all...), err
 }
 
 // A Probe is one thing that [Providers.Test] tried.
@@ -73,13 +73,26 @@ type Probed struct {
 	Trials   []Probe       `json:"trials"`
 }
 
+// Failed is the kind of the first failure; empty for none.
+func (p Probed) Failed() fault.Kind {
+	for _, t := range p.Trials {
+		if t.Error != nil {
+			return t.Error.Kind
+		}
+	}
+	return ""
+}
+
+// DefaultPrompt is what a provider is asked to test it.
+const DefaultPrompt = "Say hello in one word."
+
 // A TestRequest says how a provider is tested.
 type TestRequest struct {
 	Provider string
 	// Model is the one that is asked; empty for the first that makes text, and the first that
 	// makes vectors.
 	Model string
-	// Prompt is what it is asked; empty for a short greeting.
+	// Prompt is what it is asked; empty for [DefaultPrompt].
 	Prompt string
 	// Begins is called as each thing is tried, and returns what is called when that is over;
 	// nil for nobody.
@@ -94,7 +107,7 @@ func (p *Providers) Test(ctx context.Context, by approval.Human, q TestRequest) 
 		return Probed{}, err
 	}
 	if q.Prompt == "" {
-		q.Prompt = "Say hello in one word."
+		q.Prompt = DefaultPrompt
 	}
 	t := trial{s: p.s, q: q, out: Probed{Provider: q.Provider, OK: true}}
 	var of provider.Provider

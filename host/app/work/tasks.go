@@ -292,8 +292,10 @@ func (t *Tasks) List(ctx context.Context, by approval.Principal, q ListRequest) 
 	if err := approval.CheckPrincipal(by); err != nil {
 		return nil, err
 	}
-	if err := oneOf("state", q.State, task.States()); err != nil {
-		return nil, err
+	if q.State != "" {
+		if err := oneOf("state", q.State, task.States()); err != nil {
+			return nil, err
+		}
 	}
 	o, err := t.s.open(ctx)
 	if err != nil {
@@ -303,7 +305,8 @@ func (t *Tasks) List(ctx context.Context, by approval.Principal, q ListRequest) 
 	if ownOnly(by) {
 		f.Owner = by.Actor()
 	}
-	return o.List(ctx, f)
+	all, err := o.List(ctx, f)
+	return append([]Run{}, all...), err
 }
 
 // A TaskView is a task, how far it is, and what is known of the work on it.
@@ -418,14 +421,19 @@ func (t *Tasks) Decide(ctx context.Context, by approval.Human, d Decision) (Run,
 	return o.Refuse(ctx, by, id, d.Step, d.Notes)
 }
 
-// Remove forgets a task that has ended, with all that was kept of it, and returns its whole
-// ID. One that has not is a [fault.KindConflict] error.
-func (t *Tasks) Remove(ctx context.Context, by approval.Principal, id string) (string, error) {
+// Removed is a task that was removed, by its whole ID.
+type Removed struct {
+	Removed string `json:"removed"`
+}
+
+// Remove forgets a task that has ended, with all that was kept of it. One that has not is a
+// [fault.KindConflict] error.
+func (t *Tasks) Remove(ctx context.Context, by approval.Principal, id string) (Removed, error) {
 	o, id, err := t.find(ctx, by, id)
 	if err != nil {
-		return "", err
+		return Removed{}, err
 	}
-	return id, o.Delete(ctx, id)
+	return Removed{id}, o.Delete(ctx, id)
 }
 
 // Dead returns what the queue gave up.
@@ -433,21 +441,28 @@ func (t *Tasks) Dead(ctx context.Context, by approval.Human) ([]DeadLetter, erro
 	if err := approval.CheckPrincipal(by); err != nil {
 		return nil, err
 	}
-	return t.s.queue().Dead(ctx)
+	all, err := t.s.queue().Dead(ctx)
+	return append([]DeadLetter{}, all...), err
+}
+
+// A LetterState is what became of a dead letter.
+type LetterState struct {
+	ID    string `json:"id"`
+	State string `json:"state"`
 }
 
 // Requeue puts a dead letter back into the queue.
-func (t *Tasks) Requeue(ctx context.Context, by approval.Human, id string) error {
+func (t *Tasks) Requeue(ctx context.Context, by approval.Human, id string) (LetterState, error) {
 	if err := approval.CheckPrincipal(by); err != nil {
-		return err
+		return LetterState{}, err
 	}
-	return t.s.queue().Requeue(ctx, id)
+	return LetterState{id, "back in the queue"}, t.s.queue().Requeue(ctx, id)
 }
 
 // Drop forgets a dead letter; its task stays.
-func (t *Tasks) Drop(ctx context.Context, by approval.Human, id string) error {
+func (t *Tasks) Drop(ctx context.Context, by approval.Human, id string) (LetterState, error) {
 	if err := approval.CheckPrincipal(by); err != nil {
-		return err
+		return LetterState{}, err
 	}
-	return t.s.queue().Drop(ctx, id)
+	return LetterState{id, "dropped"}, t.s.queue().Drop(ctx, id)
 }

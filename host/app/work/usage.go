@@ -71,6 +71,64 @@ func latencyOf(took []float64) Latency {
 	return Latency{rank(0.5), rank(0.9), rank(0.99), took[len(took)-1]}
 }
 
+// Figures are those of the home; a section that was not asked for is nil.
+type Figures struct {
+	Since  time.Time     `json:"since,omitzero"`
+	Skills *[]SkillStats `json:"skills,omitempty"`
+	Models *ModelStats   `json:"models,omitempty"`
+	Memory *MemoryStats  `json:"memory,omitempty"`
+	Events *EventStats   `json:"events,omitempty"`
+	Queue  *QueueStats   `json:"queue,omitempty"`
+}
+
+// Sections are the names of the sections of [Figures], in their order.
+func Sections() []string { return []string{"skills", "models", "memory", "events", "queue"} }
+
+// A FiguresRequest says which figures are wanted. The zero value is for all of them.
+type FiguresRequest struct {
+	// Since leaves out what was before; figures of the memory and of the queue are always
+	// those of now.
+	Since time.Time
+	// Sections are names of [Sections]; empty for all.
+	Sections []string
+}
+
+// Figures returns the figures of what ran. The name of a section that does not exist is a
+// [fault.KindUsage] error.
+func (u *Usage) Figures(ctx context.Context, by approval.Principal, q FiguresRequest) (Figures, error) {
+	f := Figures{Since: q.Since}
+	if err := notAgent(by); err != nil {
+		return f, err
+	}
+	if err := eachOneOf("section", q.Sections, Sections()); err != nil {
+		return f, err
+	}
+	get := map[string]func() error{
+		"skills": func() error { return into(&f.Skills)(u.Skills(ctx, by, q.Since)) },
+		"models": func() error { return into(&f.Models)(u.Models(ctx, by, q.Since)) },
+		"memory": func() error { return into(&f.Memory)((&Memories{u.s}).Stats(ctx, by)) },
+		"events": func() error { return into(&f.Events)(u.Events(ctx, by, q.Since)) },
+		"queue":  func() error { return into(&f.Queue)(u.Queue(ctx, by)) },
+	}
+	for _, name := range Sections() {
+		if len(q.Sections) > 0 && !slices.Contains(q.Sections, name) {
+			continue
+		}
+		if err := get[name](); err != nil {
+			return f, fmt.Errorf("figures of %s: %w", name, err)
+		}
+	}
+	return f, nil
+}
+
+// into keeps the result of a call.
+func into[T any](at **T) func(T, error) error {
+	return func(v T, err error) error {
+		*at = &v
+		return err
+	}
+}
+
 // Usage has figures of what ran. Agents see none: what others did is not theirs to know.
 type Usage struct{ s *Service }
 

@@ -1,8 +1,6 @@
 package work
 
 import (
-	"strings"
-
 	"github.com/skillet-run/skillet/host/agents/event"
 	"github.com/skillet-run/skillet/host/agents/llm"
 	"github.com/skillet-run/skillet/host/agents/llm/budget"
@@ -11,6 +9,7 @@ import (
 	"github.com/skillet-run/skillet/host/agents/queue"
 	"github.com/skillet-run/skillet/host/base/task"
 	"github.com/skillet-run/skillet/host/record/approval"
+	"github.com/skillet-run/skillet/manifests/agent"
 	"github.com/skillet-run/skillet/plugins/provider"
 )
 
@@ -31,6 +30,8 @@ type (
 	Update     = orchestrator.Update
 	DeadLetter = queue.DeadLetter
 	Proposal   = approval.Proposal
+	// An AgentDefinition says what an agent is for, and which tools it may use.
+	AgentDefinition = agent.Definition
 )
 
 // States of tasks and of steps, and what a request says of how one is done.
@@ -121,11 +122,3 @@ type (
 
 // QueueStats are figures of the queue.
 type QueueStats = queue.Stats
-
-func named[T ~string](all []T) string {
-	names := make([]string, 0, len(all))
-	for _, a := range all {
-		names = append(names, string(a))
-	}
-	return strings.Join(names, ", ")
-}

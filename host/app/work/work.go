@@ -10,10 +10,12 @@ package work
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/skillet-run/skillet/host/base/fault"
 	"github.com/skillet-run/skillet/internal/duration"
+	"github.com/skillet-run/skillet/internal/nearest"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -243,8 +245,26 @@ func (s *Service) watched(id string) bool {
 
 // oneOf refuses a name that is none of those there are.
 func oneOf[T ~string](what string, name T, all []T) error {
-	if name == "" || slices.Contains(all, name) {
+	if slices.Contains(all, name) {
 		return nil
 	}
-	return fault.Errorf(fault.KindUsage, "no %s is called %s", what, name).WithHint("there are %s", named(all))
+	var names []string
+	for _, a := range all {
+		names = append(names, string(a))
+	}
+	e := fault.Errorf(fault.KindUsage, "no %s is called %q", what, name)
+	if best, ok := nearest.Name(string(name), names); ok {
+		return e.WithHint("did you mean %s? there are %s", best, strings.Join(names, ", "))
+	}
+	return e.WithHint("there are %s", strings.Join(names, ", "))
+}
+
+// eachOneOf refuses names of which one is none of those there are.
+func eachOneOf[T ~string](what string, names, all []T) error {
+	for _, n := range names {
+		if err := oneOf(what, n, all); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -81,6 +81,11 @@ type WorkRequest struct {
 	Done func(task.Run)
 }
 
+// Worked are the tasks that were worked on, in the order in which that ended.
+type Worked struct {
+	Tasks []Run `json:"tasks"`
+}
+
 // watchEvery is how often a worker looks for tasks that are not in the queue:
 // those that were interrupted, resumed or approved.
 const watchEvery = 500 * time.Millisecond
@@ -104,7 +109,11 @@ func (t *Tasks) WorkOff(ctx context.Context, by approval.Human, w WorkRequest) e
 	go func() { ended <- f.q.Run(working, f.work) }()
 	err = f.feed(ctx, o)
 	stop()
-	return errors.Join(err, <-ended, f.err())
+	err = errors.Join(err, <-ended, f.err())
+	if w.Watch && errors.Is(err, context.Canceled) {
+		err = nil
+	}
+	return err
 }
 
 // force is what works on tasks.

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// commandTexts says what each command does. A section begins with a line of "= ", the path
+// of the command and, after " : ", its arguments. Its first line is the summary; the text of
+// its help follows an empty line.
+//
+//go:embed commands.txt
+var commandTexts string
+
+// A commandText is what is said about a command.
+type commandText struct{ summary, args, text string }
+
+// textsOfCommands are the sections of [commandTexts] by the paths of their commands.
+func textsOfCommands() map[string]commandText {
+	all := map[string]commandText{}
+	for section := range strings.SplitSeq(strings.TrimPrefix(commandTexts, "= "), "\n= ") {
+		head, body, _ := strings.Cut(section, "\n")
+		path, args, _ := strings.Cut(head, " : ")
+		summary, text, _ := strings.Cut(strings.TrimSuffix(body, "\n"), "\n\n")
+		all[path] = commandText{summary, args, strings.TrimSuffix(text, "\n")}
+	}
+	return all
+}
+
+// describe gives commands below a path their texts, unless they have some of their own.
+func describe(cs []*cli.Command, path string, texts map[string]commandText) {
+	for _, c := range cs {
+		below := path + c.Name
+		if x, ok := texts[below]; ok {
+			c.Usage, c.ArgsUsage = x.summary, x.args
+			if c.Description == "" {
+				c.Description = x.text
+			}
+		}
+		describe(c.Subcommands, below+" ", texts)
+	}
+}
+
+// one is a command that takes exactly one argument; what names it.
+func one[On any](what string, do func(ctx context.Context, c *cli.Context, on On, arg string) error) func(context.Context, *cli.Context, On) error {
+	return func(ctx context.Context, c *cli.Context, on On) error {
+		args, err := need(c, 1, what)
+		if err != nil {
+			return err
+		}
+		return do(ctx, c, on, args[0])
+	}
+}
+
+// answered prints the result of a call: show does so for people.
+func answered[T any](t *terminal, v T, err error, show func(T)) error {
+	return t.answered(v, err, func() { show(v) })
+}
+
+// line prints v as a line of JSON.
+func (t *terminal) line(v any) error {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(t.filled(v)); err != nil {
+		return err
+	}
+	return writeEscaped(t.out, b.Bytes())
+}
