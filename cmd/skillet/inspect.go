@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -81,20 +80,9 @@ func (t *terminal) sayImports(all []author.Function) {
 		t.say("imports nothing")
 		return
 	}
-	by := map[string][]string{}
-	var words []string
-	for _, f := range all {
-		w := f.Words + " (" + f.Module + ")"
-		if by[w] == nil {
-			words = append(words, w)
-		}
-		if !slices.Contains(by[w], f.Name) {
-			by[w] = append(by[w], f.Name)
-		}
-	}
 	t.say("imports %s:", count(len(all), "function"))
-	for _, w := range words {
-		t.say("  %s: %s", visible(w), visible(few(by[w])))
+	for _, g := range author.Groups(all) {
+		t.say("  %s (%s): %s", visible(g.Words), visible(g.Module), visible(few(g.Names)))
 	}
 }
 
@@ -108,8 +96,7 @@ func few(names []string) string {
 }
 
 func (t *terminal) saySections(i author.Inspected) {
-	all := slices.Clone(i.Sections)
-	slices.SortStableFunc(all, func(a, b author.Section) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	all := author.LargestFirst(i.Sections)
 	const most = 12
 	t.say("sections:")
 	for _, s := range all[:min(len(all), most)] {

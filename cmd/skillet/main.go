@@ -12,7 +12,6 @@ import (
 	_ "github.com/skillet-run/skillet/cmd/skillet/internal/startworker" // a worker begins before main
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/upkeep"
-	"github.com/skillet-run/skillet/host/base/secret"
 )
 
 func main() {
@@ -24,7 +23,7 @@ func main() {
 
 // skilletMain runs the command line, within the bounds of an administrator. No
 // keyring means that of the system.
-func skilletMain(system string, keyring secret.Keyring) int {
+func skilletMain(system string, keyring host.Keyring) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once

@@ -9,6 +9,7 @@ import (
 
 	"github.com/skillet-run/skillet/host/app/author"
 	"github.com/skillet-run/skillet/host/app/invoke"
+	"github.com/skillet-run/skillet/host/app/upkeep"
 	"github.com/skillet-run/skillet/host/base/fault"
 )
 
@@ -54,7 +55,7 @@ func (t *terminal) scan(ctx context.Context, c *cli.Context, s *author.Service) 
 
 func (t *terminal) showScan(c *cli.Context, r author.Scanned) error {
 	if c.Bool("sarif") {
-		log, err := r.SARIF(buildInfo().Version)
+		log, err := r.SARIF(upkeep.ThisBuild().Version)
 		if err != nil {
 			return err
 		}

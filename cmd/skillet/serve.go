@@ -141,7 +141,7 @@ func (t *terminal) whileWorking(ctx context.Context, h *host.Host, do func(conte
 	var working sync.WaitGroup
 	var failed error
 	working.Go(func() {
-		failed = h.Work().Tasks().WorkOff(ctx, t.person(), work.WorkRequest{Watch: true})
+		failed = h.Work().Tasks().RunWorkers(ctx, t.person(), work.WorkRequest{Watch: true})
 		if ctx.Err() != nil && errors.Is(failed, context.Canceled) {
 			failed = nil
 		}
@@ -173,7 +173,7 @@ func newService(h *host.Host, drain time.Duration) *service {
 				return h.CatchUp(ctx)
 			}
 		},
-	}, api.Settings{Version: buildInfo().Version})
+	}, api.Settings{Version: upkeep.ThisBuild().Version})
 	requests, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel
 	s.server = &http.Server{

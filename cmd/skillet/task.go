@@ -281,7 +281,7 @@ func (t *terminal) workTasks(ctx context.Context, c *cli.Context, h *host.Host) 
 		return err
 	}
 	done := work.Worked{Tasks: []work.Run{}}
-	err = h.Work().Tasks().WorkOff(ctx, t.person(), work.WorkRequest{Allow: allow, Watch: c.Bool("watch"), Done: func(r work.Run) {
+	err = h.Work().Tasks().RunWorkers(ctx, t.person(), work.WorkRequest{Allow: allow, Watch: c.Bool("watch"), Done: func(r work.Run) {
 		done.Tasks = append(done.Tasks, r)
 		if !t.json {
 			t.note("%s is %s: %s", shortID(r.TaskID), r.State, plain(r.Title))

@@ -3,55 +3,21 @@ package main
 import (
 	"context"
 	"fmt"
-	"runtime"
-	"runtime/debug"
 	"strings"
 	"text/tabwriter"
 
-	"github.com/skillet-run/skillet/host/base/fault"
-
 	"github.com/urfave/cli/v2"
+
+	"github.com/skillet-run/skillet/host/app/upkeep"
+	"github.com/skillet-run/skillet/host/base/fault"
 )
 
-// build is what is known about this program.
-type build struct {
-	Version  string `json:"version"`
-	Revision string `json:"revision,omitempty"`
-	Modified bool   `json:"modified,omitempty"`
-	Go       string `json:"go"`
-	Platform string `json:"platform"`
-}
-
-func buildInfo() build {
-	b := build{Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return b
-	}
-	if v := info.Main.Version; v != "" {
-		b.Version = v
-	}
-	for _, s := range info.Settings {
-		switch s.Key {
-		case "vcs.revision":
-			b.Revision = s.Value
-		case "vcs.modified":
-			b.Modified = s.Value == "true"
-		}
-	}
-	return b
-}
-
 func (t *terminal) versionCommand() *cli.Command {
-	return &cli.Command{
-		Name: "version",
-		Action: t.withoutHome(func(context.Context, *cli.Context) error {
-			b := buildInfo()
-			return t.answer(b, func() {
-				t.say("%s", strings.Join(strings.Fields("skillet "+b.Version+" "+b.Revision+" "+b.Go+" "+b.Platform), " "))
-			})
-		}),
-	}
+	return &cli.Command{Name: "version", Action: t.withoutHome(func(context.Context, *cli.Context) error {
+		return answered(t, upkeep.ThisBuild(), nil, func(b upkeep.Build) {
+			t.say("%s", strings.Join(strings.Fields("skillet "+b.Version+" "+b.Revision+" "+b.Go+" "+b.Platform), " "))
+		})
+	})}
 }
 
 func (t *terminal) exitCodesCommand() *cli.Command {

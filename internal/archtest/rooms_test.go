@@ -102,23 +102,6 @@ var importers = map[string][]string{
 	"policies/goldentest":                  nil,
 }
 
-// against are the imports that the tables forbid and that are still there, each with why.
-// Nothing is added here.
-var against = map[string]string{
-	"cmd/skillet > host/base/config":           notMovedYet,
-	"cmd/skillet > host/base/secret":           notMovedYet,
-	"cmd/skillet > host/base/store/atomicfile": notMovedYet,
-	"cmd/skillet > host/base/task":             notMovedYet,
-	"cmd/skillet > host/install":               notMovedYet,
-	"cmd/skillet > host/record/approval":       notMovedYet,
-	"cmd/skillet > host/review/findings":       notMovedYet,
-	"cmd/skillet > host/review/review":         notMovedYet,
-	"cmd/skillet > host/run/casetest":          notMovedYet,
-	"cmd/skillet > host/run/replay":            notMovedYet,
-}
-
-const notMovedYet = "its types have no names in the application layer yet"
-
 // isRoom reports whether a room has this name.
 func isRoom(name string) bool {
 	return slices.ContainsFunc(rooms, func(r room) bool { return r.name == name })
@@ -166,7 +149,7 @@ func wrong(from, to string) string {
 }
 
 func TestImports(t *testing.T) {
-	used, kept := map[string]bool{}, map[string]bool{}
+	used := map[string]bool{}
 	for _, p := range load(t) {
 		of, ok := roomOf(p.ImportPath)
 		if !ok {
@@ -183,18 +166,9 @@ func TestImports(t *testing.T) {
 			for _, by := range importers[to] {
 				used[by+" may import "+to] = used[by+" may import "+to] || covers(by, p.ImportPath)
 			}
-			if why := wrong(p.ImportPath, to); why == "" {
-				continue
-			} else if at := p.ImportPath + " > " + to; against[at] == "" {
+			if why := wrong(p.ImportPath, to); why != "" {
 				t.Error(why)
-			} else {
-				kept[at] = true
 			}
-		}
-	}
-	for at := range against {
-		if !kept[at] {
-			t.Errorf("%s: not there any more; take it out of the table", at)
 		}
 	}
 	checkRooms(t, used)

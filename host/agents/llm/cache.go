@@ -84,7 +84,7 @@ func (c *cache) key(a Ask, ref Ref) string {
 	of.Request.Model = ""
 	b, err := json.Marshal(of)
 	if err != nil {
-		return "" // raw JSON in the request that is none: there is no such answer
+		return "" // raw JSON in the request that is not JSON: nothing is cached for it
 	}
 	sum := sha256.Sum256(b)
 	return cacheKey + hex.EncodeToString(sum[:])

@@ -18,7 +18,7 @@ import (
 // Errors a caller may test for. They come wrapped. [budget.ErrExhausted] and a
 // [*provider.Error] come, too.
 var (
-	// ErrNoModel: there is no model that can answer such a request.
+	// ErrNoModel: no model can answer the request.
 	ErrNoModel = errors.New("no model can answer")
 	// ErrInvalid: the Ask breaks a rule, which the message names.
 	ErrInvalid = errors.New("invalid")
@@ -133,7 +133,7 @@ func (s Settings) groups(t target, entries []entry) []group {
 	return append(all, group{why: lastResort, refs: resolveAll(s.LastResort, entries), ordered: true})
 }
 
-// lastResort is why something is a candidate that is asked when there is no other.
+// lastResort says why a candidate is asked only when no other is left.
 const lastResort = "last resort"
 
 func (s Settings) fallbacks(entries []entry) group {
@@ -236,7 +236,7 @@ func (r *Router) weigh(ctx context.Context, c Candidate, of choice, req provider
 	now, rec := time.Now(), r.history.get(ctx, c.ref)
 	limit := r.settings.limit(c.ref.Provider)
 	f := facts{
-		down: c.problem != "", record: rec, underWay: r.paces.underWay(c.ref.Provider), limit: limit.Concurrent,
+		down: c.problem != "", record: rec, underWay: r.limiters.underWay(c.ref.Provider), limit: limit.Concurrent,
 		quick: rowOf(of.target.tier).quick, room: r.pool.room(c.ref, c.managed()), model: c.model, need: of.need,
 	}
 	c.input = corrected(of.need.InputTokens, rec.ratio())

@@ -10,7 +10,7 @@ import (
 const (
 	// bytesPerToken is how many bytes of text a token has, roughly.
 	bytesPerToken = 4
-	// messageTokens is what a message takes beside its text, and toolTokens a tool.
+	// messageTokens is what a message takes besides its text, and toolTokens a tool.
 	messageTokens = 4
 	toolTokens    = 8
 	// answerTokens is how long an answer is expected to be when neither the request

@@ -103,13 +103,13 @@ type job struct {
 	spent    int64 // millionths of a dollar
 }
 
-// hurdles are what failures so far say about the models that are left.
-type hurdles struct {
+// exclusions say which of the models that are left failures so far rule out.
+type exclusions struct {
 	context   int      // a model needs more than this
 	providers []string // these do not let us in
 }
 
-func (h hurdles) stop(c Candidate) bool {
+func (h exclusions) stop(c Candidate) bool {
 	known := c.model.ContextTokens
 	return h.context > 0 && known > 0 && known <= h.context || slices.Contains(h.providers, c.ref.Provider)
 }
@@ -120,7 +120,7 @@ func (j *job) run(ctx context.Context, c choice) (Answer, error) {
 	if len(chain) == 0 {
 		return Answer{}, fmt.Errorf("ask a model: %w", c.none())
 	}
-	var h hurdles
+	var h exclusions
 	var failed *failure
 	for asked := 0; len(chain) > 0 && asked < j.r.settings.MaxModels; asked++ {
 		resp, cached, f := j.answer(ctx, chain[0], len(chain) > 1)
@@ -137,7 +137,7 @@ func (j *job) run(ctx context.Context, c choice) (Answer, error) {
 }
 
 // goOn reports whether another model may help, and notes which cannot.
-func (j *job) goOn(h *hurdles, c Candidate, f *failure) bool {
+func (j *job) goOn(h *exclusions, c Candidate, f *failure) bool {
 	switch remedyOf(f.class, j.r.settings).next {
 	case nextNone:
 		return false
@@ -396,7 +396,7 @@ func (j *job) use(c Candidate) Use {
 func (t *try) paced(next work) work {
 	return func(ctx context.Context) (provider.Response, error) {
 		rest := t.r.history.get(ctx, t.c.ref).rest(time.Now())
-		done, err := t.r.paces.enter(ctx, t.c.ref.Provider, rest, int(min(t.c.MayCost.Tokens, math.MaxInt32)))
+		done, err := t.r.limiters.enter(ctx, t.c.ref.Provider, rest, int(min(t.c.MayCost.Tokens, math.MaxInt32)))
 		if err != nil {
 			return provider.Response{}, err
 		}
@@ -447,7 +447,7 @@ func (t *try) called(outer context.Context) (provider.Response, error) {
 	return resp, err
 }
 
-// generate asks the provider. Pieces are asked for only when somebody wants them.
+// generate asks the provider. Pieces are asked for only when the caller wants them.
 func (t *try) generate(ctx context.Context) (provider.Response, error) {
 	p, err := t.r.catalog.providers.Provider(ctx, t.c.ref.Provider)
 	if err != nil {

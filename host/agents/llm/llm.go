@@ -218,12 +218,12 @@ type Router struct {
 	budget   *budget.Ledger
 	settings Settings
 
-	catalog *catalog
-	history *history
-	usage   *tally
-	cache   *cache
-	pool    *pool
-	paces   *paces
+	catalog  *catalog
+	history  *history
+	usage    *tally
+	cache    *cache
+	pool     *pool
+	limiters *limiters
 
 	ctx    context.Context // of what goes on between requests
 	cancel context.CancelFunc
@@ -237,12 +237,12 @@ func New(log hclog.Logger, s store.Store, bus *event.Bus, l *budget.Ledger, p Pr
 	settings = settings.orDefault()
 	r := &Router{log: log, bus: bus, budget: l, settings: settings}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
-	r.pool = newPool(settings.MemoryBytes, residence{p, r.tell})
+	r.pool = newPool(settings.MemoryBytes, loader{p, r.tell})
 	r.catalog = &catalog{log: log, kv: s.KV(), providers: p, settings: settings, tell: r.tell, pool: r.pool, base: r.ctx}
 	r.history = &history{kv: s.KV()}
 	r.usage = &tally{kv: s.KV()}
 	r.cache = &cache{kv: s.KV(), ttl: settings.CacheTTL, room: settings.CacheBytes}
-	r.paces = &paces{settings: settings}
+	r.limiters = &limiters{settings: settings}
 	r.saving = &saver{save: r.save}
 	return r
 }

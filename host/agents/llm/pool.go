@@ -13,21 +13,21 @@ import (
 // loadTime bounds loading or unloading one model.
 const loadTime = 5 * time.Minute
 
-// A residence loads and unloads models.
-type residence struct {
+// A loader has providers load and unload models.
+type loader struct {
 	providers Providers
 	tell      func(event.Event)
 }
 
-func (r residence) load(ctx context.Context, ref Ref) error {
+func (r loader) load(ctx context.Context, ref Ref) error {
 	return r.do(ctx, ref, event.ModelLoaded, "loaded", provider.Provider.Load)
 }
 
-func (r residence) unload(ctx context.Context, ref Ref) error {
+func (r loader) unload(ctx context.Context, ref Ref) error {
 	return r.do(ctx, ref, event.ModelUnloaded, "unloaded", provider.Provider.Unload)
 }
 
-func (r residence) do(ctx context.Context, ref Ref, t event.Type, done string, what func(provider.Provider, context.Context, string) error) error {
+func (r loader) do(ctx context.Context, ref Ref, t event.Type, done string, what func(provider.Provider, context.Context, string) error) error {
 	ctx, cancel := context.WithTimeout(ctx, loadTime)
 	defer cancel()
 	p, err := r.providers.Provider(ctx, ref.Provider)
@@ -46,7 +46,7 @@ func (r residence) do(ctx context.Context, ref Ref, t event.Type, done string, w
 // later waits behind, so that it gets its turn.
 type pool struct {
 	bound uint64 // bytes; 0 is without
-	residence
+	loader
 
 	// turn is held by who loads, or waits for memory; others wait for it in the
 	// order in which they came.
@@ -56,7 +56,7 @@ type pool struct {
 	in      map[Ref]*resident
 	keep    Ref
 	starved bool          // who has the turn waits for memory
-	freed   chan struct{} // closed and replaced when somebody is done
+	freed   chan struct{} // closed and replaced when a request ends
 	clock   uint64        // counts uses
 	moves   uint64        // counts what came and went, at its beginning and its end
 }
@@ -69,8 +69,8 @@ type resident struct {
 	moving bool   // it is being loaded or unloaded
 }
 
-func newPool(bound uint64, r residence) *pool {
-	return &pool{bound: bound, residence: r, turn: make(chan struct{}, 1), in: map[Ref]*resident{}, freed: make(chan struct{})}
+func newPool(bound uint64, r loader) *pool {
+	return &pool{bound: bound, loader: r, turn: make(chan struct{}, 1), in: map[Ref]*resident{}, freed: make(chan struct{})}
 }
 
 func (p *pool) keepLoaded(ref Ref) {

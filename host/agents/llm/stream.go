@@ -20,7 +20,7 @@ var errDiverged = errors.New("the answer begins otherwise than the one that brok
 //   - An answer that is checked before it counts (schema, Accept) is held back and
 //     handed out in one piece.
 type gate struct {
-	emit func(provider.Delta) error // nil: nobody wants pieces
+	emit func(provider.Delta) error // nil: the caller wants no pieces
 	held bool
 
 	sent    strings.Builder // the text that the caller has

@@ -33,9 +33,9 @@ type brief struct {
 	share float64
 }
 
-// An errand is what an agent is asked, as it is kept: the task without its tools, which
+// An agentRequest is what an agent is asked, as it is stored: the task without its tools, which
 // are kept once.
-type errand struct {
+type agentRequest struct {
 	Task  agent.Task `json:"task"`
 	Tools []string   `json:"tools"`
 }
@@ -48,7 +48,7 @@ func (w *work) withAgent(at string, b brief, fn func(context.Context, agent.Agen
 	if err != nil {
 		return err
 	}
-	e, err := w.errand(at, b, def)
+	e, err := w.agentRequest(at, b, def)
 	if err != nil {
 		return err
 	}
@@ -107,9 +107,10 @@ func (w *work) attempt(s *scope, fn func(context.Context, agent.Agent, agent.Tas
 	return fn(ctx, a, s.task, s)
 }
 
-// errand is what an agent is asked, which is the same each time it is run.
-func (w *work) errand(at string, b brief, def Definition) (errand, error) {
-	var e errand
+// agentRequest makes what an agent is asked, or reads it from an earlier attempt: it is the
+// same each time the agent is run.
+func (w *work) agentRequest(at string, b brief, def Definition) (agentRequest, error) {
+	var e agentRequest
 	found, err := w.doc(w.hard, "errand-"+at, &e)
 	if err != nil || found {
 		return e, err
@@ -188,7 +189,7 @@ func (w *work) doAgent(s task.Step) (outcome, error) {
 // maxAnswer is how many bytes of the answer of an agent are kept.
 const maxAnswer = 64 << 10
 
-// trimmed is a report of bounded size, without its answer, which is kept beside it.
+// trimmed is a report of bounded size, without its answer, which is stored next to it.
 func trimmed(rep agent.Report) *agent.Report {
 	rep.Answer = ""
 	rep.Problem = bounded(rep.Problem, maxShown)

@@ -40,7 +40,7 @@ func (o *Orchestrator) Pause(ctx context.Context, id, by string) (task.Run, erro
 	return o.move(ctx, id, task.Pause, by, "paused by "+by, event.TaskPaused)
 }
 
-// Resume has a task go on that is paused, or that waits for what a person may have
+// Resume continues a task that is paused, or that waits for what a person may have
 // approved elsewhere. It is queued then: [Orchestrator.Run] does it.
 func (o *Orchestrator) Resume(ctx context.Context, id, by string) (task.Run, error) {
 	return o.move(ctx, id, task.Resume, by, "", event.TaskResumed)
@@ -67,15 +67,15 @@ func (o *Orchestrator) Cancel(ctx context.Context, id, by, reason string) (task.
 	return r, nil
 }
 
-// Approve has a step begin that waits for a person, or all of them when step is
+// Approve approves a step that waits for a person, or all such steps if step is
 // empty. When nothing waits any more, the task is queued. It takes a person: no
-// agent can make a [approval.Human]. A step that waits for a proposal is approved
+// agent can make an [approval.Human]. A step that waits for a proposal is approved
 // there, and is a [fault.KindConflict] error here.
 func (o *Orchestrator) Approve(ctx context.Context, h approval.Human, id, step, notes string) (task.Run, error) {
 	return o.decide(ctx, h, id, task.Decision{Step: step, Approved: true, Notes: notes})
 }
 
-// Refuse has a step not begin that waits for a person, or none of them when step is
+// Refuse rejects a step that waits for a person, or all such steps if step is
 // empty. The task goes on without it, and without what waits for it.
 func (o *Orchestrator) Refuse(ctx context.Context, h approval.Human, id, step, notes string) (task.Run, error) {
 	return o.decide(ctx, h, id, task.Decision{Step: step, Notes: notes})

@@ -12,7 +12,7 @@ import (
 // errFollowed ends a subscription that has seen enough.
 var errFollowed = errors.New("the task stands still")
 
-// A Turn is what somebody said, with what it may lead to.
+// A Turn is what a person said in a conversation, with what may be used to answer it.
 type Turn struct {
 	// Task has the goal, which is what was said, its owner, and what may be used.
 	Task task.Task
@@ -48,7 +48,7 @@ type Reply struct {
 func (o *Orchestrator) Converse(ctx context.Context, turn Turn, emit func(Update) error) (Reply, error) {
 	if reply, ok := talk(turn.Task.Goal); ok {
 		text, err := o.small(ctx, reply, turn.Task)
-		say := &speaker{emit: emit}
+		say := &updateWriter{emit: emit}
 		if err == nil {
 			say.say(Update{Kind: "answer", Text: text})
 		}
@@ -66,7 +66,7 @@ func (o *Orchestrator) Converse(ctx context.Context, turn Turn, emit func(Update
 	if err != nil {
 		return Reply{}, err
 	}
-	say := &speaker{emit: emit, id: r.TaskID}
+	say := &updateWriter{emit: emit, id: r.TaskID}
 	say.say(Update{Kind: "acknowledgement", Text: acknowledgement(t.Type, r)})
 	following, done := context.WithCancel(ctx)
 	var followed sync.WaitGroup
@@ -96,15 +96,15 @@ func acknowledgement(t task.Type, r task.Run) string {
 	return "I am working on that now."
 }
 
-// A speaker hands updates on until one is refused.
-type speaker struct {
+// An updateWriter passes updates on until emit fails.
+type updateWriter struct {
 	mu   sync.Mutex
 	emit func(Update) error
 	id   string
 	err  error
 }
 
-func (s *speaker) say(u Update) {
+func (s *updateWriter) say(u Update) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	u.TaskID = s.id
@@ -113,12 +113,12 @@ func (s *speaker) say(u Update) {
 	}
 }
 
-func (s *speaker) event(e event.Event) error {
+func (s *updateWriter) event(e event.Event) error {
 	s.say(Update{Kind: "progress", Text: e.Text, Event: &e})
 	return nil
 }
 
-func (s *speaker) fail(err error) {
+func (s *updateWriter) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err == nil && !errors.Is(err, context.Canceled) {

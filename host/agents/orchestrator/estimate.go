@@ -34,8 +34,8 @@ const (
 // output are 41 times as many.
 const inOut = 40
 
-// past is what an earlier task cost.
-type past struct {
+// A taskCost is what an earlier task cost, from which the next one is estimated.
+type taskCost struct {
 	Words      []string        `json:"words"`
 	Complexity task.Complexity `json:"complexity"`
 	// Tokens are those of output.
@@ -77,9 +77,9 @@ func jaccard(a, b []string) float64 {
 }
 
 // similar is the earlier tasks that are like a goal.
-func similar(goal string, history []past) []past {
+func similar(goal string, history []taskCost) []taskCost {
 	w := topic(goal)
-	var like []past
+	var like []taskCost
 	for _, p := range history {
 		if jaccard(w, p.Words) >= likeness {
 			like = append(like, p)
@@ -89,7 +89,7 @@ func similar(goal string, history []past) []past {
 }
 
 // estimate is the tokens of output that a goal will take.
-func estimate(c task.Complexity, like []past) int64 {
+func estimate(c task.Complexity, like []taskCost) int64 {
 	tokens := map[task.Complexity]int64{task.Simple: baseSimple, task.Medium: baseMedium, task.Complex: baseComplex}[c]
 	if len(like) > 0 {
 		var sum float64
@@ -104,7 +104,7 @@ func estimate(c task.Complexity, like []past) int64 {
 }
 
 // assess says how much a task asks for, and what it should and may cost.
-func assess(r *task.Run, t task.Task, history []past, s Settings) {
+func assess(r *task.Run, t task.Task, history []taskCost, s Settings) {
 	r.Complexity, r.Confidence = classify(t.Goal)
 	like := similar(t.Goal, history)
 	r.Estimate, r.Similar = estimate(r.Complexity, like), len(like)
@@ -119,19 +119,19 @@ func assess(r *task.Run, t task.Task, history []past, s Settings) {
 }
 
 // history is what earlier tasks cost.
-func (o *Orchestrator) history(ctx context.Context) ([]past, error) {
-	h, _, _, err := read[[]past](ctx, o.kv, historyKey)
+func (o *Orchestrator) history(ctx context.Context) ([]taskCost, error) {
+	h, _, _, err := read[[]taskCost](ctx, o.kv, historyKey)
 	return h, err
 }
 
 // learn keeps what a task cost, once.
-func (o *Orchestrator) learn(ctx context.Context, p past) error {
+func (o *Orchestrator) learn(ctx context.Context, p taskCost) error {
 	for range changeTries {
-		h, revision, _, err := read[[]past](ctx, o.kv, historyKey)
+		h, revision, _, err := read[[]taskCost](ctx, o.kv, historyKey)
 		if err != nil {
 			return err
 		}
-		if slices.ContainsFunc(h, func(q past) bool { return q.Task == p.Task }) {
+		if slices.ContainsFunc(h, func(q taskCost) bool { return q.Task == p.Task }) {
 			return nil
 		}
 		h = append(h, p)

@@ -45,25 +45,25 @@ func TestComplexity(t *testing.T) {
 }
 
 func TestEstimate(t *testing.T) {
-	like := func(tokens ...int64) (all []past) {
+	like := func(tokens ...int64) (all []taskCost) {
 		for _, n := range tokens {
-			all = append(all, past{Tokens: n})
+			all = append(all, taskCost{Tokens: n})
 		}
 		return all
 	}
 	for _, c := range []struct {
 		of   task.Complexity
-		like []past
+		like []taskCost
 		want int64
 	}{
-		{task.Simple, nil, 240},                                      // 200 x 1.2
-		{task.Medium, nil, 600},                                      // 500 x 1.2
-		{task.Complex, nil, 1800},                                    // 1500 x 1.2
-		{task.Medium, like(1000), 1020},                              // (0.7 x 1000 + 0.3 x 500) x 1.2 = 850 x 1.2
-		{task.Simple, like(100, 300), 240},                           // (0.7 x 200 + 0.3 x 200) x 1.2
-		{task.Complex, like(100, 101), 624},                          // 0.7 x 100.5 + 450 = 520.35, whole: 520, x 1.2
-		{task.Medium, []past{{Tokens: 1000, Exhausted: true}}, 1440}, // 0.7 x 1500 + 150 = 1200, x 1.2
-		{task.Medium, append(like(0), past{Exhausted: true}), 180},   // 0.3 x 500 x 1.2
+		{task.Simple, nil, 240},                                          // 200 x 1.2
+		{task.Medium, nil, 600},                                          // 500 x 1.2
+		{task.Complex, nil, 1800},                                        // 1500 x 1.2
+		{task.Medium, like(1000), 1020},                                  // (0.7 x 1000 + 0.3 x 500) x 1.2 = 850 x 1.2
+		{task.Simple, like(100, 300), 240},                               // (0.7 x 200 + 0.3 x 200) x 1.2
+		{task.Complex, like(100, 101), 624},                              // 0.7 x 100.5 + 450 = 520.35, whole: 520, x 1.2
+		{task.Medium, []taskCost{{Tokens: 1000, Exhausted: true}}, 1440}, // 0.7 x 1500 + 150 = 1200, x 1.2
+		{task.Medium, append(like(0), taskCost{Exhausted: true}), 180},   // 0.3 x 500 x 1.2
 	} {
 		if got := estimate(c.of, c.like); got != c.want {
 			t.Errorf("%s, %d like it: %d, want %d", c.of, len(c.like), got, c.want)
@@ -72,7 +72,7 @@ func TestEstimate(t *testing.T) {
 }
 
 func TestSimilarTasks(t *testing.T) {
-	history := []past{{Words: topic("count the words of the page"), Tokens: 100, ActiveMS: 3000}, {Words: topic("send a mail"), Tokens: 9}}
+	history := []taskCost{{Words: topic("count the words of the page"), Tokens: 100, ActiveMS: 3000}, {Words: topic("send a mail"), Tokens: 9}}
 	// count, words, page, the: of 5 different words 4 are in both.
 	if like := similar("count words of the second page", history); len(like) != 1 || like[0].Tokens != 100 {
 		t.Errorf("%+v", like)

@@ -388,7 +388,7 @@ func (s *scope) uncertain(k kept) (agent.ToolResult, error) {
 	return *k.Result, nil
 }
 
-// doubt has a call be one of which nobody knows whether it had an effect.
+// doubt records that a call may or may not have had its effect.
 func (k *kept) doubt() {
 	k.Done, k.Uncertain = true, true
 	k.Result = &agent.ToolResult{

@@ -28,7 +28,7 @@ const (
 // lockName is the name of the lock of a task.
 func lockName(id string) string { return "task/" + id }
 
-// read decodes what a key holds; found is false when there is no such key.
+// read decodes what a key holds; found is false when the key does not exist.
 func read[T any](ctx context.Context, kv store.KV, key string) (v T, revision uint64, found bool, err error) {
 	e, err := kv.Get(ctx, key)
 	if errors.Is(err, store.ErrNotFound) {

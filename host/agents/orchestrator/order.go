@@ -47,7 +47,7 @@ func inTurn(steps []task.Step, s *task.Step, acts map[string]bool) bool {
 	return true
 }
 
-// inOrder are steps in the order of the plan, but each behind those that it waits for.
+// inOrder are steps in the order of the plan, each after those that it waits for.
 func inOrder(steps []task.Step) []task.Step {
 	var all []task.Step
 	placed := map[string]bool{}

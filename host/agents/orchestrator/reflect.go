@@ -297,7 +297,7 @@ func (w *work) consolidate() (task.Phase, error) {
 	r := w.now()
 	ctx, done := w.closing()
 	defer done()
-	err := w.o.learn(ctx, past{
+	err := w.o.learn(ctx, taskCost{
 		Task: r.TaskID, At: time.Now().UTC(), Words: topic(w.task.Goal), Complexity: r.Complexity,
 		Tokens: r.Telemetry.OutputTokens, ActiveMS: r.ActiveMS,
 		Exhausted: r.Report.Error != nil && r.Report.Error.Kind == fault.KindLimit,

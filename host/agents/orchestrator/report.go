@@ -148,7 +148,7 @@ func denials(log transcript) []task.DeniedCall {
 	return all
 }
 
-// adviseOn adds what a person could do now, beside what the failure and what was refused
+// adviseOn adds what a person could do now, besides what the failure and what was refused
 // say by themselves.
 func adviseOn(rep *task.Report, r *task.Run) {
 	for _, s := range r.Steps {

@@ -164,7 +164,7 @@ func (o *Orchestrator) Delete(ctx context.Context, id string) error {
 	return nil
 }
 
-// forget deletes what was kept of a task beside its run.
+// forget deletes everything stored about a task except its run.
 func (o *Orchestrator) forget(ctx context.Context, id string) error {
 	for _, prefix := range []string{keptKey, docKey, outputKey, envelopeKey} {
 		entries, err := o.kv.List(ctx, prefix+id+"/")
@@ -200,7 +200,7 @@ func (o *Orchestrator) Pending(ctx context.Context) ([]task.Run, error) {
 	return pending, nil
 }
 
-// orphan reports whether nobody holds the lock of a task.
+// orphan reports whether no process holds the lock of a task.
 func (o *Orchestrator) orphan(ctx context.Context, id string) bool {
 	l, err := o.locks.Acquire(ctx, lockName(id), o.settings.Worker, time.Second)
 	if err != nil {

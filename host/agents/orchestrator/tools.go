@@ -87,7 +87,7 @@ func offered(tools []Tool) []provider.Tool {
 // risk is what a call of the tool can do.
 func (t Tool) risk() task.Risk { return task.RiskOf(t.ReadOnly, t.Idempotent) }
 
-// repeatable reports whether a call may be made again when nobody knows how it ended.
+// repeatable reports whether a call may be made again when it is not known how it ended.
 func (t Tool) repeatable() bool { return t.ReadOnly || t.Idempotent }
 
 // act makes a call that was numbered, and keeps what it came to.

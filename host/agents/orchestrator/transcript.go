@@ -65,7 +65,7 @@ type kept struct {
 	Remedies []fault.Remedy  `json:"remedies,omitempty"`
 	Passages []agent.Passage `json:"passages,omitempty"`
 	Name     string          `json:"name,omitempty"` // of a proposal
-	// Final says that nobody answers other attempts either.
+	// Final says that other attempts will not be answered either.
 	Final bool `json:"final,omitempty"`
 	// Failure is why the host could not answer, and Class the class of a failure of a
 	// model, which agents look at.

@@ -43,7 +43,7 @@ type work struct {
 	began   time.Time
 	opened  time.Time // when this process began with the task
 	schemas schemas
-	events  *teller
+	events  *publisher
 
 	mu      sync.Mutex
 	run     task.Run // as last written
@@ -56,7 +56,7 @@ type work struct {
 // When ctx ends, it stops in good order and the task is queued again.
 //
 // A task that another process works on, is paused, waits or has ended is a
-// [fault.KindConflict] error. That a task failed is no error: see its report.
+// [fault.KindConflict] error. A task that failed is not an error: see its report.
 func (o *Orchestrator) Run(ctx context.Context, id string) (task.Run, error) {
 	t, err := o.Task(ctx, id)
 	if err != nil {
@@ -69,7 +69,7 @@ func (o *Orchestrator) Run(ctx context.Context, id string) (task.Run, error) {
 	w := &work{o: o, task: t, fence: lock.Fence(), began: time.Now(), opened: time.Now()}
 	w.soft, w.stopSoft = context.WithCancelCause(context.WithoutCancel(ctx))
 	w.hard, w.stopHard = context.WithCancelCause(context.WithoutCancel(ctx))
-	w.events = newTeller(func(e event.Event) { o.publish(w.hard, e) })
+	w.events = newPublisher(func(e event.Event) { o.publish(w.hard, e) })
 	var tending sync.WaitGroup
 	defer func() {
 		w.events.close()
@@ -215,7 +215,7 @@ func (w *work) renew(lock store.Lock) {
 	}
 }
 
-// watch ends the work when somebody else changed the state of the task.
+// watch ends the work when another process changed the state of the task.
 func (w *work) watch(ctx context.Context) {
 	changes, err := w.o.kv.Watch(w.hard, runKey+w.task.ID)
 	if err != nil {

@@ -1,11 +1,13 @@
 package author
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/skillet-run/skillet/host/app/invoke"
 	"github.com/skillet-run/skillet/host/base/fault"
@@ -58,6 +60,33 @@ type (
 	Function = inspect.Function
 	Section  = inspect.Section
 )
+
+// A FunctionGroup is the functions of a module that are imported for the same thing.
+type FunctionGroup struct {
+	// Words say what they are good for.
+	Words, Module string
+	Names         []string
+}
+
+// Groups sorts imported functions by what they are good for, in the order in which that is
+// first needed; each name once.
+func Groups(all []Function) (groups []FunctionGroup) {
+	for _, f := range all {
+		i := slices.IndexFunc(groups, func(g FunctionGroup) bool { return g.Words == f.Words && g.Module == f.Module })
+		if i < 0 {
+			groups, i = append(groups, FunctionGroup{Words: f.Words, Module: f.Module}), len(groups)
+		}
+		if g := &groups[i]; !slices.Contains(g.Names, f.Name) {
+			g.Names = append(g.Names, f.Name)
+		}
+	}
+	return groups
+}
+
+// LargestFirst is a sorted copy of sections.
+func LargestFirst(all []Section) []Section {
+	return slices.SortedStableFunc(slices.Values(all), func(a, b Section) int { return cmp.Compare(b.Bytes, a.Bytes) })
+}
 
 // Inspect takes a module apart, compiles it, and runs its initialisation in a process of
 // its own with nothing granted. It calls no tool.

@@ -52,7 +52,7 @@ func (a *Agents) Show(ctx context.Context, by approval.Principal, name string) (
 	return AgentView{e, missing}, err
 }
 
-// A Definition is one that somebody wants an agent to have.
+// A Definition is a definition of an agent that is proposed.
 type Definition struct {
 	// Text is YAML or JSON, and File the name of the file it is from, for errors.
 	Text []byte
@@ -68,7 +68,7 @@ type ProposedAgent struct {
 	Missing  []string
 }
 
-// Propose records that somebody wants a new agent, or another definition of one. It
+// Propose proposes a new agent, or another definition of one. It
 // changes nothing before a person has approved it. What is not a definition is refused, with
 // a [fault.KindUsage] error.
 func (a *Agents) Propose(ctx context.Context, by approval.Principal, d Definition) (ProposedAgent, error) {
@@ -83,11 +83,11 @@ func (a *Agents) Propose(ctx context.Context, by approval.Principal, d Definitio
 	return ProposedAgent{p, missing}, err
 }
 
-// A Removal is a definition that somebody wants to go; Model and Rationale are as in
+// A Removal is a proposal to remove a definition; Model and Rationale are as in
 // [Definition].
 type Removal struct{ Name, Model, Rationale string }
 
-// ProposeRemoval records that somebody wants the definition of an agent to go. One that is
+// ProposeRemoval proposes to remove the definition of an agent. One that is
 // not there is a [fault.KindNotFound] error.
 func (a *Agents) ProposeRemoval(ctx context.Context, by approval.Principal, r Removal) (Proposal, error) {
 	if err := approval.CheckPrincipal(by); err != nil {
@@ -114,7 +114,7 @@ func (a *Agents) MissingTools(ctx context.Context, by approval.Principal, names 
 }
 
 func (a *Agents) missing(ctx context.Context, names []string) ([]string, error) {
-	all, err := toolbox{a.s}.List(ctx, task.Task{})
+	all, err := toolCatalog{a.s}.List(ctx, task.Task{})
 	if err != nil {
 		return nil, err
 	}
@@ -124,12 +124,12 @@ func (a *Agents) missing(ctx context.Context, names []string) ([]string, error) 
 	}), nil
 }
 
-// staff are the agents of the home: those that come with the program, those that are
+// agentCatalog has the agents of the home for the orchestrator: those that come with the program, those that are
 // installed as packages, and those that are defined in files.
-type staff struct{ s *Service }
+type agentCatalog struct{ s *Service }
 
 // Definitions implements [orchestrator.Agents].
-func (s staff) Definitions(ctx context.Context) ([]orchestrator.Definition, error) {
+func (s agentCatalog) Definitions(ctx context.Context) ([]orchestrator.Definition, error) {
 	all, err := s.s.agents(ctx)
 	var defs []orchestrator.Definition
 	for _, a := range all {
@@ -142,7 +142,7 @@ func (s staff) Definitions(ctx context.Context) ([]orchestrator.Definition, erro
 
 // Agent implements [orchestrator.Agents]. Of a package that was disabled, removed or
 // revoked meanwhile no process goes on.
-func (s staff) Agent(ctx context.Context, name string) (agent.Agent, error) {
+func (s agentCatalog) Agent(ctx context.Context, name string) (agent.Agent, error) {
 	spec, err := s.spec(ctx, name)
 	if err != nil {
 		s.s.parts.Models.Plugins.withdraw(ctx, plugins.KindAgent, name, err)
@@ -152,7 +152,7 @@ func (s staff) Agent(ctx context.Context, name string) (agent.Agent, error) {
 }
 
 // spec says how the process of an agent is started.
-func (s staff) spec(ctx context.Context, name string) (plugins.Spec, error) {
+func (s agentCatalog) spec(ctx context.Context, name string) (plugins.Spec, error) {
 	a, err := s.s.agent(ctx, name)
 	if err != nil {
 		return plugins.Spec{}, err

@@ -19,7 +19,7 @@ type ChatRequest struct {
 	Before string
 	// Allow is as in [DoRequest].
 	Allow approval.OneRun
-	// Tell is told what happens, one thing at a time; nil for nobody.
+	// Tell is told what happens, one thing at a time; it may be nil.
 	Tell func(Update) error
 }
 

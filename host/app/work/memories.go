@@ -27,7 +27,7 @@ const hashingEmbedder = "hashing"
 // what is called when it is over.
 type Progress func(look func() int) (done func())
 
-// begin is p's; nil is for nobody.
+// begin calls p, unless it is nil.
 func (p Progress) begin(look func() int) (done func()) {
 	if p == nil {
 		return func() {}
@@ -169,7 +169,7 @@ func (m *Memories) Stats(ctx context.Context, by approval.Principal) (f MemorySt
 type ConsolidateRequest struct {
 	// IfDue does nothing when none is due.
 	IfDue bool
-	// Progress looks at how many records there are; nil for nobody.
+	// Progress looks at how many records there are; it may be nil.
 	Progress Progress
 }
 
@@ -204,7 +204,7 @@ type Reindexed struct {
 }
 
 // Reindex makes the embeddings that are missing, after another embedder was set. progress
-// looks at how many of waiting are made; nil for nobody. What was made stays, also with an
+// looks at how many of waiting are made; it may be nil. What was made stays, also with an
 // error.
 func (m *Memories) Reindex(ctx context.Context, by approval.Human, progress func(waiting int) Progress) (Reindexed, error) {
 	mem, err := m.open(ctx, by)
@@ -276,7 +276,7 @@ type ImportRequest struct {
 	From io.Reader
 	// Replace has what was changed later take the place of what is there.
 	Replace bool
-	// Progress looks at how many records are new; nil for nobody.
+	// Progress looks at how many records are new; it may be nil.
 	Progress Progress
 }
 

@@ -99,7 +99,7 @@ func budgetSettings(b config.Budget) budget.Settings {
 	}
 	s := budget.Settings{Day: amount(b.Day), Month: amount(b.Month), Task: amount(b.Task), Alert: b.AlertPercent / 100}
 	if s.Alert == 0 {
-		s.Alert = 1 // tell nobody
+		s.Alert = 1 // no alert
 	}
 	return s
 }
@@ -189,7 +189,7 @@ func (p *providers) renamed(name string) bool {
 	return others && !slices.ContainsFunc(models, of)
 }
 
-// onlyLocal reports whether there is no provider that has a language model.
+// onlyLocal reports whether no provider has a language model.
 func (p *providers) onlyLocal() bool {
 	return !slices.ContainsFunc(p.Names(), func(name string) bool {
 		return name != localProvider && p.settings.Providers[name].Kind != localProvider

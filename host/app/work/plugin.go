@@ -117,7 +117,7 @@ func (h *Plugins) withdraw(ctx context.Context, kind plugins.Kind, name string, 
 // packages are the active packages of a kind of plugins, by name.
 func (h *Plugins) packages(ctx context.Context, kind manifests.Kind) (map[string]registry.Skill, error) {
 	found := map[string]registry.Skill{}
-	err := h.eachActive(ctx, false, func(s registry.Skill, m *manifests.Manifest) { // what has tools is no plugin
+	err := h.eachActive(ctx, false, func(s registry.Skill, m *manifests.Manifest) { // a package with tools is not a plugin
 		if m.Type == kind {
 			found[s.Name] = s
 		}

@@ -95,7 +95,7 @@ type TestRequest struct {
 	// Prompt is what it is asked; empty for [DefaultPrompt].
 	Prompt string
 	// Begins is called as each thing is tried, and returns what is called when that is over;
-	// nil for nobody.
+	// it may be nil.
 	Begins func(what string) (done func())
 }
 
@@ -196,7 +196,7 @@ func (t *trial) vector(ctx context.Context, p provider.Provider, model string) (
 	return fmt.Sprintf("%d dimensions", len(r.Vectors[0])), nil
 }
 
-// A DiagnoseRequest is a request for a model that nobody makes. All may be left out.
+// A DiagnoseRequest is a request for a model that is not made. All may be left out.
 type DiagnoseRequest struct {
 	Tier Tier
 	// Model is PROVIDER/MODEL.

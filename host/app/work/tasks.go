@@ -56,7 +56,7 @@ type TaskRequest struct {
 	Planning    Planning
 	Priority    Priority
 	ApproveRisk Risk
-	// Queue has it wait for [Tasks.WorkOff]. When too many wait, that is a [fault.KindLimit]
+	// Queue has it wait for [Tasks.RunWorkers]. When too many wait, that is a [fault.KindLimit]
 	// error which says when to try again.
 	Queue bool
 }

@@ -23,12 +23,12 @@ import (
 	"github.com/skillet-run/skillet/plugins/agent"
 )
 
-// toolbox are the tools of installed skills, for tasks. What a tool may do was
+// toolCatalog has the tools of installed skills for the orchestrator. What a tool may do was
 // granted to its skill; a task takes away from that, and adds nothing.
-type toolbox struct{ s *Service }
+type toolCatalog struct{ s *Service }
 
 // List implements [orchestrator.Tools].
-func (b toolbox) List(ctx context.Context, t task.Task) ([]orchestrator.Tool, error) {
+func (b toolCatalog) List(ctx context.Context, t task.Task) ([]orchestrator.Tool, error) {
 	var all []orchestrator.Tool
 	err := b.s.parts.Models.Plugins.eachActive(ctx, true, func(_ registry.Skill, m *manifests.Manifest) { all = append(all, toolsOf(m)...) })
 	if err != nil {
@@ -91,7 +91,7 @@ func chosen(all []orchestrator.Tool, names []string) ([]orchestrator.Tool, error
 }
 
 // Call implements [orchestrator.Tools].
-func (b toolbox) Call(ctx context.Context, c task.ToolCall, pays *budget.Lease, begins func() error) task.Result {
+func (b toolCatalog) Call(ctx context.Context, c task.ToolCall, pays *budget.Lease, begins func() error) task.Result {
 	began := time.Now()
 	res, err := b.call(ctx, c, pays, begins)
 	if err != nil {
@@ -106,7 +106,7 @@ func (b toolbox) Call(ctx context.Context, c task.ToolCall, pays *budget.Lease, 
 	return res
 }
 
-func (b toolbox) call(ctx context.Context, c task.ToolCall, pays *budget.Lease, begins func() error) (task.Result, error) {
+func (b toolCatalog) call(ctx context.Context, c task.ToolCall, pays *budget.Lease, begins func() error) (task.Result, error) {
 	by, ok := approval.ParseAgent(c.Caller)
 	if !ok {
 		return task.Result{}, fault.Errorf(fault.KindDenied, "a task's calls are made by agents, and %q is none", c.Caller)
@@ -137,11 +137,11 @@ func bounds(c task.ToolCall) *runner.Bounds {
 	return b
 }
 
-// inbox takes what agents wrote to the approval desk.
-type inbox struct{ s *Service }
+// proposalSink proposes the skills that agents wrote.
+type proposalSink struct{ s *Service }
 
 // Propose implements [orchestrator.Proposals].
-func (i inbox) Propose(ctx context.Context, taskID string, s agent.Skill) (string, error) {
+func (i proposalSink) Propose(ctx context.Context, taskID string, s agent.Skill) (string, error) {
 	p, err := bundle.FromFiles(s.Files)
 	if err != nil {
 		return "", i.s.parts.Explain(err)
@@ -170,7 +170,7 @@ func (i inbox) Propose(ctx context.Context, taskID string, s agent.Skill) (strin
 	return "", fault.Errorf(fault.KindConflict, "%s is installed already, with these bytes", plan.Skill)
 }
 
-// taskNotifier tells the person what becomes of tasks that nobody watches.
+// taskNotifier tells the person what becomes of tasks that no one watches.
 type taskNotifier struct{ s *Service }
 
 // Notify implements [orchestrator.Notifier].

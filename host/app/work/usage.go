@@ -22,7 +22,7 @@ import (
 // SkillStats are figures of the runs of one skill.
 type SkillStats struct {
 	Skill string `json:"skill"`
-	// Calls were asked for by somebody; Parts were made for other runs, such as
+	// Calls were asked for by a person or an agent; Parts were made for other runs, such as
 	// calls by other skills, and are not among them.
 	Calls int `json:"calls"`
 	Parts int `json:"parts"`
@@ -147,7 +147,7 @@ func (u *Usage) Skills(ctx context.Context, by approval.Principal, since time.Ti
 		if err := json.Unmarshal(e.Data, &r); err != nil {
 			return fmt.Errorf("read run %d of the audit log: %w", e.Seq, err)
 		}
-		if e.Actor == u.s.parts.Doctor { // the module with which it checks the sandbox is no skill
+		if e.Actor == u.s.parts.Doctor { // the module with which it checks the sandbox is not a skill
 			return nil
 		}
 		name, _, _ := strings.Cut(r.Skill, "@")

@@ -42,13 +42,13 @@ type Parts struct {
 	Definitions *agents.Agents
 	Invoke      *invoke.Service
 	Installer   *install.Installer
-	// Calls is the audit log of calls. Those of Doctor are no calls of skills.
+	// Calls is the audit log of calls. Those of Doctor are not calls of skills.
 	Calls  *journal.Journal
 	Doctor string
 	// Redact takes secrets out of a text, and Explain says what an error means.
 	Redact  func(string) string
 	Explain func(error) *fault.Error
-	// Notifier is told what becomes of tasks that nobody watches; nil for nobody.
+	// Notifier is told what becomes of tasks that no one watches; it may be nil.
 	Notifier hostfn.Notifier
 }
 
@@ -64,7 +64,7 @@ type Service struct {
 
 	doing   sync.Mutex
 	allowed map[string]approval.OneRun // by task, while this process works on it
-	watches map[string]bool            // tasks whose events somebody is told of
+	watches map[string]bool            // tasks whose events are watched
 }
 
 // New makes a Service, and what other services of the host see of it. Close it when done,
@@ -134,7 +134,7 @@ func notAgent(by approval.Principal) error {
 	return nil
 }
 
-// allows refuses nobody, and who would use what another person allowed.
+// allows refuses the zero principal, and one that would use what another person allowed.
 func allows(by approval.Principal, o approval.OneRun) error {
 	if err := approval.CheckPrincipal(by); err != nil {
 		return err
@@ -145,7 +145,7 @@ func allows(by approval.Principal, o approval.OneRun) error {
 	return nil
 }
 
-// memory is what the home remembers. It is read when somebody asks for it first,
+// memory is what the home remembers. It is read when it is first needed,
 // which takes some two seconds for 100,000 records.
 func (s *Service) memory(ctx context.Context) (*memory.Memory, error) {
 	s.mu.Lock()
@@ -185,7 +185,7 @@ func (s *Service) open(ctx context.Context) (*orchestrator.Orchestrator, error) 
 		return nil, err
 	}
 	p := orchestrator.Ports{
-		Models: models, Tools: toolbox{s}, Agents: staff{s}, Budget: ledger, Memory: remembered, Proposals: inbox{s},
+		Models: models, Tools: toolCatalog{s}, Agents: agentCatalog{s}, Budget: ledger, Memory: remembered, Proposals: proposalSink{s},
 	}
 	if s.parts.Notifier != nil {
 		p.Notifier = taskNotifier{s}
@@ -211,8 +211,8 @@ func (s *Service) queue() *queue.Queue {
 	return queue.New(s.log.Named("queue"), s.parts.Models.Store, s.parts.Models.Events, queue.Settings{Name: "tasks", Limit: set.QueueLimit, Concurrency: set.Concurrency})
 }
 
-// begin notes what a person allows a task's calls, and whether its events are told to
-// somebody, until the function that it returns is called.
+// begin notes what a person allows a task's calls, and whether its events are watched,
+// until the function that it returns is called.
 func (s *Service) begin(id string, o approval.OneRun, watched bool) (end func()) {
 	s.doing.Lock()
 	defer s.doing.Unlock()

@@ -86,7 +86,7 @@ func TestEvents(t *testing.T) {
 	if !ok || first.event == "" {
 		t.Fatalf("the first message: %+v", first)
 	}
-	if err := s.h.Work().Tasks().WorkOff(t.Context(), ada, work.WorkRequest{}); err != nil {
+	if err := s.h.Work().Tasks().RunWorkers(t.Context(), ada, work.WorkRequest{}); err != nil {
 		t.Fatal(err)
 	}
 	seen := []message{first}

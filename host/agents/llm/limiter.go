@@ -11,31 +11,31 @@ import (
 	"github.com/skillet-run/skillet/plugins/provider"
 )
 
-// paces keep to the limits of providers. They count in memory: a limit is one of
-// this process.
-type paces struct {
+// limiters keep requests within the limits of providers. They count in memory: each
+// process has the whole limit.
+type limiters struct {
 	settings Settings
 
 	mu  sync.Mutex
-	all map[string]*pace
+	all map[string]*limiter
 }
 
-// A pace is that of one provider.
-type pace struct {
+// A limiter bounds the requests to one provider.
+type limiter struct {
 	places           chan struct{} // taken by requests that are under way
 	requests, tokens *rate.Limiter // of a minute; nil without a limit
 }
 
-func (p *paces) of(name string) *pace {
+func (p *limiters) of(name string) *limiter {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if x := p.all[name]; x != nil {
 		return x
 	}
 	l := p.settings.limit(name)
-	x := &pace{make(chan struct{}, l.Concurrent), perMinute(l.RequestsPerMinute), perMinute(l.TokensPerMinute)}
+	x := &limiter{make(chan struct{}, l.Concurrent), perMinute(l.RequestsPerMinute), perMinute(l.TokensPerMinute)}
 	if p.all == nil {
-		p.all = map[string]*pace{}
+		p.all = map[string]*limiter{}
 	}
 	p.all[name] = x
 	return x
@@ -48,12 +48,12 @@ func perMinute(n int) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(float64(n)/60), n)
 }
 
-func (p *paces) underWay(name string) int { return len(p.of(name).places) }
+func (p *limiters) underWay(name string) int { return len(p.of(name).places) }
 
 // enter waits for a turn to send a request of so many tokens, and for a provider that
 // wants to rest, but not longer than the settings say. It is left by calling done
 // with the tokens it was.
-func (p *paces) enter(ctx context.Context, name string, rest time.Duration, tokens int) (done func(real int), err error) {
+func (p *limiters) enter(ctx context.Context, name string, rest time.Duration, tokens int) (done func(real int), err error) {
 	x := p.of(name)
 	wait, give := x.reserve(tokens)
 	wait = max(wait, rest)
@@ -79,7 +79,7 @@ func (p *paces) enter(ctx context.Context, name string, rest time.Duration, toke
 }
 
 // reserve takes a request and tokens from the limits, and says how long to wait.
-func (x *pace) reserve(tokens int) (wait time.Duration, give func()) {
+func (x *limiter) reserve(tokens int) (wait time.Duration, give func()) {
 	now := time.Now()
 	var all []*rate.Reservation
 	if x.requests != nil {
@@ -98,7 +98,7 @@ func (x *pace) reserve(tokens int) (wait time.Duration, give func()) {
 	}
 }
 
-func (x *pace) takePlace(ctx context.Context, name string, most time.Duration) error {
+func (x *limiter) takePlace(ctx context.Context, name string, most time.Duration) error {
 	select {
 	case x.places <- struct{}{}:
 		return nil

@@ -16,7 +16,7 @@ import (
 	"github.com/skillet-run/skillet/host/record/approval"
 )
 
-// enqueue takes a task in that [Tasks.WorkOff] does. When too many wait it is turned
+// enqueue queues a task for [Tasks.RunWorkers]. When too many wait it is turned
 // away, those of low priority first, with a [fault.KindLimit] error that says when to
 // try again.
 func (s *Service) enqueue(ctx context.Context, by approval.Principal, t task.Task) (task.Run, error) {
@@ -90,11 +90,11 @@ type Worked struct {
 // those that were interrupted, resumed or approved.
 const watchEvery = 500 * time.Millisecond
 
-// WorkOff does the tasks that wait, urgent ones first and as many at a time, over all
+// RunWorkers does the tasks that wait, urgent ones first and as many at a time, over all
 // processes, as the setting tasks.concurrency says, until nothing waits, or with
 // Watch until ctx ends. A task that another process took meanwhile is left to it.
 // One that cannot be worked on is a dead letter of the queue.
-func (t *Tasks) WorkOff(ctx context.Context, by approval.Human, w WorkRequest) error {
+func (t *Tasks) RunWorkers(ctx context.Context, by approval.Human, w WorkRequest) error {
 	if err := allows(by, w.Allow); err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (t *Tasks) WorkOff(ctx context.Context, by approval.Human, w WorkRequest) e
 	}
 	working, stop := context.WithCancel(ctx)
 	defer stop()
-	f := &force{s: t.s, w: w, ctx: ctx, q: t.s.queue(), freed: make(chan struct{}, 1)}
+	f := &workerPool{s: t.s, w: w, ctx: ctx, q: t.s.queue(), freed: make(chan struct{}, 1)}
 	ended := make(chan error, 1)
 	go func() { ended <- f.q.Run(working, f.work) }()
 	err = f.feed(ctx, o)
@@ -116,8 +116,8 @@ func (t *Tasks) WorkOff(ctx context.Context, by approval.Human, w WorkRequest) e
 	return err
 }
 
-// force is what works on tasks.
-type force struct {
+// A workerPool works on the tasks of the queue.
+type workerPool struct {
 	s     *Service
 	w     WorkRequest
 	ctx   context.Context // whose end is that of the command
@@ -129,7 +129,7 @@ type force struct {
 }
 
 // feed puts what waits into the queue, until nothing does.
-func (f *force) feed(ctx context.Context, o *orchestrator.Orchestrator) error {
+func (f *workerPool) feed(ctx context.Context, o *orchestrator.Orchestrator) error {
 	for {
 		pending, err := o.Pending(ctx)
 		if err != nil {
@@ -155,7 +155,7 @@ func (f *force) feed(ctx context.Context, o *orchestrator.Orchestrator) error {
 
 // work works on the task of an item. When the command is to end, the task is told at
 // once, and waits again.
-func (f *force) work(ctx context.Context, d queue.Delivery) error {
+func (f *workerPool) work(ctx context.Context, d queue.Delivery) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(f.ctx, cancel)()
@@ -173,14 +173,14 @@ func (f *force) work(ctx context.Context, d queue.Delivery) error {
 	return nil
 }
 
-func (f *force) free() {
+func (f *workerPool) free() {
 	select {
 	case f.freed <- struct{}{}:
 	default:
 	}
 }
 
-func (f *force) err() error {
+func (f *workerPool) err() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.failed

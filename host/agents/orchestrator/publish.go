@@ -58,10 +58,10 @@ func cut(text string, n int) string {
 	return text[:n]
 }
 
-// A teller publishes the events of one work in their order, so that the work need not
-// wait for each to be written. Those that are not written when the process dies are
-// lost: what they tell is in the run.
-type teller struct {
+// A publisher writes the events of one task in order, in the background, so that the work
+// does not wait for each of them. Events that are not written when the process dies are lost;
+// the run has what they tell.
+type publisher struct {
 	publish func(event.Event)
 
 	mu      sync.Mutex
@@ -71,21 +71,21 @@ type teller struct {
 	running sync.WaitGroup
 }
 
-func newTeller(publish func(event.Event)) *teller {
-	t := &teller{publish: publish}
+func newPublisher(publish func(event.Event)) *publisher {
+	t := &publisher{publish: publish}
 	t.more.L = &t.mu
 	t.running.Go(t.run)
 	return t
 }
 
-func (t *teller) tell(e event.Event) {
+func (t *publisher) tell(e event.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.queue = append(t.queue, e)
 	t.more.Signal()
 }
 
-func (t *teller) run() {
+func (t *publisher) run() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for {
@@ -106,7 +106,7 @@ func (t *teller) run() {
 }
 
 // close waits until everything is published. What is told after that is not.
-func (t *teller) close() {
+func (t *publisher) close() {
 	t.mu.Lock()
 	t.over = true
 	t.more.Signal()
