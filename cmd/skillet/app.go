@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/skillet-run/skillet/cmd/skillet/internal/cmdline"
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/principal"
 	"github.com/skillet-run/skillet/host/app/upkeep"
@@ -22,7 +23,7 @@ import (
 func run(ctx context.Context, t *terminal, args []string) int {
 	app := newApp(t)
 	l := takeApart(app, args)
-	t.json, t.ended = l.has("json"), ctx.Done()
+	t.json, t.ended = l.Has("json"), ctx.Done()
 	err := t.start(ctx, app, l)
 	if failed := t.out.Failed; err == nil && failed != nil {
 		err = fmt.Errorf("print the answer: %w", failed)
@@ -31,18 +32,18 @@ func run(ctx context.Context, t *terminal, args []string) int {
 }
 
 // start runs the command that a line names, or explains it.
-func (t *terminal) start(ctx context.Context, app *cli.App, l line) error {
+func (t *terminal) start(ctx context.Context, app *cli.App, l cmdline.Line) error {
 	switch {
-	case l.has("help", "h"):
-		return t.help(app, l.names)
-	case len(l.chain) > 0 && len(l.words) > 0 && l.words[0] == "help" && len(l.chain[len(l.chain)-1].Subcommands) > 0:
-		return t.help(app, append(l.names, l.words[1:]...)) // `skillet permission help grant`
-	case len(l.names) == 0 && l.has("version", "v"):
-		l.names, l.flags = []string{"version"}, nil
-	case l.missing != "":
-		return l.missingValue()
+	case l.Has("help", "h"):
+		return t.help(app, l.Names)
+	case len(l.Chain) > 0 && len(l.Words) > 0 && l.Words[0] == "help" && len(l.Chain[len(l.Chain)-1].Subcommands) > 0:
+		return t.help(app, append(l.Names, l.Words[1:]...)) // `skillet permission help grant`
+	case len(l.Names) == 0 && l.Has("version", "v"):
+		l.Names, l.Flags = []string{"version"}, nil
+	case l.Missing != "":
+		return l.MissingValue()
 	}
-	return app.RunContext(ctx, l.args())
+	return app.RunContext(ctx, l.Args())
 }
 
 // end says why a command failed, unless it said so itself, and returns the
@@ -115,7 +116,7 @@ func newApp(t *terminal) *cli.App {
 		Writer:                    t.out,
 		ErrWriter:                 t.err,
 		ExitErrHandler:            func(*cli.Context, error) {},
-		OnUsageError:              func(c *cli.Context, err error, _ bool) error { return flagError(c, "", err) },
+		OnUsageError:              func(c *cli.Context, err error, _ bool) error { return cmdline.FlagError(c, "", err) },
 		Action:                    t.unknownCommand,
 		Flags:                     commonFlags(),
 		Commands:                  t.commands(),
@@ -154,7 +155,7 @@ func (t *terminal) commands() []*cli.Command {
 
 // prepare gives a command, and its subcommands, what all of them have.
 func (t *terminal) prepare(c *cli.Command, path string) {
-	c.OnUsageError = func(ctx *cli.Context, err error, _ bool) error { return flagError(ctx, path, err) }
+	c.OnUsageError = func(ctx *cli.Context, err error, _ bool) error { return cmdline.FlagError(ctx, path, err) }
 	c.HideHelp, c.HideHelpCommand = true, true
 	c.Flags = append(c.Flags, commonFlags()...)
 	for _, s := range c.Subcommands {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/skillet-run/skillet/cmd/skillet/internal/cmdline"
 	"github.com/skillet-run/skillet/host/app/govern"
 	"github.com/skillet-run/skillet/host/base/fault"
 )
@@ -64,7 +65,7 @@ func untilTime(text string, now time.Time) (time.Time, error) {
 	if day, dayErr := time.ParseInLocation(time.DateOnly, text, time.Local); dayErr == nil {
 		at, err = day.AddDate(0, 0, 1), nil
 	}
-	if d, spanErr := span(text); spanErr == nil {
+	if d, spanErr := cmdline.Span(text); spanErr == nil {
 		at, err = now.Add(d), nil
 	}
 	switch {

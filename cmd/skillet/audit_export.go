@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/skillet-run/skillet/cmd/skillet/internal/cmdline"
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/govern"
 	"github.com/skillet-run/skillet/host/base/fault"
@@ -97,7 +98,7 @@ func moment(c *cli.Context, flag string, now time.Time) (time.Time, error) {
 
 // longAgo reads a duration that is not negative.
 func longAgo(text string) (time.Duration, error) {
-	d, err := span(text)
+	d, err := cmdline.Span(text)
 	if err == nil && d < 0 {
 		err = errors.New("it is negative")
 	}

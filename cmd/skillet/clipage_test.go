@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/skillet-run/skillet/cmd/skillet/internal/cmdline"
 	"github.com/skillet-run/skillet/host/base/fault"
 )
 
@@ -65,14 +66,14 @@ func everyCommand(prefix string, cs []*cli.Command, f func(path string, c *cli.C
 
 // writeCommand writes the section of a command: the flags of every command are left out.
 func writeCommand(b *strings.Builder, path string, c *cli.Command, common []cli.Flag) {
-	synopsis := topic{path, c.Usage, c.ArgsUsage, c.Description, c.Subcommands, c.Flags}.synopsis()
+	synopsis := cmdline.Of(path, c).Synopsis()
 	fmt.Fprintf(b, "\n## %s\n\n%s.\n\n    %s\n", path, strings.ToUpper(c.Usage[:1])+c.Usage[1:], synopsis)
 	if c.Description != "" {
 		fmt.Fprintf(b, "\n%s\n", asMarkdown(c.Description))
 	}
 	var own []cli.Flag
 	for _, f := range c.Flags {
-		if lookFor(common, f.Names()[0]) == nil {
+		if cmdline.LookFor(common, f.Names()[0]) == nil {
 			own = append(own, f)
 		}
 	}
@@ -85,8 +86,8 @@ func writeCommand(b *strings.Builder, path string, c *cli.Command, common []cli.
 func writeFlags(b *strings.Builder, flags []cli.Flag) {
 	b.WriteString("| flag | does |\n| --- | --- |\n")
 	for _, f := range flags {
-		if shown(f) {
-			name, does, _ := strings.Cut(strings.TrimSpace(flagHelp(f)), "\t")
+		if cmdline.Shown(f) {
+			name, does, _ := strings.Cut(strings.TrimSpace(cmdline.FlagHelp(f)), "\t")
 			fmt.Fprintf(b, "| `%s` | %s |\n", name, strings.ReplaceAll(does, "|", "\\|"))
 		}
 	}

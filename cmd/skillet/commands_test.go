@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/skillet-run/skillet/cmd/skillet/internal/cmdline"
 )
 
 // A mention is a command line that a text shows, and where.
@@ -185,30 +187,30 @@ var placeholder = regexp.MustCompile(`^(?:[A-Z][A-Z_]*|.*[%X…\[<].*|\.\.\.|COM
 func wrongWith(app *cli.App, line string) string {
 	words := shellWords(line)
 	l := takeApart(app, words)
-	if len(l.chain) == 0 {
-		if len(l.words) == 0 || placeholder.MatchString(l.words[0]) {
+	if len(l.Chain) == 0 {
+		if len(l.Words) == 0 || placeholder.MatchString(l.Words[0]) {
 			return ""
 		}
-		return "there is no command " + l.words[0]
+		return "there is no command " + l.Words[0]
 	}
-	last := l.chain[len(l.chain)-1]
-	if len(last.Subcommands) > 0 && len(l.words) > 0 && l.words[0] != "help" && !placeholder.MatchString(l.words[0]) && regexp.MustCompile(`^[a-z-]+$`).MatchString(l.words[0]) {
-		return "there is no command " + l.command() + " " + l.words[0]
+	last := l.Chain[len(l.Chain)-1]
+	if len(last.Subcommands) > 0 && len(l.Words) > 0 && l.Words[0] != "help" && !placeholder.MatchString(l.Words[0]) && regexp.MustCompile(`^[a-z-]+$`).MatchString(l.Words[0]) {
+		return "there is no command " + l.Command() + " " + l.Words[0]
 	}
-	if l.command() == "help" && len(l.words) > 0 && placeholder.MatchString(l.words[0]) {
+	if l.Command() == "help" && len(l.Words) > 0 && placeholder.MatchString(l.Words[0]) {
 		return ""
 	}
-	if l.command() == "help" && len(l.words) > 0 {
-		if below(app.Commands, l.words) == nil && find(app.Commands, l.words[0]) == nil {
-			return "there is no command " + strings.Join(l.words, " ")
+	if l.Command() == "help" && len(l.Words) > 0 {
+		if below(app.Commands, l.Words) == nil && find(app.Commands, l.Words[0]) == nil {
+			return "there is no command " + strings.Join(l.Words, " ")
 		}
 		return ""
 	}
-	flags := flagsBelow(last.Flags, last.Subcommands)
-	for _, f := range l.flags {
+	flags := cmdline.FlagsBelow(last.Flags, last.Subcommands)
+	for _, f := range l.Flags {
 		name := flagName(strings.TrimRight(f, ")"))
-		if strings.HasPrefix(f, "--") && name != "" && name != "help" && lookFor(flags, name) == nil && !placeholder.MatchString(name) {
-			return l.command() + " has no flag --" + name
+		if strings.HasPrefix(f, "--") && name != "" && name != "help" && cmdline.LookFor(flags, name) == nil && !placeholder.MatchString(name) {
+			return l.Command() + " has no flag --" + name
 		}
 	}
 	return ""
@@ -262,7 +264,7 @@ var (
 // Each flag that a string of the program names is one of ours.
 func TestFlagsInTextsExist(t *testing.T) {
 	app := newApp(&terminal{})
-	ours := flagsBelow(app.Flags, app.Commands)
+	ours := cmdline.FlagsBelow(app.Flags, app.Commands)
 	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -275,7 +277,7 @@ func TestFlagsInTextsExist(t *testing.T) {
 		}
 		for _, text := range literals(t, path) {
 			for _, name := range found(text, flagInText) {
-				if lookFor(ours, name) == nil && name != "help" && !slices.Contains(foreignFlags, name) {
+				if cmdline.LookFor(ours, name) == nil && name != "help" && !slices.Contains(foreignFlags, name) {
 					t.Errorf("%s: --%s in %q", path, name, text)
 				}
 			}
@@ -291,7 +293,7 @@ func TestFlagsInTextsExist(t *testing.T) {
 func TestLookingCommandsExist(t *testing.T) {
 	app := newApp(&terminal{})
 	for _, path := range looking {
-		if l := takeApart(app, append([]string{"skillet"}, strings.Fields(path)...)); l.command() != path || len(l.words) > 0 {
+		if l := takeApart(app, append([]string{"skillet"}, strings.Fields(path)...)); l.Command() != path || len(l.Words) > 0 {
 			t.Errorf("there is no command %s", path)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/skillet-run/skillet/cmd/skillet/internal/cmdline"
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/upkeep"
 )
@@ -58,26 +59,26 @@ func (t *terminal) complete(ctx context.Context, app *cli.App, words []string) [
 type question struct {
 	ctx  context.Context
 	t    *terminal
-	line line
+	line cmdline.Line
 	last string // as far as it was typed
 }
 
 func (q question) candidates(app *cli.App) []candidate {
 	commands, flags := app.Commands, app.Flags
-	if n := len(q.line.chain); n > 0 {
-		commands, flags = q.line.chain[n-1].Subcommands, q.line.chain[n-1].Flags
+	if n := len(q.line.Chain); n > 0 {
+		commands, flags = q.line.Chain[n-1].Subcommands, q.line.Chain[n-1].Flags
 	}
 	switch {
-	case q.line.missing != "":
-		return q.source(flagSources[flagName(q.line.missing)])
+	case q.line.Missing != "":
+		return q.source(flagSources[flagName(q.line.Missing)])
 	case strings.HasPrefix(q.last, "-"):
 		return flagNames(flags)
-	case q.line.command() == "help":
-		return commandNames(below(app.Commands, q.line.words))
-	case len(commands) > 0 && len(q.line.words) == 0:
+	case q.line.Command() == "help":
+		return commandNames(below(app.Commands, q.line.Words))
+	case len(commands) > 0 && len(q.line.Words) == 0:
 		return commandNames(commands)
 	}
-	return q.source(argumentSources[q.line.command()])
+	return q.source(argumentSources[q.line.Command()])
 }
 
 func commandNames(cs []*cli.Command) []candidate {
@@ -105,7 +106,7 @@ func below(cs []*cli.Command, names []string) []*cli.Command {
 func flagNames(flags []cli.Flag) []candidate {
 	found := []candidate{{Word: "--help", About: "show help"}}
 	for _, f := range flags {
-		if !shown(f) {
+		if !cmdline.Shown(f) {
 			continue
 		}
 		usage := ""
@@ -211,11 +212,11 @@ func (q question) source(s source) []candidate {
 // home is the home the line speaks of.
 func (q question) home() (string, error) {
 	home, name := "", "--home"
-	for i, f := range q.line.flags {
+	for i, f := range q.line.Flags {
 		if value, ok := strings.CutPrefix(f, name+"="); ok {
 			home = value
-		} else if f == name && i+1 < len(q.line.flags) {
-			home = q.line.flags[i+1]
+		} else if f == name && i+1 < len(q.line.Flags) {
+			home = q.line.Flags[i+1]
 		}
 	}
 	if home != "" {
@@ -227,7 +228,7 @@ func (q question) home() (string, error) {
 // then has a source for the first argument, and another for those after it.
 func then(first, next source) source {
 	return func(q question) ([]candidate, error) {
-		if len(q.line.words) == 0 {
+		if len(q.line.Words) == 0 {
 			return q.source(first), nil
 		}
 		return q.source(next), nil
@@ -250,7 +251,7 @@ func inHome(from upkeep.Source) source {
 			return nil, err
 		}
 		defer h.Close(q.ctx)
-		return h.Upkeep().Complete(q.ctx, q.t.person(), upkeep.CompletionRequest{Source: from, Words: q.line.words, Last: q.last})
+		return h.Upkeep().Complete(q.ctx, q.t.person(), upkeep.CompletionRequest{Source: from, Words: q.line.Words, Last: q.last})
 	}
 }
 
@@ -281,7 +282,7 @@ func settingStarts(q question) ([]candidate, error) {
 
 // settingsInTurn are the names where a line of names and values has one.
 func settingsInTurn(q question) ([]candidate, error) {
-	if len(q.line.words)%2 != 0 {
+	if len(q.line.Words)%2 != 0 {
 		return nil, nil
 	}
 	return settingNames(q)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/skillet-run/skillet/cmd/skillet/internal/cmdline"
 	"github.com/skillet-run/skillet/host/author/scaffold"
 	"github.com/skillet-run/skillet/host/author/toolchain"
 )
@@ -517,7 +518,7 @@ func commandIsThere(app *cli.App, line string) error {
 		case slices.Contains([]string{"|", ";", "&&", ">", "--", `\|`}, word):
 			return nil
 		case strings.HasPrefix(word, "--"):
-			if lookFor(flags, flagName(word)) == nil && word != "--help" {
+			if cmdline.LookFor(flags, flagName(word)) == nil && word != "--help" {
 				return fmt.Errorf("no flag %s", word)
 			}
 		case len(commands) > 0 && !strings.HasPrefix(word, "-"):

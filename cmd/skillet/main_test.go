@@ -604,12 +604,12 @@ func TestTakeApart(t *testing.T) {
 		"skillet":                                        "skillet",
 		"skillet install a b --yes --workspace w --json": "skillet install --yes --workspace w --json -- a b",
 	} {
-		got := strings.Join(takeApart(app, strings.Fields(line)).args(), " ")
+		got := strings.Join(takeApart(app, strings.Fields(line)).Args(), " ")
 		if got != want {
 			t.Errorf("%s\n got %s\nwant %s", line, got, want)
 		}
 	}
-	if l := takeApart(app, []string{"skillet", "run", "text", "--input"}); l.missing != "--input" {
+	if l := takeApart(app, []string{"skillet", "run", "text", "--input"}); l.Missing != "--input" {
 		t.Errorf("a flag without its value was not seen: %+v", l)
 	}
 }
@@ -624,16 +624,16 @@ func FuzzTakeApart(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line string) {
 		in := append([]string{"skillet"}, strings.Fields(line)...)
 		l := takeApart(app, in)
-		out := l.args()
+		out := l.Args()
 		want := wordsOf(in)
-		if l.missing != "" {
-			want = slices.DeleteFunc(want, func(s string) bool { return s == l.missing })
-			out = slices.DeleteFunc(out, func(s string) bool { return s == l.missing })
+		if l.Missing != "" {
+			want = slices.DeleteFunc(want, func(s string) bool { return s == l.Missing })
+			out = slices.DeleteFunc(out, func(s string) bool { return s == l.Missing })
 		}
 		if !slices.Equal(wordsOf(out), want) {
 			t.Errorf("%q lost or gained words: %q", in, out)
 		}
-		if again := takeApart(app, out).args(); l.missing == "" && !slices.Equal(again, out) {
+		if again := takeApart(app, out).Args(); l.Missing == "" && !slices.Equal(again, out) {
 			t.Errorf("%q became %q, and then %q", in, out, again)
 		}
 	})

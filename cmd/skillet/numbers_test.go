@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/skillet-run/skillet/cmd/skillet/internal/cmdline"
 	"github.com/skillet-run/skillet/host/base/fault"
 
 	"github.com/urfave/cli/v2"
@@ -54,7 +55,7 @@ func TestNumbersOfFlags(t *testing.T) {
 func TestFlagsSayWhatTheyDo(t *testing.T) {
 	for path, c := range leaves("skillet", newApp(&terminal{}).Commands) {
 		var help strings.Builder
-		if err := writeHelp(&help, topic{path, c.Usage, c.ArgsUsage, c.Description, c.Subcommands, c.Flags}); err != nil {
+		if err := cmdline.WriteHelp(&help, cmdline.Of(path, c)); err != nil {
 			t.Fatal(err)
 		}
 		_, flags, _ := strings.Cut(help.String(), "\nFlags:\n")

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/skillet-run/skillet/cmd/skillet/internal/cmdline"
 	"github.com/skillet-run/skillet/host/base/fault"
 	"github.com/skillet-run/skillet/host/base/task"
 	"github.com/skillet-run/skillet/policies/limit"
@@ -49,7 +50,7 @@ func TestEveryRemedyIsSaid(t *testing.T) {
 func TestEveryFieldIsAFlag(t *testing.T) {
 	t.Parallel()
 	app := newApp(&terminal{})
-	ours := flagsBelow(app.Flags, app.Commands)
+	ours := cmdline.FlagsBelow(app.Flags, app.Commands)
 	fields := fault.Fields()
 	for _, l := range limit.All() {
 		if l.Request() != "" {
@@ -57,7 +58,7 @@ func TestEveryFieldIsAFlag(t *testing.T) {
 		}
 	}
 	for _, f := range fields {
-		if lookFor(ours, remedyFlag(f)) == nil {
+		if cmdline.LookFor(ours, remedyFlag(f)) == nil {
 			t.Errorf("%s: no command has the flag --%s", f, remedyFlag(f))
 		}
 	}

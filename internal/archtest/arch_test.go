@@ -52,7 +52,7 @@ var foreign = map[string][]string{
 	"github.com/sigstore/protobuf-specs":    {"manifests/signature"},
 	"github.com/sigstore/sigstore-go":       {"manifests/signature/keyless"},
 	"github.com/tetratelabs/wazero":         {"host/engine/sandbox", "host/engine/sandbox/reference"},
-	"github.com/urfave/cli":                 {"cmd/skillet"},
+	"github.com/urfave/cli":                 {"cmd/skillet", "cmd/skillet/internal/cmdline"},
 	"github.com/viterin/vek":                {"host/agents/memory/vector"},
 	"github.com/yuin/goldmark":              {"skills/markdown"},
 	"github.com/zalando/go-keyring":         {"host/base/secret"},

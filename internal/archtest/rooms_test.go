@@ -26,7 +26,7 @@ var edge = []string{"host", "host/app", "host/base/fault", "policies/capability"
 var rooms = []room{
 	{"cmd/skillet", append([]string{"cmd/skillet/internal", "host/edge"}, edge...)},
 	// A process that is started again becomes a worker before anything else is set up.
-	{"cmd/skillet/internal", []string{"host/engine/sandbox/worker"}},
+	{"cmd/skillet/internal", []string{"host/engine/sandbox/worker", "host/base/fault"}},
 	{"cmd/demo", nil},
 	{"host/edge", edge},
 	{"host", []string{

@@ -1,4 +1,5 @@
-package main
+// Package cmdline takes command lines apart, and explains commands and their flags.
+package cmdline
 
 import (
 	"slices"
@@ -13,29 +14,29 @@ import (
 	"github.com/skillet-run/skillet/internal/nearest"
 )
 
-// A line is a command line taken apart. Flags may stand anywhere in it, so
+// A Line is a command line taken apart. Flags may stand anywhere in it, so
 // that `skillet run text --json` and `skillet --json run text` mean the same;
 // the library under it takes flags only in front of the arguments.
-type line struct {
-	program string
-	names   []string       // the commands that are named: permission, grant
-	chain   []*cli.Command // the same, found
-	flags   []string       // flags with their values, in order
-	words   []string       // arguments, and everything behind "--"
-	missing string         // a flag at the end that lacks its value
+type Line struct {
+	Program string
+	Names   []string       // the commands that are named: permission, grant
+	Chain   []*cli.Command // the same, found
+	Flags   []string       // flags with their values, in order
+	Words   []string       // arguments, and everything behind "--"
+	Missing string         // a flag at the end that lacks its value
 }
 
-// takeApart reads a command line. args[0] is the program.
-func takeApart(app *cli.App, args []string) line {
-	var l line
+// TakeApart reads a command line. args[0] is the program.
+func TakeApart(app *cli.App, args []string) Line {
+	var l Line
 	if len(args) == 0 {
 		return l
 	}
-	l.program = args[0]
-	commands, scope := app.Commands, flagsBelow(app.Flags, app.Commands)
+	l.Program = args[0]
+	commands, scope := app.Commands, FlagsBelow(app.Flags, app.Commands)
 	for rest := args[1:]; len(rest) > 0; {
 		if rest[0] == "--" {
-			l.words = append(l.words, rest[1:]...)
+			l.Words = append(l.Words, rest[1:]...)
 			break
 		}
 		if n := flagWidth(scope, rest); n > 0 {
@@ -43,11 +44,11 @@ func takeApart(app *cli.App, args []string) line {
 			rest = rest[n:]
 			continue
 		}
-		if c := find(commands, rest[0]); c != nil && len(l.words) == 0 {
-			l.names, l.chain = append(l.names, rest[0]), append(l.chain, c)
-			commands, scope = c.Subcommands, flagsBelow(c.Flags, c.Subcommands)
+		if c := Find(commands, rest[0]); c != nil && len(l.Words) == 0 {
+			l.Names, l.Chain = append(l.Names, rest[0]), append(l.Chain, c)
+			commands, scope = c.Subcommands, FlagsBelow(c.Flags, c.Subcommands)
 		} else {
-			l.words = append(l.words, rest[0])
+			l.Words = append(l.Words, rest[0])
 		}
 		rest = rest[1:]
 	}
@@ -55,15 +56,15 @@ func takeApart(app *cli.App, args []string) line {
 }
 
 // flag takes one flag, with its value when that is a word of its own.
-func (l *line) flag(scope []cli.Flag, words []string) {
-	if len(words) == 1 && !strings.Contains(words[0], "=") && takesValue(lookFor(scope, flagName(words[0]))) {
-		l.missing = words[0]
+func (l *Line) flag(scope []cli.Flag, words []string) {
+	if len(words) == 1 && !strings.Contains(words[0], "=") && takesValue(LookFor(scope, FlagName(words[0]))) {
+		l.Missing = words[0]
 		return
 	}
-	if _, ok := lookFor(scope, flagName(words[0])).(*cli.DurationFlag); ok {
+	if _, ok := LookFor(scope, FlagName(words[0])).(*cli.DurationFlag); ok {
 		words = withoutDays(words)
 	}
-	l.flags = append(l.flags, words...)
+	l.Flags = append(l.Flags, words...)
 }
 
 // withoutDays writes the days of a flag with a time in hours: the library knows no days.
@@ -75,14 +76,14 @@ func withoutDays(words []string) []string {
 		name, text, _ = strings.Cut(*last, "=")
 		name += "="
 	}
-	if d, err := span(text); err == nil && strings.HasSuffix(text, "d") {
+	if d, err := Span(text); err == nil && strings.HasSuffix(text, "d") {
 		*last = name + d.String()
 	}
 	return words
 }
 
-// span reads a duration in which days may be named: 30d.
-func span(text string) (time.Duration, error) {
+// Span reads a duration in which days may be named: 30d.
+func Span(text string) (time.Duration, error) {
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		n, err := strconv.ParseUint(days, 10, 16)
 		return time.Duration(n) * 24 * time.Hour, err
@@ -90,35 +91,35 @@ func span(text string) (time.Duration, error) {
 	return time.ParseDuration(text)
 }
 
-// args puts the line together again in the order the library wants.
-func (l line) args() []string {
-	out := append([]string{l.program}, l.names...)
-	out = append(out, l.flags...)
-	if len(l.words) > 0 {
+// Args puts the line together again in the order the library wants.
+func (l Line) Args() []string {
+	out := append([]string{l.Program}, l.Names...)
+	out = append(out, l.Flags...)
+	if len(l.Words) > 0 {
 		// A word that looks like a flag must stay a word.
-		out = append(append(out, "--"), l.words...)
+		out = append(append(out, "--"), l.Words...)
 	}
 	return out
 }
 
-// has reports whether one of the names is given as a flag that is not "=false".
-func (l line) has(names ...string) bool {
-	return slices.ContainsFunc(l.flags, func(f string) bool {
-		return strings.HasPrefix(f, "-") && slices.Contains(names, flagName(f)) && !strings.HasSuffix(f, "=false")
+// Has reports whether one of the names is given as a flag that is not "=false".
+func (l Line) Has(names ...string) bool {
+	return slices.ContainsFunc(l.Flags, func(f string) bool {
+		return strings.HasPrefix(f, "-") && slices.Contains(names, FlagName(f)) && !strings.HasSuffix(f, "=false")
 	})
 }
 
-// flagsBelow are the flags of a command and of all commands below it: before a
+// FlagsBelow are the flags of a command and of all commands below it: before a
 // subcommand is named, its flags may already have been given.
-func flagsBelow(flags []cli.Flag, commands []*cli.Command) []cli.Flag {
+func FlagsBelow(flags []cli.Flag, commands []*cli.Command) []cli.Flag {
 	all := slices.Clone(flags)
 	for _, c := range commands {
-		all = append(all, flagsBelow(c.Flags, c.Subcommands)...)
+		all = append(all, FlagsBelow(c.Flags, c.Subcommands)...)
 	}
 	return all
 }
 
-func find(cs []*cli.Command, name string) *cli.Command {
+func Find(cs []*cli.Command, name string) *cli.Command {
 	i := slices.IndexFunc(cs, func(c *cli.Command) bool { return c.HasName(name) })
 	if i < 0 {
 		return nil
@@ -126,7 +127,7 @@ func find(cs []*cli.Command, name string) *cli.Command {
 	return cs[i]
 }
 
-func lookFor(flags []cli.Flag, name string) cli.Flag {
+func LookFor(flags []cli.Flag, name string) cli.Flag {
 	i := slices.IndexFunc(flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), name) })
 	if i < 0 {
 		return nil
@@ -139,8 +140,8 @@ func takesValue(f cli.Flag) bool {
 	return ok && d.TakesValue()
 }
 
-// flagName is the name in --name, -name and --name=value.
-func flagName(word string) string {
+// FlagName is the name in --name, -name and --name=value.
+func FlagName(word string) string {
 	name, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(word, "-"), "-"), "=")
 	return name
 }
@@ -151,23 +152,23 @@ func flagWidth(flags []cli.Flag, args []string) int {
 	if !strings.HasPrefix(args[0], "-") || args[0] == "-" || args[0] == "--" {
 		return 0
 	}
-	if strings.Contains(args[0], "=") || len(args) == 1 || !takesValue(lookFor(flags, flagName(args[0]))) {
+	if strings.Contains(args[0], "=") || len(args) == 1 || !takesValue(LookFor(flags, FlagName(args[0]))) {
 		return 1
 	}
 	return 2
 }
 
-// command is the path of the command a line names: "permission grant".
-func (l line) command() string {
+// Command is the path of the command a line names: "permission grant".
+func (l Line) Command() string {
 	var names []string
-	for _, c := range l.chain {
+	for _, c := range l.Chain {
 		names = append(names, c.Name)
 	}
 	return strings.Join(names, " ")
 }
 
-// helpFor is the hint that points to the help of a command.
-func helpFor(command string) string {
+// HelpFor is the hint that points to the help of a command.
+func HelpFor(command string) string {
 	return "`" + strings.TrimSpace("skillet help "+command) + "` shows its flags, with examples"
 }
 
@@ -176,16 +177,16 @@ var (
 	invalidValue = lazyregexp.New(`^invalid (?:boolean )?value "(.*)" for (?:flag )?-(\S+): `)
 )
 
-// flagError says in our words what the library says about a flag.
-func flagError(c *cli.Context, command string, err error) error {
+// FlagError says in our words what the library says about a flag.
+func FlagError(c *cli.Context, command string, err error) error {
 	if m := notDefined().FindStringSubmatch(err.Error()); m != nil {
 		return noFlag(c, command, m[1])
 	}
 	if m := invalidValue().FindStringSubmatch(err.Error()); m != nil {
 		return fault.Errorf(fault.KindUsage, "--%s does not take %q", m[2], m[1]).
-			WithHint("%s; %s", wanted(lookFor(c.Command.Flags, m[2])), helpFor(command))
+			WithHint("%s; %s", wanted(LookFor(c.Command.Flags, m[2])), HelpFor(command))
 	}
-	return fault.Wrap(fault.KindUsage, err).WithHint("%s", helpFor(command))
+	return fault.Wrap(fault.KindUsage, err).WithHint("%s", HelpFor(command))
 }
 
 func noFlag(c *cli.Context, command, name string) error {
@@ -196,9 +197,9 @@ func noFlag(c *cli.Context, command, name string) error {
 	what := strings.TrimSpace("skillet " + command)
 	e := fault.Errorf(fault.KindUsage, "%s has no flag --%s", what, name)
 	if best, ok := nearest.Name(name, names); ok {
-		return e.WithHint("did you mean --%s? %s", best, helpFor(command))
+		return e.WithHint("did you mean --%s? %s", best, HelpFor(command))
 	}
-	return e.WithHint("%s; an argument that begins with a dash goes behind --", helpFor(command))
+	return e.WithHint("%s; an argument that begins with a dash goes behind --", HelpFor(command))
 }
 
 // wanted says what a flag takes.
@@ -214,7 +215,7 @@ func wanted(f cli.Flag) string {
 	return "write another value"
 }
 
-// missingValue is the error of a flag at the end of a line.
-func (l line) missingValue() error {
-	return fault.Errorf(fault.KindUsage, "%s needs a value", l.missing).WithHint("%s", helpFor(l.command()))
+// MissingValue is the error of a flag at the end of a line.
+func (l Line) MissingValue() error {
+	return fault.Errorf(fault.KindUsage, "%s needs a value", l.Missing).WithHint("%s", HelpFor(l.Command()))
 }
