@@ -49,12 +49,8 @@ func (t *terminal) suggestGrants(ctx context.Context, c *cli.Context, h *host.Ho
 	if req.Since, err = moment(c, "since", time.Now()); err != nil {
 		return err
 	}
-	for _, name := range c.Args().Slice() {
-		ref, err := skillRef(name)
-		if err != nil {
-			return err
-		}
-		req.Skills = append(req.Skills, ref)
+	if req.Skills, err = skillRefs(c.Args().Slice()); err != nil {
+		return err
 	}
 	all, err := h.Govern().Grants.Suggest(ctx, t.person(), req)
 	if err != nil {

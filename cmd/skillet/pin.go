@@ -90,6 +90,18 @@ func skillRef(text string) (manifests.Ref, error) {
 	return ref, nil
 }
 
+// skillRefs reads several.
+func skillRefs(texts []string) (all []manifests.Ref, err error) {
+	for _, text := range texts {
+		ref, err := skillRef(text)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, ref)
+	}
+	return all, nil
+}
+
 // decided says what was decided about versions of a skill.
 func (t *terminal) decided(all []admit.Skill, err error, text string) error {
 	return t.answered(all, err, func() {

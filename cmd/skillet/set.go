@@ -43,12 +43,9 @@ func (t *terminal) export(ctx context.Context, c *cli.Context, h *host.Host) err
 		}
 		r.To = t.out
 	}
-	for _, arg := range c.Args().Tail() {
-		ref, err := skillRef(arg)
-		if err != nil {
-			return err
-		}
-		r.Skills = append(r.Skills, ref)
+	var err error
+	if r.Skills, err = skillRefs(c.Args().Tail()); err != nil {
+		return err
 	}
 	e, err := h.Admit().Export(ctx, t.person(), r)
 	if r.To != nil {

@@ -29,12 +29,9 @@ func (t *terminal) verify(ctx context.Context, c *cli.Context, h *host.Host) err
 		return fault.Errorf(fault.KindUsage, "verify takes names of skills, or --all").WithHint("`skillet list --all` shows what is installed")
 	}
 	r := admit.VerifyRequest{All: c.Bool("all")}
-	for _, arg := range c.Args().Slice() {
-		ref, err := skillRef(arg)
-		if err != nil {
-			return err
-		}
-		r.Skills = append(r.Skills, ref)
+	var err error
+	if r.Skills, err = skillRefs(c.Args().Slice()); err != nil {
+		return err
 	}
 	var done func()
 	r.Begins = func(s admit.Skill) { done = t.waiting("checking %s", s.Ref()) }
