@@ -17,7 +17,7 @@ import (
 
 	"github.com/skillet-run/skillet/host/author/script"
 	"github.com/skillet-run/skillet/host/author/toolchain"
-	"github.com/skillet-run/skillet/host/engine/narrow"
+	"github.com/skillet-run/skillet/host/engine/sandbox/wasmlink"
 	"github.com/skillet-run/skillet/host/review/inspect"
 	"github.com/skillet-run/skillet/host/review/review"
 	"github.com/skillet-run/skillet/manifests"
@@ -51,7 +51,7 @@ func (b builtBy) Script(ctx context.Context, p toolchain.Project) ([]byte, error
 	if p.Manifest != nil {
 		asked = p.Manifest.Security.Permissions
 	}
-	return narrow.Imports(wasm, p.Manifest != nil, func(name string) string { return review.Lacks(asked, name) })
+	return wasmlink.Narrow(wasm, p.Manifest != nil, func(name string) string { return review.Lacks(asked, name) })
 }
 
 // buildScript makes a package of a script that has no manifest: each function

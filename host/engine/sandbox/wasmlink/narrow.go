@@ -1,10 +1,4 @@
-// Package narrow takes imports out of a module: what called them is answered
-// with a refusal, as the host would give it. It is for modules that were made
-// with everything an interpreter can call, so that their imports say again what
-// they can ask for.
-//
-// It knows the form of the host's functions, and not what any of them does.
-package narrow
+package wasmlink
 
 import (
 	"encoding/binary"
@@ -13,35 +7,38 @@ import (
 	"strings"
 
 	"github.com/skillet-run/skillet/host/engine/sandbox/wasmbin"
-	"github.com/skillet-run/skillet/host/engine/sandbox/wasmlink"
 )
 
 // The names of the host's interface, and of the code that is added.
 const (
-	hostModule = "skillet:host/v1"
-	reader     = "response_read"
-	added      = "narrow:refusals"
-	itself     = "narrow:module"
-	memory     = "narrow:memory"
+	hostModule     = "skillet:host/v1"
+	responseRead   = "response_read"
+	refusalsModule = "narrow:refusals"
+	narrowedModule = "narrow:module"
+	narrowedMemory = "narrow:memory"
 )
 
-// Imports takes the host functions of a module whose permission is lacking: lacks
-// returns its name in the manifest, and "" for a function that stays; manifest is false
-// for a program that has none. The same module comes out when there are none. The error
-// is that of a module that cannot be read, or has no memory.
-func Imports(wasm []byte, manifest bool, lacks func(name string) (permission string)) ([]byte, error) {
-	m, err := wasmlink.Decode(wasm)
+// Narrow takes the host functions out of a module whose permission is lacking, so that the
+// imports of what an interpreter made say again what it can ask for: what called them is
+// answered with a refusal, as the host would give it. lacks returns the name of the
+// permission in the manifest, and "" for a function that stays; manifest is false for a
+// program that has none. The same module comes out when there are none. The error is that
+// of a module that cannot be read, or has no memory.
+//
+// It knows the form of the host's functions, and not what any of them does.
+func Narrow(wasm []byte, manifest bool, lacks func(name string) (permission string)) ([]byte, error) {
+	m, err := Decode(wasm)
 	if err != nil {
 		return nil, fmt.Errorf("narrow the imports of a module: %w", err)
 	}
-	names := drop(m, func(name string) bool { return lacks(name) == "" })
+	names := dropImports(m, func(name string) bool { return lacks(name) == "" })
 	if len(names) == 0 {
 		return wasm, nil
 	}
 	if !m.HasMemory {
 		return nil, fmt.Errorf("narrow the imports of a module: it has no memory")
 	}
-	stub, err := wasmlink.Assemble(refusals(names, manifest, lacks))
+	stub, err := Assemble(refusals(names, manifest, lacks))
 	if err != nil {
 		return nil, fmt.Errorf("narrow the imports of a module: %w", err)
 	}
@@ -49,27 +46,27 @@ func Imports(wasm []byte, manifest bool, lacks func(name string) (permission str
 	for _, e := range m.Exports {
 		exports = append(exports, e.Name)
 	}
-	m.Exports = append(m.Exports, wasmbin.ExportedItem{Name: memory, Kind: wasmbin.MemoryKind})
-	out, err := wasmlink.Link(exports, wasmlink.Unit{Names: []string{itself}, Module: m}, wasmlink.Unit{Names: []string{added}, Module: stub})
+	m.Exports = append(m.Exports, wasmbin.ExportedItem{Name: narrowedMemory, Kind: wasmbin.MemoryKind})
+	out, err := Link(exports, Unit{Names: []string{narrowedModule}, Module: m}, Unit{Names: []string{refusalsModule}, Module: stub})
 	if err != nil {
 		return nil, fmt.Errorf("narrow the imports of a module: %w", err)
 	}
 	return out.Encode(), nil
 }
 
-// drop has a module import what is not wanted, and what reads responses, from the
-// added code. It returns the names of the former.
-func drop(m *wasmlink.Module, keep func(name string) bool) []string {
+// dropImports takes imports that are not wanted, and the one that reads responses, from the
+// added code instead. It returns the names of the former.
+func dropImports(m *Module, keep func(name string) bool) []string {
 	var names []string
 	for i, f := range m.Imports {
 		if f.Module == hostModule && requests(m, f.Type) && !keep(f.Name) {
-			m.Imports[i].Module = added
+			m.Imports[i].Module = refusalsModule
 			names = append(names, f.Name)
 		}
 	}
 	for i, f := range m.Imports {
-		if len(names) > 0 && f.Module == hostModule && f.Name == reader {
-			m.Imports[i].Module = added
+		if len(names) > 0 && f.Module == hostModule && f.Name == responseRead {
+			m.Imports[i].Module = refusalsModule
 		}
 	}
 	return names
@@ -77,7 +74,7 @@ func drop(m *wasmlink.Module, keep func(name string) bool) []string {
 
 // requests reports whether a function has the form of those that ask the host for
 // something.
-func requests(m *wasmlink.Module, typeIndex uint32) bool {
+func requests(m *Module, typeIndex uint32) bool {
 	i32, i64 := wasmbin.I32, wasmbin.I64
 	return m.Types[typeIndex].Equal(wasmbin.FuncType{Params: []wasmbin.ValueType{i32, i32, i32, i32}, Results: []wasmbin.ValueType{i64}})
 }
@@ -86,9 +83,9 @@ func requests(m *wasmlink.Module, typeIndex uint32) bool {
 // next response is.
 func refusals(names []string, manifest bool, lacks func(name string) string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "(module (import %q %q (func $read (param i32 i32)))\n", hostModule, reader)
-	fmt.Fprintf(&b, "(import %q %q (memory 0))\n(global $refused (mut i32) (i32.const 0))\n", itself, memory)
-	fmt.Fprintf(&b, "(func (export %q) (param $meta i32) (param $body i32)\n", reader)
+	fmt.Fprintf(&b, "(module (import %q %q (func $read (param i32 i32)))\n", hostModule, responseRead)
+	fmt.Fprintf(&b, "(import %q %q (memory 0))\n(global $refused (mut i32) (i32.const 0))\n", narrowedModule, narrowedMemory)
+	fmt.Fprintf(&b, "(func (export %q) (param $meta i32) (param $body i32)\n", responseRead)
 	texts := map[int]string{}
 	for i, name := range names {
 		texts[i] = refusal(name, lacks(name), manifest)

@@ -1,7 +1,8 @@
-package narrow
+package wasmlink_test
 
 import (
 	"bytes"
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -55,13 +56,34 @@ func imports(t *testing.T, wasm []byte) []string {
 	return slices.Compact(names)
 }
 
+// answer is what a tool of a module answers on a host that grants nothing.
+func answer(t *testing.T, wasm []byte, export string) string {
+	t.Helper()
+	r, err := sandbox.New(t.Context(), hclog.NewNullLogger(), sandbox.Options{Functions: hostfn.Functions()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close(context.WithoutCancel(t.Context())) })
+	m, err := r.Load(t.Context(), wasm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := hostfn.NewEnv(hostfn.Settings{})
+	defer env.Close()
+	got, err := m.Call(t.Context(), sandbox.Call{Export: export, Env: env})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(got.Output)
+}
+
 // permissionOf is what the manifest lacks for each function of the module but one.
 var permissionOf = map[string]string{"http_request": "network", "kv_get": "kv"}
 
 func TestWhatIsDroppedIsRefused(t *testing.T) {
 	t.Parallel()
 	wasm := asking(t)
-	narrowed, err := Imports(wasm, true, func(name string) string { return permissionOf[name] })
+	narrowed, err := wasmlink.Narrow(wasm, true, func(name string) string { return permissionOf[name] })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,29 +91,11 @@ func TestWhatIsDroppedIsRefused(t *testing.T) {
 	if got := imports(t, narrowed); !slices.Equal(got, want) {
 		t.Errorf("it imports %q", got)
 	}
-	again, err := Imports(wasm, true, func(name string) string { return permissionOf[name] })
+	again, err := wasmlink.Narrow(wasm, true, func(name string) string { return permissionOf[name] })
 	if err != nil || !bytes.Equal(again, narrowed) {
 		t.Errorf("the second time it is another module: %v", err)
 	}
-	r, err := sandbox.New(t.Context(), hclog.NewNullLogger(), sandbox.Options{Functions: hostfn.Functions()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { r.Close(t.Context()) })
-	m, err := r.Load(t.Context(), narrowed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	call := func(export string) string {
-		t.Helper()
-		env := hostfn.NewEnv(hostfn.Settings{})
-		defer env.Close()
-		got, err := m.Call(t.Context(), sandbox.Call{Export: export, Env: env})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(got.Output)
-	}
+	call := func(export string) string { return answer(t, narrowed, export) }
 	http := `{"error":{"kind":"denied","message":"http_request: the manifest does not ask for it; add network under security.permissions, and build again"}}`
 	kv := strings.NewReplacer("http_request", "kv_get", "add network", "add kv").Replace(http)
 	if got := strings.TrimRight(call("http"), " "); got != http {
@@ -112,7 +116,11 @@ func TestWhatIsDroppedIsRefused(t *testing.T) {
 // TestWithoutManifest is what a script that is built alone is told.
 func TestWithoutManifest(t *testing.T) {
 	t.Parallel()
-	got := refusal("http_request", "network", false)
+	narrowed, err := wasmlink.Narrow(asking(t), false, func(name string) string { return permissionOf[name] })
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := answer(t, narrowed, "http")
 	for _, want := range []string{"http_request: a script without a manifest can ask for nothing", "make a directory with one", "add network under security.permissions"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%s\nand not %q", got, want)
@@ -126,11 +134,11 @@ func TestWithoutManifest(t *testing.T) {
 func TestNothingToDrop(t *testing.T) {
 	t.Parallel()
 	wasm := asking(t)
-	got, err := Imports(wasm, true, func(string) string { return "" })
+	got, err := wasmlink.Narrow(wasm, true, func(string) string { return "" })
 	if err != nil || !bytes.Equal(got, wasm) {
 		t.Errorf("it was changed: %v", err)
 	}
-	if _, err := Imports([]byte("no module"), true, func(string) string { return "kv" }); err == nil {
+	if _, err := wasmlink.Narrow([]byte("no module"), true, func(string) string { return "kv" }); err == nil {
 		t.Error("it is taken for a module")
 	}
 }
