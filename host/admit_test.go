@@ -96,7 +96,7 @@ func TestConsent(t *testing.T) {
 	wantFault(t, "somebody else's plan", err, fault.KindDenied)
 	_, err = h.Admit().Commit(t.Context(), ada, &admit.Plan{}, admit.Shown)
 	wantFault(t, "a plan that nobody made", err, fault.KindUsage)
-	if all, err := h.Registry.List(t.Context()); err != nil || len(all) != 0 {
+	if all, err := h.Parts().Registry.List(t.Context()); err != nil || len(all) != 0 {
 		t.Errorf("installed are %v, %v", all, err)
 	}
 }
@@ -107,7 +107,7 @@ func TestPlansThatAreOvertaken(t *testing.T) {
 	one, two := skillDir(t, "fetcher", "1.0.0", anAddress), skillDir(t, "fetcher", "2.0.0", anAddress)
 	for what, meanwhile := range map[string]func(context.Context, *host.Host) error{
 		"it was removed": func(ctx context.Context, h *host.Host) error {
-			_, err := h.Installer.Remove(ctx, ada.Actor(), manifests.Ref{Name: "fetcher"})
+			_, err := h.Parts().Installer.Remove(ctx, ada.Actor(), manifests.Ref{Name: "fetcher"})
 			return err
 		},
 		"it was updated": func(ctx context.Context, h *host.Host) error {
@@ -118,7 +118,7 @@ func TestPlansThatAreOvertaken(t *testing.T) {
 			return err
 		},
 		"its grants were taken back": func(ctx context.Context, h *host.Host) error {
-			s, err := h.Registry.Lookup(ctx, manifests.Ref{Name: "fetcher"})
+			s, err := h.Parts().Registry.Lookup(ctx, manifests.Ref{Name: "fetcher"})
 			if err != nil {
 				return err
 			}
@@ -126,7 +126,7 @@ func TestPlansThatAreOvertaken(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			gone, err := h.Desk.Revoke(ctx, ada.Actor(), s, []capability.Capability{c})
+			gone, err := h.Parts().Desk.Revoke(ctx, ada.Actor(), s, []capability.Capability{c})
 			if err == nil && len(gone) == 0 {
 				err = errors.New("there was no grant")
 			}
@@ -173,7 +173,7 @@ func TestRevokedAfterThePlan(t *testing.T) {
 	for _, consent := range []admit.Consent{admit.Shown, admit.NotAsked} {
 		dir := skillDir(t, fmt.Sprint("fetcher", consent), "1.0.0", anAddress)
 		p := planOf(t, h, ada, admit.Install{Package: dir})
-		if _, err := h.Trust.Revoke(t.Context(), ada, trust.Entry{Content: p.Packages[0].Digest, Reason: "it steals"}); err != nil {
+		if _, err := h.Parts().Trust.Revoke(t.Context(), ada, trust.Entry{Content: p.Packages[0].Digest, Reason: "it steals"}); err != nil {
 			t.Fatal(err)
 		}
 		_, err := h.Admit().Commit(t.Context(), ada, p, consent)
@@ -181,7 +181,7 @@ func TestRevokedAfterThePlan(t *testing.T) {
 		_, err = h.Admit().Plan(t.Context(), ada, admit.Install{Package: dir})
 		wantFault(t, "revoked before it is planned", err, fault.KindVerification)
 	}
-	if all, err := h.Desk.Proposals(t.Context()); err != nil || len(all) != 0 {
+	if all, err := h.Parts().Desk.Proposals(t.Context()); err != nil || len(all) != 0 {
 		t.Errorf("proposed are %v, %v", all, err)
 	}
 }

@@ -72,12 +72,12 @@ func TestApproveByType(t *testing.T) {
 	h := open(t, t.TempDir(), &log)
 	defer h.Close(t.Context())
 	add(t, h, "calm", "", 0)
-	s, err := h.Registry.Lookup(t.Context(), manifests.Ref{Name: "calm"})
+	s, err := h.Parts().Registry.Lookup(t.Context(), manifests.Ref{Name: "calm"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	call := approval.NewToolCall("calm", s.Digest, "run", []byte(`{}`))
-	p, err := h.Desk.ProposeCall(t.Context(), approval.Proposal{ID: approval.NewID(), Type: approval.TypeCall, Skill: "calm", Version: "1.0.0", Call: &call, ProposedBy: "x"})
+	p, err := h.Parts().Desk.ProposeCall(t.Context(), approval.Proposal{ID: approval.NewID(), Type: approval.TypeCall, Skill: "calm", Version: "1.0.0", Call: &call, ProposedBy: "x"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,7 @@ func working(t *testing.T, version string, turns, result int32) *bundle.Package 
 // planned plans the installation of a package for ada.
 func planned(t *testing.T, h *host.Host, p *bundle.Package) install.Plan {
 	t.Helper()
-	plan, err := h.Installer.Plan(t.Context(), install.Request{
+	plan, err := h.Parts().Installer.Plan(t.Context(), install.Request{
 		Package: p, Source: "/src", Directory: true, Origin: registry.OriginUser, ProposedBy: "human:ada", Person: approval.NewHuman("ada"), Workspace: "/ws",
 	})
 	if err != nil {
@@ -94,15 +94,15 @@ func TestCanary(t *testing.T) {
 			var log bytes.Buffer
 			h := open(t, t.TempDir(), &log)
 			defer h.Close(t.Context())
-			if _, err := h.Installer.Submit(t.Context(), planned(t, h, working(t, "1.0.0", 1000, 0))); err != nil {
+			if _, err := h.Parts().Installer.Submit(t.Context(), planned(t, h, working(t, "1.0.0", 1000, 0))); err != nil {
 				t.Fatal(err)
 			}
 			next := planned(t, h, working(t, "1.1.0", c.turns, c.result))
-			if _, err := h.Installer.AcceptCanary(t.Context(), ada, next, install.Share{Percent: 10, Calls: 25}); err != nil {
+			if _, err := h.Parts().Installer.AcceptCanary(t.Context(), ada, next, install.Share{Percent: 10, Calls: 25}); err != nil {
 				t.Fatal(err)
 			}
 			got := called(t, h, c.calls)
-			s, err := h.Registry.Lookup(t.Context(), manifests.Ref{Name: "worker"})
+			s, err := h.Parts().Registry.Lookup(t.Context(), manifests.Ref{Name: "worker"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -131,7 +131,7 @@ func onTrial(t *testing.T, h *host.Host, s registry.Skill, got map[string]int, w
 	if s.Canary == nil || got["1.1.0"] != want {
 		t.Fatalf("got %+v after %v", s.Canary, got)
 	}
-	report, err := h.Runner.Canary(t.Context(), "worker", *s.Canary)
+	report, err := h.Parts().Runner.Canary(t.Context(), "worker", *s.Canary)
 	if err != nil || report.Figures.Candidate.Calls != want || report.Figures.Candidate.Failed != 0 {
 		t.Errorf("got %+v, %v", report, err)
 	}
@@ -147,7 +147,7 @@ func onTrial(t *testing.T, h *host.Host, s registry.Skill, got map[string]int, w
 func decidedBy(t *testing.T, h *host.Host, actor, note string) {
 	t.Helper()
 	n := 0
-	err := h.Ledger.History(t.Context(), 0, func(r ledger.Record) error {
+	err := h.Parts().Ledger.History(t.Context(), 0, func(r ledger.Record) error {
 		if r.Actor == actor && strings.HasPrefix(r.Note, note) {
 			n++
 		}
@@ -163,10 +163,10 @@ func TestDisabledSkillIsNoTarget(t *testing.T) {
 	var log bytes.Buffer
 	h := open(t, t.TempDir(), &log)
 	defer h.Close(t.Context())
-	if _, err := h.Installer.Submit(t.Context(), planned(t, h, working(t, "1.0.0", 1, 0))); err != nil {
+	if _, err := h.Parts().Installer.Submit(t.Context(), planned(t, h, working(t, "1.0.0", 1, 0))); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.Installer.Disable(t.Context(), "human:ada", manifests.Ref{Name: "worker"}, "slow"); err != nil {
+	if _, err := h.Parts().Installer.Disable(t.Context(), "human:ada", manifests.Ref{Name: "worker"}, "slow"); err != nil {
 		t.Fatal(err)
 	}
 	for _, version := range []string{"", "1.0.0"} {

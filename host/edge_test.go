@@ -15,6 +15,7 @@ import (
 	"github.com/skillet-run/skillet/host/app/admit"
 	"github.com/skillet-run/skillet/host/app/govern"
 	"github.com/skillet-run/skillet/host/app/invoke"
+	"github.com/skillet-run/skillet/host/app/meaning"
 	"github.com/skillet-run/skillet/host/app/work"
 	"github.com/skillet-run/skillet/host/base/fault"
 	"github.com/skillet-run/skillet/host/record/approval"
@@ -79,7 +80,7 @@ func (e *linesEdge) serve(ctx context.Context, in io.Reader, out io.Writer) erro
 		default:
 			result, err = do(e, ctx, r)
 		}
-		if err := answers.Encode(lineAnswer{err == nil, result, host.Explain(err)}); err != nil {
+		if err := answers.Encode(lineAnswer{err == nil, result, meaning.Of(err)}); err != nil {
 			return err
 		}
 	}

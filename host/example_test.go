@@ -12,6 +12,7 @@ import (
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/admit"
 	"github.com/skillet-run/skillet/host/app/invoke"
+	"github.com/skillet-run/skillet/host/app/meaning"
 	"github.com/skillet-run/skillet/host/app/work"
 	"github.com/skillet-run/skillet/host/engine/sandbox/wasmbin/wasmtest"
 	"github.com/skillet-run/skillet/host/record/approval"
@@ -103,7 +104,7 @@ func ExampleHost_Admit() {
 
 	// A plan is committed once.
 	_, err = h.Admit().Commit(ctx, ada, plan, admit.Shown)
-	fmt.Println("again:", host.Explain(err).Kind)
+	fmt.Println("again:", meaning.Of(err).Kind)
 	// Output:
 	// echo asks to read the current date and time because to tell the time
 	// installed echo@1.0.0

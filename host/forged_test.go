@@ -17,6 +17,7 @@ import (
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/govern"
 	"github.com/skillet-run/skillet/host/app/invoke"
+	"github.com/skillet-run/skillet/host/app/meaning"
 	"github.com/skillet-run/skillet/host/base/secret"
 	"github.com/skillet-run/skillet/host/base/task"
 	"github.com/skillet-run/skillet/host/record/approval"
@@ -99,11 +100,11 @@ func call(t *testing.T, h *host.Host) task.Result {
 	t.Helper()
 	target, err := find(t, h, manifests.Ref{Name: "one"})
 	if err != nil {
-		return task.Result{Error: host.Explain(err)}
+		return task.Result{Error: meaning.Of(err)}
 	}
 	a, err := h.Invoke().Invoke(t.Context(), invoke.Invocation{Target: target, By: ada})
 	if err != nil {
-		return task.Result{Error: host.Explain(err)}
+		return task.Result{Error: meaning.Of(err)}
 	}
 	return a.Result
 }
@@ -113,17 +114,17 @@ func call(t *testing.T, h *host.Host) task.Result {
 func refused(t *testing.T, home string, k secret.Keyring, want string) {
 	t.Helper()
 	inHome(t, home, k, func(h *host.Host) {
-		_, verr := h.Decisions.Verify(t.Context())
-		_, rerr := h.Calls.Verify(t.Context())
-		if err := errors.Join(verr, rerr); host.Explain(err).Kind != fault.KindVerification || !strings.Contains(err.Error(), want) {
+		_, verr := h.Parts().Decisions.Verify(t.Context())
+		_, rerr := h.Parts().Calls.Verify(t.Context())
+		if err := errors.Join(verr, rerr); meaning.Of(err).Kind != fault.KindVerification || !strings.Contains(err.Error(), want) {
 			t.Errorf("verify: %v, want %q", err, want)
 		}
-		if err := setSecret(t, h, "later", "hunter2"); verr != nil && (err == nil || host.Explain(err).Kind != fault.KindVerification) {
+		if err := setSecret(t, h, "later", "hunter2"); verr != nil && (err == nil || meaning.Of(err).Kind != fault.KindVerification) {
 			t.Errorf("set a secret: %v", err)
-		} else if has, _ := h.Secrets.Has(t.Context(), "later"); verr != nil && has {
+		} else if has, _ := h.Parts().Secrets.Has(t.Context(), "later"); verr != nil && has {
 			t.Error("a secret was sealed to whoever changed the home")
 		}
-		if _, err := h.Registry.List(t.Context()); err == nil && has(t, h) {
+		if _, err := h.Parts().Registry.List(t.Context()); err == nil && has(t, h) {
 			if res := call(t, h); res.OK || res.Error.Kind != fault.KindVerification || res.Figures.HostCalls != 0 {
 				t.Errorf("a call was made: %+v", res.Error)
 			}
@@ -132,7 +133,7 @@ func refused(t *testing.T, home string, k secret.Keyring, want string) {
 }
 
 func has(t *testing.T, h *host.Host) bool {
-	all, err := h.Registry.List(t.Context())
+	all, err := h.Parts().Registry.List(t.Context())
 	return err == nil && len(all) > 0
 }
 
@@ -148,7 +149,7 @@ func repaired(t *testing.T, home string, k secret.Keyring, granted bool) {
 		// Where the store is gone, so is what else it had: that takes a word of its own.
 		lossy := plan.Store != nil && !plan.Store.Whole
 		if lossy {
-			if _, err := h.Upkeep().RepairAudit(t.Context(), ada, upkeep.RepairRequest{}); err == nil || host.Explain(err).Kind != fault.KindConflict {
+			if _, err := h.Upkeep().RepairAudit(t.Context(), ada, upkeep.RepairRequest{}); err == nil || meaning.Of(err).Kind != fault.KindConflict {
 				t.Errorf("repaired without a word about the store: %v", err)
 			}
 		}
@@ -161,7 +162,7 @@ func repaired(t *testing.T, home string, k secret.Keyring, granted bool) {
 		}
 	})
 	inHome(t, home, k, func(h *host.Host) {
-		for _, j := range []*journal.Journal{h.Decisions, h.Calls} {
+		for _, j := range []*journal.Journal{h.Parts().Decisions, h.Parts().Calls} {
 			if _, err := j.Verify(t.Context()); err != nil {
 				t.Error(err)
 			}
@@ -330,7 +331,7 @@ func TestOlderHomeIsTakenAsFound(t *testing.T) {
 			if res := call(t, h); !res.OK {
 				t.Error(res.Error)
 			}
-			known, err := h.AuditKeys.Known(t.Context())
+			known, err := h.Parts().AuditKeys.Known(t.Context())
 			if err != nil || len(known.Anchors) == 0 || !known.Anchors[0].Found || known.Signed("runs") == 0 {
 				t.Errorf("%+v %v", known, err)
 			}
@@ -401,7 +402,7 @@ func TestMovedHome(t *testing.T) {
 				if res := call(t, h); !res.OK {
 					t.Errorf("%s: %v", name, res.Error)
 				}
-				if _, err := h.Calls.Verify(t.Context()); err != nil {
+				if _, err := h.Parts().Calls.Verify(t.Context()); err != nil {
 					t.Errorf("%s: %v", name, err)
 				}
 			})
@@ -463,7 +464,7 @@ func TestRotationIsFollowed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			known, err := h.AuditKeys.Known(t.Context())
+			known, err := h.Parts().AuditKeys.Known(t.Context())
 			if err != nil || len(known.Anchors) == 0 || known.Anchors[0].AuditKey != keys.Key.String() {
 				t.Errorf("known by %+v, %v", known, err)
 			}
@@ -481,7 +482,7 @@ func TestRepairTakesAPerson(t *testing.T) {
 	lived(t, home, none{})
 	remove(t, home, "keys/audit.age")
 	inHome(t, home, none{}, func(h *host.Host) {
-		if _, err := h.Upkeep().RepairAudit(context.Background(), approval.Human{}, upkeep.RepairRequest{}); host.Explain(err) == nil || host.Explain(err).Kind != fault.KindDenied {
+		if _, err := h.Upkeep().RepairAudit(context.Background(), approval.Human{}, upkeep.RepairRequest{}); meaning.Of(err) == nil || meaning.Of(err).Kind != fault.KindDenied {
 			t.Errorf("nobody repaired it: %v", err)
 		}
 	})

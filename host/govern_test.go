@@ -13,6 +13,7 @@ import (
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/govern"
 	"github.com/skillet-run/skillet/host/app/invoke"
+	"github.com/skillet-run/skillet/host/app/meaning"
 	"github.com/skillet-run/skillet/host/base/task"
 	"github.com/skillet-run/skillet/host/install"
 	"github.com/skillet-run/skillet/host/record/approval"
@@ -35,11 +36,11 @@ func makes(t *testing.T, h *host.Host, skill, tool string) task.Result {
 	t.Helper()
 	target, err := h.Invoke().Find(t.Context(), ada, invoke.Address{Ref: manifests.Ref{Name: skill}, Tool: tool}, nil)
 	if err != nil {
-		return task.Result{Error: host.Explain(err)}
+		return task.Result{Error: meaning.Of(err)}
 	}
 	a, err := h.Invoke().Invoke(t.Context(), invoke.Invocation{Target: target, By: ada})
 	if err != nil {
-		return task.Result{Error: host.Explain(err)}
+		return task.Result{Error: meaning.Of(err)}
 	}
 	return a.Result
 }
@@ -160,9 +161,9 @@ func TestGrantsAreSmall(t *testing.T) {
 // proposed proposes a package that a model wrote.
 func proposed(t *testing.T, h *host.Host, pkg *bundle.Package) approval.Proposal {
 	t.Helper()
-	plan, err := h.Installer.Plan(t.Context(), install.Request{Package: pkg, Source: "task:t1", Origin: registry.OriginGenerated, ProposedBy: "model:m"})
+	plan, err := h.Parts().Installer.Plan(t.Context(), install.Request{Package: pkg, Source: "task:t1", Origin: registry.OriginGenerated, ProposedBy: "model:m"})
 	must(t, err)
-	out, err := h.Installer.Submit(t.Context(), plan)
+	out, err := h.Parts().Installer.Submit(t.Context(), plan)
 	wantKind(t, "submit", err, fault.KindApproval)
 	return *out.Proposal
 }
@@ -177,14 +178,14 @@ func TestRejectAndInstall(t *testing.T) {
 		t.Fatalf("%+v, %v", rejected, err)
 	}
 	again := install.Request{Package: pkg, Source: "test", Directory: true, Origin: registry.OriginUser, ProposedBy: ada.Actor()}
-	plan, err := h.Installer.Plan(t.Context(), again)
+	plan, err := h.Parts().Installer.Plan(t.Context(), again)
 	must(t, err)
-	_, err = h.Installer.Accept(t.Context(), ada, plan)
+	_, err = h.Parts().Installer.Accept(t.Context(), ada, plan)
 	wantKind(t, "install again", err, fault.KindDenied)
 	again.Despite = []string{p.ID}
-	plan, err = h.Installer.Plan(t.Context(), again)
+	plan, err = h.Parts().Installer.Plan(t.Context(), again)
 	must(t, err)
-	_, err = h.Installer.Accept(t.Context(), ada, plan)
+	_, err = h.Parts().Installer.Accept(t.Context(), ada, plan)
 	must(t, err)
 }
 

@@ -49,9 +49,9 @@ func TestDecisionsElsewhereAreSeenByTheNextCall(t *testing.T) {
 	add(t, h, "calm", `,"security":{"permissions":{"clock":{"reason":"r"}}}`, 0)
 	runs := func() bool { return makes(t, h, "calm", "").OK }
 	granted := func() bool {
-		skill, err := h.Registry.Lookup(t.Context(), manifests.Ref{Name: "calm"})
+		skill, err := h.Parts().Registry.Lookup(t.Context(), manifests.Ref{Name: "calm"})
 		must(t, err)
-		g, err := h.Desk.Spend(t.Context(), skill, approval.Use{})
+		g, err := h.Parts().Desk.Spend(t.Context(), skill, approval.Use{})
 		must(t, err)
 		return len(g.Set().Strings()) > 0
 	}

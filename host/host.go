@@ -1,5 +1,6 @@
-// Package host is the composition root: it opens a home and wires the parts
-// that work on it. Only commands and end-to-end tests import it.
+// Package host is the composition root: it opens a home, wires the parts that work on it,
+// and hands out the services of the application layer, which do everything. Only edges and
+// end-to-end tests import it.
 package host
 
 import (
@@ -8,26 +9,22 @@ import (
 	"io"
 	"path/filepath"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/skillet-run/skillet/host/app/work"
-	"github.com/skillet-run/skillet/internal/duration"
-
 	"github.com/skillet-run/skillet/host/agents/event"
-	"github.com/skillet-run/skillet/host/agents/llm/skillmodel"
 	"github.com/skillet-run/skillet/host/app/admit"
 	"github.com/skillet-run/skillet/host/app/author"
 	"github.com/skillet-run/skillet/host/app/govern"
 	"github.com/skillet-run/skillet/host/app/invoke"
+	"github.com/skillet-run/skillet/host/app/meaning"
 	"github.com/skillet-run/skillet/host/app/upkeep"
+	"github.com/skillet-run/skillet/host/app/work"
 	"github.com/skillet-run/skillet/host/author/script"
 	"github.com/skillet-run/skillet/host/base/config"
 	"github.com/skillet-run/skillet/host/base/secret"
 	"github.com/skillet-run/skillet/host/base/store"
-	"github.com/skillet-run/skillet/host/base/store/keyfile"
 	"github.com/skillet-run/skillet/host/base/telemetry"
 	"github.com/skillet-run/skillet/host/engine/sandbox"
 	"github.com/skillet-run/skillet/host/engine/sandbox/worker"
@@ -51,6 +48,7 @@ import (
 	"github.com/skillet-run/skillet/host/run/replay"
 	"github.com/skillet-run/skillet/host/run/runner"
 	"github.com/skillet-run/skillet/host/run/session"
+	"github.com/skillet-run/skillet/internal/reexec"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/policies"
 )
@@ -60,8 +58,7 @@ type Options struct {
 	// Home is the directory; it is made when it does not exist. [upkeep.DefaultHome]
 	// finds the usual one.
 	Home string
-	// Environ is the environment settings are read from, in the form of
-	// [os.Environ].
+	// Environ is the environment settings are read from, in the form of [os.Environ].
 	Environ []string
 	// EnvFile and Flags override settings, too, as [config.Layers] says.
 	EnvFile string
@@ -80,6 +77,14 @@ type Options struct {
 	Keyring secret.Keyring
 }
 
+// What an edge gives to [Open].
+type (
+	// A Keyring is where keys may be kept.
+	Keyring = secret.Keyring
+	// A Notification is what a skill has to say to a person.
+	Notification = hostfn.Notification
+)
+
 // An Expectation is what a home is opened for, so that what takes long is begun before it
 // is asked for. It changes nothing else, but for [ExpectMuch].
 type Expectation int
@@ -95,59 +100,57 @@ const (
 	ExpectMuch
 )
 
-// A Host is an opened home. It is safe for concurrent use, and several
-// processes may have the same home open.
+// A Host is an opened home. It is safe for concurrent use, also by several processes.
 type Host struct {
-	Home      string
-	Log       hclog.Logger
-	Config    *config.Config
-	Policies  *policies.Set
-	Decisions *journal.Journal
-	Calls     *journal.Journal
-	Ledger    *ledger.Ledger
-	Registry  *registry.Registry
-	Desk      *approval.Desk
-	Installer *install.Installer
-	Runner    *runner.Runner
-	Settings  *settings.Settings
-	Tester    *casetest.Tester
-	Evidence  *evidence.Collector
-	History   *history.History
-	Secrets   *secret.Vault
-	SecretKey *secret.Key
-	Signer    *signer.Safe
-	Trust     *trust.Book
-	AuditKeys *audit.Keeper
-	// Recordings are those of recent calls, and Replays makes them again.
-	Recordings *recording.Shelf
-	Replays    *replay.Replayer
-
-	events   *event.Bus
-	skills   *invoke.Skills
-	invoke   *invoke.Service
-	admit    *admit.Service
-	govern   govern.Services
-	agents   *agents.Agents
-	plugins  *work.Plugins
-	models   *work.Models
-	work     *work.Service
-	working  *work.Inside
-	upkeep   *upkeep.Service
-	rules    rules.Places
-	maximum  *policies.Maximum // nil for none
-	marked   string            // as [rules.Places.Mark] has it, from when Policies were read
-	watch    *rules.Watch
-	decided  *journal.Marker
-	sessions *session.Store
-	scripts  *author.Scripts
-	shelf    *script.Shelf
-	options  Options
-	store    store.Opened
-	sources  *source.Fetcher
-	workers  *worker.Pool
-	sandbox  *sandbox.Runtime
-	apart    *worker.Runtime
-	notifier hostfn.Notifier
+	home       string
+	log        hclog.Logger
+	config     *config.Config
+	policies   *policies.Set
+	decisions  *journal.Journal
+	calls      *journal.Journal
+	ledger     *ledger.Ledger
+	registry   *registry.Registry
+	desk       *approval.Desk
+	installer  *install.Installer
+	runner     *runner.Runner
+	settings   *settings.Settings
+	tester     *casetest.Tester
+	evidence   *evidence.Collector
+	history    *history.History
+	secrets    *secret.Vault
+	secretKey  *secret.Key
+	signer     *signer.Safe
+	trust      *trust.Book
+	auditKeys  *audit.Keeper
+	recordings *recording.Shelf // of recent calls
+	replays    *replay.Replayer
+	tries      *replay.Collection
+	events     *event.Bus
+	skills     *invoke.Skills
+	invoke     *invoke.Service
+	admit      *admit.Service
+	govern     govern.Services
+	agents     *agents.Agents
+	plugins    *work.Plugins
+	models     *work.Models
+	work       *work.Service
+	working    *work.Inside
+	upkeep     *upkeep.Service
+	rules      rules.Places
+	maximum    *policies.Maximum // nil for none
+	marked     string            // as [rules.Places.Mark] has it, from when Policies were read
+	watch      *rules.Watch
+	decided    *journal.Marker
+	sessions   *session.Store
+	scripts    *author.Scripts
+	shelf      *script.Shelf
+	options    Options
+	store      store.Opened
+	sources    *source.Fetcher
+	workers    *worker.Pool
+	sandbox    *sandbox.Runtime
+	apart      *worker.Runtime
+	notifier   hostfn.Notifier
 
 	keyed sync.Once      // the key that signs records was asked for
 	aside sync.WaitGroup // what is done beside a command
@@ -164,11 +167,11 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		return nil, err
 	}
 	s := c.Settings()
-	h := &Host{Home: home, Config: c, options: o, rules: rules.Places{Home: home, System: o.System}, notifier: o.Notifier}
-	h.SecretKey = secret.NewKey(h.keyOptions(o.Keyring))
-	h.Secrets = secret.Open(h.path("secrets"), h.SecretKey)
-	h.AuditKeys = audit.NewKeeper(h.path("keys"), h.SecretKey, h.Secrets)
-	h.Log = telemetry.New(telemetry.Options{
+	h := &Host{home: home, config: c, options: o, rules: rules.Places{Home: home, System: o.System}, notifier: o.Notifier}
+	h.secretKey = secret.NewKey(upkeep.KeyOptions(home, c, o.Keyring))
+	h.secrets = secret.Open(h.path("secrets"), h.secretKey)
+	h.auditKeys = audit.NewKeeper(h.path("keys"), h.secretKey, h.secrets)
+	h.log = telemetry.New(telemetry.Options{
 		Output: o.LogOutput, Level: s.LogLevel, JSON: s.LogFormat == "json", Redactor: h.redactor(ctx),
 	})
 	if err := h.openWorkers(o.Expect == ExpectPath); err != nil {
@@ -200,40 +203,33 @@ func (h *Host) openAll(ctx context.Context) error {
 	return errors.Join(err, <-opened)
 }
 
-// redactor strikes the values of the home's secrets out of the log. They are
-// read when the first line is written. One that cannot be read is left out here;
-// using it, and `skillet doctor`, say why.
-func (h *Host) redactor(ctx context.Context) *telemetry.Redactor {
-	ctx = context.WithoutCancel(ctx)
-	return telemetry.NewLazyRedactor(func() []string {
-		infos, err := h.Secrets.List(ctx)
-		if err != nil {
-			return nil
-		}
-		var values []string
-		for _, s := range infos {
-			if v, err := h.Secrets.Get(ctx, s.Name); err == nil {
-				values = append(values, string(v))
-			}
-		}
-		return values
-	})
-}
+// Home is the directory.
+func (h *Host) Home() string { return h.home }
 
-// openPolicies reads the policies in force, and the administrator's bounds.
-func (h *Host) openPolicies(context.Context) (err error) {
-	h.marked = h.rules.Mark() // from before they are read
-	h.Policies, h.maximum, err = h.rules.Read()
-	return err
-}
+// Log is where the home logs to.
+func (h *Host) Log() hclog.Logger { return h.log }
 
-// CatchUp brings the store to what the journal says. Call it before reading
-// state.
+// Admit changes what is installed, and answers questions about it.
+func (h *Host) Admit() *admit.Service { return h.admit }
+
+// Govern has the services for who decides what.
+func (h *Host) Govern() govern.Services { return h.govern }
+
+// Invoke makes calls of skills.
+func (h *Host) Invoke() *invoke.Service { return h.invoke }
+
+// Upkeep keeps the home in order.
+func (h *Host) Upkeep() *upkeep.Service { return h.upkeep }
+
+// Work has goals done, and shows what that rests on.
+func (h *Host) Work() *work.Service { return h.work }
+
+// CatchUp brings the store to what the journal says. Call it before reading state.
 func (h *Host) CatchUp(ctx context.Context) error {
-	if err := upkeep.UnfinishedRepair(h.Home); err != nil {
+	if err := upkeep.UnfinishedRepair(h.home); err != nil {
 		return err
 	}
-	return h.Ledger.CatchUp(ctx)
+	return h.ledger.CatchUp(ctx)
 }
 
 // Close releases the home.
@@ -251,8 +247,8 @@ func (h *Host) Close(ctx context.Context) error {
 	}
 	h.aside.Wait()
 	errs = append(errs, h.closeWork()...)
-	if h.Calls != nil {
-		errs = append(errs, h.Calls.Flush())
+	if h.calls != nil {
+		errs = append(errs, h.calls.Flush())
 	}
 	if h.decided != nil {
 		h.decided.Close()
@@ -267,149 +263,36 @@ func (h *Host) Close(ctx context.Context) error {
 }
 
 func (h *Host) path(elem ...string) string {
-	return filepath.Join(append([]string{h.Home}, elem...)...)
+	return filepath.Join(append([]string{h.home}, elem...)...)
 }
-
-func (h *Host) openJournals(context.Context) error {
-	for _, j := range []struct {
-		name, log string
-		to        **journal.Journal
-		window    time.Duration
-	}{{"decisions", audit.Decisions, &h.Decisions, 0}, {"calls", audit.Runs, &h.Calls, h.auditWindow()}} {
-		dir := h.path("journal", j.name)
-		if err := journal.FinishRepair(dir); err != nil {
-			return err
-		}
-		o := h.journalOptions(j.log)
-		o.Window = j.window
-		var err error
-		if *j.to, err = journal.Open(dir, o); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (h *Host) journalOptions(log string) journal.Options {
-	return journal.Options{Sync: true, LockWait: duration.OfSeconds(h.Config.Settings().LockWaitSeconds), Keys: h.AuditKeys, Log: log}
-}
-
-// auditWindow is how long the record of a call may wait to be synced: zero unless the
-// home is served or its configuration says so.
-func (h *Host) auditWindow() time.Duration {
-	switch h.Config.Settings().AuditSync {
-	case config.SyncEach:
-		return 0
-	case config.SyncGroup:
-		return config.SyncWindow
-	}
-	if h.options.Expect == ExpectMuch {
-		return config.SyncWindow
-	}
-	return 0
-}
-
-func (h *Host) openStore(ctx context.Context) error {
-	linger := time.Duration(0)
-	if h.options.Expect == ExpectMuch {
-		linger = time.Hour
-	}
-	opened, err := upkeep.OpenStore(ctx, h.Log.Named("store"), h.Home, h.Config.Settings(), linger)
-	if err == nil {
-		h.store = opened
-	}
-	return err
-}
-
-func (h *Host) openWorkers(expect bool) (err error) {
-	s := h.Config.Settings()
-	if h.workers, err = worker.NewPool(h.Log.Named("worker"), worker.Settings{
-		CompileTime: duration.OfSeconds(s.CompileTimeoutSeconds), CompileBytes: uint64(s.ModuleLimitFactor) * worker.DefaultCompileBytes,
-	}); err == nil && expect {
-		h.workers.Expect()
-	}
-	return err
-}
-
-func (h *Host) openSandbox(ctx context.Context) error {
-	dir := h.path("cache", "compiled")
-	key, err := keyfile.Ensure(ctx, h.path("keys", "cache"), duration.OfSeconds(h.Config.Settings().LockWaitSeconds))
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS) {
-		h.Log.Warn("compiled code is not kept", "error", err)
-		key, dir, err = keyfile.New(), "", nil
-	}
-	if err != nil {
-		return err
-	}
-	s := h.Config.Settings()
-	h.sandbox, err = sandbox.New(ctx, h.Log.Named("sandbox"), sandbox.Options{
-		CacheDir: dir, CacheKey: key, Compiler: h.workers, Functions: hostfn.Functions(),
-		CompileTime: duration.OfSeconds(s.CompileTimeoutSeconds), ModuleFactor: s.ModuleLimitFactor,
-	})
-	if err != nil {
-		return err
-	}
-	h.sessions = session.Open(h.Log.Named("session"), h.path("sessions"), key, session.Settings{
-		Bytes: int64(s.SessionMaxMB) << 20, Total: int64(s.SessionsTotalMB) << 20, LockWait: duration.OfSeconds(s.LockWaitSeconds),
-	})
-	h.apart = worker.NewRuntime(h.Log.Named("worker"), h.workers, h.sandbox, hostfn.Functions(), 0)
-	h.shelf = script.NewShelf(h.Log.Named("script"), h.path("cache", "scripts"), key)
-	return nil
-}
-
-func (h *Host) wire() {
-	s := h.Config.Settings()
-	kv := h.store.KV()
-	h.SecretKey.Anchors().UseShelf(upkeep.AnchorShelf{KV: kv})
-	h.sessions.Remember(kv)
-	h.events = event.NewBus(h.Log.Named("event"), h.store)
-	h.Registry = registry.New(kv, h.store.Blobs())
-	h.Ledger = ledger.New(h.Decisions, kv, upkeep.Projections()...)
-	h.wireTrust(kv)
-	h.wireSources()
-	h.decided = h.Decisions.Marker()
-	h.watch = rules.NewWatch(h.rules, h.marked, h.Policies, h.decided.Count)
-	h.Desk = approval.NewDesk(h.Ledger, kv, h.Policies, approval.Settings{Home: h.Home, Expiry: days(s.ProposalExpiryDays), Epoch: h.watch.Now})
-	h.wireSkills()
-	h.wireScripts()
-	h.wireModels()
-	h.Runner = runner.New(h.Log.Named("run"), kv, h.sandbox, h.Policies, h.Secrets, notifier(h.notifier), h.Calls, runner.Settings{
-		Home: h.Home, Own: ownFiles(s),
-		Ceilings:    h.ceilings(),
-		HTTPTimeout: duration.OfSeconds(s.HTTPTimeoutSeconds), HTTPBytes: int64(s.HTTPMaxMB) << 20,
-		Workers: h.apart, Sessions: h.sessions, Skills: h.skills, Unrevoked: h.skills.Unrevoked, Scripts: h.scripts, Trials: trials{h}, Rights: rights{h.watch, h.skills}, Rates: rates(s),
-		Ready:  h.ready,
-		Models: skillmodel.New(h.models), Asks: h.models.Ready,
-	})
-	h.wireRecordings(s)
-	h.wireInvoke()
-	h.Tester = casetest.New(h.Runner)
-	h.wireApprovals(kv)
-	h.Installer = install.New(h.Ledger, h.Registry, h.Desk, h.Trust, h.Policies, h.Runner, h.Tester, h.Home)
-	h.wireWork()
-	h.wireAdmit()
-	h.wireGovern()
-	h.wireUpkeep()
-}
-
-// ownFiles are the host's own files that may lie outside of the home.
-func ownFiles(s config.Settings) []string {
-	path, err := filepath.Abs(s.StoreKeyFile)
-	if s.StoreKeyFile == "" || err != nil {
-		return nil
-	}
-	return []string{path}
-}
-
-// notifier bounds how often a skill may ask for a person's attention.
-func notifier(n hostfn.Notifier) hostfn.Notifier {
-	if n == nil {
-		return nil
-	}
-	return hostfn.NewThrottle(n, notifications, time.Minute)
-}
-
-// notifications is how many one skill may send in a minute.
-const notifications = 10
 
 func days(d float64) time.Duration { return time.Duration(d * float64(24*time.Hour)) }
+
+// Diagnose is [upkeep.Service.Diagnose] for a home that is not open. One that cannot be
+// opened is one failed check.
+func Diagnose(ctx context.Context, by approval.Principal, o Options) (upkeep.Diagnosis, error) {
+	if err := approval.CheckPrincipal(by); err != nil {
+		return upkeep.Diagnosis{}, err
+	}
+	h, err := Open(ctx, o)
+	if err != nil {
+		return upkeep.Diagnosis{Home: o.Home, Checks: []upkeep.Check{{Name: "open", Error: meaning.Of(err)}}}, nil
+	}
+	d, err := h.Upkeep().Diagnose(ctx, by)
+	if failed := h.Close(ctx); failed != nil {
+		d.Add(upkeep.Check{Name: "close", Error: meaning.Of(failed)})
+	}
+	d.Home = o.Home
+	return d, err
+}
+
+// Roles are what this program does when it started itself again. Its main looks there
+// first.
+func Roles() reexec.Table {
+	return reexec.Table{
+		reexec.Worker.Word:   func([]string) int { return worker.Main() },
+		reexec.Bundler.Word:  script.Apart,
+		reexec.Plugin.Word:   work.ServePlugin,
+		reexec.Attempts.Word: upkeep.ServeEscape,
+	}
+}

@@ -34,7 +34,7 @@ func TestSecretsStayOutOfTheLog(t *testing.T) {
 	home, value := t.TempDir(), "correct-horse-battery"
 	var log bytes.Buffer
 	h := open(t, home, &log)
-	if err := h.Secrets.Set(t.Context(), "api", []byte(value)); err != nil {
+	if err := h.Parts().Secrets.Set(t.Context(), "api", []byte(value)); err != nil {
 		t.Fatal(err)
 	}
 	if err := h.Close(t.Context()); err != nil {
@@ -42,7 +42,7 @@ func TestSecretsStayOutOfTheLog(t *testing.T) {
 	}
 	h = open(t, home, &log)
 	defer h.Close(t.Context())
-	h.Log.Named("run").With("it", value).Info("the answer was "+value, "also", []byte(value))
+	h.Parts().Log.Named("run").With("it", value).Info("the answer was "+value, "also", []byte(value))
 	if strings.Contains(log.String(), value) || !strings.Contains(log.String(), "the answer was") {
 		t.Errorf("the log: %s", log.String())
 	}

@@ -48,23 +48,23 @@ func TestProviderIsLookedAtEachTime(t *testing.T) {
 	if got := kind(); got == fault.KindNotFound || got == fault.KindDenied {
 		t.Errorf("after it was installed: %s", got)
 	}
-	if _, err := h.Installer.Disable(t.Context(), "human:ada", manifests.Ref{Name: "echo"}, "a test"); err != nil {
+	if _, err := h.Parts().Installer.Disable(t.Context(), "human:ada", manifests.Ref{Name: "echo"}, "a test"); err != nil {
 		t.Fatal(err)
 	}
 	if got := kind(); got != fault.KindNotFound {
 		t.Errorf("after it was disabled: %s", got)
 	}
-	if _, err := h.Installer.Enable(t.Context(), approval.NewHuman("ada"), manifests.Ref{Name: "echo"}); err != nil {
+	if _, err := h.Parts().Installer.Enable(t.Context(), approval.NewHuman("ada"), manifests.Ref{Name: "echo"}); err != nil {
 		t.Fatal(err)
 	}
 	if got := kind(); got == fault.KindNotFound || got == fault.KindDenied {
 		t.Errorf("after it was enabled again: %s", got)
 	}
-	s, err := h.Registry.Lookup(t.Context(), manifests.Ref{Name: "echo"})
+	s, err := h.Parts().Registry.Lookup(t.Context(), manifests.Ref{Name: "echo"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.Desk.Revoke(t.Context(), "human:ada", s, []capability.Capability{capability.MustParse("native")}); err != nil {
+	if _, err := h.Parts().Desk.Revoke(t.Context(), "human:ada", s, []capability.Capability{capability.MustParse("native")}); err != nil {
 		t.Fatal(err)
 	}
 	if got := kind(); got != fault.KindDenied {

@@ -72,7 +72,7 @@ func knows(t *testing.T, by approval.Human, signers ...byte) *host.Host {
 	})
 	for _, n := range signers {
 		_, k := aSigner(t, n)
-		if _, err := h.Trust.Add(t.Context(), by, trust.Signer{Signer: k.Signer(), Key: k, Revoker: true}); err != nil {
+		if _, err := h.Parts().Trust.Add(t.Context(), by, trust.Signer{Signer: k.Signer(), Key: k, Revoker: true}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -103,7 +103,7 @@ func TestImportRevocationsOfSeveral(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	_, two := aSigner(t, 2)
-	if numbers, err := h.Trust.Lists(t.Context()); err != nil || numbers[two.Signer()] != 4 {
+	if numbers, err := h.Parts().Trust.Lists(t.Context()); err != nil || numbers[two.Signer()] != 4 {
 		t.Errorf("%v, %v", numbers, err)
 	}
 	document, strangers := revocationList(t, 5, 9)
@@ -123,7 +123,7 @@ func TestPublishRevocations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := one.Trust.Revoke(ctx, by, trust.Entry{Content: manifests.DigestOf(nil), Reason: "it leaks"}); err != nil {
+	if _, err := one.Parts().Trust.Revoke(ctx, by, trust.Entry{Content: manifests.DigestOf(nil), Reason: "it leaks"}); err != nil {
 		t.Fatal(err)
 	}
 	to := "oci-layout:" + filepath.Join(t.TempDir(), "revoked")
@@ -140,18 +140,18 @@ func TestPublishRevocations(t *testing.T) {
 	if _, err := take(); fault.AsError(err) == nil || fault.AsError(err).Kind != fault.KindVerification {
 		t.Errorf("a stranger's list: %v", err)
 	}
-	known, err := one.Trust.Signer(ctx, key.Identity())
+	known, err := one.Parts().Trust.Signer(ctx, key.Identity())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := two.Trust.Add(ctx, by, trust.Signer{Signer: key.Identity(), Key: known.Key, Revoker: true}); err != nil {
+	if _, err := two.Parts().Trust.Add(ctx, by, trust.Signer{Signer: key.Identity(), Key: known.Key, Revoker: true}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := take()
 	if err != nil || len(got.Imports()) != 1 || len(got.Added) != 1 || got.Source != published.Source {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if r, ok, err := two.Trust.Revocation(ctx, trust.Target{Content: manifests.DigestOf(nil)}); err != nil || !ok || r.Reason != "it leaks" {
+	if r, ok, err := two.Parts().Trust.Revocation(ctx, trust.Target{Content: manifests.DigestOf(nil)}); err != nil || !ok || r.Reason != "it leaks" {
 		t.Errorf("%+v, %v, %v", r, ok, err)
 	}
 	if _, err := push(to + ":7"); !errors.Is(err, source.ErrRef) {
@@ -183,25 +183,25 @@ func TestRevokedIsRefusedWhoeverAsks(t *testing.T) {
 		},
 		"a person": {Package: p, Source: "/src", Directory: true, Origin: registry.OriginUser, Person: by, ProposedBy: by.Actor()},
 	}
-	waits, err := h.Installer.Plan(t.Context(), requests["the proposal of an agent"])
+	waits, err := h.Parts().Installer.Plan(t.Context(), requests["the proposal of an agent"])
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := h.Installer.Submit(t.Context(), waits)
+	out, err := h.Parts().Installer.Submit(t.Context(), waits)
 	if !errors.Is(err, install.ErrWaits) {
 		t.Fatal(err)
 	}
-	plan, err := h.Installer.Plan(t.Context(), requests["another way in"])
+	plan, err := h.Parts().Installer.Plan(t.Context(), requests["another way in"])
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out, err := h.Installer.Submit(t.Context(), plan); !errors.Is(err, install.ErrWaits) {
+	if out, err := h.Parts().Installer.Submit(t.Context(), plan); !errors.Is(err, install.ErrWaits) {
 		t.Errorf("without a person it is installed: %+v, %v", out.Skill, err)
 	}
-	if _, err := h.Installer.Plan(t.Context(), install.Request{Package: p, Source: "/src", Origin: registry.OriginUser, Person: by}); fault.AsError(err) == nil || fault.AsError(err).Kind != fault.KindVerification {
+	if _, err := h.Parts().Installer.Plan(t.Context(), install.Request{Package: p, Source: "/src", Origin: registry.OriginUser, Person: by}); fault.AsError(err) == nil || fault.AsError(err).Kind != fault.KindVerification {
 		t.Errorf("without a signature, and nobody accepted that: %v", err)
 	}
-	if _, err := h.Trust.Revoke(t.Context(), by, trust.Entry{Content: p.Digest(), Reason: "it steals"}); err != nil {
+	if _, err := h.Parts().Trust.Revoke(t.Context(), by, trust.Entry{Content: p.Digest(), Reason: "it steals"}); err != nil {
 		t.Fatal(err)
 	}
 	refused := func(what string, err error) {
@@ -211,12 +211,12 @@ func TestRevokedIsRefusedWhoeverAsks(t *testing.T) {
 		}
 	}
 	for what, req := range requests {
-		_, err := h.Installer.Plan(t.Context(), req)
+		_, err := h.Parts().Installer.Plan(t.Context(), req)
 		refused(what, err)
 	}
-	_, err = h.Installer.Approve(t.Context(), by, out.Proposal.ID, install.Consent{})
+	_, err = h.Parts().Installer.Approve(t.Context(), by, out.Proposal.ID, install.Consent{})
 	refused("a proposal of before", err)
-	_, err = h.Installer.Accept(t.Context(), by, plan)
+	_, err = h.Parts().Installer.Accept(t.Context(), by, plan)
 	refused("a plan of before", err)
 	dir := t.TempDir()
 	for name, b := range files {
@@ -229,7 +229,7 @@ func TestRevokedIsRefusedWhoeverAsks(t *testing.T) {
 	_, err = h.Invoke().Local(t.Context(), ada, "worker", "", p)
 	refused("a package just built", err)
 	for _, origin := range []registry.Origin{registry.OriginPath, registry.OriginUser} {
-		r := h.Runner.Run(t.Context(), runner.Call{Target: runner.Target{Label: "worker", Package: p, Origin: origin}, Caller: "agent:general"})
+		r := h.Parts().Runner.Run(t.Context(), runner.Call{Target: runner.Target{Label: "worker", Package: p, Origin: origin}, Caller: "agent:general"})
 		if r.OK {
 			t.Errorf("%s: it runs", origin)
 		} else {

@@ -102,13 +102,13 @@ func TestEndOfARight(t *testing.T) {
 	ada := approval.NewHuman("ada")
 	accept(t, h, reads(t, dir))
 	accept(t, h, callsReads(t))
-	here, err := h.Registry.Lookup(t.Context(), manifests.Ref{Name: "reads"})
+	here, err := h.Parts().Registry.Lookup(t.Context(), manifests.Ref{Name: "reads"})
 	must(t, err)
-	caller, err := h.Registry.Lookup(t.Context(), manifests.Ref{Name: "caller"})
+	caller, err := h.Parts().Registry.Lookup(t.Context(), manifests.Ref{Name: "caller"})
 	must(t, err)
 	read := capability.MustParse("fs.read:" + dir + "/**")
 	regrant := func(s registry.Skill, c capability.Capability, terms approval.Terms) {
-		must(t, h.Desk.Grant(t.Context(), ada, s, []capability.Capability{c}, terms))
+		must(t, h.Parts().Desk.Grant(t.Context(), ada, s, []capability.Capability{c}, terms))
 	}
 	revoke := func(d *approval.Desk, s registry.Skill, c capability.Capability) error {
 		_, err := d.Revoke(t.Context(), ada.Actor(), s, []capability.Capability{c})
@@ -132,24 +132,24 @@ func TestEndOfARight(t *testing.T) {
 		after           func()
 		request, reason string
 	}{
-		{"revoked", here, "run", "", nil, func() error { return revoke(h.Desk, here, read) },
+		{"revoked", here, "run", "", nil, func() error { return revoke(h.Parts().Desk, here, read) },
 			func() { regrant(here, read, approval.Terms{}) }, "fs.read:" + dir + "/data", "was not granted"},
-		{"revoked, an open file", here, "open", "", nil, func() error { return revoke(h.Desk, here, read) },
+		{"revoked, an open file", here, "open", "", nil, func() error { return revoke(h.Parts().Desk, here, read) },
 			func() { regrant(here, read, approval.Terms{}) }, "fs.read:" + dir + "/data", "was not granted"},
-		{"revoked by another process, in a session", here, "run", "work", nil, func() error { return revoke(other.Desk, here, read) },
+		{"revoked by another process, in a session", here, "run", "work", nil, func() error { return revoke(other.Parts().Desk, here, read) },
 			func() { regrant(here, read, approval.Terms{}) }, "fs.read:" + dir + "/data", "was not granted"},
 		{"expired", here, "run", "", func() {
-			must(t, revoke(h.Desk, here, read))
+			must(t, revoke(h.Parts().Desk, here, read))
 			regrant(here, read, approval.Terms{ExpiresAt: time.Now().Add(span)})
 		}, func() error { return nil }, func() {
-			must(t, revoke(h.Desk, here, read))
+			must(t, revoke(h.Parts().Desk, here, read))
 			regrant(here, read, approval.Terms{})
 		}, "fs.read:" + dir + "/data", "was not granted"},
 		{"disabled", here, "open", "", nil, func() error {
-			_, err := other.Installer.Disable(t.Context(), ada.Actor(), manifests.Ref{Name: "reads"}, "it misbehaves")
+			_, err := other.Parts().Installer.Disable(t.Context(), ada.Actor(), manifests.Ref{Name: "reads"}, "it misbehaves")
 			return err
 		}, func() {
-			_, err := h.Installer.Enable(t.Context(), ada, manifests.Ref{Name: "reads"})
+			_, err := h.Parts().Installer.Enable(t.Context(), ada, manifests.Ref{Name: "reads"})
 			must(t, err)
 		}, "fs.read:" + dir + "/data", "it misbehaves"},
 		{"forbidden by a new policy", here, "run", "", nil, func() error {
@@ -161,9 +161,9 @@ func TestEndOfARight(t *testing.T) {
 		{"beyond a lowered maximum", here, "run", "", nil, func() error {
 			return put(maximum, `{"capabilities":["kv","fs.write:/**","skill:*"],"reason":"ask the desk"}`)
 		}, func() { must(t, os.Remove(maximum)) }, "fs.read:" + dir + "/data", "ask the desk"},
-		{"revoked from the skill that was called", caller, "run", "", nil, func() error { return revoke(h.Desk, here, read) },
+		{"revoked from the skill that was called", caller, "run", "", nil, func() error { return revoke(h.Parts().Desk, here, read) },
 			func() { regrant(here, read, approval.Terms{}) }, "", ""},
-		{"revoked: to call the skill", caller, "run", "", nil, func() error { return revoke(other.Desk, caller, capability.MustParse("skill:reads")) },
+		{"revoked: to call the skill", caller, "run", "", nil, func() error { return revoke(other.Parts().Desk, caller, capability.MustParse("skill:reads")) },
 			func() { regrant(caller, capability.MustParse("skill:reads"), approval.Terms{}) }, "", ""},
 	} {
 		begin := func() (done chan task.Result, early *task.Result) {
@@ -177,13 +177,13 @@ func TestEndOfARight(t *testing.T) {
 				found, err := find(t, h, manifests.Ref{Name: row.skill.Name})
 				target := found.Bare()
 				if err == nil {
-					target.Granted, err = h.Desk.Spend(t.Context(), row.skill, approval.Use{})
+					target.Granted, err = h.Parts().Desk.Spend(t.Context(), row.skill, approval.Use{})
 				}
 				if err != nil {
 					done <- task.Result{Error: fault.AsError(err)}
 					return
 				}
-				done <- h.Runner.Run(t.Context(), runner.Call{
+				done <- h.Parts().Runner.Run(t.Context(), runner.Call{
 					Target: target, Tool: row.tool, Session: row.session, Caller: ada.Actor(),
 					Limits: limit.Set{Seconds: 60, HostCalls: int(limit.HostCalls.Ceiling()), Fuel: 1 << 50},
 				})
@@ -229,7 +229,7 @@ func BenchmarkReads(b *testing.B) {
 	accept(b, h, reads(b, dir))
 	call := runner.Call{Target: target(b, h, "reads"), Tool: "many", Caller: "human:ada"}
 	for b.Loop() {
-		if r := h.Runner.Run(b.Context(), call); !r.OK || len(r.Denials) > 0 {
+		if r := h.Parts().Runner.Run(b.Context(), call); !r.OK || len(r.Denials) > 0 {
 			b.Fatalf("%+v %+v", r.Error, r.Denials)
 		}
 	}

@@ -33,11 +33,11 @@ func TestFallbackFindsInstalledSkills(t *testing.T) {
 	if !first.Target.Granted.Set().Covers(capability.MustParse("skill:second")) {
 		t.Fatalf("granted %v", first.Target.Granted.Set().Strings())
 	}
-	if r := h.Runner.Run(t.Context(), first); r.OK || r.Fallback == nil || r.Fallback.Error == nil {
+	if r := h.Parts().Runner.Run(t.Context(), first); r.OK || r.Fallback == nil || r.Fallback.Error == nil {
 		t.Errorf("nobody there: %+v, %+v", r.Error, r.Fallback)
 	}
 	installed("second", "", 0)
-	if r := h.Runner.Run(t.Context(), first); !r.OK || r.Fallback.Skill != "second@1.0.0" {
+	if r := h.Parts().Runner.Run(t.Context(), first); !r.OK || r.Fallback.Skill != "second@1.0.0" {
 		t.Errorf("got %+v, %+v, log %s", r.Error, r.Fallback, log.String())
 	}
 }
@@ -97,11 +97,11 @@ func add(t *testing.T, h *host.Host, name, members string, result int32) {
 // accept installs a package, with all that it asks for.
 func accept(t testing.TB, h *host.Host, p *bundle.Package) {
 	t.Helper()
-	plan, err := h.Installer.Plan(t.Context(), install.Request{Package: p, Source: "test", Directory: true, Origin: registry.OriginUser, ProposedBy: "human:ada"})
+	plan, err := h.Parts().Installer.Plan(t.Context(), install.Request{Package: p, Source: "test", Directory: true, Origin: registry.OriginUser, ProposedBy: "human:ada"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.Installer.Accept(t.Context(), approval.NewHuman("ada"), plan); err != nil {
+	if _, err := h.Parts().Installer.Accept(t.Context(), approval.NewHuman("ada"), plan); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -109,15 +109,15 @@ func accept(t testing.TB, h *host.Host, p *bundle.Package) {
 // target is an installed skill with what it was granted.
 func target(t testing.TB, h *host.Host, name string) runner.Target {
 	t.Helper()
-	s, err := h.Registry.Lookup(t.Context(), manifests.Ref{Name: name})
+	s, err := h.Parts().Registry.Lookup(t.Context(), manifests.Ref{Name: name})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := h.Registry.Package(t.Context(), s.Digest)
+	p, err := h.Parts().Registry.Package(t.Context(), s.Digest)
 	if err != nil {
 		t.Fatal(err)
 	}
-	granted, err := h.Desk.Spend(t.Context(), s, approval.Use{})
+	granted, err := h.Parts().Desk.Spend(t.Context(), s, approval.Use{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,11 +136,11 @@ func TestCallsHaveWhatWasGrantedToTheirBytes(t *testing.T) {
 	if !first.Granted.Set().Covers(capability.MustParse("kv")) {
 		t.Fatalf("granted %v", first.Granted.Set().Strings())
 	}
-	if r := h.Runner.Run(t.Context(), runner.Call{Target: first, Caller: "agent:general"}); !r.OK {
+	if r := h.Parts().Runner.Run(t.Context(), runner.Call{Target: first, Caller: "agent:general"}); !r.OK {
 		t.Fatalf("as it was granted: %v", r.Error)
 	}
 	second.Granted = first.Granted
-	r := h.Runner.Run(t.Context(), runner.Call{Target: second, Caller: "agent:general"})
+	r := h.Parts().Runner.Run(t.Context(), runner.Call{Target: second, Caller: "agent:general"})
 	if r.OK || r.Error.Kind != fault.KindDenied || !strings.Contains(r.Error.Message, "was granted is for the package") {
 		t.Errorf("with what was granted to another package: ok %v, %v", r.OK, r.Error)
 	}

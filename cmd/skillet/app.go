@@ -13,6 +13,7 @@ import (
 
 	"github.com/skillet-run/skillet/cmd/skillet/internal/cmdline"
 	"github.com/skillet-run/skillet/host"
+	"github.com/skillet-run/skillet/host/app/meaning"
 	"github.com/skillet-run/skillet/host/app/principal"
 	"github.com/skillet-run/skillet/host/app/upkeep"
 	"github.com/skillet-run/skillet/host/base/fault"
@@ -72,7 +73,7 @@ func (t *terminal) end(ctx context.Context, err error) int {
 
 // explain says what an error means, and always how to get out of it.
 func explain(err error) *fault.Error {
-	e := host.Explain(err)
+	e := meaning.Of(err)
 	if e == nil || !e.Way().IsZero() {
 		return e
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
+	"github.com/skillet-run/skillet/host/app/meaning"
 	"github.com/skillet-run/skillet/host/app/upkeep"
 	"github.com/skillet-run/skillet/host/app/work"
 	"github.com/skillet-run/skillet/host/base/fault"
@@ -115,8 +116,8 @@ type served struct {
 }
 
 func (t *terminal) sayServing(h *host.Host, at upkeep.Serving) error {
-	return t.answer(served{h.Home, at}, func() {
-		t.say("serving %s at %s; a token: `skillet token create NAME --role caller`", plain(h.Home), at.Address)
+	return t.answer(served{h.Home(), at}, func() {
+		t.say("serving %s at %s; a token: `skillet token create NAME --role caller`", plain(h.Home()), at.Address)
 	})
 }
 
@@ -163,8 +164,8 @@ type service struct {
 
 func newService(h *host.Host, drain time.Duration) *service {
 	s := &service{drain: drain, ending: make(chan struct{})}
-	edge := api.New(h.Log.Named("api"), api.Services{
-		Admit: h.Admit(), Invoke: h.Invoke(), Govern: h.Govern(), Work: h.Work(), Explain: host.Explain,
+	edge := api.New(h.Log().Named("api"), api.Services{
+		Admit: h.Admit(), Invoke: h.Invoke(), Govern: h.Govern(), Work: h.Work(), Explain: meaning.Of,
 		Ready: func(ctx context.Context) error {
 			select {
 			case <-s.ending:
@@ -179,7 +180,7 @@ func newService(h *host.Host, drain time.Duration) *service {
 	s.server = &http.Server{
 		Handler: edge.Handler(thisMachine), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		BaseContext: func(net.Listener) context.Context { return requests }, ConnContext: edge.ConnContext,
-		ErrorLog: h.Log.Named("http").StandardLogger(nil),
+		ErrorLog: h.Log().Named("http").StandardLogger(nil),
 	}
 	s.server.RegisterOnShutdown(edge.EndStreams)
 	return s

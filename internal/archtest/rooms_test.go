@@ -30,8 +30,8 @@ var rooms = []room{
 	{"cmd/demo", nil},
 	{"host/edge", edge},
 	{"host", []string{
-		"host/app", "host/install", "host/agents", "host/run", "host/author", "host/record", "host/fetch", "host/engine", "host/base",
-		"plugins/agent/builtin", "plugins/provider", "policies", "manifests",
+		"host/app", "host/install", "host/agents", "host/run", "host/author", "host/record", "host/review", "host/fetch", "host/engine", "host/base",
+		"plugins/agent/builtin", "policies", "manifests",
 	}},
 	{"host/app", []string{
 		"host/escape", "host/install", "host/agents", "host/run", "host/author", "host/record", "host/review", "host/fetch", "plugins", "plugins/provider/local", "host/engine", "host/base",
@@ -78,9 +78,9 @@ var importers = map[string][]string{
 	"host/base/store/badgerstore": {"host/base/store/backends"},
 	"host/base/store/filestore":   {"host/base/store/backends"},
 	"host/base/store/backends":    {"host/app/upkeep", "host/escape"},
-	"host/record/ledger":          {"host", "host/record", "host/install", "host/app/govern", "host/app/upkeep"},
+	"host/record/ledger":          {"host", "host/record", "host/install", "host/app/govern", "host/app/upkeep", "host/app/meaning"},
 	"host/record/approval":        {"host", "host/app", "host/record", "host/install", "host/run/runner", "host/agents/orchestrator"},
-	"host/record/signer":          {"host", "host/app/govern"},
+	"host/record/signer":          {"host", "host/app/govern", "host/app/admit", "host/app/author"},
 	"host/fetch/source/oci":       {"host/fetch/source"},
 	"host/escape":                 {"host/app/upkeep"},
 	"host/run/runner":             {"host", "host/app", "host/run/casetest", "host/run/replay"},
@@ -90,7 +90,7 @@ var importers = map[string][]string{
 	"host/app/admit":  {"host", "host/edge", "cmd/skillet"},
 	"host/app/author": {"host", "host/edge", "cmd/skillet"},
 	"host/app/govern": {"host", "host/edge", "cmd/skillet"},
-	"host/app/upkeep": {"host", "host/edge", "cmd/skillet"},
+	"host/app/upkeep": {"host", "host/edge", "cmd/skillet", "host/app/meaning"},
 	"host/app/work":   {"host", "host/edge", "cmd/skillet"},
 
 	"host/base/store/storetest":            nil,

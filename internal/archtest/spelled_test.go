@@ -3,7 +3,6 @@ package archtest
 import (
 	"go/ast"
 	"go/token"
-	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -36,9 +35,6 @@ var spelledYet = []string{
 	"bound a skill in its manifest, with security.resource_limits, or one run with --max-memory-mb",
 }
 
-// spelledIn are the packages in which some are left.
-var spelledIn = []string{"host", "host/app/admit", "host/app/author", "host/app/govern", "host/app/upkeep", "host/app/work"}
-
 // foreignFlags has the flags of compilers.
 const foreignFlags = "host/author/toolchain/"
 
@@ -70,7 +66,7 @@ func TestLibrariesSpellNoCommands(t *testing.T) {
 			if (m == nil || !verbs[m[1]]) && (!spelledFlag.MatchString(text) || strings.HasPrefix(s.name, foreignFlags)) {
 				continue
 			}
-			if found[text] = true; !slices.Contains(spelledYet, text) && !slices.Contains(spelledIn, path.Dir(s.name)) {
+			if found[text] = true; !slices.Contains(spelledYet, text) {
 				t.Errorf("%s: %q spells a command or a flag: make it a fault.Remedy", at, text)
 			}
 		}

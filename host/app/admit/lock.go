@@ -88,15 +88,15 @@ func readLock(ctx context.Context, path string) (*lockfile.Lock, error) {
 	b, err := openfile.Read(ctx, path, lockfile.MaxBytes)
 	switch {
 	case errors.Is(err, openfile.ErrTooLarge):
-		return nil, fault.Errorf(fault.KindUsage, "read lock %s: it is longer than %d bytes", path, lockfile.MaxBytes).WithHint("name a file that `skillet lock` wrote")
+		return nil, fault.Errorf(fault.KindUsage, "read lock %s: it is longer than %d bytes", path, lockfile.MaxBytes).WithHint("name a lock file; %s writes one", fault.WriteLock(""))
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fault.Wrap(fault.KindNotFound, fmt.Errorf("read lock: %w", err)).WithHint("`skillet lock` writes one")
+		return nil, fault.Wrap(fault.KindNotFound, fmt.Errorf("read lock: %w", err)).WithHint("%s writes one", fault.WriteLock(path))
 	case err != nil:
 		return nil, fmt.Errorf("read lock: %w", err)
 	}
 	l, err := lockfile.Parse(b)
 	if err != nil {
-		return nil, fault.Wrap(fault.KindUsage, fmt.Errorf("%s: %w", path, err)).WithHint("undo what was changed by hand, or `skillet lock` again")
+		return nil, fault.Wrap(fault.KindUsage, fmt.Errorf("%s: %w", path, err)).WithHint("undo what was changed by hand, or write it again: %s", fault.WriteLock(path))
 	}
 	return l, nil
 }
@@ -130,21 +130,23 @@ func (s *Service) CheckLock(ctx context.Context, by approval.Principal, path str
 	if err != nil {
 		return Checked{}, err
 	}
-	if err := same(lockfile.Compare(l, now), "the home is not what %s says", path, "`skillet sync %s` makes it so; `skillet lock -o %s` writes down what is installed"); err != nil {
+	if err := same(lockfile.Compare(l, now), "the home is not what %s says", path,
+		fault.Hintf("%s makes it so; %s writes down what is installed", fault.Sync(path), fault.WriteLock(path))); err != nil {
 		return Checked{}, err
 	}
 	changes, err := catalog.Check(ctx, l)
 	if err != nil {
 		return Checked{}, err
 	}
-	err = same(changes, "%s is not what its packages need", path, "`skillet sync %s` and `skillet update --all`, then `skillet lock -o %s`")
+	err = same(changes, "%s is not what its packages need", path,
+		fault.Hintf("%s and %s, then %s", fault.Sync(path), fault.UpdateAll(), fault.WriteLock(path)))
 	return Checked{len(l.Packages)}, err
 }
 
 // same fails with the changes when there are some.
-func same(c lockfile.Changes, what, path, hint string) error {
+func same(c lockfile.Changes, what, path string, hint fault.Hint) error {
 	if c.IsEmpty() {
 		return nil
 	}
-	return fault.Errorf(fault.KindConflict, what+":\n%s", path, strings.TrimSuffix(c.String(), "\n")).WithHint(hint, path, path)
+	return fault.Errorf(fault.KindConflict, what+":\n%s", path, strings.TrimSuffix(c.String(), "\n")).Hinted(hint)
 }

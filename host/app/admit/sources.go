@@ -14,9 +14,9 @@ import (
 	"github.com/skillet-run/skillet/host/fetch/source"
 	"github.com/skillet-run/skillet/host/record/approval"
 	"github.com/skillet-run/skillet/host/record/registry"
+	"github.com/skillet-run/skillet/host/record/signer"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
-	"github.com/skillet-run/skillet/manifests/signature"
 )
 
 // A Found is a skill that a registry has, and an Absence a registry that could not be
@@ -223,12 +223,7 @@ func (s *Service) toPublish(ctx context.Context, text string) (*bundle.Package, 
 }
 
 // A Signature is one of a package.
-type Signature struct {
-	Bundle []byte // in the format of Sigstore
-	Signer signature.Signer
-	// Made is true when the key was made for it.
-	Made bool
-}
+type Signature = signer.Signature
 
 // A LoginRequest is a name and a password for a registry.
 type LoginRequest struct {

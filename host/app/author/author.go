@@ -21,10 +21,10 @@ import (
 	"github.com/skillet-run/skillet/host/engine/sandbox/worker"
 	"github.com/skillet-run/skillet/host/install"
 	"github.com/skillet-run/skillet/host/record/approval"
+	"github.com/skillet-run/skillet/host/record/signer"
 	"github.com/skillet-run/skillet/host/run/casetest"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
-	"github.com/skillet-run/skillet/manifests/signature"
 )
 
 // Parts are what a [Service] works on. All are needed.
@@ -59,12 +59,7 @@ type Home struct {
 }
 
 // A Signature is one of a package.
-type Signature struct {
-	Bundle []byte // in the format of Sigstore
-	Signer signature.Signer
-	// Made is true when the key was made for it.
-	Made bool
-}
+type Signature = signer.Signature
 
 // A Service works for authors. It is safe for concurrent use.
 type Service struct {

@@ -3,29 +3,47 @@ package govern_test
 import (
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/govern"
+	"github.com/skillet-run/skillet/host/base/secret"
 	"github.com/skillet-run/skillet/host/base/task"
 	"github.com/skillet-run/skillet/host/record/approval"
+	"github.com/skillet-run/skillet/host/record/audit"
 	"github.com/skillet-run/skillet/host/record/journal"
+	"github.com/skillet-run/skillet/host/run/hostfn"
 	"github.com/skillet-run/skillet/host/run/runner"
 )
 
 var ada = approval.NewHuman("ada")
 
+// callsOf is the audit log of calls of a home, which an open one writes.
+func callsOf(tb testing.TB, home string) *journal.Journal {
+	tb.Helper()
+	key := secret.NewKey(secret.KeyOptions{Home: home, Place: secret.PlaceFile, Marker: filepath.Join(home, hostfn.HomeMarker)})
+	keys := audit.NewKeeper(filepath.Join(home, "keys"), key, secret.Open(filepath.Join(home, "secrets"), key))
+	calls, err := journal.Open(filepath.Join(home, "journal", "calls"), journal.Options{Sync: true, Keys: keys, Log: audit.Runs})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return calls
+}
+
 // longLog makes a home with n runs in its audit log, every tenth of which was
 // refused something.
 func longLog(tb testing.TB, n int) *host.Host {
 	tb.Helper()
-	h, err := host.Open(tb.Context(), host.Options{Home: tb.TempDir(), Environ: []string{"SKILLET_SECRET_KEY=file"}, LogOutput: io.Discard})
+	home := tb.TempDir()
+	h, err := host.Open(tb.Context(), host.Options{Home: home, Environ: []string{"SKILLET_SECRET_KEY=file"}, LogOutput: io.Discard})
 	if err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { h.Close(tb.Context()) })
+	calls := callsOf(tb, home)
 	for from := 0; from < n; from += 1000 {
 		var records []journal.Record
 		for i := from; i < min(n, from+1000); i++ {
@@ -38,7 +56,7 @@ func longLog(tb testing.TB, n int) *host.Host {
 			}
 			records = append(records, journal.Record{Kind: runner.KindRun, Actor: "human:ada", Data: r})
 		}
-		if _, err := h.Calls.Append(tb.Context(), records...); err != nil {
+		if _, err := calls.Append(tb.Context(), records...); err != nil {
 			tb.Fatal(err)
 		}
 	}

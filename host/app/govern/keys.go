@@ -9,10 +9,12 @@ import (
 
 	"github.com/skillet-run/skillet/host/base/fault"
 	"github.com/skillet-run/skillet/host/base/outfile"
+	"github.com/skillet-run/skillet/manifests"
 
 	"github.com/skillet-run/skillet/host/record/approval"
 	"github.com/skillet-run/skillet/host/record/ledger"
 	"github.com/skillet-run/skillet/host/record/signer"
+	"github.com/skillet-run/skillet/manifests/bundle"
 	"github.com/skillet-run/skillet/manifests/signature"
 )
 
@@ -146,6 +148,21 @@ func (k *Keys) Ensure(ctx context.Context, by approval.Human) (key signer.Key, m
 		return key, err
 	})
 	return key, made, explainKey(err)
+}
+
+// Sign signs a package in the form of artifact, and in any other, with the key that
+// [Keys.Ensure] returns.
+func (k *Keys) Sign(ctx context.Context, by approval.Human, p *bundle.Package, artifact manifests.Digest) (signer.Signature, error) {
+	key, made, err := k.Ensure(ctx, by)
+	if err != nil {
+		return signer.Signature{}, err
+	}
+	m := p.Manifest()
+	b, err := key.Sign(
+		signature.Subject{Name: m.Name, Digest: artifact},
+		signature.Subject{Name: m.Name + "@" + m.Version, Digest: p.Digest()},
+	)
+	return signer.Signature{Bundle: b, Signer: key.Identity(), Made: made}, err
 }
 
 func (k *Keys) changed(ctx context.Context, by approval.Human, kind string, do func(context.Context) (signer.Key, error)) (SigningKey, error) {

@@ -55,9 +55,9 @@ var sources = map[Source]func(*Service, context.Context, CompletionRequest) ([]C
 	SourceOwners:    sessions(func(i session.Info) string { return i.Skill }),
 	SourceSecrets:   (*Service).secretNames,
 	SourcePolicies:  (*Service).policyIDs,
-	SourceTasks:     named(func(p Parts) namer { return p.Tasks }),
-	SourceAgents:    named(func(p Parts) namer { return p.Agents }),
-	SourceProviders: named(func(p Parts) namer { return p.Providers }),
+	SourceTasks:     named(func(p Parts) Names { return p.Tasks }),
+	SourceAgents:    named(func(p Parts) Names { return p.Agents }),
+	SourceProviders: named(func(p Parts) Names { return p.Providers }),
 	SourceMemories:  (*Service).memoryIDs,
 	SourceTokens:    (*Service).tokenNames,
 }
@@ -95,13 +95,15 @@ func (q CompletionRequest) first() string {
 	return q.Words[0]
 }
 
-// namer returns the names of things.
-type namer func(context.Context) ([]Candidate, error)
+// Names says the names of things, each with what it is.
+type Names func(ctx context.Context, say func(word, about string)) error
 
 // named asks one of the parts.
-func named(of func(Parts) namer) func(*Service, context.Context, CompletionRequest) ([]Candidate, error) {
+func named(of func(Parts) Names) func(*Service, context.Context, CompletionRequest) ([]Candidate, error) {
 	return func(s *Service, ctx context.Context, _ CompletionRequest) ([]Candidate, error) {
-		return of(s.Parts)(ctx)
+		var found []Candidate
+		err := of(s.Parts)(ctx, func(word, about string) { found = append(found, Candidate{word, about}) })
+		return found, err
 	}
 }
 

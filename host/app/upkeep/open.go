@@ -14,9 +14,13 @@ import (
 
 	"github.com/skillet-run/skillet/host/base/config"
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/host/base/secret"
 	"github.com/skillet-run/skillet/host/base/store"
 	"github.com/skillet-run/skillet/host/base/store/backends"
+	"github.com/skillet-run/skillet/host/run/hostfn"
+	"github.com/skillet-run/skillet/host/run/runner"
 	"github.com/skillet-run/skillet/internal/duration"
+	"github.com/skillet-run/skillet/manifests"
 )
 
 // storeDir is the directory of the store in a home.
@@ -38,6 +42,48 @@ func OpenStore(ctx context.Context, log hclog.Logger, home string, s config.Sett
 	}
 	dir := filepath.Join(home, storeDir)
 	return backends.Of(dir, backends.Named(s.StoreBackend)).OpenShared(log, dir, o)
+}
+
+// AuditWindow is how long the record of a call may wait to be synced: zero unless the home
+// is served or its configuration says so.
+func AuditWindow(s config.Settings, serves bool) time.Duration {
+	if s.AuditSync == config.SyncGroup || serves && s.AuditSync != config.SyncEach {
+		return config.SyncWindow
+	}
+	return 0
+}
+
+// KeyOptions say where the identity of a home is, and what the home is known by. A setting
+// that the home itself has is no reason not to ask the keyring: who can write the home's
+// files wrote it, perhaps.
+func KeyOptions(home string, c *config.Config, k secret.Keyring) secret.KeyOptions {
+	o := secret.KeyOptions{Home: home, Place: secret.Place(c.Settings().SecretKey), Keyring: k, Marker: filepath.Join(home, hostfn.HomeMarker)}
+	if o.Keyring == nil {
+		o.Keyring = secret.SystemKeyring()
+	}
+	v, err := c.Get("secret_key")
+	if o.Place == secret.PlaceFile && err == nil && !strings.HasPrefix(v.Source, home+string(filepath.Separator)) {
+		o.Keyring = nil
+	}
+	return o
+}
+
+// Rates are how often skills may be called, as the runner takes them.
+func Rates(s config.Settings) []runner.Rate {
+	var all []runner.Rate
+	for _, l := range s.RateLimits {
+		all = append(all, runner.Rate{Skill: l.Skill, Tool: l.Tool, RateLimit: manifests.RateLimit{MaxCalls: l.MaxCalls, PerSeconds: l.PerSeconds}})
+	}
+	return all
+}
+
+// OwnFiles are the host's own files that may lie outside of the home.
+func OwnFiles(s config.Settings) []string {
+	path, err := filepath.Abs(s.StoreKeyFile)
+	if s.StoreKeyFile == "" || err != nil {
+		return nil
+	}
+	return []string{path}
 }
 
 // wanted is the backend that new stores are made with.

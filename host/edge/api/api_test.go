@@ -20,6 +20,7 @@ import (
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/admit"
 	"github.com/skillet-run/skillet/host/app/govern"
+	"github.com/skillet-run/skillet/host/app/meaning"
 	"github.com/skillet-run/skillet/host/edge/api"
 	"github.com/skillet-run/skillet/host/engine/sandbox/wasmbin/wasmtest"
 	"github.com/skillet-run/skillet/host/record/approval"
@@ -52,7 +53,7 @@ func serve(t *testing.T, set api.Settings) *server {
 		t.Fatal(err)
 	}
 	edge := api.New(hclog.NewNullLogger(), api.Services{
-		Admit: h.Admit(), Invoke: h.Invoke(), Govern: h.Govern(), Work: h.Work(), Explain: host.Explain, Ready: h.CatchUp,
+		Admit: h.Admit(), Invoke: h.Invoke(), Govern: h.Govern(), Work: h.Work(), Explain: meaning.Of, Ready: h.CatchUp,
 	}, set)
 	s := httptest.NewServer(edge.Handler(func(host string) bool { return strings.HasPrefix(host, "127.0.0.1:") }))
 	t.Cleanup(func() {

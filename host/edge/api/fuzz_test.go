@@ -14,6 +14,7 @@ import (
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/govern"
+	"github.com/skillet-run/skillet/host/app/meaning"
 	"github.com/skillet-run/skillet/host/edge/api"
 )
 
@@ -25,7 +26,7 @@ func FuzzRequest(f *testing.F) {
 	}
 	f.Cleanup(func() { h.Close(context.Background()) })
 	edge := api.New(hclog.NewNullLogger(), api.Services{
-		Admit: h.Admit(), Invoke: h.Invoke(), Govern: h.Govern(), Work: h.Work(), Explain: host.Explain, Ready: h.CatchUp,
+		Admit: h.Admit(), Invoke: h.Invoke(), Govern: h.Govern(), Work: h.Work(), Explain: meaning.Of, Ready: h.CatchUp,
 	}, api.Settings{})
 	handler := edge.Handler(func(string) bool { return true })
 	made, err := h.Govern().Tokens.Create(context.Background(), ada, govern.CreateToken{Name: "operator", Role: govern.RoleOperator})

@@ -117,6 +117,19 @@ func (h *History) Behind() (uint64, error) {
 	return seq - c.seq, nil
 }
 
+// CatchUp does what [History.Sync] does when the repository is behind, after state, which
+// brings the state of the home to the last decision.
+func (h *History) CatchUp(ctx context.Context, state func(context.Context) error) error {
+	n, err := h.Behind()
+	if err != nil || n == 0 {
+		return err
+	}
+	if err := state(ctx); err != nil {
+		return err
+	}
+	return h.Sync(ctx)
+}
+
 // Sync brings the repository to the last decision. A repository that cannot be
 // read is set aside and made again.
 func (h *History) Sync(ctx context.Context) error {

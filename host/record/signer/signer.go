@@ -66,6 +66,14 @@ type Key struct {
 	record  record
 }
 
+// A Signature is one of a package.
+type Signature struct {
+	Bundle []byte // in the format of Sigstore
+	Signer signature.Signer
+	// Made is true when the key was made for it.
+	Made bool
+}
+
 // A Retired is a key that was replaced: what it signed stays signed.
 type Retired struct {
 	Key       signature.Key `json:"public_key"`

@@ -11,18 +11,14 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/skillet-run/skillet/host/app/author"
-	"github.com/skillet-run/skillet/host/record/approval"
 	"github.com/skillet-run/skillet/host/run/hostfn"
-	"github.com/skillet-run/skillet/manifests"
-	"github.com/skillet-run/skillet/manifests/bundle"
-	"github.com/skillet-run/skillet/manifests/signature"
 )
 
 // Author works for authors of skills.
 func (h *Host) Author() *author.Service {
-	return author.New(h.Log.Named("author"), author.Parts{
+	return author.New(h.log.Named("author"), author.Parts{
 		Environ: h.options.Environ, Open: h.options.development,
-		Dir:   func() (string, error) { return h.Home, nil },
+		Dir:   func() (string, error) { return h.home, nil },
 		There: func() bool { return true },
 		Home:  func(context.Context) (author.Home, error) { return h.authored(), nil },
 	})
@@ -31,31 +27,17 @@ func (h *Host) Author() *author.Service {
 // wireScripts makes what builds scripts. The runner and the sources ask it.
 func (h *Host) wireScripts() {
 	h.scripts = author.NewScripts(author.ScriptsParts{
-		Log: h.Log, Shelf: h.shelf, Apart: h.apart, Workers: h.workers,
-		Skills: h.skills, Registry: h.Registry, Engines: h.path("cache", "npm"),
+		Log: h.log, Shelf: h.shelf, Apart: h.apart, Workers: h.workers,
+		Skills: h.skills, Registry: h.registry, Engines: h.path("cache", "npm"),
 	})
 }
 
 // authored is the home, as far as authors need it.
 func (h *Host) authored() author.Home {
 	return author.Home{
-		CatchUp: h.CatchUp, Scripts: h.scripts, Invoke: h.invoke, Tester: h.Tester, Installer: h.Installer, Apart: h.apart,
-		Sign: h.signPackage, Close: h.Close,
+		CatchUp: h.CatchUp, Scripts: h.scripts, Invoke: h.invoke, Tester: h.tester, Installer: h.installer, Apart: h.apart,
+		Sign: h.govern.Keys.Sign, Close: h.Close,
 	}
-}
-
-// signPackage signs a package in the form of artifact, and in any other.
-func (h *Host) signPackage(ctx context.Context, by approval.Human, p *bundle.Package, artifact manifests.Digest) (author.Signature, error) {
-	key, made, err := h.govern.Keys.Ensure(ctx, by)
-	if err != nil {
-		return author.Signature{}, err
-	}
-	m := p.Manifest()
-	b, err := key.Sign(
-		signature.Subject{Name: m.Name, Digest: artifact},
-		signature.Subject{Name: m.Name + "@" + m.Version, Digest: p.Digest()},
-	)
-	return author.Signature{Bundle: b, Signer: key.Identity(), Made: made}, err
 }
 
 // development opens the home in which a skill is developed.
@@ -104,10 +86,9 @@ func (l *Later) Author() *author.Service {
 // there reports whether a home is there. A directory is one when it is marked.
 func (l *Later) there() bool {
 	dir, err := l.find()
-	if err != nil {
-		return false
+	if err == nil {
+		_, err = os.Lstat(filepath.Join(dir, hostfn.HomeMarker))
 	}
-	_, err = os.Lstat(filepath.Join(dir, hostfn.HomeMarker))
 	return err == nil
 }
 

@@ -1,4 +1,6 @@
-package host
+// Package meaning says what an error of any part of the host means to a caller: its kind,
+// and what helps.
+package meaning
 
 import (
 	"context"
@@ -92,9 +94,9 @@ func meanings() []meaning {
 // nothing of the file that could not be opened.
 var shortages = []error{syscall.EMFILE, syscall.ENFILE}
 
-// Explain says what an error means to a caller. A [fault.Error] that says so
-// itself stays as it is; nil stays nil.
-func Explain(err error) *fault.Error {
+// Of says what an error means to a caller. A [fault.Error] that says so itself stays as
+// it is; nil stays nil.
+func Of(err error) *fault.Error {
 	for _, is := range shortages {
 		if errors.Is(err, is) {
 			e := fault.Wrap(fault.KindLimit, err).WithHint("allow more open files (`ulimit -n 1024`), or close what has many open; nothing was lost")

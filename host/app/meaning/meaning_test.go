@@ -1,4 +1,4 @@
-package host_test
+package meaning_test
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 
 	"github.com/skillet-run/skillet/host/base/fault"
 
-	"github.com/skillet-run/skillet/host"
+	"github.com/skillet-run/skillet/host/app/meaning"
 	"github.com/skillet-run/skillet/host/base/secret"
 	"github.com/skillet-run/skillet/host/base/store"
 	"github.com/skillet-run/skillet/host/base/store/filelock"
@@ -45,7 +45,7 @@ func TestExplain(t *testing.T) {
 		{fmt.Errorf("x: %w", secret.ErrExposed), fault.KindVerification},
 		{fmt.Errorf("never seen"), fault.KindInternal},
 	} {
-		e := host.Explain(c.err)
+		e := meaning.Of(c.err)
 		if e.Kind != c.kind || e.Hint == "" && c.kind != fault.KindDenied {
 			t.Errorf("%v: kind %s, hint %q; want kind %s and a hint", c.err, e.Kind, e.Hint, c.kind)
 		}
@@ -57,12 +57,12 @@ func TestExplain(t *testing.T) {
 	} {
 		failed := &provider.Error{Class: class, Message: "of the server"}
 		for _, err := range []error{fmt.Errorf("step answer: %w", failed), fault.Wrap(fault.KindInternal, failed)} {
-			if e := host.Explain(err); e.Kind != kind || e.Hint == "" || strings.Contains(e.Hint, "should not happen") {
+			if e := meaning.Of(err); e.Kind != kind || e.Hint == "" || strings.Contains(e.Hint, "should not happen") {
 				t.Errorf("%v: kind %s, hint %q; want kind %s", err, e.Kind, e.Hint, kind)
 			}
 		}
 	}
-	if host.Explain(nil) != nil {
+	if meaning.Of(nil) != nil {
 		t.Error("nil is explained")
 	}
 }
