@@ -30,7 +30,7 @@ var rooms = []room{
 	{"cmd/demo", nil},
 	{"host/edge", edge},
 	{"host", []string{
-		"host/app", "host/install", "host/agents", "host/run", "host/author", "host/record", "host/review", "host/fetch", "host/engine", "host/base",
+		"host/app", "host/install", "host/agents", "host/run", "host/author", "host/record", "host/fetch", "host/engine", "host/base",
 		"plugins/agent/builtin", "policies", "manifests",
 	}},
 	{"host/app", []string{

@@ -8,7 +8,7 @@ import (
 )
 
 // A Set has a value for each limit, in plain units. What zero means is said where a set is
-// used: in a request it leaves the limit as it is, and in [Set.Within] it is no bound but
+// used: in a request it leaves the limit as it is, and in [Set.Within] it is not a bound but
 // that of the table.
 type Set struct {
 	MemoryBytes   uint64  `json:"memory_bytes"`    // linear memory
@@ -49,7 +49,7 @@ func (f Fields) Set() Set {
 }
 
 // Ceilings are what a host allows any call, as its settings and the administrator's file
-// have it. A zero field is no bound.
+// have it. A zero field is not a bound.
 type Ceilings struct {
 	MaxMemoryMB         int     `json:"max_memory_mb,omitempty" koanf:"max_memory_mb" doc:"the most memory any call may have, in MB, whatever its manifest says"`
 	MaxExecutionSeconds float64 `json:"max_execution_seconds,omitempty" koanf:"max_execution_seconds" doc:"the longest any call may take, in seconds, whatever its manifest says"`
