@@ -13,11 +13,7 @@ import (
 
 func (t *terminal) approvalsCommand() *cli.Command {
 	return &cli.Command{
-		Name:  "approvals",
-		Usage: "look at and decide what waits for a person",
-		Description: "A proposal is bound to the bytes of its package: when one of them changes, it is\n" +
-			"another proposal. Ids may be shortened to four characters or more.\n\n" +
-			"Examples:\n  skillet approvals list\n  skillet approvals show 3f9a\n  skillet approvals approve 3f9a --digest 5d41402abc4b",
+		Name: "approvals",
 		Subcommands: []*cli.Command{
 			t.approvalsList(), t.approvalsShow(), t.approvalsApprove(), t.approvalsReject(), t.approvalsRevert(), t.approvalsExpire(),
 		},
@@ -38,9 +34,6 @@ func (t *terminal) withProposals(do action) cli.ActionFunc {
 func (t *terminal) approvalsList() *cli.Command {
 	return &cli.Command{
 		Name: "list", Aliases: []string{"ls"},
-		Usage: "list the proposals that wait",
-		Description: "Those in quarantine are listed too: a scan, or a person, found something in them.\n\n" +
-			"Examples:\n  skillet approvals list\n  skillet approvals list --all --json\n  skillet approvals list --status expired",
 		Flags: []cli.Flag{
 			allFlag("those that are decided"),
 			&cli.StringFlag{Name: "status", Usage: "only those with this `STATUS`: " + statuses()},
@@ -76,11 +69,7 @@ func (t *terminal) showProposals(ps []govern.Proposal) {
 
 func (t *terminal) approvalsExpire() *cli.Command {
 	return &cli.Command{
-		Name:  "expire",
-		Usage: "end the proposals that wait in vain, and delete what they keep",
-		Description: "Ends those whose time is over (the setting proposal_expiry_days), and those whose\n" +
-			"skill is at another version by now. Every other command about proposals does so too.\n\n" +
-			"Examples:\n  skillet approvals expire\n  skillet approvals expire --json",
+		Name: "expire",
 		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			ended, err := h.Govern().Proposals.Expire(ctx, t.person())
 			return t.answered(ended, err, func() {

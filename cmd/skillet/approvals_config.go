@@ -12,14 +12,7 @@ import (
 
 func (t *terminal) configSet() *cli.Command {
 	return &cli.Command{
-		Name:      "set",
-		Usage:     "change settings, or propose to",
-		ArgsUsage: "KEY VALUE [KEY VALUE...]",
-		Description: "Writes " + govern.SettingsFile + " in the home when you agree, and keeps what it was: `skillet\n" +
-			"approvals revert` puts it back. Without a terminal, and without --yes, the change waits\n" +
-			"as a proposal (exit code 6). One that a model wants always waits.\n\n" +
-			"Examples:\n  skillet config set max_memory_mb 512\n  skillet config set log_level debug log_format json --yes\n" +
-			"  skillet config set max_fuel 2000000000 --generated-by gpt-x --rationale 'the last report ran out of it'",
+		Name:  "set",
 		Flags: configFlags(),
 		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			return t.changeConfig(ctx, c, h, settingsRequest)
@@ -29,11 +22,7 @@ func (t *terminal) configSet() *cli.Command {
 
 func (t *terminal) configUnset() *cli.Command {
 	return &cli.Command{
-		Name:      "unset",
-		Usage:     "take settings out of " + govern.SettingsFile + ", so that their defaults hold, or propose to",
-		ArgsUsage: "KEY...",
-		Description: "It is decided as `skillet config set` is.\n\n" +
-			"Examples:\n  skillet config unset max_memory_mb\n  skillet config unset log_level log_format --yes",
+		Name:  "unset",
 		Flags: configFlags(),
 		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			return t.changeConfig(ctx, c, h, unsetRequest)

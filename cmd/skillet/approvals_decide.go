@@ -21,14 +21,7 @@ func decisionFlags(what string) []cli.Flag {
 
 func (t *terminal) approvalsApprove() *cli.Command {
 	return &cli.Command{
-		Name:      "approve",
-		Usage:     "carry out what is proposed, and grant what it asks for",
-		ArgsUsage: "ID",
-		Description: "The approval holds for the bytes that were proposed and no others. What a package asks\n" +
-			"for is granted without an end, unless --scope, --until or --for say otherwise. A package\n" +
-			"in quarantine is approved only with --despite for each rule that found something in it.\n\n" +
-			"Examples:\n  skillet approvals approve 3f9a\n  skillet approvals approve 3f9a --digest 5d41402abc4b --yes --notes 'read it'\n" +
-			"  skillet approvals approve 3f9a --scope once\n  skillet approvals approve 3f9a --until 2030-01-31 --for 'url=https://example.com/*'",
+		Name: "approve",
 		Flags: append(append(decisionFlags("approve it"),
 			&cli.StringFlag{Name: "digest", Usage: "the `DIGEST` you were shown, or its beginning: refuse if it is another"},
 			&cli.StringSliceFlag{Name: "despite", Usage: "approve although this `RULE` found something; may be repeated"},
@@ -71,11 +64,8 @@ func (t *terminal) noteApproved(out govern.Outcome) {
 
 func (t *terminal) approvalsReject() *cli.Command {
 	return &cli.Command{
-		Name:        "reject",
-		Usage:       "refuse what is proposed",
-		ArgsUsage:   "ID",
-		Description: "Examples:\n  skillet approvals reject 3f9a --notes 'it has no business on the network' --yes",
-		Flags:       decisionFlags("reject it"),
+		Name:  "reject",
+		Flags: decisionFlags("reject it"),
 		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			p, err := t.deciding(ctx, c, h, "reject")
 			if err != nil {
@@ -89,13 +79,7 @@ func (t *terminal) approvalsReject() *cli.Command {
 
 func (t *terminal) approvalsRevert() *cli.Command {
 	return &cli.Command{
-		Name:      "revert",
-		Usage:     "put back what an approved proposal changed",
-		ArgsUsage: "ID",
-		Description: "A version that was approved goes, and the one that was active before is active again,\n" +
-			"with the grants it had then. Settings become what they were, byte for byte. An approved\n" +
-			"call that was not made yet may not be made any more. It is a decision of its own.\n\n" +
-			"Examples:\n  skillet approvals list --status applied\n  skillet approvals revert 3f9a --notes 'it answers nonsense' --yes",
+		Name:  "revert",
 		Flags: decisionFlags("revert it"),
 		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			p, err := t.deciding(ctx, c, h, "revert")

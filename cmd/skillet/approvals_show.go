@@ -14,17 +14,7 @@ import (
 
 func (t *terminal) approvalsShow() *cli.Command {
 	return &cli.Command{
-		Name:      "show",
-		Usage:     "show a proposal: who, why, what it asks for, what is in it",
-		ArgsUsage: "ID",
-		Description: "Shows, on one page: who or what proposed it and why, what it asks for in words, what a\n" +
-			"static scan found, what its own test cases come to, which installed skills are much\n" +
-			"like it, and what is different from the active version of the skill: changed\n" +
-			"texts line by line, other files by size and digest, and what its module newly calls.\n" +
-			"Long lists are cut short, and say so; --full shows all. The tests run in processes of\n" +
-			"their own, with mocks and nothing real behind their grants; recorded calls are replayed in the same way, see\n" +
-			"`skillet help replay`; --no-tests leaves out both.\n\n" +
-			"Examples:\n  skillet approvals show 3f9a\n  skillet approvals show 3f9a --full\n  skillet approvals show 3f9a --json",
+		Name:  "show",
 		Flags: []cli.Flag{fullFlag(), &cli.BoolFlag{Name: "no-tests", Usage: "do not run the tests of the package, and replay nothing"}},
 		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			args := c.Args().Slice()

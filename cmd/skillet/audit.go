@@ -13,18 +13,14 @@ import (
 
 func (t *terminal) auditCommand() *cli.Command {
 	return &cli.Command{
-		Name:        "audit",
-		Usage:       "show what was decided and what was run, by whom, and what was refused",
-		Description: "Examples:\n  skillet audit\n  skillet audit --skill files --limit 20\n  skillet audit verify\n  skillet audit export -o audit.jsonl",
-		Flags:       auditFlags(),
-		Action:      t.withHost(t.audit),
+		Name:   "audit",
+		Flags:  auditFlags(),
+		Action: t.withHost(t.audit),
 		Subcommands: []*cli.Command{
 			{
 				Name: "list", Aliases: []string{"ls"},
-				Usage:       "show the audit log, oldest first",
-				Description: "Examples:\n  skillet audit list --denied\n  skillet audit list --skill http --json",
-				Flags:       auditFlags(),
-				Action:      t.withHost(t.audit),
+				Flags:  auditFlags(),
+				Action: t.withHost(t.audit),
 			},
 			t.auditVerify(), t.auditExport(), t.auditKey(), t.auditRepair(),
 		},
@@ -79,18 +75,6 @@ func verdict(e govern.Event) string {
 func (t *terminal) auditRepair() *cli.Command {
 	return &cli.Command{
 		Name:  "repair",
-		Usage: "go on with what is whole of a damaged audit log",
-		Description: "Makes the damaged part of the log again, of all entries that are as they were written,\n" +
-			"and the store as `skillet store rebuild` does: all that it holds beside decisions stays,\n" +
-			"and what there was is kept aside. A decision that is lost may have taken something away:\n" +
-			"so grants, versions and proposals that the store did not know any more end, and are\n" +
-			"listed. When a backup of the home is at hand, restoring it loses less. A repair that was\n" +
-			"interrupted is finished by the next one; until then the home is not used. Run it when\n" +
-			"nothing else uses the home.\n\n" +
-			"A key that is missing, or is another than the one this home is known by, is replaced\n" +
-			"by a new one. When the decisions are not signed with the key that is known, nobody knows\n" +
-			"whose they are: then everything that they granted ends.\n\n" +
-			"Examples:\n  skillet audit repair --dry-run\n  skillet audit repair --yes",
 		Flags: []cli.Flag{yesFlag("repair"), forceFlag(), &cli.BoolFlag{Name: "dry-run", Usage: "only show what can be kept"}},
 		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			plan, err := h.Upkeep().PlanAuditRepair(ctx, t.person())

@@ -16,15 +16,7 @@ import (
 
 func (t *terminal) auditExport() *cli.Command {
 	return &cli.Command{
-		Name:  "export",
-		Usage: "write the audit log so that others can verify it",
-		Description: "Writes JSON lines: a header with the public key, every entry byte for byte as it is\n" +
-			"chained, the signed checkpoints, and a signed last line. The same log makes the same\n" +
-			"file. docs/audit.md describes the format; inputs and outputs of runs are in it as\n" +
-			"digests only.\n\n" +
-			"A time is a date (2026-11-21), RFC 3339, or how long ago (36h, 30d).\n\n" +
-			"Examples:\n  skillet audit export -o audit.jsonl\n  skillet audit export --runs --since 30d -o runs.jsonl\n" +
-			"  skillet audit export | ssh archive 'cat > audit.jsonl'",
+		Name: "export",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to this `FILE`; - for standard output"},
 			overFlag(),
@@ -107,19 +99,11 @@ func longAgo(text string) (time.Duration, error) {
 
 func (t *terminal) auditKey() *cli.Command {
 	return &cli.Command{
-		Name:  "key",
-		Usage: "show the public key that the audit log is signed with",
-		Description: "Keep it somewhere else, and `skillet audit verify --key KEY` tells whether the log is\n" +
-			"still this home's. The private half is sealed like the secrets are.\n\n" +
-			"Examples:\n  skillet audit key\n  skillet audit key --pem > audit-key.pem\n  skillet audit key rotate",
+		Name:   "key",
 		Flags:  []cli.Flag{&cli.BoolFlag{Name: "pem", Usage: "print it as PEM"}},
 		Action: t.withHost(t.showKey),
 		Subcommands: []*cli.Command{{
 			Name:  "rotate",
-			Usage: "sign with a new key from now on",
-			Description: "The old key names the new one, so whoever knows the old one can follow. The log is signed\n" +
-				"with the new key at once, and what the old one signs from then on is refused.\n\n" +
-				"Examples:\n  skillet audit key rotate --yes",
 			Flags: []cli.Flag{yesFlag("sign with a new key")},
 			Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 				if err := t.agreed(c, "Sign the audit log with a new key from now on?"); err != nil {

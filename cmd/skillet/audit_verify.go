@@ -16,15 +16,7 @@ import (
 
 func (t *terminal) auditVerify() *cli.Command {
 	return &cli.Command{
-		Name:  "verify",
-		Usage: "check that nobody changed, cut, reordered or replaced the audit log",
-		Description: "The end of the log is signed with a key of this home at every entry; `skillet audit key`\n" +
-			"shows the public half. Decisions that were put back as a whole, with an older end, do not fit\n" +
-			"the store. Where that was put back, too, and for runs, only comparing with something that was\n" +
-			"kept elsewhere tells: an export.\n\n" +
-			"With --export no home is needed: the file and the public key are enough.\n\n" +
-			"Examples:\n  skillet audit verify\n  skillet audit verify --against audit-monday.jsonl\n" +
-			"  skillet audit verify --export audit.jsonl --key audit-key.pem",
+		Name: "verify",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "export", Usage: "check this exported `FILE` and no home; - for standard input"},
 			&cli.StringFlag{Name: "key", Usage: "the public `KEY` it has to be signed with: its text, or a file with it"},

@@ -29,8 +29,6 @@ const completeTime = 2 * time.Second
 func (t *terminal) completeCommand() *cli.Command {
 	return &cli.Command{
 		Name: "__complete", Hidden: true,
-		Usage:     "print what may come next in a command line",
-		ArgsUsage: "-- WORD...",
 		Action: func(c *cli.Context) error {
 			ctx, cancel := context.WithTimeout(c.Context, completeTime)
 			defer cancel()

@@ -41,13 +41,7 @@ type completionScript struct {
 
 func (t *terminal) completionCommand() *cli.Command {
 	return &cli.Command{
-		Name:      "completion",
-		Usage:     "print a script that completes skillet's commands in a shell",
-		ArgsUsage: "bash|zsh|fish",
-		Description: "Completes commands and flags, and the names of installed skills, tools, inputs,\n" +
-			"proposals, secrets and settings.\n\n" +
-			"Examples:\n  source <(skillet completion bash)\n  skillet completion zsh > ~/.zfunc/_skillet\n" +
-			"  skillet completion fish > ~/.config/fish/completions/skillet.fish",
+		Name: "completion",
 		Action: t.withoutHome(func(_ context.Context, c *cli.Context) error {
 			args := c.Args().Slice()
 			script, ok := completion(args[0])

@@ -11,10 +11,7 @@ import (
 
 func (t *terminal) explainCommand() *cli.Command {
 	return &cli.Command{
-		Name:        "explain",
-		Usage:       "say what a rule of `skillet scan` looks for, why, and what to do about it",
-		ArgsUsage:   "[RULE]",
-		Description: "Without a rule, it lists them all.\n\nExamples:\n  skillet explain\n  skillet explain SK406\n  skillet explain SK101 --json",
+		Name: "explain",
 		Action: func(c *cli.Context) error {
 			t.json = c.Bool("json")
 			if !c.Args().Present() {

@@ -20,11 +20,7 @@ var (
 
 func (t *terminal) helpCommand() *cli.Command {
 	return &cli.Command{
-		Name:      "help",
-		Usage:     "explain a command, with examples",
-		ArgsUsage: "[COMMAND...]",
-		Description: "Examples:\n  skillet help run\n  skillet help permission grant\n" +
-			"  skillet help exit-codes",
+		Name:   "help",
 		Action: func(c *cli.Context) error { return t.help(c.App, c.Args().Slice()) },
 	}
 }

@@ -20,24 +20,7 @@ import (
 
 func (t *terminal) installCommand() *cli.Command {
 	return &cli.Command{
-		Name:      "install",
-		Usage:     "install skills from directories, .skill files, registries, git or addresses",
-		ArgsUsage: "PATH | NAME[@CONSTRAINT] | ADDRESS...",
-		Description: "Checks each package and its module, shows what it asks for, and installs it when you\n" +
-			"agree, together with what it needs: all of that or nothing. Its own test cases are run\n" +
-			"first, with mocks and nothing real behind what they are granted; when one fails, it is\n" +
-			"not installed (exit code 7). Without a terminal, and without --yes, it waits as a\n" +
-			"proposal (exit code 6). A package that a model wrote always waits. Of several packages,\n" +
-			"one that cannot be installed does not keep the others out; the exit code is its own.\n\n" +
-			"Examples:\n" +
-			"  skillet install ./skills/text\n" +
-			"  skillet install text-1.0.0.skill csv-1.0.0.skill --yes\n" +
-			"  skillet install csv@^1.2\n" +
-			"  skillet install ./count-vowels.json       (the manifest of an Extism plug-in)\n" +
-			"  skillet install oci://registry.example/skills/csv:1.2.0\n" +
-			"  skillet install 'git+https://git.example/tools#v1.0.0:skills/csv'\n" +
-			"  skillet install ./weather --dry-run\n" +
-			"  skillet install ./weather --generated-by gpt-x --rationale 'asked for the weather thrice'",
+		Name: "install",
 		Flags: []cli.Flag{
 			yesFlag("grant what the package asks for"),
 			&cli.BoolFlag{Name: "dry-run", Usage: "only show what would happen"},

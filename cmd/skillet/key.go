@@ -15,12 +15,7 @@ import (
 
 func (t *terminal) keyCommand() *cli.Command {
 	return &cli.Command{
-		Name:  "key",
-		Usage: "show, make, export, import and replace the key that signs packages",
-		Description: "A home has one signing key. It is made when the first package is packed or pushed, and kept sealed,\n" +
-			"with the key to it in the keyring of the system or in a file that only you can read. Who gets your\n" +
-			"packages needs its public part, which signatures bring along.\n\n" +
-			"Examples:\n  skillet key show\n  skillet key export --output me.pub\n  skillet key import cosign.key",
+		Name:        "key",
 		Subcommands: []*cli.Command{t.keyShow(), t.keyCreate(), t.keyExport(), t.keyImport(), t.keyRotate()},
 	}
 }
@@ -41,9 +36,7 @@ func (t *terminal) showSigningKey(info govern.SigningKey) error {
 
 func (t *terminal) keyShow() *cli.Command {
 	return &cli.Command{
-		Name:        "show",
-		Usage:       "show which key signs, and the keys before it",
-		Description: "Examples:\n  skillet key show\n  skillet key show --json",
+		Name: "show",
 		Action: t.withHost(func(ctx context.Context, _ *cli.Context, h *host.Host) error {
 			k, err := h.Govern().Keys.Show(ctx, t.person())
 			if err != nil {
@@ -56,9 +49,7 @@ func (t *terminal) keyShow() *cli.Command {
 
 func (t *terminal) keyCreate() *cli.Command {
 	return &cli.Command{
-		Name:        "create",
-		Usage:       "make the signing key now, and not when it is first needed",
-		Description: "Examples:\n  skillet key create",
+		Name: "create",
 		Action: t.withHost(func(ctx context.Context, _ *cli.Context, h *host.Host) error {
 			k, err := h.Govern().Keys.Create(ctx, t.person())
 			if err != nil {
@@ -71,10 +62,8 @@ func (t *terminal) keyCreate() *cli.Command {
 
 func (t *terminal) keyExport() *cli.Command {
 	return &cli.Command{
-		Name:        "export",
-		Usage:       "print the public key, for `cosign verify --key` and `skillet trust add`",
-		Description: "The private key is never printed.\n\nExamples:\n  skillet key export\n  skillet key export --output me.pub",
-		Flags:       []cli.Flag{&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write it to this `FILE`; - for standard output"}, overFlag()},
+		Name:  "export",
+		Flags: []cli.Flag{&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write it to this `FILE`; - for standard output"}, overFlag()},
 		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			if path := c.String("output"); path != "" && path != standardOutput {
 				return t.writePublic(ctx, h, govern.ExportKey{Path: path, Over: c.Bool("force")})
@@ -99,12 +88,7 @@ func (t *terminal) writePublic(ctx context.Context, h *host.Host, to govern.Expo
 
 func (t *terminal) keyImport() *cli.Command {
 	return &cli.Command{
-		Name:      "import",
-		Usage:     "sign with a key that you have already",
-		ArgsUsage: "FILE",
-		Description: "FILE is a private key in PEM: PKCS #8, or the cosign.key of `cosign generate-key-pair`, whose\n" +
-			"passphrase is asked for, or read from standard input.\n\n" +
-			"Examples:\n  skillet key import cosign.key\n  skillet key import release.pem --replace",
+		Name:   "import",
 		Flags:  []cli.Flag{&cli.BoolFlag{Name: "replace", Usage: "retire the key that is there"}},
 		Action: t.withHost(t.importKey),
 	}
@@ -146,11 +130,6 @@ func readSmall(ctx context.Context, path string, limit int64) ([]byte, error) {
 func (t *terminal) keyRotate() *cli.Command {
 	return &cli.Command{
 		Name:  "rotate",
-		Usage: "make a new signing key, and retire the one that is there",
-		Description: "What the old key signed stays signed. Whoever gets your packages is asked whether the new\n" +
-			"signer is meant: tell them its name beforehand. If the old key was stolen, revoke it as well:\n" +
-			"`skillet trust revoke KEY --reason stolen`.\n\n" +
-			"Examples:\n  skillet key rotate --yes",
 		Flags: []cli.Flag{yesFlag("make a new key")},
 		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			if _, err := h.Govern().Keys.Show(ctx, t.person()); err != nil {

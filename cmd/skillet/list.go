@@ -17,9 +17,7 @@ import (
 func (t *terminal) listCommand() *cli.Command {
 	return &cli.Command{
 		Name: "list", Aliases: []string{"ls"},
-		Usage:       "list the installed skills",
-		Description: "Examples:\n  skillet list\n  skillet ls --all\n  skillet list --json",
-		Flags:       []cli.Flag{allFlag("versions that are not active")},
+		Flags: []cli.Flag{allFlag("versions that are not active")},
 		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			skills, err := h.Admit().List(ctx, t.person(), admit.Listing{All: c.Bool("all")})
 			return t.answered(skills, err, func() { t.showSkills(skills) })
@@ -115,11 +113,7 @@ func standing(s admit.Skill) [][2]string {
 
 func (t *terminal) infoCommand() *cli.Command {
 	return &cli.Command{
-		Name:      "info",
-		Usage:     "show everything about a skill: tools, schemas, what it asks for, limits",
-		ArgsUsage: "SKILL[@VERSION][:TOOL] | PATH[:TOOL]",
-		Description: "Behind a colon, only one tool and its inputs.\n\n" +
-			"Examples:\n  skillet info text\n  skillet info text:statistics\n  skillet info csv@1.0.0 --json\n  skillet info ./my-skill --diff",
+		Name: "info",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "diff", Usage: "also show what is different from the active version"},
 			fullFlag(),

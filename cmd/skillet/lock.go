@@ -11,11 +11,7 @@ import (
 
 func (t *terminal) lockCommand() *cli.Command {
 	return &cli.Command{
-		Name:  "lock",
-		Usage: "write down exactly what is installed, with what it needs",
-		Description: "The lock has what you asked for, and of everything that needs: the version, the digests, the\n" +
-			"source and the signer. `skillet sync` makes another home the same.\n\n" +
-			"Examples:\n  skillet lock\n  skillet lock -o tools.lock\n  skillet lock -o -",
+		Name: "lock",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: admit.LockFile, Usage: "the `FILE` to write; - for standard output"},
 			&cli.BoolFlag{Name: "force", Usage: "write over a file that is there and is not a lock"},

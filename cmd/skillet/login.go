@@ -18,15 +18,7 @@ import (
 
 func (t *terminal) loginCommand() *cli.Command {
 	return &cli.Command{
-		Name:      "login",
-		Usage:     "store the name and the password for a registry, after asking it whether they are good",
-		ArgsUsage: "HOST",
-		Description: "They are kept where Docker and other clients of registries keep them, and sent to that\n" +
-			"registry alone. The password is typed at a hidden prompt, or read from standard input;\n" +
-			"it is never an argument, where others on the machine could read it.\n\n" +
-			"Examples:\n" +
-			"  skillet login registry.example --username ada\n" +
-			"  pass show registry | skillet login registry.example --username ada --password-stdin",
+		Name: "login",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "username", Aliases: []string{"u"}, Usage: "the `NAME`; without it, it is asked for"},
 			&cli.BoolFlag{Name: "password-stdin", Usage: "read the password from standard input"},
@@ -105,10 +97,7 @@ func (t *terminal) password(c *cli.Context, user, to string) (string, error) {
 
 func (t *terminal) logoutCommand() *cli.Command {
 	return &cli.Command{
-		Name:        "logout",
-		Usage:       "delete the name and the password for a registry",
-		ArgsUsage:   "HOST",
-		Description: "Examples:\n  skillet logout registry.example",
+		Name: "logout",
 		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			args := c.Args().Slice()
 			from, err := h.Admit().Logout(ctx, t.person(), args[0])

@@ -20,8 +20,7 @@ import (
 
 func (t *terminal) permissionCommand() *cli.Command {
 	return &cli.Command{
-		Name:  "permission",
-		Usage: "show, grant and revoke what a skill may do",
+		Name: "permission",
 		Description: "A grant holds for one version of a skill, byte for byte.\n\n" +
 			"Capabilities:\n" + capabilityExamples() + "\n" +
 			"Examples:\n  skillet permission show files\n  skillet permission grant files \"fs.read:$PWD/docs/**\"",
@@ -46,10 +45,7 @@ func capabilityExamples() string {
 
 func (t *terminal) permissionShow() *cli.Command {
 	return &cli.Command{
-		Name:        "show",
-		Usage:       "show what a skill asks for and what it was granted",
-		ArgsUsage:   "SKILL[@VERSION]",
-		Description: "Examples:\n  skillet permission show files\n  skillet permission show files --json",
+		Name: "show",
 		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			args := c.Args().Slice()
 			skill, err := skillRef(args[0])
@@ -112,14 +108,7 @@ func standingLine(g govern.Grant) string {
 
 func (t *terminal) permissionGrant() *cli.Command {
 	return &cli.Command{
-		Name:      "grant",
-		Usage:     "let a skill do something",
-		ArgsUsage: "SKILL[@VERSION] CAPABILITY...",
-		Description: "Examples:\n" +
-			"  skillet permission grant files \"fs.read:$PWD/docs/**\"\n" +
-			"  skillet permission grant http 'http:GET https://api.example.com/v1/*' --expires 24h\n" +
-			"  skillet permission grant http 'http:GET http://127.0.0.1:8080/*' --scope once\n" +
-			"  skillet permission grant http 'http:GET https://example.com/*' --until 2030-01-31 --for 'url=https://example.com/a*'",
+		Name: "grant",
 		Flags: append([]cli.Flag{
 			&cli.DurationFlag{Name: "expires", Usage: "end the grant after this `TIME`, such as 24h or 7d"},
 			&cli.IntFlag{Name: "uses", Usage: "end the grant after `N` runs"},
@@ -241,14 +230,7 @@ func terms(c *cli.Context) (govern.Terms, error) {
 
 func (t *terminal) permissionRevoke() *cli.Command {
 	return &cli.Command{
-		Name:      "revoke",
-		Usage:     "take back grants: those that the capability covers",
-		ArgsUsage: "SKILL[@VERSION] CAPABILITY...",
-		Description: "Narrower grants go as well, for what is taken back shall not be left through them: on a\n" +
-			"terminal you are asked first. With --exact only the grants of exactly these capabilities go.\n\n" +
-			"Examples:\n  skillet permission revoke files \"fs.read:$PWD/docs/**\"\n" +
-			"  skillet permission revoke files 'fs.read:/**' --exact\n" +
-			"  skillet permission revoke http 'http:GET https://api.example.com/**'",
+		Name: "revoke",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "exact", Usage: "leave narrower grants"},
 			yesFlag("take back narrower grants too"),
@@ -277,10 +259,7 @@ func (t *terminal) confirmNarrower(c *cli.Context, plan govern.RevokePlan) error
 
 func (t *terminal) permissionReset() *cli.Command {
 	return &cli.Command{
-		Name:        "reset",
-		Usage:       "take back all grants of a skill",
-		ArgsUsage:   "SKILL[@VERSION]",
-		Description: "Examples:\n  skillet permission reset files --dry-run\n  skillet permission reset files --yes",
+		Name: "reset",
 		Flags: []cli.Flag{
 			yesFlag("take them back"),
 			&cli.BoolFlag{Name: "dry-run", Usage: "only show what would be taken back"},

@@ -12,15 +12,7 @@ import (
 
 func (t *terminal) permissionImport() *cli.Command {
 	return &cli.Command{
-		Name:      "import",
-		Usage:     "grant a skill what a policy.yaml of Wassette allows",
-		ArgsUsage: "POLICY.yaml SKILL[@VERSION]",
-		Description: "Shows what the policy allows as capabilities of this host, and grants it when you agree.\n" +
-			"What cannot be granted is listed, line by line, with the reason: a grant is never wider\n" +
-			"than the policy, and what the policy forbids is taken out, whole lines at a time.\n\n" +
-			"Examples:\n" +
-			"  skillet permission import ./policy.yaml weather --dry-run\n" +
-			"  skillet permission import ./policy.yaml weather --expires 24h",
+		Name: "import",
 		Flags: append([]cli.Flag{
 			yesFlag("grant what the policy allows"),
 			&cli.DurationFlag{Name: "expires", Usage: "end the grants after this `TIME`, such as 24h or 7d"},

@@ -16,16 +16,7 @@ import (
 
 func (t *terminal) permissionSuggest() *cli.Command {
 	return &cli.Command{
-		Name:      "suggest",
-		Usage:     "propose the smallest grants that cover what skills did",
-		ArgsUsage: "[SKILL[@VERSION]...]",
-		Description: "Looks at the runs in the audit log, of every version of the skill, and proposes grants that\n" +
-			"cover what was done with the ones there are, and never more than those. Three files of a\n" +
-			"directory stand for the directory, and three URLs of one host below a path for that path.\n" +
-			"Grants that were not used in that time are named; grants that end by themselves stay.\n" +
-			"Nothing changes without --apply, and then in one decision.\n\n" +
-			"Examples:\n  skillet permission suggest files\n  skillet permission suggest --since 90d --json\n" +
-			"  skillet permission suggest files --apply",
+		Name: "suggest",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "since", Usage: "look at what was done since this `TIME`: a date, or how long ago", Value: "30d"},
 			&cli.BoolFlag{Name: "apply", Usage: "narrow and revoke grants as proposed"},

@@ -18,11 +18,8 @@ func reasonFlag() cli.Flag {
 
 func (t *terminal) pinCommand() *cli.Command {
 	return &cli.Command{
-		Name:        "pin",
-		Usage:       "hold a skill at its active version: updates leave it alone",
-		ArgsUsage:   "SKILL",
-		Description: "Examples:\n  skillet pin csv --reason 'reports depend on its rounding'\n  skillet pin csv --json",
-		Flags:       []cli.Flag{reasonFlag()},
+		Name:  "pin",
+		Flags: []cli.Flag{reasonFlag()},
 		Action: t.onSkill(func(ctx context.Context, c *cli.Context, h *host.Host, skill string) error {
 			all, err := h.Admit().Pin(ctx, t.person(), skill, c.String("reason"))
 			return t.decided(all, err, "%s is pinned; `skillet unpin %s` lets it be updated again")
@@ -32,10 +29,7 @@ func (t *terminal) pinCommand() *cli.Command {
 
 func (t *terminal) unpinCommand() *cli.Command {
 	return &cli.Command{
-		Name:        "unpin",
-		Usage:       "let a pinned skill be updated again",
-		ArgsUsage:   "SKILL",
-		Description: "Examples:\n  skillet unpin csv",
+		Name: "unpin",
 		Action: t.onSkill(func(ctx context.Context, _ *cli.Context, h *host.Host, skill string) error {
 			all, err := h.Admit().Unpin(ctx, t.person(), skill)
 			return t.decided(all, err, "%s is not pinned; `skillet update %s` updates it")
@@ -45,11 +39,8 @@ func (t *terminal) unpinCommand() *cli.Command {
 
 func (t *terminal) disableCommand() *cli.Command {
 	return &cli.Command{
-		Name:        "disable",
-		Usage:       "have a skill, or one version of it, not run any more",
-		ArgsUsage:   "SKILL[@VERSION]",
-		Description: "It stays installed and keeps its grants and its data.\n\nExamples:\n  skillet disable weather --reason 'sends too much'\n  skillet disable csv@1.2.0",
-		Flags:       []cli.Flag{reasonFlag()},
+		Name:  "disable",
+		Flags: []cli.Flag{reasonFlag()},
 		Action: t.onSkill(func(ctx context.Context, c *cli.Context, h *host.Host, skill string) error {
 			all, err := h.Admit().Disable(ctx, t.person(), skill, c.String("reason"))
 			return t.decided(all, err, "%s is disabled; `skillet enable %s` allows it again")
@@ -59,10 +50,7 @@ func (t *terminal) disableCommand() *cli.Command {
 
 func (t *terminal) enableCommand() *cli.Command {
 	return &cli.Command{
-		Name:        "enable",
-		Usage:       "let a disabled skill, or one version of it, be run again",
-		ArgsUsage:   "SKILL[@VERSION]",
-		Description: "What is in quarantine because it was revoked stays there.\n\nExamples:\n  skillet enable weather\n  skillet enable csv@1.2.0",
+		Name: "enable",
 		Action: t.onSkill(func(ctx context.Context, _ *cli.Context, h *host.Host, skill string) error {
 			all, err := h.Admit().Enable(ctx, t.person(), skill)
 			return t.decided(all, err, "%s is enabled; `skillet run %s` runs it")

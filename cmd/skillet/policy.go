@@ -18,8 +18,7 @@ import (
 
 func (t *terminal) policyCommand() *cli.Command {
 	return &cli.Command{
-		Name:  "policy",
-		Usage: "show, check, test and explain the Cedar policies that decide above all grants",
+		Name: "policy",
 		Description: "Policies come with skillet, from the administrator of this machine (" + upkeep.SystemDir() + ")\n" +
 			"and from policies/*.cedar in the home. None of them lifts a forbid of another.\n\n" +
 			"Examples:\n  skillet policy list\n  skillet policy explain files fs.read:/etc/shadow\n" +
@@ -31,9 +30,6 @@ func (t *terminal) policyCommand() *cli.Command {
 func (t *terminal) policyList() *cli.Command {
 	return &cli.Command{
 		Name: "list", Aliases: []string{"ls"},
-		Usage:       "list the policies in force, or show some of them",
-		ArgsUsage:   "[ID...]",
-		Description: "Examples:\n  skillet policy list\n  skillet policy list no-credentials\n  skillet policy list --json",
 		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			found, err := h.Govern().Policies.List(ctx, t.person(), c.Args().Slice())
 			return t.answered(found, err, func() { t.showPolicies(found, c.Args().Present()) })
@@ -60,12 +56,7 @@ func (t *terminal) showPolicies(ps []govern.Policy, whole bool) {
 
 func (t *terminal) policyCheck() *cli.Command {
 	return &cli.Command{
-		Name:      "check",
-		Usage:     "check policy files against the schema, before they are put into force",
-		ArgsUsage: "[FILE|DIR...]",
-		Description: "Without a path it checks what is in force. Every problem is named with its file and line;\n" +
-			"exit code 2 when there is one. `skillet policy schema` prints what a policy can speak of.\n\n" +
-			"Examples:\n  skillet policy check mine.cedar\n  skillet policy check",
+		Name:   "check",
 		Action: t.withoutHome(t.checkPolicies),
 	}
 }
@@ -115,13 +106,7 @@ func (t *terminal) showPolicyReport(r govern.PolicyReport) {
 
 func (t *terminal) policyTest() *cli.Command {
 	return &cli.Command{
-		Name:      "test",
-		Usage:     "put test cases to the policies in force",
-		ArgsUsage: "[FILE|DIR...]",
-		Description: "Cases are JSON: {\"cases\": [{\"skill\": \"csv\", \"request\": \"fs.read:/data/a.csv\",\n" +
-			"\"grants\": [\"fs.read:/data/**\"], \"want\": \"allow\"}]}. Without a path it reads\n" +
-			"policies/tests/*.json of the home. Exit code 1 when an answer is not the wanted one.\n\n" +
-			"Examples:\n  skillet policy test\n  skillet policy test cases.json --json",
+		Name:   "test",
 		Action: t.withHost(t.testPolicies),
 	}
 }
@@ -154,16 +139,7 @@ func (t *terminal) showOutcomes(outcomes []govern.CaseOutcome, failed int) {
 
 func (t *terminal) policyExplain() *cli.Command {
 	return &cli.Command{
-		Name:      "explain",
-		Usage:     "say what would become of a request, and why",
-		ArgsUsage: "SKILL[@VERSION] REQUEST",
-		Description: "Asks grants and policies as a run of the skill would. With --install it asks whether a\n" +
-			"version that wants the capability may be installed. A host that is named is judged once more by\n" +
-			"its address when a run connects to it, which is not asked here; `skillet policy test` can be\n" +
-			"given an address.\n\n" +
-			"Examples:\n  skillet policy explain files fs.read:/etc/shadow\n" +
-			"  skillet policy explain http 'http:GET https://api.example.com/v1'\n" +
-			"  skillet policy explain http 'http:GET https://*.example.com/*' --install",
+		Name: "explain",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "install", Usage: "ask about a package that asks for this capability"},
 			&cli.StringSliceFlag{Name: "allow", Usage: "as if `CAPABILITY` were granted too; may be given again"},
@@ -227,9 +203,7 @@ func (t *terminal) showExplanation(e explanation) {
 
 func (t *terminal) policySchema() *cli.Command {
 	return &cli.Command{
-		Name:        "schema",
-		Usage:       "print the Cedar schema: what a policy can speak of",
-		Description: "Examples:\n  skillet policy schema > skillet.cedarschema",
+		Name: "schema",
 		Action: t.withoutHome(func(context.Context, *cli.Context) error {
 			if t.json {
 				return t.printJSON(struct {

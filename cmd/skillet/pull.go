@@ -11,22 +11,7 @@ import (
 
 func (t *terminal) pullCommand() *cli.Command {
 	return &cli.Command{
-		Name:      "pull",
-		Usage:     "fetch a package to a .skill file, with its signature beside it",
-		ArgsUsage: "REF",
-		Description: "Installs nothing, and judges no signature. A REF is one of\n\n" +
-			"  NAME, NAME@^1.2            the newest version in the registries of config.yaml\n" +
-			"  oci://HOST/REPO:TAG        an artifact of a registry; @sha256:... for the tag\n" +
-			"  oci-layout:DIR:TAG         one in a folder\n" +
-			"  https://HOST/FILE.skill    a file; #sha256:... demands its digest\n" +
-			"  git+https://HOST/REPO#REF:DIR\n" +
-			"  ./DIR, FILE.skill\n\n" +
-			"A signature counts for the form it was made for: that of a registry is about the\n" +
-			"artifact there, and, in its second subject, about the package in any form.\n\n" +
-			"Examples:\n" +
-			"  skillet pull csv@^1.2\n" +
-			"  skillet pull oci://registry.example/skills/csv:1.2.0 -o dist\n" +
-			"  skillet pull 'git+https://git.example/tools#main:skills/csv' -o csv.skill",
+		Name: "pull",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: ".", Usage: "the `DIR` or FILE.skill to write"},
 			&cli.BoolFlag{Name: "replace", Aliases: []string{"force"}, Usage: "write over another package of that name"},

@@ -11,17 +11,7 @@ import (
 
 func (t *terminal) pushCommand() *cli.Command {
 	return &cli.Command{
-		Name:      "push",
-		Usage:     "sign a package and publish it to a registry, a folder or a file",
-		ArgsUsage: "PATH | NAME[@VERSION]  REF",
-		Description: "The package is a directory, a .skill file or an installed skill. It is signed with the\n" +
-			"key of this home, which is made when it is first needed. In a registry it gets its\n" +
-			"version for a tag; a version that was published stays as it is.\n\n" +
-			"Examples:\n" +
-			"  skillet push ./csv oci://registry.example/skills/csv\n" +
-			"  skillet push csv@1.2.0 oci://registry.example/skills/csv --tag latest\n" +
-			"  skillet push ./csv oci-layout:/media/stick/skills\n" +
-			"  skillet push ./csv ./dist --no-sign",
+		Name: "push",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "no-sign", Usage: "publish it without a signature"},
 			&cli.StringSliceFlag{Name: "tag", Usage: "a further `TAG`, such as latest; may be repeated"},

@@ -13,13 +13,6 @@ import (
 func (t *terminal) removeCommand() *cli.Command {
 	return &cli.Command{
 		Name: "remove", Aliases: []string{"rm"},
-		Usage:     "remove a skill, or one version of it, and end its grants",
-		ArgsUsage: "SKILL[@VERSION]...",
-		Description: "What a skill keeps stays behind for when it is installed again, by the same signer or from\n" +
-			"the same place; --purge deletes it, also later. What other skills need is not removed,\n" +
-			"except by --force (exit code 8); --prune also removes what came because others needed it,\n" +
-			"and nobody needs any more.\n\n" +
-			"Examples:\n  skillet remove text\n  skillet rm csv@1.0.0 --yes\n  skillet remove notes --purge\n  skillet remove weather --prune --dry-run\n  skillet remove --prune",
 		Flags: []cli.Flag{
 			yesFlag("remove it"),
 			&cli.BoolFlag{Name: "purge", Usage: "delete what it keeps, too"},

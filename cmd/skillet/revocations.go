@@ -15,13 +15,7 @@ import (
 
 func (t *terminal) trustRevocations() *cli.Command {
 	return &cli.Command{
-		Name:  "revocations",
-		Usage: "list what is revoked; take over and hand on revocation lists",
-		Description: "A revocation list is a JSON document with a Sigstore bundle: beside it, FILE.sigstore.json,\n" +
-			"or attached to it in a registry.\n\n" +
-			"Examples:\n  skillet trust revocations list\n  skillet trust revocations import revoked.json\n" +
-			"  skillet trust revocations push oci://registry.example/security/revoked\n" +
-			"  skillet trust revocations update",
+		Name: "revocations",
 		Subcommands: []*cli.Command{
 			t.revocationsList(), t.revocationsImport(), t.revocationsUpdate(), t.revocationsExport(), t.revocationsPush(),
 		},
@@ -31,8 +25,6 @@ func (t *terminal) trustRevocations() *cli.Command {
 func (t *terminal) revocationsList() *cli.Command {
 	return &cli.Command{
 		Name: "list", Aliases: []string{"ls"},
-		Usage:       "list what is revoked, by whom and why",
-		Description: "Examples:\n  skillet trust revocations list\n  skillet trust revocations list --json",
 		Action: t.withHost(func(ctx context.Context, _ *cli.Context, h *host.Host) error {
 			all, err := h.Govern().Signers.Revocations(ctx, t.person())
 			return t.answered(all, err, func() {
@@ -54,17 +46,7 @@ func revocationLine(r govern.Revocation) string {
 
 func (t *terminal) revocationsImport() *cli.Command {
 	return &cli.Command{
-		Name:      "import",
-		Usage:     "take over the revocation list of a known signer",
-		ArgsUsage: "FILE|REF|URL",
-		Description: "A list takes the place of the one before it of the same signer; one that is older is refused.\n" +
-			"The list of a signer that was not added with --revoker counts for what it signed itself.\n" +
-			"Without a tag, a registry or a layout folder is asked for the latest list.\n\n" +
-			"Examples:\n  skillet trust revocations import revoked.json\n" +
-			"  skillet trust revocations import revoked.json --signature elsewhere.sigstore.json\n" +
-			"  skillet trust revocations import oci://registry.example/security/revoked\n" +
-			"  skillet trust revocations import oci-layout:/media/stick/revoked:7\n" +
-			"  skillet trust revocations import https://security.example/revoked.json",
+		Name: "import",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "signature", Usage: "its Sigstore bundle, if that is not beside it, as `FILE`"},
 			plainHTTPFlag(),
@@ -123,12 +105,7 @@ func readList(ctx context.Context, place string, c *cli.Context) (req govern.Imp
 
 func (t *terminal) revocationsUpdate() *cli.Command {
 	return &cli.Command{
-		Name:  "update",
-		Usage: "fetch and take over the revocation lists of config.yaml",
-		Description: "The setting revocation_lists in config.yaml says where they are. Each is taken over as `import`\n" +
-			"does. One that cannot be had, or is refused, is named, and does not keep the others out; the\n" +
-			"exit code is then that of the first.\n\n" +
-			"Examples:\n  skillet trust revocations update\n  skillet trust revocations update --json",
+		Name:   "update",
 		Action: t.withHost(t.updateRevocations),
 	}
 }
@@ -169,11 +146,7 @@ func (t *terminal) noteUpdated(u govern.UpdatedList) {
 
 func (t *terminal) revocationsExport() *cli.Command {
 	return &cli.Command{
-		Name:      "export",
-		Usage:     "write what was revoked here as a signed list, for others to import",
-		ArgsUsage: "FILE",
-		Description: "Writes FILE and FILE.sigstore.json. Each export has the next number.\n\n" +
-			"Examples:\n  skillet trust revocations export revoked.json",
+		Name:   "export",
 		Flags:  []cli.Flag{overFlag()},
 		Action: t.withHost(t.exportRevocations),
 	}
@@ -191,13 +164,7 @@ func (t *terminal) exportRevocations(ctx context.Context, c *cli.Context, h *hos
 
 func (t *terminal) revocationsPush() *cli.Command {
 	return &cli.Command{
-		Name:      "push",
-		Usage:     "publish what was revoked here as a signed list, to a registry or a folder",
-		ArgsUsage: "REF",
-		Description: "The list is an OCI artifact with its signature attached. Each has the next number, which is its\n" +
-			"tag, and is the latest. Give every signer a repository of its own.\n\n" +
-			"Examples:\n  skillet trust revocations push oci://registry.example/security/revoked\n" +
-			"  skillet trust revocations push oci-layout:/media/stick/revoked",
+		Name:   "push",
 		Flags:  []cli.Flag{plainHTTPFlag()},
 		Action: t.withHost(t.pushRevocations),
 	}

@@ -14,16 +14,7 @@ import (
 
 func (t *terminal) rollbackCommand() *cli.Command {
 	return &cli.Command{
-		Name:      "rollback",
-		Usage:     "make an earlier version of a skill the active one again",
-		ArgsUsage: "SKILL",
-		Description: "Without --to, the version that was active before. It has the grants that it had, and its\n" +
-			"data is taken back to what it was before a later version changed it; what that version\n" +
-			"kept is put aside. While a new version is on trial, this ends the trial.\n\n" +
-			"Examples:\n" +
-			"  skillet rollback text\n" +
-			"  skillet rollback text --to 1.2.0\n" +
-			"  skillet rollback notes --dry-run --json",
+		Name: "rollback",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "to", Usage: "the installed `VERSION` to go to"},
 			&cli.BoolFlag{Name: "keep-state", Usage: "leave its data as it is, even if that version cannot read it: then it is not run"},

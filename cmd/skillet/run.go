@@ -22,21 +22,7 @@ import (
 
 func (t *terminal) runCommand() *cli.Command {
 	return &cli.Command{
-		Name:      "run",
-		Usage:     "run a tool of a skill",
-		ArgsUsage: "SKILL[@VERSION][:TOOL] | PATH[:TOOL] | ADDRESS[:TOOL]  [KEY=VALUE...]",
-		Description: "Runs an installed skill with what it was granted, or a directory, .skill or .wasm file,\n" +
-			"or an oci://, https:// or git+https:// address (see `skillet help pull`), with nothing\n" +
-			"granted and nothing installed. The answer goes to standard output, all\n" +
-			"else to standard error.\n\n" +
-			"Examples:\n" +
-			"  skillet run text:statistics text='How many words are these?'\n" +
-			"  skillet run csv:stats --input @numbers.json --json\n" +
-			"  cat page.json | skillet run html:html_to_text --input -\n" +
-			"  skillet run files:read_text path=README.md --allow fs.read:$PWD/README.md\n" +
-			"  skillet run ./count_vowels.wasm:count_vowels --input 'hello'\n" +
-			"  skillet run oci://registry.example/skills/text:1.2.0:statistics text='Once is enough.'\n" +
-			"  skillet run commit-message style=plain --render",
+		Name: "run",
 		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "input", Usage: "the input: `JSON`, @FILE, or - for standard input"},
 			&cli.StringSliceFlag{Name: "allow", Usage: "allow this `CAPABILITY` for this run alone; may be repeated"},

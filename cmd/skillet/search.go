@@ -12,14 +12,7 @@ import (
 
 func (t *terminal) searchCommand() *cli.Command {
 	return &cli.Command{
-		Name:      "search",
-		Usage:     "look for skills in the registries of config.yaml",
-		ArgsUsage: "[TEXT]",
-		Description: "Finds skills whose name or description has the text in it; without one, all of them.\n" +
-			"A registry that shows no catalog is asked for the names that config.yaml lists for it.\n\n" +
-			"Examples:\n" +
-			"  skillet search csv\n" +
-			"  skillet search 'word count' --json",
+		Name:   "search",
 		Flags:  []cli.Flag{plainHTTPFlag()},
 		Action: t.withHost(t.search),
 	}

@@ -16,10 +16,7 @@ import (
 
 func (t *terminal) secretCommand() *cli.Command {
 	return &cli.Command{
-		Name:  "secret",
-		Usage: "keep credentials that the host adds to requests; no skill ever sees them",
-		Description: "A package names the secret and the addresses it is for; a person grants it.\n\n" +
-			"Examples:\n  skillet secret set github\n  skillet secret list\n  skillet permission grant issues secret:github",
+		Name: "secret",
 		Subcommands: []*cli.Command{
 			t.secretSet(), t.secretList(), t.secretDelete(),
 		},
@@ -28,11 +25,7 @@ func (t *terminal) secretCommand() *cli.Command {
 
 func (t *terminal) secretSet() *cli.Command {
 	return &cli.Command{
-		Name:      "set",
-		Usage:     "store a secret: typed at a hidden prompt, or from standard input",
-		ArgsUsage: "NAME",
-		Description: "The value is never an argument, where others on the machine could read it.\n\n" +
-			"Examples:\n  skillet secret set github\n  pass show github | skillet secret set github",
+		Name: "set",
 		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			args := c.Args().Slice()
 			if err := govern.CheckSecretName(args[0]); err != nil {
@@ -74,8 +67,6 @@ func (t *terminal) readSecret(name string) ([]byte, error) {
 func (t *terminal) secretList() *cli.Command {
 	return &cli.Command{
 		Name: "list", Aliases: []string{"ls"},
-		Usage:       "list the names of secrets",
-		Description: "Examples:\n  skillet secret list\n  skillet secret list --json",
 		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			infos, err := h.Govern().Secrets.List(ctx, t.person())
 			return t.answered(infos, err, func() {
@@ -96,10 +87,7 @@ func (t *terminal) secretList() *cli.Command {
 func (t *terminal) secretDelete() *cli.Command {
 	return &cli.Command{
 		Name: "delete", Aliases: []string{"rm"},
-		Usage:       "delete a secret",
-		ArgsUsage:   "NAME",
-		Description: "Examples:\n  skillet secret delete github --yes",
-		Flags:       []cli.Flag{yesFlag("delete it")},
+		Flags: []cli.Flag{yesFlag("delete it")},
 		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			args := c.Args().Slice()
 			if _, err := h.Govern().Secrets.Find(ctx, t.person(), args[0]); err != nil {

@@ -15,17 +15,7 @@ import (
 
 func (t *terminal) sessionCommand() *cli.Command {
 	return &cli.Command{
-		Name:  "session",
-		Usage: "open, list, show and close the sessions of skills",
-		Description: "A code_session skill that is run with --session NAME goes on with what its last call in\n" +
-			"that session left in memory, also after a restart. A session belongs to who opened it,\n" +
-			"and ends when it is not called for a while.\n\n" +
-			"Examples:\n" +
-			"  skillet run js-repl --session work code='x = 41'\n" +
-			"  skillet run js-repl --session work code='x + 1'\n" +
-			"  skillet session list\n" +
-			"  skillet permission grant report session:js-repl/work\n" +
-			"  skillet session close js-repl/work",
+		Name:        "session",
 		Subcommands: []*cli.Command{t.sessionOpen(), t.sessionList(), t.sessionShow(), t.sessionClose(), t.sessionResume()},
 	}
 }
@@ -33,9 +23,6 @@ func (t *terminal) sessionCommand() *cli.Command {
 func (t *terminal) sessionList() *cli.Command {
 	return &cli.Command{
 		Name: "list", Aliases: []string{"ls"},
-		Usage:       "list the sessions of this home",
-		ArgsUsage:   "[SKILL]",
-		Description: "Examples:\n  skillet session list\n  skillet session list js-repl --json",
 		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			if c.NArg() > 1 {
 				_, err := need(c, 1, "one skill at most")
@@ -94,11 +81,8 @@ func ago(seconds float64) string {
 
 func (t *terminal) sessionShow() *cli.Command {
 	return &cli.Command{
-		Name:        "show",
-		Usage:       "show what is known of a session; what is in it is the skill's alone",
-		ArgsUsage:   "[SKILL/]NAME",
-		Description: "Examples:\n  skillet session show js-repl/work\n  skillet session show work --json",
-		Flags:       []cli.Flag{ownerFlag()},
+		Name:  "show",
+		Flags: []cli.Flag{ownerFlag()},
 		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			args := c.Args().Slice()
 			found, err := h.Invoke().FindSessions(ctx, t.person(), invoke.SessionRequest{Names: args, Owner: c.String("owner")})
@@ -130,10 +114,6 @@ func (t *terminal) showSession(i invoke.Session) {
 func (t *terminal) sessionClose() *cli.Command {
 	return &cli.Command{
 		Name: "close", Aliases: []string{"rm"},
-		Usage:     "end sessions, and delete what is in them",
-		ArgsUsage: "[SKILL/]NAME...",
-		Description: "A call that is going on with one of them gives its answer, and what it leaves is lost.\n\n" +
-			"Examples:\n  skillet session close js-repl/work\n  skillet session close work notes",
 		Flags: []cli.Flag{ownerFlag()},
 		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			return t.eachSession(ctx, c, "closed", h.Invoke().CloseSessions)
@@ -143,11 +123,8 @@ func (t *terminal) sessionClose() *cli.Command {
 
 func (t *terminal) sessionResume() *cli.Command {
 	return &cli.Command{
-		Name:        "resume",
-		Usage:       "let sessions that have ended go on, where their skill keeps them",
-		ArgsUsage:   "[SKILL/]NAME...",
-		Description: "Examples:\n  skillet session resume notebook/work",
-		Flags:       []cli.Flag{ownerFlag()},
+		Name:  "resume",
+		Flags: []cli.Flag{ownerFlag()},
 		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			return t.eachSession(ctx, c, "resumed", h.Invoke().ResumeSessions)
 		}),

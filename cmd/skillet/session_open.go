@@ -17,13 +17,7 @@ import (
 
 func (t *terminal) sessionOpen() *cli.Command {
 	return &cli.Command{
-		Name:      "open",
-		Usage:     "call a tool again and again in one session, with what is typed",
-		ArgsUsage: "SKILL[:TOOL] NAME",
-		Description: "Each line is the one text that the tool takes, such as code. A line that ends with a\n" +
-			"backslash goes on in the next one; one that ends with : { ( [ or a comma goes on up to an\n" +
-			"empty line. The end of the input (Ctrl-D) ends the command, and the session stays.\n\n" +
-			"Examples:\n  skillet session open js-repl work\n  skillet session open python-repl work < setup.py",
+		Name:  "open",
 		Flags: []cli.Flag{workspaceFlag()},
 		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			args := c.Args().Slice()

@@ -16,14 +16,7 @@ import (
 
 func (t *terminal) exportCommand() *cli.Command {
 	return &cli.Command{
-		Name:      "export",
-		Usage:     "write installed skills to one file, for another machine",
-		ArgsUsage: "FILE|- [SKILL[@VERSION]...]",
-		Description: "Without names, everything that is installed. The file has the packages with their signatures,\n" +
-			"and what is active, gone back from, pinned, disabled and granted here; secrets, trials and\n" +
-			"what skills keep are not in it. The same skills make the same bytes.\n\n" +
-			"Examples:\n  skillet export skills.set\n  skillet export reports.set csv text@1.2.0\n" +
-			"  skillet export - csv | ssh laptop 'cat > csv.set'",
+		Name: "export",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "dry-run", Usage: "only show what would be in it"},
 			overFlag(),
@@ -65,15 +58,7 @@ func (t *terminal) export(ctx context.Context, c *cli.Context, h *host.Host) err
 
 func (t *terminal) importCommand() *cli.Command {
 	return &cli.Command{
-		Name:      "import",
-		Usage:     "install the skills of a file that export wrote",
-		ArgsUsage: "FILE",
-		Description: "Each package is checked as `skillet install` does; at a terminal you are asked once, about all of\n" +
-			"them. The versions that are active in the file will be active here, also those that somebody\n" +
-			"went back to, which no update leaves by itself, and what is pinned or disabled there will be so\n" +
-			"here. What was granted elsewhere is not granted here: the commands that would are shown. When a\n" +
-			"flag is missing that accepts what a package lacks, nothing is imported.\n\n" +
-			"Examples:\n  skillet import skills.set --dry-run\n  skillet import skills.set --yes",
+		Name: "import",
 		Flags: []cli.Flag{
 			yesFlag("grant what the packages ask for"),
 			&cli.BoolFlag{Name: "dry-run", Usage: "only show what would happen"},

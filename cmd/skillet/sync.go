@@ -13,15 +13,7 @@ import (
 
 func (t *terminal) syncCommand() *cli.Command {
 	return &cli.Command{
-		Name:      "sync",
-		Usage:     "install exactly what a lock says",
-		ArgsUsage: "[FILE]",
-		Description: "Installs what is missing, from the sources and with the digests and signers of the lock; other\n" +
-			"bytes, or another signer, are refused (exit code 7). You are asked about what is new, as when\n" +
-			"you install. Each package is whole or not there: after an interruption, run it again.\n" +
-			"With --check nothing is changed: the exit code is 8 when the home is not what the lock says,\n" +
-			"or the lock is not what its packages need.\n\n" +
-			"Examples:\n  skillet sync\n  skillet sync tools.lock --yes --prune\n  skillet sync --check",
+		Name: "sync",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "check", Usage: "only compare, for CI"},
 			&cli.BoolFlag{Name: "prune", Usage: "remove what is not in the lock"},

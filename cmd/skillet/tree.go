@@ -14,11 +14,8 @@ import (
 
 func (t *terminal) treeCommand() *cli.Command {
 	return &cli.Command{
-		Name:        "tree",
-		Usage:       "show what you asked for, with what that needs",
-		ArgsUsage:   "[SKILL]",
-		Description: "What several skills need is shown once with all that it needs in turn.\n\nExamples:\n  skillet tree\n  skillet tree app --json",
-		Action:      t.withHost(t.tree),
+		Name:   "tree",
+		Action: t.withHost(t.tree),
 	}
 }
 
@@ -85,11 +82,8 @@ func (t *terminal) showBroken(broken []string) {
 
 func (t *terminal) whyCommand() *cli.Command {
 	return &cli.Command{
-		Name:        "why",
-		Usage:       "say why a skill is installed",
-		ArgsUsage:   "SKILL",
-		Description: "Each line is one way from what you asked for to the skill; also to who provides it, when it\nis the name of an interface.\n\nExamples:\n  skillet why text\n  skillet why rows --json",
-		Action:      t.withHost(t.why),
+		Name:   "why",
+		Action: t.withHost(t.why),
 	}
 }
 
@@ -119,10 +113,7 @@ func pathWords(p []admit.Step) string {
 
 func (t *terminal) outdatedCommand() *cli.Command {
 	return &cli.Command{
-		Name:  "outdated",
-		Usage: "show which skills have newer versions",
-		Description: "Wanted is what updating everything would choose, so that all still fits; latest is the newest\n" +
-			"that is published.\n\nExamples:\n  skillet outdated\n  skillet outdated --json",
+		Name:   "outdated",
 		Action: t.withHost(t.outdated),
 	}
 }

@@ -18,14 +18,7 @@ import (
 
 func (t *terminal) trustCommand() *cli.Command {
 	return &cli.Command{
-		Name:  "trust",
-		Usage: "see and decide who may sign which skills, and what is revoked",
-		Description: "Who signs the first version of a skill that you install is remembered. A version by another\n" +
-			"signer, from another source or without a signature has to be accepted by a flag that says so.\n\n" +
-			"A signer is the holder of a key, key:sha256:HEX, or an identity that a Sigstore certificate\n" +
-			"names, keyless:ISSUER/IDENTITY.\n\n" +
-			"Examples:\n  skillet trust list\n  skillet trust add acme.pub --label acme --for 'acme-*'\n" +
-			"  skillet trust revoke csv@1.2.0 --reason 'it sends what it reads'",
+		Name:        "trust",
 		Subcommands: []*cli.Command{t.trustList(), t.trustAdd(), t.trustRemove(), t.trustRevoke(), t.trustRevocations()},
 	}
 }
@@ -33,8 +26,6 @@ func (t *terminal) trustCommand() *cli.Command {
 func (t *terminal) trustList() *cli.Command {
 	return &cli.Command{
 		Name: "list", Aliases: []string{"ls"},
-		Usage:       "list the signers, skills and trust roots that are known, and what is revoked",
-		Description: "Examples:\n  skillet trust list\n  skillet trust list --json",
 		Action: t.withHost(func(ctx context.Context, _ *cli.Context, h *host.Host) error {
 			all, err := h.Govern().Signers.List(ctx, t.person())
 			return t.answered(all, err, func() { t.showTrusted(all) })
@@ -85,16 +76,7 @@ func signerLines(s govern.Signer) []string {
 
 func (t *terminal) trustAdd() *cli.Command {
 	return &cli.Command{
-		Name:      "add",
-		Usage:     "make a signer known, and give it names of skills; or add a trust root",
-		ArgsUsage: "KEY.pub|SIGNER",
-		Description: "The names that a signer is given with --for are its own: only it may sign them, it needs no\n" +
-			"first use, and it may sign no others. Without --for, it is known and is met with each skill.\n\n" +
-			"A trust root, a trusted_root.json of Sigstore, makes keyless signatures verifiable, offline.\n\n" +
-			"Examples:\n  skillet trust add acme.pub --label acme --for 'acme-*' --for csv\n" +
-			"  skillet trust add keyless:token.actions.githubusercontent.com/https://github.com/acme/skills/.github/workflows/release.yml@refs/heads/main --for 'acme-*'\n" +
-			"  skillet trust add security.pub --revoker\n" +
-			"  skillet trust add --root trusted_root.json",
+		Name: "add",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "label", Usage: "what you call the signer, as `TEXT`"},
 			&cli.StringSliceFlag{Name: "for", Usage: "a `NAME` of skills that is the signer's own; 'acme-*' is for all that begin so"},
@@ -162,10 +144,6 @@ func (t *terminal) addRoot(ctx context.Context, c *cli.Context, h *host.Host) er
 func (t *terminal) trustRemove() *cli.Command {
 	return &cli.Command{
 		Name: "remove", Aliases: []string{"rm"},
-		Usage:     "forget a signer, a skill or a trust root",
-		ArgsUsage: "SIGNER|SKILL|ROOT",
-		Description: "What is forgotten is met for the first time again. To have it refused instead, revoke it.\n\n" +
-			"Examples:\n  skillet trust remove csv\n  skillet trust remove acme --yes",
 		Flags: []cli.Flag{yesFlag("forget it")},
 		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			args := c.Args().Slice()
@@ -180,13 +158,7 @@ func (t *terminal) trustRemove() *cli.Command {
 
 func (t *terminal) trustRevoke() *cli.Command {
 	return &cli.Command{
-		Name:      "revoke",
-		Usage:     "refuse a package, an artifact or all that a signer signed",
-		ArgsUsage: "SKILL[@VERSION]|sha256:DIGEST|artifact:sha256:DIGEST|SIGNER",
-		Description: "A digest is the content digest of a package, as `skillet info` shows it; with artifact: in front,\n" +
-			"that of a .skill file or of an artifact in a registry.\n\n" +
-			"Examples:\n  skillet trust revoke csv@1.2.0 --reason 'it sends what it reads'\n" +
-			"  skillet trust revoke acme --reason 'the key was stolen'\n  skillet trust revoke acme --undo",
+		Name: "revoke",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "reason", Usage: "why, as `TEXT`; shown wherever it is refused"},
 			&cli.BoolFlag{Name: "undo", Usage: "take back what was revoked here; what nothing else revokes runs again"},

@@ -16,26 +16,7 @@ import (
 
 func (t *terminal) updateCommand() *cli.Command {
 	return &cli.Command{
-		Name:      "update",
-		Usage:     "update skills to the newest version at the place they came from",
-		ArgsUsage: "SKILL...",
-		Description: "Shows what is different in words: what the new version asks for more or less, its limits,\n" +
-			"tools and schemas, what its module calls, who signed it. You are asked about what is new\n" +
-			"when the same trusted signer made both versions, and about everything otherwise. Without\n" +
-			"a terminal, and without --yes, what has to be asked about waits as a proposal (exit code 6).\n" +
-			"A pinned skill is left alone, and one that went back from a version until there is a later one:\n" +
-			"--to names the version to go to all the same. So it is for what an update needs, which --again\n" +
-			"lets go there. What needs others is updated before them. With --canary the new version gets a share of the calls, and\n" +
-			"is promoted, or rolled back by itself when it fails or costs more.\n\n" +
-			"Examples:\n" +
-			"  skillet update text\n" +
-			"  skillet update --all --preview\n" +
-			"  skillet update --all --preview --fail-on-new-capabilities\n" +
-			"  skillet update csv --from ./csv-1.3.0.skill --yes\n" +
-			"  skillet update csv --to 1.3.0\n" +
-			"  skillet update csv --to 1.3.0 --again text\n" +
-			"  skillet update csv --canary 10%\n" +
-			"  skillet update csv --promote",
+		Name: "update",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "all", Usage: "all installed skills"},
 			&cli.BoolFlag{Name: "preview", Aliases: []string{"dry-run"}, Usage: "only show what would change"},

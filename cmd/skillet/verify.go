@@ -12,13 +12,7 @@ import (
 
 func (t *terminal) verifyCommand() *cli.Command {
 	return &cli.Command{
-		Name:      "verify",
-		Usage:     "check that installed skills are, byte for byte, what was installed",
-		ArgsUsage: "SKILL[@VERSION]...",
-		Description: "Reads every byte of every installed version of the skills that are named, compiles their\n" +
-			"modules and looks whether their grants are their own. When something is wrong, the exit\n" +
-			"code is 7.\n\n" +
-			"Examples:\n  skillet verify --all\n  skillet verify text csv@1.2.0 --json",
+		Name:   "verify",
 		Flags:  []cli.Flag{&cli.BoolFlag{Name: "all", Usage: "everything that is installed"}},
 		Action: t.withHost(t.verify),
 	}

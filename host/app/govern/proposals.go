@@ -9,7 +9,6 @@ import (
 
 	"github.com/skillet-run/skillet/host/base/fault"
 
-	"github.com/skillet-run/skillet/host/base/config"
 	"github.com/skillet-run/skillet/host/install"
 	"github.com/skillet-run/skillet/host/record/approval"
 	"github.com/skillet-run/skillet/host/record/document"
@@ -33,9 +32,6 @@ type (
 	AgentChange  = approval.AgentChange
 	ConfigChange = approval.ConfigChange
 )
-
-// SettingsFile is the file of the home that settings are written to.
-const SettingsFile = config.FileName
 
 // The statuses that edges tell apart.
 const (
