@@ -47,6 +47,7 @@ type row struct {
 	set      Column[Set]
 	fields   Column[Fields]   // none when the field is not one of resource_limits
 	ceilings Column[Ceilings] // none without setting
+	requests Column[Request]  // none without request
 }
 
 const (
@@ -64,6 +65,7 @@ var rows = [...]row{
 		set:      ColumnOf(func(s *Set) *uint64 { return &s.MemoryBytes }, 1),
 		fields:   ColumnOf(func(f *Fields) *int { return &f.MaxMemoryMB }, mib),
 		ceilings: ColumnOf(func(c *Ceilings) *int { return &c.MaxMemoryMB }, mib),
+		requests: ColumnOf(func(r *Request) *uint64 { return &r.MaxMemoryMB }, mib),
 	},
 	Time: {
 		what: "time", brief: "%s", kind: span, unit: second,
@@ -73,6 +75,7 @@ var rows = [...]row{
 		set:      seconds(func(s *Set) *float64 { return &s.Seconds }),
 		fields:   seconds(func(f *Fields) *float64 { return &f.MaxExecutionTime }),
 		ceilings: seconds(func(c *Ceilings) *float64 { return &c.MaxExecutionSeconds }),
+		requests: seconds(func(r *Request) *float64 { return &r.TimeoutSeconds }),
 	},
 	Fuel: {
 		what: "fuel", brief: "%s fuel", kind: number, unit: 1,
@@ -82,22 +85,25 @@ var rows = [...]row{
 		set:      ColumnOf(func(s *Set) *uint64 { return &s.Fuel }, 1),
 		fields:   ColumnOf(func(f *Fields) *uint64 { return &f.MaxFuel }, 1),
 		ceilings: ColumnOf(func(c *Ceilings) *uint64 { return &c.MaxFuel }, 1),
+		requests: ColumnOf(func(r *Request) *uint64 { return &r.MaxFuel }, 1),
 	},
 	Output: {
 		what: "output", brief: "%s output", kind: size, unit: kib,
 		usual: 1 * mib, ceiling: 64 * mib, most: 64 * mib,
 		path:    resourceLimits + "max_output_kb",
 		request: "max_output_kb", help: "the longest answer the guest may give, in `KB`",
-		set:    ColumnOf(func(s *Set) *int64 { return &s.OutputBytes }, 1),
-		fields: ColumnOf(func(f *Fields) *int { return &f.MaxOutputKB }, kib),
+		set:      ColumnOf(func(s *Set) *int64 { return &s.OutputBytes }, 1),
+		fields:   ColumnOf(func(f *Fields) *int { return &f.MaxOutputKB }, kib),
+		requests: ColumnOf(func(r *Request) *uint64 { return &r.MaxOutputKB }, kib),
 	},
 	HostCalls: {
 		what: "calls of the host", brief: "%s host calls", kind: number, unit: 1,
 		usual: 10_000, ceiling: 1_000_000, most: 1_000_000,
 		path:    resourceLimits + "max_host_calls",
 		request: "max_host_calls", help: "how many calls of the host's functions the guest may make",
-		set:    ColumnOf(func(s *Set) *int { return &s.HostCalls }, 1),
-		fields: ColumnOf(func(f *Fields) *int { return &f.MaxHostCalls }, 1),
+		set:      ColumnOf(func(s *Set) *int { return &s.HostCalls }, 1),
+		fields:   ColumnOf(func(f *Fields) *int { return &f.MaxHostCalls }, 1),
+		requests: ColumnOf(func(r *Request) *uint64 { return &r.MaxHostCalls }, 1),
 	},
 	FileSize: {
 		what: "the size of a file", brief: "%s a file", kind: size, unit: mib,
@@ -112,6 +118,49 @@ var rows = [...]row{
 		path: "security.permissions.kv.max_mb",
 		set:  ColumnOf(func(s *Set) *int64 { return &s.KVBytes }, 1),
 	},
+}
+
+// A Set has a value for each limit, in plain units. What zero means is said where a set is
+// used: in a request it leaves the limit as it is, and in [Set.Within] it is not a bound but
+// that of the table.
+type Set struct {
+	MemoryBytes   uint64  `json:"memory_bytes"`    // linear memory
+	Seconds       float64 `json:"seconds"`         // wall time
+	Fuel          uint64  `json:"fuel"`            // deterministic cost of the instructions executed
+	OutputBytes   int64   `json:"output_bytes"`    // output of the call
+	FileSizeBytes int64   `json:"file_size_bytes"` // any one file the skill writes
+	HostCalls     int     `json:"host_calls"`      // calls of host functions
+	KVBytes       int64   `json:"kv_bytes"`        // the skill's store, all keys and values; 0 without the permission
+}
+
+// Fields are the fields of a manifest below security.resource_limits. A zero field means
+// the default.
+type Fields struct {
+	MaxMemoryMB      int     `json:"max_memory_mb,omitempty"`      // MiB
+	MaxCPUPercent    int     `json:"max_cpu_percent,omitempty"`    // percent of one core; not one of the table, as nothing enforces it
+	MaxExecutionTime float64 `json:"max_execution_time,omitempty"` // seconds of wall time
+	MaxFuel          uint64  `json:"max_fuel,omitempty"`           // units of fuel
+	MaxOutputKB      int     `json:"max_output_kb,omitempty"`      // KiB
+	MaxFileSizeMB    int     `json:"max_file_size_mb,omitempty"`   // MiB a file
+	MaxHostCalls     int     `json:"max_host_calls,omitempty"`     // calls of host functions
+}
+
+// Ceilings are what a host allows any call, as its settings and the administrator's file
+// have it. A zero field is not a bound.
+type Ceilings struct {
+	MaxMemoryMB         int     `json:"max_memory_mb,omitempty" koanf:"max_memory_mb" doc:"the most memory any call may have, in MB, whatever its manifest says"`
+	MaxExecutionSeconds float64 `json:"max_execution_seconds,omitempty" koanf:"max_execution_seconds" doc:"the longest any call may take, in seconds, whatever its manifest says"`
+	MaxFuel             uint64  `json:"max_fuel,omitempty" koanf:"max_fuel" doc:"the most fuel any call may use, whatever its manifest says"`
+}
+
+// A Request is what may be asked for one call, as documents have it. A zero field leaves what
+// holds without it.
+type Request struct {
+	MaxMemoryMB    uint64  `json:"max_memory_mb,omitempty"`
+	TimeoutSeconds float64 `json:"timeout_seconds,omitempty" minimum:"0" maximum:"86400"`
+	MaxFuel        uint64  `json:"max_fuel,omitempty"`
+	MaxOutputKB    uint64  `json:"max_output_kb,omitempty"`
+	MaxHostCalls   uint64  `json:"max_host_calls,omitempty"`
 }
 
 // resourceLimits is the section of a manifest with [Fields].

@@ -12,6 +12,7 @@ func TestTable(t *testing.T) {
 	var s Set
 	var f Fields
 	var c Ceilings
+	var q Request
 	seen := map[string]bool{}
 	for i, r := range rows {
 		l := Limit(i)
@@ -22,7 +23,7 @@ func TestTable(t *testing.T) {
 		if r.usual <= 0 || r.usual > r.ceiling || r.ceiling > r.most || r.ceiling%r.unit != 0 || r.most%r.unit != 0 {
 			t.Errorf("%s: %d by default, %d in manifests, %d at most", r.what, r.usual, r.ceiling, r.most)
 		}
-		if r.set.Get == nil || (r.fields.Get != nil) != strings.HasPrefix(r.path, resourceLimits) || (r.ceilings.Get != nil) != (r.setting != "") {
+		if r.set.Get == nil || (r.fields.Get != nil) != strings.HasPrefix(r.path, resourceLimits) || (r.ceilings.Get != nil) != (r.setting != "") || (r.requests.Get != nil) != (r.request != "") {
 			t.Errorf("%s: a column is missing, or one too many", r.what)
 			continue
 		}
@@ -40,9 +41,12 @@ func TestTable(t *testing.T) {
 			hasTag(t, c, "json", r.setting, value/r.unit)
 			hasTag(t, c, "koanf", r.setting, value/r.unit)
 		}
+		if r.request != "" {
+			columnHolds(t, r.what, r.requests, &q, value)
+		}
 	}
 	f.MaxCPUPercent = 1 // which nothing enforces
-	for _, of := range []any{s, f, c} {
+	for _, of := range []any{s, f, c, q} {
 		v := reflect.ValueOf(of)
 		for i := range v.NumField() {
 			if v.Field(i).IsZero() {

@@ -7,33 +7,8 @@ import (
 	"github.com/skillet-run/skillet/internal/duration"
 )
 
-// A Set has a value for each limit, in plain units. What zero means is said where a set is
-// used: in a request it leaves the limit as it is, and in [Set.Within] it is not a bound but
-// that of the table.
-type Set struct {
-	MemoryBytes   uint64  `json:"memory_bytes"`    // linear memory
-	Seconds       float64 `json:"seconds"`         // wall time
-	Fuel          uint64  `json:"fuel"`            // deterministic cost of the instructions executed
-	OutputBytes   int64   `json:"output_bytes"`    // output of the call
-	FileSizeBytes int64   `json:"file_size_bytes"` // any one file the skill writes
-	HostCalls     int     `json:"host_calls"`      // calls of host functions
-	KVBytes       int64   `json:"kv_bytes"`        // the skill's store, all keys and values; 0 without the permission
-}
-
 // Wall is the limit of [Time].
 func (s Set) Wall() time.Duration { return duration.OfSeconds(s.Seconds) }
-
-// Fields are the fields of a manifest below security.resource_limits. A zero field means
-// the default.
-type Fields struct {
-	MaxMemoryMB      int     `json:"max_memory_mb,omitempty"`      // MiB
-	MaxCPUPercent    int     `json:"max_cpu_percent,omitempty"`    // percent of one core; not one of the table, as nothing enforces it
-	MaxExecutionTime float64 `json:"max_execution_time,omitempty"` // seconds of wall time
-	MaxFuel          uint64  `json:"max_fuel,omitempty"`           // units of fuel
-	MaxOutputKB      int     `json:"max_output_kb,omitempty"`      // KiB
-	MaxFileSizeMB    int     `json:"max_file_size_mb,omitempty"`   // MiB a file
-	MaxHostCalls     int     `json:"max_host_calls,omitempty"`     // calls of host functions
-}
 
 // Set is the fields with the defaults filled in; no value of it is zero.
 func (f Fields) Set() Set {
@@ -48,12 +23,15 @@ func (f Fields) Set() Set {
 	return s
 }
 
-// Ceilings are what a host allows any call, as its settings and the administrator's file
-// have it. A zero field is not a bound.
-type Ceilings struct {
-	MaxMemoryMB         int     `json:"max_memory_mb,omitempty" koanf:"max_memory_mb" doc:"the most memory any call may have, in MB, whatever its manifest says"`
-	MaxExecutionSeconds float64 `json:"max_execution_seconds,omitempty" koanf:"max_execution_seconds" doc:"the longest any call may take, in seconds, whatever its manifest says"`
-	MaxFuel             uint64  `json:"max_fuel,omitempty" koanf:"max_fuel" doc:"the most fuel any call may use, whatever its manifest says"`
+// Set is what is asked for.
+func (r Request) Set() Set {
+	var s Set
+	for i := range rows {
+		if c := rows[i].requests; c.Get != nil {
+			rows[i].set.Put(&s, c.Get(&r))
+		}
+	}
+	return s
 }
 
 // DefaultCeilings are those of a host that says nothing.

@@ -21,21 +21,7 @@ type Invocation struct {
 }
 
 // CallLimits lower or raise those of a manifest for one call.
-type CallLimits struct {
-	MemoryMB  uint64  `json:"max_memory_mb,omitempty"`
-	Fuel      uint64  `json:"max_fuel,omitempty"`
-	Seconds   float64 `json:"timeout_seconds,omitempty" minimum:"0" maximum:"86400"`
-	OutputKB  uint64  `json:"max_output_kb,omitempty"`
-	HostCalls uint64  `json:"max_host_calls,omitempty"`
-}
-
-func (l CallLimits) limits() invoke.Limits {
-	asked := invoke.Limits{Seconds: l.Seconds}
-	for of, n := range map[limit.Limit]uint64{limit.Memory: l.MemoryMB, limit.Fuel: l.Fuel, limit.Output: l.OutputKB, limit.HostCalls: l.HostCalls} {
-		of.Put(&asked, of.Value(n))
-	}
-	return asked
-}
+type CallLimits limit.Request
 
 // A CallResult is what came of a call that was made.
 type CallResult struct {
@@ -72,7 +58,7 @@ func (a *API) invoke(ctx context.Context, p govern.Pass, in *invokeTool) (CallRe
 	}
 	answer, err := a.s.Invoke.Invoke(ctx, invoke.Invocation{
 		Target: t, By: p.By(), Input: in.Body.Input, Session: in.Body.Session, Workspace: in.Body.Workspace,
-		Limits: in.Body.Limits.limits(), NoCache: in.Body.NoCache,
+		Limits: limit.Request(in.Body.Limits).Set(), NoCache: in.Body.NoCache,
 	})
 	return CallResult{answer.Result, answer.Cuts}, err
 }

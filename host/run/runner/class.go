@@ -73,14 +73,7 @@ var bySentinel = []struct {
 	{hostfn.ErrDenied, refused},
 	{sandbox.ErrTime, timedOut},
 	{sandbox.ErrInput, Verdict{fault.ClassLimit, "input", Unknown}},
-	{sandbox.ErrMemory, exhausted},
-	{sandbox.ErrFuel, exhausted},
-	{sandbox.ErrOutput, exhausted},
-	{sandbox.ErrHostCalls, exhausted},
-	{sandbox.ErrTable, exhausted},
-	{sandbox.ErrStack, exhausted},
-	{sandbox.ErrDepth, exhausted},
-	{sandbox.ErrFiles, exhausted},
+	{errLimit, exhausted},
 	{worker.ErrDied, failed},
 	{worker.ErrProtocol, failed},
 	{context.DeadlineExceeded, hurried},
@@ -127,7 +120,7 @@ func Judge(err error) Verdict {
 		return hurried
 	}
 	for _, row := range bySentinel {
-		if errors.Is(err, row.is) {
+		if isOf(err, row.is) {
 			return row.Verdict
 		}
 	}

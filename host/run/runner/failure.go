@@ -35,16 +35,7 @@ var kinds = []struct {
 	kind fault.Kind
 }{
 	{sandbox.ErrPanic, fault.KindInternal},
-	{sandbox.ErrMemory, fault.KindLimit},
-	{sandbox.ErrFuel, fault.KindLimit},
-	{sandbox.ErrTime, fault.KindLimit},
-	{sandbox.ErrInput, fault.KindLimit},
-	{sandbox.ErrOutput, fault.KindLimit},
-	{sandbox.ErrHostCalls, fault.KindLimit},
-	{sandbox.ErrTable, fault.KindLimit},
-	{sandbox.ErrStack, fault.KindLimit},
-	{sandbox.ErrDepth, fault.KindLimit},
-	{sandbox.ErrFiles, fault.KindLimit},
+	{errLimit, fault.KindLimit},
 	{hostfn.ErrDenied, fault.KindDenied},
 	{sandbox.ErrGuest, fault.KindSkill},
 	{sandbox.ErrTrap, fault.KindSkill},
@@ -63,7 +54,7 @@ func explain(a *run, denials []task.Denial, err error) *fault.Error {
 		return fault.AsError(err)
 	}
 	for _, v := range kinds {
-		if !errors.Is(err, v.is) {
+		if !isOf(err, v.is) {
 			continue
 		}
 		if (v.kind == fault.KindSkill || v.kind == fault.KindDenied) && len(denials) > 0 {

@@ -24,6 +24,27 @@ var enforced = [...]struct {
 	limit.KV:        {}, // by the host functions of the store
 }
 
+// errLimit stands in tables for the error of each limit, those of the sandbox's own included.
+var errLimit = errors.New("limit reached")
+
+// isOf is [errors.Is], and for errLimit whether err is of any limit.
+func isOf(err, target error) bool {
+	if target != errLimit {
+		return errors.Is(err, target)
+	}
+	for _, e := range enforced {
+		if e.reached != nil && errors.Is(err, e.reached) {
+			return true
+		}
+	}
+	for _, own := range []error{sandbox.ErrInput, sandbox.ErrTable, sandbox.ErrStack, sandbox.ErrDepth} {
+		if errors.Is(err, own) {
+			return true
+		}
+	}
+	return false
+}
+
 // limits are the manifest's, changed as the caller asked, below the ceilings; for an exact
 // replay, those of the recorded call below the ceilings.
 func (r *Runner) limits(a *run) sandbox.Limits {

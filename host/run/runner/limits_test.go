@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/skillet-run/skillet/host/base/fault"
@@ -50,6 +51,9 @@ func TestEveryLimitIsEnforced(t *testing.T) {
 		}
 		if e := fault.AsError(explain(a, nil, e.reached)); e.Kind != fault.KindLimit {
 			t.Errorf("%s: its error is of kind %s", l.What(), e.Kind)
+		}
+		if !errors.Is(sandbox.Describe(e.reached).Err(nil), e.reached) {
+			t.Errorf("%s: its error is another one when it comes from a worker", l.What())
 		}
 		if v := Judge(e.reached); v.Class != fault.ClassLimit && v.Class != fault.ClassTransient {
 			t.Errorf("%s: its error is judged %+v", l.What(), v)
