@@ -234,9 +234,11 @@ func TestCeilings(t *testing.T) {
 
 func TestLimits(t *testing.T) {
 	t.Parallel()
-	defaults := limit.Set{
-		MemoryBytes: 64 << 20, Seconds: 30, Fuel: 200_000_000_000, OutputBytes: 1 << 20, FileSizeBytes: 10 << 20, HostCalls: 10_000,
+	var defaults limit.Set
+	for _, l := range limit.All() {
+		l.Put(&defaults, l.Default())
 	}
+	defaults.KVBytes = 0 // without the permission
 	with := func(change func(l *limit.Set)) limit.Set {
 		l := defaults
 		change(&l)
