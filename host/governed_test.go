@@ -56,8 +56,10 @@ func TestDecisionsElsewhereAreSeenByTheNextCall(t *testing.T) {
 		return len(g.Set().Strings()) > 0
 	}
 	for range 20 {
-		if !runs() || !runs() || !granted() || !granted() {
-			t.Fatal("it does not run, or was granted nothing")
+		for range 2 { // the second finds it in memory
+			if !runs() || !granted() {
+				t.Fatal("it does not run, or was granted nothing")
+			}
 		}
 		_, err := other.Admit().Disable(t.Context(), ada, "calm", "to see")
 		must(t, err)

@@ -12,7 +12,6 @@ var (
 	plainLines   = screen.PlainLines
 	visible      = screen.Visible
 	short        = screen.Short
-	escaped      = screen.Escaped
 	writeEscaped = screen.WriteEscaped
 )
 

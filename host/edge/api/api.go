@@ -159,9 +159,8 @@ type route struct {
 	method, path, id, tag, summary string
 	// rights are those of which a token needs one. Without any, nobody needs a token.
 	rights []govern.Right
-	// status is that of a success; 0 for 200. also are others.
+	// status is that of a success; 0 for 200.
 	status int
-	also   map[int]string
 	// body is how long the body of a request may be; 0 for [MaxBody].
 	body int64
 }
