@@ -381,6 +381,9 @@ func TestUpgradeShowsWhatIsDifferent(t *testing.T) {
 	for _, args := range [][]string{{"install", "./v2"}, {"install", "notes-2.0.0.skill", "--full"}} {
 		s := p.sit(args...)
 		s.sees("Install and grant this? [y/N]")
+		short := len(s.shown())
+		s.types("d\n")
+		s.seesAfter(short, "Install and grant this? [y/N]")
 		for _, want := range []string{"replaces 1.0.0", "+ keep data", "-And no more.", `+a\u{1b}[2J`, `\u{202e}evil`, `-{"name":"notes","version":"1.0.0"`} {
 			if !strings.Contains(s.shown(), want) {
 				t.Errorf("%v: %q is not shown in\n%s", args, want, s.shown())
