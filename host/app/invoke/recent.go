@@ -5,6 +5,7 @@ import (
 
 	"github.com/skillet-run/skillet/host/record/registry"
 	"github.com/skillet-run/skillet/host/run/runner"
+	cache "github.com/skillet-run/skillet/internal/recent"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 )
@@ -51,29 +52,5 @@ type callee struct {
 	skill  registry.Skill
 }
 
-// found keeps what calls ran, in one epoch: see [SkillsParts.Now]. The zero value is empty
-// and ready to use.
-type found struct {
-	mu    sync.Mutex
-	epoch uint64
-	all   map[manifests.Ref]callee
-}
-
-// maxFound bounds how many callees are kept.
-const maxFound = 4096
-
-func (f *found) get(epoch uint64, ref manifests.Ref) (callee, bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	c, ok := f.all[ref]
-	return c, ok && f.epoch == epoch
-}
-
-func (f *found) add(epoch uint64, ref manifests.Ref, c callee) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.epoch != epoch || f.all == nil || len(f.all) >= maxFound {
-		f.epoch, f.all = epoch, map[manifests.Ref]callee{}
-	}
-	f.all[ref] = c
-}
+// recentlyCalled keeps what calls of references ran, in one epoch: see [SkillsParts.Now].
+type recentlyCalled = cache.Cache[manifests.Ref, callee]

@@ -20,7 +20,7 @@ import (
 type Skills struct {
 	parts  SkillsParts
 	recent recent
-	found  found
+	found  recentlyCalled
 }
 
 // SkillsParts are what [Skills] works on. All are needed.
@@ -44,7 +44,7 @@ func NewSkills(p SkillsParts) *Skills { return &Skills{parts: p} }
 // again without looking, until something is decided.
 func (s *Skills) Called(ctx context.Context, ref manifests.Ref) (runner.Target, registry.Skill, error) {
 	epoch := s.parts.Now()
-	if f, ok := s.found.get(epoch, ref); ok {
+	if f, ok := s.found.Get(epoch, ref); ok {
 		return f.target, f.skill, nil
 	}
 	if err := s.parts.CatchUp(ctx); err != nil {
@@ -52,7 +52,7 @@ func (s *Skills) Called(ctx context.Context, ref manifests.Ref) (runner.Target, 
 	}
 	t, skill, err := s.Installed(ctx, ref)
 	if err == nil && skill.Canary == nil {
-		s.found.add(epoch, ref, callee{t, skill})
+		s.found.Add(epoch, ref, callee{t, skill})
 	}
 	return t, skill, err
 }

@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/internal/recent"
 
 	"github.com/skillet-run/skillet/host/base/store"
 	"github.com/skillet-run/skillet/host/record/ledger"
@@ -229,8 +230,8 @@ type Desk struct {
 	kv       store.KV
 	policies *policies.Set
 	settings Settings
-	kept     recent[manifests.Digest, []Grant]
-	leases   recent[string, map[string]bool]
+	kept     recent.Cache[manifests.Digest, []Grant]
+	leases   recent.Cache[string, map[string]bool]
 }
 
 // NewDesk makes a Desk.
@@ -340,7 +341,7 @@ func (d *Desk) current(ctx context.Context, epoch uint64, digest manifests.Diges
 	if d.settings.Epoch == nil {
 		return d.Grants(ctx, digest)
 	}
-	if gs, ok := d.kept.get(epoch, digest); ok {
+	if gs, ok := d.kept.Get(epoch, digest); ok {
 		return gs, nil
 	}
 	if err := d.ledger.CatchUp(ctx); err != nil {
@@ -348,7 +349,7 @@ func (d *Desk) current(ctx context.Context, epoch uint64, digest manifests.Diges
 	}
 	gs, err := d.Grants(ctx, digest)
 	if err == nil {
-		d.kept.add(epoch, digest, gs)
+		d.kept.Add(epoch, digest, gs)
 	}
 	return gs, err
 }

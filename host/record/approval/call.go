@@ -103,14 +103,14 @@ func (d *Desk) Lent(ctx context.Context, c ToolCall) (bool, error) {
 	return err == nil && time.Now().Before(l.ExpiresAt), err
 }
 
-// mayBeLent is false when there is no lease of a call, as far as is known without looking
-// for it.
+// mayBeLent reports whether a call may have a lease. It looks into the store only when
+// something was decided since it last did.
 func (d *Desk) mayBeLent(ctx context.Context, c ToolCall) (bool, error) {
 	if d.settings.Epoch == nil {
 		return true, nil
 	}
 	epoch := d.settings.Epoch()
-	if all, ok := d.leases.get(epoch, leasesKey); ok {
+	if all, ok := d.leases.Get(epoch, leasesKey); ok {
 		return all[c.key()], nil
 	}
 	if err := d.ledger.CatchUp(ctx); err != nil {
@@ -124,7 +124,7 @@ func (d *Desk) mayBeLent(ctx context.Context, c ToolCall) (bool, error) {
 	for _, e := range entries {
 		all[e.Key] = true
 	}
-	d.leases.add(epoch, leasesKey, all)
+	d.leases.Add(epoch, leasesKey, all)
 	return all[c.key()], nil
 }
 
