@@ -135,7 +135,7 @@ func checkListen(address string) error {
 		WithHint("listen on this machine alone, --listen %s, and let a proxy that has TLS stand before it", defaultListen)
 }
 
-// whileWorking has the tasks that wait be worked on while do runs.
+// whileWorking works on the tasks that wait, for as long as do runs.
 func (t *terminal) whileWorking(ctx context.Context, h *host.Host, do func(context.Context) error) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

@@ -65,7 +65,7 @@ func (q *queue) remove(a *appending) bool {
 	return i >= 0
 }
 
-// putBack has what was taken wait again, before all else.
+// putBack puts appends that were taken at the head of the queue again.
 func (q *queue) putBack(all []*appending) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
