@@ -117,6 +117,9 @@ func TestPlansThatAreOvertaken(t *testing.T) {
 			_, err := h.Admit().Disable(ctx, ada, "fetcher", "a test")
 			return err
 		},
+		"a policy was written": func(_ context.Context, h *host.Host) error {
+			return writePolicy(h, `@id("no-web") @reason("the web is off limits") forbid(principal, action == Action::"http", resource);`)
+		},
 		"its grants were taken back": func(ctx context.Context, h *host.Host) error {
 			s, err := h.Parts().Registry.Lookup(ctx, manifests.Ref{Name: "fetcher"})
 			if err != nil {
@@ -148,6 +151,47 @@ func TestPlansThatAreOvertaken(t *testing.T) {
 				t.Errorf("%s: %s: %v", what, kind, err)
 			}
 		}
+	}
+}
+
+// writePolicy makes a policy one of those of the home.
+func writePolicy(h *host.Host, text string) error {
+	dir := filepath.Join(h.Home(), "policies")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "own.cedar"), []byte(text), 0o600)
+}
+
+// What is planned after a policy was written is decided by it, in a host that was open
+// before; and an edit of the file overtakes what was planned under it.
+func TestPoliciesAreThoseOfNow(t *testing.T) {
+	h, ada := opened(t), approval.NewHuman("ada")
+	change := admit.Install{Package: skillDir(t, "fetcher", "1.0.0", anAddress)}
+	const rule = `@id("closed") @reason("nothing comes in") forbid(principal, action == Action::"install", resource);`
+	if err := writePolicy(h, rule); err != nil {
+		t.Fatal(err)
+	}
+	_, err := h.Admit().Plan(t.Context(), ada, change)
+	wantFault(t, "what a policy forbids", err, fault.KindDenied)
+	if err := writePolicy(h, "// "+rule); err != nil {
+		t.Fatal(err)
+	}
+	p := planOf(t, h, ada, change)
+	if err := writePolicy(h, rule); err != nil {
+		t.Fatal(err)
+	}
+	_, err = h.Admit().Commit(t.Context(), ada, p, admit.Shown)
+	if wantFault(t, "an edited policy", err, fault.KindConflict); !errors.Is(err, admit.ErrMoved) {
+		t.Error(err)
+	}
+	if err := writePolicy(h, "forbid("); err != nil {
+		t.Fatal(err)
+	}
+	_, err = h.Admit().Plan(t.Context(), ada, change)
+	wantFault(t, "a policy that cannot be read", err, fault.KindUsage)
+	if all, err := h.Parts().Registry.List(t.Context()); err != nil || len(all) != 0 {
+		t.Errorf("installed are %v, %v", all, err)
 	}
 }
 

@@ -257,7 +257,11 @@ func (i *Installer) before(ctx context.Context, f former) (*approval.Before, err
 // about what the person was shown. It returns the version that is active.
 func (i *Installer) stillAllowed(ctx context.Context, p approval.Proposal, aliases []string) (former, error) {
 	plan := Plan{Skill: p.Skill, Version: p.Version, Digest: p.Digest, Origin: registry.Origin(p.Origin), Signer: p.Signer}
-	if d := i.decide(plan.who(), capability.Capability{}); d.Effect == policies.Deny {
+	rules, err := i.policies()
+	if err != nil {
+		return former{}, err
+	}
+	if d := i.decide(rules, plan.who(), capability.Capability{}); d.Effect == policies.Deny {
 		return former{}, forbidden(plan.who(), d)
 	}
 	if err := i.desk.Allowed(plan.who(), p.Capabilities()); err != nil {

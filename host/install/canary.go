@@ -27,8 +27,9 @@ type Share struct {
 	// Replays says in one line what it did on recorded calls before; empty when
 	// there were none.
 	Replays string
-	// Since is what the trial of an installed version was planned from, as
-	// [Request.Since].
+	// Since is what the trial of an installed version was planned from: without it,
+	// [Installer.TryInstalled] refuses. A package that is installed for its trial has
+	// its plan say that.
 	Since *State
 }
 

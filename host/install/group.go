@@ -31,8 +31,8 @@ type Group struct {
 	Links    []registry.Link
 	Activate []registry.Skill
 	Asked    map[string]*registry.Asked
-	// Since is what the group was planned from, as [Request.Since] is for one package:
-	// it is compared for all skills that the group names.
+	// Since is what the group was planned from: it is compared for all skills that the
+	// group names. A group without it is refused.
 	Since *State
 }
 
@@ -78,8 +78,8 @@ func (g Group) kind() string {
 	return g.Kind
 }
 
-// names are the skills that a group is about.
-func (g Group) names() []string {
+// Names are the skills that a group is about.
+func (g Group) Names() []string {
 	names := slices.Sorted(maps.Keys(g.Asked))
 	for _, p := range g.Plans {
 		names = append(names, p.Skill)
@@ -105,7 +105,7 @@ func (g Group) note() string {
 }
 
 func (i *Installer) groupChanges(ctx context.Context, h approval.Human, g Group) ([]ledger.Change, error) {
-	if err := i.unchanged(ctx, g.Since, g.names()); err != nil {
+	if err := i.unchanged(ctx, g.Since, g.Names()); err != nil {
 		return nil, err
 	}
 	if err := i.complete(ctx, g); err != nil {
@@ -148,15 +148,10 @@ func (i *Installer) memberChanges(ctx context.Context, h approval.Human, g Group
 	if err := i.consented(ctx, p); err != nil {
 		return nil, err
 	}
-	switch err := i.unmoved(ctx, p); {
-	case errors.Is(err, errSame):
-		if err := i.refresh(ctx, &p); err != nil {
-			return nil, err
-		}
-		return i.grants(ctx, h, p, p.New())
-	case err != nil:
+	if err := i.unmoved(ctx, p); err != nil {
 		return nil, err
-	case p.Installed:
+	}
+	if p.Installed {
 		return i.grants(ctx, h, p, p.New())
 	}
 	if err := i.makeRoom(ctx, p.Skill, p.Signer, p.Source, p.Digest); err != nil {
@@ -223,7 +218,7 @@ func (i *Installer) complete(ctx context.Context, g Group) error {
 func (i *Installer) SubmitGroup(ctx context.Context, g Group) ([]Outcome, error) {
 	var all []Outcome
 	var ids []string
-	if err := i.unchanged(ctx, g.Since, g.names()); err != nil {
+	if err := i.unchanged(ctx, g.Since, g.Names()); err != nil {
 		return nil, err
 	}
 	for n, p := range g.Plans {
@@ -255,9 +250,7 @@ func (i *Installer) SubmitGroup(ctx context.Context, g Group) ([]Outcome, error)
 // submitMember has one package of a group wait, unless it is installed already.
 func (i *Installer) submitMember(ctx context.Context, p Plan) (Outcome, error) {
 	if !p.Installed {
-		if out, err := i.propose(ctx, p); !errors.Is(err, errSame) {
-			return out, err
-		}
+		return i.propose(ctx, p)
 	}
 	out, err := i.outcome(ctx, p.Skill, p.Version)
 	out.Unchanged = true

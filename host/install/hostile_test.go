@@ -182,8 +182,9 @@ func (p *parts) under(t *testing.T, policy string) *install.Installer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	desk := approval.NewDesk(p.ledger, p.store.KV(), ps, approval.Settings{Home: "/home/x/.skillet"})
-	return install.New(p.ledger, p.registry, desk, p.trust, ps, anything{}, nil, "/home/x/.skillet")
+	inForce := func() (*policies.Set, error) { return ps, nil }
+	desk := approval.NewDesk(p.ledger, p.store.KV(), inForce, approval.Settings{Home: "/home/x/.skillet"})
+	return install.New(p.ledger, p.registry, desk, p.trust, inForce, anything{}, nil, "/home/x/.skillet")
 }
 
 // anything is an Engine for packages that were checked before.
@@ -412,7 +413,7 @@ func TestNameTakenOverHasNoState(t *testing.T) {
 	_, err := p.Submit(t.Context(), plan)
 	wantKind(t, err, fault.KindApproval)
 	want(t, "kept while it waits", kept(), 2)
-	if _, err := p.Accept(t.Context(), ada, plan); err != nil {
+	if _, err := p.Accept(t.Context(), ada, from("/elsewhere", pack(t, "a", "1.2.0"))); err != nil {
 		t.Fatal(err)
 	}
 	want(t, "kept for a new skill of that name", kept(), 0)
@@ -512,9 +513,10 @@ func (p *parts) over(t *testing.T, kv store.KV) *install.Installer {
 	if err != nil {
 		t.Fatal(err)
 	}
+	inForce := func() (*policies.Set, error) { return ps, nil }
 	l := ledger.New(p.journal, kv, registry.Projection(), approval.Projection(), trust.Projection())
 	const home = "/home/x/.skillet"
-	return install.New(l, registry.New(kv, p.store.Blobs()), approval.NewDesk(l, kv, ps, approval.Settings{Home: home}), trust.New(l, kv), ps, anything{}, nil, home)
+	return install.New(l, registry.New(kv, p.store.Blobs()), approval.NewDesk(l, kv, inForce, approval.Settings{Home: home}), trust.New(l, kv), inForce, anything{}, nil, home)
 }
 
 // What a person turned down is not installed by a yes to everything, whoever brings
@@ -557,7 +559,7 @@ func TestWhatWasTurnedDownIsNamed(t *testing.T) {
 		}
 		_, err := p.Accept(t.Context(), ada, plan)
 		wantKind(t, err, fault.KindDenied)
-		_, err = p.AcceptGroup(t.Context(), ada, install.Group{Kind: "install", Subject: "net", Plans: []install.Plan{plan}})
+		_, err = p.AcceptGroup(t.Context(), ada, install.Group{Kind: "install", Subject: "net", Plans: []install.Plan{plan}, Since: p.state(t)})
 		wantKind(t, err, fault.KindDenied)
 		if _, err = p.Submit(t.Context(), plan); !errors.Is(err, install.ErrWaits) {
 			t.Errorf("%s: without a person: %v", name, err)
@@ -585,7 +587,7 @@ func (p *parts) revokedSince(t *testing.T, name string, plan install.Plan) {
 	for way, do := range map[string]func() error{
 		"alone": func() error { _, err := p.Accept(t.Context(), ada, plan); return err },
 		"group": func() error {
-			_, err := p.AcceptGroup(t.Context(), ada, install.Group{Kind: "install", Subject: "net", Plans: []install.Plan{plan}})
+			_, err := p.AcceptGroup(t.Context(), ada, install.Group{Kind: "install", Subject: "net", Plans: []install.Plan{plan}, Since: p.state(t)})
 			return err
 		},
 		"on trial": func() error { _, err := p.AcceptCanary(t.Context(), ada, plan, install.Share{Percent: 10}); return err },

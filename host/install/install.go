@@ -50,15 +50,16 @@ type Installer struct {
 	registry *registry.Registry
 	desk     *approval.Desk
 	trust    *trust.Book
-	policies *policies.Set
+	policies func() (*policies.Set, error)
 	engine   Engine
 	tester   *casetest.Tester
 	home     string
 }
 
-// New makes an Installer for the home directory, which policies may speak of. A nil
-// tester has the test cases of packages not be run.
-func New(l *ledger.Ledger, r *registry.Registry, d *approval.Desk, b *trust.Book, p *policies.Set, e Engine, t *casetest.Tester, home string) *Installer {
+// New makes an Installer for the home directory, which policies may speak of. p returns
+// the policies in force: the same set until they change. A nil tester has the test cases
+// of packages not be run.
+func New(l *ledger.Ledger, r *registry.Registry, d *approval.Desk, b *trust.Book, p func() (*policies.Set, error), e Engine, t *casetest.Tester, home string) *Installer {
 	return &Installer{ledger: l, registry: r, desk: d, trust: b, policies: p, engine: e, tester: t, home: home}
 }
 
@@ -104,8 +105,8 @@ type Request struct {
 	// Tests say what is made of the package's test cases.
 	Tests Tests
 	// Since is what the plan is made from: when that has changed as far as it is about
-	// this skill, nothing is done, see [ErrMoved]. With nil, only another active version
-	// is noticed.
+	// this skill, nothing is done, see [ErrMoved]. nil means how everything stands when
+	// the plan is made; a caller that looked at something before took it before that.
 	Since *State
 }
 
@@ -183,6 +184,13 @@ func (i *Installer) Plan(ctx context.Context, req Request) (Plan, error) {
 	m := req.Package.Manifest()
 	if err := runnable(m); err != nil {
 		return Plan{}, err
+	}
+	if req.Since == nil {
+		now, err := i.State(ctx)
+		if err != nil {
+			return Plan{}, err
+		}
+		req.Since = now
 	}
 	if err := req.tidy(); err != nil {
 		return Plan{}, err
@@ -294,7 +302,7 @@ func (i *Installer) Accept(ctx context.Context, h approval.Human, p Plan) (Outco
 
 // alone is a group of one package.
 func (p Plan) alone() Group {
-	return Group{Kind: "install", Subject: p.Skill + "@" + p.Version, Plans: []Plan{p}}
+	return Group{Kind: "install", Subject: p.Skill + "@" + p.Version, Plans: []Plan{p}, Since: p.request.Since}
 }
 
 // one is what became of a group of one package.
@@ -369,9 +377,6 @@ func (i *Installer) propose(ctx context.Context, p Plan) (Outcome, error) {
 		return Outcome{}, err
 	}
 	err := i.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
-		if err := i.unmoved(ctx, p); err != nil {
-			return ledger.Decision{}, err
-		}
 		var err error
 		if proposal, err = p.proposal(); err != nil {
 			return ledger.Decision{}, err
@@ -383,6 +388,9 @@ func (i *Installer) propose(ctx context.Context, p Plan) (Outcome, error) {
 		if ok {
 			proposal = waiting
 			return ledger.Decision{}, errKnown
+		}
+		if err := i.unmoved(ctx, p); err != nil {
+			return ledger.Decision{}, err
 		}
 		if err := i.registry.Keep(ctx, p.request.Package); err != nil {
 			return ledger.Decision{}, err

@@ -40,6 +40,7 @@ type parts struct {
 	ledger   *ledger.Ledger
 	store    store.Store
 	journal  *journal.Journal
+	rules    *policies.Set // in force
 }
 
 func assemble(t *testing.T) *parts {
@@ -64,13 +65,24 @@ func assemble(t *testing.T) *parts {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &parts{store: s, journal: j, registry: registry.New(s.KV(), s.Blobs())}
+	p := &parts{store: s, journal: j, rules: ps, registry: registry.New(s.KV(), s.Blobs())}
 	p.ledger = ledger.New(j, s.KV(), registry.Projection(), approval.Projection(), trust.Projection())
 	p.trust = trust.New(p.ledger, s.KV())
-	p.desk = approval.NewDesk(p.ledger, s.KV(), ps, approval.Settings{Home: "/home/x/.skillet"})
+	inForce := func() (*policies.Set, error) { return p.rules, nil }
+	p.desk = approval.NewDesk(p.ledger, s.KV(), inForce, approval.Settings{Home: "/home/x/.skillet"})
 	run := runner.New(log, s.KV(), rt, ps, nil, nil, calls, runner.Settings{Home: "/home/x/.skillet"})
-	p.Installer = install.New(p.ledger, p.registry, p.desk, p.trust, ps, run, nil, "/home/x/.skillet")
+	p.Installer = install.New(p.ledger, p.registry, p.desk, p.trust, inForce, run, nil, "/home/x/.skillet")
 	return p
+}
+
+// state is how everything stands now.
+func (p *parts) state(t *testing.T) *install.State {
+	t.Helper()
+	s, err := p.State(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 // nothing is a module with one tool that does nothing.

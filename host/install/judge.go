@@ -3,7 +3,6 @@ package install
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -127,10 +126,14 @@ func (i *Installer) judge(_ context.Context, p *Plan) error {
 	if err != nil {
 		return fault.Wrap(fault.KindUsage, fmt.Errorf("%s: %w", p.Skill, err))
 	}
-	total := i.decide(p.who(), capability.Capability{})
+	rules, err := i.policies()
+	if err != nil {
+		return err
+	}
+	total := i.decide(rules, p.who(), capability.Capability{})
 	p.whole = total.Effect
 	for _, a := range asks {
-		d := i.decide(p.who(), a.Capability)
+		d := i.decide(rules, p.who(), a.Capability)
 		p.Asks = append(p.Asks, p.ask(a, d))
 		if d.Effect == policies.Deny {
 			return fault.Errorf(fault.KindDenied, "%s@%s may not ask for %s: %s", p.Skill, p.Version, a.Capability, d.Reason).
@@ -166,8 +169,8 @@ func (p *Plan) who() policies.Principal {
 
 // decide asks the policies about a package that wants c; the zero capability
 // asks whether the package may be installed at all.
-func (i *Installer) decide(who policies.Principal, c capability.Capability) policies.Decision {
-	return i.policies.Decide(policies.Query{Phase: policies.PhaseInstall, Principal: who, Capability: c, Home: i.home})
+func (i *Installer) decide(rules *policies.Set, who policies.Principal, c capability.Capability) policies.Decision {
+	return rules.Decide(policies.Query{Phase: policies.PhaseInstall, Principal: who, Capability: c, Home: i.home})
 }
 
 func forbidden(who policies.Principal, d policies.Decision) error {
@@ -186,34 +189,15 @@ func (p *Plan) ask(a manifests.RequestedCapability, d policies.Decision) approva
 	}
 }
 
-// unmoved refuses a plan that somebody else overtook. With errSame it was by
-// installing the same bytes, which is no conflict: see Installer.refresh.
+// unmoved refuses a plan that somebody else overtook.
 func (i *Installer) unmoved(ctx context.Context, p Plan) error {
 	if err := i.unchanged(ctx, p.request.Since, []string{p.Skill}, p.Digest); err != nil {
 		return err
 	}
 	now := Plan{Skill: p.Skill, Version: p.Version, Digest: p.Digest, Origin: p.Origin}
 	f, err := i.compare(ctx, &now, p.request.Package.Manifest().Aliases)
-	switch {
-	case err != nil:
-		return err
-	case f.digest == p.former.digest:
-		return nil
-	case now.Installed:
-		return errSame
+	if err == nil && f.digest != p.former.digest { // it was still there when the plan looked at what is installed
+		err = moved(p.Skill)
 	}
-	return fault.Errorf(fault.KindConflict, "%s changed while it was being installed", p.Skill).WithHint("run the command again")
-}
-
-// errSame ends a commit because somebody else has installed the same bytes since
-// the plan was made.
-var errSame = errors.New("the same was installed meanwhile")
-
-// refresh makes a plan one for bytes that are installed by now.
-func (i *Installer) refresh(ctx context.Context, p *Plan) (err error) {
-	if p.former, err = i.compare(ctx, p, p.request.Package.Manifest().Aliases); err != nil {
-		return err
-	}
-	p.Asks = nil
-	return i.judge(ctx, p)
+	return err
 }

@@ -35,11 +35,18 @@ type Rollback struct {
 // skill keeps, of [fault.KindVerification] when its bytes are damaged, and those of
 // [registry.Skill.Runs].
 func (i *Installer) Rollback(ctx context.Context, h approval.Human, ref manifests.Ref, keepState bool) (Rollback, error) {
-	return i.RollbackSince(ctx, h, ref, keepState, nil)
+	if err := h.Check(); err != nil {
+		return Rollback{}, err
+	}
+	now, err := i.State(ctx)
+	if err != nil {
+		return Rollback{}, err
+	}
+	return i.RollbackSince(ctx, h, ref, keepState, now)
 }
 
 // RollbackSince is [Installer.Rollback] as it was planned from a state: when that has
-// changed for the skill, nothing is done, see [ErrMoved].
+// changed for the skill, or is nil, nothing is done, see [ErrMoved].
 func (i *Installer) RollbackSince(ctx context.Context, h approval.Human, ref manifests.Ref, keepState bool, since *State) (Rollback, error) {
 	if err := h.Check(); err != nil {
 		return Rollback{}, err

@@ -23,7 +23,7 @@ type Removing struct {
 	Force bool
 	// Prune removes also what nobody needs any more.
 	Prune bool
-	// Since is what this was planned from, as [Request.Since].
+	// Since is what this was planned from: without it nothing is removed.
 	Since *State
 }
 
@@ -46,7 +46,11 @@ func (r Removal) All() []registry.Skill { return slices.Concat(r.Gone, r.Pruned)
 // Remove takes versions of a skill out, all of them or the one ref names; see
 // [Installer.RemoveAll].
 func (i *Installer) Remove(ctx context.Context, actor string, ref manifests.Ref) ([]registry.Skill, error) {
-	r, err := i.RemoveAll(ctx, actor, Removing{Refs: []manifests.Ref{ref}})
+	now, err := i.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r, err := i.RemoveAll(ctx, actor, Removing{Refs: []manifests.Ref{ref}, Since: now})
 	return r.Gone, err
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/skillet-run/skillet/host/record/approval"
 	"github.com/skillet-run/skillet/host/record/registry"
 	"github.com/skillet-run/skillet/manifests"
+	"github.com/skillet-run/skillet/policies"
 )
 
 // ErrMoved means that what a plan was made from has changed since. Errors that wrap it
@@ -22,12 +23,16 @@ import (
 var ErrMoved = errors.New("changed since this was planned")
 
 // A State is what a plan is made from: the installed versions and how they stand, what
-// they were granted for good, and what was decided about packages before. Take it with
-// [Installer.State] before anything else is looked at.
+// they were granted for good, what was decided about packages before, and the policies in
+// force. Take it with [Installer.State] before anything else is looked at.
 type State struct {
+	policies  *policies.Set
 	skills    map[string]string // a digest by name
-	proposals map[manifests.Digest]string
+	proposals map[manifests.Digest]proposed
 }
+
+// proposed is what was decided about a package of a skill.
+type proposed struct{ skill, decided string }
 
 // State reads how everything stands now.
 func (i *Installer) State(ctx context.Context) (*State, error) {
@@ -43,14 +48,18 @@ func (i *Installer) State(ctx context.Context) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &State{skills: map[string]string{}, proposals: map[manifests.Digest]string{}}
+	rules, err := i.policies()
+	if err != nil {
+		return nil, err
+	}
+	s := &State{policies: rules, skills: map[string]string{}, proposals: map[manifests.Digest]proposed{}}
 	for _, v := range all {
 		if err := s.add(v, grants[v.Digest]); err != nil {
 			return nil, err
 		}
 	}
 	for _, p := range proposals {
-		s.proposals[p.Digest] += p.ID + " " + string(p.Status) + "\n"
+		s.proposals[p.Digest] = proposed{p.Skill, s.proposals[p.Digest].decided + p.ID + " " + string(p.Status) + "\n"}
 	}
 	return s, nil
 }
@@ -74,12 +83,9 @@ func (s *State) add(v registry.Skill, grants []approval.Grant) error {
 }
 
 // unchanged refuses what was planned from a state that does not hold any more, as far as
-// it is about these skills and packages. A nil state is one that nothing was planned from.
+// it is about these skills and packages, or when the policies are not those of then.
 func (i *Installer) unchanged(ctx context.Context, since *State, skills []string, packages ...manifests.Digest) error {
-	if since == nil {
-		return nil
-	}
-	now, err := i.State(ctx)
+	now, err := i.underSame(ctx, since)
 	if err != nil {
 		return err
 	}
@@ -96,6 +102,37 @@ func (i *Installer) unchanged(ctx context.Context, since *State, skills []string
 	return nil
 }
 
+// underSame is the state now, under the policies of then. Nothing is decided by a plan that
+// does not say what it was made from.
+func (i *Installer) underSame(ctx context.Context, since *State) (*State, error) {
+	if since == nil {
+		return nil, fault.Errorf(fault.KindInternal, "decide by a plan that does not say what it was made from")
+	}
+	now, err := i.State(ctx)
+	if err == nil && now.policies != since.policies {
+		err = moved("the policies")
+	}
+	return now, err
+}
+
+// Follow notes in a state how these skills stand now, because whoever planned from it has
+// changed them since: what comes next of the same plan is compared with that.
+func (i *Installer) Follow(ctx context.Context, since *State, skills ...string) error {
+	now, err := i.State(ctx)
+	if err != nil {
+		return err
+	}
+	for _, name := range skills {
+		since.skills[name] = now.skills[name]
+	}
+	for d, p := range now.proposals {
+		if slices.Contains(skills, p.skill) {
+			since.proposals[d] = p
+		}
+	}
+	return nil
+}
+
 func moved(what string) error {
 	return fault.Errorf(fault.KindConflict, "%s %w", what, ErrMoved).WithHint("run the command again")
 }
@@ -103,7 +140,7 @@ func moved(what string) error {
 // Unmoved refuses what was planned from a state about all that is installed, when any of
 // it has changed since, with [ErrMoved].
 func (i *Installer) Unmoved(ctx context.Context, since *State) error {
-	now, err := i.State(ctx)
+	now, err := i.underSame(ctx, since)
 	if err != nil {
 		return err
 	}

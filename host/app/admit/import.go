@@ -321,11 +321,15 @@ func (s *Service) importedBefore(ctx context.Context, content skillset.Content) 
 
 // unasked notes that nobody asked for a skill of a set: others needed it.
 func (s *Service) unasked(ctx context.Context, by approval.Human, skill string) error {
+	since, err := s.parts.Installer.State(ctx)
+	if err != nil {
+		return err
+	}
 	v, err := s.parts.Registry.Lookup(ctx, manifests.Ref{Name: skill})
 	if err != nil || v.Needed {
 		return err
 	}
-	_, err = s.parts.Installer.AcceptGroup(ctx, by, install.Group{Kind: "import", Subject: v.Ref(), Asked: map[string]*registry.Asked{skill: nil}})
+	_, err = s.parts.Installer.AcceptGroup(ctx, by, install.Group{Kind: "import", Subject: v.Ref(), Asked: map[string]*registry.Asked{skill: nil}, Since: since})
 	return err
 }
 

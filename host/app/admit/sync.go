@@ -57,8 +57,7 @@ func (c Sync) plan(ctx context.Context, s *Service, p *Plan) error {
 	if err != nil {
 		return err
 	}
-	y := &syncing{Sync: c, lock: l, catalog: catalog, found: found, plan: p, since: p.since}
-	p.since = nil // two versions of a skill may be installed one after the other
+	y := &syncing{Sync: c, lock: l, catalog: catalog, found: found, plan: p}
 	for _, m := range found.Missing {
 		if err := y.add(ctx, s, m); err != nil {
 			return err
@@ -83,7 +82,6 @@ type syncing struct {
 	catalog *closure.Catalog
 	found   *closure.Sync
 	plan    *Plan
-	since   *install.State
 }
 
 // add gets and checks one version that is missing.
@@ -157,7 +155,7 @@ func (y *syncing) commit(ctx context.Context, s *Service, by approval.Principal,
 	if y.Prune && len(y.found.Extra) > 0 && c == NotAsked {
 		return r, fault.Errorf(fault.KindUsage, "removing what is not in the lock needs a yes, and nobody can be asked here").WithHint("add %s", fault.Set(fault.FieldYes))
 	}
-	if err := s.parts.Installer.Unmoved(ctx, y.since); err != nil {
+	if err := s.parts.Installer.Unmoved(ctx, y.plan.since); err != nil {
 		return r, err
 	}
 	if err := y.install(ctx, s, by, c, &r); err != nil {
@@ -193,7 +191,10 @@ func (y *syncing) install(ctx context.Context, s *Service, by approval.Principal
 		if c == Shown && pkg.Looked {
 			p = p.Despite()
 		}
-		outs, err := s.parts.Installer.AcceptGroup(ctx, person, install.Group{Kind: "sync", Subject: ref, Plans: []install.Plan{p}})
+		outs, err := s.parts.Installer.AcceptGroup(ctx, person, install.Group{Kind: "sync", Subject: ref, Plans: []install.Plan{p}, Since: y.plan.since})
+		if err == nil { // another version of it may come next
+			err = s.parts.Installer.Follow(ctx, y.plan.since, p.Skill)
+		}
 		if err != nil {
 			return err
 		}
@@ -203,13 +204,17 @@ func (y *syncing) install(ctx context.Context, s *Service, by approval.Principal
 	if len(waiting) == 0 {
 		return nil
 	}
-	_, err := s.parts.Installer.SubmitGroup(ctx, install.Group{Kind: "sync", Subject: strings.Join(names, ", "), Plans: waiting})
+	_, err := s.parts.Installer.SubmitGroup(ctx, install.Group{Kind: "sync", Subject: strings.Join(names, ", "), Plans: waiting, Since: y.plan.since})
 	return err
 }
 
 // settle makes the rest so: what is asked for, what is active, and what each was
 // resolved to.
 func (y *syncing) settle(ctx context.Context, s *Service, by approval.Principal, out *Synced) error {
+	since, err := s.parts.Installer.State(ctx)
+	if err != nil {
+		return err
+	}
 	if err := y.catalog.Refresh(ctx); err != nil {
 		return err
 	}
@@ -221,7 +226,7 @@ func (y *syncing) settle(ctx context.Context, s *Service, by approval.Principal,
 	if !ok {
 		return fault.Errorf(fault.KindDenied, "sync: only a person can decide what is asked for, and which versions are active, not %s", by.Actor())
 	}
-	g := install.Group{Kind: "sync", Subject: "lock", Links: left.Links, Activate: left.Activate, Asked: map[string]*registry.Asked{}}
+	g := install.Group{Kind: "sync", Subject: "lock", Links: left.Links, Activate: left.Activate, Asked: map[string]*registry.Asked{}, Since: since}
 	for _, a := range left.Asked {
 		g.Asked[a.Skill] = a.Asked
 	}
@@ -229,8 +234,10 @@ func (y *syncing) settle(ctx context.Context, s *Service, by approval.Principal,
 		g.Asked[name] = nil
 	}
 	out.Changed = true
-	_, err = s.parts.Installer.AcceptGroup(ctx, person, g)
-	return err
+	if _, err = s.parts.Installer.AcceptGroup(ctx, person, g); err != nil {
+		return err
+	}
+	return s.parts.Installer.Follow(ctx, y.plan.since, g.Names()...)
 }
 
 // prune removes what is not in the lock.
@@ -238,7 +245,7 @@ func (y *syncing) prune(ctx context.Context, s *Service, by approval.Principal, 
 	if !y.Prune || len(y.found.Extra) == 0 {
 		return nil
 	}
-	what := install.Removing{Force: true}
+	what := install.Removing{Force: true, Since: y.plan.since}
 	for _, v := range y.found.Extra {
 		what.Refs = append(what.Refs, manifests.Ref{Name: v.Name, Version: v.Version})
 	}

@@ -366,7 +366,7 @@ func (s *Service) recordRepair(ctx context.Context, by approval.Human, r *AuditR
 
 // heldIn reads what a state has.
 func (s *Service) heldIn(ctx context.Context, kv store.KV, l *ledger.Ledger) (*holdings, error) {
-	desk := approval.NewDesk(l, kv, s.Policies, approval.Settings{Home: s.Home})
+	desk := approval.NewDesk(l, kv, nil, approval.Settings{})
 	return held(ctx, registry.New(kv, s.Store.Blobs()), desk, trust.New(l, kv))
 }
 

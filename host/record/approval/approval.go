@@ -228,14 +228,15 @@ const DefaultExpiry = 30 * 24 * time.Hour
 type Desk struct {
 	ledger   *ledger.Ledger
 	kv       store.KV
-	policies *policies.Set
+	policies func() (*policies.Set, error)
 	settings Settings
 	kept     recent.Cache[manifests.Digest, []Grant]
 	leases   recent.Cache[string, map[string]bool]
 }
 
-// NewDesk makes a Desk.
-func NewDesk(l *ledger.Ledger, kv store.KV, p *policies.Set, s Settings) *Desk {
+// NewDesk makes a Desk. p returns the policies in force; it may be nil for one that grants
+// nothing.
+func NewDesk(l *ledger.Ledger, kv store.KV, p func() (*policies.Set, error), s Settings) *Desk {
 	if s.Expiry == 0 {
 		s.Expiry = DefaultExpiry
 	}

@@ -46,7 +46,7 @@ func assemble(t *testing.T, expiry time.Duration) parts {
 		t.Fatal(err)
 	}
 	l := ledger.New(j, s.KV(), registry.Projection(), approval.Projection())
-	return parts{approval.NewDesk(l, s.KV(), ps, approval.Settings{Home: "/home", Expiry: expiry}), l, s.KV()}
+	return parts{approval.NewDesk(l, s.KV(), func() (*policies.Set, error) { return ps, nil }, approval.Settings{Home: "/home", Expiry: expiry}), l, s.KV()}
 }
 
 var digest = manifests.DigestOf([]byte("package"))

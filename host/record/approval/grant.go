@@ -20,8 +20,12 @@ import (
 // all. It is nil when no policy forbids one of them outright, and a
 // [fault.KindDenied] error otherwise.
 func (d *Desk) Allowed(who policies.Principal, set capability.Set) error {
+	rules, err := d.policies()
+	if err != nil {
+		return err
+	}
 	for _, c := range set.All() {
-		dec := d.policies.Decide(policies.Query{Phase: policies.PhaseInstall, Principal: who, Capability: c, Home: d.settings.Home})
+		dec := rules.Decide(policies.Query{Phase: policies.PhaseInstall, Principal: who, Capability: c, Home: d.settings.Home})
 		if dec.Effect == policies.Deny {
 			return fault.Errorf(fault.KindDenied, "%s@%s may not be given %s: %s", who.Skill, who.Version, c, dec.Reason).
 				WithHint("decided by policy %s", strings.Join(dec.Policies, ", "))

@@ -78,7 +78,16 @@ func (w *Watch) look() {
 	w.epoch.Add(1)
 }
 
-// Policies are those in force.
+// Current are the policies in force, looked for now, for a decision that is made once and
+// holds from then on.
+func (w *Watch) Current() (*policies.Set, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.look()
+	return w.set, w.err
+}
+
+// Policies are those in force when it was last looked.
 func (w *Watch) Policies() (*policies.Set, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
