@@ -31,7 +31,7 @@ func auditFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.IntFlag{Name: "limit", Usage: "show only the last `N`", Value: 100},
 		&cli.StringFlag{Name: "skill", Usage: "only what is about this `SKILL`"},
-		&cli.BoolFlag{Name: "denied", Usage: "only runs in which something was refused"},
+		&cli.BoolFlag{Name: "denied", Usage: "only runs in which something was refused, and refused requests"},
 	}
 }
 
@@ -54,6 +54,14 @@ func (t *terminal) showEvent(e govern.Event) {
 		for _, g := range e.Granted {
 			t.say("    + %s", grantLine(g))
 		}
+		return
+	}
+	if e.Refused != nil {
+		more := ""
+		if e.Refused.More > 0 {
+			more = fmt.Sprintf(", and %d more before", e.Refused.More)
+		}
+		t.say("%s  %s: %s%s", line, plain(e.Refused.Route), plain(e.Refused.Reason), more)
 		return
 	}
 	t.say("%s  %s  %s  %.1f ms, %d fuel", line, plain(e.Run.Tool), verdict(e), e.Run.DurationMS, e.Run.Fuel)

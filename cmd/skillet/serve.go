@@ -66,6 +66,7 @@ func (t *terminal) serve(ctx context.Context, c *cli.Context, h *host.Host) (err
 	if err != nil {
 		return fault.Errorf(fault.KindUsage, "serve: %w", err).WithHint("name another port: --listen 127.0.0.1:0 takes any that is free")
 	}
+	defer func() { err = errors.Join(err, h.Govern().Tokens.FlushRefusals(context.WithoutCancel(ctx), t.person())) }()
 	s := newService(h, c.Duration("drain"))
 	ls := []net.Listener{l}
 	socket, err := listenLocally(ctx, claim)

@@ -63,7 +63,7 @@ var foreign = map[string][]string{
 	"golang.org/x/sys":                      {"host/*"},
 	"golang.org/x/term":                     {"cmd/skillet"},
 	"golang.org/x/text":                     {"host/review/findings/letters", "host/agents/memory/text", "manifests", "manifests/bundle", "skills/*"},
-	"golang.org/x/time":                     {"host/agents/llm", "host/run/runner"},
+	"golang.org/x/time":                     {"host/agents/llm", "host/app/govern", "host/edge/api", "host/run/runner"},
 	"google.golang.org/grpc":                {"plugins", "plugins/provider/providerpb", "plugins/provider/providergrpc", "plugins/agent/agentpb", "plugins/agent/agentgrpc", "plugins/wire"},
 	"google.golang.org/protobuf":            {"manifests/signature", "plugins/provider/providerpb", "plugins/provider/providergrpc", "plugins/agent/agentpb", "plugins/agent/agentgrpc", "plugins/wire"},
 }

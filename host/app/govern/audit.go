@@ -19,7 +19,7 @@ import (
 // it, and hands it on. Its queries do not need the store, which may be damaged.
 type Audit struct{ p *Parts }
 
-// An Event is one entry of the audit log: a decision or a run.
+// An Event is one entry of the audit log: a decision, a run, or a request that was refused.
 type Event struct {
 	Time     time.Time      `json:"time"`
 	Kind     string         `json:"kind"`
@@ -29,6 +29,8 @@ type Event struct {
 	// Granted are the grants that a decision gave.
 	Granted []approval.Grant `json:"granted,omitempty"`
 	Run     *runner.Record   `json:"run,omitempty"`
+	// Refused is a request of the service that was refused because of who asked.
+	Refused *Refusal `json:"refused,omitempty"`
 }
 
 // An EventsRequest says which entries are wanted.
@@ -36,7 +38,7 @@ type EventsRequest struct {
 	// Limit is how many are returned, the last ones; 0 means [DefaultEvents].
 	Limit int
 	// Skill leaves out what is not about it: NAME or NAME@VERSION. Denied leaves out all
-	// but runs in which something was refused.
+	// but runs in which something was refused, and requests that were.
 	Skill  string
 	Denied bool
 }
@@ -84,13 +86,22 @@ func (a *Audit) runs(ctx context.Context, req EventsRequest) ([]Event, error) {
 		return nil, err
 	}
 	err = a.p.Calls.Replay(ctx, after, func(e journal.Entry) error {
-		r, err := runRecord(e)
+		found, err := callEvent(e)
 		if err == nil {
-			last.take(Event{Time: e.Time, Kind: e.Kind, Actor: e.Actor, Subject: r.Skill, Run: &r}, req)
+			last.take(found, req)
 		}
 		return err
 	})
 	return last.list(), err
+}
+
+// callEvent reads an entry of the record of runs, which has refused requests, too.
+func callEvent(e journal.Entry) (Event, error) {
+	if e.Kind == KindRefused {
+		return refusedEvent(e)
+	}
+	r, err := runRecord(e)
+	return Event{Time: e.Time, Kind: e.Kind, Actor: e.Actor, Subject: r.Skill, Run: &r}, err
 }
 
 // runRecord reads an entry of the record of runs.
@@ -114,10 +125,10 @@ func (r EventsRequest) begin(j *journal.Journal) (after uint64, err error) {
 // fits reports whether an event is asked for.
 func (r EventsRequest) fits(e Event) bool {
 	name, _, _ := strings.Cut(e.Subject, "@")
-	if r.Skill != "" && r.Skill != e.Subject && r.Skill != name {
+	if r.Skill != "" && (e.Refused != nil || r.Skill != e.Subject && r.Skill != name) {
 		return false
 	}
-	return !r.Denied || e.Run != nil && len(e.Run.Denials) > 0
+	return !r.Denied || e.Refused != nil || e.Run != nil && len(e.Run.Denials) > 0
 }
 
 // A recent keeps the last events it is given, up to a limit of at least 1.

@@ -103,7 +103,7 @@ func New(log hclog.Logger, p Parts) Services {
 	keys := &Keys{&p}
 	return Services{
 		Proposals: &Proposals{&p}, Grants: &Grants{&p}, Policies: &Policies{&p},
-		Signers: &Signers{&p, keys}, Keys: keys, Secrets: &Secrets{&p}, Audit: &Audit{&p}, Tokens: &Tokens{&p},
+		Signers: &Signers{&p, keys}, Keys: keys, Secrets: &Secrets{&p}, Audit: &Audit{&p}, Tokens: &Tokens{p: &p},
 	}
 }
 

@@ -15,7 +15,10 @@ import (
 )
 
 // Tokens let callers of the service in, each with a role. Only a person makes one.
-type Tokens struct{ p *Parts }
+type Tokens struct {
+	p        *Parts
+	refusals refusals
+}
 
 // The words of tokens; see package token.
 type (
@@ -110,7 +113,8 @@ type Pass struct {
 }
 
 // Admit lets the holder of a secret in. It is asked for each request, so that a token that
-// was revoked or has expired lets nobody in any more.
+// was revoked or has expired lets nobody in any more: what it returns then has the name of the
+// token, and is for nothing.
 func (s *Tokens) Admit(ctx context.Context, secret string) (Pass, error) {
 	if secret == "" {
 		return Pass{}, fault.Wrap(fault.KindDenied, fmt.Errorf("%w: a token is needed", ErrNotAdmitted))
@@ -120,7 +124,7 @@ func (s *Tokens) Admit(ctx context.Context, secret string) (Pass, error) {
 	}
 	t, err := s.p.Tokens.Find(ctx, secret)
 	if errors.Is(err, token.ErrUnknown) || errors.Is(err, token.ErrExpired) {
-		return Pass{}, fault.Wrap(fault.KindDenied, fmt.Errorf("%w: %w", ErrNotAdmitted, err))
+		return Pass{token: Token{Name: t.Name}}, fault.Wrap(fault.KindDenied, fmt.Errorf("%w: %w", ErrNotAdmitted, err))
 	}
 	return Pass{holder(t), t}, err
 }

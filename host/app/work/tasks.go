@@ -170,15 +170,30 @@ func (t *Tasks) find(ctx context.Context, by approval.Principal, prefix string) 
 		return nil, "", err
 	}
 	id, err := o.Find(ctx, prefix)
-	if err != nil || !ownOnly(by) {
+	if !ownOnly(by) {
 		return o, id, err
+	}
+	if e := fault.AsError(err); e != nil && e.Kind == fault.KindNotFound {
+		return o, "", fault.Errorf(fault.KindNotFound, "%s has no task %s", by.Actor(), prefix)
+	} else if err != nil {
+		return o, "", err
 	}
 	r, err := o.Get(ctx, id)
 	if err == nil && r.Owner != by.Actor() {
-		err = fault.Errorf(fault.KindNotFound, "%s has no task %s", by.Actor(), prefix)
+		return o, "", fault.Wrap(fault.KindNotFound, othersError{by.Actor(), prefix})
 	}
 	return o, id, err
 }
+
+// ErrOthers means that a task is somebody else's. The text of an error that wraps it does not
+// tell that there is one.
+var ErrOthers = errors.New("the task is somebody else's")
+
+type othersError struct{ actor, id string }
+
+func (e othersError) Error() string { return e.actor + " has no task " + e.id }
+
+func (othersError) Is(target error) bool { return target == ErrOthers }
 
 // ownOnly reports whether somebody sees their own tasks alone: everybody but persons, and
 // programs that were let see all.

@@ -217,6 +217,7 @@ func add[I, T any](a *API, r route, do func(context.Context, govern.Pass, *I) (T
 	huma.Register(a.huma, a.operation(r), func(ctx context.Context, in *I) (*answer[T], error) {
 		v, err := do(ctx, passOf(ctx), in)
 		if err != nil {
+			a.noteDenied(ctx, err)
 			return nil, a.problem(err)
 		}
 		return &answer[T]{cmp.Or(r.status, http.StatusOK), v}, nil
@@ -299,7 +300,7 @@ func passOf(ctx context.Context) govern.Pass {
 	return p
 }
 
-// admitted lets in who shows a token with one of some rights. Refusals are logged.
+// admitted lets in who shows a token with one of some rights. Refusals are put on record.
 func (a *API) admitted(rights []govern.Right) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		p, err := a.pass(ctx)
@@ -307,7 +308,8 @@ func (a *API) admitted(rights []govern.Right) func(huma.Context, func(huma.Conte
 			err = p.May(rights...)
 		}
 		if err == nil {
-			next(huma.WithValue(ctx, passKey{}, p))
+			ctx = huma.WithValue(ctx, passKey{}, p)
+			next(huma.WithValue(ctx, routeKey{}, routeOf(ctx)))
 			return
 		}
 		pr := a.problem(err)
@@ -315,8 +317,38 @@ func (a *API) admitted(rights []govern.Right) func(huma.Context, func(huma.Conte
 			pr.Status, pr.Title = http.StatusUnauthorized, http.StatusText(http.StatusUnauthorized)
 			pr.headers.Set("WWW-Authenticate", `Bearer realm="skillet"`)
 		}
+		a.refused(ctx.Context(), p, routeOf(ctx), err)
 		a.log.Warn("refused", "operation", ctx.Operation().OperationID, "status", pr.Status, "who", p.Name(), "from", ctx.RemoteAddr(), "why", pr.Detail)
 		writeTo(ctx, pr)
+	}
+}
+
+type routeKey struct{}
+
+func routeOf(ctx huma.Context) string { return ctx.Method() + " " + ctx.URL().Path }
+
+// noteDenied puts on record that somebody who was let in asked for what they may not have.
+func (a *API) noteDenied(ctx context.Context, err error) {
+	p, route := passOf(ctx), ctx.Value(routeKey{})
+	if route == nil || p.By() == nil {
+		return
+	}
+	switch {
+	case errors.Is(err, work.ErrOthers):
+		err = fault.Wrap(fault.KindDenied, work.ErrOthers) // which its text does not tell
+	case a.problem(err).Status != http.StatusForbidden:
+		return
+	}
+	a.refused(ctx, p, route.(string), err)
+}
+
+// refused puts a refused request on record.
+func (a *API) refused(ctx context.Context, p govern.Pass, route string, why error) {
+	if fault.AsError(why) != nil && fault.AsError(why).Kind == fault.KindInternal { // nothing is known of who asks
+		return
+	}
+	if err := a.s.Govern.Tokens.Refused(ctx, p, route, why); err != nil {
+		a.log.Error("a refused request is not on record", "route", route, "err", err)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 type queryAudit struct {
 	Limit  int    `query:"limit" minimum:"1" maximum:"10000" default:"100" doc:"How many entries there are at most, the last ones."`
 	Skill  string `query:"skill" maxLength:"200" doc:"Those about NAME or NAME@VERSION."`
-	Denied bool   `query:"denied" doc:"Runs in which something was refused, only."`
+	Denied bool   `query:"denied" doc:"Runs in which something was refused, and refused requests, only."`
 }
 
 // An AuditVerification is what verifying the audit log found.

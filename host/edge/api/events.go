@@ -34,6 +34,7 @@ func (a *API) events(r route) {
 		p := passOf(ctx)
 		view, err := a.s.Work.Tasks().Show(ctx, p.By(), in.ID) // what is wrong is said before the stream begins
 		if err != nil {
+			a.noteDenied(ctx, err)
 			return nil, a.problem(err)
 		}
 		return &huma.StreamResponse{Body: func(hc huma.Context) { a.stream(hc, p, view.Task.ID, in.After) }}, nil

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -90,7 +91,7 @@ func read(t *testing.T, s *server) document {
 }
 
 // Every operation is tried with a token of every role, without one, with one that is none and
-// with one that was revoked.
+// with one that was revoked. What is refused is on record.
 func TestWhoMayUseWhat(t *testing.T) {
 	t.Parallel()
 	s := serve(t, api.Settings{})
@@ -102,7 +103,7 @@ func TestWhoMayUseWhat(t *testing.T) {
 	if wait := time.Until(expires(t, s, "expired")); wait > 0 {
 		time.Sleep(wait)
 	}
-	seen := 0
+	seen, strangers, want := 0, 0, map[string]int{}
 	for path, methods := range read(t, s).Paths {
 		path = strings.NewReplacer("{skill}", "nobody", "{tool}", "nothing", "{proposal}", "0000", "{plan}", "0", "{task}", "0000").Replace(path)
 		for method, op := range methods {
@@ -120,12 +121,18 @@ func TestWhoMayUseWhat(t *testing.T) {
 				t.Errorf("%s: the document says %v", op.ID, op.Security)
 			}
 			for _, secret := range []string{"", "skt_nothing", "nothing", revoked, expired, s.tokens[agent] + "x"} {
+				if roles != nil {
+					strangers++
+				}
 				if a := s.ask(secret, method, path, body); roles != nil && (a.status != 401 || a.header.Get("WWW-Authenticate") == "" || a.at("kind") != "denied") {
 					t.Errorf("%s with the token %q: %s", op.ID, secret, a)
 				}
 			}
 			for _, role := range govern.Roles() {
 				a := s.ask(s.tokens[role], method, path, body)
+				if a.status == 403 {
+					want[string(role)+" "+method+" "+path]++
+				}
 				if may := roles == nil || slices.Contains(roles, role); may == (a.status == 403) || a.status == 401 || a.status >= 500 {
 					t.Errorf("%s as %s: %s, want that it may: %v", op.ID, role, a, may)
 				}
@@ -134,6 +141,108 @@ func TestWhoMayUseWhat(t *testing.T) {
 	}
 	if seen != len(mayUse) {
 		t.Errorf("there are %d operations, and rows for %d", seen, len(mayUse))
+	}
+	got, names, all := map[string]int{}, map[string]bool{}, 0
+	for _, r := range s.refusals() {
+		if names[r.Token] = true; !slices.Contains(govern.Roles(), govern.Role(r.Token)) {
+			all += 1 + r.More
+			continue
+		}
+		if got[r.Token+" "+r.Route]++; r.Reason == "" {
+			t.Errorf("no reason: %+v", r)
+		}
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("on record are %v, refused were %v", got, want)
+	}
+	if all != strangers || !names["revoked"] || !names["expired"] || !names[""] {
+		t.Errorf("on record are %d of %d requests of nobody, with the names %v", all, strangers, names)
+	}
+}
+
+// refusals are the refused requests that are on record, all of them.
+func (s *server) refusals() []govern.Refusal {
+	s.t.Helper()
+	if err := s.h.Govern().Tokens.FlushRefusals(s.t.Context(), ada); err != nil {
+		s.t.Fatal(err)
+	}
+	events, err := s.h.Govern().Audit.Events(s.t.Context(), ada, govern.EventsRequest{Limit: 100_000, Denied: true})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var all []govern.Refusal
+	for _, e := range events {
+		if e.Refused != nil {
+			all = append(all, *e.Refused)
+		}
+	}
+	return all
+}
+
+// What an agent asks for that is not its own is refused, and on record: another's task, a
+// decision, a person's yes, a path of this machine, a skill that its token is not for.
+func TestWhatAgentsMayNot(t *testing.T) {
+	t.Parallel()
+	s := serve(t, api.Settings{})
+	s.install("1.0.0")
+	theirs := s.as(caller, 201, "POST", "/v1/tasks", `{"goal":"say goodbye"}`).at("task_id")
+	plan := s.as(agent, 201, "POST", "/v1/plans/remove", `{"skills":["echo"]}`).at("id")
+	secret := s.token(govern.CreateToken{Name: "bound", Role: agent, Skills: []string{"other"}})
+	var want []string
+	for _, c := range []struct {
+		method, path, body string
+		status             int
+	}{
+		{"GET", "/v1/tasks/" + theirs, "", 404}, {"GET", "/v1/tasks/" + theirs + "/events", "", 404},
+		{"POST", "/v1/tasks/" + theirs + "/pause", "", 404}, {"POST", "/v1/tasks/" + theirs + "/resume", "", 404},
+		{"POST", "/v1/tasks/" + theirs + "/cancel", "{}", 404},
+		{"POST", "/v1/plans/" + plan + "/commit", `{"consent":"shown"}`, 403},
+		{"POST", "/v1/plans/install", `{"package":"/tmp/echo"}`, 403},
+		{"POST", "/v1/skills/echo/grants", `{"capabilities":["secret:github"]}`, 403},
+		{"POST", "/v1/approvals/0000/approve", `{"digest":"sha256:00000000"}`, 403},
+		{"GET", "/v1/skills/echo", "", 403}, {"POST", "/v1/skills/echo/tools/echo/invoke", "{}", 403},
+		{"POST", "/v1/tasks", `{"goal":"x","tools":["echo"]}`, 403},
+	} {
+		if a := s.ask(secret, c.method, c.path, c.body); a.status != c.status && !strings.HasPrefix(c.path, "/v1/plans/"+plan) {
+			t.Errorf("%s %s: %s", c.method, c.path, a)
+		}
+		if strings.HasPrefix(c.path, "/v1/plans/"+plan) {
+			s.as(agent, c.status, c.method, c.path, c.body)
+		}
+		want = append(want, c.method+" "+c.path)
+	}
+	none := s.ask(secret, "GET", "/v1/tasks/ffffffff", "")
+	if other := s.ask(secret, "GET", "/v1/tasks/"+theirs, ""); strings.ReplaceAll(string(other.body), theirs, "ffffffff") != string(none.body) {
+		t.Errorf("that a task is there can be told: %s, %s", other, none)
+	}
+	want = append(want, "GET /v1/tasks/"+theirs)
+	var got []string
+	for _, r := range s.refusals() {
+		got = append(got, r.Route)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("on record are %q, want %q", got, want)
+	}
+	if a := s.as(viewer, 200, "GET", "/v1/audit/verify", ""); a.at("ok") != "true" {
+		t.Errorf("the audit log: %s", a)
+	}
+}
+
+// However often somebody asks who is let in nowhere, the log stays short, and says how often.
+func TestRefusalsAreBounded(t *testing.T) {
+	t.Parallel()
+	s := serve(t, api.Settings{})
+	const asked = 400
+	for range asked {
+		s.ask("skt_nothing", "GET", "/v1/skills", "")
+	}
+	all := s.refusals()
+	sum := 0
+	for _, r := range all {
+		sum += 1 + r.More
+	}
+	if sum != asked || len(all) > asked/2 {
+		t.Errorf("%d entries for %d of %d requests", len(all), sum, asked)
 	}
 }
 

@@ -6,7 +6,8 @@
 //
 // # Keys in the store
 //
-//	token/HASH-HEX -> record
+//	token/HASH-HEX         -> record
+//	token-revoked/HASH-HEX -> name
 package token
 
 import (
@@ -66,13 +67,16 @@ const (
 	kindRevoked = "token.revoked"
 )
 
-const prefix = "token/"
+const (
+	prefix        = "token/"
+	revokedPrefix = "token-revoked/" // remembered, so that it is known whose token is tried
+)
 
 func key(hash string) string { return prefix + hash }
 
 // Projection applies the changes of this package to the store.
 func Projection() ledger.Projection {
-	return ledger.Table{Name: "token", State: []string{prefix}, Kinds: map[string]ledger.Apply{
+	return ledger.Table{Name: "token", State: []string{prefix, revokedPrefix}, Kinds: map[string]ledger.Apply{
 		kindCreated: ledger.On(func(ctx context.Context, kv store.KV, at ledger.Stamp, r record) error {
 			r.By, r.At = at.Actor, at.Time
 			b, err := json.Marshal(r)
@@ -82,6 +86,9 @@ func Projection() ledger.Projection {
 			return err
 		}),
 		kindRevoked: ledger.On(func(ctx context.Context, kv store.KV, _ ledger.Stamp, r revoked) error {
+			if _, err := kv.Put(ctx, revokedPrefix+r.Hash, []byte(r.Name), store.Any); err != nil {
+				return err
+			}
 			return ledger.Drop(ctx, kv, key(r.Hash))
 		}),
 	}}
@@ -213,23 +220,24 @@ func (b *Book) Revoke(ctx context.Context, by approval.Human, name string) (t To
 	})
 }
 
-// ErrUnknown means that a secret is that of no token: it never was one, or the token was
-// revoked. ErrExpired means that its time is over. Errors that wrap them are
+// ErrUnknown means that a secret is that of no token, ErrRevoked, which is an ErrUnknown, that
+// the token was revoked, and ErrExpired that its time is over. Errors that wrap them are
 // [fault.Error]s of [fault.KindDenied].
 var (
 	ErrUnknown = errors.New("the token is not known")
+	ErrRevoked = fmt.Errorf("%w any more: it was revoked", ErrUnknown)
 	ErrExpired = errors.New("the token has expired")
 )
 
-// Find returns the live token with a secret. It is found by its hash, so that how long that
-// takes says nothing about the secrets there are.
+// Find returns the live token with a secret; with [ErrRevoked] and [ErrExpired] its name. It is
+// found by its hash, so that how long that takes says nothing about the secrets there are.
 func (b *Book) Find(ctx context.Context, secret string) (Token, error) {
 	if !strings.HasPrefix(secret, secretPrefix) {
 		return Token{}, fault.Wrap(fault.KindDenied, ErrUnknown)
 	}
 	e, err := b.kv.Get(ctx, key(hashOf(secret)))
 	if errors.Is(err, store.ErrNotFound) {
-		return Token{}, fault.Wrap(fault.KindDenied, ErrUnknown)
+		return b.gone(ctx, hashOf(secret))
 	}
 	if err != nil {
 		return Token{}, err
@@ -239,6 +247,18 @@ func (b *Book) Find(ctx context.Context, secret string) (Token, error) {
 		err = fault.Wrap(fault.KindDenied, ErrExpired)
 	}
 	return r.Token, err
+}
+
+// gone is the name of the token with a hash that is not there, if it was.
+func (b *Book) gone(ctx context.Context, hash string) (Token, error) {
+	e, err := b.kv.Get(ctx, revokedPrefix+hash)
+	if errors.Is(err, store.ErrNotFound) {
+		return Token{}, fault.Wrap(fault.KindDenied, ErrUnknown)
+	}
+	if err != nil {
+		return Token{}, err
+	}
+	return Token{Name: string(e.Value)}, fault.Wrap(fault.KindDenied, ErrRevoked)
 }
 
 func hashOf(secret string) string {
