@@ -67,7 +67,11 @@ func (t *terminal) serve(ctx context.Context, c *cli.Context, h *host.Host) (err
 		return fault.Errorf(fault.KindUsage, "serve: %w", err).WithHint("name another port: --listen 127.0.0.1:0 takes any that is free")
 	}
 	defer func() { err = errors.Join(err, h.Govern().Tokens.FlushRefusals(context.WithoutCancel(ctx), t.person())) }()
-	s := newService(h, c.Duration("drain"))
+	settings, err := upkeep.SettingsOfService(ctx, t.person(), h.Home(), t.settingLayers(c))
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	s := newService(h, c.Duration("drain"), limitsOf(settings))
 	ls := []net.Listener{l}
 	socket, err := listenLocally(ctx, claim)
 	if err != nil {
@@ -163,7 +167,11 @@ type service struct {
 	ending chan struct{}      // closed when no more are taken in
 }
 
-func newService(h *host.Host, drain time.Duration) *service {
+func limitsOf(s upkeep.ServiceSettings) api.Limits {
+	return api.Limits{PerToken: s.TokenRate, All: s.Rate, InFlight: s.InFlight, Streams: s.Streams}
+}
+
+func newService(h *host.Host, drain time.Duration, limits api.Limits) *service {
 	s := &service{drain: drain, ending: make(chan struct{})}
 	edge := api.New(h.Log().Named("api"), api.Services{
 		Admit: h.Admit(), Invoke: h.Invoke(), Govern: h.Govern(), Work: h.Work(), Explain: meaning.Of,
@@ -175,7 +183,7 @@ func newService(h *host.Host, drain time.Duration) *service {
 				return h.CatchUp(ctx)
 			}
 		},
-	}, api.Settings{Version: upkeep.ThisBuild().Version})
+	}, api.Settings{Version: upkeep.ThisBuild().Version, Limits: limits})
 	requests, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel
 	s.server = &http.Server{

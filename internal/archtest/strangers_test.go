@@ -66,7 +66,7 @@ var readers = []reader{
 	{"answers of models and plugins", "grpc, protobuf, go-plugin", inHost, "bounds on messages, questions and time",
 		[]string{"google.golang.org/grpc", "github.com/hashicorp/go-plugin"},
 		[]string{"plugins.FuzzHandshake", "plugins/provider/providergrpc.FuzzResponse", "plugins/provider/providergrpc.TestMessageSize", "plugins/agent/agentgrpc.FuzzMessage", "plugins/agent/agentgrpc.TestMessagesAreBounded"}},
-	{"requests to the service", "net/http, huma", inHost, "64 KB of headers, 1 MB of body and 8 MB for a call; from this machine, by name and address; no parser of bodies before a token",
+	{"requests to the service", "net/http, huma", inHost, "64 KB of headers, 1 MB of body and 8 MB for a call; rates by token and in all, requests in flight; from this machine, by name and address; no parser of bodies before a token",
 		[]string{"github.com/danielgtaylor/huma"},
 		[]string{"host/edge/api.FuzzRequest", "host/edge/api.TestRequestsThatDoNotFit", "host/edge/api.TestWhoMayUseWhat"}},
 	{"recordings, saved sessions, lock files, exports, backups", "badger, x/mod, our own", inHost, "sizes are checked before memory is taken; sessions are sealed with a key of the home, and to their name and number",

@@ -41,6 +41,22 @@ func SettingOf(ctx context.Context, by approval.Principal, home string, l Settin
 	return c.Get(key)
 }
 
+// ServiceSettings are the settings of a service that can change while it runs.
+type ServiceSettings struct {
+	LogLevel string
+	config.Service
+}
+
+// SettingsOfService returns the settings that a service takes over while it runs.
+func SettingsOfService(ctx context.Context, by approval.Principal, home string, l SettingLayers) (ServiceSettings, error) {
+	c, err := loadSettings(ctx, by, home, l)
+	if err != nil {
+		return ServiceSettings{}, err
+	}
+	s := c.Settings()
+	return ServiceSettings{s.LogLevel, s.Service}, nil
+}
+
 func loadSettings(ctx context.Context, by approval.Principal, home string, l SettingLayers) (*config.Config, error) {
 	if err := approval.CheckPrincipal(by); err != nil {
 		return nil, err

@@ -76,6 +76,8 @@ type Settings struct {
 	Tasks Tasks `koanf:"tasks"`
 	// Memory says how much is remembered.
 	Memory Memory `koanf:"memory"`
+	// Service bounds what is asked of `skillet serve`.
+	Service Service `koanf:"service"`
 }
 
 // What the setting audit_sync can be.
@@ -106,8 +108,9 @@ func Defaults() Settings {
 			Day: Allowance{Tokens: 5_000_000, USD: 10}, Month: Allowance{Tokens: 50_000_000, USD: 100}, Task: Allowance{Tokens: 500_000, USD: 2},
 			AlertPercent: 80,
 		},
-		Tasks:  Tasks{Concurrency: 2, QueueLimit: 1000, TimeoutSeconds: 3600, TakeoverSeconds: 15, ApproveRisk: "high"},
-		Memory: Memory{Embedder: "hashing", MaxRecords: 200_000, ConsolidateAfterCount: 150_000, ConsolidateAfterHours: 24},
+		Tasks:   Tasks{Concurrency: 2, QueueLimit: 1000, TimeoutSeconds: 3600, TakeoverSeconds: 15, ApproveRisk: "high"},
+		Memory:  Memory{Embedder: "hashing", MaxRecords: 200_000, ConsolidateAfterCount: 150_000, ConsolidateAfterHours: 24},
+		Service: Service{TokenRate: 2000, Rate: 10_000, InFlight: 256, Streams: 256},
 	}
 }
 
@@ -147,4 +150,12 @@ func (c *Config) Get(key string) (Value, error) {
 		return Value{}, fault.Errorf(fault.KindNotFound, "setting %s is not set", key).WithHint("%s shows what is set of each provider", fault.List(fault.Settings))
 	}
 	return Value{}, unknown(fault.KindNotFound, key, "setting %s does not exist", key)
+}
+
+// Service bounds what is asked of the service.
+type Service struct {
+	TokenRate float64 `koanf:"token_rate" doc:"how many requests a second the service takes with one token; more are answered with 429"`
+	Rate      float64 `koanf:"rate" doc:"how many requests a second the service takes in all; a tenth as many of those without a token that is known"`
+	InFlight  int     `koanf:"in_flight" doc:"how many requests the service works on at the same time; less urgent ones are turned away before"`
+	Streams   int     `koanf:"streams" doc:"how many streams of events the service keeps open"`
 }

@@ -52,17 +52,20 @@ type Settings struct {
 	Heartbeat time.Duration
 	// PlanLife is how long a plan can be committed after it was made; 0 for 15 minutes.
 	PlanLife time.Duration
+	// Limits bound what is asked for.
+	Limits Limits
 }
 
 // An API is the edge. It is safe for concurrent use.
 type API struct {
-	s     Services
-	set   Settings
-	log   hclog.Logger
-	mux   *http.ServeMux
-	huma  huma.API
-	plans *plans
-	rules map[string][]govern.Right // by the ID of the operation
+	s      Services
+	set    Settings
+	log    hclog.Logger
+	mux    *http.ServeMux
+	huma   huma.API
+	plans  *plans
+	limits *limits
+	rules  map[string][]govern.Right // by the ID of the operation
 
 	ended chan struct{} // closed when streams are to end
 	end   func()
@@ -79,7 +82,7 @@ const (
 func New(log hclog.Logger, s Services, set Settings) *API {
 	set.Heartbeat = cmp.Or(set.Heartbeat, 15*time.Second)
 	set.PlanLife = cmp.Or(set.PlanLife, 15*time.Minute)
-	a := &API{s: s, set: set, log: log, mux: http.NewServeMux(), plans: newPlans(set.PlanLife), rules: map[string][]govern.Right{}, ended: make(chan struct{})}
+	a := &API{s: s, set: set, log: log, mux: http.NewServeMux(), plans: newPlans(set.PlanLife), limits: newLimits(set.Limits), rules: map[string][]govern.Right{}, ended: make(chan struct{})}
 	a.end = sync.OnceFunc(func() { close(a.ended) })
 	a.huma = humago.New(a.mux, a.config())
 	a.huma.UseMiddleware(refuseEmpty)
@@ -161,6 +164,10 @@ type route struct {
 	rights []govern.Right
 	// status is that of a success; 0 for 200.
 	status int
+	// class says who waits at overload; that of requests that look at something is low.
+	class class
+	// paced bounds how often it is asked for, where nobody needs a token.
+	paced bool
 	// body is how long the body of a request may be; 0 for [MaxBody].
 	body int64
 }
@@ -199,9 +206,12 @@ func (a *API) operation(r route) huma.Operation {
 		}
 	}
 	a.rules[r.id] = r.rights
+	if r.paced {
+		op.Middlewares = huma.Middlewares{a.paced}
+	}
 	if len(r.rights) > 0 {
 		op.Security = []map[string][]string{{"token": {}}}
-		op.Middlewares = huma.Middlewares{a.admitted(r.rights)}
+		op.Middlewares = huma.Middlewares{a.admitted(r)}
 	}
 	return op
 }
@@ -300,16 +310,21 @@ func passOf(ctx context.Context) govern.Pass {
 	return p
 }
 
-// admitted lets in who shows a token with one of some rights. Refusals are put on record.
-func (a *API) admitted(rights []govern.Right) func(huma.Context, func(huma.Context)) {
+// admitted lets in who shows a token with one of the rights of a route, as far as the limits
+// have room. Refusals are put on record.
+func (a *API) admitted(r route) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		p, err := a.pass(ctx)
 		if err == nil {
-			err = p.May(rights...)
+			err = p.May(r.rights...)
 		}
 		if err == nil {
 			ctx = huma.WithValue(ctx, passKey{}, p)
-			next(huma.WithValue(ctx, routeKey{}, routeOf(ctx)))
+			a.bounded(huma.WithValue(ctx, routeKey{}, routeOf(ctx)), r, p, next)
+			return
+		}
+		if err := a.limits.pace(""); err != nil {
+			writeTo(ctx, a.problem(err))
 			return
 		}
 		pr := a.problem(err)

@@ -17,7 +17,7 @@ func health(a *API) {
 	well := Health{"ok", a.set.Version}
 	add(a, route{method: http.MethodGet, path: "/v1/health/live", id: "live", tag: "health", summary: "Tells whether the process answers"},
 		func(context.Context, govern.Pass, *struct{}) (Health, error) { return well, nil })
-	add(a, route{method: http.MethodGet, path: "/v1/health/ready", id: "ready", tag: "health", summary: "Tells whether calls can be made"},
+	add(a, route{method: http.MethodGet, path: "/v1/health/ready", id: "ready", tag: "health", paced: true, summary: "Tells whether calls can be made"},
 		func(ctx context.Context, _ govern.Pass, _ *struct{}) (Health, error) {
 			if err := a.s.Ready(ctx); err != nil {
 				p := a.problem(err)

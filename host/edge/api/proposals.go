@@ -67,7 +67,7 @@ func proposals(a *API) {
 		}) (govern.Proposed, error) {
 			return a.s.Govern.Proposals.Show(ctx, p.By(), govern.ShowProposal{ID: in.ID, Full: in.Full, NoTests: in.NoTests})
 		})
-	add(a, route{method: http.MethodPost, path: "/v1/approvals/{proposal}/approve", id: "approve", tag: tag, summary: "Approves a proposal, and carries it out", rights: needs(govern.RightDecide)},
+	add(a, route{method: http.MethodPost, path: "/v1/approvals/{proposal}/approve", id: "approve", class: urgent, tag: tag, summary: "Approves a proposal, and carries it out", rights: needs(govern.RightDecide)},
 		func(ctx context.Context, p govern.Pass, in *struct {
 			ProposalID
 			Body ApprovalWish
@@ -75,11 +75,11 @@ func proposals(a *API) {
 			w := in.Body
 			return a.s.Govern.Proposals.Approve(ctx, p.Person(), govern.Approval{ID: in.ID, Digest: string(w.Digest), Notes: w.Notes, Despite: w.Despite, Terms: w.terms()})
 		})
-	add(a, route{method: http.MethodPost, path: "/v1/approvals/{proposal}/reject", id: "reject", tag: tag, summary: "Turns a proposal down", rights: needs(govern.RightDecide)},
+	add(a, route{method: http.MethodPost, path: "/v1/approvals/{proposal}/reject", id: "reject", class: urgent, tag: tag, summary: "Turns a proposal down", rights: needs(govern.RightDecide)},
 		func(ctx context.Context, p govern.Pass, in *decide) (govern.Proposal, error) {
 			return a.s.Govern.Proposals.Reject(ctx, p.Person(), govern.Decision{ID: in.ID, Notes: in.Body.Notes})
 		})
-	add(a, route{method: http.MethodPost, path: "/v1/approvals/{proposal}/revert", id: "revert", tag: tag, summary: "Puts back what an applied proposal changed", rights: needs(govern.RightDecide)},
+	add(a, route{method: http.MethodPost, path: "/v1/approvals/{proposal}/revert", id: "revert", class: urgent, tag: tag, summary: "Puts back what an applied proposal changed", rights: needs(govern.RightDecide)},
 		func(ctx context.Context, p govern.Pass, in *decide) (govern.Proposal, error) {
 			return a.s.Govern.Proposals.Revert(ctx, p.Person(), govern.Decision{ID: in.ID, Notes: in.Body.Notes})
 		})
@@ -109,8 +109,8 @@ func grants(a *API) {
 		return a.s.Govern.Grants.Show(ctx, p.By(), ref, in.Workspace)
 	}
 	add(a, route{method: http.MethodGet, path: "/v1/skills/{skill}/grants", id: "show-grants", tag: tag, summary: "Shows what a skill was granted, and what else it asks for", rights: needs(govern.RightRead)}, show)
-	add(a, route{method: http.MethodPost, path: "/v1/skills/{skill}/grants", id: "grant", tag: tag, summary: "Grants capabilities to a skill", rights: needs(govern.RightDecide)}, a.grant)
-	add(a, route{method: http.MethodPost, path: "/v1/skills/{skill}/grants/revoke", id: "revoke-grants", tag: tag, summary: "Takes grants back, and shows those that ended", rights: needs(govern.RightDecide)}, a.revoke)
+	add(a, route{method: http.MethodPost, path: "/v1/skills/{skill}/grants", id: "grant", class: urgent, tag: tag, summary: "Grants capabilities to a skill", rights: needs(govern.RightDecide)}, a.grant)
+	add(a, route{method: http.MethodPost, path: "/v1/skills/{skill}/grants/revoke", id: "revoke-grants", class: urgent, tag: tag, summary: "Takes grants back, and shows those that ended", rights: needs(govern.RightDecide)}, a.revoke)
 }
 
 func (a *API) grant(ctx context.Context, p govern.Pass, in *struct {

@@ -67,12 +67,12 @@ func skills(a *API) {
 			}
 			return a.s.Admit.Info(ctx, p.By(), admit.InfoRequest{Of: invoke.Address{Ref: ref}, Workspace: in.Workspace})
 		})
-	add(a, route{method: http.MethodPost, path: "/v1/skills/{skill}/enable", id: "enable-skill", tag: tag, summary: "Has a skill run again that was disabled", rights: needs(govern.RightDecide)},
+	add(a, route{method: http.MethodPost, path: "/v1/skills/{skill}/enable", id: "enable-skill", class: urgent, tag: tag, summary: "Has a skill run again that was disabled", rights: needs(govern.RightDecide)},
 		func(ctx context.Context, p govern.Pass, in *Named) (Page[admit.Skill], error) {
 			all, err := a.s.Admit.Enable(ctx, p.Person(), in.Skill)
 			return Page[admit.Skill]{Items: append([]admit.Skill{}, all...)}, err
 		})
-	add(a, route{method: http.MethodPost, path: "/v1/skills/{skill}/disable", id: "disable-skill", tag: tag, summary: "Has a skill not run any more", rights: needs(govern.RightDecide)},
+	add(a, route{method: http.MethodPost, path: "/v1/skills/{skill}/disable", id: "disable-skill", class: urgent, tag: tag, summary: "Has a skill not run any more", rights: needs(govern.RightDecide)},
 		func(ctx context.Context, p govern.Pass, in *struct {
 			Named
 			Body Disabling

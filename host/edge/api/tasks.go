@@ -73,7 +73,7 @@ func tasks(a *API) {
 		func(ctx context.Context, p govern.Pass, in *TaskID) (work.TaskView, error) {
 			return all().Show(ctx, p.By(), in.ID)
 		})
-	add(a, route{method: http.MethodPost, path: "/v1/tasks/{task}/pause", id: "pause-task", tag: tag, summary: "Has a task stand still until it is resumed", rights: steer},
+	add(a, route{method: http.MethodPost, path: "/v1/tasks/{task}/pause", id: "pause-task", class: urgent, tag: tag, summary: "Has a task stand still until it is resumed", rights: steer},
 		func(ctx context.Context, p govern.Pass, in *TaskID) (work.Run, error) {
 			return all().Pause(ctx, p.By(), in.ID)
 		})
@@ -81,12 +81,12 @@ func tasks(a *API) {
 		func(ctx context.Context, p govern.Pass, in *TaskID) (work.Run, error) {
 			return all().Resume(ctx, p.By(), in.ID)
 		})
-	add(a, route{method: http.MethodPost, path: "/v1/tasks/{task}/cancel", id: "cancel-task", tag: tag, summary: "Ends a task at once", rights: steer},
+	add(a, route{method: http.MethodPost, path: "/v1/tasks/{task}/cancel", id: "cancel-task", class: urgent, tag: tag, summary: "Ends a task at once", rights: steer},
 		func(ctx context.Context, p govern.Pass, in *struct {
 			TaskID
 			Body Reason
 		}) (work.Run, error) {
 			return all().Cancel(ctx, p.By(), in.ID, in.Body.Reason)
 		})
-	a.events(route{method: http.MethodGet, path: "/v1/tasks/{task}/events", id: "follow-task", tag: tag, summary: "Streams the events of a task, until it stands still", rights: look})
+	a.events(route{method: http.MethodGet, path: "/v1/tasks/{task}/events", id: "follow-task", class: stream, tag: tag, summary: "Streams the events of a task, until it stands still", rights: look})
 }
