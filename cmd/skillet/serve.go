@@ -66,7 +66,9 @@ func (t *terminal) serve(ctx context.Context, c *cli.Context, h *host.Host) (err
 	if err != nil {
 		return fault.Errorf(fault.KindUsage, "serve: %w", err).WithHint("name another port: --listen 127.0.0.1:0 takes any that is free")
 	}
-	defer func() { err = errors.Join(err, h.Govern().Tokens.FlushRefusals(context.WithoutCancel(ctx), t.person())) }()
+	defer func() {
+		err = errors.Join(err, h.Govern().Tokens.FlushRefusals(context.WithoutCancel(ctx), t.person()))
+	}()
 	settings, err := upkeep.SettingsOfService(ctx, t.person(), h.Home(), t.settingLayers(c))
 	if err != nil {
 		return errors.Join(err, l.Close())
@@ -161,10 +163,11 @@ func (t *terminal) whileWorking(ctx context.Context, h *host.Host, do func(conte
 
 // A service answers requests over HTTP.
 type service struct {
-	server *http.Server
-	drain  time.Duration
-	cancel context.CancelFunc // ends requests that run
-	ending chan struct{}      // closed when no more are taken in
+	server   *http.Server
+	drain    time.Duration
+	cancel   context.CancelFunc // ends requests that run
+	endCalls func()             // ends those whose clients have gone
+	ending   chan struct{}      // closed when no more are taken in
 }
 
 func limitsOf(s upkeep.ServiceSettings) api.Limits {
@@ -191,6 +194,7 @@ func newService(h *host.Host, drain time.Duration, limits api.Limits) *service {
 		BaseContext: func(net.Listener) context.Context { return requests }, ConnContext: edge.ConnContext,
 		ErrorLog: h.Log().Named("http").StandardLogger(nil),
 	}
+	s.endCalls = edge.EndCalls
 	s.server.RegisterOnShutdown(edge.EndStreams)
 	return s
 }
@@ -210,6 +214,7 @@ func thisMachine(hostport string) bool {
 // drain, and are cancelled after it.
 func (s *service) run(ctx context.Context, ls ...net.Listener) error {
 	defer s.cancel()
+	defer s.endCalls()
 	failed := make(chan error, len(ls))
 	for _, l := range ls {
 		go func() { failed <- s.server.Serve(l) }()
@@ -225,6 +230,7 @@ func (s *service) run(ctx context.Context, ls ...net.Listener) error {
 	err := s.server.Shutdown(draining)
 	if errors.Is(err, context.DeadlineExceeded) {
 		s.cancel()
+		s.endCalls()
 		err = s.abandon()
 	}
 	if err != nil {

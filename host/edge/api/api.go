@@ -52,20 +52,25 @@ type Settings struct {
 	Heartbeat time.Duration
 	// PlanLife is how long a plan can be committed after it was made; 0 for 15 minutes.
 	PlanLife time.Duration
+	// AnswerLife is how long the answer to a request with a key is kept; 0 for an hour.
+	AnswerLife time.Duration
 	// Limits bound what is asked for.
 	Limits Limits
 }
 
 // An API is the edge. It is safe for concurrent use.
 type API struct {
-	s      Services
-	set    Settings
-	log    hclog.Logger
-	mux    *http.ServeMux
-	huma   huma.API
-	plans  *plans
-	limits *limits
-	rules  map[string][]govern.Right // by the ID of the operation
+	s       Services
+	set     Settings
+	log     hclog.Logger
+	mux     *http.ServeMux
+	huma    huma.API
+	plans   *plans
+	limits  *limits
+	answers *answers
+	running context.Context // ends when requests whose clients have gone are to end
+	stop    context.CancelFunc
+	rules   map[string][]govern.Right // by the ID of the operation
 
 	ended chan struct{} // closed when streams are to end
 	end   func()
@@ -82,8 +87,10 @@ const (
 func New(log hclog.Logger, s Services, set Settings) *API {
 	set.Heartbeat = cmp.Or(set.Heartbeat, 15*time.Second)
 	set.PlanLife = cmp.Or(set.PlanLife, 15*time.Minute)
-	a := &API{s: s, set: set, log: log, mux: http.NewServeMux(), plans: newPlans(set.PlanLife), limits: newLimits(set.Limits), rules: map[string][]govern.Right{}, ended: make(chan struct{})}
+	set.AnswerLife = cmp.Or(set.AnswerLife, time.Hour)
+	a := &API{s: s, set: set, log: log, mux: http.NewServeMux(), plans: newPlans(set.PlanLife), limits: newLimits(set.Limits), answers: newAnswers(set.AnswerLife), rules: map[string][]govern.Right{}, ended: make(chan struct{})}
 	a.end = sync.OnceFunc(func() { close(a.ended) })
+	a.running, a.stop = context.WithCancel(context.Background())
 	a.huma = humago.New(a.mux, a.config())
 	a.huma.UseMiddleware(refuseEmpty)
 	for _, routes := range []func(*API){health, skills, changes, calls, proposals, grants, policy, tasks, memories, figures, auditLog} {
@@ -166,6 +173,8 @@ type route struct {
 	status int
 	// class says who waits at overload; that of requests that look at something is low.
 	class class
+	// repeatable lets a request with a key be sent again.
+	repeatable bool
 	// paced bounds how often it is asked for, where nobody needs a token.
 	paced bool
 	// body is how long the body of a request may be; 0 for [MaxBody].
@@ -212,6 +221,10 @@ func (a *API) operation(r route) huma.Operation {
 	if len(r.rights) > 0 {
 		op.Security = []map[string][]string{{"token": {}}}
 		op.Middlewares = huma.Middlewares{a.admitted(r)}
+	}
+	if r.repeatable {
+		op.Parameters = append(op.Parameters, keyParam())
+		op.Middlewares = append(op.Middlewares, a.repeated)
 	}
 	return op
 }

@@ -38,7 +38,7 @@ type invokeTool struct {
 
 func calls(a *API) {
 	add(a, route{
-		method: http.MethodPost, path: "/v1/skills/{skill}/tools/{tool}/invoke", id: "invoke-tool", tag: "calls", body: MaxInput,
+		method: http.MethodPost, path: "/v1/skills/{skill}/tools/{tool}/invoke", id: "invoke-tool", repeatable: true, tag: "calls", body: MaxInput,
 		summary: "Calls a tool; the answer is 200 whenever the call was made, and ok says whether the tool answered", rights: needs(govern.RightCall),
 	}, a.invoke)
 }

@@ -115,7 +115,7 @@ func changes(a *API) {
 			w := in.Body
 			return a.plan(ctx, p, admit.Removal{Skills: w.Skills, Purge: w.Purge, Prune: w.Prune, Force: w.Force})
 		})
-	add(a, route{method: http.MethodPost, path: "/v1/plans/{plan}/commit", id: "commit-plan", tag: tag, summary: "Carries out a plan, once", rights: needs(govern.RightPropose)}, a.commit)
+	add(a, route{method: http.MethodPost, path: "/v1/plans/{plan}/commit", id: "commit-plan", repeatable: true, tag: tag, summary: "Carries out a plan, once", rights: needs(govern.RightPropose)}, a.commit)
 }
 
 func (a *API) plan(ctx context.Context, p govern.Pass, c admit.Change) (Planned, error) {

@@ -35,7 +35,7 @@ type FoundMemories struct {
 func memories(a *API) {
 	const tag = "memories"
 	all := func() *work.Memories { return a.s.Work.Memories() }
-	add(a, route{method: http.MethodPost, path: "/v1/memories", id: "remember", tag: tag, status: http.StatusCreated, summary: "Remembers something", rights: needs(govern.RightRemember)},
+	add(a, route{method: http.MethodPost, path: "/v1/memories", id: "remember", repeatable: true, tag: tag, status: http.StatusCreated, summary: "Remembers something", rights: needs(govern.RightRemember)},
 		func(ctx context.Context, p govern.Pass, in *wish[MemoryWish]) (work.Record, error) {
 			w := in.Body
 			return all().Add(ctx, p.By(), work.MemoryDraft{Text: w.Text, Area: work.Area(w.Area), Type: work.MemoryType(w.Type), Tags: w.Tags, Task: w.Task, Failed: w.Failed})

@@ -56,7 +56,7 @@ func tasks(a *API) {
 	const tag = "tasks"
 	steer, look := needs(govern.RightWork), needs(govern.RightWork, govern.RightRead)
 	all := func() *work.Tasks { return a.s.Work.Tasks() }
-	add(a, route{method: http.MethodPost, path: "/v1/tasks", id: "create-task", tag: tag, status: http.StatusCreated, summary: "Takes in a goal, which is worked on when its turn comes", rights: steer},
+	add(a, route{method: http.MethodPost, path: "/v1/tasks", id: "create-task", repeatable: true, tag: tag, status: http.StatusCreated, summary: "Takes in a goal, which is worked on when its turn comes", rights: steer},
 		func(ctx context.Context, p govern.Pass, in *wish[TaskWish]) (work.Run, error) {
 			tools, err := p.Tools(in.Body.Tools)
 			if err != nil {
