@@ -43,8 +43,9 @@ func (t *terminal) dev(c *cli.Context) error {
 	}
 	r := author.DevRequest{
 		Dir: at, Once: c.Bool("once"), NoTests: c.Bool("no-tests"), Timeout: c.Duration("timeout"), Progress: t.progress,
-		Ready: t.greet, Turn: t.showTurn,
+		Turn: t.showTurn,
 	}
+	r.Ready = func(dir, home string) { t.greet(dir, home, r.Once) }
 	if !t.json {
 		r.Case = t.showCase
 	}
@@ -75,12 +76,16 @@ type greeting struct {
 	Home  string `json:"home"`
 }
 
-func (t *terminal) greet(dir, home string) {
+func (t *terminal) greet(dir, home string, once bool) {
+	when := "in another terminal"
+	if once {
+		when = "to run it afterwards"
+	}
 	if t.json {
 		_ = t.line(greeting{"ready", dir, home}) // a stream that is closed is told at the end
 		return
 	}
-	t.note("in another terminal: skillet --home %s run NAME", quoteWord(home))
+	t.note("%s: skillet --home %s run NAME", when, quoteWord(home))
 }
 
 // showTurn shows what came of a change.

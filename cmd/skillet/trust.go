@@ -146,11 +146,15 @@ func (t *terminal) trustRemove() *cli.Command {
 		Name: "remove", Aliases: []string{"rm"},
 		Flags: []cli.Flag{yesFlag("forget it")},
 		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			args := c.Args().Slice()
-			if err := t.agreed(c, "Forget "+plain(args[0])+"?"); err != nil {
+			what, signers := c.Args().First(), h.Govern().Signers
+			words, err := signers.PlanRemove(ctx, t.person(), what)
+			if err != nil {
 				return err
 			}
-			words, err := h.Govern().Signers.Remove(ctx, t.person(), args[0])
+			if err := t.agreed(c, "Forget "+plain(strings.Join(words, ", "))+"?"); err != nil {
+				return err
+			}
+			words, err = signers.Remove(ctx, t.person(), what)
 			return t.answered(words, err, func() { t.note("forgot %s", plain(strings.Join(words, ", "))) })
 		}),
 	}
