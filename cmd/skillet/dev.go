@@ -45,7 +45,7 @@ func (t *terminal) dev(c *cli.Context) error {
 		Dir: at, Once: c.Bool("once"), NoTests: c.Bool("no-tests"), Timeout: c.Duration("timeout"), Progress: t.progress,
 		Turn: t.showTurn,
 	}
-	r.Ready = func(dir, home string) { t.greet(dir, home, r.Once) }
+	r.Ready = func(dir, home string, kept bool) { t.greet(dir, home, r.Once, kept) }
 	if !t.json {
 		r.Case = t.showCase
 	}
@@ -76,16 +76,15 @@ type greeting struct {
 	Home  string `json:"home"`
 }
 
-func (t *terminal) greet(dir, home string, once bool) {
-	when := "in another terminal"
-	if once {
-		when = "to run it afterwards"
-	}
-	if t.json {
+func (t *terminal) greet(dir, home string, once, kept bool) {
+	switch {
+	case t.json:
 		_ = t.line(greeting{"ready", dir, home}) // a stream that is closed is told at the end
-		return
+	case !once:
+		t.note("in another terminal: skillet --home %s run NAME", quoteWord(home))
+	case kept:
+		t.note("to run it afterwards: skillet --home %s run NAME", quoteWord(home))
 	}
-	t.note("%s: skillet --home %s run NAME", when, quoteWord(home))
 }
 
 // showTurn shows what came of a change.
