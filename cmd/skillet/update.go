@@ -54,7 +54,7 @@ func (t *terminal) update(ctx context.Context, c *cli.Context, h *host.Host) err
 	var down downPlaces
 	for _, skill := range updates.Skills {
 		p, r, err := t.updateOne(ctx, c, h, admit.Update{
-			Skill: skill, To: c.String("to"), From: c.String("from"), Again: c.StringSlice("again"), EvenDisabled: !c.Bool("all"), Share: share, Promote: c.Bool("promote"),
+			Of: updates, Skill: skill, To: c.String("to"), From: c.String("from"), Again: c.StringSlice("again"), EvenDisabled: !c.Bool("all"), Share: share, Promote: c.Bool("promote"),
 			NothingNew: c.Bool("fail-on-new-capabilities"), NothingDifferent: c.Bool("fail-on-difference"), Terms: t.terms(c, ws, c.Bool("preview")),
 		})
 		if ctx.Err() != nil {
