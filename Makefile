@@ -6,10 +6,12 @@ PROMPTS    := commit-message
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME   ?= 10s
 BENCHTIME  ?= 1s
+# Such as -key key.pem, or -platforms linux/amd64.
+RELEASEFLAGS ?=
 # A benchmark that runs everything once is a test: its figures mean nothing.
 BENCHFLAGS ?=
 
-.PHONY: help build providers testproviders skills engines demo test arm64 check bench benchonce toolchains languages testdata generate fuzz mutate prove clean
+.PHONY: help release build providers testproviders skills engines demo test arm64 check bench benchonce toolchains languages testdata generate fuzz mutate prove clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -82,6 +84,7 @@ check: ## formatting, vet, staticcheck, the import table, generated files
 	cd bench && CGO_ENABLED=0 $(GO) vet ./...
 	cd bench && GOOS=wasip1 GOARCH=wasm $(GO) build ./guests/go/...
 	cd $(GITLEAKS) && $(GO) vet ./... && $(GO) mod tidy -diff && $(GO) test -timeout 10m ./...
+	cd release && $(GO) vet ./... && $(GO) run $(STATICCHECK) ./... && $(GO) mod tidy -diff
 	cd plugins/proto && $(GO) vet ./... && $(GO) mod tidy -diff && $(GO) run . -check
 	cd plugins/providers && $(GO) mod tidy -diff
 
@@ -96,6 +99,9 @@ benchonce: ## run every benchmark once, which says that it works and not how fas
 	$(GO) list -f '{{.Dir}}' ./... | while read -r dir; do if grep -qs '^func Benchmark' "$$dir"/*_test.go; then echo "$$dir"; fi; done | \
 	  xargs -P 2 -n 4 $(GO) test -vet=off -run '^$$' -bench . -benchtime 1x -timeout 10m
 	cd bench && $(GO) run -trimpath . --quick
+
+release: ## make what is published into dist/release: archives, deb, rpm, image, bill of materials, checksums
+	cd release && $(GO) run -trimpath . $(RELEASEFLAGS)
 
 tools: ## install what some tests are run against into .tools: a registry, and cosign
 	CGO_ENABLED=0 GOBIN=$(CURDIR)/.tools $(GO) install $(RELEASE) github.com/distribution/distribution/v3/cmd/registry@v3.1.2

@@ -141,7 +141,7 @@ func (t *terminal) commands() []*cli.Command {
 		t.updateCommand(), t.rollbackCommand(), t.pinCommand(), t.unpinCommand(), t.enableCommand(), t.disableCommand(),
 		t.verifyCommand(), t.exportCommand(), t.importCommand(),
 		t.lockCommand(), t.syncCommand(), t.whyCommand(), t.treeCommand(), t.outdatedCommand(),
-		t.permissionCommand(), t.policyCommand(), t.secretCommand(), t.sessionCommand(), t.keyCommand(), t.trustCommand(), t.taskCommand(), t.chatCommand(), t.agentCommand(), t.providerCommand(), t.memoryCommand(), t.approvalsCommand(), t.auditCommand(), t.serveCommand(), t.tokenCommand(), t.statsCommand(),
+		t.permissionCommand(), t.policyCommand(), t.secretCommand(), t.sessionCommand(), t.keyCommand(), t.trustCommand(), t.taskCommand(), t.chatCommand(), t.agentCommand(), t.providerCommand(), t.memoryCommand(), t.approvalsCommand(), t.auditCommand(), t.serveCommand(), t.serviceCommand(), t.tokenCommand(), t.statsCommand(),
 		t.scanCommand(), t.explainCommand(),
 		t.newCommand(), t.buildCommand(), t.devCommand(), t.inspectCommand(), t.benchCommand(), t.engineCommand(),
 		t.packCommand(), t.gcCommand(), t.searchCommand(), t.pullCommand(), t.pushCommand(), t.loginCommand(), t.logoutCommand(), t.storeCommand(), t.configCommand(), t.doctorCommand(),

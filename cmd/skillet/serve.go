@@ -15,6 +15,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/skillet-run/skillet/cmd/skillet/internal/daemon"
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/meaning"
 	"github.com/skillet-run/skillet/host/app/upkeep"
@@ -90,6 +91,7 @@ func (t *terminal) serve(ctx context.Context, c *cli.Context, h *host.Host) (err
 	if err := t.sayServing(h, at); err != nil {
 		return errors.Join(err, l.Close())
 	}
+	s.serving = func() func() { return daemon.Ready(ctx, h.CatchUp) }
 	if c.Bool("no-tasks") {
 		return s.run(ctx, ls...)
 	}
@@ -168,6 +170,8 @@ type service struct {
 	cancel   context.CancelFunc // ends requests that run
 	endCalls func()             // ends those whose clients have gone
 	ending   chan struct{}      // closed when no more are taken in
+	// serving tells the system that the service answers, and returns what tells it that it ends.
+	serving func() (stop func())
 }
 
 func limitsOf(s upkeep.ServiceSettings) api.Limits {
@@ -219,11 +223,14 @@ func (s *service) run(ctx context.Context, ls ...net.Listener) error {
 	for _, l := range ls {
 		go func() { failed <- s.server.Serve(l) }()
 	}
+	stopping := s.serving()
+	defer stopping()
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serve: %w", err)
 	case <-ctx.Done():
 	}
+	stopping()
 	close(s.ending)
 	draining, stop := context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(s.drain, time.Nanosecond))
 	defer stop()

@@ -31,7 +31,7 @@ var (
 	launchd string
 )
 
-var functions = template.FuncMap{"systemd": quoteSystemd, "xml": html.EscapeString}
+var functions = template.FuncMap{"word": quoteCommand, "path": quotePath, "xml": html.EscapeString}
 
 var texts = template.Must(template.Must(template.New("systemd").Funcs(functions).Parse(systemd)).New("launchd").Parse(launchd))
 
@@ -51,8 +51,10 @@ func (s Service) fill(name string) string {
 	return b.String()
 }
 
-// quoteSystemd quotes one word of a command line: % begins a specifier, $ a variable.
-func quoteSystemd(word string) string {
-	word = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "%", "%%", "$", "$$").Replace(word)
-	return `"` + word + `"`
+// quoteCommand quotes a word of a command line, where $ begins a variable.
+func quoteCommand(word string) string { return strings.ReplaceAll(quotePath(word), "$", "$$") }
+
+// quotePath quotes a word of another line. In all of them % begins a specifier.
+func quotePath(word string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "%", "%%").Replace(word) + `"`
 }

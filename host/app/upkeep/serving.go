@@ -103,6 +103,32 @@ func (c *Claim) Release() (err error) {
 	return err
 }
 
+// ServedBy says which process serves a home, and whether one does. It opens nothing else of
+// the home, which may be missing.
+func ServedBy(ctx context.Context, home string) (s Serving, ok bool, err error) {
+	held, err := isServed(ctx, home)
+	if err != nil || !held {
+		return s, false, err
+	}
+	return served(home), true, nil
+}
+
+// isServed reports whether a process serves the home.
+func isServed(ctx context.Context, home string) (bool, error) {
+	path := filepath.Join(home, servingLock)
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	lock, err := filelock.AcquireShared(ctx, path, 0)
+	if errors.Is(err, filelock.ErrHeld) && ctx.Err() == nil {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return false, lock.Release()
+}
+
 // served is what the process that serves a home said of itself.
 func served(home string) (s Serving) {
 	b, err := os.ReadFile(filepath.Join(home, servingFile))
@@ -115,16 +141,9 @@ func served(home string) (s Serving) {
 // alone refuses, with a [fault.KindConflict] error, what nobody may do to a home that is
 // served.
 func alone(ctx context.Context, home string) error {
-	path := filepath.Join(home, servingLock)
-	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	lock, err := filelock.AcquireShared(ctx, path, 0)
-	if errors.Is(err, filelock.ErrHeld) && ctx.Err() == nil {
-		return fault.Errorf(fault.KindConflict, "this needs the home alone, and %s", served(home).words()).WithHint("end that process first")
-	}
-	if err != nil {
+	held, err := isServed(ctx, home)
+	if err != nil || !held {
 		return err
 	}
-	return lock.Release()
+	return fault.Errorf(fault.KindConflict, "this needs the home alone, and %s", served(home).words()).WithHint("end that process first")
 }
