@@ -108,6 +108,7 @@ func (r *release) layer(p program, pages []page) ([]byte, error) {
 		return nil, err
 	}
 	entries := []tar.Header{
+		{Name: "dev/"}, {Name: "proc/"}, {Name: "sys/"}, // where a container engine mounts them
 		{Name: "etc/"}, {Name: "etc/ssl/"}, {Name: "etc/ssl/certs/"}, {Name: "usr/"}, {Name: "usr/bin/"}, {Name: "usr/share/"}, {Name: "usr/share/doc/"},
 		{Name: "usr/share/doc/skillet/"}, {Name: imageHome[1:] + "/", Uid: imageUser, Gid: imageUser, Mode: 0o700},
 	}
@@ -136,7 +137,10 @@ func (r *release) layer(p program, pages []page) ([]byte, error) {
 			err = errors.Join(err, add(g.installed[1:], 0o644, g.text))
 		}
 	}
-	return b.Bytes(), errors.Join(err, t.Close())
+	if err := errors.Join(err, t.Close()); err != nil { // its end is written by that
+		return nil, err
+	}
+	return b.Bytes(), nil
 }
 
 // authorities are the certificate authorities that browsers trust without conditions, in PEM:

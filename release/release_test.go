@@ -247,6 +247,7 @@ func TestImage(t *testing.T) {
 	layers := mutate.Extract(image)
 	defer layers.Close()
 	unpack(t, layers, root)
+	mount(t, root)
 	if err := os.Chmod(root, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -259,8 +260,9 @@ func TestImage(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = serve.Process.Kill(); _ = serve.Wait() })
-	if _, err := bufio.NewReader(out).ReadString('}'); err != nil {
-		t.Fatalf("the container ended: %v", err)
+	said, err := bufio.NewReader(out).ReadString('}')
+	if err != nil || !strings.Contains(said, `"address"`) {
+		t.Fatalf("the container says %s (%v)", said, err)
 	}
 	check := within(t, root, config.Config, config.Config.Healthcheck.Test[2:]...)
 	if out, err := check.CombinedOutput(); err != nil {
