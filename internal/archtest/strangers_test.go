@@ -91,6 +91,7 @@ var unread = map[string]string{
 	"github.com/gowebpki/jcs":          "JSON that this program wrote",
 	"github.com/hashicorp/go-hclog":    "lines of the log, out",
 	"github.com/knadh/koanf":           "settings of the home",
+	"github.com/coreos/go-systemd":     "words to systemd, out",
 	"github.com/schollz/progressbar":   "a bar, out",
 	"github.com/urfave/cli":            "what the person types",
 	"github.com/viterin/vek":           "numbers of the memory",
