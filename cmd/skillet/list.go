@@ -18,10 +18,10 @@ func (t *terminal) listCommand() *cli.Command {
 	return &cli.Command{
 		Name: "list", Aliases: []string{"ls"},
 		Flags: []cli.Flag{allFlag("versions that are not active")},
-		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+		Action: t.inService(t.listServed, t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 			skills, err := h.Admit().List(ctx, t.person(), admit.Listing{All: c.Bool("all")})
 			return t.answered(skills, err, func() { t.showSkills(skills) })
-		}),
+		})),
 	}
 }
 

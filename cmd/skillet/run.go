@@ -34,7 +34,7 @@ func (t *terminal) runCommand() *cli.Command {
 			&cli.StringFlag{Name: "session", Usage: "the session this call belongs to, as `NAME`: a code_session skill goes on with it, and grants for it hold"},
 			workspaceFlag(),
 		}, limitFlags()...),
-		Action: t.withHostFor(expected, t.run),
+		Action: t.inService(t.runServed, t.withHostFor(expected, t.run)),
 	}
 }
 
@@ -64,6 +64,11 @@ func (t *terminal) run(ctx context.Context, c *cli.Context, h *host.Host) error 
 	done := t.waiting("running %s", in.Target.Label())
 	a, err := h.Invoke().Invoke(ctx, in)
 	done()
+	return t.showAnswer(a, in.RecordTo, err)
+}
+
+// showAnswer shows what came of a call that was to be recorded to a file; empty for none.
+func (t *terminal) showAnswer(a invoke.Answer, recordTo string, err error) error {
 	t.noteCuts(a.Cuts)
 	res := a.Result
 	if err != nil && res.RunID == "" {
@@ -81,7 +86,7 @@ func (t *terminal) run(ctx context.Context, c *cli.Context, h *host.Host) error 
 		}
 		return reported{res.Error.Kind}
 	}
-	t.noteRecorded(a, in.RecordTo, err)
+	t.noteRecorded(a, recordTo, err)
 	return cmp.Or(t.showResult(res), err)
 }
 

@@ -43,12 +43,25 @@ func (t *terminal) serveCommand() *cli.Command {
 			&cli.DurationFlag{Name: "drain", Usage: "how long requests that run may go on once it is told to end, `TIME`", Value: 10 * time.Second},
 			&cli.BoolFlag{Name: "no-tasks", Usage: "work on no tasks"},
 		},
-		Action: t.withHostFor(func(*cli.Context) host.Expectation { return host.ExpectMuch }, t.serve),
+		Action: t.serveCommon,
 	}
 }
 
+// serveCommon serves the home, to commands too that have its settings.
+func (t *terminal) serveCommon(c *cli.Context) error {
+	common := ""
+	if home, err := t.home(c); err == nil {
+		if home, err = upkeep.MakeHome(home); err == nil { // what is wrong is said when it is opened
+			common, _ = commonOf(t.options(c, home)) // empty for a service that no command uses
+		}
+	}
+	return t.withHostFor(func(*cli.Context) host.Expectation { return host.ExpectMuch }, func(ctx context.Context, c *cli.Context, h *host.Host) error {
+		return t.serve(ctx, c, h, common)
+	})(c)
+}
+
 // serve serves the home until the command is told to end.
-func (t *terminal) serve(ctx context.Context, c *cli.Context, h *host.Host) (err error) {
+func (t *terminal) serve(ctx context.Context, c *cli.Context, h *host.Host, common string) (err error) {
 	if err := h.CatchUp(ctx); err != nil {
 		return err
 	}
@@ -74,7 +87,7 @@ func (t *terminal) serve(ctx context.Context, c *cli.Context, h *host.Host) (err
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	s := newService(h, c.Duration("drain"), limitsOf(settings))
+	s := newServer(h, c.Duration("drain"), limitsOf(settings), common)
 	ls := []net.Listener{l}
 	socket, err := listenLocally(ctx, claim)
 	if err != nil {
@@ -163,9 +176,9 @@ func (t *terminal) whileWorking(ctx context.Context, h *host.Host, do func(conte
 	return errors.Join(err, failed)
 }
 
-// A service answers requests over HTTP.
-type service struct {
-	server   *http.Server
+// A server answers requests over HTTP.
+type server struct {
+	http     *http.Server
 	drain    time.Duration
 	cancel   context.CancelFunc // ends requests that run
 	endCalls func()             // ends those whose clients have gone
@@ -178,8 +191,8 @@ func limitsOf(s upkeep.ServiceSettings) api.Limits {
 	return api.Limits{PerToken: s.TokenRate, All: s.Rate, InFlight: s.InFlight, Streams: s.Streams}
 }
 
-func newService(h *host.Host, drain time.Duration, limits api.Limits) *service {
-	s := &service{drain: drain, ending: make(chan struct{})}
+func newServer(h *host.Host, drain time.Duration, limits api.Limits, common string) *server {
+	s := &server{drain: drain, ending: make(chan struct{})}
 	edge := api.New(h.Log().Named("api"), api.Services{
 		Admit: h.Admit(), Invoke: h.Invoke(), Govern: h.Govern(), Work: h.Work(), Explain: meaning.Of,
 		Ready: func(ctx context.Context) error {
@@ -190,16 +203,16 @@ func newService(h *host.Host, drain time.Duration, limits api.Limits) *service {
 				return h.CatchUp(ctx)
 			}
 		},
-	}, api.Settings{Version: upkeep.ThisBuild().Version, Limits: limits})
+	}, api.Settings{Version: upkeep.ThisBuild().Version, Limits: limits, Common: common})
 	requests, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel
-	s.server = &http.Server{
+	s.http = &http.Server{
 		Handler: edge.Handler(thisMachine), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		BaseContext: func(net.Listener) context.Context { return requests }, ConnContext: edge.ConnContext,
 		ErrorLog: h.Log().Named("http").StandardLogger(nil),
 	}
 	s.endCalls = edge.EndCalls
-	s.server.RegisterOnShutdown(edge.EndStreams)
+	s.http.RegisterOnShutdown(edge.EndStreams)
 	return s
 }
 
@@ -216,12 +229,12 @@ func thisMachine(hostport string) bool {
 
 // run answers requests until ctx ends. Those that run then may go on for the time of the
 // drain, and are cancelled after it.
-func (s *service) run(ctx context.Context, ls ...net.Listener) error {
+func (s *server) run(ctx context.Context, ls ...net.Listener) error {
 	defer s.cancel()
 	defer s.endCalls()
 	failed := make(chan error, len(ls))
 	for _, l := range ls {
-		go func() { failed <- s.server.Serve(l) }()
+		go func() { failed <- s.http.Serve(l) }()
 	}
 	stopping := s.serving()
 	defer stopping()
@@ -234,7 +247,7 @@ func (s *service) run(ctx context.Context, ls ...net.Listener) error {
 	close(s.ending)
 	draining, stop := context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(s.drain, time.Nanosecond))
 	defer stop()
-	err := s.server.Shutdown(draining)
+	err := s.http.Shutdown(draining)
 	if errors.Is(err, context.DeadlineExceeded) {
 		s.cancel()
 		s.endCalls()
@@ -250,11 +263,11 @@ func (s *service) run(ctx context.Context, ls ...net.Listener) error {
 const abandonTime = 2 * time.Second
 
 // abandon waits for requests that were cancelled, and closes what is left.
-func (s *service) abandon() error {
+func (s *server) abandon() error {
 	ctx, stop := context.WithTimeout(context.Background(), abandonTime)
 	defer stop()
-	if err := s.server.Shutdown(ctx); errors.Is(err, context.DeadlineExceeded) {
-		return s.server.Close()
+	if err := s.http.Shutdown(ctx); errors.Is(err, context.DeadlineExceeded) {
+		return s.http.Close()
 	} else if err != nil {
 		return err
 	}

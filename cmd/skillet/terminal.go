@@ -22,6 +22,7 @@ import (
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/admit"
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/host/edge/api"
 	"github.com/skillet-run/skillet/internal/lazyregexp"
 )
 
@@ -280,8 +281,11 @@ func (t *terminal) raw(b []byte) error {
 	return err
 }
 
-// Notify shows a notification of a skill.
-func (t *terminal) Notify(_ context.Context, n host.Notification) error {
+// Notify shows a notification of a skill, here or where the command is that it was called for.
+func (t *terminal) Notify(ctx context.Context, n host.Notification) error {
+	if api.Notify(ctx, n) {
+		return nil
+	}
 	line := fmt.Sprintf("[%s] %s", n.Severity, n.Skill)
 	if n.Title != "" {
 		line += ": " + n.Title

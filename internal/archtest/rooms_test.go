@@ -24,9 +24,11 @@ var edge = []string{"host", "host/app", "host/base/fault", "policies/capability"
 
 // rooms is the house from the top down. Any package may import what is in internal.
 var rooms = []room{
-	{"cmd/skillet", append([]string{"cmd/skillet/internal", "host/edge"}, edge...)},
+	{"cmd/skillet", append([]string{"cmd/skillet/internal", "cmd/skillet/internal/service", "host/edge"}, edge...)},
 	// A process that is started again becomes a worker before anything else is set up.
 	{"cmd/skillet/internal", []string{"host/engine/sandbox/worker", "host/base/fault"}},
+	// It says to a service what a command would do, in the words of the edge that it talks to.
+	{"cmd/skillet/internal/service", []string{"host/edge/api"}},
 	{"cmd/demo", nil},
 	{"host/edge", edge},
 	{"host", []string{

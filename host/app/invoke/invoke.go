@@ -19,6 +19,7 @@ import (
 	"github.com/skillet-run/skillet/host/base/task"
 	"github.com/skillet-run/skillet/host/fetch/source"
 	"github.com/skillet-run/skillet/host/record/approval"
+	"github.com/skillet-run/skillet/host/run/hostfn"
 	"github.com/skillet-run/skillet/host/run/prompt"
 	"github.com/skillet-run/skillet/host/run/recording"
 	"github.com/skillet-run/skillet/host/run/replay"
@@ -97,6 +98,9 @@ type (
 	LogLine = task.LogLine
 	Denial  = task.Denial
 )
+
+// A Notification is what a skill has to say to a person.
+type Notification = hostfn.Notification
 
 // An Answer is what came of an invocation.
 type Answer struct {

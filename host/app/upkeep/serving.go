@@ -82,10 +82,13 @@ func (c *Claim) Announce(address, socket string) (Serving, error) {
 	return s, atomicfile.Write(filepath.Join(c.home, servingFile), append(b, '\n'))
 }
 
+// SocketOf is where the local socket of a home is, if there is a service.
+func SocketOf(home string) string { return filepath.Join(home, servingSock) }
+
 // Socket is where the local socket of the service is. What a service that was killed left
 // there is deleted.
 func (c *Claim) Socket() (string, error) {
-	path := filepath.Join(c.home, servingSock)
+	path := SocketOf(c.home)
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}

@@ -48,6 +48,9 @@ type Services struct {
 type Settings struct {
 	// Version is that of the program.
 	Version string
+	// Common is what a command has to have in common with the service to be done by it, as
+	// upkeep.Common.Digest has it; empty for a service that does no commands.
+	Common string
 	// Heartbeat is how often a stream of events says that it is alive; 0 for 15 seconds.
 	Heartbeat time.Duration
 	// PlanLife is how long a plan can be committed after it was made; 0 for 15 minutes.
@@ -93,7 +96,7 @@ func New(log hclog.Logger, s Services, set Settings) *API {
 	a.running, a.stop = context.WithCancel(context.Background())
 	a.huma = humago.New(a.mux, a.config())
 	a.huma.UseMiddleware(refuseEmpty)
-	for _, routes := range []func(*API){health, skills, changes, calls, proposals, grants, policy, tasks, memories, figures, auditLog} {
+	for _, routes := range []func(*API){health, commands, skills, changes, calls, proposals, grants, policy, tasks, memories, figures, auditLog} {
 		routes(a)
 	}
 	a.mux.HandleFunc("/", a.noRoute)
@@ -141,7 +144,7 @@ func (a *API) config() huma.Config {
 	c.OpenAPIPath, c.DocsPath, c.SchemasPath = "/v1/openapi", "", ""
 	c.CreateHooks, c.RejectUnknownQueryParameters = nil, true
 	json := huma.Format{Marshal: marshal, Unmarshal: huma.DefaultJSONFormat.Unmarshal}
-	c.Formats = map[string]huma.Format{"application/json": json, "json": json}
+	c.Formats = map[string]huma.Format{"application/json": json, "json": json, CommandType: huma.DefaultJSONFormat}
 	c.Transformers = []huma.Transformer{problems}
 	return c
 }

@@ -26,6 +26,9 @@ const (
 var mayUse = map[string][]govern.Role{
 	"live": nil, "ready": nil,
 
+	"show-service": {viewer, caller, operator, approver, agent},
+	"run-command":  {caller, operator, approver, agent},
+
 	"list-skills": {viewer, caller, operator, approver, agent},
 	"show-skill":  {viewer, caller, operator, approver, agent},
 	"list-agents": {viewer, caller, operator, approver, agent},

@@ -37,6 +37,9 @@ func (n Named) seen(p govern.Pass) (manifests.Ref, error) {
 	return ref, err
 }
 
+// A Skill is an installed version of a skill.
+type Skill = admit.Skill
+
 type listSkills struct {
 	Window
 	All bool `query:"all" doc:"Every version, not only the active ones."`
