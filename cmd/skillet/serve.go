@@ -3,14 +3,18 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"os"
+	"os/signal"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -22,6 +26,7 @@ import (
 	"github.com/skillet-run/skillet/host/app/work"
 	"github.com/skillet-run/skillet/host/base/fault"
 	"github.com/skillet-run/skillet/host/edge/api"
+	"github.com/skillet-run/skillet/host/edge/api/cert"
 )
 
 // defaultListen is where the service listens when nobody says.
@@ -35,11 +40,15 @@ func (t *terminal) serveCommand() *cli.Command {
 			"`skillet token create` makes one. /v1/openapi.json describes every route. Tasks that wait are\n" +
 			"worked on, as in `skillet task work --watch`.\n\n" +
 			"One process serves a home. Other commands go on sharing the home with it, but for those that\n" +
-			"replace the store or repair the audit log. Settings are read once: start it again after a change.\n\n" +
+			"replace the store or repair the audit log. Settings are read once, but for service.*:\n" +
+			"SIGHUP has these read again, and the certificate.\n\n" +
 			"SIGTERM or Ctrl-C has it take in nothing more, and end when what runs is done, or after --drain.\n\n" +
 			"Examples:\n  skillet serve\n  skillet serve --listen 127.0.0.1:0 --json\n  skillet serve --no-tasks --drain 30s",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "listen", Usage: "listen at `HOST:PORT`; the host has to be this machine, and port 0 takes any that is free", Value: defaultListen},
+			&cli.StringFlag{Name: "listen", Usage: "listen at `HOST:PORT`; a host beyond this machine needs TLS, and port 0 takes any that is free", Value: defaultListen},
+			&cli.StringFlag{Name: "tls-cert", Usage: "the certificate to show, a `FILE` in PEM"},
+			&cli.StringFlag{Name: "tls-key", Usage: "its key, a `FILE` in PEM"},
+			&cli.BoolFlag{Name: "tls-self-signed", Usage: "show a certificate that is made here and kept in the home, for the names and addresses of this machine"},
 			&cli.DurationFlag{Name: "drain", Usage: "how long requests that run may go on once it is told to end, `TIME`", Value: 10 * time.Second},
 			&cli.BoolFlag{Name: "no-tasks", Usage: "work on no tasks"},
 		},
@@ -65,7 +74,8 @@ func (t *terminal) serve(ctx context.Context, c *cli.Context, h *host.Host, comm
 	if err := h.CatchUp(ctx); err != nil {
 		return err
 	}
-	if err := checkListen(c.String("listen")); err != nil {
+	shown, err := certificateOf(c, h.Home())
+	if err != nil {
 		return err
 	}
 	if c.Duration("drain") < 0 {
@@ -87,24 +97,40 @@ func (t *terminal) serve(ctx context.Context, c *cli.Context, h *host.Host, comm
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	s := newServer(h, c.Duration("drain"), limitsOf(settings), common)
+	s := newServer(h, c.Duration("drain"), limitsOf(settings), common, shown)
+	address := s.scheme + "://" + l.Addr().String()
+	if shown != nil {
+		l = tls.NewListener(l, s.http.TLSConfig)
+	}
 	ls := []net.Listener{l}
 	socket, err := listenLocally(ctx, claim)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	at, err := claim.Announce("http://"+l.Addr().String(), "")
+	at, err := claim.Announce(address, "")
 	if socket != nil {
 		ls = append(ls, socket)
-		at, err = claim.Announce("http://"+l.Addr().String(), socket.Addr().String())
+		at, err = claim.Announce(address, socket.Addr().String())
 	}
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	if err := t.sayServing(h, at); err != nil {
+	if err := t.sayServing(h, at, shown); err != nil {
 		return errors.Join(err, l.Close())
 	}
 	s.serving = func() func() { return daemon.Ready(ctx, h.CatchUp) }
+	defer reloading(func() {
+		settings, err := upkeep.SettingsOfService(ctx, t.person(), h.Home(), t.settingLayers(c))
+		if err == nil {
+			s.edge.SetLimits(limitsOf(settings))
+		}
+		if shown != nil {
+			err = errors.Join(err, shown.Reload())
+		}
+		if err != nil {
+			h.Log().Error("what is set was not read again", "err", err)
+		}
+	})()
 	if c.Bool("no-tasks") {
 		return s.run(ctx, ls...)
 	}
@@ -135,11 +161,22 @@ func listenLocally(ctx context.Context, claim *upkeep.Claim) (net.Listener, erro
 type served struct {
 	Home string `json:"home"`
 	upkeep.Serving
+	// Certificate is the file with the certificate, and Fingerprint its SHA-256; empty without
+	// TLS.
+	Certificate string `json:"certificate,omitempty"`
+	Fingerprint string `json:"sha256,omitempty"`
 }
 
-func (t *terminal) sayServing(h *host.Host, at upkeep.Serving) error {
-	return t.answer(served{h.Home(), at}, func() {
+func (t *terminal) sayServing(h *host.Host, at upkeep.Serving, shown *cert.Keeper) error {
+	v := served{Home: h.Home(), Serving: at}
+	if shown != nil {
+		v.Certificate, v.Fingerprint = shown.File(), shown.Fingerprint()
+	}
+	return t.answer(v, func() {
 		t.say("serving %s at %s; a token: `skillet token create NAME --role caller`", plain(h.Home()), at.Address)
+		if shown != nil {
+			t.say("its certificate is %s, SHA-256 %s", plain(v.Certificate), v.Fingerprint)
+		}
 	})
 }
 
@@ -153,8 +190,8 @@ func checkListen(address string) error {
 	if ip := net.ParseIP(name); name == "localhost" || ip != nil && ip.IsLoopback() {
 		return nil
 	}
-	return fault.Errorf(fault.KindUsage, "--listen %s: whoever is between could read the tokens there, which needs TLS, and skillet serve has none", address).
-		WithHint("listen on this machine alone, --listen %s, and let a proxy that has TLS stand before it", defaultListen)
+	return fault.Errorf(fault.KindUsage, "--listen %s: whoever is between could read the tokens there, which needs TLS", address).
+		WithHint("name a certificate, --tls-cert and --tls-key, or have one made, --tls-self-signed; or listen on this machine alone, --listen %s", defaultListen)
 }
 
 // whileWorking works on the tasks that wait, for as long as do runs.
@@ -180,6 +217,8 @@ func (t *terminal) whileWorking(ctx context.Context, h *host.Host, do func(conte
 type server struct {
 	http     *http.Server
 	drain    time.Duration
+	edge     *api.API
+	scheme   string
 	cancel   context.CancelFunc // ends requests that run
 	endCalls func()             // ends those whose clients have gone
 	ending   chan struct{}      // closed when no more are taken in
@@ -191,7 +230,7 @@ func limitsOf(s upkeep.ServiceSettings) api.Limits {
 	return api.Limits{PerToken: s.TokenRate, All: s.Rate, InFlight: s.InFlight, Streams: s.Streams}
 }
 
-func newServer(h *host.Host, drain time.Duration, limits api.Limits, common string) *server {
+func newServer(h *host.Host, drain time.Duration, limits api.Limits, common string, shown *cert.Keeper) *server {
 	s := &server{drain: drain, ending: make(chan struct{})}
 	edge := api.New(h.Log().Named("api"), api.Services{
 		Admit: h.Admit(), Invoke: h.Invoke(), Govern: h.Govern(), Work: h.Work(), Explain: meaning.Of,
@@ -204,16 +243,31 @@ func newServer(h *host.Host, drain time.Duration, limits api.Limits, common stri
 			}
 		},
 	}, api.Settings{Version: upkeep.ThisBuild().Version, Limits: limits, Common: common})
+	s.edge, s.scheme = edge, "http"
 	requests, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel
 	s.http = &http.Server{
-		Handler: edge.Handler(thisMachine), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		Handler: edge.Handler(hostCheck(shown)), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		BaseContext: func(net.Listener) context.Context { return requests }, ConnContext: edge.ConnContext,
 		ErrorLog: h.Log().Named("http").StandardLogger(nil),
 	}
 	s.endCalls = edge.EndCalls
+	if shown != nil {
+		s.scheme, s.http.TLSConfig = "https", shown.Config()
+	}
 	s.http.RegisterOnShutdown(edge.EndStreams)
 	return s
+}
+
+// hostCheck says which hosts requests may name: those of the certificate where there is one,
+// and this machine otherwise, as at the local socket.
+func hostCheck(shown *cert.Keeper) func(*http.Request) bool {
+	return func(r *http.Request) bool {
+		if r.TLS != nil {
+			return shown.IsFor(r.Host)
+		}
+		return thisMachine(r.Host)
+	}
 }
 
 // thisMachine reports whether a request names this machine: a page that a browser was led to
@@ -272,4 +326,69 @@ func (s *server) abandon() error {
 		return err
 	}
 	return nil
+}
+
+// certificateOf is the certificate that the service shows; nil for none, which does on this
+// machine alone.
+func certificateOf(c *cli.Context, home string) (*cert.Keeper, error) {
+	file, key, own := c.String("tls-cert"), c.String("tls-key"), c.Bool("tls-self-signed")
+	if (file == "") != (key == "") || own && file != "" {
+		return nil, fault.Errorf(fault.KindUsage, "a certificate is --tls-cert with --tls-key, or --tls-self-signed")
+	}
+	listen := c.String("listen")
+	if _, _, err := net.SplitHostPort(listen); err != nil || !own && file == "" {
+		return nil, checkListen(listen)
+	}
+	if file != "" {
+		return cert.Open(cert.Source{Cert: file, Key: key})
+	}
+	return cert.Open(cert.Source{Dir: filepath.Join(home, "tls"), Names: namesOf(listen)})
+}
+
+// namesOf are the names and addresses by which this machine is reached at a place to listen.
+func namesOf(listen string) []string {
+	names := []string{"localhost", "127.0.0.1", "::1"}
+	host, _, _ := net.SplitHostPort(listen) // which the caller has checked
+	if ip := net.ParseIP(host); host != "" && (ip == nil || !ip.IsUnspecified()) {
+		return append(names, host)
+	}
+	if name, err := os.Hostname(); err == nil {
+		names = append(names, name)
+	}
+	all, _ := net.InterfaceAddrs() // what the system does not tell is left out
+	for _, a := range all {
+		if n, ok := a.(*net.IPNet); ok && !n.IP.IsLoopback() && !n.IP.IsLinkLocalUnicast() {
+			names = append(names, n.IP.String())
+		}
+	}
+	return names
+}
+
+// reloadEvery is how often a certificate is looked after without being told to.
+const reloadEvery = 12 * time.Hour
+
+// reloading has what can be read again read again, when SIGHUP comes and now and then, until
+// stop is called.
+func reloading(reload func()) (stop func()) {
+	hup, ended := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(hup, syscall.SIGHUP)
+	tick := time.NewTicker(reloadEvery)
+	var one sync.WaitGroup
+	one.Go(func() {
+		for {
+			select {
+			case <-ended:
+				return
+			case <-hup:
+			case <-tick.C:
+			}
+			reload()
+		}
+	})
+	return func() {
+		signal.Stop(hup)
+		tick.Stop()
+		close(ended)
+		one.Wait()
+	}
 }

@@ -103,9 +103,9 @@ func New(log hclog.Logger, s Services, set Settings) *API {
 	return a
 }
 
-// Handler serves the API. host reports whether a request may name a host, as a browser that
+// Handler serves the API. host reports whether a request may name the host that it names, as a browser that
 // was led here by another name would.
-func (a *API) Handler(host func(string) bool) http.Handler {
+func (a *API) Handler(host func(*http.Request) bool) http.Handler {
 	cross := http.NewCrossOriginProtection()
 	cross.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		write(w, problemOf(fault.Errorf(fault.KindDenied, "the request comes from a page of another origin")))
@@ -114,7 +114,7 @@ func (a *API) Handler(host func(string) bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Cache-Control", "no-store")
-		if !host(r.Host) {
+		if !host(r) {
 			p := problemOf(fault.Errorf(fault.KindDenied, "no host is served by the name %q", r.Host))
 			p.Status, p.Title = http.StatusMisdirectedRequest, http.StatusText(http.StatusMisdirectedRequest)
 			write(w, p)

@@ -55,7 +55,7 @@ func serve(t *testing.T, set api.Settings) *server {
 	edge := api.New(hclog.NewNullLogger(), api.Services{
 		Admit: h.Admit(), Invoke: h.Invoke(), Govern: h.Govern(), Work: h.Work(), Explain: meaning.Of, Ready: h.CatchUp,
 	}, set)
-	s := httptest.NewServer(edge.Handler(func(host string) bool { return strings.HasPrefix(host, "127.0.0.1:") }))
+	s := httptest.NewServer(edge.Handler(func(r *http.Request) bool { return strings.HasPrefix(r.Host, "127.0.0.1:") }))
 	t.Cleanup(func() {
 		edge.EndStreams()
 		s.Close()

@@ -28,7 +28,7 @@ func FuzzRequest(f *testing.F) {
 	edge := api.New(hclog.NewNullLogger(), api.Services{
 		Admit: h.Admit(), Invoke: h.Invoke(), Govern: h.Govern(), Work: h.Work(), Explain: meaning.Of, Ready: h.CatchUp,
 	}, api.Settings{})
-	handler := edge.Handler(func(string) bool { return true })
+	handler := edge.Handler(func(*http.Request) bool { return true })
 	made, err := h.Govern().Tokens.Create(context.Background(), ada, govern.CreateToken{Name: "operator", Role: govern.RoleOperator})
 	if err != nil {
 		f.Fatal(err)
