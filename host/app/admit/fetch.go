@@ -66,7 +66,7 @@ func (s *Service) Fetch(ctx context.Context, by approval.Principal, f Fetch) (*B
 	if err := approval.CheckPrincipal(by); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(new(source.Asked).In(ctx))
+	ctx, cancel := context.WithCancel(ctx)
 	b := &Batch{s: s, f: f, ahead: make(chan struct{}, min(maxAhead, runtime.GOMAXPROCS(0))), ready: make([]chan *Arrival, len(f.Names)), cancel: cancel, closed: ctx.Done()}
 	for i := range b.ready {
 		b.ready[i] = make(chan *Arrival, 1)

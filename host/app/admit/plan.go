@@ -147,7 +147,6 @@ func (s *Service) Plan(ctx context.Context, by approval.Principal, c Change) (*P
 		return nil, err
 	}
 	p := &Plan{by: by, since: since, commit: nothing}
-	ctx = new(source.Asked).In(ctx)
 	if err := c.plan(ctx, s, p); err != nil {
 		return nil, err
 	}

@@ -53,9 +53,6 @@ type Update struct {
 	Share Share
 	// Promote makes the version that is on trial the active one, and looks for no other.
 	Promote bool
-	// Of are the updates that it is one of: a place that did not answer is not asked again
-	// in them. Nil is for one by itself.
-	Of *Updates
 	// NothingNew refuses a version that asks for more than the one before, and
 	// NothingDifferent one that does otherwise on recorded calls.
 	NothingNew       bool
@@ -71,9 +68,6 @@ const DefaultTrialCalls = install.DefaultCanaryCalls
 
 func (c Update) plan(ctx context.Context, s *Service, p *Plan) error {
 	p.Kind, p.terms, p.Status = "update", c.Terms, StatusPreview
-	if c.Of != nil {
-		ctx = c.Of.asked.In(ctx)
-	}
 	all, err := s.parts.Registry.List(ctx)
 	if err != nil {
 		return err

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/skillet-run/skillet/host/base/fault"
-	"github.com/skillet-run/skillet/host/fetch/source"
 	"github.com/skillet-run/skillet/host/fetch/source/transfer"
 	"github.com/skillet-run/skillet/host/install"
 	"github.com/skillet-run/skillet/host/record/approval"
@@ -53,7 +52,6 @@ type Updates struct {
 	// may take along.
 	Skills []string
 	moved  map[string]Move
-	asked  source.Asked
 }
 
 // Updates finds the skills that are named, or with none of them all that are active.

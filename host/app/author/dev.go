@@ -33,10 +33,9 @@ type DevRequest struct {
 	NoTests bool
 	// Timeout bounds each run of a compiler; 0 means [DefaultTimeout].
 	Timeout time.Duration
-	// Ready is told the absolute paths of the project and of the home, once it is open, and
-	// whether the home is kept when this ends; Case each test case that ends, and Turn what
-	// came of each turn. Nil is for nobody.
-	Ready func(dir, home string, kept bool)
+	// Ready is told the absolute paths of the project and of the home, once it is open;
+	// Case each test case that ends, and Turn what came of each turn. Nil is for nobody.
+	Ready func(dir, home string)
 	Case  func(CaseResult)
 	Turn  func(Turn)
 	// Progress is told what takes a while.
@@ -64,7 +63,7 @@ func (s *Service) Dev(ctx context.Context, by approval.Human, r DevRequest) erro
 	}
 	defer d.close(ctx)
 	if r.Ready != nil {
-		r.Ready(d.dir, d.path, d.temporary == "")
+		r.Ready(d.dir, d.path)
 	}
 	if !r.Once {
 		return d.watch(ctx)

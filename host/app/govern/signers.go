@@ -167,15 +167,6 @@ func (s *Signers) Remove(ctx context.Context, by approval.Human, what string) ([
 	return s.p.Trust.Remove(ctx, by, what)
 }
 
-// PlanRemove returns what [Signers.Remove] would forget, in words. It forgets nothing, and
-// fails as that does for what is not known.
-func (s *Signers) PlanRemove(ctx context.Context, by approval.Principal, what string) ([]string, error) {
-	if err := s.p.begin(ctx, by); err != nil {
-		return nil, err
-	}
-	return s.p.Trust.Removable(ctx, what)
-}
-
 // A RevokePackages asks for something to be refused from now on.
 type RevokePackages struct {
 	// What is SKILL[@VERSION], sha256:DIGEST, artifact:sha256:DIGEST, or a signer: its text,

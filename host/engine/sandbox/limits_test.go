@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -201,6 +202,20 @@ func TestLimits(t *testing.T) {
 				t.Errorf("%d units spent, limit %d", r.Fuel, most)
 			}
 		})
+	}
+}
+
+// TestEveryLimitIsReached sees that each limit has a case of a guest that reaches it.
+func TestEveryLimitIsReached(t *testing.T) {
+	t.Parallel()
+	elsewhere := map[string]string{
+		"WallSet": "it is only told", "LogBytes": "TestLog: the call goes on", "Files": "TestFileLimits: it takes a directory",
+	}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[sandbox.Limits]()) {
+		reached := slices.ContainsFunc(limitCases(), func(c limitCase) bool { return !reflect.ValueOf(c.call.Limits).FieldByIndex(f.Index).IsZero() })
+		if !reached && elsewhere[f.Name] == "" {
+			t.Errorf("no case of TestLimits reaches Limits.%s", f.Name)
+		}
 	}
 }
 

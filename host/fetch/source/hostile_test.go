@@ -2,9 +2,7 @@ package source_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -613,48 +611,4 @@ func TestSignaturesOfOthers(t *testing.T) {
 	}
 	_, err = l.fetch.Fetch(t.Context(), l.ref("oci://HOST/csv:1.0.0"), source.Options{})
 	refused(t, err, fault.KindVerification, transfer.ErrTooLarge, "signatures")
-}
-
-// In one run, a place that did not answer is not asked again; one that answers that it
-// cannot is, and so is either in another run.
-func TestSilentPlacesAreAskedOnce(t *testing.T) {
-	var asked atomic.Int64
-	var silent atomic.Bool
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked.Add(1)
-		if silent.Load() {
-			<-r.Context().Done()
-			return
-		}
-		w.WriteHeader(http.StatusServiceUnavailable)
-	}))
-	t.Cleanup(s.Close)
-	l := labAt(t, strings.TrimPrefix(s.URL, "http://"))
-	set := l.set
-	set.Client.Stall = 50 * time.Millisecond
-	l.with(set)
-	refs := []string{"oci://HOST/a/one:1.0.0", "oci://HOST/a/two:1.0.0", "http://HOST/three.skill", "git+http://HOST/four"}
-	ask := func(ctx context.Context, ref string, is error) int64 {
-		t.Helper()
-		before := asked.Load()
-		if _, err := l.fetch.Fetch(ctx, l.ref(ref), source.Options{}); !errors.Is(err, is) {
-			t.Errorf("%s: %v, want %v", ref, err, is)
-		}
-		return asked.Load() - before
-	}
-	run := new(source.Asked).In(t.Context())
-	for _, ref := range refs {
-		if n := ask(run, ref, transfer.ErrUnreachable); n == 0 {
-			t.Errorf("%s: a place that answers is not asked", ref)
-		}
-	}
-	silent.Store(true)
-	for i, ref := range refs {
-		if n := ask(run, ref, transfer.ErrTimeout); (n > 0) != (i == 0) {
-			t.Errorf("%s: asked %d times", ref, n)
-		}
-		if n := ask(t.Context(), ref, transfer.ErrTimeout); n == 0 {
-			t.Errorf("%s: not asked in another run", ref)
-		}
-	}
 }

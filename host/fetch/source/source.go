@@ -152,9 +152,9 @@ func (f *Fetcher) fetch(ctx context.Context, r Ref, o Options) (*Fetched, error)
 	case KindDirectory, KindFile:
 		return f.fetchPath(ctx, r, o)
 	case KindURL:
-		return f.fetchFrom(ctx, r, o, f.fetchURL)
+		return f.fetchURL(ctx, r, o)
 	case KindGit:
-		return f.fetchFrom(ctx, r, o, f.fetchGit)
+		return f.fetchGit(ctx, r, o)
 	case KindLayout:
 		return f.fetchLayout(ctx, r, o)
 	case KindRegistry:
@@ -379,13 +379,10 @@ func (f *Fetcher) each(ctx context.Context, s site, do func(*oci.Remote) error) 
 	var failed []error
 	all := s.spots()
 	for _, at := range all {
-		err := ask(ctx, at.host, func() error {
-			repo, err := f.connect(s, at.host).Repository(at.repository)
-			if err != nil {
-				return err
-			}
-			return do(repo)
-		})
+		repo, err := f.connect(s, at.host).Repository(at.repository)
+		if err == nil {
+			err = do(repo)
+		}
 		if err == nil {
 			return at, nil
 		}

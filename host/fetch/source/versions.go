@@ -86,13 +86,10 @@ func (f *Fetcher) allTags(ctx context.Context, r Ref, o Options) ([]string, erro
 // tags are those of the first spot of a site that answers.
 func (f *Fetcher) tags(ctx context.Context, s site) ([]string, error) {
 	var tags []string
-	at, err := f.each(ctx, s, func(repo *oci.Remote) (err error) {
+	_, err := f.each(ctx, s, func(repo *oci.Remote) (err error) {
 		tags, err = repo.Tags(ctx)
 		return err
 	})
-	if errors.Is(err, errDeadline) { // a list is short
-		askedIn(ctx).note(at.host, err)
-	}
 	return tags, err
 }
 

@@ -144,31 +144,18 @@ func (b *Book) AddRoot(ctx context.Context, h approval.Human, name string, docum
 func (b *Book) Remove(ctx context.Context, h approval.Human, text string) ([]string, error) {
 	var words []string
 	err := b.commit(ctx, h, ledger.Decision{Kind: "untrust", Subject: text}, func(ctx context.Context) ([]ledger.Change, error) {
-		changes, found, err := b.forget(ctx, text)
-		if err != nil {
-			return nil, err
+		for _, find := range []func(context.Context, string) ([]made, []string, error){b.forgetSkill, b.forgetRoot, b.forgetSigner} {
+			changes, found, err := find(ctx, text)
+			if err != nil {
+				return nil, err
+			}
+			if words = found; len(found) > 0 {
+				return collect(changes...)
+			}
 		}
-		words = found
-		return collect(changes...)
+		return nil, fault.Errorf(fault.KindNotFound, "%q is no known signer, skill or trust root", text).WithHint("%s shows what is known", fault.List(fault.Signers))
 	})
 	return words, err
-}
-
-// Removable returns what [Book.Remove] would forget, in words, and its errors. It forgets
-// nothing.
-func (b *Book) Removable(ctx context.Context, text string) ([]string, error) {
-	_, words, err := b.forget(ctx, text)
-	return words, err
-}
-
-// forget finds what a text names that can be forgotten.
-func (b *Book) forget(ctx context.Context, text string) ([]made, []string, error) {
-	for _, find := range []func(context.Context, string) ([]made, []string, error){b.forgetSkill, b.forgetRoot, b.forgetSigner} {
-		if changes, words, err := find(ctx, text); err != nil || len(words) > 0 {
-			return changes, words, err
-		}
-	}
-	return nil, nil, fault.Errorf(fault.KindNotFound, "%q is no known signer, skill or trust root", text).WithHint("%s shows what is known", fault.List(fault.Signers))
 }
 
 func (b *Book) forgetSkill(ctx context.Context, name string) ([]made, []string, error) {

@@ -154,17 +154,7 @@ func Status(resp *http.Response) error {
 	default:
 		is = ErrProtocol
 	}
-	return fmt.Errorf("%w: %w %s", is, errAnswers, resp.Status)
-}
-
-// errAnswers is in the errors of places that do answer.
-var errAnswers = errors.New("it answers")
-
-// Silent reports whether an error means that a place did not answer, or broke off: what else
-// it is asked for fails alike.
-func Silent(err error) bool {
-	err = Classify(err)
-	return (errors.Is(err, ErrUnreachable) || errors.Is(err, ErrTimeout)) && !errors.Is(err, errAnswers)
+	return fmt.Errorf("%w: it answers %s", is, resp.Status)
 }
 
 // Reason is what is wrong with a place, without what it was asked for: of all that is asked
