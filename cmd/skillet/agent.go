@@ -14,24 +14,18 @@ import (
 )
 
 func (t *terminal) agentCommand() *cli.Command {
-	return &cli.Command{
-		Name: "agent",
-		Subcommands: []*cli.Command{
-			{Name: "add", Flags: proposerFlags("define it"), Action: t.withProposals(one("one file", t.addAgent))},
-			{Name: "list", Aliases: []string{"ls"}, Action: t.withProposals(t.listAgents)},
-			{Name: "show", Action: t.withProposals(one("one name", t.showAgent))},
-			{
-				Name: "run", Flags: append(workFlags(), taskFlags()...),
-				Action: t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-					if c.NArg() < 2 {
-						return fault.Errorf(fault.KindUsage, "agent run takes the name of an agent and a goal")
-					}
-					return t.runTask(ctx, c, h, c.Args().First(), c.Args().Tail())
-				}),
-			},
-			{Name: "remove", Aliases: []string{"rm"}, Flags: proposerFlags("remove it"), Action: t.withProposals(one("one name", t.removeAgent))},
-		},
-	}
+	return group("agent",
+		command("add", proposerFlags("define it"), t.withProposals(one("one file", t.addAgent))),
+		command("list ls", nil, t.withProposals(t.listAgents)),
+		command("show", nil, t.withProposals(one("one name", t.showAgent))),
+		command("run", append(workFlags(), taskFlags()...), t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+			if c.NArg() < 2 {
+				return fault.Errorf(fault.KindUsage, "agent run takes the name of an agent and a goal")
+			}
+			return t.runTask(ctx, c, h, c.Args().First(), c.Args().Tail())
+		})),
+		command("remove rm", proposerFlags("remove it"), t.withProposals(one("one name", t.removeAgent))),
+	)
 }
 
 // proposerFlags are those of commands whose change a model may want.

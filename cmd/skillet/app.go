@@ -175,9 +175,11 @@ func (t *terminal) prepare(c *cli.Command, path string) {
 		if err := checkNumbers(ctx, path); err != nil {
 			return err
 		}
-		if a, ok := takes[path]; ok {
-			if _, err := need(ctx, a.n, a.what); err != nil {
-				return err
+		for _, a := range takes {
+			if slices.Contains(a.commands, path) {
+				if _, err := need(ctx, a.n, a.what); err != nil {
+					return err
+				}
 			}
 		}
 		return hinted(do(ctx), path)
@@ -324,43 +326,30 @@ func (t *terminal) person() principal.Human {
 }
 
 // takes says how many arguments commands take, where that is one number, and what they are.
-var takes = map[string]struct {
-	n    int
-	what string
+var takes = []struct {
+	n        int
+	what     string
+	commands []string
 }{
-	"import":                   {1, "one file"},
-	"why":                      {1, "one skill"},
-	"info":                     {1, "one skill or path"},
-	"rollback":                 {1, "one skill"},
-	"pin":                      {1, "one skill"},
-	"unpin":                    {1, "one skill"},
-	"enable":                   {1, "one skill"},
-	"disable":                  {1, "one skill"},
-	"pull":                     {1, "one package"},
-	"push":                     {2, "a package and a place to publish it to"},
-	"login":                    {1, "one registry"},
-	"logout":                   {1, "one registry"},
-	"trust remove":             {1, "one signer, skill or trust root"},
-	"trust revoke":             {1, "one package, artifact or signer"},
-	"trust revocations import": {1, "one file, reference or address"},
-	"trust revocations export": {1, "one file"},
-	"trust revocations push":   {1, "one place to publish to"},
-	"key import":               {1, "one file"},
-	"permission show":          {1, "one skill"},
-	"permission reset":         {1, "one skill"},
-	"permission import":        {2, "a policy.yaml and a skill"},
-	"policy explain":           {2, "a skill and a request"},
-	"approvals approve":        {1, "one id"},
-	"approvals reject":         {1, "one id"},
-	"approvals revert":         {1, "one id"},
-	"approvals show":           {1, "one id"},
-	"secret set":               {1, "one name, and its value from the prompt or standard input"},
-	"secret delete":            {1, "one name"},
-	"token create":             {1, "the name of a token"},
-	"token revoke":             {1, "the name of a token"},
-	"session show":             {1, "one session"},
-	"session open":             {2, "a skill and the name of a session"},
-	"completion":               {1, "the name of a shell"},
+	{1, "one file", []string{"import", "trust revocations export", "key import"}},
+	{1, "one skill", []string{"why", "rollback", "pin", "unpin", "enable", "disable", "permission show", "permission reset"}},
+	{1, "one skill or path", []string{"info"}},
+	{1, "one package", []string{"pull"}},
+	{2, "a package and a place to publish it to", []string{"push"}},
+	{1, "one registry", []string{"login", "logout"}},
+	{1, "one signer, skill or trust root", []string{"trust remove"}},
+	{1, "one package, artifact or signer", []string{"trust revoke"}},
+	{1, "one file, reference or address", []string{"trust revocations import"}},
+	{1, "one place to publish to", []string{"trust revocations push"}},
+	{2, "a policy.yaml and a skill", []string{"permission import"}},
+	{2, "a skill and a request", []string{"policy explain"}},
+	{1, "one id", []string{"approvals approve", "approvals reject", "approvals revert", "approvals show"}},
+	{1, "one name, and its value from the prompt or standard input", []string{"secret set"}},
+	{1, "one name", []string{"secret delete"}},
+	{1, "the name of a token", []string{"token create", "token revoke"}},
+	{1, "one session", []string{"session show"}},
+	{2, "a skill and the name of a session", []string{"session open"}},
+	{1, "the name of a shell", []string{"completion"}},
 }
 
 // need returns the arguments of a command that takes exactly n of them.

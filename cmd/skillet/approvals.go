@@ -12,12 +12,18 @@ import (
 )
 
 func (t *terminal) approvalsCommand() *cli.Command {
-	return &cli.Command{
-		Name: "approvals",
-		Subcommands: []*cli.Command{
-			t.approvalsList(), t.approvalsShow(), t.approvalsApprove(), t.approvalsReject(), t.approvalsRevert(), t.approvalsExpire(),
-		},
-	}
+	return group("approvals",
+		t.approvalsList(), t.approvalsShow(), t.approvalsApprove(), t.approvalsReject(), t.approvalsRevert(),
+		command("expire", nil, t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+			ended, err := h.Govern().Proposals.Expire(ctx, t.person())
+			return t.answered(ended, err, func() {
+				for _, p := range ended {
+					t.note("%s %s: %s (%s)", p.ID, p.Status, plain(p.Title), plain(p.Notes))
+				}
+				t.note("%s ended", count(len(ended), "proposal"))
+			})
+		})),
+	)
 }
 
 // withProposals opens the home, brings its state up to date, and ends what waits
@@ -32,21 +38,17 @@ func (t *terminal) withProposals(do action) cli.ActionFunc {
 }
 
 func (t *terminal) approvalsList() *cli.Command {
-	return &cli.Command{
-		Name: "list", Aliases: []string{"ls"},
-		Flags: []cli.Flag{
-			allFlag("those that are decided"),
-			&cli.StringFlag{Name: "status", Usage: "only those with this `STATUS`: " + statuses()},
-		},
-		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			req := govern.ListProposals{All: c.Bool("all"), Status: govern.Status(c.String("status"))}
-			if c.IsSet("status") && req.Status == "" {
-				return fault.Errorf(fault.KindUsage, "--status is empty").WithHint("it is one of: %s", statuses())
-			}
-			ps, err := h.Govern().Proposals.List(ctx, t.person(), req)
-			return t.answered(ps, err, func() { t.showProposals(ps) })
-		}),
-	}
+	return command("list ls", []cli.Flag{
+		allFlag("those that are decided"),
+		&cli.StringFlag{Name: "status", Usage: "only those with this `STATUS`: " + statuses()},
+	}, t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+		req := govern.ListProposals{All: c.Bool("all"), Status: govern.Status(c.String("status"))}
+		if c.IsSet("status") && req.Status == "" {
+			return fault.Errorf(fault.KindUsage, "--status is empty").WithHint("it is one of: %s", statuses())
+		}
+		ps, err := h.Govern().Proposals.List(ctx, t.person(), req)
+		return t.answered(ps, err, func() { t.showProposals(ps) })
+	}))
 }
 
 func statuses() string { return strings.Join(govern.Statuses(), ", ") }
@@ -65,19 +67,4 @@ func (t *terminal) showProposals(ps []govern.Proposal) {
 		rows = append(rows, []string{p.ID, string(p.Status), p.Title, p.ProposedBy, when(p.CreatedAt), until})
 	}
 	t.table("ID\tSTATUS\tPROPOSAL\tBY\tSINCE\tUNTIL", rows)
-}
-
-func (t *terminal) approvalsExpire() *cli.Command {
-	return &cli.Command{
-		Name: "expire",
-		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			ended, err := h.Govern().Proposals.Expire(ctx, t.person())
-			return t.answered(ended, err, func() {
-				for _, p := range ended {
-					t.note("%s %s: %s (%s)", p.ID, p.Status, plain(p.Title), plain(p.Notes))
-				}
-				t.note("%s ended", count(len(ended), "proposal"))
-			})
-		}),
-	}
 }

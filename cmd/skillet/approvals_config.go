@@ -11,23 +11,15 @@ import (
 )
 
 func (t *terminal) configSet() *cli.Command {
-	return &cli.Command{
-		Name:  "set",
-		Flags: configFlags(),
-		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			return t.changeConfig(ctx, c, h, settingsRequest)
-		}),
-	}
+	return command("set", configFlags(), t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+		return t.changeConfig(ctx, c, h, settingsRequest)
+	}))
 }
 
 func (t *terminal) configUnset() *cli.Command {
-	return &cli.Command{
-		Name:  "unset",
-		Flags: configFlags(),
-		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			return t.changeConfig(ctx, c, h, unsetRequest)
-		}),
-	}
+	return command("unset", configFlags(), t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+		return t.changeConfig(ctx, c, h, unsetRequest)
+	}))
 }
 
 // configFlags are those of commands that change settings.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/govern"
+	"github.com/skillet-run/skillet/host/app/principal"
 	"github.com/skillet-run/skillet/host/base/fault"
 )
 
@@ -20,14 +21,10 @@ func decisionFlags(what string) []cli.Flag {
 }
 
 func (t *terminal) approvalsApprove() *cli.Command {
-	return &cli.Command{
-		Name: "approve",
-		Flags: append(append(decisionFlags("approve it"),
-			&cli.StringFlag{Name: "digest", Usage: "the `DIGEST` you were shown, or its beginning: refuse if it is another"},
-			&cli.StringSliceFlag{Name: "despite", Usage: "approve although this `RULE` found something; may be repeated"},
-		), scopeFlags()...),
-		Action: t.withHost(t.approve),
-	}
+	return command("approve", append(append(decisionFlags("approve it"),
+		&cli.StringFlag{Name: "digest", Usage: "the `DIGEST` you were shown, or its beginning: refuse if it is another"},
+		&cli.StringSliceFlag{Name: "despite", Usage: "approve although this `RULE` found something; may be repeated"},
+	), scopeFlags()...), t.withHost(t.approve))
 }
 
 func (t *terminal) approve(ctx context.Context, c *cli.Context, h *host.Host) error {
@@ -63,40 +60,29 @@ func (t *terminal) noteApproved(out govern.Outcome) {
 }
 
 func (t *terminal) approvalsReject() *cli.Command {
-	return &cli.Command{
-		Name:  "reject",
-		Flags: decisionFlags("reject it"),
-		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			p, err := t.deciding(ctx, c, h, "reject")
-			if err != nil {
-				return err
-			}
-			p, err = h.Govern().Proposals.Reject(ctx, t.person(), govern.Decision{ID: p.ID, Notes: c.String("notes")})
-			return t.answered(p, err, func() { t.note("rejected %s: %s", p.ID, plain(p.Title)) })
-		}),
-	}
+	return t.turningDown("reject", "rejected", (*govern.Proposals).Reject)
 }
 
 func (t *terminal) approvalsRevert() *cli.Command {
-	return &cli.Command{
-		Name:  "revert",
-		Flags: decisionFlags("revert it"),
-		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			p, err := t.deciding(ctx, c, h, "revert")
-			if err != nil {
-				return err
-			}
-			p, err = h.Govern().Proposals.Revert(ctx, t.person(), govern.Decision{ID: p.ID, Notes: c.String("notes")})
-			return t.answered(p, err, func() { t.note("reverted %s: %s", p.ID, plain(p.Title)) })
-		}),
-	}
+	return t.turningDown("revert", "reverted", (*govern.Proposals).Revert)
+}
+
+// turningDown is a command by which a person says no to a proposal.
+func (t *terminal) turningDown(verb, done string, do func(*govern.Proposals, context.Context, principal.Human, govern.Decision) (govern.Proposal, error)) *cli.Command {
+	return command(verb, decisionFlags(verb+" it"), t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+		p, err := t.deciding(ctx, c, h, verb)
+		if err != nil {
+			return err
+		}
+		p, err = do(h.Govern().Proposals, ctx, t.person(), govern.Decision{ID: p.ID, Notes: c.String("notes")})
+		return t.answered(p, err, func() { t.note("%s %s: %s", done, p.ID, plain(p.Title)) })
+	}))
 }
 
 // deciding finds the proposal a decision is about, and makes sure that the
 // person means it: they see it and say yes, or said --yes.
 func (t *terminal) deciding(ctx context.Context, c *cli.Context, h *host.Host, verb string) (govern.Proposal, error) {
-	args := c.Args().Slice()
-	p, err := h.Govern().Proposals.Find(ctx, t.person(), args[0])
+	p, err := h.Govern().Proposals.Find(ctx, t.person(), c.Args().First())
 	open := govern.Undecided(p) || verb == "revert" && p.Status == govern.StatusApplied
 	if err != nil || c.Bool("yes") || !open {
 		return p, err

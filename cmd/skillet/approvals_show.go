@@ -13,14 +13,9 @@ import (
 )
 
 func (t *terminal) approvalsShow() *cli.Command {
-	return &cli.Command{
-		Name:  "show",
-		Flags: []cli.Flag{fullFlag(), &cli.BoolFlag{Name: "no-tests", Usage: "do not run the tests of the package, and replay nothing"}},
-		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			args := c.Args().Slice()
-			return t.showProposal(ctx, h, govern.ShowProposal{ID: args[0], Full: c.Bool("full"), NoTests: c.Bool("no-tests")})
-		}),
-	}
+	return command("show", []cli.Flag{fullFlag(), &cli.BoolFlag{Name: "no-tests", Usage: "do not run the tests of the package, and replay nothing"}}, t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+		return t.showProposal(ctx, h, govern.ShowProposal{ID: c.Args().First(), Full: c.Bool("full"), NoTests: c.Bool("no-tests")})
+	}))
 }
 
 // proposed is a proposal as it is shown.

@@ -17,11 +17,7 @@ func (t *terminal) auditCommand() *cli.Command {
 		Flags:  auditFlags(),
 		Action: t.withHost(t.audit),
 		Subcommands: []*cli.Command{
-			{
-				Name: "list", Aliases: []string{"ls"},
-				Flags:  auditFlags(),
-				Action: t.withHost(t.audit),
-			},
+			command("list ls", auditFlags(), t.withHost(t.audit)),
 			t.auditVerify(), t.auditExport(), t.auditKey(), t.auditRepair(),
 		},
 	}
@@ -81,25 +77,21 @@ func verdict(e govern.Event) string {
 }
 
 func (t *terminal) auditRepair() *cli.Command {
-	return &cli.Command{
-		Name:  "repair",
-		Flags: []cli.Flag{yesFlag("repair"), forceFlag(), &cli.BoolFlag{Name: "dry-run", Usage: "only show what can be kept"}},
-		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			plan, err := h.Upkeep().PlanAuditRepair(ctx, t.person())
-			if err != nil || c.Bool("dry-run") || plan.Whole() {
-				return t.repaired(plan, err)
+	return command("repair", []cli.Flag{yesFlag("repair"), forceFlag(), &cli.BoolFlag{Name: "dry-run", Usage: "only show what can be kept"}}, t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+		plan, err := h.Upkeep().PlanAuditRepair(ctx, t.person())
+		if err != nil || c.Bool("dry-run") || plan.Whole() {
+			return t.repaired(plan, err)
+		}
+		if !c.Bool("yes") {
+			if t.canAsk() {
+				t.showRepair(t.note, plan)
 			}
-			if !c.Bool("yes") {
-				if t.canAsk() {
-					t.showRepair(t.note, plan)
-				}
-				if err := t.confirm("audit repair", "Go on with what is whole?"); err != nil {
-					return err
-				}
+			if err := t.confirm("audit repair", "Go on with what is whole?"); err != nil {
+				return err
 			}
-			return t.repaired(h.Upkeep().RepairAudit(ctx, t.person(), upkeep.RepairRequest{Lossy: c.Bool("force")}))
-		}),
-	}
+		}
+		return t.repaired(h.Upkeep().RepairAudit(ctx, t.person(), upkeep.RepairRequest{Lossy: c.Bool("force")}))
+	}))
 }
 
 func (t *terminal) repaired(r upkeep.AuditRepair, err error) error {

@@ -15,18 +15,14 @@ import (
 )
 
 func (t *terminal) auditExport() *cli.Command {
-	return &cli.Command{
-		Name: "export",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to this `FILE`; - for standard output"},
-			overFlag(),
-			&cli.StringFlag{Name: "since", Usage: "leave out what was before this `TIME`"},
-			&cli.StringFlag{Name: "until", Usage: "leave out what was at this `TIME` or later"},
-			&cli.BoolFlag{Name: "decisions", Usage: "only decisions"},
-			&cli.BoolFlag{Name: "runs", Usage: "only runs"},
-		},
-		Action: t.withHost(t.exportAudit),
-	}
+	return command("export", []cli.Flag{
+		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to this `FILE`; - for standard output"},
+		overFlag(),
+		&cli.StringFlag{Name: "since", Usage: "leave out what was before this `TIME`"},
+		&cli.StringFlag{Name: "until", Usage: "leave out what was at this `TIME` or later"},
+		&cli.BoolFlag{Name: "decisions", Usage: "only decisions"},
+		&cli.BoolFlag{Name: "runs", Usage: "only runs"},
+	}, t.withHost(t.exportAudit))
 }
 
 func (t *terminal) exportAudit(ctx context.Context, c *cli.Context, h *host.Host) error {
@@ -102,20 +98,16 @@ func (t *terminal) auditKey() *cli.Command {
 		Name:   "key",
 		Flags:  []cli.Flag{&cli.BoolFlag{Name: "pem", Usage: "print it as PEM"}},
 		Action: t.withHost(t.showKey),
-		Subcommands: []*cli.Command{{
-			Name:  "rotate",
-			Flags: []cli.Flag{yesFlag("sign with a new key")},
-			Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-				if err := t.agreed(c, "Sign the audit log with a new key from now on?"); err != nil {
-					return err
-				}
-				keys, err := h.Govern().Audit.RotateKey(ctx, t.person())
-				if err != nil {
-					return err
-				}
-				return t.showKeys(c, keys)
-			}),
-		}},
+		Subcommands: []*cli.Command{command("rotate", []cli.Flag{yesFlag("sign with a new key")}, t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+			if err := t.agreed(c, "Sign the audit log with a new key from now on?"); err != nil {
+				return err
+			}
+			keys, err := h.Govern().Audit.RotateKey(ctx, t.person())
+			if err != nil {
+				return err
+			}
+			return t.showKeys(c, keys)
+		}))},
 	}
 }
 

@@ -15,24 +15,20 @@ import (
 )
 
 func (t *terminal) auditVerify() *cli.Command {
-	return &cli.Command{
-		Name: "verify",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "export", Usage: "check this exported `FILE` and no home; - for standard input"},
-			&cli.StringFlag{Name: "key", Usage: "the public `KEY` it has to be signed with: its text, or a file with it"},
-			&cli.StringFlag{Name: "against", Usage: "also check that the log still has what this exported `FILE` shows"},
-		},
-		Action: func(c *cli.Context) error {
-			if !c.IsSet("export") {
-				return t.withHost(t.verifyHome)(c)
-			}
-			t.json = c.Bool("json")
-			if c.IsSet("against") {
-				return fault.Errorf(fault.KindUsage, "--against compares a home with an export, and --export looks at no home").WithHint("leave one of them out")
-			}
-			return t.verifyExport(c.Context, c.String("export"), c.String("key"))
-		},
-	}
+	return command("verify", []cli.Flag{
+		&cli.StringFlag{Name: "export", Usage: "check this exported `FILE` and no home; - for standard input"},
+		&cli.StringFlag{Name: "key", Usage: "the public `KEY` it has to be signed with: its text, or a file with it"},
+		&cli.StringFlag{Name: "against", Usage: "also check that the log still has what this exported `FILE` shows"},
+	}, func(c *cli.Context) error {
+		if !c.IsSet("export") {
+			return t.withHost(t.verifyHome)(c)
+		}
+		t.json = c.Bool("json")
+		if c.IsSet("against") {
+			return fault.Errorf(fault.KindUsage, "--against compares a home with an export, and --export looks at no home").WithHint("leave one of them out")
+		}
+		return t.verifyExport(c.Context, c.String("export"), c.String("key"))
+	})
 }
 
 // maxKeyText is the size of the largest file that is read for a public key.

@@ -13,17 +13,13 @@ import (
 )
 
 func (t *terminal) benchCommand() *cli.Command {
-	return &cli.Command{
-		Name: "bench",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "input", Usage: "the input: `JSON`, @FILE, or - for standard input"},
-			&cli.StringSliceFlag{Name: "allow", Usage: "allow this `CAPABILITY` for these calls; may be repeated"},
-			&cli.IntFlag{Name: "calls", Value: 200, Usage: "make this `NUMBER` of calls with a snapshot, and a tenth of it without"},
-			&cli.DurationFlag{Name: "time", Usage: "make calls for this `TIME` rather than a number of them"},
-			workspaceFlag(),
-		},
-		Action: t.withHost(t.bench),
-	}
+	return command("bench", []cli.Flag{
+		&cli.StringFlag{Name: "input", Usage: "the input: `JSON`, @FILE, or - for standard input"},
+		&cli.StringSliceFlag{Name: "allow", Usage: "allow this `CAPABILITY` for these calls; may be repeated"},
+		&cli.IntFlag{Name: "calls", Value: 200, Usage: "make this `NUMBER` of calls with a snapshot, and a tenth of it without"},
+		&cli.DurationFlag{Name: "time", Usage: "make calls for this `TIME` rather than a number of them"},
+		workspaceFlag(),
+	}, t.withHost(t.bench))
 }
 
 func (t *terminal) bench(ctx context.Context, c *cli.Context, h *host.Host) error {

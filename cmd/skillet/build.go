@@ -16,12 +16,8 @@ import (
 )
 
 func (t *terminal) buildCommand() *cli.Command {
-	return &cli.Command{
-		Name: "build",
-		Flags: append(buildFlags(),
-			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "also write the module to this `FILE`.wasm, or the package, not signed, to FILE.skill"}),
-		Action: t.withAuthor(t.build),
-	}
+	return command("build", append(buildFlags(),
+		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "also write the module to this `FILE`.wasm, or the package, not signed, to FILE.skill"}), t.withAuthor(t.build))
 }
 
 // buildFlags are those of every command that builds.

@@ -15,11 +15,7 @@ import (
 )
 
 func (t *terminal) chatCommand() *cli.Command {
-	return &cli.Command{
-		Name:   "chat",
-		Flags:  append(workFlags(), agentFlag()),
-		Action: t.withState(t.chat),
-	}
+	return command("chat", append(workFlags(), agentFlag()), t.withState(t.chat))
 }
 
 func (t *terminal) chat(ctx context.Context, c *cli.Context, h *host.Host) error {

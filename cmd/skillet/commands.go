@@ -46,6 +46,18 @@ func describe(cs []*cli.Command, path string, texts map[string]commandText) {
 	}
 }
 
+// command is a command that does something. names are its name, and others that it has
+// too, with spaces between them; what is said about it is in commands.txt.
+func command(names string, flags []cli.Flag, do cli.ActionFunc) *cli.Command {
+	all := strings.Fields(names)
+	return &cli.Command{Name: all[0], Aliases: all[1:], Flags: flags, Action: do}
+}
+
+// group is a command of commands.
+func group(name string, below ...*cli.Command) *cli.Command {
+	return &cli.Command{Name: name, Subcommands: below}
+}
+
 // one is a command that takes exactly one argument; what names it.
 func one[On any](what string, do func(ctx context.Context, c *cli.Context, on On, arg string) error) func(context.Context, *cli.Context, On) error {
 	return func(ctx context.Context, c *cli.Context, on On) error {

@@ -76,7 +76,7 @@ func (q question) candidates(app *cli.App) []candidate {
 	case len(commands) > 0 && len(q.line.Words) == 0:
 		return commandNames(commands)
 	}
-	return q.source(argumentSources[q.line.Command()])
+	return q.source(argumentSource(q.line.Command()))
 }
 
 func commandNames(cs []*cli.Command) []candidate {
@@ -132,67 +132,60 @@ var flagSources = map[string]source{
 	"set":     settingStarts,
 }
 
-// argumentSources are the sources of the arguments of commands.
+// homeSources are the sources in a home of what commands take.
+var homeSources = map[upkeep.Source][]string{
+	upkeep.SourceTools: {"run", "bench"},
+	upkeep.SourceSkills: {
+		"info", "remove", "update", "why", "tree", "rollback", "pin", "unpin", "enable", "disable", "verify", "scan",
+		"inspect", "test", "push", "permission show", "permission reset", "session open",
+	},
+	upkeep.SourceProposals: {"approvals show", "approvals revert"},
+	upkeep.SourceWaiting:   {"approvals approve", "approvals reject"},
+	upkeep.SourceOwners:    {"session list"},
+	upkeep.SourceSessions:  {"session show", "session close", "session resume"},
+	upkeep.SourceTasks: {
+		"task show", "task logs", "task pause", "task resume", "task cancel", "task approve", "task refuse",
+		"task remove",
+	},
+	upkeep.SourceAgents:    {"agent run", "agent show"},
+	upkeep.SourceProviders: {"provider test"},
+	upkeep.SourceMemories:  {"memory show", "memory remove"},
+	upkeep.SourceTokens:    {"token revoke"},
+	upkeep.SourceSecrets:   {"secret set", "secret delete"},
+	upkeep.SourcePolicies:  {"policy list"},
+}
+
+// argumentSources are those of the other commands.
 var argumentSources = map[string]source{
-	"run":               inHome(upkeep.SourceTools),
-	"info":              inHome(upkeep.SourceSkills),
-	"remove":            inHome(upkeep.SourceSkills),
-	"update":            inHome(upkeep.SourceSkills),
-	"why":               inHome(upkeep.SourceSkills),
-	"tree":              inHome(upkeep.SourceSkills),
-	"rollback":          inHome(upkeep.SourceSkills),
-	"pin":               inHome(upkeep.SourceSkills),
-	"unpin":             inHome(upkeep.SourceSkills),
-	"enable":            inHome(upkeep.SourceSkills),
-	"disable":           inHome(upkeep.SourceSkills),
-	"verify":            inHome(upkeep.SourceSkills),
 	"export":            then(nil, inHome(upkeep.SourceSkills)),
-	"scan":              inHome(upkeep.SourceSkills),
-	"inspect":           inHome(upkeep.SourceSkills),
-	"bench":             inHome(upkeep.SourceTools),
-	"test":              inHome(upkeep.SourceSkills),
 	"explain":           ruleNames,
-	"push":              inHome(upkeep.SourceSkills),
 	"login":             registryNames,
 	"logout":            registryNames,
 	"engine add":        engineNames,
 	"engine build":      engineNames,
-	"permission show":   inHome(upkeep.SourceSkills),
-	"permission reset":  inHome(upkeep.SourceSkills),
 	"permission grant":  then(inHome(upkeep.SourceSkills), capabilityStarts),
 	"permission revoke": then(inHome(upkeep.SourceSkills), inHome(upkeep.SourceGrants)),
-	"approvals show":    inHome(upkeep.SourceProposals),
-	"approvals approve": inHome(upkeep.SourceWaiting),
-	"approvals reject":  inHome(upkeep.SourceWaiting),
-	"approvals revert":  inHome(upkeep.SourceProposals),
-	"session open":      inHome(upkeep.SourceSkills),
-	"session list":      inHome(upkeep.SourceOwners),
-	"session show":      inHome(upkeep.SourceSessions),
-	"session close":     inHome(upkeep.SourceSessions),
-	"session resume":    inHome(upkeep.SourceSessions),
-	"task show":         then(inHome(upkeep.SourceTasks), nil),
-	"task logs":         then(inHome(upkeep.SourceTasks), nil),
-	"task pause":        then(inHome(upkeep.SourceTasks), nil),
-	"task resume":       then(inHome(upkeep.SourceTasks), nil),
-	"task cancel":       then(inHome(upkeep.SourceTasks), nil),
-	"task approve":      then(inHome(upkeep.SourceTasks), nil),
-	"task refuse":       then(inHome(upkeep.SourceTasks), nil),
-	"task remove":       then(inHome(upkeep.SourceTasks), nil),
-	"agent run":         then(inHome(upkeep.SourceAgents), nil),
-	"agent show":        then(inHome(upkeep.SourceAgents), nil),
-	"provider test":     inHome(upkeep.SourceProviders),
-	"memory show":       inHome(upkeep.SourceMemories),
-	"memory remove":     inHome(upkeep.SourceMemories),
-	"token revoke":      inHome(upkeep.SourceTokens),
-	"secret set":        inHome(upkeep.SourceSecrets),
-	"secret delete":     inHome(upkeep.SourceSecrets),
 	"policy explain":    then(inHome(upkeep.SourceSkills), capabilityStarts),
-	"policy list":       inHome(upkeep.SourcePolicies),
 	"config get":        settingNames,
 	"config set":        settingsInTurn,
 	"config unset":      settingNames,
 	"stats":             statSections,
 	"completion":        shells,
+}
+
+// argumentSource is the source of what a command takes; nil for none. A task or an agent is
+// followed by something that only a person knows.
+func argumentSource(command string) source {
+	for from, commands := range homeSources {
+		switch {
+		case !slices.Contains(commands, command):
+		case from == upkeep.SourceTasks || from == upkeep.SourceAgents:
+			return then(inHome(from), nil)
+		default:
+			return inHome(from)
+		}
+	}
+	return argumentSources[command]
 }
 
 // source asks a source; nothing is known when it is nil, or fails.

@@ -40,15 +40,12 @@ type completionScript struct {
 }
 
 func (t *terminal) completionCommand() *cli.Command {
-	return &cli.Command{
-		Name: "completion",
-		Action: t.withoutHome(func(_ context.Context, c *cli.Context) error {
-			args := c.Args().Slice()
-			script, ok := completion(args[0])
-			if !ok {
-				return fault.Errorf(fault.KindUsage, "no completion for %s", args[0]).WithHint("there is one for bash, zsh and fish")
-			}
-			return t.answer(completionScript{args[0], script}, func() { t.say("%s", script) })
-		}),
-	}
+	return command("completion", nil, t.withoutHome(func(_ context.Context, c *cli.Context) error {
+		args := c.Args().Slice()
+		script, ok := completion(args[0])
+		if !ok {
+			return fault.Errorf(fault.KindUsage, "no completion for %s", args[0]).WithHint("there is one for bash, zsh and fish")
+		}
+		return t.answer(completionScript{args[0], script}, func() { t.say("%s", script) })
+	}))
 }

@@ -10,14 +10,11 @@ import (
 )
 
 func (t *terminal) configCommand() *cli.Command {
-	return &cli.Command{
-		Name: "config",
-		Subcommands: []*cli.Command{
-			t.configSet(), t.configUnset(),
-			{Name: "list", Aliases: []string{"ls"}, Action: t.withoutHome(t.listSettings)},
-			{Name: "get", Action: t.withoutHome(t.getSetting)},
-		},
-	}
+	return group("config",
+		t.configSet(), t.configUnset(),
+		command("list ls", nil, t.withoutHome(t.listSettings)),
+		command("get", nil, t.withoutHome(t.getSetting)),
+	)
 }
 
 func (t *terminal) listSettings(ctx context.Context, c *cli.Context) error {

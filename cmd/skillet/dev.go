@@ -43,9 +43,8 @@ func (t *terminal) dev(c *cli.Context) error {
 	}
 	r := author.DevRequest{
 		Dir: at, Once: c.Bool("once"), NoTests: c.Bool("no-tests"), Timeout: c.Duration("timeout"), Progress: t.progress,
-		Turn: t.showTurn,
+		Ready: t.greet, Turn: t.showTurn,
 	}
-	r.Ready = func(dir, home string, kept bool) { t.greet(dir, home, r.Once, kept) }
 	if !t.json {
 		r.Case = t.showCase
 	}
@@ -76,15 +75,12 @@ type greeting struct {
 	Home  string `json:"home"`
 }
 
-func (t *terminal) greet(dir, home string, once, kept bool) {
-	switch {
-	case t.json:
+func (t *terminal) greet(dir, home string) {
+	if t.json {
 		_ = t.line(greeting{"ready", dir, home}) // a stream that is closed is told at the end
-	case !once:
-		t.note("in another terminal: skillet --home %s run NAME", quoteWord(home))
-	case kept:
-		t.note("to run it afterwards: skillet --home %s run NAME", quoteWord(home))
+		return
 	}
+	t.note("in another terminal: skillet --home %s run NAME", quoteWord(home))
 }
 
 // showTurn shows what came of a change.

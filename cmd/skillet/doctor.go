@@ -14,23 +14,19 @@ import (
 )
 
 func (t *terminal) doctorCommand() *cli.Command {
-	return &cli.Command{
-		Name: "doctor",
-		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "escape", Usage: "run guests that try to get out of the sandbox"},
-			&cli.BoolFlag{Name: "workers", Usage: "with --escape: run them in worker processes, as skills that nobody approved"},
-			&cli.StringSliceFlag{Name: "only", Usage: "with --escape: make the attempt `ID` only; may be given again"},
-		},
-		Action: t.withoutHome(func(ctx context.Context, c *cli.Context) error {
-			switch {
-			case c.Bool("escape"):
-				return t.escape(ctx, upkeep.EscapeRequest{Only: c.StringSlice("only"), Workers: c.Bool("workers")})
-			case c.IsSet("only") || c.Bool("workers"):
-				return fault.Errorf(fault.KindUsage, "--only and --workers say how the attempts of --escape are made").WithHint("add --escape")
-			}
-			return t.doctor(ctx, c)
-		}),
-	}
+	return command("doctor", []cli.Flag{
+		&cli.BoolFlag{Name: "escape", Usage: "run guests that try to get out of the sandbox"},
+		&cli.BoolFlag{Name: "workers", Usage: "with --escape: run them in worker processes, as skills that nobody approved"},
+		&cli.StringSliceFlag{Name: "only", Usage: "with --escape: make the attempt `ID` only; may be given again"},
+	}, t.withoutHome(func(ctx context.Context, c *cli.Context) error {
+		switch {
+		case c.Bool("escape"):
+			return t.escape(ctx, upkeep.EscapeRequest{Only: c.StringSlice("only"), Workers: c.Bool("workers")})
+		case c.IsSet("only") || c.Bool("workers"):
+			return fault.Errorf(fault.KindUsage, "--only and --workers say how the attempts of --escape are made").WithHint("add --escape")
+		}
+		return t.doctor(ctx, c)
+	}))
 }
 
 func (t *terminal) doctor(ctx context.Context, c *cli.Context) error {
@@ -39,10 +35,7 @@ func (t *terminal) doctor(ctx context.Context, c *cli.Context) error {
 		return err
 	}
 	d, err := host.Diagnose(ctx, t.person(), t.options(c, home))
-	if err := answered(t, d, err, t.showChecks); err != nil || d.OK {
-		return err
-	}
-	return reported{fault.KindVerification}
+	return t.judged(d, err, d.OK, fault.KindVerification, func() { t.showChecks(d) })
 }
 
 func (t *terminal) showChecks(d upkeep.Diagnosis) {

@@ -14,17 +14,11 @@ import (
 func (t *terminal) engineCommand() *cli.Command {
 	// It was made here, of what this program has pinned, and it is what was asked for.
 	yes := &cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Value: true, Hidden: true}
-	return &cli.Command{
-		Name: "engine",
-		Subcommands: []*cli.Command{
-			{Name: "list", Action: t.withAuthor(t.engineList)},
-			{Name: "add", Flags: []cli.Flag{despiteFlag(), yes}, Action: t.withState(t.engineAdd)},
-			{
-				Name: "build", Flags: []cli.Flag{&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: ".", Usage: "write the files to `DIR`"}},
-				Action: t.withAuthor(t.engineBuild),
-			},
-		},
-	}
+	return group("engine",
+		command("list", nil, t.withAuthor(t.engineList)),
+		command("add", []cli.Flag{despiteFlag(), yes}, t.withState(t.engineAdd)),
+		command("build", []cli.Flag{&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: ".", Usage: "write the files to `DIR`"}}, t.withAuthor(t.engineBuild)),
+	)
 }
 
 func (t *terminal) engineList(ctx context.Context, _ *cli.Context, s *author.Service) error {
@@ -62,10 +56,7 @@ func (t *terminal) engineBuild(ctx context.Context, c *cli.Context, s *author.Se
 		return err
 	}
 	made, err := s.BuildEngines(ctx, t.person(), author.BuildEnginesRequest{Names: c.Args().Slice(), Dir: c.String("output"), Progress: t.progress})
-	if err != nil {
-		return err
-	}
-	return t.answer(made, func() {
+	return t.answered(made, err, func() {
 		for _, m := range made {
 			t.say("%s  %s@%s  %s", m.Path, m.Name, m.Version, m.Digest)
 		}

@@ -10,20 +10,17 @@ import (
 )
 
 func (t *terminal) explainCommand() *cli.Command {
-	return &cli.Command{
-		Name: "explain",
-		Action: func(c *cli.Context) error {
-			t.json = c.Bool("json")
-			if !c.Args().Present() {
-				return t.answer(govern.Rules(), t.showRules)
-			}
-			args, err := need(c, 1, "one rule")
-			if err != nil {
-				return err
-			}
-			return t.explainRule(args[0])
-		},
-	}
+	return command("explain", nil, func(c *cli.Context) error {
+		t.json = c.Bool("json")
+		if !c.Args().Present() {
+			return t.answer(govern.Rules(), t.showRules)
+		}
+		args, err := need(c, 1, "one rule")
+		if err != nil {
+			return err
+		}
+		return t.explainRule(args[0])
+	})
 }
 
 func (t *terminal) showRules() {

@@ -19,10 +19,7 @@ var (
 )
 
 func (t *terminal) helpCommand() *cli.Command {
-	return &cli.Command{
-		Name:   "help",
-		Action: func(c *cli.Context) error { return t.help(c.App, c.Args().Slice()) },
-	}
+	return command("help", nil, func(c *cli.Context) error { return t.help(c.App, c.Args().Slice()) })
 }
 
 // help explains the command that names name; the program when there are none.

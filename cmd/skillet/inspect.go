@@ -15,10 +15,7 @@ import (
 )
 
 func (t *terminal) inspectCommand() *cli.Command {
-	return &cli.Command{
-		Name:   "inspect",
-		Action: t.withHost(t.inspect),
-	}
+	return command("inspect", nil, t.withHost(t.inspect))
 }
 
 func (t *terminal) inspect(ctx context.Context, c *cli.Context, h *host.Host) error {

@@ -19,21 +19,14 @@ import (
 )
 
 func (t *terminal) installCommand() *cli.Command {
-	return &cli.Command{
-		Name: "install",
-		Flags: []cli.Flag{
-			yesFlag("grant what the package asks for"),
-			&cli.BoolFlag{Name: "dry-run", Usage: "only show what would happen"},
-			fullFlag(),
-			fromFlag(),
-			trustSignerFlag(), acceptSourceFlag(), allowUnsignedFlag(), despiteFlag(), noTestsFlag(), allowFailingFlag(),
-			&cli.BoolFlag{Name: "isolated", Usage: "give it versions of its own of what it needs, beside those that other skills use"},
-			&cli.StringFlag{Name: "generated-by", Usage: "the package was written by this `MODEL`: it waits for approval whatever it asks for"},
-			&cli.StringFlag{Name: "rationale", Usage: "why it should be installed, shown to who decides"},
-			workspaceFlag(),
-		},
-		Action: t.withState(t.install),
-	}
+	return command("install", packageFlags(
+		yesFlag("grant what the package asks for"),
+		&cli.BoolFlag{Name: "dry-run", Usage: "only show what would happen"},
+		fromFlag(),
+		&cli.BoolFlag{Name: "isolated", Usage: "give it versions of its own of what it needs, beside those that other skills use"},
+		&cli.StringFlag{Name: "generated-by", Usage: "the package was written by this `MODEL`: it waits for approval whatever it asks for"},
+		&cli.StringFlag{Name: "rationale", Usage: "why it should be installed, shown to who decides"},
+	), t.withState(t.install))
 }
 
 func yesFlag(what string) cli.Flag {
@@ -151,22 +144,26 @@ func (t *terminal) installOne(ctx context.Context, c *cli.Context, h *host.Host,
 		Arrival: a, Find: c.StringSlice("find"), Isolated: c.Bool("isolated"), GeneratedBy: c.String("generated-by"), Rationale: c.String("rationale"),
 		Terms: t.terms(c, ws, c.Bool("dry-run")),
 	}
-	plan, r, err := t.carryOut(ctx, c, h, change, c.Bool("dry-run"), func(p *admit.Plan, d detail) string {
-		t.showPackages(p, d)
-		return installQuestion(p)
-	})
+	plan, r, err := t.carryOut(ctx, c, h, change, c.Bool("dry-run"), t.showInstallation)
 	if err == nil && !c.Bool("dry-run") {
 		t.told(plan, r)
 	}
 	return admit.Installation(a.Name, plan, r, explain(err)), err
 }
 
-// installQuestion is what a person is asked about the packages of a plan.
-func installQuestion(p *admit.Plan) string {
+// showInstallation shows what would be installed, and returns the question about it.
+func (t *terminal) showInstallation(p *admit.Plan, d detail) string {
+	t.showPackages(p, d)
+	return grantQuestion(p, "Install")
+}
+
+// grantQuestion is what a person is asked about the packages of a plan; verb is what
+// becomes of one alone.
+func grantQuestion(p *admit.Plan, verb string) string {
 	if n := len(p.Packages); n > 1 {
 		return fmt.Sprintf("Install and grant all of this, %s?", count(n, "package"))
 	}
-	return "Install and grant this?"
+	return verb + " and grant this?"
 }
 
 // terms are what the flags say about all packages of a change.

@@ -14,10 +14,25 @@ import (
 )
 
 func (t *terminal) keyCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "key",
-		Subcommands: []*cli.Command{t.keyShow(), t.keyCreate(), t.keyExport(), t.keyImport(), t.keyRotate()},
-	}
+	return group("key",
+		command("show", nil, t.withHost(func(ctx context.Context, _ *cli.Context, h *host.Host) error {
+			k, err := h.Govern().Keys.Show(ctx, t.person())
+			if err != nil {
+				return err
+			}
+			return t.showSigningKey(k)
+		})),
+		command("create", nil, t.withHost(func(ctx context.Context, _ *cli.Context, h *host.Host) error {
+			k, err := h.Govern().Keys.Create(ctx, t.person())
+			if err != nil {
+				return err
+			}
+			return t.showSigningKey(k)
+		})),
+		t.keyExport(),
+		command("import", []cli.Flag{&cli.BoolFlag{Name: "replace", Usage: "retire the key that is there"}}, t.withHost(t.importKey)),
+		t.keyRotate(),
+	)
 }
 
 func (t *terminal) showSigningKey(info govern.SigningKey) error {
@@ -34,51 +49,21 @@ func (t *terminal) showSigningKey(info govern.SigningKey) error {
 	})
 }
 
-func (t *terminal) keyShow() *cli.Command {
-	return &cli.Command{
-		Name: "show",
-		Action: t.withHost(func(ctx context.Context, _ *cli.Context, h *host.Host) error {
-			k, err := h.Govern().Keys.Show(ctx, t.person())
-			if err != nil {
-				return err
-			}
-			return t.showSigningKey(k)
-		}),
-	}
-}
-
-func (t *terminal) keyCreate() *cli.Command {
-	return &cli.Command{
-		Name: "create",
-		Action: t.withHost(func(ctx context.Context, _ *cli.Context, h *host.Host) error {
-			k, err := h.Govern().Keys.Create(ctx, t.person())
-			if err != nil {
-				return err
-			}
-			return t.showSigningKey(k)
-		}),
-	}
-}
-
 func (t *terminal) keyExport() *cli.Command {
-	return &cli.Command{
-		Name:  "export",
-		Flags: []cli.Flag{&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write it to this `FILE`; - for standard output"}, overFlag()},
-		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			if path := c.String("output"); path != "" && path != standardOutput {
-				return t.writePublic(ctx, h, govern.ExportKey{Path: path, Over: c.Bool("force")})
-			}
-			k, err := h.Govern().Keys.Show(ctx, t.person())
-			if err != nil {
-				return err
-			}
-			if t.json {
-				return t.showSigningKey(k)
-			}
-			_, err = t.out.Write(k.PublicKey.PEM())
+	return command("export", []cli.Flag{&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write it to this `FILE`; - for standard output"}, overFlag()}, t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+		if path := c.String("output"); path != "" && path != standardOutput {
+			return t.writePublic(ctx, h, govern.ExportKey{Path: path, Over: c.Bool("force")})
+		}
+		k, err := h.Govern().Keys.Show(ctx, t.person())
+		if err != nil {
 			return err
-		}),
-	}
+		}
+		if t.json {
+			return t.showSigningKey(k)
+		}
+		_, err = t.out.Write(k.PublicKey.PEM())
+		return err
+	}))
 }
 
 func (t *terminal) writePublic(ctx context.Context, h *host.Host, to govern.ExportKey) error {
@@ -86,21 +71,12 @@ func (t *terminal) writePublic(ctx context.Context, h *host.Host, to govern.Expo
 	return t.answered(f, err, func() { t.note("wrote the public key of %s to %s", f.Signer.Short(), plain(f.Path)) })
 }
 
-func (t *terminal) keyImport() *cli.Command {
-	return &cli.Command{
-		Name:   "import",
-		Flags:  []cli.Flag{&cli.BoolFlag{Name: "replace", Usage: "retire the key that is there"}},
-		Action: t.withHost(t.importKey),
-	}
-}
-
 // maxKeyFile is the longest file of a private key that is read, in bytes.
 const maxKeyFile = 64 << 10
 
 func (t *terminal) importKey(ctx context.Context, c *cli.Context, h *host.Host) (err error) {
-	args := c.Args().Slice()
 	req := govern.ImportKey{Replace: c.Bool("replace")}
-	if req.PEM, err = readSmall(ctx, args[0], maxKeyFile); err != nil {
+	if req.PEM, err = readSmall(ctx, c.Args().First(), maxKeyFile); err != nil {
 		return err
 	}
 	if govern.NeedsPassphrase(req.PEM) {
@@ -128,24 +104,20 @@ func readSmall(ctx context.Context, path string, limit int64) ([]byte, error) {
 }
 
 func (t *terminal) keyRotate() *cli.Command {
-	return &cli.Command{
-		Name:  "rotate",
-		Flags: []cli.Flag{yesFlag("make a new key")},
-		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			if _, err := h.Govern().Keys.Show(ctx, t.person()); err != nil {
-				return err
-			}
-			if err := t.agreed(c, "Retire the signing key and make a new one?"); err != nil {
-				return err
-			}
-			k, err := h.Govern().Keys.Rotate(ctx, t.person())
-			if err != nil {
-				return err
-			}
-			if !t.json {
-				t.note("retired %s", k.Retired[len(k.Retired)-1].Key.Signer())
-			}
-			return t.showSigningKey(k)
-		}),
-	}
+	return command("rotate", []cli.Flag{yesFlag("make a new key")}, t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+		if _, err := h.Govern().Keys.Show(ctx, t.person()); err != nil {
+			return err
+		}
+		if err := t.agreed(c, "Retire the signing key and make a new one?"); err != nil {
+			return err
+		}
+		k, err := h.Govern().Keys.Rotate(ctx, t.person())
+		if err != nil {
+			return err
+		}
+		if !t.json {
+			t.note("retired %s", k.Retired[len(k.Retired)-1].Key.Signer())
+		}
+		return t.showSigningKey(k)
+	}))
 }

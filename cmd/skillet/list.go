@@ -15,14 +15,10 @@ import (
 )
 
 func (t *terminal) listCommand() *cli.Command {
-	return &cli.Command{
-		Name: "list", Aliases: []string{"ls"},
-		Flags: []cli.Flag{allFlag("versions that are not active")},
-		Action: t.inService(t.listServed, t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			skills, err := h.Admit().List(ctx, t.person(), admit.Listing{All: c.Bool("all")})
-			return t.answered(skills, err, func() { t.showSkills(skills) })
-		})),
-	}
+	return command("list ls", []cli.Flag{allFlag("versions that are not active")}, t.inService(t.listServed, t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+		skills, err := h.Admit().List(ctx, t.person(), admit.Listing{All: c.Bool("all")})
+		return t.answered(skills, err, func() { t.showSkills(skills) })
+	})))
 }
 
 func allFlag(others string) cli.Flag {
@@ -112,19 +108,14 @@ func standing(s admit.Skill) [][2]string {
 }
 
 func (t *terminal) infoCommand() *cli.Command {
-	return &cli.Command{
-		Name: "info",
-		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "diff", Usage: "also show what is different from the active version"},
-			fullFlag(),
-		},
-		Action: t.withHost(t.info),
-	}
+	return command("info", []cli.Flag{
+		&cli.BoolFlag{Name: "diff", Usage: "also show what is different from the active version"},
+		fullFlag(),
+	}, t.withHost(t.info))
 }
 
 func (t *terminal) info(ctx context.Context, c *cli.Context, h *host.Host) error {
-	args := c.Args().Slice()
-	of, err := invoke.ParseAddress(args[0])
+	of, err := invoke.ParseAddress(c.Args().First())
 	if err != nil {
 		return err
 	}
@@ -138,7 +129,7 @@ func (t *terminal) info(ctx context.Context, c *cli.Context, h *host.Host) error
 	in, err := h.Admit().Info(ctx, t.person(), admit.InfoRequest{Of: of, Difference: c.Bool("diff"), Full: c.Bool("full"), Workspace: ws})
 	return t.answered(in, err, func() {
 		t.showInfo(in)
-		t.showCompared(in, c.Bool("full"), "`skillet info "+args[0]+" --diff --full` shows them")
+		t.showCompared(in, c.Bool("full"), "`skillet info "+c.Args().First()+" --diff --full` shows them")
 	})
 }
 

@@ -10,14 +10,10 @@ import (
 )
 
 func (t *terminal) lockCommand() *cli.Command {
-	return &cli.Command{
-		Name: "lock",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: admit.LockFile, Usage: "the `FILE` to write; - for standard output"},
-			&cli.BoolFlag{Name: "force", Usage: "write over a file that is there and is not a lock"},
-		},
-		Action: t.withHost(t.lock),
-	}
+	return command("lock", []cli.Flag{
+		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: admit.LockFile, Usage: "the `FILE` to write; - for standard output"},
+		&cli.BoolFlag{Name: "force", Usage: "write over a file that is there and is not a lock"},
+	}, t.withHost(t.lock))
 }
 
 func (t *terminal) lock(ctx context.Context, c *cli.Context, h *host.Host) error {

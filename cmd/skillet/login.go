@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
-	"golang.org/x/term"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/admit"
@@ -17,20 +16,15 @@ import (
 )
 
 func (t *terminal) loginCommand() *cli.Command {
-	return &cli.Command{
-		Name: "login",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "username", Aliases: []string{"u"}, Usage: "the `NAME`; without it, it is asked for"},
-			&cli.BoolFlag{Name: "password-stdin", Usage: "read the password from standard input"},
-			plainHTTPFlag(),
-		},
-		Action: t.withHost(t.login),
-	}
+	return command("login", []cli.Flag{
+		&cli.StringFlag{Name: "username", Aliases: []string{"u"}, Usage: "the `NAME`; without it, it is asked for"},
+		&cli.BoolFlag{Name: "password-stdin", Usage: "read the password from standard input"},
+		plainHTTPFlag(),
+	}, t.withHost(t.login))
 }
 
 func (t *terminal) login(ctx context.Context, c *cli.Context, h *host.Host) error {
-	args := c.Args().Slice()
-	to, err := h.Admit().RegistryHost(ctx, t.person(), args[0])
+	to, err := h.Admit().RegistryHost(ctx, t.person(), c.Args().First())
 	if err != nil {
 		return err
 	}
@@ -70,21 +64,16 @@ func (t *terminal) username(c *cli.Context, to string) (string, error) {
 // password reads the password: from standard input when that was asked for, or
 // from a prompt that does not show it.
 func (t *terminal) password(c *cli.Context, user, to string) (string, error) {
-	read := func() ([]byte, error) { return limited(t.in, "standard input") }
+	read := func() ([]byte, error) {
+		return unlessEnded(t, func() ([]byte, error) { return limited(t.in, "standard input") })
+	}
 	if f, ok := t.in.(*os.File); !c.Bool("password-stdin") {
 		if !ok || !t.inTTY {
 			return "", fault.Errorf(fault.KindUsage, "log in to %s: nobody can be asked for the password here", to).WithHint("pipe it in, with --password-stdin")
 		}
-		before, err := term.GetState(int(f.Fd()))
-		if err != nil {
-			return "", fmt.Errorf("read the password: %w", err)
-		}
-		defer term.Restore(int(f.Fd()), before) // Ctrl-C leaves the prompt, too
-		fmt.Fprintf(t.err, "password of %s at %s (not shown): ", plain(user), to)
-		defer fmt.Fprintln(t.err)
-		read = func() ([]byte, error) { return term.ReadPassword(int(f.Fd())) }
+		read = func() ([]byte, error) { return t.hidden(f, "password of "+plain(user)+" at "+to+" (not shown): ") }
 	}
-	b, err := unlessEnded(t, read)
+	b, err := read()
 	if err != nil {
 		return "", fmt.Errorf("read the password: %w", err)
 	}
@@ -96,17 +85,13 @@ func (t *terminal) password(c *cli.Context, user, to string) (string, error) {
 }
 
 func (t *terminal) logoutCommand() *cli.Command {
-	return &cli.Command{
-		Name: "logout",
-		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			args := c.Args().Slice()
-			from, err := h.Admit().Logout(ctx, t.person(), args[0])
-			if err != nil {
-				return err
-			}
-			return t.answer(struct {
-				Host string `json:"host"`
-			}{from}, func() { t.note("logged out of %s", from) })
-		}),
-	}
+	return command("logout", nil, t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+		from, err := h.Admit().Logout(ctx, t.person(), c.Args().First())
+		if err != nil {
+			return err
+		}
+		return t.answer(struct {
+			Host string `json:"host"`
+		}{from}, func() { t.note("logged out of %s", from) })
+	}))
 }

@@ -25,32 +25,22 @@ func (t *terminal) memoryCommand() *cli.Command {
 			"Examples:\n  skillet memory add 'The build needs Go 1.26.' --tag build\n  skillet memory search 'what does the build need?'\n" +
 			"  skillet memory list --area solutions --since 7d",
 		Subcommands: []*cli.Command{
-			{Name: "add", Flags: memoryFlags(), Action: t.withMemory(t.addMemory)},
-			{Name: "search", Aliases: []string{"recall"}, Flags: searchFlags(), Action: t.withMemory(one("one query", t.searchMemory))},
-			{
-				Name: "list", Aliases: []string{"ls"},
-				Flags:  append(filterFlags(), &cli.IntFlag{Name: "limit", Usage: "the `NUMBER` of memories to list; 0 lists all", Value: 50}),
-				Action: t.withMemory(t.listMemories),
-			},
-			{Name: "show", Action: t.withMemory(one("one ID", func(ctx context.Context, _ *cli.Context, m *work.Memories, id string) error {
+			command("add", memoryFlags(), t.withMemory(t.addMemory)),
+			command("search recall", searchFlags(), t.withMemory(one("one query", t.searchMemory))),
+			command("list ls", append(filterFlags(), &cli.IntFlag{Name: "limit", Usage: "the `NUMBER` of memories to list; 0 lists all", Value: 50}), t.withMemory(t.listMemories)),
+			command("show", nil, t.withMemory(one("one ID", func(ctx context.Context, _ *cli.Context, m *work.Memories, id string) error {
 				r, err := m.Show(ctx, t.person(), id)
 				return answered(t, r, err, t.printMemory)
-			}))},
-			{Name: "remove", Aliases: []string{"rm"}, Flags: []cli.Flag{yesFlag("forget them")}, Action: t.withMemory(t.removeMemories)},
-			{Name: "stats", Action: t.withMemory(func(ctx context.Context, _ *cli.Context, m *work.Memories) error {
+			}))),
+			command("remove rm", []cli.Flag{yesFlag("forget them")}, t.withMemory(t.removeMemories)),
+			command("stats", nil, t.withMemory(func(ctx context.Context, _ *cli.Context, m *work.Memories) error {
 				f, err := m.Stats(ctx, t.person())
 				return answered(t, f, err, t.printMemoryStats)
-			})},
-			{Name: "reindex", Action: t.withMemory(t.reindexMemory)},
-			{
-				Name: "consolidate", Flags: []cli.Flag{&cli.BoolFlag{Name: "if-due", Usage: "do nothing when none is due"}},
-				Action: t.withMemory(t.consolidateMemory),
-			},
-			{Name: "export", Flags: append(filterFlags(), overFlag()), Action: t.withMemory(one("one file, or - for standard output", t.exportMemories))},
-			{
-				Name: "import", Flags: []cli.Flag{&cli.BoolFlag{Name: "replace", Usage: "replace what is there by what was changed later"}},
-				Action: t.withMemory(one("one file, or - for standard input", t.importMemories)),
-			},
+			})),
+			command("reindex", nil, t.withMemory(t.reindexMemory)),
+			command("consolidate", []cli.Flag{&cli.BoolFlag{Name: "if-due", Usage: "do nothing when none is due"}}, t.withMemory(t.consolidateMemory)),
+			command("export", append(filterFlags(), overFlag()), t.withMemory(one("one file, or - for standard output", t.exportMemories))),
+			command("import", []cli.Flag{&cli.BoolFlag{Name: "replace", Usage: "replace what is there by what was changed later"}}, t.withMemory(one("one file, or - for standard input", t.importMemories))),
 		},
 	}
 }

@@ -17,16 +17,12 @@ import (
 )
 
 func (t *terminal) newCommand() *cli.Command {
-	return &cli.Command{
-		Name: "new",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "lang", Usage: "the `LANGUAGE`: " + named(author.Languages())},
-			&cli.StringFlag{Name: "dir", Usage: "the `DIR` to write to (default: one called NAME)"},
-			&cli.BoolFlag{Name: "force", Usage: "write over files that are there"},
-			&cli.BoolFlag{Name: "list", Usage: "list the languages, and what of their compilers is here"},
-		},
-		Action: t.withAuthor(t.scaffold),
-	}
+	return command("new", []cli.Flag{
+		&cli.StringFlag{Name: "lang", Usage: "the `LANGUAGE`: " + named(author.Languages())},
+		&cli.StringFlag{Name: "dir", Usage: "the `DIR` to write to (default: one called NAME)"},
+		&cli.BoolFlag{Name: "force", Usage: "write over files that are there"},
+		&cli.BoolFlag{Name: "list", Usage: "list the languages, and what of their compilers is here"},
+	}, t.withAuthor(t.scaffold))
 }
 
 func (t *terminal) scaffold(ctx context.Context, c *cli.Context, s *author.Service) error {

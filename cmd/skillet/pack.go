@@ -8,15 +8,11 @@ import (
 )
 
 func (t *terminal) packCommand() *cli.Command {
-	return &cli.Command{
-		Name: "pack",
-		Flags: append(buildFlags(),
-			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: ".", Usage: "the `DIR` or FILE.skill to write"},
-			&cli.BoolFlag{Name: "no-build", Usage: "pack the module that is there, whatever became of its source"},
-			&cli.BoolFlag{Name: "no-sign", Usage: "make no signature, and use no home: whoever installs it has to accept that"},
-		),
-		Action: t.withAuthor(t.pack),
-	}
+	return command("pack", append(buildFlags(),
+		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: ".", Usage: "the `DIR` or FILE.skill to write"},
+		&cli.BoolFlag{Name: "no-build", Usage: "pack the module that is there, whatever became of its source"},
+		&cli.BoolFlag{Name: "no-sign", Usage: "make no signature, and use no home: whoever installs it has to accept that"},
+	), t.withAuthor(t.pack))
 }
 
 func (t *terminal) pack(ctx context.Context, c *cli.Context, s *author.Service) error {

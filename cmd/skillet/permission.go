@@ -25,7 +25,21 @@ func (t *terminal) permissionCommand() *cli.Command {
 			"Capabilities:\n" + capabilityExamples() + "\n" +
 			"Examples:\n  skillet permission show files\n  skillet permission grant files \"fs.read:$PWD/docs/**\"",
 		Subcommands: []*cli.Command{
-			t.permissionShow(), t.permissionGrant(), t.permissionRevoke(), t.permissionReset(), t.permissionSuggest(), t.permissionImport(),
+
+			command("show", nil, t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+				skill, err := skillRef(c.Args().First())
+				if err != nil {
+					return err
+				}
+				return t.showGrants(ctx, h, skill)
+			})),
+			command("grant", append([]cli.Flag{
+				&cli.DurationFlag{Name: "expires", Usage: "end the grant after this `TIME`, such as 24h or 7d"},
+				&cli.IntFlag{Name: "uses", Usage: "end the grant after `N` runs"},
+				&cli.StringFlag{Name: "reason", Usage: "why, shown wherever the grant is"},
+				yesFlag("grant what has no bound, such as every file"),
+				&cli.BoolFlag{Name: "dry-run", Usage: "only show what would be granted"},
+			}, scopeFlags()...), t.withHost(t.grant)), t.permissionRevoke(), t.permissionReset(), t.permissionSuggest(), t.permissionImport(),
 		},
 	}
 }
@@ -41,20 +55,6 @@ func capabilityExamples() string {
 		fmt.Fprintf(&lines, "  %-*s  %s\n", width, k.Example, capability.MustParse(k.Example).Words())
 	}
 	return lines.String()
-}
-
-func (t *terminal) permissionShow() *cli.Command {
-	return &cli.Command{
-		Name: "show",
-		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			args := c.Args().Slice()
-			skill, err := skillRef(args[0])
-			if err != nil {
-				return err
-			}
-			return t.showGrants(ctx, h, skill)
-		}),
-	}
 }
 
 // showGrants shows the grants of a skill, and what else it asks for, where relative paths
@@ -104,20 +104,6 @@ func standingLine(g govern.Grant) string {
 		line += " (ended)"
 	}
 	return line
-}
-
-func (t *terminal) permissionGrant() *cli.Command {
-	return &cli.Command{
-		Name: "grant",
-		Flags: append([]cli.Flag{
-			&cli.DurationFlag{Name: "expires", Usage: "end the grant after this `TIME`, such as 24h or 7d"},
-			&cli.IntFlag{Name: "uses", Usage: "end the grant after `N` runs"},
-			&cli.StringFlag{Name: "reason", Usage: "why, shown wherever the grant is"},
-			yesFlag("grant what has no bound, such as every file"),
-			&cli.BoolFlag{Name: "dry-run", Usage: "only show what would be granted"},
-		}, scopeFlags()...),
-		Action: t.withHost(t.grant),
-	}
 }
 
 func (t *terminal) grant(ctx context.Context, c *cli.Context, h *host.Host) error {
@@ -229,24 +215,20 @@ func terms(c *cli.Context) (govern.Terms, error) {
 }
 
 func (t *terminal) permissionRevoke() *cli.Command {
-	return &cli.Command{
-		Name: "revoke",
-		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "exact", Usage: "leave narrower grants"},
-			yesFlag("take back narrower grants too"),
-			&cli.BoolFlag{Name: "dry-run", Usage: "only show what would be taken back"},
-		},
-		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			if c.NArg() < 2 {
-				return fault.Errorf(fault.KindUsage, "permission revoke takes a skill and a capability").WithHint("`skillet permission show SKILL` lists its grants; `skillet permission reset` takes back all")
-			}
-			cs, err := capabilities(c.Args().Tail())
-			if err != nil {
-				return err
-			}
-			return t.revoke(ctx, c, h, govern.RevokeRequest{Capabilities: cs, Exact: c.Bool("exact")})
-		}),
-	}
+	return command("revoke", []cli.Flag{
+		&cli.BoolFlag{Name: "exact", Usage: "leave narrower grants"},
+		yesFlag("take back narrower grants too"),
+		&cli.BoolFlag{Name: "dry-run", Usage: "only show what would be taken back"},
+	}, t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+		if c.NArg() < 2 {
+			return fault.Errorf(fault.KindUsage, "permission revoke takes a skill and a capability").WithHint("`skillet permission show SKILL` lists its grants; `skillet permission reset` takes back all")
+		}
+		cs, err := capabilities(c.Args().Tail())
+		if err != nil {
+			return err
+		}
+		return t.revoke(ctx, c, h, govern.RevokeRequest{Capabilities: cs, Exact: c.Bool("exact")})
+	}))
 }
 
 // confirmNarrower asks about grants that go although they are not named.
@@ -258,22 +240,17 @@ func (t *terminal) confirmNarrower(c *cli.Context, plan govern.RevokePlan) error
 }
 
 func (t *terminal) permissionReset() *cli.Command {
-	return &cli.Command{
-		Name: "reset",
-		Flags: []cli.Flag{
-			yesFlag("take them back"),
-			&cli.BoolFlag{Name: "dry-run", Usage: "only show what would be taken back"},
-		},
-		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			args := c.Args().Slice()
-			if !c.Bool("yes") && !c.Bool("dry-run") {
-				if err := t.confirm("permission reset", "Take back every grant of "+plain(args[0])+"?"); err != nil {
-					return err
-				}
+	return command("reset", []cli.Flag{
+		yesFlag("take them back"),
+		&cli.BoolFlag{Name: "dry-run", Usage: "only show what would be taken back"},
+	}, t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+		if !c.Bool("yes") && !c.Bool("dry-run") {
+			if err := t.confirm("permission reset", "Take back every grant of "+plain(c.Args().First())+"?"); err != nil {
+				return err
 			}
-			return t.revoke(ctx, c, h, govern.RevokeRequest{All: true})
-		}),
-	}
+		}
+		return t.revoke(ctx, c, h, govern.RevokeRequest{All: true})
+	}))
 }
 
 // revoke takes back grants of the skill; with --dry-run it only shows them.

@@ -15,15 +15,11 @@ import (
 )
 
 func (t *terminal) permissionSuggest() *cli.Command {
-	return &cli.Command{
-		Name: "suggest",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "since", Usage: "look at what was done since this `TIME`: a date, or how long ago", Value: "30d"},
-			&cli.BoolFlag{Name: "apply", Usage: "narrow and revoke grants as proposed"},
-			yesFlag("narrow the grants"),
-		},
-		Action: t.withHost(t.suggestGrants),
-	}
+	return command("suggest", []cli.Flag{
+		&cli.StringFlag{Name: "since", Usage: "look at what was done since this `TIME`: a date, or how long ago", Value: "30d"},
+		&cli.BoolFlag{Name: "apply", Usage: "narrow and revoke grants as proposed"},
+		yesFlag("narrow the grants"),
+	}, t.withHost(t.suggestGrants))
 }
 
 // A suggested is what --json prints of a suggestion.

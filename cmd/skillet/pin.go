@@ -17,52 +17,37 @@ func reasonFlag() cli.Flag {
 }
 
 func (t *terminal) pinCommand() *cli.Command {
-	return &cli.Command{
-		Name:  "pin",
-		Flags: []cli.Flag{reasonFlag()},
-		Action: t.onSkill(func(ctx context.Context, c *cli.Context, h *host.Host, skill string) error {
-			all, err := h.Admit().Pin(ctx, t.person(), skill, c.String("reason"))
-			return t.decided(all, err, "%s is pinned; `skillet unpin %s` lets it be updated again")
-		}),
-	}
+	return command("pin", []cli.Flag{reasonFlag()}, t.onSkill(func(ctx context.Context, c *cli.Context, h *host.Host, skill string) error {
+		all, err := h.Admit().Pin(ctx, t.person(), skill, c.String("reason"))
+		return t.decided(all, err, "%s is pinned; `skillet unpin %s` lets it be updated again")
+	}))
 }
 
 func (t *terminal) unpinCommand() *cli.Command {
-	return &cli.Command{
-		Name: "unpin",
-		Action: t.onSkill(func(ctx context.Context, _ *cli.Context, h *host.Host, skill string) error {
-			all, err := h.Admit().Unpin(ctx, t.person(), skill)
-			return t.decided(all, err, "%s is not pinned; `skillet update %s` updates it")
-		}),
-	}
+	return command("unpin", nil, t.onSkill(func(ctx context.Context, _ *cli.Context, h *host.Host, skill string) error {
+		all, err := h.Admit().Unpin(ctx, t.person(), skill)
+		return t.decided(all, err, "%s is not pinned; `skillet update %s` updates it")
+	}))
 }
 
 func (t *terminal) disableCommand() *cli.Command {
-	return &cli.Command{
-		Name:  "disable",
-		Flags: []cli.Flag{reasonFlag()},
-		Action: t.onSkill(func(ctx context.Context, c *cli.Context, h *host.Host, skill string) error {
-			all, err := h.Admit().Disable(ctx, t.person(), skill, c.String("reason"))
-			return t.decided(all, err, "%s is disabled; `skillet enable %s` allows it again")
-		}),
-	}
+	return command("disable", []cli.Flag{reasonFlag()}, t.onSkill(func(ctx context.Context, c *cli.Context, h *host.Host, skill string) error {
+		all, err := h.Admit().Disable(ctx, t.person(), skill, c.String("reason"))
+		return t.decided(all, err, "%s is disabled; `skillet enable %s` allows it again")
+	}))
 }
 
 func (t *terminal) enableCommand() *cli.Command {
-	return &cli.Command{
-		Name: "enable",
-		Action: t.onSkill(func(ctx context.Context, _ *cli.Context, h *host.Host, skill string) error {
-			all, err := h.Admit().Enable(ctx, t.person(), skill)
-			return t.decided(all, err, "%s is enabled; `skillet run %s` runs it")
-		}),
-	}
+	return command("enable", nil, t.onSkill(func(ctx context.Context, _ *cli.Context, h *host.Host, skill string) error {
+		all, err := h.Admit().Enable(ctx, t.person(), skill)
+		return t.decided(all, err, "%s is enabled; `skillet run %s` runs it")
+	}))
 }
 
 // onSkill is a command about one skill, or one version of it.
 func (t *terminal) onSkill(do func(context.Context, *cli.Context, *host.Host, string) error) cli.ActionFunc {
 	return t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-		args := c.Args().Slice()
-		return do(ctx, c, h, args[0])
+		return do(ctx, c, h, c.Args().First())
 	})
 }
 

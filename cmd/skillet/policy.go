@@ -23,17 +23,23 @@ func (t *terminal) policyCommand() *cli.Command {
 			"and from policies/*.cedar in the home. None of them lifts a forbid of another.\n\n" +
 			"Examples:\n  skillet policy list\n  skillet policy explain files fs.read:/etc/shadow\n" +
 			"  skillet policy check mine.cedar\n  skillet policy test",
-		Subcommands: []*cli.Command{t.policyList(), t.policyCheck(), t.policyTest(), t.policyExplain(), t.policySchema()},
-	}
-}
-
-func (t *terminal) policyList() *cli.Command {
-	return &cli.Command{
-		Name: "list", Aliases: []string{"ls"},
-		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			found, err := h.Govern().Policies.List(ctx, t.person(), c.Args().Slice())
-			return t.answered(found, err, func() { t.showPolicies(found, c.Args().Present()) })
-		}),
+		Subcommands: []*cli.Command{
+			command("list ls", nil, t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+				found, err := h.Govern().Policies.List(ctx, t.person(), c.Args().Slice())
+				return t.answered(found, err, func() { t.showPolicies(found, c.Args().Present()) })
+			})), command("check", nil, t.withoutHome(t.checkPolicies)), command("test", nil, t.withHost(t.testPolicies)),
+			command("explain", []cli.Flag{
+				&cli.BoolFlag{Name: "install", Usage: "ask about a package that asks for this capability"},
+				&cli.StringSliceFlag{Name: "allow", Usage: "as if `CAPABILITY` were granted too; may be given again"},
+			}, t.withHost(t.explainPolicy)),
+			command("schema", nil, t.withoutHome(func(context.Context, *cli.Context) error {
+				if t.json {
+					return t.printJSON(struct {
+						Schema string `json:"schema"`
+					}{string(govern.PolicySchema())})
+				}
+				return t.raw(govern.PolicySchema())
+			}))},
 	}
 }
 
@@ -51,13 +57,6 @@ func (t *terminal) showPolicies(ps []govern.Policy, whole bool) {
 	}
 	if !whole {
 		t.table("POLICY\tDOES\tFROM\tREASON", rows)
-	}
-}
-
-func (t *terminal) policyCheck() *cli.Command {
-	return &cli.Command{
-		Name:   "check",
-		Action: t.withoutHome(t.checkPolicies),
 	}
 }
 
@@ -79,13 +78,7 @@ func (t *terminal) checkPolicies(_ context.Context, c *cli.Context) error {
 		paths = govern.PolicyDirs(home, t.system)
 	}
 	r, err := govern.CheckPolicies(paths)
-	if err != nil {
-		return err
-	}
-	if err := t.answer(r, func() { t.showPolicyReport(r) }); err != nil || r.OK {
-		return err
-	}
-	return reported{fault.KindUsage}
+	return t.judged(r, err, r.OK, fault.KindUsage, func() { t.showPolicyReport(r) })
 }
 
 func (t *terminal) showPolicyReport(r govern.PolicyReport) {
@@ -104,28 +97,15 @@ func (t *terminal) showPolicyReport(r govern.PolicyReport) {
 	}
 }
 
-func (t *terminal) policyTest() *cli.Command {
-	return &cli.Command{
-		Name:   "test",
-		Action: t.withHost(t.testPolicies),
-	}
-}
-
 func (t *terminal) testPolicies(ctx context.Context, c *cli.Context, h *host.Host) error {
 	outcomes, err := h.Govern().Policies.Test(ctx, t.person(), c.Args().Slice())
-	if err != nil {
-		return err
-	}
 	failed := 0
 	for _, o := range outcomes {
 		if !o.OK {
 			failed++
 		}
 	}
-	if err := t.answer(outcomes, func() { t.showOutcomes(outcomes, failed) }); err != nil || failed == 0 {
-		return err
-	}
-	return reported{fault.KindSkill}
+	return t.judged(outcomes, err, failed == 0, fault.KindSkill, func() { t.showOutcomes(outcomes, failed) })
 }
 
 func (t *terminal) showOutcomes(outcomes []govern.CaseOutcome, failed int) {
@@ -135,17 +115,6 @@ func (t *terminal) showOutcomes(outcomes []govern.CaseOutcome, failed int) {
 		}
 	}
 	t.say("%d of %s as wanted", len(outcomes)-failed, count(len(outcomes), "case"))
-}
-
-func (t *terminal) policyExplain() *cli.Command {
-	return &cli.Command{
-		Name: "explain",
-		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "install", Usage: "ask about a package that asks for this capability"},
-			&cli.StringSliceFlag{Name: "allow", Usage: "as if `CAPABILITY` were granted too; may be given again"},
-		},
-		Action: t.withHost(t.explainPolicy),
-	}
 }
 
 // explanation is what --json prints of an explanation.
@@ -198,19 +167,5 @@ func (t *terminal) showExplanation(e explanation) {
 	}
 	if e.Hint != "" {
 		t.say("  %s", plain(e.Hint))
-	}
-}
-
-func (t *terminal) policySchema() *cli.Command {
-	return &cli.Command{
-		Name: "schema",
-		Action: t.withoutHome(func(context.Context, *cli.Context) error {
-			if t.json {
-				return t.printJSON(struct {
-					Schema string `json:"schema"`
-				}{string(govern.PolicySchema())})
-			}
-			return t.raw(govern.PolicySchema())
-		}),
 	}
 }

@@ -13,31 +13,20 @@ import (
 )
 
 func (t *terminal) providerCommand() *cli.Command {
-	return &cli.Command{
-		Name: "provider",
-		Subcommands: []*cli.Command{
-			{Name: "list", Aliases: []string{"ls"}, Action: t.withState(t.listProviders)},
-			{
-				Name: "test",
-				Flags: []cli.Flag{
-					&cli.StringFlag{Name: "model", Usage: "ask this `MODEL` (default: the first that makes text, and the first that makes vectors)"},
-					&cli.StringFlag{Name: "prompt", Usage: "ask this `TEXT`", Value: work.DefaultPrompt},
-				},
-				Action: t.withState(one("one provider", t.testProvider)),
-			},
-			{
-				Name: "diagnose",
-				Flags: []cli.Flag{
-					&cli.StringFlag{Name: "tier", Usage: "ask this `TIER`: fast, balanced, smart, code or conversation"},
-					&cli.StringFlag{Name: "model", Usage: "ask this `MODEL`, as PROVIDER/MODEL"},
-					&cli.BoolFlag{Name: "tools", Usage: "the request has tools"},
-					&cli.BoolFlag{Name: "schema", Usage: "the request wants JSON that fits a schema"},
-					&cli.BoolFlag{Name: "local-only", Usage: "only models from which nothing leaves this machine"},
-				},
-				Action: t.withState(t.diagnose),
-			},
-		},
-	}
+	return group("provider",
+		command("list ls", nil, t.withState(t.listProviders)),
+		command("test", []cli.Flag{
+			&cli.StringFlag{Name: "model", Usage: "ask this `MODEL` (default: the first that makes text, and the first that makes vectors)"},
+			&cli.StringFlag{Name: "prompt", Usage: "ask this `TEXT`", Value: work.DefaultPrompt},
+		}, t.withState(one("one provider", t.testProvider))),
+		command("diagnose", []cli.Flag{
+			&cli.StringFlag{Name: "tier", Usage: "ask this `TIER`: fast, balanced, smart, code or conversation"},
+			&cli.StringFlag{Name: "model", Usage: "ask this `MODEL`, as PROVIDER/MODEL"},
+			&cli.BoolFlag{Name: "tools", Usage: "the request has tools"},
+			&cli.BoolFlag{Name: "schema", Usage: "the request wants JSON that fits a schema"},
+			&cli.BoolFlag{Name: "local-only", Usage: "only models from which nothing leaves this machine"},
+		}, t.withState(t.diagnose)),
+	)
 }
 
 func (t *terminal) listProviders(ctx context.Context, _ *cli.Context, h *host.Host) error {
@@ -116,13 +105,7 @@ func (t *terminal) testProvider(ctx context.Context, c *cli.Context, h *host.Hos
 			out.Trials[i].Error = explain(tr.Error)
 		}
 	}
-	if err := t.answer(out, func() { t.showProbed(out) }); err != nil {
-		return err
-	}
-	if !out.OK {
-		return reported{out.Failed()}
-	}
-	return nil
+	return t.judged(out, nil, out.OK, out.Failed(), func() { t.showProbed(out) })
 }
 
 func (t *terminal) showProbed(out work.Probed) {

@@ -10,15 +10,11 @@ import (
 )
 
 func (t *terminal) pullCommand() *cli.Command {
-	return &cli.Command{
-		Name: "pull",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: ".", Usage: "the `DIR` or FILE.skill to write"},
-			&cli.BoolFlag{Name: "replace", Aliases: []string{"force"}, Usage: "write over another package of that name"},
-			plainHTTPFlag(),
-		},
-		Action: t.withHost(t.pull),
-	}
+	return command("pull", []cli.Flag{
+		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: ".", Usage: "the `DIR` or FILE.skill to write"},
+		&cli.BoolFlag{Name: "replace", Aliases: []string{"force"}, Usage: "write over another package of that name"},
+		plainHTTPFlag(),
+	}, t.withHost(t.pull))
 }
 
 func plainHTTPFlag() cli.Flag {

@@ -10,16 +10,12 @@ import (
 )
 
 func (t *terminal) pushCommand() *cli.Command {
-	return &cli.Command{
-		Name: "push",
-		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "no-sign", Usage: "publish it without a signature"},
-			&cli.StringSliceFlag{Name: "tag", Usage: "a further `TAG`, such as latest; may be repeated"},
-			&cli.BoolFlag{Name: "replace", Usage: "replace what was published under the same version: whoever has it will see other bytes"},
-			plainHTTPFlag(),
-		},
-		Action: t.withState(t.push),
-	}
+	return command("push", []cli.Flag{
+		&cli.BoolFlag{Name: "no-sign", Usage: "publish it without a signature"},
+		&cli.StringSliceFlag{Name: "tag", Usage: "a further `TAG`, such as latest; may be repeated"},
+		&cli.BoolFlag{Name: "replace", Usage: "replace what was published under the same version: whoever has it will see other bytes"},
+		plainHTTPFlag(),
+	}, t.withState(t.push))
 }
 
 func (t *terminal) push(ctx context.Context, c *cli.Context, h *host.Host) error {

@@ -94,42 +94,6 @@ func TestDownRegistryIsToldOnce(t *testing.T) {
 	}
 }
 
-// A registry that takes connections and does not answer is waited for once, however many
-// skills come from it, and told once.
-func TestSilentRegistryIsAskedOnce(t *testing.T) {
-	t.Parallel()
-	p := newPerson(t)
-	behind := registry.New(registry.Logger(log.New(io.Discard, "", 0)), registry.WithReferrersSupport(true))
-	var silent atomic.Bool
-	var asked atomic.Int64
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !silent.Load() {
-			behind.ServeHTTP(w, r)
-			return
-		}
-		asked.Add(1)
-		<-r.Context().Done()
-	}))
-	t.Cleanup(s.Close)
-	place := "oci://" + strings.TrimPrefix(s.URL, "http://") + "/skills/"
-	for _, name := range []string{"one", "two", "three"} {
-		p.pack(name, name, "1.0.0", "")
-		p.must(0, "push", "./"+name, place+name)
-	}
-	p.must(0, "install", place+"one", place+"two", place+"three")
-	p.write("home/config.yaml", []byte("download_timeout_seconds: 1\n"))
-	silent.Store(true)
-	p.run("update", "one")
-	one := asked.Swap(0)
-	code, out, errs := p.run("update", "--all")
-	if n := asked.Load(); one == 0 || n != one {
-		t.Errorf("asked %d times for three skills, and %d times for one", n, one)
-	}
-	if code != 4 || strings.Count(out+errs, "timed out") != 1 || !strings.Contains(errs, "skillet: one, three, two: timed out: ") {
-		t.Errorf("exit code %d, want one sentence:\n%s%s", code, out, errs)
-	}
-}
-
 // A registry whose downloads take their time, and a program that is killed in
 // the middle of one: nothing is installed, and the next one goes on.
 func TestKilledWhileFetching(t *testing.T) {

@@ -11,17 +11,13 @@ import (
 )
 
 func (t *terminal) removeCommand() *cli.Command {
-	return &cli.Command{
-		Name: "remove", Aliases: []string{"rm"},
-		Flags: []cli.Flag{
-			yesFlag("remove it"),
-			&cli.BoolFlag{Name: "purge", Usage: "delete what it keeps, too"},
-			&cli.BoolFlag{Name: "prune", Usage: "remove what nobody needs any more, too"},
-			&cli.BoolFlag{Name: "force", Usage: "remove it although others need it"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "only show what would go"},
-		},
-		Action: t.withState(t.remove),
-	}
+	return command("remove rm", []cli.Flag{
+		yesFlag("remove it"),
+		&cli.BoolFlag{Name: "purge", Usage: "delete what it keeps, too"},
+		&cli.BoolFlag{Name: "prune", Usage: "remove what nobody needs any more, too"},
+		&cli.BoolFlag{Name: "force", Usage: "remove it although others need it"},
+		&cli.BoolFlag{Name: "dry-run", Usage: "only show what would go"},
+	}, t.withState(t.remove))
 }
 
 func (t *terminal) remove(ctx context.Context, c *cli.Context, h *host.Host) error {

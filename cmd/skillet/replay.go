@@ -14,14 +14,10 @@ import (
 )
 
 func (t *terminal) replayCommand() *cli.Command {
-	return &cli.Command{
-		Name: "replay",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "with", Usage: "run this `DIR`, file or installed SKILL[@VERSION] instead, and compare"},
-			&cli.DurationFlag{Name: "timeout", Usage: "end the replay after this `TIME`", Value: invoke.ReplayTimeout},
-		},
-		Action: t.withHost(t.replay),
-	}
+	return command("replay", []cli.Flag{
+		&cli.StringFlag{Name: "with", Usage: "run this `DIR`, file or installed SKILL[@VERSION] instead, and compare"},
+		&cli.DurationFlag{Name: "timeout", Usage: "end the replay after this `TIME`", Value: invoke.ReplayTimeout},
+	}, t.withHost(t.replay))
 }
 
 func (t *terminal) replay(ctx context.Context, c *cli.Context, h *host.Host) error {
@@ -41,19 +37,11 @@ func (t *terminal) replay(ctx context.Context, c *cli.Context, h *host.Host) err
 	rep, err := h.Invoke().Replay(ctx, t.person(), r)
 	shown()
 	t.noteAll(rep.Notes)
-	if err != nil {
-		return err
-	}
-	if err := t.answer(rep, func() { t.showReplay(rep, c.IsSet("with")) }); err != nil {
-		return err
-	}
-	switch {
-	case rep.Error != nil:
+	err = t.judged(rep, err, rep.Equal || rep.Error != nil, fault.KindSkill, func() { t.showReplay(rep, c.IsSet("with")) })
+	if err == nil && rep.Error != nil {
 		return rep.Error
-	case !rep.Equal:
-		return reported{fault.KindSkill}
 	}
-	return nil
+	return err
 }
 
 // maxShownWords is how many lines of differences are shown of one replay.

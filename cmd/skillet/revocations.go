@@ -14,29 +14,27 @@ import (
 )
 
 func (t *terminal) trustRevocations() *cli.Command {
-	return &cli.Command{
-		Name: "revocations",
-		Subcommands: []*cli.Command{
-			t.revocationsList(), t.revocationsImport(), t.revocationsUpdate(), t.revocationsExport(), t.revocationsPush(),
-		},
-	}
+	return group("revocations",
+		t.revocationsList(),
+		command("import", []cli.Flag{
+			&cli.StringFlag{Name: "signature", Usage: "its Sigstore bundle, if that is not beside it, as `FILE`"},
+			plainHTTPFlag(),
+		}, t.withHost(t.importRevocations)), command("update", nil, t.withHost(t.updateRevocations)), command("export", []cli.Flag{overFlag()}, t.withHost(t.exportRevocations)), command("push", []cli.Flag{plainHTTPFlag()}, t.withHost(t.pushRevocations)),
+	)
 }
 
 func (t *terminal) revocationsList() *cli.Command {
-	return &cli.Command{
-		Name: "list", Aliases: []string{"ls"},
-		Action: t.withHost(func(ctx context.Context, _ *cli.Context, h *host.Host) error {
-			all, err := h.Govern().Signers.Revocations(ctx, t.person())
-			return t.answered(all, err, func() {
-				if len(all) == 0 {
-					t.note("nothing is revoked")
-				}
-				for _, r := range all {
-					t.say("%s", plain(revocationLine(r)))
-				}
-			})
-		}),
-	}
+	return command("list ls", nil, t.withHost(func(ctx context.Context, _ *cli.Context, h *host.Host) error {
+		all, err := h.Govern().Signers.Revocations(ctx, t.person())
+		return t.answered(all, err, func() {
+			if len(all) == 0 {
+				t.note("nothing is revoked")
+			}
+			for _, r := range all {
+				t.say("%s", plain(revocationLine(r)))
+			}
+		})
+	}))
 }
 
 // revocationLine is what was revoked, when, by whom and why.
@@ -44,26 +42,14 @@ func revocationLine(r govern.Revocation) string {
 	return fmt.Sprintf("%s  %s  %s  by %s: %s", r.RevokedAt.Format("2006-01-02"), r.Target(), r.Name, r.By, r.Reason)
 }
 
-func (t *terminal) revocationsImport() *cli.Command {
-	return &cli.Command{
-		Name: "import",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "signature", Usage: "its Sigstore bundle, if that is not beside it, as `FILE`"},
-			plainHTTPFlag(),
-		},
-		Action: t.withHost(t.importRevocations),
-	}
-}
-
 func (t *terminal) importRevocations(ctx context.Context, c *cli.Context, h *host.Host) error {
-	args := c.Args().Slice()
-	req, err := readList(ctx, args[0], c)
+	req, err := readList(ctx, c.Args().First(), c)
 	if err != nil {
 		return err
 	}
 	done := func() {}
 	if req.Source != "" {
-		done = t.waiting("fetching %s", args[0])
+		done = t.waiting("fetching %s", c.Args().First())
 	}
 	got, err := h.Govern().Signers.ImportRevocations(ctx, t.person(), req)
 	done()
@@ -103,13 +89,6 @@ func readList(ctx context.Context, place string, c *cli.Context) (req govern.Imp
 	return req, err
 }
 
-func (t *terminal) revocationsUpdate() *cli.Command {
-	return &cli.Command{
-		Name:   "update",
-		Action: t.withHost(t.updateRevocations),
-	}
-}
-
 func (t *terminal) updateRevocations(ctx context.Context, c *cli.Context, h *host.Host) error {
 	done := func() {}
 	var failed *fault.Error
@@ -144,17 +123,8 @@ func (t *terminal) noteUpdated(u govern.UpdatedList) {
 	}
 }
 
-func (t *terminal) revocationsExport() *cli.Command {
-	return &cli.Command{
-		Name:   "export",
-		Flags:  []cli.Flag{overFlag()},
-		Action: t.withHost(t.exportRevocations),
-	}
-}
-
 func (t *terminal) exportRevocations(ctx context.Context, c *cli.Context, h *host.Host) error {
-	args := c.Args().Slice()
-	out, err := h.Govern().Signers.ExportRevocations(ctx, t.person(), govern.ExportList{Path: args[0], Over: c.Bool("force")})
+	out, err := h.Govern().Signers.ExportRevocations(ctx, t.person(), govern.ExportList{Path: c.Args().First(), Over: c.Bool("force")})
 	if err != nil {
 		return err
 	}
@@ -162,18 +132,9 @@ func (t *terminal) exportRevocations(ctx context.Context, c *cli.Context, h *hos
 	return t.answer(out, func() { t.note("wrote %s and %s", plain(out.List), plain(out.Signature)) })
 }
 
-func (t *terminal) revocationsPush() *cli.Command {
-	return &cli.Command{
-		Name:   "push",
-		Flags:  []cli.Flag{plainHTTPFlag()},
-		Action: t.withHost(t.pushRevocations),
-	}
-}
-
 func (t *terminal) pushRevocations(ctx context.Context, c *cli.Context, h *host.Host) error {
-	args := c.Args().Slice()
-	done := t.waiting("publishing to %s", args[0])
-	out, err := h.Govern().Signers.PushRevocations(ctx, t.person(), govern.PushList{To: args[0], PlainHTTP: c.Bool("plain-http")})
+	done := t.waiting("publishing to %s", c.Args().First())
+	out, err := h.Govern().Signers.PushRevocations(ctx, t.person(), govern.PushList{To: c.Args().First(), PlainHTTP: c.Bool("plain-http")})
 	done()
 	if err != nil {
 		return err

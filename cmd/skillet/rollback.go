@@ -13,20 +13,15 @@ import (
 )
 
 func (t *terminal) rollbackCommand() *cli.Command {
-	return &cli.Command{
-		Name: "rollback",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "to", Usage: "the installed `VERSION` to go to"},
-			&cli.BoolFlag{Name: "keep-state", Usage: "leave its data as it is, even if that version cannot read it: then it is not run"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "only show what would happen"},
-		},
-		Action: t.withState(t.rollback),
-	}
+	return command("rollback", []cli.Flag{
+		&cli.StringFlag{Name: "to", Usage: "the installed `VERSION` to go to"},
+		&cli.BoolFlag{Name: "keep-state", Usage: "leave its data as it is, even if that version cannot read it: then it is not run"},
+		&cli.BoolFlag{Name: "dry-run", Usage: "only show what would happen"},
+	}, t.withState(t.rollback))
 }
 
 func (t *terminal) rollback(ctx context.Context, c *cli.Context, h *host.Host) error {
-	args := c.Args().Slice()
-	name, version, both := strings.Cut(args[0], "@")
+	name, version, both := strings.Cut(c.Args().First(), "@")
 	if both && c.IsSet("to") || c.IsSet("to") && c.String("to") == "" {
 		return fault.Errorf(fault.KindUsage, "the version is given twice, or empty").WithHint("`skillet rollback SKILL --to VERSION`")
 	}

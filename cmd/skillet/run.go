@@ -21,21 +21,17 @@ import (
 )
 
 func (t *terminal) runCommand() *cli.Command {
-	return &cli.Command{
-		Name: "run",
-		Flags: append([]cli.Flag{
-			&cli.StringFlag{Name: "input", Usage: "the input: `JSON`, @FILE, or - for standard input"},
-			&cli.StringSliceFlag{Name: "allow", Usage: "allow this `CAPABILITY` for this run alone; may be repeated"},
-			&cli.StringSliceFlag{Name: "config", Usage: "a `KEY=VALUE` that an Extism guest reads with config_get; may be repeated"},
-			&cli.BoolFlag{Name: "render", Usage: "print the prompt of a skill that is one, as a model would be sent it"},
-			&cli.StringFlag{Name: "record", Usage: "write a recording of the call to `FILE`, for `skillet replay`; values of secrets are struck out"},
-			&cli.BoolFlag{Name: "no-cache", Usage: "run the tool even if its answer was kept, and keep none"},
-			&cli.StringFlag{Name: "run", Usage: "the run this call is a step of, as `ID`: grants for that run hold"},
-			&cli.StringFlag{Name: "session", Usage: "the session this call belongs to, as `NAME`: a code_session skill goes on with it, and grants for it hold"},
-			workspaceFlag(),
-		}, limitFlags()...),
-		Action: t.inService(t.runServed, t.withHostFor(expected, t.run)),
-	}
+	return command("run", append([]cli.Flag{
+		&cli.StringFlag{Name: "input", Usage: "the input: `JSON`, @FILE, or - for standard input"},
+		&cli.StringSliceFlag{Name: "allow", Usage: "allow this `CAPABILITY` for this run alone; may be repeated"},
+		&cli.StringSliceFlag{Name: "config", Usage: "a `KEY=VALUE` that an Extism guest reads with config_get; may be repeated"},
+		&cli.BoolFlag{Name: "render", Usage: "print the prompt of a skill that is one, as a model would be sent it"},
+		&cli.StringFlag{Name: "record", Usage: "write a recording of the call to `FILE`, for `skillet replay`; values of secrets are struck out"},
+		&cli.BoolFlag{Name: "no-cache", Usage: "run the tool even if its answer was kept, and keep none"},
+		&cli.StringFlag{Name: "run", Usage: "the run this call is a step of, as `ID`: grants for that run hold"},
+		&cli.StringFlag{Name: "session", Usage: "the session this call belongs to, as `NAME`: a code_session skill goes on with it, and grants for it hold"},
+		workspaceFlag(),
+	}, limitFlags()...), t.inService(t.runServed, t.withHostFor(expected, t.run)))
 }
 
 // expected is what a command line will run.

@@ -14,13 +14,9 @@ import (
 )
 
 func (t *terminal) scanCommand() *cli.Command {
-	return &cli.Command{
-		Name: "scan",
-		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "sarif", Usage: "print a SARIF 2.1.0 log, for services that show findings beside source"},
-		},
-		Action: t.withAuthor(t.scan),
-	}
+	return command("scan", []cli.Flag{
+		&cli.BoolFlag{Name: "sarif", Usage: "print a SARIF 2.1.0 log, for services that show findings beside source"},
+	}, t.withAuthor(t.scan))
 }
 
 // scan reports on a package. It is an error when a finding blocks.

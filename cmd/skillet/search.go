@@ -11,11 +11,7 @@ import (
 )
 
 func (t *terminal) searchCommand() *cli.Command {
-	return &cli.Command{
-		Name:   "search",
-		Flags:  []cli.Flag{plainHTTPFlag()},
-		Action: t.withHost(t.search),
-	}
+	return command("search", []cli.Flag{plainHTTPFlag()}, t.withHost(t.search))
 }
 
 func (t *terminal) search(ctx context.Context, c *cli.Context, h *host.Host) error {

@@ -7,7 +7,6 @@ import (
 	"os"
 
 	"github.com/urfave/cli/v2"
-	"golang.org/x/term"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/govern"
@@ -15,45 +14,32 @@ import (
 )
 
 func (t *terminal) secretCommand() *cli.Command {
-	return &cli.Command{
-		Name: "secret",
-		Subcommands: []*cli.Command{
-			t.secretSet(), t.secretList(), t.secretDelete(),
-		},
-	}
+	return group("secret", t.secretSet(), t.secretList(), t.secretDelete())
 }
 
 func (t *terminal) secretSet() *cli.Command {
-	return &cli.Command{
-		Name: "set",
-		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			args := c.Args().Slice()
-			if err := govern.CheckSecretName(args[0]); err != nil {
-				return err
-			}
-			value, err := t.readSecret(args[0])
-			if err != nil {
-				return err
-			}
-			set, err := h.Govern().Secrets.Set(ctx, t.person(), govern.SetSecret{Name: args[0], Value: value})
-			return t.answered(set, err, func() { t.note("set the secret %s, sealed with the key in: %s", args[0], set.SealedBy) })
-		}),
-	}
+	return command("set", nil, t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+		args := c.Args().Slice()
+		if err := govern.CheckSecretName(args[0]); err != nil {
+			return err
+		}
+		value, err := t.readSecret(args[0])
+		if err != nil {
+			return err
+		}
+		set, err := h.Govern().Secrets.Set(ctx, t.person(), govern.SetSecret{Name: args[0], Value: value})
+		return t.answered(set, err, func() { t.note("set the secret %s, sealed with the key in: %s", args[0], set.SealedBy) })
+	}))
 }
 
 func (t *terminal) readSecret(name string) ([]byte, error) {
-	read := func() ([]byte, error) { return limited(t.in, "standard input") }
-	if f, ok := t.in.(*os.File); ok && t.inTTY {
-		before, err := term.GetState(int(f.Fd()))
-		if err != nil {
-			return nil, fmt.Errorf("read the secret: %w", err)
-		}
-		defer term.Restore(int(f.Fd()), before) // Ctrl-C leaves the prompt, too
-		fmt.Fprintf(t.err, "value of %s (not shown): ", name)
-		defer fmt.Fprintln(t.err)
-		read = func() ([]byte, error) { return term.ReadPassword(int(f.Fd())) }
+	read := func() ([]byte, error) {
+		return unlessEnded(t, func() ([]byte, error) { return limited(t.in, "standard input") })
 	}
-	value, err := unlessEnded(t, read)
+	if f, ok := t.in.(*os.File); ok && t.inTTY {
+		read = func() ([]byte, error) { return t.hidden(f, "value of "+name+" (not shown): ") }
+	}
+	value, err := read()
 	if err != nil {
 		return nil, fmt.Errorf("read the secret: %w", err)
 	}
@@ -65,39 +51,32 @@ func (t *terminal) readSecret(name string) ([]byte, error) {
 }
 
 func (t *terminal) secretList() *cli.Command {
-	return &cli.Command{
-		Name: "list", Aliases: []string{"ls"},
-		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			infos, err := h.Govern().Secrets.List(ctx, t.person())
-			return t.answered(infos, err, func() {
-				if len(infos) == 0 {
-					t.note("no secrets are set; `skillet secret set NAME` sets one")
-					return
-				}
-				var rows [][]string
-				for _, s := range infos {
-					rows = append(rows, []string{s.Name, when(s.UpdatedAt)})
-				}
-				t.table("NAME\tCHANGED", rows)
-			})
-		}),
-	}
+	return command("list ls", nil, t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+		infos, err := h.Govern().Secrets.List(ctx, t.person())
+		return t.answered(infos, err, func() {
+			if len(infos) == 0 {
+				t.note("no secrets are set; `skillet secret set NAME` sets one")
+				return
+			}
+			var rows [][]string
+			for _, s := range infos {
+				rows = append(rows, []string{s.Name, when(s.UpdatedAt)})
+			}
+			t.table("NAME\tCHANGED", rows)
+		})
+	}))
 }
 
 func (t *terminal) secretDelete() *cli.Command {
-	return &cli.Command{
-		Name: "delete", Aliases: []string{"rm"},
-		Flags: []cli.Flag{yesFlag("delete it")},
-		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			args := c.Args().Slice()
-			if _, err := h.Govern().Secrets.Find(ctx, t.person(), args[0]); err != nil {
-				return err
-			}
-			if err := t.agreed(c, "Delete the secret "+plain(args[0])+"?"); err != nil {
-				return err
-			}
-			gone, err := h.Govern().Secrets.Delete(ctx, t.person(), args[0])
-			return t.answered(gone, err, func() { t.note("deleted the secret %s", args[0]) })
-		}),
-	}
+	return command("delete rm", []cli.Flag{yesFlag("delete it")}, t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+		args := c.Args().Slice()
+		if _, err := h.Govern().Secrets.Find(ctx, t.person(), args[0]); err != nil {
+			return err
+		}
+		if err := t.agreed(c, "Delete the secret "+plain(args[0])+"?"); err != nil {
+			return err
+		}
+		gone, err := h.Govern().Secrets.Delete(ctx, t.person(), args[0])
+		return t.answered(gone, err, func() { t.note("deleted the secret %s", args[0]) })
+	}))
 }

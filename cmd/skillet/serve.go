@@ -33,27 +33,14 @@ import (
 const defaultListen = "127.0.0.1:7777"
 
 func (t *terminal) serveCommand() *cli.Command {
-	return &cli.Command{
-		Name:  "serve",
-		Usage: "serve the home over HTTP, to programs on this machine",
-		Description: "Serves skills, tasks, approvals, memories and the audit log under /v1, to who shows a token:\n" +
-			"`skillet token create` makes one. /v1/openapi.json describes every route. Tasks that wait are\n" +
-			"worked on, as in `skillet task work --watch`.\n\n" +
-			"One process serves a home. Other commands go on sharing the home with it, but for those that\n" +
-			"replace the store or repair the audit log. Settings are read once, but for service.*:\n" +
-			"SIGHUP has these read again, and the certificate.\n\n" +
-			"SIGTERM or Ctrl-C has it take in nothing more, and end when what runs is done, or after --drain.\n\n" +
-			"Examples:\n  skillet serve\n  skillet serve --listen 127.0.0.1:0 --json\n  skillet serve --no-tasks --drain 30s",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "listen", Usage: "listen at `HOST:PORT`; a host beyond this machine needs TLS, and port 0 takes any that is free", Value: defaultListen},
-			&cli.StringFlag{Name: "tls-cert", Usage: "the certificate to show, a `FILE` in PEM"},
-			&cli.StringFlag{Name: "tls-key", Usage: "its key, a `FILE` in PEM"},
-			&cli.BoolFlag{Name: "tls-self-signed", Usage: "show a certificate that is made here and kept in the home, for the names and addresses of this machine"},
-			&cli.DurationFlag{Name: "drain", Usage: "how long requests that run may go on once it is told to end, `TIME`", Value: 10 * time.Second},
-			&cli.BoolFlag{Name: "no-tasks", Usage: "work on no tasks"},
-		},
-		Action: t.serveCommon,
-	}
+	return command("serve", []cli.Flag{
+		&cli.StringFlag{Name: "listen", Usage: "listen at `HOST:PORT`; a host beyond this machine needs TLS, and port 0 takes any that is free", Value: defaultListen},
+		&cli.StringFlag{Name: "tls-cert", Usage: "the certificate to show, a `FILE` in PEM"},
+		&cli.StringFlag{Name: "tls-key", Usage: "its key, a `FILE` in PEM"},
+		&cli.BoolFlag{Name: "tls-self-signed", Usage: "show a certificate that is made here and kept in the home, for the names and addresses of this machine"},
+		&cli.DurationFlag{Name: "drain", Usage: "how long requests that run may go on once it is told to end, `TIME`", Value: 10 * time.Second},
+		&cli.BoolFlag{Name: "no-tasks", Usage: "work on no tasks"},
+	}, t.serveCommon)
 }
 
 // serveCommon serves the home, to commands too that have its settings.

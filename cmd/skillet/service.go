@@ -19,20 +19,12 @@ import (
 )
 
 func (t *terminal) serviceCommand() *cli.Command {
-	return &cli.Command{
-		Name: "service",
-		Subcommands: []*cli.Command{
-			{
-				Name: "install",
-				Flags: append(ofTheMachine(),
-					&cli.StringFlag{Name: "account", Usage: "with --system, the account `NAME` that the service runs under, which exists already", Value: "skillet"},
-					&cli.BoolFlag{Name: "print", Usage: "print the description of the service, and install nothing"}),
-				Action: t.serviceInstall,
-			},
-			{Name: "uninstall", Flags: ofTheMachine(), Action: t.serviceUninstall},
-			{Name: "status", Action: t.serviceStatus},
-		},
-	}
+	return group("service",
+		command("install", append(ofTheMachine(),
+			&cli.StringFlag{Name: "account", Usage: "with --system, the account `NAME` that the service runs under, which exists already", Value: "skillet"},
+			&cli.BoolFlag{Name: "print", Usage: "print the description of the service, and install nothing"}), t.serviceInstall),
+		command("uninstall", ofTheMachine(), t.serviceUninstall),
+		command("status", nil, t.serviceStatus))
 }
 
 func ofTheMachine() []cli.Flag {

@@ -14,31 +14,39 @@ import (
 )
 
 func (t *terminal) sessionCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "session",
-		Subcommands: []*cli.Command{t.sessionOpen(), t.sessionList(), t.sessionShow(), t.sessionClose(), t.sessionResume()},
-	}
+	return group("session", t.sessionOpen(), t.sessionList(),
+		command("show", []cli.Flag{ownerFlag()}, t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+			found, err := h.Invoke().FindSessions(ctx, t.person(), invoke.SessionRequest{Names: c.Args().Slice(), Owner: c.String("owner")})
+			if err != nil {
+				return err
+			}
+			return t.answer(found[0], func() { t.showSession(found[0]) })
+		})),
+		command("close rm", []cli.Flag{ownerFlag()}, t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+			return t.eachSession(ctx, c, "closed", h.Invoke().CloseSessions)
+		})),
+		command("resume", []cli.Flag{ownerFlag()}, t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+			return t.eachSession(ctx, c, "resumed", h.Invoke().ResumeSessions)
+		})),
+	)
 }
 
 func (t *terminal) sessionList() *cli.Command {
-	return &cli.Command{
-		Name: "list", Aliases: []string{"ls"},
-		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			if c.NArg() > 1 {
-				_, err := need(c, 1, "one skill at most")
-				return err
+	return command("list ls", nil, t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+		if c.NArg() > 1 {
+			_, err := need(c, 1, "one skill at most")
+			return err
+		}
+		all, err := h.Invoke().Sessions(ctx, t.person(), c.Args().First())
+		return t.answered(all, err, func() {
+			if len(all) == 0 {
+				t.note("no sessions; `skillet run SKILL --session NAME` begins one of a code_session skill")
 			}
-			all, err := h.Invoke().Sessions(ctx, t.person(), c.Args().First())
-			return t.answered(all, err, func() {
-				if len(all) == 0 {
-					t.note("no sessions; `skillet run SKILL --session NAME` begins one of a code_session skill")
-				}
-				for _, i := range all {
-					t.say("%s", t.sessionLine(i))
-				}
-			})
-		}),
-	}
+			for _, i := range all {
+				t.say("%s", t.sessionLine(i))
+			}
+		})
+	}))
 }
 
 // sessionLine is a session in one line.
@@ -79,21 +87,6 @@ func ago(seconds float64) string {
 	return fmt.Sprintf("%ds", d/time.Second)
 }
 
-func (t *terminal) sessionShow() *cli.Command {
-	return &cli.Command{
-		Name:  "show",
-		Flags: []cli.Flag{ownerFlag()},
-		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			args := c.Args().Slice()
-			found, err := h.Invoke().FindSessions(ctx, t.person(), invoke.SessionRequest{Names: args, Owner: c.String("owner")})
-			if err != nil {
-				return err
-			}
-			return t.answer(found[0], func() { t.showSession(found[0]) })
-		}),
-	}
-}
-
 func (t *terminal) showSession(i invoke.Session) {
 	rows := [][2]string{{"session", i.Key().String()}}
 	if i.Damaged {
@@ -108,26 +101,6 @@ func (t *terminal) showSession(i invoke.Session) {
 		if r[1] != "" {
 			t.say("%-10s %s", r[0]+":", plain(r[1]))
 		}
-	}
-}
-
-func (t *terminal) sessionClose() *cli.Command {
-	return &cli.Command{
-		Name: "close", Aliases: []string{"rm"},
-		Flags: []cli.Flag{ownerFlag()},
-		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			return t.eachSession(ctx, c, "closed", h.Invoke().CloseSessions)
-		}),
-	}
-}
-
-func (t *terminal) sessionResume() *cli.Command {
-	return &cli.Command{
-		Name:  "resume",
-		Flags: []cli.Flag{ownerFlag()},
-		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			return t.eachSession(ctx, c, "resumed", h.Invoke().ResumeSessions)
-		}),
 	}
 }
 

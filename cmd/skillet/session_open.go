@@ -16,18 +16,14 @@ import (
 )
 
 func (t *terminal) sessionOpen() *cli.Command {
-	return &cli.Command{
-		Name:  "open",
-		Flags: []cli.Flag{workspaceFlag()},
-		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			args := c.Args().Slice()
-			n, err := t.pad(ctx, c, h, args[0], args[1])
-			if err != nil {
-				return err
-			}
-			return n.each(ctx)
-		}),
-	}
+	return command("open", []cli.Flag{workspaceFlag()}, t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+		args := c.Args().Slice()
+		n, err := t.pad(ctx, c, h, args[0], args[1])
+		if err != nil {
+			return err
+		}
+		return n.each(ctx)
+	}))
 }
 
 // A pad is a tool of a session that is given one text after the other.

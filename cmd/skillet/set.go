@@ -15,14 +15,10 @@ import (
 )
 
 func (t *terminal) exportCommand() *cli.Command {
-	return &cli.Command{
-		Name: "export",
-		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "dry-run", Usage: "only show what would be in it"},
-			overFlag(),
-		},
-		Action: t.withHost(t.export),
-	}
+	return command("export", []cli.Flag{
+		&cli.BoolFlag{Name: "dry-run", Usage: "only show what would be in it"},
+		overFlag(),
+	}, t.withHost(t.export))
 }
 
 func (t *terminal) export(ctx context.Context, c *cli.Context, h *host.Host) error {
@@ -57,16 +53,10 @@ func (t *terminal) export(ctx context.Context, c *cli.Context, h *host.Host) err
 }
 
 func (t *terminal) importCommand() *cli.Command {
-	return &cli.Command{
-		Name: "import",
-		Flags: []cli.Flag{
-			yesFlag("grant what the packages ask for"),
-			&cli.BoolFlag{Name: "dry-run", Usage: "only show what would happen"},
-			fullFlag(), trustSignerFlag(), acceptSourceFlag(), allowUnsignedFlag(), despiteFlag(), noTestsFlag(), allowFailingFlag(),
-			workspaceFlag(),
-		},
-		Action: t.withHost(t.importSet),
-	}
+	return command("import", packageFlags(
+		yesFlag("grant what the packages ask for"),
+		&cli.BoolFlag{Name: "dry-run", Usage: "only show what would happen"},
+	), t.withHost(t.importSet))
 }
 
 // imported is what --json prints of one package.
@@ -83,16 +73,12 @@ type wantedGrant struct {
 }
 
 func (t *terminal) importSet(ctx context.Context, c *cli.Context, h *host.Host) error {
-	args := c.Args().Slice()
 	ws, err := workspace(c)
 	if err != nil {
 		return err
 	}
 	dry := c.Bool("dry-run")
-	plan, r, err := t.carryOut(ctx, c, h, admit.Import{Set: args[0], Terms: t.terms(c, ws, dry)}, dry, func(p *admit.Plan, d detail) string {
-		t.showPackages(p, d)
-		return installQuestion(p)
-	})
+	plan, r, err := t.carryOut(ctx, c, h, admit.Import{Set: c.Args().First(), Terms: t.terms(c, ws, dry)}, dry, t.showInstallation)
 	imports := r.Imports
 	if dry && plan != nil {
 		imports = plan.Imports

@@ -15,11 +15,7 @@ import (
 )
 
 func (t *terminal) statsCommand() *cli.Command {
-	return &cli.Command{
-		Name:   "stats",
-		Flags:  []cli.Flag{&cli.StringFlag{Name: "since", Usage: "leave out what was before this `TIME`"}},
-		Action: t.withState(t.stats),
-	}
+	return command("stats", []cli.Flag{&cli.StringFlag{Name: "since", Usage: "leave out what was before this `TIME`"}}, t.withState(t.stats))
 }
 
 func (t *terminal) stats(ctx context.Context, c *cli.Context, h *host.Host) error {

@@ -11,15 +11,12 @@ import (
 
 func (t *terminal) storeCommand() *cli.Command {
 	dry := func(usage string) cli.Flag { return &cli.BoolFlag{Name: "dry-run", Usage: usage} }
-	return &cli.Command{
-		Name: "store",
-		Subcommands: []*cli.Command{
-			{Name: "verify", Action: t.withHost(t.verifyStore)},
-			{Name: "backup", Flags: []cli.Flag{overFlag()}, Action: t.withHost(one("one file", t.backUpStore))},
-			{Name: "restore", Flags: []cli.Flag{yesFlag("restore"), dry("only show what would be in the store")}, Action: t.withHost(one("one file", t.restoreStore))},
-			{Name: "rebuild", Flags: []cli.Flag{yesFlag("rebuild"), forceFlag(), dry("only show what can be read")}, Action: t.withHost(t.rebuildStore)},
-		},
-	}
+	return group("store",
+		command("verify", nil, t.withHost(t.verifyStore)),
+		command("backup", []cli.Flag{overFlag()}, t.withHost(one("one file", t.backUpStore))),
+		command("restore", []cli.Flag{yesFlag("restore"), dry("only show what would be in the store")}, t.withHost(one("one file", t.restoreStore))),
+		command("rebuild", []cli.Flag{yesFlag("rebuild"), forceFlag(), dry("only show what can be read")}, t.withHost(t.rebuildStore)),
+	)
 }
 
 func (t *terminal) verifyStore(ctx context.Context, _ *cli.Context, h *host.Host) error {

@@ -12,19 +12,12 @@ import (
 )
 
 func (t *terminal) syncCommand() *cli.Command {
-	return &cli.Command{
-		Name: "sync",
-		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "check", Usage: "only compare, for CI"},
-			&cli.BoolFlag{Name: "prune", Usage: "remove what is not in the lock"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "only show what would happen"},
-			yesFlag("grant what the packages ask for, and remove what --prune removes"),
-			trustSignerFlag(), acceptSourceFlag(), allowUnsignedFlag(), despiteFlag(), noTestsFlag(), allowFailingFlag(),
-			fullFlag(),
-			workspaceFlag(),
-		},
-		Action: t.withHost(t.sync),
-	}
+	return command("sync", packageFlags(
+		&cli.BoolFlag{Name: "check", Usage: "only compare, for CI"},
+		&cli.BoolFlag{Name: "prune", Usage: "remove what is not in the lock"},
+		&cli.BoolFlag{Name: "dry-run", Usage: "only show what would happen"},
+		yesFlag("grant what the packages ask for, and remove what --prune removes"),
+	), t.withHost(t.sync))
 }
 
 func (t *terminal) sync(ctx context.Context, c *cli.Context, h *host.Host) error {
@@ -67,7 +60,7 @@ func (t *terminal) sync(ctx context.Context, c *cli.Context, h *host.Host) error
 // syncQuestion is what a person is asked about a plan.
 func syncQuestion(p *admit.Plan, prune bool) string {
 	going := plain(strings.Join(p.Sync.Extra, ", "))
-	switch install := installQuestion(p); {
+	switch install := grantQuestion(p, "Install"); {
 	case !prune || going == "":
 		return install
 	case len(p.Packages) == 0:

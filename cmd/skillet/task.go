@@ -15,70 +15,43 @@ import (
 
 func (t *terminal) taskCommand() *cli.Command {
 	notes := &cli.StringFlag{Name: "notes", Usage: "why, kept with the decision, as `TEXT`"}
-	return &cli.Command{
-		Name: "task",
-		Subcommands: []*cli.Command{
-			{
-				Name: "run", Flags: append(append(workFlags(), agentFlag()), taskFlags()...),
-				Action: t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-					return t.runTask(ctx, c, h, c.String("agent"), c.Args().Slice())
-				}),
-			},
-			{
-				Name: "list", Aliases: []string{"ls"},
-				Flags: []cli.Flag{
-					&cli.StringFlag{Name: "state", Usage: "those in this `STATE`: queued, running, waiting_approval, paused, completed, failed or cancelled"},
-					&cli.BoolFlag{Name: "all", Usage: "all of them, not only the newest 20"},
-				},
-				Action: t.withState(t.listTasks),
-			},
-			{Name: "show", Action: t.withTask("", func(ctx context.Context, c *cli.Context, h *host.Host, id string) error {
-				v, err := h.Work().Tasks().Show(ctx, t.person(), id)
-				return answered(t, v, err, t.showTask)
-			})},
-			{
-				Name: "logs",
-				Flags: []cli.Flag{
-					&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on until the task stands still"},
-					&cli.Uint64Flag{Name: "after", Usage: "only events with a number above `N`"},
-				},
-				Action: t.withTask("", func(ctx context.Context, c *cli.Context, h *host.Host, id string) error {
-					return h.Work().Tasks().Logs(ctx, t.person(), work.LogsRequest{ID: id, After: c.Uint64("after"), Follow: c.Bool("follow"), Each: t.logEvent})
-				}),
-			},
-			{Name: "pause", Action: t.movingTask("", func(ctx context.Context, c *cli.Context, s *work.Tasks, id string) (work.Run, error) {
-				return s.Pause(ctx, t.person(), id)
-			})},
-			{
-				Name: "resume", Flags: []cli.Flag{allowFlag(), &cli.BoolFlag{Name: "detach", Usage: "only have it wait for `skillet task work`"}},
-				Action: t.withTask("", t.resumeTask),
-			},
-			{
-				Name: "cancel", Flags: []cli.Flag{&cli.StringFlag{Name: "reason", Usage: "why, kept in the report, as `TEXT`"}},
-				Action: t.movingTask("", func(ctx context.Context, c *cli.Context, s *work.Tasks, id string) (work.Run, error) {
-					return s.Cancel(ctx, t.person(), id, plain(c.String("reason")))
-				}),
-			},
-			{Name: "approve", Flags: []cli.Flag{notes}, Action: t.movingTask(" and a step", t.decideStep(true))},
-			{Name: "refuse", Flags: []cli.Flag{notes}, Action: t.movingTask(" and a step", t.decideStep(false))},
-			{Name: "remove", Aliases: []string{"rm"}, Action: t.withTask("", func(ctx context.Context, c *cli.Context, h *host.Host, id string) error {
-				r, err := h.Work().Tasks().Remove(ctx, t.person(), id)
-				return answered(t, r, err, func(r work.Removed) { t.note("removed %s", shortID(r.Removed)) })
-			})},
-			{
-				Name: "work", Flags: []cli.Flag{allowFlag(), &cli.BoolFlag{Name: "watch", Usage: "wait for more"}},
-				Action: t.withState(t.workTasks),
-			},
-			{
-				Name: "dead",
-				Flags: []cli.Flag{
-					&cli.StringFlag{Name: "requeue", Usage: "put the dead letter `ID` back into the queue"},
-					&cli.StringFlag{Name: "drop", Usage: "forget the dead letter `ID`; the task stays"},
-				},
-				Action: t.withState(t.deadTasks),
-			},
-		},
-	}
+	return group("task",
+		command("run", append(append(workFlags(), agentFlag()), taskFlags()...), t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+			return t.runTask(ctx, c, h, c.String("agent"), c.Args().Slice())
+		})),
+		command("list ls", []cli.Flag{
+			&cli.StringFlag{Name: "state", Usage: "those in this `STATE`: queued, running, waiting_approval, paused, completed, failed or cancelled"},
+			&cli.BoolFlag{Name: "all", Usage: "all of them, not only the newest 20"},
+		}, t.withState(t.listTasks)),
+		command("show", nil, t.withTask("", func(ctx context.Context, c *cli.Context, h *host.Host, id string) error {
+			v, err := h.Work().Tasks().Show(ctx, t.person(), id)
+			return answered(t, v, err, t.showTask)
+		})),
+		command("logs", []cli.Flag{
+			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on until the task stands still"},
+			&cli.Uint64Flag{Name: "after", Usage: "only events with a number above `N`"},
+		}, t.withTask("", func(ctx context.Context, c *cli.Context, h *host.Host, id string) error {
+			return h.Work().Tasks().Logs(ctx, t.person(), work.LogsRequest{ID: id, After: c.Uint64("after"), Follow: c.Bool("follow"), Each: t.logEvent})
+		})),
+		command("pause", nil, t.movingTask("", func(ctx context.Context, c *cli.Context, s *work.Tasks, id string) (work.Run, error) {
+			return s.Pause(ctx, t.person(), id)
+		})),
+		command("resume", []cli.Flag{allowFlag(), &cli.BoolFlag{Name: "detach", Usage: "only have it wait for `skillet task work`"}}, t.withTask("", t.resumeTask)),
+		command("cancel", []cli.Flag{&cli.StringFlag{Name: "reason", Usage: "why, kept in the report, as `TEXT`"}}, t.movingTask("", func(ctx context.Context, c *cli.Context, s *work.Tasks, id string) (work.Run, error) {
+			return s.Cancel(ctx, t.person(), id, plain(c.String("reason")))
+		})),
+		command("approve", []cli.Flag{notes}, t.movingTask(" and a step", t.decideStep(true))),
+		command("refuse", []cli.Flag{notes}, t.movingTask(" and a step", t.decideStep(false))),
+		command("remove rm", nil, t.withTask("", func(ctx context.Context, c *cli.Context, h *host.Host, id string) error {
+			r, err := h.Work().Tasks().Remove(ctx, t.person(), id)
+			return answered(t, r, err, func(r work.Removed) { t.note("removed %s", shortID(r.Removed)) })
+		})),
+		command("work", []cli.Flag{allowFlag(), &cli.BoolFlag{Name: "watch", Usage: "wait for more"}}, t.withState(t.workTasks)),
+		command("dead", []cli.Flag{
+			&cli.StringFlag{Name: "requeue", Usage: "put the dead letter `ID` back into the queue"},
+			&cli.StringFlag{Name: "drop", Usage: "forget the dead letter `ID`; the task stays"},
+		}, t.withState(t.deadTasks)),
+	)
 }
 
 // allowFlag is what a person allows the calls of tasks that this process works on.

@@ -108,6 +108,18 @@ func unlessEnded[T any](t *terminal, read func() (T, error)) (T, error) {
 	}
 }
 
+// hidden reads what a person types at a prompt of the terminal in, without showing it.
+func (t *terminal) hidden(in *os.File, prompt string) ([]byte, error) {
+	before, err := term.GetState(int(in.Fd()))
+	if err != nil {
+		return nil, err
+	}
+	defer term.Restore(int(in.Fd()), before) // Ctrl-C leaves the prompt, too
+	fmt.Fprint(t.err, prompt)
+	defer fmt.Fprintln(t.err)
+	return unlessEnded(t, func() ([]byte, error) { return term.ReadPassword(int(in.Fd())) })
+}
+
 // note prints a line for people, on the error stream.
 func (t *terminal) note(format string, args ...any) {
 	fmt.Fprintf(t.err, format+"\n", args...)
@@ -133,6 +145,15 @@ func (t *terminal) answered(v any, err error, plain func()) error {
 		return err
 	}
 	return t.answer(v, plain)
+}
+
+// judged is answered for a command that fails, with that kind of error, unless what it
+// looked at is well; the answer says what is wrong.
+func (t *terminal) judged(v any, err error, well bool, kind fault.Kind, plain func()) error {
+	if err := t.answered(v, err, plain); err != nil || well {
+		return err
+	}
+	return reported{kind}
 }
 
 // agreed reports whether a person agrees to what a command is about to do: with --yes, or

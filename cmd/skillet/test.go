@@ -12,23 +12,19 @@ import (
 )
 
 func (t *terminal) testCommand() *cli.Command {
-	return &cli.Command{
-		Name: "test",
-		Flags: append(buildFlags(),
-			&cli.StringFlag{Name: "run", Usage: "only the cases whose \"file: name\" matches this regular expression, as `REGEXP`"},
-			&cli.IntFlag{Name: "jobs", Aliases: []string{"j"}, Usage: "run `N` cases at once (default: one a processor)"},
-			&cli.StringFlag{Name: "junit", Usage: "also write a JUnit report to this `FILE`"},
-			&cli.BoolFlag{Name: "update", Usage: "write golden files anew"},
-			&cli.BoolFlag{Name: "verbose", Usage: "show every case, with its figures, log and refusals"},
-			&cli.BoolFlag{Name: "no-build", Usage: "test what is there, without building it"},
-			&cli.StringFlag{Name: "record", Usage: "make a real call, and of it the case with this `NAME`"},
-			&cli.StringFlag{Name: "tool", Usage: "with --record: the `TOOL` to call"},
-			&cli.StringFlag{Name: "input", Usage: "with --record: the input: `JSON`, @FILE, or - for standard input"},
-			&cli.StringSliceFlag{Name: "allow", Usage: "with --record: allow this `CAPABILITY`; may be repeated"},
-			workspaceFlag(),
-		),
-		Action: t.withAuthor(t.test),
-	}
+	return command("test", append(buildFlags(),
+		&cli.StringFlag{Name: "run", Usage: "only the cases whose \"file: name\" matches this regular expression, as `REGEXP`"},
+		&cli.IntFlag{Name: "jobs", Aliases: []string{"j"}, Usage: "run `N` cases at once (default: one a processor)"},
+		&cli.StringFlag{Name: "junit", Usage: "also write a JUnit report to this `FILE`"},
+		&cli.BoolFlag{Name: "update", Usage: "write golden files anew"},
+		&cli.BoolFlag{Name: "verbose", Usage: "show every case, with its figures, log and refusals"},
+		&cli.BoolFlag{Name: "no-build", Usage: "test what is there, without building it"},
+		&cli.StringFlag{Name: "record", Usage: "make a real call, and of it the case with this `NAME`"},
+		&cli.StringFlag{Name: "tool", Usage: "with --record: the `TOOL` to call"},
+		&cli.StringFlag{Name: "input", Usage: "with --record: the input: `JSON`, @FILE, or - for standard input"},
+		&cli.StringSliceFlag{Name: "allow", Usage: "with --record: allow this `CAPABILITY`; may be repeated"},
+		workspaceFlag(),
+	), t.withAuthor(t.test))
 }
 
 func (t *terminal) test(ctx context.Context, c *cli.Context, s *author.Service) error {
@@ -124,13 +120,7 @@ func (t *terminal) concludeTest(c *cli.Context, out author.Tested) error {
 			return err
 		}
 	}
-	if err := answered(t, out, nil, t.showTested); err != nil {
-		return err
-	}
-	if !out.OK {
-		return reported{fault.KindSkill}
-	}
-	return nil
+	return t.judged(out, nil, out.OK, fault.KindSkill, func() { t.showTested(out) })
 }
 
 func (t *terminal) showTested(out author.Tested) {
@@ -149,4 +139,24 @@ func (t *terminal) showTested(out author.Tested) {
 		most = fmt.Sprintf("; at most %d fuel, %s", r.Fuel, size(int64(r.PeakMemoryBytes)))
 	}
 	t.say("%s@%s: %s in %.2f s%s", plain(r.Skill), plain(r.Version), tally(r), r.DurationMS/1000, most)
+}
+
+// tally says how many test cases passed.
+func tally(r author.CaseReport) string {
+	text := fmt.Sprintf("%d passed", r.Passed)
+	for _, x := range []struct {
+		n    int
+		what string
+	}{{r.Failed, "failed"}, {r.Skipped, "skipped"}} {
+		if x.n > 0 {
+			text += fmt.Sprintf(", %d %s", x.n, x.what)
+		}
+	}
+	if n := len(r.Problems); n > 0 {
+		text += ", " + count(n, "file") + " that cannot be read"
+	}
+	if r.Note != "" {
+		text += "; " + plain(r.Note)
+	}
+	return text
 }

@@ -13,10 +13,7 @@ import (
 )
 
 func (t *terminal) treeCommand() *cli.Command {
-	return &cli.Command{
-		Name:   "tree",
-		Action: t.withHost(t.tree),
-	}
+	return command("tree", nil, t.withHost(t.tree))
 }
 
 func (t *terminal) tree(ctx context.Context, c *cli.Context, h *host.Host) error {
@@ -81,17 +78,13 @@ func (t *terminal) showBroken(broken []string) {
 }
 
 func (t *terminal) whyCommand() *cli.Command {
-	return &cli.Command{
-		Name:   "why",
-		Action: t.withHost(t.why),
-	}
+	return command("why", nil, t.withHost(t.why))
 }
 
 func (t *terminal) why(ctx context.Context, c *cli.Context, h *host.Host) error {
-	args := c.Args().Slice()
-	ref, err := manifests.ParseRef(args[0])
+	ref, err := manifests.ParseRef(c.Args().First())
 	if err != nil || ref.Version != "" || ref.Tool != "" {
-		return fault.Errorf(fault.KindUsage, "why takes the name of a skill, and got %q", args[0])
+		return fault.Errorf(fault.KindUsage, "why takes the name of a skill, and got %q", c.Args().First())
 	}
 	ways, err := h.Admit().Why(ctx, t.person(), ref.Name)
 	return t.answered(ways.Paths, err, func() {
@@ -112,10 +105,7 @@ func pathWords(p []admit.Step) string {
 }
 
 func (t *terminal) outdatedCommand() *cli.Command {
-	return &cli.Command{
-		Name:   "outdated",
-		Action: t.withHost(t.outdated),
-	}
+	return command("outdated", nil, t.withHost(t.outdated))
 }
 
 func (t *terminal) outdated(ctx context.Context, _ *cli.Context, h *host.Host) error {

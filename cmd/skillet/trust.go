@@ -17,20 +17,32 @@ import (
 )
 
 func (t *terminal) trustCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "trust",
-		Subcommands: []*cli.Command{t.trustList(), t.trustAdd(), t.trustRemove(), t.trustRevoke(), t.trustRevocations()},
-	}
-}
-
-func (t *terminal) trustList() *cli.Command {
-	return &cli.Command{
-		Name: "list", Aliases: []string{"ls"},
-		Action: t.withHost(func(ctx context.Context, _ *cli.Context, h *host.Host) error {
+	return group("trust",
+		command("list ls", nil, t.withHost(func(ctx context.Context, _ *cli.Context, h *host.Host) error {
 			all, err := h.Govern().Signers.List(ctx, t.person())
 			return t.answered(all, err, func() { t.showTrusted(all) })
-		}),
-	}
+		})),
+		command("add", []cli.Flag{
+			&cli.StringFlag{Name: "label", Usage: "what you call the signer, as `TEXT`"},
+			&cli.StringSliceFlag{Name: "for", Usage: "a `NAME` of skills that is the signer's own; 'acme-*' is for all that begin so"},
+			&cli.BoolFlag{Name: "revoker", Usage: "its revocation lists count for what others signed, too"},
+			&cli.StringFlag{Name: "root", Usage: "add the trust root in this `FILE`"},
+		}, t.withHost(t.addTrust)),
+		command("remove rm", []cli.Flag{yesFlag("forget it")}, t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
+			if err := t.agreed(c, "Forget "+plain(c.Args().First())+"?"); err != nil {
+				return err
+			}
+			words, err := h.Govern().Signers.Remove(ctx, t.person(), c.Args().First())
+			return t.answered(words, err, func() { t.note("forgot %s", plain(strings.Join(words, ", "))) })
+		})),
+		command("revoke", []cli.Flag{
+			&cli.StringFlag{Name: "reason", Usage: "why, as `TEXT`; shown wherever it is refused"},
+			&cli.BoolFlag{Name: "undo", Usage: "take back what was revoked here; what nothing else revokes runs again"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "only show what would be put into quarantine"},
+			yesFlag("revoke it"),
+		}, t.withHost(t.revokeTrust)),
+		t.trustRevocations(),
+	)
 }
 
 func (t *terminal) showTrusted(all govern.Trusted) {
@@ -72,19 +84,6 @@ func signerLines(s govern.Signer) []string {
 		lines = append(lines, "may revoke what others signed")
 	}
 	return append(lines, fmt.Sprintf("known since %s, by %s", when(s.At), s.By))
-}
-
-func (t *terminal) trustAdd() *cli.Command {
-	return &cli.Command{
-		Name: "add",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "label", Usage: "what you call the signer, as `TEXT`"},
-			&cli.StringSliceFlag{Name: "for", Usage: "a `NAME` of skills that is the signer's own; 'acme-*' is for all that begin so"},
-			&cli.BoolFlag{Name: "revoker", Usage: "its revocation lists count for what others signed, too"},
-			&cli.StringFlag{Name: "root", Usage: "add the trust root in this `FILE`"},
-		},
-		Action: t.withHost(t.addTrust),
-	}
 }
 
 func (t *terminal) addTrust(ctx context.Context, c *cli.Context, h *host.Host) error {
@@ -141,47 +140,14 @@ func (t *terminal) addRoot(ctx context.Context, c *cli.Context, h *host.Host) er
 	})
 }
 
-func (t *terminal) trustRemove() *cli.Command {
-	return &cli.Command{
-		Name: "remove", Aliases: []string{"rm"},
-		Flags: []cli.Flag{yesFlag("forget it")},
-		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			what, signers := c.Args().First(), h.Govern().Signers
-			words, err := signers.PlanRemove(ctx, t.person(), what)
-			if err != nil {
-				return err
-			}
-			if err := t.agreed(c, "Forget "+plain(strings.Join(words, ", "))+"?"); err != nil {
-				return err
-			}
-			words, err = signers.Remove(ctx, t.person(), what)
-			return t.answered(words, err, func() { t.note("forgot %s", plain(strings.Join(words, ", "))) })
-		}),
-	}
-}
-
-func (t *terminal) trustRevoke() *cli.Command {
-	return &cli.Command{
-		Name: "revoke",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "reason", Usage: "why, as `TEXT`; shown wherever it is refused"},
-			&cli.BoolFlag{Name: "undo", Usage: "take back what was revoked here; what nothing else revokes runs again"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "only show what would be put into quarantine"},
-			yesFlag("revoke it"),
-		},
-		Action: t.withHost(t.revokeTrust),
-	}
-}
-
 func (t *terminal) revokeTrust(ctx context.Context, c *cli.Context, h *host.Host) error {
-	args := c.Args().Slice()
 	if c.Bool("undo") {
-		return t.unrevokeTrust(ctx, c, h, args[0])
+		return t.unrevokeTrust(ctx, c, h, c.Args().First())
 	}
 	if c.String("reason") == "" {
 		return fault.Errorf(fault.KindUsage, "trust revoke needs a reason, for whoever meets the refusal").WithHint("add --reason TEXT")
 	}
-	plan, err := h.Govern().Signers.PlanRevoke(ctx, t.person(), govern.RevokePackages{What: args[0], Reason: c.String("reason")})
+	plan, err := h.Govern().Signers.PlanRevoke(ctx, t.person(), govern.RevokePackages{What: c.Args().First(), Reason: c.String("reason")})
 	if err != nil {
 		return err
 	}

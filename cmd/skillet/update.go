@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -15,25 +14,19 @@ import (
 )
 
 func (t *terminal) updateCommand() *cli.Command {
-	return &cli.Command{
-		Name: "update",
-		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "all", Usage: "all installed skills"},
-			&cli.BoolFlag{Name: "preview", Aliases: []string{"dry-run"}, Usage: "only show what would change"},
-			&cli.BoolFlag{Name: "fail-on-new-capabilities", Usage: "do not update what asks for more than before: exit code 3"},
-			&cli.BoolFlag{Name: "fail-on-difference", Usage: "do not update what does otherwise than before on recorded calls: exit code 1"},
-			&cli.StringFlag{Name: "canary", Usage: "try the new version with this `SHARE` of the calls, such as 10%"},
-			&cli.IntFlag{Name: "canary-calls", Usage: "promote it after `N` of its calls", DefaultText: strconv.Itoa(admit.DefaultTrialCalls)},
-			&cli.BoolFlag{Name: "promote", Usage: "make the version on trial the active one now"},
-			&cli.StringFlag{Name: "from", Usage: "take the new version from this `PLACE` instead"},
-			&cli.StringFlag{Name: "to", Usage: "go to this later `VERSION`, also to one that you went back from"},
-			&cli.StringSliceFlag{Name: "again", Usage: "let this `SKILL`, which is needed, go to a version that it went back from; may be repeated"},
-			yesFlag("grant what the new version asks for"),
-			fullFlag(), trustSignerFlag(), acceptSourceFlag(), allowUnsignedFlag(), despiteFlag(), noTestsFlag(), allowFailingFlag(),
-			workspaceFlag(),
-		},
-		Action: t.withState(t.update),
-	}
+	return command("update", packageFlags(
+		&cli.BoolFlag{Name: "all", Usage: "all installed skills"},
+		&cli.BoolFlag{Name: "preview", Aliases: []string{"dry-run"}, Usage: "only show what would change"},
+		&cli.BoolFlag{Name: "fail-on-new-capabilities", Usage: "do not update what asks for more than before: exit code 3"},
+		&cli.BoolFlag{Name: "fail-on-difference", Usage: "do not update what does otherwise than before on recorded calls: exit code 1"},
+		&cli.StringFlag{Name: "canary", Usage: "try the new version with this `SHARE` of the calls, such as 10%"},
+		&cli.IntFlag{Name: "canary-calls", Usage: "promote it after `N` of its calls", DefaultText: strconv.Itoa(admit.DefaultTrialCalls)},
+		&cli.BoolFlag{Name: "promote", Usage: "make the version on trial the active one now"},
+		&cli.StringFlag{Name: "from", Usage: "take the new version from this `PLACE` instead"},
+		&cli.StringFlag{Name: "to", Usage: "go to this later `VERSION`, also to one that you went back from"},
+		&cli.StringSliceFlag{Name: "again", Usage: "let this `SKILL`, which is needed, go to a version that it went back from; may be repeated"},
+		yesFlag("grant what the new version asks for"),
+	), t.withState(t.update))
 }
 
 func (t *terminal) update(ctx context.Context, c *cli.Context, h *host.Host) error {
@@ -54,7 +47,7 @@ func (t *terminal) update(ctx context.Context, c *cli.Context, h *host.Host) err
 	var down downPlaces
 	for _, skill := range updates.Skills {
 		p, r, err := t.updateOne(ctx, c, h, admit.Update{
-			Of: updates, Skill: skill, To: c.String("to"), From: c.String("from"), Again: c.StringSlice("again"), EvenDisabled: !c.Bool("all"), Share: share, Promote: c.Bool("promote"),
+			Skill: skill, To: c.String("to"), From: c.String("from"), Again: c.StringSlice("again"), EvenDisabled: !c.Bool("all"), Share: share, Promote: c.Bool("promote"),
 			NothingNew: c.Bool("fail-on-new-capabilities"), NothingDifferent: c.Bool("fail-on-difference"), Terms: t.terms(c, ws, c.Bool("preview")),
 		})
 		if ctx.Err() != nil {
@@ -76,10 +69,7 @@ func (t *terminal) update(ctx context.Context, c *cli.Context, h *host.Host) err
 func (t *terminal) updateOne(ctx context.Context, c *cli.Context, h *host.Host, change admit.Update) (*admit.Plan, admit.Result, error) {
 	return t.carryOut(ctx, c, h, change, c.Bool("preview"), func(p *admit.Plan, d detail) string {
 		t.showUpdatePlan(c, p, d)
-		if n := len(p.Packages); n > 1 {
-			return fmt.Sprintf("Install and grant all of this, %s?", count(n, "package"))
-		}
-		return "Update and grant this?"
+		return grantQuestion(p, "Update")
 	})
 }
 

@@ -11,11 +11,7 @@ import (
 )
 
 func (t *terminal) verifyCommand() *cli.Command {
-	return &cli.Command{
-		Name:   "verify",
-		Flags:  []cli.Flag{&cli.BoolFlag{Name: "all", Usage: "everything that is installed"}},
-		Action: t.withHost(t.verify),
-	}
+	return command("verify", []cli.Flag{&cli.BoolFlag{Name: "all", Usage: "everything that is installed"}}, t.withHost(t.verify))
 }
 
 func (t *terminal) verify(ctx context.Context, c *cli.Context, h *host.Host) error {

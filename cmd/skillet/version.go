@@ -13,18 +13,15 @@ import (
 )
 
 func (t *terminal) versionCommand() *cli.Command {
-	return &cli.Command{Name: "version", Action: t.withoutHome(func(context.Context, *cli.Context) error {
+	return command("version", nil, t.withoutHome(func(context.Context, *cli.Context) error {
 		return answered(t, upkeep.ThisBuild(), nil, func(b upkeep.Build) {
 			t.say("%s", strings.Join(strings.Fields("skillet "+b.Version+" "+b.Revision+" "+b.Go+" "+b.Platform), " "))
 		})
-	})}
+	}))
 }
 
 func (t *terminal) exitCodesCommand() *cli.Command {
-	return &cli.Command{
-		Name:   "exit-codes",
-		Action: func(*cli.Context) error { return t.exitCodes() },
-	}
+	return command("exit-codes", nil, func(*cli.Context) error { return t.exitCodes() })
 }
 
 // exitCode is what --json prints of one row of the table.

@@ -80,6 +80,14 @@ func TestLibrariesSpellNoCommands(t *testing.T) {
 
 // commandNamed keeps the name of a command that n defines.
 func commandNamed(n ast.Node, verbs map[string]bool) bool {
+	if call, ok := n.(*ast.CallExpr); ok && len(call.Args) > 0 {
+		by, _ := call.Fun.(*ast.Ident)
+		names, ok := call.Args[0].(*ast.BasicLit)
+		if ok && by != nil && (by.Name == "command" || by.Name == "group") {
+			verbs[strings.Fields(strings.Trim(names.Value, `"`))[0]] = true
+		}
+		return true
+	}
 	lit, ok := n.(*ast.CompositeLit)
 	if !ok {
 		return true
