@@ -25,6 +25,8 @@ import (
 	"github.com/skillet-run/skillet/host/app/upkeep"
 	"github.com/skillet-run/skillet/host/app/work"
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/host/base/otlp"
+	"github.com/skillet-run/skillet/host/base/trace"
 	"github.com/skillet-run/skillet/host/edge/api"
 	"github.com/skillet-run/skillet/host/edge/api/cert"
 )
@@ -84,7 +86,11 @@ func (t *terminal) serve(ctx context.Context, c *cli.Context, h *host.Host, comm
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	s := newServer(h, c.Duration("drain"), limitsOf(settings), common, shown)
+	s, err := t.newServer(ctx, h, serverOptions{c.Duration("drain"), limitsOf(settings), common, shown})
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	defer func() { err = errors.Join(err, s.sent.Close(ctx)) }()
 	address := s.scheme + "://" + l.Addr().String()
 	if shown != nil {
 		l = tls.NewListener(l, s.http.TLSConfig)
@@ -121,7 +127,7 @@ func (t *terminal) serve(ctx context.Context, c *cli.Context, h *host.Host, comm
 	if c.Bool("no-tasks") {
 		return s.run(ctx, ls...)
 	}
-	return t.whileWorking(ctx, h, func(ctx context.Context) error { return s.run(ctx, ls...) })
+	return t.whileWorking(trace.With(ctx, s.sent.Tracer()), h, func(ctx context.Context) error { return s.run(ctx, ls...) })
 }
 
 // longestSocket is the longest path of a socket that every system takes.
@@ -209,6 +215,7 @@ type server struct {
 	cancel   context.CancelFunc // ends requests that run
 	endCalls func()             // ends those whose clients have gone
 	ending   chan struct{}      // closed when no more are taken in
+	sent     *otlp.Exporter     // nil when nothing is
 	// serving tells the system that the service answers, and returns what tells it that it ends.
 	serving func() (stop func())
 }
@@ -217,8 +224,16 @@ func limitsOf(s upkeep.ServiceSettings) api.Limits {
 	return api.Limits{PerToken: s.TokenRate, All: s.Rate, InFlight: s.InFlight, Streams: s.Streams}
 }
 
-func newServer(h *host.Host, drain time.Duration, limits api.Limits, common string, shown *cert.Keeper) *server {
-	s := &server{drain: drain, ending: make(chan struct{})}
+// serverOptions say how a home is served.
+type serverOptions struct {
+	drain  time.Duration
+	limits api.Limits
+	common string       // what commands that use the service have in common with it
+	shown  *cert.Keeper // the certificate that is shown; nil without TLS
+}
+
+func (t *terminal) newServer(ctx context.Context, h *host.Host, o serverOptions) (*server, error) {
+	s := &server{drain: o.drain, ending: make(chan struct{})}
 	edge := api.New(h.Log().Named("api"), api.Services{
 		Admit: h.Admit(), Invoke: h.Invoke(), Govern: h.Govern(), Work: h.Work(), Explain: meaning.Of,
 		Ready: func(ctx context.Context) error {
@@ -229,21 +244,29 @@ func newServer(h *host.Host, drain time.Duration, limits api.Limits, common stri
 				return h.CatchUp(ctx)
 			}
 		},
-	}, api.Settings{Version: upkeep.ThisBuild().Version, Limits: limits, Common: common})
+	}, api.Settings{Version: upkeep.ThisBuild().Version, Limits: o.limits, Common: o.common})
 	s.edge, s.scheme = edge, "http"
-	requests, cancel := context.WithCancel(context.Background())
+	var err error
+	s.sent, err = otlp.Open(ctx, otlp.Options{
+		Getenv: t.getenv, Version: upkeep.ThisBuild().Version, Metrics: edge.Gather(context.WithoutCancel(ctx), t.person()),
+		Failed: func(err error) { h.Log().Named("otlp").Warn("what was traced or counted is not sent", "err", err) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	requests, cancel := context.WithCancel(trace.With(context.Background(), s.sent.Tracer()))
 	s.cancel = cancel
 	s.http = &http.Server{
-		Handler: edge.Handler(hostCheck(shown)), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		Handler: edge.Handler(hostCheck(o.shown)), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		BaseContext: func(net.Listener) context.Context { return requests }, ConnContext: edge.ConnContext,
 		ErrorLog: h.Log().Named("http").StandardLogger(nil),
 	}
 	s.endCalls = edge.EndCalls
-	if shown != nil {
-		s.scheme, s.http.TLSConfig = "https", shown.Config()
+	if o.shown != nil {
+		s.scheme, s.http.TLSConfig = "https", o.shown.Config()
 	}
 	s.http.RegisterOnShutdown(edge.EndStreams)
-	return s
+	return s, nil
 }
 
 // hostCheck says which hosts requests may name: those of the certificate where there is one,

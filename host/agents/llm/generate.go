@@ -16,6 +16,7 @@ import (
 
 	"github.com/skillet-run/skillet/host/agents/event"
 	"github.com/skillet-run/skillet/host/agents/llm/budget"
+	"github.com/skillet-run/skillet/host/base/trace"
 	"github.com/skillet-run/skillet/plugins/provider"
 )
 
@@ -46,7 +47,10 @@ func (r *Router) Generate(ctx context.Context, a Ask) (Answer, error) {
 	if j.lease == nil {
 		j.lease = r.budget.Host()
 	}
+	ctx, span := trace.Start(ctx, "model", trace.String("purpose", a.Purpose), trace.String("tier", string(a.Tier)))
 	ans, err := j.run(ctx, c)
+	span.Set(trace.String("model", ans.Provider+"/"+ans.Model), trace.Int("input_tokens", int64(ans.Usage.InputTokens)), trace.Int("output_tokens", int64(ans.Usage.OutputTokens)))
+	span.End(err)
 	r.saving.want()
 	if err != nil && ctx.Err() == nil {
 		j.tell(event.ModelFailed, err.Error())

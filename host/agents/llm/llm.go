@@ -303,6 +303,17 @@ func (r *Router) Models(ctx context.Context) ([]Listed, error) {
 	return all, nil
 }
 
+// Health says of each provider that was asked so far whether it answered the last time.
+func (r *Router) Health() map[string]bool {
+	r.catalog.mu.Lock()
+	defer r.catalog.mu.Unlock()
+	all := map[string]bool{}
+	for name, l := range r.catalog.known {
+		all[name] = l != nil && l.problem == ""
+	}
+	return all
+}
+
 // Refresh asks every provider what it offers now.
 func (r *Router) Refresh(ctx context.Context) error { return r.catalog.refreshAll(ctx) }
 

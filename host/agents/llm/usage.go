@@ -86,12 +86,14 @@ type tally struct {
 
 	mu    sync.Mutex
 	since map[Use]Spent // since the last save; the Spent of the key is zero
+	all   map[Use]Spent // of this process, by provider, model and tier
 }
 
 // count adds to what those with the words of u used.
 func (t *tally) count(u Use, s Spent) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.total(Use{Provider: u.Provider, Model: u.Model, Tier: u.Tier}, s)
 	u.Day, u.Spent = time.Now().UTC().Format(time.DateOnly), Spent{}
 	sum := t.since[u]
 	sum.Add(s)
@@ -99,6 +101,36 @@ func (t *tally) count(u Use, s Spent) {
 		t.since = map[Use]Spent{}
 	}
 	t.since[u] = sum
+}
+
+// maxCounted is how many models, each by its tiers, are counted by themselves.
+const maxCounted = 1000
+
+func (t *tally) total(u Use, s Spent) {
+	if t.all == nil {
+		t.all = map[Use]Spent{}
+	}
+	if _, known := t.all[u]; !known && len(t.all) >= maxCounted {
+		u = Use{Provider: OtherModels, Model: OtherModels}
+	}
+	sum := t.all[u]
+	sum.Add(s)
+	t.all[u] = sum
+}
+
+// OtherModels stands for the models beyond the first thousand in [Router.Counted].
+const OtherModels = "(other)"
+
+// Counted is what this process used so far, by provider, model and tier, in no order.
+func (r *Router) Counted() []Use {
+	r.usage.mu.Lock()
+	defer r.usage.mu.Unlock()
+	var all []Use
+	for u, s := range r.usage.all {
+		u.Spent = s
+		all = append(all, u)
+	}
+	return all
 }
 
 // save writes what was counted. What cannot be written is kept for the next time.

@@ -64,6 +64,7 @@ func (o *Orchestrator) Cancel(ctx context.Context, id, by, reason string) (task.
 		return r, named(id, err)
 	}
 	o.tell(ctx, id, event.TaskCancelled, by, why, nil)
+	o.meter.count(r)
 	return r, nil
 }
 

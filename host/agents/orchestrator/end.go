@@ -222,6 +222,7 @@ func (w *work) notify() (task.Phase, error) {
 	}
 	r := w.now()
 	w.tell(t, r.Report.Summary, event.Ended{Partial: r.Report.Partial, Confidence: r.Report.Confidence, Telemetry: r.Telemetry})
+	w.o.meter.count(r)
 	w.notice(r, r.Report.Summary)
 	return "", nil
 }

@@ -225,6 +225,7 @@ type Orchestrator struct {
 	bus      *event.Bus
 	ports    Ports
 	settings Settings
+	meter    meter
 }
 
 // New makes an Orchestrator on a store. bus is told of everything that happens.

@@ -14,6 +14,7 @@ import (
 	"github.com/skillet-run/skillet/host/agents/llm/budget"
 	"github.com/skillet-run/skillet/host/base/store"
 	"github.com/skillet-run/skillet/host/base/task"
+	"github.com/skillet-run/skillet/host/base/trace"
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -57,7 +58,9 @@ type work struct {
 //
 // A task that another process works on, is paused, waits or has ended is a
 // [fault.KindConflict] error. A task that failed is not an error: see its report.
-func (o *Orchestrator) Run(ctx context.Context, id string) (task.Run, error) {
+func (o *Orchestrator) Run(ctx context.Context, id string) (_ task.Run, err error) {
+	ctx, span := trace.Start(ctx, "task", trace.String("task", id))
+	defer func() { span.End(err) }()
 	t, err := o.Task(ctx, id)
 	if err != nil {
 		return task.Run{}, err

@@ -307,6 +307,17 @@ func notPlanned(r provider.Response) error {
 	return nil
 }
 
+// counted is what models were asked in this process, and which providers answered; nothing
+// before a model was wanted.
+func (m *Models) counted() ([]llm.Use, map[string]bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.router == nil {
+		return nil, nil
+	}
+	return m.router.Counted(), m.router.Health()
+}
+
 // Provider is the provider of a name, started.
 func (m *Models) Provider(ctx context.Context, name string) (provider.Provider, error) {
 	if err := m.open(ctx); err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/skillet-run/skillet/host/base/fault"
 	"github.com/skillet-run/skillet/internal/duration"
+	"github.com/skillet-run/skillet/internal/histogram"
 	"github.com/skillet-run/skillet/internal/nearest"
 
 	"github.com/hashicorp/go-hclog"
@@ -30,6 +31,7 @@ import (
 	"github.com/skillet-run/skillet/host/record/approval"
 	"github.com/skillet-run/skillet/host/record/journal"
 	"github.com/skillet-run/skillet/host/run/hostfn"
+	"github.com/skillet-run/skillet/host/run/runner"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/plugins/agent/builtin"
 	"github.com/skillet-run/skillet/plugins/provider/local"
@@ -48,6 +50,10 @@ type Parts struct {
 	// Redact takes secrets out of a text, and Explain says what an error means.
 	Redact  func(string) string
 	Explain func(error) *fault.Error
+	// Metrics is what was counted of calls, and Groups how many records of calls were written
+	// together.
+	Metrics func() runner.Metrics
+	Groups  func() histogram.Histogram
 	// Notifier is told what becomes of tasks that no one watches; it may be nil.
 	Notifier hostfn.Notifier
 }

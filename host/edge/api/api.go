@@ -74,6 +74,7 @@ type API struct {
 	running context.Context // ends when requests whose clients have gone are to end
 	stop    context.CancelFunc
 	rules   map[string][]govern.Right // by the ID of the operation
+	meter   *meter
 
 	ended chan struct{} // closed when streams are to end
 	end   func()
@@ -91,12 +92,12 @@ func New(log hclog.Logger, s Services, set Settings) *API {
 	set.Heartbeat = cmp.Or(set.Heartbeat, 15*time.Second)
 	set.PlanLife = cmp.Or(set.PlanLife, 15*time.Minute)
 	set.AnswerLife = cmp.Or(set.AnswerLife, time.Hour)
-	a := &API{s: s, set: set, log: log, mux: http.NewServeMux(), plans: newPlans(set.PlanLife), limits: newLimits(set.Limits), answers: newAnswers(set.AnswerLife), rules: map[string][]govern.Right{}, ended: make(chan struct{})}
+	a := &API{s: s, set: set, log: log, mux: http.NewServeMux(), plans: newPlans(set.PlanLife), limits: newLimits(set.Limits), answers: newAnswers(set.AnswerLife), rules: map[string][]govern.Right{}, meter: newMeter(set.Version), ended: make(chan struct{})}
 	a.end = sync.OnceFunc(func() { close(a.ended) })
 	a.running, a.stop = context.WithCancel(context.Background())
 	a.huma = humago.New(a.mux, a.config())
 	a.huma.UseMiddleware(refuseEmpty)
-	for _, routes := range []func(*API){health, commands, skills, changes, calls, proposals, grants, policy, tasks, memories, figures, auditLog} {
+	for _, routes := range []func(*API){health, commands, skills, changes, calls, proposals, grants, policy, tasks, memories, figures, auditLog, metrics} {
 		routes(a)
 	}
 	a.mux.HandleFunc("/", a.noRoute)
@@ -111,7 +112,7 @@ func (a *API) Handler(host func(*http.Request) bool) http.Handler {
 		write(w, problemOf(fault.Errorf(fault.KindDenied, "the request comes from a page of another origin")))
 	}))
 	inner := cross.Handler(a.mux)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return a.watch(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Cache-Control", "no-store")
 		if !host(r) {
@@ -121,7 +122,7 @@ func (a *API) Handler(host func(*http.Request) bool) http.Handler {
 			return
 		}
 		inner.ServeHTTP(w, r)
-	})
+	}))
 }
 
 // Document is the OpenAPI document.
@@ -247,6 +248,28 @@ func add[I, T any](a *API, r route, do func(context.Context, govern.Pass, *I) (T
 			return nil, a.problem(err)
 		}
 		return &answer[T]{cmp.Or(r.status, http.StatusOK), v}, nil
+	})
+}
+
+// A file is an answer that is not JSON of the document.
+type file struct {
+	Type string `header:"Content-Type"`
+	Body []byte
+}
+
+// addFile adds a route that answers with bytes of one of some media types.
+func addFile[I any](a *API, r route, types []string, do func(context.Context, govern.Pass, *I) (*file, error)) {
+	op := a.operation(r)
+	op.Responses["200"] = &huma.Response{Description: "What was asked for.", Content: map[string]*huma.MediaType{}}
+	for _, t := range types {
+		op.Responses["200"].Content[t] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
+	}
+	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*file, error) {
+		f, err := do(ctx, passOf(ctx), in)
+		if err != nil {
+			return nil, a.problem(err)
+		}
+		return f, nil
 	})
 }
 

@@ -28,7 +28,7 @@ func (a *API) events(r route) {
 	event := a.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[work.Event](), true, "Event")
 	op.Responses["200"] = &huma.Response{
 		Description: "Messages of server-sent events: the id of each is the number of an event, and its data the event as JSON.",
-		Content:     map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString, Description: "data is of the schema " + event.Ref}}},
+		Content:     map[string]*huma.MediaType{streamType: {Schema: &huma.Schema{Type: huma.TypeString, Description: "data is of the schema " + event.Ref}}},
 	}
 	huma.Register(a.huma, op, func(ctx context.Context, in *followTask) (*huma.StreamResponse, error) {
 		p := passOf(ctx)
@@ -44,7 +44,7 @@ func (a *API) events(r route) {
 // stream writes the events of a task as they happen, and a comment now and then, so that both
 // sides notice when the other is gone.
 func (a *API) stream(hc huma.Context, p govern.Pass, id string, after uint64) {
-	hc.SetHeader("Content-Type", "text/event-stream")
+	hc.SetHeader("Content-Type", streamType)
 	hc.SetStatus(http.StatusOK)
 	w, ok := hc.BodyWriter().(http.ResponseWriter)
 	if !ok {
@@ -85,6 +85,9 @@ func (a *API) stream(hc huma.Context, p govern.Pass, id string, after uint64) {
 	cancel()
 	<-ended
 }
+
+// streamType is the media type of a stream of events.
+const streamType = "text/event-stream"
 
 // errEnd ends a stream after which nothing follows.
 var errEnd = errors.New("the end of the stream")

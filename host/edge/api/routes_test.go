@@ -56,6 +56,7 @@ var mayUse = map[string][]govern.Role{
 	"query-audit":      {viewer, operator, approver},
 	"verify-audit":     {viewer, operator, approver},
 	"stats":            {viewer, operator, approver},
+	"metrics":          {viewer, operator, approver},
 	"list-providers":   {viewer, operator, approver},
 
 	"create-task": {caller, operator, approver, agent},

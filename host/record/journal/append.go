@@ -335,6 +335,7 @@ func (w *window) seal(j *Journal) error {
 	if err := j.writeHead(done); err != nil {
 		return err
 	}
+	j.groups.count(w.at.Seq - w.signed.Seq)
 	if w.signed.Seq == 0 {
 		j.rememberFirst(context.Background())
 	}

@@ -332,6 +332,7 @@ func (j *Journal) append(ring *checkpoint.Ring, tail head, now time.Time, all []
 	if err != nil {
 		return errors.Join(err, j.takeBack(tail, next))
 	}
+	j.groups.count(at.Seq - tail.Seq)
 	return nil
 }
 

@@ -60,6 +60,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/skillet-run/skillet/internal/histogram"
 )
 
 // Entry is one record of the journal.
@@ -133,6 +135,7 @@ type Journal struct {
 	mine    signature     // the last one made here; for whoever holds the token
 	ready   atomic.Bool   // what [Journal.Ready] found
 
+	groups groups
 	queue  *queue
 	window *window     // nil for none; for whoever holds the token
 	open   atomic.Bool // whether there is a window
@@ -144,7 +147,7 @@ func Open(dir string, o Options) (*Journal, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("open journal %s: %w", dir, err)
 	}
-	j := &Journal{dir: dir, options: o.orDefault(), turn: make(chan struct{}, 1), queue: newQueue()}
+	j := &Journal{dir: dir, options: o.orDefault(), turn: make(chan struct{}, 1), queue: newQueue(), groups: groups{sizes: histogram.New(0, 2)}}
 	j.turn <- struct{}{}
 	return j, nil
 }

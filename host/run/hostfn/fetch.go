@@ -18,6 +18,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"github.com/skillet-run/skillet/host/base/task"
+	"github.com/skillet-run/skillet/host/base/trace"
 	"github.com/skillet-run/skillet/policies"
 	"github.com/skillet-run/skillet/policies/capability"
 )
@@ -208,6 +209,9 @@ func (e *Env) send(ctx context.Context, r outgoing, by capability.Capability) (*
 	}
 	if err := e.inject(ctx, r, req.Header); err != nil {
 		return nil, err
+	}
+	if req.Header.Get("Traceparent") == "" { // one of the skill's own goes as it is
+		trace.Inject(ctx, req.Header)
 	}
 	e.askForWhole(req.Header)
 	resp, err := e.web.carrier().RoundTrip(req)

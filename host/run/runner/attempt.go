@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/host/base/trace"
 	"github.com/skillet-run/skillet/internal/duration"
 
 	"github.com/skillet-run/skillet/host/base/store"
@@ -34,6 +35,7 @@ type attempt struct {
 // attempt runs the guest once. Its error is a [fault.Error].
 func (r *Runner) attempt(ctx context.Context, run *run) error {
 	a, start := &attempt{run: run}, time.Now()
+	ctx, span := trace.Start(ctx, "attempt", trace.String("tool", run.tool.Name))
 	err := r.contain(a.run, func() error { return r.phases(ctx, a) })
 	denials := a.gather()
 	if err != nil {
@@ -41,6 +43,7 @@ func (r *Runner) attempt(ctx context.Context, run *run) error {
 	}
 	a.ended(err)
 	run.tried(err, time.Since(start))
+	span.End(err)
 	return err
 }
 
@@ -259,7 +262,10 @@ func (r *Runner) execute(ctx context.Context, a *attempt) error {
 			return err
 		}
 	}
+	ctx, span := trace.Start(ctx, "guest", trace.String("export", c.Export))
 	a.reply, err = do(ctx, c)
+	span.Set(trace.Int("fuel", int64(a.reply.Fuel)), trace.Int("host_calls", int64(a.reply.HostCalls)))
+	span.End(err)
 	a.ran, a.guestErr = true, err
 	return err
 }

@@ -2,11 +2,11 @@ package runner
 
 import (
 	"maps"
-	"math"
 	"slices"
 	"sync"
 
 	"github.com/skillet-run/skillet/host/record/registry"
+	"github.com/skillet-run/skillet/internal/histogram"
 )
 
 // Metrics are what a process counted of its calls. It is a copy: nothing changes
@@ -25,9 +25,10 @@ type SkillMetrics struct {
 	Outcomes map[string]uint64 `json:"outcomes"`
 	// Reasons counts failed calls by their reason, as in [Verdict].
 	Reasons map[string]uint64 `json:"reasons"`
-	// Cached are answers that were given again, Retries the attempts after the
+	// Denials is how much was refused to it, Cached are answers that were given again, Retries the attempts after the
 	// first, Fallbacks the calls that a fallback command answered, and Pooled the
 	// calls that found an instance ready.
+	Denials   uint64 `json:"denials"`
 	Cached    uint64 `json:"cached"`
 	Retries   uint64 `json:"retries"`
 	Fallbacks uint64 `json:"fallbacks"`
@@ -38,14 +39,7 @@ type SkillMetrics struct {
 }
 
 // A Histogram counts values by size.
-type Histogram struct {
-	// Bounds are the upper bounds of the buckets, inclusive and rising.
-	Bounds []float64 `json:"bounds"`
-	// Counts has a bucket for each bound, and one for what is above all. They are
-	// not cumulative.
-	Counts []uint64 `json:"counts"`
-	Sum    float64  `json:"sum"`
-}
+type Histogram = histogram.Histogram
 
 // Names of skills in [Metrics] that stand for many.
 const (
@@ -76,13 +70,16 @@ func (m *meter) count(a *run) {
 		s.Reasons[a.reason]++
 	}
 	s.Outcomes[outcome]++
+	for _, d := range res.Denials {
+		s.Denials += uint64(max(d.Count, 1))
+	}
 	s.Cached += one(res.Cached)
 	s.Fallbacks += one(res.OK && res.Fallback != nil)
 	s.Pooled += one(res.Figures.Pooled)
 	s.Retries += uint64(max(len(a.tries)-1, 0))
-	s.Seconds.add(res.DurationMS / 1000)
+	s.Seconds.Add(res.DurationMS / 1000)
 	if res.Figures.Attempts > 0 {
-		s.Fuel.add(float64(res.Fuel))
+		s.Fuel.Add(float64(res.Fuel))
 	}
 }
 
@@ -107,7 +104,7 @@ func (m *meter) skill(a *run) *SkillMetrics {
 	if m.skills[name] == nil {
 		m.skills[name] = &SkillMetrics{
 			Skill: name, Outcomes: map[string]uint64{}, Reasons: map[string]uint64{},
-			Seconds: histogram(-6, 2), Fuel: histogram(3, 12),
+			Seconds: histogram.New(-6, 2), Fuel: histogram.New(3, 12),
 		}
 	}
 	return m.skills[name]
@@ -120,31 +117,8 @@ func (m *meter) snapshot() Metrics {
 	for _, name := range slices.Sorted(maps.Keys(m.skills)) {
 		s := *m.skills[name]
 		s.Outcomes, s.Reasons = maps.Clone(s.Outcomes), maps.Clone(s.Reasons)
-		s.Seconds, s.Fuel = s.Seconds.clone(), s.Fuel.clone()
+		s.Seconds, s.Fuel = s.Seconds.Clone(), s.Fuel.Clone()
 		all.Skills = append(all.Skills, s)
 	}
 	return all
-}
-
-// histogram makes an empty histogram with bounds at 1, 2 and 5 times each power
-// of ten from 10^low to 10^high.
-func histogram(low, high int) Histogram {
-	var bounds []float64
-	for e := low; e <= high; e++ {
-		for _, digit := range []float64{1, 2, 5} {
-			bounds = append(bounds, digit*math.Pow10(e))
-		}
-	}
-	return Histogram{Bounds: bounds, Counts: make([]uint64, len(bounds)+1)}
-}
-
-func (h *Histogram) add(v float64) {
-	i, _ := slices.BinarySearch(h.Bounds, v)
-	h.Counts[i]++
-	h.Sum += v
-}
-
-func (h Histogram) clone() Histogram {
-	h.Bounds, h.Counts = slices.Clone(h.Bounds), slices.Clone(h.Counts)
-	return h
 }

@@ -34,6 +34,7 @@ import (
 	"time"
 
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/host/base/trace"
 	"github.com/skillet-run/skillet/internal/duration"
 	"github.com/skillet-run/skillet/internal/nearest"
 
@@ -281,6 +282,8 @@ func (r *Runner) Run(ctx context.Context, c Call) task.Result {
 // serve makes a call, records it and counts it. from is the run it is a part of.
 func (r *Runner) serve(ctx context.Context, c Call, p part, from *run) task.Result {
 	a := r.begin(c, p, from)
+	ctx, span := trace.Start(ctx, "run", trace.String("skill", c.Target.Label), trace.String("run", string(a.result.RunID)))
+	defer func() { span.End(failure(a.result)) }()
 	if err := r.ready(ctx, a); err != nil {
 		a.finish(err)
 		return a.result
@@ -293,6 +296,14 @@ func (r *Runner) serve(ctx context.Context, c Call, p part, from *run) task.Resu
 	r.meter.count(a)
 	r.weigh(ctx, a)
 	return a.result
+}
+
+// failure is why a call failed; nil when it did not.
+func failure(res task.Result) error {
+	if res.OK || res.Error == nil {
+		return nil
+	}
+	return res.Error
 }
 
 // ready says why a call may not be made. A part of another call is made when that

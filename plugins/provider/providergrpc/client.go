@@ -7,7 +7,9 @@ import (
 	"io"
 	"time"
 
+	"go.opentelemetry.io/otel/propagation"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/skillet-run/skillet/plugins/provider"
@@ -34,10 +36,21 @@ func call[Q proto.Message, A any](
 	if err := wire.Fits("the request", question); err != nil {
 		return a, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, within)
+	ctx, cancel := context.WithTimeout(traced(ctx), within)
 	defer cancel()
 	a, err = method(ctx, question, wire.CallOptions()...)
 	return a, Error(ctx, err)
+}
+
+// traced says to the provider of which trace a request is part, if it is of one: as the
+// metadata "traceparent" of the W3C's Trace Context.
+func traced(ctx context.Context) context.Context {
+	of := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(ctx, of)
+	for name, value := range of {
+		ctx = metadata.AppendToOutgoingContext(ctx, name, value)
+	}
+	return ctx
 }
 
 // Info implements provider.Provider.
@@ -65,7 +78,7 @@ func (c *Client) Generate(ctx context.Context, r provider.Request, emit func(pro
 	if err := wire.Fits("the request", question); err != nil {
 		return provider.Response{}, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.timeouts.Work)
+	ctx, cancel := context.WithTimeout(traced(ctx), c.timeouts.Work)
 	defer cancel()
 	stream, err := c.remote.Generate(ctx, question, wire.CallOptions()...)
 	if err != nil {
