@@ -141,7 +141,7 @@ func (t *terminal) commands() []*cli.Command {
 		t.updateCommand(), t.rollbackCommand(), t.pinCommand(), t.unpinCommand(), t.enableCommand(), t.disableCommand(),
 		t.verifyCommand(), t.exportCommand(), t.importCommand(),
 		t.lockCommand(), t.syncCommand(), t.whyCommand(), t.treeCommand(), t.outdatedCommand(),
-		t.permissionCommand(), t.policyCommand(), t.secretCommand(), t.sessionCommand(), t.keyCommand(), t.trustCommand(), t.taskCommand(), t.chatCommand(), t.agentCommand(), t.providerCommand(), t.memoryCommand(), t.approvalsCommand(), t.auditCommand(), t.serveCommand(), t.serviceCommand(), t.tokenCommand(), t.statsCommand(),
+		t.permissionCommand(), t.policyCommand(), t.secretCommand(), t.sessionCommand(), t.keyCommand(), t.trustCommand(), t.taskCommand(), t.chatCommand(), t.agentCommand(), t.providerCommand(), t.memoryCommand(), t.approvalsCommand(), t.auditCommand(), t.logsCommand(), t.eventsCommand(), t.serveCommand(), t.serviceCommand(), t.tokenCommand(), t.statsCommand(),
 		t.scanCommand(), t.explainCommand(),
 		t.newCommand(), t.buildCommand(), t.devCommand(), t.inspectCommand(), t.benchCommand(), t.engineCommand(),
 		t.packCommand(), t.gcCommand(), t.searchCommand(), t.pullCommand(), t.pushCommand(), t.loginCommand(), t.logoutCommand(), t.storeCommand(), t.configCommand(), t.doctorCommand(),
@@ -248,7 +248,7 @@ func (t *terminal) withHostFor(expect func(*cli.Context) host.Expectation, do ac
 // looking are commands that only show what there is. They make no home: where there is
 // none, they show what an empty one has.
 var looking = []string{
-	"list", "info", "tree", "why", "outdated", "stats", "audit", "permission show", "policy list", "secret list", "session list",
+	"list", "info", "tree", "why", "outdated", "stats", "audit", "logs", "events", "permission show", "policy list", "secret list", "session list",
 	"trust list", "token list", "approvals list", "approvals show", "agent list", "agent show", "task list", "task show", "memory list", "memory search", "memory show",
 }
 

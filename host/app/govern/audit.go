@@ -104,6 +104,73 @@ func callEvent(e journal.Entry) (Event, error) {
 	return Event{Time: e.Time, Kind: e.Kind, Actor: e.Actor, Subject: r.Skill, Run: &r}, err
 }
 
+// followEach is how often the log is looked at for what was added.
+const followEach = 200 * time.Millisecond
+
+// Follow tells the last entries that fit, and then those that are added, by this process or
+// another, until ctx ends, whose error is returned then. An error of each ends it, too.
+func (a *Audit) Follow(ctx context.Context, by approval.Principal, req EventsRequest, each func(Event) error) error {
+	if err := approval.CheckPrincipal(by); err != nil {
+		return err
+	}
+	if req.Limit <= 0 {
+		req.Limit = DefaultEvents
+	}
+	decisions, err := req.begin(a.p.Decisions)
+	if err != nil {
+		return err
+	}
+	runs, err := req.begin(a.p.Calls)
+	look := time.NewTicker(followEach)
+	defer look.Stop()
+	for first := true; err == nil; first = false {
+		var found []Event
+		if found, err = a.added(ctx, req, &decisions, &runs); err != nil {
+			break
+		}
+		if first {
+			found = found[max(0, len(found)-req.Limit):]
+		}
+		for _, e := range found {
+			if err := each(e); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return err
+}
+
+// added are the events that fit behind some entries, by time, which are then the last ones.
+func (a *Audit) added(ctx context.Context, req EventsRequest, decisions, runs *uint64) (found []Event, err error) {
+	take := func(e Event) {
+		if req.fits(e) {
+			found = append(found, e)
+		}
+	}
+	err = a.p.Ledger.History(ctx, *decisions, func(r ledger.Record) error {
+		given, err := approval.Given(r.Changes)
+		*decisions = r.Seq
+		take(Event{Time: r.Time, Kind: r.Kind, Actor: r.Actor, Subject: r.Subject, Decision: &r, Granted: given})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = a.p.Calls.Replay(ctx, *runs, func(e journal.Entry) error {
+		event, err := callEvent(e)
+		*runs = e.Seq
+		take(event)
+		return err
+	})
+	slices.SortStableFunc(found, func(a, b Event) int { return a.Time.Compare(b.Time) })
+	return found, err
+}
+
 // runRecord reads an entry of the record of runs.
 func runRecord(e journal.Entry) (r runner.Record, err error) {
 	if err := json.Unmarshal(e.Data, &r); err != nil {

@@ -221,6 +221,53 @@ func (u *Usage) Events(ctx context.Context, by approval.Principal, since time.Ti
 	return s, err
 }
 
+// A FollowRequest says which events are wanted.
+type FollowRequest struct {
+	// After leaves out events up to that number.
+	After uint64
+	// Follow goes on with what happens until the context ends, whose error is returned then.
+	Follow bool
+	// Each is told each event, one at a time and in order. An error of it ends the listing.
+	Each func(Event) error
+}
+
+// Follow tells what happened in the home, to all tasks, models and providers, in order. It is
+// for who sees what others do.
+func (u *Usage) Follow(ctx context.Context, by approval.Principal, q FollowRequest) error {
+	if err := notAgent(by); err != nil {
+		return err
+	}
+	if ownOnly(by) {
+		return fault.Errorf(fault.KindDenied, "%s sees the events of its own tasks alone", by.Actor())
+	}
+	if q.Each == nil {
+		return nil
+	}
+	if !q.Follow {
+		all, err := u.s.parts.Models.Events.Read(ctx, "*", q.After, 0)
+		for _, e := range all {
+			if err := q.Each(e); err != nil {
+				return err
+			}
+		}
+		return err
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	s, err := u.s.parts.Models.Events.Subscribe(ctx, "edge", "*", q.After, func(_ context.Context, e Event) error {
+		if err := q.Each(e); err != nil {
+			stop(err)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	<-ctx.Done()
+	return context.Cause(ctx)
+}
+
 // Queue returns the figures of the queue that tasks wait in, as they are now.
 func (u *Usage) Queue(ctx context.Context, by approval.Principal) (QueueStats, error) {
 	if err := notAgent(by); err != nil {

@@ -97,7 +97,7 @@ func New(log hclog.Logger, s Services, set Settings) *API {
 	a.running, a.stop = context.WithCancel(context.Background())
 	a.huma = humago.New(a.mux, a.config())
 	a.huma.UseMiddleware(refuseEmpty)
-	for _, routes := range []func(*API){health, commands, skills, changes, calls, proposals, grants, policy, tasks, memories, figures, auditLog, metrics} {
+	for _, routes := range []func(*API){health, commands, skills, changes, calls, proposals, grants, policy, tasks, memories, figures, auditLog, metrics, allEvents} {
 		routes(a)
 	}
 	a.mux.HandleFunc("/", a.noRoute)
@@ -267,6 +267,7 @@ func addFile[I any](a *API, r route, types []string, do func(context.Context, go
 	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*file, error) {
 		f, err := do(ctx, passOf(ctx), in)
 		if err != nil {
+			a.noteDenied(ctx, err)
 			return nil, a.problem(err)
 		}
 		return f, nil

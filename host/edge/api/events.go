@@ -25,11 +25,7 @@ type followTask struct {
 // number of the event.
 func (a *API) events(r route) {
 	op := a.operation(r)
-	event := a.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[work.Event](), true, "Event")
-	op.Responses["200"] = &huma.Response{
-		Description: "Messages of server-sent events: the id of each is the number of an event, and its data the event as JSON.",
-		Content:     map[string]*huma.MediaType{streamType: {Schema: &huma.Schema{Type: huma.TypeString, Description: "data is of the schema " + event.Ref}}},
-	}
+	op.Responses["200"] = a.ofEvents()
 	huma.Register(a.huma, op, func(ctx context.Context, in *followTask) (*huma.StreamResponse, error) {
 		p := passOf(ctx)
 		view, err := a.s.Work.Tasks().Show(ctx, p.By(), in.ID) // what is wrong is said before the stream begins
@@ -37,13 +33,43 @@ func (a *API) events(r route) {
 			a.noteDenied(ctx, err)
 			return nil, a.problem(err)
 		}
-		return &huma.StreamResponse{Body: func(hc huma.Context) { a.stream(hc, p, view.Task.ID, in.After) }}, nil
+		return &huma.StreamResponse{Body: func(hc huma.Context) {
+			a.stream(hc, func(ctx context.Context, each func(work.Event) error) error {
+				return a.s.Work.Tasks().Logs(ctx, p.By(), work.LogsRequest{ID: view.Task.ID, After: in.After, Follow: true, Each: each})
+			})
+		}}, nil
 	})
 }
 
-// stream writes the events of a task as they happen, and a comment now and then, so that both
+// allEvents adds the stream of the events of the home.
+func allEvents(a *API) {
+	op := a.operation(route{method: http.MethodGet, path: "/v1/events", id: "follow-events", class: stream, tag: "events", summary: "Streams the events of the home: what is kept of them, and then what happens", rights: needs(govern.RightRead)})
+	op.Responses["200"] = a.ofEvents()
+	huma.Register(a.huma, op, func(ctx context.Context, in *struct {
+		After uint64 `header:"Last-Event-ID" doc:"Leaves out events up to that number."`
+		From  uint64 `query:"after" doc:"The same, for who cannot send a header."`
+	}) (*huma.StreamResponse, error) {
+		p := passOf(ctx)
+		return &huma.StreamResponse{Body: func(hc huma.Context) {
+			a.stream(hc, func(ctx context.Context, each func(work.Event) error) error {
+				return a.s.Work.Usage().Follow(ctx, p.By(), work.FollowRequest{After: max(in.After, in.From), Follow: true, Each: each})
+			})
+		}}, nil
+	})
+}
+
+// ofEvents is an answer that is a stream of events.
+func (a *API) ofEvents() *huma.Response {
+	event := a.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[work.Event](), true, "Event")
+	return &huma.Response{
+		Description: "Messages of server-sent events: the id of each is the number of an event, and its data the event as JSON.",
+		Content:     map[string]*huma.MediaType{streamType: {Schema: &huma.Schema{Type: huma.TypeString, Description: "data is of the schema " + event.Ref}}},
+	}
+}
+
+// stream writes events as they happen, and a comment now and then, so that both
 // sides notice when the other is gone.
-func (a *API) stream(hc huma.Context, p govern.Pass, id string, after uint64) {
+func (a *API) stream(hc huma.Context, follow func(context.Context, func(work.Event) error) error) {
 	hc.SetHeader("Content-Type", streamType)
 	hc.SetStatus(http.StatusOK)
 	w, ok := hc.BodyWriter().(http.ResponseWriter)
@@ -56,16 +82,16 @@ func (a *API) stream(hc huma.Context, p govern.Pass, id string, after uint64) {
 	events, ended := make(chan work.Event), make(chan struct{})
 	go func() {
 		defer close(ended)
-		err := a.s.Work.Tasks().Logs(ctx, p.By(), work.LogsRequest{ID: id, After: after, Follow: true, Each: func(e work.Event) error {
+		err := follow(ctx, func(e work.Event) error {
 			select {
 			case events <- e:
 				return nil
 			case <-ctx.Done():
 				return ctx.Err()
 			}
-		}})
+		})
 		if err != nil && ctx.Err() == nil {
-			a.log.Warn("a stream of events ended", "task", id, "err", err)
+			a.log.Warn("a stream of events ended", "err", err)
 		}
 	}()
 	beat := time.NewTicker(a.set.Heartbeat)

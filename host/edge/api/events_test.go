@@ -26,11 +26,17 @@ type message struct {
 // other; ok is false at the end.
 func (s *server) follow(id string, after uint64) (next func() (m message, ok bool)) {
 	s.t.Helper()
-	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.url+"/v1/tasks/"+id+"/events", nil)
+	return s.stream("/v1/tasks/"+id+"/events", govern.RoleCaller, after)
+}
+
+// stream is follow for any stream.
+func (s *server) stream(path string, as govern.Role, after uint64) (next func() (m message, ok bool)) {
+	s.t.Helper()
+	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.url+path, nil)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	r.Header.Set("Authorization", "Bearer "+s.tokens[govern.RoleCaller])
+	r.Header.Set("Authorization", "Bearer "+s.tokens[as])
 	if after > 0 {
 		r.Header.Set("Last-Event-ID", strconv.FormatUint(after, 10))
 	}
@@ -112,6 +118,66 @@ func TestEvents(t *testing.T) {
 	}
 	if last := seen[len(seen)-1]; len(seen) < 3 || !strings.HasPrefix(last.event, "task.") {
 		t.Errorf("%d messages, the last one %+v", len(seen), last)
+	}
+}
+
+// Who sees what others do follows the events of the home: those that there are, then those
+// that come, each once and in order, also when connecting again.
+func TestEventsOfTheHome(t *testing.T) {
+	t.Parallel()
+	s := serve(t, api.Settings{})
+	first := s.as(govern.RoleCaller, 201, "POST", "/v1/tasks", `{"goal":"say hello"}`).at("task_id")
+	next, seen := s.stream("/v1/events", govern.RoleViewer, 0), []message{}
+	until := func(task string) {
+		for m, ok := next(); ; m, ok = next() {
+			if !ok {
+				t.Fatal("the stream ended")
+			}
+			if m.event == "" {
+				continue
+			}
+			if seen = append(seen, m); m.event == "task.queued" && strings.Contains(m.data, task) {
+				return
+			}
+		}
+	}
+	until(first)
+	until(s.as(govern.RoleCaller, 201, "POST", "/v1/tasks", `{"goal":"say hello again"}`).at("task_id"))
+	again := s.stream("/v1/events", govern.RoleViewer, seen[0].id)
+	for _, want := range seen[1:] {
+		m, ok := again()
+		for ok && m.event == "" {
+			m, ok = again()
+		}
+		if m != want || m.id <= seen[0].id {
+			t.Errorf("after %d: %+v, want %+v", seen[0].id, m, want)
+		}
+	}
+	s.as(govern.RoleCaller, 403, "GET", "/v1/events", "")
+	s.edge.EndStreams()
+	for _, ok := next(); ok; _, ok = next() {
+	}
+}
+
+// What was refused, may be done, answers and is exported, in the forms of the document.
+func TestRoutesOfWhatIsKnown(t *testing.T) {
+	t.Parallel()
+	s := serve(t, api.Settings{})
+	s.install("1.0.0")
+	if a := s.as(govern.RoleViewer, 200, "POST", "/v1/policies/check", `{"skill":"echo","request":"fs.read:/data/a.csv"}`); a.at("effect") == "allow" {
+		t.Errorf("a file that nobody granted: %s", a)
+	}
+	if a := s.as(govern.RoleViewer, 200, "POST", "/v1/policies/check", `{"skill":"echo","request":"fs.read:/data/a.csv","allow":["fs.read:/data/**"]}`); a.at("effect") == "" {
+		t.Errorf("a file that is taken for granted: %s", a)
+	}
+	s.as(govern.RoleViewer, 400, "POST", "/v1/policies/check", `{"skill":"echo","request":"fs.read:/a","allow":["what"]}`)
+	if a := s.as(govern.RoleViewer, 200, "GET", "/v1/providers/health", ""); a.at("items", "", "provider") != "local" || a.at("items", "", "ok") != "true" {
+		t.Errorf("providers: %s", a)
+	}
+	s.as(govern.RoleViewer, 200, "POST", "/v1/models/diagnose", `{"prompt":"hello"}`)
+	s.as(govern.RoleCaller, 200, "GET", "/v1/sessions", "")
+	if a := s.as(govern.RoleViewer, 200, "GET", "/v1/audit/export?log=decisions", ""); !strings.Contains(string(a.body), "echo") || a.header.Get("Content-Type") != "application/jsonl" {
+		t.Errorf("the export: %v %s", a.header, a)
 	}
 }
 
