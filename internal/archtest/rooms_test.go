@@ -20,7 +20,7 @@ type room struct {
 var vocabulary = []string{"policies", "manifests"}
 
 // edge is what the edges import: they parse, call and print.
-var edge = []string{"host", "host/app", "host/base/fault", "policies/capability", "policies/limit", "manifests"}
+var edge = []string{"host", "host/app", "host/base/fault", "host/base/trace", "host/base/otlp", "policies/capability", "policies/limit", "manifests"}
 
 // rooms is the house from the top down. Any package may import what is in internal.
 var rooms = []room{
@@ -45,7 +45,7 @@ var rooms = []room{
 	// It embeds texts as the memory does.
 	{"plugins/provider/local", []string{"host/agents/memory/hashing", "plugins"}},
 	// Agents reach skills and approvals by functions that the application layer hands them.
-	{"host/agents", []string{"host/run/hostfn", "host/record/approval", "plugins/agent", "plugins/provider", "host/base/fault", "host/base/store", "host/base/task", "manifests"}},
+	{"host/agents", []string{"host/run/hostfn", "host/record/approval", "plugins/agent", "plugins/provider", "host/base/fault", "host/base/store", "host/base/task", "host/base/trace", "manifests"}},
 	{"host/run", append([]string{"host/record/approval", "host/record/journal", "host/record/registry", "host/review/review", "host/fetch/adopt", "host/engine", "host/base"}, vocabulary...)},
 	{"host/record", append([]string{"host/review/findings", "host/base"}, vocabulary...)},
 	// A package that is built here is refused when its sources are newer: package source

@@ -16,9 +16,9 @@ import (
 	"github.com/prometheus/common/expfmt"
 
 	"github.com/skillet-run/skillet/host/app/govern"
+	"github.com/skillet-run/skillet/host/app/principal"
 	"github.com/skillet-run/skillet/host/app/work"
 	"github.com/skillet-run/skillet/host/base/trace"
-	"github.com/skillet-run/skillet/host/record/approval"
 )
 
 // meter counts requests. Its labels are bounded: routes are those of the table.
@@ -86,7 +86,7 @@ func (s *seen) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
 // Gather is what was counted, as somebody may see it who may see figures. It is for who
 // sends it on.
-func (a *API) Gather(ctx context.Context, by approval.Principal) prometheus.Gatherer {
+func (a *API) Gather(ctx context.Context, by principal.Principal) prometheus.Gatherer {
 	return prometheus.Gatherers{a.meter.own, prometheus.GathererFunc(func() (families []*dto.MetricFamily, err error) {
 		m, err := a.s.Work.Usage().Metrics(ctx, by)
 		if err != nil {
