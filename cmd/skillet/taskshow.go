@@ -1,11 +1,18 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
+	"github.com/urfave/cli/v2"
+
+	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/work"
+	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/host/edge/page"
 )
 
 func (t *terminal) showTask(v work.TaskView) {
@@ -55,6 +62,31 @@ func (t *terminal) showTask(v work.TaskView) {
 	if r.State == work.WaitingApproval {
 		t.note("`skillet task approve %s` or `refuse`; then `skillet task resume %s`, with the --allow that it was run with", shortID(r.TaskID), shortID(r.TaskID))
 	}
+}
+
+// taskPage writes the page of a task.
+func (t *terminal) taskPage(ctx context.Context, c *cli.Context, h *host.Host, id string) error {
+	told, err := h.Work().Tasks().Tell(ctx, t.person(), id)
+	if err != nil {
+		return err
+	}
+	write := func(w io.Writer) error { return page.Task(w, told) }
+	path := c.String("html")
+	switch {
+	case path == "":
+		return fault.Errorf(fault.KindUsage, "--html is empty").WithHint("name a file, such as --html task.html")
+	case path == standardOutput:
+		return write(t.out)
+	}
+	saved := savedPage{Path: path, Task: told.Task.ID}
+	err = h.Work().Tasks().SavePage(ctx, t.person(), work.PageFile{Path: path, Over: c.Bool("force")}, write)
+	return t.answered(saved, err, func() { t.note("wrote %s", plain(path)) })
+}
+
+// savedPage says where a page was written.
+type savedPage struct {
+	Path string `json:"path"`
+	Task string `json:"task"`
 }
 
 func askWords(r work.Risk) string {

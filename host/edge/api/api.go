@@ -254,7 +254,9 @@ func add[I, T any](a *API, r route, do func(context.Context, govern.Pass, *I) (T
 // A file is an answer that is not JSON of the document.
 type file struct {
 	Type string `header:"Content-Type"`
-	Body []byte
+	// Policy is what a browser lets a page do; empty for what is not a page.
+	Policy string `header:"Content-Security-Policy"`
+	Body   []byte
 }
 
 // addFile adds a route that answers with bytes of one of some media types.

@@ -73,6 +73,8 @@ var mayUse = map[string][]govern.Role{
 	"show-task":   {viewer, caller, operator, approver, agent},
 	"follow-task": {viewer, caller, operator, approver, agent},
 
+	"task-transcript": {viewer, caller, operator, approver, agent},
+
 	"remember":        {operator, approver, agent},
 	"list-memories":   {viewer, operator, approver, agent},
 	"search-memories": {viewer, operator, approver, agent},
