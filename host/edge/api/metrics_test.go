@@ -37,7 +37,7 @@ func TestMetrics(t *testing.T) {
 		`skillet_calls_total{outcome="ok",skill="echo"} 1`, `skillet_call_duration_seconds_count{skill="echo"} 1`, `skillet_denials_total{skill="echo"} 0`,
 		`tasks_total{agent="general",status="failed"} 1`, `task_duration_seconds_count{agent="`, `active_tasks 0`, `skillet_queue_depth{state="waiting"} 0`,
 		`model_requests_total{model="`, `model_tokens_total{direction="input",model="`, `skillet_provider_up{provider="local"} 1`,
-		`skillet_audit_group_entries_sum 1`, `skillet_build_info{version="1.2.3"} 1`, `process_resident_memory_bytes `, `go_goroutines `,
+		`skillet_audit_group_entries_count `, `skillet_build_info{version="1.2.3"} 1`, `process_resident_memory_bytes `, `go_goroutines `,
 		`skillet_http_requests_total{method="POST",route="/v1/skills/{skill}/tools/{tool}/invoke",status="200"} 1`,
 		`skillet_http_requests_total{method="POST",route="/v1/skills/{skill}/tools/{tool}/invoke",status="403"} 1`,
 		`skillet_http_requests_total{method="other",route="other",status="404"} 1`,
@@ -45,6 +45,9 @@ func TestMetrics(t *testing.T) {
 		if !strings.Contains(string(a.body), want) {
 			t.Errorf("there is no %s in\n%s", want, a.body)
 		}
+	}
+	if n := families["skillet_audit_group_entries"].GetMetric()[0].GetHistogram().GetSampleSum(); n < 1 { // the call; what was refused may be written later
+		t.Errorf("%g records were signed", n)
 	}
 	for name, f := range families {
 		if f.GetHelp() == "" {
