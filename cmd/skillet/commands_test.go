@@ -257,8 +257,8 @@ var flagInText = regexp.MustCompile("(?:^|[ (`])--([a-z][a-z-]+)")
 // foreignFlags are those of other programs that our strings speak of, and foreignDirs
 // have programs that start others.
 var (
-	foreignFlags = []string{"max-memory"}
-	foreignDirs  = []string{"testdata", ".git", "bench", "toolchain"}
+	foreignFlags = []string{"max-memory", "user-group"}
+	foreignDirs  = []string{"testdata", ".git", "bench", "toolchain", "release", "daemon"}
 )
 
 // Each flag that a string of the program names is one of ours.

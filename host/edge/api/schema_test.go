@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -13,6 +14,7 @@ import (
 // schemas has the schemas of answers, of the server's own document.
 type schemas struct {
 	paths    map[string]map[string]any // by path, then method
+	mu       sync.Mutex                // the compiler is for one goroutine
 	compiler *jsonschema.Compiler
 }
 
@@ -66,7 +68,9 @@ func (s *schemas) check(t *testing.T, method, path string, a answer) {
 	escape := strings.NewReplacer("~", "~0", "/", "~1")
 	at := documentURL + "#/paths/" + strings.NewReplacer("{", "%7B", "}", "%7D").Replace(escape.Replace(template)) + "/" + strings.ToLower(method) +
 		"/responses/" + strconv.Itoa(a.status) + "/content/" + escape.Replace(media) + "/schema"
+	s.mu.Lock()
 	schema, err := s.compiler.Compile(at)
+	s.mu.Unlock()
 	if err != nil {
 		t.Errorf("%s %s: %d of %s is not in the document: %v", method, path, a.status, media, err)
 		return

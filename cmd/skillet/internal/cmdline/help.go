@@ -177,7 +177,6 @@ var synonyms = map[string]string{
 	"history":   "`skillet audit`",
 	"init":      "`skillet new`",
 	"log":       "`skillet audit`, or `skillet task logs`",
-	"logs":      "`skillet task logs`, or `skillet audit`",
 	"ps":        "`skillet task list`, or `skillet list`",
 	"reject":    "`skillet approvals reject`",
 	"revoke":    "`skillet permission revoke`, or `skillet trust revoke`",

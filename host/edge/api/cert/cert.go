@@ -140,7 +140,7 @@ func (k *Keeper) make() error {
 	}
 	now := k.from.Now()
 	t := &x509.Certificate{
-		SerialNumber: serial, Subject: pkix.Name{CommonName: "skillet serve"}, NotBefore: now.Add(-time.Hour), NotAfter: now.Add(Life),
+		SerialNumber: serial, Subject: pkix.Name{CommonName: "skillet"}, NotBefore: now.Add(-time.Hour), NotAfter: now.Add(Life),
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, BasicConstraintsValid: true,
 	}
 	for _, n := range k.from.Names {

@@ -108,13 +108,13 @@ func TestClients(t *testing.T) {
 	trusted := x509.NewCertPool()
 	trusted.AppendCertsFromPEM(pem)
 	for name, c := range map[string]struct {
-		config tls.Config
+		config *tls.Config
 		ok     bool
 	}{
-		"trusts it": {tls.Config{RootCAs: trusted}, true}, "trusts others": {tls.Config{RootCAs: x509.NewCertPool()}, false},
-		"TLS 1.2": {tls.Config{RootCAs: trusted, MaxVersion: tls.VersionTLS12}, false}, "another name": {tls.Config{RootCAs: trusted, ServerName: "localhost"}, false},
+		"trusts it": {&tls.Config{RootCAs: trusted}, true}, "trusts others": {&tls.Config{RootCAs: x509.NewCertPool()}, false},
+		"TLS 1.2": {&tls.Config{RootCAs: trusted, MaxVersion: tls.VersionTLS12}, false}, "another name": {&tls.Config{RootCAs: trusted, ServerName: "localhost"}, false},
 	} {
-		conn, err := (&tls.Dialer{Config: &c.config}).DialContext(t.Context(), "tcp", l.Addr().String())
+		conn, err := (&tls.Dialer{Config: c.config}).DialContext(t.Context(), "tcp", l.Addr().String())
 		if (err == nil) != c.ok {
 			t.Errorf("%s: %v", name, err)
 		}
