@@ -108,7 +108,8 @@ func TestReady(t *testing.T) {
 	t.Setenv("WATCHDOG_USEC", "20000")
 	t.Setenv("WATCHDOG_PID", strconv.Itoa(os.Getpid()))
 	asked := 0
-	stop := Ready(t.Context(), func(context.Context) error {
+	ctx, end := context.WithCancel(t.Context())
+	stop := Ready(ctx, func(context.Context) error {
 		if asked++; asked == 1 {
 			return errors.New("not well")
 		}
@@ -120,6 +121,7 @@ func TestReady(t *testing.T) {
 	if got := next(t, c); got != "WATCHDOG=1" || asked < 2 {
 		t.Errorf("told %q after %d questions, want WATCHDOG=1 only when all is well", got, asked)
 	}
+	end() // as a signal does, before the service is told to stop
 	stop()
 	stop()
 	for {
