@@ -19,8 +19,9 @@ const CommandType = "application/vnd.skillet.command+json"
 // A Service says which service answers.
 type Service struct {
 	Version string `json:"version"`
-	// Common is of what a command has to have in common with it.
-	Common string `json:"common,omitempty" doc:"A digest of the home, the program and the settings. A command that has another does without the service."`
+	// Common is of what a command has to have in common with it; empty for who does not ask at
+	// the local socket.
+	Common string `json:"common,omitempty" doc:"At the local socket, a digest of the home, the program and the settings. A command that has another does without the service."`
 }
 
 // A Command is a call of a tool as a command line has it. All but Target may be left out.
@@ -60,7 +61,11 @@ type Notification struct {
 func commands(a *API) {
 	add(a, route{method: http.MethodGet, path: "/v1/service", id: "show-service", tag: "commands", summary: "Says which service answers", rights: needs(govern.RightFind)},
 		func(ctx context.Context, _ govern.Pass, _ *struct{}) (Service, error) {
-			return Service{a.set.Version, a.set.Common}, a.s.Ready(ctx)
+			s := Service{Version: a.set.Version}
+			if _, ok := local(ctx); ok { // it is of settings, and of no use to others
+				s.Common = a.set.Common
+			}
+			return s, a.s.Ready(ctx)
 		})
 	add(a, route{
 		method: http.MethodPost, path: "/v1/run", id: "run-command", tag: "commands", body: MaxInput, rights: needs(govern.RightCall),

@@ -101,7 +101,9 @@ func (a *API) stream(hc huma.Context, follow func(context.Context, func(work.Eve
 		case e := <-events:
 			failed = send(w, control, message(e))
 		case <-beat.C:
-			failed = send(w, control, []byte(": alive\n\n"))
+			if failed = a.stillAdmitted(hc); failed == nil {
+				failed = send(w, control, []byte(": alive\n\n"))
+			}
 		case <-ended:
 			failed = errEnd
 		case <-a.ended:
@@ -110,6 +112,17 @@ func (a *API) stream(hc huma.Context, follow func(context.Context, func(work.Eve
 	}
 	cancel()
 	<-ended
+}
+
+// stillAdmitted returns an error when the token of a stream was revoked or has expired.
+func (a *API) stillAdmitted(hc huma.Context) error {
+	if hc.Header("Authorization") == "" { // the local socket, where nothing ends
+		return nil
+	}
+	if _, err := a.pass(hc); errors.Is(err, govern.ErrNotAdmitted) {
+		return err
+	}
+	return nil
 }
 
 // streamType is the media type of a stream of events.

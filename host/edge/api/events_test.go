@@ -200,3 +200,34 @@ func TestHeartbeat(t *testing.T) {
 	for _, ok := next(); ok; _, ok = next() {
 	}
 }
+
+// A stream ends soon after its token was revoked.
+func TestStreamOfRevokedToken(t *testing.T) {
+	t.Parallel()
+	s := serve(t, api.Settings{Heartbeat: time.Millisecond})
+	next := s.stream("/v1/events", govern.RoleViewer, 0)
+	if _, ok := next(); !ok {
+		t.Fatal("the stream ended")
+	}
+	if _, err := s.h.Govern().Tokens.Revoke(t.Context(), ada, string(govern.RoleViewer)); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(30 * time.Second); ; {
+		if _, ok := next(); !ok {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal("the stream of a token that was revoked goes on")
+		}
+	}
+}
+
+// What a command has to have in common with the service is told at the local socket alone: it
+// is a digest of settings, some of which may be secrets.
+func TestCommonIsNotToldBeyondTheSocket(t *testing.T) {
+	t.Parallel()
+	s := serve(t, api.Settings{Common: "a digest"})
+	if a := s.as(govern.RoleApprover, 200, "GET", "/v1/service", ""); a.at("common") != "" {
+		t.Errorf("it tells %s", a)
+	}
+}

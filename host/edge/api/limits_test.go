@@ -3,8 +3,10 @@ package api_test
 import (
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/skillet-run/skillet/host/edge/api"
 )
@@ -126,5 +128,38 @@ func (s *server) slow() (end func() answer) {
 			s.t.Error(err)
 		}
 		return <-done
+	}
+}
+
+// timed is an answer that notes how much is written before another deadline is set.
+type timed struct {
+	*httptest.ResponseRecorder
+	since, most int
+}
+
+func (w *timed) SetWriteDeadline(at time.Time) error {
+	if w.since = 0; at.IsZero() {
+		w.since = 1 << 30
+	}
+	return nil
+}
+
+func (w *timed) Write(b []byte) (int, error) {
+	w.since += len(b)
+	w.most = max(w.most, w.since)
+	return w.ResponseRecorder.Write(b)
+}
+
+// Nobody holds an answer up by not reading it.
+func TestSlowReader(t *testing.T) {
+	t.Parallel()
+	s := serve(t, api.Settings{})
+	w := &timed{ResponseRecorder: httptest.NewRecorder()}
+	s.edge.Handler(func(*http.Request) bool { return true }).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/v1/openapi.json", nil))
+	if w.Code != 200 || w.Body.Len() < 128<<10 {
+		t.Fatalf("%d, %d bytes", w.Code, w.Body.Len())
+	}
+	if w.most > 64<<10 {
+		t.Errorf("%d bytes in the time of one piece", w.most)
 	}
 }

@@ -49,6 +49,7 @@ const otherRoute = "other"
 func (a *API) watch(inner http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began, seen := time.Now(), &seen{ResponseWriter: w, status: http.StatusOK}
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // that of the request before
 		ctx, span := trace.Serve(r.Context(), r.Method, r.Header.Get)
 		if id := trace.ID(ctx); id != "" {
 			r = r.WithContext(ctx)
@@ -69,7 +70,7 @@ func (a *API) watch(inner http.Handler) http.Handler {
 	})
 }
 
-// seen is an answer whose status is seen.
+// seen is an answer whose status is seen, and that nobody who does not read it holds up.
 type seen struct {
 	http.ResponseWriter
 	status int
@@ -79,6 +80,22 @@ type seen struct {
 func (s *seen) WriteHeader(status int) {
 	s.status = status
 	s.ResponseWriter.WriteHeader(status)
+}
+
+// pieceSize is how much of an answer a client has [writeTime] to read.
+const pieceSize = 64 << 10
+
+// Write implements [http.ResponseWriter].
+func (s *seen) Write(b []byte) (n int, err error) {
+	control := http.NewResponseController(s.ResponseWriter)
+	for piece := range slices.Chunk(b, pieceSize) {
+		_ = control.SetWriteDeadline(time.Now().Add(writeTime)) // where there is none, there is none
+		m, err := s.ResponseWriter.Write(piece)
+		if n += m; err != nil {
+			return n, err
+		}
+	}
+	return n, nil
 }
 
 // Unwrap is for [http.ResponseController].
