@@ -100,10 +100,10 @@ func (h *Host) openSandbox(ctx context.Context) error {
 }
 
 // redactor strikes the values of the home's secrets out of the log. They are read when
-// the first line is written.
+// the first line is written, and when they have changed.
 func (h *Host) redactor(ctx context.Context) *telemetry.Redactor {
 	ctx = context.WithoutCancel(ctx)
-	return telemetry.NewLazyRedactor(func() []string { return h.secrets.Values(ctx) })
+	return telemetry.NewLazyRedactor(h.secrets.Version, func() []string { return h.secrets.Values(ctx) })
 }
 
 // ready says why no call may be made: the record of decisions, which says what was

@@ -148,6 +148,15 @@ func (v *Vault) Values(ctx context.Context) []string {
 	return values
 }
 
+// Version is another text after a secret was set or deleted, by this process or another.
+func (v *Vault) Version() string {
+	st, err := os.Stat(v.dir)
+	if err != nil {
+		return ""
+	}
+	return st.ModTime().Format(time.RFC3339Nano)
+}
+
 // Get returns the value of a secret. It fails with [ErrNotFound] or [ErrDamaged].
 func (v *Vault) Get(ctx context.Context, name string) ([]byte, error) {
 	if err := CheckName(name); err != nil {

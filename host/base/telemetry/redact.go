@@ -21,29 +21,39 @@ const Struck = "[redacted]"
 const minSecret = 6
 
 // A Redactor strikes out the values of known secrets, as package redact finds
-// them, and text that is shaped like a credential. It does not change, and is safe
-// for concurrent use.
+// them, and text that is shaped like a credential. It is safe for concurrent use.
 type Redactor struct{ values func() *redact.Values }
 
 // NewRedactor makes a Redactor for the values of secrets. Values shorter than
 // six bytes are not struck out.
 func NewRedactor(secrets ...string) *Redactor {
-	return NewLazyRedactor(func() []string { return secrets })
+	return NewLazyRedactor(func() string { return "" }, func() []string { return secrets })
 }
 
 // NewLazyRedactor is [NewRedactor] for secrets that are costly to get: they are
-// asked for once, before the first line is written.
-func NewLazyRedactor(secrets func() []string) *Redactor {
-	return &Redactor{sync.OnceValue(func() *redact.Values {
-		v := &redact.Values{}
-		for _, s := range secrets() {
-			if len(s) >= minSecret {
-				v.Add(s)
-				v.Add(strings.Trim(strconv.Quote(s), `"`)) // as the log itself writes it
-			}
+// asked for before the first line is written, and again when version returns
+// another text than then. What was a secret once stays one.
+func NewLazyRedactor(version func() string, secrets func() []string) *Redactor {
+	var mu sync.Mutex
+	known, asked, last := &redact.Values{}, false, ""
+	return &Redactor{func() *redact.Values {
+		mu.Lock()
+		defer mu.Unlock()
+		if now := version(); !asked || now != last {
+			add(known, secrets())
+			asked, last = true, now
 		}
-		return v
-	})}
+		return known
+	}}
+}
+
+func add(to *redact.Values, secrets []string) {
+	for _, s := range secrets {
+		if len(s) >= minSecret {
+			to.Add(s)
+			to.Add(strings.Trim(strconv.Quote(s), `"`)) // as the log itself writes it
+		}
+	}
 }
 
 var (

@@ -1,9 +1,11 @@
 package api_test
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
+	"github.com/skillet-run/skillet/host/app/govern"
 	"github.com/skillet-run/skillet/host/app/work"
 	"github.com/skillet-run/skillet/host/edge/api"
 )
@@ -29,4 +31,22 @@ func TestTaskTranscript(t *testing.T) {
 		t.Errorf("the page: %s", page)
 	}
 	s.as(agent, 404, "GET", "/v1/tasks/"+id+"/transcript", "")
+}
+
+// A secret that was set after the service began is struck out of what is told.
+func TestTranscriptStrikesNewSecrets(t *testing.T) {
+	t.Parallel()
+	s := serve(t, api.Settings{})
+	const value = "correct-horse-battery"
+	id := s.as(caller, 201, "POST", "/v1/tasks", `{"goal":"say `+value+`"}`).at("task_id")
+	for _, known := range []bool{false, true} {
+		if known {
+			if _, err := s.h.Govern().Secrets.Set(t.Context(), ada, govern.SetSecret{Name: "battery", Value: []byte(value)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if a := s.as(caller, 200, "GET", "/v1/tasks/"+id+"/transcript", ""); bytes.Contains(a.body, []byte(value)) == known {
+			t.Errorf("the secret is known: %v, and it tells %s", known, a)
+		}
+	}
 }
