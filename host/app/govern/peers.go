@@ -20,7 +20,7 @@ type Peer struct {
 }
 
 // LocalName is what a process that was let in without a token is called in records.
-const LocalName = "local"
+const LocalName = token.Local
 
 // AdmitLocal lets in, without a token, a process of the account that owns the home: it can
 // do no more with the service than with the files of the home. It is an operator, and never a

@@ -380,3 +380,15 @@ func TestFigures(t *testing.T) {
 		t.Errorf("providers: %s", a)
 	}
 }
+
+// No token has the name of who asks without one: it would have their tasks and plans.
+func TestNameOfTheLocalSocket(t *testing.T) {
+	t.Parallel()
+	s := serve(t, api.Settings{})
+	for _, name := range []string{govern.LocalName, "local2"} {
+		_, err := s.h.Govern().Tokens.Create(t.Context(), ada, govern.CreateToken{Name: name, Role: govern.RoleCaller})
+		if (err == nil) != (name != govern.LocalName) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

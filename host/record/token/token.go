@@ -45,6 +45,10 @@ type Token struct {
 	At time.Time `json:"at"`
 }
 
+// Local is the name of whoever asks at the local socket without a token. No token has it: its
+// tasks and plans would be those of all of them.
+const Local = "local"
+
 // Live reports whether the token has not ended yet.
 func (t Token) Live(now time.Time) bool { return now.Before(t.Expires) }
 
@@ -172,6 +176,8 @@ func (t Token) check(now time.Time) error {
 	case !nameForm().MatchString(t.Name):
 		return fault.Errorf(fault.KindUsage, "%q cannot be the name of a token", t.Name).
 			WithHint("it has small letters, digits, '.', '_' and '-', at most 63, and begins with a letter or a digit")
+	case t.Name == Local:
+		return fault.Errorf(fault.KindUsage, "%s is the name of who asks without a token", Local).WithHint("choose another name")
 	case !slices.Contains(Roles(), t.Role):
 		return fault.Errorf(fault.KindUsage, "no role is called %q", t.Role).WithHint("the roles are %s", roleNames())
 	case !t.Live(now):
