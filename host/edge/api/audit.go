@@ -1,10 +1,11 @@
 package api
 
 import (
-	"bytes"
 	"context"
 	"net/http"
 	"time"
+
+	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/skillet-run/skillet/host/app/govern"
 )
@@ -34,16 +35,7 @@ func auditLog(a *API) {
 			all, err := a.s.Govern.Audit.Events(ctx, p.By(), govern.EventsRequest{Limit: in.Limit, Skill: in.Skill, Denied: in.Denied})
 			return Page[govern.Event]{Items: append([]govern.Event{}, all...)}, err
 		})
-	addFile(a, route{method: http.MethodGet, path: "/v1/audit/export", id: "export-audit", tag: tag, summary: "Exports the audit log in a form that can be verified without the home", rights: needs(govern.RightRead)},
-		[]string{"application/jsonl"}, func(ctx context.Context, p govern.Pass, in *exportAudit) (*file, error) {
-			scope := govern.ExportScope{Since: in.Since, Until: in.Until}
-			if in.Log != "" {
-				scope.Logs = []string{in.Log}
-			}
-			var b bytes.Buffer
-			_, err := a.s.Govern.Audit.Export(ctx, p.By(), &b, scope)
-			return &file{Type: "application/jsonl", Body: b.Bytes()}, err
-		})
+	a.exporting(route{method: http.MethodGet, path: "/v1/audit/export", id: "export-audit", tag: tag, summary: "Exports the audit log in a form that can be verified without the home", rights: needs(govern.RightRead)})
 	add(a, route{method: http.MethodGet, path: "/v1/audit/verify", id: "verify-audit", tag: tag, summary: "Verifies the audit log", rights: needs(govern.RightRead)},
 		func(ctx context.Context, p govern.Pass, _ *struct{}) (AuditVerification, error) {
 			v, err := a.s.Govern.Audit.Verify(ctx, p.By(), govern.VerifyRequest{})
@@ -53,4 +45,46 @@ func auditLog(a *API) {
 			}
 			return found, err
 		})
+}
+
+// exportType is the media type of an export.
+const exportType = "application/jsonl"
+
+// exporting adds the route of the export, which may be longer than memory and is written as it
+// is read. One that cannot be finished lacks its end, which whoever verifies it notices.
+func (a *API) exporting(r route) {
+	op := a.operation(r)
+	op.Responses["200"] = &huma.Response{Description: "What was asked for.", Content: map[string]*huma.MediaType{exportType: {Schema: &huma.Schema{Type: huma.TypeString}}}}
+	huma.Register(a.huma, op, func(ctx context.Context, in *exportAudit) (*huma.StreamResponse, error) {
+		by, scope := passOf(ctx).By(), govern.ExportScope{Since: in.Since, Until: in.Until}
+		if in.Log != "" {
+			scope.Logs = []string{in.Log}
+		}
+		return &huma.StreamResponse{Body: func(hc huma.Context) {
+			w := &begun{to: hc}
+			switch _, err := a.s.Govern.Audit.Export(hc.Context(), by, w, scope); {
+			case err != nil && w.yes:
+				a.log.Warn("an export ended before its end", "err", err)
+				panic(http.ErrAbortHandler)
+			case err != nil:
+				writeTo(hc, a.problem(err))
+			}
+		}}, nil
+	})
+}
+
+// begun is an export as an answer, which begins with the first of it.
+type begun struct {
+	to  huma.Context
+	yes bool
+}
+
+// Write implements [io.Writer].
+func (w *begun) Write(b []byte) (int, error) {
+	if !w.yes {
+		w.yes = true
+		w.to.SetHeader("Content-Type", exportType)
+		w.to.SetStatus(http.StatusOK)
+	}
+	return w.to.BodyWriter().Write(b)
 }

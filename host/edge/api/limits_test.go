@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -8,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/skillet-run/skillet/host/app/govern"
 	"github.com/skillet-run/skillet/host/edge/api"
 )
 
@@ -134,7 +136,7 @@ func (s *server) slow() (end func() answer) {
 // timed is an answer that notes how much is written before another deadline is set.
 type timed struct {
 	*httptest.ResponseRecorder
-	since, most int
+	since, most, longest int
 }
 
 func (w *timed) SetWriteDeadline(at time.Time) error {
@@ -146,7 +148,7 @@ func (w *timed) SetWriteDeadline(at time.Time) error {
 
 func (w *timed) Write(b []byte) (int, error) {
 	w.since += len(b)
-	w.most = max(w.most, w.since)
+	w.most, w.longest = max(w.most, w.since), max(w.longest, len(b))
 	return w.ResponseRecorder.Write(b)
 }
 
@@ -161,5 +163,21 @@ func TestSlowReader(t *testing.T) {
 	}
 	if w.most > 64<<10 {
 		t.Errorf("%d bytes in the time of one piece", w.most)
+	}
+}
+
+// An export is written as it is read, and is not kept in memory.
+func TestExportIsWrittenInPieces(t *testing.T) {
+	t.Parallel()
+	s := serve(t, api.Settings{})
+	for i := range 20 {
+		s.token(govern.CreateToken{Name: fmt.Sprint("t", i), Role: govern.RoleViewer})
+	}
+	w := &timed{ResponseRecorder: httptest.NewRecorder()}
+	r := httptest.NewRequestWithContext(t.Context(), "GET", "/v1/audit/export", nil)
+	r.Header.Set("Authorization", "Bearer "+s.tokens[viewer])
+	s.edge.Handler(func(*http.Request) bool { return true }).ServeHTTP(w, r)
+	if n := w.Body.Len(); w.Code != 200 || n < 8<<10 || w.longest > n/2 {
+		t.Errorf("%d: of %d bytes, %d were written at once", w.Code, n, w.longest)
 	}
 }
