@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -38,7 +39,7 @@ const (
 const (
 	refusalBurst = 100
 	refusalEvery = 10 * time.Second
-	maxRouteText = 300
+	maxText      = 300
 )
 
 // refusals bound how many refusals are put on record.
@@ -99,13 +100,18 @@ func (s *Tokens) Refused(ctx context.Context, p Pass, route string, why error) e
 	if p.by != nil {
 		who = p.by.Actor()
 	}
-	r := Refusal{Token: p.Name(), Route: route[:min(len(route), maxRouteText)], Reason: why.Error()}
+	r := Refusal{Token: p.Name(), Route: clip(route), Reason: clip(why.Error())}
 	more, ok := s.refusals.take(who, r)
 	if !ok {
 		return nil
 	}
 	r.More = more
 	return s.p.recordRefusal(ctx, who, r)
+}
+
+// clip is the beginning of a text that whoever asks may have made.
+func clip(text string) string {
+	return strings.ToValidUTF8(text[:min(len(text), maxText)], "")
 }
 
 // FlushRefusals puts on record how many refusals were counted and are on record nowhere yet.

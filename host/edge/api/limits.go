@@ -56,6 +56,7 @@ type limits struct {
 	set      Limits
 	all      *rate.Limiter
 	unknown  *rate.Limiter
+	health   *rate.Limiter
 	byToken  map[string]*rate.Limiter
 	inFlight int
 	streams  int
@@ -72,7 +73,7 @@ func (l *limits) change(set Limits) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.set = Limits{cmp.Or(set.PerToken, usualPerToken), cmp.Or(set.All, usualAll), cmp.Or(set.InFlight, usualInFlight), cmp.Or(set.Streams, usualStreams)}
-	l.all, l.unknown, l.byToken = limiter(l.set.All), limiter(l.set.All*strangers), map[string]*rate.Limiter{}
+	l.all, l.unknown, l.health, l.byToken = limiter(l.set.All), limiter(l.set.All*strangers), limiter(l.set.All*strangers), map[string]*rate.Limiter{}
 }
 
 func limiter(perSecond float64) *rate.Limiter {
@@ -112,6 +113,13 @@ func (l *limits) pace(token string) error {
 		return err
 	}
 	return take(all, "requests")
+}
+
+func (l *limits) paceHealth() error {
+	l.mu.Lock()
+	health := l.health
+	l.mu.Unlock()
+	return take(health, "questions whether the service is ready")
 }
 
 func take(from *rate.Limiter, what string) error {
@@ -179,9 +187,10 @@ func (a *API) bounded(ctx huma.Context, r route, p govern.Pass, next func(huma.C
 	next(ctx)
 }
 
-// paced has an operation that needs no token bounded as those of nobody who is known.
+// paced has an operation that needs no token bounded like those of nobody who is known, and
+// apart from them: who guesses tokens does not make the service look as if it were not ready.
 func (a *API) paced(ctx huma.Context, next func(huma.Context)) {
-	if err := a.limits.pace(""); err != nil {
+	if err := a.limits.paceHealth(); err != nil {
 		writeTo(ctx, a.problem(err))
 		return
 	}

@@ -41,10 +41,14 @@ func TestRates(t *testing.T) {
 	if a := s.ask("skt_nothing", "GET", "/v1/skills", ""); a.status != 401 {
 		t.Errorf("the first request of nobody: %s", a)
 	}
-	for _, path := range []string{"/v1/skills", "/v1/health/ready"} {
-		if a := s.ask("", "GET", path, ""); !s.limited(a) {
-			t.Errorf("the second request of nobody: %s", a)
-		}
+	if a := s.ask("", "GET", "/v1/skills", ""); !s.limited(a) {
+		t.Errorf("the second request of nobody: %s", a)
+	}
+	if a := s.ask("", "GET", "/v1/health/ready", ""); a.status != 200 {
+		t.Errorf("whether it is ready, after requests of nobody: %s", a)
+	}
+	if a := s.ask("", "GET", "/v1/health/ready", ""); !s.limited(a) {
+		t.Errorf("whether it is ready, again: %s", a)
 	}
 	for range 3 {
 		if a := s.ask("", "GET", "/v1/health/live", ""); a.status != 200 {

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"encoding/json"
+	"errors"
 	"maps"
 	"net/http"
 	"slices"
@@ -424,6 +425,21 @@ func TestRefusalsAreDocumented(t *testing.T) {
 					t.Errorf("%s %s does not document %s", method, path, status)
 				}
 			}
+		}
+	}
+}
+
+// What is on record of a refused request is short, whatever whoever asks sends.
+func TestRefusalsAreShort(t *testing.T) {
+	t.Parallel()
+	s := serve(t, api.Settings{})
+	long := strings.Repeat("é", 100_000)
+	if err := s.h.Govern().Tokens.Refused(t.Context(), govern.Pass{}, "GET /"+long, errors.New(long)); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range s.refusals() {
+		if len(r.Route) > 300 || len(r.Reason) > 300 || !strings.HasSuffix(r.Route, "é") {
+			t.Errorf("%d and %d bytes: %q", len(r.Route), len(r.Reason), r.Route)
 		}
 	}
 }
