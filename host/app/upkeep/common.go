@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/policies"
 )
 
 // Common is what a command and a service have in common when the service does for the
@@ -41,7 +42,11 @@ func (c Common) Digest() (string, error) {
 	if err := d.addProgram(); err != nil {
 		return "", err
 	}
-	for _, file := range []string{filepath.Join(home, SettingsFile), filepath.Join(home, EnvironmentFile)} {
+	files := []string{filepath.Join(home, SettingsFile), filepath.Join(home, EnvironmentFile)}
+	if c.System != "" { // whose limits hold from when a home is opened
+		files = append(files, filepath.Join(c.System, policies.MaximumFile))
+	}
+	for _, file := range files {
 		if err := d.addFile(file); err != nil {
 			return "", err
 		}
