@@ -570,6 +570,17 @@ func TestEveryCommandHasExampleAndScript(t *testing.T) {
 	}
 }
 
+// Every section of the texts is about a command: a command that was written, and never put among the commands, is not
+// missed by anything else.
+func TestEveryTextIsOfACommand(t *testing.T) {
+	app := newApp(&terminal{})
+	for path := range textsOfCommands() {
+		if l := takeApart(app, append([]string{"skillet"}, strings.Fields(path)...)); l.Command() != path || len(l.Words) > 0 {
+			t.Errorf("commands.txt has a text for %s, and there is no such command", path)
+		}
+	}
+}
+
 func leaves(prefix string, cs []*cli.Command) map[string]*cli.Command {
 	found := map[string]*cli.Command{}
 	for _, c := range cs {
