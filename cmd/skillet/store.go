@@ -50,6 +50,11 @@ func (t *terminal) restoreStore(ctx context.Context, c *cli.Context, h *host.Hos
 		r, err := h.Upkeep().PlanRestore(ctx, t.person(), q)
 		return t.renewed("would restore", r, err)
 	}
+	if !c.Bool("yes") { // what cannot be restored is said before anybody is asked
+		if _, err := h.Upkeep().PlanRestore(ctx, t.person(), q); err != nil {
+			return err
+		}
+	}
 	if err := t.agreed(c, "Replace all that the store holds beside decisions by what the backup has?"); err != nil {
 		return err
 	}

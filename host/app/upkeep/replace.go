@@ -14,6 +14,7 @@ import (
 	"github.com/skillet-run/skillet/host/base/fault"
 	"github.com/skillet-run/skillet/internal/duration"
 
+	"github.com/skillet-run/skillet/host/base/store"
 	"github.com/skillet-run/skillet/host/base/store/atomicfile"
 	"github.com/skillet-run/skillet/host/base/store/filelock"
 )
@@ -50,14 +51,14 @@ func (s *Service) replaceStore(ctx context.Context, r *Renewal, make func(salvag
 	}
 	was, release, err := s.salvage(ctx, r)
 	if err != nil {
-		return errors.Join(err, s.reopen(ctx))
+		return errors.Join(err, s.reopenAsItWas(ctx))
 	}
 	made, err := make(was)
 	if err == nil && made {
 		r.Aside, err = s.slot().announce()
 	}
 	if err != nil || !made {
-		return errors.Join(err, os.RemoveAll(s.path(freshStore)), release(), s.reopen(ctx))
+		return errors.Join(err, os.RemoveAll(s.path(freshStore)), release(), s.reopenAsItWas(ctx))
 	}
 	return errors.Join(s.slot().putInPlace(), release(), s.reopen(ctx))
 }
@@ -158,9 +159,17 @@ const asidePrefix = "store.aside-"
 // reopen has the home open the store anew, and goes on with that.
 func (s *Service) reopen(ctx context.Context) error {
 	parts, err := s.Reopen(ctx)
-	if err != nil {
+	if parts.Store != nil {
+		s.Parts = parts
+	}
+	return err
+}
+
+// reopenAsItWas is reopen for a store that nothing was done to. That it is damaged, as it was
+// before, is no failure.
+func (s *Service) reopenAsItWas(ctx context.Context) error {
+	if err := s.reopen(ctx); !errors.Is(err, store.ErrDamaged) {
 		return err
 	}
-	s.Parts = parts
 	return nil
 }
