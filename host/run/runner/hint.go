@@ -6,11 +6,20 @@ import (
 	"github.com/skillet-run/skillet/host/base/fault"
 	"github.com/skillet-run/skillet/host/engine/sandbox"
 	"github.com/skillet-run/skillet/host/fetch/adopt"
+	"github.com/skillet-run/skillet/host/record/registry"
 	"github.com/skillet-run/skillet/internal/lazyregexp"
 )
 
 // bare reports whether the run is of a module that has no manifest of its own.
 func (a *run) bare() bool { return a.manifest != nil && adopt.IsModule(a.manifest) }
+
+// name is how commands name the skill of the run: what is not installed by where it was read from.
+func (a *run) name() string {
+	if a.call.Target.Origin == registry.OriginPath {
+		return a.call.Target.Label
+	}
+	return a.manifest.Name
+}
 
 // undeclared reports whether a guest, to which the host refused nothing, says that
 // something was: it was answered inside of its module, from which the functions of the
@@ -37,7 +46,7 @@ func hint(a *run, k fault.Kind, err error) fault.Hint {
 	case k == fault.KindSkill && inScript().MatchString(err.Error()):
 		return fault.Hintf("it happened in the script, there; %s shows the log of the call, with the whole stack", fault.ShowCall())
 	case k == fault.KindSkill:
-		return fault.Hintf("this is the skill's own answer; %s shows what it takes", fault.ShowSkill(a.manifest.Name))
+		return fault.Hintf("this is the skill's own answer; %s shows what it takes", fault.ShowSkill(a.name()))
 	}
 	return fault.Hint{}
 }

@@ -409,7 +409,7 @@ func (r *Runner) choose(a *run) error {
 	a.tool, a.result.Tool = tool, tool.Name
 	if kv := a.manifest.Security.Permissions.KV; kv != nil && kv.Migrate == tool.Name && a.part != asMigration {
 		return fault.Errorf(fault.KindUsage, "%s of %s is run by the host alone, when stored data has to be brought to another schema version", tool.Name, a.call.Target.Label).
-			WithHint("%s shows its tools", fault.ShowSkill(a.manifest.Name))
+			WithHint("%s shows its tools", fault.ShowSkill(a.name()))
 	}
 	return nil
 }
@@ -435,10 +435,10 @@ func (r *Runner) admit(a *run) error {
 	if len(a.tool.InputSchema) > 0 && !a.exactly() {
 		if !json.Valid(a.call.Input) {
 			return fault.Errorf(fault.KindUsage, "the input of %s is not JSON", a.tool.Name).
-				WithHint("give an object, %s, or key=value pairs; %s shows the schema", fault.Set(fault.FieldInput, "{...}"), fault.ShowSkill(a.manifest.Name))
+				WithHint("give an object, %s, or key=value pairs; %s shows the schema", fault.Set(fault.FieldInput, "{...}"), fault.ShowSkill(a.name()))
 		}
 		if err := a.manifest.ValidateInput(a.tool, a.call.Input); err != nil {
-			return fault.Wrap(fault.KindUsage, err).WithHint("%s shows what %s takes", fault.ShowSkill(a.manifest.Name), a.tool.Name)
+			return fault.Wrap(fault.KindUsage, err).WithHint("%s shows what %s takes", fault.ShowSkill(a.name()), a.tool.Name)
 		}
 	}
 	a.limits = r.limits(a)
