@@ -26,6 +26,8 @@ func Check(path string, over bool) error {
 	switch st, err := os.Lstat(path); {
 	case err != nil:
 		return nil
+	case st.IsDir():
+		return fault.Errorf(fault.KindConflict, "%s is a directory", path).WithHint("name a file")
 	case !over:
 		return fault.Errorf(fault.KindConflict, "%s exists already", path).WithHint("name another file, or write over it with %s", fault.Set(fault.FieldForce))
 	case !st.Mode().IsRegular():
