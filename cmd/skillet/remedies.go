@@ -93,6 +93,7 @@ var remedyCommands = map[fault.Action]string{
 	"list_sessions":      "session list",
 	"list_tasks":         "task list",
 	"list_dead_tasks":    "task dead",
+	"list_tokens":        "token list",
 	"list_agents":        "agent list",
 	"list_providers":     "provider list",
 	"list_memories":      "memory list",

@@ -95,6 +95,7 @@ const (
 	Sessions     Things = "sessions"
 	Tasks        Things = "tasks"
 	DeadTasks    Things = "dead_tasks"
+	Tokens       Things = "tokens"
 	Agents       Things = "agents"
 	Providers    Things = "providers"
 	Memories     Things = "memories"

@@ -211,6 +211,7 @@ var actions = []ActionRow{
 	{Sessions.action(), "see the sessions", nil, nil},
 	{Tasks.action(), "see the tasks", nil, nil},
 	{DeadTasks.action(), "see the tasks that were given up", nil, nil},
+	{Tokens.action(), "see the tokens of the service", nil, nil},
 	{Agents.action(), "see the agents", nil, nil},
 	{Providers.action(), "see the providers and their models", nil, nil},
 	{Memories.action(), "see the memories", nil, nil},

@@ -218,7 +218,7 @@ func (b *Book) Revoke(ctx context.Context, by approval.Human, name string) (t To
 		}
 		i := slices.IndexFunc(all, func(o record) bool { return o.Name == name })
 		if i < 0 {
-			return ledger.Decision{}, fault.Errorf(fault.KindNotFound, "no token is called %q", name)
+			return ledger.Decision{}, fault.Errorf(fault.KindNotFound, "no token is called %q", name).WithHint("%s shows those there are", fault.List(fault.Tokens))
 		}
 		t = all[i].Token
 		c, err := ledger.NewChange(kindRevoked, revoked{name, all[i].Hash})
