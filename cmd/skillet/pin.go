@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/urfave/cli/v2"
 
@@ -82,6 +83,6 @@ func (t *terminal) decided(all []admit.Skill, err error, text string) error {
 		if len(all) == 1 && !all[0].Active {
 			name = plain(all[0].Ref())
 		}
-		t.note(text, name, name)
+		t.note("%s", t.here(fmt.Sprintf(text, name, name)))
 	})
 }

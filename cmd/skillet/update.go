@@ -143,7 +143,7 @@ func (t *terminal) showUpdated(u admit.Updated) {
 			t.note("%s was updated from %s to %s %s", name, u.From, plain(u.To), plain(u.Why))
 			break
 		}
-		t.note("updated %s from %s to %s (sha256:%s); `skillet rollback %s` goes back", name, u.From, plain(u.To), u.Outcome.Skill.Digest.Short(), name)
+		t.note("updated %s from %s to %s (sha256:%s); %s goes back", name, u.From, plain(u.To), u.Outcome.Skill.Digest.Short(), t.here("`skillet rollback "+name+"`"))
 		t.noteGranted(u.Outcome.Granted)
 	}
 	for _, m := range u.Moved {

@@ -268,7 +268,7 @@ func (u *update) unwanted(version string) fault.Hint {
 		return fault.Hintf("%s was on trial and rolled back: %s; %s goes to it all the same", version, tr.Reason, again)
 	}
 	if s.Avoids(version) {
-		return fault.Hintf("it went back from %s by %s, and no later version fits; %s goes to it all the same", s.Avoided.Version, s.Avoided.By, again)
+		return fault.Hintf("it went back from %s, as %s decided, and no later version fits; %s goes to it all the same", s.Avoided.Version, s.Avoided.By, again)
 	}
 	for _, o := range u.all {
 		if d := o.Disabled; o.Name == s.Name && o.Version == version && d != nil && !d.All {
