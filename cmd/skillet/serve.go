@@ -183,7 +183,7 @@ func checkListen(address string) error {
 	if ip := net.ParseIP(name); name == "localhost" || ip != nil && ip.IsLoopback() {
 		return nil
 	}
-	return fault.Errorf(fault.KindUsage, "--listen %s: whoever is between could read the tokens there, which needs TLS", address).
+	return fault.Errorf(fault.KindUsage, "--listen %s: others on the network could read the tokens there, so it needs TLS", address).
 		WithHint("name a certificate, --tls-cert and --tls-key, or have one made, --tls-self-signed; or listen on this machine alone, --listen %s", defaultListen)
 }
 

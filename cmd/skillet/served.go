@@ -102,7 +102,7 @@ func lost(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		err = ctx.Err()
 	}
-	return fault.Errorf(fault.KindInternal, "run: %w", err).WithHint("%s shows whether the call was made", fault.List(fault.Runs))
+	return fault.Errorf(fault.KindInternal, "run: %w", err).WithHint("the call may have been made all the same; %s shows it if it had ended", fault.List(fault.Runs))
 }
 
 // command is the call that a command line asks for, if a service can make it.

@@ -251,6 +251,30 @@ func TestCancelledInService(t *testing.T) {
 	}
 }
 
+// When the service is killed during a call, the command says that the call may have been made.
+func TestServiceKilledInACall(t *testing.T) {
+	t.Parallel()
+	needsSocket(t)
+	p := newPerson(t)
+	p.tool("spin", "spin", "spin", "")
+	kill := p.serves()
+	service := p.service()
+	cmd := p.command(t.Context(), "run", "spin", "--max-fuel", "10000000000000", "--timeout", "10m")
+	var said strings.Builder
+	cmd.Stderr = &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for began := worked(t, service); worked(t, service) < began+150; { // the guest runs by then
+		time.Sleep(10 * time.Millisecond)
+	}
+	kill(os.Kill)
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != 10 || !strings.Contains(said.String(), "the call may have been made all the same; `skillet audit` shows it") {
+		t.Errorf("exit code %d, %s", code, said.String())
+	}
+}
+
 // Calls of many commands at once are answered each with its own.
 func TestManyServed(t *testing.T) {
 	t.Parallel()
