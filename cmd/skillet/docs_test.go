@@ -207,6 +207,7 @@ var onlyShown = map[string]string{
 	"skills/http/README.md: skillet run http:http_get url=https://example.com/ --json":  "it asks a server on the internet; http.txtar asks one here",
 	"docs/providers.md: make providers":                                                 "the key is the reader's; plugins/providers/endtoend types the same, with servers of its own",
 	"docs/service.md: skillet serve":                                                    "it serves until it is told to end; serve.txtar runs it",
+	"docs/service.md: skillet service install":                                          "it changes what the machine starts; service.txtar prints what it would install",
 	"docs/signatures.md: cosign verify-blob":                                            "cosign.txtar runs it with the same flags, where there is a cosign",
 	"plugins/provider/minilm/README.md: python3 -m venv":                                "it downloads 220 MB; the tests of the plugin run with what it leaves",
 	"plugins/provider/minilm/README.md: skillet config set":                             "it needs what the block before it downloads",
