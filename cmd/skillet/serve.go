@@ -24,11 +24,11 @@ import (
 	"github.com/skillet-run/skillet/host/app/meaning"
 	"github.com/skillet-run/skillet/host/app/upkeep"
 	"github.com/skillet-run/skillet/host/app/work"
+	"github.com/skillet-run/skillet/host/base/cert"
 	"github.com/skillet-run/skillet/host/base/fault"
 	"github.com/skillet-run/skillet/host/base/otlp"
 	"github.com/skillet-run/skillet/host/base/trace"
 	"github.com/skillet-run/skillet/host/edge/api"
-	"github.com/skillet-run/skillet/host/edge/api/cert"
 )
 
 // defaultListen is where the service listens when nobody says.
@@ -95,16 +95,15 @@ func (t *terminal) serve(ctx context.Context, c *cli.Context, h *host.Host, comm
 	if shown != nil {
 		l = tls.NewListener(l, s.http.TLSConfig)
 	}
-	ls := []net.Listener{l}
+	ls, path := []net.Listener{l}, ""
 	socket, err := listenLocally(ctx, claim)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	at, err := claim.Announce(address, "")
 	if socket != nil {
-		ls = append(ls, socket)
-		at, err = claim.Announce(address, socket.Addr().String())
+		ls, path = append(ls, socket), socket.Addr().String()
 	}
+	at, err := claim.Announce(address, path)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
@@ -112,22 +111,25 @@ func (t *terminal) serve(ctx context.Context, c *cli.Context, h *host.Host, comm
 		return errors.Join(err, l.Close())
 	}
 	s.serving = func() func() { return daemon.Ready(ctx, h.CatchUp) }
-	defer reloading(func() {
-		settings, err := upkeep.SettingsOfService(ctx, t.person(), h.Home(), t.settingLayers(c))
-		if err == nil {
-			s.edge.SetLimits(limitsOf(settings))
-		}
-		if shown != nil {
-			err = errors.Join(err, shown.Reload())
-		}
-		if err != nil {
-			h.Log().Error("what is set was not read again", "err", err)
-		}
-	})()
+	defer reloading(func() { t.reload(ctx, c, h, s.edge, shown) })()
 	if c.Bool("no-tasks") {
 		return s.run(ctx, ls...)
 	}
 	return t.whileWorking(trace.With(ctx, s.sent.Tracer()), h, func(ctx context.Context) error { return s.run(ctx, ls...) })
+}
+
+// reload reads again what may change while a home is served: the limits, and the certificate.
+func (t *terminal) reload(ctx context.Context, c *cli.Context, h *host.Host, edge *api.API, shown *cert.Keeper) {
+	settings, err := upkeep.SettingsOfService(ctx, t.person(), h.Home(), t.settingLayers(c))
+	if err == nil {
+		edge.SetLimits(limitsOf(settings))
+	}
+	if shown != nil {
+		err = errors.Join(err, shown.Reload())
+	}
+	if err != nil {
+		h.Log().Error("what is set was not read again", "err", err)
+	}
 }
 
 // longestSocket is the longest path of a socket that every system takes.
@@ -377,8 +379,7 @@ func namesOf(listen string) []string {
 // reloadEvery is how often a certificate is looked after without being told to.
 const reloadEvery = 12 * time.Hour
 
-// reloading has what can be read again read again, when SIGHUP comes and now and then, until
-// stop is called.
+// reloading calls reload on SIGHUP and every 12 hours, until stop is called.
 func reloading(reload func()) (stop func()) {
 	hup, ended := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(hup, syscall.SIGHUP)

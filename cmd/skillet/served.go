@@ -28,11 +28,10 @@ var ownFlags = map[string][]string{
 // maxServed is the longest input that is passed on, in bytes.
 const maxServed = 4 << 20
 
-// inService has the service of the home do what a command asks for, when there is one that
-// does the same as the command would. Otherwise, or when it refuses, the command does it itself.
+// inService sends what a command asks for to the service of the home, if that has the same
+// settings. Without one, or when it refuses, the command does it itself.
 func (t *terminal) inService(do func(context.Context, *cli.Context, *service.Conn) error, self cli.ActionFunc) cli.ActionFunc {
 	return func(c *cli.Context) error {
-		t.json = c.Bool("json")
 		conn, err := t.dial(c)
 		if err != nil {
 			return self(c)

@@ -22,9 +22,9 @@ func (t *terminal) serviceCommand() *cli.Command {
 	return group("service",
 		command("install", append(ofTheMachine(),
 			&cli.StringFlag{Name: "account", Usage: "with --system, the account `NAME` that the service runs under, which exists already", Value: "skillet"},
-			&cli.BoolFlag{Name: "print", Usage: "print the description of the service, and install nothing"}), t.serviceInstall),
-		command("uninstall", ofTheMachine(), t.serviceUninstall),
-		command("status", nil, t.serviceStatus))
+			&cli.BoolFlag{Name: "print", Usage: "print the description of the service, and install nothing"}), t.withoutHome(t.serviceInstall)),
+		command("uninstall", ofTheMachine(), t.withoutHome(t.serviceUninstall)),
+		command("status", nil, t.withoutHome(t.serviceStatus)))
 }
 
 func ofTheMachine() []cli.Flag {
@@ -57,8 +57,7 @@ func (t *terminal) wanted(c *cli.Context) (unit.Service, error) {
 	return s, nil
 }
 
-func (t *terminal) serviceInstall(c *cli.Context) error {
-	t.json = c.Bool("json")
+func (t *terminal) serviceInstall(ctx context.Context, c *cli.Context) error {
 	s, err := t.wanted(c)
 	if err != nil {
 		return err
@@ -74,7 +73,7 @@ func (t *terminal) serviceInstall(c *cli.Context) error {
 	if err != nil {
 		return serviceError(err)
 	}
-	if err := m.Install(c.Context, s); err != nil {
+	if err := m.Install(ctx, s); err != nil {
 		return serviceError(err)
 	}
 	return t.answer(installedService{m.Name, m.Path, s.Home}, func() {
@@ -89,11 +88,10 @@ type installedService struct {
 	Home    string `json:"home,omitempty"`
 }
 
-func (t *terminal) serviceUninstall(c *cli.Context) error {
-	t.json = c.Bool("json")
+func (t *terminal) serviceUninstall(ctx context.Context, c *cli.Context) error {
 	m, err := daemon.Find(c.Bool("system"))
 	if err == nil {
-		err = m.Uninstall(c.Context)
+		err = m.Uninstall(ctx)
 	}
 	if err != nil {
 		return serviceError(err)
@@ -126,13 +124,12 @@ type serviceState struct {
 	Ready bool `json:"ready"`
 }
 
-func (t *terminal) serviceStatus(c *cli.Context) error {
-	t.json = c.Bool("json")
+func (t *terminal) serviceStatus(ctx context.Context, c *cli.Context) error {
 	home, err := t.home(c)
 	if err != nil {
 		return err
 	}
-	at, ok, err := upkeep.ServedBy(c.Context, home)
+	at, ok, err := upkeep.ServedBy(ctx, home)
 	if err != nil {
 		return err
 	}
@@ -140,7 +137,7 @@ func (t *terminal) serviceStatus(c *cli.Context) error {
 		return fault.Errorf(fault.KindNotFound, "no process serves %s", plain(home)).
 			WithHint("`skillet serve` does, and `skillet service install` has this machine start it")
 	}
-	ready := answers(c.Context, at)
+	ready := answers(ctx, at)
 	if err := t.answer(serviceState{home, at, ready == nil}, func() {
 		t.say("process %d serves %s since %s, at %s", at.PID, plain(home), at.Since.Local().Format(time.DateTime), at.Address)
 	}); err != nil {

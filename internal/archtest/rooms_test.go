@@ -20,7 +20,7 @@ type room struct {
 var vocabulary = []string{"policies", "manifests"}
 
 // edge is what the edges import: they parse, call and print.
-var edge = []string{"host", "host/app", "host/base/fault", "host/base/trace", "host/base/otlp", "policies/capability", "policies/limit", "manifests"}
+var edge = []string{"host", "host/app", "host/base/fault", "host/base/trace", "host/base/otlp", "host/base/cert", "policies/capability", "policies/limit", "manifests"}
 
 // rooms is the house from the top down. Any package may import what is in internal.
 var rooms = []room{

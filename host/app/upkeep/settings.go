@@ -42,10 +42,7 @@ func SettingOf(ctx context.Context, by approval.Principal, home string, l Settin
 }
 
 // ServiceSettings are the settings of a service that can change while it runs.
-type ServiceSettings struct {
-	LogLevel string
-	config.Service
-}
+type ServiceSettings = config.Service
 
 // SettingsOfService returns the settings that a service takes over while it runs.
 func SettingsOfService(ctx context.Context, by approval.Principal, home string, l SettingLayers) (ServiceSettings, error) {
@@ -53,8 +50,7 @@ func SettingsOfService(ctx context.Context, by approval.Principal, home string, 
 	if err != nil {
 		return ServiceSettings{}, err
 	}
-	s := c.Settings()
-	return ServiceSettings{s.LogLevel, s.Service}, nil
+	return c.Settings().Service, nil
 }
 
 func loadSettings(ctx context.Context, by approval.Principal, home string, l SettingLayers) (*config.Config, error) {

@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/host/base/store/atomicfile"
 )
 
 // A certificate that is made here lives so long, and is made anew when so little is left.
@@ -161,37 +162,13 @@ func (k *Keeper) make() error {
 	if err := os.MkdirAll(k.from.Dir, 0o700); err != nil {
 		return err
 	}
-	for _, f := range []struct {
-		path, kind string
-		der        []byte
-	}{{k.File(), "", nil}, {k.keyFile(), "PRIVATE KEY", secret}, {k.File(), "CERTIFICATE", der}} {
-		if err := put(f.path, f.kind, f.der); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// put writes a file of mode 0600 in place of another; without a kind it deletes that.
-func put(path, kind string, der []byte) error {
-	if kind == "" {
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		return nil
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*") // of mode 0600
-	if err != nil {
+	if err := os.Remove(k.File()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	err = pem.Encode(f, &pem.Block{Type: kind, Bytes: der})
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
+	if err := atomicfile.Write(k.keyFile(), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})); err != nil {
+		return err
 	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
+	return atomicfile.Write(k.File(), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
 }
 
 // Fingerprint is the SHA-256 of the certificate, in hexadecimal digits.
@@ -199,9 +176,6 @@ func (k *Keeper) Fingerprint() string {
 	sum := sha256.Sum256(k.now.Load().Leaf.Raw)
 	return hex.EncodeToString(sum[:])
 }
-
-// Ends is when the certificate ends.
-func (k *Keeper) Ends() time.Time { return k.now.Load().Leaf.NotAfter }
 
 // IsFor reports whether the certificate is for a host, which may have a port.
 func (k *Keeper) IsFor(host string) bool {
