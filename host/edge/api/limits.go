@@ -63,24 +63,41 @@ type limits struct {
 }
 
 func newLimits(set Limits) *limits {
-	l := &limits{}
-	l.change(set)
-	return l
+	set = set.orUsual()
+	return &limits{
+		set: set, all: limiter(set.All), unknown: limiter(set.All * strangers), health: limiter(set.All * strangers),
+		byToken: map[string]*rate.Limiter{},
+	}
 }
 
-// change has other limits hold from now on.
+func (s Limits) orUsual() Limits {
+	return Limits{cmp.Or(s.PerToken, usualPerToken), cmp.Or(s.All, usualAll), cmp.Or(s.InFlight, usualInFlight), cmp.Or(s.Streams, usualStreams)}
+}
+
+// change replaces the limits.
 func (l *limits) change(set Limits) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.set = Limits{cmp.Or(set.PerToken, usualPerToken), cmp.Or(set.All, usualAll), cmp.Or(set.InFlight, usualInFlight), cmp.Or(set.Streams, usualStreams)}
-	l.all, l.unknown, l.health, l.byToken = limiter(l.set.All), limiter(l.set.All*strangers), limiter(l.set.All*strangers), map[string]*rate.Limiter{}
+	l.set = set.orUsual()
+	change(l.all, l.set.All)
+	change(l.unknown, l.set.All*strangers)
+	change(l.health, l.set.All*strangers)
+	l.byToken = map[string]*rate.Limiter{}
 }
 
 func limiter(perSecond float64) *rate.Limiter {
-	return rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond)))
+	return rate.NewLimiter(rate.Limit(perSecond), burst(perSecond))
 }
 
-// SetLimits has other limits hold from now on.
+func change(l *rate.Limiter, perSecond float64) {
+	l.SetLimit(rate.Limit(perSecond))
+	l.SetBurst(burst(perSecond))
+}
+
+// burst is how many may come at once: a second's worth.
+func burst(perSecond float64) int { return max(1, int(perSecond)) }
+
+// SetLimits replaces the limits of a service that runs.
 func (a *API) SetLimits(set Limits) { a.limits.change(set) }
 
 // of returns the limiter of a token. There are as many as tokens, which are bounded, and
@@ -96,30 +113,20 @@ func (l *limits) of(token string) *rate.Limiter {
 	return one
 }
 
-func (l *limits) ofAll() (all, unknown *rate.Limiter) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.all, l.unknown
-}
-
 // pace refuses a request of a token, or of nobody who is known for the empty one, that comes
 // too soon.
 func (l *limits) pace(token string) error {
-	all, unknown := l.ofAll()
 	if token == "" {
-		return take(unknown, "requests of nobody who is known")
+		return take(l.unknown, "requests of nobody who is known")
 	}
 	if err := take(l.of(token), "requests of the token "+token); err != nil {
 		return err
 	}
-	return take(all, "requests")
+	return take(l.all, "requests")
 }
 
 func (l *limits) paceHealth() error {
-	l.mu.Lock()
-	health := l.health
-	l.mu.Unlock()
-	return take(health, "questions whether the service is ready")
+	return take(l.health, "questions whether the service is ready")
 }
 
 func take(from *rate.Limiter, what string) error {
@@ -187,8 +194,7 @@ func (a *API) bounded(ctx huma.Context, r route, p govern.Pass, next func(huma.C
 	next(ctx)
 }
 
-// paced has an operation that needs no token bounded like those of nobody who is known, and
-// apart from them: who guesses tokens does not make the service look as if it were not ready.
+// paced bounds an operation that needs no token, apart from requests whose token is not known: who guesses tokens does not make the service look as if it were not ready.
 func (a *API) paced(ctx huma.Context, next func(huma.Context)) {
 	if err := a.limits.paceHealth(); err != nil {
 		writeTo(ctx, a.problem(err))

@@ -73,8 +73,7 @@ func (s *answers) begin(k answerKey, request [32]byte) (_ *kept, first bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	for s.dropOldest(func(o *kept) bool { return now.After(o.until) }) {
-	}
+	s.expire(now)
 	if e := s.all[k]; e != nil {
 		return e.Value.(*kept), false
 	}
@@ -90,6 +89,17 @@ func (s *answers) begin(k answerKey, request [32]byte) (_ *kept, first bool) {
 	s.all[k] = s.ages.PushBack(v)
 	s.of[k.owner]++
 	return v, true
+}
+
+// expire forgets answers that were kept for their time. The oldest ends first.
+func (s *answers) expire(now time.Time) {
+	for e := s.ages.Front(); e != nil && now.After(e.Value.(*kept).until); {
+		next := e.Next()
+		if e.Value.(*kept).ended() {
+			s.drop(e)
+		}
+		e = next
+	}
 }
 
 // dropOldest forgets the oldest answer of some, if there is one. A request that still runs is
@@ -183,9 +193,10 @@ func (a *API) repeated(ctx huma.Context, next func(huma.Context)) {
 		return
 	}
 	k := answerKey{sha256.Sum256([]byte(ctx.Header("Authorization"))), key}
-	v, first := a.answers.begin(k, requestSum(ctx, body))
+	sum := requestSum(ctx, body)
+	v, first := a.answers.begin(k, sum)
 	if !first {
-		a.again(ctx, v, requestSum(ctx, body))
+		a.again(ctx, v, sum)
 		return
 	}
 	own, cancel := context.WithCancel(context.WithoutCancel(ctx.Context()))
