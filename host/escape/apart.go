@@ -174,12 +174,6 @@ func (s *supervisor) command(ctx context.Context, dir string) *exec.Cmd {
 
 // ended judges the end of a process.
 func (s *supervisor) ended(err error, begun, still bool, said string) error {
-	if err != nil && !still { // Ctrl-C at a terminal ends both, and may have reached that process first
-		select {
-		case <-s.ctx.Done():
-		case <-time.After(200 * time.Millisecond):
-		}
-	}
 	switch {
 	case len(s.left) == 0 || errors.Is(s.ctx.Err(), context.DeadlineExceeded):
 	case s.ctx.Err() != nil:
