@@ -47,15 +47,18 @@ func create(path string, write func(io.Writer) error) error {
 func (r *release) tarGz(w io.Writer, program string, text []byte, pages []page) error {
 	z := gzip.NewWriter(w)
 	t := tar.NewWriter(z)
-	add := func(name string, mode fs.FileMode, text []byte) error {
-		h := &tar.Header{Name: name, Mode: int64(mode), Size: int64(len(text)), ModTime: r.made, Format: tar.FormatPAX}
-		if err := t.WriteHeader(h); err != nil {
-			return err
-		}
-		_, err := t.Write(text)
+	add := func(name string, mode fs.FileMode, text []byte) error { return r.entry(t, name, mode, text) }
+	return cmp.Or(each(add, program, text, pages), t.Close(), z.Close())
+}
+
+// entry writes a file to a tar file, with the time of the release.
+func (r *release) entry(t *tar.Writer, name string, mode fs.FileMode, text []byte) error {
+	h := &tar.Header{Name: name, Mode: int64(mode), Size: int64(len(text)), ModTime: r.made, Format: tar.FormatPAX}
+	if err := t.WriteHeader(h); err != nil {
 		return err
 	}
-	return cmp.Or(each(add, program, text, pages), t.Close(), z.Close())
+	_, err := t.Write(text)
+	return err
 }
 
 func (r *release) zip(w io.Writer, program string, text []byte, pages []page) error {

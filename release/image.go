@@ -120,21 +120,13 @@ func (r *release) layer(p program, pages []page) ([]byte, error) {
 			return nil, err
 		}
 	}
-	add := func(name string, mode int64, text []byte) error {
-		h := tar.Header{Name: name, Mode: mode, Size: int64(len(text)), ModTime: r.made, Format: tar.FormatPAX}
-		if err := t.WriteHeader(&h); err != nil {
-			return err
-		}
-		_, err := t.Write(text)
-		return err
-	}
 	err = errors.Join(
-		add("usr/bin/skillet", 0o755, text),
-		add("etc/ssl/certs/ca-certificates.crt", 0o644, authorities()),
-		add("etc/passwd", 0o644, []byte("skillet:x:65532:65532::"+imageHome+":/sbin/nologin\n")))
+		r.entry(t, "usr/bin/skillet", 0o755, text),
+		r.entry(t, "etc/ssl/certs/ca-certificates.crt", 0o644, authorities()),
+		r.entry(t, "etc/passwd", 0o644, []byte("skillet:x:65532:65532::"+imageHome+":/sbin/nologin\n")))
 	for _, g := range pages {
 		if g.name == "LICENCES.txt" {
-			err = errors.Join(err, add(g.installed[1:], 0o644, g.text))
+			err = errors.Join(err, r.entry(t, g.installed[1:], 0o644, g.text))
 		}
 	}
 	if err := errors.Join(err, t.Close()); err != nil { // its end is written by that
@@ -162,21 +154,14 @@ func (r *release) tarOf(w io.Writer, dir string) error {
 		if err != nil || path == "." {
 			return err
 		}
-		h := tar.Header{Name: path, Mode: 0o644, ModTime: r.made, Format: tar.FormatPAX}
 		if e.IsDir() {
-			h.Name, h.Mode, h.Typeflag = path+"/", 0o755, tar.TypeDir
-			return t.WriteHeader(&h)
+			return t.WriteHeader(&tar.Header{Name: path + "/", Mode: 0o755, Typeflag: tar.TypeDir, ModTime: r.made, Format: tar.FormatPAX})
 		}
 		text, err := os.ReadFile(filepath.Join(dir, path))
 		if err != nil {
 			return err
 		}
-		h.Size = int64(len(text))
-		if err := t.WriteHeader(&h); err != nil {
-			return err
-		}
-		_, err = t.Write(text)
-		return err
+		return r.entry(t, path, 0o644, text)
 	})
 	return cmp.Or(err, t.Close())
 }

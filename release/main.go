@@ -120,7 +120,7 @@ func (r *release) make(ctx context.Context) (err error) {
 	if err := os.Rename(files, out); err != nil {
 		return err
 	}
-	r.say("%s of %s is in %s", "skillet", r.version, out)
+	r.say("skillet %s is in %s", r.version, out)
 	return nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -32,34 +31,34 @@ var shells = []struct{ name, file, installed string }{
 	{"fish", "completions/skillet.fish", "/usr/share/fish/vendor_completions.d/skillet.fish"},
 }
 
+// copied are files of the sources that go with the program as they are.
+var copied = []string{"README.md", "LICENSE", "CHANGELOG.md"}
+
 // pages are the files that go with the program on every platform.
 func (r *release) pages(ctx context.Context, programs []program) ([]page, error) {
 	var pages []page
-	add := func(name, installed string, text []byte, err error) error {
-		pages = append(pages, page{name, installed, text})
-		return err
-	}
 	for _, s := range shells {
 		text, err := r.ask(ctx, programs, "completion", s.name)
-		if err := add(s.file, s.installed, text, err); err != nil {
+		if err != nil {
 			return nil, err
 		}
+		pages = append(pages, page{s.file, s.installed, text})
+	}
+	for _, name := range copied {
+		text, err := os.ReadFile(filepath.Join(r.source, name))
+		if err != nil {
+			return nil, err
+		}
+		pages = append(pages, page{name, "/usr/share/doc/skillet/" + name, text})
 	}
 	reference, err := os.ReadFile(filepath.Join(r.source, "docs", "cli.md"))
 	if err != nil {
 		return nil, err
 	}
-	manual := md2man.Render(r.manual(reference))
 	licences, err := r.licences(ctx, programs)
-	return pages, errors.Join(err,
-		add("skillet.1", "/usr/share/man/man1/skillet.1", manual, nil),
-		add("LICENCES.txt", "/usr/share/doc/skillet/copyright", licences, nil),
-		addFile(r.source, "README.md", add), addFile(r.source, "LICENSE", add), addFile(r.source, "CHANGELOG.md", add))
-}
-
-func addFile(source, name string, add func(name, installed string, text []byte, err error) error) error {
-	text, err := os.ReadFile(filepath.Join(source, name))
-	return add(name, "/usr/share/doc/skillet/"+name, text, err)
+	return append(pages,
+		page{"skillet.1", "/usr/share/man/man1/skillet.1", md2man.Render(r.manual(reference))},
+		page{"LICENCES.txt", "/usr/share/doc/skillet/copyright", licences}), err
 }
 
 var (
