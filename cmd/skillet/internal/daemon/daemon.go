@@ -34,7 +34,7 @@ type Manager struct {
 	Path string
 
 	text  func(unit.Service) string
-	start [][]string // commands that have it started now and from then on
+	start [][]string // commands that start it now and from then on
 	stop  [][]string // commands that end it and let it rest
 	after [][]string // commands for when the description is gone
 	run   func(ctx context.Context, command []string) error
@@ -99,7 +99,7 @@ func (m *Manager) Text(s unit.Service) string { return m.text(s) }
 // Installed reports whether the service is installed.
 func (m *Manager) Installed() bool { return exists(m.Path) }
 
-// Install has the service started now and from then on. When it does not start, nothing of
+// Install starts the service now, and from then on whenever the machine or the session does. When it does not start, nothing of
 // it stays. It fails with [ErrInstalled] when there is one.
 func (m *Manager) Install(ctx context.Context, s unit.Service) error {
 	if err := os.MkdirAll(filepath.Dir(m.Path), 0o755); err != nil {
@@ -126,7 +126,7 @@ func (m *Manager) Install(ctx context.Context, s unit.Service) error {
 	return err
 }
 
-// Uninstall ends the service and has it started no more. It fails with [ErrNotInstalled] when
+// Uninstall ends the service, which is not started any more. It fails with [ErrNotInstalled] when
 // there is none.
 func (m *Manager) Uninstall(ctx context.Context) error {
 	if !m.Installed() {
