@@ -61,12 +61,12 @@ func TestDecisionsElsewhereAreSeenByTheNextCall(t *testing.T) {
 				t.Fatal("it does not run, or was granted nothing")
 			}
 		}
-		_, err := other.Admit().Disable(t.Context(), ada, "calm", "to see")
+		_, err := other.Admit().Disable(t.Context(), ada, admit.Standing{Skill: "calm", Reason: "to see"})
 		must(t, err)
 		if runs() {
 			t.Fatal("it runs although it was disabled elsewhere")
 		}
-		_, err = other.Admit().Enable(t.Context(), ada, "calm")
+		_, err = other.Admit().Enable(t.Context(), ada, admit.Standing{Skill: "calm"})
 		must(t, err)
 		if !runs() {
 			t.Fatal("it does not run although it was enabled elsewhere")

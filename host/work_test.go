@@ -36,7 +36,7 @@ func TestAgentHasItsOwnTasks(t *testing.T) {
 		t.Errorf("%+v, %v", v, err)
 	}
 	_, shown := tasks.Show(t.Context(), general, hers.TaskID)
-	_, cancelled := tasks.Cancel(t.Context(), general, hers.TaskID, "")
+	_, cancelled := tasks.Cancel(t.Context(), general, work.TaskChange{ID: hers.TaskID})
 	_, done := tasks.Do(t.Context(), general, work.DoRequest{ID: hers.TaskID})
 	logged := tasks.Logs(t.Context(), general, work.LogsRequest{ID: hers.TaskID, Each: func(work.Event) error { t.Error("told"); return nil }})
 	for i, err := range []error{shown, cancelled, done, logged} {

@@ -39,11 +39,11 @@ func (t *terminal) taskCommand() *cli.Command {
 			return h.Work().Tasks().Logs(ctx, t.person(), work.LogsRequest{ID: id, After: c.Uint64("after"), Follow: c.Bool("follow"), Each: t.logEvent})
 		})),
 		command("pause", nil, t.movingTask("", func(ctx context.Context, c *cli.Context, s *work.Tasks, id string) (work.Run, error) {
-			return s.Pause(ctx, t.person(), id)
+			return s.Pause(ctx, t.person(), work.TaskChange{ID: id})
 		})),
 		command("resume", []cli.Flag{allowFlag(), &cli.BoolFlag{Name: "detach", Usage: "only have it wait for `skillet task work`"}}, t.withTask("", t.resumeTask)),
 		command("cancel", []cli.Flag{&cli.StringFlag{Name: "reason", Usage: "why, kept in the report, as `TEXT`"}}, t.movingTask("", func(ctx context.Context, c *cli.Context, s *work.Tasks, id string) (work.Run, error) {
-			return s.Cancel(ctx, t.person(), id, plain(c.String("reason")))
+			return s.Cancel(ctx, t.person(), work.TaskChange{ID: id, Reason: plain(c.String("reason"))})
 		})),
 		command("approve", []cli.Flag{notes}, t.movingTask(" and a step", t.decideStep(true))),
 		command("refuse", []cli.Flag{notes}, t.movingTask(" and a step", t.decideStep(false))),
@@ -196,7 +196,7 @@ func (t *terminal) decideStep(yes bool) func(context.Context, *cli.Context, *wor
 }
 
 func (t *terminal) resumeTask(ctx context.Context, c *cli.Context, h *host.Host, id string) error {
-	r, err := h.Work().Tasks().Resume(ctx, t.person(), id)
+	r, err := h.Work().Tasks().Resume(ctx, t.person(), work.TaskChange{ID: id})
 	if err != nil || c.Bool("detach") {
 		return answered(t, r, err, t.showState)
 	}

@@ -80,7 +80,7 @@ var importers = map[string][]string{
 	"host/base/store/badgerstore": {"host/base/store/backends"},
 	"host/base/store/filestore":   {"host/base/store/backends"},
 	"host/base/store/backends":    {"host/app/upkeep", "host/escape"},
-	"host/record/ledger":          {"host", "host/record", "host/install", "host/app/govern", "host/app/upkeep", "host/app/meaning"},
+	"host/record/ledger":          {"host", "host/record", "host/install", "host/app/govern", "host/app/upkeep", "host/app/meaning", "host/app/seen"},
 	"host/record/approval":        {"host", "host/app", "host/record", "host/install", "host/run/runner", "host/agents/orchestrator"},
 	"host/record/signer":          {"host", "host/app/govern", "host/app/admit", "host/app/author"},
 	"host/fetch/source/oci":       {"host/fetch/source"},

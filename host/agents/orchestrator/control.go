@@ -13,9 +13,27 @@ import (
 	"github.com/skillet-run/skillet/host/record/approval"
 )
 
+// A Condition returns an error for a task that is not to be changed as it stands. It is asked
+// about the very state that is changed.
+type Condition func(task.Run) error
+
+func met(given []Condition, r task.Run) error {
+	for _, check := range given {
+		if err := check(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // move makes a transition of a task, and tells it.
-func (o *Orchestrator) move(ctx context.Context, id string, by task.Signal, actor, reason string, t event.Type) (task.Run, error) {
-	r, err := o.change(ctx, id, func(r *task.Run) error { return r.Move(by, reason) })
+func (o *Orchestrator) move(ctx context.Context, id string, by task.Signal, actor, reason string, t event.Type, given []Condition) (task.Run, error) {
+	r, err := o.change(ctx, id, func(r *task.Run) error {
+		if err := met(given, *r); err != nil {
+			return err
+		}
+		return r.Move(by, reason)
+	})
 	if err != nil {
 		return r, named(id, err)
 	}
@@ -36,24 +54,27 @@ func named(id string, err error) error {
 // what it can end without harm and lets calls of tools come to their end. by is who
 // wants it. A task that is not queued, running or waiting is a
 // [fault.KindConflict] error.
-func (o *Orchestrator) Pause(ctx context.Context, id, by string) (task.Run, error) {
-	return o.move(ctx, id, task.Pause, by, "paused by "+by, event.TaskPaused)
+func (o *Orchestrator) Pause(ctx context.Context, id, by string, given ...Condition) (task.Run, error) {
+	return o.move(ctx, id, task.Pause, by, "paused by "+by, event.TaskPaused, given)
 }
 
 // Resume continues a task that is paused, or that waits for what a person may have
 // approved elsewhere. It is queued then: [Orchestrator.Run] does it.
-func (o *Orchestrator) Resume(ctx context.Context, id, by string) (task.Run, error) {
-	return o.move(ctx, id, task.Resume, by, "", event.TaskResumed)
+func (o *Orchestrator) Resume(ctx context.Context, id, by string, given ...Condition) (task.Run, error) {
+	return o.move(ctx, id, task.Resume, by, "", event.TaskResumed, given)
 }
 
 // Cancel ends a task at once, also in the middle of a step: calls are given up. Its
 // report says how far it was. A task that has ended is a [fault.KindConflict] error.
-func (o *Orchestrator) Cancel(ctx context.Context, id, by, reason string) (task.Run, error) {
+func (o *Orchestrator) Cancel(ctx context.Context, id, by, reason string, given ...Condition) (task.Run, error) {
 	why := "cancelled by " + by
 	if reason != "" {
 		why += ": " + line(reason)
 	}
 	r, err := o.change(ctx, id, func(r *task.Run) error {
+		if err := met(given, *r); err != nil {
+			return err
+		}
 		if err := r.Move(task.Cancel, why); err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/skillet-run/skillet/host/app/invoke"
+	"github.com/skillet-run/skillet/host/app/seen"
 	"github.com/skillet-run/skillet/host/base/fault"
 	"github.com/skillet-run/skillet/host/record/approval"
 	"github.com/skillet-run/skillet/host/record/registry"
@@ -50,6 +51,14 @@ type Info struct {
 	Difference *Comparison `json:"difference,omitempty"`
 	// Asks is what it asks for.
 	Asks []manifests.RequestedCapability `json:"-"`
+}
+
+// Version is that of how the installed version stands; empty for what is not installed.
+func (i Info) Version() seen.Version {
+	if i.Installed == nil {
+		return ""
+	}
+	return seen.Of(*i.Installed)
 }
 
 // An InfoRequest says what is to be looked at.

@@ -3,6 +3,7 @@ package admit
 import (
 	"context"
 
+	"github.com/skillet-run/skillet/host/app/seen"
 	"github.com/skillet-run/skillet/host/base/fault"
 	"github.com/skillet-run/skillet/host/install"
 	"github.com/skillet-run/skillet/host/record/approval"
@@ -17,6 +18,9 @@ type Rollback struct {
 	To string
 	// KeepState leaves its data as it is, also when that version cannot read it.
 	KeepState bool
+	// Seen is what was shown of the skill: if it is another now, nothing is planned, with
+	// [ErrMoved].
+	Seen seen.Versions
 }
 
 // RolledBack is what going back comes to.
@@ -32,6 +36,9 @@ func (c Rollback) plan(ctx context.Context, s *Service, p *Plan) error {
 	if err != nil {
 		return err
 	}
+	if err := s.seen(ctx, c.Skill, c.Seen); err != nil {
+		return err
+	}
 	r, err := s.parts.Installer.PlanRollback(ctx, ref, c.KeepState)
 	if err != nil {
 		return err
@@ -43,6 +50,15 @@ func (c Rollback) plan(ctx context.Context, s *Service, p *Plan) error {
 		return Result{Rollback: &r}, err
 	}
 	return nil
+}
+
+// seen refuses to plan what is about a skill that is not as it was shown.
+func (s *Service) seen(ctx context.Context, skill string, as seen.Versions) error {
+	ref, err := reference(skill)
+	if err == nil {
+		_, err = as.Hold(ctx, skill, s.versionOf(ref))
+	}
+	return err
 }
 
 // reference reads a reference to a skill or a version of it.
@@ -91,25 +107,50 @@ func (s *Service) Unpin(ctx context.Context, by approval.Human, skill string) ([
 	return s.parts.Installer.Unpin(ctx, by.Actor(), ref.Name)
 }
 
+// A Standing is about whether a skill, or one version of it, is run.
+type Standing struct {
+	// Skill is NAME or NAME@VERSION.
+	Skill string
+	// Reason is kept with the decision; it is of no use where a skill is enabled.
+	Reason string
+	// Seen is what was shown of the skill: see [Info.Version]. If it is another by now,
+	// nothing is changed, with [ErrMoved].
+	Seen seen.Versions
+}
+
 // Disable has a skill, or one version of it, not run any more, whoever asks.
-func (s *Service) Disable(ctx context.Context, by approval.Human, skill, reason string) ([]registry.Skill, error) {
-	if err := s.ready(ctx, by); err != nil {
-		return nil, err
-	}
-	ref, err := reference(skill)
+func (s *Service) Disable(ctx context.Context, by approval.Human, req Standing) ([]registry.Skill, error) {
+	ctx, ref, err := s.stand(ctx, by, req)
 	if err != nil {
 		return nil, err
 	}
-	return s.parts.Installer.Disable(ctx, by.Actor(), ref, reason)
+	return s.parts.Installer.Disable(ctx, by.Actor(), ref, req.Reason)
+}
+
+// stand reads which skill is meant, if it is as it was shown.
+func (s *Service) stand(ctx context.Context, by approval.Human, req Standing) (context.Context, manifests.Ref, error) {
+	if err := s.ready(ctx, by); err != nil {
+		return ctx, manifests.Ref{}, err
+	}
+	ref, err := reference(req.Skill)
+	if err == nil {
+		ctx, err = req.Seen.Hold(ctx, req.Skill, s.versionOf(ref))
+	}
+	return ctx, ref, err
+}
+
+// versionOf tells how an installed version stands.
+func (s *Service) versionOf(ref manifests.Ref) func(context.Context) (seen.Version, error) {
+	return func(ctx context.Context) (seen.Version, error) {
+		skill, err := s.parts.Registry.Lookup(ctx, ref)
+		return seen.Of(skill), err
+	}
 }
 
 // Enable ends what [Service.Disable] began. What is in quarantine stays there, with a
 // [fault.KindDenied] error.
-func (s *Service) Enable(ctx context.Context, by approval.Human, skill string) ([]registry.Skill, error) {
-	if err := s.ready(ctx, by); err != nil {
-		return nil, err
-	}
-	ref, err := reference(skill)
+func (s *Service) Enable(ctx context.Context, by approval.Human, req Standing) ([]registry.Skill, error) {
+	ctx, ref, err := s.stand(ctx, by, req)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/app/seen"
 	"github.com/skillet-run/skillet/host/base/fault"
 	"github.com/skillet-run/skillet/host/fetch/source"
 	"github.com/skillet-run/skillet/host/install"
@@ -49,6 +50,8 @@ type Update struct {
 	Again []string
 	// EvenDisabled updates a skill that is disabled.
 	EvenDisabled bool
+	// Seen is as in a [Rollback].
+	Seen seen.Versions
 	// Share tries the new version with a share of the calls; the zero value does not.
 	Share Share
 	// Promote makes the version that is on trial the active one, and looks for no other.
@@ -68,6 +71,9 @@ const DefaultTrialCalls = install.DefaultCanaryCalls
 
 func (c Update) plan(ctx context.Context, s *Service, p *Plan) error {
 	p.Kind, p.terms, p.Status = "update", c.Terms, StatusPreview
+	if err := s.seen(ctx, c.Skill, c.Seen); err != nil {
+		return err
+	}
 	all, err := s.parts.Registry.List(ctx)
 	if err != nil {
 		return err

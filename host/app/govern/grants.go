@@ -9,6 +9,7 @@ import (
 
 	"github.com/skillet-run/skillet/host/base/fault"
 
+	"github.com/skillet-run/skillet/host/app/seen"
 	"github.com/skillet-run/skillet/host/fetch/adopt"
 	"github.com/skillet-run/skillet/host/record/approval"
 	"github.com/skillet-run/skillet/host/record/registry"
@@ -28,6 +29,33 @@ type Permissions struct {
 	Grants []Grant          `json:"grants"`
 	// Asks is what the manifest asks for and no live grant covers.
 	Asks []Ask `json:"asks"`
+}
+
+// Version is that of which grants there are, of which bytes.
+func (p Permissions) Version() seen.Version { return versionOf(p.Digest, p.Grants) }
+
+func versionOf(d manifests.Digest, gs []Grant) seen.Version {
+	return seen.Of(struct {
+		Digest manifests.Digest
+		Grants []Grant
+	}{d, append([]Grant{}, gs...)})
+}
+
+// held is a context with which something is decided only if the grants of a skill are those
+// that were shown.
+func (g *Grants) held(ctx context.Context, skill string, as seen.Versions) (context.Context, error) {
+	return as.Hold(ctx, "the grants of "+skill, func(ctx context.Context) (seen.Version, error) {
+		ref, err := manifests.ParseRef(skill)
+		if err != nil {
+			return "", err
+		}
+		s, err := g.p.installed(ctx, ref)
+		if err != nil {
+			return "", err
+		}
+		gs, err := g.p.Desk.Grants(ctx, s.Digest)
+		return versionOf(s.Digest, gs), err
+	})
 }
 
 // An Ask is what a manifest asks for, with its reason.
@@ -126,6 +154,9 @@ type GrantRequest struct {
 	Skill        manifests.Ref
 	Capabilities []capability.Capability
 	Terms        Terms
+	// Seen is what was shown of the grants of the skill: see [Permissions.Version]. If there
+	// are others by now, nothing is planned or granted, with [seen.ErrMoved].
+	Seen seen.Versions
 }
 
 // A GrantPlan is what would be granted, and what a person should know before.
@@ -139,6 +170,9 @@ type GrantPlan struct {
 	// consent of its own. Useless are those that the skill has no code for.
 	Unbounded []capability.Capability
 	Useless   []capability.Capability
+
+	named string
+	seen  seen.Versions
 }
 
 // Plan says what granting would do. It grants nothing.
@@ -150,7 +184,10 @@ func (g *Grants) Plan(ctx context.Context, by approval.Principal, req GrantReque
 	if err != nil {
 		return GrantPlan{}, err
 	}
-	plan := GrantPlan{Skill: s.Ref(), Digest: s.Digest, Capabilities: req.Capabilities, Terms: req.Terms}
+	plan := GrantPlan{Skill: s.Ref(), Digest: s.Digest, Capabilities: req.Capabilities, Terms: req.Terms, named: req.Skill.String(), seen: req.Seen}
+	if _, err := g.held(ctx, plan.named, plan.seen); err != nil {
+		return plan, err
+	}
 	if err := plan.check(); err != nil {
 		return plan, err
 	}
@@ -208,6 +245,9 @@ func (g *Grants) Grant(ctx context.Context, by approval.Human, plan GrantPlan, y
 	if err != nil {
 		return err
 	}
+	if ctx, err = g.held(ctx, plan.named, plan.seen); err != nil {
+		return err
+	}
 	return g.p.Desk.Grant(ctx, by, s, plan.Capabilities, terms)
 }
 
@@ -227,6 +267,8 @@ type RevokeRequest struct {
 	// grants that are narrower than those.
 	All   bool
 	Exact bool
+	// Seen is as in a [GrantRequest].
+	Seen seen.Versions
 }
 
 // A RevokePlan is what would be taken back.
@@ -239,6 +281,9 @@ type RevokePlan struct {
 	// Grants would end, and Narrower are those of them that no capability names.
 	Grants   []Grant
 	Narrower []Grant
+
+	named string
+	seen  seen.Versions
 }
 
 // PlanRevoke says what revoking would take back. It takes back nothing.
@@ -250,7 +295,10 @@ func (g *Grants) PlanRevoke(ctx context.Context, by approval.Principal, req Revo
 	if err != nil {
 		return RevokePlan{}, err
 	}
-	plan := RevokePlan{Skill: s.Ref(), Digest: s.Digest, Capabilities: req.Capabilities, All: req.All, Exact: req.Exact}
+	plan := RevokePlan{Skill: s.Ref(), Digest: s.Digest, Capabilities: req.Capabilities, All: req.All, Exact: req.Exact, named: req.Skill.String(), seen: req.Seen}
+	if _, err := g.held(ctx, plan.named, plan.seen); err != nil {
+		return plan, err
+	}
 	if err := plan.check(); err != nil {
 		return plan, err
 	}
@@ -294,6 +342,9 @@ func (g *Grants) Revoke(ctx context.Context, by approval.Human, plan RevokePlan)
 	}
 	s, err := g.p.again(ctx, plan.Skill, plan.Digest)
 	if err != nil {
+		return Permissions{}, err
+	}
+	if ctx, err = g.held(ctx, plan.named, plan.seen); err != nil {
 		return Permissions{}, err
 	}
 	ended, err := g.p.Desk.RevokePlanned(ctx, by, s, plan.meant(), plan.Grants)

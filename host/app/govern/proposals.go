@@ -9,6 +9,7 @@ import (
 
 	"github.com/skillet-run/skillet/host/base/fault"
 
+	"github.com/skillet-run/skillet/host/app/seen"
 	"github.com/skillet-run/skillet/host/install"
 	"github.com/skillet-run/skillet/host/record/approval"
 	"github.com/skillet-run/skillet/host/record/document"
@@ -137,6 +138,9 @@ type Approval struct {
 	Despite []string
 	// Terms are those of the grants that a package gets.
 	Terms Terms
+	// Seen is what was shown of the proposal: see [Proposed.Version]. If it stands otherwise
+	// by now, nothing is decided, with [seen.ErrMoved].
+	Seen seen.Versions
 }
 
 // An Outcome is what an approval led to.
@@ -146,10 +150,7 @@ type Outcome = install.Outcome
 // [fault.KindConflict] error when somebody decided first, or what it would change is another
 // by now.
 func (s *Proposals) Approve(ctx context.Context, by approval.Human, req Approval) (Outcome, error) {
-	if err := s.settled(ctx, by); err != nil {
-		return Outcome{}, err
-	}
-	p, err := s.p.Desk.Proposal(ctx, req.ID)
+	ctx, p, err := s.held(ctx, by, req.ID, req.Seen)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -179,6 +180,20 @@ func (s *Proposals) Approve(ctx context.Context, by approval.Human, req Approval
 	return Outcome{Proposal: &p}, nil
 }
 
+// held is a proposal that is as it was shown, and is to be so when something is decided with
+// the context that comes with it.
+func (s *Proposals) held(ctx context.Context, by approval.Principal, id string, as seen.Versions) (context.Context, Proposal, error) {
+	p, err := s.Find(ctx, by, id)
+	if err != nil {
+		return ctx, p, err
+	}
+	ctx, err = as.Hold(ctx, "proposal "+p.ID, func(ctx context.Context) (seen.Version, error) {
+		now, err := s.p.Desk.Proposal(ctx, p.ID)
+		return seen.Of(now), err
+	})
+	return ctx, p, err
+}
+
 func (s *Proposals) approvePackage(ctx context.Context, by approval.Human, p Proposal, req Approval) (Outcome, error) {
 	terms, err := req.Terms.read(time.Now())
 	if err != nil {
@@ -200,22 +215,22 @@ type Decision struct {
 	ID string
 	// Notes are kept with the decision.
 	Notes string
+	// Seen is as in an [Approval].
+	Seen seen.Versions
 }
 
 // Reject ends a proposal without carrying it out. What is only kept for it is deleted.
 func (s *Proposals) Reject(ctx context.Context, by approval.Human, req Decision) (Proposal, error) {
-	if err := s.settled(ctx, by); err != nil {
+	ctx, p, err := s.held(ctx, by, req.ID, req.Seen)
+	if err != nil {
 		return Proposal{}, err
 	}
-	return s.p.Installer.Reject(ctx, by, req.ID, req.Notes)
+	return s.p.Installer.Reject(ctx, by, p.ID, req.Notes)
 }
 
 // Revert puts back what a proposal that was applied changed.
 func (s *Proposals) Revert(ctx context.Context, by approval.Human, req Decision) (Proposal, error) {
-	if err := s.settled(ctx, by); err != nil {
-		return Proposal{}, err
-	}
-	p, err := s.p.Desk.Proposal(ctx, req.ID)
+	ctx, p, err := s.held(ctx, by, req.ID, req.Seen)
 	switch {
 	case err != nil:
 		return p, err

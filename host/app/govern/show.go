@@ -8,6 +8,7 @@ import (
 	"github.com/skillet-run/skillet/host/base/fault"
 	"github.com/skillet-run/skillet/policies/limit"
 
+	"github.com/skillet-run/skillet/host/app/seen"
 	"github.com/skillet-run/skillet/host/base/config"
 	"github.com/skillet-run/skillet/host/install/evidence"
 	"github.com/skillet-run/skillet/host/record/agents"
@@ -38,6 +39,9 @@ type (
 	// A CodeFinding is what a static scan found.
 	CodeFinding = findings.Finding
 )
+
+// Version is that of how the proposal stands.
+func (p Proposed) Version() seen.Version { return seen.Of(p.Proposal) }
 
 // Compared is a package beside the active version of its skill.
 func (p Proposed) Compared() Comparison { return Comparison{With: p.With, Difference: p.Difference} }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/skillet-run/skillet/host/agents/llm/budget"
 	"github.com/skillet-run/skillet/host/agents/orchestrator"
+	"github.com/skillet-run/skillet/host/app/seen"
 	"github.com/skillet-run/skillet/host/base/task"
 	"github.com/skillet-run/skillet/host/record/approval"
 )
@@ -331,6 +332,9 @@ type TaskView struct {
 	Run    Run    `json:"run"`
 }
 
+// Version is that of how the task stands.
+func (v TaskView) Version() seen.Version { return seen.Of(v.Run) }
+
 // Show returns a task.
 func (t *Tasks) Show(ctx context.Context, by approval.Principal, id string) (TaskView, error) {
 	o, id, err := t.find(ctx, by, id)
@@ -378,39 +382,60 @@ func (t *Tasks) Logs(ctx context.Context, by approval.Principal, q LogsRequest) 
 	return err
 }
 
+// A TaskChange steers a task.
+type TaskChange struct {
+	ID string
+	// Reason is kept in the report of a task that is cancelled; it is of no use to others.
+	Reason string
+	// Seen is what was shown of the task: see [TaskView.Version]. If it stands otherwise by
+	// now, nothing is changed, with [seen.ErrMoved].
+	Seen seen.Versions
+}
+
+// unmoved refuses a task that is not as it was shown.
+func (c TaskChange) unmoved(r task.Run) error {
+	if c.Seen == nil {
+		return nil
+	}
+	return c.Seen.Check("it", seen.Of(r))
+}
+
 // Pause has a task stand still until it is resumed. The process that works on it, if there
 // is one, ends what it can end without harm. A task that is not queued, running or waiting
 // is a [fault.KindConflict] error.
-func (t *Tasks) Pause(ctx context.Context, by approval.Principal, id string) (Run, error) {
-	o, id, err := t.find(ctx, by, id)
+func (t *Tasks) Pause(ctx context.Context, by approval.Principal, c TaskChange) (Run, error) {
+	o, id, err := t.find(ctx, by, c.ID)
 	if err != nil {
 		return Run{}, err
 	}
-	return o.Pause(ctx, id, by.Actor())
+	return o.Pause(ctx, id, by.Actor(), c.unmoved)
 }
 
 // Resume has a task go on that is paused, or waits for what a person may have approved
 // elsewhere: it is queued then. Another task stays as it is.
-func (t *Tasks) Resume(ctx context.Context, by approval.Principal, id string) (Run, error) {
-	o, id, err := t.find(ctx, by, id)
+func (t *Tasks) Resume(ctx context.Context, by approval.Principal, c TaskChange) (Run, error) {
+	o, id, err := t.find(ctx, by, c.ID)
 	if err != nil {
 		return Run{}, err
 	}
 	r, err := o.Get(ctx, id)
 	if err == nil && (r.State == task.Paused || r.State == task.WaitingApproval) {
-		r, err = o.Resume(ctx, id, by.Actor())
+		return o.Resume(ctx, id, by.Actor(), c.unmoved)
+	}
+	if err == nil {
+		err = c.unmoved(r)
 	}
 	return r, err
 }
 
-// Cancel ends a task at once, also in the middle of a step. reason is kept in its report.
-// A task that has ended is a [fault.KindConflict] error.
-func (t *Tasks) Cancel(ctx context.Context, by approval.Principal, id, reason string) (Run, error) {
-	o, id, err := t.find(ctx, by, id)
+// Cancel ends a task at once, also in the middle of a step. A task that has ended is a
+// [fault.KindConflict] error.
+func (t *Tasks) Cancel(ctx context.Context, by approval.Principal, c TaskChange) (Run, error) {
+	o, id, err := t.find(ctx, by, c.ID)
 	if err != nil {
 		return Run{}, err
 	}
-	return o.Cancel(ctx, id, by.Actor(), reason)
+	return o.Cancel(ctx, id, by.Actor(), c.Reason, c.unmoved)
 }
 
 // A Decision is what a person decides about steps that wait for one.

@@ -179,6 +179,11 @@ type route struct {
 	class class
 	// repeatable lets a request with a key be sent again.
 	repeatable bool
+	// tagged has the answer carry an ETag. matches is what an If-Match of a change is compared
+	// with; empty for a route that takes none. planned is a change for which that was done when
+	// it was planned.
+	tagged, planned bool
+	matches         string
 	// paced bounds how often it is asked for, where nobody needs a token.
 	paced bool
 	// body is how long the body of a request may be; 0 for [MaxBody].
@@ -226,6 +231,7 @@ func (a *API) operation(r route) huma.Operation {
 		op.Security = []map[string][]string{{"token": {}}}
 		op.Middlewares = huma.Middlewares{a.admitted(r)}
 	}
+	a.conditions(&op, r, schema)
 	if r.repeatable {
 		op.Parameters = append(op.Parameters, keyParam())
 		op.Middlewares = append(op.Middlewares, a.repeated)
@@ -245,8 +251,9 @@ func add[I, T any](a *API, r route, do func(context.Context, govern.Pass, *I) (T
 		v, err := do(ctx, passOf(ctx), in)
 		if err != nil {
 			a.noteDenied(ctx, err)
-			return nil, a.problem(err)
+			return nil, unmet(a.problem(err), err, seenBy(ctx) != nil)
 		}
+		noteVersion(ctx, v)
 		return &answer[T]{cmp.Or(r.status, http.StatusOK), v}, nil
 	})
 }

@@ -101,21 +101,25 @@ func changes(a *API) {
 			w := in.Body
 			return a.plan(ctx, p, admit.Install{Package: w.Package, Remote: true, GeneratedBy: w.GeneratedBy, Rationale: w.Rationale, Terms: w.terms()})
 		})
-	add(a, plan("update", "Says what updating a skill would do"),
+	seeing := func(r route) route {
+		r.matches = "the skill"
+		return r
+	}
+	add(a, seeing(plan("update", "Says what updating a skill would do")),
 		func(ctx context.Context, p govern.Pass, in *wish[UpdateWish]) (Planned, error) {
 			w := in.Body
-			return a.plan(ctx, p, admit.Update{Skill: w.Skill, To: w.To, Promote: w.Promote, NothingNew: w.NothingNew, Terms: w.terms()})
+			return a.plan(ctx, p, admit.Update{Skill: w.Skill, To: w.To, Promote: w.Promote, NothingNew: w.NothingNew, Terms: w.terms(), Seen: seenBy(ctx)})
 		})
-	add(a, plan("rollback", "Says what going back to an earlier version would do"),
+	add(a, seeing(plan("rollback", "Says what going back to an earlier version would do")),
 		func(ctx context.Context, p govern.Pass, in *wish[RollbackWish]) (Planned, error) {
-			return a.plan(ctx, p, admit.Rollback{Skill: in.Body.Skill, To: in.Body.To, KeepState: in.Body.KeepState})
+			return a.plan(ctx, p, admit.Rollback{Skill: in.Body.Skill, To: in.Body.To, KeepState: in.Body.KeepState, Seen: seenBy(ctx)})
 		})
 	add(a, plan("remove", "Says what removing skills would do"),
 		func(ctx context.Context, p govern.Pass, in *wish[RemovalWish]) (Planned, error) {
 			w := in.Body
 			return a.plan(ctx, p, admit.Removal{Skills: w.Skills, Purge: w.Purge, Prune: w.Prune, Force: w.Force})
 		})
-	add(a, route{method: http.MethodPost, path: "/v1/plans/{plan}/commit", id: "commit-plan", repeatable: true, tag: tag, summary: "Carries out a plan, once", rights: needs(govern.RightPropose)}, a.commit)
+	add(a, route{method: http.MethodPost, path: "/v1/plans/{plan}/commit", id: "commit-plan", planned: true, repeatable: true, tag: tag, summary: "Carries out a plan, once", rights: needs(govern.RightPropose)}, a.commit)
 }
 
 func (a *API) plan(ctx context.Context, p govern.Pass, c admit.Change) (Planned, error) {
@@ -123,14 +127,14 @@ func (a *API) plan(ctx context.Context, p govern.Pass, c admit.Change) (Planned,
 	if err != nil {
 		return Planned{}, err
 	}
-	return a.plans.keep(p.By().Actor(), made)
+	return a.plans.keep(p.By().Actor(), made, seenBy(ctx) != nil)
 }
 
 func (a *API) commit(ctx context.Context, p govern.Pass, in *struct {
 	PlanID
 	Body CommitWish
 }) (Committed, error) {
-	plan, err := a.plans.take(p.By().Actor(), in.ID)
+	kept, err := a.plans.take(p.By().Actor(), in.ID)
 	if err != nil {
 		return Committed{}, err
 	}
@@ -138,9 +142,12 @@ func (a *API) commit(ctx context.Context, p govern.Pass, in *struct {
 	if in.Body.Consent == "shown" {
 		consent = admit.Shown
 	}
-	r, err := a.s.Admit.Commit(ctx, p.By(), plan, consent)
+	r, err := a.s.Admit.Commit(ctx, p.By(), kept.plan, consent)
 	if e := a.s.Explain(err); e != nil && e.Kind == fault.KindApproval && r.Proposal != nil {
 		return Committed{r, e}, nil
+	}
+	if err != nil && kept.seen {
+		err = unmet(a.problem(err), err, true)
 	}
 	return Committed{Result: r}, err
 }
@@ -157,6 +164,7 @@ type keptPlan struct {
 	owner   string
 	plan    *admit.Plan
 	expires time.Time
+	seen    bool // what it was made from is what its owner was shown
 }
 
 func newPlans(life time.Duration) *plans { return &plans{life: life, all: map[string]keptPlan{}} }
@@ -164,8 +172,8 @@ func newPlans(life time.Duration) *plans { return &plans{life: life, all: map[st
 // maxPlans is how many plans of one owner are kept: each may hold a package.
 const maxPlans = 20
 
-// keep keeps a plan for its owner.
-func (s *plans) keep(owner string, p *admit.Plan) (Planned, error) {
+// keep keeps a plan for its owner; seen says that it was made from what that was shown.
+func (s *plans) keep(owner string, p *admit.Plan, seen bool) (Planned, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now, mine := time.Now(), 0
@@ -182,17 +190,17 @@ func (s *plans) keep(owner string, p *admit.Plan) (Planned, error) {
 			WithHint("commit them, or wait until they expire").WithRetryAfter(s.life)
 	}
 	id, expires := newID(), now.Add(s.life).UTC()
-	s.all[id] = keptPlan{owner, p, expires}
+	s.all[id] = keptPlan{owner, p, expires, seen}
 	return Planned{id, expires, p}, nil
 }
 
 // take returns a plan of its owner's. It stays, so that whoever commits it twice is told so.
-func (s *plans) take(owner, id string) (*admit.Plan, error) {
+func (s *plans) take(owner, id string) (keptPlan, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k, ok := s.all[id]
 	if !ok || k.owner != owner || time.Now().After(k.expires) {
-		return nil, fault.Errorf(fault.KindNotFound, "no plan of %s has the id %q", owner, id).WithHint("plans are kept for %s: plan again", s.life)
+		return k, fault.Errorf(fault.KindNotFound, "no plan of %s has the id %q", owner, id).WithHint("plans are kept for %s: plan again", s.life)
 	}
-	return k.plan, nil
+	return k, nil
 }

@@ -72,7 +72,7 @@ func figures(a *API) {
 			f.Queue, err = u.Queue(ctx, p.By())
 			return f, err
 		})
-	add(a, route{method: http.MethodGet, path: "/v1/agents", id: "list-agents", tag: "agents", summary: "Lists the agents that tasks can be given to", rights: needs(govern.RightFind)},
+	add(a, route{method: http.MethodGet, path: "/v1/agents", id: "list-agents", tagged: true, tag: "agents", summary: "Lists the agents that tasks can be given to", rights: needs(govern.RightFind)},
 		func(ctx context.Context, p govern.Pass, in *Window) (Page[work.AgentEntry], error) {
 			all, err := a.s.Work.Agents().List(ctx, p.By())
 			return page(*in, all, err)

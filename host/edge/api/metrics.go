@@ -48,36 +48,36 @@ const otherRoute = "other"
 // watch counts the requests that inner answers, and makes spans of them.
 func (a *API) watch(inner http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		began, seen := time.Now(), &seen{ResponseWriter: w, status: http.StatusOK}
+		began, told := time.Now(), &watched{ResponseWriter: w, status: http.StatusOK}
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // that of the request before
 		ctx, span := trace.Serve(r.Context(), r.Method, r.Header.Get)
 		if id := trace.ID(ctx); id != "" {
 			r = r.WithContext(ctx)
 			w.Header().Set("Trace-Id", id)
 		}
-		inner.ServeHTTP(seen, r)
+		inner.ServeHTTP(told, r)
 		method, route, found := strings.Cut(r.Pattern, " ")
 		if !found {
 			method, route = otherRoute, otherRoute // a client may invent methods and paths
 		}
-		a.meter.requests.WithLabelValues(method, route, strconv.Itoa(seen.status)).Inc()
+		a.meter.requests.WithLabelValues(method, route, strconv.Itoa(told.status)).Inc()
 		if w.Header().Get("Content-Type") != streamType {
 			a.meter.seconds.WithLabelValues(route).Observe(time.Since(began).Seconds())
 		}
 		span.Name(method + " " + route)
-		span.Set(trace.Int("http.response.status_code", int64(seen.status)))
+		span.Set(trace.Int("http.response.status_code", int64(told.status)))
 		span.End(nil)
 	})
 }
 
-// seen is an answer whose status is seen, and that nobody who does not read it holds up.
-type seen struct {
+// watched is an answer whose status is seen, and that nobody who does not read it holds up.
+type watched struct {
 	http.ResponseWriter
 	status int
 }
 
 // WriteHeader implements [http.ResponseWriter].
-func (s *seen) WriteHeader(status int) {
+func (s *watched) WriteHeader(status int) {
 	s.status = status
 	s.ResponseWriter.WriteHeader(status)
 }
@@ -86,7 +86,7 @@ func (s *seen) WriteHeader(status int) {
 const pieceSize = 64 << 10
 
 // Write implements [http.ResponseWriter].
-func (s *seen) Write(b []byte) (n int, err error) {
+func (s *watched) Write(b []byte) (n int, err error) {
 	control := http.NewResponseController(s.ResponseWriter)
 	for piece := range slices.Chunk(b, pieceSize) {
 		_ = control.SetWriteDeadline(time.Now().Add(writeTime)) // where there is none, there is none
@@ -99,7 +99,7 @@ func (s *seen) Write(b []byte) (n int, err error) {
 }
 
 // Unwrap is for [http.ResponseController].
-func (s *seen) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+func (s *watched) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
 // Gather is what was counted, as somebody may see it who may see figures. It is for who
 // sends it on.

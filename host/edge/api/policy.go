@@ -38,7 +38,7 @@ func (c PolicyCheck) request() (req govern.ExplainRequest, err error) {
 
 func policy(a *API) {
 	const tag = "policies"
-	add(a, route{method: http.MethodGet, path: "/v1/policies", id: "list-policies", tag: tag, summary: "Lists the policies in force", rights: needs(govern.RightRead)},
+	add(a, route{method: http.MethodGet, path: "/v1/policies", id: "list-policies", tagged: true, tag: tag, summary: "Lists the policies in force", rights: needs(govern.RightRead)},
 		func(ctx context.Context, p govern.Pass, in *Window) (Page[govern.Policy], error) {
 			all, err := a.s.Govern.Policies.List(ctx, p.By(), nil)
 			return page(*in, all, err)

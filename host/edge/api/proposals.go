@@ -54,12 +54,12 @@ type decide struct {
 
 func proposals(a *API) {
 	const tag = "approvals"
-	add(a, route{method: http.MethodGet, path: "/v1/approvals", id: "list-approvals", tag: tag, summary: "Lists proposals, the oldest first", rights: needs(govern.RightRead)},
+	add(a, route{method: http.MethodGet, path: "/v1/approvals", id: "list-approvals", tagged: true, tag: tag, summary: "Lists proposals, the oldest first", rights: needs(govern.RightRead)},
 		func(ctx context.Context, p govern.Pass, in *listApprovals) (Page[govern.Proposal], error) {
 			all, err := a.s.Govern.Proposals.List(ctx, p.By(), govern.ListProposals{All: in.All, Status: govern.Status(in.Status)})
 			return page(in.Window, all, err)
 		})
-	add(a, route{method: http.MethodGet, path: "/v1/approvals/{proposal}", id: "show-approval", tag: tag, summary: "Shows a proposal with what is known about it", rights: needs(govern.RightRead)},
+	add(a, route{method: http.MethodGet, path: "/v1/approvals/{proposal}", id: "show-approval", tagged: true, tag: tag, summary: "Shows a proposal with what is known about it", rights: needs(govern.RightRead)},
 		func(ctx context.Context, p govern.Pass, in *struct {
 			ProposalID
 			Full    bool `query:"full" doc:"All of what is different, however long it is."`
@@ -67,21 +67,21 @@ func proposals(a *API) {
 		}) (govern.Proposed, error) {
 			return a.s.Govern.Proposals.Show(ctx, p.By(), govern.ShowProposal{ID: in.ID, Full: in.Full, NoTests: in.NoTests})
 		})
-	add(a, route{method: http.MethodPost, path: "/v1/approvals/{proposal}/approve", id: "approve", class: urgent, tag: tag, summary: "Approves a proposal, and carries it out", rights: needs(govern.RightDecide)},
+	add(a, route{method: http.MethodPost, path: "/v1/approvals/{proposal}/approve", id: "approve", matches: "the proposal", class: urgent, tag: tag, summary: "Approves a proposal, and carries it out", rights: needs(govern.RightDecide)},
 		func(ctx context.Context, p govern.Pass, in *struct {
 			ProposalID
 			Body ApprovalWish
 		}) (govern.Outcome, error) {
 			w := in.Body
-			return a.s.Govern.Proposals.Approve(ctx, p.Person(), govern.Approval{ID: in.ID, Digest: string(w.Digest), Notes: w.Notes, Despite: w.Despite, Terms: w.terms()})
+			return a.s.Govern.Proposals.Approve(ctx, p.Person(), govern.Approval{ID: in.ID, Digest: string(w.Digest), Notes: w.Notes, Despite: w.Despite, Terms: w.terms(), Seen: seenBy(ctx)})
 		})
-	add(a, route{method: http.MethodPost, path: "/v1/approvals/{proposal}/reject", id: "reject", class: urgent, tag: tag, summary: "Turns a proposal down", rights: needs(govern.RightDecide)},
+	add(a, route{method: http.MethodPost, path: "/v1/approvals/{proposal}/reject", id: "reject", matches: "the proposal", class: urgent, tag: tag, summary: "Turns a proposal down", rights: needs(govern.RightDecide)},
 		func(ctx context.Context, p govern.Pass, in *decide) (govern.Proposal, error) {
-			return a.s.Govern.Proposals.Reject(ctx, p.Person(), govern.Decision{ID: in.ID, Notes: in.Body.Notes})
+			return a.s.Govern.Proposals.Reject(ctx, p.Person(), govern.Decision{ID: in.ID, Notes: in.Body.Notes, Seen: seenBy(ctx)})
 		})
-	add(a, route{method: http.MethodPost, path: "/v1/approvals/{proposal}/revert", id: "revert", class: urgent, tag: tag, summary: "Puts back what an applied proposal changed", rights: needs(govern.RightDecide)},
+	add(a, route{method: http.MethodPost, path: "/v1/approvals/{proposal}/revert", id: "revert", matches: "the proposal", class: urgent, tag: tag, summary: "Puts back what an applied proposal changed", rights: needs(govern.RightDecide)},
 		func(ctx context.Context, p govern.Pass, in *decide) (govern.Proposal, error) {
-			return a.s.Govern.Proposals.Revert(ctx, p.Person(), govern.Decision{ID: in.ID, Notes: in.Body.Notes})
+			return a.s.Govern.Proposals.Revert(ctx, p.Person(), govern.Decision{ID: in.ID, Notes: in.Body.Notes, Seen: seenBy(ctx)})
 		})
 }
 
@@ -108,9 +108,9 @@ func grants(a *API) {
 		}
 		return a.s.Govern.Grants.Show(ctx, p.By(), ref, in.Workspace)
 	}
-	add(a, route{method: http.MethodGet, path: "/v1/skills/{skill}/grants", id: "show-grants", tag: tag, summary: "Shows what a skill was granted, and what else it asks for", rights: needs(govern.RightRead)}, show)
-	add(a, route{method: http.MethodPost, path: "/v1/skills/{skill}/grants", id: "grant", class: urgent, tag: tag, summary: "Grants capabilities to a skill", rights: needs(govern.RightDecide)}, a.grant)
-	add(a, route{method: http.MethodPost, path: "/v1/skills/{skill}/grants/revoke", id: "revoke-grants", class: urgent, tag: tag, summary: "Takes grants back, and shows those that ended", rights: needs(govern.RightDecide)}, a.revoke)
+	add(a, route{method: http.MethodGet, path: "/v1/skills/{skill}/grants", id: "show-grants", tagged: true, tag: tag, summary: "Shows what a skill was granted, and what else it asks for", rights: needs(govern.RightRead)}, show)
+	add(a, route{method: http.MethodPost, path: "/v1/skills/{skill}/grants", id: "grant", matches: "the grants of the skill", class: urgent, tag: tag, summary: "Grants capabilities to a skill", rights: needs(govern.RightDecide)}, a.grant)
+	add(a, route{method: http.MethodPost, path: "/v1/skills/{skill}/grants/revoke", id: "revoke-grants", matches: "the grants of the skill", class: urgent, tag: tag, summary: "Takes grants back, and shows those that ended", rights: needs(govern.RightDecide)}, a.revoke)
 }
 
 func (a *API) grant(ctx context.Context, p govern.Pass, in *struct {
@@ -122,7 +122,7 @@ func (a *API) grant(ctx context.Context, p govern.Pass, in *struct {
 		return govern.Permissions{}, err
 	}
 	g := a.s.Govern.Grants
-	plan, err := g.Plan(ctx, p.By(), govern.GrantRequest{Skill: ref, Capabilities: in.Body.Capabilities, Terms: in.Body.terms()})
+	plan, err := g.Plan(ctx, p.By(), govern.GrantRequest{Skill: ref, Capabilities: in.Body.Capabilities, Terms: in.Body.terms(), Seen: seenBy(ctx)})
 	if err == nil {
 		err = g.Grant(ctx, p.Person(), plan, govern.GrantConsent{Unbounded: in.Body.Unbounded})
 	}
@@ -141,7 +141,7 @@ func (a *API) revoke(ctx context.Context, p govern.Pass, in *struct {
 		return govern.Permissions{}, err
 	}
 	w := in.Body
-	plan, err := a.s.Govern.Grants.PlanRevoke(ctx, p.By(), govern.RevokeRequest{Skill: ref, Capabilities: w.Capabilities, All: w.All, Exact: w.Exact})
+	plan, err := a.s.Govern.Grants.PlanRevoke(ctx, p.By(), govern.RevokeRequest{Skill: ref, Capabilities: w.Capabilities, All: w.All, Exact: w.Exact, Seen: seenBy(ctx)})
 	if err != nil {
 		return govern.Permissions{}, err
 	}

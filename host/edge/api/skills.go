@@ -57,12 +57,12 @@ type Disabling struct {
 
 func skills(a *API) {
 	const tag = "skills"
-	add(a, route{method: http.MethodGet, path: "/v1/skills", id: "list-skills", tag: tag, summary: "Lists installed skills", rights: needs(govern.RightFind)},
+	add(a, route{method: http.MethodGet, path: "/v1/skills", id: "list-skills", tagged: true, tag: tag, summary: "Lists installed skills", rights: needs(govern.RightFind)},
 		func(ctx context.Context, p govern.Pass, in *listSkills) (Page[admit.Skill], error) {
 			all, err := a.s.Admit.List(ctx, p.By(), admit.Listing{All: in.All})
 			return page(in.Window, slices.DeleteFunc(all, func(s admit.Skill) bool { return !p.Sees(s.Name) }), err)
 		})
-	add(a, route{method: http.MethodGet, path: "/v1/skills/{skill}", id: "show-skill", tag: tag, summary: "Shows a skill: its manifest, limits and grants", rights: needs(govern.RightFind)},
+	add(a, route{method: http.MethodGet, path: "/v1/skills/{skill}", id: "show-skill", tagged: true, tag: tag, summary: "Shows a skill: its manifest, limits and grants", rights: needs(govern.RightFind)},
 		func(ctx context.Context, p govern.Pass, in *showSkill) (admit.Info, error) {
 			ref, err := in.seen(p)
 			if err != nil {
@@ -70,17 +70,17 @@ func skills(a *API) {
 			}
 			return a.s.Admit.Info(ctx, p.By(), admit.InfoRequest{Of: invoke.Address{Ref: ref}, Workspace: in.Workspace})
 		})
-	add(a, route{method: http.MethodPost, path: "/v1/skills/{skill}/enable", id: "enable-skill", class: urgent, tag: tag, summary: "Has a skill run again that was disabled", rights: needs(govern.RightDecide)},
+	add(a, route{method: http.MethodPost, path: "/v1/skills/{skill}/enable", id: "enable-skill", matches: "the skill", class: urgent, tag: tag, summary: "Has a skill run again that was disabled", rights: needs(govern.RightDecide)},
 		func(ctx context.Context, p govern.Pass, in *Named) (Page[admit.Skill], error) {
-			all, err := a.s.Admit.Enable(ctx, p.Person(), in.Skill)
+			all, err := a.s.Admit.Enable(ctx, p.Person(), admit.Standing{Skill: in.Skill, Seen: seenBy(ctx)})
 			return Page[admit.Skill]{Items: append([]admit.Skill{}, all...)}, err
 		})
-	add(a, route{method: http.MethodPost, path: "/v1/skills/{skill}/disable", id: "disable-skill", class: urgent, tag: tag, summary: "Has a skill not run any more", rights: needs(govern.RightDecide)},
+	add(a, route{method: http.MethodPost, path: "/v1/skills/{skill}/disable", id: "disable-skill", matches: "the skill", class: urgent, tag: tag, summary: "Has a skill not run any more", rights: needs(govern.RightDecide)},
 		func(ctx context.Context, p govern.Pass, in *struct {
 			Named
 			Body Disabling
 		}) (Page[admit.Skill], error) {
-			all, err := a.s.Admit.Disable(ctx, p.Person(), in.Skill, in.Body.Reason)
+			all, err := a.s.Admit.Disable(ctx, p.Person(), admit.Standing{Skill: in.Skill, Reason: in.Body.Reason, Seen: seenBy(ctx)})
 			return Page[admit.Skill]{Items: append([]admit.Skill{}, all...)}, err
 		})
 }

@@ -103,29 +103,29 @@ func tasks(a *API) {
 			}
 			return all().Submit(ctx, p.By(), in.Body.request(tools))
 		})
-	add(a, route{method: http.MethodGet, path: "/v1/tasks", id: "list-tasks", tag: tag, summary: "Lists tasks, the newest first", rights: look},
+	add(a, route{method: http.MethodGet, path: "/v1/tasks", id: "list-tasks", tagged: true, tag: tag, summary: "Lists tasks, the newest first", rights: look},
 		func(ctx context.Context, p govern.Pass, in *listTasks) (Page[work.Run], error) {
 			found, err := all().List(ctx, p.By(), work.ListRequest{State: work.State(in.State), Limit: in.most()})
 			return page(in.Window, found, err)
 		})
-	add(a, route{method: http.MethodGet, path: "/v1/tasks/{task}", id: "show-task", tag: tag, summary: "Shows a task, and how far it is", rights: look},
+	add(a, route{method: http.MethodGet, path: "/v1/tasks/{task}", id: "show-task", tagged: true, tag: tag, summary: "Shows a task, and how far it is", rights: look},
 		func(ctx context.Context, p govern.Pass, in *TaskID) (work.TaskView, error) {
 			return all().Show(ctx, p.By(), in.ID)
 		})
-	add(a, route{method: http.MethodPost, path: "/v1/tasks/{task}/pause", id: "pause-task", class: urgent, tag: tag, summary: "Has a task stand still until it is resumed", rights: steer},
+	add(a, route{method: http.MethodPost, path: "/v1/tasks/{task}/pause", id: "pause-task", matches: "the task", class: urgent, tag: tag, summary: "Has a task stand still until it is resumed", rights: steer},
 		func(ctx context.Context, p govern.Pass, in *TaskID) (work.Run, error) {
-			return all().Pause(ctx, p.By(), in.ID)
+			return all().Pause(ctx, p.By(), work.TaskChange{ID: in.ID, Seen: seenBy(ctx)})
 		})
-	add(a, route{method: http.MethodPost, path: "/v1/tasks/{task}/resume", id: "resume-task", tag: tag, summary: "Has a task go on", rights: steer},
+	add(a, route{method: http.MethodPost, path: "/v1/tasks/{task}/resume", id: "resume-task", matches: "the task", tag: tag, summary: "Has a task go on", rights: steer},
 		func(ctx context.Context, p govern.Pass, in *TaskID) (work.Run, error) {
-			return all().Resume(ctx, p.By(), in.ID)
+			return all().Resume(ctx, p.By(), work.TaskChange{ID: in.ID, Seen: seenBy(ctx)})
 		})
-	add(a, route{method: http.MethodPost, path: "/v1/tasks/{task}/cancel", id: "cancel-task", class: urgent, tag: tag, summary: "Ends a task at once", rights: steer},
+	add(a, route{method: http.MethodPost, path: "/v1/tasks/{task}/cancel", id: "cancel-task", matches: "the task", class: urgent, tag: tag, summary: "Ends a task at once", rights: steer},
 		func(ctx context.Context, p govern.Pass, in *struct {
 			TaskID
 			Body Reason
 		}) (work.Run, error) {
-			return all().Cancel(ctx, p.By(), in.ID, in.Body.Reason)
+			return all().Cancel(ctx, p.By(), work.TaskChange{ID: in.ID, Reason: in.Body.Reason, Seen: seenBy(ctx)})
 		})
 	a.telling(route{method: http.MethodGet, path: "/v1/tasks/{task}/transcript", id: "task-transcript", tag: tag, summary: "Tells all that is known of a task, as JSON or as a page", rights: look})
 	a.events(route{method: http.MethodGet, path: "/v1/tasks/{task}/events", id: "follow-task", class: stream, tag: tag, summary: "Streams the events of a task, until it stands still", rights: look})

@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/skillet-run/skillet/host/base/store"
@@ -131,7 +132,7 @@ func (l *Ledger) Commit(ctx context.Context, decide func(context.Context) (Decis
 		if err := l.writable(ctx); err != nil { // before decide, which may change files
 			return nil, err
 		}
-		d, err := decide(ctx)
+		d, err := given(ctx, decide)
 		if err != nil {
 			return nil, err
 		}
@@ -147,6 +148,35 @@ func (l *Ledger) Commit(ctx context.Context, decide func(context.Context) (Decis
 		return fmt.Errorf("decision %d %w: %w", entries[0].Seq, ErrPending, err)
 	}
 	return err
+}
+
+type givenKey struct{}
+
+// A condition is what has to hold for one decision.
+type condition struct {
+	check func(context.Context) error
+	met   atomic.Bool
+}
+
+// Given returns a context with which the next decision is made only if check returns nil: it
+// is called when nothing else can be decided, and its error is that of [Ledger.Commit].
+// Decisions after that one, which follow from it, are made without it.
+func Given(ctx context.Context, check func(context.Context) error) context.Context {
+	return context.WithValue(ctx, givenKey{}, &condition{check: check})
+}
+
+// given makes a decision under its condition, if it has one.
+func given(ctx context.Context, decide func(context.Context) (Decision, error)) (Decision, error) {
+	c, _ := ctx.Value(givenKey{}).(*condition)
+	if c == nil || c.met.Load() {
+		return decide(ctx)
+	}
+	if err := c.check(ctx); err != nil {
+		return Decision{}, err
+	}
+	d, err := decide(ctx)
+	c.met.Store(err == nil)
+	return d, err
 }
 
 // writable returns why the store takes no writes, such as that its disk is full: a

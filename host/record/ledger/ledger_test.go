@@ -126,6 +126,40 @@ func TestRefusedDecisionChangesNothing(t *testing.T) {
 
 // A process that dies between the journal and the store leaves a decision that
 // the next one finds and applies, whole.
+// What has to hold for a decision is looked at when nothing else can be decided, until one is
+// made; what follows from that is decided without it.
+func TestGiven(t *testing.T) {
+	t.Parallel()
+	kv := memory(t)
+	l := open(t, t.TempDir(), kv, nil)
+	errOther := errors.New("somebody was first")
+	unless := func(name string) context.Context {
+		return ledger.Given(t.Context(), func(ctx context.Context) error {
+			if _, err := kv.Get(ctx, "mark/"+name); err == nil {
+				return errOther
+			}
+			return nil
+		})
+	}
+	a, b := unless("a"), unless("b")
+	if err := errors.Join(l.Commit(a, mark("a")), l.Commit(a, mark("c"))); err != nil {
+		t.Error(err)
+	}
+	fails := func(context.Context) (ledger.Decision, error) { return ledger.Decision{}, errDied }
+	if err := l.Commit(b, fails); !errors.Is(err, errDied) {
+		t.Error(err)
+	}
+	if err := l.Commit(t.Context(), mark("b")); err != nil {
+		t.Error(err)
+	}
+	for range 2 {
+		if err := l.Commit(b, mark("never")); !errors.Is(err, errOther) {
+			t.Error(err)
+		}
+	}
+	same(t, marked(t, kv), "a=1 human:test", "b=3 human:test", "c=2 human:test")
+}
+
 func TestCatchUpAfterDeathAtEveryChange(t *testing.T) {
 	for survive := range 4 { // three marks, and the cursor
 		t.Run(fmt.Sprint(survive), func(t *testing.T) {
