@@ -96,7 +96,7 @@ const (
 	// ExpectSkill is running an installed skill: its manifest will be read.
 	ExpectSkill
 	// ExpectMuch is a service: the store stays open while no other process wants it, and
-	// the setting audit_sync may have records of calls wait for each other.
+	// records of calls may wait for each other, as the setting audit_sync says.
 	ExpectMuch
 )
 

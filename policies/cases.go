@@ -73,7 +73,7 @@ func ReadCases(path string) (map[string][]Case, error) {
 	}
 	files := []string{path}
 	if st.IsDir() {
-		names, err := fs.Glob(os.DirFS(path), "*.json") // the path itself is no pattern
+		names, err := fs.Glob(os.DirFS(path), "*.json") // not filepath.Glob: path is not a pattern
 		if err != nil {
 			return nil, &LoadError{File: path, Message: err.Error(), Err: err}
 		}

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// A Warning says what the author of policies should know, and what is no mistake:
-// it may be meant, or be true on this machine and today only.
+// A Warning says what the author of policies should know. It is not a mistake:
+// it may be intended, or be true on this machine and today only.
 type Warning struct {
 	File    string // as in [Policy], or what is not read as policies
 	Line    int    // counted from 1; 0 when the whole file is meant
@@ -46,8 +46,8 @@ func (s *Set) Warnings() []Warning {
 // file systems of this system.
 const ignoresCase = runtime.GOOS == "darwin" || runtime.GOOS == "windows"
 
-// pathWarning says that a path is a link, or behind one. It is no mistake: the same
-// policies may serve machines on which it is none, and a policy may name both ends.
+// pathWarning says that a path is a link, or leads through one. It is not a mistake: the
+// same policies may serve machines without the link, and a policy may name both ends.
 func pathWarning(file string) string {
 	real, err := filepath.EvalSymlinks(filepath.FromSlash(file))
 	if real = filepath.ToSlash(real); err != nil || real == file { // it need not be there

@@ -310,7 +310,7 @@ func hostCallAttempts() []attempt {
 			}
 		}},
 		// Addresses that are none, for the host to read and write.
-		{"wild-pointers", "have the host read and write outside of the guest's memory", wildPointers},
+		{"wild-pointers", "make the host read and write outside of the guest's memory", wildPointers},
 		// poll_oneoff with a clock that rings in an hour.
 		{"sleep", "hold the host by sleeping for an hour", func(l *lab) {
 			c := newCommand()

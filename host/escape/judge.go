@@ -36,7 +36,7 @@ func object(pairs ...string) string {
 	return string(b)
 }
 
-// asks has a guest ask the host one thing after the other, and returns the
+// asks runs a guest that asks the host one thing after the other, and returns the
 // answers.
 func (l *lab) asks(e *hostfn.Env, all ...ask) []reply {
 	var names []string
@@ -64,7 +64,7 @@ func replies(out []byte) (all []reply) {
 			return all
 		}
 		r := reply{meta: string(out[:meta]), body: string(out[meta : meta+body])}
-		_ = json.Unmarshal(out[:meta], &r) // what is no JSON is no error
+		_ = json.Unmarshal(out[:meta], &r) // an answer that is not JSON has no fields
 		all, out = append(all, r), out[meta+body:]
 	}
 	return all

@@ -13,7 +13,7 @@ import (
 	"github.com/skillet-run/skillet/host/run/hostfn"
 )
 
-// kindAttempts open what is no file.
+// kindAttempts open what is not a regular file.
 func kindAttempts() []attempt {
 	return []attempt{
 		// Opening a FIFO that nobody writes to waits for ever.
@@ -177,7 +177,7 @@ func quotaAttempts() []attempt {
 			}, "files created")
 		}},
 		// Each listing costs the host more than the guest.
-		{"listing-flood", "have directories listed without end", func(l *lab) {
+		{"listing-flood", "list directories without end", func(l *lab) {
 			for i := range 60 {
 				l.must(l.put("open/many/"+strconv.Itoa(i), ""))
 			}
@@ -187,7 +187,7 @@ func quotaAttempts() []attempt {
 			}, "directory entries")
 		}},
 		// Descriptors are kept in a table as long as the largest of them.
-		{"descriptor-bomb", "have the host make a table for the largest descriptor there is", func(l *lab) {
+		{"descriptor-bomb", "make the host allocate a table for the largest descriptor there is", func(l *lab) {
 			c := newCommand()
 			e := l.env(l.files("open")...)
 			c.then(c.orTrap(c.do("path_open", c.opening(0, num(mount), l.below(e, "open/readme"), 0, mayRead))))

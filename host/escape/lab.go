@@ -86,7 +86,7 @@ func (l *lab) put(name, text string) error {
 	return os.WriteFile(l.path(name), []byte(text), 0o600)
 }
 
-// must has an attempt fail that cannot be made.
+// must fails the attempt if err is not nil: it could not be made.
 func (l *lab) must(err error) bool {
 	if err != nil {
 		l.breach("the attempt could not be made: %v", err)

@@ -33,31 +33,31 @@ func bombAttempts() []attempt {
 	return []attempt{
 		// Fifteen bytes that declare four thousand million functions, and the like
 		// in every section that has a count.
-		{"count-lies", "have the compiler make room for billions of things that are not there", func(l *lab) {
+		{"count-lies", "make the compiler allocate room for billions of things that are not there", func(l *lab) {
 			for _, id := range []byte{1, 2, 3, 4, 6, 7, 9, 10, 11} {
 				l.wantRefused(w.Code(w.Header(), []byte{id, byte(len(four))}, four), wasmbin.ErrMalformed, wasmbin.ErrTooLarge)
 			}
 			l.wantRefused(w.Code(w.Header(), w.Section(1, w.U32(1), []byte{0x60}, four)), wasmbin.ErrMalformed, wasmbin.ErrTooLarge)
 		}},
-		bomb("locals-lie", "have the compiler make room for billions of locals", func() []byte { return body(w.Code([]byte{1}, four, []byte{w.I64})) }),
-		bomb("locals-and-loops", "have the compiler keep thousands of locals through thousands of loops", func() []byte {
+		bomb("locals-lie", "make the compiler allocate room for billions of locals", func() []byte { return body(w.Code([]byte{1}, four, []byte{w.I64})) }),
+		bomb("locals-and-loops", "make the compiler carry thousands of locals through thousands of loops", func() []byte {
 			return body(w.Code([]byte{1}, w.U32(3000), []byte{w.I64}), manyTimes(3000, 0x03, 0x40), manyTimes(3000, 0x0b))
 		}),
-		bomb("wide-branch", "have the compiler work on a branch to a million places", func() []byte {
+		bomb("wide-branch", "make the compiler compile a branch to a million places", func() []byte {
 			return body(none, num(0), w.Op(0x0e), w.U32(1_000_000), make([]byte, 1_000_001))
 		}),
-		bomb("deep-nesting", "have the compiler recurse through a hundred thousand blocks", func() []byte {
+		bomb("deep-nesting", "make the compiler recurse through a hundred thousand blocks", func() []byte {
 			return body(none, manyTimes(100_000, 0x02, 0x40), manyTimes(100_000, 0x0b))
 		}),
-		bomb("many-loops", "have the compiler work on tens of thousands of nested loops", func() []byte {
+		bomb("many-loops", "make the compiler compile tens of thousands of nested loops", func() []byte {
 			return body(none, manyTimes(30_000, 0x03, 0x40), manyTimes(30_000, 0x0b))
 		}),
-		bomb("many-functions", "have the compiler make a million functions", func() []byte {
+		bomb("many-functions", "make the compiler compile a million functions", func() []byte {
 			const n = 1_000_000
 			return w.Code(w.Header(), w.Section(1, w.U32(1), []byte{0x60, 0, 0}), w.Section(3, w.U32(n), make([]byte, n)), w.Section(10, w.U32(n), manyTimes(n, 2, 0, 0x0b)))
 		}),
-		bomb("huge-function", "have the compiler work on one function of megabytes", func() []byte { return body(none, manyTimes(700_000, 0x41, 0, 0x1a)) }),
-		bomb("many-tables", "have the host make tables of gigabytes", func() []byte {
+		bomb("huge-function", "make the compiler compile one function of megabytes", func() []byte { return body(none, manyTimes(700_000, 0x41, 0, 0x1a)) }),
+		bomb("many-tables", "make the host allocate tables of gigabytes", func() []byte {
 			m := w.New()
 			for range 64 {
 				m.Table(w.FuncRef, 1<<27, w.NoMax)
@@ -70,7 +70,7 @@ func bombAttempts() []attempt {
 			return m.Bytes()
 		}),
 		// Compilers read debug names, to say who trapped.
-		{"name-bombs", "have the compiler read names that are not there, or endless", func(l *lab) {
+		{"name-bombs", "make the compiler read names that are missing, or endless", func(l *lab) {
 			for _, content := range [][]byte{
 				w.Section(1, four), w.Section(2, four), w.Section(2, w.U32(1), w.U32(0), four), w.Section(1, w.U32(1), w.U32(0), four),
 			} {
@@ -83,7 +83,7 @@ func bombAttempts() []attempt {
 			m.Custom("x", make([]byte, 17<<20))
 			l.wantRefused(m.Bytes(), wasmbin.ErrTooLarge)
 		}},
-		bomb("huge-exports", "have the host keep tens of thousands of exports", func() []byte {
+		bomb("huge-exports", "make the host hold tens of thousands of exports", func() []byte {
 			m := w.New()
 			f := m.Func(w.Sig("", ""), "")
 			for i := range 20_000 {
@@ -91,7 +91,7 @@ func bombAttempts() []attempt {
 			}
 			return m.Bytes()
 		}),
-		bomb("export-names", "have the host keep names of megabytes", func() []byte {
+		bomb("export-names", "make the host hold names of megabytes", func() []byte {
 			m := w.New()
 			m.ExportFunc(strings.Repeat("n", 2<<20), m.Func(w.Sig("", ""), ""))
 			return m.Bytes()
@@ -142,7 +142,7 @@ func malformedAttempts() []attempt {
 			}
 		}},
 		// Numbers written longer than they have to be, and sections twice.
-		{"odd-encoding", "have the gate and the compiler read the same bytes in two ways", func(l *lab) {
+		{"odd-encoding", "make the gate and the compiler read the same bytes in two ways", func(l *lab) {
 			one := w.Section(1, w.U32(1), []byte{0x60, 0, 0})
 			for _, wasm := range [][]byte{
 				w.Code(w.Header(), one, one), w.Code(w.Header(), w.Section(3, w.U32(0)), one), w.Code([]byte("\x00asm\x0d\x00\x01\x00"), one),
@@ -154,7 +154,7 @@ func malformedAttempts() []attempt {
 			}
 		}},
 		// Code that takes a number for something else.
-		{"type-confusion", "have code compiled that takes a number for an address or a function", func(l *lab) {
+		{"type-confusion", "run code that takes a number for an address or a function", func(l *lab) {
 			for _, code := range [][]byte{
 				w.Code(long(0), w.Load(0x28, 0), w.Drop()), w.Code(num(0), w.Op(0x26, 0)), w.Code(w.Op(0x6a), w.Drop()), w.Code(num(0)),
 				w.Code(w.Op(0xd0, 0x70), num(1), w.Op(0x6a), w.Drop()), w.Code(w.Br(7)), w.Code(w.LocalGet(3), w.Drop()), w.Code(w.Call(9)), w.Code(w.GlobalSet(2)),

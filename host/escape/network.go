@@ -87,7 +87,7 @@ func hostAttempts() []attempt {
 			}
 			l.reach(all)
 		}},
-		// Redirects to what is no web server.
+		// Redirects to something that is not a web server.
 		{"redirect-scheme", "be redirected to a file, another scheme, or a private address", func(l *lab) {
 			if !l.sites() {
 				return
@@ -220,8 +220,8 @@ func addressAttempts() []attempt {
 	}
 }
 
-// resolveTo has a guest ask for names that are granted, each of which resolves
-// to one address, at the port of the other server.
+// resolveTo runs a guest that asks for names that are granted, each of which
+// resolves to one address, at the port of the other server.
 func (l *lab) resolveTo(addresses []string) {
 	name := func(i int) string { return "host" + strconv.Itoa(i) + ".example" }
 	r, _ := l.resolver(func(asked string, _ int) []netip.Addr {

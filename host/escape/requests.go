@@ -74,7 +74,7 @@ func requestAttempts() []attempt {
 			l.judgePaths(e, gets(urls...))
 		}},
 		// The host adds a secret to requests to one host. Elsewhere it must not go.
-		{"secret-redirect", "have the host send its secret to another host by a redirect", func(l *lab) {
+		{"secret-redirect", "make the host send its secret to another host by a redirect", func(l *lab) {
 			if !l.sites() {
 				return
 			}
@@ -119,8 +119,8 @@ func (l *lab) untouched() {
 	}
 }
 
-// judgePaths has a guest ask for paths. Those that a server would clean may be
-// refused, or go to the cleaned path if that is granted; what arrives must not
+// judgePaths runs a guest that asks for paths. Those that a server would clean may
+// be refused, or go to the cleaned path if that is granted; what arrives must not
 // be ambiguous.
 func (l *lab) judgePaths(e *hostfn.Env, all []ask) {
 	got := l.asks(e, all...)
@@ -273,7 +273,7 @@ func responseAttempts() []attempt {
 	}
 }
 
-// swallow has a guest ask for a page that is longer than it may be.
+// swallow runs a guest that asks for a page that is longer than it may be.
 func (l *lab) swallow(most int64, page http.HandlerFunc) {
 	if !l.sites() {
 		return

@@ -27,9 +27,9 @@ type Share struct {
 	// Replays says in one line what it did on recorded calls before; empty when
 	// there were none.
 	Replays string
-	// Since is what the trial of an installed version was planned from: without it,
-	// [Installer.TryInstalled] refuses. A package that is installed for its trial has
-	// its plan say that.
+	// Since is the state that the trial of an installed version was planned from: without
+	// it, [Installer.TryInstalled] refuses. For a package that is installed for its trial
+	// the plan has it.
 	Since *State
 }
 
@@ -136,7 +136,7 @@ func (i *Installer) canTry(ctx context.Context, t trial, s Share) error {
 	case s.Calls < 0:
 		return fault.Errorf(fault.KindUsage, "a canary takes a number of calls that is not negative, not %d", s.Calls)
 	case t.stable == "":
-		return fault.Errorf(fault.KindConflict, "try %s@%s: there is no other active version to measure it against", t.skill, t.version).
+		return fault.Errorf(fault.KindConflict, "try %s@%s: no other version is active, to measure it against", t.skill, t.version).
 			WithHint("install it without %s", fault.LeaveOut(fault.FieldCanary))
 	case t.was == nil:
 		return fault.Errorf(fault.KindVerification, "try %s@%s: the active version %s is damaged", t.skill, t.version, t.stable).

@@ -247,7 +247,7 @@ func (i *Installer) SubmitGroup(ctx context.Context, g Group) ([]Outcome, error)
 		WithHint("look at each with %s, then approve them in that order: what is needed comes first", fault.ShowProposal(""))
 }
 
-// submitMember has one package of a group wait, unless it is installed already.
+// submitMember makes a proposal of one package of a group, unless it is installed already.
 func (i *Installer) submitMember(ctx context.Context, p Plan) (Outcome, error) {
 	if !p.Installed {
 		return i.propose(ctx, p)

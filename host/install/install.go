@@ -57,8 +57,8 @@ type Installer struct {
 }
 
 // New makes an Installer for the home directory, which policies may speak of. p returns
-// the policies in force: the same set until they change. A nil tester has the test cases
-// of packages not be run.
+// the policies in force: the same set until they change. If t is nil, the test cases of
+// packages are skipped.
 func New(l *ledger.Ledger, r *registry.Registry, d *approval.Desk, b *trust.Book, p func() (*policies.Set, error), e Engine, t *casetest.Tester, home string) *Installer {
 	return &Installer{ledger: l, registry: r, desk: d, trust: b, policies: p, engine: e, tester: t, home: home}
 }
@@ -83,12 +83,11 @@ type Request struct {
 	// names proposals of the same bytes that were rejected or reverted.
 	Accepted []trust.Flag
 	Despite  []string
-	// Person stands for an installation that nobody has to be asked about; the zero
-	// value has everything wait for a person.
+	// Person says that nobody has to be asked about the installation. With the zero
+	// value everything waits for a person.
 	Person approval.Human
 	// Dependencies are the skills it needs, as they were resolved. Needed and Asked
-	// are as in [registry.Provenance]. Beside has another version stay the active
-	// one.
+	// are as in [registry.Provenance]. With Beside another version stays active.
 	Dependencies []registry.Dependency
 	Needed       bool
 	Asked        *registry.Asked
@@ -163,7 +162,7 @@ type Plan struct {
 	whole policies.Effect
 	// named is true when the person knows of Refused.
 	named bool
-	// aside has the active version stay active.
+	// aside means that the active version stays active.
 	aside bool
 	// links are installed versions that are resolved otherwise with it.
 	links []registry.Link

@@ -31,9 +31,9 @@ func (p Plan) Despite() Plan {
 	return p
 }
 
-// consented refuses a plan of bytes that a person turned down, unless that was
-// named: a yes to everything is no answer to that. What is worse, such as a
-// revocation since it was planned, is said instead.
+// consented refuses a plan of bytes that a person rejected, unless the request names
+// that: a yes to everything does not cover it. A graver reason, such as a revocation
+// since the plan, is reported instead.
 func (i *Installer) consented(ctx context.Context, p Plan) error {
 	if p.Refused == nil || p.named {
 		return nil

@@ -1,7 +1,7 @@
 // Package absent tells a file that does not exist from an entry that leads
 // nowhere, such as a link to a share that is not mounted: opening either fails with
-// [fs.ErrNotExist]. Who reads "there is no file" as "there is no rule" must not take
-// the second for the first.
+// [fs.ErrNotExist]. A caller for whom a missing file means that nothing is forbidden
+// must not take the second for the first.
 package absent
 
 import (

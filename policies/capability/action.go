@@ -181,7 +181,7 @@ func AskedIn(field string) Action {
 	return ""
 }
 
-// Kind returns what is known of a, and false when it is no action.
+// Kind returns what is known of a, and false when it is not an action.
 func (a Action) Kind() (Kind, bool) {
 	if k := lookup(a); k != nil {
 		return *k, true
@@ -189,7 +189,7 @@ func (a Action) Kind() (Kind, bool) {
 	return Kind{}, false
 }
 
-// Shape returns the shape of a's resource: [ShapeNone] also when it is no action.
+// Shape returns the shape of a's resource: [ShapeNone] also when it is not an action.
 func (a Action) Shape() Shape {
 	if k := lookup(a); k != nil {
 		return k.Shape

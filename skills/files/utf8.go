@@ -37,7 +37,7 @@ type piece struct {
 
 // decode returns the text of the piece and how many bytes of it were used: a
 // character that the end of the piece cuts in two is left for the next one. The
-// byte order mark at the start of a file is no text.
+// byte order mark at the start of a file is left out.
 func (p piece) decode() (text string, used int, err error) {
 	data := p.data
 	if p.offset == 0 {

@@ -28,8 +28,8 @@ func converter(headingIDs bool) goldmark.Markdown {
 }
 
 // splitFrontMatter takes the block between two lines of three dashes off the
-// start of a document, as static site generators and SKILL.md have it. What is no
-// fields is text under a thematic break.
+// start of a document, as static site generators and SKILL.md have it. Without fields
+// it is text under a thematic break.
 func splitFrontMatter(document string) (front, body string) {
 	document = strings.TrimPrefix(document, "\ufeff")
 	first, rest, found := cutLine(document)

@@ -118,7 +118,7 @@ func unpackLZW(raw []byte, early int) []byte {
 	return out
 }
 
-// base85 undoes ASCII base 85 (7.4.3); what is no digit is skipped.
+// base85 undoes ASCII base 85 (7.4.3); bytes that are not digits are skipped.
 func base85(raw []byte) []byte {
 	raw = bytes.TrimPrefix(bytes.TrimLeft(raw, " \t\r\n"), []byte("<~"))
 	out := make([]byte, 0, len(raw)/5*4+4)

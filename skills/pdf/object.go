@@ -29,14 +29,14 @@ type stream struct {
 }
 
 // objectNumber returns the number of the object that o refers to, 0 for an object
-// that is no reference.
+// that is not a reference.
 func objectNumber(o object) int {
 	n, _ := o.(ref)
 	return int(n)
 }
 
-// whole returns a number without its fraction, and 0 for what is no number or
-// out of all bounds.
+// whole returns a number without its fraction, and 0 for an object that is not a
+// number, or is out of all bounds.
 func whole(o object) int {
 	const most = 1 << 48
 	n, ok := o.(float64)

@@ -48,7 +48,7 @@ type proseReader struct {
 	inItem  bool   // the last block is a list item, whose text may be indented
 }
 
-// kinds of lines that are no prose, and what each does to the paragraph before it.
+// kinds of lines that are not prose, and what each does to the paragraph before it.
 func (p *proseReader) line(raw string) {
 	line := strings.TrimSpace(strings.TrimLeft(raw, "> \t"))
 	wasBlank := p.blank

@@ -31,9 +31,9 @@ const MaxData = 64 << 10
 
 // Errors of Publish that a caller may test for.
 var (
-	// ErrType: there is no such type of event.
+	// ErrType means that the type of an event is unknown.
 	ErrType = errors.New("no such type of event")
-	// ErrData: the data is no JSON, or too long.
+	// ErrData means that the data of an event is not JSON, or too long.
 	ErrData = errors.New("bad event data")
 )
 

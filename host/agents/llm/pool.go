@@ -87,9 +87,9 @@ func (p *pool) moved() uint64 {
 }
 
 // sync takes over what a provider says is loaded, of models that nobody uses. before is
-// what moved returned before the provider was asked: what it said is out of date when
-// something was loaded or unloaded meanwhile, and would have the pool forget what takes
-// memory.
+// what moved returned before the provider was asked: its answer is out of date when
+// something was loaded or unloaded meanwhile, and with it the pool would forget models
+// that take memory.
 func (p *pool) sync(providerName string, models []provider.Model, before uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

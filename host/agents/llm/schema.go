@@ -33,8 +33,8 @@ func formOf(schema json.RawMessage) (*form, error) {
 	return &form{schema, compiled, plain == "{}" || plain == "true"}, nil
 }
 
-// native reports whether a model is given the schema as such. "Anything" is no
-// schema that the formats of providers have.
+// native reports whether a model is given the schema as such. The formats of providers
+// cannot say "anything".
 func (f *form) native(m provider.Model) bool { return m.JSONSchema && !f.anything }
 
 // ask is the request as a model is sent it: with no more than it can do. One that
@@ -62,8 +62,8 @@ func (f *form) ask(r provider.Request, m provider.Model) provider.Request {
 	return r
 }
 
-// check returns the JSON of an answer, or what is wrong with it. Calls of tools are
-// no answer yet.
+// check returns the JSON of an answer, or what is wrong with it. A response that calls
+// tools is not an answer yet.
 func (f *form) check(resp provider.Response) (string, error) {
 	if f == nil || len(resp.Calls) > 0 {
 		return resp.Text, nil

@@ -97,7 +97,7 @@ func tiersBySize(m provider.Model) []Tier {
 }
 
 // members are the models of a tier: those the settings name, in their order, or
-// those that belong to it and are no last resort.
+// those that belong to it and are not a last resort.
 func (s Settings) members(t Tier, entries []entry) []Ref {
 	if named := s.Tiers[t]; len(named) > 0 {
 		return resolveAll(named, entries)

@@ -32,7 +32,7 @@ type Use struct {
 // Spent is what requests took.
 type Spent struct {
 	// Calls counts the attempts, Failed those of them that failed, and Cached the
-	// requests that were answered with a kept answer, which are no Calls.
+	// requests that were answered from the cache, which do not count as Calls.
 	Calls  int64 `json:"calls"`
 	Failed int64 `json:"failed,omitempty"`
 	Cached int64 `json:"cached,omitempty"`

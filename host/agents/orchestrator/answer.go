@@ -24,8 +24,8 @@ const (
 const answerRule = "This is your last turn: call no tools. Answer the goal from what the tools and steps answered, and from nothing else; say what is missing when a step failed. " +
 	"Begin your answer with " + provider.LowConfidence + " when that does not answer the goal. " + provider.DataRule
 
-// doAnswer has a model make one answer of what the steps of a plan came to. It is shown
-// them as the conversation that would have led there: the goal, the calls and their
+// doAnswer asks a model to make one answer of the results of a plan's steps. It is shown
+// the conversation that would have led there: the goal, the calls and their
 // results.
 func (w *work) doAnswer(s task.Step) (outcome, error) {
 	known, err := w.known(s)

@@ -88,7 +88,7 @@ func (s *scope) take(kind, subject string, asked any) (k kept, found bool, err e
 		Asked any    `json:"asked"`
 	}{kind, asked})
 	if err != nil {
-		return k, false, fault.Errorf(fault.KindUsage, "what the agent asks is no JSON: %w", err)
+		return k, false, fault.Errorf(fault.KindUsage, "what the agent asks is not JSON: %w", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -250,7 +250,7 @@ func (s *scope) mayThink(t agent.Thought) error {
 	}
 	for _, tool := range t.Request.Tools {
 		if s.tool(tool.Name) == nil {
-			return fault.Errorf(fault.KindDenied, "step %s: %q is no tool of the task", s.name, cut(tool.Name, 64))
+			return fault.Errorf(fault.KindDenied, "step %s: %q is not a tool of the task", s.name, cut(tool.Name, 64))
 		}
 	}
 	return nil

@@ -32,7 +32,7 @@ func (w *work) intake() (task.Phase, error) {
 	}
 	name := route(w.task, defs, w.o.settings)
 	if !slices.ContainsFunc(defs, func(d Definition) bool { return d.Name == name }) {
-		return "", fault.Errorf(fault.KindNotFound, "there is no agent %s", name).WithHint("%s shows those there are", fault.List(fault.Agents))
+		return "", fault.Errorf(fault.KindNotFound, "agent %s not found", name).WithHint("%s shows those there are", fault.List(fault.Agents))
 	}
 	if text, err := encode(w.tools); err != nil || len(text) > store.MaxValue {
 		return "", fault.Errorf(fault.KindLimit, "the descriptions of %d tools have %d bytes; at most %d can be kept", len(w.tools), len(text), store.MaxValue).
@@ -49,7 +49,7 @@ func (w *work) checkTools() error {
 	for _, named := range w.task.Tools {
 		skill, tool, one := strings.Cut(named, ":")
 		if !slices.ContainsFunc(w.tools, func(t Tool) bool { return t.Skill == skill && (!one || t.Tool == tool) }) {
-			return fault.Errorf(fault.KindNotFound, "there is no tool %s", named).WithHint("%s shows the skills that are installed", fault.List(fault.Skills))
+			return fault.Errorf(fault.KindNotFound, "tool %s not found", named).WithHint("%s shows the skills that are installed", fault.List(fault.Skills))
 		}
 	}
 	return nil

@@ -62,7 +62,7 @@ func encode(v any) ([]byte, error) {
 
 // missing is the error for a task that is not there.
 func missing(id string) error {
-	return fault.Errorf(fault.KindNotFound, "there is no task %s", id).WithHint("%s shows those there are", fault.List(fault.Tasks))
+	return fault.Errorf(fault.KindNotFound, "task %s not found", id).WithHint("%s shows those there are", fault.List(fault.Tasks))
 }
 
 // envelope is the task of a run as it was submitted.

@@ -121,7 +121,7 @@ type Memory interface {
 // Proposals take what agents wrote to a person.
 type Proposals interface {
 	// Propose hands a skill in and returns the name of the proposal. Handing in the
-	// same again is no second proposal.
+	// same skill again returns the same proposal.
 	Propose(ctx context.Context, taskID string, s agent.Skill) (string, error)
 }
 

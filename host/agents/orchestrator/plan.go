@@ -317,5 +317,5 @@ func (w *work) definition(name string) (Definition, error) {
 			return d, nil
 		}
 	}
-	return Definition{}, fault.Errorf(fault.KindNotFound, "there is no agent %s", name).WithHint("%s shows those there are", fault.List(fault.Agents))
+	return Definition{}, fault.Errorf(fault.KindNotFound, "agent %s not found", name).WithHint("%s shows those there are", fault.List(fault.Agents))
 }

@@ -36,7 +36,7 @@ func parseReference(text string) (reference, error) {
 			return r, nil
 		}
 	}
-	return r, fault.Errorf(fault.KindUsage, "%s%.80s} is no reference: write ${steps.ID.text} or ${steps.ID.json.PATH}", opening, text)
+	return r, fault.Errorf(fault.KindUsage, "%s%.80s} is not a reference: write ${steps.ID.text} or ${steps.ID.json.PATH}", opening, text)
 }
 
 // A piece of a text is a text, or a reference.
@@ -98,7 +98,7 @@ func texts(input json.RawMessage) ([]string, error) {
 		return nil, nil
 	}
 	if err := json.Unmarshal(input, &v); err != nil {
-		return nil, fault.Errorf(fault.KindUsage, "the input is no JSON: %w", err)
+		return nil, fault.Errorf(fault.KindUsage, "the input is not JSON: %w", err)
 	}
 	var all []string
 	_, err := walk(v, func(s string) (any, error) { all = append(all, s); return s, nil })
@@ -146,7 +146,7 @@ func resolve(input json.RawMessage, find func(step string) (answer, error)) (jso
 	d.UseNumber()
 	var v any
 	if err := d.Decode(&v); err != nil {
-		return nil, fault.Errorf(fault.KindUsage, "the input is no JSON: %w", err)
+		return nil, fault.Errorf(fault.KindUsage, "the input is not JSON: %w", err)
 	}
 	v, err := walk(v, func(s string) (any, error) {
 		pieces, err := parsePieces(s)
@@ -231,7 +231,7 @@ func member(v any, name string) (any, error) {
 		if m, ok := v[name]; ok {
 			return m, nil
 		}
-		return nil, fmt.Errorf("there is no member %q", name)
+		return nil, fmt.Errorf("member %q not found", name)
 	case []any:
 		i, err := strconv.Atoi(name)
 		if err != nil || i < 0 || i >= len(v) {

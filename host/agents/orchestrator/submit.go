@@ -25,13 +25,13 @@ import (
 // less than the settings is a [fault.KindDenied] error, see [Orchestrator.SubmitBy].
 func (o *Orchestrator) Submit(ctx context.Context, t task.Task) (task.Run, error) {
 	if t.ApproveRisk != "" && laxer(t.ApproveRisk, o.settings.ApproveFrom) {
-		return task.Run{}, fault.Errorf(fault.KindDenied, "only a person can have a task ask from the risk %s on: here it is %s", t.ApproveRisk, o.settings.ApproveFrom)
+		return task.Run{}, fault.Errorf(fault.KindDenied, "only a person can raise the risk from which a task asks to %s: here it is %s", t.ApproveRisk, o.settings.ApproveFrom)
 	}
 	return o.submit(ctx, t)
 }
 
-// SubmitBy takes a task of a person in, as [Orchestrator.Submit] does: the person may say
-// that calls of it need no approval which the settings have others ask for.
+// SubmitBy takes in a task of a person, as [Orchestrator.Submit] does. Only a person may
+// spare calls of the task an approval that the settings demand.
 func (o *Orchestrator) SubmitBy(ctx context.Context, h approval.Human, t task.Task) (task.Run, error) {
 	if err := h.Check(); err != nil {
 		return task.Run{}, err

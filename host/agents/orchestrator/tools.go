@@ -172,7 +172,7 @@ func inputDigest(input json.RawMessage) string {
 func (s *scope) refuse(t *Tool, c agent.Call) *fault.Error {
 	switch {
 	case t == nil:
-		return fault.Errorf(fault.KindDenied, "%q is no tool of this task", cut(c.Tool, maxToolName))
+		return fault.Errorf(fault.KindDenied, "%q is not a tool of this task", cut(c.Tool, maxToolName))
 	case s.planning && !t.ReadOnly:
 		return fault.Errorf(fault.KindDenied, "%s may change something, and is not called while a plan is made", t.Name)
 	case s.planning && s.w.askFrom().Asks(t.risk()):
@@ -183,7 +183,7 @@ func (s *scope) refuse(t *Tool, c agent.Call) *fault.Error {
 		return fault.Errorf(fault.KindLimit, "the task made %d calls, and may not make more", s.w.o.settings.MaxCalls)
 	}
 	if len(c.Input) > 0 && !json.Valid(c.Input) {
-		return fault.Errorf(fault.KindUsage, "the input of %s is no JSON", t.Name)
+		return fault.Errorf(fault.KindUsage, "the input of %s is not JSON", t.Name)
 	}
 	if err := s.w.schemas.check(*t, cmp.Or(string(c.Input), "{}")); err != nil {
 		return fault.Errorf(fault.KindUsage, "the input of %s: %w", t.Name, err)

@@ -17,8 +17,8 @@ type Consent int
 // waits as proposals, or is refused.
 const (
 	NotAsked Consent = iota
-	// Beforehand is a yes to whatever is asked for, said before that was known. It is no
-	// answer to packages that were turned down before.
+	// Beforehand is a yes to whatever is asked for, given before that was known. It does
+	// not cover packages that were rejected before.
 	Beforehand
 	// Shown is a yes to this plan, all of which the person was shown. For packages of
 	// which no evidence was gathered it counts as Beforehand.
@@ -63,7 +63,7 @@ func (s *Service) Commit(ctx context.Context, by approval.Principal, p *Plan, c 
 	_, person := by.(approval.Human)
 	switch {
 	case p == nil || p.commit == nil:
-		return Result{}, fault.Errorf(fault.KindUsage, "commit: there is no plan")
+		return Result{}, fault.Errorf(fault.KindUsage, "commit: no plan was given")
 	case by != p.by:
 		return Result{}, fault.Errorf(fault.KindDenied, "%s %s: %s planned it, and %s would commit it", p.Kind, p.Skill, p.by.Actor(), by.Actor())
 	case c != NotAsked && !person:

@@ -65,7 +65,7 @@ func (i Info) Version() seen.Version {
 type InfoRequest struct {
 	// Of is an installed skill or a path.
 	Of invoke.Address
-	// Difference has the info compare it with the active version, in brief; with Full
+	// Difference compares it with the active version, in brief; with Full
 	// nothing is left out.
 	Difference, Full bool
 	// Workspace is the absolute directory that relative paths in the manifest mean.
@@ -165,7 +165,7 @@ func (s *Service) Tool(ctx context.Context, by approval.Principal, of invoke.Add
 type CompareRequest struct {
 	// Package is put beside the active version of its skill.
 	Package *bundle.Package
-	// Full has nothing be left out.
+	// Full asks for everything; otherwise long parts are shortened.
 	Full bool
 }
 

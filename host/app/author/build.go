@@ -141,7 +141,7 @@ func writePackage(p *bundle.Package, out string) error {
 
 func writeModule(from, to string) error {
 	if filepath.Ext(to) != ".wasm" {
-		return fault.Errorf(fault.KindUsage, "write %s: without a manifest there is no package to write", to).
+		return fault.Errorf(fault.KindUsage, "write %s: only a directory with a manifest becomes a package", to).
 			WithHint("write a skill.json, or name a .wasm file")
 	}
 	b, err := os.ReadFile(from)

@@ -59,7 +59,7 @@ func (b builtBy) Script(ctx context.Context, p toolchain.Project) ([]byte, error
 func (s *Service) buildScript(ctx context.Context, r BuildRequest) (Built, error) {
 	out := Built{Problems: []Problem{}}
 	if _, err := os.Lstat(r.Path); err != nil {
-		return out, fault.Errorf(fault.KindNotFound, "build %s: there is no such file", r.Path).WithHint("name a directory, or a main.js, main.ts or main.py")
+		return out, fault.Errorf(fault.KindNotFound, "build %s: file not found", r.Path).WithHint("name a directory, or a main.js, main.ts or main.py")
 	}
 	project, err := scriptProject(r.Path)
 	if err != nil {

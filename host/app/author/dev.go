@@ -152,7 +152,7 @@ func (d *developer) close(ctx context.Context) {
 	d.removeTemporary()
 }
 
-// watch goes on until somebody ends it, which is no failure.
+// watch goes on until somebody ends it, and then returns nil.
 func (d *developer) watch(ctx context.Context) error {
 	w, err := watch.Open(d.dir, watch.Settings{Ignore: d.outputs()})
 	if err != nil {

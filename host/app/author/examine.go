@@ -60,7 +60,7 @@ func examine(ctx context.Context, apart *worker.Runtime, wasm []byte) (Examinati
 	return e, ctx.Err()
 }
 
-// snapshotOf has a module write down its state after its initialisation.
+// snapshotOf initialises a module and measures its state afterwards.
 func snapshotOf(ctx context.Context, apart *worker.Runtime, wasm []byte) (*Snapshot, error) {
 	prepared, err := sandbox.Preinitialisable(wasm)
 	if err != nil {

@@ -72,7 +72,7 @@ func checkLanguage(l Language) error {
 	if slices.Contains(all, string(l)) {
 		return nil
 	}
-	e := fault.Errorf(fault.KindUsage, "there is no language %q", string(l))
+	e := fault.Errorf(fault.KindUsage, "unknown language %q", string(l))
 	if best, ok := nearest.Name(string(l), all); ok {
 		return e.WithHint("did you mean %s? the languages are: %s", best, list)
 	}

@@ -102,9 +102,9 @@ type VerifyRequest struct {
 	Against io.Reader
 }
 
-// Verify checks that nobody changed, cut, reordered or replaced the audit log. A log that
-// is damaged is no error but a Problem of the result. One that is another than the key or
-// the export of the request show is a [fault.KindVerification] error.
+// Verify checks that nobody changed, cut, reordered or replaced the audit log. Damage is a
+// Problem of the result and not an error. A log that does not match the key or the export
+// of the request is a [fault.KindVerification] error.
 func (a *Audit) Verify(ctx context.Context, by approval.Principal, req VerifyRequest) (Verification, error) {
 	if err := approval.CheckPrincipal(by); err != nil {
 		return Verification{}, err

@@ -86,7 +86,8 @@ func noPolicy(id string, names []string) error {
 type CaseOutcome = policies.Outcome
 
 // Test puts test cases to the policies in force. paths are files of cases, or directories
-// of such; without any, the cases of the home are read. A wrong answer is no error.
+// of such; without any, the cases of the home are read. A case that fails is an outcome and
+// not an error.
 func (s *Policies) Test(_ context.Context, by approval.Principal, paths []string) ([]CaseOutcome, error) {
 	if err := approval.CheckPrincipal(by); err != nil {
 		return nil, err
@@ -111,7 +112,7 @@ func (s *Policies) Test(_ context.Context, by approval.Principal, paths []string
 		}
 	}
 	if len(outcomes) == 0 {
-		return nil, fault.Errorf(fault.KindNotFound, "there are no test cases in %s", strings.Join(paths, ", ")).WithHint("%s shows how one is written", fault.Read("policy test"))
+		return nil, fault.Errorf(fault.KindNotFound, "no test cases found in %s", strings.Join(paths, ", ")).WithHint("%s shows how one is written", fault.Read("policy test"))
 	}
 	return outcomes, nil
 }
@@ -244,7 +245,7 @@ type PolicyReport struct {
 	OK       bool            `json:"ok"`
 	Policies int             `json:"policies"`
 	Problems []PolicyProblem `json:"problems"`
-	// Warnings are no mistakes: they may be meant, or be true on this machine only.
+	// Warnings are about what may be intended, or is true on this machine only.
 	Warnings []PolicyProblem `json:"warnings"`
 }
 

@@ -95,7 +95,7 @@ func (s *Proposals) List(ctx context.Context, by approval.Principal, req ListPro
 		return nil, err
 	}
 	if req.Status != "" && !slices.Contains(approval.Statuses(), req.Status) {
-		return nil, fault.Errorf(fault.KindUsage, "there is no status %q", req.Status).WithHint("it is one of: %s", strings.Join(Statuses(), ", "))
+		return nil, fault.Errorf(fault.KindUsage, "unknown status %q", req.Status).WithHint("it is one of: %s", strings.Join(Statuses(), ", "))
 	}
 	all, err := s.p.Desk.Proposals(ctx)
 	found := []Proposal{}

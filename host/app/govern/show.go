@@ -59,8 +59,8 @@ type Proposed struct {
 	// Summary is what should not be missed; empty for what is decided already, and for a
 	// call.
 	Summary []Point `json:"summary"`
-	// Read is what models read of a new skill; nil for what is compared with an active
-	// version, and for what is no package.
+	// Read is what models read of a new skill; nil if it is compared with an active
+	// version, or is not a package.
 	Read *review.ReadByModels `json:"read_by_models,omitempty"`
 	// Kind is that of a package that waits.
 	Kind manifests.Kind `json:"-"`
@@ -153,7 +153,7 @@ func Rules() []Rule { return findings.Rules() }
 func RuleOf(id string) (Rule, error) {
 	r, ok := findings.Lookup(strings.ToUpper(id))
 	if !ok {
-		return r, fault.Errorf(fault.KindNotFound, "there is no rule %s", id)
+		return r, fault.Errorf(fault.KindNotFound, "rule %s not found", id)
 	}
 	return r, nil
 }

@@ -84,7 +84,7 @@ func (t Terms) check(now time.Time) error {
 	case named != (t.ID != ""):
 		return fault.Errorf(fault.KindUsage, "grants for the calls of one run or one session name it, and others name none")
 	case !t.known():
-		return fault.Errorf(fault.KindUsage, "there is no scope %q", t.Scope).WithHint("it is one of: always, once, run, session, until")
+		return fault.Errorf(fault.KindUsage, "unknown scope %q", t.Scope).WithHint("it is one of: always, once, run, session, until")
 	case !t.Until.IsZero() && !t.Until.After(now):
 		return fault.Errorf(fault.KindUsage, "grants cannot end at %s: that is over", t.Until.Local().Format(time.DateTime)).WithHint("name a time that is still to come")
 	}

@@ -78,10 +78,10 @@ type Invocation struct {
 	// Begins is called before the guest runs for the first time: when it fails, the guest
 	// does not run. Nil is for nobody.
 	Begins func() error
-	// NoCache has the tool run even if its answer was kept, and keeps nothing. Fresh has it
-	// begin with an instance made anew.
+	// NoCache runs the tool even if its answer is cached, and does not cache the new one.
+	// Fresh runs it in a new instance.
 	NoCache, Fresh bool
-	// Record has the call recorded; its answer then has the recording. RecordTo is a file to
+	// Record asks for a recording, which is then part of the answer. RecordTo is a file to
 	// write it to, too, where nothing else is than another recording; empty for none.
 	Record   bool
 	RecordTo string

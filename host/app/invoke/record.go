@@ -67,7 +67,7 @@ func (in Invocation) recordable() error {
 		return nil
 	}
 	if dir := filepath.Dir(path); !exists(dir) {
-		return fault.Errorf(fault.KindNotFound, "record the call: there is no directory %s", dir).WithHint("nothing was run; make it, or name another file")
+		return fault.Errorf(fault.KindNotFound, "record the call: directory %s not found", dir).WithHint("nothing was run; make it, or name another file")
 	}
 	st, err := os.Stat(path)
 	switch {
@@ -78,7 +78,7 @@ func (in Invocation) recordable() error {
 	case st.Mode().IsRegular() && (st.Size() == 0 || isRecording(path)):
 		return nil
 	}
-	return fault.Errorf(fault.KindConflict, "record the call: %s exists, and is no recording", path).WithHint("nothing was run; name another file, or remove this one")
+	return fault.Errorf(fault.KindConflict, "record the call: %s exists and is not a recording", path).WithHint("nothing was run; name another file, or remove this one")
 }
 
 // isRecording reports whether a file begins as recordings do.

@@ -69,7 +69,7 @@ func meanings() []meaning {
 		{secret.ErrName, fault.KindUsage, fault.Hintf("choose another name")},
 		{secret.ErrTooLarge, fault.KindUsage, fault.Hint{}},
 		{secret.ErrDamaged, fault.KindVerification, fault.Hint{}},
-		{signature.ErrMalformed, fault.KindVerification, fault.Hintf("it is no Sigstore bundle, or one that was damaged on its way: get it again")},
+		{signature.ErrMalformed, fault.KindVerification, fault.Hintf("it is not a Sigstore bundle, or was damaged on its way: get it again")},
 		{signature.ErrInvalid, fault.KindVerification, fault.Hintf("the bytes are not the ones that were signed: get them again")},
 		{signature.ErrMismatch, fault.KindVerification, fault.Hintf("the signature is of something else: get both again")},
 		{signature.ErrUnsupported, fault.KindVerification, fault.Hintf("have it signed by %s, or by `cosign sign` with a key", fault.Publish())},

@@ -74,7 +74,7 @@ func noAttempt(id string) error {
 	for _, a := range escape.List() {
 		ids = append(ids, a.ID)
 	}
-	e := fault.Errorf(fault.KindNotFound, "there is no attempt %s", id)
+	e := fault.Errorf(fault.KindNotFound, "attempt %s not found", id)
 	if best, ok := nearest.Name(id, ids); ok {
 		return e.WithHint("did you mean %s? %s shows them all", fault.Choose(best), fault.CheckHome().With(fault.FieldEscape))
 	}

@@ -75,7 +75,7 @@ func mark(home string) error {
 	}
 	for _, e := range entries {
 		if !ours(e.Name()) {
-			return fault.Errorf(fault.KindUsage, "%s is no home of skillet's: it has something else in it, %q", home, e.Name()).
+			return fault.Errorf(fault.KindUsage, "%s is not a home of skillet: it contains something else, %q", home, e.Name()).
 				WithHint("name a new or an empty directory with %s or SKILLET_HOME; to use this one all the same, make the file %s", fault.Set(fault.FieldHome), marker)
 		}
 	}

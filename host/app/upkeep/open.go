@@ -53,9 +53,9 @@ func AuditWindow(s config.Settings, serves bool) time.Duration {
 	return 0
 }
 
-// KeyOptions say where the identity of a home is, and what the home is known by. A setting
-// that the home itself has is no reason not to ask the keyring: who can write the home's
-// files wrote it, perhaps.
+// KeyOptions say where the identity of a home is, and what the home is known by. The
+// keyring is asked whatever the home's own settings say: whoever can write the home's files
+// may have written those.
 func KeyOptions(home string, c *config.Config, k secret.Keyring) secret.KeyOptions {
 	o := secret.KeyOptions{Home: home, Place: secret.Place(c.Settings().SecretKey), Keyring: k, Marker: filepath.Join(home, hostfn.HomeMarker)}
 	if o.Keyring == nil {
@@ -120,7 +120,7 @@ func storeOptions(home string, s config.Settings) (store.Options, error) {
 	return o, nil
 }
 
-// maxKeyFile is how much of a key file is read; more is no key.
+// maxKeyFile is how many bytes of a key file are read. No key is as long.
 const maxKeyFile = 4 << 10
 
 // readStart reads the beginning of a file.

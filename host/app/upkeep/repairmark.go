@@ -31,8 +31,7 @@ type begunRepair struct {
 	Runs      *journal.Repair `json:"runs,omitempty"`
 }
 
-// fill has r say what was found when the repair was begun, as far as it is not found
-// again.
+// fill adds to r what was found when the repair was begun, and is not found again.
 func (b *begunRepair) fill(r *AuditRepair) {
 	if r.Key == nil {
 		r.Key = b.Key

@@ -121,7 +121,7 @@ func (p slot) putInPlace() error {
 		err = json.Unmarshal(b, &to)
 	}
 	if err == nil && to.Aside != "" && (filepath.Base(to.Aside) != to.Aside || !strings.HasPrefix(to.Aside, asidePrefix)) {
-		err = fmt.Errorf("%q is no name for a store that was", to.Aside)
+		err = fmt.Errorf("%q is not a name for a store that was", to.Aside)
 	}
 	if err != nil {
 		return fault.Errorf(fault.KindVerification, "read %s: %w", p.path(storeMark), err).
@@ -165,8 +165,8 @@ func (s *Service) reopen(ctx context.Context) error {
 	return err
 }
 
-// reopenAsItWas is reopen for a store that nothing was done to. That it is damaged, as it was
-// before, is no failure.
+// reopenAsItWas is reopen for a store that nothing was done to. It returns nil for one that
+// is damaged, as it was before.
 func (s *Service) reopenAsItWas(ctx context.Context) error {
 	if err := s.reopen(ctx); !errors.Is(err, store.ErrDamaged) {
 		return err

@@ -214,7 +214,7 @@ func (s *Service) salvage(ctx context.Context, r *Renewal) (was salvaged, releas
 	if errors.Is(err, fs.ErrNotExist) {
 		r.Whole = s.untouched()
 		if !r.Whole {
-			r.Lost = append(r.Lost, "there is no store")
+			r.Lost = append(r.Lost, "the store is missing")
 		}
 		return was, func() error { return nil }, nil
 	}
@@ -450,7 +450,7 @@ func (s *Service) unpack(ctx context.Context, from io.Reader, keep bool) ([]stor
 	b, dir := s.wanted(), s.path(freshStore)
 	_, err = b.Restore(ctx, s.log, from, dir, o)
 	if errors.Is(err, backup.ErrBackup) && !errors.Is(err, store.ErrKey) {
-		return nil, fault.Wrap(fault.KindVerification, err).WithHint("nothing was changed; it is no backup, or one that was damaged: use another")
+		return nil, fault.Wrap(fault.KindVerification, err).WithHint("nothing was changed; the file is not a backup, or is damaged: use another")
 	}
 	if err != nil {
 		return nil, err

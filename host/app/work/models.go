@@ -226,7 +226,7 @@ func (p *providers) spec(ctx context.Context, name string) (plugins.Spec, error)
 				Hinted(fault.Hintf("%s, or %s", fault.Install(c.Kind), fault.SetSetting("providers."+name+".program", "")))
 		}
 	case !installed:
-		return plugins.Spec{}, fault.Errorf(fault.KindNotFound, "there is no provider %s", name).
+		return plugins.Spec{}, fault.Errorf(fault.KindNotFound, "provider %s not found", name).
 			Hinted(fault.Hintf("%s shows those there are", fault.List(fault.Providers)))
 	}
 	spec, err := p.plugins.spec(ctx, s)

@@ -52,13 +52,13 @@ type TaskRequest struct {
 	USD    float64
 	// Timeout is in how much time it has to be done; 0 for the setting.
 	Timeout time.Duration
-	// Planning, Priority and ApproveRisk are as in a task; only a person has calls wait for
-	// persons less than the settings say.
+	// Planning, Priority and ApproveRisk are as in a task. Only a person can give an
+	// ApproveRisk that asks less often than the settings do.
 	Planning    Planning
 	Priority    Priority
 	ApproveRisk Risk
-	// Queue has it wait for [Tasks.RunWorkers]. When too many wait, that is a [fault.KindLimit]
-	// error which says when to try again.
+	// Queue leaves the task to [Tasks.RunWorkers]. When too many wait, the result is a
+	// [fault.KindLimit] error which says when to try again.
 	Queue bool
 }
 
@@ -224,7 +224,7 @@ type DoRequest struct {
 // Do works on a task until it ends, waits for a person or is paused, and returns how it is
 // then. When ctx ends, it stops in good order and the task is queued again. A task that
 // another process works on, is paused, waits or has ended is a [fault.KindConflict] error.
-// That a goal was not reached is no error: see the report.
+// A goal that was not reached is not an error: see the report.
 func (t *Tasks) Do(ctx context.Context, by approval.Principal, q DoRequest) (Run, error) {
 	if err := allows(by, q.Allow); err != nil {
 		return Run{}, err
@@ -411,8 +411,8 @@ func (t *Tasks) Pause(ctx context.Context, by approval.Principal, c TaskChange) 
 	return o.Pause(ctx, id, by.Actor(), c.unmoved)
 }
 
-// Resume has a task go on that is paused, or waits for what a person may have approved
-// elsewhere: it is queued then. Another task stays as it is.
+// Resume queues a task that is paused, or that waits for something a person may have
+// approved elsewhere. Another task stays as it is.
 func (t *Tasks) Resume(ctx context.Context, by approval.Principal, c TaskChange) (Run, error) {
 	o, id, err := t.find(ctx, by, c.ID)
 	if err != nil {

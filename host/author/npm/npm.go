@@ -59,7 +59,7 @@ func (p Package) sum() ([]byte, error) {
 	text, ok := strings.CutPrefix(p.Integrity, "sha512-")
 	sum, err := base64.StdEncoding.DecodeString(text)
 	if !ok || err != nil || len(sum) != sha512.Size {
-		return nil, fmt.Errorf("fetch %s: %q is no SHA-512 in base64", p, p.Integrity)
+		return nil, fmt.Errorf("fetch %s: %q is not a SHA-512 in base64", p, p.Integrity)
 	}
 	return sum, nil
 }
@@ -181,7 +181,7 @@ func (f *Fetcher) keep(p Package, sum, b []byte) {
 func (f *Fetcher) address(p Package) (string, error) {
 	base, err := url.Parse(f.settings.Registry)
 	if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" {
-		return "", fault.Errorf(fault.KindUsage, "fetch %s: the registry %q is no web address", p, f.settings.Registry).
+		return "", fault.Errorf(fault.KindUsage, "fetch %s: the registry %q is not a web address", p, f.settings.Registry).
 			WithHint("set npm_config_registry to one, or leave it unset for " + DefaultRegistry)
 	}
 	return base.JoinPath(p.Name, "-", path.Base(p.Name)+"-"+p.Version+".tgz").String(), nil

@@ -97,7 +97,7 @@ func CheckName(name string) error {
 	if skillName().MatchString(name) && len(name) <= maxName {
 		return nil
 	}
-	return fault.Errorf(fault.KindUsage, "%q is no name for a skill", name).
+	return fault.Errorf(fault.KindUsage, "%q is not a name for a skill", name).
 		WithHint("write lower-case letters, digits and single hyphens, such as word-count")
 }
 
@@ -122,7 +122,7 @@ func Write(o Order) ([]string, error) {
 		return nil, inTheWay(o.Dir, "it is a link")
 	}
 	if st, err := os.Stat(o.Dir); err == nil && !st.IsDir() || err != nil && isThere(os.Lstat(o.Dir)) {
-		return nil, inTheWay(o.Dir, "it is no directory")
+		return nil, inTheWay(o.Dir, "it is not a directory")
 	}
 	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
 		return nil, fmt.Errorf("make %s: %w", o.Dir, err)
@@ -163,16 +163,16 @@ func (o Order) put(root *os.Root, name string, content []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// unblocked refuses to write through a link, or into what is no file: it may be outside of
-// the directory.
+// unblocked refuses to write through a link, or into something that is not a regular file:
+// it may be outside of the directory.
 func unblocked(root *os.Root, name string) error {
 	for at := path.Dir(name); at != "."; at = path.Dir(at) {
 		if st, err := root.Lstat(at); err == nil && !st.IsDir() {
-			return inTheWay(at, "it is no directory")
+			return inTheWay(at, "it is not a directory")
 		}
 	}
 	if st, err := root.Lstat(name); err == nil && !st.Mode().IsRegular() {
-		return inTheWay(name, "it is no file")
+		return inTheWay(name, "it is not a regular file")
 	}
 	return nil
 }
@@ -205,7 +205,7 @@ func (o Order) free(names []string) error {
 func (o Order) files() (map[string][]byte, error) {
 	k, ok := kits()[o.Language]
 	if !ok {
-		return nil, fault.Errorf(fault.KindUsage, "there is no language %q", o.Language).WithHint("the languages are: %s", strings.Join(Names(), ", "))
+		return nil, fault.Errorf(fault.KindUsage, "unknown language %q", o.Language).WithHint("the languages are: %s", strings.Join(Names(), ", "))
 	}
 	all := map[string][]byte{}
 	for _, dir := range []string{"common", k.dir} {

@@ -140,7 +140,7 @@ func (s *shown) answer(name []byte) ([]byte, error) {
 
 var errTooLarge = errors.New("too large")
 
-// readFile reads a file that is not too large. What is no file is not opened.
+// readFile reads a regular file that is not too large. It opens nothing else.
 func readFile(files fs.FS, name string) ([]byte, error) {
 	info, err := fs.Stat(files, name)
 	if err != nil {

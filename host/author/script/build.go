@@ -60,7 +60,7 @@ func initialise(ctx context.Context, run Runner, wasm, input []byte, wall time.D
 
 var errNoTools = errors.New("it offers no function; export one for each tool of the manifest")
 
-// unused is an export that is no tool, under a name that no function has.
+// unused renames an export that is not a tool, to a name that no function has.
 func unused(name string) sandbox.Renamed { return sandbox.Renamed{Name: name, As: "unused:" + name} }
 
 // tools reads the names load has written, and says which export is which tool.

@@ -61,7 +61,7 @@ func licences(ctx context.Context, fetch *npm.Fetcher, list []Licence) (map[stri
 				LicenseText string `json:"licenseText"`
 			}
 			if err := json.Unmarshal(b, &text); err != nil || text.LicenseText == "" {
-				return nil, fault.Errorf(fault.KindInternal, "read %s of %s: there is no text of a licence in it", l.File, l.Source)
+				return nil, fault.Errorf(fault.KindInternal, "read %s of %s: it has no text of a licence", l.File, l.Source)
 			}
 			b = []byte(text.LicenseText)
 		}

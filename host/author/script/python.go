@@ -87,7 +87,7 @@ func noFile(main string, err error) error {
 	if err != nil {
 		return err
 	}
-	return fault.Errorf(fault.KindVerification, "%s: there is no such file", main)
+	return fault.Errorf(fault.KindVerification, "%s: file not found", main)
 }
 
 // add takes a file of the program or of the SDK, and reports whether there is

@@ -159,7 +159,7 @@ func TestWrongPythonSaysWhere(t *testing.T) {
 		"name 'x' isn't defined (at main.py:3)":                       {"main.py": "\n\nx.y\ndef f(i): pass\n"},
 		"it offers no function":                                       {"main.py": "a = 1\n"},
 		"log: the host cannot be called by code outside of functions": {"main.py": "print('told')\nimport _skillet\n_skillet.call('log', '{}')\ndef f(i): pass\n"},
-		"main.py: there is no such file":                              {"other.py": ""},
+		"main.py: file not found":                                     {"other.py": ""},
 		"main.py: the text is not UTF-8":                              {"main.py": "\xff"},
 		"IndentationError: unindent":                                  {"main.py": "if True:\n    a = 1\n  b = 2\n"},
 	} {

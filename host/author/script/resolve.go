@@ -57,9 +57,9 @@ func (b *bundler) resolve(a api.OnResolveArgs) (api.OnResolveResult, error) {
 // missing says what to do about an import that leads nowhere.
 func missing(name string) error {
 	if bare := !strings.HasPrefix(name, "."); bare {
-		return fmt.Errorf("there is no %q: a script can import %q, its own files and what is in its node_modules", name, libraryName)
+		return fmt.Errorf("%q not found: a script can import %q, its own files and what is in its node_modules", name, libraryName)
 	}
-	return fmt.Errorf("there is no file %q in the package", name)
+	return fmt.Errorf("file %q not found in the package", name)
 }
 
 // endings are tried in this order when an import leaves them out.

@@ -215,8 +215,8 @@ func TestWrongProgramsSayWhere(t *testing.T) {
 	for want, files := range map[string]map[string]string{
 		`main.js:2:12: Expected`:          {"main.js": "export function f() {\n  return (1;\n}\n"},
 		`lib.ts:1:11: Unexpected`:         {"main.js": `import "./lib"`, "lib.ts": `const a = = 1`},
-		`there is no "lodash"`:            {"main.js": `import "lodash"; export const f = 1`},
-		`there is no file "./gone"`:       {"main.js": `import "./gone"`},
+		`"lodash" not found`:              {"main.js": `import "lodash"; export const f = 1`},
+		`file "./gone" not found`:         {"main.js": `import "./gone"`},
 		`it offers no function`:           {"main.js": `export const n = 1`},
 		`x is not defined (at main.ts:3:`: {"main.ts": "interface A { a: number }\ntype B = string\nx.y\nexport const f = () => 1"},
 		`top-level await`:                 {"main.js": `await 1; export const f = () => 1`},

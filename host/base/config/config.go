@@ -15,7 +15,7 @@ import (
 	"github.com/skillet-run/skillet/policies/limit"
 )
 
-// Settings are the settings of a home. Every field that is no group of settings
+// Settings are the settings of a home. Every field, other than a group of settings,
 // has a "doc" tag: the text that `skillet config list` shows.
 type Settings struct {
 	// LogLevel is the least severe level that is logged.

@@ -45,12 +45,12 @@ func (l Layers) envFile(ctx context.Context, home string) ([]assignment, error) 
 }
 
 // parseEnvFile reads lines of NAME=VALUE. Blank lines and those that begin with #
-// count for nothing, "export " may stand in front, and a value may be quoted by '
-// or ". Nothing is expanded, a name that is no setting is an error, and so is one
-// that is there twice.
+// are skipped, "export " may stand in front, and a value may be quoted by '
+// or ". Nothing is expanded. A name that is not a setting, or is set twice, is an
+// error.
 func parseEnvFile(path string, b []byte) ([]assignment, error) {
 	if len(b) > MaxFile || !utf8.Valid(b) {
-		return nil, fault.Errorf(fault.KindUsage, "environment file %s: it is no text of at most %d KB", path, MaxFile>>10).
+		return nil, fault.Errorf(fault.KindUsage, "environment file %s: not a text, or longer than %d KB", path, MaxFile>>10).
 			WithHint("it has lines such as %sLOG_LEVEL=debug", envPrefix)
 	}
 	var as []assignment
@@ -82,7 +82,7 @@ func parseEnvFile(path string, b []byte) ([]assignment, error) {
 	return as, nil
 }
 
-var errLine = errors.New("it is no NAME=VALUE")
+var errLine = errors.New("it is not NAME=VALUE")
 
 // envLine takes a line apart.
 func envLine(line string) (name, value string, err error) {

@@ -38,7 +38,7 @@ const (
 // SKILLET_LOG_LEVEL sets log_level, SKILLET_MODELS_DEFAULT models.default.
 const envPrefix = "SKILLET_"
 
-// notSettings are variables with the prefix that are no settings.
+// notSettings are variables with the prefix that name no setting.
 var notSettings = []string{"SKILLET_HOME", "SKILLET_PROVE", "SKILLET_TOOLS", EnvFileVariable}
 
 // Layers are what overrides the file of a home, the later the stronger. The zero
@@ -228,7 +228,7 @@ func flags(given []string) []assignment {
 		key, value, ok := strings.Cut(f, "=")
 		a := assignment{key: key, name: key, value: value, source: FlagSource}
 		if !ok {
-			a.err = fault.Errorf(fault.KindUsage, "%s: %q is no KEY=VALUE", FlagSource, f).WithHint("such as %s", fault.Set(fault.FieldSettings, "log_level=debug"))
+			a.err = fault.Errorf(fault.KindUsage, "%s: %q is not KEY=VALUE", FlagSource, f).WithHint("such as %s", fault.Set(fault.FieldSettings, "log_level=debug"))
 		}
 		as = append(as, a)
 	}

@@ -95,7 +95,7 @@ func checkProviders(ps Providers, sources map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(ps)) {
 		prefix := providersKey + "." + name + "."
 		if len(name) > 40 || !providerName().MatchString(name) {
-			return fault.Errorf(fault.KindUsage, "setting %s: %q is no name of a provider", providersKey, name).
+			return fault.Errorf(fault.KindUsage, "setting %s: %q is not a name of a provider", providersKey, name).
 				WithHint("it has up to 40 lower-case letters, digits and single dashes between them")
 		}
 		if err := ps[name].check(prefix, sources); err != nil {

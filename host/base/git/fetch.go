@@ -190,7 +190,7 @@ func peel(s storer.EncodedObjectStorer, h plumbing.Hash) (plumbing.Hash, error) 
 func download(ctx context.Context, client *http.Client, w Wanted, l Limits, dir string) (storer.EncodedObjectStorer, plumbing.Hash, error) {
 	none := plumbing.ZeroHash
 	if u, err := url.Parse(w.URL); err != nil || u.Scheme != "https" && u.Scheme != "http" {
-		return nil, none, fmt.Errorf("%w: the address is no http, https or file URL", ErrNoRepository)
+		return nil, none, fmt.Errorf("%w: the address is not an http, https or file URL", ErrNoRepository)
 	}
 	ep, err := transport.NewEndpoint(w.URL)
 	if err != nil {

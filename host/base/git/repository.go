@@ -283,7 +283,7 @@ func (r *Repository) staged(entries []*index.Entry, files []File) (next []*index
 	}
 	for _, f := range files {
 		if !filepath.IsLocal(f.Path) || path.Clean(f.Path) != f.Path || strings.HasPrefix(strings.ToLower(f.Path), ".git") {
-			return nil, nil, fmt.Errorf("commit to %s: %q is no path of a file in it", r.dir, f.Path)
+			return nil, nil, fmt.Errorf("commit to %s: %q is not a path of a file in it", r.dir, f.Path)
 		}
 		was, there := known[f.Path]
 		if f.Content == nil {

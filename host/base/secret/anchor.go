@@ -168,8 +168,8 @@ func (a *Anchors) UseShelf(s Shelf) {
 	a.shelf, a.known = s, nil
 }
 
-// Refill has the store say what the keyring and the marker say. A store that was
-// put back may say something older.
+// Refill copies to the store what the keyring and the marker say. A store that was
+// restored may be older than they are.
 func (a *Anchors) Refill(ctx context.Context) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -384,7 +384,7 @@ func (a *Anchors) toMarker(b []byte) error {
 	return atomicfile.Write(a.marker, append(words, b...))
 }
 
-// trust has nothing be compared until the next anchor is kept: a person decided
+// trust stops the comparison until the next anchor is stored: a person decided
 // that the home gets other keys.
 func (a *Anchors) trust() {
 	a.mu.Lock()

@@ -19,7 +19,7 @@ var (
 	// ErrNotKept means that a keyring has nothing under a name.
 	ErrNotKept = errors.New("the keyring has no such entry")
 	// ErrNoKeyring means that this session has no keyring.
-	ErrNoKeyring = errors.New("there is no keyring in this session")
+	ErrNoKeyring = errors.New("this session has no keyring")
 	// ErrLocked means that there is a keyring which does not answer, so that
 	// nobody knows what is in it.
 	ErrLocked = errors.New("the keyring is locked, or does not answer")

@@ -146,7 +146,7 @@ func (t *Task) Check() error {
 		{t.ApproveRisk != "" && t.ApproveRisk != RiskNever && t.ApproveRisk.level() < 0, fmt.Sprintf("no risk is called %q; there are low, medium, high and never", t.ApproveRisk)},
 		{t.Budget.Tokens < 0 || t.Budget.MicroUSD < 0, "the budget is negative"},
 		{len(t.Inputs) > MaxInputs, fmt.Sprintf("the inputs have %d bytes; at most %d are accepted", len(t.Inputs), MaxInputs)},
-		{len(t.Inputs) > 0 && !isObject(t.Inputs), "the inputs are no JSON object"},
+		{len(t.Inputs) > 0 && !isObject(t.Inputs), "the inputs are not a JSON object"},
 	} {
 		if rule.broken {
 			return fault.Errorf(fault.KindUsage, "task: %s", rule.what)
@@ -186,7 +186,7 @@ func (t *Task) checkNames() error {
 	}
 	for _, r := range t.Roots {
 		if !filepath.IsAbs(r) {
-			return fault.Errorf(fault.KindUsage, "task: the root %s is no absolute path", r)
+			return fault.Errorf(fault.KindUsage, "task: the root %s is not an absolute path", r)
 		}
 	}
 	return nil

@@ -29,7 +29,7 @@ func RiskOf(readOnly, idempotent bool) Risk {
 	return RiskHigh
 }
 
-// Above reports whether r is worse than other; what is no risk is below all others.
+// Above reports whether r is worse than other. An unknown risk is below all others.
 func (r Risk) Above(other Risk) bool { return r.level() > other.level() }
 
 // Asks reports whether a person has to agree to a call of a risk, when r is the one
@@ -73,7 +73,7 @@ type WaitingCall struct {
 type AskedCall struct {
 	Skill string `json:"skill"`
 	Tool  string `json:"tool"`
-	// Input is what it was to be called with; null when that is no JSON or longer than
+	// Input is what it was to be called with; null when that is not JSON, or longer than
 	// 64 KiB.
 	Input json.RawMessage `json:"input"`
 	Risk  Risk            `json:"risk"`

@@ -139,7 +139,7 @@ type Step struct {
 	// Hopeless says that no other attempt can help: nothing is left of the task's budget,
 	// or what was kept does not fit any more.
 	Hopeless bool `json:"hopeless,omitempty"`
-	// Always has the step begin also when steps that it waits for did not succeed.
+	// Always begins the step even when steps that it waits for did not succeed.
 	Always bool `json:"always,omitempty"`
 	// Percent is how far an agent said it is.
 	Percent    *float64  `json:"percent,omitempty"`

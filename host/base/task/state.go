@@ -34,8 +34,8 @@ const (
 	Wait     Signal = "wait"     // a person has to agree
 	Approve  Signal = "approve"  // a person agrees
 	Refuse   Signal = "refuse"   // a person does not; the task goes on without what was refused
-	Pause    Signal = "pause"    // somebody has it stand still
-	Resume   Signal = "resume"   // somebody has it go on
+	Pause    Signal = "pause"    // somebody pauses it
+	Resume   Signal = "resume"   // somebody resumes it
 	Complete Signal = "complete" // the goal is reached
 	Fail     Signal = "fail"     // it cannot be reached
 	Cancel   Signal = "cancel"   // somebody ends it

@@ -33,9 +33,9 @@ func NewRunID() RunID {
 type Result struct {
 	// OK is true when the tool answered and its answer was accepted.
 	OK bool `json:"ok"`
-	// Data is the tool's answer: its JSON as it stands; a JSON string when the
-	// answer was text that is no JSON, or nested deeper than 64 levels; an object with the one field "base64"
-	// when it was neither. It is null when OK is false.
+	// Data is the tool's answer: its JSON as it stands; a JSON string when the answer
+	// was text that is not JSON, or is nested deeper than 64 levels; an object with the
+	// one field "base64" when it was neither. It is null when OK is false.
 	Data json.RawMessage `json:"data"`
 	// Error says why OK is false; nil otherwise.
 	Error *fault.Error `json:"error,omitempty"`

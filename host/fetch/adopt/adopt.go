@@ -108,7 +108,7 @@ func toolsOf(wasm []byte, label string) ([]manifests.Tool, error) {
 
 // exported are the exports that can be called as tools: those without parameters
 // that are not part of an ABI's start-up. The main function of an Extism plug-in
-// is no tool beside those it exports.
+// that exports others is not a tool.
 func exported(m *wasmbin.Module) []manifests.Tool {
 	var tools []manifests.Tool
 	command := slices.ContainsFunc(m.Exports, func(e wasmbin.Export) bool { return e.Kind == wasmbin.Func && e.Name == manifests.ExportWASI })

@@ -77,8 +77,8 @@ type extismMemory struct {
 // Extism reads the Extism manifest at a path, finds its module, and makes a
 // package of them that asks for what the manifest allows. Relative paths are
 // those of files beside the manifest. Errors are [fault.Error]s: of
-// [fault.KindUsage] for what is no such manifest, or one this host cannot honour,
-// and of [fault.KindVerification] for a module that is not the one it means.
+// [fault.KindUsage] for a file that is not such a manifest, or one this host cannot
+// honour, and of [fault.KindVerification] for a module that is not the one it means.
 func Extism(ctx context.Context, path string, get Get) (*Plugin, error) {
 	if strings.EqualFold(filepath.Ext(path), ".toml") {
 		return nil, fault.Errorf(fault.KindUsage, "Extism manifests are read in JSON, not in TOML").WithHint("write the same manifest as a .json file")
@@ -115,7 +115,7 @@ func pluginName(path string) string {
 // parseExtism reads a manifest.
 func parseExtism(data []byte) (extism, error) {
 	fail := func(errs manifests.Errors) error {
-		return fault.Errorf(fault.KindUsage, "it is no Extism manifest: %w", errs).
+		return fault.Errorf(fault.KindUsage, "not an Extism manifest: %w", errs).
 			WithHint("see https://extism.org/docs/concepts/manifest; a skill's own manifest is called skill.json, and lies in a directory that is named instead")
 	}
 	docs, errs := extismForm().ReadEach(data, manifests.FileJSON)
@@ -199,7 +199,7 @@ func (w extismModule) bytes(ctx context.Context, dir string, get Get) ([]byte, e
 	case w.Data != "":
 		b, err := base64.StdEncoding.DecodeString(w.Data)
 		if err != nil {
-			return nil, fault.Errorf(fault.KindUsage, "the data of the module is no base64: %w", err).WithHint("write the bytes of the module in base64, or \"path\" and the name of its file")
+			return nil, fault.Errorf(fault.KindUsage, "the data of the module is not base64: %w", err).WithHint("write the bytes of the module in base64, or \"path\" and the name of its file")
 		}
 		return b, nil
 	}

@@ -72,7 +72,7 @@ type wassetteKey struct {
 // Wassette reads the policy.yaml of a component of Wassette: what it allows is
 // what a person may grant, and what it forbids is taken out of that, whole lines
 // at a time. workspace is the absolute directory that relative addresses mean.
-// Errors are [fault.Error]s of [fault.KindUsage] for what is no such policy.
+// A file that is not such a policy is a [fault.KindUsage] error.
 func Wassette(path, workspace string) (*Policy, error) {
 	b, err := readFile(path, manifests.MaxBytes)
 	if err != nil {
@@ -83,7 +83,7 @@ func Wassette(path, workspace string) (*Policy, error) {
 
 func parseWassette(data []byte, workspace string) (*Policy, error) {
 	fail := func(errs manifests.Errors) error {
-		return fault.Errorf(fault.KindUsage, "it is no policy of Wassette: %w", errs).
+		return fault.Errorf(fault.KindUsage, "not a policy of Wassette: %w", errs).
 			WithHint("see https://github.com/microsoft/policy-mcp; %s grants single capabilities", fault.Grant("", ""))
 	}
 	docs, errs := wassetteForm().ReadEach(data, "policy.yaml")
@@ -183,7 +183,7 @@ func (i *importer) files(action capability.Action, uri string) (c capability.Cap
 	}
 	rs, err := m.Requests(i.workspace)
 	if err != nil {
-		return c, "is no path that can be granted"
+		return c, "is not a path that can be granted"
 	}
 	return rs[0].Capability, ""
 }
@@ -216,7 +216,7 @@ func (i *importer) allowHost(at, text string, deny []wassetteAddress) {
 	for _, scheme := range schemes {
 		c, err := capability.Parse("http:* " + scheme + "://" + host + "/*")
 		if err != nil || !isHost(host) {
-			i.refuse(at, bySingle, "%q is no host that can be granted: a name, or *. and a name", text)
+			i.refuse(at, bySingle, "%q is not a host that can be granted: a name, or *. and a name", text)
 			return
 		}
 		cs = append(cs, c)
@@ -232,8 +232,8 @@ func isHost(text string) bool {
 	return err == nil && u.Host == text && u.User == nil
 }
 
-// overlaps reports whether a denied address may be one of the host's. Ranges of
-// addresses may be anybody's, and so may what is no host.
+// overlaps reports whether a denied address may be one of the host's. It may be
+// when the denied one is a range of addresses, or not a host.
 func (d wassetteAddress) overlaps(host string) bool {
 	if d.Host == "" {
 		return d.CIDR != "" || d.Defaults
@@ -272,7 +272,7 @@ func (i *importer) others(w wassette) {
 		at, suggestion, why string
 		set                 json.RawMessage
 	}{
-		{"permissions.resources", "bound a skill in its manifest, with security.resource_limits, or one run with --max-memory-mb", "limits are no grants", w.Permissions.Resources},
+		{"permissions.resources", "bound a skill in its manifest, with security.resource_limits, or one run with --max-memory-mb", "a limit is not a grant", w.Permissions.Resources},
 		{"permissions.runtime", "every skill runs in the sandbox, without containers", "this host has no other runtimes", w.Permissions.Runtime},
 		{"permissions.ipc", "a skill reaches other skills with grants such as skill:NAME", "a skill has no pipes and sockets", w.Permissions.IPC},
 	} {

@@ -28,7 +28,7 @@ import (
 	"github.com/skillet-run/skillet/policies/capability"
 )
 
-// ErrMalformed means that a file is no set, or one that was damaged.
+// ErrMalformed means that a file is not a set, or is damaged.
 var ErrMalformed = errors.New("not a set of skills")
 
 // version is the version of the format.
@@ -208,13 +208,13 @@ func (s Set) check() error {
 	for _, e := range s.Skills {
 		ref, err := manifests.ParseRef(e.Name + "@" + e.Version)
 		if err != nil || ref.Name != e.Name || ref.Version != e.Version {
-			return fmt.Errorf("%q is no version of a skill", e.Name+"@"+e.Version)
+			return fmt.Errorf("%q is not a version of a skill", e.Name+"@"+e.Version)
 		}
 		if _, err := manifests.ParseDigest(string(e.Digest)); err != nil {
 			return err
 		}
 		if avoided, err := manifests.ParseRef(e.Name + "@" + e.Avoided); e.Avoided != "" && (err != nil || avoided.Version != e.Avoided) {
-			return fmt.Errorf("%q, which %s went back from, is no version", e.Avoided, e.Name)
+			return fmt.Errorf("%q, which %s went back from, is not a version", e.Avoided, e.Name)
 		}
 		if seen[e.File()] {
 			return fmt.Errorf("it lists %s@%s twice", e.Name, e.Version)

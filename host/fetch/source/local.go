@@ -31,7 +31,7 @@ func Open(path string) (*bundle.Package, error) {
 	p, err := bundle.Open(path)
 	switch {
 	case errors.Is(err, bundle.ErrDamaged):
-		return nil, fault.Wrap(fault.KindVerification, err).WithHint("it is no package, or one that was damaged on its way: get it again")
+		return nil, fault.Wrap(fault.KindVerification, err).WithHint("it is not a package, or was damaged on its way: get it again")
 	}
 	return p, Unbuilt(path, err)
 }

@@ -21,7 +21,7 @@ func (f *Fetcher) HostOf(text string) (string, error) {
 	}
 	host, _ := split(strings.TrimSuffix(text, "/"))
 	if !isHost(host) {
-		return "", f.explain("find the registry "+text, Ref{}, fmt.Errorf("%w: %q is no host; write HOST or HOST:PORT", ErrRef, text))
+		return "", f.explain("find the registry "+text, Ref{}, fmt.Errorf("%w: %q is not a host; write HOST or HOST:PORT", ErrRef, text))
 	}
 	return host, nil
 }

@@ -153,7 +153,7 @@ func (f *Fetcher) Push(ctx context.Context, p *Parcel, how Pushing) (Pushed, err
 func checkTags(tags []string) error {
 	for _, t := range tags {
 		if !tagForm().MatchString(t) {
-			return fmt.Errorf("%w: %q is no tag", ErrRef, t)
+			return fmt.Errorf("%w: %q is not a tag", ErrRef, t)
 		}
 		if _, ok := versionOf(t); ok {
 			return fmt.Errorf("%w: the tag %s is a version, and a package has one", ErrRef, t)

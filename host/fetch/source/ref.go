@@ -31,8 +31,8 @@ const (
 	KindEngine    Kind = "engine"     // engine:qjs@0.1.0, which is made on this machine
 )
 
-// ErrRef is what the error of a text that is no [Ref] wraps.
-var ErrRef = errors.New("no reference to a package")
+// ErrRef means that a text is not a [Ref].
+var ErrRef = errors.New("not a reference to a package")
 
 // A Ref says where a package is. Which of the fields mean something depends on
 // the kind; the zero value means nothing. It comes from [Parse].
@@ -188,7 +188,7 @@ func parseAddress(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil:
-		return nil, errors.New("it is no URL")
+		return nil, errors.New("it is not a URL")
 	case u.User != nil:
 		return nil, errors.New("it has a user name or a password in it; leave them out")
 	case u.Host == "" && u.Scheme != "file", u.Opaque != "":
@@ -196,7 +196,7 @@ func parseAddress(text string) (*url.URL, error) {
 	case u.Scheme == "file" && (u.Host != "" || !strings.HasPrefix(u.Path, "/") || u.RawQuery != ""):
 		return nil, errors.New("write file:// and an absolute path")
 	case u.Scheme != "file" && !isHost(u.Host):
-		return nil, fmt.Errorf("%q is no host", u.Host)
+		return nil, fmt.Errorf("%q is not a host", u.Host)
 	}
 	return u, nil
 }
@@ -227,10 +227,10 @@ func parseGit(text string) (Ref, error) {
 	r := Ref{Kind: KindGit, URL: u.String()}
 	rev, sub, _ := strings.Cut(fragment, ":")
 	if rev != "" && (!revision().MatchString(rev) || strings.Contains(rev, "..")) {
-		return Ref{}, fmt.Errorf("%q is no branch, tag or commit", rev)
+		return Ref{}, fmt.Errorf("%q is not a branch, tag or commit", rev)
 	}
 	if sub != "" && (!filepath.IsLocal(sub) || path.Clean(sub) != sub || strings.ContainsAny(sub, `\#:`)) {
-		return Ref{}, fmt.Errorf("%q is no directory in a repository", sub)
+		return Ref{}, fmt.Errorf("%q is not a directory in a repository", sub)
 	}
 	r.Revision, r.Subdir = rev, sub
 	return r, nil
@@ -266,7 +266,7 @@ func parseRegistry(text string) (Ref, error) {
 		return Ref{}, err
 	}
 	if !repository().MatchString(name) || len(name) > maxRepository {
-		return Ref{}, fmt.Errorf("%q is no repository; it has lower-case letters, digits, and single . _ - / between them", name)
+		return Ref{}, fmt.Errorf("%q is not the name of a repository; it has lower-case letters, digits, and single . _ - / between them", name)
 	}
 	r.Repository = name
 	return r, nil
@@ -276,7 +276,7 @@ func parseRegistry(text string) (Ref, error) {
 func (r *Ref) artifact(text string) (rest string, err error) {
 	if i := strings.LastIndex(text, "@sha256:"); i >= 0 {
 		if r.Digest, err = manifests.ParseDigest(text[i+1:]); err != nil {
-			return "", fmt.Errorf("%q is no digest: sha256: and 64 hexadecimal digits", text[i+1:])
+			return "", fmt.Errorf("%q is not a digest: write sha256: and 64 hexadecimal digits", text[i+1:])
 		}
 		text = text[:i]
 	}
@@ -286,7 +286,7 @@ func (r *Ref) artifact(text string) (rest string, err error) {
 	}
 	tag := text[i+1:]
 	if !tagForm().MatchString(tag) {
-		return "", fmt.Errorf("%q is no tag", tag)
+		return "", fmt.Errorf("%q is not a tag", tag)
 	}
 	if r.Digest == "" { // with a digest, the tag says nothing
 		r.Tag = tag

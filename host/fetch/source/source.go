@@ -203,7 +203,7 @@ func (f *Fetcher) explain(what string, r Ref, err error) error {
 		{bundle.ErrNoManifest, fault.KindUsage, fault.Hintf("a package has a skill.json, skill.yaml or SKILL.md; of a git repository, name the directory with it: #REVISION:DIR")},
 		{bundle.ErrTooLarge, fault.KindVerification, fault.Hintf("it is larger than any package this host accepts")},
 		{bundle.ErrUnsafe, fault.KindVerification, fault.Hintf("get the package from its author again, packed by %s", fault.Pack())},
-		{bundle.ErrDamaged, fault.KindVerification, fault.Hintf("it is no package, or one that was damaged on its way: get it again")},
+		{bundle.ErrDamaged, fault.KindVerification, fault.Hintf("it is not a package, or was damaged on its way: get it again")},
 		{bundle.ErrNoModule, fault.KindUsage, fault.Hintf("it was packed without its module: who packs it runs %s first, and then %s", fault.Build(""), fault.Pack())},
 	} {
 		if errors.Is(err, m.is) {

@@ -57,7 +57,7 @@ type Catalog struct {
 	settings Settings
 
 	skills []registry.Skill // what is installed
-	// far has places be asked for all names, also where something is installed.
+	// far means that sources are asked for all names, even of installed skills.
 	far bool
 	// wished are names that a person asks for now, whatever is pinned, and again those
 	// that may go to a version again that they went back from.

@@ -20,8 +20,8 @@ import (
 type Wish struct {
 	// Name is the skill.
 	Name string
-	// Constraint says which versions will do; empty for any. Prereleases has it take
-	// those, too.
+	// Constraint says which versions will do; empty for any. With Prereleases those
+	// will do, too.
 	Constraint  string
 	Prereleases bool
 	// Exactly is the version that it is to be now; empty for the newest that fits.
@@ -53,9 +53,9 @@ func (w Wish) asked() (*registry.Asked, resolve.Dependency, error) {
 
 // Later is the wish for a later version of an installed skill than the active one,
 // asked for as before. installed are all versions that are. It fails with a
-// [fault.KindUsage] error for what is no version, with a [fault.KindConflict] error
-// for one that is not later, or that the person did not ask for, and as
-// [registry.Skill.Runs] does for one that is disabled.
+// [fault.KindUsage] error for a text that is not a version, with a
+// [fault.KindConflict] error for one that is not later, or that the person did not ask
+// for, and as [registry.Skill.Runs] does for one that is disabled.
 func Later(active registry.Skill, installed []registry.Skill, version string) (Wish, error) {
 	v, err := semver.ParseVersion(version)
 	if err != nil {

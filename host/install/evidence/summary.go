@@ -200,7 +200,7 @@ func SettingPoints(c approval.ConfigChange, usual func(key string) string) []Poi
 	return ps
 }
 
-// quoted has an empty value be seen.
+// quoted makes an empty value visible.
 func quoted(s string) string {
 	if s == "" {
 		return `""`

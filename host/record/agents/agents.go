@@ -56,8 +56,8 @@ func screen(ctx context.Context, f approval.FileChange) ([]string, error) {
 	return r.Blocking(), err
 }
 
-// Scan looks through a definition as a package is looked through. What is no
-// definition, as there is none when an agent is removed, has no findings.
+// Scan looks through a definition as a package is looked through. A text that is not
+// a definition, such as the empty one when an agent is removed, has no findings.
 func Scan(ctx context.Context, name string, text []byte) (findings.Report, error) {
 	d, err := agent.Parse(text, name)
 	if err != nil {
@@ -94,8 +94,8 @@ type Request struct {
 }
 
 // Propose records that somebody wants a new agent, or another definition of one.
-// What is no definition is refused, with a [fault.KindUsage] error. The same
-// definition waits once.
+// A text that is not a definition is a [fault.KindUsage] error. The same definition
+// waits once.
 func (a *Agents) Propose(ctx context.Context, r Request) (approval.Proposal, error) {
 	d, err := agent.Parse(r.Text, r.File)
 	if err == nil { // as it will be read
@@ -138,9 +138,9 @@ func (a *Agents) ProposeRemoval(ctx context.Context, name, by, rationale string)
 	})
 }
 
-// missing says that there is no agent of a name, and which one may be meant.
+// missing is the error for an unknown agent, with a name that may be meant.
 func (a *Agents) missing(name string) error {
-	e := fault.Errorf(fault.KindNotFound, "there is no agent %s", name)
+	e := fault.Errorf(fault.KindNotFound, "agent %s not found", name)
 	var names []string
 	if found, err := a.names(); err == nil {
 		names = found
@@ -151,8 +151,9 @@ func (a *Agents) missing(name string) error {
 	return e.WithHint("%s shows those there are", fault.List(fault.Agents))
 }
 
-// Get is the definition of one agent: a [fault.KindNotFound] error when there is
-// none, a [fault.KindVerification] error when its file is no definition of it.
+// Get returns the definition of one agent. It fails with a [fault.KindNotFound] error
+// if the agent is unknown, and with a [fault.KindVerification] error if its file is not
+// a definition of it.
 func (a *Agents) Get(name string) (*agent.Definition, error) {
 	if strings.ContainsAny(name, `/\`) || strings.HasPrefix(name, ".") {
 		return nil, a.missing(name)

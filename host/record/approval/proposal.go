@@ -46,7 +46,7 @@ func (t Type) Document() bool {
 // Check refuses types that cannot be proposed, with a [fault.KindUsage] error.
 func (t Type) Check() error {
 	if !slices.Contains(Types(), t) {
-		return fault.Errorf(fault.KindUsage, "propose %q: there is no such type of proposal", t).
+		return fault.Errorf(fault.KindUsage, "unknown type of proposal %q", t).
 			WithHint("the types are: %v", Types())
 	}
 	return nil
@@ -95,8 +95,8 @@ type Proposal struct {
 	Asked  *registry.Asked `json:"asked,omitempty"`
 	Beside bool            `json:"beside,omitempty"`
 	Links  []registry.Link `json:"links,omitempty"`
-	// Workspace is the absolute directory that relative paths of the manifest meant;
-	// empty for what is no package, and in proposals of earlier versions.
+	// Workspace is the absolute directory that relative paths of the manifest meant.
+	// It is empty in proposals that are not of packages, and in those of earlier versions.
 	Workspace string `json:"workspace,omitempty"`
 	// CreatedAt is set when it is recorded; DecidedAt is zero until decided.
 	CreatedAt time.Time `json:"created_at,omitzero"`
@@ -242,7 +242,7 @@ func (p Proposal) Overdue(now time.Time) bool {
 	return p.Status == StatusPending && !p.ExpiresAt.IsZero() && !now.Before(p.ExpiresAt)
 }
 
-// DigestOf is the digest of a change that is no package: of its canonical JSON.
+// DigestOf returns the digest of a change other than of a package: of its canonical JSON.
 func DigestOf[T ConfigChange | AgentChange | ToolCall](v T) (manifests.Digest, error) {
 	b, err := json.Marshal(v)
 	if err != nil {

@@ -144,7 +144,7 @@ type Pattern struct {
 	Path string `json:"path"`
 	// Glob is what the value must be as text: * stands for any text, ? for any
 	// one character, and a backslash takes the meaning from what follows. A value
-	// that is no text is compared as canonical JSON.
+	// that is not text is compared as canonical JSON.
 	Glob string `json:"glob"`
 }
 
@@ -156,7 +156,7 @@ func ParsePattern(text string) (Pattern, error) {
 	path, glob, ok := strings.Cut(text, "=")
 	p := Pattern{path, glob}
 	if !ok || path == "" || len(text) > maxPatternText || path != "." && slices.Contains(p.steps(), "") {
-		return Pattern{}, fault.Errorf(fault.KindUsage, "%q is no pattern for an argument", text).
+		return Pattern{}, fault.Errorf(fault.KindUsage, "%q is not a pattern for an argument", text).
 			WithHint("write PATH=GLOB, such as 'url=https://example.com/*' or 'options.limit=10'")
 	}
 	return p, nil

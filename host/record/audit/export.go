@@ -47,7 +47,7 @@ type Scope struct {
 	// Logs are the names of the parts; empty for all.
 	Logs []string `json:"logs"`
 	// Since leaves out the entries before the first one of that time or later;
-	// Until those after the last one before it. Zero is no bound.
+	// Until those after the last one before it. The zero value leaves out nothing.
 	Since time.Time `json:"since,omitzero"`
 	Until time.Time `json:"until,omitzero"`
 }

@@ -141,7 +141,7 @@ func (r *reader) begin(key []byte) error {
 		return err
 	}
 	if err := strict(line, &r.head); err != nil {
-		return r.wrong("it is no header of an export: %w", err)
+		return r.wrong("not a header of an export: %w", err)
 	}
 	h := r.head
 	if h.Format != Format {
@@ -202,7 +202,7 @@ func (r *reader) next() error {
 		r.ended = true
 		return r.trailer(line)
 	default:
-		err = r.wrong("it is no entry and no checkpoint")
+		err = r.wrong("neither an entry nor a checkpoint")
 	}
 	r.sum.Write(line)
 	return err
@@ -308,7 +308,7 @@ func (r *reader) kept(c checkpoint.Checkpoint, digest string) error {
 func (r *reader) trailer(line []byte) error {
 	var t trailer
 	if err := strict(line, &t); err != nil {
-		return r.wrong("it is no last line of an export: %w", err)
+		return r.wrong("not a last line of an export: %w", err)
 	}
 	if r.part != nil || r.pending > 0 {
 		return r.wrong("the export ends within a log, or without one it should have")

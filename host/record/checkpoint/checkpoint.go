@@ -75,7 +75,7 @@ type Checkpoint struct {
 	Next string
 }
 
-// ErrSyntax means that a text is no statement as this package writes it.
+// ErrSyntax means that a text is not a statement as this package writes it.
 var ErrSyntax = errors.New("not a checkpoint")
 
 // hashPrefix begins the hashes of log lines.
@@ -153,10 +153,10 @@ func Parse(text string) (Checkpoint, error) {
 	}
 	sum, err := base64.StdEncoding.DecodeString(lines[2])
 	if err != nil {
-		return c, fmt.Errorf("%w: the hash is no base64", ErrSyntax)
+		return c, fmt.Errorf("%w: the hash is not base64", ErrSyntax)
 	}
 	if c.Seq, err = strconv.ParseUint(lines[1], 10, 64); err != nil {
-		return c, fmt.Errorf("%w: %q is no number", ErrSyntax, lines[1])
+		return c, fmt.Errorf("%w: %q is not a number", ErrSyntax, lines[1])
 	}
 	c.Origin = lines[0]
 	if c.Seq > 0 {

@@ -26,11 +26,11 @@ var (
 	// ErrSignature means that the signature of a known key does not fit the
 	// statement.
 	ErrSignature = errors.New("the signature does not fit")
-	// ErrKey means that a text is no public key.
+	// ErrKey means that a text is not a public key.
 	ErrKey = errors.New("not a public key of an audit log")
 )
 
-// A Public is the public half of a home's key. The zero value is no key.
+// A Public is the public half of a home's key. The zero value is invalid.
 type Public struct {
 	name string
 	key  string // the 32 bytes; a string, so that keys can be compared with ==

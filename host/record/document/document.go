@@ -2,7 +2,7 @@
 // a person approves it, and then the file is replaced, with what it was kept in
 // the decision.
 //
-// A file is no part of the store, so approving and applying are two entries of
+// A file is not part of the store, so approving and applying are two entries of
 // the record of decisions, with the file written between them. What a crash left
 // between is finished by [Keeper.Finish]. The package does not know what is in
 // the files; those who propose do.

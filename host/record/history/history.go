@@ -393,7 +393,7 @@ func (h *History) Check(ctx context.Context) (string, error) {
 		return "nothing was decided yet", nil
 	}
 	if _, err := os.Stat(filepath.Join(h.Dir(), ".git", "HEAD")); err != nil { // opening it would make one
-		return "", fmt.Errorf("%s is no git repository: %w", h.Dir(), err)
+		return "", fmt.Errorf("%s is not a git repository: %w", h.Dir(), err)
 	}
 	repo, err := git.OpenRepository(h.Dir())
 	if err != nil {

@@ -58,7 +58,8 @@ type version struct {
 	InstalledBy string           `json:"installed_by"`
 }
 
-// grant is a line of grants.json. How often it was used is no decision.
+// grant is a line of grants.json. It leaves out how often the grant was used, which
+// nobody decided.
 type grant struct {
 	Version    string             `json:"version"`
 	ID         string             `json:"id"`
@@ -212,8 +213,8 @@ func (s source) index(ctx context.Context, d manifests.Digest) ([]byte, error) {
 	return b, nil
 }
 
-// texts are those files of a package that are text, as far as its bytes are
-// whole: history is no place to find damage.
+// texts returns the files of a package that are text. It skips those whose bytes are
+// damaged: other checks report them.
 func (s source) texts(ctx context.Context, dir string, d manifests.Digest) []git.File {
 	if d == "" {
 		return nil
@@ -236,7 +237,7 @@ func (s source) texts(ctx context.Context, dir string, d manifests.Digest) []git
 	return files
 }
 
-// text is the content of a file; nil when it is no text.
+// text returns the content of a file; nil when it is not text.
 func text(p *bundle.Package, f bundle.File) []byte {
 	b, err := p.Read(f.Path)
 	if err != nil || !utf8.Valid(b) || strings.ContainsRune(string(b), 0) {

@@ -126,8 +126,8 @@ func (s *standing) activate(d manifests.Digest, keepState bool) {
 	s.Digest, s.KeepState, s.Canary = d, keepState, nil
 }
 
-// goBack makes d the active version again. What was active since is no part of
-// the way further back.
+// goBack makes d the active version again. Going back further skips what was active
+// since.
 func (s *standing) goBack(d manifests.Digest, keepState bool) {
 	if i := slices.Index(s.History, d); i >= 0 {
 		s.History = slices.Clone(s.History[:i])

@@ -64,8 +64,8 @@ func (w *Watch) Now() uint64 {
 	return w.Epoch()
 }
 
-// look looks whether anything changed. Policies are read again when their files did;
-// one that cannot be read has nothing be allowed.
+// look looks whether anything changed. Policies are read again when their files did.
+// If one cannot be read, nothing is allowed.
 func (w *Watch) look() {
 	decisions, mark := w.decided(), w.places.Mark()
 	if decisions == w.decisions && mark == w.marked {

@@ -2,8 +2,8 @@
 // key, sealed like a secret, made when it is first needed.
 //
 // It signs what it is given and knows no packages. Who trusts the key is decided
-// elsewhere, and no skill can be granted it: it is no secret of the vault that
-// skills' requests use.
+// elsewhere, and no skill can be granted it: it is not in the vault with the secrets
+// that skills' requests use.
 //
 // # Files
 //
@@ -31,9 +31,9 @@ import (
 
 var (
 	// ErrNoKey means that the home has no signing key yet.
-	ErrNoKey = errors.New("there is no signing key yet")
+	ErrNoKey = errors.New("this home has no signing key yet")
 	// ErrExists means that the home has a signing key already.
-	ErrExists = errors.New("there is a signing key already")
+	ErrExists = errors.New("this home has a signing key already")
 	// ErrImport means that a file holds no private key that can be used.
 	ErrImport = errors.New("not a private key that can be imported")
 	// ErrPassphrase means that a private key does not open with the passphrase.
@@ -109,7 +109,7 @@ func (k Key) Imported() bool { return k.record.Imported }
 // Retired are the keys before it, oldest first.
 func (k Key) Retired() []Retired { return append([]Retired{}, k.record.Retired...) }
 
-// String is the identity: a key that gets into a log by accident is no leak.
+// String returns the identity, so that a key that gets into a log leaks nothing.
 func (k Key) String() string {
 	if k.private == nil {
 		return "no key"

@@ -153,7 +153,7 @@ func (b *Book) Remove(ctx context.Context, h approval.Human, text string) ([]str
 				return collect(changes...)
 			}
 		}
-		return nil, fault.Errorf(fault.KindNotFound, "%q is no known signer, skill or trust root", text).WithHint("%s shows what is known", fault.List(fault.Signers))
+		return nil, fault.Errorf(fault.KindNotFound, "signer, skill or trust root %q not found", text).WithHint("%s shows what is known", fault.List(fault.Signers))
 	})
 	return words, err
 }

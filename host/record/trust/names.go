@@ -18,7 +18,7 @@ var patternForm = lazyregexp.New(`^([a-z0-9][a-z0-9._-]{0,62}\*?|\*)$`)
 func CheckNames(patterns []string) error {
 	for _, p := range patterns {
 		if !patternForm().MatchString(p) {
-			return fault.Errorf(fault.KindUsage, "%q is no name of skills", p).WithHint("name one skill, such as csv, or the beginning of names and a star, such as 'acme-*'")
+			return fault.Errorf(fault.KindUsage, "%q is not a pattern for names of skills", p).WithHint("name one skill, such as csv, or the beginning of names and a star, such as 'acme-*'")
 		}
 	}
 	return nil

@@ -32,8 +32,8 @@ const (
 )
 
 var (
-	// ErrList means that a document is no revocation list.
-	ErrList = errors.New("no valid revocation list")
+	// ErrList means that a document is not a revocation list.
+	ErrList = errors.New("not a valid revocation list")
 	// ErrRollback means that a list is older than one of the same signer that is
 	// known, or has its number and says something else.
 	ErrRollback = errors.New("an older revocation list")

@@ -126,7 +126,7 @@ type reading struct {
 
 func (r *reading) take(t script.Token) {
 	if r.computedModule(t) {
-		r.makes(r.last[1].Start, t, r.last[1].Text+" of something that is no literal")
+		r.makes(r.last[1].Start, t, r.last[1].Text+" of something that is not a literal")
 	}
 	switch t.Kind {
 	case script.Name:

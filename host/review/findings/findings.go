@@ -52,7 +52,7 @@ type Finding struct {
 	// finding is about the package as a whole.
 	File string `json:"file"`
 	// Line and Column count from 1, columns in characters; both are 0 in a
-	// file that is no text, and where only the file is known.
+	// file that is not text, and where only the file is known.
 	Line   int `json:"line,omitempty"`
 	Column int `json:"column,omitempty"`
 	// Offset is the place in bytes from the beginning of the file.

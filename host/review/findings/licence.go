@@ -47,7 +47,7 @@ func (s *scan) licence() {
 	named := slices.ContainsFunc(s.files, func(f *file) bool { return f.role != roleManifest && mentions(text, f.path) })
 	if !named {
 		if bad := unknownLicence(text); bad != "" {
-			s.add("SK602", f, at, n, fmt.Sprintf("%q is no SPDX identifier", bad))
+			s.add("SK602", f, at, n, fmt.Sprintf("%q is not an SPDX identifier", bad))
 		}
 	}
 	if !named && !slices.ContainsFunc(s.files, isLicence) {

@@ -35,7 +35,7 @@ var moduleRules = []Rule{
 	},
 	{
 		ID: "SK505", Title: "module that cannot be read", Severity: Block,
-		What: "The module is no WebAssembly core module, is damaged, or declares more than this host accepts.",
+		What: "The module is not a WebAssembly core module, is damaged, or declares more than this host accepts.",
 		Why:  "It will not be loaded, and nothing can be said about what it imports or holds.",
 		Do:   "Build the module again. A component has to be built as a core module.",
 	},

@@ -15,13 +15,13 @@ import (
 var packedRules = []Rule{
 	{
 		ID: "SK307", Title: "data that nothing can be said about", Severity: Info,
-		What: "A file of at least 4 KiB looks random (more than 7.9 bits of entropy a byte) and is no compressed format or picture that is known here.",
+		What: "A file of at least 4 KiB looks random (more than 7.9 bits of entropy a byte) and is not a compressed format or picture that is known here.",
 		Why:  "It is compressed in a way of its own, or encrypted. What it holds cannot be reviewed.",
 		Do:   "Use a known format, or say in the README what it is.",
 	},
 }
 
-// packed looks for what is packed or a program in files that are no text.
+// packed looks for packed data and programs in files that are not text.
 func (s *scan) packed() {
 	const small, random = 4 << 10, 7.9
 	for _, f := range s.files {

@@ -27,8 +27,8 @@ func excerpt(data []byte, at, n int) string {
 	return cut(strings.TrimSpace(printable(text)), MaxExcerpt)
 }
 
-// printable writes text on one line: white space as one space, and what cannot
-// be seen as \u{200b}, or \x{ff} when it is no character.
+// printable writes text on one line: white space as one space, an invisible character
+// as \u{200b}, and a byte that is not part of a character as \x{ff}.
 func printable(text string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); {

@@ -99,7 +99,7 @@ func marked(line udiff.Line) []string {
 	return []string{mark + text, `\ No newline at end of file`}
 }
 
-// Text compares two texts that are no files of a package; a nil one is not there.
+// Text compares two texts outside of a package. A nil one does not exist.
 func Text(before, after []byte, l Limits) File {
 	f := File{Change: Changed}
 	switch {

@@ -49,7 +49,7 @@ func TestOutputs(t *testing.T) {
 		"another text":   "-z",
 		"other bytes":    "base64 /wEC",
 		"another file":   "output.a: expected 7.0, got 1",
-		"no file":        "tests/data/none.json is no file of the package",
+		"no file":        "tests/data/none.json is not a file of the package",
 		"another schema": "what fits the schema",
 		"no json":        "expected JSON",
 	})

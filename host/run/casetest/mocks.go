@@ -98,9 +98,9 @@ func unknownCall(name string) error {
 	}
 	slices.Sort(names)
 	if best, ok := nearest.Name(name, names); ok {
-		return fmt.Errorf("there is no host function %s that a mock can answer; did you mean %s?", name, best)
+		return fmt.Errorf("no mock can answer %s; did you mean %s?", name, best)
 	}
-	return fmt.Errorf("there is no host function %s that a mock can answer; there are %s, and http", name, strings.Join(names, ", "))
+	return fmt.Errorf("no mock can answer %s: it can answer %s, and http", name, strings.Join(names, ", "))
 }
 
 // canonicalPattern writes the URL of a pattern as the host writes it in requests.

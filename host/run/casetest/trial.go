@@ -121,7 +121,7 @@ func (t *trial) wall() time.Duration {
 func (t *trial) read(name string) ([]byte, error) {
 	b, err := t.suite.pkg.Read(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is no file of the package", name)
+		return nil, fmt.Errorf("%s is not a file of the package", name)
 	}
 	return b, err
 }

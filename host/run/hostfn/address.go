@@ -180,7 +180,7 @@ func (f *found) forget() {
 	f.hosts = nil
 }
 
-// locate has a request be judged by the address that it is sent to, once that is known.
+// locate judges a request by the address that it is sent to, once that is known.
 func (e *Env) locate(r outgoing, by capability.Capability) connecting {
 	p := connecting{pass: passFor(by, r.to)}
 	if _, literal := r.to.Addr(); literal {

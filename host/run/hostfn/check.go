@@ -126,7 +126,7 @@ func (e *Env) remember(now *Standing, r capability.Request, by capability.Capabi
 }
 
 // Allows reports whether a request would be allowed, without recording anything. The caller of the
-// sandbox asks it for the capabilities clock and random, which are no functions of this package.
+// sandbox asks it for the capabilities clock and random, whose functions are not in this package.
 func (e *Env) Allows(r capability.Request) bool {
 	now := e.present()
 	if _, ok := e.remembered(now, r, 0); ok {

@@ -71,7 +71,7 @@ type Settings struct {
 	Notifications int
 	// VarBytes bounds the Extism variables; 0 means DefaultVarBytes.
 	VarBytes int64
-	// KV is the store for the skill's state; nil has the kv functions fail.
+	// KV is the store for the skill's state. If nil, the kv functions fail.
 	KV store.KV
 	// KVQuotaBytes bounds the skill's state; 0 means DefaultKVBytes.
 	KVQuotaBytes int64
@@ -80,9 +80,9 @@ type Settings struct {
 	// Secrets holds the values for Injections; nil holds none.
 	Secrets    SecretSource
 	Injections []Injection
-	// Notifier delivers notifications; nil has the notify function fail.
+	// Notifier delivers notifications. If nil, the notify function fails.
 	Notifier Notifier
-	// Skills runs other skills; nil has the skill_call function fail.
+	// Skills runs other skills. If nil, the skill_call function fails.
 	Skills Skills
 	// Models asks models; nil has the model_call function fail.
 	Models Models
@@ -233,7 +233,7 @@ func below(p, dir string) bool {
 func (e *Env) path(p string) (string, error) {
 	if p != "" && p[0] != '/' {
 		if e.s.Workspace == "" {
-			return "", failf(KindInvalid, "the path is relative and there is no workspace")
+			return "", failf(KindInvalid, "the path is relative, and no workspace is set")
 		}
 		dir := p[len(p)-1] == '/'
 		if p = path.Join(e.s.Workspace, p); dir {

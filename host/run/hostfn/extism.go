@@ -230,7 +230,7 @@ type named struct {
 	Name string `json:"name"`
 }
 
-// extismVarSet sets a variable, or removes it when the value is no block.
+// extismVarSet sets a variable, or removes it when the value is not a block.
 func extismVarSet(ctx context.Context, e *Env, g *sandbox.Guest, stack []uint64) (uint64, error) {
 	name, err := take(g, stack[0])
 	if err != nil {

@@ -354,8 +354,8 @@ func (r outgoing) redirect(resp *http.Response) (outgoing, bool) {
 	return next, true
 }
 
-// resolve returns where a Location leads, without its fragment. A Location that is no URL comes back as it is,
-// and fails the check that follows.
+// resolve returns where a Location leads, without its fragment. A Location that is not a URL comes back as it
+// is, and fails the check that follows.
 func resolve(base, location string) string {
 	b, err := url.Parse(base)
 	if err != nil || strings.Contains(location, `\`) { // parsers differ on what a backslash is

@@ -176,7 +176,7 @@ func (e *Env) openState(ctx context.Context, bytes int64) (*state, error) {
 	}
 	s := &state{kv: e.s.KV, scope: scope(e.s.Principal), quota: e.s.KVQuotaBytes, schema: e.s.KVSchema}
 	if s.kv == nil || s.scope == "" {
-		return nil, failf(KindIO, "there is no store for state here")
+		return nil, failf(KindIO, "this host stores no state of skills")
 	}
 	a, _, err := s.account(ctx)
 	s.generation = a.Generation

@@ -31,7 +31,7 @@ func skillFunctions() []function {
 	return []function{{name: "skill_call", example: `{"skill":"csv"}`, run: callSkill}}
 }
 
-// Names that a call of a skill may hold. What is none names nothing, and is no name for a person to read.
+// Names that a call of a skill may hold. Others name nothing, and are not shown to people.
 var (
 	skillName   = lazyregexp.New(`^[a-z0-9]([a-z0-9._-]{0,126}[a-z0-9])?$`)
 	toolName    = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)

@@ -22,8 +22,8 @@ import (
 // other skill or model is asked; the store, the secrets and the notifier are what [Settings] say, as without.
 // Grants and policies are asked as they always are.
 type Stage struct {
-	// Web answers requests, each hop of a redirect by itself, with the header that is sent. Nil has every request
-	// fail. It must not keep the request.
+	// Web answers requests, each hop of a redirect by itself, with the header that is sent. If nil, every
+	// request fails. It must not keep the request.
 	Web http.RoundTripper
 }
 
@@ -57,7 +57,7 @@ func (s Settings) network() *http.Transport {
 type noNetwork struct{}
 
 func (noNetwork) RoundTrip(*http.Request) (*http.Response, error) {
-	return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("there is no network here")}
+	return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("no network")}
 }
 
 // roots are the directories and files that the call may open.

@@ -45,7 +45,7 @@ func Ask(ctx context.Context, m Model, label string, p Prompt) (Answer, error) {
 // of JSON can that be said.
 func checkForm(label, format, text string) error {
 	if format == "json" && !json.Valid([]byte(strings.TrimSpace(text))) {
-		return fault.Errorf(fault.KindSkill, "the model's answer to %s is no JSON", label).
+		return fault.Errorf(fault.KindSkill, "the model's answer to %s is not JSON", label).
 			WithHint("the same prompt again may help; output_format in its manifest demands JSON")
 	}
 	return nil

@@ -114,13 +114,13 @@ type Quota struct {
 func (f *File) check(opened *uint32) error {
 	switch {
 	case !slices.Contains(ofPath, f.Op) && !slices.Contains(ofFile, f.Op):
-		return fmt.Errorf("there is no operation %.20q on files", f.Op)
+		return fmt.Errorf("unknown operation %.20q on files", f.Op)
 	case slices.Contains(ofFile, f.Op) && (f.Handle == 0 || f.Handle > *opened):
 		return errors.New("it is about a file that was not opened")
 	case len(f.Path) > 4*maxName || len(f.To) > 4*maxName || len(f.Flags) > 16 || len(f.Told.Quotas) > 16:
 		return errors.New("a path or list is longer than a recorder writes")
 	case f.Told.Errno != "" && errnoOf(f.Told.Errno) == wasi.Success:
-		return fmt.Errorf("there is no error %.20q", f.Told.Errno)
+		return fmt.Errorf("unknown error %.20q", f.Told.Errno)
 	case f.Op == opRead && int64(len(f.Told.Data)) > f.Length, f.Op == opList && int64(len(f.Told.Entries)) > f.Length:
 		return errors.New("more was read than asked for")
 	case f.Told.N < 0 || f.Told.N > int64(len(f.Data)):

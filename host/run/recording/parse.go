@@ -123,7 +123,7 @@ func checkVersion(b []byte) error {
 	}
 	switch {
 	case v.Format == nil:
-		return errors.New("there is no skillet_recording with the version of the format")
+		return errors.New("skillet_recording, the version of the format, is missing")
 	case *v.Format != Format:
 		return fmt.Errorf("its format has version %d, and this program reads %d", *v.Format, Format)
 	}
@@ -290,7 +290,7 @@ func (e Event) check(opened *uint32, files bool, most uint64) error {
 	case e.Call != nil && (uint64(len(e.Call.AnswerBody)) > most || uint64(len(e.Call.Answer)) > most):
 		return errors.New("the answer is longer than all the memory the guest may have")
 	case e.Clock != nil && clockNumber(e.Clock.ID) < 0:
-		return fmt.Errorf("there is no clock %.20q", e.Clock.ID)
+		return fmt.Errorf("unknown clock %.20q", e.Clock.ID)
 	case e.Random != nil && len(*e.Random) > wasi.MaxRandom:
 		return fmt.Errorf("more than %d bytes of randomness at once", wasi.MaxRandom)
 	case e.File != nil && !files:

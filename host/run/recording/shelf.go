@@ -28,7 +28,7 @@ type Bounds struct {
 	// Calls is how many; zero keeps none.
 	Calls int
 	// Bytes is how much their files may take together, and Age how old one may
-	// become; zero is no bound.
+	// become; 0 means unlimited.
 	Bytes int64
 	Age   time.Duration
 }

@@ -176,7 +176,7 @@ func FromShelf(s *recording.Shelf, skill string) ([]Sample, error) {
 // Summary says in one line how it went.
 func (s Shadow) Summary() string {
 	if s.Replayed+s.Skipped == 0 {
-		return "there are no recordings of calls to replay"
+		return "no recordings of calls to replay"
 	}
 	calls := "calls"
 	if s.Replayed == 1 {

@@ -126,7 +126,8 @@ func (s *Store) files(ctx context.Context) ([]Info, error) {
 	return all, nil
 }
 
-// paths are the files whose names match a pattern. The directory is no pattern.
+// paths returns the files whose names match a pattern. Special characters in the path of
+// the directory have no meaning.
 func (s *Store) paths(pattern string) ([]string, error) {
 	paths, err := fs.Glob(os.DirFS(s.dir), "*/*/"+pattern)
 	for i := range paths {

@@ -30,7 +30,7 @@ func (s *Store) last(ctx context.Context, k Key) (uint64, error) {
 		return 0, nil
 	}
 	if err == nil && len(x.Value) != 8 {
-		err = errors.New("it is no number")
+		err = errors.New("not a number")
 	}
 	if err != nil {
 		return 0, fmt.Errorf("read the number of session %s: %w", k, err)

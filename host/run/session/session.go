@@ -85,19 +85,19 @@ var (
 	place       = lazyregexp.New(`^(skill|dev)/[a-z0-9][a-z0-9._-]{0,127}$`)
 )
 
-// CheckName refuses what is no name of a session, with a [fault.KindUsage] error.
+// CheckName returns a [fault.KindUsage] error if name is not a name for a session.
 func CheckName(name string) error {
 	if sessionName().MatchString(name) {
 		return nil
 	}
-	return fault.Errorf(fault.KindUsage, "%q is no name for a session", name).
+	return fault.Errorf(fault.KindUsage, "%q is not a name for a session", name).
 		WithHint("use up to 64 lower-case letters, digits and . _ -, beginning with a letter or digit, such as work")
 }
 
 // base is the path of the files of a session, without what tells them apart.
 func (k Key) base(dir string) (string, error) {
 	if !place().MatchString(k.Place) || strings.Contains(k.Place, "..") {
-		return "", fmt.Errorf("session %s: %q is no place", k, k.Place)
+		return "", fmt.Errorf("session %s: %q is not a place", k, k.Place)
 	}
 	if err := CheckName(k.Name); err != nil {
 		return "", err
@@ -168,8 +168,8 @@ func Open(log hclog.Logger, dir string, key []byte, s Settings) *Store {
 	return &Store{log: log, dir: dir, key: key, settings: s, live: map[Key]*live{}}
 }
 
-// Remember has the store say which state of each session is the last one. Without it
-// an older file that is put back is taken.
+// Remember keeps in kv which state of each session is the last one. Without it an older
+// file that is put back is accepted.
 func (s *Store) Remember(kv store.KV) { s.numbers = kv }
 
 // look runs f while nobody else looks at the sessions or changes them.

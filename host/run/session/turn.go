@@ -219,7 +219,7 @@ func (t *Turn) keep(ctx context.Context, next header, saved []byte) error {
 	if next.Bytes > t.store.settings.Bytes {
 		return fault.Errorf(fault.KindLimit, "session %s: %w: the call left %s, and a session may have %s; it stays as it was before the call",
 			t.key, ErrLimit, megabytes(next.Bytes), megabytes(t.store.settings.Bytes)).
-			WithHint("have the skill forget something, or raise session_max_mb of this host")
+			WithHint("let the skill delete something, or raise session_max_mb of this host")
 	}
 	if !t.terms.Persist {
 		return t.store.look(context.WithoutCancel(ctx), func() error { return t.keepHere(ctx, next.Bytes) })

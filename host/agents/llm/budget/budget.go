@@ -133,8 +133,8 @@ type Ledger struct {
 	kv       store.KV
 	bus      *event.Bus
 	settings Settings
-	// turns has those of this process write one after the other, so that they do
-	// not get in each other's way; an entry of the store has one of them.
+	// turns are locks, one for each group of entries of the store, so that writers of
+	// this process take turns instead of failing each other's compare-and-swap.
 	turns [64]sync.Mutex
 }
 

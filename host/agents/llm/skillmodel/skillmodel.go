@@ -134,7 +134,7 @@ func told(err error) error {
 	case errors.Is(err, budget.ErrExhausted):
 		f = &hostfn.Failure{Kind: hostfn.KindLimit, Message: "the budget for models does not have as much"}
 	case errors.Is(err, llm.ErrNoModel):
-		f.Message = "there is no such model, or none that can answer this"
+		f.Message = "model not found, or no model can answer this"
 	case errors.Is(err, llm.ErrUnfit):
 		f.Message = "the model's answer is not what was asked for"
 	case errors.Is(err, llm.ErrInvalid):

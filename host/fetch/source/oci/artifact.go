@@ -179,7 +179,7 @@ func (m Manifest) Total() int64 {
 // The error wraps other.
 func imageManifest(b []byte, other error) (m ocispec.Manifest, kind string, err error) {
 	if err := json.Unmarshal(b, &m); err != nil {
-		return m, "", fmt.Errorf("%w: its manifest is no JSON of that form", other)
+		return m, "", fmt.Errorf("%w: its manifest is not JSON of that form", other)
 	}
 	if m.MediaType == ocispec.MediaTypeImageIndex {
 		return m, "", fmt.Errorf("%w: it is an index of several artifacts", other)
@@ -335,7 +335,7 @@ func list(all map[string]string) string {
 func ParseReferrer(b []byte) (about manifests.Digest, bundles []Layer, err error) {
 	var om ocispec.Manifest
 	if err := json.Unmarshal(b, &om); err != nil {
-		return "", nil, fmt.Errorf("%w: the manifest of a signature is no JSON of that form", ErrMalformed)
+		return "", nil, fmt.Errorf("%w: the manifest of a signature is not JSON of that form", ErrMalformed)
 	}
 	if om.Subject == nil {
 		return "", nil, fmt.Errorf("%w: the manifest of a signature has no subject", ErrMalformed)

@@ -52,7 +52,7 @@ func (l *Layout) read(name string, limit int64) ([]byte, error) {
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(fmt.Errorf("%w: %s is no file", ErrMalformed, name), err)
+		return nil, errors.Join(fmt.Errorf("%w: %s is not a regular file", ErrMalformed, name), err)
 	}
 	return transfer.Limited(f, limit)
 }

@@ -207,7 +207,7 @@ func (g *guide) way(req *http.Request) (http.RoundTripper, error) {
 	case u.Scheme != "https":
 		return nil, fmt.Errorf("%w: to %s, without TLS", ErrRedirect, shown(u))
 	case (g.place.Public || !g.place.local()) && (Loopback(u.Host) || literal(u.Host)):
-		return nil, fmt.Errorf("%w: to %s, which is no public host", ErrRedirect, shown(u))
+		return nil, fmt.Errorf("%w: to %s, which is not a public host", ErrRedirect, shown(u))
 	}
 	if proxy, err := http.ProxyFromEnvironment(req); err == nil && proxy != nil {
 		return g.near, nil
@@ -318,10 +318,9 @@ func (b watchedEnd) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// Strict makes a client for programs that speak a protocol of their own: an
-// answer that is no success is an error, as [Status] has it, and all answers
-// together have at most limit bytes; the one that has more ends with
-// [ErrTooLarge].
+// Strict makes a client for programs that speak a protocol of their own. An answer
+// with another status than success is an error, see [Status]. All answers together
+// have at most limit bytes; reading more fails with [ErrTooLarge].
 func Strict(c *http.Client, limit int64) *http.Client {
 	strict := *c
 	strict.Transport = &strictly{next: c.Transport, left: limit}

@@ -56,7 +56,7 @@ func meanings() []meaning {
 	return []meaning{
 		{ErrRedirect, fault.KindDenied, fault.ClassDenied, fault.Hintf("if you trust where it leads, list that host under redirects of the registry in config.yaml")},
 		{ErrTampered, fault.KindVerification, fault.ClassPermanent, fault.Hintf("do not use it: tell whoever keeps that place, or get it from another")},
-		{ErrTooLarge, fault.KindVerification, fault.ClassLimit, fault.Hintf("it is no package this host accepts")},
+		{ErrTooLarge, fault.KindVerification, fault.ClassLimit, fault.Hintf("this host accepts no package as large")},
 		{ErrTimeout, fault.KindLimit, fault.ClassTransient, fault.Hintf("try again: large downloads go on where they stopped; download_timeout_seconds allows more time")},
 		{ErrUnauthorized, fault.KindDenied, fault.ClassDenied, fault.Hintf("%s stores credentials for a registry", fault.LogIn(""))},
 		{ErrNotFound, fault.KindNotFound, fault.ClassPermanent, fault.Hintf("check how it is written, and that it was published")},

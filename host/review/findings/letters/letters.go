@@ -30,7 +30,7 @@ const (
 	Turn
 	// Shapeless has no width and no shape, or chooses the shape of another.
 	Shapeless
-	// Control is a control character that is no white space, such as the one
+	// Control is a control character other than white space, such as the one
 	// that begins an escape sequence of a terminal.
 	Control
 )
@@ -60,7 +60,7 @@ func kindOfASCII(r rune) Kind {
 }
 
 // shapeless are the characters with the property Default_Ignorable_Code_Point
-// that are neither tags nor turn the direction, with the blanks that are no
+// that are neither tags nor turn the direction, and the blanks that do not count as
 // space: the Hangul fillers and the empty Braille pattern.
 var shapeless = &unicode.RangeTable{
 	R16: []unicode.Range16{

@@ -1,5 +1,5 @@
 // Package script takes JavaScript, TypeScript and Python apart just far enough
-// to tell names, literals and comments from one another. It is no parser: it
+// to tell names, literals and comments from one another. It is not a parser: it
 // never fails, reads any bytes in linear time and constant memory, and where a
 // language cannot be read without parsing it (a slash in JavaScript), it guesses
 // as editors do.
@@ -41,7 +41,7 @@ func LanguageOf(path string) Language {
 // A Kind says what a token is.
 type Kind int
 
-// The kinds. White space is no token.
+// The kinds. White space is skipped.
 const (
 	Name    Kind = iota // an identifier or keyword
 	Literal             // a text, or the part of one up to a hole or from one

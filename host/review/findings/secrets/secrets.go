@@ -57,7 +57,7 @@ type Rule struct {
 	Allow    []Allow  `json:"allow,omitempty"`
 }
 
-// An Allow lists what is no secret although a rule matches.
+// An Allow lists matches of a rule that are not secrets.
 type Allow struct {
 	// Target is what Regexes are applied to: "match", "line", or the secret
 	// when it is empty.
