@@ -129,9 +129,9 @@ func TestFileRefuses(t *testing.T) {
 		"a link":       {address, pinned(b), "package/link", fault.KindVerification, "no such file"},
 		"unreachable":  {"http://127.0.0.1:1", pinned(b), "package/a.txt", fault.KindNotFound, "fetch @scope/tool@1.2.3"},
 		"not there":    {address + "wrong", pinned(b), "package/a.txt", fault.KindNotFound, "404"},
-		"no address":   {"file:///etc", pinned(b), "package/a.txt", fault.KindUsage, "no web address"},
+		"no address":   {"file:///etc", pinned(b), "package/a.txt", fault.KindUsage, "is not a web address"},
 		"too large":    {hugeAddress, pinned(huge), "package/a.txt", fault.KindVerification, "larger than 32 MB"},
-		"no pin":       {address, npm.Package{Name: "a", Version: "1", Integrity: "sha1-xyz"}, "a", fault.KindInternal, "no SHA-512"},
+		"no pin":       {address, npm.Package{Name: "a", Version: "1", Integrity: "sha1-xyz"}, "a", fault.KindInternal, "is not a SHA-512"},
 	} {
 		_, err := file(t, npm.Settings{Registry: c.registry}, c.p, c.file)
 		var e *fault.Error

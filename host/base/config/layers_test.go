@@ -113,7 +113,7 @@ func TestLayersRefuse(t *testing.T) {
 		{"quotes", "", "SKILLET_LOG_LEVEL='info", "", "", "quotes do not fit", "NAME=VALUE"},
 		{"more behind quotes", "", "SKILLET_LOG_LEVEL='info' x", "", "", "quotes do not fit", "NAME=VALUE"},
 		{"out of bounds in the environment file", "", "SKILLET_LOG_LEVEL=loud", "", "", "env:1): out of bounds", "trace"},
-		{"no text", "", "SKILLET_LOG_LEVEL=\xff", "", "", "no text", ""},
+		{"no text", "", "SKILLET_LOG_LEVEL=\xff", "", "", "not a text", ""},
 		{"a flag", "", "", "", "log_level", "KEY=VALUE", "log_level=debug"},
 		{"a typo in a flag", "", "", "", "log_levle=info", "--set: log_levle names no setting", "did you mean [choose log_level"},
 		{"out of bounds in a flag", "", "", "", "log_level=", "log_level (from --set)", "trace"},

@@ -112,7 +112,7 @@ func TestHostileRecordings(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"empty":              {"", "EOF"},
 		"no object":          {"[]", "cannot unmarshal"},
-		"another document":   {`{"name":"csv"}`, "no skillet_recording"},
+		"another document":   {`{"name":"csv"}`, "the version of the format, is missing"},
 		"another version":    {replaced(`"skillet_recording": 1`, `"skillet_recording": 2`), "version 2"},
 		"unknown member":     {replaced(`"skill":`, `"skil":`), "unknown field"},
 		"member twice":       {replaced(`"skill":`, `"skill":"x","skill":`), "twice"},
@@ -137,8 +137,8 @@ func TestHostileRecordings(t *testing.T) {
 		"read beyond":        {changed(func(r *Recording) { r.Events[7].File.Length = 1 }), "more was read"},
 		"written beyond":     {changed(func(r *Recording) { r.Events[8].File.Told.N = 2 }), "more was written"},
 		"not opened":         {changed(func(r *Recording) { r.Events[7].File.Handle = 9 }), "not opened"},
-		"no operation":       {changed(func(r *Recording) { r.Events[7].File.Op = "format" }), "no operation"},
-		"no error":           {changed(func(r *Recording) { r.Events[8].File.Told.Errno = "EVIL" }), "no error"},
+		"no operation":       {changed(func(r *Recording) { r.Events[7].File.Op = "format" }), "unknown operation"},
+		"no error":           {changed(func(r *Recording) { r.Events[8].File.Told.Errno = "EVIL" }), "unknown error"},
 		"files without any":  {changed(func(r *Recording) { r.Files = nil }), "no file tree"},
 		"huge counts":        {changed(func(r *Recording) { r.Grants = make([]string, maxList+1) }), "more grants"},
 		"too much randomness": {changed(func(r *Recording) {
