@@ -62,7 +62,7 @@ func Recognise(dir string) (Project, error) {
 	}
 	if p.Language == "" && !isFile(filepath.Join(abs, filepath.FromSlash(p.Module))) {
 		return p, fault.Errorf(fault.KindUsage, "build %s: neither source of a known language nor %s found", dir, p.Module).
-			WithHint("a skill has a go.mod, a Cargo.toml, an asconfig.json, a main.zig, a C or C++ file, or a main.js, main.ts or main.py; %s makes one", fault.New())
+			WithHint("source is a go.mod, a Cargo.toml, an asconfig.json, a main.zig, a C or C++ file, or a main.js, main.ts or main.py; %s makes a skill", fault.New())
 	}
 	return p, nil
 }
