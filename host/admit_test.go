@@ -129,7 +129,7 @@ func TestPlansThatAreOvertaken(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			gone, err := h.Parts().Desk.Revoke(ctx, ada.Actor(), s, []capability.Capability{c})
+			gone, err := h.Parts().Approvals.Revoke(ctx, ada.Actor(), s, []capability.Capability{c})
 			if err == nil && len(gone) == 0 {
 				err = errors.New("there was no grant")
 			}
@@ -225,7 +225,7 @@ func TestRevokedAfterThePlan(t *testing.T) {
 		_, err = h.Admit().Plan(t.Context(), ada, admit.Install{Package: dir})
 		wantFault(t, "revoked before it is planned", err, fault.KindVerification)
 	}
-	if all, err := h.Parts().Desk.Proposals(t.Context()); err != nil || len(all) != 0 {
+	if all, err := h.Parts().Approvals.Proposals(t.Context()); err != nil || len(all) != 0 {
 		t.Errorf("proposed are %v, %v", all, err)
 	}
 }

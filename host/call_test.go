@@ -77,7 +77,7 @@ func TestApproveByType(t *testing.T) {
 		t.Fatal(err)
 	}
 	call := approval.NewToolCall("calm", s.Digest, "run", []byte(`{}`))
-	p, err := h.Parts().Desk.ProposeCall(t.Context(), approval.Proposal{ID: approval.NewID(), Type: approval.TypeCall, Skill: "calm", Version: "1.0.0", Call: &call, ProposedBy: "x"})
+	p, err := h.Parts().Approvals.ProposeCall(t.Context(), approval.Proposal{ID: approval.NewID(), Type: approval.TypeCall, Skill: "calm", Version: "1.0.0", Call: &call, ProposedBy: "x"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,15 +22,15 @@ type Parts struct {
 	Calls     *journal.Journal
 	Ledger    *ledger.Ledger
 	Registry  *registry.Registry
-	Desk      *approval.Desk
+	Approvals *approval.Store
 	Installer *install.Installer
 	Runner    *runner.Runner
 	Secrets   *secret.Vault
-	Trust     *trust.Book
-	AuditKeys *audit.Keeper
+	Trust     *trust.Store
+	AuditKeys *audit.Keystore
 }
 
 // Parts returns those of a home.
 func (h *Host) Parts() Parts {
-	return Parts{h.log, h.decisions, h.calls, h.ledger, h.registry, h.desk, h.installer, h.runner, h.secrets, h.trust, h.auditKeys}
+	return Parts{h.log, h.decisions, h.calls, h.ledger, h.registry, h.approvals, h.installer, h.runner, h.secrets, h.trust, h.auditKeys}
 }

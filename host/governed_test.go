@@ -51,7 +51,7 @@ func TestDecisionsElsewhereAreSeenByTheNextCall(t *testing.T) {
 	granted := func() bool {
 		skill, err := h.Parts().Registry.Lookup(t.Context(), manifests.Ref{Name: "calm"})
 		must(t, err)
-		g, err := h.Parts().Desk.Spend(t.Context(), skill, approval.Use{})
+		g, err := h.Parts().Approvals.Spend(t.Context(), skill, approval.Use{})
 		must(t, err)
 		return len(g.Set().Strings()) > 0
 	}

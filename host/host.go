@@ -110,7 +110,7 @@ type Host struct {
 	calls      *journal.Journal
 	ledger     *ledger.Ledger
 	registry   *registry.Registry
-	desk       *approval.Desk
+	approvals  *approval.Store
 	installer  *install.Installer
 	runner     *runner.Runner
 	settings   *settings.Settings
@@ -119,10 +119,10 @@ type Host struct {
 	history    *history.History
 	secrets    *secret.Vault
 	secretKey  *secret.Key
-	signer     *signer.Safe
-	trust      *trust.Book
-	auditKeys  *audit.Keeper
-	recordings *recording.Shelf // of recent calls
+	signer     *signer.Keystore
+	trust      *trust.Store
+	auditKeys  *audit.Keystore
+	recordings *recording.Archive // of recent calls
 	replays    *replay.Replayer
 	tries      *replay.Collection
 	events     *event.Bus
@@ -143,7 +143,7 @@ type Host struct {
 	decided    *journal.Marker
 	sessions   *session.Store
 	scripts    *author.Scripts
-	shelf      *script.Shelf
+	modules    *script.Cache
 	options    Options
 	store      store.Opened
 	sources    *source.Fetcher
@@ -170,7 +170,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	h := &Host{home: home, config: c, options: o, rules: rules.Places{Home: home, System: o.System}, notifier: o.Notifier}
 	h.secretKey = secret.NewKey(upkeep.KeyOptions(home, c, o.Keyring))
 	h.secrets = secret.Open(h.path("secrets"), h.secretKey)
-	h.auditKeys = audit.NewKeeper(h.path("keys"), h.secretKey, h.secrets)
+	h.auditKeys = audit.NewKeystore(h.path("keys"), h.secretKey, h.secrets)
 	h.log = telemetry.New(telemetry.Options{
 		Output: o.LogOutput, Level: s.LogLevel, JSON: s.LogFormat == "json", Redactor: h.redactor(ctx),
 	})

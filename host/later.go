@@ -27,7 +27,7 @@ func (h *Host) Author() *author.Service {
 // wireScripts makes what builds scripts. The runner and the sources ask it.
 func (h *Host) wireScripts() {
 	h.scripts = author.NewScripts(author.ScriptsParts{
-		Log: h.log, Shelf: h.shelf, Apart: h.apart, Workers: h.workers,
+		Log: h.log, Cache: h.modules, Apart: h.apart, Workers: h.workers,
 		Skills: h.skills, Registry: h.registry, Engines: h.path("cache", "npm"),
 	})
 }

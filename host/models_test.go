@@ -64,7 +64,7 @@ func TestProviderIsLookedAtEachTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.Parts().Desk.Revoke(t.Context(), "human:ada", s, []capability.Capability{capability.MustParse("native")}); err != nil {
+	if _, err := h.Parts().Approvals.Revoke(t.Context(), "human:ada", s, []capability.Capability{capability.MustParse("native")}); err != nil {
 		t.Fatal(err)
 	}
 	if got := kind(); got != fault.KindDenied {

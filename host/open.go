@@ -95,7 +95,7 @@ func (h *Host) openSandbox(ctx context.Context) error {
 		Bytes: int64(s.SessionMaxMB) << 20, Total: int64(s.SessionsTotalMB) << 20, LockWait: duration.OfSeconds(s.LockWaitSeconds),
 	})
 	h.apart = worker.NewRuntime(h.log.Named("worker"), h.workers, h.sandbox, hostfn.Functions(), 0)
-	h.shelf = script.NewShelf(h.log.Named("script"), h.path("cache", "scripts"), key)
+	h.modules = script.NewCache(h.log.Named("script"), h.path("cache", "scripts"), key)
 	return nil
 }
 

@@ -108,9 +108,9 @@ func TestEndOfARight(t *testing.T) {
 	must(t, err)
 	read := capability.MustParse("fs.read:" + dir + "/**")
 	regrant := func(s registry.Skill, c capability.Capability, terms approval.Terms) {
-		must(t, h.Parts().Desk.Grant(t.Context(), ada, s, []capability.Capability{c}, terms))
+		must(t, h.Parts().Approvals.Grant(t.Context(), ada, s, []capability.Capability{c}, terms))
 	}
-	revoke := func(d *approval.Desk, s registry.Skill, c capability.Capability) error {
+	revoke := func(d *approval.Store, s registry.Skill, c capability.Capability) error {
 		_, err := d.Revoke(t.Context(), ada.Actor(), s, []capability.Capability{c})
 		return err
 	}
@@ -132,17 +132,17 @@ func TestEndOfARight(t *testing.T) {
 		after           func()
 		request, reason string
 	}{
-		{"revoked", here, "run", "", nil, func() error { return revoke(h.Parts().Desk, here, read) },
+		{"revoked", here, "run", "", nil, func() error { return revoke(h.Parts().Approvals, here, read) },
 			func() { regrant(here, read, approval.Terms{}) }, "fs.read:" + dir + "/data", "was not granted"},
-		{"revoked, an open file", here, "open", "", nil, func() error { return revoke(h.Parts().Desk, here, read) },
+		{"revoked, an open file", here, "open", "", nil, func() error { return revoke(h.Parts().Approvals, here, read) },
 			func() { regrant(here, read, approval.Terms{}) }, "fs.read:" + dir + "/data", "was not granted"},
-		{"revoked by another process, in a session", here, "run", "work", nil, func() error { return revoke(other.Parts().Desk, here, read) },
+		{"revoked by another process, in a session", here, "run", "work", nil, func() error { return revoke(other.Parts().Approvals, here, read) },
 			func() { regrant(here, read, approval.Terms{}) }, "fs.read:" + dir + "/data", "was not granted"},
 		{"expired", here, "run", "", func() {
-			must(t, revoke(h.Parts().Desk, here, read))
+			must(t, revoke(h.Parts().Approvals, here, read))
 			regrant(here, read, approval.Terms{ExpiresAt: time.Now().Add(span)})
 		}, func() error { return nil }, func() {
-			must(t, revoke(h.Parts().Desk, here, read))
+			must(t, revoke(h.Parts().Approvals, here, read))
 			regrant(here, read, approval.Terms{})
 		}, "fs.read:" + dir + "/data", "was not granted"},
 		{"disabled", here, "open", "", nil, func() error {
@@ -161,9 +161,9 @@ func TestEndOfARight(t *testing.T) {
 		{"beyond a lowered maximum", here, "run", "", nil, func() error {
 			return put(maximum, `{"capabilities":["kv","fs.write:/**","skill:*"],"reason":"ask the desk"}`)
 		}, func() { must(t, os.Remove(maximum)) }, "fs.read:" + dir + "/data", "ask the desk"},
-		{"revoked from the skill that was called", caller, "run", "", nil, func() error { return revoke(h.Parts().Desk, here, read) },
+		{"revoked from the skill that was called", caller, "run", "", nil, func() error { return revoke(h.Parts().Approvals, here, read) },
 			func() { regrant(here, read, approval.Terms{}) }, "", ""},
-		{"revoked: to call the skill", caller, "run", "", nil, func() error { return revoke(other.Parts().Desk, caller, capability.MustParse("skill:reads")) },
+		{"revoked: to call the skill", caller, "run", "", nil, func() error { return revoke(other.Parts().Approvals, caller, capability.MustParse("skill:reads")) },
 			func() { regrant(caller, capability.MustParse("skill:reads"), approval.Terms{}) }, "", ""},
 	} {
 		begin := func() (done chan task.Result, early *task.Result) {
@@ -177,7 +177,7 @@ func TestEndOfARight(t *testing.T) {
 				found, err := find(t, h, manifests.Ref{Name: row.skill.Name})
 				target := found.Bare()
 				if err == nil {
-					target.Granted, err = h.Parts().Desk.Spend(t.Context(), row.skill, approval.Use{})
+					target.Granted, err = h.Parts().Approvals.Spend(t.Context(), row.skill, approval.Use{})
 				}
 				if err != nil {
 					done <- task.Result{Error: fault.AsError(err)}

@@ -46,7 +46,7 @@ import (
 func (h *Host) wire() {
 	s := h.config.Settings()
 	kv := h.store.KV()
-	h.secretKey.Anchors().UseShelf(upkeep.AnchorShelf{KV: kv})
+	h.secretKey.Anchors().UseStore(upkeep.AnchorShelf{KV: kv})
 	h.sessions.Remember(kv)
 	h.events = event.NewBus(h.log.Named("event"), h.store)
 	h.registry = registry.New(kv, h.store.Blobs())
@@ -56,7 +56,7 @@ func (h *Host) wire() {
 	h.wireSources()
 	h.decided = h.decisions.Marker()
 	h.watch = rules.NewWatch(h.rules, h.marked, h.policies, h.decided.Count)
-	h.desk = approval.NewDesk(h.ledger, kv, h.watch.Current, approval.Settings{Home: h.home, Expiry: days(s.ProposalExpiryDays), Epoch: h.watch.Now})
+	h.approvals = approval.NewStore(h.ledger, kv, h.watch.Current, approval.Settings{Home: h.home, Expiry: days(s.ProposalExpiryDays), Epoch: h.watch.Now})
 	h.wireSkills()
 	h.wireScripts()
 	h.wireModels()
@@ -72,7 +72,7 @@ func (h *Host) wire() {
 	h.wireInvoke()
 	h.tester = casetest.New(h.runner)
 	h.wireApprovals(kv)
-	h.installer = install.New(h.ledger, h.registry, h.desk, h.trust, h.watch.Current, h.runner, h.tester, h.home)
+	h.installer = install.New(h.ledger, h.registry, h.approvals, h.trust, h.watch.Current, h.runner, h.tester, h.home)
 	h.wireWork()
 	h.wireGovern()
 	h.wireAdmit()
@@ -95,7 +95,7 @@ const notifications = 10
 // wireSkills makes what finds skills. The runner is made of it, and asked by it.
 func (h *Host) wireSkills() {
 	h.skills = invoke.NewSkills(invoke.SkillsParts{
-		Registry: h.registry, Desk: h.desk, Trust: h.trust, CatchUp: h.CatchUp, Epoch: h.watch.Epoch, Now: h.watch.Now,
+		Registry: h.registry, Approvals: h.approvals, Trust: h.trust, CatchUp: h.CatchUp, Epoch: h.watch.Epoch, Now: h.watch.Now,
 		Route: func(ctx context.Context, skill string, c registry.Canary) (bool, error) {
 			return h.runner.Route(ctx, skill, c)
 		},
@@ -104,7 +104,7 @@ func (h *Host) wireSkills() {
 
 func (h *Host) wireInvoke() {
 	h.invoke = invoke.New(h.log, invoke.Parts{
-		Skills: h.skills, Sources: h.sources, Runner: h.runner, Desk: h.desk, Secrets: h.secrets,
+		Skills: h.skills, Sources: h.sources, Runner: h.runner, Approvals: h.approvals, Secrets: h.secrets,
 		Recordings: h.recordings, Replays: h.replays, Sessions: h.sessions, Ceilings: h.ceilings(), Warm: h.expectRecord,
 	})
 }
@@ -132,7 +132,7 @@ func (t trials) Conclude(ctx context.Context, skill string, c registry.Canary, v
 }
 
 func (h *Host) wireRecordings(s config.Settings) {
-	h.recordings = recording.NewShelf(h.path(upkeep.RecordingsDir), recording.Bounds{
+	h.recordings = recording.NewArchive(h.path(upkeep.RecordingsDir), recording.Bounds{
 		Calls: s.RecordCalls, Bytes: int64(s.RecordCallsMB) << 20, Age: days(s.RecordCallsDays),
 	})
 	h.replays = replay.New(h.runner)
@@ -143,7 +143,7 @@ func (h *Host) wireGovern() {
 	h.govern = govern.New(h.log.Named("govern"), govern.Parts{
 		CatchUp: h.CatchUp, Unfinished: func() error { return upkeep.UnfinishedRepair(h.home) }, Explain: meaning.Of,
 		Home: h.home, Policies: h.watch.Policies,
-		Ledger: h.ledger, Registry: h.registry, Desk: h.desk, Trust: h.trust, Tokens: token.New(h.ledger, h.store.KV()),
+		Ledger: h.ledger, Registry: h.registry, Approvals: h.approvals, Trust: h.trust, Tokens: token.New(h.ledger, h.store.KV()),
 		Installer: h.installer, Settings: h.settings, Agents: h.agents, Sources: h.sources,
 		Evidence: h.evidence, Replay: h.tries.Shadow, Ceilings: h.ceilings(),
 		MissingTools: func(ctx context.Context, by approval.Principal, names []string) ([]string, error) {
@@ -157,8 +157,8 @@ func (h *Host) wireGovern() {
 
 // wireApprovals wires what carries out and shows what is proposed.
 func (h *Host) wireApprovals(kv store.KV) {
-	h.settings = settings.New(h.ledger, h.desk, h.home)
-	h.agents = agents.New(h.ledger, h.desk, h.home, builtin.Text)
+	h.settings = settings.New(h.ledger, h.approvals, h.home)
+	h.agents = agents.New(h.ledger, h.approvals, h.home, builtin.Text)
 	h.evidence = evidence.New(h.registry, h.tester)
 	h.history = history.New(h.ledger, kv, h.store.Blobs(), history.Settings{
 		Home: h.home, Head: h.decisions.Head, LockWait: duration.OfSeconds(h.config.Settings().LockWaitSeconds),
@@ -178,7 +178,7 @@ func (h *Host) keepHistory(ctx context.Context) {
 
 func (h *Host) wireAdmit() {
 	h.admit = admit.New(h.log.Named("admit"), admit.Parts{
-		Registry: h.registry, Desk: h.desk, Trust: h.trust, Installer: h.installer, Runner: h.runner, Sources: h.sources, Invoke: h.invoke,
+		Registry: h.registry, Approvals: h.approvals, Trust: h.trust, Installer: h.installer, Runner: h.runner, Sources: h.sources, Invoke: h.invoke,
 		Recordings: h.recordings, Shadow: h.tries.Shadow,
 		Sign: h.govern.Keys.Sign, CatchUp: h.CatchUp, Ceilings: h.ceilings(), Engines: script.Names(),
 	})
@@ -188,7 +188,7 @@ func (h *Host) wireAdmit() {
 func (h *Host) wireModels() {
 	_ = errors.Join(h.closeWork()...) // what it could not keep went with a store that was replaced
 	h.plugins = work.NewPlugins(h.log.Named("plugin"), work.PluginParts{
-		Home: h.home, Registry: h.registry, Desk: h.desk, Policies: h.policies, Secrets: h.secrets, CatchUp: h.CatchUp,
+		Home: h.home, Registry: h.registry, Approvals: h.approvals, Policies: h.policies, Secrets: h.secrets, CatchUp: h.CatchUp,
 	})
 	h.models = work.NewModels(h.log, work.ModelParts{Plugins: h.plugins, Config: h.config, Store: h.store, Events: h.events})
 }
@@ -213,7 +213,7 @@ func (h *Host) closeWork() []error {
 func (h *Host) upkeepParts() upkeep.Parts {
 	p := upkeep.Parts{
 		Home: h.home, Config: h.config, Store: h.store, Decisions: h.decisions, Calls: h.calls, Ledger: h.ledger,
-		Registry: h.registry, Desk: h.desk, Trust: h.trust, Tokens: token.New(h.ledger, h.store.KV()), Installer: h.installer, Policies: h.policies, History: h.history,
+		Registry: h.registry, Approvals: h.approvals, Trust: h.trust, Tokens: token.New(h.ledger, h.store.KV()), Installer: h.installer, Policies: h.policies, History: h.history,
 		Recordings: h.recordings, Sessions: h.sessions, Secrets: h.secrets, SecretKey: h.secretKey, AuditKeys: h.auditKeys,
 		Runner: h.runner, Sandbox: h.sandbox, Workers: h.workers, Ceilings: h.ceilings(),
 		JournalOptions: h.journalOptions, CatchUp: h.CatchUp, Ready: h.ready, Explain: meaning.Of, Reopen: h.reopen,

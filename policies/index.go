@@ -13,17 +13,17 @@ import (
 // conditions, and a scope cannot fail. Without it a decision would cost time in
 // proportion to all policies, most of which name another skill or action.
 type index struct {
-	shelves map[cedar.EntityUID]*shelf // by action
-	rest    shelf                      // for actions that no policy names
+	byAction map[cedar.EntityUID]*bucket // by action
+	rest     bucket                      // for actions that no policy names
 }
 
-// shelf holds the policies for one action.
-type shelf struct {
+// bucket holds the policies for one action.
+type bucket struct {
 	every   []entry                     // for more than one skill
 	bySkill map[cedar.EntityUID][]entry // for one
 }
 
-// entry is a policy on a shelf, without the part of its scope that the shelf
+// entry is a policy in a bucket, without the part of its scope that the bucket
 // stands for: Cedar would build a set of all the actions a policy lists for each
 // evaluation.
 type entry struct {
@@ -32,37 +32,37 @@ type entry struct {
 }
 
 func newIndex(policies []*policy) index {
-	ix := index{shelves: map[cedar.EntityUID]*shelf{}}
+	ix := index{byAction: map[cedar.EntityUID]*bucket{}}
 	for _, p := range policies {
 		for _, uid := range namedActions(p) {
-			ix.shelves[uid] = &shelf{}
+			ix.byAction[uid] = &bucket{}
 		}
 	}
 	for _, p := range policies {
-		for _, s := range ix.shelvesFor(p) {
+		for _, s := range ix.bucketsFor(p) {
 			s.add(p)
 		}
 	}
 	return ix
 }
 
-// shelvesFor returns the shelves a policy belongs on: those of the actions it
+// bucketsFor returns the buckets a policy belongs in: those of the actions it
 // names, or all of them.
-func (ix *index) shelvesFor(p *policy) []*shelf {
-	var list []*shelf
+func (ix *index) bucketsFor(p *policy) []*bucket {
+	var list []*bucket
 	if names := namedActions(p); names != nil {
 		for _, uid := range names {
-			list = append(list, ix.shelves[uid])
+			list = append(list, ix.byAction[uid])
 		}
 		return list
 	}
-	for _, s := range ix.shelves {
-		list = append(list, s)
+	for _, b := range ix.byAction {
+		list = append(list, b)
 	}
 	return append(list, &ix.rest)
 }
 
-func (s *shelf) add(p *policy) {
+func (s *bucket) add(p *policy) {
 	rest := *p.ast()
 	if namedActions(p) != nil {
 		rest.Action = ast.Scope{}.All()
@@ -115,7 +115,7 @@ type candidates struct {
 }
 
 func (ix *index) candidates(a *question) candidates {
-	s, ok := ix.shelves[a.action]
+	s, ok := ix.byAction[a.action]
 	if !ok {
 		s = &ix.rest
 	}

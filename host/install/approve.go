@@ -44,7 +44,7 @@ func (i *Installer) Approve(ctx context.Context, h approval.Human, id string, c 
 		return Outcome{}, err
 	}
 	err = i.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
-		now, err := i.desk.Proposal(ctx, p.ID)
+		now, err := i.approvals.Proposal(ctx, p.ID)
 		if err != nil {
 			return ledger.Decision{}, err
 		}
@@ -60,7 +60,7 @@ func (i *Installer) Approve(ctx context.Context, h approval.Human, id string, c 
 	if err != nil {
 		return out, err
 	}
-	p, err = i.desk.Proposal(context.WithoutCancel(ctx), p.ID)
+	p, err = i.approvals.Proposal(context.WithoutCancel(ctx), p.ID)
 	out.Proposal = &p
 	return out, err
 }
@@ -86,7 +86,7 @@ func Shown(p approval.Proposal, digest string) error {
 
 // reviewed finds a proposal and reads its package back.
 func (i *Installer) reviewed(ctx context.Context, id string, c Consent) (approval.Proposal, *bundle.Package, error) {
-	p, err := i.desk.Proposal(ctx, id)
+	p, err := i.approvals.Proposal(ctx, id)
 	if err != nil {
 		return p, nil, err
 	}
@@ -156,7 +156,7 @@ func (p Plan) proposalType() approval.Type {
 // it is rejected.
 func (i *Installer) Quarantine(ctx context.Context, id string, by approval.Party, why string) error {
 	return i.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
-		p, err := i.desk.Proposal(ctx, id)
+		p, err := i.approvals.Proposal(ctx, id)
 		if err != nil {
 			return ledger.Decision{}, err
 		}
@@ -248,7 +248,7 @@ func (i *Installer) before(ctx context.Context, f former) (*approval.Before, err
 	if f.digest == "" {
 		return b, nil
 	}
-	gs, err := i.desk.Grants(ctx, f.digest)
+	gs, err := i.approvals.Grants(ctx, f.digest)
 	b.Grants = slices.DeleteFunc(gs, func(g approval.Grant) bool { return !g.Live(time.Now()) })
 	return b, err
 }
@@ -264,7 +264,7 @@ func (i *Installer) stillAllowed(ctx context.Context, p approval.Proposal, alias
 	if d := i.decide(rules, plan.who(), capability.Capability{}); d.Effect == policies.Deny {
 		return former{}, forbidden(plan.who(), d)
 	}
-	if err := i.desk.Allowed(plan.who(), p.Capabilities()); err != nil {
+	if err := i.approvals.Allowed(plan.who(), p.Capabilities()); err != nil {
 		return former{}, err
 	}
 	f, err := i.compare(ctx, &plan, aliases)

@@ -27,7 +27,7 @@ func (p *parts) approve(t *testing.T, id string, c install.Consent) approval.Pro
 
 func (p *parts) status(t *testing.T, id string) approval.Status {
 	t.Helper()
-	got, err := p.desk.Proposal(t.Context(), id)
+	got, err := p.approvals.Proposal(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func TestApprovalOnTerms(t *testing.T) {
 	p.approve(t, p.propose(t, pkg).ID, install.Consent{Terms: approval.Terms{Run: "r1"}})
 	want(t, "whatever the call", len(p.granted(t, pkg)), 0)
 	for run, wanted := range map[string]int{"r1": 1, "r2": 0, "": 0} {
-		set, err := p.desk.Spend(t.Context(), p.skill(t, "net"), approval.Use{Run: run})
+		set, err := p.approvals.Spend(t.Context(), p.skill(t, "net"), approval.Use{Run: run})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,12 +167,12 @@ func TestRevert(t *testing.T) {
 	one, two := pack(t, "net", "1.0.0", api), pack(t, "net", "2.0.0", api, "https://b.example.com/*")
 	p.accept(t, one)
 	kv := capability.MustParse("kv")
-	if err := p.desk.Grant(t.Context(), ada, p.skill(t, "net"), []capability.Capability{kv}, approval.Terms{Session: "s"}); err != nil {
+	if err := p.approvals.Grant(t.Context(), ada, p.skill(t, "net"), []capability.Capability{kv}, approval.Terms{Session: "s"}); err != nil {
 		t.Fatal(err)
 	}
 	old := p.skill(t, "net")
 	prop := p.approve(t, p.propose(t, two).ID, install.Consent{})
-	if _, err := p.desk.Revoke(t.Context(), "human:ada", old, nil); err != nil {
+	if _, err := p.approvals.Revoke(t.Context(), "human:ada", old, nil); err != nil {
 		t.Fatal(err)
 	}
 	waiting := p.propose(t, pack(t, "net", "3.0.0", api))
@@ -188,7 +188,7 @@ func TestRevert(t *testing.T) {
 	want(t, "active", p.active(t, "net"), "1.0.0")
 	want(t, "granted to the one before", len(p.granted(t, one)), 1)
 	want(t, "granted to the other", len(p.granted(t, two)), 0)
-	set, err := p.desk.Spend(t.Context(), p.skill(t, "net"), approval.Use{Session: "s"})
+	set, err := p.approvals.Spend(t.Context(), p.skill(t, "net"), approval.Use{Session: "s"})
 	if err != nil || !set.Set().Covers(kv) {
 		t.Errorf("in the session: %v, %v", set.Set(), err)
 	}

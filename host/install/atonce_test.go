@@ -45,7 +45,7 @@ func TestSameAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	grants, err := p.desk.Grants(t.Context(), pkg.Digest())
+	grants, err := p.approvals.Grants(t.Context(), pkg.Digest())
 	if err != nil || len(grants) != 1 || installed.Load() != 1 {
 		t.Errorf("%d grants, %d installed, %v", len(grants), installed.Load(), err)
 	}

@@ -44,7 +44,7 @@ func (i *Installer) grants(ctx context.Context, h approval.Human, p Plan, asks [
 	if err := h.Check(); err != nil {
 		return nil, err
 	}
-	has, err := i.desk.Grants(ctx, p.Digest)
+	has, err := i.approvals.Grants(ctx, p.Digest)
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 // stale makes the pending proposals that a decision concerns stale. by is what
 // took their place.
 func (i *Installer) stale(ctx context.Context, by string, concerns func(approval.Proposal) bool) ([]ledger.Change, error) {
-	all, err := i.desk.Proposals(ctx)
+	all, err := i.approvals.Proposals(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -42,12 +42,12 @@ func (i *Installer) Reject(ctx context.Context, h approval.Human, id, notes stri
 // settleProposal makes a decision about a proposal as it stands under the ledger's lock,
 // and deletes bytes that nobody needs after it. done is what the proposal is then.
 func (i *Installer) settleProposal(ctx context.Context, id, done string, decide func(context.Context, approval.Proposal) (ledger.Decision, error)) (approval.Proposal, error) {
-	p, err := i.desk.Proposal(ctx, id)
+	p, err := i.approvals.Proposal(ctx, id)
 	if err != nil {
 		return p, err
 	}
 	err = i.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
-		now, err := i.desk.Proposal(ctx, p.ID)
+		now, err := i.approvals.Proposal(ctx, p.ID)
 		if err != nil {
 			return ledger.Decision{}, err
 		}
@@ -56,7 +56,7 @@ func (i *Installer) settleProposal(ctx context.Context, id, done string, decide 
 	if err != nil {
 		return p, err
 	}
-	if p, err = i.desk.Proposal(context.WithoutCancel(ctx), p.ID); err != nil {
+	if p, err = i.approvals.Proposal(context.WithoutCancel(ctx), p.ID); err != nil {
 		return p, err
 	}
 	return p, i.tidy(ctx, "the proposal is "+done)
@@ -97,7 +97,7 @@ func (i *Installer) Sweep(ctx context.Context, dry bool) (files int, err error) 
 // ledger's lock must be held, so that no installation is between keeping its bytes
 // and committing.
 func (i *Installer) needed(ctx context.Context) ([]manifests.Digest, error) {
-	ps, err := i.desk.Proposals(ctx)
+	ps, err := i.approvals.Proposals(ctx)
 	if err != nil {
 		return nil, err
 	}

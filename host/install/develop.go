@@ -21,7 +21,7 @@ func (i *Installer) Develop(ctx context.Context, h approval.Human, p Plan, grant
 	if p.Origin != registry.OriginDevelopment {
 		return Outcome{}, fault.Errorf(fault.KindInternal, "install %s@%s: it is of the origin %s, and not in development", p.Skill, p.Version, p.Origin)
 	}
-	if err := i.desk.Allowed(p.who(), capability.NewSet(granted...)); err != nil {
+	if err := i.approvals.Allowed(p.who(), capability.NewSet(granted...)); err != nil {
 		return Outcome{}, err
 	}
 	if !p.Installed {
@@ -36,7 +36,7 @@ func (i *Installer) Develop(ctx context.Context, h approval.Human, p Plan, grant
 
 // regrant has an installed version be granted exactly what is given.
 func (i *Installer) regrant(ctx context.Context, h approval.Human, s registry.Skill, granted []capability.Capability) error {
-	has, err := i.desk.Grants(ctx, s.Digest)
+	has, err := i.approvals.Grants(ctx, s.Digest)
 	if err != nil {
 		return err
 	}
@@ -45,13 +45,13 @@ func (i *Installer) regrant(ctx context.Context, h approval.Human, s registry.Sk
 		had = append(had, g.Capability)
 	}
 	if extra := lacking(had, granted); len(extra) > 0 {
-		if _, err := i.desk.Revoke(ctx, h.Actor(), s, extra); err != nil {
+		if _, err := i.approvals.Revoke(ctx, h.Actor(), s, extra); err != nil {
 			return err
 		}
 		had = nil // what was revoked may have been what covered others
 	}
 	if missing := lacking(granted, had); len(missing) > 0 {
-		return i.desk.Grant(ctx, h, s, missing, approval.Terms{})
+		return i.approvals.Grant(ctx, h, s, missing, approval.Terms{})
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ func (i *Installer) Settle(ctx context.Context) ([]approval.Proposal, error) {
 		return nil, err
 	}
 	for n, p := range over {
-		if over[n], err = i.desk.Proposal(context.WithoutCancel(ctx), p.ID); err != nil {
+		if over[n], err = i.approvals.Proposal(context.WithoutCancel(ctx), p.ID); err != nil {
 			return over, err
 		}
 	}
@@ -46,7 +46,7 @@ func (i *Installer) Settle(ctx context.Context) ([]approval.Proposal, error) {
 // settled are the changes that end what waits in vain, and the proposals that
 // they end.
 func (i *Installer) settled(ctx context.Context) ([]ledger.Change, []approval.Proposal, error) {
-	ps, err := i.desk.Proposals(ctx)
+	ps, err := i.approvals.Proposals(ctx)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -268,7 +268,7 @@ func (i *Installer) ready(ctx context.Context, p approval.Proposal) error {
 			continue
 		}
 		e := fault.Errorf(fault.KindConflict, "approve proposal %s: %s needs %s@%s, which is not installed", p.ID, p.Ref(), d.Chosen(), d.Version)
-		waits, err := i.desk.Proposals(ctx)
+		waits, err := i.approvals.Proposals(ctx)
 		if err != nil {
 			return err
 		}

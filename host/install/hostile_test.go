@@ -79,7 +79,7 @@ func TestGrantForSomeRunsIsNoGrantForTheNextVersion(t *testing.T) {
 	p := assemble(t)
 	p.accept(t, pack(t, "net", "1.0.0"))
 	c := capability.MustParse("http:GET " + api)
-	if err := p.desk.Grant(t.Context(), ada, p.skill(t, "net"), []capability.Capability{c}, approval.Terms{MaxUses: 1}); err != nil {
+	if err := p.approvals.Grant(t.Context(), ada, p.skill(t, "net"), []capability.Capability{c}, approval.Terms{MaxUses: 1}); err != nil {
 		t.Fatal(err)
 	}
 	plan := p.plan(t, pack(t, "net", "1.1.0", api), registry.OriginUser)
@@ -183,8 +183,8 @@ func (p *parts) under(t *testing.T, policy string) *install.Installer {
 		t.Fatal(err)
 	}
 	inForce := func() (*policies.Set, error) { return ps, nil }
-	desk := approval.NewDesk(p.ledger, p.store.KV(), inForce, approval.Settings{Home: "/home/x/.skillet"})
-	return install.New(p.ledger, p.registry, desk, p.trust, inForce, anything{}, nil, "/home/x/.skillet")
+	approvals := approval.NewStore(p.ledger, p.store.KV(), inForce, approval.Settings{Home: "/home/x/.skillet"})
+	return install.New(p.ledger, p.registry, approvals, p.trust, inForce, anything{}, nil, "/home/x/.skillet")
 }
 
 // anything is an Engine for packages that were checked before.
@@ -267,7 +267,7 @@ func TestProposalsDoNotPileUp(t *testing.T) {
 	}
 	wantKind(t, submit(100), fault.KindLimit)
 	wantKind(t, submit(3), fault.KindApproval) // known already
-	ps, err := p.desk.Proposals(t.Context())
+	ps, err := p.approvals.Proposals(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -319,13 +319,13 @@ func TestOneUseIsOneRun(t *testing.T) {
 	p.accept(t, pack(t, "a", "1.0.0"))
 	s := p.skill(t, "a")
 	kv := capability.MustParse("kv")
-	if err := p.desk.Grant(t.Context(), ada, s, []capability.Capability{kv}, approval.Terms{MaxUses: 3}); err != nil {
+	if err := p.approvals.Grant(t.Context(), ada, s, []capability.Capability{kv}, approval.Terms{MaxUses: 3}); err != nil {
 		t.Fatal(err)
 	}
 	sets := make(chan capability.Set)
 	for range 12 {
 		go func() {
-			set, err := p.desk.Spend(t.Context(), s, approval.Use{})
+			set, err := p.approvals.Spend(t.Context(), s, approval.Use{})
 			if err != nil {
 				t.Error(err)
 			}
@@ -447,7 +447,7 @@ func TestRemovedSkillIsGrantedNothing(t *testing.T) {
 	if _, err := p.Remove(t.Context(), "human:ada", manifests.Ref{Name: "a"}); err != nil {
 		t.Fatal(err)
 	}
-	err := p.desk.Grant(t.Context(), ada, s, []capability.Capability{capability.MustParse("kv")}, approval.Terms{})
+	err := p.approvals.Grant(t.Context(), ada, s, []capability.Capability{capability.MustParse("kv")}, approval.Terms{})
 	wantKind(t, err, fault.KindConflict)
 	p.accept(t, pkg)
 	want(t, "granted", len(p.granted(t, pkg)), 0)
@@ -516,7 +516,7 @@ func (p *parts) over(t *testing.T, kv store.KV) *install.Installer {
 	inForce := func() (*policies.Set, error) { return ps, nil }
 	l := ledger.New(p.journal, kv, registry.Projection(), approval.Projection(), trust.Projection())
 	const home = "/home/x/.skillet"
-	return install.New(l, registry.New(kv, p.store.Blobs()), approval.NewDesk(l, kv, inForce, approval.Settings{Home: home}), trust.New(l, kv), inForce, anything{}, nil, home)
+	return install.New(l, registry.New(kv, p.store.Blobs()), approval.NewStore(l, kv, inForce, approval.Settings{Home: home}), trust.New(l, kv), inForce, anything{}, nil, home)
 }
 
 // What a person turned down is not installed by a yes to everything, whoever brings
@@ -534,7 +534,7 @@ func TestWhatWasTurnedDownIsNamed(t *testing.T) {
 		"undecided": func(t *testing.T, p *parts, pkg *bundle.Package) string {
 			_, err := p.Submit(t.Context(), p.plan(t, pkg, registry.OriginGenerated))
 			wantKind(t, err, fault.KindApproval)
-			ps, err := p.desk.Proposals(t.Context())
+			ps, err := p.approvals.Proposals(t.Context())
 			if err != nil || len(ps) != 1 {
 				t.Fatalf("%+v, %v", ps, err)
 			}

@@ -46,21 +46,21 @@ type Engine interface {
 
 // An Installer brings packages in and takes them out.
 type Installer struct {
-	ledger   *ledger.Ledger
-	registry *registry.Registry
-	desk     *approval.Desk
-	trust    *trust.Book
-	policies func() (*policies.Set, error)
-	engine   Engine
-	tester   *casetest.Tester
-	home     string
+	ledger    *ledger.Ledger
+	registry  *registry.Registry
+	approvals *approval.Store
+	trust     *trust.Store
+	policies  func() (*policies.Set, error)
+	engine    Engine
+	tester    *casetest.Tester
+	home      string
 }
 
 // New makes an Installer for the home directory, which policies may speak of. p returns
 // the policies in force: the same set until they change. If t is nil, the test cases of
 // packages are skipped.
-func New(l *ledger.Ledger, r *registry.Registry, d *approval.Desk, b *trust.Book, p func() (*policies.Set, error), e Engine, t *casetest.Tester, home string) *Installer {
-	return &Installer{ledger: l, registry: r, desk: d, trust: b, policies: p, engine: e, tester: t, home: home}
+func New(l *ledger.Ledger, r *registry.Registry, d *approval.Store, b *trust.Store, p func() (*policies.Set, error), e Engine, t *casetest.Tester, home string) *Installer {
+	return &Installer{ledger: l, registry: r, approvals: d, trust: b, policies: p, engine: e, tester: t, home: home}
 }
 
 // A Request is a package that somebody wants installed.
@@ -320,7 +320,7 @@ func (i *Installer) outcome(ctx context.Context, skill, version string) (Outcome
 	if err != nil {
 		return Outcome{}, err
 	}
-	gs, err := i.desk.Grants(ctx, s.Digest)
+	gs, err := i.approvals.Grants(ctx, s.Digest)
 	now := time.Now()
 	gs = slices.DeleteFunc(gs, func(g approval.Grant) bool { return !g.Live(now) })
 	return Outcome{Skill: &s, Granted: gs}, err
@@ -380,7 +380,7 @@ func (i *Installer) propose(ctx context.Context, p Plan) (Outcome, error) {
 		if proposal, err = p.proposal(); err != nil {
 			return ledger.Decision{}, err
 		}
-		waiting, ok, err := i.desk.Pending(ctx, proposal)
+		waiting, ok, err := i.approvals.Pending(ctx, proposal)
 		if err != nil {
 			return ledger.Decision{}, err
 		}
@@ -394,7 +394,7 @@ func (i *Installer) propose(ctx context.Context, p Plan) (Outcome, error) {
 		if err := i.registry.Keep(ctx, p.request.Package); err != nil {
 			return ledger.Decision{}, err
 		}
-		c, err := i.desk.Proposed(proposal)
+		c, err := i.approvals.Proposed(proposal)
 		if err != nil {
 			return ledger.Decision{}, err
 		}
@@ -408,7 +408,7 @@ func (i *Installer) propose(ctx context.Context, p Plan) (Outcome, error) {
 	if err != nil && !errors.Is(err, errKnown) {
 		return Outcome{}, err
 	}
-	if proposal, err = i.desk.Proposal(context.WithoutCancel(ctx), proposal.ID); err != nil {
+	if proposal, err = i.approvals.Proposal(context.WithoutCancel(ctx), proposal.ID); err != nil {
 		return Outcome{}, err
 	}
 	if bad != "" {

@@ -34,13 +34,13 @@ import (
 // parts are the real parts of a host over a store in memory.
 type parts struct {
 	*install.Installer
-	registry *registry.Registry
-	desk     *approval.Desk
-	trust    *trust.Book
-	ledger   *ledger.Ledger
-	store    store.Store
-	journal  *journal.Journal
-	rules    *policies.Set // in force
+	registry  *registry.Registry
+	approvals *approval.Store
+	trust     *trust.Store
+	ledger    *ledger.Ledger
+	store     store.Store
+	journal   *journal.Journal
+	rules     *policies.Set // in force
 }
 
 func assemble(t *testing.T) *parts {
@@ -69,9 +69,9 @@ func assemble(t *testing.T) *parts {
 	p.ledger = ledger.New(j, s.KV(), registry.Projection(), approval.Projection(), trust.Projection())
 	p.trust = trust.New(p.ledger, s.KV())
 	inForce := func() (*policies.Set, error) { return p.rules, nil }
-	p.desk = approval.NewDesk(p.ledger, s.KV(), inForce, approval.Settings{Home: "/home/x/.skillet"})
+	p.approvals = approval.NewStore(p.ledger, s.KV(), inForce, approval.Settings{Home: "/home/x/.skillet"})
 	run := runner.New(log, s.KV(), rt, ps, nil, nil, calls, runner.Settings{Home: "/home/x/.skillet"})
-	p.Installer = install.New(p.ledger, p.registry, p.desk, p.trust, inForce, run, nil, "/home/x/.skillet")
+	p.Installer = install.New(p.ledger, p.registry, p.approvals, p.trust, inForce, run, nil, "/home/x/.skillet")
 	return p
 }
 
@@ -153,7 +153,7 @@ func (p *parts) propose(t *testing.T, pkg *bundle.Package) approval.Proposal {
 
 func (p *parts) granted(t *testing.T, pkg *bundle.Package) []string {
 	t.Helper()
-	set, err := p.desk.Granted(t.Context(), pkg.Digest(), time.Now())
+	set, err := p.approvals.Granted(t.Context(), pkg.Digest(), time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +222,7 @@ func TestWithoutConsentItWaits(t *testing.T) {
 	if _, err = p.Submit(t.Context(), plan); !errors.Is(err, install.ErrWaits) {
 		t.Fatal(err)
 	}
-	ps, err := p.desk.Proposals(t.Context())
+	ps, err := p.approvals.Proposals(t.Context())
 	if err != nil || len(ps) != 1 {
 		t.Errorf("the same bytes were proposed twice: %v, %v", ps, err)
 	}
@@ -235,7 +235,7 @@ func TestInstallingSettlesTheProposalOfTheSameBytes(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.accept(t, pkg)
-	ps, err := p.desk.Proposals(t.Context())
+	ps, err := p.approvals.Proposals(t.Context())
 	if err != nil || len(ps) != 1 || ps[0].Status != approval.StatusStale {
 		t.Errorf("got %+v, %v", ps, err)
 	}
@@ -270,7 +270,7 @@ func TestNobodyButAPersonDecides(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = p.desk.Grant(t.Context(), nobody, s, []capability.Capability{capability.MustParse("kv")}, approval.Terms{})
+	err = p.approvals.Grant(t.Context(), nobody, s, []capability.Capability{capability.MustParse("kv")}, approval.Terms{})
 	wantKind(t, err, fault.KindDenied)
 	want(t, "active", p.active(t, "net")+p.active(t, "other"), "")
 }
@@ -429,22 +429,22 @@ func TestGrantTerms(t *testing.T) {
 	}
 	kv, notify := capability.MustParse("kv"), capability.MustParse("notify")
 	for c, terms := range map[capability.Capability]approval.Terms{kv: {MaxUses: 2}, notify: {ExpiresAt: time.Now().Add(-time.Second)}} {
-		if err := p.desk.Grant(t.Context(), ada, s, []capability.Capability{c}, terms); err != nil {
+		if err := p.approvals.Grant(t.Context(), ada, s, []capability.Capability{c}, terms); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for run, wanted := range [][]string{{"kv"}, {"kv"}, {}} {
-		set, err := p.desk.Spend(t.Context(), s, approval.Use{})
+		set, err := p.approvals.Spend(t.Context(), s, approval.Use{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		want(t, fmt.Sprintf("run %d", run), set.Set().Strings(), wanted)
 	}
-	ended, err := p.desk.Revoke(t.Context(), "human:ada", s, nil)
+	ended, err := p.approvals.Revoke(t.Context(), "human:ada", s, nil)
 	if err != nil || len(ended) != 2 {
 		t.Errorf("revoked %v, %v", ended, err)
 	}
-	_, err = p.desk.Revoke(t.Context(), "human:ada", s, []capability.Capability{kv})
+	_, err = p.approvals.Revoke(t.Context(), "human:ada", s, []capability.Capability{kv})
 	wantKind(t, err, fault.KindNotFound)
 }
 

@@ -89,7 +89,7 @@ func unambiguous(name string, aliases []string, other registry.Skill) error {
 
 func (i *Installer) former(ctx context.Context, v registry.Skill) (former, error) {
 	f := former{digest: v.Digest, signer: v.Signer, sent: map[string][]manifests.Injection{}}
-	gs, err := i.desk.Grants(ctx, v.Digest)
+	gs, err := i.approvals.Grants(ctx, v.Digest)
 	if err != nil {
 		return f, err
 	}

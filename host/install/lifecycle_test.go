@@ -123,14 +123,14 @@ func TestCarriedGrantKeepsItsTerms(t *testing.T) {
 	s := p.skill(t, "net")
 	until := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
 	c := capability.MustParse("http:GET " + api)
-	if err := p.desk.Grant(t.Context(), ada, s, []capability.Capability{c}, approval.Terms{ExpiresAt: until}); err != nil {
+	if err := p.approvals.Grant(t.Context(), ada, s, []capability.Capability{c}, approval.Terms{ExpiresAt: until}); err != nil {
 		t.Fatal(err)
 	}
 	next := pack(t, "net", "1.1.0", api)
 	plan := p.signed(t, signer, next)
 	want(t, "waits", plan.Waits(), false)
 	p.take(t, plan)
-	gs, err := p.desk.Grants(t.Context(), next.Digest())
+	gs, err := p.approvals.Grants(t.Context(), next.Digest())
 	if err != nil || len(gs) != 1 || !gs[0].ExpiresAt.Equal(until) {
 		t.Errorf("got %+v, %v", gs, err)
 	}
@@ -142,7 +142,7 @@ func TestGrantForSomeRunsIsNotCarried(t *testing.T) {
 	p := assemble(t)
 	p.take(t, p.signed(t, signer, pack(t, "net", "1.0.0")))
 	c := capability.MustParse("http:GET " + api)
-	if err := p.desk.Grant(t.Context(), ada, p.skill(t, "net"), []capability.Capability{c}, approval.Terms{MaxUses: 5}); err != nil {
+	if err := p.approvals.Grant(t.Context(), ada, p.skill(t, "net"), []capability.Capability{c}, approval.Terms{MaxUses: 5}); err != nil {
 		t.Fatal(err)
 	}
 	want(t, "waits", p.signed(t, signer, pack(t, "net", "1.1.0", api)).Waits(), true)

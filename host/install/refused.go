@@ -12,7 +12,7 @@ import (
 // refused looks whether a person turned these bytes down. A person is asked about
 // that, whatever the package asks for.
 func (i *Installer) refused(ctx context.Context, p *Plan) error {
-	r, err := i.desk.Refused(ctx, p.Digest)
+	r, err := i.approvals.Refused(ctx, p.Digest)
 	if err != nil || r == nil || p.Installed || r.Waits && p.Origin == registry.OriginGenerated { // which it joins
 		return err
 	}

@@ -249,7 +249,7 @@ func (i *Installer) removal(ctx context.Context, gone, rest []registry.Skill) ([
 	// The active one goes last: what stays behind is known as its.
 	gone = slices.SortedStableFunc(slices.Values(gone), func(a, b registry.Skill) int { return order(a.Active) - order(b.Active) })
 	for n, s := range gone {
-		gs, err := i.desk.Grants(ctx, s.Digest)
+		gs, err := i.approvals.Grants(ctx, s.Digest)
 		if err != nil {
 			return nil, err
 		}

@@ -84,7 +84,7 @@ func (i *Installer) givenBack(ctx context.Context, h approval.Human, p approval.
 	if back == nil {
 		return nil, nil
 	}
-	has, err := i.desk.Grants(ctx, back.Digest)
+	has, err := i.approvals.Grants(ctx, back.Digest)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func (i *Installer) givenBack(ctx context.Context, h approval.Human, p approval.
 		if slices.ContainsFunc(has, func(o approval.Grant) bool { return o.ID == g.ID }) {
 			continue
 		}
-		if err := i.desk.Allowed(who, approval.Capabilities([]approval.Grant{g})); err != nil {
+		if err := i.approvals.Allowed(who, approval.Capabilities([]approval.Grant{g})); err != nil {
 			return nil, err
 		}
 		c, err := h.Regrant(g)

@@ -40,11 +40,11 @@ func (i *Installer) State(ctx context.Context) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	grants, err := i.desk.AllGrants(ctx)
+	grants, err := i.approvals.AllGrants(ctx)
 	if err != nil {
 		return nil, err
 	}
-	proposals, err := i.desk.Proposals(ctx)
+	proposals, err := i.approvals.Proposals(ctx)
 	if err != nil {
 		return nil, err
 	}

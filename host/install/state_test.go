@@ -49,7 +49,7 @@ func TestNothingWithoutAState(t *testing.T) {
 			t.Errorf("%s: installed are %+v, %v", what, all, err)
 		}
 	}
-	if ps, err := p.desk.Proposals(t.Context()); err != nil || len(ps) != 0 {
+	if ps, err := p.approvals.Proposals(t.Context()); err != nil || len(ps) != 0 {
 		t.Errorf("proposed are %+v, %v", ps, err)
 	}
 }
@@ -62,9 +62,9 @@ func TestAPlanTakesItsState(t *testing.T) {
 			return err
 		},
 		"granted less": func(p *parts, has registry.Skill) error {
-			grants, err := p.desk.Grants(t.Context(), has.Digest)
+			grants, err := p.approvals.Grants(t.Context(), has.Digest)
 			if err == nil {
-				_, err = p.desk.Revoke(t.Context(), ada.Actor(), has, []capability.Capability{grants[0].Capability})
+				_, err = p.approvals.Revoke(t.Context(), ada.Actor(), has, []capability.Capability{grants[0].Capability})
 			}
 			return err
 		},

@@ -68,7 +68,7 @@ func (i *Installer) verifyPackage(ctx context.Context, v *Verified, s registry.S
 // verifyGrants looks for grants that were not given to these bytes under this
 // name.
 func (i *Installer) verifyGrants(ctx context.Context, v *Verified, s registry.Skill) error {
-	gs, err := i.desk.Grants(ctx, s.Digest)
+	gs, err := i.approvals.Grants(ctx, s.Digest)
 	if err != nil {
 		return err
 	}

@@ -34,15 +34,15 @@ import (
 // Parts are what a [Service] works on. All of them are needed.
 type Parts struct {
 	Registry  *registry.Registry
-	Desk      *approval.Desk
-	Trust     *trust.Book
+	Approvals *approval.Store
+	Trust     *trust.Store
 	Installer *install.Installer
 	Runner    *runner.Runner
 	Sources   *source.Fetcher
 	Invoke    *invoke.Service
 	// Recordings are those of recent calls, and Shadow tries a package on them, with
 	// nothing done for real; nil for one of which there are none.
-	Recordings *recording.Shelf
+	Recordings *recording.Archive
 	Shadow     func(context.Context, *bundle.Package) (*replay.Shadow, error)
 	// Sign signs a package, in the form of artifact and in any other, with the key of the
 	// home, which it makes when there is none.

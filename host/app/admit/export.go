@@ -97,7 +97,7 @@ func (s *Service) toExport(ctx context.Context, refs []manifests.Ref) ([]skillse
 
 // entry is an installed version as a set has it.
 func (s *Service) entry(ctx context.Context, v Skill) (skillset.Entry, error) {
-	gs, err := s.parts.Desk.Grants(ctx, v.Digest)
+	gs, err := s.parts.Approvals.Grants(ctx, v.Digest)
 	if err != nil {
 		return skillset.Entry{}, err
 	}

@@ -335,7 +335,7 @@ func (s *Service) unasked(ctx context.Context, by approval.Human, skill string) 
 
 // wanted are the grants of a set that do not hold here.
 func (s *Service) wanted(ctx context.Context, content skillset.Content) ([]capability.Capability, error) {
-	gs, err := s.parts.Desk.Grants(ctx, content.Digest)
+	gs, err := s.parts.Approvals.Grants(ctx, content.Digest)
 	if err != nil {
 		return nil, err
 	}

@@ -121,7 +121,7 @@ func (s *Service) look(ctx context.Context, by approval.Principal, of invoke.Add
 
 // addState adds how an installed version stands.
 func (s *Service) addState(ctx context.Context, in *Info, skill Skill) (err error) {
-	if in.Grants, err = s.parts.Desk.Grants(ctx, skill.Digest); err != nil {
+	if in.Grants, err = s.parts.Approvals.Grants(ctx, skill.Digest); err != nil {
 		return err
 	}
 	if in.Former, err = s.parts.Registry.History(ctx, skill.Name); err != nil || skill.Canary == nil {

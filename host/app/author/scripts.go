@@ -37,8 +37,8 @@ type Scripts struct {
 // ScriptsParts are what [Scripts] works on. All are needed.
 type ScriptsParts struct {
 	Log hclog.Logger
-	// Shelf keeps modules that were made.
-	Shelf *script.Shelf
+	// Cache keeps modules that were made.
+	Cache *script.Cache
 	// Apart and Workers run what is run while something is built.
 	Apart   *worker.Runtime
 	Workers *worker.Pool
@@ -122,7 +122,7 @@ func (s *Scripts) kept(id string) ([]byte, bool) {
 	if wasm, ok := s.built[id]; ok {
 		return wasm, true
 	}
-	wasm, ok := s.parts.Shelf.Get(id)
+	wasm, ok := s.parts.Cache.Get(id)
 	if ok {
 		s.hold(id, wasm)
 	}
@@ -130,7 +130,7 @@ func (s *Scripts) kept(id string) ([]byte, bool) {
 }
 
 func (s *Scripts) keep(id string, wasm []byte) {
-	s.parts.Shelf.Put(id, wasm)
+	s.parts.Cache.Put(id, wasm)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.hold(id, wasm)

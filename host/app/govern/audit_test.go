@@ -25,7 +25,7 @@ var ada = approval.NewHuman("ada")
 func callsOf(tb testing.TB, home string) *journal.Journal {
 	tb.Helper()
 	key := secret.NewKey(secret.KeyOptions{Home: home, Place: secret.PlaceFile, Marker: filepath.Join(home, hostfn.HomeMarker)})
-	keys := audit.NewKeeper(filepath.Join(home, "keys"), key, secret.Open(filepath.Join(home, "secrets"), key))
+	keys := audit.NewKeystore(filepath.Join(home, "keys"), key, secret.Open(filepath.Join(home, "secrets"), key))
 	calls, err := journal.Open(filepath.Join(home, "journal", "calls"), journal.Options{Sync: true, Keys: keys, Log: audit.Runs})
 	if err != nil {
 		tb.Fatal(err)

@@ -46,11 +46,11 @@ type Parts struct {
 	Home     string
 	Policies func() (*policies.Set, error)
 
-	Ledger   *ledger.Ledger
-	Registry *registry.Registry
-	Desk     *approval.Desk
-	Trust    *trust.Book
-	Tokens   *token.Book
+	Ledger    *ledger.Ledger
+	Registry  *registry.Registry
+	Approvals *approval.Store
+	Trust     *trust.Store
+	Tokens    *token.Store
 	// Installer carries out what is decided about packages, and Settings and Agents what is
 	// decided about files of the home.
 	Installer *install.Installer
@@ -72,7 +72,7 @@ type Parts struct {
 
 	// Signer keeps the key that signs packages, Secrets the secrets of requests, and
 	// SecretKey what seals both.
-	Signer    *signer.Safe
+	Signer    *signer.Keystore
 	Secrets   *secret.Vault
 	SecretKey *secret.Key
 
@@ -80,7 +80,7 @@ type Parts struct {
 	// signed with.
 	Decisions *journal.Journal
 	Calls     *journal.Journal
-	AuditKeys *audit.Keeper
+	AuditKeys *audit.Keystore
 
 	log hclog.Logger
 }

@@ -53,7 +53,7 @@ func (g *Grants) held(ctx context.Context, skill string, as seen.Versions) (cont
 		if err != nil {
 			return "", err
 		}
-		gs, err := g.p.Desk.Grants(ctx, s.Digest)
+		gs, err := g.p.Approvals.Grants(ctx, s.Digest)
 		return versionOf(s.Digest, gs), err
 	})
 }
@@ -88,7 +88,7 @@ func (g *Grants) Show(ctx context.Context, by approval.Principal, skill manifest
 }
 
 func (g *Grants) of(ctx context.Context, s registry.Skill, workspace string) (Permissions, error) {
-	gs, err := g.p.Desk.Grants(ctx, s.Digest)
+	gs, err := g.p.Approvals.Grants(ctx, s.Digest)
 	if err != nil {
 		return Permissions{}, err
 	}
@@ -248,7 +248,7 @@ func (g *Grants) Grant(ctx context.Context, by approval.Human, plan GrantPlan, y
 	if ctx, err = g.held(ctx, plan.named, plan.seen); err != nil {
 		return err
 	}
-	return g.p.Desk.Grant(ctx, by, s, plan.Capabilities, terms)
+	return g.p.Approvals.Grant(ctx, by, s, plan.Capabilities, terms)
 }
 
 func words(cs []capability.Capability) string {
@@ -302,7 +302,7 @@ func (g *Grants) PlanRevoke(ctx context.Context, by approval.Principal, req Revo
 	if err := plan.check(); err != nil {
 		return plan, err
 	}
-	gs, err := g.p.Desk.Grants(ctx, s.Digest)
+	gs, err := g.p.Approvals.Grants(ctx, s.Digest)
 	meant, named := plan.meant(), approval.Exactly(plan.Capabilities)
 	for _, one := range gs {
 		if meant(one) {
@@ -347,7 +347,7 @@ func (g *Grants) Revoke(ctx context.Context, by approval.Human, plan RevokePlan)
 	if ctx, err = g.held(ctx, plan.named, plan.seen); err != nil {
 		return Permissions{}, err
 	}
-	ended, err := g.p.Desk.RevokePlanned(ctx, by, s, plan.meant(), plan.Grants)
+	ended, err := g.p.Approvals.RevokePlanned(ctx, by, s, plan.meant(), plan.Grants)
 	return plan.view(ended), err
 }
 

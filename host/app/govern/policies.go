@@ -173,7 +173,7 @@ func (s *Policies) Explain(ctx context.Context, by approval.Principal, req Expla
 	if err != nil {
 		return Explanation{}, err
 	}
-	given, err := s.p.Desk.Granted(ctx, skill.Digest, time.Now())
+	given, err := s.p.Approvals.Granted(ctx, skill.Digest, time.Now())
 	if err != nil {
 		return Explanation{}, err
 	}

@@ -69,7 +69,7 @@ func (s *Proposals) settled(ctx context.Context, by approval.Principal) error {
 // settle applies what was approved and not applied, and ends what waits in vain.
 func (s *Proposals) settle(ctx context.Context) error {
 	var errs []error
-	for _, k := range []*document.Keeper{s.p.Settings.Keeper, s.p.Agents.Keeper} {
+	for _, k := range []*document.Files{s.p.Settings.Files, s.p.Agents.Files} {
 		_, err := k.Finish(ctx)
 		if e := fault.AsError(err); e != nil && e.Kind == fault.KindConflict { // it is stale now, and shown as that
 			s.p.log.Warn("a change that was approved could not be applied", "err", err)
@@ -97,7 +97,7 @@ func (s *Proposals) List(ctx context.Context, by approval.Principal, req ListPro
 	if req.Status != "" && !slices.Contains(approval.Statuses(), req.Status) {
 		return nil, fault.Errorf(fault.KindUsage, "unknown status %q", req.Status).WithHint("it is one of: %s", strings.Join(Statuses(), ", "))
 	}
-	all, err := s.p.Desk.Proposals(ctx)
+	all, err := s.p.Approvals.Proposals(ctx)
 	found := []Proposal{}
 	for _, p := range all {
 		if req.Status == p.Status || req.Status == "" && (req.All || Undecided(p)) {
@@ -113,7 +113,7 @@ func (s *Proposals) Find(ctx context.Context, by approval.Principal, id string) 
 	if err := s.settled(ctx, by); err != nil {
 		return Proposal{}, err
 	}
-	return s.p.Desk.Proposal(ctx, id)
+	return s.p.Approvals.Proposal(ctx, id)
 }
 
 // Expire ends the proposals whose time is over, and those whose skill is at another version
@@ -168,11 +168,11 @@ func (s *Proposals) Approve(ctx context.Context, by approval.Human, req Approval
 	case !req.Terms.bare():
 		err = fault.Errorf(fault.KindUsage, "approve proposal %s: it is a %s, which grants nothing", p.ID, p.Type).WithHint("leave out %s", fault.LeaveOut(fault.FieldScope).With(fault.FieldUntil).With(fault.FieldFor))
 	case p.Type.Document():
-		p, err = s.keeper(p.Type).Approve(ctx, by, p, req.Notes, req.Despite)
+		p, err = s.files(p.Type).Approve(ctx, by, p, req.Notes, req.Despite)
 	case len(req.Despite) > 0:
 		err = fault.Errorf(fault.KindUsage, "approve proposal %s: no call is ever in quarantine", p.ID).WithHint("leave out %s", fault.LeaveOut(fault.FieldDespite))
 	default:
-		p, err = s.p.Desk.ApproveCall(ctx, by, p, req.Notes)
+		p, err = s.p.Approvals.ApproveCall(ctx, by, p, req.Notes)
 	}
 	if err != nil {
 		return Outcome{}, err
@@ -188,7 +188,7 @@ func (s *Proposals) held(ctx context.Context, by approval.Principal, id string, 
 		return ctx, p, err
 	}
 	ctx, err = as.Hold(ctx, "proposal "+p.ID, func(ctx context.Context) (seen.Version, error) {
-		now, err := s.p.Desk.Proposal(ctx, p.ID)
+		now, err := s.p.Approvals.Proposal(ctx, p.ID)
 		return seen.Of(now), err
 	})
 	return ctx, p, err
@@ -202,12 +202,12 @@ func (s *Proposals) approvePackage(ctx context.Context, by approval.Human, p Pro
 	return s.p.Installer.Approve(ctx, by, p.ID, install.Consent{Digest: req.Digest, Notes: req.Notes, Despite: req.Despite, Terms: terms})
 }
 
-// keeper is what carries out proposals that change a file of the home.
-func (s *Proposals) keeper(t approval.Type) *document.Keeper {
+// files is what carries out proposals that change a file of the home.
+func (s *Proposals) files(t approval.Type) *document.Files {
 	if t == approval.TypeConfigChange {
-		return s.p.Settings.Keeper
+		return s.p.Settings.Files
 	}
-	return s.p.Agents.Keeper
+	return s.p.Agents.Files
 }
 
 // A Decision is what a person says to a proposal that they turn down or take back.
@@ -237,9 +237,9 @@ func (s *Proposals) Revert(ctx context.Context, by approval.Human, req Decision)
 	case p.Type.Package():
 		return s.p.Installer.Revert(ctx, by, p.ID, req.Notes)
 	case p.Type.Document():
-		return s.keeper(p.Type).Revert(ctx, by, p, req.Notes)
+		return s.files(p.Type).Revert(ctx, by, p, req.Notes)
 	}
-	return s.p.Desk.RevertCall(ctx, by, p, req.Notes)
+	return s.p.Approvals.RevertCall(ctx, by, p, req.Notes)
 }
 
 // A Setting is a setting and the value it is to have, as text; with Unset, its default.

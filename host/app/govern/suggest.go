@@ -80,7 +80,7 @@ func (g *Grants) Suggest(ctx context.Context, by approval.Principal, req Suggest
 	}
 	all := []Suggestion{}
 	for _, s := range skills {
-		gs, err := g.p.Desk.Grants(ctx, s.Digest)
+		gs, err := g.p.Approvals.Grants(ctx, s.Digest)
 		if err != nil {
 			return nil, err
 		}
@@ -214,7 +214,7 @@ func (g *Grants) Narrow(ctx context.Context, by approval.Human, all []Suggestion
 	if len(ns) == 0 {
 		return all, nil
 	}
-	if err := g.p.Desk.Narrow(ctx, by, ns); err != nil {
+	if err := g.p.Approvals.Narrow(ctx, by, ns); err != nil {
 		return all, err
 	}
 	done := slices.Clone(all)

@@ -104,7 +104,7 @@ func (s *Service) refused(ctx context.Context, d manifests.Digest) ([]string, er
 	if err := s.parts.Skills.parts.CatchUp(ctx); err != nil {
 		return nil, err
 	}
-	r, err := s.parts.Desk.Refused(ctx, d)
+	r, err := s.parts.Approvals.Refused(ctx, d)
 	if r == nil || err != nil {
 		return nil, err
 	}

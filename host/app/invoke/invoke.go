@@ -32,9 +32,9 @@ type Parts struct {
 	Skills     *Skills
 	Sources    *source.Fetcher
 	Runner     *runner.Runner
-	Desk       *approval.Desk
+	Approvals  *approval.Store
 	Secrets    *secret.Vault
-	Recordings *recording.Shelf
+	Recordings *recording.Archive
 	Replays    *replay.Replayer
 	Sessions   *session.Store
 	// Ceilings are what no call may exceed.
@@ -227,7 +227,7 @@ func (s *Service) granted(ctx context.Context, in Invocation) (runner.Call, erro
 		return c, nil
 	}
 	var err error
-	c.Target.Granted, err = s.parts.Desk.Spend(ctx, skill, approval.Use{Run: in.Run, Session: in.Session, Input: in.Input})
+	c.Target.Granted, err = s.parts.Approvals.Spend(ctx, skill, approval.Use{Run: in.Run, Session: in.Session, Input: in.Input})
 	return c, err
 }
 

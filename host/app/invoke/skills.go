@@ -25,9 +25,9 @@ type Skills struct {
 
 // SkillsParts are what [Skills] works on. All are needed.
 type SkillsParts struct {
-	Registry *registry.Registry
-	Desk     *approval.Desk
-	Trust    *trust.Book
+	Registry  *registry.Registry
+	Approvals *approval.Store
+	Trust     *trust.Store
 	// CatchUp brings the state to what was decided last.
 	CatchUp func(context.Context) error
 	// Route reports whether a call of a skill goes to the version on trial.
@@ -174,7 +174,7 @@ func (s *Skills) Still(ctx context.Context, t runner.Target) (approval.Granted, 
 	if err := versions[i].Runs(); err != nil {
 		return approval.Granted{}, err
 	}
-	return s.parts.Desk.Still(ctx, t.Granted)
+	return s.parts.Approvals.Still(ctx, t.Granted)
 }
 
 // Target returns the skill that ref means to a caller: of what the caller needs, the
@@ -192,7 +192,7 @@ func (s *Skills) Target(ctx context.Context, caller runner.Target, ref manifests
 func (s *Skills) Granted(ctx context.Context, c runner.Call) (approval.Granted, error) {
 	m := c.Target.Package.Manifest()
 	skill := registry.Skill{Name: m.Name, Version: m.Version, Digest: c.Target.Package.Digest()}
-	return s.parts.Desk.Spend(ctx, skill, approval.Use{Session: c.Session, Input: c.Input})
+	return s.parts.Approvals.Spend(ctx, skill, approval.Use{Session: c.Session, Input: c.Input})
 }
 
 // Reached is [Skills.Target] in the state as it is.

@@ -21,7 +21,7 @@ func (s *Service) asked(ctx context.Context, t Target, c runner.Call) task.Resul
 		return s.parts.Runner.Run(ctx, c)
 	}
 	tc := approval.NewToolCall(skill.Name, skill.Digest, toolName(c), c.Input)
-	lease, err := s.parts.Desk.TakeLease(ctx, tc)
+	lease, err := s.parts.Approvals.TakeLease(ctx, tc)
 	if err != nil {
 		return refused(skill, c, err)
 	}
@@ -37,7 +37,7 @@ func (s *Service) asked(ctx context.Context, t Target, c runner.Call) task.Resul
 	if res.OK || len(asked) == 0 {
 		return res
 	}
-	p, err := s.parts.Desk.ProposeCall(ctx, approval.Proposal{
+	p, err := s.parts.Approvals.ProposeCall(ctx, approval.Proposal{
 		ID: approval.NewID(), Type: approval.TypeCall, Title: "call " + skill.Ref() + ":" + tc.Tool + " once with this input",
 		Skill: skill.Name, Version: skill.Version, Call: &tc, Requested: asked, ProposedBy: c.Caller,
 		Origin: string(skill.Origin), Limits: c.Target.Package.Manifest().Limits(),

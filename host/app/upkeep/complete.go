@@ -246,7 +246,7 @@ func (s *Service) grants(ctx context.Context, q CompletionRequest) ([]Candidate,
 	if err != nil {
 		return nil, err
 	}
-	grants, err := s.Desk.Grants(ctx, k.Digest)
+	grants, err := s.Approvals.Grants(ctx, k.Digest)
 	var found []Candidate
 	for _, g := range grants {
 		found = append(found, Candidate{g.Capability.String(), g.Capability.Words()})
@@ -257,7 +257,7 @@ func (s *Service) grants(ctx context.Context, q CompletionRequest) ([]Candidate,
 // proposals are ids: of all proposals, or of those that wait.
 func proposals(waiting bool) func(*Service, context.Context, CompletionRequest) ([]Candidate, error) {
 	return func(s *Service, ctx context.Context, _ CompletionRequest) ([]Candidate, error) {
-		all, err := s.Desk.Proposals(ctx)
+		all, err := s.Approvals.Proposals(ctx)
 		var found []Candidate
 		for _, p := range all {
 			if !waiting || p.Status == approval.StatusPending {

@@ -49,7 +49,7 @@ func (s *Service) examine(ctx context.Context, skill registry.Skill) (ill *fault
 	if r.CircuitBreaker == nil && (r.HealthCheck == nil || !r.HealthCheck.Enabled) {
 		return nil, false, nil
 	}
-	granted, err := s.Desk.Granted(ctx, skill.Digest, time.Now())
+	granted, err := s.Approvals.Granted(ctx, skill.Digest, time.Now())
 	if err != nil {
 		return nil, true, err
 	}

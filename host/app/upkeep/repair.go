@@ -366,8 +366,8 @@ func (s *Service) recordRepair(ctx context.Context, by approval.Human, r *AuditR
 
 // heldIn reads what a state has.
 func (s *Service) heldIn(ctx context.Context, kv store.KV, l *ledger.Ledger) (*holdings, error) {
-	desk := approval.NewDesk(l, kv, nil, approval.Settings{})
-	return held(ctx, registry.New(kv, s.Store.Blobs()), desk, trust.New(l, kv))
+	approvals := approval.NewStore(l, kv, nil, approval.Settings{})
+	return held(ctx, registry.New(kv, s.Store.Blobs()), approvals, trust.New(l, kv))
 }
 
 func (r *AuditRepair) note() string {
@@ -427,8 +427,8 @@ type holdings struct {
 	trust     trust.Snapshot
 }
 
-// held reads what a registry and a desk have.
-func held(ctx context.Context, r *registry.Registry, d *approval.Desk, b *trust.Book) (*holdings, error) {
+// held reads what a registry, grants and proposals, and trust have.
+func held(ctx context.Context, r *registry.Registry, d *approval.Store, b *trust.Store) (*holdings, error) {
 	hs := &holdings{grants: map[string]approval.Grant{}, proposals: map[string]approval.Proposal{}}
 	var err error
 	if hs.skills, err = r.List(ctx); err != nil {
@@ -457,7 +457,7 @@ func held(ctx context.Context, r *registry.Registry, d *approval.Desk, b *trust.
 
 // remembered is what the store knows; nil when it cannot be read, or is gone.
 func (s *Service) remembered(ctx context.Context) *holdings {
-	hs, err := held(ctx, s.Registry, s.Desk, s.Trust)
+	hs, err := held(ctx, s.Registry, s.Approvals, s.Trust)
 	if err != nil {
 		s.log.Warn("the store does not help to repair the audit log", "err", err)
 		return nil

@@ -277,7 +277,7 @@ func (s *Service) renew(ctx context.Context, was salvaged) (*renewed, error) {
 	n := &renewed{engine: store.MemoryOf(s.kept(was), was.number)}
 	n.store = store.New(n.engine, nil, store.Settings{})
 	n.ledger = ledger.New(s.Decisions, n.store.KV(), Projections()...)
-	s.SecretKey.Anchors().UseShelf(AnchorShelf{n.store.KV()}) // until the store is open again
+	s.SecretKey.Anchors().UseStore(AnchorShelf{n.store.KV()}) // until the store is open again
 	_, err := n.ledger.Rebuild(ctx)
 	return n, err
 }
@@ -469,7 +469,7 @@ func (s *Service) unpack(ctx context.Context, from io.Reader, keep bool) ([]stor
 // adopt brings a store from a backup to what the journal says.
 func (s *Service) adopt(ctx context.Context, from store.Opened, keep bool) (items []store.Item, err error) {
 	// What the backup says the home was known by may be older than what it is.
-	s.SecretKey.Anchors().UseShelf(AnchorShelf{store.Memory().KV()})
+	s.SecretKey.Anchors().UseStore(AnchorShelf{store.Memory().KV()})
 	err = ledger.New(s.Decisions, from.KV(), Projections()...).Follow(ctx)
 	if errors.Is(err, ledger.ErrBehind) {
 		return nil, fmt.Errorf("restore: %w: %w", ErrOtherHome, err)

@@ -45,17 +45,17 @@ type Parts struct {
 	Calls      *journal.Journal
 	Ledger     *ledger.Ledger
 	Registry   *registry.Registry
-	Desk       *approval.Desk
-	Trust      *trust.Book
-	Tokens     *token.Book
+	Approvals  *approval.Store
+	Trust      *trust.Store
+	Tokens     *token.Store
 	Installer  *install.Installer
 	Policies   *policies.Set
 	History    *history.History
-	Recordings *recording.Shelf
+	Recordings *recording.Archive
 	Sessions   *session.Store
 	Secrets    *secret.Vault
 	SecretKey  *secret.Key
-	AuditKeys  *audit.Keeper
+	AuditKeys  *audit.Keystore
 	Runner     *runner.Runner
 	Sandbox    *sandbox.Runtime
 	Workers    *worker.Pool

@@ -52,11 +52,11 @@ func ServePlugin(args []string) int {
 
 // PluginParts are what [Plugins] work on. All are needed.
 type PluginParts struct {
-	Home     string
-	Registry *registry.Registry
-	Desk     *approval.Desk
-	Policies *policies.Set
-	Secrets  *secret.Vault
+	Home      string
+	Registry  *registry.Registry
+	Approvals *approval.Store
+	Policies  *policies.Set
+	Secrets   *secret.Vault
 	// CatchUp brings the store to what was decided.
 	CatchUp func(context.Context) error
 }
@@ -155,7 +155,7 @@ func (h *Plugins) spec(ctx context.Context, s registry.Skill) (plugins.Spec, err
 	if err != nil {
 		return plugins.Spec{}, err
 	}
-	granted, err := h.Desk.Granted(ctx, s.Digest, time.Now())
+	granted, err := h.Approvals.Granted(ctx, s.Digest, time.Now())
 	if err != nil {
 		return plugins.Spec{}, err
 	}

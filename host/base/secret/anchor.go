@@ -88,8 +88,8 @@ func decodeAnchor(b []byte) (*Anchor, error) {
 	return &s.Anchor, nil
 }
 
-// A Shelf keeps the copy of an anchor that is in the store of the home.
-type Shelf interface {
+// An AnchorStore keeps the copy of an anchor that is in the store of the home.
+type AnchorStore interface {
 	// Load returns what was saved last; nil when nothing was.
 	Load(ctx context.Context) ([]byte, error)
 	Save(ctx context.Context, b []byte) error
@@ -155,17 +155,17 @@ type Anchors struct {
 	ring         Keyring // nil when it is not to be asked
 
 	mu       sync.Mutex
-	shelf    Shelf // nil until [Anchors.UseShelf]
+	store    AnchorStore // nil until [Anchors.UseStore]
 	known    *Known
 	seen     fs.FileInfo // the marker that known was read with; nil for none
 	trusting bool
 }
 
-// UseShelf says where the copy in the store is.
-func (a *Anchors) UseShelf(s Shelf) {
+// UseStore says where the copy in the store is.
+func (a *Anchors) UseStore(s AnchorStore) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.shelf, a.known = s, nil
+	a.store, a.known = s, nil
 }
 
 // Refill copies to the store what the keyring and the marker say. A store that was
@@ -179,14 +179,14 @@ func (a *Anchors) Refill(ctx context.Context) error {
 	if errors.Is(err, ErrNoKeyring) {
 		kept, err = marker, nil
 	}
-	if err != nil || kept == nil || a.shelf == nil {
+	if err != nil || kept == nil || a.store == nil {
 		return err
 	}
 	b, err := kept.encode()
 	if err != nil {
 		return err
 	}
-	return a.shelf.Save(ctx, b)
+	return a.store.Save(ctx, b)
 }
 
 // account is the name of a home's anchor in a keyring.
@@ -236,7 +236,7 @@ func (a *Anchors) read(ctx context.Context) (Known, error) {
 		return Known{}, err
 	}
 	stored, serr := a.fromShelf(ctx)
-	k := Known{copies: [places]*Anchor{kept, stored, marker}, there: [places]bool{answers, a.shelf != nil, a.marker != ""}}
+	k := Known{copies: [places]*Anchor{kept, stored, marker}, there: [places]bool{answers, a.store != nil, a.marker != ""}}
 	for i, place := range []string{inKeyring, inStore, a.marker} {
 		if c := k.copies[i]; c != nil && (i == placeKeyring || kept == nil) {
 			k.Anchors, k.Places = append(k.Anchors, *c), append(k.Places, place)
@@ -279,10 +279,10 @@ func (a *Anchors) fromKeyring(marker *Anchor) (*Anchor, error) {
 }
 
 func (a *Anchors) fromShelf(ctx context.Context) (*Anchor, error) {
-	if a.shelf == nil {
+	if a.store == nil {
 		return nil, nil
 	}
-	b, err := a.shelf.Load(ctx)
+	b, err := a.store.Load(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read in the store what the home is known by: %w", err)
 	}
@@ -348,8 +348,8 @@ func (a *Anchors) keep(ctx context.Context, next Anchor) error {
 		return err
 	}
 	err = a.toKeyring(next.Place, b)
-	if err == nil && a.shelf != nil {
-		err = a.shelf.Save(ctx, b)
+	if err == nil && a.store != nil {
+		err = a.store.Save(ctx, b)
 	}
 	if err == nil { // last: other processes look whether it has changed
 		err = a.toMarker(b)

@@ -12,23 +12,23 @@ import (
 	"github.com/skillet-run/skillet/host/base/secret"
 )
 
-// shelf is the copy in a store.
-type shelf struct{ b []byte }
+// savedAnchor is the copy in a store.
+type savedAnchor struct{ b []byte }
 
-func (s *shelf) Load(context.Context) ([]byte, error)   { return s.b, nil }
-func (s *shelf) Save(_ context.Context, b []byte) error { s.b = b; return nil }
+func (s *savedAnchor) Load(context.Context) ([]byte, error)   { return s.b, nil }
+func (s *savedAnchor) Save(_ context.Context, b []byte) error { s.b = b; return nil }
 
 // known makes a key for a home without a keyring.
-func known(home string, s *shelf) *secret.Key {
+func known(home string, s *savedAnchor) *secret.Key {
 	k := secret.NewKey(secret.KeyOptions{Home: home, Place: secret.PlaceFile, Marker: filepath.Join(home, "marker")})
-	k.Anchors().UseShelf(s)
+	k.Anchors().UseStore(s)
 	return k
 }
 
 // Every flipped bit of one copy is mended from the other; of both, it is seen.
 func TestEveryFlippedBitOfAnAnchor(t *testing.T) {
 	t.Parallel()
-	home, s := t.TempDir(), &shelf{}
+	home, s := t.TempDir(), &savedAnchor{}
 	marker := filepath.Join(home, "marker")
 	write := func(b []byte) {
 		if err := os.WriteFile(marker, b, 0o600); err != nil {
@@ -86,7 +86,7 @@ func FuzzMarker(f *testing.F) {
 		if err := os.WriteFile(filepath.Join(home, "marker"), b, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		got, err := known(home, &shelf{}).Anchors().Load(t.Context())
+		got, err := known(home, &savedAnchor{}).Anchors().Load(t.Context())
 		if err != nil && !errors.Is(err, secret.ErrReplaced) {
 			t.Errorf("%v is no ErrReplaced", err)
 		}

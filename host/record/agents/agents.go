@@ -33,7 +33,7 @@ const extension = ".yaml"
 // Agents are the agents of one home. It is safe for concurrent use, also by
 // several processes.
 type Agents struct {
-	*document.Keeper
+	*document.Files
 	dir     string
 	builtin Builtin
 }
@@ -43,9 +43,9 @@ type Agents struct {
 type Builtin func(name string) (text []byte, ok bool)
 
 // New makes an Agents for the home directory.
-func New(l *ledger.Ledger, d *approval.Desk, home string, b Builtin) *Agents {
+func New(l *ledger.Ledger, d *approval.Store, home string, b Builtin) *Agents {
 	return &Agents{
-		document.NewKeeper(l, d, home, "host:agents", screen, approval.TypeNewAgent, approval.TypeModifyAgent),
+		document.NewFiles(l, d, home, "host:agents", screen, approval.TypeNewAgent, approval.TypeModifyAgent),
 		filepath.Join(home, Dir), b,
 	}
 }
@@ -104,7 +104,7 @@ func (a *Agents) Propose(ctx context.Context, r Request) (approval.Proposal, err
 	if err != nil {
 		return approval.Proposal{}, fault.Wrap(fault.KindUsage, err).WithHint("%s shows a definition", fault.Read("agent"))
 	}
-	return a.Keeper.Propose(ctx, func() (approval.Proposal, error) { return a.proposal(d.Name, r) })
+	return a.Files.Propose(ctx, func() (approval.Proposal, error) { return a.proposal(d.Name, r) })
 }
 
 func (a *Agents) proposal(name string, r Request) (approval.Proposal, error) {
@@ -133,7 +133,7 @@ func (a *Agents) ProposeRemoval(ctx context.Context, name, by, rationale string)
 	if _, err := a.Get(name); err != nil && fault.AsError(err).Kind == fault.KindNotFound {
 		return approval.Proposal{}, err
 	}
-	return a.Keeper.Propose(ctx, func() (approval.Proposal, error) {
+	return a.Files.Propose(ctx, func() (approval.Proposal, error) {
 		return a.proposal(name, Request{ProposedBy: by, Rationale: rationale})
 	})
 }

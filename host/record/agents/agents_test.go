@@ -33,7 +33,7 @@ func assemble(t *testing.T) parts {
 	s := store.Memory()
 	t.Cleanup(func() { s.Close() })
 	l := ledger.New(j, s.KV(), approval.Projection())
-	return parts{agents.New(l, approval.NewDesk(l, s.KV(), nil, approval.Settings{Home: home}), home, func(string) ([]byte, bool) { return nil, false }), l, filepath.Join(home, "agents", "notes.yaml")}
+	return parts{agents.New(l, approval.NewStore(l, s.KV(), nil, approval.Settings{Home: home}), home, func(string) ([]byte, bool) { return nil, false }), l, filepath.Join(home, "agents", "notes.yaml")}
 }
 
 const (

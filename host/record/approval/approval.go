@@ -169,7 +169,7 @@ func (o OneRun) Set() capability.Set { return o.set }
 // Actor is who allowed it; empty for the zero value.
 func (o OneRun) Actor() string { return o.by }
 
-// Granted is what people granted to one package, by its digest. Only a [Desk] makes
+// Granted is what people granted to one package, by its digest. Only a [Store] makes
 // one that is good for anything; the zero value grants nothing.
 type Granted struct {
 	digest manifests.Digest
@@ -202,7 +202,7 @@ func (g Granted) To(d manifests.Digest) (capability.Set, error) {
 		WithHint("%s shows what was granted to which version", fault.ShowGrants(""))
 }
 
-// Settings are those of a [Desk].
+// Settings are those of a [Store].
 type Settings struct {
 	// Home is the home directory, which policies may speak of.
 	Home string
@@ -224,8 +224,8 @@ func (s Settings) epoch() uint64 {
 // DefaultExpiry is how long a proposal waits.
 const DefaultExpiry = 30 * 24 * time.Hour
 
-// A Desk is where proposals and grants are read and decided.
-type Desk struct {
+// A Store has the proposals and grants of a home, and commits decisions about them.
+type Store struct {
 	ledger   *ledger.Ledger
 	kv       store.KV
 	policies func() (*policies.Set, error)
@@ -234,17 +234,17 @@ type Desk struct {
 	leases   recent.Cache[string, map[string]bool]
 }
 
-// NewDesk makes a Desk. p returns the policies in force; it may be nil for one that grants
+// NewStore makes a Store. p returns the policies in force; it may be nil for one that grants
 // nothing.
-func NewDesk(l *ledger.Ledger, kv store.KV, p func() (*policies.Set, error), s Settings) *Desk {
+func NewStore(l *ledger.Ledger, kv store.KV, p func() (*policies.Set, error), s Settings) *Store {
 	if s.Expiry == 0 {
 		s.Expiry = DefaultExpiry
 	}
-	return &Desk{ledger: l, kv: kv, policies: p, settings: s}
+	return &Store{ledger: l, kv: kv, policies: p, settings: s}
 }
 
 // Proposals returns all proposals, oldest first.
-func (d *Desk) Proposals(ctx context.Context) ([]Proposal, error) {
+func (d *Store) Proposals(ctx context.Context) ([]Proposal, error) {
 	ps, err := list[Proposal](ctx, d.kv, "proposal/")
 	if err != nil {
 		return nil, fmt.Errorf("list proposals: %w", err)
@@ -257,7 +257,7 @@ func (d *Desk) Proposals(ctx context.Context) ([]Proposal, error) {
 
 // Proposal finds a proposal by its id or an unambiguous beginning of it of at
 // least four characters. It fails with [ErrNotFound].
-func (d *Desk) Proposal(ctx context.Context, id string) (Proposal, error) {
+func (d *Store) Proposal(ctx context.Context, id string) (Proposal, error) {
 	ps, err := d.Proposals(ctx)
 	if err != nil {
 		return Proposal{}, err
@@ -293,7 +293,7 @@ const (
 // same bytes from the same origin, asking for the same in place of the same
 // version. ok is false when there is none; then it fails with a
 // [fault.KindLimit] error when too many wait already.
-func (d *Desk) Pending(ctx context.Context, p Proposal) (found Proposal, ok bool, err error) {
+func (d *Store) Pending(ctx context.Context, p Proposal) (found Proposal, ok bool, err error) {
 	ps, err := d.Proposals(ctx)
 	if err != nil {
 		return Proposal{}, false, err
@@ -328,7 +328,7 @@ func (p Proposal) same(o Proposal) bool {
 }
 
 // Grants returns the grants of a package, also those that ended, oldest first.
-func (d *Desk) Grants(ctx context.Context, digest manifests.Digest) ([]Grant, error) {
+func (d *Store) Grants(ctx context.Context, digest manifests.Digest) ([]Grant, error) {
 	gs, err := list[Grant](ctx, d.kv, "grant/"+digest.Hex()+"/")
 	if err != nil {
 		return nil, fmt.Errorf("list grants: %w", err)
@@ -338,7 +338,7 @@ func (d *Desk) Grants(ctx context.Context, digest manifests.Digest) ([]Grant, er
 }
 
 // current are the grants of a package after all that was decided before epoch.
-func (d *Desk) current(ctx context.Context, epoch uint64, digest manifests.Digest) ([]Grant, error) {
+func (d *Store) current(ctx context.Context, epoch uint64, digest manifests.Digest) ([]Grant, error) {
 	if d.settings.Epoch == nil {
 		return d.Grants(ctx, digest)
 	}
@@ -358,9 +358,9 @@ func (d *Desk) current(ctx context.Context, epoch uint64, digest manifests.Diges
 // earlier orders grants by when they were given.
 func earlier(a, b Grant) int { return cmp.Or(a.At.Compare(b.At), strings.Compare(a.ID, b.ID)) }
 
-// AllGrants are the grants of all packages, as [Desk.Grants] has those of one: it looks
+// AllGrants are the grants of all packages, as [Store.Grants] has those of one: it looks
 // into the store once.
-func (d *Desk) AllGrants(ctx context.Context) (map[manifests.Digest][]Grant, error) {
+func (d *Store) AllGrants(ctx context.Context) (map[manifests.Digest][]Grant, error) {
 	gs, err := list[Grant](ctx, d.kv, "grant/")
 	if err != nil {
 		return nil, fmt.Errorf("list grants: %w", err)
@@ -375,7 +375,7 @@ func (d *Desk) AllGrants(ctx context.Context) (map[manifests.Digest][]Grant, err
 
 // Granted is the set of what a package may do at the given time, whatever the
 // call: grants for some calls alone are left out.
-func (d *Desk) Granted(ctx context.Context, digest manifests.Digest, now time.Time) (Granted, error) {
+func (d *Store) Granted(ctx context.Context, digest manifests.Digest, now time.Time) (Granted, error) {
 	epoch := d.settings.epoch()
 	gs, err := d.Grants(ctx, digest)
 	if err != nil {

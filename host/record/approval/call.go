@@ -43,7 +43,7 @@ func (c ToolCall) key() string {
 }
 
 // A Lease lets one call be made once, although policies ask about what it does.
-// Only [Desk.TakeLease] makes one that is good for anything; the zero value lifts
+// Only [Store.TakeLease] makes one that is good for anything; the zero value lifts
 // nothing.
 type Lease struct {
 	id  string
@@ -95,7 +95,7 @@ func Returned(p Proposal) (ledger.Change, error) {
 
 // Lent reports whether the lease of a call that was approved is there, and not
 // used yet.
-func (d *Desk) Lent(ctx context.Context, c ToolCall) (bool, error) {
+func (d *Store) Lent(ctx context.Context, c ToolCall) (bool, error) {
 	l, err := get[lent](ctx, d.kv, c.key())
 	if errors.Is(err, store.ErrNotFound) {
 		return false, nil
@@ -105,7 +105,7 @@ func (d *Desk) Lent(ctx context.Context, c ToolCall) (bool, error) {
 
 // mayBeLent reports whether a call may have a lease. It looks into the store only when
 // something was decided since it last did.
-func (d *Desk) mayBeLent(ctx context.Context, c ToolCall) (bool, error) {
+func (d *Store) mayBeLent(ctx context.Context, c ToolCall) (bool, error) {
 	if d.settings.Epoch == nil {
 		return true, nil
 	}
@@ -130,7 +130,7 @@ func (d *Desk) mayBeLent(ctx context.Context, c ToolCall) (bool, error) {
 
 // TakeLease takes the lease of a call: it is used up from then on, whatever
 // becomes of the call. Without one it returns the zero value.
-func (d *Desk) TakeLease(ctx context.Context, c ToolCall) (Lease, error) {
+func (d *Store) TakeLease(ctx context.Context, c ToolCall) (Lease, error) {
 	if there, err := d.mayBeLent(ctx, c); err != nil || !there {
 		return Lease{}, err
 	}
@@ -176,7 +176,7 @@ func applyReturned(ctx context.Context, kv store.KV, _ ledger.Stamp, r returned)
 
 // ProposeCall records that a call waits for a person, because policies ask about
 // what it does. The same call waits once.
-func (d *Desk) ProposeCall(ctx context.Context, p Proposal) (Proposal, error) {
+func (d *Store) ProposeCall(ctx context.Context, p Proposal) (Proposal, error) {
 	var err error
 	said := *p.Call
 	said.Shown = "" // which Input is the digest of, however it is written
@@ -205,7 +205,7 @@ func (d *Desk) ProposeCall(ctx context.Context, p Proposal) (Proposal, error) {
 var errKnown = errors.New("proposed already")
 
 // ApproveCall lets the call of a proposal be made once.
-func (d *Desk) ApproveCall(ctx context.Context, h Human, p Proposal, notes string) (Proposal, error) {
+func (d *Store) ApproveCall(ctx context.Context, h Human, p Proposal, notes string) (Proposal, error) {
 	err := d.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
 		now, err := d.Proposal(ctx, p.ID)
 		if err != nil {
@@ -231,7 +231,7 @@ func (d *Desk) ApproveCall(ctx context.Context, h Human, p Proposal, notes strin
 
 // RevertCall takes back the lease of a call that was approved. It fails with a
 // [fault.KindConflict] error when the call was made already.
-func (d *Desk) RevertCall(ctx context.Context, h Human, p Proposal, notes string) (Proposal, error) {
+func (d *Store) RevertCall(ctx context.Context, h Human, p Proposal, notes string) (Proposal, error) {
 	err := d.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
 		now, err := d.Proposal(ctx, p.ID)
 		if err != nil {

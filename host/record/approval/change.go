@@ -59,9 +59,9 @@ type ended struct {
 }
 
 // Proposed is the change that records a proposal; its id must be new. Without
-// an end of its own it expires after the time the desk is set to. It fails with
+// an end of its own it expires after [Settings.Expiry]. It fails with
 // a [fault.KindUsage] error for types that cannot be proposed.
-func (d *Desk) Proposed(p Proposal) (ledger.Change, error) {
+func (d *Store) Proposed(p Proposal) (ledger.Change, error) {
 	if err := p.Type.Check(); err != nil {
 		return ledger.Change{}, err
 	}

@@ -19,7 +19,7 @@ import (
 // Allowed asks the policies whether a package may be given capabilities at
 // all. It is nil when no policy forbids one of them outright, and a
 // [fault.KindDenied] error otherwise.
-func (d *Desk) Allowed(who policies.Principal, set capability.Set) error {
+func (d *Store) Allowed(who policies.Principal, set capability.Set) error {
 	rules, err := d.policies()
 	if err != nil {
 		return err
@@ -43,7 +43,7 @@ func SkillPrincipal(s registry.Skill) policies.Principal {
 // for. A policy that forbids it outright refuses. It fails with a
 // [fault.KindConflict] error when the skill was removed meanwhile: its grants
 // would wait for whoever installs the same bytes again.
-func (d *Desk) Grant(ctx context.Context, h Human, s registry.Skill, cs []capability.Capability, t Terms) error {
+func (d *Store) Grant(ctx context.Context, h Human, s registry.Skill, cs []capability.Capability, t Terms) error {
 	if err := d.Allowed(SkillPrincipal(s), capability.NewSet(cs...)); err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (d *Desk) Grant(ctx context.Context, h Human, s registry.Skill, cs []capabi
 	})
 }
 
-func (d *Desk) installed(ctx context.Context, s registry.Skill) error {
+func (d *Store) installed(ctx context.Context, s registry.Skill) error {
 	versions, err := registry.New(d.kv, nil).Versions(ctx, s.Name)
 	if err != nil {
 		return err
@@ -81,14 +81,14 @@ func texts(cs []capability.Capability) string {
 // Revoke ends the grants of a skill that cs cover; all of them when cs is
 // empty. It returns what it ended, and a [fault.KindNotFound] error when that
 // would be nothing.
-func (d *Desk) Revoke(ctx context.Context, actor string, s registry.Skill, cs []capability.Capability) ([]Grant, error) {
+func (d *Store) Revoke(ctx context.Context, actor string, s registry.Skill, cs []capability.Capability) ([]Grant, error) {
 	return d.revoke(ctx, actor, s, Covered(cs), func([]Grant) error { return nil })
 }
 
 // RevokePlanned ends the grants of a skill that are meant, which are the ones that a person
 // was shown. It fails with a [fault.KindConflict] error when those are others by now, and is
-// [Desk.Revoke] otherwise.
-func (d *Desk) RevokePlanned(ctx context.Context, h Human, s registry.Skill, meant func(Grant) bool, shown []Grant) ([]Grant, error) {
+// [Store.Revoke] otherwise.
+func (d *Store) RevokePlanned(ctx context.Context, h Human, s registry.Skill, meant func(Grant) bool, shown []Grant) ([]Grant, error) {
 	if err := h.Check(); err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func idsOf(gs []Grant) []string {
 	return ids
 }
 
-func (d *Desk) revoke(ctx context.Context, actor string, s registry.Skill, meant func(Grant) bool, check func([]Grant) error) ([]Grant, error) {
+func (d *Store) revoke(ctx context.Context, actor string, s registry.Skill, meant func(Grant) bool, check func([]Grant) error) ([]Grant, error) {
 	var ended []Grant
 	err := d.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
 		gs, err := d.Grants(ctx, s.Digest)
@@ -173,7 +173,7 @@ func Capabilities(gs []Grant) capability.Set {
 
 // Spend counts one run against every grant of a skill that is good for a number
 // of runs and holds for the call, and returns what the skill may do in it.
-func (d *Desk) Spend(ctx context.Context, s registry.Skill, u Use) (Granted, error) {
+func (d *Store) Spend(ctx context.Context, s registry.Skill, u Use) (Granted, error) {
 	epoch := d.settings.epoch()
 	gs, err := d.current(ctx, epoch, s.Digest)
 	if err != nil {
@@ -225,7 +225,7 @@ func newGranted(digest manifests.Digest, gs []Grant, holds func(Grant) bool, u U
 // Still is what is left at present of what was granted for a call: what grants cover
 // that hold for the call now. One that was used up by the call itself holds to its end.
 // Nobody is granted more by it.
-func (d *Desk) Still(ctx context.Context, g Granted) (Granted, error) {
+func (d *Store) Still(ctx context.Context, g Granted) (Granted, error) {
 	epoch := d.settings.epoch()
 	gs, err := d.Grants(ctx, g.digest)
 	if err != nil {

@@ -27,14 +27,14 @@ type Narrowing struct {
 // Narrow narrows grants in one decision. It fails with a [fault.KindConflict] error when one
 // of them is not there any more, and with one of [fault.KindUsage] when one would be given
 // more than it has; then nothing is changed.
-func (d *Desk) Narrow(ctx context.Context, h Human, ns []Narrowing) error {
+func (d *Store) Narrow(ctx context.Context, h Human, ns []Narrowing) error {
 	if err := h.Check(); err != nil {
 		return err
 	}
 	return d.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) { return d.narrowing(ctx, h, ns) })
 }
 
-func (d *Desk) narrowing(ctx context.Context, h Human, ns []Narrowing) (ledger.Decision, error) {
+func (d *Store) narrowing(ctx context.Context, h Human, ns []Narrowing) (ledger.Decision, error) {
 	dec := ledger.Decision{Kind: "narrow", Actor: h.Actor()}
 	var refs, notes []string
 	for _, n := range ns {

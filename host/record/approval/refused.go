@@ -55,7 +55,7 @@ func (r Refused) Named(ids []string) bool {
 
 // Refused is the last decision about a package, by its digest, if that was against
 // it, or what of a model waits for one; nil otherwise.
-func (d *Desk) Refused(ctx context.Context, digest manifests.Digest) (*Refused, error) {
+func (d *Store) Refused(ctx context.Context, digest manifests.Digest) (*Refused, error) {
 	ps, err := d.Proposals(ctx)
 	if err != nil {
 		return nil, err

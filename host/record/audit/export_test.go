@@ -31,14 +31,14 @@ func must[T any](v T, err error) T {
 // A home is two logs with their keys, as a home has them.
 type home struct {
 	dir    string
-	keeper *Keeper
+	keeper *Keystore
 	logs   []Log
 	now    time.Time
 }
 
-func newKeeper(dir string) *Keeper {
+func newKeeper(dir string) *Keystore {
 	k := secret.NewKey(secret.KeyOptions{Home: dir, Place: secret.PlaceFile})
-	return NewKeeper(filepath.Join(dir, "keys"), k, secret.Open(filepath.Join(dir, "secrets"), k))
+	return NewKeystore(filepath.Join(dir, "keys"), k, secret.Open(filepath.Join(dir, "secrets"), k))
 }
 
 func newHome(t testing.TB) *home {

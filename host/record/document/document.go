@@ -4,7 +4,7 @@
 //
 // A file is not part of the store, so approving and applying are two entries of
 // the record of decisions, with the file written between them. What a crash left
-// between is finished by [Keeper.Finish]. The package does not know what is in
+// between is finished by [Files.Finish]. The package does not know what is in
 // the files; those who propose do.
 package document
 
@@ -27,15 +27,15 @@ import (
 	"github.com/skillet-run/skillet/internal/absent"
 )
 
-// A Keeper changes the files that some types of proposal are about. It is safe
+// Files changes the files that some types of proposal are about. It is safe
 // for concurrent use, also by several processes.
-type Keeper struct {
-	ledger *ledger.Ledger
-	desk   *approval.Desk
-	home   string
-	actor  string
-	types  []approval.Type
-	screen Screen
+type Files struct {
+	ledger    *ledger.Ledger
+	approvals *approval.Store
+	home      string
+	actor     string
+	types     []approval.Type
+	screen    Screen
 }
 
 // A Screen looks at what a file is to say and returns the rules that keep the
@@ -43,19 +43,19 @@ type Keeper struct {
 // the same for the same change.
 type Screen func(context.Context, approval.FileChange) (rules []string, err error)
 
-// NewKeeper makes a Keeper of files in the home directory. actor is who applies
+// NewFiles makes Files of the home directory. actor is who applies
 // changes, for the record of decisions: "host:settings". Without a screen no change
 // is put in quarantine.
-func NewKeeper(l *ledger.Ledger, d *approval.Desk, home, actor string, s Screen, types ...approval.Type) *Keeper {
+func NewFiles(l *ledger.Ledger, d *approval.Store, home, actor string, s Screen, types ...approval.Type) *Files {
 	if s == nil {
 		s = func(context.Context, approval.FileChange) ([]string, error) { return nil, nil }
 	}
-	return &Keeper{ledger: l, desk: d, home: home, actor: actor, screen: s, types: types}
+	return &Files{ledger: l, approvals: d, home: home, actor: actor, screen: s, types: types}
 }
 
 // Read is a file of the home, named as in [approval.FileChange]; nil when there
 // is none.
-func (k *Keeper) Read(name string) ([]byte, error) {
+func (k *Files) Read(name string) ([]byte, error) {
 	b, err := os.ReadFile(k.path(name))
 	if absent.Is(err, k.path(name)) {
 		return nil, nil
@@ -66,7 +66,7 @@ func (k *Keeper) Read(name string) ([]byte, error) {
 	return b, nil
 }
 
-func (k *Keeper) path(name string) string { return filepath.Join(k.home, filepath.FromSlash(name)) }
+func (k *Files) path(name string) string { return filepath.Join(k.home, filepath.FromSlash(name)) }
 
 // maxText bounds what a proposer says, in bytes.
 const maxText = 4096
@@ -77,14 +77,14 @@ const maxTitle = 120
 // Propose records a proposal that wanted returns, which is called when nobody else
 // decides. Its FileChange must be set; ID and digest are filled in. The same change
 // waits once.
-func (k *Keeper) Propose(ctx context.Context, wanted func() (approval.Proposal, error)) (approval.Proposal, error) {
+func (k *Files) Propose(ctx context.Context, wanted func() (approval.Proposal, error)) (approval.Proposal, error) {
 	var p approval.Proposal
 	err := k.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
 		var err error
 		if p, err = k.complete(wanted()); err != nil {
 			return ledger.Decision{}, err
 		}
-		waiting, ok, err := k.desk.Pending(ctx, p)
+		waiting, ok, err := k.approvals.Pending(ctx, p)
 		if err != nil {
 			return ledger.Decision{}, err
 		}
@@ -98,13 +98,13 @@ func (k *Keeper) Propose(ctx context.Context, wanted func() (approval.Proposal, 
 	if err != nil && !errors.Is(err, errKnown) {
 		return p, err
 	}
-	return k.desk.Proposal(context.WithoutCancel(ctx), p.ID)
+	return k.approvals.Proposal(context.WithoutCancel(ctx), p.ID)
 }
 
 // proposed are the changes that record a proposal, and put it in quarantine when
 // something bad was found in it.
-func (k *Keeper) proposed(ctx context.Context, p approval.Proposal) ([]ledger.Change, error) {
-	c, err := k.desk.Proposed(p)
+func (k *Files) proposed(ctx context.Context, p approval.Proposal) ([]ledger.Change, error) {
+	c, err := k.approvals.Proposed(p)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func (k *Keeper) proposed(ctx context.Context, p approval.Proposal) ([]ledger.Ch
 var errKnown = errors.New("proposed already")
 
 // complete fills in what follows from the rest of a proposal.
-func (k *Keeper) complete(p approval.Proposal, err error) (approval.Proposal, error) {
+func (k *Files) complete(p approval.Proposal, err error) (approval.Proposal, error) {
 	switch f := p.File(); {
 	case err != nil:
 		return p, err
@@ -149,7 +149,7 @@ func short(title string) string {
 // when the change was proposed: otherwise the proposal becomes stale, and the
 // error is a [fault.KindConflict] one. What was found in the change is a
 // [fault.KindDenied] error, unless despite names each of the rules.
-func (k *Keeper) Approve(ctx context.Context, h approval.Human, p approval.Proposal, notes string, despite []string) (approval.Proposal, error) {
+func (k *Files) Approve(ctx context.Context, h approval.Human, p approval.Proposal, notes string, despite []string) (approval.Proposal, error) {
 	rules, err := k.screen(ctx, p.File())
 	if err == nil {
 		err = approval.Screened(p, rules, despite)
@@ -158,7 +158,7 @@ func (k *Keeper) Approve(ctx context.Context, h approval.Human, p approval.Propo
 		return p, err
 	}
 	err = k.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
-		now, err := k.desk.Proposal(ctx, p.ID)
+		now, err := k.approvals.Proposal(ctx, p.ID)
 		if err != nil {
 			return ledger.Decision{}, err
 		}
@@ -181,8 +181,8 @@ func decision(kind, actor string, p approval.Proposal, changes ...ledger.Change)
 
 // Finish applies the changes that were approved and, because a command was
 // interrupted, not applied. It returns them as they are now.
-func (k *Keeper) Finish(ctx context.Context) ([]approval.Proposal, error) {
-	ps, err := k.desk.Proposals(ctx)
+func (k *Files) Finish(ctx context.Context) ([]approval.Proposal, error) {
+	ps, err := k.approvals.Proposals(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -200,10 +200,10 @@ func (k *Keeper) Finish(ctx context.Context) ([]approval.Proposal, error) {
 
 // finish applies one approved change: it writes the file and records that. A
 // file that is neither as it was nor as it is to be was changed by somebody else.
-func (k *Keeper) finish(ctx context.Context, id string) (approval.Proposal, error) {
+func (k *Files) finish(ctx context.Context, id string) (approval.Proposal, error) {
 	var overtaken bool
 	err := k.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
-		p, err := k.desk.Proposal(ctx, id)
+		p, err := k.approvals.Proposal(ctx, id)
 		if err != nil {
 			return ledger.Decision{}, err
 		}
@@ -221,7 +221,7 @@ func (k *Keeper) finish(ctx context.Context, id string) (approval.Proposal, erro
 	if err != nil {
 		return approval.Proposal{ID: id}, err
 	}
-	p, err := k.desk.Proposal(ctx, id)
+	p, err := k.approvals.Proposal(ctx, id)
 	if err == nil && overtaken {
 		err = fault.Errorf(fault.KindConflict, "approve proposal %s: %s", id, changedSince(p.File().Name)).WithHint("have it proposed again, if it is still wanted")
 	}
@@ -232,7 +232,7 @@ func changedSince(name string) string { return name + " was changed since it was
 
 // replace writes a file if it is as it was before; it may be as it is to be
 // already. overtaken is true when it is neither.
-func (k *Keeper) replace(name string, before, after []byte) (overtaken bool, err error) {
+func (k *Files) replace(name string, before, after []byte) (overtaken bool, err error) {
 	now, err := k.Read(name)
 	switch {
 	case err != nil:
@@ -258,9 +258,9 @@ func same(a, b []byte) bool { return bytes.Equal(a, b) && (a == nil) == (b == ni
 
 // Revert puts a file back as it was before a change was applied. It fails with a
 // [fault.KindConflict] error when the file was changed since.
-func (k *Keeper) Revert(ctx context.Context, h approval.Human, p approval.Proposal, notes string) (approval.Proposal, error) {
+func (k *Files) Revert(ctx context.Context, h approval.Human, p approval.Proposal, notes string) (approval.Proposal, error) {
 	err := k.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
-		now, err := k.desk.Proposal(ctx, p.ID)
+		now, err := k.approvals.Proposal(ctx, p.ID)
 		if err != nil {
 			return ledger.Decision{}, err
 		}
@@ -279,5 +279,5 @@ func (k *Keeper) Revert(ctx context.Context, h approval.Human, p approval.Propos
 	if err != nil {
 		return p, err
 	}
-	return k.desk.Proposal(context.WithoutCancel(ctx), p.ID)
+	return k.approvals.Proposal(context.WithoutCancel(ctx), p.ID)
 }

@@ -115,7 +115,7 @@ func (s source) skills(ctx context.Context, last before) ([]git.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	given, err := approval.NewDesk(nil, s.kv, nil, approval.Settings{}).AllGrants(ctx)
+	given, err := approval.NewStore(nil, s.kv, nil, approval.Settings{}).AllGrants(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -16,11 +16,11 @@ import (
 
 // Settings changes the settings of one home. It is safe for concurrent use, also
 // by several processes.
-type Settings struct{ *document.Keeper }
+type Settings struct{ *document.Files }
 
 // New makes a Settings for the home directory.
-func New(l *ledger.Ledger, d *approval.Desk, home string) *Settings {
-	return &Settings{document.NewKeeper(l, d, home, "host:settings", nil, approval.TypeConfigChange)}
+func New(l *ledger.Ledger, d *approval.Store, home string) *Settings {
+	return &Settings{document.NewFiles(l, d, home, "host:settings", nil, approval.TypeConfigChange)}
 }
 
 // A Setting is a setting and the value it is to have, as text; with Unset, its default.
@@ -44,7 +44,7 @@ func (s *Settings) Propose(ctx context.Context, r Request) (approval.Proposal, e
 	if len(r.Settings) > maxSettings {
 		return approval.Proposal{}, fault.Errorf(fault.KindUsage, "propose settings: too much at once").WithHint("propose at most %d settings together", maxSettings)
 	}
-	return s.Keeper.Propose(ctx, func() (approval.Proposal, error) { return s.proposal(r) })
+	return s.Files.Propose(ctx, func() (approval.Proposal, error) { return s.proposal(r) })
 }
 
 // Plan is what [Settings.Propose] would record, of which nothing is.

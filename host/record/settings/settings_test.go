@@ -23,9 +23,9 @@ var ada = approval.NewHuman("ada")
 
 type parts struct {
 	*settings.Settings
-	desk   *approval.Desk
-	ledger *ledger.Ledger
-	file   string
+	approvals *approval.Store
+	ledger    *ledger.Ledger
+	file      string
 }
 
 func assemble(t *testing.T, text string) parts {
@@ -38,7 +38,7 @@ func assemble(t *testing.T, text string) parts {
 	s := store.Memory()
 	t.Cleanup(func() { s.Close() })
 	l := ledger.New(j, s.KV(), registry.Projection(), approval.Projection())
-	d := approval.NewDesk(l, s.KV(), nil, approval.Settings{Home: home})
+	d := approval.NewStore(l, s.KV(), nil, approval.Settings{Home: home})
 	p := parts{settings.New(l, d, home), d, l, filepath.Join(home, config.FileName)}
 	if text != "" {
 		p.write(t, text)

@@ -46,19 +46,19 @@ const lockWait = 10 * time.Second
 // name is that of the key in its vault.
 const name = "signing"
 
-// A Safe keeps the signing key of one home. It is safe for concurrent use, also
+// A Keystore keeps the signing key of one home. It is safe for concurrent use, also
 // by several processes.
-type Safe struct {
+type Keystore struct {
 	dir   string
 	vault *secret.Vault
 }
 
-// Open makes a Safe over dir, which need not exist yet; key seals what is in it.
-func Open(dir string, key *secret.Key) *Safe {
-	return &Safe{dir: dir, vault: secret.Open(dir, key)}
+// Open makes a Keystore over dir, which need not exist yet; key seals what is in it.
+func Open(dir string, key *secret.Key) *Keystore {
+	return &Keystore{dir: dir, vault: secret.Open(dir, key)}
 }
 
-// A Key is a private key for signing. It comes from a [Safe]; the zero value
+// A Key is a private key for signing. It comes from a [Keystore]; the zero value
 // signs nothing.
 type Key struct {
 	private crypto.Signer
@@ -129,7 +129,7 @@ func (k Key) Sign(subjects ...signature.Subject) ([]byte, error) {
 }
 
 // Key returns the signing key. It fails with [ErrNoKey] when there is none.
-func (s *Safe) Key(ctx context.Context) (Key, error) {
+func (s *Keystore) Key(ctx context.Context) (Key, error) {
 	b, err := s.vault.Get(ctx, name)
 	if errors.Is(err, secret.ErrNotFound) {
 		return Key{}, ErrNoKey
@@ -146,7 +146,7 @@ func (s *Safe) Key(ctx context.Context) (Key, error) {
 
 // Ensure returns the signing key, and makes an ed25519 key when there is none:
 // then made is true, and a person should be told.
-func (s *Safe) Ensure(ctx context.Context) (k Key, made bool, err error) {
+func (s *Keystore) Ensure(ctx context.Context) (k Key, made bool, err error) {
 	k, err = s.Key(ctx)
 	if !errors.Is(err, ErrNoKey) {
 		return k, false, err
@@ -163,7 +163,7 @@ func (s *Safe) Ensure(ctx context.Context) (k Key, made bool, err error) {
 }
 
 // Create makes the signing key. It fails with [ErrExists] when there is one.
-func (s *Safe) Create(ctx context.Context) (k Key, err error) {
+func (s *Keystore) Create(ctx context.Context) (k Key, err error) {
 	err = s.locked(ctx, func() error {
 		if err := s.absent(ctx); err != nil {
 			return err
@@ -177,7 +177,7 @@ func (s *Safe) Create(ctx context.Context) (k Key, err error) {
 // Import makes an existing private key the signing key: see [ParsePrivate] for
 // what it reads. With replace, the key that was there is retired; without, it
 // fails with [ErrExists].
-func (s *Safe) Import(ctx context.Context, private crypto.Signer, replace bool) (k Key, err error) {
+func (s *Keystore) Import(ctx context.Context, private crypto.Signer, replace bool) (k Key, err error) {
 	err = s.locked(ctx, func() error {
 		old, err := s.Key(ctx)
 		switch {
@@ -194,7 +194,7 @@ func (s *Safe) Import(ctx context.Context, private crypto.Signer, replace bool) 
 
 // Rotate makes a new key and retires the one that was there. It fails with
 // [ErrNoKey] when there is none.
-func (s *Safe) Rotate(ctx context.Context) (k, old Key, err error) {
+func (s *Keystore) Rotate(ctx context.Context) (k, old Key, err error) {
 	err = s.locked(ctx, func() error {
 		if old, err = s.Key(ctx); err != nil {
 			return err
@@ -205,7 +205,7 @@ func (s *Safe) Rotate(ctx context.Context) (k, old Key, err error) {
 	return k, old, err
 }
 
-func (s *Safe) absent(ctx context.Context) error {
+func (s *Keystore) absent(ctx context.Context) error {
 	_, err := s.Key(ctx)
 	if err == nil {
 		return ErrExists
@@ -218,7 +218,7 @@ func (s *Safe) absent(ctx context.Context) error {
 
 // replace keeps a private key, a new one when it is nil, in place of old, which
 // may be zero.
-func (s *Safe) replace(ctx context.Context, old Key, private crypto.Signer) (Key, error) {
+func (s *Keystore) replace(ctx context.Context, old Key, private crypto.Signer) (Key, error) {
 	r := record{V: recordVersion, MadeAt: time.Now().UTC().Truncate(time.Second), Imported: private != nil, Retired: old.Retired()}
 	if private == nil {
 		_, made, err := ed25519.GenerateKey(rand.Reader)
@@ -274,7 +274,7 @@ func decode(b []byte) (Key, error) {
 }
 
 // locked runs do while no other process changes the key.
-func (s *Safe) locked(ctx context.Context, do func() error) error {
+func (s *Keystore) locked(ctx context.Context, do func() error) error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return fmt.Errorf("lock the signing key: %w", err)
 	}

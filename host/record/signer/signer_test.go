@@ -27,7 +27,7 @@ import (
 	"github.com/skillet-run/skillet/manifests/signature"
 )
 
-func open(home string) *signer.Safe {
+func open(home string) *signer.Keystore {
 	return signer.Open(filepath.Join(home, "signing"), secret.NewKey(secret.KeyOptions{Home: home, Place: secret.PlaceFile}))
 }
 

@@ -98,14 +98,14 @@ func Projection() ledger.Projection {
 	}}
 }
 
-// A Book has the tokens of a home. It is safe for concurrent use.
-type Book struct {
+// A Store has the tokens of a home. It is safe for concurrent use.
+type Store struct {
 	ledger *ledger.Ledger
 	kv     store.KV
 }
 
-// New makes a Book.
-func New(l *ledger.Ledger, kv store.KV) *Book { return &Book{l, kv} }
+// New makes a Store.
+func New(l *ledger.Ledger, kv store.KV) *Store { return &Store{l, kv} }
 
 const (
 	// secretPrefix begins each secret, so that scanners of source code know one.
@@ -122,7 +122,7 @@ var nameForm = lazyregexp.New(`^[a-z0-9][a-z0-9._-]{0,62}$`)
 // Create makes a token, and returns its secret, which nobody can read again. Name, Role,
 // Skills and Expires of t are what is asked for. A name that another token has is a
 // [fault.KindConflict] error.
-func (b *Book) Create(ctx context.Context, by approval.Human, t Token) (_ Token, secret string, err error) {
+func (b *Store) Create(ctx context.Context, by approval.Human, t Token) (_ Token, secret string, err error) {
 	if err := by.Check(); err != nil {
 		return Token{}, "", err
 	}
@@ -148,7 +148,7 @@ func (b *Book) Create(ctx context.Context, by approval.Human, t Token) (_ Token,
 }
 
 // room refuses a name that is taken, and more tokens than there may be.
-func (b *Book) room(ctx context.Context, name string) error {
+func (b *Store) room(ctx context.Context, name string) error {
 	all, err := b.records(ctx)
 	if err != nil {
 		return err
@@ -196,7 +196,7 @@ func (t Token) check(now time.Time) error {
 }
 
 // List returns the tokens, by name, those that have expired too.
-func (b *Book) List(ctx context.Context) ([]Token, error) {
+func (b *Store) List(ctx context.Context) ([]Token, error) {
 	all, err := b.records(ctx)
 	tokens := make([]Token, 0, len(all))
 	for _, r := range all {
@@ -207,7 +207,7 @@ func (b *Book) List(ctx context.Context) ([]Token, error) {
 }
 
 // Revoke ends a token at once. A name that no token has is a [fault.KindNotFound] error.
-func (b *Book) Revoke(ctx context.Context, by approval.Human, name string) (t Token, err error) {
+func (b *Store) Revoke(ctx context.Context, by approval.Human, name string) (t Token, err error) {
 	if err := by.Check(); err != nil {
 		return Token{}, err
 	}
@@ -237,7 +237,7 @@ var (
 
 // Find returns the live token with a secret; with [ErrRevoked] and [ErrExpired] its name. It is
 // found by its hash, so that how long that takes says nothing about the secrets there are.
-func (b *Book) Find(ctx context.Context, secret string) (Token, error) {
+func (b *Store) Find(ctx context.Context, secret string) (Token, error) {
 	if !strings.HasPrefix(secret, secretPrefix) {
 		return Token{}, fault.Wrap(fault.KindDenied, ErrUnknown)
 	}
@@ -256,7 +256,7 @@ func (b *Book) Find(ctx context.Context, secret string) (Token, error) {
 }
 
 // gone is the name of the token with a hash that is not there, if it was.
-func (b *Book) gone(ctx context.Context, hash string) (Token, error) {
+func (b *Store) gone(ctx context.Context, hash string) (Token, error) {
 	e, err := b.kv.Get(ctx, revokedPrefix+hash)
 	if errors.Is(err, store.ErrNotFound) {
 		return Token{}, fault.Wrap(fault.KindDenied, ErrUnknown)
@@ -272,7 +272,7 @@ func hashOf(secret string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func (b *Book) records(ctx context.Context) ([]record, error) {
+func (b *Store) records(ctx context.Context) ([]record, error) {
 	entries, err := b.kv.List(ctx, prefix)
 	if err != nil {
 		return nil, err

@@ -75,7 +75,7 @@ func kept(bundles [][]byte) [][]byte {
 // [Verdict.Changes]. The package is judged again by what is known now: it fails
 // with a [fault.KindVerification] error when it was revoked meanwhile, or another
 // signer is remembered for the skill. Call it in the decision that installs.
-func (b *Book) Changes(ctx context.Context, h approval.Human, a Acceptance) ([]ledger.Change, error) {
+func (b *Store) Changes(ctx context.Context, h approval.Human, a Acceptance) ([]ledger.Change, error) {
 	known, err := b.Known(ctx, a.Skill)
 	if err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func (b *Book) Changes(ctx context.Context, h approval.Human, a Acceptance) ([]l
 // verified again, and whether it was revoked since. What was accepted then counts
 // as accepted. ok is false for a package that was never judged. archive makes the
 // .skill file, which is asked for when a signature needs its bytes.
-func (b *Book) Recheck(ctx context.Context, content manifests.Digest, archive func() ([]byte, error)) (v Verdict, ok bool, err error) {
+func (b *Store) Recheck(ctx context.Context, content manifests.Digest, archive func() ([]byte, error)) (v Verdict, ok bool, err error) {
 	p, err := b.Package(ctx, content)
 	if errors.Is(err, store.ErrNotFound) {
 		return Verdict{}, false, nil

@@ -56,7 +56,7 @@ func (v Verdict) Changes(h approval.Human, accepted ...Flag) ([]ledger.Change, e
 
 // Own is the change that makes a key known as this home's own signing key. Call
 // it in the decision that makes the key.
-func (b *Book) Own(ctx context.Context, key signature.Key) (ledger.Change, error) {
+func (b *Store) Own(ctx context.Context, key signature.Key) (ledger.Change, error) {
 	s, err := b.Signer(ctx, key.Signer())
 	if err != nil {
 		return ledger.Change{}, err

@@ -21,7 +21,7 @@ import (
 
 // Signer returns what is known about a signer; one that is not known has a zero
 // At.
-func (b *Book) Signer(ctx context.Context, who signature.Signer) (Signer, error) {
+func (b *Store) Signer(ctx context.Context, who signature.Signer) (Signer, error) {
 	s, err := get[Signer](ctx, b.kv, signerKey(who))
 	if errors.Is(err, store.ErrNotFound) {
 		return Signer{Signer: who}, nil
@@ -33,7 +33,7 @@ func (b *Book) Signer(ctx context.Context, who signature.Signer) (Signer, error)
 }
 
 // commit makes a decision whose changes decide returns.
-func (b *Book) commit(ctx context.Context, h approval.Human, d ledger.Decision, decide func(context.Context) ([]ledger.Change, error)) error {
+func (b *Store) commit(ctx context.Context, h approval.Human, d ledger.Decision, decide func(context.Context) ([]ledger.Change, error)) error {
 	if err := checkHuman(h); err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ const maxLabel = 100
 
 // Add makes a signer known, with the names that are reserved for it. What is
 // known about it already is kept, and added to.
-func (b *Book) Add(ctx context.Context, h approval.Human, s Signer) (Signer, error) {
+func (b *Store) Add(ctx context.Context, h approval.Human, s Signer) (Signer, error) {
 	if err := checkSigner(s); err != nil {
 		return Signer{}, err
 	}
@@ -121,7 +121,7 @@ const maxRoot = 256 << 10
 // AddRoot makes keyless signatures verifiable that the authorities and logs of a
 // trust root vouch for; one of that name is replaced. Nobody is trusted by that
 // alone.
-func (b *Book) AddRoot(ctx context.Context, h approval.Human, name string, document []byte) error {
+func (b *Store) AddRoot(ctx context.Context, h approval.Human, name string, document []byte) error {
 	if !rootNameForm().MatchString(name) {
 		return fault.Errorf(fault.KindUsage, "trust root %q: a name is 1 to 64 lower-case letters, digits, dots, dashes and underscores", name)
 	}
@@ -139,9 +139,9 @@ func (b *Book) AddRoot(ctx context.Context, h approval.Human, name string, docum
 
 // Remove forgets a signer, with every skill it is remembered for; or a skill; or
 // a trust root. It returns what it forgot, in words. What is forgotten is met for
-// the first time again; to have it refused, see [Book.Revoke]. This home's own
+// the first time again; to have it refused, see [Store.Revoke]. This home's own
 // signing key is not forgotten.
-func (b *Book) Remove(ctx context.Context, h approval.Human, text string) ([]string, error) {
+func (b *Store) Remove(ctx context.Context, h approval.Human, text string) ([]string, error) {
 	var words []string
 	err := b.commit(ctx, h, ledger.Decision{Kind: "untrust", Subject: text}, func(ctx context.Context) ([]ledger.Change, error) {
 		for _, find := range []func(context.Context, string) ([]made, []string, error){b.forgetSkill, b.forgetRoot, b.forgetSigner} {
@@ -158,7 +158,7 @@ func (b *Book) Remove(ctx context.Context, h approval.Human, text string) ([]str
 	return words, err
 }
 
-func (b *Book) forgetSkill(ctx context.Context, name string) ([]made, []string, error) {
+func (b *Store) forgetSkill(ctx context.Context, name string) ([]made, []string, error) {
 	all, err := b.Skills(ctx)
 	if err != nil || !slices.ContainsFunc(all, func(s Skill) bool { return s.Name == name }) {
 		return nil, nil, err
@@ -166,7 +166,7 @@ func (b *Book) forgetSkill(ctx context.Context, name string) ([]made, []string, 
 	return []made{change(kindSkillForgotten, named{name})}, []string{"skill " + name}, nil
 }
 
-func (b *Book) forgetRoot(ctx context.Context, name string) ([]made, []string, error) {
+func (b *Store) forgetRoot(ctx context.Context, name string) ([]made, []string, error) {
 	all, err := b.Roots(ctx)
 	if err != nil || !slices.ContainsFunc(all, func(r Root) bool { return r.Name == name }) {
 		return nil, nil, err
@@ -174,7 +174,7 @@ func (b *Book) forgetRoot(ctx context.Context, name string) ([]made, []string, e
 	return []made{change(kindRootRemoved, named{name})}, []string{"trust root " + name}, nil
 }
 
-func (b *Book) forgetSigner(ctx context.Context, text string) ([]made, []string, error) {
+func (b *Store) forgetSigner(ctx context.Context, text string) ([]made, []string, error) {
 	s, err := b.Find(ctx, text)
 	if err != nil {
 		return nil, nil, ignoreNotFound(err)
@@ -206,7 +206,7 @@ func ignoreNotFound(err error) error {
 
 // Revoke refuses a package, an artifact or a signer from now on. It returns the
 // packages that were accepted before and are revoked by it.
-func (b *Book) Revoke(ctx context.Context, h approval.Human, e Entry) ([]RevokedPackage, error) {
+func (b *Store) Revoke(ctx context.Context, h approval.Human, e Entry) ([]RevokedPackage, error) {
 	e.RevokedAt = time.Now().UTC().Truncate(time.Second)
 	if err := e.check(); err != nil {
 		return nil, fault.Errorf(fault.KindUsage, "revoke: %w", err)
@@ -225,7 +225,7 @@ func (b *Book) Revoke(ctx context.Context, h approval.Human, e Entry) ([]Revoked
 	return b.newlyRevoked(ctx, before)
 }
 
-func (b *Book) newlyRevoked(ctx context.Context, before []RevokedPackage) ([]RevokedPackage, error) {
+func (b *Store) newlyRevoked(ctx context.Context, before []RevokedPackage) ([]RevokedPackage, error) {
 	after, err := b.RevokedPackages(ctx)
 	if err != nil {
 		return nil, err
@@ -237,7 +237,7 @@ func (b *Book) newlyRevoked(ctx context.Context, before []RevokedPackage) ([]Rev
 
 // Unrevoke takes back what was revoked here; lists of others stay. It fails with
 // a [fault.KindNotFound] error when nothing is.
-func (b *Book) Unrevoke(ctx context.Context, h approval.Human, e Entry) error {
+func (b *Store) Unrevoke(ctx context.Context, h approval.Human, e Entry) error {
 	return b.commit(ctx, h, ledger.Decision{Kind: "trust.unrevoke", Subject: e.Target()}, func(ctx context.Context) ([]ledger.Change, error) {
 		if _, err := b.kv.Get(ctx, revokedKey(e.Target())); errors.Is(err, store.ErrNotFound) {
 			return nil, fault.Errorf(fault.KindNotFound, "%s was not revoked here", e.title()).WithHint("%s shows what is revoked, and by whom", fault.List(fault.Revocations))

@@ -37,7 +37,7 @@ type Import struct {
 // is the list, bundle the Sigstore bundle beside it. A list that is older than
 // one that is known fails with an error that wraps [ErrRollback]. The list of a
 // signer that is not a revoker counts for what that signer signed.
-func (b *Book) ImportList(ctx context.Context, h approval.Human, document, bundle []byte) (Import, error) {
+func (b *Store) ImportList(ctx context.Context, h approval.Human, document, bundle []byte) (Import, error) {
 	known, err := b.Known(ctx, "")
 	if err != nil {
 		return Import{}, err
@@ -81,7 +81,7 @@ func (k Known) listSigner(document, bundle []byte) (Signer, error) {
 	return who, nil
 }
 
-func (b *Book) replaceList(ctx context.Context, h approval.Human, next imported) (Import, error) {
+func (b *Store) replaceList(ctx context.Context, h approval.Human, next imported) (Import, error) {
 	r := Import{Signer: next.Signer, Sequence: next.List.Sequence, IssuedAt: next.List.IssuedAt, Revoked: []RevokedPackage{}}
 	if same, err := b.hasList(ctx, next); err != nil || same {
 		r.Before, r.Added, r.Dropped = r.Sequence, []Entry{}, []Entry{}
@@ -105,7 +105,7 @@ func (b *Book) replaceList(ctx context.Context, h approval.Human, next imported)
 
 // hasList reports whether a list is the one that is known, all of it: then
 // nothing is decided, however often it is fetched.
-func (b *Book) hasList(ctx context.Context, l imported) (bool, error) {
+func (b *Store) hasList(ctx context.Context, l imported) (bool, error) {
 	old, err := get[imported](ctx, b.kv, listKey(l.Signer))
 	if errors.Is(err, store.ErrNotFound) {
 		return false, nil
@@ -147,7 +147,7 @@ type ListSigner interface {
 // ExportList makes a revocation list of what was revoked here, signed by key,
 // for others to import. Its number is one more than that of the last. The
 // subject of the signature is named name.
-func (b *Book) ExportList(ctx context.Context, h approval.Human, key ListSigner, name string) (document, bundle []byte, err error) {
+func (b *Store) ExportList(ctx context.Context, h approval.Human, key ListSigner, name string) (document, bundle []byte, err error) {
 	d := ledger.Decision{Kind: "trust.export", Subject: string(key.Identity())}
 	err = b.commit(ctx, h, d, func(ctx context.Context) ([]ledger.Change, error) {
 		l, err := b.ownList(ctx, key.Identity())
@@ -169,7 +169,7 @@ func (b *Book) ExportList(ctx context.Context, h approval.Human, key ListSigner,
 }
 
 // ownList is the next list of what was revoked here.
-func (b *Book) ownList(ctx context.Context, who signature.Signer) (List, error) {
+func (b *Store) ownList(ctx context.Context, who signature.Signer) (List, error) {
 	last, err := get[imported](ctx, b.kv, listKey(who))
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return List{}, err

@@ -17,7 +17,7 @@ type Snapshot struct {
 }
 
 // Snapshot reads all that is remembered.
-func (b *Book) Snapshot(ctx context.Context) (Snapshot, error) {
+func (b *Store) Snapshot(ctx context.Context) (Snapshot, error) {
 	var s Snapshot
 	var err error
 	if s.signers, err = b.Signers(ctx); err != nil {

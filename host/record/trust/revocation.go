@@ -238,7 +238,7 @@ type imported struct {
 }
 
 // Lists returns the signers whose lists were imported, with the number of each.
-func (b *Book) Lists(ctx context.Context) (map[signature.Signer]uint64, error) {
+func (b *Store) Lists(ctx context.Context) (map[signature.Signer]uint64, error) {
 	all, err := list[imported](ctx, b.kv, "trust/list/")
 	if err != nil {
 		return nil, fmt.Errorf("list revocation lists: %w", err)
@@ -252,7 +252,7 @@ func (b *Book) Lists(ctx context.Context) (map[signature.Signer]uint64, error) {
 
 // Revocations returns what was revoked here and by the lists of signers that are
 // known, newest first.
-func (b *Book) Revocations(ctx context.Context) ([]Revocation, error) {
+func (b *Store) Revocations(ctx context.Context) ([]Revocation, error) {
 	all, err := list[Revocation](ctx, b.kv, "trust/revoked/")
 	if err != nil {
 		return nil, fmt.Errorf("list revocations: %w", err)
@@ -290,7 +290,7 @@ func (e Entry) Revokes(t Target, beside []Revocation) bool {
 
 // TargetOf is what is known of an installed package by which it may be revoked: of
 // one that was never judged, its digests.
-func (b *Book) TargetOf(ctx context.Context, skill string, content, artifact manifests.Digest) (Target, error) {
+func (b *Store) TargetOf(ctx context.Context, skill string, content, artifact manifests.Digest) (Target, error) {
 	p, err := b.Package(ctx, content)
 	if errors.Is(err, store.ErrNotFound) {
 		return Target{Content: content, Artifact: artifact}, nil

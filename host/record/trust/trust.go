@@ -4,7 +4,7 @@
 // for a signer beforehand, and a signer, a package or an artifact can be revoked.
 //
 // It judges and remembers. It fetches nothing, installs nothing and disables
-// nothing: who does asks [Book.Assess] first, and puts what
+// nothing: who does asks [Store.Assess] first, and puts what
 // [Verdict.Changes] returns into the decision that installs. Only an
 // [approval.Human] can make it trust anything.
 //
@@ -134,18 +134,18 @@ func (k Known) keyring() signature.Keyring {
 	return signature.NewKeyring(keys...)
 }
 
-// A Book is where trust is looked up and recorded. It is safe for concurrent
-// use.
-type Book struct {
+// A Store has what is known of signers, and commits decisions about them. It is
+// safe for concurrent use.
+type Store struct {
 	ledger *ledger.Ledger
 	kv     store.KV
 }
 
-// New makes a Book.
-func New(l *ledger.Ledger, kv store.KV) *Book { return &Book{ledger: l, kv: kv} }
+// New makes a Store.
+func New(l *ledger.Ledger, kv store.KV) *Store { return &Store{ledger: l, kv: kv} }
 
 // Known reads what is known about a skill, and about everybody.
-func (b *Book) Known(ctx context.Context, skill string) (Known, error) {
+func (b *Store) Known(ctx context.Context, skill string) (Known, error) {
 	var k Known
 	var err error
 	if k.Skill, err = get[Skill](ctx, b.kv, skillKey(skill)); err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -173,7 +173,7 @@ func (b *Book) Known(ctx context.Context, skill string) (Known, error) {
 
 // Assess verifies the signatures of a package and judges it by what is known:
 // see [Known.Examine] and [Assess].
-func (b *Book) Assess(ctx context.Context, e Evidence) (Verdict, error) {
+func (b *Store) Assess(ctx context.Context, e Evidence) (Verdict, error) {
 	k, err := b.Known(ctx, e.Skill)
 	if err != nil {
 		return Verdict{}, err
@@ -182,7 +182,7 @@ func (b *Book) Assess(ctx context.Context, e Evidence) (Verdict, error) {
 }
 
 // Signers returns all known signers: own ones first, then by title.
-func (b *Book) Signers(ctx context.Context) ([]Signer, error) {
+func (b *Store) Signers(ctx context.Context) ([]Signer, error) {
 	all, err := list[Signer](ctx, b.kv, "trust/signer/")
 	if err != nil {
 		return nil, fmt.Errorf("list signers: %w", err)
@@ -197,7 +197,7 @@ func (b *Book) Signers(ctx context.Context) ([]Signer, error) {
 }
 
 // Skills returns what is remembered about skills, by name.
-func (b *Book) Skills(ctx context.Context) ([]Skill, error) {
+func (b *Store) Skills(ctx context.Context) ([]Skill, error) {
 	all, err := list[Skill](ctx, b.kv, "trust/skill/")
 	if err != nil {
 		return nil, fmt.Errorf("list trusted skills: %w", err)
@@ -209,7 +209,7 @@ func (b *Book) Skills(ctx context.Context) ([]Skill, error) {
 }
 
 // Roots returns the trust roots for keyless signatures, by name.
-func (b *Book) Roots(ctx context.Context) ([]Root, error) {
+func (b *Store) Roots(ctx context.Context) ([]Root, error) {
 	all, err := list[Root](ctx, b.kv, "trust/root/")
 	if err != nil {
 		return nil, fmt.Errorf("list trust roots: %w", err)
@@ -219,7 +219,7 @@ func (b *Book) Roots(ctx context.Context) ([]Root, error) {
 
 // Package returns how a package was accepted. The error wraps
 // [store.ErrNotFound] when it never was.
-func (b *Book) Package(ctx context.Context, content manifests.Digest) (Package, error) {
+func (b *Store) Package(ctx context.Context, content manifests.Digest) (Package, error) {
 	p, err := get[Package](ctx, b.kv, packageKey(content))
 	if err != nil {
 		return p, fmt.Errorf("look up package %s: %w", content.Short(), err)
@@ -235,7 +235,7 @@ type RevokedPackage struct {
 
 // RevokedPackages returns the packages that were accepted here and are revoked,
 // whether they are installed or not.
-func (b *Book) RevokedPackages(ctx context.Context) ([]RevokedPackage, error) {
+func (b *Store) RevokedPackages(ctx context.Context) ([]RevokedPackage, error) {
 	packages, err := list[Package](ctx, b.kv, "trust/package/")
 	if err != nil {
 		return nil, fmt.Errorf("list accepted packages: %w", err)
@@ -262,7 +262,7 @@ func (b *Book) RevokedPackages(ctx context.Context) ([]RevokedPackage, error) {
 }
 
 // Revocation returns what revokes a package; ok is false when nothing does.
-func (b *Book) Revocation(ctx context.Context, t Target) (r Revocation, ok bool, err error) {
+func (b *Store) Revocation(ctx context.Context, t Target) (r Revocation, ok bool, err error) {
 	rs, err := b.Revocations(ctx)
 	if err != nil {
 		return r, false, err
@@ -273,7 +273,7 @@ func (b *Book) Revocation(ctx context.Context, t Target) (r Revocation, ok bool,
 
 // Find finds known signers by identity, label, or the beginning of a key's
 // digits. It fails with a [fault.KindNotFound] error when there is none.
-func (b *Book) Find(ctx context.Context, text string) (Signer, error) {
+func (b *Store) Find(ctx context.Context, text string) (Signer, error) {
 	all, err := b.Signers(ctx)
 	if err != nil {
 		return Signer{}, err

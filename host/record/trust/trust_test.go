@@ -26,9 +26,9 @@ import (
 	"github.com/skillet-run/skillet/manifests/signature"
 )
 
-// A home is a Book over a real ledger.
+// A home is a Store over a real ledger.
 type home struct {
-	*trust.Book
+	*trust.Store
 	ledger *ledger.Ledger
 	t      *testing.T
 }
@@ -324,12 +324,12 @@ func TestRebuild(t *testing.T) {
 	if _, err := again.Rebuild(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if a, b := dump(t, h.Book), dump(t, trust.New(again, second.KV())); a != b {
+	if a, b := dump(t, h.Store), dump(t, trust.New(again, second.KV())); a != b {
 		t.Errorf("%s\n%s", a, b)
 	}
 }
 
-func dump(t *testing.T, b *trust.Book) string {
+func dump(t *testing.T, b *trust.Store) string {
 	t.Helper()
 	signers, err1 := b.Signers(t.Context())
 	skills, err2 := b.Skills(t.Context())

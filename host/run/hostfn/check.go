@@ -90,7 +90,7 @@ func (e *Env) decideAt(r capability.Request, grant string, bytes int64, at netip
 	case now.Policies == nil:
 		return policies.Decision{Effect: policies.Deny, Reason: "no policies are loaded"}
 	}
-	if d, ok := e.fence.forbids(r); ok {
+	if d, ok := e.guard.forbids(r); ok {
 		return d
 	}
 	_, approved := e.s.Approved.Allows(r)

@@ -135,7 +135,7 @@ type Env struct {
 
 	redact *redactor
 	web    *web
-	fence  *fence
+	guard  *pathGuard
 
 	mu       sync.Mutex
 	fs       *jail.FS
@@ -174,7 +174,7 @@ func NewEnv(s Settings) *Env {
 	e := &Env{s: s, log: s.Log, redact: &redactor{}, roots: s.roots(), vars: map[string][]byte{}}
 	e.allowed, e.used = map[capability.Request]capability.Capability{}, map[capability.Request]int{}
 	e.began = &Standing{Granted: s.Granted, Policies: s.Policies}
-	e.web, e.fence = &web{settings: s}, newFence(s.Home, s.Own)
+	e.web, e.guard = &web{settings: s}, newPathGuard(s.Home, s.Own)
 	return e
 }
 

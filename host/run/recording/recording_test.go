@@ -249,7 +249,7 @@ func TestNothingStruck(t *testing.T) {
 func TestShelf(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s := NewShelf(filepath.Join(dir, "recordings"), Bounds{Calls: 3})
+	s := NewArchive(filepath.Join(dir, "recordings"), Bounds{Calls: 3})
 	for i := range 5 {
 		r := sample()
 		r.Tool = fmt.Sprint("t", i)
@@ -272,19 +272,19 @@ func TestShelf(t *testing.T) {
 			t.Errorf("mode %o", st.Mode().Perm())
 		}
 	}
-	few := NewShelf(filepath.Join(dir, "recordings"), Bounds{Calls: 3, Bytes: 2*all[0].Bytes + 100})
+	few := NewArchive(filepath.Join(dir, "recordings"), Bounds{Calls: 3, Bytes: 2*all[0].Bytes + 100})
 	must(t, few.Keep(sample()))
 	if all, _ = few.List("csv"); len(all) != 2 {
 		t.Errorf("%d are kept of twice the bytes", len(all))
 	}
-	old := NewShelf(filepath.Join(dir, "recordings"), Bounds{Calls: 3, Age: time.Nanosecond})
+	old := NewArchive(filepath.Join(dir, "recordings"), Bounds{Calls: 3, Age: time.Nanosecond})
 	if all, _ = old.List("csv"); len(all) != 0 {
 		t.Errorf("%d are shown that are too old", len(all))
 	}
-	none := NewShelf(filepath.Join(dir, "none"), Bounds{})
+	none := NewArchive(filepath.Join(dir, "none"), Bounds{})
 	must(t, none.Keep(sample()))
 	if _, err := os.Stat(filepath.Join(dir, "none")); err == nil {
-		t.Error("a shelf that keeps nothing made a directory")
+		t.Error("an archive that keeps nothing made a directory")
 	}
 	if n, bytes, err := old.Prune(true); n != 2 || bytes == 0 || err != nil {
 		t.Errorf("%d are too old, %d bytes, %v", n, bytes, err)

@@ -13,20 +13,20 @@ import (
 // A Collection is the recordings of a home, on which packages can be tried.
 type Collection struct {
 	replays   *Replayer
-	kept      *recording.Shelf
+	kept      *recording.Archive
 	installed *registry.Registry
 }
 
 // NewCollection makes a Collection of the recordings that are kept, and of those that
 // installed packages bring.
-func NewCollection(r *Replayer, kept *recording.Shelf, installed *registry.Registry) *Collection {
+func NewCollection(r *Replayer, kept *recording.Archive, installed *registry.Registry) *Collection {
 	return &Collection{r, kept, installed}
 }
 
 // Samples are the recordings that a package can be tried on: those of recent calls
 // of the skill, those that its active version brings, and those it brings itself.
 func (c *Collection) Samples(ctx context.Context, p *bundle.Package) ([]Sample, error) {
-	samples, err := FromShelf(c.kept, p.Manifest().Name)
+	samples, err := FromArchive(c.kept, p.Manifest().Name)
 	if err != nil {
 		return nil, err
 	}

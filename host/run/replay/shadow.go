@@ -161,8 +161,8 @@ func FromPackage(p *bundle.Package) (samples []Sample) {
 	return samples
 }
 
-// FromShelf are the recordings that are kept of a skill, the newest first.
-func FromShelf(s *recording.Shelf, skill string) ([]Sample, error) {
+// FromArchive are the recordings that are kept of a skill, the newest first.
+func FromArchive(s *recording.Archive, skill string) ([]Sample, error) {
 	all, err := s.List(skill)
 	var samples []Sample
 	for _, k := range all {

@@ -172,9 +172,9 @@ type Settings struct {
 	Workers *worker.Runtime
 	// Scripts makes the modules of packages that an interpreter runs; nil makes none.
 	Scripts Scripts
-	// Unrevoked refuses a package that was revoked. It is asked about what the desk
-	// was not: what it granted something to is installed, and stopped when it is
-	// revoked. Nil refuses none.
+	// Unrevoked refuses a package that was revoked. It is asked about packages without
+	// grants only: others are installed, and are stopped when they are revoked. Nil
+	// refuses none.
 	Unrevoked func(context.Context, *bundle.Package) error
 	// Skills finds the skills that fallback commands name; nil finds none.
 	Skills Skills

@@ -16,7 +16,7 @@ import (
 func TestShelfKeepsWhatIsSealed(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "scripts")
-	s := script.NewShelf(hclog.NewNullLogger(), dir, []byte("key"))
+	s := script.NewCache(hclog.NewNullLogger(), dir, []byte("key"))
 	in, _ := script.Find("qjs")
 	id, other := script.ID(in, "a", "b", "main.js"), script.ID(in, "a", "c", "main.js")
 	if _, ok := s.Get(id); ok || id == other {
@@ -26,7 +26,7 @@ func TestShelfKeepsWhatIsSealed(t *testing.T) {
 	if got, ok := s.Get(id); !ok || !bytes.Equal(got, []byte("module")) {
 		t.Errorf("%q, %v", got, ok)
 	}
-	if _, ok := script.NewShelf(hclog.NewNullLogger(), dir, []byte("other key")).Get(id); ok {
+	if _, ok := script.NewCache(hclog.NewNullLogger(), dir, []byte("other key")).Get(id); ok {
 		t.Error("found with another key")
 	}
 	path := filepath.Join(dir, id+".wasm")

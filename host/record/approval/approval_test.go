@@ -26,9 +26,9 @@ import (
 
 var ada = approval.NewHuman("ada")
 
-// parts are a desk over a store in memory.
+// parts are a Store over a store in memory.
 type parts struct {
-	*approval.Desk
+	*approval.Store
 	ledger *ledger.Ledger
 	kv     store.KV
 }
@@ -46,7 +46,7 @@ func assemble(t *testing.T, expiry time.Duration) parts {
 		t.Fatal(err)
 	}
 	l := ledger.New(j, s.KV(), registry.Projection(), approval.Projection())
-	return parts{approval.NewDesk(l, s.KV(), func() (*policies.Set, error) { return ps, nil }, approval.Settings{Home: "/home", Expiry: expiry}), l, s.KV()}
+	return parts{approval.NewStore(l, s.KV(), func() (*policies.Set, error) { return ps, nil }, approval.Settings{Home: "/home", Expiry: expiry}), l, s.KV()}
 }
 
 var digest = manifests.DigestOf([]byte("package"))

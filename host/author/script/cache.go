@@ -14,18 +14,18 @@ import (
 	"github.com/skillet-run/skillet/host/base/store/atomicfile"
 )
 
-// A Shelf keeps the modules that were made of scripts, each in a file that is
+// A Cache keeps the modules that were built from scripts, each in a file that is
 // sealed with a key: a module runs with what its script was granted, so nobody
 // else may put one there.
-type Shelf struct {
+type Cache struct {
 	log hclog.Logger
 	dir string
 	key []byte
 }
 
-// NewShelf returns a shelf in a directory, which is made when it is needed.
-func NewShelf(log hclog.Logger, dir string, key []byte) *Shelf {
-	return &Shelf{log: log, dir: dir, key: key}
+// NewCache returns a cache in a directory, which is made when it is needed.
+func NewCache(log hclog.Logger, dir string, key []byte) *Cache {
+	return &Cache{log: log, dir: dir, key: key}
 }
 
 // ID names what is made of a program by an interpreter, both by the digests of
@@ -35,21 +35,21 @@ func ID(in Interpreter, interpreter, program, main string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// shelfDomain keeps a seal from being that of something else.
-const shelfDomain = "skillet script module\x00"
+// cacheDomain keeps a seal from being that of something else.
+const cacheDomain = "skillet script module\x00"
 
-func (s *Shelf) seal(id string, wasm []byte) []byte {
+func (s *Cache) seal(id string, wasm []byte) []byte {
 	h := hmac.New(sha256.New, s.key)
-	h.Write([]byte(shelfDomain + id + "\x00"))
+	h.Write([]byte(cacheDomain + id + "\x00"))
 	h.Write(wasm)
 	return h.Sum(nil)
 }
 
-func (s *Shelf) path(id string) string { return filepath.Join(s.dir, id+".wasm") }
+func (s *Cache) path(id string) string { return filepath.Join(s.dir, id+".wasm") }
 
 // Get returns a module; false when there is none. A file that was torn or
 // altered counts as none.
-func (s *Shelf) Get(id string) ([]byte, bool) {
+func (s *Cache) Get(id string) ([]byte, bool) {
 	b, err := os.ReadFile(s.path(id))
 	if err != nil || len(b) < sha256.Size {
 		return nil, false
@@ -62,11 +62,11 @@ func (s *Shelf) Get(id string) ([]byte, bool) {
 	return wasm, true
 }
 
-// shelfBudget is how many bytes are kept; what was made first goes first.
-const shelfBudget = 256 << 20
+// cacheBudget is how many bytes are kept; what was made first goes first.
+const cacheBudget = 256 << 20
 
 // Put keeps a module. That it could not is logged, and costs time the next time.
-func (s *Shelf) Put(id string, wasm []byte) {
+func (s *Cache) Put(id string, wasm []byte) {
 	err := os.MkdirAll(s.dir, 0o700)
 	if err == nil {
 		err = atomicfile.Write(s.path(id), slices.Concat(s.seal(id, wasm), wasm))
@@ -75,11 +75,11 @@ func (s *Shelf) Put(id string, wasm []byte) {
 		s.log.Warn("a module of a script was not kept", "error", err)
 		return
 	}
-	s.shrink(shelfBudget)
+	s.shrink(cacheBudget)
 }
 
 // shrink removes the oldest files until at most budget bytes are left.
-func (s *Shelf) shrink(budget int64) {
+func (s *Cache) shrink(budget int64) {
 	entries, _ := os.ReadDir(s.dir)
 	var files []os.FileInfo
 	for _, e := range entries {

@@ -34,10 +34,10 @@ const (
 	lockWait = 10 * time.Second
 )
 
-// A Keeper keeps the audit keys of one home, sealed by the identity that seals
+// A Keystore keeps the audit keys of one home, sealed by the identity that seals
 // its secrets. It is safe for concurrent use, also by several processes. Use
-// [NewKeeper].
-type Keeper struct {
+// [NewKeystore].
+type Keystore struct {
 	dir     string
 	key     *secret.Key
 	vault   *secret.Vault
@@ -49,21 +49,21 @@ type Keeper struct {
 	loaded fs.FileInfo // of the file the ring was read from
 }
 
-var _ journal.Keys = (*Keeper)(nil)
+var _ journal.Keys = (*Keystore)(nil)
 
-// NewKeeper makes a Keeper that has its file in dir. secrets is what the same
+// NewKeystore makes a Keystore that has its file in dir. secrets is what the same
 // identity has sealed already: while one of those cannot be opened no key is
 // made, because making it would make another identity.
-func NewKeeper(dir string, identity *secret.Key, secrets *secret.Vault) *Keeper {
-	return &Keeper{dir: dir, key: identity, vault: secret.Open(dir, identity), secrets: secrets}
+func NewKeystore(dir string, identity *secret.Key, secrets *secret.Vault) *Keystore {
+	return &Keystore{dir: dir, key: identity, vault: secret.Open(dir, identity), secrets: secrets}
 }
 
 // path is the file of the sealed keys.
-func (k *Keeper) path() string { return filepath.Join(k.dir, keyName+".age") }
+func (k *Keystore) path() string { return filepath.Join(k.dir, keyName+".age") }
 
 // Ring returns the keys as they are now; nil when none was made yet. errors.Is
 // finds [ErrNoKey] when there are some that cannot be had.
-func (k *Keeper) Ring(ctx context.Context) (*checkpoint.Ring, error) {
+func (k *Keystore) Ring(ctx context.Context) (*checkpoint.Ring, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.read(ctx)
@@ -71,7 +71,7 @@ func (k *Keeper) Ring(ctx context.Context) (*checkpoint.Ring, error) {
 
 // read returns the keys, from the file when that has changed, and checks that
 // the home is known by them.
-func (k *Keeper) read(ctx context.Context) (*checkpoint.Ring, error) {
+func (k *Keystore) read(ctx context.Context) (*checkpoint.Ring, error) {
 	info, err := os.Stat(k.path())
 	if absent.Is(err, k.path()) {
 		return nil, k.missing(ctx)
@@ -100,7 +100,7 @@ func (k *Keeper) read(ctx context.Context) (*checkpoint.Ring, error) {
 }
 
 // open reads the keys from the file.
-func (k *Keeper) open(ctx context.Context) (*checkpoint.Ring, error) {
+func (k *Keystore) open(ctx context.Context) (*checkpoint.Ring, error) {
 	b, err := k.vault.Get(ctx, keyName)
 	if errors.Is(err, secret.ErrDamaged) {
 		return nil, fmt.Errorf("%w: %s is damaged, or sealed by another identity", ErrNoKey, k.path())
@@ -117,7 +117,7 @@ func (k *Keeper) open(ctx context.Context) (*checkpoint.Ring, error) {
 
 // missing is asked when there is no file with keys, which is right only for a
 // home that never had one.
-func (k *Keeper) missing(ctx context.Context) error {
+func (k *Keystore) missing(ctx context.Context) error {
 	known, err := k.key.Anchors().Load(ctx)
 	if err == nil && len(known.Anchors) > 0 {
 		name, _, _ := strings.Cut(known.Anchors[0].AuditKey, "+")
@@ -146,7 +146,7 @@ func follows(ring *checkpoint.Ring, known secret.Known) error {
 
 // pin records that the home is known by its keys. found says that the key was
 // there before.
-func (k *Keeper) pin(ctx context.Context, ring *checkpoint.Ring, log string, signed uint64, found bool) error {
+func (k *Keystore) pin(ctx context.Context, ring *checkpoint.Ring, log string, signed uint64, found bool) error {
 	if err := k.key.Pin(ctx, ring.Current().String(), log, signed, found); err != nil {
 		return fmt.Errorf("%w: %w", ErrNoKey, err)
 	}
@@ -155,7 +155,7 @@ func (k *Keeper) pin(ctx context.Context, ring *checkpoint.Ring, log string, sig
 
 // Signed is the number of an entry up to which a part of the log is known to be
 // signed; 0 when that is not known.
-func (k *Keeper) Signed(ctx context.Context, log string) (uint64, error) {
+func (k *Keystore) Signed(ctx context.Context, log string) (uint64, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if _, err := k.read(ctx); err != nil {
@@ -166,7 +166,7 @@ func (k *Keeper) Signed(ctx context.Context, log string) (uint64, error) {
 
 // Remember records that the home is known by a part of its log that is signed up to entry
 // n; 0 forgets about that part.
-func (k *Keeper) Remember(ctx context.Context, log string, n uint64) error {
+func (k *Keystore) Remember(ctx context.Context, log string, n uint64) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	ring, err := k.read(ctx)
@@ -177,7 +177,7 @@ func (k *Keeper) Remember(ctx context.Context, log string, n uint64) error {
 }
 
 // Known is what the home is known by. It fails when its keys are others.
-func (k *Keeper) Known(ctx context.Context) (secret.Known, error) {
+func (k *Keystore) Known(ctx context.Context) (secret.Known, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	_, err := k.read(ctx)
@@ -185,7 +185,7 @@ func (k *Keeper) Known(ctx context.Context) (secret.Known, error) {
 }
 
 // Make returns the keys, and makes the first one when there is none.
-func (k *Keeper) Make(ctx context.Context) (*checkpoint.Ring, error) {
+func (k *Keystore) Make(ctx context.Context) (*checkpoint.Ring, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if r, err := k.read(ctx); err != nil {
@@ -206,7 +206,7 @@ func (k *Keeper) Make(ctx context.Context) (*checkpoint.Ring, error) {
 
 // confirm writes down what the home is known by, where that is not written, or
 // says something older.
-func (k *Keeper) confirm(ctx context.Context, ring *checkpoint.Ring) error {
+func (k *Keystore) confirm(ctx context.Context, ring *checkpoint.Ring) error {
 	confirmed, err := k.key.Pinned(ctx, ring.Current().String())
 	if err != nil || confirmed {
 		return err
@@ -222,7 +222,7 @@ func (k *Keeper) confirm(ctx context.Context, ring *checkpoint.Ring) error {
 
 // checkIdentity refuses to make a key while the identity that sealed the secrets
 // is out of reach.
-func (k *Keeper) checkIdentity(ctx context.Context) error {
+func (k *Keystore) checkIdentity(ctx context.Context) error {
 	infos, err := k.secrets.List(ctx)
 	if err != nil || len(infos) == 0 {
 		return err
@@ -236,7 +236,7 @@ func (k *Keeper) checkIdentity(ctx context.Context) error {
 // Rotate makes a new key, which the one so far names, and has resign sign
 // everything with it. Then the old one is retired. After an interruption the new
 // key holds, and the old one too until the next Rotate.
-func (k *Keeper) Rotate(ctx context.Context, resign func(context.Context) error) (*checkpoint.Ring, error) {
+func (k *Keystore) Rotate(ctx context.Context, resign func(context.Context) error) (*checkpoint.Ring, error) {
 	if _, err := k.Make(ctx); err != nil {
 		return nil, err
 	}
@@ -249,14 +249,14 @@ func (k *Keeper) Rotate(ctx context.Context, resign func(context.Context) error)
 	return k.locked(ctx, func(r *checkpoint.Ring) (*checkpoint.Ring, error) { return r.RetireOld(), nil })
 }
 
-func (k *Keeper) locked(ctx context.Context, fn func(*checkpoint.Ring) (*checkpoint.Ring, error)) (*checkpoint.Ring, error) {
+func (k *Keystore) locked(ctx context.Context, fn func(*checkpoint.Ring) (*checkpoint.Ring, error)) (*checkpoint.Ring, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.change(ctx, fn)
 }
 
 // alone does what no other process may do at the same time.
-func (k *Keeper) alone(ctx context.Context, do func() error) error {
+func (k *Keystore) alone(ctx context.Context, do func() error) error {
 	if err := os.MkdirAll(k.dir, 0o700); err != nil {
 		return fmt.Errorf("make an audit key: %w", err)
 	}
@@ -269,7 +269,7 @@ func (k *Keeper) alone(ctx context.Context, do func() error) error {
 
 // change replaces the keys by what fn makes of them, while no other process
 // does.
-func (k *Keeper) change(ctx context.Context, fn func(*checkpoint.Ring) (*checkpoint.Ring, error)) (ring *checkpoint.Ring, err error) {
+func (k *Keystore) change(ctx context.Context, fn func(*checkpoint.Ring) (*checkpoint.Ring, error)) (ring *checkpoint.Ring, err error) {
 	err = k.alone(ctx, func() error {
 		old, err := k.read(ctx)
 		if err != nil {
@@ -288,7 +288,7 @@ func (k *Keeper) change(ctx context.Context, fn func(*checkpoint.Ring) (*checkpo
 }
 
 // write keeps new keys, and records that the home is known by them.
-func (k *Keeper) write(ctx context.Context, ring *checkpoint.Ring, found bool) (*checkpoint.Ring, error) {
+func (k *Keystore) write(ctx context.Context, ring *checkpoint.Ring, found bool) (*checkpoint.Ring, error) {
 	b, err := json.Marshal(ring)
 	if err != nil {
 		return nil, fmt.Errorf("make an audit key: %w", err)
@@ -307,7 +307,7 @@ func (k *Keeper) write(ctx context.Context, ring *checkpoint.Ring, found bool) (
 // aside, under the names that are returned. What the home is known by about its
 // log is forgotten: the log has to be signed anew. It fails while there are
 // secrets that cannot be opened.
-func (k *Keeper) Renew(ctx context.Context) (ring *checkpoint.Ring, aside []string, err error) {
+func (k *Keystore) Renew(ctx context.Context) (ring *checkpoint.Ring, aside []string, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	err = k.alone(ctx, func() error {
@@ -319,7 +319,7 @@ func (k *Keeper) Renew(ctx context.Context) (ring *checkpoint.Ring, aside []stri
 	return ring, aside, err
 }
 
-func (k *Keeper) renew(ctx context.Context) (*checkpoint.Ring, []string, error) {
+func (k *Keystore) renew(ctx context.Context) (*checkpoint.Ring, []string, error) {
 	var aside []string
 	name, err := k.key.SetAside(ctx)
 	if name != "" {
@@ -347,7 +347,7 @@ func (k *Keeper) renew(ctx context.Context) (*checkpoint.Ring, []string, error) 
 
 // checkSealed refuses to make another identity in place of one that is lost
 // while there is something else that it sealed.
-func (k *Keeper) checkSealed(ctx context.Context) error {
+func (k *Keystore) checkSealed(ctx context.Context) error {
 	for _, v := range []*secret.Vault{k.secrets, k.vault} {
 		infos, err := v.List(ctx)
 		if err != nil {

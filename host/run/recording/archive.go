@@ -13,16 +13,16 @@ import (
 	"github.com/skillet-run/skillet/host/base/store/atomicfile"
 )
 
-// A Shelf keeps the recordings of recent calls of installed skills, in a
+// An Archive keeps the recordings of recent calls of installed skills, in a
 // directory that only its owner can read: DIR/SKILL/TIME.recording.json. Of each
 // skill the newest stay, within the bounds. It is safe for concurrent use, also by
 // several processes.
-type Shelf struct {
+type Archive struct {
 	dir    string
 	bounds Bounds
 }
 
-// Bounds say how much a [Shelf] keeps of each skill. The zero value keeps
+// Bounds say how much a [Archive] keeps of each skill. The zero value keeps
 // nothing.
 type Bounds struct {
 	// Calls is how many; zero keeps none.
@@ -33,13 +33,13 @@ type Bounds struct {
 	Age   time.Duration
 }
 
-// NewShelf makes a Shelf over dir, which need not exist.
-func NewShelf(dir string, b Bounds) *Shelf { return &Shelf{dir: dir, bounds: b} }
+// NewArchive makes an Archive over dir, which need not exist.
+func NewArchive(dir string, b Bounds) *Archive { return &Archive{dir: dir, bounds: b} }
 
 // Keeps reports whether it keeps anything.
-func (s *Shelf) Keeps() bool { return s.bounds.Calls > 0 }
+func (s *Archive) Keeps() bool { return s.bounds.Calls > 0 }
 
-// Kept is a recording on a shelf.
+// Kept is a recording in an Archive.
 type Kept struct {
 	// Path is that of its file, At when it was made, and Bytes how long it is.
 	Path  string
@@ -47,12 +47,12 @@ type Kept struct {
 	Bytes int64
 }
 
-// timeForm has names sort as the times do.
+// timeForm makes names sort as the times do.
 const timeForm = "20060102T150405.000000000Z"
 
-// Keep keeps a recording, and lets go of what is too much then. One that is longer
-// than all that may be kept is let go of at once.
-func (s *Shelf) Keep(r *Recording) error {
+// Keep keeps a recording, and evicts the oldest ones that are then too many. One that
+// is longer than all that may be kept is evicted at once.
+func (s *Archive) Keep(r *Recording) error {
 	if !s.Keeps() {
 		return nil
 	}
@@ -81,7 +81,7 @@ func (s *Shelf) Keep(r *Recording) error {
 }
 
 // of is the directory of a skill.
-func (s *Shelf) of(skill string) (string, error) {
+func (s *Archive) of(skill string) (string, error) {
 	if skill == "" || !filepath.IsLocal(skill) || strings.ContainsAny(skill, `/\`) {
 		return "", fmt.Errorf("no name of a skill: %.100q", skill)
 	}
@@ -90,7 +90,7 @@ func (s *Shelf) of(skill string) (string, error) {
 
 // List returns what is kept of a skill, the newest first, but for what has become
 // too old.
-func (s *Shelf) List(skill string) ([]Kept, error) {
+func (s *Archive) List(skill string) ([]Kept, error) {
 	dir, err := s.of(skill)
 	if err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func (s *Shelf) List(skill string) ([]Kept, error) {
 	return all, nil
 }
 
-func (s *Shelf) tooOld(k Kept) bool { return s.bounds.Age > 0 && time.Since(k.At) > s.bounds.Age }
+func (s *Archive) tooOld(k Kept) bool { return s.bounds.Age > 0 && time.Since(k.At) > s.bounds.Age }
 
 // keptAs reads the name of a file.
 func keptAs(dir string, e fs.DirEntry) (Kept, bool) {
@@ -130,7 +130,7 @@ func keptAs(dir string, e fs.DirEntry) (Kept, bool) {
 
 // prune lets go of what is too much of a skill, and returns how many recordings
 // and bytes that was. With dry it only counts.
-func (s *Shelf) prune(skill string, dry bool) (gone int, freed int64, err error) {
+func (s *Archive) prune(skill string, dry bool) (gone int, freed int64, err error) {
 	dir, err := s.of(skill)
 	if err != nil {
 		return 0, 0, err
@@ -163,7 +163,7 @@ func (s *Shelf) prune(skill string, dry bool) (gone int, freed int64, err error)
 // Prune lets go of what is too much or too old of all skills, also of those that
 // are not called any more, and returns how many recordings and bytes that was.
 // With dry it only counts.
-func (s *Shelf) Prune(dry bool) (gone int, freed int64, err error) {
+func (s *Archive) Prune(dry bool) (gone int, freed int64, err error) {
 	skills, err := os.ReadDir(s.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return 0, 0, fmt.Errorf("prune the recordings: %w", err)
@@ -181,7 +181,7 @@ func (s *Shelf) Prune(dry bool) (gone int, freed int64, err error) {
 }
 
 // Forget deletes what is kept of a skill.
-func (s *Shelf) Forget(skill string) error {
+func (s *Archive) Forget(skill string) error {
 	dir, err := s.of(skill)
 	if err != nil {
 		return err

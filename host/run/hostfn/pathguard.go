@@ -15,9 +15,9 @@ import (
 // such a file, whatever it was granted, nor may one make the file.
 const HomeMarker = ".skillet-home"
 
-// fence keeps files out of every skill's reach that policies cannot know by their names: other homes of
+// pathGuard keeps files out of every skill's reach that policies cannot know by their names: other homes of
 // skillet's, and files of its own that lie outside of one. It is safe for concurrent use.
-type fence struct {
+type pathGuard struct {
 	own   []string // absolute paths of files
 	other *otherNames
 
@@ -34,12 +34,12 @@ type ownFile struct {
 	info os.FileInfo
 }
 
-func newFence(home string, own []string) *fence {
-	return &fence{own: own, other: newOtherNames(home), above: map[string]belonging{}}
+func newPathGuard(home string, own []string) *pathGuard {
+	return &pathGuard{own: own, other: newOtherNames(home), above: map[string]belonging{}}
 }
 
 // forbids says whether no skill may do r, and why.
-func (f *fence) forbids(r capability.Request) (policies.Decision, bool) {
+func (g *pathGuard) forbids(r capability.Request) (policies.Decision, bool) {
 	if r.Action.Shape() != capability.ShapePath {
 		return policies.Decision{}, false
 	}
@@ -47,12 +47,12 @@ func (f *fence) forbids(r capability.Request) (policies.Decision, bool) {
 	switch p := r.Resource; {
 	case writes && strings.EqualFold(path.Base(p), HomeMarker):
 		return ofHome.refusal()
-	case f.isOwn(p, writes):
+	case g.isOwn(p, writes):
 		return closed("no-skillet-key", "the key of Skillet's store is never opened to a skill"), true
 	case writes && leadsGit(p):
 		return closed("no-autorun", "git takes this directory for a repository, or would, and runs what this file says"), true
 	}
-	return f.around(r.Resource).refusal()
+	return g.around(r.Resource).refusal()
 }
 
 // belonging says whose a file or directory is that no skill may have.
@@ -82,52 +82,52 @@ func closed(id, reason string) policies.Decision {
 }
 
 // look says whose p itself is.
-func (f *fence) look(p string) belonging {
+func (g *pathGuard) look(p string) belonging {
 	if _, err := os.Lstat(filepath.Join(filepath.FromSlash(p), HomeMarker)); err == nil {
 		return ofHome
 	}
-	return f.other.look(p)
+	return g.other.look(p)
 }
 
 // around says whose p is, or the nearest directory above it that belongs to anybody. It remembers that of
 // directories, and of the last path.
-func (f *fence) around(p string) belonging {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if p == f.last {
-		return f.lasts
+func (g *pathGuard) around(p string) belonging {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if p == g.last {
+		return g.lasts
 	}
 	b := ofNobody
 	if p != path.Dir(p) {
-		b = f.directory(path.Dir(p))
+		b = g.directory(path.Dir(p))
 	}
 	if b == ofNobody {
-		b = f.look(p)
+		b = g.look(p)
 	}
-	f.last, f.lasts = p, b
+	g.last, g.lasts = p, b
 	return b
 }
 
 // directory is around for a directory.
-func (f *fence) directory(dir string) belonging {
+func (g *pathGuard) directory(dir string) belonging {
 	var passed []string
-	b, known := f.above[dir]
+	b, known := g.above[dir]
 	for !known {
 		passed = append(passed, dir)
-		if dir == f.last {
-			b = f.lasts
+		if dir == g.last {
+			b = g.lasts
 		} else {
-			b = f.look(dir)
+			b = g.look(dir)
 		}
 		if b != ofNobody || dir == path.Dir(dir) {
 			break
 		}
 		dir = path.Dir(dir)
-		b, known = f.above[dir]
+		b, known = g.above[dir]
 	}
 	for _, p := range passed {
-		if len(f.above) < maxAllowed {
-			f.above[p] = b
+		if len(g.above) < maxAllowed {
+			g.above[p] = b
 		}
 	}
 	return b
@@ -135,12 +135,12 @@ func (f *fence) directory(dir string) belonging {
 
 // isOwn reports whether p is one of the files, under whatever name, or a directory that cannot be moved
 // without moving one of them.
-func (f *fence) isOwn(p string, writes bool) bool {
-	if len(f.own) == 0 {
+func (g *pathGuard) isOwn(p string, writes bool) bool {
+	if len(g.own) == 0 {
 		return false
 	}
 	var info os.FileInfo // stays nil for what is not there
-	for _, o := range f.found() {
+	for _, o := range g.found() {
 		if p == o.path || writes && below(o.path, p) {
 			return true
 		}
@@ -155,21 +155,21 @@ func (f *fence) isOwn(p string, writes bool) bool {
 }
 
 // found are the files by their paths, as they are written and without links.
-func (f *fence) found() []ownFile {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.files != nil {
-		return f.files
+func (g *pathGuard) found() []ownFile {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.files != nil {
+		return g.files
 	}
-	for _, p := range f.own {
+	for _, p := range g.own {
 		info, err := os.Stat(p)
 		if err != nil { // then there is nothing to read by another name
 			info = nil
 		}
-		f.files = append(f.files, ownFile{filepath.ToSlash(filepath.Clean(p)), info})
+		g.files = append(g.files, ownFile{filepath.ToSlash(filepath.Clean(p)), info})
 		if real, err := filepath.EvalSymlinks(p); err == nil {
-			f.files = append(f.files, ownFile{filepath.ToSlash(real), info})
+			g.files = append(g.files, ownFile{filepath.ToSlash(real), info})
 		}
 	}
-	return f.files
+	return g.files
 }
