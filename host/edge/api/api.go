@@ -96,7 +96,7 @@ func New(log hclog.Logger, s Services, set Settings) *API {
 	a.end = sync.OnceFunc(func() { close(a.ended) })
 	a.running, a.stop = context.WithCancel(context.Background())
 	a.huma = humago.New(a.mux, a.config())
-	a.huma.UseMiddleware(refuseEmpty)
+	a.huma.OpenAPI().OnAddOperation = append(a.huma.OpenAPI().OnAddOperation, document)
 	for _, routes := range []func(*API){health, commands, skills, changes, calls, proposals, grants, policy, tasks, memories, figures, auditLog, metrics, allEvents} {
 		routes(a)
 	}
@@ -144,8 +144,9 @@ func (a *API) config() huma.Config {
 	}}
 	c.OpenAPIPath, c.DocsPath, c.SchemasPath = "/v1/openapi", "", ""
 	c.CreateHooks, c.RejectUnknownQueryParameters = nil, true
-	json := huma.Format{Marshal: marshal, Unmarshal: huma.DefaultJSONFormat.Unmarshal}
-	c.Formats = map[string]huma.Format{"application/json": json, "json": json, CommandType: huma.DefaultJSONFormat}
+	c.Servers = []*huma.Server{{URL: "/", Description: "The service that has this document."}}
+	json := huma.Format{Marshal: marshal, Unmarshal: unmarshal}
+	c.Formats = map[string]huma.Format{"application/json": json, "json": json, CommandType: {Marshal: huma.DefaultJSONFormat.Marshal, Unmarshal: unmarshal}}
 	c.Transformers = []huma.Transformer{problems}
 	return c
 }
@@ -231,6 +232,7 @@ func (a *API) operation(r route) huma.Operation {
 		op.Security = []map[string][]string{{"token": {}}}
 		op.Middlewares = huma.Middlewares{a.admitted(r)}
 	}
+	op.Middlewares = append(op.Middlewares, refuseEmpty)
 	a.conditions(&op, r, schema)
 	if r.repeatable {
 		op.Parameters = append(op.Parameters, keyParam())
@@ -331,6 +333,26 @@ func (a *API) noRoute(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
 	}
 	write(w, p)
+}
+
+// document says of an operation that was added what the parser does not know: its tag, and
+// that values of parameters are not empty.
+func document(o *huma.OpenAPI, op *huma.Operation) {
+	for _, name := range op.Tags {
+		if !slices.ContainsFunc(o.Tags, func(t *huma.Tag) bool { return t.Name == name }) {
+			o.Tags = append(o.Tags, &huma.Tag{Name: name})
+		}
+	}
+	one := 1
+	for _, p := range op.Parameters {
+		s := p.Schema
+		if s.Type == huma.TypeArray {
+			s = s.Items
+		}
+		if p.In == "query" && s.Type == huma.TypeString {
+			s.MinLength = &one
+		}
+	}
 }
 
 // refuseEmpty refuses an empty value of a parameter, which would be read as none at all.

@@ -178,8 +178,13 @@ func (r *recorder) SetReadDeadline(at time.Time) error { return nil }
 // repeated answers a request that has a key and was made before with its first answer. A
 // request with a key goes on when its client has gone, since that will ask again.
 func (a *API) repeated(ctx huma.Context, next func(huma.Context)) {
-	key := ctx.Header(keyHeader)
-	if key == "" {
+	key, given := "", false
+	ctx.EachHeader(func(name, value string) {
+		if !given && name == keyHeader {
+			key, given = value, true
+		}
+	})
+	if !given {
 		next(ctx)
 		return
 	}

@@ -389,6 +389,9 @@ func TestRequestsThatDoNotFit(t *testing.T) {
 		{"POST", "/v1/tasks", `{"goal":1}`, nil, 422},
 		{"POST", "/v1/tasks", `{"goal":""}`, nil, 422},
 		{"POST", "/v1/tasks", `{"goal":"a","color":"red"}`, nil, 422},
+		{"POST", "/v1/tasks", `{"goal":"a","online":null}`, nil, 422},
+		{"POST", "/v1/tasks", `{"goal":"a","tools":[null]}`, nil, 422},
+		{"POST", "/v1/tasks", `{"goal":"a"}`, []string{"Idempotency-Key", ""}, 400},
 		{"POST", "/v1/tasks", "goal=a", []string{"Content-Type", "application/x-www-form-urlencoded"}, 415},
 		{"POST", "/v1/tasks", `{"goal":"` + strings.Repeat("a", api.MaxBody) + `"}`, nil, 413},
 		{"POST", "/v1/skills/echo/tools/echo/invoke", `{"input":"` + strings.Repeat("a", api.MaxInput) + `"}`, nil, 413},
@@ -403,6 +406,12 @@ func TestRequestsThatDoNotFit(t *testing.T) {
 		if a.status != c.want || a.header.Get("Content-Type") != "application/problem+json" || a.at("status") != jsonOf(c.want) || a.at("kind") == "" || a.at("detail") == "" {
 			t.Errorf("%s %s %.40s %v: %s %v, want %d", c.method, c.path, c.body, c.headers, a, a.header, c.want)
 		}
+	}
+	if a := s.ask("", "GET", "/v1/tasks?limit=", ""); a.status != 401 {
+		t.Errorf("an empty parameter without a token: %s", a)
+	}
+	if a := s.as(caller, 404, "POST", "/v1/skills/echo/tools/echo/invoke", `{"input":null}`); a.at("kind") != "not_found" {
+		t.Errorf("null as an input: %s", a)
 	}
 	if a := s.ask(secret, "DELETE", "/v1/tasks", ""); a.header.Get("Allow") != "GET, POST" {
 		t.Errorf("what is allowed in the place of DELETE: %v", a.header)
