@@ -11,7 +11,7 @@ RELEASEFLAGS ?=
 # A benchmark that runs everything once is a test: its figures mean nothing.
 BENCHFLAGS ?=
 
-.PHONY: help release build providers testproviders skills engines demo test arm64 check bench benchonce toolchains languages testdata generate fuzz mutate prove clean
+.PHONY: help release build providers testproviders skills engines demo test arm64 check bench benchonce toolchains languages testdata generate fuzz mutate prove proveshort openapitools clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -107,6 +107,14 @@ tools: ## install what some tests are run against into .tools: a registry, and c
 	CGO_ENABLED=0 GOBIN=$(CURDIR)/.tools $(GO) install $(RELEASE) github.com/distribution/distribution/v3/cmd/registry@v3.1.2
 	CGO_ENABLED=0 GOBIN=$(CURDIR)/.tools $(GO) install $(RELEASE) github.com/sigstore/cosign/v3/cmd/cosign@v3.1.3
 
+# Of pinned versions, with the hashes of all they need. What they install runs nothing of its own.
+openapitools: ## install what tries the service into .tools, from PyPI and npm: schemathesis and spectral
+	@command -v python3 > /dev/null && command -v npm > /dev/null || { echo 'there is no python3 or npm here'; exit 1; }
+	test -x .tools/openapi/bin/python || python3 -m venv .tools/openapi
+	.tools/openapi/bin/pip install --quiet --disable-pip-version-check --require-hashes -r cmd/prove/openapi/requirements.txt
+	cp cmd/prove/openapi/package.json cmd/prove/openapi/package-lock.json .tools/openapi/
+	npm ci --silent --ignore-scripts --no-fund --no-audit --prefix .tools/openapi
+
 # Tests of a language whose compiler is not here are skipped, each with a line that says so.
 toolchains: ## install the compilers of the SDKs' languages into .tools: Zig (C and C++ too), AssemblyScript, Rust's targets
 	sdk/toolchains.sh
@@ -146,6 +154,11 @@ prove: build skills ## the long proofs: kills, flipped bits, mutants; writes pro
 	@mkdir -p proof
 	SKILLET_PROVE=1 $(GO) test -count=1 -timeout 4h -v ./... > proof/report.txt 2>&1; status=$$?; \
 	  grep -E '^(---|ok|FAIL|    .*proof:)' proof/report.txt | tail -100; exit $$status
+	$(GO) run ./cmd/prove openapi load many
+
+# The same of the service, a small part of each, for minutes in place of an hour.
+proveshort: build ## try a service from outside, briefly: any request, load, many skills
+	$(GO) run ./cmd/prove -short openapi load many
 
 clean: ## delete what was built
 	rm -rf bin dist proof .tools skills/*/main.wasm plugins/providers/cmd/*/skillet-*-*
