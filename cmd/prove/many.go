@@ -158,7 +158,7 @@ func (s *stage) callMany(ctx context.Context, v *service, token string, n int) e
 	return nil
 }
 
-// sessions opens many sessions of a skill and calls in each again. 
+// sessions opens many sessions of a skill and calls in each again.
 func (s *stage) sessions(ctx context.Context, v *service, token string, n int) error {
 	before := v.memory()
 	for round := range 2 {

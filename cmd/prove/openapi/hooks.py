@@ -9,6 +9,7 @@ EXPECTED = [
     "json: cannot unmarshal number",
     # 422 for bytes that are not base64: contentEncoding is a note, by which nothing is generated.
     "illegal base64 data",
+    "expected string to be base64 encoded",
     # 422 for a capability that is none: the language of capabilities is read while the body is.
     "parse capability",
 ]
