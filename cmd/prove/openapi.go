@@ -24,7 +24,7 @@ func openAPI(ctx context.Context, s *stage) (err error) {
 	spectral, schemathesis := filepath.Join(s.tools, "openapi/node_modules/.bin/spectral"), filepath.Join(s.tools, "openapi/bin/schemathesis")
 	for _, tool := range []string{spectral, schemathesis} {
 		if _, err := os.Stat(tool); err != nil {
-			s.say("openapi: skipped: there is no %s here; make openapitools installs it", filepath.Base(tool))
+			s.say("openapi: skipped: %s is not here; make openapitools installs it", filepath.Base(tool))
 			return nil
 		}
 	}
