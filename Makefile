@@ -154,11 +154,11 @@ prove: build skills ## the long proofs: kills, flipped bits, mutants; writes pro
 	@mkdir -p proof
 	SKILLET_PROVE=1 $(GO) test -count=1 -timeout 4h -v ./... > proof/report.txt 2>&1; status=$$?; \
 	  grep -E '^(---|ok|FAIL|    .*proof:)' proof/report.txt | tail -100; exit $$status
-	$(GO) run ./cmd/prove openapi load many
+	$(GO) run ./cmd/prove openapi load many power
 
 # The same of the service, a small part of each, for minutes in place of an hour.
-proveshort: build ## try a service from outside, briefly: any request, load, many skills
-	$(GO) run ./cmd/prove -short openapi load many
+proveshort: build ## try a service from outside, briefly: any request, load, many skills, power cuts
+	$(GO) run ./cmd/prove -short openapi load many power
 
 clean: ## delete what was built
 	rm -rf bin dist proof .tools skills/*/main.wasm plugins/providers/cmd/*/skillet-*-*

@@ -30,7 +30,7 @@ func (s *stage) skillet(ctx context.Context, args ...string) (string, error) {
 	c.Stderr = &errs
 	out, err := c.Output()
 	if err != nil {
-		return "", fmt.Errorf("skillet %s: %w\n%s", strings.Join(args, " "), err, &errs)
+		return "", fmt.Errorf("skillet %s: %w\n%s%.2000s", strings.Join(args, " "), err, &errs, out)
 	}
 	return strings.TrimSpace(string(out)), nil
 }

@@ -391,11 +391,11 @@ func (f *followers) check(ctx context.Context, s *stage, d demand, cancel func()
 	return nil
 }
 
-// onRecord checks that each run is in the audit log once, and that the log verifies.
-func (s *stage) onRecord(ctx context.Context, runs []string) error {
+// recorded has how often each run is in the audit log.
+func (s *stage) recorded(ctx context.Context) (map[string]int, error) {
 	text, err := s.skillet(ctx, "audit", "--limit", "10000000", "--json")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var log []struct {
 		Kind string
@@ -404,13 +404,22 @@ func (s *stage) onRecord(ctx context.Context, runs []string) error {
 		}
 	}
 	if err := json.Unmarshal([]byte(text), &log); err != nil {
-		return err
+		return nil, err
 	}
 	seen := map[string]int{}
 	for _, e := range log {
 		if e.Kind == "run" {
 			seen[e.Run.ID]++
 		}
+	}
+	return seen, nil
+}
+
+// onRecord checks that each run is in the audit log once, and that the log verifies.
+func (s *stage) onRecord(ctx context.Context, runs []string) error {
+	seen, err := s.recorded(ctx)
+	if err != nil {
+		return err
 	}
 	for _, run := range runs {
 		if seen[run] != 1 {

@@ -1,8 +1,8 @@
 // Command prove shows of a real `skillet serve`, from outside, what no test of a package can: that
 // it answers any request as its OpenAPI document says, what it does under load for minutes, and
-// how it is with thousands of skills.
+// how it is with thousands of skills, and what is left of its home when the power fails.
 //
-//	prove -bin bin/skillet openapi load many
+//	prove -bin bin/skillet openapi load many power
 //
 // Each proof has a home of its own, talks to this machine alone and ends by itself. Its report is
 // written to standard output and to a file in the directory of reports. With KEEP=1 in the
@@ -27,7 +27,7 @@ type proof struct {
 	run  func(context.Context, *stage) error
 }
 
-var proofs = []proof{{"openapi", openAPI}, {"load", load}, {"many", many}}
+var proofs = []proof{{"openapi", openAPI}, {"load", load}, {"many", many}, {"power", power}}
 
 // A stage is what a proof has: a program, a directory of its own, and where its report goes.
 type stage struct {
