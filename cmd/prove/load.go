@@ -25,7 +25,7 @@ type demand struct {
 	time                 time.Duration
 }
 
-// load has a service do tasks and calls while many follow its events, for minutes. Nothing may be
+// load asks a service for tasks and calls while many follow its events, for minutes. Nothing may be
 // lost, and memory may not grow.
 func load(ctx context.Context, s *stage) (err error) {
 	d := demand{tasks: 1000, clients: 50, rate: 200, time: 10 * time.Minute}

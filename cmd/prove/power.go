@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// power has the power fail under a service that works: its home is a file system on a loop device,
+// power shows what is left when the power fails under a service that works: its home is a file system on a loop device,
 // the process is killed, and what had come to the device is a copy of it, without all that was only
 // in the memory of the system. That copy is mounted, as after a restart.
 func power(ctx context.Context, s *stage) error {
@@ -37,7 +37,7 @@ func power(ctx context.Context, s *stage) error {
 	}
 	err := s.install(ctx, "echo", "1.0.0", 1, "--yes")
 	tokens, tokensErr := s.tokens(ctx, "caller", "approver")
-	if err = errors.Join(err, tokensErr, d.unmount(ctx)); err != nil {
+	if err = errors.Join(err, tokensErr, overwrite(filepath.Join(d.at, unsynced), "before"), d.unmount(ctx)); err != nil {
 		return err
 	}
 	rounds := 100
@@ -100,7 +100,7 @@ type acknowledged struct {
 	sent, had time.Time
 }
 
-// cuts has the power fail so many times.
+// cuts lets the power fail so many times.
 func (d disks) cuts(ctx context.Context, mode string, rounds int, tokens map[string]string) error {
 	var calls, decisions, lost, kept int
 	var oldest time.Duration
@@ -115,7 +115,7 @@ func (d disks) cuts(ctx context.Context, mode string, rounds int, tokens map[str
 		if err := d.mount(ctx, "cut"); err != nil {
 			return err
 		}
-		if _, err := os.Stat(filepath.Join(d.at, unsynced)); err == nil {
+		if b, err := os.ReadFile(filepath.Join(d.at, unsynced)); err != nil || string(b) != "before" {
 			kept++
 		}
 		age, gone, err := d.s.afterCut(ctx, runs, grants, failed)
@@ -129,7 +129,7 @@ func (d disks) cuts(ctx context.Context, mode string, rounds int, tokens map[str
 	}
 	d.s.say("power: audit_sync=%s: the power failed %d times: of %d acknowledged calls %d were lost, of %d acknowledged decisions none; the log verified each time", mode, rounds, calls, lost, decisions)
 	if kept > rounds/2 {
-		return fmt.Errorf("what nobody synced was kept %d times: that was no failure of the power", kept)
+		return fmt.Errorf("what nobody synced was kept %d times, so nothing was shown", kept)
 	}
 	if lost > 0 {
 		d.s.say("power: what was lost had been answered in the last %s, and nothing after it was kept", oldest.Round(100*time.Microsecond))
@@ -137,11 +137,20 @@ func (d disks) cuts(ctx context.Context, mode string, rounds int, tokens map[str
 	return nil
 }
 
-// unsynced is a file that is written just before the power fails, and that a device that lost
-// what was not synced does not have.
+// unsynced is a file that is written in its place just before the power fails, and that a
+// device that lost what was not synced has as it was.
 const unsynced = "unsynced"
 
-// untilKilled has a service make calls and decisions until it is killed, and returns those that it
+func overwrite(file, text string) error {
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Close())
+}
+
+// untilKilled asks a service for calls and decisions until it is killed, and returns those that it
 // acknowledged, and when it was killed.
 func (s *stage) untilKilled(ctx context.Context, mode string, tokens map[string]string) (runs, grants []acknowledged, killed time.Time, err error) {
 	v, err := s.serve(ctx, "--no-tasks", "--set", "audit_sync="+mode)
@@ -180,7 +189,7 @@ func (s *stage) untilKilled(ctx context.Context, mode string, tokens map[string]
 		return what, err
 	})
 	time.Sleep(rand.N(1500 * time.Millisecond))
-	err = os.WriteFile(filepath.Join(s.dir, "home", unsynced), nil, 0o600)
+	err = overwrite(filepath.Join(s.dir, "home", unsynced), "behind")
 	killed = time.Now()
 	err = errors.Join(err, v.cmd.Process.Kill())
 	_ = v.cmd.Wait()
