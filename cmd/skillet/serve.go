@@ -91,6 +91,7 @@ func (t *terminal) serve(ctx context.Context, c *cli.Context, h *host.Host, comm
 		return errors.Join(err, l.Close())
 	}
 	defer func() { err = errors.Join(err, s.sent.Close(ctx)) }()
+	l = s.edge.Limit(l)
 	address := s.scheme + "://" + l.Addr().String()
 	if shown != nil {
 		l = tls.NewListener(l, s.http.TLSConfig)
@@ -223,7 +224,7 @@ type server struct {
 }
 
 func limitsOf(s upkeep.ServiceSettings) api.Limits {
-	return api.Limits{PerToken: s.TokenRate, All: s.Rate, InFlight: s.InFlight, Streams: s.Streams}
+	return api.Limits{PerToken: s.TokenRate, All: s.Rate, InFlight: s.InFlight, Streams: s.Streams, Connections: s.Connections}
 }
 
 // serverOptions say how a home is served.
@@ -260,7 +261,7 @@ func (t *terminal) newServer(ctx context.Context, h *host.Host, o serverOptions)
 	s.cancel = cancel
 	s.http = &http.Server{
 		Handler: edge.Handler(hostCheck(o.shown)), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-		BaseContext: func(net.Listener) context.Context { return requests }, ConnContext: edge.ConnContext,
+		BaseContext: func(net.Listener) context.Context { return requests }, ConnContext: edge.ConnContext, ConnState: edge.ConnState,
 		ErrorLog: h.Log().Named("http").StandardLogger(nil),
 	}
 	s.endCalls = edge.EndCalls

@@ -62,7 +62,7 @@ var foreign = map[string][]string{
 	"go.yaml.in/yaml":                       {"manifests"},
 	"golang.org/x/mod":                      {"host/record/checkpoint"},
 	"oras.land/oras-go":                     {"host/fetch/source/oci"},
-	"golang.org/x/net":                      {"policies/capability", "skills/html", "host/run/hostfn", "host/escape", "host/engine/sandbox/worker"},
+	"golang.org/x/net":                      {"policies/capability", "skills/html", "host/run/hostfn", "host/escape", "host/engine/sandbox/worker", "host/edge/api"},
 	"golang.org/x/sys":                      {"host/*"},
 	"golang.org/x/term":                     {"cmd/skillet"},
 	"golang.org/x/text":                     {"host/review/findings/letters", "host/agents/memory/text", "manifests", "manifests/bundle", "skills/*"},

@@ -63,6 +63,7 @@ func boundsOfWork(s Settings) []bound {
 		{"service.rate", s.Service.Rate > 0 && s.Service.Rate <= 1e6, "more than 0, at most 1000000"},
 		{"service.in_flight", s.Service.InFlight >= 1 && s.Service.InFlight <= 100_000, "1 to 100000"},
 		{"service.streams", s.Service.Streams >= 1 && s.Service.Streams <= 100_000, "1 to 100000"},
+		{"service.connections", s.Service.Connections >= 1 && s.Service.Connections <= 100_000, "1 to 100000"},
 		{"memory.embedder", s.Memory.Embedder == "hashing" || isModel(s.Memory.Embedder), "hashing, or " + model},
 		{"memory.max_records", s.Memory.MaxRecords >= 1 && s.Memory.MaxRecords <= 5_000_000, "1 to 5000000"},
 		{"memory.consolidate_after_count", s.Memory.ConsolidateAfterCount >= 1 && s.Memory.ConsolidateAfterCount <= 5_000_000, "1 to 5000000"},

@@ -110,7 +110,7 @@ func Defaults() Settings {
 		},
 		Tasks:   Tasks{Concurrency: 2, QueueLimit: 1000, TimeoutSeconds: 3600, TakeoverSeconds: 15, ApproveRisk: "high"},
 		Memory:  Memory{Embedder: "hashing", MaxRecords: 200_000, ConsolidateAfterCount: 150_000, ConsolidateAfterHours: 24},
-		Service: Service{TokenRate: 2000, Rate: 10_000, InFlight: 256, Streams: 256},
+		Service: Service{TokenRate: 2000, Rate: 10_000, InFlight: 256, Streams: 256, Connections: 1024},
 	}
 }
 
@@ -158,4 +158,6 @@ type Service struct {
 	Rate      float64 `koanf:"rate" doc:"how many requests a second the service takes in all; a tenth as many of those without a token that is known"`
 	InFlight  int     `koanf:"in_flight" doc:"how many requests the service works on at the same time; less urgent ones are turned away before"`
 	Streams   int     `koanf:"streams" doc:"how many streams of events the service keeps open"`
+
+	Connections int `koanf:"connections" doc:"how many connections the service has over the network at the same time; others wait until one ends"`
 }

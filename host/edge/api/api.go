@@ -10,6 +10,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -75,6 +76,7 @@ type API struct {
 	stop    context.CancelFunc
 	rules   map[string][]govern.Right // by the ID of the operation
 	meter   *meter
+	verify  sync.Mutex // held while the audit log is verified
 
 	ended chan struct{} // closed when streams are to end
 	end   func()
@@ -92,7 +94,11 @@ func New(log hclog.Logger, s Services, set Settings) *API {
 	set.Heartbeat = cmp.Or(set.Heartbeat, 15*time.Second)
 	set.PlanLife = cmp.Or(set.PlanLife, 15*time.Minute)
 	set.AnswerLife = cmp.Or(set.AnswerLife, time.Hour)
-	a := &API{s: s, set: set, log: log, mux: http.NewServeMux(), plans: newPlans(set.PlanLife), limits: newLimits(set.Limits), answers: newAnswers(set.AnswerLife), rules: map[string][]govern.Right{}, meter: newMeter(set.Version), ended: make(chan struct{})}
+	limits := newLimits(set.Limits)
+	a := &API{
+		s: s, set: set, log: log, mux: http.NewServeMux(), plans: newPlans(set.PlanLife), limits: limits, answers: newAnswers(set.AnswerLife),
+		rules: map[string][]govern.Right{}, meter: newMeter(set.Version, limits), ended: make(chan struct{}),
+	}
 	a.end = sync.OnceFunc(func() { close(a.ended) })
 	a.running, a.stop = context.WithCancel(context.Background())
 	a.huma = humago.New(a.mux, a.config())
@@ -385,17 +391,18 @@ func passOf(ctx context.Context) govern.Pass {
 // have room. Refusals are put on record.
 func (a *API) admitted(r route) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
-		p, err := a.pass(ctx)
-		if err == nil {
+		p, err, over := a.knock(ctx)
+		if err == nil && over == nil {
 			err = p.May(r.rights...)
+			if err == nil {
+				ctx = huma.WithValue(ctx, passKey{}, p)
+				a.bounded(huma.WithValue(ctx, routeKey{}, routeOf(ctx)), r, p, next)
+				return
+			}
+			over = a.limits.pace(p.Name())
 		}
-		if err == nil {
-			ctx = huma.WithValue(ctx, passKey{}, p)
-			a.bounded(huma.WithValue(ctx, routeKey{}, routeOf(ctx)), r, p, next)
-			return
-		}
-		if err := a.limits.pace(""); err != nil {
-			writeTo(ctx, a.problem(err))
+		if over != nil {
+			a.turnAway(ctx, over)
 			return
 		}
 		pr := a.problem(err)
@@ -407,6 +414,29 @@ func (a *API) admitted(r route) func(huma.Context, func(huma.Context)) {
 		a.log.Warn("refused", "operation", ctx.Operation().OperationID, "status", pr.Status, "who", p.Name(), "from", ctx.RemoteAddr(), "why", pr.Detail)
 		writeTo(ctx, pr)
 	}
+}
+
+// knock finds out who asks, unless too many ask who are let in nowhere.
+func (a *API) knock(ctx huma.Context) (p govern.Pass, err error, over *refusal) {
+	secret := ctx.Header("Authorization")
+	_, here := local(ctx.Context())
+	here = here && secret == ""
+	sum := sha256.Sum256([]byte(secret))
+	if !here {
+		over = a.limits.paceStranger(sum)
+	}
+	if over != nil {
+		return p, nil, over
+	}
+	p, err = a.pass(ctx)
+	stranger := errors.Is(err, govern.ErrNotAdmitted)
+	if here && stranger { // it takes a look at the processes to know
+		over = a.limits.paceStranger(sum)
+	}
+	if stranger || err == nil && !here {
+		a.limits.settle(sum, !stranger)
+	}
+	return p, err, over
 }
 
 type routeKey struct{}

@@ -38,6 +38,10 @@ func auditLog(a *API) {
 	a.exporting(route{method: http.MethodGet, path: "/v1/audit/export", id: "export-audit", tag: tag, summary: "Exports the audit log in a form that can be verified without the home", rights: needs(govern.RightRead)})
 	add(a, route{method: http.MethodGet, path: "/v1/audit/verify", id: "verify-audit", tag: tag, summary: "Verifies the audit log", rights: needs(govern.RightRead)},
 		func(ctx context.Context, p govern.Pass, _ *struct{}) (AuditVerification, error) {
+			if !a.verify.TryLock() {
+				return AuditVerification{}, a.overLimit(refuse("verifying", overloadWait, "the audit log is being verified for somebody else"))
+			}
+			defer a.verify.Unlock()
 			v, err := a.s.Govern.Audit.Verify(ctx, p.By(), govern.VerifyRequest{})
 			found := AuditVerification{Verification: v}
 			if v.Problem != nil {

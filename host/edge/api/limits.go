@@ -2,6 +2,8 @@ package api
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -9,6 +11,7 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+	"golang.org/x/net/netutil"
 	"golang.org/x/time/rate"
 
 	"github.com/skillet-run/skillet/host/app/govern"
@@ -23,6 +26,9 @@ type Limits struct {
 	// InFlight is how many requests run at the same time, and Streams how many streams of
 	// events are open.
 	InFlight, Streams int
+	// Connections is how many connections there are at the same time at a listener of
+	// [API.Limit]; it is not changed by [API.SetLimits].
+	Connections int
 }
 
 // The usual limits.
@@ -31,10 +37,16 @@ const (
 	usualAll      = 10_000
 	usualInFlight = 256
 	usualStreams  = 256
+
+	usualConnections = 1024
 )
 
 // strangers is the share of the rate of all that those have who are not let in.
 const strangers = 0.1
+
+// tokenShare is the part of the places of each class that one token may have: the rest is for
+// the others.
+const tokenShare = 3. / 4
 
 // A class says who waits when more is asked for than can be done at once.
 type class int
@@ -58,20 +70,61 @@ type limits struct {
 	unknown  *rate.Limiter
 	health   *rate.Limiter
 	byToken  map[string]*rate.Limiter
-	inFlight int
-	streams  int
+	inFlight places
+	streams  places
+	// known are hashes of secrets that let somebody in when they were looked at last.
+	known map[[sha256.Size]byte]bool
+}
+
+// places are those that requests have, in all and by the token of each.
+type places struct {
+	all     int
+	byToken map[string]int
+}
+
+// take has another one, of most.
+func (p *places) take(token string, most int) *refusal {
+	share := max(1, int(tokenShare*float64(most)))
+	switch {
+	case p.all >= most:
+		return refuse("busy", overloadWait, "the service is busy with %d others", p.all)
+	case p.byToken[token] >= share:
+		return refuse("token_busy", overloadWait, "the service is busy with %d others of the token %s", p.byToken[token], token)
+	}
+	p.all++
+	p.byToken[token]++
+	return nil
+}
+
+func (p *places) leave(token string) {
+	p.all--
+	if p.byToken[token]--; p.byToken[token] == 0 {
+		delete(p.byToken, token)
+	}
+}
+
+// A refusal is a request that is turned away because of a limit.
+type refusal struct {
+	err *fault.Error
+	// limit is the one that was reached, as metrics have it.
+	limit string
+}
+
+func refuse(limit string, wait time.Duration, format string, args ...any) *refusal {
+	return &refusal{fault.Errorf(fault.KindLimit, format, args...).WithRetryAfter(wait), limit}
 }
 
 func newLimits(set Limits) *limits {
 	set = set.orUsual()
 	return &limits{
 		set: set, all: limiter(set.All), unknown: limiter(set.All * strangers), health: limiter(set.All * strangers),
-		byToken: map[string]*rate.Limiter{},
+		byToken: map[string]*rate.Limiter{}, known: map[[sha256.Size]byte]bool{},
+		inFlight: places{byToken: map[string]int{}}, streams: places{byToken: map[string]int{}},
 	}
 }
 
 func (s Limits) orUsual() Limits {
-	return Limits{cmp.Or(s.PerToken, usualPerToken), cmp.Or(s.All, usualAll), cmp.Or(s.InFlight, usualInFlight), cmp.Or(s.Streams, usualStreams)}
+	return Limits{cmp.Or(s.PerToken, usualPerToken), cmp.Or(s.All, usualAll), cmp.Or(s.InFlight, usualInFlight), cmp.Or(s.Streams, usualStreams), cmp.Or(s.Connections, usualConnections)}
 }
 
 // change replaces the limits.
@@ -113,52 +166,105 @@ func (l *limits) of(token string) *rate.Limiter {
 	return one
 }
 
-// pace refuses a request of a token, or of nobody who is known for the empty one, that comes
-// too soon.
-func (l *limits) pace(token string) error {
-	if token == "" {
-		return take(l.unknown, "requests of nobody who is known")
+// pace refuses a request of a token that comes too soon.
+func (l *limits) pace(token string) *refusal {
+	if r := take(l.of(token), "token_rate", "requests of the token "+token); r != nil {
+		return r
 	}
-	if err := take(l.of(token), "requests of the token "+token); err != nil {
-		return err
-	}
-	return take(l.all, "requests")
+	return take(l.all, "rate", "requests")
 }
 
-func (l *limits) paceHealth() error {
-	return take(l.health, "questions whether the service is ready")
+func (l *limits) paceHealth() *refusal {
+	return take(l.health, "health_rate", "questions whether the service is ready")
 }
 
-func take(from *rate.Limiter, what string) error {
+func take(from *rate.Limiter, limit, what string) *refusal {
 	r := from.Reserve()
 	wait := r.Delay()
 	if wait == 0 {
 		return nil
 	}
 	r.Cancel()
-	return fault.Errorf(fault.KindLimit, "there are more than %g %s a second", float64(from.Limit()), what).WithRetryAfter(wait)
+	return tooSoon(from, limit, what, wait)
+}
+
+func tooSoon(from *rate.Limiter, limit, what string, wait time.Duration) *refusal {
+	return refuse(limit, wait, "there are more than %g %s a second", float64(from.Limit()), what)
+}
+
+// maxKnown is how many secrets are known at the same time; more than that are not of tokens.
+const maxKnown = 10_000
+
+// paceStranger refuses a request whose secret let nobody in before, when too many came that let
+// nobody in. It looks for no token: whoever guesses does not make the service work.
+func (l *limits) paceStranger(secret [sha256.Size]byte) *refusal {
+	l.mu.Lock()
+	known := l.known[secret]
+	l.mu.Unlock()
+	short := 1 - l.unknown.Tokens()
+	if known || short <= 0 {
+		return nil
+	}
+	wait := time.Duration(min(short/float64(l.unknown.Limit()), maxWait.Seconds()) * float64(time.Second))
+	return tooSoon(l.unknown, "stranger_rate", "requests of nobody who is known", wait)
+}
+
+// maxWait is the longest that somebody is told to wait.
+const maxWait = 24 * time.Hour
+
+// settle notes whether a secret let somebody in. What did not counts for the rate of those, also
+// when many come at once and are looked at before that.
+func (l *limits) settle(secret [sha256.Size]byte, admitted bool) {
+	if !admitted {
+		l.unknown.Reserve()
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !admitted {
+		delete(l.known, secret)
+		return
+	}
+	if len(l.known) >= maxKnown {
+		clear(l.known)
+	}
+	l.known[secret] = true
 }
 
 // overloadWait is after how long somebody who was turned away should try again.
 const overloadWait = time.Second
 
-// begin takes a place for a request, until end is called.
-func (l *limits) begin(c class) (end func(), err error) {
+// begin takes a place for a request of a token, until end is called.
+func (l *limits) begin(c class, token string) (end func(), r *refusal) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	count, most := &l.inFlight, max(1, int(shares[c]*float64(l.set.InFlight)))
+	in, most := &l.inFlight, max(1, int(shares[c]*float64(l.set.InFlight)))
 	if c == stream {
-		count, most = &l.streams, l.set.Streams
+		in, most = &l.streams, l.set.Streams
 	}
-	if *count >= most {
-		return nil, fault.Errorf(fault.KindLimit, "the service is busy with %d others", *count).WithRetryAfter(overloadWait)
+	if r := in.take(token, most); r != nil {
+		if c == stream {
+			r.limit = strings.Replace(r.limit, "busy", "streams", 1)
+		}
+		return nil, r
 	}
-	*count++
 	return sync.OnceFunc(func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		*count--
+		in.leave(token)
 	}), nil
+}
+
+// taken is how many requests run, and how many streams are open.
+func (l *limits) taken() (inFlight, streams int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.inFlight.all, l.streams.all
+}
+
+// Limit bounds how many connections to a listener there are at the same time: others wait until
+// one ends. It is for what the network reaches.
+func (a *API) Limit(l net.Listener) net.Listener {
+	return netutil.LimitListener(l, a.limits.set.Connections)
 }
 
 // classOf is the class of a request: that of its route, and low for one that says by a header
@@ -180,24 +286,32 @@ func (r route) classOf(priority string) class {
 
 // bounded answers a request if the limits have room for it.
 func (a *API) bounded(ctx huma.Context, r route, p govern.Pass, next func(huma.Context)) {
-	err := a.limits.pace(p.Name())
-	if err != nil {
-		writeTo(ctx, a.problem(err))
+	if over := a.limits.pace(p.Name()); over != nil {
+		a.turnAway(ctx, over)
 		return
 	}
-	end, err := a.limits.begin(r.classOf(ctx.Header("Priority")))
-	if err != nil {
-		writeTo(ctx, a.problem(err))
+	end, over := a.limits.begin(r.classOf(ctx.Header("Priority")), p.Name())
+	if over != nil {
+		a.turnAway(ctx, over)
 		return
 	}
 	defer end()
 	next(ctx)
 }
 
+// turnAway answers a request that is too much.
+func (a *API) turnAway(ctx huma.Context, r *refusal) { writeTo(ctx, a.overLimit(r)) }
+
+// overLimit counts a refusal, and makes a problem of it.
+func (a *API) overLimit(r *refusal) *Problem {
+	a.meter.refused.WithLabelValues(r.limit).Inc()
+	return a.problem(r.err)
+}
+
 // paced bounds an operation that needs no token, apart from requests whose token is not known: who guesses tokens does not make the service look as if it were not ready.
 func (a *API) paced(ctx huma.Context, next func(huma.Context)) {
-	if err := a.limits.paceHealth(); err != nil {
-		writeTo(ctx, a.problem(err))
+	if over := a.limits.paceHealth(); over != nil {
+		a.turnAway(ctx, over)
 		return
 	}
 	next(ctx)

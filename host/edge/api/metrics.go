@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"net"
 	"net/http"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +20,7 @@ import (
 	"github.com/skillet-run/skillet/host/app/govern"
 	"github.com/skillet-run/skillet/host/app/principal"
 	"github.com/skillet-run/skillet/host/app/work"
+	"github.com/skillet-run/skillet/host/base/fault"
 	"github.com/skillet-run/skillet/host/base/trace"
 )
 
@@ -25,20 +28,36 @@ import (
 type meter struct {
 	requests *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec
+	refused  *prometheus.CounterVec // by the limit that was reached
+	panics   prometheus.Counter
+	open     prometheus.Gauge
 	own      *prometheus.Registry
 }
 
-func newMeter(version string) *meter {
+// The limits by which requests are turned away: each has a row from the beginning.
+var limitNames = []string{"rate", "token_rate", "stranger_rate", "health_rate", "busy", "token_busy", "streams", "token_streams", "verifying"}
+
+func newMeter(version string, l *limits) *meter {
 	m := &meter{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "skillet_http_requests_total", Help: "Requests that were answered."}, []string{"method", "route", "status"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "skillet_http_request_duration_seconds", Help: "How long requests took; streams are not among them.", Buckets: prometheus.ExponentialBuckets(0.0001, 4, 10),
 		}, []string{"route"}),
-		own: prometheus.NewRegistry(),
+		refused: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "skillet_http_refused_total", Help: "Requests that were turned away, by the limit that was reached."}, []string{"limit"}),
+		panics:  prometheus.NewCounter(prometheus.CounterOpts{Name: "skillet_http_panics_total", Help: "Requests that ended with a panic."}),
+		open:    prometheus.NewGauge(prometheus.GaugeOpts{Name: "skillet_http_connections", Help: "Connections that are open, those of the local socket too."}),
+		own:     prometheus.NewRegistry(),
+	}
+	for _, name := range limitNames {
+		m.refused.WithLabelValues(name)
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "skillet_build_info", Help: "The version that runs.", ConstLabels: prometheus.Labels{"version": version}})
 	build.Set(1)
-	m.own.MustRegister(m.requests, m.seconds, build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	running, streams := func() float64 { n, _ := l.taken(); return float64(n) }, func() float64 { _, n := l.taken(); return float64(n) }
+	m.own.MustRegister(m.requests, m.seconds, m.refused, m.panics, m.open, build,
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "skillet_http_in_flight", Help: "Requests that run."}, running),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "skillet_http_streams", Help: "Streams of events that are open."}, streams),
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
@@ -55,7 +74,7 @@ func (a *API) watch(inner http.Handler) http.Handler {
 			r = r.WithContext(ctx)
 			w.Header().Set("Trace-Id", id)
 		}
-		inner.ServeHTTP(told, r)
+		a.serve(inner, told, r)
 		method, route, found := strings.Cut(r.Pattern, " ")
 		if !found {
 			method, route = otherRoute, otherRoute // a client may invent methods and paths
@@ -67,18 +86,44 @@ func (a *API) watch(inner http.Handler) http.Handler {
 		span.Name(method + " " + route)
 		span.Set(trace.Int("http.response.status_code", int64(told.status)))
 		span.End(nil)
+		if told.aborted {
+			panic(http.ErrAbortHandler) // which ends the connection
+		}
 	})
+}
+
+// serve has inner answer a request, and answers for it when that panics: with a problem, or by
+// ending the connection when the answer was begun. A panic with [http.ErrAbortHandler] is that end.
+func (a *API) serve(inner http.Handler, w *watched, r *http.Request) {
+	defer func() {
+		v := recover()
+		if v == nil {
+			return
+		}
+		if v != http.ErrAbortHandler {
+			a.meter.panics.Inc()
+			a.log.Error("a request panicked", "method", r.Method, "route", r.Pattern, "panic", v, "stack", string(debug.Stack()))
+		}
+		if w.begun || v == http.ErrAbortHandler {
+			w.aborted = true
+			return
+		}
+		write(w, problemOf(fault.Errorf(fault.KindInternal, "the request was not answered because of a fault of the host").WithHint("its log says more")))
+	}()
+	inner.ServeHTTP(w, r)
 }
 
 // watched is an answer whose status is seen, and that nobody who does not read it holds up.
 type watched struct {
 	http.ResponseWriter
-	status int
+	status  int
+	begun   bool
+	aborted bool // the connection is to end
 }
 
 // WriteHeader implements [http.ResponseWriter].
 func (s *watched) WriteHeader(status int) {
-	s.status = status
+	s.status, s.begun = status, true
 	s.ResponseWriter.WriteHeader(status)
 }
 
@@ -87,6 +132,7 @@ const pieceSize = 64 << 10
 
 // Write implements [http.ResponseWriter].
 func (s *watched) Write(b []byte) (n int, err error) {
+	s.begun = true
 	control := http.NewResponseController(s.ResponseWriter)
 	for piece := range slices.Chunk(b, pieceSize) {
 		_ = control.SetWriteDeadline(time.Now().Add(writeTime)) // where there is none, there is none
@@ -100,6 +146,16 @@ func (s *watched) Write(b []byte) (n int, err error) {
 
 // Unwrap is for [http.ResponseController].
 func (s *watched) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+
+// ConnState counts the connections that are open. It is for [http.Server].
+func (a *API) ConnState(_ net.Conn, s http.ConnState) {
+	switch s {
+	case http.StateNew:
+		a.meter.open.Inc()
+	case http.StateClosed, http.StateHijacked:
+		a.meter.open.Dec()
+	}
+}
 
 // Gather is what was counted, as somebody may see it who may see figures. It is for who
 // sends it on.
