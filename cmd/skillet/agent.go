@@ -10,6 +10,7 @@ import (
 	"github.com/skillet-run/skillet/host/app/govern"
 	"github.com/skillet-run/skillet/host/app/work"
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/host/edge/lines"
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -100,22 +101,6 @@ func (t *terminal) removeAgent(ctx context.Context, c *cli.Context, h *host.Host
 	return t.decideChange(ctx, c, h, p)
 }
 
-// printAgent shows what would be different about a definition.
-func (t *terminal) printAgent(c *govern.AgentChange) {
-	of := ""
-	if c.Before == nil && c.Builtin != nil {
-		of = ", compared with the one that comes with the program"
-	}
-	t.say("  the definition of the agent %s%s:", plain(c.Agent), of)
-	d := govern.CompareDefinitions(c)
-	for _, line := range d.Diff {
-		t.say("    | %s", visible(line))
-	}
-	if d.More > 0 {
-		t.say("    ... %s: --json has the whole file", count(d.More, "more line"))
-	}
-}
-
 func (t *terminal) listAgents(ctx context.Context, _ *cli.Context, h *host.Host) error {
 	all, err := h.Work().Agents().List(ctx, t.person())
 	return answered(t, all, err, func(all []work.AgentEntry) {
@@ -133,35 +118,5 @@ func (t *terminal) listAgents(ctx context.Context, _ *cli.Context, h *host.Host)
 
 func (t *terminal) showAgent(ctx context.Context, _ *cli.Context, h *host.Host, name string) error {
 	a, err := h.Work().Agents().Show(ctx, t.person(), name)
-	return answered(t, a.Definition, err, func(*work.AgentDefinition) { t.printDefinition(a) })
-}
-
-func (t *terminal) printDefinition(a work.AgentView) {
-	d := a.Definition
-	t.say("%s: %s", plain(d.Name), plain(d.Description))
-	t.say("  thinks with the tier %s, up to %s and %s a task", d.Tier, count(d.Iterations(), "time"), d.Timeout())
-	if d.MaxTokens > 0 {
-		t.say("  answers of the model have up to %s", count(d.MaxTokens, "token"))
-	}
-	if d.Temperature != nil {
-		t.say("  temperature %v", *d.Temperature)
-	}
-	switch {
-	case a.AnyTool:
-		t.say("  may use every tool of its task, with what they were granted")
-	case len(d.Tools) == 0:
-		t.say("  may use no tool: it can think and answer")
-	default:
-		t.say("  may use %s, with what they were granted", plain(strings.Join(d.Tools, ", ")))
-	}
-	if len(a.Missing) > 0 {
-		t.say("  not installed: %s", plain(strings.Join(a.Missing, ", ")))
-	}
-	if d.ApprovalRequired {
-		t.say("  a person approves its plans")
-	}
-	t.say("  instructions:")
-	for line := range strings.Lines(d.SystemPrompt) {
-		t.say("    %s", visible(strings.TrimRight(line, "\n")))
-	}
+	return t.answered(a.Definition, err, func() { printAll(t.say, lines.Agent(a)) })
 }

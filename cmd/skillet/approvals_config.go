@@ -8,6 +8,7 @@ import (
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/govern"
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/host/edge/lines"
 )
 
 func (t *terminal) configSet() *cli.Command {
@@ -42,7 +43,7 @@ func (t *terminal) changeConfig(ctx context.Context, c *cli.Context, h *host.Hos
 		if err != nil {
 			return err
 		}
-		return t.answer(p.Config.Settings, func() { t.printSettings(p.Config) })
+		return t.answer(p.Config.Settings, func() { printAll(t.say, lines.Settings(p.Config)) })
 	}
 	p, err := h.Govern().Proposals.ProposeSettings(ctx, t.person(), req)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/govern"
 	"github.com/skillet-run/skillet/host/app/upkeep"
+	"github.com/skillet-run/skillet/host/edge/lines"
 )
 
 func (t *terminal) auditCommand() *cli.Command {
@@ -48,7 +49,7 @@ func (t *terminal) showEvent(e govern.Event) {
 	if e.Decision != nil {
 		t.say("%s  %s", line, plain(e.Decision.Note))
 		for _, g := range e.Granted {
-			t.say("    + %s", grantLine(g))
+			t.say("    + %s", lines.Granted(g))
 		}
 		return
 	}

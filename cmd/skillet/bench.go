@@ -2,10 +2,10 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/skillet-run/skillet/host/app/author"
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/host/edge/lines"
 
 	"github.com/urfave/cli/v2"
 
@@ -33,28 +33,5 @@ func (t *terminal) bench(ctx context.Context, c *cli.Context, h *host.Host) erro
 	done := t.waiting("calling %s", call.Target.Label())
 	out, err := h.Author().Bench(ctx, t.person(), author.BenchRequest{Call: call, Calls: c.Int("calls"), Time: c.Duration("time")})
 	done()
-	return answered(t, out, err, t.showBenched)
-}
-
-func (t *terminal) showBenched(b author.Benched) {
-	t.say("%s:%s", plain(b.Skill), plain(b.Tool))
-	row := func(name string, s author.Series) []string {
-		if s.Calls == 0 {
-			return []string{name, "0", "", "", "", ""}
-		}
-		return []string{name, fmt.Sprint(s.Calls), millis(s.Call.Median), millis(s.Call.P95), millis(s.Instantiate.Median), millis(s.Reset.Median)}
-	}
-	t.table("\tCALLS\tMEDIAN\tP95\tINSTANTIATE\tRESET", [][]string{row("made anew", b.Fresh), row("used before", b.Warm)})
-	fuel := fmt.Sprint(b.FuelMost)
-	if b.FuelLeast != b.FuelMost {
-		fuel = fmt.Sprintf("%d to %d", b.FuelLeast, b.FuelMost)
-	}
-	t.say("a call: %s fuel, %s of memory at most, %s, %s of output", fuel, size(int64(b.PeakMemoryBytes)), count(b.HostCalls, "host call"), size(int64(b.OutputBytes)))
-	t.say("load %s, first call %s, snapshot %s", millis(b.LoadMS), millis(b.FirstMS), millis(b.SnapshotMS))
-	if b.Strategy != "" {
-		t.say("reset: %s, %s of 4 KiB written", b.Strategy, count(int(b.DirtyPages), "page"))
-	}
-	if b.Warm.Calls == 0 {
-		t.say("each call gets a new instance: `skillet inspect` says why")
-	}
+	return said(t, out, err, lines.Benched)
 }

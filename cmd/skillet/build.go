@@ -3,12 +3,10 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"path/filepath"
-	"time"
 
 	"github.com/skillet-run/skillet/host/app/author"
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/host/edge/lines"
 
 	"github.com/urfave/cli/v2"
 
@@ -48,7 +46,7 @@ func (t *terminal) build(ctx context.Context, c *cli.Context, s *author.Service)
 	})
 	t.noteBuilt(out)
 	if err == nil {
-		return t.answer(out, func() { t.showBuilt(out) })
+		return said(t, out, nil, lines.Built)
 	}
 	if !t.json {
 		return err
@@ -91,38 +89,4 @@ func oneDir(c *cli.Context) (string, error) {
 		return c.Args().First(), nil
 	}
 	return "", fault.Errorf(fault.KindUsage, "%s takes one directory, and %q is one too many", c.Command.Name, c.Args().Get(1))
-}
-
-func (t *terminal) showBuilt(b author.Built) {
-	switch {
-	case b.Language == "" && b.Module == "":
-		t.say("%s: it has no code, and there is nothing to build", plain(filepath.Base(b.Dir)))
-	case b.Language == "":
-		t.say("%s: there is no source to build; the module is there", plain(b.Module))
-	case b.Module == "":
-		t.say("%s is run by an interpreter: there is nothing to build", b.Language.Title())
-	default:
-		same := ""
-		if !b.Changed {
-			same = ", the same as before"
-		}
-		t.say("%s: %s from %s in %s%s", plain(b.Module), size(b.Bytes), b.Language.Title(), millis(b.DurationMS), same)
-	}
-	if b.Output != "" {
-		t.say("%s", plain(b.Output))
-	}
-}
-
-// millis is a time in milliseconds as people read it.
-func millis(ms float64) string {
-	d := time.Duration(ms * float64(time.Millisecond))
-	switch {
-	case d >= time.Second:
-		return fmt.Sprintf("%.1f s", d.Seconds())
-	case d >= 10*time.Millisecond:
-		return fmt.Sprintf("%d ms", d.Milliseconds())
-	case d >= time.Millisecond:
-		return fmt.Sprintf("%.1f ms", ms)
-	}
-	return fmt.Sprintf("%.0f µs", ms*1000)
 }

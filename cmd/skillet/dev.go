@@ -12,6 +12,7 @@ import (
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/author"
 	"github.com/skillet-run/skillet/host/app/upkeep"
+	"github.com/skillet-run/skillet/host/edge/lines"
 )
 
 func (t *terminal) devCommand() *cli.Command {
@@ -145,7 +146,7 @@ func changedBy(paths []string) string {
 // showCase shows a case that failed, and what any of them logged.
 func (t *terminal) showCase(c author.CaseResult) {
 	for _, l := range c.Logs {
-		t.note("[%s] %s%s", plain(l.Level), plain(l.Message), fields(l))
+		t.note("[%s] %s%s", plain(l.Level), plain(l.Message), lines.Fields(l))
 	}
 	if c.Outcome != author.CaseFailed {
 		return

@@ -1,12 +1,11 @@
 package main
 
 import (
-	"strings"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host/app/govern"
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/internal/text"
 )
 
 func (t *terminal) explainCommand() *cli.Command {
@@ -38,9 +37,9 @@ func (t *terminal) explainRule(id string) error {
 	}
 	return t.answer(r, func() {
 		t.say("%s: %s (%s)", r.ID, r.Title, severityWords[r.Severity])
-		for _, text := range []string{r.What, r.Why, r.Do} {
+		for _, part := range []string{r.What, r.Why, r.Do} {
 			t.say("")
-			for _, line := range wrapped(text, 100) {
+			for _, line := range text.Wrapped(part, 100) {
 				t.say("%s", line)
 			}
 		}
@@ -52,19 +51,6 @@ var severityWords = map[govern.Severity]string{
 	"info":  "good to know",
 	"warn":  "deserves a look",
 	"block": "blocks: approving needs --despite RULE",
-}
-
-// wrapped breaks text into lines of at most n bytes, at its spaces.
-func wrapped(text string, n int) []string {
-	var lines []string
-	line := ""
-	for word := range strings.FieldsSeq(text) {
-		if line != "" && len(line)+1+len(word) > n {
-			lines, line = append(lines, line), ""
-		}
-		line = strings.TrimPrefix(line+" "+word, " ")
-	}
-	return append(lines, line)
 }
 
 // ruleNames are the rules, for completion.

@@ -13,9 +13,8 @@ import (
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/admit"
-	"github.com/skillet-run/skillet/host/app/govern"
 	"github.com/skillet-run/skillet/host/base/fault"
-	"github.com/skillet-run/skillet/manifests"
+	"github.com/skillet-run/skillet/host/edge/lines"
 )
 
 func (t *terminal) installCommand() *cli.Command {
@@ -152,8 +151,8 @@ func (t *terminal) installOne(ctx context.Context, c *cli.Context, h *host.Host,
 }
 
 // showInstallation shows what would be installed, and returns the question about it.
-func (t *terminal) showInstallation(p *admit.Plan, d detail) string {
-	t.showPackages(p, d)
+func (t *terminal) showInstallation(p *admit.Plan, s lines.Style) string {
+	t.showPackages(p, s)
 	return grantQuestion(p, "Install")
 }
 
@@ -199,29 +198,22 @@ func (t *terminal) doing() func(admit.Doing) {
 // maxAgain is how often a change is planned again because others changed the same.
 const maxAgain = 10
 
-// A detail is how much of a plan is shown.
-type detail int
-
-// brief leaves to the summary what the summary says, so that it is what a person sees
-// before a question; full leaves nothing out.
-const (
-	brief detail = iota
-	usual
-	full
-)
-
-// details is how much of a plan is shown to who did not ask for the rest.
-func details(c *cli.Context) detail {
+// style is how a command shows things; all is the command that leaves nothing out.
+func (t *terminal) style(c *cli.Context, all string) lines.Style {
+	s := lines.Style{Detail: lines.Usual, All: all, Way: t.inWords}
 	if c.Bool("full") {
-		return full
+		s.Detail = lines.Full
 	}
-	return usual
+	return s
 }
+
+// inWords is a hint in the words of the command line.
+func (t *terminal) inWords(h fault.Hint) string { return t.way(h.Text, h.Remedies) }
 
 // carryOut plans a change, asks who has to be asked, and commits it. show is called for
 // plans that are looked at, and returns the question. With dry, nothing is committed. What
 // nobody was asked about is planned again when others changed the same meanwhile.
-func (t *terminal) carryOut(ctx context.Context, c *cli.Context, h *host.Host, change admit.Change, dry bool, show func(*admit.Plan, detail) string) (*admit.Plan, admit.Result, error) {
+func (t *terminal) carryOut(ctx context.Context, c *cli.Context, h *host.Host, change admit.Change, dry bool, show func(*admit.Plan, lines.Style) string) (*admit.Plan, admit.Result, error) {
 	for n := 0; ; n++ {
 		p, err := h.Admit().Plan(ctx, t.person(), change)
 		if err != nil {
@@ -233,11 +225,11 @@ func (t *terminal) carryOut(ctx context.Context, c *cli.Context, h *host.Host, c
 		ask := p.Asks() && !c.Bool("yes") && t.canAsk() && !dry
 		question := ""
 		if dry || ask || p.Kind == "update" {
-			d := details(c)
-			if ask && d != full {
-				d = brief
+			s := t.style(c, "")
+			if ask && s.Detail != lines.Full {
+				s.Detail = lines.Brief
 			}
-			question = show(p, d)
+			question = show(p, s)
 		}
 		switch {
 		case p.Refused != nil:
@@ -248,7 +240,7 @@ func (t *terminal) carryOut(ctx context.Context, c *cli.Context, h *host.Host, c
 		consent := admit.NotAsked
 		switch {
 		case ask:
-			if err := t.confirmDetailed(strings.TrimSpace(p.Kind+" "+p.Skill), question, func() { show(p, usual) }); err != nil {
+			if err := t.confirmDetailed(strings.TrimSpace(p.Kind+" "+p.Skill), question, func() { show(p, t.style(c, "")) }); err != nil {
 				return p, admit.Result{}, err
 			}
 			consent = admit.Shown
@@ -275,105 +267,15 @@ func (t *terminal) tellTrust(p *admit.Plan) {
 }
 
 // showPackages shows all that would be installed, and what else changes.
-func (t *terminal) showPackages(p *admit.Plan, d detail) {
+func (t *terminal) showPackages(p *admit.Plan, s lines.Style) {
 	if t.json {
 		return
 	}
-	for i := range p.Packages {
-		if who := p.Packages[i].For; who != "" {
-			t.note("needed by %s:", plain(who))
-		}
-		t.showPlan(&p.Packages[i], d)
-	}
-	t.showRest(p)
-	if d == brief {
+	printAll(t.note, lines.Plan(s, p, func(one *admit.Package) string { return "`skillet install " + one.Name + " --dry-run --full`" }))
+	if s.Detail == lines.Brief {
 		t.note("answer d to see the rest first: tools, limits, what models read, what is different")
 	}
-	t.summarize(p.Packages)
-}
-
-// showPlan prints what is known about a package, or of that what no summary says.
-func (t *terminal) showPlan(p *admit.Package, d detail) {
-	t.note("%s@%s (%s, sha256:%s) from %s", plain(p.Skill), plain(p.Version), p.Origin, p.Digest.Short(), plain(p.Source))
-	if d != brief {
-		t.showContent(p, d == full)
-	}
-	for _, w := range p.Warnings {
-		t.note("  note: %s", plain(w))
-	}
-	if l := p.Forgets; l != nil {
-		t.note("  what another skill of this name kept is deleted: the one from %s", plain(l.Source))
-	}
-	if d != brief {
-		t.note("  policies say: %s%s", p.Effect, because(p.Reason, p.Policies))
-	}
-	if p.Carried {
-		t.note("  the same signer: what %s was granted is carried over", p.Replaces)
-	}
-}
-
-// showContent prints what a package is, asks for and did in its tests.
-func (t *terminal) showContent(p *admit.Package, full bool) {
-	rest := "`skillet install " + p.Name + " --dry-run --full`"
-	if p.Replaces != "" {
-		t.note("  replaces %s as the active version", p.Replaces)
-	}
-	if p.Difference.With != "" && !p.Installed || full {
-		showLines(t.note, p.Difference.Lines(full, rest+" shows them"))
-	}
-	showShadow(t.note, p.Replays, full)
-	t.showAsks(p.Kind, p.Asks)
-	if p.Kind.IsCode() {
-		bounds{p.Limits, p.Cut}.show(t.note, "  limits:")
-	}
-	t.showUpgrade(t.note, p.Upgrade)
-	if p.Read != nil {
-		(*readByModels)(p.Read).show(t.note, full, rest)
-	}
-	if p.Tests != nil {
-		t.note("  its test cases: %s", tally(*p.Tests))
-	}
-}
-
-// summarize prints what should not be missed of packages that were shown, as the last
-// thing before a person is asked about them.
-func (t *terminal) summarize(all []admit.Package) {
-	for _, p := range all {
-		title := "install " + p.Skill + "@" + p.Version
-		if p.Replaces != "" {
-			title = "replace " + p.Skill + "@" + p.Replaces + " by " + p.Version
-		}
-		showSummary(t.note, title, p.Summary)
-	}
-}
-
-// showRest says what else changes, and what is left out.
-func (t *terminal) showRest(p *admit.Plan) {
-	if t.json {
-		return
-	}
-	for _, l := range p.Links {
-		t.note("%s will use %s", plain(l.Name), plain(linkWords(l)))
-	}
-	for _, s := range p.Activate {
-		t.note("%s becomes the active version again", plain(s.Ref()))
-	}
-	for _, o := range p.Omitted {
-		t.note("%s %s, which is optional for %s, is left out:", plain(o.Skill), plain(o.Constraint), plain(cmp.Or(o.By, "what you asked for")))
-		for l := range strings.Lines(o.Reason) {
-			t.note("  | %s", plain(strings.TrimSuffix(l, "\n")))
-		}
-	}
-}
-
-func linkWords(l admit.Link) string {
-	var texts []string
-	for _, d := range l.Dependencies {
-		if d.Digest != "" {
-			texts = append(texts, d.Chosen()+"@"+d.Version)
-		}
-	}
-	return cmp.Or(strings.Join(texts, ", "), "nothing")
+	printAll(t.note, lines.Summary(p.Packages))
 }
 
 // told says what was installed.
@@ -384,55 +286,15 @@ func (t *terminal) told(p *admit.Plan, r admit.Result) {
 			t.note("  needed by %s", plain(who))
 		}
 	}
-	t.showRest(p)
-}
-
-// showUpgrade says all that becomes different from the version that is replaced.
-func (t *terminal) showUpgrade(print printer, u *admit.Upgrade) {
-	if u == nil || u.IsEmpty() {
-		return
-	}
-	print("  what becomes different:")
-	for _, line := range u.Lines() {
-		print("    %s", plain(line))
-	}
-}
-
-func because(reason string, ids []string) string {
-	if reason == "" && len(ids) == 0 {
-		return ""
-	}
-	s := " (" + reason
-	if len(ids) > 0 {
-		s += ": " + strings.Join(ids, ", ")
-	}
-	return s + ")"
-}
-
-// showAsks lists capabilities in words, the new ones marked.
-func (t *terminal) showAsks(k manifests.Kind, asks []admit.Ask) {
-	if len(asks) == 0 {
-		t.note("  asks for nothing: %s", govern.Unaided(k))
-		return
-	}
-	t.note("  asks to:")
-	for _, a := range asks {
-		mark := " "
-		if a.New {
-			mark = "+"
-		}
-		t.note("  %s %s", mark, plain(a.Words))
-		if a.Reason != "" {
-			t.note("      because: %s", plain(a.Reason))
-		}
-		t.note("      %s", plain(a.Capability.String()))
+	if !t.json {
+		printAll(t.note, lines.Rest(p))
 	}
 }
 
 // noteGranted says what a skill may do from now on.
 func (t *terminal) noteGranted(gs []admit.Grant) {
 	for _, g := range gs {
-		t.note("  granted: %s", grantLine(g))
+		t.note("  granted: %s", lines.Granted(g))
 	}
 }
 

@@ -39,20 +39,3 @@ func limits(c *cli.Context) (asked invoke.Limits) {
 	}
 	return asked
 }
-
-// bounds are the limits of a skill as they hold on this host.
-type bounds limit.Bounds
-
-// show prints the limits behind a label, and which of them the host made smaller.
-func (b bounds) show(print printer, label string) {
-	var all []string
-	for _, l := range limit.All() {
-		if v := l.Of(b.Limits); v > 0 {
-			all = append(all, l.Brief(v))
-		}
-	}
-	print("%s %s", label, strings.Join(all, ", "))
-	for _, c := range b.Cut {
-		print("    %s: the manifest says %s, and the setting %s of this host allows %s", c.Limit, c.Asked, c.Setting, c.Allowed)
-	}
-}

@@ -3,8 +3,9 @@ package main
 import (
 	"context"
 
-	"github.com/skillet-run/skillet/host/app/author"
 	"github.com/urfave/cli/v2"
+
+	"github.com/skillet-run/skillet/host/app/author"
 )
 
 func (t *terminal) packCommand() *cli.Command {

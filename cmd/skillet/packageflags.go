@@ -49,3 +49,7 @@ func testsOf(c *cli.Context) admit.Tests {
 	}
 	return admit.TestsPass
 }
+
+func fullFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "full", Usage: "show all of what is different, however long it is"}
+}

@@ -14,6 +14,7 @@ import (
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/govern"
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/host/edge/lines"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/policies/capability"
 )
@@ -65,45 +66,7 @@ func (t *terminal) showGrants(ctx context.Context, h *host.Host, skill manifests
 		return fmt.Errorf("find the current directory: %w", err)
 	}
 	p, err := h.Govern().Grants.Show(ctx, t.person(), skill, dir)
-	return t.answered(p, err, func() {
-		t.say("%s (sha256:%s) is granted:%s", plain(p.Skill), p.Digest.Short(), none(len(p.Grants)))
-		for _, g := range p.Grants {
-			t.say("  %s", standingLine(g))
-		}
-		if len(p.Asks) > 0 {
-			t.say("its manifest asks for more, seen from this directory:")
-		}
-		for _, a := range p.Asks {
-			t.say("  %s  (%s)%s", plain(a.Words), plain(a.Capability.String()), because(plain(a.Reason), nil))
-		}
-	})
-}
-
-// grantLine is a grant in one line: what, as a capability, and on which terms.
-func grantLine(g govern.Grant) string {
-	terms := []string{g.Capability.String()}
-	if g.MaxUses > 0 {
-		terms = append(terms, count(g.MaxUses, "run"))
-	}
-	if !g.ExpiresAt.IsZero() {
-		terms = append(terms, "until "+when(g.ExpiresAt))
-	}
-	if words := g.Words(); words != "" {
-		terms = append(terms, "only "+words)
-	}
-	return plain(fmt.Sprintf("%s (%s)", g.Capability.Words(), strings.Join(terms, ", ")))
-}
-
-// standingLine is a grant in one line, with who gave it and what became of it.
-func standingLine(g govern.Grant) string {
-	line := fmt.Sprintf("%s by %s on %s", grantLine(g), plain(g.By), when(g.At))
-	if g.MaxUses > 0 {
-		line += fmt.Sprintf(", used %d of %d times", g.Uses, g.MaxUses)
-	}
-	if !g.Live(time.Now()) {
-		line += " (ended)"
-	}
-	return line
+	return said(t, p, err, func(p govern.Permissions) []string { return lines.Permissions(p, "this directory") })
 }
 
 func (t *terminal) grant(ctx context.Context, c *cli.Context, h *host.Host) error {

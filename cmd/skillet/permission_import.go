@@ -8,6 +8,7 @@ import (
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/govern"
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/host/edge/lines"
 )
 
 func (t *terminal) permissionImport() *cli.Command {
@@ -38,7 +39,7 @@ func (t *terminal) importPolicy(ctx context.Context, c *cli.Context, h *host.Hos
 		return err
 	}
 	if !t.json {
-		t.showPolicy(out)
+		printAll(t.note, lines.Allowance(out))
 	}
 	switch {
 	case c.Bool("dry-run"):
@@ -53,21 +54,4 @@ func (t *terminal) importPolicy(ctx context.Context, c *cli.Context, h *host.Hos
 		return err
 	}
 	return t.answer(out, func() { t.note("gave %s %s", plain(out.Skill), count(len(out.Permits), "grant")) })
-}
-
-func (t *terminal) showPolicy(p govern.Allowance) {
-	t.note("the policy allows %s:%s", plain(p.Skill), none(len(p.Permits)))
-	for _, permit := range p.Permits {
-		t.note("  + %s", plain(permit.Capability.Words()))
-		t.note("      %s  (line %d: %s)", plain(permit.Capability.String()), permit.Line, plain(permit.From))
-	}
-	if len(p.Refused) > 0 {
-		t.note("what is not granted:")
-	}
-	for _, r := range p.Refused {
-		t.note("  - line %d: %s: %s", r.Line, plain(r.Field), visible(r.Reason))
-		if r.Hint != "" {
-			t.note("      hint: %s", plain(r.Hint))
-		}
-	}
 }

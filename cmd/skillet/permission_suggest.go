@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/govern"
+	"github.com/skillet-run/skillet/host/edge/lines"
 	"github.com/skillet-run/skillet/policies/capability"
 )
 
@@ -95,16 +95,10 @@ func (t *terminal) showSuggestions(print printer, all []suggested) {
 }
 
 func (t *terminal) showSuggestion(print printer, s suggested) {
-	name, _, _ := strings.Cut(s.Skill, "@")
-	print("%s, %d runs since %s:%s", plain(s.Skill), s.Runs, s.Since.Local().Format(time.DateOnly), none(len(s.Grants)))
-	for _, a := range s.Grants {
-		print("  %-6s  %s  (%s)", a.Verdict, plain(a.Capability.String()), timesUsed(a))
-		for _, c := range a.To {
-			print("     to   %s", plain(c.String()))
-		}
-	}
+	printAll(print, lines.Suggestion(s.Suggestion))
 	switch {
 	case s.Applied:
+		name, _, _ := strings.Cut(s.Skill, "@")
 		print("  done; `skillet permission show %s` shows its grants", plain(name))
 	case s.Changes():
 		print("  to do so: skillet permission suggest %s --apply", plain(s.Skill))
@@ -112,11 +106,4 @@ func (t *terminal) showSuggestion(print printer, s suggested) {
 			print("  %s %s", []string{"or:      ", "and then:"}[min(i, 1)], plain(c))
 		}
 	}
-}
-
-func timesUsed(a govern.Advice) string {
-	if a.Uses == 0 {
-		return a.Why
-	}
-	return fmt.Sprintf("used %d times, last on %s; %s", a.Uses, a.LastUsed.Local().Format(time.DateOnly), a.Why)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/admit"
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/host/edge/lines"
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -39,7 +40,7 @@ func (t *terminal) rollback(ctx context.Context, c *cli.Context, h *host.Host) e
 }
 
 // unshown is for plans of which nothing is shown before they are carried out.
-func unshown(*admit.Plan, detail) string { return "" }
+func unshown(*admit.Plan, lines.Style) string { return "" }
 
 func (t *terminal) rolledBack(verb string, r admit.RolledBack) error {
 	return t.answer(r, func() {

@@ -5,9 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -16,6 +14,7 @@ import (
 	"github.com/skillet-run/skillet/host/app/invoke"
 	"github.com/skillet-run/skillet/host/app/principal"
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/host/edge/lines"
 	"github.com/skillet-run/skillet/internal/openfile"
 	"github.com/skillet-run/skillet/policies/capability"
 )
@@ -100,7 +99,7 @@ func (t *terminal) noteRecorded(a invoke.Answer, path string, err error) {
 func (t *terminal) showResult(res invoke.Result) error {
 	t.noteWay(res)
 	for _, l := range res.Logs {
-		t.note("[%s] %s%s", plain(l.Level), plain(l.Message), fields(l))
+		t.note("[%s] %s%s", plain(l.Level), plain(l.Message), lines.Fields(l))
 	}
 	if !res.OK {
 		return res.Error
@@ -152,15 +151,6 @@ func (t *terminal) noteParts(res invoke.Result) {
 			}
 		}
 	}
-}
-
-// fields are the fields of a log line, in order of their names.
-func fields(l invoke.LogLine) string {
-	var b strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(l.Fields)) {
-		fmt.Fprintf(&b, " %s=%s", plain(name), plain(l.Fields[name]))
-	}
-	return b.String()
 }
 
 // invocation is the call that a command line asks for.

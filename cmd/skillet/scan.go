@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -11,6 +10,7 @@ import (
 	"github.com/skillet-run/skillet/host/app/invoke"
 	"github.com/skillet-run/skillet/host/app/upkeep"
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/host/edge/lines"
 )
 
 func (t *terminal) scanCommand() *cli.Command {
@@ -58,48 +58,7 @@ func (t *terminal) showScan(c *cli.Context, r author.Scanned) error {
 		return writeEscaped(t.out, log)
 	}
 	return t.answer(r, func() {
-		showFindings(t.say, r.Report)
-		t.note("%s@%s: %s", plain(r.Name), plain(r.Version), totals(r.Report))
+		printAll(t.say, lines.Findings(r.Report))
+		t.note("%s@%s: %s", plain(r.Name), plain(r.Version), lines.Totals(r.Report))
 	})
-}
-
-// showFindings prints findings, for a person who decides.
-func showFindings(print printer, r author.Findings) {
-	for _, f := range r.Findings {
-		print("%-5s %s  %s: %s", f.Severity, f.Rule, findingPlace(f), visible(f.Message))
-		if f.Excerpt != "" {
-			print("             | %s", visible(f.Excerpt))
-		}
-	}
-	for _, m := range r.More {
-		print("      %s  and %d more of these", m.Rule, m.Count)
-	}
-}
-
-// findingPlace is where a finding is.
-func findingPlace(f author.Finding) string {
-	switch {
-	case f.Line > 0:
-		return fmt.Sprintf("%s:%d:%d", visible(f.File), f.Line, f.Column)
-	case f.Offset > 0:
-		return fmt.Sprintf("%s at byte %d", visible(f.File), f.Offset)
-	}
-	return visible(f.File)
-}
-
-// totals says how many findings there are.
-func totals(r author.Findings) string {
-	var parts []string
-	for _, s := range []struct {
-		author.Severity
-		words string
-	}{{author.Block, "to block"}, {author.Warn, "to look at"}, {author.Info, "to know"}} {
-		if n := r.Count(s.Severity); n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, s.words))
-		}
-	}
-	if len(parts) == 0 {
-		return "nothing was found"
-	}
-	return "found " + strings.Join(parts, ", ")
 }

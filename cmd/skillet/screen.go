@@ -3,17 +3,45 @@ package main
 import (
 	"sync"
 
-	"github.com/skillet-run/skillet/cmd/skillet/internal/screen"
+	"github.com/skillet-run/skillet/internal/text"
 )
 
-// Text of others as it may be shown: see package screen.
+// Small texts, and text of others as it may be shown: see package text.
 var (
-	plain        = screen.Plain
-	plainLines   = screen.PlainLines
-	visible      = screen.Visible
-	short        = screen.Short
-	writeEscaped = screen.WriteEscaped
+	plain        = text.Plain
+	plainLines   = text.PlainLines
+	visible      = text.Visible
+	short        = text.Short
+	writeEscaped = text.WriteEscaped
+	count        = text.Count
+	size         = text.Size
+	when         = text.When
+	millis       = text.Millis
+	ago          = text.Span
 )
+
+// A printer prints one line, of an answer or for people.
+type printer func(format string, args ...any)
+
+// printAll prints lines that are safe to show.
+func printAll(print printer, all []string) {
+	for _, line := range all {
+		print("%s", line)
+	}
+}
+
+// said is [answered] for what people are shown as lines.
+func said[T any](t *terminal, v T, err error, in func(T) []string) error {
+	return t.answered(v, err, func() { printAll(t.say, in(v)) })
+}
+
+// because is a reason behind a sentence; nothing for none.
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return " (" + reason + ")"
+}
 
 // downloads are what a person is waiting for: packages that are fetched, with
 // how much of each came.

@@ -3,14 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/invoke"
 	"github.com/skillet-run/skillet/host/app/principal"
-	"github.com/skillet-run/skillet/manifests"
 )
 
 func (t *terminal) sessionCommand() *cli.Command {
@@ -73,20 +71,6 @@ func sessionEnd(i invoke.Session) string {
 	return "until " + when(i.ExpiresAt)
 }
 
-// ago is a length of time in whole units.
-func ago(seconds float64) string {
-	d := time.Duration(max(seconds, 0) * float64(time.Second))
-	switch {
-	case d >= 48*time.Hour:
-		return fmt.Sprintf("%dd", d/(24*time.Hour))
-	case d >= time.Hour:
-		return fmt.Sprintf("%dh", d/time.Hour)
-	case d >= time.Minute:
-		return fmt.Sprintf("%dm", d/time.Minute)
-	}
-	return fmt.Sprintf("%ds", d/time.Second)
-}
-
 func (t *terminal) showSession(i invoke.Session) {
 	rows := [][2]string{{"session", i.Key().String()}}
 	if i.Damaged {
@@ -120,16 +104,4 @@ func (t *terminal) eachSession(ctx context.Context, c *cli.Context, done string,
 			t.note("%s %s", done, plain(i.Key().String()))
 		}
 	})
-}
-
-// sessionBounds says what holds for the sessions of a skill.
-func sessionBounds(s manifests.Sessions) string {
-	text := fmt.Sprintf("up to %d at once, end after %s without a call", s.Max, time.Duration(s.Seconds*float64(time.Second)))
-	if !s.Persist {
-		return text + " and with the program"
-	}
-	if !s.Discard {
-		text += ", and can be resumed then"
-	}
-	return text
 }

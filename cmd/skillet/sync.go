@@ -9,6 +9,7 @@ import (
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/admit"
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/host/edge/lines"
 )
 
 func (t *terminal) syncCommand() *cli.Command {
@@ -40,8 +41,8 @@ func (t *terminal) sync(ctx context.Context, c *cli.Context, h *host.Host) error
 	}
 	dry := c.Bool("dry-run")
 	change := admit.Sync{Lock: path, Prune: c.Bool("prune"), Terms: t.terms(c, ws, dry)}
-	plan, r, err := t.carryOut(ctx, c, h, change, dry, func(p *admit.Plan, d detail) string {
-		t.showPackages(p, d)
+	plan, r, err := t.carryOut(ctx, c, h, change, dry, func(p *admit.Plan, s lines.Style) string {
+		t.showPackages(p, s)
 		return syncQuestion(p, change.Prune)
 	})
 	for _, b := range r.Became {

@@ -185,7 +185,7 @@ func (t *terminal) movingTask(more string, do func(ctx context.Context, c *cli.C
 }
 
 func (t *terminal) showState(r work.Run) {
-	t.say("%s is %s%s", shortID(r.TaskID), r.State, because(plain(r.Reason), nil))
+	t.say("%s is %s%s", shortID(r.TaskID), r.State, because(plain(r.Reason)))
 }
 
 // decideStep decides about the steps of a task that wait for the person.

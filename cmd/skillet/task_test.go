@@ -212,7 +212,7 @@ func TestTaskKilled(t *testing.T) {
 	began := time.Now()
 	full := p.tenSteps("out-whole", 0, "")
 	took := time.Since(began)
-	if got := lines(t, p, "out-whole"); !slices.Equal(got, []string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"}) || full.State != task.Completed {
+	if got := linesOf(t, p, "out-whole"); !slices.Equal(got, []string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"}) || full.State != task.Completed {
 		t.Fatalf("without a kill: %s, lines %q", full.State, got)
 	}
 	victims := []string{"host", reexec.Plugin.Word + " builtin", ten}
@@ -222,7 +222,7 @@ func TestTaskKilled(t *testing.T) {
 		victim := victims[i%len(victims)]
 		dir := fmt.Sprintf("out-%d", i)
 		r := p.tenSteps(dir, rand.N(took), victim)
-		got := lines(t, p, dir)
+		got := linesOf(t, p, dir)
 		if twice := slices.Compact(slices.Sorted(slices.Values(got))); len(twice) != len(got) {
 			t.Fatalf("%s killed: a line is there twice: %q", victim, got)
 		}
@@ -326,8 +326,8 @@ func TestParallelTaskKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	began := time.Now()
-	if r, _ := p.mixedTask(template, "whole"); r.State != task.Completed || len(lines(t, p, "whole")) != mixedWrites {
-		t.Fatalf("without a kill: %s, lines %q", r.State, lines(t, p, "whole"))
+	if r, _ := p.mixedTask(template, "whole"); r.State != task.Completed || len(linesOf(t, p, "whole")) != mixedWrites {
+		t.Fatalf("without a kill: %s, lines %q", r.State, linesOf(t, p, "whole"))
 	}
 	took := time.Since(began)
 	n, kills, uncertain, i := rounds(2, 200), 0, 0, 0
@@ -338,7 +338,7 @@ func TestParallelTaskKilled(t *testing.T) {
 		r, killed := p.mixedTask(template, dir, moments[:min(len(moments), n-kills)]...)
 		kills, uncertain = kills+killed, uncertain+r.Telemetry.Uncertain
 		outcomes[r.State]++
-		got := lines(t, p, dir)
+		got := linesOf(t, p, dir)
 		if !slices.IsSorted(got) || len(slices.Compact(slices.Clone(got))) != len(got) {
 			t.Errorf("lines are there twice, or before their turn: %q", got)
 		}
@@ -532,7 +532,7 @@ func killProcess(host *os.Process, victim string) {
 	}
 }
 
-func lines(t *testing.T, p *person, dir string) []string {
+func linesOf(t *testing.T, p *person, dir string) []string {
 	t.Helper()
 	return strings.Fields(string(read(t, filepath.Join(p.work, dir, "out.txt"))))
 }

@@ -45,7 +45,7 @@ type watcher struct {
 }
 
 func (t *terminal) watcher() *watcher {
-	return &watcher{t, work.Transcript{Way: func(h fault.Hint) string { return t.way(h.Text, h.Remedies) }}}
+	return &watcher{t, work.Transcript{Way: t.inWords}}
 }
 
 // show prints an event: as a line of JSON, or in words.
@@ -160,7 +160,7 @@ func (t *terminal) showSteps(r work.Run) {
 		t.say("  %s%s", visible(short(what, 2000)), asks)
 	}
 	if r.Risk != "" {
-		t.say("risk: %s%s", r.Risk, because(plain(r.RiskReason), nil))
+		t.say("risk: %s%s", r.Risk, because(plain(r.RiskReason)))
 	}
 }
 

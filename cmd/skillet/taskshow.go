@@ -21,7 +21,7 @@ func (t *terminal) showTask(v work.TaskView) {
 	if r.Report != nil || r.State == work.WaitingApproval { // the summary says it, or the steps that wait
 		why = ""
 	}
-	t.say("%s  %s%s", shortID(r.TaskID), r.State, because(plain(why), nil))
+	t.say("%s  %s%s", shortID(r.TaskID), r.State, because(plain(why)))
 	t.say("  goal:     %s", plain(short(v.Task.Goal, 500)))
 	t.say("  done:     %.0f %%%s", v.Status.Percent, leftWords(v.Status))
 	t.say("  begun:    %s by %s%s", when(r.CreatedAt), plain(r.Owner), agentWords(r))
@@ -32,7 +32,7 @@ func (t *terminal) showTask(v work.TaskView) {
 		t.say("  asks you: %s", askWords(v.Task.ApproveRisk))
 	}
 	if r.Risk != "" {
-		t.say("  risk:     %s%s", r.Risk, because(plain(r.RiskReason), nil))
+		t.say("  risk:     %s%s", r.Risk, because(plain(r.RiskReason)))
 	}
 	c := v.Status.Telemetry
 	t.say("  cost:     %d tokens in, %d out, %.4f USD; %s, %s", c.InputTokens, c.OutputTokens, float64(c.MicroUSD)/1e6, count(c.ModelCalls, "thought"), count(c.ToolCalls, "tool call"))

@@ -12,8 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
-	"time"
 
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
@@ -23,6 +21,7 @@ import (
 	"github.com/skillet-run/skillet/host/app/admit"
 	"github.com/skillet-run/skillet/host/base/fault"
 	"github.com/skillet-run/skillet/host/edge/api"
+	"github.com/skillet-run/skillet/host/edge/lines"
 	"github.com/skillet-run/skillet/internal/lazyregexp"
 )
 
@@ -273,20 +272,8 @@ func (t *terminal) tellDown(all downPlaces) {
 
 // table prints rows in columns.
 func (t *terminal) table(header string, rows [][]string) {
-	w := tabwriter.NewWriter(t.out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, header)
-	for _, r := range rows {
-		cells := make([]string, len(r))
-		for i, c := range r {
-			cells[i] = plain(c)
-		}
-		fmt.Fprintln(w, strings.Join(cells, "\t"))
-	}
-	w.Flush()
+	printAll(t.say, lines.Table(header, rows))
 }
-
-// when is a time as people read it, where they are.
-func when(at time.Time) string { return at.Local().Format("2006-01-02 15:04") }
 
 // raw prints a tool's answer: as it is into a pipe, made safe on a terminal.
 func (t *terminal) raw(b []byte) error {

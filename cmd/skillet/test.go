@@ -2,11 +2,10 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"strings"
 
 	"github.com/skillet-run/skillet/host/app/author"
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/host/edge/lines"
 
 	"github.com/urfave/cli/v2"
 )
@@ -49,7 +48,7 @@ func (t *terminal) test(ctx context.Context, c *cli.Context, s *author.Service) 
 		r.Match, r.Build = recorded.Match, false
 	}
 	if !t.json {
-		r.Done = func(r author.CaseResult) { t.showResultOf(r, c.Bool("verbose")) }
+		r.Done = func(r author.CaseResult) { printAll(t.say, lines.Case(r, c.Bool("verbose"))) }
 	}
 	out, err := s.Test(ctx, t.person(), r)
 	if err != nil {
@@ -84,35 +83,6 @@ func (t *terminal) recordCase(ctx context.Context, c *cli.Context, s *author.Ser
 	return made, err
 }
 
-// showResultOf shows a case: one that failed with all that is wrong with it.
-func (t *terminal) showResultOf(r author.CaseResult, verbose bool) {
-	at := fmt.Sprintf("%s:%d: %s", visible(r.File), r.Line, visible(r.Name))
-	switch {
-	case r.Outcome == author.CaseFailed:
-		t.say("FAIL %s (%s)", at, visible(r.Tool))
-		for _, line := range r.Lines() {
-			t.say("       %s", visible(line))
-		}
-	case !verbose:
-		return
-	case r.Outcome == author.CaseSkipped:
-		t.say("skip %s: %s", at, visible(r.Detail))
-		return
-	default:
-		t.say("pass %s (%s)", at, visible(r.Tool))
-	}
-	if !verbose {
-		return
-	}
-	t.say("       %.1f ms, %d fuel, %s, %s", r.DurationMS, r.Fuel, size(int64(r.PeakMemoryBytes)), count(r.HostCalls, "host call"))
-	for _, l := range r.Logs {
-		t.say("       [%s] %s%s", visible(l.Level), visible(l.Message), visible(fields(l)))
-	}
-	for _, d := range r.Denials {
-		t.say("       refused %s: %s", visible(d.Request), visible(d.Reason))
-	}
-}
-
 // concludeTest writes the reports and says how it went.
 func (t *terminal) concludeTest(c *cli.Context, out author.Tested) error {
 	if file := c.String("junit"); file != "" {
@@ -120,43 +90,5 @@ func (t *terminal) concludeTest(c *cli.Context, out author.Tested) error {
 			return err
 		}
 	}
-	return t.judged(out, nil, out.OK, fault.KindSkill, func() { t.showTested(out) })
-}
-
-func (t *terminal) showTested(out author.Tested) {
-	r := out.Report
-	for _, p := range r.Problems {
-		t.say("FAIL %s", strings.ReplaceAll(plainLines(p), "\n", "\n       "))
-	}
-	for _, f := range out.Updated {
-		t.say("updated %s", visible(f))
-	}
-	if out.Recorded != "" {
-		t.say("recorded %s", visible(out.Recorded))
-	}
-	most := ""
-	if r.Fuel > 0 { // not for a prompt
-		most = fmt.Sprintf("; at most %d fuel, %s", r.Fuel, size(int64(r.PeakMemoryBytes)))
-	}
-	t.say("%s@%s: %s in %.2f s%s", plain(r.Skill), plain(r.Version), tally(r), r.DurationMS/1000, most)
-}
-
-// tally says how many test cases passed.
-func tally(r author.CaseReport) string {
-	text := fmt.Sprintf("%d passed", r.Passed)
-	for _, x := range []struct {
-		n    int
-		what string
-	}{{r.Failed, "failed"}, {r.Skipped, "skipped"}} {
-		if x.n > 0 {
-			text += fmt.Sprintf(", %d %s", x.n, x.what)
-		}
-	}
-	if n := len(r.Problems); n > 0 {
-		text += ", " + count(n, "file") + " that cannot be read"
-	}
-	if r.Note != "" {
-		text += "; " + plain(r.Note)
-	}
-	return text
+	return t.judged(out, nil, out.OK, fault.KindSkill, func() { printAll(t.say, lines.Tested(out)) })
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/admit"
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/host/edge/lines"
 	"github.com/skillet-run/skillet/manifests"
 )
 
@@ -25,50 +26,9 @@ func (t *terminal) tree(ctx context.Context, c *cli.Context, h *host.Host) error
 		if len(tree.Branches) == 0 {
 			t.note("no skills are installed; `skillet install PATH` installs one")
 		}
-		for _, b := range tree.Branches {
-			t.say("%s", branchWords(b))
-			t.showBranches(b.Branches, "")
-		}
+		printAll(t.say, lines.Tree(tree.Branches))
 		t.showBroken(tree.Broken)
 	})
-}
-
-func branchWords(w admit.Branch) string {
-	if w.Skill == "" {
-		first, _, _ := strings.Cut(w.LeftOut, "\n")
-		if first == "" {
-			return plain(w.Needs) + ": missing"
-		}
-		return plain(w.Needs) + ": left out: " + plain(first)
-	}
-	text := plain(w.Skill+"@"+w.Version) + "  (" + plain(w.Needs)
-	for _, more := range []struct {
-		is   bool
-		text string
-	}{
-		{w.Interface != "", ", which it provides as " + w.Interface},
-		{w.Optional, ", optional"}, {w.Closure != "", ", a closure of its own"},
-	} {
-		if more.is {
-			text += plain(more.text)
-		}
-	}
-	text += ")"
-	if w.Repeated && len(w.Branches) == 0 {
-		text += " as above"
-	}
-	return text
-}
-
-func (t *terminal) showBranches(all []admit.Branch, indent string) {
-	for i, b := range all {
-		edge, rest := "├─ ", "│  "
-		if i == len(all)-1 {
-			edge, rest = "└─ ", "   "
-		}
-		t.say("%s%s%s", indent, edge, branchWords(b))
-		t.showBranches(b.Branches, indent+rest)
-	}
 }
 
 func (t *terminal) showBroken(broken []string) {
@@ -88,20 +48,9 @@ func (t *terminal) why(ctx context.Context, c *cli.Context, h *host.Host) error 
 	}
 	ways, err := h.Admit().Why(ctx, t.person(), ref.Name)
 	return t.answered(ways.Paths, err, func() {
-		for _, p := range ways.Paths {
-			t.say("%s", plain(pathWords(p)))
-		}
+		printAll(t.say, lines.Ways(ways.Paths))
 		t.showBroken(ways.Broken)
 	})
-}
-
-// pathWords says a way in a line.
-func pathWords(p []admit.Step) string {
-	text := "you asked for " + p[0].Needs + ": " + p[0].Skill + "@" + p[0].Version
-	for _, s := range p[1:] {
-		text += ", which needs " + s.Needs + ": " + s.Skill + "@" + s.Version
-	}
-	return text
 }
 
 func (t *terminal) outdatedCommand() *cli.Command {

@@ -11,6 +11,7 @@ import (
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/admit"
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/host/edge/lines"
 )
 
 func (t *terminal) updateCommand() *cli.Command {
@@ -67,28 +68,28 @@ func (t *terminal) update(ctx context.Context, c *cli.Context, h *host.Host) err
 // updateOne plans the update of one skill, shows it to whom it is to be shown, asks, and
 // carries it out.
 func (t *terminal) updateOne(ctx context.Context, c *cli.Context, h *host.Host, change admit.Update) (*admit.Plan, admit.Result, error) {
-	return t.carryOut(ctx, c, h, change, c.Bool("preview"), func(p *admit.Plan, d detail) string {
-		t.showUpdatePlan(c, p, d)
+	return t.carryOut(ctx, c, h, change, c.Bool("preview"), func(p *admit.Plan, s lines.Style) string {
+		t.showUpdatePlan(c, p, s)
 		return grantQuestion(p, "Update")
 	})
 }
 
 // showUpdatePlan shows what an update comes to: all of it to who looks at it, and otherwise
 // what the new version did on recorded calls.
-func (t *terminal) showUpdatePlan(c *cli.Context, p *admit.Plan, d detail) {
+func (t *terminal) showUpdatePlan(c *cli.Context, p *admit.Plan, s lines.Style) {
 	main := p.Main()
 	looked := main != nil && main.Looked
 	if looked || c.Bool("preview") && len(p.Activate) > 0 {
-		t.showPackages(p, d)
+		t.showPackages(p, s)
 	}
 	for _, up := range p.Upgrades {
 		if c.Bool("preview") && !t.json {
-			t.showUpgrade(t.note, up)
+			printAll(t.note, lines.Upgrade(up))
 		}
 	}
 	if p.Replays != nil && !looked && !t.json {
 		t.note("%s %s:", plain(p.Skill), plain(p.To))
-		showShadow(t.note, p.Replays, false)
+		printAll(t.note, lines.Shadow(lines.Style{All: "--full"}, p.Replays))
 	}
 }
 

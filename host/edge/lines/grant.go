@@ -1,0 +1,93 @@
+package lines
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/skillet-run/skillet/host/app/govern"
+)
+
+// Permissions are the grants of a skill, and what else its manifest asks for; from is what
+// relative paths mean in that.
+func Permissions(p govern.Permissions, from string) []string {
+	return written(Style{}, func(b *block) {
+		b.say("%s (sha256:%s) is granted:%s", plain(p.Skill), p.Digest.Short(), none(len(p.Grants)))
+		for _, g := range p.Grants {
+			b.say("  %s", standing(g))
+		}
+		if len(p.Asks) > 0 {
+			b.say("its manifest asks for more, seen from %s:", from)
+		}
+		for _, a := range p.Asks {
+			b.say("  %s  (%s)%s", plain(a.Words), plain(a.Capability.String()), because(plain(a.Reason), nil))
+		}
+	})
+}
+
+// Granted is a grant in one line: what, as a capability, and on which terms.
+func Granted(g govern.Grant) string {
+	terms := []string{g.Capability.String()}
+	if g.MaxUses > 0 {
+		terms = append(terms, count(g.MaxUses, "run"))
+	}
+	if !g.ExpiresAt.IsZero() {
+		terms = append(terms, "until "+when(g.ExpiresAt))
+	}
+	if words := g.Words(); words != "" {
+		terms = append(terms, "only "+words)
+	}
+	return plain(fmt.Sprintf("%s (%s)", g.Capability.Words(), strings.Join(terms, ", ")))
+}
+
+// standing is a grant in one line, with who gave it and what became of it.
+func standing(g govern.Grant) string {
+	line := fmt.Sprintf("%s by %s on %s", Granted(g), plain(g.By), when(g.At))
+	if g.MaxUses > 0 {
+		line += fmt.Sprintf(", used %d of %d times", g.Uses, g.MaxUses)
+	}
+	if !g.Live(time.Now()) {
+		line += " (ended)"
+	}
+	return line
+}
+
+// Suggestion is what is proposed about the grants of a skill.
+func Suggestion(s govern.Suggestion) []string {
+	return written(Style{}, func(b *block) {
+		b.say("%s, %d runs since %s:%s", plain(s.Skill), s.Runs, s.Since.Local().Format(time.DateOnly), none(len(s.Grants)))
+		for _, a := range s.Grants {
+			b.say("  %-6s  %s  (%s)", a.Verdict, plain(a.Capability.String()), timesUsed(a))
+			for _, c := range a.To {
+				b.say("     to   %s", plain(c.String()))
+			}
+		}
+	})
+}
+
+func timesUsed(a govern.Advice) string {
+	if a.Uses == 0 {
+		return a.Why
+	}
+	return fmt.Sprintf("used %d times, last on %s; %s", a.Uses, a.LastUsed.Local().Format(time.DateOnly), a.Why)
+}
+
+// Allowance is what a policy of another program allows a skill, and what of it is not granted.
+func Allowance(p govern.Allowance) []string {
+	return written(Style{}, func(b *block) {
+		b.say("the policy allows %s:%s", plain(p.Skill), none(len(p.Permits)))
+		for _, permit := range p.Permits {
+			b.say("  + %s", plain(permit.Capability.Words()))
+			b.say("      %s  (line %d: %s)", plain(permit.Capability.String()), permit.Line, plain(permit.From))
+		}
+		if len(p.Refused) > 0 {
+			b.say("what is not granted:")
+		}
+		for _, r := range p.Refused {
+			b.say("  - line %d: %s: %s", r.Line, plain(r.Field), visible(r.Reason))
+			if r.Hint != "" {
+				b.say("      hint: %s", plain(r.Hint))
+			}
+		}
+	})
+}
