@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/govern"
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/host/edge/lines"
 	"github.com/skillet-run/skillet/internal/openfile"
 )
 
@@ -73,32 +73,11 @@ func (t *terminal) verifyExport(ctx context.Context, path, keyArg string) error 
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return t.answer(found, func() {
-		t.say("ok: %d entries of %s, each chained to the one before", found.Entries, plain(found.Home))
-		for _, p := range found.Logs {
-			t.say("  %s", partLine(p))
-		}
-		t.say("signed by %s", found.Key)
+		printAll(t.say, lines.Export(found))
 		if !found.Known {
 			t.note("nobody said which key it has to be: compare it with the one you know, or give that with --key")
 		}
 	})
-}
-
-func partLine(p govern.Part) string {
-	if p.Last < p.First {
-		return fmt.Sprintf("%s: none", plain(p.Log))
-	}
-	line := fmt.Sprintf("%s: %d to %d, %s to %s", plain(p.Log), p.First, p.Last, when(p.From), when(p.To))
-	for _, r := range p.Adopted {
-		line += fmt.Sprintf("; %s were unsigned and adopted", r)
-	}
-	for _, r := range p.Carried {
-		line += fmt.Sprintf("; %s were carried over by a repair", r)
-	}
-	for _, r := range p.Lost {
-		line += fmt.Sprintf("; %s were lost before a repair", r)
-	}
-	return line
 }
 
 func (t *terminal) verifyHome(ctx context.Context, c *cli.Context, h *host.Host) error {
@@ -119,71 +98,11 @@ func (t *terminal) verifyHome(ctx context.Context, c *cli.Context, h *host.Host)
 	if err != nil {
 		return err
 	}
-	if err := t.answer(v, func() { t.showVerification(v) }); err != nil || v.OK {
+	if err := t.answer(v, func() { printAll(t.say, lines.Verification(v)) }); err != nil || v.OK {
 		return err
 	}
 	if !t.json {
 		t.tell(explain(v.Problem))
 	}
 	return reported{fault.KindVerification}
-}
-
-func (t *terminal) showVerification(v govern.Verification) {
-	if v.OK {
-		t.say("ok: %d decisions and %d runs, each chained to the one before", v.Decisions.Entries, v.Calls.Entries)
-	}
-	for _, j := range []struct {
-		name   string
-		report govern.Report
-	}{{"decisions", v.Decisions}, {"runs", v.Calls}} {
-		switch d := j.report.Damage; {
-		case d != nil:
-			t.say("damaged: the first %d %s are whole, up to %s: %s", j.report.Entries, j.name, plain(d.File), plain(d.What))
-		case !v.OK:
-			t.say("ok: %d %s", j.report.Entries, j.name)
-		default:
-			t.showSigned(j.name, j.report)
-		}
-		if n := j.report.Unacknowledged; n > 0 && j.report.Damage == nil {
-			t.say("  %s: %s behind the last entry, of a command that was cut short: the next one keeps what is whole and deletes the rest", j.name, count(int(n), "byte"))
-		}
-	}
-	if v.OK && len(v.KnownBy) > 0 {
-		found := ""
-		if v.Found {
-			found = ", as the key was found"
-		}
-		t.say("  the home is known by it: %s%s", plain(strings.Join(v.KnownBy, ", ")), found)
-	}
-	if v.Against != nil {
-		t.say("the log has everything that the export shows")
-	}
-}
-
-// showSigned says what of a log that is whole is signed.
-func (t *terminal) showSigned(name string, r govern.Report) {
-	s := r.Signed
-	switch {
-	case r.Entries == 0:
-		return
-	case s == nil:
-		t.say("  %s: not signed yet, the next one signs for all", name)
-		return
-	case s.From > r.Entries:
-		t.say("  %s: signed from the next one on, by %s", name, s.Key)
-	default:
-		t.say("  %s: signed from entry %d on, by %s", name, s.From, s.Key)
-	}
-	for _, a := range s.Adopted {
-		t.say("    entries %s were found unsigned, and adopted on %s", a.Range, when(a.Time))
-	}
-	for _, a := range s.Carried {
-		t.say("    entries %s were carried over by a repair on %s, with new numbers", a.Range, when(a.Time))
-	}
-	for _, at := range s.Repairs {
-		t.say("    repaired on %s", when(at))
-	}
-	for _, l := range s.Lost {
-		t.say("    entries %s were lost before the repair", l)
-	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/govern"
 	"github.com/skillet-run/skillet/host/app/work"
+	"github.com/skillet-run/skillet/host/edge/lines"
 )
 
 func followFlag() cli.Flag {
@@ -35,7 +36,7 @@ func (t *terminal) logsCommand() *cli.Command {
 				if t.json {
 					return t.line(e)
 				}
-				t.showEvent(e)
+				printAll(t.say, lines.Event(e))
 				return nil
 			}
 			if c.Bool("follow") {

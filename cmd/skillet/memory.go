@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +12,7 @@ import (
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/work"
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/host/edge/lines"
 )
 
 func (t *terminal) memoryCommand() *cli.Command {
@@ -30,12 +29,12 @@ func (t *terminal) memoryCommand() *cli.Command {
 			command("list ls", append(filterFlags(), &cli.IntFlag{Name: "limit", Usage: "the `NUMBER` of memories to list; 0 lists all", Value: 50}), t.withMemory(t.listMemories)),
 			command("show", nil, t.withMemory(one("one ID", func(ctx context.Context, _ *cli.Context, m *work.Memories, id string) error {
 				r, err := m.Show(ctx, t.person(), id)
-				return answered(t, r, err, t.printMemory)
+				return said(t, r, err, lines.Record)
 			}))),
 			command("remove rm", []cli.Flag{yesFlag("forget them")}, t.withMemory(t.removeMemories)),
 			command("stats", nil, t.withMemory(func(ctx context.Context, _ *cli.Context, m *work.Memories) error {
 				f, err := m.Stats(ctx, t.person())
-				return answered(t, f, err, t.printMemoryStats)
+				return said(t, f, err, lines.MemoryStats)
 			})),
 			command("reindex", nil, t.withMemory(t.reindexMemory)),
 			command("consolidate", []cli.Flag{&cli.BoolFlag{Name: "if-due", Usage: "do nothing when none is due"}}, t.withMemory(t.consolidateMemory)),
@@ -176,32 +175,9 @@ func (t *terminal) searchMemory(ctx context.Context, c *cli.Context, m *work.Mem
 			t.note("nothing is remembered about that")
 		}
 		for _, r := range all {
-			t.say("%.2f  %s  (near %.2f)", r.Importance.Total, t.memoryLine(r.Record), r.Importance.Relevance)
+			t.say("%.2f  %s  (near %.2f)", r.Importance.Total, lines.Memory(r.Record), r.Importance.Relevance)
 		}
 	})
-}
-
-// memoryLine is a record in one line.
-func (t *terminal) memoryLine(r work.Record) string {
-	line := fmt.Sprintf("%s  %s  %-9s %s", r.ID[:8], when(r.Updated), r.Area, short(plain(work.Shown(r.Text)), 100))
-	if o := r.Origin(); o != "" {
-		line += "  by " + plain(o)
-		if r.Task != "" {
-			line += " in " + plain(shortID(r.Task))
-		}
-	}
-	if len(r.Tags) > 0 {
-		line += "  #" + plain(strings.Join(r.Tags, " #"))
-	}
-	for _, mark := range []struct {
-		is   bool
-		word string
-	}{{r.Failed, "failed"}, {r.Pinned, "pinned"}} {
-		if mark.is {
-			line += "  [" + mark.word + "]"
-		}
-	}
-	return line
 }
 
 func (t *terminal) listMemories(ctx context.Context, c *cli.Context, m *work.Memories) error {
@@ -216,37 +192,12 @@ func (t *terminal) listMemories(ctx context.Context, c *cli.Context, m *work.Mem
 			t.note("nothing fits; `skillet memory add TEXT` remembers something")
 		}
 		for _, r := range all {
-			t.say("%s", t.memoryLine(r))
+			t.say("%s", lines.Memory(r))
 		}
 		if len(all) == limit && n > limit {
 			t.note("there may be more: %s in all; --limit 0 lists all", count(n, "memory record"))
 		}
 	})
-}
-
-func (t *terminal) printMemory(r work.Record) {
-	t.say("%s  %s in %s", r.ID, r.Type, r.Area)
-	t.say("  written %s, changed %s, found %s", when(r.Created), when(r.Updated), count(int(r.Retrievals), "time"))
-	for _, fact := range []struct {
-		is   bool
-		text string
-	}{
-		{r.Failed, "tells of a failure"},
-		{r.Pinned, "pinned: it is never merged or forgotten"},
-		{len(r.Tags) > 0, "tags: " + strings.Join(r.Tags, ", ")},
-		{r.Task != "", "of task " + r.Task},
-		{len(r.Sources) > 0, "made of " + count(len(r.Sources), "memory record")},
-	} {
-		if fact.is {
-			t.say("  %s", plain(fact.text))
-		}
-	}
-	for _, k := range slices.Sorted(maps.Keys(r.Metadata)) {
-		t.say("  %s = %s", plain(k), plain(work.Shown(r.Metadata[k])))
-	}
-	for line := range strings.Lines(work.Shown(r.Text)) {
-		t.say("  | %s", plain(strings.TrimSuffix(line, "\n")))
-	}
 }
 
 func (t *terminal) removeMemories(ctx context.Context, c *cli.Context, m *work.Memories) error {
@@ -264,7 +215,7 @@ func (t *terminal) removeMemories(ctx context.Context, c *cli.Context, m *work.M
 	}
 	if !c.Bool("yes") {
 		for _, r := range all {
-			t.note("%s", t.memoryLine(r))
+			t.note("%s", lines.Memory(r))
 		}
 	}
 	if err := t.agreed(c, "Forget "+count(len(all), "memory record")+"?"); err != nil {

@@ -1,12 +1,8 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -14,45 +10,6 @@ import (
 	"github.com/skillet-run/skillet/host/base/fault"
 	"github.com/skillet-run/skillet/internal/openfile"
 )
-
-// maxTags is how many tags the figures name.
-const maxTags = 10
-
-func (t *terminal) printMemoryStats(f work.MemoryStats) {
-	t.say("%s, %s of text", count(f.Records, "record"), size(f.TextBytes))
-	t.say("  areas     %s", counted(f.Areas, 0))
-	t.say("  types     %s", counted(f.Types, 0))
-	t.say("  tags      %s", counted(f.Tags, maxTags))
-	t.say("  failed    %d, pinned %d, merged %d", f.Failed, f.Pinned, f.Merged)
-	t.say("  found     %s", count(int(f.Retrievals), "time"))
-	if f.Records > 0 {
-		t.say("  changed   from %s to %s", when(f.Oldest), when(f.Newest))
-	}
-	t.say("  vectors   %s, %d dimensions, %d waiting, %s", plain(f.Embedder), f.Vectors.Dimensions, f.Waiting, size(f.Vectors.Bytes))
-	if f.Consolidated.IsZero() {
-		t.say("  never consolidated")
-	} else {
-		t.say("  consolidated %s", when(f.Consolidated))
-	}
-	if f.Due != "" {
-		t.say("  a consolidation is due: %s", f.Due)
-	}
-}
-
-// counted are names with their counts, the largest first; at most so many, or all
-// when max is 0.
-func counted[K ~string](counts map[K]int, most int) string {
-	names := slices.SortedFunc(maps.Keys(counts), func(a, b K) int { return cmp.Or(counts[b]-counts[a], cmp.Compare(a, b)) })
-	var all []string
-	for i, n := range names {
-		if most > 0 && i == most {
-			all = append(all, fmt.Sprintf("and %d more", len(names)-most))
-			break
-		}
-		all = append(all, fmt.Sprintf("%s %d", plain(string(n)), counts[n]))
-	}
-	return cmp.Or(strings.Join(all, ", "), "none")
-}
 
 func (t *terminal) consolidateMemory(ctx context.Context, c *cli.Context, m *work.Memories) error {
 	o, done, err := m.Consolidate(ctx, t.person(), work.ConsolidateRequest{

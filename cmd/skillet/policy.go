@@ -1,10 +1,7 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -13,6 +10,7 @@ import (
 	"github.com/skillet-run/skillet/host/app/govern"
 	"github.com/skillet-run/skillet/host/app/upkeep"
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/host/edge/lines"
 	"github.com/skillet-run/skillet/policies/capability"
 )
 
@@ -26,7 +24,10 @@ func (t *terminal) policyCommand() *cli.Command {
 		Subcommands: []*cli.Command{
 			command("list ls", nil, t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 				found, err := h.Govern().Policies.List(ctx, t.person(), c.Args().Slice())
-				return t.answered(found, err, func() { t.showPolicies(found, c.Args().Present()) })
+				if c.Args().Present() {
+					return said(t, found, err, lines.PolicyTexts)
+				}
+				return said(t, found, err, lines.Policies)
 			})), command("check", nil, t.withoutHome(t.checkPolicies)), command("test", nil, t.withHost(t.testPolicies)),
 			command("explain", []cli.Flag{
 				&cli.BoolFlag{Name: "install", Usage: "ask about a package that asks for this capability"},
@@ -43,31 +44,6 @@ func (t *terminal) policyCommand() *cli.Command {
 	}
 }
 
-func (t *terminal) showPolicies(ps []govern.Policy, whole bool) {
-	var rows [][]string
-	for _, p := range ps {
-		if whole {
-			t.say("// %s:%d", plain(p.File), p.Line)
-			for line := range strings.Lines(p.Text) {
-				t.say("%s", plain(strings.TrimRight(line, "\n")))
-			}
-			continue
-		}
-		rows = append(rows, []string{p.ID, p.Effect, fmt.Sprintf("%s:%d", p.File, p.Line), p.Reason})
-	}
-	if !whole {
-		t.table("POLICY\tDOES\tFROM\tREASON", rows)
-	}
-}
-
-// policyPlace is the file of a problem, and the line where that is known.
-func policyPlace(p govern.PolicyProblem) string {
-	if p.Line == 0 {
-		return plain(p.File)
-	}
-	return fmt.Sprintf("%s:%d", plain(p.File), p.Line)
-}
-
 func (t *terminal) checkPolicies(_ context.Context, c *cli.Context) error {
 	paths := c.Args().Slice()
 	if len(paths) == 0 {
@@ -78,23 +54,7 @@ func (t *terminal) checkPolicies(_ context.Context, c *cli.Context) error {
 		paths = govern.PolicyDirs(home, t.system)
 	}
 	r, err := govern.CheckPolicies(paths)
-	return t.judged(r, err, r.OK, fault.KindUsage, func() { t.showPolicyReport(r) })
-}
-
-func (t *terminal) showPolicyReport(r govern.PolicyReport) {
-	for _, p := range r.Problems {
-		t.say("%s: %s", policyPlace(p), plain(p.Message))
-	}
-	for _, w := range r.Warnings {
-		t.say("warning: %s: %s", policyPlace(w), plain(w.Message))
-	}
-	switch {
-	case !r.OK:
-	case len(r.Warnings) > 0:
-		t.say("%s, no mistakes, %s", count(r.Policies, "policy"), count(len(r.Warnings), "warning"))
-	default:
-		t.say("%s, all well", count(r.Policies, "policy"))
-	}
+	return t.judged(r, err, r.OK, fault.KindUsage, func() { printAll(t.say, lines.PolicyReport(r)) })
 }
 
 func (t *terminal) testPolicies(ctx context.Context, c *cli.Context, h *host.Host) error {
@@ -105,16 +65,7 @@ func (t *terminal) testPolicies(ctx context.Context, c *cli.Context, h *host.Hos
 			failed++
 		}
 	}
-	return t.judged(outcomes, err, failed == 0, fault.KindSkill, func() { t.showOutcomes(outcomes, failed) })
-}
-
-func (t *terminal) showOutcomes(outcomes []govern.CaseOutcome, failed int) {
-	for _, o := range outcomes {
-		if !o.OK {
-			t.say("FAIL  %s: %s %s: %s", plain(filepath.Base(o.File)), plain(cmp.Or(o.Name, o.Skill)), plain(cmp.Or(o.Request, "install "+o.Install)), plain(o.Problem))
-		}
-	}
-	t.say("%d of %s as wanted", len(outcomes)-failed, count(len(outcomes), "case"))
+	return t.judged(outcomes, err, failed == 0, fault.KindSkill, func() { printAll(t.say, lines.PolicyOutcomes(outcomes, failed)) })
 }
 
 // explanation is what --json prints of an explanation.
@@ -145,27 +96,10 @@ func (t *terminal) explainPolicy(ctx context.Context, c *cli.Context, h *host.Ho
 		name, _, _ := strings.Cut(e.Skill, "@")
 		e.Hint = "skillet permission grant " + name + " '" + e.Missing.String() + "'"
 	}
-	return t.answer(e, func() { t.showExplanation(e) })
-}
-
-func (t *terminal) showExplanation(e explanation) {
-	t.say("%s: %s", e.Effect, plain(e.Reason))
-	if e.Grant != "" {
-		t.say("  covered by the grant %s", plain(e.Grant))
-	}
-	for _, p := range e.Policies {
-		t.say("  %s %s (%s:%d): %s", p.Effect, p.ID, plain(p.File), p.Line, plain(p.Reason))
-	}
-	if e.IfGranted != "" {
-		t.say("  if it were granted: %s", e.IfGranted)
-	}
-	if g := e.Granting; g != nil && g.Denies() {
-		t.say("  granting it: %s: %s", g.Effect, plain(g.Reason))
-		for _, p := range g.Policies {
-			t.say("  %s %s (%s:%d): %s", p.Effect, p.ID, plain(p.File), p.Line, plain(p.Reason))
+	return t.answer(e, func() {
+		printAll(t.say, lines.Explanation(e.Explanation))
+		if e.Hint != "" {
+			t.say("  %s", plain(e.Hint))
 		}
-	}
-	if e.Hint != "" {
-		t.say("  %s", plain(e.Hint))
-	}
+	})
 }

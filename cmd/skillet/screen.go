@@ -3,6 +3,7 @@ package main
 import (
 	"sync"
 
+	"github.com/skillet-run/skillet/host/edge/lines"
 	"github.com/skillet-run/skillet/internal/text"
 )
 
@@ -17,7 +18,7 @@ var (
 	size         = text.Size
 	when         = text.When
 	millis       = text.Millis
-	ago          = text.Span
+	shortID      = lines.ShortID
 )
 
 // A printer prints one line, of an answer or for people.

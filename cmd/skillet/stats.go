@@ -2,16 +2,13 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/work"
+	"github.com/skillet-run/skillet/host/edge/lines"
 )
 
 func (t *terminal) statsCommand() *cli.Command {
@@ -26,132 +23,7 @@ func (t *terminal) stats(ctx context.Context, c *cli.Context, h *host.Host) erro
 	done := t.waiting("reading the figures")
 	f, err := h.Work().Usage().Figures(ctx, t.person(), work.FiguresRequest{Since: since, Sections: c.Args().Slice()})
 	done()
-	return answered(t, f, err, t.showFigures)
-}
-
-// showFigures prints the sections that are there, with an empty line between them.
-func (t *terminal) showFigures(f work.Figures) {
-	var shown []func()
-	if f.Skills != nil {
-		shown = append(shown, func() { t.showSkillStats(*f.Skills) })
-	}
-	if f.Models != nil {
-		shown = append(shown, func() { t.showModelStats(*f.Models) })
-	}
-	if f.Memory != nil {
-		shown = append(shown, func() { t.say("memory:"); t.printMemoryStats(*f.Memory) })
-	}
-	if f.Events != nil {
-		shown = append(shown, func() { t.showEventStats(*f.Events) })
-	}
-	if f.Queue != nil {
-		shown = append(shown, func() { t.showQueueStats(*f.Queue) })
-	}
-	for i, show := range shown {
-		if i > 0 {
-			t.say("")
-		}
-		show()
-	}
-}
-
-func (t *terminal) showSkillStats(all []work.SkillStats) {
-	if len(all) == 0 {
-		t.say("skills: nothing ran")
-		return
-	}
-	t.say("skills:")
-	var rows [][]string
-	for _, s := range all {
-		rows = append(rows, []string{
-			"  " + s.Skill, fmt.Sprint(s.Calls), fmt.Sprint(s.Parts), failuresIn(s), fmt.Sprint(s.Denials), fmt.Sprint(s.Cached),
-			fmt.Sprint(s.Fuel), size(int64(s.PeakMemoryBytes)), took(s.Latency.P50MS), took(s.Latency.P90MS), took(s.Latency.P99MS), when(s.Last),
-		})
-	}
-	t.table("  SKILL\tCALLS\tPARTS\tFAILED\tDENIED\tCACHED\tFUEL\tMEMORY\tP50\tP90\tP99\tLAST", rows)
-}
-
-// failuresIn are the failures by kind.
-func failuresIn(s work.SkillStats) string {
-	n := s.Failed()
-	if n == 0 {
-		return "0"
-	}
-	var kinds []string
-	for _, k := range slices.Sorted(maps.Keys(s.Failures)) {
-		kinds = append(kinds, string(k)+" "+fmt.Sprint(s.Failures[k]))
-	}
-	return fmt.Sprintf("%d (%s)", n, strings.Join(kinds, ", "))
-}
-
-// took is a time in milliseconds as people read it.
-func took(ms float64) string {
-	d := time.Duration(ms * float64(time.Millisecond))
-	switch {
-	case d >= time.Second:
-		return d.Round(10 * time.Millisecond).String()
-	case d >= time.Millisecond:
-		return d.Round(10 * time.Microsecond).String()
-	}
-	return d.Round(time.Microsecond).String()
-}
-
-func (t *terminal) showEventStats(e work.EventStats) {
-	t.say("events: %d", e.Events)
-	if e.Events > 0 {
-		t.say("  from %s to %s", when(e.First), when(e.Last))
-		for _, d := range work.EventTypes() {
-			if n := e.Types[d.Type]; n > 0 {
-				t.say("  %-22s %6d  %s", d.Type, n, d.Doc)
-			}
-		}
-	}
-}
-
-func (t *terminal) showQueueStats(q work.QueueStats) {
-	t.say("queue: %d waiting, %d delayed, %d running, %s", q.Waiting, q.Delayed, q.Running, count(q.DeadLetters, "dead letter"))
-	if len(q.Priorities) > 0 {
-		t.say("  priorities %s", counted(q.Priorities, 0))
-		t.say("  owners     %s", counted(q.Owners, maxTags))
-		t.say("  the oldest has waited %s", ago(q.OldestSeconds))
-	}
-	t.say("  room for %d, %d at the same time", q.Limit, q.Concurrency)
-	s := q.Totals
-	t.say("  in all: %d pushed, %d turned away, %d begun, %d done, %d failed, %d tried again, %d given up, %d taken over, %d cancelled",
-		s.Pushed, s.Shed, s.Begun, s.Done, s.Failed, s.Retried, s.Dead, s.TakenOver, s.Cancelled)
-	if s.Begun > 0 {
-		t.say("  on average waited %s, worked %s", took(float64(s.WaitMS)/float64(s.Begun)), took(float64(s.WorkMS)/float64(s.Begun)))
-	}
-}
-
-// dollars are millionths of US dollars as people read them.
-func dollars(micro int64) string { return fmt.Sprintf("$%.4f", float64(micro)/1e6) }
-
-func (t *terminal) showModelStats(m work.ModelStats) {
-	if m.Total.Calls+m.Total.Cached == 0 {
-		t.say("models: none was asked")
-	} else {
-		t.say("models: %s, %d failed, %d from the cache, %s", count(int(m.Total.Calls), "call"), m.Total.Failed, m.Total.Cached, dollars(m.Total.MicroUSD))
-	}
-	for _, part := range []struct {
-		name string
-		rows []work.ModelUse
-	}{{"MODEL", m.Models}, {"TIER", m.Tiers}, {"DAY", m.Days}} {
-		if len(part.rows) == 0 {
-			continue
-		}
-		var rows [][]string
-		for _, u := range part.rows {
-			rows = append(rows, []string{
-				"  " + u.Name, fmt.Sprint(u.Calls), fmt.Sprint(u.Failed), fmt.Sprint(u.Cached), fmt.Sprint(u.InputTokens), fmt.Sprint(u.OutputTokens), dollars(u.MicroUSD),
-				took(float64(u.TookMS) / float64(max(1, u.Calls))),
-			})
-		}
-		t.table("  "+part.name+"\tCALLS\tFAILED\tCACHED\tTOKENS IN\tOUT\tCOST\tEACH", rows)
-	}
-	for _, b := range m.Budgets {
-		t.say("  %s", plain(budgetWords(b)))
-	}
+	return said(t, f, err, lines.Figures)
 }
 
 // statSections are the sections, for completion.

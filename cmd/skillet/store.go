@@ -7,6 +7,7 @@ import (
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/upkeep"
+	"github.com/skillet-run/skillet/host/edge/lines"
 )
 
 func (t *terminal) storeCommand() *cli.Command {
@@ -80,28 +81,5 @@ func forceFlag() cli.Flag {
 }
 
 func (t *terminal) renewed(what string, r upkeep.Renewal, err error) error {
-	return answered(t, r, err, func(r upkeep.Renewal) { t.showRenewal(t.note, what, r) })
-}
-
-func (t *terminal) showRenewal(print printer, what string, r upkeep.Renewal) {
-	print("%s %d decisions; in the store:", what, r.Decisions)
-	for _, k := range r.Kinds {
-		if k.Before == k.After {
-			print("  %6d %s", k.After, k.Kind)
-		} else {
-			print("  %6d %s (there were %d)", k.After, k.Kind, k.Before)
-		}
-	}
-	if r.Unreadable > 0 {
-		print("  %6d entries cannot be read", r.Unreadable)
-	}
-	for _, l := range r.Lost {
-		print("  damaged: %s", plain(l))
-	}
-	if !r.Whole {
-		print("  not all of the store can be read: something is lost")
-	}
-	if r.Aside != "" {
-		print("  the store as it was is in %s; delete it when nothing is missing", r.Aside)
-	}
+	return answered(t, r, err, func(r upkeep.Renewal) { printAll(t.note, lines.Renewal(what, r)) })
 }

@@ -226,9 +226,6 @@ func (t *terminal) listTasks(ctx context.Context, c *cli.Context, h *host.Host) 
 	})
 }
 
-// shortID is enough of the ID of a task to name it.
-func shortID(id string) string { return id[:min(len(id), 12)] }
-
 func (t *terminal) deadTasks(ctx context.Context, c *cli.Context, h *host.Host) error {
 	tasks, requeue, drop := h.Work().Tasks(), c.String("requeue"), c.String("drop")
 	told := func(l work.LetterState) { t.note("%s is %s", plain(l.ID), l.State) }

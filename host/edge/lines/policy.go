@@ -1,0 +1,101 @@
+package lines
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/skillet-run/skillet/host/app/govern"
+)
+
+// PolicyReport is what is wrong with policies.
+func PolicyReport(r govern.PolicyReport) []string {
+	return written(Style{}, func(b *block) { b.policyReport(r) })
+}
+
+// PolicyOutcomes are the cases of policies that did not end as wanted, and how many are.
+func PolicyOutcomes(all []govern.CaseOutcome, failed int) []string {
+	return written(Style{}, func(b *block) { b.outcomes(all, failed) })
+}
+
+// Explanation is what policies say of a request, and why.
+func Explanation(e govern.Explanation) []string {
+	return written(Style{}, func(b *block) { b.explanation(e) })
+}
+
+// Policies are a line for each policy.
+func Policies(all []govern.Policy) []string {
+	var rows [][]string
+	for _, p := range all {
+		rows = append(rows, []string{p.ID, p.Effect, fmt.Sprintf("%s:%d", p.File, p.Line), p.Reason})
+	}
+	return Table("POLICY\tDOES\tFROM\tREASON", rows)
+}
+
+// PolicyTexts are policies as they are written.
+func PolicyTexts(all []govern.Policy) []string {
+	return written(Style{}, func(b *block) {
+		for _, p := range all {
+			b.say("// %s:%d", plain(p.File), p.Line)
+			for line := range strings.Lines(p.Text) {
+				b.say("%s", plain(strings.TrimRight(line, "\n")))
+			}
+		}
+	})
+}
+
+// policyPlace is the file of a problem, and the line where that is known.
+func policyPlace(p govern.PolicyProblem) string {
+	if p.Line == 0 {
+		return plain(p.File)
+	}
+	return fmt.Sprintf("%s:%d", plain(p.File), p.Line)
+}
+
+func (b *block) policyReport(r govern.PolicyReport) {
+	for _, p := range r.Problems {
+		b.say("%s: %s", policyPlace(p), plain(p.Message))
+	}
+	for _, w := range r.Warnings {
+		b.say("warning: %s: %s", policyPlace(w), plain(w.Message))
+	}
+	switch {
+	case !r.OK:
+	case len(r.Warnings) > 0:
+		b.say("%s, no mistakes, %s", count(r.Policies, "policy"), count(len(r.Warnings), "warning"))
+	default:
+		b.say("%s, all well", count(r.Policies, "policy"))
+	}
+}
+
+func (b *block) outcomes(outcomes []govern.CaseOutcome, failed int) {
+	for _, o := range outcomes {
+		if !o.OK {
+			b.say("FAIL  %s: %s %s: %s", plain(filepath.Base(o.File)), plain(cmp.Or(o.Name, o.Skill)), plain(cmp.Or(o.Request, "install "+o.Install)), plain(o.Problem))
+		}
+	}
+	b.say("%d of %s as wanted", len(outcomes)-failed, count(len(outcomes), "case"))
+}
+
+func (b *block) explanation(e govern.Explanation) {
+	b.say("%s: %s", e.Effect, plain(e.Reason))
+	if e.Grant != "" {
+		b.say("  covered by the grant %s", plain(e.Grant))
+	}
+	b.decided(e.Policies)
+	if e.IfGranted != "" {
+		b.say("  if it were granted: %s", e.IfGranted)
+	}
+	if g := e.Granting; g != nil && g.Denies() {
+		b.say("  granting it: %s: %s", g.Effect, plain(g.Reason))
+		b.decided(g.Policies)
+	}
+}
+
+// decided writes the policies that decided.
+func (b *block) decided(all []govern.Policy) {
+	for _, p := range all {
+		b.say("  %s %s (%s:%d): %s", p.Effect, p.ID, plain(p.File), p.Line, plain(p.Reason))
+	}
+}
