@@ -134,19 +134,9 @@ func newApp(t *terminal) *cli.App {
 	}
 }
 
-// commands are all commands, in the order of the help.
+// commands are all commands, with their texts, in the order of the help.
 func (t *terminal) commands() []*cli.Command {
-	cs := []*cli.Command{
-		t.installCommand(), t.runCommand(), t.testCommand(), t.replayCommand(), t.listCommand(), t.infoCommand(), t.removeCommand(),
-		t.updateCommand(), t.rollbackCommand(), t.pinCommand(), t.unpinCommand(), t.enableCommand(), t.disableCommand(),
-		t.verifyCommand(), t.exportCommand(), t.importCommand(),
-		t.lockCommand(), t.syncCommand(), t.whyCommand(), t.treeCommand(), t.outdatedCommand(),
-		t.permissionCommand(), t.policyCommand(), t.secretCommand(), t.sessionCommand(), t.keyCommand(), t.trustCommand(), t.taskCommand(), t.chatCommand(), t.agentCommand(), t.providerCommand(), t.memoryCommand(), t.approvalsCommand(), t.auditCommand(), t.logsCommand(), t.eventsCommand(), t.serveCommand(), t.serviceCommand(), t.tokenCommand(), t.statsCommand(),
-		t.scanCommand(), t.explainCommand(),
-		t.newCommand(), t.buildCommand(), t.devCommand(), t.inspectCommand(), t.benchCommand(), t.engineCommand(),
-		t.packCommand(), t.gcCommand(), t.searchCommand(), t.pullCommand(), t.pushCommand(), t.loginCommand(), t.logoutCommand(), t.storeCommand(), t.configCommand(), t.doctorCommand(),
-		t.completionCommand(), t.versionCommand(), t.exitCodesCommand(), t.helpCommand(), t.completeCommand(),
-	}
+	cs := t.list()
 	describe(cs, "", textsOfCommands())
 	for _, c := range cs {
 		t.prepare(c, c.Name)
