@@ -1,18 +1,12 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
-	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"os/signal"
 	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -82,41 +76,65 @@ func (t *terminal) serve(ctx context.Context, c *cli.Context, h *host.Host, comm
 	defer func() {
 		err = errors.Join(err, h.Govern().Tokens.FlushRefusals(context.WithoutCancel(ctx), t.person()))
 	}()
+	edge, sent, err := t.newAPI(ctx, c, h, common)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	defer func() { err = errors.Join(err, sent.Close(ctx)) }()
+	s := api.Serving{
+		Drain: c.Duration("drain"), Shown: shown, Requests: trace.With(context.Background(), sent.Tracer()),
+		Started: func() func() { return daemon.Ready(ctx, h.CatchUp) },
+	}
+	ls, err := t.announce(ctx, h, claim, s, l)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	defer reloading(func() { t.reload(ctx, c, h, edge, shown) })()
+	if c.Bool("no-tasks") {
+		return edge.Serve(ctx, s, ls...)
+	}
+	return t.whileWorking(trace.With(ctx, sent.Tracer()), h, func(ctx context.Context) error { return edge.Serve(ctx, s, ls...) })
+}
+
+// newAPI makes the edge with the limits that are set, and what sends away what is traced and
+// counted; nil when nothing is. common is what commands that use the service share with it.
+func (t *terminal) newAPI(ctx context.Context, c *cli.Context, h *host.Host, common string) (*api.API, *otlp.Exporter, error) {
 	settings, err := upkeep.SettingsOfService(ctx, t.person(), h.Home(), t.settingLayers(c))
 	if err != nil {
-		return errors.Join(err, l.Close())
+		return nil, nil, err
 	}
-	s, err := t.newServer(ctx, h, serverOptions{c.Duration("drain"), limitsOf(settings), common, shown})
+	edge := api.New(h.Log().Named("api"), api.Services{
+		Admit: h.Admit(), Invoke: h.Invoke(), Govern: h.Govern(), Work: h.Work(), Explain: meaning.Of, Ready: h.CatchUp,
+	}, api.Settings{Version: upkeep.ThisBuild().Version, Limits: limitsOf(settings), Common: common})
+	sent, err := otlp.Open(ctx, otlp.Options{
+		Getenv: t.getenv, Version: upkeep.ThisBuild().Version, Metrics: edge.Gather(context.WithoutCancel(ctx), t.person()),
+		Failed: func(err error) { h.Log().Named("otlp").Warn("what was traced or counted is not sent", "err", err) },
+	})
+	return edge, sent, err
+}
+
+// announce tells commands and the person where the home is served: at l, and at the local
+// socket where there can be one.
+func (t *terminal) announce(ctx context.Context, h *host.Host, claim *upkeep.Claim, s api.Serving, l net.Listener) ([]net.Listener, error) {
+	path, err := claim.Socket()
 	if err != nil {
-		return errors.Join(err, l.Close())
+		return nil, err
 	}
-	defer func() { err = errors.Join(err, s.sent.Close(ctx)) }()
-	l = s.edge.Limit(l)
-	address := s.scheme + "://" + l.Addr().String()
-	if shown != nil {
-		l = tls.NewListener(l, s.http.TLSConfig)
+	ls := []net.Listener{l}
+	socket, err := api.ListenLocally(ctx, path)
+	switch {
+	case err != nil:
+		return nil, err
+	case socket == nil:
+		path = ""
+	default:
+		ls = append(ls, socket)
 	}
-	ls, path := []net.Listener{l}, ""
-	socket, err := listenLocally(ctx, claim)
+	at, err := claim.Announce(s.Scheme()+"://"+l.Addr().String(), path)
 	if err != nil {
-		return errors.Join(err, l.Close())
+		return nil, err
 	}
-	if socket != nil {
-		ls, path = append(ls, socket), socket.Addr().String()
-	}
-	at, err := claim.Announce(address, path)
-	if err != nil {
-		return errors.Join(err, l.Close())
-	}
-	if err := t.sayServing(h, at, shown); err != nil {
-		return errors.Join(err, l.Close())
-	}
-	s.serving = func() func() { return daemon.Ready(ctx, h.CatchUp) }
-	defer reloading(func() { t.reload(ctx, c, h, s.edge, shown) })()
-	if c.Bool("no-tasks") {
-		return s.run(ctx, ls...)
-	}
-	return t.whileWorking(trace.With(ctx, s.sent.Tracer()), h, func(ctx context.Context) error { return s.run(ctx, ls...) })
+	return ls, t.sayServing(h, at, s.Shown)
 }
 
 // reload reads again what may change while a home is served: the limits, and the certificate.
@@ -131,26 +149,6 @@ func (t *terminal) reload(ctx context.Context, c *cli.Context, h *host.Host, edg
 	if err != nil {
 		h.Log().Error("what is set was not read again", "err", err)
 	}
-}
-
-// longestSocket is the longest path of a socket that every system takes.
-const longestSocket = 100
-
-// listenLocally listens at the local socket of the home, which only its owner may open. It
-// is nil where the system does not say who is at the other end, and where the path is too long.
-func listenLocally(ctx context.Context, claim *upkeep.Claim) (net.Listener, error) {
-	path, err := claim.Socket()
-	if err != nil || !api.LocalSocket || len(path) > longestSocket {
-		return nil, err
-	}
-	l, err := new(net.ListenConfig).Listen(ctx, "unix", path)
-	if err != nil {
-		return nil, fmt.Errorf("serve: %w", err)
-	}
-	if err := os.Chmod(path, 0o600); err != nil {
-		return nil, errors.Join(err, l.Close())
-	}
-	return l, nil
 }
 
 // served is what the command prints when it begins.
@@ -176,20 +174,6 @@ func (t *terminal) sayServing(h *host.Host, at upkeep.Serving, shown *cert.Keepe
 	})
 }
 
-// checkListen refuses to listen where others than this machine could come from: tokens would
-// be read on the way.
-func checkListen(address string) error {
-	name, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return fault.Errorf(fault.KindUsage, "--listen %s: it is not HOST:PORT", address).WithHint("such as --listen %s", defaultListen)
-	}
-	if ip := net.ParseIP(name); name == "localhost" || ip != nil && ip.IsLoopback() {
-		return nil
-	}
-	return fault.Errorf(fault.KindUsage, "--listen %s: others on the network could read the tokens there, so it needs TLS", address).
-		WithHint("name a certificate, --tls-cert and --tls-key, or have one made, --tls-self-signed; or listen on this machine alone, --listen %s", defaultListen)
-}
-
 // whileWorking works on the tasks that wait, for as long as do runs.
 func (t *terminal) whileWorking(ctx context.Context, h *host.Host, do func(context.Context) error) error {
 	ctx, stop := context.WithCancel(ctx)
@@ -209,136 +193,8 @@ func (t *terminal) whileWorking(ctx context.Context, h *host.Host, do func(conte
 	return errors.Join(err, failed)
 }
 
-// A server answers requests over HTTP.
-type server struct {
-	http     *http.Server
-	drain    time.Duration
-	edge     *api.API
-	scheme   string
-	cancel   context.CancelFunc // ends requests that run
-	endCalls func()             // ends those whose clients have gone
-	ending   chan struct{}      // closed when no more are taken in
-	sent     *otlp.Exporter     // nil when nothing is
-	// serving tells the system that the service answers, and returns what tells it that it ends.
-	serving func() (stop func())
-}
-
 func limitsOf(s upkeep.ServiceSettings) api.Limits {
 	return api.Limits{PerToken: s.TokenRate, All: s.Rate, InFlight: s.InFlight, Streams: s.Streams, Connections: s.Connections}
-}
-
-// serverOptions say how a home is served.
-type serverOptions struct {
-	drain  time.Duration
-	limits api.Limits
-	common string       // what commands that use the service have in common with it
-	shown  *cert.Keeper // the certificate that is shown; nil without TLS
-}
-
-func (t *terminal) newServer(ctx context.Context, h *host.Host, o serverOptions) (*server, error) {
-	s := &server{drain: o.drain, ending: make(chan struct{})}
-	edge := api.New(h.Log().Named("api"), api.Services{
-		Admit: h.Admit(), Invoke: h.Invoke(), Govern: h.Govern(), Work: h.Work(), Explain: meaning.Of,
-		Ready: func(ctx context.Context) error {
-			select {
-			case <-s.ending:
-				return fault.Errorf(fault.KindConflict, "the service is about to end")
-			default:
-				return h.CatchUp(ctx)
-			}
-		},
-	}, api.Settings{Version: upkeep.ThisBuild().Version, Limits: o.limits, Common: o.common})
-	s.edge, s.scheme = edge, "http"
-	var err error
-	s.sent, err = otlp.Open(ctx, otlp.Options{
-		Getenv: t.getenv, Version: upkeep.ThisBuild().Version, Metrics: edge.Gather(context.WithoutCancel(ctx), t.person()),
-		Failed: func(err error) { h.Log().Named("otlp").Warn("what was traced or counted is not sent", "err", err) },
-	})
-	if err != nil {
-		return nil, err
-	}
-	requests, cancel := context.WithCancel(trace.With(context.Background(), s.sent.Tracer()))
-	s.cancel = cancel
-	s.http = &http.Server{
-		Handler: edge.Handler(hostCheck(o.shown)), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-		BaseContext: func(net.Listener) context.Context { return requests }, ConnContext: edge.ConnContext, ConnState: edge.ConnState,
-		ErrorLog: h.Log().Named("http").StandardLogger(nil),
-	}
-	s.endCalls = edge.EndCalls
-	if o.shown != nil {
-		s.scheme, s.http.TLSConfig = "https", o.shown.Config()
-	}
-	s.http.RegisterOnShutdown(edge.EndStreams)
-	return s, nil
-}
-
-// hostCheck says which hosts requests may name: those of the certificate where there is one,
-// and this machine otherwise, as at the local socket.
-func hostCheck(shown *cert.Keeper) func(*http.Request) bool {
-	return func(r *http.Request) bool {
-		if r.TLS != nil {
-			return shown.IsFor(r.Host)
-		}
-		return thisMachine(r.Host)
-	}
-}
-
-// thisMachine reports whether a request names this machine: a page that a browser was led to
-// by another name does not speak for whoever sits here.
-func thisMachine(hostport string) bool {
-	name := hostport
-	if n, _, err := net.SplitHostPort(hostport); err == nil {
-		name = n
-	}
-	name = strings.Trim(name, "[]")
-	return slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, strings.ToLower(name)) || net.ParseIP(name).IsLoopback()
-}
-
-// run answers requests until ctx ends. Those that run then may go on for the time of the
-// drain, and are cancelled after it.
-func (s *server) run(ctx context.Context, ls ...net.Listener) error {
-	defer s.cancel()
-	defer s.endCalls()
-	failed := make(chan error, len(ls))
-	for _, l := range ls {
-		go func() { failed <- s.http.Serve(l) }()
-	}
-	stopping := s.serving()
-	defer stopping()
-	select {
-	case err := <-failed:
-		return fmt.Errorf("serve: %w", err)
-	case <-ctx.Done():
-	}
-	stopping()
-	close(s.ending)
-	draining, stop := context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(s.drain, time.Nanosecond))
-	defer stop()
-	err := s.http.Shutdown(draining)
-	if errors.Is(err, context.DeadlineExceeded) {
-		s.cancel()
-		s.endCalls()
-		err = s.abandon()
-	}
-	if err != nil {
-		return fmt.Errorf("serve: %w", err)
-	}
-	return nil
-}
-
-// abandonTime is how long requests that were cancelled may take to notice it.
-const abandonTime = 2 * time.Second
-
-// abandon waits for requests that were cancelled, and closes what is left.
-func (s *server) abandon() error {
-	ctx, stop := context.WithTimeout(context.Background(), abandonTime)
-	defer stop()
-	if err := s.http.Shutdown(ctx); errors.Is(err, context.DeadlineExceeded) {
-		return s.http.Close()
-	} else if err != nil {
-		return err
-	}
-	return nil
 }
 
 // certificateOf is the certificate that the service shows; nil for none, which does on this
@@ -349,32 +205,19 @@ func certificateOf(c *cli.Context, home string) (*cert.Keeper, error) {
 		return nil, fault.Errorf(fault.KindUsage, "a certificate is --tls-cert with --tls-key, or --tls-self-signed")
 	}
 	listen := c.String("listen")
-	if _, _, err := net.SplitHostPort(listen); err != nil || !own && file == "" {
-		return nil, checkListen(listen)
-	}
-	if file != "" {
+	local, err := api.IsLocal(listen)
+	switch {
+	case err != nil:
+		return nil, fault.Errorf(fault.KindUsage, "--listen %s: it is not HOST:PORT", listen).WithHint("such as --listen %s", defaultListen)
+	case file == "" && !own && local:
+		return nil, nil
+	case file == "" && !own:
+		return nil, fault.Errorf(fault.KindUsage, "--listen %s: others on the network could read the tokens there, so it needs TLS", listen).
+			WithHint("name a certificate, --tls-cert and --tls-key, or have one made, --tls-self-signed; or listen on this machine alone, --listen %s", defaultListen)
+	case file != "":
 		return cert.Open(cert.Source{Cert: file, Key: key})
 	}
-	return cert.Open(cert.Source{Dir: filepath.Join(home, "tls"), Names: namesOf(listen)})
-}
-
-// namesOf are the names and addresses by which this machine is reached at a place to listen.
-func namesOf(listen string) []string {
-	names := []string{"localhost", "127.0.0.1", "::1"}
-	host, _, _ := net.SplitHostPort(listen) // which the caller has checked
-	if ip := net.ParseIP(host); host != "" && (ip == nil || !ip.IsUnspecified()) {
-		return append(names, host)
-	}
-	if name, err := os.Hostname(); err == nil {
-		names = append(names, name)
-	}
-	all, _ := net.InterfaceAddrs() // what the system does not tell is left out
-	for _, a := range all {
-		if n, ok := a.(*net.IPNet); ok && !n.IP.IsLoopback() && !n.IP.IsLinkLocalUnicast() {
-			names = append(names, n.IP.String())
-		}
-	}
-	return names
+	return cert.Open(cert.Source{Dir: filepath.Join(home, "tls"), Names: cert.NamesAt(listen)})
 }
 
 // reloadEvery is how often a certificate is looked after without being told to.

@@ -193,3 +193,23 @@ func (k *Keeper) Config() *tls.Config {
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return k.now.Load(), nil },
 	}
 }
+
+// NamesAt are the names and addresses by which this machine is reached at a place to listen,
+// HOST:PORT: all that it has for a host that is empty or unspecified.
+func NamesAt(listen string) []string {
+	names := []string{"localhost", "127.0.0.1", "::1"}
+	host, _, _ := net.SplitHostPort(listen) // listening says what is wrong with it
+	if ip := net.ParseIP(host); host != "" && (ip == nil || !ip.IsUnspecified()) {
+		return append(names, host)
+	}
+	if name, err := os.Hostname(); err == nil {
+		names = append(names, name)
+	}
+	all, _ := net.InterfaceAddrs() // what the system does not tell is left out
+	for _, a := range all {
+		if n, ok := a.(*net.IPNet); ok && !n.IP.IsLoopback() && !n.IP.IsLinkLocalUnicast() {
+			names = append(names, n.IP.String())
+		}
+	}
+	return names
+}

@@ -78,8 +78,9 @@ type API struct {
 	meter   *meter
 	verify  sync.Mutex // held while the audit log is verified
 
-	ended chan struct{} // closed when streams are to end
-	end   func()
+	closing chan struct{} // closed when no more requests are taken in
+	ended   chan struct{} // closed when streams are to end
+	end     func()
 }
 
 // MaxBody is the largest body of a request, in bytes, where a route does not say otherwise,
@@ -97,7 +98,7 @@ func New(log hclog.Logger, s Services, set Settings) *API {
 	limits := newLimits(set.Limits)
 	a := &API{
 		s: s, set: set, log: log, mux: http.NewServeMux(), plans: newPlans(set.PlanLife), limits: limits, answers: newAnswers(set.AnswerLife),
-		rules: map[string][]govern.Right{}, meter: newMeter(set.Version, limits), ended: make(chan struct{}),
+		rules: map[string][]govern.Right{}, meter: newMeter(set.Version, limits), closing: make(chan struct{}), ended: make(chan struct{}),
 	}
 	a.end = sync.OnceFunc(func() { close(a.ended) })
 	a.running, a.stop = context.WithCancel(context.Background())

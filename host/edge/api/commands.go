@@ -65,7 +65,7 @@ func commands(a *API) {
 			if _, ok := local(ctx); ok { // it is of settings, and of no use to others
 				s.Common = a.set.Common
 			}
-			return s, a.s.Ready(ctx)
+			return s, a.ready(ctx)
 		})
 	add(a, route{
 		method: http.MethodPost, path: "/v1/run", id: "run-command", tag: "commands", body: MaxInput, rights: needs(govern.RightCall),

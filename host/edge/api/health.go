@@ -19,7 +19,7 @@ func health(a *API) {
 		func(context.Context, govern.Pass, *struct{}) (Health, error) { return well, nil })
 	add(a, route{method: http.MethodGet, path: "/v1/health/ready", id: "ready", tag: "health", paced: true, summary: "Tells whether calls can be made"},
 		func(ctx context.Context, _ govern.Pass, _ *struct{}) (Health, error) {
-			if err := a.s.Ready(ctx); err != nil {
+			if err := a.ready(ctx); err != nil {
 				p := a.problem(err)
 				p.Status, p.Title = http.StatusServiceUnavailable, http.StatusText(http.StatusServiceUnavailable)
 				return Health{}, p
