@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -68,12 +67,6 @@ func (t *terminal) testPolicies(ctx context.Context, c *cli.Context, h *host.Hos
 	return t.judged(outcomes, err, failed == 0, fault.KindSkill, func() { printAll(t.say, lines.PolicyOutcomes(outcomes, failed)) })
 }
 
-// explanation is what --json prints of an explanation.
-type explanation struct {
-	govern.Explanation
-	Hint string `json:"hint,omitempty"`
-}
-
 func (t *terminal) explainPolicy(ctx context.Context, c *cli.Context, h *host.Host) (err error) {
 	args := c.Args().Slice()
 	req := govern.ExplainRequest{Request: args[1]}
@@ -88,18 +81,6 @@ func (t *terminal) explainPolicy(ctx context.Context, c *cli.Context, h *host.Ho
 			return fault.Wrap(fault.KindUsage, err).WithHint("%s", inFull(args[1]))
 		}
 	}
-	e := explanation{}
-	if e.Explanation, err = h.Govern().Policies.Explain(ctx, t.person(), req); err != nil {
-		return err
-	}
-	if e.Missing != (capability.Capability{}) {
-		name, _, _ := strings.Cut(e.Skill, "@")
-		e.Hint = "skillet permission grant " + name + " '" + e.Missing.String() + "'"
-	}
-	return t.answer(e, func() {
-		printAll(t.say, lines.Explanation(e.Explanation))
-		if e.Hint != "" {
-			t.say("  %s", plain(e.Hint))
-		}
-	})
+	e, err := h.Govern().Policies.Explain(ctx, t.person(), req)
+	return said(t, e, err, func(e govern.Explanation) []string { return lines.Explanation(t.style(c, ""), e) })
 }

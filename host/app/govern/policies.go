@@ -152,9 +152,10 @@ type Explanation struct {
 	// Granting is what the policies say to granting it, which they are asked as about a
 	// package that wants it; nil when that would be of no use.
 	Granting *Explanation `json:"granting,omitempty"`
-	// Missing is the grant that a person could give for it; the zero value when that is not
-	// what is missing.
-	Missing capability.Capability `json:"-"`
+	// Remedies has the grant that a person could give for it; it is empty when that is not
+	// what is missing. Hint is what an edge says of it.
+	Hint     string         `json:"hint,omitempty"`
+	Remedies []fault.Remedy `json:"remedies,omitempty"`
 }
 
 // Denies reports whether the answer is no, whoever approves.
@@ -226,7 +227,8 @@ func (e *Explanation) decideCall(set *policies.Set, q policies.Query, granted ca
 		e.Granting.decide(set, policies.Query{Phase: policies.PhaseInstall, Principal: q.Principal, Capability: narrowest, Home: q.Home})
 	}
 	if e.Granting != nil && !e.Granting.Denies() {
-		e.Missing = narrowest
+		name, _, _ := strings.Cut(e.Skill, "@")
+		e.Remedies = []fault.Remedy{fault.Grant(name, narrowest.String())}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/skillet-run/skillet/host/app/govern"
+	"github.com/skillet-run/skillet/host/base/fault"
 )
 
 // PolicyReport is what is wrong with policies.
@@ -20,8 +21,8 @@ func PolicyOutcomes(all []govern.CaseOutcome, failed int) []string {
 }
 
 // Explanation is what policies say of a request, and why.
-func Explanation(e govern.Explanation) []string {
-	return written(Style{}, func(b *block) { b.explanation(e) })
+func Explanation(style Style, e govern.Explanation) []string {
+	return written(style, func(b *block) { b.explanation(e) })
 }
 
 // Policies are a line for each policy.
@@ -90,6 +91,9 @@ func (b *block) explanation(e govern.Explanation) {
 	if g := e.Granting; g != nil && g.Denies() {
 		b.say("  granting it: %s: %s", g.Effect, plain(g.Reason))
 		b.decided(g.Policies)
+	}
+	if len(e.Remedies) > 0 && b.Way != nil {
+		b.say("  %s", plain(b.Way(fault.Hint{Text: e.Hint, Remedies: e.Remedies})))
 	}
 }
 
