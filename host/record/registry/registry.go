@@ -103,6 +103,9 @@ func (s Skill) Ref() string { return s.Name + "@" + s.Version }
 type Registry struct {
 	kv    store.KV
 	blobs store.Blobs
+
+	skills parsed[Skill]
+	stands parsed[standing]
 }
 
 // New makes a Registry.
@@ -110,31 +113,42 @@ func New(kv store.KV, blobs store.Blobs) *Registry { return &Registry{kv: kv, bl
 
 // List returns every installed version, by name and then newest first.
 func (r *Registry) List(ctx context.Context) ([]Skill, error) {
-	return r.list(ctx, "skill/")
+	entries, err := r.kv.List(ctx, "skill/")
+	if err != nil {
+		return nil, fmt.Errorf("list skills: %w", err)
+	}
+	all, err := r.standings(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return r.standing(entries, func(name string) standing { return all[name] })
 }
 
 // Versions returns the installed versions of name, newest first.
 func (r *Registry) Versions(ctx context.Context, name string) ([]Skill, error) {
-	return r.list(ctx, "skill/"+name+"/")
-}
-
-func (r *Registry) list(ctx context.Context, prefix string) ([]Skill, error) {
-	entries, err := r.kv.List(ctx, prefix)
+	entries, err := r.kv.List(ctx, "skill/"+name+"/")
 	if err != nil {
-		return nil, fmt.Errorf("list skills: %w", err)
+		return nil, fmt.Errorf("list versions of %s: %w", name, err)
 	}
-	standings, err := r.standings(ctx)
+	s, err := standingOf(ctx, r.kv, name)
 	if err != nil {
 		return nil, err
 	}
+	return r.standing(entries, func(string) standing { return s })
+}
+
+// standing are the skills that entries hold, as they stand.
+func (r *Registry) standing(entries []store.Entry, of func(name string) standing) ([]Skill, error) {
 	skills := make([]Skill, 0, len(entries))
 	for _, e := range entries {
-		rec, err := decodeRecord(e)
+		s, err := r.skills.of(e, func(e store.Entry) (Skill, error) {
+			rec, err := decodeRecord(e)
+			return rec.skill(), err
+		})
 		if err != nil {
 			return nil, err
 		}
-		s := rec.skill()
-		standings[s.Name].of(&s)
+		of(s.Name).of(&s)
 		skills = append(skills, s)
 	}
 	slices.SortFunc(skills, order)
@@ -150,13 +164,18 @@ func order(a, b Skill) int {
 // names. Aliases are names too, when no skill has that name. It fails with
 // [ErrNotFound].
 func (r *Registry) Lookup(ctx context.Context, ref manifests.Ref) (Skill, error) {
-	all, err := r.List(ctx)
+	named, err := r.Versions(ctx, ref.Name)
 	if err != nil {
 		return Skill{}, err
 	}
-	named := versionsOf(all, ref.Name)
 	if len(named) == 0 {
-		return Skill{}, notInstalled(ref, all)
+		all, err := r.List(ctx)
+		if err != nil {
+			return Skill{}, err
+		}
+		if named = withAlias(all, ref.Name); len(named) == 0 {
+			return Skill{}, notInstalled(ref, all)
+		}
 	}
 	for _, s := range named {
 		if ref.Version == "" && s.Active || ref.Version != "" && s.Version == ref.Version {
@@ -166,20 +185,8 @@ func (r *Registry) Lookup(ctx context.Context, ref manifests.Ref) (Skill, error)
 	return Skill{}, noVersion(ref, named)
 }
 
-func versionsOf(all []Skill, name string) []Skill {
-	var byName, byAlias []Skill
-	for _, s := range all {
-		if s.Name == name {
-			byName = append(byName, s)
-		}
-		if slices.Contains(s.Aliases, name) {
-			byAlias = append(byAlias, s)
-		}
-	}
-	if len(byName) > 0 {
-		return byName
-	}
-	return byAlias
+func withAlias(all []Skill, alias string) []Skill {
+	return slices.DeleteFunc(slices.Clone(all), func(s Skill) bool { return !slices.Contains(s.Aliases, alias) })
 }
 
 func notInstalled(ref manifests.Ref, all []Skill) error {
@@ -214,7 +221,7 @@ func (r *Registry) standings(ctx context.Context) (map[string]standing, error) {
 	}
 	m := make(map[string]standing, len(entries))
 	for _, e := range entries {
-		if m[strings.TrimPrefix(e.Key, standingKey(""))], err = decodeStanding(e); err != nil {
+		if m[strings.TrimPrefix(e.Key, standingKey(""))], err = r.stands.of(e, decodeStanding); err != nil {
 			return nil, err
 		}
 	}
