@@ -49,6 +49,8 @@ type Parts struct {
 	Sign func(ctx context.Context, by approval.Human, p *bundle.Package, artifact manifests.Digest) (Signature, error)
 	// CatchUp brings the store to what the record of decisions says.
 	CatchUp func(context.Context) error
+	// Now is another number after a decision; nil where that is not known.
+	Now func() uint64
 	// Ceilings are what no call may exceed.
 	Ceilings limit.Set
 	// Engines are the interpreters of scripts that the host can make packages of.
@@ -58,12 +60,13 @@ type Parts struct {
 // A Service changes what is installed, and answers questions about it. It is safe for
 // concurrent use.
 type Service struct {
-	parts Parts
-	log   hclog.Logger
+	parts  Parts
+	log    hclog.Logger
+	listed listed
 }
 
 // New makes a Service.
-func New(log hclog.Logger, p Parts) *Service { return &Service{p, log} }
+func New(log hclog.Logger, p Parts) *Service { return &Service{parts: p, log: log} }
 
 // ready refuses whoever says not who they are, and brings the store up to date.
 func (s *Service) ready(ctx context.Context, by approval.Principal) error {

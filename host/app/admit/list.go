@@ -3,6 +3,7 @@ package admit
 import (
 	"context"
 	"slices"
+	"sync"
 
 	"github.com/skillet-run/skillet/host/record/approval"
 	"github.com/skillet-run/skillet/host/record/registry"
@@ -18,16 +19,48 @@ type Listing struct {
 	All bool
 }
 
-// List lists installed versions, by name and version.
-func (s *Service) List(ctx context.Context, by approval.Principal, l Listing) ([]Skill, error) {
-	if err := s.ready(ctx, by); err != nil {
-		return nil, err
+// listed is what is installed, as of a number that is another one after a decision.
+type listed struct {
+	mu  sync.Mutex
+	at  uint64
+	all []Skill
+}
+
+// of returns what is installed, which is only read.
+func (l *listed) of(ctx context.Context, p *Parts, now uint64) ([]Skill, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.all != nil && l.at == now && p.Now != nil {
+		return l.all, nil
 	}
-	all, err := s.parts.Registry.List(ctx)
+	all, err := p.Registry.List(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(append([]Skill{}, all...), func(v Skill) bool { return !l.All && !v.Active }), nil
+	l.at, l.all = now, all
+	return all, nil
+}
+
+// List lists installed versions, by name and version.
+func (s *Service) List(ctx context.Context, by approval.Principal, l Listing) ([]Skill, error) {
+	var now uint64
+	if s.parts.Now != nil {
+		now = s.parts.Now() // before the store is brought up to date: what is decided then is listed the next time
+	}
+	if err := s.ready(ctx, by); err != nil {
+		return nil, err
+	}
+	all, err := s.listed.of(ctx, &s.parts, now)
+	if err != nil {
+		return nil, err
+	}
+	found := make([]Skill, 0, len(all))
+	for i := range all {
+		if l.All || all[i].Active {
+			found = append(found, all[i])
+		}
+	}
+	return found, nil
 }
 
 // versions are what references name: a version, or all versions of a skill, in the order
