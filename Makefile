@@ -11,7 +11,10 @@ RELEASEFLAGS ?=
 # A benchmark that runs everything once is a test: its figures mean nothing.
 BENCHFLAGS ?=
 
-.PHONY: help release build providers testproviders skills engines demo test arm64 check bench benchonce toolchains languages testdata generate fuzz mutate prove proveshort openapitools clean
+# Every go command has the same flags, so that what one compiles is there for the others: check for test, and both for .ci/run.
+export GOFLAGS := $(sort $(GOFLAGS) -trimpath)
+
+.PHONY: help release build providers testproviders skills engines demo test quick arm64 check bench benchonce toolchains languages testdata generate fuzz mutate prove proveshort openapitools clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -64,6 +67,9 @@ demo: skills ## see untrusted code do useful work, and fail to do anything else
 
 test: ## run every test; make check has go vet
 	$(GO) test -vet=off -timeout 20m ./...
+
+quick: ## run the tests that are not long, while you work; .ci/run runs all of them
+	$(GO) test -vet=off -short -timeout 10m ./...
 
 # An emulator cannot start this program again for a child, and has a memory of its own.
 NOT_EMULATED := Hole|Bomb|TestMutants|TestNothingLeaks

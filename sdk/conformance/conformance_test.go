@@ -17,6 +17,9 @@ import (
 // TestConformance runs every case in every language whose compiler is here, in the sandbox and in the reference
 // engine, with equal results.
 func TestConformance(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs compilers of many languages; make test runs it")
+	}
 	t.Parallel()
 	rt, out := newSandbox(t), newOutside(t)
 	for _, l := range languages() {

@@ -93,6 +93,9 @@ comptime {
 
 // TestSmall builds the smallest tool: it works, and its module imports of the host what it uses and no more.
 func TestSmall(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs compilers of many languages; make test runs it")
+	}
 	t.Parallel()
 	rt := newSandbox(t)
 	for _, l := range languages() {
