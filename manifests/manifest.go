@@ -74,8 +74,8 @@ const (
 	ScopeUser      Scope = "user"
 )
 
-// SnapshotNone is the value of [Manifest.Snapshot] that has every call
-// initialise the module anew.
+// SnapshotNone is the value of [Manifest.Snapshot] with which every call
+// initialises the module anew.
 const SnapshotNone = "none"
 
 // ExportWASI is the export of a WASI command. A tool with this export reads

@@ -284,8 +284,8 @@ func (p *supervised) stop(ctx context.Context) {
 	}
 }
 
-// death says how the plugin died that a connection was to, and what it said
-// last. It is empty when the plugin lives.
+// death says how the plugin behind a connection died, and the last line of its
+// output. It is empty while the plugin lives.
 func (p *supervised) death(c *connection) string {
 	if c.holds() {
 		return ""

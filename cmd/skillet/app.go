@@ -190,7 +190,7 @@ func commonFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "home", Usage: "the `DIR` that holds everything; without it $SKILLET_HOME, or ~/.skillet"},
 		&cli.BoolFlag{Name: "json", Usage: "print JSON, for programs"},
-		&cli.StringSliceFlag{Name: "set", Usage: "have `KEY=VALUE` as a setting this time; may be given again"},
+		&cli.StringSliceFlag{Name: "set", Usage: "set `KEY=VALUE` this time; may be repeated"},
 		&cli.StringFlag{Name: "env-file", Usage: "read settings from `FILE` rather than from the environment file of the home"},
 	}
 }
@@ -242,7 +242,7 @@ var looking = []string{
 	"trust list", "token list", "approvals list", "approvals show", "agent list", "agent show", "task list", "task show", "memory list", "memory search", "memory show",
 }
 
-// emptyHome has a command open a home that is made for it, until done is called.
+// emptyHome makes a home for one command, which opens it. done removes the home.
 func emptyHome(o *host.Options) (done func(), err error) {
 	if o.Home, err = os.MkdirTemp("", "skillet-empty-"); err != nil {
 		return nil, fmt.Errorf("make an empty home: %w", err)

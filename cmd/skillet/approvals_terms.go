@@ -52,7 +52,7 @@ func parseScope(text string) (govern.Terms, error) {
 	case !named && (t.Scope == govern.ScopeAlways || t.Scope == govern.ScopeOnce):
 	case id != "" && (t.Scope == govern.ScopeRun || t.Scope == govern.ScopeSession):
 	default:
-		return t, fault.Errorf(fault.KindUsage, "--scope %s: there is no such scope", text).
+		return t, fault.Errorf(fault.KindUsage, "--scope %s: unknown scope", text).
 			WithHint("it is one of: always, once, run=ID, session=ID; --until says how long")
 	}
 	return t, nil
@@ -70,7 +70,7 @@ func untilTime(text string, now time.Time) (time.Time, error) {
 	}
 	switch {
 	case err != nil:
-		return at, fault.Errorf(fault.KindUsage, "--until %s: this is no time", text).
+		return at, fault.Errorf(fault.KindUsage, "--until %s: not a time", text).
 			WithHint("write a date, such as 2030-01-31, a time, such as 2030-01-31T12:00:00Z, or how long, such as 24h or 7d")
 	case !at.After(now):
 		return at, fault.Errorf(fault.KindUsage, "--until %s: that is over", text).WithHint("name a time that is still to come")

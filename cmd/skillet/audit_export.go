@@ -79,7 +79,7 @@ func moment(c *cli.Context, flag string, now time.Time) (time.Time, error) {
 	}
 	at, err := time.ParseInLocation(time.DateOnly, text, time.Local)
 	if err != nil {
-		return at, fault.Errorf(fault.KindUsage, "--%s %q is no time", flag, text).WithHint("write a date such as 2026-11-21, a time such as 2026-11-21T18:00:00Z, or how long ago, such as 36h or 30d")
+		return at, fault.Errorf(fault.KindUsage, "--%s %q is not a time", flag, text).WithHint("write a date such as 2026-11-21, a time such as 2026-11-21T18:00:00Z, or how long ago, such as 36h or 30d")
 	}
 	return at, nil
 }

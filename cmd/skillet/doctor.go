@@ -17,7 +17,7 @@ func (t *terminal) doctorCommand() *cli.Command {
 	return command("doctor", []cli.Flag{
 		&cli.BoolFlag{Name: "escape", Usage: "run guests that try to get out of the sandbox"},
 		&cli.BoolFlag{Name: "workers", Usage: "with --escape: run them in worker processes, as skills that nobody approved"},
-		&cli.StringSliceFlag{Name: "only", Usage: "with --escape: make the attempt `ID` only; may be given again"},
+		&cli.StringSliceFlag{Name: "only", Usage: "with --escape: make the attempt `ID` only; may be repeated"},
 	}, t.withoutHome(func(ctx context.Context, c *cli.Context) error {
 		switch {
 		case c.Bool("escape"):

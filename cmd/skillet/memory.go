@@ -72,8 +72,8 @@ func (t *terminal) withMemory(do func(context.Context, *cli.Context, *work.Memor
 // filterFlags select records.
 func filterFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringSliceFlag{Name: "area", Usage: "of this `AREA`; several may be given"},
-		&cli.StringSliceFlag{Name: "type", Usage: "of this `TYPE`; several may be given"},
+		&cli.StringSliceFlag{Name: "area", Usage: "of this `AREA`; may be repeated"},
+		&cli.StringSliceFlag{Name: "type", Usage: "of this `TYPE`; may be repeated"},
 		&cli.StringSliceFlag{Name: "tag", Usage: "with this `TAG`; with all of them when several are given"},
 		&cli.StringFlag{Name: "since", Usage: "changed at this `TIME` or later: a date, or how long ago, such as 7d"},
 		&cli.StringFlag{Name: "until", Usage: "changed before this `TIME`"},
@@ -95,8 +95,8 @@ func memoryFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "area", Usage: "the `AREA` it goes into"},
 		&cli.StringFlag{Name: "type", Usage: "the `TYPE` of what it tells", Value: string(work.Knowledge)},
-		&cli.StringSliceFlag{Name: "tag", Usage: "a `TAG`; several may be given"},
-		&cli.StringSliceFlag{Name: "meta", Usage: "`KEY=VALUE` that goes with it; several may be given"},
+		&cli.StringSliceFlag{Name: "tag", Usage: "a `TAG`; may be repeated"},
+		&cli.StringSliceFlag{Name: "meta", Usage: "`KEY=VALUE` that goes with it; may be repeated"},
 		&cli.StringFlag{Name: "task", Usage: "the `ID` of the task it comes from"},
 		&cli.BoolFlag{Name: "failed", Usage: "it tells of something that did not succeed"},
 		&cli.BoolFlag{Name: "pin", Usage: "never merge or forget it"},
@@ -127,7 +127,7 @@ func (t *terminal) memoryDraft(c *cli.Context) (work.MemoryDraft, error) {
 	for _, pair := range c.StringSlice("meta") {
 		key, value, ok := strings.Cut(pair, "=")
 		if !ok {
-			return d, fault.Errorf(fault.KindUsage, "--meta %q is no KEY=VALUE", pair).WithHint("such as --meta repo=skillet")
+			return d, fault.Errorf(fault.KindUsage, "--meta %q is not KEY=VALUE", pair).WithHint("such as --meta repo=skillet")
 		}
 		if d.Metadata == nil {
 			d.Metadata = map[string]string{}

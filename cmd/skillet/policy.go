@@ -30,7 +30,7 @@ func (t *terminal) policyCommand() *cli.Command {
 			})), command("check", nil, t.withoutHome(t.checkPolicies)), command("test", nil, t.withHost(t.testPolicies)),
 			command("explain", []cli.Flag{
 				&cli.BoolFlag{Name: "install", Usage: "ask about a package that asks for this capability"},
-				&cli.StringSliceFlag{Name: "allow", Usage: "as if `CAPABILITY` were granted too; may be given again"},
+				&cli.StringSliceFlag{Name: "allow", Usage: "as if `CAPABILITY` were granted too; may be repeated"},
 			}, t.withHost(t.explainPolicy)),
 			command("schema", nil, t.withoutHome(func(context.Context, *cli.Context) error {
 				if t.json {

@@ -90,7 +90,7 @@ func (t *terminal) noteRecorded(a invoke.Answer, path string, err error) {
 	switch {
 	case path == "" || t.json || err != nil:
 	case a.Recording == nil:
-		t.note("skillet: nothing ran, so there is no recording")
+		t.note("skillet: nothing ran, so nothing was recorded")
 	default:
 		t.noteRecording(a.Recording, path, a.TooShort)
 	}

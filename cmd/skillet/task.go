@@ -41,7 +41,7 @@ func (t *terminal) taskCommand() *cli.Command {
 		command("pause", nil, t.movingTask("", func(ctx context.Context, c *cli.Context, s *work.Tasks, id string) (work.Run, error) {
 			return s.Pause(ctx, t.person(), work.TaskChange{ID: id})
 		})),
-		command("resume", []cli.Flag{allowFlag(), &cli.BoolFlag{Name: "detach", Usage: "only have it wait for `skillet task work`"}}, t.withTask("", t.resumeTask)),
+		command("resume", []cli.Flag{allowFlag(), &cli.BoolFlag{Name: "detach", Usage: "only queue it for `skillet task work`"}}, t.withTask("", t.resumeTask)),
 		command("cancel", []cli.Flag{&cli.StringFlag{Name: "reason", Usage: "why, kept in the report, as `TEXT`"}}, t.movingTask("", func(ctx context.Context, c *cli.Context, s *work.Tasks, id string) (work.Run, error) {
 			return s.Cancel(ctx, t.person(), work.TaskChange{ID: id, Reason: plain(c.String("reason"))})
 		})),
@@ -68,11 +68,11 @@ func allowFlag() cli.Flag {
 func workFlags() []cli.Flag {
 	return []cli.Flag{
 		allowFlag(),
-		&cli.StringSliceFlag{Name: "dir", Usage: "the `DIR` of the work, outside of which no file is touched (default: the current one); several may be given"},
+		&cli.StringSliceFlag{Name: "dir", Usage: "the `DIR` of the work, outside of which no file is touched (default: the current one); may be repeated"},
 		&cli.BoolFlag{Name: "no-files", Usage: "touch no file at all"},
-		&cli.BoolFlag{Name: "offline", Usage: "have no tool use the network"},
-		&cli.StringSliceFlag{Name: "tool", Usage: "use this `SKILL` or SKILL:TOOL, and none that is not named; several may be given"},
-		&cli.StringSliceFlag{Name: "constraint", Usage: "what is asked for beside the goal, as `TEXT`; several may be given"},
+		&cli.BoolFlag{Name: "offline", Usage: "let no tool use the network"},
+		&cli.StringSliceFlag{Name: "tool", Usage: "use this `SKILL` or SKILL:TOOL, and none that is not named; may be repeated"},
+		&cli.StringSliceFlag{Name: "constraint", Usage: "what is asked for besides the goal, as `TEXT`; may be repeated"},
 		&cli.Int64Flag{Name: "tokens", Usage: "the most tokens of models that it may use, `N`"},
 		&cli.Float64Flag{Name: "usd", Usage: "the most that models may cost for it, in US dollars, `N`"},
 	}
@@ -86,8 +86,8 @@ func agentFlag() cli.Flag {
 func taskFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "plan", Usage: "make a plan first: `WHEN` is auto, always or never; with only, it is shown, and followed when you resume the task", Value: string(work.PlanAuto)},
-		&cli.StringFlag{Name: "approve-risk", Usage: "have calls of this `RISK` or more wait for you: low, medium, high, or never for a task that nobody watches (default: the setting tasks.approve_risk)"},
-		&cli.StringSliceFlag{Name: "attach", Usage: "give it the text of this `FILE`; several may be given"},
+		&cli.StringFlag{Name: "approve-risk", Usage: "ask you before calls of this `RISK` or more: low, medium, high, or never for a task that nobody watches (default: the setting tasks.approve_risk)"},
+		&cli.StringSliceFlag{Name: "attach", Usage: "give it the text of this `FILE`; may be repeated"},
 		&cli.StringFlag{Name: "input", Usage: "values for it, a `JSON` object"},
 		&cli.StringSliceFlag{Name: "hint", Usage: "`WORDS` that help to find what is remembered about it"},
 		&cli.DurationFlag{Name: "timeout", Usage: "it has to be done in this `TIME`"},

@@ -19,7 +19,7 @@ func (t *terminal) tokenCommand() *cli.Command {
 func (t *terminal) tokenCreate() *cli.Command {
 	return command("create", []cli.Flag{
 		&cli.StringFlag{Name: "role", Usage: "what it is for: `ROLE` is viewer, caller, operator, approver or agent", Value: string(govern.RoleCaller)},
-		&cli.StringSliceFlag{Name: "skill", Usage: "let it call this `SKILL` or SKILL:TOOL, and none that is not named; several may be given"},
+		&cli.StringSliceFlag{Name: "skill", Usage: "let it call this `SKILL` or SKILL:TOOL, and none that is not named; may be repeated"},
 		&cli.DurationFlag{Name: "for", Usage: "how long it is good for, `TIME`", Value: govern.DefaultTokenLife},
 	}, t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 		if c.Duration("for") <= 0 {
@@ -55,7 +55,7 @@ func (t *terminal) tokenList() *cli.Command {
 				t.say("%s", plain(describeToken(k)))
 			}
 			if len(all) == 0 {
-				t.note("there are no tokens")
+				t.note("no tokens")
 			}
 		})
 	}))

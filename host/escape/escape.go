@@ -57,8 +57,8 @@ type Finding struct {
 type Options struct {
 	// Only are the IDs of the attempts to make; all when empty. See [Unknown].
 	Only []string
-	// Workers has the guests run in worker processes, behind the second wall, as
-	// skills do that nobody has approved. Whoever sets it has to start main as
+	// Workers runs the guests in worker processes, behind the second wall, as
+	// skills that nobody has approved. Whoever sets it has to start main as
 	// package worker says.
 	Workers bool
 	// Dir is the directory to work in, with links resolved. It has to exist and

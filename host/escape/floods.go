@@ -227,7 +227,7 @@ func stateAttempts() []attempt {
 // victimName is a skill that keeps the secret.
 const victimName = "victim"
 
-// keep has that skill keep the secret, and returns its environment.
+// keep stores the secret in that skill's state, and returns its environment.
 func (l *lab) keep(origin string) *hostfn.Env {
 	s := l.settings("kv")
 	s.KV = l.store()

@@ -34,7 +34,7 @@ func (i *Installer) Develop(ctx context.Context, h approval.Human, p Plan, grant
 	return Outcome{Skill: &s, Unchanged: true}, i.regrant(ctx, h, s, granted)
 }
 
-// regrant has an installed version be granted exactly what is given.
+// regrant changes the grants of an installed version to exactly those given.
 func (i *Installer) regrant(ctx context.Context, h approval.Human, s registry.Skill, granted []capability.Capability) error {
 	has, err := i.approvals.Grants(ctx, s.Digest)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/skillet-run/skillet/policies"
 )
 
-// interprets has a person asked about a package that can run scripts: it asks for
+// interprets makes a person decide about a package that can run scripts: it asks for
 // nothing itself, and does what it likes with all that they were granted. Nobody is
 // asked again about the next version of the same signer.
 func (i *Installer) interprets(_ context.Context, p *Plan) error {

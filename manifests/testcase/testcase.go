@@ -119,9 +119,9 @@ type Case struct {
 
 // The orders in which mocks are asked.
 const (
-	// OrderAny has the first mock answer that fits and has answers left.
+	// OrderAny takes the first mock that fits and has answers left.
 	OrderAny = "any"
-	// OrderSequence has the mocks answer one after the other.
+	// OrderSequence takes the mocks one after the other.
 	OrderSequence = "sequence"
 )
 

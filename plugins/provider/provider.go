@@ -27,8 +27,8 @@ type Provider interface {
 	Generate(ctx context.Context, r Request, emit func(Delta) error) (Response, error)
 	// Embed turns each text into a vector of unit length, in order.
 	Embed(ctx context.Context, r EmbedRequest) (EmbedResponse, error)
-	// Load has a model ready for requests, and Unload gives back the memory it
-	// takes. Providers whose models are always ready do nothing.
+	// Load makes a model ready for requests, and Unload frees the memory it takes.
+	// Providers whose models are always ready do nothing.
 	Load(ctx context.Context, model string) error
 	Unload(ctx context.Context, model string) error
 	// Health fails when the provider cannot answer now.

@@ -49,7 +49,7 @@ type World struct {
 	HTTPBytes int64
 	// Notifications bounds notifications; 0 is the usual.
 	Notifications int
-	// Unreadable has the store and the secrets fail.
+	// Unreadable makes the store and the secrets fail.
 	Unreadable bool
 }
 

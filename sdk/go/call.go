@@ -36,9 +36,9 @@ func Handle[In, Out any](fn func(In) (Out, error)) int32 {
 	return statusOK
 }
 
-// Prepare has what encoding/json keeps for the two types made now. Calls begin
-// from the state of the module after its init functions, so a skill that
-// prepares its types in init does not build it again in every call, which takes
+// Prepare makes encoding/json compute now what it caches for the two types. Calls
+// begin from the state of the module after its init functions, so a skill that
+// calls Prepare in init does not compute that again in every call, which takes
 // longer than many tools do.
 func Prepare[In, Out any]() {
 	var in In

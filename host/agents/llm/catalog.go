@@ -150,7 +150,7 @@ func (c *catalog) problems() []string {
 	return all
 }
 
-// ensure has every provider asked at least once.
+// ensure asks every provider that was not asked yet.
 func (c *catalog) ensure(ctx context.Context, names []string) error {
 	var never []string
 	for _, name := range names {

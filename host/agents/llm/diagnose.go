@@ -106,7 +106,7 @@ func left(a budget.Amount) string {
 	return a.String()
 }
 
-// Warm has the model loaded that is kept, so that a conversation begins at once.
+// Warm loads the model that is to stay loaded, so that a conversation begins at once.
 // Without one it does nothing.
 func (r *Router) Warm(ctx context.Context) error {
 	entries, err := r.catalog.entries(ctx)

@@ -133,7 +133,7 @@ func (p *pool) room(ref Ref, bytes uint64) room {
 	return roomNever
 }
 
-// acquire has a model loaded and in use until release is called, once; gone says
+// acquire loads a model and keeps it in use until release is called, once; gone says
 // that the model is not loaded any more, as far as the caller saw.
 func (p *pool) acquire(ctx context.Context, ref Ref, bytes uint64) (release func(gone bool), err error) {
 	if bytes == 0 {

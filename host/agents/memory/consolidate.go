@@ -185,7 +185,7 @@ func (c *consolidation) finish(ctx context.Context) error {
 	return nil
 }
 
-// drop deletes a record of a revision and counts it, unless somebody was faster.
+// drop deletes a record and counts it, if it is still at that revision.
 func (c *consolidation) drop(ctx context.Context, id string, revision uint64, count *int) error {
 	c.gone[id] = true
 	err := c.remove(ctx, id, revision)

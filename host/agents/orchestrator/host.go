@@ -39,7 +39,7 @@ type scope struct {
 	// single is the one call of a step without an agent, and approval says that a person
 	// has to agree to it whatever its risk.
 	single, approval bool
-	// planning has it call nothing that changes something.
+	// planning means that it may call only tools that change nothing.
 	planning bool
 	// thoughts is how often the agent may think; 0 for no bound of its own.
 	thoughts int

@@ -1,7 +1,7 @@
 // Package orchestrator gets goals done: it takes a task in, finds what is
-// remembered about it, has a plan made, has the steps of the plan done side by side
-// by tools and agents, looks whether the goal is met, tries in other ways when it is
-// not, and reports.
+// remembered about it, asks an agent for a plan, does the steps of the plan side by
+// side with tools and agents, looks whether the goal is met, tries in other ways when
+// it is not, and reports.
 //
 // The work is durable. What a task has come to is one entry of the store, written
 // after each step, and everything an agent asks of its host is numbered and kept:

@@ -27,7 +27,7 @@ type PackRequest struct {
 	// Output is the .skill file to write, or the directory to write it to, which is made;
 	// empty for the working directory.
 	Output string
-	// Build has a module built again whose source was changed since it was built. Stale
+	// Build builds the module again if its source was changed since it was built. Stale
 	// packs such a module as it is. Without either it is refused.
 	Build, Stale bool
 	// Unsigned makes no signature, and uses no home.

@@ -26,7 +26,7 @@ import (
 type TestRequest struct {
 	// Skill is a directory, a .skill file or an installed SKILL[@VERSION].
 	Skill string
-	// Build has a directory built first, by compilers with the rights of the person.
+	// Build builds a directory first, by compilers with the rights of the person.
 	Build bool
 	// Timeout bounds the compiler; 0 means [DefaultTimeout].
 	Timeout time.Duration

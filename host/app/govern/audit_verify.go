@@ -42,7 +42,7 @@ func (a *Audit) Export(ctx context.Context, by approval.Principal, w io.Writer, 
 // An ExportFile asks for an export in a file of its own.
 type ExportFile struct {
 	Path string
-	// Over has a file written over that is there; without it that is a conflict.
+	// Over overwrites an existing file, which otherwise is a conflict.
 	Over  bool
 	Scope ExportScope
 }

@@ -60,8 +60,8 @@ type KeyFile struct {
 	Signer signature.Signer `json:"signer"`
 }
 
-// An ExportKey asks for the public key in a file. Over has one written over that is there;
-// without it that is a conflict.
+// An ExportKey asks for the public key in a file. Over overwrites an existing file, which
+// otherwise is a conflict.
 type ExportKey struct {
 	Path string
 	Over bool

@@ -1,6 +1,6 @@
 // Package invoke makes calls of skills, for whoever makes them: a person at a terminal,
 // a program, an agent in a task. It finds what is called, takes the grants that hold for
-// the call, has the tool run or the model asked, records it where that is wanted, and
+// the call, runs the tool or asks the model, records it where that is wanted, and
 // makes a proposal where policies ask a person. There is no other way to call a skill
 // from outside of the host.
 package invoke

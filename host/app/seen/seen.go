@@ -44,8 +44,8 @@ func (vs Versions) Check(what string, now Version) error {
 	return fault.Errorf(fault.KindConflict, "%s %w", what, ErrMoved).WithHint("look at it again")
 }
 
-// Hold checks how something stands now, and has the next decision that is made with the
-// context it returns check it again, while nothing else can be decided.
+// Hold checks the state of something now. The next decision that is made with the context
+// it returns checks it again, while nothing else can be decided.
 func (vs Versions) Hold(ctx context.Context, what string, now func(context.Context) (Version, error)) (context.Context, error) {
 	if vs == nil {
 		return ctx, nil

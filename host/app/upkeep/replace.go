@@ -156,7 +156,7 @@ func asideName() string {
 
 const asidePrefix = "store.aside-"
 
-// reopen has the home open the store anew, and goes on with that.
+// reopen opens the store of the home again, and uses that from now on.
 func (s *Service) reopen(ctx context.Context) error {
 	parts, err := s.Reopen(ctx)
 	if parts.Store != nil {

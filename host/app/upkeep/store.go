@@ -54,8 +54,8 @@ func (s *Service) verifyStore(ctx context.Context) (StoreReport, error) {
 
 // A BackupRequest says where a backup goes.
 type BackupRequest struct {
-	// Path is of a file, which appears whole or not at all. Over has one written over that
-	// is there; without it that is a conflict.
+	// Path is of a file, which appears whole or not at all. Over overwrites an existing
+	// file, which otherwise is a conflict.
 	Path string
 	Over bool
 	// To is written to instead, when it is not nil.

@@ -247,8 +247,8 @@ type Exported struct {
 	Records int    `json:"records"`
 }
 
-// An ExportFile is a file for memories. Over has one written over that is there; without it
-// that is a conflict.
+// An ExportFile is a file for memories. Over overwrites an existing file, which otherwise
+// is a conflict.
 type ExportFile struct {
 	Path string
 	Over bool
@@ -274,7 +274,7 @@ func (m *Memories) ExportFile(ctx context.Context, by approval.Human, to ExportF
 // An ImportRequest is what [Memories.Export] wrote, to be added.
 type ImportRequest struct {
 	From io.Reader
-	// Replace has what was changed later take the place of what is there.
+	// Replace replaces a memory of the store by one that was changed later.
 	Replace bool
 	// Progress looks at how many records are new; it may be nil.
 	Progress Progress

@@ -45,7 +45,7 @@ type TaskRequest struct {
 	// Dirs are the absolute directories of the work, outside of which no call touches a file;
 	// without any, no call touches one. Relative paths begin in the first.
 	Dirs []string
-	// Online has calls use the network, as far as that was granted.
+	// Online lets calls use the network, as far as that was granted.
 	Online bool
 	// Tokens and USD bound what its models may use and cost; 0 leaves that to the settings.
 	Tokens int64

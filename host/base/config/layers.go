@@ -200,7 +200,7 @@ func (a assignment) apply(k *koanf.Koanf, sources map[string]string) error {
 	return k.Set(a.key, a.value)
 }
 
-// said is how a message speaks of it.
+// said is the name of the assignment's source in messages.
 func (a assignment) said() string {
 	if a.source == a.name {
 		return "environment variable " + a.name

@@ -348,7 +348,7 @@ func (r *Repository) record(before, next []*index.Entry, message string, by Sign
 	return hash, r.advance(hash)
 }
 
-// advance has the branch that is checked out end with a commit.
+// advance moves the branch that is checked out to a commit.
 func (r *Repository) advance(hash plumbing.Hash) error {
 	ref, err := r.repo.Storer.Reference(plumbing.HEAD)
 	if err != nil {

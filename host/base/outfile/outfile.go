@@ -16,8 +16,8 @@ import (
 type Options struct {
 	// Mode is that of a new file, before the process's mask; 0 means 0600.
 	Mode fs.FileMode
-	// Over has a file written over that is there; without it that is a
-	// [fault.KindConflict] error.
+	// Over overwrites an existing file, which otherwise is a [fault.KindConflict]
+	// error.
 	Over bool
 }
 

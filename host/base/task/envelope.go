@@ -55,7 +55,7 @@ type Task struct {
 	// paths begin, and no call touches a file outside of them. Without any, no
 	// call touches a file.
 	Roots []string `json:"roots,omitempty"`
-	// Offline has no call use the network, whatever was granted.
+	// Offline denies the network to all calls, whatever was granted.
 	Offline bool `json:"offline,omitempty"`
 	// Constraints are what is asked for beside the goal.
 	Constraints []string `json:"constraints,omitempty"`

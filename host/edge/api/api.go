@@ -187,7 +187,7 @@ type route struct {
 	class class
 	// repeatable lets a request with a key be sent again.
 	repeatable bool
-	// tagged has the answer carry an ETag. matches is what an If-Match of a change is compared
+	// tagged adds an ETag to the answer. matches is what an If-Match of a change is compared
 	// with; empty for a route that takes none. planned is a change for which that was done when
 	// it was planned.
 	tagged, planned bool

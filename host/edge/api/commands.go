@@ -35,7 +35,7 @@ type Command struct {
 	Workspace string        `json:"workspace,omitempty" doc:"The absolute directory against which relative paths resolve."`
 	Limits    invoke.Limits `json:"limits,omitzero" doc:"Limits of this call, up to what the host allows."`
 	NoCache   bool          `json:"no_cache,omitempty" doc:"Runs the tool even if its answer was kept."`
-	// Raw has the answer byte for byte in the place of data.
+	// Raw asks for the answer byte for byte in place of data.
 	Raw bool `json:"raw,omitempty" doc:"Whether the answer is wanted byte for byte."`
 }
 

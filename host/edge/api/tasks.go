@@ -116,7 +116,7 @@ func tasks(a *API) {
 		func(ctx context.Context, p govern.Pass, in *TaskID) (work.Run, error) {
 			return all().Pause(ctx, p.By(), work.TaskChange{ID: in.ID, Seen: seenBy(ctx)})
 		})
-	add(a, route{method: http.MethodPost, path: "/v1/tasks/{task}/resume", id: "resume-task", matches: "the task", tag: tag, summary: "Has a task go on", rights: steer},
+	add(a, route{method: http.MethodPost, path: "/v1/tasks/{task}/resume", id: "resume-task", matches: "the task", tag: tag, summary: "Resumes a task", rights: steer},
 		func(ctx context.Context, p govern.Pass, in *TaskID) (work.Run, error) {
 			return all().Resume(ctx, p.By(), work.TaskChange{ID: in.ID, Seen: seenBy(ctx)})
 		})

@@ -158,7 +158,7 @@ func (r *Runtime) Prepare(ctx context.Context, wasm []byte) (*Prepared, error) {
 	return p, nil
 }
 
-// obtainCode takes the code of a module from what was kept, or has it made.
+// obtainCode takes the code of a module from the cache, or compiles it.
 func (m *Module) obtainCode(ctx context.Context, s *source) (*cachedModule, error) {
 	r := m.runtime
 	if s.kept != nil {

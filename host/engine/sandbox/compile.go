@@ -130,9 +130,8 @@ func (m *Module) compileInMemory(ctx context.Context, s *source) error {
 	return err
 }
 
-// obtainCached has the code of a module made and keeps it, or takes it from who
-// does that at the same time: in this process or, where there is a cache, in
-// another one.
+// obtainCached compiles a module and caches its code, or waits for somebody who does
+// that at the same time: in this process or, where there is a cache, in another one.
 func (r *Runtime) obtainCached(ctx context.Context, s *source) (*cachedModule, error) {
 	return r.making.share(ctx, s.id.digest, func() (*cachedModule, error) {
 		unlock := r.cache.lockCode(ctx, s.id)
@@ -326,7 +325,7 @@ func isDiskError(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS)
 }
 
-// compileNow runs wazero's compiler, or has it read staged code. The context
+// compileNow runs wazero's compiler, or lets it read staged code. The context
 // carries no listener, and no workers unless nothing is to be compiled.
 func (r *Runtime) compileNow(ctx context.Context, wasm []byte) (code wazero.CompiledModule, err error) {
 	err = contain(func() (err error) {

@@ -45,8 +45,8 @@ type Registry struct {
 	// Redirects are the HOST[:PORT]s it may redirect to, besides public ones.
 	Redirects []string
 	// PlainHTTP says that it and its mirrors have no TLS, or that nothing is said
-	// without. nil has one on this machine asked whether it speaks TLS, and any other
-	// be reached with it.
+	// without. If nil, a registry on this machine is asked whether it speaks TLS, and
+	// any other is reached with TLS.
 	PlainHTTP *bool
 }
 

@@ -102,7 +102,7 @@ type Program struct {
 	seesAll bool
 }
 
-// NewProgram makes a Program. seesAll has it see what others asked for, such as their tasks.
+// NewProgram makes a Program. With seesAll it may see what others asked for, such as their tasks.
 func NewProgram(name string, seesAll bool) Program { return Program{name, seesAll} }
 
 // Actor implements [Principal]: "program:nightly".

@@ -178,7 +178,7 @@ func (j *Journal) makeHead() error {
 	if err != nil {
 		return err
 	}
-	parts, err := fs.Glob(os.DirFS(j.dir), atomicfile.Pattern) // the path itself is no pattern
+	parts, err := fs.Glob(os.DirFS(j.dir), atomicfile.Pattern) // not filepath.Glob: the path is not a pattern
 	for _, p := range parts {
 		err = errors.Join(err, os.Remove(filepath.Join(j.dir, p)))
 	}

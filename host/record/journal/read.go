@@ -61,7 +61,7 @@ func (r *reader) segment(ctx context.Context, s segment, offset int64, fn func(E
 			return nil
 		}
 		if err == io.EOF && !begins(line, r.seq+1) {
-			err = errors.New("what stands there is no entry")
+			err = errors.New("what stands there is not an entry")
 		}
 		if err != nil {
 			return r.damage(s, n, offset, err)

@@ -120,7 +120,7 @@ func (j *Journal) checkSeal(r *checkpoint.Ring, h head, last Entry) error {
 	case err != nil:
 		return err
 	case r == nil && h.signed():
-		return errors.New("it is signed, and there is no key to go on with")
+		return errors.New("it is signed, and the key to go on with is missing")
 	case r == nil:
 		return nil
 	case !h.signed():

@@ -67,7 +67,7 @@ type verifier struct {
 func (v *verifier) read() error {
 	switch {
 	case v.ring == nil && v.head.signed() && v.journal.options.Keys != nil:
-		return v.journal.sealDamage(headName, "it is signed, and there is no key that could have signed it: the key was removed")
+		return v.journal.sealDamage(headName, "it is signed, and the key that signed it is missing: it was removed")
 	case v.ring == nil || !v.head.signed():
 		return nil
 	}

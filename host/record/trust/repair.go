@@ -81,7 +81,7 @@ func (s Snapshot) missing(known *Snapshot) []made {
 	return all
 }
 
-// gives reports whether being known gives a signer anything.
+// gives reports whether the signer has rights: reserved names, or the right to revoke.
 func (s Signer) gives() bool { return len(s.Names) > 0 || s.Revoker || s.Own }
 
 func (s Signer) sameAs(o Signer) bool {

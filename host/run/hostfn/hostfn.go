@@ -100,7 +100,7 @@ func (f function) call(ctx context.Context, g *sandbox.Guest, stack []uint64) er
 	return respond(g, stack, a.Meta, a.Body)
 }
 
-// answer serves a call, or has the tape answer it.
+// answer serves a call, or asks the tape for the answer.
 func (f function) answer(ctx context.Context, e *Env, meta, body []byte) (Answer, error) {
 	act := func(ctx context.Context) Answer {
 		answer, out := f.serve(ctx, e, meta, body)

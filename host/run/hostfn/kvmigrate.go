@@ -56,7 +56,7 @@ type Migration struct {
 	// Lease is how long others wait for it. When it takes longer somebody else may begin again, and it
 	// changes nothing.
 	Lease time.Duration
-	// Keep has what was there before be put aside, so that [TakeBackState] can bring it back.
+	// Keep keeps the state that was there before, so that [TakeBackState] can restore it.
 	Keep bool
 	// Convert changes a copy of the state, which it finds in scratch as the state of Principal with version
 	// To. When it fails, or the process dies, the state is what it was.

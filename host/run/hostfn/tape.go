@@ -79,7 +79,7 @@ const maxAnswerMeta = 64 << 20
 
 var errAnswer = errors.New("the answer that stands for the host's is too long for a guest")
 
-// pass has a call answered by the tape.
+// pass asks the tape to answer a call.
 func (e *Env) pass(ctx context.Context, c HostCall, act func(context.Context) Answer) (Answer, error) {
 	a, err := e.s.Tape.HostCall(ctx, c, act)
 	if err == nil && (len(a.Meta) > maxAnswerMeta || len(a.Body) > maxBody) {

@@ -25,7 +25,7 @@ type Answer struct {
 	OutputTokens int    `json:"output_tokens"`
 }
 
-// Ask has a model answer a prompt, and checks the form of the answer. m may be
+// Ask puts a prompt to a model, and checks the form of the answer. m may be
 // nil: then there is nobody to ask, which is an error of [fault.KindUsage]. An
 // answer that should be JSON and is not is one of [fault.KindSkill]; the answer is
 // returned with it.

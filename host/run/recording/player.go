@@ -97,7 +97,7 @@ func (p *Player) HostCall(ctx context.Context, c hostfn.HostCall, act func(conte
 	return hostfn.Answer{Meta: []byte(e.Call.Answer), Body: e.Call.AnswerBody}, nil
 }
 
-// Clock shows what a clock showed.
+// Clock returns the recorded reading of a clock.
 func (p *Player) Clock(id uint32, _ func() int64) (int64, wasi.Errno) {
 	got := Event{Clock: &Clock{ID: clockNames[id]}}
 	e, ok := p.take(got, func(want Event) bool { return want.Clock != nil && want.Clock.ID == clockNames[id] })

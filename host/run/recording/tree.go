@@ -22,7 +22,7 @@ type tree struct {
 	last uint32 // handle
 }
 
-// pass has one operation done and returns what came of it.
+// pass does one operation and returns its result.
 func (t *tree) pass(ask FileAsk, act func() FileTold) FileTold {
 	_, told := t.d.do(ask, func() (wasi.File, FileTold) { return nil, act() })
 	return told

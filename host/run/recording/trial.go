@@ -108,7 +108,7 @@ func (t *Trial) HostCall(ctx context.Context, c hostfn.HostCall, act func(contex
 // nanoseconds.
 const clockStep = 1e6
 
-// Clock shows what a clock showed.
+// Clock returns the recorded reading of a clock.
 func (t *Trial) Clock(id uint32, _ func() int64) (int64, wasi.Errno) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -84,7 +84,7 @@ func (a *attempt) gather() []task.Denial {
 	return denials
 }
 
-// looked is what the guest did with the grants of clock and random, which are no
+// looked is what the guest did with the grants of clock and random, which are not
 // host functions.
 func (a *attempt) looked() []hostfn.Use {
 	if a.call.play != nil { // it saw what was recorded

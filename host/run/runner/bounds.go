@@ -18,7 +18,7 @@ import (
 type Bounds struct {
 	// Roots are absolute directories, outside of which no file is opened.
 	Roots []string
-	// Offline has no request be sent.
+	// Offline blocks all requests to the network.
 	Offline bool
 	// AskFrom is the risk from which on a call that is made from within another is not
 	// made, because a person has to agree first; empty for none. The result of the outer
@@ -29,9 +29,9 @@ type Bounds struct {
 // maxAskedInput bounds how much of the input of a call is kept that was not made.
 const maxAskedInput = 64 << 10
 
-// bind has a run keep to its bounds, now that its tool is known: one that says that it
-// changes nothing writes no file and sends only requests that change nothing, and one
-// that a skill makes, of its own accord or as its fallback, may have to wait for a person.
+// bind applies the bounds of a run, once its tool is known. A tool that says that it
+// changes nothing writes no file and sends only requests that change nothing. A call that
+// a skill makes, of its own accord or as its fallback, may have to wait for a person.
 func (r *Runner) bind(a *run) error {
 	b := a.call.Bounds
 	if b == nil {

@@ -43,8 +43,8 @@ func (r *Runner) guarded(a *run, next work) work {
 }
 
 // endedByCaller reports whether a call failed because its caller went away, or left
-// it less than the manifest asks for: that is no failure of the skill, and a caller
-// must not be able to have others be refused.
+// it less than the manifest asks for. That does not count as a failure of the skill:
+// no caller may open the circuit for others.
 func (a *run) endedByCaller(ctx context.Context, err error) bool {
 	return ctx.Err() != nil || a.lowered(err)
 }

@@ -61,9 +61,8 @@ func (a *run) reproducible() bool {
 	return installed && !draws
 }
 
-// keepable reports whether an answer that was just given may be given again:
-// whatever the tool promises, not when something was refused, or the call did
-// more than look.
+// keepable reports whether an answer may be cached: whatever the tool promises, not
+// when something was refused, or the call did more than look.
 func (a *run) keepable() bool {
 	acted := slices.ContainsFunc(a.uses, func(u Use) bool {
 		c, err := capability.Parse(u.Capability)

@@ -96,7 +96,7 @@ func (r *Runner) fallbackCall(ctx context.Context, a *run, ref manifests.Ref) (C
 // mayCall asks grants and policies whether the skill may have another one run.
 func (r *Runner) mayCall(ctx context.Context, a *run, name string) error {
 	if r.settings.Skills == nil {
-		return fault.Errorf(fault.KindUsage, "%s cannot be run: there are no installed skills here", name)
+		return fault.Errorf(fault.KindUsage, "%s cannot be run: this host has no installed skills", name)
 	}
 	q := capability.Request{Action: capability.Skill, Resource: name}
 	now := r.standing(ctx, a)

@@ -52,7 +52,7 @@ func (c callees) CallSkill(ctx context.Context, call hostfn.SkillCall) ([]byte, 
 func (c callees) prepare(ctx context.Context, call hostfn.SkillCall) (Call, error) {
 	r, a := c.r, c.a
 	if r.settings.Skills == nil {
-		return Call{}, fault.Errorf(fault.KindNotFound, "%s cannot be called: there are no installed skills here", call.Skill)
+		return Call{}, fault.Errorf(fault.KindNotFound, "%s cannot be called: this host has no installed skills", call.Skill)
 	}
 	t, err := r.settings.Skills.Target(ctx, a.call.Target, manifests.Ref{Name: call.Skill})
 	if err != nil {
@@ -116,7 +116,7 @@ var nestedBySentinel = []struct {
 	{session.ErrBusy, hostfn.KindLimit, "the session is in use by another call"},
 	{ErrRate, hostfn.KindLimit, "the skill is called too often"},
 	{ErrOpen, hostfn.KindLimit, "the skill is not called for a while, because it failed"},
-	{registry.ErrNotFound, hostfn.KindNotFound, "there is no such skill"},
+	{registry.ErrNotFound, hostfn.KindNotFound, "skill not found"},
 	{sandbox.ErrTrap, hostfn.KindFailed, "the skill crashed"},
 }
 

@@ -22,7 +22,7 @@ func checkPlugin(p *bundle.Package) error {
 			WithHint("it is made for %s", strings.Join(madeFor(p), ", "))
 	}
 	if program.Interpreter == "" && !executable(content) {
-		return fault.Errorf(fault.KindVerification, "%s of %s is no program of this system", program.File, m.Name).
+		return fault.Errorf(fault.KindVerification, "%s of %s is not a program of this system", program.File, m.Name).
 			WithHint("a script needs %s as its command", strings.Join(manifests.PluginInterpreters(), " or "))
 	}
 	return nil

@@ -69,7 +69,7 @@ func (r *Runner) force(a *run) {
 }
 
 // imagined reports whether nothing of a run is real, or it is the host's own and ends
-// soon: what people decide meanwhile is no matter.
+// soon: what people decide meanwhile does not affect it.
 func (a *run) imagined() bool {
 	return a.call.Stage != nil || a.call.play != nil || a.call.scratch != nil
 }

@@ -36,7 +36,7 @@ func (r *Runner) rendered(ctx context.Context, a *run) (prompt.Prompt, error) {
 	return p, err
 }
 
-// Ask renders a prompt and has a model answer it. Raw of the result is the
+// Ask renders a prompt and asks a model. Raw of the result is the
 // answer; one that does not have the form that the manifest demands is an error of
 // [fault.KindSkill]. Without [Settings.Models] there is nobody to ask: see
 // [Runner.Asks].

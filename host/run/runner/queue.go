@@ -12,8 +12,7 @@ import (
 	"github.com/skillet-run/skillet/manifests"
 )
 
-// queued has a call wait until no more calls of the skill run than may, in this
-// process.
+// queued delays a call while as many calls of the skill run in this process as may.
 func (r *Runner) queued(a *run, next work) work {
 	running, waiting, ok := a.manifest.Queue()
 	if !ok {

@@ -29,9 +29,9 @@ type Playback struct {
 	// As is the recorded call: configuration, seed, and whether there was a real
 	// clock and randomness are its.
 	As *recording.Recording
-	// Exact has the limits be those of the recorded call, under the host's
-	// ceilings, and refuses a package or module that is not the recorded one with
-	// a [fault.KindVerification] error. Otherwise limits are the package's.
+	// Exact applies the limits of the recorded call, under the host's ceilings, and
+	// refuses a package or module that is not the recorded one with a
+	// [fault.KindVerification] error. Otherwise limits are the package's.
 	Exact bool
 	// Wall is the longest it may take; zero means the limit that holds otherwise.
 	Wall time.Duration

@@ -138,10 +138,10 @@ type Call struct {
 	Looks wasi.Tape
 	// Stage stands in for the machine; nil for the machine itself.
 	Stage *Stage
-	// NoCache has the tool run even if its answer was kept, and keeps nothing.
+	// NoCache runs the tool even if its answer is cached, and does not cache the new one.
 	NoCache bool
-	// Fresh has the call begin with an instance made anew, whose initialisation runs
-	// for it, rather than with one at the snapshot. It does not go with a session.
+	// Fresh runs the call in a new instance, whose initialisation runs for it, rather
+	// than in one at the snapshot. It does not go with a session.
 	Fresh bool
 	// Session is the session of a [manifests.KindCodeSession] skill that the call
 	// goes on with; empty for a call that leaves nothing behind. For other skills
@@ -180,7 +180,7 @@ type Settings struct {
 	Skills Skills
 	// Sessions has the sessions of skills; nil has none.
 	Sessions *session.Store
-	// Models asks models for skills; nil has such calls fail.
+	// Models asks models for skills. If nil, such calls fail.
 	Models hostfn.Models
 	// Asks says why nobody answers prompts although there are Models; nil when they
 	// always do.

@@ -37,8 +37,8 @@ func (r *Runner) hasSessions(a *run) error {
 	return session.CheckName(a.call.Session)
 }
 
-// sessioned has the call go on with its session, once it is its turn. A call that
-// was made from within another one does not wait: others may be waiting for it.
+// sessioned runs the call in its session, once it is its turn. A call that was made
+// from within another one does not wait: others may be waiting for it.
 func (r *Runner) sessioned(a *run, next work) work {
 	if !a.inSession() {
 		return next

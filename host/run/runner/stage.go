@@ -20,7 +20,7 @@ type Stage struct {
 	hostfn.Stage
 	// Granted is what the package may do on the stage, where nothing is real.
 	Granted capability.Set
-	// KV is where the skill's state is; nil has the kv functions fail.
+	// KV is where the skill's state is. If nil, the kv functions fail.
 	KV store.KV
 	// Secrets and Notifier stand in for those of the host; nil for none.
 	Secrets  hostfn.SecretSource
@@ -56,7 +56,7 @@ func (a *run) onStage(s hostfn.Settings) hostfn.Settings {
 	return s
 }
 
-// staged has the call be the same each time.
+// staged gives the call the same seed each time.
 func (a *run) staged(c sandbox.Call) sandbox.Call {
 	if a.call.Stage != nil {
 		c.Seed = a.call.Stage.Seed

@@ -52,7 +52,7 @@ func spoken(e *fault.Error) *fault.Error {
 	return &c
 }
 
-// clipDenials shortens what was asked for. A hint that would be cut is no hint any more.
+// clipDenials shortens what was asked for. A hint that would be cut is left out.
 func clipDenials(ds []task.Denial) {
 	for i, d := range ds {
 		if len(d.Way().String()) > 2*maxRequest {

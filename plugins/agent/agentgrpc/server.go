@@ -18,8 +18,8 @@ import (
 	"github.com/skillet-run/skillet/plugins/wire"
 )
 
-// Register has a server answer for an agent. The context of every call ends when
-// whoever called does not wait any more.
+// Register makes a server answer for an agent. The context of a call ends when its
+// caller does not wait any more.
 func Register(s grpc.ServiceRegistrar, a agent.Agent) {
 	agentpb.RegisterAgentServer(s, &server{agent: a})
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A clause is one thing that is wanted.
+// A clause is one part of a goal that asks for one thing.
 type clause struct {
 	tokens []token
 	dest   int // which token is the file to write to; -1 for none

@@ -10,8 +10,8 @@ import (
 	"github.com/skillet-run/skillet/plugins/wire"
 )
 
-// Register has a server answer for a provider. The context of every call ends
-// when whoever called does not wait any more.
+// Register makes a server answer for a provider. The context of a call ends when
+// its caller does not wait any more.
 func Register(s grpc.ServiceRegistrar, p provider.Provider) {
 	providerpb.RegisterProviderServer(s, &server{provider: p})
 }

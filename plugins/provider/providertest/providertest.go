@@ -25,8 +25,8 @@ type Options struct {
 	Model string
 	// Prompt is answered with text; empty is a greeting.
 	Prompt string
-	// ToolPrompt has a model call the tool "weather", which takes a city. Empty is a
-	// question for the weather.
+	// ToolPrompt makes a model call the tool "weather", which takes a city. If empty,
+	// it is a question about the weather.
 	ToolPrompt string
 	// Schema is the JSON Schema that an answer to SchemaPrompt is asked to fit, and
 	// CheckSchema says whether it does. Empty is an object with the city and its
@@ -85,8 +85,8 @@ type suite struct {
 	Options
 }
 
-// Run has a provider show that it keeps the contract. open is called once for each
-// case, and may return the same provider each time: cases run one after another.
+// Run checks that a provider keeps the contract. open is called once for each case,
+// and may return the same provider each time: cases run one after another.
 func Run(t *testing.T, open func(t *testing.T) provider.Provider, o Options) {
 	s := &suite{open: open, Options: o.orDefaults()}
 	for _, c := range []struct {

@@ -207,7 +207,7 @@ func weather() provider.Tool {
 	}
 }
 
-// tools has a model call a tool, and answer with what the tool said.
+// tools checks that a model calls a tool, and answers with what the tool said.
 func (s *suite) tools(t *testing.T, c *caller) {
 	r := ask(c.model(t, "tools", func(m provider.Model) bool { return m.Tools }), s.ToolPrompt)
 	r.Tools = []provider.Tool{weather()}

@@ -199,7 +199,7 @@ func noFlag(c *cli.Context, command, name string) error {
 	if best, ok := nearest.Name(name, names); ok {
 		return e.WithHint("did you mean --%s? %s", best, HelpFor(command))
 	}
-	return e.WithHint("%s; an argument that begins with a dash goes behind --", HelpFor(command))
+	return e.WithHint("%s; to pass an argument that begins with a dash, put it after --", HelpFor(command))
 }
 
 // wanted says what a flag takes.

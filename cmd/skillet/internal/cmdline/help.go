@@ -194,7 +194,7 @@ func UnknownName(what, name string, among []*cli.Command, otherwise string) erro
 			names = append(names, c.Names()...)
 		}
 	}
-	e := fault.Errorf(fault.KindUsage, "there is no %s %q", what, name)
+	e := fault.Errorf(fault.KindUsage, "unknown %s %q", what, name)
 	if meant := synonyms[name]; meant != "" && what == "command" {
 		return e.WithHint("did you mean %s? %s", meant, otherwise)
 	}

@@ -77,7 +77,7 @@ func (c *Conn) known(ctx context.Context, common string) error {
 // Close ends the connection.
 func (c *Conn) Close() error { return c.unix.Close() }
 
-// Run has the service call a tool. When ctx ends the call is cancelled, and the result says
+// Run asks the service to call a tool. When ctx ends the call is cancelled, and the result says
 // what became of it.
 func (c *Conn) Run(ctx context.Context, command api.Command) (r api.CommandResult, err error) {
 	return r, c.ask(ctx, http.MethodPost, "/v1/run", command, &r)

@@ -1,4 +1,4 @@
-// Package startworker has a worker process begin its work as soon as what a worker needs
+// Package startworker begins the work of a worker process as soon as what a worker needs
 // is initialized. Go initializes every package of a program before main, and most of what
 // this program does there, such as compiling schemas and registering messages, a worker
 // never uses: it would make each run of what nobody approved wait.

@@ -187,7 +187,7 @@ func (b *book) roll(name, layout string, limit Amount) {
 	a.Limit = limit
 }
 
-// held is what is reserved of an account.
+// held returns the sum of the open reservations of an account.
 func (b *book) held(name string) Amount {
 	var sum Amount
 	for _, h := range b.Held {

@@ -54,7 +54,7 @@ func (x *Index) SearchExact(query []float32, k int, keep func(id string) bool) (
 	return x.search(query, k, func(q []float32, k int) *nearest { return x.exact(q, k, keep) })
 }
 
-// search has the nearest found by way, with the index locked for changes.
+// search finds the nearest by way, with the index locked for changes.
 func (x *Index) search(query []float32, k int, way func(q []float32, k int) *nearest) ([]Hit, error) {
 	q, err := x.unit(query)
 	if err != nil {

@@ -278,7 +278,7 @@ func (e *engine) rest() ([]byte, error) {
 	return b, err
 }
 
-// forget has the next call read the whole file.
+// forget makes the next call read the whole file.
 func (e *engine) forget() { _ = e.closeFile() }
 
 func (e *engine) closeFile() error {

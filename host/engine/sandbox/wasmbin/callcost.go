@@ -68,8 +68,8 @@ func (r *rewriter) entry(index uint32) charge {
 	return e
 }
 
-// checkCalls has charges in front of calls look at the counter, so that every
-// recursion does. In a loop its head did.
+// checkCalls makes charges before calls also test the counter, so that every
+// recursion is stopped. In a loop the test at its head is enough.
 func (w *codeWriter) checkCalls() {
 	for i := range w.charges {
 		switch c := &w.charges[i]; {

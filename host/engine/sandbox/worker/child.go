@@ -221,8 +221,8 @@ func (c *child) functions() (all []sandbox.HostFunc) {
 	return all
 }
 
-// callHost has the parent call a function, and does for it what it asks of the
-// guest until the function returns.
+// callHost asks the parent to call a function, and serves what the function asks of
+// the guest until it returns.
 func (c *child) callHost(ctx context.Context, function uint32, g *sandbox.Guest, stack []uint64) error {
 	if err := c.reply(kindHostCall, &hostCall{function, stack}); err != nil {
 		return err
@@ -258,8 +258,8 @@ func (c *child) askFile(o *fileOp) *fileDone {
 	return &d
 }
 
-// ask has the parent answer in the middle of a call. Without an answer there is
-// nothing left to live for.
+// ask asks the parent something in the middle of a call. Without an answer the
+// process ends.
 func (c *child) ask(k kind, message any, want kind, answer any) {
 	err := c.reply(k, message)
 	if err == nil {

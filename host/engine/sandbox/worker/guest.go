@@ -110,7 +110,7 @@ func (g *remoteGuest) Env() any { return g.talk.call.Env }
 // Config returns Call.Config.
 func (g *remoteGuest) Config() map[string]string { return g.talk.call.Config }
 
-// Log has the worker count the line, and hands it on if there is room left.
+// Log sends the line to the worker, which counts it, and logs it if there is room left.
 func (g *remoteGuest) Log(level sandbox.Level, msg string) {
 	if g.talk.call.Log != nil {
 		_, _ = g.op(g.ctx, &op{Method: methodLog, N: uint64(level), Text: msg}, 0)

@@ -159,8 +159,8 @@ func (t *talk) message() *call {
 	return m
 }
 
-// watch has the worker told when ctx is done, and killed when it does not end
-// the call then, or long after it should have by itself. Call stop when it has.
+// watch tells the worker when ctx is done, and kills it when it does not end the
+// call then, or long after it should have by itself. Call stop when it has.
 func (t *talk) watch(ctx context.Context) (stop func()) {
 	p, number := t.proc, t.proc.next
 	wall := time.AfterFunc(t.call.Limits.Wall+grace, p.kill)

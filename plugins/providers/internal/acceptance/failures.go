@@ -69,7 +69,7 @@ func faults(t *testing.T, s Subject) {
 	}
 }
 
-// cut has an answer end at each of its pieces: it is never taken for whole.
+// cut ends an answer at each of its pieces: it is never taken for whole.
 func cut(t *testing.T, s Subject) {
 	turn := wire.Turn{Thinking: "I think", Text: "some words", Calls: []wire.Call{{Name: "weather", Input: `{"city":"Paris"}`}}}
 	for after := range 6 {
@@ -82,7 +82,7 @@ func cut(t *testing.T, s Subject) {
 	}
 }
 
-// ended has the caller go while the server says nothing.
+// ended ends the caller's context while the server says nothing.
 func ended(t *testing.T, s Subject) {
 	p, _ := s.Start(t, wire.Turns(wire.Turn{Text: "some words to say", Fault: wire.Fault{After: 3, Hang: true}}))
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -95,7 +95,7 @@ func ended(t *testing.T, s Subject) {
 	classed(t, err, provider.ClassCancelled)
 }
 
-// redirect has the server send us to another one, which must not be asked.
+// redirect answers with a redirect to another server, which must not be asked.
 func redirect(t *testing.T, s Subject) {
 	var asked atomic.Int32
 	thief := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
