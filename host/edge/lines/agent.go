@@ -13,7 +13,7 @@ func Agent(a work.AgentView) []string {
 
 func (b *block) agent(a work.AgentView) {
 	d := a.Definition
-	b.say("%s: %s", plain(d.Name), plain(d.Description))
+	b.say("%s: %s", d.Name, d.Description)
 	b.say("  thinks with the tier %s, up to %s and %s a task", d.Tier, count(d.Iterations(), "time"), d.Timeout())
 	if d.MaxTokens > 0 {
 		b.say("  answers of the model have up to %s", count(d.MaxTokens, "token"))
@@ -27,10 +27,10 @@ func (b *block) agent(a work.AgentView) {
 	case len(d.Tools) == 0:
 		b.say("  may use no tool: it can think and answer")
 	default:
-		b.say("  may use %s, with what they were granted", plain(strings.Join(d.Tools, ", ")))
+		b.say("  may use %s, with what they were granted", strings.Join(d.Tools, ", "))
 	}
 	if len(a.Missing) > 0 {
-		b.say("  not installed: %s", plain(strings.Join(a.Missing, ", ")))
+		b.say("  not installed: %s", strings.Join(a.Missing, ", "))
 	}
 	if d.ApprovalRequired {
 		b.say("  a person approves its plans")

@@ -29,7 +29,7 @@ func Renewal(what string, r upkeep.Renewal) []string {
 // Export is what an exported audit log has, and who signed it.
 func Export(found govern.Finding) []string {
 	return written(Style{}, func(b *block) {
-		b.say("ok: %d entries of %s, each chained to the one before", found.Entries, plain(found.Home))
+		b.say("ok: %d entries of %s, each chained to the one before", found.Entries, found.Home)
 		for _, p := range found.Logs {
 			b.say("  %s", part(p))
 		}
@@ -40,7 +40,7 @@ func Export(found govern.Finding) []string {
 func (b *block) event(e govern.Event) {
 	line := fmt.Sprintf("%s  %-8s %-28s %s", e.Time.Local().Format("2006-01-02 15:04:05"), e.Kind, plain(e.Subject), plain(e.Actor))
 	if e.Decision != nil {
-		b.say("%s  %s", line, plain(e.Decision.Note))
+		b.say("%s  %s", line, e.Decision.Note)
 		for _, g := range e.Granted {
 			b.say("    + %s", Granted(g))
 		}
@@ -51,15 +51,15 @@ func (b *block) event(e govern.Event) {
 		if e.Refused.More > 0 {
 			more = fmt.Sprintf(", and %d more before", e.Refused.More)
 		}
-		b.say("%s  %s: %s%s", line, plain(e.Refused.Route), plain(e.Refused.Reason), more)
+		b.say("%s  %s: %s%s", line, e.Refused.Route, e.Refused.Reason, more)
 		return
 	}
-	b.say("%s  %s  %s  %.1f ms, %d fuel", line, plain(e.Run.Tool), verdict(e), e.Run.DurationMS, e.Run.Fuel)
+	b.say("%s  %s  %s  %.1f ms, %d fuel", line, e.Run.Tool, verdict(e), e.Run.DurationMS, e.Run.Fuel)
 	if e.Run.OnBehalfOf != "" {
-		b.say("    %s for %s, as a part of run %s", plain(e.Run.Part), plain(e.Run.OnBehalfOf), e.Run.Of)
+		b.say("    %s for %s, as a part of run %s", e.Run.Part, e.Run.OnBehalfOf, e.Run.Of)
 	}
 	for _, d := range e.Run.Denials {
-		b.say("    denied %s: %s", plain(d.Request), plain(d.Reason))
+		b.say("    denied %s: %s", d.Request, d.Reason)
 	}
 }
 
@@ -85,17 +85,17 @@ func (b *block) repair(r upkeep.AuditRepair) {
 		}
 		b.say("%s: %d are whole, %s", p.Name, p.Kept, lost)
 		for _, l := range p.Lost {
-			b.say("  lost: %s", plain(l.String()))
+			b.say("  lost: %s", l.String())
 		}
 		if p.Aside != "" {
 			b.say("  as they were: %s", p.Aside)
 		}
 	}
 	for _, e := range r.Ended {
-		b.say("  ends, as a lost decision may have ended it: %s", plain(e))
+		b.say("  ends, as a lost decision may have ended it: %s", e)
 	}
 	for _, g := range r.Gone {
-		b.say("  is gone with its decision: %s", plain(g))
+		b.say("  is gone with its decision: %s", g)
 	}
 	if r.Store != nil {
 		what := "the store is made again from"
@@ -107,7 +107,7 @@ func (b *block) repair(r upkeep.AuditRepair) {
 }
 
 func (b *block) keyRepair(k *upkeep.KeyRepair) {
-	b.say("the key: %s", plain(k.What))
+	b.say("the key: %s", k.What)
 	if k.Vouched {
 		b.say("  the decisions are signed with the key this home is known by")
 	} else {
@@ -119,7 +119,7 @@ func (b *block) keyRepair(k *upkeep.KeyRepair) {
 	}
 	b.say("  a new key signs from now on: %s", k.New)
 	for _, f := range k.Aside {
-		b.say("  as it was: %s", plain(f))
+		b.say("  as it was: %s", f)
 	}
 }
 
@@ -151,7 +151,7 @@ func (b *block) verification(v govern.Verification) {
 	}{{"decisions", v.Decisions}, {"runs", v.Calls}} {
 		switch d := j.report.Damage; {
 		case d != nil:
-			b.say("damaged: the first %d %s are whole, up to %s: %s", j.report.Entries, j.name, plain(d.File), plain(d.What))
+			b.say("damaged: the first %d %s are whole, up to %s: %s", j.report.Entries, j.name, d.File, d.What)
 		case !v.OK:
 			b.say("ok: %d %s", j.report.Entries, j.name)
 		default:
@@ -166,7 +166,7 @@ func (b *block) verification(v govern.Verification) {
 		if v.Found {
 			found = ", as the key was found"
 		}
-		b.say("  the home is known by it: %s%s", plain(strings.Join(v.KnownBy, ", ")), found)
+		b.say("  the home is known by it: %s%s", strings.Join(v.KnownBy, ", "), found)
 	}
 	if v.Against != nil {
 		b.say("the log has everything that the export shows")
@@ -214,7 +214,7 @@ func (b *block) renewal(what string, r upkeep.Renewal) {
 		b.say("  %6d entries cannot be read", r.Unreadable)
 	}
 	for _, l := range r.Lost {
-		b.say("  damaged: %s", plain(l))
+		b.say("  damaged: %s", l)
 	}
 	if !r.Whole {
 		b.say("  not all of the store can be read: something is lost")

@@ -12,7 +12,7 @@ import (
 // relative paths mean in that.
 func Permissions(p govern.Permissions, from string) []string {
 	return written(Style{}, func(b *block) {
-		b.say("%s (sha256:%s) is granted:%s", plain(p.Skill), p.Digest.Short(), none(len(p.Grants)))
+		b.say("%s (sha256:%s) is granted:%s", p.Skill, p.Digest.Short(), none(len(p.Grants)))
 		for _, g := range p.Grants {
 			b.say("  %s", standing(g))
 		}
@@ -20,7 +20,7 @@ func Permissions(p govern.Permissions, from string) []string {
 			b.say("its manifest asks for more, seen from %s:", from)
 		}
 		for _, a := range p.Asks {
-			b.say("  %s  (%s)%s", plain(a.Words), plain(a.Capability.String()), because(plain(a.Reason), nil))
+			b.say("  %s  (%s)%s", a.Words, a.Capability.String(), because(a.Reason, nil))
 		}
 	})
 }
@@ -55,11 +55,11 @@ func standing(g govern.Grant) string {
 // Suggestion is what is proposed about the grants of a skill.
 func Suggestion(s govern.Suggestion) []string {
 	return written(Style{}, func(b *block) {
-		b.say("%s, %d runs since %s:%s", plain(s.Skill), s.Runs, s.Since.Local().Format(time.DateOnly), none(len(s.Grants)))
+		b.say("%s, %d runs since %s:%s", s.Skill, s.Runs, s.Since.Local().Format(time.DateOnly), none(len(s.Grants)))
 		for _, a := range s.Grants {
-			b.say("  %-6s  %s  (%s)", a.Verdict, plain(a.Capability.String()), timesUsed(a))
+			b.say("  %-6s  %s  (%s)", a.Verdict, a.Capability.String(), timesUsed(a))
 			for _, c := range a.To {
-				b.say("     to   %s", plain(c.String()))
+				b.say("     to   %s", c.String())
 			}
 		}
 	})
@@ -75,18 +75,18 @@ func timesUsed(a govern.Advice) string {
 // Allowance is what a policy of another program allows a skill, and what of it is not granted.
 func Allowance(p govern.Allowance) []string {
 	return written(Style{}, func(b *block) {
-		b.say("the policy allows %s:%s", plain(p.Skill), none(len(p.Permits)))
+		b.say("the policy allows %s:%s", p.Skill, none(len(p.Permits)))
 		for _, permit := range p.Permits {
-			b.say("  + %s", plain(permit.Capability.Words()))
-			b.say("      %s  (line %d: %s)", plain(permit.Capability.String()), permit.Line, plain(permit.From))
+			b.say("  + %s", permit.Capability.Words())
+			b.say("      %s  (line %d: %s)", permit.Capability.String(), permit.Line, permit.From)
 		}
 		if len(p.Refused) > 0 {
 			b.say("what is not granted:")
 		}
 		for _, r := range p.Refused {
-			b.say("  - line %d: %s: %s", r.Line, plain(r.Field), visible(r.Reason))
+			b.say("  - line %d: %s: %s", r.Line, r.Field, visible(r.Reason))
 			if r.Hint != "" {
-				b.say("      hint: %s", plain(r.Hint))
+				b.say("      hint: %s", r.Hint)
 			}
 		}
 	})

@@ -51,7 +51,10 @@ func written(s Style, do func(*block)) []string {
 
 func (b *block) full() bool { return b.Detail == Full }
 
-func (b *block) say(format string, args ...any) { b.all = append(b.all, fmt.Sprintf(format, args...)) }
+// say writes a line, in which text of others is made safe to show.
+func (b *block) say(format string, args ...any) {
+	b.all = append(b.all, plain(fmt.Sprintf(format, args...)))
+}
 
 // sayAll writes lines that have text of others in them, behind an indent.
 func (b *block) sayAll(indent string, lines []string) {
@@ -63,7 +66,7 @@ func (b *block) sayAll(indent string, lines []string) {
 // fact writes what a thing is beside its label; nothing when it is empty.
 func (b *block) fact(label, text string) {
 	if text != "" {
-		b.say("%-10s %s", label+":", plain(text))
+		b.say("%-10s %s", label+":", text)
 	}
 }
 

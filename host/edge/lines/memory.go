@@ -58,14 +58,14 @@ func (b *block) record(r work.Record) {
 		{len(r.Sources) > 0, "made of " + count(len(r.Sources), "memory record")},
 	} {
 		if fact.is {
-			b.say("  %s", plain(fact.text))
+			b.say("  %s", fact.text)
 		}
 	}
 	for _, k := range slices.Sorted(maps.Keys(r.Metadata)) {
-		b.say("  %s = %s", plain(k), plain(work.Shown(r.Metadata[k])))
+		b.say("  %s = %s", k, work.Shown(r.Metadata[k]))
 	}
 	for line := range strings.Lines(work.Shown(r.Text)) {
-		b.say("  | %s", plain(strings.TrimSuffix(line, "\n")))
+		b.say("  | %s", strings.TrimSuffix(line, "\n"))
 	}
 }
 
@@ -82,7 +82,7 @@ func (b *block) memoryStats(f work.MemoryStats) {
 	if f.Records > 0 {
 		b.say("  changed   from %s to %s", when(f.Oldest), when(f.Newest))
 	}
-	b.say("  vectors   %s, %d dimensions, %d waiting, %s", plain(f.Embedder), f.Vectors.Dimensions, f.Waiting, size(f.Vectors.Bytes))
+	b.say("  vectors   %s, %d dimensions, %d waiting, %s", f.Embedder, f.Vectors.Dimensions, f.Waiting, size(f.Vectors.Bytes))
 	if f.Consolidated.IsZero() {
 		b.say("  never consolidated")
 	} else {

@@ -17,9 +17,9 @@ func Inspected(i author.Inspected) []string {
 }
 
 func (b *block) inspected(i author.Inspected) {
-	b.say("%s: %s, sha256:%s, %s", plain(cmp.Or(i.Skill, i.Path)), size(i.Bytes), i.Digest.Short(), i.ABI)
+	b.say("%s: %s, sha256:%s, %s", cmp.Or(i.Skill, i.Path), size(i.Bytes), i.Digest.Short(), i.ABI)
 	if len(i.Tools) > 0 {
-		b.say("tools: %s", plain(strings.Join(i.Tools, ", ")))
+		b.say("tools: %s", strings.Join(i.Tools, ", "))
 	}
 	if i.Skill != "" {
 		b.moduleAsks(i.Asks)
@@ -43,7 +43,7 @@ func (b *block) moduleAsks(asks []author.Ask) {
 	}
 	b.say("asks to:")
 	for _, a := range asks {
-		b.say("  %s  (%s)%s", plain(a.Words), plain(a.Capability.String()), because(plain(a.Reason), nil))
+		b.say("  %s  (%s)%s", a.Words, a.Capability.String(), because(a.Reason, nil))
 	}
 }
 
@@ -108,13 +108,13 @@ func (b *block) costs(i author.Inspected) {
 	}
 	b.say("%s", how)
 	for _, p := range in.Pinned {
-		b.say("each call gets a new instance: %s", plain(p))
+		b.say("each call gets a new instance: %s", p)
 	}
 	switch {
 	case i.Snapshot != nil:
 		b.say("snapshot: %s of memory, %s of it in use, %s; its initialisation takes %d fuel",
 			size(i.Snapshot.MemoryBytes), size(i.Snapshot.UsedBytes), count(i.Snapshot.Globals, "global"), i.Snapshot.Fuel)
 	case len(in.Pinned) == 0:
-		b.say("snapshot: none: %s", plain(i.Note))
+		b.say("snapshot: none: %s", i.Note)
 	}
 }

@@ -16,7 +16,7 @@ func Plan(style Style, p *admit.Plan, all func(*admit.Package) string) []string 
 	return written(style, func(b *block) {
 		for i := range p.Packages {
 			if who := p.Packages[i].For; who != "" {
-				b.say("needed by %s:", plain(who))
+				b.say("needed by %s:", who)
 			}
 			b.All = all(&p.Packages[i])
 			b.pkg(&p.Packages[i])
@@ -47,30 +47,30 @@ func Upgrade(u *admit.Upgrade) []string { return written(Style{}, func(b *block)
 
 func (b *block) rest(p *admit.Plan) {
 	for _, l := range p.Links {
-		b.say("%s will use %s", plain(l.Name), plain(linkWords(l)))
+		b.say("%s will use %s", l.Name, linkWords(l))
 	}
 	for _, s := range p.Activate {
-		b.say("%s becomes the active version again", plain(s.Ref()))
+		b.say("%s becomes the active version again", s.Ref())
 	}
 	for _, o := range p.Omitted {
-		b.say("%s %s, which is optional for %s, is left out:", plain(o.Skill), plain(o.Constraint), plain(cmp.Or(o.By, "what you asked for")))
+		b.say("%s %s, which is optional for %s, is left out:", o.Skill, o.Constraint, cmp.Or(o.By, "what you asked for"))
 		for l := range strings.Lines(o.Reason) {
-			b.say("  | %s", plain(strings.TrimSuffix(l, "\n")))
+			b.say("  | %s", strings.TrimSuffix(l, "\n"))
 		}
 	}
 }
 
 // pkg writes what is known about a package, or of that what no summary says.
 func (b *block) pkg(p *admit.Package) {
-	b.say("%s@%s (%s, sha256:%s) from %s", plain(p.Skill), plain(p.Version), p.Origin, p.Digest.Short(), plain(p.Source))
+	b.say("%s@%s (%s, sha256:%s) from %s", p.Skill, p.Version, p.Origin, p.Digest.Short(), p.Source)
 	if b.Detail != Brief {
 		b.content(p)
 	}
 	for _, w := range p.Warnings {
-		b.say("  note: %s", plain(w))
+		b.say("  note: %s", w)
 	}
 	if l := p.Forgets; l != nil {
-		b.say("  what another skill of this name kept is deleted: the one from %s", plain(l.Source))
+		b.say("  what another skill of this name kept is deleted: the one from %s", l.Source)
 	}
 	if b.Detail != Brief {
 		b.say("  policies say: %s%s", p.Effect, because(p.Reason, p.Policies))
@@ -120,7 +120,7 @@ func (b *block) upgrade(u *admit.Upgrade) {
 	}
 	b.say("  what becomes different:")
 	for _, line := range u.Lines() {
-		b.say("    %s", plain(line))
+		b.say("    %s", line)
 	}
 }
 
@@ -136,10 +136,10 @@ func (b *block) asks(k manifests.Kind, asks []admit.Ask) {
 		if a.New {
 			mark = "+"
 		}
-		b.say("  %s %s", mark, plain(a.Words))
+		b.say("  %s %s", mark, a.Words)
 		if a.Reason != "" {
-			b.say("      because: %s", plain(a.Reason))
+			b.say("      because: %s", a.Reason)
 		}
-		b.say("      %s", plain(a.Capability.String()))
+		b.say("      %s", a.Capability.String())
 	}
 }

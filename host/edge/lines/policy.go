@@ -38,9 +38,9 @@ func Policies(all []govern.Policy) []string {
 func PolicyTexts(all []govern.Policy) []string {
 	return written(Style{}, func(b *block) {
 		for _, p := range all {
-			b.say("// %s:%d", plain(p.File), p.Line)
+			b.say("// %s:%d", p.File, p.Line)
 			for line := range strings.Lines(p.Text) {
-				b.say("%s", plain(strings.TrimRight(line, "\n")))
+				b.say("%s", strings.TrimRight(line, "\n"))
 			}
 		}
 	})
@@ -56,10 +56,10 @@ func policyPlace(p govern.PolicyProblem) string {
 
 func (b *block) policyReport(r govern.PolicyReport) {
 	for _, p := range r.Problems {
-		b.say("%s: %s", policyPlace(p), plain(p.Message))
+		b.say("%s: %s", policyPlace(p), p.Message)
 	}
 	for _, w := range r.Warnings {
-		b.say("warning: %s: %s", policyPlace(w), plain(w.Message))
+		b.say("warning: %s: %s", policyPlace(w), w.Message)
 	}
 	switch {
 	case !r.OK:
@@ -73,33 +73,33 @@ func (b *block) policyReport(r govern.PolicyReport) {
 func (b *block) outcomes(outcomes []govern.CaseOutcome, failed int) {
 	for _, o := range outcomes {
 		if !o.OK {
-			b.say("FAIL  %s: %s %s: %s", plain(filepath.Base(o.File)), plain(cmp.Or(o.Name, o.Skill)), plain(cmp.Or(o.Request, "install "+o.Install)), plain(o.Problem))
+			b.say("FAIL  %s: %s %s: %s", filepath.Base(o.File), cmp.Or(o.Name, o.Skill), cmp.Or(o.Request, "install "+o.Install), o.Problem)
 		}
 	}
 	b.say("%d of %s as wanted", len(outcomes)-failed, count(len(outcomes), "case"))
 }
 
 func (b *block) explanation(e govern.Explanation) {
-	b.say("%s: %s", e.Effect, plain(e.Reason))
+	b.say("%s: %s", e.Effect, e.Reason)
 	if e.Grant != "" {
-		b.say("  covered by the grant %s", plain(e.Grant))
+		b.say("  covered by the grant %s", e.Grant)
 	}
 	b.decided(e.Policies)
 	if e.IfGranted != "" {
 		b.say("  if it were granted: %s", e.IfGranted)
 	}
 	if g := e.Granting; g != nil && g.Denies() {
-		b.say("  granting it: %s: %s", g.Effect, plain(g.Reason))
+		b.say("  granting it: %s: %s", g.Effect, g.Reason)
 		b.decided(g.Policies)
 	}
 	if len(e.Remedies) > 0 && b.Way != nil {
-		b.say("  %s", plain(b.Way(fault.Hint{Text: e.Hint, Remedies: e.Remedies})))
+		b.say("  %s", b.Way(fault.Hint{Text: e.Hint, Remedies: e.Remedies}))
 	}
 }
 
 // decided writes the policies that decided.
 func (b *block) decided(all []govern.Policy) {
 	for _, p := range all {
-		b.say("  %s %s (%s:%d): %s", p.Effect, p.ID, plain(p.File), p.Line, plain(p.Reason))
+		b.say("  %s %s (%s:%d): %s", p.Effect, p.ID, p.File, p.Line, p.Reason)
 	}
 }

@@ -32,7 +32,7 @@ func (b *block) summary(title string, points []govern.Point) {
 	if len(points) == 0 {
 		return
 	}
-	b.say("in short, %s:", plain(title))
+	b.say("in short, %s:", title)
 	b.points(points)
 }
 
@@ -66,20 +66,20 @@ func (b *block) proposal(v govern.Proposed) {
 
 // head writes who proposes what, and why.
 func (b *block) head(p govern.Proposal) {
-	b.say("proposal %s: %s (%s, %s)", p.ID, plain(p.Title), p.Type, p.Status)
+	b.say("proposal %s: %s (%s, %s)", p.ID, p.Title, p.Type, p.Status)
 	from := ""
 	if p.Source != "" {
 		from = fmt.Sprintf(", from %s (%s)", plain(p.Source), plain(p.Origin))
 	}
-	b.say("  proposed by %s on %s%s", plain(p.ProposedBy), when(p.CreatedAt), from)
+	b.say("  proposed by %s on %s%s", p.ProposedBy, when(p.CreatedAt), from)
 	if p.Signer != "" {
-		b.say("  signed by %s", plain(p.Signer))
+		b.say("  signed by %s", p.Signer)
 	}
 	if p.Replaces != "" {
-		b.say("  replaces %s@%s as the active version", plain(p.Skill), plain(p.Replaces))
+		b.say("  replaces %s@%s as the active version", p.Skill, p.Replaces)
 	}
 	if p.Rationale != "" {
-		b.say("  because: %s", plain(p.Rationale))
+		b.say("  because: %s", p.Rationale)
 	}
 	b.say("  digest %s", p.Digest)
 	if p.Status == govern.StatusPending {
@@ -102,7 +102,7 @@ func (b *block) points(all []govern.Point) {
 const maxInputLines = 40
 
 func (b *block) call(p govern.Proposal) {
-	b.say("  the tool %s of %s (sha256:%s), once, with this input:", plain(p.Call.Tool), plain(p.Ref()), p.Call.Digest.Short())
+	b.say("  the tool %s of %s (sha256:%s), once, with this input:", p.Call.Tool, p.Ref(), p.Call.Digest.Short())
 	n := 0
 	for line := range strings.Lines(p.Call.Shown) {
 		if n++; n > maxInputLines && !b.full() {
@@ -112,8 +112,8 @@ func (b *block) call(p govern.Proposal) {
 		b.say("    | %s", visible(strings.TrimSuffix(line, "\n")))
 	}
 	for _, a := range p.Requested {
-		b.say("+ it would %s%s", plain(a.Words), because(plain(a.Reason), a.Policies))
-		b.say("      %s", plain(a.Capability.String()))
+		b.say("+ it would %s%s", a.Words, because(a.Reason, a.Policies))
+		b.say("      %s", a.Capability.String())
 	}
 }
 
@@ -125,18 +125,18 @@ func (b *block) requested(k manifests.Kind, asks []govern.ProposalAsk) {
 	}
 	for _, a := range asks {
 		mark := map[bool]string{true: "+", false: " "}[a.New]
-		b.say("%s asks to %s%s", mark, plain(a.Words), because(plain(a.Reason), nil))
-		b.say("      %s", plain(a.Capability.String()))
+		b.say("%s asks to %s%s", mark, a.Words, because(a.Reason, nil))
+		b.say("      %s", a.Capability.String())
 	}
 }
 
 // steps writes what became of a proposal.
 func (b *block) steps(p govern.Proposal) {
 	if len(p.Steps) == 0 && p.DecidedBy != "" { // decided before steps were kept
-		b.say("  %s by %s on %s%s", p.Status, plain(p.DecidedBy), when(p.DecidedAt), because(plain(p.Notes), nil))
+		b.say("  %s by %s on %s%s", p.Status, p.DecidedBy, when(p.DecidedAt), because(p.Notes, nil))
 	}
 	for _, s := range p.Steps {
-		b.say("  %s by %s on %s, decision %d%s", s.Status, plain(s.By), when(s.At), s.Decision, because(plain(s.Notes), nil))
+		b.say("  %s by %s on %s, decision %d%s", s.Status, s.By, when(s.At), s.Decision, because(s.Notes, nil))
 	}
 }
 
@@ -150,7 +150,7 @@ func (b *block) evidence(v govern.Proposed) {
 		b.read(v.Read)
 	}
 	if len(v.Interprets) > 0 {
-		b.say("  note: %s", plain(govern.InterpreterWords(v.Interprets)))
+		b.say("  note: %s", govern.InterpreterWords(v.Interprets))
 	}
 	b.findings(v)
 	if v.Tests != nil && !v.Kind.IsPlugin() {
@@ -158,7 +158,7 @@ func (b *block) evidence(v govern.Proposed) {
 	}
 	b.shadow(v.Replays)
 	for _, s := range v.Similar {
-		b.say("  much like %s (%.2f: %s): %s", plain(s.Skill), s.Score, plain(strings.Join(s.Shared, ", ")), short(plain(s.Description), maxShownText))
+		b.say("  much like %s (%.2f: %s): %s", s.Skill, s.Score, strings.Join(s.Shared, ", "), short(s.Description, maxShownText))
 	}
 	b.compared(v.Compared())
 }
@@ -175,13 +175,13 @@ func (b *block) findings(v govern.Proposed) {
 			b.more("    ", len(fs)-i, "finding")
 			break
 		}
-		b.say("    %-5s %s  %s%s", f.Severity, plain(f.Rule), place(f), visible(f.Message))
+		b.say("    %-5s %s  %s%s", f.Severity, f.Rule, place(f), visible(f.Message))
 		if f.Excerpt != "" {
 			b.say("          | %s", visible(f.Excerpt))
 		}
 	}
 	for _, m := range v.Findings.More {
-		b.say("    ... and %d more of %s", m.Count, plain(m.Rule))
+		b.say("    ... and %d more of %s", m.Count, m.Rule)
 	}
 	if hint := b.way("%s says what a rule looks for", fault.ShowRule("")); hint != "" {
 		b.say("    %s", hint)
@@ -232,7 +232,7 @@ func (b *block) change(c *govern.AgentChange) {
 	if c.Before == nil && c.Builtin != nil {
 		of = ", compared with the one that comes with the program"
 	}
-	b.say("  the definition of the agent %s%s:", plain(c.Agent), of)
+	b.say("  the definition of the agent %s%s:", c.Agent, of)
 	d := govern.CompareDefinitions(c)
 	for _, line := range d.Diff {
 		b.say("    | %s", visible(line))

@@ -72,7 +72,7 @@ func (b *block) diagnosis(d work.Diagnosis) {
 	if len(d.Order) == 0 {
 		b.say("no model can answer this")
 	} else {
-		b.say("asked in this order: %s", plain(strings.Join(d.Order, ", ")))
+		b.say("asked in this order: %s", strings.Join(d.Order, ", "))
 	}
 	w := d.Weights
 	b.say("the total is %.2f health + %.2f load + %.2f history + %.2f memory + %.2f cost + %.2f fitness", w.Health, w.Load, w.History, w.Memory, w.Cost, w.Fitness)
@@ -94,15 +94,15 @@ func (b *block) diagnosis(d work.Diagnosis) {
 	}
 	b.table("MODEL\tTOTAL\tHEALTH\tLOAD\tHISTORY\tMEMORY\tCOST\tFITNESS\tWHY", rows)
 	if len(unpriced) > 0 {
-		b.say("budgets in dollars do not bound models without a price; say it in the settings as input_usd and output_usd of providers.%s.models", plain(unpriced[0]))
+		b.say("budgets in dollars do not bound models without a price; say it in the settings as input_usd and output_usd of providers.%s.models", unpriced[0])
 	}
 	for _, one := range d.Budget {
-		b.say("%s", plain(budgetWords(one)))
+		b.say("%s", budgetWords(one))
 	}
 	if d.Short != "" {
-		b.say("refused by a budget: %s", plain(d.Short))
+		b.say("refused by a budget: %s", d.Short)
 	}
-	b.say("kept answer: %s", plain(d.Cached))
+	b.say("kept answer: %s", d.Cached)
 }
 
 // budgetWords is how a budget stands, in a line: what is used, of what there is, and that

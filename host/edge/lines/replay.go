@@ -35,11 +35,11 @@ func (b *block) replay(r invoke.Replayed, with bool) {
 	events := count(r.Events, "event")
 	switch {
 	case r.Equal && with:
-		b.say("%s, recorded on %s: %s answers the same, and asks for the same (%s)", what, when(r.RecordedAt), plain(r.Replayed), events)
+		b.say("%s, recorded on %s: %s answers the same, and asks for the same (%s)", what, when(r.RecordedAt), r.Replayed, events)
 	case r.Equal:
 		b.say("%s, recorded on %s: replayed exactly (%s, %d fuel)", what, when(r.RecordedAt), events, r.Fuel.Replayed)
 	case with:
-		b.say("%s, recorded on %s: %s is different", what, when(r.RecordedAt), plain(r.Replayed))
+		b.say("%s, recorded on %s: %s is different", what, when(r.RecordedAt), r.Replayed)
 	default:
 		b.say("%s, recorded on %s: the replay is different", what, when(r.RecordedAt))
 	}

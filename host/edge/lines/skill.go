@@ -28,7 +28,7 @@ func Skills(all []admit.Skill) []string {
 // Tool is one tool of a skill, with what it takes.
 func Tool(tool admit.Tool) []string {
 	return written(Style{}, func(b *block) {
-		b.say("%s:%s  %s", plain(tool.Skill), plain(tool.Name), plain(tool.Description))
+		b.say("%s:%s  %s", tool.Skill, tool.Name, tool.Description)
 		b.properties(tool.Tool)
 	})
 }
@@ -99,8 +99,8 @@ func (b *block) standing(s admit.Skill) {
 
 func (b *block) info(a admit.Info) {
 	m := a.Manifest
-	b.say("%s@%s  %s", plain(m.Name), plain(m.Version), a.Digest)
-	b.say("%s", plain(m.Description))
+	b.say("%s@%s  %s", m.Name, m.Version, a.Digest)
+	b.say("%s", m.Description)
 	b.fact("kind", string(m.Type))
 	b.fact("author", m.Author)
 	b.fact("license", m.License)
@@ -122,8 +122,8 @@ func (b *block) info(a admit.Info) {
 	b.tools(m)
 	b.say("asks for:%s", none(len(a.Asks)))
 	for _, r := range a.Asks {
-		b.say("  %s%s", plain(r.Capability.Words()), because(plain(r.Reason), nil))
-		b.say("      %s", plain(r.Capability.String()))
+		b.say("  %s%s", r.Capability.Words(), because(r.Reason, nil))
+		b.say("      %s", r.Capability.String())
 	}
 	b.say("granted:%s", none(len(a.Grants)))
 	for _, g := range a.Grants {
@@ -138,7 +138,7 @@ func (b *block) showCompared(a admit.Info) {
 	if d := a.Difference; d != nil && d.With == "" {
 		b.say("nothing to compare with: %s is not installed", name)
 	} else if d != nil {
-		b.say("compared with %s@%s, which is active:", name, plain(d.With))
+		b.say("compared with %s@%s, which is active:", name, d.With)
 		b.compared(d)
 	}
 }
@@ -157,17 +157,17 @@ func (b *block) trials(a admit.Info) {
 		b.fact("avoids", fmt.Sprintf("%s, which %s went back from on %s%s", s.Avoided.Version, s.Avoided.By, when(s.Avoided.At), again))
 	}
 	if r := a.Canary; r != nil {
-		b.say("%-10s %s has %d%% of the calls since %s, until it answered %d", "on trial:", plain(r.Version), r.Percent, when(r.At), r.Calls)
+		b.say("%-10s %s has %d%% of the calls since %s, until it answered %d", "on trial:", r.Version, r.Percent, when(r.At), r.Calls)
 		const figures = "             %s: %d calls, %d failed, %.1f ms, %.0f fuel"
-		b.say(figures, plain(r.Version), r.Figures.Candidate.Calls, r.Figures.Candidate.Failed, r.CandidateMS, r.CandidateFuel)
-		b.say(figures, plain(r.StableVersion), r.Figures.Stable.Calls, r.Figures.Stable.Failed, r.StableMS, r.StableFuel)
+		b.say(figures, r.Version, r.Figures.Candidate.Calls, r.Figures.Candidate.Failed, r.CandidateMS, r.CandidateFuel)
+		b.say(figures, r.StableVersion, r.Figures.Stable.Calls, r.Figures.Stable.Failed, r.StableMS, r.StableFuel)
 		if r.Replays != "" {
-			b.say("             before the trial: %s", plain(r.Replays))
+			b.say("             before the trial: %s", r.Replays)
 		}
 	}
 	if s := a.Installed; s != nil && s.Trial != nil {
 		tr := s.Trial
-		b.say("%-10s the trial of %s %s on %s by %s%s", "last trial:", plain(tr.Version), tr.Verdict.Words(), when(tr.EndedAt), plain(tr.EndedBy), because(plain(tr.Reason), nil))
+		b.say("%-10s the trial of %s %s on %s by %s%s", "last trial:", tr.Version, tr.Verdict.Words(), when(tr.EndedAt), tr.EndedBy, because(tr.Reason, nil))
 	}
 }
 
@@ -177,7 +177,7 @@ func (b *block) tools(m *manifests.Manifest) {
 	}
 	b.say("tools:")
 	for _, tool := range m.Tools {
-		b.say("  %s:%s  %s", plain(m.Name), plain(tool.Name), plain(tool.Description))
+		b.say("  %s:%s  %s", m.Name, tool.Name, tool.Description)
 		b.properties(tool)
 	}
 }
@@ -188,7 +188,7 @@ func (b *block) properties(tool manifests.Tool) {
 		if p.Required {
 			need = ", required"
 		}
-		b.say("      %s (%s%s) %s", plain(p.Name), plain(p.Type), need, plain(p.Description))
+		b.say("      %s (%s%s) %s", p.Name, p.Type, need, p.Description)
 	}
 }
 

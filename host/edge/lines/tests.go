@@ -9,7 +9,6 @@ import (
 
 	"github.com/skillet-run/skillet/host/app/author"
 	"github.com/skillet-run/skillet/host/app/invoke"
-	"github.com/skillet-run/skillet/internal/text"
 )
 
 // Case is what came of a test case: of one that failed all that is wrong with it, and of
@@ -50,7 +49,11 @@ func Tested(out author.Tested) []string { return written(Style{}, func(b *block)
 func (b *block) tested(out author.Tested) {
 	r := out.Report
 	for _, p := range r.Problems {
-		b.say("FAIL %s", strings.ReplaceAll(text.PlainLines(p), "\n", "\n       "))
+		mark := "FAIL "
+		for line := range strings.Lines(p) {
+			b.say("%s%s", mark, strings.TrimSuffix(line, "\n"))
+			mark = "       "
+		}
 	}
 	for _, f := range out.Updated {
 		b.say("updated %s", visible(f))
@@ -62,7 +65,7 @@ func (b *block) tested(out author.Tested) {
 	if r.Fuel > 0 { // not for a prompt
 		most = fmt.Sprintf("; at most %d fuel, %s", r.Fuel, size(int64(r.PeakMemoryBytes)))
 	}
-	b.say("%s@%s: %s in %.2f s%s", plain(r.Skill), plain(r.Version), Tally(r), r.DurationMS/1000, most)
+	b.say("%s@%s: %s in %.2f s%s", r.Skill, r.Version, Tally(r), r.DurationMS/1000, most)
 }
 
 // Tally says how many test cases passed.
@@ -91,9 +94,9 @@ func Built(made author.Built) []string { return written(Style{}, func(b *block) 
 func (b *block) built(made author.Built) {
 	switch {
 	case made.Language == "" && made.Module == "":
-		b.say("%s: it has no code, and there is nothing to build", plain(filepath.Base(made.Dir)))
+		b.say("%s: it has no code, and there is nothing to build", filepath.Base(made.Dir))
 	case made.Language == "":
-		b.say("%s: it has no source to build; the module is there", plain(made.Module))
+		b.say("%s: it has no source to build; the module is there", made.Module)
 	case made.Module == "":
 		b.say("%s is run by an interpreter: there is nothing to build", made.Language.Title())
 	default:
@@ -101,10 +104,10 @@ func (b *block) built(made author.Built) {
 		if !made.Changed {
 			same = ", the same as before"
 		}
-		b.say("%s: %s from %s in %s%s", plain(made.Module), size(made.Bytes), made.Language.Title(), millis(made.DurationMS), same)
+		b.say("%s: %s from %s in %s%s", made.Module, size(made.Bytes), made.Language.Title(), millis(made.DurationMS), same)
 	}
 	if made.Output != "" {
-		b.say("%s", plain(made.Output))
+		b.say("%s", made.Output)
 	}
 }
 
@@ -114,7 +117,7 @@ func Benched(made author.Benched) []string {
 }
 
 func (b *block) benched(made author.Benched) {
-	b.say("%s:%s", plain(made.Skill), plain(made.Tool))
+	b.say("%s:%s", made.Skill, made.Tool)
 	row := func(name string, s author.Series) []string {
 		if s.Calls == 0 {
 			return []string{name, "0", "", "", "", ""}

@@ -20,7 +20,7 @@ func Tree(all []admit.Branch) []string {
 func Ways(paths [][]admit.Step) []string {
 	return written(Style{}, func(b *block) {
 		for _, p := range paths {
-			b.say("%s", plain(pathWords(p)))
+			b.say("%s", pathWords(p))
 		}
 	})
 }

@@ -135,6 +135,6 @@ func (b *block) modelStats(m work.ModelStats) {
 		b.table("  "+part.name+"\tCALLS\tFAILED\tCACHED\tTOKENS IN\tOUT\tCOST\tEACH", rows)
 	}
 	for _, one := range m.Budgets {
-		b.say("  %s", plain(budgetWords(one)))
+		b.say("  %s", budgetWords(one))
 	}
 }
