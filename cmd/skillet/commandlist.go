@@ -43,6 +43,7 @@ func (t *terminal) list() []*cli.Command {
 		t.auditCommand(),
 		t.logsCommand(),
 		t.eventsCommand(),
+		t.topCommand(),
 		t.serveCommand(),
 		t.serviceCommand(),
 		t.tokenCommand(),

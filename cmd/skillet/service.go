@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"net"
-	"net/http"
 	"os"
 	"os/user"
 	"strings"
@@ -13,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/cmd/skillet/internal/daemon"
+	"github.com/skillet-run/skillet/cmd/skillet/internal/service"
 	"github.com/skillet-run/skillet/host/app/upkeep"
 	"github.com/skillet-run/skillet/host/base/fault"
 	"github.com/skillet-run/skillet/internal/unit"
@@ -125,17 +124,9 @@ type serviceState struct {
 }
 
 func (t *terminal) serviceStatus(ctx context.Context, c *cli.Context) error {
-	home, err := t.home(c)
+	home, at, err := t.servedAt(ctx, c)
 	if err != nil {
 		return err
-	}
-	at, ok, err := upkeep.ServedBy(ctx, home)
-	if err != nil {
-		return err
-	}
-	if !ok {
-		return fault.Errorf(fault.KindNotFound, "no process serves %s", plain(home)).
-			WithHint("`skillet serve` does, and `skillet service install` has this machine start it")
 	}
 	ready := answers(ctx, at)
 	if err := t.answer(serviceState{home, at, ready == nil}, func() {
@@ -146,32 +137,31 @@ func (t *terminal) serviceStatus(ctx context.Context, c *cli.Context) error {
 	return ready
 }
 
-// answers asks the service whether it takes requests, at its socket where it has one. Nothing secret is
-// said, so whoever answers need not prove who it is.
+// answers asks the service whether it takes requests.
 func answers(ctx context.Context, at upkeep.Serving) error {
 	ctx, stop := context.WithTimeout(ctx, 5*time.Second)
 	defer stop()
-	client, address := http.DefaultClient, at.Address
-	if at.Socket != "" {
-		dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, "unix", at.Socket)
-		}
-		client, address = &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}, "http://localhost"
-	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/v1/health/ready", nil)
+	conn, err := service.Reach(ctx, at.Socket, at.Address)
 	if err != nil {
-		return err
+		return fault.Errorf(fault.KindConflict, "process %d does not answer", at.PID).WithHint("ask again in a moment")
 	}
-	answer, err := client.Do(r)
-	if err == nil {
-		_ = answer.Body.Close() // only the status counts
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+	if err := conn.Ready(ctx); err != nil {
+		return fault.Errorf(fault.KindConflict, "process %d takes no requests: it begins, or is about to end", at.PID).WithHint("ask again in a moment")
 	}
-	if err == nil && answer.StatusCode == http.StatusOK {
-		return nil
+	return nil
+}
+
+// servedAt is which process serves a home.
+func (t *terminal) servedAt(ctx context.Context, c *cli.Context) (home string, at upkeep.Serving, err error) {
+	if home, err = t.home(c); err != nil {
+		return home, at, err
 	}
-	e := fault.Errorf(fault.KindConflict, "process %d does not answer", at.PID)
-	if err == nil {
-		e = fault.Errorf(fault.KindConflict, "process %d takes no requests: it begins, or is about to end", at.PID)
+	at, ok, err := upkeep.ServedBy(ctx, home)
+	if err == nil && !ok {
+		err = fault.Errorf(fault.KindNotFound, "no process serves %s", plain(home)).
+			WithHint("`skillet serve` does, and `skillet service install` has this machine start it")
 	}
-	return e.WithHint("ask again in a moment")
+	return home, at, err
 }

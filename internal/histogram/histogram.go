@@ -48,3 +48,42 @@ func (h Histogram) Count() (n uint64) {
 	}
 	return n
 }
+
+// Plus is the histogram of the values of both, which have the same bounds. One that is empty
+// adds nothing.
+func (h Histogram) Plus(o Histogram) Histogram {
+	return h.with(o, func(a, b uint64) uint64 { return a + b }, o.Sum)
+}
+
+// Minus is the histogram of the values that came to o, of which h has all.
+func (h Histogram) Minus(o Histogram) Histogram {
+	return h.with(o, func(a, b uint64) uint64 { return a - min(a, b) }, -o.Sum)
+}
+
+func (h Histogram) with(o Histogram, counts func(a, b uint64) uint64, sum float64) Histogram {
+	if len(h.Counts) == 0 {
+		h = Histogram{Bounds: o.Bounds, Counts: make([]uint64, len(o.Counts))}
+	}
+	h = h.Clone()
+	h.Sum += sum
+	for i := range min(len(h.Counts), len(o.Counts)) {
+		h.Counts[i] = counts(h.Counts[i], o.Counts[i])
+	}
+	return h
+}
+
+// Quantile is a bound that a part of the values, of 0 to 1, do not exceed: that of a bucket. It is
+// 0 without values, and infinite when it is beyond the last bound.
+func (h Histogram) Quantile(part float64) float64 {
+	rank := max(1, uint64(math.Ceil(part*float64(h.Count()))))
+	seen := uint64(0)
+	for i, c := range h.Counts {
+		if seen += c; c > 0 && seen >= rank {
+			if i == len(h.Bounds) {
+				return math.Inf(1)
+			}
+			return h.Bounds[i]
+		}
+	}
+	return 0
+}

@@ -78,6 +78,7 @@ type API struct {
 	meter   *meter
 	verify  sync.Mutex // held while the audit log is verified
 
+	began   time.Time
 	closing chan struct{} // closed when no more requests are taken in
 	ended   chan struct{} // closed when streams are to end
 	end     func()
@@ -98,13 +99,13 @@ func New(log hclog.Logger, s Services, set Settings) *API {
 	limits := newLimits(set.Limits)
 	a := &API{
 		s: s, set: set, log: log, mux: http.NewServeMux(), plans: newPlans(set.PlanLife), limits: limits, answers: newAnswers(set.AnswerLife),
-		rules: map[string][]govern.Right{}, meter: newMeter(set.Version, limits), closing: make(chan struct{}), ended: make(chan struct{}),
+		rules: map[string][]govern.Right{}, meter: newMeter(set.Version, limits), closing: make(chan struct{}), ended: make(chan struct{}), began: time.Now().UTC(),
 	}
 	a.end = sync.OnceFunc(func() { close(a.ended) })
 	a.running, a.stop = context.WithCancel(context.Background())
 	a.huma = humago.New(a.mux, a.config())
 	a.huma.OpenAPI().OnAddOperation = append(a.huma.OpenAPI().OnAddOperation, document)
-	for _, routes := range []func(*API){health, commands, skills, changes, calls, proposals, grants, policy, tasks, memories, figures, auditLog, metrics, allEvents} {
+	for _, routes := range []func(*API){health, commands, skills, changes, calls, proposals, grants, policy, tasks, memories, figures, samples, auditLog, metrics, allEvents} {
 		routes(a)
 	}
 	a.mux.HandleFunc("/", a.noRoute)

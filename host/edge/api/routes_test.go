@@ -57,6 +57,7 @@ var mayUse = map[string][]govern.Role{
 	"query-audit":      {viewer, operator, approver},
 	"verify-audit":     {viewer, operator, approver},
 	"stats":            {viewer, operator, approver},
+	"sample":           {viewer, operator, approver},
 	"metrics":          {viewer, operator, approver},
 	"follow-events":    {viewer, operator, approver},
 	"export-audit":     {viewer, operator, approver},

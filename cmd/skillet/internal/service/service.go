@@ -6,6 +6,8 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +17,7 @@ import (
 	"net/url"
 	"os"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -38,8 +41,16 @@ const longest = 256 << 20
 
 // A Conn is a connection to a service, for one request at a time.
 type Conn struct {
-	unix *net.UnixConn
+	conn halfCloser
 	r    *bufio.Reader
+	// host is a name that the service answers to.
+	host string
+}
+
+// A halfCloser is a connection whose sending side can be closed alone.
+type halfCloser interface {
+	net.Conn
+	CloseWrite() error
 }
 
 // Dial connects to the service at a socket. common is what the command has to have in common
@@ -48,20 +59,88 @@ func Dial(ctx context.Context, socket, common string) (*Conn, error) {
 	if _, err := os.Lstat(socket); err != nil {
 		return nil, none(err)
 	}
-	opened, err := (&net.Dialer{Timeout: patience}).DialContext(ctx, "unix", socket)
+	c, err := local(ctx, socket)
 	if err != nil {
-		return nil, none(err)
+		return nil, err
 	}
-	c := &Conn{opened.(*net.UnixConn), bufio.NewReader(opened)}
 	if err := c.known(ctx, common); err != nil {
 		return nil, errors.Join(none(err), c.Close())
 	}
 	return c, nil
 }
 
+func local(ctx context.Context, socket string) (*Conn, error) {
+	opened, err := (&net.Dialer{Timeout: patience}).DialContext(ctx, "unix", socket)
+	if err != nil {
+		return nil, none(err)
+	}
+	return &Conn{opened.(*net.UnixConn), bufio.NewReader(opened), "localhost"}, nil
+}
+
+// Reach connects to a service to ask how it is, whatever its settings: at its socket if it has
+// one, and at its address otherwise. There nothing secret is said, and whoever answers need not
+// prove who it is. The error is [ErrNone].
+func Reach(ctx context.Context, socket, address string) (*Conn, error) {
+	if socket != "" {
+		return local(ctx, socket)
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, none(err)
+	}
+	at := net.JoinHostPort(reachable(u.Hostname()), u.Port())
+	if u.Scheme != "https" {
+		opened, err := new(net.Dialer).DialContext(ctx, "tcp", at)
+		if err != nil {
+			return nil, none(err)
+		}
+		return &Conn{opened.(*net.TCPConn), bufio.NewReader(opened), "localhost"}, nil
+	}
+	opened, err := (&tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}}).DialContext(ctx, "tcp", at)
+	if err != nil {
+		return nil, none(err)
+	}
+	t := opened.(*tls.Conn)
+	return &Conn{t, bufio.NewReader(t), nameOf(t.ConnectionState().PeerCertificates)}, nil
+}
+
+// reachable is where a service is reached from here that listens at an address, which may stand for all.
+func reachable(listens string) string {
+	if ip := net.ParseIP(listens); listens == "" || ip != nil && ip.IsUnspecified() {
+		return "localhost"
+	}
+	return listens
+}
+
+// nameOf is a name that a certificate is for, which requests have to have.
+func nameOf(chain []*x509.Certificate) string {
+	switch {
+	case len(chain) == 0:
+	case len(chain[0].DNSNames) > 0:
+		return strings.Replace(chain[0].DNSNames[0], "*", "any", 1)
+	case len(chain[0].IPAddresses) > 0:
+		ip := chain[0].IPAddresses[0].String()
+		if strings.Contains(ip, ":") {
+			ip = "[" + ip + "]"
+		}
+		return ip
+	}
+	return "localhost"
+}
+
+// Ready returns why the service takes no requests now.
+func (c *Conn) Ready(ctx context.Context) error {
+	return c.ask(ctx, http.MethodGet, "/v1/health/ready", nil, &api.Health{})
+}
+
+// Sample is what the service counted since it began.
+func (c *Conn) Sample(ctx context.Context) (s api.Sample, err error) {
+	return s, c.ask(ctx, http.MethodGet, "/v1/stats/now", nil, &s)
+}
+
 // known checks that the service is ready, and one that does the same as the command would.
 func (c *Conn) known(ctx context.Context, common string) error {
-	if err := c.unix.SetDeadline(time.Now().Add(patience)); err != nil {
+	if err := c.conn.SetDeadline(time.Now().Add(patience)); err != nil {
 		return err
 	}
 	var s api.Service
@@ -71,11 +150,11 @@ func (c *Conn) known(ctx context.Context, common string) error {
 	if s.Common == "" || s.Common != common {
 		return errors.New("it has another home, program or settings")
 	}
-	return c.unix.SetDeadline(time.Time{})
+	return c.conn.SetDeadline(time.Time{})
 }
 
 // Close ends the connection.
-func (c *Conn) Close() error { return c.unix.Close() }
+func (c *Conn) Close() error { return c.conn.Close() }
 
 // Run asks the service to call a tool. When ctx ends the call is cancelled, and the result says
 // what became of it.
@@ -102,13 +181,13 @@ func (c *Conn) Skills(ctx context.Context, all bool) ([]api.Skill, error) {
 // ask makes a request and reads its answer into v. When ctx ends, the service is told so by
 // the end of what is sent, and its answer is still waited for.
 func (c *Conn) ask(ctx context.Context, method, path string, body, v any) error {
-	r, err := request(ctx, method, path, body)
+	r, err := c.request(ctx, method, path, body)
 	if err != nil {
 		return none(err)
 	}
-	stop := context.AfterFunc(ctx, func() { _ = c.unix.CloseWrite() })
+	stop := context.AfterFunc(ctx, func() { _ = c.conn.CloseWrite() })
 	defer stop()
-	if err := r.Write(c.unix); err != nil { // part of a request is not acted on
+	if err := r.Write(c.conn); err != nil { // part of a request is not acted on
 		return none(err)
 	}
 	a, err := http.ReadResponse(c.r, r)
@@ -130,7 +209,7 @@ func (c *Conn) ask(ctx context.Context, method, path string, body, v any) error 
 }
 
 // request makes a request, which ctx does not end.
-func request(ctx context.Context, method, path string, body any) (*http.Request, error) {
+func (c *Conn) request(ctx context.Context, method, path string, body any) (*http.Request, error) {
 	var content io.Reader
 	if body != nil {
 		b, err := json.Marshal(body)
@@ -139,7 +218,7 @@ func request(ctx context.Context, method, path string, body any) (*http.Request,
 		}
 		content = bytes.NewReader(b)
 	}
-	r, err := http.NewRequestWithContext(context.WithoutCancel(ctx), method, "http://localhost"+path, content)
+	r, err := http.NewRequestWithContext(context.WithoutCancel(ctx), method, "http://"+c.host+path, content)
 	if err != nil {
 		return nil, err
 	}
