@@ -96,6 +96,10 @@ const self = "--set=log_format=text"
 // varying is what is another at every call: names, times and what was measured.
 var varying = regexp.MustCompile(`(?s)"figures": \{.*?\}|"(run_id|started_at|finished_at)": "[^"]*"|"duration_ms": [0-9.e+-]+`)
 
+// recordsAtOnce has a service sync the record of a call before it answers: what it writes
+// later, another process that looks at once does not see.
+const recordsAtOnce = "audit_sync: each\n"
+
 // callers are who made the calls that are on record, the last first.
 func (p *person) callers(n int) []string {
 	p.t.Helper()
@@ -129,6 +133,7 @@ func TestServedIsAlike(t *testing.T) {
 	p.tool("trap", "trap", "trap", "")
 	p.write("in.json", []byte(`{"a": [1, 2]}`))
 	p.write("bytes", []byte("\xff\x00"))
+	p.write("home/config.yaml", []byte(recordsAtOnce))
 	p.serves()
 	const record = 1 // the call is on record
 	for _, c := range []struct {
@@ -183,9 +188,10 @@ func TestDoneWithoutService(t *testing.T) {
 			t.Errorf("by %s, want %s", got, by)
 		}
 	}
+	p.write("home/config.yaml", []byte(recordsAtOnce))
 	end := p.serves()
 	runs("program:local")
-	p.write("home/config.yaml", []byte("max_fuel: 123456789\n")) // which the service does not have
+	p.write("home/config.yaml", []byte(recordsAtOnce+"max_fuel: 123456789\n")) // which the service does not have
 	runs("human:")
 	end(os.Kill)
 	if _, err := os.Lstat(filepath.Join(p.home, "serve.sock")); err != nil {
@@ -203,7 +209,7 @@ func TestDoneWithoutService(t *testing.T) {
 	}
 	runs("human:")
 
-	// One that takes connections and says nothing, as one that has too much to do.
+	// One that takes connections and ends them without an answer, as one that is about to end.
 	if err := os.Remove(filepath.Join(p.home, "serve.sock")); err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +218,20 @@ func TestDoneWithoutService(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
+	asked := make(chan struct{}, 1)
+	go func() {
+		for c, err := l.Accept(); err == nil; c, err = l.Accept() {
+			_, _ = c.Read(make([]byte, 1))
+			c.Close()
+			asked <- struct{}{}
+		}
+	}()
 	runs("human:")
+	select {
+	case <-asked:
+	default:
+		t.Error("the listener was not asked")
+	}
 }
 
 // Ctrl-C ends a call that a service makes, and the call of nobody else.

@@ -32,9 +32,9 @@ var ErrNone = errors.New("no service does it")
 // been done.
 var ErrLost = errors.New("the service ended before it answered")
 
-// patience is how long a service may take to say that it is there. One that is about to end,
-// or has too much to do, is done without.
-const patience = 500 * time.Millisecond
+// patience is how long a service may take to say that it is there: longer than a busy machine
+// delays one that will answer. One that says nothing is done without.
+const patience = 5 * time.Second
 
 // longest is the longest answer, in bytes: a call answers at most 64 MiB, which is longer as text.
 const longest = 256 << 20
