@@ -59,7 +59,7 @@ func (p *person) command(ctx context.Context, args ...string) *exec.Cmd {
 // run runs a command to its end.
 func (p *person) run(args ...string) (code int, stdout, stderr string) {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(p.t.Context(), 5*time.Minute)
 	defer cancel()
 	cmd := p.command(ctx, args...)
 	var out, errs bytes.Buffer

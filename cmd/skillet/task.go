@@ -45,8 +45,10 @@ func (t *terminal) taskCommand() *cli.Command {
 		command("cancel", []cli.Flag{&cli.StringFlag{Name: "reason", Usage: "why, kept in the report, as `TEXT`"}}, t.movingTask("", func(ctx context.Context, c *cli.Context, s *work.Tasks, id string) (work.Run, error) {
 			return s.Cancel(ctx, t.person(), work.TaskChange{ID: id, Reason: plain(c.String("reason"))})
 		})),
-		command("approve", []cli.Flag{notes}, t.movingTask(" and a step", t.decideStep(true))),
-		command("refuse", []cli.Flag{notes}, t.movingTask(" and a step", t.decideStep(false))),
+		command("approve", []cli.Flag{allowFlag(), notes}, t.withTask(" and a step", t.approveStep)),
+		command("refuse", []cli.Flag{notes}, t.movingTask(" and a step", func(ctx context.Context, c *cli.Context, s *work.Tasks, id string) (work.Run, error) {
+			return s.Decide(ctx, t.person(), decision(c, id, false))
+		})),
 		command("remove rm", nil, t.withTask("", func(ctx context.Context, c *cli.Context, h *host.Host, id string) error {
 			r, err := h.Work().Tasks().Remove(ctx, t.person(), id)
 			return answered(t, r, err, func(r work.Removed) { t.note("removed %s", shortID(r.Removed)) })
@@ -188,15 +190,34 @@ func (t *terminal) showState(r work.Run) {
 	t.say("%s is %s%s", shortID(r.TaskID), r.State, because(plain(r.Reason)))
 }
 
-// decideStep decides about the steps of a task that wait for the person.
-func (t *terminal) decideStep(yes bool) func(context.Context, *cli.Context, *work.Tasks, string) (work.Run, error) {
-	return func(ctx context.Context, c *cli.Context, s *work.Tasks, id string) (work.Run, error) {
-		return s.Decide(ctx, t.person(), work.Decision{ID: id, Step: c.Args().Get(1), Approved: yes, Notes: plain(c.String("notes"))})
+// decision is what a command line decides about the steps of a task that wait for the person.
+func decision(c *cli.Context, id string, yes bool) work.Decision {
+	return work.Decision{ID: id, Step: c.Args().Get(1), Approved: yes, Notes: plain(c.String("notes"))}
+}
+
+// approveStep lets steps begin that wait for the person, and with --allow goes on with the task
+// here: a worker that took it would not have what is allowed.
+func (t *terminal) approveStep(ctx context.Context, c *cli.Context, h *host.Host, id string) error {
+	d := decision(c, id, true)
+	if d.Hold = c.IsSet("allow"); d.Hold {
+		if _, err := t.allow(c); err != nil {
+			return err
+		}
 	}
+	r, err := h.Work().Tasks().Decide(ctx, t.person(), d)
+	if err == nil && d.Hold && r.State == work.Queued {
+		return t.follow(ctx, c, h, work.DoRequest{ID: r.TaskID})
+	}
+	return answered(t, r, err, func(r work.Run) {
+		t.showState(r)
+		if d.Hold {
+			t.note("other steps wait for you, and nothing of --allow was used: give it when you approve the last of them")
+		}
+	})
 }
 
 func (t *terminal) resumeTask(ctx context.Context, c *cli.Context, h *host.Host, id string) error {
-	r, err := h.Work().Tasks().Resume(ctx, t.person(), work.TaskChange{ID: id})
+	r, err := h.Work().Tasks().Resume(ctx, t.person(), work.TaskChange{ID: id, Hold: !c.Bool("detach")})
 	if err != nil || c.Bool("detach") {
 		return answered(t, r, err, t.showState)
 	}

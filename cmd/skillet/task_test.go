@@ -74,6 +74,34 @@ func TestTaskOffline(t *testing.T) {
 	if !strings.Contains(lines[0], `"type":"task.created"`) || len(lines) < 8 {
 		t.Errorf("%d events, the first is %s", len(lines)-1, lines[0])
 	}
+	p.approvesWithAllow(filepath.Join(real(t, p.work), "notes"))
+}
+
+// approvesWithAllow: who approves a call says with it what is allowed, although a service
+// works on what is queued; and the command that had the task wait says how.
+func (p *person) approvesWithAllow(notes string) {
+	t := p.t
+	t.Helper()
+	needsSocket(t)
+	allow := []string{"--allow", "fs.read:" + notes + "/**", "--allow", "fs.write:" + notes + "/**"}
+	end, err := begin(p.command(context.WithoutCancel(t.Context()), "serve", "--listen", "127.0.0.1:0"), p.home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end(os.Kill)
+
+	code, _, errs := p.run(append([]string{"task", "run", "Save a summary of README.md to summary.txt", "--dir", "notes"}, allow...)...)
+	id := regexp.MustCompile(`then .skillet task approve (\w+) --allow 'fs\.read:` + regexp.QuoteMeta(notes) + `/\*\*' --allow 'fs\.write:.*'. lets it be done`).FindStringSubmatch(errs)
+	if code != 6 || id == nil {
+		t.Fatalf("exit code %d\n%s", code, errs)
+	}
+	if code, _, errs := p.run("task", "approve", id[1], "--allow", "nothing"); code != 2 || !strings.Contains(errs, "--allow") {
+		t.Errorf("what is not a capability: exit code %d, %s", code, errs)
+	}
+	p.must(0, append([]string{"task", "approve", id[1]}, allow...)...)
+	if text := string(read(t, filepath.Join(notes, "summary.txt"))); !strings.Contains(text, "Boats") {
+		t.Errorf("it wrote %q", text)
+	}
 }
 
 func real(t *testing.T, dir string) string {

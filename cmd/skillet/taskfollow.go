@@ -33,7 +33,7 @@ func (t *terminal) follow(ctx context.Context, c *cli.Context, h *host.Host, q w
 			return err
 		}
 		if !again {
-			return w.concluded(ctx, r)
+			return w.concluded(ctx, r, c.StringSlice("allow"))
 		}
 	}
 }
@@ -77,7 +77,7 @@ func (t *terminal) decideSteps(ctx context.Context, h *host.Host, r *work.Run) (
 		if err != nil {
 			return false, err
 		}
-		if *r, err = h.Work().Tasks().Decide(ctx, t.person(), work.Decision{ID: r.TaskID, Step: s.ID, Approved: yes}); err != nil {
+		if *r, err = h.Work().Tasks().Decide(ctx, t.person(), work.Decision{ID: r.TaskID, Step: s.ID, Approved: yes, Hold: true}); err != nil {
 			return false, err
 		}
 	}
@@ -101,8 +101,9 @@ func waitingWords(s work.Step) []string {
 	return lines
 }
 
-// concluded prints what came out, and says by the exit code what that is.
-func (w *watcher) concluded(ctx context.Context, r work.Run) error {
+// concluded prints what came out, and says by the exit code what that is. allow is what was
+// allowed.
+func (w *watcher) concluded(ctx context.Context, r work.Run, allow []string) error {
 	t, id := w.t, shortID(r.TaskID)
 	if t.json {
 		if err := t.line(r); err != nil {
@@ -113,7 +114,7 @@ func (w *watcher) concluded(ctx context.Context, r work.Run) error {
 	case work.Completed:
 	case work.WaitingApproval:
 		return t.standing(fault.Errorf(fault.KindApproval, "the task %s waits for you: %s", id, r.Reason).
-			WithHint("`skillet task show %s` shows what for; then `skillet task approve %s` and `skillet task resume %s`, with the --allow that it was run with", id, id, id))
+			WithHint("`skillet task show %s` shows what for; %s", id, goOn(id, allow)))
 	case work.Failed:
 		w.printAnswer(r)
 		e := w.Unreached(id, r)
@@ -140,6 +141,18 @@ func (w *watcher) concluded(ctx context.Context, r work.Run) error {
 	}
 	w.printAnswer(r)
 	return nil
+}
+
+// goOn says how a task goes on that waits for a person, with what was allowed before.
+func goOn(id string, allow []string) string {
+	if len(allow) == 0 {
+		return fmt.Sprintf("then `skillet task approve %s`, and `skillet task resume %s`", id, id)
+	}
+	words := []string{"skillet task approve", id}
+	for _, c := range allow {
+		words = append(words, "--allow", singleQuoted(c))
+	}
+	return fmt.Sprintf("then `%s` lets it be done, and goes on", strings.Join(words, " "))
 }
 
 // showSteps prints the steps of a plan of which none was begun.

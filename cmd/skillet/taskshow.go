@@ -60,7 +60,7 @@ func (t *terminal) showTask(v work.TaskView) {
 		}
 	}
 	if r.State == work.WaitingApproval {
-		t.note("`skillet task approve %s` or `refuse`; then `skillet task resume %s`, with the --allow that it was run with", shortID(r.TaskID), shortID(r.TaskID))
+		t.note("`skillet task approve %s` or `refuse`, and `skillet task resume %s`; a task that was run with --allow takes it again: `skillet task approve %s --allow CAPABILITY` goes on with it", shortID(r.TaskID), shortID(r.TaskID), shortID(r.TaskID))
 	}
 }
 

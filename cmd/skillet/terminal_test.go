@@ -27,7 +27,7 @@ type session struct {
 // sit starts a command at a terminal.
 func (p *person) sit(args ...string) *session {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(p.t.Context(), 5*time.Minute)
 	p.t.Cleanup(cancel)
 	return p.sitAt(p.command(ctx, args...))
 }

@@ -62,7 +62,10 @@ func (o *Orchestrator) Converse(ctx context.Context, turn Turn, emit func(Update
 	if turn.Before != "" {
 		t.Attachments = append(t.Attachments, task.Attachment{Name: "conversation", Text: cut(turn.Before, task.MaxAttached/2)})
 	}
-	r, err := o.Submit(ctx, t)
+	if err := o.strict(t); err != nil {
+		return Reply{}, err
+	}
+	r, err := o.submit(ctx, t, o.hold())
 	if err != nil {
 		return Reply{}, err
 	}

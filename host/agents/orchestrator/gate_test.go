@@ -161,6 +161,70 @@ func TestCallsWithinWait(t *testing.T) {
 	}
 }
 
+// What is held for a process is left to it, however the task came to be queued, until the
+// lease is over.
+func TestHeld(t *testing.T) {
+	here := newLab(t, nil, Settings{Worker: "here", ApproveFrom: task.RiskHigh})
+	here.agent("general", sender())
+	other := newLab(t, here.store, Settings{Worker: "other"})
+	left := func(id string) {
+		t.Helper()
+		if _, err := other.Run(t.Context(), id); fault.AsError(err) == nil || fault.AsError(err).Kind != fault.KindConflict || !strings.Contains(err.Error(), "here is about to work on it") {
+			t.Errorf("the other runs it: %v", err)
+		}
+		if all, err := other.Pending(t.Context()); err != nil || len(all) != 0 {
+			t.Errorf("the other finds %v, %v", all, err)
+		}
+		if all, err := here.Pending(t.Context()); err != nil || len(all) != 1 {
+			t.Errorf("it is not pending here: %v, %v", all, err)
+		}
+	}
+	hold := func(id string) {
+		t.Helper()
+		if err := here.Hold(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ada := approval.NewHuman("ada")
+	r, err := here.SubmitBy(t.Context(), ada, task.Task{Goal: "send it"}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := r.TaskID
+	left(id)
+	wantState(t, here.run(id), task.WaitingApproval)
+	hold(id)
+	approve(t, here, id)
+	left(id)
+	r = here.run(id)
+	wantState(t, r, task.Completed)
+	if r.Held != nil {
+		t.Errorf("it is still held: %+v", r.Held)
+	}
+
+	id = here.submit(nil)
+	if _, err := here.Pause(t.Context(), id, "human:ada"); err != nil {
+		t.Fatal(err)
+	}
+	hold(id)
+	if _, err := here.Resume(t.Context(), id, "human:ada"); err != nil {
+		t.Fatal(err)
+	}
+	left(id)
+	if _, err := here.change(t.Context(), id, func(r *task.Run) error {
+		r.Held.Until = r.CreatedAt
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := other.Pending(t.Context()); err != nil || len(all) != 1 {
+		t.Errorf("after the lease the other finds %v, %v", all, err)
+	}
+	if _, err := other.Run(t.Context(), id); err != nil {
+		t.Errorf("after the lease: %v", err)
+	}
+}
+
 // A person can have a task not ask, also where its plan wants to; nobody else can.
 func TestUnattended(t *testing.T) {
 	for _, settings := range []Settings{{ApproveFrom: task.RiskHigh}, {ApproveFrom: task.RiskNever}} {
@@ -170,14 +234,14 @@ func TestUnattended(t *testing.T) {
 		if _, err := l.Submit(t.Context(), wanted); settings.ApproveFrom == task.RiskHigh && fault.AsError(err).Kind != fault.KindDenied {
 			t.Errorf("nobody asked for it: %v", err)
 		}
-		r, err := l.SubmitBy(t.Context(), approval.NewHuman("ada"), wanted)
+		r, err := l.SubmitBy(t.Context(), approval.NewHuman("ada"), wanted, false)
 		if err != nil {
 			t.Fatal(err)
 		}
 		wantState(t, l.run(r.TaskID), task.Completed)
 	}
 	l := newLab(t, nil, Settings{ApproveFrom: task.RiskHigh})
-	if _, err := l.SubmitBy(t.Context(), approval.Human{}, task.Task{Goal: "g"}); fault.AsError(err).Kind != fault.KindDenied {
+	if _, err := l.SubmitBy(t.Context(), approval.Human{}, task.Task{Goal: "g"}, false); fault.AsError(err).Kind != fault.KindDenied {
 		t.Errorf("by nobody: %v", err)
 	}
 	if _, err := l.Submit(t.Context(), task.Task{Goal: "g", Owner: "human:ada", ApproveRisk: task.RiskLow}); err != nil {

@@ -24,20 +24,58 @@ import (
 // a task that breaks a rule one of [fault.KindUsage]. One that has persons asked about
 // less than the settings is a [fault.KindDenied] error, see [Orchestrator.SubmitBy].
 func (o *Orchestrator) Submit(ctx context.Context, t task.Task) (task.Run, error) {
-	if t.ApproveRisk != "" && laxer(t.ApproveRisk, o.settings.ApproveFrom) {
-		return task.Run{}, fault.Errorf(fault.KindDenied, "only a person can raise the risk from which a task asks to %s: here it is %s", t.ApproveRisk, o.settings.ApproveFrom)
-	}
-	return o.submit(ctx, t)
-}
-
-// SubmitBy takes in a task of a person, as [Orchestrator.Submit] does. Only a person may
-// spare calls of the task an approval that the settings demand.
-func (o *Orchestrator) SubmitBy(ctx context.Context, h approval.Human, t task.Task) (task.Run, error) {
-	if err := h.Check(); err != nil {
+	if err := o.strict(t); err != nil {
 		return task.Run{}, err
 	}
-	t.Owner = h.Actor()
-	return o.submit(ctx, t)
+	return o.submit(ctx, t, nil)
+}
+
+// SubmitBy takes in a task of by's, as [Orchestrator.Submit] does. Only a person may spare
+// calls of the task an approval that the settings demand. With hold it is held, see
+// [Orchestrator.Hold].
+func (o *Orchestrator) SubmitBy(ctx context.Context, by approval.Principal, t task.Task, hold bool) (task.Run, error) {
+	if err := approval.CheckPrincipal(by); err != nil {
+		return task.Run{}, err
+	}
+	var held *task.Held
+	if hold {
+		held = o.hold()
+	}
+	t.Owner = by.Actor()
+	if _, person := by.(approval.Human); !person {
+		if err := o.strict(t); err != nil {
+			return task.Run{}, err
+		}
+	}
+	return o.submit(ctx, t, held)
+}
+
+// strict refuses a task that has persons asked about less than the settings.
+func (o *Orchestrator) strict(t task.Task) error {
+	if t.ApproveRisk != "" && laxer(t.ApproveRisk, o.settings.ApproveFrom) {
+		return fault.Errorf(fault.KindDenied, "only a person can raise the risk from which a task asks to %s: here it is %s", t.ApproveRisk, o.settings.ApproveFrom)
+	}
+	return nil
+}
+
+// Hold keeps a task that is paused or waits for this process: until it runs the task, and for
+// no longer than a lease, no other process begins with it when it is queued. Who decides about
+// a task and then runs it, with what a person allows here, holds it before. Another task stays
+// as it is.
+func (o *Orchestrator) Hold(ctx context.Context, id string) error {
+	r, err := o.Get(ctx, id)
+	if err != nil || r.State != task.Paused && r.State != task.WaitingApproval {
+		return err
+	}
+	_, err = o.change(ctx, id, func(r *task.Run) error {
+		r.Held = o.hold()
+		return nil
+	})
+	return err
+}
+
+func (o *Orchestrator) hold() *task.Held {
+	return &task.Held{Worker: o.settings.Worker, Until: time.Now().Add(o.settings.Lease).UTC()}
 }
 
 // laxer reports whether asking from the risk a on asks about less than from b on.
@@ -50,7 +88,7 @@ func laxer(a, b task.Risk) bool {
 	return false
 }
 
-func (o *Orchestrator) submit(ctx context.Context, t task.Task) (task.Run, error) {
+func (o *Orchestrator) submit(ctx context.Context, t task.Task, held *task.Held) (task.Run, error) {
 	t.ID, t.CreatedAt = cmp.Or(t.ID, task.NewID()), time.Now().UTC()
 	if err := t.Check(); err != nil {
 		return task.Run{}, err
@@ -64,7 +102,7 @@ func (o *Orchestrator) submit(ctx context.Context, t task.Task) (task.Run, error
 	}
 	r := task.Run{
 		TaskID: t.ID, CreatedAt: t.CreatedAt, UpdatedAt: t.CreatedAt, Title: t.Title(), Type: t.Type, Owner: t.Owner, Priority: t.Priority,
-		Envelope: task.NewID(), State: task.Queued, Phase: task.PhaseIntake,
+		Envelope: task.NewID(), State: task.Queued, Phase: task.PhaseIntake, Held: held,
 	}
 	assess(&r, t, history, o.settings)
 	if _, err := o.kv.Get(ctx, runKey+t.ID); err == nil {
@@ -180,8 +218,8 @@ func (o *Orchestrator) forget(ctx context.Context, id string) error {
 	return nil
 }
 
-// Pending are the tasks that a worker should run: those that are queued, and those
-// whose process died, urgent ones first, and then the oldest.
+// Pending are the tasks that a worker should run: those that are queued and not held for
+// another process, and those whose process died, urgent ones first, and then the oldest.
 func (o *Orchestrator) Pending(ctx context.Context) ([]task.Run, error) {
 	all, err := o.List(ctx, Filter{})
 	if err != nil {
@@ -189,7 +227,7 @@ func (o *Orchestrator) Pending(ctx context.Context) ([]task.Run, error) {
 	}
 	var pending []task.Run
 	for _, r := range all {
-		if r.State == task.Queued || r.State == task.Running && o.orphan(ctx, r.TaskID) {
+		if r.State == task.Queued && !r.Held.From(o.settings.Worker) || r.State == task.Running && o.orphan(ctx, r.TaskID) {
 			pending = append(pending, r)
 		}
 	}

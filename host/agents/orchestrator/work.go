@@ -129,6 +129,10 @@ func (w *work) begin(ctx context.Context) error {
 		if err := r.Move(task.Start, ""); err != nil {
 			return err
 		}
+		if r.Held.From(w.o.settings.Worker) {
+			return fault.Errorf(fault.KindConflict, "%s is about to work on it", r.Held.Worker).WithHint("%s shows what it does", fault.FollowTask(r.TaskID))
+		}
+		r.Held = nil
 		r.Fence, r.Worker = w.fence, w.o.settings.Worker
 		r.Attempts++
 		if r.StartedAt.IsZero() {

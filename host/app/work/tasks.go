@@ -58,7 +58,8 @@ type TaskRequest struct {
 	Priority    Priority
 	ApproveRisk Risk
 	// Queue leaves the task to [Tasks.RunWorkers]. When too many wait, the result is a
-	// [fault.KindLimit] error which says when to try again.
+	// [fault.KindLimit] error which says when to try again. Without it the task is held for
+	// [Tasks.Do] of this process, for as long as the setting tasks.takeover_seconds says.
 	Queue bool
 }
 
@@ -79,7 +80,7 @@ func (t *Tasks) Submit(ctx context.Context, by approval.Principal, q TaskRequest
 	if q.Queue {
 		return t.s.enqueue(ctx, by, e)
 	}
-	return t.s.submit(ctx, by, e)
+	return t.s.submit(ctx, by, e, true)
 }
 
 // knows refuses the name of an agent that is not there, or cannot be used.
@@ -91,16 +92,13 @@ func (s *Service) knows(ctx context.Context, agent string) error {
 	return err
 }
 
-// submit keeps a task of by's.
-func (s *Service) submit(ctx context.Context, by approval.Principal, e task.Task) (task.Run, error) {
+// submit keeps a task of by's; with hold, for this process.
+func (s *Service) submit(ctx context.Context, by approval.Principal, e task.Task, hold bool) (task.Run, error) {
 	o, err := s.open(ctx)
 	if err != nil {
 		return task.Run{}, err
 	}
-	if h, is := by.(approval.Human); is {
-		return o.SubmitBy(ctx, h, e)
-	}
-	return o.Submit(ctx, e)
+	return o.SubmitBy(ctx, by, e, hold)
 }
 
 // task is the task that is asked for.
@@ -390,6 +388,8 @@ type TaskChange struct {
 	// Seen is what was shown of the task: see [TaskView.Version]. If it stands otherwise by
 	// now, nothing is changed, with [seen.ErrMoved].
 	Seen seen.Versions
+	// Hold is as in [Decision], for a task that is resumed.
+	Hold bool
 }
 
 // unmoved refuses a task that is not as it was shown.
@@ -415,6 +415,9 @@ func (t *Tasks) Pause(ctx context.Context, by approval.Principal, c TaskChange) 
 // approved elsewhere. Another task stays as it is.
 func (t *Tasks) Resume(ctx context.Context, by approval.Principal, c TaskChange) (Run, error) {
 	o, id, err := t.find(ctx, by, c.ID)
+	if err == nil && c.Hold {
+		err = o.Hold(ctx, id)
+	}
 	if err != nil {
 		return Run{}, err
 	}
@@ -446,12 +449,19 @@ type Decision struct {
 	// Approved lets them begin; otherwise the task goes on without them.
 	Approved bool
 	Notes    string
+	// Hold keeps the task, once it is queued, for [Tasks.Do] of this process, for as long as
+	// the setting tasks.takeover_seconds says: otherwise a worker may begin with it at once,
+	// which has not what a person allows here.
+	Hold bool
 }
 
 // Decide decides about steps. When nothing waits any more, the task is queued. A step that
 // waits for a proposal is approved there, and is a [fault.KindConflict] error here.
 func (t *Tasks) Decide(ctx context.Context, by approval.Human, d Decision) (Run, error) {
 	o, id, err := t.find(ctx, by, d.ID)
+	if err == nil && d.Hold {
+		err = o.Hold(ctx, id)
+	}
 	if err != nil {
 		return Run{}, err
 	}

@@ -235,10 +235,10 @@ func Retries(all []Recovery) (tried []Retry) {
 	return tried
 }
 
-// StepsDone is how many steps of a task have ended.
+// StepsDone is how many steps of a task are done; those that failed or were skipped are not.
 func StepsDone(r Run) (n int) {
 	for _, s := range r.Steps {
-		if s.State.Final() {
+		if s.State == StepDone {
 			n++
 		}
 	}

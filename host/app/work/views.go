@@ -46,6 +46,7 @@ const (
 
 	StepPending = task.StepPending
 	StepWaiting = task.StepWaiting
+	StepDone    = task.StepDone
 
 	PhaseAct       = task.PhaseAct
 	PlanAuto       = task.PlanAuto

@@ -24,7 +24,7 @@ func (s *Service) enqueue(ctx context.Context, by approval.Principal, t task.Tas
 	if err := q.Admit(ctx, queue.Item{Owner: by.Actor(), Priority: urgency(t.Priority)}); err != nil {
 		return task.Run{}, turnedAway(err)
 	}
-	r, err := s.submit(ctx, by, t)
+	r, err := s.submit(ctx, by, t, false)
 	if err != nil {
 		return r, err
 	}

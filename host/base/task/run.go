@@ -56,6 +56,8 @@ type Run struct {
 	Fence uint64 `json:"fence,omitempty"`
 	// Worker names that process.
 	Worker string `json:"worker,omitempty"`
+	// Held keeps it for one process while it is queued; nil for whoever comes first.
+	Held *Held `json:"held,omitempty"`
 	// Attempts is how often a process began to work on it.
 	Attempts int `json:"attempts"`
 	// FirstEvent is the number of its first event; 0 when that was lost.
@@ -101,6 +103,17 @@ type Run struct {
 	Telemetry Telemetry `json:"telemetry"`
 	// Report is nil until the task has ended.
 	Report *Report `json:"report,omitempty"`
+}
+
+// A Held says for which process a task is kept, and until when.
+type Held struct {
+	Worker string    `json:"worker"`
+	Until  time.Time `json:"until"`
+}
+
+// From reports whether a process has to leave a task to another one. It may be nil.
+func (h *Held) From(worker string) bool {
+	return h != nil && h.Worker != worker && time.Now().Before(h.Until)
 }
 
 // A Step is a part of a run: a tool call, or a goal for an agent.

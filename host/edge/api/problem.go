@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -183,11 +184,14 @@ func say(r fault.Remedy) string {
 	return request
 }
 
+// fieldNames are the names of the fields that requests have by another name.
+var fieldNames = map[fault.Field]string{fault.FieldDir: "dirs"}
+
 // fieldsOf are the fields of a request that a remedy speaks of.
 func fieldsOf(r fault.Remedy) string {
 	var all []string
 	for _, f := range r.Fields {
-		text := strconv.Quote(string(f.Field))
+		text := strconv.Quote(cmp.Or(fieldNames[f.Field], string(f.Field)))
 		if f.Value != "" {
 			text += ": " + strconv.Quote(f.Value)
 		}

@@ -148,13 +148,14 @@ func (e *Env) deny(r capability.Request, granted bool, d policies.Decision) erro
 	if !granted {
 		d = e.decide(r, den.Capability, 0) // would a grant help?
 	}
-	beyond := ""
+	beyond, way := "", fault.Hint{}
 	if e.s.Beyond != nil && !granted {
-		beyond = e.s.Beyond(r)
+		beyond, way = e.s.Beyond(r)
 	}
 	switch {
 	case beyond != "":
 		den.Reason = beyond
+		den.Hinted(way)
 	case granted && d.Effect == policies.Ask && e.wouldDo(r, den.Capability):
 		den.Policies, den.Reason = d.Policies, d.Reason
 		e.offer(&den, r, den.Capability)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/skillet-run/skillet/host/base/fault"
 	"github.com/skillet-run/skillet/host/base/store"
 	"github.com/skillet-run/skillet/host/base/task"
 	"github.com/skillet-run/skillet/host/engine/jail"
@@ -41,9 +42,9 @@ type Injection struct {
 type Settings struct {
 	// Granted is all that was granted to the skill.
 	Granted capability.Set
-	// Beyond says why no grant helps with a request in this call; empty for one that
-	// a grant would allow. nil says so of every request.
-	Beyond func(capability.Request) string
+	// Beyond says why no grant helps with a request in this call, and what does; both are
+	// empty for one that a grant would allow. nil says so of every request.
+	Beyond func(capability.Request) (why string, way fault.Hint)
 	// Present says what decides at the moment, in the place of Granted and Policies, which say what did when
 	// the call began; nil when that holds to the end of the call. It is asked at each host call, so it must be quick,
 	// and return the same pointer as long as nothing changed. It is called from several goroutines.
@@ -154,6 +155,7 @@ type Env struct {
 	varBytes int64
 	last     lastResponse
 	closed   bool
+	adrift   bool // it named a file by a relative path, without a workspace
 }
 
 // NewEnv makes the environment of one call. It opens nothing.
@@ -233,6 +235,9 @@ func below(p, dir string) bool {
 func (e *Env) path(p string) (string, error) {
 	if p != "" && p[0] != '/' {
 		if e.s.Workspace == "" {
+			e.mu.Lock()
+			e.adrift = true
+			e.mu.Unlock()
 			return "", failf(KindInvalid, "the path is relative, and no workspace is set")
 		}
 		dir := p[len(p)-1] == '/'
@@ -244,6 +249,13 @@ func (e *Env) path(p string) (string, error) {
 		return "", err
 	}
 	return p, nil
+}
+
+// Adrift reports whether the guest named a file by a relative path although there is no workspace.
+func (e *Env) Adrift() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.adrift
 }
 
 // Logs returns the lines the guest logged so far, redacted and without control characters.

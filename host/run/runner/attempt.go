@@ -75,6 +75,7 @@ func (a *attempt) gather() []task.Denial {
 	var denials []task.Denial
 	if a.env != nil { // the attempt got as far as being lent something
 		denials = a.env.Denials()
+		a.adrift = a.env.Adrift()
 		a.result.Denials = mergeDenials(a.result.Denials, denials)
 		a.result.Logs = append(a.result.Logs, a.env.Logs()...)
 		a.uses = mergeUses(a.uses, append(a.env.Uses(), a.looked()...))

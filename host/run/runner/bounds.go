@@ -98,14 +98,15 @@ func asking(c capability.Capability) (capability.Capability, bool) {
 	return asks, err == nil
 }
 
-// beyond says why no grant helps a run with a request; empty for one within its bounds.
-func (a *run) beyond(r capability.Request) string {
+// beyond says why no grant helps a run with a request, and what does; empty for one within
+// its bounds.
+func (a *run) beyond(r capability.Request) (why string, way fault.Hint) {
 	says := a.call.Bounds != nil && a.tool.ReadOnly
 	switch {
 	case says && r.Action == capability.FSWrite:
-		return "the tool says that it changes nothing, so it writes no file in a task, whatever was granted"
+		return "the tool says that it changes nothing, so it writes no file in a task, whatever was granted", way
 	case says && r.Action == capability.HTTP && !slices.Contains(safeMethods(), r.Method):
-		return "the tool says that it changes nothing, so it sends no " + r.Method + " in a task, whatever was granted"
+		return "the tool says that it changes nothing, so it sends no " + r.Method + " in a task, whatever was granted", way
 	}
 	return a.call.Bounds.beyond(r)
 }
@@ -148,18 +149,31 @@ func (b *Bounds) files() capability.Set {
 	return capability.NewSet(all...)
 }
 
-// beyond says why no grant helps with a request; empty for one within the bounds.
-func (b *Bounds) beyond(r capability.Request) string {
+// beyond says why no grant helps with a request, and what does; empty for one within the
+// bounds.
+func (b *Bounds) beyond(r capability.Request) (why string, way fault.Hint) {
 	switch {
 	case b == nil:
 	case r.Action.Shape() == capability.ShapeURL && b.Offline:
-		return "this call sends no requests, whatever was granted: its task is offline"
+		return "this call sends no requests, whatever was granted: its task is offline", way
 	case r.Action.Shape() == capability.ShapePath:
 		if _, within := b.files().Allows(r); !within {
-			return "this call touches no file outside of " + b.places() + ", whatever was granted"
+			return "this call touches no file outside of " + b.places() + ", whatever was granted", b.withDirectory()
 		}
 	}
-	return ""
+	return "", way
+}
+
+// withDirectory says how a call gets a directory in which it may touch files, and in which
+// relative paths begin; nothing of a task that has one. A nil b is of a call in no task.
+func (b *Bounds) withDirectory() fault.Hint {
+	switch {
+	case b == nil:
+		return fault.Hintf("relative paths begin in the workspace: name one with %s", fault.Set(fault.FieldWorkspace))
+	case len(b.Roots) == 0:
+		return fault.Hintf("name a directory for the task with %s; relative paths begin in the first", fault.Set(fault.FieldDir))
+	}
+	return fault.Hint{}
 }
 
 func (b *Bounds) places() string {

@@ -41,6 +41,8 @@ func hint(a *run, k fault.Kind, err error) fault.Hint {
 		return raise(err, a.bare())
 	case errors.As(err, &trap):
 		return fault.Hintf("the skill crashed; %s shows its logs, and the host is not affected", fault.ShowCall())
+	case k == fault.KindSkill && a.adrift:
+		return a.call.Bounds.withDirectory()
 	case k == fault.KindSkill && undeclared(err):
 		return fault.Hintf("the host refused nothing: what its code uses has to be asked for under security.permissions of its manifest, and it has to be built again; a grant changes nothing")
 	case k == fault.KindSkill && inScript().MatchString(err.Error()):

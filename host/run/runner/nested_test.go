@@ -179,7 +179,11 @@ func TestBoundsArePassedOn(t *testing.T) {
 		if got := r.OK; got != (tt.want == "ok read") {
 			t.Errorf("%s within %+v: ok %v, %+v", tt.file, tt.bounds, got, r.Denials)
 		}
-		if !r.OK && (len(r.Denials) != 1 || r.Denials[0].Way().String() != "" || !strings.Contains(r.Denials[0].Reason, "whatever was granted")) {
+		way := ""
+		if tt.bounds != nil && len(tt.bounds.Roots) == 0 { // a task that touches no file can be made with a directory
+			way = "name a directory for the task with [set_field dir]; relative paths begin in the first"
+		}
+		if !r.OK && (len(r.Denials) != 1 || r.Denials[0].Way().String() != way || !strings.Contains(r.Denials[0].Reason, "whatever was granted")) {
 			t.Errorf("refused with %+v", r.Denials)
 		}
 		m.lend(reader)
@@ -452,5 +456,31 @@ func TestBegins(t *testing.T) {
 	missing.Tool = "other"
 	if r := p.Run(t.Context(), missing); r.OK || asked {
 		t.Errorf("ok %v, asked %v", r.OK, asked)
+	}
+}
+
+// A guest that names a file by a relative path in a call that has no workspace fails with
+// what would give it one.
+func TestRelativePathWithoutWorkspace(t *testing.T) {
+	t.Parallel()
+	p := newMachine(t).process()
+	for _, tt := range []struct {
+		bounds *runner.Bounds
+		want   string
+	}{
+		{nil, "relative paths begin in the workspace: name one with [set_field workspace]"},
+		{&runner.Bounds{}, "name a directory for the task with [set_field dir]; relative paths begin in the first"},
+	} {
+		g := newGuest()
+		g.tool("run", g.ask("fs_read", `{"path":"a.txt"}`, ""), when(g.answer("read"), g.fail("refused", "no file")))
+		c := on(skill(t, "reader", g, runTool, ""), "run", "fs.read:/data/**")
+		c.Bounds = tt.bounds
+		if r := p.Run(t.Context(), c); r.OK || r.Error.Kind != fault.KindSkill || r.Error.Way().String() != tt.want {
+			t.Errorf("within %+v: %+v", tt.bounds, r.Error)
+		}
+		c.Workspace = "/data"
+		if r := p.Run(t.Context(), c); tt.bounds == nil && (r.OK || strings.Contains(r.Error.Way().String(), "relative")) {
+			t.Errorf("with a workspace: %+v", r.Error)
+		}
 	}
 }

@@ -261,6 +261,7 @@ type run struct {
 	queued time.Duration
 	uses   []Use
 	output []byte
+	adrift bool   // it named a file by a relative path, and there is no workspace
 	reason string // of the failure
 	result task.Result
 
