@@ -53,6 +53,8 @@ var remedyCommands = map[fault.Action]string{
 	"trust_root":          "trust add --root {file:FILE}",
 	"distrust":            "trust remove",
 	"revoke_signer":       "trust revoke {signer:KEY.pem}",
+	"unrevoke":            "trust revoke {skill:SKILL} --undo",
+	"unrevoke_signer":     "trust revoke {signer:SIGNER} --undo",
 	"rotate_key":          "key rotate",
 	"make_key":            "key create",
 	"import_key":          "key import {file}",

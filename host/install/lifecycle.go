@@ -169,7 +169,7 @@ func (i *Installer) rollbackTarget(ctx context.Context, name, version string, ve
 
 // canGoBack refuses a version that would not run.
 func (i *Installer) canGoBack(ctx context.Context, s registry.Skill, keepState bool) error {
-	if err := s.Runs(); err != nil {
+	if err := Stopped(ctx, i.registry, i.trust, s); err != nil {
 		return err
 	}
 	p, err := i.registry.Package(ctx, s.Digest)
@@ -260,7 +260,7 @@ func (i *Installer) Enable(ctx context.Context, h approval.Human, ref manifests.
 			s = active
 		}
 		if d := s.Disabled; d != nil && d.Quarantined {
-			return ledger.Decision{}, s.Runs()
+			return ledger.Decision{}, Stopped(ctx, i.registry, i.trust, s)
 		}
 		changes, err := enabled(s)
 		about = []registry.Skill{s}

@@ -7,6 +7,7 @@ import (
 	"github.com/skillet-run/skillet/host/base/fault"
 
 	"github.com/skillet-run/skillet/host/fetch/source"
+	"github.com/skillet-run/skillet/host/install"
 	"github.com/skillet-run/skillet/host/install/closure"
 	"github.com/skillet-run/skillet/host/record/approval"
 	"github.com/skillet-run/skillet/host/record/registry"
@@ -104,7 +105,7 @@ func (s *Skills) Version(ctx context.Context, skill registry.Skill) (runner.Targ
 	if skill.Asked != nil {
 		t.Closure = skill.Asked.Closure
 	}
-	if err := skill.Runs(); err != nil {
+	if err := install.Stopped(ctx, s.parts.Registry, s.parts.Trust, skill); err != nil {
 		return t, err
 	}
 	t.Label, t.Origin, t.Signer = skill.Ref(), skill.Origin, skill.Signer

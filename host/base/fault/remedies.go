@@ -44,6 +44,8 @@ const (
 	actTrustRoot          Action = "trust_root"
 	actDistrust           Action = "distrust"
 	actRevokeSigner       Action = "revoke_signer"
+	actUnrevoke           Action = "unrevoke"
+	actUnrevokeSigner     Action = "unrevoke_signer"
 	actRotateKey          Action = "rotate_key"
 	actMakeKey            Action = "make_key"
 	actImportKey          Action = "import_key"
@@ -225,6 +227,12 @@ func Distrust() Remedy { return Remedy{Action: actDistrust} }
 
 // RevokeSigner refuses what a signer signed.
 func RevokeSigner(signer string) Remedy { return Remedy{Action: actRevokeSigner, Signer: signer} }
+
+// Unrevoke takes back that a package was revoked here: a version, or a digest.
+func Unrevoke(skill string) Remedy { return Remedy{Action: actUnrevoke, Skill: skill} }
+
+// UnrevokeSigner takes back that a signer was revoked here.
+func UnrevokeSigner(signer string) Remedy { return Remedy{Action: actUnrevokeSigner, Signer: signer} }
 
 // RotateKey makes another key to sign with.
 func RotateKey() Remedy { return Remedy{Action: actRotateKey} }

@@ -171,6 +171,8 @@ var actions = []ActionRow{
 	{actTrustRoot, "trust a root of keyless signatures", params(ParamFile), nil},
 	{actDistrust, "forget a signer, a root or a name", nil, nil},
 	{actRevokeSigner, "refuse what a signer signed", params(ParamSigner), nil},
+	{actUnrevoke, "take back that a package was revoked here", params(ParamSkill), nil},
+	{actUnrevokeSigner, "take back that a signer was revoked here", params(ParamSigner), nil},
 	{actMakeKey, "make a key to sign with", nil, nil},
 	{actImportKey, "take another key to sign with", params(ParamFile), []Field{FieldReplace}},
 	{actShowKey, "see the key that this home signs with", nil, nil},

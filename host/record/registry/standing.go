@@ -357,7 +357,8 @@ func versionOf(ctx context.Context, kv store.KV, name string, d manifests.Digest
 var ErrDisabled = errors.New("disabled")
 
 // Runs is nil when the version may be run, and otherwise an error that wraps
-// [ErrDisabled] and says who disabled it and why.
+// [ErrDisabled] and says who disabled it and why. What else helps against a quarantine takes
+// more than the version: see install.Stopped.
 func (s Skill) Runs() error {
 	d := s.Disabled
 	switch {
@@ -365,7 +366,7 @@ func (s Skill) Runs() error {
 		return nil
 	case d.Quarantined:
 		return fault.Errorf(fault.KindDenied, "%s is %w: it is in quarantine: %s", s.Ref(), ErrDisabled, d.Reason).
-			WithHint("update to a version that is not revoked, go back with %s, or %s", fault.RollBack(s.Name), fault.Remove(s.Ref()))
+			WithHint("update to a version that is not revoked, or %s", fault.Remove(s.Ref()))
 	case d.Reason != "":
 		return fault.Errorf(fault.KindDenied, "%s is %w by %s: %s", s.Ref(), ErrDisabled, d.By, d.Reason).
 			WithHint("%s allows it again", fault.Enable(s.enables()))

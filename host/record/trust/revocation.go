@@ -288,6 +288,22 @@ func (e Entry) Revokes(t Target, beside []Revocation) bool {
 	return then && !already
 }
 
+// Undoing is the entry that a person made here without which nothing revokes a package;
+// false for none.
+func (b *Store) Undoing(ctx context.Context, t Target) (Entry, bool, error) {
+	all, err := b.Revocations(ctx)
+	if err != nil {
+		return Entry{}, false, err
+	}
+	for i, r := range all {
+		_, list := signature.ParseSigner(r.By)
+		if list != nil && r.Revokes(t, slices.Delete(slices.Clone(all), i, i+1)) {
+			return r.Entry, true, nil
+		}
+	}
+	return Entry{}, false, nil
+}
+
 // TargetOf is what is known of an installed package by which it may be revoked: of
 // one that was never judged, its digests.
 func (b *Store) TargetOf(ctx context.Context, skill string, content, artifact manifests.Digest) (Target, error) {
