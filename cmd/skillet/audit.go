@@ -49,6 +49,9 @@ func (t *terminal) auditRepair() *cli.Command {
 		if err != nil || c.Bool("dry-run") || plan.Whole() {
 			return t.repaired(plan, err)
 		}
+		if err := h.Upkeep().Alone(ctx, t.person()); err != nil { // before anybody is asked
+			return err
+		}
 		if !c.Bool("yes") {
 			if t.canAsk() {
 				printAll(t.note, lines.AuditRepair(plan))

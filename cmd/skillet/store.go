@@ -68,6 +68,9 @@ func (t *terminal) rebuildStore(ctx context.Context, c *cli.Context, h *host.Hos
 		r, err := h.Upkeep().PlanRebuild(ctx, t.person())
 		return t.renewed("would make the store again from", r, err)
 	}
+	if err := h.Upkeep().Alone(ctx, t.person()); err != nil { // before anybody is asked
+		return err
+	}
 	if err := t.agreed(c, "Make the store again from the journal, and of what can be read?"); err != nil {
 		return err
 	}

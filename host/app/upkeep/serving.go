@@ -141,8 +141,15 @@ func served(home string) (s Serving) {
 	return s
 }
 
-// alone refuses, with a [fault.KindConflict] error, what nobody may do to a home that is
-// served.
+// Alone refuses, with a [fault.KindConflict] error, what nobody may do to a home that is
+// served, such as [Service.Rebuild]: whoever asks a person about it first asks here.
+func (s *Service) Alone(ctx context.Context, by approval.Principal) error {
+	if err := approval.CheckPrincipal(by); err != nil {
+		return err
+	}
+	return alone(ctx, s.Home)
+}
+
 func alone(ctx context.Context, home string) error {
 	held, err := isServed(ctx, home)
 	if err != nil || !held {

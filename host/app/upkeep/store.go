@@ -414,7 +414,11 @@ func (s *Service) restoreFrom(ctx context.Context, q RestoreRequest, goOn bool) 
 		return Renewal{}, fmt.Errorf("read backup: %w", err)
 	}
 	defer f.Close()
-	return s.restore(ctx, f, goOn)
+	r, err := s.restore(ctx, f, goOn)
+	if errors.Is(err, backup.ErrBackup) || errors.Is(err, ErrOtherHome) || errors.Is(err, store.ErrKey) {
+		err = fmt.Errorf("restore %s: %w", q.Path, err)
+	}
+	return r, err
 }
 
 // ErrOtherHome means that a backup has decisions that the journal of this home does
@@ -472,7 +476,7 @@ func (s *Service) adopt(ctx context.Context, from store.Opened, keep bool) (item
 	s.SecretKey.Anchors().UseStore(AnchorShelf{store.Memory().KV()})
 	err = ledger.New(s.Decisions, from.KV(), Projections()...).Follow(ctx)
 	if errors.Is(err, ledger.ErrBehind) {
-		return nil, fmt.Errorf("restore: %w: %w", ErrOtherHome, err)
+		return nil, fmt.Errorf("%w: %w", ErrOtherHome, err)
 	}
 	if err != nil {
 		return nil, err
