@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/skillet-run/skillet/host/author/scaffold"
+	"github.com/skillet-run/skillet/host/author/script"
 	"github.com/skillet-run/skillet/host/author/toolchain"
 	"github.com/skillet-run/skillet/host/base/fault"
 	"github.com/skillet-run/skillet/host/record/approval"
@@ -73,8 +74,39 @@ func checkLanguage(l Language) error {
 		return nil
 	}
 	e := fault.Errorf(fault.KindUsage, "unknown language %q", string(l))
+	if in, ok := script.Find(string(l)); ok {
+		return interpreterAsked(in, list)
+	}
+	if best, ok := byTitle(l); ok {
+		return e.WithHint("%s is %s; the languages are: %s", best.Title(), best, list)
+	}
 	if best, ok := nearest.Name(string(l), all); ok {
 		return e.WithHint("did you mean %s? the languages are: %s", best, list)
 	}
 	return e.WithHint("the languages are: %s", list)
+}
+
+// interpreterAsked says to who wants an interpreter as a language what is written for it.
+func interpreterAsked(in script.Interpreter, list string) error {
+	e := fault.Errorf(fault.KindUsage, "%s is an interpreter of scripts, not a language", in.Name)
+	var runs []string
+	for _, l := range scaffold.Languages() {
+		if slices.Contains(in.Extensions, "."+string(l)) {
+			runs = append(runs, string(l))
+		}
+	}
+	if len(runs) > 0 {
+		return e.WithHint("it runs %s; the languages are: %s", strings.Join(runs, " and "), list)
+	}
+	return e.WithHint("begin a skill in python, and name %s in its manifest as command and dependency, where that has python; the languages are: %s", in.Name, list)
+}
+
+// byTitle is the language of a title, such as TypeScript.
+func byTitle(l Language) (Language, bool) {
+	all := scaffold.Languages()
+	i := slices.IndexFunc(all, func(o Language) bool { return strings.EqualFold(o.Title(), string(l)) })
+	if i < 0 {
+		return "", false
+	}
+	return all[i], true
 }
