@@ -53,8 +53,11 @@ func (s *Service) Export(ctx context.Context, by approval.Principal, r ExportReq
 	if r.Path == "" && r.To == nil && !r.DryRun {
 		return Exported{}, fault.Errorf(fault.KindUsage, "export takes the file to write")
 	}
+	err := s.notSkill(ctx, r)
+	if err != nil {
+		return Exported{}, err
+	}
 	e := Exported{Path: r.Path}
-	var err error
 	if e.Skills, err = s.toExport(ctx, r.Skills); err != nil || r.DryRun {
 		return e, err
 	}
@@ -66,6 +69,27 @@ func (s *Service) Export(ctx context.Context, by approval.Principal, r ExportReq
 	}
 	e.Bytes, err = outfile.Write(r.Path, outfile.Options{Mode: 0o644, Over: r.Overwrite}, write)
 	return e, err
+}
+
+// notSkill refuses a request whose file is called as a skill that is installed, or with a
+// version: whoever wrote it meant that skill.
+func (s *Service) notSkill(ctx context.Context, r ExportRequest) error {
+	name, _, version := strings.Cut(r.Path, "@")
+	ref, err := manifests.ParseRef(name)
+	if err != nil || r.To != nil {
+		return nil
+	}
+	why := "it is written as a version of a skill"
+	if !version {
+		if _, err := s.parts.Registry.Lookup(ctx, ref); errors.Is(err, registry.ErrNotFound) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		why = "it is a skill that is installed"
+	}
+	return fault.Errorf(fault.KindUsage, "export takes the file to write before the skills, and %s is none: %s", r.Path, why).
+		WithHint("put a file before it, such as %s.set; a file of that name is ./%s", ref.Name, r.Path)
 }
 
 // toExport lists what is exported, with what it needs: what is needed before what

@@ -211,8 +211,42 @@ func (c *Catalog) Plan(ctx context.Context, q Question) (*Plan, error) {
 			return nil, told(err)
 		}
 	}
+	if err := c.unpublished(ctx, q); err != nil {
+		return nil, err
+	}
 	return nil, c.conflicting(conflict, q)
 }
+
+// unpublished says of a wish for one version that no place has it, and which there are; nil
+// when every version that is wished for is somewhere.
+func (c *Catalog) unpublished(ctx context.Context, q Question) error {
+	far := c.reaching(true)
+	for _, w := range q.Wishes {
+		if w.Exactly == "" {
+			continue
+		}
+		far.wished = append(far.wished, w.Name)
+		there, err := far.published(ctx, w.Name)
+		if err != nil { // the conflict says more
+			return nil
+		}
+		items, err := far.local(w.Name)
+		if items = merge(items, there); err != nil || len(items) == 0 || slices.ContainsFunc(items, func(it *item) bool { return it.version.String() == w.Exactly }) {
+			continue
+		}
+		slices.SortFunc(items, func(a, b *item) int { return b.version.Compare(a.version) })
+		var versions []string
+		for _, it := range items[:min(len(items), maxListed)] {
+			versions = append(versions, it.version.String())
+		}
+		return fault.Errorf(fault.KindNotFound, "%s has no version %s", w.Name, w.Exactly).
+			WithHint("there are: %s; %s asks another place", fault.Choose(versions...), fault.Set(fault.FieldFind))
+	}
+	return nil
+}
+
+// maxListed is how many versions are listed to who asked for another one.
+const maxListed = 10
 
 // kept is a graph with the wishes as they will be kept.
 func kept(g *resolve.Graph, q Question) *resolve.Graph {
