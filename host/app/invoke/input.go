@@ -36,7 +36,7 @@ func (t Target) SessionField() (string, error) {
 	m := t.Manifest()
 	if _, ok := m.Sessions(); !ok || t.installed == nil {
 		return "", fault.Errorf(fault.KindUsage, "%s has no sessions", t.Label()).
-			WithHint("skills of type %s have, once they are installed; %s shows the type", manifests.KindCodeSession, fault.ShowSkill(m.Name))
+			WithHint("skills of type %s have, once they are installed; %s shows the type", manifests.KindCodeSession, fault.ShowSkill(t.name))
 	}
 	tool, ok := m.DefaultTool()
 	if t.tool != "" {
@@ -44,8 +44,8 @@ func (t Target) SessionField() (string, error) {
 	}
 	ps := slices.DeleteFunc(tool.Properties(), func(p manifests.Property) bool { return !p.Required })
 	if !ok || len(ps) != 1 || ps[0].Type != "string" {
-		return "", fault.Errorf(fault.KindUsage, "%s has no tool of that name that takes just one text", m.Name).
-			WithHint("name a tool behind a colon; %s shows what each takes", fault.ShowSkill(m.Name))
+		return "", fault.Errorf(fault.KindUsage, "%s has no tool of that name that takes just one text", t.name).
+			WithHint("name a tool behind a colon; %s shows what each takes", fault.ShowSkill(t.name))
 	}
 	return ps[0].Name, nil
 }

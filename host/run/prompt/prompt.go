@@ -21,6 +21,7 @@
 package prompt
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -115,6 +116,8 @@ func withNewline(text string) string {
 type Request struct {
 	// Package is of [manifests.KindPromptInline] or [manifests.KindConversation].
 	Package *bundle.Package
+	// Name is what a person called it, for errors; empty for the name in its manifest.
+	Name string
 	// Input is a JSON object with the parameters; nil for none.
 	Input json.RawMessage
 	// Workspace is the absolute directory that context files are looked for in. It
@@ -131,10 +134,10 @@ func Render(ctx context.Context, r Request) (Prompt, error) {
 	m := r.Package.Manifest()
 	tool, ok := m.PromptTool()
 	if !ok {
-		return Prompt{}, fault.Errorf(fault.KindUsage, "%s is a %s skill: it has no prompt", m.Name, m.Type).
+		return Prompt{}, fault.Errorf(fault.KindUsage, "%s is a %s skill: it has no prompt", cmp.Or(r.Name, m.Name), m.Type).
 			WithHint("run it without %s", fault.LeaveOut(fault.FieldRender))
 	}
-	values, err := read(m, tool, r.Input)
+	values, err := read(m, cmp.Or(r.Name, m.Name), tool, r.Input)
 	if err != nil {
 		return Prompt{}, err
 	}

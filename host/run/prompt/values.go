@@ -11,13 +11,13 @@ import (
 )
 
 // read checks the parameters and returns them as text, by name, those that were
-// not given by their defaults.
-func read(m *manifests.Manifest, tool manifests.Tool, input json.RawMessage) (map[string]string, error) {
+// not given by their defaults. skill is what the package is called in errors.
+func read(m *manifests.Manifest, skill string, tool manifests.Tool, input json.RawMessage) (map[string]string, error) {
 	if len(input) == 0 {
 		input = json.RawMessage("{}")
 	}
 	if err := m.ValidateInput(tool, input); err != nil {
-		return nil, fault.Wrap(fault.KindUsage, err).WithHint("%s shows the parameters of its prompt", fault.ShowSkill(m.Name))
+		return nil, fault.Wrap(fault.KindUsage, err).WithHint("%s shows the parameters of its prompt", fault.ShowSkill(skill))
 	}
 	var given map[string]json.RawMessage
 	if err := json.Unmarshal(input, &given); err != nil { // it fits a schema of an object

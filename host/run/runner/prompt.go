@@ -117,7 +117,7 @@ func (r *Runner) render(ctx context.Context, a *run) (prompt.Prompt, error) {
 		return prompt.Prompt{}, err
 	}
 	p, err := prompt.Render(ctx, prompt.Request{
-		Package: a.call.Target.Package, Input: a.call.Input, Workspace: a.call.Workspace, Files: files,
+		Package: a.call.Target.Package, Name: a.name(), Input: a.call.Input, Workspace: a.call.Workspace, Files: files,
 	})
 	a.result.Denials = mergeDenials(a.result.Denials, env.Denials())
 	a.uses = mergeUses(a.uses, env.Uses())
