@@ -79,8 +79,17 @@ func benchDecide(b *testing.B, name string, s *Set, asks string) {
 		b.Run(fmt.Sprintf("%s/%s/%s", name, c.want, action), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				s.Decide(q)
+				s.decide(q)
 			}
 		})
+	}
+}
+
+// BenchmarkDecideAgain is a decision that was made before, with as many policies.
+func BenchmarkDecideAgain(b *testing.B) {
+	s, q := benchSet(b, 105, true), queryOf(b, "call granted | fs.read:/data/project/a.csv")
+	b.ReportAllocs()
+	for b.Loop() {
+		s.Decide(q)
 	}
 }

@@ -7,9 +7,25 @@ import (
 	cedar "github.com/cedar-policy/cedar-go"
 )
 
-// Decide answers a query. It is safe for concurrent use and does not change the
-// set.
+// longestKept bounds the text of a request whose decision is kept, in bytes.
+const longestKept = 1 << 10
+
+// Decide answers a query. The answer depends on the query and the set alone, so it is kept
+// for the next time. It is safe for concurrent use.
 func (s *Set) Decide(q Query) Decision {
+	if s.answers == nil || q.Bytes != 0 || len(q.Request.Resource) > longestKept {
+		return s.decide(q)
+	}
+	d, ok := s.answers.Get(0, q)
+	if !ok {
+		d = s.decide(q)
+		d.Policies = slices.Clip(d.Policies) // whoever appends to it has a copy
+		s.answers.Add(0, q, d)
+	}
+	return d
+}
+
+func (s *Set) decide(q Query) Decision {
 	a, err := newQuestion(q)
 	if err != nil {
 		return Decision{Reason: err.Error()}

@@ -14,6 +14,7 @@ import (
 	cedar "github.com/cedar-policy/cedar-go"
 
 	"github.com/skillet-run/skillet/internal/absent"
+	"github.com/skillet-run/skillet/internal/recent"
 )
 
 // MaxFileBytes is the size of the largest policy file that Load reads. Cedar's
@@ -32,6 +33,7 @@ type Set struct {
 	index    index
 	maximum  *Maximum // nil for none
 	passed   []Warning
+	answers  *recent.Cache[Query, Decision] // of this set alone
 }
 
 // LoadError tells what is wrong with a policy file. Load joins one for each
@@ -178,7 +180,7 @@ func (l *loader) set() (*Set, error) {
 		return nil, errors.Join(l.problems...)
 	}
 	slices.SortFunc(l.policies, func(a, b *policy) int { return strings.Compare(a.ID, b.ID) })
-	return &Set{policies: l.policies, byID: l.byID, index: newIndex(l.policies), passed: l.passed}, nil
+	return &Set{policies: l.policies, byID: l.byID, index: newIndex(l.policies), passed: l.passed, answers: new(recent.Cache[Query, Decision])}, nil
 }
 
 // List returns every policy in the set, sorted by id. The slice is the caller's

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/skillet-run/skillet/internal/absent"
+	"github.com/skillet-run/skillet/internal/recent"
 	"github.com/skillet-run/skillet/internal/strictjson"
 	"github.com/skillet-run/skillet/policies/capability"
 	"github.com/skillet-run/skillet/policies/limit"
@@ -91,7 +92,7 @@ func parseMaximum(text []byte) (*Maximum, error) {
 // allow. m may be nil, which bounds nothing.
 func (s *Set) Within(m *Maximum) *Set {
 	bounded := *s
-	bounded.maximum = m
+	bounded.maximum, bounded.answers = m, new(recent.Cache[Query, Decision])
 	return &bounded
 }
 

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/skillet-run/skillet/policies/capability"
 )
 
 func TestMaximum(t *testing.T) {
@@ -41,6 +43,21 @@ func TestMaximum(t *testing.T) {
 		}
 		if beyond := strings.Contains(d.Reason, "ask the desk"); beyond && (d.Effect != Deny || d.Policies[0] != maximumID) {
 			t.Errorf("%s: %s", c.query, Explain(d))
+		}
+	}
+}
+
+// A set within a maximum decides for itself, and so does the one it was made of.
+func TestMaximumAfterADecision(t *testing.T) {
+	t.Parallel()
+	s, q := mustLoad(t, ""), queryOf(t, "call granted | kv")
+	none := s.Within(&Maximum{Capabilities: new(capability.Set)})
+	for range 2 { // the second is kept
+		if d := s.Decide(q); d.Effect != Allow {
+			t.Errorf("without a maximum: %s, want allow", Explain(d))
+		}
+		if d := none.Decide(q); d.Effect != Deny {
+			t.Errorf("within nothing: %s, want deny", Explain(d))
 		}
 	}
 }

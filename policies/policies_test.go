@@ -195,8 +195,10 @@ func TestDecideIsPureAndConcurrent(t *testing.T) {
 	for range 8 {
 		group.Go(func() {
 			for input, q := range queries {
-				if got := s.Decide(q); !reflect.DeepEqual(got, want[input]) {
-					t.Errorf("%s: %+v, before %+v", input, got, want[input])
+				for _, got := range []Decision{s.Decide(q), s.decide(q)} { // kept, and decided again
+					if !reflect.DeepEqual(got, want[input]) {
+						t.Errorf("%s: %+v, before %+v", input, got, want[input])
+					}
 				}
 			}
 		})
