@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/skillet-run/skillet/host/base/store/filelock"
 	"github.com/skillet-run/skillet/host/record/checkpoint"
@@ -17,10 +18,23 @@ import (
 // An appending is one call of [Journal.Append]: a commit of its own, which may be written
 // together with others.
 type appending struct {
-	records []Record
-	entries []Entry       // what was made of them
+	entries []Entry       // with Kind, Actor and Data; the rest when they are written
 	err     error         // why nothing was
 	done    chan struct{} // closed when it is known
+}
+
+// newAppending makes entries of records. Callers do it side by side, and only what follows
+// from the entry before is left for whoever writes.
+func newAppending(records []Record) (*appending, error) {
+	a := &appending{entries: make([]Entry, len(records)), done: make(chan struct{})}
+	for i, rec := range records {
+		data, err := dataOf(rec)
+		if err != nil {
+			return nil, fmt.Errorf("record %q: %w", rec.Kind, err)
+		}
+		a.entries[i] = Entry{Kind: rec.Kind, Actor: rec.Actor, Data: data, More: len(records) - 1 - i}
+	}
+	return a, nil
 }
 
 // A queue is what waits to be written. One of those who wait writes for all.
@@ -87,7 +101,10 @@ func (j *Journal) Append(ctx context.Context, records ...Record) ([]Entry, error
 	if len(records) == 0 {
 		return nil, nil
 	}
-	a := &appending{records: records, done: make(chan struct{})}
+	a, err := newAppending(records)
+	if err != nil {
+		return nil, fmt.Errorf("commit to journal %s: %w", j.dir, err)
+	}
 	j.queue.add(a)
 	for begin := time.Now(); ; {
 		select {
@@ -163,41 +180,35 @@ func (j *Journal) write(ctx context.Context, all []*appending) (err error) {
 	return nil
 }
 
-// chain makes entries of the records of each, which follow tail. It returns their lines,
-// and a head for the last entry whose line begins and ends where it does in the lines. What
-// cannot be written is left out, and has an error.
+// chain has the entries of each follow tail. It returns their lines, and a head for the
+// last entry whose line begins and ends where it does in the lines. What cannot be written is
+// left out, and has an error.
 func chain(tail head, now time.Time, all []*appending) (lines []byte, at head) {
 	at = tail
 	for _, a := range all {
-		entries, written, err := a.chain(at.Seq, at.Hash, now)
-		if a.err = err; err != nil {
-			continue
-		}
-		a.entries = entries
-		for _, l := range written {
-			at.Start, at.End = int64(len(lines)), int64(len(lines)+len(l))
-			lines = append(lines, l...)
-		}
-		last := entries[len(entries)-1]
-		at.Seq, at.Hash = last.Seq, last.Hash
+		lines, at = a.chain(lines, at, now)
 	}
 	return lines, at
 }
 
-// chain makes entries of the records, with their lines, which follow entry seq.
-func (a *appending) chain(seq uint64, prev string, now time.Time) ([]Entry, [][]byte, error) {
-	var entries []Entry
-	var lines [][]byte
-	for i, rec := range a.records {
-		seq++
-		e := Entry{Seq: seq, Time: now, Kind: rec.Kind, Actor: rec.Actor, Prev: prev, More: len(a.records) - 1 - i}
-		line, err := fill(&e, rec)
-		if err != nil {
-			return nil, nil, fmt.Errorf("record %q: %w", rec.Kind, err)
+// chain appends the lines of the entries, which follow that of at.
+func (a *appending) chain(lines []byte, at head, now time.Time) ([]byte, head) {
+	before, were := at, len(lines)
+	for i := range a.entries {
+		e := &a.entries[i]
+		e.Seq, e.Time, e.Prev = at.Seq+1, now, at.Hash
+		longer, err := appendLine(lines, e)
+		if err == nil && !utf8.ValidString(e.Kind+e.Actor) { // JSON has other bytes
+			*e, err = decode(longer[len(lines):])
 		}
-		entries, lines, prev = append(entries, e), append(lines, line), e.Hash
+		if err != nil {
+			a.err = fmt.Errorf("record %q: %w", e.Kind, err)
+			return lines[:were], before
+		}
+		at.Start, at.End = int64(len(lines)), int64(len(longer))
+		at.Seq, at.Hash, lines = e.Seq, e.Hash, longer
 	}
-	return entries, lines, nil
+	return lines, at
 }
 
 // in is h, which says where in some lines an entry is, for lines that are at next.

@@ -221,7 +221,7 @@ func TestTwoWritesBehindAHead(t *testing.T) {
 		write(t, j, 1)
 		old := must(os.ReadFile(j.headPath()))
 		for range heads {
-			must(0, j.write(t.Context(), []*appending{{records: []Record{{Kind: "a"}}}, {records: []Record{{Kind: "b"}}}}))
+			must(0, j.write(t.Context(), []*appending{must(newAppending([]Record{{Kind: "a"}})), must(newAppending([]Record{{Kind: "b"}}))}))
 		}
 		must(0, os.WriteFile(j.headPath(), old, 0o600))
 		_, err := j.Append(t.Context(), Record{Kind: "next"})

@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
-	"unicode/utf8"
 
 	"github.com/skillet-run/skillet/host/base/store/filelock"
 	"github.com/skillet-run/skillet/host/record/checkpoint"
@@ -53,7 +52,10 @@ func (j *Journal) Commit(ctx context.Context, decide func() ([]Record, error), a
 	if err != nil || len(records) == 0 {
 		return nil, err
 	}
-	one := &appending{records: records}
+	one, err := newAppending(records)
+	if err != nil {
+		return nil, fmt.Errorf("commit to journal %s: %w", j.dir, err)
+	}
 	if err := cmp.Or(j.append(ring, tail, j.after(ring, last), []*appending{one}), one.err); err != nil {
 		return nil, fmt.Errorf("commit to journal %s: %w", j.dir, err)
 	}
@@ -346,24 +348,15 @@ func (j *Journal) after(r *checkpoint.Ring, last Entry) time.Time {
 	return now
 }
 
-// fill gives e the record's data and returns the line. The caller sees exactly what a
-// later reader will see.
-func fill(e *Entry, rec Record) ([]byte, error) {
+// dataOf is the data of a record as an entry has it.
+func dataOf(rec Record) (json.RawMessage, error) {
 	if rec.Kind == "" {
 		return nil, errors.New("a record needs a kind")
 	}
-	if rec.Data != nil {
-		data, err := json.Marshal(rec.Data)
-		if err != nil {
-			return nil, err
-		}
-		e.Data = data
+	if rec.Data == nil {
+		return nil, nil
 	}
-	line, err := encode(e)
-	if err == nil && !utf8.ValidString(e.Kind+e.Actor) { // JSON has other bytes
-		*e, err = decode(line)
-	}
-	return line, err
+	return json.Marshal(rec.Data)
 }
 
 // place returns where size more bytes go: behind tail, or in a new segment

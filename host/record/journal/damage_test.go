@@ -2,11 +2,15 @@ package journal
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
 	"testing"
+	"time"
+	"unicode/utf8"
 )
 
 // change rewrites a file of the journal.
@@ -379,6 +383,29 @@ func FuzzHead(f *testing.F) {
 		h, err := decodeHead(b)
 		if err == nil && !bytes.Equal(must(h.encode()), b) {
 			t.Fatalf("accepted %q", b)
+		}
+	})
+}
+
+// FuzzLine: a line is what encoding/json makes of its entry, with the hash behind it, and
+// what is read from it is the entry.
+func FuzzLine(f *testing.F) {
+	f.Add(uint64(1), int64(1), "run", "human:ada", `{"a": [1, "<&>"]}`, 0)
+	f.Add(uint64(math.MaxUint64), int64(-1), "\"\\\x7f\u2028é", "\xff", "null", 3)
+	f.Fuzz(func(t *testing.T, seq uint64, nanos int64, kind, actor, data string, more int) {
+		var compact []byte
+		if json.Valid([]byte(data)) {
+			compact = must(json.Marshal(json.RawMessage(data)))
+		}
+		e := Entry{Seq: seq, Time: time.Unix(0, nanos).UTC(), Kind: kind, Actor: actor, Data: compact, Prev: hashPrefix, More: more}
+		want := must(json.Marshal(e))
+		line := must(encode(&e))
+		body, sum, err := split(line)
+		if err != nil || string(body) != string(want) || e.Hash != hashPrefix+sum {
+			t.Fatalf("the line is %q (%v), want %q", line, err, want)
+		}
+		if got := must(decode(line)); utf8.ValidString(kind+actor) && !reflect.DeepEqual(got, e) {
+			t.Errorf("read is %+v, written %+v", got, e)
 		}
 	})
 }

@@ -7,6 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 )
 
 // The last member of a line, which its own hash does not cover.
@@ -19,19 +22,50 @@ const (
 )
 
 // encode returns the line of the entry, whose Hash it sets.
-func encode(e *Entry) ([]byte, error) {
-	e.Hash = ""
-	body, err := json.Marshal(e)
-	if err != nil {
+func encode(e *Entry) ([]byte, error) { return appendLine(nil, e) }
+
+// appendLine appends the line of the entry, whose Hash it sets: what [json.Marshal] makes of
+// it, and the hash. Data must be compact.
+func appendLine(b []byte, e *Entry) (line []byte, err error) {
+	b = slices.Grow(b, len(e.Data)+len(e.Kind)+len(e.Actor)+len(e.Prev)+hashMember+len(spare))
+	start := len(b)
+	b = strconv.AppendUint(append(b, `{"seq":`...), e.Seq, 10)
+	if b, err = e.Time.AppendText(append(b, `,"time":"`...)); err != nil {
 		return nil, err
 	}
-	sum := hex.EncodeToString(hashOf(body))
-	e.Hash = hashPrefix + sum
-	line := append(body[:len(body)-1], hashOpen+sum+hashClose...)
-	if len(line) > MaxEntry {
-		return nil, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, len(line), MaxEntry)
+	b = appendText(append(b, `","kind":`...), e.Kind)
+	if e.Actor != "" {
+		b = appendText(append(b, `,"actor":`...), e.Actor)
 	}
-	return line, nil
+	if len(e.Data) > 0 {
+		b = append(append(b, `,"data":`...), e.Data...)
+	}
+	b = appendText(append(b, `,"prev":`...), e.Prev)
+	if e.More != 0 {
+		b = strconv.AppendInt(append(b, `,"more":`...), int64(e.More), 10)
+	}
+	sum := sha256.Sum256(append(b, '}')[start:])
+	b = hex.AppendEncode(append(b, hashOpen...), sum[:])
+	e.Hash = hashPrefix + string(b[len(b)-hashDigits:])
+	b = append(b, hashClose...)
+	if n := len(b) - start; n > MaxEntry {
+		return nil, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, n, MaxEntry)
+	}
+	return b, nil
+}
+
+// spare is as long as what a line has beside its texts.
+const spare = `{"seq":18446744073709551615,"time":"2006-01-02T15:04:05.999999999Z","kind":"","actor":"","data":,"prev":"","more":9999`
+
+// appendText appends a text as [json.Marshal] writes it.
+func appendText(b []byte, text string) []byte {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c > '~' || strings.IndexByte(`"\<>&`, c) >= 0 {
+			quoted, _ := json.Marshal(text) // it never fails for a string
+			return append(b, quoted...)
+		}
+	}
+	return append(append(append(b, '"'), text...), '"')
 }
 
 func hashOf(body []byte) []byte {
