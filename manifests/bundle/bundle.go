@@ -104,6 +104,7 @@ type File struct {
 type Package struct {
 	manifest *manifests.Manifest
 	files    []File // by path
+	digest   manifests.Digest
 	content  map[string][]byte
 }
 
@@ -126,6 +127,7 @@ func FromFiles(files map[string][]byte) (*Package, error) {
 		b := files[path]
 		p.files = append(p.files, File{path, int64(len(b)), manifests.DigestOf(b)})
 	}
+	p.digest = manifests.DigestOf(p.Index())
 	return p, nil
 }
 
@@ -282,4 +284,4 @@ func (p *Package) Index() []byte {
 
 // Digest returns the content digest of the package: the digest of its
 // [Package.Index].
-func (p *Package) Digest() manifests.Digest { return manifests.DigestOf(p.Index()) }
+func (p *Package) Digest() manifests.Digest { return p.digest }

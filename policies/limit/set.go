@@ -92,18 +92,27 @@ type Cut struct {
 	Setting string `json:"setting"`
 }
 
+// Values are the values of all limits, as [Limit.Of] has each.
+func (s Set) Values() [len(rows)]int64 {
+	var all [len(rows)]int64
+	for i := range rows {
+		all[i] = rows[i].set.Get(&s)
+	}
+	return all
+}
+
 // Within is s below what may not be exceeded: the one clamp. Where most is zero, the ceiling
 // of the table is meant.
 func (s Set) Within(most Set) Bounds {
 	b := Bounds{s, []Cut{}}
 	for i := range rows {
-		l := Limit(i)
-		asked, top := l.Of(s), l.Of(most)
+		l, column := Limit(i), rows[i].set
+		asked, top := column.Get(&b.Limits), column.Get(&most)
 		if top == 0 {
 			top = l.Ceiling()
 		}
 		if asked > top {
-			l.Put(&b.Limits, top)
+			column.Put(&b.Limits, top)
 			b.Cut = append(b.Cut, Cut{l.field(), l.Text(asked), l.Text(top), l.Setting()})
 		}
 	}
@@ -116,8 +125,8 @@ func (l Limit) field() string { return l.Path()[strings.LastIndexByte(l.Path(), 
 // Or is s, with the values of usual where s has none.
 func (s Set) Or(usual Set) Set {
 	for i := range rows {
-		if l := Limit(i); l.Of(s) == 0 {
-			l.Put(&s, l.Of(usual))
+		if column := rows[i].set; column.Get(&s) == 0 {
+			column.Put(&s, column.Get(&usual))
 		}
 	}
 	return s

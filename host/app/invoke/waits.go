@@ -2,6 +2,7 @@ package invoke
 
 import (
 	"context"
+	"sync"
 
 	"github.com/skillet-run/skillet/host/base/fault"
 
@@ -20,8 +21,8 @@ func (s *Service) asked(ctx context.Context, t Target, c runner.Call) task.Resul
 	if !ok {
 		return s.parts.Runner.Run(ctx, c)
 	}
-	tc := approval.NewToolCall(skill.Name, skill.Digest, toolName(c), c.Input)
-	lease, err := s.parts.Approvals.TakeLease(ctx, tc)
+	call := sync.OnceValue(func() approval.ToolCall { return approval.NewToolCall(skill.Name, skill.Digest, toolName(c), c.Input) })
+	lease, err := s.parts.Approvals.TakeLease(ctx, call)
 	if err != nil {
 		return refused(skill, c, err)
 	}
@@ -37,6 +38,7 @@ func (s *Service) asked(ctx context.Context, t Target, c runner.Call) task.Resul
 	if res.OK || len(asked) == 0 {
 		return res
 	}
+	tc := call()
 	p, err := s.parts.Approvals.ProposeCall(ctx, approval.Proposal{
 		ID: approval.NewID(), Type: approval.TypeCall, Title: "call " + skill.Ref() + ":" + tc.Tool + " once with this input",
 		Skill: skill.Name, Version: skill.Version, Call: &tc, Requested: asked, ProposedBy: c.Caller,

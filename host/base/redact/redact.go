@@ -148,7 +148,7 @@ func join(all []span) []span {
 // headers and of hosts are rewritten. Each has at least four bytes.
 type matcher struct {
 	first  map[[4]byte][]string
-	hashes [1 << 10]uint64 // bits of those of the first four bytes
+	hashes *[1 << 10]uint64 // bits of those of the first four bytes; nil for no string
 }
 
 func (m *matcher) add(s string) {
@@ -157,7 +157,7 @@ func (m *matcher) add(s string) {
 	}
 	s = small(s)
 	if m.first == nil {
-		m.first = map[[4]byte][]string{}
+		m.first, m.hashes = map[[4]byte][]string{}, new([1 << 10]uint64)
 	}
 	key := [4]byte([]byte(s[:4]))
 	if slices.Contains(m.first[key], s) {
@@ -188,6 +188,9 @@ func hash(s string, i int) uint16 {
 // find appends where the strings stand in a text, as places of what the text was
 // decoded from; d is nil for a text that was not.
 func (m *matcher) find(found []span, text string, d *decoding) []span {
+	if m.hashes == nil {
+		return found
+	}
 	text = small(text)
 	for i := 0; i+4 <= len(text); i++ {
 		if h := hash(text, i); m.hashes[h>>6]&(1<<(h&63)) == 0 {

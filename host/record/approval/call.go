@@ -103,42 +103,47 @@ func (d *Store) Lent(ctx context.Context, c ToolCall) (bool, error) {
 	return err == nil && time.Now().Before(l.ExpiresAt), err
 }
 
-// mayBeLent reports whether a call may have a lease. It looks into the store only when
-// something was decided since it last did.
-func (d *Store) mayBeLent(ctx context.Context, c ToolCall) (bool, error) {
-	if d.settings.Epoch == nil {
-		return true, nil
-	}
-	epoch := d.settings.Epoch()
-	if all, ok := d.leases.Get(epoch, leasesKey); ok {
-		return all[c.key()], nil
+// lentKeys are the keys of the calls that were approved and not made yet. It looks into the
+// store only when something was decided since it last did.
+func (d *Store) lentKeys(ctx context.Context) (map[string]bool, error) {
+	epoch := d.settings.epoch()
+	if all, ok := d.leases.Get(epoch, leasesKey); ok && epoch > 0 {
+		return all, nil
 	}
 	if err := d.ledger.CatchUp(ctx); err != nil {
-		return false, err
+		return nil, err
 	}
 	entries, err := d.kv.List(ctx, leasesKey)
 	if err != nil {
-		return false, fmt.Errorf("list approved calls: %w", err)
+		return nil, fmt.Errorf("list approved calls: %w", err)
 	}
 	all := map[string]bool{}
 	for _, e := range entries {
 		all[e.Key] = true
 	}
-	d.leases.Add(epoch, leasesKey, all)
-	return all[c.key()], nil
+	if epoch > 0 {
+		d.leases.Add(epoch, leasesKey, all)
+	}
+	return all, nil
 }
 
-// TakeLease takes the lease of a call: it is used up from then on, whatever
-// becomes of the call. Without one it returns the zero value.
-func (d *Store) TakeLease(ctx context.Context, c ToolCall) (Lease, error) {
-	if there, err := d.mayBeLent(ctx, c); err != nil || !there {
+// TakeLease takes the lease of the call that call describes: it is used up from then on,
+// whatever becomes of the call. Without one it returns the zero value. Where nobody approved
+// any call, it is not asked which one this is.
+func (d *Store) TakeLease(ctx context.Context, call func() ToolCall) (Lease, error) {
+	leases, err := d.lentKeys(ctx)
+	if err != nil || len(leases) == 0 {
 		return Lease{}, err
+	}
+	c := call()
+	if !leases[c.key()] {
+		return Lease{}, nil
 	}
 	if there, err := d.Lent(ctx, c); err != nil || !there {
 		return Lease{}, err
 	}
 	var l lent
-	err := d.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
+	err = d.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
 		var err error
 		if l, err = get[lent](ctx, d.kv, c.key()); err != nil {
 			return ledger.Decision{}, err

@@ -53,9 +53,9 @@ func (r *Runner) limits(a *run) sandbox.Limits {
 		l = a.call.play.As.Limits.Sandbox()
 		asked = a.call.Limits.Or(setOf(l))
 	}
-	s := asked.Within(r.settings.Ceilings).Limits
+	values := asked.Within(r.settings.Ceilings).Limits.Values()
 	for i, e := range enforced {
-		if v := limit.Limit(i).Of(s); e.value.Put != nil && v > 0 {
+		if v := values[i]; e.value.Put != nil && v > 0 {
 			e.value.Put(&l, v)
 		}
 	}
