@@ -26,6 +26,9 @@ func NewSet(cs ...Capability) Set {
 			sorted = append(sorted, c)
 		}
 	}
+	if len(sorted) < 2 {
+		return Set{members: slices.Clip(sorted)}
+	}
 	slices.SortFunc(sorted, compare)
 	return Set{members: reduce(slices.Compact(sorted))}
 }

@@ -9,6 +9,7 @@ package trace
 import (
 	"context"
 	"net/http"
+	"slices"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -45,7 +46,7 @@ type Span struct{ s trace.Span }
 
 // Start begins a span inside of that of ctx. End it.
 func Start(ctx context.Context, name string, attrs ...Attr) (context.Context, Span) {
-	return start(ctx, name, trace.WithAttributes(attrs...))
+	return start(ctx, name, attrs)
 }
 
 // Serve begins a span for a request, which goes on with the trace that its headers name.
@@ -54,15 +55,16 @@ func Serve(ctx context.Context, name string, header func(string) string, attrs .
 		return ctx, Span{}
 	}
 	ctx = w3c.Extract(ctx, asked(header))
-	return start(ctx, name, trace.WithAttributes(attrs...), trace.WithSpanKind(trace.SpanKindServer))
+	return start(ctx, name, attrs, trace.WithSpanKind(trace.SpanKindServer))
 }
 
-func start(ctx context.Context, name string, o ...trace.SpanStartOption) (context.Context, Span) {
+// start keeps nothing of attrs where there are no spans, so that those cost no allocation.
+func start(ctx context.Context, name string, attrs []Attr, o ...trace.SpanStartOption) (context.Context, Span) {
 	t, ok := ctx.Value(key{}).(Tracer)
 	if !ok {
 		return ctx, Span{}
 	}
-	ctx, s := t.Start(ctx, name, o...)
+	ctx, s := t.Start(ctx, name, append(o, trace.WithAttributes(slices.Clone(attrs)...))...)
 	return ctx, Span{s}
 }
 
@@ -76,7 +78,7 @@ func (s Span) Name(name string) {
 // Set says more about a span.
 func (s Span) Set(attrs ...Attr) {
 	if s.s != nil {
-		s.s.SetAttributes(attrs...)
+		s.s.SetAttributes(slices.Clone(attrs)...)
 	}
 }
 

@@ -48,6 +48,9 @@ func (r *reader) segment(ctx context.Context, s segment, offset int64, fn func(E
 		return &DamageError{File: s.path, What: "the segment cannot be opened: " + err.Error(), Cause: err}
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.Size() <= offset { // most often nothing follows
+		return nil
+	}
 	if _, err := f.Seek(offset, io.SeekStart); err != nil {
 		return err
 	}

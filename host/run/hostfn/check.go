@@ -120,6 +120,9 @@ func (e *Env) remember(now *Standing, r capability.Request, by capability.Capabi
 		e.decided = now
 		clear(e.allowed)
 	}
+	if e.allowed == nil {
+		e.allowed = map[capability.Request]capability.Capability{}
+	}
 	if bytes == 0 && len(e.allowed) < maxAllowed {
 		e.allowed[r] = by
 	}
@@ -132,10 +135,7 @@ func (e *Env) Allows(r capability.Request) bool {
 	if _, ok := e.remembered(now, r, 0); ok {
 		return true
 	}
-	by, _, ok := e.judge(r, 0)
-	if ok {
-		e.remember(now, r, by, 0)
-	}
+	_, _, ok := e.judge(r, 0)
 	return ok
 }
 
@@ -256,6 +256,9 @@ func (e *Env) use(r capability.Request, by capability.Capability) {
 	if i, ok := e.used[r]; ok {
 		e.uses[i].Count++
 	} else if len(e.uses) < maxUses {
+		if e.used == nil {
+			e.used = map[capability.Request]int{}
+		}
 		e.used[r] = len(e.uses)
 		e.uses = append(e.uses, Use{Request: r.String(), Capability: by.String(), Count: 1})
 	} else {

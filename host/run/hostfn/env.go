@@ -131,12 +131,11 @@ const (
 // the sandbox as sandbox.Call.Env, and Close it after the call. It is safe for concurrent use.
 type Env struct {
 	s     Settings
-	log   hclog.Logger
 	began *Standing
 
-	redact *redactor
-	web    *web
-	guard  *pathGuard
+	redact redactor
+	web    web
+	guard  pathGuard
 
 	mu       sync.Mutex
 	fs       *jail.FS
@@ -144,7 +143,7 @@ type Env struct {
 	roots    []jail.Root
 	denials  []task.Denial
 	uses     []Use
-	used     map[capability.Request]int // index in uses
+	used     map[capability.Request]int // index in uses; this and other maps are made when they are needed
 	rest     []Use                      // by grant, when uses is full
 	allowed  map[capability.Request]capability.Capability
 	decided  *Standing // by which what is in allowed is
@@ -173,10 +172,8 @@ func NewEnv(s Settings) *Env {
 	if s.Stage != nil {
 		s.Skills, s.Models = nil, nil
 	}
-	e := &Env{s: s, log: s.Log, redact: &redactor{}, roots: s.roots(), vars: map[string][]byte{}}
-	e.allowed, e.used = map[capability.Request]capability.Capability{}, map[capability.Request]int{}
-	e.began = &Standing{Granted: s.Granted, Policies: s.Policies}
-	e.web, e.guard = &web{settings: s}, newPathGuard(s.Home, s.Own)
+	e := &Env{s: s, roots: s.roots(), guard: pathGuard{own: s.Own, other: otherNames{home: s.Home}}}
+	e.began, e.web.settings = &Standing{Granted: s.Granted, Policies: s.Policies}, &e.s
 	return e
 }
 

@@ -263,6 +263,9 @@ func (e *Env) setVar(name string, value []byte) error {
 	if e.varBytes+size > e.s.VarBytes {
 		return failf(KindLimit, "variables of more than %d bytes", e.s.VarBytes)
 	}
+	if e.vars == nil {
+		e.vars = map[string][]byte{}
+	}
 	e.vars[name] = value
 	e.varBytes += size
 	return nil

@@ -110,7 +110,7 @@ func classes() []struct {
 func (e *Env) failure(ctx context.Context, name string, err error) *Failure {
 	f := classify(err)
 	if f.Kind != KindDenied {
-		e.log.Debug("host function", "function", name, "error", e.redact.text(err.Error()))
+		e.s.Log.Debug("host function", "run_id", e.s.RunID, "skill", e.s.Principal.Skill, "function", name, "error", e.redact.text(err.Error()))
 	}
 	if ctx.Err() != nil && f.Kind == KindIO {
 		f.Kind = KindTimeout

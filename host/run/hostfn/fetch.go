@@ -45,7 +45,7 @@ const (
 
 // web is the HTTP side of one call.
 type web struct {
-	settings Settings
+	settings *Settings
 	found    found
 
 	mu        sync.Mutex

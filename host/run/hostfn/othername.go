@@ -28,10 +28,6 @@ type otherNames struct {
 	files []os.FileInfo // of the home
 }
 
-func newOtherNames(home string) *otherNames {
-	return &otherNames{home: home, devices: map[uint64]bool{}}
-}
-
 // look says whose p itself is, whatever its path says.
 func (o *otherNames) look(p string) belonging {
 	local := filepath.FromSlash(p)
@@ -59,6 +55,9 @@ func (o *otherNames) ofKernel(device uint64, p string) bool {
 	is, known := o.devices[device]
 	if !known {
 		is = isKernels(p)
+		if o.devices == nil {
+			o.devices = map[uint64]bool{}
+		}
 		o.devices[device] = is
 	}
 	return is

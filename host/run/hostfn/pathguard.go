@@ -19,7 +19,7 @@ const HomeMarker = ".skillet-home"
 // skillet's, and files of its own that lie outside of one. It is safe for concurrent use.
 type pathGuard struct {
 	own   []string // absolute paths of files
-	other *otherNames
+	other otherNames
 
 	mu    sync.Mutex
 	above map[string]belonging // of directories and all above them
@@ -32,10 +32,6 @@ type pathGuard struct {
 type ownFile struct {
 	path string
 	info os.FileInfo
-}
-
-func newPathGuard(home string, own []string) *pathGuard {
-	return &pathGuard{own: own, other: newOtherNames(home), above: map[string]belonging{}}
 }
 
 // forbids says whether no skill may do r, and why.
@@ -124,6 +120,9 @@ func (g *pathGuard) directory(dir string) belonging {
 		}
 		dir = path.Dir(dir)
 		b, known = g.above[dir]
+	}
+	if g.above == nil {
+		g.above = map[string]belonging{}
 	}
 	for _, p := range passed {
 		if len(g.above) < maxAllowed {

@@ -200,7 +200,7 @@ func (r *Runner) lend(ctx context.Context, a *attempt) error {
 		KV: a.state(r.kv), KVQuotaBytes: a.manifest.Limits().KVBytes, KVSchema: kvSchema(a.manifest),
 		Secrets: r.secrets, Injections: injections(a.manifest), Notifier: r.notifier,
 		Skills: callees{r, a.run}, Models: r.settings.Models,
-		Log: r.log.With("run_id", string(a.result.RunID), "skill", a.call.Target.Label), Config: a.config(),
+		Log: r.log, Config: a.config(),
 		MaxHTTPBytes: r.settings.HTTPBytes, HTTPTimeout: r.settings.HTTPTimeout, RunID: string(a.result.RunID),
 		Tape: a.hostTape(),
 	}))

@@ -55,7 +55,7 @@ func (r *Runner) lendReplayed(a *attempt) {
 	p := a.call.play
 	a.env = hostfn.NewEnv(hostfn.Settings{
 		LogBytes: a.limits.LogBytes, Config: p.As.Config, Tape: p.Host, RunID: string(a.result.RunID),
-		Log: r.log.With("run_id", string(a.result.RunID), "skill", a.call.Target.Label),
+		Log: r.log,
 	})
 }
 
