@@ -2,9 +2,9 @@ package invoke
 
 import (
 	"context"
-	"sync"
 
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/manifests"
 
 	"github.com/skillet-run/skillet/host/base/task"
 	"github.com/skillet-run/skillet/host/record/approval"
@@ -21,8 +21,11 @@ func (s *Service) asked(ctx context.Context, t Target, c runner.Call) task.Resul
 	if !ok {
 		return s.parts.Runner.Run(ctx, c)
 	}
-	call := sync.OnceValue(func() approval.ToolCall { return approval.NewToolCall(skill.Name, skill.Digest, toolName(c), c.Input) })
-	lease, err := s.parts.Approvals.TakeLease(ctx, call)
+	manifest, tool, input := c.Target.Package.Manifest(), c.Tool, c.Input
+	call := func() approval.ToolCall {
+		return approval.NewToolCall(skill.Name, skill.Digest, toolName(manifest, tool), input)
+	}
+	lease, err := s.parts.Approvals.TakeLease(ctx, c.Target.Granted, call)
 	if err != nil {
 		return refused(skill, c, err)
 	}
@@ -61,12 +64,12 @@ func refused(s registry.Skill, c runner.Call, err error) task.Result {
 	}
 }
 
-// toolName is the tool that a call means.
-func toolName(c runner.Call) string {
-	if c.Tool != "" {
-		return c.Tool
+// toolName is the tool that a call means which names tool, or none.
+func toolName(m *manifests.Manifest, tool string) string {
+	if tool != "" {
+		return tool
 	}
-	t, _ := c.Target.Package.Manifest().DefaultTool()
+	t, _ := m.DefaultTool()
 	return t.Name
 }
 

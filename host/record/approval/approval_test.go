@@ -67,7 +67,7 @@ func (p parts) callProposal(t *testing.T, input string) approval.Proposal {
 
 func (p parts) take(t *testing.T, tool, input string) approval.Lease {
 	t.Helper()
-	l, err := p.TakeLease(t.Context(), func() approval.ToolCall { return approval.NewToolCall("net", digest, tool, []byte(input)) })
+	l, err := p.TakeLease(t.Context(), approval.Granted{}, func() approval.ToolCall { return approval.NewToolCall("net", digest, tool, []byte(input)) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestOneOfManyHasTheLease(t *testing.T) {
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
-			l, err := p.TakeLease(context.Background(), func() approval.ToolCall { return approval.NewToolCall("net", digest, "get", []byte(`{}`)) })
+			l, err := p.TakeLease(context.Background(), approval.Granted{}, func() approval.ToolCall { return approval.NewToolCall("net", digest, "get", []byte(`{}`)) })
 			if err != nil {
 				t.Error(err)
 			}

@@ -103,10 +103,9 @@ func (d *Store) Lent(ctx context.Context, c ToolCall) (bool, error) {
 	return err == nil && time.Now().Before(l.ExpiresAt), err
 }
 
-// lentKeys are the keys of the calls that were approved and not made yet. It looks into the
-// store only when something was decided since it last did.
-func (d *Store) lentKeys(ctx context.Context) (map[string]bool, error) {
-	epoch := d.settings.epoch()
+// lentKeys are the keys of the calls that were approved and not made yet, in an epoch; 0 for
+// now. It looks into the store only when something was decided since it last did.
+func (d *Store) lentKeys(ctx context.Context, epoch uint64) (map[string]bool, error) {
 	if all, ok := d.leases.Get(epoch, leasesKey); ok && epoch > 0 {
 		return all, nil
 	}
@@ -128,10 +127,11 @@ func (d *Store) lentKeys(ctx context.Context) (map[string]bool, error) {
 }
 
 // TakeLease takes the lease of the call that call describes: it is used up from then on,
-// whatever becomes of the call. Without one it returns the zero value. Where nobody approved
-// any call, it is not asked which one this is.
-func (d *Store) TakeLease(ctx context.Context, call func() ToolCall) (Lease, error) {
-	leases, err := d.lentKeys(ctx)
+// whatever becomes of the call. Without one it returns the zero value. g is what [Store.Spend]
+// granted to the call, when it looked whether anything was decided. Where nobody had approved
+// any call then, call is not called.
+func (d *Store) TakeLease(ctx context.Context, g Granted, call func() ToolCall) (Lease, error) {
+	leases, err := d.lentKeys(ctx, g.epoch)
 	if err != nil || len(leases) == 0 {
 		return Lease{}, err
 	}
