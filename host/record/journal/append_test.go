@@ -23,16 +23,23 @@ import (
 // of them wait.
 func heldUp(t *testing.T, j *Journal, n int, do func(i int)) {
 	t.Helper()
-	l := must(filelock.Acquire(t.Context(), filepath.Join(j.dir, lockName), 0))
+	l := must(filelock.Acquire(t.Context(), filepath.Join(j.dir, lockName), time.Minute)) // a process that is just started may have the file open, too
 	var all sync.WaitGroup
-	for i := range n {
-		all.Go(func() { do(i) })
+	wait := func(n int) { // until the right to write is taken, and so many wait
+		for waiting := -1; waiting != n; time.Sleep(time.Millisecond) {
+			j.queue.mu.Lock()
+			if waiting = len(j.queue.waiting); len(j.queue.lead) > 0 {
+				waiting = -1
+			}
+			j.queue.mu.Unlock()
+		}
 	}
-	for waiting := 0; waiting < n-1; time.Sleep(time.Millisecond) { // one was taken
-		j.queue.mu.Lock()
-		waiting = len(j.queue.waiting)
-		j.queue.mu.Unlock()
+	all.Go(func() { do(0) })
+	wait(0) // it is about to write
+	for i := range n - 1 {
+		all.Go(func() { do(i + 1) })
 	}
+	wait(n - 1)
 	must(0, l.Release())
 	all.Wait()
 }
@@ -94,7 +101,7 @@ func TestAppendGivenUp(t *testing.T) {
 	for _, window := range []time.Duration{0, time.Hour} {
 		j := open(t, t.TempDir(), Options{Window: window})
 		ctx, cancel := context.WithCancel(t.Context())
-		l := must(filelock.Acquire(t.Context(), filepath.Join(j.dir, lockName), 0))
+		l := must(filelock.Acquire(t.Context(), filepath.Join(j.dir, lockName), time.Minute)) // a process that is just started may have the file open, too
 		var all sync.WaitGroup
 		var written atomic.Int64
 		for i := range 20 {
