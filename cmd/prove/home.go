@@ -49,7 +49,9 @@ func (s *stage) pack(dir, name, version string, number int, fields ...string) er
 		kind, fields = "code_session", append(fields, `"session_config":{"max_sessions":1000}`)
 	}
 	manifest := fmt.Sprintf(`{"name":%q,"version":%q,"description":"counts the words of text number %d","type":%q,"command":"main.wasm",
-		"tools":[{"name":"count","description":"counts words","read_only":true},{"name":"echo","description":"answers what it is told","read_only":true}],
+		"tools":[{"name":"count","description":"counts the words of a text","read_only":true,
+			"input_schema":{"type":"object","properties":{"text":{"type":"string","description":"the text"}},"required":["text"]}},
+			{"name":"echo","description":"answers what it is told","read_only":true}],
 		"security":{"permissions":{"kv":{"reason":"to keep figures"}}}%s}`, name, version, number, kind, strings.Join(append([]string{""}, fields...), ","))
 	at := filepath.Join(s.dir, dir)
 	return errors.Join(os.MkdirAll(at, 0o755), os.WriteFile(filepath.Join(at, "main.wasm"), wasm, 0o644), os.WriteFile(filepath.Join(at, "skill.json"), []byte(manifest), 0o644))

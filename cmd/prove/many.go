@@ -148,7 +148,7 @@ func (s *stage) lists(ctx context.Context, v *service, token string) error {
 func (s *stage) callMany(ctx context.Context, v *service, token string, n int) error {
 	before := v.memory()
 	took, err := v.each(ctx, n, func(i int) (string, string) {
-		return token, fmt.Sprintf("/v1/skills/skill-%05d/tools/count/invoke", i)
+		return token, fmt.Sprintf("/v1/skills/skill-%05d/tools/echo/invoke", i)
 	}, `{"input":{}}`)
 	if err != nil {
 		return err
@@ -162,7 +162,7 @@ func (s *stage) callMany(ctx context.Context, v *service, token string, n int) e
 func (s *stage) sessions(ctx context.Context, v *service, token string, n int) error {
 	before := v.memory()
 	for round := range 2 {
-		took, err := v.each(ctx, n, func(i int) (string, string) { return token, "/v1/skills/session/tools/count/invoke" }, "")
+		took, err := v.each(ctx, n, func(i int) (string, string) { return token, "/v1/skills/session/tools/echo/invoke" }, "")
 		if err != nil {
 			return err
 		}

@@ -258,7 +258,7 @@ var flagInText = regexp.MustCompile("(?:^|[ (`])--([a-z][a-z-]+)")
 // have programs that start others.
 var (
 	foreignFlags = []string{"max-memory", "user-group"}
-	foreignDirs  = []string{"testdata", ".git", "bench", "toolchain", "release", "daemon"}
+	foreignDirs  = []string{"testdata", ".git", "bench", "prove", "toolchain", "release", "daemon"}
 )
 
 // Each flag that a string of the program names is one of ours.

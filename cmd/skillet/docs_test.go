@@ -141,6 +141,9 @@ func TestPages(t *testing.T) {
 	if testing.Short() || underRace {
 		t.Skip("it runs compilers, and only other programs")
 	}
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip("bash is not here, with which a reader follows the pages")
+	}
 	built := newClone(t)
 	for _, page := range pagesOf(t) {
 		for _, s := range pageShells(t, page) {

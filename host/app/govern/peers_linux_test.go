@@ -16,7 +16,7 @@ import (
 // started. It is never a person.
 func TestAdmitLocal(t *testing.T) {
 	t.Parallel()
-	child := exec.Command("cat")
+	child := exec.Command("/bin/sh", "-c", "read line")
 	in, err := child.StdinPipe()
 	if err == nil {
 		err = child.Start()

@@ -191,7 +191,7 @@ func ran(t *testing.T, name string, layout [][2]string, write func(e *Env, p, te
 	git(t, dir, "init", "-q", "--separate-git-dir", dir+"/separate", "apart")
 	git(t, dir, "init", "-q", "--bare", "person.git")
 	mark := dir + "/mark"
-	config := "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = " + dir + "\n\tfsmonitor = \"touch " + mark + "; false\"\n"
+	config := "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = " + dir + "\n\tfsmonitor = \": > " + mark + "; false\"\n"
 	if name == "submodule" { // as git leaves one
 		must(t, os.MkdirAll(dir+"/repo/sub", 0o755))
 		must(t, os.MkdirAll(dir+"/repo/.git/modules", 0o755))
@@ -199,7 +199,7 @@ func ran(t *testing.T, name string, layout [][2]string, write func(e *Env, p, te
 	}
 	e := env(t, "fs.read:"+dir+"/**", "fs.write:"+dir+"/**")
 	for _, f := range layout {
-		text := strings.NewReplacer("CONFIG", config, "HOOK", "#!/bin/sh\ntouch "+mark+"\n").Replace(f[1])
+		text := strings.NewReplacer("CONFIG", config, "HOOK", "#!/bin/sh\n: > "+mark+"\n").Replace(f[1])
 		write(e, dir+"/"+f[0], text)
 	}
 	for _, at := range []string{"repo", "repo/sub", "apart", "separate", "person.git", "bare", "wt", "common", "gf", "gd", "elsewhere", "repo/.git/refs/x"} {
