@@ -15,7 +15,6 @@ var (
 	short        = text.Short
 	writeEscaped = text.WriteEscaped
 	count        = text.Count
-	size         = text.Size
 	when         = text.When
 	millis       = text.Millis
 	shortID      = lines.ShortID

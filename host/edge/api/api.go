@@ -393,7 +393,7 @@ func passOf(ctx context.Context) govern.Pass {
 // have room. Refusals are put on record.
 func (a *API) admitted(r route) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
-		p, err, over := a.knock(ctx)
+		p, over, err := a.identify(ctx)
 		if err == nil && over == nil {
 			err = p.May(r.rights...)
 			if err == nil {
@@ -418,8 +418,8 @@ func (a *API) admitted(r route) func(huma.Context, func(huma.Context)) {
 	}
 }
 
-// knock finds out who asks, unless too many ask who are let in nowhere.
-func (a *API) knock(ctx huma.Context) (p govern.Pass, err error, over *refusal) {
+// identify finds out who asks, unless too many ask who are let in nowhere.
+func (a *API) identify(ctx huma.Context) (p govern.Pass, over *refusal, err error) {
 	secret := ctx.Header("Authorization")
 	_, here := local(ctx.Context())
 	here = here && secret == ""
@@ -428,7 +428,7 @@ func (a *API) knock(ctx huma.Context) (p govern.Pass, err error, over *refusal) 
 		over = a.limits.paceStranger(sum)
 	}
 	if over != nil {
-		return p, nil, over
+		return p, over, nil
 	}
 	p, err = a.pass(ctx)
 	stranger := errors.Is(err, govern.ErrNotAdmitted)
@@ -438,7 +438,7 @@ func (a *API) knock(ctx huma.Context) (p govern.Pass, err error, over *refusal) 
 	if stranger || err == nil && !here {
 		a.limits.settle(sum, !stranger)
 	}
-	return p, err, over
+	return p, over, err
 }
 
 type routeKey struct{}

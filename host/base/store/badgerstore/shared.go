@@ -30,11 +30,13 @@ func newShared(p *place) *shared {
 	return e
 }
 
-// When another process waits, a store in use is given up after fairShare and
-// an idle one after lookAround.
+// When another process waits, a store in use is given up after fairShare and an idle one
+// after lookAround, or lookSeldom where it has been idle for a while: looking costs a
+// process that only waits for work more than the rest of it.
 const (
 	fairShare  = 50 * time.Millisecond
 	lookAround = 5 * time.Millisecond
+	lookSeldom = 20 * time.Millisecond
 )
 
 // View implements store.Engine.
@@ -131,14 +133,18 @@ func (e *shared) give() error {
 // linger closes the store when it has been idle long enough. It ends with the
 // session it was started for.
 func (e *shared) linger(s *session) {
-	for {
-		time.Sleep(lookAround)
+	for pause := lookAround; ; {
+		time.Sleep(pause)
 		<-e.turn
 		if e.session != s {
 			e.giveTurn()
 			return
 		}
-		if idle := time.Since(e.used); idle >= e.place.options.Linger || idle >= lookAround && e.place.contended() {
+		idle := time.Since(e.used)
+		if pause = lookAround; idle > time.Second {
+			pause = lookSeldom
+		}
+		if idle >= e.place.options.Linger || idle >= lookAround && e.place.contended() {
 			e.failed = e.give()
 		}
 		e.giveTurn()
