@@ -155,11 +155,14 @@ func (c *calls) String() string {
 }
 
 // at is the time that a part of the calls took at most.
-func (c *calls) at(part float64) time.Duration {
-	if len(c.took) == 0 {
+func (c *calls) at(part float64) time.Duration { return quantile(c.took, part) }
+
+// quantile is the time within which a part of those that are given in order ended; 0 for none.
+func quantile(took []time.Duration, part float64) time.Duration {
+	if len(took) == 0 {
 		return 0
 	}
-	return c.took[min(len(c.took)-1, int(part*float64(len(c.took))))].Round(10 * time.Microsecond)
+	return took[min(len(took)-1, int(part*float64(len(took))))].Round(10 * time.Microsecond)
 }
 
 // had puts the answer of a call with the others.

@@ -139,7 +139,7 @@ func (s *stage) lists(ctx context.Context, v *service, token string) error {
 			took = append(took, time.Since(begin))
 		}
 		slices.Sort(took)
-		s.say("many: GET %s, %s: p50 %s, p99 %s (goal 50ms)", c.path, c.what, took[len(took)/2].Round(10*time.Microsecond), took[len(took)-1].Round(10*time.Microsecond))
+		s.say("many: GET %s, %s: p50 %s, p99 %s (goal 50ms)", c.path, c.what, quantile(took, 0.5), quantile(took, 0.99))
 	}
 	return nil
 }
@@ -154,7 +154,7 @@ func (s *stage) callMany(ctx context.Context, v *service, token string, n int) e
 		return err
 	}
 	after := v.settled()
-	s.say("many: %d skills called once each: p50 %s, p99 %s; %.1f KiB for each that was called", n, took[len(took)/2], took[len(took)*99/100], float64(after-before)*1024/float64(n))
+	s.say("many: %d skills called once each: p50 %s, p99 %s; %.1f KiB for each that was called", n, quantile(took, 0.5), quantile(took, 0.99), float64(after-before)*1024/float64(n))
 	return nil
 }
 
@@ -166,7 +166,7 @@ func (s *stage) sessions(ctx context.Context, v *service, token string, n int) e
 		if err != nil {
 			return err
 		}
-		s.say("many: the call %d in each of %d sessions: p50 %s, p99 %s", round+1, n, took[len(took)/2], took[len(took)*99/100])
+		s.say("many: the call %d in each of %d sessions: p50 %s, p99 %s", round+1, n, quantile(took, 0.5), quantile(took, 0.99))
 	}
 	after := v.settled()
 	s.say("many: %.1f KiB for each session", float64(after-before)*1024/float64(n))
@@ -183,7 +183,7 @@ func (v *service) each(ctx context.Context, n int, what func(int) (token, path s
 				token, path := what(i)
 				begin := time.Now()
 				_, errs[i] = v.ask(ctx, http.DefaultClient, token, "POST", path, cmp.Or(body, fmt.Sprintf(`{"input":{},"session":"s%d"}`, i)))
-				took[i] = time.Since(begin).Round(10 * time.Microsecond)
+				took[i] = time.Since(begin)
 			}
 		})
 	}

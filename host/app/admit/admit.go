@@ -26,6 +26,7 @@ import (
 	"github.com/skillet-run/skillet/host/run/recording"
 	"github.com/skillet-run/skillet/host/run/replay"
 	"github.com/skillet-run/skillet/host/run/runner"
+	"github.com/skillet-run/skillet/internal/recent"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/manifests/bundle"
 	"github.com/skillet-run/skillet/policies/limit"
@@ -62,7 +63,7 @@ type Parts struct {
 type Service struct {
 	parts  Parts
 	log    hclog.Logger
-	listed listed
+	listed recent.Cache[struct{}, []Skill]
 }
 
 // New makes a Service.

@@ -3,7 +3,6 @@ package admit
 import (
 	"context"
 	"slices"
-	"sync"
 
 	"github.com/skillet-run/skillet/host/record/approval"
 	"github.com/skillet-run/skillet/host/record/registry"
@@ -19,28 +18,6 @@ type Listing struct {
 	All bool
 }
 
-// listed is what is installed, as of a number that is another one after a decision.
-type listed struct {
-	mu  sync.Mutex
-	at  uint64
-	all []Skill
-}
-
-// of returns what is installed, which is only read.
-func (l *listed) of(ctx context.Context, p *Parts, now uint64) ([]Skill, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.all != nil && l.at == now && p.Now != nil {
-		return l.all, nil
-	}
-	all, err := p.Registry.List(ctx)
-	if err != nil {
-		return nil, err
-	}
-	l.at, l.all = now, all
-	return all, nil
-}
-
 // List lists installed versions, by name and version.
 func (s *Service) List(ctx context.Context, by approval.Principal, l Listing) ([]Skill, error) {
 	var now uint64
@@ -50,7 +27,7 @@ func (s *Service) List(ctx context.Context, by approval.Principal, l Listing) ([
 	if err := s.ready(ctx, by); err != nil {
 		return nil, err
 	}
-	all, err := s.listed.of(ctx, &s.parts, now)
+	all, err := s.installed(ctx, now)
 	if err != nil {
 		return nil, err
 	}
@@ -61,6 +38,19 @@ func (s *Service) List(ctx context.Context, by approval.Principal, l Listing) ([
 		}
 	}
 	return found, nil
+}
+
+// installed is what was installed when now was asked for, which is only read; 0 is for a
+// host that does not know.
+func (s *Service) installed(ctx context.Context, now uint64) ([]Skill, error) {
+	if all, ok := s.listed.Get(now, struct{}{}); ok && now > 0 {
+		return all, nil
+	}
+	all, err := s.parts.Registry.List(ctx)
+	if err == nil && now > 0 {
+		s.listed.Add(now, struct{}{}, all)
+	}
+	return all, err
 }
 
 // versions are what references name: a version, or all versions of a skill, in the order

@@ -43,12 +43,8 @@ func versionOf(d manifests.Digest, gs []Grant) seen.Version {
 
 // held is a context with which something is decided only if the grants of a skill are those
 // that were shown.
-func (g *Grants) held(ctx context.Context, skill string, as seen.Versions) (context.Context, error) {
-	return as.Hold(ctx, "the grants of "+skill, func(ctx context.Context) (seen.Version, error) {
-		ref, err := manifests.ParseRef(skill)
-		if err != nil {
-			return "", err
-		}
+func (g *Grants) held(ctx context.Context, ref manifests.Ref, as seen.Versions) (context.Context, error) {
+	return as.Hold(ctx, "the grants of "+ref.String(), func(ctx context.Context) (seen.Version, error) {
 		s, err := g.p.installed(ctx, ref)
 		if err != nil {
 			return "", err
@@ -171,7 +167,7 @@ type GrantPlan struct {
 	Unbounded []capability.Capability
 	Useless   []capability.Capability
 
-	named string
+	named manifests.Ref
 	seen  seen.Versions
 }
 
@@ -184,7 +180,7 @@ func (g *Grants) Plan(ctx context.Context, by approval.Principal, req GrantReque
 	if err != nil {
 		return GrantPlan{}, err
 	}
-	plan := GrantPlan{Skill: s.Ref(), Digest: s.Digest, Capabilities: req.Capabilities, Terms: req.Terms, named: req.Skill.String(), seen: req.Seen}
+	plan := GrantPlan{Skill: s.Ref(), Digest: s.Digest, Capabilities: req.Capabilities, Terms: req.Terms, named: req.Skill, seen: req.Seen}
 	if _, err := g.held(ctx, plan.named, plan.seen); err != nil {
 		return plan, err
 	}
@@ -282,7 +278,7 @@ type RevokePlan struct {
 	Grants   []Grant
 	Narrower []Grant
 
-	named string
+	named manifests.Ref
 	seen  seen.Versions
 }
 
@@ -295,7 +291,7 @@ func (g *Grants) PlanRevoke(ctx context.Context, by approval.Principal, req Revo
 	if err != nil {
 		return RevokePlan{}, err
 	}
-	plan := RevokePlan{Skill: s.Ref(), Digest: s.Digest, Capabilities: req.Capabilities, All: req.All, Exact: req.Exact, named: req.Skill.String(), seen: req.Seen}
+	plan := RevokePlan{Skill: s.Ref(), Digest: s.Digest, Capabilities: req.Capabilities, All: req.All, Exact: req.Exact, named: req.Skill, seen: req.Seen}
 	if _, err := g.held(ctx, plan.named, plan.seen); err != nil {
 		return plan, err
 	}
