@@ -146,7 +146,6 @@ func answers(ctx context.Context, at upkeep.Serving) error {
 		return fault.Errorf(fault.KindConflict, "process %d does not answer", at.PID).WithHint("ask again in a moment")
 	}
 	defer conn.Close()
-	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	if err := conn.Ready(ctx); err != nil {
 		return fault.Errorf(fault.KindConflict, "process %d takes no requests: it begins, or is about to end", at.PID).WithHint("ask again in a moment")
 	}

@@ -130,21 +130,27 @@ func nameOf(chain []*x509.Certificate) string {
 
 // Ready returns why the service takes no requests now.
 func (c *Conn) Ready(ctx context.Context) error {
-	return c.ask(ctx, http.MethodGet, "/v1/health/ready", nil, &api.Health{})
+	return c.look(ctx, "/v1/health/ready", &api.Health{})
 }
 
 // Sample is what the service counted since it began.
 func (c *Conn) Sample(ctx context.Context) (s api.Sample, err error) {
-	return s, c.ask(ctx, http.MethodGet, "/v1/stats/now", nil, &s)
+	return s, c.look(ctx, "/v1/stats/now", &s)
+}
+
+// look asks how the service is. It waits no longer than patience, and ends with ctx.
+func (c *Conn) look(ctx context.Context, path string, v any) error {
+	if err := c.conn.SetDeadline(time.Now().Add(patience)); err != nil {
+		return err
+	}
+	defer context.AfterFunc(ctx, func() { _ = c.Close() })()
+	return c.ask(ctx, http.MethodGet, path, nil, v)
 }
 
 // known checks that the service is ready, and one that does the same as the command would.
 func (c *Conn) known(ctx context.Context, common string) error {
-	if err := c.conn.SetDeadline(time.Now().Add(patience)); err != nil {
-		return err
-	}
 	var s api.Service
-	if err := c.ask(ctx, http.MethodGet, "/v1/service", nil, &s); err != nil {
+	if err := c.look(ctx, "/v1/service", &s); err != nil {
 		return err
 	}
 	if s.Common == "" || s.Common != common {
