@@ -45,6 +45,7 @@ func (t *terminal) list() []*cli.Command {
 		t.eventsCommand(),
 		t.topCommand(),
 		t.serveCommand(),
+		t.mcpCommand(),
 		t.serviceCommand(),
 		t.tokenCommand(),
 		t.statsCommand(),

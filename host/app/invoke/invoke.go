@@ -74,10 +74,13 @@ type Invocation struct {
 	Config map[string]string
 	// Bounds are what the call keeps to beside its grants. An agent's call without has
 	// no network and no files.
-	Bounds *runner.Bounds
+	Bounds *Bounds
 	// Begins is called before the guest runs for the first time: when it fails, the guest
 	// does not run. Nil is for nobody.
 	Begins func() error
+	// Logged is told each line that the call logs as it comes, and must be quick; nil is for
+	// nobody.
+	Logged func(LogLine)
 	// NoCache runs the tool even if its answer is cached, and does not cache the new one.
 	// Fresh runs it in a new instance.
 	NoCache, Fresh bool
@@ -98,6 +101,9 @@ type (
 	LogLine = task.LogLine
 	Denial  = task.Denial
 )
+
+// Bounds are what a call keeps to beside its grants.
+type Bounds = runner.Bounds
 
 // A Notification is what a skill has to say to a person.
 type Notification = hostfn.Notification
@@ -217,7 +223,7 @@ func (in Invocation) withoutCode() error {
 func (s *Service) granted(ctx context.Context, in Invocation) (runner.Call, error) {
 	c := runner.Call{
 		Target: in.Target.run, Tool: in.Target.tool, Input: in.Input, Caller: in.By.Actor(), Allow: in.Allow, Session: in.Session,
-		Workspace: in.Workspace, Limits: in.Limits, Config: in.Config, Bounds: in.Bounds, Begins: in.Begins, NoCache: in.NoCache, Fresh: in.Fresh,
+		Workspace: in.Workspace, Limits: in.Limits, Config: in.Config, Bounds: in.Bounds, Begins: in.Begins, Logged: in.Logged, NoCache: in.NoCache, Fresh: in.Fresh,
 	}
 	if _, agent := in.By.(approval.Agent); agent && c.Bounds == nil {
 		c.Bounds = &runner.Bounds{Offline: true}

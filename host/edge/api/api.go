@@ -31,6 +31,7 @@ import (
 	"github.com/skillet-run/skillet/host/app/invoke"
 	"github.com/skillet-run/skillet/host/app/work"
 	"github.com/skillet-run/skillet/host/base/fault"
+	"github.com/skillet-run/skillet/host/edge/repeat"
 )
 
 // Services are what the edge serves. All are needed.
@@ -98,7 +99,7 @@ func New(log hclog.Logger, s Services, set Settings) *API {
 	set.AnswerLife = cmp.Or(set.AnswerLife, time.Hour)
 	limits := newLimits(set.Limits)
 	a := &API{
-		s: s, set: set, log: log, mux: http.NewServeMux(), plans: newPlans(set.PlanLife), limits: limits, answers: newAnswers(set.AnswerLife),
+		s: s, set: set, log: log, mux: http.NewServeMux(), plans: newPlans(set.PlanLife), limits: limits, answers: repeat.New[given](set.AnswerLife),
 		rules: map[string][]govern.Right{}, meter: newMeter(set.Version, limits), closing: make(chan struct{}), ended: make(chan struct{}), began: time.Now().UTC(),
 	}
 	a.end = sync.OnceFunc(func() { close(a.ended) })

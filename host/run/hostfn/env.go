@@ -68,6 +68,8 @@ type Settings struct {
 	Files jail.Quota
 	// LogBytes is how much of the log is kept; 0 means DefaultLogBytes. Then a last line says so.
 	LogBytes int64
+	// Logged is told each line of the log as it is kept, and must be quick; nil is for nobody.
+	Logged func(task.LogLine)
 	// Notifications is how many notifications one call may send; 0 means DefaultNotifications.
 	Notifications int
 	// VarBytes bounds the Extism variables; 0 means DefaultVarBytes.

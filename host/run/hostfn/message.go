@@ -103,6 +103,9 @@ func (e *Env) keep(l task.LogLine, size int64) {
 		l = task.LogLine{Level: "warn", Message: fmt.Sprintf("log limit of %d bytes reached; what follows is dropped", limit)}
 	}
 	e.logs = append(e.logs, l)
+	if e.s.Logged != nil {
+		e.s.Logged(l)
+	}
 }
 
 // clean redacts a line, takes out what a terminal would act on, and cuts it to limit bytes.

@@ -196,7 +196,7 @@ func (r *Runner) lend(ctx context.Context, a *attempt) error {
 		Granted: now.Granted, Policies: now.Policies, Present: r.presentOf(ctx, a.run),
 		Beyond: a.beyond, Approved: a.approved(), Principal: a.principal(),
 		Home: r.settings.Home, Own: r.settings.Own, Workspace: a.call.Workspace,
-		Files: a.limits.Files, LogBytes: a.limits.LogBytes,
+		Files: a.limits.Files, LogBytes: a.limits.LogBytes, Logged: a.call.Logged,
 		KV: a.state(r.kv), KVQuotaBytes: a.manifest.Limits().KVBytes, KVSchema: kvSchema(a.manifest),
 		Secrets: r.secrets, Injections: injections(a.manifest), Notifier: r.notifier,
 		Skills: callees{r, a.run}, Models: r.settings.Models,

@@ -118,6 +118,8 @@ type Call struct {
 	// Begins is called before the guest of the call, or of its fallback, runs for the first
 	// time: when it fails, the guest does not run. Nil is for nobody.
 	Begins func() error
+	// Logged is told each line that the call logs as it comes; nil is for nobody.
+	Logged func(task.LogLine)
 	// Workspace is the absolute directory relative paths resolve against.
 	Workspace string
 	// Bounds are what the call keeps to beside its grants; nil for no more bounds.
