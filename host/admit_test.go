@@ -114,7 +114,7 @@ func TestPlansThatAreOvertaken(t *testing.T) {
 			return installed(ctx, h, ada, skillDir(t, "fetcher", "3.0.0", anAddress))
 		},
 		"it was disabled": func(ctx context.Context, h *host.Host) error {
-			_, err := h.Admit().Disable(ctx, ada, admit.Standing{Skill: "fetcher", Reason: "a test"})
+			_, err := h.Admit().Disable(ctx, ada, admit.EnableRequest{Skill: "fetcher", Reason: "a test"})
 			return err
 		},
 		"a policy was written": func(_ context.Context, h *host.Host) error {

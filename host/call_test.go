@@ -100,7 +100,7 @@ func TestApproveByType(t *testing.T) {
 	if p, err = proposals.Revert(t.Context(), ada, govern.Decision{ID: p.ID}); err != nil || p.Status != approval.StatusStale {
 		t.Errorf("%+v, %v", p, err)
 	}
-	if err := proposals.Settle(t.Context(), ada); err != nil {
+	if err := proposals.Reconcile(t.Context(), ada); err != nil {
 		t.Error(err)
 	}
 }

@@ -155,7 +155,7 @@ func (e *linesEdge) list(ctx context.Context, _ lineRequest) (any, error) {
 }
 
 func (e *linesEdge) ask(ctx context.Context, r lineRequest) (any, error) {
-	return e.h.Work().Tasks().Chat(ctx, e.by, work.ChatRequest{Said: work.TaskRequest{Goal: r.Text}})
+	return e.h.Work().Tasks().Chat(ctx, e.by, work.ChatRequest{Message: work.TaskRequest{Goal: r.Text}})
 }
 
 func (e *linesEdge) remember(ctx context.Context, r lineRequest) (any, error) {

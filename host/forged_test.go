@@ -43,7 +43,7 @@ func (r *ring) Get(name string) (string, error) {
 	if text, ok := r.texts[name]; ok {
 		return text, nil
 	}
-	return "", secret.ErrNotKept
+	return "", secret.ErrNoEntry
 }
 
 func (r *ring) Set(name, value string) error {

@@ -51,7 +51,7 @@ func TestDecisionsElsewhereAreSeenByTheNextCall(t *testing.T) {
 	granted := func() bool {
 		skill, err := h.Parts().Registry.Lookup(t.Context(), manifests.Ref{Name: "calm"})
 		must(t, err)
-		g, err := h.Parts().Approvals.Spend(t.Context(), skill, approval.Use{})
+		g, err := h.Parts().Approvals.ConsumeGrants(t.Context(), skill, approval.Use{})
 		must(t, err)
 		return len(g.Set().Strings()) > 0
 	}
@@ -61,12 +61,12 @@ func TestDecisionsElsewhereAreSeenByTheNextCall(t *testing.T) {
 				t.Fatal("it does not run, or was granted nothing")
 			}
 		}
-		_, err := other.Admit().Disable(t.Context(), ada, admit.Standing{Skill: "calm", Reason: "to see"})
+		_, err := other.Admit().Disable(t.Context(), ada, admit.EnableRequest{Skill: "calm", Reason: "to see"})
 		must(t, err)
 		if runs() {
 			t.Fatal("it runs although it was disabled elsewhere")
 		}
-		_, err = other.Admit().Enable(t.Context(), ada, admit.Standing{Skill: "calm"})
+		_, err = other.Admit().Enable(t.Context(), ada, admit.EnableRequest{Skill: "calm"})
 		must(t, err)
 		if !runs() {
 			t.Fatal("it does not run although it was enabled elsewhere")

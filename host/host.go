@@ -136,9 +136,9 @@ type Host struct {
 	work       *work.Service
 	working    *work.Inside
 	upkeep     *upkeep.Service
-	rules      rules.Places
+	rules      rules.Sources
 	maximum    *policies.Maximum // nil for none
-	marked     string            // as [rules.Places.Mark] has it, from when Policies were read
+	marked     string            // as [rules.Sources.Mark] has it, from when Policies were read
 	watch      *rules.Watch
 	decided    *journal.Marker
 	sessions   *session.Store
@@ -167,7 +167,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		return nil, err
 	}
 	s := c.Settings()
-	h := &Host{home: home, config: c, options: o, rules: rules.Places{Home: home, System: o.System}, notifier: o.Notifier}
+	h := &Host{home: home, config: c, options: o, rules: rules.Sources{Home: home, System: o.System}, notifier: o.Notifier}
 	h.secretKey = secret.NewKey(upkeep.KeyOptions(home, c, o.Keyring))
 	h.secrets = secret.Open(h.path("secrets"), h.secretKey)
 	h.auditKeys = audit.NewKeystore(h.path("keys"), h.secretKey, h.secrets)
@@ -291,7 +291,7 @@ func Diagnose(ctx context.Context, by approval.Principal, o Options) (upkeep.Dia
 func Roles() reexec.Table {
 	return reexec.Table{
 		reexec.Worker.Word:   func([]string) int { return worker.Main() },
-		reexec.Bundler.Word:  script.Apart,
+		reexec.Bundler.Word:  script.RunBundler,
 		reexec.Plugin.Word:   work.ServePlugin,
 		reexec.Attempts.Word: upkeep.ServeEscape,
 	}

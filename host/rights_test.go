@@ -177,7 +177,7 @@ func TestEndOfARight(t *testing.T) {
 				found, err := find(t, h, manifests.Ref{Name: row.skill.Name})
 				target := found.Bare()
 				if err == nil {
-					target.Granted, err = h.Parts().Approvals.Spend(t.Context(), row.skill, approval.Use{})
+					target.Granted, err = h.Parts().Approvals.ConsumeGrants(t.Context(), row.skill, approval.Use{})
 				}
 				if err != nil {
 					done <- task.Result{Error: fault.AsError(err)}

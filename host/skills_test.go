@@ -117,7 +117,7 @@ func target(t testing.TB, h *host.Host, name string) runner.Target {
 	if err != nil {
 		t.Fatal(err)
 	}
-	granted, err := h.Parts().Approvals.Spend(t.Context(), s, approval.Use{})
+	granted, err := h.Parts().Approvals.ConsumeGrants(t.Context(), s, approval.Use{})
 	if err != nil {
 		t.Fatal(err)
 	}

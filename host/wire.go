@@ -46,7 +46,7 @@ import (
 func (h *Host) wire() {
 	s := h.config.Settings()
 	kv := h.store.KV()
-	h.secretKey.Anchors().UseStore(upkeep.AnchorShelf{KV: kv})
+	h.secretKey.Anchors().UseStore(upkeep.StoredAnchor{KV: kv})
 	h.sessions.Remember(kv)
 	h.events = event.NewBus(h.log.Named("event"), h.store)
 	h.registry = registry.New(kv, h.store.Blobs())
@@ -113,7 +113,7 @@ func (h *Host) wireInvoke() {
 // made. What is wrong with it is found when the record is signed.
 func (h *Host) expectRecord(ctx context.Context) {
 	h.keyed.Do(func() {
-		h.aside.Go(func() { _, _ = h.auditKeys.Ring(context.WithoutCancel(ctx)) })
+		h.aside.Go(func() { _, _ = h.auditKeys.Keyring(context.WithoutCancel(ctx)) })
 	})
 }
 

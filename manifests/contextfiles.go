@@ -106,15 +106,15 @@ func isGlob(g string) bool {
 	return strings.Count(g, "{") <= maxAlternatives && strings.Count(g, "*") <= maxStars && doublestar.ValidatePattern(g) && g != "" && !path.IsAbs(g) && !strings.Contains(g, `\`) && !slices.Contains(strings.Split(g, "/"), "..")
 }
 
-// contextWishes are what a conversation asks for because of its context files:
+// contextPermissions are what a conversation asks for because of its context files:
 // to read what its patterns take.
-func (m *Manifest) contextWishes() []wish {
+func (m *Manifest) contextPermissions() []requestedPermission {
 	if m.ContextFiles == nil || m.Type != KindConversation {
 		return nil
 	}
-	var all []wish
+	var all []requestedPermission
 	for i, g := range m.ContextFiles.Patterns {
-		all = append(all, wish{
+		all = append(all, requestedPermission{
 			action: capability.FSRead, resource: widened(g), reason: "puts " + g + " into its prompt",
 			field: "context_files.patterns" + indexStep(i), implied: true,
 		})

@@ -27,64 +27,72 @@ type Permissions struct {
 
 // A section is a field of the permissions whose entries ask for an action.
 type section struct {
-	field  string
-	there  bool // the manifest has it; a list may still be empty
-	wishes []wish
+	field   string
+	there   bool // the manifest has it; a list may still be empty
+	entries []requestedPermission
 }
 
 // sections lists the fields of the permissions in their order. Which action each
 // asks for is in the table of package capability.
 func (p Permissions) sections() []section {
 	return []section{
-		list("file_read", p.FileRead, func(e PathPermission) wish { return wish{resource: e.Path, reason: e.Reason} }),
-		list("file_write", p.FileWrite, func(e PathPermission) wish { return wish{resource: e.Path, reason: e.Reason} }),
-		list("network", p.Network, func(e NetworkPermission) wish {
-			return wish{methods: e.Methods, resource: e.URL, reason: e.Reason}
+		list("file_read", p.FileRead, func(e PathPermission) requestedPermission {
+			return requestedPermission{resource: e.Path, reason: e.Reason}
 		}),
-		list("secrets", p.Secrets, func(e SecretPermission) wish {
-			return wish{resource: e.Name, reason: e.Reason, inject: e.Inject}
+		list("file_write", p.FileWrite, func(e PathPermission) requestedPermission {
+			return requestedPermission{resource: e.Path, reason: e.Reason}
 		}),
-		list("skills", p.Skills, NamePermission.wish),
-		list("models", p.Models, NamePermission.wish),
-		single("kv", p.KV, func(e KVPermission) wish { return wish{reason: e.Reason} }),
-		single("notify", p.Notify, ReasonedPermission.wish),
-		single("clock", p.Clock, ReasonedPermission.wish),
-		single("random", p.Random, ReasonedPermission.wish),
+		list("network", p.Network, func(e NetworkPermission) requestedPermission {
+			return requestedPermission{methods: e.Methods, resource: e.URL, reason: e.Reason}
+		}),
+		list("secrets", p.Secrets, func(e SecretPermission) requestedPermission {
+			return requestedPermission{resource: e.Name, reason: e.Reason, inject: e.Inject}
+		}),
+		list("skills", p.Skills, NamePermission.requested),
+		list("models", p.Models, NamePermission.requested),
+		single("kv", p.KV, func(e KVPermission) requestedPermission { return requestedPermission{reason: e.Reason} }),
+		single("notify", p.Notify, ReasonedPermission.requested),
+		single("clock", p.Clock, ReasonedPermission.requested),
+		single("random", p.Random, ReasonedPermission.requested),
 	}
 }
 
-func (p NamePermission) wish() wish     { return wish{resource: p.Name, reason: p.Reason} }
-func (p ReasonedPermission) wish() wish { return wish{reason: p.Reason} }
+func (p NamePermission) requested() requestedPermission {
+	return requestedPermission{resource: p.Name, reason: p.Reason}
+}
+func (p ReasonedPermission) requested() requestedPermission {
+	return requestedPermission{reason: p.Reason}
+}
 
 // permissionsField is where the sections are in a manifest.
 const permissionsField = "security.permissions."
 
 // list is a section of many entries.
-func list[T any](field string, entries []T, read func(T) wish) section {
+func list[T any](field string, entries []T, read func(T) requestedPermission) section {
 	s := section{field: field, there: entries != nil}
 	for i, e := range entries {
 		w := read(e)
 		w.field = permissionsField + field + indexStep(i)
-		s.wishes = append(s.wishes, w)
+		s.entries = append(s.entries, w)
 	}
 	return s
 }
 
 // single is a section of one entry.
-func single[T any](field string, entry *T, read func(T) wish) section {
+func single[T any](field string, entry *T, read func(T) requestedPermission) section {
 	if entry == nil {
 		return section{field: field}
 	}
 	w := read(*entry)
 	w.field = permissionsField + field
-	return section{field: field, there: true, wishes: []wish{w}}
+	return section{field: field, there: true, entries: []requestedPermission{w}}
 }
 
 // asksBeyond reports whether p has an entry of another field than those that are
 // named.
 func (p Permissions) asksBeyond(fields ...string) bool {
 	return slices.ContainsFunc(p.sections(), func(s section) bool {
-		return len(s.wishes) > 0 && !slices.Contains(fields, s.field)
+		return len(s.entries) > 0 && !slices.Contains(fields, s.field)
 	})
 }
 

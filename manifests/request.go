@@ -39,7 +39,7 @@ func (m *Manifest) Requests(workspace string) ([]RequestedCapability, error) {
 func (m *Manifest) requests(workspace string) ([]RequestedCapability, Errors) {
 	var asked []RequestedCapability
 	var errs Errors
-	for _, w := range m.wishes() {
+	for _, w := range m.requestedPermissions() {
 		c, p := w.capability(workspace)
 		if p != nil {
 			p.Path = w.field
@@ -69,8 +69,8 @@ func (p Permissions) AsksFor(a capability.Action) bool {
 	})
 }
 
-// A wish is an entry of the permissions before it is a capability.
-type wish struct {
+// A requestedPermission is an entry of the permissions before it is a capability.
+type requestedPermission struct {
 	action   capability.Action
 	methods  []string // of http
 	resource string
@@ -80,23 +80,23 @@ type wish struct {
 	implied  bool       // it need not be said again when something covers it
 }
 
-// wishes lists all entries of the permissions.
-func (m *Manifest) wishes() []wish {
-	var all []wish
+// requestedPermissions lists all entries of the permissions.
+func (m *Manifest) requestedPermissions() []requestedPermission {
+	var all []requestedPermission
 	for _, s := range m.Security.Permissions.sections() {
-		for _, w := range s.wishes {
+		for _, w := range s.entries {
 			w.action = capability.AskedIn(s.field)
 			all = append(all, w)
 		}
 	}
 	if m.Type.IsPlugin() {
-		all = append(all, wish{action: capability.Native, reason: "a plugin is a program", field: "type"})
+		all = append(all, requestedPermission{action: capability.Native, reason: "a plugin is a program", field: "type"})
 	}
-	return append(all, m.contextWishes()...)
+	return append(all, m.contextPermissions()...)
 }
 
 // capability reads w as a capability.
-func (w wish) capability(workspace string) (capability.Capability, *Problem) {
+func (w requestedPermission) capability(workspace string) (capability.Capability, *Problem) {
 	text := string(w.action)
 	switch w.action.Shape() {
 	case capability.ShapePath:

@@ -85,7 +85,7 @@ func (s manifestSchema) hint(leaf *jsonschema.ValidationError, name string, p *P
 			p.Message, p.Suggestion = "the name is not accepted", s.text(at, "x-want")
 			return
 		}
-		p.Suggestion = s.place(at, name)
+		p.Suggestion = s.belongsIn(at, name)
 	case *kind.Required:
 		raw := at.get("properties").get(name)
 		what, _, _ := strings.Cut(s.either("description", raw, s.resolve(raw)), ". ")
@@ -108,9 +108,9 @@ func (s manifestSchema) hint(leaf *jsonschema.ValidationError, name string, p *P
 	}
 }
 
-// place says where the unknown field called name belongs, seen from the object
+// belongsIn says where the unknown field called name belongs, seen from the object
 // that the schema at describes.
-func (s manifestSchema) place(at *node, name string) string {
+func (s manifestSchema) belongsIn(at *node, name string) string {
 	var here []string
 	for _, f := range at.get("properties").members() {
 		here = append(here, f.name)

@@ -30,7 +30,7 @@ func (t *terminal) approvalsCommand() *cli.Command {
 // in vain.
 func (t *terminal) withProposals(do action) cli.ActionFunc {
 	return t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-		if err := h.Govern().Proposals.Settle(ctx, t.person()); err != nil {
+		if err := h.Govern().Proposals.Reconcile(ctx, t.person()); err != nil {
 			return err
 		}
 		return do(ctx, c, h)

@@ -29,14 +29,14 @@ func (t *terminal) chat(ctx context.Context, c *cli.Context, h *host.Host) error
 		return err
 	}
 	w := t.watcher()
-	turn := work.ChatRequest{Said: q, Allow: allow, Tell: func(u work.Update) error { return t.showUpdate(w, u) }}
+	turn := work.ChatRequest{Message: q, Allow: allow, Tell: func(u work.Update) error { return t.showUpdate(w, u) }}
 	in := bufio.NewReader(t.in)
 	for {
 		if t.inTTY && !t.json {
 			fmt.Fprint(t.err, "> ")
 		}
 		line, err := unlessEnded(t, func() (string, error) { return in.ReadString('\n') })
-		if turn.Said.Goal = strings.TrimSpace(line); turn.Said.Goal != "" {
+		if turn.Message.Goal = strings.TrimSpace(line); turn.Message.Goal != "" {
 			w.Reset()
 			reply, err := h.Work().Tasks().Chat(ctx, t.person(), turn)
 			if err != nil {

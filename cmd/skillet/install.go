@@ -80,7 +80,7 @@ func (t *terminal) installEach(ctx context.Context, c *cli.Context, h *host.Host
 	defer b.Close()
 	var all []admit.Installed
 	var failed *fault.Error
-	var down downPlaces
+	var down failedSources
 	for i, name := range names {
 		done := progress.show(i)
 		arrival := b.Next(ctx)

@@ -69,7 +69,7 @@ func (f keyringFile) Get(name string) (string, error) {
 	if text, ok := all[name]; ok || err != nil {
 		return text, err
 	}
-	return "", secret.ErrNotKept
+	return "", secret.ErrNoEntry
 }
 
 func (f keyringFile) Set(name, value string) error {

@@ -33,14 +33,14 @@ func (t *terminal) unpinCommand() *cli.Command {
 
 func (t *terminal) disableCommand() *cli.Command {
 	return command("disable", []cli.Flag{reasonFlag()}, t.onSkill(func(ctx context.Context, c *cli.Context, h *host.Host, skill string) error {
-		all, err := h.Admit().Disable(ctx, t.person(), admit.Standing{Skill: skill, Reason: c.String("reason")})
+		all, err := h.Admit().Disable(ctx, t.person(), admit.EnableRequest{Skill: skill, Reason: c.String("reason")})
 		return t.decided(all, err, "%s is disabled; `skillet enable %s` allows it again")
 	}))
 }
 
 func (t *terminal) enableCommand() *cli.Command {
 	return command("enable", nil, t.onSkill(func(ctx context.Context, _ *cli.Context, h *host.Host, skill string) error {
-		all, err := h.Admit().Enable(ctx, t.person(), admit.Standing{Skill: skill})
+		all, err := h.Admit().Enable(ctx, t.person(), admit.EnableRequest{Skill: skill})
 		return t.decided(all, err, "%s is enabled; `skillet run %s` runs it")
 	}))
 }

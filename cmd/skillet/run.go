@@ -189,10 +189,10 @@ func (t *terminal) noteCuts(cuts []invoke.Cut) {
 	}
 }
 
-func (t *terminal) allow(c *cli.Context) (principal.OneRun, error) {
+func (t *terminal) allow(c *cli.Context) (principal.EphemeralGrant, error) {
 	cs, err := capabilities(c.StringSlice("allow"))
 	if err != nil {
-		return principal.OneRun{}, fmt.Errorf("--allow: %w", err)
+		return principal.EphemeralGrant{}, fmt.Errorf("--allow: %w", err)
 	}
 	return t.person().Allow(capability.NewSet(cs...)), nil
 }

@@ -139,7 +139,7 @@ func (t *terminal) announce(ctx context.Context, h *host.Host, claim *upkeep.Cla
 }
 
 // reload reads again what may change while a home is served: the limits, and the certificate.
-func (t *terminal) reload(ctx context.Context, c *cli.Context, h *host.Host, edge *api.API, shown *cert.Keeper) {
+func (t *terminal) reload(ctx context.Context, c *cli.Context, h *host.Host, edge *api.API, shown *cert.Reloader) {
 	settings, err := upkeep.SettingsOfService(ctx, t.person(), h.Home(), t.settingLayers(c))
 	if err == nil {
 		edge.SetLimits(limitsOf(settings))
@@ -162,7 +162,7 @@ type served struct {
 	Fingerprint string `json:"sha256,omitempty"`
 }
 
-func (t *terminal) sayServing(h *host.Host, at upkeep.Serving, shown *cert.Keeper) error {
+func (t *terminal) sayServing(h *host.Host, at upkeep.Serving, shown *cert.Reloader) error {
 	v := served{Home: h.Home(), Serving: at}
 	if shown != nil {
 		v.Certificate, v.Fingerprint = shown.File(), shown.Fingerprint()
@@ -200,7 +200,7 @@ func limitsOf(s upkeep.ServiceSettings) api.Limits {
 
 // certificateOf is the certificate that the service shows; nil for none, which does on this
 // machine alone.
-func certificateOf(c *cli.Context, home string) (*cert.Keeper, error) {
+func certificateOf(c *cli.Context, home string) (*cert.Reloader, error) {
 	file, key, own := c.String("tls-cert"), c.String("tls-key"), c.Bool("tls-self-signed")
 	if (file == "") != (key == "") || own && file != "" {
 		return nil, fault.Errorf(fault.KindUsage, "a certificate is --tls-cert with --tls-key, or --tls-self-signed")

@@ -83,6 +83,6 @@ func forceFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "force", Usage: "go on although a part of the store cannot be read, and is lost"}
 }
 
-func (t *terminal) renewed(what string, r upkeep.Renewal, err error) error {
-	return answered(t, r, err, func(r upkeep.Renewal) { printAll(t.note, lines.Renewal(what, r)) })
+func (t *terminal) renewed(what string, r upkeep.RebuildReport, err error) error {
+	return answered(t, r, err, func(r upkeep.RebuildReport) { printAll(t.note, lines.RebuildReport(what, r)) })
 }

@@ -124,7 +124,7 @@ func (w *watcher) concluded(ctx context.Context, r work.Run, allow []string) err
 		return t.standing(e)
 	case work.Cancelled:
 		why := ""
-		if r.Reason != "" && !w.Said(r.Reason) {
+		if r.Reason != "" && !w.Contains(r.Reason) {
 			why = ": " + r.Reason
 		}
 		return t.standing(fault.Errorf(fault.KindConflict, "the task %s was cancelled%s", id, why).WithHint("`skillet task show %s` says how far it came", id))

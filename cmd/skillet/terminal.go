@@ -226,11 +226,11 @@ func (t *terminal) tell(e *fault.Error) {
 	}
 }
 
-// downPlaces are failures of places that skills come from, such as a registry that does not
+// failedSources are failures of places that skills come from, such as a registry that does not
 // answer: of each one is told, with all that it concerns.
-type downPlaces []downPlace
+type failedSources []failedSource
 
-type downPlace struct {
+type failedSource struct {
 	key   string
 	names []string
 	err   *fault.Error
@@ -239,32 +239,32 @@ type downPlace struct {
 var placeInMessage = lazyregexp.New(`[a-z+-]+://[^/\s]+`)
 
 // take keeps a failure when it is one of a place.
-func (d *downPlaces) take(name string, e *fault.Error) bool {
+func (d *failedSources) take(name string, e *fault.Error) bool {
 	if e == nil {
 		return false
 	}
-	reason := admit.PlaceFailure(e)
+	reason := admit.SourceFailure(e)
 	if reason == "" {
 		return false
 	}
 	key := placeInMessage().FindString(e.Message) + " " + reason
-	i := slices.IndexFunc(*d, func(p downPlace) bool { return p.key == key })
+	i := slices.IndexFunc(*d, func(p failedSource) bool { return p.key == key })
 	if i >= 0 {
 		(*d)[i].names = append((*d)[i].names, name)
 		return true
 	}
-	*d = append(*d, downPlace{key, []string{name}, e})
+	*d = append(*d, failedSource{key, []string{name}, e})
 	return true
 }
 
-func (t *terminal) tellDown(all downPlaces) {
+func (t *terminal) tellDown(all failedSources) {
 	if t.json {
 		return
 	}
 	for _, d := range all {
 		e := *d.err
 		if len(d.names) > 1 {
-			e.Message = strings.Join(d.names, ", ") + ": " + admit.PlaceFailure(d.err)
+			e.Message = strings.Join(d.names, ", ") + ": " + admit.SourceFailure(d.err)
 		}
 		t.tell(&e)
 	}

@@ -45,7 +45,7 @@ func (t *terminal) update(ctx context.Context, c *cli.Context, h *host.Host) err
 	}
 	all := []admit.Updated{}
 	var failed *fault.Error
-	var down downPlaces
+	var down failedSources
 	for _, skill := range updates.Skills {
 		p, r, err := t.updateOne(ctx, c, h, admit.Update{
 			Skill: skill, To: c.String("to"), From: c.String("from"), Again: c.StringSlice("again"), EvenDisabled: !c.Bool("all"), Share: share, Promote: c.Bool("promote"),

@@ -65,13 +65,13 @@ func TestExpiry(t *testing.T) {
 	pkg := pack(t, "net", "1.0.0", api)
 	synctest.Test(t, func(t *testing.T) {
 		prop := p.propose(t, pkg)
-		if ended, err := p.Settle(t.Context()); err != nil || len(ended) != 0 {
+		if ended, err := p.ExpireProposals(t.Context()); err != nil || len(ended) != 0 {
 			t.Errorf("too early: %v, %v", ended, err)
 		}
 		time.Sleep(approval.DefaultExpiry)
 		_, err := p.Approve(t.Context(), ada, prop.ID, install.Consent{})
 		wantKind(t, err, fault.KindConflict)
-		ended, err := p.Settle(t.Context())
+		ended, err := p.ExpireProposals(t.Context())
 		if err != nil || len(ended) != 1 || ended[0].Status != approval.StatusExpired || ended[0].Steps[0].Party != approval.PartyHost {
 			t.Errorf("ended %+v, %v", ended, err)
 		}
@@ -93,7 +93,7 @@ func TestStaleByAnotherVersion(t *testing.T) {
 	if _, err := p.Remove(t.Context(), "human:ada", manifests.Ref{Name: "net"}); err != nil {
 		t.Fatal(err)
 	}
-	if ended, err := p.Settle(t.Context()); err != nil || len(ended) != 1 || !strings.Contains(ended[0].Notes, "no version") {
+	if ended, err := p.ExpireProposals(t.Context()); err != nil || len(ended) != 1 || !strings.Contains(ended[0].Notes, "no version") {
 		t.Errorf("after a removal: %+v, %v", ended, err)
 	}
 	want(t, "after a removal", p.status(t, prop.ID), approval.StatusStale)
@@ -150,7 +150,7 @@ func TestApprovalOnTerms(t *testing.T) {
 	p.approve(t, p.propose(t, pkg).ID, install.Consent{Terms: approval.Terms{Run: "r1"}})
 	want(t, "whatever the call", len(p.granted(t, pkg)), 0)
 	for run, wanted := range map[string]int{"r1": 1, "r2": 0, "": 0} {
-		set, err := p.approvals.Spend(t.Context(), p.skill(t, "net"), approval.Use{Run: run})
+		set, err := p.approvals.ConsumeGrants(t.Context(), p.skill(t, "net"), approval.Use{Run: run})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -188,7 +188,7 @@ func TestRevert(t *testing.T) {
 	want(t, "active", p.active(t, "net"), "1.0.0")
 	want(t, "granted to the one before", len(p.granted(t, one)), 1)
 	want(t, "granted to the other", len(p.granted(t, two)), 0)
-	set, err := p.approvals.Spend(t.Context(), p.skill(t, "net"), approval.Use{Session: "s"})
+	set, err := p.approvals.ConsumeGrants(t.Context(), p.skill(t, "net"), approval.Use{Session: "s"})
 	if err != nil || !set.Set().Covers(kv) {
 		t.Errorf("in the session: %v, %v", set.Set(), err)
 	}

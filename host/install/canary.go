@@ -54,7 +54,7 @@ func (i *Installer) AcceptCanary(ctx context.Context, h approval.Human, p Plan, 
 	if err := i.canTry(ctx, t, s); err != nil {
 		return Outcome{}, err
 	}
-	p.aside = true
+	p.keepsActive = true
 	return i.install(ctx, p, h, func(ctx context.Context) ([]ledger.Change, error) {
 		given, err := i.grants(ctx, h, p, p.Asks)
 		if err != nil {

@@ -51,7 +51,7 @@ func (i *Installer) grants(ctx context.Context, h approval.Human, p Plan, asks [
 	var cs []ledger.Change
 	for _, a := range asks {
 		if slices.ContainsFunc(has, func(g approval.Grant) bool {
-			return g.Capability == a.Capability && g.ExpiresAt.IsZero() && g.Standing(time.Now())
+			return g.Capability == a.Capability && g.ExpiresAt.IsZero() && g.Unconditional(time.Now())
 		}) {
 			continue
 		}
@@ -86,7 +86,7 @@ func (p Plan) terms(a approval.Ask) approval.Terms {
 func (p Plan) provenance() registry.Provenance {
 	return registry.Provenance{
 		Source: p.Source, SourceKind: p.request.SourceKind, Origin: p.Origin, Signer: p.Signer,
-		Artifact: p.request.Artifact, Dependencies: p.request.Dependencies, Beside: p.aside,
+		Artifact: p.request.Artifact, Dependencies: p.request.Dependencies, Beside: p.keepsActive,
 		Needed: p.request.Needed, Asked: p.request.Asked,
 	}
 }

@@ -13,10 +13,10 @@ import (
 // errSettled ends a commit because there is nothing to settle.
 var errSettled = errors.New("nothing to settle")
 
-// Settle ends the proposals that wait in vain: those whose time is over, and
+// ExpireProposals ends the proposals that wait in vain: those whose time is over, and
 // those whose skill is at another version than they said. It returns them as
 // they are now, and deletes bytes nobody needs any more.
-func (i *Installer) Settle(ctx context.Context) ([]approval.Proposal, error) {
+func (i *Installer) ExpireProposals(ctx context.Context) ([]approval.Proposal, error) {
 	if changes, _, err := i.settled(ctx); err != nil || len(changes) == 0 {
 		return nil, err
 	}

@@ -325,7 +325,7 @@ func TestOneUseIsOneRun(t *testing.T) {
 	sets := make(chan capability.Set)
 	for range 12 {
 		go func() {
-			set, err := p.approvals.Spend(t.Context(), s, approval.Use{})
+			set, err := p.approvals.ConsumeGrants(t.Context(), s, approval.Use{})
 			if err != nil {
 				t.Error(err)
 			}

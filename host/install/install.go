@@ -162,8 +162,8 @@ type Plan struct {
 	whole policies.Effect
 	// named is true when the person knows of Refused.
 	named bool
-	// aside means that the active version stays active.
-	aside bool
+	// keepsActive means that the active version stays active.
+	keepsActive bool
 	// links are installed versions that are resolved otherwise with it.
 	links []registry.Link
 }
@@ -196,7 +196,7 @@ func (i *Installer) Plan(ctx context.Context, req Request) (Plan, error) {
 	}
 	p := Plan{
 		Skill: m.Name, Version: m.Version, Digest: req.Package.Digest(), Kind: m.Type, Type: approval.TypeNewSkill,
-		Origin: req.Origin, Source: req.Source, Limits: m.Limits(), request: req, aside: req.Beside,
+		Origin: req.Origin, Source: req.Source, Limits: m.Limits(), request: req, keepsActive: req.Beside,
 	}
 	if err := i.assess(ctx, &p); err != nil {
 		return Plan{}, err
@@ -439,6 +439,6 @@ func (p Plan) proposal() (approval.Proposal, error) {
 		Origin: string(p.Origin), Source: p.Source, ProposedBy: p.request.ProposedBy,
 		Replaces: p.Replaces, Limits: p.Limits, SourceKind: p.request.SourceKind, Signer: p.Signer,
 		Artifact: p.request.Artifact, Dependencies: p.request.Dependencies,
-		Needed: p.request.Needed, Asked: p.request.Asked, Beside: p.aside, Links: p.links, Trust: trusted, Workspace: p.request.Workspace,
+		Needed: p.request.Needed, Asked: p.request.Asked, Beside: p.keepsActive, Links: p.links, Trust: trusted, Workspace: p.request.Workspace,
 	}, err
 }

@@ -434,7 +434,7 @@ func TestGrantTerms(t *testing.T) {
 		}
 	}
 	for run, wanted := range [][]string{{"kv"}, {"kv"}, {}} {
-		set, err := p.approvals.Spend(t.Context(), s, approval.Use{})
+		set, err := p.approvals.ConsumeGrants(t.Context(), s, approval.Use{})
 		if err != nil {
 			t.Fatal(err)
 		}

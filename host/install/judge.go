@@ -109,7 +109,7 @@ func (i *Installer) former(ctx context.Context, v registry.Skill) (former, error
 // lasting is what gs grant now, for any call and any number of runs.
 func lasting(gs []approval.Grant) (capability.Set, []approval.Grant) {
 	var cs []capability.Capability
-	gs = slices.DeleteFunc(slices.Clone(gs), func(g approval.Grant) bool { return !g.Standing(time.Now()) })
+	gs = slices.DeleteFunc(slices.Clone(gs), func(g approval.Grant) bool { return !g.Unconditional(time.Now()) })
 	for _, g := range gs {
 		cs = append(cs, g.Capability)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/skillet-run/skillet/manifests"
 )
 
-// A Standing is how a version of a skill stood in another home.
-type Standing struct {
+// A VersionState is the state that a version of a skill had in another home.
+type VersionState struct {
 	Skill, Version string
 	Digest         manifests.Digest
 	// Active is true for the active version. Avoided is the version that somebody went
@@ -25,10 +25,10 @@ type Standing struct {
 	Stopped *registry.Stop
 }
 
-// StandAs has installed versions stand as they did in another home, in one decision.
+// RestoreStates gives installed versions the state that they had in another home, in one decision.
 // What is not installed with those bytes is left out, and nothing that is stopped
 // here is started. It says what became different, one line each.
-func (i *Installer) StandAs(ctx context.Context, h approval.Human, subject string, all []Standing) ([]string, error) {
+func (i *Installer) RestoreStates(ctx context.Context, h approval.Human, subject string, all []VersionState) ([]string, error) {
 	if err := h.Check(); err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ type standingStep struct {
 	change func() (ledger.Change, error)
 }
 
-func (w Standing) steps(s registry.Skill) []standingStep {
+func (w VersionState) steps(s registry.Skill) []standingStep {
 	var all []standingStep
 	add := func(words string, change func() (ledger.Change, error)) {
 		all = append(all, standingStep{words, change})

@@ -68,7 +68,7 @@ func (i *Installer) State(ctx context.Context) (*State, error) {
 // runs of that version: that one more was made changes nothing for a plan.
 func (s *State) add(v registry.Skill, grants []approval.Grant) error {
 	now := time.Now()
-	grants = slices.DeleteFunc(slices.Clone(grants), func(g approval.Grant) bool { return !g.Standing(now) })
+	grants = slices.DeleteFunc(slices.Clone(grants), func(g approval.Grant) bool { return !g.Unconditional(now) })
 	b, err := json.Marshal(struct {
 		Before string
 		Skill  registry.Skill

@@ -38,7 +38,7 @@ func (i *Installer) assess(ctx context.Context, p *Plan) error {
 func (r Request) evidence() trust.Evidence {
 	m := r.Package.Manifest()
 	return trust.Evidence{
-		Skill: m.Name, Version: m.Version, Source: trust.PlaceOf(r.Source), Content: r.Package.Digest(), Artifact: r.Artifact,
+		Skill: m.Name, Version: m.Version, Source: trust.LocationOf(r.Source), Content: r.Package.Digest(), Artifact: r.Artifact,
 		Blob: r.Archive, Bundles: r.Signatures,
 		Directory: r.Directory || r.Origin == registry.OriginGenerated || r.Origin == registry.OriginDevelopment,
 	}

@@ -166,7 +166,7 @@ func TestRunnerOnlyReceives(t *testing.T) {
 			continue
 		}
 		for _, name := range s.selected(approvalPath) {
-			if name != "OneRun" && name != "Lease" && name != "Granted" {
+			if name != "EphemeralGrant" && name != "CallApproval" && name != "Granted" {
 				t.Errorf("%s uses approval.%s", s.name, name)
 			}
 		}

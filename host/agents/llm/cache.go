@@ -38,8 +38,8 @@ type held struct {
 	until int64 // Unix milliseconds
 }
 
-// kept is an answer in the store.
-type kept struct {
+// cachedAnswer is an answer in the store.
+type cachedAnswer struct {
 	Until    int64             `json:"until"` // Unix milliseconds
 	Response provider.Response `json:"response"`
 }
@@ -92,7 +92,7 @@ func (c *cache) key(a Ask, ref Ref) string {
 
 // get is the answer that is kept under a key.
 func (c *cache) get(ctx context.Context, key string) (provider.Response, bool) {
-	var k kept
+	var k cachedAnswer
 	if key == "" {
 		return k.Response, false
 	}
@@ -109,7 +109,7 @@ func (c *cache) put(ctx context.Context, key string, resp provider.Response) err
 	if key == "" || resp.Finish == provider.FinishLength || resp.Finish == provider.FinishFilter {
 		return nil
 	}
-	k := kept{time.Now().Add(c.ttl).UnixMilli(), resp}
+	k := cachedAnswer{time.Now().Add(c.ttl).UnixMilli(), resp}
 	v, err := json.Marshal(k)
 	if err != nil || len(v) > store.MaxValue || int64(len(v)) > c.room {
 		return err
@@ -138,7 +138,7 @@ func (c *cache) load(ctx context.Context) error {
 	}
 	c.held = map[string]held{}
 	for _, e := range entries {
-		var k kept // what cannot be read ends first
+		var k cachedAnswer // what cannot be read ends first
 		_ = json.Unmarshal(e.Value, &k)
 		c.note(e.Key, held{int64(len(e.Value)), k.Until})
 	}

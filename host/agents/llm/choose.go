@@ -63,7 +63,7 @@ type Candidate struct {
 	Unpriced bool `json:"unpriced,omitempty"`
 
 	entry
-	place int // in the order of the settings; 0 for all when there is none
+	rank  int // in the order of the settings; 0 for all when they name no order
 	input int // tokens of the question, corrected
 	// resting says that it is Excluded for a while only.
 	resting bool
@@ -187,7 +187,7 @@ func (r *Router) compare(ctx context.Context, a Ask) (choice, error) {
 	if err != nil {
 		return choice{}, err
 	}
-	r.pool.keepLoaded(r.kept(entries))
+	r.pool.keepLoaded(r.keptLoaded(entries))
 	c := choice{target: t, need: needOf(a, r.settings), silent: r.catalog.problems()}
 	c.unheard = r.catalog.unheard(c.wanted(r.settings), c.need.Local)
 	seen := map[Ref]bool{}
@@ -200,7 +200,7 @@ func (r *Router) compare(ctx context.Context, a Ask) (choice, error) {
 			i := slices.IndexFunc(entries, func(e entry) bool { return e.ref == ref })
 			cand := Candidate{Provider: ref.Provider, Model: ref.Model, Why: g.why, Group: n, entry: entries[i]}
 			if g.ordered {
-				cand.place = place
+				cand.rank = place
 			}
 			c.all = append(c.all, r.weigh(ctx, cand, c, a.Request))
 		}
@@ -333,7 +333,7 @@ func (c Candidate) compare(o Candidate) int {
 	}
 	return cmp.Or(
 		cmp.Compare(last(c.Excluded != ""), last(o.Excluded != "")), cmp.Compare(c.Group, o.Group),
-		cmp.Compare(last(c.SetBack != ""), last(o.SetBack != "")), cmp.Compare(c.place, o.place), cmp.Compare(o.Total, c.Total),
+		cmp.Compare(last(c.SetBack != ""), last(o.SetBack != "")), cmp.Compare(c.rank, o.rank), cmp.Compare(o.Total, c.Total),
 	)
 }
 
@@ -372,8 +372,8 @@ func (c choice) reasons() []string {
 	return why
 }
 
-// kept is the model that stays loaded.
-func (r *Router) kept(entries []entry) Ref {
+// keptLoaded returns the model that stays loaded.
+func (r *Router) keptLoaded(entries []entry) Ref {
 	refs := r.settings.members(Conversation, entries)
 	if r.settings.Keep != "" {
 		refs = resolve(r.settings.Keep, entries)

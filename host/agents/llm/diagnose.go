@@ -25,8 +25,8 @@ type Diagnosis struct {
 	Order []string `json:"order"`
 	// Budget are the budgets that bound it, the innermost first, and Short says
 	// which of them refuses the first candidate; empty for none.
-	Budget []budget.Standing `json:"budget"`
-	Short  string            `json:"short,omitempty"`
+	Budget []budget.Status `json:"budget"`
+	Short  string          `json:"short,omitempty"`
 	// Cached says whether a kept answer would be given: "yes", or why not.
 	Cached string `json:"cached"`
 	// Loaded are the models that take memory of this machine, and MemoryBytes what
@@ -48,12 +48,12 @@ func (r *Router) Diagnose(ctx context.Context, a Ask) (Diagnosis, error) {
 		lease = r.budget.Host()
 	}
 	d := Diagnosis{Tier: c.target.tier, Named: c.target.named, Need: c.need, Weights: Weights(), Candidates: c.all, Loaded: r.pool.residents(), MemoryBytes: r.pool.bound}
-	if d.Budget, err = lease.Standings(ctx); err != nil {
+	if d.Budget, err = lease.Statuses(ctx); err != nil {
 		return Diagnosis{}, fmt.Errorf("diagnose: %w", err)
 	}
 	bounds := d.Budget
 	if chain := c.chain(); len(chain) > 0 && chain[0].free() {
-		if bounds, err = lease.WithoutPeriods().Standings(ctx); err != nil {
+		if bounds, err = lease.WithoutPeriods().Statuses(ctx); err != nil {
 			return Diagnosis{}, fmt.Errorf("diagnose: %w", err)
 		}
 	}
@@ -82,7 +82,7 @@ func (r *Router) cached(ctx context.Context, a Ask, c choice) string {
 }
 
 // short says which budget does not have what the first candidate may cost.
-func short(all []budget.Standing, chain []Candidate) string {
+func short(all []budget.Status, chain []Candidate) string {
 	if len(chain) == 0 {
 		return ""
 	}
@@ -113,7 +113,7 @@ func (r *Router) Warm(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("load the conversation model: %w", err)
 	}
-	ref := r.kept(entries)
+	ref := r.keptLoaded(entries)
 	r.pool.keepLoaded(ref)
 	i := slices.IndexFunc(entries, func(e entry) bool { return e.ref == ref })
 	if i < 0 {

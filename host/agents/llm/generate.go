@@ -58,8 +58,8 @@ func (r *Router) Generate(ctx context.Context, a Ask) (Answer, error) {
 	return ans, err
 }
 
-// A Told is the data of the events model.fallback and model.failed.
-type Told struct {
+// A Failure is the data of the events model.fallback and model.failed.
+type Failure struct {
 	Tier     Tier      `json:"tier,omitempty"`
 	Model    string    `json:"model,omitempty"` // that was named
 	Purpose  string    `json:"purpose,omitempty"`
@@ -72,7 +72,7 @@ func (j *job) tell(t event.Type, text string) {
 	if j.ask.Agent != "" {
 		e.Actor = "agent:" + j.ask.Agent
 	}
-	e.Data, _ = json.Marshal(Told{j.target.tier, j.target.named, j.ask.Purpose, j.ask.Step, j.attempts}) // it always can be
+	e.Data, _ = json.Marshal(Failure{j.target.tier, j.target.named, j.ask.Purpose, j.ask.Step, j.attempts}) // it always can be
 	j.r.tell(e)
 }
 

@@ -256,7 +256,7 @@ func TestCancelled(t *testing.T) {
 		if _, err := h.Generate(ctx, ask(llm.Balanced)); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, late) || len(p.asked()) != 1 {
 			t.Errorf("got %v after %d calls", err, len(p.asked()))
 		}
-		st := must[[]budget.Standing](t)(h.ledger.Host().Standings(t.Context()))
+		st := must[[]budget.Status](t)(h.ledger.Host().Statuses(t.Context()))
 		if st[0].Held != (budget.Amount{}) {
 			t.Errorf("what was reserved is not given back: %+v", st[0])
 		}

@@ -22,7 +22,7 @@ type limiters struct {
 
 // A limiter bounds the requests to one provider.
 type limiter struct {
-	places           chan struct{} // taken by requests that are under way
+	slots            chan struct{} // taken by requests that are under way
 	requests, tokens *rate.Limiter // of a minute; nil without a limit
 }
 
@@ -48,7 +48,7 @@ func perMinute(n int) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(float64(n)/60), n)
 }
 
-func (p *limiters) underWay(name string) int { return len(p.of(name).places) }
+func (p *limiters) underWay(name string) int { return len(p.of(name).slots) }
 
 // enter waits for a turn to send a request of so many tokens, and for a provider that
 // wants to rest, but not longer than the settings say. It is left by calling done
@@ -66,12 +66,12 @@ func (p *limiters) enter(ctx context.Context, name string, rest time.Duration, t
 		give()
 		return nil, err
 	}
-	if err := x.takePlace(ctx, name, p.settings.MaxWait); err != nil {
+	if err := x.acquire(ctx, name, p.settings.MaxWait); err != nil {
 		give()
 		return nil, err
 	}
 	return func(real int) {
-		<-x.places
+		<-x.slots
 		if real > tokens && x.tokens != nil { // what it was more than was thought is owed
 			x.tokens.ReserveN(time.Now(), min(real-tokens, x.tokens.Burst()))
 		}
@@ -98,20 +98,20 @@ func (x *limiter) reserve(tokens int) (wait time.Duration, give func()) {
 	}
 }
 
-func (x *limiter) takePlace(ctx context.Context, name string, most time.Duration) error {
+func (x *limiter) acquire(ctx context.Context, name string, most time.Duration) error {
 	select {
-	case x.places <- struct{}{}:
+	case x.slots <- struct{}{}:
 		return nil
 	default:
 	}
 	t := time.NewTimer(most)
 	defer t.Stop()
 	select {
-	case x.places <- struct{}{}:
+	case x.slots <- struct{}{}:
 		return nil
 	case <-t.C:
 		return &provider.Error{Class: provider.ClassRateLimited, RetryAfter: time.Second,
-			Message: fmt.Sprintf("provider %s is not asked: it had %d requests under way for %s", name, cap(x.places), most)}
+			Message: fmt.Sprintf("provider %s is not asked: it had %d requests under way for %s", name, cap(x.slots), most)}
 	case <-ctx.Done():
 		return ctx.Err()
 	}

@@ -171,7 +171,7 @@ func TestBudgets(t *testing.T) {
 	if !errors.As(err, &r) || !errors.Is(err, budget.ErrExhausted) || r.Budget != "task T1" || fault.AsError(err).Kind != fault.KindLimit || !strings.Contains(fault.AsError(err).Way().String(), "budget.task.usd") {
 		t.Errorf("got %v", err)
 	}
-	st := must[[]budget.Standing](t)(a.Lease.Standings(ctx))
+	st := must[[]budget.Status](t)(a.Lease.Statuses(ctx))
 	if st[0].Held != (budget.Amount{}) {
 		t.Errorf("still held: %+v", st[0])
 	}

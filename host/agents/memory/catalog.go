@@ -15,7 +15,7 @@ type head struct {
 	kind       Type
 	tags       []string
 	failed     bool
-	said       bool // by an agent
+	byAgent    bool
 	pinned     bool
 	created    time.Time
 	updated    time.Time
@@ -29,14 +29,14 @@ type head struct {
 
 func headOf(r *Record, revision uint64) head {
 	return head{
-		revision: revision, area: r.Area, kind: r.Type, tags: r.Tags, failed: r.Failed, said: r.SaidByAgent(), pinned: r.Pinned,
+		revision: revision, area: r.Area, kind: r.Type, tags: r.Tags, failed: r.Failed, byAgent: r.SaidByAgent(), pinned: r.Pinned,
 		created: r.Created, updated: r.Updated, size: len(r.Text), digest: digestOf(r.Text), sources: r.Sources,
 		retrievals: r.Retrievals, retrieved: r.Retrieved,
 	}
 }
 
 func (h *head) importance(relevance float64) Importance {
-	return importanceOf(time.Since(h.updated), h.failed, h.said, relevance, h.retrievals)
+	return importanceOf(time.Since(h.updated), h.failed, h.byAgent, relevance, h.retrievals)
 }
 
 // A Filter selects records. The zero value selects all.

@@ -34,7 +34,7 @@ type sentence struct {
 	text   string
 	words  []string
 	weight float64
-	place  int
+	index  int
 }
 
 func extract(texts []string, maxBytes int) string {
@@ -52,7 +52,7 @@ func extract(texts []string, maxBytes int) string {
 	if len(kept) == 0 && len(best) > 0 {
 		return strings.ToValidUTF8(best[0].text[:min(len(best[0].text), maxBytes)], "")
 	}
-	slices.SortFunc(kept, func(a, b sentence) int { return cmp.Compare(a.place, b.place) })
+	slices.SortFunc(kept, func(a, b sentence) int { return cmp.Compare(a.index, b.index) })
 	lines := make([]string, len(kept))
 	for i, s := range kept {
 		lines[i] = s.text
@@ -75,7 +75,7 @@ func sentencesOf(texts []string) []sentence {
 			key := cmp.Or(strings.Join(tokens, " "), s)
 			if !seen[key] {
 				seen[key] = true
-				all = append(all, sentence{text: s, words: tokens, place: len(all)})
+				all = append(all, sentence{text: s, words: tokens, index: len(all)})
 			}
 		}
 		for w := range words {

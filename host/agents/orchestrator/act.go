@@ -315,7 +315,7 @@ func (w *work) doTool(s task.Step) (outcome, error) {
 }
 
 // outputOf is what a call answered, for other steps: nothing when it failed.
-func outputOf(step string, res agent.ToolResult, k kept) output {
+func outputOf(step string, res agent.ToolResult, k exchange) output {
 	out := output{Step: step, Untrusted: res.Untrusted}
 	switch {
 	case !res.OK:

@@ -78,7 +78,7 @@ func (s *scope) wait(calls []numbered, why string) error {
 
 // waitWithin stops the scope because a skill wanted to call others, which a person has
 // to agree to. Once one has, the call is made again, and counts as one with an effect.
-func (s *scope) waitWithin(k kept, c agent.Call, asked []task.AskedCall) (kept, error) {
+func (s *scope) waitWithin(k exchange, c agent.Call, asked []task.AskedCall) (exchange, error) {
 	if s.planning {
 		return s.refused(k, fault.Errorf(fault.KindDenied, "%s calls %s:%s, which a person has to agree to, and none is asked while a plan is made", c.Tool, asked[0].Skill, asked[0].Tool))
 	}
@@ -97,7 +97,7 @@ func (s *scope) waitWithin(k kept, c agent.Call, asked []task.AskedCall) (kept, 
 
 // waitElsewhere stops the scope because a call waits as a proposal. While a plan is made
 // there is no step that could wait, and the call is refused.
-func (s *scope) waitElsewhere(k kept, c agent.Call, why *fault.Error) (kept, error) {
+func (s *scope) waitElsewhere(k exchange, c agent.Call, why *fault.Error) (exchange, error) {
 	if s.planning {
 		return s.refused(k, fault.Errorf(fault.KindDenied, "%s, and nobody is waited for while a plan is made", why.Message))
 	}
@@ -121,22 +121,22 @@ func (s *scope) stand(calls []task.WaitingCall, why *fault.Error, proposal strin
 const maxAsked = 4 << 10
 
 // waiting is a call as a person is shown it.
-func (s *scope) waiting(k kept, tool, input string, risk task.Risk, why string) task.WaitingCall {
+func (s *scope) waiting(k exchange, tool, input string, risk task.Risk, why string) task.WaitingCall {
 	if s.w.o.settings.Redact != nil {
 		input = s.w.o.settings.Redact(input)
 	}
-	return task.WaitingCall{Place: k.place(), Tool: tool, Input: cut(strings.ToValidUTF8(input, "\uFFFD"), maxAsked), InputBytes: len(input), Risk: risk, Reason: why}
+	return task.WaitingCall{Place: k.position(), Tool: tool, Input: cut(strings.ToValidUTF8(input, "\uFFFD"), maxAsked), InputBytes: len(input), Risk: risk, Reason: why}
 }
 
 // decided is what a person said to a call; nil when nobody did.
-func (w *work) decided(k kept) *task.Decision {
+func (w *work) decided(k exchange) *task.Decision {
 	r := w.now()
 	return decisionOn(&r, k)
 }
 
-func decisionOn(r *task.Run, k kept) *task.Decision {
+func decisionOn(r *task.Run, k exchange) *task.Decision {
 	for i, d := range slices.Backward(r.Approvals) {
-		if slices.Contains(d.Calls, k.place()) {
+		if slices.Contains(d.Calls, k.position()) {
 			return &r.Approvals[i]
 		}
 	}
@@ -147,12 +147,12 @@ func decisionOn(r *task.Run, k kept) *task.Decision {
 // begin before its turn, so that a person is asked about all such calls at once: it is
 // not made before that person has decided.
 func unasked(r *task.Run, s *task.Step) bool {
-	return s.Tool != "" && s.Approval && decisionOn(r, kept{Scope: s.ID, Number: 1}) == nil
+	return s.Tool != "" && s.Approval && decisionOn(r, exchange{Scope: s.ID, Number: 1}) == nil
 }
 
 // deniedBefore is the same call of another step that was denied since this process works
 // on the task: what it may do has not changed since.
-func (w *work) deniedBefore(k kept) *kept {
+func (w *work) deniedBefore(k exchange) *exchange {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, scope := range w.log {
@@ -167,7 +167,7 @@ func (w *work) deniedBefore(k kept) *kept {
 }
 
 // refusedBefore reports whether a person refused the same call in another place.
-func (w *work) refusedBefore(k kept) bool {
+func (w *work) refusedBefore(k exchange) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, scope := range w.log {

@@ -82,7 +82,7 @@ func (s *scope) giveUp(err error) error {
 }
 
 // take numbers what is asked, and finds what is kept under that number.
-func (s *scope) take(kind, subject string, asked any) (k kept, found bool, err error) {
+func (s *scope) take(kind, subject string, asked any) (k exchange, found bool, err error) {
 	digest, err := digestOf(struct {
 		Kind  string `json:"kind"`
 		Asked any    `json:"asked"`
@@ -114,7 +114,7 @@ func (s *scope) take(kind, subject string, asked any) (k kept, found bool, err e
 		s.fatal = fault.Errorf(fault.KindLimit, "step %s: the agent asked %d things, and may not ask more", s.name, calls)
 		return k, false, s.fatal
 	}
-	return kept{Scope: s.name, Number: s.next, Kind: kind, Digest: digest, At: time.Now().UTC(), Subject: cut(subject, 200)}, false, nil
+	return exchange{Scope: s.name, Number: s.next, Kind: kind, Digest: digest, At: time.Now().UTC(), Subject: cut(subject, 200)}, false, nil
 }
 
 // ready is why nothing new may be asked; nil when it may.
@@ -202,7 +202,7 @@ func orNull(b json.RawMessage) json.RawMessage {
 }
 
 // answered is what is kept of a thought.
-func answered(k kept) (provider.Response, error) {
+func answered(k exchange) (provider.Response, error) {
 	if err := k.failed(); err != nil {
 		return provider.Response{}, err
 	}
@@ -211,7 +211,7 @@ func answered(k kept) (provider.Response, error) {
 
 // unanswered keeps that the host could not answer, because the agent may go on from
 // there. When the work stops or there is no budget left, it does not.
-func (s *scope) unanswered(ctx context.Context, k kept, err error) error {
+func (s *scope) unanswered(ctx context.Context, k exchange, err error) error {
 	if stop := s.w.stopped(); stop != nil {
 		return s.giveUp(stop)
 	}
@@ -294,7 +294,7 @@ func (s *scope) Call(ctx context.Context, c agent.Call) (agent.ToolResult, error
 // A numbered is a call that has its number, with what is kept of it.
 type numbered struct {
 	agent.Call
-	k     kept
+	k     exchange
 	found bool
 }
 
@@ -359,7 +359,7 @@ func (s *scope) sideBySide(ctx context.Context, calls []numbered) ([]agent.ToolR
 }
 
 // settle answers a numbered call with what is kept, or makes it.
-func (s *scope) settle(ctx context.Context, k kept, found bool, c agent.Call) (agent.ToolResult, error) {
+func (s *scope) settle(ctx context.Context, k exchange, found bool, c agent.Call) (agent.ToolResult, error) {
 	switch {
 	case found && k.Done:
 		s.reuse(k.Reused, k.Subject, k.Input)
@@ -379,7 +379,7 @@ func (s *scope) settle(ctx context.Context, k kept, found bool, c agent.Call) (a
 
 // uncertain answers a call that was begun by a process that died, and may not be
 // made again.
-func (s *scope) uncertain(k kept) (agent.ToolResult, error) {
+func (s *scope) uncertain(k exchange) (agent.ToolResult, error) {
 	k.doubt()
 	if err := s.w.keep(k); err != nil {
 		return agent.ToolResult{}, s.giveUp(err)
@@ -389,7 +389,7 @@ func (s *scope) uncertain(k kept) (agent.ToolResult, error) {
 }
 
 // doubt records that a call may or may not have had its effect.
-func (k *kept) doubt() {
+func (k *exchange) doubt() {
 	k.Done, k.Uncertain = true, true
 	k.Result = &agent.ToolResult{
 		Kind: string(fault.KindConflict),
@@ -412,7 +412,7 @@ func (s *scope) reuse(from, tool, input string) {
 
 // before is a call in another step that had the effect already which this one would
 // have again; nil when there is none.
-func (s *scope) before(tool, input string) *kept {
+func (s *scope) before(tool, input string) *exchange {
 	if !s.again {
 		return nil
 	}

@@ -21,7 +21,7 @@ const (
 	runKey      = "task/run/"
 	docKey      = "task/doc/"
 	outputKey   = "task/output/"
-	keptKey     = "task/kept/"
+	exchangeKey = "task/kept/"
 	historyKey  = "task/history"
 )
 

@@ -289,9 +289,9 @@ func checkUncertain(t *testing.T, o *Orchestrator, dir, id string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	log.each(func(k kept) {
-		if k.Uncertain && k.Reused == "" && !strings.Contains(string(loaded), " "+id+"/"+k.place()+"\n") {
-			t.Errorf("%s: nobody knows whether %s happened, which had not begun", id, k.place())
+	log.each(func(k exchange) {
+		if k.Uncertain && k.Reused == "" && !strings.Contains(string(loaded), " "+id+"/"+k.position()+"\n") {
+			t.Errorf("%s: nobody knows whether %s happened, which had not begun", id, k.position())
 		}
 	})
 }

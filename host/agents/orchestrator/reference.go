@@ -176,13 +176,13 @@ func fill(pieces []piece, find func(step string) (answer, error)) (any, error) {
 		if len(pieces) == 3 && pieces[0].text == "" && pieces[2].text == "" {
 			return v, nil
 		}
-		text.WriteString(spoken(v))
+		text.WriteString(asText(v))
 	}
 	return text.String(), nil
 }
 
-// spoken is a value within a text.
-func spoken(v any) string {
+// asText returns a value as it stands within a text.
+func asText(v any) string {
 	if s, ok := v.(string); ok {
 		return s
 	}

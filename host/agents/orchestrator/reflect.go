@@ -319,7 +319,7 @@ func (w *work) nothingLearnt(r task.Run) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	steady, others := 0, 0
-	w.log.each(func(k kept) {
+	w.log.each(func(k exchange) {
 		if k.Kind == askThink && k.Response != nil && w.o.settings.Steady != nil && w.o.settings.Steady(k.Response.Model) {
 			steady++
 		} else if k.Kind == askThink || k.Kind == askCall {

@@ -43,13 +43,13 @@ func (o *Orchestrator) report(ctx context.Context, r *task.Run, cause error) err
 
 // transcript reads what is kept of a task.
 func (o *Orchestrator) transcript(ctx context.Context, id string) (transcript, error) {
-	entries, err := o.kv.List(ctx, keptKey+id+"/")
+	entries, err := o.kv.List(ctx, exchangeKey+id+"/")
 	if err != nil {
 		return nil, err
 	}
 	t := transcript{}
 	for _, e := range entries {
-		var k kept
+		var k exchange
 		if err := json.Unmarshal(e.Value, &k); err != nil {
 			return nil, fmt.Errorf("read %s: %w", e.Key, err)
 		}
@@ -136,7 +136,7 @@ func gathered(r *task.Run, outs map[string]output) string {
 // denials are the calls that were refused, the same ones once.
 func denials(log transcript) []task.DeniedCall {
 	var all []task.DeniedCall
-	log.each(func(k kept) {
+	log.each(func(k exchange) {
 		if k.Kind != askCall || k.Result == nil || k.Result.Kind != string(fault.KindDenied) || len(all) == 100 {
 			return
 		}

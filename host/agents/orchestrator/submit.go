@@ -204,7 +204,7 @@ func (o *Orchestrator) Delete(ctx context.Context, id string) error {
 
 // forget deletes everything stored about a task except its run.
 func (o *Orchestrator) forget(ctx context.Context, id string) error {
-	for _, prefix := range []string{keptKey, docKey, outputKey, envelopeKey} {
+	for _, prefix := range []string{exchangeKey, docKey, outputKey, envelopeKey} {
 		entries, err := o.kv.List(ctx, prefix+id+"/")
 		if err != nil {
 			return err

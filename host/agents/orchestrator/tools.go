@@ -91,7 +91,7 @@ func (t Tool) risk() task.Risk { return task.RiskOf(t.ReadOnly, t.Idempotent) }
 func (t Tool) repeatable() bool { return t.ReadOnly || t.Idempotent }
 
 // act makes a call that was numbered, and keeps what it came to.
-func (s *scope) act(k kept, c agent.Call) (kept, error) {
+func (s *scope) act(k exchange, c agent.Call) (exchange, error) {
 	t := s.tool(c.Tool)
 	k.Input = inputDigest(c.Input)
 	if refusal := s.refuse(t, c); refusal != nil {
@@ -207,7 +207,7 @@ func (w *work) calls() int {
 }
 
 // refused keeps that a call was not made.
-func (s *scope) refused(k kept, why *fault.Error) (kept, error) {
+func (s *scope) refused(k exchange, why *fault.Error) (exchange, error) {
 	k.Done = true
 	k.Result = &agent.ToolResult{Kind: string(why.Kind), Text: why.Message}
 	t := event.StepCalled
@@ -220,7 +220,7 @@ func (s *scope) refused(k kept, why *fault.Error) (kept, error) {
 }
 
 // done keeps that the same was done in an earlier step.
-func (s *scope) done(k kept, had *kept) (kept, error) {
+func (s *scope) done(k exchange, had *exchange) (exchange, error) {
 	if !had.Done {
 		had.doubt()
 	}
@@ -236,7 +236,7 @@ func (s *scope) done(k kept, had *kept) (kept, error) {
 
 // call is the call of a tool for an agent.
 // agreed says that a person agreed to it.
-func (s *scope) call(k kept, t Tool, c agent.Call, agreed bool) task.ToolCall {
+func (s *scope) call(k exchange, t Tool, c agent.Call, agreed bool) task.ToolCall {
 	input := c.Input
 	if len(input) == 0 {
 		input = json.RawMessage(`{}`)
@@ -248,7 +248,7 @@ func (s *scope) call(k kept, t Tool, c agent.Call, agreed bool) task.ToolCall {
 	return task.ToolCall{
 		Name: t.Name, Skill: t.Skill, Tool: t.Tool, Args: input,
 		AllowNetwork: !s.w.task.Offline, AllowFS: len(s.w.task.Roots) > 0, Roots: s.w.task.Roots,
-		Task: s.w.task.ID, Step: s.name, Key: s.w.task.ID + "/" + k.place(), Caller: "agent:" + cmp.Or(s.agent, "orchestrator"), AskFrom: from,
+		Task: s.w.task.ID, Step: s.name, Key: s.w.task.ID + "/" + k.position(), Caller: "agent:" + cmp.Or(s.agent, "orchestrator"), AskFrom: from,
 	}
 }
 
@@ -263,7 +263,7 @@ func (s *scope) bounded() (context.Context, context.CancelFunc) {
 
 // givenUp keeps that a call was given up in the middle, if it can have had an effect,
 // and returns why.
-func (s *scope) givenUp(ctx context.Context, k kept, begun bool) (kept, error) {
+func (s *scope) givenUp(ctx context.Context, k exchange, begun bool) (exchange, error) {
 	if k.Effect && begun {
 		k.doubt()
 		if err := s.w.keep(k); err != nil {

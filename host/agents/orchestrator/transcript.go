@@ -26,9 +26,9 @@ const (
 	askPropose  = "propose"
 )
 
-// kept is one thing that an agent asked of its host, and the answer. What is asked
+// An exchange is one thing that an agent asked of its host, and the answer. What is asked
 // is kept as its digest: it has to be the same when the agent is run again.
-type kept struct {
+type exchange struct {
 	Scope  string    `json:"scope"`
 	Number int       `json:"number"`
 	Kind   string    `json:"kind"`
@@ -73,11 +73,11 @@ type kept struct {
 	Class   provider.Class `json:"class,omitempty"`
 }
 
-// place is where something is kept: its step and its number.
-func (k kept) place() string { return fmt.Sprintf("%s/%06d", k.Scope, k.Number) }
+// position is where something is kept: its step and its number.
+func (k exchange) position() string { return fmt.Sprintf("%s/%06d", k.Scope, k.Number) }
 
 // failed is why the host could not answer; nil when it did.
-func (k kept) failed() error {
+func (k exchange) failed() error {
 	switch {
 	case k.Failure == nil:
 		return nil
@@ -95,28 +95,28 @@ func digestOf(v any) (string, error) {
 }
 
 // A transcript is what is kept of a task, by scope and number.
-type transcript map[string]map[int]kept
+type transcript map[string]map[int]exchange
 
-func (t transcript) put(k kept) {
+func (t transcript) put(k exchange) {
 	if t[k.Scope] == nil {
-		t[k.Scope] = map[int]kept{}
+		t[k.Scope] = map[int]exchange{}
 	}
 	t[k.Scope][k.Number] = k
 }
 
 // each calls fn for everything that is kept, in an order that does not change.
-func (t transcript) each(fn func(kept)) {
-	var all []kept
+func (t transcript) each(fn func(exchange)) {
+	var all []exchange
 	for _, scope := range t {
 		for _, k := range scope {
 			all = append(all, k)
 		}
 	}
-	slices.SortFunc(all, func(a, b kept) int {
+	slices.SortFunc(all, func(a, b exchange) int {
 		if c := a.At.Compare(b.At); c != 0 {
 			return c
 		}
-		return slices.Compare([]byte(a.place()), []byte(b.place()))
+		return slices.Compare([]byte(a.position()), []byte(b.position()))
 	})
 	for _, k := range all {
 		fn(k)
@@ -127,7 +127,7 @@ func (t transcript) each(fn func(kept)) {
 func (t transcript) telemetry() task.Telemetry {
 	var sum task.Telemetry
 	var models task.ModelUse
-	t.each(func(k kept) {
+	t.each(func(k exchange) {
 		switch {
 		case k.Kind == askThink && k.Response != nil:
 			models.Add(k.use())
@@ -144,7 +144,7 @@ func (t transcript) telemetry() task.Telemetry {
 }
 
 // use is what a thought cost.
-func (k kept) use() task.ModelUse {
+func (k exchange) use() task.ModelUse {
 	u := k.Response.Usage
 	return task.ModelUse{
 		Calls: 1, InputTokens: int64(u.InputTokens), OutputTokens: int64(u.OutputTokens), ThinkingTokens: int64(u.ThinkingTokens),
@@ -152,7 +152,7 @@ func (k kept) use() task.ModelUse {
 	}
 }
 
-func addCall(sum *task.Telemetry, k kept) {
+func addCall(sum *task.Telemetry, k exchange) {
 	sum.ToolCalls++
 	switch {
 	case k.Uncertain || !k.Done:
@@ -167,8 +167,8 @@ func addCall(sum *task.Telemetry, k kept) {
 
 // had are the effects of a call in other scopes than one: those that it had, and
 // those of which nobody knows.
-func (t transcript) had(scope, tool, input string) (all []kept) {
-	t.each(func(k kept) {
+func (t transcript) had(scope, tool, input string) (all []exchange) {
+	t.each(func(k exchange) {
 		if k.Kind != askCall || !k.Effect || k.Waits || k.Scope == scope || k.Subject != tool || k.Input != input {
 			return
 		}
@@ -180,13 +180,13 @@ func (t transcript) had(scope, tool, input string) (all []kept) {
 }
 
 // keep writes down what was asked.
-func (w *work) keep(k kept) error {
+func (w *work) keep(k exchange) error {
 	text, err := encode(k)
 	if err == nil && len(text) > store.MaxValue {
 		err = fault.Errorf(fault.KindLimit, "%s %s: the answer has %d bytes; at most %d can be kept", k.Kind, k.Subject, len(text), store.MaxValue)
 	}
 	if err == nil {
-		_, err = w.o.kv.Put(context.WithoutCancel(w.hard), keptKey+w.task.ID+"/"+k.place(), text, store.Any)
+		_, err = w.o.kv.Put(context.WithoutCancel(w.hard), exchangeKey+w.task.ID+"/"+k.position(), text, store.Any)
 	}
 	if err != nil {
 		return fmt.Errorf("keep what was asked in the step %s: %w", k.Scope, err)

@@ -225,8 +225,8 @@ func (s Settings) retryAfter(t Totals, items int) time.Duration {
 // isRunning reports whether somebody works on a job now.
 func isRunning(j store.Queued) bool { return j.Claimed && j.Ready.After(time.Now()) }
 
-// told is the data of an event.
-type told struct {
+// eventData is the data of an event.
+type eventData struct {
 	Queue    string `json:"queue"`
 	ID       string `json:"id"`
 	Owner    string `json:"owner,omitempty"`
@@ -234,7 +234,7 @@ type told struct {
 }
 
 func (q *Queue) tell(ctx context.Context, t event.Type, i *Item, text string) {
-	data, err := json.Marshal(told{q.settings.Name, i.ID, i.Owner, priorityName(i.Priority)})
+	data, err := json.Marshal(eventData{q.settings.Name, i.ID, i.Owner, priorityName(i.Priority)})
 	if err != nil {
 		data = nil
 	}

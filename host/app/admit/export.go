@@ -191,7 +191,7 @@ func rank(s Skill) int {
 func lasting(gs []Grant) []skillset.Grant {
 	var all []skillset.Grant
 	for _, g := range gs {
-		if g.Standing(time.Now()) && g.ExpiresAt.IsZero() {
+		if g.Unconditional(time.Now()) && g.ExpiresAt.IsZero() {
 			all = append(all, skillset.Grant{Capability: g.Capability, Reason: g.Reason})
 		}
 	}

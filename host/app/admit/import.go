@@ -152,7 +152,7 @@ func (m *importing) acceptable(ctx context.Context, s *Service, r *skillset.Read
 func (m *importing) arrival(content skillset.Content) *Arrival {
 	from := cmp.Or(content.Source, m.Set)
 	return &Arrival{Name: content.File(), got: &source.Fetched{
-		Package: content.Package, Kind: source.KindFile, Source: from, Place: from, Version: content.Version,
+		Package: content.Package, Kind: source.KindFile, Source: from, Location: from, Version: content.Version,
 		Artifact: content.Digest, Signatures: content.Signatures,
 	}}
 }
@@ -355,9 +355,9 @@ func (s *Service) wanted(ctx context.Context, content skillset.Content) ([]capab
 // settle has what was imported stand as it did where the set comes from, when all of it is
 // there: what one package needs may have made another version of the next the active one.
 func (m *importing) settle(ctx context.Context, s *Service, by approval.Human) ([]string, error) {
-	var all []install.Standing
+	var all []install.VersionState
 	for _, e := range m.set.Skills {
-		w := install.Standing{
+		w := install.VersionState{
 			Skill: e.Name, Version: e.Version, Digest: e.Digest, Active: e.Active, Avoided: e.Avoided, Pinned: e.Pinned, PinReason: e.Reason,
 		}
 		if e.Stopped != nil {
@@ -365,5 +365,5 @@ func (m *importing) settle(ctx context.Context, s *Service, by approval.Human) (
 		}
 		all = append(all, w)
 	}
-	return s.parts.Installer.StandAs(ctx, by, m.Set, all)
+	return s.parts.Installer.RestoreStates(ctx, by, m.Set, all)
 }

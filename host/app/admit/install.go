@@ -104,7 +104,7 @@ func (p *Plan) resolve(ctx context.Context, s *Service, a *Arrival, c Install) (
 			return alone(closure.Step{Got: a.got, Asked: a.asked()}), nil
 		}
 	}
-	from, err := places(c.Find)
+	from, err := lookupRefs(c.Find)
 	if err != nil {
 		return nil, err
 	}
@@ -118,9 +118,9 @@ func (p *Plan) resolve(ctx context.Context, s *Service, a *Arrival, c Install) (
 	if err != nil {
 		return nil, err
 	}
-	plan, err := catalog.Plan(ctx, closure.Question{Wishes: []closure.Wish{a.wish(c.Isolated)}})
-	if all := wishes(a, others, c.Isolated); err != nil && fault.AsError(err).Kind == fault.KindConflict && len(all) > 1 {
-		return catalog.Plan(ctx, closure.Question{Wishes: all}) // they may need each other's versions
+	plan, err := catalog.Plan(ctx, closure.Question{Requirements: []closure.Requirement{a.requirement(c.Isolated)}})
+	if all := requirements(a, others, c.Isolated); err != nil && fault.AsError(err).Kind == fault.KindConflict && len(all) > 1 {
+		return catalog.Plan(ctx, closure.Question{Requirements: all}) // they may need each other's versions
 	}
 	return plan, err
 }
@@ -130,8 +130,8 @@ func alone(step closure.Step) *closure.Plan {
 	return &closure.Plan{Graph: &resolve.Graph{}, Steps: []closure.Step{step}}
 }
 
-// places reads where to look for what is needed.
-func places(texts []string) ([]source.Ref, error) {
+// lookupRefs parses the places to look for dependencies in.
+func lookupRefs(texts []string) ([]source.Ref, error) {
 	var all []source.Ref
 	for _, text := range texts {
 		r, err := source.ParseArgument(text)
@@ -159,20 +159,20 @@ func (a *Arrival) asked() *registry.Asked {
 	return &registry.Asked{Prereleases: strings.Contains(a.got.Package.Manifest().Version, "-")}
 }
 
-// wish is for a package that was named.
-func (a *Arrival) wish(isolated bool) closure.Wish {
+// requirement returns the requirement for a package that was named.
+func (a *Arrival) requirement(isolated bool) closure.Requirement {
 	m, asked := a.got.Package.Manifest(), a.asked()
-	return closure.Wish{
+	return closure.Requirement{
 		Name: m.Name, Constraint: asked.Constraint, Prereleases: asked.Prereleases,
 		Exactly: m.Version, OrOther: asked.Constraint != "", Isolated: isolated,
 	}
 }
 
-// wishes are those for all that was named together, a first.
-func wishes(a *Arrival, others []*Arrival, isolated bool) []closure.Wish {
-	all := []closure.Wish{a.wish(isolated)}
+// requirements returns the requirements for all packages that were named together, a first.
+func requirements(a *Arrival, others []*Arrival, isolated bool) []closure.Requirement {
+	all := []closure.Requirement{a.requirement(isolated)}
 	for _, o := range others {
-		if w := o.wish(isolated); !slices.ContainsFunc(all, func(x closure.Wish) bool { return x.Name == w.Name }) {
+		if w := o.requirement(isolated); !slices.ContainsFunc(all, func(x closure.Requirement) bool { return x.Name == w.Name }) {
 			all = append(all, w)
 		}
 	}

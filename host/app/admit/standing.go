@@ -107,8 +107,8 @@ func (s *Service) Unpin(ctx context.Context, by approval.Human, skill string) ([
 	return s.parts.Installer.Unpin(ctx, by.Actor(), ref.Name)
 }
 
-// A Standing is about whether a skill, or one version of it, is run.
-type Standing struct {
+// An EnableRequest is about whether a skill, or one version of it, is run.
+type EnableRequest struct {
 	// Skill is NAME or NAME@VERSION.
 	Skill string
 	// Reason is kept with the decision; it is of no use where a skill is enabled.
@@ -119,7 +119,7 @@ type Standing struct {
 }
 
 // Disable has a skill, or one version of it, not run any more, whoever asks.
-func (s *Service) Disable(ctx context.Context, by approval.Human, req Standing) ([]registry.Skill, error) {
+func (s *Service) Disable(ctx context.Context, by approval.Human, req EnableRequest) ([]registry.Skill, error) {
 	ctx, ref, err := s.stand(ctx, by, req)
 	if err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ func (s *Service) Disable(ctx context.Context, by approval.Human, req Standing) 
 }
 
 // stand reads which skill is meant, if it is as it was shown.
-func (s *Service) stand(ctx context.Context, by approval.Human, req Standing) (context.Context, manifests.Ref, error) {
+func (s *Service) stand(ctx context.Context, by approval.Human, req EnableRequest) (context.Context, manifests.Ref, error) {
 	if err := s.ready(ctx, by); err != nil {
 		return ctx, manifests.Ref{}, err
 	}
@@ -149,7 +149,7 @@ func (s *Service) versionOf(ref manifests.Ref) func(context.Context) (seen.Versi
 
 // Enable ends what [Service.Disable] began. What is in quarantine stays there, with a
 // [fault.KindDenied] error.
-func (s *Service) Enable(ctx context.Context, by approval.Human, req Standing) ([]registry.Skill, error) {
+func (s *Service) Enable(ctx context.Context, by approval.Human, req EnableRequest) ([]registry.Skill, error) {
 	ctx, ref, err := s.stand(ctx, by, req)
 	if err != nil {
 		return nil, err

@@ -226,7 +226,7 @@ func (u *update) question(ctx context.Context) (closure.Question, []*source.Fetc
 	}
 	if u.c.To != "" {
 		w, err := closure.Later(u.now, u.all, u.c.To)
-		q.Wishes = []closure.Wish{w}
+		q.Requirements = []closure.Requirement{w}
 		return q, nil, err
 	}
 	if u.c.From == "" {
@@ -239,7 +239,7 @@ func (u *update) question(ctx context.Context) (closure.Question, []*source.Fetc
 	if got == nil {
 		return q, nil, u.leave(StatusCurrent, "", fault.Hint{})
 	}
-	q.Wishes = []closure.Wish{{Name: u.now.Name, Exactly: got.Version, Prereleases: strings.Contains(got.Version, "-"), Isolated: u.now.Asked != nil && u.now.Asked.Closure != ""}}
+	q.Requirements = []closure.Requirement{{Name: u.now.Name, Exactly: got.Version, Prereleases: strings.Contains(got.Version, "-"), Isolated: u.now.Asked != nil && u.now.Asked.Closure != ""}}
 	return q, []*source.Fetched{got}, nil
 }
 

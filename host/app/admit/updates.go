@@ -140,10 +140,10 @@ func (u *Updates) Became(skill string, p *Plan, r Result, e *fault.Error) Update
 	return v
 }
 
-// PlaceFailure is what is wrong with the place that something was to come from, without what
+// SourceFailure is what is wrong with the place that something was to come from, without what
 // that was: a registry that is down fails alike for all of its packages. It is empty for
 // other errors.
-func PlaceFailure(err error) string { return transfer.Reason(err) }
+func SourceFailure(err error) string { return transfer.Reason(err) }
 
 // moves are the skills, but the one that was updated, whose active version is another
 // than before.

@@ -40,7 +40,7 @@ type RecordRequest struct {
 	Tool  string
 	Input []byte
 	// Allow is what the call may do.
-	Allow approval.OneRun
+	Allow approval.EphemeralGrant
 	// Workspace is the absolute directory against which relative paths resolve.
 	Workspace string
 	// Built is told what building came to; nil for nobody.

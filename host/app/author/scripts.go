@@ -101,7 +101,7 @@ func (s *Scripts) Module(ctx context.Context, t runner.Target, by *bundle.Packag
 		return nil, err
 	}
 	id := script.ID(in, string(digest), string(t.Package.Digest()), m.Args[0])
-	if made, ok := s.kept(id); ok {
+	if made, ok := s.lookup(id); ok {
 		return made, nil
 	}
 	files, err := tree(t.Package)
@@ -116,7 +116,7 @@ func (s *Scripts) Module(ctx context.Context, t runner.Target, by *bundle.Packag
 	return made, nil
 }
 
-func (s *Scripts) kept(id string) ([]byte, bool) {
+func (s *Scripts) lookup(id string) ([]byte, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if wasm, ok := s.built[id]; ok {

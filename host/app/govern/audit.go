@@ -244,7 +244,7 @@ func (a *Audit) Key(ctx context.Context, by approval.Principal) (AuditKeys, erro
 	return auditKeys(ring)
 }
 
-func auditKeys(ring *checkpoint.Ring) (AuditKeys, error) {
+func auditKeys(ring *checkpoint.Keyring) (AuditKeys, error) {
 	pem, err := ring.Current().PEM()
 	return AuditKeys{ring.Name(), ring.Current(), string(pem), ring.Keys}, err
 }
@@ -256,7 +256,7 @@ func (a *Audit) RotateKey(ctx context.Context, by approval.Human) (AuditKeys, er
 		return AuditKeys{}, err
 	}
 	ring, err := a.p.AuditKeys.Rotate(ctx, func(ctx context.Context) error {
-		ring, err := a.p.AuditKeys.Ring(ctx)
+		ring, err := a.p.AuditKeys.Keyring(ctx)
 		if err != nil {
 			return err
 		}

@@ -24,7 +24,7 @@ var ada = approval.NewHuman("ada")
 // callsOf is the audit log of calls of a home, which an open one writes.
 func callsOf(tb testing.TB, home string) *journal.Journal {
 	tb.Helper()
-	key := secret.NewKey(secret.KeyOptions{Home: home, Place: secret.PlaceFile, Marker: filepath.Join(home, hostfn.HomeMarker)})
+	key := secret.NewKey(secret.KeyOptions{Home: home, Location: secret.LocationFile, Marker: filepath.Join(home, hostfn.HomeMarker)})
 	keys := audit.NewKeystore(filepath.Join(home, "keys"), key, secret.Open(filepath.Join(home, "secrets"), key))
 	calls, err := journal.Open(filepath.Join(home, "journal", "calls"), journal.Options{Sync: true, Keys: keys, Log: audit.Runs})
 	if err != nil {

@@ -126,7 +126,7 @@ func (a *Audit) Verify(ctx context.Context, by approval.Principal, req VerifyReq
 	v.Unfinished, v.Problem = unfinished != nil, cmp.Or(damage, unfinished)
 	v.OK = v.Problem == nil
 	if by, err := a.p.AuditKeys.Known(ctx); err == nil && len(by.Anchors) > 0 {
-		v.KnownBy, v.Found = by.Places, by.Anchors[0].Found
+		v.KnownBy, v.Found = by.Locations, by.Anchors[0].Found
 	}
 	return v, nil
 }
@@ -155,7 +155,7 @@ func (a *Audit) compare(ctx context.Context, req VerifyRequest, v *Verification)
 
 // follows checks that the home's audit key is the one that is given, or follows from it.
 func (a *Audit) follows(ctx context.Context, key []byte) error {
-	ring, err := a.p.AuditKeys.Ring(ctx)
+	ring, err := a.p.AuditKeys.Keyring(ctx)
 	if err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ func (a *Audit) follows(ctx context.Context, key []byte) error {
 // has checks that the audit log has what an export of this home shows, up to the last
 // entry of each part. Otherwise the log was put back to an older state, or replaced.
 func (a *Audit) has(ctx context.Context, f Finding) error {
-	ring, err := a.p.AuditKeys.Ring(ctx)
+	ring, err := a.p.AuditKeys.Keyring(ctx)
 	if err != nil {
 		return err
 	}

@@ -53,8 +53,8 @@ func Statuses() []string {
 // Undecided reports whether a person can still approve a proposal.
 func Undecided(p Proposal) bool { return p.Status.Waits() || p.Status == StatusQuarantined }
 
-// Settle carries out what was approved and not applied, and ends what waits in vain.
-func (s *Proposals) Settle(ctx context.Context, by approval.Principal) error {
+// Reconcile carries out what was approved and not applied, and ends what waits in vain.
+func (s *Proposals) Reconcile(ctx context.Context, by approval.Principal) error {
 	return s.settled(ctx, by)
 }
 
@@ -77,7 +77,7 @@ func (s *Proposals) settle(ctx context.Context) error {
 		}
 		errs = append(errs, err)
 	}
-	_, err := s.p.Installer.Settle(ctx)
+	_, err := s.p.Installer.ExpireProposals(ctx)
 	return errors.Join(append(errs, err)...)
 }
 
@@ -122,7 +122,7 @@ func (s *Proposals) Expire(ctx context.Context, by approval.Principal) ([]Propos
 	if err := s.p.begin(ctx, by); err != nil {
 		return nil, err
 	}
-	ended, err := s.p.Installer.Settle(ctx)
+	ended, err := s.p.Installer.ExpireProposals(ctx)
 	return append([]Proposal{}, ended...), err
 }
 

@@ -161,7 +161,7 @@ func suggestOne(s registry.Skill, gs []Grant, u *used, since, now time.Time) Sug
 		if g.Live(now) {
 			grants = append(grants, suggest.Grant{
 				ID: g.ID, Capability: g.Capability, Given: g.At,
-				Passing: !g.Standing(now) || !g.ExpiresAt.IsZero(),
+				Passing: !g.Unconditional(now) || !g.ExpiresAt.IsZero(),
 			})
 		}
 	}

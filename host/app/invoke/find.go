@@ -151,7 +151,7 @@ func (s *Service) Local(ctx context.Context, by approval.Principal, label, tool 
 	if p == nil {
 		return Target{}, fault.Errorf(fault.KindUsage, "%s: a package is needed", label)
 	}
-	t, err := s.parts.Skills.Uninstalled(ctx, label, &source.Fetched{Package: p, Kind: source.KindDirectory, Place: label})
+	t, err := s.parts.Skills.Uninstalled(ctx, label, &source.Fetched{Package: p, Kind: source.KindDirectory, Location: label})
 	return Target{run: t, name: label, tool: tool}, err
 }
 
@@ -178,7 +178,7 @@ func (s *Service) fetch(ctx context.Context, by approval.Principal, a Address, p
 	if filepath.Ext(a.Path) == bundle.Extension { // with who signed it
 		return s.fetchFrom(ctx, notName(a.Path), progress)
 	}
-	return &source.Fetched{Package: p, Kind: source.KindDirectory, Place: a.Path}, nil
+	return &source.Fetched{Package: p, Kind: source.KindDirectory, Location: a.Path}, nil
 }
 
 func (s *Service) fetchFrom(ctx context.Context, text string, progress func(done, total int64)) (*source.Fetched, error) {

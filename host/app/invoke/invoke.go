@@ -61,7 +61,7 @@ type Invocation struct {
 	// Input goes to the tool as it is: JSON that fits its schema, where it has one.
 	Input []byte
 	// Allow is what a person allows for this call alone.
-	Allow approval.OneRun
+	Allow approval.EphemeralGrant
 	// Run and Session are those the call belongs to, for grants that hold for one alone. A
 	// skill with sessions goes on with Session; empty for a call that leaves nothing behind.
 	Run, Session string
@@ -233,7 +233,7 @@ func (s *Service) granted(ctx context.Context, in Invocation) (runner.Call, erro
 		return c, nil
 	}
 	var err error
-	c.Target.Granted, err = s.parts.Approvals.Spend(ctx, skill, approval.Use{Run: in.Run, Session: in.Session, Input: in.Input})
+	c.Target.Granted, err = s.parts.Approvals.ConsumeGrants(ctx, skill, approval.Use{Run: in.Run, Session: in.Session, Input: in.Input})
 	return c, err
 }
 

@@ -135,7 +135,7 @@ func Place(s registry.Skill) runner.Place {
 func (s *Skills) Uninstalled(ctx context.Context, label string, got *source.Fetched) (runner.Target, error) {
 	m := got.Package.Manifest()
 	err := s.harmless(ctx, trust.Evidence{
-		Skill: m.Name, Version: m.Version, Source: got.Place, Directory: got.MadeHere(),
+		Skill: m.Name, Version: m.Version, Source: got.Location, Directory: got.MadeHere(),
 		Content: got.Package.Digest(), Artifact: got.Artifact, Blob: got.Archive, Bundles: got.Signatures,
 	})
 	return runner.Target{Label: label, Package: got.Package, Origin: registry.OriginPath}, err
@@ -193,7 +193,7 @@ func (s *Skills) Target(ctx context.Context, caller runner.Target, ref manifests
 func (s *Skills) Granted(ctx context.Context, c runner.Call) (approval.Granted, error) {
 	m := c.Target.Package.Manifest()
 	skill := registry.Skill{Name: m.Name, Version: m.Version, Digest: c.Target.Package.Digest()}
-	return s.parts.Approvals.Spend(ctx, skill, approval.Use{Session: c.Session, Input: c.Input})
+	return s.parts.Approvals.ConsumeGrants(ctx, skill, approval.Use{Session: c.Session, Input: c.Input})
 }
 
 // Reached is [Skills.Target] in the state as it is.

@@ -25,7 +25,7 @@ func (s *Service) asked(ctx context.Context, t Target, c runner.Call) task.Resul
 	call := func() approval.ToolCall {
 		return approval.NewToolCall(skill.Name, skill.Digest, toolName(manifest, tool), input)
 	}
-	lease, err := s.parts.Approvals.TakeLease(ctx, c.Target.Granted, call)
+	lease, err := s.parts.Approvals.TakeCallApproval(ctx, c.Target.Granted, call)
 	if err != nil {
 		return refused(skill, c, err)
 	}
@@ -76,7 +76,7 @@ func toolName(m *manifests.Manifest, tool string) string {
 // askedAbout is what policies ask about in a call: what was refused now, and, so
 // that one approval is enough, what an approval that is used up let through. It
 // is nil when nothing was refused for that reason.
-func askedAbout(denials []task.Denial, used approval.Lease) []approval.Ask {
+func askedAbout(denials []task.Denial, used approval.CallApproval) []approval.Ask {
 	var asks []approval.Ask
 	for _, d := range denials {
 		c, err := capability.Parse(d.Capability)

@@ -8,8 +8,8 @@ type (
 	Principal = approval.Principal
 	// A Human is a person, who alone may decide.
 	Human = approval.Human
-	// A OneRun is what a person allows for one call.
-	OneRun = approval.OneRun
+	// An EphemeralGrant is what a person allows for one call.
+	EphemeralGrant = approval.EphemeralGrant
 )
 
 // NewHuman makes a Human. Call it only where a person is at the other end: a terminal, or a

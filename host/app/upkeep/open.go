@@ -57,12 +57,12 @@ func AuditWindow(s config.Settings, serves bool) time.Duration {
 // keyring is asked whatever the home's own settings say: whoever can write the home's files
 // may have written those.
 func KeyOptions(home string, c *config.Config, k secret.Keyring) secret.KeyOptions {
-	o := secret.KeyOptions{Home: home, Place: secret.Place(c.Settings().SecretKey), Keyring: k, Marker: filepath.Join(home, hostfn.HomeMarker)}
+	o := secret.KeyOptions{Home: home, Location: secret.Location(c.Settings().SecretKey), Keyring: k, Marker: filepath.Join(home, hostfn.HomeMarker)}
 	if o.Keyring == nil {
 		o.Keyring = secret.SystemKeyring()
 	}
 	v, err := c.Get("secret_key")
-	if o.Place == secret.PlaceFile && err == nil && !strings.HasPrefix(v.Source, home+string(filepath.Separator)) {
+	if o.Location == secret.LocationFile && err == nil && !strings.HasPrefix(v.Source, home+string(filepath.Separator)) {
 		o.Keyring = nil
 	}
 	return o
@@ -133,13 +133,13 @@ func readStart(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxKeyFile))
 }
 
-// AnchorShelf is the copy in the store of what the home is known by.
-type AnchorShelf struct{ KV store.KV }
+// StoredAnchor is the copy in the store of what the home is known by.
+type StoredAnchor struct{ KV store.KV }
 
 const anchorKey = "host/anchor"
 
 // Load returns nil when there is none.
-func (a AnchorShelf) Load(ctx context.Context) ([]byte, error) {
+func (a StoredAnchor) Load(ctx context.Context) ([]byte, error) {
 	e, err := a.KV.Get(ctx, anchorKey)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
@@ -148,7 +148,7 @@ func (a AnchorShelf) Load(ctx context.Context) ([]byte, error) {
 }
 
 // Save replaces it.
-func (a AnchorShelf) Save(ctx context.Context, b []byte) error {
+func (a StoredAnchor) Save(ctx context.Context, b []byte) error {
 	_, err := a.KV.Put(ctx, anchorKey, b, store.Any)
 	return err
 }

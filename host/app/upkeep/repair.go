@@ -34,7 +34,7 @@ type AuditRepair struct {
 	// decision is left: they are to be given, and installed, again.
 	Gone []string `json:"gone"`
 	// Store says how the store was made again; nil when that was not needed.
-	Store *Renewal `json:"store,omitempty"`
+	Store *RebuildReport `json:"store,omitempty"`
 }
 
 // Whole reports whether there is nothing to repair.
@@ -62,8 +62,8 @@ type KeyRepair struct {
 	Vouched bool `json:"vouched"`
 	// New is the public key that signs from now on; empty for a plan. Aside are
 	// the files that were in its place.
-	New   string   `json:"new,omitempty"`
-	Aside []string `json:"aside,omitempty"`
+	New     string   `json:"new,omitempty"`
+	Backups []string `json:"aside,omitempty"`
 }
 
 // PlanAuditRepair says what [Service.RepairAudit] would do.
@@ -132,7 +132,7 @@ func (s *Service) planDecisions(ctx context.Context, r *AuditRepair, damaged, vo
 // keyRepair says what is wrong with the key of the audit log; nil when nothing
 // is.
 func (s *Service) keyRepair(ctx context.Context) (*KeyRepair, error) {
-	_, err := s.AuditKeys.Ring(ctx)
+	_, err := s.AuditKeys.Keyring(ctx)
 	if err == nil || !errors.Is(err, audit.ErrNoKey) || errors.Is(err, secret.ErrLocked) || errors.Is(err, secret.ErrExposed) {
 		return nil, err
 	}
@@ -167,7 +167,7 @@ func (s *Service) vouched(ctx context.Context, k *KeyRepair) bool {
 	if !errors.Is(err, journal.ErrSignature) {
 		return true
 	}
-	ring, err := s.AuditKeys.Ring(ctx)
+	ring, err := s.AuditKeys.Keyring(ctx)
 	if err != nil || ring == nil {
 		return false
 	}
@@ -180,7 +180,7 @@ func (s *Service) renewKey(ctx context.Context, k *KeyRepair) error {
 		return nil
 	}
 	ring, aside, err := s.AuditKeys.Renew(ctx)
-	k.Aside = aside
+	k.Backups = aside
 	if err != nil {
 		return err
 	}
@@ -317,10 +317,10 @@ func (s *Service) repairPart(ctx context.Context, p damagedPart) error {
 }
 
 // lookAtStore says what a repair would carry over of the store.
-func (s *Service) lookAtStore(ctx context.Context) (Renewal, error) {
-	r := Renewal{Kinds: []KindCount{}, Lost: []string{}}
+func (s *Service) lookAtStore(ctx context.Context) (RebuildReport, error) {
+	r := RebuildReport{Kinds: []KindCount{}, Lost: []string{}}
 	err := s.replaceStore(ctx, &r, func(was salvaged) (bool, error) {
-		kept := s.kept(was)
+		kept := s.unjournaled(was)
 		r.count(kept, kept)
 		return false, nil
 	})
@@ -335,7 +335,7 @@ func (s *Service) repairStore(ctx context.Context, by approval.Human, r *AuditRe
 		return s.recordRepair(ctx, by, r, vouched, s.Ledger, nil, nil)
 	}
 	known := s.knownIf(ctx, vouched)
-	r.Store = &Renewal{Kinds: []KindCount{}, Lost: []string{}}
+	r.Store = &RebuildReport{Kinds: []KindCount{}, Lost: []string{}}
 	return s.replaceStore(ctx, r.Store, func(was salvaged) (bool, error) {
 		n, err := s.renew(ctx, was)
 		if err == nil {
@@ -344,7 +344,7 @@ func (s *Service) repairStore(ctx context.Context, by approval.Human, r *AuditRe
 		if err != nil {
 			return false, err
 		}
-		return s.build(ctx, r.Store, was, n, func(Renewal) (bool, error) { return true, nil })
+		return s.build(ctx, r.Store, was, n, func(RebuildReport) (bool, error) { return true, nil })
 	})
 }
 
@@ -386,7 +386,7 @@ func (r *AuditRepair) note() string {
 		for _, l := range j.repair.Lost[:min(len(j.repair.Lost), maxNoted)] {
 			text += "; lost " + l.String()
 		}
-		parts = append(parts, text+"; as it was: "+j.repair.Aside)
+		parts = append(parts, text+"; as it was: "+j.repair.Backup)
 	}
 	return strings.Join(parts, ". ")
 }

@@ -32,12 +32,12 @@ const (
 
 // replacement is what the mark says.
 type replacement struct {
-	Aside string `json:"aside"` // the name that the old store gets
+	Backup string `json:"aside"` // the name that the old store gets
 }
 
 // replaceStore has make look at the store, which nobody uses meanwhile, and make
 // another beside it; when make says that it did, that takes its place.
-func (s *Service) replaceStore(ctx context.Context, r *Renewal, make func(salvaged) (bool, error)) (err error) {
+func (s *Service) replaceStore(ctx context.Context, r *RebuildReport, make func(salvaged) (bool, error)) (err error) {
 	if err := alone(ctx, s.Home); err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (s *Service) replaceStore(ctx context.Context, r *Renewal, make func(salvag
 	}
 	made, err := make(was)
 	if err == nil && made {
-		r.Aside, err = s.slot().announce()
+		r.Backup, err = s.slot().announce()
 	}
 	if err != nil || !made {
 		return errors.Join(err, os.RemoveAll(s.path(freshStore)), release(), s.reopenAsItWas(ctx))
@@ -81,7 +81,7 @@ func (p slot) takeTurn(ctx context.Context) (*filelock.Lock, error) {
 
 // announce writes the mark, and returns where the old store will be.
 func (p slot) announce() (string, error) {
-	aside := asideName()
+	aside := backupName()
 	if _, err := os.Lstat(p.path("store")); errors.Is(err, fs.ErrNotExist) {
 		aside = ""
 	}
@@ -120,14 +120,14 @@ func (p slot) putInPlace() error {
 	if err == nil {
 		err = json.Unmarshal(b, &to)
 	}
-	if err == nil && to.Aside != "" && (filepath.Base(to.Aside) != to.Aside || !strings.HasPrefix(to.Aside, asidePrefix)) {
-		err = fmt.Errorf("%q is not a name for a store that was", to.Aside)
+	if err == nil && to.Backup != "" && (filepath.Base(to.Backup) != to.Backup || !strings.HasPrefix(to.Backup, backupPrefix)) {
+		err = fmt.Errorf("%q is not a name for a store that was", to.Backup)
 	}
 	if err != nil {
 		return fault.Errorf(fault.KindVerification, "read %s: %w", p.path(storeMark), err).
 			WithHint("a new store was complete and is in %s, the one as it was in %s or beside it: move one of them to %s, and delete the file", p.path(freshStore), p.path("store"), p.path("store"))
 	}
-	if err := p.rename(to.Aside); err != nil {
+	if err := p.rename(to.Backup); err != nil {
 		return fmt.Errorf("put the new store in its place: %w", err)
 	}
 	return errors.Join(atomicfile.SyncDir(p.home), os.Remove(p.path(storeMark)), atomicfile.SyncDir(p.home))
@@ -141,7 +141,7 @@ func (p slot) rename(aside string) error {
 	if _, err := os.Lstat(p.path(aside)); aside == "" || err == nil {
 		// What is there now came between: a command that began before the mark was
 		// written made an empty one.
-		aside = asideName()
+		aside = backupName()
 	}
 	if err := os.Rename(p.path("store"), p.path(aside)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -149,12 +149,12 @@ func (p slot) rename(aside string) error {
 	return os.Rename(p.path(freshStore), p.path("store"))
 }
 
-// asideName is what a store is called that is kept aside now.
-func asideName() string {
-	return asidePrefix + strings.ReplaceAll(time.Now().UTC().Format("20060102-150405.000000"), ".", "-")
+// backupName is a new name for the store that is replaced.
+func backupName() string {
+	return backupPrefix + strings.ReplaceAll(time.Now().UTC().Format("20060102-150405.000000"), ".", "-")
 }
 
-const asidePrefix = "store.aside-"
+const backupPrefix = "store.aside-"
 
 // reopen opens the store of the home again, and uses that from now on.
 func (s *Service) reopen(ctx context.Context) error {

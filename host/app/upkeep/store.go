@@ -89,8 +89,8 @@ func (s *Service) BackUp(ctx context.Context, by approval.Principal, r BackupReq
 	return Backup{r.Path, n}, err
 }
 
-// A Renewal is what became of a store that was made again.
-type Renewal struct {
+// A RebuildReport says what a store holds after it was rebuilt or restored.
+type RebuildReport struct {
 	// Decisions is how many decisions of the journal are in the store.
 	Decisions uint64 `json:"decisions"`
 	// Kept is how many values that skills keep are in it.
@@ -106,9 +106,9 @@ type Renewal struct {
 	Whole bool `json:"whole"`
 	// Lost says what could not be read, for people.
 	Lost []string `json:"lost"`
-	// Aside is where the store as it was is kept; empty when there was none, or
+	// Backup is where the store as it was is kept; empty when there was none, or
 	// nothing was changed.
-	Aside string `json:"aside,omitempty"`
+	Backup string `json:"aside,omitempty"`
 }
 
 // A KindCount says how many entries there are of one kind of data.
@@ -163,11 +163,11 @@ func kindOf(key string) string {
 	return ""
 }
 
-// skillValues is the kind of what [Renewal.Kept] counts.
+// skillValues is the kind of what [RebuildReport.Kept] counts.
 const skillValues = "values that skills keep"
 
 // count fills in the counts.
-func (r *Renewal) count(before, after []store.Item) {
+func (r *RebuildReport) count(before, after []store.Item) {
 	by := map[string]*KindCount{}
 	at := func(key string) *KindCount {
 		kind := kindOf(key)
@@ -202,7 +202,7 @@ type salvaged struct {
 
 // salvage reads the store, damaged or not, and keeps everybody from it until release
 // is called.
-func (s *Service) salvage(ctx context.Context, r *Renewal) (was salvaged, release func() error, err error) {
+func (s *Service) salvage(ctx context.Context, r *RebuildReport) (was salvaged, release func() error, err error) {
 	o, err := s.storeOptions()
 	if err != nil {
 		return was, nil, err
@@ -230,14 +230,14 @@ func (s *Service) salvage(ctx context.Context, r *Renewal) (was salvaged, releas
 	default:
 		r.found(found)
 		was = salvaged{found.Items, found.Number}
-		if len(s.kept(was)) == len(was.items) && !s.untouched() {
+		if len(s.unjournaled(was)) == len(was.items) && !s.untouched() {
 			r.Whole, r.Lost = false, append(r.Lost, "it has none of the decisions, so it is not the one that was here")
 		}
 	}
 	return was, held.Release, nil
 }
 
-func (r *Renewal) found(m *store.Remains) {
+func (r *RebuildReport) found(m *store.Remains) {
 	r.Whole, r.Lost = m.Whole, append(r.Lost, m.Lost...)
 	r.Unreadable = max(0, int(m.Expected)-m.Entries)
 	if !r.Whole && len(r.Lost) == 0 {
@@ -256,8 +256,8 @@ func Projections() []ledger.Projection {
 	return []ledger.Projection{registry.Projection(), approval.Projection(), trust.Projection(), token.Projection()}
 }
 
-// kept are the entries that are not made from the journal.
-func (s *Service) kept(was salvaged) []store.Item {
+// unjournaled returns the entries that the journal cannot rebuild.
+func (s *Service) unjournaled(was salvaged) []store.Item {
 	return slices.DeleteFunc(slices.Clone(was.items), func(it store.Item) bool {
 		part, name := store.PartOf(it.Key)
 		return part == store.PartKV && s.Ledger.Makes(name)
@@ -274,10 +274,10 @@ type renewed struct {
 // renew makes the state again in memory: of the journal what decisions made, and of
 // was everything else.
 func (s *Service) renew(ctx context.Context, was salvaged) (*renewed, error) {
-	n := &renewed{engine: store.MemoryOf(s.kept(was), was.number)}
+	n := &renewed{engine: store.MemoryOf(s.unjournaled(was), was.number)}
 	n.store = store.New(n.engine, nil, store.Settings{})
 	n.ledger = ledger.New(s.Decisions, n.store.KV(), Projections()...)
-	s.SecretKey.Anchors().UseStore(AnchorShelf{n.store.KV()}) // until the store is open again
+	s.SecretKey.Anchors().UseStore(StoredAnchor{n.store.KV()}) // until the store is open again
 	_, err := n.ledger.Rebuild(ctx)
 	return n, err
 }
@@ -300,11 +300,11 @@ func (n *renewed) items(ctx context.Context) (all []store.Item, number uint64, e
 }
 
 // PlanRebuild says what [Service.Rebuild] would find.
-func (s *Service) PlanRebuild(ctx context.Context, by approval.Principal) (Renewal, error) {
+func (s *Service) PlanRebuild(ctx context.Context, by approval.Principal) (RebuildReport, error) {
 	if err := approval.CheckPrincipal(by); err != nil {
-		return Renewal{}, err
+		return RebuildReport{}, err
 	}
-	return s.rebuild(ctx, func(Renewal) (bool, error) { return false, nil })
+	return s.rebuild(ctx, func(RebuildReport) (bool, error) { return false, nil })
 }
 
 // A RebuildRequest says how a store is made again.
@@ -318,11 +318,11 @@ type RebuildRequest struct {
 // can be read it refuses, with a [fault.KindConflict] error, unless the request says
 // otherwise. The store stays as it is when the journal is damaged, and in every case
 // until the new one is complete.
-func (s *Service) Rebuild(ctx context.Context, by approval.Human, q RebuildRequest) (Renewal, error) {
+func (s *Service) Rebuild(ctx context.Context, by approval.Human, q RebuildRequest) (RebuildReport, error) {
 	if err := by.Check(); err != nil {
-		return Renewal{}, err
+		return RebuildReport{}, err
 	}
-	return s.rebuild(ctx, func(r Renewal) (bool, error) {
+	return s.rebuild(ctx, func(r RebuildReport) (bool, error) {
 		if !r.Whole && !q.Lossy {
 			return false, r.refused("store rebuild", fault.RebuildStore())
 		}
@@ -331,7 +331,7 @@ func (s *Service) Rebuild(ctx context.Context, by approval.Human, q RebuildReque
 }
 
 // refused is the error of what would lose something.
-func (r Renewal) refused(command string, again fault.Remedy) error {
+func (r RebuildReport) refused(command string, again fault.Remedy) error {
 	what := strings.Join(r.Lost, "; ")
 	if r.Unreadable > 0 {
 		what = fmt.Sprintf("%d entries (%s)", r.Unreadable, what)
@@ -341,8 +341,8 @@ func (r Renewal) refused(command string, again fault.Remedy) error {
 			fault.RebuildStore().With(fault.FieldDryRun), fault.RestoreStore(""), again.With(fault.FieldForce))
 }
 
-func (s *Service) rebuild(ctx context.Context, goOn func(Renewal) (bool, error)) (Renewal, error) {
-	r := Renewal{Kinds: []KindCount{}, Lost: []string{}}
+func (s *Service) rebuild(ctx context.Context, goOn func(RebuildReport) (bool, error)) (RebuildReport, error) {
+	r := RebuildReport{Kinds: []KindCount{}, Lost: []string{}}
 	if err := UnfinishedRepair(s.Home); err != nil {
 		return r, err
 	}
@@ -360,7 +360,7 @@ func (s *Service) rebuild(ctx context.Context, goOn func(Renewal) (bool, error))
 }
 
 // build makes the store of a state beside the one there is, if goOn says so.
-func (s *Service) build(ctx context.Context, r *Renewal, was salvaged, n *renewed, goOn func(Renewal) (bool, error)) (bool, error) {
+func (s *Service) build(ctx context.Context, r *RebuildReport, was salvaged, n *renewed, goOn func(RebuildReport) (bool, error)) (bool, error) {
 	items, number, err := n.items(ctx)
 	if err != nil {
 		return false, err
@@ -387,9 +387,9 @@ type RestoreRequest struct {
 }
 
 // PlanRestore says what [Service.Restore] would do, or why it would refuse.
-func (s *Service) PlanRestore(ctx context.Context, by approval.Principal, q RestoreRequest) (Renewal, error) {
+func (s *Service) PlanRestore(ctx context.Context, by approval.Principal, q RestoreRequest) (RebuildReport, error) {
 	if err := approval.CheckPrincipal(by); err != nil {
-		return Renewal{}, err
+		return RebuildReport{}, err
 	}
 	return s.restoreFrom(ctx, q, false)
 }
@@ -398,20 +398,20 @@ func (s *Service) PlanRestore(ctx context.Context, by approval.Principal, q Rest
 // from the journal, so what is lost is what skills kept, and what was remembered and
 // done, since. A backup that does not fit the journal is refused, with
 // [ErrOtherHome], and nothing is changed then.
-func (s *Service) Restore(ctx context.Context, by approval.Human, q RestoreRequest) (Renewal, error) {
+func (s *Service) Restore(ctx context.Context, by approval.Human, q RestoreRequest) (RebuildReport, error) {
 	if err := by.Check(); err != nil {
-		return Renewal{}, err
+		return RebuildReport{}, err
 	}
 	return s.restoreFrom(ctx, q, true)
 }
 
-func (s *Service) restoreFrom(ctx context.Context, q RestoreRequest, goOn bool) (Renewal, error) {
+func (s *Service) restoreFrom(ctx context.Context, q RestoreRequest, goOn bool) (RebuildReport, error) {
 	if q.Backup != nil {
 		return s.restore(ctx, q.Backup, goOn)
 	}
 	f, err := openfile.Open(ctx, q.Path)
 	if err != nil {
-		return Renewal{}, fmt.Errorf("read backup: %w", err)
+		return RebuildReport{}, fmt.Errorf("read backup: %w", err)
 	}
 	defer f.Close()
 	r, err := s.restore(ctx, f, goOn)
@@ -425,8 +425,8 @@ func (s *Service) restoreFrom(ctx context.Context, q RestoreRequest, goOn bool) 
 // not have.
 var ErrOtherHome = errors.New("the backup is not of this home, or the journal was cut or replaced since")
 
-func (s *Service) restore(ctx context.Context, from io.Reader, goOn bool) (Renewal, error) {
-	r := Renewal{Kinds: []KindCount{}, Lost: []string{}}
+func (s *Service) restore(ctx context.Context, from io.Reader, goOn bool) (RebuildReport, error) {
+	r := RebuildReport{Kinds: []KindCount{}, Lost: []string{}}
 	if err := UnfinishedRepair(s.Home); err != nil {
 		return r, err
 	}
@@ -473,7 +473,7 @@ func (s *Service) unpack(ctx context.Context, from io.Reader, keep bool) ([]stor
 // adopt brings a store from a backup to what the journal says.
 func (s *Service) adopt(ctx context.Context, from store.Opened, keep bool) (items []store.Item, err error) {
 	// What the backup says the home was known by may be older than what it is.
-	s.SecretKey.Anchors().UseStore(AnchorShelf{store.Memory().KV()})
+	s.SecretKey.Anchors().UseStore(StoredAnchor{store.Memory().KV()})
 	err = ledger.New(s.Decisions, from.KV(), Projections()...).Follow(ctx)
 	if errors.Is(err, ledger.ErrBehind) {
 		return nil, fmt.Errorf("%w: %w", ErrOtherHome, err)

@@ -13,12 +13,12 @@ const maxBefore = 16 << 10
 
 // A ChatRequest is a turn of a conversation.
 type ChatRequest struct {
-	// Said is what was said, as the goal, and what may be used to answer it.
-	Said TaskRequest
+	// Message is what the person wrote, as the goal, and what may be used to answer it.
+	Message TaskRequest
 	// Before is from the reply to the turn before; empty for the first.
 	Before string
 	// Allow is as in [DoRequest].
-	Allow approval.OneRun
+	Allow approval.EphemeralGrant
 	// Tell is told what happens, one thing at a time; it may be nil.
 	Tell func(Update) error
 }
@@ -39,11 +39,11 @@ func (t *Tasks) Chat(ctx context.Context, by approval.Principal, q ChatRequest) 
 	if err := allows(by, q.Allow); err != nil {
 		return ChatReply{}, err
 	}
-	e, err := q.Said.task(by)
+	e, err := q.Message.task(by)
 	if err != nil {
 		return ChatReply{}, err
 	}
-	if err := t.s.knows(ctx, q.Said.Agent); err != nil {
+	if err := t.s.knows(ctx, q.Message.Agent); err != nil {
 		return ChatReply{}, err
 	}
 	o, err := t.s.open(ctx)
@@ -62,7 +62,7 @@ func (t *Tasks) Chat(ctx context.Context, by approval.Principal, q ChatRequest) 
 		}
 		return q.Tell(u)
 	})
-	before := q.Before + "Person: " + q.Said.Goal + "\nAnswer: " + r.Answer + "\n"
+	before := q.Before + "Person: " + q.Message.Goal + "\nAnswer: " + r.Answer + "\n"
 	return ChatReply{r.Answer, r.Run, lastBytes(before, maxBefore)}, err
 }
 

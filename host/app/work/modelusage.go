@@ -27,7 +27,7 @@ type ModelStats struct {
 	Tiers  []ModelUse `json:"tiers"`
 	Days   []ModelUse `json:"days"`
 	// Budgets are those of the day and of the month, as they are now.
-	Budgets []budget.Standing `json:"budgets"`
+	Budgets []budget.Status `json:"budgets"`
 }
 
 // noTier is the name under which uses without a tier are added up.
@@ -56,7 +56,7 @@ func (u *Usage) Models(ctx context.Context, by approval.Principal, since time.Ti
 	if err != nil {
 		return s, err
 	}
-	s.Budgets, err = ledger.Host().Standings(ctx)
+	s.Budgets, err = ledger.Host().Statuses(ctx)
 	return s, err
 }
 

@@ -70,14 +70,14 @@ type Plugins struct {
 
 	mu         sync.Mutex
 	supervisor *plugins.Supervisor
-	laid       map[manifests.Digest]laid
+	extracted  map[manifests.Digest]extracted
 }
 
 // NewPlugins makes Plugins. Close them when done.
 func NewPlugins(log hclog.Logger, p PluginParts) *Plugins { return &Plugins{PluginParts: p, log: log} }
 
-// laid are the files of a package of a plugin, where they are started from.
-type laid struct {
+// extracted are the files of a package of a plugin, where they are started from.
+type extracted struct {
 	file    string // the program or the script
 	dir     string
 	digests map[string]string // by the names in the package
@@ -200,7 +200,7 @@ func (h *Plugins) may(who policies.Principal, granted capability.Set, r capabili
 // start fills in what is started. The supervisor runs a private copy, and checks its
 // digest.
 func (h *Plugins) start(ctx context.Context, s registry.Skill, program manifests.Program, spec *plugins.Spec) error {
-	l, err := h.lay(ctx, s.Digest, program)
+	l, err := h.extract(ctx, s.Digest, program)
 	if err != nil {
 		return err
 	}
@@ -220,21 +220,21 @@ func (h *Plugins) start(ctx context.Context, s registry.Skill, program manifests
 	return nil
 }
 
-// lay writes the files of a plugin to where they are started from. A provider is looked
+// extract writes the files of a plugin to where they are started from. A provider is looked
 // up for each request, and its package may be large: it is read once.
-func (h *Plugins) lay(ctx context.Context, digest manifests.Digest, program manifests.Program) (laid, error) {
+func (h *Plugins) extract(ctx context.Context, digest manifests.Digest, program manifests.Program) (extracted, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if l, ok := h.laid[digest]; ok {
+	if l, ok := h.extracted[digest]; ok {
 		if _, err := os.Lstat(l.file); err == nil {
 			return l, nil
 		}
 	}
 	p, err := h.Registry.Package(ctx, digest)
 	if err != nil {
-		return laid{}, err
+		return extracted{}, err
 	}
-	l := laid{dir: h.path("cache", "plugins", "packages", digest.Hex()), digests: map[string]string{}}
+	l := extracted{dir: h.path("cache", "plugins", "packages", digest.Hex()), digests: map[string]string{}}
 	l.file = filepath.Join(l.dir, filepath.FromSlash(program.File))
 	for _, f := range p.Files() {
 		if program.Interpreter == "" && f.Path != program.File {
@@ -242,25 +242,25 @@ func (h *Plugins) lay(ctx context.Context, digest manifests.Digest, program mani
 		}
 		content, err := p.Read(f.Path)
 		if err != nil {
-			return laid{}, err
+			return extracted{}, err
 		}
-		if err := layFile(filepath.Join(l.dir, filepath.FromSlash(f.Path)), content); err != nil {
-			return laid{}, err
+		if err := extractFile(filepath.Join(l.dir, filepath.FromSlash(f.Path)), content); err != nil {
+			return extracted{}, err
 		}
 		l.digests[f.Path] = string(f.Digest)
 	}
 	if l.digests[program.File] == "" {
-		return laid{}, fmt.Errorf("start %s of package %s: %w", program.File, p.Manifest().Name, fs.ErrNotExist)
+		return extracted{}, fmt.Errorf("start %s of package %s: %w", program.File, p.Manifest().Name, fs.ErrNotExist)
 	}
-	if h.laid == nil {
-		h.laid = map[manifests.Digest]laid{}
+	if h.extracted == nil {
+		h.extracted = map[manifests.Digest]extracted{}
 	}
-	h.laid[digest] = l
+	h.extracted[digest] = l
 	return l, nil
 }
 
-// layFile writes a file, unless it is there with this content.
-func layFile(path string, content []byte) error {
+// extractFile writes a file, unless it is there with this content.
+func extractFile(path string, content []byte) error {
 	if st, err := os.Lstat(path); err == nil && st.Mode().IsRegular() {
 		if there, err := os.ReadFile(path); err == nil && bytes.Equal(there, content) {
 			return nil

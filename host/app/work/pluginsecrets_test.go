@@ -14,7 +14,7 @@ import (
 // failures has none of them.
 func TestSecretsOfAPluginAreNamed(t *testing.T) {
 	home := t.TempDir()
-	vault := secret.Open(filepath.Join(home, "secrets"), secret.NewKey(secret.KeyOptions{Home: home, Place: secret.PlaceFile}))
+	vault := secret.Open(filepath.Join(home, "secrets"), secret.NewKey(secret.KeyOptions{Home: home, Location: secret.LocationFile}))
 	if err := vault.Set(t.Context(), "key", []byte("correct-horse")); err != nil {
 		t.Fatal(err)
 	}

@@ -211,7 +211,7 @@ type DoRequest struct {
 	ID string
 	// Allow is what a person allows its calls as long as this process works on it: each
 	// skill has of it what its manifest asks for, within the directories of the task.
-	Allow approval.OneRun
+	Allow approval.EphemeralGrant
 	// Watch is told each event of the task as it happens, one at a time; nil for nobody. An
 	// error of it is returned when the work stops, which goes on meanwhile.
 	Watch func(Event) error
@@ -273,7 +273,7 @@ func last(ctx context.Context, o *orchestrator.Orchestrator, id string) (uint64,
 }
 
 // run works on a task for the queue.
-func (s *Service) run(ctx context.Context, id string, allow approval.OneRun) (task.Run, error) {
+func (s *Service) run(ctx context.Context, id string, allow approval.EphemeralGrant) (task.Run, error) {
 	o, err := s.open(ctx)
 	if err != nil {
 		return task.Run{}, err

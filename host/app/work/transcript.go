@@ -15,27 +15,27 @@ import (
 // hints out.
 type Transcript struct {
 	// Way puts a hint into the words of an edge.
-	Way  func(fault.Hint) string
-	said []string
+	Way   func(fault.Hint) string
+	lines []string
 }
 
 // words is a text without the way it is spaced, by which texts are compared.
 func words(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// Said reports whether a text was told.
-func (t *Transcript) Said(text string) bool {
-	return words(text) != "" && slices.Contains(t.said, words(text))
+// Contains reports whether the transcript has a text.
+func (t *Transcript) Contains(text string) bool {
+	return words(text) != "" && slices.Contains(t.lines, words(text))
 }
 
-func (t *Transcript) say(text string) { t.said = append(t.said, words(text)) }
+func (t *Transcript) say(text string) { t.lines = append(t.lines, words(text)) }
 
 // Reset forgets what was told.
-func (t *Transcript) Reset() { t.said = nil }
+func (t *Transcript) Reset() { t.lines = nil }
 
 // Hint is what helps, as the edge says it; empty if it was told.
 func (t *Transcript) Hint(h fault.Hint) string {
 	text := t.way(h)
-	if text == "" || t.Said(text) {
+	if text == "" || t.Contains(text) {
 		return ""
 	}
 	t.say(text)
@@ -53,7 +53,7 @@ func (t *Transcript) way(h fault.Hint) string {
 // the end of the task says.
 func (t *Transcript) Event(e Event) []string {
 	text := eventText(e)
-	if e.Type == StepDenied && t.Said(text) { // of a call first, then of its step
+	if e.Type == StepDenied && t.Contains(text) { // of a call first, then of its step
 		return nil
 	}
 	line := eventLine(e, text)
@@ -149,7 +149,7 @@ func (t *Transcript) Notes(r Report) []string {
 		lines = append(lines, "source: "+s)
 	}
 	for _, d := range r.Denials {
-		if !t.Said(d.Reason) {
+		if !t.Contains(d.Reason) {
 			lines = append(lines, "denied: "+d.Tool+": "+d.Reason)
 			t.say(d.Reason)
 		}
@@ -177,7 +177,7 @@ func (t *Transcript) NextSteps(r Report) []string {
 	}
 	var left []string
 	for _, s := range steps {
-		if s != "" && !t.Said(s) && !slices.Contains(left, s) {
+		if s != "" && !t.Contains(s) && !slices.Contains(left, s) {
 			left = append(left, s)
 		}
 	}
@@ -186,7 +186,7 @@ func (t *Transcript) NextSteps(r Report) []string {
 
 // FailedStep is the ID of the first step whose failure was told; empty for none.
 func (t *Transcript) FailedStep(r Run) string {
-	i := slices.IndexFunc(r.Steps, func(s Step) bool { return s.Error != nil && t.Said(s.Error.Message) })
+	i := slices.IndexFunc(r.Steps, func(s Step) bool { return s.Error != nil && t.Contains(s.Error.Message) })
 	if i < 0 {
 		return ""
 	}

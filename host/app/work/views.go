@@ -114,11 +114,11 @@ func Shown(text string) string { return memory.Shown(text) }
 
 // What is shown of providers and their models.
 type (
-	Listed    = llm.Listed
-	Diagnosis = llm.Diagnosis
-	Tier      = llm.Tier
-	Model     = provider.Model
-	Standing  = budget.Standing
+	Listed       = llm.Listed
+	Diagnosis    = llm.Diagnosis
+	Tier         = llm.Tier
+	Model        = provider.Model
+	BudgetStatus = budget.Status
 )
 
 // QueueStats are figures of the queue.

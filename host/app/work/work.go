@@ -69,14 +69,14 @@ type Service struct {
 	remembered   *memory.Memory
 
 	doing   sync.Mutex
-	allowed map[string]approval.OneRun // by task, while this process works on it
-	watches map[string]bool            // tasks whose events are watched
+	allowed map[string]approval.EphemeralGrant // by task, while this process works on it
+	watches map[string]bool                    // tasks whose events are watched
 }
 
 // New makes a Service, and what other services of the host see of it. Close it when done,
 // before its parts.
 func New(log hclog.Logger, p Parts) (*Service, *Inside) {
-	s := &Service{parts: p, log: log, allowed: map[string]approval.OneRun{}, watches: map[string]bool{}}
+	s := &Service{parts: p, log: log, allowed: map[string]approval.EphemeralGrant{}, watches: map[string]bool{}}
 	return s, &Inside{s}
 }
 
@@ -162,7 +162,7 @@ func notAgent(by approval.Principal) error {
 }
 
 // allows refuses the zero principal, and one that would use what another person allowed.
-func allows(by approval.Principal, o approval.OneRun) error {
+func allows(by approval.Principal, o approval.EphemeralGrant) error {
 	if err := approval.CheckPrincipal(by); err != nil {
 		return err
 	}
@@ -240,7 +240,7 @@ func (s *Service) queue() *queue.Queue {
 
 // begin notes what a person allows a task's calls, and whether its events are watched,
 // until the function that it returns is called.
-func (s *Service) begin(id string, o approval.OneRun, watched bool) (end func()) {
+func (s *Service) begin(id string, o approval.EphemeralGrant, watched bool) (end func()) {
 	s.doing.Lock()
 	defer s.doing.Unlock()
 	if o.Actor() != "" {
@@ -258,7 +258,7 @@ func (s *Service) begin(id string, o approval.OneRun, watched bool) (end func())
 }
 
 // allows is what a person allowed a task's calls of a skill.
-func (s *Service) allows(id string, m *manifests.Manifest) approval.OneRun {
+func (s *Service) allows(id string, m *manifests.Manifest) approval.EphemeralGrant {
 	s.doing.Lock()
 	defer s.doing.Unlock()
 	return s.allowed[id].Only(func(c capability.Capability) bool { return m.AsksFor(c.Action()) })

@@ -73,7 +73,7 @@ func push(ctx context.Context, q *queue.Queue, r task.Run) error {
 // A WorkRequest says how tasks that wait are done.
 type WorkRequest struct {
 	// Allow is as in [DoRequest], for every task.
-	Allow approval.OneRun
+	Allow approval.EphemeralGrant
 	// Watch waits for more when nothing waits.
 	Watch bool
 	// Done is told of each task that is not worked on any more, one at a time; nil for

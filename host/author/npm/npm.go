@@ -123,7 +123,7 @@ func (f *Fetcher) archive(ctx context.Context, p Package) ([]byte, error) {
 	if err != nil {
 		return nil, fault.Wrap(fault.KindInternal, err)
 	}
-	for _, file := range f.kept(sum) {
+	for _, file := range f.archiveFiles(sum) {
 		b, err := os.ReadFile(file)
 		if err == nil && matches(b, sum) {
 			return b, nil
@@ -149,9 +149,9 @@ func matches(b, sum []byte) bool {
 	return bytes.Equal(got[:], sum)
 }
 
-// kept are the files where an archive may be: our own, and npm's, which names
+// archiveFiles are the files where an archive may be: our own, and npm's, which names
 // what it keeps by its hash.
-func (f *Fetcher) kept(sum []byte) (files []string) {
+func (f *Fetcher) archiveFiles(sum []byte) (files []string) {
 	name := hex.EncodeToString(sum)
 	if f.settings.Dir != "" {
 		files = append(files, filepath.Join(f.settings.Dir, name+".tgz"))

@@ -27,10 +27,10 @@ import (
 const (
 	// maxStack bounds the stack of a process that bundles, in bytes, and apartMemory
 	// all of its data.
-	maxStack    = 256 << 20
-	apartMemory = 1 << 30
-	// apartTime is how long it may take.
-	apartTime = 30 * time.Second
+	maxStack      = 256 << 20
+	bundlerMemory = 1 << 30
+	// bundlerTime is how long it may take.
+	bundlerTime = 30 * time.Second
 	// maxFiles is how much it may read, in bytes: what is imported, and not needed
 	// in the end, is read, too.
 	maxFiles = 64 << 20
@@ -50,8 +50,8 @@ type reply struct {
 	Error   *fault.Error
 }
 
-// Apart is the whole life of a process in the role [reexec.Bundler].
-func Apart([]string) int {
+// RunBundler is the whole life of a process in the role [reexec.Bundler].
+func RunBundler([]string) int {
 	debug.SetMaxStack(maxStack)
 	debug.SetGCPercent(100) // from the start
 	return worker.Serve(bundle)
@@ -85,13 +85,13 @@ func programOf(ctx context.Context, run Runner, in Interpreter, s Source) ([]byt
 	if err != nil {
 		return nil, fault.Wrap(fault.KindInternal, err)
 	}
-	job := worker.Job{Argument: reexec.Bundler.Word, MemoryBytes: apartMemory, Time: apartTime, OutputBytes: maxOutput}
+	job := worker.Job{Argument: reexec.Bundler.Word, MemoryBytes: bundlerMemory, Time: bundlerTime, OutputBytes: maxOutput}
 	output, err := run.Do(ctx, job, q, (&shown{files: s.Files}).answer)
 	var known *fault.Error
 	switch {
 	case errors.Is(err, worker.ErrDied):
 		return nil, fault.Errorf(fault.KindLimit, "%s: the program cannot be read within the limits of a build: it is too large, or nested too deeply", s.Main).
-			WithHint("a build may take %s and %d MB, %d MB of that for what is nested", apartTime, apartMemory>>20, maxStack>>20)
+			WithHint("a build may take %s and %d MB, %d MB of that for what is nested", bundlerTime, bundlerMemory>>20, maxStack>>20)
 	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &known):
 		return nil, err
 	}

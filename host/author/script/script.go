@@ -64,7 +64,7 @@ type Interpreter struct {
 	Alike bool
 	// Program turns files into the input of load. main is the path of the first.
 	// Errors are [fault.Error]s that name file, line and column. It runs in a process
-	// that is confined, see [Apart].
+	// that is confined, see [RunBundler].
 	Program func(files fs.FS, main string) ([]byte, error)
 	// Manifest and Readme are files of the interpreter's package.
 	Manifest, Readme []byte

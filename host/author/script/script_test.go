@@ -26,7 +26,7 @@ import (
 // TestMain runs the tests, or is one of the processes that bundle for them.
 func TestMain(m *testing.M) {
 	if reexec.Bundler.Is(os.Args) {
-		os.Exit(script.Apart(nil))
+		os.Exit(script.RunBundler(nil))
 	}
 	code := m.Run()
 	for _, do := range atEnd {

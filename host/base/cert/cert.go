@@ -45,24 +45,24 @@ type Source struct {
 	Now func() time.Time
 }
 
-// A Keeper has a certificate. It is safe for concurrent use.
-type Keeper struct {
+// A Reloader holds a certificate and reads it again when it changes. It is safe for concurrent use.
+type Reloader struct {
 	from Source
 	now  atomic.Pointer[tls.Certificate]
 }
 
 // Open reads or makes a certificate. One that cannot be used is a [fault.KindUsage] error.
-func Open(from Source) (*Keeper, error) {
+func Open(from Source) (*Reloader, error) {
 	if from.Now == nil {
 		from.Now = time.Now
 	}
-	k := &Keeper{from: from}
+	k := &Reloader{from: from}
 	return k, k.Reload()
 }
 
 // Reload reads the certificate again, and makes a new one in place of one that was made here
 // and ends soon. After an error the one before stays in use.
-func (k *Keeper) Reload() error {
+func (k *Reloader) Reload() error {
 	read := k.read
 	if k.from.Dir != "" {
 		read = k.own
@@ -75,7 +75,7 @@ func (k *Keeper) Reload() error {
 	return nil
 }
 
-func (k *Keeper) read() (*tls.Certificate, error) {
+func (k *Reloader) read() (*tls.Certificate, error) {
 	c, err := tls.LoadX509KeyPair(k.from.Cert, k.from.Key)
 	if err != nil {
 		return nil, err
@@ -92,18 +92,18 @@ func (k *Keeper) read() (*tls.Certificate, error) {
 }
 
 // File is where the certificate is that is made here.
-func (k *Keeper) File() string {
+func (k *Reloader) File() string {
 	if k.from.Dir == "" {
 		return k.from.Cert
 	}
 	return filepath.Join(k.from.Dir, "cert.pem")
 }
 
-func (k *Keeper) keyFile() string { return filepath.Join(k.from.Dir, "key.pem") }
+func (k *Reloader) keyFile() string { return filepath.Join(k.from.Dir, "key.pem") }
 
 // own is the certificate that was made here, or a new one when there is none, it ends soon, or
 // it is not for all of the names.
-func (k *Keeper) own() (*tls.Certificate, error) {
+func (k *Reloader) own() (*tls.Certificate, error) {
 	c, err := tls.LoadX509KeyPair(k.File(), k.keyFile())
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -119,7 +119,7 @@ func (k *Keeper) own() (*tls.Certificate, error) {
 	return &c, err
 }
 
-func (k *Keeper) forAll(leaf *x509.Certificate) bool {
+func (k *Reloader) forAll(leaf *x509.Certificate) bool {
 	for _, n := range k.from.Names {
 		if leaf.VerifyHostname(n) != nil {
 			return false
@@ -130,7 +130,7 @@ func (k *Keeper) forAll(leaf *x509.Certificate) bool {
 
 // make makes a key and a certificate for it. The key is written first: a certificate without
 // its key is not used.
-func (k *Keeper) make() error {
+func (k *Reloader) make() error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return err
@@ -172,13 +172,13 @@ func (k *Keeper) make() error {
 }
 
 // Fingerprint is the SHA-256 of the certificate, in hexadecimal digits.
-func (k *Keeper) Fingerprint() string {
+func (k *Reloader) Fingerprint() string {
 	sum := sha256.Sum256(k.now.Load().Leaf.Raw)
 	return hex.EncodeToString(sum[:])
 }
 
 // IsFor reports whether the certificate is for a host, which may have a port.
-func (k *Keeper) IsFor(host string) bool {
+func (k *Reloader) IsFor(host string) bool {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
 	}
@@ -187,7 +187,7 @@ func (k *Keeper) IsFor(host string) bool {
 
 // Config is for a server that shows the certificate, the one that is in use when a
 // connection begins.
-func (k *Keeper) Config() *tls.Config {
+func (k *Reloader) Config() *tls.Config {
 	return &tls.Config{
 		MinVersion:     tls.VersionTLS13,
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return k.now.Load(), nil },

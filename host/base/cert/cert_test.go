@@ -17,7 +17,7 @@ import (
 )
 
 // ends is when the certificate that is shown ends.
-func ends(t *testing.T, k *cert.Keeper) time.Time {
+func ends(t *testing.T, k *cert.Reloader) time.Time {
 	t.Helper()
 	c, err := k.Config().GetCertificate(nil)
 	if err != nil {
@@ -26,7 +26,7 @@ func ends(t *testing.T, k *cert.Keeper) time.Time {
 	return c.Leaf.NotAfter
 }
 
-func open(t *testing.T, dir string, now time.Time, names ...string) *cert.Keeper {
+func open(t *testing.T, dir string, now time.Time, names ...string) *cert.Reloader {
 	t.Helper()
 	k, err := cert.Open(cert.Source{Dir: dir, Names: names, Now: func() time.Time { return now }})
 	if err != nil {

@@ -44,12 +44,12 @@ func Edit(file []byte, changes ...Change) (after []byte, old []string, err error
 	}
 	if _, err := Parse(FileName, after, nil); err != nil {
 		e := fault.AsError(err)
-		return nil, nil, fault.Errorf(fault.KindUsage, "set %s: %w", said(changes), err).Hinted(e.Way())
+		return nil, nil, fault.Errorf(fault.KindUsage, "set %s: %w", describe(changes), err).Hinted(e.Way())
 	}
 	return after, old, nil
 }
 
-func said(changes []Change) string {
+func describe(changes []Change) string {
 	var all []string
 	for _, c := range changes {
 		if c.Unset {

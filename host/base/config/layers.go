@@ -192,16 +192,16 @@ func (a assignment) apply(k *koanf.Koanf, sources map[string]string) error {
 	case !ok && isGroup(a.key):
 		return notOne(fault.KindUsage, a.key, "%s: %s is a group of settings", a.source, a.name)
 	case !ok:
-		return unknown(fault.KindUsage, a.key, "%s names no setting", a.said())
+		return unknown(fault.KindUsage, a.key, "%s names no setting", a.label())
 	case l.of.Kind() == reflect.Slice || l.of.Kind() == reflect.Map:
-		return fault.Errorf(fault.KindUsage, "%s cannot hold a list", a.said()).WithHint("write it in %s in the home, under %s", FileName, a.key)
+		return fault.Errorf(fault.KindUsage, "%s cannot hold a list", a.label()).WithHint("write it in %s in the home, under %s", FileName, a.key)
 	}
 	sources[a.key] = a.source
 	return k.Set(a.key, a.value)
 }
 
-// said is the name of the assignment's source in messages.
-func (a assignment) said() string {
+// label is the name of the assignment's source in messages.
+func (a assignment) label() string {
 	if a.source == a.name {
 		return "environment variable " + a.name
 	}

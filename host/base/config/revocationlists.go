@@ -16,7 +16,7 @@ const revocationListsKey = "revocation_lists"
 // maxRevocationLists bounds how many places are listed.
 const maxRevocationLists = 64
 
-var listPlace = lazyregexp.New(`^(oci://|https?://|oci-layout:)[^\s\pC]+$`)
+var listAddress = lazyregexp.New(`^(oci://|https?://|oci-layout:)[^\s\pC]+$`)
 
 // checkRevocationLists refuses what cannot be meant, saying which entry it is.
 func checkRevocationLists(places []string, source string) error {
@@ -29,7 +29,7 @@ func checkRevocationLists(places []string, source string) error {
 			return fault.Errorf(fault.KindUsage, "setting %s[%d]%s: %s", revocationListsKey, i, from(source), why).WithHint("%s", hint)
 		}
 		switch {
-		case !listPlace().MatchString(p):
+		case !listAddress().MatchString(p):
 			return refuse("it must be oci://HOST/REPO, oci-layout:DIR or https://HOST/FILE", fmt.Sprintf("the place is %q", p))
 		case slices.Contains(places[:i], p):
 			return refuse("list each place once", fmt.Sprintf("%s is there twice", p))

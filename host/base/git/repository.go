@@ -433,7 +433,7 @@ func (r *Repository) write(files []File) error {
 			if (f.Content == nil) != deleted {
 				continue
 			}
-			if err := place(root, f); err != nil {
+			if err := writeFile(root, f); err != nil {
 				return fmt.Errorf("commit to %s: %w", r.dir, err)
 			}
 		}
@@ -441,9 +441,9 @@ func (r *Repository) write(files []File) error {
 	return nil
 }
 
-// place writes or deletes one file. A directory in its place, or a file in place
+// writeFile writes or deletes one file. A directory in its place, or a file in place
 // of one of its directories, goes away.
-func place(root *os.Root, f File) error {
+func writeFile(root *os.Root, f File) error {
 	if f.Content == nil {
 		if err := root.RemoveAll(f.Path); err != nil && !errors.Is(err, syscall.ENOTDIR) {
 			return err

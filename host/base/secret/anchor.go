@@ -31,10 +31,10 @@ var ErrReplaced = errors.New("the keys of this home are not those it is known by
 type Anchor struct {
 	// Home is the path of the home when this was written.
 	Home string `json:"home"`
-	// Place is where the identity is kept, and Identity its fingerprint: the
+	// Location is where the identity is kept, and Identity its fingerprint: the
 	// recipient itself would let anybody seal something to it.
-	Place    Place  `json:"place"`
-	Identity string `json:"identity"`
+	Location Location `json:"place"`
+	Identity string   `json:"identity"`
 	// AuditKey is the public key that the audit log is signed with.
 	AuditKey string `json:"audit_key"`
 	// Signed has, for each part of the audit log, the number of an entry up to
@@ -48,7 +48,7 @@ type Anchor struct {
 
 // equal reports whether two anchors say the same.
 func (a Anchor) equal(b Anchor) bool {
-	return a.Home == b.Home && a.Place == b.Place && a.Identity == b.Identity && a.AuditKey == b.AuditKey &&
+	return a.Home == b.Home && a.Location == b.Location && a.Identity == b.Identity && a.AuditKey == b.AuditKey &&
 		maps.Equal(a.Signed, b.Signed) && a.Since.Equal(b.Since) && a.Found == b.Found
 }
 
@@ -100,8 +100,8 @@ type AnchorStore interface {
 type Known struct {
 	// Anchors are those that count, all of which the home's keys have to fit.
 	Anchors []Anchor
-	// Places are where they were found, for people.
-	Places []string
+	// Locations are where they were found, for people.
+	Locations []string
 
 	copies [places]*Anchor // as they were found
 	there  [places]bool    // whether the place can have one
@@ -235,11 +235,11 @@ func (a *Anchors) read(ctx context.Context) (Known, error) {
 	if err != nil && answers {
 		return Known{}, err
 	}
-	stored, serr := a.fromShelf(ctx)
+	stored, serr := a.fromStore(ctx)
 	k := Known{copies: [places]*Anchor{kept, stored, marker}, there: [places]bool{answers, a.store != nil, a.marker != ""}}
 	for i, place := range []string{inKeyring, inStore, a.marker} {
 		if c := k.copies[i]; c != nil && (i == placeKeyring || kept == nil) {
-			k.Anchors, k.Places = append(k.Anchors, *c), append(k.Places, place)
+			k.Anchors, k.Locations = append(k.Anchors, *c), append(k.Locations, place)
 		}
 	}
 	if len(k.Anchors) == 0 {
@@ -262,7 +262,7 @@ func (a *Anchors) fromKeyring(marker *Anchor) (*Anchor, error) {
 	for _, home := range homes {
 		text, err := a.ring.Get(account(home))
 		switch {
-		case errors.Is(err, ErrNotKept):
+		case errors.Is(err, ErrNoEntry):
 			continue
 		case errors.Is(err, ErrNoKeyring):
 			return nil, err
@@ -278,7 +278,7 @@ func (a *Anchors) fromKeyring(marker *Anchor) (*Anchor, error) {
 	return nil, nil
 }
 
-func (a *Anchors) fromShelf(ctx context.Context) (*Anchor, error) {
+func (a *Anchors) fromStore(ctx context.Context) (*Anchor, error) {
 	if a.store == nil {
 		return nil, nil
 	}
@@ -347,7 +347,7 @@ func (a *Anchors) keep(ctx context.Context, next Anchor) error {
 	if err != nil {
 		return err
 	}
-	err = a.toKeyring(next.Place, b)
+	err = a.toKeyring(next.Location, b)
 	if err == nil && a.store != nil {
 		err = a.store.Save(ctx, b)
 	}
@@ -361,12 +361,12 @@ func (a *Anchors) keep(ctx context.Context, next Anchor) error {
 	return nil
 }
 
-func (a *Anchors) toKeyring(place Place, b []byte) error {
+func (a *Anchors) toKeyring(place Location, b []byte) error {
 	if a.ring == nil {
 		return nil
 	}
 	err := a.ring.Set(account(a.home), string(bytes.TrimSpace(b)))
-	if errors.Is(err, ErrNoKeyring) && place != PlaceKeyring {
+	if errors.Is(err, ErrNoKeyring) && place != LocationKeyring {
 		return nil
 	}
 	return err

@@ -20,7 +20,7 @@ func (s *savedAnchor) Save(_ context.Context, b []byte) error { s.b = b; return 
 
 // known makes a key for a home without a keyring.
 func known(home string, s *savedAnchor) *secret.Key {
-	k := secret.NewKey(secret.KeyOptions{Home: home, Place: secret.PlaceFile, Marker: filepath.Join(home, "marker")})
+	k := secret.NewKey(secret.KeyOptions{Home: home, Location: secret.LocationFile, Marker: filepath.Join(home, "marker")})
 	k.Anchors().UseStore(s)
 	return k
 }

@@ -22,28 +22,28 @@ var ErrNoKey = errors.New("the identity that seals the secrets is missing")
 // ErrExposed means that others than its owner can read the identity.
 var ErrExposed = errors.New("the identity that seals the secrets can be read by others")
 
-// A Place is where the identity that seals the secrets is kept.
-type Place string
+// A Location is where the identity that seals the secrets is kept.
+type Location string
 
 // The places an identity can be kept in.
 const (
-	// PlaceAuto uses the keyring when it has the identity, else the file when
+	// LocationAuto uses the keyring when it has the identity, else the file when
 	// there is one, else makes one in the keyring, or in the file when there is no
 	// keyring. It is the zero value's meaning too.
-	PlaceAuto Place = "auto"
-	// PlaceFile is a file of mode 0600 in the home.
-	PlaceFile Place = "file"
-	// PlaceKeyring is the operating system's keyring.
-	PlaceKeyring Place = "keyring"
+	LocationAuto Location = "auto"
+	// LocationFile is a file of mode 0600 in the home.
+	LocationFile Location = "file"
+	// LocationKeyring is the operating system's keyring.
+	LocationKeyring Location = "keyring"
 )
 
 // KeyOptions say where the identity of a home is, and what it is known by.
 type KeyOptions struct {
 	// Home is the directory of the home.
 	Home string
-	// Place may be empty. A file does not count in a home whose identity the
+	// Location may be empty. A file does not count in a home whose identity the
 	// keyring has or had, whatever Place says.
-	Place Place
+	Location Location
 	// Keyring is nil when no keyring is to be asked.
 	Keyring Keyring
 	// Marker is the file of the home that has a copy of its [Anchor]; empty for
@@ -53,10 +53,10 @@ type KeyOptions struct {
 
 // A Key finds the age identity that seals the secrets of one home.
 type Key struct {
-	home    string
-	place   Place
-	ring    Keyring
-	anchors *Anchors
+	home     string
+	location Location
+	ring     Keyring
+	anchors  *Anchors
 
 	unknown atomic.Bool // the keyring was asked, and does not know the home
 }
@@ -64,7 +64,7 @@ type Key struct {
 // NewKey makes a Key.
 func NewKey(o KeyOptions) *Key {
 	return &Key{
-		home: o.Home, place: o.Place, ring: o.Keyring,
+		home: o.Home, location: o.Location, ring: o.Keyring,
 		anchors: &Anchors{home: o.Home, marker: o.Marker, ring: o.Keyring},
 	}
 }
@@ -79,7 +79,7 @@ func (k *Key) Where() string {
 	switch {
 	case err != nil:
 		return "not made yet"
-	case place == PlaceKeyring:
+	case place == LocationKeyring:
 		return "keyring"
 	}
 	return k.path()
@@ -98,7 +98,7 @@ func (k *Key) load(ctx context.Context) (*age.X25519Identity, error) {
 }
 
 // locate is load that says where the identity is, too.
-func (k *Key) locate(ctx context.Context) (*age.X25519Identity, Place, error) {
+func (k *Key) locate(ctx context.Context) (*age.X25519Identity, Location, error) {
 	id, place, err := k.find()
 	if err != nil {
 		return nil, "", err
@@ -109,26 +109,26 @@ func (k *Key) locate(ctx context.Context) (*age.X25519Identity, Place, error) {
 	}
 	for i, a := range known.Anchors {
 		if a.Identity != fingerprint(id) {
-			return nil, "", fmt.Errorf("%w: the identity in %s is another one than %s says", ErrReplaced, k.named(place), known.Places[i])
+			return nil, "", fmt.Errorf("%w: the identity in %s is another one than %s says", ErrReplaced, k.named(place), known.Locations[i])
 		}
 	}
 	return id, place, nil
 }
 
 // named is what people call a place.
-func (k *Key) named(p Place) string {
-	if p == PlaceKeyring {
+func (k *Key) named(p Location) string {
+	if p == LocationKeyring {
 		return inKeyring
 	}
 	return k.path()
 }
 
 // find looks where the identity is.
-func (k *Key) find() (*age.X25519Identity, Place, error) {
-	text, err := k.kept()
+func (k *Key) find() (*age.X25519Identity, Location, error) {
+	text, err := k.fromKeyring()
 	switch {
-	case errors.Is(err, ErrNotKept), errors.Is(err, ErrNoKeyring):
-		if k.place == PlaceKeyring {
+	case errors.Is(err, ErrNoEntry), errors.Is(err, ErrNoKeyring):
+		if k.location == LocationKeyring {
 			return nil, "", fmt.Errorf("%w (looked for it in the keyring: %w)", ErrNoKey, err)
 		}
 		id, ferr := k.fromFile()
@@ -136,34 +136,34 @@ func (k *Key) find() (*age.X25519Identity, Place, error) {
 		if errors.Is(ferr, ErrNoKey) && k.ring != nil {
 			ferr = fmt.Errorf("%w (and looked for it in the keyring: %w)", ferr, err)
 		}
-		return id, PlaceFile, ferr
+		return id, LocationFile, ferr
 	case err != nil:
 		return nil, "", err
 	}
 	if _, err := os.Lstat(k.path()); err == nil {
-		return nil, PlaceKeyring, fmt.Errorf("%w: its identity is in the keyring, and there is a file with one, too, which skillet did not put there: %s", ErrReplaced, k.path())
+		return nil, LocationKeyring, fmt.Errorf("%w: its identity is in the keyring, and there is a file with one, too, which skillet did not put there: %s", ErrReplaced, k.path())
 	}
 	id, err := parseIdentity(text, inKeyring)
-	return id, PlaceKeyring, err
+	return id, LocationKeyring, err
 }
 
-// kept is the identity in the keyring. A home that was moved, or copied, has it
+// fromKeyring is the identity in the keyring. A home that was moved, or copied, has it
 // under the path where it was. It fails with ErrNotKept when the keyring never
 // had one, and with ErrNoKey when it has it no more.
-func (k *Key) kept() (string, error) {
+func (k *Key) fromKeyring() (string, error) {
 	if k.ring == nil || k.unknown.Load() {
-		return "", ErrNotKept
+		return "", ErrNoEntry
 	}
 	text, err := k.ring.Get(identityOf(k.home))
-	if !errors.Is(err, ErrNotKept) {
+	if !errors.Is(err, ErrNoEntry) {
 		return text, err
 	}
 	marker, _ := k.anchors.fromMarker()
-	if marker != nil && marker.Place == PlaceKeyring && marker.Home != k.home {
+	if marker != nil && marker.Location == LocationKeyring && marker.Home != k.home {
 		if text, err = k.ring.Get(identityOf(marker.Home)); err == nil {
 			return text, k.ring.Set(identityOf(k.home), text)
 		}
-		if !errors.Is(err, ErrNotKept) {
+		if !errors.Is(err, ErrNoEntry) {
 			return "", err
 		}
 	}
@@ -171,10 +171,10 @@ func (k *Key) kept() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if anchor != nil && anchor.Place == PlaceKeyring {
+	if anchor != nil && anchor.Location == LocationKeyring {
 		return "", fmt.Errorf("%w: the keyring had it, and has it no more", ErrNoKey)
 	}
-	return "", ErrNotKept
+	return "", ErrNoEntry
 }
 
 func (k *Key) fromFile() (*age.X25519Identity, error) {
@@ -209,12 +209,12 @@ func (k *Key) create() (*age.X25519Identity, error) {
 	if err != nil {
 		return nil, err
 	}
-	if k.place != PlaceFile && k.ring != nil {
+	if k.location != LocationFile && k.ring != nil {
 		err := k.ring.Set(identityOf(k.home), id.String())
 		if err == nil {
 			return id, nil
 		}
-		if k.place == PlaceKeyring || !errors.Is(err, ErrNoKeyring) {
+		if k.location == LocationKeyring || !errors.Is(err, ErrNoKeyring) {
 			return nil, fmt.Errorf("store the identity in the keyring: %w", err)
 		}
 	}
@@ -270,7 +270,7 @@ func (k *Key) next(ctx context.Context, auditKey string, found bool) (Anchor, Kn
 		return Anchor{}, known, err
 	}
 	now := Anchor{
-		Home: k.home, Place: place, Identity: fingerprint(id), AuditKey: auditKey, Signed: map[string]uint64{},
+		Home: k.home, Location: place, Identity: fingerprint(id), AuditKey: auditKey, Signed: map[string]uint64{},
 		Since: time.Now().UTC().Truncate(time.Second), Found: found,
 	}
 	if was := known.last(); was.AuditKey != "" {
@@ -314,7 +314,7 @@ func (k *Key) foreign(ctx context.Context) (bool, error) {
 		return false, err
 	case errors.Is(err, ErrReplaced):
 		return true, nil
-	case err != nil || place != PlaceFile:
+	case err != nil || place != LocationFile:
 		return false, nil
 	}
 	known, err := k.anchors.Load(ctx)

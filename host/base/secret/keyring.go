@@ -16,8 +16,8 @@ import (
 )
 
 var (
-	// ErrNotKept means that a keyring has nothing under a name.
-	ErrNotKept = errors.New("the keyring has no such entry")
+	// ErrNoEntry means that a keyring has nothing under a name.
+	ErrNoEntry = errors.New("the keyring has no such entry")
 	// ErrNoKeyring means that this session has no keyring.
 	ErrNoKeyring = errors.New("this session has no keyring")
 	// ErrLocked means that there is a keyring which does not answer, so that
@@ -26,7 +26,7 @@ var (
 )
 
 // A Keyring keeps short texts by name where who can only write files cannot
-// change them. Get and Set fail with [ErrNotKept], [ErrNoKeyring] or
+// change them. Get and Set fail with [ErrNoEntry], [ErrNoKeyring] or
 // [ErrLocked].
 type Keyring interface {
 	Get(name string) (string, error)
@@ -97,7 +97,7 @@ func meaning(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, keyring.ErrNotFound):
-		return ErrNotKept
+		return ErrNoEntry
 	case errors.Is(err, keyring.ErrUnsupportedPlatform), errors.As(err, &dial) && dial.Op == "dial", errors.Is(err, fs.ErrNotExist),
 		strings.Contains(err.Error(), "not provided by any"): // nobody on the bus keeps secrets
 		return ErrNoKeyring

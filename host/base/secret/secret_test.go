@@ -15,7 +15,7 @@ import (
 func open(t *testing.T) (*secret.Vault, string) {
 	t.Helper()
 	home := t.TempDir()
-	return secret.Open(filepath.Join(home, "secrets"), secret.NewKey(secret.KeyOptions{Home: home, Place: secret.PlaceFile})), home
+	return secret.Open(filepath.Join(home, "secrets"), secret.NewKey(secret.KeyOptions{Home: home, Location: secret.LocationFile})), home
 }
 
 func TestSetGetListDelete(t *testing.T) {
@@ -136,14 +136,14 @@ func TestConcurrentFirstUseMakesOneKey(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
-			v := secret.Open(filepath.Join(home, "secrets"), secret.NewKey(secret.KeyOptions{Home: home, Place: secret.PlaceFile}))
+			v := secret.Open(filepath.Join(home, "secrets"), secret.NewKey(secret.KeyOptions{Home: home, Location: secret.LocationFile}))
 			if err := v.Set(t.Context(), string(rune('a'+i)), []byte("v")); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	wg.Wait()
-	v := secret.Open(filepath.Join(home, "secrets"), secret.NewKey(secret.KeyOptions{Home: home, Place: secret.PlaceFile}))
+	v := secret.Open(filepath.Join(home, "secrets"), secret.NewKey(secret.KeyOptions{Home: home, Location: secret.LocationFile}))
 	for i := range 8 {
 		if _, err := v.Get(t.Context(), string(rune('a'+i))); err != nil {
 			t.Error(err)

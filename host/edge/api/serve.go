@@ -24,7 +24,7 @@ type Serving struct {
 	Drain time.Duration
 	// Shown is the certificate of what is heard over TCP; nil without TLS. A local socket needs
 	// none.
-	Shown *cert.Keeper
+	Shown *cert.Reloader
 	// Requests is what the contexts of requests are made of.
 	Requests context.Context
 	// Started is called when requests are answered, and what it returns when they no longer
@@ -130,7 +130,7 @@ func (a *API) ready(ctx context.Context) error {
 
 // hosts says which hosts requests may name: those of the certificate where there is one, and
 // this machine otherwise, as at the local socket.
-func hosts(shown *cert.Keeper) func(*http.Request) bool {
+func hosts(shown *cert.Reloader) func(*http.Request) bool {
 	return func(r *http.Request) bool {
 		if r.TLS != nil {
 			return shown.IsFor(r.Host)

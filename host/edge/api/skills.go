@@ -72,7 +72,7 @@ func skills(a *API) {
 		})
 	add(a, route{method: http.MethodPost, path: "/v1/skills/{skill}/enable", id: "enable-skill", matches: "the skill", class: urgent, tag: tag, summary: "Has a skill run again that was disabled", rights: needs(govern.RightDecide)},
 		func(ctx context.Context, p govern.Pass, in *Named) (Page[admit.Skill], error) {
-			all, err := a.s.Admit.Enable(ctx, p.Person(), admit.Standing{Skill: in.Skill, Seen: seenBy(ctx)})
+			all, err := a.s.Admit.Enable(ctx, p.Person(), admit.EnableRequest{Skill: in.Skill, Seen: seenBy(ctx)})
 			return Page[admit.Skill]{Items: append([]admit.Skill{}, all...)}, err
 		})
 	add(a, route{method: http.MethodPost, path: "/v1/skills/{skill}/disable", id: "disable-skill", matches: "the skill", class: urgent, tag: tag, summary: "Has a skill not run any more", rights: needs(govern.RightDecide)},
@@ -80,7 +80,7 @@ func skills(a *API) {
 			Named
 			Body Disabling
 		}) (Page[admit.Skill], error) {
-			all, err := a.s.Admit.Disable(ctx, p.Person(), admit.Standing{Skill: in.Skill, Reason: in.Body.Reason, Seen: seenBy(ctx)})
+			all, err := a.s.Admit.Disable(ctx, p.Person(), admit.EnableRequest{Skill: in.Skill, Reason: in.Body.Reason, Seen: seenBy(ctx)})
 			return Page[admit.Skill]{Items: append([]admit.Skill{}, all...)}, err
 		})
 }

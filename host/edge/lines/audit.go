@@ -21,9 +21,9 @@ func AuditRepair(r upkeep.AuditRepair) []string {
 	return written(Style{}, func(b *block) { b.repair(r) })
 }
 
-// Renewal is what the store has after it was made again; what says how.
-func Renewal(what string, r upkeep.Renewal) []string {
-	return written(Style{}, func(b *block) { b.renewal(what, r) })
+// RebuildReport shows what the store holds after it was rebuilt or restored; what says which.
+func RebuildReport(what string, r upkeep.RebuildReport) []string {
+	return written(Style{}, func(b *block) { b.rebuildReport(what, r) })
 }
 
 // Export is what an exported audit log has, and who signed it.
@@ -87,8 +87,8 @@ func (b *block) repair(r upkeep.AuditRepair) {
 		for _, l := range p.Lost {
 			b.say("  lost: %s", l.String())
 		}
-		if p.Aside != "" {
-			b.say("  as they were: %s", p.Aside)
+		if p.Backup != "" {
+			b.say("  as they were: %s", p.Backup)
 		}
 	}
 	for _, e := range r.Ended {
@@ -99,10 +99,10 @@ func (b *block) repair(r upkeep.AuditRepair) {
 	}
 	if r.Store != nil {
 		what := "the store is made again from"
-		if r.Store.Aside != "" {
+		if r.Store.Backup != "" {
 			what = "made the store again from"
 		}
-		b.renewal(what, *r.Store)
+		b.rebuildReport(what, *r.Store)
 	}
 }
 
@@ -118,7 +118,7 @@ func (b *block) keyRepair(k *upkeep.KeyRepair) {
 		return
 	}
 	b.say("  a new key signs from now on: %s", k.New)
-	for _, f := range k.Aside {
+	for _, f := range k.Backups {
 		b.say("  as it was: %s", f)
 	}
 }
@@ -201,7 +201,7 @@ func (b *block) signed(name string, r govern.Report) {
 	}
 }
 
-func (b *block) renewal(what string, r upkeep.Renewal) {
+func (b *block) rebuildReport(what string, r upkeep.RebuildReport) {
 	b.say("%s %d decisions; in the store:", what, r.Decisions)
 	for _, k := range r.Kinds {
 		if k.Before == k.After {
@@ -219,7 +219,7 @@ func (b *block) renewal(what string, r upkeep.Renewal) {
 	if !r.Whole {
 		b.say("  not all of the store can be read: something is lost")
 	}
-	if r.Aside != "" {
-		b.say("  the store as it was is in %s; delete it when nothing is missing", r.Aside)
+	if r.Backup != "" {
+		b.say("  the store as it was is in %s; delete it when nothing is missing", r.Backup)
 	}
 }

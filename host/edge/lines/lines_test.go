@@ -82,7 +82,7 @@ func TestNothingPassesForALineOfOurs(t *testing.T) {
 		"plan":         lines.Plan(full, &plan, func(*admit.Package) string { return "all" }),
 		"proposal":     lines.Proposal(full, whole[govern.Proposed]()),
 		"record":       lines.Record(whole[work.Record]()),
-		"renewal":      lines.Renewal("made", whole[upkeep.Renewal]()),
+		"renewal":      lines.RebuildReport("made", whole[upkeep.RebuildReport]()),
 		"replay":       lines.Replay(full, whole(func(r *invoke.Replayed) { r.Error = nil }), true),
 		"session":      lines.Session(whole(func(s *invoke.Session) { s.Damaged = false })),
 		"skills":       lines.Skills(whole[[]admit.Skill]()),

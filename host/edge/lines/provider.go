@@ -107,7 +107,7 @@ func (b *block) diagnosis(d work.Diagnosis) {
 
 // budgetWords is how a budget stands, in a line: what is used, of what there is, and that
 // nothing bounds it where that is so.
-func budgetWords(s work.Standing) string {
+func budgetWords(s work.BudgetStatus) string {
 	used := []string{fmt.Sprintf("%d tokens", s.Used.Tokens), dollars(s.Used.MicroUSD)}
 	bound := s.Limit.Tokens > 0 || s.Limit.MicroUSD > 0
 	switch {

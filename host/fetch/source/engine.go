@@ -37,7 +37,7 @@ func (f *Fetcher) makeEngine(ctx context.Context, r Ref) (*Fetched, error) {
 	made := place
 	made.Constraint = m.Version
 	return &Fetched{
-		Package: p, Kind: KindEngine, Source: made.String(), Place: place.String(), Version: m.Version,
+		Package: p, Kind: KindEngine, Source: made.String(), Location: place.String(), Version: m.Version,
 		Artifact: manifests.DigestOf(archive.Bytes()), Archive: archive.Bytes(),
 	}, nil
 }

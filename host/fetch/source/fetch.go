@@ -45,7 +45,7 @@ func (f *Fetcher) fetchPath(ctx context.Context, r Ref, o Options) (*Fetched, er
 			return nil, err
 		}
 		p, err := bundle.ReadDir(r.Path)
-		return &Fetched{Package: p, Kind: KindDirectory, Source: at, Place: at}, unwrapped(err)
+		return &Fetched{Package: p, Kind: KindDirectory, Source: at, Location: at}, unwrapped(err)
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%w: it is neither a directory nor a file", bundle.ErrUnsafe)
 	case adopt.IsExtism(r.Path):
@@ -66,7 +66,7 @@ func (f *Fetcher) fetchPath(ctx context.Context, r Ref, o Options) (*Fetched, er
 	if err == nil {
 		got.Signatures = [][]byte{beside}
 	}
-	got.Place = filepath.Dir(at)
+	got.Location = filepath.Dir(at)
 	return got, nil
 }
 
@@ -89,7 +89,7 @@ func (f *Fetcher) fetchPlugin(ctx context.Context, r Ref, at string, o Options) 
 	if err != nil {
 		return nil, err
 	}
-	return &Fetched{Package: p.Package, Kind: KindDirectory, Source: at, Place: at, Notes: p.Notes}, nil
+	return &Fetched{Package: p.Package, Kind: KindDirectory, Source: at, Location: at, Notes: p.Notes}, nil
 }
 
 // byPath is the way out where an address in a manifest is not fetched: whoever
@@ -107,7 +107,7 @@ func (f *Fetcher) clientOfStranger(address string) (*http.Client, error) {
 	case u.Scheme != "https":
 		return nil, fault.Errorf(fault.KindDenied, "the module is at %s, and an address in a manifest needs https", address).WithHint(byPath)
 	}
-	return f.clientFor(transfer.Place{Host: u.Host, Public: true}), nil
+	return f.clientFor(transfer.Endpoint{Host: u.Host, Public: true}), nil
 }
 
 // counterOf tells how much came of something whose length is not known.
@@ -154,7 +154,7 @@ func (f *Fetcher) client(text string, o Options) (*http.Client, error) {
 	if u.Scheme == "http" && !transfer.Loopback(u.Host) && !o.PlainHTTP {
 		return nil, fmt.Errorf("%w: http:// is not secure", transfer.ErrTransport)
 	}
-	return f.clientFor(transfer.Place{Host: u.Host, PlainHTTP: u.Scheme == "http"}), nil
+	return f.clientFor(transfer.Endpoint{Host: u.Host, PlainHTTP: u.Scheme == "http"}), nil
 }
 
 func (f *Fetcher) fetchURL(ctx context.Context, r Ref, o Options) (*Fetched, error) {
@@ -183,7 +183,7 @@ func (f *Fetcher) fetchURL(ctx context.Context, r Ref, o Options) (*Fetched, err
 	if err != nil {
 		return nil, err
 	}
-	got.Place = r.Place()
+	got.Location = r.Location()
 	got.Signatures, err = besideURL(ctx, client, r.URL)
 	return got, err
 }
@@ -255,7 +255,7 @@ func (f *Fetcher) fetchGit(ctx context.Context, r Ref, o Options) (*Fetched, err
 		return nil, unwrapped(err)
 	}
 	r.Revision = at.Commit
-	return &Fetched{Package: p, Kind: KindGit, Source: r.String(), Place: r.Place()}, nil
+	return &Fetched{Package: p, Kind: KindGit, Source: r.String(), Location: r.Location()}, nil
 }
 
 // gitError says an error of git in the words of [transfer].
@@ -295,7 +295,7 @@ func (f *Fetcher) fetchLayout(ctx context.Context, r Ref, o Options) (*Fetched, 
 		return nil, err
 	}
 	r.Tag, r.Digest = "", got.Artifact
-	got.Kind, got.Source, got.Place = KindLayout, r.String(), r.Place()
+	got.Kind, got.Source, got.Location = KindLayout, r.String(), r.Location()
 	return got, nil
 }
 
@@ -345,7 +345,7 @@ func (f *Fetcher) fetchRegistry(ctx context.Context, s site, r Ref, o Options) (
 		return nil, err
 	}
 	r.Tag, r.Digest = "", got.Artifact
-	got.Kind, got.Source, got.Place = KindRegistry, r.String(), r.Place()
+	got.Kind, got.Source, got.Location = KindRegistry, r.String(), r.Location()
 	if at != (spot{s.host, s.repository}) {
 		got.From = at.String()
 	}

@@ -29,13 +29,13 @@ func (f *Fetcher) HostOf(text string) (string, error) {
 // Login asks a registry whether a name and a password are good, and stores them
 // where Docker stores them. The error wraps [transfer.ErrUnauthorized] when they
 // are not.
-func (f *Fetcher) Login(ctx context.Context, host, user, password string, o Options) (oci.Kept, error) {
+func (f *Fetcher) Login(ctx context.Context, host, user, password string, o Options) (oci.StoredCredential, error) {
 	ctx, cancel := f.bounded(ctx)
 	defer cancel()
 	r := Ref{Kind: KindRegistry, Host: host}
 	kept, err := f.credentials.Login(ctx, f.connect(f.site(r, o), host), user, password)
 	if err != nil {
-		return oci.Kept{}, f.explain("log in to "+host, r, err)
+		return oci.StoredCredential{}, f.explain("log in to "+host, r, err)
 	}
 	return kept, nil
 }

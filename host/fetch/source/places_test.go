@@ -57,7 +57,7 @@ func TestFilesAndDirectories(t *testing.T) {
 	path := filepath.Join(dir, "dist", "csv-1.0.0.skill")
 	got = l.get(path, p)
 	l.signed(got)
-	if got.Kind != source.KindFile || got.Source != path || got.Artifact != at.Artifact || got.Place != filepath.Join(dir, "dist") || manifests.DigestOf(got.Archive) != at.Artifact {
+	if got.Kind != source.KindFile || got.Source != path || got.Artifact != at.Artifact || got.Location != filepath.Join(dir, "dist") || manifests.DigestOf(got.Archive) != at.Artifact {
 		t.Errorf("%+v\n%+v", got, at)
 	}
 	again := filepath.Join(dir, "again.skill")
@@ -204,7 +204,7 @@ func TestGit(t *testing.T) {
 	t.Cleanup(s.Close)
 	for _, u := range []string{"git+" + s.URL + "/repo/.git", "git+file://" + filepath.ToSlash(repo)} {
 		got := l.get(u+"#v1:skills/csv", p)
-		if got.Kind != source.KindGit || got.Source != u+"#"+run("rev-parse", "HEAD")+":skills/csv" || got.Place != u+"#:skills/csv" {
+		if got.Kind != source.KindGit || got.Source != u+"#"+run("rev-parse", "HEAD")+":skills/csv" || got.Location != u+"#:skills/csv" {
 			t.Errorf("%+v", got)
 		}
 		l.get(got.Source, p)

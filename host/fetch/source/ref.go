@@ -334,9 +334,9 @@ func after(separator, text string) string {
 	return separator + text
 }
 
-// Place is the reference without what says which version: what should stay the
+// Location is the reference without what says which version: what should stay the
 // same from one version to the next. For a file or a URL it is the directory.
-func (r Ref) Place() string {
+func (r Ref) Location() string {
 	switch r.Kind {
 	case KindURL:
 		if u, err := url.Parse(r.URL); err == nil {

@@ -56,8 +56,8 @@ func TestRefs(t *testing.T) {
 		if err != nil || r != want.ref {
 			t.Errorf("%s: %+v, %v", text, r, err)
 		}
-		if r.String() != text || r.Place() != want.place {
-			t.Errorf("%s is written %s, its place %s", text, r, r.Place())
+		if r.String() != text || r.Location() != want.place {
+			t.Errorf("%s is written %s, its place %s", text, r, r.Location())
 		}
 	}
 	if r, err := source.Parse("oci://h.example/a:1.0.0@" + someDigest); err != nil || r.Tag != "" || r.Digest != d {

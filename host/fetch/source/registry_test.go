@@ -44,7 +44,7 @@ func testRegistry(t *testing.T, l *lab) {
 
 	byTag := l.get("oci://HOST/skills/csv:1.0.0", one)
 	l.signed(byTag)
-	if byTag.Source != at.Source || byTag.Artifact != at.Artifact || byTag.Kind != source.KindRegistry || byTag.Place != "oci://"+l.host+"/skills/csv" || byTag.From != "" {
+	if byTag.Source != at.Source || byTag.Artifact != at.Artifact || byTag.Kind != source.KindRegistry || byTag.Location != "oci://"+l.host+"/skills/csv" || byTag.From != "" {
 		t.Errorf("%+v\n%+v", byTag, at)
 	}
 	l.signed(l.get(byTag.Source, one))
@@ -142,7 +142,7 @@ func TestLayouts(t *testing.T) {
 	l.push(two, "oci-layout:"+dir)
 	got := l.get("oci-layout:"+dir+":1.0.0", one)
 	l.signed(got)
-	if got.Source != at.Source || got.Kind != source.KindLayout || got.Place != "oci-layout:"+dir {
+	if got.Source != at.Source || got.Kind != source.KindLayout || got.Location != "oci-layout:"+dir {
 		t.Errorf("%+v\n%+v", got, at)
 	}
 	l.signed(l.get(got.Source, one))

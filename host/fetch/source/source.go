@@ -102,8 +102,8 @@ type Fetched struct {
 	// Source is what gives the same bytes again: [Parse] reads it, and it names
 	// digests and commits where there are such.
 	Source string
-	// Place is the source without what says which version.
-	Place string
+	// Location is the source without what says which version.
+	Location string
 	// From is where the bytes really came from, when that is not the source: a
 	// mirror, or the address behind the registry of a short name. It is empty
 	// otherwise.
@@ -305,9 +305,9 @@ func (s site) spots() []spot {
 
 // connect is how a spot of a site is reached.
 func (f *Fetcher) connect(s site, host string) oci.Connection {
-	p := transfer.Place{Host: dialled(host), PlainHTTP: f.plain(s, host), Redirects: s.registry.Redirects}
+	p := transfer.Endpoint{Host: dialled(host), PlainHTTP: f.plain(s, host), Redirects: s.registry.Redirects}
 	c := oci.Connection{
-		Place: p, Client: f.clientFor(p), Credentials: f.credentials,
+		Endpoint: p, Client: f.clientFor(p), Credentials: f.credentials,
 		Downloads: f.downloads(),
 	}
 	if f.blobs != nil {
@@ -339,7 +339,7 @@ func (f *Fetcher) plain(s site, host string) bool {
 const maxClients = 32
 
 // clientFor is the client for a place, the same each time.
-func (f *Fetcher) clientFor(p transfer.Place) *http.Client {
+func (f *Fetcher) clientFor(p transfer.Endpoint) *http.Client {
 	key := fmt.Sprint(p)
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -63,9 +63,9 @@ type Catalog struct {
 	// that may go to a version again that they went back from.
 	wished, again []string
 
-	items  map[string][]*item
-	offers map[string][]resolve.Offer
-	places map[string][]*item // what was published, by name
+	items   map[string][]*item
+	offers  map[string][]resolve.Offer
+	offered map[string][]*item // what was published, by name
 }
 
 // An item is one version that may be chosen.
@@ -82,7 +82,7 @@ type item struct {
 
 // NewCatalog makes a Catalog of what is installed now.
 func NewCatalog(ctx context.Context, log hclog.Logger, r *registry.Registry, f *source.Fetcher, s Settings) (*Catalog, error) {
-	c := &Catalog{log: log, registry: r, fetcher: f, settings: s, places: map[string][]*item{}}
+	c := &Catalog{log: log, registry: r, fetcher: f, settings: s, offered: map[string][]*item{}}
 	return c, c.Refresh(ctx)
 }
 
@@ -95,7 +95,7 @@ func (c *Catalog) Refresh(ctx context.Context) (err error) {
 // reaching is the same catalog for another reach.
 func (c *Catalog) reaching(far bool) *Catalog {
 	return &Catalog{
-		log: c.log, registry: c.registry, fetcher: c.fetcher, settings: c.settings, skills: c.skills, places: c.places,
+		log: c.log, registry: c.registry, fetcher: c.fetcher, settings: c.settings, skills: c.skills, offered: c.offered,
 		far: far, items: map[string][]*item{}, offers: map[string][]resolve.Offer{},
 	}
 }
@@ -239,15 +239,15 @@ func (c *Catalog) local(name string) ([]*item, error) {
 // that name came from; else the registry that stands for the name. No other is
 // asked, so that nobody can publish under a name that another one serves.
 func (c *Catalog) published(ctx context.Context, name string) ([]*item, error) {
-	if items, ok := c.places[name]; ok {
+	if items, ok := c.offered[name]; ok {
 		return items, nil
 	}
-	if len(c.places) >= maxNames {
+	if len(c.offered) >= maxNames {
 		return nil, fmt.Errorf("%w: more than %d skills are needed, or may be", resolve.ErrTooHard, maxNames)
 	}
 	items, err := c.publishedAt(ctx, name)
 	if err == nil {
-		c.places[name] = items
+		c.offered[name] = items
 	}
 	return items, err
 }

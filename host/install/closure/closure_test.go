@@ -158,9 +158,9 @@ func (h *home) ask(s Settings, q Question) (*Plan, error) {
 	return h.catalog(s).Plan(h.t.Context(), q)
 }
 
-func (h *home) install(s Settings, w ...Wish) *Plan {
+func (h *home) install(s Settings, w ...Requirement) *Plan {
 	h.t.Helper()
-	p, err := h.ask(s, Question{Wishes: w})
+	p, err := h.ask(s, Question{Requirements: w})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -207,24 +207,24 @@ func TestClosureGrows(t *testing.T) {
 		pack(t, "text", "1.0.0", "", ""), pack(t, "text", "1.1.0", "", ""), pack(t, "text", "2.0.0", "", ""),
 		pack(t, "late", "1.0.0", "text ^1.1", ""), pack(t, "early", "1.0.0", "text 1.0.0", ""),
 	)
-	h.install(hand(pack(t, "text", "1.0.0", "", ""), all.Hand[0].Package, all.Hand[1].Package), Wish{Name: "app"})
+	h.install(hand(pack(t, "text", "1.0.0", "", ""), all.Hand[0].Package, all.Hand[1].Package), Requirement{Name: "app"})
 	h.want("app@1.0.0* csv@1.0.0*+ text@1.0.0*+")
 
-	p := h.install(all, Wish{Name: "early"})
+	p := h.install(all, Requirement{Name: "early"})
 	if len(p.Steps) != 1 || len(p.Links) != 0 {
 		t.Errorf("what fits is not left alone: %d steps, links %v", len(p.Steps), p.Links)
 	}
-	if _, err := h.ask(all, Question{Wishes: []Wish{{Name: "late"}}}); !errors.Is(err, resolve.ErrConflict) || fault.AsError(err).Kind != fault.KindConflict {
+	if _, err := h.ask(all, Question{Requirements: []Requirement{{Name: "late"}}}); !errors.Is(err, resolve.ErrConflict) || fault.AsError(err).Kind != fault.KindConflict {
 		t.Errorf("early and late cannot be had together: %v", err)
 	} else if !strings.Contains(err.Error(), "late") || !strings.Contains(err.Error(), "early") {
 		t.Errorf("the derivation names not both: %v", err)
 	}
-	h.install(all, Wish{Name: "late", Isolated: true})
+	h.install(all, Requirement{Name: "late", Isolated: true})
 	h.want("app@1.0.0* csv@1.0.0*+ early@1.0.0* late@1.0.0* text@1.1.0+ text@1.0.0*+")
 
 	other := newHome(t)
-	other.install(hand(pack(t, "text", "1.0.0", "", ""), all.Hand[0].Package, all.Hand[1].Package), Wish{Name: "app"})
-	p = other.install(all, Wish{Name: "late"})
+	other.install(hand(pack(t, "text", "1.0.0", "", ""), all.Hand[0].Package, all.Hand[1].Package), Requirement{Name: "app"})
+	p = other.install(all, Requirement{Name: "late"})
 	if len(p.Links) != 2 || p.Links[0].Dependencies[0].Version != "1.1.0" && p.Links[1].Dependencies[0].Version != "1.1.0" {
 		t.Errorf("app and csv do not follow: %v", p.Links)
 	}
@@ -240,7 +240,7 @@ func TestTarget(t *testing.T) {
 		pack(t, "app", "1.0.0", "text ^1, table 1.0.0 isolated, rows ^1", ""), pack(t, "table", "1.0.0", "text ^2", ""),
 		pack(t, "text", "1.0.0", "", ""), pack(t, "text", "2.0.0", "", ""), pack(t, "files", "3.0.0", "", "rows 1.2.0"),
 	)
-	h.install(all, Wish{Name: "app"})
+	h.install(all, Requirement{Name: "app"})
 	h.want("app@1.0.0* files@3.0.0*+ table@1.0.0*+ text@2.0.0+ text@1.0.0*+")
 	skills, err := h.registry.List(t.Context())
 	if err != nil {
@@ -276,7 +276,7 @@ func TestOptional(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
 	all := hand(pack(t, "app", "1.0.0", "cache ^9 optional, text ^1", ""), pack(t, "text", "1.0.0", "", ""), pack(t, "cache", "1.0.0", "", ""))
-	p := h.install(all, Wish{Name: "app"})
+	p := h.install(all, Requirement{Name: "app"})
 	if len(p.Graph.Omitted) != 1 || !strings.Contains(p.Graph.Omitted[0].Reason, "cache") {
 		t.Errorf("omitted: %v", p.Graph.Omitted)
 	}
@@ -306,7 +306,7 @@ func TestLies(t *testing.T) {
 	h := newHome(t)
 	s := hand(pack(t, "app", "1.0.0", "text ^1", ""))
 	s.From = []source.Ref{{Kind: source.KindDirectory, Path: dir}}
-	_, err := h.ask(s, Question{Wishes: []Wish{{Name: "app"}}})
+	_, err := h.ask(s, Question{Requirements: []Requirement{{Name: "app"}}})
 	if !errors.Is(err, ErrLie) || fault.AsError(err).Kind != fault.KindVerification || !strings.Contains(err.Error(), "it should be text@1.0.0, and is csv@1.0.0") {
 		t.Errorf("a file of another skill: %v", err)
 	}
@@ -341,11 +341,11 @@ func TestLyingIndex(t *testing.T) {
 	}
 	s := hand(pack(t, "app", "1.0.0", "text ^1", ""))
 	s.From = []source.Ref{{Kind: source.KindLayout, Path: dir}}
-	if _, err := h.ask(s, Question{Wishes: []Wish{{Name: "app"}}}); !errors.Is(err, resolve.ErrConflict) {
+	if _, err := h.ask(s, Question{Requirements: []Requirement{{Name: "app"}}}); !errors.Is(err, resolve.ErrConflict) {
 		t.Fatalf("what it needs is not known: %v", err)
 	}
 	rewrite(t, at.Path, func(config map[string]any) { delete(config, "dependencies") })
-	_, err = h.ask(s, Question{Wishes: []Wish{{Name: "app"}}})
+	_, err = h.ask(s, Question{Requirements: []Requirement{{Name: "app"}}})
 	if fault.AsError(err) == nil || fault.AsError(err).Kind != fault.KindVerification || !strings.Contains(err.Error(), `text@1.0.0 needs "secret ^9", and the config says nothing`) {
 		t.Errorf("a lie: %v", err)
 	}
@@ -402,11 +402,11 @@ func TestRandomHomes(t *testing.T) {
 		h, all := newHome(t), universe(t, r)
 		for range 6 {
 			wished := all.Hand[r.IntN(len(all.Hand))].Package.Manifest()
-			w := Wish{Name: wished.Name, Isolated: r.IntN(6) == 0}
+			w := Requirement{Name: wished.Name, Isolated: r.IntN(6) == 0}
 			if r.IntN(2) == 0 {
 				w.Exactly = wished.Version
 			}
-			p, err := h.ask(all, Question{Wishes: []Wish{w}})
+			p, err := h.ask(all, Question{Requirements: []Requirement{w}})
 			if errors.Is(err, resolve.ErrConflict) {
 				refused++
 				continue
@@ -490,15 +490,15 @@ func TestPinned(t *testing.T) {
 		h := newHome(t)
 		all := hand(pack(t, "app", "1.0.0", "text ^1", ""), pack(t, "text", "1.0.0", "", ""), pack(t, "text", "1.1.0", "", ""), pack(t, "late", "1.0.0", "text ^1.1", ""))
 		if asked {
-			h.install(all, Wish{Name: "text", Exactly: "1.0.0"})
+			h.install(all, Requirement{Name: "text", Exactly: "1.0.0"})
 		}
-		h.install(hand(all.Hand[0].Package, all.Hand[1].Package), Wish{Name: "app"})
+		h.install(hand(all.Hand[0].Package, all.Hand[1].Package), Requirement{Name: "app"})
 		h.apply(registry.PinnedAt("text", "it works"))
-		_, err := h.ask(all, Question{Wishes: []Wish{{Name: "late"}}})
+		_, err := h.ask(all, Question{Requirements: []Requirement{{Name: "late"}}})
 		if !errors.Is(err, resolve.ErrConflict) || !strings.Contains(fault.AsError(err).Way().String(), "[unpin text]") {
 			t.Errorf("asked for %v: %v", asked, err)
 		}
-		h.install(all, Wish{Name: "late"}, Wish{Name: "text", Exactly: "1.1.0"}) // unless somebody asks for another
+		h.install(all, Requirement{Name: "late"}, Requirement{Name: "text", Exactly: "1.1.0"}) // unless somebody asks for another
 		h.lock()
 	}
 }
@@ -519,11 +519,11 @@ func TestAgain(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
 	rep1, rep2 := pack(t, "rep", "1.0.0", "wc ^1", ""), pack(t, "rep", "2.0.0", "wc ^2", "")
-	h.install(hand(rep1, pack(t, "wc", "1.0.0", "", "")), Wish{Name: "rep"})
-	h.install(hand(rep2, pack(t, "wc", "2.0.0", "", "")), Wish{Name: "rep", Exactly: "2.0.0"})
+	h.install(hand(rep1, pack(t, "wc", "1.0.0", "", "")), Requirement{Name: "rep"})
+	h.install(hand(rep2, pack(t, "wc", "2.0.0", "", "")), Requirement{Name: "rep", Exactly: "2.0.0"})
 	h.back("rep", "1.0.0")
 	h.back("wc", "1.0.0")
-	q := Question{Wishes: []Wish{{Name: "rep", Exactly: "2.0.0"}}, Renew: []string{"rep"}}
+	q := Question{Requirements: []Requirement{{Name: "rep", Exactly: "2.0.0"}}, Renew: []string{"rep"}}
 	_, err := h.ask(Settings{}, q)
 	if !errors.Is(err, resolve.ErrConflict) || !strings.Contains(fault.AsError(err).Way().String(), "[update rep to=2.0.0 again=wc]") {
 		t.Errorf("got %v, %s", err, fault.AsError(err).Way().String())
@@ -558,7 +558,7 @@ func TestPublishedIsKept(t *testing.T) {
 		}
 	}
 	from := []source.Ref{{Kind: source.KindLayout, Path: dir}}
-	h.install(Settings{From: from}, Wish{Name: "text", Exactly: "1.0.0"})
+	h.install(Settings{From: from}, Requirement{Name: "text", Exactly: "1.0.0"})
 	s, err := h.registry.Lookup(t.Context(), manifests.Ref{Name: "text"})
 	if err != nil {
 		t.Fatal(err)
@@ -566,7 +566,7 @@ func TestPublishedIsKept(t *testing.T) {
 	h.apply(registry.Quarantined(s, "it leaks"))
 	all := hand(pack(t, "app", "1.0.0", "text ^3", ""))
 	all.From = from
-	if _, err := h.ask(all, Question{Wishes: []Wish{{Name: "app"}}}); !errors.Is(err, resolve.ErrConflict) {
+	if _, err := h.ask(all, Question{Requirements: []Requirement{{Name: "app"}}}); !errors.Is(err, resolve.ErrConflict) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -581,7 +581,7 @@ func TestQuarantinedIsNotChosen(t *testing.T) {
 	if err := errors.Join(err, text.WriteArchive(f), f.Close()); err != nil {
 		t.Fatal(err)
 	}
-	h.install(hand(text), Wish{Name: "text"})
+	h.install(hand(text), Requirement{Name: "text"})
 	skills, err := h.registry.List(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -589,11 +589,11 @@ func TestQuarantinedIsNotChosen(t *testing.T) {
 	h.apply(registry.Quarantined(skills[0], "it leaks"))
 	s := hand(pack(t, "app", "1.0.0", "text *", ""))
 	s.From = []source.Ref{{Kind: source.KindDirectory, Path: dir}}
-	if _, err := h.ask(s, Question{Wishes: []Wish{{Name: "app"}}}); !errors.Is(err, resolve.ErrConflict) || !strings.Contains(fault.AsError(err).Way().String(), "text@1.0.0 is disabled: it is in quarantine: it leaks") {
+	if _, err := h.ask(s, Question{Requirements: []Requirement{{Name: "app"}}}); !errors.Is(err, resolve.ErrConflict) || !strings.Contains(fault.AsError(err).Way().String(), "text@1.0.0 is disabled: it is in quarantine: it leaks") {
 		t.Errorf("%v", err)
 	}
 	later := pack(t, "text", "1.0.1", "", "")
-	h.install(hand(s.Hand[0].Package, later), Wish{Name: "app"})
+	h.install(hand(s.Hand[0].Package, later), Requirement{Name: "app"})
 	h.want("app@1.0.0* text@1.0.1* text@1.0.0")
 }
 
@@ -602,7 +602,7 @@ func TestUnneeded(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
 	all := hand(pack(t, "app", "1.0.0", "csv ^1", ""), pack(t, "csv", "1.0.0", "text ^1", ""), pack(t, "text", "1.0.0", "", ""))
-	h.install(all, Wish{Name: "app"})
+	h.install(all, Requirement{Name: "app"})
 	skills, err := h.registry.List(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -654,7 +654,7 @@ func BenchmarkPlan(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		g, err := c.reaching(false).resolve(b.Context(), now, Question{Wishes: []Wish{{Name: "app"}}})
+		g, err := c.reaching(false).resolve(b.Context(), now, Question{Requirements: []Requirement{{Name: "app"}}})
 		if err != nil || len(g.Nodes) != skills+1 {
 			b.Fatal(err)
 		}

@@ -24,7 +24,7 @@ func (c *Catalog) Outdated(ctx context.Context) ([]resolve.Update, error) {
 		return nil, c.conflicting(conflict, Question{})
 	}
 	if err != nil {
-		return nil, told(err)
+		return nil, withKind(err)
 	}
 	published := map[string][]semver.Version{}
 	for _, n := range h.Graph.Nodes {

@@ -16,8 +16,8 @@ import (
 	"github.com/skillet-run/skillet/manifests/semver"
 )
 
-// A Wish is what a person wants to have.
-type Wish struct {
+// A Requirement is what a person wants to have.
+type Requirement struct {
 	// Name is the skill.
 	Name string
 	// Constraint says which versions will do; empty for any. With Prereleases those
@@ -35,7 +35,7 @@ type Wish struct {
 }
 
 // asked is how the wish is kept.
-func (w Wish) asked() (*registry.Asked, resolve.Dependency, error) {
+func (w Requirement) asked() (*registry.Asked, resolve.Dependency, error) {
 	a := &registry.Asked{Constraint: w.Constraint, Prereleases: w.Prereleases}
 	if w.Isolated && w.Exactly != "" && !w.OrOther {
 		a.Constraint, a.Prereleases = "="+w.Exactly, false
@@ -56,16 +56,16 @@ func (w Wish) asked() (*registry.Asked, resolve.Dependency, error) {
 // [fault.KindUsage] error for a text that is not a version, with a
 // [fault.KindConflict] error for one that is not later, or that the person did not ask
 // for, and as [registry.Skill.Runs] does for one that is disabled.
-func Later(active registry.Skill, installed []registry.Skill, version string) (Wish, error) {
+func Later(active registry.Skill, installed []registry.Skill, version string) (Requirement, error) {
 	v, err := semver.ParseVersion(version)
 	if err != nil {
-		return Wish{}, fault.Wrap(fault.KindUsage, err)
+		return Requirement{}, fault.Wrap(fault.KindUsage, err)
 	}
 	r, err := rangeOf(active.Asked)
 	if err != nil {
-		return Wish{}, err
+		return Requirement{}, err
 	}
-	w := Wish{Name: active.Name, Exactly: version, Prereleases: v.IsPrerelease()}
+	w := Requirement{Name: active.Name, Exactly: version, Prereleases: v.IsPrerelease()}
 	if a := active.Asked; a != nil {
 		w.Constraint, w.Isolated = a.Constraint, a.Closure != ""
 	}
@@ -89,8 +89,8 @@ func Later(active registry.Skill, installed []registry.Skill, version string) (W
 
 // A Question is what is to become of the home.
 type Question struct {
-	// Wishes are what is asked for in addition.
-	Wishes []Wish
+	// Requirements are what is asked for in addition.
+	Requirements []Requirement
 	// Renew are installed skills of which newer versions are looked for.
 	Renew []string
 	// Again are skills that may go to a version again that a person went back from.
@@ -200,15 +200,15 @@ func (c *Catalog) Plan(ctx context.Context, q Question) (*Plan, error) {
 		}
 		near := c.reaching(far)
 		near.again = q.Again
-		for _, w := range q.Wishes {
+		for _, w := range q.Requirements {
 			near.wished = append(near.wished, w.Name)
 		}
 		g, err := near.resolve(ctx, h, q)
 		if err == nil {
-			return near.plan(ctx, h, kept(g, q), q)
+			return near.plan(ctx, h, keptGraph(g, q), q)
 		}
 		if !errors.As(err, &conflict) {
-			return nil, told(err)
+			return nil, withKind(err)
 		}
 	}
 	if err := c.unpublished(ctx, q); err != nil {
@@ -221,7 +221,7 @@ func (c *Catalog) Plan(ctx context.Context, q Question) (*Plan, error) {
 // when every version that is wished for is somewhere.
 func (c *Catalog) unpublished(ctx context.Context, q Question) error {
 	far := c.reaching(true)
-	for _, w := range q.Wishes {
+	for _, w := range q.Requirements {
 		if w.Exactly == "" {
 			continue
 		}
@@ -248,10 +248,10 @@ func (c *Catalog) unpublished(ctx context.Context, q Question) error {
 // maxListed is how many versions are listed to who asked for another one.
 const maxListed = 10
 
-// kept is a graph with the wishes as they will be kept.
-func kept(g *resolve.Graph, q Question) *resolve.Graph {
+// keptGraph returns a graph with the requirements as they will be stored.
+func keptGraph(g *resolve.Graph, q Question) *resolve.Graph {
 	for i, e := range g.Roots {
-		for _, w := range q.Wishes {
+		for _, w := range q.Requirements {
 			if _, d, err := w.asked(); err == nil && w.Name == e.Name {
 				g.Roots[i].Range = d.Range
 			}
@@ -260,8 +260,8 @@ func kept(g *resolve.Graph, q Question) *resolve.Graph {
 	return g
 }
 
-// told gives errors of a resolution their kind.
-func told(err error) error {
+// withKind gives errors of a resolution their [fault.Kind].
+func withKind(err error) error {
 	if errors.Is(err, resolve.ErrTooHard) {
 		return fault.Wrap(fault.KindLimit, err).WithHint("ask for narrower versions, such as NAME@^2.1")
 	}
@@ -296,7 +296,7 @@ func (c *Catalog) conflicting(why *resolve.Conflict, q Question) error {
 
 // names reports whether a skill may go to any version.
 func (q Question) names(skill string) bool {
-	return slices.Contains(q.Again, skill) || slices.ContainsFunc(q.Wishes, func(w Wish) bool { return w.Name == skill })
+	return slices.Contains(q.Again, skill) || slices.ContainsFunc(q.Requirements, func(w Requirement) bool { return w.Name == skill })
 }
 
 // goingAgain lets a skill go to the version again that it went back from: by itself, or
@@ -306,7 +306,7 @@ func (q Question) goingAgain(s registry.Skill) fault.Remedy {
 		return fault.Update(s.Name).With(fault.FieldTo, s.Avoided.Version)
 	}
 	r := fault.Update(q.Renew[0])
-	for _, w := range q.Wishes {
+	for _, w := range q.Requirements {
 		r = r.With(fault.FieldTo, w.Exactly)
 	}
 	return r.With(fault.FieldAgain, append(slices.Clone(q.Again), s.Name)...)
@@ -314,7 +314,7 @@ func (q Question) goingAgain(s registry.Skill) fault.Remedy {
 
 func (c *Catalog) resolve(ctx context.Context, h *Home, q Question) (*resolve.Graph, error) {
 	r := resolve.Request{Prefer: h.Graph, Renew: q.Renew}
-	for _, w := range q.Wishes {
+	for _, w := range q.Requirements {
 		_, d, err := w.asked()
 		if err != nil {
 			return nil, err
@@ -329,7 +329,7 @@ func (c *Catalog) resolve(ctx context.Context, h *Home, q Question) (*resolve.Gr
 		r.Roots, r.Renew = append(r.Roots, d), append(r.Renew, w.Name)
 	}
 	for i, e := range h.Graph.Roots {
-		if slices.ContainsFunc(q.Wishes, func(w Wish) bool { return w.Name == e.Name }) {
+		if slices.ContainsFunc(q.Requirements, func(w Requirement) bool { return w.Name == e.Name }) {
 			continue
 		}
 		d := e.Dependency
@@ -420,7 +420,7 @@ func (b *planner) fetchNode(ctx context.Context, n resolve.Node) error {
 
 // asked is how a wish for a name is to be kept; nil when it stays as it is.
 func (b *planner) asked(name string) (*registry.Asked, bool) {
-	for _, w := range b.q.Wishes {
+	for _, w := range b.q.Requirements {
 		if w.Name == name {
 			a, _, _ := w.asked()
 			return a, true
@@ -498,7 +498,7 @@ func (b *planner) moved(n resolve.Node) bool {
 
 // asks finds the installed skills that a person asks for otherwise than before.
 func (b *planner) asks() {
-	for _, w := range b.q.Wishes {
+	for _, w := range b.q.Requirements {
 		asked, _ := b.asked(w.Name)
 		i := slices.IndexFunc(b.home.skills, func(s registry.Skill) bool { return s.Name == w.Name && s.Active })
 		installing := slices.ContainsFunc(b.plan.Steps, func(s Step) bool { return s.Got.Package.Manifest().Name == w.Name })

@@ -200,7 +200,7 @@ func (c *Catalog) Check(ctx context.Context, l *lockfile.Lock) (lockfile.Changes
 			WithHint("install or update what you want, and lock again")
 	}
 	if err != nil {
-		return lockfile.Changes{}, told(err)
+		return lockfile.Changes{}, withKind(err)
 	}
 	same := now.Lock(func(name string, v semver.Version) lockfile.Artifact { return artifactOf(l, name, v.String()) })
 	return lockfile.Compare(l, same), nil

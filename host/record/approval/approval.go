@@ -1,5 +1,5 @@
 // Package approval keeps what people decided: proposals that wait for a
-// decision, the grants that follow from one, and the leases of single calls. All
+// decision, the grants that follow from one, and the approvals of single calls. All
 // are bound to digests, so that a changed byte voids them.
 //
 // A decision needs a [Human]. Nothing that runs on behalf of a model can make
@@ -142,32 +142,32 @@ func (h Human) Check() error {
 	return nil
 }
 
-// A OneRun is what a person allowed for a single run, on top of the grants.
+// An EphemeralGrant is what a person allowed for a single run, in addition to the grants.
 // The zero value allows nothing.
-type OneRun struct {
+type EphemeralGrant struct {
 	set capability.Set
 	by  string
 }
 
-// Allow makes a OneRun of the person's.
-func (h Human) Allow(set capability.Set) OneRun { return OneRun{set, h.Actor()} }
+// Allow makes an EphemeralGrant of the person's.
+func (h Human) Allow(set capability.Set) EphemeralGrant { return EphemeralGrant{set, h.Actor()} }
 
 // Only is the part of it that keep keeps: nobody can be allowed more by it.
-func (o OneRun) Only(keep func(capability.Capability) bool) OneRun {
+func (o EphemeralGrant) Only(keep func(capability.Capability) bool) EphemeralGrant {
 	var kept []capability.Capability
 	for _, c := range o.set.All() {
 		if keep(c) {
 			kept = append(kept, c)
 		}
 	}
-	return OneRun{capability.NewSet(kept...), o.by}
+	return EphemeralGrant{capability.NewSet(kept...), o.by}
 }
 
 // Set is what is allowed.
-func (o OneRun) Set() capability.Set { return o.set }
+func (o EphemeralGrant) Set() capability.Set { return o.set }
 
 // Actor is who allowed it; empty for the zero value.
-func (o OneRun) Actor() string { return o.by }
+func (o EphemeralGrant) Actor() string { return o.by }
 
 // Granted is what people granted to one package, by its digest. Only a [Store] makes
 // one that is good for anything; the zero value grants nothing.
@@ -230,8 +230,8 @@ type Store struct {
 	kv       store.KV
 	policies func() (*policies.Set, error)
 	settings Settings
-	kept     recent.Cache[manifests.Digest, []Grant]
-	leases   recent.Cache[string, map[string]bool]
+	live     recent.Cache[manifests.Digest, []Grant]
+	approved recent.Cache[string, map[string]bool]
 }
 
 // NewStore makes a Store. p returns the policies in force; it may be nil for one that grants
@@ -342,7 +342,7 @@ func (d *Store) current(ctx context.Context, epoch uint64, digest manifests.Dige
 	if d.settings.Epoch == nil {
 		return d.Grants(ctx, digest)
 	}
-	if gs, ok := d.kept.Get(epoch, digest); ok {
+	if gs, ok := d.live.Get(epoch, digest); ok {
 		return gs, nil
 	}
 	if err := d.ledger.CatchUp(ctx); err != nil {
@@ -350,7 +350,7 @@ func (d *Store) current(ctx context.Context, epoch uint64, digest manifests.Dige
 	}
 	gs, err := d.Grants(ctx, digest)
 	if err == nil {
-		d.kept.Add(epoch, digest, gs)
+		d.live.Add(epoch, digest, gs)
 	}
 	return gs, err
 }

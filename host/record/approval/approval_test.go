@@ -65,9 +65,9 @@ func (p parts) callProposal(t *testing.T, input string) approval.Proposal {
 	return got
 }
 
-func (p parts) take(t *testing.T, tool, input string) approval.Lease {
+func (p parts) take(t *testing.T, tool, input string) approval.CallApproval {
 	t.Helper()
-	l, err := p.TakeLease(t.Context(), approval.Granted{}, func() approval.ToolCall { return approval.NewToolCall("net", digest, tool, []byte(input)) })
+	l, err := p.TakeCallApproval(t.Context(), approval.Granted{}, func() approval.ToolCall { return approval.NewToolCall("net", digest, tool, []byte(input)) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestOneOfManyHasTheLease(t *testing.T) {
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
-			l, err := p.TakeLease(context.Background(), approval.Granted{}, func() approval.ToolCall { return approval.NewToolCall("net", digest, "get", []byte(`{}`)) })
+			l, err := p.TakeCallApproval(context.Background(), approval.Granted{}, func() approval.ToolCall { return approval.NewToolCall("net", digest, "get", []byte(`{}`)) })
 			if err != nil {
 				t.Error(err)
 			}
@@ -303,7 +303,7 @@ func TestStill(t *testing.T) {
 	grant("kv", approval.Terms{MaxUses: 1})
 	grant("notify", approval.Terms{Session: "work"})
 	grant("clock", approval.Terms{ExpiresAt: ends})
-	granted, err := p.Spend(t.Context(), s, approval.Use{Session: "work"})
+	granted, err := p.ConsumeGrants(t.Context(), s, approval.Use{Session: "work"})
 	if err != nil || !granted.Until().Equal(ends) {
 		t.Fatalf("%v, until %v", err, granted.Until())
 	}

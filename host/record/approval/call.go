@@ -33,31 +33,31 @@ func NewToolCall(skill string, d manifests.Digest, tool string, input []byte) To
 	return ToolCall{skill, d, tool, CanonicalDigest(input), string(input[:min(len(input), maxShown)])}
 }
 
-// leasesKey is what the keys of leases begin with.
+// leasesKey is the prefix of the keys of approvals of calls.
 const leasesKey = "lease/"
 
-// key is where the lease of the call is.
+// key is the key under which an approval of the call is stored.
 func (c ToolCall) key() string {
 	id := manifests.DigestOf(fmt.Appendf(nil, "%s\n%q\n%s", c.Digest, c.Tool, c.Input))
 	return leasesKey + id.Hex()
 }
 
-// A Lease lets one call be made once, although policies ask about what it does.
-// Only [Store.TakeLease] makes one that is good for anything; the zero value lifts
+// A CallApproval lets one call be made once, although policies ask about what it does.
+// Only [Store.TakeCallApproval] makes one that is good for anything; the zero value lifts
 // nothing.
-type Lease struct {
+type CallApproval struct {
 	id  string
 	set capability.Set
 }
 
 // ID is the proposal that a person approved; empty for the zero value.
-func (l Lease) ID() string { return l.id }
+func (l CallApproval) ID() string { return l.id }
 
 // Set is what was asked about, and may be done.
-func (l Lease) Set() capability.Set { return l.set }
+func (l CallApproval) Set() capability.Set { return l.set }
 
-// lent is the stored form of a lease, and the data of a lease.given change.
-type lent struct {
+// storedCallApproval is the stored form of a [CallApproval], and the data of a lease.given change.
+type storedCallApproval struct {
 	ID   string         `json:"id"` // of the proposal
 	Call ToolCall       `json:"call"`
 	Set  capability.Set `json:"set"`
@@ -83,30 +83,29 @@ func (h Human) Lend(p Proposal) (ledger.Change, error) {
 	}
 	c := *p.Call
 	c.Shown = ""
-	return ledger.NewChange(kindLent, lent{ID: p.ID, Call: c, Set: p.Capabilities(), ExpiresAt: p.ExpiresAt})
+	return ledger.NewChange(kindLent, storedCallApproval{ID: p.ID, Call: c, Set: p.Capabilities(), ExpiresAt: p.ExpiresAt})
 }
 
-// Returned is the change that ends the lease of p, if it was not used yet.
+// Returned is the change that ends the approval of the call of p, if it was not used yet.
 func Returned(p Proposal) (ledger.Change, error) {
 	c := *p.Call
 	c.Shown = ""
 	return ledger.NewChange(kindReturned, returned{p.ID, c})
 }
 
-// Lent reports whether the lease of a call that was approved is there, and not
-// used yet.
-func (d *Store) Lent(ctx context.Context, c ToolCall) (bool, error) {
-	l, err := get[lent](ctx, d.kv, c.key())
+// Approved reports whether a call was approved and not made yet.
+func (d *Store) Approved(ctx context.Context, c ToolCall) (bool, error) {
+	l, err := get[storedCallApproval](ctx, d.kv, c.key())
 	if errors.Is(err, store.ErrNotFound) {
 		return false, nil
 	}
 	return err == nil && time.Now().Before(l.ExpiresAt), err
 }
 
-// lentKeys are the keys of the calls that were approved and not made yet, in an epoch; 0 for
+// approvedKeys are the keys of the calls that were approved and not made yet, in an epoch; 0 for
 // now. It looks into the store only when something was decided since it last did.
-func (d *Store) lentKeys(ctx context.Context, epoch uint64) (map[string]bool, error) {
-	if all, ok := d.leases.Get(epoch, leasesKey); ok && epoch > 0 {
+func (d *Store) approvedKeys(ctx context.Context, epoch uint64) (map[string]bool, error) {
+	if all, ok := d.approved.Get(epoch, leasesKey); ok && epoch > 0 {
 		return all, nil
 	}
 	if err := d.ledger.CatchUp(ctx); err != nil {
@@ -121,31 +120,31 @@ func (d *Store) lentKeys(ctx context.Context, epoch uint64) (map[string]bool, er
 		all[e.Key] = true
 	}
 	if epoch > 0 {
-		d.leases.Add(epoch, leasesKey, all)
+		d.approved.Add(epoch, leasesKey, all)
 	}
 	return all, nil
 }
 
-// TakeLease takes the lease of the call that call describes: it is used up from then on,
-// whatever becomes of the call. Without one it returns the zero value. g is what [Store.Spend]
+// TakeCallApproval uses up the approval of the call that call describes: it cannot be used again from then on,
+// whatever becomes of the call. Without one it returns the zero value. g is what [Store.ConsumeGrants]
 // granted to the call, when it looked whether anything was decided. Where nobody had approved
 // any call then, call is not called.
-func (d *Store) TakeLease(ctx context.Context, g Granted, call func() ToolCall) (Lease, error) {
-	leases, err := d.lentKeys(ctx, g.epoch)
-	if err != nil || len(leases) == 0 {
-		return Lease{}, err
+func (d *Store) TakeCallApproval(ctx context.Context, g Granted, call func() ToolCall) (CallApproval, error) {
+	approved, err := d.approvedKeys(ctx, g.epoch)
+	if err != nil || len(approved) == 0 {
+		return CallApproval{}, err
 	}
 	c := call()
-	if !leases[c.key()] {
-		return Lease{}, nil
+	if !approved[c.key()] {
+		return CallApproval{}, nil
 	}
-	if there, err := d.Lent(ctx, c); err != nil || !there {
-		return Lease{}, err
+	if there, err := d.Approved(ctx, c); err != nil || !there {
+		return CallApproval{}, err
 	}
-	var l lent
+	var l storedCallApproval
 	err = d.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
 		var err error
-		if l, err = get[lent](ctx, d.kv, c.key()); err != nil {
+		if l, err = get[storedCallApproval](ctx, d.kv, c.key()); err != nil {
 			return ledger.Decision{}, err
 		}
 		change, err := ledger.NewChange(kindConsumed, returned{l.ID, l.Call})
@@ -154,12 +153,12 @@ func (d *Store) TakeLease(ctx context.Context, g Granted, call func() ToolCall) 
 		}, err
 	})
 	if errors.Is(err, store.ErrNotFound) { // another call was first
-		return Lease{}, nil
+		return CallApproval{}, nil
 	}
-	return Lease{l.ID, l.Set}, err
+	return CallApproval{l.ID, l.Set}, err
 }
 
-func applyLent(ctx context.Context, kv store.KV, at ledger.Stamp, l lent) error {
+func applyLent(ctx context.Context, kv store.KV, at ledger.Stamp, l storedCallApproval) error {
 	l.By, l.At = at.Actor, at.Time
 	return put(ctx, kv, l.Call.key(), l)
 }
@@ -169,7 +168,7 @@ func applyConsumed(ctx context.Context, kv store.KV, at ledger.Stamp, r returned
 }
 
 func applyReturned(ctx context.Context, kv store.KV, _ ledger.Stamp, r returned) error {
-	l, err := get[lent](ctx, kv, r.Call.key())
+	l, err := get[storedCallApproval](ctx, kv, r.Call.key())
 	if errors.Is(err, store.ErrNotFound) || err == nil && l.ID != r.ID {
 		return nil
 	}
@@ -234,7 +233,7 @@ func (d *Store) ApproveCall(ctx context.Context, h Human, p Proposal, notes stri
 	return d.Proposal(context.WithoutCancel(ctx), p.ID)
 }
 
-// RevertCall takes back the lease of a call that was approved. It fails with a
+// RevertCall takes back the approval of a call. It fails with a
 // [fault.KindConflict] error when the call was made already.
 func (d *Store) RevertCall(ctx context.Context, h Human, p Proposal, notes string) (Proposal, error) {
 	err := d.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
@@ -246,7 +245,7 @@ func (d *Store) RevertCall(ctx context.Context, h Human, p Proposal, notes strin
 		if err != nil {
 			return ledger.Decision{}, err
 		}
-		if there, err := d.Lent(ctx, *now.Call); err != nil || !there {
+		if there, err := d.Approved(ctx, *now.Call); err != nil || !there {
 			return ledger.Decision{}, errors.Join(err, fault.Errorf(fault.KindConflict, "revert proposal %s: the call was made already, or its time is over", now.ID).
 				WithHint("%s shows what it did", fault.List(fault.Runs)))
 		}

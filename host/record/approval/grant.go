@@ -171,9 +171,9 @@ func Capabilities(gs []Grant) capability.Set {
 	return newGranted("", gs, func(Grant) bool { return true }, Use{}, 0).set
 }
 
-// Spend counts one run against every grant of a skill that is good for a number
+// ConsumeGrants counts one run against every grant of a skill that is good for a number
 // of runs and holds for the call, and returns what the skill may do in it.
-func (d *Store) Spend(ctx context.Context, s registry.Skill, u Use) (Granted, error) {
+func (d *Store) ConsumeGrants(ctx context.Context, s registry.Skill, u Use) (Granted, error) {
 	epoch := d.settings.epoch()
 	gs, err := d.current(ctx, epoch, s.Digest)
 	if err != nil {

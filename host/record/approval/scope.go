@@ -59,9 +59,11 @@ func (g Grant) Live(now time.Time) bool {
 // Conditional reports whether g holds for some calls alone.
 func (g Grant) Conditional() bool { return g.Run != "" || g.Session != "" || len(g.For) > 0 }
 
-// Standing reports whether g grants at the given time for any number of calls,
+// Unconditional reports whether g grants at the given time for any number of calls,
 // whatever they are.
-func (g Grant) Standing(now time.Time) bool { return g.Live(now) && g.MaxUses == 0 && !g.Conditional() }
+func (g Grant) Unconditional(now time.Time) bool {
+	return g.Live(now) && g.MaxUses == 0 && !g.Conditional()
+}
 
 // Holds reports whether g grants for a call at the given time.
 func (g Grant) Holds(u Use, now time.Time) bool {

@@ -91,7 +91,7 @@ type exporter struct {
 	out   *bufio.Writer
 	sum   hash.Hash
 	lines uint64
-	ring  *checkpoint.Ring
+	ring  *checkpoint.Keyring
 	scope Scope
 	done  trailer
 }
@@ -141,25 +141,25 @@ func (s Scope) choose(logs []Log) ([]Log, Scope, error) {
 	return chosen, s, nil
 }
 
-// A place is an entry of a log, or the beginning before all.
-type place struct {
+// A position is an entry of a log, or the beginning before all.
+type position struct {
 	seq  uint64
 	hash string
 	time time.Time
 }
 
-func placeOf(e journal.Entry) place { return place{e.Seq, e.Hash, e.Time} }
+func positionOf(e journal.Entry) position { return position{e.Seq, e.Hash, e.Time} }
 
 // A stretch is what is exported of a log: the entries after one place, up to
 // another.
 type stretch struct {
 	log         Log
-	after, last place
-	statements  []kept
+	after, last position
+	statements  []storedStatement
 }
 
-// kept is a statement as it is kept.
-type kept struct {
+// storedStatement is a statement as it is kept.
+type storedStatement struct {
 	seq  uint64
 	note []byte
 }
@@ -182,10 +182,10 @@ func find(ctx context.Context, l Log, s Scope) (stretch, error) {
 		}
 		begun = begun || !e.Time.Before(s.Since)
 		if !begun {
-			st.after = placeOf(e)
+			st.after = positionOf(e)
 		}
 		if !begun || s.Until.IsZero() || e.Time.Before(s.Until) {
-			st.last = placeOf(e)
+			st.last = positionOf(e)
 		}
 		if e.Seq == rep.Head && e.Hash != rep.Hash {
 			return fmt.Errorf("%w: it changed while it was read", journal.ErrDamaged)
@@ -197,7 +197,7 @@ func find(ctx context.Context, l Log, s Scope) (stretch, error) {
 	}
 	err = l.Journal.Statements(func(c checkpoint.Checkpoint, note []byte) error {
 		if c.Seq >= st.after.seq && c.Seq <= st.last.seq {
-			st.statements = append(st.statements, kept{c.Seq, note})
+			st.statements = append(st.statements, storedStatement{c.Seq, note})
 		}
 		return nil
 	})
@@ -251,7 +251,7 @@ func (x *exporter) stretch(ctx context.Context, st stretch) error {
 		if e.Prev != at.hash {
 			return fmt.Errorf("%w: it changed while it was read", journal.ErrDamaged)
 		}
-		at = placeOf(e)
+		at = positionOf(e)
 		x.done.Entries++
 		if err := x.line(line); err != nil {
 			return err
@@ -269,7 +269,7 @@ func (x *exporter) stretch(ctx context.Context, st stretch) error {
 }
 
 // end writes the statement at one end of a stretch.
-func (x *exporter) end(st stretch, p place, which string) error {
+func (x *exporter) end(st stretch, p position, which string) error {
 	note, err := x.ring.Sign(checkpoint.Checkpoint{Origin: x.ring.Origin(st.log.Name), Seq: p.seq, Hash: p.hash, Time: p.time, Export: which})
 	if err != nil {
 		return err

@@ -36,14 +36,14 @@ type home struct {
 	now    time.Time
 }
 
-func newKeeper(dir string) *Keystore {
-	k := secret.NewKey(secret.KeyOptions{Home: dir, Place: secret.PlaceFile})
+func newKeystore(dir string) *Keystore {
+	k := secret.NewKey(secret.KeyOptions{Home: dir, Location: secret.LocationFile})
 	return NewKeystore(filepath.Join(dir, "keys"), k, secret.Open(filepath.Join(dir, "secrets"), k))
 }
 
 func newHome(t testing.TB) *home {
 	h := &home{dir: t.TempDir()}
-	h.keeper = newKeeper(h.dir)
+	h.keeper = newKeystore(h.dir)
 	must(h.keeper.Make(t.Context()))
 	h.now = time.Now().Add(time.Hour).UTC().Truncate(time.Second)
 	for _, name := range []string{"decisions", "runs"} {
@@ -78,7 +78,9 @@ func (h *home) export(t testing.TB, s Scope) []byte {
 	return b.Bytes()
 }
 
-func (h *home) key(t testing.TB) string { return must(h.keeper.Ring(t.Context())).Current().String() }
+func (h *home) key(t testing.TB) string {
+	return must(h.keeper.Keyring(t.Context())).Current().String()
+}
 
 func verify(b []byte, key string) (Finding, error) {
 	return Verify(bytes.NewReader(b), []byte(key))
@@ -98,13 +100,13 @@ func TestExportIsVerified(t *testing.T) {
 		t.Error("the same export has other bytes")
 	}
 	f, err := verify(whole, h.key(t))
-	if err != nil || f.Entries != 20 || !f.Known || f.Home != must(h.keeper.Ring(t.Context())).Name() || f.Logs[1].Last != 10 {
+	if err != nil || f.Entries != 20 || !f.Known || f.Home != must(h.keeper.Keyring(t.Context())).Name() || f.Logs[1].Last != 10 {
 		t.Errorf("%+v %v", f, err)
 	}
 	if f, err := verify(whole, ""); err != nil || f.Known {
 		t.Errorf("without a key: %+v %v", f, err)
 	}
-	pem := must(must(h.keeper.Ring(t.Context())).Current().PEM())
+	pem := must(must(h.keeper.Keyring(t.Context())).Current().PEM())
 	if f, err := verify(whole, string(pem)); err != nil || !f.Known {
 		t.Errorf("with a PEM key: %+v %v", f, err)
 	}

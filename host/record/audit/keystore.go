@@ -44,7 +44,7 @@ type Keystore struct {
 	secrets *secret.Vault
 
 	mu     sync.Mutex
-	ring   *checkpoint.Ring
+	ring   *checkpoint.Keyring
 	known  secret.Known
 	loaded fs.FileInfo // of the file the ring was read from
 }
@@ -61,9 +61,9 @@ func NewKeystore(dir string, identity *secret.Key, secrets *secret.Vault) *Keyst
 // path is the file of the sealed keys.
 func (k *Keystore) path() string { return filepath.Join(k.dir, keyName+".age") }
 
-// Ring returns the keys as they are now; nil when none was made yet. errors.Is
+// Keyring returns the keys as they are now; nil when none was made yet. errors.Is
 // finds [ErrNoKey] when there are some that cannot be had.
-func (k *Keystore) Ring(ctx context.Context) (*checkpoint.Ring, error) {
+func (k *Keystore) Keyring(ctx context.Context) (*checkpoint.Keyring, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.read(ctx)
@@ -71,7 +71,7 @@ func (k *Keystore) Ring(ctx context.Context) (*checkpoint.Ring, error) {
 
 // read returns the keys, from the file when that has changed, and checks that
 // the home is known by them.
-func (k *Keystore) read(ctx context.Context) (*checkpoint.Ring, error) {
+func (k *Keystore) read(ctx context.Context) (*checkpoint.Keyring, error) {
 	info, err := os.Stat(k.path())
 	if absent.Is(err, k.path()) {
 		return nil, k.missing(ctx)
@@ -100,7 +100,7 @@ func (k *Keystore) read(ctx context.Context) (*checkpoint.Ring, error) {
 }
 
 // open reads the keys from the file.
-func (k *Keystore) open(ctx context.Context) (*checkpoint.Ring, error) {
+func (k *Keystore) open(ctx context.Context) (*checkpoint.Keyring, error) {
 	b, err := k.vault.Get(ctx, keyName)
 	if errors.Is(err, secret.ErrDamaged) {
 		return nil, fmt.Errorf("%w: %s is damaged, or sealed by another identity", ErrNoKey, k.path())
@@ -108,7 +108,7 @@ func (k *Keystore) open(ctx context.Context) (*checkpoint.Ring, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoKey, err)
 	}
-	ring, err := checkpoint.ReadRing(b)
+	ring, err := checkpoint.ReadKeyring(b)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrNoKey, k.path(), err)
 	}
@@ -121,7 +121,7 @@ func (k *Keystore) missing(ctx context.Context) error {
 	known, err := k.key.Anchors().Load(ctx)
 	if err == nil && len(known.Anchors) > 0 {
 		name, _, _ := strings.Cut(known.Anchors[0].AuditKey, "+")
-		err = fmt.Errorf("%w: %s is missing, and %s says that the home signs with a key of %s", secret.ErrReplaced, k.path(), known.Places[0], name)
+		err = fmt.Errorf("%w: %s is missing, and %s says that the home signs with a key of %s", secret.ErrReplaced, k.path(), known.Locations[0], name)
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrNoKey, err)
@@ -131,14 +131,14 @@ func (k *Keystore) missing(ctx context.Context) error {
 
 // follows checks that the keys are those the home is known by, or follow from
 // them.
-func follows(ring *checkpoint.Ring, known secret.Known) error {
+func follows(ring *checkpoint.Keyring, known secret.Known) error {
 	for i, a := range known.Anchors {
 		pinned, err := checkpoint.ReadPublic([]byte(a.AuditKey), ring.Name())
 		if err == nil {
 			_, err = checkpoint.Succession(ring.Keys, pinned)
 		}
 		if err != nil {
-			return fmt.Errorf("%w: the audit log would be signed with %s, and %s says %s: %w", secret.ErrReplaced, ring.Current(), known.Places[i], a.AuditKey, err)
+			return fmt.Errorf("%w: the audit log would be signed with %s, and %s says %s: %w", secret.ErrReplaced, ring.Current(), known.Locations[i], a.AuditKey, err)
 		}
 	}
 	return nil
@@ -146,7 +146,7 @@ func follows(ring *checkpoint.Ring, known secret.Known) error {
 
 // pin records that the home is known by its keys. found says that the key was
 // there before.
-func (k *Keystore) pin(ctx context.Context, ring *checkpoint.Ring, log string, signed uint64, found bool) error {
+func (k *Keystore) pin(ctx context.Context, ring *checkpoint.Keyring, log string, signed uint64, found bool) error {
 	if err := k.key.Pin(ctx, ring.Current().String(), log, signed, found); err != nil {
 		return fmt.Errorf("%w: %w", ErrNoKey, err)
 	}
@@ -185,7 +185,7 @@ func (k *Keystore) Known(ctx context.Context) (secret.Known, error) {
 }
 
 // Make returns the keys, and makes the first one when there is none.
-func (k *Keystore) Make(ctx context.Context) (*checkpoint.Ring, error) {
+func (k *Keystore) Make(ctx context.Context) (*checkpoint.Keyring, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if r, err := k.read(ctx); err != nil {
@@ -193,20 +193,20 @@ func (k *Keystore) Make(ctx context.Context) (*checkpoint.Ring, error) {
 	} else if r != nil {
 		return r, k.confirm(ctx, r)
 	}
-	return k.change(ctx, func(r *checkpoint.Ring) (*checkpoint.Ring, error) {
+	return k.change(ctx, func(r *checkpoint.Keyring) (*checkpoint.Keyring, error) {
 		if r != nil {
 			return r, nil // another process was first
 		}
 		if err := k.checkIdentity(ctx); err != nil {
 			return nil, err
 		}
-		return checkpoint.NewRing(time.Now())
+		return checkpoint.NewKeyring(time.Now())
 	})
 }
 
 // confirm writes down what the home is known by, where that is not written, or
 // says something older.
-func (k *Keystore) confirm(ctx context.Context, ring *checkpoint.Ring) error {
+func (k *Keystore) confirm(ctx context.Context, ring *checkpoint.Keyring) error {
 	confirmed, err := k.key.Pinned(ctx, ring.Current().String())
 	if err != nil || confirmed {
 		return err
@@ -236,20 +236,20 @@ func (k *Keystore) checkIdentity(ctx context.Context) error {
 // Rotate makes a new key, which the one so far names, and has resign sign
 // everything with it. Then the old one is retired. After an interruption the new
 // key holds, and the old one too until the next Rotate.
-func (k *Keystore) Rotate(ctx context.Context, resign func(context.Context) error) (*checkpoint.Ring, error) {
+func (k *Keystore) Rotate(ctx context.Context, resign func(context.Context) error) (*checkpoint.Keyring, error) {
 	if _, err := k.Make(ctx); err != nil {
 		return nil, err
 	}
-	if _, err := k.locked(ctx, func(r *checkpoint.Ring) (*checkpoint.Ring, error) { return r.Rotated(time.Now()) }); err != nil {
+	if _, err := k.locked(ctx, func(r *checkpoint.Keyring) (*checkpoint.Keyring, error) { return r.Rotated(time.Now()) }); err != nil {
 		return nil, err
 	}
 	if err := resign(ctx); err != nil {
 		return nil, fmt.Errorf("sign with the new audit key: %w", err)
 	}
-	return k.locked(ctx, func(r *checkpoint.Ring) (*checkpoint.Ring, error) { return r.RetireOld(), nil })
+	return k.locked(ctx, func(r *checkpoint.Keyring) (*checkpoint.Keyring, error) { return r.RetireOld(), nil })
 }
 
-func (k *Keystore) locked(ctx context.Context, fn func(*checkpoint.Ring) (*checkpoint.Ring, error)) (*checkpoint.Ring, error) {
+func (k *Keystore) locked(ctx context.Context, fn func(*checkpoint.Keyring) (*checkpoint.Keyring, error)) (*checkpoint.Keyring, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.change(ctx, fn)
@@ -269,7 +269,7 @@ func (k *Keystore) alone(ctx context.Context, do func() error) error {
 
 // change replaces the keys by what fn makes of them, while no other process
 // does.
-func (k *Keystore) change(ctx context.Context, fn func(*checkpoint.Ring) (*checkpoint.Ring, error)) (ring *checkpoint.Ring, err error) {
+func (k *Keystore) change(ctx context.Context, fn func(*checkpoint.Keyring) (*checkpoint.Keyring, error)) (ring *checkpoint.Keyring, err error) {
 	err = k.alone(ctx, func() error {
 		old, err := k.read(ctx)
 		if err != nil {
@@ -288,7 +288,7 @@ func (k *Keystore) change(ctx context.Context, fn func(*checkpoint.Ring) (*check
 }
 
 // write keeps new keys, and records that the home is known by them.
-func (k *Keystore) write(ctx context.Context, ring *checkpoint.Ring, found bool) (*checkpoint.Ring, error) {
+func (k *Keystore) write(ctx context.Context, ring *checkpoint.Keyring, found bool) (*checkpoint.Keyring, error) {
 	b, err := json.Marshal(ring)
 	if err != nil {
 		return nil, fmt.Errorf("make an audit key: %w", err)
@@ -307,7 +307,7 @@ func (k *Keystore) write(ctx context.Context, ring *checkpoint.Ring, found bool)
 // aside, under the names that are returned. What the home is known by about its
 // log is forgotten: the log has to be signed anew. It fails while there are
 // secrets that cannot be opened.
-func (k *Keystore) Renew(ctx context.Context) (ring *checkpoint.Ring, aside []string, err error) {
+func (k *Keystore) Renew(ctx context.Context) (ring *checkpoint.Keyring, aside []string, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	err = k.alone(ctx, func() error {
@@ -319,7 +319,7 @@ func (k *Keystore) Renew(ctx context.Context) (ring *checkpoint.Ring, aside []st
 	return ring, aside, err
 }
 
-func (k *Keystore) renew(ctx context.Context) (*checkpoint.Ring, []string, error) {
+func (k *Keystore) renew(ctx context.Context) (*checkpoint.Keyring, []string, error) {
 	var aside []string
 	name, err := k.key.SetAside(ctx)
 	if name != "" {
@@ -338,7 +338,7 @@ func (k *Keystore) renew(ctx context.Context) (*checkpoint.Ring, []string, error
 		return nil, aside, err
 	}
 	k.loaded = nil
-	ring, err := checkpoint.NewRing(time.Now())
+	ring, err := checkpoint.NewKeyring(time.Now())
 	if err == nil {
 		ring, err = k.write(ctx, ring, false)
 	}

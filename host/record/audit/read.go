@@ -247,7 +247,7 @@ func (r *reader) statement(line []byte) error {
 	case endLast:
 		return r.last(c)
 	}
-	return r.kept(c, checkpoint.Digest(note))
+	return r.checkStatement(c, checkpoint.Digest(note))
 }
 
 // first begins a log.
@@ -285,8 +285,8 @@ func (r *reader) here(c checkpoint.Checkpoint) error {
 	return nil
 }
 
-// kept checks a statement that was made when the log was written.
-func (r *reader) kept(c checkpoint.Checkpoint, digest string) error {
+// checkStatement checks a statement that was made when the log was written.
+func (r *reader) checkStatement(c checkpoint.Checkpoint, digest string) error {
 	if err := r.here(c); err != nil {
 		return err
 	}

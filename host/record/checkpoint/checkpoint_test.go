@@ -111,13 +111,13 @@ func TestPublicKeyForms(t *testing.T) {
 func TestRing(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 21, 18, 0, 0, 0, time.UTC)
-	one := must(NewRing(now))
+	one := must(NewKeyring(now))
 	two := must(one.Rotated(now.Add(time.Hour)))
 	three := must(two.Rotated(now.Add(2 * time.Hour))).RetireOld()
 	if two.Name() != one.Name() || two.Current() == one.Current() || len(two.Valid()) != 2 || len(three.Valid()) != 1 || len(three.All()) != 3 {
 		t.Errorf("%+v %+v", two, three)
 	}
-	again := must(ReadRing(must(json.Marshal(three))))
+	again := must(ReadKeyring(must(json.Marshal(three))))
 	if again.Current() != three.Current() || !again.Since().Equal(now) {
 		t.Errorf("%+v", again)
 	}
@@ -135,7 +135,7 @@ func TestRing(t *testing.T) {
 	}
 	swapped := *three
 	swapped.Keys = []Entry{three.Keys[0], three.Keys[2]}
-	if _, err := ReadRing(must(json.Marshal(swapped))); err == nil {
+	if _, err := ReadKeyring(must(json.Marshal(swapped))); err == nil {
 		t.Error("a ring without its second key was read")
 	}
 }

@@ -220,7 +220,7 @@ func (h head) in(next head) head {
 // No other process can commit in it.
 type window struct {
 	lock   *filelock.Lock
-	ring   *checkpoint.Ring
+	ring   *checkpoint.Keyring
 	signed head      // the head that there is
 	at     head      // of the last entry that was written
 	time   time.Time // of all entries written in it
@@ -249,7 +249,7 @@ func (j *Journal) writeOpen(ctx context.Context, all []*appending) error {
 	if at == w.at {
 		return nil
 	}
-	next := j.place(w.at, w.at.Seq+1, int64(len(lines)))
+	next := j.nextPosition(w.at, w.at.Seq+1, int64(len(lines)))
 	if next.Segment != w.at.Segment && w.at != w.signed { // a window is in one segment
 		if err := j.closeWindow(); err != nil {
 			return err

@@ -192,7 +192,7 @@ func TestKilledInAWindow(t *testing.T) {
 	if os.Getenv("SKILLET_PROVE") == "1" {
 		rounds = 300
 	}
-	keys := &held{ring: must(checkpoint.NewRing(time.Now()))}
+	keys := &held{ring: must(checkpoint.NewKeyring(time.Now()))}
 	ring := filepath.Join(t.TempDir(), "ring")
 	must(0, os.WriteFile(ring, must(json.Marshal(keys.ring)), 0o600))
 	dir, acked, lost := t.TempDir(), map[string]string{}, 0

@@ -111,7 +111,7 @@ func (j *Journal) lockFile(ctx context.Context, path string) (*filelock.Lock, er
 // refresh returns the keys to go on with, and the end of the journal after what
 // other processes did, with its entry. It checks the last acknowledged entry
 // and brings what lies behind it in order. The lock must be held.
-func (j *Journal) refresh(ctx context.Context) (*checkpoint.Ring, head, Entry, error) {
+func (j *Journal) refresh(ctx context.Context) (*checkpoint.Keyring, head, Entry, error) {
 	h, err := j.readHead()
 	if err != nil {
 		return nil, head{}, Entry{}, err
@@ -125,7 +125,7 @@ func (j *Journal) refresh(ctx context.Context) (*checkpoint.Ring, head, Entry, e
 	if err != nil {
 		return nil, head{}, Entry{}, err
 	}
-	ring, err := j.ring(ctx)
+	ring, err := j.keyring(ctx)
 	if err != nil {
 		return nil, head{}, Entry{}, err
 	}
@@ -172,7 +172,7 @@ func (j *Journal) checkTail(h head) (Entry, error) {
 
 // adopt acknowledges complete commits behind the head and cuts a torn one. It
 // returns the head there is then, with its entry.
-func (j *Journal) adopt(ctx context.Context, ring *checkpoint.Ring, h head, last Entry) (head, Entry, error) {
+func (j *Journal) adopt(ctx context.Context, ring *checkpoint.Keyring, h head, last Entry) (head, Entry, error) {
 	all, err := j.segments()
 	if err != nil {
 		return head{}, Entry{}, err
@@ -317,12 +317,12 @@ func (j *Journal) checkInterrupted(s segment, good head, reason error) error {
 // append writes the records of each behind tail and acknowledges them, as of now. When
 // it fails it leaves the journal as it was. A record that cannot be written is the error
 // of its own.
-func (j *Journal) append(ring *checkpoint.Ring, tail head, now time.Time, all []*appending) error {
+func (j *Journal) append(ring *checkpoint.Keyring, tail head, now time.Time, all []*appending) error {
 	lines, at := chain(tail, now, all)
 	if at == tail {
 		return nil
 	}
-	next := j.place(tail, tail.Seq+1, int64(len(lines)))
+	next := j.nextPosition(tail, tail.Seq+1, int64(len(lines)))
 	done := at.in(next)
 	if err := j.sign(ring, tail, &done, now); err != nil {
 		return err
@@ -340,7 +340,7 @@ func (j *Journal) append(ring *checkpoint.Ring, tail head, now time.Time, all []
 
 // after is the time of what is committed now. No two commits of a signed journal have one
 // time unless they were written together: see [leftover].
-func (j *Journal) after(r *checkpoint.Ring, last Entry) time.Time {
+func (j *Journal) after(r *checkpoint.Keyring, last Entry) time.Time {
 	now := j.options.Clock().Round(0).UTC() // without what a line does not have
 	if r != nil && now.Equal(last.Time) {
 		return now.Add(1)
@@ -359,9 +359,9 @@ func dataOf(rec Record) (json.RawMessage, error) {
 	return json.Marshal(rec.Data)
 }
 
-// place returns where size more bytes go: behind tail, or in a new segment
+// nextPosition returns where size more bytes go: behind tail, or in a new segment
 // that begins with entry first.
-func (j *Journal) place(tail head, first uint64, size int64) head {
+func (j *Journal) nextPosition(tail head, first uint64, size int64) head {
 	if tail.Seq == 0 || tail.End > 0 && tail.End+size > j.options.SegmentBytes {
 		return head{Segment: first}
 	}

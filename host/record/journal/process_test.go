@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 func child(dir string) int {
 	o := Options{SegmentBytes: 4 << 10, Log: "calls"}
 	if path := os.Getenv(ringEnv); path != "" {
-		o.Keys = &held{ring: must(checkpoint.ReadRing(must(os.ReadFile(path))))}
+		o.Keys = &held{ring: must(checkpoint.ReadKeyring(must(os.ReadFile(path))))}
 	}
 	if w := os.Getenv(windowEnv); w != "" {
 		o.Window = must(time.ParseDuration(w))

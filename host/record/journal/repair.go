@@ -40,9 +40,9 @@ type Repair struct {
 	// Lost are the entries that are not, in order; empty when only the head or
 	// the order of files was damaged.
 	Lost []Loss `json:"lost"`
-	// Aside is the directory with the journal as it was; empty for
+	// Backup is the directory with the journal as it was; empty for
 	// [PlanRepair].
-	Aside string `json:"aside,omitempty"`
+	Backup string `json:"aside,omitempty"`
 }
 
 // maxLostRanges is how many losses the first statement of a repaired journal
@@ -86,8 +86,8 @@ func RepairDir(ctx context.Context, dir string, usable func(Entry) error, o Opti
 	if err := rewrite(ctx, fresh, kept, r, o); err != nil {
 		return r, errors.Join(fmt.Errorf("repair journal %s: %w", dir, err), os.RemoveAll(fresh))
 	}
-	r.Aside = dir + ".aside-" + time.Now().UTC().Format("20060102-150405.000000")
-	if err := os.Rename(dir, r.Aside); err != nil {
+	r.Backup = dir + ".aside-" + time.Now().UTC().Format("20060102-150405.000000")
+	if err := os.Rename(dir, r.Backup); err != nil {
 		return r, fmt.Errorf("repair journal %s: %w", dir, err)
 	}
 	return r, FinishRepair(dir)

@@ -41,7 +41,7 @@ func repaired(t *testing.T, dir string, want []Entry) Repair {
 	if err != nil || !alike(got, without(want, r.Lost)) || r.Kept != uint64(len(got)) {
 		t.Fatalf("kept %d, lost %v: %v\n%v", r.Kept, r.Lost, err, got)
 	}
-	if _, err := os.Stat(r.Aside); err != nil || !reflect.DeepEqual(plan.Lost, r.Lost) || plan.Kept != r.Kept {
+	if _, err := os.Stat(r.Backup); err != nil || !reflect.DeepEqual(plan.Lost, r.Lost) || plan.Kept != r.Kept {
 		t.Fatalf("planned %+v, did %+v: %v", plan, r, err)
 	}
 	if _, err := j.Append(t.Context(), Record{Kind: "later"}); err != nil {

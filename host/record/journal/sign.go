@@ -19,10 +19,10 @@ import (
 // Keys is where a journal finds the keys its home signs with. Rings may change
 // between two calls; each call says what holds now.
 type Keys interface {
-	// Ring returns the keys; nil when none was made yet.
-	Ring(ctx context.Context) (*checkpoint.Ring, error)
+	// Keyring returns the keys; nil when none was made yet.
+	Keyring(ctx context.Context) (*checkpoint.Keyring, error)
 	// Make makes the first key, unless there is one.
-	Make(ctx context.Context) (*checkpoint.Ring, error)
+	Make(ctx context.Context) (*checkpoint.Keyring, error)
 	// Signed returns the number of an entry up to which a log is known to be
 	// signed; 0 when that is not known.
 	Signed(ctx context.Context, log string) (uint64, error)
@@ -38,8 +38,8 @@ const (
 	checkpointEvery = 1024
 )
 
-// ring returns the keys to commit with; nil for a journal that is not signed.
-func (j *Journal) ring(ctx context.Context) (*checkpoint.Ring, error) {
+// keyring returns the keys to commit with; nil for a journal that is not signed.
+func (j *Journal) keyring(ctx context.Context) (*checkpoint.Keyring, error) {
 	if j.options.Keys == nil {
 		return nil, nil
 	}
@@ -114,7 +114,7 @@ func (h head) signed() bool { return h.Signature != "" }
 
 // checkSeal compares what the head says about signatures with the keys and with
 // the statements. last is the entry the head names.
-func (j *Journal) checkSeal(r *checkpoint.Ring, h head, last Entry) error {
+func (j *Journal) checkSeal(r *checkpoint.Keyring, h head, last Entry) error {
 	size, err := j.statementsSize()
 	switch {
 	case err != nil:
@@ -171,7 +171,7 @@ func (j *Journal) Ready(ctx context.Context) error {
 
 // looksReady is Ready without the lock.
 func (j *Journal) looksReady(ctx context.Context) error {
-	ring, err := j.ring(ctx)
+	ring, err := j.keyring(ctx)
 	if err != nil {
 		return err
 	}
@@ -188,7 +188,7 @@ func (j *Journal) looksReady(ctx context.Context) error {
 
 // checkSigned checks all that is known of the head's signature, and returns the
 // number of an entry up to which the journal is known to be signed.
-func (j *Journal) checkSigned(ctx context.Context, r *checkpoint.Ring, h head, last Entry) (uint64, error) {
+func (j *Journal) checkSigned(ctx context.Context, r *checkpoint.Keyring, h head, last Entry) (uint64, error) {
 	known, err := j.signedUntil(ctx)
 	if err == nil {
 		err = j.checkSeal(r, h, last)
@@ -200,7 +200,7 @@ func (j *Journal) checkSigned(ctx context.Context, r *checkpoint.Ring, h head, l
 }
 
 // openHead checks the head's signature, and says whose it is.
-func (j *Journal) openHead(r *checkpoint.Ring, h head) (checkpoint.Public, error) {
+func (j *Journal) openHead(r *checkpoint.Keyring, h head) (checkpoint.Public, error) {
 	note, err := h.note(r.Origin(j.options.Log))
 	if err != nil {
 		return checkpoint.Public{}, j.sealDamage(headName, "its statement cannot be read: %v", err)
@@ -213,7 +213,7 @@ func (j *Journal) openHead(r *checkpoint.Ring, h head) (checkpoint.Public, error
 }
 
 // headDamage says what it means that the head's signature is not one of ours.
-func (j *Journal) headDamage(r *checkpoint.Ring, h head, note []byte, err error) error {
+func (j *Journal) headDamage(r *checkpoint.Keyring, h head, note []byte, err error) error {
 	if !errors.Is(err, checkpoint.ErrUnknownKey) {
 		return j.sealDamage(headName, "its signature is not for entry %d: the end of the journal was replaced without the key", h.Seq)
 	}
@@ -225,7 +225,7 @@ func (j *Journal) headDamage(r *checkpoint.Ring, h head, note []byte, err error)
 
 // checkUnsigned is asked when the head carries no signature, which is right
 // only for a journal that never had one.
-func (j *Journal) checkUnsigned(r *checkpoint.Ring, h head, last Entry, size int64) error {
+func (j *Journal) checkUnsigned(r *checkpoint.Keyring, h head, last Entry, size int64) error {
 	if size > 0 && !j.abandoned(h) {
 		return j.sealDamage(headName, "it carries no signature, but the journal was signed before: the signature was removed, and the end of the journal may have been replaced")
 	}
@@ -287,7 +287,7 @@ func (j *Journal) checkStatementsBehind(h head, end uint64) error {
 
 // sign makes done, which follows tail, a signed head. Statements that have to
 // be kept are written first.
-func (j *Journal) sign(r *checkpoint.Ring, tail head, done *head, at time.Time) error {
+func (j *Journal) sign(r *checkpoint.Keyring, tail head, done *head, at time.Time) error {
 	if r == nil {
 		return nil
 	}
@@ -299,7 +299,7 @@ func (j *Journal) sign(r *checkpoint.Ring, tail head, done *head, at time.Time) 
 }
 
 // seal signs done as what follows the statements up to kept.
-func (j *Journal) seal(r *checkpoint.Ring, kept head, done *head, at time.Time) error {
+func (j *Journal) seal(r *checkpoint.Keyring, kept head, done *head, at time.Time) error {
 	done.After, done.Notes, done.Time = kept.After, kept.Notes, at.UTC().Format(time.RFC3339Nano)
 	note, err := r.Sign(checkpoint.Checkpoint{Origin: r.Origin(j.options.Log), Seq: done.Seq, Hash: done.Hash, Time: at, After: done.After})
 	done.Signature = checkpoint.Signature(note)
@@ -310,7 +310,7 @@ func (j *Journal) seal(r *checkpoint.Ring, kept head, done *head, at time.Time) 
 // keep writes the statements that are due before entry next is signed: the
 // first one of all, and from time to time that of the head. It returns tail
 // with the place behind them.
-func (j *Journal) keep(r *checkpoint.Ring, tail head, next uint64) (head, error) {
+func (j *Journal) keep(r *checkpoint.Keyring, tail head, next uint64) (head, error) {
 	switch {
 	case !tail.signed():
 		c := checkpoint.Checkpoint{Seq: tail.Seq, Hash: tail.Hash}
@@ -325,7 +325,7 @@ func (j *Journal) keep(r *checkpoint.Ring, tail head, next uint64) (head, error)
 }
 
 // keepHead writes the statement of a head.
-func (j *Journal) keepHead(r *checkpoint.Ring, h head) (head, error) {
+func (j *Journal) keepHead(r *checkpoint.Keyring, h head) (head, error) {
 	note, err := h.note(r.Origin(j.options.Log))
 	if err != nil {
 		return h, err
@@ -334,7 +334,7 @@ func (j *Journal) keepHead(r *checkpoint.Ring, h head) (head, error) {
 }
 
 // state makes a statement of what c says, and writes it behind those of h.
-func (j *Journal) state(r *checkpoint.Ring, h head, c checkpoint.Checkpoint) (head, error) {
+func (j *Journal) state(r *checkpoint.Keyring, h head, c checkpoint.Checkpoint) (head, error) {
 	c.Origin, c.After, c.Time = r.Origin(j.options.Log), h.After, j.options.Clock()
 	note, err := r.Sign(c)
 	if err != nil {
@@ -367,7 +367,7 @@ func (j *Journal) writeStatement(h head, note []byte) (head, error) {
 
 // signAdopted signs entries that were found behind a signed head, and says of
 // them that nobody had.
-func (j *Journal) signAdopted(r *checkpoint.Ring, h, good head, at time.Time) (head, error) {
+func (j *Journal) signAdopted(r *checkpoint.Keyring, h, good head, at time.Time) (head, error) {
 	if r == nil || !h.signed() {
 		return good, nil
 	}
@@ -401,7 +401,7 @@ func (j *Journal) Sign(ctx context.Context) (err error) {
 	return nil
 }
 
-func (j *Journal) signAgain(r *checkpoint.Ring, h head, last Entry) error {
+func (j *Journal) signAgain(r *checkpoint.Keyring, h head, last Entry) error {
 	by, kept, err := checkpoint.Public{}, head{}, error(nil)
 	if h.signed() {
 		if by, err = j.openHead(r, h); err != nil || by == r.Current() {
@@ -422,7 +422,7 @@ func (j *Journal) signAgain(r *checkpoint.Ring, h head, last Entry) error {
 
 // signRepaired makes the first statement of a journal that a repair made.
 func (j *Journal) signRepaired(ctx context.Context, rep Repair) error {
-	r, err := j.ring(ctx)
+	r, err := j.keyring(ctx)
 	if err != nil || r == nil {
 		return err
 	}

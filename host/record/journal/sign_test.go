@@ -18,12 +18,12 @@ import (
 
 // held are keys that are at hand.
 type held struct {
-	ring  *checkpoint.Ring
+	ring  *checkpoint.Keyring
 	until uint64
 }
 
-func (k *held) Ring(context.Context) (*checkpoint.Ring, error) { return k.ring, nil }
-func (k *held) Make(context.Context) (*checkpoint.Ring, error) { return k.ring, nil }
+func (k *held) Keyring(context.Context) (*checkpoint.Keyring, error) { return k.ring, nil }
+func (k *held) Make(context.Context) (*checkpoint.Keyring, error)    { return k.ring, nil }
 
 func (k *held) Signed(context.Context, string) (uint64, error) { return k.until, nil }
 
@@ -35,7 +35,7 @@ func (k *held) Remember(_ context.Context, _ string, n uint64) error {
 // newKeys are those of a new home, made an hour before the entries.
 func newKeys(t testing.TB) *held {
 	t.Helper()
-	return &held{ring: must(checkpoint.NewRing(fixedClock().Add(-time.Hour)))}
+	return &held{ring: must(checkpoint.NewKeyring(fixedClock().Add(-time.Hour)))}
 }
 
 func signing(k Keys) Options { return Options{SegmentBytes: 900, Keys: k, Log: "decisions"} }
@@ -83,7 +83,7 @@ func TestAdoption(t *testing.T) {
 	for _, signNow := range []bool{false, true} {
 		dir := t.TempDir()
 		write(t, open(t, dir, Options{}), 3)
-		keys := &held{ring: must(checkpoint.NewRing(fixedClock().Add(time.Hour)))}
+		keys := &held{ring: must(checkpoint.NewKeyring(fixedClock().Add(time.Hour)))}
 		j := open(t, dir, signing(keys))
 		if rep, err := j.Verify(t.Context()); err != nil || rep.Signed != nil {
 			t.Fatalf("before: %+v %v", rep, err)
@@ -332,7 +332,7 @@ func TestTornStatements(t *testing.T) {
 }
 
 // keepHeadOrState writes the statement that a commit would.
-func (j *Journal) keepHeadOrState(r *checkpoint.Ring, h head) (head, error) {
+func (j *Journal) keepHeadOrState(r *checkpoint.Keyring, h head) (head, error) {
 	if h.signed() {
 		return j.keepHead(r, h)
 	}
@@ -403,7 +403,7 @@ func TestKilledProcessLeavesASignedJournal(t *testing.T) {
 	if os.Getenv("SKILLET_PROVE") == "1" {
 		rounds = 200
 	}
-	keys := &held{ring: must(checkpoint.NewRing(time.Now()))}
+	keys := &held{ring: must(checkpoint.NewKeyring(time.Now()))}
 	ring := filepath.Join(t.TempDir(), "ring")
 	must(0, os.WriteFile(ring, must(json.Marshal(keys.ring)), 0o600))
 	dir, acked := t.TempDir(), map[string]string{}

@@ -42,11 +42,11 @@ type Adoption struct {
 }
 
 // keysToCheck are the keys for looking only; nil when there are none.
-func (j *Journal) keysToCheck(ctx context.Context) (*checkpoint.Ring, error) {
+func (j *Journal) keysToCheck(ctx context.Context) (*checkpoint.Keyring, error) {
 	if j.options.Keys == nil {
 		return nil, nil
 	}
-	r, err := j.options.Keys.Ring(ctx)
+	r, err := j.options.Keys.Keyring(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("verify journal %s: find the key that signs it: %w", j.dir, err)
 	}
@@ -56,7 +56,7 @@ func (j *Journal) keysToCheck(ctx context.Context) (*checkpoint.Ring, error) {
 // A verifier compares the entries of a journal with what is signed.
 type verifier struct {
 	journal *Journal
-	ring    *checkpoint.Ring // nil to check no signatures
+	ring    *checkpoint.Keyring // nil to check no signatures
 	head    head
 	rep     *Report
 	due     []statement // about entries that are still to come

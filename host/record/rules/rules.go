@@ -29,15 +29,15 @@ func SystemDir() string {
 	return "/etc/skillet"
 }
 
-// Places are where policies are, besides those that came with the program.
-type Places struct {
+// Sources are where policies are, besides those that came with the program.
+type Sources struct {
 	// Home is the directory of the home, and System that of the administrator's bounds;
 	// empty for none.
 	Home, System string
 }
 
 // Read reads the policies in force, and the administrator's bounds; nil for none.
-func (p Places) Read() (*policies.Set, *policies.Maximum, error) {
+func (p Sources) Read() (*policies.Set, *policies.Maximum, error) {
 	if err := p.checkSystem(); err != nil {
 		return nil, nil, err
 	}
@@ -53,7 +53,7 @@ func (p Places) Read() (*policies.Set, *policies.Maximum, error) {
 }
 
 // dirs are the directories with policies.
-func (p Places) dirs() []string {
+func (p Sources) dirs() []string {
 	dirs := []string{filepath.Join(p.Home, "policies")}
 	if p.System != "" {
 		dirs = append(dirs, filepath.Join(p.System, "policies"))
@@ -63,7 +63,7 @@ func (p Places) dirs() []string {
 
 // checkSystem refuses bounds that somebody else than the administrator could
 // have set.
-func (p Places) checkSystem() error {
+func (p Sources) checkSystem() error {
 	if p.System == "" || runtime.GOOS == "windows" { // where modes say nothing
 		return nil
 	}
@@ -85,7 +85,7 @@ func (p Places) checkSystem() error {
 }
 
 // Mark is another text when files changed that policies and bounds are read from.
-func (p Places) Mark() string {
+func (p Sources) Mark() string {
 	var b strings.Builder
 	if p.System != "" {
 		describe(&b, p.System)

@@ -15,7 +15,7 @@ const lookEvery = 20 * time.Millisecond
 // A Watch says what people and policies decide at present: those of all processes that
 // have the home open, and of the administrator. It is safe for concurrent use.
 type Watch struct {
-	places  Places
+	sources Sources
 	decided func() uint64
 	began   time.Time
 	looked  atomic.Int64 // when it was last looked, since began
@@ -23,15 +23,15 @@ type Watch struct {
 
 	mu        sync.Mutex
 	decisions uint64 // as decided has it
-	marked    string // as [Places.Mark] has it
+	marked    string // as [Sources.Mark] has it
 	set       *policies.Set
 	err       error // why there is no set
 }
 
 // NewWatch makes a Watch. The set was read when the places had the mark; decided returns
 // another number when something was decided since.
-func NewWatch(p Places, mark string, set *policies.Set, decided func() uint64) *Watch {
-	w := &Watch{places: p, decided: decided, began: time.Now(), decisions: decided(), marked: mark, set: set}
+func NewWatch(p Sources, mark string, set *policies.Set, decided func() uint64) *Watch {
+	w := &Watch{sources: p, decided: decided, began: time.Now(), decisions: decided(), marked: mark, set: set}
 	w.epoch.Store(1)
 	return w
 }
@@ -67,12 +67,12 @@ func (w *Watch) Now() uint64 {
 // look looks whether anything changed. Policies are read again when their files did.
 // If one cannot be read, nothing is allowed.
 func (w *Watch) look() {
-	decisions, mark := w.decided(), w.places.Mark()
+	decisions, mark := w.decided(), w.sources.Mark()
 	if decisions == w.decisions && mark == w.marked {
 		return
 	}
 	if mark != w.marked {
-		w.set, _, w.err = w.places.Read()
+		w.set, _, w.err = w.sources.Read()
 	}
 	w.decisions, w.marked = decisions, mark
 	w.epoch.Add(1)

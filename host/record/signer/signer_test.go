@@ -28,7 +28,7 @@ import (
 )
 
 func open(home string) *signer.Keystore {
-	return signer.Open(filepath.Join(home, "signing"), secret.NewKey(secret.KeyOptions{Home: home, Place: secret.PlaceFile}))
+	return signer.Open(filepath.Join(home, "signing"), secret.NewKey(secret.KeyOptions{Home: home, Location: secret.LocationFile}))
 }
 
 func TestEnsureMakesOneKey(t *testing.T) {

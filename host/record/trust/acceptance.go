@@ -52,7 +52,7 @@ func (v Verdict) Acceptance(accepted ...Flag) (Acceptance, error) {
 	q := v.question
 	a := Acceptance{
 		Skill: v.Skill, Version: v.Version, Source: v.Source, Directory: q.Directory, Content: q.Content, Artifact: q.Artifact,
-		Signer: v.Signer, Accepted: accepted, Bundles: kept(q.Bundles),
+		Signer: v.Signer, Accepted: accepted, Bundles: fitting(q.Bundles),
 	}
 	for _, s := range q.Signatures {
 		a.Signed = append(a.Signed, Signed{s.Signer, s.Key})
@@ -60,8 +60,8 @@ func (v Verdict) Acceptance(accepted ...Flag) (Acceptance, error) {
 	return a, nil
 }
 
-// kept are the first signatures that fit.
-func kept(bundles [][]byte) [][]byte {
+// fitting returns the first signatures, as many as fit.
+func fitting(bundles [][]byte) [][]byte {
 	left := maxKept
 	for i, b := range bundles {
 		if left -= len(b); left < 0 {

@@ -217,22 +217,22 @@ func verifyHint(err error) fault.Hint {
 // judgeSource says whether the source changed.
 func (v *Verdict) judgeSource() (Finding, bool) {
 	before := v.known.Skill.Source
-	if v.known.Skill.Name == "" || place(before) == place(v.Source) {
+	if v.known.Skill.Name == "" || location(before) == location(v.Source) {
 		return Finding{}, false
 	}
 	return Finding{
 		State: ChangedSource, Refused: true, Flag: AcceptSource,
-		Words: fmt.Sprintf("from %s, and before from %s", PlaceOf(v.Source), PlaceOf(before)),
+		Words: fmt.Sprintf("from %s, and before from %s", LocationOf(v.Source), LocationOf(before)),
 	}, true
 }
 
-// place is what two sources are compared by. Directories and files of this
+// location is what two sources are compared by. Directories and files of this
 // machine are one place: whoever names one has chosen it.
-func place(source string) string {
+func location(source string) string {
 	if !strings.Contains(source, "://") {
 		return "this machine"
 	}
-	return PlaceOf(source)
+	return LocationOf(source)
 }
 
 func signers(all []signature.Signature) []signature.Signer {

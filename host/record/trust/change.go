@@ -39,13 +39,13 @@ func (v Verdict) Changes(h approval.Human, accepted ...Flag) ([]ledger.Change, e
 		return nil, err
 	}
 	q := v.question
-	skill := Skill{Name: v.Skill, Signer: v.known.Skill.Signer, Source: PlaceOf(v.Source)}
+	skill := Skill{Name: v.Skill, Signer: v.known.Skill.Signer, Source: LocationOf(v.Source)}
 	if v.Signer != "" { // a version without a signature does not make the signer forgotten
 		skill.Signer = v.Signer
 	}
 	p := Package{
 		Skill: v.Skill, Version: v.Version, Content: q.Content, Artifact: q.Artifact, Source: v.Source,
-		Signers: signers(q.Signatures), State: v.State, Accepted: v.needed(), Bundles: kept(q.Bundles),
+		Signers: signers(q.Signatures), State: v.State, Accepted: v.needed(), Bundles: fitting(q.Bundles),
 	}
 	all := []made{change(kindSkillTrusted, skill), change(kindAccepted, p)}
 	if v.Signer != "" && v.known.signer(v.Signer).At.IsZero() {

@@ -8,10 +8,10 @@ import (
 // archive is how the name of a package file ends.
 const archive = ".skill"
 
-// PlaceOf is a source without what says which version it is: without the tag and
+// LocationOf is a source without what says which version it is: without the tag and
 // the digest of an artifact, the revision of a repository, or the name of a file.
 // What is such a place already stays as it is.
-func PlaceOf(source string) string {
+func LocationOf(source string) string {
 	scheme, rest, ok := strings.Cut(source, "://")
 	if !ok {
 		return localPlace(source)
@@ -36,7 +36,7 @@ func PlaceOf(source string) string {
 	return scheme + "://" + at
 }
 
-// localPlace is [PlaceOf] for what is on this machine.
+// localPlace is [LocationOf] for what is on this machine.
 func localPlace(source string) string {
 	if dir, ok := strings.CutPrefix(source, "oci-layout:"); ok {
 		dir, _, _ = strings.Cut(dir, "@")

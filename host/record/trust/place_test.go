@@ -22,10 +22,10 @@ func TestPlaceOf(t *testing.T) {
 		"oci-layout:/mirror/x:1.0.0@sha256:11":     "oci-layout:/mirror/x",
 		"task:t1":                                  "task:t1",
 	} {
-		if got := PlaceOf(source); got != want {
+		if got := LocationOf(source); got != want {
 			t.Errorf("%s: %s, want %s", source, got, want)
 		}
-		if got := PlaceOf(PlaceOf(source)); got != want {
+		if got := LocationOf(LocationOf(source)); got != want {
 			t.Errorf("%s: the place of its place is %s", source, got)
 		}
 	}

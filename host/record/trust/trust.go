@@ -203,7 +203,7 @@ func (b *Store) Skills(ctx context.Context) ([]Skill, error) {
 		return nil, fmt.Errorf("list trusted skills: %w", err)
 	}
 	for i := range all { // an earlier skillet kept tags and digests
-		all[i].Source = PlaceOf(all[i].Source)
+		all[i].Source = LocationOf(all[i].Source)
 	}
 	return all, nil
 }

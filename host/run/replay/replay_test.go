@@ -122,7 +122,7 @@ func newWorld(t testing.TB) *world {
 	s := store.Memory()
 	t.Cleanup(func() { s.Close() })
 	w.kv = s.KV()
-	vault := secret.Open(t.TempDir(), secret.NewKey(secret.KeyOptions{Home: t.TempDir(), Place: secret.PlaceFile}))
+	vault := secret.Open(t.TempDir(), secret.NewKey(secret.KeyOptions{Home: t.TempDir(), Location: secret.LocationFile}))
 	must(t, vault.Set(t.Context(), "token", []byte(token)))
 	pool, err := worker.NewPool(log, worker.Settings{})
 	must(t, err)

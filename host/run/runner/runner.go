@@ -111,10 +111,10 @@ type Call struct {
 	// that fits it.
 	Input []byte
 	// Allow is what a person allowed for this run alone.
-	Allow approval.OneRun
+	Allow approval.EphemeralGrant
 	// Lease is what a person approved for this very call, although policies ask
 	// about it. It grants nothing.
-	Lease approval.Lease
+	Lease approval.CallApproval
 	// Begins is called before the guest of the call, or of its fallback, runs for the first
 	// time: when it fails, the guest does not run. Nil is for nobody.
 	Begins func() error

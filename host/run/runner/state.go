@@ -117,7 +117,7 @@ func (r *Runner) convert(ctx context.Context, a *run, from int, scratch store.KV
 		return err
 	}
 	c := a.call
-	c.Tool, c.Input, c.Allow, c.Caller, c.Limits = a.manifest.Security.Permissions.KV.Migrate, input, approval.OneRun{}, hostCaller, limit.Set{}
+	c.Tool, c.Input, c.Allow, c.Caller, c.Limits = a.manifest.Security.Permissions.KV.Migrate, input, approval.EphemeralGrant{}, hostCaller, limit.Set{}
 	c.Target.Granted, c.scratch, c.lent = approval.Granted{}, scratch, capability.NewSet(capability.MustParse(string(capability.KV)))
 	res := r.serve(ctx, c, asMigration, a)
 	a.result.Figures = a.result.Figures.Add(res.Figures)

@@ -30,7 +30,7 @@ type loop struct {
 	answered map[string]string // by tool and input
 	stale    int
 	shrunk   bool
-	said     string // the last text of the model
+	lastText string // the last text of the model
 	heard    string // the last answer of a tool
 
 	// shown is how an answer is shown to the model, and before is told of each call
@@ -119,8 +119,8 @@ func (l *loop) ended(r provider.Response) outcome {
 
 // partial is what there is of an answer when nobody gave one.
 func (l *loop) partial() string {
-	if l.said != "" {
-		return l.said
+	if l.lastText != "" {
+		return l.lastText
 	}
 	if l.heard != "" {
 		return "What the last tool answered:\n" + head(l.heard, 4000)
@@ -145,7 +145,7 @@ func (l *loop) ask(ctx context.Context, purpose string) (provider.Response, erro
 		return l.ask(ctx, purpose)
 	}
 	if text := strings.TrimSpace(r.Text); text != "" {
-		l.said = text
+		l.lastText = text
 	}
 	return r, err
 }

@@ -65,19 +65,19 @@ type holding struct {
 	Until int64 `json:"until"`
 }
 
-// A place is an entry of the store with the accounts in it that a lease counts for.
-type place struct {
+// A scope is an entry of the store with the accounts in it that a lease counts for.
+type scope struct {
 	key      string
 	accounts []string
 	task     string // for messages
 }
 
-// places are all entries a lease counts in, in the order of reserving.
-func (s *Lease) places() []place {
-	period := place{periodKey, []string{dayAccount, monthAccount}, s.task}
-	var all []place
+// scopes are all entries a lease counts in, in the order of reserving.
+func (s *Lease) scopes() []scope {
+	period := scope{periodKey, []string{dayAccount, monthAccount}, s.task}
+	var all []scope
 	if s.task != "" {
-		all = append(all, place{s.key(), s.accounts, s.task})
+		all = append(all, scope{s.key(), s.accounts, s.task})
 	}
 	if s.alone {
 		return all
@@ -199,7 +199,7 @@ func (b *book) held(name string) Amount {
 }
 
 // reserve keeps an amount in all accounts of a place, or refuses.
-func (b *book) reserve(p place, id string, a Amount) error {
+func (b *book) reserve(p scope, id string, a Amount) error {
 	for _, name := range p.accounts {
 		acc := b.Accounts[name]
 		if acc == nil {
@@ -219,7 +219,7 @@ func (b *book) reserve(p place, id string, a Amount) error {
 
 // fits refuses what an account does not have. What costs nothing of a kind is never
 // refused for it: a model that is free is still there when the money is gone.
-func (b *book) fits(p place, name string, acc *account, a Amount) error {
+func (b *book) fits(p scope, name string, acc *account, a Amount) error {
 	held := b.held(name)
 	for _, k := range kinds() {
 		limit, used, asked := k.of(acc.Limit), k.of(acc.Used)+k.of(held), k.of(a)
@@ -241,7 +241,7 @@ func (b *book) fits(p place, name string, acc *account, a Amount) error {
 
 // settle ends a reservation and counts what was used. One that has run out
 // meanwhile counts all the same.
-func (b *book) settle(p place, id string, reserved, used Amount, counts bool) {
+func (b *book) settle(p scope, id string, reserved, used Amount, counts bool) {
 	if _, ok := b.Held[id]; !ok && !counts {
 		return
 	}
@@ -399,8 +399,8 @@ func (a Amount) String() string {
 	return quantity(a.Tokens, "tokens") + ", " + quantity(a.MicroUSD, "usd")
 }
 
-// A Standing is how a budget stands.
-type Standing struct {
+// A Status says how much of a budget is used and left.
+type Status struct {
 	// Budget is "day", "month", "task T1" or "research of task T1".
 	Budget string `json:"budget"`
 	// Limit has zero or less where there is none.
@@ -418,9 +418,9 @@ type Standing struct {
 	Resets time.Time `json:"resets,omitzero"`
 }
 
-func (b *book) standing(taskID, name string, acc *account) Standing {
+func (b *book) standing(taskID, name string, acc *account) Status {
 	held := b.held(name)
-	s := Standing{
+	s := Status{
 		Budget: budgetName(name, taskID), Limit: acc.Limit, Used: acc.Used, Held: held, Overrun: acc.Overrun,
 		Left: Amount{Unlimited, Unlimited}, Resets: b.resets(name),
 	}
@@ -435,11 +435,11 @@ func (b *book) standing(taskID, name string, acc *account) Standing {
 	return s
 }
 
-// Standings are those of every budget that bounds the lease: the innermost first,
+// Statuses are those of every budget that bounds the lease: the innermost first,
 // the day and the month last.
-func (s *Lease) Standings(ctx context.Context) ([]Standing, error) {
-	var all []Standing
-	for _, p := range s.places() {
+func (s *Lease) Statuses(ctx context.Context) ([]Status, error) {
+	var all []Status
+	for _, p := range s.scopes() {
 		b, _, err := s.ledger.read(ctx, p.key)
 		if err != nil {
 			return nil, fmt.Errorf("read budget: %w", err)
@@ -462,7 +462,7 @@ func (s *Lease) Standings(ctx context.Context) ([]Standing, error) {
 // Used is what was used of the innermost budget of the lease; of one that belongs
 // to no task, of the day.
 func (s *Lease) Used(ctx context.Context) (Amount, error) {
-	all, err := s.Standings(ctx)
+	all, err := s.Statuses(ctx)
 	if err != nil {
 		return Amount{}, err
 	}
@@ -474,7 +474,7 @@ func (s *Lease) Used(ctx context.Context) (Amount, error) {
 
 // Left is what can be reserved now: the least that any of the budgets has.
 func (s *Lease) Left(ctx context.Context) (Amount, error) {
-	all, err := s.Standings(ctx)
+	all, err := s.Statuses(ctx)
 	left := Amount{Unlimited, Unlimited}
 	for _, st := range all {
 		left = Amount{min(left.Tokens, st.Left.Tokens), min(left.MicroUSD, st.Left.MicroUSD)}

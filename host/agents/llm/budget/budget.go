@@ -294,10 +294,10 @@ func (s *Lease) Reserve(ctx context.Context, a Amount) (*Reservation, error) {
 		return nil, fmt.Errorf("reserve: %w", err)
 	}
 	r := &Reservation{lease: s, id: rand.Text(), amount: a}
-	for i, p := range s.places() {
+	for i, p := range s.scopes() {
 		if err := s.ledger.change(ctx, p.key, func(b *book) error { return b.reserve(p, r.id, a) }); err != nil {
 			if i > 0 {
-				r.settle(ctx, s.places()[:i], Amount{}, false)
+				r.settle(ctx, s.scopes()[:i], Amount{}, false)
 			}
 			return nil, fmt.Errorf("reserve %s: %w", a, err)
 		}
@@ -328,11 +328,11 @@ func (r *Reservation) end(ctx context.Context, used Amount, counts bool) error {
 		return fmt.Errorf("settle reservation: %w", ErrSettled)
 	}
 	r.over = true
-	return r.settle(ctx, r.lease.places(), used, counts)
+	return r.settle(ctx, r.lease.scopes(), used, counts)
 }
 
 // settle ends the reservation in some places, the last of them first.
-func (r *Reservation) settle(ctx context.Context, places []place, used Amount, counts bool) error {
+func (r *Reservation) settle(ctx context.Context, places []scope, used Amount, counts bool) error {
 	ctx = context.WithoutCancel(ctx)
 	var errs []error
 	for i := range places {

@@ -67,8 +67,8 @@ func TestReserveAndSettle(t *testing.T) {
 		}
 	}
 	same := must[*budget.Lease](t)(two.Task(t.Context(), "T1", tokens(7))) // it keeps what it was made with
-	all := must[[]budget.Standing](t)(same.Standings(t.Context()))
-	want := []budget.Standing{
+	all := must[[]budget.Status](t)(same.Statuses(t.Context()))
+	want := []budget.Status{
 		{Budget: "task T1", Limit: tokens(500), Used: budget.Amount{Tokens: 120, MicroUSD: 400}, Left: budget.Amount{Tokens: 380, MicroUSD: budget.Unlimited}},
 		{Budget: "day", Limit: budget.Amount{Tokens: 1000, MicroUSD: 5000}, Used: budget.Amount{Tokens: 120, MicroUSD: 400}, Left: budget.Amount{Tokens: 880, MicroUSD: 4600}},
 		{Budget: "month", Used: budget.Amount{Tokens: 120, MicroUSD: 400}, Left: budget.Amount{Tokens: budget.Unlimited, MicroUSD: budget.Unlimited}},
@@ -200,7 +200,7 @@ func TestNeverOverdrawn(t *testing.T) {
 			}
 			callers.Wait()
 			lease := must[*budget.Lease](t)(budget.Open(hclog.NewNullLogger(), a.KV(), nil, s).Task(t.Context(), "T", budget.Amount{}))
-			all := must[[]budget.Standing](t)(lease.Standings(t.Context()))
+			all := must[[]budget.Status](t)(lease.Statuses(t.Context()))
 			for _, st := range all {
 				if st.Used.Tokens != got.Load() || st.Held.Tokens != 0 {
 					t.Errorf("%s: %+v, but %d were used", st.Budget, st, got.Load())
@@ -247,7 +247,7 @@ func TestDebt(t *testing.T) {
 	if err := reserve(t, lease, budget.Amount{Tokens: 10, MicroUSD: 40}).Settle(ctx, budget.Amount{Tokens: 30, MicroUSD: 60}); err != nil {
 		t.Fatal(err)
 	}
-	st := must[[]budget.Standing](t)(lease.Standings(ctx))[0]
+	st := must[[]budget.Status](t)(lease.Statuses(ctx))[0]
 	if st.Debt != (budget.Amount{MicroUSD: 10}) || st.Overrun != (budget.Amount{Tokens: 20, MicroUSD: 20}) || st.Left != tokens(70) {
 		t.Errorf("got %+v", st)
 	}
@@ -296,7 +296,7 @@ func TestPeriodsRollOver(t *testing.T) {
 		if err := over.Settle(ctx, tokens(0)); err != nil { // reserved in another month
 			t.Fatal(err)
 		}
-		st := must[[]budget.Standing](t)(one.Host().Standings(ctx))
+		st := must[[]budget.Status](t)(one.Host().Statuses(ctx))
 		if st[0].Used.Tokens != 100 || st[1].Used.Tokens != 100 || st[1].Left.Tokens != 150 {
 			t.Errorf("got %+v", st)
 		}
@@ -304,7 +304,7 @@ func TestPeriodsRollOver(t *testing.T) {
 		alerts := must[[]event.Event](t)(bus.Read(ctx, "budget.alert", 0, 0))
 		var told []string
 		for _, e := range alerts {
-			var st budget.Standing
+			var st budget.Status
 			if err := json.Unmarshal(e.Data, &st); err != nil {
 				t.Fatal(err)
 			}
@@ -366,7 +366,7 @@ func TestSubLeases(t *testing.T) {
 	if err := c.Raise(ctx, tokens(95)); err != nil {
 		t.Fatal(err)
 	}
-	if left := must[[]budget.Standing](t)(c.Standings(ctx)); left[0].Budget != "a/c of task T" || left[0].Left.Tokens != 100 {
+	if left := must[[]budget.Status](t)(c.Statuses(ctx)); left[0].Budget != "a/c of task T" || left[0].Left.Tokens != 100 {
 		t.Errorf("got %+v", left)
 	}
 }

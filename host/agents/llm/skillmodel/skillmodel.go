@@ -106,7 +106,7 @@ func (m Models) AskModel(ctx context.Context, r hostfn.ModelRequest) (hostfn.Mod
 		count.add(ans, err)
 	}
 	if err != nil {
-		return hostfn.ModelAnswer{}, told(err)
+		return hostfn.ModelAnswer{}, guestError(err)
 	}
 	return hostfn.ModelAnswer{
 		Model: ans.Model, FinishReason: ans.Finish, Text: []byte(ans.Text),
@@ -123,9 +123,9 @@ func principal(caller, skill string) string {
 	return caller + " skill:" + skill
 }
 
-// told adds what the guest may know of an error: nothing of providers, prices and
+// guestError adds what the guest may know of an error: nothing of providers, prices and
 // what other models there are.
-func told(err error) error {
+func guestError(err error) error {
 	var pe *provider.Error
 	f := &hostfn.Failure{Kind: hostfn.KindFailed, Message: "no model answered"}
 	switch {

@@ -106,8 +106,8 @@ func (x *Index) distances(s *scratch, q []float32) {
 	}
 }
 
-// apart is how many bits of 384 differ.
-func apart(a, b *[stride]uint64) int {
+// hamming returns how many of 384 bits differ.
+func hamming(a, b *[stride]uint64) int {
 	return bits.OnesCount64(a[0]^b[0]) + bits.OnesCount64(a[1]^b[1]) + bits.OnesCount64(a[2]^b[2]) +
 		bits.OnesCount64(a[3]^b[3]) + bits.OnesCount64(a[4]^b[4]) + bits.OnesCount64(a[5]^b[5])
 }
@@ -115,7 +115,7 @@ func apart(a, b *[stride]uint64) int {
 func (s *scratch) short(all []uint64) {
 	q, count := [stride]uint64(s.query), s.count
 	for slot := range s.distance {
-		d := apart((*[stride]uint64)(all[slot*stride:]), &q)
+		d := hamming((*[stride]uint64)(all[slot*stride:]), &q)
 		s.distance[slot] = uint16(d)
 		count[d]++
 	}
@@ -125,7 +125,7 @@ func (s *scratch) long(all []uint64) {
 	for slot := range s.distance {
 		d, code := 0, all[slot*len(s.query):]
 		for w := 0; w < len(s.query); w += stride {
-			d += apart((*[stride]uint64)(code[w:]), (*[stride]uint64)(s.query[w:]))
+			d += hamming((*[stride]uint64)(code[w:]), (*[stride]uint64)(s.query[w:]))
 		}
 		s.distance[slot] = uint16(d)
 		s.count[d]++

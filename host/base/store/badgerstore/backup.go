@@ -33,13 +33,13 @@ func (s *session) snapshot(fn func(snapshot) error) error {
 
 // Backup implements [store.Opened].
 func (s *Store) Backup(ctx context.Context, w io.Writer) (store.Totals, error) {
-	t, err := backup.Write(ctx, w, s.place.options.Key, func(write func(backup.State) error) error {
+	t, err := backup.Write(ctx, w, s.storeDir.options.Key, func(write func(backup.State) error) error {
 		return s.engine.snapshot(ctx, func(now snapshot) error {
 			return write(backup.State{Items: now.Scan("", ""), Count: now.tally.count, Number: now.tally.number})
 		})
 	}, s.Blobs())
 	if err != nil {
-		return store.Totals{}, fmt.Errorf("back up store %s: %w", s.place.dir, err)
+		return store.Totals{}, fmt.Errorf("back up store %s: %w", s.storeDir.dir, err)
 	}
 	return t, nil
 }

@@ -40,7 +40,7 @@ const (
 	tablesToMerge  = 6       // tables of level 0 that are merged at the next close
 )
 
-func (p *place) badgerOptions(dir string, m mode) badger.Options {
+func (p *storeDir) badgerOptions(dir string, m mode) badger.Options {
 	o := badger.DefaultOptions(dir).
 		WithLogger(badgerLog{p.log.Named("badger"), &closing{}}).
 		WithReadOnly(m == readOnly).
@@ -71,13 +71,13 @@ func (p *place) badgerOptions(dir string, m mode) badger.Options {
 // process, or is taken for the end of the data: so all tables are read and
 // compared with the seal when a database that merges is opened. Short sessions
 // never merge in the background.
-func (p *place) merges(dir string, m mode) bool {
+func (p *storeDir) merges(dir string, m mode) bool {
 	return m == readWrite && p.levelZero(dir) >= tablesToMerge
 }
 
 // levelZero counts the tables that were written and not merged yet; 0 when
 // that cannot be told.
-func (p *place) levelZero(dir string) (n int) {
+func (p *storeDir) levelZero(dir string) (n int) {
 	m, _, err := readManifest(dir)
 	if err != nil {
 		return 0
@@ -126,7 +126,7 @@ func guard(fn func() error) (err error) {
 const newFileError = "Create a new file"
 
 // openBadger opens the database in dir.
-func (p *place) openBadger(dir string, m mode) (db *badger.DB, err error) {
+func (p *storeDir) openBadger(dir string, m mode) (db *badger.DB, err error) {
 	if err := p.checkLengths(dir, m); err != nil {
 		return nil, err
 	}

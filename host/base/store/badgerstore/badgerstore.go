@@ -65,8 +65,8 @@ type hooks struct {
 // Store is a store on Badger. See [store.Store].
 type Store struct {
 	store.Store
-	engine snapshotter
-	place  *place
+	engine   snapshotter
+	storeDir *storeDir
 }
 
 // snapshotter is an engine whose whole state can be read at one point.
@@ -82,10 +82,10 @@ type snapshotter interface {
 // errors.Is(err, [store.ErrDamaged]) when it is damaged, [filelock.ErrHeld]
 // when another process has it, [store.ErrKey] when it has another key.
 func Open(log hclog.Logger, dir string, o Options) (*Store, error) {
-	return newPlace(log, dir, o).open()
+	return newStoreDir(log, dir, o).open()
 }
 
-func (p *place) open() (*Store, error) {
+func (p *storeDir) open() (*Store, error) {
 	e, err := openExclusive(p)
 	if err != nil {
 		return nil, fmt.Errorf("open store %s: %w", p.dir, err)
@@ -104,10 +104,10 @@ func (p *place) open() (*Store, error) {
 // that errors.Is [filelock.ErrHeld] and names the holder. Errors of opening
 // ([store.ErrDamaged], [store.ErrKey]) come from the calls.
 func OpenShared(log hclog.Logger, dir string, o Options) (*Store, error) {
-	return newPlace(log, dir, o).openShared()
+	return newStoreDir(log, dir, o).openShared()
 }
 
-func (p *place) openShared() (*Store, error) {
+func (p *storeDir) openShared() (*Store, error) {
 	if err := p.make(); err != nil {
 		return nil, fmt.Errorf("open store %s: %w", p.dir, err)
 	}
@@ -115,13 +115,13 @@ func (p *place) openShared() (*Store, error) {
 	return p.assemble(e, store.Settings{Delivery: p.options.Delivery, Changes: p.changes, Poll: p.options.Poll})
 }
 
-func (p *place) assemble(e snapshotter, s store.Settings) (*Store, error) {
+func (p *storeDir) assemble(e snapshotter, s store.Settings) (*Store, error) {
 	blobs, err := store.DirBlobs(p.options.Blobs)
 	if err != nil {
 		return nil, fmt.Errorf("open store %s: %w", p.dir, err)
 	}
-	return &Store{Store: store.New(e, blobs, s), engine: e, place: p}, nil
+	return &Store{Store: store.New(e, blobs, s), engine: e, storeDir: p}, nil
 }
 
 // make makes the store's directory.
-func (p *place) make() error { return os.MkdirAll(p.dir, 0o700) }
+func (p *storeDir) make() error { return os.MkdirAll(p.dir, 0o700) }

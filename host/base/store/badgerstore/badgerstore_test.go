@@ -21,8 +21,8 @@ func testLog(t testing.TB) hclog.Logger {
 }
 
 // hooked is a place with at most one set of hooks.
-func hooked(t testing.TB, dir string, o Options, h []hooks) *place {
-	return append(h, hooks{})[0].place(testLog(t), dir, o)
+func hooked(t testing.TB, dir string, o Options, h []hooks) *storeDir {
+	return append(h, hooks{})[0].storeDir(testLog(t), dir, o)
 }
 
 func mustOpen(t testing.TB, dir string, o Options, h ...hooks) *Store {

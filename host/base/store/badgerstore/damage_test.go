@@ -311,7 +311,7 @@ func TestRottenTableIsNotMerged(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p := newPlace(nil, dir, o)
+	p := newStoreDir(nil, dir, o)
 	if !p.merges(p.path(dbName), readWrite) {
 		t.Fatalf("%d tables, and nothing would be merged", p.levelZero(p.path(dbName)))
 	}

@@ -156,7 +156,7 @@ func TestOpenedWithLittleSpace(t *testing.T) {
 			t.Errorf("%s: Close = %v", name, err)
 		}
 	}
-	if _, err := disk.hooks().place(testLog(t), t.TempDir(), watched()).open(); !errors.Is(err, store.ErrReadOnly) {
+	if _, err := disk.hooks().storeDir(testLog(t), t.TempDir(), watched()).open(); !errors.Is(err, store.ErrReadOnly) {
 		t.Errorf("Open of a new store = %v, want ErrReadOnly", err)
 	}
 	disk.free = 1000

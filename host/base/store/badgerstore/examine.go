@@ -24,7 +24,7 @@ import (
 // examine brings a store in order that was not closed: a copy is opened and
 // compared with what was acknowledged, and takes the original's place when all
 // is there. Otherwise the original stays as it is, for [Salvage].
-func (p *place) examine(ctx context.Context, h head, files []store.FileReport) error {
+func (p *storeDir) examine(ctx context.Context, h head, files []store.FileReport) error {
 	if h.Commits == 0 {
 		// Nothing was ever acknowledged: the process died while it made the
 		// store, and Badger cannot open all that it leaves half made.
@@ -37,13 +37,13 @@ func (p *place) examine(ctx context.Context, h head, files []store.FileReport) e
 	return errors.Join(err, os.RemoveAll(p.path(nextName)))
 }
 
-func (p *place) startOver() error {
+func (p *storeDir) startOver() error {
 	return errors.Join(os.RemoveAll(p.path(dbName)), os.RemoveAll(p.path(sealName)))
 }
 
 // examineCopy makes a copy of the database, opens it and compares it with HEAD and its
 // tally. The copy stays, closed.
-func (p *place) examineCopy(ctx context.Context, to string, h head, files []store.FileReport) (tally, error) {
+func (p *storeDir) examineCopy(ctx context.Context, to string, h head, files []store.FileReport) (tally, error) {
 	if err := p.checkTables(options.OnTableRead); err != nil {
 		return tally{}, err
 	}
@@ -70,7 +70,7 @@ func (p *place) examineCopy(ctx context.Context, to string, h head, files []stor
 	return found, err
 }
 
-func (p *place) examineDB(ctx context.Context, db *badger.DB, h head) (tally, error) {
+func (p *storeDir) examineDB(ctx context.Context, db *badger.DB, h head) (tally, error) {
 	s, err := p.begin(db, examine, h)
 	if err != nil {
 		return tally{}, err
@@ -96,7 +96,7 @@ func changed(files []store.FileReport) string {
 // checkTables opens all tables of the database and, with OnTableRead, reads all
 // of each. Badger opens them in goroutines of its own, where a damaged one would
 // end the process.
-func (p *place) checkTables(check options.ChecksumVerificationMode) error {
+func (p *storeDir) checkTables(check options.ChecksumVerificationMode) error {
 	m, _, err := readManifest(p.path(dbName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return p.damage(err, "%s/%s is missing", dbName, badger.ManifestFilename)
@@ -124,7 +124,7 @@ type tables struct {
 	cache *ristretto.Cache[uint64, *fb.TableIndex] // nil when there is no encryption
 }
 
-func (p *place) tables(dir string) (t *tables, err error) {
+func (p *storeDir) tables(dir string) (t *tables, err error) {
 	t = &tables{dir: dir}
 	if err := checkRegistry(filepath.Join(dir, badger.KeyRegistryFileName)); err != nil {
 		return t, err
@@ -171,7 +171,7 @@ func (t *tables) open(id uint64, tm badger.TableManifest, check options.Checksum
 
 // copyDB copies the database to another directory, in place of what is there. Tables
 // never change, so they are linked where that is possible.
-func (p *place) copyDB(to string) error {
+func (p *storeDir) copyDB(to string) error {
 	if err := os.RemoveAll(to); err != nil {
 		return err
 	}
@@ -237,7 +237,7 @@ func copyBlocks(src io.Reader, dst *os.File) error {
 
 // swap puts db.next, which has everything, in the place of db, and seals it.
 // finishSwap completes it after a crash.
-func (p *place) swap() error {
+func (p *storeDir) swap() error {
 	h, err := p.readHead()
 	if err != nil {
 		return err
@@ -255,7 +255,7 @@ func (p *place) swap() error {
 }
 
 // swapping reports whether a crash left a swap unfinished.
-func (p *place) swapping() bool {
+func (p *storeDir) swapping() bool {
 	for _, name := range []string{oldName, nextName} {
 		if _, err := os.Lstat(p.path(name)); err == nil {
 			return true
@@ -266,7 +266,7 @@ func (p *place) swapping() bool {
 
 // finishSwap brings the directory in order after a crash during swap: without
 // db, db.next is the checked copy; beside db, it is unfinished.
-func (p *place) finishSwap() error {
+func (p *storeDir) finishSwap() error {
 	if !p.swapping() {
 		return nil
 	}
@@ -277,7 +277,7 @@ func (p *place) finishSwap() error {
 	return errors.Join(err, os.RemoveAll(p.path(nextName)), os.RemoveAll(p.path(oldName)))
 }
 
-func (p *place) completeSwap() error {
+func (p *storeDir) completeSwap() error {
 	from := nextName
 	if _, err := os.Lstat(p.path(nextName)); errors.Is(err, fs.ErrNotExist) {
 		from = oldName

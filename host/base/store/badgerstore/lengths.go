@@ -39,7 +39,7 @@ func isLog(name string) bool {
 // an entry of a log is its end, as every damaged one is for Badger: with examine, which
 // works on a copy, the log is cut there, and what was acknowledged tells whether something
 // is missing. Otherwise it is damage.
-func (p *place) checkLengths(dir string, m mode) error {
+func (p *storeDir) checkLengths(dir string, m mode) error {
 	if err := checkRegistry(filepath.Join(dir, badger.KeyRegistryFileName)); err != nil {
 		return fmt.Errorf("%s: %w", badger.KeyRegistryFileName, err)
 	}

@@ -134,7 +134,7 @@ func FuzzLengths(f *testing.F) {
 		if err := errors.Join(os.WriteFile(path, log, 0o600), os.WriteFile(keys, registry, 0o600)); err != nil {
 			t.Fatal(err)
 		}
-		p := newPlace(nil, dir, testOptions())
+		p := newStoreDir(nil, dir, testOptions())
 		if checkRegistry(keys) != nil {
 			return
 		}

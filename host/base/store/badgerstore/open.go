@@ -19,12 +19,12 @@ type migration func(store.Tx) error
 func migrations() []migration { return nil }
 
 // format is the format of the stores this version writes.
-func (p *place) format() int { return 1 + len(p.steps) }
+func (p *storeDir) format() int { return 1 + len(p.steps) }
 
 // openSession opens the store while its lock is held: exclusively, unless the
 // mode is readOnly. It is examined first when it was not closed cleanly. all
 // says to read all files, however large the store.
-func (p *place) openSession(ctx context.Context, m mode, all bool) (*session, error) {
+func (p *storeDir) openSession(ctx context.Context, m mode, all bool) (*session, error) {
 	h, err := p.prepare(m)
 	if err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func (p *place) openSession(ctx context.Context, m mode, all bool) (*session, er
 var errNeedsWriter = errors.New("the store must be opened for writing first")
 
 // prepare brings the directory in order and returns HEAD.
-func (p *place) prepare(m mode) (head, error) {
+func (p *storeDir) prepare(m mode) (head, error) {
 	if m != readOnly {
 		if err := p.finishSwap(); err != nil {
 			return head{}, err
@@ -73,7 +73,7 @@ func (p *place) prepare(m mode) (head, error) {
 }
 
 // strange refuses a directory in which something else is than this backend writes.
-func (p *place) strange() error {
+func (p *storeDir) strange() error {
 	entries, err := os.ReadDir(p.dir)
 	for _, f := range entries {
 		switch f.Name() {
@@ -85,7 +85,7 @@ func (p *place) strange() error {
 	return err
 }
 
-func (p *place) checkHead(h head) error {
+func (p *storeDir) checkHead(h head) error {
 	if h.Format > p.format() {
 		return fmt.Errorf("the store has format %d, this version of skillet knows %d: use a newer one", h.Format, p.format())
 	}
@@ -108,7 +108,7 @@ func keyHint(made, given string) string {
 // ensureClean compares the files with the seal, and examines the store when
 // they are not as sealed. small reports whether the store is small enough for
 // reading all of it.
-func (p *place) ensureClean(ctx context.Context, m mode, h head, all bool) (small bool, err error) {
+func (p *storeDir) ensureClean(ctx context.Context, m mode, h head, all bool) (small bool, err error) {
 	sealed := p.readSeal()
 	files, err := p.compare(sealed, false)
 	if err != nil {
@@ -137,7 +137,7 @@ func (p *place) ensureClean(ctx context.Context, m mode, h head, all bool) (smal
 }
 
 // openChecked opens the database, whose files are as they were written.
-func (p *place) openChecked(ctx context.Context, m mode, h head, walk bool) (*session, error) {
+func (p *storeDir) openChecked(ctx context.Context, m mode, h head, walk bool) (*session, error) {
 	if m == readWrite {
 		if err := p.room.Room(); errors.Is(err, store.ErrReadOnly) && p.exists() {
 			p.log.Warn("store: opened for reading only", "dir", p.dir, "reason", err)
@@ -163,7 +163,7 @@ func (p *place) openChecked(ctx context.Context, m mode, h head, walk bool) (*se
 	return s, nil
 }
 
-func (p *place) exists() bool {
+func (p *storeDir) exists() bool {
 	files, err := listFiles(p.path(dbName))
 	return err == nil && len(files) > 0
 }
@@ -190,7 +190,7 @@ func (s *session) walk(ctx context.Context) (found tally, err error) {
 }
 
 // migrate brings an older store to the format of this version.
-func (p *place) migrate(ctx context.Context, s *session) error {
+func (p *storeDir) migrate(ctx context.Context, s *session) error {
 	if int(s.tally.format) >= p.format() {
 		return nil
 	}
@@ -220,7 +220,7 @@ type exclusive struct {
 // maxCalls bounds the transactions at once; closing waits for all of them.
 const maxCalls = 64
 
-func openExclusive(p *place) (*exclusive, error) {
+func openExclusive(p *storeDir) (*exclusive, error) {
 	if err := p.make(); err != nil {
 		return nil, err
 	}

@@ -38,7 +38,7 @@ func TestReopenedStoreIsTheSame(t *testing.T) {
 	dir := t.TempDir()
 	want := populate(t, dir, testOptions(), 2*tablesToMerge) // tables are merged on the way
 	sameAs(t, dir, testOptions(), want)
-	if n := newPlace(nil, dir, testOptions()).levelZero(filepath.Join(dir, dbName)); n > tablesToMerge {
+	if n := newStoreDir(nil, dir, testOptions()).levelZero(filepath.Join(dir, dbName)); n > tablesToMerge {
 		t.Errorf("%d tables were never merged", n)
 	}
 }
@@ -229,7 +229,7 @@ func TestCrashWhileSwapping(t *testing.T) {
 			t.Errorf("%s: %d entries, want %d; %v", name, len(got), len(want), err)
 		}
 		mustClose(t, s)
-		if p := newPlace(nil, dir, testOptions()); p.swapping() {
+		if p := newStoreDir(nil, dir, testOptions()); p.swapping() {
 			t.Errorf("%s: something was left behind", name)
 		}
 	}
@@ -279,7 +279,7 @@ func TestFailedMigrationChangesNothing(t *testing.T) {
 	want := populate(t, dir, testOptions(), 1)
 	no := errors.New("no")
 	failing := hooks{step: []migration{func(tx store.Tx) error { return errors.Join(tx.Set("new", nil), no) }}}
-	if _, err := failing.place(testLog(t), dir, testOptions()).open(); !errors.Is(err, no) {
+	if _, err := failing.storeDir(testLog(t), dir, testOptions()).open(); !errors.Is(err, no) {
 		t.Errorf("Open = %v, want the migration's error", err)
 	}
 	sameAs(t, dir, testOptions(), want)

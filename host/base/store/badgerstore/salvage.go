@@ -43,14 +43,14 @@ func Salvage(ctx context.Context, log hclog.Logger, dir string, o Options) (*sto
 
 // A Held store is used by nobody, in no process, until it is released.
 type Held struct {
-	place *place
-	lock  *filelock.Lock
+	storeDir *storeDir
+	lock     *filelock.Lock
 }
 
 // Hold waits until nobody uses the store in dir, and keeps it so. The errors are those
 // of [Salvage] and, when others do not let go of it, [filelock.ErrHeld].
 func Hold(ctx context.Context, log hclog.Logger, dir string, o Options) (*Held, error) {
-	p := newPlace(log, dir, o)
+	p := newStoreDir(log, dir, o)
 	if _, err := os.Stat(dir); err != nil {
 		return nil, fmt.Errorf("salvage store: %w", err)
 	}
@@ -66,19 +66,19 @@ func (h *Held) Release() error { return h.lock.Release() }
 
 // Salvage is the function of that name for a store that is held.
 func (h *Held) Salvage(ctx context.Context) (*store.Remains, error) {
-	r, err := h.place.salvage(ctx)
+	r, err := h.storeDir.salvage(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("salvage store %s: %w", h.place.dir, err)
+		return nil, fmt.Errorf("salvage store %s: %w", h.storeDir.dir, err)
 	}
 	return r, nil
 }
 
-func (p *place) salvage(ctx context.Context) (*store.Remains, error) {
+func (p *storeDir) salvage(ctx context.Context) (*store.Remains, error) {
 	h, err := p.readHead()
 	if err == nil && h.Key != p.fingerprint() {
 		return nil, fmt.Errorf("%w: %s", store.ErrKey, keyHint(h.Key, p.fingerprint()))
 	}
-	r := &rescue{place: p, dir: p.source(), newest: map[string]version{}, acknowledged: max(h.Commits, p.readSeal().Commits)}
+	r := &rescue{storeDir: p, dir: p.source(), newest: map[string]version{}, acknowledged: max(h.Commits, p.readSeal().Commits)}
 	if err != nil && p.exists() {
 		r.lost("%s: %v", headName, err)
 	}
@@ -92,7 +92,7 @@ func (p *place) salvage(ctx context.Context) (*store.Remains, error) {
 }
 
 // source is where the original is, also after a crash during a swap.
-func (p *place) source() string {
+func (p *storeDir) source() string {
 	if _, err := os.Lstat(p.path(dbName)); errors.Is(err, fs.ErrNotExist) && p.swapping() {
 		return p.path(oldName)
 	}
@@ -101,7 +101,7 @@ func (p *place) source() string {
 
 // rescue collects the newest readable version of each of Badger's keys.
 type rescue struct {
-	place        *place
+	storeDir     *storeDir
 	dir          string
 	keys         *tables
 	acknowledged uint64 // transactions, as far as is known
@@ -209,19 +209,19 @@ func (r *rescue) tables() {
 // openKeys prepares to read encrypted files: from the copy of the keys when they
 // themselves cannot be read. Without encryption that needs no keys.
 func (r *rescue) openKeys() error {
-	t, err := r.place.tables(r.dir)
+	t, err := r.storeDir.tables(r.dir)
 	r.keys = t
 	if err == nil {
 		return nil
 	}
 	r.lost("%s: %v", badger.KeyRegistryFileName, err)
-	if len(r.place.options.Key) == 0 {
+	if len(r.storeDir.options.Key) == 0 {
 		t.keys, err = badger.OpenKeyRegistry(badger.KeyRegistryOptions{InMemory: true})
 		return err
 	}
-	t, again := r.place.tables(r.place.path(keysName))
+	t, again := r.storeDir.tables(r.storeDir.path(keysName))
 	if again != nil {
-		return r.place.damage(err, "%s/%s: %v", dbName, badger.KeyRegistryFileName, err)
+		return r.storeDir.damage(err, "%s/%s: %v", dbName, badger.KeyRegistryFileName, err)
 	}
 	t.dir, r.keys = r.dir, t
 	return nil
@@ -255,7 +255,7 @@ func (r *rescue) candidates() map[uint64][]badger.TableManifest {
 }
 
 func (r *rescue) guesses() []badger.TableManifest {
-	if len(r.place.options.Key) == 0 {
+	if len(r.storeDir.options.Key) == 0 {
 		return []badger.TableManifest{{Compression: options.None}}
 	}
 	var all []badger.TableManifest

@@ -22,9 +22,9 @@ const (
 
 // session is the database, opened and checked, while the lock is held.
 type session struct {
-	place *place
-	db    *badger.DB
-	mode  mode
+	storeDir *storeDir
+	db       *badger.DB
+	mode     mode
 
 	spoiled atomic.Bool // damage was met: what is there must not be sealed
 
@@ -36,8 +36,8 @@ type session struct {
 
 // begin makes a session of an opened database and compares the tally with
 // what was acknowledged.
-func (p *place) begin(db *badger.DB, m mode, h head) (*session, error) {
-	s := &session{place: p, db: db, mode: m}
+func (p *storeDir) begin(db *badger.DB, m mode, h head) (*session, error) {
+	s := &session{storeDir: p, db: db, mode: m}
 	err := s.view(func(r reader) error {
 		t, err := r.tally()
 		s.tally = t
@@ -63,17 +63,17 @@ func (p *place) begin(db *badger.DB, m mode, h head) (*session, error) {
 func (s *session) end() error {
 	err := closeBadger(s.db)
 	if errors.Is(err, errUnflushed) {
-		s.place.log.Warn("store: the disk is full; nothing is lost: the store is brought in order when it is opened and there is room", "dir", s.place.dir)
+		s.storeDir.log.Warn("store: the disk is full; nothing is lost: the store is brought in order when it is opened and there is room", "dir", s.storeDir.dir)
 		return s.head.Close() // without a seal, as after a crash
 	}
 	if err != nil {
-		err = s.place.damage(err, "%s could not be closed: %v", dbName, err)
+		err = s.storeDir.damage(err, "%s could not be closed: %v", dbName, err)
 	}
 	if s.mode == readOnly {
 		return err
 	}
 	if err == nil && !s.spoiled.Load() {
-		err = s.place.writeSeal(s.tally.commits)
+		err = s.storeDir.writeSeal(s.tally.commits)
 	}
 	return errors.Join(err, s.head.Close())
 }
@@ -81,7 +81,7 @@ func (s *session) end() error {
 // damage is that of the place, and spoils the session.
 func (s *session) damage(cause error, format string, args ...any) error {
 	s.spoiled.Store(true)
-	return s.place.damage(cause, format, args...)
+	return s.storeDir.damage(cause, format, args...)
 }
 
 func (s *session) view(fn func(reader) error) error {
@@ -100,7 +100,7 @@ func (s *session) transaction(write bool) (txn *badger.Txn, err error) {
 
 func (s *session) discard(txn *badger.Txn) {
 	if err := guard(func() error { txn.Discard(); return nil }); err != nil {
-		s.place.log.Debug("discard a transaction", "error", err)
+		s.storeDir.log.Debug("discard a transaction", "error", err)
 	}
 }
 
@@ -161,7 +161,7 @@ func (s *session) commit(t *tx) error {
 }
 
 func (s *session) acknowledge() error {
-	h := s.place.firstHead()
+	h := s.storeDir.firstHead()
 	h.Commits = s.tally.commits
 	b, err := h.encode()
 	if err == nil {
@@ -169,19 +169,19 @@ func (s *session) acknowledge() error {
 	}
 	if err != nil {
 		// The transaction is durable. HEAD only serves to find damage later.
-		s.place.log.Warn("store: HEAD cannot be written", "dir", s.place.dir, "error", err)
+		s.storeDir.log.Warn("store: HEAD cannot be written", "dir", s.storeDir.dir, "error", err)
 	}
 	return nil
 }
 
 // writable checks that writing is possible and safe.
 func (s *session) writable() error {
-	err := s.place.room.Room()
+	err := s.storeDir.room.Room()
 	if err == nil && s.mode == readOnly {
-		return fmt.Errorf("store %s is %w: its disk was nearly full when it was opened: open it again", s.place.dir, store.ErrReadOnly)
+		return fmt.Errorf("store %s is %w: its disk was nearly full when it was opened: open it again", s.storeDir.dir, store.ErrReadOnly)
 	}
 	if err == nil && !s.warned {
-		s.warned = s.place.room.Warn()
+		s.warned = s.storeDir.room.Warn()
 	}
 	return err
 }
@@ -272,7 +272,7 @@ func (r reader) entries(prefix, from string) iter.Seq2[entry, error] {
 		if it != nil {
 			defer func() {
 				if err := guard(func() error { it.Close(); return nil }); err != nil {
-					r.s.place.log.Debug("close an iterator", "error", err)
+					r.s.storeDir.log.Debug("close an iterator", "error", err)
 				}
 			}()
 		}

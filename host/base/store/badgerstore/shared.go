@@ -13,8 +13,8 @@ import (
 // shared is an engine that opens the store for each call and keeps it for a
 // moment. Calls of one process come one after the other.
 type shared struct {
-	place *place
-	turn  chan struct{} // holds one token: the right to use what follows
+	storeDir *storeDir
+	turn     chan struct{} // holds one token: the right to use what follows
 
 	closed  bool
 	session *session // nil when the store is not open
@@ -24,8 +24,8 @@ type shared struct {
 	failed  error     // of closing the store in the background; for the next call
 }
 
-func newShared(p *place) *shared {
-	e := &shared{place: p, turn: make(chan struct{}, 1)}
+func newShared(p *storeDir) *shared {
+	e := &shared{storeDir: p, turn: make(chan struct{}, 1)}
 	e.turn <- struct{}{}
 	return e
 }
@@ -77,11 +77,11 @@ func (e *shared) call(ctx context.Context, m mode, fn func(*session) error) erro
 		return store.ErrClosed
 	}
 	if err := e.take(ctx, m); err != nil {
-		return fmt.Errorf("open store %s: %w", e.place.dir, err)
+		return fmt.Errorf("open store %s: %w", e.storeDir.dir, err)
 	}
 	err := fn(e.session)
 	e.used = time.Now()
-	if errors.Is(err, store.ErrDamaged) || time.Since(e.opened) > fairShare && e.place.contended() {
+	if errors.Is(err, store.ErrDamaged) || time.Since(e.opened) > fairShare && e.storeDir.contended() {
 		return errors.Join(err, e.give())
 	}
 	return err
@@ -107,11 +107,11 @@ func (e *shared) take(ctx context.Context, m mode) error {
 }
 
 func (e *shared) open(ctx context.Context, m mode) error {
-	l, err := e.place.lock(ctx, m != readOnly)
+	l, err := e.storeDir.lock(ctx, m != readOnly)
 	if err != nil {
 		return err
 	}
-	s, err := e.place.openSession(ctx, m, false)
+	s, err := e.storeDir.openSession(ctx, m, false)
 	if err != nil {
 		return errors.Join(err, l.Release())
 	}
@@ -144,7 +144,7 @@ func (e *shared) linger(s *session) {
 		if pause = lookAround; idle > time.Second {
 			pause = lookSeldom
 		}
-		if idle >= e.place.options.Linger || idle >= lookAround && e.place.contended() {
+		if idle >= e.storeDir.options.Linger || idle >= lookAround && e.storeDir.contended() {
 			e.failed = e.give()
 		}
 		e.giveTurn()

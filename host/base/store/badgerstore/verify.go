@@ -19,7 +19,7 @@ import (
 // also when there is an error: errors.Is(err, [store.ErrDamaged]) when
 // anything is damaged, fs.ErrNotExist when there is no store.
 func Verify(ctx context.Context, log hclog.Logger, dir string, o Options) (store.Report, error) {
-	p := newPlace(log, dir, o)
+	p := newStoreDir(log, dir, o)
 	if _, err := os.Stat(dir); err != nil {
 		return store.Report{}, fmt.Errorf("verify store: %w", err)
 	}
@@ -35,7 +35,7 @@ func Verify(ctx context.Context, log hclog.Logger, dir string, o Options) (store
 	return rep, err
 }
 
-func (p *place) verifyDB(ctx context.Context, rep *store.Report) error {
+func (p *storeDir) verifyDB(ctx context.Context, rep *store.Report) error {
 	h, err := p.readHead()
 	if errors.Is(err, fs.ErrNotExist) && !p.exists() {
 		return fmt.Errorf("store not found: %w", fs.ErrNotExist)
@@ -64,7 +64,7 @@ func (p *place) verifyDB(ctx context.Context, rep *store.Report) error {
 
 // verifyEntries changes nothing of the store. One that was closed is read where it is;
 // otherwise Badger would write, so a copy is examined.
-func (p *place) verifyEntries(ctx context.Context, h head, rep *store.Report) (tally, error) {
+func (p *storeDir) verifyEntries(ctx context.Context, h head, rep *store.Report) (tally, error) {
 	if rep.Closed {
 		return p.readThrough(ctx, h)
 	}
@@ -84,7 +84,7 @@ func (p *place) verifyEntries(ctx context.Context, h head, rep *store.Report) (t
 // forCopy returns where a copy of the database is made, and what removes it: beside the
 // database, where its tables can be linked, or among temporary files, which may be on
 // another disk, when that one takes no more.
-func (p *place) forCopy() (to string, remove func() error, err error) {
+func (p *storeDir) forCopy() (to string, remove func() error, err error) {
 	if p.room.Room() == nil {
 		to = p.path(nextName)
 		return to, func() error { return os.RemoveAll(to) }, nil
@@ -97,7 +97,7 @@ func (p *place) forCopy() (to string, remove func() error, err error) {
 }
 
 // readThrough reads all entries of a database that was closed.
-func (p *place) readThrough(ctx context.Context, h head) (found tally, err error) {
+func (p *storeDir) readThrough(ctx context.Context, h head) (found tally, err error) {
 	if err := p.checkTables(options.OnTableRead); err != nil {
 		return tally{}, err
 	}

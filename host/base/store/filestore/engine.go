@@ -16,8 +16,8 @@ import (
 // engine is a store.Engine. Its calls come one after the other, each with the lock of the
 // store, and begin with what others wrote meanwhile. One that is alone keeps the lock.
 type engine struct {
-	place *place
-	turn  chan struct{} // holds one token: the right to use what follows
+	storeDir *storeDir
+	turn     chan struct{} // holds one token: the right to use what follows
 
 	closed bool
 	alone  *filelock.Lock // nil when the lock is taken for each call
@@ -28,15 +28,15 @@ type engine struct {
 	warned bool   // whether little free space was logged
 }
 
-func newEngine(p *place) *engine {
-	e := &engine{place: p, turn: make(chan struct{}, 1)}
+func newEngine(p *storeDir) *engine {
+	e := &engine{storeDir: p, turn: make(chan struct{}, 1)}
 	e.turn <- struct{}{}
 	return e
 }
 
 // takeAlone takes the lock until the engine is closed, and brings the store in order.
 func (e *engine) takeAlone(ctx context.Context) error {
-	l, err := e.place.lock(ctx, true)
+	l, err := e.storeDir.lock(ctx, true)
 	if err != nil {
 		return err
 	}
@@ -96,12 +96,12 @@ func (e *engine) call(ctx context.Context, writes bool, fn func() error) (err er
 	if e.alone != nil {
 		return fn()
 	}
-	l, err := e.place.lock(ctx, writes)
+	l, err := e.storeDir.lock(ctx, writes)
 	if err == nil {
 		err = e.load(writes)
 		if errors.Is(err, errNeedsWriter) {
 			if err = l.Release(); err == nil {
-				l, err = e.place.lock(ctx, true)
+				l, err = e.storeDir.lock(ctx, true)
 			}
 			if err == nil {
 				err = e.load(true)
@@ -115,7 +115,7 @@ func (e *engine) call(ctx context.Context, writes bool, fn func() error) (err er
 		}
 		return err
 	}
-	return fmt.Errorf("open store %s: %w", e.place.dir, err)
+	return fmt.Errorf("open store %s: %w", e.storeDir.dir, err)
 }
 
 // errNeedsWriter means that the store has to be made before it can be read.
@@ -130,9 +130,9 @@ func (e *engine) load(writes bool) error {
 	if err := e.closeFile(); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(e.place.path(logName), os.O_RDWR, 0)
+	f, err := os.OpenFile(e.storeDir.path(logName), os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
-		f, err = os.Open(e.place.path(logName))
+		f, err = os.Open(e.storeDir.path(logName))
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return e.make(writes)
@@ -149,20 +149,20 @@ func (e *engine) load(writes bool) error {
 
 // make makes an empty store.
 func (e *engine) make(writes bool) error {
-	if err := e.place.strange(); err != nil {
+	if err := e.storeDir.strange(); err != nil {
 		return err
 	}
 	if !writes {
 		return errNeedsWriter
 	}
-	if err := e.place.room.Room(); err != nil {
+	if err := e.storeDir.room.Room(); err != nil {
 		return err
 	}
 	return e.renew(newState(0))
 }
 
 // strange refuses a directory in which something else is than this backend writes.
-func (p *place) strange() error {
+func (p *storeDir) strange() error {
 	entries, err := os.ReadDir(p.dir)
 	for _, f := range entries {
 		switch f.Name() {
@@ -176,7 +176,7 @@ func (p *place) strange() error {
 
 // renew writes the file anew, and goes on with that.
 func (e *engine) renew(s *state) error {
-	f, err := e.place.rewrite(s)
+	f, err := e.storeDir.rewrite(s)
 	if err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func (e *engine) current() bool {
 	if err != nil {
 		return false
 	}
-	named, err := os.Lstat(e.place.path(logName))
+	named, err := os.Lstat(e.storeDir.path(logName))
 	return err == nil && os.SameFile(is, named)
 }
 
@@ -203,13 +203,13 @@ func (e *engine) readHead() error {
 	}
 	h, err := decodeHeads(b[:n])
 	if err != nil {
-		return e.place.damage(err, "%v", err)
+		return e.storeDir.damage(err, "%v", err)
 	}
-	if err := e.place.check(h); err != nil {
+	if err := e.storeDir.check(h); err != nil {
 		return err
 	}
 	e.head = h
-	e.codec, err = newCodec(h, e.place.options.Key)
+	e.codec, err = newCodec(h, e.storeDir.options.Key)
 	return err
 }
 
@@ -234,7 +234,7 @@ func (e *engine) catchUp(writes bool) error {
 		return err
 	}
 	if len(b) > 0 || h.Commits > e.state.commits {
-		if err := e.place.follow(e.state, e.codec, h, b); err != nil {
+		if err := e.storeDir.follow(e.state, e.codec, h, b); err != nil {
 			e.forget()
 			return err
 		}
@@ -257,7 +257,7 @@ func (e *engine) nowHead() (head, error) {
 	}
 	if err != nil {
 		e.forget()
-		return head{}, e.place.damage(err, "%v", err)
+		return head{}, e.storeDir.damage(err, "%v", err)
 	}
 	return h, nil
 }
@@ -271,7 +271,7 @@ func (e *engine) rest() ([]byte, error) {
 	if st.Size() < e.state.end {
 		end := e.state.end
 		e.forget()
-		return nil, e.place.damage(nil, "it has %d bytes, and had %d", st.Size(), end)
+		return nil, e.storeDir.damage(nil, "it has %d bytes, and had %d", st.Size(), end)
 	}
 	b := make([]byte, st.Size()-e.state.end)
 	_, err = io.ReadFull(io.NewSectionReader(e.file, e.state.end, int64(len(b))), b)
@@ -311,11 +311,11 @@ const (
 
 // write makes a transaction durable.
 func (e *engine) write(t *tx) error {
-	if err := e.place.room.Room(); err != nil {
+	if err := e.storeDir.room.Room(); err != nil {
 		return err
 	}
 	if !e.warned {
-		e.warned = e.place.room.Warn()
+		e.warned = e.storeDir.room.Warn()
 	}
 	b, err := e.codec.frame(e.state.commits+1, e.state.number, t.ops)
 	if err != nil {
@@ -325,7 +325,7 @@ func (e *engine) write(t *tx) error {
 		err = e.file.Sync()
 	}
 	if err != nil { // how much of it is on the disk nobody knows
-		return errors.Join(fmt.Errorf("write store %s: %w", e.place.dir, err), e.file.Truncate(e.state.end))
+		return errors.Join(fmt.Errorf("write store %s: %w", e.storeDir.dir, err), e.file.Truncate(e.state.end))
 	}
 	e.state.commits, e.state.end = e.state.commits+1, e.state.end+int64(len(b))
 	// From here on the transaction is durable: what fails serves other things.
@@ -337,7 +337,7 @@ func (e *engine) write(t *tx) error {
 		err = e.renew(e.state)
 	}
 	if err != nil {
-		e.place.log.Warn("store: it is not in order; what was written is", "dir", e.place.dir, "error", err)
+		e.storeDir.log.Warn("store: it is not in order; what was written is", "dir", e.storeDir.dir, "error", err)
 	}
 	return nil
 }

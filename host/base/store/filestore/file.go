@@ -14,7 +14,7 @@ import (
 
 // read makes the state of a whole file. What a process that died left behind the last
 // frame is not damage: see the package comment.
-func (p *place) read(b []byte) (*state, error) {
+func (p *storeDir) read(b []byte) (*state, error) {
 	h, err := decodeHeads(b)
 	if err != nil {
 		return nil, p.damage(err, "%v", err)
@@ -32,7 +32,7 @@ func (p *place) read(b []byte) (*state, error) {
 }
 
 // follow brings a state to what comes in the file behind what it has.
-func (p *place) follow(s *state, c *codec, h head, b []byte) error {
+func (p *storeDir) follow(s *state, c *codec, h head, b []byte) error {
 	for len(b) > 0 {
 		t, err := c.read(b)
 		if err == nil && t.commit != s.commits+1 {
@@ -71,7 +71,7 @@ func (c *codec) anyIn(b []byte) bool {
 }
 
 // salvage reads every frame that is whole, in a file that may be damaged.
-func (p *place) salvage(b []byte) (*store.Remains, error) {
+func (p *storeDir) salvage(b []byte) (*store.Remains, error) {
 	s, err := p.read(b)
 	if err == nil {
 		n := len(s.keys)
@@ -131,7 +131,7 @@ const frameFill = 1 << 20
 
 // rewrite writes a file that has the state and nothing else, in place of the one there
 // is. It returns the new one, open for writing, and sets where the state ends in it.
-func (p *place) rewrite(s *state) (*os.File, error) {
+func (p *storeDir) rewrite(s *state) (*os.File, error) {
 	h, err := p.newHead(s.commits + 1)
 	if err != nil {
 		return nil, err
@@ -205,7 +205,7 @@ const (
 )
 
 // changes is a number that is another after each transaction of any process.
-func (p *place) changes() (uint64, error) {
+func (p *storeDir) changes() (uint64, error) {
 	var last []byte
 	for range headTries {
 		b, err := readHeadBytes(p.path(logName))

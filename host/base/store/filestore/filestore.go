@@ -81,32 +81,32 @@ func (backend) Owns(dir string) bool {
 	return err == nil
 }
 
-// place is the directory of a store, open or not.
-type place struct {
+// storeDir is the directory of a store, open or not.
+type storeDir struct {
 	log     hclog.Logger
 	dir     string
 	options store.Options
 	room    space.Watch
 }
 
-func newPlace(log hclog.Logger, dir string, o store.Options) *place {
+func newStoreDir(log hclog.Logger, dir string, o store.Options) *storeDir {
 	if log == nil {
 		log = hclog.NewNullLogger()
 	}
 	if o = o.OrDefault(); o.Blobs == "" {
 		o.Blobs = filepath.Join(dir, blobName)
 	}
-	return &place{log, dir, o, space.Watch{Log: log, Dir: dir, FreeBytes: o.FreeBytes, WarnBytes: o.WarnBytes}}
+	return &storeDir{log, dir, o, space.Watch{Log: log, Dir: dir, FreeBytes: o.FreeBytes, WarnBytes: o.WarnBytes}}
 }
 
-func (p *place) path(name string) string { return filepath.Join(p.dir, name) }
+func (p *storeDir) path(name string) string { return filepath.Join(p.dir, name) }
 
-func (p *place) damage(cause error, format string, args ...any) error {
+func (p *storeDir) damage(cause error, format string, args ...any) error {
 	return &store.DamageError{Dir: p.dir, What: logName + ": " + fmt.Sprintf(format, args...), Cause: cause}
 }
 
 // lock begins all use of a store, behind everyone who waits already.
-func (p *place) lock(ctx context.Context, exclusive bool) (*filelock.Lock, error) {
+func (p *storeDir) lock(ctx context.Context, exclusive bool) (*filelock.Lock, error) {
 	if err := p.options.CheckKey(); err != nil {
 		return nil, err
 	}
@@ -130,7 +130,7 @@ type opened struct {
 }
 
 func (backend) Open(log hclog.Logger, dir string, o store.Options) (store.Opened, error) {
-	p := newPlace(log, dir, o)
+	p := newStoreDir(log, dir, o)
 	s, err := p.open(true)
 	if err != nil {
 		return nil, fmt.Errorf("open store %s: %w", dir, err)
@@ -139,14 +139,14 @@ func (backend) Open(log hclog.Logger, dir string, o store.Options) (store.Opened
 }
 
 func (backend) OpenShared(log hclog.Logger, dir string, o store.Options) (store.Opened, error) {
-	s, err := newPlace(log, dir, o).open(false)
+	s, err := newStoreDir(log, dir, o).open(false)
 	if err != nil {
 		return nil, fmt.Errorf("open store %s: %w", dir, err)
 	}
 	return s, nil
 }
 
-func (p *place) open(alone bool) (*opened, error) {
+func (p *storeDir) open(alone bool) (*opened, error) {
 	if err := os.MkdirAll(p.dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -168,13 +168,13 @@ func (p *place) open(alone bool) (*opened, error) {
 }
 
 func (s *opened) Backup(ctx context.Context, w io.Writer) (store.Totals, error) {
-	t, err := backup.Write(ctx, w, s.engine.place.options.Key, func(write func(backup.State) error) error {
+	t, err := backup.Write(ctx, w, s.engine.storeDir.options.Key, func(write func(backup.State) error) error {
 		return s.engine.view(ctx, func(now *state) error {
 			return write(backup.State{Items: now.scan("", ""), Count: uint64(len(now.keys)), Number: now.number})
 		})
 	}, s.Blobs())
 	if err != nil {
-		return store.Totals{}, fmt.Errorf("back up store %s: %w", s.engine.place.dir, err)
+		return store.Totals{}, fmt.Errorf("back up store %s: %w", s.engine.storeDir.dir, err)
 	}
 	return t, nil
 }
@@ -188,13 +188,13 @@ func (s *opened) Items(ctx context.Context) (all []store.Item, err error) {
 }
 
 func (backend) Create(ctx context.Context, log hclog.Logger, dir string, o store.Options, items []store.Item, number uint64) error {
-	if err := newPlace(log, dir, o).create(ctx, items, number); err != nil {
+	if err := newStoreDir(log, dir, o).create(ctx, items, number); err != nil {
 		return fmt.Errorf("create store %s: %w", dir, err)
 	}
 	return nil
 }
 
-func (p *place) create(ctx context.Context, items []store.Item, number uint64) error {
+func (p *storeDir) create(ctx context.Context, items []store.Item, number uint64) error {
 	if _, err := os.Lstat(p.dir); !errors.Is(err, fs.ErrNotExist) {
 		return errors.Join(err, fs.ErrExist)
 	}
@@ -220,7 +220,7 @@ func (p *place) create(ctx context.Context, items []store.Item, number uint64) e
 
 func (backend) Restore(ctx context.Context, log hclog.Logger, r io.Reader, dir string, o store.Options) (store.Totals, error) {
 	return backup.Restore(dir, func(part string) (store.Totals, error) {
-		p := newPlace(log, part, o)
+		p := newStoreDir(log, part, o)
 		if err := errors.Join(p.options.CheckKey(), os.MkdirAll(part, 0o700)); err != nil {
 			return store.Totals{}, err
 		}
@@ -267,7 +267,7 @@ func (r *restorer) Blob(digest string, content []byte) error {
 }
 
 func (backend) Verify(ctx context.Context, log hclog.Logger, dir string, o store.Options) (store.Report, error) {
-	p := newPlace(log, dir, o)
+	p := newStoreDir(log, dir, o)
 	if _, err := os.Stat(dir); err != nil {
 		return store.Report{}, fmt.Errorf("verify store: %w", err)
 	}
@@ -283,7 +283,7 @@ func (backend) Verify(ctx context.Context, log hclog.Logger, dir string, o store
 	return rep, nil
 }
 
-func (p *place) verify(rep *store.Report) error {
+func (p *storeDir) verify(rep *store.Report) error {
 	b, err := os.ReadFile(p.path(logName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("store not found: %w", fs.ErrNotExist)
@@ -306,12 +306,12 @@ func (p *place) verify(rep *store.Report) error {
 
 // held is a store.Held.
 type held struct {
-	place *place
-	lock  *filelock.Lock
+	storeDir *storeDir
+	lock     *filelock.Lock
 }
 
 func (backend) Hold(ctx context.Context, log hclog.Logger, dir string, o store.Options) (store.Held, error) {
-	p := newPlace(log, dir, o)
+	p := newStoreDir(log, dir, o)
 	if _, err := os.Stat(dir); err != nil {
 		return nil, fmt.Errorf("salvage store: %w", err)
 	}
@@ -325,16 +325,16 @@ func (backend) Hold(ctx context.Context, log hclog.Logger, dir string, o store.O
 func (h *held) Release() error { return h.lock.Release() }
 
 func (h *held) Salvage(ctx context.Context) (*store.Remains, error) {
-	b, err := os.ReadFile(h.place.path(logName))
+	b, err := os.ReadFile(h.storeDir.path(logName))
 	if err == nil {
 		err = ctx.Err()
 	}
 	var r *store.Remains
 	if err == nil {
-		r, err = h.place.salvage(b)
+		r, err = h.storeDir.salvage(b)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("salvage store %s: %w", h.place.dir, err)
+		return nil, fmt.Errorf("salvage store %s: %w", h.storeDir.dir, err)
 	}
 	return r, nil
 }

@@ -137,7 +137,7 @@ func written(t testing.TB, key []byte) []byte {
 func TestTornTail(t *testing.T) {
 	t.Parallel()
 	for name, key := range map[string][]byte{"plain": nil, "sealed": bytes.Repeat([]byte("k"), 32)} {
-		p := newPlace(nil, "store", store.Options{Key: key})
+		p := newStoreDir(nil, "store", store.Options{Key: key})
 		b := written(t, key)
 		whole, err := p.read(b)
 		if err != nil || whole.end != int64(len(b)) {
@@ -172,7 +172,7 @@ func TestTornTail(t *testing.T) {
 // Each bit counts: what is altered is found, and no entry comes back that was not written.
 func TestEachBit(t *testing.T) {
 	t.Parallel()
-	p := newPlace(nil, "store", store.Options{})
+	p := newStoreDir(nil, "store", store.Options{})
 	b := written(t, nil)
 	whole, err := p.read(b)
 	if err != nil {
@@ -235,7 +235,7 @@ func FuzzRead(f *testing.F) {
 		if withKey {
 			o.Key = key
 		}
-		p := newPlace(nil, "store", o)
+		p := newStoreDir(nil, "store", o)
 		s, err := p.read(b)
 		if err == nil && (s.end > int64(len(b)) || len(s.keys) != len(s.entries)) {
 			t.Fatalf("read %d of %d bytes, %d keys of %d entries", s.end, len(b), len(s.keys), len(s.entries))

@@ -44,7 +44,7 @@ type head struct {
 
 const headMagic = "file"
 
-func (p *place) newHead(first uint64) (head, error) {
+func (p *storeDir) newHead(first uint64) (head, error) {
 	salt := make([]byte, 16)
 	if _, err := rand.Read(salt); err != nil {
 		return head{}, err
@@ -53,7 +53,7 @@ func (p *place) newHead(first uint64) (head, error) {
 }
 
 // fingerprint identifies the key without giving anything of it away.
-func (p *place) fingerprint() string {
+func (p *storeDir) fingerprint() string {
 	if len(p.options.Key) == 0 {
 		return ""
 	}
@@ -118,7 +118,7 @@ func decodeHeads(b []byte) (head, error) {
 }
 
 // check refuses a file that this version, or the key, does not fit.
-func (p *place) check(h head) error {
+func (p *storeDir) check(h head) error {
 	if h.Format > formatVersion {
 		return fmt.Errorf("the store has format %d, this version of skillet knows %d: use a newer one", h.Format, formatVersion)
 	}

@@ -35,8 +35,8 @@ func (c *Credentials) find(ctx context.Context, host string) (auth.Credential, e
 	return credentials.Credential(s)(ctx, host)
 }
 
-// Kept says where a credential was stored.
-type Kept struct {
+// StoredCredential says where a credential was stored.
+type StoredCredential struct {
 	Path string `json:"path"` // of the configuration file
 	// Plaintext says that it is in that file as it is, because the file names
 	// no credential helper.
@@ -45,26 +45,26 @@ type Kept struct {
 
 // Login asks the registry of a connection whether a name and a password are
 // good, and stores them.
-func (c *Credentials) Login(ctx context.Context, to Connection, user, password string) (Kept, error) {
+func (c *Credentials) Login(ctx context.Context, to Connection, user, password string) (StoredCredential, error) {
 	reg := &remote.Registry{RepositoryOptions: remote.RepositoryOptions{
-		Reference: registry.Reference{Registry: registryOf(to.Place.Host)}, Client: to.auth(), PlainHTTP: to.Place.Scheme() == "http",
+		Reference: registry.Reference{Registry: registryOf(to.Endpoint.Host)}, Client: to.auth(), PlainHTTP: to.Endpoint.Scheme() == "http",
 	}}
 	s, err := c.open(false)
 	if err != nil {
-		return Kept{}, err
+		return StoredCredential{}, err
 	}
 	cred := auth.Credential{Username: user, Password: password}
-	kept := Kept{Path: s.ConfigPath()}
+	kept := StoredCredential{Path: s.ConfigPath()}
 	err = credentials.Login(ctx, s, reg, cred)
 	if errors.Is(err, credentials.ErrPlaintextPutDisabled) {
 		if s, err = c.open(true); err != nil {
-			return Kept{}, err
+			return StoredCredential{}, err
 		}
 		kept.Plaintext = true
-		err = s.Put(ctx, credentials.ServerAddressFromRegistry(registryOf(to.Place.Host)), cred)
+		err = s.Put(ctx, credentials.ServerAddressFromRegistry(registryOf(to.Endpoint.Host)), cred)
 	}
 	if err != nil {
-		return Kept{}, translate(err)
+		return StoredCredential{}, translate(err)
 	}
 	return kept, nil
 }

@@ -35,7 +35,7 @@ type Known func(ctx context.Context, digest string) ([]byte, error)
 
 // Connection is how the repositories of one registry are reached.
 type Connection struct {
-	Place transfer.Place
+	Endpoint transfer.Endpoint
 	// Client comes from [transfer.NewClient] for that place.
 	Client      *http.Client
 	Credentials *Credentials
@@ -51,11 +51,11 @@ func (c Connection) auth() *auth.Client {
 // Repository is a repository at the place of the connection. The error wraps
 // [transfer.ErrNotFound] for a name no repository can have.
 func (c Connection) Repository(name string) (*Remote, error) {
-	ref := registry.Reference{Registry: c.Place.Host, Repository: name}
+	ref := registry.Reference{Registry: c.Endpoint.Host, Repository: name}
 	if err := errors.Join(ref.ValidateRegistry(), ref.ValidateRepository()); err != nil {
 		return nil, fmt.Errorf("%w: %w", transfer.ErrNotFound, err)
 	}
-	r := &Remote{client: c.auth(), scheme: c.Place.Scheme(), downloads: c.Downloads, known: c.Known}
+	r := &Remote{client: c.auth(), scheme: c.Endpoint.Scheme(), downloads: c.Downloads, known: c.Known}
 	r.repo = &remote.Repository{
 		Client: bounded{r.client}, Reference: ref, PlainHTTP: r.scheme == "http",
 		TagListMaxPages: maxPages, ReferrerListMaxPages: maxPages, MaxMetadataBytes: maxListBytes + 1, SkipReferrersGC: true,
@@ -208,7 +208,7 @@ func (r *Remote) put(ctx context.Context, a *Artifact, signatures [][]byte, tags
 // Repositories lists the repositories of the registry, where it has a catalog.
 func (c Connection) Repositories(ctx context.Context) ([]string, error) {
 	reg := remote.Registry{RepositoryOptions: remote.RepositoryOptions{
-		Reference: registry.Reference{Registry: c.Place.Host}, Client: bounded{c.auth()}, PlainHTTP: c.Place.Scheme() == "http", MaxMetadataBytes: maxListBytes + 1,
+		Reference: registry.Reference{Registry: c.Endpoint.Host}, Client: bounded{c.auth()}, PlainHTTP: c.Endpoint.Scheme() == "http", MaxMetadataBytes: maxListBytes + 1,
 	}}
 	var all []string
 	err := reg.Repositories(ctx, "", func(page []string) error {

@@ -38,8 +38,8 @@ type Settings struct {
 
 const defaultStall = 30 * time.Second
 
-// A Place is where the requests of a client begin, and where they may be led.
-type Place struct {
+// An Endpoint is where the requests of a client begin, and where they may be led.
+type Endpoint struct {
 	// Host is HOST[:PORT].
 	Host string
 	// PlainHTTP says that the place is reached without TLS.
@@ -53,7 +53,7 @@ type Place struct {
 }
 
 // Scheme is "http" or "https".
-func (p Place) Scheme() string {
+func (p Endpoint) Scheme() string {
 	if p.PlainHTTP {
 		return "http"
 	}
@@ -102,11 +102,11 @@ const maxRedirects = 5
 
 // NewClient makes the client for one place. Its answers wait no longer than the
 // settings say; only GET and HEAD are redirected.
-func NewClient(s Settings, p Place) *http.Client {
+func NewClient(s Settings, p Endpoint) *http.Client {
 	if s.Stall <= 0 {
 		s.Stall = defaultStall
 	}
-	g := &guide{place: p, settings: s, near: newTransport(s, nil), far: newTransport(s, publicOnly)}
+	g := &guide{endpoint: p, settings: s, near: newTransport(s, nil), far: newTransport(s, publicOnly)}
 	return &http.Client{Transport: g, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
@@ -141,7 +141,7 @@ func carrierGrade(a netip.Addr) bool { return netip.MustParsePrefix("100.64.0.0/
 // A guide sends requests, follows redirects, and watches that answers keep
 // coming.
 type guide struct {
-	place    Place
+	endpoint Endpoint
 	settings Settings
 	near     *http.Transport // to the place, and where it may redirect to
 	far      *http.Transport // to public addresses
@@ -202,11 +202,11 @@ func (g *guide) once(req *http.Request) (*http.Response, error) {
 func (g *guide) way(req *http.Request) (http.RoundTripper, error) {
 	u := req.URL
 	switch {
-	case !g.place.Public && u.Host == g.place.Host && u.Scheme == g.place.Scheme(), slices.Contains(g.place.Redirects, u.Host):
+	case !g.endpoint.Public && u.Host == g.endpoint.Host && u.Scheme == g.endpoint.Scheme(), slices.Contains(g.endpoint.Redirects, u.Host):
 		return g.near, nil
 	case u.Scheme != "https":
 		return nil, fmt.Errorf("%w: to %s, without TLS", ErrRedirect, shown(u))
-	case (g.place.Public || !g.place.local()) && (Loopback(u.Host) || literal(u.Host)):
+	case (g.endpoint.Public || !g.endpoint.local()) && (Loopback(u.Host) || literal(u.Host)):
 		return nil, fmt.Errorf("%w: to %s, which is not a public host", ErrRedirect, shown(u))
 	}
 	if proxy, err := http.ProxyFromEnvironment(req); err == nil && proxy != nil {
@@ -216,7 +216,7 @@ func (g *guide) way(req *http.Request) (http.RoundTripper, error) {
 }
 
 // local reports whether the place is on this machine.
-func (p Place) local() bool { return Loopback(p.Host) }
+func (p Endpoint) local() bool { return Loopback(p.Host) }
 
 // literal reports whether a host is an address that is not public.
 func literal(hostport string) bool {

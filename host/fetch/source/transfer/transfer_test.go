@@ -57,7 +57,7 @@ func TestRedirects(t *testing.T) {
 		seen <- r.Header
 	})
 	secret := http.Header{"Authorization": {"Basic x"}, "Cookie": {"a=b"}, "Range": {"bytes=1-"}, "X-Token": {"t"}}
-	strict := transfer.NewClient(transfer.Settings{Stall: 5 * time.Second}, transfer.Place{Host: host, PlainHTTP: true})
+	strict := transfer.NewClient(transfer.Settings{Stall: 5 * time.Second}, transfer.Endpoint{Host: host, PlainHTTP: true})
 	for path := range to {
 		resp, err := get(t, strict, "http://"+host+path, secret.Clone())
 		if path == "/near" {
@@ -70,7 +70,7 @@ func TestRedirects(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	free := transfer.NewClient(transfer.Settings{}, transfer.Place{Host: host, PlainHTTP: true, Redirects: []string{other}})
+	free := transfer.NewClient(transfer.Settings{}, transfer.Endpoint{Host: host, PlainHTTP: true, Redirects: []string{other}})
 	if _, err := get(t, free, "http://"+host+"/other", secret.Clone()); err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestStrict(t *testing.T) {
 		}
 		fmt.Fprint(w, strings.Repeat("x", 600))
 	})
-	c := transfer.Strict(transfer.NewClient(transfer.Settings{}, transfer.Place{Host: host, PlainHTTP: true}), 1000)
+	c := transfer.Strict(transfer.NewClient(transfer.Settings{}, transfer.Endpoint{Host: host, PlainHTTP: true}), 1000)
 	if _, err := get(t, c, "http://"+host+"/none", nil); !errors.Is(err, transfer.ErrNotFound) {
 		t.Errorf("%v", err)
 	}

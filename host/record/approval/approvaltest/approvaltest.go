@@ -24,7 +24,7 @@ func Granted(h approval.Human, d manifests.Digest, set capability.Set) approval.
 		must(err)
 		must(approval.Projection().Apply(ctx, kv, ledger.Stamp{Actor: h.Actor(), Time: time.Now()}, change))
 	}
-	granted, err := approval.NewStore(nil, kv, nil, approval.Settings{}).Spend(ctx, registry.Skill{Digest: d}, approval.Use{})
+	granted, err := approval.NewStore(nil, kv, nil, approval.Settings{}).ConsumeGrants(ctx, registry.Skill{Digest: d}, approval.Use{})
 	must(err)
 	return granted
 }

@@ -27,8 +27,8 @@ import (
 	"github.com/skillet-run/skillet/host/base/store/space"
 )
 
-// place is the directory of a store, open or not.
-type place struct {
+// storeDir is the directory of a store, open or not.
+type storeDir struct {
 	log     hclog.Logger
 	dir     string
 	options Options
@@ -37,9 +37,11 @@ type place struct {
 	lasting bool // whether sessions last, and Badger is to merge tables meanwhile
 }
 
-func newPlace(log hclog.Logger, dir string, o Options) *place { return hooks{}.place(log, dir, o) }
+func newStoreDir(log hclog.Logger, dir string, o Options) *storeDir {
+	return hooks{}.storeDir(log, dir, o)
+}
 
-func (h hooks) place(log hclog.Logger, dir string, o Options) *place {
+func (h hooks) storeDir(log hclog.Logger, dir string, o Options) *storeDir {
 	if log == nil {
 		log = hclog.NewNullLogger()
 	}
@@ -50,10 +52,10 @@ func (h hooks) place(log hclog.Logger, dir string, o Options) *place {
 		h.step = migrations()
 	}
 	w := space.Watch{Log: log, Dir: dir, FreeBytes: o.FreeBytes, WarnBytes: o.WarnBytes, Free: h.free}
-	return &place{log: log, dir: dir, options: o, room: w, steps: h.step}
+	return &storeDir{log: log, dir: dir, options: o, room: w, steps: h.step}
 }
 
-func (p *place) path(name string) string { return filepath.Join(p.dir, name) }
+func (p *storeDir) path(name string) string { return filepath.Join(p.dir, name) }
 
 // Names in the directory of a store.
 const (
@@ -67,13 +69,13 @@ const (
 	keysName = "keys" // holds a copy of KEYREGISTRY, without which nothing encrypted can be read
 )
 
-func (p *place) damage(cause error, format string, args ...any) error {
+func (p *storeDir) damage(cause error, format string, args ...any) error {
 	return &store.DamageError{Dir: p.dir, What: fmt.Sprintf(format, args...), Cause: cause}
 }
 
 // lock begins all use of a store: it takes its lock behind everyone who waits
 // already. They hold TURN, one after the other.
-func (p *place) lock(ctx context.Context, exclusive bool) (*filelock.Lock, error) {
+func (p *storeDir) lock(ctx context.Context, exclusive bool) (*filelock.Lock, error) {
 	if err := p.options.CheckKey(); err != nil {
 		return nil, err
 	}
@@ -91,7 +93,7 @@ func (p *place) lock(ctx context.Context, exclusive bool) (*filelock.Lock, error
 }
 
 // contended reports whether someone waits for the lock.
-func (p *place) contended() bool {
+func (p *storeDir) contended() bool {
 	turn, err := filelock.Acquire(context.Background(), p.path(turnName), 0)
 	if err != nil {
 		return errors.Is(err, filelock.ErrHeld)
@@ -153,7 +155,7 @@ const (
 )
 
 // readHead returns fs.ErrNotExist when there is none.
-func (p *place) readHead() (head, error) {
+func (p *storeDir) readHead() (head, error) {
 	var last []byte
 	for range headTries {
 		b, err := os.ReadFile(p.path(headName))
@@ -174,7 +176,7 @@ func (p *place) readHead() (head, error) {
 }
 
 // changes is a number that is another after each transaction of any process.
-func (p *place) changes() (uint64, error) {
+func (p *storeDir) changes() (uint64, error) {
 	h, err := p.readHead()
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
@@ -184,7 +186,7 @@ func (p *place) changes() (uint64, error) {
 
 // writeHead writes HEAD in place. It is not synced: a head that is older than
 // the store is not damage, and the disk must not be waited for twice.
-func (p *place) writeHead(h head) error {
+func (p *storeDir) writeHead(h head) error {
 	b, err := h.encode()
 	if err != nil {
 		return err
@@ -198,17 +200,17 @@ func (p *place) writeHead(h head) error {
 }
 
 // makeHead writes the first HEAD, to the disk: it precedes the database.
-func (p *place) makeHead() error {
+func (p *storeDir) makeHead() error {
 	if err := p.writeHead(p.firstHead()); err != nil {
 		return err
 	}
 	return errors.Join(syncPath(p.path(headName)), syncPath(p.dir))
 }
 
-func (p *place) firstHead() head { return head{Format: p.format(), Key: p.fingerprint()} }
+func (p *storeDir) firstHead() head { return head{Format: p.format(), Key: p.fingerprint()} }
 
 // fingerprint identifies the key without giving anything of it away.
-func (p *place) fingerprint() string {
+func (p *storeDir) fingerprint() string {
 	if len(p.options.Key) == 0 {
 		return ""
 	}
@@ -250,7 +252,7 @@ func (s seal) sum() (uint32, error) {
 }
 
 // readSeal returns the zero seal when there is none that is whole.
-func (p *place) readSeal() seal {
+func (p *storeDir) readSeal() seal {
 	b, err := os.ReadFile(p.path(sealName))
 	if err != nil {
 		return seal{}
@@ -268,7 +270,7 @@ func (p *place) readSeal() seal {
 // writeSeal seals the files as they are. The checksums of tables, which never
 // change, are taken over from the seal before, so that what became of them in
 // between is noticed.
-func (p *place) writeSeal(commits uint64) error {
+func (p *storeDir) writeSeal(commits uint64) error {
 	before := p.readSeal()
 	files, err := listFiles(p.path(dbName))
 	if err != nil {
@@ -295,7 +297,7 @@ func (p *place) writeSeal(commits uint64) error {
 }
 
 // copyKeys keeps a copy of the keys that Badger encrypts with.
-func (p *place) copyKeys() error {
+func (p *storeDir) copyKeys() error {
 	if len(p.options.Key) == 0 {
 		return nil
 	}
@@ -355,7 +357,7 @@ func fileCRC(path string) (uint32, error) {
 
 // compare compares Badger's files with the seal; read says whether to read
 // them, or to look at sizes and times only.
-func (p *place) compare(s seal, read bool) ([]store.FileReport, error) {
+func (p *storeDir) compare(s seal, read bool) ([]store.FileReport, error) {
 	files, err := listFiles(p.path(dbName))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -376,7 +378,7 @@ func (p *place) compare(s seal, read bool) ([]store.FileReport, error) {
 	return all, nil
 }
 
-func (p *place) compareFile(s seal, f sealedFile, read bool) (store.FileState, error) {
+func (p *storeDir) compareFile(s seal, f sealedFile, read bool) (store.FileState, error) {
 	i := slices.IndexFunc(s.Files, func(was sealedFile) bool { return was.Name == f.Name })
 	switch {
 	case i < 0:

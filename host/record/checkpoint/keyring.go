@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// A Ring is the keys a home has and had, with the secret of the last one. Its
-// JSON form has that secret. [NewRing] and [ReadRing] make one.
-type Ring struct {
+// A Keyring is the keys a home has and had, with the secret of the last one. Its
+// JSON form has that secret. [NewKeyring] and [ReadKeyring] make one.
+type Keyring struct {
 	// Keys are the home's keys, the first one first. The last one signs.
 	Keys []Entry `json:"keys"`
 	// Secret is the seed of the last key.
@@ -31,19 +31,19 @@ type Entry struct {
 	Retired bool `json:"retired,omitempty"`
 }
 
-// NewRing makes the ring of a home with its first key.
-func NewRing(now time.Time) (*Ring, error) {
+// NewKeyring makes the keyring of a home with its first key.
+func NewKeyring(now time.Time) (*Keyring, error) {
 	p, err := NewHome()
 	if err != nil {
 		return nil, err
 	}
-	return &Ring{[]Entry{{Key: p.Public, Made: now.UTC()}}, p.Seed(), p}, nil
+	return &Keyring{[]Entry{{Key: p.Public, Made: now.UTC()}}, p.Seed(), p}, nil
 }
 
-// ReadRing reads the JSON form of a ring and checks that each key was named by
+// ReadKeyring reads the JSON form of a keyring and checks that each key was named by
 // the one before.
-func ReadRing(b []byte) (*Ring, error) {
-	var r Ring
+func ReadKeyring(b []byte) (*Keyring, error) {
+	var r Keyring
 	if err := json.Unmarshal(b, &r); err != nil {
 		return nil, fmt.Errorf("read the audit keys: %w", err)
 	}
@@ -64,24 +64,24 @@ func ReadRing(b []byte) (*Ring, error) {
 	return &r, nil
 }
 
-// Name is the name all keys of the ring have.
-func (r *Ring) Name() string { return r.Current().name }
+// Name is the name all keys of the keyring have.
+func (r *Keyring) Name() string { return r.Current().name }
 
 // Origin is the origin of a log of the home.
-func (r *Ring) Origin(log string) string { return r.Name() + "/" + log }
+func (r *Keyring) Origin(log string) string { return r.Name() + "/" + log }
 
 // Current is the key that signs.
-func (r *Ring) Current() Public { return r.Keys[len(r.Keys)-1].Key }
+func (r *Keyring) Current() Public { return r.Keys[len(r.Keys)-1].Key }
 
 // Since is when the home got its first key.
-func (r *Ring) Since() time.Time { return r.Keys[0].Made }
+func (r *Keyring) Since() time.Time { return r.Keys[0].Made }
 
 // All are all keys, and Valid those that are not retired: by them a log's end
 // may be signed.
-func (r *Ring) All() []Public { return publics(r.Keys) }
+func (r *Keyring) All() []Public { return publics(r.Keys) }
 
 // Valid are the keys by which the end of a log may be signed.
-func (r *Ring) Valid() []Public {
+func (r *Keyring) Valid() []Public {
 	return publics(slices.DeleteFunc(slices.Clone(r.Keys), func(e Entry) bool { return e.Retired }))
 }
 
@@ -94,10 +94,10 @@ func publics(es []Entry) []Public {
 }
 
 // Sign signs a statement with the current key.
-func (r *Ring) Sign(c Checkpoint) ([]byte, error) { return r.signer.Sign(c) }
+func (r *Keyring) Sign(c Checkpoint) ([]byte, error) { return r.signer.Sign(c) }
 
-// Rotated is the ring with one more key, which the current one names.
-func (r *Ring) Rotated(now time.Time) (*Ring, error) {
+// Rotated is the keyring with one more key, which the current one names.
+func (r *Keyring) Rotated(now time.Time) (*Keyring, error) {
 	next, err := r.signer.Successor()
 	if err != nil {
 		return nil, err
@@ -107,19 +107,19 @@ func (r *Ring) Rotated(now time.Time) (*Ring, error) {
 		return nil, err
 	}
 	keys := append(slices.Clone(r.Keys), Entry{Key: next.Public, Made: now.UTC(), By: string(by)})
-	return &Ring{keys, next.Seed(), next}, nil
+	return &Keyring{keys, next.Seed(), next}, nil
 }
 
 // keyLog is what statements about keys have in the place of a log's name.
 const keyLog = "key"
 
-// RetireOld is the ring with all keys but the current one retired.
-func (r *Ring) RetireOld() *Ring {
+// RetireOld is the keyring with all keys but the current one retired.
+func (r *Keyring) RetireOld() *Keyring {
 	keys := slices.Clone(r.Keys)
 	for i := range keys[:len(keys)-1] {
 		keys[i].Retired = true
 	}
-	return &Ring{keys, r.Secret, r.signer}
+	return &Keyring{keys, r.Secret, r.signer}
 }
 
 // Succession returns the last of keys, when the pinned key is one of them and

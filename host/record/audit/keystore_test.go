@@ -15,14 +15,14 @@ import (
 func TestOneKeyForAllProcesses(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if r, err := newKeeper(dir).Ring(t.Context()); r != nil || err != nil {
+	if r, err := newKeystore(dir).Keyring(t.Context()); r != nil || err != nil {
 		t.Fatalf("before there is a key: %v %v", r, err)
 	}
 	const many = 6
 	made := make([]checkpoint.Public, many)
 	var all sync.WaitGroup
 	for i := range many {
-		all.Go(func() { made[i] = must(newKeeper(dir).Make(context.Background())).Current() })
+		all.Go(func() { made[i] = must(newKeystore(dir).Make(context.Background())).Current() })
 	}
 	all.Wait()
 	for _, k := range made {
@@ -40,18 +40,18 @@ func TestOneKeyForAllProcesses(t *testing.T) {
 func TestRotationIsSeenByOthers(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	a, b := newKeeper(dir), newKeeper(dir)
+	a, b := newKeystore(dir), newKeystore(dir)
 	first := must(a.Make(t.Context())).Current()
 	must(b.Make(t.Context()))
 	during := 0
 	last := must(a.Rotate(t.Context(), func(ctx context.Context) error {
-		during = len(must(b.Ring(ctx)).Valid())
+		during = len(must(b.Keyring(ctx)).Valid())
 		return nil
 	}))
 	if during != 2 {
 		t.Errorf("while it was under way %d keys held, want both", during)
 	}
-	seen := must(b.Ring(t.Context()))
+	seen := must(b.Keyring(t.Context()))
 	if seen.Current() != last.Current() || seen.Current() == first || len(seen.Valid()) != 1 {
 		t.Errorf("the other sees %+v", seen)
 	}
@@ -60,12 +60,12 @@ func TestRotationIsSeenByOthers(t *testing.T) {
 // An interrupted rotation leaves both keys in force.
 func TestInterruptedRotation(t *testing.T) {
 	t.Parallel()
-	k := newKeeper(t.TempDir())
+	k := newKeystore(t.TempDir())
 	failed := errors.New("interrupted")
 	if _, err := k.Rotate(t.Context(), func(context.Context) error { return failed }); !errors.Is(err, failed) {
 		t.Fatal(err)
 	}
-	if r := must(k.Ring(t.Context())); len(r.Keys) != 2 || len(r.Valid()) != 2 {
+	if r := must(k.Keyring(t.Context())); len(r.Keys) != 2 || len(r.Valid()) != 2 {
 		t.Errorf("%+v", r)
 	}
 }
@@ -85,10 +85,10 @@ func TestKeyThatCannotBeHad(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			must(newKeeper(dir).Make(t.Context()))
+			must(newKeystore(dir).Make(t.Context()))
 			must(0, spoil(dir))
 			for range 2 {
-				if r, err := newKeeper(dir).Make(t.Context()); !errors.Is(err, ErrNoKey) {
+				if r, err := newKeystore(dir).Make(t.Context()); !errors.Is(err, ErrNoKey) {
 					t.Errorf("Make = %v, %v", r, err)
 				}
 			}
@@ -101,29 +101,29 @@ func TestKeyThatCannotBeHad(t *testing.T) {
 func TestNoKeyBesideLostSecrets(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	identity := secret.NewKey(secret.KeyOptions{Home: dir, Place: secret.PlaceFile})
+	identity := secret.NewKey(secret.KeyOptions{Home: dir, Location: secret.LocationFile})
 	must(0, secret.Open(filepath.Join(dir, "secrets"), identity).Set(t.Context(), "github", []byte("x")))
 	path := filepath.Join(dir, "keys", "identity")
 	must(0, os.Rename(path, path+".away"))
-	if r, err := newKeeper(dir).Make(t.Context()); !errors.Is(err, ErrNoKey) {
+	if r, err := newKeystore(dir).Make(t.Context()); !errors.Is(err, ErrNoKey) {
 		t.Fatalf("Make = %v, %v", r, err)
 	}
 	must(0, os.Rename(path+".away", path))
-	must(newKeeper(dir).Make(t.Context()))
+	must(newKeystore(dir).Make(t.Context()))
 }
 
 func BenchmarkRing(b *testing.B) {
 	dir := b.TempDir()
-	k := newKeeper(dir)
+	k := newKeystore(dir)
 	must(k.Make(b.Context()))
 	b.Run("known", func(b *testing.B) {
 		for b.Loop() {
-			must(k.Ring(b.Context()))
+			must(k.Keyring(b.Context()))
 		}
 	})
 	b.Run("first", func(b *testing.B) {
 		for b.Loop() {
-			must(newKeeper(dir).Ring(b.Context()))
+			must(newKeystore(dir).Keyring(b.Context()))
 		}
 	})
 }
