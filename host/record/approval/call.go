@@ -93,8 +93,8 @@ func Returned(p Proposal) (ledger.Change, error) {
 	return ledger.NewChange(kindReturned, returned{p.ID, c})
 }
 
-// Approved reports whether a call was approved and not made yet.
-func (d *Store) Approved(ctx context.Context, c ToolCall) (bool, error) {
+// IsApproved reports whether a call was approved and not made yet.
+func (d *Store) IsApproved(ctx context.Context, c ToolCall) (bool, error) {
 	l, err := get[storedCallApproval](ctx, d.kv, c.key())
 	if errors.Is(err, store.ErrNotFound) {
 		return false, nil
@@ -138,7 +138,7 @@ func (d *Store) TakeCallApproval(ctx context.Context, g Granted, call func() Too
 	if !approved[c.key()] {
 		return CallApproval{}, nil
 	}
-	if there, err := d.Approved(ctx, c); err != nil || !there {
+	if there, err := d.IsApproved(ctx, c); err != nil || !there {
 		return CallApproval{}, err
 	}
 	var l storedCallApproval
@@ -245,7 +245,7 @@ func (d *Store) RevertCall(ctx context.Context, h Human, p Proposal, notes strin
 		if err != nil {
 			return ledger.Decision{}, err
 		}
-		if there, err := d.Approved(ctx, *now.Call); err != nil || !there {
+		if there, err := d.IsApproved(ctx, *now.Call); err != nil || !there {
 			return ledger.Decision{}, errors.Join(err, fault.Errorf(fault.KindConflict, "revert proposal %s: the call was made already, or its time is over", now.ID).
 				WithHint("%s shows what it did", fault.List(fault.Runs)))
 		}
