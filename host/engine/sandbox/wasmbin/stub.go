@@ -5,7 +5,7 @@ import "crypto/sha256"
 // Revision changes whenever Instrument makes something else of a module, or
 // accepts other modules, than it did before: what was kept of its results is
 // good for the same revision, Limits and Options only.
-const Revision = 7
+const Revision = 8
 
 // stubSection is the custom section that tells one stub from another.
 const stubSection = ReservedPrefix + "hull" // as it was called when modules were first cached
@@ -15,9 +15,10 @@ const stubSum = sha256.Size
 
 // Stub returns a module that declares all that an instrumented module does, but
 // whose functions do nothing but trap. With the machine code of the module it
-// is all that a host needs: there is no code to decode and to check. Stubs of
-// different modules are different. The error is an *Error for bytes whose
-// sections cannot be told apart.
+// is all that a host needs: there is no code to decode and to check. Data segments
+// with little between them are one in the stub, where no code can name them: Go
+// writes tens of thousands. Stubs of different modules are different. The error is
+// an *Error for bytes whose sections cannot be told apart.
 func Stub(wasm []byte) ([]byte, error) {
 	h := stubWriter{cursor: cursor{b: wasm, end: len(wasm), section: "module"}}
 	if h.pos = headerBytes; len(wasm) < headerBytes {
@@ -37,6 +38,8 @@ func Stub(wasm []byte) ([]byte, error) {
 type stubWriter struct {
 	cursor
 	out []byte
+	// named says that code may name data segments: there is a section that counts them.
+	named bool
 }
 
 // copySection copies a section; that of code without the code.
@@ -47,6 +50,10 @@ func (h *stubWriter) copySection() {
 		return
 	}
 	content := h.b[h.pos : h.pos+n]
+	h.named = h.named || id == secDataCount
+	if id == secData && !h.named {
+		content = joinData(content)
+	}
 	if id == secCode {
 		c := cursor{b: h.b, pos: h.pos, end: h.pos + n, section: "code"}
 		bodies := c.count("function bodies", n, 2)

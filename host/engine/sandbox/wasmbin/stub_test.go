@@ -113,3 +113,76 @@ func TestRevision(t *testing.T) {
 			"add one to Revision, so that nothing kept of earlier ones is used, and run this test with -update", err, got, want)
 	}
 }
+
+// memoryOf is what an exported memory begins with, or nil when there is no instance.
+func memoryOf(t *testing.T, wasm []byte) []byte {
+	t.Helper()
+	m, err := newRuntime(t, runtimeConfig()).Instantiate(t.Context(), wasm)
+	if err != nil {
+		return nil
+	}
+	b, _ := m.Memory().Read(0, m.Memory().Size())
+	return b
+}
+
+// TestStubLeavesTheSameMemory joins data segments, and leaves those alone that code
+// can name or that are not where a constant says.
+func TestStubLeavesTheSameMemory(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 6))
+	for seed := range 300 {
+		m := w.New()
+		m.Memory(1, -1)
+		m.ExportMemory("memory")
+		at := 0
+		for range 1 + r.IntN(40) {
+			switch r.IntN(20) {
+			case 0:
+				at = r.IntN(wasmPage + 100) // anywhere, over another one, or outside
+			case 1:
+				at += 1 + r.IntN(1000)
+			default:
+				at += r.IntN(12)
+			}
+			data := bytes.Repeat([]byte{byte(1 + r.IntN(255))}, r.IntN(30))
+			m.Data(int32(at), data)
+			at += len(data)
+		}
+		wasm := instrument(t, m.Bytes(), snapshotOptions)
+		if want, got := memoryOf(t, wasm), memoryOf(t, stub(t, wasm)); !bytes.Equal(got, want) {
+			t.Fatalf("module %d: the stub begins with another memory of %d bytes, want %d", seed, len(got), len(want))
+		}
+	}
+}
+
+// wasmPage is how much a memory of one page holds.
+const wasmPage = 64 << 10
+
+func TestStubJoinsData(t *testing.T) {
+	t.Parallel()
+	spread := func(n, step int, more func(m *w.Module)) []byte {
+		m := w.New()
+		m.Memory(200, -1)
+		for i := range n {
+			m.Data(int32(i*step), []byte("data"))
+		}
+		if more != nil {
+			more(m)
+		}
+		return m.Bytes()
+	}
+	size := func(wasm []byte) int { return len(stub(t, wasm)) }
+	if n := size(spread(10_000, 6, nil)); n > 10_000*6+200 {
+		t.Errorf("segments that are close to each other: a stub of %d bytes", n)
+	}
+	if n := size(spread(10_000, 250, nil)); n > 3*10_000*11 {
+		t.Errorf("segments that are far from each other became a stub of %d bytes", n)
+	}
+	named := func(m *w.Module) {
+		m.PassiveData([]byte("x"))
+		m.Func(w.Sig("", ""), "", w.I32Const(0), w.I32Const(0), w.I32Const(0), w.MemoryInit(0))
+	}
+	if n := size(spread(1000, 5, named)); n < 1000*7 {
+		t.Errorf("segments that code can name were joined to a stub of %d bytes", n)
+	}
+}
