@@ -56,7 +56,7 @@ func (c codeShelf) take(home string) error {
 // link links the finished files of compiled code from one directory into
 // another. Nobody writes to them: they are replaced, and deleted.
 func link(from, to string) error {
-	kept, err := filepath.Glob(filepath.Join(from, "kept-*", "*.code"))
+	kept, err := filepath.Glob(filepath.Join(from, "packed-*", "*.code"))
 	for _, f := range kept {
 		dir := filepath.Join(to, filepath.Base(filepath.Dir(f)))
 		err = errors.Join(err, os.MkdirAll(dir, 0o700))

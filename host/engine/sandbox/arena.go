@@ -82,9 +82,6 @@ func (r *Runtime) compileArena() error {
 		r.compile <- struct{}{}
 		defer func() { <-r.compile }()
 		r.arena.code, r.arena.err = r.compileNow(context.Background(), r.arenaWasm())
-		if r.cache != nil {
-			r.cache.forget()
-		}
 	})
 	return r.arena.err
 }

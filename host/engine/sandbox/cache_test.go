@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/hashicorp/go-hclog"
@@ -116,8 +115,8 @@ func TestCache(t *testing.T) {
 		if err != nil || st.Mode().Perm() != 0o700 {
 			t.Errorf("directory: %v, %v", st.Mode(), err)
 		}
-		if left, _ := filepath.Glob(filepath.Join(filepath.Dir(dir), "*", "stage-*")); len(left) != 0 {
-			t.Errorf("staging directories are left: %v", left)
+		if all, err := os.ReadDir(dir); err != nil || len(all) != 1 || !strings.HasPrefix(all[0].Name(), "packed-") {
+			t.Errorf("the directory has %v, %v", all, err)
 		}
 	}
 }
@@ -305,28 +304,43 @@ func TestHoleCache(t *testing.T) {
 	}
 }
 
-// TestStagesAreNotTakenAway opens staging directories while somebody removes
-// those that nobody holds: each that was opened is there.
-func TestStagesAreNotTakenAway(t *testing.T) {
+// TestFormerCache removes what former versions kept, and leaves what one of them is
+// working with.
+func TestFormerCache(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	ctx, stop := context.WithCancel(t.Context())
-	var remover sync.WaitGroup
-	remover.Go(func() {
-		for ctx.Err() == nil {
-			sandbox.RemoveStages(dir)
-		}
-	})
-	for range 500 {
-		stage, lock, err := sandbox.OpenStage(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := os.Stat(filepath.Join(stage, "lock")); err != nil {
-			t.Fatal(err)
-		}
-		lock.Close()
+	if err := os.Chmod(dir, 0o700); err != nil {
+		t.Fatal(err)
 	}
-	stop()
-	remover.Wait()
+	held, err := os.Create(filepath.Join(mkdir(t, dir, "stage-held"), "lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	if !sandbox.TryLock(held) {
+		t.Skip("there are no locks here")
+	}
+	writeFile(t, filepath.Join(mkdir(t, dir, "stage-left"), "lock"), "")
+	writeFile(t, filepath.Join(mkdir(t, dir, "kept-742c2a03a56b"), strings.Repeat("ab", 32)+".code"), "code")
+	writeFile(t, filepath.Join(dir, "notes"), "of a person")
+	info, n := cached(t, dir, []byte("key"), answers(41))
+	wantCached(t, "after an upgrade", info, false, false)
+	var names []string
+	all, err := os.ReadDir(dir)
+	for _, e := range all {
+		names = append(names, e.Name())
+	}
+	if err != nil || n != 41 || len(names) != 3 || names[0] != "notes" || !strings.HasPrefix(names[1], "packed-") || names[2] != "stage-held" {
+		t.Errorf("answer %d, left: %v, %v", n, names, err)
+	}
+}
+
+// mkdir makes a directory in another one.
+func mkdir(t *testing.T, dir, name string) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }

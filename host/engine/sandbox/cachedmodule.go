@@ -14,6 +14,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/skillet-run/skillet/host/engine/sandbox/wasmbin"
@@ -22,40 +24,45 @@ import (
 // A cachedModule is what is kept of a module between runs: enough to load it
 // without checking, instrumenting or even decoding its code.
 //
-// The file is: machine code, plan, stub, the name wazero gave the code (64 hex
-// digits), the lengths of plan and stub (4 bytes each, little-endian), seal (32
-// bytes), magic. The code comes first so that wazero can be given the file as it
-// is: it does not look behind the code. The plan is a wasmbin.Instrumented in
-// JSON, without the module itself. The seal is HMAC-SHA-256 with the cache key,
-// or SHA-256 without one, over a domain text, the identity of the module and
-// machine, and all that is in front of the seal.
+// The file is: code, block, the name wazero gave the code and the digest of the file
+// that has it (64 hex digits each), the lengths of plan, stub and block (4 bytes each,
+// little-endian), seal (32 bytes), magic. The block is plan and stub together, in LZ4.
+// The plan is a wasmbin.Instrumented in JSON, without the module itself. Code that
+// many modules have is in a file of its own; those that share it have none, and the
+// digest, where the others have zeros. The seal is HMAC-SHA-256 with the cache key, or
+// SHA-256 without one, over a domain text, the identity of the module and machine, and
+// all that is in front of the seal. It is verified before anything is decompressed.
 type cachedModule struct {
-	plan *wasmbin.Instrumented // its Wasm is nil
-	stub []byte                // see wasmbin.Stub
-	code Code                  // its Bytes are nil when they were verified and stay in the file
-	path string                // of the file; empty before there is one
+	plan   *wasmbin.Instrumented // its Wasm is nil
+	stub   []byte                // see wasmbin.Stub
+	code   Code
+	shared string // the digest of the codeID whose file has the code; "" when this one has it
+	kept   bool   // it was read from a file
 }
 
 const (
-	cachedMagic  = "\x00skillet code 2\n"
+	cachedMagic  = "\x00skillet code 3\n"
 	cachedDomain = "skillet compiled code\x00"
 	nameLen      = 2 * sha256.Size
-	cachedTable  = nameLen + 4 + 4
+	cachedTable  = 2*nameLen + 3*4
 	cachedLeast  = cachedTable + sha256.Size + len(cachedMagic)
 )
+
+// unshared is written where there is no digest.
+var unshared = strings.Repeat("0", nameLen)
 
 // A codeID names a module, what was made of it, and the engine that compiles
 // that.
 type codeID struct {
 	digest string // in hex, of the module's digest and how it is instrumented
-	engine string // the directory wazero made: its version and platform
+	engine string // see engineName
 }
 
 // identify names the module of a digest.
 func (c *codeCache) identify(sum digest) codeID {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\x00%d\x00%+v\x00%+v\x00%v", sum, wasmbin.Revision, gateLimits(c.factor), instrumentOptions(), wasmbin.Features())
-	return codeID{hex.EncodeToString(h.Sum(nil)), filepath.Base(c.made)}
+	return codeID{hex.EncodeToString(h.Sum(nil)), engineName()}
 }
 
 // identifyShared names the skeleton of modules that share their code.
@@ -63,7 +70,7 @@ func (c *codeCache) identifyShared(skeleton []byte) codeID {
 	h := sha256.New()
 	h.Write([]byte("shared\x00"))
 	h.Write(skeleton)
-	return codeID{hex.EncodeToString(h.Sum(nil)), filepath.Base(c.made)}
+	return codeID{hex.EncodeToString(h.Sum(nil)), engineName()}
 }
 
 func (c *codeCache) path(id codeID) string {
@@ -72,18 +79,12 @@ func (c *codeCache) path(id codeID) string {
 
 // seal binds what is kept to what it was made of.
 func (c *codeCache) seal(id codeID, parts ...[]byte) []byte {
-	h := c.sealed(id)
+	h := newSeal(c.key)
+	fmt.Fprintf(h, "%s%s\x00%s\x00%s\x00", cachedDomain, filepath.Base(c.kept), id.engine, id.digest)
 	for _, b := range parts {
 		h.Write(b)
 	}
 	return h.Sum(nil)
-}
-
-// sealed begins the seal of what is kept of a module.
-func (c *codeCache) sealed(id codeID) hash.Hash {
-	h := newSeal(c.key)
-	fmt.Fprintf(h, "%s%s\x00%s\x00%s\x00", cachedDomain, filepath.Base(c.kept), id.engine, id.digest)
-	return h
 }
 
 // newSeal is HMAC-SHA-256 with a key, or SHA-256 without one.
@@ -94,11 +95,13 @@ func newSeal(key []byte) hash.Hash {
 	return hmac.New(sha256.New, key)
 }
 
-// fetch returns what is kept of a module, verified, with its code or, to be loaded
-// from the file, without. It returns nil when there is nothing. A file that does not
-// verify is deleted, and discarded is true.
-func (c *codeCache) fetch(id codeID, withCode bool) (k *cachedModule, discarded bool) {
-	k, err := c.read(id, withCode)
+// fetch returns what is kept of a module, verified. It returns nil when there is
+// nothing. A file that does not verify is deleted, and discarded is true.
+func (c *codeCache) fetch(id codeID) (k *cachedModule, discarded bool) {
+	if c.dir == "" {
+		return nil, false
+	}
+	k, err := c.read(id)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, false
@@ -108,14 +111,21 @@ func (c *codeCache) fetch(id codeID, withCode bool) (k *cachedModule, discarded 
 	}
 	now := time.Now()
 	_ = os.Chtimes(c.path(id), now, now) // only tells shrink what is in use
+	if k.shared == "" {
+		return k, false
+	}
+	of, discarded := c.fetch(codeID{k.shared, id.engine})
+	if of == nil || of.shared != "" {
+		return nil, discarded
+	}
+	k.code.Bytes = of.code.Bytes
 	return k, false
 }
 
 var errSeal = errors.New("seal does not match")
 
-// read returns the verified contents of a kept file. Without code, that is verified
-// piece by piece, and never in memory as a whole.
-func (c *codeCache) read(id codeID, withCode bool) (*cachedModule, error) {
+// read returns the verified contents of a kept file.
+func (c *codeCache) read(id codeID) (*cachedModule, error) {
 	info, err := os.Lstat(c.path(id))
 	if err != nil {
 		return nil, err
@@ -128,62 +138,21 @@ func (c *codeCache) read(id codeID, withCode bool) (*cachedModule, error) {
 		return nil, err
 	}
 	defer f.Close()
-	from := int64(0)
-	if !withCode {
-		if from, err = codeLength(f, info.Size()); err != nil {
-			return nil, err
-		}
-	}
-	k, err := c.unseal(id, f, from, info.Size())
-	if err != nil {
-		return nil, err
-	}
-	if !withCode {
-		if len(k.code.Bytes) > 0 {
-			return nil, errKept // the lengths were others a moment ago
-		}
-		k.code.Bytes = nil
-	}
-	k.path = c.path(id)
-	return k, nil
-}
-
-// sealSize is what follows the sealed part of a kept file.
-const sealSize = sha256.Size + len(cachedMagic)
-
-// codeLength is how much of a kept file is code, as its table says, which is not
-// verified yet.
-func codeLength(f io.ReaderAt, size int64) (int64, error) {
-	var lengths [8]byte
-	if _, err := f.ReadAt(lengths[:], size-int64(sealSize+len(lengths))); err != nil {
-		return 0, err
-	}
-	plan, stub := binary.LittleEndian.Uint32(lengths[:]), binary.LittleEndian.Uint32(lengths[4:])
-	code := size - int64(cachedTable+sealSize) - int64(plan) - int64(stub)
-	if code < 0 {
-		return 0, errKept
-	}
-	return code, nil
-}
-
-// unseal verifies a kept file of a size and takes it apart. What comes before from is
-// not kept in memory.
-func (c *codeCache) unseal(id codeID, f io.Reader, from, size int64) (*cachedModule, error) {
-	h := c.sealed(id)
-	if _, err := io.CopyBuffer(h, io.LimitReader(f, from), make([]byte, 256<<10)); err != nil {
-		return nil, err
-	}
-	b := make([]byte, size-from)
+	b := make([]byte, info.Size())
 	if _, err := io.ReadFull(f, b); err != nil {
 		return nil, err
 	}
+	return c.unseal(id, b)
+}
+
+// unseal verifies a kept file and takes it apart.
+func (c *codeCache) unseal(id codeID, b []byte) (*cachedModule, error) {
 	b, ok := bytes.CutSuffix(b, []byte(cachedMagic))
 	if !ok || len(b) < sha256.Size {
 		return nil, errSeal
 	}
 	b, seal := b[:len(b)-sha256.Size], b[len(b)-sha256.Size:]
-	h.Write(b)
-	if !hmac.Equal(seal, h.Sum(nil)) {
+	if !hmac.Equal(seal, c.seal(id, b)) {
 		return nil, errSeal
 	}
 	return parseCached(b)
@@ -191,22 +160,34 @@ func (c *codeCache) unseal(id codeID, f io.Reader, from, size int64) (*cachedMod
 
 var errKept = errors.New("not what is kept of a module")
 
+// mostRatio is more than LZ4 can make shorter.
+const mostRatio = 256
+
 // parseCached takes apart what is in front of the seal.
 func parseCached(b []byte) (*cachedModule, error) {
 	if len(b) < cachedTable {
 		return nil, errKept
 	}
 	b, table := b[:len(b)-cachedTable], b[len(b)-cachedTable:]
-	name, stub, plan := string(table[:nameLen]), uint64(binary.LittleEndian.Uint32(table[nameLen+4:])), uint64(binary.LittleEndian.Uint32(table[nameLen:]))
-	if plan+stub > uint64(len(b)) || !isCodeName(name) {
+	k := &cachedModule{plan: &wasmbin.Instrumented{}, code: Code{Name: string(table[:nameLen])}, kept: true}
+	if k.shared = string(table[nameLen : 2*nameLen]); k.shared == unshared {
+		k.shared = ""
+	}
+	var length [3]uint64
+	for i := range length {
+		length[i] = uint64(binary.LittleEndian.Uint32(table[2*nameLen+4*i:]))
+	}
+	plan, stub, block := length[0], length[1], length[2]
+	if block > uint64(len(b)) || plan+stub > mostRatio*block || !isCodeName(k.code.Name) || k.shared != "" && !isCodeName(k.shared) {
 		return nil, errKept
 	}
-	code := uint64(len(b)) - plan - stub
-	k := &cachedModule{plan: &wasmbin.Instrumented{}, stub: b[code+plan:], code: Code{name, b[:code:code]}}
-	if err := k.readPlan(b[code : code+plan]); err != nil {
-		return nil, err
+	code := uint64(len(b)) - block
+	both := make([]byte, plan+stub)
+	if err := decompress(both, b[code:]); err != nil {
+		return nil, errors.Join(errKept, err)
 	}
-	return k, nil
+	k.code.Bytes, k.stub = b[:code:code], both[plan:]
+	return k, k.readPlan(both[:plan])
 }
 
 // planText is the plan in JSON, without the module itself.
@@ -226,9 +207,19 @@ func (k *cachedModule) readPlan(text []byte) error {
 // parts are what is in front of the seal.
 func (k *cachedModule) parts() ([][]byte, error) {
 	text, err := k.planText()
-	table := binary.LittleEndian.AppendUint32([]byte(k.code.Name), uint32(len(text)))
-	table = binary.LittleEndian.AppendUint32(table, uint32(len(k.stub)))
-	return [][]byte{k.code.Bytes, text, k.stub, table}, err
+	if err != nil {
+		return nil, err
+	}
+	code, shared := k.code.Bytes, unshared
+	if k.shared != "" {
+		code, shared = nil, k.shared
+	}
+	block := compress(slices.Concat(text, k.stub))
+	table := []byte(k.code.Name + shared)
+	for _, n := range []int{len(text), len(k.stub), len(block)} {
+		table = binary.LittleEndian.AppendUint32(table, uint32(n))
+	}
+	return [][]byte{code, block, table}, nil
 }
 
 // isCodeName reports whether name is 64 hexadecimal digits.
@@ -255,7 +246,7 @@ func (c *codeCache) keepOrSay(id codeID, k *cachedModule) {
 
 // keep writes one file, whole or not at all.
 func (c *codeCache) keep(id codeID, k *cachedModule) error {
-	if c.temp {
+	if c.dir == "" {
 		return nil
 	}
 	parts, err := k.parts()

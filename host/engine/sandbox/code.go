@@ -6,9 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"runtime"
 	"time"
 
@@ -18,11 +15,11 @@ import (
 	"github.com/skillet-run/skillet/host/engine/sandbox/wasmbin"
 )
 
-// Code is the machine code of one instrumented module in the form the engine
-// keeps it, good for this build of the program on this processor.
+// Code is the machine code of one instrumented module, good for this build of the
+// program on this processor.
 type Code struct {
 	Name  string // what the engine calls it: 64 hexadecimal digits. It is that of the module's stub: see wasmbin.Stub
-	Bytes []byte
+	Bytes []byte // compressed: see packedCode
 }
 
 // A Compiler turns instrumented modules into machine code somewhere else, so
@@ -38,16 +35,11 @@ type Compiler interface {
 // CompileCode compiles an instrumented module with so many workers at once and
 // returns its machine code. Of a wasmbin.Stub it returns its name and code that
 // does nothing. A module that is bad enough ends the process, and
-// a panic in a worker does: call it where that may happen. It needs a place for
-// one file in os.TempDir. Errors: [ErrCompile], ctx's error.
+// a panic in a worker does: call it where that may happen. Errors: [ErrCompile],
+// ctx's error.
 func CompileCode(ctx context.Context, wasm []byte, workers int) (code Code, err error) {
-	dir, err := os.MkdirTemp("", "skillet-compile-")
-	if err != nil {
-		return code, fmt.Errorf("%w: %w", ErrCompile, err)
-	}
-	defer os.RemoveAll(dir)
 	err = contain(func() (err error) {
-		code, err = compileBoth(experimental.WithCompilationWorkers(ctx, workers), dir, wasm)
+		code, err = compileBoth(experimental.WithCompilationWorkers(ctx, workers), wasm)
 		return err
 	})
 	if ctx.Err() != nil {
@@ -61,8 +53,8 @@ func CompileCode(ctx context.Context, wasm []byte, workers int) (code Code, err 
 
 // compileBoth compiles a module, and its stub for the name that the engine
 // gives to that. Of a stub it makes the name and no more.
-func compileBoth(ctx context.Context, dir string, wasm []byte) (code Code, err error) {
-	code, err = compileInto(ctx, filepath.Join(dir, "code"), wasm)
+func compileBoth(ctx context.Context, wasm []byte) (code Code, err error) {
+	code, err = compileOne(ctx, wasm)
 	if err != nil || wasmbin.IsStub(wasm) {
 		return code, err
 	}
@@ -70,7 +62,7 @@ func compileBoth(ctx context.Context, dir string, wasm []byte) (code Code, err e
 	if err != nil {
 		return code, err
 	}
-	shell, err := compileInto(ctx, filepath.Join(dir, "stub"), stub)
+	shell, err := compileOne(ctx, stub)
 	code.Name = shell.Name
 	return code, err
 }
@@ -93,7 +85,10 @@ type Image struct {
 }
 
 // CodeBytes is the size of the module's machine code.
-func (p *Prepared) CodeBytes() int { return len(p.kept.code.Bytes) }
+func (p *Prepared) CodeBytes() int {
+	code, _ := parsePackedCode(p.kept.code.Bytes)
+	return int(code.size)
+}
 
 // Image is the module for another process. Nobody may change its slices.
 func (p *Prepared) Image() (Image, error) {
@@ -103,8 +98,8 @@ func (p *Prepared) Image() (Image, error) {
 
 // LoadImage loads what [Prepared.Image] of the same program has returned, and
 // believes it: an image from anywhere else can do what this process can. The
-// runtime needs a place for code: Options.CacheDir or Options.Compiler. Errors:
-// [ErrImport], [ErrCompile], [ErrClosed].
+// runtime has Options.CacheDir or Options.Compiler. Errors: [ErrImport],
+// [ErrCompile], [ErrClosed].
 func (r *Runtime) LoadImage(i Image) (*Module, error) {
 	if err := r.users.enter(0); err != nil {
 		return nil, err
@@ -112,7 +107,7 @@ func (r *Runtime) LoadImage(i Image) (*Module, error) {
 	defer r.users.leave(0)
 	m := r.newModule()
 	if copy(m.sum[:], i.Digest) != len(m.sum) || r.cache == nil {
-		return nil, fmt.Errorf("load image: %w: it has no digest, or no directory for its code", ErrCompile)
+		return nil, fmt.Errorf("load image: %w: it has no digest, or the runtime compiles what it loads", ErrCompile)
 	}
 	kept := &cachedModule{plan: &wasmbin.Instrumented{}, stub: i.Stub, code: i.Code}
 	err := errors.Join(kept.readPlan(i.Plan), i.Code.check())
@@ -146,7 +141,7 @@ func (r *Runtime) Prepare(ctx context.Context, wasm []byte) (*Prepared, error) {
 	p := &Prepared{}
 	sum := digest(sha256.Sum256(wasm))
 	var err error
-	p.module, err = r.load(wasm, sum, true, func(m *Module, s *source) (err error) {
+	p.module, err = r.load(wasm, sum, func(m *Module, s *source) (err error) {
 		start := time.Now()
 		p.kept, err = m.obtainCode(ctx, s)
 		m.info.CompileTime += time.Since(start)
@@ -165,14 +160,11 @@ func (m *Module) obtainCode(ctx context.Context, s *source) (*cachedModule, erro
 		m.info.FromCache = true
 		return s.kept, nil
 	}
-	if r.noCodeDir != nil && r.compiler != nil {
-		return nil, fmt.Errorf("%w: no directory for its code: %w", ErrCompile, r.noCodeDir)
-	}
 	if r.cache == nil {
 		return r.makeWithoutCache(ctx, s)
 	}
 	kept, err := r.obtainCached(ctx, s)
-	m.info.FromCache = err == nil && kept.path != ""
+	m.info.FromCache = err == nil && kept.kept
 	return kept, compileError(ctx, err)
 }
 
@@ -187,10 +179,10 @@ func (r *Runtime) makeWithoutCache(ctx context.Context, s *source) (kept *cached
 	return kept, err
 }
 
-// compileInto compiles a module into a directory and returns what the engine wrote
-// there.
-func compileInto(ctx context.Context, dir string, wasm []byte) (code Code, err error) {
-	cache, err := wazero.NewCompilationCacheWithDir(dir)
+// compileOne compiles a module and returns what the engine made of it.
+func compileOne(ctx context.Context, wasm []byte) (code Code, err error) {
+	files := &engineFiles{made: &Code{}}
+	cache, err := files.cache()
 	if err != nil {
 		return code, err
 	}
@@ -200,18 +192,8 @@ func compileInto(ctx context.Context, dir string, wasm []byte) (code Code, err e
 	if _, err = engine.CompileModule(ctx, wasm); err != nil {
 		return code, err
 	}
-	return readCode(dir)
-}
-
-// readCode reads the one file the engine wrote.
-func readCode(dir string) (code Code, err error) {
-	files, err := fs.Glob(os.DirFS(dir), "wazero-*/*")
-	if err != nil || len(files) != 1 {
-		return code, fmt.Errorf("the engine wrote %d files, want 1", len(files))
-	}
-	code.Name = filepath.Base(files[0])
-	code.Bytes, err = os.ReadFile(filepath.Join(dir, filepath.FromSlash(files[0])))
-	return code, err
+	packed, err := packCode(files.made.Bytes)
+	return Code{files.made.Name, packed}, err
 }
 
 // compilesHere reports whether the engine has a compiler for this machine.
@@ -231,12 +213,11 @@ func (c Code) check() error {
 	if len(c.Bytes) > maxCodeFile {
 		return fmt.Errorf("%w: it has %d bytes, more than %d", errCode, len(c.Bytes), maxCodeFile)
 	}
-	r := codeReader{left: c.Bytes, ok: true}
-	r.whole()
-	if !r.ok || len(r.left) > 0 {
-		return errCode
+	p, err := parsePackedCode(c.Bytes)
+	if err != nil {
+		return err
 	}
-	return nil
+	return p.check()
 }
 
 // codeReader walks through code as wazero's engine_cache.go writes it. Once
@@ -248,17 +229,21 @@ type codeReader struct {
 
 const engineMagic = "WAZEVO"
 
-// whole is: magic, version, offsets of the functions, machine code and its
-// checksum, source map, catch clauses.
-func (r *codeReader) whole() {
+// head is: magic, version, offsets of the functions, size of the machine code, which
+// it returns.
+func (r *codeReader) head() (size uint64) {
 	r.ok = string(r.take(uint64(len(engineMagic)))) == engineMagic
 	r.take(r.number(1))
 	functions := r.list(r.number(4), 8)
-	size := r.number(8)
+	size = r.number(8)
 	for ; len(functions) > 0; functions = functions[8:] {
 		r.ok = r.ok && binary.LittleEndian.Uint64(functions) < size
 	}
-	r.take(size)
+	return size
+}
+
+// tail is: checksum of the machine code, source map, catch clauses.
+func (r *codeReader) tail() {
 	r.take(4)
 	if r.number(1) == 1 {
 		r.list(r.number(8), 16)

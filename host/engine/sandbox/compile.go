@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"syscall"
 	"time"
 
@@ -70,11 +68,11 @@ func (s *source) plan() (*wasmbin.Instrumented, error) {
 
 // find looks for what was kept of a module. discarded says that it was of no
 // use.
-func (r *Runtime) find(wasm []byte, sum digest, withCode bool) (s *source, discarded bool) {
+func (r *Runtime) find(wasm []byte, sum digest) (s *source, discarded bool) {
 	s = &source{wasm: wasm, most: r.factor}
 	if r.cache != nil && compilesHere() {
 		s.id = r.cache.identify(sum)
-		s.kept, discarded = r.cache.fetch(s.id, withCode)
+		s.kept, discarded = r.cache.fetch(s.id)
 	}
 	return s, discarded
 }
@@ -88,8 +86,6 @@ func (m *Module) compile(ctx context.Context, s *source) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case r.noCodeDir != nil && r.compiler != nil:
-		return fmt.Errorf("%w: no directory for its code: %w", ErrCompile, r.noCodeDir)
 	case r.cache == nil || !compilesHere():
 		return m.compileInMemory(ctx, s)
 	case s.kept != nil && m.loadFound(s):
@@ -98,28 +94,21 @@ func (m *Module) compile(ctx context.Context, s *source) error {
 	kept, err := r.obtainCached(ctx, s)
 	if err == nil {
 		m.code, err = r.loadCached(kept)
-		m.info.FromCache = err == nil && kept.path != ""
-	}
-	if isFileError(err) && r.compiler == nil {
-		r.log.Warn("compiled code was not kept", "error", err)
-		return m.compileInMemory(ctx, s)
+		m.info.FromCache = err == nil && kept.kept
 	}
 	return compileError(ctx, err)
 }
 
-// loadFound loads what was kept of a module. What cannot be loaded is discarded,
-// unless it is the disk that is in the way.
+// loadFound loads what was kept of a module. What cannot be loaded is discarded.
 func (m *Module) loadFound(s *source) bool {
 	var err error
-	m.code, err = m.runtime.loadCached(s.kept)
-	switch {
-	case err == nil:
+	if m.code, err = m.runtime.loadCached(s.kept); err == nil {
 		m.info.FromCache = true
-	case !isFileError(err):
-		m.runtime.cache.discard(s.id, err)
-		m.info.CacheDiscarded = true
+		return true
 	}
-	return err == nil
+	m.runtime.cache.discard(s.id, err)
+	m.info.CacheDiscarded = true
+	return false
 }
 
 func (m *Module) compileInMemory(ctx context.Context, s *source) error {
@@ -136,7 +125,7 @@ func (r *Runtime) obtainCached(ctx context.Context, s *source) (*cachedModule, e
 	return r.making.share(ctx, s.id.digest, func() (*cachedModule, error) {
 		unlock := r.cache.lockCode(ctx, s.id)
 		defer unlock()
-		if kept, _ := r.cache.fetch(s.id, true); kept != nil {
+		if kept, _ := r.cache.fetch(s.id); kept != nil {
 			return kept, nil
 		}
 		made, err := s.instrumented()
@@ -166,32 +155,34 @@ func (r *Runtime) produce(ctx context.Context, made *wasmbin.Instrumented) (k *c
 	if k.stub, err = wasmbin.Stub(made.Wasm); err != nil {
 		return k, err
 	}
-	if skeleton, ok := wasmbin.Skeleton(made.Wasm); ok && !r.cache.temp {
-		if k.code, err = r.share(ctx, skeleton, k.stub); err == nil || ctx.Err() != nil {
+	if skeleton, ok := wasmbin.Skeleton(made.Wasm); ok && r.cache.dir != "" {
+		if err = r.share(ctx, k, skeleton); err == nil || ctx.Err() != nil {
 			return k, err
 		}
 	}
+	k.shared = ""
 	k.code, err = r.makeCode(ctx, made.Wasm)
 	return k, err
 }
 
-// share is the code of a module that others with the same skeleton have too. It
+// share gives a module the code that others with the same skeleton have too. It
 // is made of the skeleton, so that what else is in a module that was compiled
-// before has no part in it. Each module still has a name of its own, by which
-// the engine knows whose code it is given.
-func (r *Runtime) share(ctx context.Context, skeleton, stub []byte) (Code, error) {
+// before has no part in it, and kept in one file for all. Each module still has a
+// name of its own, by which the engine knows whose code it is given.
+func (r *Runtime) share(ctx context.Context, k *cachedModule, skeleton []byte) error {
 	id := r.cache.identifyShared(skeleton)
-	kept, _ := r.cache.fetch(id, true)
-	if kept == nil {
+	of, _ := r.cache.fetch(id)
+	if of == nil {
 		code, err := r.makeCode(ctx, skeleton)
 		if err != nil {
-			return code, err
+			return err
 		}
-		kept = &cachedModule{plan: &wasmbin.Instrumented{Module: &wasmbin.Module{}}, code: code}
-		r.cache.keepOrSay(id, kept)
+		of = &cachedModule{plan: &wasmbin.Instrumented{Module: &wasmbin.Module{}}, code: code}
+		r.cache.keepOrSay(id, of)
 	}
-	named, err := r.makeCode(ctx, stub)
-	return Code{named.Name, kept.code.Bytes}, err
+	named, err := r.makeCode(ctx, k.stub)
+	k.code, k.shared = Code{named.Name, of.code.Bytes}, id.digest
+	return err
 }
 
 // makeCode has code made: by the compiler of Options, or here when it is this
@@ -222,13 +213,13 @@ func (r *Runtime) fetchCode(ctx context.Context, wasm []byte) (Code, error) {
 // The same code is loaded by one at a time: the engine gives the second what the
 // first has not finished, and ends the process when that is called.
 func (r *Runtime) loadCached(k *cachedModule) (wazero.CompiledModule, error) {
-	staged, err := r.cache.put(k)
+	given, err := r.cache.files.give(k.code)
 	if err != nil {
 		return nil, err
 	}
-	defer r.cache.release(k.code.Name)
-	staged.load.Lock()
-	defer staged.load.Unlock()
+	defer r.cache.files.take(k.code.Name)
+	given.load.Lock()
+	defer given.load.Unlock()
 	ctx, cancel := context.WithCancelCause(experimental.WithCompilationWorkers(context.Background(), 2))
 	cancel(errNotItsCode)
 	return r.compileNow(ctx, k.stub)
@@ -296,14 +287,6 @@ const (
 func (r *Runtime) compileTurn(ctx context.Context, wasm []byte) (wazero.CompiledModule, error) {
 	return inTurn(ctx, r, func() (wazero.CompiledModule, error) {
 		code, err := r.compileNow(context.Background(), wasm)
-		if isFileError(err) {
-			// Only writing the code to the disk failed. wazero keeps it in memory,
-			// and finds it there when asked again.
-			code, err = r.compileNow(context.Background(), wasm)
-		}
-		if r.cache != nil {
-			r.cache.forget()
-		}
 		if err != nil {
 			err = fmt.Errorf("%w: %w", ErrCompile, err)
 		}
@@ -313,19 +296,12 @@ func (r *Runtime) compileTurn(ctx context.Context, wasm []byte) (wazero.Compiled
 	})
 }
 
-// isFileError reports whether err comes from the operating system's files.
-func isFileError(err error) bool {
-	var path *fs.PathError
-	var link *os.LinkError
-	return errors.As(err, &path) || errors.As(err, &link)
-}
-
 // isDiskError reports whether a disk is full, or cannot be written to.
 func isDiskError(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS)
 }
 
-// compileNow runs wazero's compiler, or lets it read staged code. The context
+// compileNow runs wazero's compiler, or lets it have what it was given. The context
 // carries no listener, and no workers unless nothing is to be compiled.
 func (r *Runtime) compileNow(ctx context.Context, wasm []byte) (code wazero.CompiledModule, err error) {
 	err = contain(func() (err error) {

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"compress/flate"
 	"io"
-	"os"
 	"slices"
 )
+
+// TryLock takes the lock of a file, as processes that work with a cache do.
+var TryLock = tryLock
 
 // SessionContents unpacks a saved session, without its seal.
 func SessionContents(saved []byte) []byte {
@@ -22,14 +24,3 @@ func SealSession(m *Module, contents []byte) []byte {
 	z.Close()
 	return slices.Concat([]byte(sessionMagic), m.runtime.seal(sessionDomain, packed.Bytes()), packed.Bytes())
 }
-
-// OpenStage takes a staging directory in dir, as opening a cache does, and
-// returns it with the lock that holds it.
-func OpenStage(dir string) (stage string, lock *os.File, err error) {
-	c := codeCache{dir: dir}
-	err = c.openStage()
-	return c.stage, c.lock, err
-}
-
-// RemoveStages removes the staging directories that nobody holds.
-func RemoveStages(dir string) { removeStages(dir) }

@@ -77,24 +77,23 @@ type Module struct {
 // ctx's error.
 func (r *Runtime) Load(ctx context.Context, wasm []byte) (*Module, error) {
 	sum := digest(sha256.Sum256(wasm))
-	m, err := r.load(wasm, sum, false, func(m *Module, s *source) error { return m.compile(ctx, s) })
+	m, err := r.load(wasm, sum, func(m *Module, s *source) error { return m.compile(ctx, s) })
 	if err != nil {
 		return nil, fmt.Errorf("load module %.19s: %w", sum, err)
 	}
 	return m, nil
 }
 
-// load takes a module up to the point where there is something to compile. withCode says
-// that the machine code is wanted in memory, where it was kept.
-func (r *Runtime) load(wasm []byte, sum digest, withCode bool, compile func(m *Module, s *source) error) (m *Module, err error) {
+// load takes a module up to the point where there is something to compile.
+func (r *Runtime) load(wasm []byte, sum digest, compile func(m *Module, s *source) error) (m *Module, err error) {
 	err = contain(func() (err error) {
-		m, err = r.loadModule(wasm, sum, withCode, compile)
+		m, err = r.loadModule(wasm, sum, compile)
 		return err
 	})
 	return m, err
 }
 
-func (r *Runtime) loadModule(wasm []byte, sum digest, withCode bool, compile func(m *Module, s *source) error) (*Module, error) {
+func (r *Runtime) loadModule(wasm []byte, sum digest, compile func(m *Module, s *source) error) (*Module, error) {
 	if err := r.users.enter(0); err != nil {
 		return nil, err
 	}
@@ -102,7 +101,7 @@ func (r *Runtime) loadModule(wasm []byte, sum digest, withCode bool, compile fun
 	m := r.newModule()
 	m.sum = sum
 	start := time.Now()
-	s, discarded := r.find(wasm, sum, withCode)
+	s, discarded := r.find(wasm, sum)
 	m.info.CacheDiscarded = discarded
 	m.info.CompileTime = time.Since(start)
 	plan, err := s.plan()

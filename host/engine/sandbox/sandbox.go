@@ -82,17 +82,16 @@ const (
 
 // A Runtime compiles and runs modules. It is safe for concurrent use.
 type Runtime struct {
-	log       hclog.Logger
-	engine    wazero.Runtime
-	memory    wazero.CompilationCache // compiled code in memory; goes last
-	cache     *codeCache              // nil without Options.CacheDir and Compiler
-	noCodeDir error                   // why there is none in spite of them
-	compiler  Compiler                // nil compiles here
-	offered   map[string]FuncType     // by qualified name
-	shards    *shards
-	slots     *slots
-	compile   chan struct{} // one token: one compilation at a time
-	making    makings
+	log      hclog.Logger
+	engine   wazero.Runtime
+	memory   wazero.CompilationCache // compiled code in memory; goes last
+	cache    *codeCache              // nil without Options.CacheDir and Compiler
+	compiler Compiler                // nil compiles here
+	offered  map[string]FuncType     // by qualified name
+	shards   *shards
+	slots    *slots
+	compile  chan struct{} // one token: one compilation at a time
+	making   makings
 
 	compileTime time.Duration
 	factor      int // see Options.ModuleFactor
@@ -154,18 +153,16 @@ func (r *Runtime) openEngine(ctx context.Context, o Options) error {
 	return nil
 }
 
-// openCache finds a place for code. Where a disk is full or cannot be written to,
-// nothing is kept, and where there is no place at all, nothing is compiled: but
-// what needs no code goes on.
+// openCache opens the cache. Where a disk is full or cannot be written to, nothing is
+// kept.
 func (r *Runtime) openCache(o Options) (err error) {
-	r.cache, r.memory, err = openCodeCache(r.log, o.CacheDir, o)
-	if isDiskError(err) && o.CacheDir != "" {
-		r.log.Warn("compiled code is not kept", "error", err)
-		r.cache, r.memory, err = openCodeCache(r.log, "", o)
-	}
+	r.cache, err = openCodeCache(r.log, o.CacheDir, o)
 	if isDiskError(err) {
-		r.cache, r.memory, r.noCodeDir = nil, wazero.NewCompilationCache(), err
-		err = nil
+		r.log.Warn("compiled code is not kept", "error", err)
+		r.cache, err = openCodeCache(r.log, "", o)
+	}
+	if err == nil {
+		r.memory, err = r.cache.files.cache()
 	}
 	return err
 }
@@ -257,9 +254,5 @@ func (r *Runtime) forget(m *Module) {
 // free lets go of the engine. Nothing may be using it.
 func (r *Runtime) free(ctx context.Context) error {
 	r.pools.close()
-	err := errors.Join(r.engine.Close(ctx), r.memory.Close(ctx))
-	if r.cache != nil {
-		err = errors.Join(err, r.cache.close())
-	}
-	return err
+	return errors.Join(r.engine.Close(ctx), r.memory.Close(ctx))
 }

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"bytes"
 	"crypto/sha256"
+	"io"
 	"reflect"
 	"slices"
 	"strings"
@@ -24,7 +25,7 @@ func cachedExample(tb testing.TB, c *codeCache, id codeID) (*cachedModule, []byt
 		tb.Fatal(err)
 	}
 	plan.Wasm = nil
-	k := &cachedModule{plan: plan, stub: stub, code: Code{strings.Repeat("ab", 32), []byte("machine code")}}
+	k := &cachedModule{plan: plan, stub: stub, code: Code{strings.Repeat("ab", 32), []byte("machine code")}, kept: true}
 	parts, err := k.parts()
 	if err != nil {
 		tb.Fatal(err)
@@ -43,29 +44,15 @@ func FuzzUnseal(f *testing.F) {
 	f.Add([]byte(cachedMagic))
 	f.Add([]byte(nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		got, err := c.unseal(id, bytes.NewReader(b), 0, int64(len(b)))
+		got, err := c.unseal(id, b)
 		if (err == nil) != bytes.Equal(b, whole) {
 			t.Fatalf("%d bytes: %v", len(b), err)
 		}
 		if err == nil && !reflect.DeepEqual(got, want) {
 			t.Fatalf("got %+v, want %+v", got, want)
 		}
-		if _, err := c.unseal(codeID{digest: "e", engine: id.engine}, bytes.NewReader(b), 0, int64(len(b))); err == nil {
+		if _, err := c.unseal(codeID{digest: "e", engine: id.engine}, b); err == nil {
 			t.Fatal("the file of another module verifies")
-		}
-		if len(b) < cachedLeast {
-			return
-		}
-		code, err := codeLength(bytes.NewReader(b), int64(len(b)))
-		if err != nil {
-			return
-		}
-		got, err = c.unseal(id, bytes.NewReader(b), code, int64(len(b)))
-		if (err == nil) != bytes.Equal(b, whole) {
-			t.Fatalf("%d bytes, without code: %v", len(b), err)
-		}
-		if err == nil && (len(got.code.Bytes) > 0 || !bytes.Equal(got.stub, want.stub) || !reflect.DeepEqual(got.plan, want.plan)) {
-			t.Fatalf("without code: got %+v, want %+v", got, want)
 		}
 	})
 }
@@ -77,10 +64,11 @@ func FuzzKept(f *testing.F) {
 	f.Add(whole)
 	f.Add(whole[len(whole)-cachedTable:])
 	f.Add(bytes.Replace(whole, []byte("{"), []byte("["), 1))
+	f.Add(bytes.Replace(whole, []byte(unshared), []byte(strings.Repeat("ab", 32)), 1))
 	f.Add([]byte(nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		k, err := parseCached(b)
-		if (k == nil) != (err != nil) || err == nil && (k.plan.Module == nil || !isCodeName(k.code.Name)) {
+		if err == nil && (k.plan.Module == nil || !isCodeName(k.code.Name)) {
 			t.Fatalf("%+v, %v", k, err)
 		}
 	})
@@ -113,29 +101,68 @@ func TestHeapMemory(t *testing.T) {
 }
 
 // FuzzCode reads anything as code without harm; what is accepted has no count
-// beyond its own size.
+// beyond its own size, and can be read to its end or not at all.
 func FuzzCode(f *testing.F) {
 	name := strings.Repeat("ab", 32)
-	whole := "WAZEVO\x03dev\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00\xc3\xc3crc0\x00\x00\x00\x00\x00"
-	f.Add([]byte(whole))
-	f.Add([]byte(whole[:len(whole)-1]))
-	f.Add([]byte("WAZEVO\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00crc0\x01\xff\xff\xff\xff\xff\xff\xff\xff"))
-	f.Add([]byte("WAZEVO\x00\xff\xff\xff\xff"))
+	for _, engine := range []string{
+		"WAZEVO\x03dev\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00\xc3\xc3crc0\x00\x00\x00\x00\x00",
+		"WAZEVO\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00crc0\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00",
+		"WAZEVO\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00" + strings.Repeat("\x90", 256) + "crc0\x00\x00\x00\x00\x00",
+	} {
+		whole, err := packCode([]byte(engine))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(whole)
+		f.Add(whole[:len(whole)-1])
+		f.Add(bytes.Replace(whole, []byte("\x00\x00\x00\x00\x00\x00"), []byte("\xff\xff\xff\xff\xff\xff"), 1))
+	}
+	f.Add([]byte("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"))
 	f.Add([]byte(nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if (Code{Name: "x", Bytes: b}).check() == nil {
 			t.Error("code without a name is accepted")
 		}
-		if (Code{Name: name, Bytes: b}).check() == nil && (Code{Name: name, Bytes: append(b, 0)}).check() == nil {
+		if (Code{Name: name, Bytes: b}).check() != nil {
+			return
+		}
+		if (Code{Name: name, Bytes: append(b, 0)}).check() == nil {
 			t.Error("code may go on behind its end")
 		}
+		p, _ := parsePackedCode(b)
+		if p.size > 1<<20 {
+			return
+		}
+		whole, err := unpacked(p)
+		if again, packErr := packCode(whole); err == nil && packErr != nil {
+			t.Errorf("what was read is not what the engine writes: %v, %q", packErr, again)
+		}
 	})
+}
+
+// unpacked reads code as the engine does: the machine code at once, the rest in pieces.
+func unpacked(p packedCode) ([]byte, error) {
+	r := p.reader()
+	whole := make([]byte, uint64(len(p.head))+p.size+uint64(len(p.tail)))
+	machine := whole[len(p.head):][:p.size]
+	for _, part := range [][]byte{whole[:len(p.head)/2], whole[len(p.head)/2 : len(p.head)], machine, whole[len(p.head)+len(machine):]} {
+		if _, err := io.ReadFull(r, part); err != nil {
+			return nil, err
+		}
+	}
+	if n, err := r.Read(make([]byte, 1)); n != 0 || err != io.EOF {
+		return nil, errCode
+	}
+	return whole, r.Close()
 }
 
 func TestCodeCheck(t *testing.T) {
 	code, err := CompileCode(t.Context(), []byte("\x00asm\x01\x00\x00\x00\x01\x04\x01\x60\x00\x00\x03\x02\x01\x00\x0a\x04\x01\x02\x00\x0b"), 1)
 	if err != nil || code.check() != nil {
 		t.Errorf("compile: %v, check: %v", err, code.check())
+	}
+	if len(code.Bytes) == 0 {
+		t.Fatal("there is no code")
 	}
 	for n := range code.Bytes {
 		if (Code{code.Name, code.Bytes[:n]}).check() == nil {

@@ -68,7 +68,7 @@ func TestSharedCode(t *testing.T) {
 		t.Errorf("what is kept was compiled again: %v", given)
 	}
 	// What is kept of any of them is worth nothing when a byte of it is another.
-	files, err := filepath.Glob(filepath.Join(dir, "kept-*", "*"))
+	files, err := filepath.Glob(filepath.Join(dir, "packed-*", "*"))
 	if err != nil || len(files) != 4 {
 		t.Fatalf("%d files, %v", len(files), err)
 	}
