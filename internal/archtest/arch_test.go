@@ -46,6 +46,7 @@ var foreign = map[string][]string{
 	"github.com/knadh/koanf":                {"host/base/config"},
 	"github.com/modelcontextprotocol":       {"host/edge/mcp"},
 	"github.com/opencontainers":             {"host/fetch/source/oci"},
+	"github.com/pierrec/lz4":                {"host/engine/sandbox"},
 	"github.com/prometheus":                 {"host/edge/api", "host/base/otlp", "cmd/skillet"},
 	"github.com/rivo/uniseg":                {"skills/text"},
 	"github.com/coreos/go-systemd":          {"cmd/skillet/internal/daemon"},

@@ -95,6 +95,7 @@ var unread = map[string]string{
 	"github.com/hashicorp/go-hclog":    "lines of the log, out",
 	"github.com/knadh/koanf":           "settings of the home",
 	"github.com/coreos/go-systemd":     "words to systemd, out",
+	"github.com/pierrec/lz4":           "machine code that this program made, sealed and verified",
 	"github.com/prometheus":            "what this program counted, out",
 	"github.com/schollz/progressbar":   "a bar, out",
 	"github.com/urfave/cli":            "what the person types",

@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/tetratelabs/wazero"
@@ -332,6 +333,35 @@ func TestFormerCache(t *testing.T) {
 	}
 	if err != nil || n != 41 || len(names) != 3 || names[0] != "notes" || !strings.HasPrefix(names[1], "packed-") || names[2] != "stage-held" {
 		t.Errorf("answer %d, left: %v, %v", n, names, err)
+	}
+}
+
+// TestCacheInterrupted leaves what a process was writing when it was killed alone while it may
+// still be written, and removes it later.
+func TestCacheInterrupted(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "c")
+	cached(t, dir, nil, answers(41))
+	path := kept(t, dir)[0]
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, old := filepath.Join(filepath.Dir(path), "new-1"), filepath.Join(filepath.Dir(path), "new-2")
+	for _, p := range []string{now, old} {
+		writeFile(t, p, string(b[:len(b)/2]))
+	}
+	before := time.Now().Add(-2 * time.Hour)
+	if err := errors.Join(os.Chtimes(old, before, before), os.Remove(path)); err != nil {
+		t.Fatal(err)
+	}
+	info, n := cached(t, dir, nil, answers(41))
+	wantCached(t, "never finished", info, false, false)
+	info, _ = cached(t, dir, nil, answers(41))
+	wantCached(t, "written again", info, true, false)
+	_, nowErr := os.Stat(now)
+	if _, err := os.Stat(old); n != 41 || nowErr != nil || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("answer %d; the new one: %v, the old one: %v", n, nowErr, err)
 	}
 }
 
