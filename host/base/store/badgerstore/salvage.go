@@ -322,21 +322,7 @@ func (r *rescue) scanTable(id uint64, tm badger.TableManifest) error {
 	if key != nil {
 		secret = key.Data
 	}
-	err = guard(func() error {
-		for _, b := range tableBlocks(data, secret) {
-			scanEntries(b.data, b.base, r.found)
-		}
-		return nil
-	})
-	// Also where the index does not say that there is something.
-	if secret == nil {
-		scanEntries(data, nil, r.found)
-		return err
-	}
-	for _, b := range findBlocks(data, secret) {
-		scanEntries(b.data, nil, r.found)
-	}
-	return err
+	return scanBlocks(data, secret, r.found)
 }
 
 // found takes an entry that a scan found; envelope is nil for a deleted one.

@@ -3,6 +3,7 @@ package badgerstore
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dgraph-io/badger/v4/table"
 	"github.com/dgraph-io/badger/v4/y"
 
 	"github.com/skillet-run/skillet/host/base/store"
@@ -67,6 +69,85 @@ func aroundOneByte(t *testing.T, src string, o Options, want map[string]string) 
 		}
 	}
 	t.Logf("proof: one altered byte, %d times in %d files: %d times one entry was lost, and otherwise none", prove(40, 600), len(files), lossy)
+}
+
+// One altered byte of a table, whichever it is, costs one entry.
+func TestScanAroundEachByte(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is long, and nothing in it is concurrent")
+	}
+	t.Parallel()
+	for name, o := range map[string]Options{"plain": testOptions(), "with a key": sealedOptions()} {
+		dir := t.TempDir()
+		populate(t, dir, o, 2)
+		for _, tbl := range tableFiles(t, dir, o) {
+			t.Run(fmt.Sprint(name, ", ", tbl.name), func(t *testing.T) {
+				whole := tbl.scan()
+				step := prove(37, 1)
+				for at := 0; at < len(tbl.data); at += step {
+					for _, by := range []byte{1, 0x80} {
+						tbl.data[at] ^= by
+						left, lost := tbl.scan(), maps.Clone(whole)
+						tbl.data[at] ^= by
+						maps.DeleteFunc(lost, func(k, v string) bool { return left[k] == v })
+						if len(lost) > mostLost {
+							t.Errorf("byte %d of %d, altered by %#x: %d of %d keys are lost: %q", at, len(tbl.data), by, len(lost), len(whole), slices.Sorted(maps.Keys(lost)))
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+// A tableFile is a table as it is on disk, with the key it is encrypted with.
+type tableFile struct {
+	name      string
+	data, key []byte
+}
+
+// scan returns the newest value of each key that a scan finds.
+func (f tableFile) scan() map[string]string {
+	r := &rescue{newest: map[string]version{}}
+	_ = scanBlocks(f.data, f.key, r.found) // what cannot be read is missing
+	all := map[string]string{}
+	for key, v := range r.newest {
+		all[key] = string(v.envelope)
+	}
+	return all
+}
+
+func tableFiles(t *testing.T, dir string, o Options) []tableFile {
+	t.Helper()
+	p := newStoreDir(testLog(t), dir, o)
+	keys, err := p.tables(p.source())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer keys.close()
+	m, _, err := readManifest(p.source())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []tableFile
+	for id, tm := range m.Tables {
+		f := tableFile{name: filepath.Base(table.NewFilename(id, ""))}
+		if f.data, err = os.ReadFile(table.NewFilename(id, p.source())); err != nil {
+			t.Fatal(err)
+		}
+		key, err := keys.keys.DataKey(tm.KeyID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if key != nil {
+			f.key = key.Data
+		}
+		all = append(all, f)
+	}
+	if len(all) == 0 {
+		t.Fatal("the store has no tables")
+	}
+	return all
 }
 
 // mostLost is how many entries one altered byte costs, but for what a queue finds its

@@ -30,6 +30,26 @@ const (
 	knownBases  = 8
 )
 
+// scanBlocks calls found for each entry in a damaged table that is as it was written:
+// in the blocks that its index lists, and also where the index does not say that there is
+// something. An error means that the index cannot be read.
+func scanBlocks(data, key []byte, found func(key []byte, at uint64, envelope []byte)) error {
+	err := guard(func() error {
+		for _, b := range tableBlocks(data, key) {
+			scanEntries(b.data, b.base, found)
+		}
+		return nil
+	})
+	if key == nil {
+		scanEntries(data, nil, found)
+		return err
+	}
+	for _, b := range findBlocks(data, key) {
+		scanEntries(b.data, nil, found)
+	}
+	return err
+}
+
 // block is a part of a table, decrypted, and its first key.
 type block struct{ data, base []byte }
 
@@ -47,11 +67,41 @@ func tableBlocks(data, key []byte) []block {
 		}
 		b := block{data[l.from:l.end], l.base}
 		if len(key) > 0 {
-			b.data = decrypted(b.data, key)
+			b.data = decryptedBlock(b.data, key)
 		}
 		all = append(all, b)
 	}
 	return all
+}
+
+// decryptedBlock is decrypted for a block, one byte of whose initialization vector may be
+// altered: with a wrong vector nothing in the block can be read. The right one is that
+// with which the block begins with an entry.
+func decryptedBlock(data, key []byte) []byte {
+	plain := decrypted(data, key)
+	if _, _, n := parseEntry(plain, nil); n > 0 || plain == nil {
+		return plain
+	}
+	cipher, err := aes.NewCipher(key)
+	if err != nil {
+		return plain
+	}
+	altered := bytes.Clone(data)
+	vector := altered[len(altered)-aes.BlockSize:]
+	for i, was := range vector {
+		for by := 1; by < 256; by++ {
+			vector[i] = was ^ byte(by)
+			if !startsBlock(cipher, altered) {
+				continue
+			}
+			other := decrypted(altered, key)
+			if _, _, n := parseEntry(other, nil); n > 0 {
+				return other
+			}
+		}
+		vector[i] = was
+	}
+	return plain
 }
 
 // listing is where a block is, as the index says.
@@ -186,6 +236,7 @@ func scanEntries(data, base []byte, found func(key []byte, at uint64, envelope [
 	if len(base) > 0 {
 		bases = append(bases, base)
 	}
+	d := deletions{found: found}
 	inOrder := true // an entry begins where the one before it ended
 	for at := 0; at < len(data); {
 		key, envelope, n := parseEntry(data[at:], bases)
@@ -196,12 +247,37 @@ func scanEntries(data, base []byte, found func(key []byte, at uint64, envelope [
 			at++
 			continue
 		}
-		found(y.ParseKey(key), y.ParseTs(key), envelope)
+		if envelope == nil {
+			d.waiting = append(d.waiting, key)
+		} else {
+			d.until(key)
+			found(y.ParseKey(key), y.ParseTs(key), envelope)
+		}
 		if binary.NativeEndian.Uint16(data[at:]) == 0 { // it shares nothing, so it may be the first
 			bases = append(bases[max(0, len(bases)-knownBases):], key)
 		}
 		at += n
 	}
+	d.until(nil)
+}
+
+// deletions are the deleted keys of a table between two that have values. No envelope
+// says that a deleted key is right, and an altered one would delete another entry; but
+// the keys of a table are sorted, so that one in the wrong order is altered.
+type deletions struct {
+	found   func(key []byte, at uint64, envelope []byte)
+	before  []byte
+	waiting [][]byte
+}
+
+// until takes those that stand before key; a nil key is the end.
+func (d *deletions) until(key []byte) {
+	for _, k := range d.waiting {
+		if (d.before == nil || y.CompareKeys(d.before, k) < 0) && (key == nil || y.CompareKeys(k, key) < 0) {
+			d.found(y.ParseKey(k), y.ParseTs(k), nil)
+		}
+	}
+	d.before, d.waiting = key, d.waiting[:0]
 }
 
 // hidesEntry reports whether another entry begins within what looks like a deleted one
