@@ -141,7 +141,7 @@ func (h *Host) wireRecordings(s config.Settings) {
 
 func (h *Host) wireGovern() {
 	h.govern = govern.New(h.log.Named("govern"), govern.Parts{
-		CatchUp: h.CatchUp, Unfinished: func() error { return upkeep.UnfinishedRepair(h.home) }, Explain: meaning.Of,
+		CatchUp: h.CatchUp, Now: h.watch.Now, Unfinished: func() error { return upkeep.UnfinishedRepair(h.home) }, Explain: meaning.Of,
 		Home: h.home, Policies: h.watch.Policies,
 		Ledger: h.ledger, Registry: h.registry, Approvals: h.approvals, Trust: h.trust, Tokens: token.New(h.ledger, h.store.KV()),
 		Installer: h.installer, Settings: h.settings, Agents: h.agents, Sources: h.sources,

@@ -66,7 +66,7 @@ func (a *Audit) Events(ctx context.Context, by approval.Principal, req EventsReq
 }
 
 func (a *Audit) decisions(ctx context.Context, req EventsRequest) ([]Event, error) {
-	last := recent{limit: req.Limit}
+	last := tail{limit: req.Limit}
 	after, err := req.begin(a.p.Decisions)
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func (a *Audit) decisions(ctx context.Context, req EventsRequest) ([]Event, erro
 }
 
 func (a *Audit) runs(ctx context.Context, req EventsRequest) ([]Event, error) {
-	last := recent{limit: req.Limit}
+	last := tail{limit: req.Limit}
 	after, err := req.begin(a.p.Calls)
 	if err != nil {
 		return nil, err
@@ -198,15 +198,15 @@ func (r EventsRequest) fits(e Event) bool {
 	return !r.Denied || e.Refused != nil || e.Run != nil && len(e.Run.Denials) > 0
 }
 
-// A recent keeps the last events it is given, up to a limit of at least 1.
-type recent struct {
+// A tail keeps the last events it is given, up to a limit of at least 1.
+type tail struct {
 	limit int
 	ring  []Event
 	next  int // where the next one goes, when the ring is full: the oldest is there
 }
 
 // take keeps an event that fits.
-func (r *recent) take(e Event, req EventsRequest) {
+func (r *tail) take(e Event, req EventsRequest) {
 	switch {
 	case !req.fits(e):
 	case len(r.ring) < r.limit:
@@ -218,7 +218,7 @@ func (r *recent) take(e Event, req EventsRequest) {
 }
 
 // list is what was kept, oldest first.
-func (r *recent) list() []Event {
+func (r *tail) list() []Event {
 	return append(append([]Event{}, r.ring[r.next:]...), r.ring[:r.next]...)
 }
 

@@ -2,6 +2,7 @@ package govern
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,12 +13,14 @@ import (
 	"github.com/skillet-run/skillet/host/base/fault"
 	"github.com/skillet-run/skillet/host/record/approval"
 	"github.com/skillet-run/skillet/host/record/token"
+	"github.com/skillet-run/skillet/internal/recent"
 )
 
 // Tokens let callers of the service in, each with a role. Only a person makes one.
 type Tokens struct {
 	p        *Parts
 	refusals refusals
+	admitted recent.Cache[[sha256.Size]byte, Token] // by the hash of the secret
 }
 
 // The words of tokens; see package token.
@@ -119,14 +122,28 @@ func (s *Tokens) Admit(ctx context.Context, secret string) (Pass, error) {
 	if secret == "" {
 		return Pass{}, fault.Wrap(fault.KindDenied, fmt.Errorf("%w: a token is needed", ErrNotAdmitted))
 	}
-	if err := s.p.CatchUp(ctx); err != nil {
-		return Pass{}, err
-	}
-	t, err := s.p.Tokens.Find(ctx, secret)
+	t, err := s.find(ctx, secret)
 	if errors.Is(err, token.ErrUnknown) || errors.Is(err, token.ErrExpired) {
 		return Pass{token: Token{Name: t.Name}}, fault.Wrap(fault.KindDenied, fmt.Errorf("%w: %w", ErrNotAdmitted, err))
 	}
 	return Pass{holder(t), t}, err
+}
+
+// find is [token.Store.Find] in the state that was decided last. A token that it found it
+// finds again without looking, until something is decided.
+func (s *Tokens) find(ctx context.Context, secret string) (Token, error) {
+	epoch, hash := s.p.Now(), sha256.Sum256([]byte(secret))
+	if t, ok := s.admitted.Get(epoch, hash); ok && t.Live(time.Now()) {
+		return t, nil
+	}
+	if err := s.p.CatchUp(ctx); err != nil {
+		return Token{}, err
+	}
+	t, err := s.p.Tokens.Find(ctx, secret)
+	if err == nil {
+		s.admitted.Add(epoch, hash, t)
+	}
+	return t, err
 }
 
 // holder is who holds a token. A person's token stands for the person who made it.

@@ -49,14 +49,22 @@ type Tx interface {
 	Number() (uint64, error)
 }
 
+// Numbered is a [Tx] that knows its place among all changes: without it, who waits for
+// changes of other processes looks again after each one of this process too.
+type Numbered interface {
+	// Change is what Changes of the [Settings] returns when the transaction was the last
+	// that took effect, if it writes anything.
+	Change() uint64
+}
+
 // Settings are what a store on an [Engine] can be told. The zero value suits
 // an engine that one process has for itself.
 type Settings struct {
 	// Delivery is how the queues hand out jobs.
 	Delivery Delivery
 	// Changes returns a number that is another after each change, whichever
-	// process made it. It must be cheap: calls that wait for changes ask it
-	// every Poll. Nil when no other process can write.
+	// process made it: one more than before. It must be cheap: it is asked every
+	// Poll while any call waits for changes. Nil when no other process can write.
 	Changes func() (uint64, error)
 	// Poll is how often Changes is asked; zero means 25 ms.
 	Poll time.Duration
@@ -71,7 +79,7 @@ func New(e Engine, b Blobs, s Settings) Store {
 	if s.Poll <= 0 {
 		s.Poll = defaultPoll
 	}
-	return &layered{engine: e, blobs: b, settings: s, hub: newHub()}
+	return &layered{engine: e, blobs: b, settings: s, hub: newHub(s)}
 }
 
 // layered is a Store on an Engine.
@@ -111,12 +119,16 @@ func (s *layered) update(ctx context.Context, fn func(Tx) error) error {
 		return err
 	}
 	var wrote *recorder
+	var change uint64
 	err := s.engine.Update(ctx, func(tx Tx) error {
 		wrote = &recorder{Tx: tx}
+		if t, ok := tx.(Numbered); ok {
+			change = t.Change()
+		}
 		return fn(wrote)
 	})
 	if err == nil && wrote != nil {
-		s.hub.publish(wrote.keys)
+		s.hub.publish(wrote.keys, change)
 	}
 	return err
 }

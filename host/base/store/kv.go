@@ -133,7 +133,7 @@ type watcher struct {
 }
 
 func (w *watcher) begin(ctx context.Context) (current []Entry, err error) {
-	if w.on, err = w.s.listen(kvPrefix + w.prefix); err != nil {
+	if w.on, err = w.s.hub.listen(kvPrefix + w.prefix); err != nil {
 		return nil, err
 	}
 	if current, err = w.List(ctx, w.prefix); err != nil {
@@ -146,7 +146,7 @@ func (w *watcher) run(ctx context.Context, current []Entry) {
 	defer close(w.out)
 	defer w.s.hub.drop(w.on)
 	for ok := w.sendNew(ctx, current); ok; {
-		keys, all, err := w.s.wait(ctx, w.on, time.Time{})
+		keys, all, err := w.s.hub.wait(ctx, w.on, time.Time{})
 		switch {
 		case err != nil:
 			return

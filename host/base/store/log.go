@@ -106,7 +106,7 @@ func (l eventLog) Follow(ctx context.Context, prefix string, after uint64) (<-ch
 	if err != nil {
 		return nil, l.wrap("follow", err)
 	}
-	on, err := l.s.listen(l.prefix())
+	on, err := l.s.hub.listen(l.prefix())
 	if err != nil {
 		return nil, l.wrap("follow", err)
 	}
@@ -135,7 +135,7 @@ func (l eventLog) follow(ctx context.Context, prefix string, after uint64, on *l
 		if len(events) == followBatch {
 			continue
 		}
-		if _, _, err := l.s.wait(ctx, on, time.Time{}); err != nil {
+		if _, _, err := l.s.hub.wait(ctx, on, time.Time{}); err != nil {
 			return
 		}
 	}

@@ -118,7 +118,7 @@ func (q queue) PullIf(ctx context.Context, wait time.Duration, take func(Job, []
 		return nil, q.wrap("pull from", err)
 	}
 	end := time.Now().Add(wait)
-	on, err := q.s.listen(q.key("r"))
+	on, err := q.s.hub.listen(q.key("r"))
 	if err != nil {
 		return nil, q.wrap("pull from", err)
 	}
@@ -134,7 +134,7 @@ func (q queue) PullIf(ctx context.Context, wait time.Duration, take func(Job, []
 		if next.IsZero() || end.Before(next) {
 			next = end
 		}
-		if _, _, err := q.s.wait(ctx, on, next); err != nil && !errors.Is(err, errTimeout) {
+		if _, _, err := q.s.hub.wait(ctx, on, next); err != nil && !errors.Is(err, errTimeout) {
 			return nil, q.wrap("pull from", err)
 		}
 	}

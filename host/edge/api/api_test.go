@@ -37,7 +37,7 @@ var ada = approval.NewHuman("ada")
 
 // A server serves a new home over HTTP, and has a token of each role.
 type server struct {
-	t      *testing.T
+	t      testing.TB
 	h      *host.Host
 	url    string
 	tokens map[govern.Role]string
@@ -46,9 +46,12 @@ type server struct {
 	schemas *schemas
 }
 
-func serve(t *testing.T, set api.Settings) *server {
+func serve(t testing.TB, set api.Settings) *server { return serveFor(t, set, host.ExpectNothing) }
+
+// serveFor is serve for a home of which much or little is asked.
+func serveFor(t testing.TB, set api.Settings, expect host.Expectation) *server {
 	t.Helper()
-	h, err := host.Open(t.Context(), host.Options{Home: filepath.Join(t.TempDir(), "home"), Environ: []string{"SKILLET_SECRET_KEY=file"}, LogOutput: io.Discard})
+	h, err := host.Open(t.Context(), host.Options{Home: filepath.Join(t.TempDir(), "home"), Environ: []string{"SKILLET_SECRET_KEY=file"}, LogOutput: io.Discard, Expect: expect})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +165,7 @@ func (s *server) as(role govern.Role, want int, method, path, body string) answe
 }
 
 // echoDir is a directory with a skill that answers its input, and asks for the clock.
-func echoDir(t *testing.T, version string) string {
+func echoDir(t testing.TB, version string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "echo")
 	m := wasmtest.New()

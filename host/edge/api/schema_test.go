@@ -20,7 +20,7 @@ type schemas struct {
 
 const documentURL = "https://skillet.test/openapi.json"
 
-func schemasOf(t *testing.T, document []byte) *schemas {
+func schemasOf(t testing.TB, document []byte) *schemas {
 	t.Helper()
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(document))
 	if err != nil {
@@ -55,7 +55,7 @@ func (s *schemas) path(method, path string) string {
 }
 
 // check checks that an answer is one that the document has.
-func (s *schemas) check(t *testing.T, method, path string, a answer) {
+func (s *schemas) check(t testing.TB, method, path string, a answer) {
 	t.Helper()
 	template, media, _ := s.path(method, path), "", false
 	if template == "" {

@@ -309,6 +309,9 @@ type tx struct {
 	wrote bool
 }
 
+// Change implements store.Numbered.
+func (t *tx) Change() uint64 { return t.tally.commits + 1 }
+
 func (t *tx) put(key, value []byte) error {
 	return t.s.engineError(guard(func() error { return t.txn.Set(key, wrap(key, value)) }))
 }

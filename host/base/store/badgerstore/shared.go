@@ -10,17 +10,20 @@ import (
 	"github.com/skillet-run/skillet/host/base/store/filelock"
 )
 
-// shared is an engine that opens the store for each call and keeps it for a
-// moment. Calls of one process come one after the other.
+// shared is an engine that opens the store for some calls and keeps it for a
+// moment. Calls of one process share what is open.
 type shared struct {
 	storeDir *storeDir
 	turn     chan struct{} // holds one token: the right to use what follows
 
 	closed  bool
-	session *session // nil when the store is not open
+	session *session      // nil when the store is not open
+	users   int           // calls that use the session
+	ended   chan struct{} // closed when the last user of a session that no call may begin with any more ends; nil when calls may
 	lock    *filelock.Lock
 	opened  time.Time
 	used    time.Time // end of the last call
+	looked  time.Time // when it was last looked whether another process waits
 	failed  error     // of closing the store in the background; for the next call
 }
 
@@ -32,9 +35,11 @@ func newShared(p *storeDir) *shared {
 
 // When another process waits, a store in use is given up after fairShare and an idle one
 // after lookAround, or lookSeldom where it has been idle for a while: looking costs a
-// process that only waits for work more than the rest of it.
+// process that only waits for work more than the rest of it, and more than a short call,
+// so that one in use looks every lookOften.
 const (
 	fairShare  = 50 * time.Millisecond
+	lookOften  = time.Millisecond
 	lookAround = 5 * time.Millisecond
 	lookSeldom = 20 * time.Millisecond
 )
@@ -58,33 +63,97 @@ func (e *shared) snapshot(ctx context.Context, fn func(snapshot) error) error {
 // Close implements store.Engine.
 func (e *shared) Close() error {
 	<-e.turn
-	defer e.giveTurn()
 	e.closed = true
+	if e.users > 0 {
+		ended := e.ending()
+		e.giveTurn()
+		<-ended
+		<-e.turn
+	}
+	defer e.giveTurn()
 	return errors.Join(e.failed, e.give())
 }
 
 func (e *shared) giveTurn() { e.turn <- struct{}{} }
 
+// ending lets no more calls begin with the session, and is closed when those that use it
+// have ended.
+func (e *shared) ending() <-chan struct{} {
+	if e.ended == nil {
+		e.ended = make(chan struct{})
+	}
+	return e.ended
+}
+
 // call runs fn with the store open.
 func (e *shared) call(ctx context.Context, m mode, fn func(*session) error) error {
-	select {
-	case <-e.turn:
-	case <-ctx.Done():
-		return ctx.Err()
+	s, err := e.begin(ctx, m)
+	if err != nil {
+		return err
+	}
+	return e.end(s, fn)
+}
+
+// begin opens the store, unless it is open in a way that does for m, and has another user
+// of it.
+func (e *shared) begin(ctx context.Context, m mode) (*session, error) {
+	for {
+		select {
+		case <-e.turn:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		if e.users == 0 || e.ended == nil && e.session.mode >= m {
+			break
+		}
+		ended := e.ending()
+		e.giveTurn()
+		select {
+		case <-ended:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
 	defer e.giveTurn()
 	if e.closed {
-		return store.ErrClosed
+		return nil, store.ErrClosed
 	}
 	if err := e.take(ctx, m); err != nil {
-		return fmt.Errorf("open store %s: %w", e.storeDir.dir, err)
+		return nil, fmt.Errorf("open store %s: %w", e.storeDir.dir, err)
 	}
-	err := fn(e.session)
-	e.used = time.Now()
-	if errors.Is(err, store.ErrDamaged) || time.Since(e.opened) > fairShare && e.storeDir.contended() {
-		return errors.Join(err, e.give())
-	}
+	e.users++
+	return e.session, nil
+}
+
+// end runs fn, for which begin was called. The last user of a session that is to end closes
+// it.
+func (e *shared) end(s *session, fn func(*session) error) (err error) {
+	damaged := true // also when fn panics
+	defer func() {
+		<-e.turn
+		defer e.giveTurn()
+		e.used = time.Now()
+		if damaged || e.wanted() {
+			e.ending()
+		}
+		if e.users--; e.users == 0 && e.ended != nil {
+			err = errors.Join(err, e.give())
+			close(e.ended)
+			e.ended = nil
+		}
+	}()
+	err = fn(s)
+	damaged = errors.Is(err, store.ErrDamaged)
 	return err
+}
+
+// wanted reports whether another process waits for a store that was open for long enough.
+func (e *shared) wanted() bool {
+	if e.used.Sub(e.opened) <= fairShare || e.used.Sub(e.looked) < lookOften {
+		return false
+	}
+	e.looked = e.used
+	return e.storeDir.contended()
 }
 
 // take opens the store unless it is open in a way that does.
@@ -139,6 +208,10 @@ func (e *shared) linger(s *session) {
 		if e.session != s {
 			e.giveTurn()
 			return
+		}
+		if e.users > 0 {
+			e.giveTurn()
+			continue
 		}
 		idle := time.Since(e.used)
 		if pause = lookAround; idle > time.Second {

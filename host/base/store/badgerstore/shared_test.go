@@ -119,6 +119,58 @@ func TestBusyStoreLetsOthersIn(t *testing.T) {
 	busy.Wait()
 }
 
+// Who reads waits neither for who writes nor for who reads, and sees what was there before.
+func TestCallsOfOneProcessRunSideBySide(t *testing.T) {
+	t.Parallel()
+	s := mustShare(t, t.TempDir(), testOptions())
+	defer mustClose(t, s)
+	fill(t, s, 0, 1)
+	e := s.engine.(*shared)
+	read := func(want error) error {
+		return e.View(t.Context(), func(r store.Reader) error {
+			if _, err := r.Get("new"); !errors.Is(err, want) {
+				return fmt.Errorf("Get = %v, want %v", err, want)
+			}
+			return nil
+		})
+	}
+	err := e.Update(t.Context(), func(tx store.Tx) error {
+		return errors.Join(tx.Set("new", nil), read(store.ErrNotFound), e.View(t.Context(), func(store.Reader) error { return read(store.ErrNotFound) }))
+	})
+	if err := errors.Join(err, read(nil)); err != nil {
+		t.Error(err)
+	}
+}
+
+// A store in use is closed when the call that runs has ended, and one that begins meanwhile
+// is refused.
+func TestCloseWaitsForCalls(t *testing.T) {
+	t.Parallel()
+	s := mustShare(t, t.TempDir(), testOptions())
+	fill(t, s, 0, 1)
+	e, closed := s.engine.(*shared), make(chan error, 1)
+	err := e.View(t.Context(), func(r store.Reader) error {
+		go func() { closed <- e.Close() }()
+		for begun := false; !begun; time.Sleep(time.Millisecond) {
+			<-e.turn
+			begun = e.closed
+			e.giveTurn()
+		}
+		_, err := r.Get("nothing")
+		return err
+	})
+	if !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a call during Close: %v, want ErrNotFound", err)
+	}
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+	if err := e.View(t.Context(), func(store.Reader) error { return nil }); !errors.Is(err, store.ErrClosed) {
+		t.Errorf("a call after Close: %v, want ErrClosed", err)
+	}
+	mustClose(t, s)
+}
+
 func TestIdleStoreIsClosed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

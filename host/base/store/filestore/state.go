@@ -140,4 +140,7 @@ func (t *tx) undo() {
 	}
 }
 
+// Change implements store.Numbered.
+func (t *tx) Change() uint64 { return t.state.commits + 1 }
+
 func (t *tx) changed() bool { return len(t.ops) > 0 || t.number != t.was }

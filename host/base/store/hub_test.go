@@ -1,0 +1,54 @@
+package store
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Who waits is told of keys that this process wrote, and looks at all only after changes of
+// other processes.
+func TestOwnChangesMakeNobodyLookAtAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var changes uint64
+		var failed error
+		h := newHub(Settings{Changes: func() (uint64, error) { return changes, failed }, Poll: time.Second})
+		defer h.close()
+		l, err := h.listen("a/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer h.drop(l)
+		waits := func(what string, keys int, all bool, want error) {
+			t.Helper()
+			got, gotAll, err := h.wait(t.Context(), l, time.Now().Add(3*time.Second))
+			if len(got) != keys || gotAll != all || !errors.Is(err, want) {
+				t.Errorf("%s: %q, all %v, %v; want %d keys, all %v, %v", what, got, gotAll, err, keys, all, want)
+			}
+		}
+		own := func(key string) {
+			changes++
+			h.publish([]string{key}, changes)
+		}
+		own("b/1")
+		waits("a key of others was written here", 0, false, errTimeout)
+		own("a/1")
+		waits("its key was written here", 1, false, nil)
+		waits("nothing", 0, false, errTimeout)
+		changes++
+		waits("another process wrote", 0, true, nil)
+		own("b/2")
+		changes++
+		own("b/3")
+		waits("another process wrote between two that were written here", 0, true, nil)
+		changes++
+		h.publish([]string{"b/4"}, 0)
+		waits("it is not known which change was written here", 0, true, nil)
+		h.publish(nil, changes+1) // wrote nothing
+		changes++
+		waits("another process made the change that was not made here", 0, true, nil)
+		failed = errors.New("the head cannot be read")
+		waits("the number cannot be read", 0, false, failed)
+	})
+}
