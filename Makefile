@@ -94,11 +94,12 @@ check: ## formatting, vet, staticcheck, the import table, generated files
 	cd plugins/proto && $(GO) vet ./... && $(GO) mod tidy -diff && $(GO) run . -check
 	cd plugins/providers && $(GO) mod tidy -diff
 
-bench: ## run every benchmark: proof/bench.txt, and bench/report.json with the bars
+bench: build ## run every benchmark: proof/bench.txt, bench/report.json with the bars, and proof/governed.txt
 	@mkdir -p proof
 	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./... > proof/bench.txt 2>&1; \
 	  status=$$?; cat proof/bench.txt; exit $$status
 	cd bench && $(GO) run -trimpath . $(BENCHFLAGS)
+	$(GO) run ./cmd/prove governed
 
 # Once is no measurement: two packages are run at a time.
 benchonce: ## run every benchmark once, which says that it works and not how fast
@@ -163,8 +164,8 @@ prove: build skills ## the long proofs: kills, flipped bits, mutants; writes pro
 	$(GO) run ./cmd/prove openapi load many power
 
 # The same of the service, a small part of each, for minutes in place of an hour.
-proveshort: build ## try a service from outside, briefly: any request, load, many skills, power cuts
-	$(GO) run ./cmd/prove -short openapi load many power
+proveshort: build ## try a service from outside, briefly: any request, load, many skills, power cuts, what a call takes
+	$(GO) run ./cmd/prove -short openapi load many power governed
 
 clean: ## delete what was built
 	rm -rf bin dist proof .tools skills/*/main.wasm plugins/providers/cmd/*/skillet-*-*

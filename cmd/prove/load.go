@@ -151,8 +151,11 @@ type calls struct {
 
 func (c *calls) String() string {
 	slices.Sort(c.took)
-	return fmt.Sprintf("%d answered (%.0f a second), %d turned away, %d failed; p50 %s, p99 %s, longest %s", len(c.took), float64(len(c.took))/c.span.Seconds(), c.shed, c.failed, c.at(0.5), c.at(0.99), c.at(1))
+	return fmt.Sprintf("%d answered (%.0f a second), %d turned away, %d failed; p50 %s, p99 %s, longest %s", len(c.took), c.perSecond(), c.shed, c.failed, c.at(0.5), c.at(0.99), c.at(1))
 }
+
+// perSecond is how many were answered.
+func (c *calls) perSecond() float64 { return float64(len(c.took)) / c.span.Seconds() }
 
 // at is the time that a part of the calls took at most.
 func (c *calls) at(part float64) time.Duration { return quantile(c.took, part) }
@@ -162,11 +165,11 @@ func quantile(took []time.Duration, part float64) time.Duration {
 	if len(took) == 0 {
 		return 0
 	}
-	return took[min(len(took)-1, int(part*float64(len(took))))].Round(10 * time.Microsecond)
+	return took[min(len(took)-1, int(part*float64(len(took))))].Round(time.Microsecond)
 }
 
-// had puts the answer of a call with the others.
-func (c *calls) had(b []byte, took time.Duration, err error) {
+// runOf is the run of a call that was answered with b; an error when the tool did not answer.
+func runOf(b []byte, err error) (string, error) {
 	var got struct {
 		OK  bool   `json:"ok"`
 		Run string `json:"run_id"`
@@ -174,17 +177,25 @@ func (c *calls) had(b []byte, took time.Duration, err error) {
 	if err == nil {
 		err = json.Unmarshal(b, &got)
 	}
+	if err == nil && !got.OK {
+		err = fmt.Errorf("the tool did not answer: %.300s", b)
+	}
+	return got.Run, err
+}
+
+// had puts what came of a call with the others.
+func (c *calls) had(run string, took time.Duration, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var refused *refusal
 	switch {
-	case err == nil && got.OK:
-		c.runs, c.took = append(c.runs, got.Run), append(c.took, took)
+	case err == nil:
+		c.runs, c.took = append(c.runs, run), append(c.took, took)
 	case errors.As(err, &refused) && refused.status == http.StatusTooManyRequests && refused.wait != "":
 		c.shed++
 	default:
 		c.failed++
-		c.why = cmp.Or(c.why, err, fmt.Errorf("the tool did not answer: %.300s", b))
+		c.why = cmp.Or(c.why, err)
 	}
 }
 
@@ -204,8 +215,8 @@ func openLoop(ctx context.Context, v *service, through http.RoundTripper, token 
 		}
 		running.Go(func() {
 			path, body := what(n)
-			b, err := v.ask(ctx, client, token, "POST", path, body, headers...)
-			c.had(b, time.Since(due), err)
+			run, err := runOf(v.ask(ctx, client, token, "POST", path, body, headers...))
+			c.had(run, time.Since(due), err)
 		})
 	}
 	running.Wait()
@@ -214,17 +225,24 @@ func openLoop(ctx context.Context, v *service, through http.RoundTripper, token 
 
 // closedLoop has callers call one time after another.
 func closedLoop(ctx context.Context, v *service, through http.RoundTripper, token string, callers int, span time.Duration, what func(int) (path, body string), headers ...string) *calls {
-	c := &calls{span: span}
 	client := &http.Client{Transport: through, Timeout: time.Minute}
+	return loop(ctx, callers, span, func(n int) (string, error) {
+		path, body := what(n)
+		return runOf(v.ask(ctx, client, token, "POST", path, body, headers...))
+	})
+}
+
+// loop is closedLoop for any call, which returns its run.
+func loop(ctx context.Context, callers int, span time.Duration, call func(n int) (run string, err error)) *calls {
+	c := &calls{span: span}
 	var running sync.WaitGroup
 	end := time.Now().Add(span)
 	for caller := range callers {
 		running.Go(func() {
 			for n := caller; time.Now().Before(end) && ctx.Err() == nil; n += callers {
-				path, body := what(n)
 				begin := time.Now()
-				b, err := v.ask(ctx, client, token, "POST", path, body, headers...)
-				c.had(b, time.Since(begin), err)
+				run, err := call(n)
+				c.had(run, time.Since(begin), err)
 			}
 		})
 	}

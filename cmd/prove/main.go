@@ -1,8 +1,9 @@
 // Command prove shows of a real `skillet serve`, from outside, what no test of a package can: that
 // it answers any request as its OpenAPI document says, what it does under load for minutes, and
-// how it is with thousands of skills, and what is left of its home when the power fails.
+// how it is with thousands of skills, what is left of its home when the power fails, and what a
+// governed call takes.
 //
-//	prove -bin bin/skillet openapi load many power
+//	prove -bin bin/skillet openapi load many power governed
 //
 // Each proof has a home of its own, talks to this machine alone and ends by itself. Its report is
 // written to standard output and to a file in the directory of reports. With KEEP=1 in the
@@ -19,6 +20,8 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+
+	"github.com/skillet-run/skillet/host"
 )
 
 // A proof is what one word of the command line does.
@@ -27,7 +30,7 @@ type proof struct {
 	run  func(context.Context, *stage) error
 }
 
-var proofs = []proof{{"openapi", openAPI}, {"load", load}, {"many", many}, {"power", power}}
+var proofs = []proof{{"openapi", openAPI}, {"load", load}, {"many", many}, {"power", power}, {"governed", governed}}
 
 // A stage is what a proof has: a program, a directory of its own, and where its report goes.
 type stage struct {
@@ -39,6 +42,9 @@ type stage struct {
 func (s *stage) say(format string, args ...any) { fmt.Fprintf(s.out, format+"\n", args...) }
 
 func main() {
+	if code, ok := host.Roles().Run(os.Args); ok {
+		os.Exit(code)
+	}
 	var s stage
 	flag.StringVar(&s.bin, "bin", "bin/skillet", "the skillet program")
 	flag.StringVar(&s.tools, "tools", ".tools", "directory with the tools that make tools installs")
