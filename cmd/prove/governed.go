@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"io"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -12,16 +10,11 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/skillet-run/skillet/host"
-	"github.com/skillet-run/skillet/host/app/admit"
-	"github.com/skillet-run/skillet/host/app/invoke"
-	"github.com/skillet-run/skillet/host/record/approval"
-	"github.com/skillet-run/skillet/manifests"
 )
 
 // governed measures a call of a small skill as a caller has it, with target, decision, sandbox and
-// record: in one process, through a service, and by the command. A goal that is missed is no error.
+// record: through a service, and by the command. (BenchmarkGoverned of package host measures it in
+// one process.) A goal that is missed ends nothing.
 func governed(ctx context.Context, s *stage) error {
 	span, runs := 10*time.Second, 31
 	if s.short {
@@ -30,7 +23,7 @@ func governed(ctx context.Context, s *stage) error {
 	if err := s.install(ctx, "echo", "1.0.0", 1, "--yes"); err != nil {
 		return err
 	}
-	return errors.Join(s.inProcess(ctx, span), s.grouped(ctx, span), s.throughService(ctx, span), s.commands(ctx, runs))
+	return errors.Join(s.grouped(ctx, span), s.throughService(ctx, span), s.commands(ctx, runs))
 }
 
 // goal says whether a figure is what was aimed at.
@@ -40,50 +33,6 @@ func (s *stage) goal(what string, reached bool) {
 		word = "reached"
 	}
 	s.say("governed:   goal: %s: %s", what, word)
-}
-
-// inProcess calls through the application layer of a home that this process has open.
-func (s *stage) inProcess(ctx context.Context, span time.Duration) (err error) {
-	h, err := host.Open(ctx, host.Options{
-		Home: filepath.Join(s.dir, "in-process"), Environ: []string{"SKILLET_SECRET_KEY=file"}, LogOutput: io.Discard, Expect: host.ExpectMuch,
-	})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, h.Close(context.WithoutCancel(ctx))) }()
-	ada := approval.NewHuman("ada")
-	plan, err := h.Admit().Plan(ctx, ada, admit.Install{Package: filepath.Join(s.dir, "echo"), Terms: admit.Terms{Accepted: []admit.Flag{admit.AllowUnsigned}}})
-	if err != nil {
-		return err
-	}
-	if _, err := h.Admit().Commit(ctx, ada, plan, admit.Shown); err != nil {
-		return err
-	}
-	call := func(int) (string, error) {
-		t, err := h.Invoke().Find(ctx, ada, invoke.Address{Ref: manifests.Ref{Name: "echo"}, Tool: "echo"}, nil)
-		if err != nil {
-			return "", err
-		}
-		a, err := h.Invoke().Invoke(ctx, invoke.Invocation{Target: t, By: ada, Input: json.RawMessage(`{"say":"hello"}`)})
-		if err == nil && !a.OK {
-			err = a.Error
-		}
-		return string(a.RunID), err
-	}
-	loop(ctx, 2, span/10, call) // to warm up
-	for _, callers := range []int{1, 2, 32} {
-		c := loop(ctx, callers, span, call)
-		s.say("governed: application layer, %d at a time: %s", callers, c)
-		if c.failed > 0 {
-			return c.why
-		}
-		if callers == 1 {
-			s.goal("half of the calls within 25us", c.at(0.5) <= 25*time.Microsecond)
-		} else {
-			s.goal("25000 a second", c.perSecond() >= 25_000)
-		}
-	}
-	return nil
 }
 
 // unpaced are the flags of a service of which much is asked.

@@ -20,8 +20,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
-
-	"github.com/skillet-run/skillet/host"
 )
 
 // A proof is what one word of the command line does.
@@ -42,9 +40,6 @@ type stage struct {
 func (s *stage) say(format string, args ...any) { fmt.Fprintf(s.out, format+"\n", args...) }
 
 func main() {
-	if code, ok := host.Roles().Run(os.Args); ok {
-		os.Exit(code)
-	}
 	var s stage
 	flag.StringVar(&s.bin, "bin", "bin/skillet", "the skillet program")
 	flag.StringVar(&s.tools, "tools", ".tools", "directory with the tools that make tools installs")

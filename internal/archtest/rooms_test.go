@@ -30,7 +30,7 @@ var rooms = []room{
 	// It says to a service what a command would do, in the words of the edge that it talks to.
 	{"cmd/skillet/internal/service", []string{"host/edge/api"}},
 	{"cmd/demo", nil},
-	{"cmd/prove", []string{"host", "host/app/admit", "host/app/invoke", "host/record/approval", "manifests", "manifests/bundle"}},
+	{"cmd/prove", []string{"manifests/bundle"}},
 	{"host/edge", edge},
 	{"host", []string{
 		"host/app", "host/install", "host/agents", "host/run", "host/author", "host/record", "host/fetch", "host/engine", "host/base",

@@ -9,7 +9,7 @@ import (
 func TestRecentKeepsTheLast(t *testing.T) {
 	t.Parallel()
 	for limit := 1; limit < 6; limit++ {
-		r, want := recent{limit: limit}, []string{}
+		r, want := tail{limit: limit}, []string{}
 		for i := range 12 {
 			subject := fmt.Sprintf("s%d@1.0.0", i%3)
 			r.take(Event{Subject: subject, Kind: fmt.Sprint(i)}, EventsRequest{Skill: "s1"})
