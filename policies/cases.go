@@ -27,7 +27,8 @@ type Case struct {
 	Signer  string `json:"signer,omitempty"`
 	Origin  string `json:"origin,omitempty"`
 	// Request is what the running skill tries, such as "fs.read:/data/a.csv" or
-	// "http:GET https://example.com/". Exactly one of Request and Install is set.
+	// "http:GET https://example.com/", or [ShareProcess]. Exactly one of Request and
+	// Install is set.
 	Request string `json:"request,omitempty"`
 	// Install is the capability that the package asks for when it is installed;
 	// "nothing" for a package that asks for nothing.
@@ -141,6 +142,9 @@ func (c Case) Query(home string) (Query, error) {
 		q.Phase = PhaseInstall
 		q.Capability, err = capability.Parse(c.Install)
 		return q, err
+	case c.Request == ShareProcess:
+		q.Phase = PhaseProcess
+		return q, nil
 	}
 	return q, c.call(&q)
 }

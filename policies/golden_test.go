@@ -55,6 +55,8 @@ func queryOf(tb testing.TB, input string) Query {
 		if subject != "-" {
 			q.Capability = capability.MustParse(subject)
 		}
+	case "process":
+		q.Phase = PhaseProcess
 	default:
 		q.Phase = 7
 	}

@@ -62,7 +62,14 @@ const (
 	PhaseCall Phase = iota
 	// PhaseInstall is a package that asks for Query.Capability.
 	PhaseInstall
+	// PhaseProcess is a skill that is about to run in a process with other skills.
+	// Unless the answer is Allow, it runs in processes of its own.
+	PhaseProcess
 )
+
+// ShareProcess is the action of [PhaseProcess], as it is written in policies and in
+// place of a request. It is not a capability: nobody asks for it, and nobody grants it.
+const ShareProcess = "share-process"
 
 // Where a skill came from: the values of Principal.Origin.
 const (

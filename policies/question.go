@@ -54,6 +54,10 @@ func newQuestion(q Query) (*question, error) {
 	case PhaseInstall:
 		a.install(q)
 		return a, nil
+	case PhaseProcess:
+		a.action = action(ShareProcess)
+		a.aimAtName("")
+		return a, nil
 	default:
 		return nil, fmt.Errorf("unknown phase %d", q.Phase)
 	}

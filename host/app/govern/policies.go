@@ -127,7 +127,8 @@ func caseError(err error) error {
 // An ExplainRequest asks what would become of a request, and why.
 type ExplainRequest struct {
 	Skill manifests.Ref
-	// Request is what a run of the skill tries, such as "fs.read:/data/a.csv".
+	// Request is what a run of the skill tries, such as "fs.read:/data/a.csv"; or
+	// [policies.ShareProcess].
 	Request string
 	// Installing, when it is not the zero value, is asked about in the place of Request:
 	// may a version be installed that asks for this capability?
@@ -182,6 +183,11 @@ func (s *Policies) Explain(ctx context.Context, by approval.Principal, req Expla
 	e := Explanation{Skill: skill.Ref(), Request: req.Request}
 	if req.Installing != (capability.Capability{}) {
 		e.Request, q.Phase, q.Capability = req.Installing.String(), policies.PhaseInstall, req.Installing
+		e.decide(set, q)
+		return e, nil
+	}
+	if req.Request == policies.ShareProcess {
+		q.Phase = policies.PhaseProcess
 		e.decide(set, q)
 		return e, nil
 	}
