@@ -120,7 +120,7 @@ func (m *Module) admit(ctx context.Context, c *Call, began time.Duration, r *Res
 	if err := m.check(c); err != nil {
 		return err
 	}
-	depth := nesting(ctx)
+	depth := Nesting(ctx)
 	if depth >= MaxDepth {
 		return &LimitError{What: "call depth", Limit: fmt.Sprintf("%d calls", MaxDepth), kind: ErrDepth}
 	}

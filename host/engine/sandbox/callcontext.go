@@ -114,8 +114,11 @@ func errAfter(ctx context.Context, elapsed time.Duration) error {
 
 // Value finds the instance, and otherwise what the parent has.
 func (c *callContext) Value(key any) any {
-	if key == (instanceKey{}) {
+	switch {
+	case key == instanceKey{}:
 		return c.in
+	case key == nestingKey{} && c.in != nil:
+		return c.in.depth + 1
 	}
 	if t := c.timer.Load(); t != nil {
 		return t.Value(key)
@@ -153,10 +156,20 @@ func instanceOf(ctx context.Context) *instance {
 	return in
 }
 
-// nesting is how many calls are around the one that ctx is for.
-func nesting(ctx context.Context) int {
-	if outer := instanceOf(ctx); outer != nil {
-		return outer.depth + 1
+type nestingKey struct{}
+
+// Nesting is how many calls are around the one that ctx is for, those in other processes
+// included.
+func Nesting(ctx context.Context) int {
+	if c, ok := ctx.(*callContext); ok && c.in != nil {
+		return c.in.depth + 1
 	}
-	return 0
+	n, _ := ctx.Value(nestingKey{}).(int)
+	return n
+}
+
+// WithNesting returns the context of a host function of a call in another process, with
+// so many calls around those it makes.
+func WithNesting(ctx context.Context, n int) context.Context {
+	return context.WithValue(ctx, nestingKey{}, n)
 }

@@ -46,6 +46,7 @@ var sentinels = []struct {
 	{"output", ErrOutput}, {"host calls", ErrHostCalls}, {"table", ErrTable}, {"stack", ErrStack},
 	{"depth", ErrDepth}, {"files", ErrFiles}, {"refused", ErrRefused}, {"compile", ErrCompile},
 	{"import", ErrImport}, {"no export", ErrNoExport}, {"signature", ErrSignature}, {"panic", ErrPanic},
+	{"session", ErrSession}, {"session damaged", ErrSessionDamaged},
 	{"closed", ErrClosed}, {"bounds", errBounds}, {"exited", errExited},
 	{"canceled", context.Canceled}, {"deadline", context.DeadlineExceeded},
 	{"disk full", syscall.ENOSPC}, {"quota", syscall.EDQUOT}, {"read-only", syscall.EROFS},

@@ -85,7 +85,7 @@ func (in *instance) arm(c *Call, files *fileTree) {
 
 // bind makes ctx the context of everything the instance does.
 func (in *instance) bind(ctx *callContext) {
-	in.depth = nesting(ctx.parent)
+	in.depth = Nesting(ctx.parent)
 	ctx.in = in
 	in.ctx, in.bound = ctx, ctx
 }

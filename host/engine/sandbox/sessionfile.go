@@ -56,6 +56,21 @@ func (r *Runtime) seal(domain string, b []byte) []byte {
 // It holds the guest's memory as it is: keep it as safe as what was given to
 // the guest.
 func (s *Session) Save() ([]byte, error) {
+	packed, err := s.Pack()
+	if err != nil {
+		return nil, err
+	}
+	return s.module.runtime.sealSession(packed), nil
+}
+
+// sealSession makes a saved session of a packed one.
+func (r *Runtime) sealSession(packed []byte) []byte {
+	return slices.Concat([]byte(sessionMagic), r.seal(sessionDomain, packed), packed)
+}
+
+// Pack is Save without the seal, for the process that has the key: see
+// [Prepared.SealSession].
+func (s *Session) Pack() ([]byte, error) {
 	<-s.turn
 	defer func() { s.turn <- struct{}{} }()
 	var packed bytes.Buffer
@@ -69,8 +84,7 @@ func (s *Session) Save() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("save session: %w", err)
 	}
-	seal := s.module.runtime.seal(sessionDomain, packed.Bytes())
-	return slices.Concat([]byte(sessionMagic), seal, packed.Bytes()), nil
+	return packed.Bytes(), nil
 }
 
 // write writes what is compressed. A session without calls has no pages, and no
@@ -95,25 +109,55 @@ func (s *Session) write(w io.Writer) error {
 // is gone. Errors: [ErrSessionDamaged], and [ErrSession] for a session of
 // another module.
 func (m *Module) RestoreSession(saved []byte) (*Session, error) {
-	s, err := m.OpenSession()
+	packed, err := m.runtime.unsealSession(saved)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("restore session: %w", err)
 	}
-	if s.state, err = m.readSession(saved); err != nil {
+	return m.UnpackSession(packed)
+}
+
+// UnpackSession continues a session that [Session.Pack] has returned. Errors: those of
+// [Module.RestoreSession].
+func (m *Module) UnpackSession(packed []byte) (*Session, error) {
+	s, err := m.OpenSession()
+	if err != nil || len(packed) == 0 { // no call was made in it
+		return s, err
+	}
+	if s.state, err = m.unpackSession(packed); err != nil {
 		return nil, fmt.Errorf("restore session: %w", err)
 	}
 	return s, nil
 }
 
-func (m *Module) readSession(saved []byte) (*sessionState, error) {
+// unsealSession returns what is packed in a saved session of this home.
+func (r *Runtime) unsealSession(saved []byte) ([]byte, error) {
 	if len(saved) < sessionHeader || string(saved[:len(sessionMagic)]) != sessionMagic {
 		return nil, ErrSessionDamaged
 	}
 	packed := saved[sessionHeader:]
-	if !hmac.Equal(saved[len(sessionMagic):sessionHeader], m.runtime.seal(sessionDomain, packed)) {
+	if !hmac.Equal(saved[len(sessionMagic):sessionHeader], r.seal(sessionDomain, packed)) {
 		return nil, ErrSessionDamaged
 	}
-	return m.unpackSession(packed)
+	return packed, nil
+}
+
+// HasSessions returns the error that [Module.OpenSession] would return.
+func (p *Prepared) HasSessions() error {
+	_, err := p.module.OpenSession()
+	return err
+}
+
+// SealSession makes of what [Session.Pack] has returned in another process what
+// [Session.Save] returns.
+func (p *Prepared) SealSession(packed []byte) []byte { return p.module.runtime.sealSession(packed) }
+
+// UnsealSession is the way back. The error is [ErrSessionDamaged].
+func (p *Prepared) UnsealSession(saved []byte) ([]byte, error) {
+	packed, err := p.module.runtime.unsealSession(saved)
+	if err != nil {
+		return nil, fmt.Errorf("restore session: %w", err)
+	}
+	return packed, nil
 }
 
 // unpackSession reads what is compressed. It allocates no more than a session

@@ -177,11 +177,18 @@ func (c *child) call(m *call) error {
 	if m.Taped {
 		m.Call.Tape = &remoteTape{c, m.Waits}
 	}
-	got, err := c.module.Call(ctx, m.Call)
+	var answer result
+	var err error
+	if m.Session {
+		answer.Result, answer.State, err = c.going(ctx, m)
+	} else {
+		answer.Result, err = c.module.Call(ctx, m.Call)
+	}
 	c.mu.Lock()
 	c.calling = 0
 	c.mu.Unlock()
-	return c.reply(kindResult, &result{Result: got, Failure: sandbox.Describe(errors.Unwrap(err)), Lines: c.takeLines()})
+	answer.Failure, answer.Lines = sandbox.Describe(errors.Unwrap(err)), c.takeLines()
+	return c.reply(kindResult, &answer)
 }
 
 func (c *child) takeLines() []line {

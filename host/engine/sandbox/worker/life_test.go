@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
+
 	"github.com/skillet-run/skillet/host/engine/sandbox"
 	"github.com/skillet-run/skillet/internal/reexec"
 )
@@ -239,7 +241,7 @@ func TestNesting(t *testing.T) {
 	var m *Module
 	deepest := 0
 	functions := []sandbox.HostFunc{{Module: "test", Name: "again", Call: func(ctx context.Context, _ *sandbox.Guest, _ []uint64) error {
-		deepest = max(deepest, nesting(ctx))
+		deepest = max(deepest, sandbox.Nesting(ctx))
 		_, err := m.Call(ctx, sandbox.Call{Export: "run"})
 		return err
 	}}}
@@ -341,4 +343,86 @@ func TestCompileMemory(t *testing.T) {
 	if !errors.Is(err, ErrDied) || !errors.Is(err, sandbox.ErrCompile) {
 		t.Errorf("compile: %v", err)
 	}
+}
+
+// TestIdleProcesses keeps no more processes waiting than may, of whatever modules: those
+// end that have waited longest.
+func TestIdleProcesses(t *testing.T) {
+	t.Parallel()
+	_, r := runtimes(t, Settings{IdleProcesses: 2}, hostFunctions())
+	var all []*Module
+	for range 4 {
+		m, err := r.Load(t.Context(), reactor())
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, m)
+	}
+	for range 3 {
+		for _, m := range all {
+			mustEcho(t, m)
+		}
+	}
+	waits := func(m *Module) int {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		return len(m.idle)
+	}
+	for waits(all[0])+waits(all[1]) > 0 {
+		time.Sleep(time.Millisecond)
+	}
+	if waits(all[2]) != 1 || waits(all[3]) != 1 {
+		t.Errorf("%d and %d processes wait of those that were called last", waits(all[2]), waits(all[3]))
+	}
+}
+
+// TestModulesApart has calls of two loaded modules with the same bytes in processes of
+// their own: they are loaded for two skills.
+func TestModulesApart(t *testing.T) {
+	t.Parallel()
+	_, r := runtimes(t, Settings{}, hostFunctions())
+	seen := map[*process]bool{}
+	for range 2 {
+		m, err := r.Load(t.Context(), reactor())
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustEcho(t, m)
+		mustEcho(t, m)
+		seen[onlyIdle(t, m)] = true
+	}
+	if len(seen) != 2 {
+		t.Error("one process ran the calls of both")
+	}
+}
+
+// TestOneInTheOther counts the calls in both kinds of runtime: the depth ends calls that
+// make each other, and none of them waits for a turn while the first has it.
+func TestOneInTheOther(t *testing.T) {
+	t.Parallel()
+	var next []caller
+	functions := []sandbox.HostFunc{{Module: "test", Name: "again", Call: func(ctx context.Context, _ *sandbox.Guest, _ []uint64) error {
+		_, err := next[sandbox.Nesting(ctx)%2].Call(ctx, sandbox.Call{Export: "run"})
+		return err
+	}}}
+	p := newPool(t, Settings{})
+	s := newSandbox(t, sandbox.Options{Functions: functions, Compiler: p, MaxConcurrent: 1})
+	inside, err := s.Load(t.Context(), again())
+	if err != nil {
+		t.Fatal(err)
+	}
+	outside, err := NewRuntime(hclog.NewNullLogger(), p, s, functions, 1).Load(t.Context(), again())
+	if err != nil {
+		t.Fatal(err)
+	}
+	next = []caller{inside, outside}
+	var calls sync.WaitGroup
+	for i := range 4 { // of each kind one has a turn
+		calls.Go(func() {
+			if _, err := next[i%2].Call(t.Context(), sandbox.Call{Export: "run"}); !errors.Is(err, sandbox.ErrDepth) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+	calls.Wait()
 }

@@ -49,6 +49,8 @@ type (
 		Preopens []preopen
 		Taped    bool // looks at the clock and at randomness pass the parent
 		Waits    bool // and sleeping takes time
+		Session  bool // it goes on with State, which is empty at first
+		State    []byte
 	}
 
 	cancel struct{ Deadline bool }
@@ -57,6 +59,7 @@ type (
 		Result  sandbox.Result
 		Failure *sandbox.Failure
 		Lines   []line
+		State   []byte // of a session
 	}
 
 	// line is a line of the guest's log.

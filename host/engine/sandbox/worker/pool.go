@@ -24,6 +24,9 @@ type Settings struct {
 	Spare bool
 	// Idle is how long a process waits for its next call. Zero means a minute.
 	Idle time.Duration
+	// IdleProcesses is how many processes wait for their next call, over all modules; of
+	// more, those end that have waited longest. Zero means [DefaultProcesses].
+	IdleProcesses int
 	// CompileBytes bounds the data of a process that compiles. Zero means
 	// [DefaultCompileBytes].
 	CompileBytes uint64
@@ -34,6 +37,9 @@ type Settings struct {
 	// many as there are processors.
 	Compilers int
 }
+
+// DefaultProcesses is as many calls as run at once in a sandbox.
+const DefaultProcesses = sandbox.DefaultConcurrent
 
 // DefaultCompileBytes is enough for the largest module that the gate of package
 // wasmbin lets through: compiling takes about thirty times a module's size.
@@ -69,6 +75,7 @@ type Pool struct {
 	closed   bool
 	starting sync.WaitGroup
 	tidy     sync.Once
+	idle     idlers
 }
 
 var _ sandbox.Compiler = (*Pool)(nil)
@@ -88,6 +95,9 @@ func NewPool(log hclog.Logger, s Settings) (*Pool, error) {
 	}
 	if s.Idle == 0 {
 		s.Idle = defaultIdle
+	}
+	if s.IdleProcesses == 0 {
+		s.IdleProcesses = DefaultProcesses
 	}
 	if s.CompileBytes == 0 {
 		s.CompileBytes = DefaultCompileBytes

@@ -154,12 +154,9 @@ func (p *process) end() {
 
 // alive reports whether the process has not ended.
 func (p *process) alive() bool {
-	select {
-	case <-p.ended:
-		return false
-	default:
-		return true
-	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return !p.gone
 }
 
 // explain says why talking to the process failed. What cannot be read because

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"container/list"
 	"context"
 	"errors"
 	"fmt"
@@ -96,10 +97,38 @@ type Module struct {
 	closed bool
 }
 
-// waiting is a process without a call.
+// waiting is a process without a call. Whoever stops its timer has it.
 type waiting struct {
-	proc  *process
-	timer *time.Timer
+	module *Module
+	proc   *process
+	timer  *time.Timer
+	place  *list.Element // among those of the pool
+}
+
+// idlers are the processes without a call, of all modules.
+type idlers struct {
+	mu  sync.Mutex
+	all list.List // of *waiting, the last is the latest
+}
+
+// add adds one, and returns one that has to go when there are more than most then.
+func (i *idlers) add(w *waiting, most int) (first *waiting) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	w.place = i.all.PushBack(w)
+	if i.all.Len() <= most {
+		return nil
+	}
+	first = i.all.Front().Value.(*waiting)
+	i.all.Remove(first.place)
+	return first
+}
+
+// remove does nothing for one that is not there.
+func (i *idlers) remove(w *waiting) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.all.Remove(w.place)
 }
 
 // Info describes the module. The caller must not change its slices.
@@ -114,9 +143,11 @@ func (m *Module) Close(ctx context.Context) error {
 	m.idle = nil
 	m.mu.Unlock()
 	for _, w := range idle {
-		w.timer.Stop()
-		w.proc.kill()
-		go m.runtime.pool.drop(w.proc)
+		if w.timer.Stop() {
+			m.runtime.pool.idle.remove(w)
+			w.proc.kill()
+			go m.runtime.pool.drop(w.proc)
+		}
 	}
 	stop := context.AfterFunc(ctx, m.killBusy)
 	defer stop()
@@ -190,6 +221,7 @@ func (m *Module) reuse(memory uint64) (found *process) {
 			continue
 		}
 		m.idle = slices.Delete(m.idle, i, i+1)
+		m.runtime.pool.idle.remove(w)
 		if dead {
 			go m.runtime.pool.drop(w.proc)
 			continue
@@ -225,16 +257,23 @@ func (m *Module) release(p *process, healthy bool) {
 		go m.runtime.pool.drop(p)
 		return
 	}
-	w := &waiting{proc: p}
-	w.timer = time.AfterFunc(m.runtime.pool.settings.Idle, func() { m.expire(w) })
+	w := &waiting{module: m, proc: p}
+	pool := m.runtime.pool
+	w.timer = time.AfterFunc(pool.settings.Idle, w.expire) // which waits for mu
 	m.idle = append(m.idle, w)
+	first := pool.idle.add(w, pool.settings.IdleProcesses)
+	if first != nil && first.timer.Stop() {
+		go first.expire()
+	}
 }
 
 // expire ends a process that has waited for too long.
-func (m *Module) expire(w *waiting) {
+func (w *waiting) expire() {
+	m := w.module
 	m.mu.Lock()
 	m.idle = slices.DeleteFunc(m.idle, func(other *waiting) bool { return other == w })
 	m.mu.Unlock()
+	m.runtime.pool.idle.remove(w)
 	m.runtime.pool.drop(w.proc)
 }
 

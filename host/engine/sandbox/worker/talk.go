@@ -16,17 +16,11 @@ const (
 	grace = time.Second
 	// resultRoom is what a result takes beside output and log.
 	resultRoom = 512 << 10
+	// sessionRoom is what a packed session takes: packing may make it a little larger.
+	sessionRoom = sandbox.MaxSessionBytes + sandbox.MaxSessionBytes/64
 	// maxErrorText is how much of a host function's error the worker gets to see.
 	maxErrorText = 8 << 10
 )
-
-type depthKey struct{}
-
-// nesting is how many calls in workers are around the one that ctx is for.
-func nesting(ctx context.Context) int {
-	n, _ := ctx.Value(depthKey{}).(int)
-	return n
-}
 
 // Call runs an export in a worker process, as [sandbox.Module.Call] does in
 // this one: limits, results and errors are the same. Env, Config, Log, the
@@ -34,9 +28,14 @@ func nesting(ctx context.Context) int {
 //
 // Errors beside those: [ErrDied], [ErrProtocol].
 func (m *Module) Call(ctx context.Context, c sandbox.Call) (sandbox.Result, error) {
+	return m.call(ctx, c, nil)
+}
+
+// call makes a call, in a session when s is not nil.
+func (m *Module) call(ctx context.Context, c sandbox.Call, s *Session) (sandbox.Result, error) {
 	start := time.Now()
 	c.Limits = c.Limits.Filled()
-	r, err := m.admit(ctx, c)
+	r, err := m.admit(ctx, c, s)
 	r.Duration = time.Since(start)
 	if err != nil {
 		return r, fmt.Errorf("call %s: %w", c.Export, err)
@@ -45,7 +44,7 @@ func (m *Module) Call(ctx context.Context, c sandbox.Call) (sandbox.Result, erro
 }
 
 // admit refuses calls that cannot work, waits for a slot, and makes the call.
-func (m *Module) admit(ctx context.Context, c sandbox.Call) (r sandbox.Result, err error) {
+func (m *Module) admit(ctx context.Context, c sandbox.Call, s *Session) (r sandbox.Result, err error) {
 	if err := m.prepared.Check(c); err != nil {
 		return r, err
 	}
@@ -53,7 +52,7 @@ func (m *Module) admit(ctx context.Context, c sandbox.Call) (r sandbox.Result, e
 		return r, err
 	}
 	defer m.calls.Done()
-	depth := nesting(ctx)
+	depth := sandbox.Nesting(ctx)
 	if depth >= sandbox.MaxDepth {
 		return r, tooDeep()
 	}
@@ -67,7 +66,7 @@ func (m *Module) admit(ctx context.Context, c sandbox.Call) (r sandbox.Result, e
 	if err != nil {
 		return r, err
 	}
-	t := &talk{module: m, proc: p, call: c}
+	t := &talk{module: m, proc: p, call: c, session: s}
 	err = sandbox.Contain(func() (err error) {
 		r, err = t.run(ctx)
 		return err
@@ -113,6 +112,8 @@ type talk struct {
 	files  *fileServer
 	start  time.Time
 
+	session *Session // nil for a call in none
+
 	functions int   // host functions called
 	depth     int   // of them, how many have not returned
 	hostErr   error // of the last one that failed
@@ -127,7 +128,7 @@ func (t *talk) run(ctx context.Context) (sandbox.Result, error) {
 	}
 	t.proc.next++
 	stop := t.watch(ctx)
-	hostCtx, cancel := context.WithDeadline(context.WithValue(ctx, depthKey{}, nesting(ctx)+1), t.start.Add(t.call.Limits.Wall))
+	hostCtx, cancel := context.WithDeadline(sandbox.WithNesting(ctx, sandbox.Nesting(ctx)+1), t.start.Add(t.call.Limits.Wall))
 	defer cancel()
 	var got result
 	err := t.proc.wire.send(kindCall, t.proc.next, t.message())
@@ -143,7 +144,11 @@ func (t *talk) run(ctx context.Context) (sandbox.Result, error) {
 	if t.call.Output != nil {
 		got.Result.Output = append(t.call.Output[:0], got.Result.Output...)
 	}
-	return got.Result, t.restore(ctx, got.Failure)
+	err = t.restore(ctx, got.Failure)
+	if t.session != nil {
+		t.session.keep(got.State, err)
+	}
+	return got.Result, err
 }
 
 // message is the call as it is sent.
@@ -152,6 +157,9 @@ func (t *talk) message() *call {
 	m.Call.FS, m.Call.Output = nil, nil
 	if t.call.Tape != nil {
 		m.Taped, m.Waits = true, t.call.Tape.Waits()
+	}
+	if t.session != nil {
+		m.Session, m.State = true, t.session.packed
 	}
 	if t.files != nil {
 		m.Files, m.Preopens = true, t.files.preopens()
@@ -241,7 +249,11 @@ func (t *talk) until(ctx context.Context, k kind, message any) error {
 // guest can have in memory, or its result.
 func (t *talk) most() int {
 	l := t.call.Limits
-	return int(min(maxBody, max(l.OutputBytes+2*l.LogBytes, int64(l.MemoryBytes), maxMoved)+resultRoom))
+	most := max(l.OutputBytes+2*l.LogBytes, int64(l.MemoryBytes), maxMoved) + resultRoom
+	if t.session != nil {
+		most += sessionRoom
+	}
+	return int(min(maxBody, most))
 }
 
 // log hands on lines of the guest.
