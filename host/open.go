@@ -67,6 +67,7 @@ func (h *Host) openWorkers(expect bool) (err error) {
 	s := h.config.Settings()
 	if h.workers, err = worker.NewPool(h.log.Named("worker"), worker.Settings{
 		CompileTime: duration.OfSeconds(s.CompileTimeoutSeconds), CompileBytes: uint64(s.ModuleLimitFactor) * worker.DefaultCompileBytes,
+		IdleProcesses: s.IsolatedProcesses,
 	}); err == nil && expect {
 		h.workers.Expect()
 	}
@@ -94,7 +95,7 @@ func (h *Host) openSandbox(ctx context.Context) error {
 	h.sessions = session.Open(h.log.Named("session"), h.path("sessions"), key, session.Settings{
 		Bytes: int64(s.SessionMaxMB) << 20, Total: int64(s.SessionsTotalMB) << 20, LockWait: duration.OfSeconds(s.LockWaitSeconds),
 	})
-	h.apart = worker.NewRuntime(h.log.Named("worker"), h.workers, h.sandbox, hostfn.Functions(), 0)
+	h.apart = worker.NewRuntime(h.log.Named("worker"), h.workers, h.sandbox, hostfn.Functions(), s.IsolatedProcesses)
 	h.modules = script.NewCache(h.log.Named("script"), h.path("cache", "scripts"), key)
 	return nil
 }

@@ -64,7 +64,7 @@ func (h *Host) wire() {
 		Home: h.home, Own: upkeep.OwnFiles(s),
 		Ceilings:    h.ceilings(),
 		HTTPTimeout: duration.OfSeconds(s.HTTPTimeoutSeconds), HTTPBytes: int64(s.HTTPMaxMB) << 20,
-		Workers: h.apart, Sessions: h.sessions, Skills: h.skills, Unrevoked: h.skills.Unrevoked, Scripts: h.scripts, Trials: trials{h}, Rights: rights{h.watch, h.skills}, Rates: upkeep.Rates(s),
+		Workers: h.apart, Isolated: upkeep.Isolated(s), Sessions: h.sessions, Skills: h.skills, Unrevoked: h.skills.Unrevoked, Scripts: h.scripts, Trials: trials{h}, Rights: rights{h.watch, h.skills}, Rates: upkeep.Rates(s),
 		Ready:  h.ready,
 		Models: skillmodel.New(h.models), Asks: h.models.Ready,
 	})

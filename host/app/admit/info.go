@@ -31,6 +31,8 @@ type (
 	Upgrade = review.Upgrade
 	// ReadByModels is what models read of a skill.
 	ReadByModels = review.ReadByModels
+	// An Isolation is how a skill is kept apart from others, and who decided that.
+	Isolation = runner.Isolation
 	// A TrialReport says how the trial of a new version stands.
 	TrialReport = runner.Report
 )
@@ -43,6 +45,9 @@ type Info struct {
 	Files     []bundle.File       `json:"files"`
 	Bounds
 	Grants []Grant `json:"grants"`
+	// Isolation is how an installed skill whose code runs here is kept apart from others;
+	// nil for others.
+	Isolation *Isolation `json:"isolation,omitempty"`
 	// Canary is how the trial of a new version stands; nil when there is none.
 	Canary *TrialReport `json:"canary,omitempty"`
 	// Former are the versions that were active before, the latest first.
@@ -123,6 +128,13 @@ func (s *Service) look(ctx context.Context, by approval.Principal, of invoke.Add
 func (s *Service) addState(ctx context.Context, in *Info, skill Skill) (err error) {
 	if in.Grants, err = s.parts.Approvals.Grants(ctx, skill.Digest); err != nil {
 		return err
+	}
+	if in.Manifest.Type.IsCode() {
+		isolation, err := s.parts.Runner.IsolationOf(approval.SkillPrincipal(skill))
+		if err != nil {
+			return err
+		}
+		in.Isolation = &isolation
 	}
 	if in.Former, err = s.parts.Registry.History(ctx, skill.Name); err != nil || skill.Canary == nil {
 		return err

@@ -77,6 +77,16 @@ func Rates(s config.Settings) []runner.Rate {
 	return all
 }
 
+// Isolated are the settings by which skills run in processes of their own, as the runner
+// takes them.
+func Isolated(s config.Settings) []runner.Isolated {
+	all := []runner.Isolated{{Setting: "isolated_skills", Skills: s.Isolated()}}
+	if s.Isolation == config.IsolationProcess {
+		all = append(all, runner.Isolated{Setting: "isolation", Skills: []string{"*"}})
+	}
+	return all
+}
+
 // OwnFiles are the host's own files that may lie outside of the home.
 func OwnFiles(s config.Settings) []string {
 	path, err := filepath.Abs(s.StoreKeyFile)

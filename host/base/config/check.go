@@ -113,6 +113,9 @@ func check(s Settings, sources map[string]string) error {
 		{"record_calls", s.RecordCalls >= 0 && s.RecordCalls <= 1000, "0 to 1000"},
 		{"record_calls_mb", s.RecordCallsMB >= 1 && s.RecordCallsMB <= 1<<16, "1 to 65536"},
 		{"record_calls_days", s.RecordCallsDays > 0 && s.RecordCallsDays <= 3650, "more than 0, at most 3650"},
+		{"isolation", slices.Contains([]string{IsolationShared, IsolationProcess}, s.Isolation), "shared or process"},
+		{"isolated_skills", !slices.ContainsFunc(s.Isolated(), func(p string) bool { return !fits(namePattern(), p) }), "names such as csv, or patterns such as acme-*, separated by commas"},
+		{"isolated_processes", s.IsolatedProcesses >= 1 && s.IsolatedProcesses <= 1024, "1 to 1024"},
 		{"download_timeout_seconds", s.DownloadTimeoutSeconds > 0 && s.DownloadTimeoutSeconds <= 86400, "more than 0, at most 86400"},
 	}...))
 	if err == nil {

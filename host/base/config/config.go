@@ -58,6 +58,12 @@ type Settings struct {
 	RecordCalls     int     `koanf:"record_calls" doc:"how many recent calls of each installed skill are kept as recordings, on which updates are tried; 0 keeps none"`
 	RecordCallsMB   int     `koanf:"record_calls_mb" doc:"the most that the kept recordings of one skill may take, in MB"`
 	RecordCallsDays float64 `koanf:"record_calls_days" doc:"how long recordings of calls are kept, in days"`
+	// Isolation says where installed skills run: [IsolationShared] or
+	// [IsolationProcess]. IsolatedSkills run in processes of their own in any case, and
+	// IsolatedProcesses bounds how many processes there are.
+	Isolation         string `koanf:"isolation" doc:"where installed skills run: shared, in the process of the host; process, each in worker processes that run no other skill"`
+	IsolatedSkills    string `koanf:"isolated_skills" doc:"skills that run in worker processes of their own although isolation is shared, separated by commas: names, or patterns such as acme-*"`
+	IsolatedProcesses int    `koanf:"isolated_processes" doc:"how many worker processes run calls at the same time; as many wait for the next call of their skill"`
 	// RateLimits are how often skills may be called; they can only be set in the
 	// file.
 	RateLimits []RateLimit `koanf:"rate_limits" doc:"how often skills may be called, a list: skill, tool, max_calls, per_seconds"`
@@ -87,11 +93,20 @@ const (
 	SyncGroup = "group"
 )
 
+// What the setting isolation can be.
+const (
+	IsolationShared  = "shared"
+	IsolationProcess = "process"
+)
+
 // SyncWindow is how long the record of a call waits to be synced with [SyncGroup].
 const SyncWindow = 10 * time.Millisecond
 
 // StoreBackends are the names of what can keep the store; the first is the default.
 func StoreBackends() []string { return []string{"badger", "file"} }
+
+// Isolated are the patterns of the skills that run in processes of their own.
+func (s Settings) Isolated() []string { return nameList(s.IsolatedSkills) }
 
 // Defaults are the settings of a home without a configuration.
 func Defaults() Settings {
@@ -102,6 +117,7 @@ func Defaults() Settings {
 		HTTPTimeoutSeconds: 30, HTTPMaxMB: 10,
 		SecretKey: "auto", StoreBackend: StoreBackends()[0], AuditSync: SyncAuto, LockWaitSeconds: 30, ProposalExpiryDays: 30, MinFreeMB: 64,
 		DownloadTimeoutSeconds: 600, SessionMaxMB: 64, SessionsTotalMB: 1024, RecordCallsMB: 32, RecordCallsDays: 30,
+		Isolation: IsolationShared, IsolatedProcesses: 32,
 		RateLimits: []RateLimit{}, Registries: []Registry{}, RevocationLists: []string{},
 		Models: Models{CacheTTLSeconds: 3600, MemoryMB: 8192}, Providers: Providers{},
 		Budget: Budget{

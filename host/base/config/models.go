@@ -37,7 +37,7 @@ type Tiers struct {
 func (t Tiers) Lists() map[string][]string {
 	lists := map[string][]string{}
 	for tier, names := range t.named() {
-		if list := modelList(names); len(list) > 0 {
+		if list := nameList(names); len(list) > 0 {
 			lists[tier] = list
 		}
 	}
@@ -45,10 +45,10 @@ func (t Tiers) Lists() map[string][]string {
 }
 
 // Fallbacks are the models of Fallback.
-func (m Models) Fallbacks() []string { return modelList(m.Fallback) }
+func (m Models) Fallbacks() []string { return nameList(m.Fallback) }
 
-// modelList takes a list of models apart.
-func modelList(names string) (list []string) {
+// nameList takes a list of names apart.
+func nameList(names string) (list []string) {
 	for name := range strings.SplitSeq(names, ",") {
 		if name = strings.TrimSpace(name); name != "" {
 			list = append(list, name)

@@ -177,7 +177,11 @@ func (r *Runner) load(ctx context.Context, a *attempt) error {
 		}
 		t.Package = p
 	}
-	m, fresh, err := r.module(ctx, t, a.call.Stage != nil)
+	domain, err := r.domain(a.run)
+	if err != nil {
+		return err
+	}
+	m, fresh, err := r.module(ctx, t, domain, a.call.Stage != nil)
 	if fresh {
 		a.compile = m.Info().CompileTime
 	}

@@ -135,6 +135,7 @@ type machine struct {
 	store  store.Store
 	calls  *journal.Journal
 	skills skills
+	bubble bool // where processes cannot be waited for
 }
 
 func newMachine(t testing.TB) *machine {
@@ -151,7 +152,11 @@ func newMachine(t testing.TB) *machine {
 // inBubble runs a test on a machine whose time passes when everybody waits.
 func inBubble(t *testing.T, f func(t *testing.T, m *machine)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) { f(t, newMachine(t)) })
+	synctest.Test(t, func(t *testing.T) {
+		m := newMachine(t)
+		m.bubble = true
+		f(t, m)
+	})
 }
 
 // process makes a runner as a process of its own has it. It is closed with the
@@ -177,6 +182,9 @@ func (m *machine) processWith(o sandbox.Options, change ...func(*runner.Settings
 		m.t.Fatal(err)
 	}
 	s := runner.Settings{Home: "/home/x/.skillet", Skills: m.skills}
+	if !m.bubble {
+		isolate(m.t, rt, o.Functions, &s)
+	}
 	for _, f := range change {
 		f(&s)
 	}

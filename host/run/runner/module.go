@@ -21,30 +21,25 @@ type module interface {
 // moduleKey names a module by its bytes and by where it runs.
 type moduleKey struct {
 	digest manifests.Digest
-	apart  bool
-}
-
-// apart reports whether a target runs in processes of its own: nobody has
-// decided about one that was never installed.
-func (r *Runner) apart(t Target) bool {
-	return r.settings.Workers != nil && t.Origin == registry.OriginPath
+	domain string // of the worker processes; empty for this process
 }
 
 // module returns the compiled module of a target, compiling it at its first use;
-// fresh is true when it did. staged says that the call is one of a test.
-func (r *Runner) module(ctx context.Context, t Target, staged bool) (m module, fresh bool, err error) {
+// fresh is true when it did. domain is that of the run, and staged says that it is one of a
+// test.
+func (r *Runner) module(ctx context.Context, t Target, domain string, staged bool) (m module, fresh bool, err error) {
 	c, err := r.code(ctx, t, staged)
 	if err != nil {
 		return nil, false, err
 	}
-	key := moduleKey{c.digest, r.apart(t)}
+	key := moduleKey{c.digest, domain}
 	r.mu.Lock()
 	m, ok := r.modules[key]
 	r.mu.Unlock()
 	if ok {
 		return m, false, nil
 	}
-	if m, err = r.open(ctx, c, key.apart); err != nil {
+	if m, err = r.open(ctx, c, domain != ""); err != nil {
 		return nil, false, err
 	}
 	m, err = r.keep(ctx, key, m)

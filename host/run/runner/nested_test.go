@@ -367,7 +367,9 @@ func TestCallsNeverWaitInACircle(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := skills{}
-	r := runner.New(log, s.KV(), rt, ps, nil, nil, calls, runner.Settings{Home: "/home/x/.skillet", Skills: found})
+	settings := runner.Settings{Home: "/home/x/.skillet", Skills: found}
+	isolate(t, rt, hostfn.Functions(), &settings)
+	r := runner.New(log, s.KV(), rt, ps, nil, nil, calls, settings)
 	names := []string{"a", "b", "c", "d"}
 	for _, name := range names {
 		g := newGuest()

@@ -172,6 +172,9 @@ type Settings struct {
 	// Workers runs what nobody has decided about, and looks at what is to be
 	// installed. Nil does both in this process.
 	Workers *worker.Runtime
+	// Isolated are the settings by which installed skills run in Workers, too. Policies
+	// may say so of more.
+	Isolated []Isolated
 	// Scripts makes the modules of packages that an interpreter runs; nil makes none.
 	Scripts Scripts
 	// Unrevoked refuses a package that was revoked. It is asked about packages without

@@ -53,7 +53,9 @@ func assemble(t testing.TB) parts {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return parts{runner.New(log, s.KV(), rt, ps, nil, nil, calls, runner.Settings{Home: "/home/x/.skillet"}), calls}
+	settings := runner.Settings{Home: "/home/x/.skillet"}
+	isolate(t, rt, hostfn.Functions(), &settings)
+	return parts{runner.New(log, s.KV(), rt, ps, nil, nil, calls, settings), calls}
 }
 
 // records are the runs in the audit log.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/skillet-run/skillet/host/base/task"
 	"github.com/skillet-run/skillet/host/engine/sandbox"
+	"github.com/skillet-run/skillet/host/engine/sandbox/worker"
 	"github.com/skillet-run/skillet/host/record/registry"
 	"github.com/skillet-run/skillet/host/run/session"
 	"github.com/skillet-run/skillet/manifests"
@@ -69,10 +70,12 @@ func (a *run) sessionKey() session.Key {
 	return session.Key{Place: owner(a.call.Target), Owner: a.call.Caller, Name: a.call.Session}
 }
 
-// stateful is a module whose sessions can be kept.
-type stateful interface {
-	OpenSession() (*sandbox.Session, error)
-	RestoreSession(saved []byte) (*sandbox.Session, error)
+// conversation is a session of a module that runs here, or in worker processes. Each can
+// go on with what the other has saved.
+type conversation interface {
+	Call(context.Context, sandbox.Call) (sandbox.Result, error)
+	Save() ([]byte, error)
+	Bytes() int
 }
 
 // goOn makes a call that goes on with the session, and keeps what it left. A call
@@ -93,23 +96,37 @@ func (a *attempt) goOn(ctx context.Context, c sandbox.Call) (sandbox.Result, err
 }
 
 // resume brings the session to where the last call left it.
-func (a *attempt) resume() (*sandbox.Session, error) {
-	if s, ok := a.turn.Live().(*sandbox.Session); ok {
-		return s, nil
+func (a *attempt) resume() (conversation, error) {
+	switch m := a.module.(type) {
+	case *sandbox.Module:
+		return resume(a.turn, m.OpenSession, m.RestoreSession)
+	case *worker.Module:
+		return resume(a.turn, m.OpenSession, m.RestoreSession)
 	}
-	m, ok := a.module.(stateful)
-	if !ok {
-		return nil, fmt.Errorf("open session: %w: it runs in a process of its own", sandbox.ErrSession)
+	return nil, fmt.Errorf("open session: %w", sandbox.ErrSession)
+}
+
+// resume goes on with the session that the last call left in memory, if it ran where this
+// one does, or else with what was saved.
+func resume[S conversation](t *session.Turn, open func() (S, error), restore func([]byte) (S, error)) (s S, err error) {
+	saved := t.State()
+	switch live := t.Live().(type) {
+	case S:
+		return live, nil
+	case conversation: // a policy or a setting says otherwise since
+		if saved, err = live.Save(); err != nil {
+			return s, err
+		}
 	}
-	if saved := a.turn.State(); len(saved) > 0 {
-		return m.RestoreSession(saved)
+	if len(saved) > 0 {
+		return restore(saved)
 	}
-	return m.OpenSession()
+	return open()
 }
 
 // keepSession keeps what a call left. When the session was closed meanwhile, that
 // is what somebody wanted.
-func (a *attempt) keepSession(ctx context.Context, s *sandbox.Session) error {
+func (a *attempt) keepSession(ctx context.Context, s conversation) error {
 	saved, err := s.Save()
 	if err != nil {
 		return err
