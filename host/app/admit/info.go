@@ -37,6 +37,9 @@ type (
 	TrialReport = runner.Report
 )
 
+// IsolationProcess is the mode of a skill that runs in processes of its own.
+const IsolationProcess = runner.IsolationProcess
+
 // Info is everything about a package.
 type Info struct {
 	Digest    manifests.Digest    `json:"digest"`
@@ -45,8 +48,8 @@ type Info struct {
 	Files     []bundle.File       `json:"files"`
 	Bounds
 	Grants []Grant `json:"grants"`
-	// Isolation is how an installed skill whose code runs here is kept apart from others;
-	// nil for others.
+	// Isolation is how an installed skill is kept apart from others; nil for a skill
+	// without code, and for a package that is not installed.
 	Isolation *Isolation `json:"isolation,omitempty"`
 	// Canary is how the trial of a new version stands; nil when there is none.
 	Canary *TrialReport `json:"canary,omitempty"`
@@ -129,7 +132,7 @@ func (s *Service) addState(ctx context.Context, in *Info, skill Skill) (err erro
 	if in.Grants, err = s.parts.Approvals.Grants(ctx, skill.Digest); err != nil {
 		return err
 	}
-	if in.Manifest.Type.IsCode() {
+	if m := in.Manifest; m.Type.IsCode() || m.AgentSkill != nil && len(m.AgentSkill.Scripts) > 0 {
 		isolation, err := s.parts.Runner.IsolationOf(approval.SkillPrincipal(skill))
 		if err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/skillet-run/skillet/host/base/config"
 	"github.com/skillet-run/skillet/host/base/fault"
 	"github.com/skillet-run/skillet/host/record/approval"
 	"github.com/skillet-run/skillet/host/run/session"
@@ -69,7 +70,7 @@ func (s *Service) Diagnose(ctx context.Context, by approval.Principal) (Diagnosi
 		{"engine", s.checkEngine, nil},
 		{"cache", s.checkCache, nil},
 		{"limits", s.checkLimits, nil},
-		{"workers", s.checkWorkers, nil},
+		{"workers", s.checkWorkers, s.unbounded},
 		{"sandbox", s.checkSandbox, nil},
 	} {
 		detail, err := c.look(ctx)
@@ -315,6 +316,29 @@ func (s *Service) checkWorkers(context.Context) (string, error) {
 		detail += "; not by: " + strings.Join(not, ", ")
 	}
 	return detail, err
+}
+
+// unbounded warns of worker processes that keep skills apart, as settings want it, without
+// what the system would have to bound them by.
+func (s *Service) unbounded(context.Context) []string {
+	settings := s.Config.Settings()
+	if settings.Isolation == config.IsolationShared && len(settings.Isolated()) == 0 {
+		return nil
+	}
+	walls, err := s.Workers.Walls()
+	if err != nil { // which is said where it is looked for
+		return nil
+	}
+	var not []string
+	for _, w := range walls {
+		if !w.Holds {
+			not = append(not, w.Name)
+		}
+	}
+	if len(not) == 0 {
+		return nil
+	}
+	return []string{"skills run in processes of their own, which this system does not bound by: " + strings.Join(not, ", ")}
 }
 
 func (s *Service) checkPolicies(context.Context) (string, error) {

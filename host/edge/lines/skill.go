@@ -114,6 +114,7 @@ func (b *block) info(a admit.Info) {
 	if m.Type.IsCode() {
 		b.bounds("limits:   ", limit.Bounds(a.Bounds))
 	}
+	b.isolation(a.Isolation)
 	if s, ok := m.Sessions(); ok {
 		b.fact("sessions", sessionBounds(s))
 	}
@@ -130,6 +131,17 @@ func (b *block) info(a admit.Info) {
 		b.say("  %s", standing(g))
 	}
 	b.showCompared(a)
+}
+
+// isolation writes who keeps a skill apart from others; nothing of one that is not.
+func (b *block) isolation(i *admit.Isolation) {
+	switch {
+	case i == nil || i.Mode != admit.IsolationProcess:
+	case i.Setting != "":
+		b.fact("isolation", "processes of its own, by the setting "+i.Setting)
+	default:
+		b.fact("isolation", "processes of its own, by policy "+strings.Join(i.Policies, ", ")+because(i.Reason, nil))
+	}
 }
 
 // showCompared says what is different from the active version, if that was asked for.
