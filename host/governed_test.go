@@ -17,6 +17,10 @@ import (
 	"github.com/skillet-run/skillet/manifests"
 )
 
+// everyIsolation are the settings by which installed skills run here, or in processes of
+// their own.
+var everyIsolation = []string{"shared", "process"}
+
 // callsOfEcho opens a home in which echo is installed, and returns what calls it as a person
 // does: find it, spend its grants, run it, record the run.
 func callsOfEcho(b testing.TB, o host.Options) func(input []byte) (invoke.Answer, error) {
@@ -151,6 +155,9 @@ func TestServedCallsAreOnRecord(t *testing.T) {
 // BenchmarkGoverned is a call as a user gets it in a process that stays: target, decision,
 // sandbox and record.
 func BenchmarkGoverned(b *testing.B) {
+	for _, isolation := range everyIsolation {
+		b.Run("isolation/"+isolation, func(b *testing.B) { benchIsolation(b, isolation) })
+	}
 	var log bytes.Buffer
 	o := options(b.TempDir(), &log)
 	o.Expect = host.ExpectMuch
@@ -184,4 +191,23 @@ func BenchmarkGoverned(b *testing.B) {
 			})
 		})
 	}
+}
+
+// benchIsolation is a call by one caller, with its median.
+func benchIsolation(b *testing.B, isolation string) {
+	var log bytes.Buffer
+	o := options(b.TempDir(), &log)
+	o.Expect, o.Flags = host.ExpectMuch, []string{"isolation=" + isolation}
+	call := callsOfEcho(b, o)
+	var all []time.Duration
+	for b.Loop() {
+		start := time.Now()
+		if a, err := call([]byte(`{"say":"hello"}`)); err != nil || !a.OK {
+			b.Fatalf("%v %+v", err, a.Error)
+		}
+		all = append(all, time.Since(start))
+	}
+	slices.Sort(all)
+	b.ReportMetric(float64(all[len(all)/2].Nanoseconds())/1000, "p50-µs")
+	b.ReportMetric(float64(all[len(all)*99/100].Nanoseconds())/1000, "p99-µs")
 }

@@ -19,7 +19,9 @@ import (
 // child is the worker's side: it does one thing after another.
 type child struct {
 	wire    *wire
-	in      chan frame // all that is received but cancel
+	in      chan frame // what answers the question of the work that is being done
+	turn    sync.Mutex // held by the work that is being done, for all but mu guards
+	ended   chan error // why the process gives up
 	setup   setup
 	runtime *sandbox.Runtime
 	module  *sandbox.Module
@@ -41,33 +43,42 @@ func serve(work Work, try attempts) int {
 		return complain(err)
 	}
 	receive, send := workerFiles()
-	c := &child{wire: newWire(receive, send), in: make(chan frame), work: work}
+	c := &child{wire: newWire(receive, send), in: make(chan frame), ended: make(chan error), work: work}
 	if err := c.wire.send(kindHello, 0, &hello{Magic: magic, Protocol: protocol}); err != nil {
 		return complain(err)
 	}
-	go c.listen()
-	for f := range c.in {
-		if err := c.answer(f, try); err != nil {
-			return complain(err)
-		}
+	go c.listen(try)
+	if err := <-c.ended; err != nil {
+		return complain(err)
 	}
 	return 0
 }
 
 // listen receives for as long as there is a parent, and then ends the process,
-// whatever it is doing.
-func (c *child) listen() {
+// whatever it is doing. What begins work it does itself, while another goroutine
+// listens: to hand it to one that waits would take as long as most calls do.
+func (c *child) listen(try attempts) {
 	for {
 		f, err := c.wire.receive(maxBody)
 		switch {
 		case errors.Is(err, io.EOF):
-			os.Exit(0)
+			c.ended <- nil
+			return
 		case err != nil:
-			os.Exit(complain(err))
+			c.ended <- err
+			return
 		case f.kind == kindCancel:
 			c.cancel(f)
-		default:
+		case f.kind.answers():
 			c.in <- f
+		default:
+			go c.listen(try)
+			c.turn.Lock()
+			defer c.turn.Unlock()
+			if err := c.answer(f, try); err != nil {
+				c.ended <- err
+			}
+			return
 		}
 	}
 }

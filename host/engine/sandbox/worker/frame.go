@@ -39,6 +39,15 @@ const (
 	kindTried                    // tests only: what came of it
 )
 
+// answers reports whether it is part of what the worker is doing.
+func (k kind) answers() bool {
+	switch k {
+	case kindOp, kindHostDone, kindFileDone, kindSeen, kindAnswer:
+		return true
+	}
+	return false
+}
+
 // A frame is a message on its way: the length of its body (4 bytes, little
 // endian), its kind (1 byte), the number of the call it belongs to (4 bytes),
 // and its body.
