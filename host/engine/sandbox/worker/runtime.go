@@ -83,6 +83,30 @@ func (r *Runtime) Close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
+// A Status is a process that has a module.
+type Status struct {
+	PID  int
+	Busy bool // it runs a call
+}
+
+// Processes are those that have modules, in no order.
+func (r *Runtime) Processes() []Status {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var all []Status
+	for m := range r.modules {
+		m.mu.Lock()
+		for p := range m.busy {
+			all = append(all, Status{p.proc.Pid, true})
+		}
+		for _, w := range m.idle {
+			all = append(all, Status{w.proc.proc.Pid, false})
+		}
+		m.mu.Unlock()
+	}
+	return all
+}
+
 // A Module is a module that runs in worker processes. It is safe for
 // concurrent use: each call has a process of its own while it lasts.
 type Module struct {
