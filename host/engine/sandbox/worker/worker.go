@@ -1,5 +1,6 @@
 // Package worker is the second wall around modules: it compiles them, and runs
-// those nobody has approved yet, in processes of their own that can be lost.
+// those nobody has approved yet, or that are kept apart, in processes of their own
+// that can be lost.
 //
 // A worker process is this program again, in the role [reexec.Worker]; main and TestMain
 // look for that before they do anything else, and then leave everything to [Main]. It has no
