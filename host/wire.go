@@ -195,7 +195,7 @@ func (h *Host) wireModels() {
 
 func (h *Host) wireWork() {
 	h.work, h.working = work.New(h.log, work.Parts{
-		Models: h.models, Definitions: h.agents, Invoke: h.invoke, Installer: h.installer, Calls: h.calls, Doctor: upkeep.DoctorCaller,
+		Models: h.models, Definitions: h.agents, Invoke: h.invoke, Installer: h.installer, Calls: h.calls, Recordings: h.recordings, Doctor: upkeep.DoctorCaller,
 		Redact: h.redactor(context.Background()).Text, Explain: meaning.Of, Notifier: h.notifier,
 		Metrics: h.runner.Metrics, Groups: h.calls.Groups,
 	})

@@ -239,7 +239,7 @@ func (t *terminal) withHostFor(expect func(*cli.Context) host.Expectation, do ac
 // none, they show what an empty one has.
 var looking = []string{
 	"list", "info", "tree", "why", "outdated", "stats", "audit", "logs", "events", "permission show", "policy list", "secret list", "session list",
-	"trust list", "token list", "approvals list", "approvals show", "agent list", "agent show", "task list", "task show", "memory list", "memory search", "memory show",
+	"trust list", "token list", "approvals list", "approvals show", "agent list", "agent show", "task list", "task show", "audit show", "memory list", "memory search", "memory show",
 }
 
 // emptyHome makes a home for one command, which opens it. done removes the home.

@@ -2,13 +2,16 @@ package main
 
 import (
 	"context"
+	"io"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/skillet-run/skillet/host"
 	"github.com/skillet-run/skillet/host/app/govern"
 	"github.com/skillet-run/skillet/host/app/upkeep"
+	"github.com/skillet-run/skillet/host/app/work"
 	"github.com/skillet-run/skillet/host/edge/lines"
+	"github.com/skillet-run/skillet/host/edge/page"
 )
 
 func (t *terminal) auditCommand() *cli.Command {
@@ -18,6 +21,7 @@ func (t *terminal) auditCommand() *cli.Command {
 		Action: t.withHost(t.audit),
 		Subcommands: []*cli.Command{
 			command("list ls", auditFlags(), t.withHost(t.audit)),
+			command("show", htmlFlags(), t.withState(t.auditShow)),
 			t.auditVerify(), t.auditExport(), t.auditKey(), t.auditRepair(),
 		},
 	}
@@ -41,6 +45,22 @@ func (t *terminal) audit(ctx context.Context, c *cli.Context, h *host.Host) erro
 			printAll(t.say, lines.Event(e))
 		}
 	})
+}
+
+// auditShow shows all that is known of a run.
+func (t *terminal) auditShow(ctx context.Context, c *cli.Context, h *host.Host) error {
+	id, err := need(c, 1, "one run")
+	if err != nil {
+		return err
+	}
+	told, err := h.Work().Calls().Tell(ctx, t.person(), id[0])
+	if err != nil {
+		return err
+	}
+	if c.IsSet("html") {
+		return t.savePage(ctx, c, h, savedPage{Run: string(told.Call.RunID)}, func(w io.Writer) error { return page.Run(w, told) })
+	}
+	return answered(t, told, nil, func(told work.CallTelling) { printAll(t.say, lines.Run(told)) })
 }
 
 func (t *terminal) auditRepair() *cli.Command {

@@ -214,7 +214,7 @@ func TestScripts(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %s", name)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "line": firstLine, "module": module, "flip": flip, "spoil": spoil, "id": id, "blob": blob, "expand": expand, "archive": archive, "spoil-session": spoilSession, "spoil-store": spoilStore,
+			"exits": exits, "line": firstLine, "module": module, "flip": flip, "spoil": spoil, "id": id, "member": member, "blob": blob, "expand": expand, "archive": archive, "spoil-session": spoilSession, "spoil-store": spoilStore,
 			"append": appendTo, "shelve": lent.shelve, "deep": deep, "warm": code.warm,
 		},
 	})
@@ -515,6 +515,16 @@ func spoilStore(ts *testscript.TestScript, neg bool, args []string) {
 	if n == 0 {
 		ts.Fatalf("%s does not have %s", args[0], args[1])
 	}
+}
+
+// member sets a variable to a member of the JSON object in a file.
+func member(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: member FILE NAME VAR")
+	}
+	var all map[string]any
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &all))
+	ts.Setenv(args[2], fmt.Sprint(all[args[1]]))
 }
 
 func id(ts *testscript.TestScript, neg bool, args []string) {

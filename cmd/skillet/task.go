@@ -23,9 +23,7 @@ func (t *terminal) taskCommand() *cli.Command {
 			&cli.StringFlag{Name: "state", Usage: "those in this `STATE`: queued, running, waiting_approval, paused, completed, failed or cancelled"},
 			&cli.BoolFlag{Name: "all", Usage: "all of them, not only the newest 20"},
 		}, t.withState(t.listTasks)),
-		command("show", []cli.Flag{
-			&cli.StringFlag{Name: "html", Usage: "write all that is known of it to `FILE`, as a page that needs no network; - for standard output"}, overFlag(),
-		}, t.withTask("", func(ctx context.Context, c *cli.Context, h *host.Host, id string) error {
+		command("show", htmlFlags(), t.withTask("", func(ctx context.Context, c *cli.Context, h *host.Host, id string) error {
 			if c.IsSet("html") {
 				return t.taskPage(ctx, c, h, id)
 			}

@@ -70,23 +70,35 @@ func (t *terminal) taskPage(ctx context.Context, c *cli.Context, h *host.Host, i
 	if err != nil {
 		return err
 	}
-	write := func(w io.Writer) error { return page.Task(w, told) }
+	return t.savePage(ctx, c, h, savedPage{Task: told.Task.ID}, func(w io.Writer) error { return page.Task(w, told) })
+}
+
+// htmlFlags are those of commands that show all that is known of something.
+func htmlFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "html", Usage: "write all that is known of it to `FILE`, as a page that needs no network; - for standard output"}, overFlag(),
+	}
+}
+
+// savePage writes a page to where --html says.
+func (t *terminal) savePage(ctx context.Context, c *cli.Context, h *host.Host, saved savedPage, write func(io.Writer) error) error {
 	path := c.String("html")
 	switch {
 	case path == "":
-		return fault.Errorf(fault.KindUsage, "--html is empty").WithHint("name a file, such as --html task.html")
+		return fault.Errorf(fault.KindUsage, "--html is empty").WithHint("name a file, such as --html page.html")
 	case path == standardOutput:
 		return write(t.out)
 	}
-	saved := savedPage{Path: path, Task: told.Task.ID}
-	err = h.Work().Tasks().SavePage(ctx, t.person(), work.PageFile{Path: path, Over: c.Bool("force")}, write)
+	saved.Path = path
+	err := h.Work().Tasks().SavePage(ctx, t.person(), work.PageFile{Path: path, Over: c.Bool("force")}, write)
 	return t.answered(saved, err, func() { t.note("wrote %s", plain(path)) })
 }
 
-// savedPage says where a page was written.
+// savedPage says where a page was written, and of what it is.
 type savedPage struct {
 	Path string `json:"path"`
-	Task string `json:"task"`
+	Task string `json:"task,omitempty"`
+	Run  string `json:"run,omitempty"`
 }
 
 func askWords(r work.Risk) string {

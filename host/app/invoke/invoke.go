@@ -65,6 +65,8 @@ type Invocation struct {
 	// Run and Session are those the call belongs to, for grants that hold for one alone. A
 	// skill with sessions goes on with Session; empty for a call that leaves nothing behind.
 	Run, Session string
+	// Task and Step are those of a goal that the call is made for; empty for none.
+	Task, Step string
 	// Workspace is the absolute directory against which relative paths resolve.
 	Workspace string
 	// Limits lower or raise those of the manifest, up to what the host allows. A zero field
@@ -222,7 +224,7 @@ func (in Invocation) withoutCode() error {
 // of runs are spent last, when nothing is left to be wrong with it.
 func (s *Service) granted(ctx context.Context, in Invocation) (runner.Call, error) {
 	c := runner.Call{
-		Target: in.Target.run, Tool: in.Target.tool, Input: in.Input, Caller: in.By.Actor(), Allow: in.Allow, Session: in.Session,
+		Target: in.Target.run, Tool: in.Target.tool, Input: in.Input, Caller: in.By.Actor(), Task: in.Task, Step: in.Step, Allow: in.Allow, Session: in.Session,
 		Workspace: in.Workspace, Limits: in.Limits, Config: in.Config, Bounds: in.Bounds, Begins: in.Begins, Logged: in.Logged, NoCache: in.NoCache, Fresh: in.Fresh,
 	}
 	if _, agent := in.By.(approval.Agent); agent && c.Bounds == nil {
@@ -243,6 +245,7 @@ func (s *Service) call(ctx context.Context, t Target, c runner.Call) task.Result
 		s.parts.Warm(ctx)
 	}
 	ctx, asked := skillmodel.Counting(ctx)
+	c.Models = asked.Use
 	res := s.asked(ctx, t, c)
 	res.Models = asked.Use()
 	return res

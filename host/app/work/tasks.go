@@ -179,18 +179,18 @@ func (t *Tasks) find(ctx context.Context, by approval.Principal, prefix string) 
 	}
 	r, err := o.Get(ctx, id)
 	if err == nil && r.Owner != by.Actor() {
-		return o, "", fault.Wrap(fault.KindNotFound, othersError{by.Actor(), prefix})
+		return o, "", fault.Wrap(fault.KindNotFound, othersError{by.Actor(), "task", prefix})
 	}
 	return o, id, err
 }
 
-// ErrOthers means that a task is somebody else's. The text of an error that wraps it does not
+// ErrOthers means that a task or a run is somebody else's. The text of an error that wraps it does not
 // tell that there is one.
-var ErrOthers = errors.New("the task is somebody else's")
+var ErrOthers = errors.New("it is somebody else's")
 
-type othersError struct{ actor, id string }
+type othersError struct{ actor, what, id string }
 
-func (e othersError) Error() string { return e.actor + " has no task " + e.id }
+func (e othersError) Error() string { return e.actor + " has no " + e.what + " " + e.id }
 
 func (othersError) Is(target error) bool { return target == ErrOthers }
 

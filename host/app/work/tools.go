@@ -116,7 +116,7 @@ func (b toolCatalog) call(ctx context.Context, c task.ToolCall, pays *budget.Lea
 		return task.Result{}, err
 	}
 	in := invoke.Invocation{
-		Target: target, By: by, Input: c.Args, Bounds: bounds(c), Begins: begins,
+		Target: target, By: by, Input: c.Args, Task: c.Task, Step: c.Step, Bounds: bounds(c), Begins: begins,
 		Allow:  b.s.allows(c.Task, target.Manifest()),
 		Limits: invoke.Limits{Seconds: float64(c.TimeoutMS) / 1000},
 	}

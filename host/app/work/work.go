@@ -31,6 +31,7 @@ import (
 	"github.com/skillet-run/skillet/host/record/approval"
 	"github.com/skillet-run/skillet/host/record/journal"
 	"github.com/skillet-run/skillet/host/run/hostfn"
+	"github.com/skillet-run/skillet/host/run/recording"
 	"github.com/skillet-run/skillet/host/run/runner"
 	"github.com/skillet-run/skillet/manifests"
 	"github.com/skillet-run/skillet/plugins/agent/builtin"
@@ -47,6 +48,8 @@ type Parts struct {
 	// Calls is the audit log of calls. Those of Doctor are not calls of skills.
 	Calls  *journal.Journal
 	Doctor string
+	// Recordings are those of recent calls.
+	Recordings *recording.Archive
 	// Redact takes secrets out of a text, and Explain says what an error means.
 	Redact  func(string) string
 	Explain func(error) *fault.Error
@@ -137,6 +140,9 @@ func (s *Service) Close() error {
 
 // Tasks are goals, and what becomes of them.
 func (s *Service) Tasks() *Tasks { return &Tasks{s} }
+
+// Calls are the runs of tools on record.
+func (s *Service) Calls() *Calls { return &Calls{s} }
 
 // Agents are what tasks are given to.
 func (s *Service) Agents() *Agents { return &Agents{s} }

@@ -75,6 +75,9 @@ var mayUse = map[string][]govern.Role{
 	"show-task":   {viewer, caller, operator, approver, agent},
 	"follow-task": {viewer, caller, operator, approver, agent},
 
+	"list-runs":       {viewer, caller, operator, approver, agent},
+	"show-run":        {viewer, caller, operator, approver, agent},
+	"run-transcript":  {viewer, caller, operator, approver, agent},
 	"task-transcript": {viewer, caller, operator, approver, agent},
 
 	"remember":        {operator, approver, agent},
@@ -119,7 +122,7 @@ func TestWhoMayUseWhat(t *testing.T) {
 	}
 	seen, strangers, want := 0, 0, map[string]int{}
 	for path, methods := range read(t, s).Paths {
-		path = strings.NewReplacer("{skill}", "nobody", "{tool}", "nothing", "{proposal}", "0000", "{plan}", "0", "{task}", "0000").Replace(path)
+		path = strings.NewReplacer("{skill}", "nobody", "{tool}", "nothing", "{proposal}", "0000", "{plan}", "0", "{task}", "0000", "{run}", "00000000").Replace(path)
 		for method, op := range methods {
 			seen++
 			roles, known := mayUse[op.ID]

@@ -1,15 +1,10 @@
 package api
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"net/http"
-	"reflect"
-	"strings"
 	"time"
-
-	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/skillet-run/skillet/host/app/govern"
 	"github.com/skillet-run/skillet/host/app/work"
@@ -58,39 +53,6 @@ type Reason struct {
 	Reason string `json:"reason,omitempty" maxLength:"500"`
 }
 
-type tellTask struct {
-	TaskID
-	Accept string `header:"Accept" doc:"text/html for a page; otherwise it is JSON."`
-}
-
-// telling adds the route of what is known of a task, which has two forms.
-func (a *API) telling(r route) {
-	op := a.operation(r)
-	op.Responses["200"] = &huma.Response{Description: "What is known of the task.", Content: map[string]*huma.MediaType{
-		"application/json": {Schema: a.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[work.Telling](), true, "Telling")},
-		"text/html":        {Schema: &huma.Schema{Type: huma.TypeString}},
-	}}
-	huma.Register(a.huma, op, func(ctx context.Context, in *tellTask) (*file, error) {
-		told, err := a.s.Work.Tasks().Tell(ctx, passOf(ctx).By(), in.ID)
-		if err != nil {
-			a.noteDenied(ctx, err)
-			return nil, a.problem(err)
-		}
-		var b bytes.Buffer
-		f := &file{Type: "application/json"}
-		if strings.Contains(in.Accept, "text/html") {
-			f.Type, f.Policy, err = "text/html; charset=utf-8", pages.Policy+"; sandbox", pages.Task(&b, told)
-		} else {
-			err = marshal(&b, told)
-		}
-		if err != nil {
-			return nil, a.problem(err)
-		}
-		f.Body = b.Bytes()
-		return f, nil
-	})
-}
-
 func tasks(a *API) {
 	const tag = "tasks"
 	steer, look := needs(govern.RightWork), needs(govern.RightWork, govern.RightRead)
@@ -127,6 +89,12 @@ func tasks(a *API) {
 		}) (work.Run, error) {
 			return all().Cancel(ctx, p.By(), work.TaskChange{ID: in.ID, Reason: in.Body.Reason, Seen: seenBy(ctx)})
 		})
-	a.telling(route{method: http.MethodGet, path: "/v1/tasks/{task}/transcript", id: "task-transcript", tag: tag, summary: "Tells all that is known of a task, as JSON or as a page", rights: look})
+	telling(a, route{method: http.MethodGet, path: "/v1/tasks/{task}/transcript", id: "task-transcript", tag: tag, summary: "Tells all that is known of a task, as JSON or as a page", rights: look},
+		func(ctx context.Context, p govern.Pass, in *struct {
+			TaskID
+			Form
+		}) (work.Telling, error) {
+			return all().Tell(ctx, p.By(), in.ID)
+		}, pages.Task)
 	a.events(route{method: http.MethodGet, path: "/v1/tasks/{task}/events", id: "follow-task", class: stream, tag: tag, summary: "Streams the events of a task, until it stands still", rights: look})
 }

@@ -6,10 +6,14 @@ import (
 
 	"github.com/skillet-run/skillet/host/app/govern"
 	"github.com/skillet-run/skillet/host/app/upkeep"
+	"github.com/skillet-run/skillet/host/app/work"
 )
 
 // Event is what is on record of a decision, a run or a refusal.
 func Event(e govern.Event) []string { return written(Style{}, func(b *block) { b.event(e) }) }
+
+// Run is all that is known of a run.
+func Run(t work.CallTelling) []string { return written(Style{}, func(b *block) { b.run(t) }) }
 
 // Verification is what is well and what is damaged in the audit log.
 func Verification(v govern.Verification) []string {
@@ -54,7 +58,7 @@ func (b *block) event(e govern.Event) {
 		b.say("%s  %s: %s%s", line, e.Refused.Route, e.Refused.Reason, more)
 		return
 	}
-	b.say("%s  %s  %s  %.1f ms, %d fuel", line, e.Run.Tool, verdict(e), e.Run.DurationMS, e.Run.Fuel)
+	b.say("%s  %s  %s  %.1f ms, %d fuel  %s", line, e.Run.Tool, verdict(e), e.Run.DurationMS, e.Run.Fuel, e.Run.RunID)
 	if e.Run.OnBehalfOf != "" {
 		b.say("    %s for %s, as a part of run %s", e.Run.Part, e.Run.OnBehalfOf, e.Run.Of)
 	}
@@ -69,6 +73,80 @@ func verdict(e govern.Event) string {
 		return "ok"
 	}
 	return string(e.Run.Error.Kind)
+}
+
+func (b *block) run(t work.CallTelling) {
+	c := t.Call
+	b.say("%s  %s:%s", c.RunID, plain(c.Skill), plain(c.Tool))
+	if c.OK {
+		b.say("  outcome:  ok")
+	} else {
+		b.say("  outcome:  %s: %s", c.Error.Kind, plain(c.Error.Message))
+	}
+	b.say("  when:     %s, by %s", c.Time.Local().Format("2006-01-02 15:04:05"), plain(c.Actor))
+	models := ""
+	if m := c.Models; m != nil {
+		models = fmt.Sprintf("; %s of models, %d tokens in, %d out", count(m.Calls, "answer"), m.InputTokens, m.OutputTokens)
+	}
+	b.say("  cost:     %.1f ms, %d fuel, %d B of memory, %s of the host%s", c.DurationMS, c.Fuel, c.PeakMemoryBytes, count(c.HostCalls, "call"), models)
+	if c.Of != "" {
+		b.say("  part of:  the run %s, as its %s", c.Of, c.Part)
+	}
+	if c.Session != "" {
+		b.say("  session:  %s", plain(c.Session))
+	}
+	if t.Task != nil {
+		b.say("  for:      the task %s: %s, step %s", plain(t.Task.ID), plain(t.Task.Title), plain(c.Step))
+		for _, d := range t.Task.Approvals {
+			b.say("  decided:  %s", decided(d.Approved, plain(d.By), plain(d.Notes)))
+		}
+	}
+	for _, u := range c.Used {
+		b.say("  used:     %s, granted as %s, %s", plain(u.Request), plain(u.Capability), count(u.Count, "time"))
+	}
+	for _, d := range c.Denials {
+		b.say("  denied:   %s: %s", plain(d.Request), plain(d.Reason))
+	}
+	for _, p := range t.Parts {
+		b.say("  called:   %s:%s  %.1f ms, %d fuel  %s", plain(p.Skill), plain(p.Tool), p.DurationMS, p.Fuel, p.RunID)
+	}
+	if t.Kept != nil {
+		b.kept(*t.Kept)
+	}
+}
+
+func decided(yes bool, by, notes string) string {
+	line := "refused by " + by
+	if yes {
+		line = "approved by " + by
+	}
+	if notes != "" {
+		line += ": " + notes
+	}
+	return line
+}
+
+// maxPreview is how many characters of one text are shown in a line.
+const maxPreview = 200
+
+func (b *block) kept(k work.KeptCall) {
+	b.say("  input:    %s", plain(short(k.Input, maxPreview)))
+	b.say("  answer:   %s", plain(short(k.Output, maxPreview)))
+	for _, c := range k.HostCalls {
+		b.say("  asked:    %s %s -> %s", plain(c.Name), plain(short(c.Request, maxPreview)), plain(short(c.Answer, maxPreview)))
+	}
+	for _, f := range k.Files {
+		b.say("  did:      %s", plain(f.What))
+		if f.Before != "" {
+			b.say("    - %s", plain(short(f.Before, maxPreview)))
+		}
+		if f.Written != "" {
+			b.say("    + %s", plain(short(f.Written, maxPreview)))
+		}
+	}
+	for _, l := range k.Logs {
+		b.say("  log:      %s: %s", plain(l.Level), plain(l.Message))
+	}
 }
 
 func (b *block) repair(r upkeep.AuditRepair) {

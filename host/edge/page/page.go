@@ -5,7 +5,7 @@
 package page
 
 import (
-	_ "embed"
+	"embed"
 	"fmt"
 	"html/template"
 	"io"
@@ -18,10 +18,10 @@ import (
 // Policy is what a browser lets the page do: nothing but to have its own style.
 const Policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
-//go:embed task.html
-var taskText string
+//go:embed *.html
+var files embed.FS
 
-var taskPage = template.Must(template.New("task").Funcs(template.FuncMap{
+var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"policy": func() string { return Policy },
 	"shown":  func(v any) string { return work.Shown(fmt.Sprint(v)) },
 	"short":  short,
@@ -32,12 +32,21 @@ var taskPage = template.Must(template.New("task").Funcs(template.FuncMap{
 		return time.Duration(ms * float64(time.Millisecond)).Round(10 * time.Microsecond).String()
 	},
 	"usd": func(micro int64) string { return fmt.Sprintf("%.4f USD", float64(micro)/1e6) },
-}).Parse(taskText))
+}).ParseFS(files, "*.html"))
 
 // Task writes the page of a task.
 func Task(w io.Writer, t work.Telling) error {
-	if err := taskPage.Execute(w, t); err != nil {
-		return fmt.Errorf("make the page of a task: %w", err)
+	return write(w, "task.html", t)
+}
+
+// Run writes the page of a run.
+func Run(w io.Writer, t work.CallTelling) error {
+	return write(w, "run.html", t)
+}
+
+func write(w io.Writer, name string, of any) error {
+	if err := pages.ExecuteTemplate(w, name, of); err != nil {
+		return fmt.Errorf("make a page: %w", err)
 	}
 	return nil
 }

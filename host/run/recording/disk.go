@@ -1,8 +1,10 @@
 package recording
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -53,23 +55,78 @@ const maxDisk = MaxContent
 
 func newDisk(r *Recording) *disk {
 	d := &disk{r: r, nodes: map[string]*node{}, was: map[string]bool{}, is: map[string]bool{}, open: map[uint32]*cursor{}, next: map[string][]*File{}}
-	paths := []string{""} // of the files that were opened, by handle
-	for _, e := range r.Events {
-		if e.File == nil {
-			continue
-		}
-		path := e.File.Path
-		if e.File.Handle > 0 {
-			path = paths[e.File.Handle]
-		} else if e.File.Op == opOpen && e.File.Told.Errno == "" {
-			paths = append(paths, path)
-		}
-		key := e.File.key(path)
-		d.next[key] = append(d.next[key], e.File)
-		d.was[deed(e.File.FileAsk, path)] = true
-		d.at(path).learn(e.File)
+	for path, f := range r.filed() {
+		key := f.key(path)
+		d.next[key] = append(d.next[key], f)
+		d.was[deed(f.FileAsk, path)] = true
+		d.at(path).learn(f)
 	}
 	return d
+}
+
+// filed are the operations on files in order, each with the path that it is about.
+func (r *Recording) filed() iter.Seq2[string, *File] {
+	return func(yield func(string, *File) bool) {
+		paths := []string{""} // of the files that were opened, by handle
+		for _, e := range r.Events {
+			if e.File == nil {
+				continue
+			}
+			path := e.File.Path
+			if e.File.Handle > 0 {
+				path = paths[e.File.Handle]
+			} else if e.File.Op == opOpen && e.File.Told.Errno == "" {
+				paths = append(paths, path)
+			}
+			if !yield(path, e.File) {
+				return
+			}
+		}
+	}
+}
+
+// A Deed is what the guest did to a file.
+type Deed struct {
+	// What says it in words: "write to /data/a.txt".
+	What string
+	// Written is what it wrote, and Before the beginning of what it had read of the file
+	// until then; both are empty for other deeds.
+	Before, Written []byte
+}
+
+// Deeds are what the guest did to files and came about, in order. What it did in parts, such
+// as to write a file, is one deed.
+func (r *Recording) Deeds() (all []Deed) {
+	known := &disk{nodes: map[string]*node{}}
+	place := map[string]int{} // in all, by what was done
+	for path, f := range r.filed() {
+		what := deed(f.FileAsk, path)
+		if what == "" || f.Told.Errno != "" {
+			continue
+		}
+		i, more := place[what]
+		if !more {
+			i, place[what], all = len(all), len(all), append(all, Deed{What: what})
+		}
+		switch f.Op {
+		case opRead:
+			known.at(path).learn(f)
+		case opWrite, opAppend:
+			if !more {
+				all[i].Before = known.at(path).beginning()
+			}
+			all[i].Written = append(all[i].Written, f.Data...)
+		}
+	}
+	return all
+}
+
+// beginning is what is known of the content from its first byte on.
+func (n *node) beginning() []byte {
+	if len(n.known) == 0 || n.known[0].from > 0 {
+		return nil
+	}
+	return bytes.Clone(n.content[:n.known[0].to])
 }
 
 func (d *disk) at(path string) *node {

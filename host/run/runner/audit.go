@@ -41,6 +41,11 @@ type Record struct {
 	OnBehalfOf string     `json:"on_behalf_of,omitempty"`
 	// Session is the session that the run went on with; empty for none.
 	Session string `json:"session,omitempty"`
+	// Task and Step are those of the goal that it was for; empty for none.
+	Task string `json:"task,omitempty"`
+	Step string `json:"step,omitempty"`
+	// Models is what models were asked within it; nil for none.
+	Models *task.ModelUse `json:"models,omitempty"`
 }
 
 // KindRun is the kind of a [Record]'s journal entry.
@@ -54,9 +59,13 @@ func (r *Runner) record(ctx context.Context, a *run) error {
 		OK: res.OK, Error: res.Error, DurationMS: res.DurationMS, Fuel: res.Fuel,
 		PeakMemoryBytes: res.PeakMemoryBytes, HostCalls: res.Figures.HostCalls, Used: a.uses, Denials: res.Denials,
 		Figures: res.Figures, Attempts: res.Attempts, Fallback: res.Fallback, Cached: res.Cached, Part: string(a.part), OnBehalfOf: a.onBehalfOf(),
+		Task: a.call.Task, Step: a.call.Step,
 	}
 	if a.turn != nil {
 		rec.Session = a.call.Session
+	}
+	if a.call.Models != nil {
+		rec.Models = a.call.Models()
 	}
 	if a.from != nil {
 		rec.Of = a.from.result.RunID

@@ -73,7 +73,7 @@ func (r *Runner) fallBack(ctx context.Context, a *run, ref manifests.Ref, failur
 // fallbackCall is the call of the fallback command: with the same input, and
 // with what was granted to whose tool it is.
 func (r *Runner) fallbackCall(ctx context.Context, a *run, ref manifests.Ref) (Call, error) {
-	c := Call{Target: a.call.Target, Tool: ref.Tool, Input: a.call.Input, Workspace: a.call.Workspace, Bounds: a.call.Bounds, Caller: a.call.Caller, Limits: a.call.Limits, Begins: a.call.Begins}
+	c := Call{Target: a.call.Target, Tool: ref.Tool, Input: a.call.Input, Workspace: a.call.Workspace, Bounds: a.call.Bounds, Caller: a.call.Caller, Task: a.call.Task, Step: a.call.Step, Limits: a.call.Limits, Begins: a.call.Begins}
 	if c.Limits.Seconds > 0 { // the caller's limit is for all of it
 		c.Limits.Seconds, c.wall = max(time.Until(a.until), time.Millisecond).Seconds(), cmp.Or(a.call.wall, r.total(a))
 	}

@@ -61,7 +61,7 @@ func (c callees) prepare(ctx context.Context, call hostfn.SkillCall) (Call, erro
 	if err := a.mayNest(t); err != nil {
 		return Call{}, err
 	}
-	next := Call{Target: t, Tool: call.Tool, Input: call.Input, Workspace: a.call.Workspace, Bounds: a.call.Bounds, Caller: a.call.Caller, Session: call.Session, as: call.Skill}
+	next := Call{Target: t, Tool: call.Tool, Input: call.Input, Workspace: a.call.Workspace, Bounds: a.call.Bounds, Caller: a.call.Caller, Task: a.call.Task, Step: a.call.Step, Session: call.Session, as: call.Skill}
 	next.Target.Granted, err = r.settings.Skills.Granted(ctx, next)
 	return next, err
 }

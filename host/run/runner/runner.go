@@ -126,6 +126,10 @@ type Call struct {
 	Bounds *Bounds
 	// Caller is who called, for the audit log: "human:ada".
 	Caller string
+	// Task and Step are those of a goal that the call is made for; empty for none.
+	Task, Step string
+	// Models says what models were asked so far within the call; nil when nobody counts.
+	Models func() *task.ModelUse
 	// Limits lower or raise the manifest's limits; zero fields keep them. The
 	// ceilings of [Settings] hold in any case.
 	Limits limit.Set
