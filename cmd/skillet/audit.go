@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"io"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -32,11 +33,29 @@ func auditFlags() []cli.Flag {
 		&cli.IntFlag{Name: "limit", Usage: "show only the last `N`", Value: 100},
 		&cli.StringFlag{Name: "skill", Usage: "only what is about this `SKILL`"},
 		&cli.BoolFlag{Name: "denied", Usage: "only runs in which something was refused, and refused requests"},
+		&cli.StringFlag{Name: "kind", Usage: "only entries of this `KIND`, such as install, grant, run and refused"},
+		&cli.StringFlag{Name: "by", Usage: "only what this `ACTOR` decided or asked for, such as human:ada"},
+		&cli.StringFlag{Name: "since", Usage: "leave out what was before this `TIME`"},
+		&cli.StringFlag{Name: "until", Usage: "leave out what was at this `TIME` or later"},
 	}
 }
 
+// auditQuery is what the flags ask of the log.
+func auditQuery(c *cli.Context) (q govern.EventsRequest, err error) {
+	q = govern.EventsRequest{Limit: c.Int("limit"), Skill: c.String("skill"), Denied: c.Bool("denied"), Kind: c.String("kind"), Actor: c.String("by")}
+	now := time.Now()
+	if q.Since, err = moment(c, "since", now); err == nil {
+		q.Until, err = moment(c, "until", now)
+	}
+	return q, err
+}
+
 func (t *terminal) audit(ctx context.Context, c *cli.Context, h *host.Host) error {
-	events, err := h.Govern().Audit.Events(ctx, t.person(), govern.EventsRequest{Limit: c.Int("limit"), Skill: c.String("skill"), Denied: c.Bool("denied")})
+	q, err := auditQuery(c)
+	if err != nil {
+		return err
+	}
+	events, err := h.Govern().Audit.Events(ctx, t.person(), q)
 	return t.answered(events, err, func() {
 		if len(events) == 0 {
 			t.note("nothing in the audit log fits")

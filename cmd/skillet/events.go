@@ -31,7 +31,10 @@ func (t *terminal) logsCommand() *cli.Command {
 		Name:  "logs",
 		Flags: append(auditFlags(), followFlag()),
 		Action: t.withHost(func(ctx context.Context, c *cli.Context, h *host.Host) error {
-			req := govern.EventsRequest{Limit: c.Int("limit"), Skill: c.String("skill"), Denied: c.Bool("denied")}
+			req, err := auditQuery(c)
+			if err != nil {
+				return err
+			}
 			each := func(e govern.Event) error {
 				if t.json {
 					return t.line(e)

@@ -130,6 +130,7 @@ var program = sync.OnceValues(func() (p made, err error) {
 //	spoil FILE TEXT         changes one bit in the first TEXT of a file
 //	append FILE TEXT...     appends a line to a file
 //	id FILE VAR             sets VAR to the id of the only proposal in FILE
+//	member FILE NAME VAR    sets VAR to a member of the JSON object in FILE
 //	line FILE VAR           sets VAR to the first line of a file
 //	blob FILE PATH VAR      sets VAR to the stored copy of a file of a package
 //	                        that info printed to FILE

@@ -108,6 +108,7 @@ var remedyWords = map[fault.Action]func(fault.Remedy) string{
 	"set_field":       func(r fault.Remedy) string { return flagsOf(r.Fields) },
 	"leave_out_field": func(r fault.Remedy) string { return flagsOf(r.Fields) },
 	"choose":          func(r fault.Remedy) string { return strings.Join(r.Choices, ", ") },
+	"plan_again":      func(fault.Remedy) string { return "run the command again" },
 	"show_call":       func(fault.Remedy) string { return "--json" },
 }
 

@@ -195,7 +195,7 @@ func (i *Installer) complete(ctx context.Context, g Group) error {
 	check := func(who string, ds []registry.Dependency) error {
 		for _, d := range ds {
 			if d.Digest != "" && !there[d.Digest] {
-				return fault.Errorf(fault.KindConflict, "%s needs %s@%s, which is not installed any more", who, d.Chosen(), d.Version).WithHint("run the command again")
+				return fault.Errorf(fault.KindConflict, "%s needs %s@%s, which is not installed any more", who, d.Chosen(), d.Version).WithHint("%s", fault.PlanAgain())
 			}
 		}
 		return nil

@@ -71,7 +71,7 @@ func (i *Installer) RollbackSince(ctx context.Context, h approval.Human, ref man
 			return ledger.Decision{}, err
 		}
 		if r = now; r.Canary != nil {
-			return ledger.Decision{}, fault.Errorf(fault.KindConflict, "%s changed while it was being rolled back", r.To.Name).WithHint("run the command again")
+			return ledger.Decision{}, fault.Errorf(fault.KindConflict, "%s changed while it was being rolled back", r.To.Name).WithHint("%s", fault.PlanAgain())
 		}
 		c, err := registry.RolledBack(r.To, keepState)
 		return ledger.Decision{Kind: "rollback", Actor: h.Actor(), Subject: r.To.Ref(), Note: r.note(), Changes: []ledger.Change{c}}, err

@@ -134,7 +134,7 @@ func (i *Installer) Follow(ctx context.Context, since *State, skills ...string) 
 }
 
 func moved(what string) error {
-	return fault.Errorf(fault.KindConflict, "%s %w", what, ErrMoved).WithHint("run the command again")
+	return fault.Errorf(fault.KindConflict, "%s %w", what, ErrMoved).WithHint("%s", fault.PlanAgain())
 }
 
 // Unmoved refuses what was planned from a state about all that is installed, when any of

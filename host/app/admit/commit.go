@@ -71,7 +71,7 @@ func (s *Service) Commit(ctx context.Context, by approval.Principal, p *Plan, c 
 	case p.Refused != nil:
 		return Result{}, p.Refused
 	case !p.spent.CompareAndSwap(false, true):
-		return Result{}, fault.Errorf(fault.KindConflict, "%s %s: it was committed before, and %w", p.Kind, p.Skill, ErrMoved).WithHint("run the command again")
+		return Result{}, fault.Errorf(fault.KindConflict, "%s %s: it was committed before, and %w", p.Kind, p.Skill, ErrMoved).WithHint("%s", fault.PlanAgain())
 	}
 	before, err := s.parts.Registry.List(ctx)
 	if err != nil {

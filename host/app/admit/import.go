@@ -248,7 +248,7 @@ func (m *importing) commit(ctx context.Context, s *Service, by approval.Principa
 	}
 	defer f.Close()
 	if !reflect.DeepEqual(in.Set(), m.set) {
-		return r, fault.Errorf(fault.KindConflict, "%s %w", m.Set, ErrMoved).WithHint("run the command again")
+		return r, fault.Errorf(fault.KindConflict, "%s %w", m.Set, ErrMoved).WithHint("%s", fault.PlanAgain())
 	}
 	var failed error
 	for content, err := range in.All() {

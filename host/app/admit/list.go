@@ -3,6 +3,7 @@ package admit
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/skillet-run/skillet/host/record/approval"
 	"github.com/skillet-run/skillet/host/record/registry"
@@ -16,6 +17,23 @@ type Skill = registry.Skill
 type Listing struct {
 	// All has it list every version.
 	All bool
+	// Text leaves out skills that have it neither in the name nor in the description, nor in
+	// those of a tool, whatever the case.
+	Text string
+}
+
+// fits reports whether a skill is listed.
+func (l Listing) fits(s *Skill) bool {
+	if !l.All && !s.Active {
+		return false
+	}
+	text := strings.ToLower(l.Text)
+	return text == "" || slices.ContainsFunc(words(s), func(w string) bool { return strings.Contains(strings.ToLower(w), text) })
+}
+
+// words are what a search looks at.
+func words(s *Skill) []string {
+	return slices.Concat([]string{s.Name, s.Description}, s.Aliases, s.Tools)
 }
 
 // List lists installed versions, by name and version.
@@ -33,7 +51,7 @@ func (s *Service) List(ctx context.Context, by approval.Principal, l Listing) ([
 	}
 	found := make([]Skill, 0, len(all))
 	for i := range all {
-		if l.All || all[i].Active {
+		if l.fits(&all[i]) {
 			found = append(found, all[i])
 		}
 	}

@@ -46,6 +46,8 @@ type SearchRequest struct {
 	Text string
 	// PlainHTTP allows registries to be reached without TLS.
 	PlainHTTP bool
+	// Installed has [Service.Discover] ask no registry.
+	Installed bool
 }
 
 // A SearchResult is what a search found.
@@ -67,6 +69,29 @@ func (s *Service) Search(ctx context.Context, by approval.Principal, r SearchReq
 		err = unsearched(missing)
 	}
 	return SearchResult{found, missing}, err
+}
+
+// A Discovery is what is installed, and what is published in the registries of the settings.
+type Discovery struct {
+	// Installed are the active versions of skills.
+	Installed []Skill `json:"installed" nullable:"false"`
+	// Published is the newest version in each registry, and Missing are registries that were
+	// not, or not wholly, searched.
+	Published []Found   `json:"published" nullable:"false"`
+	Missing   []Absence `json:"missing" nullable:"false"`
+}
+
+// Discover looks for skills here and in the registries of the settings, of which there may be
+// none. That no registry answers keeps nobody from what is installed.
+func (s *Service) Discover(ctx context.Context, by approval.Principal, r SearchRequest) (Discovery, error) {
+	d := Discovery{Published: []Found{}, Missing: []Absence{}}
+	all, err := s.List(ctx, by, Listing{Text: r.Text})
+	if d.Installed = all; err != nil || r.Installed || s.parts.Sources.Registries() == 0 {
+		return d, err
+	}
+	found, missing, err := s.parts.Sources.Search(ctx, r.Text, source.Options{PlainHTTP: r.PlainHTTP})
+	d.Published, d.Missing = append(d.Published, found...), append(d.Missing, missing...)
+	return d, err
 }
 
 func unsearched(missing []Absence) error {

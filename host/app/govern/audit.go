@@ -41,6 +41,10 @@ type EventsRequest struct {
 	// but runs in which something was refused, and requests that were.
 	Skill  string
 	Denied bool
+	// Kind and Actor leave out those of another kind, and by others: "install", "human:ada".
+	Kind, Actor string
+	// Since and Until leave out what was before, and what was then or later.
+	Since, Until time.Time
 }
 
 // DefaultEvents is how many entries are returned when no limit is named.
@@ -182,7 +186,7 @@ func runRecord(e journal.Entry) (r runner.Record, err error) {
 // begin is the entry after which a journal is read: where all entries fit, the last ones
 // are enough.
 func (r EventsRequest) begin(j *journal.Journal) (after uint64, err error) {
-	if r.Skill != "" || r.Denied {
+	if r.Skill != "" || r.Denied || r.Kind != "" || r.Actor != "" || !r.Since.IsZero() || !r.Until.IsZero() {
 		return 0, nil
 	}
 	last, _, err := j.Head()
@@ -193,6 +197,13 @@ func (r EventsRequest) begin(j *journal.Journal) (after uint64, err error) {
 func (r EventsRequest) fits(e Event) bool {
 	name, _, _ := strings.Cut(e.Subject, "@")
 	if r.Skill != "" && (e.Refused != nil || r.Skill != e.Subject && r.Skill != name) {
+		return false
+	}
+	switch {
+	case r.Kind != "" && r.Kind != e.Kind,
+		r.Actor != "" && r.Actor != e.Actor,
+		e.Time.Before(r.Since),
+		!r.Until.IsZero() && !e.Time.Before(r.Until):
 		return false
 	}
 	return !r.Denied || e.Refused != nil || e.Run != nil && len(e.Run.Denials) > 0

@@ -18,6 +18,7 @@ const (
 	actEnable        Action = "enable"
 	actUnpin         Action = "unpin"
 	actRun           Action = "run"
+	actPlanAgain     Action = "plan_again"
 
 	actSetSetting Action = "set_setting"
 	actSetSecret  Action = "set_secret"
@@ -303,6 +304,9 @@ func ShowRule(id string) Remedy { return Remedy{Action: actShowRule, Rule: id} }
 
 // ShowCall shows all of the call that failed, with its log.
 func ShowCall() Remedy { return Remedy{Action: actShowCall} }
+
+// PlanAgain plans a change anew, of what is there now.
+func PlanAgain() Remedy { return Remedy{Action: actPlanAgain} }
 
 // ShowRouting shows which models were considered for a request, and why.
 func ShowRouting() Remedy { return Remedy{Action: actShowRouting} }

@@ -145,6 +145,7 @@ var actions = []ActionRow{
 	{actEnable, "enable a version again", params(ParamSkill), nil},
 	{actUnpin, "let another version of a skill be chosen", params(ParamSkill), nil},
 	{actRun, "call a skill", params(ParamSkill), []Field{FieldRender, FieldSession, FieldRecord}},
+	{actPlanAgain, "make a new plan of the change", nil, nil},
 
 	{actSetSetting, "change a setting", params(ParamSetting, ParamValue), nil},
 	{actSetSecret, "set a secret", params(ParamSecret), nil},

@@ -106,7 +106,7 @@ func New(log hclog.Logger, s Services, set Settings) *API {
 	a.running, a.stop = context.WithCancel(context.Background())
 	a.huma = humago.New(a.mux, a.config())
 	a.huma.OpenAPI().OnAddOperation = append(a.huma.OpenAPI().OnAddOperation, document)
-	for _, routes := range []func(*API){health, commands, skills, changes, calls, runs, proposals, grants, policy, tasks, memories, figures, samples, auditLog, metrics, allEvents} {
+	for _, routes := range []func(*API){health, commands, skills, search, changes, calls, runs, proposals, grants, policy, tasks, memories, figures, samples, auditLog, plain, metrics, allEvents} {
 		routes(a)
 	}
 	a.mux.HandleFunc("/", a.noRoute)

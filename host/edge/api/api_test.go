@@ -46,12 +46,23 @@ type server struct {
 	schemas *schemas
 }
 
-func serve(t testing.TB, set api.Settings) *server { return serveFor(t, set, host.ExpectNothing) }
+// serve serves a new home, with some settings of it.
+func serve(t testing.TB, set api.Settings, settings ...string) *server {
+	t.Helper()
+	return serveFor(t, set, host.ExpectNothing, settings...)
+}
 
 // serveFor is serve for a home of which much or little is asked.
-func serveFor(t testing.TB, set api.Settings, expect host.Expectation) *server {
+func serveFor(t testing.TB, set api.Settings, expect host.Expectation, settings ...string) *server {
 	t.Helper()
-	h, err := host.Open(t.Context(), host.Options{Home: filepath.Join(t.TempDir(), "home"), Environ: []string{"SKILLET_SECRET_KEY=file"}, LogOutput: io.Discard, Expect: expect})
+	home := filepath.Join(t.TempDir(), "home")
+	if len(settings) == 1 && strings.Contains(settings[0], ": ") { // a line of config.yaml
+		if err := errors.Join(os.Mkdir(home, 0o700), os.WriteFile(filepath.Join(home, "config.yaml"), []byte(settings[0]), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		settings = nil
+	}
+	h, err := host.Open(t.Context(), host.Options{Home: home, Environ: []string{"SKILLET_SECRET_KEY=file"}, Flags: settings, LogOutput: io.Discard, Expect: expect})
 	if err != nil {
 		t.Fatal(err)
 	}

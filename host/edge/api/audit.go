@@ -14,6 +14,11 @@ type queryAudit struct {
 	Limit  int    `query:"limit" minimum:"1" maximum:"10000" default:"100" doc:"How many entries there are at most, the last ones."`
 	Skill  string `query:"skill" maxLength:"200" doc:"Those about NAME or NAME@VERSION."`
 	Denied bool   `query:"denied" doc:"Runs in which something was refused, and refused requests, only."`
+	Kind   string `query:"kind" maxLength:"40" doc:"Those of this kind, such as install, grant, run and refused, only."`
+	Actor  string `query:"actor" maxLength:"200" doc:"What this one decided or asked for, only, such as human:ada."`
+
+	Since time.Time `query:"since" doc:"Leaves out what was before this time."`
+	Until time.Time `query:"until" doc:"Leaves out what was at this time or later."`
 }
 
 type exportAudit struct {
@@ -32,7 +37,9 @@ func auditLog(a *API) {
 	const tag = "audit"
 	add(a, route{method: http.MethodGet, path: "/v1/audit", id: "query-audit", tag: tag, summary: "Lists the last entries of the audit log, the oldest first", rights: needs(govern.RightRead)},
 		func(ctx context.Context, p govern.Pass, in *queryAudit) (Page[govern.Event], error) {
-			all, err := a.s.Govern.Audit.Events(ctx, p.By(), govern.EventsRequest{Limit: in.Limit, Skill: in.Skill, Denied: in.Denied})
+			all, err := a.s.Govern.Audit.Events(ctx, p.By(), govern.EventsRequest{
+				Limit: in.Limit, Skill: in.Skill, Denied: in.Denied, Kind: in.Kind, Actor: in.Actor, Since: in.Since, Until: in.Until,
+			})
 			return Page[govern.Event]{Items: append([]govern.Event{}, all...)}, err
 		})
 	a.exporting(route{method: http.MethodGet, path: "/v1/audit/export", id: "export-audit", tag: tag, summary: "Exports the audit log in a form that can be verified without the home", rights: needs(govern.RightRead)})

@@ -18,8 +18,11 @@ type since struct {
 // Figures are of what ran.
 type Figures struct {
 	Skills []work.SkillStats `json:"skills" nullable:"false"`
-	Events work.EventStats   `json:"events"`
-	Queue  work.QueueStats   `json:"queue"`
+	// Models are by model, tier and day, and Tasks by agent, day and model.
+	Models work.ModelStats `json:"models"`
+	Tasks  work.TaskStats  `json:"tasks"`
+	Events work.EventStats `json:"events"`
+	Queue  work.QueueStats `json:"queue"`
 }
 
 // ProviderHealth says whether a provider answers.
@@ -64,6 +67,12 @@ func figures(a *API) {
 		func(ctx context.Context, p govern.Pass, in *since) (f Figures, err error) {
 			u := a.s.Work.Usage()
 			if f.Skills, err = u.Skills(ctx, p.By(), in.Since); err != nil {
+				return f, err
+			}
+			if f.Models, err = u.Models(ctx, p.By(), in.Since); err != nil {
+				return f, err
+			}
+			if f.Tasks, err = u.Tasks(ctx, p.By(), in.Since); err != nil {
 				return f, err
 			}
 			if f.Events, err = u.Events(ctx, p.By(), in.Since); err != nil {

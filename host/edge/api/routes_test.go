@@ -30,10 +30,11 @@ var mayUse = map[string][]govern.Role{
 	"show-service": {viewer, caller, operator, approver, agent},
 	"run-command":  {caller, operator, approver, agent},
 
-	"list-skills": {viewer, caller, operator, approver, agent},
-	"show-skill":  {viewer, caller, operator, approver, agent},
-	"list-agents": {viewer, caller, operator, approver, agent},
-	"invoke-tool": {caller, operator, approver, agent},
+	"list-skills":   {viewer, caller, operator, approver, agent},
+	"show-skill":    {viewer, caller, operator, approver, agent},
+	"search-skills": {viewer, caller, operator, approver, agent},
+	"list-agents":   {viewer, caller, operator, approver, agent},
+	"invoke-tool":   {caller, operator, approver, agent},
 
 	"enable-skill":  {approver},
 	"disable-skill": {approver},
@@ -79,6 +80,14 @@ var mayUse = map[string][]govern.Role{
 	"show-run":        {viewer, caller, operator, approver, agent},
 	"run-transcript":  {viewer, caller, operator, approver, agent},
 	"task-transcript": {viewer, caller, operator, approver, agent},
+
+	"plain-create-task":    {caller, operator, approver, agent},
+	"plain-show-task":      {viewer, caller, operator, approver, agent},
+	"plain-list-tasks":     {viewer, caller, operator, approver, agent},
+	"plain-list-approvals": {viewer, operator, approver},
+	"plain-approve":        {approver},
+	"plain-reject":         {approver},
+	"plain-stats":          {viewer, operator, approver},
 
 	"remember":        {operator, approver, agent},
 	"list-memories":   {viewer, operator, approver, agent},

@@ -42,7 +42,8 @@ type Skill = admit.Skill
 
 type listSkills struct {
 	Window
-	All bool `query:"all" doc:"Every version, not only the active ones."`
+	All  bool   `query:"all" doc:"Every version, not only the active ones."`
+	Text string `query:"q" maxLength:"200" doc:"Those that have it in the name, the description or the name of a tool, only."`
 }
 
 type showSkill struct {
@@ -59,7 +60,7 @@ func skills(a *API) {
 	const tag = "skills"
 	add(a, route{method: http.MethodGet, path: "/v1/skills", id: "list-skills", tagged: true, tag: tag, summary: "Lists installed skills", rights: needs(govern.RightFind)},
 		func(ctx context.Context, p govern.Pass, in *listSkills) (Page[admit.Skill], error) {
-			all, err := a.s.Admit.List(ctx, p.By(), admit.Listing{All: in.All})
+			all, err := a.s.Admit.List(ctx, p.By(), admit.Listing{All: in.All, Text: in.Text})
 			return page(in.Window, slices.DeleteFunc(all, func(s admit.Skill) bool { return !p.Sees(s.Name) }), err)
 		})
 	add(a, route{method: http.MethodGet, path: "/v1/skills/{skill}", id: "show-skill", tagged: true, tag: tag, summary: "Shows a skill: its manifest, limits and grants", rights: needs(govern.RightFind)},

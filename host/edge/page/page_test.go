@@ -52,9 +52,11 @@ func TestTask(t *testing.T) {
 	}
 }
 
+// hostile would be a script, a picture and a colour, if it were not text.
+const hostile = "</pre><script>alert(1)</script><img src=x onerror=alert(2)>\"'`{{.}}\x1b[31mred\x1b]0;title\a\u202eevil\u2066\u200b\x00javascript:alert(3)"
+
 // Whatever skills and models write is text: it opens no tag, and moves nothing.
 func TestHostileTexts(t *testing.T) {
-	const hostile = "</pre><script>alert(1)</script><img src=x onerror=alert(2)>\"'`{{.}}\x1b[31mred\x1b]0;title\a\u202eevil\u2066\u200b\x00javascript:alert(3)"
 	told := read(t)
 	v := fault.Errorf(fault.KindSkill, "%s", hostile)
 	r := &told.Run
@@ -75,7 +77,37 @@ func TestHostileTexts(t *testing.T) {
 		c := &told.Calls[i]
 		c.Skill, c.Tool, c.OK, c.Error = hostile, hostile, false, v
 	}
-	got := string(pageOf(t, told))
+	harmless(t, pageOf(t, told))
+}
+
+// So it is on the page of a run.
+func TestHostileRun(t *testing.T) {
+	told := read(t)
+	v := fault.Errorf(fault.KindSkill, "%s", hostile)
+	c := work.Call{Actor: hostile, CallRecord: work.CallRecord{
+		RunID: hostile, Skill: hostile, Tool: hostile, Digest: hostile, InputDigest: hostile, OutputDigest: hostile, Error: v, Session: hostile, Of: hostile,
+		Part: hostile, OnBehalfOf: hostile, Task: hostile, Step: hostile, Allowed: []string{hostile}, Denials: []work.Refusal{{Request: hostile, Reason: hostile}},
+	}}
+	step := told.Run.Steps[0]
+	step.Title, step.Goal, step.Output, step.Error, step.Input = hostile, hostile, hostile, v, json.RawMessage(hostile)
+	var b bytes.Buffer
+	err := page.Run(&b, work.CallTelling{
+		Call: c, Parts: []work.Call{c}, Task: &work.CallTask{ID: hostile, Title: hostile, Owner: hostile, State: hostile, Step: &step, Events: told.Events},
+		Kept: &work.KeptCall{
+			Input: hostile, Output: hostile, HostCalls: []work.HostCall{{Name: hostile, Request: hostile, Answer: hostile}},
+			Files: []work.FileDeed{{What: hostile, Before: hostile, Written: hostile}},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	harmless(t, b.Bytes())
+}
+
+// harmless wants hostile to be text on a page, often, and the page to ask for nothing.
+func harmless(t *testing.T, page []byte) {
+	t.Helper()
+	got := string(page)
 	for _, bad := range []string{"<script", "<img", "\x1b", "\a", "\x00", "\u202e", "\u2066", "\u200b", "onerror=alert(2)>"} {
 		if strings.Contains(got, bad) {
 			t.Errorf("%q is on the page", bad)
