@@ -34,7 +34,7 @@ func proposerFlags(yes string) []cli.Flag {
 	return []cli.Flag{
 		yesFlag(yes),
 		&cli.StringFlag{Name: "generated-by", Usage: "this `MODEL` wants the change: it waits for approval"},
-		&cli.StringFlag{Name: "rationale", Usage: "why, shown to who decides"},
+		&cli.StringFlag{Name: "rationale", Usage: "why, shown to whoever decides"},
 	}
 }
 

@@ -86,7 +86,7 @@ var lastHints = map[fault.Kind]string{
 	fault.KindUsage:        "`skillet help` lists the commands, and explains each with examples",
 	fault.KindDenied:       "`skillet audit --denied` shows what was refused, and why",
 	fault.KindLimit:        "`skillet config list` shows the limits of this host",
-	fault.KindNotFound:     "check how it is written, and that it is there",
+	fault.KindNotFound:     "check the spelling, and that it exists",
 	fault.KindApproval:     "`skillet approvals list` shows what waits",
 	fault.KindVerification: "`skillet doctor` checks the home",
 	fault.KindConflict:     "look at what is there now, and decide again",
@@ -160,7 +160,7 @@ func (t *terminal) prepare(c *cli.Command, path string) {
 		case do == nil:
 			return t.help(ctx.App, strings.Fields(path))
 		case c.ArgsUsage == "" && ctx.Args().Present():
-			return fault.Errorf(fault.KindUsage, "%s takes no arguments, and got %q", path, ctx.Args().First()).WithHint("%s", helpFor(path))
+			return fault.Errorf(fault.KindUsage, "%s takes no arguments; it got %q", path, ctx.Args().First()).WithHint("%s", helpFor(path))
 		}
 		if err := checkNumbers(ctx, path); err != nil {
 			return err
@@ -350,7 +350,7 @@ func need(c *cli.Context, n int, usage string) ([]string, error) {
 	}
 	path := strings.TrimPrefix(c.Command.HelpName, "skillet ")
 	if len(args) > n {
-		return nil, fault.Errorf(fault.KindUsage, "%s takes %s, and %q is one too many", path, usage, args[n]).WithHint("%s", helpFor(path))
+		return nil, fault.Errorf(fault.KindUsage, "%s takes %s; %q is too many", path, usage, args[n]).WithHint("%s", helpFor(path))
 	}
 	return nil, fault.Errorf(fault.KindUsage, "%s takes %s", path, usage).WithHint("%s", helpFor(path))
 }

@@ -88,7 +88,7 @@ func (t *terminal) deciding(ctx context.Context, c *cli.Context, h *host.Host, v
 		return p, err
 	}
 	if !t.canAsk() {
-		return p, fault.Errorf(fault.KindUsage, "approvals %s needs a yes, and nobody can be asked here", verb).
+		return p, fault.Errorf(fault.KindUsage, "approvals %s needs confirmation, and nobody can be asked here", verb).
 			WithHint("look at it with `skillet approvals show %s`, then add --yes", p.ID)
 	}
 	if err := t.showProposal(ctx, h, govern.ShowProposal{ID: p.ID}); err != nil {

@@ -73,7 +73,7 @@ func untilTime(text string, now time.Time) (time.Time, error) {
 		return at, fault.Errorf(fault.KindUsage, "--until %s: not a time", text).
 			WithHint("write a date, such as 2030-01-31, a time, such as 2030-01-31T12:00:00Z, or how long, such as 24h or 7d")
 	case !at.After(now):
-		return at, fault.Errorf(fault.KindUsage, "--until %s: that is over", text).WithHint("name a time that is still to come")
+		return at, fault.Errorf(fault.KindUsage, "--until %s: that time has passed", text).WithHint("give a time in the future")
 	}
 	return at.UTC(), nil
 }

@@ -31,7 +31,7 @@ func (t *terminal) auditCommand() *cli.Command {
 func auditFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.IntFlag{Name: "limit", Usage: "show only the last `N`", Value: 100},
-		&cli.StringFlag{Name: "skill", Usage: "only what is about this `SKILL`"},
+		&cli.StringFlag{Name: "skill", Usage: "only entries about this `SKILL`"},
 		&cli.BoolFlag{Name: "denied", Usage: "only runs in which something was refused, and refused requests"},
 		&cli.StringFlag{Name: "kind", Usage: "only entries of this `KIND`, such as install, grant, run and refused"},
 		&cli.StringFlag{Name: "by", Usage: "only what this `ACTOR` decided or asked for, such as human:ada"},
@@ -58,7 +58,7 @@ func (t *terminal) audit(ctx context.Context, c *cli.Context, h *host.Host) erro
 	events, err := h.Govern().Audit.Events(ctx, t.person(), q)
 	return t.answered(events, err, func() {
 		if len(events) == 0 {
-			t.note("nothing in the audit log fits")
+			t.note("no entry of the audit log matches")
 		}
 		for _, e := range events {
 			printAll(t.say, lines.Event(e))
@@ -95,7 +95,7 @@ func (t *terminal) auditRepair() *cli.Command {
 			if t.canAsk() {
 				printAll(t.note, lines.AuditRepair(plan))
 			}
-			if err := t.confirm("audit repair", "Go on with what is whole?"); err != nil {
+			if err := t.confirm("audit repair", "Repair the log, keeping what is whole?"); err != nil {
 				return err
 			}
 		}

@@ -35,7 +35,7 @@ func (t *terminal) exportAudit(ctx context.Context, c *cli.Context, h *host.Host
 		path = ""
 	}
 	if path == "" && c.Bool("force") {
-		return fault.Errorf(fault.KindUsage, "--force writes over a file, and there is none").WithHint("name it with -o FILE, or leave out --force")
+		return fault.Errorf(fault.KindUsage, "--force replaces a file, and none is named").WithHint("name it with -o FILE, or leave out --force")
 	}
 	if path == "" && t.outTTY {
 		return fault.Errorf(fault.KindUsage, "an export is for files and pipes").WithHint("name a file with -o FILE; `skillet audit` shows the log")

@@ -75,7 +75,7 @@ func (t *terminal) verifyExport(ctx context.Context, path, keyArg string) error 
 	return t.answer(found, func() {
 		printAll(t.say, lines.Export(found))
 		if !found.Known {
-			t.note("nobody said which key it has to be: compare it with the one you know, or give that with --key")
+			t.note("the key was not compared with one that you know: compare it, or give that key with --key")
 		}
 	})
 }

@@ -88,5 +88,5 @@ func oneDir(c *cli.Context) (string, error) {
 	case 1:
 		return c.Args().First(), nil
 	}
-	return "", fault.Errorf(fault.KindUsage, "%s takes one directory, and %q is one too many", c.Command.Name, c.Args().Get(1))
+	return "", fault.Errorf(fault.KindUsage, "%s takes one directory; %q is too many", c.Command.Name, c.Args().Get(1))
 }

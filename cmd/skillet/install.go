@@ -22,9 +22,9 @@ func (t *terminal) installCommand() *cli.Command {
 		yesFlag("grant what the package asks for"),
 		&cli.BoolFlag{Name: "dry-run", Usage: "only show what would happen"},
 		fromFlag(),
-		&cli.BoolFlag{Name: "isolated", Usage: "give it versions of its own of what it needs, beside those that other skills use"},
+		&cli.BoolFlag{Name: "isolated", Usage: "give it its own versions of its dependencies, separate from those that other skills use"},
 		&cli.StringFlag{Name: "generated-by", Usage: "the package was written by this `MODEL`: it waits for approval whatever it asks for"},
-		&cli.StringFlag{Name: "rationale", Usage: "why it should be installed, shown to who decides"},
+		&cli.StringFlag{Name: "rationale", Usage: "why it should be installed, shown to whoever decides"},
 	), t.withState(t.install))
 }
 

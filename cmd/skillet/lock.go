@@ -12,7 +12,7 @@ import (
 func (t *terminal) lockCommand() *cli.Command {
 	return command("lock", []cli.Flag{
 		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: admit.LockFile, Usage: "the `FILE` to write; - for standard output"},
-		&cli.BoolFlag{Name: "force", Usage: "write over a file that is there and is not a lock"},
+		&cli.BoolFlag{Name: "force", Usage: "replace the file even if it is not a lock"},
 	}, t.withHost(t.lock))
 }
 

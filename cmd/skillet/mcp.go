@@ -18,10 +18,10 @@ import (
 
 func (t *terminal) mcpCommand() *cli.Command {
 	return command("mcp", []cli.Flag{
-		&cli.StringFlag{Name: "as", Usage: "let the client in as `ROLE`: agent, or caller for a program that no model drives", Value: string(govern.RoleAgent)},
+		&cli.StringFlag{Name: "as", Usage: "give the client the role `ROLE`: agent, or caller for a program that no model drives", Value: string(govern.RoleAgent)},
 		&cli.StringSliceFlag{Name: "dir", Usage: "the `DIR` of the work, outside of which no file is touched; none without, and may be repeated"},
 		&cli.BoolFlag{Name: "offline", Usage: "let no tool use the network"},
-		&cli.StringFlag{Name: "name", Usage: "what the client is called on record, `NAME`", Value: "mcp"},
+		&cli.StringFlag{Name: "name", Usage: "the `NAME` of the client in the audit log", Value: "mcp"},
 	}, t.withHostFor(func(*cli.Context) host.Expectation { return host.ExpectMuch }, t.mcp))
 }
 
@@ -29,7 +29,7 @@ func (t *terminal) mcpCommand() *cli.Command {
 func (t *terminal) mcp(ctx context.Context, c *cli.Context, h *host.Host) error {
 	p := govern.AdmitStarted(c.String("name"), govern.Role(c.String("as")))
 	if p.By() == nil {
-		return fault.Errorf(fault.KindUsage, "--as %s: a client is let in as agent or caller", c.String("as")).WithHint("who decides uses the other commands")
+		return fault.Errorf(fault.KindUsage, "--as %s: the role of a client is agent or caller", c.String("as")).WithHint("people use the other commands")
 	}
 	if err := p.By().Check(); err != nil {
 		return err

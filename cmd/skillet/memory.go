@@ -172,7 +172,7 @@ func (t *terminal) searchMemory(ctx context.Context, c *cli.Context, m *work.Mem
 	}
 	return answered(t, found.Matches, err, func(all []work.Match) {
 		if len(all) == 0 {
-			t.note("nothing is remembered about that")
+			t.note("no memory matches")
 		}
 		for _, r := range all {
 			t.say("%.2f  %s  (near %.2f)", r.Importance.Total, lines.Memory(r.Record), r.Importance.Relevance)
@@ -189,7 +189,7 @@ func (t *terminal) listMemories(ctx context.Context, c *cli.Context, m *work.Mem
 	all, n, err := m.List(ctx, t.person(), f, limit)
 	return answered(t, all, err, func(all []work.Record) {
 		if len(all) == 0 {
-			t.note("nothing fits; `skillet memory add TEXT` remembers something")
+			t.note("no memory matches; `skillet memory add TEXT` adds one")
 		}
 		for _, r := range all {
 			t.say("%s", lines.Memory(r))

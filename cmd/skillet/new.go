@@ -20,7 +20,7 @@ func (t *terminal) newCommand() *cli.Command {
 	return command("new", []cli.Flag{
 		&cli.StringFlag{Name: "lang", Usage: "the `LANGUAGE`: " + named(author.Languages())},
 		&cli.StringFlag{Name: "dir", Usage: "the `DIR` to write to (default: one called NAME)"},
-		&cli.BoolFlag{Name: "force", Usage: "write over files that are there"},
+		&cli.BoolFlag{Name: "force", Usage: "replace files that exist"},
 		&cli.BoolFlag{Name: "list", Usage: "list the languages, and what of their compilers is here"},
 	}, t.withAuthor(t.scaffold))
 }
@@ -78,7 +78,7 @@ func (t *terminal) chooseLanguage(ctx context.Context, s *author.Service) (autho
 	if slices.Contains(author.Languages(), author.Language(line)) {
 		return author.Language(line), nil
 	}
-	return "", fault.Errorf(fault.KindUsage, "%q is none of the languages", line).WithHint("the same command asks again, or takes --lang")
+	return "", fault.Errorf(fault.KindUsage, "%q is not one of the languages", line).WithHint("the same command asks again, or takes --lang")
 }
 
 func (t *terminal) listLanguages(ctx context.Context, s *author.Service) error {

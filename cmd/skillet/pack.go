@@ -12,7 +12,7 @@ func (t *terminal) packCommand() *cli.Command {
 	return command("pack", append(buildFlags(),
 		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: ".", Usage: "the `DIR` or FILE.skill to write"},
 		&cli.BoolFlag{Name: "no-build", Usage: "pack the module that is there, whatever became of its source"},
-		&cli.BoolFlag{Name: "no-sign", Usage: "make no signature, and use no home: whoever installs it has to accept that"},
+		&cli.BoolFlag{Name: "no-sign", Usage: "make no signature, and use no home: whoever installs the package has to accept that"},
 	), t.withAuthor(t.pack))
 }
 

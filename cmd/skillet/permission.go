@@ -165,7 +165,7 @@ func terms(c *cli.Context) (govern.Terms, error) {
 	terms.Reason = c.String("reason")
 	for _, two := range [][2]string{{"expires", "until"}, {"uses", "scope"}} {
 		if c.IsSet(two[0]) && c.IsSet(two[1]) && (two[0] == "expires" || terms.Scope == govern.ScopeOnce) {
-			return terms, fault.Errorf(fault.KindUsage, "--%s and --%s say the same in two ways", two[0], two[1]).WithHint("give one of them")
+			return terms, fault.Errorf(fault.KindUsage, "--%s and --%s mean the same", two[0], two[1]).WithHint("give one of them")
 		}
 	}
 	if c.IsSet("expires") {

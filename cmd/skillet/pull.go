@@ -12,7 +12,7 @@ import (
 func (t *terminal) pullCommand() *cli.Command {
 	return command("pull", []cli.Flag{
 		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: ".", Usage: "the `DIR` or FILE.skill to write"},
-		&cli.BoolFlag{Name: "replace", Aliases: []string{"force"}, Usage: "write over another package of that name"},
+		&cli.BoolFlag{Name: "replace", Aliases: []string{"force"}, Usage: "replace another package of that name"},
 		plainHTTPFlag(),
 	}, t.withHost(t.pull))
 }

@@ -32,7 +32,7 @@ func (t *terminal) remove(ctx context.Context, c *cli.Context, h *host.Host) err
 	case c.Bool("dry-run"):
 		return t.showRemoved("would remove", *p.Removal)
 	case p.Removal.IsEmpty():
-		return t.answer([]admit.Skill{}, func() { t.note("there is nothing that nobody needs") })
+		return t.answer([]admit.Skill{}, func() { t.note("everything that is installed is needed") })
 	}
 	consent := admit.Beforehand
 	if !c.Bool("yes") {

@@ -29,7 +29,7 @@ func (t *terminal) search(ctx context.Context, c *cli.Context, h *host.Host) err
 			t.note("nothing found")
 		}
 		for _, m := range r.Missing {
-			t.note("skillet: registry %s was not searched wholly: %s", plain(m.Registry), plain(m.Reason))
+			t.note("skillet: registry %s could not be searched completely: %s", plain(m.Registry), plain(m.Reason))
 		}
 	})
 }

@@ -96,7 +96,7 @@ func (t *terminal) serviceUninstall(ctx context.Context, c *cli.Context) error {
 		return serviceError(err)
 	}
 	return t.answer(installedService{Manager: m.Name, Path: m.Path}, func() {
-		t.say("the service ended, and %s starts it no more; its home is as it was", m.Name)
+		t.say("the service ended, and %s no longer starts it; its home is unchanged", m.Name)
 	})
 }
 

@@ -56,7 +56,7 @@ func (t *terminal) restoreStore(ctx context.Context, c *cli.Context, h *host.Hos
 			return err
 		}
 	}
-	if err := t.agreed(c, "Replace all that the store holds beside decisions by what the backup has?"); err != nil {
+	if err := t.agreed(c, "Replace all that the store holds except decisions with the backup?"); err != nil {
 		return err
 	}
 	r, err := h.Upkeep().Restore(ctx, t.person(), q)
@@ -66,16 +66,16 @@ func (t *terminal) restoreStore(ctx context.Context, c *cli.Context, h *host.Hos
 func (t *terminal) rebuildStore(ctx context.Context, c *cli.Context, h *host.Host) error {
 	if c.Bool("dry-run") {
 		r, err := h.Upkeep().PlanRebuild(ctx, t.person())
-		return t.renewed("would make the store again from", r, err)
+		return t.renewed("would rebuild the store from", r, err)
 	}
 	if err := h.Upkeep().Alone(ctx, t.person()); err != nil { // before anybody is asked
 		return err
 	}
-	if err := t.agreed(c, "Make the store again from the journal, and of what can be read?"); err != nil {
+	if err := t.agreed(c, "Rebuild the store from the journal and from what can be read?"); err != nil {
 		return err
 	}
 	r, err := h.Upkeep().Rebuild(ctx, t.person(), upkeep.RebuildRequest{Lossy: c.Bool("force")})
-	return t.renewed("made the store again from", r, err)
+	return t.renewed("rebuilt the store from", r, err)
 }
 
 // forceFlag lets a store be made again of which a part cannot be read.

@@ -24,7 +24,7 @@ func (t *terminal) syncCommand() *cli.Command {
 func (t *terminal) sync(ctx context.Context, c *cli.Context, h *host.Host) error {
 	path := admit.LockFile
 	if c.NArg() > 1 {
-		return fault.Errorf(fault.KindUsage, "sync takes one lock, and %q is one too many", c.Args().Get(1))
+		return fault.Errorf(fault.KindUsage, "sync takes one lock; %q is too many", c.Args().Get(1))
 	}
 	if c.Args().Present() {
 		path = c.Args().First()

@@ -133,7 +133,7 @@ func (w *watcher) concluded(ctx context.Context, r work.Run, allow []string) err
 			t.showSteps(r)
 		}
 		if err := ctx.Err(); err != nil {
-			t.note("the task %s stands: `skillet task resume %s` goes on with it", id, id)
+			t.note("the task %s is paused: `skillet task resume %s` continues it", id, id)
 			return err
 		}
 		t.note("the task %s is %s: `skillet task resume %s` goes on with it", id, r.State, id)

@@ -305,7 +305,7 @@ func (t *terminal) Notify(ctx context.Context, n host.Notification) error {
 // confirm asks the person at the terminal; without one, it refuses.
 func (t *terminal) confirm(what, question string) error {
 	if !t.canAsk() {
-		return fault.Errorf(fault.KindUsage, "%s needs a yes, and nobody can be asked here", what).WithHint("add --yes")
+		return fault.Errorf(fault.KindUsage, "%s needs confirmation, and nobody can be asked here", what).WithHint("add --yes")
 	}
 	yes, err := t.ask(question)
 	if err == nil && !yes {
@@ -336,7 +336,7 @@ const standardOutput = "-"
 
 // overFlag is that of all commands that write a file for others.
 func overFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "force", Usage: "write over a file that is there"}
+	return &cli.BoolFlag{Name: "force", Usage: "replace the file if it exists"}
 }
 
 // notShown refuses to write to a terminal what nobody could read there.

@@ -15,7 +15,7 @@ func (t *terminal) testCommand() *cli.Command {
 		&cli.StringFlag{Name: "run", Usage: "only the cases whose \"file: name\" matches this regular expression, as `REGEXP`"},
 		&cli.IntFlag{Name: "jobs", Aliases: []string{"j"}, Usage: "run `N` cases at once (default: one a processor)"},
 		&cli.StringFlag{Name: "junit", Usage: "also write a JUnit report to this `FILE`"},
-		&cli.BoolFlag{Name: "update", Usage: "write golden files anew"},
+		&cli.BoolFlag{Name: "update", Usage: "rewrite golden files"},
 		&cli.BoolFlag{Name: "verbose", Usage: "show every case, with its figures, log and refusals"},
 		&cli.BoolFlag{Name: "no-build", Usage: "test what is there, without building it"},
 		&cli.StringFlag{Name: "record", Usage: "make a real call, and of it the case with this `NAME`"},

@@ -23,7 +23,7 @@ func (t *terminal) tokenCreate() *cli.Command {
 		&cli.DurationFlag{Name: "for", Usage: "how long it is good for, `TIME`", Value: govern.DefaultTokenLife},
 	}, t.withState(func(ctx context.Context, c *cli.Context, h *host.Host) error {
 		if c.Duration("for") <= 0 {
-			return fault.Errorf(fault.KindUsage, "--for %s: the token would have ended already", c.Duration("for")).WithHint("give a time, such as --for 24h")
+			return fault.Errorf(fault.KindUsage, "--for %s: the token would have expired already", c.Duration("for")).WithHint("give a time, such as --for 24h")
 		}
 		made, err := h.Govern().Tokens.Create(ctx, t.person(), govern.CreateToken{
 			Name: c.Args().First(), Role: govern.Role(c.String("role")), Skills: c.StringSlice("skill"), Life: c.Duration("for"),

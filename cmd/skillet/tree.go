@@ -19,7 +19,7 @@ func (t *terminal) treeCommand() *cli.Command {
 
 func (t *terminal) tree(ctx context.Context, c *cli.Context, h *host.Host) error {
 	if c.NArg() > 1 {
-		return fault.Errorf(fault.KindUsage, "tree takes one skill, and %q is one too many", c.Args().Get(1))
+		return fault.Errorf(fault.KindUsage, "tree takes one skill; %q is too many", c.Args().Get(1))
 	}
 	tree, err := h.Admit().Tree(ctx, t.person(), admit.TreeRequest{Skill: c.Args().First()})
 	return t.answered(tree.Branches, err, func() {
@@ -44,7 +44,7 @@ func (t *terminal) whyCommand() *cli.Command {
 func (t *terminal) why(ctx context.Context, c *cli.Context, h *host.Host) error {
 	ref, err := manifests.ParseRef(c.Args().First())
 	if err != nil || ref.Version != "" || ref.Tool != "" {
-		return fault.Errorf(fault.KindUsage, "why takes the name of a skill, and got %q", c.Args().First())
+		return fault.Errorf(fault.KindUsage, "why takes the name of a skill; it got %q", c.Args().First())
 	}
 	ways, err := h.Admit().Why(ctx, t.person(), ref.Name)
 	return t.answered(ways.Paths, err, func() {

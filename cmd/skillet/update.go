@@ -19,7 +19,7 @@ func (t *terminal) updateCommand() *cli.Command {
 		&cli.BoolFlag{Name: "all", Usage: "all installed skills"},
 		&cli.BoolFlag{Name: "preview", Aliases: []string{"dry-run"}, Usage: "only show what would change"},
 		&cli.BoolFlag{Name: "fail-on-new-capabilities", Usage: "do not update what asks for more than before: exit code 3"},
-		&cli.BoolFlag{Name: "fail-on-difference", Usage: "do not update what does otherwise than before on recorded calls: exit code 1"},
+		&cli.BoolFlag{Name: "fail-on-difference", Usage: "do not update what answers recorded calls differently: exit code 1"},
 		&cli.StringFlag{Name: "canary", Usage: "try the new version with this `SHARE` of the calls, such as 10%"},
 		&cli.IntFlag{Name: "canary-calls", Usage: "promote it after `N` of its calls", DefaultText: strconv.Itoa(admit.DefaultTrialCalls)},
 		&cli.BoolFlag{Name: "promote", Usage: "make the version on trial the active one now"},

@@ -116,7 +116,7 @@ func (i *Installer) reviewed(ctx context.Context, id string, c Consent) (approva
 func open(p approval.Proposal) error {
 	switch {
 	case !p.Type.Package():
-		return fault.Errorf(fault.KindInternal, "approve proposal %s: it is a %s, and no package", p.ID, p.Type)
+		return fault.Errorf(fault.KindInternal, "approve proposal %s: it is a %s, not a package", p.ID, p.Type)
 	case p.Overdue(time.Now()):
 		return approval.TooLate(p)
 	case p.Status != approval.StatusPending && p.Status != approval.StatusQuarantined:

@@ -74,7 +74,7 @@ func (i *Installer) TryInstalled(ctx context.Context, h approval.Human, v regist
 	}
 	err := i.ledger.Commit(ctx, func(ctx context.Context) (ledger.Decision, error) {
 		begun, err := i.tryInstalled(ctx, v, s)
-		return ledger.Decision{Kind: "canary", Actor: h.Actor(), Subject: v.Ref(), Note: fmt.Sprintf("begun with %d%% of the calls", s.Percent), Changes: []ledger.Change{begun}}, err
+		return ledger.Decision{Kind: "canary", Actor: h.Actor(), Subject: v.Ref(), Note: fmt.Sprintf("started with %d%% of the calls", s.Percent), Changes: []ledger.Change{begun}}, err
 	})
 	if err != nil {
 		return Outcome{}, err
@@ -134,9 +134,9 @@ func (i *Installer) canTry(ctx context.Context, t trial, s Share) error {
 	case s.Percent < 1 || s.Percent > 99:
 		return fault.Errorf(fault.KindUsage, "a canary gets 1 to 99 percent of the calls, not %d", s.Percent).WithHint("such as %s", fault.Set(fault.FieldCanary, "10%"))
 	case s.Calls < 0:
-		return fault.Errorf(fault.KindUsage, "a canary takes a number of calls that is not negative, not %d", s.Calls)
+		return fault.Errorf(fault.KindUsage, "the number of calls of a canary must not be negative, and is %d", s.Calls)
 	case t.stable == "":
-		return fault.Errorf(fault.KindConflict, "try %s@%s: no other version is active, to measure it against", t.skill, t.version).
+		return fault.Errorf(fault.KindConflict, "try %s@%s: no other version is active to compare it with", t.skill, t.version).
 			WithHint("install it without %s", fault.LeaveOut(fault.FieldCanary))
 	case t.was == nil:
 		return fault.Errorf(fault.KindVerification, "try %s@%s: the active version %s is damaged", t.skill, t.version, t.stable).

@@ -19,7 +19,7 @@ import (
 // Errors are [fault.Error]s, of [fault.KindDenied] for what a policy forbids.
 func (i *Installer) Develop(ctx context.Context, h approval.Human, p Plan, granted []capability.Capability) (Outcome, error) {
 	if p.Origin != registry.OriginDevelopment {
-		return Outcome{}, fault.Errorf(fault.KindInternal, "install %s@%s: it is of the origin %s, and not in development", p.Skill, p.Version, p.Origin)
+		return Outcome{}, fault.Errorf(fault.KindInternal, "install %s@%s: its origin is %s, not development", p.Skill, p.Version, p.Origin)
 	}
 	if err := i.approvals.Allowed(p.who(), capability.NewSet(granted...)); err != nil {
 		return Outcome{}, err

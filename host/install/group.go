@@ -273,7 +273,7 @@ func (i *Installer) ready(ctx context.Context, p approval.Proposal) error {
 			return err
 		}
 		if n := slices.IndexFunc(waits, func(o approval.Proposal) bool { return o.Digest == d.Digest && o.Status == approval.StatusPending }); n >= 0 {
-			return e.WithHint("it waits, too: %s first", fault.Approve(waits[n].ID))
+			return e.WithHint("it also waits for a decision: %s first", fault.Approve(waits[n].ID))
 		}
 		return e.WithHint("install it first, or reject this and install the whole again")
 	}

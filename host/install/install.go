@@ -263,7 +263,7 @@ func runnable(m *manifests.Manifest) error {
 	for _, p := range ps {
 		lines = append(lines, p.Path+": "+p.Message)
 	}
-	return fault.Errorf(fault.KindUsage, "%s@%s asks for what this host cannot honour: %s", m.Name, m.Version, strings.Join(lines, "; ")).
+	return fault.Errorf(fault.KindUsage, "%s@%s asks for something that this host does not support: %s", m.Name, m.Version, strings.Join(lines, "; ")).
 		WithHint("remove these fields from the manifest, or use a skillet that supports them")
 }
 

@@ -157,7 +157,7 @@ func (p *Plan) checkSize() error {
 		return err
 	}
 	if len(b) > maxAsks {
-		return fault.Errorf(fault.KindLimit, "%s@%s asks for so much that it takes %d bytes to say, and at most %d are accepted", p.Skill, p.Version, len(b), maxAsks).
+		return fault.Errorf(fault.KindLimit, "%s@%s asks for too much: the list is %d bytes long, and at most %d are accepted", p.Skill, p.Version, len(b), maxAsks).
 			WithHint("ask for fewer things, by wider patterns, with shorter reasons")
 	}
 	return nil

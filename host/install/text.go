@@ -27,7 +27,7 @@ func (r *Request) tidy() error {
 	}{{"the name of who proposes", &r.ProposedBy, maxName}, {"the source", &r.Source, maxSource}, {"the rationale", &r.Rationale, maxRationale}} {
 		if len(*t.text) > t.most {
 			return fault.Errorf(fault.KindUsage, "%s is %d bytes long, and at most %d are accepted", t.what, len(*t.text), t.most).
-				WithHint("say it in fewer words")
+				WithHint("shorten it")
 		}
 		*t.text = oneLine(*t.text)
 	}

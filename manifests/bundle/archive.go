@@ -169,7 +169,7 @@ func (u *unpacker) next() (bool, error) {
 		return false, damaged(err)
 	}
 	if u.entries++; u.entries > MaxFiles {
-		return false, tooLarge(h.Name, "is one too many; at most %d are accepted", MaxFiles)
+		return false, tooLarge(h.Name, "is too many; at most %d are accepted", MaxFiles)
 	}
 	if err := checkHeader(h); err != nil {
 		return false, err

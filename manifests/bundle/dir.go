@@ -177,7 +177,7 @@ func ignoreMissing(err error) error {
 
 func (d *dirReader) count(path string) error {
 	if d.seen++; d.seen > MaxFiles {
-		return tooLarge(path, "is one too many; at most %d are accepted", MaxFiles)
+		return tooLarge(path, "is too many; at most %d are accepted", MaxFiles)
 	}
 	return checkPath(path)
 }

@@ -63,7 +63,7 @@ func versionError(text string) *Error {
 		return e
 	}
 	if p, ok := parsePartial(strings.TrimLeft(strings.TrimSpace(text), "v= ")); ok && p.wild < 3 {
-		e.Problem = "has not all three numbers"
+		e.Problem = "does not have all three numbers"
 		if p.wild == p.numbers {
 			e.Instead = p.version.String()
 		}

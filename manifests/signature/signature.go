@@ -48,7 +48,7 @@ const (
 // [ErrNeedsBytes] mean that the signature is worth nothing.
 var (
 	// ErrMalformed means that the bytes are not a bundle that this package reads.
-	ErrMalformed = errors.New("no valid Sigstore bundle")
+	ErrMalformed = errors.New("not a valid Sigstore bundle")
 	// ErrUnsupported means a bundle of another version or purpose.
 	ErrUnsupported = errors.New("not a signature of a kind that is accepted")
 	// ErrInvalid means that the signature is not one of the key's over what the

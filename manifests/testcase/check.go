@@ -278,7 +278,7 @@ func (k *checker) mocks() {
 		at := manifests.IndexPath("mocks", i)
 		switch {
 		case (m.HTTP == nil) == (m.Call == ""):
-			k.report(at, `write "http" for a request, or "call" for another host function`, "says not which call it answers, or says it twice")
+			k.report(at, `write "http" for a request, or "call" for another host function`, "does not say which call it answers, or says it twice")
 		case (m.Respond == nil) == (m.Error == nil):
 			k.report(at, `write "respond" or "error"`, "says neither what it answers nor how it fails, or both")
 		case m.Call == "http_request":

@@ -80,7 +80,7 @@ func (b *Bus) Publish(ctx context.Context, e Event) (seq uint64, err error) {
 	case len(e.Data) > MaxData:
 		return 0, fmt.Errorf("publish event %s: %w: %d bytes; at most %d", e.Type, ErrData, len(e.Data), MaxData)
 	case len(e.Data) > 0 && !json.Valid(e.Data):
-		return 0, fmt.Errorf("publish event %s: %w: no JSON", e.Type, ErrData)
+		return 0, fmt.Errorf("publish event %s: %w: not JSON", e.Type, ErrData)
 	}
 	e.Seq, e.Time = 0, time.Time{}
 	record, err := json.Marshal(e)

@@ -315,7 +315,7 @@ func setBack(c Candidate, f facts, now time.Time) string {
 	case f.down:
 		return "its provider did not answer: " + c.problem
 	case f.record.rest(now) > 0:
-		return fmt.Sprintf("its provider wants to be left alone for %s", f.record.rest(now).Round(time.Second))
+		return fmt.Sprintf("its provider asked for a pause of %s", f.record.rest(now).Round(time.Second))
 	case f.underWay >= f.limit:
 		return fmt.Sprintf("its provider has %d requests under way, and %d at most", f.underWay, f.limit)
 	}

@@ -427,7 +427,7 @@ func (t *try) loaded(next work) work {
 // called asks the model, and learns from how it went.
 func (t *try) called(outer context.Context) (provider.Response, error) {
 	if wait := t.r.history.enter(outer, t.c.ref); wait > 0 {
-		return provider.Response{}, fail(provider.ClassUnavailable, "it failed %d times in a row and is left alone for %s", openAfter, wait.Round(time.Second))
+		return provider.Response{}, fail(provider.ClassUnavailable, "it failed %d times in a row and is not asked for %s", openAfter, wait.Round(time.Second))
 	}
 	ctx, cancel := context.WithTimeout(outer, t.r.settings.timeout(t.c.ref.Provider, t.target.tier))
 	defer cancel()

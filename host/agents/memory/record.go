@@ -138,8 +138,8 @@ func (d *Draft) check() error {
 		broken bool
 		what   string
 	}{
-		{!slices.Contains(Areas(), d.Area), fmt.Sprintf("no area is called %q; there are %v", clip(string(d.Area)), Areas())},
-		{!slices.Contains(Types(), d.Type), fmt.Sprintf("no type is called %q; there are %v", clip(string(d.Type)), Types())},
+		{!slices.Contains(Areas(), d.Area), fmt.Sprintf("unknown area %q; the areas are %v", clip(string(d.Area)), Areas())},
+		{!slices.Contains(Types(), d.Type), fmt.Sprintf("unknown type %q; the types are %v", clip(string(d.Type)), Types())},
 		{strings.TrimSpace(d.Text) == "", "the text is empty"},
 		{len(d.Text) > MaxText, fmt.Sprintf("the text has %d bytes, at most %d are kept", len(d.Text), MaxText)},
 		{!utf8.ValidString(d.Text), "the text is not UTF-8"},

@@ -73,7 +73,7 @@ func (q *Query) check() error {
 	case q.Limit < 0 || q.Limit > MaxLimit:
 		return fmt.Errorf("%w: a limit of %d; 1 to %d records can be asked for", ErrInvalid, q.Limit, MaxLimit)
 	case q.Order != ByImportance && q.Order != ByRank:
-		return fmt.Errorf("%w: no order is called %q", ErrInvalid, clip(string(q.Order)))
+		return fmt.Errorf("%w: unknown order %q", ErrInvalid, clip(string(q.Order)))
 	}
 	if q.Limit == 0 {
 		q.Limit = DefaultLimit

@@ -245,7 +245,7 @@ func (s *scope) count() {
 func (s *scope) mayThink(t agent.Thought) error {
 	s.count()
 	if s.thoughts > 0 && s.thinks > s.thoughts {
-		return fault.Errorf(fault.KindLimit, "step %s: the agent %s may think %d times, and did", s.name, s.agent, s.thoughts).
+		return fault.Errorf(fault.KindLimit, "step %s: the agent %s reached its limit of %d iterations", s.name, s.agent, s.thoughts).
 			WithHint("raise max_iterations of the agent")
 	}
 	for _, tool := range t.Request.Tools {

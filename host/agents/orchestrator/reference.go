@@ -210,7 +210,7 @@ func (r reference) value(find func(step string) (answer, error)) (any, error) {
 	d.UseNumber()
 	var v any
 	if err := d.Decode(&v); err != nil {
-		return nil, fault.Errorf(fault.KindUsage, "the step %s answered no JSON", r.step)
+		return nil, fault.Errorf(fault.KindUsage, "the answer of the step %s is not JSON", r.step)
 	}
 	for i, name := range r.path {
 		if v, err = member(v, name); err != nil {

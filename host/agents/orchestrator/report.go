@@ -153,7 +153,7 @@ func denials(log transcript) []task.DeniedCall {
 func adviseOn(rep *task.Report, r *task.Run) {
 	for _, s := range r.Steps {
 		if s.State == task.StepUncertain {
-			rep.NextSteps = append(rep.NextSteps, fmt.Sprintf("look whether %s of the step %s had its effect: nobody knows, and it was not called again", s.Tool, s.ID))
+			rep.NextSteps = append(rep.NextSteps, fmt.Sprintf("check whether %s of the step %s had its effect: that is not known, and it was not called again", s.Tool, s.ID))
 		}
 	}
 	if n := rep.Telemetry.Uncertain; n > 0 && !slices.ContainsFunc(r.Steps, func(s task.Step) bool { return s.State == task.StepUncertain }) {

@@ -88,7 +88,7 @@ func (s *Service) notSkill(ctx context.Context, r ExportRequest) error {
 		}
 		why = "it is a skill that is installed"
 	}
-	return fault.Errorf(fault.KindUsage, "export takes the file to write before the skills, and %s is none: %s", r.Path, why).
+	return fault.Errorf(fault.KindUsage, "export takes the file to write before the skills, and %s is not one: %s", r.Path, why).
 		WithHint("put a file before it, such as %s.set; a file of that name is ./%s", ref.Name, r.Path)
 }
 

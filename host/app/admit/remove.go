@@ -48,7 +48,7 @@ func (c Removal) plan(ctx context.Context, s *Service, p *Plan) error {
 	r := Removed{Purged: gone}
 	for _, ref := range what.Refs {
 		if c.Purge && ref.Version != "" {
-			return fault.Errorf(fault.KindUsage, "remove %s: to delete what is kept is about a whole skill, and this is one version of it", ref).
+			return fault.Errorf(fault.KindUsage, "remove %s: stored data belongs to the whole skill, and this is one version of it", ref).
 				WithHint("%s removes all versions and what they keep", fault.Remove(ref.Name).With(fault.FieldPurge))
 		}
 		if c.Purge {
@@ -71,7 +71,7 @@ func (c Removal) plan(ctx context.Context, s *Service, p *Plan) error {
 
 func (s *Service) remove(ctx context.Context, by approval.Principal, what install.Removing, r Removed, c Consent) (_ Result, err error) {
 	if c == NotAsked {
-		return Result{}, fault.Errorf(fault.KindUsage, "remove needs a yes, and nobody can be asked here").WithHint("add %s", fault.Set(fault.FieldYes))
+		return Result{}, fault.Errorf(fault.KindUsage, "remove needs confirmation, and nobody can be asked here").WithHint("add %s", fault.Set(fault.FieldYes))
 	}
 	if len(r.All()) > 0 {
 		if r.Removal, err = s.parts.Installer.RemoveAll(ctx, by.Actor(), what); err != nil {

@@ -99,7 +99,7 @@ func unsearched(missing []Absence) error {
 	for _, m := range missing {
 		words = append(words, fmt.Sprintf("registry %s: %s", m.Registry, m.Reason))
 	}
-	return fault.Errorf(fault.KindInternal, "nothing was searched wholly, and nothing was found: %s", strings.Join(words, "; ")).
+	return fault.Errorf(fault.KindInternal, "no registry could be searched completely, and nothing was found: %s", strings.Join(words, "; ")).
 		WithHint("try again when it answers; %s shows where it is", fault.List(fault.Settings))
 }
 

@@ -70,7 +70,7 @@ func (s *Service) Updates(ctx context.Context, by approval.Principal, names ...s
 			return nil, err
 		}
 		if strings.Contains(name, "@") {
-			return nil, fault.Errorf(fault.KindUsage, "update takes names without versions, and got %q", name).
+			return nil, fault.Errorf(fault.KindUsage, "update takes names without versions; it got %q", name).
 				WithHint("a later version: %s; an earlier one: %s", fault.Update(v.Name).With(fault.FieldTo, "VERSION"), fault.RollBack(v.Name).With(fault.FieldTo, "VERSION"))
 		}
 		u.Skills = append(u.Skills, v.Name)

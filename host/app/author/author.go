@@ -101,7 +101,7 @@ func person(by approval.Principal, what string) (approval.Human, error) {
 	}
 	h, ok := by.(approval.Human)
 	if !ok {
-		return h, fault.Errorf(fault.KindDenied, "%s is for persons, and %s is none", what, by.Actor())
+		return h, fault.Errorf(fault.KindDenied, "%s is only for people, and %s is not a person", what, by.Actor())
 	}
 	return h, nil
 }

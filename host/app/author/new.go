@@ -67,7 +67,7 @@ func checkLanguage(l Language) error {
 	all := scaffold.Names()
 	list := strings.Join(all, ", ")
 	if l == "" {
-		return fault.Errorf(fault.KindUsage, "new needs to know the language, and nobody can be asked here").
+		return fault.Errorf(fault.KindUsage, "new needs a language, and nobody can be asked here").
 			WithHint("add %s with one of %s; %s shows what is installed", fault.Set(fault.FieldLanguage), fault.Choose(all...), fault.New().With(fault.FieldList))
 	}
 	if slices.Contains(all, string(l)) {

@@ -92,7 +92,7 @@ func (s *Service) Record(ctx context.Context, by approval.Human, r RecordRequest
 func (r RecordRequest) file(s subject) (string, error) {
 	switch {
 	case s.dir == "":
-		return "", fault.Errorf(fault.KindUsage, "a case is recorded into a directory, and %s is none", s.name).WithHint("name the directory of the skill")
+		return "", fault.Errorf(fault.KindUsage, "a case is recorded into a directory, and %s is not one", s.name).WithHint("name the directory of the skill")
 	case !s.pkg.Manifest().Type.IsCode():
 		return "", fault.Errorf(fault.KindUsage, "only the call of a tool can be recorded, and %s is a %s", s.name, s.pkg.Manifest().Type).
 			WithHint("a case of a prompt is its parameters and its text, which %s shows", fault.Run(s.name).With(fault.FieldRender))

@@ -205,7 +205,7 @@ func noCases(s subject, match string, r casetest.Report) error {
 // updateGoldens writes the golden files of cases that fail, and reads the package anew.
 func updateGoldens(ctx context.Context, h Home, s *subject, o casetest.Options) ([]string, error) {
 	if s.dir == "" {
-		return nil, fault.Errorf(fault.KindUsage, "golden files are written into a directory, and %s is none", s.name).WithHint("name the directory of the skill")
+		return nil, fault.Errorf(fault.KindUsage, "golden files are written into a directory, and %s is not one", s.name).WithHint("name the directory of the skill")
 	}
 	r, err := h.Tester.Run(ctx, s.pkg, o)
 	if err != nil {

@@ -155,7 +155,7 @@ func (s *Proposals) Approve(ctx context.Context, by approval.Human, req Approval
 		return Outcome{}, err
 	}
 	if req.Digest == "" {
-		return Outcome{}, fault.Errorf(fault.KindUsage, "approve proposal %s: nobody says which digest they were shown", p.ID).
+		return Outcome{}, fault.Errorf(fault.KindUsage, "approve proposal %s: the digest that was shown is missing", p.ID).
 			WithHint("it is in %s", fault.ShowProposal(p.ID))
 	}
 	if p.Type.Package() {

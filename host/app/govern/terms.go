@@ -86,7 +86,7 @@ func (t Terms) check(now time.Time) error {
 	case !t.known():
 		return fault.Errorf(fault.KindUsage, "unknown scope %q", t.Scope).WithHint("it is one of: always, once, run, session, until")
 	case !t.Until.IsZero() && !t.Until.After(now):
-		return fault.Errorf(fault.KindUsage, "grants cannot end at %s: that is over", t.Until.Local().Format(time.DateTime)).WithHint("name a time that is still to come")
+		return fault.Errorf(fault.KindUsage, "grants cannot end at %s: that time has passed", t.Until.Local().Format(time.DateTime)).WithHint("give a time in the future")
 	}
 	return nil
 }

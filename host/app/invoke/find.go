@@ -160,7 +160,7 @@ func (s *Service) fetch(ctx context.Context, by approval.Principal, a Address, p
 	_, person := by.(approval.Human)
 	switch {
 	case !person:
-		return nil, fault.Errorf(fault.KindDenied, "only a person runs what is not installed, and %s is none", by.Actor())
+		return nil, fault.Errorf(fault.KindDenied, "only a person may run what is not installed, and %s is not one", by.Actor())
 	case a == Address{}:
 		return nil, fault.Errorf(fault.KindUsage, "the address is empty").WithHint("it names an installed skill, a path or a source")
 	case a.Source != "":

@@ -109,7 +109,7 @@ func (b toolCatalog) Call(ctx context.Context, c task.ToolCall, pays *budget.Lea
 func (b toolCatalog) call(ctx context.Context, c task.ToolCall, pays *budget.Lease, begins func() error) (task.Result, error) {
 	by, ok := approval.ParseAgent(c.Caller)
 	if !ok {
-		return task.Result{}, fault.Errorf(fault.KindDenied, "a task's calls are made by agents, and %q is none", c.Caller)
+		return task.Result{}, fault.Errorf(fault.KindDenied, "only agents make the calls of a task, and %q is not one", c.Caller)
 	}
 	target, err := b.s.parts.Invoke.Find(ctx, by, invoke.Address{Ref: manifests.Ref{Name: c.Skill}, Tool: c.Tool}, nil)
 	if err != nil {

@@ -285,7 +285,7 @@ func oneOf[T ~string](what string, name T, all []T) error {
 	for _, a := range all {
 		names = append(names, string(a))
 	}
-	e := fault.Errorf(fault.KindUsage, "no %s is called %q", what, name)
+	e := fault.Errorf(fault.KindUsage, "%s %q not found", what, name)
 	if best, ok := nearest.Name(string(name), names); ok {
 		return e.WithHint("did you mean %s? there are %s", best, strings.Join(names, ", "))
 	}

@@ -98,7 +98,7 @@ func (c Change) apply(text *[]byte) (old string, err error) {
 func members(file []byte) (map[string]any, error) {
 	k := koanf.New(".")
 	if err := k.Load(rawbytes.Provider(file), yaml.Parser()); err != nil {
-		return nil, fault.Errorf(fault.KindUsage, "read %s: %w", FileName, err).WithHint("mend it by hand first")
+		return nil, fault.Errorf(fault.KindUsage, "read %s: %w", FileName, err).WithHint("correct it by hand first")
 	}
 	return k.All(), nil
 }

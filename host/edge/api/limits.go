@@ -206,7 +206,7 @@ func (l *limits) paceStranger(secret [sha256.Size]byte) *refusal {
 		return nil
 	}
 	wait := time.Duration(min(short/float64(l.unknown.Limit()), maxWait.Seconds()) * float64(time.Second))
-	return tooSoon(l.unknown, "stranger_rate", "requests of nobody who is known", wait)
+	return tooSoon(l.unknown, "stranger_rate", "requests without a known token", wait)
 }
 
 // maxWait is the longest that somebody is told to wait.

@@ -214,9 +214,9 @@ func TestStrangersAreTurnedAwayFirst(t *testing.T) {
 		status       int
 	}{
 		{"skt_nothing", "not let in", 401},
-		{"skt_nothing", "requests of nobody who is known", 429},
-		{"", "requests of nobody who is known", 429},
-		{s.tokens[operator], "requests of nobody who is known", 429}, // nothing says that it is one
+		{"skt_nothing", "requests without a known token", 429},
+		{"", "requests without a known token", 429},
+		{s.tokens[operator], "requests without a known token", 429}, // nothing says that it is one
 		{s.tokens[viewer], "requests of the token viewer", 429},
 	} {
 		if a := s.ask(c.secret, "GET", "/v1/skills", ""); a.status != c.status || !strings.Contains(a.at("detail"), c.want) || a.status == 429 && !s.limited(a) {
@@ -227,7 +227,7 @@ func TestStrangersAreTurnedAwayFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.ask(s.tokens[viewer], "GET", "/v1/skills", "") // it is looked for, and known no more
-	if a := s.ask(s.tokens[viewer], "GET", "/v1/skills", ""); !strings.Contains(a.at("detail"), "requests of nobody who is known") {
+	if a := s.ask(s.tokens[viewer], "GET", "/v1/skills", ""); !strings.Contains(a.at("detail"), "requests without a known token") {
 		t.Errorf("a token that was revoked: %s", a)
 	}
 	if n := s.counted("skillet_http_refused_total", "stranger_rate"); n < 4 {

@@ -71,12 +71,12 @@ func skills(a *API) {
 			}
 			return a.s.Admit.Info(ctx, p.By(), admit.InfoRequest{Of: invoke.Address{Ref: ref}, Workspace: in.Workspace})
 		})
-	add(a, route{method: http.MethodPost, path: "/v1/skills/{skill}/enable", id: "enable-skill", matches: "the skill", class: urgent, tag: tag, summary: "Has a skill run again that was disabled", rights: needs(govern.RightDecide)},
+	add(a, route{method: http.MethodPost, path: "/v1/skills/{skill}/enable", id: "enable-skill", matches: "the skill", class: urgent, tag: tag, summary: "Enables a skill that was disabled", rights: needs(govern.RightDecide)},
 		func(ctx context.Context, p govern.Pass, in *Named) (Page[admit.Skill], error) {
 			all, err := a.s.Admit.Enable(ctx, p.Person(), admit.EnableRequest{Skill: in.Skill, Seen: seenBy(ctx)})
 			return Page[admit.Skill]{Items: append([]admit.Skill{}, all...)}, err
 		})
-	add(a, route{method: http.MethodPost, path: "/v1/skills/{skill}/disable", id: "disable-skill", matches: "the skill", class: urgent, tag: tag, summary: "Has a skill not run any more", rights: needs(govern.RightDecide)},
+	add(a, route{method: http.MethodPost, path: "/v1/skills/{skill}/disable", id: "disable-skill", matches: "the skill", class: urgent, tag: tag, summary: "Disables a skill", rights: needs(govern.RightDecide)},
 		func(ctx context.Context, p govern.Pass, in *struct {
 			Named
 			Body Disabling

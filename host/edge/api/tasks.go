@@ -74,7 +74,7 @@ func tasks(a *API) {
 		func(ctx context.Context, p govern.Pass, in *TaskID) (work.TaskView, error) {
 			return all().Show(ctx, p.By(), in.ID)
 		})
-	add(a, route{method: http.MethodPost, path: "/v1/tasks/{task}/pause", id: "pause-task", matches: "the task", class: urgent, tag: tag, summary: "Has a task stand still until it is resumed", rights: steer},
+	add(a, route{method: http.MethodPost, path: "/v1/tasks/{task}/pause", id: "pause-task", matches: "the task", class: urgent, tag: tag, summary: "Pauses a task until it is resumed", rights: steer},
 		func(ctx context.Context, p govern.Pass, in *TaskID) (work.Run, error) {
 			return all().Pause(ctx, p.By(), work.TaskChange{ID: in.ID, Seen: seenBy(ctx)})
 		})

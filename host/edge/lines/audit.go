@@ -176,9 +176,9 @@ func (b *block) repair(r upkeep.AuditRepair) {
 		b.say("  is gone with its decision: %s", g)
 	}
 	if r.Store != nil {
-		what := "the store is made again from"
+		what := "the store is rebuilt from"
 		if r.Store.Backup != "" {
-			what = "made the store again from"
+			what = "rebuilt the store from"
 		}
 		b.rebuildReport(what, *r.Store)
 	}

@@ -127,7 +127,7 @@ func budgetWords(s work.BudgetStatus) string {
 		return line + ", no bound"
 	}
 	if !s.Resets.IsZero() {
-		line += ", begins anew " + when(s.Resets)
+		line += ", renewed " + when(s.Resets)
 	}
 	return line
 }

@@ -422,11 +422,11 @@ func truthful(it *item, said source.Claims) error {
 	case m.Name != it.name || m.Version != it.version.String():
 		return lie(where, "it should be %s@%s, and is %s@%s", it.name, it.version, m.Name, m.Version)
 	case !maps.Equal(said.Dependencies, m.Dependencies):
-		return lie(where, "%s@%s is said to need %s, and needs %s", m.Name, m.Version, needing(said.Dependencies), needing(m.Dependencies))
+		return lie(where, "%s@%s needs %s according to its source, and %s according to its manifest", m.Name, m.Version, needing(said.Dependencies), needing(m.Dependencies))
 	case !maps.Equal(said.Provides, m.Provides):
-		return lie(where, "%s@%s is said to provide %d interfaces, and provides %d, or other versions of them", m.Name, m.Version, len(said.Provides), len(m.Provides))
+		return lie(where, "%s@%s provides %d interfaces according to its source; its manifest has %d, or other versions of them", m.Name, m.Version, len(said.Provides), len(m.Provides))
 	case said.Digest != it.got.Package.Digest():
-		return lie(where, "%s@%s is said to have the digest %s, and has %s", m.Name, m.Version, said.Digest, it.got.Package.Digest())
+		return lie(where, "%s@%s has the digest %s according to its source, and in fact %s", m.Name, m.Version, said.Digest, it.got.Package.Digest())
 	case said.Artifact != "" && said.Artifact != it.got.Artifact:
 		return lie(where, "%s@%s was the artifact %s a moment ago, and is %s", m.Name, m.Version, said.Artifact, it.got.Artifact)
 	}
@@ -435,7 +435,7 @@ func truthful(it *item, said source.Claims) error {
 
 func lie(where, format string, args ...any) error {
 	return fault.Errorf(fault.KindVerification, "%s: %w: %s", where, ErrLie, fmt.Sprintf(format, args...)).
-		WithHint("tell whoever keeps the place, or get it from another")
+		WithHint("tell whoever runs that server, or use another source")
 }
 
 func needing(needs map[string]manifests.Dependency) string {
@@ -536,7 +536,7 @@ func (c *Catalog) publishedOffers(ctx context.Context, name string) ([]resolve.O
 	var offers []resolve.Offer
 	for i, skill := range slices.Sorted(maps.Keys(names)) {
 		if i == maxProviders {
-			c.log.Warn("not all skills were looked at for who provides an interface", "interface", name, "looked at", maxProviders, "of", len(names))
+			c.log.Warn("not all skills were searched for one that provides an interface", "interface", name, "looked at", maxProviders, "of", len(names))
 			break
 		}
 		items, err := c.itemsOf(ctx, skill)

@@ -28,7 +28,7 @@ import (
 
 // ErrLie means that a place says something else of a version than the version
 // itself. Errors that wrap it are [fault.Error]s of [fault.KindVerification].
-var ErrLie = errors.New("the place does not say the truth about it")
+var ErrLie = errors.New("its source describes it wrongly")
 
 // anyVersion is the constraint of who asks for a skill and no version.
 const anyVersion = "*"

@@ -321,7 +321,7 @@ func TestLies(t *testing.T) {
 		t.Fatal(err)
 	}
 	write("text-1.0.0.skill", pack(t, "text", "1.0.0", "files ^1", ""))
-	if _, err := c.fetch(t.Context(), it); !errors.Is(err, ErrLie) || !strings.Contains(err.Error(), "is said to need nothing, and needs files ^1") {
+	if _, err := c.fetch(t.Context(), it); !errors.Is(err, ErrLie) || !strings.Contains(err.Error(), "needs nothing according to its source, and files ^1 according to its manifest") {
 		t.Errorf("a file that changed: %v", err)
 	}
 }

@@ -240,7 +240,7 @@ func (c *Catalog) unpublished(ctx context.Context, q Question) error {
 			versions = append(versions, it.version.String())
 		}
 		return fault.Errorf(fault.KindNotFound, "%s has no version %s", w.Name, w.Exactly).
-			WithHint("there are: %s; %s asks another place", fault.Choose(versions...), fault.Set(fault.FieldFind))
+			WithHint("the versions are %s; %s asks another source", fault.Choose(versions...), fault.Set(fault.FieldFind))
 	}
 	return nil
 }
@@ -291,7 +291,7 @@ func (c *Catalog) conflicting(why *resolve.Conflict, q Question) error {
 			return e.WithHint("%s is an interpreter of scripts; get it with: %s", name, fault.InstallEngine(name))
 		}
 	}
-	return e.WithHint("ask for other versions, or say with %s where else to look; %s gives a skill a closure of its own, beside that of the others", fault.Set(fault.FieldFind), fault.Set(fault.FieldIsolated))
+	return e.WithHint("ask for other versions, or say with %s where else to look; %s gives a skill a closure of its own, separate from the others", fault.Set(fault.FieldFind), fault.Set(fault.FieldIsolated))
 }
 
 // names reports whether a skill may go to any version.

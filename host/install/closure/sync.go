@@ -179,7 +179,7 @@ func (c *Catalog) FetchLocked(ctx context.Context, l Locked) (*source.Fetched, e
 
 func unlike(p lockfile.Package, format string, args ...any) error {
 	return fault.Errorf(fault.KindVerification, "%s at %s is not what is locked: %s", p.ID(), p.Source, fmt.Sprintf(format, args...)).
-		WithHint("somebody changed what is published, or the lock; find out who before you lock again")
+		WithHint("the published package or the lock was changed; find out by whom before you lock again")
 }
 
 // Check compares a lock with what its roots resolve to, when everything stays that

@@ -101,7 +101,7 @@ func (s Subject) changes() []Point {
 	}
 	for _, t := range s.Upgrade.Tools {
 		if t.Breaking {
-			ps = append(ps, Point{Look, fmt.Sprintf("tool %s is %s, which may break who calls it: %s", t.Tool, t.Change, strings.Join(t.Details, "; "))})
+			ps = append(ps, Point{Look, fmt.Sprintf("tool %s is %s, which may break its callers: %s", t.Tool, t.Change, strings.Join(t.Details, "; "))})
 		}
 	}
 	for _, c := range slices.Concat(s.Upgrade.Tests, s.Upgrade.Dependencies) {

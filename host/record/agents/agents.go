@@ -175,7 +175,7 @@ func read(name string, text []byte) (*agent.Definition, error) {
 		err = fmt.Errorf("%s defines %s", file(name), d.Name)
 	}
 	if err != nil {
-		return nil, fault.Wrap(fault.KindVerification, err).WithHint("mend the file, or take it away; %s replaces it", fault.AddAgent(""))
+		return nil, fault.Wrap(fault.KindVerification, err).WithHint("correct the file, or delete it; %s replaces it", fault.AddAgent(""))
 	}
 	return d, nil
 }

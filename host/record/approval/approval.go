@@ -278,7 +278,7 @@ func (d *Store) Proposal(ctx context.Context, id string) (Proposal, error) {
 		return Proposal{}, fault.Errorf(fault.KindNotFound, "proposal %s: %w", id, ErrNotFound).
 			WithHint("%s shows every proposal", fault.List(fault.AllProposals))
 	}
-	return Proposal{}, fault.Errorf(fault.KindUsage, "proposal %s: %d proposals begin so", id, len(found)).
+	return Proposal{}, fault.Errorf(fault.KindUsage, "proposal %s: %d proposals begin with that", id, len(found)).
 		WithHint("give more of its id")
 }
 

@@ -126,7 +126,7 @@ func (k *Files) complete(p approval.Proposal, err error) (approval.Proposal, err
 	case err != nil:
 		return p, err
 	case len(p.ProposedBy) > maxText || len(p.Rationale) > maxText:
-		return p, fault.Errorf(fault.KindUsage, "propose a change of %s: too much at once", f.Name).WithHint("say it in fewer words")
+		return p, fault.Errorf(fault.KindUsage, "propose a change of %s: too much at once", f.Name).WithHint("shorten it")
 	case same(f.Before, f.After):
 		return p, fault.Errorf(fault.KindConflict, "propose a change of %s: it says that already", f.Name).
 			WithHint("look at what is there now: nothing has to be changed")

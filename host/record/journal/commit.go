@@ -152,7 +152,7 @@ func (j *Journal) checkTail(h head) (Entry, error) {
 	}
 	defer f.Close()
 	if h.Start < 0 || h.End <= h.Start || h.End-h.Start > MaxEntry {
-		return Entry{}, &DamageError{File: j.headPath(), What: "the head names an impossible place"}
+		return Entry{}, &DamageError{File: j.headPath(), What: "the head names an impossible position"}
 	}
 	line := make([]byte, h.End-h.Start)
 	if _, err := f.ReadAt(line, h.Start); err == io.EOF {

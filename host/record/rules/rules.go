@@ -74,7 +74,7 @@ func (p Sources) checkSystem() error {
 		}
 		if err != nil {
 			return fault.Errorf(fault.KindUsage, "look at the administrator's bounds: %w", err).
-				WithHint("its administrator has to correct it, or take it away: without it nobody knows what is allowed")
+				WithHint("its administrator has to correct or delete it: without it nobody knows what is allowed")
 		}
 		if st.Mode().Perm()&0o022 != 0 {
 			return fault.Errorf(fault.KindVerification, "%s can be changed by others than its owner (mode %o)", path, st.Mode().Perm()).

@@ -154,7 +154,7 @@ func (b *Store) room(ctx context.Context, name string) error {
 		return err
 	}
 	if slices.ContainsFunc(all, func(o record) bool { return o.Name == name }) {
-		return fault.Errorf(fault.KindConflict, "a token is called %s already", name).WithHint("choose another name, or revoke that one")
+		return fault.Errorf(fault.KindConflict, "a token named %s exists already", name).WithHint("choose another name, or revoke that one")
 	}
 	if len(all) >= MaxTokens {
 		return fault.Errorf(fault.KindLimit, "there are %d tokens", len(all)).WithHint("revoke those that are not needed")
@@ -179,13 +179,13 @@ func (t Token) check(now time.Time) error {
 	case t.Name == Local:
 		return fault.Errorf(fault.KindUsage, "%s is the name of who asks without a token", Local).WithHint("choose another name")
 	case !slices.Contains(Roles(), t.Role):
-		return fault.Errorf(fault.KindUsage, "no role is called %q", t.Role).WithHint("the roles are %s", roleNames())
+		return fault.Errorf(fault.KindUsage, "unknown role %q", t.Role).WithHint("the roles are %s", roleNames())
 	case !t.Live(now):
-		return fault.Errorf(fault.KindUsage, "the token would have ended already").WithHint("name a time that is still to come")
+		return fault.Errorf(fault.KindUsage, "the token would have expired already").WithHint("give a time in the future")
 	case t.Expires.After(now.Add(MaxLife)):
 		return fault.Errorf(fault.KindUsage, "a token is good for at most %d days", MaxLife/(24*time.Hour))
 	case len(t.Skills) > 0 && !t.Role.Scoped():
-		return fault.Errorf(fault.KindUsage, "the role %s is not for some skills alone", t.Role).WithHint("the roles that can be are %s and %s", Caller, Agent)
+		return fault.Errorf(fault.KindUsage, "the role %s cannot be limited to some skills", t.Role).WithHint("the roles that can be limited are %s and %s", Caller, Agent)
 	}
 	for _, s := range t.Skills {
 		if name, tool, named := strings.Cut(s, ":"); name == "" || named && tool == "" || strings.ContainsAny(s, "@/* \t\n") {
@@ -218,7 +218,7 @@ func (b *Store) Revoke(ctx context.Context, by approval.Human, name string) (t T
 		}
 		i := slices.IndexFunc(all, func(o record) bool { return o.Name == name })
 		if i < 0 {
-			return ledger.Decision{}, fault.Errorf(fault.KindNotFound, "no token is called %q", name).WithHint("%s shows those there are", fault.List(fault.Tokens))
+			return ledger.Decision{}, fault.Errorf(fault.KindNotFound, "token %q not found", name).WithHint("%s shows those there are", fault.List(fault.Tokens))
 		}
 		t = all[i].Token
 		c, err := ledger.NewChange(kindRevoked, revoked{name, all[i].Hash})

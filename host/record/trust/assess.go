@@ -173,7 +173,7 @@ func (v *Verdict) judgeNone() Finding {
 	reserved, before := v.known.reserved(v.Skill), v.known.Skill.Signer
 	f := Finding{State: Unsigned, Words: "not signed", Refused: true, Flag: AllowUnsigned}
 	if bad, unverified := v.failures(); bad != nil {
-		return Finding{State: Bad, Refused: true, Words: "not validly signed: " + bad.Error(), Hint: "fetch it again; if it stays so, tell whoever publishes it"}
+		return Finding{State: Bad, Refused: true, Words: "not validly signed: " + bad.Error(), Hint: "fetch it again; if that does not help, tell whoever publishes it"}
 	} else if unverified != nil {
 		f.State, f.Words = UnknownKey, "signed by nobody who can be verified here: "+unverified.Error()
 		f.hinted(verifyHint(unverified))

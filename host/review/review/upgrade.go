@@ -153,7 +153,7 @@ func (s Step) line() string { return marks[s.Change] + " " + s.Words }
 func (t ToolStep) lines() []string {
 	text := marks[t.Change] + " tool " + t.Tool + " is " + string(t.Change)
 	if t.Breaking {
-		text += ", which may break who calls it"
+		text += ", which may break its callers"
 	}
 	lines := []string{text}
 	for _, d := range t.Details {

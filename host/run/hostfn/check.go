@@ -325,7 +325,7 @@ func (g guard) Decided() uint64 { return g.e.present().Epoch }
 func nameable(op jail.Op, p string) error {
 	hides := func(r rune) bool { return unicode.Is(unicode.Cf, r) && r != '\u200c' && r != '\u200d' }
 	if (op == jail.Create || op == jail.Rename) && strings.ContainsFunc(path.Base(p), hides) {
-		return fmt.Errorf("%w: it holds characters that are not seen or turn the direction of text", jail.ErrName)
+		return fmt.Errorf("%w: it holds invisible characters, or characters that change the direction of text", jail.ErrName)
 	}
 	return nil
 }

@@ -76,7 +76,7 @@ func (in *incoming) answer() Answer {
 func received(a Answer) (*incoming, error) {
 	var told httpTold
 	if err := json.Unmarshal(a.Meta, &told); err != nil {
-		return nil, failf(KindIO, "the answer that stands for the host's is none of http_request").because(err)
+		return nil, failf(KindIO, "the answer in place of the host's is not one of http_request").because(err)
 	}
 	return &incoming{status: told.Status, header: told.Headers, url: told.URL, body: a.Body, truncated: told.Truncated}, nil
 }

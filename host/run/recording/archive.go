@@ -83,7 +83,7 @@ func (s *Archive) Keep(r *Recording) error {
 // of is the directory of a skill.
 func (s *Archive) of(skill string) (string, error) {
 	if skill == "" || !filepath.IsLocal(skill) || strings.ContainsAny(skill, `/\`) {
-		return "", fmt.Errorf("no name of a skill: %.100q", skill)
+		return "", fmt.Errorf("not a name of a skill: %.100q", skill)
 	}
 	return filepath.Join(s.dir, skill), nil
 }

@@ -232,9 +232,9 @@ func (r *Recording) checkLimits() error {
 	l := r.Limits
 	switch {
 	case l.WallMS <= 0 || l.InputBytes <= 0 || l.OutputBytes <= 0 || l.LogBytes <= 0 || l.HostCalls <= 0 || l.Fuel == 0 || l.Fuel > 1<<62:
-		return errors.New("a limit is nothing, or negative")
+		return errors.New("a limit is zero or negative")
 	case l.MemoryBytes == 0 || l.MemoryBytes > sandbox.MaxMemoryBytes || l.TableElems == 0 || l.TableElems > sandbox.MaxTableElems:
-		return errors.New("a limit is nothing, or above what there can be")
+		return errors.New("a limit is zero, or above the maximum")
 	case int64(len(r.Input)) > l.InputBytes || int64(len(r.Outcome.Output)) > l.OutputBytes:
 		return errors.New("input or output are longer than the limits it names")
 	}

@@ -403,7 +403,7 @@ func (r *Runner) choose(a *run) error {
 		return notRun(a)
 	}
 	if ps := a.manifest.Unsupported(); len(ps) > 0 {
-		return fault.Errorf(fault.KindUsage, "%s asks for what this host cannot honour: %s: %s", a.call.Target.Label, ps[0].Path, ps[0].Message).
+		return fault.Errorf(fault.KindUsage, "%s asks for something that this host does not support: %s: %s", a.call.Target.Label, ps[0].Path, ps[0].Message).
 			WithHint("%s", ps[0].Suggestion)
 	}
 	tool, ok := a.manifest.DefaultTool()

@@ -148,10 +148,10 @@ func (a *attempt) cannotGoOn(err error) error {
 	switch {
 	case errors.Is(err, sandbox.ErrSessionDamaged):
 		return fault.Errorf(fault.KindVerification, "session %s: %w", k, err).
-			WithHint("delete it with %s and begin anew", fault.CloseSession(k.String()))
+			WithHint("delete it with %s and start again", fault.CloseSession(k.String()))
 	case errors.Is(err, sandbox.ErrSession):
 		return fault.Errorf(fault.KindConflict, "session %s: %w", k, err).
-			WithHint("call it with the directories that were granted when it began; or begin anew under another name, or after %s", fault.CloseSession(k.String()))
+			WithHint("call it with the directories that were granted when it began; or start again under another name, or after %s", fault.CloseSession(k.String()))
 	}
 	return err
 }

@@ -152,7 +152,7 @@ func TestSessionRefusals(t *testing.T) {
 	}
 	withDir := in(looker, "one", "run")
 	withDir.Allow = approval.NewHuman("ada").Allow(capability.NewSet(capability.MustParse("fs.read:" + t.TempDir() + "/**")))
-	want("other directories", p.Run(t.Context(), withDir), fault.KindConflict, "begin anew under another name")
+	want("other directories", p.Run(t.Context(), withDir), fault.KindConflict, "start again under another name")
 	if got := answered(p.Run(t.Context(), in(looker, "one", "run"))); got != "b" {
 		t.Errorf("with those it began with: %q", got)
 	}

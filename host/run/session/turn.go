@@ -302,7 +302,7 @@ func unreadable(k Key, err error) error {
 		return fmt.Errorf("open session %s: %w", k, err)
 	}
 	return fault.Errorf(fault.KindVerification, "open session %s: %w: it is not what a call left there", k, err).
-		WithHint("delete it with %s and begin anew, or put the file back from a copy of the home", fault.CloseSession(k.String()))
+		WithHint("delete it with %s and start again, or put the file back from a copy of the home", fault.CloseSession(k.String()))
 }
 
 func ended(h header) error {
@@ -314,10 +314,10 @@ func otherVersion(h header, t Terms) error {
 	k := h.key()
 	if h.Version == t.Version {
 		return fault.Errorf(fault.KindConflict, "session %s: %w: to another package of version %s, %s", k, ErrVersion, h.Version, h.Digest).
-			WithHint("begin anew under another name, or delete it first: %s", fault.CloseSession(k.String()))
+			WithHint("start again under another name, or delete it first: %s", fault.CloseSession(k.String()))
 	}
 	return fault.Errorf(fault.KindConflict, "session %s: %w: to %s, and this is %s", k, ErrVersion, h.Version, t.Version).
-		WithHint("call the version it belongs to: %s; or delete it and begin anew: %s", fault.Run(k.Skill()+"@"+h.Version).With(fault.FieldSession, k.Name), fault.CloseSession(k.String()))
+		WithHint("call the version it belongs to: %s; or delete it and start again: %s", fault.Run(k.Skill()+"@"+h.Version).With(fault.FieldSession, k.Name), fault.CloseSession(k.String()))
 }
 
 func megabytes(n int64) string {

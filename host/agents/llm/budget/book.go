@@ -380,7 +380,7 @@ func (r *Refusal) error() error {
 	if r.Resets.IsZero() {
 		return e.WithHint("give the task more, or raise %s for the next ones: %s", r.Setting, fault.SetSetting(r.Setting, ""))
 	}
-	return e.WithHint("it begins anew at %s; %s raises it", r.Resets.Format(time.RFC3339), fault.SetSetting(r.Setting, "")).
+	return e.WithHint("it is renewed at %s; %s raises it", r.Resets.Format(time.RFC3339), fault.SetSetting(r.Setting, "")).
 		WithRetryAfter(time.Until(r.Resets))
 }
 

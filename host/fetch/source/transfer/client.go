@@ -359,7 +359,7 @@ func (c counted) Read(b []byte) (int, error) {
 	c.s.mu.Lock()
 	defer c.s.mu.Unlock()
 	if c.s.left -= int64(n); c.s.left < 0 {
-		return 0, fmt.Errorf("%w: more than is accepted of one place", ErrTooLarge)
+		return 0, fmt.Errorf("%w: more than is accepted from one server", ErrTooLarge)
 	}
 	return n, err
 }

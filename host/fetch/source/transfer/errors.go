@@ -55,14 +55,14 @@ type meaning struct {
 func meanings() []meaning {
 	return []meaning{
 		{ErrRedirect, fault.KindDenied, fault.ClassDenied, fault.Hintf("if you trust where it leads, list that host under redirects of the registry in config.yaml")},
-		{ErrTampered, fault.KindVerification, fault.ClassPermanent, fault.Hintf("do not use it: tell whoever keeps that place, or get it from another")},
-		{ErrTooLarge, fault.KindVerification, fault.ClassLimit, fault.Hintf("this host accepts no package as large")},
+		{ErrTampered, fault.KindVerification, fault.ClassPermanent, fault.Hintf("do not use it: tell whoever runs that server, or use another source")},
+		{ErrTooLarge, fault.KindVerification, fault.ClassLimit, fault.Hintf("packages of that size are not accepted")},
 		{ErrTimeout, fault.KindLimit, fault.ClassTransient, fault.Hintf("try again: large downloads go on where they stopped; download_timeout_seconds allows more time")},
 		{ErrUnauthorized, fault.KindDenied, fault.ClassDenied, fault.Hintf("%s stores credentials for a registry", fault.LogIn(""))},
-		{ErrNotFound, fault.KindNotFound, fault.ClassPermanent, fault.Hintf("check how it is written, and that it was published")},
+		{ErrNotFound, fault.KindNotFound, fault.ClassPermanent, fault.Hintf("check the spelling, and that it was published")},
 		{errUnknownCA, fault.KindVerification, fault.ClassPermanent, fault.Hintf("if it is your own, name the file of its certificate authority in SSL_CERT_FILE, in the environment of skillet")},
 		{ErrTransport, fault.KindVerification, fault.ClassPermanent, fault.Hintf("a registry without TLS needs plain_http: true in config.yaml, or %s", fault.Set(fault.FieldPlainHTTP))},
-		{ErrProtocol, fault.KindVerification, fault.ClassPermanent, fault.Hintf("it may be no registry, or something may stand between it and here")},
+		{ErrProtocol, fault.KindVerification, fault.ClassPermanent, fault.Hintf("it may not be a registry, or a proxy on the way may have answered")},
 		{ErrUnreachable, fault.KindInternal, fault.ClassTransient, fault.Hintf("check the network and the address, or add a mirror in config.yaml; then try again")},
 	}
 }
