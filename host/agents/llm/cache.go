@@ -19,7 +19,7 @@ import (
 const cacheKey = "llm/cache/"
 
 // A cache keeps answers. An answer is kept when the request has a temperature of 0:
-// only then does who asks want the same answer to the same question. A key is made
+// only then does who asks the same answer is wanted for the same question. A key is made
 // of the whole request, the model and whom the answer is for.
 type cache struct {
 	kv   store.KV

@@ -66,7 +66,7 @@ func TestPageListsEveryAction(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, table, _ := strings.Cut(string(b), "| grant | what stands behind it |\n")
+	_, table, _ := strings.Cut(string(b), "| grant | what it reaches |\n")
 	table, _, _ = strings.Cut(table, "\n\n")
 	var grants strings.Builder
 	for line := range strings.Lines(table) {
